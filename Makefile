@@ -1,0 +1,114 @@
+# make            release build, ./dcode
+# make V=asan     the same with AddressSanitizer and UBSan, build/asan/dcode
+# make help       every target
+V       ?= release
+B       ?= build/$(V)
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+PKGS    := libcjson libsodium sqlite3 libmd4c libutf8proc
+HEADERS := libcurl libarchive            # headers only: loaded at run time
+
+ifneq ($(MAKECMDGOALS),help)
+MISSING := $(strip $(foreach p,$(PKGS) $(HEADERS),$(shell pkg-config --exists $(p) || echo $(p))))
+ifneq ($(MISSING),)
+$(error missing: $(MISSING). On Debian: run ./scripts/install-deps)
+endif
+endif
+
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wformat=2 -Wstrict-prototypes \
+           -Wmissing-prototypes -Wvla -Wundef -Werror
+DEFS    := -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
+OPT_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+LNK_release := -pie -Wl,-z,relro,-z,now
+SAN_asan    := -fsanitize=address,undefined -fno-sanitize-recover=all
+SAN_tsan    := -fsanitize=thread
+SAN_fuzz    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+SAN_cov     := --coverage
+OPT_asan    := -O1 -g -fno-omit-frame-pointer $(SAN_asan)
+OPT_tsan    := -O1 -g -fno-omit-frame-pointer $(SAN_tsan)
+OPT_fuzz    := -O1 -g -fno-omit-frame-pointer $(SAN_fuzz)
+OPT_cov     := -O0 -g $(SAN_cov)
+LNK_asan    := $(SAN_asan)
+LNK_tsan    := $(SAN_tsan)
+LNK_fuzz    := $(SAN_fuzz)
+LNK_cov     := $(SAN_cov)
+CFLAGS  ?=
+ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
+              $(shell pkg-config --cflags $(PKGS) $(HEADERS)) -pthread $(CFLAGS)
+LIBS    := -Wl,--as-needed $(shell pkg-config --libs $(PKGS)) -ldl -pthread
+
+LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c))
+CMD_SRC := $(sort $(wildcard cmd/*.c))
+SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh))
+GEN     := $(SCRIPTS:%=$(B)/gen/%.inc)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
+UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
+
+all: $(if $(filter release,$(V)),dcode,$(B)/dcode)
+
+dcode: $(B)/dcode
+	install -m 0755 $< $@
+
+$(B)/dcode: $(CMD_OBJ) $(B)/libdcode.a
+	$(CC) $(LNK_$(V)) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libdcode.a: $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/%.o: %.c | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# In-sandbox scripts become bytes of a C array: #include "scripts/sandbox/X.inc"
+$(B)/gen/%.inc: %
+	@mkdir -p $(@D)
+	od -An -v -tu1 $< | sed 's/\([0-9][0-9]*\)/\1,/g' >$@
+
+$(B)/tests/unit/%: tests/unit/%.c $(B)/libdcode.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS) -lcmocka
+
+$(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libdcode.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS)
+
+units: $(UNITS)
+fuzzers: $(FUZZERS)
+
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(UNITS:%=%.d) $(FUZZERS:%=%.d)
+
+check:
+	./scripts/check
+demo:
+	./scripts/demo
+unit: units
+	@sh tests/run-units.sh $(UNITS)
+e2e: all
+	/usr/bin/python3 -m pytest -q tests/e2e
+lint:
+	sh tests/lint/lint.sh
+T ?= 60
+fuzz:
+	$(MAKE) CC=clang V=fuzz fuzzers
+	sh tests/fuzz/run.sh build/fuzz/tests/fuzz $(T)
+bench: all
+	/usr/bin/python3 tests/bench/bench.py
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+PREFIX ?= /usr/local
+install: dcode
+	install -D -m 0755 -s dcode $(DESTDIR)$(PREFIX)/bin/dcode
+clean:
+	rm -rf build dcode
+help:
+	@echo 'make            build ./dcode (V=asan, V=tsan, V=cov: build/V/dcode)'
+	@echo 'make demo       a real task in the local sandbox (SANDBOX=docker: in a container)'
+	@echo 'make check      every test, as CI runs them'
+	@echo 'make unit       unit tests only          make e2e   end-to-end tests only'
+	@echo 'make lint       format, layers, limits   make fuzz T=60   fuzzers, seconds each'
+	@echo 'make bench      ratios against bare C programs built beside'
+	@echo 'make install    to PREFIX (/usr/local)   make clean'
+.PHONY: all units fuzzers check demo unit e2e lint fuzz bench format install clean help
+.DELETE_ON_ERROR:

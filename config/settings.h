@@ -1,0 +1,123 @@
+/* settings.h - every option's value, resolved once, with its source. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFIG_SETTINGS_H
+#define CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "config/toml.h"
+
+enum setting_type {
+	SETTING_STRING,
+	SETTING_INT,
+	SETTING_BOOL,
+	SETTING_LIST, /* of strings; a plain string is split at commas */
+	SETTING_TABLE,
+};
+
+enum {
+	SETTING_SECRET = 1 << 0, /* shown only as configured or not */
+	SETTING_REQUIRED = 1 << 1,
+	SETTING_PREFIX_ONLY = 1 << 2, /* only DEEPAGENTS_CODE_X is read */
+};
+
+/* One row drives the resolver, dcode config, doctor and the help. */
+struct setting {         /* an array of these ends in { 0 } */
+	const char *key; /* "models.default"; in a provider's rows the
+			    parameter's name: "image" */
+	enum setting_type type;
+	unsigned flags;
+	const char *env;      /* "DAYTONA_API_KEY", or NULL */
+	const char *fallback; /* as written in TOML ("\"python:3\"", "3600"),
+				 or NULL */
+	const char *help;     /* one line */
+};
+
+enum setting_source {
+	SOURCE_NONE = 0,
+	SOURCE_DEFAULT,
+	SOURCE_CONFIG,      /* ~/.deepagents/config.toml */
+	SOURCE_DOTENV_USER, /* ~/.deepagents/.env */
+	SOURCE_DOTENV_PROJECT,
+	SOURCE_ENV,  /* exported */
+	SOURCE_FLAG, /* command line */
+};
+
+/* Immutable once loaded, but for settings_set_flag(); any thread may read. */
+struct settings;
+
+struct settings_input {
+	const char *home; /* the user's home, or NULL */
+	const char *cwd;
+	char **environ; /* NAME=value; copied */
+	/* NULL-terminated list of arrays: the core's rows and one per
+	 * provider, the latter named by provider. */
+	const struct setting_group *groups;
+};
+struct setting_group {    /* ends in { 0 } */
+	const char *name; /* NULL for the core; else "docker": keys stand
+			     for sandboxes.providers.docker.params.KEY */
+	const struct setting *rows;
+};
+
+/* Reads config.toml, .env files and the environment. A broken file is not a
+ * failure: it becomes a warning, see settings_warnings(). */
+int settings_load(struct settings **s, const struct settings_input *in,
+		  struct error *err);
+void settings_free(struct settings *s);
+
+/* Each "file:line:column: what is wrong" or other remark, in order. */
+size_t settings_warnings(const struct settings *s, const char *const **list);
+/* NULL, or why config.toml could not be used ("invalid TOML syntax:
+ * file:3:5: ..."): flags that depend on it must say so. */
+const char *settings_broken(const struct settings *s);
+const char *settings_home(const struct settings *s); /* the user's home */
+const char *settings_cwd(const struct settings *s);
+const char *settings_dir(const struct settings *s); /* ~/.deepagents */
+
+/* spec: DEEPAGENTS_CODE_NAME if it exists, even empty, else NAME; empty is
+ * NULL. Sources: exported, project .env, user .env. Borrowed. */
+const char *settings_env(const struct settings *s, const char *name);
+/* The same without the prefix rule: for ${NAME} in setup scripts. */
+const char *settings_env_plain(const struct settings *s, const char *name);
+enum setting_source settings_env_source(const struct settings *s,
+					const char *name);
+
+/* The raw value in config.toml, or NULL. */
+const struct toml_value *settings_toml(const struct settings *s,
+				       const char *dotted);
+/* A flag of this run: goes over everything else. The key must be a row. */
+int settings_set_flag(struct settings *s, const char *key, const char *value,
+		      struct error *err);
+
+/*
+ * Resolved rows: flag, DEEPAGENTS_CODE_X, X, config.toml, default. For a
+ * provider's row pass its name as group, NULL for the core's. *value is NULL
+ * (or untouched for int and bool) when nothing is set: test the source.
+ * -1 with ERR_CONFIG when the value has the wrong type: the message names
+ * where it came from.
+ */
+int settings_string(const struct settings *s, const char *group,
+		    const char *key, const char **value, struct error *err);
+int settings_int(const struct settings *s, const char *group, const char *key,
+		 int64_t *value, struct error *err);
+int settings_bool(const struct settings *s, const char *group, const char *key,
+		  bool *value, struct error *err);
+/* A list of strings; *list and its strings are owned by settings. */
+int settings_list(const struct settings *s, const char *group, const char *key,
+		  const char *const **list, size_t *n, struct error *err);
+enum setting_source settings_source(const struct settings *s, const char *group,
+				    const char *key);
+const char *setting_source_name(enum setting_source source); /* "env" */
+/* Values of all SETTING_SECRET rows that are set, and of every variable read
+ * by settings_env() under a secret-looking name: for masking. */
+void settings_each_secret(const struct settings *s,
+			  void (*each)(void *arg, const char *name,
+				       const char *value),
+			  void *arg);
+
+extern const struct setting settings_core[]; /* config/schema.c */
+
+#endif

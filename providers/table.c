@@ -1,0 +1,10 @@
+/* table.c - the providers that dcode has built in. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/table.h"
+
+const struct sandbox_provider *const sandbox_providers[] = {
+	&docker_provider,
+	&local_provider,
+	&none_provider,
+	NULL,
+};

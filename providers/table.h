@@ -1,0 +1,12 @@
+/* table.h - one line per provider: each lives in a file of its name. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_TABLE_H
+#define PROVIDERS_TABLE_H
+
+#include "sandbox/sandbox.h"
+
+extern const struct sandbox_provider docker_provider;
+extern const struct sandbox_provider local_provider;
+extern const struct sandbox_provider none_provider;
+
+#endif

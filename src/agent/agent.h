@@ -1,0 +1,60 @@
+/* agent.h - the loop: ask the model, run its tools, until it is done. */
+/* SPDX-License-Identifier: MIT */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include "model/model.h"
+#include "sandbox/sandbox.h"
+#include "session/session.h"
+#include "tool/tool.h"
+
+enum agent_event_kind {
+	EVENT_TEXT = 1,    /* text: delta */
+	EVENT_THINKING,    /* text: delta */
+	EVENT_RESTART,     /* text: why the answer so far is void */
+	EVENT_TOOL_CALL,   /* part */
+	EVENT_TOOL_OUTPUT, /* part, text: delta, masked */
+	EVENT_TOOL_RESULT, /* part, text: result, failed */
+	EVENT_TURN,        /* usage of one answer; text: "" */
+};
+struct agent_event { /* all borrowed for the call */
+	enum agent_event_kind kind;
+	struct str text;
+	const struct part *call; /* on EVENT_TOOL_* */
+	const struct usage *usage;
+	bool failed;
+};
+enum approval { APPROVE_YES = 1, APPROVE_NO };
+
+/* Called on the agent's thread or one of its tool threads, never two at once.
+ * approve is asked for TOOL_ASKS tools; on APPROVE_NO reason (never NULL) may
+ * be filled with words for the model. */
+struct agent_ui {
+	void (*event)(void *arg, const struct agent_event *ev);
+	int (*approve)(void *arg, const struct part *call,
+		       enum approval *answer, struct buf *reason,
+		       const struct stop *stop, struct error *err);
+	void *arg;
+};
+
+struct agent { /* filled by the caller; all borrowed */
+	struct model *model;
+	struct sandbox *sandbox;
+	struct session *session;
+	const struct mask *mask;
+	struct agent_ui ui;
+	int64_t max_turns;  /* model turns per agent_run, 0: no cap */
+	struct usage usage; /* out: total */
+	int64_t turns;      /* out: model turns of the last run */
+	struct buf answer;  /* out: text of the last assistant message */
+	enum finish finish; /* out: of the last answer */
+};
+/*
+ * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,
+ * ERR_LIMIT (max_turns), ERR_GONE, or the model's error. The history is valid
+ * for the vendor whatever happened: every call has its result.
+ */
+int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
+	      struct error *err);
+
+#endif

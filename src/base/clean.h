@@ -1,0 +1,32 @@
+/* clean.h - takes terminal control out of bytes that we did not write. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_CLEAN_H
+#define BASE_CLEAN_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/*
+ * A filter that lives as long as one stream, so that a sequence cut between
+ * two chunks is still seen. Zero-initialise. Escape sequences (ECMA-48 CSI,
+ * OSC, DCS, SOS, PM, APC, two-byte ones, 8-bit C1) are dropped whole; a lone
+ * CR becomes LF and CR LF becomes LF; other controls but LF and TAB are
+ * dropped; bytes that are no UTF-8 become U+FFFD; bidirectional and
+ * zero-width format characters are dropped.
+ */
+struct clean {
+	unsigned char state;
+	bool after_cr;
+	unsigned char part[4]; /* an unfinished UTF-8 sequence */
+	unsigned char part_len;
+};
+
+/* Appends the printable text of chunk to out. */
+void clean_feed(struct clean *c, struct str chunk, struct buf *out);
+/* The end of the stream: an unfinished sequence becomes U+FFFD. */
+void clean_end(struct clean *c, struct buf *out);
+/* One whole text at once. */
+void clean_text(struct str text, struct buf *out);
+
+#endif

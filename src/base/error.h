@@ -1,0 +1,47 @@
+/* error.h - the one way a dcode function reports failure. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+enum err {
+	ERR_NONE = 0,
+	ERR_USAGE,     /* the user asked for something impossible */
+	ERR_CONFIG,    /* config.toml, .env or a stored credential is wrong */
+	ERR_AUTH,      /* a server refused our credential (401, 403) */
+	ERR_NOT_FOUND, /* the named sandbox, file or thread does not exist */
+	ERR_LIMIT,     /* rate limit, quota or one of our own size caps */
+	ERR_NETWORK,   /* no usable answer arrived; retrying may help */
+	ERR_PROTOCOL,  /* an answer arrived and made no sense */
+	ERR_REMOTE,    /* the server says that it failed */
+	ERR_TIMEOUT,   /* a deadline passed */
+	ERR_CANCELLED, /* the user pressed Ctrl-C */
+	ERR_GONE,      /* the sandbox has ended under us */
+	ERR_SYSTEM,    /* a system call failed; message ends in its text */
+};
+
+/*
+ * Filled by the callee on failure, untouched on success; owned by the caller,
+ * holds no memory, so it is never freed. Start from { 0 }.
+ */
+struct error {
+	enum err code;
+	char message[512]; /* what failed; no full stop, no secret */
+	char hint[256];    /* what the user can type about it, or "" */
+};
+
+/* These return -1, so that callers can write: return error_set(err, ...). */
+int error_set(struct error *err, enum err code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* "what: No such file or directory", code ERR_SYSTEM, from errno. */
+int error_errno(struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Sets the hint, keeps code and message. */
+int error_hint(struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Puts "prefix: " before the message, keeps code and hint. */
+int error_wrap(struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Stable name of a code for machine output: "not_found". Static storage. */
+const char *error_name(enum err code);
+
+#endif

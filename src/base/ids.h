@@ -1,0 +1,18 @@
+/* ids.h - random identifiers. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_IDS_H
+#define BASE_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Call once before the others, before the first thread; aborts on failure. */
+void ids_init(void);
+/* UUIDv7 (RFC 9562): 36 characters and NUL, sorts by time. */
+void ids_uuid7(char out[37]);
+/* n characters of a-z and 2-7 and NUL, from the system's randomness. */
+void ids_random(char *out, size_t n);
+/* Uniform in [0, bound). */
+uint32_t ids_below(uint32_t bound);
+
+#endif

@@ -1,0 +1,131 @@
+/* json.c - typed reading of cJSON trees, and writing JSON straight to bytes. */
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+cJSON *json_parse(struct str text)
+{
+	const char *end = NULL;
+	cJSON *tree;
+
+	if (!text.len)
+		return NULL;
+	tree = cJSON_ParseWithLengthOpts(text.ptr, text.len, &end, false);
+	if (!tree)
+		return NULL;
+	if (str_trim((struct str){ end, (size_t)(text.ptr + text.len - end) })
+		    .len) {
+		cJSON_Delete(tree);
+		return NULL;
+	}
+	return tree;
+}
+
+const cJSON *json_get(const cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+const char *json_string(const cJSON *object, const char *key,
+			const char *fallback)
+{
+	const cJSON *item = json_get(object, key);
+
+	return cJSON_IsString(item) ? item->valuestring : fallback;
+}
+
+int64_t json_int(const cJSON *object, const char *key, int64_t fallback)
+{
+	const cJSON *item = json_get(object, key);
+
+	if (!cJSON_IsNumber(item) || !(item->valuedouble > -9.2e18) ||
+	    !(item->valuedouble < 9.2e18))
+		return fallback;
+	return (int64_t)item->valuedouble;
+}
+
+bool json_bool(const cJSON *object, const char *key, bool fallback)
+{
+	const cJSON *item = json_get(object, key);
+
+	return cJSON_IsBool(item) ? cJSON_IsTrue(item) : fallback;
+}
+
+static void quote_byte(struct buf *out, unsigned char c)
+{
+	static const char shorts[] = "btn\0fr"; /* 8 9 10 - 12 13 */
+
+	if (c == '"' || c == '\\') {
+		buf_addc(out, '\\');
+		buf_addc(out, (char)c);
+	} else if (c >= 8 && c <= 13 && shorts[c - 8]) {
+		buf_addc(out, '\\');
+		buf_addc(out, shorts[c - 8]);
+	} else {
+		buf_addf(out, "\\u%04x", c);
+	}
+}
+
+/* Bytes at the front that need no escape; stops at a non-ASCII byte too. */
+static size_t plain_ascii(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len) {
+		unsigned char c = (unsigned char)s.ptr[n];
+
+		if (c < 0x20 || c >= 0x7F || c == '"' || c == '\\')
+			break;
+		n++;
+	}
+	return n;
+}
+
+void json_quote(struct buf *out, struct str s)
+{
+	buf_addc(out, '"');
+	while (s.len) {
+		size_t n = plain_ascii(s);
+		unsigned char c;
+
+		buf_add(out, s.ptr, n);
+		s = str_skip(s, n);
+		if (!s.len)
+			break;
+		c = (unsigned char)s.ptr[0];
+		if (c < 0x80) {
+			quote_byte(out, c);
+			s = str_skip(s, 1);
+			continue;
+		}
+		n = str_char_offset(s, 1);
+		if (n > 1)
+			buf_add(out, s.ptr, n);
+		else
+			buf_adds(out, "\xEF\xBF\xBD");
+		s = str_skip(s, n);
+	}
+	buf_addc(out, '"');
+}
+
+void json_member(struct buf *out, const char *key, struct str value)
+{
+	json_quote(out, str_of(key));
+	buf_addc(out, ':');
+	json_quote(out, value);
+}
+
+void json_print(struct buf *out, const cJSON *tree)
+{
+	char *text = cJSON_PrintUnformatted(tree);
+
+	if (!text)
+		abort();
+	buf_adds(out, text);
+	cJSON_free(text);
+}

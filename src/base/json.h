@@ -1,0 +1,31 @@
+/* json.h - typed reading of cJSON trees, and writing JSON straight to bytes. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/buf.h"
+
+/* Parses exactly one document; NULL on garbage, trailing bytes or nesting
+ * beyond cJSON's limit. The caller frees it with cJSON_Delete(). */
+cJSON *json_parse(struct str text);
+/* Members; a missing or mistyped one gives the fallback. Borrowed. */
+const cJSON *json_get(const cJSON *object, const char *key);
+const char *json_string(const cJSON *object, const char *key,
+			const char *fallback);
+int64_t json_int(const cJSON *object, const char *key, int64_t fallback);
+bool json_bool(const cJSON *object, const char *key, bool fallback);
+
+/* Writes s as a JSON string. Bytes that are no UTF-8 become U+FFFD, so the
+ * result is always valid; NUL and other controls are escaped. */
+void json_quote(struct buf *out, struct str s);
+/* "key":"value" without a comma. */
+void json_member(struct buf *out, const char *key, struct str value);
+/* Prints a tree without white space. */
+void json_print(struct buf *out, const cJSON *tree);
+
+#endif

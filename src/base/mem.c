@@ -1,0 +1,76 @@
+/* mem.c - allocation that never returns NULL: out of memory ends dcode. */
+/* SPDX-License-Identifier: MIT */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void (*on_exhausted)(void);
+
+void mem_on_exhausted(void (*restore)(void))
+{
+	on_exhausted = restore;
+}
+
+static _Noreturn void exhausted(void)
+{
+	static const char text[] = "dcode: out of memory\n";
+
+	if (on_exhausted)
+		on_exhausted();
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	abort();
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	void *ptr = calloc(count ? count : 1, size ? size : 1);
+
+	if (!ptr)
+		exhausted();
+	return ptr;
+}
+
+void *xrealloc(void *ptr, size_t count, size_t size)
+{
+	size_t bytes = count * size;
+
+	if (size && count > SIZE_MAX / size)
+		exhausted();
+	ptr = realloc(ptr, bytes ? bytes : 1);
+	if (!ptr)
+		exhausted();
+	return ptr;
+}
+
+char *xstrndup(const char *s, size_t len)
+{
+	char *copy = xcalloc(len + 1, 1);
+
+	if (len)
+		memcpy(copy, s, len);
+	return copy;
+}
+
+char *xstrdup(const char *s)
+{
+	return s ? xstrndup(s, strlen(s)) : NULL;
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		exhausted();
+	return text;
+}

@@ -1,0 +1,25 @@
+/* path.h - names of files on this machine. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_PATH_H
+#define BASE_PATH_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* "a/b" from "a" and "b"; an absolute b is returned as it is. Owned. */
+char *path_join(const char *a, const char *b);
+/* "~" and "~/x" become home; anything else is copied. Owned. */
+char *path_expand(const char *path, const char *home);
+/* Creates the directory and its parents with this mode; existing is fine. */
+int path_mkdirs(const char *path, mode_t mode, struct error *err);
+/* Appends the whole file; ERR_LIMIT when it is larger than out->max. */
+int path_read(const char *path, struct buf *out, struct error *err);
+/* Replaces the file atomically: temporary, fsync, rename. */
+int path_write(const char *path, struct str data, mode_t mode,
+	       struct error *err);
+/* rm -rf that never leaves the tree and never follows a symbolic link. */
+int path_remove_tree(const char *path, struct error *err);
+
+#endif

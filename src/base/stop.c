@@ -1,0 +1,136 @@
+/* stop.c - what ends a blocking call early: a cancel or a deadline. */
+/* SPDX-License-Identifier: MIT */
+#include "base/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t read_clock(clockid_t which)
+{
+	struct timespec t;
+
+	clock_gettime(which, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t clock_ms(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_unix_ms(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
+int cancel_init(struct cancel *c, struct error *err)
+{
+	if (pipe2(c->fd, O_CLOEXEC | O_NONBLOCK) < 0) {
+		c->fd[0] = c->fd[1] = -1;
+		return error_errno(err, "creating a pipe");
+	}
+	return 0;
+}
+
+void cancel_release(struct cancel *c)
+{
+	for (int i = 0; i < 2; i++) {
+		if (c->fd[i] >= 0)
+			close(c->fd[i]);
+		c->fd[i] = -1;
+	}
+}
+
+void cancel_trigger(const struct cancel *c)
+{
+	int saved = errno;
+
+	(void)!write(c->fd[1], "x", 1);
+	errno = saved;
+}
+
+void cancel_reset(const struct cancel *c)
+{
+	char drop[64];
+
+	while (read(c->fd[0], drop, sizeof(drop)) > 0)
+		;
+}
+
+bool cancel_triggered(const struct cancel *c)
+{
+	struct pollfd p = { .fd = c->fd[0], .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+struct stop stop_on(const struct cancel *c)
+{
+	return (struct stop){ .cancel = c, .deadline = INT64_MAX };
+}
+
+struct stop stop_within(const struct stop *s, int64_t ms)
+{
+	struct stop nearer = *s;
+	int64_t now = clock_ms();
+
+	if (ms < INT64_MAX - now && now + ms < nearer.deadline)
+		nearer.deadline = now + ms;
+	return nearer;
+}
+
+struct stop stop_cleanup(int64_t ms)
+{
+	return (struct stop){ .deadline = clock_ms() + ms };
+}
+
+int stop_poll_ms(const struct stop *s, int max)
+{
+	int64_t left;
+
+	if (s->deadline == INT64_MAX)
+		return max;
+	left = s->deadline - clock_ms();
+	if (left < 0)
+		left = 0;
+	if (left > INT_MAX)
+		left = INT_MAX;
+	return max >= 0 && left > max ? max : (int)left;
+}
+
+int stop_fd(const struct stop *s)
+{
+	return s->cancel ? s->cancel->fd[0] : -1;
+}
+
+int stop_check(const struct stop *s, struct error *err)
+{
+	if (s->cancel && cancel_triggered(s->cancel))
+		return error_set(err, ERR_CANCELLED, "cancelled");
+	if (s->deadline != INT64_MAX && clock_ms() >= s->deadline)
+		return error_set(err, ERR_TIMEOUT, "timed out");
+	return 0;
+}
+
+int stop_sleep(const struct stop *s, int64_t ms, struct error *err)
+{
+	int64_t until = clock_ms() + ms;
+
+	for (;;) {
+		struct pollfd p = { .fd = stop_fd(s), .events = POLLIN };
+		int64_t left = until - clock_ms();
+
+		if (stop_check(s, err) < 0)
+			return -1;
+		if (left <= 0)
+			return 0;
+		if (left > INT_MAX)
+			left = INT_MAX;
+		poll(&p, 1, stop_poll_ms(s, (int)left));
+	}
+}

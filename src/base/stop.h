@@ -1,0 +1,45 @@
+/* stop.h - what ends a blocking call early: a cancel or a deadline. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_STOP_H
+#define BASE_STOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A pipe that is readable, and stays so, once triggered. */
+struct cancel {
+	int fd[2]; /* read end, write end; -1 when not initialised */
+};
+
+struct stop {
+	const struct cancel *cancel; /* borrowed; NULL means cannot cancel */
+	int64_t deadline; /* CLOCK_MONOTONIC ms; INT64_MAX means never */
+};
+
+int64_t clock_ms(void);      /* CLOCK_MONOTONIC, ms */
+int64_t clock_unix_ms(void); /* CLOCK_REALTIME, ms since 1970 */
+
+int cancel_init(struct cancel *c, struct error *err);
+void cancel_release(struct cancel *c);
+/* Any thread, and signal handlers: one write(2). */
+void cancel_trigger(const struct cancel *c);
+/* Makes it usable again; no other thread may be using it. */
+void cancel_reset(const struct cancel *c);
+bool cancel_triggered(const struct cancel *c);
+
+struct stop stop_on(const struct cancel *c); /* cancel only, no deadline */
+/* The nearer of s and now + ms. */
+struct stop stop_within(const struct stop *s, int64_t ms);
+/* For cleanup that must outlive a Ctrl-C: only a deadline. */
+struct stop stop_cleanup(int64_t ms);
+/* Milliseconds for poll(2): 0 when past, at most max (-1: no maximum). */
+int stop_poll_ms(const struct stop *s, int max);
+/* The fd to add to a poll set, -1 when there is none. */
+int stop_fd(const struct stop *s);
+/* 0 to go on, or -1 with ERR_CANCELLED or ERR_TIMEOUT. */
+int stop_check(const struct stop *s, struct error *err);
+int stop_sleep(const struct stop *s, int64_t ms, struct error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* str.h - operations on borrowed slices; none of them allocates. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct str str_of(const char *s); /* NULL gives the empty slice */
+bool str_eq(struct str a, struct str b);
+bool str_is(struct str a, const char *b);
+bool str_is_nocase(struct str a, const char *b); /* ASCII only */
+bool str_starts(struct str s, const char *prefix);
+bool str_ends(struct str s, const char *suffix);
+/* ASCII white space off both ends. */
+struct str str_trim(struct str s);
+/* From byte n on; the empty slice when n is past the end. */
+struct str str_skip(struct str s, size_t n);
+/* Index of the first c, or s.len. */
+size_t str_find(struct str s, char c);
+/* Index of the first needle, or s.len; an empty needle is found at 0. */
+size_t str_search(struct str s, struct str needle);
+/* Takes the bytes up to the next sep off the front of *rest; false at the
+ * end. "a,,b" gives three slices, "" none. */
+bool str_split(struct str *rest, char sep, struct str *item);
+/* Decimal, optional sign, nothing else; false on garbage or overflow. */
+bool str_to_int(struct str s, int64_t *value);
+/* Number of code points; a byte of a broken sequence counts as one. */
+size_t str_chars(struct str s);
+/* Bytes taken by the first n code points. */
+size_t str_char_offset(struct str s, size_t n);
+/* Well-formed UTF-8 throughout (RFC 3629: no surrogates, no overlongs). */
+bool str_is_utf8(struct str s);
+/* The longest prefix that is well-formed UTF-8. */
+size_t str_utf8_prefix(struct str s);
+
+#endif

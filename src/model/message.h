@@ -1,0 +1,48 @@
+/* message.h - what was said, in no vendor's format. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_MESSAGE_H
+#define MODEL_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum role { ROLE_USER = 1, ROLE_ASSISTANT, ROLE_TOOL };
+enum part_kind {
+	PART_TEXT = 1,
+	PART_THINKING,
+	PART_TOOL_CALL,
+	PART_TOOL_RESULT,
+};
+
+struct part { /* every pointer is owned by the part; unused ones are NULL */
+	enum part_kind kind;
+	char *text;    /* text, thinking, or the result of the tool */
+	char *id;      /* of the call, on calls and results */
+	char *name;    /* of the tool, on calls and results */
+	char *args;    /* on calls: the arguments as the model wrote them; valid
+			  JSON of an object unless bad_args */
+	char *replay;  /* JSON that the vendor wants back unchanged (a whole
+			  thinking block), or NULL */
+	bool bad_args; /* on calls: args is no JSON object */
+	bool failed;   /* on results */
+};
+
+struct message {
+	enum role role;
+	struct part *parts; /* owned */
+	size_t n;
+};
+
+/* Appends a zeroed part of this kind and returns it (valid until the next). */
+struct part *message_add(struct message *m, enum part_kind kind);
+void message_release(struct message *m);
+/* All text parts joined; owned. */
+char *message_text(const struct message *m);
+/* The stored form: {"role":"assistant","parts":[{"kind":"text",...}]}. */
+void message_to_json(const struct message *m, struct buf *out);
+int message_from_json(struct message *m, struct str json, struct error *err);
+
+#endif

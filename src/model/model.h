@@ -1,0 +1,94 @@
+/* model.h - one streamed answer, from any vendor. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "base/stop.h"
+#include "config/settings.h"
+#include "model/message.h"
+#include "net/http.h"
+
+struct tool_spec {
+	const char *name;
+	const char *description;
+	const char *schema; /* JSON Schema of the arguments, as text */
+};
+
+struct usage {         /* tokens, summed over what was asked */
+	int64_t input; /* not counting the cached ones */
+	int64_t output;
+	int64_t cache_read;
+	int64_t cache_write;
+};
+
+enum finish {
+	FINISH_STOP = 1, /* the model is done with its turn */
+	FINISH_TOOLS,    /* it wants tool results */
+	FINISH_LENGTH,   /* cut by the output token limit */
+	FINISH_REFUSAL,  /* content filter or refusal */
+};
+
+struct model_reply {            /* zeroed before; model_reply_release() after */
+	struct message message; /* complete, or empty when -1 was returned */
+	struct usage usage;
+	enum finish finish;
+};
+void model_reply_release(struct model_reply *r);
+
+struct model_sink { /* on the calling thread, deltas borrowed for the call */
+	void (*text)(void *arg, struct str delta);
+	void (*thinking)(void *arg, struct str delta);
+	/* What was streamed of this answer so far is void: a retry begins.
+	 * why is one line for the user. */
+	void (*restart)(void *arg, const char *why);
+	void *arg;
+};
+
+/* Which model, where, with what key: the outcome of spec/cli.md §8. */
+struct model_choice {   /* strings owned; model_choice_release() */
+	char *provider; /* "anthropic" */
+	char *model;    /* "claude-opus-5" */
+	char *wire;     /* "anthropic" or "openai-chat" */
+	char *base_url; /* without a trailing slash */
+	char *api_key;  /* or NULL where none is needed */
+	char *key_env;  /* the variable it came from, for messages */
+	char *params;   /* JSON object merged into the request, or NULL */
+	int max_retries;
+};
+/*
+ * spec is --model or NULL; params --model-params or NULL. ERR_USAGE for a bad
+ * spec, ERR_AUTH for missing credentials, with the texts of spec/cli.md §8.
+ */
+int model_choose(struct model_choice *c, const struct settings *set,
+		 const char *spec, const char *params, struct error *err);
+void model_choice_release(struct model_choice *c);
+
+/*
+ * A conversation with one model. What is pushed is serialized once, for the
+ * wire, and kept as those bytes only; a turn sends them without copying.
+ * One thread at a time.
+ */
+struct model;
+/* system and tools are copied into the request's fixed head. */
+int model_open(struct model **m, struct http *http,
+	       const struct model_choice *choice, const char *system,
+	       const struct tool_spec *tools, size_t n_tools,
+	       struct error *err);
+void model_close(struct model *m);
+/* The wire wants user and assistant turns in order and a result for every
+ * call: the caller keeps that. Consecutive user and tool messages are joined
+ * where the vendor needs it. */
+void model_push(struct model *m, const struct message *message);
+/*
+ * Asks for the next assistant message; push it afterwards. Retries by itself
+ * (429, 408, 409, 5xx, 529, stalls, cuts) within choice->max_retries. A cut or
+ * malformed stream is never a reply.
+ */
+int model_stream(struct model *m, const struct model_sink *sink,
+		 struct model_reply *reply, const struct stop *stop,
+		 struct error *err);
+/* The JSON of usage for events: {"input_tokens":1,...}. */
+void usage_to_json(const struct usage *u, struct buf *out);
+void usage_sum(struct usage *total, const struct usage *u);
+
+#endif

@@ -1,0 +1,84 @@
+/* http.h - one HTTP exchange, cancellable, on the caller's thread. */
+/* SPDX-License-Identifier: MIT */
+#ifndef NET_HTTP_H
+#define NET_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/stop.h"
+
+/*
+ * Everything that talks HTTP shares one of these: the table of libcurl's
+ * functions (libcurl is loaded at run time, on a thread that http_new()
+ * starts, since loading it takes longer than all else at start-up) and a list
+ * of warm handles with their connections. Safe from any thread.
+ */
+struct http;
+
+/* Never fails; a libcurl that cannot be loaded is reported by the first
+ * exchange. ca_file: PEM bundle or NULL for SSL_CERT_FILE or the system's. */
+struct http *http_new(const char *ca_file);
+void http_free(struct http *h);
+
+enum {
+	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
+	HTTP_NO_PROXY = 1 << 1, /* ignore the proxy variables */
+};
+
+struct http_request {
+	const char *method;      /* "POST" */
+	const char *url;         /* http:// or https:// only; redirects are not
+				    followed */
+	const char *unix_socket; /* connect there instead, or NULL */
+	const char *const *headers; /* "Name: value", NULL-terminated */
+	/* The body: segments sent one after the other without copying, or
+	 * bytes pulled from source, or nothing. */
+	const struct str *segments;
+	size_t n_segments;
+	/* Writes at most len bytes to room; returns how many, 0 at the end,
+	 * -1 to abort (err filled). size: total bytes, -1 for chunked. */
+	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
+	int64_t source_size;
+	/* Receives the body of an answer below 400 as it arrives; NULL
+	 * collects it in response->body. -1 (err filled) aborts. */
+	int (*data)(void *arg, struct str chunk, struct error *err);
+	/* Each header line of the final answer and its trailers, without line
+	 * end; may be NULL. */
+	void (*header)(void *arg, struct str line);
+	void *arg;
+	int64_t connect_ms; /* 0: 30 s */
+	int64_t idle_ms;    /* no byte in either direction for so long is
+			       ERR_NETWORK "stalled"; 0: never */
+	unsigned flags;
+};
+
+struct http_response {
+	int status;             /* of the final answer */
+	struct buf body;        /* see data; errors' bodies always land here.
+				   Set body.max before; 0 means 1 MiB */
+	int64_t retry_after_ms; /* from Retry-After (seconds or date), else -1
+				 */
+	bool began;             /* at least one byte of the answer arrived */
+	char content_type[96];
+	char request_id[96]; /* request-id or x-request-id, or "" */
+};
+
+/*
+ * Runs one exchange. 0 with the response filled, whatever its status; -1 when
+ * no complete answer arrived: ERR_NETWORK (connect, TLS, reset, truncated,
+ * stalled), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or what a callback set.
+ * The caller releases response->body either way.
+ */
+int http_do(struct http *h, const struct http_request *req,
+	    struct http_response *res, const struct stop *stop,
+	    struct error *err);
+void http_response_release(struct http_response *res);
+/* -1 with the error a user should read for a status of 400 or more: code by
+ * status (401/403 AUTH, 404 NOT_FOUND, 408/425/5xx REMOTE, 429 LIMIT, else
+ * REMOTE), message "what: HTTP 500: first line of the body's message". */
+int http_status_error(const struct http_response *res, const char *what,
+		      struct error *err);
+
+#endif

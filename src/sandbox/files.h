@@ -1,0 +1,84 @@
+/* files.h - file operations for the tools, each one helper call. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_FILES_H
+#define SANDBOX_FILES_H
+
+#include "sandbox/sandbox.h"
+
+/*
+ * All paths are absolute and already normalised by the tool layer. The helper
+ * (scripts/sandbox, POSIX sh and busybox) only moves bytes; what they mean is
+ * decided here. Failures of the file itself return -1 with ERR_NOT_FOUND,
+ * ERR_REMOTE, ... and err->message is the bare code that the tool layer words
+ * ("file_not_found", "permission_denied", "not_a_file", "path_not_found",
+ * "not_a_directory", "is_directory", "not_a_text_file", "string_not_found",
+ * "multiple_occurrences"); failures of the transport keep their own words and
+ * have ERR_NETWORK, ERR_TIMEOUT, ERR_CANCELLED, ERR_GONE or ERR_PROTOCOL.
+ */
+
+enum {
+	FILES_PAGE_BYTES = 512000,
+	FILES_BINARY_BYTES = 512000,
+	FILES_COUNT_BYTES = 1 << 20
+};
+
+struct files_page {
+	struct buf text;     /* LF line ends, no trailing one; UTF-8 */
+	bool binary;         /* text holds the raw bytes instead */
+	bool no_lines;       /* the limit was zero or negative */
+	bool clipped;        /* the page cap cut it: the marker is in text */
+	int64_t total_lines; /* -1 unknown */
+	int64_t start_line;  /* 1-based, inclusive; 0 when no line was read */
+	int64_t end_line;
+	int64_t next_offset; /* -1 at the end of the file */
+};
+/* offset 0-based lines, may be negative (clamped to 0). as_binary: by the
+ * extension, see spec/agent.md §1.2. The caller releases page->text. */
+int files_read(struct sandbox *sb, const char *path, int64_t offset,
+	       int64_t limit, bool as_binary, struct files_page *page,
+	       const struct stop *stop, struct error *err);
+/* Makes parents, overwrites, keeps the mode, writes through a link. */
+int files_write(struct sandbox *sb, const char *path, struct str content,
+		const struct stop *stop, struct error *err);
+/* Replaces old by new, atomically (rename on the resolved target; in place
+ * when it has several links). *count: replacements. Line-end variants as in
+ * spec/agent.md §2.5; on string_not_found and multiple_occurrences *count is
+ * the number found and hint (a struct error hint) may carry advice. */
+int files_edit(struct sandbox *sb, const char *path, struct str old,
+	       struct str new, bool all, int64_t *count,
+	       const struct stop *stop, struct error *err);
+int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
+		 struct error *err);
+
+struct files_names { /* one owned string per entry, sorted by bytes */
+	char **names;
+	size_t n;
+	bool incomplete; /* a limit or an unreadable directory cut the list */
+};
+void files_names_release(struct files_names *list);
+/* Absolute paths; directories end in "/" (links to them do not). */
+int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
+	     const struct stop *stop, struct error *err);
+/* Regular files below root that match (spec/agent.md §2.7); absolute. */
+int files_glob(struct sandbox *sb, const char *root, const char *pattern,
+	       struct files_names *list, const struct stop *stop,
+	       struct error *err);
+
+struct files_match {
+	char *path; /* absolute, owned */
+	int64_t line;
+	char *text; /* owned, UTF-8, at most 5000 characters */
+};
+struct files_matches { /* sorted by path, then line */
+	struct files_match *items;
+	size_t n;
+	bool incomplete;
+};
+void files_matches_release(struct files_matches *list);
+/* Literal pattern; glob NULL for all; root may be a file. cap: most matches
+ * kept. */
+int files_grep(struct sandbox *sb, const char *root, const char *pattern,
+	       const char *glob, int64_t cap, struct files_matches *list,
+	       const struct stop *stop, struct error *err);
+
+#endif

@@ -1,0 +1,217 @@
+/* sandbox.h - the machine that the model's tools act on. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_SANDBOX_H
+#define SANDBOX_SANDBOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/stop.h"
+#include "config/settings.h"
+#include "net/http.h"
+
+enum {
+	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
+	SANDBOX_SNAPSHOT = 1 << 1, /* --sandbox-snapshot-name */
+	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
+	SANDBOX_STDIN = 1 << 3,    /* exec_request.input and .dialog work */
+	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
+	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
+	SANDBOX_LIST = 1 << 6,     /* list() finds ours by label */
+};
+
+enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
+
+/* What to create. All borrowed for the call. */
+struct sandbox_spec {
+	const char *label;    /* ours, unique, in the ledger before create():
+				 "dcode-" and 8 characters of a-z2-7 */
+	const char *owner;    /* this installation's id, a UUID */
+	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
+	enum sandbox_network network;
+	int64_t lifetime_s; /* backstop: it must end by itself after this */
+	/* One line of progress for the user ("pulling python:3 45%"). */
+	void (*progress)(void *arg, const char *line);
+	void *arg;
+};
+
+enum sandbox_state {
+	STATE_UNKNOWN,
+	STATE_STARTING,
+	STATE_RUNNING,
+	STATE_STOPPED,
+	STATE_GONE
+};
+
+struct sandbox_info { /* borrowed for the call */
+	const char *id;
+	const char *label; /* ours, or "" */
+	const char *owner; /* ours, or "" */
+	enum sandbox_state state;
+	const char *image; /* or "" */
+	int64_t created;   /* Unix seconds, 0 unknown */
+	int64_t ends;      /* Unix seconds of the backstop, 0 unknown */
+};
+
+enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
+
+struct exec_request {
+	struct str command;     /* for the sandbox's shell; any bytes but NUL */
+	const char *cwd;        /* absolute, NULL: the sandbox's workdir */
+	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
+	bool plain;             /* run by sh even where bash exists: for our own
+				   helpers */
+	/* Without SANDBOX_STDIN both must be empty. Else input is what the
+	 * command reads; then comes EOF, unless dialog: the output callback's
+	 * replies follow, and EOF never does. With neither, stdin is empty. */
+	struct str input;
+	bool dialog;
+	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
+	/*
+	 * Output as it arrives, in order per stream, on the calling thread;
+	 * chunks are split anywhere. What it appends to reply (NULL without
+	 * dialog) goes to the command's stdin. -1 (err filled) kills the
+	 * command and makes execute fail with that error.
+	 */
+	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
+		      struct buf *reply, struct error *err);
+	void *arg;
+};
+
+struct exec_result {
+	int exit_code; /* 128 + n when killed by signal n; 124 on timeout;
+			  -1 when the provider cannot tell */
+	bool timed_out;
+};
+
+enum file_error {
+	FILE_OK = 0,
+	FILE_NOT_FOUND,
+	FILE_PERMISSION_DENIED,
+	FILE_IS_DIRECTORY,
+	FILE_INVALID_PATH,
+	FILE_OTHER, /* see detail */
+};
+const char *file_error_name(enum file_error e); /* "file_not_found" */
+
+/* One file to move. Directions differ in which callback is used. */
+struct transfer {
+	const char *path; /* absolute, in the sandbox */
+	int64_t size;     /* upload: bytes that read() will give */
+	int mode; /* upload: permission bits, 0: 0644, kept if it exists */
+	/* Upload: at most len bytes into room; 0 at the end, -1 aborts. */
+	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
+	/* Download: takes a chunk; -1 aborts. */
+	int (*write)(void *arg, struct str chunk, struct error *err);
+	void *arg;
+	enum file_error error; /* out */
+	char detail[160];      /* out: the provider's words for FILE_OTHER */
+};
+
+struct sandbox;
+struct sandbox_host;
+
+/*
+ * The provider's powers. Only open, close, create or attach, execute, remove
+ * and discard are required; NULL elsewhere means not supported (upload and
+ * download then go through execute). All block and obey stop, but close and
+ * discard, which never block. Every one may be called from several threads at
+ * once on the same sandbox after create or attach returned.
+ */
+struct sandbox_ops {
+	/* Reads settings and credentials; talks to nobody. */
+	int (*open)(struct sandbox_host *host, const struct settings *set,
+		    struct error *err);
+	void (*close)(struct sandbox_host *host);
+	/* Sets sb->id as soon as it is known, even when it then fails: the
+	 * caller removes what has an id, or a label. Must be idempotent by
+	 * label: repeating never makes a second one. */
+	int (*create)(struct sandbox *sb, const struct sandbox_spec *spec,
+		      const struct stop *stop, struct error *err);
+	/* Starts or resumes a stopped one. Sets sb->id and checks it. */
+	int (*attach)(struct sandbox *sb, const char *id,
+		      const struct stop *stop, struct error *err);
+	/* Every sandbox that carries a dcode label; owner NULL: any. */
+	int (*list)(struct sandbox_host *host, const char *owner,
+		    void (*each)(void *arg, const struct sandbox_info *info),
+		    void *arg, const struct stop *stop, struct error *err);
+	int (*info)(struct sandbox_host *host, const char *id,
+		    void (*each)(void *arg, const struct sandbox_info *info),
+		    void *arg, const struct stop *stop, struct error *err);
+	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
+		      const struct stop *stop, struct error *err);
+	int (*snapshot)(struct sandbox *sb, const char *name,
+			const struct stop *stop, struct error *err);
+	/* When stopped, it kills the command first (own deadline of 2 s). */
+	int (*execute)(struct sandbox *sb, const struct exec_request *req,
+		       struct exec_result *res, const struct stop *stop,
+		       struct error *err);
+	/* n files in order, an error per file; -1 only when nothing could be
+	 * tried at all. Upload makes parent directories. */
+	int (*upload)(struct sandbox *sb, struct transfer *files, size_t n,
+		      const struct stop *stop, struct error *err);
+	int (*download)(struct sandbox *sb, struct transfer *files, size_t n,
+			const struct stop *stop, struct error *err);
+	/* By id; gone already is success. Returns 0 only once confirmed. */
+	int (*remove)(struct sandbox_host *host, const char *id,
+		      const struct stop *stop, struct error *err);
+	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
+};
+
+/* Static description; one per file in providers/. */
+struct sandbox_provider {
+	const char *name;    /* "docker" */
+	const char *summary; /* one line for provider list */
+	const char *workdir; /* default directory inside, absolute; NULL: the
+				user's own (SANDBOX_HOST) */
+	unsigned flags;      /* SANDBOX_... */
+	size_t max_command;  /* bytes of exec_request.command it can carry */
+	int64_t lifetime_s;  /* default backstop */
+	const struct setting *settings; /* rows, or NULL */
+	const struct sandbox_ops *ops;
+};
+extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
+							providers/table.c */
+const struct sandbox_provider *sandbox_provider_find(const char *name);
+
+/* A provider opened with this user's settings. */
+struct sandbox_host {
+	const struct sandbox_provider *provider;
+	const struct settings *settings; /* borrowed */
+	struct http *http;               /* borrowed; may be NULL for local */
+	void *priv;                      /* the provider's */
+};
+
+struct sandbox {
+	struct sandbox_host *host; /* borrowed */
+	char *id;                  /* owned; NULL until known */
+	char *workdir;             /* owned, absolute */
+	void *priv;                /* the provider's */
+};
+
+/* The wrappers: call these, never ops. They put the provider's name before
+ * errors and supply what a provider lacks. */
+int sandbox_host_open(struct sandbox_host *host,
+		      const struct sandbox_provider *provider,
+		      const struct settings *set, struct http *http,
+		      struct error *err);
+void sandbox_host_close(struct sandbox_host *host);
+int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
+		   const struct sandbox_spec *spec, const struct stop *stop,
+		   struct error *err);
+int sandbox_attach(struct sandbox *sb, struct sandbox_host *host,
+		   const char *id, const struct stop *stop, struct error *err);
+int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
+		    struct exec_result *res, const struct stop *stop,
+		    struct error *err);
+int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err);
+int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err);
+int sandbox_remove(struct sandbox_host *host, const char *id,
+		   const struct stop *stop, struct error *err);
+/* Frees what the struct holds; the machine itself stays. */
+void sandbox_release(struct sandbox *sb);
+
+#endif

@@ -1,0 +1,52 @@
+/* ledger.h - every sandbox from intent to confirmed deletion. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_LEDGER_H
+#define SESSION_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "session/session.h"
+
+enum ledger_state {
+	LEDGER_INTENT = 1, /* create was, or will be, asked for */
+	LEDGER_LIVE,       /* id known */
+	LEDGER_REMOVING,   /* deletion asked for, not confirmed */
+	LEDGER_GONE,       /* the provider confirmed its end */
+};
+struct ledger_row {           /* strings borrowed for the callback */
+	const char *label;    /* "dcode-abcd2345"; its last 8 characters are
+				 the short name */
+	const char *provider; /* "docker" */
+	const char *id;       /* "" until known */
+	const char *endpoint; /* which engine or account, "" when there is one
+				 only: DOCKER_HOST's value */
+	enum ledger_state state;
+	int64_t created, ends; /* Unix seconds */
+	int64_t pid;           /* of the dcode that owns it */
+	bool owned_by_live;    /* that process still runs (pid, start time and
+				  boot id compared) */
+	const char *note;      /* why it was left, or "" */
+};
+
+/* Every change is on disk (fsync) on return. */
+int ledger_intend(struct store *s, const char *provider, const char *endpoint,
+		  int64_t lifetime_s, char label[16], struct error *err);
+int ledger_created(struct store *s, const char *label, const char *id,
+		   struct error *err);
+int ledger_removing(struct store *s, const char *label, struct error *err);
+int ledger_gone(struct store *s, const char *label, struct error *err);
+int ledger_note(struct store *s, const char *label, const char *note,
+		struct error *err);
+/* Newest first; all: also those that are gone. each returns false to stop. */
+int ledger_each(struct store *s, bool all,
+		bool (*each)(void *arg, const struct ledger_row *row),
+		void *arg, struct error *err);
+/* By label, short name, id or an unambiguous prefix (4 characters at least)
+ * of an id. ERR_NOT_FOUND, or ERR_USAGE when several match. */
+int ledger_find(struct store *s, const char *name,
+		bool (*each)(void *arg, const struct ledger_row *row),
+		void *arg, struct error *err);
+
+#endif

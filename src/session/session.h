@@ -1,0 +1,34 @@
+/* session.h - threads and their messages, append-only, in one database. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include "base/error.h"
+#include "model/message.h"
+#include "model/model.h"
+
+/* The database file holds threads and the sandbox ledger. */
+struct store;
+/* Opens or creates it (0600, its directory 0700), WAL; migrates. A damaged
+ * file is moved aside with a warning on warn (may be NULL) and a new one
+ * begun. One thread at a time per store. */
+int store_open(struct store **s, const char *path,
+	       void (*warn)(const char *line), struct error *err);
+void store_close(struct store *s);
+/* This installation's id, a UUID made on first use. Owned by the store. */
+const char *store_owner(const struct store *s);
+
+struct session; /* one thread in the store */
+struct session_info {
+	const char *model, *sandbox, *cwd; /* for the list; may be "" */
+};
+/* A new thread; its id is a UUIDv7. Nothing is written before the first
+ * append. */
+struct session *session_new(struct store *s, const struct session_info *info);
+const char *session_id(const struct session *s);
+/* On return the message survives SIGKILL. */
+int session_append(struct session *s, const struct message *m,
+		   const struct usage *u, struct error *err);
+void session_free(struct session *s);
+
+#endif
