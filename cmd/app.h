@@ -1,0 +1,51 @@
+/* app.h - what the commands share, each part made when first asked for. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_APP_H
+#define CMD_APP_H
+
+#include <stdbool.h>
+
+#include "base/mask.h"
+#include "base/stop.h"
+#include "config/settings.h"
+#include "net/http.h"
+#include "sandbox/sandbox.h"
+#include "session/session.h"
+
+struct app {
+	struct cancel cancel; /* triggered by SIGINT, SIGTERM, SIGHUP */
+	bool json;            /* --json */
+	bool quiet;           /* -q */
+	/* Made on demand; use the functions below. */
+	struct settings *settings;
+	struct http *http;
+	struct store *store;
+	struct mask *mask;
+};
+
+int app_init(struct app *app, struct error *err);
+void app_release(struct app *app);
+
+/* Settings of this user and directory; warnings go to stderr once. */
+int app_settings(struct app *app, struct settings **set, struct error *err);
+/* Starts loading libcurl on a thread; never fails. */
+struct http *app_http(struct app *app);
+int app_store(struct app *app, struct store **store, struct error *err);
+/* Opens a provider by name with all of the above. */
+int app_host(struct app *app, const char *provider, struct sandbox_host *host,
+	     struct error *err);
+/* What ends the work of this run: the signals. */
+struct stop app_stop(const struct app *app);
+/* The signal that triggered cancel, or 0. */
+int app_signal(void);
+
+/* Prints "Error: message" and the hint on stderr, masked and cleaned (as a
+ * JSON object on stdout too when app->json). Returns the exit status: 2 for
+ * ERR_USAGE, 130 or 128 + signal for ERR_CANCELLED, else 1. */
+int app_fail(struct app *app, const struct error *err);
+/* "Warning: ..." on stderr, cleaned. */
+void app_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* {"schema_version":1,"command":NAME,"data":DATA} and a line end on stdout. */
+void app_envelope(const char *command, const struct buf *data);
+
+#endif

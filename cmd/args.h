@@ -1,0 +1,54 @@
+/* args.h - option rows, and the one parser that reads them. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_ARGS_H
+#define CMD_ARGS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+enum arg_kind {
+	ARG_FLAG = 1,
+	ARG_VALUE,    /* --name VALUE or --name=VALUE */
+	ARG_OPTIONAL, /* the same, or bare: value is then "" */
+};
+
+/* One option; parser, usage text and help come from it. Arrays end in { 0 }. */
+struct arg_row {
+	const char *name; /* "sandbox-id", without dashes */
+	char letter;      /* 'n', or 0 */
+	enum arg_kind kind;
+	const char *metavar; /* "ID"; NULL for flags */
+	const char *help;    /* one line; NULL hides it */
+};
+
+enum { ARGS_MOST = 64 }; /* options on one command line */
+
+struct args {
+	struct {
+		const struct arg_row *row;
+		const char *value; /* borrowed from argv; "" when bare */
+	} found[ARGS_MOST];
+	size_t n;
+	int argc;    /* positional arguments, the command's name left out */
+	char **argv; /* owned array of borrowed strings, NULL-terminated */
+	bool dashes; /* a "--" was among them */
+};
+
+/*
+ * Reads argv (without the program's name) against two tables (own may be
+ * NULL). Long options may be abbreviated while unambiguous. ERR_USAGE names
+ * the option and what is wrong.
+ */
+int args_parse(struct args *a, const struct arg_row *global,
+	       const struct arg_row *own, int argc, char **argv,
+	       struct error *err);
+void args_release(struct args *a);
+/* The last value given, "" for a bare ARG_OPTIONAL, NULL when absent. */
+const char *args_value(const struct args *a, const char *name);
+bool args_flag(const struct args *a, const char *name);
+/* One line per row, aligned, wrapped at 80 columns. */
+void args_help(FILE *out, const struct arg_row *rows);
+
+#endif
