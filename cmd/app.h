@@ -18,6 +18,7 @@ struct app {
 	bool quiet;           /* -q */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
+	struct setting_group *groups; /* what settings was loaded with */
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
@@ -38,6 +39,8 @@ int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 struct stop app_stop(const struct app *app);
 /* The signal that triggered cancel, or 0. */
 int app_signal(void);
+/* Forgets it: an interactive program goes on after a cancelled turn. */
+void app_signal_clear(struct app *app);
 
 /* Prints "Error: message" and the hint on stderr, masked and cleaned (as a
  * JSON object on stdout too when app->json). Returns the exit status: 2 for
@@ -45,6 +48,7 @@ int app_signal(void);
 int app_fail(struct app *app, const struct error *err);
 /* "Warning: ..." on stderr, cleaned. */
 void app_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void app_warn_line(const char *line);
 /* {"schema_version":1,"command":NAME,"data":DATA} and a line end on stdout. */
 void app_envelope(const char *command, const struct buf *data);
 

@@ -15,7 +15,8 @@ enum agent_event_kind {
 	EVENT_TOOL_CALL,   /* part */
 	EVENT_TOOL_OUTPUT, /* part, text: delta, masked */
 	EVENT_TOOL_RESULT, /* part, text: result, failed */
-	EVENT_TURN,        /* usage of one answer; text: "" */
+	EVENT_TURN,        /* usage of one answer */
+	EVENT_FLUSH,       /* nothing more has arrived: show what there is */
 };
 struct agent_event { /* all borrowed for the call */
 	enum agent_event_kind kind;

@@ -41,6 +41,10 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	/* What was streamed of this answer so far is void: a retry begins.
 	 * why is one line for the user. */
 	void (*restart)(void *arg, const char *why);
+	/* All that has arrived was delivered; may be NULL. Called once per
+	 * chunk read from the network, so that the receiver can write out
+	 * what it gathered. */
+	void (*flush)(void *arg);
 	void *arg;
 };
 

@@ -1,0 +1,265 @@
+/* app.c - what the commands share, each part made when first asked for. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/app.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clean.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+/* The handler's only state: the pipe that ends the work, and why. */
+static const struct cancel *signal_cancel;
+static volatile sig_atomic_t signal_number;
+static volatile sig_atomic_t signal_count;
+
+enum { IMPATIENT = 3 }; /* signals after which dcode leaves at once */
+
+static void on_signal(int number)
+{
+	signal_number = number;
+	signal_count++;
+	if (signal_count >= IMPATIENT)
+		_exit(128 + number);
+	if (signal_cancel)
+		cancel_trigger(signal_cancel);
+}
+
+int app_signal(void)
+{
+	return signal_number;
+}
+
+void app_signal_clear(struct app *app)
+{
+	signal_number = 0;
+	signal_count = 0;
+	cancel_reset(&app->cancel);
+}
+
+static void catch_signals(void)
+{
+	static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction act = { .sa_handler = on_signal };
+	struct sigaction was;
+
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
+		/* nohup and "&" in a shell set them aside on purpose. */
+		if (sigaction(caught[i], NULL, &was) == 0 &&
+		    was.sa_handler == SIG_IGN)
+			continue;
+		sigaction(caught[i], &act, NULL);
+	}
+	act.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &act, NULL);
+}
+
+int app_init(struct app *app, struct error *err)
+{
+	*app = (struct app){ .cancel = { { -1, -1 } } };
+	ids_init();
+	if (cancel_init(&app->cancel, err) < 0)
+		return -1;
+	signal_cancel = &app->cancel;
+	catch_signals();
+	return 0;
+}
+
+void app_release(struct app *app)
+{
+	if (app->store)
+		store_close(app->store);
+	if (app->http)
+		http_free(app->http);
+	if (app->mask)
+		mask_free(app->mask);
+	if (app->settings)
+		settings_free(app->settings);
+	free(app->groups);
+	signal_cancel = NULL;
+	cancel_release(&app->cancel);
+}
+
+static void add_secret(void *arg, const char *name, const char *value)
+{
+	(void)mask_add(arg, name, str_of(value));
+}
+
+int app_settings(struct app *app, struct settings **set, struct error *err)
+{
+	extern char **environ;
+	struct setting_group *groups;
+	struct settings_input in = { .environ = environ };
+	char *cwd = getcwd(NULL, 0);
+	const char *const *lines;
+	size_t n = 0;
+
+	*set = app->settings;
+	if (app->settings) {
+		free(cwd);
+		return 0;
+	}
+	while (sandbox_providers[n])
+		n++;
+	groups = xcalloc(n + 2, sizeof(*groups));
+	groups[0].rows = settings_core;
+	for (size_t i = 0; i < n; i++) {
+		groups[i + 1].name = sandbox_providers[i]->name;
+		groups[i + 1].rows = sandbox_providers[i]->settings;
+	}
+	in.groups = groups;
+	in.cwd = cwd ? cwd : "/";
+	in.home = getenv("HOME"); /* before the first thread */
+	if (settings_load(&app->settings, &in, err) < 0) {
+		free(groups);
+		free(cwd);
+		return -1;
+	}
+	app->groups = groups;
+	free(cwd);
+	n = settings_warnings(app->settings, &lines);
+	for (size_t i = 0; i < n; i++)
+		app_warn("%s", lines[i]);
+	app->mask = mask_new();
+	settings_each_secret(app->settings, add_secret, app->mask);
+	*set = app->settings;
+	return 0;
+}
+
+struct http *app_http(struct app *app)
+{
+	if (!app->http)
+		app->http = http_new(NULL);
+	return app->http;
+}
+
+int app_store(struct app *app, struct store **store, struct error *err)
+{
+	struct settings *set;
+	char *path;
+	int rc;
+
+	*store = app->store;
+	if (app->store)
+		return 0;
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	path = path_join(settings_dir(set), ".state/dcode.db");
+	rc = store_open(&app->store, path, app_warn_line, err);
+	free(path);
+	*store = app->store;
+	return rc;
+}
+
+int app_host(struct app *app, const char *provider, struct sandbox_host *host,
+	     struct error *err)
+{
+	const struct sandbox_provider *p = sandbox_provider_find(provider);
+	struct settings *set;
+
+	if (!p)
+		return error_set(err, ERR_USAGE,
+				 "Unknown sandbox provider '%s'", provider);
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	return sandbox_host_open(host, p, set, app_http(app), err);
+}
+
+struct stop app_stop(const struct app *app)
+{
+	return stop_on(&app->cancel);
+}
+
+/* Masks and cleans a line that may hold foreign bytes. */
+static void presentable(const struct app *app, const char *text,
+			struct buf *out)
+{
+	struct buf masked = BUF_INIT(1 << 20);
+
+	mask_text(app ? app->mask : NULL, str_of(text), &masked);
+	clean_text(buf_str(&masked), out);
+	buf_release(&masked);
+}
+
+static int exit_status(const struct error *err)
+{
+	if (err->code == ERR_USAGE)
+		return 2;
+	if (err->code == ERR_CANCELLED)
+		return signal_number ? 128 + signal_number : 130;
+	return 1;
+}
+
+int app_fail(struct app *app, const struct error *err)
+{
+	struct buf message = BUF_INIT(1 << 20);
+	struct buf hint = BUF_INIT(1 << 20);
+	int status = exit_status(err);
+
+	presentable(app, err->message, &message);
+	presentable(app, err->hint, &hint);
+	buf_adds(&message, "");
+	fprintf(stderr, "Error: %s\n", message.ptr);
+	if (hint.len)
+		fprintf(stderr, "%s\n", hint.ptr);
+	if (app->json) {
+		struct buf out = BUF_INIT(1 << 20);
+
+		buf_adds(&out, "{\"schema_version\":1,\"error\":{");
+		json_member(&out, "code", str_of(error_name(err->code)));
+		buf_addc(&out, ',');
+		json_member(&out, "message", buf_str(&message));
+		buf_addc(&out, ',');
+		json_member(&out, "hint", buf_str(&hint));
+		buf_addf(&out, "},\"exit_status\":%d}\n", status);
+		fwrite(out.ptr, 1, out.len, stdout);
+		buf_release(&out);
+	}
+	buf_release(&message);
+	buf_release(&hint);
+	return status;
+}
+
+void app_warn_line(const char *line)
+{
+	struct buf text = BUF_INIT(1 << 16);
+
+	clean_text(str_of(line), &text);
+	fprintf(stderr, "Warning: %s\n", text.len ? text.ptr : "");
+	buf_release(&text);
+}
+
+void app_warn(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	app_warn_line(line);
+}
+
+void app_envelope(const char *command, const struct buf *data)
+{
+	struct buf head = BUF_INIT(1 << 10);
+
+	buf_adds(&head, "{\"schema_version\":1,");
+	json_member(&head, "command", str_of(command));
+	buf_adds(&head, ",\"data\":");
+	fwrite(head.ptr, 1, head.len, stdout);
+	fwrite(data->len ? data->ptr : "null", 1, data->len ? data->len : 4,
+	       stdout);
+	fputs("}\n", stdout);
+	buf_release(&head);
+}

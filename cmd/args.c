@@ -1,0 +1,211 @@
+/* args.c - option rows, and the one parser that reads them. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { HELP_COLUMN = 34, HELP_WIDTH = 80 };
+
+static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
+{
+	for (; rows && rows->name; rows++)
+		if (rows->letter == letter)
+			return rows;
+	return NULL;
+}
+
+/* Exact name, else the only row that begins so; *several when more do. */
+static const struct arg_row *by_name(const struct arg_row *const tables[2],
+				     const char *name, size_t len,
+				     bool *several)
+{
+	const struct arg_row *match = NULL;
+
+	*several = false;
+	for (int t = 0; t < 2; t++) {
+		for (const struct arg_row *r = tables[t]; r && r->name; r++) {
+			if (strncmp(r->name, name, len) != 0)
+				continue;
+			if (strlen(r->name) == len)
+				return *several = false, r;
+			*several = match && match != r;
+			match = r;
+		}
+	}
+	return match;
+}
+
+static int found(struct args *a, const struct arg_row *row, const char *value,
+		 struct error *err)
+{
+	if (a->n == ARGS_MOST)
+		return error_set(err, ERR_USAGE, "too many options");
+	a->found[a->n].row = row;
+	a->found[a->n].value = value;
+	a->n++;
+	return 0;
+}
+
+/* The value of an option that stands in the next argument, or NULL. */
+static const char *next_value(const struct arg_row *row, int argc, char **argv,
+			      int *i)
+{
+	if (*i + 1 >= argc)
+		return NULL;
+	if (row->kind == ARG_OPTIONAL && argv[*i + 1][0] == '-')
+		return NULL;
+	return argv[++*i];
+}
+
+static int take(struct args *a, const struct arg_row *row, const char *value,
+		const char *spelled, struct error *err)
+{
+	if (row->kind == ARG_FLAG && value)
+		return error_set(err, ERR_USAGE, "argument %s: takes no value",
+				 spelled);
+	if (row->kind == ARG_VALUE && !value)
+		return error_set(err, ERR_USAGE,
+				 "argument %s: expected one argument", spelled);
+	return found(a, row, value ? value : "", err);
+}
+
+static int read_long(struct args *a, const struct arg_row *const tables[2],
+		     int argc, char **argv, int *i, struct error *err)
+{
+	char *word = argv[*i];
+	const char *equals = strchr(word, '=');
+	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word + 2);
+	bool several;
+	const struct arg_row *row = by_name(tables, word + 2, len, &several);
+	const char *value = equals ? equals + 1 : NULL;
+
+	if (several)
+		return error_set(err, ERR_USAGE,
+				 "ambiguous option: %.*s (see dcode --help)",
+				 (int)len + 2, word);
+	if (!row)
+		return error_set(err, ERR_USAGE, "unrecognized arguments: %s",
+				 word);
+	if (!equals && row->kind != ARG_FLAG)
+		value = next_value(row, argc, argv, i);
+	return take(a, row, value, word, err);
+}
+
+/* "-q", "-nTEXT", "-n TEXT", "-qy". */
+static int read_short(struct args *a, const struct arg_row *const tables[2],
+		      int argc, char **argv, int *i, struct error *err)
+{
+	char *word = argv[*i];
+
+	for (char *p = word + 1; *p; p++) {
+		const struct arg_row *row = by_letter(tables[0], *p);
+		char spelled[3] = { '-', *p, '\0' };
+		const char *value = NULL;
+
+		if (!row)
+			row = by_letter(tables[1], *p);
+		if (!row)
+			return error_set(err, ERR_USAGE,
+					 "unrecognized arguments: %s", word);
+		if (row->kind == ARG_FLAG) {
+			if (found(a, row, "", err) < 0)
+				return -1;
+			continue;
+		}
+		value = p[1] ? p + 1 : next_value(row, argc, argv, i);
+		return take(a, row, value, spelled, err);
+	}
+	return 0;
+}
+
+int args_parse(struct args *a, const struct arg_row *global,
+	       const struct arg_row *own, int argc, char **argv,
+	       struct error *err)
+{
+	const struct arg_row *tables[2] = { own, global };
+	int i;
+
+	*a = (struct args){ 0 };
+	a->argv = xcalloc((size_t)argc + 1, sizeof(*a->argv));
+	for (i = 0; i < argc; i++) {
+		char *word = argv[i];
+		int rc = 0;
+
+		if (!a->dashes && !strcmp(word, "--"))
+			a->dashes = true;
+		else if (a->dashes || word[0] != '-' || !word[1])
+			a->argv[a->argc++] = word;
+		else if (word[1] == '-')
+			rc = read_long(a, tables, argc, argv, &i, err);
+		else
+			rc = read_short(a, tables, argc, argv, &i, err);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void args_release(struct args *a)
+{
+	free(a->argv);
+	*a = (struct args){ 0 };
+}
+
+const char *args_value(const struct args *a, const char *name)
+{
+	for (size_t i = a->n; i-- > 0;)
+		if (!strcmp(a->found[i].row->name, name))
+			return a->found[i].value;
+	return NULL;
+}
+
+bool args_flag(const struct args *a, const char *name)
+{
+	return args_value(a, name) != NULL;
+}
+
+static int left_column(FILE *out, const struct arg_row *r)
+{
+	int n = r->letter ? fprintf(out, "  -%c, --%s", r->letter, r->name)
+			  : fprintf(out, "      --%s", r->name);
+
+	if (r->kind == ARG_VALUE)
+		n += fprintf(out, " %s", r->metavar);
+	if (r->kind == ARG_OPTIONAL)
+		n += fprintf(out, " [%s]", r->metavar);
+	return n;
+}
+
+static void right_column(FILE *out, const char *help, int column)
+{
+	if (column >= HELP_COLUMN) {
+		fputc('\n', out);
+		column = 0;
+	}
+	for (; column < HELP_COLUMN; column++)
+		fputc(' ', out);
+	while (*help) {
+		int word = (int)strcspn(help, " ");
+
+		if (column > HELP_COLUMN && column + 1 + word > HELP_WIDTH) {
+			fprintf(out, "\n%*s", HELP_COLUMN, "");
+			column = HELP_COLUMN;
+		}
+		if (column > HELP_COLUMN)
+			column += fprintf(out, " ");
+		column += fprintf(out, "%.*s", word, help);
+		help += word;
+		help += strspn(help, " ");
+	}
+	fputc('\n', out);
+}
+
+void args_help(FILE *out, const struct arg_row *rows)
+{
+	for (const struct arg_row *r = rows; r->name; r++)
+		if (r->help)
+			right_column(out, r->help, left_column(out, r));
+}
