@@ -4,7 +4,7 @@
 V       ?= release
 B       ?= build/$(V)
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
-PKGS    := libcjson libsodium sqlite3 libmd4c libutf8proc
+PKGS    := libcjson libsodium sqlite3 md4c libutf8proc
 HEADERS := libcurl libarchive            # headers only: loaded at run time
 
 ifneq ($(MAKECMDGOALS),help)
@@ -76,6 +76,9 @@ $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libdcode.a
 
 units: $(UNITS)
 fuzzers: $(FUZZERS)
+gen: $(GEN)
+flags:
+	@echo '$(ALL_CFLAGS)'
 
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(UNITS:%=%.d) $(FUZZERS:%=%.d)
 
@@ -110,5 +113,5 @@ help:
 	@echo 'make lint       format, layers, limits   make fuzz T=60   fuzzers, seconds each'
 	@echo 'make bench      ratios against bare C programs built beside'
 	@echo 'make install    to PREFIX (/usr/local)   make clean'
-.PHONY: all units fuzzers check demo unit e2e lint fuzz bench format install clean help
+.PHONY: all units fuzzers gen flags check demo unit e2e lint fuzz bench format install clean help
 .DELETE_ON_ERROR:

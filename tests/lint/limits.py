@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""limits.py CHECK - rules of the style guide that are read off the text."""
+# SPDX-License-Identifier: MIT
+import pathlib
+import re
+import sys
+
+LINES, HEADER, FUNCTION, COLUMNS, TAB = 500, 250, 60, 80, 8
+CODE = ("src", "config", "providers", "cmd")
+SKIP = {".git", "build", "node_modules", "__pycache__", ".pytest_cache",
+        "corpus", "data"}
+BANNED = re.compile(
+    r"\b(strcpy|strcat|strncpy|strncat|sprintf|vsprintf|gets|strtok|atoi|atol"
+    r"|atof|gmtime|localtime|ctime|asctime|strerror|setenv|putenv|system"
+    r"|popen|rand|srand|mktemp|tmpnam|alloca)\s*\(")
+ALLOCATES = re.compile(r"\b(malloc|calloc|realloc|reallocarray|strdup|strndup"
+                       r"|asprintf|vasprintf)\s*\(")
+# Put together from halves, so that this file passes its own check.
+PRIVATE = re.compile("/wo" + r"rk/(main|steering|shared|research|ref|\.)|"
+                     "/fa" + r"rm\b|deb\.deb" + r"ian\.org|registry\.np"
+                     + r"mjs|pypi\.o" + "rg|nodes" + "ource")
+LATER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b(?!.*#\d)")
+
+
+def tree(*suffixes):
+    for path in sorted(pathlib.Path(".").rglob("*")):
+        if SKIP.isdisjoint(path.parts) and path.is_file() \
+                and (not suffixes or path.suffix in suffixes):
+            yield path
+
+
+def text_of(path):
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def bare(text):
+    """C without comments and literals; every line keeps its number."""
+    gap = lambda m: re.sub(r"[^\n]", " ", m.group(0))
+    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
+                  gap, text, flags=re.S)
+
+
+def is_script(path):
+    if path.suffix in (".c", ".h", ".py", ".sh"):
+        return True
+    with open(path, "rb") as f:
+        return f.read(2) == b"#!"
+
+
+def check_size():
+    for path in tree():
+        if not is_script(path):
+            continue
+        lines = text_of(path).splitlines()
+        most = HEADER if path.suffix == ".h" else LINES
+        if len(lines) > most:
+            yield path, most + 1, f"{len(lines)} lines, at most {most}"
+        for number, line in enumerate(lines, 1):
+            wide = len(line.expandtabs(TAB))
+            if wide > COLUMNS:
+                yield path, number, f"{wide} columns, at most {COLUMNS}"
+
+
+def check_functions():
+    for path in tree(".c"):
+        start = 0
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if line.startswith("{"):
+                start = number
+            elif line.startswith("}") and start:
+                size = number - start - 1
+                if size > FUNCTION:
+                    yield path, start, f"{size} lines, at most {FUNCTION}"
+                start = 0
+
+
+def check_heads():
+    for path in tree(".c", ".h"):
+        head = text_of(path).split("\n", 3)
+        if not head[0].startswith(f"/* {path.name} - "):
+            yield path, 1, f'first line: "/* {path.name} - one sentence. */"'
+        if not any("SPDX-License-Identifier: MIT" in h for h in head[1:3]):
+            yield path, 2, "second line: the SPDX licence"
+
+
+def check_banned():
+    for path in tree(".c", ".h"):
+        if path.parts[0] not in CODE:
+            continue
+        for number, line in enumerate(bare(text_of(path)).split("\n"), 1):
+            hit = BANNED.search(line)
+            if not hit and path.as_posix() != "src/base/mem.c":
+                hit = ALLOCATES.search(line)
+            if hit:
+                yield path, number, f"{hit.group(1)}() is banned"
+            if "//" in line:
+                yield path, number, "comments are /* so */"
+
+
+def check_words():
+    for path in tree():
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            hit = PRIVATE.search(line) or LATER.search(line)
+            if hit:
+                yield path, number, f"'{hit.group(0)}' does not belong here"
+
+
+def main():
+    bad = 0
+    for path, number, what in globals()["check_" + sys.argv[1]]():
+        bad += 1
+        print(f"{path}:{number}: {what}")
+    return 1 if bad else 0
+
+
+sys.exit(main())

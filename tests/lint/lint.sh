@@ -1,0 +1,83 @@
+#!/bin/sh
+# lint.sh - every check of form; one line each, ends with the counts.
+# SPDX-License-Identifier: MIT
+#
+# sh tests/lint/lint.sh [CHECK ...]   all of them, or those named
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+passed=0
+failed=0
+jobs=$(getconf _NPROCESSORS_ONLN)
+python=/usr/bin/python3
+
+for tool in $python gcc clang-format clang-tidy shellcheck; do
+	if ! command -v "$tool" >/dev/null; then
+		echo "lint: no $tool: run ./scripts/install-deps test" >&2
+		exit 1
+	fi
+done
+make -s gen || exit 1
+flags=$(make -s flags) || exit 1
+
+sources() { # SUFFIX...: our files, build products left out
+	for s in "$@"; do
+		find src config providers cmd tests -name "*.$s" | sort
+	done
+}
+scripts() {
+	find scripts tests .ci -type f ! -path '*/data/*' \
+		! -path '*/corpus/*' | sort | while read -r f; do
+		case $(head -n 1 "$f" | tr -d '\0') in
+		'#!/bin/sh'* | '#!/bin/bash'*) echo "$f" ;;
+		'#!/usr/bin/env bash'*) echo "$f" ;;
+		esac
+	done
+}
+
+layers() { $python tests/lint/layers.py; }
+sizes() { $python tests/lint/limits.py size; }
+functions() { $python tests/lint/limits.py functions; }
+heads() { $python tests/lint/limits.py heads; }
+banned() { $python tests/lint/limits.py banned; }
+words() { $python tests/lint/limits.py words; }
+format() { sources c h | xargs clang-format --dry-run -Werror; }
+shell() { scripts | xargs shellcheck; }
+python_() { sources py | xargs $python -m py_compile; }
+headers() { # each compiles when it is the only one
+	# shellcheck disable=SC2086 # words
+	find src config providers cmd -name '*.h' | sort |
+		xargs -P "$jobs" -n 1 gcc $flags -fsyntax-only -x c
+}
+tidy() { # one file a process: several gave false valist warnings (14.0.6)
+	# shellcheck disable=SC2016 # the inner shell's variables
+	find src config providers cmd -name '*.c' | sort |
+		xargs -P "$jobs" -n 1 sh -c '
+			out=$(clang-tidy --quiet "$1" -- $0 2>&1) ||
+				{ printf "%s\n" "$out"; exit 1; }' "$flags"
+}
+
+run() { # NAME FUNCTION
+	began=$(date +%s)
+	if "$2" >"$tmp/out" 2>&1; then
+		passed=$((passed + 1))
+		echo "lint $1: ok ($(($(date +%s) - began)) s)"
+	else
+		failed=$((failed + 1))
+		cat "$tmp/out"
+		echo "lint $1: FAILED"
+	fi
+}
+
+[ $# -gt 0 ] || set -- layers sizes functions heads banned words format \
+	shell python headers tidy
+for check in "$@"; do
+	case $check in
+	python) run python python_ ;;
+	*) run "$check" "$check" ;;
+	esac
+done
+echo "lint: $passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
