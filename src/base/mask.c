@@ -1,0 +1,332 @@
+/* mask.c - keeps secret values out of everything shown, stored or sent. */
+/* SPDX-License-Identifier: MIT */
+#include "base/mask.h"
+
+#include <limits.h>
+#include <sodium.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	SHORTEST = 8,        /* bytes of a value that is hidden */
+	SHORTEST_SECRET = 4, /* the same when its name says that it is one */
+	SHORTEST_FORM = 12,  /* bytes of an encoded form, or of one line */
+	BLOCK = 16384,       /* bytes of locked memory taken at a time */
+};
+
+struct block { /* locked memory; what follows the struct is its bytes */
+	struct block *next;
+	size_t used;
+	size_t size;
+	char bytes[];
+};
+
+struct hidden {            /* one byte sequence to look for */
+	const char *bytes; /* in a block */
+	size_t len;
+	char *shown; /* "[masked:NAME]", owned */
+	int next;    /* index of the next one with this first byte, -1 */
+};
+
+struct mask {
+	struct block *blocks;
+	struct hidden *items;
+	int n;
+	int room;
+	int first[UCHAR_MAX + 1]; /* by first byte, longest first; -1 */
+	size_t longest;
+	/* Which two bytes begin a value: most text is passed over by it. */
+	uint64_t pairs[(UCHAR_MAX + 1) * (UCHAR_MAX + 1) / 64];
+};
+
+struct mask *mask_new(void)
+{
+	struct mask *m = xcalloc(1, sizeof(*m));
+
+	if (sodium_init() < 0)
+		abort();
+	for (int i = 0; i <= UCHAR_MAX; i++)
+		m->first[i] = -1;
+	return m;
+}
+
+void mask_free(struct mask *m)
+{
+	if (!m)
+		return;
+	for (int i = 0; i < m->n; i++)
+		free(m->items[i].shown);
+	free(m->items);
+	while (m->blocks) {
+		struct block *b = m->blocks;
+
+		m->blocks = b->next;
+		sodium_free(b); /* zeroes it */
+	}
+	free(m);
+}
+
+static const char *keep(struct mask *m, struct str value)
+{
+	struct block *b = m->blocks;
+	char *at;
+
+	if (!b || value.len > b->size - b->used) {
+		size_t size = value.len > BLOCK ? value.len : BLOCK;
+
+		/* sodium_malloc() aligns the end: round up for the start. */
+		size = (size + 15) & ~(size_t)15;
+		b = sodium_malloc(sizeof(*b) + size);
+		if (!b)
+			abort();
+		*b = (struct block){ .next = m->blocks, .size = size };
+		m->blocks = b;
+	}
+	at = b->bytes + b->used;
+	memcpy(at, value.ptr, value.len);
+	b->used += value.len;
+	return at;
+}
+
+static unsigned pair_of(const char *p)
+{
+	return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
+}
+
+static void hide(struct mask *m, const char *name, struct str value)
+{
+	unsigned pair = pair_of(value.ptr);
+	int *link;
+
+	if (m->n == m->room) {
+		m->room = m->room ? m->room * 2 : 16;
+		m->items =
+			xrealloc(m->items, (size_t)m->room, sizeof(*m->items));
+	}
+	link = &m->first[(unsigned char)value.ptr[0]];
+	for (; *link >= 0; link = &m->items[*link].next) {
+		const struct hidden *h = &m->items[*link];
+
+		if (h->len == value.len &&
+		    !memcmp(h->bytes, value.ptr, value.len))
+			return;
+		if (h->len < value.len)
+			break;
+	}
+	m->items[m->n] = (struct hidden){
+		.bytes = keep(m, value),
+		.len = value.len,
+		.shown = xasprintf("[masked:%s]", name),
+		.next = *link,
+	};
+	*link = m->n++;
+	m->pairs[pair / 64] |= (uint64_t)1 << pair % 64;
+	if (value.len > m->longest)
+		m->longest = value.len;
+}
+
+static void hide_form(struct mask *m, const char *name, struct str form)
+{
+	if (form.len >= SHORTEST_FORM)
+		hide(m, name, form);
+}
+
+/* What base64 makes of the value wherever it lies in the encoded bytes: the
+ * characters that depend on the value alone, for each of three alignments. */
+static void hide_base64(struct mask *m, const char *name, struct str value,
+			int variant)
+{
+	static const size_t mixed[] = { 0, 2, 3 }; /* with what lies before */
+	size_t size = sodium_base64_encoded_len(value.len + 2, variant);
+	unsigned char *raw = xcalloc(value.len + 2, 1);
+	char *text = xcalloc(size, 1);
+
+	memcpy(raw + 2, value.ptr, value.len);
+	for (size_t before = 0; before <= 2; before++) {
+		struct str form;
+
+		sodium_bin2base64(text, size, raw + 2 - before,
+				  value.len + before, variant);
+		form = str_skip(str_of(text), mixed[before]);
+		hide_form(m, name, form);
+		if ((value.len + before) % 3 && form.len) {
+			form.len--; /* mixed with what lies behind */
+			hide_form(m, name, form);
+		}
+	}
+	sodium_memzero(raw, value.len + 2);
+	sodium_memzero(text, size);
+	free(raw);
+	free(text);
+}
+
+/* RFC 3986: everything but the unreserved characters as %XX. */
+static void hide_percent(struct mask *m, const char *name, struct str value,
+			 const char *format)
+{
+	struct buf form = BUF_INIT(SIZE_MAX / 4);
+
+	for (size_t i = 0; i < value.len; i++) {
+		unsigned char c = (unsigned char)value.ptr[i];
+		bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			     (c >= 'a' && c <= 'z') || (c && strchr("-._~", c));
+
+		if (plain)
+			buf_addc(&form, (char)c);
+		else
+			buf_addf(&form, *format == 'x' ? "%%%02x" : "%%%02X",
+				 c);
+	}
+	if (form.len > value.len)
+		hide_form(m, name, buf_str(&form));
+	buf_wipe(&form);
+}
+
+static void hide_json(struct mask *m, const char *name, struct str value)
+{
+	struct buf form = BUF_INIT(SIZE_MAX / 4);
+
+	json_quote(&form, value);
+	if (form.len > value.len + 2)
+		hide_form(m, name, (struct str){ form.ptr + 1, form.len - 2 });
+	buf_wipe(&form);
+}
+
+/* A key of several lines is also shown line by line, numbered or indented. */
+static void hide_lines(struct mask *m, const char *name, struct str value)
+{
+	struct str line;
+
+	if (str_find(value, '\n') == value.len)
+		return;
+	while (str_split(&value, '\n', &line))
+		if (!str_starts(line, "-----"))
+			hide_form(m, name, str_trim(line));
+}
+
+static bool names_secret(const char *name)
+{
+	static const char *const words[] = { "KEY", "TOKEN", "SECRET",
+					     "PASSWORD" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
+}
+
+bool mask_add(struct mask *m, const char *name, struct str value)
+{
+	size_t least = names_secret(name) ? SHORTEST_SECRET : SHORTEST;
+
+	if (value.len < least)
+		return false;
+	hide(m, name, value);
+	hide_lines(m, name, value);
+	hide_base64(m, name, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+	hide_base64(m, name, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	hide_percent(m, name, value, "X");
+	hide_percent(m, name, value, "x");
+	hide_json(m, name, value);
+	return true;
+}
+
+/* The longest value that text begins with, or NULL. *maybe: a longer one may
+ * still come true when more bytes follow. */
+static const struct hidden *match(const struct mask *m, struct str text,
+				  bool *maybe)
+{
+	int i = m->first[(unsigned char)text.ptr[0]];
+
+	*maybe = false;
+	for (; i >= 0; i = m->items[i].next) {
+		const struct hidden *h = &m->items[i];
+		size_t len = h->len < text.len ? h->len : text.len;
+
+		if (memcmp(h->bytes, text.ptr, len) != 0)
+			continue;
+		if (h->len <= text.len)
+			return h;
+		*maybe = true;
+	}
+	return NULL;
+}
+
+/* Handles what can be decided, returns how many bytes that were. */
+static size_t replace(const struct mask *m, struct str text, bool last,
+		      struct buf *out)
+{
+	size_t from = 0;
+	size_t at = 0;
+
+	while (at < text.len) {
+		const struct hidden *h;
+		bool maybe;
+
+		if (at + 1 < text.len) {
+			unsigned pair = pair_of(text.ptr + at);
+
+			if (!(m->pairs[pair / 64] >> pair % 64 & 1)) {
+				at++;
+				continue;
+			}
+		}
+		h = match(m, str_skip(text, at), &maybe);
+		if (maybe && !last)
+			break;
+		if (!h) {
+			at++;
+			continue;
+		}
+		buf_add(out, text.ptr + from, at - from);
+		buf_adds(out, h->shown);
+		at += h->len;
+		from = at;
+	}
+	buf_add(out, text.ptr + from, at - from);
+	return at;
+}
+
+void mask_text(const struct mask *m, struct str text, struct buf *out)
+{
+	if (!text.len)
+		return;
+	if (!m || !m->n)
+		buf_addstr(out, text);
+	else
+		replace(m, text, true, out);
+}
+
+void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
+	       struct buf *out)
+{
+	size_t done;
+
+	if (!chunk.len)
+		return;
+	if (!m || !m->n) {
+		buf_addstr(out, chunk);
+		return;
+	}
+	s->held.max = SIZE_MAX / 4; /* never more than a value and a chunk */
+	if (s->held.len) {
+		buf_addstr(&s->held, chunk);
+		done = replace(m, buf_str(&s->held), false, out);
+		buf_consume(&s->held, done);
+		return;
+	}
+	done = replace(m, chunk, false, out);
+	buf_addstr(&s->held, str_skip(chunk, done));
+}
+
+void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out)
+{
+	if (s->held.len)
+		mask_text(m, buf_str(&s->held), out);
+	buf_wipe(&s->held);
+}
