@@ -1,0 +1,214 @@
+/* toolrun.c - the tool calls of one answer: order, approval, results. */
+/* SPDX-License-Identifier: MIT */
+#include "agent/toolrun.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	MOST_AT_ONCE = 8,
+	MAX_RESULT = 64 << 20, /* bytes; the tools cap themselves far below */
+};
+
+struct batch {
+	struct agent *agent;
+	const struct stop *stop;
+	pthread_mutex_t events; /* so that no two events overlap */
+};
+
+struct job {
+	struct batch *batch;
+	const struct part *call;
+	struct buf out;
+	struct error err;
+	bool failed;
+	int rc;
+	pthread_t thread;
+	bool started;
+};
+
+static void emit(struct batch *b, const struct agent_event *ev)
+{
+	pthread_mutex_lock(&b->events);
+	b->agent->ui.event(b->agent->ui.arg, ev);
+	pthread_mutex_unlock(&b->events);
+}
+
+static void on_output(void *arg, struct str delta)
+{
+	struct job *job = arg;
+
+	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+						.call = job->call,
+						.text = delta });
+}
+
+static void *run_job(void *arg)
+{
+	struct job *job = arg;
+	struct tool_env env = {
+		.sandbox = job->batch->agent->sandbox,
+		.stop = job->batch->stop,
+		.mask = job->batch->agent->mask,
+		.output = on_output,
+		.arg = job,
+	};
+
+	job->rc =
+		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
+	return NULL;
+}
+
+static bool only_reads(const struct part *call)
+{
+	const struct tool *tool = tool_find(call->name);
+
+	return tool && tool->flags & TOOL_READS;
+}
+
+static void cancelled_result(struct job *job)
+{
+	buf_clear(&job->out);
+	buf_addf(&job->out,
+		 "Tool call %s with id %s was cancelled before it ran.",
+		 job->call->name, job->call->id);
+	job->failed = true;
+}
+
+/* 0 to run it; 1 when it was refused (the result says so); -1 cancelled. */
+static int approve(struct job *job, struct error *err)
+{
+	struct agent *a = job->batch->agent;
+	const struct tool *tool = tool_find(job->call->name);
+	struct buf reason = BUF_INIT(1 << 16);
+	enum approval answer = APPROVE_YES;
+	int rc = 0;
+
+	if (!tool || !(tool->flags & TOOL_ASKS) || !a->ui.approve)
+		return 0;
+	rc = a->ui.approve(a->ui.arg, job->call, &answer, &reason,
+			   job->batch->stop, err);
+	if (rc == 0 && answer == APPROVE_NO) {
+		if (reason.len)
+			buf_addstr(&job->out, buf_str(&reason));
+		else
+			buf_addf(&job->out,
+				 "User rejected the tool call for `%s` with id "
+				 "%s",
+				 job->call->name, job->call->id);
+		job->failed = true;
+		rc = 1;
+	}
+	buf_release(&reason);
+	return rc;
+}
+
+static void announce(struct job *job)
+{
+	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+						.call = job->call });
+}
+
+/* Runs jobs[0..n) side by side; a single one on this thread. */
+static void run_group(struct job *jobs, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job,
+						 &jobs[i]) == 0;
+	run_job(&jobs[0]);
+	for (size_t i = 1; i < n; i++) {
+		if (jobs[i].started)
+			pthread_join(jobs[i].thread, NULL);
+		else
+			run_job(&jobs[i]);
+	}
+}
+
+static int finish(struct job *job, struct message *results, struct error *err)
+{
+	struct part *p = message_add(results, PART_TOOL_RESULT);
+	struct str text = buf_str(&job->out);
+
+	p->id = xstrdup(job->call->id);
+	p->name = xstrdup(job->call->name);
+	p->failed = job->failed;
+	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+						.call = job->call,
+						.text = text,
+						.failed = job->failed });
+	p->text = buf_detach(&job->out);
+	if (job->rc < 0)
+		*err = job->err;
+	return job->rc;
+}
+
+/* How many jobs from the first on may run together. */
+static size_t group_size(const struct job *jobs, size_t n)
+{
+	size_t size = 1;
+
+	if (!only_reads(jobs[0].call))
+		return 1;
+	while (size < n && size < MOST_AT_ONCE && only_reads(jobs[size].call))
+		size++;
+	return size;
+}
+
+static int run_all(struct job *jobs, size_t n, struct message *results,
+		   struct error *err)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (at < n) {
+		size_t size = group_size(jobs + at, n - at);
+		int verdict = -1;
+
+		if (rc == 0) {
+			for (size_t i = 0; i < size; i++)
+				announce(&jobs[at + i]);
+			verdict = approve(&jobs[at], err);
+			rc = verdict < 0 ? -1
+					 : stop_check(jobs->batch->stop, err);
+		}
+		if (rc == 0 && verdict == 0)
+			run_group(jobs + at, size);
+		for (size_t i = 0; i < size; i++) {
+			if (rc < 0)
+				cancelled_result(&jobs[at + i]);
+		}
+		for (size_t i = 0; i < size; i++)
+			if (finish(&jobs[at + i], results, err) < 0)
+				rc = -1;
+		at += size;
+	}
+	return rc;
+}
+
+int toolrun(struct agent *a, const struct message *reply,
+	    struct message *results, const struct stop *stop, struct error *err)
+{
+	struct batch batch = { .agent = a, .stop = stop };
+	struct job *jobs = xcalloc(reply->n, sizeof(*jobs));
+	size_t n = 0;
+	int rc;
+
+	pthread_mutex_init(&batch.events, NULL);
+	results->role = ROLE_TOOL;
+	for (size_t i = 0; i < reply->n; i++) {
+		if (reply->parts[i].kind != PART_TOOL_CALL)
+			continue;
+		jobs[n].batch = &batch;
+		jobs[n].call = &reply->parts[i];
+		jobs[n].out = BUF_INIT(MAX_RESULT);
+		n++;
+	}
+	rc = n ? run_all(jobs, n, results, err) : 0;
+	pthread_mutex_destroy(&batch.events);
+	free(jobs);
+	return rc;
+}
