@@ -1,0 +1,28 @@
+/* prompt.h - the system prompt, and the AGENTS.md files that join it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef AGENT_PROMPT_H
+#define AGENT_PROMPT_H
+
+#include "sandbox/sandbox.h"
+#include "tool/tool.h"
+
+struct prompt_facts {           /* all borrowed */
+	const char *config_dir; /* ~/.deepagents */
+	const char *cwd;        /* the user's working directory */
+	const char *model;      /* "anthropic:claude-opus-5" */
+	const struct sandbox *sandbox;
+	bool interactive;
+	const struct tool_spec *tools;
+	size_t n_tools;
+};
+
+/*
+ * Appends the system prompt. AGENTS.md files are read here, from the user's
+ * disk: ~/.deepagents/agent/, then cwd/.deepagents/ and cwd/; a link that
+ * leaves cwd is not followed. Each unreadable or oversized one gives a line to
+ * warn.
+ */
+void prompt_build(const struct prompt_facts *facts, struct buf *out,
+		  void (*warn)(const char *line));
+
+#endif

@@ -1,0 +1,181 @@
+/* events.c - agent events as JSON, one per line: --json with -n. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/events.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/str.h"
+
+enum { MAX_LINES = 256 << 20, WRITE_AT = 16 << 10 };
+
+static void flush(struct events *e)
+{
+	struct str rest = buf_str(&e->out);
+
+	while (rest.len && !e->failed) {
+		ssize_t n = write(STDOUT_FILENO, rest.ptr, rest.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			e->failed = true;
+			break;
+		}
+		rest.ptr += n;
+		rest.len -= (size_t)n;
+	}
+	buf_clear(&e->out);
+}
+
+static void begin(struct events *e, const char *type)
+{
+	e->out.max = MAX_LINES;
+	buf_adds(&e->out, "{\"type\":\"");
+	buf_adds(&e->out, type);
+	buf_addc(&e->out, '"');
+}
+
+static void member(struct events *e, const char *key, struct str value)
+{
+	buf_addc(&e->out, ',');
+	json_member(&e->out, key, value);
+}
+
+static void member_or_null(struct events *e, const char *key, const char *value)
+{
+	if (value)
+		member(e, key, str_of(value));
+	else
+		buf_addf(&e->out, ",\"%s\":null", key);
+}
+
+static void end(struct events *e)
+{
+	buf_adds(&e->out, "}\n");
+}
+
+static void delta(struct events *e, const char *type, struct str text)
+{
+	begin(e, type);
+	member(e, "delta", text);
+	end(e);
+	if (e->out.len > WRITE_AT)
+		flush(e);
+}
+
+void events_start(struct events *e, const char *thread, const char *model,
+		  const char *provider, const char *id)
+{
+	if (e->started)
+		return;
+	e->started = true;
+	begin(e, "start");
+	buf_addf(&e->out, ",\"schema_version\":%d", EVENTS_SCHEMA);
+	member_or_null(e, "thread_id", thread);
+	member_or_null(e, "model", model);
+	buf_adds(&e->out, ",\"sandbox\":{");
+	json_member(&e->out, "provider", str_of(provider ? provider : "none"));
+	member_or_null(e, "id", id);
+	buf_addc(&e->out, '}');
+	end(e);
+	flush(e);
+}
+
+static void tool_call_line(struct events *e, const struct part *call)
+{
+	begin(e, "tool_call");
+	member(e, "id", str_of(call->id));
+	member(e, "name", str_of(call->name));
+	buf_adds(&e->out, ",\"args\":");
+	if (call->bad_args || !call->args)
+		json_quote(&e->out, str_of(call->args));
+	else
+		buf_adds(&e->out, call->args);
+	end(e);
+	flush(e);
+}
+
+static void tool_line(struct events *e, const struct agent_event *ev)
+{
+	bool result = ev->kind == EVENT_TOOL_RESULT;
+
+	begin(e, result ? "tool_result" : "tool_output");
+	member(e, "id", str_of(ev->call->id));
+	member(e, result ? "content" : "delta", ev->text);
+	if (result)
+		buf_adds(&e->out, ev->failed ? ",\"is_error\":true"
+					     : ",\"is_error\":false");
+	end(e);
+	flush(e);
+}
+
+static void usage_line(struct events *e, const struct usage *usage)
+{
+	begin(e, "usage");
+	buf_adds(&e->out, ",\"usage\":");
+	usage_to_json(usage, &e->out);
+	end(e);
+	flush(e);
+}
+
+void events_event(void *arg, const struct agent_event *ev)
+{
+	struct events *e = arg;
+
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		delta(e, "text", ev->text);
+		break;
+	case EVENT_THINKING:
+		delta(e, "thinking", ev->text);
+		break;
+	case EVENT_RESTART:
+		events_error(e, "retrying", ev->text, (struct str){ 0 });
+		break;
+	case EVENT_TOOL_CALL:
+		tool_call_line(e, ev->call);
+		break;
+	case EVENT_TOOL_OUTPUT:
+	case EVENT_TOOL_RESULT:
+		tool_line(e, ev);
+		break;
+	case EVENT_TURN:
+		usage_line(e, ev->usage);
+		break;
+	case EVENT_FLUSH:
+		flush(e);
+		break;
+	}
+}
+
+void events_error(struct events *e, const char *code, struct str message,
+		  struct str hint)
+{
+	begin(e, "error");
+	member(e, "code", str_of(code));
+	member(e, "message", message);
+	member(e, "hint", hint);
+	end(e);
+	flush(e);
+}
+
+int events_result(struct events *e, const char *status, struct str text,
+		  int64_t turns, const struct usage *usage, int exit_status)
+{
+	begin(e, "result");
+	member(e, "status", str_of(status));
+	member(e, "text", text);
+	buf_addf(&e->out, ",\"turns\":%lld,\"usage\":", (long long)turns);
+	usage_to_json(usage, &e->out);
+	buf_addf(&e->out, ",\"exit_status\":%d", exit_status);
+	end(e);
+	flush(e);
+	return e->failed ? -1 : 0;
+}
+
+void events_release(struct events *e)
+{
+	buf_release(&e->out);
+}

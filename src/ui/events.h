@@ -1,0 +1,29 @@
+/* events.h - agent events as JSON, one per line: --json with -n. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UI_EVENTS_H
+#define UI_EVENTS_H
+
+#include "agent/agent.h"
+
+enum { EVENTS_SCHEMA = 1 };
+
+/* README.md documents every type and field. One writer per process. */
+struct events {         /* zeroed */
+	struct buf out; /* not yet written */
+	bool started;   /* the start event is out */
+	bool failed;    /* stdout cannot be written any more */
+};
+
+/* thread, model, provider and id may be NULL: null then. */
+void events_start(struct events *e, const char *thread, const char *model,
+		  const char *provider, const char *id);
+void events_event(void *arg, const struct agent_event *ev);
+void events_error(struct events *e, const char *code, struct str message,
+		  struct str hint);
+/* The last line. status: "success", "error", "max_turns", "timeout" or
+ * "cancelled". -1 when stdout failed. */
+int events_result(struct events *e, const char *status, struct str text,
+		  int64_t turns, const struct usage *usage, int exit_status);
+void events_release(struct events *e);
+
+#endif

@@ -1,0 +1,219 @@
+/* plain.c - agent events as text: the answer to stdout, the rest to stderr. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/plain.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "ui/summary.h"
+
+enum {
+	MAX_HELD = 64 << 20, /* bytes of one answer */
+	WRITE_AT = 16 << 10, /* bytes gathered before a write is forced */
+};
+
+static int write_all(int fd, struct buf *b)
+{
+	struct str rest = buf_str(b);
+
+	while (rest.len) {
+		ssize_t n = write(fd, rest.ptr, rest.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		rest.ptr += n;
+		rest.len -= (size_t)n;
+	}
+	buf_clear(b);
+	return rest.len ? -1 : 0;
+}
+
+static void flush(struct plain *p)
+{
+	p->out.max = p->log.max = MAX_HELD;
+	if (p->out.len && !p->no_stream) {
+		p->mid_line = p->out.ptr[p->out.len - 1] != '\n';
+		if (write_all(STDOUT_FILENO, &p->out) < 0)
+			p->failed = true;
+	}
+	if (p->log.len)
+		(void)write_all(STDERR_FILENO, &p->log);
+}
+
+static bool at_line_start(const struct plain *p)
+{
+	if (p->out.len)
+		return p->out.ptr[p->out.len - 1] == '\n';
+	return !p->mid_line;
+}
+
+static void end_line(struct plain *p)
+{
+	p->out.max = MAX_HELD;
+	if (!at_line_start(p))
+		buf_addc(&p->out, '\n');
+}
+
+/* A line of ours for stderr. */
+static void note(struct plain *p, const char *prefix, struct str text)
+{
+	struct buf line = BUF_INIT(1 << 16);
+
+	if (p->quiet)
+		return;
+	flush(p);
+	if (p->log_mid_line)
+		buf_addc(&p->log, '\n');
+	p->log_mid_line = false;
+	clean_text(text, &line);
+	buf_adds(&p->log, prefix);
+	buf_addstr(&p->log, buf_str(&line));
+	buf_addc(&p->log, '\n');
+	buf_release(&line);
+	flush(p);
+}
+
+/*
+ * A retry repeats the answer from its start. What is on the screen cannot be
+ * taken back, so as long as the new text equals the old nothing is printed;
+ * where it differs, it is printed whole on a new line.
+ */
+static struct str replay(struct plain *p, struct str delta)
+{
+	size_t same = 0;
+	size_t left = p->shown.len - p->match;
+
+	while (same < delta.len && same < left &&
+	       p->shown.ptr[p->match + same] == delta.ptr[same])
+		same++;
+	p->match += same;
+	delta = str_skip(delta, same);
+	if (!delta.len && p->match < p->shown.len)
+		return delta;
+	p->replaying = false;
+	if (p->match == p->shown.len)
+		return delta;
+	end_line(p);
+	p->shown.len = p->match;
+	p->text_clean = (struct clean){ 0 };
+	clean_feed(&p->text_clean, buf_str(&p->shown), &p->out);
+	return delta;
+}
+
+static void on_text(struct plain *p, struct str delta)
+{
+	p->out.max = p->shown.max = MAX_HELD;
+	if (p->replaying)
+		delta = replay(p, delta);
+	buf_addstr(&p->shown, delta);
+	clean_feed(&p->text_clean, delta, &p->out);
+	if (p->out.len > WRITE_AT)
+		flush(p);
+}
+
+static void on_restart(struct plain *p, struct str why)
+{
+	note(p, "Retrying: ", why);
+	p->match = 0;
+	p->replaying = p->shown.len > 0;
+}
+
+static void end_answer(struct plain *p)
+{
+	p->out.max = MAX_HELD;
+	if (p->replaying && p->match < p->shown.len) {
+		end_line(p); /* the repetition was shorter */
+		p->replaying = false;
+	}
+	clean_end(&p->text_clean, &p->out);
+	if (p->shown.len)
+		end_line(p);
+	buf_clear(&p->shown);
+	flush(p);
+}
+
+static void on_call(struct plain *p, const struct part *call)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	summary_of_call(call, &line);
+	note(p, "\xE2\x8F\xBA ", buf_str(&line));
+	buf_release(&line);
+	p->output_clean = (struct clean){ 0 };
+}
+
+static void on_output(struct plain *p, struct str delta)
+{
+	if (p->quiet)
+		return;
+	p->log.max = MAX_HELD;
+	clean_feed(&p->output_clean, delta, &p->log);
+	if (p->log.len)
+		p->log_mid_line = p->log.ptr[p->log.len - 1] != '\n';
+	flush(p);
+}
+
+static void on_result(struct plain *p, const struct agent_event *ev)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	summary_of_result(ev->call, ev->text, ev->failed, &line);
+	if (line.len)
+		note(p, "  \xE2\x8E\xBF ", buf_str(&line));
+	buf_release(&line);
+}
+
+void plain_event(void *arg, const struct agent_event *ev)
+{
+	struct plain *p = arg;
+
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		on_text(p, ev->text);
+		break;
+	case EVENT_RESTART:
+		on_restart(p, ev->text);
+		break;
+	case EVENT_TURN:
+		end_answer(p);
+		break;
+	case EVENT_TOOL_CALL:
+		on_call(p, ev->call);
+		break;
+	case EVENT_TOOL_OUTPUT:
+		on_output(p, ev->text);
+		break;
+	case EVENT_TOOL_RESULT:
+		on_result(p, ev);
+		break;
+	case EVENT_FLUSH:
+		flush(p);
+		break;
+	case EVENT_THINKING:
+		break;
+	}
+}
+
+int plain_end(struct plain *p)
+{
+	end_answer(p);
+	p->no_stream = false;
+	flush(p);
+	if (p->log_mid_line) {
+		buf_addc(&p->log, '\n');
+		p->log_mid_line = false;
+		flush(p);
+	}
+	return p->failed ? -1 : 0;
+}
+
+void plain_release(struct plain *p)
+{
+	buf_release(&p->out);
+	buf_release(&p->log);
+	buf_release(&p->shown);
+}

@@ -1,0 +1,31 @@
+/* plain.h - agent events as text: the answer to stdout, the rest to stderr. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UI_PLAIN_H
+#define UI_PLAIN_H
+
+#include "agent/agent.h"
+#include "base/clean.h"
+
+struct plain {          /* zeroed, then the first three set */
+	bool quiet;     /* nothing but the answer */
+	bool no_stream; /* the answer once, at the end: plain_end() */
+	bool chat;      /* answers may be repeated from their start */
+	/* its own */
+	struct clean text_clean;
+	struct clean output_clean;
+	struct buf out;    /* not yet written to stdout */
+	struct buf log;    /* not yet written to stderr */
+	struct buf shown;  /* text of this answer so far, as it came */
+	size_t match;      /* after a restart: how much of shown came again */
+	bool replaying;    /* the repeated answer still equals shown */
+	bool mid_line;     /* stdout does not stand at a line's start */
+	bool log_mid_line; /* the same for stderr */
+	bool failed;       /* stdout cannot be written any more */
+};
+
+void plain_event(void *arg, const struct agent_event *ev);
+/* Writes what is held back, ends the last line. -1 when stdout failed. */
+int plain_end(struct plain *p);
+void plain_release(struct plain *p);
+
+#endif
