@@ -83,16 +83,30 @@ void events_start(struct events *e, const char *thread, const char *model,
 	flush(e);
 }
 
+/* The arguments printed anew: what the model wrote may hold line ends. */
+static void add_args(struct buf *out, const struct part *call)
+{
+	struct str raw = str_of(call->args);
+	cJSON *args = call->bad_args ? NULL : json_parse(raw);
+	struct buf text = BUF_INIT(MAX_LINES);
+
+	if (args)
+		json_print(&text, args);
+	if (text.len && str_is_utf8(buf_str(&text)))
+		buf_addstr(out, buf_str(&text));
+	else
+		json_quote(out, raw);
+	cJSON_Delete(args);
+	buf_release(&text);
+}
+
 static void tool_call_line(struct events *e, const struct part *call)
 {
 	begin(e, "tool_call");
 	member(e, "id", str_of(call->id));
 	member(e, "name", str_of(call->name));
 	buf_adds(&e->out, ",\"args\":");
-	if (call->bad_args || !call->args)
-		json_quote(&e->out, str_of(call->args));
-	else
-		buf_adds(&e->out, call->args);
+	add_args(&e->out, call);
 	end(e);
 	flush(e);
 }

@@ -1,0 +1,112 @@
+/* main.c - reads the command line and hands over to one command. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/command.h"
+#include "cmd/options.h"
+#include "cmd/run.h"
+#include "providers/jail.h"
+
+static int misuse(const struct command *c, const struct error *err)
+{
+	if (c)
+		return command_misuse(c, "%s", err->message);
+	fprintf(stderr,
+		"usage: dcode [options] [COMMAND ...]\n"
+		"dcode: error: %s\n",
+		err->message);
+	if (err->hint[0])
+		fprintf(stderr, "%s\n", err->hint);
+	return 2;
+}
+
+/* The command's name is the first word that is neither an option nor an
+ * option's value: found by reading the line once without its own options. */
+static const struct command *which(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		struct args before;
+		struct error ignored = { 0 };
+		const struct command *c = command_find(argv[i]);
+		int rc;
+		int n;
+
+		if (!strcmp(argv[i], "--"))
+			return NULL;
+		if (!c)
+			continue;
+		rc = args_parse(&before, options_global, NULL, i + 1, argv,
+				&ignored);
+		n = before.argc;
+		args_release(&before);
+		if (rc == 0 && n == 1)
+			return c;
+		if (rc < 0 || n > 1)
+			return NULL;
+	}
+	return NULL;
+}
+
+static int dispatch(struct app *app, const struct command *c, struct args *args)
+{
+	const char *format = args_value(args, "output-format");
+	struct error err = { 0 };
+
+	if (format && strcmp(format, "text") && strcmp(format, "stream-json")) {
+		error_set(&err, ERR_USAGE,
+			  "argument --output-format: invalid choice: '%s' "
+			  "(choose from 'text', 'stream-json')",
+			  format);
+		return misuse(c, &err);
+	}
+	app->json = args_flag(args, "json") ||
+		    (format && !strcmp(format, "stream-json"));
+	app->quiet = args_flag(args, "quiet");
+	if (args_flag(args, "version"))
+		return command_version.run(app, args);
+	if (args_flag(args, "help"))
+		return c ? command_help(c) : command_help_all.run(app, args);
+	if (!c) {
+		if (!args->argc)
+			return run_chat_or_task(app, args);
+		error_set(&err, ERR_USAGE, "there is no command '%s'",
+			  args->argv[0]);
+		error_hint(&err, "For one task: dcode -n \"...\". All "
+				 "commands: dcode help");
+		return misuse(NULL, &err);
+	}
+	args->argc--;
+	memmove(args->argv, args->argv + 1,
+		(size_t)(args->argc + 1) * sizeof(*args->argv));
+	return c->run(app, args);
+}
+
+int main(int argc, char **argv)
+{
+	struct app app;
+	struct args args;
+	struct error err = { 0 };
+	const struct command *c;
+	int status;
+
+	if (argc > 1 && !strcmp(argv[1], "--jail-supervisor"))
+		return jail_main(argc, argv);
+	if (app_init(&app, &err) < 0)
+		return app_fail(&app, &err);
+	c = which(argc - 1, argv + 1);
+	if (args_parse(&args, options_global, c ? c->options : NULL, argc - 1,
+		       argv + 1, &err) < 0)
+		status = misuse(c, &err);
+	else
+		status = dispatch(&app, c, &args);
+	args_release(&args);
+	app_release(&app);
+	if (fflush(stdout) != 0 && status == 0) {
+		fputs("Error: writing standard output failed\n", stderr);
+		status = 1;
+	}
+	return status;
+}

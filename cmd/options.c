@@ -1,0 +1,47 @@
+/* options.c - the options of a run, which every command line may carry. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options.h"
+
+const struct arg_row options_global[] = {
+	{ "non-interactive", 'n', ARG_VALUE, "TEXT",
+	  "Do this one task without asking, print the answer, exit" },
+	{ "message", 'm', ARG_VALUE, "TEXT",
+	  "Begin the chat with this message" },
+	{ "model", 'M', ARG_VALUE, "SPEC",
+	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
+	{ "model-params", 0, ARG_VALUE, "JSON",
+	  "Fields merged into each model request" },
+	{ "max-retries", 0, ARG_VALUE, "N",
+	  "Model retries after a failure (default 4)" },
+	{ "sandbox", 0, ARG_OPTIONAL, "TYPE",
+	  "Where tools run: none (this machine, the default), local, docker; "
+	  "bare: [sandboxes].default" },
+	{ "sandbox-id", 0, ARG_VALUE, "ID",
+	  "Use this existing sandbox; it is never deleted" },
+	{ "sandbox-snapshot-name", 0, ARG_VALUE, "NAME",
+	  "Start the sandbox from this snapshot" },
+	{ "sandbox-setup", 0, ARG_VALUE, "PATH",
+	  "Run this local script in the sandbox first; ${NAME} comes from "
+	  "your environment" },
+	{ "sandbox-network", 0, ARG_VALUE, "full|none",
+	  "Network of the sandbox; default: the provider's" },
+	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
+	  "Commands that need no approval: a,b,c or recommended or all" },
+	{ "auto-approve", 'y', ARG_FLAG, NULL,
+	  "Approve every tool call, also on this machine" },
+	{ "max-turns", 0, ARG_VALUE, "N",
+	  "Give up after N model turns (exit status 124)" },
+	{ "timeout", 0, ARG_VALUE, "SECONDS",
+	  "Give up after this time (exit status 124)" },
+	{ "quiet", 'q', ARG_FLAG, NULL, "Print nothing but the answer" },
+	{ "no-stream", 0, ARG_FLAG, NULL, "Print the answer once, at the end" },
+	{ "json", 0, ARG_FLAG, NULL,
+	  "Machine output: with -n one JSON event per line" },
+	{ "output-format", 0, ARG_VALUE, "FORMAT",
+	  "text, or stream-json (the same as --json)" },
+	{ "stdin", 0, ARG_FLAG, NULL,
+	  "Read standard input to its end, however long it takes" },
+	{ "version", 'v', ARG_FLAG, NULL, "Print the version" },
+	{ "help", 'h', ARG_FLAG, NULL, "Print this help, or a command's" },
+	{ 0 },
+};

@@ -1,0 +1,122 @@
+/* table.c - the subcommands, and what is said about them. */
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/options.h"
+
+const struct command *const commands[] = {
+	&command_config,
+	&command_doctor,
+	&command_help_all,
+	&command_provider,
+	&command_sandbox,
+	&command_version,
+	NULL,
+};
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+/* Each line of usage after "dcode NAME". */
+static void print_usage(FILE *out, const struct command *c)
+{
+	const char *line = c->usage ? c->usage : "";
+	const char *lead = "usage:";
+
+	do {
+		int len = (int)strcspn(line, "\n");
+
+		fprintf(out, "%s dcode %s%s%.*s\n", lead, c->name,
+			len ? " " : "", len, line);
+		line += len;
+		line += *line == '\n';
+		lead = "      ";
+	} while (*line);
+}
+
+int command_misuse(const struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	print_usage(stderr, c);
+	fputs("dcode: error: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return 2;
+}
+
+int command_help(const struct command *c)
+{
+	print_usage(stdout, c);
+	printf("\n%s\n", c->summary);
+	if (c->options) {
+		puts("\nOptions:");
+		args_help(stdout, c->options);
+	}
+	return 0;
+}
+
+static int run_help(struct app *app, const struct args *args)
+{
+	(void)app;
+	if (args->argc) {
+		const struct command *c = command_find(args->argv[0]);
+
+		if (!c)
+			return command_misuse(&command_help_all,
+					      "there is no command '%s'",
+					      args->argv[0]);
+		return command_help(c);
+	}
+	puts("usage: dcode [options]                 chat in this directory\n"
+	     "       dcode -n TEXT [options]         one task, then exit\n"
+	     "       some-command | dcode [options]  the same with piped text\n"
+	     "       dcode COMMAND [options]\n"
+	     "\nCommands:");
+	for (size_t i = 0; commands[i]; i++)
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	puts("\nOptions:");
+	args_help(stdout, options_global);
+	puts("\nExit status: 0 done, 1 error, 2 wrong use, 124 --timeout or "
+	     "--max-turns, 130 Ctrl-C.\n"
+	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
+	return 0;
+}
+
+const struct command command_help_all = {
+	.name = "help",
+	.summary = "This help, or a command's",
+	.usage = "[COMMAND]",
+	.run = run_help,
+};
+
+static int run_version(struct app *app, const struct args *args)
+{
+	(void)args;
+	if (app->json) {
+		struct buf data = BUF_INIT(256);
+
+		buf_adds(&data, "{\"version\":\"" DCODE_VERSION "\"}");
+		app_envelope("version", &data);
+		buf_release(&data);
+		return 0;
+	}
+	puts("dcode " DCODE_VERSION);
+	return 0;
+}
+
+const struct command command_version = {
+	.name = "version",
+	.summary = "Print the version",
+	.run = run_version,
+};
