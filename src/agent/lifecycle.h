@@ -1,0 +1,100 @@
+/* lifecycle.h - a sandbox from intent to confirmed end, whatever happens. */
+/* SPDX-License-Identifier: MIT */
+#ifndef AGENT_LIFECYCLE_H
+#define AGENT_LIFECYCLE_H
+
+#include "base/mask.h"
+#include "sandbox/sandbox.h"
+#include "session/ledger.h"
+
+enum {
+	LIFECYCLE_CLEANUP_MS = 10000,    /* to delete, once work has ended */
+	LIFECYCLE_SETUP_MS = 60 * 60000, /* longest setup script */
+	LIFECYCLE_CREATE_TRIES = 3,      /* on ERR_NETWORK, same label */
+};
+
+struct box_ui { /* on the calling thread; each may be NULL */
+	/* A whole line of progress, masked, not cleaned of controls:
+	 * "Starting Docker sandbox...". */
+	void (*progress)(void *arg, const char *line);
+	void (*warn)(void *arg, const char *line);
+	/* The setup script's output as it arrives, masked. NULL: the last of
+	 * it is part of the progress lines when the script fails. */
+	void (*output)(void *arg, enum exec_stream stream, struct str chunk);
+	void *arg;
+};
+
+struct box_request { /* all borrowed, until lifecycle_close() */
+	struct sandbox_host *host;
+	struct store *store;   /* not used with SANDBOX_HOST: may be NULL */
+	struct mask *mask;     /* gets the values that setup received */
+	const char *attach_id; /* --sandbox-id, or NULL: create */
+	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
+	const char *setup;     /* --sandbox-setup: a local path, or NULL */
+	enum sandbox_network network;
+	int64_t lifetime_s; /* 0: the provider's default */
+	struct box_ui ui;
+};
+
+struct box { /* start from { 0 } */
+	struct sandbox sandbox;
+	char label[16]; /* in the ledger; "" when not ours */
+	bool ours;      /* lifecycle_close() deletes it */
+	struct box_request request;
+};
+
+/*
+ * Reads the setup script, creates (or attaches to) the sandbox and runs the
+ * script. On -1 everything that was created has been deleted again, under a
+ * deadline of its own that stop does not shorten, or stays in the ledger for
+ * gc with a warning; box needs no close, though it does no harm. A missing
+ * script is ERR_NOT_FOUND before anything is created; a failing one is
+ * ERR_REMOTE "Setup failed - aborting" after its progress line.
+ */
+int lifecycle_open(struct box *box, const struct box_request *request,
+		   const struct stop *stop, struct error *err);
+/*
+ * Deletes what lifecycle_open() created and frees the rest; never longer than
+ * LIFECYCLE_CLEANUP_MS. -1: it is left for gc, said by a warning already.
+ * Calling it twice, or on a zeroed box, does nothing.
+ */
+int lifecycle_close(struct box *box, struct error *err);
+
+/* Deletes by id, confirmed, with its ledger row (by label, NULL: none). */
+int lifecycle_remove(struct sandbox_host *host, struct store *store,
+		     const char *id, const char *label, const struct stop *stop,
+		     struct error *err);
+/* Which engine or account a host talks to, as the ledger stores it. */
+const char *lifecycle_endpoint(const struct sandbox_host *host);
+
+enum gc_outcome {
+	GC_REMOVED = 1, /* deleted, confirmed */
+	GC_WOULD,       /* dry run: it would be deleted */
+	GC_ABSENT,      /* the provider does not have it: row closed */
+	GC_LEFT,        /* could not be deleted: see reason */
+};
+struct gc_item { /* borrowed for the call */
+	const char *provider, *label, *id;
+	enum gc_outcome outcome;
+	const char *reason; /* or "" */
+};
+struct gc_request {
+	struct store *store;
+	const char *provider; /* only this one, or NULL: all */
+	bool dry_run;
+	/* Opens a provider, or -1. The host is closed by lifecycle_gc(). */
+	int (*host)(void *arg, const char *provider, struct sandbox_host *host,
+		    struct error *err);
+	void (*each)(void *arg, const struct gc_item *item);
+	void *arg;
+};
+/*
+ * Deletes what dead processes of this installation left: by the ledger's id,
+ * by label where no id is known, and what the provider lists under our owner
+ * id without a living row. *left counts the GC_LEFT ones. -1 only when the
+ * ledger cannot be read or stop ended it.
+ */
+int lifecycle_gc(const struct gc_request *request, size_t *left,
+		 const struct stop *stop, struct error *err);
+
+#endif

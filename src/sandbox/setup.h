@@ -1,0 +1,52 @@
+/* setup.h - a user's setup script: expanded here, run in the sandbox. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_SETUP_H
+#define SANDBOX_SETUP_H
+
+#include "sandbox/sandbox.h"
+
+enum {
+	SETUP_MAX = 1 << 20,          /* bytes of a script as written */
+	SETUP_EXPANDED_MAX = 8 << 20, /* bytes with the values in it */
+};
+
+/* Reads the file; ERR_NOT_FOUND "Setup script not found: P". */
+int setup_read(const char *path, struct buf *script, struct error *err);
+
+struct setup_values {
+	/* The value of NAME on this machine, or NULL when unset. Borrowed. */
+	const char *(*value)(void *arg, const char *name);
+	/* Once for each name whose value went into the script. */
+	void (*used)(void *arg, const char *name, const char *value);
+	/* A line for the user about something likely to be unwanted. */
+	void (*note)(void *arg, const char *line);
+	void *arg;
+};
+/*
+ * Appends the script with values in place of ${NAME} and $<NAME>, whatever the
+ * quoting, and of $NAME unless the script itself assigns NAME. Unset names,
+ * names of setup_machine_name(), $(...), ${X:-d}, $1 and $$ stay as they are;
+ * what is put in is not looked at again. When the first line is a shebang that
+ * ends in CR LF, all line ends become LF. ERR_LIMIT beyond out->max.
+ */
+int setup_expand(struct str script, const struct setup_values *values,
+		 struct buf *out, struct error *err);
+/* Names that belong to the machine the script runs on: HOME, PATH, ... */
+bool setup_machine_name(struct str name);
+/* The documented list of them, NULL-terminated; "LC_*" is a prefix. */
+extern const char *const setup_machine_names[];
+
+/*
+ * Runs an expanded script in the sandbox's working directory by its shebang's
+ * program if that exists there, else by bash, else by sh, with an empty
+ * standard input. Its text is in no argument list and in no file by the time
+ * it runs; $0 is a path below /dev/fd or /proc. output as in exec_request, it
+ * may be NULL. -1 only when the script could not be run to its end.
+ */
+int setup_run(struct sandbox *sb, struct str script,
+	      void (*output)(void *arg, enum exec_stream stream,
+			     struct str chunk),
+	      void *arg, struct exec_result *res, const struct stop *stop,
+	      struct error *err);
+
+#endif
