@@ -16,7 +16,8 @@ endif
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wformat=2 -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wundef -Werror
-DEFS    := -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
+VERSION := 0.1.0
+DEFS    := -DDCODE_VERSION=\"$(VERSION)\" -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
 OPT_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LNK_release := -pie -Wl,-z,relro,-z,now
 SAN_asan    := -fsanitize=address,undefined -fno-sanitize-recover=all

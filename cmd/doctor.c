@@ -1,0 +1,168 @@
+/* doctor.c - dcode doctor: is everything in place? Talks to nobody. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clean.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/command.h"
+#include "model/model.h"
+
+enum verdict { FINE, REMARK, BROKEN };
+
+struct report {
+	struct app *app;
+	struct buf json;
+	bool broken;
+};
+
+static void line(struct report *r, const char *section, const char *name,
+		 enum verdict verdict, const char *text)
+{
+	static const char *const words[] = { "ok", "remark", "broken" };
+	static const char *const marks[] = { " ok ", " -- ", "FAIL" };
+	struct buf shown = BUF_INIT(1 << 14);
+
+	clean_text(str_of(text), &shown);
+	r->broken |= verdict == BROKEN;
+	if (!r->app->json) {
+		printf("[%s] %-14s %-16s %s\n", marks[verdict], section, name,
+		       shown.len ? shown.ptr : "");
+		buf_release(&shown);
+		return;
+	}
+	buf_adds(&r->json, r->json.len ? ",{" : "{");
+	json_member(&r->json, "section", str_of(section));
+	buf_addc(&r->json, ',');
+	json_member(&r->json, "name", str_of(name));
+	buf_addc(&r->json, ',');
+	json_member(&r->json, "status", str_of(words[verdict]));
+	buf_addc(&r->json, ',');
+	json_member(&r->json, "text", buf_str(&shown));
+	buf_addc(&r->json, '}');
+	buf_release(&shown);
+}
+
+static void with_hint(struct report *r, const char *section, const char *name,
+		      enum verdict verdict, const struct error *err)
+{
+	struct buf text = BUF_INIT(1 << 12);
+
+	buf_adds(&text, err->message);
+	if (err->hint[0])
+		buf_addf(&text, " (%s)", err->hint);
+	line(r, section, name, verdict, text.ptr);
+	buf_release(&text);
+}
+
+static void check_program(struct report *r)
+{
+	struct utsname u;
+	char platform[256] = "unknown";
+
+	if (uname(&u) == 0)
+		snprintf(platform, sizeof(platform), "%s %s %s", u.sysname,
+			 u.release, u.machine);
+	line(r, "program", "version", FINE, "dcode " DCODE_VERSION);
+	line(r, "program", "platform", FINE, platform);
+}
+
+static void check_configuration(struct report *r, const struct settings *set)
+{
+	const char *dir = settings_dir(set);
+	const char *const *warnings;
+	size_t n = settings_warnings(set, &warnings);
+	struct stat st;
+
+	if (stat(dir, &st) < 0)
+		line(r, "configuration", "data directory", REMARK,
+		     "does not exist yet: made when first needed");
+	else if (access(dir, R_OK | W_OK | X_OK) < 0)
+		line(r, "configuration", "data directory", BROKEN,
+		     "cannot be written");
+	else
+		line(r, "configuration", "data directory", FINE, dir);
+	if (settings_broken(set))
+		line(r, "configuration", "config.toml", BROKEN,
+		     settings_broken(set));
+	else
+		line(r, "configuration", "config.toml", FINE,
+		     "readable, or absent");
+	for (size_t i = 0; i < n; i++)
+		line(r, "configuration", "warning", REMARK, warnings[i]);
+}
+
+static void check_model(struct report *r, const struct settings *set)
+{
+	struct model_choice choice = { 0 };
+	struct error err = { 0 };
+	char text[256];
+
+	if (model_choose(&choice, set, NULL, NULL, &err) < 0) {
+		with_hint(r, "model", "default", REMARK, &err);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s:%s at %s", choice.provider,
+		 choice.model, choice.base_url);
+	line(r, "model", "default", FINE, text);
+	model_choice_release(&choice);
+}
+
+static void check_sandboxes(struct report *r)
+{
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		const struct sandbox_provider *p = sandbox_providers[i];
+		struct sandbox_host host = { 0 };
+		struct error err = { 0 };
+
+		if (app_host(r->app, p->name, &host, &err) < 0) {
+			with_hint(r, "sandbox", p->name, REMARK, &err);
+			continue;
+		}
+		line(r, "sandbox", p->name, FINE, p->summary);
+		sandbox_host_close(&host);
+	}
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	struct report r = { .app = app, .json = BUF_INIT(1 << 20) };
+	struct settings *set;
+	struct error err = { 0 };
+
+	if (args->argc)
+		return command_misuse(&command_doctor,
+				      "unrecognized arguments: %s",
+				      args->argv[0]);
+	if (app_settings(app, &set, &err) < 0)
+		return app_fail(app, &err);
+	check_program(&r);
+	check_configuration(&r, set);
+	check_model(&r, set);
+	check_sandboxes(&r);
+	if (app->json) {
+		struct buf data = BUF_INIT(1 << 21);
+
+		buf_addf(&data, "{\"healthy\":%s,\"checks\":[",
+			 r.broken ? "false" : "true");
+		buf_addstr(&data, buf_str(&r.json));
+		buf_adds(&data, "]}");
+		app_envelope("doctor", &data);
+		buf_release(&data);
+	}
+	buf_release(&r.json);
+	return r.broken ? 1 : 0;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.summary = "Check configuration, credentials and sandboxes",
+	.usage = "[--json]",
+	.run = run,
+};

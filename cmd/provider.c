@@ -1,0 +1,139 @@
+/* provider.c - dcode provider list: what sandboxes there are. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/command.h"
+
+static const struct {
+	unsigned flag;
+	const char *name;
+} capabilities[] = {
+	{ SANDBOX_ATTACH, "attach" },    { SANDBOX_SNAPSHOT, "snapshot" },
+	{ SANDBOX_LIVE, "live-output" }, { SANDBOX_STDIN, "stdin" },
+	{ SANDBOX_NETWORK, "network" },  { SANDBOX_LIST, "list" },
+};
+
+static void add_capabilities(struct buf *out, unsigned flags, bool json)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
+	     i++) {
+		if (!(flags & capabilities[i].flag))
+			continue;
+		buf_adds(out, between);
+		if (json)
+			json_quote(out, str_of(capabilities[i].name));
+		else
+			buf_adds(out, capabilities[i].name);
+		between = json ? "," : ", ";
+	}
+}
+
+/* Can it be opened with what is configured? Talks to nobody. */
+static bool ready(struct app *app, const struct sandbox_provider *p,
+		  struct error *err)
+{
+	struct sandbox_host host = { 0 };
+
+	if (app_host(app, p->name, &host, err) < 0)
+		return false;
+	sandbox_host_close(&host);
+	return true;
+}
+
+static void add_json(struct buf *out, const struct sandbox_provider *p,
+		     const struct error *why)
+{
+	buf_addc(out, '{');
+	json_member(out, "name", str_of(p->name));
+	buf_addc(out, ',');
+	json_member(out, "summary", str_of(p->summary));
+	buf_adds(out, ",\"workdir\":");
+	if (p->workdir)
+		json_quote(out, str_of(p->workdir));
+	else
+		buf_adds(out, "null");
+	buf_adds(out, ",\"capabilities\":[");
+	add_capabilities(out, p->flags, true);
+	buf_addf(out, "],\"ready\":%s,", why->code ? "false" : "true");
+	json_member(out, "missing", str_of(why->message));
+	buf_addc(out, ',');
+	json_member(out, "hint", str_of(why->hint));
+	buf_addc(out, '}');
+}
+
+static void print(const struct sandbox_provider *p, const struct error *why)
+{
+	struct buf line = BUF_INIT(1 << 12);
+	struct buf shown = BUF_INIT(1 << 12);
+
+	printf("%-10s %s\n", p->name, p->summary);
+	printf("           workdir: %s\n",
+	       p->workdir ? p->workdir : "the current directory");
+	add_capabilities(&line, p->flags, false);
+	if (line.len)
+		printf("           can: %s\n", line.ptr);
+	buf_clear(&line);
+	if (why->code) {
+		buf_addf(&line, "not ready: %s", why->message);
+		if (why->hint[0])
+			buf_addf(&line, "\n           %s", why->hint);
+	} else {
+		buf_adds(&line, "ready");
+	}
+	clean_text(buf_str(&line), &shown);
+	printf("           %s\n", shown.ptr);
+	buf_release(&line);
+	buf_release(&shown);
+}
+
+static int list(struct app *app)
+{
+	struct buf data = BUF_INIT(1 << 20);
+
+	buf_addc(&data, '[');
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		struct error why = { 0 };
+
+		(void)ready(app, sandbox_providers[i], &why);
+		if (app->json) {
+			if (i)
+				buf_addc(&data, ',');
+			add_json(&data, sandbox_providers[i], &why);
+		} else {
+			print(sandbox_providers[i], &why);
+		}
+	}
+	buf_addc(&data, ']');
+	if (app->json)
+		app_envelope("provider list", &data);
+	buf_release(&data);
+	return 0;
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	if (!args->argc)
+		return command_help(&command_provider);
+	if (strcmp(args->argv[0], "list") && strcmp(args->argv[0], "ls"))
+		return command_misuse(&command_provider,
+				      "there is no 'provider %s'",
+				      args->argv[0]);
+	if (args->argc > 1)
+		return command_misuse(&command_provider,
+				      "unrecognized arguments: %s",
+				      args->argv[1]);
+	return list(app);
+}
+
+const struct command command_provider = {
+	.name = "provider",
+	.summary = "The sandbox providers and whether each is ready",
+	.usage = "list [--json]",
+	.run = run,
+};
