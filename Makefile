@@ -44,6 +44,7 @@ GEN     := $(SCRIPTS:%=$(B)/gen/%.inc)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
+BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 
 all: $(if $(filter release,$(V)),dcode,$(B)/dcode)
@@ -75,6 +76,12 @@ $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS)
 
+$(B)/tests/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -o $@ $(filter %.c,$^) \
+		-Wl,--as-needed -lcurl -lcjson
+$(B)/tests/bench/harness: tests/bench/answer.c tests/bench/answer.h
+
 units: $(UNITS)
 fuzzers: $(FUZZERS)
 gen: $(GEN)
@@ -97,8 +104,8 @@ T ?= 60
 fuzz:
 	$(MAKE) CC=clang V=fuzz fuzzers
 	sh tests/fuzz/run.sh build/fuzz/tests/fuzz $(T)
-bench: all
-	/usr/bin/python3 tests/bench/bench.py
+bench: all $(BENCH)
+	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 PREFIX ?= /usr/local

@@ -43,7 +43,11 @@ functions() { $python tests/lint/limits.py functions; }
 heads() { $python tests/lint/limits.py heads; }
 banned() { $python tests/lint/limits.py banned; }
 words() { $python tests/lint/limits.py words; }
-format() { sources c h | xargs clang-format --dry-run -Werror; }
+format() {
+	sources c h | xargs -P "$jobs" -I FILE sh -c \
+		'clang-format --dry-run -Werror FILE 2>/dev/null ||
+			{ echo "FILE: not formatted: make format"; exit 1; }'
+}
 shell() { scripts | xargs shellcheck; }
 python_() { sources py | xargs $python -m py_compile; }
 headers() { # each compiles when it is the only one
