@@ -11,24 +11,33 @@
  * (Docker's exec stream, WebSocket). One thread at a time. */
 struct conn;
 
-/* Connects to url's host (or unix_socket when not NULL). */
+/* Connects to url's host (or unix_socket when not NULL) within 30 s. flags:
+ * HTTP_NO_PROXY. */
 int conn_open(struct conn **c, struct http *h, const char *url,
-	      const char *unix_socket, const struct stop *stop,
+	      const char *unix_socket, unsigned flags, const struct stop *stop,
 	      struct error *err);
 void conn_close(struct conn *c); /* never blocks; NULL is fine */
 /* Sends everything or fails. */
 int conn_send(struct conn *c, struct str data, const struct stop *stop,
 	      struct error *err);
-/*
- * Waits until bytes can be read, or *may_write is set and can be written, or
- * also_fd (-1: none) is readable. Then reads up to len bytes: returns how
- * many, 0 when nothing was there to read; *closed is set at the end of the
- * stream. -1 on error.
- */
-int64_t conn_recv(struct conn *c, char *room, size_t len, bool *closed,
-		  const struct stop *stop, struct error *err);
 /* Sends what can be sent without waiting; returns how many bytes, or -1. */
 int64_t conn_try_send(struct conn *c, struct str data, struct error *err);
+/* Waits for bytes and reads up to len of them; 0 is the end of the stream. */
+int64_t conn_recv(struct conn *c, char *room, size_t len,
+		  const struct stop *stop, struct error *err);
+/* Reads what is there without waiting: 0 when nothing is, *closed at the end
+ * of the stream. */
+int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
+		      struct error *err);
+/*
+ * Sleeps until something can be read or, with to_write, written, or for ms
+ * (-1: for ever), or until stop says otherwise (-1). Read what is there
+ * first: TLS may hold bytes that the socket no longer has.
+ */
+int conn_wait(struct conn *c, bool to_write, int64_t ms,
+	      const struct stop *stop, struct error *err);
+/* No more will be sent: the peer reads the end of the stream. */
+void conn_finish(struct conn *c);
 int conn_fd(const struct conn *c); /* to poll */
 
 #endif

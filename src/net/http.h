@@ -25,6 +25,8 @@ void http_free(struct http *h);
 enum {
 	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
 	HTTP_NO_PROXY = 1 << 1, /* ignore the proxy variables */
+	HTTP_ONCE = 1 << 2, /* a connection of its own, closed afterwards: for
+			       answers that use it up */
 };
 
 struct http_request {

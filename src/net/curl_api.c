@@ -1,0 +1,142 @@
+/* curl_api.c - libcurl as a table of functions, loaded at run time. */
+/* SPDX-License-Identifier: MIT */
+#include "net/curl_api.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct curl_loader {
+	pthread_t thread;
+	bool threaded;
+	int done_fd;       /* eventfd: readable once loaded or failed */
+	atomic_bool ready; /* the table below is whole */
+	struct curl_api api;
+	struct error err; /* why not, when code is set */
+};
+
+static const struct {
+	const char *name;
+	size_t offset;
+} symbols[] = {
+#define SYMBOL(member)                                                         \
+	{                                                                      \
+		"curl_" #member, offsetof(struct curl_api, member)             \
+	}
+	SYMBOL(global_init),      SYMBOL(easy_init),
+	SYMBOL(easy_cleanup),     SYMBOL(easy_setopt),
+	SYMBOL(easy_getinfo),     SYMBOL(easy_recv),
+	SYMBOL(easy_send),        SYMBOL(easy_strerror),
+	SYMBOL(multi_init),       SYMBOL(multi_cleanup),
+	SYMBOL(multi_add_handle), SYMBOL(multi_remove_handle),
+	SYMBOL(multi_perform),    SYMBOL(multi_poll),
+	SYMBOL(multi_info_read),  SYMBOL(multi_setopt),
+	SYMBOL(multi_strerror),   SYMBOL(share_init),
+	SYMBOL(share_setopt),     SYMBOL(share_cleanup),
+	SYMBOL(getdate),
+#undef SYMBOL
+};
+
+/* The distribution's flavours differ in their TLS library only. */
+static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+
+static int load(struct curl_api *api, struct error *err)
+{
+	void *library = NULL;
+
+	for (size_t i = 0; !library && i < sizeof(names) / sizeof(*names); i++)
+		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+	if (!library) {
+		error_set(err, ERR_SYSTEM, "loading libcurl: %s", dlerror());
+		return error_hint(err, "install it: apt install libcurl4");
+	}
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *address = dlsym(library, symbols[i].name);
+
+		if (!address)
+			return error_set(err, ERR_SYSTEM,
+					 "this libcurl is too old: it has no "
+					 "%s (7.83 or later is needed)",
+					 symbols[i].name);
+		memcpy((char *)api + symbols[i].offset, &address,
+		       sizeof(address));
+	}
+	if (api->global_init(CURL_GLOBAL_ALL) != CURLE_OK)
+		return error_set(err, ERR_SYSTEM, "libcurl does not start");
+	return 0;
+}
+
+static void *load_thread(void *arg)
+{
+	struct curl_loader *l = arg;
+	uint64_t one = 1;
+
+	(void)load(&l->api, &l->err);
+	atomic_store_explicit(&l->ready, true, memory_order_release);
+	if (l->done_fd >= 0)
+		(void)!write(l->done_fd, &one, sizeof(one));
+	return NULL;
+}
+
+struct curl_loader *curl_loader_new(void)
+{
+	struct curl_loader *l = xcalloc(1, sizeof(*l));
+	sigset_t all;
+	sigset_t before;
+
+	atomic_init(&l->ready, false);
+	l->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	l->threaded = l->done_fd >= 0 &&
+		      pthread_create(&l->thread, NULL, load_thread, l) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!l->threaded)
+		load_thread(l); /* slower, but nothing is lost */
+	return l;
+}
+
+void curl_loader_free(struct curl_loader *l)
+{
+	if (!l)
+		return;
+	if (l->threaded)
+		pthread_join(l->thread, NULL);
+	if (l->done_fd >= 0)
+		close(l->done_fd);
+	free(l);
+}
+
+const struct curl_api *curl_api_get(struct curl_loader *l,
+				    const struct stop *stop, struct error *err)
+{
+	while (!atomic_load_explicit(&l->ready, memory_order_acquire)) {
+		struct pollfd fds[2] = {
+			{ .fd = l->done_fd, .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+
+		if (stop_check(stop, err) < 0)
+			return NULL;
+		if (poll(fds, 2, stop_poll_ms(stop, -1)) < 0 &&
+		    errno != EINTR) {
+			error_errno(err, "poll");
+			return NULL;
+		}
+	}
+	if (l->err.code != ERR_NONE) {
+		*err = l->err;
+		return NULL;
+	}
+	return &l->api;
+}

@@ -1,0 +1,289 @@
+/* handles.c - warm libcurl handles, each with its connections. */
+/* SPDX-License-Identifier: MIT */
+#include "net/handles.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/mem.h"
+
+enum { MAX_IDLE = 16 }; /* free handles kept with their connections */
+
+struct http {
+	struct curl_loader *loader;
+	char *ca_file; /* owned; NULL: libcurl's own */
+	char *ca_path;
+	pthread_mutex_t lock; /* of the list and share, below */
+	struct handle *idle;  /* the last one given back comes first */
+	size_t n_idle;
+	CURLSH *share; /* TLS sessions and names of all handles */
+	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
+};
+
+struct http *http_new(const char *ca_file)
+{
+	struct http *h = xcalloc(1, sizeof(*h));
+
+	if (!ca_file || !*ca_file)
+		ca_file = getenv("SSL_CERT_FILE");
+	if (ca_file && *ca_file)
+		h->ca_file = xstrdup(ca_file);
+	h->ca_path = xstrdup(getenv("SSL_CERT_DIR"));
+	pthread_mutex_init(&h->lock, NULL);
+	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
+		pthread_mutex_init(&h->share_lock[i], NULL);
+	h->loader = curl_loader_new();
+	return h;
+}
+
+static void destroy(const struct curl_api *api, struct handle *hd)
+{
+	if (hd->easy)
+		api->easy_cleanup(hd->easy);
+	if (hd->multi)
+		api->multi_cleanup(hd->multi);
+	free(hd->origin);
+	free(hd);
+}
+
+void http_free(struct http *h)
+{
+	struct stop never = stop_on(NULL);
+	struct error err = { 0 };
+	const struct curl_api *api;
+
+	if (!h)
+		return;
+	api = h->idle ? curl_api_get(h->loader, &never, &err) : NULL;
+	while (api && h->idle) {
+		struct handle *hd = h->idle;
+
+		h->idle = hd->next;
+		destroy(api, hd);
+	}
+	if (api && h->share)
+		api->share_cleanup(h->share);
+	curl_loader_free(h->loader);
+	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
+		pthread_mutex_destroy(&h->share_lock[i]);
+	pthread_mutex_destroy(&h->lock);
+	free(h->ca_file);
+	free(h->ca_path);
+	free(h);
+}
+
+const struct curl_api *http_api(struct http *h, const struct stop *stop,
+				struct error *err)
+{
+	return curl_api_get(h->loader, stop, err);
+}
+
+static void share_lock(CURL *easy, curl_lock_data data, curl_lock_access access,
+		       void *arg)
+{
+	struct http *h = arg;
+
+	(void)easy;
+	(void)access;
+	pthread_mutex_lock(&h->share_lock[data]);
+}
+
+static void share_unlock(CURL *easy, curl_lock_data data, void *arg)
+{
+	struct http *h = arg;
+
+	(void)easy;
+	pthread_mutex_unlock(&h->share_lock[data]);
+}
+
+/* Called with h->lock held. Connections are never shared: libcurl does not
+ * support that between threads. */
+static CURLSH *share_get(struct http *h, const struct curl_api *api)
+{
+	if (h->share)
+		return h->share;
+	h->share = api->share_init();
+	if (!h->share)
+		return NULL;
+	api->share_setopt(h->share, CURLSHOPT_LOCKFUNC, share_lock);
+	api->share_setopt(h->share, CURLSHOPT_UNLOCKFUNC, share_unlock);
+	api->share_setopt(h->share, CURLSHOPT_USERDATA, h);
+	api->share_setopt(h->share, CURLSHOPT_SHARE,
+			  CURL_LOCK_DATA_SSL_SESSION);
+	api->share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
+	return h->share;
+}
+
+/* What holds for every transfer of a handle. */
+static void set_fixed(struct http *h, const struct curl_api *api,
+		      struct handle *hd, CURLSH *share)
+{
+	CURL *easy = hd->easy;
+
+	api->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	api->easy_setopt(easy, CURLOPT_NOPROGRESS, 1L);
+	api->easy_setopt(easy, CURLOPT_ERRORBUFFER, hd->error);
+	api->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	api->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	api->easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	api->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	api->easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	api->easy_setopt(easy, CURLOPT_BUFFERSIZE, 65536L);
+	api->easy_setopt(easy, CURLOPT_USERAGENT, "dcode");
+	/* Without it, leaving a transfer waits for the resolver's thread. */
+	api->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+	if (share)
+		api->easy_setopt(easy, CURLOPT_SHARE, share);
+	if (h->ca_file)
+		api->easy_setopt(easy, CURLOPT_CAINFO, h->ca_file);
+	if (h->ca_path)
+		api->easy_setopt(easy, CURLOPT_CAPATH, h->ca_path);
+}
+
+/* "scheme://authority" of url; the socket's path stands for itself. */
+static struct str origin_of(const char *url, const char *unix_socket)
+{
+	const char *rest;
+
+	if (unix_socket)
+		return (struct str){ unix_socket, strlen(unix_socket) };
+	rest = strstr(url, "://");
+	if (!rest)
+		return (struct str){ url, strlen(url) };
+	rest += 3;
+	rest += strcspn(rest, "/?#");
+	return (struct str){ url, (size_t)(rest - url) };
+}
+
+/* The free handle whose connections lead there; called with the lock held. */
+static struct handle *find_idle(struct http *h, struct str origin)
+{
+	for (struct handle **at = &h->idle; *at; at = &(*at)->next) {
+		struct handle *hd = *at;
+
+		if (strlen(hd->origin) != origin.len ||
+		    memcmp(hd->origin, origin.ptr, origin.len) != 0)
+			continue;
+		*at = hd->next;
+		hd->next = NULL;
+		h->n_idle--;
+		return hd;
+	}
+	return NULL;
+}
+
+struct handle *handle_new(struct http *h, const char *url,
+			  const char *unix_socket, const struct stop *stop,
+			  struct error *err)
+{
+	const struct curl_api *api = http_api(h, stop, err);
+	struct str origin = origin_of(url, unix_socket);
+	struct handle *hd;
+	CURLSH *share;
+
+	if (!api)
+		return NULL;
+	if (strncasecmp(url, "http://", 7) != 0 &&
+	    strncasecmp(url, "https://", 8) != 0) {
+		error_set(err, ERR_CONFIG,
+			  "only http:// and https:// addresses work");
+		return NULL;
+	}
+	hd = xcalloc(1, sizeof(*hd));
+	hd->origin = xstrndup(origin.ptr, origin.len);
+	hd->easy = api->easy_init();
+	hd->multi = api->multi_init();
+	if (!hd->easy || !hd->multi) {
+		destroy(api, hd);
+		error_set(err, ERR_SYSTEM, "libcurl has no more handles");
+		return NULL;
+	}
+	pthread_mutex_lock(&h->lock);
+	share = share_get(h, api);
+	pthread_mutex_unlock(&h->lock);
+	set_fixed(h, api, hd, share);
+	return hd;
+}
+
+struct handle *handle_take(struct http *h, const char *url,
+			   const char *unix_socket, const struct stop *stop,
+			   struct error *err)
+{
+	struct handle *hd;
+
+	pthread_mutex_lock(&h->lock);
+	hd = find_idle(h, origin_of(url, unix_socket));
+	pthread_mutex_unlock(&h->lock);
+	if (!hd)
+		return handle_new(h, url, unix_socket, stop, err);
+	hd->error[0] = '\0';
+	return hd;
+}
+
+void handle_give(struct http *h, struct handle *hd, bool keep)
+{
+	struct stop never = stop_on(NULL);
+	struct error err = { 0 };
+	const struct curl_api *api;
+	struct handle *old = NULL;
+
+	if (!hd)
+		return;
+	api = curl_api_get(h->loader, &never, &err);
+	if (!keep) {
+		destroy(api, hd);
+		return;
+	}
+	pthread_mutex_lock(&h->lock);
+	hd->next = h->idle;
+	h->idle = hd;
+	if (++h->n_idle > MAX_IDLE) {
+		struct handle **at = &h->idle;
+
+		while ((*at)->next)
+			at = &(*at)->next;
+		old = *at;
+		*at = NULL;
+		h->n_idle--;
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (old)
+		destroy(api, old);
+}
+
+static enum err code_of(CURLcode code)
+{
+	switch (code) {
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_BAD_FUNCTION_ARGUMENT:
+		return ERR_CONFIG;
+	case CURLE_OUT_OF_MEMORY:
+	case CURLE_FAILED_INIT:
+		return ERR_SYSTEM;
+	case CURLE_WEIRD_SERVER_REPLY:
+		return ERR_PROTOCOL;
+	default:
+		return ERR_NETWORK;
+	}
+}
+
+int handle_error(const struct curl_api *api, const struct handle *hd,
+		 CURLcode code, struct error *err)
+{
+	const char *why = hd->error[0] ? hd->error : api->easy_strerror(code);
+	struct buf text = BUF_INIT(300);
+
+	clean_text((struct str){ why, strlen(why) }, &text);
+	error_set(err, code_of(code), "%s", text.len ? text.ptr : "failed");
+	buf_release(&text);
+	if (code == CURLE_PEER_FAILED_VERIFICATION)
+		error_hint(err, "if a proxy or your own CA signs this server's "
+				"certificate, name its PEM file in "
+				"SSL_CERT_FILE");
+	return -1;
+}

@@ -1,0 +1,463 @@
+/* http.c - one HTTP exchange, cancellable, on the caller's thread. */
+/* SPDX-License-Identifier: MIT */
+#include "net/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/handles.h"
+
+enum {
+	CONNECT_MS = 30000,
+	BODY_MAX = 1 << 20,         /* bytes of a collected body by default */
+	HEADERS_MAX = 64,           /* header lines of one request */
+	RETRY_AFTER_MAX = 86400000, /* ms: a day */
+};
+
+/* What the callbacks of one transfer share. */
+struct exchange {
+	const struct curl_api *api;
+	const struct http_request *req;
+	struct http_response *res;
+	size_t segment; /* next byte to send: which segment, */
+	size_t offset;  /* and where in it */
+	bool connected;
+	bool head_ended; /* the final answer's headers are whole */
+	bool moved;      /* bytes went either way since last looked at */
+	bool enough;     /* an error's body was cut at our cap */
+	bool failed;     /* err holds what a callback said */
+	struct error err;
+};
+
+static size_t fail(struct exchange *x)
+{
+	x->failed = true;
+	return 0;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+	struct str chunk = { data, size * n };
+
+	x->moved = true;
+	if (x->res->status < 400 && x->req->data) {
+		if (x->req->data(x->req->arg, chunk, &x->err) < 0)
+			return fail(x);
+		return chunk.len;
+	}
+	buf_addstr(&x->res->body, chunk);
+	if (!x->res->body.over)
+		return chunk.len;
+	x->enough = x->res->status >= 400;
+	if (!x->enough) {
+		(void)buf_check(&x->res->body, "the answer", &x->err);
+		fail(x);
+	}
+	return 0;
+}
+
+static void copy(char *to, size_t room, struct str from)
+{
+	size_t len = from.len < room ? from.len : room - 1;
+
+	memcpy(to, from.ptr, len);
+	to[len] = '\0';
+}
+
+/* RFC 9110 §10.2.3: seconds or a date. retry-after-ms is what the clients of
+ * OpenAI and Anthropic read first (their SDKs, read 2026-11). */
+static void on_retry_after(struct exchange *x, struct str value, bool in_ms)
+{
+	char text[64];
+	char *end;
+	double amount;
+	time_t when;
+
+	copy(text, sizeof(text), value);
+	amount = strtod(text, &end);
+	if (end != text && !*end) {
+		if (!in_ms)
+			amount *= 1000;
+	} else {
+		when = x->api->getdate(text, NULL);
+		if (when < 0)
+			return;
+		amount = (double)when * 1000 - (double)clock_unix_ms();
+		if (amount < 0)
+			amount = 0;
+	}
+	if (!(amount >= 0))
+		return;
+	if (amount > RETRY_AFTER_MAX)
+		amount = RETRY_AFTER_MAX;
+	x->res->retry_after_ms = (int64_t)amount;
+}
+
+static void on_field(struct exchange *x, struct str line)
+{
+	size_t colon = str_find(line, ':');
+	struct str name = str_trim((struct str){ line.ptr, colon });
+	struct str value = str_trim(str_skip(line, colon + 1));
+	struct http_response *res = x->res;
+
+	if (str_is_nocase(name, "content-type"))
+		copy(res->content_type, sizeof(res->content_type), value);
+	else if (str_is_nocase(name, "request-id") ||
+		 str_is_nocase(name, "x-request-id"))
+		copy(res->request_id, sizeof(res->request_id), value);
+	else if (str_is_nocase(name, "retry-after-ms"))
+		on_retry_after(x, value, true);
+	else if (str_is_nocase(name, "retry-after") && res->retry_after_ms < 0)
+		on_retry_after(x, value, false);
+}
+
+/* "HTTP/1.1 200 OK" or "HTTP/2 200": a new answer begins, maybe after 1xx. */
+static void on_status(struct exchange *x, struct str line)
+{
+	struct str rest = str_skip(line, str_find(line, ' ') + 1);
+	int status = 0;
+
+	for (size_t i = 0; i < 3 && i < rest.len; i++)
+		if (rest.ptr[i] >= '0' && rest.ptr[i] <= '9')
+			status = status * 10 + (rest.ptr[i] - '0');
+	x->res->status = status;
+	x->res->content_type[0] = '\0';
+	x->res->request_id[0] = '\0';
+	x->res->retry_after_ms = -1;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+	struct str line = { data, size * n };
+
+	x->moved = true;
+	x->res->began = true;
+	while (line.len && (line.ptr[line.len - 1] == '\n' ||
+			    line.ptr[line.len - 1] == '\r'))
+		line.len--;
+	if (str_starts(line, "HTTP/")) {
+		on_status(x, line);
+	} else if (!line.len) {
+		x->head_ended = x->res->status >= 200;
+	} else if (x->res->status >= 200) {
+		on_field(x, line);
+		if (x->req->header)
+			x->req->header(x->req->arg, line);
+	}
+	return size * n;
+}
+
+static size_t read_source(struct exchange *x, char *room, size_t len)
+{
+	int64_t got = x->req->source(x->req->arg, room, len, &x->err);
+
+	if (got >= 0 && (size_t)got <= len)
+		return (size_t)got;
+	fail(x);
+	return CURL_READFUNC_ABORT;
+}
+
+static size_t on_read(char *room, size_t size, size_t n, void *arg)
+{
+	struct exchange *x = arg;
+	size_t len = size * n;
+	size_t done = 0;
+
+	x->moved = true;
+	if (x->req->source)
+		return read_source(x, room, len);
+	while (done < len && x->segment < x->req->n_segments) {
+		struct str s =
+			str_skip(x->req->segments[x->segment], x->offset);
+		size_t take = s.len < len - done ? s.len : len - done;
+
+		if (take)
+			memcpy(room + done, s.ptr, take);
+		done += take;
+		x->offset += take;
+		if (take == s.len) {
+			x->segment++;
+			x->offset = 0;
+		}
+	}
+	return done;
+}
+
+/* libcurl sends the body again when a kept connection turns out dead. */
+static int on_seek(void *arg, curl_off_t offset, int origin)
+{
+	struct exchange *x = arg;
+
+	if (origin != SEEK_SET || x->req->source)
+		return CURL_SEEKFUNC_CANTSEEK;
+	x->segment = 0;
+	x->offset = 0;
+	while (offset > 0 && x->segment < x->req->n_segments) {
+		size_t len = x->req->segments[x->segment].len;
+
+		if ((uint64_t)offset < len) {
+			x->offset = (size_t)offset;
+			return CURL_SEEKFUNC_OK;
+		}
+		offset -= (curl_off_t)len;
+		x->segment++;
+	}
+	return offset ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
+}
+
+static int on_connected(void *arg, char *ip, char *local_ip, int port,
+			int local_port)
+{
+	struct exchange *x = arg;
+
+	(void)ip;
+	(void)local_ip;
+	(void)port;
+	(void)local_port;
+	x->connected = true;
+	x->moved = true;
+	return CURL_PREREQFUNC_OK;
+}
+
+static bool has_body(const struct http_request *req)
+{
+	return req->n_segments || req->source ||
+	       strcmp(req->method, "POST") == 0 ||
+	       strcmp(req->method, "PUT") == 0;
+}
+
+/* The method and the body. A single segment is handed over as it is: libcurl
+ * then sends head and body in one piece. */
+static void set_body(struct exchange *x, CURL *easy)
+{
+	const struct curl_api *api = x->api;
+	const struct http_request *req = x->req;
+	bool single = !req->source && req->n_segments <= 1;
+	curl_off_t size = 0;
+
+	api->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, NULL);
+	if (!has_body(req)) {
+		api->easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+		if (strcmp(req->method, "HEAD") == 0)
+			api->easy_setopt(easy, CURLOPT_NOBODY, 1L);
+		else if (strcmp(req->method, "GET") != 0)
+			api->easy_setopt(easy, CURLOPT_CUSTOMREQUEST,
+					 req->method);
+		return;
+	}
+	for (size_t i = 0; i < req->n_segments; i++)
+		size += (curl_off_t)req->segments[i].len;
+	if (req->source)
+		size = req->source_size;
+	api->easy_setopt(easy, CURLOPT_POST, 1L);
+	if (strcmp(req->method, "POST") != 0)
+		api->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, req->method);
+	api->easy_setopt(easy, CURLOPT_POSTFIELDS,
+			 !single                   ? NULL
+			 : size && req->n_segments ? req->segments[0].ptr
+						   : "");
+	api->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, size);
+}
+
+/* Links the caller's lines, and those that switch libcurl's own off, into the
+ * list that libcurl wants, without copying. */
+static int set_headers(struct exchange *x, CURL *easy,
+		       struct curl_slist list[HEADERS_MAX], struct error *err)
+{
+	static char no_expect[] = "Expect:";
+	static char no_type[] = "Content-Type:";
+	bool typed = !has_body(x->req);
+	size_t n = 0;
+
+	for (const char *const *h = x->req->headers; h && *h; h++) {
+		if (n > HEADERS_MAX - 3)
+			return error_set(err, ERR_LIMIT, "too many headers");
+		if (strpbrk(*h, "\r\n"))
+			return error_set(err, ERR_CONFIG,
+					 "a header holds a line break");
+		typed = typed || strncasecmp(*h, no_type, 13) == 0;
+		list[n++] = (struct curl_slist){ .data = (char *)*h };
+	}
+	if (!typed)
+		list[n++] = (struct curl_slist){ .data = no_type };
+	list[n++] = (struct curl_slist){ .data = no_expect };
+	for (size_t i = 0; i + 1 < n; i++)
+		list[i].next = &list[i + 1];
+	x->api->easy_setopt(easy, CURLOPT_HTTPHEADER, list);
+	return 0;
+}
+
+static void set_transfer(struct exchange *x, CURL *easy)
+{
+	const struct curl_api *api = x->api;
+	const struct http_request *req = x->req;
+	bool h2 = req->flags & HTTP_2;
+	bool clear = strncasecmp(req->url, "http://", 7) == 0;
+	/* libcurl before 8.0 breaks a reused cleartext HTTP/2 connection
+	 * (curl issue 10634). */
+	long once = (req->flags & HTTP_ONCE) || (h2 && clear) ? 1 : 0;
+	long version = !h2     ? CURL_HTTP_VERSION_1_1
+		       : clear ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+			       : CURL_HTTP_VERSION_2TLS;
+	bool direct = req->unix_socket || (req->flags & HTTP_NO_PROXY);
+
+	api->easy_setopt(easy, CURLOPT_URL, req->url);
+	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);
+	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : NULL);
+	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
+	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT, once);
+	api->easy_setopt(easy, CURLOPT_FORBID_REUSE, once);
+	api->easy_setopt(
+		easy, CURLOPT_CONNECTTIMEOUT_MS,
+		(long)(req->connect_ms ? req->connect_ms : CONNECT_MS));
+	api->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	api->easy_setopt(easy, CURLOPT_WRITEDATA, x);
+	api->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	api->easy_setopt(easy, CURLOPT_HEADERDATA, x);
+	api->easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+	api->easy_setopt(easy, CURLOPT_READDATA, x);
+	api->easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+	api->easy_setopt(easy, CURLOPT_SEEKDATA, x);
+	api->easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+	api->easy_setopt(easy, CURLOPT_PREREQDATA, x);
+}
+
+/* Sleeps until something can move, the cancel fires or a time is up. */
+static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
+		     const struct stop *stop, struct error *err)
+{
+	struct curl_waitfd extra = { .fd = stop_fd(stop),
+				     .events = CURL_WAIT_POLLIN };
+	int64_t idle = x->req->idle_ms;
+	int64_t left = 60000;
+	CURLMcode code;
+
+	if (idle && x->moved)
+		*last = clock_ms();
+	x->moved = false;
+	if (idle && x->connected) {
+		left = *last + idle - clock_ms();
+		if (left <= 0)
+			return error_set(err, ERR_NETWORK,
+					 "stalled: no byte for %lld s",
+					 (long long)(idle / 1000));
+	}
+	code = x->api->multi_poll(
+		hd->multi, &extra, extra.fd >= 0,
+		stop_poll_ms(stop, left > 60000 ? 60000 : (int)left), NULL);
+	if (code != CURLM_OK)
+		return error_set(err, ERR_SYSTEM, "waiting for the network: %s",
+				 x->api->multi_strerror(code));
+	if (extra.revents || stop->deadline != INT64_MAX)
+		return stop_check(stop, err);
+	return 0;
+}
+
+static int finish(struct exchange *x, struct handle *hd, struct error *err)
+{
+	const struct curl_api *api = x->api;
+	CURLcode code = CURLE_RECV_ERROR;
+	CURLMsg *msg;
+	int left;
+
+	while ((msg = api->multi_info_read(hd->multi, &left)))
+		if (msg->msg == CURLMSG_DONE)
+			code = msg->data.result;
+	if (x->failed) {
+		*err = x->err;
+		return -1;
+	}
+	/* libcurl takes the end of the stream inside the headers as the end of
+	 * the answer. */
+	if (code == CURLE_OK && !x->head_ended)
+		code = CURLE_GOT_NOTHING;
+	if (code == CURLE_OK || x->enough)
+		return 0;
+	handle_error(api, hd, code, err);
+	if (x->res->began && err->code == ERR_NETWORK)
+		error_wrap(err, "the answer was cut short");
+	return -1;
+}
+
+static int drive(struct exchange *x, struct handle *hd, const struct stop *stop,
+		 struct error *err)
+{
+	const struct curl_api *api = x->api;
+	int64_t last = x->req->idle_ms ? clock_ms() : 0;
+	CURLMcode code = api->multi_add_handle(hd->multi, hd->easy);
+	int running = 1;
+	int rc = -1;
+
+	if (code != CURLM_OK)
+		return error_set(err, ERR_SYSTEM, "libcurl: %s",
+				 api->multi_strerror(code));
+	for (;;) {
+		code = api->multi_perform(hd->multi, &running);
+		if (code != CURLM_OK) {
+			error_set(err, ERR_SYSTEM, "libcurl: %s",
+				  api->multi_strerror(code));
+			break;
+		}
+		if (!running) {
+			rc = finish(x, hd, err);
+			break;
+		}
+		if (wait_turn(x, hd, &last, stop, err) < 0)
+			break;
+	}
+	api->multi_remove_handle(hd->multi, hd->easy);
+	return rc;
+}
+
+static void reset_response(struct http_response *res)
+{
+	res->status = 0;
+	res->retry_after_ms = -1;
+	res->began = false;
+	res->content_type[0] = '\0';
+	res->request_id[0] = '\0';
+	buf_clear(&res->body);
+	if (!res->body.max)
+		res->body.max = BODY_MAX;
+}
+
+int http_do(struct http *h, const struct http_request *req,
+	    struct http_response *res, const struct stop *stop,
+	    struct error *err)
+{
+	struct exchange x = { .req = req, .res = res };
+	struct curl_slist headers[HEADERS_MAX];
+	struct handle *hd;
+	int rc;
+
+	reset_response(res);
+	if (stop_check(stop, err) < 0)
+		return -1;
+	x.api = http_api(h, stop, err);
+	if (!x.api)
+		return -1;
+	hd = handle_take(h, req->url, req->unix_socket, stop, err);
+	if (!hd)
+		return -1;
+	rc = set_headers(&x, hd->easy, headers, err);
+	if (rc == 0) {
+		set_body(&x, hd->easy);
+		set_transfer(&x, hd->easy);
+		rc = drive(&x, hd, stop, err);
+	}
+	/* Nothing of this call may stay in the handle. */
+	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);
+	x.api->easy_setopt(hd->easy, CURLOPT_NOBODY, 0L);
+	handle_give(h, hd, true);
+	return rc;
+}
+
+void http_response_release(struct http_response *res)
+{
+	buf_release(&res->body);
+}

@@ -1,0 +1,176 @@
+/* retry.c - which failures repeat, and how long to wait before. */
+/* SPDX-License-Identifier: MIT */
+#include "net/retry.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <strings.h>
+
+#include "base/ids.h"
+#include "base/str.h"
+
+enum {
+	FIRST_MS = 500,
+	LONGEST_MS = 30000,
+	WISH_MAX_MS = 600000, /* longer ones are not waited for */
+	WISH_JITTER_MS = 250, /* so that many clients do not come at once */
+};
+
+/* OpenAI answers 429 as well when the account has no money left; waiting does
+ * not help (platform.openai.com/docs/guides/error-codes, read 2026-11). */
+static bool is_quota(const struct http_response *res)
+{
+	struct str body = buf_str(&res->body);
+
+	return str_search(body, STR("insufficient_quota")) < body.len;
+}
+
+bool retry_worthy(int rc, const struct http_response *res,
+		  const struct error *err)
+{
+	if (rc < 0)
+		return err->code == ERR_NETWORK;
+	if (res->status == 429)
+		return !is_quota(res);
+	return res->status == 408 || res->status == 425 ||
+	       (res->status >= 500 && res->status != 501 && res->status != 505);
+}
+
+/* "17", "1.5" off the front of *s, in thousandths; -1 when there is none. */
+static int64_t take_number(struct str *s)
+{
+	int64_t whole = 0;
+	int64_t scale = 1000;
+	bool point = false;
+	size_t i = 0;
+
+	for (; i < s->len && i < 12; i++) {
+		if (s->ptr[i] == '.' && !point && i) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)s->ptr[i]))
+			break;
+		if (point)
+			scale /= 10;
+		else
+			whole *= 10;
+		whole += (s->ptr[i] - '0') * (point ? scale : 1000);
+	}
+	*s = str_skip(*s, i);
+	return i ? whole : -1;
+}
+
+static const struct {
+	const char *word;
+	int64_t ms;
+} units[] = {
+	/* Longer ones before those that they begin with. */
+	{ "milliseconds", 1 }, { "millisecond", 1 }, { "ms", 1 },
+	{ "minutes", 60000 },  { "minute", 60000 },  { "min", 60000 },
+	{ "m", 60000 },        { "seconds", 1000 },  { "second", 1000 },
+	{ "sec", 1000 },       { "s", 1000 },        { "hours", 3600000 },
+	{ "hour", 3600000 },   { "h", 3600000 },
+};
+
+static bool starts_nocase(struct str s, const char *word, size_t len)
+{
+	return s.len >= len && strncasecmp(s.ptr, word, len) == 0;
+}
+
+/* A unit off the front of *s, in ms; 0 when there is none. */
+static int64_t take_unit(struct str *s)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		struct str word = str_of(units[i].word);
+
+		if (!starts_nocase(*s, word.ptr, word.len))
+			continue;
+		*s = str_skip(*s, word.len);
+		return units[i].ms;
+	}
+	return 0;
+}
+
+static struct str skip_spaces(struct str s)
+{
+	while (s.len && s.ptr[0] == ' ')
+		s = str_skip(s, 1);
+	return s;
+}
+
+/* "1m30.5s", "17 seconds"; -1 when there is no time here. */
+static int64_t take_time(struct str s)
+{
+	int64_t total = -1;
+
+	for (;;) {
+		int64_t number;
+		int64_t unit;
+
+		s = skip_spaces(s);
+		number = take_number(&s);
+		if (number < 0)
+			return total;
+		s = skip_spaces(s);
+		unit = take_unit(&s);
+		if (!unit)
+			return total;
+		total = (total < 0 ? 0 : total) + (number * unit + 999) / 1000;
+	}
+}
+
+static int64_t wish_in_text(struct str text)
+{
+	static const char *const leads[] = { "again in ", "retry in ",
+					     "retry after ", "again after " };
+
+	for (size_t at = 0; at < text.len; at++) {
+		struct str rest = str_skip(text, at);
+
+		for (size_t i = 0; i < sizeof(leads) / sizeof(*leads); i++) {
+			struct str lead = str_of(leads[i]);
+			int64_t found;
+
+			if (!starts_nocase(rest, lead.ptr, lead.len))
+				continue;
+			found = take_time(str_skip(rest, lead.len));
+			if (found >= 0)
+				return found;
+		}
+	}
+	return -1;
+}
+
+int64_t retry_wish(const struct http_response *res)
+{
+	if (res->retry_after_ms >= 0)
+		return res->retry_after_ms;
+	if (res->status < 400)
+		return -1;
+	return wish_in_text(buf_str(&res->body));
+}
+
+static int64_t backoff(const struct retry *r)
+{
+	int64_t ms = r->base_ms > 0 ? r->base_ms : FIRST_MS;
+
+	for (int i = 1; i < r->attempt && ms < LONGEST_MS; i++)
+		ms *= 2;
+	if (ms > LONGEST_MS)
+		ms = LONGEST_MS;
+	return ms / 2 + ids_below((uint32_t)(ms / 2) + 1);
+}
+
+bool retry_wait(struct retry *r, const struct http_response *res,
+		const struct stop *stop, struct error *err)
+{
+	int64_t wish = res ? retry_wish(res) : -1;
+	int64_t ms;
+
+	if (r->attempt >= r->max || wish > WISH_MAX_MS)
+		return false;
+	r->attempt++;
+	ms = wish >= 0 ? wish + ids_below(WISH_JITTER_MS) : backoff(r);
+	return stop_sleep(stop, ms, err) == 0;
+}
