@@ -105,7 +105,7 @@ fuzz:
 	$(MAKE) CC=clang V=fuzz fuzzers
 	sh tests/fuzz/run.sh build/fuzz/tests/fuzz $(T)
 bench: all $(BENCH)
-	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench
+	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench $(BENCHFLAGS)
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 PREFIX ?= /usr/local

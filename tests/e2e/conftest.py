@@ -1,0 +1,139 @@
+"""conftest.py - what every end-to-end test needs: a home, the program."""
+# SPDX-License-Identifier: MIT
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests"))
+sys.path.insert(0, str(TOP / "tests" / "emulators"))
+SANITIZER = re.compile(
+    r"ERROR: (Address|Leak|Thread|Undefined)|WARNING: ThreadSan|"
+    r"runtime error: ")
+
+
+def program(variable, fallback):
+    path = pathlib.Path(os.environ.get(variable, TOP / fallback))
+    assert os.access(path, os.X_OK), f"{path} is not built: run make"
+    return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def top():
+    return TOP
+
+
+@pytest.fixture(scope="session")
+def dcode():
+    """The program under test; scripts/check gives the sanitized one."""
+    return program("DCODE", "dcode")
+
+
+@pytest.fixture(scope="session")
+def dcode_release():
+    """For tests that look at time, memory or system calls."""
+    return program("DCODE_RELEASE", "dcode")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """HOME of the test, and beside it the folder that dcode starts in."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "work").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def config(home):
+    """config(text): writes ~/.deepagents/config.toml."""
+    def write(text):
+        path = home / ".deepagents" / "config.toml"
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.write_text(text)
+        return path
+    return write
+
+
+@pytest.fixture
+def env(home):
+    """Nothing of the caller's but PATH; change it before calling run."""
+    return {
+        "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin",
+        "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
+        "ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "exitcode=99",
+        "TSAN_OPTIONS": "exitcode=99",
+    }
+
+
+class Run:
+    """A dcode that was started: start(), then wait() or signal()."""
+
+    def __init__(self, command, env, cwd, stdin):
+        self.began = time.monotonic()
+        self.p = subprocess.Popen(
+            [str(c) for c in command], env=env, cwd=cwd, text=True,
+            encoding="utf-8", errors="surrogateescape", stdin=subprocess.PIPE
+            if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True)
+        self.stdin, self.status = stdin, None
+        self.out = self.err = ""
+
+    @property
+    def pid(self):
+        return self.p.pid
+
+    def signal(self, number=signal.SIGINT):
+        self.p.send_signal(number)
+
+    def wait(self, timeout=60):
+        """Ends with .status, .out, .err, .seconds; a sanitizer's report or
+        a program that does not end fails the test."""
+        try:
+            self.out, self.err = self.p.communicate(self.stdin, timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.out, self.err = self.p.communicate()
+            pytest.fail(f"did not end within {timeout} s\n{self.err[-4000:]}")
+        self.status = self.p.returncode
+        self.seconds = time.monotonic() - self.began
+        assert not SANITIZER.search(self.err), self.err[-6000:]
+        return self
+
+    def kill(self):
+        """Ends it and what it started: its session is its own."""
+        try:
+            os.killpg(self.p.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+@pytest.fixture
+def start(dcode, env, tmp_path):
+    """start(*args, stdin=None, cwd=..., env=..., program=...) -> Run."""
+    runs = []
+
+    def begin(*args, stdin=None, cwd=None, env=env, program=dcode):
+        (tmp_path / "work").mkdir(exist_ok=True)
+        runs.append(Run([program, *args], env, cwd or tmp_path / "work",
+                        stdin))
+        return runs[-1]
+    yield begin
+    for run in runs:
+        if run.p.poll() is None:
+            run.kill()
+            run.p.communicate()
+
+
+@pytest.fixture
+def run(start):
+    """run(*args, timeout=60, ...) -> a Run that has ended."""
+    def to_end(*args, timeout=60, **how):
+        return start(*args, **how).wait(timeout)
+    return to_end
