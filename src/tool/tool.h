@@ -14,20 +14,42 @@ enum {
 	TOOL_EVICTS = 1 << 2, /* a result too large goes to a file */
 };
 
+enum {
+	/* No result is longer (80,000 code points and what is said about the
+	 * rest; a code point has 4 bytes at most). */
+	TOOL_RESULT_BYTES = 1 << 20
+};
+
 struct tool_env { /* all borrowed for the call */
 	struct sandbox *sandbox;
 	const struct stop *stop;
 	const struct mask *mask;
-	/* Live output of execute: cleaned of nothing, masked already. */
+	/* Live output of execute: plain text (base/clean.h), masked. May be
+	 * NULL. On the thread that runs the call. */
 	void (*output)(void *arg, struct str delta);
 	void *arg;
 };
 
-/* One row of the table in table.c. run returns 0 with the text for the model
- * in out, or -1: err->message is then the whole result text, marked as
- * failed, except ERR_CANCELLED and ERR_GONE, which end the turn. */
+enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL };
+
+/* One parameter; an array of these ends in { 0 }. */
+struct tool_arg {
+	const char *name;
+	enum tool_arg_type type;
+	bool required;              /* else it may be missing or null */
+	bool positive;              /* ARG_INT: at least 1 */
+	const char *const *choices; /* ARG_STRING: NULL-terminated, or NULL */
+};
+
+/*
+ * One row of the table in table.c. args have passed the rows of .args: what
+ * is there has its type. run returns 0 with the text for the model in out, or
+ * -1 with err filled: the failed result is then out, or err->message when out
+ * is empty. ERR_CANCELLED and ERR_GONE end the turn.
+ */
 struct tool {
 	struct tool_spec spec;
+	const struct tool_arg *args;
 	unsigned flags;
 	int (*run)(const struct tool_env *env, const cJSON *args,
 		   struct buf *out, struct error *err);
@@ -37,9 +59,10 @@ extern const struct tool *const tools[]; /* NULL ends; spec order */
 const struct tool *tool_find(const char *name);
 /*
  * Everything about one call: unknown tool, arguments that are no object,
- * missing or mistyped parameters (words of spec/agent.md §10), run, masking,
- * eviction. Always fills *out with the result text; *failed says its kind.
- * -1 only for ERR_CANCELLED and ERR_GONE (out still holds a result).
+ * missing or mistyped parameters, run, masking, eviction. Always fills *out
+ * (empty before; give it room for TOOL_RESULT_BYTES) with the result: UTF-8
+ * without NUL; *failed says its kind. -1 only for ERR_CANCELLED and ERR_GONE
+ * (out still holds a result).
  */
 int tool_call(const struct tool_env *env, const struct part *call,
 	      struct buf *out, bool *failed, struct error *err);

@@ -1,0 +1,70 @@
+/* delete.c - the tool that removes a file or a tree. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/files.h"
+#include "tool/paths.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+static int remove_path(const struct tool_env *env, const char *path,
+		       struct buf *out, struct error *err)
+{
+	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+
+	if (paths_contain(path, env->sandbox->workdir)) {
+		buf_addf(out,
+			 "Error deleting file '%s': it holds the working "
+			 "directory",
+			 path);
+		return error_set(err, ERR_USAGE, "holds the working directory");
+	}
+	if (!files_delete(env->sandbox, path, &stop, err)) {
+		buf_addf(out, "Deleted %s", path);
+		return 0;
+	}
+	if (!strcmp(err->message, "file_not_found") ||
+	    !strcmp(err->message, "path_not_found"))
+		buf_addf(out, "Error: '%s' not found", path);
+	else
+		buf_addf(out, "Error deleting file '%s': %s", path,
+			 err->message[0] ? err->message : "unknown error");
+	return -1;
+}
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	char *path;
+	int rc;
+
+	if (result_path(env, args, "file_path", &path, err))
+		return -1;
+	rc = remove_path(env, path, out, err);
+	free(path);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "file_path", .type = ARG_STRING, .required = true },
+	{ 0 },
+};
+
+const struct tool tool_delete = {
+	.spec = {
+		.name = "delete",
+		.description =
+			"Deletes a file, a symbolic link (not what it points "
+			"to), or a directory with all that is in it. There is "
+			"no way back.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
+			"\"type\":\"string\",\"description\":\"What to "
+			"delete: absolute, or relative to the working "
+			"directory.\"}},\"required\":[\"file_path\"]}",
+	},
+	.args = args,
+	.flags = TOOL_ASKS,
+	.run = run,
+};

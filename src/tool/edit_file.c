@@ -1,0 +1,136 @@
+/* edit_file.c - the tool that replaces text in a file. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sandbox/files.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+/* 'text', cut where it is long: it came from the model, which has it. */
+static void quote(struct str text, struct buf *out)
+{
+	buf_addc(out, '\'');
+	if (!result_clip(text, RESULT_ECHO_CHARS, out))
+		buf_adds(out, "...");
+	buf_addc(out, '\'');
+}
+
+static void not_found(struct str old, const struct error *err, struct buf *out)
+{
+	if (err->hint[0]) {
+		buf_addf(out, "%s%s",
+			 str_starts(str_of(err->hint), "Error: ") ? ""
+								  : "Error: ",
+			 err->hint);
+		return;
+	}
+	buf_adds(out, "Error: String not found in file: ");
+	quote(old, out);
+}
+
+static void several(struct str old, int64_t count, struct buf *out)
+{
+	buf_adds(out, "Error: String ");
+	quote(old, out);
+	buf_adds(out,
+		 " appears multiple times. Use replace_all=True to replace "
+		 "all occurrences.");
+	if (count > 1)
+		buf_addf(out,
+			 " It appears %" PRId64 " times in file: to replace "
+			 "one of them, provide a more specific string with "
+			 "surrounding context.",
+			 count);
+}
+
+static const struct {
+	const char *code; /* of sandbox/files.h */
+	const char *before;
+	const char *after; /* the path in quotes stands between */
+} texts[] = {
+	{ "file_not_found", "Error: File ", " not found" },
+	{ "permission_denied", "Error: Permission denied editing file ", "" },
+	{ "not_a_file", "Error: ", " is not a regular file" },
+	{ "is_directory", "Error: ", " is not a regular file" },
+	{ "not_a_text_file", "Error: File ", " is not a text file" },
+};
+
+static void fail(const char *path, const struct error *err, struct buf *out)
+{
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strcmp(texts[i].code, err->message))
+			continue;
+		buf_addf(out, "%s'%s'%s", texts[i].before, path,
+			 texts[i].after);
+		return;
+	}
+	buf_addf(out, "Error editing file '%s': %s", path, err->message);
+}
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+	struct str old = str_of(json_string(args, "old_string", ""));
+	struct str new = str_of(json_string(args, "new_string", ""));
+	int64_t count = 0;
+	char *path;
+	int rc;
+
+	if (result_path(env, args, "file_path", &path, err))
+		return -1;
+	rc = files_edit(env->sandbox, path, old, new,
+			json_bool(args, "replace_all", false), &count, &stop,
+			err);
+	if (!rc)
+		buf_addf(out,
+			 "Successfully replaced %" PRId64 " instance(s) of the "
+			 "string in '%s'",
+			 count, path);
+	else if (!strcmp(err->message, "string_not_found"))
+		not_found(old, err, out);
+	else if (!strcmp(err->message, "multiple_occurrences"))
+		several(old, count, out);
+	else
+		fail(path, err, out);
+	free(path);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "file_path", .type = ARG_STRING, .required = true },
+	{ .name = "old_string", .type = ARG_STRING, .required = true },
+	{ .name = "new_string", .type = ARG_STRING, .required = true },
+	{ .name = "replace_all", .type = ARG_BOOL },
+	{ 0 },
+};
+
+const struct tool tool_edit_file = {
+	.spec = {
+		.name = "edit_file",
+		.description =
+			"Replaces exact text in a file. Read the file first: "
+			"old_string must be what the file holds, with its "
+			"white space, without the line numbers of read_file. "
+			"It must occur once, so give enough lines around the "
+			"change; or set replace_all. Line ends are matched "
+			"whether they are LF or CR LF. The file's mode stays.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
+			"\"type\":\"string\",\"description\":\"The file: "
+			"absolute, or relative to the working directory.\"},"
+			"\"old_string\":{\"type\":\"string\",\"description\":"
+			"\"The text to find.\"},\"new_string\":{\"type\":"
+			"\"string\",\"description\":\"The text to put in its "
+			"place.\"},\"replace_all\":{\"type\":\"boolean\","
+			"\"default\":false,\"description\":\"Replace every "
+			"occurrence instead of the only one.\"}},\"required\":"
+			"[\"file_path\",\"old_string\",\"new_string\"]}",
+	},
+	.args = args,
+	.flags = TOOL_ASKS,
+	.run = run,
+};

@@ -1,0 +1,190 @@
+/* evict.c - moves a result too large for the model into a file. */
+/* SPDX-License-Identifier: MIT */
+#include "tool/evict.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "sandbox/files.h"
+#include "tool/numbering.h"
+#include "tool/result.h"
+
+enum {
+	FIND_MS = 20000,  /* for the directory's script */
+	DIR_BYTES = 1024, /* of its answer */
+	CLIP_EDGE = RESULT_CHARS / 2 - 1000,
+	PREVIEW_BYTES = 64 << 10
+};
+
+static const unsigned char results_dir[] = {
+#include "scripts/sandbox/results_dir.sh.inc"
+};
+
+void evict_name(const char *id, struct buf *out)
+{
+	size_t start = out->len;
+
+	for (; id && *id && out->len - start < EVICT_ID_BYTES; id++) {
+		bool plain = (*id >= 'a' && *id <= 'z') ||
+			     (*id >= 'A' && *id <= 'Z') ||
+			     (*id >= '0' && *id <= '9') || *id == '-';
+
+		buf_addc(out, plain ? *id : '_');
+	}
+	if (out->len == start)
+		buf_adds(out, "unknown");
+}
+
+/* Appends n lines off the front of *text, each cut. */
+static void cut_lines(struct str *text, size_t n, struct buf *out)
+{
+	while (n--) {
+		struct str line = { text->ptr, str_find(*text, '\n') };
+
+		*text = str_skip(*text, line.len + 1);
+		result_clip(line, EVICT_LINE_CHARS, out);
+		buf_addc(out, '\n');
+	}
+}
+
+static void add_numbered(struct str *text, size_t first, size_t n,
+			 struct buf *out)
+{
+	struct buf lines = BUF_INIT(PREVIEW_BYTES);
+	struct numbering nb;
+
+	cut_lines(text, n, &lines);
+	numbering_render(&nb, buf_str(&lines), (int64_t)first, n);
+	buf_addstr(out, buf_str(&nb.text));
+	numbering_release(&nb);
+	buf_release(&lines);
+}
+
+void evict_preview(struct str text, struct buf *out)
+{
+	size_t total = numbering_count(text);
+	size_t skip = total;
+
+	if (total <= 2 * EVICT_EDGE_LINES) {
+		add_numbered(&text, 1, total, out);
+		return;
+	}
+	skip -= 2 * EVICT_EDGE_LINES;
+	add_numbered(&text, 1, EVICT_EDGE_LINES, out);
+	buf_addf(out, "\n... [%zu lines truncated] ...\n", skip);
+	while (skip--)
+		text = str_skip(text, str_find(text, '\n') + 1);
+	add_numbered(&text, total - EVICT_EDGE_LINES + 1, EVICT_EDGE_LINES,
+		     out);
+}
+
+void evict_render(const char *id, const char *path, struct str text,
+		  struct buf *out)
+{
+	buf_adds(out, "Tool result too large, the result of this tool call ");
+	result_clip(str_of(id ? id : "unknown"), EVICT_ID_BYTES, out);
+	buf_addf(out, " was saved in the filesystem at this path: %s\n\n",
+		 path);
+	buf_adds(out, "Read that file with read_file, but only the part that "
+		      "you need: all of it would not fit here either.\n\n"
+		      "Page through it with offset and limit, beginning for "
+		      "example with offset=0 and limit=100.\n\n"
+		      "Below are its first and last lines; a line of the form "
+		      "`... [N lines truncated] ...` stands for the N lines "
+		      "between them.\n\n");
+	evict_preview(text, out);
+	buf_addc(out, '\n');
+}
+
+void evict_clip(const char *why, struct str text, struct buf *out)
+{
+	size_t total = str_chars(text);
+	size_t head = str_char_offset(text, CLIP_EDGE);
+	size_t tail = str_char_offset(text, total - CLIP_EDGE);
+
+	buf_add(out, text.ptr, head);
+	buf_addf(out,
+		 "\n\n... [%zu characters cut here: the result is too large "
+		 "and was not saved (%s). Ask for less, or let the command "
+		 "write to a file and read parts of that] ...\n\n",
+		 total - 2 * (size_t)CLIP_EDGE, why);
+	buf_addstr(out, str_skip(text, tail));
+}
+
+static int take_dir(void *arg, enum exec_stream stream, struct str chunk,
+		    struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(arg, chunk);
+	return 0;
+}
+
+/* One line, absolute, nothing in it that would not print. */
+static bool is_sane_dir(struct str dir)
+{
+	if (!str_starts(dir, "/") || !str_is_utf8(dir))
+		return false;
+	for (size_t i = 0; i < dir.len; i++)
+		if ((unsigned char)dir.ptr[i] < 0x20 || dir.ptr[i] == 0x7F)
+			return false;
+	return true;
+}
+
+static int find_dir(const struct tool_env *env, struct buf *dir,
+		    struct error *err)
+{
+	struct stop stop = stop_within(env->stop, FIND_MS);
+	struct exec_request req = {
+		.command = { (const char *)results_dir, sizeof(results_dir) },
+		.plain = true,
+		.timeout_ms = FIND_MS,
+		.output = take_dir,
+		.arg = dir,
+	};
+	struct exec_result res = { 0 };
+
+	if (sandbox_execute(env->sandbox, &req, &res, &stop, err))
+		return -1;
+	while (dir->len && dir->ptr[dir->len - 1] == '\n')
+		dir->ptr[--dir->len] = '\0';
+	if (res.exit_code || dir->over || !is_sane_dir(buf_str(dir)))
+		return error_set(err, ERR_REMOTE,
+				 "no writable directory in the sandbox");
+	return 0;
+}
+
+static int save(const struct tool_env *env, const char *id, struct str text,
+		struct buf *path, struct error *err)
+{
+	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+
+	if (find_dir(env, path, err))
+		return -1;
+	path->max += EVICT_ID_BYTES + 2;
+	buf_addc(path, '/');
+	evict_name(id, path);
+	return files_write(env->sandbox, path->ptr, text, &stop, err);
+}
+
+void evict_apply(const struct tool_env *env, const char *id, bool may_save,
+		 struct buf *text)
+{
+	struct buf path = BUF_INIT(DIR_BYTES);
+	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
+	struct error err = { 0 };
+
+	if (text->len <= RESULT_CHARS ||
+	    str_chars(buf_str(text)) <= RESULT_CHARS)
+		return;
+	if (!may_save)
+		evict_clip("the call was ended", buf_str(text), &out);
+	else if (save(env, id, buf_str(text), &path, &err))
+		evict_clip(err.message, buf_str(text), &out);
+	else
+		evict_render(id, path.ptr, buf_str(text), &out);
+	buf_release(text);
+	*text = out;
+	buf_release(&path);
+}

@@ -1,0 +1,255 @@
+/* execute.c - the tool that runs a shell command. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
+#include "base/clean.h"
+#include "base/str.h"
+#include "tool/capture.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+enum {
+	MAX_TIMEOUT_S = 3600,
+	SANDBOX_TIMEOUT_S = 1800, /* unless the model says otherwise */
+	HOST_TIMEOUT_S = 120,
+	SLICE = 64 << 10 /* bytes filtered at a time */
+};
+
+/*
+ * What happens to the bytes of one stream. Secrets are masked before the
+ * escape sequences are taken out, for a value may hold control characters,
+ * and after, for a sequence in its middle would have hidden it.
+ */
+struct stream {
+	struct mask_stream before;
+	struct clean clean;
+	struct mask_stream after;
+};
+
+struct running {
+	const struct tool_env *env;
+	struct stream streams[2];
+	struct capture capture; /* both streams, in order of arrival */
+	struct buf masked;      /* scratch */
+	struct buf text;        /* scratch */
+};
+
+static void emit(struct running *r, struct str text)
+{
+	if (!text.len)
+		return;
+	capture_add(&r->capture, text);
+	if (r->env->output)
+		r->env->output(r->env->arg, text);
+}
+
+static void emit_masked(struct running *r, struct stream *s, struct str text)
+{
+	if (!r->env->mask) {
+		emit(r, text);
+		return;
+	}
+	buf_clear(&r->masked);
+	mask_feed(r->env->mask, &s->after, text, &r->masked);
+	emit(r, buf_str(&r->masked));
+}
+
+static void filter(struct running *r, struct stream *s, struct str raw)
+{
+	buf_clear(&r->masked);
+	buf_clear(&r->text);
+	if (r->env->mask) {
+		mask_feed(r->env->mask, &s->before, raw, &r->masked);
+		raw = buf_str(&r->masked);
+	}
+	clean_feed(&s->clean, raw, &r->text);
+	emit_masked(r, s, buf_str(&r->text));
+}
+
+static void finish(struct running *r, struct stream *s)
+{
+	buf_clear(&r->masked);
+	buf_clear(&r->text);
+	if (r->env->mask)
+		mask_end(r->env->mask, &s->before, &r->masked);
+	clean_feed(&s->clean, buf_str(&r->masked), &r->text);
+	clean_end(&s->clean, &r->text);
+	emit_masked(r, s, buf_str(&r->text));
+	if (!r->env->mask)
+		return;
+	buf_clear(&r->masked);
+	mask_end(r->env->mask, &s->after, &r->masked);
+	emit(r, buf_str(&r->masked));
+}
+
+static int take(void *arg, enum exec_stream stream, struct str chunk,
+		struct buf *reply, struct error *err)
+{
+	struct running *r = arg;
+
+	(void)reply;
+	(void)err;
+	while (chunk.len) {
+		struct str slice = { chunk.ptr, chunk.len };
+
+		if (slice.len > SLICE)
+			slice.len = SLICE;
+		filter(r, &r->streams[stream == EXEC_STDERR], slice);
+		chunk = str_skip(chunk, slice.len);
+	}
+	return 0;
+}
+
+static void add_timeout(const cJSON *args, int64_t timeout_s, struct buf *out)
+{
+	buf_addf(out, "\nError: Command timed out after %" PRId64 " seconds",
+		 timeout_s);
+	if (json_get(args, "timeout"))
+		buf_adds(out, " (custom timeout). The command may be stuck or "
+			      "require more time.");
+	else
+		buf_adds(out, ". For long-running commands, re-run using the "
+			      "timeout parameter.");
+}
+
+static void add_status(const struct exec_result *res, bool cut, struct buf *out)
+{
+	if (res->exit_code == 0)
+		buf_adds(out, "\n[Command succeeded with exit code 0]");
+	else if (res->exit_code > 0)
+		buf_addf(out, "\n[Command failed with exit code %d]",
+			 res->exit_code);
+	if (cut)
+		buf_adds(out, "\n[Output was truncated due to size limits]");
+}
+
+static void add_failure(const struct error *err, struct buf *out)
+{
+	if (out->len)
+		buf_addc(out, '\n');
+	if (err->code == ERR_CANCELLED)
+		buf_adds(out, "[Command was cancelled by the user]");
+	else
+		buf_addf(out, "Error: %s", err->message);
+}
+
+static int64_t default_timeout_s(const struct sandbox *sb)
+{
+	if (sb->host->provider->flags & SANDBOX_HOST)
+		return HOST_TIMEOUT_S;
+	return SANDBOX_TIMEOUT_S;
+}
+
+static int check(const struct sandbox *sb, struct str command,
+		 int64_t timeout_s, struct error *err)
+{
+	size_t most = sb->host->provider->max_command;
+
+	if (timeout_s < 0)
+		return error_set(err, ERR_USAGE,
+				 "Error: timeout must be non-negative, got "
+				 "%" PRId64 ".",
+				 timeout_s);
+	if (timeout_s > MAX_TIMEOUT_S)
+		return error_set(err, ERR_USAGE,
+				 "Error: timeout %" PRId64 "s exceeds maximum "
+				 "allowed (%ds).",
+				 timeout_s, MAX_TIMEOUT_S);
+	if (most && command.len > most)
+		return error_set(err, ERR_USAGE,
+				 "Error: the command has %zu bytes, more than "
+				 "the %zu that this sandbox takes. Write it to "
+				 "a file with write_file and run that.",
+				 command.len, most);
+	return 0;
+}
+
+static void take_output(struct running *r, bool *cut, struct buf *out)
+{
+	*cut = capture_take(&r->capture, out);
+	if (out->len && out->ptr[out->len - 1] == '\n')
+		out->ptr[--out->len] = '\0';
+}
+
+static void release(struct running *r)
+{
+	capture_release(&r->capture);
+	buf_release(&r->masked);
+	buf_release(&r->text);
+	for (size_t i = 0; i < 2; i++) {
+		buf_release(&r->streams[i].before.held);
+		buf_release(&r->streams[i].after.held);
+	}
+}
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	int64_t timeout_s =
+		json_int(args, "timeout", default_timeout_s(env->sandbox));
+	struct running r = { .env = env,
+			     .masked = BUF_INIT(RESULT_RAW_BYTES),
+			     .text = BUF_INIT(RESULT_RAW_BYTES) };
+	struct exec_request req = {
+		.command = str_of(json_string(args, "command", "")),
+		.timeout_ms = timeout_s * 1000,
+		.output = take,
+		.arg = &r,
+	};
+	struct exec_result res = { .exit_code = -1 };
+	bool cut;
+	int rc;
+
+	if (check(env->sandbox, req.command, timeout_s, err))
+		return -1;
+	capture_init(&r.capture, CAPTURE_HALF);
+	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
+	finish(&r, &r.streams[0]);
+	finish(&r, &r.streams[1]);
+	take_output(&r, &cut, out);
+	if (!rc && !out->len)
+		buf_adds(out, "<no output>");
+	if (rc)
+		add_failure(err, out);
+	else if (res.timed_out)
+		add_timeout(args, timeout_s, out);
+	if (!rc)
+		add_status(&res, cut, out);
+	release(&r);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "command", .type = ARG_STRING, .required = true },
+	{ .name = "timeout", .type = ARG_INT },
+	{ 0 },
+};
+
+const struct tool tool_execute = {
+	.spec = {
+		.name = "execute",
+		.description =
+			"Runs a command in the shell, in the working "
+			"directory, with an empty standard input; each call "
+			"is a new shell, so cd and variables do not last. "
+			"Returns standard output and standard error together, "
+			"in the order in which they arrived, and the exit "
+			"code. Quote paths that have spaces; join commands "
+			"with && or ;. To read, search or edit files prefer "
+			"read_file, grep, glob and edit_file over cat, grep, "
+			"find and sed. What runs longer than its timeout is "
+			"killed with all that it started; what it printed is "
+			"kept.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"command\":{"
+			"\"type\":\"string\",\"description\":\"The command "
+			"line.\"},\"timeout\":{\"anyOf\":[{\"type\":"
+			"\"integer\"},{\"type\":\"null\"}],\"default\":null,"
+			"\"description\":\"Seconds, at most 3600; 0 means no "
+			"limit. Give it for commands that take long.\"}},"
+			"\"required\":[\"command\"]}",
+	},
+	.args = args,
+	.flags = TOOL_ASKS | TOOL_EVICTS,
+	.run = run,
+};

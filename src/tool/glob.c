@@ -1,0 +1,82 @@
+/* glob.c - the tool that finds files by name. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "sandbox/files.h"
+#include "tool/pylist.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+enum { GLOB_MS = 10000 };
+
+static void render(const struct files_names *list, struct buf *out)
+{
+	if (list->n)
+		pylist_names(out, list->names, list->n);
+	else
+		buf_adds(out, "No files found");
+	if (list->incomplete)
+		buf_adds(out,
+			 "\n\nNote: the search stopped early because it hit "
+			 "its time limit. The paths above are valid but "
+			 "incomplete. Narrow the search (a more specific "
+			 "pattern or a narrower path) to see the rest.");
+}
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	struct stop stop = stop_within(env->stop, GLOB_MS);
+	struct files_names list = { 0 };
+	char *root;
+	int rc;
+
+	if (result_path(env, args, "path", &root, err))
+		return -1;
+	rc = files_glob(env->sandbox, root, json_string(args, "pattern", ""),
+			&list, &stop, err);
+	if (!rc)
+		render(&list, out);
+	else if (err->code == ERR_TIMEOUT)
+		buf_addf(out,
+			 "Error: glob timed out after %d.0s. Try a more "
+			 "specific pattern or a narrower path.",
+			 GLOB_MS / 1000);
+	else
+		result_file_failed(out, "Path", root, err);
+	files_names_release(&list);
+	free(root);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "pattern", .type = ARG_STRING, .required = true },
+	{ .name = "path", .type = ARG_STRING },
+	{ 0 },
+};
+
+const struct tool tool_glob = {
+	.spec = {
+		.name = "glob",
+		.description =
+			"Finds files (not directories) by name, as sorted "
+			"absolute paths. A pattern without '/' matches the "
+			"last component at any depth ('*.py'); one with '/' "
+			"matches the path below the search root "
+			"('src/**/*.c'), and a leading '/' means the root "
+			"itself ('/*.md'). Takes *, ?, [abc], [!abc], {a,b} "
+			"and ** for any directories; a name that begins with "
+			"'.' needs a pattern that does.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"pattern\":{"
+			"\"type\":\"string\",\"description\":\"The names to "
+			"find.\"},\"path\":{\"anyOf\":[{\"type\":\"string\"},"
+			"{\"type\":\"null\"}],\"default\":null,"
+			"\"description\":\"The directory to search; the "
+			"working directory if not given.\"}},\"required\":["
+			"\"pattern\"]}",
+	},
+	.args = args,
+	.flags = TOOL_READS,
+	.run = run,
+};

@@ -1,0 +1,128 @@
+/* grep.c - the tool that finds text in files. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/files.h"
+#include "tool/matches.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+enum { GREP_MS = 35000, DEFAULT_CAP = 1000 /* matches */ };
+
+static const char *const modes[] = { "files_with_matches", "content", "count",
+				     NULL };
+
+static enum matches_mode mode_of(const cJSON *args)
+{
+	const char *name = json_string(args, "output_mode", modes[0]);
+
+	if (!strcmp(name, modes[1]))
+		return MATCHES_CONTENT;
+	return strcmp(name, modes[2]) ? MATCHES_FILES : MATCHES_COUNT;
+}
+
+static void render(const struct files_matches *list, const cJSON *args,
+		   struct buf *out)
+{
+	matches_render(list, mode_of(args), out);
+	if (list->incomplete)
+		buf_adds(out,
+			 "\n\nNote: the search stopped early (it hit its time "
+			 "limit or the maximum match count). The matches above "
+			 "are valid but incomplete. Narrow the search (a more "
+			 "specific pattern or a narrower path), or raise "
+			 "max_count, to see the rest.");
+	else if (!list->n && matches_is_regex(json_string(args, "pattern", "")))
+		buf_adds(out,
+			 "\n\nNote: grep matches literal text, not regex, so "
+			 "characters like `|`, `.*`, and `\\.` are searched "
+			 "verbatim. Search for the literal text you need "
+			 "instead; for `|` alternation, run a separate search "
+			 "per alternative.");
+}
+
+static void fail(const struct files_matches *list, const cJSON *args,
+		 const char *root, const struct error *err, struct buf *out)
+{
+	if (err->code == ERR_TIMEOUT)
+		buf_addf(out,
+			 "Error: grep timed out after %ds. Try a more specific "
+			 "pattern or a narrower path.",
+			 GREP_MS / 1000);
+	else if (result_is_file_error(err))
+		buf_addf(out, "Path '%s': %s", root, err->message);
+	else
+		buf_adds(out, err->message);
+	if (!list->n)
+		return;
+	buf_adds(out, "\n\nPartial matches:\n");
+	matches_render(list, mode_of(args), out);
+}
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	struct stop stop = stop_within(env->stop, GREP_MS);
+	struct files_matches list = { 0 };
+	char *root;
+	int rc;
+
+	if (result_path(env, args, "path", &root, err))
+		return -1;
+	rc = files_grep(env->sandbox, root, json_string(args, "pattern", ""),
+			json_string(args, "glob", NULL),
+			json_int(args, "max_count", DEFAULT_CAP), &list, &stop,
+			err);
+	if (rc)
+		fail(&list, args, root, err, out);
+	else
+		render(&list, args, out);
+	files_matches_release(&list);
+	free(root);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "pattern", .type = ARG_STRING, .required = true },
+	{ .name = "path", .type = ARG_STRING },
+	{ .name = "glob", .type = ARG_STRING },
+	{ .name = "output_mode", .type = ARG_STRING, .choices = modes },
+	{ .name = "max_count", .type = ARG_INT, .positive = true },
+	{ 0 },
+};
+
+const struct tool tool_grep = {
+	.spec = {
+		.name = "grep",
+		.description =
+			"Finds literal text in files; regular expressions are "
+			"not understood (for those run execute with rg "
+			"'<regex>' or grep -rE '<regex>'). By default only "
+			"the names of the files are listed; output_mode "
+			"'content' shows the lines with their numbers, "
+			"'count' how many there are in each file.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"pattern\":{"
+			"\"type\":\"string\",\"description\":\"The text to "
+			"find, taken literally.\"},\"path\":{\"anyOf\":[{"
+			"\"type\":\"string\"},{\"type\":\"null\"}],"
+			"\"default\":null,\"description\":\"The directory or "
+			"file to search; the working directory if not given."
+			"\"},\"glob\":{\"anyOf\":[{\"type\":\"string\"},{"
+			"\"type\":\"null\"}],\"default\":null,"
+			"\"description\":\"Search only files that match, as "
+			"in the tool glob: '*.py', 'src/**/*.c'.\"},"
+			"\"output_mode\":{\"type\":\"string\",\"enum\":["
+			"\"files_with_matches\",\"content\",\"count\"],"
+			"\"default\":\"files_with_matches\"},\"max_count\":{"
+			"\"anyOf\":[{\"type\":\"integer\","
+			"\"exclusiveMinimum\":0},{\"type\":\"null\"}],"
+			"\"default\":null,\"description\":\"The most matches "
+			"to return; 1000 if not given.\"}},\"required\":["
+			"\"pattern\"]}",
+	},
+	.args = args,
+	.flags = TOOL_READS,
+	.run = run,
+};

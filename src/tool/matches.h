@@ -1,0 +1,20 @@
+/* matches.h - what grep says. */
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOL_MATCHES_H
+#define TOOL_MATCHES_H
+
+#include "sandbox/files.h"
+
+enum matches_mode {
+	MATCHES_FILES = 1, /* a path per line */
+	MATCHES_CONTENT,   /* "path:" and "  12: text" */
+	MATCHES_COUNT,     /* "path: 3" */
+};
+
+/* list is sorted; at most RESULT_CHARS code points and one more line. */
+void matches_render(const struct files_matches *list, enum matches_mode mode,
+		    struct buf *out);
+/* Whether somebody meant a regular expression, which grep does not take. */
+bool matches_is_regex(const char *pattern);
+
+#endif

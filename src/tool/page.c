@@ -1,0 +1,226 @@
+/* page.c - what read_file says. */
+/* SPDX-License-Identifier: MIT */
+#include "tool/page.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tool/numbering.h"
+#include "tool/result.h"
+
+enum { NOTICE_BYTES = 8192 }; /* with a path of PATHS_BYTES twice in it */
+
+struct window {
+	int64_t first; /* 1-based, inclusive */
+	int64_t last;
+	int64_t total; /* -1 unknown */
+	bool more;     /* lines follow */
+};
+
+static void add_window(struct buf *out, const struct window *w)
+{
+	int64_t n = w->last - w->first + 1;
+	const char *plural = n == 1 ? "" : "s";
+
+	if (!w->more || n < 1)
+		return;
+	buf_addf(out,
+		 "\n\n[Read %" PRId64 " line%s (lines %" PRId64 "-%" PRId64, n,
+		 plural, w->first, w->last);
+	if (w->total < 0)
+		buf_addf(out, "). More lines remain from offset %" PRId64 ".]",
+			 w->last);
+	else
+		buf_addf(out,
+			 " of %" PRId64 " total). %" PRId64
+			 " line%s remaining from offset %" PRId64 ".]",
+			 w->total, w->total - w->last,
+			 w->total - w->last == 1 ? "" : "s", w->last);
+}
+
+static void add_too_large(struct buf *out, const char *path)
+{
+	buf_addf(
+		out,
+		"\n\n[Output was truncated due to size limits. The file "
+		"content is very large. Consider reformatting the file to "
+		"make it easier to navigate. For example, if this is JSON, use "
+		"execute(command='jq . %s') to pretty-print it with line "
+		"breaks. For other formats, you can use appropriate formatting "
+		"tools to split long lines.]",
+		path);
+}
+
+/* The notices after the first n lines of a page cut to fit. */
+static void add_cut_notices(struct buf *out, const struct window *w, size_t n,
+			    const char *path)
+{
+	struct window cut = *w;
+
+	cut.last = w->first + (int64_t)n - 1;
+	cut.more = true;
+	add_too_large(out, path);
+	add_window(out, &cut);
+}
+
+/* The most whole lines that fit with their notices; 0 when not even one. */
+static size_t lines_that_fit(const struct numbering *nb, const struct window *w,
+			     const char *path)
+{
+	struct buf notices = BUF_INIT(NOTICE_BYTES);
+	size_t chars = 0;
+	size_t from = 0;
+	size_t fit = 0;
+
+	for (size_t i = 0; i < nb->n && chars < RESULT_CHARS; i++) {
+		chars += str_chars((struct str){ nb->text.ptr + from,
+						 nb->ends[i] - from });
+		from = nb->ends[i];
+		buf_clear(&notices);
+		add_cut_notices(&notices, w, i + 1, path);
+		if (chars + str_chars(buf_str(&notices)) > RESULT_CHARS)
+			break;
+		fit = i + 1;
+	}
+	buf_release(&notices);
+	return fit;
+}
+
+static void add_cut(struct buf *out, const struct numbering *nb,
+		    const struct window *w, const char *path)
+{
+	size_t n = lines_that_fit(nb, w, path);
+	struct buf notice = BUF_INIT(NOTICE_BYTES);
+
+	if (n) {
+		buf_add(out, nb->text.ptr, nb->ends[n - 1]);
+		add_cut_notices(&notice, w, n, path);
+	} else {
+		add_too_large(&notice, path);
+		result_clip(buf_str(&nb->text),
+			    RESULT_CHARS - str_chars(buf_str(&notice)), out);
+	}
+	buf_addstr(out, buf_str(&notice));
+	buf_release(&notice);
+}
+
+static bool is_blank(struct str text)
+{
+	return !str_trim(text).len;
+}
+
+/* Whether the page shows all of the file. */
+static bool is_whole(const struct files_page *page)
+{
+	return page->start_line <= 1 && page->next_offset < 0 && !page->clipped;
+}
+
+void page_render(const struct files_page *page, const struct page_request *req,
+		 struct buf *out)
+{
+	struct window w = { page->start_line > 0 ? page->start_line : 1,
+			    page->end_line, page->total_lines,
+			    page->next_offset >= 0 };
+	struct buf notice = BUF_INIT(NOTICE_BYTES);
+	struct numbering nb;
+
+	if (page->no_lines) {
+		buf_addf(out,
+			 "System reminder: no lines were read because `limit` "
+			 "was %" PRId64 ". The file was not inspected and may "
+			 "have contents; retry with `limit` >= 1 to read it.",
+			 req->limit);
+		return;
+	}
+	if (is_whole(page) && is_blank(buf_str(&page->text))) {
+		buf_adds(out, "System reminder: File exists but has empty "
+			      "contents");
+		return;
+	}
+	numbering_render(&nb, buf_str(&page->text), w.first,
+			 w.last < w.first ? 0 : (size_t)(w.last - w.first + 1));
+	add_window(&notice, &w);
+	if (str_chars(buf_str(&nb.text)) + str_chars(buf_str(&notice)) >=
+	    RESULT_CHARS) {
+		add_cut(out, &nb, &w, req->path);
+	} else {
+		buf_addstr(out, buf_str(&nb.text));
+		buf_addstr(out, buf_str(&notice));
+	}
+	if (req->offset < 0)
+		buf_addf(out,
+			 "\n\n[Requested offset %" PRId64
+			 " is before the start "
+			 "of the file; read from line 1 instead.]",
+			 req->offset);
+	numbering_release(&nb);
+	buf_release(&notice);
+}
+
+/* Extensions of spec/agent.md 1.2; types as registered with IANA, or as file
+ * managers name them (freedesktop.org shared-mime-info, read 2026-11). */
+static const struct page_media media[] = {
+	{ "png", "image", "image/png" },
+	{ "jpeg", "image", "image/jpeg" },
+	{ "jpg", "image", "image/jpeg" },
+	{ "webp", "image", "image/webp" },
+	{ "gif", "image", "image/gif" },
+	{ "heic", "image", "image/heic" },
+	{ "heif", "image", "image/heif" },
+	{ "mp4", "video", "video/mp4" },
+	{ "mpeg", "video", "video/mpeg" },
+	{ "mov", "video", "video/quicktime" },
+	{ "avi", "video", "video/x-msvideo" },
+	{ "flv", "video", "video/x-flv" },
+	{ "mpg", "video", "video/mpeg" },
+	{ "webm", "video", "video/webm" },
+	{ "wmv", "video", "video/x-ms-wmv" },
+	{ "3gpp", "video", "video/3gpp" },
+	{ "mkv", "video", "video/x-matroska" },
+	{ "wav", "audio", "audio/wav" },
+	{ "mp3", "audio", "audio/mpeg" },
+	{ "aiff", "audio", "audio/aiff" },
+	{ "aac", "audio", "audio/aac" },
+	{ "ogg", "audio", "audio/ogg" },
+	{ "flac", "audio", "audio/flac" },
+	{ "pdf", "file", "application/pdf" },
+	{ "ppt", "file", "application/vnd.ms-powerpoint" },
+	{ "pptx", "file",
+	  "application/vnd.openxmlformats-officedocument.presentationml."
+	  "presentation" },
+	{ 0 },
+};
+
+const struct page_media *page_media_find(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+
+	if (!dot)
+		return NULL;
+	for (const struct page_media *m = media; m->extension; m++)
+		if (str_is_nocase(str_of(dot + 1), m->extension))
+			return m;
+	return NULL;
+}
+
+void page_render_binary(const struct files_page *page, const char *path,
+			struct buf *out)
+{
+	const struct page_media *m = page_media_find(path);
+
+	if (m)
+		buf_addf(out,
+			 "[read_file: %s was not attached because this model "
+			 "does not support %s content (%s).]\nIt has %zu "
+			 "bytes. Use execute to convert it or to extract text "
+			 "from it.",
+			 path, m->kind, m->mime, page->text.len);
+	else
+		buf_addf(out,
+			 "Error: File '%s' is not UTF-8 text (%zu bytes). Use "
+			 "execute to look at it, for example with `od -c` or "
+			 "`file`.",
+			 path, page->text.len);
+}

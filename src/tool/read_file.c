@@ -1,0 +1,95 @@
+/* read_file.c - the tool that shows a page of a file. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/files.h"
+#include "tool/page.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+enum { DEFAULT_LIMIT = 100 }; /* lines */
+
+static int fail(const char *path, const struct error *err, struct buf *out)
+{
+	if (strcmp(err->message, "not_a_text_file"))
+		return result_file_failed(out, "File", path, err);
+	buf_addf(out,
+		 "Error: File '%s' is not UTF-8 text. Use execute to look at "
+		 "it, for example with `od -c` or `file`.",
+		 path);
+	return -1;
+}
+
+static int render(const struct files_page *page, const struct page_request *req,
+		  struct buf *out, struct error *err)
+{
+	if (!page->binary) {
+		page_render(page, req, out);
+		return 0;
+	}
+	page_render_binary(page, req->path, out);
+	if (page_media_find(req->path))
+		return 0;
+	return error_set(err, ERR_REMOTE, "not_a_text_file");
+}
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+	struct page_request req = {
+		.offset = json_int(args, "offset", 0),
+		.limit = json_int(args, "limit", DEFAULT_LIMIT),
+	};
+	struct files_page page = { 0 };
+	char *path;
+	int rc;
+
+	if (result_path(env, args, "file_path", &path, err))
+		return -1;
+	req.path = path;
+	rc = files_read(env->sandbox, path, req.offset, req.limit,
+			page_media_find(path) != NULL, &page, &stop, err);
+	if (rc)
+		fail(path, err, out);
+	else
+		rc = render(&page, &req, out, err);
+	buf_release(&page.text);
+	free(path);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "file_path", .type = ARG_STRING, .required = true },
+	{ .name = "offset", .type = ARG_INT },
+	{ .name = "limit", .type = ARG_INT },
+	{ 0 },
+};
+
+const struct tool tool_read_file = {
+	.spec = {
+		.name = "read_file",
+		.description =
+			"Reads lines of a text file, 100 unless limit says "
+			"otherwise. Each row is the line number, two spaces "
+			"and the text; neither the number nor the spaces are "
+			"part of the file. Lines beyond 5000 characters go on "
+			"in rows numbered N.1, N.2. A notice at the end says "
+			"what is left and at which offset to go on. Read a "
+			"file before you edit it. Several files may be read "
+			"at once by several calls in one answer.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
+			"\"type\":\"string\",\"description\":\"The file: "
+			"absolute, or relative to the working directory.\"},"
+			"\"offset\":{\"type\":\"integer\",\"default\":0,"
+			"\"description\":\"Lines to skip: 0 begins with the "
+			"first line.\"},\"limit\":{\"type\":\"integer\","
+			"\"default\":100,\"description\":\"The most lines to "
+			"read.\"}},\"required\":[\"file_path\"]}",
+	},
+	.args = args,
+	.flags = TOOL_READS,
+	.run = run,
+};

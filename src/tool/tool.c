@@ -1,0 +1,121 @@
+/* tool.c - one call of a tool, from its name to the text for the model. */
+/* SPDX-License-Identifier: MIT */
+#include "tool/tool.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "tool/args.h"
+#include "tool/evict.h"
+#include "tool/result.h"
+
+const struct tool *tool_find(const char *name)
+{
+	for (size_t i = 0; name && tools[i]; i++)
+		if (!strcmp(tools[i]->spec.name, name))
+			return tools[i];
+	return NULL;
+}
+
+static int refuse_unknown(const char *name, struct buf *out, struct error *err)
+{
+	buf_adds(out, "Error: ");
+	result_clip(str_of(name ? name : ""), RESULT_ECHO_CHARS, out);
+	buf_adds(out, " is not a valid tool, try one of [");
+	for (size_t i = 0; tools[i]; i++)
+		buf_addf(out, "%s%s", i ? ", " : "", tools[i]->spec.name);
+	buf_adds(out, "].");
+	return error_set(err, ERR_USAGE, "unknown tool");
+}
+
+static bool ends_turn(const struct error *err)
+{
+	return err->code == ERR_CANCELLED || err->code == ERR_GONE;
+}
+
+static void explain(const struct part *call, const struct error *err,
+		    struct buf *out)
+{
+	if (out->len)
+		return;
+	if (err->code == ERR_CANCELLED)
+		buf_addf(out,
+			 "Tool call %s with id %s was cancelled by the user "
+			 "before it was completed.",
+			 call->name, call->id ? call->id : "unknown");
+	else
+		buf_adds(out, err->message);
+}
+
+static int perform(const struct tool_env *env, const struct part *call,
+		   const struct tool *tool, struct buf *out, struct error *err)
+{
+	cJSON *args;
+	int rc;
+
+	if (!tool)
+		return refuse_unknown(call->name, out, err);
+	args = args_read(tool, call, out);
+	if (!args)
+		return error_set(err, ERR_USAGE, "wrong arguments");
+	rc = tool->run(env, args, out, err);
+	if (rc)
+		explain(call, err, out);
+	cJSON_Delete(args);
+	return rc;
+}
+
+static void mask(const struct mask *m, struct buf *text)
+{
+	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
+
+	if (!m)
+		return;
+	mask_text(m, buf_str(text), &out);
+	buf_release(text);
+	*text = out;
+}
+
+/* What is no UTF-8, and NUL, which would end the string, become U+FFFD. */
+static void repair(struct buf *text)
+{
+	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
+	struct str rest = buf_str(text);
+
+	if (str_is_utf8(rest) && str_find(rest, '\0') == rest.len)
+		return;
+	while (rest.len) {
+		struct str good = { rest.ptr, str_find(rest, '\0') };
+
+		good.len = str_utf8_prefix(good);
+		buf_addstr(&out, good);
+		rest = str_skip(rest, good.len);
+		if (rest.len)
+			buf_adds(&out, "\xEF\xBF\xBD");
+		rest = str_skip(rest, 1);
+	}
+	buf_release(text);
+	*text = out;
+}
+
+int tool_call(const struct tool_env *env, const struct part *call,
+	      struct buf *out, bool *failed, struct error *err)
+{
+	const struct tool *tool = tool_find(call->name);
+	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
+	struct error why = { 0 };
+	int rc = perform(env, call, tool, &text, &why);
+	bool ended = rc && ends_turn(&why);
+
+	*failed = rc != 0;
+	mask(env->mask, &text);
+	repair(&text);
+	if (tool && (tool->flags & TOOL_EVICTS))
+		evict_apply(env, call->id, !ended, &text);
+	buf_addstr(out, buf_str(&text));
+	buf_release(&text);
+	if (!ended)
+		return 0;
+	*err = why;
+	return -1;
+}

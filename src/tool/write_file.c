@@ -1,0 +1,56 @@
+/* write_file.c - the tool that creates or overwrites a file. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "sandbox/files.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
+	struct str content = str_of(json_string(args, "content", ""));
+	char *path;
+	int rc;
+
+	if (result_path(env, args, "file_path", &path, err))
+		return -1;
+	rc = files_write(env->sandbox, path, content, &stop, err);
+	if (rc)
+		buf_addf(out, "Failed to write file '%s': %s", path,
+			 err->message);
+	else
+		buf_addf(out, "Updated file %s", path);
+	free(path);
+	return rc;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "file_path", .type = ARG_STRING, .required = true },
+	{ .name = "content", .type = ARG_STRING, .required = true },
+	{ 0 },
+};
+
+const struct tool tool_write_file = {
+	.spec = {
+		.name = "write_file",
+		.description =
+			"Writes a whole file: creates it and the directories "
+			"above it, or replaces what it held, keeping its "
+			"mode. To change part of a file that exists, use "
+			"edit_file instead.",
+		.schema =
+			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
+			"\"type\":\"string\",\"description\":\"The file: "
+			"absolute, or relative to the working directory.\"},"
+			"\"content\":{\"type\":\"string\",\"description\":"
+			"\"Everything that the file is to hold, with its last "
+			"line break.\"}},\"required\":[\"file_path\","
+			"\"content\"]}",
+	},
+	.args = args,
+	.flags = TOOL_ASKS,
+	.run = run,
+};
