@@ -1,0 +1,286 @@
+/* chat.c - dcode: a conversation, line by line. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clean.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/run.h"
+#include "ui/plain.h"
+
+enum { MAX_LINE = 10 << 20 };
+
+struct chat {
+	struct run *run;
+	struct plain plain;
+	struct buf typed; /* read from the terminal, not yet a line */
+	bool ended;       /* standard input is at its end */
+	bool armed;       /* one Ctrl-C at an empty prompt was seen */
+};
+
+/* A line without its end. 1 got one, 0 at the end, -1 interrupted. */
+static int read_line(struct chat *c, struct buf *line)
+{
+	struct cancel *cancel = &c->run->app->cancel;
+	char chunk[4096];
+
+	for (;;) {
+		struct pollfd p[2] = {
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+			{ .fd = cancel->fd[0], .events = POLLIN },
+		};
+		size_t at = str_find(buf_str(&c->typed), '\n');
+		ssize_t n;
+
+		if (at < c->typed.len || (c->ended && c->typed.len)) {
+			buf_add(line, c->typed.ptr, at);
+			buf_consume(&c->typed, at + (at < c->typed.len));
+			return 1;
+		}
+		if (c->ended)
+			return 0;
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return 0;
+		if (p[1].revents)
+			return -1;
+		if (!p[0].revents)
+			continue;
+		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n > 0)
+			buf_add(&c->typed, chunk, (size_t)n);
+		else if (n == 0 || errno != EINTR)
+			c->ended = true;
+	}
+}
+
+static void on_event(void *arg, const struct agent_event *ev)
+{
+	struct chat *c = arg;
+
+	plain_event(&c->plain, ev);
+}
+
+/* All of what will run, with every byte visible: nothing may hide behind a
+ * control character or beyond the edge of a summary. */
+static void show_call(const struct part *call)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, args) {
+		char *value = cJSON_IsString(item)
+				      ? xstrdup(item->valuestring)
+				      : cJSON_PrintUnformatted(item);
+
+		buf_addf(&text, "  %s: ", item->string);
+		clean_text(str_of(value), &text);
+		buf_addc(&text, '\n');
+		free(value);
+	}
+	fprintf(stderr, "%s wants to run on this machine:\n%s", call->name,
+		text.len ? text.ptr : "");
+	cJSON_Delete(args);
+	buf_release(&text);
+}
+
+static int on_approve(void *arg, const struct part *call, enum approval *answer,
+		      struct buf *reason, const struct stop *stop,
+		      struct error *err)
+{
+	struct chat *c = arg;
+	struct buf line = BUF_INIT(MAX_LINE);
+	struct str word;
+	int rc;
+
+	(void)reason;
+	*answer = APPROVE_YES;
+	if (run_needs_no_question(c->run, call))
+		return 0;
+	show_call(call);
+	for (;;) {
+		fputs("Allow it? [y/N] ", stderr);
+		buf_clear(&line);
+		rc = read_line(c, &line);
+		word = str_trim(buf_str(&line));
+		if (rc < 0 || str_is_nocase(word, "y") ||
+		    str_is_nocase(word, "yes"))
+			break;
+		if (rc == 0 || !word.len || str_is_nocase(word, "n") ||
+		    str_is_nocase(word, "no")) {
+			*answer = APPROVE_NO;
+			break;
+		}
+		fputs("Please answer y or n.\n", stderr);
+	}
+	buf_release(&line);
+	return rc < 0 ? stop_check(stop, err) : 0;
+}
+
+static void on_line(void *arg, const char *line)
+{
+	struct buf text = BUF_INIT(1 << 16);
+
+	(void)arg;
+	clean_text(str_of(line), &text);
+	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
+	buf_release(&text);
+}
+
+static void on_warning(void *arg, const char *line)
+{
+	(void)arg;
+	app_warn_line(line);
+}
+
+static void on_setup_output(void *arg, enum exec_stream stream,
+			    struct str chunk)
+{
+	struct buf text = BUF_INIT(1 << 20);
+
+	(void)arg;
+	(void)stream;
+	clean_text(chunk, &text);
+	fwrite(text.ptr, 1, text.len, stderr);
+	buf_release(&text);
+}
+
+/* true when the program shall end. */
+static bool ends_chat(enum err code)
+{
+	return code == ERR_GONE || app_signal() == SIGTERM ||
+	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
+}
+
+/* One prompt to its answer; false when the chat is over. */
+static bool turn(struct chat *c, const char *prompt)
+{
+	struct app *app = c->run->app;
+	struct stop stop = app_stop(app);
+	struct error err = { 0 };
+	bool over = false;
+	int rc = agent_run(&c->run->agent, prompt, &stop, &err);
+
+	(void)plain_end(&c->plain);
+	if (rc < 0 && err.code == ERR_CANCELLED)
+		fputs("Interrupted\n", stderr);
+	else if (rc < 0)
+		(void)app_fail(app, &err);
+	else if (c->run->agent.finish == FINISH_LENGTH)
+		app_warn("the answer was cut at the model's output limit");
+	over = (rc < 0 && ends_chat(err.code)) || c->plain.failed;
+	if (!over)
+		app_signal_clear(app);
+	return !over;
+}
+
+/* Ctrl-C at the prompt: the first empties the line, the second leaves. */
+static bool interrupted(struct chat *c)
+{
+	if (c->armed || ends_chat(ERR_NONE))
+		return true;
+	c->armed = true;
+	buf_clear(&c->typed);
+	app_signal_clear(c->run->app);
+	fputs("\n(Ctrl-C again, Ctrl-D or /quit to leave)\n", stderr);
+	return false;
+}
+
+static bool is_quit(struct str line)
+{
+	return str_is_nocase(line, "/quit") || str_is_nocase(line, "/q") ||
+	       str_is_nocase(line, "exit");
+}
+
+static void slash_help(struct str line)
+{
+	if (!str_is_nocase(line, "/help"))
+		fprintf(stderr, "Unknown command: %.*s\n",
+			(int)(line.len < 60 ? line.len : 60), line.ptr);
+	fputs("Type a message and Enter. A line that ends in \\ goes on. "
+	      "Ctrl-C interrupts.\n/help  this   /quit  leave\n",
+	      stderr);
+}
+
+/* A message: lines joined where one ends in a backslash. As read_line(). */
+static int read_message(struct chat *c, struct buf *message)
+{
+	int rc;
+
+	fputs("\n> ", stderr);
+	for (;;) {
+		rc = read_line(c, message);
+		if (rc <= 0 || !message->len ||
+		    message->ptr[message->len - 1] != '\\')
+			return rc;
+		message->ptr[message->len - 1] = '\n';
+		fputs(". ", stderr);
+	}
+}
+
+static int converse(struct chat *c, const char *first)
+{
+	struct buf message = BUF_INIT(MAX_LINE);
+	bool on = !first || turn(c, first);
+	int status = 0;
+
+	while (on) {
+		struct str line;
+		int rc;
+
+		buf_clear(&message);
+		rc = read_message(c, &message);
+		line = str_trim(buf_str(&message));
+		if (rc < 0) {
+			on = !interrupted(c);
+			status = on ? 0 : 128 + app_signal();
+			continue;
+		}
+		c->armed = false;
+		if (rc == 0 || is_quit(line))
+			break;
+		if (str_starts(line, "/"))
+			slash_help(line);
+		else if (line.len)
+			on = turn(c, message.ptr);
+	}
+	if (!on && !status)
+		status = app_signal() ? 128 + app_signal() : 1;
+	buf_release(&message);
+	return status;
+}
+
+int run_chat(struct run *r, const char *first)
+{
+	struct chat c = { .run = r,
+			  .plain = { .chat = true },
+			  .typed = BUF_INIT(MAX_LINE) };
+	struct stop stop = app_stop(r->app);
+	struct error err = { 0 };
+	char *model;
+	int status;
+
+	r->ui = (struct agent_ui){ on_event, on_approve, &c };
+	r->box_ui = (struct box_ui){ on_line, on_warning, on_setup_output, &c };
+	if (run_open(r, &stop, &err) < 0) {
+		status = app_fail(r->app, &err);
+	} else {
+		model = run_model_name(r);
+		fprintf(stderr,
+			"dcode " DCODE_VERSION
+			": %s, tools in %s. /help, /quit.\n",
+			model, r->box.sandbox.workdir);
+		free(model);
+		status = converse(&c, first);
+	}
+	run_close(r);
+	plain_release(&c.plain);
+	buf_release(&c.typed);
+	return status;
+}

@@ -1,0 +1,341 @@
+/* run.c - a conversation with everything it needs, opened and closed. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/prompt.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { MAX_PROMPT = 1 << 20, MOST_TOOLS = 64 };
+
+char *run_model_name(const struct run *r)
+{
+	return xasprintf("%s:%s", r->choice.provider, r->choice.model);
+}
+
+static bool on_host(const struct run *r)
+{
+	return r->host.provider->flags & SANDBOX_HOST;
+}
+
+/* In a run without anybody to ask, on the user's own machine, the model is
+ * offered only what it may use. */
+static bool offered(const struct run *r, const struct tool *tool)
+{
+	if (r->interactive || !on_host(r) || r->options.yes)
+		return true;
+	if (!(tool->flags & TOOL_ASKS))
+		return true;
+	return r->options.allow.given && !strcmp(tool->spec.name, "execute");
+}
+
+static size_t offered_tools(const struct run *r, struct tool_spec *specs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; tools[i] && n < MOST_TOOLS; i++)
+		if (offered(r, tools[i]))
+			specs[n++] = tools[i]->spec;
+	return n;
+}
+
+static void refuse_command(const struct run *r, const char *command,
+			   struct buf *reason)
+{
+	buf_addf(reason,
+		 "Shell command rejected: `%.400s` is not in the allow-list. "
+		 "Allowed commands: ",
+		 command);
+	allow_list_names(&r->options.allow, reason);
+	buf_adds(reason, ". Please use an allowed command or try another "
+			 "approach.");
+}
+
+static bool is_execute(const struct part *call)
+{
+	return !strcmp(call->name, "execute");
+}
+
+/* The command of an execute call; NULL leaves the refusal to the tool. */
+static char *command_of(const struct part *call)
+{
+	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
+	char *command = xstrdup(json_string(args, "command", NULL));
+
+	cJSON_Delete(args);
+	return command;
+}
+
+static bool permitted(const struct run *r, const struct part *call)
+{
+	char *command = command_of(call);
+	bool ok = command &&
+		  allow_list_permits(&r->options.allow, str_of(command));
+
+	free(command);
+	return ok;
+}
+
+bool run_needs_no_question(const struct run *r, const struct part *call)
+{
+	if (r->options.yes || !on_host(r))
+		return true;
+	return is_execute(call) && permitted(r, call);
+}
+
+int run_approve_unattended(struct run *r, const struct part *call,
+			   enum approval *answer, struct buf *reason)
+{
+	char *command;
+
+	*answer = APPROVE_YES;
+	if (r->options.yes)
+		return 0;
+	if (is_execute(call) && r->options.allow.given) {
+		if (permitted(r, call))
+			return 0;
+		command = command_of(call);
+		if (!command)
+			return 0; /* the tool says what is wrong with it */
+		refuse_command(r, command, reason);
+		free(command);
+		*answer = APPROVE_NO;
+		return 0;
+	}
+	if (!on_host(r))
+		return 0;
+	*answer = APPROVE_NO;
+	if (is_execute(call))
+		buf_adds(reason,
+			 "Shell commands are not permitted in non-interactive "
+			 "mode without a --shell-allow-list. Use "
+			 "--shell-allow-list to specify allowed commands.");
+	else
+		buf_addf(reason,
+			 "%s is not permitted in non-interactive mode on the "
+			 "user's own machine. Only reading tools are; tell the "
+			 "user to run with --auto-approve or with a --sandbox.",
+			 call->name);
+	return 0;
+}
+
+static int open_sandbox(struct run *r, const struct stop *stop,
+			struct error *err)
+{
+	struct box_request request = {
+		.host = &r->host,
+		.mask = r->app->mask,
+		.attach_id = r->options.sandbox_id,
+		.snapshot = r->options.snapshot,
+		.setup = r->options.setup,
+		.network = r->options.network,
+		.ui = r->box_ui,
+	};
+
+	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)
+		return -1;
+	r->opened_host = true;
+	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
+		return -1;
+	return lifecycle_open(&r->box, &request, stop, err);
+}
+
+static int open_model(struct run *r, struct error *err)
+{
+	struct tool_spec specs[MOST_TOOLS];
+	struct buf prompt = BUF_INIT(MAX_PROMPT);
+	char *name = run_model_name(r);
+	struct prompt_facts facts = {
+		.config_dir = settings_dir(r->app->settings),
+		.cwd = settings_cwd(r->app->settings),
+		.model = name,
+		.sandbox = &r->box.sandbox,
+		.interactive = r->interactive,
+		.tools = specs,
+		.n_tools = offered_tools(r, specs),
+	};
+	int rc;
+
+	prompt_build(&facts, &prompt, app_warn_line);
+	rc = model_open(&r->model, app_http(r->app), &r->choice, prompt.ptr,
+			specs, facts.n_tools, err);
+	buf_release(&prompt);
+	free(name);
+	return rc;
+}
+
+static int open_session(struct run *r, struct error *err)
+{
+	struct store *store;
+	char *name;
+	struct session_info info = {
+		.sandbox = r->box.sandbox.id ? r->box.sandbox.id : "",
+		.cwd = settings_cwd(r->app->settings),
+	};
+
+	if (app_store(r->app, &store, err) < 0)
+		return -1;
+	name = run_model_name(r);
+	info.model = name;
+	r->session = session_new(store, &info);
+	free(name);
+	return 0;
+}
+
+int run_open(struct run *r, const struct stop *stop, struct error *err)
+{
+	struct settings *set;
+
+	if (app_settings(r->app, &set, err) < 0 ||
+	    model_choose(&r->choice, set, r->options.model,
+			 r->options.model_params, err) < 0)
+		return -1;
+	if (r->choice.api_key)
+		(void)mask_add(r->app->mask,
+			       r->choice.key_env ? r->choice.key_env
+						 : "API_KEY",
+			       str_of(r->choice.api_key));
+	if (open_sandbox(r, stop, err) < 0 || open_session(r, err) < 0 ||
+	    open_model(r, err) < 0)
+		return -1;
+	r->agent = (struct agent){
+		.model = r->model,
+		.sandbox = &r->box.sandbox,
+		.session = r->session,
+		.mask = r->app->mask,
+		.ui = r->ui,
+		.max_turns = r->options.max_turns,
+		.answer = BUF_INIT(64 << 20),
+	};
+	return 0;
+}
+
+void run_close(struct run *r)
+{
+	struct error ignored = { 0 };
+
+	/* First what costs money; a failure was said by its warning. */
+	(void)lifecycle_close(&r->box, &ignored);
+	if (r->opened_host)
+		sandbox_host_close(&r->host);
+	if (r->model)
+		model_close(r->model);
+	if (r->session)
+		session_free(r->session);
+	buf_release(&r->agent.answer);
+	model_choice_release(&r->choice);
+	run_options_release(&r->options);
+}
+
+static int misuse(struct app *app, const struct error *err)
+{
+	(void)app;
+	fprintf(stderr, "usage: dcode [options]\ndcode: error: %s\n",
+		err->message);
+	if (err->hint[0])
+		fprintf(stderr, "%s\n", err->hint);
+	return 2;
+}
+
+static char *join_prompt(char *piped, const char *task)
+{
+	char *whole;
+
+	if (!piped)
+		return xstrdup(task);
+	if (!task)
+		return piped;
+	whole = xasprintf("%s\n\n%s", piped, task);
+	free(piped);
+	return whole;
+}
+
+/* Flags that mean something only without a user at the terminal. */
+static int check_unattended(const struct run *r, struct error *err)
+{
+	static const char text[] =
+		"%s requires --non-interactive (-n) or piped stdin";
+	const struct run_options *o = &r->options;
+
+	if (!r->interactive)
+		return 0;
+	if (o->max_turns)
+		return error_set(err, ERR_USAGE, text, "--max-turns");
+	if (o->timeout_s)
+		return error_set(err, ERR_USAGE, text, "--timeout");
+	if (o->quiet && o->no_stream)
+		return error_set(err, ERR_USAGE, text,
+				 "--quiet and --no-stream");
+	if (o->quiet)
+		return error_set(err, ERR_USAGE, text, "--quiet");
+	if (o->no_stream)
+		return error_set(err, ERR_USAGE, text, "--no-stream");
+	if (r->app->json)
+		return error_set(err, ERR_USAGE, text, "--json");
+	return 0;
+}
+
+static int read_flags(struct run *r, const struct args *args, struct error *err)
+{
+	const char *allow = NULL;
+	struct settings *set;
+
+	if (run_options_read(&r->options, args, err) < 0 ||
+	    app_settings(r->app, &set, err) < 0)
+		return -1;
+	if (args_value(args, "max-retries") &&
+	    settings_set_flag(set, "retries.max_retries",
+			      args_value(args, "max-retries"), err) < 0)
+		return -1;
+	if (!r->options.allow.given) {
+		if (settings_string(set, NULL, "shell.allow_list", &allow,
+				    err) < 0)
+			return -1;
+		if (allow && allow[0] &&
+		    allow_list_parse(&r->options.allow, allow, err) < 0)
+			return -1;
+	}
+	return run_sandbox_resolve(&r->options, set,
+				   args_value(args, "sandbox"), err);
+}
+
+int run_chat_or_task(struct app *app, const struct args *args)
+{
+	struct run r = { .app = app };
+	struct stop stop = app_stop(app);
+	struct error err = { 0 };
+	char *piped = NULL;
+	char *prompt;
+	int status;
+
+	(void)app_http(app); /* libcurl loads while the rest gets ready */
+	if (read_flags(&r, args, &err) < 0) {
+		status = err.code == ERR_USAGE ? misuse(app, &err)
+					       : app_fail(app, &err);
+		goto out;
+	}
+	if (run_read_stdin(&piped, r.options.read_stdin || !r.options.task,
+			   r.options.read_stdin, &stop, &err) < 0) {
+		status = app_fail(app, &err);
+		goto out;
+	}
+	r.interactive = !r.options.task && !piped;
+	if (check_unattended(&r, &err) < 0) {
+		status = misuse(app, &err);
+		goto out;
+	}
+	if (r.interactive) {
+		status = run_chat(&r, r.options.message);
+	} else {
+		prompt = join_prompt(piped, r.options.task);
+		status = run_task(&r, prompt);
+		free(prompt);
+	}
+out:
+	run_options_release(&r.options);
+	return status;
+}

@@ -1,0 +1,73 @@
+/* run.h - a conversation with everything it needs, opened and closed. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_RUN_H
+#define CMD_RUN_H
+
+#include "agent/agent.h"
+#include "agent/approve.h"
+#include "agent/lifecycle.h"
+#include "cmd/app.h"
+#include "cmd/args.h"
+
+/* What the command line asks for, checked. Strings are borrowed from argv. */
+struct run_options {
+	const char *task;    /* -n, or NULL */
+	const char *message; /* -m, or NULL */
+	const char *model, *model_params;
+	const char *sandbox; /* provider's name after resolution; "none" */
+	const char *sandbox_id, *snapshot, *setup;
+	enum sandbox_network network;
+	struct allow_list allow;
+	bool yes, quiet, no_stream, read_stdin;
+	int64_t max_turns; /* 0: no cap */
+	int64_t timeout_s; /* 0: none */
+};
+
+/* Reads and checks the flags that need no file: ERR_USAGE. */
+int run_options_read(struct run_options *o, const struct args *args,
+		     struct error *err);
+/* Settles o->sandbox by flag and configuration, with the messages of the
+ * reference (spec/cli.md §2.1). */
+int run_sandbox_resolve(struct run_options *o, const struct settings *set,
+			const char *flag, struct error *err);
+void run_options_release(struct run_options *o);
+
+/* A running conversation. Zero it, set app and options, then run_open(). */
+struct run {
+	struct app *app;
+	struct run_options options;
+	bool interactive;
+	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
+	struct box_ui box_ui;
+	/* made by run_open() */
+	struct model_choice choice;
+	struct sandbox_host host;
+	struct box box;
+	struct session *session;
+	struct model *model;
+	struct agent agent;
+	bool opened_host;
+};
+/* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
+ * be called: it deletes what was created. */
+int run_open(struct run *r, const struct stop *stop, struct error *err);
+void run_close(struct run *r);
+/* "anthropic:claude-opus-5"; owned by the caller. */
+char *run_model_name(const struct run *r);
+/* The approval policy of a run in which nobody can be asked. */
+int run_approve_unattended(struct run *r, const struct part *call,
+			   enum approval *answer, struct buf *reason);
+/* May this call run without asking an attended user? */
+bool run_needs_no_question(const struct run *r, const struct part *call);
+
+/* Text piped to standard input. 0 with *text owned (NULL: there was none);
+ * a terminal gives NULL. wait: however long it takes; else a pipe that stays
+ * silent for 10 s is left alone with a warning. */
+int run_read_stdin(char **text, bool wait, bool required,
+		   const struct stop *stop, struct error *err);
+
+int run_chat_or_task(struct app *app, const struct args *args);
+int run_task(struct run *r, const char *prompt); /* exit status */
+int run_chat(struct run *r, const char *first);  /* exit status */
+
+#endif

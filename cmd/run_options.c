@@ -1,0 +1,195 @@
+/* run_options.c - the flags of a run, read and checked. */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/str.h"
+#include "cmd/run.h"
+
+static int positive(const struct args *args, const char *name, int64_t *value,
+		    struct error *err)
+{
+	const char *text = args_value(args, name);
+
+	if (!text)
+		return 0;
+	if (!str_to_int(str_of(text), value))
+		return error_set(err, ERR_USAGE,
+				 "argument --%s: invalid int value: '%s'", name,
+				 text);
+	if (*value < 1)
+		return error_set(err, ERR_USAGE,
+				 "argument --%s: must be a positive integer "
+				 "(>= 1), got %s",
+				 name, text);
+	if (*value > INT32_MAX)
+		return error_set(err, ERR_USAGE,
+				 "argument --%s: %s is too large", name, text);
+	return 0;
+}
+
+static int network(struct run_options *o, const char *text, struct error *err)
+{
+	if (!text)
+		return 0;
+	if (!strcmp(text, "full"))
+		o->network = NETWORK_FULL;
+	else if (!strcmp(text, "none"))
+		o->network = NETWORK_NONE;
+	else
+		return error_set(err, ERR_USAGE,
+				 "argument --sandbox-network: invalid choice: "
+				 "'%s' (choose from 'full', 'none')",
+				 text);
+	return 0;
+}
+
+int run_options_read(struct run_options *o, const struct args *args,
+		     struct error *err)
+{
+	const char *allow = args_value(args, "shell-allow-list");
+
+	*o = (struct run_options){
+		.task = args_value(args, "non-interactive"),
+		.message = args_value(args, "message"),
+		.model = args_value(args, "model"),
+		.model_params = args_value(args, "model-params"),
+		.sandbox_id = args_value(args, "sandbox-id"),
+		.snapshot = args_value(args, "sandbox-snapshot-name"),
+		.setup = args_value(args, "sandbox-setup"),
+		.yes = args_flag(args, "auto-approve"),
+		.quiet = args_flag(args, "quiet"),
+		.no_stream = args_flag(args, "no-stream"),
+		.read_stdin = args_flag(args, "stdin"),
+	};
+	if (o->task && !o->task[0])
+		o->task = NULL; /* as if -n were absent */
+	if (positive(args, "max-turns", &o->max_turns, err) < 0 ||
+	    positive(args, "timeout", &o->timeout_s, err) < 0 ||
+	    network(o, args_value(args, "sandbox-network"), err) < 0)
+		return -1;
+	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
+		return -1;
+	if (o->sandbox_id && !o->sandbox_id[0])
+		return error_set(err, ERR_USAGE,
+				 "argument --sandbox-id: must not be empty");
+	if (o->sandbox_id && o->snapshot)
+		return error_set(
+			err, ERR_USAGE,
+			"--sandbox-snapshot-name cannot be combined with "
+			"--sandbox-id; snapshots only apply when creating a "
+			"fresh sandbox");
+	return 0;
+}
+
+void run_options_release(struct run_options *o)
+{
+	allow_list_release(&o->allow);
+}
+
+static void add_broken(const struct settings *set, struct error *err)
+{
+	size_t used = strlen(err->message);
+	struct buf note = BUF_INIT(sizeof(err->message));
+
+	if (!settings_broken(set))
+		return;
+	buf_addf(&note,
+		 "\nNote: ~/.deepagents/config.toml could not be used (%s); "
+		 "any providers or default it declared were ignored.",
+		 settings_broken(set));
+	if (note.len >= sizeof(err->message) - used)
+		note.ptr[note.len = sizeof(err->message) - used - 1] = '\0';
+	memcpy(err->message + used, note.ptr, note.len + 1);
+	buf_release(&note);
+}
+
+static int unknown(const struct settings *set, const char *name,
+		   struct error *err)
+{
+	struct buf names = BUF_INIT(256);
+
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		if (sandbox_providers[i]->flags & SANDBOX_HOST)
+			continue;
+		if (names.len)
+			buf_adds(&names, ", ");
+		buf_adds(&names, sandbox_providers[i]->name);
+	}
+	error_set(err, ERR_USAGE,
+		  "Unknown sandbox provider '%.64s'.\n"
+		  "Available providers: %s\n\n"
+		  "If this is a third-party provider, install the package "
+		  "that publishes it and re-run:\n"
+		  "  /install <package-name> --package\n"
+		  "or declare [sandboxes.providers.%.64s] in "
+		  "~/.deepagents/config.toml.",
+		  name, names.ptr, name);
+	buf_release(&names);
+	add_broken(set, err);
+	return -1;
+}
+
+static int check_host(const struct run_options *o, struct error *err)
+{
+	static const char text[] = "%s requires a --sandbox provider";
+
+	if (o->snapshot)
+		return error_set(err, ERR_USAGE, text,
+				 "--sandbox-snapshot-name");
+	if (o->sandbox_id)
+		return error_set(err, ERR_USAGE, text, "--sandbox-id");
+	if (o->setup)
+		return error_set(err, ERR_USAGE, text, "--sandbox-setup");
+	if (o->network)
+		return error_set(err, ERR_USAGE, text, "--sandbox-network");
+	return 0;
+}
+
+static int check_flags(const struct run_options *o,
+		       const struct sandbox_provider *p, struct error *err)
+{
+	static const char text[] = "%s is not supported by provider '%s'";
+
+	if (p->flags & SANDBOX_HOST)
+		return check_host(o, err);
+	if (o->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
+		return error_set(err, ERR_USAGE, text,
+				 "--sandbox-snapshot-name", p->name);
+	if (o->sandbox_id && !(p->flags & SANDBOX_ATTACH))
+		return error_set(err, ERR_USAGE, text, "--sandbox-id", p->name);
+	if (o->network && !(p->flags & SANDBOX_NETWORK))
+		return error_set(err, ERR_USAGE, text, "--sandbox-network",
+				 p->name);
+	return 0;
+}
+
+int run_sandbox_resolve(struct run_options *o, const struct settings *set,
+			const char *flag, struct error *err)
+{
+	const struct sandbox_provider *p;
+	const char *name = flag;
+
+	if (!flag)
+		name = "none";
+	/* A bare flag arrives as "", and so does --sandbox "". */
+	if (flag && !flag[0]) {
+		if (settings_string(set, NULL, "sandboxes.default", &name,
+				    err) < 0)
+			return -1;
+		if (!name || !name[0]) {
+			error_set(err, ERR_USAGE,
+				  "--sandbox was given with no value but no "
+				  "[sandboxes].default is configured in "
+				  "~/.deepagents/config.toml. Pass a provider "
+				  "name explicitly or set "
+				  "[sandboxes].default.");
+			add_broken(set, err);
+			return -1;
+		}
+	}
+	p = sandbox_provider_find(name);
+	if (!p)
+		return unknown(set, name, err);
+	o->sandbox = p->name;
+	return check_flags(o, p, err);
+}

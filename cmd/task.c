@@ -1,0 +1,221 @@
+/* task.c - dcode -n: one task, nobody to ask, one exit status. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/str.h"
+#include "cmd/run.h"
+#include "ui/events.h"
+#include "ui/plain.h"
+
+enum { STATUS_LIMIT = 124, STATUS_PIPE = 141 };
+
+struct task {
+	struct run *run;
+	struct plain plain;
+	struct events events;
+	bool json;
+};
+
+static bool output_failed(const struct task *t)
+{
+	return t->json ? t->events.failed : t->plain.failed;
+}
+
+static void on_event(void *arg, const struct agent_event *ev)
+{
+	struct task *t = arg;
+
+	if (t->json)
+		events_event(&t->events, ev);
+	else
+		plain_event(&t->plain, ev);
+	/* Nobody reads any more: stop paying for answers. */
+	if (output_failed(t))
+		cancel_trigger(&t->run->app->cancel);
+}
+
+static int on_approve(void *arg, const struct part *call, enum approval *answer,
+		      struct buf *reason, const struct stop *stop,
+		      struct error *err)
+{
+	struct task *t = arg;
+
+	(void)stop;
+	(void)err;
+	return run_approve_unattended(t->run, call, answer, reason);
+}
+
+static void on_line(void *arg, const char *line)
+{
+	struct task *t = arg;
+	struct buf text = BUF_INIT(1 << 16);
+
+	if (!t->run->options.quiet) {
+		clean_text(str_of(line), &text);
+		fprintf(stderr, "%s\n", text.len ? text.ptr : "");
+	}
+	buf_release(&text);
+}
+
+static void on_warning(void *arg, const char *line)
+{
+	(void)arg;
+	app_warn_line(line);
+}
+
+static void on_setup_output(void *arg, enum exec_stream stream,
+			    struct str chunk)
+{
+	struct task *t = arg;
+	struct buf text = BUF_INIT(1 << 20);
+
+	(void)stream;
+	if (!t->run->options.quiet) {
+		clean_text(chunk, &text);
+		fwrite(text.ptr, 1, text.len, stderr);
+	}
+	buf_release(&text);
+}
+
+static void announce(struct task *t)
+{
+	struct run *r = t->run;
+	char *model = run_model_name(r);
+	bool host = r->host.provider->flags & SANDBOX_HOST;
+
+	if (t->json)
+		events_start(&t->events, session_id(r->session), model,
+			     r->host.provider->name,
+			     host ? NULL : r->box.sandbox.id);
+	else if (!r->options.quiet)
+		fprintf(stderr, "dcode: %s, tools in %s, thread %s\n", model,
+			host ? "this directory" : r->box.sandbox.id,
+			session_id(r->session));
+	free(model);
+}
+
+/* Words, exit status and JSON status of what went wrong. */
+static int verdict(struct task *t, const struct stop *stop, struct error *err,
+		   const char **status)
+{
+	struct error why = { 0 };
+	struct run *r = t->run;
+
+	*status = "error";
+	if (output_failed(t)) {
+		error_set(err, ERR_SYSTEM, "writing standard output failed");
+		return STATUS_PIPE;
+	}
+	if (r->options.timeout_s && !app_signal() &&
+	    stop_check(stop, &why) < 0 && why.code == ERR_TIMEOUT) {
+		*status = "timeout";
+		error_set(err, ERR_TIMEOUT,
+			  "agent timed out after %llds. Retry with a larger "
+			  "--timeout, or use --max-turns for a turn-count "
+			  "limit.",
+			  (long long)r->options.timeout_s);
+		return STATUS_LIMIT;
+	}
+	if (err->code == ERR_CANCELLED) {
+		*status = "cancelled";
+		return 128 + (app_signal() ? app_signal() : 2);
+	}
+	if (err->code == ERR_LIMIT && r->options.max_turns &&
+	    r->agent.turns >= r->options.max_turns) {
+		*status = "max_turns";
+		return STATUS_LIMIT;
+	}
+	return err->code == ERR_USAGE ? 2 : 1;
+}
+
+static void report(struct task *t, const struct error *err)
+{
+	struct buf message = BUF_INIT(1 << 12);
+
+	if (t->json) {
+		mask_text(t->run->app->mask, str_of(err->message), &message);
+		events_error(&t->events, error_name(err->code),
+			     buf_str(&message), str_of(err->hint));
+		buf_release(&message);
+	}
+	t->run->app->json = false; /* app_fail(): stderr only */
+	if (err->code == ERR_CANCELLED)
+		fputs("\nInterrupted\n", stderr);
+	else
+		(void)app_fail(t->run->app, err);
+}
+
+static void remark_on_finish(const struct run *r)
+{
+	if (r->agent.finish == FINISH_LENGTH)
+		app_warn("the answer was cut at the model's output limit; "
+			 "raise max_tokens with --model-params");
+	if (r->agent.finish == FINISH_REFUSAL)
+		app_warn("the model refused to answer");
+}
+
+/* The last lines on both streams, once the sandbox has gone. */
+static int conclude(struct task *t, int rc, int code, const char *status,
+		    struct error *err)
+{
+	struct run *r = t->run;
+
+	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
+		error_set(err, ERR_SYSTEM, "writing standard output failed");
+		rc = -1;
+		code = STATUS_PIPE;
+	}
+	if (rc < 0)
+		report(t, err);
+	else
+		remark_on_finish(r);
+	if (t->json) {
+		events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
+		if (events_result(&t->events, status, buf_str(&r->agent.answer),
+				  r->agent.turns, &r->agent.usage, code) < 0 &&
+		    code == 0)
+			code = STATUS_PIPE;
+	}
+	return code;
+}
+
+int run_task(struct run *r, const char *prompt)
+{
+	struct task t = {
+		.run = r,
+		.json = r->app->json,
+		.plain = { .quiet = r->options.quiet,
+			   .no_stream = r->options.no_stream },
+	};
+	struct stop stop = app_stop(r->app);
+	struct error err = { 0 };
+	struct error ignored = { 0 };
+	const char *status = "success";
+	int code = 0;
+	int rc;
+
+	if (r->options.timeout_s)
+		stop = stop_within(&stop, r->options.timeout_s * 1000);
+	r->ui = (struct agent_ui){ on_event, on_approve, &t };
+	r->box_ui = (struct box_ui){ on_line, on_warning, on_setup_output, &t };
+	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
+		app_warn("--auto-approve: every tool call runs on this machine "
+			 "without asking");
+	rc = run_open(r, &stop, &err);
+	if (rc == 0) {
+		announce(&t);
+		rc = agent_run(&r->agent, prompt, &stop, &err);
+	} else if (t.json) {
+		events_start(&t.events, NULL, NULL, r->options.sandbox, NULL);
+	}
+	if (rc < 0)
+		code = verdict(&t, &stop, &err, &status);
+	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
+	code = conclude(&t, rc, code, status, &err);
+	run_close(r);
+	events_release(&t.events);
+	plain_release(&t.plain);
+	return code;
+}
