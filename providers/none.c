@@ -1,0 +1,293 @@
+/* none.c - no sandbox: commands run on the user's own machine. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "providers/pipes.h"
+#include "providers/table.h"
+
+enum {
+	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */
+	KILL_MS = 2000,
+	TOKEN = 16, /* characters */
+};
+
+/*
+ * The credentials of dcode itself stay out of what the model runs: variables
+ * whose names end like this, these very ones, and all DEEPAGENTS_CODE_*.
+ * Everything else of the user's (GITHUB_TOKEN, AWS_*, SSH_AUTH_SOCK, ...)
+ * belongs to the user's own tools and is passed on.
+ */
+static const char *const secret_endings[] = {
+	"_API_KEY",    "_API_TOKEN",   "_TOKEN_ID",   "_TOKEN_SECRET",
+	"_AUTH_TOKEN", "_OAUTH_TOKEN", "_OIDC_TOKEN", NULL,
+};
+static const char *const secret_names[] = {
+	"DCODE_EXEC", /* the marker of a dcode around us */
+	"DENO_DEPLOY_TOKEN",
+	"VERCEL_TOKEN",
+	NULL,
+};
+static const char own_prefix[] = "DEEPAGENTS_CODE_";
+
+struct none {
+	struct keeper keeper;
+	char **env; /* owned array of strings of the environment */
+	size_t n;
+	char token[TOKEN + 1];
+	atomic_uint count;
+};
+
+static struct str name_of(const char *variable)
+{
+	struct str s = str_of(variable);
+
+	s.len = str_find(s, '=');
+	return s;
+}
+
+static bool is_secret(struct str name)
+{
+	for (size_t i = 0; secret_endings[i]; i++)
+		if (str_ends(name, secret_endings[i]))
+			return true;
+	for (size_t i = 0; secret_names[i]; i++)
+		if (str_is(name, secret_names[i]))
+			return true;
+	return str_starts(name, own_prefix);
+}
+
+static int none_open(struct sandbox_host *host, const struct settings *set,
+		     struct error *err)
+{
+	struct none *n = xcalloc(1, sizeof(*n));
+	size_t count = 0;
+
+	(void)set;
+	(void)err;
+	while (environ[count])
+		count++;
+	n->env = xcalloc(count + 1, sizeof(*n->env));
+	for (size_t i = 0; i < count; i++)
+		if (!is_secret(name_of(environ[i])))
+			n->env[n->n++] = xstrdup(environ[i]);
+	ids_random(n->token, TOKEN);
+	keeper_init(&n->keeper);
+	host->priv = n;
+	return 0;
+}
+
+static void none_close(struct sandbox_host *host)
+{
+	struct none *n = host->priv;
+
+	if (!n)
+		return;
+	keeper_release(&n->keeper);
+	for (size_t i = 0; i < n->n; i++)
+		free(n->env[i]);
+	free(n->env);
+	free(n);
+	host->priv = NULL;
+}
+
+static int none_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       const struct stop *stop, struct error *err)
+{
+	(void)spec;
+	(void)stop;
+	(void)err;
+	if (!sb->id)
+		sb->id = xstrdup("none");
+	if (!sb->workdir)
+		sb->workdir = xstrdup(settings_cwd(sb->host->settings));
+	return 0;
+}
+
+static int none_remove(struct sandbox_host *host, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	(void)host;
+	(void)id;
+	(void)stop;
+	(void)err;
+	return 0;
+}
+
+static void none_discard(struct sandbox *sb)
+{
+	sb->priv = NULL;
+}
+
+static bool overridden(const char *variable, const char *const *env)
+{
+	struct str name = name_of(variable);
+
+	for (size_t i = 0; env && env[i]; i++) {
+		struct str other = name_of(env[i]);
+
+		if (str_eq(name, other))
+			return true;
+	}
+	return false;
+}
+
+/* The array is owned, its strings are borrowed. The marker comes first, where
+ * a search finds it soonest. */
+static const char **build_env(const struct none *n, const char *marker,
+			      const char *const *more)
+{
+	const char **env;
+	size_t count = 0;
+	size_t extra = 0;
+
+	while (more && more[extra])
+		extra++;
+	env = xcalloc(n->n + extra + 2, sizeof(*env));
+	env[count++] = marker;
+	for (size_t i = 0; i < extra; i++)
+		env[count++] = more[i];
+	for (size_t i = 0; i < n->n; i++)
+		if (!extra || !overridden(n->env[i], more))
+			env[count++] = n->env[i];
+	return env;
+}
+
+static int start(struct sandbox *sb, const struct exec_request *req,
+		 const char *marker, const struct pump *pump, pid_t *pid,
+		 struct error *err)
+{
+	const char **env = build_env(sb->host->priv, marker, req->env);
+	char *command = xstrndup(req->command.ptr, req->command.len);
+	char *argv[] = { "sh", "-c", "--", command, NULL };
+	struct proc_spec spec = {
+		.path = "/bin/sh",
+		.argv = argv,
+		.env = (char *const *)env,
+		.cwd = req->cwd ? req->cwd : sb->workdir,
+		.fds = pump->theirs,
+		.nfds = 3,
+		.session = true,
+	};
+	int rc = proc_spawn(&spec, pid, err);
+
+	free(command);
+	free(env);
+	return rc;
+}
+
+/* Kills all that came of the command; the time is our own. */
+static void kill_all(pid_t pid, const char *marker)
+{
+	struct proc_tree tree = { .root = pid, .marker = marker };
+	struct stop own = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+
+	while (proc_tree_kill(&tree) > 0 && stop_sleep(&own, 1, &ignored) == 0)
+		;
+}
+
+/* Reaps the child; one that SIGKILL cannot end is left to the keeper. */
+static int reap(struct none *n, pid_t pid, int fd)
+{
+	struct pollfd set = { .fd = fd, .events = POLLIN };
+	int status = 0;
+
+	if (poll(&set, 1, KILL_MS) <= 0) {
+		keeper_reap(&n->keeper, pid);
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return proc_exit_code(status);
+}
+
+static int follow(struct none *n, struct pump *pump, pid_t pid,
+		  const char *marker, struct exec_result *res,
+		  const struct stop *stop, struct error *err)
+{
+	enum pump_end end = PUMP_FAILED;
+	int fd = proc_fd(pid, err);
+
+	if (fd >= 0)
+		end = pump_run(pump, fd, stop, err);
+	if (end != PUMP_ENDED)
+		kill_all(pid, marker);
+	res->exit_code = reap(n, pid, fd);
+	if (fd >= 0)
+		close(fd);
+	if (end == PUMP_FAILED)
+		return -1;
+	if (end == PUMP_TIMEOUT) {
+		res->exit_code = 124;
+		res->timed_out = true;
+	}
+	return pump_rest(pump, err);
+}
+
+static int none_execute(struct sandbox *sb, const struct exec_request *req,
+			struct exec_result *res, const struct stop *stop,
+			struct error *err)
+{
+	struct none *n = sb->host->priv;
+	struct pump pump;
+	char marker[64];
+	pid_t pid;
+	int rc;
+
+	*res = (struct exec_result){ .exit_code = -1 };
+	if (req->command.len > COMMAND_MAX)
+		return error_set(err, ERR_LIMIT,
+				 "the command is longer than %d bytes",
+				 COMMAND_MAX);
+	if (req->command.len &&
+	    memchr(req->command.ptr, '\0', req->command.len))
+		return error_set(err, ERR_USAGE,
+				 "the command contains a NUL byte");
+	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%u", n->token,
+		 atomic_fetch_add(&n->count, 1));
+	rc = pump_open(&pump, req, err);
+	if (rc == 0)
+		rc = start(sb, req, marker, &pump, &pid, err);
+	if (rc == 0) {
+		pump_close_theirs(&pump);
+		rc = follow(n, &pump, pid, marker, res, stop, err);
+	}
+	pump_release(&pump, &n->keeper);
+	return rc;
+}
+
+static int none_attach(struct sandbox *sb, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	(void)id;
+	return none_create(sb, NULL, stop, err);
+}
+
+static const struct sandbox_ops none_ops = {
+	.open = none_open,
+	.close = none_close,
+	.create = none_create,
+	.attach = none_attach,
+	.execute = none_execute,
+	.remove = none_remove,
+	.discard = none_discard,
+};
+
+const struct sandbox_provider none_provider = {
+	.name = "none",
+	.summary = "no sandbox: your own machine, behind approval",
+	.flags = SANDBOX_HOST | SANDBOX_LIVE | SANDBOX_STDIN,
+	.max_command = COMMAND_MAX,
+	.ops = &none_ops,
+};

@@ -1,0 +1,140 @@
+/* proc.c - child processes: start one, name its end, find a program. */
+/* SPDX-License-Identifier: MIT */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Every signal that a program may handle: SIGKILL and SIGSTOP are refused by
+ * some libcs, and the two below SIGRTMIN belong to glibc. */
+static void attributes(posix_spawnattr_t *attr, bool session)
+{
+	short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+	sigset_t set;
+
+	posix_spawnattr_init(attr);
+	sigemptyset(&set);
+	posix_spawnattr_setsigmask(attr, &set);
+	for (int i = 1; i < 32; i++)
+		if (i != SIGKILL && i != SIGSTOP)
+			sigaddset(&set, i);
+	posix_spawnattr_setsigdefault(attr, &set);
+	if (session)
+		flags |= POSIX_SPAWN_SETSID;
+	posix_spawnattr_setflags(attr, flags);
+}
+
+/* A descriptor that another's target would overwrite moves out of the way:
+ * moved[i] is the copy to close, or -1. */
+static int add_fds(posix_spawn_file_actions_t *acts,
+		   const struct proc_spec *spec, int *moved)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < spec->nfds; i++) {
+		int from = spec->fds[i];
+
+		if (from >= 0 && from != (int)i && from < (int)spec->nfds) {
+			moved[i] = fcntl(from, F_DUPFD_CLOEXEC, PROC_FDS_MAX);
+			if (moved[i] < 0)
+				return errno;
+		}
+	}
+	for (size_t i = 0; i < spec->nfds && rc == 0; i++) {
+		int from = moved[i] >= 0 ? moved[i] : spec->fds[i];
+
+		if (from < 0)
+			rc = posix_spawn_file_actions_addopen(
+				acts, (int)i, "/dev/null", O_RDWR, 0);
+		else
+			rc = posix_spawn_file_actions_adddup2(acts, from,
+							      (int)i);
+	}
+	if (rc == 0 && spec->cwd)
+		rc = posix_spawn_file_actions_addchdir_np(acts, spec->cwd);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_addclosefrom_np(acts,
+							      (int)spec->nfds);
+	return rc;
+}
+
+/* posix_spawn reports one number for all its steps. */
+static int spawn_failed(const struct proc_spec *spec, int number,
+			struct error *err)
+{
+	struct stat st;
+
+	errno = number;
+	if (spec->cwd && (stat(spec->cwd, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return error_errno(err, "starting in %s", spec->cwd);
+	return error_errno(err, "starting %s", spec->path);
+}
+
+int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
+{
+	posix_spawn_file_actions_t acts;
+	posix_spawnattr_t attr;
+	int moved[PROC_FDS_MAX];
+	int rc;
+
+	for (size_t i = 0; i < PROC_FDS_MAX; i++)
+		moved[i] = -1;
+	attributes(&attr, spec->session);
+	posix_spawn_file_actions_init(&acts);
+	rc = spec->nfds <= PROC_FDS_MAX ? add_fds(&acts, spec, moved) : EINVAL;
+	if (rc == 0)
+		rc = posix_spawn(pid, spec->path, &acts, &attr, spec->argv,
+				 spec->env);
+	posix_spawn_file_actions_destroy(&acts);
+	posix_spawnattr_destroy(&attr);
+	for (size_t i = 0; i < spec->nfds && i < PROC_FDS_MAX; i++)
+		if (moved[i] >= 0)
+			close(moved[i]);
+	return rc ? spawn_failed(spec, rc, err) : 0;
+}
+
+int proc_exit_code(int wstatus)
+{
+	return WIFSIGNALED(wstatus) ? 128 + WTERMSIG(wstatus)
+				    : WEXITSTATUS(wstatus);
+}
+
+int proc_fd(pid_t pid, struct error *err)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return error_errno(err, "watching process %d", (int)pid);
+	return fd;
+}
+
+char *proc_find(const char *name, const char *path)
+{
+	struct str rest = str_of(path);
+	struct str dir;
+
+	while (str_split(&rest, ':', &dir)) {
+		struct stat st;
+		char *full;
+
+		if (!str_starts(dir, "/"))
+			continue;
+		full = xasprintf("%.*s/%s", (int)dir.len, dir.ptr, name);
+		if (stat(full, &st) == 0 && S_ISREG(st.st_mode) &&
+		    access(full, X_OK) == 0)
+			return full;
+		free(full);
+	}
+	return NULL;
+}

@@ -1,0 +1,51 @@
+/* proc.h - child processes: start one, name its end, kill a whole tree. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* What to start. All borrowed for the call. */
+struct proc_spec {
+	const char *path; /* absolute; no search */
+	char *const *argv;
+	char *const *env;
+	const char *cwd; /* NULL: ours */
+	const int *fds;  /* the child's descriptor i is fds[i], -1: /dev/null;
+			    every other one is closed in the child */
+	size_t nfds;     /* at most PROC_FDS_MAX */
+	bool session;    /* a new session: no terminal, own process group */
+};
+enum { PROC_FDS_MAX = 32 };
+
+/* Without fork's cost (the memory is not copied). The child has default
+ * signals. Any thread. The caller reaps the child. */
+int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err);
+/* waitpid's status as a shell shows it: the status, or 128 + signal. */
+int proc_exit_code(int wstatus);
+/* Readable once the process has ended; close-on-exec. */
+int proc_fd(pid_t pid, struct error *err);
+/* The first executable of this name in an absolute directory of path (as in
+ * $PATH); NULL when there is none. Owned. */
+char *proc_find(const char *name, const char *path);
+/* Start time in clock ticks since boot, which with the pid names a process
+ * for good; 0 when there is no such process. */
+unsigned long long proc_started(pid_t pid);
+
+/* Which processes belong to one tree. */
+struct proc_tree {
+	pid_t root;         /* must not be reaped yet */
+	bool spare_root;    /* kill only what is below it */
+	const char *marker; /* "NAME=value" that members have in their
+			       environment even when they left the tree by
+			       setsid() and reparenting; or NULL */
+};
+/* One pass of SIGKILL over all members; returns how many were still alive, so
+ * repeat until 0. -1 when /proc cannot be read. Never kills its caller. */
+int proc_tree_kill(const struct proc_tree *tree);
+
+#endif

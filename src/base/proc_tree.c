@@ -1,0 +1,198 @@
+/* proc_tree.c - kills a process and all that came of it, wherever it hides. */
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+/* An environment is at most a quarter of the stack limit; ours comes first
+ * unless a shell reordered it. */
+enum { ENVIRON_MAX = 4 << 20 }; /* bytes */
+
+struct process { /* proc(5), /proc/PID/stat */
+	pid_t pid;
+	pid_t parent;
+	pid_t session;
+	char state;
+	bool member;
+	unsigned long long started; /* clock ticks since boot */
+};
+
+static int read_stat(pid_t pid, struct process *p)
+{
+	char path[64];
+	char text[1024];
+	char *end;
+	ssize_t n;
+	int parent;
+	int session;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	end = strrchr(text, ')'); /* the name before it may hold anything */
+	if (!end ||
+	    sscanf(end + 1,
+		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		   "%*d %*d %*d %*d %*d %llu",
+		   &p->state, &parent, &session, &p->started) != 4)
+		return -1;
+	p->pid = pid;
+	p->parent = parent;
+	p->session = session;
+	p->member = false;
+	return 0;
+}
+
+unsigned long long proc_started(pid_t pid)
+{
+	struct process p;
+
+	if (read_stat(pid, &p) < 0 || p.state == 'Z' || p.state == 'X')
+		return 0;
+	return p.started;
+}
+
+static struct process *read_all(size_t *n)
+{
+	DIR *dir = opendir("/proc");
+	struct process *list = NULL;
+	size_t room = 0;
+	struct dirent *e;
+
+	*n = 0;
+	if (!dir)
+		return NULL;
+	while ((e = readdir(dir))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		if (*n == room) {
+			room = room ? 2 * room : 256;
+			list = xrealloc(list, room, sizeof(*list));
+		}
+		if (read_stat((pid_t)strtol(e->d_name, NULL, 10), &list[*n]) ==
+		    0)
+			++*n;
+	}
+	closedir(dir);
+	return list;
+}
+
+/* Does NAME=value stand in the process's environment? */
+static bool has_marker(pid_t pid, const char *marker)
+{
+	size_t len = strlen(marker) + 1; /* with its NUL */
+	struct buf env = BUF_INIT(ENVIRON_MAX);
+	struct error ignored = { 0 };
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	(void)path_read(path, &env, &ignored);
+	for (size_t at = 0; !found && at + len <= env.len;) {
+		char *end = memchr(env.ptr + at, '\0', env.len - at);
+
+		found = memcmp(env.ptr + at, marker, len) == 0;
+		if (!end)
+			break;
+		at = (size_t)(end - env.ptr) + 1;
+	}
+	buf_release(&env);
+	return found;
+}
+
+static bool has_member(const struct process *list, size_t n, pid_t pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid == pid)
+			return list[i].member;
+	return false;
+}
+
+static void mark_children(struct process *list, size_t n,
+			  unsigned long long since)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < n; i++)
+			if (!list[i].member && list[i].started >= since &&
+			    has_member(list, n, list[i].parent))
+				more = list[i].member = true;
+	}
+}
+
+static void mark(struct process *list, size_t n, const struct proc_tree *tree)
+{
+	unsigned long long since = ULLONG_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid == tree->root)
+			since = list[i].started;
+	for (size_t i = 0; i < n; i++) {
+		struct process *p = &list[i];
+
+		if (p->started < since)
+			continue;
+		p->member = p->pid == tree->root || p->session == tree->root ||
+			    (tree->marker && has_marker(p->pid, tree->marker));
+	}
+	mark_children(list, n, since);
+}
+
+/* Through a descriptor, so that a pid which was reused meanwhile is safe. */
+static void kill_one(const struct process *p)
+{
+	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+
+	if (fd < 0) {
+		if (errno != ESRCH && proc_started(p->pid) == p->started)
+			kill(p->pid, SIGKILL);
+		return;
+	}
+	if (proc_started(p->pid) == p->started)
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+}
+
+int proc_tree_kill(const struct proc_tree *tree)
+{
+	size_t n;
+	struct process *list = read_all(&n);
+	int alive = 0;
+
+	if (!list)
+		return -1;
+	mark(list, n, tree);
+	for (size_t i = 0; i < n; i++) {
+		const struct process *p = &list[i];
+
+		if (!p->member || p->state == 'Z' || p->state == 'X' ||
+		    p->pid == getpid() || p->pid <= 1 ||
+		    (tree->spare_root && p->pid == tree->root))
+			continue;
+		kill_one(p);
+		alive++;
+	}
+	free(list);
+	return alive;
+}

@@ -1,0 +1,136 @@
+/* none_test.c - commands on this machine: the contract, and nothing left. */
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/ids.h"
+#include "base/proc.h"
+#include "exec_contract.h"
+#include "providers/table.h"
+#include "settings_fake.h"
+
+static struct settings set = { .home = "/", .cwd = "/", .dir = "/nowhere" };
+
+static int setup(void **state)
+{
+	static struct sandbox_host host;
+	static struct sandbox sb;
+	struct error err = { 0 };
+	struct stop stop = { .deadline = INT64_MAX };
+
+	host = (struct sandbox_host){ .provider = &none_provider,
+				      .settings = &set };
+	sb = (struct sandbox){ .host = &host };
+	if (none_provider.ops->open(&host, &set, &err) < 0)
+		return -1;
+	*state = &sb;
+	return none_provider.ops->create(&sb, &(struct sandbox_spec){ 0 },
+					 &stop, &err);
+}
+
+static int teardown(void **state)
+{
+	struct sandbox *sb = *state;
+
+	none_provider.ops->discard(sb);
+	free(sb->id);
+	free(sb->workdir);
+	none_provider.ops->close(sb->host);
+	return 0;
+}
+
+#define X(name)                                                                \
+	static void test_##name(void **state)                                  \
+	{                                                                      \
+		contract_##name(*state);                                       \
+	}
+CONTRACT(X)
+#undef X
+
+static void test_credentials(void **state)
+{
+	expect(*state,
+	       "echo \"$ACME_API_KEY$MODAL_TOKEN_SECRET$ANTHROPIC_AUTH_TOKEN"
+	       "$DEEPAGENTS_CODE_X\" $GITHUB_TOKEN $ACME_API_KEYS",
+	       0, " users-own not-one\n", "");
+}
+
+static void test_no_terminal(void **state)
+{
+	expect(*state, "(: </dev/tty) 2>/dev/null; echo $?", 0, "2\n", "");
+	expect(*state, "readlink /proc/self/fd/0; ls /proc/$$/fd | wc -l", 0,
+	       "/dev/null\n3\n", "");
+}
+
+/* 1,000 commands against the same loop in bare C. */
+static int64_t bare_us(int n)
+{
+	struct timespec a;
+	struct timespec b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int i = 0; i < n; i++) {
+		char *argv[] = { "sh", "-c", "true", NULL };
+		posix_spawn_file_actions_t acts;
+		char room[4096];
+		int fd[2];
+		pid_t pid;
+
+		assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+		posix_spawn_file_actions_init(&acts);
+		posix_spawn_file_actions_adddup2(&acts, fd[1], 1);
+		posix_spawn_file_actions_adddup2(&acts, fd[1], 2);
+		assert_int_equal(posix_spawn(&pid, "/bin/sh", &acts, NULL, argv,
+					     environ),
+				 0);
+		posix_spawn_file_actions_destroy(&acts);
+		close(fd[1]);
+		while (read(fd[0], room, sizeof(room)) > 0)
+			;
+		close(fd[0]);
+		waitpid(pid, NULL, 0);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return ((b.tv_sec - a.tv_sec) * 1000000000LL + b.tv_nsec - a.tv_nsec) /
+	       1000 / n;
+}
+
+static void test_cost(void **state)
+{
+	enum { N = 1000 };
+	int64_t bare = bare_us(N);
+	int64_t start = clock_ms();
+	int64_t ours;
+
+	for (int i = 0; i < N; i++) {
+		struct ran r = run(*state, "true");
+
+		assert_int_equal(r.rc, 0);
+		ran_release(&r);
+	}
+	ours = (clock_ms() - start) * 1000 / N;
+	print_message("true: %d us, bare %d us\n", (int)ours, (int)bare);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define X(name) cmocka_unit_test(test_##name),
+		CONTRACT(X)
+#undef X
+			cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_no_terminal),
+		cmocka_unit_test(test_cost),
+	};
+
+	ids_init();
+	setenv("ACME_API_KEY", "secret", 1);
+	setenv("MODAL_TOKEN_SECRET", "secret", 1);
+	setenv("ANTHROPIC_AUTH_TOKEN", "secret", 1);
+	setenv("DEEPAGENTS_CODE_X", "secret", 1);
+	setenv("GITHUB_TOKEN", "users-own", 1);
+	setenv("ACME_API_KEYS", "not-one", 1);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,79 @@
+/* settings_fake.h - settings that a test sets by hand, for provider tests. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UNIT_SETTINGS_FAKE_H
+#define UNIT_SETTINGS_FAKE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/settings.h"
+
+/* Include once per program: these stand in for config/settings.c. */
+struct settings {
+	char home[256];
+	char cwd[256];
+	char dir[300];
+	struct {
+		const char *key;
+		const char *value;
+	} rows[16]; /* a list is one string, split at commas by nobody */
+	const char *list[8];
+	size_t nlist;
+};
+
+static const char *fake_row(const struct settings *s, const char *key)
+{
+	for (size_t i = 0; i < 16 && s->rows[i].key; i++)
+		if (!strcmp(s->rows[i].key, key))
+			return s->rows[i].value;
+	return NULL;
+}
+
+const char *settings_home(const struct settings *s)
+{
+	return s->home;
+}
+
+const char *settings_cwd(const struct settings *s)
+{
+	return s->cwd;
+}
+
+const char *settings_dir(const struct settings *s)
+{
+	return s->dir;
+}
+
+int settings_string(const struct settings *s, const char *group,
+		    const char *key, const char **value, struct error *err)
+{
+	(void)group;
+	(void)err;
+	*value = fake_row(s, key);
+	return 0;
+}
+
+int settings_int(const struct settings *s, const char *group, const char *key,
+		 int64_t *value, struct error *err)
+{
+	const char *text = fake_row(s, key);
+
+	(void)group;
+	(void)err;
+	if (text)
+		*value = strtoll(text, NULL, 10);
+	return 0;
+}
+
+int settings_list(const struct settings *s, const char *group, const char *key,
+		  const char *const **list, size_t *n, struct error *err)
+{
+	(void)group;
+	(void)key;
+	(void)err;
+	*list = s->list;
+	*n = s->nlist;
+	return 0;
+}
+
+#endif
