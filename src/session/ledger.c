@@ -1,0 +1,211 @@
+/* ledger.c - every sandbox from intent to confirmed deletion. */
+/* SPDX-License-Identifier: MIT */
+#include "session/ledger.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/stop.h"
+#include "session/process.h"
+#include "session/store.h"
+
+enum { SHORT_NAME = 8 }; /* characters after "dcode-" */
+
+static int64_t now(void)
+{
+	return clock_unix_ms() / 1000;
+}
+
+static void bind_text(sqlite3_stmt *st, int at, const char *text)
+{
+	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
+}
+
+int ledger_intend(struct store *s, const char *provider, const char *endpoint,
+		  int64_t lifetime_s, char label[16], struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_ADD, err);
+	char name[SHORT_NAME + 1];
+	struct process self = { 0 };
+	int64_t created = now();
+
+	if (!st)
+		return -1;
+	process_self(&self);
+	ids_random(name, SHORT_NAME);
+	snprintf(label, 16, "dcode-%s", name);
+	bind_text(st, 1, label);
+	bind_text(st, 2, provider);
+	bind_text(st, 3, endpoint ? endpoint : "");
+	sqlite3_bind_int(st, 4, LEDGER_INTENT);
+	sqlite3_bind_int64(st, 5, created);
+	sqlite3_bind_int64(st, 6, lifetime_s > 0 ? created + lifetime_s : 0);
+	sqlite3_bind_int64(st, 7, self.pid);
+	sqlite3_bind_int64(st, 8, self.started);
+	bind_text(st, 9, self.place);
+	return store_run_durably(s, st, err);
+}
+
+static int change(struct store *s, sqlite3_stmt *st, const char *label,
+		  struct error *err)
+{
+	bind_text(st, 1, label);
+	if (store_run_durably(s, st, err) < 0)
+		return -1;
+	if (sqlite3_changes(s->db) != 1)
+		return error_set(err, ERR_NOT_FOUND,
+				 "no sandbox %s in the ledger", label);
+	return 0;
+}
+
+static int set_state(struct store *s, const char *label,
+		     enum ledger_state state, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_STATE, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, state);
+	sqlite3_bind_int64(st, 3, now());
+	return change(s, st, label, err);
+}
+
+int ledger_created(struct store *s, const char *label, const char *id,
+		   struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_CREATED, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, LEDGER_LIVE);
+	sqlite3_bind_int64(st, 3, now());
+	bind_text(st, 4, id);
+	return change(s, st, label, err);
+}
+
+int ledger_removing(struct store *s, const char *label, struct error *err)
+{
+	return set_state(s, label, LEDGER_REMOVING, err);
+}
+
+int ledger_gone(struct store *s, const char *label, struct error *err)
+{
+	return set_state(s, label, LEDGER_GONE, err);
+}
+
+int ledger_note(struct store *s, const char *label, const char *note,
+		struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_NOTE, err);
+
+	if (!st)
+		return -1;
+	bind_text(st, 2, note);
+	return change(s, st, label, err);
+}
+
+/* The columns in the order of LEDGER_COLUMNS. */
+static void read_row(sqlite3_stmt *st, const struct process *self,
+		     struct ledger_row *row)
+{
+	struct process owner = { .pid = sqlite3_column_int64(st, 7),
+				 .started = sqlite3_column_int64(st, 8) };
+
+	snprintf(owner.place, sizeof(owner.place), "%s", store_text(st, 9));
+	*row = (struct ledger_row){
+		.label = store_text(st, 0),
+		.provider = store_text(st, 1),
+		.id = store_text(st, 2),
+		.endpoint = store_text(st, 3),
+		.state = (enum ledger_state)sqlite3_column_int(st, 4),
+		.created = sqlite3_column_int64(st, 5),
+		.ends = sqlite3_column_int64(st, 6),
+		.pid = owner.pid,
+		.owned_by_live = process_lives(&owner, self),
+		.note = store_text(st, 10),
+	};
+}
+
+/* rc: of the last sqlite3_step(). */
+static int finish(struct store *s, sqlite3_stmt *st, int rc, struct error *err)
+{
+	int result =
+		rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_error(s, err);
+
+	sqlite3_reset(st);
+	sqlite3_clear_bindings(st);
+	return result;
+}
+
+int ledger_each(struct store *s, bool all,
+		bool (*each)(void *arg, const struct ledger_row *row),
+		void *arg, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_EACH, err);
+	struct process self = { 0 };
+	int rc;
+
+	if (!st)
+		return -1;
+	process_self(&self);
+	sqlite3_bind_int(st, 1, all);
+	sqlite3_bind_int(st, 2, LEDGER_GONE);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct ledger_row row;
+
+		read_row(st, &self, &row);
+		if (!each(arg, &row))
+			break;
+	}
+	return finish(s, st, rc, err);
+}
+
+/* Whether the next row fits as well as the first did: then which one is meant
+ * is not clear. Ids of the gone are used again by some providers. */
+static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
+{
+	if (sqlite3_step(st) != SQLITE_ROW || gone)
+		return false;
+	return (sqlite3_column_int(st, 11) != 0) == whole &&
+	       sqlite3_column_int(st, 4) != LEDGER_GONE;
+}
+
+int ledger_find(struct store *s, const char *name,
+		bool (*each)(void *arg, const struct ledger_row *row),
+		void *arg, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_FIND, err);
+	struct process self = { 0 };
+	bool several = false;
+	int rc;
+
+	if (!st)
+		return -1;
+	bind_text(st, 1, name);
+	sqlite3_bind_int(st, 2, LEDGER_GONE);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		several = ambiguous(st, sqlite3_column_int(st, 11) != 0,
+				    sqlite3_column_int(st, 4) == LEDGER_GONE);
+	if (rc == SQLITE_ROW && !several) {
+		struct ledger_row row;
+
+		sqlite3_reset(st); /* keeps what is bound */
+		rc = sqlite3_step(st);
+		process_self(&self);
+		if (rc == SQLITE_ROW) {
+			read_row(st, &self, &row);
+			(void)each(arg, &row); /* there is no second one */
+		}
+	}
+	if (finish(s, st, rc, err) < 0)
+		return -1;
+	if (several)
+		return error_set(err, ERR_USAGE,
+				 "several sandboxes begin with %s", name);
+	if (rc != SQLITE_ROW)
+		return error_set(err, ERR_NOT_FOUND, "no sandbox %s is known",
+				 name);
+	return 0;
+}

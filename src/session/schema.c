@@ -1,0 +1,86 @@
+/* schema.c - the tables, as numbered migrations that are never edited. */
+/* SPDX-License-Identifier: MIT */
+#include "base/ids.h"
+#include "session/store.h"
+
+/* PRAGMA user_version is the number of these that were applied. */
+static const char *const migrations[] = {
+	"CREATE TABLE meta ("
+	" key TEXT PRIMARY KEY,"
+	" value TEXT NOT NULL"
+	") WITHOUT ROWID;"
+
+	"CREATE TABLE thread ("
+	" no INTEGER PRIMARY KEY,"
+	" id TEXT NOT NULL UNIQUE,"  /* UUIDv7 */
+	" created INTEGER NOT NULL," /* Unix ms */
+	" model TEXT NOT NULL,"
+	" sandbox TEXT NOT NULL,"
+	" cwd TEXT NOT NULL"
+	");"
+
+	/* Appended only: within a thread, no gives the order. */
+	"CREATE TABLE message ("
+	" no INTEGER PRIMARY KEY,"
+	" thread INTEGER NOT NULL REFERENCES thread(no),"
+	" created INTEGER NOT NULL," /* Unix ms */
+	" input INTEGER NOT NULL,"   /* tokens: struct usage */
+	" output INTEGER NOT NULL,"
+	" cache_read INTEGER NOT NULL,"
+	" cache_write INTEGER NOT NULL,"
+	" body TEXT NOT NULL" /* message_to_json() */
+	");"
+	"CREATE INDEX message_thread ON message(thread);"
+
+	"CREATE TABLE ledger ("
+	" no INTEGER PRIMARY KEY,"
+	" label TEXT NOT NULL UNIQUE,"
+	" provider TEXT NOT NULL,"
+	" endpoint TEXT NOT NULL,"
+	" id TEXT NOT NULL DEFAULT '',"
+	" state INTEGER NOT NULL,"   /* enum ledger_state */
+	" created INTEGER NOT NULL," /* Unix seconds */
+	" ends INTEGER NOT NULL,"    /* the same, 0: unknown */
+	" changed INTEGER NOT NULL," /* the same */
+	" pid INTEGER NOT NULL,"
+	" started INTEGER NOT NULL," /* of pid: proc_pid_stat(5) 22 */
+	" place TEXT NOT NULL,"      /* struct process */
+	" note TEXT NOT NULL DEFAULT ''"
+	");"
+	"CREATE INDEX ledger_state ON ledger(state);",
+};
+
+enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
+
+int schema_version(void)
+{
+	return VERSION;
+}
+
+static int set_owner(sqlite3 *db)
+{
+	char id[37];
+	char *sql;
+	int rc;
+
+	ids_uuid7(id);
+	sql = sqlite3_mprintf("INSERT OR IGNORE INTO meta(key, value)"
+			      " VALUES('owner', %Q);"
+			      "PRAGMA user_version=%d;",
+			      id, VERSION);
+	if (!sql)
+		return SQLITE_NOMEM;
+	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	sqlite3_free(sql);
+	return rc;
+}
+
+/* Inside a transaction of the caller's, so that it happens whole or not. */
+int schema_migrate(sqlite3 *db, int version)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = version; i < VERSION && rc == SQLITE_OK; i++)
+		rc = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
+	return rc == SQLITE_OK ? set_owner(db) : rc;
+}

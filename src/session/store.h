@@ -1,0 +1,52 @@
+/* store.h - the database under threads and ledger; for src/session only. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_STORE_H
+#define SESSION_STORE_H
+
+#include <stdbool.h>
+
+#include <sqlite3.h>
+
+#include "base/error.h"
+#include "session/session.h"
+
+enum statement { /* prepared when first used, kept until store_close() */
+		 SQL_BEGIN,
+		 SQL_COMMIT,
+		 SQL_ROLLBACK,
+		 SQL_OWNER,
+		 SQL_THREAD_ADD,
+		 SQL_MESSAGE_ADD,
+		 SQL_LEDGER_ADD,
+		 SQL_LEDGER_CREATED,
+		 SQL_LEDGER_STATE,
+		 SQL_LEDGER_NOTE,
+		 SQL_LEDGER_EACH,
+		 SQL_LEDGER_FIND,
+		 SQL_COUNT
+};
+
+struct store {
+	sqlite3 *db;
+	sqlite3_stmt *statements[SQL_COUNT];
+	char owner[40];
+	int code; /* sqlite's, of the last store_error() */
+};
+
+/* Ready to bind; NULL with err filled when it cannot be prepared. */
+sqlite3_stmt *store_sql(struct store *s, enum statement which,
+			struct error *err);
+/* Steps a statement that gives no rows, and resets it. */
+int store_run(struct store *s, sqlite3_stmt *st, struct error *err);
+/* The same, and on return it is on the disk, fsync and all. */
+int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err);
+/* Fills err from the connection; -1. */
+int store_error(struct store *s, struct error *err);
+/* Text of a column; "" for NULL. Borrowed until the next step. */
+const char *store_text(sqlite3_stmt *st, int column);
+
+/* schema.c: brings a database of any older version up to this one. */
+int schema_migrate(sqlite3 *db, int version);
+int schema_version(void);
+
+#endif
