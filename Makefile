@@ -2,9 +2,10 @@
 # make V=asan     the same with AddressSanitizer and UBSan, build/asan/dcode
 # make help       every target
 V       ?= release
+Q       ?= @
 B       ?= build/$(V)
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
-PKGS    := libcjson libsodium sqlite3 md4c libutf8proc
+PKGS    := libcjson libsodium sqlite3
 HEADERS := libcurl libarchive            # headers only: loaded at run time
 
 ifneq ($(MAKECMDGOALS),help)
@@ -53,28 +54,34 @@ dcode: $(B)/dcode
 	install -m 0755 $< $@
 
 $(B)/dcode: $(CMD_OBJ) $(B)/libdcode.a
-	$(CC) $(LNK_$(V)) $(LDFLAGS) -o $@ $^ $(LIBS)
+	@echo '  LD   $@'
+	$(Q)$(CC) $(LNK_$(V)) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/libdcode.a: $(LIB_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	@echo '  AR   $@'
+	$(Q)ar rcs $@ $^
 
 $(B)/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo '  CC   $<'
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # In-sandbox scripts become bytes of a C array: #include "scripts/sandbox/X.inc"
 $(B)/gen/%.inc: %
 	@mkdir -p $(@D)
-	od -An -v -tu1 $< | sed 's/\([0-9][0-9]*\)/\1,/g' >$@
+	@echo '  GEN  $@'
+	$(Q)od -An -v -tu1 $< | sed 's/\([0-9][0-9]*\)/\1,/g' >$@
 
 $(B)/tests/unit/%: tests/unit/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS) -lcmocka
+	@echo '  LD   $@'
+	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS) -lcmocka
 
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS)
+	@echo '  LD   $@'
+	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -fsanitize=fuzzer -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS)
 
 $(B)/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
