@@ -38,8 +38,8 @@ ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
               $(shell pkg-config --cflags $(PKGS) $(HEADERS)) -pthread $(CFLAGS)
 LIBS    := -Wl,--as-needed $(shell pkg-config --libs $(PKGS)) -ldl -pthread
 
-LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c))
-CMD_SRC := $(sort $(wildcard cmd/*.c))
+LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
+CMD_SRC := cmd/main.c
 SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh))
 GEN     := $(SCRIPTS:%=$(B)/gen/%.inc)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)

@@ -1,0 +1,85 @@
+/* clean_test.c - no byte of a foreign stream steers the terminal. */
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clean.h"
+#include "base/str.h"
+
+static const struct {
+	struct str in;
+	const char *out;
+} cases[] = {
+	{ STR("plain text\n\ttab"), "plain text\n\ttab" },
+	{ STR("a\x1b[31mred\x1b[0m b"), "ared b" },
+	{ STR("t\x1b]0;title\x07x"), "tx" },
+	{ STR("t\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\x"), "tlinkx" },
+	{ STR("d\x1bPq#0\x1b\\x"), "dx" },
+	{ STR("s\x1b(Bx\x1b=y"), "sxy" },
+	{ STR("c\xC2\x9B"
+	      "31mx"),
+	  "cx" }, /* 8-bit CSI */
+	{ STR("c\xC2\x9D"
+	      "0;t\xC2\x9Cx"),
+	  "cx" }, /* 8-bit OSC .. ST */
+	{ STR("a\r\nb\rc\n"), "a\nb\nc\n" },
+	{ STR("bell\x07 back\x08 nul\0 del\x7F."), "bell back nul del." },
+	{ STR("\xC3\xA9\xE2\x82\xAC"), "\xC3\xA9\xE2\x82\xAC" },
+	{ STR("x\xFFy\xC3z"), "x\xEF\xBF\xBDy\xEF\xBF\xBDz" },
+	{ STR("a\xE2\x80\xAE"
+	      "b\xE2\x80\x8B"
+	      "c"),
+	  "abc" },                       /* RLO, ZWSP */
+	{ STR("x\x1b[12;\x18y"), "xy" }, /* CAN ends a sequence */
+	{ STR("e\xE2\x82"), "e\xEF\xBF\xBD" },
+	{ STR("o\x1b]52;c;AAAA"), "o" }, /* never ended */
+};
+
+static void whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf out = BUF_INIT(1000);
+
+		buf_adds(&out, "");
+		clean_text(cases[i].in, &out);
+		assert_string_equal(out.ptr, cases[i].out);
+		buf_release(&out);
+	}
+}
+
+static void split_at_every_byte(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct str in = cases[i].in;
+
+		for (size_t at = 0; at <= in.len; at++) {
+			struct clean c = { 0 };
+			struct buf out = BUF_INIT(1000);
+
+			buf_adds(&out, "");
+			clean_feed(&c, (struct str){ in.ptr, at }, &out);
+			clean_feed(&c, str_skip(in, at), &out);
+			clean_end(&c, &out);
+			assert_string_equal(out.ptr, cases[i].out);
+			buf_release(&out);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole),
+		cmocka_unit_test(split_at_every_byte),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
