@@ -48,7 +48,12 @@ format() {
 		'clang-format --dry-run -Werror FILE 2>/dev/null ||
 			{ echo "FILE: not formatted: make format"; exit 1; }'
 }
-shell() { scripts | xargs shellcheck; }
+shell() {
+	# In the sandbox's scripts words split on purpose, and ls is what busybox
+	# has for stat.
+	scripts | grep -v '^scripts/sandbox/' | xargs shellcheck &&
+		shellcheck -s sh -e SC2086,SC2012,SC2209,SC3044 scripts/sandbox/*.sh
+}
 python_() { sources py | xargs $python -m py_compile; }
 headers() { # each compiles when it is the only one
 	# shellcheck disable=SC2086 # words
