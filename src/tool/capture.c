@@ -76,25 +76,27 @@ static struct str skip_partial(struct str s)
 
 bool capture_take(struct capture *c, struct buf *out)
 {
-	bool dropped = c->past > (int64_t)c->half;
+	int64_t total = (int64_t)c->head.len + c->past;
+	bool cut = c->past > (int64_t)c->half;
 	struct str head = buf_str(&c->head);
 	struct str first = { 0 };
 	struct str second = { 0 };
 
 	if (c->past)
 		unroll(c, &first, &second);
-	if (dropped) {
+	if (cut) {
 		head.len = str_utf8_prefix(head);
 		first = skip_partial(first);
+		total -= (int64_t)(head.len + first.len + second.len);
 	}
 	buf_addstr(out, head);
-	if (dropped)
+	if (cut)
 		buf_addf(out,
 			 "\n\n... [%" PRId64 " bytes of output were dropped "
 			 "here] ...\n\n",
-			 c->past - (int64_t)c->half);
+			 total);
 	buf_addstr(out, first);
 	buf_addstr(out, second);
 	capture_release(c);
-	return dropped;
+	return cut;
 }
