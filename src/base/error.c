@@ -22,6 +22,18 @@ const char *error_name(enum err code)
 	return names[code];
 }
 
+/* Appends what fits; an overlong message is cut, not refused. */
+static void append(char *to, size_t size, const char *text)
+{
+	size_t used = strlen(to);
+	size_t len = strlen(text);
+
+	if (len > size - used - 1)
+		len = size - used - 1;
+	memcpy(to + used, text, len);
+	to[used + len] = '\0';
+}
+
 int error_set(struct error *err, enum err code, const char *fmt, ...)
 {
 	va_list ap;
@@ -39,7 +51,6 @@ int error_errno(struct error *err, const char *fmt, ...)
 	char text[128];
 	int number = errno;
 	const char *reason = strerror_r(number, text, sizeof(text));
-	size_t used;
 	va_list ap;
 
 	err->code = number == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM;
@@ -47,9 +58,8 @@ int error_errno(struct error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
-	used = strlen(err->message);
-	snprintf(err->message + used, sizeof(err->message) - used, ": %s",
-		 reason);
+	append(err->message, sizeof(err->message), ": ");
+	append(err->message, sizeof(err->message), reason);
 	return -1;
 }
 
@@ -66,14 +76,13 @@ int error_hint(struct error *err, const char *fmt, ...)
 int error_wrap(struct error *err, const char *fmt, ...)
 {
 	char whole[sizeof(err->message)];
-	size_t used;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(whole, sizeof(whole), fmt, ap);
 	va_end(ap);
-	used = strlen(whole);
-	snprintf(whole + used, sizeof(whole) - used, ": %s", err->message);
+	append(whole, sizeof(whole), ": ");
+	append(whole, sizeof(whole), err->message);
 	memcpy(err->message, whole, sizeof(whole));
 	return -1;
 }
