@@ -119,7 +119,13 @@ static void on_restart(struct plain *p, struct str why)
 {
 	note(p, "Retrying: ", why);
 	p->match = 0;
-	p->replaying = p->shown.len > 0;
+	p->replaying = !p->no_stream && p->shown.len > 0;
+	if (p->no_stream && p->out.len >= p->kept) {
+		/* Nothing of it is on the screen yet: take it back. */
+		p->out.len = p->kept;
+		p->text_clean = (struct clean){ 0 };
+		buf_clear(&p->shown);
+	}
 }
 
 static void end_answer(struct plain *p)
@@ -134,6 +140,7 @@ static void end_answer(struct plain *p)
 		end_line(p);
 	buf_clear(&p->shown);
 	flush(p);
+	p->kept = p->out.len;
 }
 
 static void on_call(struct plain *p, const struct part *call)

@@ -16,6 +16,7 @@ struct plain {          /* zeroed, then the first three set */
 	struct buf out;    /* not yet written to stdout */
 	struct buf log;    /* not yet written to stderr */
 	struct buf shown;  /* text of this answer so far, as it came */
+	size_t kept;       /* no_stream: bytes of out from whole answers */
 	size_t match;      /* after a restart: how much of shown came again */
 	bool replaying;    /* the repeated answer still equals shown */
 	bool mid_line;     /* stdout does not stand at a line's start */
