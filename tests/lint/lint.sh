@@ -55,16 +55,18 @@ shell() {
 		shellcheck -s sh -e SC2086,SC2012,SC2209,SC3044 scripts/sandbox/*.sh
 }
 python_() { sources py | xargs $python -m py_compile; }
+# $0 of the inner shells: the flags, quoted for a shell; $1: one file.
 headers() { # each compiles when it is the only one
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2016 # the inner shell's variables
 	find src config providers cmd -name '*.h' | sort |
-		xargs -P "$jobs" -n 1 gcc $flags -fsyntax-only -x c
+		xargs -P "$jobs" -n 1 sh -c \
+			'eval "gcc $0 -fsyntax-only -x c \"$1\""' "$flags"
 }
 tidy() { # one file a process: several gave false valist warnings (14.0.6)
 	# shellcheck disable=SC2016 # the inner shell's variables
 	find src config providers cmd -name '*.c' | sort |
 		xargs -P "$jobs" -n 1 sh -c '
-			out=$(clang-tidy --quiet "$1" -- $0 2>&1) ||
+			out=$(eval "clang-tidy --quiet \"$1\" -- $0" 2>&1) ||
 				{ printf "%s\n" "$out"; exit 1; }' "$flags"
 }
 
