@@ -70,6 +70,7 @@ who=${1:?root or user}
 shift
 [ $# -gt 0 ] || set -- ./scripts/demo ./scripts/check
 if [ ! -e "$base/etc/debian_version" ]; then
+	# shellcheck disable=SC2016 # apt's own variables
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' \
 		'Created-By: Packages' | head -n 1)
 	debootstrap --variant=minbase bookworm "$base" "$mirror"
