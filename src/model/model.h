@@ -38,8 +38,8 @@ void model_reply_release(struct model_reply *r);
 struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	void (*text)(void *arg, struct str delta);
 	void (*thinking)(void *arg, struct str delta);
-	/* What was streamed of this answer so far is void: a retry begins.
-	 * why is one line for the user. */
+	/* What was streamed of this answer so far (perhaps nothing) is void: a
+	 * retry begins, after a wait. why is one line for the user. */
 	void (*restart)(void *arg, const char *why);
 	/* All that has arrived was delivered; may be NULL. Called once per
 	 * chunk read from the network, so that the receiver can write out
@@ -58,6 +58,8 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	char *key_env;  /* the variable it came from, for messages */
 	char *params;   /* JSON object merged into the request, or NULL */
 	int max_retries;
+	int64_t idle_ms; /* no byte for so long is a stall; 5 times as long
+			    with nothing but heartbeats is one too */
 };
 /*
  * spec is --model or NULL; params --model-params or NULL. ERR_USAGE for a bad

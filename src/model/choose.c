@@ -1,0 +1,261 @@
+/* choose.c - which model, from flags, configuration and environment. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/endpoint.h"
+#include "model/model.h"
+#include "model/params.h"
+
+enum {
+	DEFAULT_RETRIES = 4,
+	MAX_RETRIES = 1000,
+	/* Silence before a stream counts as stalled. Anthropic pings every few
+	 * seconds; reasoning models elsewhere think in silence, and a local
+	 * server may load a model first. */
+	IDLE_ANTHROPIC_MS = 120000,
+	IDLE_CHAT_MS = 300000,
+};
+
+static int unknown_provider(const char *name, const char *spec,
+			    struct error *err)
+{
+	(void)error_set(err, ERR_USAGE,
+			"Unknown model provider '%.80s' in '%.120s'", name,
+			spec);
+	return error_hint(err, "known: anthropic, openai, google_genai, "
+			       "ollama, openrouter, groq, mistral, ... or your "
+			       "own: [models.providers.NAME] in "
+			       "~/.deepagents/config.toml");
+}
+
+static bool lists_model(const struct toml_value *config, const char *model)
+{
+	const struct toml_value *list = toml_get(config, "models");
+
+	for (size_t i = 0;
+	     list && list->kind == TOML_ARRAY && i < list->n_items; i++)
+		if (list->items[i].kind == TOML_STRING &&
+		    strcmp(list->items[i].text, model) == 0)
+			return true;
+	return false;
+}
+
+/* The enabled provider of config.toml whose models list has it, or NULL. */
+static const char *listed_by(const struct settings *set, const char *model)
+{
+	const struct toml_value *all = settings_toml(set, "models.providers");
+
+	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
+	     i++) {
+		struct provider p;
+
+		if (all->items[i].kind == TOML_TABLE &&
+		    lists_model(&all->items[i], model) &&
+		    endpoint_find(&p, set, all->items[i].key) &&
+		    !endpoint_disabled(&p))
+			return all->items[i].key;
+	}
+	return NULL;
+}
+
+/* A bare "gemini-2.5-pro" is Google's; Bedrock's names say so themselves. */
+static int infer(const struct settings *set, const char *model,
+		 const char **provider, struct error *err)
+{
+	*provider = listed_by(set, model);
+	if (!*provider)
+		*provider = preset_infer(model);
+	if (*provider)
+		return 0;
+	(void)error_set(err, ERR_USAGE,
+			"Unable to infer a model provider for '%.120s'. "
+			"Specify one explicitly (e.g. 'anthropic:%.120s')",
+			model, model);
+	return error_hint(err, "or list it under models in "
+			       "[models.providers.NAME] in "
+			       "~/.deepagents/config.toml");
+}
+
+static int fill(struct model_choice *c, const struct settings *set,
+		const char *provider, const char *model, struct error *err)
+{
+	struct provider p;
+
+	if (!endpoint_find(&p, set, provider))
+		return unknown_provider(provider, provider, err);
+	if (endpoint_disabled(&p)) {
+		(void)error_set(err, ERR_CONFIG,
+				"Provider '%s' is disabled in config.toml",
+				p.name);
+		return error_hint(err,
+				  "remove enabled = false from "
+				  "[models.providers.%s]",
+				  p.name);
+	}
+	c->provider = xstrdup(p.name);
+	c->model = xstrdup(model);
+	return endpoint_fill(c, &p, set, err);
+}
+
+static int no_model(const char *spec, struct error *err)
+{
+	(void)error_set(err, ERR_USAGE,
+			"Invalid model spec '%.120s': model name is required",
+			spec);
+	return error_hint(err, "write provider:model, for example "
+			       "anthropic:claude-opus-5");
+}
+
+/* "provider:model", ":model" or "model". */
+static int resolve(struct model_choice *c, const struct settings *set,
+		   const char *spec, struct error *err)
+{
+	const char *colon = strchr(spec, ':');
+	const char *model = colon ? colon + 1 : spec;
+	const char *bare = colon == spec ? model : spec;
+	const char *found = NULL;
+	struct provider p;
+	char *name;
+	int rc;
+
+	if (!model[0])
+		return no_model(spec, err);
+	if (!colon || colon == spec) {
+		if (infer(set, bare, &found, err) < 0)
+			return -1;
+		return fill(c, set, found, bare, err);
+	}
+	name = xstrndup(spec, (size_t)(colon - spec));
+	if (endpoint_find(&p, set, name))
+		rc = fill(c, set, name, model, err);
+	else if ((found = listed_by(set, spec)) != NULL)
+		rc = fill(c, set, found, spec, err); /* "qwen3:8b" */
+	else
+		rc = unknown_provider(name, spec, err);
+	free(name);
+	return rc;
+}
+
+/* spec/cli.md's order: the first provider with credentials. */
+static int by_credentials(struct model_choice *c, const struct settings *set,
+			  struct error *err)
+{
+	static const struct {
+		const char *provider, *model;
+	} rows[] = {
+		{ "openai", "gpt-5.6-terra" },
+		{ "anthropic", "claude-opus-5" },
+		{ "google_genai", "gemini-3.1-pro-preview" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct provider p;
+
+		if (endpoint_find(&p, set, rows[i].provider) &&
+		    !endpoint_disabled(&p) && endpoint_has_key(&p, set))
+			return fill(c, set, rows[i].provider, rows[i].model,
+				    err);
+	}
+	(void)error_set(err, ERR_AUTH,
+			"No credentials configured. Please set one of: "
+			"ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY");
+	return error_hint(err, "or choose a model of your own: -M "
+			       "provider:model, see [models.providers.NAME]");
+}
+
+static int which(struct model_choice *c, const struct settings *set,
+		 const char *spec, struct error *err)
+{
+	const struct toml_value *recent = settings_toml(set, "models.recent");
+
+	if (spec)
+		return resolve(c, set, spec, err);
+	if (settings_string(set, NULL, "models.default", &spec, err) < 0)
+		return -1;
+	if ((!spec || !spec[0]) && recent && recent->kind == TOML_STRING)
+		spec = recent->text;
+	if (!spec || !spec[0])
+		return by_credentials(c, set, err);
+	return resolve(c, set, spec, err);
+}
+
+/* --max-retries, then retries.PROVIDER, then retries, then params. */
+static int find_retries(struct model_choice *c, const struct settings *set,
+			const cJSON *params, struct error *err)
+{
+	const struct toml_value *own = settings_toml(set, "retries");
+	int64_t n = json_int(params, "max_retries", DEFAULT_RETRIES);
+
+	if (settings_int(set, NULL, "retries.max_retries", &n, err) < 0)
+		return -1;
+	own = own && own->kind == TOML_TABLE ? toml_get(own, c->provider)
+					     : NULL;
+	own = own && own->kind == TOML_TABLE ? toml_get(own, "max_retries")
+					     : NULL;
+	if (own && own->kind == TOML_INT &&
+	    settings_source(set, NULL, "retries.max_retries") != SOURCE_FLAG)
+		n = own->integer;
+	if (n < 0 || n > MAX_RETRIES)
+		return error_set(err, ERR_CONFIG,
+				 "max_retries must be from 0 to %d, not %lld",
+				 MAX_RETRIES, (long long)n);
+	c->max_retries = (int)n;
+	return 0;
+}
+
+/* DEEPAGENTS_CODE_STREAM_IDLE_SECONDS, fractions allowed. */
+static int find_idle(struct model_choice *c, const struct settings *set,
+		     struct error *err)
+{
+	const char *text = settings_env(set, "STREAM_IDLE_SECONDS");
+	char *end = NULL;
+	double seconds;
+
+	c->idle_ms = strcmp(c->wire, "anthropic") == 0 ? IDLE_ANTHROPIC_MS
+						       : IDLE_CHAT_MS;
+	if (!text)
+		return 0;
+	seconds = strtod(text, &end);
+	if (*end || !(seconds >= 0.001) || !(seconds <= 86400))
+		return error_set(err, ERR_CONFIG,
+				 "STREAM_IDLE_SECONDS must be a number of "
+				 "seconds, not '%.80s'",
+				 text);
+	c->idle_ms = (int64_t)(seconds * 1000);
+	return 0;
+}
+
+static int find_params(struct model_choice *c, const struct settings *set,
+		       const char *json, struct error *err)
+{
+	const struct toml_value *config = endpoint_config(set, c->provider);
+	struct buf text = BUF_INIT(SIZE_MAX / 2);
+	cJSON *params = NULL;
+
+	if (params_merge(&params, config ? toml_get(config, "params") : NULL,
+			 c->model, json, err) < 0)
+		return -1;
+	json_print(&text, params);
+	c->params = buf_detach(&text);
+	if (find_retries(c, set, params, err) < 0) {
+		cJSON_Delete(params);
+		return -1;
+	}
+	cJSON_Delete(params);
+	return find_idle(c, set, err);
+}
+
+int model_choose(struct model_choice *c, const struct settings *set,
+		 const char *spec, const char *params, struct error *err)
+{
+	*c = (struct model_choice){ 0 };
+	if (which(c, set, spec, err) == 0 &&
+	    find_params(c, set, params, err) == 0)
+		return 0;
+	model_choice_release(c);
+	return -1;
+}

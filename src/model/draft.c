@@ -1,0 +1,188 @@
+/* draft.c - a reply while it arrives. */
+/* SPDX-License-Identifier: MIT */
+#include "model/draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/args.h"
+
+void draft_init(struct draft *d, const struct model_sink *sink)
+{
+	*d = (struct draft){ .sink = sink };
+}
+
+static void part_free(struct draft_part *p)
+{
+	buf_release(&p->text);
+	buf_release(&p->extra);
+	free(p->id);
+	free(p->name);
+}
+
+void draft_release(struct draft *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		part_free(&d->parts[i]);
+	free(d->parts);
+	draft_init(d, d->sink);
+}
+
+static int too_much(struct draft *d, struct error *err, const char *what,
+		    size_t limit)
+{
+	d->fatal = true;
+	return error_set(err, ERR_LIMIT,
+			 "the model's answer has more than %zu %s", limit,
+			 what);
+}
+
+struct draft_part *draft_part(struct draft *d, enum part_kind kind, int64_t key,
+			      struct error *err)
+{
+	struct draft_part *p;
+
+	if (kind == PART_TOOL_CALL && d->calls == DRAFT_MAX_CALLS) {
+		(void)too_much(d, err, "tool calls", DRAFT_MAX_CALLS);
+		return NULL;
+	}
+	if (d->n == DRAFT_MAX_PARTS) {
+		(void)too_much(d, err, "parts", DRAFT_MAX_PARTS);
+		return NULL;
+	}
+	if (d->n == d->room) {
+		d->room = d->room ? d->room * 2 : 4;
+		d->parts = xrealloc(d->parts, d->room, sizeof(*p));
+	}
+	p = &d->parts[d->n++];
+	*p = (struct draft_part){
+		.kind = kind,
+		.key = key,
+		.text = BUF_INIT(kind == PART_TOOL_CALL ? DRAFT_MAX_ARGS
+							: DRAFT_MAX_TEXT),
+		.extra = BUF_INIT(DRAFT_MAX_ARGS),
+	};
+	d->calls += kind == PART_TOOL_CALL;
+	return p;
+}
+
+struct draft_part *draft_find(struct draft *d, enum part_kind kind, int64_t key)
+{
+	for (size_t i = d->n; i > 0; i--)
+		if (d->parts[i - 1].kind == kind && d->parts[i - 1].key == key)
+			return &d->parts[i - 1];
+	return NULL;
+}
+
+int draft_add(struct draft *d, struct draft_part *p, struct str delta,
+	      struct error *err)
+{
+	const struct model_sink *sink = d->sink;
+
+	if (!delta.len)
+		return 0;
+	if (p->kind == PART_TOOL_CALL) {
+		buf_addstr(&p->text, delta);
+		if (p->text.over)
+			return too_much(d, err, "bytes of arguments in a call",
+					DRAFT_MAX_ARGS);
+		return 0;
+	}
+	if (delta.len > DRAFT_MAX_TEXT - d->bytes)
+		return too_much(d, err, "bytes of text", DRAFT_MAX_TEXT);
+	d->bytes += delta.len;
+	buf_addstr(&p->text, delta);
+	if (!sink)
+		return 0;
+	if (p->kind == PART_TEXT && sink->text)
+		sink->text(sink->arg, delta);
+	if (p->kind == PART_THINKING && sink->thinking)
+		sink->thinking(sink->arg, delta);
+	return 0;
+}
+
+void draft_name(char **field, const char *value)
+{
+	size_t len = value ? strlen(value) : 0;
+
+	if (!*field && len && len <= DRAFT_MAX_NAME)
+		*field = xstrndup(value, len);
+}
+
+/* Two calls of one id could not be told apart by their results. */
+static bool id_used(const struct message *m, const char *id)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].id && strcmp(m->parts[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+static char *call_id(const struct message *m, struct draft_part *p)
+{
+	char *id = p->id;
+	char random[25];
+
+	if (id && !id_used(m, id)) {
+		p->id = NULL;
+		return id;
+	}
+	ids_random(random, sizeof(random) - 1);
+	return xasprintf("call_%s", random);
+}
+
+static void take_part(struct message *m, struct draft_part *p,
+		      void (*replay)(const struct draft_part *p,
+				     struct buf *out))
+{
+	struct buf again = BUF_INIT(SIZE_MAX / 2);
+	struct part *part;
+	char *id = NULL;
+	bool bad = false;
+
+	replay(p, &again);
+	if (p->kind == PART_TOOL_CALL) {
+		id = call_id(m, p);
+		bad = !args_repair(&p->text);
+	} else if (!p->text.len && !again.len) {
+		buf_release(&again);
+		return;
+	}
+	part = message_add(m, p->kind);
+	part->id = id;
+	part->bad_args = bad;
+	if (p->kind == PART_TOOL_CALL) {
+		part->name = p->name ? p->name : xstrdup("");
+		p->name = NULL;
+		part->args = buf_detach(&p->text);
+	} else {
+		part->text = buf_detach(&p->text);
+	}
+	part->replay = again.len ? buf_detach(&again) : NULL;
+	buf_release(&again);
+}
+
+void draft_take(struct draft *d, struct model_reply *reply,
+		void (*replay)(const struct draft_part *p, struct buf *out))
+{
+	struct message *m = &reply->message;
+	bool calls = false;
+
+	m->role = ROLE_ASSISTANT;
+	for (size_t i = 0; i < d->n; i++) {
+		struct draft_part *p = &d->parts[i];
+
+		if (p->kind == PART_TOOL_CALL && d->finish == FINISH_REFUSAL)
+			continue;
+		take_part(m, p, replay);
+		calls |= p->kind == PART_TOOL_CALL;
+	}
+	reply->usage = d->usage;
+	reply->finish = calls                       ? FINISH_TOOLS
+			: d->finish == FINISH_TOOLS ? FINISH_STOP
+						    : d->finish;
+	draft_release(d);
+}

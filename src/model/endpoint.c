@@ -1,0 +1,306 @@
+/* endpoint.c - where a provider is, how to speak to it and with what key. */
+/* SPDX-License-Identifier: MIT */
+#include "model/endpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/wire.h"
+
+const struct toml_value *endpoint_config(const struct settings *set,
+					 const char *name)
+{
+	const struct toml_value *all = settings_toml(set, "models.providers");
+	const struct preset *preset = preset_find(name);
+	const struct toml_value *found = NULL;
+
+	if (all && all->kind == TOML_TABLE)
+		found = toml_get(all, name);
+	if (!found && preset && all && all->kind == TOML_TABLE) {
+		found = toml_get(all, preset->name);
+		if (!found && preset->alias)
+			found = toml_get(all, preset->alias);
+	}
+	return found && found->kind == TOML_TABLE ? found : NULL;
+}
+
+bool endpoint_find(struct provider *p, const struct settings *set,
+		   const char *name)
+{
+	*p = (struct provider){
+		.name = name,
+		.preset = preset_find(name),
+		.config = endpoint_config(set, name),
+	};
+	if (p->preset)
+		p->name = p->preset->name;
+	return p->preset || p->config;
+}
+
+static const struct toml_value *member(const struct provider *p,
+				       const char *key)
+{
+	return p->config ? toml_get(p->config, key) : NULL;
+}
+
+/* A string that is set and not empty; *value stays as it was otherwise. */
+static int text(const struct provider *p, const char *key, const char **value,
+		struct error *err)
+{
+	const struct toml_value *v = member(p, key);
+
+	if (!v)
+		return 0;
+	if (v->kind != TOML_STRING)
+		return error_set(err, ERR_CONFIG,
+				 "config.toml:%d:%d: models.providers.%s.%s "
+				 "must be a string, not %s",
+				 v->line, v->column, p->name, key,
+				 toml_kind_name(v->kind));
+	if (v->text[0])
+		*value = v->text;
+	return 0;
+}
+
+bool endpoint_disabled(const struct provider *p)
+{
+	const struct toml_value *v = member(p, "enabled");
+
+	return v && v->kind == TOML_BOOL && !v->integer;
+}
+
+const char *endpoint_key_env(const struct provider *p)
+{
+	const char *env = p->preset ? p->preset->key_env : NULL;
+	struct error ignored = { 0 };
+
+	/* a mistyped one is reported by endpoint_fill() */
+	(void)text(p, "api_key_env", &env, &ignored);
+	return env;
+}
+
+bool endpoint_has_key(const struct provider *p, const struct settings *set)
+{
+	const char *env = endpoint_key_env(p);
+
+	return env && settings_env(set, env);
+}
+
+static int find_wire(const struct provider *p, const char **wire,
+		     struct error *err)
+{
+	const char *class_path = NULL;
+	const char *own = NULL;
+	const char *colon;
+
+	if (text(p, "wire", &own, err) < 0 ||
+	    text(p, "class_path", &class_path, err) < 0)
+		return -1;
+	*wire = p->preset ? p->preset->wire : "openai-chat";
+	if (class_path && !own) {
+		colon = strchr(class_path, ':');
+		own = preset_class_wire(class_path);
+		if (!colon || colon == class_path || !colon[1]) {
+			(void)error_set(err, ERR_CONFIG,
+					"models.providers.%s.class_path must "
+					"be 'module:Class', got '%s'",
+					p->name, class_path);
+			return error_hint(err, "remove it, and set wire = "
+					       "\"openai-chat\" or "
+					       "\"anthropic\"");
+		}
+		if (!own) {
+			(void)error_set(err, ERR_CONFIG,
+					"models.providers.%s.class_path '%s' "
+					"is a Python class, which dcode cannot "
+					"run",
+					p->name, class_path);
+			return error_hint(
+				err, "set wire = \"openai-chat\" or "
+				     "\"anthropic\" instead, whichever the "
+				     "server speaks");
+		}
+	}
+	if (own && !wire_find(own))
+		return error_set(
+			err, ERR_CONFIG,
+			"models.providers.%s.wire must be \"anthropic\""
+			" or \"openai-chat\", not \"%s\"",
+			p->name, own);
+	if (own)
+		*wire = own;
+	if (*wire)
+		return 0;
+	(void)error_set(err, ERR_CONFIG,
+			"provider '%s' speaks a protocol that dcode does not",
+			p->name);
+	return error_hint(err, "reach its models through an OpenAI-compatible "
+			       "server: [models.providers.NAME] base_url");
+}
+
+static struct str url_path(struct str url)
+{
+	size_t scheme = str_search(url, STR("://"));
+	struct str rest = str_skip(url, scheme + 3);
+
+	return str_skip(rest, str_find(rest, '/'));
+}
+
+/* "h", "h:1", ":1", "0.0.0.0:1": what OLLAMA_HOST may be
+ * (docs.ollama.com/faq, read 2026-11). */
+static char *host_to_url(const char *host)
+{
+	const char *name = host;
+	size_t any = strlen("0.0.0.0");
+	bool local = false;
+
+	if (strncmp(host, "0.0.0.0", any) == 0 &&
+	    (!host[any] || host[any] == ':')) {
+		name += any;
+		local = true;
+	}
+	if (name[0] == ':')
+		local = true;
+	return xasprintf("http://%s%s%s", local ? "127.0.0.1" : "", name,
+			 strchr(name, ':') ? "" : ":11434");
+}
+
+/* Checks an address and completes one that has no path. */
+static char *finish_url(const struct provider *p, const char *wire,
+			const char *raw, struct error *err)
+{
+	const char *preset = p->preset ? p->preset->base_url : NULL;
+	struct str path = STR("/v1");
+	struct str url = str_trim(str_of(raw));
+
+	if (!str_starts(url, "http://") && !str_starts(url, "https://")) {
+		(void)error_set(err, ERR_CONFIG,
+				"the address of provider %s, '%.200s', is no "
+				"http:// or https:// URL",
+				p->name, raw);
+		return NULL;
+	}
+	for (size_t i = 0; i < url.len; i++)
+		if ((unsigned char)url.ptr[i] <= ' ') {
+			(void)error_set(err, ERR_CONFIG,
+					"the address of provider %s holds "
+					"white space",
+					p->name);
+			return NULL;
+		}
+	while (url.len && url.ptr[url.len - 1] == '/')
+		url.len--;
+	if (p->preset && p->preset->base_path)
+		path = str_of(p->preset->base_path);
+	else if (preset)
+		path = url_path(str_of(preset));
+	if (url_path(url).len || strcmp(wire, "anthropic") == 0)
+		path = (struct str){ 0 };
+	return xasprintf("%.*s%.*s", (int)url.len, url.ptr, (int)path.len,
+			 path.ptr ? path.ptr : "");
+}
+
+/* The user's own address, or NULL: config, then the environment. */
+static int own_url(const struct provider *p, const struct settings *set,
+		   const char **url, struct error *err)
+{
+	const char *env = NULL;
+
+	if (text(p, "base_url", url, err) < 0 ||
+	    text(p, "base_url_env", &env, err) < 0)
+		return -1;
+	if (!*url && env)
+		*url = settings_env(set, env);
+	for (size_t i = 0; i < 2 && p->preset && !*url; i++)
+		if (p->preset->url_env[i])
+			*url = settings_env(set, p->preset->url_env[i]);
+	return 0;
+}
+
+static int find_url(struct model_choice *c, const struct provider *p,
+		    const struct settings *set, bool *own, struct error *err)
+{
+	const char *url = NULL;
+	char *made = NULL;
+
+	if (own_url(p, set, &url, err) < 0)
+		return -1;
+	*own = url != NULL;
+	if (!url && p->preset)
+		url = p->preset->base_url;
+	if (!url) {
+		(void)error_set(err, ERR_CONFIG, "provider %s has no address",
+				p->name);
+		if (p->preset && p->preset->url_env[0])
+			return error_hint(err, "set %s", p->preset->url_env[0]);
+		return error_hint(err, "set base_url in [models.providers.%s]",
+				  p->name);
+	}
+	if (*own && p->preset && strcmp(p->preset->name, "ollama") == 0 &&
+	    !strstr(url, "://"))
+		made = host_to_url(url);
+	c->base_url = finish_url(p, c->wire, made ? made : url, err);
+	free(made);
+	return c->base_url ? 0 : -1;
+}
+
+static bool is_loopback(const char *url)
+{
+	static const char *const hosts[] = { "localhost", "127.", "[::1]" };
+	const char *host = strstr(url, "://");
+
+	for (size_t i = 0; host && i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (strncmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A key may be missing where nobody asks for one: presets that say so, own
+ * servers without api_key_env, and this machine's own. */
+static int find_key(struct model_choice *c, const struct provider *p,
+		    const struct settings *set, bool own, struct error *err)
+{
+	const char *env = p->preset ? p->preset->key_env : NULL;
+	const char *named = NULL;
+	const char *value;
+
+	if (text(p, "api_key_env", &named, err) < 0)
+		return -1;
+	if (named)
+		env = named;
+	if (!env)
+		return 0;
+	c->key_env = xstrdup(env);
+	value = settings_env(set, env);
+	if (value) {
+		struct str key = str_trim(str_of(value));
+
+		c->api_key = xstrndup(key.ptr ? key.ptr : "", key.len);
+		return 0;
+	}
+	if (!named && ((p->preset && p->preset->keyless) ||
+		       (own && is_loopback(c->base_url))))
+		return 0;
+	(void)error_set(err, ERR_AUTH,
+			"No credentials found for provider '%s'. Please set "
+			"the %s environment variable.",
+			p->name, env);
+	return error_hint(err, "export %s=…, or put it into ~/.deepagents/.env",
+			  env);
+}
+
+int endpoint_fill(struct model_choice *c, const struct provider *p,
+		  const struct settings *set, struct error *err)
+{
+	const char *wire;
+	bool own;
+
+	if (find_wire(p, &wire, err) < 0)
+		return -1;
+	c->wire = xstrdup(wire);
+	if (find_url(c, p, set, &own, err) < 0)
+		return -1;
+	return find_key(c, p, set, own, err);
+}

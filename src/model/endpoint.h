@@ -1,0 +1,30 @@
+/* endpoint.h - where a provider is, how to speak to it and with what key. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_ENDPOINT_H
+#define MODEL_ENDPOINT_H
+
+#include "model/model.h"
+#include "model/presets.h"
+
+struct provider { /* what is known of one; all borrowed */
+	const char *name;
+	const struct preset *preset;     /* or NULL */
+	const struct toml_value *config; /* [models.providers.NAME] or NULL */
+};
+
+/* The table of this provider, by its own name or its alias; NULL when there is
+ * none or it is no table. */
+const struct toml_value *endpoint_config(const struct settings *set,
+					 const char *name);
+/* Everything known about a name. False when nobody knows it. */
+bool endpoint_find(struct provider *p, const struct settings *set,
+		   const char *name);
+bool endpoint_disabled(const struct provider *p);
+/* The variable its key is read from, or NULL when it needs none. */
+const char *endpoint_key_env(const struct provider *p);
+bool endpoint_has_key(const struct provider *p, const struct settings *set);
+/* Fills wire, base_url, api_key and key_env of a choice whose model is set. */
+int endpoint_fill(struct model_choice *c, const struct provider *p,
+		  const struct settings *set, struct error *err);
+
+#endif

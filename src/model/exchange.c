@@ -1,0 +1,132 @@
+/* exchange.c - one request to a model and the stream that answers it. */
+/* SPDX-License-Identifier: MIT */
+#include "model/exchange.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "model/failure.h"
+#include "net/retry.h"
+
+void exchange_init(struct exchange *x, const struct wire *wire,
+		   const struct model_choice *choice,
+		   const struct model_sink *sink, int64_t quiet_ms)
+{
+	*x = (struct exchange){
+		.wire = wire,
+		.choice = choice,
+		.lead = BUF_INIT(SSE_MAX_EVENT),
+		.response = { .retry_after_ms = -1 },
+		.progress_at = clock_ms(),
+		.quiet_ms = quiet_ms,
+	};
+	draft_init(&x->draft, sink);
+	sse_init(&x->sse);
+}
+
+void exchange_release(struct exchange *x)
+{
+	draft_release(&x->draft);
+	sse_release(&x->sse);
+	buf_release(&x->lead);
+	http_response_release(&x->response);
+}
+
+static int on_event(void *arg, struct str event, struct str data,
+		    struct error *err)
+{
+	struct exchange *x = arg;
+
+	x->events++;
+	/* after the vendor's end mark nothing counts any more */
+	if (!data.len || x->draft.done)
+		return 0;
+	return x->wire->event(&x->draft, event, data, err);
+}
+
+static int check_quiet(struct exchange *x, struct error *err)
+{
+	int64_t now = clock_ms();
+
+	if (x->progress != x->draft.progress) {
+		x->progress = x->draft.progress;
+		x->progress_at = now;
+	}
+	if (now - x->progress_at < x->quiet_ms || x->draft.done)
+		return 0;
+	return error_set(err, ERR_NETWORK,
+			 "the stream stalled: nothing but heartbeats for %lld "
+			 "seconds",
+			 (long long)(now - x->progress_at) / 1000);
+}
+
+int exchange_data(void *arg, struct str chunk, struct error *err)
+{
+	struct exchange *x = arg;
+
+	if (!x->events)
+		buf_addstr(&x->lead, chunk);
+	if (sse_feed(&x->sse, chunk, on_event, x, err) < 0 ||
+	    check_quiet(x, err) < 0) {
+		x->refused = true;
+		return -1;
+	}
+	return 0;
+}
+
+/* A last event without the empty line after it; then, a server that did not
+ * stream at all: its whole answer is one event, if it is one. */
+static int flush(struct exchange *x, struct error *err)
+{
+	struct str lead;
+
+	if (sse_feed(&x->sse, STR("\n\n"), on_event, x, err) < 0)
+		return -1;
+	lead = str_trim(buf_str(&x->lead));
+	if (x->events || !lead.len || lead.ptr[0] != '{')
+		return 0;
+	return on_event(x, (struct str){ 0 }, lead, err);
+}
+
+static int cut(struct exchange *x, struct error *err)
+{
+	x->again = true;
+	if (!x->events)
+		return error_set(err, ERR_PROTOCOL,
+				 "%s: the server's answer is no event stream "
+				 "(HTTP %d%s%s)",
+				 x->choice->provider, x->response.status,
+				 x->response.content_type[0] ? ", " : "",
+				 x->response.content_type);
+	return error_set(err, ERR_NETWORK,
+			 "%s: the stream ended before the answer was complete",
+			 x->choice->provider);
+}
+
+int exchange_end(struct exchange *x, int rc, struct error *err)
+{
+	if (rc == 0 && x->response.status >= 400)
+		return failure_of_status(x->choice, &x->response, &x->again,
+					 err);
+	if (rc == 0 && !x->draft.done && flush(x, err) < 0) {
+		if (err->code == ERR_PROTOCOL)
+			return cut(x, err);
+		x->refused = true;
+		rc = -1;
+	}
+	/* a connection that breaks after the end mark took nothing away */
+	if (x->wire->complete(&x->draft) && (rc == 0 || x->draft.done))
+		return 0;
+	if (rc == 0)
+		return cut(x, err);
+	if (x->refused)
+		x->again = !x->draft.fatal;
+	else
+		x->again = retry_worthy(rc, &x->response, err);
+	if (err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT)
+		x->again = false;
+	else
+		(void)error_wrap(err, "%s", x->choice->provider);
+	return -1;
+}

@@ -1,0 +1,34 @@
+/* exchange.h - one request to a model and the stream that answers it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_EXCHANGE_H
+#define MODEL_EXCHANGE_H
+
+#include "model/wire.h"
+#include "net/sse.h"
+
+struct exchange {
+	const struct wire *wire;           /* borrowed */
+	const struct model_choice *choice; /* borrowed */
+	struct draft draft;
+	struct sse sse;
+	struct http_response response;
+	struct buf lead;     /* what came before the first event */
+	uint64_t events;     /* events of any kind */
+	uint64_t progress;   /* draft.progress when it last moved */
+	int64_t progress_at; /* and when that was */
+	int64_t quiet_ms;
+	bool refused; /* our reading of the stream failed, not the network */
+	bool again;   /* after a failure: a retry may help */
+};
+
+void exchange_init(struct exchange *x, const struct wire *wire,
+		   const struct model_choice *choice,
+		   const struct model_sink *sink, int64_t quiet_ms);
+void exchange_release(struct exchange *x);
+/* For http_request.data, with the exchange as its arg. */
+int exchange_data(void *arg, struct str chunk, struct error *err);
+/* What http_do() returned becomes the outcome: 0 with a whole answer in
+ * draft, or -1 with the error a user should read, and again set. */
+int exchange_end(struct exchange *x, int rc, struct error *err);
+
+#endif

@@ -1,0 +1,148 @@
+/* message.c - what was said, in no vendor's format. */
+/* SPDX-License-Identifier: MIT */
+#include "model/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static const char *const roles[] = {
+	[ROLE_USER] = "user",
+	[ROLE_ASSISTANT] = "assistant",
+	[ROLE_TOOL] = "tool",
+};
+static const char *const kinds[] = {
+	[PART_TEXT] = "text",
+	[PART_THINKING] = "thinking",
+	[PART_TOOL_CALL] = "tool_call",
+	[PART_TOOL_RESULT] = "tool_result",
+};
+enum {
+	N_ROLES = sizeof(roles) / sizeof(roles[0]),
+	N_KINDS = sizeof(kinds) / sizeof(kinds[0]),
+};
+
+static int name_index(const char *const *names, int n, const char *name)
+{
+	for (int i = 1; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return 0;
+}
+
+static void part_release(struct part *p)
+{
+	free(p->text);
+	free(p->id);
+	free(p->name);
+	free(p->args);
+	free(p->replay);
+}
+
+struct part *message_add(struct message *m, enum part_kind kind)
+{
+	struct part *p;
+
+	/* grows at powers of two, so that no capacity need be kept */
+	if (!(m->n & (m->n - 1)))
+		m->parts = xrealloc(m->parts, m->n ? m->n * 2 : 1, sizeof(*p));
+	p = &m->parts[m->n++];
+	*p = (struct part){ .kind = kind };
+	return p;
+}
+
+void message_release(struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		part_release(&m->parts[i]);
+	free(m->parts);
+	*m = (struct message){ 0 };
+}
+
+char *message_text(const struct message *m)
+{
+	struct buf out = BUF_INIT(SIZE_MAX / 2);
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].kind == PART_TEXT && m->parts[i].text)
+			buf_adds(&out, m->parts[i].text);
+	return buf_detach(&out);
+}
+
+static void member(struct buf *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	buf_addc(out, ',');
+	json_member(out, key, str_of(value));
+}
+
+static void part_to_json(const struct part *p, struct buf *out)
+{
+	buf_addc(out, '{');
+	json_member(out, "kind", str_of(kinds[p->kind]));
+	member(out, "text", p->text);
+	member(out, "id", p->id);
+	member(out, "name", p->name);
+	member(out, "args", p->args);
+	member(out, "replay", p->replay);
+	if (p->bad_args)
+		buf_adds(out, ",\"bad_args\":true");
+	if (p->failed)
+		buf_adds(out, ",\"failed\":true");
+	buf_addc(out, '}');
+}
+
+void message_to_json(const struct message *m, struct buf *out)
+{
+	buf_addc(out, '{');
+	json_member(out, "role", str_of(roles[m->role]));
+	buf_adds(out, ",\"parts\":[");
+	for (size_t i = 0; i < m->n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		part_to_json(&m->parts[i], out);
+	}
+	buf_adds(out, "]}");
+}
+
+static int part_from_json(struct message *m, const cJSON *item)
+{
+	int kind = name_index(kinds, N_KINDS, json_string(item, "kind", ""));
+	struct part *p;
+
+	if (!kind)
+		return -1;
+	p = message_add(m, (enum part_kind)kind);
+	p->text = xstrdup(json_string(item, "text", NULL));
+	p->id = xstrdup(json_string(item, "id", NULL));
+	p->name = xstrdup(json_string(item, "name", NULL));
+	p->args = xstrdup(json_string(item, "args", NULL));
+	p->replay = xstrdup(json_string(item, "replay", NULL));
+	p->bad_args = json_bool(item, "bad_args", false);
+	p->failed = json_bool(item, "failed", false);
+	return 0;
+}
+
+int message_from_json(struct message *m, struct str json, struct error *err)
+{
+	cJSON *tree = json_parse(json);
+	const cJSON *parts = json_get(tree, "parts");
+	const cJSON *item;
+	int role = name_index(roles, N_ROLES, json_string(tree, "role", ""));
+	int rc = role && cJSON_IsArray(parts) ? 0 : -1;
+
+	*m = (struct message){ .role = (enum role)role };
+	if (rc == 0)
+		cJSON_ArrayForEach (item, parts)
+			if (rc == 0)
+				rc = part_from_json(m, item);
+	cJSON_Delete(tree);
+	if (rc == 0)
+		return 0;
+	message_release(m);
+	return error_set(err, ERR_PROTOCOL, "stored message is damaged");
+}

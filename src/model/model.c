@@ -1,0 +1,373 @@
+/* model.c - one streamed answer, from any vendor. */
+/* SPDX-License-Identifier: MIT */
+#include "model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/exchange.h"
+#include "model/wire.h"
+#include "net/retry.h"
+
+enum {
+	MAX_HISTORY = 1 << 30, /* bytes of one conversation */
+	MAX_HEAD = 64 << 20,
+	MAX_HEADERS = 40,
+	CONNECT_MS = 30000,
+	IDLE_MS = 120000, /* where the choice has no idle_ms */
+	QUIET_FACTOR = 5, /* times idle_ms: nothing but heartbeats */
+	MAX_ERROR_BODY = 256 << 10,
+};
+
+struct model {
+	struct http *http; /* borrowed */
+	const struct wire *wire;
+	struct model_choice choice; /* own copies */
+	char *url;
+	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
+	size_t n_headers;
+	struct buf head;
+	struct history history;
+	size_t marked; /* block_end of the last request that was answered */
+	bool plain;    /* the server refused wire->tail */
+};
+
+static char *copy(const char *s)
+{
+	return xstrdup(s);
+}
+
+static void copy_choice(struct model_choice *to, const struct model_choice *c)
+{
+	*to = (struct model_choice){
+		.provider = copy(c->provider),
+		.model = copy(c->model),
+		.wire = copy(c->wire),
+		.base_url = copy(c->base_url),
+		.api_key = copy(c->api_key),
+		.key_env = copy(c->key_env),
+		.params = copy(c->params),
+		.max_retries = c->max_retries,
+		.idle_ms = c->idle_ms > 0 ? c->idle_ms : IDLE_MS,
+	};
+}
+
+/* A base that already ends in (the front of) the path is taken as it is:
+ * https://h/v1 and https://h for /v1/messages, a whole address too. */
+static char *make_url(const char *base, const char *path)
+{
+	struct str b = str_of(base);
+	const char *last = strrchr(path, '/');
+
+	if (str_ends(b, path) || str_ends(b, last))
+		return xstrdup(base);
+	if (str_starts(str_of(path), "/v1/") && str_ends(b, "/v1"))
+		path += strlen("/v1");
+	return xasprintf("%s%s", base, path);
+}
+
+static void add_header(struct model *m, const char *name, const char *value)
+{
+	if (m->n_headers < MAX_HEADERS)
+		m->headers[m->n_headers++] = xasprintf("%s%s", name, value);
+}
+
+/* A value that would end its line must not begin another header. */
+static bool one_line(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7F)
+			return false;
+	return true;
+}
+
+/* default_headers and betas are what Python's clients call them. */
+static int param_headers(struct model *m, const cJSON *params,
+			 struct error *err)
+{
+	const cJSON *item;
+	const cJSON *betas = json_get(params, "betas");
+
+	cJSON_ArrayForEach (item, json_get(params, "default_headers")) {
+		if (!cJSON_IsString(item) || !item->string ||
+		    !item->string[0] || strpbrk(item->string, ": \r\n") ||
+		    !one_line(item->valuestring))
+			return error_set(err, ERR_CONFIG,
+					 "default_headers of provider %s: each "
+					 "header needs one line of text",
+					 m->choice.provider);
+		if (m->n_headers < MAX_HEADERS)
+			m->headers[m->n_headers++] = xasprintf(
+				"%s: %s", item->string, item->valuestring);
+	}
+	cJSON_ArrayForEach (item, betas)
+		if (cJSON_IsString(item) && one_line(item->valuestring))
+			add_header(m, "anthropic-beta: ", item->valuestring);
+	return 0;
+}
+
+static int make_headers(struct model *m, const cJSON *params, struct error *err)
+{
+	const struct model_choice *c = &m->choice;
+
+	if (c->api_key && !one_line(c->api_key))
+		return error_set(err, ERR_CONFIG,
+				 "the key in %s holds a line break or control "
+				 "character",
+				 c->key_env ? c->key_env : "use");
+	add_header(m, "Content-Type: ", "application/json");
+	add_header(m, "Accept: ", "text/event-stream");
+	if (c->api_key)
+		add_header(m, m->wire->auth, c->api_key);
+	if (m->wire->version)
+		add_header(m, m->wire->version, "");
+	return param_headers(m, params, err);
+}
+
+/* Not for the request: ours, or Python's clients' own. */
+static const char *const not_sent[] = {
+	"model",           "messages",
+	"stream",          "tools",
+	"system",          "stream_options",
+	"max_retries",     "timeout",
+	"streaming",       "stream_usage",
+	"base_url",        "api_key",
+	"default_headers", "default_query",
+	"betas",           "use_responses_api",
+	"output_version",  "disable_streaming",
+	"verbose",         "cache",
+	"extra_body",      "model_kwargs",
+	"rate_limiter",
+};
+
+static void take_inner(cJSON *params, const char *key)
+{
+	cJSON *inner = cJSON_DetachItemFromObjectCaseSensitive(params, key);
+	cJSON *item = cJSON_IsObject(inner) ? inner->child : NULL;
+
+	while (item) {
+		cJSON *next = item->next;
+
+		cJSON_DetachItemViaPointer(inner, item);
+		cJSON_DeleteItemFromObjectCaseSensitive(params, item->string);
+		cJSON_AddItemToObject(params, item->string, item);
+		item = next;
+	}
+	cJSON_Delete(inner);
+}
+
+static void clean_params(cJSON *params)
+{
+	cJSON *item;
+	cJSON *next;
+
+	take_inner(params, "model_kwargs");
+	take_inner(params, "extra_body");
+	for (size_t i = 0; i < sizeof(not_sent) / sizeof(not_sent[0]); i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(params, not_sent[i]);
+	for (item = params->child; item; item = next) {
+		next = item->next;
+		if (cJSON_IsNull(item))
+			cJSON_Delete(cJSON_DetachItemViaPointer(params, item));
+	}
+}
+
+int model_open(struct model **out, struct http *http,
+	       const struct model_choice *choice, const char *system,
+	       const struct tool_spec *tools, size_t n_tools, struct error *err)
+{
+	struct model *m = xcalloc(1, sizeof(*m));
+	cJSON *params =
+		json_parse(str_of(choice->params ? choice->params : "{}"));
+	struct wire_head in = { &m->choice, params, system, tools, n_tools };
+	int rc = -1;
+
+	m->http = http;
+	m->wire = wire_find(choice->wire);
+	m->head = BUF_INIT(MAX_HEAD);
+	m->history.bytes = BUF_INIT(MAX_HISTORY);
+	copy_choice(&m->choice, choice);
+	if (!m->wire) {
+		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",
+			  choice->wire);
+		goto out;
+	}
+	if (!cJSON_IsObject(params)) {
+		error_set(err, ERR_CONFIG,
+			  "the parameters of model %s are no JSON object",
+			  choice->model);
+		goto out;
+	}
+	m->url = make_url(choice->base_url, m->wire->path);
+	if (make_headers(m, params, err) < 0)
+		goto out;
+	clean_params(params);
+	m->wire->head(&in, &m->head);
+	rc = buf_check(&m->head, "the system prompt with its tools", err);
+out:
+	cJSON_Delete(params);
+	if (rc < 0)
+		model_close(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void model_close(struct model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_headers; i++) {
+		explicit_bzero(m->headers[i], strlen(m->headers[i]));
+		free(m->headers[i]);
+	}
+	free(m->url);
+	buf_release(&m->head);
+	buf_release(&m->history.bytes);
+	model_choice_release(&m->choice);
+	free(m);
+}
+
+void model_push(struct model *m, const struct message *message)
+{
+	m->wire->push(&m->history, message);
+}
+
+void model_reply_release(struct model_reply *r)
+{
+	message_release(&r->message);
+	*r = (struct model_reply){ 0 };
+}
+
+void model_choice_release(struct model_choice *c)
+{
+	if (c->api_key)
+		explicit_bzero(c->api_key, strlen(c->api_key));
+	free(c->provider);
+	free(c->model);
+	free(c->wire);
+	free(c->base_url);
+	free(c->api_key);
+	free(c->key_env);
+	free(c->params);
+	*c = (struct model_choice){ 0 };
+}
+
+static struct str slice(const struct buf *b, size_t from, size_t to)
+{
+	return (struct str){ b->ptr + from, to - from };
+}
+
+enum { MAX_SEGMENTS = 7 };
+
+/* The request as pieces: head, history with cache marks in between, tail. A
+ * second mark stands where the last one stood, for the vendor looks back over
+ * 20 blocks only to find what it has cached. */
+static size_t segments(const struct model *m, struct str out[MAX_SEGMENTS])
+{
+	const struct history *h = &m->history;
+	size_t marks[2] = { m->marked, h->block_end };
+	size_t at = 0;
+	size_t n = 0;
+
+	out[n++] = buf_str(&m->head);
+	for (size_t i = 0; m->wire->mark && i < 2; i++) {
+		if (marks[i] <= at)
+			continue;
+		out[n++] = slice(&h->bytes, at, marks[i]);
+		out[n++] = str_of(m->wire->mark);
+		at = marks[i];
+	}
+	if (h->bytes.len > at)
+		out[n++] = slice(&h->bytes, at, h->bytes.len);
+	out[n++] = str_of(m->plain ? m->wire->tail_plain : m->wire->tail);
+	return n;
+}
+
+/* One request, one answer or none. */
+static int attempt(struct model *m, struct exchange *x, const struct stop *stop,
+		   struct error *err)
+{
+	struct str pieces[MAX_SEGMENTS];
+	struct http_request req = {
+		.method = "POST",
+		.url = m->url,
+		.headers = (const char *const *)m->headers,
+		.segments = pieces,
+		.n_segments = segments(m, pieces),
+		.data = exchange_data,
+		.arg = x,
+		.connect_ms = CONNECT_MS,
+		.idle_ms = m->choice.idle_ms,
+	};
+	int rc;
+
+	x->response.body.max = MAX_ERROR_BODY;
+	rc = http_do(m->http, &req, &x->response, stop, err);
+	return exchange_end(x, rc, err);
+}
+
+/* A server that takes everything but an optional member says so by name. */
+static bool refused_option(const struct model *m, const struct exchange *x)
+{
+	struct str body = buf_str(&x->response.body);
+
+	return !m->plain && m->wire->tail_plain &&
+	       (x->response.status == 400 || x->response.status == 422) &&
+	       str_search(body, str_of(m->wire->optional)) < body.len;
+}
+
+static void tell(const struct model_sink *sink, const struct retry *r,
+		 const struct error *err)
+{
+	char why[sizeof(err->message) + 64];
+
+	if (!sink || !sink->restart)
+		return;
+	snprintf(why, sizeof(why), "%s; trying again (%d of %d)", err->message,
+		 r->attempt + 1, r->max);
+	sink->restart(sink->arg, why);
+}
+
+int model_stream(struct model *m, const struct model_sink *sink,
+		 struct model_reply *reply, const struct stop *stop,
+		 struct error *err)
+{
+	struct retry retry = { .max = m->choice.max_retries };
+	int64_t quiet_ms = m->choice.idle_ms * QUIET_FACTOR;
+
+	if (buf_check(&m->history.bytes, "the conversation", err) < 0)
+		return -1;
+	for (;;) {
+		struct error failed = { 0 };
+		struct exchange x;
+		bool again;
+		int rc;
+
+		exchange_init(&x, m->wire, &m->choice, sink, quiet_ms);
+		rc = attempt(m, &x, stop, &failed);
+		if (rc == 0) {
+			m->marked = m->history.block_end;
+			draft_take(&x.draft, reply, m->wire->replay);
+			exchange_release(&x);
+			return 0;
+		}
+		if (refused_option(m, &x)) {
+			m->plain = true;
+			exchange_release(&x);
+			continue;
+		}
+		*err = failed;
+		again = x.again && retry.attempt < retry.max;
+		if (again)
+			tell(sink, &retry, &failed);
+		again = again && retry_wait(&retry, &x.response, stop, err);
+		exchange_release(&x);
+		if (!again)
+			return -1;
+	}
+}

@@ -1,0 +1,205 @@
+/* presets.c - vendors that need no configuration but a key. */
+/* SPDX-License-Identifier: MIT */
+/* Addresses: the vendors' own API references, as of 2026-11. Variables: those
+ * that the vendors' Python clients read. */
+#include "model/presets.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#define ANTHROPIC "anthropic"
+#define CHAT "openai-chat"
+
+const struct preset presets[] = {
+	{ .name = "anthropic",
+	  .wire = ANTHROPIC,
+	  .base_url = "https://api.anthropic.com",
+	  .key_env = "ANTHROPIC_API_KEY",
+	  .url_env = { "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL" } },
+	{ .name = "openai",
+	  .wire = CHAT,
+	  .base_url = "https://api.openai.com/v1",
+	  .key_env = "OPENAI_API_KEY",
+	  .url_env = { "OPENAI_BASE_URL", "OPENAI_API_BASE" } },
+	{ .name = "azure_openai",
+	  .alias = "azure",
+	  .wire = CHAT,
+	  .base_path = "/openai/v1",
+	  .key_env = "AZURE_OPENAI_API_KEY",
+	  .url_env = { "AZURE_OPENAI_ENDPOINT" } },
+	{ .name = "google_genai",
+	  .alias = "google",
+	  .wire = CHAT,
+	  .base_url = "https://generativelanguage.googleapis.com/v1beta/"
+		      "openai",
+	  .key_env = "GOOGLE_API_KEY",
+	  .url_env = { "GOOGLE_GEMINI_BASE_URL" } },
+	{ .name = "baseten",
+	  .wire = CHAT,
+	  .base_url = "https://inference.baseten.co/v1",
+	  .key_env = "BASETEN_API_KEY",
+	  .url_env = { "BASETEN_BASE_URL", "BASETEN_API_BASE" } },
+	{ .name = "cerebras",
+	  .wire = CHAT,
+	  .base_url = "https://api.cerebras.ai/v1",
+	  .key_env = "CEREBRAS_API_KEY",
+	  .url_env = { "CEREBRAS_BASE_URL", "CEREBRAS_API_BASE" } },
+	{ .name = "cohere",
+	  .wire = CHAT,
+	  .base_url = "https://api.cohere.ai/compatibility/v1",
+	  .key_env = "COHERE_API_KEY",
+	  .url_env = { "CO_API_URL" } },
+	{ .name = "deepseek",
+	  .wire = CHAT,
+	  .base_url = "https://api.deepseek.com/v1",
+	  .key_env = "DEEPSEEK_API_KEY",
+	  .url_env = { "DEEPSEEK_API_BASE" } },
+	{ .name = "fireworks",
+	  .wire = CHAT,
+	  .base_url = "https://api.fireworks.ai/inference/v1",
+	  .key_env = "FIREWORKS_API_KEY",
+	  .url_env = { "FIREWORKS_BASE_URL", "FIREWORKS_API_BASE" } },
+	{ .name = "groq",
+	  .wire = CHAT,
+	  .base_url = "https://api.groq.com/openai/v1",
+	  .key_env = "GROQ_API_KEY",
+	  .url_env = { "GROQ_BASE_URL", "GROQ_API_BASE" } },
+	{ .name = "huggingface",
+	  .wire = CHAT,
+	  .base_url = "https://router.huggingface.co/v1",
+	  .key_env = "HUGGINGFACEHUB_API_TOKEN",
+	  .url_env = { "HF_INFERENCE_ENDPOINT" } },
+	{ .name = "litellm",
+	  .wire = CHAT,
+	  .base_url = "http://localhost:4000/v1",
+	  .key_env = "LITELLM_API_KEY",
+	  .url_env = { "LITELLM_API_BASE", "LITELLM_BASE_URL" } },
+	{ .name = "lmstudio",
+	  .wire = CHAT,
+	  .base_url = "http://localhost:1234/v1",
+	  .key_env = "LMSTUDIO_API_KEY",
+	  .url_env = { "LMSTUDIO_BASE_URL" },
+	  .keyless = true },
+	{ .name = "meta",
+	  .wire = CHAT,
+	  .base_url = "https://api.llama.com/compat/v1",
+	  .key_env = "MODEL_API_KEY",
+	  .url_env = { "MODEL_API_BASE" } },
+	{ .name = "mistralai",
+	  .alias = "mistral",
+	  .wire = CHAT,
+	  .base_url = "https://api.mistral.ai/v1",
+	  .key_env = "MISTRAL_API_KEY",
+	  .url_env = { "MISTRAL_BASE_URL" } },
+	{ .name = "moonshot",
+	  .wire = CHAT,
+	  .base_url = "https://api.moonshot.ai/v1",
+	  .key_env = "MOONSHOT_API_KEY",
+	  .url_env = { "MOONSHOT_BASE_URL", "MOONSHOT_API_BASE" } },
+	{ .name = "nvidia",
+	  .wire = CHAT,
+	  .base_url = "https://integrate.api.nvidia.com/v1",
+	  .key_env = "NVIDIA_API_KEY",
+	  .url_env = { "NVIDIA_BASE_URL" } },
+	{ .name = "ollama",
+	  .wire = CHAT,
+	  .base_url = "http://localhost:11434/v1",
+	  .key_env = "OLLAMA_API_KEY",
+	  .url_env = { "OLLAMA_HOST" },
+	  .keyless = true },
+	{ .name = "openrouter",
+	  .wire = CHAT,
+	  .base_url = "https://openrouter.ai/api/v1",
+	  .key_env = "OPENROUTER_API_KEY",
+	  .url_env = { "OPENROUTER_API_BASE", "OPENROUTER_BASE_URL" } },
+	{ .name = "perplexity",
+	  .wire = CHAT,
+	  .base_url = "https://api.perplexity.ai/chat/completions",
+	  .key_env = "PPLX_API_KEY",
+	  .url_env = { "PERPLEXITY_BASE_URL" } },
+	{ .name = "together",
+	  .wire = CHAT,
+	  .base_url = "https://api.together.xyz/v1",
+	  .key_env = "TOGETHER_API_KEY",
+	  .url_env = { "TOGETHER_API_BASE" } },
+	{ .name = "xai",
+	  .wire = CHAT,
+	  .base_url = "https://api.x.ai/v1",
+	  .key_env = "XAI_API_KEY",
+	  .url_env = { "XAI_API_BASE" } },
+	{ .name = "bedrock" },
+	{ .name = "google_vertexai" },
+	{ .name = "ibm" },
+	{ .name = "openai_codex" },
+	{ 0 },
+};
+
+const struct preset *preset_find(const char *name)
+{
+	for (const struct preset *p = presets; p->name; p++)
+		if (strcmp(p->name, name) == 0 ||
+		    (p->alias && strcmp(p->alias, name) == 0))
+			return p;
+	return NULL;
+}
+
+const char *preset_infer(const char *model)
+{
+	static const struct {
+		const char *prefix, *provider;
+	} rows[] = {
+		{ "gpt-", "openai" },
+		{ "o1", "openai" },
+		{ "o3", "openai" },
+		{ "o4", "openai" },
+		{ "chatgpt", "openai" },
+		{ "text-davinci", "openai" },
+		{ "claude", "anthropic" },
+		{ "gemini", "google_genai" },
+		{ "command", "cohere" },
+		{ "mistral", "mistralai" },
+		{ "mixtral", "mistralai" },
+		{ "deepseek", "deepseek" },
+		{ "grok", "xai" },
+		{ "sonar", "perplexity" },
+		{ "nemotron", "nvidia" },
+		{ "nvidia/", "nvidia" },
+		{ "accounts/fireworks/", "fireworks" },
+		{ "anthropic.", "bedrock" },
+		{ "amazon.", "bedrock" },
+		{ "us.anthropic.", "bedrock" },
+		{ "eu.anthropic.", "bedrock" },
+		{ "us.amazon.", "bedrock" },
+		{ "eu.amazon.", "bedrock" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strncasecmp(model, rows[i].prefix,
+				strlen(rows[i].prefix)) == 0)
+			return rows[i].provider;
+	return NULL;
+}
+
+const char *preset_class_wire(const char *class_path)
+{
+	static const struct {
+		const char *class_path, *wire;
+	} rows[] = {
+		{ "langchain_anthropic:ChatAnthropic", ANTHROPIC },
+		{ "langchain_deepseek:ChatDeepSeek", CHAT },
+		{ "langchain_fireworks:ChatFireworks", CHAT },
+		{ "langchain_groq:ChatGroq", CHAT },
+		{ "langchain_mistralai:ChatMistralAI", CHAT },
+		{ "langchain_ollama:ChatOllama", CHAT },
+		{ "langchain_openai:ChatOpenAI", CHAT },
+		{ "langchain_openrouter:ChatOpenRouter", CHAT },
+		{ "langchain_together:ChatTogether", CHAT },
+		{ "langchain_xai:ChatXAI", CHAT },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].class_path, class_path) == 0)
+			return rows[i].wire;
+	return NULL;
+}

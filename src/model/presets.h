@@ -1,0 +1,28 @@
+/* presets.h - vendors that need no configuration but a key. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_PRESETS_H
+#define MODEL_PRESETS_H
+
+#include <stdbool.h>
+
+struct preset {
+	const char *name;      /* NULL ends the table */
+	const char *alias;     /* another name for it, or NULL */
+	const char *wire;      /* NULL: a protocol that we do not speak */
+	const char *base_url;  /* its path also completes a user's address that
+				  has none; NULL: the user must give one */
+	const char *base_path; /* where base_url is NULL */
+	const char *key_env;
+	const char *url_env[2];
+	bool keyless; /* works without a key */
+};
+
+extern const struct preset presets[];
+/* By name or alias; NULL when there is none. */
+const struct preset *preset_find(const char *name);
+/* The provider that a bare model name belongs to, or NULL. */
+const char *preset_infer(const char *model);
+/* The wire of a Python class ("langchain_openai:ChatOpenAI"), or NULL. */
+const char *preset_class_wire(const char *class_path);
+
+#endif

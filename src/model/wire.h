@@ -1,0 +1,61 @@
+/* wire.h - what differs between the vendors' protocols. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_WIRE_H
+#define MODEL_WIRE_H
+
+#include <cjson/cJSON.h>
+
+#include "model/draft.h"
+
+/* The conversation as it goes over the wire, each message written once. */
+struct history {
+	struct buf bytes;
+	enum role last;   /* what the bytes end in; 0 at the start */
+	size_t block_end; /* where a cache mark can go in after the last user
+			     block; 0: nowhere */
+};
+
+struct wire_head { /* what the fixed front of a request is made of */
+	const struct model_choice *choice;
+	const cJSON *params; /* object or NULL, already without our own keys */
+	const char *system;  /* or NULL */
+	const struct tool_spec *tools;
+	size_t n_tools;
+};
+
+struct wire {
+	const char *name;
+	const char *path;    /* "/chat/completions" */
+	const char *auth;    /* the header's name and what precedes the key */
+	const char *version; /* one more header, or NULL */
+	const char *mark;    /* cache mark for history.block_end, or NULL */
+	const char *tail;    /* closes the request after the history */
+	const char *tail_plain; /* the same for servers that refuse tail, or
+				   NULL */
+	const char *optional;   /* what such a server complains about */
+	/* Everything up to the first message of the history. */
+	void (*head)(const struct wire_head *in, struct buf *out);
+	void (*push)(struct history *h, const struct message *m);
+	/* One event of the stream. -1 voids the answer (draft->fatal: for
+	 * good). */
+	int (*event)(struct draft *d, struct str event, struct str data,
+		     struct error *err);
+	/* May the stream end here? */
+	bool (*complete)(const struct draft *d);
+	/* See draft_take(). */
+	void (*replay)(const struct draft_part *p, struct buf *out);
+};
+
+extern const struct wire wire_anthropic, wire_openai_chat;
+/* NULL when there is no such wire. */
+const struct wire *wire_find(const char *name);
+/* Members of params, each followed by a comma. */
+void wire_params(const cJSON *params, struct buf *out);
+/* Names and ids as every vendor takes them: [A-Za-z0-9_-], at most 64 bytes
+ * for names, never empty. Adds a JSON string. */
+void wire_name(struct buf *out, const char *name);
+void wire_id(struct buf *out, const char *id);
+/* JSON of an object that stands for the arguments of a call. */
+void wire_args(struct buf *out, const struct part *call);
+
+#endif
