@@ -20,7 +20,8 @@ if [ "${1:-}" = inside ]; then # second step: own mounts and processes
 	shift 3
 	mount --make-rprivate /
 	mount -t overlay overlay -o \
-		"lowerdir=$base,upperdir=$root/up,workdir=$root/work" "$root/top"
+		"lowerdir=$base,upperdir=$root/up,workdir=$root/work" \
+		"$root/top"
 	cd "$root/top"
 	mount -t proc proc proc
 	mount --rbind /sys sys

@@ -55,7 +55,8 @@ def check_size():
         if not is_script(path):
             continue
         lines = text_of(path).splitlines()
-        most = HEADER if path.suffix == ".h" else LINES
+        api = path.suffix == ".h" and path.parts[0] != "tests"
+        most = HEADER if api else LINES
         if len(lines) > most:
             yield path, most + 1, f"{len(lines)} lines, at most {most}"
         for number, line in enumerate(lines, 1):

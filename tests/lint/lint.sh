@@ -49,10 +49,11 @@ format() {
 			{ echo "FILE: not formatted: make format"; exit 1; }'
 }
 shell() {
-	# In the sandbox's scripts words split on purpose, and ls is what busybox
-	# has for stat.
+	# In the sandbox's scripts words split on purpose, and ls is what
+	# busybox has for stat.
 	scripts | grep -v '^scripts/sandbox/' | xargs shellcheck &&
-		shellcheck -s sh -e SC2086,SC2012,SC2209,SC3044 scripts/sandbox/*.sh
+		shellcheck -s sh -e SC2086,SC2012,SC2209,SC3044 \
+			scripts/sandbox/*.sh
 }
 python_() { sources py | xargs $python -m py_compile; }
 # $0 of the inner shells: the flags, quoted for a shell; $1: one file.
