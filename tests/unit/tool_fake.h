@@ -1,0 +1,207 @@
+/* tool_fake.h - a sandbox of canned answers for the tests of the tools. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UNIT_TOOL_FAKE_H
+#define UNIT_TOOL_FAKE_H
+
+/*
+ * Defines sandbox_execute() and the files_...() functions, so that the
+ * library's own are not linked: include it in one .c file only.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/files.h"
+#include "tool/tool.h"
+
+enum { FAKE_NAMES = 4 };
+
+struct fake {                     /* sandbox->priv */
+	const struct error *fail; /* of every files_...() */
+	struct exec_result res;
+	const struct error *exec_fail;
+	struct str chunks[8]; /* output; an empty one ends them */
+	size_t repeat;        /* times all chunks are sent; 0: once */
+	enum exec_stream streams[8];
+	const char *names[FAKE_NAMES];
+	struct files_match items[FAKE_NAMES];
+	bool incomplete;
+	int64_t count;
+	struct files_page page;
+	/* what was asked */
+	char path[64];
+	struct buf written;
+	struct buf command;
+	int64_t timeout_ms;
+	int64_t cap;
+	int64_t offset;
+	bool all;
+	bool as_binary;
+	size_t calls;
+};
+
+static struct fake *fake_note(struct sandbox *sb, const char *path)
+{
+	struct fake *f = sb->priv;
+
+	f->calls++;
+	f->path[0] = '\0';
+	strncat(f->path, path, sizeof(f->path) - 1);
+	return f;
+}
+
+static int fake_end(const struct fake *f, struct error *err)
+{
+	if (!f->fail)
+		return 0;
+	*err = *f->fail;
+	return -1;
+}
+
+static void fake_results_dir(const struct exec_request *req, struct error *err)
+{
+	struct str dir = STR("/tmp/dcode_large_tool_results\n");
+
+	(void)req->output(req->arg, EXEC_STDOUT, dir, NULL, err);
+}
+
+int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
+		    struct exec_result *res, const struct stop *stop,
+		    struct error *err)
+{
+	struct fake *f = sb->priv;
+
+	(void)stop;
+	if (req->plain) { /* evict.c looks for its directory */
+		fake_results_dir(req, err);
+		*res = (struct exec_result){ 0 };
+		return 0;
+	}
+	f->calls++;
+	buf_clear(&f->command);
+	buf_addstr(&f->command, req->command);
+	f->timeout_ms = req->timeout_ms;
+	for (size_t n = 0; n < (f->repeat ? f->repeat : 1); n++)
+		for (size_t i = 0; f->chunks[i].len; i++)
+			if (req->output(req->arg,
+					f->streams[i] ? f->streams[i]
+						      : EXEC_STDOUT,
+					f->chunks[i], NULL, err))
+				return -1;
+	*res = f->res;
+	if (!f->exec_fail)
+		return 0;
+	*err = *f->exec_fail;
+	return -1;
+}
+
+int files_read(struct sandbox *sb, const char *path, int64_t offset,
+	       int64_t limit, bool as_binary, struct files_page *page,
+	       const struct stop *stop, struct error *err)
+{
+	struct fake *f = fake_note(sb, path);
+
+	(void)stop;
+	f->offset = offset;
+	f->cap = limit;
+	f->as_binary = as_binary;
+	if (!f->fail) {
+		*page = f->page;
+		page->text = BUF_INIT(1 << 20);
+		buf_addstr(&page->text, buf_str(&f->page.text));
+	}
+	return fake_end(f, err);
+}
+
+int files_write(struct sandbox *sb, const char *path, struct str content,
+		const struct stop *stop, struct error *err)
+{
+	struct fake *f = fake_note(sb, path);
+
+	(void)stop;
+	buf_clear(&f->written);
+	buf_addstr(&f->written, content);
+	return fake_end(f, err);
+}
+
+int files_edit(struct sandbox *sb, const char *path, struct str old,
+	       struct str new, bool all, int64_t *count,
+	       const struct stop *stop, struct error *err)
+{
+	struct fake *f = fake_note(sb, path);
+
+	(void)stop;
+	buf_clear(&f->written);
+	buf_addstr(&f->written, old);
+	buf_addc(&f->written, '>');
+	buf_addstr(&f->written, new);
+	f->all = all;
+	*count = f->count;
+	return fake_end(f, err);
+}
+
+int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
+		 struct error *err)
+{
+	(void)stop;
+	return fake_end(fake_note(sb, path), err);
+}
+
+static int fake_list(struct fake *f, struct files_names *list,
+		     struct error *err)
+{
+	list->names = xcalloc(FAKE_NAMES, sizeof(char *));
+	for (; list->n < FAKE_NAMES && f->names[list->n]; list->n++)
+		list->names[list->n] = xstrdup(f->names[list->n]);
+	list->incomplete = f->incomplete;
+	return fake_end(f, err);
+}
+
+int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
+	     const struct stop *stop, struct error *err)
+{
+	(void)stop;
+	return fake_list(fake_note(sb, path), list, err);
+}
+
+int files_glob(struct sandbox *sb, const char *root, const char *pattern,
+	       struct files_names *list, const struct stop *stop,
+	       struct error *err)
+{
+	(void)stop;
+	(void)pattern;
+	return fake_list(fake_note(sb, root), list, err);
+}
+
+void files_names_release(struct files_names *list)
+{
+	while (list->n)
+		free(list->names[--list->n]);
+	free(list->names);
+}
+
+int files_grep(struct sandbox *sb, const char *root, const char *pattern,
+	       const char *glob, int64_t cap, struct files_matches *list,
+	       const struct stop *stop, struct error *err)
+{
+	struct fake *f = fake_note(sb, root);
+
+	(void)stop;
+	(void)pattern;
+	f->cap = cap;
+	buf_clear(&f->written);
+	buf_adds(&f->written, glob ? glob : "(none)");
+	list->items = f->items;
+	while (list->n < FAKE_NAMES && f->items[list->n].path)
+		list->n++;
+	list->incomplete = f->incomplete;
+	return fake_end(f, err);
+}
+
+void files_matches_release(struct files_matches *list)
+{
+	list->n = 0;
+}
+
+#endif
