@@ -21,6 +21,7 @@ enum {
 	SETTING_SECRET = 1 << 0, /* shown only as configured or not */
 	SETTING_REQUIRED = 1 << 1,
 	SETTING_PREFIX_ONLY = 1 << 2, /* only DEEPAGENTS_CODE_X is read */
+	SETTING_ENV_ONLY = 1 << 3,    /* config.toml is not read */
 };
 
 /* One row drives the resolver, dcode config, doctor and the help. */
@@ -63,7 +64,8 @@ struct setting_group {    /* ends in { 0 } */
 };
 
 /* Reads config.toml, .env files and the environment. A broken file is not a
- * failure: it becomes a warning, see settings_warnings(). */
+ * failure: it becomes a warning, see settings_warnings(). -1 only when there
+ * is no home directory. */
 int settings_load(struct settings **s, const struct settings_input *in,
 		  struct error *err);
 void settings_free(struct settings *s);
@@ -73,6 +75,20 @@ size_t settings_warnings(const struct settings *s, const char *const **list);
 /* NULL, or why config.toml could not be used ("invalid TOML syntax:
  * file:3:5: ..."): flags that depend on it must say so. */
 const char *settings_broken(const struct settings *s);
+/* The files that were looked for, in the order of their strength. */
+enum settings_file_state {
+	SETTINGS_FILE_OK,
+	SETTINGS_FILE_MISSING,
+	SETTINGS_FILE_DISABLED, /* startup.read_project_dotenv = false */
+	SETTINGS_FILE_BROKEN,   /* see settings_warnings() */
+};
+struct settings_file {
+	const char *name; /* "project .env" */
+	const char *path;
+	enum settings_file_state state;
+};
+size_t settings_files(const struct settings *s,
+		      const struct settings_file **list);
 const char *settings_home(const struct settings *s); /* the user's home */
 const char *settings_cwd(const struct settings *s);
 const char *settings_dir(const struct settings *s); /* ~/.deepagents */
@@ -80,7 +96,7 @@ const char *settings_dir(const struct settings *s); /* ~/.deepagents */
 /* spec: DEEPAGENTS_CODE_NAME if it exists, even empty, else NAME; empty is
  * NULL. Sources: exported, project .env, user .env. Borrowed. */
 const char *settings_env(const struct settings *s, const char *name);
-/* The same without the prefix rule: for ${NAME} in setup scripts. */
+/* NAME alone, "" when it is empty: for ${NAME} in setup scripts. */
 const char *settings_env_plain(const struct settings *s, const char *name);
 enum setting_source settings_env_source(const struct settings *s,
 					const char *name);
@@ -111,12 +127,18 @@ int settings_list(const struct settings *s, const char *group, const char *key,
 enum setting_source settings_source(const struct settings *s, const char *group,
 				    const char *key);
 const char *setting_source_name(enum setting_source source); /* "env" */
-/* Values of all SETTING_SECRET rows that are set, and of every variable read
- * by settings_env() under a secret-looking name: for masking. */
+/*
+ * Values to mask: of SETTING_SECRET rows that are set; of variables that
+ * config.toml names by some *_env key; of members of config.toml and (from 8
+ * bytes on) variables whose own name looks secret.
+ */
 void settings_each_secret(const struct settings *s,
 			  void (*each)(void *arg, const char *name,
 				       const char *value),
 			  void *arg);
+
+/* Whether a name's last word is KEY, TOKEN, SECRET, PASSWORD or the like. */
+bool setting_looks_secret(const char *name);
 
 extern const struct setting settings_core[]; /* config/schema.c */
 

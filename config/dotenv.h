@@ -1,0 +1,63 @@
+/* dotenv.h - reads .env files, and refuses what they may not decide. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFIG_DOTENV_H
+#define CONFIG_DOTENV_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "config/hash.h"
+
+enum {
+	DOTENV_LARGEST = 1 << 20,       /* bytes of one file */
+	DOTENV_LARGEST_VALUE = 1 << 17, /* bytes, after ${NAME} */
+	DOTENV_LARGEST_SUM = 4 << 20,   /* bytes of all values of a file */
+	DOTENV_MOST_WARNINGS = 20,      /* per file */
+};
+
+/* A project's file comes with a repository and is trusted less. */
+enum dotenv_owner { DOTENV_USER, DOTENV_PROJECT };
+
+struct dotenv_var {
+	char *name;  /* owned */
+	char *value; /* owned; no NUL inside */
+	int line;    /* from 1 */
+};
+
+struct dotenv {
+	struct dotenv_var *vars; /* owned; names are unique */
+	size_t n;
+	char **warnings; /* owned: "file:line: ...", never with a value */
+	size_t n_warnings;
+	size_t sum;        /* bytes of all values */
+	struct hash names; /* name -> index into vars */
+};
+
+struct dotenv_input {
+	struct str text;
+	const char *file; /* for warnings */
+	enum dotenv_owner owner;
+	/* What ${NAME} means where the environment has it: it goes over the
+	 * file's own NAME. NULL: unset. */
+	const char *(*lookup)(void *arg, const char *name);
+	void *arg;
+};
+
+/*
+ * NAME=value lines, with "export " in front or not. 'single quotes' keep all
+ * but \' and \\; "double quotes" know \n \t \r \a \b \f \v \\ \" \' \$ and
+ * may span lines, as single ones may; without quotes a value ends at " #" or
+ * the line's end. ${NAME} and ${NAME:-default} are replaced outside single
+ * quotes. The last assignment of a name counts. What cannot be understood or
+ * is refused becomes a warning. d is a zeroed struct; release it.
+ */
+void dotenv_parse(struct dotenv *d, const struct dotenv_input *in);
+void dotenv_release(struct dotenv *d);
+/* The value of name in this file, or NULL. */
+const char *dotenv_get(const struct dotenv *d, struct str name);
+
+/* Names that such a file may not set, in any case of letters, with or without
+ * DEEPAGENTS_CODE_ in front. */
+bool dotenv_denied(struct str name, enum dotenv_owner owner);
+
+#endif

@@ -1,0 +1,87 @@
+/* env.c - the environment and the .env files, merged, with their sources. */
+/* SPDX-License-Identifier: MIT */
+#include "config/env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+static const struct env_var *find(const struct env *e, struct str name,
+				  uint64_t code)
+{
+	size_t cursor = 0;
+	uint32_t i;
+
+	while (hash_next(&e->names, code, &cursor, &i))
+		if (str_is(name, e->vars[i].name))
+			return &e->vars[i];
+	return NULL;
+}
+
+void env_add(struct env *e, struct str name, const char *value,
+	     enum setting_source source)
+{
+	uint64_t code = hash_code(name, 0);
+	size_t size = strlen(value) + 1;
+	char *copy;
+
+	if (!name.len || find(e, name, code))
+		return;
+	if ((e->n & (e->n - 1)) == 0)
+		e->vars = xrealloc(e->vars, e->n ? e->n * 2 : 1,
+				   sizeof(*e->vars));
+	copy = xcalloc(name.len + 1 + size, 1);
+	memcpy(copy, name.ptr, name.len);
+	memcpy(copy + name.len + 1, value, size);
+	hash_add(&e->names, code, (uint32_t)e->n);
+	e->vars[e->n++] = (struct env_var){ copy, copy + name.len + 1, source };
+}
+
+void env_add_all(struct env *e, char **entries)
+{
+	for (; entries && *entries; entries++) {
+		struct str entry = str_of(*entries);
+		size_t at = str_find(entry, '=');
+
+		if (at < entry.len)
+			env_add(e, (struct str){ entry.ptr, at },
+				entry.ptr + at + 1, SOURCE_ENV);
+	}
+}
+
+const struct env_var *env_get(const struct env *e, const char *name)
+{
+	struct str s = str_of(name);
+
+	return find(e, s, hash_code(s, 0));
+}
+
+const struct env_var *env_prefixed(const struct env *e, const char *name)
+{
+	char *full = xasprintf("DEEPAGENTS_CODE_%s", name);
+	const struct env_var *v = env_get(e, full);
+
+	free(full);
+	return v;
+}
+
+const struct env_var *env_resolve(const struct env *e, const char *name)
+{
+	const struct env_var *v = env_prefixed(e, name);
+
+	return v ? v : env_get(e, name);
+}
+
+void env_release(struct env *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		explicit_bzero(e->vars[i].value, strlen(e->vars[i].value));
+		free(e->vars[i].name);
+	}
+	free(e->vars);
+	hash_release(&e->names);
+	*e = (struct env){ 0 };
+}

@@ -1,0 +1,36 @@
+/* env.h - the environment and the .env files, merged, with their sources. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFIG_ENV_H
+#define CONFIG_ENV_H
+
+#include "config/hash.h"
+#include "config/settings.h"
+
+struct env_var {
+	char *name;  /* owned; the value stands behind its NUL */
+	char *value; /* may be empty */
+	enum setting_source source;
+};
+
+/* Start from { 0 }. */
+struct env {
+	struct env_var *vars; /* owned; names are unique */
+	size_t n;
+	struct hash names; /* name -> index into vars */
+};
+
+/* The first one to add a name wins; later ones are dropped. */
+void env_add(struct env *e, struct str name, const char *value,
+	     enum setting_source source);
+/* NAME=value entries, ended by NULL, as exported. */
+void env_add_all(struct env *e, char **entries);
+/* NULL when it is not there; the value may be empty. */
+const struct env_var *env_get(const struct env *e, const char *name);
+/* DEEPAGENTS_CODE_name if it is there, even empty, else name. */
+const struct env_var *env_resolve(const struct env *e, const char *name);
+/* DEEPAGENTS_CODE_name alone. */
+const struct env_var *env_prefixed(const struct env *e, const char *name);
+/* Zeroes the values first: some are secret. */
+void env_release(struct env *e);
+
+#endif

@@ -1,0 +1,281 @@
+/* settings.c - every option's value, resolved once, with its source. */
+/* SPDX-License-Identifier: MIT */
+#include "config/settings.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "config/settings_impl.h"
+
+const char *setting_source_name(enum setting_source source)
+{
+	static const char *const names[] = {
+		[SOURCE_NONE] = "unset",
+		[SOURCE_DEFAULT] = "default",
+		[SOURCE_CONFIG] = "config.toml",
+		[SOURCE_DOTENV_USER] = "user .env",
+		[SOURCE_DOTENV_PROJECT] = "project .env",
+		[SOURCE_ENV] = "env",
+		[SOURCE_FLAG] = "flag",
+	};
+
+	return names[source];
+}
+
+/* HOME, else what the system knows of this user. Owned, or NULL. */
+static char *find_home(const char *home)
+{
+	struct passwd entry;
+	struct passwd *found = NULL;
+	char room[4096];
+
+	if (home && home[0])
+		return xstrdup(home);
+	if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) != 0 ||
+	    !found || !found->pw_dir || !found->pw_dir[0])
+		return NULL;
+	return xstrdup(found->pw_dir);
+}
+
+static void name_files(struct settings *s)
+{
+	s->files[FILE_CONFIG].name = "config.toml";
+	s->files[FILE_CONFIG].path = path_join(s->dir, "config.toml");
+	s->files[FILE_PROJECT_ENV].name = "project .env";
+	s->files[FILE_PROJECT_ENV].path = path_join(s->cwd, ".env");
+	s->files[FILE_USER_ENV].name = "user .env";
+	s->files[FILE_USER_ENV].path = path_join(s->dir, ".env");
+}
+
+static void add_slots(struct settings *s, const struct setting_group *group)
+{
+	const struct setting *row = group->rows;
+
+	for (; row && row->key; row++) {
+		struct setting_slot *slot = &s->slots[s->n_slots++];
+
+		slot->row = row;
+		slot->group = group->name;
+		slot->path = group->name ? xasprintf("sandboxes.providers.%s."
+						     "params.%s",
+						     group->name, row->key)
+					 : xstrdup(row->key);
+	}
+}
+
+static void make_slots(struct settings *s, const struct setting_group *groups)
+{
+	size_t n = 0;
+
+	for (const struct setting_group *g = groups; g && (g->name || g->rows);
+	     g++)
+		for (size_t i = 0; g->rows && g->rows[i].key; i++)
+			n++;
+	s->slots = xcalloc(n, sizeof(*s->slots));
+	for (const struct setting_group *g = groups; g && (g->name || g->rows);
+	     g++)
+		add_slots(s, g);
+}
+
+/* When the answer cannot be read, the project's file stays unread. */
+static bool wants_project(struct settings *s)
+{
+	static const char key[] = "startup.read_project_dotenv";
+	struct setting_slot *slot = setting_slot_find(s, NULL, key);
+	struct error err = { 0 };
+	bool wanted = true;
+
+	if (!slot)
+		return true;
+	setting_slot_resolve(s, slot);
+	if (settings_bool(s, NULL, key, &wanted, &err) == 0)
+		return wanted;
+	settings_warn(s, "%s; the project's .env file is not read",
+		      err.message);
+	return false;
+}
+
+static const struct toml_value *not_a_table(const struct settings *s,
+					    const char *path)
+{
+	const struct toml_value *v = toml_path(&s->config, path);
+
+	return v && v->kind != TOML_TABLE ? v : NULL;
+}
+
+/* What is written where only a table makes sense. */
+static void check_tables(struct settings *s)
+{
+	const char *file = s->files[FILE_CONFIG].path;
+	const struct toml_value *v = not_a_table(s, "sandboxes");
+
+	if (v) {
+		s->broken = xstrdup("[sandboxes] is not a table");
+		settings_warn(s,
+			      "%s:%d:%d: [sandboxes] is not a table; ignored",
+			      file, v->line, v->column);
+		return;
+	}
+	v = toml_path(&s->config, "sandboxes.providers");
+	for (size_t i = 0; v && v->kind == TOML_TABLE && i < v->n_items; i++)
+		if (v->items[i].kind != TOML_TABLE)
+			settings_warn(s,
+				      "%s:%d:%d: sandboxes.providers.%s is "
+				      "not a table; ignored",
+				      file, v->items[i].line,
+				      v->items[i].column, v->items[i].key);
+}
+
+/* Values that no reader could use are told here, once, with their place. */
+static void check_values(struct settings *s)
+{
+	for (size_t i = 0; i < s->n_slots; i++) {
+		struct error err = { 0 };
+
+		if (!strcmp(s->slots[i].path, "startup.read_project_dotenv"))
+			continue;
+		if (setting_slot_check(s, &s->slots[i], &err) < 0)
+			settings_warn(s, "%s", err.message);
+	}
+}
+
+int settings_load(struct settings **out, const struct settings_input *in,
+		  struct error *err)
+{
+	struct settings *s;
+	char *home = find_home(in->home);
+
+	if (!home)
+		return error_set(err, ERR_CONFIG,
+				 "HOME is not set, so there is no place for "
+				 "settings");
+	s = xcalloc(1, sizeof(*s));
+	s->home = home;
+	s->cwd = xstrdup(in->cwd ? in->cwd : "/");
+	s->dir = path_join(home, ".deepagents");
+	name_files(s);
+	make_slots(s, in->groups);
+	env_add_all(&s->env, in->environ);
+	settings_read_config(s);
+	check_tables(s);
+	settings_read_dotenv(s, wants_project(s));
+	for (size_t i = 0; i < s->n_slots; i++)
+		setting_slot_resolve(s, &s->slots[i]);
+	check_values(s);
+	*out = s;
+	return 0;
+}
+
+void settings_free(struct settings *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_slots; i++)
+		setting_slot_release(&s->slots[i]);
+	free(s->slots);
+	for (size_t i = 0; i < FILES; i++)
+		free((char *)s->files[i].path);
+	for (size_t i = 0; i < s->n_warnings; i++)
+		free(s->warnings[i]);
+	free(s->warnings);
+	free(s->broken);
+	toml_release(&s->config);
+	env_release(&s->env);
+	free(s->dir);
+	free(s->cwd);
+	free(s->home);
+	free(s);
+}
+
+size_t settings_warnings(const struct settings *s, const char *const **list)
+{
+	*list = (const char *const *)s->warnings;
+	return s->n_warnings;
+}
+
+const char *settings_broken(const struct settings *s)
+{
+	return s->broken;
+}
+
+size_t settings_files(const struct settings *s,
+		      const struct settings_file **list)
+{
+	*list = s->files;
+	return FILES;
+}
+
+const char *settings_home(const struct settings *s)
+{
+	return s->home;
+}
+
+const char *settings_cwd(const struct settings *s)
+{
+	return s->cwd;
+}
+
+const char *settings_dir(const struct settings *s)
+{
+	return s->dir;
+}
+
+const char *settings_env(const struct settings *s, const char *name)
+{
+	const struct env_var *v = env_resolve(&s->env, name);
+
+	return v && v->value[0] ? v->value : NULL;
+}
+
+const char *settings_env_plain(const struct settings *s, const char *name)
+{
+	const struct env_var *v = env_get(&s->env, name);
+
+	return v ? v->value : NULL;
+}
+
+enum setting_source settings_env_source(const struct settings *s,
+					const char *name)
+{
+	const struct env_var *v = env_resolve(&s->env, name);
+
+	return v && v->value[0] ? v->source : SOURCE_NONE;
+}
+
+const struct toml_value *settings_toml(const struct settings *s,
+				       const char *dotted)
+{
+	return toml_path(&s->config, dotted);
+}
+
+static struct setting_slot *slot_by_path(const struct settings *s,
+					 const char *path)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!strcmp(s->slots[i].path, path))
+			return &s->slots[i];
+	return NULL;
+}
+
+int settings_set_flag(struct settings *s, const char *key, const char *value,
+		      struct error *err)
+{
+	struct setting_slot *slot = slot_by_path(s, key);
+
+	if (!slot || slot->row->type == SETTING_TABLE)
+		return error_set(err, ERR_USAGE, "there is no setting %s", key);
+	free(slot->flag);
+	slot->flag = xstrdup(value);
+	setting_slot_resolve(s, slot);
+	if (setting_slot_check(s, slot, err) == 0)
+		return 0;
+	free(slot->flag);
+	slot->flag = NULL;
+	setting_slot_resolve(s, slot);
+	return -1;
+}

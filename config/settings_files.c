@@ -1,0 +1,243 @@
+/* settings_files.c - finds and reads config.toml and the .env files. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "config/settings_impl.h"
+
+enum { LARGEST_CONFIG = 8 << 20 }; /* bytes of config.toml */
+
+void settings_warn(struct settings *s, const char *fmt, ...)
+{
+	char line[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	s->warnings =
+		xrealloc(s->warnings, s->n_warnings + 1, sizeof(*s->warnings));
+	s->warnings[s->n_warnings++] = xstrdup(line);
+}
+
+/* Opens a regular file; never waits (a .env may be a FIFO). -1 with errno,
+ * ENOENT also for anything that is not a file. */
+static int open_file(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+		return fd;
+	close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+/* Closes fd. -1 with errno; EFBIG when the file does not fit. */
+static int read_file(int fd, const struct stat *st, struct buf *out)
+{
+	size_t size = (size_t)st->st_size + 1; /* one more to see the end */
+	ssize_t n = 0;
+	char *room;
+
+	if ((uintmax_t)st->st_size > out->max)
+		size = out->max;
+	while ((room = buf_room(out, size))) {
+		n = read(fd, room, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		buf_added(out, (size_t)n);
+		if ((size_t)n < size && out->len == (size_t)st->st_size)
+			break;
+		size = 4096;
+	}
+	close(fd);
+	if (!room)
+		errno = EFBIG;
+	return !room || n < 0 ? -1 : 0;
+}
+
+static const char *reason(int number, char *room, size_t size)
+{
+	return strerror_r(number, room, size);
+}
+
+static void break_config(struct settings *s, const char *why,
+			 const char *detail)
+{
+	free(s->broken);
+	s->broken = xasprintf("%s: %s", why, detail);
+	s->files[FILE_CONFIG].state = SETTINGS_FILE_BROKEN;
+	settings_warn(s, "%s (the file is not used)", detail);
+}
+
+void settings_read_config(struct settings *s)
+{
+	struct settings_file *file = &s->files[FILE_CONFIG];
+	struct buf text = BUF_INIT(LARGEST_CONFIG);
+	struct error err = { 0 };
+	struct stat st;
+	char room[128];
+	int fd = open_file(file->path, &st);
+
+	file->state = SETTINGS_FILE_MISSING;
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return;
+	if (fd < 0 || read_file(fd, &st, &text) < 0) {
+		error_set(&err, ERR_CONFIG, "%s: %s", file->path,
+			  reason(errno, room, sizeof(room)));
+		break_config(s, "could not read config file", err.message);
+	} else if (toml_parse(&s->config, buf_str(&text), file->path, &err) <
+		   0) {
+		break_config(s, "invalid TOML syntax", err.message);
+	} else {
+		file->state = SETTINGS_FILE_OK;
+	}
+	buf_wipe(&text);
+}
+
+/* Cuts the last name off; false at the root. */
+static bool go_up(char *dir)
+{
+	char *slash = strrchr(dir, '/');
+
+	if (!slash || !dir[1])
+		return false;
+	slash[slash == dir] = '\0';
+	return true;
+}
+
+/* The nearest .env from cwd upwards: its descriptor and path, or -1. */
+static int find_project(const struct settings *s, char **path, struct stat *st)
+{
+	char *dir = xstrdup(s->cwd);
+	int fd;
+
+	do {
+		free(*path);
+		*path = path_join(dir, ".env");
+		fd = open_file(*path, st);
+	} while (fd < 0 && errno != EACCES && go_up(dir));
+	free(dir);
+	return fd;
+}
+
+static const char *exported(void *arg, const char *name)
+{
+	const struct env_var *v = env_get(arg, name);
+
+	return v ? v->value : NULL;
+}
+
+static void parse(struct settings *s, struct settings_file *file, int fd,
+		  const struct stat *st, struct dotenv *d)
+{
+	struct buf text = BUF_INIT(DOTENV_LARGEST);
+	struct dotenv_input in = {
+		.file = file->path,
+		.owner = file == &s->files[FILE_PROJECT_ENV] ? DOTENV_PROJECT
+							     : DOTENV_USER,
+		.lookup = exported,
+		.arg = &s->env,
+	};
+	char room[128];
+
+	file->state = SETTINGS_FILE_OK;
+	if (read_file(fd, st, &text) < 0) {
+		file->state = SETTINGS_FILE_BROKEN;
+		settings_warn(s, "%s: %s; ignored", file->path,
+			      reason(errno, room, sizeof(room)));
+	} else {
+		in.text = buf_str(&text);
+		dotenv_parse(d, &in);
+	}
+	buf_wipe(&text);
+	for (size_t i = 0; i < d->n_warnings; i++)
+		settings_warn(s, "%s", d->warnings[i]);
+}
+
+static void add_all(struct settings *s, const struct dotenv *d,
+		    enum setting_source source)
+{
+	for (size_t i = 0; i < d->n; i++)
+		env_add(&s->env, str_of(d->vars[i].name), d->vars[i].value,
+			source);
+}
+
+/* A file that somebody else put above us, in /tmp perhaps, is not ours. */
+static bool trusted_owner(const struct stat *st)
+{
+	uid_t me = geteuid();
+
+	return me == 0 || st->st_uid == me || st->st_uid == 0;
+}
+
+static void read_project(struct settings *s, const struct stat *user_file,
+			 struct dotenv *d)
+{
+	struct settings_file *file = &s->files[FILE_PROJECT_ENV];
+	struct stat st;
+	char *path = NULL;
+	int fd = find_project(s, &path, &st);
+
+	file->state = SETTINGS_FILE_MISSING;
+	if (fd < 0 && errno != EACCES) {
+		free(path);
+		return;
+	}
+	free((char *)file->path);
+	file->path = path;
+	if (fd < 0) {
+		file->state = SETTINGS_FILE_BROKEN;
+		settings_warn(s, "%s: cannot be read; ignored", path);
+	} else if (st.st_dev == user_file->st_dev &&
+		   st.st_ino == user_file->st_ino) {
+		close(fd); /* below ~/.deepagents: it is the user's own */
+	} else if (!trusted_owner(&st)) {
+		close(fd);
+		file->state = SETTINGS_FILE_BROKEN;
+		settings_warn(s, "%s: belongs to another user; ignored", path);
+	} else {
+		parse(s, file, fd, &st, d);
+	}
+}
+
+/* Both are read before either counts: what the user's file refers to must
+ * not be decided by a project's. */
+void settings_read_dotenv(struct settings *s, bool project)
+{
+	struct settings_file *user = &s->files[FILE_USER_ENV];
+	struct dotenv of_project = { 0 };
+	struct dotenv of_user = { 0 };
+	struct stat st = { 0 };
+	int fd = open_file(user->path, &st);
+
+	user->state = SETTINGS_FILE_MISSING;
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR) {
+		user->state = SETTINGS_FILE_BROKEN;
+		settings_warn(s, "%s: cannot be read; ignored", user->path);
+	}
+	if (project)
+		read_project(s, &st, &of_project);
+	else
+		s->files[FILE_PROJECT_ENV].state = SETTINGS_FILE_DISABLED;
+	if (fd >= 0)
+		parse(s, user, fd, &st, &of_user);
+	add_all(s, &of_project, SOURCE_DOTENV_PROJECT);
+	add_all(s, &of_user, SOURCE_DOTENV_USER);
+	dotenv_release(&of_project);
+	dotenv_release(&of_user);
+}

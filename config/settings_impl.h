@@ -1,0 +1,56 @@
+/* settings_impl.h - what the parts of settings share; not for others. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFIG_SETTINGS_IMPL_H
+#define CONFIG_SETTINGS_IMPL_H
+
+#include "config/dotenv.h"
+#include "config/env.h"
+#include "config/settings.h"
+
+/* One row and the strongest layer that sets it. */
+struct setting_slot {
+	const struct setting *row;
+	const char *group; /* borrowed; NULL for the core */
+	char *path;        /* owned; the whole key in config.toml */
+	enum setting_source source;
+	const char *text;              /* of a flag or variable; borrowed */
+	const struct toml_value *toml; /* of config.toml or the default */
+	char *flag;                    /* owned */
+	struct toml_value fallback;    /* owned */
+	char **list;                   /* owned: SETTING_LIST's strings */
+	size_t n_list;
+};
+
+enum { FILE_CONFIG, FILE_PROJECT_ENV, FILE_USER_ENV, FILES };
+
+struct settings {
+	char *home; /* owned, as the next two */
+	char *cwd;
+	char *dir;
+	struct env env;
+	struct toml_value config; /* an empty table when missing or broken */
+	char *broken;             /* owned, or NULL */
+	char **warnings;          /* owned */
+	size_t n_warnings;
+	struct settings_file files[FILES]; /* paths owned */
+	struct setting_slot *slots;        /* owned */
+	size_t n_slots;
+};
+
+/* settings_files.c */
+void settings_warn(struct settings *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void settings_read_config(struct settings *s);
+void settings_read_dotenv(struct settings *s, bool project);
+
+/* settings_value.c */
+struct setting_slot *setting_slot_find(const struct settings *s,
+				       const char *group, const char *key);
+/* Finds the strongest layer anew. */
+void setting_slot_resolve(struct settings *s, struct setting_slot *slot);
+void setting_slot_release(struct setting_slot *slot);
+/* 0 when text can be read as the row's type. */
+int setting_slot_check(const struct settings *s,
+		       const struct setting_slot *slot, struct error *err);
+
+#endif
