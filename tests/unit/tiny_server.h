@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -167,6 +168,8 @@ static inline void *tiny_accept(void *arg)
 		if (fd < 0)
 			return NULL;
 		atomic_fetch_add(&s->connections, 1);
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 },
+			   sizeof(int));
 		c = malloc(sizeof(*c));
 		*c = (struct tiny_connection){ s, fd };
 		pthread_attr_init(&attr);
