@@ -74,6 +74,23 @@ static struct str skip_partial(struct str s)
 	return s;
 }
 
+/* Without a copy where out is empty: it may be megabytes. */
+static void move_head(struct capture *c, size_t len, struct buf *out)
+{
+	size_t max = out->max;
+
+	if (out->len || !len || max < c->head.len) {
+		buf_add(out, c->head.ptr, len);
+		return;
+	}
+	buf_release(out);
+	*out = c->head;
+	out->max = max;
+	out->len = len;
+	out->ptr[len] = '\0';
+	c->head = BUF_INIT(c->half);
+}
+
 bool capture_take(struct capture *c, struct buf *out)
 {
 	int64_t total = (int64_t)c->head.len + c->past;
@@ -89,7 +106,7 @@ bool capture_take(struct capture *c, struct buf *out)
 		first = skip_partial(first);
 		total -= (int64_t)(head.len + first.len + second.len);
 	}
-	buf_addstr(out, head);
+	move_head(c, head.len, out);
 	if (cut)
 		buf_addf(out,
 			 "\n\n... [%" PRId64 " bytes of output were dropped "
