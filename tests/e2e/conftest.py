@@ -137,3 +137,18 @@ def run(start):
     def to_end(*args, timeout=60, **how):
         return start(*args, **how).wait(timeout)
     return to_end
+
+
+@pytest.fixture
+def model(env):
+    """model(script, **how) -> a running ModelServer that env points to."""
+    from model import ModelServer
+    servers = []
+
+    def serve(script, **how):
+        servers.append(ModelServer(script, **how).__enter__())
+        env.update(servers[-1].env)
+        return servers[-1]
+    yield serve
+    for server in servers:
+        server.__exit__()
