@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sandbox/files.h"
-#include "tool/page.h"
+#include "tool/read_text.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
@@ -21,15 +21,16 @@ static int fail(const char *path, const struct error *err, struct buf *out)
 	return -1;
 }
 
-static int render(const struct files_page *page, const struct page_request *req,
-		  struct buf *out, struct error *err)
+static int render(const struct files_page *page,
+		  const struct read_text_request *req, struct buf *out,
+		  struct error *err)
 {
 	if (!page->binary) {
-		page_render(page, req, out);
+		read_text_render(page, req, out);
 		return 0;
 	}
-	page_render_binary(page, req->path, out);
-	if (page_media_find(req->path))
+	read_text_binary(page, req->path, out);
+	if (read_text_media(req->path))
 		return 0;
 	return error_set(err, ERR_REMOTE, "not_a_text_file");
 }
@@ -38,7 +39,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
-	struct page_request req = {
+	struct read_text_request req = {
 		.offset = json_int(args, "offset", 0),
 		.limit = json_int(args, "limit", DEFAULT_LIMIT),
 	};
@@ -50,7 +51,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	req.path = path;
 	rc = files_read(env->sandbox, path, req.offset, req.limit,
-			page_media_find(path) != NULL, &page, &stop, err);
+			read_text_media(path) != NULL, &page, &stop, err);
 	if (rc)
 		fail(path, err, out);
 	else

@@ -1,4 +1,4 @@
-/* page_fuzz.c - no page of read_file is longer than a result may be. */
+/* read_text_fuzz.c - no page of read_file is longer than a result may be. */
 /* SPDX-License-Identifier: MIT */
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "tool/evict.h"
 #include "tool/numbering.h"
-#include "tool/page.h"
+#include "tool/read_text.h"
 #include "tool/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,7 +18,7 @@ enum { HEAD = 8, SLACK = 200 /* the notice about a negative offset */ };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct files_page page = { .text = BUF_INIT(FILES_PAGE_BYTES) };
-	struct page_request req = { "/f", 0, 100 };
+	struct read_text_request req = { "/f", 0, 100 };
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
 	size_t lines;
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	page.total_lines = data[3] & 2 ? page.end_line + data[4] : -1;
 	page.clipped = data[3] & 4;
 	req.offset = (int8_t)data[5];
-	page_render(&page, &req, &out);
+	read_text_render(&page, &req, &out);
 	if (out.over || str_chars(buf_str(&out)) > RESULT_CHARS + SLACK)
 		abort();
 	buf_clear(&out);

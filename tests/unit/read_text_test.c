@@ -1,10 +1,10 @@
-/* page_test.c - pages of read_file and their notices. */
+/* read_text_test.c - pages of read_file and their notices. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "tool/page.h"
+#include "tool/read_text.h"
 #include "tool/result.h"
 #include "unit.h"
 
@@ -31,10 +31,10 @@ static void render(const struct want *w, int64_t offset, int64_t limit,
 				   .start_line = w->start,
 				   .end_line = w->end,
 				   .next_offset = w->next };
-	struct page_request req = { "/f", offset, limit };
+	struct read_text_request req = { "/f", offset, limit };
 
 	buf_adds(&page.text, w->text);
-	page_render(&page, &req, out);
+	read_text_render(&page, &req, out);
 	buf_release(&page.text);
 }
 
@@ -74,11 +74,11 @@ static void test_notices(void **state)
 static void test_reminders(void **state)
 {
 	struct files_page page = { .text = BUF_INIT(10), .no_lines = true };
-	struct page_request req = { "/f", 0, 0 };
+	struct read_text_request req = { "/f", 0, 0 };
 	struct buf out = BUF_INIT(1024);
 
 	(void)state;
-	page_render(&page, &req, &out);
+	read_text_render(&page, &req, &out);
 	assert_string_equal(
 		out.ptr,
 		"System reminder: no lines were read because `limit` was 0. "
@@ -174,21 +174,21 @@ static void test_media(void **state)
 	struct buf out = BUF_INIT(1024);
 
 	(void)state;
-	assert_string_equal(page_media_find("/a/b.PNG")->mime, "image/png");
-	assert_string_equal(page_media_find("x.mkv")->kind, "video");
-	assert_string_equal(page_media_find("/a.b/x.pdf")->kind, "file");
-	assert_null(page_media_find("/a/b.txt"));
-	assert_null(page_media_find("/a/b.py"));
-	assert_null(page_media_find("/a.png/b"));
-	assert_null(page_media_find("/a/noext"));
+	assert_string_equal(read_text_media("/a/b.PNG")->mime, "image/png");
+	assert_string_equal(read_text_media("x.mkv")->kind, "video");
+	assert_string_equal(read_text_media("/a.b/x.pdf")->kind, "file");
+	assert_null(read_text_media("/a/b.txt"));
+	assert_null(read_text_media("/a/b.py"));
+	assert_null(read_text_media("/a.png/b"));
+	assert_null(read_text_media("/a/noext"));
 	buf_add(&page.text, "\x89PNG", 4);
-	page_render_binary(&page, "/a/b.png", &out);
+	read_text_binary(&page, "/a/b.png", &out);
 	assert_true(str_starts(
 		buf_str(&out),
 		"[read_file: /a/b.png was not attached because this model does "
 		"not support image content (image/png).]\nIt has 4 bytes."));
 	buf_clear(&out);
-	page_render_binary(&page, "/a/b.txt", &out);
+	read_text_binary(&page, "/a/b.txt", &out);
 	assert_true(str_starts(buf_str(&out),
 			       "Error: File '/a/b.txt' is not UTF-8 text"));
 	buf_release(&page.text);

@@ -1,6 +1,6 @@
-/* page.c - what read_file says. */
+/* read_text.c - what read_file says. */
 /* SPDX-License-Identifier: MIT */
-#include "tool/page.h"
+#include "tool/read_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -116,8 +116,8 @@ static bool is_whole(const struct files_page *page)
 	return page->start_line <= 1 && page->next_offset < 0 && !page->clipped;
 }
 
-void page_render(const struct files_page *page, const struct page_request *req,
-		 struct buf *out)
+void read_text_render(const struct files_page *page,
+		      const struct read_text_request *req, struct buf *out)
 {
 	struct window w = { page->start_line > 0 ? page->start_line : 1,
 			    page->end_line, page->total_lines,
@@ -160,7 +160,7 @@ void page_render(const struct files_page *page, const struct page_request *req,
 
 /* Extensions of spec/agent.md 1.2; types as registered with IANA, or as file
  * managers name them (freedesktop.org shared-mime-info, read 2026-11). */
-static const struct page_media media[] = {
+static const struct read_text_media media[] = {
 	{ "png", "image", "image/png" },
 	{ "jpeg", "image", "image/jpeg" },
 	{ "jpg", "image", "image/jpeg" },
@@ -192,23 +192,23 @@ static const struct page_media media[] = {
 	{ 0 },
 };
 
-const struct page_media *page_media_find(const char *path)
+const struct read_text_media *read_text_media(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *dot = strrchr(slash ? slash : path, '.');
 
 	if (!dot)
 		return NULL;
-	for (const struct page_media *m = media; m->extension; m++)
+	for (const struct read_text_media *m = media; m->extension; m++)
 		if (str_is_nocase(str_of(dot + 1), m->extension))
 			return m;
 	return NULL;
 }
 
-void page_render_binary(const struct files_page *page, const char *path,
-			struct buf *out)
+void read_text_binary(const struct files_page *page, const char *path,
+		      struct buf *out)
 {
-	const struct page_media *m = page_media_find(path);
+	const struct read_text_media *m = read_text_media(path);
 
 	if (m)
 		buf_addf(out,

@@ -1,0 +1,29 @@
+/* read_text.h - what read_file says. */
+/* SPDX-License-Identifier: MIT */
+#ifndef TOOL_READ_TEXT_H
+#define TOOL_READ_TEXT_H
+
+#include "sandbox/files.h"
+
+struct read_text_request { /* all borrowed */
+	const char *path;  /* absolute */
+	int64_t offset;    /* as the model asked */
+	int64_t limit;
+};
+
+/* The numbered page, its notices, or a reminder. Not for binary pages. */
+void read_text_render(const struct files_page *page,
+		      const struct read_text_request *req, struct buf *out);
+
+struct read_text_media {
+	const char *extension; /* without the dot, lower case */
+	const char *kind;      /* image, video, audio or file */
+	const char *mime;
+};
+/* By the extension, in any case; NULL for what is read as text. */
+const struct read_text_media *read_text_media(const char *path);
+/* The note that stands for a file which is no text. */
+void read_text_binary(const struct files_page *page, const char *path,
+		      struct buf *out);
+
+#endif
