@@ -127,6 +127,9 @@ int settings_list(const struct settings *s, const char *group, const char *key,
 enum setting_source settings_source(const struct settings *s, const char *group,
 				    const char *key);
 const char *setting_source_name(enum setting_source source); /* "env" */
+/* The variable that a value came from, with its prefix; else NULL. */
+const char *settings_variable(const struct settings *s, const char *group,
+			      const char *key);
 /*
  * Values to mask: of SETTING_SECRET rows that are set; of variables that
  * config.toml names by some *_env key; of members of config.toml and (from 8

@@ -298,3 +298,15 @@ enum setting_source settings_source(const struct settings *s, const char *group,
 
 	return slot ? slot->source : SOURCE_NONE;
 }
+
+const char *settings_variable(const struct settings *s, const char *group,
+			      const char *key)
+{
+	const struct setting_slot *slot = setting_slot_find(s, group, key);
+	const struct env_var *v;
+
+	if (!slot || !slot->text || slot->source == SOURCE_FLAG)
+		return NULL;
+	v = variable(s, slot->row);
+	return v ? v->name : NULL;
+}

@@ -1,0 +1,307 @@
+/* config.c - dcode config: every setting, its value and where it came from. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clean.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/command.h"
+
+enum { LARGEST = 16 << 20, KEY_WIDTH = 44, VALUE_WIDTH = 28 };
+
+static const struct arg_row rows[] = {
+	{ "verbose", 'v', ARG_FLAG, NULL,
+	  "Also what is unset or default, and what each setting is for" },
+	{ "all", 0, ARG_FLAG, NULL, "The same" },
+	{ 0 },
+};
+
+/* Foreign text on a terminal: no control characters, one line. */
+static void print_clean(const char *text, int width)
+{
+	struct buf out = BUF_INIT(LARGEST);
+
+	clean_text(str_of(text), &out);
+	for (size_t i = 0; i < out.len; i++)
+		if (out.ptr[i] == '\n')
+			out.ptr[i] = ' ';
+	printf("%s", out.len ? out.ptr : "");
+	for (int n = (int)str_chars(buf_str(&out)); n < width; n++)
+		putchar(' ');
+	buf_release(&out);
+}
+
+static const char *type_name(enum setting_type type)
+{
+	static const char *const names[] = {
+		[SETTING_STRING] = "string", [SETTING_INT] = "integer",
+		[SETTING_BOOL] = "boolean",  [SETTING_LIST] = "list",
+		[SETTING_TABLE] = "table",
+	};
+
+	return names[type];
+}
+
+static void print_catalog(const struct setting *row)
+{
+	printf("    %s (%s", row->help ? row->help : "", type_name(row->type));
+	if (row->fallback)
+		printf(", default %s", row->fallback);
+	if (row->env)
+		printf(", env %s%s",
+		       row->flags & SETTING_PREFIX_ONLY ? "DEEPAGENTS_CODE_"
+							: "",
+		       row->env);
+	puts(")");
+}
+
+static void print_entry(const struct config_entry *entry, bool verbose)
+{
+	fputs("  ", stdout);
+	print_clean(entry->key, KEY_WIDTH);
+	fputs("  ", stdout);
+	if (entry->error)
+		print_clean("(invalid)", VALUE_WIDTH);
+	else
+		print_clean(entry->text ? entry->text : "(unset)", VALUE_WIDTH);
+	fputs("  ", stdout);
+	print_clean(entry->source, 0);
+	putchar('\n');
+	if (entry->error) {
+		fputs("    ", stdout);
+		print_clean(entry->error, 0);
+		putchar('\n');
+	}
+	if (verbose && entry->row)
+		print_catalog(entry->row);
+}
+
+static void add_json(struct buf *out, const struct config_entry *entry,
+		     bool verbose)
+{
+	const struct setting *row = entry->row;
+
+	buf_addc(out, '{');
+	json_member(out, "key", str_of(entry->key));
+	buf_addc(out, ',');
+	json_member(out, "group", str_of(entry->group));
+	buf_addf(out, ",\"value\":%s,", entry->json);
+	json_member(out, "source", str_of(entry->source));
+	buf_addf(out, ",\"set\":%s,\"secret\":%s",
+		 entry->set ? "true" : "false",
+		 entry->secret ? "true" : "false");
+	if (entry->error) {
+		buf_addc(out, ',');
+		json_member(out, "error", str_of(entry->error));
+	}
+	if (verbose && row) {
+		buf_addc(out, ',');
+		json_member(out, "summary", str_of(row->help));
+		buf_addc(out, ',');
+		json_member(out, "type", str_of(type_name(row->type)));
+		buf_addc(out, ',');
+		json_member(out, "default", str_of(row->fallback));
+		buf_addc(out, ',');
+		json_member(out, "env", str_of(row->env));
+	}
+	buf_addc(out, '}');
+}
+
+/* key itself, or something below it; letters of any case. NULL: all. */
+static bool chosen(const struct config_entry *entry, const char *key)
+{
+	size_t len = key ? strlen(key) : 0;
+	char next;
+
+	if (!key)
+		return true;
+	if (len && key[len - 1] == '.')
+		len--;
+	if (!len || strlen(entry->key) < len ||
+	    strncasecmp(entry->key, key, len) != 0)
+		return false;
+	next = entry->key[len];
+	return next == '\0' || next == '.';
+}
+
+static bool is_exactly(const struct config_entry *entry, const char *key)
+{
+	return key && !strcmp(entry->key, key) &&
+	       !(entry->row && entry->row->type == SETTING_TABLE);
+}
+
+/* A single setting is an object, several are a list. */
+static void show_json(const struct config_entries *e, const char *key,
+		      bool verbose)
+{
+	struct buf data = BUF_INIT(LARGEST);
+	bool single = false;
+	const char *between = "";
+
+	for (size_t i = 0; i < e->n; i++)
+		single = single || is_exactly(&e->list[i], key);
+	buf_adds(&data, single ? "" : "[");
+	for (size_t i = 0; i < e->n; i++) {
+		if (single ? !is_exactly(&e->list[i], key)
+			   : !chosen(&e->list[i], key))
+			continue;
+		buf_adds(&data, between);
+		add_json(&data, &e->list[i], verbose);
+		between = ",";
+	}
+	buf_adds(&data, single ? "" : "]");
+	app_envelope(key ? "config get" : "config list", &data);
+	buf_release(&data);
+}
+
+static void show_text(const struct config_entries *e, const char *key,
+		      bool verbose)
+{
+	const char *group = NULL;
+	bool hidden = false;
+
+	for (size_t i = 0; i < e->n; i++) {
+		const struct config_entry *entry = &e->list[i];
+
+		if (!chosen(entry, key))
+			continue;
+		if (!key && !verbose && !entry->set && !entry->error) {
+			hidden = true;
+			continue;
+		}
+		if (!key && (!group || strcmp(group, entry->group))) {
+			printf("%s", group ? "\n" : "");
+			print_clean(entry->group, 0);
+			putchar('\n');
+			group = entry->group;
+		}
+		print_entry(entry, verbose);
+	}
+	if (hidden)
+		printf("%sNot shown: what is unset or default (dcode config "
+		       "-v).\n",
+		       group ? "\n" : "");
+}
+
+static int unknown(struct app *app, const char *key)
+{
+	struct buf data = BUF_INIT(1 << 16);
+
+	if (app->json) {
+		buf_addc(&data, '{');
+		json_member(&data, "key", str_of(key));
+		buf_addc(&data, ',');
+		json_member(&data, "error", STR("unknown option or section"));
+		buf_addc(&data, '}');
+		app_envelope("config get", &data);
+	} else {
+		clean_text(str_of(key), &data);
+		fprintf(stderr,
+			"Unknown config option or section: '%s'. Run dcode "
+			"config -v for all of them.\n",
+			data.len ? data.ptr : "");
+	}
+	buf_release(&data);
+	return 1;
+}
+
+/* key NULL: everything. */
+static int show(struct app *app, const struct args *args, const char *key)
+{
+	bool verbose = args_flag(args, "verbose") || args_flag(args, "all");
+	struct config_entries e = { 0 };
+	struct settings *set;
+	struct error err = { 0 };
+	bool any = false;
+	int status = 0;
+
+	if (app_settings(app, &set, &err) < 0)
+		return app_fail(app, &err);
+	config_collect(&e, set, app->groups);
+	for (size_t i = 0; i < e.n; i++)
+		any = any || chosen(&e.list[i], key);
+	if (!any)
+		status = unknown(app, key);
+	else if (app->json)
+		show_json(&e, key, verbose);
+	else
+		show_text(&e, key, verbose);
+	config_release(&e);
+	return status;
+}
+
+static int show_paths(struct app *app)
+{
+	static const char *const states[] = {
+		[SETTINGS_FILE_OK] = "ok",
+		[SETTINGS_FILE_MISSING] = "missing",
+		[SETTINGS_FILE_DISABLED] = "disabled",
+		[SETTINGS_FILE_BROKEN] = "broken",
+	};
+	const struct settings_file *files;
+	struct buf data = BUF_INIT(1 << 16);
+	struct settings *set;
+	struct error err = { 0 };
+	size_t n;
+
+	if (app_settings(app, &set, &err) < 0)
+		return app_fail(app, &err);
+	n = settings_files(set, &files);
+	buf_addc(&data, '[');
+	for (size_t i = 0; i < n; i++) {
+		if (!app->json) {
+			printf("%-14s %-9s", files[i].name,
+			       states[files[i].state]);
+			print_clean(files[i].path, 0);
+			putchar('\n');
+		}
+		buf_adds(&data, i ? ",{" : "{");
+		json_member(&data, "name", str_of(files[i].name));
+		buf_addc(&data, ',');
+		json_member(&data, "path", str_of(files[i].path));
+		buf_addc(&data, ',');
+		json_member(&data, "status", str_of(states[files[i].state]));
+		buf_addc(&data, '}');
+	}
+	buf_addc(&data, ']');
+	if (app->json)
+		app_envelope("config path", &data);
+	buf_release(&data);
+	return 0;
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	const char *verb = args->argc ? args->argv[0] : "list";
+	bool get = !strcmp(verb, "get");
+	bool list = !strcmp(verb, "list") || !strcmp(verb, "ls");
+
+	if (!get && !list && strcmp(verb, "path"))
+		return command_misuse(&command_config,
+				      "there is no 'config %s'", verb);
+	if (args->argc > 1 + get)
+		return command_misuse(&command_config,
+				      "unrecognized arguments: %s",
+				      args->argv[1 + get]);
+	if (list)
+		return show(app, args, NULL);
+	if (!get)
+		return show_paths(app);
+	if (args->argc < 2)
+		return command_misuse(&command_config,
+				      "config get needs a key, for example "
+				      "models.default (see dcode config -v)");
+	return show(app, args, args->argv[1]);
+}
+
+const struct command command_config = {
+	.name = "config",
+	.summary = "Settings in effect and where each came from",
+	.usage = "[-v] [--json]\nget KEY [-v] [--json]\npath [--json]",
+	.options = rows,
+	.run = run,
+};
