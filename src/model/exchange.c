@@ -61,14 +61,25 @@ static int check_quiet(struct exchange *x, struct error *err)
 			 (long long)(now - x->progress_at) / 1000);
 }
 
+/* Feeds the stream and tells the sink when something came out of it. */
+static int feed(struct exchange *x, struct str chunk, struct error *err)
+{
+	const struct model_sink *sink = x->draft.sink;
+	size_t before = x->draft.bytes;
+	int rc = sse_feed(&x->sse, chunk, on_event, x, err);
+
+	if (sink && sink->flush && x->draft.bytes != before)
+		sink->flush(sink->arg);
+	return rc;
+}
+
 int exchange_data(void *arg, struct str chunk, struct error *err)
 {
 	struct exchange *x = arg;
 
 	if (!x->events)
 		buf_addstr(&x->lead, chunk);
-	if (sse_feed(&x->sse, chunk, on_event, x, err) < 0 ||
-	    check_quiet(x, err) < 0) {
+	if (feed(x, chunk, err) < 0 || check_quiet(x, err) < 0) {
 		x->refused = true;
 		return -1;
 	}
@@ -77,11 +88,11 @@ int exchange_data(void *arg, struct str chunk, struct error *err)
 
 /* A last event without the empty line after it; then, a server that did not
  * stream at all: its whole answer is one event, if it is one. */
-static int flush(struct exchange *x, struct error *err)
+static int last_event(struct exchange *x, struct error *err)
 {
 	struct str lead;
 
-	if (sse_feed(&x->sse, STR("\n\n"), on_event, x, err) < 0)
+	if (feed(x, STR("\n\n"), err) < 0)
 		return -1;
 	lead = str_trim(buf_str(&x->lead));
 	if (x->events || !lead.len || lead.ptr[0] != '{')
@@ -109,7 +120,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 	if (rc == 0 && x->response.status >= 400)
 		return failure_of_status(x->choice, &x->response, &x->again,
 					 err);
-	if (rc == 0 && !x->draft.done && flush(x, err) < 0) {
+	if (rc == 0 && !x->draft.done && last_event(x, err) < 0) {
 		if (err->code == ERR_PROTOCOL)
 			return cut(x, err);
 		x->refused = true;

@@ -105,6 +105,7 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 	struct buf kind = BUF_INIT(256);
 	struct buf message = BUF_INIT(320);
 	struct buf all = BUF_INIT(600);
+	struct str said;
 
 	describe(cJSON_IsObject(error) ? error : tree, &kind);
 	clean_text(str_of(cJSON_IsString(error)
@@ -114,7 +115,8 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 						"message", "")),
 		   &message);
 	message.len = str_utf8_prefix(buf_str(&message));
-	buf_addf(&all, "%.*s: %.*s", (int)kind.len, kind.ptr ? kind.ptr : "",
+	said = str_trim(buf_str(&kind));
+	buf_addf(&all, "%.*s: %.*s", (int)said.len, said.len ? said.ptr : "",
 		 (int)message.len, message.ptr ? message.ptr : "");
 	(void)error_set(err, code_of(buf_str(&kind)),
 			"the model's server reported %.*s",

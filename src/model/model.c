@@ -53,6 +53,7 @@ static void copy_choice(struct model_choice *to, const struct model_choice *c)
 		.params = copy(c->params),
 		.max_retries = c->max_retries,
 		.idle_ms = c->idle_ms > 0 ? c->idle_ms : IDLE_MS,
+		.backoff_ms = c->backoff_ms,
 	};
 }
 
@@ -337,7 +338,8 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		 struct model_reply *reply, const struct stop *stop,
 		 struct error *err)
 {
-	struct retry retry = { .max = m->choice.max_retries };
+	struct retry retry = { .max = m->choice.max_retries,
+			       .base_ms = m->choice.backoff_ms };
 	int64_t quiet_ms = m->choice.idle_ms * QUIET_FACTOR;
 
 	if (buf_check(&m->history.bytes, "the conversation", err) < 0)

@@ -58,8 +58,9 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	char *key_env;  /* the variable it came from, for messages */
 	char *params;   /* JSON object merged into the request, or NULL */
 	int max_retries;
-	int64_t idle_ms; /* no byte for so long is a stall; 5 times as long
-			    with nothing but heartbeats is one too */
+	int64_t idle_ms;    /* no byte for so long is a stall; 5 times as long
+			       with nothing but heartbeats is one too */
+	int64_t backoff_ms; /* before the first retry; 0: as net/retry.h */
 };
 /*
  * spec is --model or NULL; params --model-params or NULL. ERR_USAGE for a bad

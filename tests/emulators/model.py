@@ -1,0 +1,960 @@
+#!/usr/bin/python3
+# model.py - a scripted model server that speaks both wires and injects faults.
+# SPDX-License-Identifier: MIT
+"""A model server for tests, demos and benches. Standard library only.
+
+    python3 tests/emulators/model.py --script s.json --port 0 --port-file f
+                                     [--wire any|anthropic|openai-chat]
+                                     [--log requests.jsonl]
+
+It answers POST /v1/messages and /v1/chat/completions (also without /v1), both
+streaming only. GET /_state gives {"requests", "violations", "answered"};
+POST /_script takes another script and forgets everything.
+The port is written to --port-file once the server listens.
+
+A script is a list of turns, or an object:
+
+    {"turns": [...], "repeat": false, "by": "history", "check": true,
+     "refuse": [], "key": null, "generator": null}
+
+  by        which turn answers: "history" (default) counts the assistant
+            messages in the request, so a server can be used again; "count"
+            counts the answers given.
+  repeat    start again after the last turn. Without it, asking for more is
+            answered with HTTP 400.
+  check     false: bodies are not even parsed (benches). Implies by=count.
+  refuse    names of request fields answered with HTTP 400 (openai-chat), as a
+            server does that does not know them: ["stream_options"].
+  key       the only key accepted (else HTTP 401); null accepts any.
+  generator {"tool_turns": N, "name": "execute", "args": {...}, "tokens": M}:
+            N turns of one tool call, then one text answer of M tokens.
+
+A turn, every member optional:
+
+  text          the answer's text
+  thinking      thinking before it: a string, or a list of strings and of
+                {"redacted": "data"}
+  tool_calls    [{"name": "ls", "args": {...}}]; "raw_args": "text" instead of
+                args sends exactly that; "id" is made up unless given
+  usage         {"input": n, "output": n, "cache_read": n, "cache_write": n}
+  stop          the vendor's own stop reason, instead of the fitting one
+  expect        regular expressions that must all be found in the text of the
+                last user message or tool results; if not, HTTP 400 with
+                "script: turn N expected ..." ends the run
+  delay_ms      wait before the answer's first byte
+  token_chars   characters per delta (default 4)
+  tokens        instead of text: so many deltas of "tok "
+  chunk_bytes   the stream is written in pieces of so many bytes (default: one
+                piece)
+  chunk_delay_ms  wait between the pieces
+  quirks        any of: crlf, no_space, comments, pings, unknown (events and
+                fields), no_done, no_usage, empty_choices, no_index, zero_index,
+                late_null_id, no_id, args_object, stop_with_calls, content_list,
+                reasoning_content, repeat_name, no_stream, no_last_newline
+  fault         one object, or a list used up in order. Each strikes `times`
+                requests (default 1) before the turn is answered:
+      {"status": 529, "retry_after": "1", "body": {...} or "text",
+       "headers": {...}}
+      {"cut_after_bytes": n}      n bytes of the stream, then the connection
+                                  closes; "clean": true ends the body properly
+      {"stall_after_bytes": n}    n bytes, then nothing; "stall_ms" (default
+                                  until the client leaves), "heartbeat_ms":
+                                  a comment line now and then
+      {"error_event": {...}, "after_events": n}   an error in the stream
+      {"garbage": "text", "after_events": n}      bytes in the stream
+      {"reset": true}             RST instead of an answer; "after_bytes"
+
+Every request is checked as strictly as the vendors do and more: see Checker.
+A violation is answered with HTTP 400, logged, and counted in `violations`.
+Each line of the log is one request: {"n", "wire", "path", "turn", "fault",
+"received", "answered" (monotonic seconds), "bytes", "violations", "body",
+"headers" (without the key)}.
+"""
+import argparse
+import json
+import os
+import re
+import socket
+import struct
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+CALL_ID = re.compile(r"^[a-zA-Z0-9_-]+$")
+PATHS = {
+    "/v1/messages": "anthropic",
+    "/messages": "anthropic",
+    "/v1/chat/completions": "openai-chat",
+    "/chat/completions": "openai-chat",
+}
+
+
+class Violation(Exception):
+    """What a vendor would refuse with HTTP 400."""
+
+
+def need(ok, text, *args):
+    if not ok:
+        raise Violation(text % args if args else text)
+
+
+def only(obj, allowed, where):
+    need(isinstance(obj, dict), "%s: must be an object", where)
+    extra = sorted(set(obj) - set(allowed.split()))
+    need(not extra, "%s: unknown field %s", where, ", ".join(extra))
+
+
+class Checker:
+    """Remembers what was issued, so that what comes back can be compared."""
+
+    def __init__(self):
+        self.thinking = {}  # id of a call -> thinking blocks issued with it
+        self.reasoning = {}  # id of a call -> reasoning_content issued
+        self.extra = {}  # id of a call -> extra_content issued
+
+    # -- Anthropic ---------------------------------------------------------
+
+    def anthropic(self, body, headers):
+        only(body, "model max_tokens messages system tools tool_choice "
+                   "temperature top_p top_k stop_sequences stream metadata "
+                   "thinking service_tier output_config", "request")
+        need(headers.get("anthropic-version") == "2023-06-01",
+             "header anthropic-version missing")
+        need(isinstance(body.get("model"), str) and body["model"], "model")
+        need(type(body.get("max_tokens")) is int and body["max_tokens"] > 0,
+             "max_tokens: must be a positive integer")
+        need(body.get("stream") is True, "stream must be true")
+        marks = self.a_system(body.get("system", []))
+        for tool in body.get("tools", []):
+            marks += self.a_tool(tool)
+        marks += self.a_messages(body.get("messages"))
+        need(marks <= 4, "%d cache_control marks, 4 allowed", marks)
+
+    @staticmethod
+    def mark(block, where):
+        if "cache_control" not in block:
+            return 0
+        need(block["cache_control"] == {"type": "ephemeral"},
+             "%s: bad cache_control", where)
+        return 1
+
+    def a_system(self, system):
+        if isinstance(system, str):
+            return 0
+        marks = 0
+        for i, block in enumerate(system):
+            only(block, "type text cache_control", "system.%d" % i)
+            need(block["text"].strip(), "system.%d: empty text", i)
+            marks += self.mark(block, "system")
+        return marks
+
+    def a_tool(self, tool):
+        only(tool, "name description input_schema cache_control", "tools")
+        need(NAME.match(tool.get("name", "")), "tools: bad name")
+        need(isinstance(tool.get("description"), str), "tools: description")
+        self.schema(tool.get("input_schema"), tool["name"])
+        return self.mark(tool, "tools")
+
+    @staticmethod
+    def schema(schema, name):
+        need(isinstance(schema, dict), "tool %s: no schema", name)
+        need(schema.get("type") == "object", "tool %s: type", name)
+        props = schema.get("properties")
+        need(isinstance(props, dict), "tool %s: properties", name)
+        for key in schema.get("required", []):
+            need(key in props, "tool %s: required %s", name, key)
+
+    def a_messages(self, messages):
+        need(isinstance(messages, list) and messages, "messages: empty")
+        marks, role, open_calls = 0, "assistant", []
+        for i, m in enumerate(messages):
+            where = "messages.%d" % i
+            only(m, "role content", where)
+            need(m.get("role") in ("user", "assistant"), "%s: role", where)
+            need(m["role"] != role, "%s: two %s messages in a row", where,
+                 role)
+            role = m["role"]
+            content = m.get("content")
+            if isinstance(content, str):
+                content = [{"type": "text", "text": content}]
+            need(isinstance(content, list) and content, "%s: empty content",
+                 where)
+            if role == "user":
+                marks += self.a_user(content, open_calls, where)
+            else:
+                open_calls, n = self.a_assistant(content, where)
+                marks += n
+        need(role == "user", "messages: must end with a user message")
+        return marks
+
+    def a_user(self, content, open_calls, where):
+        marks, waiting, texts = 0, list(open_calls), 0
+        for block in content:
+            kind = block.get("type")
+            marks += self.mark(block, where)
+            if kind == "tool_result":
+                only(block, "type tool_use_id content is_error cache_control",
+                     where)
+                need(not texts, "%s: tool_result after text", where)
+                need(block.get("tool_use_id") in waiting,
+                     "%s: unexpected tool_use_id %s", where,
+                     block.get("tool_use_id"))
+                waiting.remove(block["tool_use_id"])
+                need(isinstance(block.get("content", ""), str),
+                     "%s: content", where)
+                need(isinstance(block.get("is_error", False), bool),
+                     "%s: is_error", where)
+            else:
+                self.a_text(block, where)
+                texts += 1
+        need(not waiting, "%s: tool_use ids were found without tool_result "
+             "blocks immediately after: %s", where, ", ".join(waiting))
+        return marks
+
+    @staticmethod
+    def a_text(block, where):
+        need(block.get("type") == "text", "%s: block type %s", where,
+             block.get("type"))
+        only(block, "type text cache_control", where)
+        need(isinstance(block.get("text"), str), "%s: text", where)
+        need(block["text"].strip(),
+             "%s: text content blocks must contain non-whitespace text", where)
+
+    def a_assistant(self, content, where):
+        marks, calls, thoughts = 0, [], []
+        for block in content:
+            kind = block.get("type")
+            if kind in ("thinking", "redacted_thinking"):
+                need("cache_control" not in block, "%s: mark on thinking",
+                     where)
+                thoughts.append(block)
+                continue
+            marks += self.mark(block, where)
+            if kind == "tool_use":
+                only(block, "type id name input cache_control", where)
+                need(CALL_ID.match(block.get("id", "")), "%s: id", where)
+                need(block["id"] not in calls, "%s: id twice", where)
+                need(NAME.match(block.get("name", "")), "%s: name", where)
+                need(isinstance(block.get("input"), dict), "%s: input", where)
+                calls.append(block["id"])
+            else:
+                self.a_text(block, where)
+        need(content[-1].get("type") not in ("thinking", "redacted_thinking"),
+             "%s: the final block cannot be thinking", where)
+        if calls and calls[0] in self.thinking:
+            need(thoughts == self.thinking[calls[0]],
+                 "%s: thinking blocks cannot be modified", where)
+        return calls, marks
+
+    # -- OpenAI ------------------------------------------------------------
+
+    def openai(self, body, _headers):
+        only(body, "model messages stream stream_options tools tool_choice "
+                   "temperature top_p max_tokens max_completion_tokens stop "
+                   "seed reasoning_effort parallel_tool_calls user "
+                   "prompt_cache_key response_format verbosity", "request")
+        need(isinstance(body.get("model"), str) and body["model"], "model")
+        need(body.get("stream") is True, "stream must be true")
+        if "stream_options" in body:
+            only(body["stream_options"], "include_usage", "stream_options")
+        for tool in body.get("tools", []):
+            only(tool, "type function", "tools")
+            need(tool.get("type") == "function", "tools: type")
+            only(tool["function"], "name description parameters strict",
+                 "tools.function")
+            need(NAME.match(tool["function"].get("name", "")), "tools: name")
+            self.schema(tool["function"].get("parameters"),
+                        tool["function"]["name"])
+        self.o_messages(body.get("messages"))
+
+    def o_messages(self, messages):
+        need(isinstance(messages, list) and messages, "messages: empty")
+        waiting = []
+        for i, m in enumerate(messages):
+            where = "messages.%d" % i
+            need(isinstance(m, dict), "%s: must be an object", where)
+            role = m.get("role")
+            if role != "tool":
+                need(not waiting, "%s: tool_call_ids did not have response "
+                     "messages: %s", where, ", ".join(waiting))
+            if role == "assistant":
+                waiting = self.o_assistant(m, where)
+            elif role == "tool":
+                only(m, "role tool_call_id content", where)
+                need(m.get("tool_call_id") in waiting,
+                     "%s: unexpected tool_call_id", where)
+                waiting.remove(m["tool_call_id"])
+                need(isinstance(m.get("content"), str), "%s: content", where)
+            else:
+                need(role in ("user", "system"), "%s: role", where)
+                need(role == "user" or i == 0, "%s: late system", where)
+                only(m, "role content", where)
+                need(isinstance(m.get("content"), str), "%s: content", where)
+        need(not waiting, "tool_call_ids without response messages: %s",
+             ", ".join(waiting))
+        need(messages[-1]["role"] in ("user", "tool"),
+             "messages: must end with user or tool")
+
+    def o_assistant(self, m, where):
+        only(m, "role content tool_calls reasoning_content", where)
+        calls = m.get("tool_calls", [])
+        need("content" in m, "%s: no content", where)
+        if m["content"] is None:
+            need(calls, "%s: neither content nor tool_calls", where)
+        else:
+            need(isinstance(m["content"], str), "%s: content", where)
+        need(calls or "tool_calls" not in m, "%s: empty tool_calls", where)
+        ids = []
+        for c in calls:
+            only(c, "id type function extra_content", where)
+            need(c.get("type") == "function", "%s: type", where)
+            only(c.get("function"), "name arguments", where)
+            need(isinstance(c.get("id"), str) and c["id"], "%s: id", where)
+            need(c["id"] not in ids, "%s: id twice", where)
+            need(NAME.match(c["function"].get("name", "")), "%s: name", where)
+            try:
+                args = json.loads(c["function"]["arguments"])
+            except (ValueError, TypeError):
+                args = None
+            need(isinstance(args, dict), "%s: arguments are no JSON object",
+                 where)
+            need(self.extra.get(c["id"]) == c.get("extra_content"),
+                 "%s: extra_content was changed", where)
+            ids.append(c["id"])
+        if ids:
+            need(self.reasoning.get(ids[0]) == m.get("reasoning_content"),
+                 "%s: reasoning_content was changed", where)
+        return ids
+
+
+def last_words(wire, body):
+    """The text that the last user message or tool results carry."""
+    out = []
+    for m in reversed(body["messages"]):
+        if m["role"] == "assistant":
+            break
+        content = m.get("content") or ""
+        if isinstance(content, list):
+            content = "\n".join(b.get("text") or b.get("content") or ""
+                                for b in content)
+        if m["role"] != "system":
+            out.append(content)
+    return "\n".join(reversed(out))
+
+
+def pieces(text, n):
+    return [text[i:i + n] for i in range(0, len(text), n)]
+
+
+class Turn:
+    """One scripted answer as the bytes of a stream."""
+
+    def __init__(self, spec, number):
+        self.spec = spec
+        self.number = number
+        self.quirks = set(spec.get("quirks", []))
+        self.chars = spec.get("token_chars", 4)
+        self.text = spec.get("text", "")
+        if "tokens" in spec:
+            self.text, self.chars = "tok " * spec["tokens"], 4
+        thinking = spec.get("thinking", [])
+        self.thinking = [thinking] if isinstance(thinking, str) else thinking
+        self.calls = []
+        for i, c in enumerate(spec.get("tool_calls", [])):
+            raw = c.get("raw_args")
+            if raw is None:
+                raw = json.dumps(c.get("args", {}))
+            self.calls.append({
+                "id": c.get("id", "call_%d_%d" % (number, i)),
+                "name": c["name"], "raw": raw, "args": c.get("args", {}),
+                "extra": c.get("extra_content")})
+        self.usage = {"input": 10, "output": 5, "cache_read": 0,
+                      "cache_write": 0}
+        self.usage.update(spec.get("usage", {}))
+
+    # -- Anthropic ---------------------------------------------------------
+
+    def blocks(self):
+        for i, t in enumerate(self.thinking):
+            if isinstance(t, dict):
+                yield {"type": "redacted_thinking", "data": t["redacted"]}
+            else:
+                yield {"type": "thinking", "thinking": t,
+                       "signature": "sig+/%d_%d==" % (self.number, i)}
+        if self.text:
+            yield {"type": "text", "text": self.text}
+        for c in self.calls:
+            yield {"type": "tool_use", "id": c["id"], "name": c["name"],
+                   "raw": c["raw"]}
+
+    def deltas(self, block):
+        kind = block["type"]
+        if kind == "thinking":
+            for p in pieces(block["thinking"], self.chars):
+                yield {"type": "thinking_delta", "thinking": p}
+            yield {"type": "signature_delta", "signature": block["signature"]}
+        elif kind == "text":
+            for p in pieces(block["text"], self.chars):
+                yield {"type": "text_delta", "text": p}
+        elif kind == "tool_use":
+            for p in [""] + pieces(block["raw"], self.chars):
+                yield {"type": "input_json_delta", "partial_json": p}
+
+    @staticmethod
+    def empty(block):
+        kind = block["type"]
+        if kind == "thinking":
+            return {"type": kind, "thinking": "", "signature": ""}
+        if kind == "tool_use":
+            return {"type": kind, "id": block["id"], "name": block["name"],
+                    "input": {}}
+        return {"type": kind, "text": ""} if kind == "text" else block
+
+    def anthropic(self):
+        u = self.usage
+        yield {"type": "message_start", "message": {
+            "id": "msg_%d" % self.number, "type": "message",
+            "role": "assistant", "content": [], "model": "emulated",
+            "stop_reason": None, "stop_sequence": None,
+            "usage": {"input_tokens": u["input"], "output_tokens": 1,
+                      "cache_read_input_tokens": u["cache_read"],
+                      "cache_creation_input_tokens": u["cache_write"]}}}
+        for i, block in enumerate(self.blocks()):
+            yield {"type": "content_block_start", "index": i,
+                   "content_block": self.empty(block)}
+            if "pings" in self.quirks:
+                yield {"type": "ping"}
+            if "unknown" in self.quirks:
+                yield {"type": "future_event", "index": i, "x": [1, {"y": 2}]}
+                yield {"type": "content_block_delta", "index": i,
+                       "delta": {"type": "future_delta", "z": None}}
+            for d in self.deltas(block):
+                yield {"type": "content_block_delta", "index": i, "delta": d}
+            yield {"type": "content_block_stop", "index": i}
+        stop = self.spec.get("stop",
+                             "tool_use" if self.calls else "end_turn")
+        yield {"type": "message_delta",
+               "delta": {"stop_reason": stop, "stop_sequence": None},
+               "usage": {"output_tokens": u["output"]}}
+        yield {"type": "message_stop"}
+
+    # -- OpenAI ------------------------------------------------------------
+
+    def chunk(self, delta, finish=None):
+        c = {"id": "chatcmpl-%d" % self.number,
+             "object": "chat.completion.chunk", "created": 1700000000,
+             "model": "emulated", "system_fingerprint": None,
+             "choices": [{"index": 0, "delta": delta, "logprobs": None,
+                          "finish_reason": finish}]}
+        if "unknown" in self.quirks:
+            c["future"] = {"a": [1, None]}
+            delta["future_delta"] = [{}]
+        return c
+
+    def reasoning(self):
+        field = ("reasoning_content" if "reasoning_content" in self.quirks
+                 else "reasoning")
+        for t in self.thinking:
+            if isinstance(t, str):
+                for p in pieces(t, self.chars):
+                    yield self.chunk({field: p})
+
+    def call_chunks(self):
+        q = self.quirks
+        for i, c in enumerate(self.calls):
+            first = {"index": i, "id": c["id"], "type": "function",
+                     "function": {"name": c["name"], "arguments": ""}}
+            if c["extra"]:
+                first["extra_content"] = c["extra"]
+            rest = [c["raw"]] if {"zero_index", "no_id"} & q else \
+                pieces(c["raw"], self.chars)
+            if "args_object" in q:
+                rest = [c["args"]]
+            if {"no_id", "zero_index", "args_object"} & q:
+                first["function"]["arguments"] = rest.pop(0)
+            parts = [first] + [{"index": i, "function": {"arguments": p}}
+                               for p in rest]
+            for n, p in enumerate(parts):
+                if "zero_index" in q:
+                    p["index"] = 0
+                if "no_index" in q:
+                    del p["index"]
+                if "no_id" in q:
+                    p.pop("id", None)
+                if "late_null_id" in q and n:
+                    p["id"] = None
+                    p["function"]["name"] = None
+                if "repeat_name" in q:
+                    p["id"] = c["id"]
+                    p["function"]["name"] = c["name"]
+                yield self.chunk({"tool_calls": [p]})
+
+    def openai(self):
+        q = self.quirks
+        yield self.chunk({"role": "assistant", "content": ""})
+        yield from self.reasoning()
+        for p in pieces(self.text, self.chars):
+            if "content_list" in q:
+                p = [{"type": "text", "text": p}]
+            yield self.chunk({"content": p})
+        yield from self.call_chunks()
+        stop = "tool_calls" if self.calls and "stop_with_calls" not in q \
+            else "stop"
+        yield self.chunk({}, self.spec.get("stop", stop))
+        if "no_usage" not in q:
+            u = self.usage
+            last = self.chunk({})
+            last["choices"] = None if "empty_choices" in q else []
+            last["usage"] = {
+                "prompt_tokens": u["input"] + u["cache_read"],
+                "completion_tokens": u["output"],
+                "total_tokens": u["input"] + u["output"] + u["cache_read"],
+                "prompt_tokens_details": {"cached_tokens": u["cache_read"]}}
+            yield last
+
+    def whole(self):
+        """The answer of a server that does not stream (openai-chat)."""
+        message = {"role": "assistant", "content": self.text or None}
+        if self.calls:
+            message["tool_calls"] = [
+                {"id": c["id"], "type": "function",
+                 "function": {"name": c["name"], "arguments": c["raw"]}}
+                for c in self.calls]
+        body = self.chunk({}, "tool_calls" if self.calls else "stop")
+        del body["choices"][0]["delta"]
+        body["choices"][0]["message"] = message
+        body["object"] = "chat.completion"
+        body["usage"] = {"prompt_tokens": self.usage["input"],
+                         "completion_tokens": self.usage["output"]}
+        return json.dumps(body).encode()
+
+    # -- bytes -------------------------------------------------------------
+
+    def events(self, wire):
+        """Each event of the stream as bytes."""
+        q = self.quirks
+        eol = "\r\n" if "crlf" in q else "\n"
+        data = "data:" if "no_space" in q else "data: "
+        if wire == "anthropic":
+            for e in self.anthropic():
+                yield ("event: %s%s%s%s%s%s" % (
+                    e["type"], eol, data, json.dumps(e), eol, eol)).encode()
+            return
+        for e in self.openai():
+            if "comments" in q:
+                yield (": keep-alive%s%s" % (eol, eol)).encode()
+            yield (data + json.dumps(e) + eol + eol).encode()
+        if "no_done" not in q:
+            yield (data + "[DONE]" + eol + eol).encode()
+
+
+def error_body(wire, kind, message):
+    if wire == "anthropic":
+        return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"error": {"message": message, "type": kind, "code": kind,
+                      "param": None}}
+
+
+class Script:
+    def __init__(self, spec):
+        if isinstance(spec, list):
+            spec = {"turns": spec}
+        self.turns = list(spec.get("turns", []))
+        gen = spec.get("generator")
+        if gen:
+            call = {"name": gen.get("name", "execute"),
+                    "args": gen.get("args", {"command": "true"})}
+            self.turns += [{"tool_calls": [call]}] * gen.get("tool_turns", 0)
+            self.turns.append({"tokens": gen["tokens"]} if gen.get("tokens")
+                              else {"text": "done"})
+        self.repeat = spec.get("repeat", False)
+        self.check = spec.get("check", True)
+        self.by_count = not self.check or spec.get("by") == "count"
+        self.refuse = spec.get("refuse", [])
+        self.key = spec.get("key")
+
+
+class Model:
+    """The state behind all connections."""
+
+    def __init__(self, script, wire="any", log=None):
+        self.script = Script(script)
+        self.wire = wire
+        self.log = open(log, "a", encoding="utf-8") if log else None
+        self.lock = threading.Lock()
+        self.checker = Checker()
+        self.requests = []
+        self.violations = []
+        self.answered = 0
+        self.struck = {}  # turn -> faults used
+        self.cache = {}  # turn, wire -> bytes of a turn without chunking
+
+    def index(self, body):
+        if self.script.by_count:
+            i = self.answered
+        else:
+            i = sum(m.get("role") == "assistant" for m in body["messages"])
+        if self.script.repeat and self.script.turns:
+            return i % len(self.script.turns), i
+        return i, i
+
+    def fault(self, i, spec):
+        faults = spec.get("fault", [])
+        faults = [faults] if isinstance(faults, dict) else faults
+        used = self.struck.get(i, 0)
+        for f in faults:
+            if used < f.get("times", 1):
+                self.struck[i] = self.struck.get(i, 0) + 1
+                return f
+            used -= f.get("times", 1)
+        return None
+
+    def note(self, record):
+        with self.lock:
+            record["n"] = len(self.requests)
+            if self.script.check:
+                self.requests.append(record)
+            else:
+                self.requests.append(None)
+            if self.log:
+                self.log.write(json.dumps(record) + "\n")
+                self.log.flush()
+
+    def remember(self, turn):
+        if not turn.calls:
+            return
+        first = turn.calls[0]["id"]
+        thoughts = [b for b in turn.blocks() if "thinking" in b["type"]]
+        if thoughts:
+            self.checker.thinking[first] = thoughts
+        if turn.thinking and "reasoning_content" in turn.quirks:
+            self.checker.reasoning[first] = "".join(turn.thinking)
+        for c in turn.calls:
+            if c["extra"]:
+                self.checker.extra[c["id"]] = c["extra"]
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "model-emulator"
+
+    def setup(self):
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def log_message(self, *_args):
+        pass
+
+    @property
+    def model(self):
+        return self.server.model
+
+    def send_json(self, status, body, headers=()):
+        data = body.encode() if isinstance(body, str) else \
+            json.dumps(body).encode()
+        head = "HTTP/1.1 %d X\r\nContent-Type: application/json\r\n" \
+               "Content-Length: %d\r\nrequest-id: req_emulated\r\n" % (
+                   status, len(data))
+        for k, v in headers:
+            head += "%s: %s\r\n" % (k, v)
+        self.wfile.write(head.encode() + b"\r\n" + data)
+
+    def do_GET(self):
+        if self.path != "/_state":
+            return self.send_json(404, {"error": {"message": "no such path"}})
+        m = self.model
+        return self.send_json(200, {
+            "requests": len(m.requests), "answered": m.answered,
+            "violations": m.violations})
+
+    def read_body(self):
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            out = b""
+            while True:
+                n = int(self.rfile.readline().split(b";")[0], 16)
+                out += self.rfile.read(n)
+                self.rfile.readline()
+                if not n:
+                    return out
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def do_POST(self):
+        raw = self.read_body()
+        received = time.monotonic()
+        if self.path == "/_script":
+            self.server.model = Model(json.loads(raw), self.model.wire)
+            self.send_json(200, {})
+            return
+        wire = PATHS.get(self.path.split("?")[0])
+        if not wire or self.model.wire not in ("any", wire):
+            self.send_json(404, {"error": {"message": "no such path: "
+                                           + self.path}})
+            return
+        record = {"wire": wire, "path": self.path, "bytes": len(raw),
+                  "received": received, "violations": []}
+        try:
+            self.answer(wire, raw, record)
+        except (BrokenPipeError, ConnectionResetError):
+            record["left"] = True
+            self.close_connection = True
+        self.model.note(record)
+
+    def judge(self, wire, raw, record):
+        """The checked body, or None when an error was answered."""
+        m = self.model
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        key = headers.pop("x-api-key", "") if wire == "anthropic" else \
+            re.sub("^Bearer ", "", headers.pop("authorization", ""))
+        if not key or m.script.key not in (None, key):
+            self.send_json(401, error_body(wire, "authentication_error",
+                                           "invalid key"))
+            return None
+        try:
+            need("application/json" in headers.get("content-type", ""),
+                 "content-type must be application/json")
+            try:
+                body = json.loads(raw.decode("utf-8"))
+            except ValueError as e:
+                raise Violation("body is no JSON: %s" % e) from e
+            record["body"] = body
+            record["headers"] = headers
+            for field in m.script.refuse:
+                if field in body:
+                    self.send_json(400, error_body(
+                        wire, "invalid_request_error",
+                        "Unrecognized request argument supplied: " + field))
+                    return None
+            if wire == "anthropic":
+                m.checker.anthropic(body, headers)
+            else:
+                m.checker.openai(body, headers)
+            return body
+        except (Violation, KeyError, TypeError, AttributeError) as e:
+            text = str(e) if isinstance(e, Violation) else repr(e)
+            record["violations"].append(text)
+            m.violations.append(text)
+            self.send_json(400, error_body(wire, "invalid_request_error",
+                                           text))
+            return None
+
+    def unmet(self, wire, body, spec, i):
+        words = last_words(wire, body)
+        for pattern in spec.get("expect", []):
+            if not re.search(pattern, words, re.S | re.M):
+                return "script: turn %d expected /%s/ but got: %s" % (
+                    i, pattern, words[-300:])
+        return None
+
+    def answer(self, wire, raw, record):
+        m = self.model
+        body = None
+        if m.script.check:
+            body = self.judge(wire, raw, record)
+            if body is None:
+                return
+        with m.lock:
+            i, number = m.index(body)
+            spec = m.script.turns[i] if i < len(m.script.turns) else None
+            fault = m.fault(i, spec) if spec else None
+        record["turn"] = i
+        record["fault"] = fault
+        why = "script: no turn %d" % i if spec is None else \
+            body and self.unmet(wire, body, spec, i)
+        if why:
+            m.violations.append(why)
+            self.send_json(400, error_body(wire, "invalid_request_error",
+                                           why))
+            return
+        time.sleep(spec.get("delay_ms", 0) / 1000)
+        if fault and "status" in fault:
+            self.refuse(wire, fault)
+            return
+        if fault and fault.get("reset") and not fault.get("after_bytes"):
+            self.reset()
+            return
+        turn = Turn(spec, number)
+        m.remember(turn)
+        if not fault:
+            with m.lock:
+                m.answered += 1
+        record["answered"] = time.monotonic()
+        if "no_stream" in turn.quirks:
+            self.send_json(200, turn.whole().decode())
+        else:
+            self.stream(wire, turn, fault or {})
+
+    def refuse(self, wire, fault):
+        headers = list(fault.get("headers", {}).items())
+        if "retry_after" in fault:
+            headers.append(("Retry-After", str(fault["retry_after"])))
+        body = fault.get("body")
+        if body is None:
+            body = error_body(wire, "emulated_error", "emulated failure")
+        self.send_json(fault["status"], body, headers)
+
+    def reset(self):
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                   struct.pack("ii", 1, 0))
+        self.close_connection = True
+        # the socket itself, for BaseServer would shut it down in order
+        self.connection.close()
+
+    @staticmethod
+    def spoil(wire, events, fault):
+        at = fault.get("after_events", len(events) // 2)
+        if "garbage" in fault:
+            events.insert(at, fault["garbage"].encode())
+        if "error_event" in fault:
+            error = fault["error_event"]
+            e = {"type": "error", "error": error} if wire == "anthropic" \
+                else {"error": error}
+            events[at:] = [("event: error\n" if wire == "anthropic" else "")
+                           .encode() + b"data: " + json.dumps(e).encode()
+                           + b"\n\n"]
+
+    def piece(self, data):
+        self.wfile.write(b"%x\r\n" % len(data) + data + b"\r\n")
+
+    def stream(self, wire, turn, fault):
+        key = (wire, json.dumps(turn.spec, sort_keys=True))
+        plain = not fault and not self.model.script.check
+        data = self.model.cache.get(key) if plain else None
+        if data is None:
+            events = list(turn.events(wire))
+            self.spoil(wire, events, fault)
+            data = b"".join(events)
+            if "no_last_newline" in turn.quirks:
+                data = data.rstrip(b"\r\n")
+            if plain:
+                self.model.cache[key] = data
+        ends = [fault[k] for k in ("cut_after_bytes", "stall_after_bytes",
+                                   "after_bytes") if k in fault]
+        if ends:
+            data = data[:ends[0]]
+            if "heartbeat_ms" in fault:  # they may not fall inside an event
+                data = data[:data.rfind(b"\n\n") + 2]
+        head = (b"HTTP/1.1 200 OK\r\n"
+                b"Content-Type: text/event-stream; charset=utf-8\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n")
+        size = turn.spec.get("chunk_bytes", 0) or max(len(data), 1)
+        delay = turn.spec.get("chunk_delay_ms", 0) / 1000
+        if size >= len(data) and not ends:
+            self.wfile.write(head + b"%x\r\n" % len(data) + data
+                             + b"\r\n0\r\n\r\n")
+            return
+        self.wfile.write(head)
+        for i in range(0, len(data), size):
+            self.piece(data[i:i + size])
+            if delay:
+                time.sleep(delay)
+        self.finish_stream(fault)
+
+    def finish_stream(self, fault):
+        if "stall_after_bytes" in fault:
+            self.stall(fault)
+        if fault.get("reset"):
+            self.reset()
+        elif ("cut_after_bytes" in fault and not fault.get("clean")) or \
+                "stall_after_bytes" in fault:
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def stall(self, fault):
+        """Silence (or heartbeats) until it is over or the client leaves."""
+        beat = fault.get("heartbeat_ms", 0) / 1000
+        until = time.monotonic() + fault.get("stall_ms", 3600000) / 1000
+        while time.monotonic() < until:
+            self.connection.settimeout(beat or 0.2)
+            try:
+                if not self.connection.recv(1, socket.MSG_PEEK):
+                    raise BrokenPipeError
+            except socket.timeout:
+                pass
+            finally:
+                self.connection.settimeout(None)
+            if beat:
+                self.piece(b": heartbeat\n\n")
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def shutdown_request(self, request):
+        try:
+            super().shutdown_request(request)
+        except OSError:
+            pass
+
+    def handle_error(self, request, client_address):
+        kind = sys.exc_info()[0]
+        if kind and not issubclass(kind, (OSError, ValueError)):
+            super().handle_error(request, client_address)
+
+
+class ModelServer:
+    """For pytest: with ModelServer([...]) as m: m.url, m.requests."""
+
+    def __init__(self, script, wire="any", log=None, port=0):
+        self.model = Model(script, wire, log)
+        self.server = Server(("127.0.0.1", port), Handler)
+        self.server.model = self.model
+        self.port = self.server.server_address[1]
+        self.url = "http://127.0.0.1:%d" % self.port
+
+    @property
+    def requests(self):
+        return self.model.requests
+
+    @property
+    def violations(self):
+        return self.model.violations
+
+    @property
+    def env(self):
+        """Variables that point both wires here."""
+        return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-a",
+                "OPENAI_BASE_URL": self.url + "/v1", "OPENAI_API_KEY": "sk-o"}
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.server.serve_forever,
+                                       args=(0.05,), daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_exc):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def main():
+    p = argparse.ArgumentParser(description="scripted model server")
+    p.add_argument("--script", required=True)
+    p.add_argument("--port", type=int, default=0)
+    p.add_argument("--port-file")
+    p.add_argument("--wire", default="any",
+                   choices=["any", "anthropic", "openai-chat"])
+    p.add_argument("--log", help="JSON lines of all requests")
+    args = p.parse_args()
+    with open(args.script, encoding="utf-8") as f:
+        script = json.load(f)
+    server = ModelServer(script, args.wire, args.log, args.port)
+    if args.port_file:
+        # whole or not at all: whoever waits for it reads it at once
+        import os
+        with open(args.port_file + ".tmp", "w", encoding="ascii") as f:
+            f.write("%d\n" % server.port)
+        os.rename(args.port_file + ".tmp", args.port_file)
+    else:
+        print(server.url, flush=True)
+    try:
+        server.server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()
