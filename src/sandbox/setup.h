@@ -36,17 +36,19 @@ bool setup_machine_name(struct str name);
 /* The documented list of them, NULL-terminated; "LC_*" is a prefix. */
 extern const char *const setup_machine_names[];
 
+struct setup_sink { /* the script's output as it arrives; may be NULL */
+	void (*output)(void *arg, enum exec_stream stream, struct str chunk);
+	void *arg;
+};
 /*
  * Runs an expanded script in the sandbox's working directory by its shebang's
  * program if that exists there, else by bash, else by sh, with an empty
  * standard input. Its text is in no argument list and in no file by the time
- * it runs; $0 is a path below /dev/fd or /proc. output as in exec_request, it
- * may be NULL. -1 only when the script could not be run to its end.
+ * it runs; $0 is a path below /dev/fd or /proc. -1 only when the script could
+ * not be run to its end; then nothing of it stays.
  */
 int setup_run(struct sandbox *sb, struct str script,
-	      void (*output)(void *arg, enum exec_stream stream,
-			     struct str chunk),
-	      void *arg, struct exec_result *res, const struct stop *stop,
-	      struct error *err);
+	      const struct setup_sink *sink, struct exec_result *res,
+	      const struct stop *stop, struct error *err);
 
 #endif
