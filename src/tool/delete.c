@@ -8,12 +8,26 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
+/* A command has to run somewhere. */
+static bool holds_workdir(const struct tool_env *env, const char *path)
+{
+	struct error ignored = { 0 };
+	char *workdir;
+	bool holds;
+
+	if (paths_resolve("/", env->sandbox->workdir, &workdir, &ignored))
+		return false;
+	holds = paths_contain(path, workdir);
+	free(workdir);
+	return holds;
+}
+
 static int remove_path(const struct tool_env *env, const char *path,
 		       struct buf *out, struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
 
-	if (paths_contain(path, env->sandbox->workdir)) {
+	if (holds_workdir(env, path)) {
 		buf_addf(out,
 			 "Error deleting file '%s': it holds the working "
 			 "directory",

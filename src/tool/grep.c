@@ -3,12 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "sandbox/files.h"
 #include "tool/matches.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
-enum { GREP_MS = 35000, DEFAULT_CAP = 1000 /* matches */ };
+enum {
+	GREP_MS = 35000,
+	DEFAULT_CAP = 1000, /* matches */
+	CUT_CHARS = 5000    /* where sandbox/files.h cuts a line */
+};
 
 static const char *const modes[] = { "files_with_matches", "content", "count",
 				     NULL };
@@ -40,6 +45,22 @@ static void render(const struct files_matches *list, const cJSON *args,
 			 "verbatim. Search for the literal text you need "
 			 "instead; for `|` alternation, run a separate search "
 			 "per alternative.");
+}
+
+/* A line may have been cut in the middle of a value: what could begin one at
+ * its end goes too. */
+static void mask_cut(const struct mask *m, struct files_match *match)
+{
+	struct str text = str_of(match->text);
+	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
+	struct mask_stream s = { 0 };
+
+	if (text.len < CUT_CHARS || str_chars(text) < CUT_CHARS)
+		return;
+	mask_feed(m, &s, text, &out);
+	buf_release(&s.held);
+	free(match->text);
+	match->text = buf_detach(&out);
 }
 
 static void fail(const struct files_matches *list, const cJSON *args,
@@ -74,6 +95,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 			json_string(args, "glob", NULL),
 			json_int(args, "max_count", DEFAULT_CAP), &list, &stop,
 			err);
+	for (size_t i = 0; env->mask && i < list.n; i++)
+		mask_cut(env->mask, &list.items[i]);
 	if (rc)
 		fail(&list, args, root, err, out);
 	else

@@ -21,11 +21,12 @@ static int fail(const char *path, const struct error *err, struct buf *out)
 	return -1;
 }
 
-static int render(const struct files_page *page,
+static int render(const struct mask *mask, struct files_page *page,
 		  const struct read_text_request *req, struct buf *out,
 		  struct error *err)
 {
 	if (!page->binary) {
+		result_mask_lines(mask, &page->text);
 		read_text_render(page, req, out);
 		return 0;
 	}
@@ -55,7 +56,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	if (rc)
 		fail(path, err, out);
 	else
-		rc = render(&page, &req, out, err);
+		rc = render(env->mask, &page, &req, out, err);
 	buf_release(&page.text);
 	free(path);
 	return rc;

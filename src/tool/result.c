@@ -44,6 +44,25 @@ int result_file_failed(struct buf *out, const char *noun, const char *path,
 	return -1;
 }
 
+void result_mask_lines(const struct mask *m, struct buf *text)
+{
+	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
+	struct str rest = buf_str(text);
+
+	if (!m)
+		return;
+	while (rest.len) {
+		struct str line = { rest.ptr, str_find(rest, '\n') };
+
+		mask_text(m, line, &out);
+		if (line.len < rest.len)
+			buf_addc(&out, '\n');
+		rest = str_skip(rest, line.len + 1);
+	}
+	buf_release(text);
+	*text = out;
+}
+
 int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 		char **path, struct error *err)
 {

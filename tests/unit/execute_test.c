@@ -136,6 +136,37 @@ static void test_mask(void **state)
 	bench_release(&b);
 }
 
+/* A value that lies across the place where read_file wraps or grep cut. */
+static void test_mask_cut(void **state)
+{
+	char path[] = "/w/a";
+	char *text = xcalloc(5100, 1);
+	struct bench b;
+
+	(void)state;
+	bench_init(&b);
+	b.mask = mask_new();
+	assert_true(mask_add(b.mask, "TOKEN", STR("hunter2-secret")));
+	b.env.mask = b.mask;
+	memset(text, 'x', 4995);
+	strcat(text, "hunter2-secret");
+	buf_adds(&b.fake.page.text, text);
+	buf_adds(&b.fake.page.text, "\nlast");
+	b.fake.page.start_line = 1;
+	b.fake.page.end_line = 2;
+	b.fake.page.next_offset = -1;
+	call(&b, "read_file", "{\"file_path\":\"a\"}");
+	assert_null(strstr(b.out.ptr, "hunt"));
+	assert_true(str_ends(buf_str(&b.out), "\n  2  last"));
+	text[5000] = '\0';
+	b.fake.items[0] = (struct files_match){ path, 7, text };
+	call(&b, "grep", "{\"pattern\":\"x\",\"output_mode\":\"content\"}");
+	assert_null(strstr(b.out.ptr, "hunt"));
+	assert_true(str_ends(buf_str(&b.out), "xxx"));
+	free(b.fake.items[0].text);
+	bench_release(&b);
+}
+
 /* 79,963 characters of output make a result of exactly 80,000. */
 static char *long_output(size_t extra)
 {
@@ -220,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_execute_ends),
 		cmocka_unit_test(test_execute_text),
 		cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_mask_cut),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_flood),
 	};
