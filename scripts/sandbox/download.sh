@@ -1,0 +1,18 @@
+#!/bin/sh
+# download.sh - a file's bytes, whole or COUNT blocks of 65536 after SKIP.
+# SPDX-License-Identifier: MIT
+# op PATH SKIP COUNT: st "ok SIZE". COUNT 0: all of it.
+# shellcheck disable=SC2034,SC2154
+need ls wc cat dd
+op() {
+	if [ -d "$1" ]; then
+		st=is_directory
+		return
+	fi
+	readable "$1" || return
+	if [ "$3" -eq 0 ]; then
+		cat "$1" && st="ok $size"
+	else
+		dd if="$1" bs=65536 skip="$2" count="$3" && st="ok $size"
+	fi
+}

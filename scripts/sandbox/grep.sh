@@ -1,0 +1,75 @@
+#!/bin/sh
+# grep.sh - lines that contain a literal text, in a file or below a directory.
+# SPDX-License-Identifier: MIT
+# op ROOT TEXT TEST PATTERN PRUNE LINES LIMIT: TEST PATTERN PRUNE as in glob.sh;
+# at most LINES lines (0: any number) and LIMIT bytes; TEXT starts with "=".
+# The first byte says what the records are. f: "N:line"; n: "path NUL N:line";
+# c: "path:N:line", where a path that would make this ambiguous starts with NUL
+# and has the form of n. Paths start with ".//./".
+# shellcheck disable=SC2016,SC2034,SC2086,SC2154
+grep='grep'
+command -v grep >/dev/null || grep='busybox grep'
+export grep
+need grep head cut find
+
+# Are there names ended by NUL, and does cut keep NUL?
+null() {
+	printf 'x\0y\n' | cut -b 3 | grep -aZq y
+}
+
+clip() {
+	if [ "$1" -gt 0 ]; then
+		cut -b 1-24200 | head -n "$1" | head -c "$2"
+	else
+		cut -b 1-24200 | head -c "$2"
+	fi
+}
+
+search() {
+	if [ "$form" = n ]; then
+		find "$@" -exec $grep -HnFaZ -e "$text" {} +
+		return
+	fi
+	find "$@" ! -path '*:[0-9]*' -exec $grep -HnF $a -e "$text" {} +
+	find "$@" -path '*:[0-9]*' -exec sh -c '
+		for f; do
+			$grep -nF -e "$text" "$f" | while IFS= read -r l; do
+				printf "\0%s\0%s\n" "$f" "$l"
+			done
+		done' sh {} +
+}
+
+op() {
+	text=${2#=}
+	export text
+	form=c
+	a=
+	if null; then
+		form=n
+		a=-a
+	elif printf 'a\n' | grep -aq a; then
+		a=-a
+	fi
+	if [ -f "$1" ]; then
+		readable "$1" || return
+		form=f
+	else
+		enter "$1" || return
+	fi
+	printf %s "$form"
+	st=ok
+	# A newline is never part of a line; grep would see two patterns.
+	case $text in
+	*"$nl"*) return ;;
+	esac
+	if [ "$form" = f ]; then
+		grep -nF $a -e "$text" "$1" | clip "$6" "$7"
+		return
+	fi
+	test=$3 like=$4
+	set -- "$6" "$7" .//. ${5:+-name .?* -prune -o} -type f
+	[ -z "$test" ] || set -- "$@" "$test" "$like"
+	lines=$1 bytes=$2
+	shift 2
+	search "$@" | clip "$lines" "$bytes"
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# ls.sh - the names in a directory, each ended by NUL; "/" marks directories.
+# SPDX-License-Identifier: MIT
+# op PATH
+# shellcheck disable=SC2034
+op() {
+	enter "$1" || return
+	set +f
+	for e in * .[!.]* ..?*; do
+		if [ -d "./$e" ] && ! [ -L "./$e" ]; then
+			printf '%s/\0' "$e"
+		elif [ -e "./$e" ] || [ -L "./$e" ]; then
+			printf '%s\0' "$e"
+		fi
+	done
+	st=ok
+}

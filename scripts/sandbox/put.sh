@@ -1,0 +1,126 @@
+#!/bin/sh
+# put.sh - puts content into a file: temporary, check of the size, rename.
+# SPDX-License-Identifier: MIT
+# put PATH HEAD TAIL LEN MARK: the file's first HEAD bytes, LEN bytes of
+# content, its last TAIL bytes. MARK: what mark() must still say, or empty.
+# shellcheck disable=SC2012,SC2034,SC2086,SC2154
+need cat cp head tail ls mkdir mv rm readlink cksum tr base64
+
+content() {
+	case $src in
+	none) ;;
+	stdin) cat ;;
+	dialog) [ "$len" -eq 0 ] || head -c "$len" ;;
+	text) text ;;
+	*) cat "$src" ;;
+	esac
+}
+
+# The file that a link finally names, in f; it need not exist.
+follow() {
+	f=$1
+	hops=0
+	while [ -L "$f" ] && [ "$hops" -lt 40 ]; do
+		hops=$((hops + 1))
+		to=$(readlink "$f" && printf x) || break
+		to=${to%x}
+		to=${to%"$nl"}
+		case $to in
+		/*) f=$to ;;
+		*) f=${f%/*}/$to ;;
+		esac
+	done
+}
+
+parents() {
+	[ -d "$1" ] && return 0
+	mkdir -p "$1" && return 0
+	up=$1
+	while [ -n "$up" ] && ! [ -e "$up" ]; do
+		up=${up%/*}
+	done
+	st=permission_denied
+	[ -d "${up:-/}" ] || st=not_a_directory
+	return 1
+}
+
+# A new empty file, readable by us alone where it is not beside the target.
+stage() {
+	mask=$(umask)
+	set -C
+	for at in "$1" "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
+		[ "$at" = "$1" ] || umask 077
+		t=${at%/}/.dcode-$nonce
+		true >"$t" && break
+		t=
+	done
+	set +C
+	umask "$mask"
+	[ -n "$t" ] && return 0
+	st=permission_denied
+	return 1
+}
+
+# Size and owner of $t must be as wanted; otherwise the reason is in st.
+filled() {
+	fields=$(ls -ldn "$t")
+	size_of $fields
+	[ "$size" = "$want" ] && return 0
+	st="short $size of $want"
+	[ "$src" != text ] || [ "$(printf YQ== | base64 -d)" = a ] || st=no_base64
+	return 1
+}
+
+fill() {
+	{
+		[ "$head" -eq 0 ] || head -c "$head" "$f"
+		content
+		[ "$tail" -eq 0 ] || tail -c "$tail" "$f"
+	} >"$t"
+}
+
+put() {
+	head=$2 tail=$3 len=$4
+	want=$((head + tail + len))
+	follow "$1"
+	dir=${f%/*}
+	dir=${dir:-/}
+	if [ -d "$f" ]; then
+		st=is_directory
+		return
+	fi
+	parents "$dir" || return
+	here=
+	owned=
+	if [ -e "$f" ]; then
+		if ! [ -w "$f" ]; then
+			st=permission_denied
+			return
+		fi
+		if [ -n "$5" ] && [ "$(mark "$f")" != "$5" ]; then
+			st=changed
+			return
+		fi
+		fields=$(ls -ldn "$f")
+		size_of $fields
+		owned=$owner
+		[ -f "$f" ] && [ "$links" -eq 1 ] || here=1
+	elif [ -n "$5" ]; then
+		st=changed
+		return
+	fi
+	stage "$dir" || return
+	[ "${t%/*}" = "${dir%/}" ] || here=1
+	[ -z "$owned" ] || [ -n "$here" ] || cp -p "$f" "$t" || here=1
+	fill && filled || return
+	[ -z "$owned" ] || [ "$owned" = "$owner" ] || here=1
+	st=permission_denied
+	if [ -z "$here" ] && mv -f "$t" "$f"; then
+		t=
+		st=ok
+	elif cat "$t" >"$f"; then
+		st=ok
+	fi
+	[ -z "$t" ] || rm -f "$t"
+	t=
+}

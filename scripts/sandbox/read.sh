@@ -1,0 +1,62 @@
+#!/bin/sh
+# read.sh - a whole small file, or a window of lines of a large one.
+# SPDX-License-Identifier: MIT
+# op PATH KIND FIRST COUNT WHOLE CLIP EXACT
+# KIND: text or binary. FIRST: 1-based line; COUNT: lines, 0 for none. Files
+# up to WHOLE bytes come whole, a window is cut at CLIP bytes; lines are
+# counted in files up to EXACT bytes. A window's line ends are all LF.
+# st: ok SIZE whole|window|none|large LINES
+# shellcheck disable=SC2034,SC2154
+need ls wc cat head tail sed tr grep
+cr=$(printf '\r')
+
+lines() {
+	if [ -n "$odd" ]; then
+		sed "s/$cr\$//" "$f" | tr '\r' '\n'
+	else
+		cat "$f"
+	fi
+}
+
+count() {
+	odd=
+	grep -q "$cr" "$f" && odd=1
+	total=$(($(lines | wc -l) + 0))
+	case $(tail -c 1 "$f" | tr '\r\n\0' '   ') in
+	' ') ;;
+	*) total=$((total + 1)) ;;
+	esac
+}
+
+window() {
+	first=$1
+	odd=
+	head -n "$((first + $2 - 1))" "$f" | grep -q "$cr" && odd=1
+	total=-1
+	if [ "$size" -le "$4" ]; then
+		was=$odd
+		count
+		odd=$was
+	elif [ "$first" -gt 1 ] &&
+		[ "$(lines | tail -n "+$first" | head -c 1 | wc -c)" -eq 0 ]; then
+		count
+	fi
+	lines | tail -n "+$first" | head -n "$2" | head -c "$3"
+	st="ok $size window $total"
+}
+
+op() {
+	f=$1
+	readable "$f" || return
+	if [ "$2" = binary ]; then
+		st="ok $size large -1"
+		[ "$size" -le "$5" ] || return
+	elif [ "$4" -eq 0 ]; then
+		st="ok $size none -1"
+		return
+	elif [ "$size" -gt "$5" ]; then
+		window "$3" "$4" "$6" "$7"
+		return
+	fi
+	cat "$f" && st="ok $size whole -1"
+}

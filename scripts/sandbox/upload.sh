@@ -1,0 +1,59 @@
+#!/bin/sh
+# upload.sh - one piece of a file; the last one puts it in place.
+# SPDX-License-Identifier: MIT
+# op PATH OFFSET LEN TOTAL MODE ID: pieces gather in a file named by ID; LEN -1
+# gives up. MODE in octal, for a new file.
+# shellcheck disable=SC2034,SC2086,SC2154
+need cat ls rm mv chmod
+
+gather() {
+	mask=$(umask)
+	umask 077
+	if [ "$1" -eq 0 ]; then
+		rm -f "$part"
+		content >"$part"
+	else
+		fields=$(ls -ldn "$part")
+		size_of $fields
+		[ "$size" = "$1" ] && content >>"$part"
+	fi
+	umask "$mask"
+	t=$part want=$(($1 + $2))
+	filled || return 1
+	t=
+}
+
+op() {
+	path=$1 len=$3 total=$4
+	follow "$path"
+	dir=${f%/*}
+	if [ -d "$f" ]; then
+		st=is_directory
+		return
+	fi
+	parents "${dir:-/}" || return
+	[ -w "${dir:-/}" ] || dir=${TMPDIR:-/tmp}
+	part=$dir/.dcode-$6
+	if [ "$len" -lt 0 ]; then
+		rm -f "$part"
+		return
+	fi
+	new=
+	[ -e "$f" ] || new=1
+	if [ "$len" -eq "$total" ]; then
+		put "$path" 0 0 "$total" ''
+	else
+		gather "$2" "$len" || return
+		st=ok
+		[ "$want" -eq "$total" ] || return
+		src=$part
+		st=permission_denied
+		if [ -n "$new" ] && mv -f "$part" "$f"; then
+			st=ok
+		else
+			put "$path" 0 0 "$total" ''
+			rm -f "$part"
+		fi
+	fi
+	[ -z "$new" ] || [ "$st" != ok ] || chmod "$5" "$f" || st=permission_denied
+}

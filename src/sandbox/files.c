@@ -1,0 +1,240 @@
+/* files.c - listing, writing and deleting files in the sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/files_put.h"
+#include "sandbox/helper.h"
+
+enum {
+	LIST_BYTES = 16 << 20,
+	SAID_BYTES = 400, /* of what rm says */
+	STEP = 256,       /* names allocated at once */
+};
+
+void files_names_release(struct files_names *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->names[i]);
+	free(list->names);
+	*list = (struct files_names){ 0 };
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const char *const *x = a;
+	const char *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+void files_names_add(struct files_names *list, const char *root,
+		     struct str name)
+{
+	const char *slash = str_ends(str_of(root), "/") ? "" : "/";
+
+	if (list->n % STEP == 0)
+		list->names = xrealloc(list->names, list->n + STEP,
+				       sizeof(*list->names));
+	list->names[list->n++] =
+		xasprintf("%s%s%.*s", root, slash, (int)name.len, name.ptr);
+}
+
+void files_names_sort(struct files_names *list)
+{
+	if (list->n)
+		qsort(list->names, list->n, sizeof(*list->names), by_bytes);
+}
+
+int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
+	     const struct stop *stop, struct error *err)
+{
+	struct helper h = { .script = HELPER_LS,
+			    .args = { str_of(path) },
+			    .n_args = 1,
+			    .timeout_ms = FILES_HELPER_MS,
+			    .out = BUF_INIT(LIST_BYTES) };
+	struct str rest;
+	struct str name;
+	int rc = -1;
+
+	*list = (struct files_names){ 0 };
+	if (helper_run(sb, &h, stop, err) || files_answered(&h, err))
+		goto out;
+	rest = buf_str(&h.out);
+	while (str_split(&rest, '\0', &name))
+		if (name.len)
+			files_names_add(list, path, name);
+	files_names_sort(list);
+	rc = 0;
+out:
+	buf_release(&h.out);
+	return rc;
+}
+
+/* Without the control characters and line ends of a program's last words. */
+static void one_line(struct str text, struct buf *out)
+{
+	clean_text(str_trim(text), out);
+	for (size_t i = 0; i < out->len; i++)
+		if (out->ptr[i] == '\n')
+			out->ptr[i] = ' ';
+}
+
+int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
+		 struct error *err)
+{
+	struct helper h = { .script = HELPER_DELETE,
+			    .args = { str_of(path) },
+			    .n_args = 1,
+			    .timeout_ms = FILES_HELPER_MS,
+			    .out = BUF_INIT(1 << 20) };
+	struct buf said = BUF_INIT(SAID_BYTES);
+	int rc = -1;
+
+	if (helper_run(sb, &h, stop, err))
+		goto out;
+	if (strcmp(h.status, "failed") == 0) {
+		one_line(buf_str(&h.out), &said);
+		error_set(err, ERR_REMOTE, "%s",
+			  said.len ? said.ptr : "unknown error");
+	} else {
+		rc = files_answered(&h, err);
+	}
+out:
+	buf_release(&said);
+	buf_release(&h.out);
+	return rc;
+}
+
+int files_answered(const struct helper *h, struct error *err)
+{
+	if (h->timed_out)
+		return error_set(err, ERR_TIMEOUT,
+				 "the sandbox did not answer within %d s",
+				 FILES_HELPER_MS / 1000);
+	if (strcmp(h->status, "ok") == 0 ||
+	    str_starts(str_of(h->status), "ok "))
+		return 0;
+	return helper_failed(h->status, err);
+}
+
+struct source {
+	struct str rest;
+};
+
+static int64_t read_content(void *arg, char *room, size_t len,
+			    struct error *err)
+{
+	struct source *s = arg;
+	size_t take = len < s->rest.len ? len : s->rest.len;
+
+	(void)err; /* memory does not fail */
+	if (take)
+		memcpy(room, s->rest.ptr, take);
+	s->rest = str_skip(s->rest, take);
+	return (int64_t)take;
+}
+
+/* Leaves the content in a new file beside the target, or in /tmp. Returns its
+ * name, owned, or NULL. */
+static char *stage(struct sandbox *sb, const char *path, struct str content,
+		   const struct stop *stop, struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct source source = { content };
+	struct transfer file = { .size = (int64_t)content.len,
+				 .mode = 0600,
+				 .read = read_content,
+				 .arg = &source };
+	char id[17];
+	char *name = NULL;
+
+	ids_random(id, 16);
+	for (int i = 0; i < 2; i++) {
+		free(name);
+		name = i ? xasprintf("/tmp/.dcode-%s", id)
+			 : xasprintf("%.*s/.dcode-%s", (int)(slash - path),
+				     path, id);
+		file.path = name;
+		source.rest = content;
+		if (sandbox_upload(sb, &file, 1, stop, err)) {
+			free(name);
+			return NULL;
+		}
+		if (file.error == FILE_OK)
+			return name;
+		if (file.error != FILE_PERMISSION_DENIED)
+			break;
+	}
+	if (file.error == FILE_OTHER)
+		error_set(err, ERR_REMOTE, "%s", file.detail);
+	else
+		helper_failed(file_error_name(file.error), err);
+	free(name);
+	return NULL;
+}
+
+/* A retry without base64 is the only reason to ask twice. */
+static int put(struct sandbox *sb, struct helper *h, const struct stop *stop,
+	       struct error *err)
+{
+	if (helper_run(sb, h, stop, err))
+		return -1;
+	if (strcmp(h->status, "no_base64") == 0 && !h->no_base64 &&
+	    helper_fits(sb, h->content, false)) {
+		h->no_base64 = true;
+		return put(sb, h, stop, err);
+	}
+	return files_answered(h, err);
+}
+
+int files_put(struct sandbox *sb, const char *path,
+	      const struct files_change *change, const struct stop *stop,
+	      struct error *err)
+{
+	char numbers[3][24];
+	struct helper h = { .script = HELPER_WRITE,
+			    .n_args = 5,
+			    .timeout_ms = FILES_HELPER_MS,
+			    .content = change->content,
+			    .out = BUF_INIT(4096) };
+	char *staged = NULL;
+	int rc = -1;
+
+	h.args[0] = str_of(path);
+	h.args[1] = helper_decimal(change->head, numbers[0]);
+	h.args[2] = helper_decimal(change->tail, numbers[1]);
+	h.args[3] = helper_decimal((int64_t)change->content.len, numbers[2]);
+	h.args[4] = str_of(change->mark);
+	if (helper_fits(sb, change->content, true)) {
+		rc = put(sb, &h, stop, err);
+		/* Without base64 it may be too large: then upload it. */
+		if (!rc || strcmp(h.status, "no_base64") != 0)
+			goto out;
+	}
+	staged = stage(sb, path, change->content, stop, err);
+	if (!staged)
+		goto out;
+	h.source = staged;
+	h.content = (struct str){ 0 };
+	rc = put(sb, &h, stop, err);
+out:
+	free(staged);
+	buf_release(&h.out);
+	return rc;
+}
+
+int files_write(struct sandbox *sb, const char *path, struct str content,
+		const struct stop *stop, struct error *err)
+{
+	struct files_change change = { .content = content, .mark = "" };
+
+	return files_put(sb, path, &change, stop, err);
+}

@@ -1,0 +1,131 @@
+/* files_edit.c - replacing text in a file: seen, decided here, put back. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sandbox/edit_match.h"
+#include "sandbox/files_put.h"
+
+enum {
+	EDIT_BYTES = 32 << 20, /* of a file that is edited, before and after */
+	TRIES = 2,             /* when it changes between seeing and writing */
+};
+
+struct edit {
+	struct helper helper;
+	struct str old;
+	struct str new;
+	bool all;
+	struct edit_change change;
+	struct error refusal; /* why nothing is changed */
+};
+
+/* Decides on what is in helper.out; -1 with the refusal kept. */
+static int decide(struct edit *e)
+{
+	const char *status = e->helper.status;
+	int rc;
+
+	if (!str_starts(str_of(status), "file "))
+		rc = helper_failed(status, &e->refusal);
+	else
+		rc = edit_match(buf_str(&e->helper.out), e->old, e->new, e->all,
+				&e->change, &e->refusal);
+	if (str_starts(str_of(status), "too_large "))
+		error_set(&e->refusal, ERR_LIMIT,
+			  "the file is larger than %d MB", EDIT_BYTES >> 20);
+	return rc;
+}
+
+static int reply(void *arg, struct buf *out, struct error *err)
+{
+	struct edit *e = arg;
+
+	(void)err; /* a refusal still has to end the dialog in order */
+	if (decide(e)) {
+		buf_adds(out, "end\n");
+		return 0;
+	}
+	buf_addf(out, "put %zu %zu %zu\n", e->change.head, e->change.tail,
+		 e->change.middle.len);
+	buf_addstr(out, buf_str(&e->change.middle));
+	return 0;
+}
+
+static int by_dialog(struct sandbox *sb, struct edit *e,
+		     const struct stop *stop, struct error *err)
+{
+	e->helper.dialog = true;
+	e->helper.reply = reply;
+	e->helper.arg = e;
+	if (helper_run(sb, &e->helper, stop, err))
+		return -1;
+	if (e->refusal.code) {
+		*err = e->refusal;
+		return -1;
+	}
+	return files_answered(&e->helper, err);
+}
+
+/* Sees the file, then writes it if it still looks the same. */
+static int by_mark(struct sandbox *sb, const char *path, struct edit *e,
+		   const struct stop *stop, struct error *err)
+{
+	struct files_change change = { 0 };
+	char mark[HELPER_STATUS];
+	const char *status = e->helper.status;
+
+	buf_clear(&e->helper.out);
+	buf_clear(&e->change.middle);
+	if (helper_run(sb, &e->helper, stop, err))
+		return -1;
+	if (e->helper.timed_out)
+		return files_answered(&e->helper, err);
+	if (decide(e)) {
+		*err = e->refusal;
+		return -1;
+	}
+	snprintf(mark, sizeof(mark), "%s", strrchr(status, ' ') + 1);
+	change.head = (int64_t)e->change.head;
+	change.tail = (int64_t)e->change.tail;
+	change.content = buf_str(&e->change.middle);
+	change.mark = mark;
+	return files_put(sb, path, &change, stop, err);
+}
+
+int files_edit(struct sandbox *sb, const char *path, struct str old,
+	       struct str new, bool all, int64_t *count,
+	       const struct stop *stop, struct error *err)
+{
+	struct edit e = { .old = old, .new = new, .all = all };
+	char most[24];
+	int rc = -1;
+
+	e.helper = (struct helper){ .script = HELPER_EDIT,
+				    .args = { str_of(path) },
+				    .n_args = 2,
+				    .source = "none",
+				    .timeout_ms = FILES_HELPER_MS,
+				    .out = BUF_INIT(EDIT_BYTES) };
+	e.helper.args[1] = helper_decimal(EDIT_BYTES, most);
+	e.change.middle = BUF_INIT(EDIT_BYTES);
+	if (sb->host->provider->flags & SANDBOX_STDIN) {
+		rc = by_dialog(sb, &e, stop, err);
+	} else {
+		for (int i = 0; i < TRIES; i++) {
+			struct error again = { 0 };
+
+			rc = by_mark(sb, path, &e, stop, &again);
+			if (rc)
+				*err = again;
+			if (!rc || strcmp(again.message, "changed") != 0)
+				break;
+		}
+	}
+	*count = e.change.count;
+	buf_release(&e.change.middle);
+	buf_release(&e.helper.out);
+	return rc;
+}

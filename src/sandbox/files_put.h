@@ -1,0 +1,31 @@
+/* files_put.h - what the files_*.c share. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_FILES_PUT_H
+#define SANDBOX_FILES_PUT_H
+
+#include "sandbox/files.h"
+#include "sandbox/helper.h"
+
+enum { FILES_HELPER_MS = 120000 };
+
+/* A file's first head bytes, content, its last tail bytes. */
+struct files_change {
+	int64_t head;
+	int64_t tail;
+	struct str content;
+	const char *mark; /* what the file must still look like, or "" */
+};
+/* As files_write(); -1 "changed" when mark does not fit any more. */
+int files_put(struct sandbox *sb, const char *path,
+	      const struct files_change *change, const struct stop *stop,
+	      struct error *err);
+
+/* 0 for "ok", -1 with the status or a timeout. */
+int files_answered(const struct helper *h, struct error *err);
+
+/* Appends root/name. */
+void files_names_add(struct files_names *list, const char *root,
+		     struct str name);
+void files_names_sort(struct files_names *list);
+
+#endif

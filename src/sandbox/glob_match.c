@@ -1,0 +1,345 @@
+/* glob_match.c - file name patterns of glob and grep, pure. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/glob_match.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	ALTERNATIVES = 1000,
+	PATTERN_MAX = 2048, /* bytes, before and after expansion */
+	NESTING = 64,       /* of braces; deeper ones are literal */
+};
+
+struct alternative {
+	char *text;           /* owned */
+	struct str *segments; /* into text; owned array */
+	size_t n;
+};
+
+struct glob {
+	bool by_path;
+	bool hidden;
+	struct alternative *alternatives;
+	size_t n;
+	bool *now; /* states of the segment automaton: scratch */
+	bool *next;
+};
+
+/* Index of the "}" that closes the "{" at from, or s.len; *commas counts its
+ * own ones. */
+static size_t closing(struct str s, size_t from, int *commas)
+{
+	int depth = 0;
+
+	*commas = 0;
+	for (size_t i = from; i < s.len; i++) {
+		if (s.ptr[i] == '{')
+			depth++;
+		else if (s.ptr[i] == '}' && --depth == 0)
+			return i;
+		else if (s.ptr[i] == ',' && depth == 1)
+			(*commas)++;
+	}
+	return s.len;
+}
+
+static int add(struct glob *g, struct str text, struct error *err)
+{
+	if (g->n >= ALTERNATIVES || text.len > PATTERN_MAX)
+		return error_set(err, ERR_USAGE, "pattern_too_broad");
+	g->alternatives =
+		xrealloc(g->alternatives, g->n + 1, sizeof(*g->alternatives));
+	g->alternatives[g->n++] =
+		(struct alternative){ .text = xstrndup(text.len ? text.ptr : "",
+						       text.len) };
+	return 0;
+}
+
+static int expand(struct glob *g, struct str s, size_t from, int depth,
+		  struct error *err);
+
+/* Replaces s[open..close] by each of its parts in turn. */
+static int expand_group(struct glob *g, struct str s, size_t open, size_t close,
+			int depth, struct error *err)
+{
+	size_t start = open + 1;
+	int nested = 0;
+	int rc = 0;
+
+	for (size_t i = open + 1; i <= close && !rc; i++) {
+		struct buf one = BUF_INIT(2 * PATTERN_MAX);
+
+		if (s.ptr[i] == '{')
+			nested++;
+		if (s.ptr[i] == '}' && i < close)
+			nested--;
+		if (i < close && (s.ptr[i] != ',' || nested))
+			continue;
+		buf_add(&one, s.ptr, open);
+		buf_add(&one, s.ptr + start, i - start);
+		buf_addstr(&one, str_skip(s, close + 1));
+		rc = expand(g, buf_str(&one), open, depth + 1, err);
+		buf_release(&one);
+		start = i + 1;
+	}
+	return rc;
+}
+
+static int expand(struct glob *g, struct str s, size_t from, int depth,
+		  struct error *err)
+{
+	for (size_t i = from; i < s.len; i++) {
+		int commas;
+		size_t close;
+
+		if (s.ptr[i] != '{')
+			continue;
+		close = closing(s, i, &commas);
+		if (close == s.len || !commas)
+			continue; /* literal, and so is a group of one */
+		if (depth >= NESTING)
+			return error_set(err, ERR_USAGE, "pattern_too_broad");
+		return expand_group(g, s, i, close, depth, err);
+	}
+	return add(g, s, err);
+}
+
+static int split(struct glob *g, struct alternative *a, struct error *err)
+{
+	struct str rest = str_of(a->text);
+	struct str segment;
+	bool directory = str_ends(rest, "/");
+
+	a->segments = xcalloc(rest.len + 2, sizeof(*a->segments));
+	while (str_split(&rest, '/', &segment)) {
+		if (str_is(segment, ".."))
+			return error_set(err, ERR_USAGE, "invalid_pattern");
+		if (segment.len)
+			a->segments[a->n++] = segment;
+	}
+	/* Only directories end in "/", and only files are matched. */
+	if (g->by_path && directory)
+		a->n = 0;
+	return 0;
+}
+
+int glob_new(struct glob **out, struct str pattern, unsigned flags,
+	     struct error *err)
+{
+	struct glob *g = xcalloc(1, sizeof(*g));
+	size_t longest = 0;
+	int rc;
+
+	g->by_path = str_find(pattern, '/') < pattern.len;
+	g->hidden = flags & GLOB_HIDDEN && !g->by_path;
+	if (pattern.len > PATTERN_MAX)
+		rc = error_set(err, ERR_USAGE, "pattern_too_broad");
+	else
+		rc = expand(g, pattern, 0, 0, err);
+	for (size_t i = 0; i < g->n && !rc; i++) {
+		rc = split(g, &g->alternatives[i], err);
+		if (g->alternatives[i].n > longest)
+			longest = g->alternatives[i].n;
+	}
+	if (rc) {
+		glob_free(g);
+		return -1;
+	}
+	g->now = xcalloc(longest + 1, sizeof(*g->now));
+	g->next = xcalloc(longest + 1, sizeof(*g->next));
+	*out = g;
+	return 0;
+}
+
+void glob_free(struct glob *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->n; i++) {
+		free(g->alternatives[i].segments);
+		free(g->alternatives[i].text);
+	}
+	free(g->alternatives);
+	free(g->now);
+	free(g->next);
+	free(g);
+}
+
+/* The next character; a byte that is no UTF-8 stands for itself, apart from
+ * every code point. */
+static uint32_t take(struct str *s)
+{
+	unsigned char lead = (unsigned char)s->ptr[0];
+	size_t len = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+	uint32_t c = lead;
+
+	if (len > 1 &&
+	    (s->len < len || !str_is_utf8((struct str){ s->ptr, len })))
+		len = 1;
+	if (len == 1 && lead >= 0x80)
+		c += 0x110000;
+	if (len > 1)
+		c = lead & (0xffu >> (len + 1));
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)s->ptr[i] & 0x3f);
+	*s = str_skip(*s, len);
+	return c;
+}
+
+/* s starts after "[". True if it is a class; *rest: what follows it. */
+static bool class_match(struct str s, uint32_t c, struct str *rest, bool *hit)
+{
+	bool negated = s.len && (s.ptr[0] == '!' || s.ptr[0] == '^');
+	bool first = true;
+
+	*hit = false;
+	if (negated)
+		s = str_skip(s, 1);
+	for (; s.len && (first || s.ptr[0] != ']'); first = false) {
+		uint32_t low = take(&s);
+		uint32_t high = low;
+
+		if (s.len > 1 && s.ptr[0] == '-' && s.ptr[1] != ']') {
+			s = str_skip(s, 1);
+			high = take(&s);
+		}
+		if (c >= low && c <= high)
+			*hit = true;
+	}
+	if (!s.len)
+		return false; /* never closed: an ordinary "[" */
+	*hit = *hit != negated;
+	*rest = str_skip(s, 1);
+	return true;
+}
+
+/* Matches one character of name against the front of pattern. */
+static bool one(struct str *pattern, struct str *name)
+{
+	struct str p = *pattern;
+	struct str n = *name;
+	uint32_t want;
+	uint32_t c;
+	bool hit;
+
+	if (!p.len || !n.len)
+		return false;
+	want = take(&p);
+	c = take(&n);
+	if (want != '[' || !class_match(p, c, &p, &hit))
+		hit = want == '?' || want == c;
+	*pattern = p;
+	*name = n;
+	return hit;
+}
+
+/* One segment against one name: "*" goes back to the last star only, which is
+ * enough, and keeps the cost at length times length. */
+static bool segment_match(struct str pattern, struct str name, bool hidden)
+{
+	struct str star = { 0 };
+	struct str from = { 0 };
+	bool starred = false;
+
+	if (!hidden && name.len && name.ptr[0] == '.' &&
+	    (!pattern.len || pattern.ptr[0] != '.'))
+		return false;
+	while (name.len || pattern.len) {
+		if (pattern.len && pattern.ptr[0] == '*') {
+			pattern = str_skip(pattern, 1);
+			star = pattern;
+			from = name;
+			starred = true;
+			continue;
+		}
+		if (one(&pattern, &name))
+			continue;
+		if (!starred || !from.len)
+			return false;
+		take(&from);
+		name = from;
+		pattern = star;
+	}
+	return true;
+}
+
+static bool crosses(struct str segment)
+{
+	return str_is(segment, "**");
+}
+
+/* now[i]: the segments before i may have matched the names so far. */
+static bool step(struct glob *g, const struct alternative *a, struct str name)
+{
+	bool alive = false;
+	bool *swap;
+
+	memset(g->next, 0, (a->n + 1) * sizeof(*g->next));
+	for (size_t i = 0; i < a->n; i++) {
+		bool deep = crosses(a->segments[i]);
+
+		/* "**" may stand for no directory at all. */
+		if (deep && g->now[i] && i + 1 < a->n)
+			g->now[i + 1] = true;
+		if (!g->now[i])
+			continue;
+		if (deep && name.len && name.ptr[0] != '.') {
+			g->next[i] = true;
+			g->next[i + 1] |= i + 1 == a->n;
+			alive = true;
+		}
+		if (!deep && segment_match(a->segments[i], name, false)) {
+			g->next[i + 1] = true;
+			alive = true;
+		}
+	}
+	swap = g->now;
+	g->now = g->next;
+	g->next = swap;
+	return alive;
+}
+
+static bool path_match(struct glob *g, const struct alternative *a,
+		       struct str path)
+{
+	struct str name;
+
+	if (!a->n)
+		return false;
+	memset(g->now, 0, (a->n + 1) * sizeof(*g->now));
+	g->now[0] = true;
+	while (str_split(&path, '/', &name)) {
+		/* Names go on: what had matched all is no match. */
+		g->now[a->n] = false;
+		if (!step(g, a, name))
+			return false;
+	}
+	return g->now[a->n];
+}
+
+bool glob_match(struct glob *g, struct str path)
+{
+	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+	struct str name = path;
+
+	if (slash)
+		name = str_skip(path, (size_t)(slash - path.ptr) + 1);
+	for (size_t i = 0; i < g->n; i++) {
+		const struct alternative *a = &g->alternatives[i];
+		bool hit;
+
+		if (g->by_path)
+			hit = path_match(g, a, path);
+		else
+			hit = a->n &&
+			      segment_match(a->segments[0], name, g->hidden);
+		if (hit)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,276 @@
+/* helper.c - one of scripts/sandbox/, run in the sandbox in one round trip. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/helper.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/ids.h"
+#include "base/str.h"
+#include "sandbox/frame.h"
+#include "sandbox/quote.h"
+
+enum {
+	COMMAND_MAX = 32 << 20,
+	SCRIPTS_SIZE = 12 << 10, /* the longest helper, its framing and names */
+};
+
+static const unsigned char prelude_sh[] = {
+#include "scripts/sandbox/prelude.sh.inc"
+};
+static const unsigned char put_sh[] = {
+#include "scripts/sandbox/put.sh.inc"
+};
+static const unsigned char read_sh[] = {
+#include "scripts/sandbox/read.sh.inc"
+};
+static const unsigned char ls_sh[] = {
+#include "scripts/sandbox/ls.sh.inc"
+};
+static const unsigned char delete_sh[] = {
+#include "scripts/sandbox/delete.sh.inc"
+};
+static const unsigned char write_sh[] = {
+#include "scripts/sandbox/write.sh.inc"
+};
+static const unsigned char edit_sh[] = {
+#include "scripts/sandbox/edit.sh.inc"
+};
+static const unsigned char glob_sh[] = {
+#include "scripts/sandbox/glob.sh.inc"
+};
+static const unsigned char grep_sh[] = {
+#include "scripts/sandbox/grep.sh.inc"
+};
+static const unsigned char upload_sh[] = {
+#include "scripts/sandbox/upload.sh.inc"
+};
+static const unsigned char download_sh[] = {
+#include "scripts/sandbox/download.sh.inc"
+};
+
+#define SCRIPT(array)                                                          \
+	{                                                                      \
+		(const char *)(array), sizeof(array)                           \
+	}
+
+static const struct {
+	struct str text;
+	bool puts; /* needs put.sh */
+} scripts[] = {
+	[HELPER_READ] = { SCRIPT(read_sh), false },
+	[HELPER_LS] = { SCRIPT(ls_sh), false },
+	[HELPER_DELETE] = { SCRIPT(delete_sh), false },
+	[HELPER_WRITE] = { SCRIPT(write_sh), true },
+	[HELPER_EDIT] = { SCRIPT(edit_sh), true },
+	[HELPER_GLOB] = { SCRIPT(glob_sh), false },
+	[HELPER_GREP] = { SCRIPT(grep_sh), false },
+	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true },
+	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false },
+};
+
+/* Without indentation and comment lines: every byte travels. */
+static void add_script(struct buf *out, struct str text)
+{
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		line = str_trim(line);
+		if (!line.len || line.ptr[0] == '#')
+			continue;
+		buf_addstr(out, line);
+		buf_addc(out, '\n');
+	}
+}
+
+static bool has_stdin(const struct sandbox *sb)
+{
+	return sb->host->provider->flags & SANDBOX_STDIN;
+}
+
+static const char *source(const struct sandbox *sb, const struct helper *h)
+{
+	if (h->dialog)
+		return "dialog";
+	if (h->source)
+		return h->source;
+	return has_stdin(sb) ? "stdin" : "text";
+}
+
+static int compose(const struct sandbox *sb, const struct helper *h,
+		   const char *nonce, struct buf *cmd, struct error *err)
+{
+	bool text = !h->dialog && !h->source && !has_stdin(sb);
+	char name[] = "a0";
+
+	/* Providers that carry input carry bytes; others may carry text. */
+	buf_addf(cmd, "nonce=%s enc=%c\n", nonce, has_stdin(sb) ? 'r' : 'b');
+	quote_assign(cmd, "src", str_of(source(sb, h)));
+	for (size_t i = 0; i < h->n_args; i++, name[1]++) {
+		if (memchr(h->args[i].ptr ? h->args[i].ptr : "", 0,
+			   h->args[i].len))
+			return error_set(err, ERR_USAGE,
+					 "a NUL byte cannot be part of a name "
+					 "or a pattern");
+		quote_assign(cmd, name, h->args[i]);
+	}
+	if (text)
+		quote_content(cmd, h->content, !h->no_base64);
+	add_script(cmd, (struct str)SCRIPT(prelude_sh));
+	if (scripts[h->script].puts)
+		add_script(cmd, (struct str)SCRIPT(put_sh));
+	add_script(cmd, scripts[h->script].text);
+	buf_adds(cmd, "frame op");
+	name[1] = '0';
+	for (size_t i = 0; i < h->n_args; i++, name[1]++)
+		buf_addf(cmd, " \"$%s\"", name);
+	if (h->dialog)
+		buf_adds(cmd, "\nchange");
+	buf_adds(cmd, "\nexit 0\n");
+	return buf_check(cmd, "the helper's command", err);
+}
+
+struct run {
+	struct helper *h;
+	struct frame frame;
+	struct frame_sink sink;
+	struct buf *reply; /* while inside the provider's callback */
+};
+
+static int on_body(void *arg, struct str bytes, struct error *err)
+{
+	struct run *r = arg;
+
+	if (r->h->body)
+		return r->h->body(r->h->arg, bytes, err);
+	buf_addstr(&r->h->out, bytes);
+	return buf_check(&r->h->out, "the answer", err);
+}
+
+static int on_status(void *arg, const char *status, struct error *err)
+{
+	struct run *r = arg;
+	int len = snprintf(r->h->status, sizeof(r->h->status), "%s", status);
+
+	if (len < 0 || (size_t)len >= sizeof(r->h->status))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: long status");
+	if (!r->h->dialog || r->frame.done > 1)
+		return 0;
+	if (!r->reply)
+		return error_set(err, ERR_PROTOCOL,
+				 "the command cannot be answered");
+	if (r->h->reply(r->h->arg, r->reply, err))
+		return -1;
+	return buf_check(r->reply, "the edit", err);
+}
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	struct run *r = arg;
+
+	if (stream != EXEC_STDOUT)
+		return 0;
+	r->reply = reply;
+	return frame_feed(&r->frame, chunk, &r->sink, err);
+}
+
+static int unexpected(struct run *r, const struct exec_result *res,
+		      struct error *err)
+{
+	struct buf text = BUF_INIT(200);
+
+	clean_text((struct str){ r->frame.noise, r->frame.noise_len }, &text);
+	if (r->frame.done || !text.len)
+		error_set(err, ERR_PROTOCOL,
+			  "unexpected server response: (empty), exit code %d",
+			  res->exit_code);
+	else
+		error_set(err, ERR_PROTOCOL, "unexpected server response: %s",
+			  text.ptr);
+	buf_release(&text);
+	return -1;
+}
+
+int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
+	       struct error *err)
+{
+	struct buf cmd = BUF_INIT(COMMAND_MAX);
+	struct run r = { .h = h, .sink = { on_body, on_status, &r } };
+	struct exec_request req = { .cwd = "/",
+				    .plain = true,
+				    .dialog = h->dialog,
+				    .timeout_ms = h->timeout_ms,
+				    .output = on_output,
+				    .arg = &r };
+	struct exec_result res = { 0 };
+	char nonce[17];
+	int rc = -1;
+
+	ids_random(nonce, 16);
+	frame_init(&r.frame, nonce);
+	h->timed_out = false;
+	h->status[0] = '\0';
+	if (compose(sb, h, nonce, &cmd, err))
+		goto out;
+	req.command = buf_str(&cmd);
+	if (!h->dialog && !h->source && has_stdin(sb))
+		req.input = h->content;
+	if (sandbox_execute(sb, &req, &res, stop, err))
+		goto out;
+	h->timed_out = res.timed_out;
+	if (!res.timed_out && (!r.frame.done || r.frame.state))
+		unexpected(&r, &res, err);
+	else
+		rc = 0;
+out:
+	frame_release(&r.frame);
+	buf_release(&cmd);
+	return rc;
+}
+
+bool helper_fits(const struct sandbox *sb, struct str content, bool base64)
+{
+	size_t most = sb->host->provider->max_command;
+
+	if (has_stdin(sb))
+		return true;
+	if (!most)
+		most = 64 << 10;
+	if (content.len > most)
+		return false;
+	return SCRIPTS_SIZE + quote_content_size(content, base64) <= most;
+}
+
+int64_t helper_number(const char **rest)
+{
+	struct str all = str_of(*rest);
+	struct str word;
+	int64_t n;
+
+	all = str_trim(all);
+	word = (struct str){ all.ptr, str_find(all, ' ') };
+	*rest = all.len ? all.ptr + word.len : "";
+	return str_to_int(word, &n) ? n : -1;
+}
+
+int helper_failed(const char *status, struct error *err)
+{
+	enum err code = ERR_REMOTE;
+
+	if (strcmp(status, "file_not_found") == 0 ||
+	    strcmp(status, "path_not_found") == 0)
+		code = ERR_NOT_FOUND;
+	return error_set(err, code, "%s", status);
+}
+
+struct str helper_decimal(int64_t n, char room[24])
+{
+	int len = snprintf(room, 24, "%" PRId64, n);
+
+	return (struct str){ room, (size_t)len };
+}

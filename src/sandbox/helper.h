@@ -1,0 +1,57 @@
+/* helper.h - one of scripts/sandbox/, run in the sandbox in one round trip. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_HELPER_H
+#define SANDBOX_HELPER_H
+
+#include "sandbox/sandbox.h"
+
+enum helper_script {
+	HELPER_READ,
+	HELPER_LS,
+	HELPER_DELETE,
+	HELPER_WRITE,
+	HELPER_EDIT,
+	HELPER_GLOB,
+	HELPER_GREP,
+	HELPER_UPLOAD,
+	HELPER_DOWNLOAD,
+};
+
+enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };
+
+struct helper {
+	enum helper_script script;
+	struct str args[HELPER_ARGS]; /* any bytes but NUL */
+	size_t n_args;
+	/* The content that the script's content() gives: sent as standard
+	 * input, else in the command's text; or, with source, an absolute path
+	 * in the sandbox. */
+	struct str content;
+	const char *source;
+	bool no_base64; /* the sandbox cannot decode it */
+	bool dialog;    /* reply is called between the two frames */
+	int64_t timeout_ms;
+	/* Decoded body bytes; NULL collects them in out. */
+	int (*body)(void *arg, struct str bytes, struct error *err);
+	/* The first frame is there, its status is in status: what it appends
+	 * to reply is the script's standard input. */
+	int (*reply)(void *arg, struct buf *reply, struct error *err);
+	void *arg;
+	struct buf out;             /* set max before; the caller releases */
+	char status[HELPER_STATUS]; /* out: of the last frame */
+	bool timed_out;             /* out: only a part of the body came */
+};
+
+/* 0 when the script answered, or was cut by timeout_ms (see timed_out); its
+ * own verdict is in status. -1: the transport, or a callback. */
+int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
+	       struct error *err);
+/* Can content travel within one command (or as standard input)? */
+bool helper_fits(const struct sandbox *sb, struct str content, bool base64);
+/* Takes the next word off *rest, a number: -1 when there is none. */
+int64_t helper_number(const char **rest);
+/* -1 with the code of a status that is not "ok". */
+int helper_failed(const char *status, struct error *err);
+struct str helper_decimal(int64_t n, char room[24]);
+
+#endif

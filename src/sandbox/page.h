@@ -1,0 +1,25 @@
+/* page.h - a window of lines cut out of a file's bytes. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_PAGE_H
+#define SANDBOX_PAGE_H
+
+#include "sandbox/files.h"
+
+struct page_source {
+	struct str raw;     /* a whole file, or a window of it */
+	int64_t first_line; /* 0-based line that raw starts with */
+	bool at_end;        /* raw reaches the end of the file */
+	int64_t total;      /* lines of the file if known apart from that */
+};
+
+/*
+ * Lines offset .. offset + limit - 1, line ends CR, LF and CR LF made LF, cut
+ * at FILES_PAGE_BYTES with the marker. Fills all of page but binary. -1 with
+ * "not_a_text_file" when what is shown, or the first 8192 bytes of the file
+ * where raw has them, are not UTF-8.
+ * "Line offset 5 exceeds file length (5 lines)" likewise.
+ */
+int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
+	     struct files_page *page, struct error *err);
+
+#endif

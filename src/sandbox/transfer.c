@@ -1,0 +1,288 @@
+/* transfer.c - files in and out for providers without a file API. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/transfer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/str.h"
+#include "sandbox/helper.h"
+
+enum {
+	BLOCK = 65536,
+	STDIN_PIECE = 4 << 20, /* bytes of one upload request with input */
+	BLOCKS = 16,           /* of one download request without raw bytes */
+	PIECE_MS = 300000,
+};
+
+static void fail(struct transfer *f, enum file_error code, const char *detail)
+{
+	f->error = code;
+	snprintf(f->detail, sizeof(f->detail), "%s", detail);
+}
+
+static void fail_status(struct transfer *f, const char *status)
+{
+	enum file_error code = FILE_OTHER;
+
+	if (strcmp(status, "file_not_found") == 0)
+		code = FILE_NOT_FOUND;
+	else if (strcmp(status, "permission_denied") == 0)
+		code = FILE_PERMISSION_DENIED;
+	else if (strcmp(status, "is_directory") == 0)
+		code = FILE_IS_DIRECTORY;
+	else if (strcmp(status, "not_a_directory") == 0)
+		code = FILE_INVALID_PATH;
+	fail(f, code, code == FILE_OTHER ? status : "");
+}
+
+static bool path_ok(struct transfer *f)
+{
+	size_t len = f->path ? strlen(f->path) : 0;
+
+	f->error = FILE_OK;
+	f->detail[0] = '\0';
+	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
+		return true;
+	fail(f, FILE_INVALID_PATH, "");
+	return false;
+}
+
+/* Does this error say that going on with the next file is useless? */
+static bool fatal(const struct error *e)
+{
+	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
+	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
+}
+
+struct upload {
+	struct sandbox *sb;
+	struct transfer *file;
+	struct buf piece; /* read and not yet sent */
+	int64_t sent;
+	char id[17];
+	bool octal; /* no base64 there */
+};
+
+static int read_piece(struct upload *u, struct error *err)
+{
+	struct transfer *f = u->file;
+	int64_t left = f->size - u->sent - (int64_t)u->piece.len;
+
+	while (left > 0 && u->piece.len < u->piece.max) {
+		size_t want = u->piece.max - u->piece.len;
+		char *room;
+		int64_t got;
+
+		if ((int64_t)want > left)
+			want = (size_t)left;
+		if (want > BLOCK)
+			want = BLOCK;
+		room = buf_room(&u->piece, want);
+		got = f->read(f->arg, room, want, err);
+		if (got < 0 || (size_t)got > want)
+			return -1;
+		if (!got)
+			return error_set(err, ERR_SYSTEM,
+					 "the file became shorter");
+		buf_added(&u->piece, (size_t)got);
+		left -= got;
+	}
+	return 0;
+}
+
+static int send_piece(struct upload *u, int64_t len, char *status,
+		      const struct stop *stop, struct error *err)
+{
+	char numbers[4][24];
+	struct helper h = { .script = HELPER_UPLOAD,
+			    .n_args = 6,
+			    .no_base64 = u->octal,
+			    .timeout_ms = PIECE_MS,
+			    .out = BUF_INIT(4096) };
+	int rc;
+
+	snprintf(numbers[3], sizeof(numbers[3]), "%o",
+		 (unsigned)(u->file->mode ? u->file->mode & 07777 : 0644));
+	h.args[0] = str_of(u->file->path);
+	h.args[1] = helper_decimal(u->sent, numbers[0]);
+	h.args[2] = helper_decimal(len, numbers[1]);
+	h.args[3] = helper_decimal(u->file->size, numbers[2]);
+	h.args[4] = str_of(numbers[3]);
+	h.args[5] = str_of(u->id);
+	if (len > 0)
+		h.content = (struct str){ u->piece.ptr, (size_t)len };
+	rc = helper_run(u->sb, &h, stop, err);
+	if (!rc && h.timed_out)
+		rc = error_set(err, ERR_TIMEOUT, "upload timed out");
+	snprintf(status, HELPER_STATUS, "%s", h.status);
+	buf_release(&h.out);
+	return rc;
+}
+
+static size_t fitting(const struct upload *u)
+{
+	size_t len = u->piece.len;
+
+	while (len > 64 &&
+	       !helper_fits(u->sb, (struct str){ u->piece.ptr, len },
+			    !u->octal))
+		len -= len / 16;
+	return len;
+}
+
+static int upload_loop(struct upload *u, const struct stop *stop,
+		       struct error *err)
+{
+	char status[HELPER_STATUS] = "ok";
+
+	do {
+		size_t len;
+
+		if (read_piece(u, err)) {
+			fail(u->file, FILE_OTHER, err->message);
+			return 0;
+		}
+		len = fitting(u);
+		if (send_piece(u, (int64_t)len, status, stop, err)) {
+			fail(u->file, FILE_OTHER, err->message);
+			return fatal(err) ? -1 : 0;
+		}
+		if (strcmp(status, "no_base64") == 0 && !u->octal) {
+			u->octal = true;
+			continue;
+		}
+		if (strcmp(status, "ok") != 0) {
+			fail_status(u->file, status);
+			return 0;
+		}
+		buf_consume(&u->piece, len);
+		u->sent += (int64_t)len;
+	} while (u->sent < u->file->size || strcmp(status, "ok") != 0);
+	return 0;
+}
+
+/* Takes back what an upload that did not end has left there. */
+static void give_up(struct upload *u)
+{
+	struct stop stop = stop_cleanup(2000);
+	struct error ignored = { 0 };
+	char status[HELPER_STATUS];
+
+	if (u->sent > 0)
+		(void)send_piece(u, -1, status, &stop, &ignored); /* best */
+}
+
+int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		    const struct stop *stop, struct error *err)
+{
+	bool input = sb->host->provider->flags & SANDBOX_STDIN;
+	size_t most = sb->host->provider->max_command;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct upload u = { .sb = sb, .file = &files[i] };
+		struct error e = { 0 };
+
+		if (!path_ok(&files[i]))
+			continue;
+		u.piece = BUF_INIT(input ? STDIN_PIECE : most ? most : BLOCK);
+		ids_random(u.id, 16);
+		rc = upload_loop(&u, stop, &e);
+		if (files[i].error != FILE_OK)
+			give_up(&u);
+		if (rc)
+			*err = e;
+		for (size_t j = i + 1; rc && j < n; j++)
+			fail(&files[j], FILE_OTHER, e.message);
+		buf_release(&u.piece);
+	}
+	return rc;
+}
+
+struct download {
+	struct transfer *file;
+	int64_t got;
+};
+
+static int on_bytes(void *arg, struct str bytes, struct error *err)
+{
+	struct download *d = arg;
+
+	d->got += (int64_t)bytes.len;
+	return d->file->write(d->file->arg, bytes, err);
+}
+
+/* One request. *size: the file's size as it says. */
+static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
+		     const struct stop *stop, struct error *err)
+{
+	bool raw = sb->host->provider->flags & SANDBOX_STDIN;
+	char numbers[2][24];
+	struct helper h = { .script = HELPER_DOWNLOAD,
+			    .n_args = 3,
+			    .timeout_ms = raw ? 0 : PIECE_MS,
+			    .body = on_bytes,
+			    .arg = d };
+	const char *rest = h.status + 3;
+
+	h.args[0] = str_of(d->file->path);
+	h.args[1] = helper_decimal(d->got / BLOCK, numbers[0]);
+	h.args[2] = helper_decimal(raw ? 0 : BLOCKS, numbers[1]);
+	if (helper_run(sb, &h, stop, err))
+		return -1;
+	if (h.timed_out)
+		return error_set(err, ERR_TIMEOUT, "download timed out");
+	if (!str_starts(str_of(h.status), "ok ")) {
+		fail_status(d->file, h.status);
+		return 0;
+	}
+	*size = helper_number(&rest);
+	return 0;
+}
+
+static int download_one(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct download d = { .file = f };
+	int64_t size = -1;
+
+	do {
+		int64_t before = d.got;
+		int64_t was = size;
+
+		if (get_piece(sb, &d, &size, stop, err)) {
+			fail(f, FILE_OTHER, err->message);
+			return fatal(err) ? -1 : 0;
+		}
+		if (f->error != FILE_OK)
+			return 0;
+		if ((was >= 0 && was != size) || d.got > size ||
+		    (d.got == before && d.got < size)) {
+			fail(f, FILE_OTHER, "the file changed meanwhile");
+			return 0;
+		}
+	} while (d.got < size);
+	return 0;
+}
+
+int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
+		      const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct error e = { 0 };
+
+		if (!path_ok(&files[i]))
+			continue;
+		rc = download_one(sb, &files[i], stop, &e);
+		if (rc)
+			*err = e;
+		for (size_t j = i + 1; rc && j < n; j++)
+			fail(&files[j], FILE_OTHER, e.message);
+	}
+	return rc;
+}
