@@ -1,0 +1,489 @@
+/* local.c - sandboxes on this machine, made by bubblewrap. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/local.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "providers/table.h"
+
+enum {
+	LIFETIME_S = 24 * 3600,
+	REMOVE_TRIES = 20,
+	COMMAND_MAX = (128 << 10) - 1,
+};
+
+static const char group[] = "local";
+
+static const struct setting local_settings[] = {
+	{ .key = "workspace",
+	  .type = SETTING_STRING,
+	  .fallback = "\"private\"",
+	  .help = "\"private\": an empty directory of its own; \"bind\": the "
+		  "current directory, read-write" },
+	{ .key = "network",
+	  .type = SETTING_STRING,
+	  .fallback = "\"none\"",
+	  .help = "\"none\" or \"full\": the host's own network" },
+	{ .key = "env",
+	  .type = SETTING_LIST,
+	  .help = "NAME=value for every command; nothing else is passed" },
+	{ .key = "lifetime",
+	  .type = SETTING_INT,
+	  .help = "seconds until its processes end by themselves" },
+	{ .key = "memory",
+	  .type = SETTING_STRING,
+	  .help = "most memory of one process: \"2g\"" },
+	{ .key = "max_file_size",
+	  .type = SETTING_STRING,
+	  .fallback = "\"16g\"",
+	  .help = "largest file it may write" },
+	{ .key = "max_processes",
+	  .type = SETTING_INT,
+	  .fallback = "4096",
+	  .help = "most processes; the kernel exempts a dcode run by root" },
+	{ 0 },
+};
+
+/* "512m", "2g", "1048576": bytes. */
+static int read_size(const struct settings *set, const char *key,
+		     uint64_t *size, struct error *err)
+{
+	static const char units[] = "kmgt";
+	const char *text = NULL;
+	struct str digits;
+	int64_t n = 0;
+	int shift = 0;
+
+	if (settings_string(set, group, key, &text, err) < 0)
+		return -1;
+	digits = str_trim(str_of(text));
+	if (!digits.len)
+		return 0;
+	for (size_t i = 0; units[i]; i++)
+		if ((digits.ptr[digits.len - 1] | 0x20) == units[i])
+			shift = 10 * (int)(i + 1);
+	if (shift)
+		digits.len--;
+	if (!str_to_int(digits, &n) || n < 0 || n > INT64_MAX >> shift)
+		return error_set(err, ERR_CONFIG,
+				 "%s = \"%s\" is no size like \"512m\" or "
+				 "\"2g\"",
+				 key, text);
+	*size = (uint64_t)n << shift;
+	return 0;
+}
+
+/* One of two words; *second says which. */
+static int read_choice(const struct settings *set, const char *key,
+		       const char *first, const char *other, bool *second,
+		       struct error *err)
+{
+	const char *text = NULL;
+
+	if (settings_string(set, group, key, &text, err) < 0)
+		return -1;
+	*second = text && !strcmp(text, other);
+	if (text && !*second && strcmp(text, first) != 0)
+		return error_set(err, ERR_CONFIG,
+				 "%s = \"%s\" is neither \"%s\" nor \"%s\"",
+				 key, text, first, other);
+	return 0;
+}
+
+static int read_env(struct local *l, const struct settings *set,
+		    struct error *err)
+{
+	if (settings_list(set, group, "env", &l->env, &l->nenv, err) < 0)
+		return -1;
+	for (size_t i = 0; i < l->nenv; i++)
+		if (!strchr(l->env[i], '=') || l->env[i][0] == '=')
+			return error_set(err, ERR_CONFIG,
+					 "env = \"%s\" is not NAME=value",
+					 l->env[i]);
+	return 0;
+}
+
+static void local_close(struct sandbox_host *host)
+{
+	struct local *l = host->priv;
+
+	if (!l)
+		return;
+	keeper_release(&l->keeper);
+	free(l->bwrap);
+	free(l);
+	host->priv = NULL;
+}
+
+static int local_open(struct sandbox_host *host, const struct settings *set,
+		      struct error *err)
+{
+	struct local *l = xcalloc(1, sizeof(*l));
+	int64_t processes = 0;
+
+	keeper_init(&l->keeper);
+	host->priv = l;
+	if (read_choice(set, "workspace", "private", "bind", &l->bind, err) <
+		    0 ||
+	    read_choice(set, "network", "none", "full", &l->network, err) < 0 ||
+	    read_env(l, set, err) < 0 ||
+	    settings_int(set, group, "lifetime", &l->lifetime_s, err) < 0 ||
+	    settings_int(set, group, "max_processes", &processes, err) < 0 ||
+	    read_size(set, "memory", &l->limits.memory, err) < 0 ||
+	    read_size(set, "max_file_size", &l->limits.file_size, err) < 0) {
+		local_close(host);
+		return -1;
+	}
+	l->limits.processes = processes > 0 ? (uint64_t)processes : 0;
+	l->bwrap = proc_find("bwrap", getenv("PATH"));
+	return 0;
+}
+
+static int need_bwrap(const struct local *l, struct error *err)
+{
+	if (l->bwrap)
+		return 0;
+	error_set(err, ERR_CONFIG, "bubblewrap (bwrap) is not installed");
+	return error_hint(err, "apt-get install bubblewrap");
+}
+
+static int64_t lifetime_of(const struct local *l,
+			   const struct sandbox_spec *spec)
+{
+	if (spec && spec->lifetime_s > 0)
+		return spec->lifetime_s;
+	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
+}
+
+/* Starts bubblewrap on an existing directory and fills sb. */
+static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
+		 int64_t lifetime_s, const struct stop *stop, struct error *err)
+{
+	struct local *l = sb->host->priv;
+	struct box *b = xcalloc(1, sizeof(*b));
+	struct box_plan plan = { .bwrap = l->bwrap,
+				 .dir = dir,
+				 .bind = m->bind,
+				 .network = m->network };
+
+	m->ends = clock_unix_ms() / 1000 + lifetime_s;
+	if (local_meta_write(dir, m, err) < 0 ||
+	    box_start(b, &plan, stop, err) < 0 ||
+	    box_lifetime(b, lifetime_s * 1000, err) < 0) {
+		box_release(b, &l->keeper);
+		free(b);
+		return -1;
+	}
+	if (sb->priv) { /* attached before: that one has ended */
+		box_release(sb->priv, &l->keeper);
+		free(sb->priv);
+	}
+	sb->priv = b;
+	if (!sb->workdir)
+		sb->workdir = xstrdup("/workspace");
+	return 0;
+}
+
+/* home/ and workspace/, empty or as the snapshot has them. */
+static int fill(const struct sandbox_host *host, const char *dir,
+		const char *snapshot, const struct stop *stop,
+		struct error *err)
+{
+	const struct local *l = host->priv;
+	char *home = path_join(dir, "home");
+	char *work = path_join(dir, "workspace");
+	char *from = NULL;
+	struct stat st;
+	int rc = -1;
+
+	if (path_mkdirs(home, 0700, err) < 0 ||
+	    path_mkdirs(work, 0700, err) < 0)
+		goto out;
+	if (!snapshot) {
+		rc = 0;
+		goto out;
+	}
+	from = local_snapshot_dir(host, snapshot);
+	if (!local_id_ok(snapshot) || stat(from, &st) < 0) {
+		error_set(err, ERR_NOT_FOUND, "there is no snapshot named %s",
+			  snapshot);
+		error_hint(err, "make one with: dcode sandbox snapshot ID %s",
+			   snapshot);
+		goto out;
+	}
+	rc = box_copy(l->bwrap, from, NULL, dir, stop, err);
+	if (rc < 0)
+		error_wrap(err, "copying the snapshot");
+out:
+	free(home);
+	free(work);
+	free(from);
+	return rc;
+}
+
+static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
+			const struct stop *stop, struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	struct local_meta m = { .created = clock_unix_ms() / 1000,
+				.network = l->network };
+	char *dir;
+	int rc = -1;
+
+	if (need_bwrap(l, err) < 0)
+		return -1;
+	if (!local_id_ok(spec->label))
+		return error_set(err, ERR_USAGE, "%s is no name for a sandbox",
+				 spec->label);
+	if (spec->network != NETWORK_DEFAULT)
+		m.network = spec->network == NETWORK_FULL;
+	snprintf(m.owner, sizeof(m.owner), "%s",
+		 spec->owner ? spec->owner : "");
+	dir = local_dir(sb->host, spec->label);
+	if (!sb->id)
+		sb->id = xstrdup(spec->label);
+	if (path_mkdirs(dir, 0700, err) < 0 ||
+	    (l->bind && local_bind_check(sb->host->settings,
+					 settings_cwd(sb->host->settings),
+					 &m.bind, err) < 0))
+		goto out;
+	rc = local_meta_write(dir, &m, err);
+	if (rc == 0)
+		rc = fill(sb->host, dir, spec->snapshot, stop, err);
+	if (rc == 0)
+		rc = start(sb, dir, &m, lifetime_of(l, spec), stop, err);
+out:
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
+static int not_found(const char *id, struct error *err)
+{
+	return error_set(err, ERR_NOT_FOUND, "there is no sandbox %s", id);
+}
+
+static int local_attach(struct sandbox *sb, const char *id,
+			const struct stop *stop, struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	struct local_meta m = { 0 };
+	struct stat st;
+	char *real = NULL;
+	char *dir;
+	int rc = -1;
+
+	if (!local_id_ok(id))
+		return not_found(id, err);
+	if (need_bwrap(l, err) < 0)
+		return -1;
+	dir = local_dir(sb->host, id);
+	if (stat(dir, &st) < 0)
+		not_found(id, err);
+	else if (local_meta_read(dir, &m, err) == 0 &&
+		 (!m.bind || local_bind_check(sb->host->settings, m.bind, &real,
+					      err) == 0))
+		rc = start(sb, dir, &m, lifetime_of(l, NULL), stop, err);
+	if (rc == 0 && !sb->id)
+		sb->id = xstrdup(id);
+	local_meta_release(&m);
+	free(real);
+	free(dir);
+	return rc;
+}
+
+/* False when owner asks for another's. */
+static bool describe(struct sandbox_host *host, const char *id,
+		     const char *owner,
+		     void (*each)(void *arg, const struct sandbox_info *info),
+		     void *arg)
+{
+	char *dir = local_dir(host, id);
+	struct error ignored = { 0 };
+	struct local_meta m = { 0 };
+	struct sandbox_info info = { .id = id, .label = id, .image = "" };
+	bool ours;
+
+	(void)local_meta_read(dir, &m, &ignored);
+	info.owner = m.owner;
+	info.state = local_running(dir) ? STATE_RUNNING : STATE_STOPPED;
+	info.created = m.created;
+	info.ends = m.ends;
+	ours = !owner || !strcmp(owner, m.owner);
+	if (ours)
+		each(arg, &info);
+	local_meta_release(&m);
+	free(dir);
+	return ours;
+}
+
+static int local_list(struct sandbox_host *host, const char *owner,
+		      void (*each)(void *arg, const struct sandbox_info *info),
+		      void *arg, const struct stop *stop, struct error *err)
+{
+	char *path = local_dir(host, NULL);
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir && errno != ENOENT)
+		rc = error_errno(err, "reading %s", path);
+	while (dir && rc == 0 && (e = readdir(dir))) {
+		rc = stop_check(stop, err);
+		if (rc == 0 && local_id_ok(e->d_name))
+			describe(host, e->d_name, owner, each, arg);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return rc;
+}
+
+static int local_info(struct sandbox_host *host, const char *id,
+		      void (*each)(void *arg, const struct sandbox_info *info),
+		      void *arg, const struct stop *stop, struct error *err)
+{
+	char *dir;
+	struct stat st;
+	int rc;
+
+	(void)stop;
+	if (!local_id_ok(id))
+		return not_found(id, err);
+	dir = local_dir(host, id);
+	rc = stat(dir, &st) < 0 ? not_found(id, err) : 0;
+	free(dir);
+	if (rc == 0)
+		describe(host, id, NULL, each, arg);
+	return rc;
+}
+
+static int local_extend(struct sandbox *sb, int64_t lifetime_s,
+			const struct stop *stop, struct error *err)
+{
+	char *dir = local_dir(sb->host, sb->id);
+	struct local_meta m = { 0 };
+	int rc = box_lifetime(sb->priv, lifetime_s * 1000, err);
+
+	(void)stop;
+	if (rc == 0)
+		rc = local_meta_read(dir, &m, err);
+	if (rc == 0) {
+		m.ends = clock_unix_ms() / 1000 + lifetime_s;
+		rc = local_meta_write(dir, &m, err);
+	}
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
+static int local_snapshot(struct sandbox *sb, const char *name,
+			  const struct stop *stop, struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	char *to = local_snapshot_dir(sb->host, name);
+	char *part = xasprintf("%s.part", to); /* a name that none can have */
+	char *dir = local_dir(sb->host, sb->id);
+	struct local_meta m = { 0 };
+	struct error ignored = { 0 };
+	struct stat st;
+	int rc = -1;
+
+	if (!local_id_ok(name)) {
+		error_set(err, ERR_USAGE, "%s is no name for a snapshot", name);
+	} else if (stat(to, &st) == 0) {
+		error_set(err, ERR_USAGE, "the snapshot %s exists", name);
+		error_hint(err, "choose another name, or: rm -r %s", to);
+	} else if (path_remove_tree(part, err) == 0 &&
+		   path_mkdirs(part, 0700, err) == 0 &&
+		   local_meta_read(dir, &m, err) == 0 &&
+		   box_copy(l->bwrap, dir, m.bind, part, stop, err) == 0) {
+		rc = rename(part, to);
+		if (rc < 0)
+			error_errno(err, "keeping the snapshot %s", name);
+	}
+	if (rc < 0)
+		(void)path_remove_tree(part, &ignored);
+	local_meta_release(&m);
+	free(to);
+	free(part);
+	free(dir);
+	return rc;
+}
+
+static int local_remove(struct sandbox_host *host, const char *id,
+			const struct stop *stop, struct error *err)
+{
+	char *dir;
+	int rc;
+
+	if (!local_id_ok(id))
+		return not_found(id, err);
+	dir = local_dir(host, id);
+	rc = local_end(dir, stop, err);
+	/* A second dcode may just be starting in it: not for long. */
+	for (int i = 1; rc == 0; i++) {
+		struct error why = { 0 };
+
+		if (path_remove_tree(dir, &why) == 0)
+			break;
+		if (i == REMOVE_TRIES) {
+			*err = why;
+			rc = -1;
+		} else if (local_end(dir, stop, err) < 0 ||
+			   stop_sleep(stop, 50, err) < 0) {
+			rc = -1;
+		}
+	}
+	free(dir);
+	return rc;
+}
+
+static void local_discard(struct sandbox *sb)
+{
+	struct local *l = sb->host->priv;
+
+	if (!sb->priv)
+		return;
+	box_release(sb->priv, &l->keeper);
+	free(sb->priv);
+	sb->priv = NULL;
+}
+
+static const struct sandbox_ops local_ops = {
+	.open = local_open,
+	.close = local_close,
+	.create = local_create,
+	.attach = local_attach,
+	.list = local_list,
+	.info = local_info,
+	.extend = local_extend,
+	.snapshot = local_snapshot,
+	.execute = local_execute,
+	.upload = local_upload,
+	.download = local_download,
+	.remove = local_remove,
+	.discard = local_discard,
+};
+
+const struct sandbox_provider local_provider = {
+	.name = "local",
+	.summary = "a sandbox on this machine, made by bubblewrap",
+	.workdir = "/workspace",
+	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
+		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST,
+	.max_command = COMMAND_MAX,
+	.lifetime_s = LIFETIME_S,
+	.settings = local_settings,
+	.ops = &local_ops,
+};

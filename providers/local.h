@@ -1,0 +1,113 @@
+/* local.h - the parts of the bubblewrap provider. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_LOCAL_H
+#define PROVIDERS_LOCAL_H
+
+#include <sys/types.h>
+
+#include "providers/jail.h"
+#include "providers/pipes.h"
+
+/*
+ * ~/.deepagents/sandboxes/LABEL/ (0700) holds one sandbox:
+ *   home/ workspace/  what it may write; the only parts it ever sees
+ *   sandbox.json      struct local_meta
+ *   run.PID.START     one empty file per running bubblewrap: its process id
+ *                     and start time (proc_started), so that any dcode can
+ *                     end it and none ends somebody else's process
+ */
+struct local_meta {
+	char owner[64];
+	int64_t created; /* Unix seconds */
+	int64_t ends;
+	bool network;
+	char *bind; /* owned; the user's directory on /workspace, or NULL */
+};
+
+struct local { /* sandbox_host.priv */
+	struct keeper keeper;
+	char *bwrap; /* owned; NULL until first needed */
+	struct jail_limits limits;
+	const char *const *env; /* borrowed from settings */
+	size_t nenv;
+	int64_t lifetime_s; /* 0: the provider's */
+	bool network;
+	bool bind;
+};
+
+/* local_box.c: one running bubblewrap. */
+struct box_plan {
+	const char *bwrap;
+	const char *dir;  /* of the sandbox */
+	const char *bind; /* or NULL: dir/workspace */
+	bool network;
+};
+struct box {
+	int sock; /* to the supervisor; -1 when not running */
+	pid_t pid;
+	char *mark; /* owned; path of run.PID.START */
+};
+int box_start(struct box *b, const struct box_plan *plan,
+	      const struct stop *stop, struct error *err);
+/* The supervisor exits this many ms from now. */
+int box_lifetime(const struct box *b, int64_t ms, struct error *err);
+/* Hands an order and descriptors (control first) to the supervisor. */
+int box_order(const struct box *b, uint32_t kind, int64_t value, const int *fds,
+	      size_t n, struct error *err);
+/* Waits this long for the sign that the supervisor has ended. */
+bool box_ended(const struct box *b, int ms);
+void box_release(struct box *b, struct keeper *keeper);
+/* Copies trees with cp inside a sandbox of its own, which sees nothing but
+ * the two directories: from/home and from/workspace (workspace: another place
+ * for the latter, or NULL) into to. */
+int box_copy(const char *bwrap, const char *from, const char *workspace,
+	     const char *to, const struct stop *stop, struct error *err);
+
+/* local_args.c: the command line of bubblewrap. */
+struct words { /* an array of owned strings, NULL-terminated */
+	char **v;
+	size_t n;
+};
+void words_add(struct words *w, ...) __attribute__((sentinel));
+void words_release(struct words *w);
+/* Namespaces, privileges, system directories, /proc, /dev, /tmp. */
+void args_system(struct words *w, bool network);
+/* The files of a made-up /etc: each needs a descriptor that holds its text.
+ * Appends to fds (room for LOCAL_ETC) from number first on. */
+enum { LOCAL_ETC = 8 };
+int args_etc(struct words *w, bool network, int *fds, size_t *n, int first,
+	     struct error *err);
+
+/* local_store.c: what is on disk. All NULL-free names; ids are checked. */
+bool local_id_ok(const char *id);
+char *local_dir(const struct sandbox_host *host, const char *id); /* owned */
+char *local_snapshot_dir(const struct sandbox_host *host, const char *name);
+int local_meta_write(const char *dir, const struct local_meta *m,
+		     struct error *err);
+int local_meta_read(const char *dir, struct local_meta *m, struct error *err);
+void local_meta_release(struct local_meta *m);
+/* Calls each for every sandbox that runs from dir, ends those when kill. */
+int local_running(const char *dir);
+int local_end(const char *dir, const struct stop *stop, struct error *err);
+/* Why the user's directory may not be bound, or 0. *real is owned. */
+int local_bind_check(const struct settings *set, const char *dir, char **real,
+		     struct error *err);
+
+/* local_exec.c */
+int local_execute(struct sandbox *sb, const struct exec_request *req,
+		  struct exec_result *res, const struct stop *stop,
+		  struct error *err);
+/* local_files.c */
+int local_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		 const struct stop *stop, struct error *err);
+int local_download(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err);
+/* Starts a job; *control is the socket to its runner. */
+int local_job(struct sandbox *sb, struct jail_job *job, struct str strings,
+	      const int fds[3], int *control, const struct stop *stop,
+	      struct error *err);
+/* All of len within stop; 1, 0 at the end of the stream, -1. */
+int local_receive(int fd, void *data, size_t len, const struct stop *stop,
+		  struct error *err);
+
+#endif

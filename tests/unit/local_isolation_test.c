@@ -1,0 +1,389 @@
+/* local_isolation_test.c - what must not get out of the local sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "exec_run.h"
+#include "local_sandbox.h"
+#include "providers/jail.h"
+#include "providers/local.h"
+
+static void write_host(const char *name, const char *text, int mode)
+{
+	struct error err = { 0 };
+	char *path = path_join(box_home(), name);
+
+	assert_int_equal(path_write(path, str_of(text), (mode_t)mode, &err), 0);
+	free(path);
+}
+
+static void expect_host(const char *name, const char *text)
+{
+	struct error err = { 0 };
+	struct buf b = BUF_INIT(4096);
+	char *path = path_join(box_home(), name);
+
+	assert_int_equal(path_read(path, &b, &err), 0);
+	assert_string_equal(b.ptr ? b.ptr : "", text);
+	buf_release(&b);
+	free(path);
+}
+
+/* A sandbox with other settings; refused tells what create says. */
+static struct sandbox *other_box(struct settings *set, struct error *err)
+{
+	static struct sandbox_host host;
+	static struct sandbox sb;
+	struct stop stop = stop_cleanup(30000);
+	struct sandbox_spec spec = { .label = "dcode-other234" };
+
+	host = (struct sandbox_host){ .provider = &local_provider,
+				      .settings = set };
+	sb = (struct sandbox){ .host = &host };
+	if (local_provider.ops->open(&host, set, err) < 0)
+		return NULL;
+	if (local_provider.ops->create(&sb, &spec, &stop, err) == 0)
+		return &sb;
+	assert_int_equal(local_provider.ops->remove(&host, spec.label, &stop,
+						    &(struct error){ 0 }),
+			 0);
+	box_free(&sb);
+	local_provider.ops->close(&host);
+	return NULL;
+}
+
+static void end_other(struct sandbox *sb)
+{
+	struct stop stop = stop_cleanup(30000);
+	struct error err = { 0 };
+
+	assert_int_equal(
+		local_provider.ops->remove(sb->host, sb->id, &stop, &err), 0);
+	box_free(sb);
+	local_provider.ops->close(sb->host);
+}
+
+static void test_environment(void **state)
+{
+	static const char *const env[] = { "SECRET_OF_HOST=x", NULL };
+	struct exec_request req = {
+		.command =
+			STR("cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'"
+			    " | grep -c SECRET_OF_HOST")
+	};
+	struct ran r = run_request(*state, req, NULL, (struct seen){ 0 });
+
+	assert_string_equal(out_of(&r), "0\n");
+	ran_release(&r);
+	req.env = env; /* the search would find it */
+	r = run_request(*state, req, NULL, (struct seen){ 0 });
+	assert_true(strtol(out_of(&r), NULL, 10) > 0);
+	ran_release(&r);
+	expect(*state, "tr '\\0' '\\n' </proc/1/environ | grep -vc ^PWD=", 1,
+	       "0\n", "bash: line 1: /proc/1/environ: Permission denied\n");
+	expect(*state, "ls /proc/1/fd /proc/1/root 2>/dev/null | wc -l", 0,
+	       "0\n", "");
+}
+
+static void test_files(void **state)
+{
+	char command[512];
+
+	write_host("secret", "of the host", 0644);
+	snprintf(command, sizeof(command), "cat %s/secret 2>/dev/null; echo $?",
+		 box_home());
+	expect(*state, command, 0, "1\n", "");
+	expect(*state, "ls -A /home /root /sys /boot /var /run 2>/dev/null", 2,
+	       "/home:\nuser\n\n/run:\n\n/var:\ntmp\n", "");
+	expect(*state,
+	       "for f in / /usr /usr/bin /etc /etc/ssl/certs /bin /lib /dev "
+	       "/proc /proc/sys /var /run /home; do "
+	       "(: >$f/x) 2>/dev/null && echo $f; rm -f $f/x; done; true",
+	       0, "", "");
+	expect(*state,
+	       "for f in /workspace ~ /tmp /dev/shm /var/tmp; do "
+	       "(: >$f/x) 2>/dev/null && echo $f; rm -f $f/x; done",
+	       0, "/workspace\n/home/user\n/tmp\n/dev/shm\n/var/tmp\n", "");
+	expect(*state,
+	       "find /etc /usr -xdev -name '*.key' -size +0 | head -1;"
+	       "ls /etc/shadow /etc/ssl/private 2>/dev/null; true",
+	       0, "", "");
+}
+
+/* With the host's root inside (no capabilities) only mounts protect /proc. */
+static void test_kernel(void **state)
+{
+	expect(*state,
+	       "p=/proc/sys/kernel/core_pattern; v=$(cat $p); "
+	       "(echo \"$v\" >$p) 2>/dev/null && echo written; "
+	       "find /proc/sys /proc/[a-z]* -maxdepth 3 -type f -writable "
+	       "-not -path '/proc/self/*' -not -path '/proc/thread-self/*' "
+	       "-not -path '/proc/net/*' 2>/dev/null | while read f; do "
+	       "[ /dev/null -ef $f ] || echo $f; done",
+	       0, "", "");
+	expect(*state,
+	       "grep -E '^(Cap(Eff|Prm|Bnd|Amb)|NoNewPrivs)' /proc/self/status",
+	       0,
+	       "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
+	       "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\n"
+	       "NoNewPrivs:\t1\n",
+	       "");
+	expect(*state,
+	       "mount -o remount,rw /usr 2>/dev/null || echo a; "
+	       "unshare -U true 2>/dev/null || echo b; "
+	       "unshare -Urm mount -o remount,rw /usr 2>/dev/null || echo c; "
+	       "umount /proc/sys 2>/dev/null || echo d; "
+	       "mknod b b 8 0 2>/dev/null || echo e; "
+	       "chroot / true 2>/dev/null || echo f",
+	       0, "a\nb\nc\nd\ne\nf\n", "");
+}
+
+static void test_network(void **state)
+{
+	struct settings set = box_settings;
+	struct error err = { 0 };
+	struct sandbox *full;
+	char host[64] = "";
+	struct ran r = run(*state, "readlink /proc/self/ns/net");
+
+	assert_true(readlink("/proc/self/ns/net", host, sizeof(host) - 1) > 0);
+	assert_null(strstr(out_of(&r), host));
+	ran_release(&r);
+	expect(*state, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", 0,
+	       "lo\n", "");
+	expect(*state,
+	       "(exec 3<>/dev/tcp/192.0.2.1/80) 2>&1 | grep -o unreachable", 0,
+	       "unreachable\n", "");
+	set.rows[0].key = "network";
+	set.rows[0].value = "full";
+	full = other_box(&set, &err);
+	assert_non_null(full);
+	r = run(full, "readlink /proc/self/ns/net");
+	assert_non_null(strstr(out_of(&r), host));
+	ran_release(&r);
+	end_other(full);
+}
+
+static void test_processes(void **state)
+{
+	char *argv[] = { "sleep", "955.7", NULL };
+	struct ran r;
+	pid_t pid;
+
+	assert_int_equal(posix_spawnp(&pid, "sleep", NULL, NULL, argv, environ),
+			 0);
+	r = run(*state, "kill -9 -1; kill -9 1; kill -STOP 1");
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(r.res.exit_code, 137);
+	ran_release(&r);
+	assert_int_equal(kill(pid, 0), 0); /* outside nothing noticed */
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	expect(*state, "echo alive; cut -d' ' -f7 /proc/self/stat", 0,
+	       "alive\n0\n", ""); /* and there is no terminal */
+	expect(*state, "(: </dev/tty) 2>/dev/null || echo none", 0, "none\n",
+	       "");
+}
+
+static void test_limits(void **state)
+{
+	struct settings set = box_settings;
+	struct error err = { 0 };
+	struct sandbox *sb;
+	struct ran r;
+
+	(void)state;
+	set.rows[0].key = "max_file_size";
+	set.rows[0].value = "1m";
+	set.rows[1].key = "memory";
+	set.rows[1].value = "256m";
+	set.list[0] = "GREETING=hello";
+	set.nlist = 1;
+	sb = other_box(&set, &err);
+	assert_non_null(sb);
+	expect(sb, "echo $GREETING; head -c 1048576 /dev/zero >f", 0, "hello\n",
+	       "");
+	r = run(sb, "head -c 1048577 /dev/zero >f");
+	assert_int_not_equal(r.res.exit_code, 0);
+	ran_release(&r);
+	expect(sb, "head -c 100m /dev/zero | tail -c 90m | wc -c", 0,
+	       "94371840\n", "");
+	expect(sb,
+	       "(head -c 900m /dev/zero | tail -c 800m) 2>/dev/null | wc -c", 0,
+	       "0\n", "");
+	end_other(sb);
+	set.rows[0].value = "many";
+	assert_null(other_box(&set, &err));
+	assert_int_equal(err.code, ERR_CONFIG);
+}
+
+static void test_bind(void **state)
+{
+	struct settings set = box_settings;
+	struct error err = { 0 };
+	struct sandbox *sb;
+
+	(void)state;
+	set.rows[0].key = "workspace";
+	set.rows[0].value = "bind";
+	sb = other_box(&set, &err);
+	assert_non_null(sb);
+	write_host("project/in", "given", 0644);
+	expect(sb, "cat in; echo back >out; ls /home/user", 0, "given", "");
+	expect_host("project/out", "back\n");
+	end_other(sb);
+	expect_host("project/out", "back\n"); /* removal spares the user's */
+	snprintf(set.cwd, sizeof(set.cwd), "/");
+	assert_null(other_box(&set, &err));
+	assert_int_equal(err.code, ERR_CONFIG);
+	snprintf(set.cwd, sizeof(set.cwd), "%s", set.home);
+	assert_null(other_box(&set, &err));
+	snprintf(set.cwd, sizeof(set.cwd), "/tmp"); /* above the home */
+	assert_null(other_box(&set, &err));
+	snprintf(set.cwd, sizeof(set.cwd), "%s/sandboxes", set.dir);
+	assert_null(other_box(&set, &err));
+}
+
+/* Links that the sandbox plants lead nowhere outside. */
+static void test_links(void **state)
+{
+	struct sandbox *sb = *state;
+	struct stop stop = stop_cleanup(30000);
+	struct error err = { 0 };
+	struct transfer t = { .path = "/workspace/l/secret", .size = 0 };
+	char command[512];
+	char target[512];
+
+	write_host("secret", "of the host", 0666);
+	snprintf(command, sizeof(command),
+		 "ln -s %s l; ln -s %s/secret ~/m; ln -s / r", box_home(),
+		 box_home());
+	expect(sb, command, 0, "", "");
+	assert_int_equal(local_provider.ops->upload(sb, &t, 1, &stop, &err), 0);
+	assert_int_not_equal(t.error, FILE_OK);
+	expect_host("secret", "of the host");
+	assert_int_equal(local_provider.ops->snapshot(sb, "links", &stop, &err),
+			 0);
+	snprintf(command, sizeof(command), "%s/snapshots/links/workspace/l",
+		 box_settings.dir);
+	assert_true(readlink(command, target, sizeof(target)) > 0);
+	expect(sb, "rm l r ~/m", 0, "", "");
+}
+
+static pid_t hold(const char *program)
+{
+	char *argv[] = { "local_isolation_test", "--hold", NULL };
+	pid_t pid;
+
+	assert_int_equal(posix_spawn(&pid, program, NULL, NULL, argv, environ),
+			 0);
+	for (int i = 0; i < 100 && count_running("sleep 966.7") < 2; i++)
+		usleep(50000);
+	assert_true(count_running("sleep 966.7") >= 2);
+	return pid;
+}
+
+/* However dcode ends, nothing of the sandbox runs on. */
+static void test_killed(void **state)
+{
+	pid_t pid = hold("/proc/self/exe");
+	int left = -1;
+
+	(void)state;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 20 && left != 0; i++) {
+		usleep(50000);
+		left = count_running("sleep 966.7");
+	}
+	assert_int_equal(left, 0);
+}
+
+static void test_bwrap_killed(void **state)
+{
+	struct sandbox *sb = *state;
+	struct sandbox again = { .host = sb->host };
+	struct box *b = sb->priv;
+	struct stop stop = stop_cleanup(30000);
+	struct error err = { 0 };
+	struct ran r;
+
+	kill(b->pid, SIGKILL);
+	usleep(100000);
+	r = run(sb, "true");
+	assert_int_equal(r.rc, -1);
+	assert_int_equal(r.err.code, ERR_GONE);
+	ran_release(&r);
+	/* Attaching again brings it back, files and all. */
+	assert_int_equal(
+		local_provider.ops->attach(&again, sb->id, &stop, &err), 0);
+	expect(&again, "echo back", 0, "back\n", "");
+	box_free(&again);
+}
+
+static void test_no_bwrap(void **state)
+{
+	struct settings set = box_settings;
+	struct error err = { 0 };
+	char *path = xstrdup(getenv("PATH"));
+
+	(void)state;
+	setenv("PATH", "/nowhere", 1);
+	assert_null(other_box(&set, &err));
+	assert_int_equal(err.code, ERR_CONFIG);
+	assert_string_equal(err.hint, "apt-get install bubblewrap");
+	write_host("bwrap",
+		   "#!/bin/sh\necho 'bwrap: No permissions to create new "
+		   "namespace, likely because the kernel does not allow "
+		   "non-privileged user namespaces.' >&2; exit 1\n",
+		   0755);
+	setenv("PATH", box_home(), 1);
+	err = (struct error){ 0 };
+	assert_null(other_box(&set, &err));
+	assert_int_equal(err.code, ERR_CONFIG);
+	assert_non_null(strstr(err.message, "No permissions"));
+	assert_non_null(strstr(err.hint, "unprivileged_userns_clone"));
+	setenv("PATH", path, 1);
+	free(path);
+}
+
+static int hold_main(void)
+{
+	void *state;
+
+	if (box_setup(&state) < 0)
+		return 1;
+	(void)run(state, "setsid sleep 966.7 & sh -c 'sleep 966.7 & wait'");
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_network),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_no_bwrap),
+		cmocka_unit_test(test_bwrap_killed),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], JAIL_ARGUMENT))
+		return jail_main(argc, argv);
+	ids_init();
+	setenv("SECRET_OF_HOST", "x", 1);
+	if (argc > 1 && !strcmp(argv[1], "--hold"))
+		return hold_main();
+	return cmocka_run_group_tests(tests, box_setup, box_teardown);
+}
