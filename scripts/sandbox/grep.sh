@@ -19,21 +19,25 @@ null() {
 
 clip() {
 	if [ "$1" -gt 0 ]; then
-		cut -b 1-24200 | head -n "$1" | head -c "$2"
+		head -n "$1" | head -c "$2"
 	else
-		cut -b 1-24200 | head -c "$2"
+		head -c "$2"
 	fi
+}
+
+short() {
+	cut -b 1-24200
 }
 
 search() {
 	if [ "$form" = n ]; then
-		find "$@" -exec $grep -HnFaZ -e "$text" {} +
+		find "$@" -exec $grep -HnFaZ -e "$text" {} + | short
 		return
 	fi
-	find "$@" ! -path '*:[0-9]*' -exec $grep -HnF $a -e "$text" {} +
+	find "$@" ! -path '*:[0-9]*' -exec $grep -HnF $a -e "$text" {} + | short
 	find "$@" -path '*:[0-9]*' -exec sh -c '
 		for f; do
-			$grep -nF -e "$text" "$f" | while IFS= read -r l; do
+			$grep -nF $a -e "$text" "$f" | while IFS= read -r l; do
 				printf "\0%s\0%s\n" "$f" "$l"
 			done
 		done' sh {} +
@@ -41,9 +45,9 @@ search() {
 
 op() {
 	text=${2#=}
-	export text
 	form=c
 	a=
+	export text a
 	if null; then
 		form=n
 		a=-a
@@ -63,7 +67,7 @@ op() {
 	*"$nl"*) return ;;
 	esac
 	if [ "$form" = f ]; then
-		grep -nF $a -e "$text" "$1" | clip "$6" "$7"
+		grep -nF $a -e "$text" "$1" | short | clip "$6" "$7"
 		return
 	fi
 	test=$3 like=$4

@@ -185,6 +185,15 @@ static void collect(const struct helper *h, struct glob *glob, const char *root,
 	}
 }
 
+static int64_t lines_in(struct str text)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		n += text.ptr[i] == '\n';
+	return n;
+}
+
 /* Lines are only counted where the sandbox finds nothing too much. */
 static int64_t line_limit(int64_t cap, bool exact)
 {
@@ -219,6 +228,7 @@ int files_grep(struct sandbox *sb, const char *root, const char *pattern,
 			    .n_args = 7,
 			    .timeout_ms = GREP_MS,
 			    .out = BUF_INIT(GREP_BYTES + 1) };
+	int64_t lines;
 	int rc;
 
 	*list = (struct files_matches){ 0 };
@@ -227,12 +237,16 @@ int files_grep(struct sandbox *sb, const char *root, const char *pattern,
 	if (glob)
 		glob_filter(str_of(glob), &filter);
 	filter_args(&h, 2, &filter);
-	h.args[5] = helper_decimal(line_limit(cap, filter.exact), numbers[0]);
+	lines = line_limit(cap, filter.exact);
+	h.args[5] = helper_decimal(lines, numbers[0]);
 	h.args[6] = helper_decimal(GREP_BYTES, numbers[1]);
 	rc = search(sb, &h, pattern, stop, err);
 	if (!rc) {
 		collect(&h, g, root, cap, list);
-		list->incomplete |= h.timed_out || h.out.len >= GREP_BYTES;
+		/* A name with a newline makes more lines than matches. */
+		list->incomplete |=
+			h.timed_out || h.out.len >= GREP_BYTES ||
+			(lines && lines_in(buf_str(&h.out)) >= lines);
 		if (list->n)
 			qsort(list->items, list->n, sizeof(*list->items),
 			      by_place);

@@ -128,7 +128,7 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	for (size_t i = 0; i < h->n_args; i++, name[1]++)
 		buf_addf(cmd, " \"$%s\"", name);
 	if (h->dialog)
-		buf_adds(cmd, "\nchange");
+		buf_adds(cmd, "\nchange \"$a0\"");
 	buf_adds(cmd, "\nexit 0\n");
 	return buf_check(cmd, "the helper's command", err);
 }

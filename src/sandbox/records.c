@@ -98,9 +98,17 @@ static size_t path_end(struct str record)
 	return record.len;
 }
 
-/* Cuts the root's own prefix off a path. */
+/* Cuts the root's own prefix off a path. What is before it is the rest of a
+ * line with a NUL, where busybox's cut ends lines too. */
 static bool below(struct str *path)
 {
+	for (;;) {
+		size_t at = str_search(*path, next_root);
+
+		if (at == path->len)
+			break;
+		*path = str_skip(*path, at + 1);
+	}
 	if (!str_starts(*path, root.ptr) || path->len == root.len)
 		return false;
 	*path = str_skip(*path, root.len);
