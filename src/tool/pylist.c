@@ -4,33 +4,57 @@
 
 #include <string.h>
 
-#include <utf8proc.h>
-
 #include "base/str.h"
 #include "tool/result.h"
 
 enum { MAX_DEPTH = 8 }; /* nesting shown of a JSON value */
 
-/* What str.isprintable() says (Python 3, library reference, "str"). */
-static bool printable(utf8proc_int32_t c)
+/*
+ * What str.isprintable() denies (Python 3, library reference, "str"): general
+ * categories Cc, Cf, Co, Zl, Zp and Zs but the space (Unicode 15.0), and
+ * ranges where nothing is assigned.
+ */
+static const struct {
+	uint32_t first;
+	uint32_t last;
+} unprintable[] = {
+	{ 0x0000, 0x001F },   { 0x007F, 0x00A0 },   { 0x00AD, 0x00AD },
+	{ 0x0600, 0x0605 },   { 0x061C, 0x061C },   { 0x06DD, 0x06DD },
+	{ 0x070F, 0x070F },   { 0x0890, 0x0891 },   { 0x08E2, 0x08E2 },
+	{ 0x1680, 0x1680 },   { 0x180E, 0x180E },   { 0x2000, 0x200F },
+	{ 0x2028, 0x202F },   { 0x205F, 0x206F },   { 0x3000, 0x3000 },
+	{ 0xE000, 0xF8FF },   { 0xFDD0, 0xFDEF },   { 0xFEFF, 0xFEFF },
+	{ 0xFFF9, 0xFFFB },   { 0xFFFE, 0xFFFF },   { 0x110BD, 0x110BD },
+	{ 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 },
+	{ 0x1D173, 0x1D17A }, { 0x40000, 0xE00FF }, { 0xE01F0, 0x10FFFF },
+};
+
+static bool printable(uint32_t c)
 {
-	switch (utf8proc_category(c)) {
-	case UTF8PROC_CATEGORY_CC:
-	case UTF8PROC_CATEGORY_CF:
-	case UTF8PROC_CATEGORY_CS:
-	case UTF8PROC_CATEGORY_CO:
-	case UTF8PROC_CATEGORY_CN:
-	case UTF8PROC_CATEGORY_ZL:
-	case UTF8PROC_CATEGORY_ZP:
-		return false;
-	case UTF8PROC_CATEGORY_ZS:
-		return c == ' ';
-	default:
-		return true;
-	}
+	size_t n = sizeof(unprintable) / sizeof(unprintable[0]);
+
+	for (size_t i = 0; i < n && c >= unprintable[i].first; i++)
+		if (c <= unprintable[i].last)
+			return false;
+	return true;
 }
 
-static void add_escape(struct buf *out, unsigned c)
+/* The code point of a sequence that is well-formed; a broken one gives its
+ * first byte and *broken. */
+static uint32_t decode(struct str sequence, bool *broken)
+{
+	const unsigned char *p = (const unsigned char *)sequence.ptr;
+	uint32_t c = p[0];
+
+	*broken = sequence.len == 1 && c >= 0x80;
+	if (sequence.len > 1)
+		c &= 0xFFU >> (sequence.len + 1);
+	for (size_t i = 1; i < sequence.len; i++)
+		c = c << 6 | (p[i] & 0x3F);
+	return c;
+}
+
+static void add_escape(struct buf *out, uint32_t c)
 {
 	if (c == '\n')
 		buf_adds(out, "\\n");
@@ -54,22 +78,18 @@ void pylist_string(struct buf *out, struct str s)
 
 	buf_addc(out, quote);
 	while (s.len) {
-		utf8proc_int32_t c = 0;
-		utf8proc_ssize_t len =
-			utf8proc_iterate((const utf8proc_uint8_t *)s.ptr,
-					 (utf8proc_ssize_t)s.len, &c);
+		struct str one = { s.ptr, str_char_offset(s, 1) };
+		bool broken;
+		uint32_t c = decode(one, &broken);
 
-		if (len <= 0) {
-			len = 1;
-			add_escape(out, (unsigned char)s.ptr[0]);
-		} else if (c == quote || c == '\\') {
-			buf_addf(out, "\\%c", (char)c);
-		} else if (!printable(c)) {
-			add_escape(out, (unsigned)c);
+		if (broken || !printable(c)) {
+			add_escape(out, c);
 		} else {
-			buf_add(out, s.ptr, (size_t)len);
+			if (c == (unsigned char)quote || c == '\\')
+				buf_addc(out, '\\');
+			buf_addstr(out, one);
 		}
-		s = str_skip(s, (size_t)len);
+		s = str_skip(s, one.len);
 	}
 	buf_addc(out, quote);
 }

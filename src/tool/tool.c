@@ -71,6 +71,8 @@ static void mask(const struct mask *m, struct buf *text)
 
 	if (!m)
 		return;
+	(void)buf_room(&out,
+		       text->len); /* most often there is nothing to hide */
 	mask_text(m, buf_str(text), &out);
 	buf_release(text);
 	*text = out;
