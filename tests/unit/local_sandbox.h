@@ -26,13 +26,15 @@ static int box_setup(void **state)
 {
 	static struct sandbox_host host;
 	static struct sandbox sb;
-	static char home[] = "/tmp/dcode-local.XXXXXX";
+	static char home[200];
 	struct settings *set = &box_settings;
 	struct stop stop = { .deadline = INT64_MAX };
 	struct error err = { 0 };
 	struct sandbox_spec spec = { .label = "dcode-test2345",
 				     .owner = "tester" };
 
+	snprintf(home, sizeof(home), "%s/dcode-local.XXXXXX",
+		 getenv("DCODE_TEST_TMP") ? getenv("DCODE_TEST_TMP") : "/tmp");
 	if (!mkdtemp(home))
 		return -1;
 	snprintf(set->home, sizeof(set->home), "%s", home);
