@@ -1,0 +1,393 @@
+/* choose_test.c - which model, where and with what key. */
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/ids.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "model/model.h"
+
+struct row {
+	const char *config;  /* config.toml */
+	const char *env[4];  /* NAME=value */
+	const char *spec;    /* --model */
+	const char *params;  /* --model-params */
+	const char *retries; /* --max-retries */
+	/* "provider model wire base_url key params retries"; or, after "!",
+	 * the error's code and a part of its message and hint */
+	const char *want;
+};
+
+#define OPENAI "OPENAI_API_KEY=ko"
+#define CLAUDE "ANTHROPIC_API_KEY=ka"
+#define OWN "[models.providers.own]\nbase_url = 'http://lan:8000'\n"
+#define CHAT_URL " openai-chat https://api.openai.com/v1 ko {} 4"
+#define CLAUDE_URL " anthropic https://api.anthropic.com ka {} 4"
+
+static const struct row specs[] = {
+	{ .env = { OPENAI },
+	  .spec = "openai:gpt-5.2",
+	  .want = "openai gpt-5.2" CHAT_URL },
+	{ .env = { OPENAI },
+	  .spec = "gpt-5.2",
+	  .want = "openai gpt-5.2" CHAT_URL },
+	{ .env = { OPENAI },
+	  .spec = ":gpt-5.2",
+	  .want = "openai gpt-5.2" CHAT_URL },
+	{ .env = { CLAUDE },
+	  .spec = "Claude-x",
+	  .want = "anthropic Claude-x" CLAUDE_URL },
+	{ .spec = "ollama:qwen3:8b",
+	  .want = "ollama qwen3:8b openai-chat http://localhost:11434/v1 - {} "
+		  "4" },
+	{ .env = { "MISTRAL_API_KEY=km" },
+	  .spec = "mistral:m",
+	  .want = "mistralai m openai-chat https://api.mistral.ai/v1 km {} 4" },
+	{ .env = { "MISTRAL_API_KEY=km" },
+	  .spec = "mixtral-8x7b",
+	  .want = "mistralai mixtral-8x7b openai-chat "
+		  "https://api.mistral.ai/v1 km {} 4" },
+	{ .env = { OPENAI },
+	  .spec = "openai:",
+	  .want = "!usage Invalid model spec 'openai:': model name is "
+		  "required" },
+	{ .env = { OPENAI }, .spec = ":", .want = "!usage Invalid model spec" },
+	{ .env = { OPENAI }, .spec = "", .want = "!usage Invalid model spec" },
+	{ .env = { OPENAI },
+	  .spec = "llama-9",
+	  .want = "!usage Unable to infer a model provider for 'llama-9'. "
+		  "Specify one explicitly (e.g. 'anthropic:llama-9')" },
+	{ .spec = "nobody:m",
+	  .want = "!usage Unknown model provider 'nobody'" },
+	{ .spec = "bedrock:m", .want = "!config speaks a protocol" },
+	{ .spec = "anthropic.claude-3", .want = "!config 'bedrock'" },
+};
+
+static const struct row defaults[] = {
+	{ .env = { OPENAI, CLAUDE }, .want = "openai gpt-5.6-terra" CHAT_URL },
+	{ .env = { CLAUDE }, .want = "anthropic claude-opus-5" CLAUDE_URL },
+	{ .env = { "GOOGLE_API_KEY=kg" },
+	  .want = "google_genai gemini-3.1-pro-preview openai-chat "
+		  "https://generativelanguage.googleapis.com/v1beta/openai kg "
+		  "{} 4" },
+	{ .want = "!auth No credentials configured. Please set one of: "
+		  "ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY" },
+	{ .config = "[models]\ndefault = 'claude-d'\nrecent = 'gpt-r'\n",
+	  .env = { OPENAI, CLAUDE },
+	  .want = "anthropic claude-d" CLAUDE_URL },
+	{ .config = "[models]\nrecent = 'claude-r'\n",
+	  .env = { OPENAI, CLAUDE },
+	  .want = "anthropic claude-r" CLAUDE_URL },
+	{ .config = "[models]\ndefault = 'claude-d'\n",
+	  .env = { OPENAI, CLAUDE },
+	  .spec = "gpt-flag",
+	  .want = "openai gpt-flag" CHAT_URL },
+	{ .config = "[models.providers.openai]\nenabled = false\n",
+	  .env = { OPENAI, CLAUDE },
+	  .want = "anthropic claude-opus-5" CLAUDE_URL },
+};
+
+static const struct row keys[] = {
+	{ .spec = "anthropic:m",
+	  .want = "!auth No credentials found for provider 'anthropic'. "
+		  "Please set the ANTHROPIC_API_KEY environment variable." },
+	{ .env = { OPENAI, "DEEPAGENTS_CODE_OPENAI_API_KEY=first" },
+	  .spec = "gpt-1",
+	  .want = "openai gpt-1 openai-chat https://api.openai.com/v1 first {} "
+		  "4" },
+	{ .env = { OPENAI, "DEEPAGENTS_CODE_OPENAI_API_KEY=" },
+	  .spec = "gpt-1",
+	  .want = "!auth OPENAI_API_KEY" },
+	{ .config = "[models.providers.openai]\napi_key_env = 'MINE'\n",
+	  .env = { OPENAI, "MINE= km \n" },
+	  .spec = "gpt-1",
+	  .want = "openai gpt-1 openai-chat https://api.openai.com/v1 km {} "
+		  "4" },
+	{ .config = "[models.providers.openai]\napi_key_env = 'MINE'\n",
+	  .env = { OPENAI },
+	  .spec = "gpt-1",
+	  .want = "!auth set the MINE environment" },
+	/* an own server gets nobody else's key */
+	{ .config = OWN,
+	  .env = { OPENAI },
+	  .spec = "own:m",
+	  .want = "own m openai-chat http://lan:8000/v1 - {} 4" },
+	{ .config = OWN "api_key_env = 'LAN_KEY'\n",
+	  .spec = "own:m",
+	  .want = "!auth LAN_KEY" },
+	/* this machine's own server may do without */
+	{ .env = { "OPENAI_BASE_URL=http://127.0.0.1:8080" },
+	  .spec = "openai:m",
+	  .want = "openai m openai-chat http://127.0.0.1:8080/v1 - {} 4" },
+	{ .env = { "OPENAI_BASE_URL=http://10.0.0.1:8080" },
+	  .spec = "openai:m",
+	  .want = "!auth OPENAI_API_KEY" },
+};
+
+static const struct row urls[] = {
+	{ .env = { OPENAI, "OPENAI_BASE_URL=https://h/v1///" },
+	  .spec = "gpt-1",
+	  .want = "openai gpt-1 openai-chat https://h/v1 ko {} 4" },
+	{ .env = { OPENAI, "OPENAI_API_BASE=https://h/x/y" },
+	  .spec = "gpt-1",
+	  .want = "openai gpt-1 openai-chat https://h/x/y ko {} 4" },
+	{ .env = { CLAUDE, "ANTHROPIC_BASE_URL=https://h/" },
+	  .spec = "claude-1",
+	  .want = "anthropic claude-1 anthropic https://h ka {} 4" },
+	{ .env = { "GROQ_API_KEY=kg", "GROQ_API_BASE=https://api.groq.com" },
+	  .spec = "groq:m",
+	  .want = "groq m openai-chat https://api.groq.com/openai/v1 kg {} 4" },
+	{ .env = { "AZURE_OPENAI_API_KEY=k",
+		   "AZURE_OPENAI_ENDPOINT=https://r.azure.example/" },
+	  .spec = "azure:m",
+	  .want = "azure_openai m openai-chat "
+		  "https://r.azure.example/openai/v1 k {} 4" },
+	{ .env = { "AZURE_OPENAI_API_KEY=k" },
+	  .spec = "azure_openai:m",
+	  .want = "!config has no address" },
+	{ .env = { "OLLAMA_HOST=0.0.0.0:9" },
+	  .spec = "ollama:m",
+	  .want = "ollama m openai-chat http://127.0.0.1:9/v1 - {} 4" },
+	{ .env = { "OLLAMA_HOST=box" },
+	  .spec = "ollama:m",
+	  .want = "ollama m openai-chat http://box:11434/v1 - {} 4" },
+	{ .env = { "OLLAMA_HOST=https://box/api/v1" },
+	  .spec = "ollama:m",
+	  .want = "ollama m openai-chat https://box/api/v1 - {} 4" },
+	{ .env = { OPENAI, "OPENAI_BASE_URL=ftp://h" },
+	  .spec = "gpt-1",
+	  .want = "!config no http:// or https:// URL" },
+	{ .env = { OPENAI, "OPENAI_BASE_URL=http://h\nX: y" },
+	  .spec = "gpt-1",
+	  .want = "!config white space" },
+	/* config goes over the environment */
+	{ .config = "[models.providers.openai]\nbase_url = 'https://c/v1'\n",
+	  .env = { OPENAI, "OPENAI_BASE_URL=https://e/v1" },
+	  .spec = "gpt-1",
+	  .want = "openai gpt-1 openai-chat https://c/v1 ko {} 4" },
+	{ .config = "[models.providers.own]\nbase_url_env = 'U'\n",
+	  .env = { "U=https://u/v2" },
+	  .spec = "own:m",
+	  .want = "own m openai-chat https://u/v2 - {} 4" },
+	{ .config = "[models.providers.own]\nmodels = ['m']\n",
+	  .spec = "own:m",
+	  .want = "!config set base_url in [models.providers.own]" },
+};
+
+static const struct row config[] = {
+	{ .config = OWN "models = ['gpt-own', 'qwen3:8b']\n",
+	  .spec = "gpt-own",
+	  .want = "own gpt-own openai-chat http://lan:8000/v1 - {} 4" },
+	{ .config = OWN "models = ['gpt-own', 'qwen3:8b']\n",
+	  .spec = "qwen3:8b",
+	  .want = "own qwen3:8b openai-chat http://lan:8000/v1 - {} 4" },
+	{ .config = OWN "enabled = false\n",
+	  .spec = "own:m",
+	  .want = "!config Provider 'own' is disabled" },
+	{ .config = OWN "class_path = 'langchain_openai:ChatOpenAI'\n",
+	  .spec = "own:m",
+	  .want = "own m openai-chat http://lan:8000/v1 - {} 4" },
+	{ .config = OWN "class_path = 'langchain_anthropic:ChatAnthropic'\n",
+	  .spec = "own:m",
+	  .want = "own m anthropic http://lan:8000 - {} 4" },
+	{ .config = OWN "class_path = 'acme:Chat'\n",
+	  .spec = "own:m",
+	  .want = "!config 'acme:Chat' is a Python class" },
+	{ .config = OWN "class_path = 'acme'\n",
+	  .spec = "own:m",
+	  .want = "!config must be 'module:Class', got 'acme'" },
+	{ .config = OWN "class_path = 'acme:Chat'\nwire = 'anthropic'\n",
+	  .spec = "own:m",
+	  .want = "own m anthropic http://lan:8000 - {} 4" },
+	{ .config = OWN "wire = 'morse'\n",
+	  .spec = "own:m",
+	  .want = "!config not \"morse\"" },
+	{ .config = "[models.providers.own]\nbase_url = 1\n",
+	  .spec = "own:m",
+	  .want = "!config config.toml:2:12: models.providers.own.base_url "
+		  "must "
+		  "be a string, not integer" },
+	{ .config = OWN "[models.providers.own.params]\ntemperature = 0.5\n"
+			"stop = ['a']\nthinking = {type = 'x'}\n"
+			"[models.providers.own.params.'m-1']\nseed = 3\n"
+			"temperature = 1\n"
+			"[models.providers.own.params.'m-2']\nseed = 4\n",
+	  .spec = "own:m-1",
+	  .params = "{\"seed\":9,\"top_p\":0.1}",
+	  .want = "own m-1 openai-chat http://lan:8000/v1 - "
+		  "{\"stop\":[\"a\"],\"thinking\":{\"type\":\"x\"},"
+		  "\"temperature\":1,\"seed\":9,\"top_p\":0.1} 4" },
+	{ .config = OWN,
+	  .spec = "own:m",
+	  .params = "{",
+	  .want = "!usage "
+		  "--model-params is not valid JSON" },
+	{ .config = OWN,
+	  .spec = "own:m",
+	  .params = "[1]",
+	  .want = "!usage "
+		  "--model-params must be a JSON object" },
+	{ .config = OWN "[retries]\nmax_retries = 7\n",
+	  .spec = "own:m",
+	  .want = "own m openai-chat http://lan:8000/v1 - {} 7" },
+	{ .config = OWN "[retries]\nmax_retries = 7\nown = {max_retries = 2}\n",
+	  .spec = "own:m",
+	  .want = "own m openai-chat http://lan:8000/v1 - {} 2" },
+	{ .config = OWN "[retries]\nmax_retries = 7\nown = {max_retries = 2}\n",
+	  .spec = "own:m",
+	  .retries = "0",
+	  .want = "own m openai-chat http://lan:8000/v1 - {} 0" },
+	{ .config = OWN "[retries]\nown = {max_retries = -1}\n",
+	  .spec = "own:m",
+	  .want = "!config max_retries must be from 0" },
+	{ .config = OWN,
+	  .env = { "DEEPAGENTS_CODE_STREAM_IDLE_SECONDS=x" },
+	  .spec = "own:m",
+	  .want = "!config STREAM_IDLE_SECONDS" },
+};
+
+static struct settings *load(const struct row *row, const char *home)
+{
+	static const struct setting_group groups[] = {
+		{ .rows = settings_core },
+		{ 0 },
+	};
+	struct settings_input in = {
+		.home = home,
+		.cwd = home,
+		.environ = (char **)row->env,
+		.groups = groups,
+	};
+	char *dir = path_join(home, ".deepagents");
+	char *file = path_join(dir, "config.toml");
+	struct settings *set = NULL;
+	struct error err = { 0 };
+
+	assert_int_equal(path_mkdirs(dir, 0700, &err), 0);
+	assert_int_equal(path_write(file, str_of(row->config), 0600, &err), 0);
+	assert_int_equal(settings_load(&set, &in, &err), 0);
+	if (row->retries)
+		assert_int_equal(settings_set_flag(set, "retries.max_retries",
+						   row->retries, &err),
+				 0);
+	free(file);
+	free(dir);
+	return set;
+}
+
+static void check(const struct row *row, const char *home)
+{
+	struct settings *set = load(row, home);
+	struct model_choice c;
+	struct error err = { 0 };
+	char got[2000];
+	bool same;
+
+	if (model_choose(&c, set, row->spec, row->params, &err) == 0)
+		snprintf(got, sizeof(got), "%s %s %s %s %s %s %d", c.provider,
+			 c.model, c.wire, c.base_url,
+			 c.api_key ? c.api_key : "-", c.params, c.max_retries);
+	else
+		snprintf(got, sizeof(got), "!%s %s / %s", error_name(err.code),
+			 err.message, err.hint);
+	if (row->want[0] == '!') {
+		const char *rest = strchr(row->want, ' ');
+
+		same = strncmp(got, row->want, (size_t)(rest - row->want)) ==
+			       0 &&
+		       strstr(got, rest + 1);
+	} else {
+		same = strcmp(got, row->want) == 0;
+	}
+	if (!same)
+		fail_msg("%s: %s\n  wanted %s", row->spec ? row->spec : "-",
+			 got, row->want);
+	model_choice_release(&c);
+	settings_free(set);
+}
+
+static void check_all(const struct row *rows, size_t n)
+{
+	char home[] = "/tmp/choose_test.XXXXXX";
+	struct error err = { 0 };
+
+	assert_non_null(mkdtemp(home));
+	for (size_t i = 0; i < n; i++)
+		check(&rows[i], home);
+	assert_int_equal(path_remove_tree(home, &err), 0);
+}
+
+#define ALL(rows) check_all(rows, sizeof(rows) / sizeof(rows[0]))
+
+static void reads_specs(void **state)
+{
+	(void)state;
+	ALL(specs);
+}
+
+static void falls_back(void **state)
+{
+	(void)state;
+	ALL(defaults);
+}
+
+static void finds_keys(void **state)
+{
+	(void)state;
+	ALL(keys);
+}
+
+static void finds_addresses(void **state)
+{
+	(void)state;
+	ALL(urls);
+}
+
+static void reads_providers(void **state)
+{
+	(void)state;
+	ALL(config);
+}
+
+static void reads_idle(void **state)
+{
+	const struct row row = {
+		.config = OWN,
+		.env = { "DEEPAGENTS_CODE_STREAM_IDLE_SECONDS=0.25" },
+	};
+	char home[] = "/tmp/choose_test.XXXXXX";
+	struct model_choice c;
+	struct error err = { 0 };
+	struct settings *set;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	set = load(&row, home);
+	assert_int_equal(model_choose(&c, set, "own:m", NULL, &err), 0);
+	assert_int_equal(c.idle_ms, 250);
+	model_choice_release(&c);
+	settings_free(set);
+	assert_int_equal(path_remove_tree(home, &err), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_specs),
+		cmocka_unit_test(falls_back),
+		cmocka_unit_test(finds_keys),
+		cmocka_unit_test(finds_addresses),
+		cmocka_unit_test(reads_providers),
+		cmocka_unit_test(reads_idle),
+	};
+
+	ids_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
