@@ -94,7 +94,7 @@ static void test_environment(void **state)
 
 static void test_files(void **state)
 {
-	char command[512];
+	char command[1200];
 
 	write_host("secret", "of the host", 0644);
 	snprintf(command, sizeof(command), "cat %s/secret 2>/dev/null; echo $?",
@@ -274,8 +274,8 @@ static void test_links(void **state)
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };
 	struct transfer t = { .path = "/workspace/l/secret", .size = 0 };
-	char command[512];
-	char target[512];
+	char command[1200];
+	char target[1200];
 
 	write_host("secret", "of the host", 0666);
 	snprintf(command, sizeof(command),

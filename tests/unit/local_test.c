@@ -134,7 +134,7 @@ static void test_file_errors(void **state)
 		FILE_INVALID_PATH, FILE_INVALID_PATH, FILE_OTHER,
 		FILE_NOT_FOUND,    FILE_INVALID_PATH, FILE_OK,
 	};
-	char command[512];
+	char command[1200];
 
 	snprintf(
 		command, sizeof(command),

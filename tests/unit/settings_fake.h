@@ -11,7 +11,7 @@
 /* Include once per program: these stand in for config/settings.c. */
 struct settings {
 	char home[256];
-	char cwd[256];
+	char cwd[512];
 	char dir[300];
 	struct {
 		const char *key;
