@@ -18,6 +18,8 @@ endif
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wformat=2 -Wstrict-prototypes \
            -Wmissing-prototypes -Wvla -Wundef -Werror
 VERSION := 0.1.0
+# Messages are cut where they do not fit: error.h says so.
+WARN    += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 DEFS    := -DDCODE_VERSION=\"$(VERSION)\" -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
 OPT_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LNK_release := -pie -Wl,-z,relro,-z,now
