@@ -1,6 +1,7 @@
 /* tools_real_test.c - the tools over a real shell, in a directory of its own.
  */
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,12 +339,63 @@ static void test_evict(void **state)
 	buf_release(&json);
 }
 
+/* Calls of one answer run side by side. */
+static void *reader(void *arg)
+{
+	static const char *const names[] = { "ls", "read_file", "glob",
+					     "grep" };
+	static const char *const args[] = {
+		"{\"path\":\".\"}",
+		"{\"file_path\":\"a\"}",
+		"{\"pattern\":\"a\"}",
+		"{\"pattern\":\"text\"}",
+	};
+	const struct real *r = arg;
+	size_t *wrong = xcalloc(1, sizeof(*wrong));
+
+	for (size_t i = 0; i < 8; i++) {
+		struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
+		struct part part = { .kind = PART_TOOL_CALL };
+		struct error err = { 0 };
+		bool failed;
+
+		part.name = xstrdup(names[i % 4]);
+		part.args = xstrdup(args[i % 4]);
+		if (tool_call(&r->env, &part, &out, &failed, &err) || failed ||
+		    !strstr(out.ptr, i % 4 == 1 ? "1  text" : "/a"))
+			++*wrong;
+		buf_release(&out);
+		free(part.name);
+		free(part.args);
+	}
+	return wrong;
+}
+
+static void test_parallel(void **state)
+{
+	struct real *r = *state;
+	pthread_t threads[8];
+
+	run(r, "{\"command\":\"echo text >a\"}");
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, reader, r),
+				 0);
+	for (size_t i = 0; i < 8; i++) {
+		void *wrong;
+
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_int_equal(*(size_t *)wrong, 0);
+		free(wrong);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define X(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		X(test_files),  X(test_binary),  X(test_edit),   X(test_delete),
-		X(test_search), X(test_execute), X(test_cancel), X(test_evict),
+		X(test_files),  X(test_binary), X(test_edit),
+		X(test_delete), X(test_search), X(test_execute),
+		X(test_cancel), X(test_evict),  X(test_parallel),
 #undef X
 	};
 
