@@ -1,0 +1,363 @@
+/* lifecycle.c - a sandbox from intent to confirmed end, whatever happens. */
+/* SPDX-License-Identifier: MIT */
+#include "agent/lifecycle.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/lifecycle_setup.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	RETRY_MS = 500,   /* times the number of the attempt */
+	SEARCH_TRIES = 3, /* for what an interrupted create may have made */
+	SEARCH_MS = 300,  /* between them */
+	REMOVE_TRIES = 3,
+};
+
+void lifecycle_say(const struct box *box, const char *fmt, ...)
+{
+	const struct box_ui *ui = &box->request.ui;
+	struct buf masked = BUF_INIT(1 << 20);
+	char *line = NULL;
+	va_list ap;
+
+	if (!ui->progress)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&line, fmt, ap) < 0)
+		line = NULL;
+	va_end(ap);
+	mask_text(box->request.mask, str_of(line), &masked);
+	ui->progress(ui->arg, masked.ptr ? masked.ptr : "");
+	buf_release(&masked);
+	free(line);
+}
+
+void lifecycle_warn(const struct box *box, const char *fmt, ...)
+{
+	const struct box_ui *ui = &box->request.ui;
+	struct buf masked = BUF_INIT(1 << 20);
+	char *line = NULL;
+	va_list ap;
+
+	if (!ui->warn)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&line, fmt, ap) < 0)
+		line = NULL;
+	va_end(ap);
+	mask_text(box->request.mask, str_of(line), &masked);
+	ui->warn(ui->arg, masked.ptr ? masked.ptr : "");
+	buf_release(&masked);
+	free(line);
+}
+
+/* "Docker" */
+static const char *title(const struct box *box, char room[64])
+{
+	snprintf(room, 64, "%s", box->request.host->provider->name);
+	if (room[0] >= 'a' && room[0] <= 'z')
+		room[0] = (char)(room[0] - 'a' + 'A');
+	return room;
+}
+
+const char *lifecycle_endpoint(const struct sandbox_host *host)
+{
+	static const struct {
+		const char *provider;
+		const char *variable; /* names the engine it talks to */
+	} rows[] = { { "docker", "DOCKER_HOST" } };
+	const char *value = NULL;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (host->settings &&
+		    !strcmp(host->provider->name, rows[i].provider))
+			value = settings_env(host->settings, rows[i].variable);
+	return value ? value : "";
+}
+
+static bool may_pass(const struct error *err)
+{
+	return err->code == ERR_NETWORK || err->code == ERR_LIMIT;
+}
+
+int lifecycle_remove(struct sandbox_host *host, struct store *store,
+		     const char *id, const char *label, const struct stop *stop,
+		     struct error *err)
+{
+	struct error ignored = { 0 };
+	int rc = -1;
+
+	/* A ledger that cannot be written is no reason to leave a machine. */
+	if (label)
+		(void)ledger_removing(store, label, &ignored);
+	for (int i = 1; i <= REMOVE_TRIES; i++) {
+		rc = sandbox_remove(host, id, stop, err);
+		if (rc == 0 || !may_pass(err) || i == REMOVE_TRIES)
+			break;
+		if (stop_sleep(stop, i * (int64_t)RETRY_MS, &ignored) < 0)
+			break;
+	}
+	if (!label)
+		return rc;
+	if (rc == 0)
+		return ledger_gone(store, label, err);
+	(void)ledger_note(store, label, err->message, &ignored);
+	return -1;
+}
+
+/* Can the request have been carried out although no answer came? */
+static bool unclear(const struct error *err)
+{
+	return err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT ||
+	       err->code == ERR_NETWORK || err->code == ERR_PROTOCOL ||
+	       err->code == ERR_SYSTEM;
+}
+
+struct search {
+	const char *label;
+	char *id; /* owned, NULL: not found */
+};
+
+static void match(void *arg, const struct sandbox_info *info)
+{
+	struct search *search = arg;
+
+	if (search->id || strcmp(info->label, search->label) != 0 ||
+	    info->state == STATE_GONE)
+		return;
+	search->id = xstrdup(info->id);
+}
+
+/* After a create that told no id: is there one with our label? */
+static int remove_by_label(struct box *box, const struct error *why,
+			   const struct stop *limit, struct error *err)
+{
+	const struct box_request *r = &box->request;
+	const struct sandbox_ops *ops = r->host->provider->ops;
+	struct search search = { .label = box->label };
+	int tries = unclear(why) ? SEARCH_TRIES : 1;
+	int rc = 0;
+
+	if (!ops->list)
+		return error_set(err, ERR_REMOTE, "its creation was cut off");
+	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
+		if (i && stop_sleep(limit, SEARCH_MS, err) < 0)
+			return -1;
+		rc = ops->list(r->host, store_owner(r->store), match, &search,
+			       limit, err);
+	}
+	if (search.id)
+		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
+				      limit, err);
+	else if (rc == 0 && unclear(why))
+		rc = error_set(err, ERR_REMOTE,
+			       "its creation was cut off, and nothing of it is"
+			       " there yet");
+	else if (rc == 0)
+		rc = ledger_gone(r->store, box->label, err);
+	free(search.id);
+	return rc;
+}
+
+/* Deletes what is ours; says it when that failed. */
+static int dispose(struct box *box, const struct error *why, struct error *err)
+{
+	const struct box_request *r = &box->request;
+	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
+	struct error ignored = { 0 };
+	int rc;
+
+	if (!box->ours)
+		return 0;
+	box->ours = false;
+	if (box->sandbox.id) {
+		rc = lifecycle_remove(r->host, r->store, box->sandbox.id,
+				      box->label, &limit, err);
+	} else {
+		rc = remove_by_label(box, why, &limit, err);
+		if (rc < 0)
+			(void)ledger_note(r->store, box->label, err->message,
+					  &ignored);
+	}
+	if (rc < 0)
+		lifecycle_warn(box,
+			       "Cleanup failed for sandbox %s: %s. `dcode"
+			       " sandbox gc` deletes it.",
+			       box->sandbox.id ? box->sandbox.id : box->label,
+			       err->message);
+	return rc;
+}
+
+static void forward(void *arg, const char *line)
+{
+	lifecycle_say(arg, "%s", line);
+}
+
+/* The same label each time: that never makes two. An id that a failed attempt
+ * told is kept, for it has to be deleted. */
+static int create_retried(struct box *box, const struct sandbox_spec *spec,
+			  const struct stop *stop, struct error *err)
+{
+	char *known = NULL;
+	int rc;
+
+	for (int i = 1;; i++) {
+		rc = sandbox_create(&box->sandbox, box->request.host, spec,
+				    stop, err);
+		if (rc == 0 || err->code != ERR_NETWORK ||
+		    i == LIFECYCLE_CREATE_TRIES)
+			break;
+		if (box->sandbox.id) {
+			free(known);
+			known = xstrdup(box->sandbox.id);
+		}
+		lifecycle_say(box, "%s; trying again", err->message);
+		sandbox_release(&box->sandbox);
+		if (stop_sleep(stop, i * (int64_t)RETRY_MS, err) < 0)
+			break;
+	}
+	if (!box->sandbox.id) {
+		box->sandbox.id = known;
+		known = NULL;
+	}
+	free(known);
+	return rc;
+}
+
+static int create(struct box *box, const struct stop *stop, struct error *err)
+{
+	const struct box_request *r = &box->request;
+	const struct sandbox_provider *p = r->host->provider;
+	struct sandbox_spec spec = {
+		.label = box->label,
+		.owner = store_owner(r->store),
+		.snapshot = r->snapshot,
+		.network = r->network,
+		.lifetime_s = r->lifetime_s > 0 ? r->lifetime_s : p->lifetime_s,
+		.progress = forward,
+		.arg = box,
+	};
+	struct error failure = { 0 };
+	char room[64];
+
+	if (stop_check(stop, err) < 0)
+		return -1;
+	if (ledger_intend(r->store, p->name, lifecycle_endpoint(r->host),
+			  spec.lifetime_s, box->label, err) < 0)
+		return -1;
+	box->ours = true;
+	lifecycle_say(box, "Starting %s sandbox...", title(box, room));
+	if (create_retried(box, &spec, stop, err) < 0) {
+		if (box->sandbox.id)
+			(void)ledger_created(r->store, box->label,
+					     box->sandbox.id, &failure);
+		return -1;
+	}
+	if (ledger_created(r->store, box->label, box->sandbox.id, err) < 0)
+		return -1;
+	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
+		      box->sandbox.id);
+	return 0;
+}
+
+static int attach(struct box *box, const struct stop *stop, struct error *err)
+{
+	const struct box_request *r = &box->request;
+	char room[64];
+
+	lifecycle_say(box, "Connecting to %s sandbox %s...", title(box, room),
+		      r->attach_id);
+	if (sandbox_attach(&box->sandbox, r->host, r->attach_id, stop, err) < 0)
+		return -1;
+	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
+		      box->sandbox.id);
+	return 0;
+}
+
+/* What no create call has to be made for to know that it is wrong. */
+static int check(const struct box_request *r, struct error *err)
+{
+	const struct sandbox_provider *p = r->host->provider;
+
+	if (r->attach_id && r->snapshot)
+		return error_set(err, ERR_USAGE,
+				 "snapshot_name cannot be combined with"
+				 " sandbox_id; snapshots only apply when"
+				 " creating a fresh sandbox");
+	if (r->attach_id && !(p->flags & SANDBOX_ATTACH))
+		return error_set(err, ERR_USAGE,
+				 "--sandbox-id is not supported by provider"
+				 " '%s'",
+				 p->name);
+	if (r->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
+		return error_set(err, ERR_USAGE,
+				 "--sandbox-snapshot-name is not supported by"
+				 " provider '%s'",
+				 p->name);
+	if (r->setup && (p->flags & SANDBOX_HOST))
+		return error_set(err, ERR_USAGE,
+				 "--sandbox-setup requires a --sandbox"
+				 " provider");
+	return 0;
+}
+
+static int begin(struct box *box, const struct stop *stop, struct error *err)
+{
+	const struct box_request *r = &box->request;
+	struct sandbox_spec none = { .label = "", .owner = "" };
+
+	if (r->host->provider->flags & SANDBOX_HOST)
+		return sandbox_create(&box->sandbox, r->host, &none, stop, err);
+	return r->attach_id ? attach(box, stop, err) : create(box, stop, err);
+}
+
+int lifecycle_open(struct box *box, const struct box_request *request,
+		   const struct stop *stop, struct error *err)
+{
+	struct buf script = BUF_INIT(SETUP_EXPANDED_MAX);
+	struct error failure = { 0 };
+	struct error ignored = { 0 };
+	int rc;
+
+	*box = (struct box){ .request = *request };
+	rc = check(request, &failure);
+	if (rc == 0 && request->setup)
+		rc = lifecycle_setup_read(box, &script, &failure);
+	if (rc == 0)
+		rc = begin(box, stop, &failure);
+	if (rc == 0 && request->setup)
+		rc = lifecycle_setup_run(box, buf_str(&script), stop, &failure);
+	buf_wipe(&script);
+	if (rc == 0)
+		return 0;
+	(void)dispose(box, &failure, &ignored); /* it has warned */
+	sandbox_release(&box->sandbox);
+	*box = (struct box){ 0 };
+	*err = failure;
+	return -1;
+}
+
+int lifecycle_close(struct box *box, struct error *err)
+{
+	struct error none = { 0 };
+	bool ours = box->ours;
+	char room[64];
+	int rc;
+
+	if (!box->request.host)
+		return 0;
+	if (ours)
+		lifecycle_say(box, "Terminating %s sandbox %s...",
+			      title(box, room), box->sandbox.id);
+	rc = dispose(box, &none, err);
+	if (ours && rc == 0)
+		lifecycle_say(box, "✓ %s sandbox terminated", title(box, room));
+	sandbox_release(&box->sandbox);
+	*box = (struct box){ 0 };
+	return rc;
+}

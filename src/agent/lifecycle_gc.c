@@ -1,0 +1,283 @@
+/* lifecycle_gc.c - deletes what dead processes of this installation left. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/lifecycle.h"
+#include "base/mem.h"
+
+struct left { /* a ledger row without a living owner, copied */
+	char *label, *provider, *id, *endpoint;
+	bool handled;
+};
+struct listed { /* what a provider says is ours, copied */
+	char *id, *label;
+};
+struct gc {
+	const struct gc_request *request;
+	const struct stop *stop;
+	struct left *rows;
+	size_t n_rows;
+	struct listed *list;
+	size_t n_list;
+	size_t failures;
+};
+
+static bool take_row(void *arg, const struct ledger_row *row)
+{
+	struct gc *gc = arg;
+
+	if (row->owned_by_live)
+		return true;
+	gc->rows = xrealloc(gc->rows, gc->n_rows + 1, sizeof(*gc->rows));
+	gc->rows[gc->n_rows++] = (struct left){
+		.label = xstrdup(row->label),
+		.provider = xstrdup(row->provider),
+		.id = xstrdup(row->id),
+		.endpoint = xstrdup(row->endpoint),
+	};
+	return true;
+}
+
+static void take_listed(void *arg, const struct sandbox_info *info)
+{
+	struct gc *gc = arg;
+
+	/* The provider filters by owner; it is not believed. */
+	if (strcmp(info->owner, store_owner(gc->request->store)) != 0 ||
+	    strncmp(info->label, "dcode-", 6) != 0 || info->state == STATE_GONE)
+		return;
+	gc->list = xrealloc(gc->list, gc->n_list + 1, sizeof(*gc->list));
+	gc->list[gc->n_list++] =
+		(struct listed){ xstrdup(info->id), xstrdup(info->label) };
+}
+
+static void release_list(struct gc *gc)
+{
+	for (size_t i = 0; i < gc->n_list; i++) {
+		free(gc->list[i].id);
+		free(gc->list[i].label);
+	}
+	free(gc->list);
+	gc->list = NULL;
+	gc->n_list = 0;
+}
+
+static void release(struct gc *gc)
+{
+	for (size_t i = 0; i < gc->n_rows; i++) {
+		free(gc->rows[i].label);
+		free(gc->rows[i].provider);
+		free(gc->rows[i].id);
+		free(gc->rows[i].endpoint);
+	}
+	free(gc->rows);
+	release_list(gc);
+}
+
+static void report(struct gc *gc, const struct gc_item *item)
+{
+	if (item->outcome == GC_LEFT)
+		gc->failures++;
+	if (gc->request->each)
+		gc->request->each(gc->request->arg, item);
+}
+
+static struct left *find_row(struct gc *gc, const char *label)
+{
+	for (size_t i = 0; i < gc->n_rows; i++)
+		if (!strcmp(gc->rows[i].label, label))
+			return &gc->rows[i];
+	return NULL;
+}
+
+struct owner {
+	bool known; /* the ledger has this label */
+	bool alive;
+};
+
+static bool see_owner(void *arg, const struct ledger_row *row)
+{
+	struct owner *owner = arg;
+
+	owner->known = true;
+	owner->alive = row->owned_by_live && row->state != LEDGER_GONE;
+	return false;
+}
+
+/* Asked of the ledger now, after the provider has listed it: a process may
+ * have written its row and made its sandbox since gc began. */
+static bool is_alive(struct gc *gc, const char *label, struct owner *owner)
+{
+	struct error err = { 0 };
+
+	*owner = (struct owner){ 0 };
+	if (ledger_find(gc->request->store, label, see_owner, owner, &err) < 0)
+		return err.code != ERR_NOT_FOUND; /* unknown: leave it */
+	return owner->alive;
+}
+
+static void remove_one(struct gc *gc, struct sandbox_host *host,
+		       struct gc_item *item, bool in_ledger)
+{
+	struct error err = { 0 };
+
+	item->outcome = GC_REMOVED;
+	if (gc->request->dry_run) {
+		item->outcome = GC_WOULD;
+	} else if (lifecycle_remove(host, gc->request->store, item->id,
+				    in_ledger ? item->label : NULL, gc->stop,
+				    &err) < 0) {
+		item->outcome = GC_LEFT;
+		item->reason = err.message;
+	}
+	report(gc, item);
+}
+
+static void clean_listed(struct gc *gc, struct sandbox_host *host)
+{
+	for (size_t i = 0; i < gc->n_list; i++) {
+		struct gc_item item = {
+			.provider = host->provider->name,
+			.label = gc->list[i].label,
+			.id = gc->list[i].id,
+			.reason = "",
+		};
+		struct left *row = find_row(gc, item.label);
+		struct owner owner;
+
+		if (is_alive(gc, item.label, &owner))
+			continue;
+		if (row)
+			row->handled = true;
+		remove_one(gc, host, &item, owner.known);
+	}
+}
+
+/* A row that the provider did not list; listing: it can list, and did. */
+static void clean_row(struct gc *gc, struct sandbox_host *host,
+		      const struct left *row, bool listing)
+{
+	struct gc_item item = {
+		.provider = row->provider,
+		.label = row->label,
+		.id = row->id,
+		.outcome = GC_ABSENT,
+		.reason = "",
+	};
+	struct error err = { 0 };
+
+	if (row->id[0] && !(listing && gc->request->dry_run)) {
+		remove_one(gc, host, &item, true);
+		return;
+	}
+	if (!row->id[0] && !listing) {
+		item.outcome = GC_LEFT;
+		item.reason = "its id is not known, and the provider cannot"
+			      " list";
+	} else if (!gc->request->dry_run &&
+		   ledger_gone(gc->request->store, row->label, &err) < 0) {
+		item.outcome = GC_LEFT;
+		item.reason = err.message;
+	}
+	report(gc, &item);
+}
+
+/* Rows that cannot be looked at: the provider is not to be had, or it is not
+ * the same engine. */
+static void leave(struct gc *gc, const struct left *row, const char *reason)
+{
+	report(gc, &(struct gc_item){
+			   .provider = row->provider,
+			   .label = row->label,
+			   .id = row->id,
+			   .outcome = GC_LEFT,
+			   .reason = reason,
+		   });
+}
+
+static void leave_all(struct gc *gc, const char *provider, const char *reason)
+{
+	for (size_t i = 0; i < gc->n_rows; i++)
+		if (!strcmp(gc->rows[i].provider, provider) &&
+		    !gc->rows[i].handled)
+			leave(gc, &gc->rows[i], reason);
+}
+
+static void clean_rows(struct gc *gc, struct sandbox_host *host, bool listing)
+{
+	const char *endpoint = lifecycle_endpoint(host);
+
+	for (size_t i = 0; i < gc->n_rows; i++) {
+		struct left *row = &gc->rows[i];
+		char reason[256];
+
+		if (row->handled ||
+		    strcmp(row->provider, host->provider->name) != 0)
+			continue;
+		if (!strcmp(row->endpoint, endpoint)) {
+			clean_row(gc, host, row, listing);
+			continue;
+		}
+		snprintf(reason, sizeof(reason),
+			 "it belongs to another engine (%s)",
+			 row->endpoint[0] ? row->endpoint : "the default one");
+		leave(gc, row, reason);
+	}
+}
+
+static bool has_rows(const struct gc *gc, const char *provider)
+{
+	for (size_t i = 0; i < gc->n_rows; i++)
+		if (!strcmp(gc->rows[i].provider, provider))
+			return true;
+	return false;
+}
+
+/* A provider that nothing is known of and that does not answer is not in use
+ * here: no word about it, unless it was named. */
+static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
+{
+	const struct gc_request *r = gc->request;
+	struct sandbox_host host = { 0 };
+	struct error err = { 0 };
+	bool listing = (p->flags & SANDBOX_LIST) && p->ops->list;
+
+	if (!listing && !has_rows(gc, p->name))
+		return;
+	if (r->host(r->arg, p->name, &host, &err) < 0) {
+		leave_all(gc, p->name, err.message);
+		return;
+	}
+	if (listing && p->ops->list(&host, store_owner(r->store), take_listed,
+				    gc, gc->stop, &err) < 0)
+		leave_all(gc, p->name, err.message);
+	else {
+		clean_listed(gc, &host);
+		clean_rows(gc, &host, listing);
+	}
+	release_list(gc);
+	sandbox_host_close(&host);
+}
+
+int lifecycle_gc(const struct gc_request *request, size_t *left,
+		 const struct stop *stop, struct error *err)
+{
+	struct gc gc = { .request = request, .stop = stop };
+	int rc = ledger_each(request->store, false, take_row, &gc, err);
+
+	for (size_t i = 0; rc == 0 && sandbox_providers[i]; i++) {
+		const struct sandbox_provider *p = sandbox_providers[i];
+
+		if ((p->flags & SANDBOX_HOST) ||
+		    (request->provider && strcmp(request->provider, p->name)))
+			continue;
+		rc = stop_check(stop, err);
+		if (rc == 0)
+			clean_provider(&gc, p);
+	}
+	*left = gc.failures;
+	release(&gc);
+	return rc;
+}

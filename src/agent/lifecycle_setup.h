@@ -1,0 +1,21 @@
+/* lifecycle_setup.h - a box's setup script; for lifecycle.c only. */
+/* SPDX-License-Identifier: MIT */
+#ifndef AGENT_LIFECYCLE_SETUP_H
+#define AGENT_LIFECYCLE_SETUP_H
+
+#include "agent/lifecycle.h"
+#include "sandbox/setup.h"
+
+/* Lines for the user, masked. */
+void lifecycle_say(const struct box *box, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void lifecycle_warn(const struct box *box, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Reads and expands request.setup; what it receives is masked from then on. */
+int lifecycle_setup_read(struct box *box, struct buf *script,
+			 struct error *err);
+int lifecycle_setup_run(struct box *box, struct str script,
+			const struct stop *stop, struct error *err);
+
+#endif
