@@ -102,12 +102,17 @@ static char *source_text(const struct settings *set, const char *group,
 	return variable ? xasprintf("%s (%s)", name, variable) : xstrdup(name);
 }
 
+static char *row_path(const char *group, const struct setting *row)
+{
+	return group ? xasprintf("sandboxes.providers.%s.params.%s", group,
+				 row->key)
+		     : xstrdup(row->key);
+}
+
 static void add_row(struct config_entries *e, const struct settings *set,
 		    const char *group, const struct setting *row)
 {
-	char *key = group ? xasprintf("sandboxes.providers.%s.params.%s", group,
-				      row->key)
-			  : xstrdup(row->key);
+	char *key = row_path(group, row);
 	struct config_entry *entry = add(e, key);
 	enum setting_source source = settings_source(set, group, row->key);
 	struct buf text = BUF_INIT(LARGEST);
@@ -204,12 +209,20 @@ static bool is_bare(const char *key)
 	return key[0] && !key[strspn(key, bare)];
 }
 
-static bool known(const struct config_entries *e, const char *key)
+/* Shown by a provider's row already. */
+static bool has_row(const struct setting_group *groups, const char *key)
 {
-	for (size_t i = 0; i < e->n; i++)
-		if (e->list[i].row && !strcmp(e->list[i].key, key))
-			return true;
-	return false;
+	bool found = false;
+
+	for (; !found && (groups->name || groups->rows); groups++)
+		for (const struct setting *row = groups->rows;
+		     !found && groups->name && row && row->key; row++) {
+			char *path = row_path(groups->name, row);
+
+			found = !strcmp(path, key);
+			free(path);
+		}
+	return found;
 }
 
 static void add_leaf(struct config_entries *e, char *key, const char *group,
@@ -232,9 +245,15 @@ static void add_leaf(struct config_entries *e, char *key, const char *group,
 	set_value(entry, &text, &json);
 }
 
-/* The members below path, down to what is no table; what a row shows already
- * is left out. */
-static void add_leaves(struct config_entries *e, const char *path,
+/* What the walk through config.toml below one row carries along. */
+struct walk {
+	struct config_entries *e;
+	const struct setting_group *groups;
+	const char *group; /* the table right below the row, or the row */
+};
+
+/* The members below path, down to what is no table. */
+static void add_leaves(const struct walk *w, const char *path,
 		       const struct toml_value *table, bool secret)
 {
 	for (size_t i = 0; i < table->n_items; i++) {
@@ -243,32 +262,45 @@ static void add_leaves(struct config_entries *e, const char *path,
 				      path, v->key);
 		bool hidden = secret || setting_looks_secret(v->key) ||
 			      str_ends(str_of(v->key), "headers");
+		struct walk below = { w->e, w->groups,
+				      w->group ? w->group : key };
 
-		if (v->kind == TOML_TABLE) {
-			add_leaves(e, key, v, hidden);
-			free(key);
-		} else if (known(e, key)) {
-			free(key);
-		} else {
-			add_leaf(e, key, path, v, hidden);
+		if (v->kind == TOML_TABLE)
+			add_leaves(&below, key, v, hidden);
+		else if (!has_row(w->groups, key)) {
+			add_leaf(w->e, key, w->group ? w->group : path, v,
+				 hidden);
+			continue;
 		}
+		free(key);
 	}
+}
+
+/* A table with something in it is shown by its members. */
+static void add_table(struct config_entries *e, const struct settings *set,
+		      const struct setting_group *groups,
+		      const struct setting *row)
+{
+	const struct toml_value *v = settings_toml(set, row->key);
+	struct walk w = { e, groups, NULL };
+
+	if (v && v->kind == TOML_TABLE && v->n_items)
+		add_leaves(&w, row->key, v, false);
+	else
+		add_row(e, set, NULL, row);
 }
 
 void config_collect(struct config_entries *e, const struct settings *set,
 		    const struct setting_group *groups)
 {
-	const struct setting *row;
-
 	for (const struct setting_group *g = groups; g->name || g->rows; g++)
-		for (row = g->rows; row && row->key; row++)
-			add_row(e, set, g->name, row);
-	for (row = settings_core; row->key; row++) {
-		const struct toml_value *v = settings_toml(set, row->key);
-
-		if (row->type == SETTING_TABLE && v && v->kind == TOML_TABLE)
-			add_leaves(e, row->key, v, false);
-	}
+		for (const struct setting *row = g->rows; row && row->key;
+		     row++) {
+			if (row->type == SETTING_TABLE && !g->name)
+				add_table(e, set, groups, row);
+			else
+				add_row(e, set, g->name, row);
+		}
 }
 
 void config_release(struct config_entries *e)
