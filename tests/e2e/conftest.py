@@ -152,3 +152,11 @@ def model(env):
     yield serve
     for server in servers:
         server.__exit__()
+
+
+@pytest.fixture(scope="session")
+def rig():
+    """A Podman of our own: rig.docker_host, rig.image, rig.containers()."""
+    from podman_rig import Rig
+    with Rig() as engine:
+        yield engine
