@@ -225,8 +225,9 @@ static void start_runner(int fds[FDS])
 
 	if (pid == 0) {
 		close(SUPERVISOR_FD);
-		signal(SIGCHLD, SIG_DFL);
-		signal(SIGXFSZ, SIG_IGN); /* EFBIG says it; see proc_spawn */
+		(void)signal(SIGCHLD, SIG_DFL);
+		(void)signal(SIGXFSZ,
+			     SIG_IGN); /* EFBIG says it; see proc_spawn */
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 		run_job(fds);
 		_exit(0);
@@ -317,7 +318,7 @@ static int seal(int fd)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
 	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	signal(SIGCHLD, SIG_IGN); /* orphans need no reaping then */
+	(void)signal(SIGCHLD, SIG_IGN); /* orphans need no reaping then */
 	return 0;
 }
 

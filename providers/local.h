@@ -102,10 +102,14 @@ int local_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		 const struct stop *stop, struct error *err);
 int local_download(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
-/* Starts a job; *control is the socket to its runner. */
-int local_job(struct sandbox *sb, struct jail_job *job, struct str strings,
-	      const int fds[3], int *control, const struct stop *stop,
-	      struct error *err);
+struct local_job {
+	struct jail_job head; /* len and limits are filled in */
+	struct str strings;
+	int fds[3]; /* stdout, stderr, stdin; the first -1 ends them */
+};
+/* The socket to the job's runner, or -1. */
+int local_job_start(struct sandbox *sb, struct local_job *job,
+		    const struct stop *stop, struct error *err);
 /* All of len within stop; 1, 0 at the end of the stream, -1. */
 int local_receive(int fd, void *data, size_t len, const struct stop *stop,
 		  struct error *err);

@@ -174,6 +174,8 @@ int box_start(struct box *b, const struct box_plan *plan,
 		if (rc == 0)
 			rc = wait_hello(b, said[0], stop, err);
 	}
+	if (rc < 0 && b->pid > 0) /* it may hang before our code runs */
+		(void)proc_tree_kill(&(struct proc_tree){ .root = b->pid });
 	for (int i = 0; i < 2; i++) {
 		if (pair[i] >= 0)
 			close(pair[i]);

@@ -71,38 +71,33 @@ static int send_all(int fd, struct str data, const struct stop *stop,
 	return 0;
 }
 
-int local_job(struct sandbox *sb, struct jail_job *job, struct str strings,
-	      const int fds[3], int *control, const struct stop *stop,
-	      struct error *err)
+int local_job_start(struct sandbox *sb, struct local_job *job,
+		    const struct stop *stop, struct error *err)
 {
 	const struct local *l = sb->host->priv;
-	const struct box *b = sb->priv;
-	int send[4] = { -1 };
+	struct str head = { (const char *)&job->head, sizeof(job->head) };
+	int send[4];
 	int pair[2];
-	size_t n = 1;
+	size_t n = 0;
 	int rc;
 
-	*control = -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return error_errno(err, "speaking to the sandbox");
-	send[0] = pair[1];
-	for (int i = 0; fds && i < 3 && fds[i] >= 0; i++)
-		send[n++] = fds[i];
-	job->len = (uint32_t)strings.len;
-	job->limits = l->limits;
-	rc = box_order(b, JAIL_RUN, 0, send, n, err);
+	send[n++] = pair[1];
+	for (int i = 0; i < 3 && job->fds[i] >= 0; i++)
+		send[n++] = job->fds[i];
+	job->head.len = (uint32_t)job->strings.len;
+	job->head.limits = l->limits;
+	rc = box_order(sb->priv, JAIL_RUN, 0, send, n, err);
 	close(pair[1]);
 	if (rc == 0)
-		rc = send_all(pair[0],
-			      (struct str){ (const char *)job, sizeof(*job) },
-			      stop, err);
+		rc = send_all(pair[0], head, stop, err);
 	if (rc == 0)
-		rc = send_all(pair[0], strings, stop, err);
-	if (rc < 0)
-		close(pair[0]);
-	else
-		*control = pair[0];
-	return rc;
+		rc = send_all(pair[0], job->strings, stop, err);
+	if (rc == 0)
+		return pair[0];
+	close(pair[0]);
+	return -1;
 }
 
 static void add_string(struct buf *b, struct str s)
@@ -127,17 +122,13 @@ static bool named_in(const char *variable, const char *const *list, size_t n)
 static int add_strings(const struct sandbox *sb, const struct exec_request *req,
 		       struct buf *b, struct error *err)
 {
+	static const char path[] =
+		"PATH=/home/user/.local/bin:/usr/local/bin:/usr/bin:/bin:"
+		"/usr/local/sbin:/usr/sbin:/sbin";
 	static const char *const base[] = {
-		"HOME=/home/user",
-		"USER=user",
-		"LOGNAME=user",
-		"SHELL=/bin/sh",
-		"LANG=C.UTF-8",
-		"TMPDIR=/tmp",
-		"TERM=dumb",
-		"PATH=/home/user/.local/bin:/usr/local/bin:"
-		"/usr/bin:/bin:/usr/local/sbin:/usr/sbin:"
-		"/sbin",
+		"HOME=/home/user", "USER=user",    "LOGNAME=user",
+		"SHELL=/bin/sh",   "LANG=C.UTF-8", "TMPDIR=/tmp",
+		"TERM=dumb",       path,
 	};
 	const struct local *l = sb->host->priv;
 	size_t nenv = 0;
@@ -236,7 +227,8 @@ int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct error *err)
 {
 	struct local *l = sb->host->priv;
-	struct jail_job job = { .kind = JOB_EXEC, .plain = req->plain };
+	struct local_job job = { .head = { .kind = JOB_EXEC,
+					   .plain = req->plain } };
 	struct buf strings = BUF_INIT(JAIL_STRINGS_MAX);
 	struct pump pump;
 	int control = -1;
@@ -255,11 +247,13 @@ int local_execute(struct sandbox *sb, const struct exec_request *req,
 	if (rc == 0)
 		rc = add_strings(sb, req, &strings, err);
 	if (rc == 0) {
-		int fds[3] = { pump.theirs[1], pump.theirs[2], pump.theirs[0] };
-
-		job.input = pump.theirs[0] >= 0;
-		rc = local_job(sb, &job, buf_str(&strings), fds, &control, stop,
-			       err);
+		job.head.input = pump.theirs[0] >= 0;
+		job.strings = buf_str(&strings);
+		job.fds[0] = pump.theirs[1];
+		job.fds[1] = pump.theirs[2];
+		job.fds[2] = pump.theirs[0];
+		control = local_job_start(sb, &job, stop, err);
+		rc = control < 0 ? -1 : 0;
 	}
 	pump_close_theirs(&pump);
 	if (rc == 0)

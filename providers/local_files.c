@@ -59,12 +59,18 @@ static bool path_ok(struct transfer *t)
 	return false;
 }
 
-static int start(struct sandbox *sb, struct jail_job *job, const char *path,
-		 int *control, const struct stop *stop, struct error *err)
+static int start(struct sandbox *sb, const struct transfer *t, uint32_t kind,
+		 const struct stop *stop, struct error *err)
 {
-	struct str strings = { path, strlen(path) + 1 };
+	struct local_job job = {
+		.head = { .kind = kind,
+			  .mode = (uint32_t)t->mode,
+			  .size = (uint64_t)t->size },
+		.strings = { t->path, strlen(t->path) + 1 },
+		.fds = { -1, -1, -1 },
+	};
 
-	return local_job(sb, job, strings, NULL, control, stop, err);
+	return local_job_start(sb, &job, stop, err);
 }
 
 /* The reply after everything went over; false: the transport broke. */
@@ -144,9 +150,6 @@ int local_upload(struct sandbox *sb, struct transfer *files, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		struct transfer *t = &files[i];
-		struct jail_job job = { .kind = JOB_UPLOAD,
-					.mode = (uint32_t)t->mode,
-					.size = (uint64_t)t->size };
 		int control;
 		bool ok;
 
@@ -157,7 +160,8 @@ int local_upload(struct sandbox *sb, struct transfer *files, size_t n,
 			say(t, FILE_IS_DIRECTORY, "");
 			continue;
 		}
-		if (start(sb, &job, t->path, &control, stop, err) < 0)
+		control = start(sb, t, JOB_UPLOAD, stop, err);
+		if (control < 0)
 			return -1;
 		ok = send_file(t, control, stop, err) &&
 		     (t->error || finish(t, control, stop, err));
@@ -223,14 +227,14 @@ int local_download(struct sandbox *sb, struct transfer *files, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		struct transfer *t = &files[i];
-		struct jail_job job = { .kind = JOB_DOWNLOAD };
 		int control;
 		int rc;
 
 		say(t, FILE_OK, "");
 		if (!path_ok(t))
 			continue;
-		if (start(sb, &job, t->path, &control, stop, err) < 0)
+		control = start(sb, t, JOB_DOWNLOAD, stop, err);
+		if (control < 0)
 			return -1;
 		rc = receive_file(t, control, stop, err);
 		close(control);

@@ -163,11 +163,16 @@ static const char **build_env(const struct none *n, const char *marker,
 	return env;
 }
 
+struct command {
+	struct pump pump;
+	char marker[64]; /* DCODE_EXEC=id, in all that it starts */
+	pid_t pid;
+};
+
 static int start(struct sandbox *sb, const struct exec_request *req,
-		 const char *marker, const struct pump *pump, pid_t *pid,
-		 struct error *err)
+		 struct command *c, struct error *err)
 {
-	const char **env = build_env(sb->host->priv, marker, req->env);
+	const char **env = build_env(sb->host->priv, c->marker, req->env);
 	char *command = xstrndup(req->command.ptr, req->command.len);
 	char *argv[] = { "sh", "-c", "--", command, NULL };
 	struct proc_spec spec = {
@@ -175,11 +180,11 @@ static int start(struct sandbox *sb, const struct exec_request *req,
 		.argv = argv,
 		.env = (char *const *)env,
 		.cwd = req->cwd ? req->cwd : sb->workdir,
-		.fds = pump->theirs,
+		.fds = c->pump.theirs,
 		.nfds = 3,
 		.session = true,
 	};
-	int rc = proc_spawn(&spec, pid, err);
+	int rc = proc_spawn(&spec, &c->pid, err);
 
 	free(command);
 	free(env);
@@ -187,9 +192,9 @@ static int start(struct sandbox *sb, const struct exec_request *req,
 }
 
 /* Kills all that came of the command; the time is our own. */
-static void kill_all(pid_t pid, const char *marker)
+static void kill_all(const struct command *c)
 {
-	struct proc_tree tree = { .root = pid, .marker = marker };
+	struct proc_tree tree = { .root = c->pid, .marker = c->marker };
 	struct stop own = stop_cleanup(KILL_MS);
 	struct error ignored = { 0 };
 
@@ -212,18 +217,17 @@ static int reap(struct none *n, pid_t pid, int fd)
 	return proc_exit_code(status);
 }
 
-static int follow(struct none *n, struct pump *pump, pid_t pid,
-		  const char *marker, struct exec_result *res,
+static int follow(struct none *n, struct command *c, struct exec_result *res,
 		  const struct stop *stop, struct error *err)
 {
 	enum pump_end end = PUMP_FAILED;
-	int fd = proc_fd(pid, err);
+	int fd = proc_fd(c->pid, err);
 
 	if (fd >= 0)
-		end = pump_run(pump, fd, stop, err);
+		end = pump_run(&c->pump, fd, stop, err);
 	if (end != PUMP_ENDED)
-		kill_all(pid, marker);
-	res->exit_code = reap(n, pid, fd);
+		kill_all(c);
+	res->exit_code = reap(n, c->pid, fd);
 	if (fd >= 0)
 		close(fd);
 	if (end == PUMP_FAILED)
@@ -232,7 +236,7 @@ static int follow(struct none *n, struct pump *pump, pid_t pid,
 		res->exit_code = 124;
 		res->timed_out = true;
 	}
-	return pump_rest(pump, err);
+	return pump_rest(&c->pump, err);
 }
 
 static int none_execute(struct sandbox *sb, const struct exec_request *req,
@@ -240,9 +244,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			struct error *err)
 {
 	struct none *n = sb->host->priv;
-	struct pump pump;
-	char marker[64];
-	pid_t pid;
+	struct command c;
 	int rc;
 
 	*res = (struct exec_result){ .exit_code = -1 };
@@ -254,16 +256,16 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	    memchr(req->command.ptr, '\0', req->command.len))
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
-	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%u", n->token,
+	snprintf(c.marker, sizeof(c.marker), "DCODE_EXEC=%s-%u", n->token,
 		 atomic_fetch_add(&n->count, 1));
-	rc = pump_open(&pump, req, err);
+	rc = pump_open(&c.pump, req, err);
 	if (rc == 0)
-		rc = start(sb, req, marker, &pump, &pid, err);
+		rc = start(sb, req, &c, err);
 	if (rc == 0) {
-		pump_close_theirs(&pump);
-		rc = follow(n, &pump, pid, marker, res, stop, err);
+		pump_close_theirs(&c.pump);
+		rc = follow(n, &c, res, stop, err);
 	}
-	pump_release(&pump, &n->keeper);
+	pump_release(&c.pump, &n->keeper);
 	return rc;
 }
 
