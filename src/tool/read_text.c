@@ -205,6 +205,8 @@ const struct read_text_media *read_text_media(const char *path)
 	return NULL;
 }
 
+/* Messages carry text only (model/message.h), so that no model gets to see
+ * the file itself: the reference attaches it where the model takes it. */
 void read_text_binary(const struct files_page *page, const char *path,
 		      struct buf *out)
 {
