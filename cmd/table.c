@@ -87,8 +87,8 @@ static int run_help(struct app *app, const struct args *args)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	puts("\nOptions:");
 	args_help(stdout, options_global);
-	puts("\nExit status: 0 done, 1 error, 2 wrong use, 124 --timeout or "
-	     "--max-turns, 130 Ctrl-C.\n"
+	puts("\nExit status: 0 done, 1 error, 2 wrong use, 124 --timeout or\n"
+	     "--max-turns, 130 Ctrl-C, 128+N signal N.\n"
 	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
 	return 0;
 }
