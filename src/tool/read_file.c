@@ -79,9 +79,9 @@ const struct tool tool_read_file = {
 			"part of the file. Lines beyond 5000 characters go on "
 			"in rows numbered N.1, N.2. A notice at the end says "
 			"what is left and at which offset to go on. Read a "
-			"file before you edit it. Images, PDF and other files "
-			"that are no UTF-8 text are not shown. Several files may be read "
-			"at once by several calls in one answer.",
+			"file before you edit it. Images, PDF and other binary "
+			"files are not shown. Several files may be read at "
+			"once by several calls in one answer.",
 		.schema =
 			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
 			"\"type\":\"string\",\"description\":\"The file: "
