@@ -162,6 +162,8 @@ static int call_delta(struct draft *d, const cJSON *call, struct error *err)
 	if (cJSON_IsObject(extra)) {
 		buf_clear(&p->extra);
 		json_print(&p->extra, extra);
+		if (!args_strict(buf_str(&p->extra)))
+			buf_clear(&p->extra); /* it could not be sent back */
 	}
 	return call_args(d, p, json_get(function, "arguments"), err);
 }
