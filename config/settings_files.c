@@ -120,19 +120,33 @@ static bool go_up(char *dir)
 	return true;
 }
 
-/* The nearest .env from cwd upwards: its descriptor and path, or -1. */
-static int find_project(const struct settings *s, char **path, struct stat *st)
+/* Also EACCES when a folder above cannot be searched: that says nothing. */
+static bool there_but_closed(const char *path)
+{
+	struct stat st;
+
+	return errno == EACCES && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The nearest .env from cwd upwards, its path owned, or NULL; *fd is -1 when
+ * it is there but cannot be read. */
+static char *find_project(const struct settings *s, int *fd, struct stat *st)
 {
 	char *dir = xstrdup(s->cwd);
-	int fd;
+	char *path = NULL;
 
 	do {
-		free(*path);
-		*path = path_join(dir, ".env");
-		fd = open_file(*path, st);
-	} while (fd < 0 && errno != EACCES && go_up(dir));
+		free(path);
+		path = path_join(dir, ".env");
+		*fd = open_file(path, st);
+		if (*fd >= 0 || there_but_closed(path))
+			goto out;
+	} while (go_up(dir));
+	free(path);
+	path = NULL;
+out:
 	free(dir);
-	return fd;
+	return path;
 }
 
 static const char *exported(void *arg, const char *name)
@@ -190,25 +204,25 @@ static void read_project(struct settings *s, const struct stat *user_file,
 {
 	struct settings_file *file = &s->files[FILE_PROJECT_ENV];
 	struct stat st;
-	char *path = NULL;
-	int fd = find_project(s, &path, &st);
+	int fd;
+	char *path = find_project(s, &fd, &st);
 
 	file->state = SETTINGS_FILE_MISSING;
-	if (fd < 0 && errno != EACCES) {
+	if (!path)
+		return;
+	if (fd >= 0 && st.st_dev == user_file->st_dev &&
+	    st.st_ino == user_file->st_ino) {
+		close(fd); /* below ~/.deepagents: it is the user's own */
 		free(path);
 		return;
 	}
 	free((char *)file->path);
 	file->path = path;
+	file->state = SETTINGS_FILE_BROKEN;
 	if (fd < 0) {
-		file->state = SETTINGS_FILE_BROKEN;
 		settings_warn(s, "%s: cannot be read; ignored", path);
-	} else if (st.st_dev == user_file->st_dev &&
-		   st.st_ino == user_file->st_ino) {
-		close(fd); /* below ~/.deepagents: it is the user's own */
 	} else if (!trusted_owner(&st)) {
 		close(fd);
-		file->state = SETTINGS_FILE_BROKEN;
 		settings_warn(s, "%s: belongs to another user; ignored", path);
 	} else {
 		parse(s, file, fd, &st, d);

@@ -416,6 +416,32 @@ static void user_file_is_nearest(void **state)
 	assert_int_equal(count_warnings(s), 0);
 }
 
+/* As an ordinary user: root may read everything. */
+static void closed_project_file(void **state)
+{
+	struct world *w = *state;
+	char *file = path_join(w->deep, ".env");
+	char *dir = path_join(w->project, "a");
+	struct settings *s;
+
+	put(w, "project/.env", "XAI_API_KEY=above\n");
+	put(w, "project/a/b/.env", "XAI_API_KEY=here\n");
+	assert_string_equal(settings_env(load(w), "XAI_API_KEY"), "here");
+	if (geteuid() != 0) {
+		chmod(file, 0);
+		s = load(w);
+		assert_null(settings_env(s, "XAI_API_KEY"));
+		assert_true(warned(s, "b/.env: cannot be read; ignored"));
+		chmod(dir, 0);
+		s = load(w);
+		assert_string_equal(settings_env(s, "XAI_API_KEY"), "above");
+		assert_int_equal(count_warnings(s), 0);
+		chmod(dir, 0700);
+	}
+	free(file);
+	free(dir);
+}
+
 static void add_line(void *arg, const char *name, const char *value)
 {
 	buf_addf(arg, "%s=%s\n", name, value);
@@ -483,13 +509,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(nothing_set),          TEST(layers),
-		TEST(empty_hides),          TEST(prefix_only),
-		TEST(lists_in_toml),        TEST(wrong_types),
-		TEST(broken_config),        TEST(project_file),
-		TEST(odd_project_files),    TEST(user_file),
-		TEST(user_file_is_nearest), TEST(secrets),
-		TEST(environment_only),     TEST(huge_files),
+		TEST(nothing_set),
+		TEST(layers),
+		TEST(empty_hides),
+		TEST(prefix_only),
+		TEST(lists_in_toml),
+		TEST(wrong_types),
+		TEST(broken_config),
+		TEST(project_file),
+		TEST(odd_project_files),
+		TEST(user_file),
+		TEST(user_file_is_nearest),
+		TEST(closed_project_file),
+		TEST(secrets),
+		TEST(environment_only),
+		TEST(huge_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
