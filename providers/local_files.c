@@ -37,7 +37,8 @@ static enum file_error file_error_of(int number)
 static void say(struct transfer *t, enum file_error code, const char *detail)
 {
 	t->error = code;
-	snprintf(t->detail, sizeof(t->detail), "%s", detail);
+	snprintf(t->detail, sizeof(t->detail), "%.*s",
+		 (int)sizeof(t->detail) - 1, detail);
 }
 
 static void take_errno(struct transfer *t, int number)
