@@ -65,8 +65,10 @@ static size_t decode(struct frame *f, char *bytes, size_t len)
 		unsigned char c = (unsigned char)bytes[i];
 		int v = width == 6 ? base64_value(c) : hex_value(c);
 
+		if (c == '=')
+			f->n_bits = 0; /* padding: what is left means nothing */
 		if (v < 0)
-			continue; /* line ends, padding */
+			continue; /* line ends */
 		f->bits = (f->bits << width | (unsigned)v) & 0xffff;
 		f->n_bits += width;
 		if (f->n_bits < 8)

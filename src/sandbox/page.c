@@ -72,8 +72,8 @@ static int64_t clip(struct files_page *page)
 	for (size_t i = 0; i < most; i++)
 		whole += text->ptr[i] == '\n';
 	page->clipped = true;
-	buf_clear(text);
 	text->len = most;
+	text->over = false;
 	buf_adds(text, marker);
 	return whole ? whole : 1;
 }
