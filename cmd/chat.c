@@ -183,8 +183,10 @@ static bool turn(struct chat *c, const char *prompt)
 /* Ctrl-C at the prompt: the first empties the line, the second leaves. */
 static bool interrupted(struct chat *c)
 {
-	if (c->armed || ends_chat(ERR_NONE))
+	if (c->armed || ends_chat(ERR_NONE)) {
+		fputc('\n', stderr);
 		return true;
+	}
 	c->armed = true;
 	buf_clear(&c->typed);
 	app_signal_clear(c->run->app);
