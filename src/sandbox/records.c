@@ -125,7 +125,7 @@ static bool take_null(struct str *rest, struct match_record *m)
 	}
 	*rest = str_skip(*rest, path.len + 1);
 	m->path = path;
-	return below(&m->path) & take_line(rest, m);
+	return take_line(rest, m) && below(&m->path);
 }
 
 static bool take_colon(struct str *rest, struct match_record *m)
@@ -144,7 +144,7 @@ static bool take_colon(struct str *rest, struct match_record *m)
 		return false;
 	}
 	*rest = str_skip(record, at + 1);
-	return below(&m->path) & take_line(rest, m);
+	return take_line(rest, m) && below(&m->path);
 }
 
 bool match_record_next(struct str *rest, enum match_form form,
