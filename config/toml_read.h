@@ -54,6 +54,7 @@ int toml_fail(struct toml_reader *r, struct toml_place at, const char *fmt, ...)
 const char *toml_found(const struct toml_reader *r, char out[32]);
 /* A key as it would be written, shortened, without control characters. */
 const char *toml_shown(struct str key, char out[64]);
+bool toml_is_bare(char c); /* may stand in a key without quotes */
 bool toml_at_newline(const struct toml_reader *r); /* LF or CR LF */
 void toml_newline(struct toml_reader *r);          /* steps over one */
 void toml_blanks(struct toml_reader *r);           /* spaces and tabs */

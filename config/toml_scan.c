@@ -62,15 +62,17 @@ const char *toml_found(const struct toml_reader *r, char out[32])
 	return out;
 }
 
+bool toml_is_bare(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
 static bool is_bare(struct str key)
 {
-	for (size_t i = 0; i < key.len; i++) {
-		char c = key.ptr[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
-		    !(c >= '0' && c <= '9') && c != '-' && c != '_')
+	for (size_t i = 0; i < key.len; i++)
+		if (!toml_is_bare(key.ptr[i]))
 			return false;
-	}
 	return key.len > 0;
 }
 

@@ -200,12 +200,6 @@ int toml_string(struct toml_reader *r, struct toml_value *v)
 	return 0;
 }
 
-static bool is_bare(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
 static int quoted_key(struct toml_reader *r, struct toml_key *key)
 {
 	struct toml_value v = { 0 };
@@ -228,7 +222,7 @@ static int one_key(struct toml_reader *r, struct toml_key *key)
 	key->at = toml_here(r);
 	if (r->at < r->end && (*r->at == '"' || *r->at == '\''))
 		return quoted_key(r, key);
-	while (r->at < r->end && is_bare(*r->at))
+	while (r->at < r->end && toml_is_bare(*r->at))
 		r->at++;
 	if (r->at == start && r->at < r->end && (*r->at & 0x80))
 		return toml_fail(r, key->at,
