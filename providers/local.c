@@ -113,6 +113,16 @@ static int read_env(struct local *l, const struct settings *set,
 	return 0;
 }
 
+static int find_bwrap(struct local *l, struct error *err)
+{
+	/* Never from a project's .env, which settings_env() would include. */
+	l->bwrap = proc_find("bwrap", getenv("PATH"));
+	if (l->bwrap)
+		return 0;
+	error_set(err, ERR_CONFIG, "bubblewrap (bwrap) is not installed");
+	return error_hint(err, "apt-get install bubblewrap");
+}
+
 static void local_close(struct sandbox_host *host)
 {
 	struct local *l = host->priv;
@@ -133,7 +143,8 @@ static int local_open(struct sandbox_host *host, const struct settings *set,
 
 	keeper_init(&l->keeper);
 	host->priv = l;
-	if (read_choice(set, "workspace", "private", "bind", &l->bind, err) <
+	if (find_bwrap(l, err) < 0 ||
+	    read_choice(set, "workspace", "private", "bind", &l->bind, err) <
 		    0 ||
 	    read_choice(set, "network", "none", "full", &l->network, err) < 0 ||
 	    read_env(l, set, err) < 0 ||
@@ -145,16 +156,7 @@ static int local_open(struct sandbox_host *host, const struct settings *set,
 		return -1;
 	}
 	l->limits.processes = processes > 0 ? (uint64_t)processes : 0;
-	l->bwrap = proc_find("bwrap", getenv("PATH"));
 	return 0;
-}
-
-static int need_bwrap(const struct local *l, struct error *err)
-{
-	if (l->bwrap)
-		return 0;
-	error_set(err, ERR_CONFIG, "bubblewrap (bwrap) is not installed");
-	return error_hint(err, "apt-get install bubblewrap");
 }
 
 static int64_t lifetime_of(const struct local *l,
@@ -240,8 +242,6 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	char *dir;
 	int rc = -1;
 
-	if (need_bwrap(l, err) < 0)
-		return -1;
 	if (!local_id_ok(spec->label))
 		return error_set(err, ERR_USAGE, "%s is no name for a sandbox",
 				 spec->label);
@@ -285,8 +285,6 @@ static int local_attach(struct sandbox *sb, const char *id,
 
 	if (!local_id_ok(id))
 		return not_found(id, err);
-	if (need_bwrap(l, err) < 0)
-		return -1;
 	dir = local_dir(sb->host, id);
 	if (stat(dir, &st) < 0)
 		not_found(id, err);

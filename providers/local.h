@@ -26,7 +26,7 @@ struct local_meta {
 
 struct local { /* sandbox_host.priv */
 	struct keeper keeper;
-	char *bwrap; /* owned; NULL until first needed */
+	char *bwrap; /* owned; absolute */
 	struct jail_limits limits;
 	const char *const *env; /* borrowed from settings */
 	size_t nenv;

@@ -44,6 +44,10 @@ static int box_failed(struct str said, struct error *err)
 			   "sysctl -w kernel.unprivileged_userns_clone=1 "
 			   "user.max_user_namespaces=10000, and on Ubuntu "
 			   "kernel.apparmor_restrict_unprivileged_userns=0");
+	else if (str_search(line, STR("mount")) < line.len)
+		error_hint(err, "inside a container bubblewrap needs user "
+				"namespaces and a /proc without masks: docker "
+				"run --privileged");
 	else if (str_search(line, STR("nknown option")) < line.len)
 		error_hint(err, "bubblewrap 0.8 or newer is needed");
 	return -1;

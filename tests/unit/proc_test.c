@@ -1,0 +1,172 @@
+/* proc_test.c - starting, finding and killing processes. */
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+#include "base/stop.h"
+#include "unit.h"
+
+static int run_shell(const char *command, const int *fds, size_t n,
+		     const char *cwd, struct error *err)
+{
+	char *argv[] = { "sh", "-c", (char *)command, NULL };
+	char *env[] = { "A=1", NULL };
+	struct proc_spec spec = { .path = "/bin/sh",
+				  .argv = argv,
+				  .env = env,
+				  .cwd = cwd,
+				  .fds = fds,
+				  .nfds = n };
+	int status;
+	pid_t pid;
+
+	if (proc_spawn(&spec, &pid, err) < 0)
+		return -1;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return proc_exit_code(status);
+}
+
+static void test_spawn(void **state)
+{
+	const int none[3] = { -1, -1, -1 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run_shell("exit 7", none, 3, NULL, &err), 7);
+	assert_int_equal(run_shell("kill -15 $$", none, 3, NULL, &err), 143);
+	assert_int_equal(run_shell("[ $A = 1 ] && [ -z \"$HOME\" ] && "
+				   "[ \"$(pwd)\" = / ]",
+				   none, 3, "/", &err),
+			 0);
+	assert_int_equal(run_shell("true", none, 3, "/no/such", &err), -1);
+	assert_non_null(strstr(err.message, "/no/such"));
+	err = (struct error){ 0 };
+	assert_int_equal(
+		proc_spawn(
+			&(struct proc_spec){ .path = "/no/sh",
+					     .argv = (char *[]){ "sh", NULL },
+					     .env = environ,
+					     .fds = none,
+					     .nfds = 3 },
+			&(pid_t){ 0 }, &err),
+		-1);
+	assert_non_null(strstr(err.message, "/no/sh: No such file"));
+}
+
+/* Sources that lie where targets go, a cycle even, and nothing else open. */
+static void test_descriptors(void **state)
+{
+	struct error err = { 0 };
+	int extra = fcntl(0, F_DUPFD, 40); /* not close-on-exec */
+	int fds[6];
+	int got;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		fds[i] = -1;
+	for (int i = 3; i < 6; i++) {
+		char name[] = "/tmp/proc_test.XXXXXX";
+		int fd = mkstemp(name);
+
+		unlink(name);
+		assert_int_equal(dup2(fd, 20 + i), 20 + i);
+		close(fd);
+		assert_int_equal(write(20 + i, &"345"[i - 3], 1), 1);
+		lseek(20 + i, 0, SEEK_SET);
+	}
+	for (int i = 3; i < 6; i++)
+		assert_int_equal(dup2(20 + i, i), i);
+	fds[3] = 4;
+	fds[4] = 5;
+	fds[5] = 3;
+	got = run_shell("[ \"$(cat <&3)$(cat <&4)$(cat <&5)\" = 453 ] && "
+			"ls /proc/$$/fd | tr -d '\\n' | grep -qx 012345",
+			fds, 6, NULL, &err);
+	for (int i = 3; i < 6; i++) {
+		close(i);
+		close(20 + i);
+	}
+	close(extra);
+	assert_int_equal(got, 0);
+}
+
+static void test_signals(void **state)
+{
+	const int none[3] = { -1, -1, -1 };
+	struct error err = { 0 };
+	sigset_t set;
+	sigset_t old;
+
+	(void)state;
+	sigfillset(&set);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(
+		run_shell("kill -PIPE $$; exit 0", none, 3, NULL, &err),
+		128 + SIGPIPE);
+	signal(SIGPIPE, SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void test_find(void **state)
+{
+	char *sh = proc_find("sh", "relative:.::/no/such:/bin:/usr/bin");
+
+	(void)state;
+	assert_string_equal(sh, "/bin/sh");
+	free(sh);
+	assert_null(proc_find("sh", "bin:."));
+	assert_null(proc_find("sh", NULL));
+	assert_null(proc_find("passwd", "/etc")); /* not executable */
+}
+
+static void test_tree(void **state)
+{
+	char *argv[] = { "sh", "-c",
+			 "env M_ARK=1 setsid sleep 60 & (setsid sh -c "
+			 "'env M_ARK=1 sleep 61 & wait' &); sleep 63",
+			 NULL };
+	const int none[3] = { -1, -1, -1 };
+	struct proc_spec spec = { .path = "/bin/sh",
+				  .argv = argv,
+				  .env = environ,
+				  .fds = none,
+				  .nfds = 3,
+				  .session = true };
+	struct proc_tree tree = { .marker = "M_ARK=1" };
+	struct error err = { 0 };
+	int status;
+
+	(void)state;
+	assert_int_equal(proc_spawn(&spec, &tree.root, &err), 0);
+	assert_true(proc_started(tree.root) > 0);
+	usleep(300000);
+	/* sh, its sleep, and the marked ones that left the session. */
+	assert_int_equal(proc_tree_kill(&tree), 4);
+	for (int i = 0; i < 100 && proc_tree_kill(&tree) > 0; i++)
+		usleep(1000);
+	assert_int_equal(proc_tree_kill(&tree), 0);
+	assert_int_equal(waitpid(tree.root, &status, 0), tree.root);
+	assert_int_equal(proc_exit_code(status), 137);
+	assert_int_equal(proc_started(tree.root), 0);
+	assert_true(proc_started(getpid()) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spawn),
+		cmocka_unit_test(test_descriptors),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_tree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
