@@ -100,16 +100,24 @@ static int last_event(struct exchange *x, struct error *err)
 	return on_event(x, (struct str){ 0 }, lead, err);
 }
 
+/* Something came, but no stream: asking again brings the same. */
+static int no_stream(struct exchange *x, struct error *err)
+{
+	(void)error_set(err, ERR_PROTOCOL,
+			"%s: the server's answer is no event stream (HTTP "
+			"%d%s%s)",
+			x->choice->provider, x->response.status,
+			x->response.content_type[0] ? ", " : "",
+			x->response.content_type);
+	return error_hint(err, "check the provider's address: %.200s",
+			  x->choice->base_url);
+}
+
 static int cut(struct exchange *x, struct error *err)
 {
-	x->again = true;
-	if (!x->events)
-		return error_set(err, ERR_PROTOCOL,
-				 "%s: the server's answer is no event stream "
-				 "(HTTP %d%s%s)",
-				 x->choice->provider, x->response.status,
-				 x->response.content_type[0] ? ", " : "",
-				 x->response.content_type);
+	x->again = x->events || !x->lead.len;
+	if (!x->again || x->response.status >= 300)
+		return no_stream(x, err);
 	return error_set(err, ERR_NETWORK,
 			 "%s: the stream ended before the answer was complete",
 			 x->choice->provider);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "model/wire.h"
@@ -25,12 +26,36 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
+/* OpenAI's own models refuse the old name of the limit, and find what they
+ * cached sooner by a key per conversation. */
+static void put_params(const struct wire_head *in, struct buf *out)
+{
+	bool openai = str_starts(str_of(in->choice->base_url),
+				 "https://api.openai.com/");
+	const cJSON *limit = json_get(in->params, "max_tokens");
+	cJSON *params = cJSON_Duplicate(in->params, true);
+	char key[17];
+
+	if (openai && limit && !json_get(params, "max_completion_tokens")) {
+		cJSON_AddItemToObject(params, "max_completion_tokens",
+				      cJSON_Duplicate(limit, true));
+		cJSON_DeleteItemFromObjectCaseSensitive(params, "max_tokens");
+	}
+	wire_params(params, out);
+	cJSON_Delete(params);
+	if (!openai || json_get(in->params, "prompt_cache_key"))
+		return;
+	ids_random(key, sizeof(key) - 1);
+	json_member(out, "prompt_cache_key", str_of(key));
+	buf_addc(out, ',');
+}
+
 static void head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "model", str_of(in->choice->model));
 	buf_addc(out, ',');
-	wire_params(in->params, out);
+	put_params(in, out);
 	buf_adds(out, "\"stream\":true,");
 	if (in->n_tools) {
 		buf_adds(out, "\"tools\":[");

@@ -129,9 +129,9 @@ class Model:
         self.checker = Checker()
         self.requests = []
         self.violations = []
+        self.received = 0  # at once; self.requests once they are answered
         self.answered = 0
-        self.struck = {}  # turn -> faults used
-        self.cache = {}  # turn, wire -> bytes of a turn without chunking
+        self.struck, self.cache = {}, {}  # turn -> faults used; -> bytes
 
     def index(self, body):
         if self.script.by_count:
@@ -205,7 +205,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.send_json(404, {"error": {"message": "no such path"}})
         m = self.model
         return self.send_json(200, {
-            "requests": len(m.requests), "answered": m.answered,
+            "requests": m.received, "answered": m.answered,
             "violations": m.violations})
 
     def read_body(self):
@@ -231,6 +231,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_json(404, {"error": {"message": "no such path: "
                                            + self.path}})
             return
+        with self.model.lock:
+            self.model.received += 1
         record = {"wire": wire, "path": self.path, "bytes": len(raw),
                   "received": received, "violations": []}
         try:
@@ -297,8 +299,7 @@ class Handler(BaseHTTPRequestHandler):
             i, number = m.index(body)
             spec = m.script.turns[i] if i < len(m.script.turns) else None
             fault = m.fault(i, spec) if spec else None
-        record["turn"] = i
-        record["fault"] = fault
+        record.update(turn=i, fault=fault)
         why = "script: no turn %d" % i if spec is None else \
             body and self.unmet(wire, body, spec, i)
         if why:

@@ -20,7 +20,7 @@ static const struct {
 	{ "{\"cut_after_bytes\":0}", 1, "" },
 	{ "{\"cut_after_bytes\":1}", 1, "" },
 	{ "{\"cut_after_bytes\":700}", 1, "" },
-	{ "{\"cut_after_bytes\":0,\"clean\":true}", 1, "no event stream" },
+	{ "{\"cut_after_bytes\":0,\"clean\":true}", 1, "ended before" },
 	{ "{\"cut_after_bytes\":700,\"clean\":true}", 1, "ended before" },
 	{ "{\"stall_after_bytes\":0}", 1, "stalled" },
 	{ "{\"stall_after_bytes\":700}", 1, "stalled" },
@@ -98,6 +98,10 @@ static const struct {
 	  ERR_LIMIT, "maximum context", "context window", 1 },
 	{ "{\"cut_after_bytes\":400,\"times\":9}", ERR_NETWORK, "emulated", "",
 	  3 },
+	{ "{\"status\":200,\"body\":\"<html>\",\"times\":9}", ERR_PROTOCOL,
+	  "no event stream", "address", 1 },
+	{ "{\"status\":302,\"body\":\"moved\",\"times\":9}", ERR_PROTOCOL,
+	  "HTTP 302", "address", 1 },
 };
 
 static void names_what_is_wrong(void **state)
@@ -112,8 +116,7 @@ static void names_what_is_wrong(void **state)
 			 "\"fault\":%s}]",
 			 fatal[i / 2].fault);
 		ask_once(*state, wire, script, 2, &o);
-		assert_int_equal(o.rc, -1);
-		if (o.err.code != fatal[i / 2].code ||
+		if (o.rc == 0 || o.err.code != fatal[i / 2].code ||
 		    !strstr(o.err.message, fatal[i / 2].message) ||
 		    !strstr(o.err.hint, fatal[i / 2].hint) ||
 		    strstr(o.err.message, "sk-secret"))
