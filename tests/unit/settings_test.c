@@ -155,46 +155,38 @@ static void nothing_set(void **state)
 	assert_int_equal(number, 512);
 }
 
+static void image_is(const struct settings *s, const char *value,
+		     enum setting_source source)
+{
+	assert_string_equal(text_of(s, "box", "image"), value);
+	assert_int_equal(settings_source(s, "box", "image"), source);
+}
+
 /* Each stronger layer goes over the weaker ones. */
 static void layers(void **state)
 {
+	static const char key[] = "sandboxes.providers.box.params.image";
 	struct world *w = *state;
-	struct settings *s;
 	struct error err = { 0 };
 
 	put(w, ".deepagents/config.toml",
 	    "[sandboxes.providers.box.params]\nimage = 'toml'\n");
-	s = load(w);
-	assert_string_equal(text_of(s, "box", "image"), "toml");
-	assert_int_equal(settings_source(s, "box", "image"), SOURCE_CONFIG);
-
+	image_is(load(w), "toml", SOURCE_CONFIG);
 	put(w, ".deepagents/.env", "BOX_IMAGE=user\n");
-	s = load(w);
-	assert_string_equal(text_of(s, "box", "image"), "user");
-	assert_int_equal(settings_source(s, "box", "image"),
-			 SOURCE_DOTENV_USER);
-
+	image_is(load(w), "user", SOURCE_DOTENV_USER);
 	put(w, "project/.env", "BOX_IMAGE=project\n");
-	s = load(w);
-	assert_string_equal(text_of(s, "box", "image"), "project");
-	assert_int_equal(settings_source(s, "box", "image"),
-			 SOURCE_DOTENV_PROJECT);
-
+	image_is(load(w), "project", SOURCE_DOTENV_PROJECT);
 	export(w, "BOX_IMAGE=shell");
-	s = load(w);
-	assert_string_equal(text_of(s, "box", "image"), "shell");
-	assert_int_equal(settings_source(s, "box", "image"), SOURCE_ENV);
-
+	image_is(load(w), "shell", SOURCE_ENV);
+	assert_string_equal(settings_variable(w->s, "box", "image"),
+			    "BOX_IMAGE");
 	export(w, "DEEPAGENTS_CODE_BOX_IMAGE=prefixed");
-	s = load(w);
-	assert_string_equal(text_of(s, "box", "image"), "prefixed");
-
-	assert_int_equal(
-		settings_set_flag(s, "sandboxes.providers.box.params.image",
-				  "flag", &err),
-		0);
-	assert_string_equal(text_of(s, "box", "image"), "flag");
-	assert_int_equal(settings_source(s, "box", "image"), SOURCE_FLAG);
+	image_is(load(w), "prefixed", SOURCE_ENV);
+	assert_string_equal(settings_variable(w->s, "box", "image"),
+			    "DEEPAGENTS_CODE_BOX_IMAGE");
+	assert_int_equal(settings_set_flag(w->s, key, "flag", &err), 0);
+	image_is(w->s, "flag", SOURCE_FLAG);
+	assert_null(settings_variable(w->s, "box", "image"));
 }
 
 /* An empty prefixed variable hides the plain one, and counts as unset. */
@@ -218,27 +210,30 @@ static void empty_hides(void **state)
 			    "sk-12345678");
 }
 
+/* The allow list, its items joined by spaces. */
+static void allowed(const struct settings *s, const char *items)
+{
+	struct buf all = BUF_INIT(1000);
+	struct error err = { 0 };
+	const char *const *list;
+	size_t n;
+
+	if (settings_list(s, NULL, "shell.allow_list", &list, &n, &err) < 0)
+		fail_msg("%s", err.message);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&all, "%s%s", i ? " " : "", list[i]);
+	assert_string_equal(all.len ? all.ptr : "", items);
+	buf_release(&all);
+}
+
 static void prefix_only(void **state)
 {
 	struct world *w = *state;
-	struct error err = { 0 };
-	const char *const *list;
-	struct settings *s;
-	size_t n;
 
 	export(w, "SHELL_ALLOW_LIST=rm");
-	s = load(w);
-	assert_int_equal(
-		settings_list(s, NULL, "shell.allow_list", &list, &n, &err), 0);
-	assert_int_equal(n, 0);
+	allowed(load(w), "");
 	export(w, "DEEPAGENTS_CODE_SHELL_ALLOW_LIST=ls, git ,,cat");
-	s = load(w);
-	assert_int_equal(
-		settings_list(s, NULL, "shell.allow_list", &list, &n, &err), 0);
-	assert_int_equal(n, 3);
-	assert_string_equal(list[0], "ls");
-	assert_string_equal(list[1], "git");
-	assert_string_equal(list[2], "cat");
+	allowed(load(w), "ls git cat");
 }
 
 static void lists_in_toml(void **state)
@@ -246,28 +241,19 @@ static void lists_in_toml(void **state)
 	struct world *w = *state;
 	struct error err = { 0 };
 	const char *const *list;
-	struct settings *s;
 	size_t n;
 
 	put(w, ".deepagents/config.toml", "shell.allow_list = ['ls', 'cat']");
-	s = load(w);
-	assert_int_equal(
-		settings_list(s, NULL, "shell.allow_list", &list, &n, &err), 0);
-	assert_int_equal(n, 2);
-	assert_string_equal(list[1], "cat");
+	allowed(load(w), "ls cat");
 	put(w, ".deepagents/config.toml", "shell.allow_list = 'ls,cat,wc'");
-	s = load(w);
-	assert_int_equal(
-		settings_list(s, NULL, "shell.allow_list", &list, &n, &err), 0);
-	assert_int_equal(n, 3);
+	allowed(load(w), "ls cat wc");
 	put(w, ".deepagents/config.toml", "shell.allow_list = ['ls', 1]");
-	s = load(w);
-	assert_int_equal(
-		settings_list(s, NULL, "shell.allow_list", &list, &n, &err),
-		-1);
+	assert_int_equal(settings_list(load(w), NULL, "shell.allow_list", &list,
+				       &n, &err),
+			 -1);
 	assert_int_equal(err.code, ERR_CONFIG);
 	assert_non_null(strstr(err.message, "config.toml:1:20: "));
-	assert_true(warned(s, "shell.allow_list must be a list of strings"));
+	assert_true(warned(w->s, "shell.allow_list must be a list of strings"));
 }
 
 static void wrong_types(void **state)
