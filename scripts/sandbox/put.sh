@@ -89,10 +89,18 @@ put() {
 		st=is_directory
 		return
 	fi
+	if [ -L "$f" ]; then
+		st=link_loop
+		return
+	fi
 	parents "$dir" || return
 	here=
 	owned=
 	if [ -e "$f" ]; then
+		if ! [ -f "$f" ]; then
+			st=not_a_file
+			return
+		fi
 		if ! [ -w "$f" ]; then
 			st=permission_denied
 			return
@@ -104,7 +112,7 @@ put() {
 		fields=$(ls -ldn "$f")
 		size_of $fields
 		owned=$owner
-		[ -f "$f" ] && [ "$links" -eq 1 ] || here=1
+		[ "$links" -eq 1 ] || here=1
 	elif [ -n "$5" ]; then
 		st=changed
 		return

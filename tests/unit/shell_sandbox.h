@@ -20,7 +20,7 @@
 /* What one of these is: the shell, and what the transport does to bytes. */
 struct shell_kind {
 	const char *name;
-	const char *shell[4]; /* argv before "-c" */
+	const char *shell[6]; /* argv before "-c" */
 	const char *path;     /* PATH */
 	const char *noise;    /* printed before the command, as a profile may */
 	bool mangle; /* one stream, and text only: what is no UTF-8 is lost */
@@ -69,7 +69,7 @@ struct shell_pump {
 static void shell_spawn(struct shell_state *s, const struct exec_request *req,
 			struct shell_pump *p)
 {
-	char *argv[8] = { 0 };
+	char *argv[10] = { 0 };
 	char *path = xasprintf("PATH=%s", s->kind->path);
 	char *env[] = { path, (char *)"HOME=/nonexistent", NULL };
 	char *command =
