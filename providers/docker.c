@@ -1,0 +1,388 @@
+/* docker.c - sandboxes as containers of Docker or Podman. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/docker_engine.h"
+#include "providers/table.h"
+
+enum {
+	BODY_MAX = 1 << 20,    /* bytes of a description */
+	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
+	LIFETIME_S = 4 * 3600,
+	SNAPSHOT_NAME_MAX = 128, /* of a tag */
+	REMOVE_POLL_MS = 50,
+};
+
+static struct docker *docker_of(const struct sandbox_host *host)
+{
+	return host->priv;
+}
+
+static int docker_open(struct sandbox_host *host, const struct settings *set,
+		       struct error *err)
+{
+	struct docker *d = xcalloc(1, sizeof(*d));
+
+	d->settings = set;
+	if (engine_init(&d->engine, host->http, set, err) < 0) {
+		engine_release(&d->engine);
+		free(d);
+		return -1;
+	}
+	host->priv = d;
+	return 0;
+}
+
+static void docker_close(struct sandbox_host *host)
+{
+	struct docker *d = docker_of(host);
+
+	if (!d)
+		return;
+	engine_release(&d->engine);
+	free(d);
+	host->priv = NULL;
+}
+
+static const char *label_of(const cJSON *inspected, const char *name)
+{
+	return json_string(json_get(json_get(inspected, "Config"), "Labels"),
+			   name, "");
+}
+
+/* What attach and create learn of a container. */
+static void adopt(struct sandbox *sb, const cJSON *inspected)
+{
+	const char *dir = label_of(inspected, "dcode.workdir");
+
+	if (dir[0] != '/')
+		dir = json_string(json_get(inspected, "Config"), "WorkingDir",
+				  "/");
+	if (dir[0] != '/')
+		dir = "/";
+	free(sb->workdir);
+	sb->workdir = xstrdup(dir);
+}
+
+static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
+{
+	const char *id = json_string(answer, "Id", "");
+
+	if (!engine_name_ok(id))
+		return error_set(err, ERR_PROTOCOL,
+				 "the engine gave no container id");
+	free(sb->id);
+	sb->id = xstrdup(id);
+	return 0;
+}
+
+/* The container of our label that an earlier try left: ERR_NOT_FOUND when
+ * there is none. */
+static int find_labelled(struct engine *e, const char *label, cJSON **found,
+			 const struct stop *stop, struct error *err)
+{
+	cJSON *answer = NULL;
+
+	if (engine_inspect(e, label, &answer, stop, err) < 0)
+		return -1;
+	if (strcmp(label_of(answer, "dcode.label"), label) != 0) {
+		cJSON_Delete(answer);
+		return error_set(err, ERR_REMOTE,
+				 "a container named %s exists and is not ours",
+				 label);
+	}
+	*found = answer;
+	return 0;
+}
+
+static int no_snapshot(const char *name, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND, "there is no snapshot '%s'", name);
+	return error_hint(err, "make one: dcode sandbox snapshot ID %s", name);
+}
+
+/* POST /containers/create. 0 with *answer, 1 when the image is missing. A
+ * name in use is no failure when the container is ours: an earlier try, whose
+ * answer was lost, made it. */
+static int post_create(struct engine *e, const char *label, struct str body,
+		       cJSON **answer, const struct stop *stop,
+		       struct error *err)
+{
+	struct http_response res = { 0 };
+	struct error other = { 0 };
+	char *path = xasprintf("/containers/create?name=%s", label);
+	int rc = engine_call(e, "POST", path, body, &res, stop, err);
+
+	if (rc == 0 && res.status == 404) {
+		rc = 1;
+	} else if (rc == 0 && res.status >= 400) {
+		rc = http_status_error(&res, "creating a container", err);
+		if (find_labelled(e, label, answer, stop, &other) == 0)
+			rc = 0;
+	} else if (rc == 0) {
+		*answer = json_parse(buf_str(&res.body));
+	}
+	http_response_release(&res);
+	free(path);
+	return rc;
+}
+
+/* Pulls as the policy says; 0 when the image should be there. */
+static int fetch_image(const struct docker *d, const struct sandbox_spec *spec,
+		       const char *image, bool missing, const struct stop *stop,
+		       struct error *err)
+{
+	const char *policy = NULL;
+
+	if (settings_string(d->settings, "docker", "pull", &policy, err) < 0)
+		return -1;
+	if (strcmp(policy, "missing") != 0 && strcmp(policy, "always") != 0 &&
+	    strcmp(policy, "never") != 0)
+		return error_set(err, ERR_CONFIG,
+				 "pull = \"%s\": use missing, always or never",
+				 policy);
+	if (missing && spec->snapshot)
+		return no_snapshot(spec->snapshot, err);
+	if (missing && strcmp(policy, "never") == 0)
+		return error_set(err, ERR_NOT_FOUND,
+				 "the image %s is not here, and pull = "
+				 "\"never\"",
+				 image);
+	if (spec->snapshot || (!missing && strcmp(policy, "always") != 0))
+		return 0;
+	return engine_pull((struct engine *)&d->engine, image, spec, stop, err);
+}
+
+static int start_container(struct engine *e, const char *id,
+			   const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/containers/%s/start", id);
+	int rc = engine_json(e, "POST", path, (struct str){ 0 },
+			     "starting the container", NULL, stop, err);
+
+	free(path);
+	return rc;
+}
+
+/* The working directory is made by the engine, as root: a container whose
+ * user is somebody else gets it handed over. */
+static int give_workdir(struct sandbox *sb, const cJSON *inspected,
+			const struct stop *stop, struct error *err)
+{
+	struct engine *e = &docker_of(sb->host)->engine;
+	const char *user =
+		json_string(json_get(inspected, "Config"), "User", "");
+	const char *const argv[] = { "chown", "--", user, sb->workdir, NULL };
+	struct str s = str_of(user);
+	int status = 0;
+
+	s.len = str_find(s, ':');
+	if (!s.len || str_is(s, "root") || str_is(s, "0"))
+		return 0;
+	if (docker_as_root(e, sb->id, argv, &status, stop, err) < 0)
+		return -1;
+	if (status == 0)
+		return 0;
+	return error_set(err, ERR_REMOTE, "%s cannot be given to user %s",
+			 sb->workdir, user);
+}
+
+static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
+		      const char *image, const struct stop *stop,
+		      struct error *err)
+{
+	struct docker *d = docker_of(sb->host);
+	struct buf body = BUF_INIT(BODY_MAX);
+	cJSON *answer = NULL;
+	int rc = docker_create_body(d, spec, image, &body, err);
+
+	if (rc == 0)
+		rc = fetch_image(d, spec, image, false, stop, err);
+	if (rc == 0)
+		rc = post_create(&d->engine, spec->label, buf_str(&body),
+				 &answer, stop, err);
+	if (rc == 1) {
+		rc = fetch_image(d, spec, image, true, stop, err);
+		if (rc == 0)
+			rc = post_create(&d->engine, spec->label,
+					 buf_str(&body), &answer, stop, err);
+		if (rc == 1)
+			rc = error_set(err, ERR_NOT_FOUND,
+				       "the engine does not find the image %s",
+				       image);
+	}
+	if (rc == 0)
+		rc = set_id(sb, answer, err);
+	cJSON_Delete(answer);
+	buf_release(&body);
+	return rc;
+}
+
+static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
+			 const struct stop *stop, struct error *err)
+{
+	struct docker *d = docker_of(sb->host);
+	cJSON *inspected = NULL;
+	char *image = NULL;
+	int rc = -1;
+
+	if (!engine_name_ok(spec->label))
+		return error_set(err, ERR_USAGE, "'%s' is no label",
+				 spec->label);
+	if (spec->snapshot && !engine_name_ok(spec->snapshot))
+		return no_snapshot(spec->snapshot, err);
+	if (docker_image(d, spec, &image, err) == 0 &&
+	    create_one(sb, spec, image, stop, err) == 0 &&
+	    start_container(&d->engine, sb->id, stop, err) == 0 &&
+	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0) {
+		adopt(sb, inspected);
+		rc = give_workdir(sb, inspected, stop, err);
+	}
+	cJSON_Delete(inspected);
+	free(image);
+	return rc;
+}
+
+static int unpause(struct engine *e, const char *id, const struct stop *stop,
+		   struct error *err)
+{
+	char *path = xasprintf("/containers/%s/unpause", id);
+	int rc = engine_json(e, "POST", path, (struct str){ 0 },
+			     "resuming the container", NULL, stop, err);
+
+	free(path);
+	return rc;
+}
+
+/* Started if it was stopped; looked at again, since some containers end as
+ * soon as they start. */
+static int wake(struct sandbox *sb, cJSON **inspected, const struct stop *stop,
+		struct error *err)
+{
+	struct engine *e = &docker_of(sb->host)->engine;
+	const cJSON *state = json_get(*inspected, "State");
+
+	if (json_bool(state, "Paused", false))
+		return unpause(e, sb->id, stop, err);
+	if (json_bool(state, "Running", false))
+		return 0;
+	if (start_container(e, sb->id, stop, err) < 0 ||
+	    stop_sleep(stop, 100, err) < 0)
+		return -1;
+	cJSON_Delete(*inspected);
+	*inspected = NULL;
+	if (engine_inspect(e, sb->id, inspected, stop, err) < 0)
+		return -1;
+	if (json_bool(json_get(*inspected, "State"), "Running", false))
+		return 0;
+	return error_set(err, ERR_GONE,
+			 "the container ends as soon as it is started");
+}
+
+static int docker_attach(struct sandbox *sb, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	struct engine *e = &docker_of(sb->host)->engine;
+	cJSON *inspected = NULL;
+	int rc = -1;
+
+	if (engine_inspect(e, id, &inspected, stop, err) == 0 &&
+	    set_id(sb, inspected, err) == 0 &&
+	    wake(sb, &inspected, stop, err) == 0) {
+		adopt(sb, inspected);
+		rc = 0;
+	}
+	cJSON_Delete(inspected);
+	return rc;
+}
+
+static int docker_snapshot(struct sandbox *sb, const char *name,
+			   const struct stop *stop, struct error *err)
+{
+	struct engine *e = &docker_of(sb->host)->engine;
+	struct buf path = BUF_INIT(1024);
+	int rc;
+
+	if (!engine_name_ok(name) || strlen(name) > SNAPSHOT_NAME_MAX)
+		return error_set(err, ERR_USAGE,
+				 "a snapshot's name has letters, digits, '_', "
+				 "'.' and '-', at most %d",
+				 SNAPSHOT_NAME_MAX);
+	buf_addf(&path, "/commit?container=%s&repo=dcode-snapshot&tag=%s",
+		 sb->id, name);
+	buf_adds(&path, "&pause=true&changes=");
+	engine_quote(&path, "LABEL dcode.snapshot=");
+	engine_quote(&path, name);
+	rc = engine_json(e, "POST", path.ptr, STR("{}"),
+			 "committing the container", NULL, stop, err);
+	buf_release(&path);
+	return rc;
+}
+
+/* 1 while the engine is still at it. */
+static int remove_once(struct engine *e, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	char *path = xasprintf("/containers/%s?force=true&v=true", id);
+	int rc = engine_call(e, "DELETE", path, (struct str){ 0 }, &res, stop,
+			     err);
+
+	if (rc == 0 && res.status == 409)
+		rc = 1;
+	else if (rc == 0 && res.status >= 400 && res.status != 404)
+		rc = http_status_error(&res, "removing the container", err);
+	http_response_release(&res);
+	free(path);
+	return rc;
+}
+
+static int docker_remove(struct sandbox_host *host, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	struct engine *e = &docker_of(host)->engine;
+	int rc;
+
+	if (!engine_name_ok(id))
+		return error_set(err, ERR_USAGE,
+				 "'%s' is no container's name or id", id);
+	while ((rc = remove_once(e, id, stop, err)) == 1)
+		if (stop_sleep(stop, REMOVE_POLL_MS, err) < 0)
+			return -1;
+	return rc;
+}
+
+static void docker_discard(struct sandbox *sb)
+{
+	(void)sb; /* an id and a directory are all there is */
+}
+
+static const struct sandbox_ops ops = {
+	.open = docker_open,
+	.close = docker_close,
+	.create = docker_create,
+	.attach = docker_attach,
+	.list = docker_list,
+	.info = docker_info,
+	.snapshot = docker_snapshot,
+	.execute = docker_execute,
+
+
+	.remove = docker_remove,
+	.discard = docker_discard,
+};
+
+const struct sandbox_provider docker_provider = {
+	.name = "docker",
+	.summary = "containers of Docker or Podman",
+	.workdir = "/workspace",
+	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
+		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST,
+	.max_command = COMMAND_MAX,
+	.lifetime_s = LIFETIME_S,
+	.settings = docker_settings,
+	.ops = &ops,
+};

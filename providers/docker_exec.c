@@ -1,0 +1,287 @@
+/* docker_exec.c - one command: three requests, live output, killed whole. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/docker_command.h"
+#include "providers/docker_frames.h"
+#include "providers/docker_stream.h"
+
+enum {
+	BODY_MAX = 16 << 20,  /* bytes of the exec's description */
+	REPLY_MAX = 16 << 20, /* bytes that a dialog may leave unsent */
+	TOKEN = 16,
+	SILENT_MS = 1000, /* then the engine is asked whether it ended */
+	SILENT_MAX_MS = 15000,
+	LOUD_MS = 10000,     /* the same while output comes */
+	DRAIN_QUIET_MS = 50, /* after the end: so long without a byte, */
+	DRAIN_MS = 1000,     /* or so long at all */
+	KILL_MS = 2000,
+	ENDED_POLL_MS = 500,
+};
+
+struct run {
+	struct sandbox *sb;
+	struct engine *engine;
+	const struct exec_request *req;
+	char token[TOKEN + 1];
+	char *id; /* owned: the exec's */
+	struct conn *conn;
+	struct docker_frames frames;
+	struct str input; /* still to send */
+	struct buf reply; /* dialog: to send after it */
+	bool sent;        /* the command may have started */
+	bool finished;    /* our side of the connection is closed */
+	bool closed;      /* theirs */
+	bool ended;       /* exit_code is known */
+	int exit_code;
+	int64_t ask_at; /* ms, when next to ask; grows while silent */
+	int64_t ask_ms;
+	int64_t loud_at;
+	int64_t loud_ms;
+};
+
+static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
+{
+	struct run *r = arg;
+	enum exec_stream to = stream == 1 ? EXEC_STDOUT : EXEC_STDERR;
+
+	return r->req->output(r->req->arg, to, chunk,
+			      r->req->dialog ? &r->reply : NULL, err);
+}
+
+/* Sends what the command takes now: input, then replies, or the end. A
+ * command that closed its input is no failure of ours. */
+static int64_t feed(struct run *r)
+{
+	struct error ignored = { 0 };
+	int64_t n = 0;
+
+	if (r->input.len) {
+		n = conn_try_send(r->conn, r->input, &ignored);
+		r->input = n < 0 ? (struct str){ 0 }
+				 : str_skip(r->input, (size_t)n);
+	} else if (r->reply.len) {
+		n = conn_try_send(r->conn, buf_str(&r->reply), &ignored);
+		if (n < 0)
+			buf_clear(&r->reply);
+		else
+			buf_consume(&r->reply, (size_t)n);
+	}
+	if (!r->input.len && !r->req->dialog && r->req->input.len &&
+	    !r->finished) {
+		conn_finish(r->conn);
+		r->finished = true;
+	}
+	return n;
+}
+
+/* 1 when something came, 0 when not. */
+static int take(struct run *r, struct error *err)
+{
+	char room[65536];
+	int64_t n = conn_try_recv(r->conn, room, sizeof(room), &r->closed, err);
+
+	if (n <= 0)
+		return (int)n;
+	if (docker_frames_feed(&r->frames, (struct str){ room, (size_t)n },
+			       on_frame, r, err) < 0)
+		return -1;
+	return buf_check(&r->reply, "what the command was not asked for", err) <
+			       0
+		       ? -1
+		       : 1;
+}
+
+/* A background process may hold the stream open after the command's end. */
+static int ask(struct run *r, const struct stop *stop, struct error *err)
+{
+	bool running = true;
+
+	if (exec_inspect(r->engine, r->id, &running, &r->exit_code, stop, err) <
+	    0)
+		return -1;
+	r->ended = !running;
+	return 0;
+}
+
+static int ask_if_due(struct run *r, bool moved, const struct stop *stop,
+		      struct error *err)
+{
+	int64_t now = clock_ms();
+
+	if (moved) {
+		r->ask_ms = SILENT_MS;
+		r->ask_at = now + r->ask_ms;
+	} else if (now >= r->ask_at) {
+		r->ask_ms = r->ask_ms * 2 < SILENT_MAX_MS ? r->ask_ms * 2
+							  : SILENT_MAX_MS;
+		r->ask_at = now + r->ask_ms;
+		return ask(r, stop, err);
+	}
+	if (now >= r->loud_at) {
+		r->loud_ms *= 2;
+		r->loud_at = now + r->loud_ms;
+		return ask(r, stop, err);
+	}
+	return 0;
+}
+
+/* Until the stream ends, or the engine says that the command has. */
+static int pump(struct run *r, const struct stop *stop, struct error *err)
+{
+	while (!r->closed && !r->ended) {
+		bool moved = feed(r) > 0;
+		bool waiting = r->input.len || r->reply.len;
+		int got = take(r, err);
+		int64_t left;
+
+		if (got < 0)
+			return -1;
+		if (got && stop_check(stop, err) < 0)
+			return -1;
+		if (r->closed)
+			break;
+		if (ask_if_due(r, moved || got, stop, err) < 0)
+			return -1;
+		left = r->ask_at - clock_ms();
+		if (!moved && !got && !r->ended &&
+		    conn_wait(r->conn, waiting, left > 0 ? left : 0, stop,
+			      err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What was printed just before the end is still on its way. */
+static void drain(struct run *r, int64_t quiet_ms, struct error *err)
+{
+	struct stop stop = stop_cleanup(DRAIN_MS);
+	struct error ignored = { 0 };
+	int64_t last = clock_ms();
+
+	while (!r->closed && stop_check(&stop, &ignored) == 0) {
+		int64_t left = last + quiet_ms - clock_ms();
+		int got = take(r, err);
+
+		if (got < 0 || (!got && left <= 0))
+			return;
+		if (got)
+			last = clock_ms();
+		else
+			(void)conn_wait(r->conn, false, left, &stop, &ignored);
+	}
+}
+
+/* The stream has ended: the command nearly always has, too. */
+static int wait_end(struct run *r, const struct stop *stop, struct error *err)
+{
+	int64_t ms = 2;
+
+	while (!r->ended) {
+		if (ask(r, stop, err) < 0)
+			return -1;
+		if (r->ended)
+			break;
+		if (stop_sleep(stop, ms, err) < 0)
+			return -1;
+		ms = ms * 2 < ENDED_POLL_MS ? ms * 2 : ENDED_POLL_MS;
+	}
+	if (!docker_frames_whole(&r->frames) && r->closed)
+		return error_set(err, ERR_NETWORK,
+				 "the command's output was cut short");
+	return 0;
+}
+
+static int start(struct run *r, const struct stop *stop, struct error *err)
+{
+	struct buf body = BUF_INIT(BODY_MAX);
+	struct buf rest = { 0 };
+	int64_t now;
+	int rc = docker_command(r->req, r->sb->workdir, r->token, &body, err);
+
+	if (rc == 0)
+		rc = exec_create(r->engine, r->sb->id, buf_str(&body), &r->id,
+				 stop, err);
+	if (rc == 0)
+		rc = exec_start(r->engine, r->id, &r->conn, &rest, &r->sent,
+				stop, err);
+	if (rc == 0)
+		rc = docker_frames_feed(&r->frames, buf_str(&rest), on_frame, r,
+					err);
+	now = clock_ms();
+	r->ask_ms = SILENT_MS;
+	r->ask_at = now + r->ask_ms;
+	r->loud_ms = LOUD_MS;
+	r->loud_at = now + r->loud_ms;
+	buf_release(&rest);
+	buf_release(&body);
+	return rc;
+}
+
+static void kill_tree(struct run *r)
+{
+	struct stop brief = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+
+	if (r->sent)
+		(void)docker_kill(r->engine, r->sb->id, r->token, &brief,
+				  &ignored);
+}
+
+/* Its time is up: killed, and what it printed until then is kept. */
+static int time_out(struct run *r, struct exec_result *res, struct error *err)
+{
+	struct error failed = { 0 };
+
+	kill_tree(r);
+	if (r->conn)
+		drain(r, DRAIN_MS, &failed);
+	res->timed_out = true;
+	res->exit_code = 124;
+	*err = (struct error){ 0 };
+	return 0;
+}
+
+int docker_execute(struct sandbox *sb, const struct exec_request *req,
+		   struct exec_result *res, const struct stop *stop,
+		   struct error *err)
+{
+	struct run r = {
+		.sb = sb,
+		.engine = &((struct docker *)sb->host->priv)->engine,
+		.req = req,
+		.input = req->input,
+		.reply = BUF_INIT(REPLY_MAX),
+	};
+	struct stop within = req->timeout_ms > 0
+				     ? stop_within(stop, req->timeout_ms)
+				     : *stop;
+	bool own_time = within.deadline < stop->deadline;
+	struct error why = { 0 };
+	int rc;
+
+	ids_random(r.token, TOKEN);
+	rc = start(&r, &within, &why);
+	if (rc == 0)
+		rc = pump(&r, &within, &why);
+	if (rc == 0 && !r.closed)
+		drain(&r, DRAIN_QUIET_MS, &why);
+	if (rc == 0)
+		rc = wait_end(&r, &within, &why);
+	if (rc == 0) {
+		res->exit_code = r.exit_code;
+	} else if (why.code == ERR_TIMEOUT && own_time) {
+		rc = time_out(&r, res, &why);
+	} else {
+		kill_tree(&r);
+		*err = why;
+	}
+	conn_close(r.conn);
+	buf_release(&r.reply);
+	free(r.id);
+	return rc;
+}

@@ -1,0 +1,180 @@
+/* docker_stream.c - the three requests of an exec. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/docker_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	HEAD_MAX = 32 << 10, /* bytes of an answer's head or error */
+	REFUSAL_MS = 1000,   /* longest wait for the words of a refusal */
+};
+
+/* The engine says 409 for a container that does not run, 404 for none. */
+static int blame_container(struct http_response *res, struct error *err)
+{
+	http_status_error(res, "running a command", err);
+	if (res->status == 404 || res->status == 409)
+		err->code = ERR_GONE;
+	return -1;
+}
+
+int exec_create(struct engine *e, const char *container, struct str body,
+		char **id, const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	char *path = xasprintf("/containers/%s/exec", container);
+	int rc = engine_call(e, "POST", path, body, &res, stop, err);
+	cJSON *answer = NULL;
+	const char *found;
+
+	free(path);
+	if (rc == 0 && res.status >= 400) {
+		rc = blame_container(&res, err);
+	} else if (rc == 0) {
+		answer = json_parse(buf_str(&res.body));
+		found = json_string(answer, "Id", "");
+		if (engine_name_ok(found))
+			*id = xstrdup(found);
+		else
+			rc = error_set(err, ERR_PROTOCOL,
+				       "the engine gave no exec id");
+	}
+	cJSON_Delete(answer);
+	http_response_release(&res);
+	return rc;
+}
+
+static int send_start(struct engine *e, struct conn *c, const char *id,
+		      const struct stop *stop, struct error *err)
+{
+	static const char body[] = "{\"Detach\":false,\"Tty\":false}";
+	const char *host = strstr(e->base, "://") + 3;
+	char *text = xasprintf("POST /exec/%s/start HTTP/1.1\r\n"
+			       "Host: %s\r\n"
+			       "User-Agent: dcode\r\n"
+			       "Content-Type: application/json\r\n"
+			       "Connection: Upgrade\r\n"
+			       "Upgrade: tcp\r\n"
+			       "Content-Length: %zu\r\n\r\n%s",
+			       id, host, sizeof(body) - 1, body);
+	int rc = conn_send(c, str_of(text), stop, err);
+
+	free(text);
+	return rc;
+}
+
+/* Reads until the head of the answer is in; *head is its length. */
+static int read_head(struct conn *c, struct buf *in, size_t *head,
+		     const struct stop *stop, struct error *err)
+{
+	for (;;) {
+		size_t at = str_search(buf_str(in), STR("\r\n\r\n"));
+		char *room;
+		int64_t n;
+
+		if (at < in->len) {
+			*head = at + 4;
+			return 0;
+		}
+		room = buf_room(in, 4096);
+		if (!room)
+			return error_set(err, ERR_PROTOCOL,
+					 "the engine's answer has no end");
+		n = conn_recv(c, room, 4096, stop, err);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			return error_set(err, ERR_NETWORK,
+					 "the engine closed the connection");
+		buf_added(in, (size_t)n);
+	}
+}
+
+/* The words of a refusal: the JSON object in the body, however framed. */
+static int refused(struct conn *c, int status, struct buf *in,
+		   const struct stop *stop, struct error *err)
+{
+	struct stop brief = stop_within(stop, REFUSAL_MS);
+	struct http_response res = { .status = status,
+				     .body = BUF_INIT(HEAD_MAX) };
+	struct error ignored = { 0 };
+	const char *open;
+	const char *close;
+	char *room;
+	int64_t n = 1;
+
+	while (n > 0 && !memchr(in->ptr, '}', in->len) &&
+	       (room = buf_room(in, 4096))) {
+		n = conn_recv(c, room, 4096, &brief, &ignored);
+		if (n > 0)
+			buf_added(in, (size_t)n);
+	}
+	open = in->len ? memchr(in->ptr, '{', in->len) : NULL;
+	close = in->len ? memrchr(in->ptr, '}', in->len) : NULL;
+	if (open && close && close > open)
+		buf_add(&res.body, open, (size_t)(close - open) + 1);
+	blame_container(&res, err);
+	http_response_release(&res);
+	return -1;
+}
+
+static int status_of(struct str head)
+{
+	struct str rest = str_skip(head, str_find(head, ' ') + 1);
+	int64_t status;
+
+	rest.len = rest.len < 3 ? rest.len : 3;
+	return str_starts(head, "HTTP/1.") && str_to_int(rest, &status)
+		       ? (int)status
+		       : 0;
+}
+
+int exec_start(struct engine *e, const char *id, struct conn **c,
+	       struct buf *rest, bool *sent, const struct stop *stop,
+	       struct error *err)
+{
+	size_t head = 0;
+	int status;
+
+	*rest = BUF_INIT(HEAD_MAX);
+	if (conn_open(c, e->http, e->base, e->socket, 0, stop, err) < 0)
+		return engine_unreachable(e, err);
+	*sent = true;
+	if (send_start(e, *c, id, stop, err) < 0 ||
+	    read_head(*c, rest, &head, stop, err) < 0)
+		return -1;
+	status = status_of(buf_str(rest));
+	buf_consume(rest, head);
+	if (status == 101 || status == 200)
+		return 0;
+	*sent = false;
+	if (status < 400)
+		return error_set(err, ERR_PROTOCOL,
+				 "the engine does not start the command");
+	return refused(*c, status, rest, stop, err);
+}
+
+int exec_inspect(struct engine *e, const char *id, bool *running,
+		 int *exit_code, const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/exec/%s/json", id);
+	cJSON *answer = NULL;
+	int rc = engine_json(e, "GET", path, (struct str){ 0 },
+			     "asking for the exit status", &answer, stop, err);
+	const cJSON *code;
+
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE; /* the exec goes with its container */
+	if (rc == 0) {
+		code = json_get(answer, "ExitCode");
+		*running = json_bool(answer, "Running", false);
+		*exit_code = cJSON_IsNumber(code) ? code->valueint : -1;
+	}
+	cJSON_Delete(answer);
+	free(path);
+	return rc;
+}
