@@ -1,0 +1,401 @@
+/* sandbox_download.c - files and trees out of a sandbox, which is not trusted.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/app.h"
+#include "cmd/sandbox_copy.h"
+#include "sandbox/quote.h"
+
+enum {
+	LIST_MAX = 64 << 20, /* bytes of the list of a tree */
+	TEMPORARY = 24,      /* characters of a temporary name, with NUL */
+};
+
+struct sink {    /* one file that is being received */
+	int dir; /* where it goes; closed at the end when owned */
+	bool owns_dir;
+	char *name;
+	char *remote;
+	mode_t mode;
+	char temporary[TEMPORARY];
+	int fd; /* -1 until the first byte */
+};
+
+struct tree {
+	struct copy *copy;
+	int root;
+	struct sink sinks[COPY_BATCH];
+	struct transfer files[COPY_BATCH];
+	size_t n;
+};
+
+static int sink_open(struct sink *s, struct error *err)
+{
+	char random[17];
+
+	if (s->fd >= 0)
+		return 0;
+	ids_random(random, 16);
+	snprintf(s->temporary, sizeof(s->temporary), ".dcode-%s", random);
+	s->fd = openat(s->dir, s->temporary,
+		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		       0600);
+	return s->fd < 0 ? error_errno(err, "creating %s", s->name) : 0;
+}
+
+static int take(void *arg, struct str chunk, struct error *err)
+{
+	struct sink *s = arg;
+
+	if (sink_open(s, err) < 0)
+		return -1;
+	while (chunk.len) {
+		ssize_t n = write(s->fd, chunk.ptr, chunk.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "writing %s", s->name);
+		chunk = str_skip(chunk, (size_t)n);
+	}
+	return 0;
+}
+
+/* whole: gives it its name; else it is thrown away. */
+static int sink_close(struct sink *s, bool whole, struct error *err)
+{
+	int rc = whole ? sink_open(s, err) : 0; /* it may be empty */
+
+	if (s->fd >= 0) {
+		mode_t mask = umask(0);
+
+		umask(mask);
+		if (rc == 0 && whole &&
+		    (fchmod(s->fd, s->mode & ~mask) < 0 ||
+		     renameat(s->dir, s->temporary, s->dir, s->name) < 0))
+			rc = error_errno(err, "creating %s", s->name);
+		close(s->fd);
+		if (rc < 0 || !whole)
+			unlinkat(s->dir, s->temporary, 0);
+	}
+	if (s->owns_dir)
+		close(s->dir);
+	free(s->name);
+	free(s->remote);
+	return rc;
+}
+
+static void prepare(struct sink *s, struct transfer *t)
+{
+	s->fd = -1;
+	*t = (struct transfer){ .path = s->remote, .write = take, .arg = s };
+}
+
+int copy_file_down(struct copy *c, const char *remote, const char *local,
+		   struct error *err)
+{
+	const char *slash = strrchr(local, '/');
+	char *directory = slash ? xstrndup(local, (size_t)(slash - local) + 1)
+				: xstrdup(".");
+	struct sink s = {
+		.name = xstrdup(slash ? slash + 1 : local),
+		.remote = xstrdup(remote),
+		.mode = 0666,
+		.owns_dir = true,
+	};
+	struct transfer t;
+	int rc;
+
+	s.dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s.dir < 0) {
+		rc = error_errno(err, "%s", directory);
+		free(directory);
+		free(s.name);
+		free(s.remote);
+		return rc;
+	}
+	free(directory);
+	prepare(&s, &t);
+	rc = sandbox_download(c->sb, &t, 1, c->stop, err);
+	if (rc == 0 && t.error != FILE_OK)
+		rc = error_set(err, ERR_REMOTE, "%s: %s", remote,
+			       copy_reason(&t));
+	if (rc < 0) {
+		struct error ignored = { 0 };
+
+		(void)sink_close(&s, false, &ignored);
+		return -1;
+	}
+	c->files++;
+	return sink_close(&s, true, err);
+}
+
+static void skip(struct tree *t, struct str name, const char *why)
+{
+	app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
+	t->copy->skipped++;
+}
+
+static int flush(struct tree *t, struct error *err)
+{
+	int rc = t->n ? sandbox_download(t->copy->sb, t->files, t->n,
+					 t->copy->stop, err)
+		      : 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		bool whole = rc == 0 && t->files[i].error == FILE_OK;
+		struct error failure = { 0 };
+		char *remote = xstrdup(t->sinks[i].remote);
+
+		if (rc == 0 && !whole)
+			skip(t, str_of(remote), copy_reason(&t->files[i]));
+		if (sink_close(&t->sinks[i], whole, &failure) < 0)
+			skip(t, str_of(remote), failure.message);
+		else if (whole)
+			t->copy->files++;
+		free(remote);
+	}
+	t->n = 0;
+	return rc;
+}
+
+/* "a/b/c" below us: no "..", nothing absolute or empty. */
+static bool is_inside(struct str path)
+{
+	struct str part;
+
+	if (!path.len || path.len >= PATH_MAX || memchr(path.ptr, 0, path.len))
+		return false;
+	if (path.ptr[path.len - 1] == '/')
+		return false;
+	while (str_split(&path, '/', &part))
+		if (!part.len || str_is(part, ".") || str_is(part, ".."))
+			return false;
+	return true;
+}
+
+/* Does a link of this name and target stay inside? Lexically: what it goes
+ * through is made by us, or is not followed when we write. */
+static bool link_stays(struct str name, struct str target)
+{
+	int depth = 0;
+	struct str part;
+
+	if (!target.len || target.ptr[0] == '/' || target.len >= PATH_MAX)
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		depth += name.ptr[i] == '/';
+	while (str_split(&target, '/', &part)) {
+		if (str_is(part, ".."))
+			depth--;
+		else if (part.len && !str_is(part, "."))
+			depth++;
+		if (depth < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Opens the directory that path lies in, making what is missing; no link is
+ * followed. *name: its last component, owned. -1 with errno. */
+static int open_parent(int root, struct str path, char **name)
+{
+	int dir = dup(root);
+
+	while (dir >= 0) {
+		size_t end = str_find(path, '/');
+		char *part = xstrndup(path.ptr, end);
+		int next;
+
+		if (end == path.len) {
+			*name = part;
+			return dir;
+		}
+		if (mkdirat(dir, part, 0777) < 0 && errno != EEXIST)
+			next = -1;
+		else
+			next = openat(dir, part,
+				      O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					      O_CLOEXEC);
+		free(part);
+		close(dir);
+		dir = next;
+		path = str_skip(path, end + 1);
+	}
+	return -1;
+}
+
+static void add_directory(struct tree *t, struct str path)
+{
+	char *name = NULL;
+	int dir = open_parent(t->root, path, &name);
+
+	if (dir < 0 || (mkdirat(dir, name, 0777) < 0 && errno != EEXIST))
+		skip(t, path, "the directory cannot be made");
+	else
+		t->copy->directories++;
+	if (dir >= 0)
+		close(dir);
+	free(name);
+}
+
+static void add_link(struct tree *t, struct str path, struct str target)
+{
+	char *name = NULL;
+	char *to = xstrndup(target.ptr, target.len);
+	int dir;
+
+	if (!link_stays(path, target)) {
+		skip(t, path, "the link leads out of the copy");
+		free(to);
+		return;
+	}
+	dir = open_parent(t->root, path, &name);
+	if (dir >= 0)
+		(void)unlinkat(dir, name, 0);
+	if (dir < 0 || symlinkat(to, dir, name) < 0)
+		skip(t, path, "the link cannot be made");
+	else
+		t->copy->links++;
+	if (dir >= 0)
+		close(dir);
+	free(name);
+	free(to);
+}
+
+static int add_file(struct tree *t, const char *remote, struct str path,
+		    bool executable, struct error *err)
+{
+	struct sink *s = &t->sinks[t->n];
+	char *relative = xstrndup(path.ptr, path.len);
+
+	*s = (struct sink){ .owns_dir = true,
+			    .mode = executable ? 0777 : 0666 };
+	s->dir = open_parent(t->root, path, &s->name);
+	if (s->dir < 0) {
+		skip(t, path, "its directory cannot be opened");
+		free(relative);
+		return 0;
+	}
+	s->remote = copy_join(remote, relative);
+	free(relative);
+	prepare(s, &t->files[t->n]);
+	t->n++;
+	return t->n == COPY_BATCH ? flush(t, err) : 0;
+}
+
+/*
+ * One line per entry: a letter and the name below the directory; links have a
+ * second line, their target. Names with a line end are told as "?".
+ */
+static const char lister[] =
+	"for a in find readlink; do\n"
+	"command -v \"$a\" >/dev/null ||"
+	" eval \"$a() { busybox $a \\\"\\$@\\\"; }\"\n"
+	"done\n"
+	"cd \"$p\" && find . ! -name . -exec sh -c '\n"
+	"n=\"\n"
+	"\"\n"
+	"for f; do\n"
+	"case $f in *\"$n\"*) echo \"?\"; continue ;; esac\n"
+	"if [ -h \"$f\" ]; then\n"
+	"t=$(readlink \"$f\" || busybox readlink \"$f\")\n"
+	"case $t in *\"$n\"*) echo \"?\"; continue ;; esac\n"
+	"printf \"l%s\\n%s\\n\" \"$f\" \"$t\"\n"
+	"elif [ -d \"$f\" ]; then printf \"d%s\\n\" \"$f\"\n"
+	"elif [ ! -f \"$f\" ]; then printf \"o%s\\n\" \"$f\"\n"
+	"elif [ -x \"$f\" ]; then printf \"x%s\\n\" \"$f\"\n"
+	"else printf \"f%s\\n\" \"$f\"; fi\n"
+	"done' sh {} +\n";
+
+static int add_entry(struct tree *t, const char *remote, struct str line,
+		     struct str *rest, struct error *err)
+{
+	char kind = line.len ? line.ptr[0] : '?';
+	struct str path = str_skip(line, 3); /* the letter and "./" */
+	struct str target = { 0 };
+
+	if (kind == 'l')
+		(void)str_split(rest, '\n', &target);
+	if (kind == '?' || !is_inside(path)) {
+		skip(t, line, "its name cannot be used here");
+		return 0;
+	}
+	switch (kind) {
+	case 'd':
+		add_directory(t, path);
+		return 0;
+	case 'l':
+		add_link(t, path, target);
+		return 0;
+	case 'f':
+	case 'x':
+		return add_file(t, remote, path, kind == 'x', err);
+	default:
+		skip(t, path, "it is neither a file, a link nor a directory");
+		return 0;
+	}
+}
+
+static int list(struct copy *c, const char *remote, struct buf *out,
+		struct error *err)
+{
+	struct buf script = BUF_INIT(1 << 16);
+	int rc;
+
+	buf_adds(&script, "p=");
+	quote_word(&script, str_of(remote));
+	buf_addc(&script, '\n');
+	buf_adds(&script, lister);
+	rc = copy_script(c, buf_str(&script), out, "listing the directory",
+			 err);
+	buf_release(&script);
+	return rc;
+}
+
+int copy_tree_down(struct copy *c, const char *remote, const char *local,
+		   struct error *err)
+{
+	struct buf lines = BUF_INIT(LIST_MAX);
+	struct tree *t = xcalloc(1, sizeof(*t));
+	struct str rest;
+	struct str line;
+	int rc = list(c, remote, &lines, err);
+
+	t->copy = c;
+	t->root = -1;
+	if (rc == 0 && mkdir(local, 0777) < 0 && errno != EEXIST)
+		rc = error_errno(err, "creating %s", local);
+	if (rc == 0)
+		t->root = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (rc == 0 && t->root < 0)
+		rc = error_errno(err, "%s", local);
+	c->directories += rc == 0;
+	rest = buf_str(&lines);
+	while (rc == 0 && str_split(&rest, '\n', &line))
+		rc = add_entry(t, remote, line, &rest, err);
+	if (rc == 0)
+		rc = flush(t, err);
+	for (size_t i = 0; i < t->n; i++) {
+		struct error ignored = { 0 };
+
+		(void)sink_close(&t->sinks[i], false, &ignored);
+	}
+	if (t->root >= 0)
+		close(t->root);
+	buf_release(&lines);
+	free(t);
+	return rc;
+}
