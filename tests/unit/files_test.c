@@ -832,6 +832,122 @@ static void odd_files(void **arg)
 	}
 }
 
+static void change_once(void *arg, int n)
+{
+	if (n == 2)
+		put(arg, "f", STR("one two three"), 0644);
+}
+
+static void change_always(void *arg, int n)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "one %d", n);
+	put(arg, "f", str_of(text), 0644);
+}
+
+/* Without a dialog others may write between seeing and writing. */
+static void edit_sees_changes(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct room r;
+		int64_t n;
+
+		if (!kinds[k].mangle)
+			continue;
+		enter(&r, k);
+		put(&r, "f", STR("one two"), 0644);
+		r.state.before = change_once;
+		r.state.arg = &r;
+		WORKS(&r, files_edit(&r.sb, in(&r, "f"), STR("one"), STR("1"),
+				     false, &n, &r.stop, &r.err));
+		holds(&r, "f", STR("1 two three"));
+		assert_int_equal(r.state.executes, 4);
+		r.state.before = change_always;
+		FAILS(&r,
+		      files_edit(&r.sb, in(&r, "f"), STR("one"), STR("1"),
+				 false, &n, &r.stop, &r.err),
+		      "changed");
+		r.state.before = NULL;
+		is_tidy(&r);
+		leave(&r);
+	}
+}
+
+/* What a search found until its time was up is kept. */
+static void time_is_up(void **arg)
+{
+	static const char slow[] =
+		"find() { command find \"$@\"; sleep 20; }; ";
+
+	(void)arg;
+	for (int i = 0; i < 2; i++) {
+		struct shell_kind kind = kinds[0];
+		struct files_names list;
+		struct files_matches lines;
+		struct room r;
+
+		enter(&r, 0);
+		tree(&r);
+		kind.noise = slow;
+		kind.mangle = i == 1;
+		r.state.kind = &kind;
+		r.host.provider = i ? &shell_text : &shell_bytes;
+		r.state.hurry = 400;
+		WORKS(&r,
+		      files_glob(&r.sb, r.dir, "*.py", &list, &r.stop, &r.err));
+		assert_true(list.incomplete);
+		/* Text is encoded in blocks that may not have left yet. */
+		assert_in_range(list.n, i ? 0 : 1, 6);
+		files_names_release(&list);
+		WORKS(&r, files_grep(&r.sb, r.dir, "needle", NULL, 9, &lines,
+				     &r.stop, &r.err));
+		assert_true(lines.incomplete);
+		files_matches_release(&lines);
+		r.err = (struct error){ 0 };
+		kind.noise = "ls() { sleep 20; }; ";
+		assert_int_equal(files_write(&r.sb, in(&r, "a.py"), STR("x"),
+					     &r.stop, &r.err),
+				 -1);
+		assert_int_equal(r.err.code, ERR_TIMEOUT);
+		leave(&r);
+	}
+}
+
+/* Shells that are none. */
+static void no_shell(void **arg)
+{
+	static const char *const programs[] = { "/bin/false", "/bin/echo",
+						"/bin/true" };
+
+	(void)arg;
+	for (int i = 0; i < 6; i++) {
+		struct shell_kind kind = { .name = "none",
+					   .shell = { programs[i / 2] },
+					   .path = "" };
+		struct files_names list;
+		struct room r;
+		int64_t n;
+
+		enter(&r, 0);
+		r.state.kind = &kind;
+		r.host.provider = i % 2 ? &shell_text : &shell_bytes;
+		r.err = (struct error){ 0 };
+		assert_int_equal(files_ls(&r.sb, "/", &list, &r.stop, &r.err),
+				 -1);
+		assert_int_equal(r.err.code, ERR_PROTOCOL);
+		assert_non_null(
+			strstr(r.err.message, "unexpected server response: "));
+		r.err = (struct error){ 0 };
+		assert_int_equal(files_edit(&r.sb, "/x", STR("a"), STR("b"),
+					    false, &n, &r.stop, &r.err),
+				 -1);
+		assert_int_equal(r.err.code, ERR_PROTOCOL);
+		leave(&r);
+	}
+}
+
 struct bytes {
 	struct buf data;
 	size_t at;
@@ -938,6 +1054,9 @@ int main(void)
 		cmocka_unit_test(transfers),
 		cmocka_unit_test(permissions),
 		cmocka_unit_test(odd_files),
+		cmocka_unit_test(edit_sees_changes),
+		cmocka_unit_test(time_is_up),
+		cmocka_unit_test(no_shell),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -1,103 +1,6 @@
-/* settings_test.c - layers, sources, files and secrets of the settings. */
+/* settings_test.c - layers, sources, types and secrets of the settings. */
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/mem.h"
-#include "base/path.h"
-#include "base/str.h"
-#include "config/settings.h"
-
-static const struct setting box_rows[] = {
-	{ .key = "image", .fallback = "\"python:3\"", .env = "BOX_IMAGE" },
-	{ .key = "memory", .type = SETTING_INT, .fallback = "512" },
-	{ .key = "privileged", .type = SETTING_BOOL, .env = "BOX_ROOT" },
-	{ .key = "mounts", .type = SETTING_LIST, .env = "BOX_MOUNTS" },
-	{ .key = "api_key", .flags = SETTING_SECRET, .env = "BOX_API_KEY" },
-	{ 0 },
-};
-
-static const struct setting_group groups[] = {
-	{ .rows = settings_core },
-	{ .name = "box", .rows = box_rows },
-	{ 0 },
-};
-
-/* A home with a project in it, gone again after the test. */
-struct world {
-	char home[64];
-	char *project;
-	char *deep; /* below the project */
-	char *environ[16];
-	size_t n_environ;
-	struct settings *s;
-};
-
-static void put(const struct world *w, const char *name, const char *text)
-{
-	char *path = path_join(w->home, name);
-	char *slash = strrchr(path, '/');
-	struct error err = { 0 };
-
-	*slash = '\0';
-	assert_int_equal(path_mkdirs(path, 0700, &err), 0);
-	*slash = '/';
-	assert_int_equal(path_write(path, str_of(text), 0600, &err), 0);
-	free(path);
-}
-
-static int set_up(void **state)
-{
-	struct world *w = xcalloc(1, sizeof(*w));
-	struct error err = { 0 };
-
-	snprintf(w->home, sizeof(w->home), "/tmp/dcode-settings-XXXXXX");
-	if (!mkdtemp(w->home))
-		return -1;
-	w->project = path_join(w->home, "project");
-	w->deep = path_join(w->project, "a/b");
-	*state = w;
-	return path_mkdirs(w->deep, 0700, &err);
-}
-
-static int tear_down(void **state)
-{
-	struct world *w = *state;
-	struct error err = { 0 };
-
-	settings_free(w->s);
-	path_remove_tree(w->home, &err);
-	free(w->project);
-	free(w->deep);
-	free(w);
-	return 0;
-}
-
-static struct settings *load(struct world *w)
-{
-	struct settings_input in = { w->home, w->deep, w->environ, groups };
-	struct error err = { 0 };
-
-	settings_free(w->s);
-	w->s = NULL;
-	if (settings_load(&w->s, &in, &err) < 0)
-		fail_msg("%s", err.message);
-	return w->s;
-}
-
-static void export(struct world *w, const char *entry)
-{
-	w->environ[w->n_environ++] = (char *)entry;
-}
+#include "settings_world.h"
 
 static const char *text_of(const struct settings *s, const char *group,
 			   const char *key)
@@ -110,29 +13,21 @@ static const char *text_of(const struct settings *s, const char *group,
 	return value;
 }
 
-static bool warned(const struct settings *s, const char *part)
+static void number_is(const struct settings *s, const char *group,
+		      const char *key, int64_t expected)
 {
-	const char *const *list;
-	size_t n = settings_warnings(s, &list);
+	int64_t number = -7; /* left alone when nothing is set */
+	struct error err = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		if (strstr(list[i], part))
-			return true;
-	return false;
-}
-
-static size_t count_warnings(const struct settings *s)
-{
-	const char *const *list;
-
-	return settings_warnings(s, &list);
+	if (settings_int(s, group, key, &number, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(number, expected);
 }
 
 static void nothing_set(void **state)
 {
 	struct settings *s = load(*state);
 	struct error err = { 0 };
-	int64_t number = -7;
 	bool is = true;
 	const char *const *list;
 	size_t n = 9;
@@ -142,17 +37,14 @@ static void nothing_set(void **state)
 	assert_null(text_of(s, NULL, "models.default"));
 	assert_int_equal(settings_source(s, NULL, "models.default"),
 			 SOURCE_NONE);
-	assert_int_equal(
-		settings_int(s, NULL, "retries.max_retries", &number, &err), 0);
-	assert_int_equal(number, -7);
+	number_is(s, NULL, "retries.max_retries", -7);
 	assert_int_equal(settings_bool(s, "box", "privileged", &is, &err), 0);
 	assert_true(is);
 	assert_int_equal(settings_list(s, "box", "mounts", &list, &n, &err), 0);
 	assert_int_equal(n, 0);
 	assert_string_equal(text_of(s, "box", "image"), "python:3");
 	assert_int_equal(settings_source(s, "box", "image"), SOURCE_DEFAULT);
-	assert_int_equal(settings_int(s, "box", "memory", &number, &err), 0);
-	assert_int_equal(number, 512);
+	number_is(s, "box", "memory", 512);
 }
 
 static void image_is(const struct settings *s, const char *value,
@@ -286,9 +178,7 @@ static void wrong_types(void **state)
 	assert_int_equal(err.code, ERR_USAGE);
 	assert_int_equal(settings_set_flag(s, "retries.max_retries", "4", &err),
 			 0);
-	assert_int_equal(
-		settings_int(s, NULL, "retries.max_retries", &number, &err), 0);
-	assert_int_equal(number, 4);
+	number_is(s, NULL, "retries.max_retries", 4);
 	assert_int_equal(settings_set_flag(s, "no.such", "4", &err), -1);
 }
 
@@ -318,114 +208,6 @@ static void broken_config(void **state)
 	assert_null(settings_broken(s));
 	assert_int_equal(count_warnings(s), 1);
 	assert_true(warned(s, ":2:5: sandboxes.providers.x is not a table"));
-}
-
-static void project_file(void **state)
-{
-	struct world *w = *state;
-	const struct settings_file *files;
-	struct settings *s;
-
-	put(w, "project/.env",
-	    "GROQ_API_KEY=from-project\nOPENAI_BASE_URL=http://evil\n");
-	s = load(w);
-	assert_string_equal(settings_env(s, "GROQ_API_KEY"), "from-project");
-	assert_int_equal(settings_env_source(s, "GROQ_API_KEY"),
-			 SOURCE_DOTENV_PROJECT);
-	assert_null(settings_env(s, "OPENAI_BASE_URL"));
-	assert_true(warned(s, "project/.env:2: OPENAI_BASE_URL "));
-	assert_false(warned(s, "evil"));
-
-	/* The nearest one counts, and only that. */
-	put(w, "project/a/.env", "XAI_API_KEY=nearer\n");
-	s = load(w);
-	assert_null(settings_env(s, "GROQ_API_KEY"));
-	assert_string_equal(settings_env(s, "XAI_API_KEY"), "nearer");
-	assert_int_equal(settings_files(s, &files), 3);
-	assert_int_equal(files[0].state, SETTINGS_FILE_MISSING);
-	assert_int_equal(files[1].state, SETTINGS_FILE_OK);
-	assert_true(str_ends(str_of(files[1].path), "/project/a/.env"));
-
-	put(w, ".deepagents/config.toml", "startup.read_project_dotenv=false");
-	s = load(w);
-	assert_null(settings_env(s, "XAI_API_KEY"));
-	assert_int_equal(settings_files(s, &files), 3);
-	assert_int_equal(files[1].state, SETTINGS_FILE_DISABLED);
-	export(w, "DEEPAGENTS_CODE_READ_PROJECT_DOTENV=yes");
-	s = load(w);
-	assert_string_equal(settings_env(s, "XAI_API_KEY"), "nearer");
-}
-
-/* A virtual environment, a pipe: neither is read, neither stops the walk. */
-static void odd_project_files(void **state)
-{
-	struct world *w = *state;
-	char *pipe = path_join(w->deep, ".env");
-
-	put(w, "project/a/.env/pyvenv.cfg", "");
-	put(w, "project/.env", "XAI_API_KEY=above\n");
-	assert_int_equal(mkfifo(pipe, 0600), 0);
-	assert_string_equal(settings_env(load(w), "XAI_API_KEY"), "above");
-	free(pipe);
-}
-
-/* ${NAME} in the user's file never means a project's value. */
-static void user_file(void **state)
-{
-	struct world *w = *state;
-	struct settings *s;
-
-	put(w, "project/.env", "WHERE=project\n");
-	put(w, ".deepagents/.env",
-	    "WHERE=user\nA_URL=http://${WHERE}\nB=${SHELL_SAYS}\n");
-	export(w, "SHELL_SAYS=hello");
-	s = load(w);
-	assert_string_equal(settings_env(s, "A_URL"), "http://user");
-	assert_string_equal(settings_env(s, "B"), "hello");
-	assert_string_equal(settings_env(s, "WHERE"), "project");
-	assert_int_equal(count_warnings(s), 0);
-}
-
-/* Standing in ~/.deepagents, the nearest file is the user's own. */
-static void user_file_is_nearest(void **state)
-{
-	struct world *w = *state;
-	struct settings *s;
-
-	put(w, ".deepagents/.env", "A_URL=http://user\n");
-	put(w, ".deepagents/agent/AGENTS.md", "");
-	free(w->deep);
-	w->deep = path_join(w->home, ".deepagents/agent");
-	s = load(w);
-	assert_string_equal(settings_env(s, "A_URL"), "http://user");
-	assert_int_equal(settings_env_source(s, "A_URL"), SOURCE_DOTENV_USER);
-	assert_int_equal(count_warnings(s), 0);
-}
-
-/* As an ordinary user: root may read everything. */
-static void closed_project_file(void **state)
-{
-	struct world *w = *state;
-	char *file = path_join(w->deep, ".env");
-	char *dir = path_join(w->project, "a");
-	struct settings *s;
-
-	put(w, "project/.env", "XAI_API_KEY=above\n");
-	put(w, "project/a/b/.env", "XAI_API_KEY=here\n");
-	assert_string_equal(settings_env(load(w), "XAI_API_KEY"), "here");
-	if (geteuid() != 0) {
-		chmod(file, 0);
-		s = load(w);
-		assert_null(settings_env(s, "XAI_API_KEY"));
-		assert_true(warned(s, "b/.env: cannot be read; ignored"));
-		chmod(dir, 0);
-		s = load(w);
-		assert_string_equal(settings_env(s, "XAI_API_KEY"), "above");
-		assert_int_equal(count_warnings(s), 0);
-		chmod(dir, 0700);
-	}
-	free(file);
-	free(dir);
 }
 
 static void add_line(void *arg, const char *name, const char *value)
@@ -473,43 +255,14 @@ static void environment_only(void **state)
 	assert_string_equal(text_of(load(w), NULL, "credentials.openai"), "sk");
 }
 
-static void huge_files(void **state)
-{
-	struct world *w = *state;
-	struct buf text = BUF_INIT(16 << 20);
-	struct settings *s;
-
-	for (size_t i = 0; i < 9 << 20; i += 64)
-		buf_adds(&text, "################################"
-				"###############################\n");
-	put(w, ".deepagents/config.toml", text.ptr);
-	put(w, "project/.env", text.ptr);
-	s = load(w);
-	assert_non_null(
-		strstr(settings_broken(s), "could not read config file: "));
-	assert_true(warned(s, "project/.env: File too large"));
-	buf_release(&text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-		TEST(nothing_set),
-		TEST(layers),
-		TEST(empty_hides),
-		TEST(prefix_only),
-		TEST(lists_in_toml),
-		TEST(wrong_types),
-		TEST(broken_config),
-		TEST(project_file),
-		TEST(odd_project_files),
-		TEST(user_file),
-		TEST(user_file_is_nearest),
-		TEST(closed_project_file),
-		TEST(secrets),
-		TEST(environment_only),
-		TEST(huge_files),
+		IN_A_WORLD(nothing_set),      IN_A_WORLD(layers),
+		IN_A_WORLD(empty_hides),      IN_A_WORLD(prefix_only),
+		IN_A_WORLD(lists_in_toml),    IN_A_WORLD(wrong_types),
+		IN_A_WORLD(broken_config),    IN_A_WORLD(secrets),
+		IN_A_WORLD(environment_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,9 @@ struct shell_state {
 	const struct shell_kind *kind;
 	int executes;
 	size_t longest; /* command, in bytes */
+	int64_t hurry;  /* ms that replace a longer time limit, 0 none */
+	void (*before)(void *arg, int n); /* before the n-th, from 1 */
+	void *arg;
 };
 
 static void shell_emit(struct shell_state *s, const struct exec_request *req,
@@ -184,6 +187,8 @@ static int shell_execute(struct sandbox *sb, const struct exec_request *req,
 
 	(void)stop;
 	s->executes++;
+	if (s->before)
+		s->before(s->arg, s->executes);
 	if (req->command.len > s->longest)
 		s->longest = req->command.len;
 	signal(SIGPIPE, SIG_IGN);

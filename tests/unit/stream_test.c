@@ -230,6 +230,26 @@ static void arguments_of_all_kinds(void **state)
 	buf_release(&bytes);
 }
 
+/* Half a pair of surrogates, NUL, and what only looks like them. */
+static void odd_escapes(void **state)
+{
+	static const char sse[] =
+		"data: "
+		"{\"choices\":[{\"delta\":{\"content\":\"a\\ud83d|\\ude00|"
+		"\\ud83d\\ude00|\\u0000|\\\\ud83d|\\\\u0000\"},"
+		"\"finish_reason\":\"stop\"}]}\n\n";
+	struct model_reply reply;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run(&wire_openai_chat, str_of(sse), 0, &reply, &err),
+			 0);
+	assert_string_equal(reply.message.parts[0].text,
+			    "a\xEF\xBF\xBD|\xEF\xBF\xBD|\xF0\x9F\x98\x80|"
+			    "\xEF\xBF\xBD|\\ud83d|\\u0000");
+	model_reply_release(&reply);
+}
+
 static void strict_json(void **state)
 {
 	static const char *const good[] = {
@@ -326,6 +346,7 @@ int main(void)
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(calls_of_ollama),
 		cmocka_unit_test(arguments_of_all_kinds),
+		cmocka_unit_test(odd_escapes),
 		cmocka_unit_test(strict_json),
 		cmocka_unit_test(caps),
 		cmocka_unit_test(message_round_trip),
