@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "model/anthropic.h"
 #include "model/failure.h"
+#include "model/wire.h"
 
 static int add(struct draft *d, struct draft_part *p, const char *text,
 	       struct error *err)
@@ -145,17 +146,13 @@ static int dispatch(struct draft *d, const char *type, const cJSON *tree,
 int anthropic_event(struct draft *d, struct str event, struct str data,
 		    struct error *err)
 {
-	cJSON *tree = json_parse(data);
+	cJSON *tree = wire_parse(data, err);
 	const char *type = json_string(tree, "type", NULL);
 	char name[32] = { 0 };
 	int rc;
 
-	if (!cJSON_IsObject(tree)) {
-		cJSON_Delete(tree);
-		return error_set(err, ERR_PROTOCOL,
-				 "the model's stream holds an event that is "
-				 "no JSON object");
-	}
+	if (!tree)
+		return -1;
 	if (!type && event.len < sizeof(name)) {
 		if (event.len)
 			memcpy(name, event.ptr, event.len);

@@ -9,6 +9,7 @@
 #include "model/args.h"
 #include "model/failure.h"
 #include "model/openai_chat.h"
+#include "model/wire.h"
 
 enum { KEY_OVER = -1, KEY_NONE = -2 }; /* of calls */
 
@@ -297,14 +298,11 @@ int openai_chat_event(struct draft *d, struct str event, struct str data,
 		d->done = true;
 		return 0;
 	}
-	tree = json_parse(data);
+	tree = wire_parse(data, err);
+	if (!tree)
+		return -1;
 	d->progress++;
-	if (cJSON_IsObject(tree))
-		rc = chunk(d, tree, err);
-	else
-		rc = error_set(err, ERR_PROTOCOL,
-			       "the model's stream holds an event that is no "
-			       "JSON object");
+	rc = chunk(d, tree, err);
 	cJSON_Delete(tree);
 	return rc;
 }

@@ -49,6 +49,10 @@ struct wire {
 extern const struct wire wire_anthropic, wire_openai_chat;
 /* NULL when there is no such wire. */
 const struct wire *wire_find(const char *name);
+/* The JSON object of one event; NULL with ERR_PROTOCOL when it is none. Half a
+ * surrogate pair (from servers that cut text by UTF-16 units) and NUL become
+ * U+FFFD. The caller deletes it. */
+cJSON *wire_parse(struct str data, struct error *err);
 /* Members of params, each followed by a comma. */
 void wire_params(const cJSON *params, struct buf *out);
 /* Names and ids as every vendor takes them: [A-Za-z0-9_-], at most 64 bytes
