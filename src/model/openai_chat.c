@@ -145,12 +145,12 @@ static void put_assistant(struct history *h, const struct message *m)
 	else
 		json_quote(out, str_of(text));
 	buf_addstr(out, buf_str(&calls));
-	/* DeepSeek and Kimi want the thoughts that led to calls back, and
-	 * refuse or ignore others (api-docs.deepseek.com, read 2026-11) */
+	/* DeepSeek, Kimi and OpenRouter want the thoughts that led to calls
+	 * back, and refuse or ignore others (api-docs.deepseek.com, read
+	 * 2026-11) */
 	for (size_t i = 0; n && i < m->n; i++)
 		if (m->parts[i].kind == PART_THINKING)
-			put_replay(out, m->parts[i].replay,
-				   "{\"reasoning_content\":");
+			put_replay(out, m->parts[i].replay, "{\"reasoning_");
 	buf_addc(out, '}');
 	buf_release(&calls);
 	free(text);

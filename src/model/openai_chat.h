@@ -3,6 +3,8 @@
 #ifndef MODEL_OPENAI_CHAT_H
 #define MODEL_OPENAI_CHAT_H
 
+#include <cjson/cJSON.h>
+
 #include "model/draft.h"
 
 /* See struct wire. */
@@ -10,5 +12,10 @@ int openai_chat_event(struct draft *d, struct str event, struct str data,
 		      struct error *err);
 bool openai_chat_complete(const struct draft *d);
 void openai_chat_replay(const struct draft_part *p, struct buf *out);
+/* Adds pieces of reasoning_details as they come: "[{...},{...}". */
+void openai_details_add(struct buf *pieces, const cJSON *list);
+/* {"reasoning_details":[...]} with the pieces joined; nothing if they are no
+ * JSON. */
+void openai_details_print(const struct buf *pieces, struct buf *out);
 
 #endif

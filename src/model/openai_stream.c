@@ -50,6 +50,28 @@ static int content_list(struct draft *d, const cJSON *list, struct error *err)
 	return 0;
 }
 
+static struct draft_part *thoughts(struct draft *d, struct error *err)
+{
+	struct draft_part *p = draft_find(d, PART_THINKING, 0);
+
+	return p ? p : draft_part(d, PART_THINKING, 0, err);
+}
+
+/* OpenRouter, beside "reasoning": what the vendor behind it wants back. */
+static int details(struct draft *d, const cJSON *list, struct error *err)
+{
+	struct draft_part *p;
+
+	if (!cJSON_IsArray(list) || !list->child)
+		return 0;
+	p = thoughts(d, err);
+	if (!p)
+		return -1;
+	if (!p->extra.len || p->extra.ptr[0] == '[')
+		openai_details_add(&p->extra, list);
+	return buf_check(&p->extra, "the model's reasoning", err);
+}
+
 /* "reasoning_content": DeepSeek, Kimi, xAI, llama.cpp. "reasoning":
  * OpenRouter, Groq, Cerebras, newer vLLM; some send both. */
 static int thinking(struct draft *d, const cJSON *delta, struct error *err)
@@ -57,6 +79,8 @@ static int thinking(struct draft *d, const cJSON *delta, struct error *err)
 	const char *text = json_string(delta, "reasoning_content", NULL);
 	struct draft_part *p;
 
+	if (details(d, json_get(delta, "reasoning_details"), err) < 0)
+		return -1;
 	if (!text)
 		return add(d, PART_THINKING,
 			   json_string(delta, "reasoning", NULL), err);
@@ -317,6 +341,10 @@ void openai_chat_replay(const struct draft_part *p, struct buf *out)
 {
 	if (!p->extra.len)
 		return;
+	if (p->kind == PART_THINKING && p->extra.ptr[0] == '[') {
+		openai_details_print(&p->extra, out);
+		return;
+	}
 	buf_addc(out, '{');
 	if (p->kind == PART_THINKING) {
 		json_member(out, "reasoning_content", buf_str(&p->text));

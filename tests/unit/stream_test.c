@@ -109,6 +109,16 @@ static const struct {
 	  "\"{\\\"extra_content\\\":{\\\"google\\\":{\\\"thought_signature\\\""
 	  ":\\\"AbC+/=\\\"}}}\"}," CALL("function-call-2", "ls",
 					"{\\\"path\\\":\\\"b\\\"}") "]}" },
+	{ &wire_openai_chat, "openrouter-details",
+	  "2 " USAGE(0, 0, 0, 0) SAID
+	  "{\"kind\":\"thinking\",\"text\":\"Hello\",\"replay\":"
+	  "\"{\\\"reasoning_details\\\":[{\\\"format\\\":\\\"a-v1\\\","
+	  "\\\"type\\\":\\\"reasoning.text\\\",\\\"signature\\\":\\\"sig+/"
+	  "=\\\","
+	  "\\\"index\\\":0,\\\"text\\\":\\\"Hello\\\"},"
+	  "{\\\"type\\\":\\\"reasoning.encrypted\\\",\\\"data\\\":\\\"QUJD"
+	  "\\\",\\\"id\\\":\\\"r1\\\",\\\"index\\\":1}]}\"}," CALL("t1", "ls",
+								   "{}") "]}" },
 	{ &wire_openai_chat, "mistral-content-list",
 	  "1 " USAGE(5, 2, 0, 0) SAID
 	  "{\"kind\":\"thinking\",\"text\":\"Why not\"},"
