@@ -319,7 +319,7 @@ static int seal(int fd)
 	prctl(PR_SET_DUMPABLE, 0);
 	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	(void)signal(SIGCHLD, SIG_IGN); /* orphans need no reaping then */
-	return 0;
+	return jail_filter();
 }
 
 int jail_main(int argc, char **argv)

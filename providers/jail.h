@@ -85,6 +85,8 @@ int jail_main(int argc, char **argv);
 /* jail_files.c: does the job and replies; in the runner. */
 void jail_upload(int control, const struct jail_job *job, const char *path);
 void jail_download(int control, const char *path);
+/* jail_filter.c: for this process and all that come of it; 0 or -1. */
+int jail_filter(void);
 /* jail.c */
 int jail_reply(int control, uint32_t kind, int32_t value);
 /* Blocking, in the runner: all of len, or -1. */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/ids.h"
@@ -143,6 +144,27 @@ static void test_kernel(void **state)
 	       "mknod b b 8 0 2>/dev/null || echo e; "
 	       "chroot / true 2>/dev/null || echo f",
 	       0, "a\nb\nc\nd\ne\nf\n", "");
+}
+
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
+
+/* Ordinary sockets work; those that no network namespace holds do not. */
+static void test_filter(void **state)
+{
+	expect(*state,
+	       "python3 -c 'import socket as s, ctypes as c\n"
+	       "for f in s.AF_INET, s.AF_INET6, s.AF_UNIX, 40, 38, 17:\n"
+	       " try: s.socket(f, s.SOCK_STREAM); print(f + 0)\n"
+	       " except OSError as e: print(f, e.errno)\n"
+	       "k = c.CDLL(None, use_errno=True)\n"
+	       "print(k.syscall(" NUMBER(
+		       __NR_keyctl) ", 0, -3, 1), c.get_errno())\n"
+				    "print(k.ioctl(0, 0x5412, b\"x\"), "
+				    "c.get_errno())\n"
+				    "print(k.ioctl(0, 0x5413, b\"x\" * 8), "
+				    "c.get_errno())'",
+	       0, "2\n10\n1\n40 97\n38 97\n17 97\n-1 1\n-1 1\n-1 25\n", "");
 }
 
 static void test_network(void **state)
@@ -395,6 +417,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_filter),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_limits),
