@@ -68,7 +68,8 @@ tidy() { # one file a process: several gave false valist warnings (14.0.6)
 	find src config providers cmd -name '*.c' | sort |
 		xargs -P "$jobs" -n 1 sh -c '
 			out=$(eval "clang-tidy --quiet \"$1\" -- $0" 2>&1) ||
-				{ printf "%s\n" "$out"; exit 1; }' "$flags"
+				{ printf "%s\n" "$out"; exit 1; }' \
+			"$(make -s CC=clang flags)"
 }
 
 run() { # NAME FUNCTION
