@@ -179,26 +179,26 @@ static int left_column(FILE *out, const struct arg_row *r)
 	return n;
 }
 
-static void right_column(FILE *out, const char *help, int column)
+void args_text(FILE *out, const char *text, int at, int indent)
 {
-	if (column >= HELP_COLUMN) {
+	if (at && at >= indent) {
 		fputc('\n', out);
-		column = 0;
+		at = 0;
 	}
-	for (; column < HELP_COLUMN; column++)
-		fputc(' ', out);
-	while (*help) {
-		int word = (int)strcspn(help, " ");
+	fprintf(out, "%*s", indent - at, "");
+	at = indent;
+	while (*text) {
+		int word = (int)strcspn(text, " ");
 
-		if (column > HELP_COLUMN && column + 1 + word > HELP_WIDTH) {
-			fprintf(out, "\n%*s", HELP_COLUMN, "");
-			column = HELP_COLUMN;
+		if (at > indent && at + 1 + word > HELP_WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			at = indent;
 		}
-		if (column > HELP_COLUMN)
-			column += fprintf(out, " ");
-		column += fprintf(out, "%.*s", word, help);
-		help += word;
-		help += strspn(help, " ");
+		if (at > indent)
+			at += fprintf(out, " ");
+		at += fprintf(out, "%.*s", word, text);
+		text += word;
+		text += strspn(text, " ");
 	}
 	fputc('\n', out);
 }
@@ -207,5 +207,6 @@ void args_help(FILE *out, const struct arg_row *rows)
 {
 	for (const struct arg_row *r = rows; r->name; r++)
 		if (r->help)
-			right_column(out, r->help, left_column(out, r));
+			args_text(out, r->help, left_column(out, r),
+				  HELP_COLUMN);
 }

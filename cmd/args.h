@@ -48,6 +48,9 @@ void args_release(struct args *a);
 /* The last value given, "" for a bare ARG_OPTIONAL, NULL when absent. */
 const char *args_value(const struct args *a, const char *name);
 bool args_flag(const struct args *a, const char *name);
+/* Prints text from column indent on, wrapped at 80; at: columns already used
+ * on this line. Ends with a line end. */
+void args_text(FILE *out, const char *text, int at, int indent);
 /* One line per row, aligned, wrapped at 80 columns. */
 void args_help(FILE *out, const struct arg_row *rows);
 

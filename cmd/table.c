@@ -58,7 +58,8 @@ int command_misuse(const struct command *c, const char *fmt, ...)
 int command_help(const struct command *c)
 {
 	print_usage(stdout, c);
-	printf("\n%s\n", c->summary);
+	putchar('\n');
+	args_text(stdout, c->summary, 0, 0);
 	if (c->options) {
 		puts("\nOptions:");
 		args_help(stdout, c->options);
@@ -84,7 +85,8 @@ static int run_help(struct app *app, const struct args *args)
 	     "       dcode COMMAND [options]\n"
 	     "\nCommands:");
 	for (size_t i = 0; commands[i]; i++)
-		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+		args_text(stdout, commands[i]->summary,
+			  printf("  %s", commands[i]->name), 13);
 	puts("\nOptions:");
 	args_help(stdout, options_global);
 	puts("\nExit status: 0 done, 1 error, 2 wrong use, 124 --timeout or\n"
