@@ -26,6 +26,7 @@ struct search {
 	const char *root;
 	struct files_names *list;
 	struct path_records records;
+	size_t bytes;
 	bool full;
 };
 
@@ -47,7 +48,10 @@ static int on_names(void *arg, struct str bytes, struct error *err)
 {
 	struct search *s = arg;
 
-	if (path_records_feed(&s->records, bytes, on_path, s))
+	s->bytes += bytes.len;
+	if (s->bytes > GLOB_BYTES)
+		s->full = true;
+	if (path_records_feed(&s->records, bytes, on_path, s) && !s->full)
 		return 0;
 	return error_set(err, ERR_LIMIT, "enough");
 }
@@ -81,7 +85,7 @@ int files_glob(struct sandbox *sb, const char *root, const char *pattern,
 		return -1;
 	glob_filter(str_of(pattern), &filter);
 	filter_args(&h, 1, &filter);
-	h.args[4] = helper_decimal(live ? GLOB_BYTES : GLOB_BYTES_TEXT, limit);
+	h.args[4] = helper_decimal(live ? 0 : GLOB_BYTES_TEXT, limit);
 	rc = helper_run(sb, &h, stop, err);
 	if (s.full)
 		rc = 0; /* we ended it ourselves */

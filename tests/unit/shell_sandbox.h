@@ -136,8 +136,8 @@ static void shell_feed(struct shell_pump *p)
 static int shell_loop(struct shell_state *s, const struct exec_request *req,
 		      struct shell_pump *p, bool *late, struct error *err)
 {
-	int64_t end =
-		req->timeout_ms ? clock_ms() + req->timeout_ms : INT64_MAX;
+	int64_t ms = req->timeout_ms ? req->timeout_ms : 600000;
+	int64_t end = clock_ms() + (s->hurry ? s->hurry : ms);
 	int rc = 0;
 
 	while ((p->out[0] >= 0 || p->out[1] >= 0) && !rc) {
