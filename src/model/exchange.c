@@ -61,16 +61,20 @@ static int check_quiet(struct exchange *x, struct error *err)
 			 (long long)(now - x->progress_at) / 1000);
 }
 
-/* Feeds the stream and tells the sink when something came out of it. */
 static int feed(struct exchange *x, struct str chunk, struct error *err)
 {
-	const struct model_sink *sink = x->draft.sink;
-	size_t before = x->draft.bytes;
-	int rc = sse_feed(&x->sse, chunk, on_event, x, err);
+	return sse_feed(&x->sse, chunk, on_event, x, err);
+}
 
-	if (sink && sink->flush && x->draft.bytes != before)
+/* What came out of the stream since the last time is there to be shown. */
+void exchange_idle(void *arg)
+{
+	struct exchange *x = arg;
+	const struct model_sink *sink = x->draft.sink;
+
+	if (sink && sink->flush && x->draft.bytes != x->flushed)
 		sink->flush(sink->arg);
-	return rc;
+	x->flushed = x->draft.bytes;
 }
 
 int exchange_data(void *arg, struct str chunk, struct error *err)

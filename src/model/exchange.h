@@ -14,6 +14,7 @@ struct exchange {
 	struct http_response response;
 	struct buf lead;     /* what came before the first event */
 	uint64_t events;     /* events of any kind */
+	size_t flushed;      /* draft.bytes when the sink was last told */
 	uint64_t progress;   /* draft.progress when it last moved */
 	int64_t progress_at; /* and when that was */
 	int64_t quiet_ms;
@@ -27,6 +28,8 @@ void exchange_init(struct exchange *x, const struct wire *wire,
 void exchange_release(struct exchange *x);
 /* For http_request.data, with the exchange as its arg. */
 int exchange_data(void *arg, struct str chunk, struct error *err);
+/* For http_request.idle, the same. */
+void exchange_idle(void *arg);
 /* What http_do() returned becomes the outcome: 0 with a whole answer in
  * draft, or -1 with the error a user should read, and again set. */
 int exchange_end(struct exchange *x, int rc, struct error *err);

@@ -76,11 +76,14 @@ void model_choice_release(struct model_choice *c);
  * One thread at a time.
  */
 struct model;
-/* system and tools are copied into the request's fixed head. */
+struct model_brief { /* copied into the request's fixed head */
+	const char *system;
+	const struct tool_spec *tools;
+	size_t n_tools;
+};
 int model_open(struct model **m, struct http *http,
-	       const struct model_choice *choice, const char *system,
-	       const struct tool_spec *tools, size_t n_tools,
-	       struct error *err);
+	       const struct model_choice *choice,
+	       const struct model_brief *brief, struct error *err);
 void model_close(struct model *m);
 /* The wire wants user and assistant turns in order and a result for every
  * call: the caller keeps that. Consecutive user and tool messages are joined

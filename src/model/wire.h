@@ -18,9 +18,7 @@ struct history {
 struct wire_head { /* what the fixed front of a request is made of */
 	const struct model_choice *choice;
 	const cJSON *params; /* object or NULL, already without our own keys */
-	const char *system;  /* or NULL */
-	const struct tool_spec *tools;
-	size_t n_tools;
+	const struct model_brief *brief;
 };
 
 struct wire {

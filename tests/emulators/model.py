@@ -64,7 +64,7 @@ A turn, every member optional:
       {"garbage": "text", "after_events": n}      bytes in the stream
       {"reset": true}             RST, after "after_bytes" if given
 
-Every request is checked as strictly as the vendors do and more: see model_check.py.
+Every request is checked as strictly as the vendors do, see model_check.py.
 A violation is answered with HTTP 400, logged, and counted in `violations`.
 Each line of the log is one request: {"n", "wire", "path", "turn", "fault",
 "received", "answered" (monotonic seconds), "bytes", "violations", "body",
@@ -80,7 +80,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(__file__) or ".")
 from model_answers import Turn  # noqa: E402
 from model_check import Checker, Violation, last_words, need  # noqa: E402
 
