@@ -2,7 +2,7 @@
 # grep.sh - lines that contain a literal text, in a file or below a directory.
 # SPDX-License-Identifier: MIT
 # op ROOT TEXT TEST PATTERN PRUNE LINES LIMIT: TEST PATTERN PRUNE as in glob.sh;
-# at most LINES lines (0: any number) and LIMIT bytes; TEXT starts with "=".
+# at most LINES lines and LIMIT bytes (0: any number); TEXT starts with "=".
 # The first byte says what the records are. f: "N:line"; n: "path NUL N:line";
 # c: "path:N:line", where a path that would make this ambiguous starts with NUL
 # and has the form of n. Paths start with ".//./".
@@ -17,11 +17,14 @@ null() {
 	printf 'x\0y\n' | cut -b 3 | grep -aZq y
 }
 
+# Runs "$@", of its output LINES lines and LIMIT bytes.
 clip() {
-	if [ "$1" -gt 0 ]; then
-		head -n "$1" | head -c "$2"
+	if [ "$lines" -gt 0 ]; then
+		"$@" | head -n "$lines" | head -c "$bytes"
+	elif [ "$bytes" -gt 0 ]; then
+		"$@" | head -c "$bytes"
 	else
-		head -c "$2"
+		"$@"
 	fi
 }
 
@@ -30,6 +33,10 @@ short() {
 }
 
 search() {
+	if [ "$form" = f ]; then
+		grep -nF $a -e "$text" "$1" | short
+		return
+	fi
 	if [ "$form" = n ]; then
 		find "$@" -exec $grep -HnFaZ -e "$text" {} + | short
 		return
@@ -66,14 +73,13 @@ op() {
 	case $text in
 	*"$nl"*) return ;;
 	esac
+	lines=$6 bytes=$7
 	if [ "$form" = f ]; then
-		grep -nF $a -e "$text" "$1" | short | clip "$6" "$7"
+		clip search "$1"
 		return
 	fi
 	test=$3 like=$4
-	set -- "$6" "$7" .//. ${5:+-name .?* -prune -o} -type f
+	set -- .//. ${5:+-name .?* -prune -o} -type f
 	[ -z "$test" ] || set -- "$@" "$test" "$like"
-	lines=$1 bytes=$2
-	shift 2
-	search "$@" | clip "$lines" "$bytes"
+	clip search "$@"
 }

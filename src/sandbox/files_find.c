@@ -166,10 +166,17 @@ static void keep(struct files_matches *list, const char *root,
 	item->text = readable(m->text);
 }
 
-static void collect(const struct helper *h, struct glob *glob, const char *root,
+struct lines {
+	struct buf out;
+	int64_t seen;
+	int64_t most; /* 0: any number */
+	bool full;
+};
+
+static void collect(const struct lines *l, struct glob *glob, const char *root,
 		    int64_t cap, struct files_matches *list)
 {
-	struct str rest = buf_str(&h->out);
+	struct str rest = buf_str(&l->out);
 	enum match_form form = MATCH_NULL;
 	struct match_record m;
 
@@ -189,13 +196,19 @@ static void collect(const struct helper *h, struct glob *glob, const char *root,
 	}
 }
 
-static int64_t lines_in(struct str text)
+static int on_lines(void *arg, struct str bytes, struct error *err)
 {
-	int64_t n = 0;
+	struct lines *l = arg;
 
-	for (size_t i = 0; i < text.len; i++)
-		n += text.ptr[i] == '\n';
-	return n;
+	for (size_t i = 0; i < bytes.len; i++)
+		l->seen += bytes.ptr[i] == '\n';
+	buf_addstr(&l->out, bytes);
+	/* A name with a newline makes more lines than matches. */
+	if (l->out.len >= GREP_BYTES || (l->most && l->seen >= l->most)) {
+		l->full = true;
+		return error_set(err, ERR_LIMIT, "enough");
+	}
+	return 0;
 }
 
 /* Lines are only counted where the sandbox finds nothing too much. */
@@ -208,13 +221,16 @@ static int search(struct sandbox *sb, struct helper *h, const char *pattern,
 		  const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(strlen(pattern) + 2);
+	struct lines *l = h->arg;
 	int rc;
 
 	buf_addc(&text, '=');
 	buf_adds(&text, pattern);
 	h->args[1] = buf_str(&text);
 	rc = helper_run(sb, h, stop, err);
-	if (!rc && !h->timed_out)
+	if (l->full)
+		rc = 0; /* we ended it ourselves */
+	else if (!rc && !h->timed_out)
 		rc = files_answered(h, err);
 	buf_release(&text);
 	return rc;
@@ -224,15 +240,17 @@ int files_grep(struct sandbox *sb, const char *root, const char *pattern,
 	       const char *glob, int64_t cap, struct files_matches *list,
 	       const struct stop *stop, struct error *err)
 {
+	bool live = sb->host->provider->flags & SANDBOX_STDIN;
 	struct glob_filter filter = { .test = "", .exact = true };
+	struct lines l = { .out = BUF_INIT(2 * GREP_BYTES) };
 	struct glob *g = NULL;
 	char numbers[2][24];
 	struct helper h = { .script = HELPER_GREP,
 			    .args = { str_of(root) },
 			    .n_args = 7,
 			    .timeout_ms = GREP_MS,
-			    .out = BUF_INIT(GREP_BYTES + 1) };
-	int64_t lines;
+			    .body = on_lines,
+			    .arg = &l };
 	int rc;
 
 	*list = (struct files_matches){ 0 };
@@ -241,22 +259,19 @@ int files_grep(struct sandbox *sb, const char *root, const char *pattern,
 	if (glob)
 		glob_filter(str_of(glob), &filter);
 	filter_args(&h, 2, &filter);
-	lines = line_limit(cap, filter.exact);
-	h.args[5] = helper_decimal(lines, numbers[0]);
-	h.args[6] = helper_decimal(GREP_BYTES, numbers[1]);
+	l.most = line_limit(cap, filter.exact);
+	h.args[5] = helper_decimal(live ? 0 : l.most, numbers[0]);
+	h.args[6] = helper_decimal(live ? 0 : GREP_BYTES, numbers[1]);
 	rc = search(sb, &h, pattern, stop, err);
 	if (!rc) {
-		collect(&h, g, root, cap, list);
-		/* A name with a newline makes more lines than matches. */
-		list->incomplete |=
-			h.timed_out || h.out.len >= GREP_BYTES ||
-			(lines && lines_in(buf_str(&h.out)) >= lines);
+		collect(&l, g, root, cap, list);
+		list->incomplete |= h.timed_out || l.full;
 		if (list->n)
 			qsort(list->items, list->n, sizeof(*list->items),
 			      by_place);
 	}
 	buf_release(&filter.like);
-	buf_release(&h.out);
+	buf_release(&l.out);
 	glob_free(g);
 	return rc;
 }
