@@ -403,6 +403,8 @@ static int drive(struct exchange *x, struct handle *hd, const struct stop *stop,
 				  api->multi_strerror(code));
 			break;
 		}
+		if (x->req->idle)
+			x->req->idle(x->req->arg);
 		if (!running) {
 			rc = finish(x, hd, err);
 			break;

@@ -46,6 +46,9 @@ struct http_request {
 	/* Receives the body of an answer below 400 as it arrives; NULL
 	 * collects it in response->body. -1 (err filled) aborts. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
+	/* Everything that has arrived was given to data: called before each
+	 * wait and at the end. May be NULL. */
+	void (*idle)(void *arg);
 	/* Each header line of the final answer and its trailers, without line
 	 * end; may be NULL. */
 	void (*header)(void *arg, struct str line);
