@@ -370,7 +370,6 @@ static const struct sandbox_ops ops = {
 	.snapshot = docker_snapshot,
 	.execute = docker_execute,
 
-
 	.remove = docker_remove,
 	.discard = docker_discard,
 };

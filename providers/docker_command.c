@@ -5,8 +5,11 @@
 #include "base/json.h"
 #include "base/str.h"
 
-/* Linux takes at most 128 KiB in one argument (MAX_ARG_STRLEN). */
-enum { PART_MAX = 120000 };
+enum {
+	PART_MAX = 120000,    /* Linux, MAX_ARG_STRLEN: 128 KiB an argument, */
+	ARGS_MAX = 15 << 17,  /* and a quarter of the stack, 2 MiB, in all */
+	WORDS_MAX = 16 << 20, /* the same as JSON */
+};
 
 /*
  * Every command begins in its directory; the exec itself starts in /, so that
@@ -14,34 +17,11 @@ enum { PART_MAX = 120000 };
  * is an argument, never part of our text, and the shell that reads it has $0
  * and $# as after sh -c.
  */
-#define ENTER "cd -- \"$1\"||exit 126;"
-
-/* Ours: the shell at hand reads it itself. */
-static const char run_plain[] = ENTER "eval \"shift 2;$2\"";
-/* The model's: bash where there is one. */
-static const char run_short[] =
-	ENTER "command -v bash >/dev/null 2>&1&&exec bash -c \"$2\";"
-	      "exec sh -c \"$2\"";
-/* Longer than one argument may be: %s joins the parts. */
-static const char run_long[] =
-	ENTER "shift;command -v bash >/dev/null 2>&1&&exec bash -c '%s' bash "
-	      "\"$@\";exec sh -c '%s' sh \"$@\"";
-static const char run_long_plain[] = ENTER "shift;%s";
+static const char enter[] = "cd -- \"$1\"||exit 126;shift;";
 /* Bytes that JSON cannot carry travel as octal escapes. */
 static const char join_escaped[] =
 	"__dcode=$(printf %b \"$@\";echo x);"
 	"eval \"shift $#;unset __dcode;${__dcode%x}\"";
-
-#undef ENTER
-
-/* eval "shift $#;${1}${2}..." */
-static void add_join(struct buf *join, size_t parts)
-{
-	buf_adds(join, "eval \"shift $#;");
-	for (size_t i = 1; i <= parts; i++)
-		buf_addf(join, "${%zu}", i);
-	buf_addc(join, '"');
-}
 
 static void add_word(struct buf *body, struct str word)
 {
@@ -67,64 +47,114 @@ static size_t add_parts(struct str text, struct buf *words)
 	return parts;
 }
 
-static void add_escaped_parts(struct str text, struct buf *words)
+/* What is UTF-8 stays, the rest becomes escapes; returns the bytes of all. */
+static size_t add_escaped_parts(struct str text, struct buf *words)
 {
 	struct buf part = BUF_INIT(PART_MAX + 8);
+	size_t total = 0;
 
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
+	while (text.len) {
+		struct str one = { text.ptr, text.len < 4 ? text.len : 4 };
+		unsigned char c = (unsigned char)text.ptr[0];
 
-		if (c == '\\')
-			buf_adds(&part, "\\\\");
-		else if (c < 0x80)
-			buf_addc(&part, (char)c);
-		else
+		one.len = str_char_offset(one, 1);
+		if (!str_is_utf8(one))
 			buf_addf(&part, "\\0%03o", c);
-		if (part.len < PART_MAX && i + 1 < text.len)
+		else if (c == '\\')
+			buf_adds(&part, "\\\\");
+		else
+			buf_addstr(&part, one);
+		text = str_skip(text, one.len);
+		if (part.len < PART_MAX && text.len)
 			continue;
 		add_word(words, buf_str(&part));
+		total += part.len;
 		buf_clear(&part);
 	}
 	buf_release(&part);
+	return total;
 }
 
-static void add_long(const struct exec_request *req, const char *cwd,
-		     struct buf *body)
+/* The parts' words, and what to run: join takes them as arguments. A single
+ * part is run as it is: join stays empty. */
+static int add_words(const struct exec_request *req, struct buf *join,
+		     struct buf *words, struct error *err)
+{
+	size_t parts;
+
+	if (!str_is_utf8(req->command)) {
+		buf_adds(join, join_escaped);
+		if (add_escaped_parts(req->command, words) <= ARGS_MAX)
+			return 0;
+		return error_set(err, ERR_LIMIT,
+				 "the command has too many bytes that are no "
+				 "UTF-8");
+	}
+	parts = add_parts(req->command, words);
+	if (parts <= 1 && !req->plain)
+		return 0;
+	buf_adds(join, "eval \"shift $#;");
+	for (size_t i = 1; i <= parts; i++)
+		buf_addf(join, "${%zu}", i);
+	buf_addc(join, '"');
+	return 0;
+}
+
+static void add_shell(const char *shell, const char *join, struct buf *script)
+{
+	if (*join)
+		buf_addf(script, "%s -c '%s' %s \"$@\"", shell, join, shell);
+	else
+		buf_addf(script, "%s -c \"${1-}\"", shell);
+}
+
+/*
+ * With input the first shell stays, and reads what the command left of it:
+ * Podman 4.3 loses the output of a command that ends before its input does
+ * (conmon's socket is reset).
+ */
+static void add_script(const struct exec_request *req, const char *join,
+		       struct buf *script)
+{
+	bool drained = req->input.len && !req->dialog;
+	const char *exec = drained ? "" : "exec ";
+
+	buf_adds(script, enter);
+	if (req->plain && !drained) {
+		buf_adds(script, join);
+		return;
+	}
+	if (!req->plain) {
+		buf_addf(script, "if command -v bash >/dev/null 2>&1;then %s",
+			 exec);
+		add_shell("bash", join, script);
+		buf_adds(script, ";else ");
+	}
+	buf_adds(script, exec);
+	add_shell("sh", join, script);
+	if (!req->plain)
+		buf_adds(script, ";fi");
+	if (drained)
+		buf_adds(script, ";set -- $?;cat >/dev/null 2>&1;exit $1");
+}
+
+static int add_command(const struct exec_request *req, const char *cwd,
+		       struct buf *body, struct error *err)
 {
 	struct buf join = BUF_INIT(4096);
 	struct buf script = BUF_INIT(16384);
-	struct buf words = BUF_INIT(body->max);
+	struct buf words = BUF_INIT(WORDS_MAX);
+	int rc = add_words(req, &join, &words, err);
 
-	if (str_is_utf8(req->command)) {
-		add_join(&join, add_parts(req->command, &words));
-	} else {
-		add_escaped_parts(req->command, &words);
-		buf_adds(&join, join_escaped);
-	}
-	if (req->plain)
-		buf_addf(&script, run_long_plain, join.ptr);
-	else
-		buf_addf(&script, run_long, join.ptr, join.ptr);
+	add_script(req, join.len ? join.ptr : "", &script);
 	json_quote(body, buf_str(&script));
 	buf_adds(body, ",\"sh\"");
 	add_word(body, str_of(cwd));
 	buf_addstr(body, buf_str(&words));
-	buf_release(&words);
-	buf_release(&script);
 	buf_release(&join);
-}
-
-static void add_command(const struct exec_request *req, const char *cwd,
-			struct buf *body)
-{
-	if (req->command.len > PART_MAX || !str_is_utf8(req->command)) {
-		add_long(req, cwd, body);
-		return;
-	}
-	json_quote(body, str_of(req->plain ? run_plain : run_short));
-	buf_adds(body, ",\"sh\"");
-	add_word(body, str_of(cwd));
-	add_word(body, req->command);
+	buf_release(&script);
+	buf_release(&words);
+	return rc;
 }
 
 int docker_command(const struct exec_request *req, const char *workdir,
@@ -144,7 +174,8 @@ int docker_command(const struct exec_request *req, const char *workdir,
 		add_word(body, str_of(*e));
 	}
 	buf_adds(body, "],\"Cmd\":[\"/bin/sh\",\"-c\",");
-	add_command(req, req->cwd ? req->cwd : workdir, body);
+	if (add_command(req, req->cwd ? req->cwd : workdir, body, err) < 0)
+		return -1;
 	buf_adds(body, "]}");
 	return buf_check(body, "the command", err);
 }

@@ -13,12 +13,29 @@ enum {
 	REFUSAL_MS = 1000,   /* longest wait for the words of a refusal */
 };
 
-/* The engine says 409 for a container that does not run, 404 for none. */
-static int blame_container(struct http_response *res, struct error *err)
+/* Engines differ in how they refuse a container that does not run: so it is
+ * looked at. */
+static bool has_ended(struct engine *e, const char *container,
+		      const struct stop *stop)
+{
+	struct error err = { 0 };
+	cJSON *answer = NULL;
+	bool ended;
+
+	if (engine_inspect(e, container, &answer, stop, &err) < 0)
+		return err.code == ERR_NOT_FOUND;
+	ended = !json_bool(json_get(answer, "State"), "Running", true);
+	cJSON_Delete(answer);
+	return ended;
+}
+
+static int refuse_exec(struct engine *e, const char *container,
+		       const struct http_response *res, const struct stop *stop,
+		       struct error *err)
 {
 	http_status_error(res, "running a command", err);
-	if (res->status == 404 || res->status == 409)
-		err->code = ERR_GONE;
+	if (has_ended(e, container, stop))
+		return error_set(err, ERR_GONE, "the container has ended");
 	return -1;
 }
 
@@ -33,7 +50,7 @@ int exec_create(struct engine *e, const char *container, struct str body,
 
 	free(path);
 	if (rc == 0 && res.status >= 400) {
-		rc = blame_container(&res, err);
+		rc = refuse_exec(e, container, &res, stop, err);
 	} else if (rc == 0) {
 		answer = json_parse(buf_str(&res.body));
 		found = json_string(answer, "Id", "");
@@ -117,7 +134,9 @@ static int refused(struct conn *c, int status, struct buf *in,
 	close = in->len ? memrchr(in->ptr, '}', in->len) : NULL;
 	if (open && close && close > open)
 		buf_add(&res.body, open, (size_t)(close - open) + 1);
-	blame_container(&res, err);
+	http_status_error(&res, "starting a command", err);
+	if (status == 404 || status == 409)
+		err->code = ERR_GONE;
 	http_response_release(&res);
 	return -1;
 }
