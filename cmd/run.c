@@ -158,11 +158,12 @@ static int open_model(struct run *r, struct error *err)
 		.tools = specs,
 		.n_tools = offered_tools(r, specs),
 	};
+	struct model_brief brief = { .tools = specs, .n_tools = facts.n_tools };
 	int rc;
 
 	prompt_build(&facts, &prompt, app_warn_line);
-	rc = model_open(&r->model, app_http(r->app), &r->choice, prompt.ptr,
-			specs, facts.n_tools, err);
+	brief.system = prompt.ptr;
+	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
 	buf_release(&prompt);
 	free(name);
 	return rc;

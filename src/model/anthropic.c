@@ -52,15 +52,15 @@ static void put_max_tokens(const struct wire_head *in, struct buf *out)
 
 static void put_tools(const struct wire_head *in, struct buf *out)
 {
-	for (size_t i = 0; i < in->n_tools; i++) {
+	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? ",{" : "{");
-		json_member(out, "name", str_of(in->tools[i].name));
+		json_member(out, "name", str_of(in->brief->tools[i].name));
 		buf_addc(out, ',');
 		json_member(out, "description",
-			    str_of(in->tools[i].description));
+			    str_of(in->brief->tools[i].description));
 		buf_adds(out, ",\"input_schema\":");
-		buf_adds(out, in->tools[i].schema);
-		if (i + 1 == in->n_tools)
+		buf_adds(out, in->brief->tools[i].schema);
+		if (i + 1 == in->brief->n_tools)
 			buf_adds(out, MARK);
 		buf_addc(out, '}');
 	}
@@ -74,12 +74,12 @@ static void head(const struct wire_head *in, struct buf *out)
 	put_max_tokens(in, out);
 	wire_params(in->params, out);
 	buf_adds(out, "\"stream\":true,");
-	if (in->system && in->system[0]) {
+	if (in->brief->system && in->brief->system[0]) {
 		buf_adds(out, "\"system\":[{\"type\":\"text\",");
-		json_member(out, "text", str_of(in->system));
+		json_member(out, "text", str_of(in->brief->system));
 		buf_adds(out, MARK "}],");
 	}
-	if (in->n_tools) {
+	if (in->brief->n_tools) {
 		buf_adds(out, "\"tools\":[");
 		put_tools(in, out);
 		buf_adds(out, "],");

@@ -178,13 +178,13 @@ static void clean_params(cJSON *params)
 }
 
 int model_open(struct model **out, struct http *http,
-	       const struct model_choice *choice, const char *system,
-	       const struct tool_spec *tools, size_t n_tools, struct error *err)
+	       const struct model_choice *choice,
+	       const struct model_brief *brief, struct error *err)
 {
 	struct model *m = xcalloc(1, sizeof(*m));
 	cJSON *params =
 		json_parse(str_of(choice->params ? choice->params : "{}"));
-	struct wire_head in = { &m->choice, params, system, tools, n_tools };
+	struct wire_head in = { &m->choice, params, brief };
 	int rc = -1;
 
 	m->http = http;

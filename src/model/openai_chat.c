@@ -13,15 +13,15 @@
 
 static void put_tools(const struct wire_head *in, struct buf *out)
 {
-	for (size_t i = 0; i < in->n_tools; i++) {
+	for (size_t i = 0; i < in->brief->n_tools; i++) {
 		buf_adds(out, i ? "," : "");
 		buf_adds(out, "{\"type\":\"function\",\"function\":{");
-		json_member(out, "name", str_of(in->tools[i].name));
+		json_member(out, "name", str_of(in->brief->tools[i].name));
 		buf_addc(out, ',');
 		json_member(out, "description",
-			    str_of(in->tools[i].description));
+			    str_of(in->brief->tools[i].description));
 		buf_adds(out, ",\"parameters\":");
-		buf_adds(out, in->tools[i].schema);
+		buf_adds(out, in->brief->tools[i].schema);
 		buf_adds(out, "}}");
 	}
 }
@@ -57,14 +57,14 @@ static void head(const struct wire_head *in, struct buf *out)
 	buf_addc(out, ',');
 	put_params(in, out);
 	buf_adds(out, "\"stream\":true,");
-	if (in->n_tools) {
+	if (in->brief->n_tools) {
 		buf_adds(out, "\"tools\":[");
 		put_tools(in, out);
 		buf_adds(out, "],");
 	}
 	/* always there, so that every later message begins with a comma */
 	buf_adds(out, "\"messages\":[{\"role\":\"system\",");
-	json_member(out, "content", str_of(in->system));
+	json_member(out, "content", str_of(in->brief->system));
 	buf_addc(out, '}');
 }
 

@@ -71,7 +71,8 @@ static inline void next_request(const struct wire *wire,
 				const struct message *reply)
 {
 	struct model_choice choice = { .model = (char *)"m" };
-	struct wire_head in = { .choice = &choice, .system = "s" };
+	struct model_brief brief = { .system = "s" };
+	struct wire_head in = { .choice = &choice, .brief = &brief };
 	struct message user = { .role = ROLE_USER };
 	struct message results = { .role = ROLE_TOOL };
 	struct history h = { .bytes = BUF_INIT(1 << 28) };

@@ -181,11 +181,15 @@ static inline struct model *open_model(struct server *s, const char *wire,
 		.idle_ms = 150,
 		.backoff_ms = 10,
 	};
+	const struct model_brief brief = {
+		.system = "You are a test \"model\".\n",
+		.tools = tools,
+		.n_tools = 2,
+	};
 	struct error err = { 0 };
 	struct model *m = NULL;
 
-	if (model_open(&m, s->http, &c, "You are a test \"model\".\n", tools, 2,
-		       &err) < 0)
+	if (model_open(&m, s->http, &c, &brief, &err) < 0)
 		fail_msg("%s", err.message);
 	return m;
 }
