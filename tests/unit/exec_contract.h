@@ -113,12 +113,12 @@ static void contract_stdin(struct sandbox *sb)
 
 static void contract_live(struct sandbox *sb)
 {
-	struct exec_request req = { .command = STR("echo now; sleep 0.4") };
+	struct exec_request req = { .command = STR("echo now; sleep 1") };
 	int64_t start = clock_ms();
 	struct ran r = run_request(sb, req, NULL, (struct seen){ 0 });
 
-	assert_true(r.seen.first_ms - start < 300);
-	assert_true(r.ms >= 390);
+	assert_true(r.seen.first_ms - start < 800);
+	assert_true(r.ms >= 990);
 	ran_release(&r);
 	/* The refusal of the callback ends it at once. */
 	req.command = STR("while :; do echo aaaaaaaaaaaaaaaa; done");
@@ -188,7 +188,7 @@ static void contract_cancel(struct sandbox *sb)
 	assert_int_equal(r.err.code, ERR_CANCELLED);
 	assert_true(c.running >= 5);
 	print_message("cancel took %d ms\n", (int)since(c.at_ms));
-	assert_true(since(c.at_ms) < 150);
+	assert_true(since(c.at_ms) < 400); /* on a loaded machine */
 	assert_string_equal(out_of(&r), "begun\n");
 	assert_int_equal(count_running("sleep 922.7"), 0);
 	ran_release(&r);
@@ -197,15 +197,15 @@ static void contract_cancel(struct sandbox *sb)
 
 static void contract_background(struct sandbox *sb)
 {
-	struct ran r = run(sb, "(sleep 0.5; head -c 300000 /dev/zero && "
+	struct ran r = run(sb, "(sleep 1; head -c 300000 /dev/zero && "
 			       "echo ok >/tmp/dcode-bg.$PPID; sleep 933.7) & "
 			       "echo /tmp/dcode-bg.$$ | tr -d '\\n'");
 
 	assert_int_equal(r.rc, 0);
-	assert_true(r.ms < 450);
+	assert_true(r.ms < 900);
 	ran_release(&r);
 	/* It was neither blocked by a full pipe nor ended by SIGPIPE. */
-	usleep(900000);
+	usleep(1600000);
 	r = run(sb, "cat /tmp/dcode-bg.*; rm -f /tmp/dcode-bg.*; "
 		    "pkill -f 'sleep 933[.]7'");
 	assert_string_equal(out_of(&r), "ok\n");
