@@ -39,9 +39,12 @@ static int docker_open(struct sandbox_host *host, const struct settings *set,
 static void docker_close(struct sandbox_host *host)
 {
 	struct docker *d = docker_of(host);
+	struct stop never = stop_on(NULL);
+	struct error ignored = { 0 };
 
 	if (!d)
 		return;
+	(void)docker_kills_done(d, &never, &ignored);
 	engine_release(&d->engine);
 	free(d);
 	host->priv = NULL;

@@ -3,6 +3,8 @@
 #ifndef PROVIDERS_DOCKER_ENGINE_H
 #define PROVIDERS_DOCKER_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "base/json.h"
 #include "net/http.h"
 #include "sandbox/sandbox.h"
@@ -54,6 +56,7 @@ int engine_pull(struct engine *e, const char *image,
 struct docker {
 	struct engine engine;
 	const struct settings *settings; /* borrowed */
+	atomic_int kills;                /* still at work behind our back */
 };
 extern const struct setting docker_settings[];
 /* The body of POST /containers/create. */
@@ -80,6 +83,13 @@ int docker_as_root(struct engine *e, const char *container,
 /* Kills everything that carries the token of one execute call. */
 int docker_kill(struct engine *e, const char *container, const char *token,
 		const struct stop *stop, struct error *err);
+/* The same on a thread of its own, so that a cancel returns at once; whatever
+ * runs a command next waits for it. */
+void docker_kill_later(struct docker *d, const char *container,
+		       const char *token);
+/* Until none is at work any more; each takes 2 s at most. */
+int docker_kills_done(struct docker *d, const struct stop *stop,
+		      struct error *err);
 int docker_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
 int docker_download(struct sandbox *sb, struct transfer *files, size_t n,

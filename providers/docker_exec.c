@@ -264,6 +264,8 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	struct error why = { 0 };
 	int rc;
 
+	if (docker_kills_done(sb->host->priv, stop, err) < 0)
+		return -1;
 	ids_random(r.token, TOKEN);
 	rc = start(&r, &within, &why);
 	if (rc == 0)
@@ -277,7 +279,10 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	} else if (why.code == ERR_TIMEOUT && own_time) {
 		rc = time_out(&r, res, &why);
 	} else {
-		kill_tree(&r);
+		if (why.code != ERR_CANCELLED)
+			kill_tree(&r);
+		else if (r.sent)
+			docker_kill_later(sb->host->priv, sb->id, r.token);
 		*err = why;
 	}
 	conn_close(r.conn);

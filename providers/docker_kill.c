@@ -1,11 +1,15 @@
 /* docker_kill.c - our own programs inside, above all the killer. */
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/docker_stream.h"
+
+enum { KILL_MS = 2000, POLL_MS = 5 };
 
 static const char kill_tree[] = {
 #include "scripts/sandbox/kill_tree.sh.inc"
@@ -94,4 +98,57 @@ int docker_kill(struct engine *e, const char *container, const char *token,
 				     "sh",      token, NULL };
 
 	return docker_as_root(e, container, argv, NULL, stop, err);
+}
+
+struct kill_job {
+	struct docker *docker; /* outlives the job: see docker_kills_done() */
+	char *container;
+	char *token;
+};
+
+static void *kill_thread(void *arg)
+{
+	struct kill_job *job = arg;
+	struct stop brief = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+
+	(void)docker_kill(&job->docker->engine, job->container, job->token,
+			  &brief, &ignored);
+	atomic_fetch_sub(&job->docker->kills, 1);
+	free(job->container);
+	free(job->token);
+	free(job);
+	return NULL;
+}
+
+void docker_kill_later(struct docker *d, const char *container,
+		       const char *token)
+{
+	struct kill_job *job = xcalloc(1, sizeof(*job));
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all;
+	sigset_t before;
+
+	job->docker = d;
+	job->container = xstrdup(container);
+	job->token = xstrdup(token);
+	atomic_fetch_add(&d->kills, 1);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attr, kill_thread, job) != 0)
+		kill_thread(job);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int docker_kills_done(struct docker *d, const struct stop *stop,
+		      struct error *err)
+{
+	while (atomic_load(&d->kills) > 0)
+		if (stop_sleep(stop, POLL_MS, err) < 0)
+			return -1;
+	return 0;
 }
