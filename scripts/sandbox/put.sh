@@ -46,7 +46,6 @@ parents() {
 
 # A new empty file, readable by us alone where it is not beside the target.
 stage() {
-	mask=$(umask)
 	set -C
 	for at in "$1" "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
 		[ "$at" = "$1" ] || umask 077
@@ -55,7 +54,6 @@ stage() {
 		t=
 	done
 	set +C
-	umask "$mask"
 	[ -n "$t" ] && return 0
 	st=permission_denied
 	return 1

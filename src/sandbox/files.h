@@ -12,8 +12,11 @@
  * ERR_REMOTE, ... and err->message is the bare code that the tool layer words
  * ("file_not_found", "permission_denied", "not_a_file", "path_not_found",
  * "not_a_directory", "is_directory", "not_a_text_file", "string_not_found",
- * "multiple_occurrences"); failures of the transport keep their own words and
- * have ERR_NETWORK, ERR_TIMEOUT, ERR_CANCELLED, ERR_GONE or ERR_PROTOCOL.
+ * "multiple_occurrences", "link_loop", "changed" (twice between being seen and
+ * being written), "failed"; ERR_USAGE "invalid_pattern" and
+ * "pattern_too_broad") or what rm or a page's limits say; failures of the
+ * transport keep their own words and have ERR_NETWORK, ERR_TIMEOUT,
+ * ERR_CANCELLED, ERR_GONE or ERR_PROTOCOL.
  */
 
 enum {
@@ -23,7 +26,8 @@ enum {
 };
 
 struct files_page {
-	struct buf text;     /* LF line ends, no trailing one; UTF-8 */
+	struct buf text;     /* LF line ends, no trailing one; UTF-8; its ptr
+				is NULL when nothing was read */
 	bool binary;         /* text holds the raw bytes instead */
 	bool no_lines;       /* the limit was zero or negative */
 	bool clipped;        /* the page cap cut it: the marker is in text */
@@ -59,7 +63,8 @@ void files_names_release(struct files_names *list);
 /* Absolute paths; directories end in "/" (links to them do not). */
 int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	     const struct stop *stop, struct error *err);
-/* Regular files below root that match (spec/agent.md §2.7); absolute. */
+/* Regular files below root that match (glob_match.h); absolute. Links count
+ * when they name a regular file below root. At most 10,000, within 5 s. */
 int files_glob(struct sandbox *sb, const char *root, const char *pattern,
 	       struct files_names *list, const struct stop *stop,
 	       struct error *err);
@@ -75,8 +80,9 @@ struct files_matches { /* sorted by path, then line */
 	bool incomplete;
 };
 void files_matches_release(struct files_matches *list);
-/* Literal pattern; glob NULL for all; root may be a file. cap: most matches
- * kept. */
+/* Literal pattern: one with a newline matches nothing, an empty one every line.
+ * glob NULL for all; one without "/" matches hidden names, too. root may be a
+ * file. cap: most matches kept. No links are followed. Within 30 s. */
 int files_grep(struct sandbox *sb, const char *root, const char *pattern,
 	       const char *glob, int64_t cap, struct files_matches *list,
 	       const struct stop *stop, struct error *err);

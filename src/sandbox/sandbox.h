@@ -15,7 +15,8 @@ enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
 	SANDBOX_SNAPSHOT = 1 << 1, /* --sandbox-snapshot-name */
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
-	SANDBOX_STDIN = 1 << 3,    /* exec_request.input and .dialog work */
+	SANDBOX_STDIN = 1 << 3,    /* exec_request.input and .dialog work, and
+				      output is bytes, stderr apart */
 	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
 	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
 	SANDBOX_LIST = 1 << 6,     /* list() finds ours by label */
