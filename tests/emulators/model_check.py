@@ -49,6 +49,9 @@ class Checker:
             marks += self.a_tool(tool)
         marks += self.a_messages(body.get("messages"))
         need(marks <= 4, "%d cache_control marks, 4 allowed", marks)
+        last = body["messages"][-1]["content"]
+        need(not marks or isinstance(last, str) or "cache_control" in last[-1],
+             "cache_control marks, but none on the last block")
 
     @staticmethod
     def mark(block, where):
