@@ -1,0 +1,102 @@
+/* transfer_test.c - uploads and downloads over execute. */
+/* SPDX-License-Identifier: MIT */
+#include "files_room.h"
+
+struct bytes {
+	struct buf data;
+	size_t at;
+};
+
+static int64_t give(void *arg, char *room, size_t len, struct error *err)
+{
+	struct bytes *b = arg;
+
+	(void)err;
+	if (len > b->data.len - b->at)
+		len = b->data.len - b->at;
+	if (len)
+		memcpy(room, b->data.ptr + b->at, len);
+	b->at += len;
+	return (int64_t)len;
+}
+
+static int accept_bytes(void *arg, struct str chunk, struct error *err)
+{
+	struct bytes *b = arg;
+
+	(void)err;
+	buf_addstr(&b->data, chunk);
+	return 0;
+}
+
+static void transfers(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct bytes up = { .data = BUF_INIT(1 << 20) };
+		struct bytes down[4] = { 0 };
+		struct transfer in_[4] = { 0 };
+		char *paths[4];
+		struct room r;
+
+		enter(&r, k);
+		for (int i = 0; i < 200000; i++)
+			buf_addc(&up.data, (char)((i % 1000) * i % 253));
+		paths[0] = xstrdup(in(&r, "new/deep/f"));
+		paths[1] = xstrdup("relative");
+		paths[2] = xstrdup(r.dir);
+		paths[3] = xstrdup(in(&r, "new/empty"));
+		for (int i = 0; i < 4; i++)
+			in_[i] = (struct transfer){ .path = paths[i],
+						    .size = i ? 0 : 200000,
+						    .mode = 0751,
+						    .read = give,
+						    .arg = &up };
+		WORKS(&r, sandbox_upload(&r.sb, in_, 4, &r.stop, &r.err));
+		assert_int_equal(in_[0].error, FILE_OK);
+		assert_int_equal(in_[1].error, FILE_INVALID_PATH);
+		assert_int_equal(in_[2].error, FILE_IS_DIRECTORY);
+		assert_int_equal(in_[3].error, FILE_OK);
+		holds(&r, "new/deep/f", buf_str(&up.data));
+		{
+			struct stat st;
+
+			assert_int_equal(stat(paths[0], &st), 0);
+			assert_int_equal(st.st_mode & 07777, 0751);
+		}
+		assert_in_range(r.state.longest, 1, shell_text.max_command);
+		free(paths[1]);
+		paths[1] = xstrdup(in(&r, "missing"));
+		for (int i = 0; i < 4; i++) {
+			down[i].data = BUF_INIT(1 << 20);
+			in_[i] = (struct transfer){ .path = paths[i],
+						    .write = accept_bytes,
+						    .arg = &down[i] };
+		}
+		assert_int_equal(
+			sandbox_download(&r.sb, in_, 4, &r.stop, &r.err), 0);
+		assert_int_equal(in_[0].error, FILE_OK);
+		assert_int_equal(in_[1].error, FILE_NOT_FOUND);
+		assert_int_equal(in_[2].error, FILE_IS_DIRECTORY);
+		assert_int_equal(in_[3].error, FILE_OK);
+		assert_int_equal(down[0].data.len, up.data.len);
+		assert_memory_equal(down[0].data.ptr, up.data.ptr, up.data.len);
+		assert_int_equal(down[3].data.len, 0);
+		for (int i = 0; i < 4; i++) {
+			buf_release(&down[i].data);
+			free(paths[i]);
+		}
+		buf_release(&up.data);
+		is_tidy(&r);
+		leave(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(transfers),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
