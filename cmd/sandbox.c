@@ -194,16 +194,15 @@ static const struct arg_row options[] = {
 
 const struct command command_sandbox = {
 	.name = "sandbox",
-	.summary = "Look at, use and delete sandboxes. ID is an id, its "
-		   "beginning, or the short name from the list; with "
-		   "--sandbox NAME any id of that provider",
+	.summary = "Look at, use and delete sandboxes",
 	.usage = "list [--all] [--sandbox NAME]\n"
-		 "info ID\n"
-		 "exec ID -- COMMAND...   (one argument: a shell line)\n"
-		 "cp SRC DST              (one of them is ID:PATH)\n"
+		 "info ID          an id, its beginning, or the name listed\n"
+		 "exec ID -- COMMAND...   one argument is a shell line\n"
+		 "cp SRC DST       one of them is ID:PATH\n"
 		 "snapshot ID NAME\n"
 		 "rm ID...\n"
-		 "gc [--dry-run]          (delete what crashes have left)",
+		 "gc [--dry-run]   deletes what crashed runs have left\n"
+		 "SUBCOMMAND ... --sandbox NAME   for ids that are not listed",
 	.options = options,
 	.run = run,
 };

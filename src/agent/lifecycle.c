@@ -18,42 +18,51 @@ enum {
 	REMOVE_TRIES = 3,
 };
 
+/* Gives tell the masked line. */
+__attribute__((format(printf, 3, 0))) static void
+say(const struct box *box, void (*tell)(void *arg, const char *line),
+    const char *fmt, va_list ap)
+{
+	struct buf line = BUF_INIT(1 << 20);
+	struct buf masked = BUF_INIT(1 << 20);
+	va_list again;
+	char *room;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	room = len < 0 ? NULL : buf_room(&line, (size_t)len + 1);
+	if (room) {
+		(void)vsnprintf(room, (size_t)len + 1, fmt, ap);
+		buf_added(&line, (size_t)len);
+		mask_text(box->request.mask, buf_str(&line), &masked);
+		tell(box->request.ui.arg, masked.ptr ? masked.ptr : "");
+	}
+	buf_release(&line);
+	buf_release(&masked);
+}
+
 void lifecycle_say(const struct box *box, const char *fmt, ...)
 {
-	const struct box_ui *ui = &box->request.ui;
-	struct buf masked = BUF_INIT(1 << 20);
-	char *line = NULL;
 	va_list ap;
 
-	if (!ui->progress)
+	if (!box->request.ui.progress)
 		return;
 	va_start(ap, fmt);
-	if (vasprintf(&line, fmt, ap) < 0)
-		line = NULL;
+	say(box, box->request.ui.progress, fmt, ap);
 	va_end(ap);
-	mask_text(box->request.mask, str_of(line), &masked);
-	ui->progress(ui->arg, masked.ptr ? masked.ptr : "");
-	buf_release(&masked);
-	free(line);
 }
 
 void lifecycle_warn(const struct box *box, const char *fmt, ...)
 {
-	const struct box_ui *ui = &box->request.ui;
-	struct buf masked = BUF_INIT(1 << 20);
-	char *line = NULL;
 	va_list ap;
 
-	if (!ui->warn)
+	if (!box->request.ui.warn)
 		return;
 	va_start(ap, fmt);
-	if (vasprintf(&line, fmt, ap) < 0)
-		line = NULL;
+	say(box, box->request.ui.warn, fmt, ap);
 	va_end(ap);
-	mask_text(box->request.mask, str_of(line), &masked);
-	ui->warn(ui->arg, masked.ptr ? masked.ptr : "");
-	buf_release(&masked);
-	free(line);
 }
 
 /* "Docker" */

@@ -30,19 +30,19 @@ struct keyword {
 
 /* Words in command position that do not leave it at "arguments follow". */
 static const struct keyword keywords[] = {
-	{ "!", COMMAND, 0 },         { "builtin", COMMAND, 0 },
-	{ "case", WORDS, 1 },        { "command", COMMAND, 0 },
-	{ "declare", DECLARED, 0 },  { "do", COMMAND, 0 },
-	{ "elif", COMMAND, 0 },      { "else", COMMAND, 0 },
-	{ "esac", COMMAND, -1 },     { "export", VALUES, 0 },
-	{ "for", ONE_TARGET, 0 },    { "getopts", SECOND_WORD, 0 },
-	{ "if", COMMAND, 0 },        { "let", VALUES, 0 },
-	{ "local", DECLARED, 0 },    { "mapfile", DECLARED, 0 },
-	{ "printf", PRINTF, 0 },     { "read", TARGETS, 0 },
+	{ "!", COMMAND, 0 },          { "builtin", COMMAND, 0 },
+	{ "case", WORDS, 1 },         { "command", COMMAND, 0 },
+	{ "declare", DECLARED, 0 },   { "do", COMMAND, 0 },
+	{ "elif", COMMAND, 0 },       { "else", COMMAND, 0 },
+	{ "esac", COMMAND, -1 },      { "export", VALUES, 0 },
+	{ "for", ONE_TARGET, 0 },     { "getopts", SECOND_WORD, 0 },
+	{ "if", COMMAND, 0 },         { "let", VALUES, 0 },
+	{ "local", DECLARED, 0 },     { "mapfile", DECLARED, 0 },
+	{ "printf", PRINTF, 0 },      { "read", TARGETS, 0 },
 	{ "readarray", DECLARED, 0 }, { "readonly", VALUES, 0 },
-	{ "select", ONE_TARGET, 0 }, { "then", COMMAND, 0 },
-	{ "time", COMMAND, 0 },      { "typeset", DECLARED, 0 },
-	{ "until", COMMAND, 0 },     { "while", COMMAND, 0 },
+	{ "select", ONE_TARGET, 0 },  { "then", COMMAND, 0 },
+	{ "time", COMMAND, 0 },       { "typeset", DECLARED, 0 },
+	{ "until", COMMAND, 0 },      { "while", COMMAND, 0 },
 	{ "{", COMMAND, 0 },
 };
 
