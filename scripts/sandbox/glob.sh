@@ -2,9 +2,10 @@
 # glob.sh - names of files below a directory, for matching on the other side.
 # SPDX-License-Identifier: MIT
 # op ROOT TEST PATTERN PRUNE LIMIT: TEST is -name or -path, PATTERN finds too
-# much rather than too little, PRUNE skips hidden directories, LIMIT bytes at
-# most (0: any number). Each record starts with ".//./", which no path contains, and ends with
-# a newline. A last line "//" says that something could not be read.
+# much rather than too little, PRUNE skips hidden directories, at most LIMIT
+# bytes (0: any number). Each record starts with ".//./", which no path
+# contains, and ends with a newline. A last line "//" says that something could
+# not be read.
 # shellcheck disable=SC2016,SC2034,SC2086,SC2154
 need find head
 walk() {

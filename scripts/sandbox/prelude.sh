@@ -30,6 +30,11 @@ encode() {
 	esac
 }
 
+answer() {
+	"$@"
+	printf %s "$st" >&4
+}
+
 # Runs "$@": one frame around its output.
 frame() {
 	if [ "$enc" = b ]; then
@@ -42,7 +47,9 @@ frame() {
 	if [ "$enc" = r ]; then
 		"$@"
 	else
-		{ st=$({ { "$@"; printf %s "$st" >&4; } | encode >&5; } 4>&1); } 5>&1
+		{
+			st=$({ answer "$@" | encode >&5; } 4>&1)
+		} 5>&1
 	fi
 	printf '\n@dcode:%s=%s\n' "$nonce" "$st"
 }

@@ -65,7 +65,9 @@ filled() {
 	size_of $fields
 	[ "$size" = "$want" ] && return 0
 	st="short $size of $want"
-	[ "$src" != text ] || [ "$(printf YQ== | base64 -d)" = a ] || st=no_base64
+	if [ "$src" = text ] && [ "$(printf YQ== | base64 -d)" != a ]; then
+		st=no_base64
+	fi
 	return 1
 }
 

@@ -37,9 +37,9 @@ window() {
 		was=$odd
 		count
 		odd=$was
-	elif [ "$first" -gt 1 ] &&
-		[ "$(lines | tail -n "+$first" | head -c 1 | wc -c)" -eq 0 ]; then
-		count
+	elif [ "$first" -gt 1 ]; then
+		there=$(lines | tail -n "+$first" | head -c 1 | wc -c)
+		[ "$there" -gt 0 ] || count
 	fi
 	lines | tail -n "+$first" | head -n "$2" | head -c "$3"
 	st="ok $size window $total"

@@ -55,5 +55,7 @@ op() {
 			rm -f "$part"
 		fi
 	fi
-	[ -z "$new" ] || [ "$st" != ok ] || chmod "$5" "$f" || st=permission_denied
+	if [ -n "$new" ] && [ "$st" = ok ]; then
+		chmod "$5" "$f" || st=permission_denied
+	fi
 }
