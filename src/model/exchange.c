@@ -9,6 +9,10 @@
 #include "model/failure.h"
 #include "net/retry.h"
 
+enum {
+	END_MS = 250, /* after the vendor's end mark, for the transfer's own */
+};
+
 void exchange_init(struct exchange *x, const struct wire *wire,
 		   const struct model_choice *choice,
 		   const struct model_sink *sink, int64_t quiet_ms)
@@ -67,7 +71,7 @@ static int feed(struct exchange *x, struct str chunk, struct error *err)
 }
 
 /* What came out of the stream since the last time is there to be shown. */
-void exchange_idle(void *arg)
+int64_t exchange_idle(void *arg)
 {
 	struct exchange *x = arg;
 	const struct model_sink *sink = x->draft.sink;
@@ -75,6 +79,7 @@ void exchange_idle(void *arg)
 	if (sink && sink->flush && x->draft.bytes != x->flushed)
 		sink->flush(sink->arg);
 	x->flushed = x->draft.bytes;
+	return x->draft.done ? END_MS : -1;
 }
 
 int exchange_data(void *arg, struct str chunk, struct error *err)

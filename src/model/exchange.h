@@ -29,7 +29,7 @@ void exchange_release(struct exchange *x);
 /* For http_request.data, with the exchange as its arg. */
 int exchange_data(void *arg, struct str chunk, struct error *err);
 /* For http_request.idle, the same. */
-void exchange_idle(void *arg);
+int64_t exchange_idle(void *arg);
 /* What http_do() returned becomes the outcome: 0 with a whole answer in
  * draft, or -1 with the error a user should read, and again set. */
 int exchange_end(struct exchange *x, int rc, struct error *err);

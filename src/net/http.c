@@ -25,10 +25,11 @@ struct exchange {
 	size_t segment; /* next byte to send: which segment, */
 	size_t offset;  /* and where in it */
 	bool connected;
-	bool head_ended; /* the final answer's headers are whole */
-	bool moved;      /* bytes went either way since last looked at */
-	bool enough;     /* an error's body was cut at our cap */
-	bool failed;     /* err holds what a callback said */
+	bool head_ended;     /* the final answer's headers are whole */
+	bool moved;          /* bytes went either way since last looked at */
+	int64_t suffices_at; /* when the rest is not waited for any more */
+	bool enough;         /* an error's body was cut at our cap */
+	bool failed;         /* err holds what a callback said */
 	struct error err;
 };
 
@@ -334,13 +335,15 @@ static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
 	struct curl_waitfd extra = { .fd = stop_fd(stop),
 				     .events = CURL_WAIT_POLLIN };
 	int64_t idle = x->req->idle_ms;
-	int64_t left = 60000;
+	int64_t left = x->suffices_at == INT64_MAX
+			       ? 60000
+			       : x->suffices_at - clock_ms();
 	CURLMcode code;
 
 	if (idle && x->moved)
 		*last = clock_ms();
 	x->moved = false;
-	if (idle && x->connected) {
+	if (idle && x->connected && x->suffices_at == INT64_MAX) {
 		left = *last + idle - clock_ms();
 		if (left <= 0)
 			return error_set(err, ERR_NETWORK,
@@ -384,6 +387,15 @@ static int finish(struct exchange *x, struct handle *hd, struct error *err)
 	return -1;
 }
 
+/* Asks the caller whether what has arrived will do without the rest. */
+static void sufficient(struct exchange *x)
+{
+	int64_t ms = x->req->idle ? x->req->idle(x->req->arg) : -1;
+
+	if (ms >= 0 && x->suffices_at == INT64_MAX)
+		x->suffices_at = clock_ms() + ms;
+}
+
 static int drive(struct exchange *x, struct handle *hd, const struct stop *stop,
 		 struct error *err)
 {
@@ -403,10 +415,13 @@ static int drive(struct exchange *x, struct handle *hd, const struct stop *stop,
 				  api->multi_strerror(code));
 			break;
 		}
-		if (x->req->idle)
-			x->req->idle(x->req->arg);
+		sufficient(x);
 		if (!running) {
 			rc = finish(x, hd, err);
+			break;
+		}
+		if (clock_ms() >= x->suffices_at) {
+			rc = 0;
 			break;
 		}
 		if (wait_turn(x, hd, &last, stop, err) < 0)
@@ -432,7 +447,9 @@ int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err)
 {
-	struct exchange x = { .req = req, .res = res };
+	struct exchange x = { .req = req,
+			      .res = res,
+			      .suffices_at = INT64_MAX };
 	struct curl_slist headers[HEADERS_MAX];
 	struct handle *hd;
 	int rc;

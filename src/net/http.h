@@ -47,8 +47,10 @@ struct http_request {
 	 * collects it in response->body. -1 (err filled) aborts. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	/* Everything that has arrived was given to data: called before each
-	 * wait and at the end. May be NULL. */
-	void (*idle)(void *arg);
+	 * wait and at the end; may be NULL. Returns how many ms more the rest
+	 * is worth waiting for (then the answer counts as complete and the
+	 * connection is closed), or -1 for the usual limits. */
+	int64_t (*idle)(void *arg);
 	/* Each header line of the final answer and its trailers, without line
 	 * end; may be NULL. */
 	void (*header)(void *arg, struct str line);

@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -434,3 +435,24 @@ def test_light_commands(run, dcode):
     names = [p["name"] for p in json.loads(r.out)["data"]]
     assert names == ["docker", "local", "none"]
     assert run("doctor", "--json").status == 0
+
+
+def test_a_server_that_never_ends_its_answer(run, env):
+    """After the end mark nothing more is waited for."""
+    body = ('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
+            'data: {"choices":[{"index":0,"delta":{},'
+            '"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    server = socket.create_server(("127.0.0.1", 0))
+    kept = []
+
+    def answer():
+        kept.append(server.accept()[0])
+        kept[0].recv(1 << 20)
+        kept[0].sendall((head + body).encode())
+    threading.Thread(target=answer, daemon=True).start()
+    env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+    env["OPENAI_API_KEY"] = "k"
+    r = run("-n", "x", "-M", "openai:m", timeout=20)
+    assert (r.status, r.out) == (0, "hi\n") and r.seconds < 10
+    server.close()
