@@ -65,8 +65,15 @@ int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	int rc = -1;
 
 	*list = (struct files_names){ 0 };
-	if (helper_run(sb, &h, stop, err) || files_answered(&h, err))
+	if (helper_run(sb, &h, stop, err)) {
+		if (!h.out.over)
+			goto out;
+		list->incomplete = true; /* too many: the last is cut */
+		while (h.out.len && h.out.ptr[h.out.len - 1])
+			h.out.len--;
+	} else if (files_answered(&h, err)) {
 		goto out;
+	}
 	rest = buf_str(&h.out);
 	while (str_split(&rest, '\0', &name))
 		if (name.len)
