@@ -24,7 +24,9 @@ static const char noise[] =
 
 static struct shell_kind kinds[] = {
 	{ .name = "dash", .shell = { "/bin/dash" }, .path = "/usr/bin:/bin" },
-	{ .name = "bash", .shell = { "/bin/bash" }, .path = "/usr/bin:/bin" },
+	{ .name = "bash",
+	  .shell = { "/bin/bash", "--posix" },
+	  .path = "/usr/bin:/bin" },
 	{ .name = "busybox" }, /* no applet has a link: see group_setup() */
 	{ .name = "dash with busybox alone", .shell = { "/bin/dash" } },
 	{ .name = "text over dash",

@@ -340,6 +340,9 @@ static void delete_deletes(void **arg)
 		FAILS(&r,
 		      files_delete(&r.sb, in(&r, "broken"), &r.stop, &r.err),
 		      "file_not_found");
+		if (k == 0) /* where rm itself would refuse, too */
+			FAILS(&r, files_delete(&r.sb, "/", &r.stop, &r.err),
+			      "permission_denied");
 		leave(&r);
 	}
 }
