@@ -117,7 +117,8 @@ static int post_create(struct engine *e, const char *label, struct str body,
 	struct http_response res = { 0 };
 	struct error other = { 0 };
 	char *path = xasprintf("/containers/create?name=%s", label);
-	int rc = engine_call(e, "POST", path, body, &res, stop, err);
+	struct engine_ask ask = { "POST", path, body, NULL };
+	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && res.status == 404) {
 		rc = 1;
@@ -163,8 +164,10 @@ static int start_container(struct engine *e, const char *id,
 			   const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/containers/%s/start", id);
-	int rc = engine_json(e, "POST", path, (struct str){ 0 },
-			     "starting the container", NULL, stop, err);
+	struct engine_ask ask = { .method = "POST",
+				  .path = path,
+				  .what = "starting the container" };
+	int rc = engine_json(e, &ask, NULL, stop, err);
 
 	free(path);
 	return rc;
@@ -253,8 +256,10 @@ static int unpause(struct engine *e, const char *id, const struct stop *stop,
 		   struct error *err)
 {
 	char *path = xasprintf("/containers/%s/unpause", id);
-	int rc = engine_json(e, "POST", path, (struct str){ 0 },
-			     "resuming the container", NULL, stop, err);
+	struct engine_ask ask = { .method = "POST",
+				  .path = path,
+				  .what = "resuming the container" };
+	int rc = engine_json(e, &ask, NULL, stop, err);
 
 	free(path);
 	return rc;
@@ -306,6 +311,9 @@ static int docker_snapshot(struct sandbox *sb, const char *name,
 			   const struct stop *stop, struct error *err)
 {
 	struct engine *e = &docker_of(sb->host)->engine;
+	struct engine_ask ask = { .method = "POST",
+				  .body = STR("{}"),
+				  .what = "committing the container" };
 	struct buf path = BUF_INIT(1024);
 	int rc;
 
@@ -319,8 +327,8 @@ static int docker_snapshot(struct sandbox *sb, const char *name,
 	buf_adds(&path, "&pause=true&changes=");
 	engine_quote(&path, "LABEL dcode.snapshot=");
 	engine_quote(&path, name);
-	rc = engine_json(e, "POST", path.ptr, STR("{}"),
-			 "committing the container", NULL, stop, err);
+	ask.path = path.ptr;
+	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&path);
 	return rc;
 }
@@ -331,8 +339,8 @@ static int remove_once(struct engine *e, const char *id,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/%s?force=true&v=true", id);
-	int rc = engine_call(e, "DELETE", path, (struct str){ 0 }, &res, stop,
-			     err);
+	struct engine_ask ask = { .method = "DELETE", .path = path };
+	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && res.status == 409)
 		rc = 1;

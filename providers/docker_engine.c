@@ -101,20 +101,20 @@ int engine_unreachable(const struct engine *e, struct error *err)
 			       "start podman.socket), or set DOCKER_HOST");
 }
 
-int engine_call(struct engine *e, const char *method, const char *path,
-		struct str body, struct http_response *res,
-		const struct stop *stop, struct error *err)
+int engine_call(struct engine *e, const struct engine_ask *ask,
+		struct http_response *res, const struct stop *stop,
+		struct error *err)
 {
 	static const char *const json[] = { "Content-Type: application/json",
 					    NULL };
-	char *url = xasprintf("%s%s", e->base, path);
+	char *url = xasprintf("%s%s", e->base, ask->path);
 	struct http_request req = {
-		.method = method,
+		.method = ask->method,
 		.url = url,
 		.unix_socket = e->socket,
-		.headers = body.len ? json : NULL,
-		.segments = &body,
-		.n_segments = body.len ? 1 : 0,
+		.headers = ask->body.len ? json : NULL,
+		.segments = &ask->body,
+		.n_segments = ask->body.len ? 1 : 0,
 		.connect_ms = CONNECT_MS,
 		.idle_ms = IDLE_MS,
 	};
@@ -127,21 +127,20 @@ int engine_call(struct engine *e, const char *method, const char *path,
 	return rc < 0 ? engine_unreachable(e, err) : 0;
 }
 
-int engine_json(struct engine *e, const char *method, const char *path,
-		struct str body, const char *what, cJSON **answer,
+int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 		const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	int rc = engine_call(e, method, path, body, &res, stop, err);
+	int rc = engine_call(e, ask, &res, stop, err);
 
 	if (rc == 0 && res.status >= 400)
-		rc = http_status_error(&res, what, err);
+		rc = http_status_error(&res, ask->what, err);
 	if (rc == 0 && answer) {
 		*answer = json_parse(buf_str(&res.body));
 		if (!*answer)
 			rc = error_set(err, ERR_PROTOCOL,
 				       "%s: the engine's answer is no JSON",
-				       what);
+				       ask->what);
 	}
 	http_response_release(&res);
 	return rc;
@@ -173,6 +172,7 @@ bool engine_name_ok(const char *name)
 int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err)
 {
+	struct engine_ask ask = { .method = "GET", .what = id };
 	char *path;
 	int rc;
 
@@ -180,8 +180,8 @@ int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		return error_set(err, ERR_USAGE,
 				 "'%s' is no container's name or id", id);
 	path = xasprintf("/containers/%s/json", id);
-	rc = engine_json(e, "GET", path, (struct str){ 0 }, id, answer, stop,
-			 err);
+	ask.path = path;
+	rc = engine_json(e, &ask, answer, stop, err);
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
 		error_set(err, ERR_NOT_FOUND, "no container '%s'", id);
 	free(path);

@@ -26,14 +26,19 @@ int engine_init(struct engine *e, struct http *http, const struct settings *set,
 		struct error *err);
 void engine_release(struct engine *e);
 
-/* One request. Any status is success; body may be empty. */
-int engine_call(struct engine *e, const char *method, const char *path,
-		struct str body, struct http_response *res,
-		const struct stop *stop, struct error *err);
-/* One request whose answer must be below 400: what names the deed for the
- * message. *answer (NULL: not wanted) is the parsed body, the caller's. */
-int engine_json(struct engine *e, const char *method, const char *path,
-		struct str body, const char *what, cJSON **answer,
+struct engine_ask { /* one request; all borrowed */
+	const char *method;
+	const char *path; /* with its query */
+	struct str body;  /* JSON, or empty */
+	const char *what; /* names the deed for a message */
+};
+/* Any status is success. */
+int engine_call(struct engine *e, const struct engine_ask *ask,
+		struct http_response *res, const struct stop *stop,
+		struct error *err);
+/* The answer must be below 400; *answer (NULL: not wanted) is the parsed
+ * body, the caller's. */
+int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 		const struct stop *stop, struct error *err);
 /* Words a failure to reach the engine. */
 int engine_unreachable(const struct engine *e, struct error *err);

@@ -29,11 +29,10 @@ struct run {
 	const struct exec_request *req;
 	char token[TOKEN + 1];
 	char *id; /* owned: the exec's */
-	struct conn *conn;
+	struct exec_link link;
 	struct docker_frames frames;
 	struct str input; /* still to send */
 	struct buf reply; /* dialog: to send after it */
-	bool sent;        /* the command may have started */
 	bool finished;    /* our side of the connection is closed */
 	bool closed;      /* theirs */
 	bool ended;       /* exit_code is known */
@@ -61,11 +60,11 @@ static int64_t feed(struct run *r)
 	int64_t n = 0;
 
 	if (r->input.len) {
-		n = conn_try_send(r->conn, r->input, &ignored);
+		n = conn_try_send(r->link.conn, r->input, &ignored);
 		r->input = n < 0 ? (struct str){ 0 }
 				 : str_skip(r->input, (size_t)n);
 	} else if (r->reply.len) {
-		n = conn_try_send(r->conn, buf_str(&r->reply), &ignored);
+		n = conn_try_send(r->link.conn, buf_str(&r->reply), &ignored);
 		if (n < 0)
 			buf_clear(&r->reply);
 		else
@@ -73,7 +72,7 @@ static int64_t feed(struct run *r)
 	}
 	if (!r->input.len && !r->req->dialog && r->req->input.len &&
 	    !r->finished) {
-		conn_finish(r->conn);
+		conn_finish(r->link.conn);
 		r->finished = true;
 	}
 	return n;
@@ -83,7 +82,8 @@ static int64_t feed(struct run *r)
 static int take(struct run *r, struct error *err)
 {
 	char room[65536];
-	int64_t n = conn_try_recv(r->conn, room, sizeof(room), &r->closed, err);
+	int64_t n = conn_try_recv(r->link.conn, room, sizeof(room), &r->closed,
+				  err);
 
 	if (n <= 0)
 		return (int)n;
@@ -149,7 +149,7 @@ static int pump(struct run *r, const struct stop *stop, struct error *err)
 			return -1;
 		left = r->ask_at - clock_ms();
 		if (!moved && !got && !r->ended &&
-		    conn_wait(r->conn, waiting, left > 0 ? left : 0, stop,
+		    conn_wait(r->link.conn, waiting, left > 0 ? left : 0, stop,
 			      err) < 0)
 			return -1;
 	}
@@ -172,7 +172,8 @@ static void drain(struct run *r, int64_t quiet_ms, struct error *err)
 		if (got)
 			last = clock_ms();
 		else
-			(void)conn_wait(r->conn, false, left, &stop, &ignored);
+			(void)conn_wait(r->link.conn, false, left, &stop,
+					&ignored);
 	}
 }
 
@@ -199,7 +200,6 @@ static int wait_end(struct run *r, const struct stop *stop, struct error *err)
 static int start(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
-	struct buf rest = { 0 };
 	int64_t now;
 	int rc = docker_command(r->req, r->sb->workdir, r->token, &body, err);
 
@@ -207,17 +207,15 @@ static int start(struct run *r, const struct stop *stop, struct error *err)
 		rc = exec_create(r->engine, r->sb->id, buf_str(&body), &r->id,
 				 stop, err);
 	if (rc == 0)
-		rc = exec_start(r->engine, r->id, &r->conn, &rest, &r->sent,
-				stop, err);
+		rc = exec_start(r->engine, r->id, &r->link, stop, err);
 	if (rc == 0)
-		rc = docker_frames_feed(&r->frames, buf_str(&rest), on_frame, r,
-					err);
+		rc = docker_frames_feed(&r->frames, buf_str(&r->link.rest),
+					on_frame, r, err);
 	now = clock_ms();
 	r->ask_ms = SILENT_MS;
 	r->ask_at = now + r->ask_ms;
 	r->loud_ms = LOUD_MS;
 	r->loud_at = now + r->loud_ms;
-	buf_release(&rest);
 	buf_release(&body);
 	return rc;
 }
@@ -227,7 +225,7 @@ static void kill_tree(struct run *r)
 	struct stop brief = stop_cleanup(KILL_MS);
 	struct error ignored = { 0 };
 
-	if (r->sent)
+	if (r->link.sent)
 		(void)docker_kill(r->engine, r->sb->id, r->token, &brief,
 				  &ignored);
 }
@@ -238,7 +236,7 @@ static int time_out(struct run *r, struct exec_result *res, struct error *err)
 	struct error failed = { 0 };
 
 	kill_tree(r);
-	if (r->conn)
+	if (r->link.conn)
 		drain(r, DRAIN_MS, &failed);
 	res->timed_out = true;
 	res->exit_code = 124;
@@ -281,11 +279,11 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	} else {
 		if (why.code != ERR_CANCELLED)
 			kill_tree(&r);
-		else if (r.sent)
+		else if (r.link.sent)
 			docker_kill_later(sb->host->priv, sb->id, r.token);
 		*err = why;
 	}
-	conn_close(r.conn);
+	exec_link_release(&r.link);
 	buf_release(&r.reply);
 	free(r.id);
 	return rc;

@@ -46,33 +46,37 @@ static int listen_to(struct conn *c, bool to_end, const struct stop *stop,
 	return n < 0 ? -1 : 0;
 }
 
-static int run_as(struct engine *e, const char *container,
-		  const char *const *argv, bool root, int *status,
-		  const struct stop *stop, struct error *err)
+/* Until the engine knows how it ended. */
+static int wait_status(struct engine *e, const char *id, int *status,
+		       const struct stop *stop, struct error *err)
 {
-	struct buf body = BUF_INIT(64 << 10);
-	struct buf rest = { 0 };
-	struct conn *c = NULL;
 	bool running = true;
-	bool sent = false;
-	char *id = NULL;
-	int rc;
 
-	describe(argv, root, &body);
-	rc = exec_create(e, container, buf_str(&body), &id, stop, err);
-	if (rc == 0)
-		rc = exec_start(e, id, &c, &rest, &sent, stop, err);
-	if (rc == 0 && (status || !rest.len))
-		rc = listen_to(c, status != NULL, stop, err);
-	while (rc == 0 && status && running) {
-		rc = exec_inspect(e, id, &running, status, stop, err);
-		if (rc == 0 && running)
-			rc = stop_sleep(stop, 5, err);
+	for (;;) {
+		if (exec_inspect(e, id, &running, status, stop, err) < 0)
+			return -1;
+		if (!running)
+			return 0;
+		if (stop_sleep(stop, POLL_MS, err) < 0)
+			return -1;
 	}
-	conn_close(c);
+}
+
+static int run(struct engine *e, const char *container, struct str body,
+	       int *status, const struct stop *stop, struct error *err)
+{
+	struct exec_link link = { 0 };
+	char *id = NULL;
+	int rc = exec_create(e, container, body, &id, stop, err);
+
+	if (rc == 0)
+		rc = exec_start(e, id, &link, stop, err);
+	if (rc == 0 && (status || !link.rest.len))
+		rc = listen_to(link.conn, status != NULL, stop, err);
+	if (rc == 0 && status)
+		rc = wait_status(e, id, status, stop, err);
+	exec_link_release(&link);
 	free(id);
-	buf_release(&rest);
-	buf_release(&body);
 	return rc;
 }
 
@@ -80,15 +84,22 @@ int docker_as_root(struct engine *e, const char *container,
 		   const char *const *argv, int *status,
 		   const struct stop *stop, struct error *err)
 {
-	struct error first = { 0 };
+	struct error why = { 0 };
+	int rc = -1;
 
-	if (run_as(e, container, argv, true, status, stop, &first) == 0)
-		return 0;
-	if (first.code != ERR_REMOTE && first.code != ERR_AUTH) {
-		*err = first;
-		return -1;
+	for (int root = 1; root >= 0; root--) {
+		struct buf body = BUF_INIT(64 << 10);
+
+		why = (struct error){ 0 };
+		describe(argv, root, &body);
+		rc = run(e, container, buf_str(&body), status, stop, &why);
+		buf_release(&body);
+		if (rc == 0 || (why.code != ERR_REMOTE && why.code != ERR_AUTH))
+			break;
 	}
-	return run_as(e, container, argv, false, status, stop, err);
+	if (rc < 0)
+		*err = why;
+	return rc;
 }
 
 int docker_kill(struct engine *e, const char *container, const char *token,

@@ -83,8 +83,10 @@ int docker_list(struct sandbox_host *host, const char *owner,
 	char *path = list_path(owner);
 	cJSON *answer = NULL;
 	const cJSON *item;
-	int rc = engine_json(&d->engine, "GET", path, (struct str){ 0 },
-			     "listing containers", &answer, stop, err);
+	struct engine_ask ask = { .method = "GET",
+				  .path = path,
+				  .what = "listing containers" };
+	int rc = engine_json(&d->engine, &ask, &answer, stop, err);
 
 	cJSON_ArrayForEach (item, answer) {
 		struct sandbox_info info = {

@@ -75,7 +75,7 @@ static void on_progress(struct pull *p, const cJSON *message)
 		sum += p->layers[i].current;
 		all += p->layers[i].total;
 	}
-	percent = (int)(sum * 100 / all);
+	percent = all > 0 ? (int)(sum * 100 / all) : 0;
 	if (percent < p->shown + STEP)
 		return;
 	p->shown = percent;

@@ -44,7 +44,8 @@ int exec_create(struct engine *e, const char *container, struct str body,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/%s/exec", container);
-	int rc = engine_call(e, "POST", path, body, &res, stop, err);
+	struct engine_ask ask = { "POST", path, body, NULL };
+	int rc = engine_call(e, &ask, &res, stop, err);
 	cJSON *answer = NULL;
 	const char *found;
 
@@ -152,29 +153,37 @@ static int status_of(struct str head)
 		       : 0;
 }
 
-int exec_start(struct engine *e, const char *id, struct conn **c,
-	       struct buf *rest, bool *sent, const struct stop *stop,
-	       struct error *err)
+int exec_start(struct engine *e, const char *id, struct exec_link *link,
+	       const struct stop *stop, struct error *err)
 {
+	struct conn_target to = { .url = e->base, .unix_socket = e->socket };
+	struct buf *rest = &link->rest;
 	size_t head = 0;
 	int status;
 
-	*rest = BUF_INIT(HEAD_MAX);
-	if (conn_open(c, e->http, e->base, e->socket, 0, stop, err) < 0)
+	*link = (struct exec_link){ .rest = BUF_INIT(HEAD_MAX) };
+	if (conn_open(&link->conn, e->http, &to, stop, err) < 0)
 		return engine_unreachable(e, err);
-	*sent = true;
-	if (send_start(e, *c, id, stop, err) < 0 ||
-	    read_head(*c, rest, &head, stop, err) < 0)
+	link->sent = true;
+	if (send_start(e, link->conn, id, stop, err) < 0 ||
+	    read_head(link->conn, rest, &head, stop, err) < 0)
 		return -1;
 	status = status_of(buf_str(rest));
 	buf_consume(rest, head);
 	if (status == 101 || status == 200)
 		return 0;
-	*sent = false;
+	link->sent = false;
 	if (status < 400)
 		return error_set(err, ERR_PROTOCOL,
 				 "the engine does not start the command");
-	return refused(*c, status, rest, stop, err);
+	return refused(link->conn, status, rest, stop, err);
+}
+
+void exec_link_release(struct exec_link *link)
+{
+	conn_close(link->conn);
+	buf_release(&link->rest);
+	*link = (struct exec_link){ 0 };
 }
 
 int exec_inspect(struct engine *e, const char *id, bool *running,
@@ -182,8 +191,10 @@ int exec_inspect(struct engine *e, const char *id, bool *running,
 {
 	char *path = xasprintf("/exec/%s/json", id);
 	cJSON *answer = NULL;
-	int rc = engine_json(e, "GET", path, (struct str){ 0 },
-			     "asking for the exit status", &answer, stop, err);
+	struct engine_ask ask = { .method = "GET",
+				  .path = path,
+				  .what = "asking for the exit status" };
+	int rc = engine_json(e, &ask, &answer, stop, err);
 	const cJSON *code;
 
 	if (rc < 0 && err->code == ERR_NOT_FOUND)

@@ -10,15 +10,17 @@
  * ended. */
 int exec_create(struct engine *e, const char *container, struct str body,
 		char **id, const struct stop *stop, struct error *err);
-/*
- * POST /exec/ID/start on a connection of its own, which then belongs to the
- * command: it carries its input, and its output in frames. *rest holds what
- * came with the head. *sent tells whether the command may have started, also
- * when this fails.
- */
-int exec_start(struct engine *e, const char *id, struct conn **c,
-	       struct buf *rest, bool *sent, const struct stop *stop,
-	       struct error *err);
+/* The connection of a started exec belongs to the command: it carries its
+ * input, and its output in frames. */
+struct exec_link {
+	struct conn *conn; /* owned */
+	struct buf rest;   /* owned: what came with the answer's head */
+	bool sent;         /* the command may have started */
+};
+/* POST /exec/ID/start. The caller releases link whatever this returns. */
+int exec_start(struct engine *e, const char *id, struct exec_link *link,
+	       const struct stop *stop, struct error *err);
+void exec_link_release(struct exec_link *link);
 /* GET /exec/ID/json. */
 int exec_inspect(struct engine *e, const char *id, bool *running,
 		 int *exit_code, const struct stop *stop, struct error *err);

@@ -63,36 +63,42 @@ static int drive(struct conn *c, const struct stop *stop, struct error *err)
 	}
 }
 
-int conn_open(struct conn **out, struct http *h, const char *url,
-	      const char *unix_socket, unsigned flags, const struct stop *stop,
-	      struct error *err)
+static void set_target(struct conn *c, const struct conn_target *to)
 {
-	const struct curl_api *api = http_api(h, stop, err);
-	struct conn *c;
-	CURL *easy;
+	const struct curl_api *api = c->api;
+	CURL *easy = c->handle->easy;
+	bool direct = to->unix_socket || (to->flags & HTTP_NO_PROXY);
 
-	if (!api)
-		return -1;
-	c = xcalloc(1, sizeof(*c));
-	c->http = h;
-	c->api = api;
-	c->fd = CURL_SOCKET_BAD;
-	c->handle = handle_new(h, url, unix_socket, stop, err);
-	if (!c->handle)
-		goto fail;
-	easy = c->handle->easy;
-	api->easy_setopt(easy, CURLOPT_URL, url);
-	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, unix_socket);
-	api->easy_setopt(easy, CURLOPT_PROXY,
-			 unix_socket || (flags & HTTP_NO_PROXY) ? "" : NULL);
+	api->easy_setopt(easy, CURLOPT_URL, to->url);
+	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, to->unix_socket);
+	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : NULL);
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
 	api->easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	api->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-	if (api->multi_add_handle(c->handle->multi, easy) != CURLM_OK) {
+}
+
+int conn_open(struct conn **out, struct http *h, const struct conn_target *to,
+	      const struct stop *stop, struct error *err)
+{
+	const struct curl_api *api = http_api(h, stop, err);
+	struct handle *hd;
+	struct conn *c;
+
+	if (!api)
+		return -1;
+	hd = handle_new(h, to->url, to->unix_socket, stop, err);
+	if (!hd)
+		return -1;
+	c = xcalloc(1, sizeof(*c));
+	*c = (struct conn){
+		.http = h, .api = api, .handle = hd, .fd = CURL_SOCKET_BAD
+	};
+	set_target(c, to);
+	c->added = api->multi_add_handle(hd->multi, hd->easy) == CURLM_OK;
+	if (!c->added) {
 		error_set(err, ERR_SYSTEM, "libcurl takes no connection");
 		goto fail;
 	}
-	c->added = true;
 	if (drive(c, stop, err) < 0)
 		goto fail;
 	*out = c;

@@ -11,11 +11,14 @@
  * (Docker's exec stream, WebSocket). One thread at a time. */
 struct conn;
 
-/* Connects to url's host (or unix_socket when not NULL) within 30 s. flags:
- * HTTP_NO_PROXY. */
-int conn_open(struct conn **c, struct http *h, const char *url,
-	      const char *unix_socket, unsigned flags, const struct stop *stop,
-	      struct error *err);
+struct conn_target {
+	const char *url;         /* its scheme, host and port count */
+	const char *unix_socket; /* connect there instead, or NULL */
+	unsigned flags;          /* HTTP_NO_PROXY */
+};
+/* Within 30 s. */
+int conn_open(struct conn **c, struct http *h, const struct conn_target *to,
+	      const struct stop *stop, struct error *err);
 void conn_close(struct conn *c); /* never blocks; NULL is fine */
 /* Sends everything or fails. */
 int conn_send(struct conn *c, struct str data, const struct stop *stop,

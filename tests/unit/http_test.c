@@ -504,11 +504,13 @@ static void test_conn(void **state)
 	struct error err = { 0 };
 	struct conn *c = NULL;
 	char *url = url_of("/");
+	struct conn_target to = { .url = url };
+	struct conn_target nobody = { .url = "http://127.0.0.1:1/" };
 	char room[64];
 	int64_t n;
 
 	(void)state;
-	assert_int_equal(conn_open(&c, http, url, NULL, 0, &stop, &err), 0);
+	assert_int_equal(conn_open(&c, http, &to, &stop, &err), 0);
 	assert_int_equal(conn_send(c, str_of(ask), &stop, &err), 0);
 	while (!strstr(got.ptr ? got.ptr : "", "hello")) {
 		n = conn_recv(c, room, sizeof(room), &stop, &err);
@@ -524,9 +526,7 @@ static void test_conn(void **state)
 	conn_close(c);
 	c = NULL;
 	err = (struct error){ 0 };
-	assert_int_equal(conn_open(&c, http, "http://127.0.0.1:1/", NULL, 0,
-				   &stop, &err),
-			 -1);
+	assert_int_equal(conn_open(&c, http, &nobody, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NETWORK);
 	buf_release(&got);
 	free(url);
