@@ -39,6 +39,13 @@ CFLAGS  ?=
 ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
               $(shell pkg-config --cflags $(PKGS) $(HEADERS)) -pthread $(CFLAGS)
 LIBS    := -Wl,--as-needed $(shell pkg-config --libs $(PKGS)) -ldl -pthread
+# A release has libsodium and sqlite3 linked in where the system has their
+# archives: each library that the loader has to look through makes the start
+# slower, that of libcurl too. STATIC= links them at run time.
+STATIC  ?= $(if $(filter release,$(V)),libsodium sqlite3)
+ARCHIVE  = $(wildcard $(shell pkg-config --variable=libdir $(1))/$(2))
+ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodium.a)) \
+            $(if $(filter sqlite3,$(STATIC)),$(call ARCHIVE,sqlite3,libsqlite3.a))
 
 LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c
@@ -57,7 +64,7 @@ dcode: $(B)/dcode
 
 $(B)/dcode: $(CMD_OBJ) $(B)/libdcode.a
 	@echo '  LD   $@'
-	$(Q)$(CC) $(LNK_$(V)) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LNK_$(V)) $(LDFLAGS) -o $@ $^ $(ARCHIVES) $(LIBS) -lm
 
 $(B)/libdcode.a: $(LIB_OBJ)
 	@rm -f $@
