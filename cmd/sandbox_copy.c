@@ -224,7 +224,8 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	}
 	remote = (uploads ? to : from)[0] == '/'
 			 ? xstrdup(uploads ? to : from)
-			 : copy_join(sb.workdir, uploads ? to : from);
+			 : copy_join(sb.workdir ? sb.workdir : "/",
+				     uploads ? to : from);
 	rc = uploads ? up(&c, args->argv[0], remote, err)
 		     : down(&c, remote, args->argv[1], err);
 	free(remote);

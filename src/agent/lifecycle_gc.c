@@ -119,20 +119,21 @@ static bool is_alive(struct gc *gc, const char *label, struct owner *owner)
 }
 
 static void remove_one(struct gc *gc, struct sandbox_host *host,
-		       struct gc_item *item, bool in_ledger)
+		       const struct gc_item *item, bool in_ledger)
 {
+	struct gc_item done = *item;
 	struct error err = { 0 };
 
-	item->outcome = GC_REMOVED;
+	done.outcome = GC_REMOVED;
 	if (gc->request->dry_run) {
-		item->outcome = GC_WOULD;
+		done.outcome = GC_WOULD;
 	} else if (lifecycle_remove(host, gc->request->store, item->id,
 				    in_ledger ? item->label : NULL, gc->stop,
 				    &err) < 0) {
-		item->outcome = GC_LEFT;
-		item->reason = err.message;
+		done.outcome = GC_LEFT;
+		done.reason = err.message;
 	}
-	report(gc, item);
+	report(gc, &done);
 }
 
 static void clean_listed(struct gc *gc, struct sandbox_host *host)

@@ -3,10 +3,11 @@
 #include "base/mask.h"
 
 #include <limits.h>
-#include <sodium.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sodium.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -257,6 +258,17 @@ static const struct hidden *match(const struct mask *m, struct str text,
 	return NULL;
 }
 
+/* Most places are told apart by their first two bytes. */
+static bool may_begin(const struct mask *m, struct str text)
+{
+	unsigned pair;
+
+	if (text.len < 2)
+		return true;
+	pair = pair_of(text.ptr);
+	return m->pairs[pair / 64] >> pair % 64 & 1;
+}
+
 /* Handles what can be decided, returns how many bytes that were. */
 static size_t replace(const struct mask *m, struct str text, bool last,
 		      struct buf *out)
@@ -268,13 +280,9 @@ static size_t replace(const struct mask *m, struct str text, bool last,
 		const struct hidden *h;
 		bool maybe;
 
-		if (at + 1 < text.len) {
-			unsigned pair = pair_of(text.ptr + at);
-
-			if (!(m->pairs[pair / 64] >> pair % 64 & 1)) {
-				at++;
-				continue;
-			}
+		if (!may_begin(m, str_skip(text, at))) {
+			at++;
+			continue;
 		}
 		h = match(m, str_skip(text, at), &maybe);
 		if (maybe && !last)

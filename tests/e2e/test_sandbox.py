@@ -9,6 +9,7 @@ import time
 import pytest
 
 from model import ModelServer
+from podman_rig import Rig, missing
 
 HUNG = [{"text": "abc", "fault": {"stall_after_bytes": 40}}]
 EXAMPLE = "../shared/spec/setup-example.sh"
@@ -16,6 +17,26 @@ EXAMPLE = "../shared/spec/setup-example.sh"
 
 def call(name, **args):
     return {"name": name, "args": args}
+
+
+@pytest.fixture(scope="session")
+def engine():
+    lacks = missing()
+    if lacks:
+        pytest.skip("no Podman here: " + "; ".join(lacks))
+    with Rig() as rig:
+        yield rig
+
+
+@pytest.fixture(params=["local", "docker"])
+def box(request, env, config):
+    """The provider, configured."""
+    if request.param == "docker":
+        engine = request.getfixturevalue("engine")
+        env["DOCKER_HOST"] = engine.docker_host
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{engine.image}"\n')
+    return request.param
 
 
 @pytest.fixture
@@ -53,10 +74,10 @@ def wait_for(what, seconds=20):
 
 
 @pytest.fixture
-def left(serve, start, rows):
+def left(serve, start, rows, box):
     """A sandbox whose dcode was killed: its row."""
     server = serve(HUNG)
-    r = start("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
+    r = start("-n", "hi", "-M", "anthropic:m", "--sandbox", box)
     wait_for(lambda: server.model.received)
     r.p.send_signal(signal.SIGKILL)
     r.p.wait()
@@ -65,25 +86,25 @@ def left(serve, start, rows):
     return found[0]
 
 
-def test_a_run_leaves_nothing(serve, run, rows):
+def test_a_run_leaves_nothing(serve, run, rows, box):
     serve([{"tool_calls": [call("execute", command="echo made >x; cat x")]},
            {"expect": ["made"], "text": "done"}])
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box)
     assert (r.status, r.out) == (0, "done\n"), r.err
-    assert "Starting Local sandbox..." in r.err
-    assert "✓ Local sandbox ready: " in r.err
+    assert f"Starting {box.capitalize()} sandbox..." in r.err
+    assert f"✓ {box.capitalize()} sandbox ready: " in r.err
     assert rows() == []
     (row,) = rows("--all")
-    assert (row["state"], row["provider"]) == ("gone", "local")
+    assert (row["state"], row["provider"]) == ("gone", box)
     r = run("sandbox", "gc")
     assert (r.status, r.out) == (0, "Nothing to delete.\n")
 
 
 @pytest.mark.parametrize("number, status", [
     (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_signals_delete_it(serve, start, rows, number, status):
+def test_signals_delete_it(serve, start, rows, number, status, box):
     server = serve(HUNG)
-    r = start("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
+    r = start("-n", "hi", "-M", "anthropic:m", "--sandbox", box)
     wait_for(lambda: server.model.received)
     r.signal(number)
     r.wait(15)
@@ -92,10 +113,10 @@ def test_signals_delete_it(serve, start, rows, number, status):
     assert rows("--all")[0]["state"] == "gone"
 
 
-def test_killed_then_collected(left, run, rows, serve, start):
+def test_killed_then_collected(left, run, rows, serve, start, box):
     assert left["state"] == "live" and not left["owner_runs"]
     server = serve(HUNG)
-    living = start("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
+    living = start("-n", "hi", "-M", "anthropic:m", "--sandbox", box)
     wait_for(lambda: server.model.received)
     r = run("sandbox", "gc", "--dry-run", "--json")
     items = json.loads(r.out)["data"]["items"]
@@ -117,7 +138,8 @@ def test_exec(left, run):
     name = left["name"]
     r = run("sandbox", "exec", name, "--", "echo out; echo err >&2; exit 7")
     assert (r.status, r.out, r.err) == (7, "out\n", "err\n")
-    r = run("sandbox", "exec", name, "--", "printf", "%s|", "a b", "$HOME", "'")
+    r = run("sandbox", "exec", name, "--", "printf", "%s|", "a b", "$HOME",
+            "'")
     assert (r.status, r.out) == (0, "a b|$HOME|'|")
     r = run("sandbox", "exec", left["id"], "--", "cat; echo end",
             stdin="some text\n")
@@ -169,11 +191,11 @@ def tree_of(top):
                 found[key] = "dir"
             else:
                 with open(path, "rb") as f:
-                    found[key] = (f.read(), bool(os.stat(path).st_mode & 0o111))
+                    found[key] = (f.read(), os.access(path, os.X_OK))
     return found
 
 
-def test_copies_files_and_trees(left, run, tmp_path):
+def test_copies_files_and_trees(left, run, tmp_path, box):
     name, work = left["name"], tmp_path / "work"
     tree = work / "tree"
     (tree / "a b" / "deep").mkdir(parents=True)
@@ -183,12 +205,13 @@ def test_copies_files_and_trees(left, run, tmp_path):
     (tree / "a b" / "deep" / "run").chmod(0o755)
     (tree / "none").write_bytes(b"")
     (tree / "link").symlink_to("a b/it's")
-    for i in range(150):
+    many = 150 if box == "local" else 5  # more than one batch
+    for i in range(many):
         (tree / "empty" / f"f{i}").write_text(str(i))
     r = run("sandbox", "cp", "tree", f"{name}:copy", "--json")
     data = json.loads(r.out)["data"]
     assert r.status == 0, r.err
-    assert (data["files"], data["links"]) == (153, 1)
+    assert (data["files"], data["links"]) == (many + 3, 1)
     r = run("sandbox", "cp", f"{name}:copy", "back")
     assert (r.status, r.err) == (0, "")
     assert tree_of(work / "back") == tree_of(tree)
@@ -232,7 +255,7 @@ def write(path, text):
     return str(path)
 
 
-def test_setup_receives_values_and_masks_them(serve, run, env, tmp_path):
+def test_setup_receives_values_and_masks_them(serve, run, env, tmp_path, box):
     env["GIT_TOKEN"] = "ghp_0123456789abcdef"
     script = write(tmp_path / "s.sh", "#!/bin/sh\n"
                    "echo \"it is $GIT_TOKEN\" | tee got\n"
@@ -240,7 +263,7 @@ def test_setup_receives_values_and_masks_them(serve, run, env, tmp_path):
                    "cat /proc/*/cmdline | tr '\\0' '\\n' | grep -c '[g]hp_' || :\n")
     m = serve([{"tool_calls": [call("execute", command="cat got")]},
                {"text": "ok"}])
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local",
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box,
             "--sandbox-setup", script)
     assert r.status == 0, r.err
     assert "✓ Setup complete" in r.err
@@ -251,23 +274,23 @@ def test_setup_receives_values_and_masks_them(serve, run, env, tmp_path):
     assert "[masked:GIT_TOKEN]" in json.dumps(m.requests[-1]["body"])
 
 
-def test_setup_failures(serve, run, rows, tmp_path):
+def test_setup_failures(serve, run, rows, tmp_path, box):
     m = serve([{"text": "never"}])
     script = write(tmp_path / "s.sh", "echo broken; exit 9\n")
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local",
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box,
             "--sandbox-setup", script)
     assert r.status == 1
     assert "broken" in r.err and "Setup script failed (exit 9)" in r.err
     assert "Setup failed - aborting" in r.err
     assert rows() == [] and len(rows("--all")) == 1
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local",
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box,
             "--sandbox-setup", "missing.sh")
     assert r.status == 1 and "Setup script not found: missing.sh" in r.err
     assert len(rows("--all")) == 1
     assert not m.requests
 
 
-def test_setup_example(serve, run, env, top):
+def test_setup_example(serve, run, env, top, box):
     path = top / EXAMPLE
     if not path.exists():
         pytest.skip(f"{EXAMPLE} is not there")
@@ -277,7 +300,7 @@ def test_setup_example(serve, run, env, top):
             "cat $HOME/.profile | base64 | tr -d '\\n'")
     m = serve([{"tool_calls": [call("execute", command=look)]},
                {"text": "ok"}])
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local",
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box,
             "--sandbox-setup", str(path))
     assert r.status == 0, r.err
     assert "found 2 tools, default none" in r.err
@@ -286,11 +309,11 @@ def test_setup_example(serve, run, env, top):
     assert "ghp_" not in seen and "model-key-value-1" not in seen
 
 
-def test_attached_is_kept(left, serve, run, rows, tmp_path):
+def test_attached_is_kept(left, serve, run, rows, tmp_path, box):
     serve([{"tool_calls": [call("execute", command="cat f")]},
            {"expect": ["by setup"], "text": "ok"}])
     script = write(tmp_path / "s.sh", "echo by setup >f\n")
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local",
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box,
             "--sandbox-id", left["id"], "--sandbox-setup", script)
     assert (r.status, r.out) == (0, "ok\n"), r.err
     assert [row["label"] for row in rows()] == [left["label"]]
