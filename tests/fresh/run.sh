@@ -27,10 +27,10 @@ if [ "${1:-}" = inside ]; then # second step: own mounts and processes
 	mount --rbind /sys sys
 	mount -t tmpfs -o mode=755 tmpfs dev
 	mkdir dev/pts dev/shm
-	for d in null zero full random urandom tty fuse net; do
+	for d in null zero full random urandom tty fuse; do
 		[ -e /dev/$d ] || continue
-		if [ -d /dev/$d ]; then mkdir dev/$d; else : >dev/$d; fi
-		mount --rbind /dev/$d dev/$d
+		: >dev/$d
+		mount --bind /dev/$d dev/$d
 	done
 	mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 	ln -s pts/ptmx dev/ptmx
