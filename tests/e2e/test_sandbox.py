@@ -260,7 +260,8 @@ def test_setup_receives_values_and_masks_them(serve, run, env, tmp_path, box):
     script = write(tmp_path / "s.sh", "#!/bin/sh\n"
                    "echo \"it is $GIT_TOKEN\" | tee got\n"
                    "for i in 1; do echo \"i=$i\"; done\n"
-                   "cat /proc/*/cmdline | tr '\\0' '\\n' | grep -c '[g]hp_' || :\n")
+                   "cat /proc/*/cmdline | tr '\\0' '\\n' |"
+                   " grep -c '[g]hp_' || :\n")
     m = serve([{"tool_calls": [call("execute", command="cat got")]},
                {"text": "ok"}])
     r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", box,
