@@ -123,34 +123,6 @@ static int on_approve(void *arg, const struct part *call, enum approval *answer,
 	return rc < 0 ? stop_check(stop, err) : 0;
 }
 
-static void on_line(void *arg, const char *line)
-{
-	struct buf text = BUF_INIT(1 << 16);
-
-	(void)arg;
-	clean_text(str_of(line), &text);
-	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
-	buf_release(&text);
-}
-
-static void on_warning(void *arg, const char *line)
-{
-	(void)arg;
-	app_warn_line(line);
-}
-
-static void on_setup_output(void *arg, enum exec_stream stream,
-			    struct str chunk)
-{
-	struct buf text = BUF_INIT(1 << 20);
-
-	(void)arg;
-	(void)stream;
-	clean_text(chunk, &text);
-	fwrite(text.ptr, 1, text.len, stderr);
-	buf_release(&text);
-}
-
 /* true when the program shall end. */
 static bool ends_chat(enum err code)
 {
@@ -269,7 +241,6 @@ int run_chat(struct run *r, const char *first)
 	int status;
 
 	r->ui = (struct agent_ui){ on_event, on_approve, &c };
-	r->box_ui = (struct box_ui){ on_line, on_warning, on_setup_output, &c };
 	if (run_open(r, &stop, &err) < 0) {
 		status = app_fail(r->app, &err);
 	} else {

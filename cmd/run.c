@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/prompt.h"
-#include "base/json.h"
+#include "base/clean.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -22,105 +22,46 @@ static bool on_host(const struct run *r)
 	return r->host.provider->flags & SANDBOX_HOST;
 }
 
-/* In a run without anybody to ask, on the user's own machine, the model is
- * offered only what it may use. */
-static bool offered(const struct run *r, const struct tool *tool)
-{
-	if (r->interactive || !on_host(r) || r->options.yes)
-		return true;
-	if (!(tool->flags & TOOL_ASKS))
-		return true;
-	return r->options.allow.given && !strcmp(tool->spec.name, "execute");
-}
-
 static size_t offered_tools(const struct run *r, struct tool_spec *specs)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; tools[i] && n < MOST_TOOLS; i++)
-		if (offered(r, tools[i]))
+		if (run_offers(r, tools[i]))
 			specs[n++] = tools[i]->spec;
 	return n;
 }
 
-static void refuse_command(const struct run *r, const char *command,
-			   struct buf *reason)
+static void on_line(void *arg, const char *line)
 {
-	buf_addf(reason,
-		 "Shell command rejected: `%.400s` is not in the allow-list. "
-		 "Allowed commands: ",
-		 command);
-	allow_list_names(&r->options.allow, reason);
-	buf_adds(reason, ". Please use an allowed command or try another "
-			 "approach.");
+	const struct run *r = arg;
+	struct buf text = BUF_INIT(1 << 16);
+
+	if (r->options.quiet)
+		return;
+	clean_text(str_of(line), &text);
+	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
+	buf_release(&text);
 }
 
-static bool is_execute(const struct part *call)
+static void on_warning(void *arg, const char *line)
 {
-	return !strcmp(call->name, "execute");
+	(void)arg;
+	app_warn_line(line);
 }
 
-/* The command of an execute call; NULL leaves the refusal to the tool. */
-static char *command_of(const struct part *call)
+static void on_setup_output(void *arg, enum exec_stream stream,
+			    struct str chunk)
 {
-	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
-	char *command = xstrdup(json_string(args, "command", NULL));
+	const struct run *r = arg;
+	struct buf text = BUF_INIT(1 << 20);
 
-	cJSON_Delete(args);
-	return command;
-}
-
-static bool permitted(const struct run *r, const struct part *call)
-{
-	char *command = command_of(call);
-	bool ok = command &&
-		  allow_list_permits(&r->options.allow, str_of(command));
-
-	free(command);
-	return ok;
-}
-
-bool run_needs_no_question(const struct run *r, const struct part *call)
-{
-	if (r->options.yes || !on_host(r))
-		return true;
-	return is_execute(call) && permitted(r, call);
-}
-
-int run_approve_unattended(struct run *r, const struct part *call,
-			   enum approval *answer, struct buf *reason)
-{
-	char *command;
-
-	*answer = APPROVE_YES;
-	if (r->options.yes)
-		return 0;
-	if (is_execute(call) && r->options.allow.given) {
-		if (permitted(r, call))
-			return 0;
-		command = command_of(call);
-		if (!command)
-			return 0; /* the tool says what is wrong with it */
-		refuse_command(r, command, reason);
-		free(command);
-		*answer = APPROVE_NO;
-		return 0;
-	}
-	if (!on_host(r))
-		return 0;
-	*answer = APPROVE_NO;
-	if (is_execute(call))
-		buf_adds(reason,
-			 "Shell commands are not permitted in non-interactive "
-			 "mode without a --shell-allow-list. Use "
-			 "--shell-allow-list to specify allowed commands.");
-	else
-		buf_addf(reason,
-			 "%s is not permitted in non-interactive mode on the "
-			 "user's own machine. Only reading tools are; tell the "
-			 "user to run with --auto-approve or with a --sandbox.",
-			 call->name);
-	return 0;
+	(void)stream;
+	if (r->options.quiet)
+		return;
+	clean_text(chunk, &text);
+	fwrite(text.ptr, 1, text.len, stderr);
+	buf_release(&text);
 }
 
 static int open_sandbox(struct run *r, const struct stop *stop,
@@ -133,7 +74,7 @@ static int open_sandbox(struct run *r, const struct stop *stop,
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
 		.network = r->options.network,
-		.ui = r->box_ui,
+		.ui = { on_line, on_warning, on_setup_output, r },
 	};
 
 	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)

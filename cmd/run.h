@@ -38,7 +38,6 @@ struct run {
 	struct run_options options;
 	bool interactive;
 	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
-	struct box_ui box_ui;
 	/* made by run_open() */
 	struct model_choice choice;
 	struct sandbox_host host;
@@ -54,6 +53,8 @@ int run_open(struct run *r, const struct stop *stop, struct error *err);
 void run_close(struct run *r);
 /* "anthropic:claude-opus-5"; owned by the caller. */
 char *run_model_name(const struct run *r);
+/* Which tools the model is offered at all. */
+bool run_offers(const struct run *r, const struct tool *tool);
 /* The approval policy of a run in which nobody can be asked. */
 int run_approve_unattended(struct run *r, const struct part *call,
 			   enum approval *answer, struct buf *reason);

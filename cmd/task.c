@@ -47,38 +47,6 @@ static int on_approve(void *arg, const struct part *call, enum approval *answer,
 	return run_approve_unattended(t->run, call, answer, reason);
 }
 
-static void on_line(void *arg, const char *line)
-{
-	struct task *t = arg;
-	struct buf text = BUF_INIT(1 << 16);
-
-	if (!t->run->options.quiet) {
-		clean_text(str_of(line), &text);
-		fprintf(stderr, "%s\n", text.len ? text.ptr : "");
-	}
-	buf_release(&text);
-}
-
-static void on_warning(void *arg, const char *line)
-{
-	(void)arg;
-	app_warn_line(line);
-}
-
-static void on_setup_output(void *arg, enum exec_stream stream,
-			    struct str chunk)
-{
-	struct task *t = arg;
-	struct buf text = BUF_INIT(1 << 20);
-
-	(void)stream;
-	if (!t->run->options.quiet) {
-		clean_text(chunk, &text);
-		fwrite(text.ptr, 1, text.len, stderr);
-	}
-	buf_release(&text);
-}
-
 static void announce(struct task *t)
 {
 	struct run *r = t->run;
@@ -199,7 +167,6 @@ int run_task(struct run *r, const char *prompt)
 	if (r->options.timeout_s)
 		stop = stop_within(&stop, r->options.timeout_s * 1000);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
-	r->box_ui = (struct box_ui){ on_line, on_warning, on_setup_output, &t };
 	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
 		app_warn("--auto-approve: every tool call runs on this machine "
 			 "without asking");
