@@ -307,8 +307,8 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-static int docker_snapshot(struct sandbox *sb, const char *name,
-			   const struct stop *stop, struct error *err)
+static int commit(struct sandbox *sb, const char *name, bool pause,
+		  const struct stop *stop, struct error *err)
 {
 	struct engine *e = &docker_of(sb->host)->engine;
 	struct engine_ask ask = { .method = "POST",
@@ -317,20 +317,35 @@ static int docker_snapshot(struct sandbox *sb, const char *name,
 	struct buf path = BUF_INIT(1024);
 	int rc;
 
-	if (!engine_name_ok(name) || strlen(name) > SNAPSHOT_NAME_MAX)
-		return error_set(err, ERR_USAGE,
-				 "a snapshot's name has letters, digits, '_', "
-				 "'.' and '-', at most %d",
-				 SNAPSHOT_NAME_MAX);
 	buf_addf(&path, "/commit?container=%s&repo=dcode-snapshot&tag=%s",
 		 sb->id, name);
-	buf_adds(&path, "&pause=true&changes=");
+	buf_addf(&path, "&pause=%s&changes=", pause ? "true" : "false");
 	engine_quote(&path, "LABEL dcode.snapshot=");
 	engine_quote(&path, name);
 	ask.path = path.ptr;
 	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&path);
 	return rc;
+}
+
+/* Paused, so that files are of one moment; where the engine has no control
+ * group to pause with (rootless Podman without systemd), as they are. */
+static int docker_snapshot(struct sandbox *sb, const char *name,
+			   const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (!engine_name_ok(name) || strlen(name) > SNAPSHOT_NAME_MAX)
+		return error_set(err, ERR_USAGE,
+				 "a snapshot's name has letters, digits, '_', "
+				 "'.' and '-', at most %d",
+				 SNAPSHOT_NAME_MAX);
+	if (commit(sb, name, true, stop, &why) == 0)
+		return 0;
+	if (why.code == ERR_REMOTE && commit(sb, name, false, stop, err) == 0)
+		return 0;
+	*err = why;
+	return -1;
 }
 
 /* 1 while the engine is still at it. */
