@@ -76,17 +76,7 @@ static const char *title(const struct box *box, char room[64])
 
 const char *lifecycle_endpoint(const struct sandbox_host *host)
 {
-	static const struct {
-		const char *provider;
-		const char *variable; /* names the engine it talks to */
-	} rows[] = { { "docker", "DOCKER_HOST" } };
-	const char *value = NULL;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (host->settings &&
-		    !strcmp(host->provider->name, rows[i].provider))
-			value = settings_env(host->settings, rows[i].variable);
-	return value ? value : "";
+	return host->endpoint ? host->endpoint : "";
 }
 
 static bool may_pass(const struct error *err)

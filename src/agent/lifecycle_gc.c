@@ -222,8 +222,8 @@ static void clean_rows(struct gc *gc, struct sandbox_host *host, bool listing)
 			continue;
 		}
 		snprintf(reason, sizeof(reason),
-			 "it belongs to another engine (%s)",
-			 row->endpoint[0] ? row->endpoint : "the default one");
+			 "it belongs to %s: point the provider there first",
+			 row->endpoint);
 		leave(gc, row, reason);
 	}
 }

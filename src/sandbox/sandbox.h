@@ -182,6 +182,9 @@ struct sandbox_host {
 	const struct settings *settings; /* borrowed */
 	struct http *http;               /* borrowed; may be NULL for local */
 	void *priv;                      /* the provider's */
+	/* Set by open(): which engine or account it talks to, as a user would
+	 * name it; the provider's memory. NULL: there is only one. */
+	const char *endpoint;
 };
 
 struct sandbox {
