@@ -33,6 +33,7 @@ static int docker_open(struct sandbox_host *host, const struct settings *set,
 		return -1;
 	}
 	host->priv = d;
+	host->endpoint = d->engine.shown;
 	return 0;
 }
 
@@ -48,6 +49,7 @@ static void docker_close(struct sandbox_host *host)
 	engine_release(&d->engine);
 	free(d);
 	host->priv = NULL;
+	host->endpoint = NULL;
 }
 
 static const char *label_of(const cJSON *inspected, const char *name)
@@ -135,7 +137,7 @@ static int post_create(struct engine *e, const char *label, struct str body,
 }
 
 /* Pulls as the policy says; 0 when the image should be there. */
-static int fetch_image(const struct docker *d, const struct sandbox_spec *spec,
+static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, bool missing, const struct stop *stop,
 		       struct error *err)
 {
@@ -157,7 +159,7 @@ static int fetch_image(const struct docker *d, const struct sandbox_spec *spec,
 				 image);
 	if (spec->snapshot || (!missing && strcmp(policy, "always") != 0))
 		return 0;
-	return engine_pull((struct engine *)&d->engine, image, spec, stop, err);
+	return engine_pull(&d->engine, image, spec, stop, err);
 }
 
 static int start_container(struct engine *e, const char *id,
