@@ -35,7 +35,7 @@ def box(request, env, config):
         engine = request.getfixturevalue("engine")
         env["DOCKER_HOST"] = engine.docker_host
         config("[sandboxes.providers.docker.params]\n"
-               f'image = "{engine.image}"\n')
+               f'image = "{engine.image}"\nnetwork = "none"\n')
     return request.param
 
 
