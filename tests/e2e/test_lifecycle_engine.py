@@ -23,7 +23,7 @@ def engine(rig, env, config, tmp_path):
     with EngineProxy(rig.docker_host, tmp_path / "p.sock") as proxy:
         env["DOCKER_HOST"] = proxy.docker_host
         config("[sandboxes.providers.docker.params]\n"
-               f'image = "{rig.image}"\n')
+               f'image = "{rig.image}"\nnetwork = "none"\n')
         yield proxy
         rig.podman("rm", "-a", "-f", "-t", "0")
 

@@ -93,7 +93,7 @@ def test_killed_anywhere(kill_at, dcode_release, env, config, model, home,
         rig = request.getfixturevalue("rig")
         env["DOCKER_HOST"] = rig.docker_host
         config("[sandboxes.providers.docker.params]\n"
-               f'image = "{rig.image}"\n')
+               f'image = "{rig.image}"\nnetwork = "none"\n')
         rig.podman("run", "-d", "--name", "stranger", rig.image, "sleep",
                    "1000")
         request.addfinalizer(
