@@ -62,6 +62,7 @@ static void catch_signals(void)
 	}
 	act.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &act, NULL);
+	sigaction(SIGXFSZ, &act, NULL); /* the write fails instead */
 }
 
 int app_init(struct app *app, struct error *err)

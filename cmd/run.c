@@ -66,6 +66,19 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 	buf_release(&text);
 }
 
+/* Where the directory is gone, tools must not act in some other one. */
+static int check_directory(struct error *err)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	if (!cwd) {
+		error_errno(err, "finding the current directory");
+		return error_hint(err, "cd to a directory that exists");
+	}
+	free(cwd);
+	return 0;
+}
+
 static int open_sandbox(struct run *r, const struct stop *stop,
 			struct error *err)
 {
@@ -82,6 +95,8 @@ static int open_sandbox(struct run *r, const struct stop *stop,
 	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)
 		return -1;
 	r->opened_host = true;
+	if (on_host(r) && check_directory(err) < 0)
+		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
 	return lifecycle_open(&r->box, &request, stop, err);

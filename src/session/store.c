@@ -59,10 +59,11 @@ static const char *const sql[SQL_COUNT] = {
 int store_error(struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->db);
+	const char *name = sqlite3_db_filename(s->db, "main");
 
 	s->code = code;
-	error_set(err, ERR_SYSTEM, "database %s: %s",
-		  sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+	error_set(err, ERR_SYSTEM, "database %s: %s", name ? name : "dcode.db",
+		  sqlite3_errmsg(s->db));
 	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
 		error_hint(err, "Another dcode has kept it locked; try again.");
 	return -1;

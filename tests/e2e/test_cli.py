@@ -3,6 +3,7 @@
 import email.utils
 import json
 import os
+import resource
 import socket
 import subprocess
 import time
@@ -183,3 +184,35 @@ def test_no_path_variable(model, run, env):
     del env["PATH"]
     r = run("-n", "x", "-M", "anthropic:m", "--sandbox", "local")
     assert (r.status, r.out) == (0, "Hello there.\n"), r.err
+
+
+def test_a_directory_that_is_gone(model, raw, tmp_path):
+    model(HELLO)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    def leave():
+        os.chdir(gone)
+        gone.rmdir()
+    r = raw("-n", "x", "-M", "anthropic:m", preexec_fn=leave)
+    assert r.returncode == 1 and b"current directory" in r.stderr
+
+
+def test_a_limit_on_file_sizes(model, raw):
+    """SIGXFSZ must not end the run: nothing more is stored, that is all."""
+    model(HELLO)
+    r = raw("-n", "x", "-M", "anthropic:m", preexec_fn=lambda:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    assert r.returncode in (0, 1) and r.stderr
+
+
+def test_an_engine_that_is_not_there_is_not_ready(run, env, tmp_path):
+    env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
+    r = run("provider", "list", "--json")
+    docker = json.loads(r.out)["data"][0]
+    assert docker["name"] == "docker" and not docker["ready"]
+    assert "none.sock" in docker["missing"] and "DOCKER_HOST" in docker["hint"]
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(f"{tmp_path}/none.sock")
+    assert json.loads(run("provider", "list", "--json").out)["data"][0]["ready"]
+    server.close()
