@@ -247,7 +247,8 @@ def test_a_copy_never_leaves_its_folder(left, run, tmp_path):
     assert not os.path.lexists(work / "t" / "abs")
     r = run("sandbox", "cp", f"{name}:t", "fresh")
     assert tree_of(work / "fresh") == {
-        "s": "dir", "s/f": (b"x\n", False), "in": "-> s"}
+        "s": "dir", "s/f": (b"x\n", False), "in": "-> s",
+        "new\nline": (b"x", False)}
 
 
 def write(path, text):
