@@ -216,3 +216,15 @@ def test_an_engine_that_is_not_there_is_not_ready(run, env, tmp_path):
     server.bind(f"{tmp_path}/none.sock")
     assert json.loads(run("provider", "list", "--json").out)["data"][0]["ready"]
     server.close()
+
+
+def test_an_event_is_one_line_for_every_reader(model, run):
+    odd = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh\ni"
+    model([{"text": odd, "thinking": odd, "tool_calls": [
+        {"name": "ls\u2028", "args": {"path\u2029": odd}}]},
+        {"text": odd}])
+    r = run("-n", "x", "-y", "--json", "-M", "anthropic:m")
+    evs = events(r.out)
+    assert r.status == 0 and evs[-1]["text"] == odd
+    assert [e for e in evs if e["type"] == "tool_call"][0]["args"] == {
+        "path\u2029": odd}
