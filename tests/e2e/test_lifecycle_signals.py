@@ -10,7 +10,7 @@ import time
 import pytest
 
 import lifecycle
-from lifecycle import execute, folders, processes, wait_for
+from lifecycle import Terminal, execute, folders, processes, wait_for
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 TRIES = 60 if LONG else 4
@@ -184,3 +184,32 @@ def test_gc_leaves_another_home_alone(other, run, env, kind, tmp_path,
     r = run("sandbox", "gc", env={**env, "HOME": str(home)})
     assert (r.status, r.out) == (0, "Nothing to delete.\n")
     assert run("sandbox", "exec", other["name"], "--", "true").status == 0
+
+
+@pytest.mark.parametrize("hung", ["command", "model"])
+@pytest.mark.parametrize("where", ["none", "local"])
+def test_prompt_is_back(dcode_release, env, tmp_path, model, where, hung):
+    """Ctrl-C in the chat: within 100 ms, and the command has ended."""
+    lifecycle.adopt_orphans()
+    server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}]
+                   if hung == "model" else
+                   [execute("echo be''gun; setsid sleep 778 & sleep 778"),
+                    {"text": "done"}])
+    t = Terminal(dcode_release, env, tmp_path / "work", "-M", "anthropic:m",
+                 "--sandbox", where, "-y")
+    t.until("> ")
+    t.type("go\n")
+    if hung == "model":
+        wait_for(lambda: server.model.received)
+    else:
+        t.until("begun\r\n")
+    time.sleep(0.3)
+    began = time.monotonic()
+    t.type("\x03")
+    t.until("Interrupted")
+    took = t.until("> ") - began
+    print(f"{where}: prompt back after {took * 1000:.1f} ms")
+    assert took < 0.1
+    wait_for(lambda: not [c for c in processes().values() if "778" in c], 5)
+    t.type("/quit\n")
+    assert t.end() == 0
