@@ -21,7 +21,9 @@ struct task {
 
 static int output_failed(const struct task *t)
 {
-	return t->json ? t->events.failed : t->plain.failed;
+	int number = t->json ? t->events.failed : t->plain.failed;
+
+	return number == ECANCELED ? 0 : number; /* the run was to end */
 }
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -63,6 +65,14 @@ static void announce(struct task *t)
 			host ? "this directory" : r->box.sandbox.id,
 			session_id(r->session));
 	free(model);
+}
+
+static void open_output(struct task *t)
+{
+	t->json = t->run->app->json;
+	t->plain.quiet = t->run->options.quiet;
+	t->plain.no_stream = t->run->options.no_stream;
+	t->plain.stop = t->events.stop = &t->run->stop;
 }
 
 static int output_error(const struct task *t, struct error *err)
@@ -139,31 +149,35 @@ static int conclude(struct task *t, int rc, int code, const char *status,
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		code = output_error(t, err);
+		/* Perhaps only because nobody made room until the end. */
+		(void)stop_check(&r->stop, err);
+		code = verdict(t, &r->stop, err, &status);
 		rc = -1;
 	}
 	if (rc < 0)
 		report(t, err);
 	else
 		remark_on_finish(r);
-	if (t->json) {
-		events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
-		if (events_result(&t->events, status, buf_str(&r->agent.answer),
-				  r->agent.turns, &r->agent.usage, code) < 0 &&
-		    rc == 0) {
-			code = output_error(t, err);
-			report(t, err);
-		}
+	if (!t->json)
+		return code;
+	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
+	if (events_result(&t->events, status, buf_str(&r->agent.answer),
+			  r->agent.turns, &r->agent.usage, code) < 0 &&
+	    rc == 0) {
+		(void)stop_check(&r->stop, err);
+		code = verdict(t, &r->stop, err, &status);
+		report(t, err);
 	}
 	return code;
 }
 
 int run_fail(struct run *r, struct error *err)
 {
-	struct task t = { .run = r, .json = r->app->json };
+	struct task t = { .run = r };
 	const char *status;
 	int code = verdict(&t, &r->stop, err, &status);
 
+	open_output(&t);
 	code = conclude(&t, -1, code, status, err);
 	events_release(&t.events);
 	plain_release(&t.plain);
@@ -172,18 +186,14 @@ int run_fail(struct run *r, struct error *err)
 
 int run_task(struct run *r, const char *prompt)
 {
-	struct task t = {
-		.run = r,
-		.json = r->app->json,
-		.plain = { .quiet = r->options.quiet,
-			   .no_stream = r->options.no_stream },
-	};
+	struct task t = { .run = r };
 	struct error err = { 0 };
 	struct error ignored = { 0 };
 	const char *status = "success";
 	int code = 0;
 	int rc;
 
+	open_output(&t);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
 	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
 		app_warn("--auto-approve: every tool call runs on this machine "

@@ -228,3 +228,17 @@ def test_an_event_is_one_line_for_every_reader(model, run):
     assert r.status == 0 and evs[-1]["text"] == odd
     assert [e for e in evs if e["type"] == "tool_call"][0]["args"] == {
         "path\u2029": odd}
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_nobody_takes_the_output(model, start, how):
+    """A pipe that is full and never read: Ctrl-C and --timeout still end."""
+    model({"turns": [{"text": "word " * 60000}], "repeat": True,
+           "by": "count"})
+    r = start("-n", "x", "-M", "anthropic:m", *how)
+    time.sleep(1)
+    assert r.p.poll() is None
+    r.signal()
+    assert r.p.wait(5) == 130
+    r = start("-n", "x", "-M", "anthropic:m", "--timeout", "1", *how)
+    assert r.p.wait(8) == 124
