@@ -26,6 +26,7 @@ enum {
 struct complaints {
 	struct buf line;
 	int64_t n;
+	bool whole; /* it says that it went on after the first */
 };
 
 /* The last line of GNU's and of busybox's tar says that there were others. */
@@ -39,7 +40,9 @@ static void complain(struct complaints *c)
 {
 	struct str line = str_trim(buf_str(&c->line));
 
-	if (line.len && !is_summary(line)) {
+	if (is_summary(line)) {
+		c->whole = true;
+	} else if (line.len) {
 		if (c->n++ < TOLD_MAX)
 			app_warn("in the sandbox: %.*s", (int)line.len,
 				 line.ptr);
@@ -77,9 +80,11 @@ static void count(struct copy *c, const struct archive_counts *n)
 	c->skipped += n->skipped;
 }
 
-/* tar's verdict: what it complained of when it failed. */
+/* tar's verdict: what it complained of when it failed. With must_go_on it has
+ * to have gone on after that: busybox's does not when it unpacks. */
 static int judge(struct copy *c, struct complaints *said,
-		 const struct exec_result *res, struct error *err)
+		 const struct exec_result *res, bool must_go_on,
+		 struct error *err)
 {
 	complain(said);
 	if (res->exit_code == 0)
@@ -88,6 +93,10 @@ static int judge(struct copy *c, struct complaints *said,
 		return error_set(err, ERR_REMOTE,
 				 "tar ended with status %d in the sandbox",
 				 res->exit_code);
+	if (must_go_on && !said->whole)
+		return error_set(err, ERR_REMOTE,
+				 "tar ended at its first error in the sandbox:"
+				 " what follows is not copied");
 	c->skipped += said->n;
 	return 0;
 }
@@ -145,7 +154,7 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
 		c->directories++;
 	}
 	if (rc == 0)
-		rc = judge(c, &said, &res, err);
+		rc = judge(c, &said, &res, true, err);
 	archive_writer_close(w);
 	buf_release(&said.line);
 	buf_release(&script);
@@ -273,7 +282,7 @@ static int download(struct relay *r, struct str script, struct error *err)
 		*err = why;
 		return -1;
 	}
-	if (rc == 0 && judge(r->copy, &r->said, &res, err) < 0)
+	if (rc == 0 && judge(r->copy, &r->said, &res, false, err) < 0)
 		return -1;
 	if (r->rc < 0)
 		*err = r->err;
