@@ -273,13 +273,28 @@ static int not_found(const char *id, struct error *err)
 	return error_set(err, ERR_NOT_FOUND, "there is no sandbox %s", id);
 }
 
+/* The directory that was bound at first; another sandbox that has its parent
+ * may have put a link there. */
+static int bind_again(const struct sandbox *sb, const char *dir,
+		      struct error *err)
+{
+	char *real = NULL;
+	int rc = local_bind_check(sb->host->settings, dir, &real, err);
+
+	if (rc == 0 && strcmp(real, dir) != 0)
+		rc = error_set(err, ERR_CONFIG,
+			       "%s is a link to %s now: not bound again", dir,
+			       real);
+	free(real);
+	return rc;
+}
+
 static int local_attach(struct sandbox *sb, const char *id,
 			const struct stop *stop, struct error *err)
 {
 	const struct local *l = sb->host->priv;
 	struct local_meta m = { 0 };
 	struct stat st;
-	char *real = NULL;
 	char *dir;
 	int rc = -1;
 
@@ -289,13 +304,11 @@ static int local_attach(struct sandbox *sb, const char *id,
 	if (stat(dir, &st) < 0)
 		not_found(id, err);
 	else if (local_meta_read(dir, &m, err) == 0 &&
-		 (!m.bind || local_bind_check(sb->host->settings, m.bind, &real,
-					      err) == 0))
+		 (!m.bind || bind_again(sb, m.bind, err) == 0))
 		rc = start(sb, dir, &m, lifetime_of(l, NULL), stop, err);
 	if (rc == 0 && !sb->id)
 		sb->id = xstrdup(id);
 	local_meta_release(&m);
-	free(real);
 	free(dir);
 	return rc;
 }
