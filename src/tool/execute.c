@@ -15,20 +15,19 @@ enum {
 	SLICE = 64 << 10 /* bytes filtered at a time */
 };
 
-/*
- * What happens to the bytes of one stream. Secrets are masked before the
- * escape sequences are taken out, for a value may hold control characters,
- * and after, for a sequence in its middle would have hidden it.
- */
+/* One stream: secrets are masked before the escape sequences are taken out,
+ * for a value may hold control characters. */
 struct stream {
 	struct mask_stream before;
 	struct clean clean;
-	struct mask_stream after;
 };
 
 struct running {
 	const struct tool_env *env;
 	struct stream streams[2];
+	/* Both together, as they are shown: a value may have come in halves,
+	 * or with a sequence in its middle. */
+	struct mask_stream after;
 	struct capture capture; /* both streams, in order of arrival */
 	struct buf masked;      /* scratch */
 	struct buf text;        /* scratch */
@@ -43,14 +42,14 @@ static void emit(struct running *r, struct str text)
 		r->env->output(r->env->arg, text);
 }
 
-static void emit_masked(struct running *r, struct stream *s, struct str text)
+static void emit_masked(struct running *r, struct str text)
 {
 	if (!r->env->mask) {
 		emit(r, text);
 		return;
 	}
 	buf_clear(&r->masked);
-	mask_feed(r->env->mask, &s->after, text, &r->masked);
+	mask_feed(r->env->mask, &r->after, text, &r->masked);
 	emit(r, buf_str(&r->masked));
 }
 
@@ -63,7 +62,7 @@ static void filter(struct running *r, struct stream *s, struct str raw)
 		raw = buf_str(&r->masked);
 	}
 	clean_feed(&s->clean, raw, &r->text);
-	emit_masked(r, s, buf_str(&r->text));
+	emit_masked(r, buf_str(&r->text));
 }
 
 static void finish(struct running *r, struct stream *s)
@@ -74,11 +73,17 @@ static void finish(struct running *r, struct stream *s)
 		mask_end(r->env->mask, &s->before, &r->masked);
 	clean_feed(&s->clean, buf_str(&r->masked), &r->text);
 	clean_end(&s->clean, &r->text);
-	emit_masked(r, s, buf_str(&r->text));
+	emit_masked(r, buf_str(&r->text));
+}
+
+static void finish_both(struct running *r)
+{
+	finish(r, &r->streams[0]);
+	finish(r, &r->streams[1]);
 	if (!r->env->mask)
 		return;
 	buf_clear(&r->masked);
-	mask_end(r->env->mask, &s->after, &r->masked);
+	mask_end(r->env->mask, &r->after, &r->masked);
 	emit(r, buf_str(&r->masked));
 }
 
@@ -176,10 +181,9 @@ static void release(struct running *r)
 	capture_release(&r->capture);
 	buf_release(&r->masked);
 	buf_release(&r->text);
-	for (size_t i = 0; i < 2; i++) {
-		buf_release(&r->streams[i].before.held);
-		buf_release(&r->streams[i].after.held);
-	}
+	buf_wipe(&r->after.held);
+	for (size_t i = 0; i < 2; i++)
+		buf_wipe(&r->streams[i].before.held);
 }
 
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
@@ -204,8 +208,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
-	finish(&r, &r.streams[0]);
-	finish(&r, &r.streams[1]);
+	finish_both(&r);
 	take_output(&r, &cut, out);
 	if (!rc && !out->len)
 		buf_adds(out, "<no output>");
