@@ -16,6 +16,8 @@
 
 enum {
 	MAX_LINE = 10 << 20,
+	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */
+	PASTE_MS = 20,        /* lines that come closer belong together */
 	MAX_SHOWN = 16 << 20, /* bytes of a question */
 	MANY_LINES = 20,      /* more than these may not stay on the screen */
 };
@@ -25,6 +27,7 @@ struct chat {
 	struct plain plain;
 	struct buf typed; /* read from the terminal, not yet a line */
 	bool ended;       /* standard input is at its end */
+	bool cut;         /* the terminal has dropped some of a line */
 	bool armed;       /* one Ctrl-C at an empty prompt was seen */
 };
 
@@ -249,20 +252,50 @@ static void slash_help(struct str line)
 	      stderr);
 }
 
-/* A message: lines joined where one ends in a backslash. As read_line(). */
+/* Is there a line, or the beginning of one, within ms? */
+static bool more_typed(const struct chat *c, int ms)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return isatty(STDIN_FILENO) && !c->ended &&
+	       (c->typed.len || poll(&p, 1, ms) > 0);
+}
+
+/* A message: lines joined where one ends in a backslash, and where they came
+ * together, as pasted ones do. What was typed ahead is not pasted. As
+ * read_line(). */
 static int read_message(struct chat *c, struct buf *message)
 {
-	int rc;
+	bool may_paste = !more_typed(c, 0);
 
+	c->cut = false;
 	fputs("\n> ", stderr);
 	for (;;) {
-		rc = read_line(c, message);
-		if (rc <= 0 || !message->len ||
-		    message->ptr[message->len - 1] != '\\')
-			return rc;
-		message->ptr[message->len - 1] = '\n';
-		fputs(". ", stderr);
+		size_t begin = message->len;
+		int rc = read_line(c, message);
+
+		if (rc <= 0)
+			return rc == 0 && message->len ? 1 : rc;
+		c->cut |= message->len - begin >= TERMINAL_LINE &&
+			  isatty(STDIN_FILENO);
+		if (message->len && message->ptr[message->len - 1] == '\\') {
+			message->ptr[message->len - 1] = '\n';
+			fputs(". ", stderr);
+			continue;
+		}
+		if (!may_paste || !more_typed(c, PASTE_MS))
+			return 1;
+		buf_addc(message, '\n');
 	}
+}
+
+static void say_cut(void)
+{
+	fprintf(stderr,
+		"Not sent: a terminal drops what is beyond %d bytes of a "
+		"line.\nBreak the line, or pipe the text: dcode -m \"...\" < "
+		"FILE\n",
+		TERMINAL_LINE);
 }
 
 static int converse(struct chat *c, const char *first)
@@ -286,7 +319,9 @@ static int converse(struct chat *c, const char *first)
 		c->armed = false;
 		if (rc == 0 || is_quit(line))
 			break;
-		if (str_starts(line, "/"))
+		if (c->cut)
+			say_cut();
+		else if (str_starts(line, "/"))
 			slash_help(line);
 		else if (line.len)
 			on = turn(c, message.ptr);
