@@ -242,3 +242,15 @@ def test_nobody_takes_the_output(model, start, how):
     assert r.p.wait(5) == 130
     r = start("-n", "x", "-M", "anthropic:m", "--timeout", "1", *how)
     assert r.p.wait(8) == 124
+
+
+def test_help_for_programs(run):
+    whole = json.loads(run("help", "--json").out)
+    assert whole["schema_version"] == 1 and whole["command"] == "help"
+    options = {o["name"]: o for o in whole["data"]["options"]}
+    assert options["model"]["letter"] == "M"
+    assert options["sandbox"]["value_optional"]
+    assert json.loads(run("--help", "--json").out) == whole
+    one = json.loads(run("help", "config", "--json").out)["data"]
+    assert one in whole["data"]["commands"] and one["name"] == "config"
+    assert json.loads(run("config", "--help", "--json").out)["data"] == one
