@@ -93,5 +93,6 @@ static int run_version(struct app *app, const struct args *args)
 const struct command command_version = {
 	.name = "version",
 	.summary = "Print the version",
+	.usage = "[--json]",
 	.run = run_version,
 };

@@ -254,3 +254,25 @@ def test_help_for_programs(run):
     one = json.loads(run("help", "config", "--json").out)["data"]
     assert one in whole["data"]["commands"] and one["name"] == "config"
     assert json.loads(run("config", "--help", "--json").out)["data"] == one
+
+
+def test_what_people_read_fits_80_columns(run, env, tmp_path):
+    env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
+    for args in (["doctor"], ["provider", "list"], ["help"],
+                 ["help", "sandbox"], ["help", "config"], ["help", "doctor"]):
+        r = run(*args)
+        long = [line for line in r.out.splitlines()
+                if len(line) > 80 and str(tmp_path) not in line]
+        assert r.status == 0 and r.out and not long, args
+
+
+@pytest.mark.parametrize("text, kept", [
+    (b"RULE\n", True), (b"", False), (b" <!-- only a note -->\n", False),
+    (b"RULE\0more", False), (b"RULE\xff", False)])
+def test_which_memory_joins_the_prompt(model, run, tmp_path, text, kept):
+    m = model(HELLO)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "AGENTS.md").write_bytes(text)
+    assert run("-n", "x", "-M", "anthropic:m").status == 0
+    system = json.dumps(m.requests[0]["body"]["system"])
+    assert ("agent_memory" in system) == kept == ("RULE" in system)
