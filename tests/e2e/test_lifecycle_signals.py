@@ -213,3 +213,36 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, where, hung):
     wait_for(lambda: not [c for c in processes().values() if "778" in c], 5)
     t.type("/quit\n")
     assert t.end() == 0
+
+
+def test_gc_after_a_death_that_nobody_asked_for(start, model, kind, run,
+                                                nothing_left):
+    """The killed dcode stays in the process table until its parent asks."""
+    server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])
+    r = start(*TASK, kind)
+    wait_for(lambda: server.model.received)
+    os.kill(r.pid, signal.SIGKILL)
+    wait_for(lambda: lifecycle.stat_of(r.pid)[0] == "Z")
+    gone = run("sandbox", "gc", "--json")
+    assert [i["outcome"] for i in json.loads(gone.out)["data"]["items"]] == \
+        ["removed"]
+    r.p.communicate()
+    nothing_left()
+
+
+def test_gc_beside_sessions_that_come_and_go(start, model, kind, run,
+                                             nothing_left):
+    """None of the living is touched, however young."""
+    model([execute("echo x >f; sleep 0.1; cat f"),
+           {"expect": ["x"], "text": "done"}])
+    living, said = [], []
+    for _ in range(24 if LONG else 6):
+        living.append(start(*TASK, kind))
+        r = run("sandbox", "gc")
+        said.append(r.out + r.err)
+    for r in living:
+        r.wait()
+        assert (r.status, r.out) == (0, "done\n"), r.err
+        said.append(r.err)
+    assert not any("removed " in text for text in said), "\n".join(said)
+    nothing_left()
