@@ -56,14 +56,10 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 			    struct str chunk)
 {
 	const struct run *r = arg;
-	struct buf text = BUF_INIT(1 << 20);
 
 	(void)stream;
-	if (r->options.quiet)
-		return;
-	clean_text(chunk, &text);
-	fwrite(text.ptr, 1, text.len, stderr);
-	buf_release(&text);
+	if (!r->options.quiet)
+		fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
 /* Where the directory is gone, tools must not act in some other one. */
