@@ -18,7 +18,7 @@
 
 enum {
 	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
-	TOLD_MAX = 200,         /* complaints shown; the others are counted */
+	TOLD_MAX = 200,         /* of a kind shown; the others are counted */
 	SCRIPT_BYTES = 1 << 16, /* of the command */
 };
 
@@ -66,11 +66,14 @@ static void hear(struct complaints *c, struct str chunk)
 
 static void skipped(void *arg, struct str name, const char *why)
 {
-	(void)arg;
-	app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
-}
+	int *told = arg;
 
-static const struct archive_log to_user = { .skipped = skipped };
+	if (*told < TOLD_MAX)
+		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
+	else if (*told == TOLD_MAX)
+		app_warn("not copied: more like this");
+	*told += *told <= TOLD_MAX;
+}
 
 static void count(struct copy *c, const struct archive_counts *n)
 {
@@ -133,6 +136,8 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
 {
 	struct buf script = BUF_INIT(SCRIPT_BYTES);
 	struct complaints said = { .line = BUF_INIT(LINE_BYTES) };
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
 	struct exec_request req = {
@@ -165,6 +170,7 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
  * when it needs more; between them is a socket. */
 struct relay {
 	struct copy *copy;
+	pthread_t thread;
 	struct complaints said;
 	int in;     /* we write here; -1 when closed */
 	int out;    /* the other thread reads here */
@@ -190,6 +196,8 @@ static void *relay_thread(void *arg)
 {
 	struct relay *r = arg;
 	struct archive_input from = { .pull = relay_pull, .arg = r };
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
 
 	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
 	shutdown(r->out, SHUT_RDWR);
@@ -234,7 +242,7 @@ static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-static int relay_start(struct relay *r, pthread_t *thread, struct error *err)
+static int relay_start(struct relay *r, struct error *err)
 {
 	sigset_t all;
 	sigset_t before;
@@ -247,7 +255,7 @@ static int relay_start(struct relay *r, pthread_t *thread, struct error *err)
 	r->out = pair[1];
 	sigfillset(&all); /* signals are for the other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(thread, NULL, relay_thread, r);
+	rc = pthread_create(&r->thread, NULL, relay_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0)
 		return 0;
@@ -267,18 +275,17 @@ static int download(struct relay *r, struct str script, struct error *err)
 	};
 	struct exec_result res = { 0 };
 	struct error why = { 0 };
-	pthread_t thread;
-	int rc = relay_start(r, &thread, err);
+	int rc = relay_start(r, err);
 
 	if (rc < 0)
 		return -1;
 	rc = sandbox_execute(r->copy->sb, &req, &res, r->copy->stop, &why);
 	shutdown(r->in, SHUT_WR);
-	pthread_join(thread, NULL);
+	pthread_join(r->thread, NULL);
 	close(r->in);
 	close(r->out);
 	count(r->copy, &r->counts);
-	if (rc < 0 && !r->ended) {
+	if (rc < 0 && (!r->ended || r->rc == 0)) {
 		*err = why;
 		return -1;
 	}

@@ -228,10 +228,15 @@ def test_what_cannot_be_copied_is_told(run, name, there, tmp_path, box):
     else:
         assert "2 not copied" in r.err
         assert there("cat t/y; ls t/x") == "filefull\n"
-    there("rm -r t; mkdir t; mkfifo t/p; echo x >t/x; echo y >t/y")
+    there("rm -r t; mkdir t; mkfifo t/p; echo x >t/x; ln t/x t/y")
     r = run("sandbox", "cp", f"{name}:t", "back")
     assert r.status == 1 and "p: it is neither a file" in r.err
     assert sorted(os.listdir(work / "back")) == ["x", "y"]
+    assert (work / "back" / "x").stat().st_nlink == 2
+    there("rm -r t; mkdir t; cd t; for i in $(seq 300); do mkfifo p$i; done")
+    r = run("sandbox", "cp", f"{name}:t", "fifos")
+    assert "Error: 300 not copied" in r.err
+    assert r.err.count("not copied: p") == 200
     r = run("sandbox", "cp", "t", f"{name}:/proc/nowhere")
     assert r.status == 1 and "125" in r.err
 
@@ -301,3 +306,18 @@ def test_planted_links_are_not_followed(run, name, there, tmp_path, way):
     assert tree_of(work / "back") == {
         b"s": (os.fsencode(outside), "0o0"), b"d": (None, "0o755"),
         b"f": (b"x\n", "0o644"), b"d/f": (b"x\n", "0o644")}
+
+
+@pytest.mark.parametrize("box", ["docker"], indirect=True)
+def test_cancelled_upload_leaves_nothing(start, name, there, tmp_path):
+    with open(tmp_path / "work" / "huge", "wb") as f:
+        f.truncate(3000 * MB)
+    r = start("sandbox", "cp", "huge", f"{name}:")
+    end = time.monotonic() + 20
+    while "huge" not in there("ls -A; ls -A | sed s/.*dcode.*/huge/"):
+        assert time.monotonic() < end and r.p.poll() is None
+    began = time.monotonic()
+    r.signal()
+    r.wait(10)
+    assert r.status == 130 and time.monotonic() - began < 3
+    assert there("ls -A") == ""
