@@ -276,6 +276,37 @@ def test_no_engine(run, model, env, config, rig, tmp_path):
     assert run("sandbox", "gc").status in (0, 1)
 
 
+@pytest.mark.parametrize("where, action, length", [
+    ("POST .*/containers/.*/exec", "500", 0),
+    ("POST .*/containers/.*/exec", "garbage", 0),
+    ("POST .*/exec/.*/start", "cut", 0),
+    ("POST .*/exec/.*/start", "cut_answer", 40),
+    ("POST .*/exec/.*/start", "cut_answer", 300),
+    ("POST .*/exec/.*/start", "500", 0),
+    ("POST .*/exec/.*/start", "garbage", 0),
+    ("GET .*/exec/.*/json", "cut", 0),
+    ("GET .*/exec/.*/json", "500", 0)])
+def test_exec_breaks_once(run, model, engine, collected, where, action,
+                          length):
+    """The model is told, nothing runs on, and the next command works."""
+    look = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done "
+            "2>/dev/null | grep -c 'slee[p] 779'")
+    ends = where.startswith("GET")
+    server = model([execute("echo begun; seq 100; " +
+                            ("true" if ends else "sleep 779")),
+                    execute(look), {"text": "done"}])
+    engine.fault(where, action, bytes=length)
+    r = run(*TASK, "--json")
+    results = [json.loads(line) for line in r.out.splitlines()]
+    results = [e for e in results if e["type"] == "tool_result"]
+    assert r.status == 0, r.err + r.out
+    assert len(results) == 2, r.out
+    assert results[0]["is_error"] or ends, results
+    assert results[1]["content"].split()[0] == "0", results
+    assert len(server.requests) == 3
+    collected()
+
+
 EIGHT = [
     ("write_file", dict(file_path="a/b.txt", content="one\ntwo\n")),
     ("read_file", dict(file_path="a/b.txt")),
