@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cmd/run.h"
 #include "ui/events.h"
+#include "ui/output.h"
 #include "ui/plain.h"
 
 enum { STATUS_LIMIT = 124 };
@@ -174,11 +175,14 @@ static int conclude(struct task *t, int rc, int code, const char *status,
 int run_fail(struct run *r, struct error *err)
 {
 	struct task t = { .run = r };
+	struct output_guard guard;
 	const char *status;
 	int code = verdict(&t, &r->stop, err, &status);
 
 	open_output(&t);
+	output_guard(&guard, &r->stop);
 	code = conclude(&t, -1, code, status, err);
+	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
 	return code;
@@ -187,6 +191,7 @@ int run_fail(struct run *r, struct error *err)
 int run_task(struct run *r, const char *prompt)
 {
 	struct task t = { .run = r };
+	struct output_guard guard;
 	struct error err = { 0 };
 	struct error ignored = { 0 };
 	const char *status = "success";
@@ -194,6 +199,7 @@ int run_task(struct run *r, const char *prompt)
 	int rc;
 
 	open_output(&t);
+	output_guard(&guard, &r->stop);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
 	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
 		app_warn("--auto-approve: every tool call runs on this machine "
@@ -208,6 +214,7 @@ int run_task(struct run *r, const char *prompt)
 	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
 	code = conclude(&t, rc, code, status, &err);
 	run_close(r);
+	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
 	return code;

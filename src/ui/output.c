@@ -51,3 +51,33 @@ int output_write(int fd, struct str data, const struct stop *stop)
 	}
 	return 0;
 }
+
+static ssize_t write_guarded(void *cookie, const char *text, size_t len)
+{
+	struct output_guard *g = cookie;
+	struct str data = { text, len };
+
+	if (!g->given_up && output_write(STDERR_FILENO, data, g->stop) < 0)
+		g->given_up = true;
+	return (ssize_t)len;
+}
+
+void output_guard(struct output_guard *g, const struct stop *stop)
+{
+	const cookie_io_functions_t io = { .write = write_guarded };
+	FILE *guarded = fopencookie(g, "w", io);
+
+	*g = (struct output_guard){ .stop = stop, .plain = stderr };
+	if (!guarded)
+		return;
+	setvbuf(guarded, NULL, _IONBF, 0);
+	stderr = guarded;
+}
+
+void output_release(struct output_guard *g)
+{
+	if (stderr == g->plain)
+		return;
+	fclose(stderr);
+	stderr = g->plain;
+}

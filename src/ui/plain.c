@@ -26,7 +26,7 @@ static void flush(struct plain *p)
 		buf_clear(&p->out);
 	}
 	if (p->log.len) {
-		(void)output_write(STDERR_FILENO, buf_str(&p->log), p->stop);
+		fwrite(p->log.ptr, 1, p->log.len, stderr);
 		buf_clear(&p->log);
 	}
 }

@@ -276,3 +276,25 @@ def test_which_memory_joins_the_prompt(model, run, tmp_path, text, kept):
     assert run("-n", "x", "-M", "anthropic:m").status == 0
     system = json.dumps(m.requests[0]["body"]["system"])
     assert ("agent_memory" in system) == kept == ("RULE" in system)
+
+
+@pytest.mark.parametrize("box", [["-y"], ["--sandbox", "local"]])
+def test_nobody_takes_what_is_said(model, dcode, env, run, tmp_path, box):
+    """Both streams in one full pipe; the sandbox goes all the same."""
+    model({"turns": [{"tool_calls": [{"name": "execute", "args": {
+        "command": "seq 1 30000"}}]}], "repeat": True, "by": "count"})
+    (tmp_path / "work").mkdir(exist_ok=True)
+    for more, status in (([], 130), (["--timeout", "2"], 124)):
+        reader, writer = os.pipe()
+        p = subprocess.Popen(
+            [dcode, "-n", "x", "-M", "anthropic:m", *box, *more], env=env,
+            cwd=tmp_path / "work", stdin=subprocess.DEVNULL, stdout=writer,
+            stderr=writer)
+        os.close(writer)
+        time.sleep(1.5)
+        assert p.poll() is None
+        if not more:
+            p.send_signal(2)
+        assert p.wait(10) == status
+        os.close(reader)
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
