@@ -1,7 +1,9 @@
 """test_hostile_box.py - a local sandbox whose commands mean harm."""
 # SPDX-License-Identifier: MIT
+import ctypes
 import json
 import os
+import socket
 
 import pytest
 
@@ -170,6 +172,29 @@ def test_a_secret_in_halves(run, model, env, tmp_path):
         if path.is_file() and path.name.startswith("dcode.db"):
             for message in shown:
                 assert "5ecre7" not in message
+
+
+def landlock():
+    """The kernel's Landlock ABI; 0 without."""
+    libc = ctypes.CDLL(None)
+    return max(0, libc.syscall(444, None, 0, 1))
+
+
+@pytest.mark.skipif(landlock() < 6, reason="needs Landlock ABI 6")
+def test_abstract_sockets_of_the_host(box, config):
+    """They are in the network namespace, which is the host's here."""
+    config('[sandboxes.providers.local.params]\nnetwork = "full"\n')
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0dcode-test-{os.getpid()}")
+        server.listen(1)
+        out = box("python3 -c 'import socket as s\n"
+                  "a, b, c = (s.socket(s.AF_UNIX) for _ in range(3))\n"
+                  "a.bind(\"\\0inside\"); a.listen(1)\n"
+                  "b.connect(\"\\0inside\"); print(\"inside\", flush=True)\n"
+                  f"c.connect(\"\\0dcode-test-{os.getpid()}\")'",
+                  "mkdir d && echo x >f && mv f d/ && ln d/f g && cat g")
+    assert "inside" in out[0] and "Operation not permitted" in out[0], out
+    assert out[1].startswith("x\n")  # nothing else is lost
 
 
 def test_deep_trees_go(box, home):
