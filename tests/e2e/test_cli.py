@@ -298,3 +298,12 @@ def test_nobody_takes_what_is_said(model, dcode, env, run, tmp_path, box):
         assert p.wait(10) == status
         os.close(reader)
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_an_empty_sandbox_name_is_not_the_default(model, run, config):
+    model(HELLO)
+    config("[sandboxes]\ndefault = 'none'\n")
+    assert run("-n", "x", "-M", "anthropic:m", "--sandbox").status == 0
+    for args in (["--sandbox", ""], ["--sandbox="]):
+        r = run("-n", "x", "-M", "anthropic:m", *args)
+        assert r.status == 2 and "Unknown sandbox provider ''" in r.err
