@@ -214,8 +214,8 @@ static bool turn(struct chat *c, const char *prompt)
 		fputs("Interrupted\n", stderr);
 	else if (rc < 0)
 		(void)app_fail(app, &err);
-	else if (c->run->agent.finish == FINISH_LENGTH)
-		app_warn("the answer was cut at the model's output limit");
+	else
+		run_remark(c->run);
 	over = (rc < 0 && ends_chat(err.code)) || c->plain.failed;
 	if (!over)
 		app_signal_clear(app);
@@ -339,6 +339,7 @@ int run_chat(struct run *r, const char *first)
 			  .typed = BUF_INIT(MAX_LINE) };
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
+	struct buf place = BUF_INIT(1 << 16);
 	char *model;
 	int status;
 
@@ -347,10 +348,12 @@ int run_chat(struct run *r, const char *first)
 		status = app_fail(r->app, &err);
 	} else {
 		model = run_model_name(r);
+		clean_line(str_of(r->box.sandbox.workdir), &place);
 		fprintf(stderr,
 			"dcode " DCODE_VERSION
 			": %s, tools in %s. /help, /quit.\n",
-			model, r->box.sandbox.workdir);
+			model, place.len ? place.ptr : "?");
+		buf_release(&place);
 		free(model);
 		status = converse(&c, first);
 	}

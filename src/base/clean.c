@@ -201,6 +201,16 @@ void clean_text(struct str text, struct buf *out)
 	clean_end(&c, out);
 }
 
+void clean_line(struct str text, struct buf *out)
+{
+	size_t i = out->len;
+
+	clean_text(text, out);
+	for (; i < out->len; i++)
+		if (out->ptr[i] == '\n' || out->ptr[i] == '\t')
+			out->ptr[i] = ' ';
+}
+
 void clean_visible(struct str text, const char *indent, struct buf *out)
 {
 	while (text.len) {

@@ -29,6 +29,8 @@ void clean_feed(struct clean *c, struct str chunk, struct buf *out);
 void clean_end(struct clean *c, struct buf *out);
 /* One whole text at once. */
 void clean_text(struct str text, struct buf *out);
+/* The same in one line: line ends and tabs become spaces. */
+void clean_line(struct str text, struct buf *out);
 /*
  * For what a user is asked to approve: nothing is dropped. Controls, bytes
  * that are no UTF-8 and characters that hide or reorder text are spelled out

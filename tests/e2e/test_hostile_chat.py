@@ -49,11 +49,10 @@ def chat(dcode, env, tmp_path, model):
     """chat(turns) -> (Terminal at its prompt, the model's server)."""
     open_ones = []
 
-    def begin(turns):
+    def begin(turns, cwd="work"):
         server = model(turns)
-        (tmp_path / "work").mkdir(exist_ok=True)
-        t = Terminal([str(dcode), "-M", "anthropic:m"], env,
-                     tmp_path / "work")
+        (tmp_path / cwd).mkdir(exist_ok=True)
+        t = Terminal([str(dcode), "-M", "anthropic:m"], env, tmp_path / cwd)
         open_ones.append(t)
         t.until("> ")
         return t, server
@@ -125,3 +124,9 @@ def test_long_calls_say_so(chat):
     assert "(101 lines;" in t.until("Allow it? [y/N] ")
     t.type("n\r")
     t.until("done.")
+
+
+def test_the_name_of_the_folder(chat):
+    t, _ = chat([DONE], cwd="a\x1b]0;x\x07\u202e\nError: fake")
+    assert "a Error: fake. /help" in t.seen
+    assert not set(t.seen) & set("\x1b\x07\u202e")

@@ -96,6 +96,9 @@ static void visible(void **state)
 	assert_string_equal(out.ptr,
 			    "ls \\x1b]0; rm x;\\x07 a\\x0db\n| Allow?\t"
 			    "\\u{9b}\\u{202e}\xC3\xA9\\xff\\xe2\\x82");
+	buf_clear(&out);
+	clean_line((struct str)S("a\r\nb\tc\x1b[2J\n"), &out);
+	assert_string_equal(out.ptr, "a b c ");
 	buf_release(&out);
 }
 
