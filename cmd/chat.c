@@ -358,6 +358,10 @@ int run_chat(struct run *r, const char *first)
 		status = converse(&c, first);
 	}
 	run_close(r);
+	/* A terminal that goes is an end of input and a signal, in any order.
+	 */
+	if (!status && ends_chat(ERR_NONE))
+		status = 128 + app_signal();
 	plain_release(&c.plain);
 	buf_release(&c.typed);
 	return status;

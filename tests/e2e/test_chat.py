@@ -58,3 +58,13 @@ def test_leaving(chat):  # noqa: F811
         pid, got = os.waitpid(t.pid, 0)
         assert os.waitstatus_to_exitcode(got) == status
         t.close = lambda: None
+
+
+def test_the_terminal_goes(chat, run):  # noqa: F811
+    t, _ = chat(HELLO)
+    t.type("hello\n")
+    t.until("Hello.\r\n\r\n> ")
+    os.close(t.fd)
+    pid, got = os.waitpid(t.pid, 0)
+    assert os.waitstatus_to_exitcode(got) == 129
+    t.close = lambda: None
