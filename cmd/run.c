@@ -323,3 +323,22 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	run_options_release(&r.options);
 	return status;
 }
+
+void run_remark(const struct run *r)
+{
+	static const char *const words[] = {
+		[FINISH_LENGTH] = "the answer was cut at the model's output "
+				  "limit; raise max_tokens with --model-params",
+		[FINISH_WINDOW] = "the answer was cut where the model's "
+				  "context window ends; begin a new "
+				  "conversation",
+		[FINISH_REFUSAL] = "the model refused to answer; the request "
+				   "was taken out of the conversation",
+	};
+	enum finish finish = r->agent.finish;
+
+	if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
+		app_warn("%s", words[finish]);
+	else if (!r->agent.answer.len)
+		app_warn("the model ended its turn without a word");
+}

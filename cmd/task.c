@@ -134,15 +134,6 @@ static void report(struct task *t, const struct error *err)
 		(void)app_fail(t->run->app, err);
 }
 
-static void remark_on_finish(const struct run *r)
-{
-	if (r->agent.finish == FINISH_LENGTH)
-		app_warn("the answer was cut at the model's output limit; "
-			 "raise max_tokens with --model-params");
-	if (r->agent.finish == FINISH_REFUSAL)
-		app_warn("the model refused to answer");
-}
-
 /* The last lines on both streams, once the sandbox has gone. */
 static int conclude(struct task *t, int rc, int code, const char *status,
 		    struct error *err)
@@ -158,7 +149,7 @@ static int conclude(struct task *t, int rc, int code, const char *status,
 	if (rc < 0)
 		report(t, err);
 	else
-		remark_on_finish(r);
+		run_remark(r);
 	if (!t->json)
 		return code;
 	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);

@@ -110,7 +110,7 @@ static const struct {
 	{ "end_turn", FINISH_STOP },
 	{ "tool_use", FINISH_TOOLS },
 	{ "max_tokens", FINISH_LENGTH },
-	{ "model_context_window_exceeded", FINISH_LENGTH },
+	{ "model_context_window_exceeded", FINISH_WINDOW },
 	{ "refusal", FINISH_REFUSAL },
 };
 

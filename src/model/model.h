@@ -26,6 +26,7 @@ enum finish {
 	FINISH_TOOLS,    /* it wants tool results */
 	FINISH_LENGTH,   /* cut by the output token limit */
 	FINISH_REFUSAL,  /* content filter or refusal */
+	FINISH_WINDOW,   /* cut where the context window ends */
 };
 
 struct model_reply {            /* zeroed before; model_reply_release() after */

@@ -249,6 +249,17 @@ def test_what_a_refusal_says_is_shown(serve, ask):
     assert r.out == "Hel\n\nNo, sir.\n" and "refused" in r.err
 
 
+@pytest.mark.parametrize("answer, words", [
+    (messages("x", reason="model_context_window_exceeded"), "window ends"),
+    (messages("x", reason="max_tokens"), "output limit"),
+    (messages(), "without a word"), (messages("x"), None)])
+def test_odd_ends_are_remarked_on(serve, ask, answer, words):
+    serve(whole(answer))
+    r = ask("anthropic")
+    assert r.status == 0
+    assert words in r.err if words else "Warning" not in r.err
+
+
 def test_no_fifth_cache_mark(serve, ask):
     s = serve(ok("anthropic"))
     ask("anthropic", "--model-params",
