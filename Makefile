@@ -57,7 +57,7 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 
-all: $(if $(filter release,$(V)),dcode,$(B)/dcode)
+all: $(if $(filter build/release,$(B)),dcode,$(B)/dcode)
 
 dcode: $(B)/dcode
 	install -m 0755 $< $@
