@@ -205,7 +205,7 @@ int model_open(struct model **out, struct http *http,
 	/* "must have either content or tool_calls, but not both"
 	 * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
 	 * 2026-11-20) */
-	m->history.calls_alone = strcmp(choice->provider, "mistralai") == 0;
+	m->history.calls_alone = str_is(str_of(choice->provider), "mistralai");
 	copy_choice(&m->choice, choice);
 	if (!m->wire) {
 		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",

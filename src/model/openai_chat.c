@@ -34,7 +34,7 @@ static void put_params(const struct wire_head *in, struct buf *out)
 {
 	bool openai = str_starts(str_of(in->choice->base_url),
 				 "https://api.openai.com/");
-	bool azure = strcmp(in->choice->provider, "azure_openai") == 0;
+	bool azure = str_is(str_of(in->choice->provider), "azure_openai");
 	const cJSON *limit = json_get(in->params, "max_tokens");
 	cJSON *params = cJSON_Duplicate(in->params, true);
 	char key[17];

@@ -103,6 +103,9 @@ static inline void next_request(const struct wire *wire,
 	buf_addstr(&all,
 		   str_skip(buf_str(&h.bytes), wire->mark ? h.block_end : 0));
 	buf_adds(&all, wire->tail);
+	for (const struct wire_option *o = wire->options; o && o->name; o++)
+		buf_adds(&all, o->member);
+	buf_addc(&all, '}');
 	require(args_strict(buf_str(&all)));
 	message_release(&user);
 	message_release(&results);
