@@ -274,7 +274,6 @@ static int create(struct box *box, const struct stop *stop, struct error *err)
 			  spec.lifetime_s, box->label, err) < 0)
 		return -1;
 	box->ours = true;
-	box->unclear = true;
 	lifecycle_say(box, "Starting %s sandbox...", title(box, room));
 	if (create_retried(box, &spec, stop, err) < 0) {
 		if (box->sandbox.id)

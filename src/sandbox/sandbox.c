@@ -93,6 +93,8 @@ int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
 				 p->name);
 	if (stop_check(stop, err))
 		return -1;
+	if (spec->unclear)
+		*spec->unclear = true;
 	if (p->ops->create(sb, spec, stop, err))
 		return blame(host, err);
 	return made(sb, "create", err);
