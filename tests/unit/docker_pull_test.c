@@ -220,11 +220,16 @@ static void test_addresses(void **state)
 		assert_int_equal(err.code, ERR_CONFIG);
 		unload();
 	}
-	assert_int_equal(load("unix:///no/such/socket", &err), 0);
-	assert_int_equal(sandbox_remove(&host, "x", &stop, &err), -1);
+	assert_int_equal(load("unix:///no/such/socket", &err), -1);
 	assert_int_equal(err.code, ERR_NETWORK);
 	assert_non_null(strstr(err.message, "/no/such/socket"));
 	assert_non_null(strstr(err.hint, "DOCKER_HOST"));
+	unload();
+	/* It exists, but nobody listens there. */
+	assert_int_equal(load("unix:///dev/null", &err), 0);
+	assert_int_equal(sandbox_remove(&host, "x", &stop, &err), -1);
+	assert_int_equal(err.code, ERR_NETWORK);
+	assert_non_null(strstr(err.message, "/dev/null"));
 }
 
 static int start(void **state)
