@@ -14,8 +14,8 @@ const struct arg_row options_global[] = {
 	{ "max-retries", 0, ARG_VALUE, "N",
 	  "Model retries after a failure (default 4)" },
 	{ "sandbox", 0, ARG_OPTIONAL, "TYPE",
-	  "Where tools run: none (this machine, the default), local, docker; "
-	  "bare: [sandboxes].default" },
+	  "Where tools run: none (this machine, the default) or a provider of "
+	  "dcode provider list; bare: [sandboxes].default" },
 	{ "sandbox-id", 0, ARG_VALUE, "ID",
 	  "Use this existing sandbox; it is never deleted" },
 	{ "sandbox-snapshot-name", 0, ARG_VALUE, "NAME",

@@ -174,7 +174,7 @@ def test_no_credentials(run, env):
     (["-n", "x", "--sandbox-snapshot-name", "s"],
      "requires a --sandbox provider"),
     (["-n", "x", "--sandbox", "nope"], "Unknown sandbox provider 'nope'"),
-    (["-n", "x", "--sandbox", "nope"], "docker, local"),
+    (["-n", "x", "--sandbox", "nope"], "Available providers: "),
     (["-n", "x", "--sandbox"], "no [sandboxes].default is configured"),
     (["-n", "x", "--sandbox", "local", "--sandbox-id", "i",
       "--sandbox-snapshot-name", "s"], "cannot be combined"),
@@ -433,7 +433,7 @@ def test_light_commands(run, dcode):
         assert run(name, "--help").status == 0
     r = run("provider", "list", "--json")
     names = [p["name"] for p in json.loads(r.out)["data"]]
-    assert names == ["docker", "local", "none"]
+    assert names == sorted(names) and {"docker", "local", "none"} <= set(names)
     assert run("doctor", "--json").status == 0
 
 
