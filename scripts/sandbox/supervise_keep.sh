@@ -1,0 +1,136 @@
+#!/bin/sh
+# supervise_keep.sh - runs a job's command and keeps what it prints.
+# SPDX-License-Identifier: MIT
+#
+# Given: s_dir, s_job, s_limit (hundredths of a second, 0 none), s_set (setsid
+# or nothing), s_cap (bytes of a stream that may wait for the reader; then the
+# command has to). Runs in a session of its own, after the libraries.
+# shellcheck disable=SC2015,SC2034,SC2154
+
+# Standard input into the pieces of stream $1. dd writes what each read gave.
+s_copy() {
+	s_at=0
+	s_len=0
+	while :; do
+		dd bs=65536 count=64 >>"$s_dir/$1.$s_at" 2>/dev/null ||
+			: >"$s_dir/full"
+		s_n=$(($(wc -c <"$s_dir/$1.$s_at")))
+		[ "$s_n" -gt "$s_len" ] || break
+		s_len=$s_n
+		s_wait "$1"
+		# What a daemon prints after the end is nobody's.
+		[ -e "$s_dir/done" ] && exec cat >/dev/null
+		[ "$s_len" -ge 1048576 ] || continue
+		s_at=$((s_at + s_len))
+		s_len=0
+	done
+	: >"$s_dir/$1.eof"
+	[ ! -e "$s_dir/full" ] || exec cat >/dev/null
+}
+
+# While the reader is too far behind.
+s_wait() {
+	while :; do
+		s_has=0
+		{ read -r s_has <"$s_dir/a.$1"; } 2>/dev/null
+		[ $((s_at + s_len - ${s_has:-0})) -ge "$s_cap" ] || break
+		[ -e "$s_dir/done" ] && break
+		: >"$s_dir/$1.wait"
+		s_nap 0.1
+	done
+	[ ! -e "$s_dir/$1.wait" ] || rm -f "$s_dir/$1.wait"
+}
+
+# The command has ended with $1. A process that it left behind may hold its
+# output open: then the end is where nothing more has come for a while.
+s_finish() {
+	s_quiet=0
+	s_old=
+	while [ "$s_quiet" -lt 12 ]; do
+		[ -e "$s_dir/o.eof" ] && [ -e "$s_dir/e.eof" ] && s_quiet=99
+		s_size o
+		s_sum=$s_total
+		s_size e
+		s_sum="$s_sum $s_total"
+		if [ "$s_quiet" != 99 ]; then
+			s_quiet=$((s_quiet + 1))
+			[ "$s_sum" = "$s_old" ] && [ ! -e "$s_dir/o.wait" ] &&
+				[ ! -e "$s_dir/e.wait" ] || s_quiet=0
+			s_old=$s_sum
+			s_nap 0.015
+		fi
+	done
+	s_sum="$1 $s_sum $(date +%s)"
+	# On a full disk the output makes room for its end.
+	echo "$s_sum" >"$s_dir/done.new" || {
+		: >"$s_dir/full"
+		rm -f "$s_dir"/[oe].[0-9]*
+		echo "$s_sum" >"$s_dir/done.new"
+	}
+	mv "$s_dir/done.new" "$s_dir/done"
+}
+
+# Ends the command when its time is over. Never sleeps for long, so that it
+# does not outlive the command for long.
+s_watch() {
+	s_clock
+	s_end=$((s_now + s_limit))
+	while [ ! -e "$s_dir/done" ] && [ "$s_now" -lt "$s_end" ]; do
+		s_left=$((s_end - s_now))
+		if [ "$s_left" -ge 100 ]; then
+			s_nap 1
+		elif [ "$s_left" -ge 10 ]; then
+			s_nap "0.$s_left"
+		else
+			s_nap 0.03
+		fi
+		s_clock
+	done
+	[ -e "$s_dir/done" ] && return
+	: >"$s_dir/late"
+	s_kill
+}
+
+# What finished ten minutes ago, or was given up by a restart. Looks once a
+# minute.
+s_sweep() {
+	s_time=$(date +%s)
+	s_last=0
+	{ read -r s_last <"$s_base/swept"; } 2>/dev/null
+	[ $((s_time - ${s_last:-0})) -ge 60 ] || return
+	echo "$s_time" >"$s_base/swept"
+	for s_old in "$s_base"/*/; do
+		s_when=
+		{ read -r s_ s_ s_ s_when <"${s_old}done"; } 2>/dev/null
+		if [ -z "$s_when" ]; then
+			s_pid=
+			{ read -r s_pid s_when <"${s_old}pid"; } 2>/dev/null
+			[ -n "$s_pid" ] && [ -d "/proc/$s_pid" ] && continue
+		fi
+		[ $((s_time - ${s_when:-$s_time})) -lt 600 ] ||
+			rm -rf "$s_old"
+	done
+}
+
+s_base=${s_dir%/*}
+echo "$$ $(date +%s)" >"$s_dir/pid"
+: >"$s_dir/o.0"
+: >"$s_dir/e.0"
+[ "$s_limit" = 0 ] || s_watch &
+s_in=$s_dir/i
+[ -e "$s_in" ] || s_in=/dev/null
+{
+	{
+		if [ -e "$s_dir/killed" ]; then
+			s_code=137
+		else
+			DCODE_EXEC=$s_job $s_set sh "$s_dir/c" \
+				<"$s_in" 2>&4 4>&-
+			s_code=$?
+		fi
+		exec >/dev/null 4>&-
+		s_finish "$s_code"
+		rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
+		s_sweep
+	} | s_copy o >/dev/null 4>&-
+} 4>&1 | s_copy e
