@@ -56,7 +56,8 @@ void http_free(struct http *h)
 
 	if (!h)
 		return;
-	api = h->idle ? curl_api_get(h->loader, &never, &err) : NULL;
+	api = h->idle || h->share ? curl_api_get(h->loader, &never, &err)
+				  : NULL;
 	while (api && h->idle) {
 		struct handle *hd = h->idle;
 
