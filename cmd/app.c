@@ -62,6 +62,7 @@ static void catch_signals(void)
 	}
 	act.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &act, NULL);
+	sigaction(SIGXFSZ, &act, NULL); /* the write fails instead */
 }
 
 int app_init(struct app *app, struct error *err)
@@ -143,22 +144,27 @@ struct http *app_http(struct app *app)
 	return app->http;
 }
 
-int app_store(struct app *app, struct store **store, struct error *err)
+int app_store_later(struct app *app, struct store **store, struct error *err)
 {
 	struct settings *set;
 	char *path;
-	int rc;
 
+	if (!app->store) {
+		if (app_settings(app, &set, err) < 0)
+			return -1;
+		path = path_join(settings_dir(set), ".state/dcode.db");
+		app->store = store_later(path, app_warn_line);
+		free(path);
+	}
 	*store = app->store;
-	if (app->store)
-		return 0;
-	if (app_settings(app, &set, err) < 0)
+	return 0;
+}
+
+int app_store(struct app *app, struct store **store, struct error *err)
+{
+	if (app_store_later(app, store, err) < 0)
 		return -1;
-	path = path_join(settings_dir(set), ".state/dcode.db");
-	rc = store_open(&app->store, path, app_warn_line, err);
-	free(path);
-	*store = app->store;
-	return rc;
+	return store_ready(*store, err);
 }
 
 int app_host(struct app *app, const char *provider, struct sandbox_host *host,

@@ -12,6 +12,8 @@
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 
+enum { STATUS_PIPE = 141 }; /* exit status: nobody reads stdout any more */
+
 struct app {
 	struct cancel cancel; /* triggered by SIGINT, SIGTERM, SIGHUP */
 	bool json;            /* --json */
@@ -32,6 +34,8 @@ int app_settings(struct app *app, struct settings **set, struct error *err);
 /* Starts loading libcurl on a thread; never fails. */
 struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
+/* The same, opened by its first use. */
+int app_store_later(struct app *app, struct store **store, struct error *err);
 /* Opens a provider by name with all of the above. */
 int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 	     struct error *err);

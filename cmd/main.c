@@ -1,25 +1,45 @@
 /* main.c - reads the command line and hands over to one command. */
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clean.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/run.h"
 #include "providers/jail.h"
 
+/* A standard stream that the caller closed would become our first pipe or the
+ * database. Input is then at its end, writing to output fails. */
+static int fill_standard_streams(void)
+{
+	static const int modes[] = { O_RDONLY, O_RDONLY, O_WRONLY };
+
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
+			return -1;
+	return 0;
+}
+
 static int misuse(const struct command *c, const struct error *err)
 {
+	struct buf text = BUF_INIT(1 << 12);
+
 	if (c)
 		return command_misuse(c, "%s", err->message);
+	clean_text(str_of(err->message), &text);
 	fprintf(stderr,
 		"usage: dcode [options] [COMMAND ...]\n"
 		"dcode: error: %s\n",
-		err->message);
+		text.len ? text.ptr : "");
 	if (err->hint[0])
 		fprintf(stderr, "%s\n", err->hint);
+	buf_release(&text);
 	return 2;
 }
 
@@ -84,6 +104,22 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 	return c->run(app, args);
 }
 
+/* Nothing may be lost unsaid: a full disk, a closed descriptor. */
+static int end_output(int status)
+{
+	bool lost;
+
+	errno = 0;
+	lost = fflush(stdout) != 0;
+	lost |= ferror(stdout) != 0;
+	if (!lost || status)
+		return status;
+	if (errno == EPIPE)
+		return STATUS_PIPE;
+	fputs("Error: writing standard output failed\n", stderr);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct app app;
@@ -92,6 +128,8 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int status;
 
+	if (fill_standard_streams() < 0)
+		return 1;
 	if (argc > 1 && !strcmp(argv[1], "--jail-supervisor"))
 		return jail_main(argc, argv);
 	if (app_init(&app, &err) < 0)
@@ -104,9 +142,5 @@ int main(int argc, char **argv)
 		status = dispatch(&app, c, &args);
 	args_release(&args);
 	app_release(&app);
-	if (fflush(stdout) != 0 && status == 0) {
-		fputs("Error: writing standard output failed\n", stderr);
-		status = 1;
-	}
-	return status;
+	return end_output(status);
 }

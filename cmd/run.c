@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/prompt.h"
 #include "base/clean.h"
@@ -64,6 +66,19 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 	buf_release(&text);
 }
 
+/* Where the directory is gone, tools must not act in some other one. */
+static int check_directory(struct error *err)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	if (!cwd) {
+		error_errno(err, "finding the current directory");
+		return error_hint(err, "cd to a directory that exists");
+	}
+	free(cwd);
+	return 0;
+}
+
 static int open_sandbox(struct run *r, const struct stop *stop,
 			struct error *err)
 {
@@ -80,6 +95,8 @@ static int open_sandbox(struct run *r, const struct stop *stop,
 	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)
 		return -1;
 	r->opened_host = true;
+	if (on_host(r) && check_directory(err) < 0)
+		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
 	return lifecycle_open(&r->box, &request, stop, err);
@@ -119,7 +136,7 @@ static int open_session(struct run *r, struct error *err)
 		.cwd = settings_cwd(r->app->settings),
 	};
 
-	if (app_store(r->app, &store, err) < 0)
+	if (app_store_later(r->app, &store, err) < 0)
 		return -1;
 	name = run_model_name(r);
 	info.model = name;
@@ -173,13 +190,16 @@ void run_close(struct run *r)
 	run_options_release(&r->options);
 }
 
-static int misuse(struct app *app, const struct error *err)
+static int misuse(const struct error *err)
 {
-	(void)app;
+	struct buf text = BUF_INIT(1 << 12);
+
+	clean_text(str_of(err->message), &text);
 	fprintf(stderr, "usage: dcode [options]\ndcode: error: %s\n",
-		err->message);
+		text.len ? text.ptr : "");
 	if (err->hint[0])
 		fprintf(stderr, "%s\n", err->hint);
+	buf_release(&text);
 	return 2;
 }
 
@@ -187,13 +207,22 @@ static char *join_prompt(char *piped, const char *task)
 {
 	char *whole;
 
-	if (!piped)
-		return xstrdup(task);
-	if (!task)
-		return piped;
+	if (!piped || !task)
+		return piped ? piped : xstrdup(task);
 	whole = xasprintf("%s\n\n%s", piped, task);
 	free(piped);
 	return whole;
+}
+
+/* Answers come from the terminal once a pipe has been read to its end. */
+static bool back_to_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	bool ok = fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
+
+	if (fd > STDERR_FILENO)
+		close(fd);
+	return ok;
 }
 
 /* Flags that mean something only without a user at the terminal. */
@@ -221,63 +250,80 @@ static int check_unattended(const struct run *r, struct error *err)
 	return 0;
 }
 
+/* The configured list; a flag's is there already. */
+static int configured_allow_list(struct run_options *o,
+				 const struct settings *set, struct error *err)
+{
+	const char *const *names;
+	struct buf text = BUF_INIT(1 << 16);
+	size_t n = 0;
+	int rc = settings_list(set, NULL, "shell.allow_list", &names, &n, err);
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		buf_adds(&text, i ? "," : "");
+		buf_adds(&text, names[i]);
+	}
+	if (text.len)
+		rc = allow_list_parse(&o->allow, text.ptr, err);
+	buf_release(&text);
+	return rc;
+}
+
 static int read_flags(struct run *r, const struct args *args, struct error *err)
 {
-	const char *allow = NULL;
+	struct run_options *o = &r->options;
 	struct settings *set;
 
-	if (run_options_read(&r->options, args, err) < 0 ||
-	    app_settings(r->app, &set, err) < 0)
+	if (run_options_read(o, args, err) < 0)
 		return -1;
-	if (args_value(args, "max-retries") &&
-	    settings_set_flag(set, "retries.max_retries",
-			      args_value(args, "max-retries"), err) < 0)
+	if (o->timeout_s)
+		r->stop = stop_within(&r->stop, o->timeout_s * 1000);
+	if (app_settings(r->app, &set, err) < 0)
 		return -1;
-	if (!r->options.allow.given) {
-		if (settings_string(set, NULL, "shell.allow_list", &allow,
-				    err) < 0)
-			return -1;
-		if (allow && allow[0] &&
-		    allow_list_parse(&r->options.allow, allow, err) < 0)
-			return -1;
-	}
-	return run_sandbox_resolve(&r->options, set,
-				   args_value(args, "sandbox"), err);
+	if (o->max_retries && settings_set_flag(set, "retries.max_retries",
+						o->max_retries, err) < 0)
+		return -1;
+	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
+		return -1;
+	return run_sandbox_resolve(o, set, args_value(args, "sandbox"), err);
+}
+
+/* The flags, then the piped text; *prompt is owned, NULL without any. */
+static int prepare(struct run *r, const struct args *args, char **prompt,
+		   struct error *err)
+{
+	const struct run_options *o = &r->options;
+	char *piped = NULL;
+
+	if (read_flags(r, args, err) < 0 ||
+	    run_read_stdin(&piped, o->read_stdin || !o->task, o->read_stdin,
+			   &r->stop, err) < 0)
+		return -1;
+	r->interactive =
+		!o->task &&
+		(!piped || (o->message && o->message[0] && back_to_terminal()));
+	if (piped || o->task || o->message)
+		*prompt = join_prompt(piped, o->task ? o->task : o->message);
+	return check_unattended(r, err);
 }
 
 int run_chat_or_task(struct app *app, const struct args *args)
 {
-	struct run r = { .app = app };
-	struct stop stop = app_stop(app);
+	struct run r = { .app = app, .stop = app_stop(app) };
 	struct error err = { 0 };
-	char *piped = NULL;
-	char *prompt;
+	char *prompt = NULL;
 	int status;
 
 	(void)app_http(app); /* libcurl loads while the rest gets ready */
-	if (read_flags(&r, args, &err) < 0) {
-		status = err.code == ERR_USAGE ? misuse(app, &err)
-					       : app_fail(app, &err);
-		goto out;
-	}
-	if (run_read_stdin(&piped, r.options.read_stdin || !r.options.task,
-			   r.options.read_stdin, &stop, &err) < 0) {
-		status = app_fail(app, &err);
-		goto out;
-	}
-	r.interactive = !r.options.task && !piped;
-	if (check_unattended(&r, &err) < 0) {
-		status = misuse(app, &err);
-		goto out;
-	}
-	if (r.interactive) {
-		status = run_chat(&r, r.options.message);
-	} else {
-		prompt = join_prompt(piped, r.options.task);
+	if (prepare(&r, args, &prompt, &err) < 0)
+		status = err.code == ERR_USAGE && !app->json
+				 ? misuse(&err)
+				 : run_fail(&r, &err);
+	else if (r.interactive)
+		status = run_chat(&r, prompt);
+	else
 		status = run_task(&r, prompt);
-		free(prompt);
-	}
-out:
+	free(prompt);
 	run_options_release(&r.options);
 	return status;
 }

@@ -19,8 +19,9 @@ struct run_options {
 	enum sandbox_network network;
 	struct allow_list allow;
 	bool yes, quiet, no_stream, read_stdin;
-	int64_t max_turns; /* 0: no cap */
-	int64_t timeout_s; /* 0: none */
+	int64_t max_turns;       /* 0: no cap */
+	const char *max_retries; /* checked, or NULL */
+	int64_t timeout_s;       /* 0: none */
 };
 
 /* Reads and checks the flags that need no file: ERR_USAGE. */
@@ -37,6 +38,7 @@ struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
+	struct stop stop;   /* the signals, and --timeout from the start on */
 	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
 	/* made by run_open() */
 	struct model_choice choice;
@@ -69,6 +71,8 @@ int run_read_stdin(char **text, bool wait, bool required,
 
 int run_chat_or_task(struct app *app, const struct args *args);
 int run_task(struct run *r, const char *prompt); /* exit status */
-int run_chat(struct run *r, const char *first);  /* exit status */
+/* Says what kept a run from beginning, as run_task() would. Exit status. */
+int run_fail(struct run *r, struct error *err);
+int run_chat(struct run *r, const char *first); /* exit status */
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "cmd/run.h"
 
-static int positive(const struct args *args, const char *name, int64_t *value,
-		    struct error *err)
+static int integer(const struct args *args, const char *name, int64_t least,
+		   int64_t *value, struct error *err)
 {
 	const char *text = args_value(args, name);
 
@@ -16,11 +16,12 @@ static int positive(const struct args *args, const char *name, int64_t *value,
 		return error_set(err, ERR_USAGE,
 				 "argument --%s: invalid int value: '%s'", name,
 				 text);
-	if (*value < 1)
+	if (*value < least)
 		return error_set(err, ERR_USAGE,
-				 "argument --%s: must be a positive integer "
-				 "(>= 1), got %s",
-				 name, text);
+				 "argument --%s: must be a %s integer "
+				 "(>= %d), got %s",
+				 name, least ? "positive" : "non-negative",
+				 (int)least, text);
 	if (*value > INT32_MAX)
 		return error_set(err, ERR_USAGE,
 				 "argument --%s: %s is too large", name, text);
@@ -47,12 +48,14 @@ int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
 	const char *allow = args_value(args, "shell-allow-list");
+	int64_t retries;
 
 	*o = (struct run_options){
 		.task = args_value(args, "non-interactive"),
 		.message = args_value(args, "message"),
 		.model = args_value(args, "model"),
 		.model_params = args_value(args, "model-params"),
+		.max_retries = args_value(args, "max-retries"),
 		.sandbox_id = args_value(args, "sandbox-id"),
 		.snapshot = args_value(args, "sandbox-snapshot-name"),
 		.setup = args_value(args, "sandbox-setup"),
@@ -63,8 +66,14 @@ int run_options_read(struct run_options *o, const struct args *args,
 	};
 	if (o->task && !o->task[0])
 		o->task = NULL; /* as if -n were absent */
-	if (positive(args, "max-turns", &o->max_turns, err) < 0 ||
-	    positive(args, "timeout", &o->timeout_s, err) < 0 ||
+	if (o->task && o->message)
+		return error_set(err, ERR_USAGE,
+				 "--message begins a chat and cannot be "
+				 "combined with --non-interactive (-n); give "
+				 "the whole task to -n");
+	if (integer(args, "max-turns", 1, &o->max_turns, err) < 0 ||
+	    integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||
+	    integer(args, "max-retries", 0, &retries, err) < 0 ||
 	    network(o, args_value(args, "sandbox-network"), err) < 0)
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)

@@ -89,7 +89,9 @@ static int check(const struct buf *text, struct error *err)
 				 "Piped input exceeds 10 MiB limit. Consider "
 				 "writing the content to a file and "
 				 "referencing it instead.");
-	if (!str_is_utf8(buf_str(text)))
+	/* A NUL would end the prompt right there. */
+	if (!str_is_utf8(buf_str(text)) ||
+	    str_find(buf_str(text), '\0') < text->len)
 		return error_set(err, ERR_REMOTE,
 				 "Could not read piped input \xE2\x80\x94 "
 				 "ensure the input is valid text");

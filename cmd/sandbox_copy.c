@@ -67,7 +67,8 @@ const char *copy_reason(const struct transfer *t)
 		       : file_error_name(t->error);
 }
 
-/* 'd' directory, 'f' anything else that exists, 'n' nothing. */
+/* 'd' directory, 'f' anything else that exists, 'n' nothing. Also looks for a
+ * tar there. */
 static int remote_kind(struct copy *c, const char *path, char *kind,
 		       struct error *err)
 {
@@ -79,9 +80,14 @@ static int remote_kind(struct copy *c, const char *path, char *kind,
 	quote_word(&script, str_of(path));
 	buf_adds(&script, "\nif [ -d \"$p\" ]; then echo d;"
 			  " elif [ -e \"$p\" ]; then echo f;"
-			  " else echo n; fi\n");
+			  " else echo n; fi\n"
+			  "if command -v tar >/dev/null; then echo t;"
+			  " elif busybox tar --help >/dev/null 2>&1;"
+			  " then echo b; fi\n");
 	rc = copy_script(c, buf_str(&script), &out, "looking at the path", err);
 	*kind = out.len ? out.ptr[0] : 'n';
+	if (rc == 0 && out.len > 2)
+		c->tar = out.ptr[2] == 't' ? "tar" : "busybox tar";
 	buf_release(&script);
 	buf_release(&out);
 	return rc;

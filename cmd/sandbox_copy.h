@@ -3,6 +3,8 @@
 #ifndef CMD_SANDBOX_COPY_H
 #define CMD_SANDBOX_COPY_H
 
+#include <sys/types.h>
+
 #include "sandbox/sandbox.h"
 
 enum { COPY_BATCH = 64 }; /* files per transfer call, and files open at once */
@@ -10,6 +12,7 @@ enum { COPY_BATCH = 64 }; /* files per transfer call, and files open at once */
 struct copy {
 	struct sandbox *sb;      /* borrowed */
 	const struct stop *stop; /* borrowed */
+	const char *tar;         /* how to call it there; NULL: it has none */
 	int64_t files, directories, links;
 	int64_t skipped; /* neither, unsafe, or failed: each had a warning */
 };
@@ -34,5 +37,14 @@ int copy_file_down(struct copy *c, const char *remote, const char *local,
  * follows a link below it nor leaves it, whatever the sandbox says. */
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
+
+/* Whole trees as one stream, in one execute each. Can it be had? */
+bool copy_by_tar(const struct copy *c);
+/* dir is taken over; mode is what a new remote directory gets. */
+int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
+		struct error *err);
+/* root, borrowed: unpacks below it. */
+int copy_tar_down(struct copy *c, const char *remote, int root,
+		  struct error *err);
 
 #endif

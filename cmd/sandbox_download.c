@@ -365,8 +365,9 @@ static int list(struct copy *c, const char *remote, struct buf *out,
 	return rc;
 }
 
-int copy_tree_down(struct copy *c, const char *remote, const char *local,
-		   struct error *err)
+/* Where there is no tar: file by file. */
+static int copy_files_down(struct copy *c, const char *remote, int root,
+			   struct error *err)
 {
 	struct buf lines = BUF_INIT(LIST_MAX);
 	struct tree *t = xcalloc(1, sizeof(*t));
@@ -375,14 +376,7 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 	int rc = list(c, remote, &lines, err);
 
 	t->copy = c;
-	t->root = -1;
-	if (rc == 0 && mkdir(local, 0777) < 0 && errno != EEXIST)
-		rc = error_errno(err, "creating %s", local);
-	if (rc == 0)
-		t->root = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (rc == 0 && t->root < 0)
-		rc = error_errno(err, "%s", local);
-	c->directories += rc == 0;
+	t->root = root;
 	rest = buf_str(&lines);
 	while (rc == 0 && str_split(&rest, '\n', &line))
 		rc = add_entry(t, remote, line, &rest, err);
@@ -393,9 +387,25 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 
 		(void)sink_close(&t->sinks[i], false, &ignored);
 	}
-	if (t->root >= 0)
-		close(t->root);
 	buf_release(&lines);
 	free(t);
+	return rc;
+}
+
+int copy_tree_down(struct copy *c, const char *remote, const char *local,
+		   struct error *err)
+{
+	int root;
+	int rc;
+
+	if (mkdir(local, 0777) < 0 && errno != EEXIST)
+		return error_errno(err, "creating %s", local);
+	root = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return error_errno(err, "%s", local);
+	c->directories++;
+	rc = copy_by_tar(c) ? copy_tar_down(c, remote, root, err)
+			    : copy_files_down(c, remote, root, err);
+	close(root);
 	return rc;
 }

@@ -249,17 +249,16 @@ static int walk(struct tree *t, int dir, const char *remote, int depth,
 	return rc;
 }
 
-int copy_tree_up(struct copy *c, const char *local, const char *remote,
-		 struct error *err)
+/* Where there is no tar: file by file. Closes dir. */
+static int copy_files_up(struct copy *c, int dir, const char *remote,
+			 struct error *err)
 {
 	struct tree *t = xcalloc(1, sizeof(*t));
-	int dir = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc;
 
 	t->copy = c;
 	t->script = BUF_INIT(1 << 20);
-	rc = dir < 0 ? error_errno(err, "%s", local)
-		     : walk(t, dir, remote, 0, err);
+	rc = walk(t, dir, remote, 0, err);
 	if (rc == 0)
 		rc = flush_script(t, err);
 	if (rc == 0) {
@@ -272,5 +271,23 @@ int copy_tree_up(struct copy *c, const char *local, const char *remote,
 	}
 	buf_release(&t->script);
 	free(t);
+	return rc;
+}
+
+int copy_tree_up(struct copy *c, const char *local, const char *remote,
+		 struct error *err)
+{
+	int dir = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+	int rc;
+
+	if (dir < 0)
+		return error_errno(err, "%s", local);
+	if (!copy_by_tar(c))
+		return copy_files_up(c, dir, remote, err);
+	if (fstat(dir, &st) == 0)
+		return copy_tar_up(c, dir, st.st_mode, remote, err);
+	rc = error_errno(err, "%s", local);
+	close(dir);
 	return rc;
 }

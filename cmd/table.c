@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clean.h"
+#include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 
@@ -44,14 +46,17 @@ static void print_usage(FILE *out, const struct command *c)
 
 int command_misuse(const struct command *c, const char *fmt, ...)
 {
+	struct buf text = BUF_INIT(1 << 12);
+	char line[1024];
 	va_list ap;
 
-	print_usage(stderr, c);
-	fputs("dcode: error: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	clean_text(str_of(line), &text);
+	print_usage(stderr, c);
+	fprintf(stderr, "dcode: error: %s\n", text.len ? text.ptr : "");
+	buf_release(&text);
 	return 2;
 }
 
@@ -104,7 +109,10 @@ const struct command command_help_all = {
 
 static int run_version(struct app *app, const struct args *args)
 {
-	(void)args;
+	if (args->argc)
+		return command_misuse(&command_version,
+				      "unrecognized arguments: %s",
+				      args->argv[0]);
 	if (app->json) {
 		struct buf data = BUF_INIT(256);
 

@@ -1,5 +1,6 @@
 /* task.c - dcode -n: one task, nobody to ask, one exit status. */
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "ui/events.h"
 #include "ui/plain.h"
 
-enum { STATUS_LIMIT = 124, STATUS_PIPE = 141 };
+enum { STATUS_LIMIT = 124 };
 
 struct task {
 	struct run *run;
@@ -18,7 +19,7 @@ struct task {
 	bool json;
 };
 
-static bool output_failed(const struct task *t)
+static int output_failed(const struct task *t)
 {
 	return t->json ? t->events.failed : t->plain.failed;
 }
@@ -64,6 +65,13 @@ static void announce(struct task *t)
 	free(model);
 }
 
+static int output_error(const struct task *t, struct error *err)
+{
+	errno = output_failed(t);
+	(void)error_errno(err, "writing standard output");
+	return output_failed(t) == EPIPE ? STATUS_PIPE : 1;
+}
+
 /* Words, exit status and JSON status of what went wrong. */
 static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		   const char **status)
@@ -72,10 +80,8 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 	struct run *r = t->run;
 
 	*status = "error";
-	if (output_failed(t)) {
-		error_set(err, ERR_SYSTEM, "writing standard output failed");
-		return STATUS_PIPE;
-	}
+	if (output_failed(t))
+		return output_error(t, err);
 	if (r->options.timeout_s && !app_signal() &&
 	    stop_check(stop, &why) < 0 && why.code == ERR_TIMEOUT) {
 		*status = "timeout";
@@ -103,6 +109,8 @@ static void report(struct task *t, const struct error *err)
 	struct buf message = BUF_INIT(1 << 12);
 
 	if (t->json) {
+		events_start(&t->events, NULL, NULL, t->run->options.sandbox,
+			     NULL);
 		mask_text(t->run->app->mask, str_of(err->message), &message);
 		events_error(&t->events, error_name(err->code),
 			     buf_str(&message), str_of(err->hint));
@@ -131,9 +139,8 @@ static int conclude(struct task *t, int rc, int code, const char *status,
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		error_set(err, ERR_SYSTEM, "writing standard output failed");
+		code = output_error(t, err);
 		rc = -1;
-		code = STATUS_PIPE;
 	}
 	if (rc < 0)
 		report(t, err);
@@ -143,9 +150,23 @@ static int conclude(struct task *t, int rc, int code, const char *status,
 		events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
 		if (events_result(&t->events, status, buf_str(&r->agent.answer),
 				  r->agent.turns, &r->agent.usage, code) < 0 &&
-		    code == 0)
-			code = STATUS_PIPE;
+		    rc == 0) {
+			code = output_error(t, err);
+			report(t, err);
+		}
 	}
+	return code;
+}
+
+int run_fail(struct run *r, struct error *err)
+{
+	struct task t = { .run = r, .json = r->app->json };
+	const char *status;
+	int code = verdict(&t, &r->stop, err, &status);
+
+	code = conclude(&t, -1, code, status, err);
+	events_release(&t.events);
+	plain_release(&t.plain);
 	return code;
 }
 
@@ -157,28 +178,23 @@ int run_task(struct run *r, const char *prompt)
 		.plain = { .quiet = r->options.quiet,
 			   .no_stream = r->options.no_stream },
 	};
-	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
 	struct error ignored = { 0 };
 	const char *status = "success";
 	int code = 0;
 	int rc;
 
-	if (r->options.timeout_s)
-		stop = stop_within(&stop, r->options.timeout_s * 1000);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
 	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
 		app_warn("--auto-approve: every tool call runs on this machine "
 			 "without asking");
-	rc = run_open(r, &stop, &err);
+	rc = run_open(r, &r->stop, &err);
 	if (rc == 0) {
 		announce(&t);
-		rc = agent_run(&r->agent, prompt, &stop, &err);
-	} else if (t.json) {
-		events_start(&t.events, NULL, NULL, r->options.sandbox, NULL);
+		rc = agent_run(&r->agent, prompt, &r->stop, &err);
 	}
 	if (rc < 0)
-		code = verdict(&t, &stop, &err, &status);
+		code = verdict(&t, &r->stop, &err, &status);
 	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
 	code = conclude(&t, rc, code, status, &err);
 	run_close(r);

@@ -30,7 +30,7 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 }
 
 /* Opens a regular file; never waits (a .env may be a FIFO). -1 with errno,
- * ENOENT also for anything that is not a file. */
+ * ENOENT also for /dev/null and its like, EINVAL for what is no file. */
 static int open_file(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -40,7 +40,7 @@ static int open_file(const char *path, struct stat *st)
 	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
 		return fd;
 	close(fd);
-	errno = ENOENT;
+	errno = S_ISCHR(st->st_mode) ? ENOENT : EINVAL;
 	return -1;
 }
 
@@ -98,7 +98,8 @@ void settings_read_config(struct settings *s)
 		return;
 	if (fd < 0 || read_file(fd, &st, &text) < 0) {
 		error_set(&err, ERR_CONFIG, "%s: %s", file->path,
-			  reason(errno, room, sizeof(room)));
+			  errno == EINVAL ? "not a regular file"
+					  : reason(errno, room, sizeof(room)));
 		break_config(s, "could not read config file", err.message);
 	} else if (toml_parse(&s->config, buf_str(&text), file->path, &err) <
 		   0) {

@@ -13,7 +13,8 @@ enum {
 	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
 	SNAPSHOT_NAME_MAX = 128, /* of a tag */
-	REMOVE_POLL_MS = 50,
+	POLL_MS = 50,
+	APPEAR_MS = 5000, /* from a name in use to its container */
 };
 
 static struct docker *docker_of(const struct sandbox_host *host)
@@ -33,6 +34,7 @@ static int docker_open(struct sandbox_host *host, const struct settings *set,
 		return -1;
 	}
 	host->priv = d;
+	host->endpoint = d->engine.shown;
 	return 0;
 }
 
@@ -48,6 +50,7 @@ static void docker_close(struct sandbox_host *host)
 	engine_release(&d->engine);
 	free(d);
 	host->priv = NULL;
+	host->endpoint = NULL;
 }
 
 static const char *label_of(const cJSON *inspected, const char *name)
@@ -107,6 +110,34 @@ static int no_snapshot(const char *name, struct error *err)
 	return error_hint(err, "make one: dcode sandbox snapshot ID %s", name);
 }
 
+static bool name_in_use(const struct http_response *res)
+{
+	struct str body = buf_str(&res->body);
+
+	return res->status == 409 ||
+	       str_search(body, STR("already in use")) < body.len;
+}
+
+/* An engine takes the name before there is anything to inspect: Podman 4.3 is
+ * seen to refuse it meanwhile with status 500. *err changes only when stop
+ * ended the wait. */
+static int find_made(struct engine *e, const char *label, bool taken,
+		     cJSON **answer, const struct stop *stop, struct error *err)
+{
+	struct stop limit = stop_within(stop, APPEAR_MS);
+	struct error why = { 0 };
+
+	do {
+		why = (struct error){ 0 };
+		if (find_labelled(e, label, answer, &limit, &why) == 0)
+			return 0;
+	} while (taken && why.code == ERR_NOT_FOUND &&
+		 stop_sleep(&limit, POLL_MS, &why) == 0);
+	if (stop_check(stop, &why) < 0)
+		*err = why;
+	return -1;
+}
+
 /* POST /containers/create. 0 with *answer, 1 when the image is missing. A
  * name in use is no failure when the container is ours: an earlier try, whose
  * answer was lost, made it. */
@@ -115,7 +146,6 @@ static int post_create(struct engine *e, const char *label, struct str body,
 		       struct error *err)
 {
 	struct http_response res = { 0 };
-	struct error other = { 0 };
 	char *path = xasprintf("/containers/create?name=%s", label);
 	struct engine_ask ask = { "POST", path, body, NULL };
 	int rc = engine_call(e, &ask, &res, stop, err);
@@ -123,9 +153,8 @@ static int post_create(struct engine *e, const char *label, struct str body,
 	if (rc == 0 && res.status == 404) {
 		rc = 1;
 	} else if (rc == 0 && res.status >= 400) {
-		rc = http_status_error(&res, "creating a container", err);
-		if (find_labelled(e, label, answer, stop, &other) == 0)
-			rc = 0;
+		http_status_error(&res, "creating a container", err);
+		rc = find_made(e, label, name_in_use(&res), answer, stop, err);
 	} else if (rc == 0) {
 		*answer = json_parse(buf_str(&res.body));
 	}
@@ -135,7 +164,7 @@ static int post_create(struct engine *e, const char *label, struct str body,
 }
 
 /* Pulls as the policy says; 0 when the image should be there. */
-static int fetch_image(const struct docker *d, const struct sandbox_spec *spec,
+static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, bool missing, const struct stop *stop,
 		       struct error *err)
 {
@@ -157,7 +186,7 @@ static int fetch_image(const struct docker *d, const struct sandbox_spec *spec,
 				 image);
 	if (spec->snapshot || (!missing && strcmp(policy, "always") != 0))
 		return 0;
-	return engine_pull((struct engine *)&d->engine, image, spec, stop, err);
+	return engine_pull(&d->engine, image, spec, stop, err);
 }
 
 static int start_container(struct engine *e, const char *id,
@@ -307,8 +336,8 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-static int docker_snapshot(struct sandbox *sb, const char *name,
-			   const struct stop *stop, struct error *err)
+static int commit(struct sandbox *sb, const char *name, bool pause,
+		  const struct stop *stop, struct error *err)
 {
 	struct engine *e = &docker_of(sb->host)->engine;
 	struct engine_ask ask = { .method = "POST",
@@ -317,20 +346,35 @@ static int docker_snapshot(struct sandbox *sb, const char *name,
 	struct buf path = BUF_INIT(1024);
 	int rc;
 
-	if (!engine_name_ok(name) || strlen(name) > SNAPSHOT_NAME_MAX)
-		return error_set(err, ERR_USAGE,
-				 "a snapshot's name has letters, digits, '_', "
-				 "'.' and '-', at most %d",
-				 SNAPSHOT_NAME_MAX);
 	buf_addf(&path, "/commit?container=%s&repo=dcode-snapshot&tag=%s",
 		 sb->id, name);
-	buf_adds(&path, "&pause=true&changes=");
+	buf_addf(&path, "&pause=%s&changes=", pause ? "true" : "false");
 	engine_quote(&path, "LABEL dcode.snapshot=");
 	engine_quote(&path, name);
 	ask.path = path.ptr;
 	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&path);
 	return rc;
+}
+
+/* Paused, so that files are of one moment; where the engine has no control
+ * group to pause with (rootless Podman without systemd), as they are. */
+static int docker_snapshot(struct sandbox *sb, const char *name,
+			   const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (!engine_name_ok(name) || strlen(name) > SNAPSHOT_NAME_MAX)
+		return error_set(err, ERR_USAGE,
+				 "a snapshot's name has letters, digits, '_', "
+				 "'.' and '-', at most %d",
+				 SNAPSHOT_NAME_MAX);
+	if (commit(sb, name, true, stop, &why) == 0)
+		return 0;
+	if (why.code == ERR_REMOTE && commit(sb, name, false, stop, err) == 0)
+		return 0;
+	*err = why;
+	return -1;
 }
 
 /* 1 while the engine is still at it. */
@@ -361,7 +405,7 @@ static int docker_remove(struct sandbox_host *host, const char *id,
 		return error_set(err, ERR_USAGE,
 				 "'%s' is no container's name or id", id);
 	while ((rc = remove_once(e, id, stop, err)) == 1)
-		if (stop_sleep(stop, REMOVE_POLL_MS, err) < 0)
+		if (stop_sleep(stop, POLL_MS, err) < 0)
 			return -1;
 	return rc;
 }

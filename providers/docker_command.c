@@ -116,7 +116,7 @@ static void add_shell(const char *shell, const char *join, struct buf *script)
 static void add_script(const struct exec_request *req, const char *join,
 		       struct buf *script)
 {
-	bool drained = req->input.len && !req->dialog;
+	bool drained = (req->input.len || req->source) && !req->dialog;
 	const char *exec = drained ? "" : "exec ";
 
 	buf_adds(script, enter);
@@ -160,7 +160,7 @@ static int add_command(const struct exec_request *req, const char *cwd,
 int docker_command(const struct exec_request *req, const char *workdir,
 		   const char *token, struct buf *body, struct error *err)
 {
-	bool input = req->input.len || req->dialog;
+	bool input = req->input.len || req->dialog || req->source;
 
 	buf_addf(body,
 		 "{\"AttachStdin\":%s,\"AttachStdout\":true,"

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/docker_engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,20 +55,28 @@ static int use_address(struct engine *e, const char *scheme, const char *rest,
 	return 0;
 }
 
-int engine_init(struct engine *e, struct http *http, const struct settings *set,
-		struct error *err)
+/* Known without talking to anybody. */
+static int check_socket(const struct engine *e, struct error *err)
+{
+	if (access(e->socket, F_OK) == 0)
+		return 0;
+	error_set(err, ERR_NETWORK, "%s", strerror(errno));
+	return engine_unreachable(e, err);
+}
+
+static int find_engine(struct engine *e, const struct settings *set,
+		       struct error *err)
 {
 	const char *host = settings_env(set, "DOCKER_HOST");
 	const char *tls = settings_env(set, "DOCKER_TLS_VERIFY");
 
-	*e = (struct engine){ .http = http };
 	if (!host) {
 		find_socket(e, set);
-		return 0;
+		return check_socket(e, err);
 	}
 	if (strncmp(host, "unix://", 7) == 0 && host[7] == '/') {
 		use_socket(e, host + 7);
-		return 0;
+		return check_socket(e, err);
 	}
 	if (settings_env(set, "DOCKER_CERT_PATH") && tls)
 		return error_set(err, ERR_CONFIG,
@@ -82,6 +91,16 @@ int engine_init(struct engine *e, struct http *http, const struct settings *set,
 	error_set(err, ERR_CONFIG, "DOCKER_HOST=%s is not understood", host);
 	return error_hint(err, "use unix:///path, tcp://host:port or "
 			       "https://host:port");
+}
+
+int engine_init(struct engine *e, struct http *http, const struct settings *set,
+		struct error *err)
+{
+	*e = (struct engine){ .http = http };
+	if (find_engine(e, set, err) == 0)
+		return 0;
+	engine_release(e);
+	return -1;
 }
 
 void engine_release(struct engine *e)

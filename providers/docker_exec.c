@@ -13,6 +13,7 @@
 enum {
 	BODY_MAX = 16 << 20,  /* bytes of the exec's description */
 	REPLY_MAX = 16 << 20, /* bytes that a dialog may leave unsent */
+	SOURCE = 64 << 10,    /* bytes asked of a source at once */
 	TOKEN = 16,
 	SILENT_MS = 1000, /* then the engine is asked whether it ended */
 	SILENT_MAX_MS = 15000,
@@ -32,7 +33,8 @@ struct run {
 	struct exec_link link;
 	struct docker_frames frames;
 	struct str input; /* still to send */
-	struct buf reply; /* dialog: to send after it */
+	struct buf reply; /* dialog, or from the source: to send after it */
+	bool dry;         /* the source has no more, or there is none */
 	bool finished;    /* our side of the connection is closed */
 	bool closed;      /* theirs */
 	bool ended;       /* exit_code is known */
@@ -52,30 +54,52 @@ static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 			      r->req->dialog ? &r->reply : NULL, err);
 }
 
-/* Sends what the command takes now: input, then replies, or the end. A
- * command that closed its input is no failure of ours. */
-static int64_t feed(struct run *r)
+/* Asks the source for more once all that it gave is sent. */
+static int refill(struct run *r, struct error *err)
+{
+	char *room;
+	int64_t n;
+
+	if (r->dry || r->reply.len)
+		return 0;
+	room = buf_room(&r->reply, SOURCE);
+	n = r->req->source(r->req->source_arg, room, SOURCE, err);
+	if (n < 0)
+		return -1;
+	r->dry = n == 0;
+	buf_added(&r->reply, (size_t)n);
+	return 0;
+}
+
+static bool wants_input(const struct run *r)
+{
+	return r->input.len || r->reply.len || !r->dry;
+}
+
+/* Sends what the command takes now: input, then replies, or the end; 1 when
+ * something went. A command that closed its input is no failure of ours. */
+static int feed(struct run *r, struct error *err)
 {
 	struct error ignored = { 0 };
+	bool piped = r->req->input.len || r->req->source;
 	int64_t n = 0;
 
+	if (refill(r, err) < 0)
+		return -1;
 	if (r->input.len) {
 		n = conn_try_send(r->link.conn, r->input, &ignored);
 		r->input = n < 0 ? (struct str){ 0 }
 				 : str_skip(r->input, (size_t)n);
 	} else if (r->reply.len) {
 		n = conn_try_send(r->link.conn, buf_str(&r->reply), &ignored);
-		if (n < 0)
-			buf_clear(&r->reply);
-		else
-			buf_consume(&r->reply, (size_t)n);
+		r->dry = r->dry || n < 0;
+		buf_consume(&r->reply, n < 0 ? r->reply.len : (size_t)n);
 	}
-	if (!r->input.len && !r->req->dialog && r->req->input.len &&
-	    !r->finished) {
+	if (!wants_input(r) && !r->req->dialog && piped && !r->finished) {
 		conn_finish(r->link.conn);
 		r->finished = true;
 	}
-	return n;
+	return n > 0;
 }
 
 /* 1 when something came, 0 when not. */
@@ -134,23 +158,22 @@ static int ask_if_due(struct run *r, bool moved, const struct stop *stop,
 static int pump(struct run *r, const struct stop *stop, struct error *err)
 {
 	while (!r->closed && !r->ended) {
-		bool moved = feed(r) > 0;
-		bool waiting = r->input.len || r->reply.len;
-		int got = take(r, err);
+		int fed = feed(r, err);
+		int got = fed < 0 ? -1 : take(r, err);
 		int64_t left;
 
 		if (got < 0)
 			return -1;
-		if (got && stop_check(stop, err) < 0)
+		if ((got || fed) && stop_check(stop, err) < 0)
 			return -1;
 		if (r->closed)
 			break;
-		if (ask_if_due(r, moved || got, stop, err) < 0)
+		if (ask_if_due(r, fed || got, stop, err) < 0)
 			return -1;
 		left = r->ask_at - clock_ms();
-		if (!moved && !got && !r->ended &&
-		    conn_wait(r->link.conn, waiting, left > 0 ? left : 0, stop,
-			      err) < 0)
+		if (!fed && !got && !r->ended &&
+		    conn_wait(r->link.conn, wants_input(r), left > 0 ? left : 0,
+			      stop, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -253,6 +276,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		.engine = &((struct docker *)sb->host->priv)->engine,
 		.req = req,
 		.input = req->input,
+		.dry = !req->source,
 		.reply = BUF_INIT(REPLY_MAX),
 	};
 	struct stop within = req->timeout_ms > 0

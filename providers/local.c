@@ -312,7 +312,10 @@ static bool describe(struct sandbox_host *host, const char *id,
 	struct sandbox_info info = { .id = id, .label = id, .image = "" };
 	bool ours;
 
-	(void)local_meta_read(dir, &m, &ignored);
+	/* Killed before it was written, or after it was deleted: whoever may
+	 * write here may delete it. */
+	if (local_meta_read(dir, &m, &ignored) < 0)
+		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
 	info.owner = m.owner;
 	info.state = local_running(dir) ? STATE_RUNNING : STATE_STOPPED;
 	info.created = m.created;

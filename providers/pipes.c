@@ -13,6 +13,7 @@
 
 enum {
 	CHUNK = 32 << 10,       /* bytes per read */
+	SOURCE = 64 << 10,      /* bytes asked of a source at once */
 	PENDING_MAX = 64 << 20, /* bytes of replies not yet written */
 };
 
@@ -36,8 +37,9 @@ int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 			    .in = -1,
 			    .out = { -1, -1 },
 			    .req = req,
+			    .dry = !req->source,
 			    .pending = BUF_INIT(PENDING_MAX) };
-	if (req->input.len || req->dialog) {
+	if (req->input.len || req->dialog || req->source) {
 		if (open_pipe(fd, 1, err) < 0)
 			return -1;
 		p->theirs[0] = fd[0];
@@ -68,30 +70,51 @@ void pump_close_theirs(struct pump *p)
 static bool wants_in(const struct pump *p)
 {
 	return p->in >= 0 &&
-	       (p->sent < p->req->input.len || p->pending.len > 0);
+	       (p->sent < p->req->input.len || p->pending.len > 0 || !p->dry);
+}
+
+/* Asks the source for more once all that it gave is written. */
+static int refill(struct pump *p, struct error *err)
+{
+	char *room;
+	int64_t n;
+
+	if (p->dry || p->pending.len)
+		return 0;
+	room = buf_room(&p->pending, SOURCE);
+	n = p->req->source(p->req->source_arg, room, SOURCE, err);
+	if (n < 0)
+		return -1;
+	p->dry = n == 0;
+	buf_added(&p->pending, (size_t)n);
+	return 0;
 }
 
 /* One write of what waits; EPIPE means that the command does not care. */
-static void feed(struct pump *p)
+static int feed(struct pump *p, struct error *err)
 {
-	struct str left = { p->pending.ptr, p->pending.len };
 	bool input = p->sent < p->req->input.len;
+	struct str left;
 	ssize_t n;
 
+	if (refill(p, err) < 0)
+		return -1;
+	left = buf_str(&p->pending);
 	if (input)
 		left = (struct str){ p->req->input.ptr + p->sent,
 				     p->req->input.len - p->sent };
 	n = left.len ? write(p->in, left.ptr, left.len) : 0;
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		close_fd(&p->in);
-		return;
+		return 0;
 	}
 	if (n > 0 && input)
 		p->sent += (size_t)n;
 	else if (n > 0)
 		buf_consume(&p->pending, (size_t)n);
-	if (!p->req->dialog && p->sent == p->req->input.len)
+	if (!p->req->dialog && !wants_in(p))
 		close_fd(&p->in);
+	return 0;
 }
 
 static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
@@ -150,8 +173,8 @@ static enum pump_end step(struct pump *p, int done, const struct stop *stop,
 			return PUMP_FAILED;
 	if (set[AT_DONE].revents)
 		return PUMP_ENDED;
-	if (set[AT_IN].revents)
-		feed(p);
+	if (set[AT_IN].revents && feed(p, err) < 0)
+		return PUMP_FAILED;
 	if (limit->deadline != INT64_MAX && clock_ms() >= limit->deadline)
 		return stop_check(stop, err) < 0 ? PUMP_FAILED : PUMP_TIMEOUT;
 	*more = true;

@@ -39,8 +39,9 @@ struct pump {
 	int in;        /* our ends; -1 when closed */
 	int out[2];    /* stdout, stderr */
 	const struct exec_request *req; /* borrowed */
-	struct buf pending;             /* replies not yet written */
-	size_t sent;                    /* bytes of req->input written */
+	struct buf pending; /* replies, or from the source, not yet written */
+	size_t sent;        /* bytes of req->input written */
+	bool dry;           /* req->source has no more, or there is none */
 };
 
 enum pump_end {

@@ -37,23 +37,54 @@ static void on_flush(void *arg)
 	emit(arg, EVENT_FLUSH, (struct str){ 0 });
 }
 
-/* Into the history that is sent, and onto the disk. */
-static int keep(struct agent *a, const struct message *m,
-		const struct usage *usage, struct error *err)
+/* A thread that cannot be stored is no reason to stop the work. */
+static void save(struct agent *a, const struct message *m,
+		 const struct usage *usage)
 {
-	model_push(a->model, m);
-	return a->session ? session_append(a->session, m, usage, err) : 0;
+	struct buf line = BUF_INIT(1 << 12);
+	struct error err = { 0 };
+
+	if (!a->session)
+		return;
+	if (session_append(a->session, m, usage, &err) < 0) {
+		a->session = NULL;
+		buf_addf(&line, "this thread is not stored any more: %s",
+			 err.message);
+		emit(a, EVENT_WARNING, buf_str(&line));
+	}
+	buf_release(&line);
 }
 
-static int keep_prompt(struct agent *a, const char *prompt, struct error *err)
+/* Stores what was put off until the request had been sent. */
+static void save_put_off(struct agent *a)
+{
+	if (a->unsaved.n)
+		save(a, &a->unsaved, NULL);
+	message_release(&a->unsaved);
+	a->unsaved = (struct message){ 0 };
+}
+
+static void on_sent(void *arg)
+{
+	save_put_off(arg);
+}
+
+/* Into the history that is sent now, and onto the disk while the model thinks
+ * about it: the disk is slower than the way to the model. Takes m over. */
+static void keep(struct agent *a, struct message *m)
+{
+	model_push(a->model, m);
+	save_put_off(a);
+	a->unsaved = *m;
+	*m = (struct message){ 0 };
+}
+
+static void keep_prompt(struct agent *a, const char *prompt)
 {
 	struct message m = { .role = ROLE_USER };
-	int rc;
 
 	message_add(&m, PART_TEXT)->text = xstrdup(prompt);
-	rc = keep(a, &m, NULL, err);
-	message_release(&m);
-	return rc;
+	keep(a, &m);
 }
 
 static void keep_answer(struct agent *a, const struct message *m)
@@ -79,12 +110,12 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 		.text = on_text,
 		.thinking = on_thinking,
 		.restart = on_restart,
+		.sent = on_sent,
 		.flush = on_flush,
 		.arg = a,
 	};
 	struct model_reply reply = { 0 };
 	struct message results = { 0 };
-	struct error ignored = { 0 };
 	int rc = -1;
 
 	if (model_stream(a->model, &sink, &reply, stop, err) < 0)
@@ -93,35 +124,26 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	a->finish = reply.finish;
 	usage_sum(&a->usage, &reply.usage);
 	keep_answer(a, &reply.message);
-	rc = keep(a, &reply.message, &reply.usage, err);
+	save_put_off(a);
+	model_push(a->model, &reply.message);
+	save(a, &reply.message, &reply.usage); /* before its tools run */
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
 						      .usage = &reply.usage });
+	rc = 0;
 	if (!has_calls(&reply.message))
 		goto out;
-	/* Even when the disk failed each call gets its result: the history
-	 * must stay valid. */
-	if (rc == 0)
-		rc = toolrun(a, &reply.message, &results, stop, err);
-	if (results.n && keep(a, &results, NULL, rc ? &ignored : err) < 0)
-		rc = -1;
-	if (rc == 0)
-		rc = 1;
+	rc = toolrun(a, &reply.message, &results, stop, err) < 0 ? -1 : 1;
+	keep(a, &results);
 out:
 	message_release(&results);
 	model_reply_release(&reply);
 	return rc;
 }
 
-int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
-	      struct error *err)
+static int turns(struct agent *a, const struct stop *stop, struct error *err)
 {
 	int rc;
 
-	a->turns = 0;
-	a->finish = 0;
-	buf_clear(&a->answer);
-	if (keep_prompt(a, prompt, err) < 0)
-		return -1;
 	do {
 		if (a->max_turns && a->turns >= a->max_turns)
 			return error_set(
@@ -134,5 +156,19 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 				(long long)a->max_turns);
 		rc = turn(a, stop, err);
 	} while (rc > 0);
+	return rc;
+}
+
+int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
+	      struct error *err)
+{
+	int rc;
+
+	a->turns = 0;
+	a->finish = 0;
+	buf_clear(&a->answer);
+	keep_prompt(a, prompt);
+	rc = turns(a, stop, err);
+	save_put_off(a);
 	return rc;
 }

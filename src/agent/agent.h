@@ -17,6 +17,7 @@ enum agent_event_kind {
 	EVENT_TOOL_RESULT, /* part, text: result, failed */
 	EVENT_TURN,        /* usage of one answer */
 	EVENT_FLUSH,       /* nothing more has arrived: show what there is */
+	EVENT_WARNING,     /* text: what went wrong without ending the run */
 };
 struct agent_event { /* all borrowed for the call */
 	enum agent_event_kind kind;
@@ -44,11 +45,12 @@ struct agent { /* filled by the caller; all borrowed */
 	struct session *session;
 	const struct mask *mask;
 	struct agent_ui ui;
-	int64_t max_turns;  /* model turns per agent_run, 0: no cap */
-	struct usage usage; /* out: total */
-	int64_t turns;      /* out: model turns of the last run */
-	struct buf answer;  /* out: text of the last assistant message */
-	enum finish finish; /* out: of the last answer */
+	int64_t max_turns;      /* model turns per agent_run, 0: no cap */
+	struct usage usage;     /* out: total */
+	int64_t turns;          /* out: model turns of the last run */
+	struct buf answer;      /* out: text of the last assistant message */
+	enum finish finish;     /* out: of the last answer */
+	struct message unsaved; /* its own: stored while a request waits */
 };
 /*
  * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,

@@ -16,6 +16,7 @@ enum {
 	SEARCH_TRIES = 3, /* for what an interrupted create may have made */
 	SEARCH_MS = 300,  /* between them */
 	REMOVE_TRIES = 3,
+	LIFETIME_MAX_S = 366 * 86400,
 };
 
 /* Gives tell the masked line. */
@@ -76,17 +77,7 @@ static const char *title(const struct box *box, char room[64])
 
 const char *lifecycle_endpoint(const struct sandbox_host *host)
 {
-	static const struct {
-		const char *provider;
-		const char *variable; /* names the engine it talks to */
-	} rows[] = { { "docker", "DOCKER_HOST" } };
-	const char *value = NULL;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (host->settings &&
-		    !strcmp(host->provider->name, rows[i].provider))
-			value = settings_env(host->settings, rows[i].variable);
-	return value ? value : "";
+	return host->endpoint ? host->endpoint : "";
 }
 
 static bool may_pass(const struct error *err)
@@ -238,6 +229,26 @@ static int create_retried(struct box *box, const struct sandbox_spec *spec,
 	return rc;
 }
 
+/* The request's, else the configured one, else the provider's. */
+static int choose_lifetime(const struct box_request *r, int64_t *seconds,
+			   struct error *err)
+{
+	const struct sandbox_provider *p = r->host->provider;
+	const struct setting *row = r->host->settings ? p->settings : NULL;
+
+	*seconds = r->lifetime_s;
+	for (; *seconds <= 0 && row && row->key; row++)
+		if (!strcmp(row->key, "lifetime") &&
+		    settings_int(r->host->settings, p->name, row->key, seconds,
+				 err) < 0)
+			return -1;
+	if (*seconds <= 0)
+		*seconds = p->lifetime_s;
+	if (*seconds > LIFETIME_MAX_S)
+		*seconds = LIFETIME_MAX_S;
+	return 0;
+}
+
 static int create(struct box *box, const struct stop *stop, struct error *err)
 {
 	const struct box_request *r = &box->request;
@@ -247,14 +258,14 @@ static int create(struct box *box, const struct stop *stop, struct error *err)
 		.owner = store_owner(r->store),
 		.snapshot = r->snapshot,
 		.network = r->network,
-		.lifetime_s = r->lifetime_s > 0 ? r->lifetime_s : p->lifetime_s,
 		.progress = forward,
 		.arg = box,
 	};
 	struct error failure = { 0 };
 	char room[64];
 
-	if (stop_check(stop, err) < 0)
+	if (stop_check(stop, err) < 0 ||
+	    choose_lifetime(r, &spec.lifetime_s, err) < 0)
 		return -1;
 	if (ledger_intend(r->store, p->name, lifecycle_endpoint(r->host),
 			  spec.lifetime_s, box->label, err) < 0)

@@ -7,8 +7,15 @@
 #include "agent/lifecycle.h"
 #include "base/mem.h"
 
+enum { /* an engine may still be making what a dead process asked it for */
+       YOUNG_S = 120,
+       LATE_MS = 3000,
+       LATE_POLL_MS = 200,
+};
+
 struct left { /* a ledger row without a living owner, copied */
 	char *label, *provider, *id, *endpoint;
+	int64_t created; /* Unix seconds */
 	bool handled;
 };
 struct listed { /* what a provider says is ours, copied */
@@ -36,6 +43,7 @@ static bool take_row(void *arg, const struct ledger_row *row)
 		.provider = xstrdup(row->provider),
 		.id = xstrdup(row->id),
 		.endpoint = xstrdup(row->endpoint),
+		.created = row->created,
 	};
 	return true;
 }
@@ -222,8 +230,8 @@ static void clean_rows(struct gc *gc, struct sandbox_host *host, bool listing)
 			continue;
 		}
 		snprintf(reason, sizeof(reason),
-			 "it belongs to another engine (%s)",
-			 row->endpoint[0] ? row->endpoint : "the default one");
+			 "it belongs to %s: point the provider there first",
+			 row->endpoint);
 		leave(gc, row, reason);
 	}
 }
@@ -234,6 +242,49 @@ static bool has_rows(const struct gc *gc, const char *provider)
 		if (!strcmp(gc->rows[i].provider, provider))
 			return true;
 	return false;
+}
+
+static bool is_listed(const struct gc *gc, const char *label)
+{
+	for (size_t i = 0; i < gc->n_list; i++)
+		if (!strcmp(gc->list[i].label, label))
+			return true;
+	return false;
+}
+
+/* Was one asked for just now that has not appeared? */
+static bool awaits(const struct gc *gc, const struct sandbox_host *host)
+{
+	int64_t now = clock_unix_ms() / 1000;
+
+	for (size_t i = 0; i < gc->n_rows; i++) {
+		const struct left *row = &gc->rows[i];
+
+		if (!row->id[0] && now - row->created < YOUNG_S &&
+		    !strcmp(row->provider, host->provider->name) &&
+		    !strcmp(row->endpoint, lifecycle_endpoint(host)) &&
+		    !is_listed(gc, row->label))
+			return true;
+	}
+	return false;
+}
+
+static int list_ours(struct gc *gc, struct sandbox_host *host,
+		     struct error *err)
+{
+	const char *owner = store_owner(gc->request->store);
+	int64_t until = clock_ms() + LATE_MS;
+
+	for (;;) {
+		release_list(gc);
+		if (host->provider->ops->list(host, owner, take_listed, gc,
+					      gc->stop, err) < 0)
+			return -1;
+		if (!host->endpoint || !awaits(gc, host) || clock_ms() >= until)
+			return 0;
+		if (stop_sleep(gc->stop, LATE_POLL_MS, err) < 0)
+			return -1;
+	}
 }
 
 /* A provider that nothing is known of and that does not answer is not in use
@@ -251,8 +302,7 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 		leave_all(gc, p->name, err.message);
 		return;
 	}
-	if (listing && p->ops->list(&host, store_owner(r->store), take_listed,
-				    gc, gc->stop, &err) < 0)
+	if (listing && list_ours(gc, &host, &err) < 0)
 		leave_all(gc, p->name, err.message);
 	else {
 		clean_listed(gc, &host);

@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/ids.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <sodium.h>
 
 #include "base/stop.h"
 

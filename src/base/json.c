@@ -86,11 +86,27 @@ static size_t plain_ascii(struct str s)
 	return n;
 }
 
+/* NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR end a line for some readers,
+ * Python's splitlines() among them: what is one line must stay one. */
+static const char *line_end_escape(struct str s)
+{
+	if (s.ptr[0] != '\xC2' && s.ptr[0] != '\xE2')
+		return NULL;
+	if (str_starts(s, "\xC2\x85"))
+		return "\\u0085";
+	if (str_starts(s, "\xE2\x80\xA8"))
+		return "\\u2028";
+	if (str_starts(s, "\xE2\x80\xA9"))
+		return "\\u2029";
+	return NULL;
+}
+
 void json_quote(struct buf *out, struct str s)
 {
 	buf_addc(out, '"');
 	while (s.len) {
 		size_t n = plain_ascii(s);
+		const char *escape;
 		unsigned char c;
 
 		buf_add(out, s.ptr, n);
@@ -104,7 +120,10 @@ void json_quote(struct buf *out, struct str s)
 			continue;
 		}
 		n = str_char_offset(s, 1);
-		if (n > 1)
+		escape = line_end_escape(s);
+		if (escape)
+			buf_adds(out, escape);
+		else if (n > 1)
 			buf_add(out, s.ptr, n);
 		else
 			buf_adds(out, "\xEF\xBF\xBD");
@@ -126,6 +145,18 @@ void json_print(struct buf *out, const cJSON *tree)
 
 	if (!text)
 		abort();
-	buf_adds(out, text);
+	for (struct str rest = str_of(text); rest.len;) {
+		const char *escape = line_end_escape(rest);
+		size_t n =
+			escape ? str_char_offset(rest, 1) : plain_ascii(rest);
+
+		/* Outside ASCII there are only strings. */
+		n += n == 0;
+		if (escape)
+			buf_adds(out, escape);
+		else
+			buf_add(out, rest.ptr, n);
+		rest = str_skip(rest, n);
+	}
 	cJSON_free(text);
 }

@@ -188,6 +188,19 @@ static void hide_percent(struct mask *m, const char *name, struct str value,
 	buf_wipe(&form);
 }
 
+/* As `od -An -tx1 | tr -d ' '` and `xxd -p` show it. */
+static void hide_hex(struct mask *m, const char *name, struct str value,
+		     const char *format)
+{
+	struct buf form = BUF_INIT(SIZE_MAX / 4);
+
+	for (size_t i = 0; i < value.len; i++)
+		buf_addf(&form, *format == 'x' ? "%02x" : "%02X",
+			 (unsigned char)value.ptr[i]);
+	hide_form(m, name, buf_str(&form));
+	buf_wipe(&form);
+}
+
 static void hide_json(struct mask *m, const char *name, struct str value)
 {
 	struct buf form = BUF_INIT(SIZE_MAX / 4);
@@ -233,6 +246,8 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 	hide_base64(m, name, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	hide_percent(m, name, value, "X");
 	hide_percent(m, name, value, "x");
+	hide_hex(m, name, value, "X");
+	hide_hex(m, name, value, "x");
 	hide_json(m, name, value);
 	return true;
 }

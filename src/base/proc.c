@@ -16,6 +16,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+
 /* Every signal that a program may handle: SIGKILL and SIGSTOP are refused by
  * some libcs, and the two below SIGRTMIN belong to glibc. */
 static void attributes(posix_spawnattr_t *attr, bool session)
@@ -121,7 +123,7 @@ int proc_fd(pid_t pid, struct error *err)
 
 char *proc_find(const char *name, const char *path)
 {
-	struct str rest = str_of(path);
+	struct str rest = path ? str_of(path) : STR(DEFAULT_PATH);
 	struct str dir;
 
 	while (str_split(&rest, ':', &dir)) {

@@ -30,7 +30,7 @@ int proc_exit_code(int wstatus);
 /* Readable once the process has ended; close-on-exec. */
 int proc_fd(pid_t pid, struct error *err);
 /* The first executable of this name in an absolute directory of path (as in
- * $PATH); NULL when there is none. Owned. */
+ * $PATH; NULL is the system's usual one); NULL when there is none. Owned. */
 char *proc_find(const char *name, const char *path);
 /* Start time in clock ticks since boot, which with the pid names a process
  * for good; 0 when there is no such process. */

@@ -23,7 +23,7 @@ enum {
 static int unknown_provider(const char *name, const char *spec,
 			    struct error *err)
 {
-	(void)error_set(err, ERR_USAGE,
+	(void)error_set(err, ERR_CONFIG,
 			"Unknown model provider '%.80s' in '%.120s'", name,
 			spec);
 	return error_hint(err, "known: anthropic, openai, google_genai, "
@@ -71,7 +71,7 @@ static int infer(const struct settings *set, const char *model,
 		*provider = preset_infer(model);
 	if (*provider)
 		return 0;
-	(void)error_set(err, ERR_USAGE,
+	(void)error_set(err, ERR_CONFIG,
 			"Unable to infer a model provider for '%.120s'. "
 			"Specify one explicitly (e.g. 'anthropic:%.120s')",
 			model, model);
@@ -103,7 +103,7 @@ static int fill(struct model_choice *c, const struct settings *set,
 
 static int no_model(const char *spec, struct error *err)
 {
-	(void)error_set(err, ERR_USAGE,
+	(void)error_set(err, ERR_CONFIG,
 			"Invalid model spec '%.120s': model name is required",
 			spec);
 	return error_hint(err, "write provider:model, for example "

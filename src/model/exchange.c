@@ -70,6 +70,15 @@ static int feed(struct exchange *x, struct str chunk, struct error *err)
 	return sse_feed(&x->sse, chunk, on_event, x, err);
 }
 
+void exchange_sent(void *arg)
+{
+	struct exchange *x = arg;
+	const struct model_sink *sink = x->draft.sink;
+
+	if (sink && sink->sent)
+		sink->sent(sink->arg);
+}
+
 /* What came out of the stream since the last time is there to be shown. */
 int64_t exchange_idle(void *arg)
 {

@@ -28,7 +28,8 @@ void exchange_init(struct exchange *x, const struct wire *wire,
 void exchange_release(struct exchange *x);
 /* For http_request.data, with the exchange as its arg. */
 int exchange_data(void *arg, struct str chunk, struct error *err);
-/* For http_request.idle, the same. */
+/* For http_request.sent and .idle, the same. */
+void exchange_sent(void *arg);
 int64_t exchange_idle(void *arg);
 /* What http_do() returned becomes the outcome: 0 with a whole answer in
  * draft, or -1 with the error a user should read, and again set. */

@@ -301,6 +301,7 @@ static int attempt(struct model *m, struct exchange *x, const struct stop *stop,
 		.segments = pieces,
 		.n_segments = segments(m, pieces),
 		.data = exchange_data,
+		.sent = exchange_sent,
 		.idle = exchange_idle,
 		.arg = x,
 		.connect_ms = CONNECT_MS,
@@ -365,7 +366,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			continue;
 		}
 		*err = failed;
-		again = x.again && retry.attempt < retry.max;
+		again = x.again && retry_possible(&retry, &x.response);
 		if (again)
 			tell(sink, &retry, &failed);
 		again = again && retry_wait(&retry, &x.response, stop, err);

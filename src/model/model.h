@@ -41,6 +41,9 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	/* What was streamed of this answer so far (perhaps nothing) is void: a
 	 * retry begins, after a wait. why is one line for the user. */
 	void (*restart)(void *arg, const char *why);
+	/* The request is on its way: time for work of one's own. Once per
+	 * attempt; may be NULL. */
+	void (*sent)(void *arg);
 	/* All that has arrived was delivered; may be NULL. Called once per
 	 * chunk read from the network, so that the receiver can write out
 	 * what it gathered. */

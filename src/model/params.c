@@ -74,9 +74,14 @@ static int add_json(cJSON *out, const char *json, struct error *err)
 	const cJSON *item;
 
 	if (!cJSON_IsObject(tree)) {
-		(void)error_set(err, ERR_USAGE,
-				tree ? "--model-params must be a JSON object"
-				     : "--model-params is not valid JSON");
+		if (tree)
+			(void)error_set(err, ERR_CONFIG,
+					"--model-params must be a JSON object");
+		else
+			(void)error_set(err, ERR_CONFIG,
+					"--model-params is not valid JSON: "
+					"%.80s",
+					json);
 		error_hint(err, "for example: --model-params "
 				"'{\"temperature\": 0.2}'");
 		cJSON_Delete(tree);

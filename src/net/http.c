@@ -25,6 +25,7 @@ struct exchange {
 	size_t segment; /* next byte to send: which segment, */
 	size_t offset;  /* and where in it */
 	bool connected;
+	bool told_sent;
 	bool head_ended;     /* the final answer's headers are whole */
 	bool moved;          /* bytes went either way since last looked at */
 	int64_t suffices_at; /* when the rest is not waited for any more */
@@ -317,6 +318,15 @@ static int finish(struct exchange *x, struct handle *hd, struct error *err)
 	return -1;
 }
 
+static void tell_sent(struct exchange *x)
+{
+	if (x->told_sent || !x->connected || !x->req->sent ||
+	    (x->req->n_segments > 1 && x->segment < x->req->n_segments))
+		return;
+	x->told_sent = true;
+	x->req->sent(x->req->arg);
+}
+
 /* Asks the caller whether what has arrived will do without the rest. */
 static void sufficient(struct exchange *x)
 {
@@ -345,6 +355,7 @@ static int drive(struct exchange *x, struct handle *hd, const struct stop *stop,
 				  api->multi_strerror(code));
 			break;
 		}
+		tell_sent(x);
 		sufficient(x);
 		if (!running) {
 			rc = finish(x, hd, err);

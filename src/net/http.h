@@ -46,6 +46,9 @@ struct http_request {
 	/* Receives the body of an answer below 400 as it arrives; NULL
 	 * collects it in response->body. -1 (err filled) aborts. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
+	/* The whole request has been taken over by libcurl: called once, when
+	 * nothing is left to do but wait. May be NULL. */
+	void (*sent)(void *arg);
 	/* Everything that has arrived was given to data: called before each
 	 * wait and at the end; may be NULL. Returns how many ms more the rest
 	 * is worth waiting for (then the answer counts as complete and the

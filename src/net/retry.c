@@ -162,13 +162,18 @@ static int64_t backoff(const struct retry *r)
 	return ms / 2 + ids_below((uint32_t)(ms / 2) + 1);
 }
 
+bool retry_possible(const struct retry *r, const struct http_response *res)
+{
+	return r->attempt < r->max && (!res || retry_wish(res) <= WISH_MAX_MS);
+}
+
 bool retry_wait(struct retry *r, const struct http_response *res,
 		const struct stop *stop, struct error *err)
 {
 	int64_t wish = res ? retry_wish(res) : -1;
 	int64_t ms;
 
-	if (r->attempt >= r->max || wish > WISH_MAX_MS)
+	if (!retry_possible(r, res))
 		return false;
 	r->attempt++;
 	ms = wish >= 0 ? wish + ids_below(WISH_JITTER_MS) : backoff(r);

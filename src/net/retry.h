@@ -18,6 +18,8 @@ bool retry_worthy(int rc, const struct http_response *res,
 /* The server's own wish in ms: Retry-After, or "try again in 17s", "in 1.5
  * seconds", "in 250ms", "in 2m" in the body; -1 when it has none. */
 int64_t retry_wish(const struct http_response *res);
+/* Are there retries left, and will the server have us back soon enough? */
+bool retry_possible(const struct retry *r, const struct http_response *res);
 /*
  * True after waiting, when the caller shall try again; false when retries are
  * used up (err stays as it was) or stop ended the wait (err says so). A wish

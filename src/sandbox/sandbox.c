@@ -132,7 +132,8 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 				 "the command is longer than %zu bytes, the "
 				 "most that %s takes",
 				 p->max_command, p->name);
-	if ((req->input.len || req->dialog) && !(p->flags & SANDBOX_STDIN))
+	if ((req->input.len || req->dialog || req->source) &&
+	    !(p->flags & SANDBOX_STDIN))
 		return error_set(err, ERR_USAGE,
 				 "%s cannot give a command input", p->name);
 	if (p->ops->execute(sb, req, res, stop, err))

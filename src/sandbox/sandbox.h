@@ -15,7 +15,8 @@ enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
 	SANDBOX_SNAPSHOT = 1 << 1, /* --sandbox-snapshot-name */
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
-	SANDBOX_STDIN = 1 << 3,    /* exec_request.input and .dialog work, and
+	SANDBOX_STDIN = 1 << 3,    /* exec_request.input, .source and .dialog
+				      work, and
 				      output is bytes, stderr apart */
 	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
 	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
@@ -63,11 +64,17 @@ struct exec_request {
 	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
 	bool plain;             /* run by sh even where bash exists: for our own
 				   helpers */
-	/* Without SANDBOX_STDIN both must be empty. Else input is what the
+	/* Without SANDBOX_STDIN all must be empty. Else input is what the
 	 * command reads; then comes EOF, unless dialog: the output callback's
 	 * replies follow, and EOF never does. With neither, stdin is empty. */
 	struct str input;
 	bool dialog;
+	/* Instead of both: is asked for what the command reads, when it can
+	 * take more, on the calling thread. At most len bytes into room; 0 at
+	 * the end; -1 (err filled) kills the command and makes execute fail.
+	 * Not called again once the command has closed its input. */
+	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
+	void *source_arg;
 	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
 	/*
 	 * Output as it arrives, in order per stream, on the calling thread;
@@ -182,6 +189,9 @@ struct sandbox_host {
 	const struct settings *settings; /* borrowed */
 	struct http *http;               /* borrowed; may be NULL for local */
 	void *priv;                      /* the provider's */
+	/* Set by open(): which engine or account it talks to, as a user would
+	 * name it; the provider's memory. NULL: there is only one. */
+	const char *endpoint;
 };
 
 struct sandbox {

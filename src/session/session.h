@@ -14,6 +14,10 @@ struct store;
  * begun. One thread at a time per store. */
 int store_open(struct store **s, const char *path,
 	       void (*warn)(const char *line), struct error *err);
+/* The same without touching the disk yet: the first use opens it, or fails.
+ * Opening takes longer than all else before a first request. */
+struct store *store_later(const char *path, void (*warn)(const char *line));
+int store_ready(struct store *s, struct error *err);
 void store_close(struct store *s);
 /* This installation's id, a UUID made on first use. Owned by the store. */
 const char *store_owner(const struct store *s);

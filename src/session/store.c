@@ -59,10 +59,11 @@ static const char *const sql[SQL_COUNT] = {
 int store_error(struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->db);
+	const char *name = sqlite3_db_filename(s->db, "main");
 
 	s->code = code;
-	error_set(err, ERR_SYSTEM, "database %s: %s",
-		  sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+	error_set(err, ERR_SYSTEM, "database %s: %s", name ? name : "dcode.db",
+		  sqlite3_errmsg(s->db));
 	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
 		error_hint(err, "Another dcode has kept it locked; try again.");
 	return -1;
@@ -73,6 +74,8 @@ sqlite3_stmt *store_sql(struct store *s, enum statement which,
 {
 	sqlite3_stmt **st = &s->statements[which];
 
+	if (store_ready(s, err) < 0)
+		return NULL;
 	if (!*st &&
 	    sqlite3_prepare_v3(s->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT,
 			       st, NULL) != SQLITE_OK) {
@@ -296,29 +299,48 @@ out:
 	return rc;
 }
 
-int store_open(struct store **out, const char *path,
-	       void (*warn)(const char *line), struct error *err)
+struct store *store_later(const char *path, void (*warn)(const char *line))
 {
 	struct store *s = xcalloc(1, sizeof(*s));
+
+	s->path = xstrdup(path);
+	s->warn = warn;
+	return s;
+}
+
+int store_ready(struct store *s, struct error *err)
+{
 	struct error failure = { 0 };
 
+	if (s->db)
+		return 0;
 	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
 		bool damaged = false;
 
-		if (prepare_file(path, &failure) < 0)
+		if (prepare_file(s->path, &failure) < 0)
 			break;
-		if (try_open(s, path, &damaged, &failure) == 0) {
-			*out = s;
+		if (try_open(s, s->path, &damaged, &failure) == 0)
 			return 0;
-		}
 		shut(s);
-		if (!damaged || move_aside(path, warn, &failure) < 0)
+		if (!damaged || move_aside(s->path, s->warn, &failure) < 0)
 			break;
 	}
 	shut(s);
-	free(s);
 	*err = failure;
 	return -1;
+}
+
+int store_open(struct store **out, const char *path,
+	       void (*warn)(const char *line), struct error *err)
+{
+	struct store *s = store_later(path, warn);
+
+	if (store_ready(s, err) < 0) {
+		store_close(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
 }
 
 void store_close(struct store *s)
@@ -326,6 +348,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	shut(s);
+	free(s->path);
 	free(s);
 }
 

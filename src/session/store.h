@@ -31,6 +31,8 @@ struct store {
 	sqlite3_stmt *statements[SQL_COUNT];
 	char owner[40];
 	int code; /* sqlite's, of the last store_error() */
+	char *path;
+	void (*warn)(const char *line);
 };
 
 /* Ready to bind; NULL with err filled when it cannot be prepared. */

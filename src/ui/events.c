@@ -20,7 +20,7 @@ static void flush(struct events *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			e->failed = true;
+			e->failed = errno;
 			break;
 		}
 		rest.ptr += n;
@@ -147,6 +147,9 @@ void events_event(void *arg, const struct agent_event *ev)
 		break;
 	case EVENT_RESTART:
 		events_error(e, "retrying", ev->text, (struct str){ 0 });
+		break;
+	case EVENT_WARNING:
+		events_error(e, "warning", ev->text, (struct str){ 0 });
 		break;
 	case EVENT_TOOL_CALL:
 		tool_call_line(e, ev->call);

@@ -11,7 +11,7 @@ enum { EVENTS_SCHEMA = 1 };
 struct events {         /* zeroed */
 	struct buf out; /* not yet written */
 	bool started;   /* the start event is out */
-	bool failed;    /* stdout cannot be written any more */
+	int failed;     /* errno of a write to stdout, or 0 */
 };
 
 /* thread, model, provider and id may be NULL: null then. */

@@ -38,7 +38,7 @@ static void flush(struct plain *p)
 	if (p->out.len && !p->no_stream) {
 		p->mid_line = p->out.ptr[p->out.len - 1] != '\n';
 		if (write_all(STDOUT_FILENO, &p->out) < 0)
-			p->failed = true;
+			p->failed = errno;
 	}
 	if (p->log.len)
 		(void)write_all(STDERR_FILENO, &p->log);
@@ -199,6 +199,9 @@ void plain_event(void *arg, const struct agent_event *ev)
 		break;
 	case EVENT_FLUSH:
 		flush(p);
+		break;
+	case EVENT_WARNING:
+		note(p, "Warning: ", ev->text);
 		break;
 	case EVENT_THINKING:
 		break;

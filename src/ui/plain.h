@@ -21,7 +21,7 @@ struct plain {          /* zeroed, then the first three set */
 	bool replaying;    /* the repeated answer still equals shown */
 	bool mid_line;     /* stdout does not stand at a line's start */
 	bool log_mid_line; /* the same for stderr */
-	bool failed;       /* stdout cannot be written any more */
+	int failed;        /* errno of a write to stdout, or 0 */
 };
 
 void plain_event(void *arg, const struct agent_event *ev);

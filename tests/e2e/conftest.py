@@ -71,6 +71,12 @@ def env(home):
     }
 
 
+def heed_signals():
+    """A shell's background job ignores SIGINT, and so would its children."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Run:
     """A dcode that was started: start(), then wait() or signal()."""
 
@@ -81,7 +87,7 @@ class Run:
             encoding="utf-8", errors="surrogateescape", stdin=subprocess.PIPE
             if stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True)
+            start_new_session=True, preexec_fn=heed_signals)
         self.stdin, self.status = stdin, None
         self.out = self.err = ""
 

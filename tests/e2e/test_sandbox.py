@@ -35,7 +35,7 @@ def box(request, env, config):
         engine = request.getfixturevalue("engine")
         env["DOCKER_HOST"] = engine.docker_host
         config("[sandboxes.providers.docker.params]\n"
-               f'image = "{engine.image}"\n')
+               f'image = "{engine.image}"\nnetwork = "none"\n')
     return request.param
 
 
@@ -247,7 +247,8 @@ def test_a_copy_never_leaves_its_folder(left, run, tmp_path):
     assert not os.path.lexists(work / "t" / "abs")
     r = run("sandbox", "cp", f"{name}:t", "fresh")
     assert tree_of(work / "fresh") == {
-        "s": "dir", "s/f": (b"x\n", False), "in": "-> s"}
+        "s": "dir", "s/f": (b"x\n", False), "in": "-> s",
+        "new\nline": (b"x", False)}
 
 
 def write(path, text):

@@ -105,6 +105,23 @@ static void str_knows_utf8(void **state)
 	assert_int_equal(str_char_offset(STR("a\xC3\xA9z"), 2), 3);
 }
 
+static void json_keeps_to_one_line(void **state)
+{
+	static const char text[] = "\xC2\x85\xE2\x80\xA8\xE2\x80\xA9\xE2\x80";
+	struct buf b = BUF_INIT(200);
+	cJSON *tree = cJSON_Parse("{\"a\xE2\x80\xA8\":[\"\xC2\x85\xC3\xA9\"]}");
+
+	(void)state;
+	json_quote(&b, str_of(text));
+	assert_string_equal(
+		b.ptr, "\"\\u0085\\u2028\\u2029\xEF\xBF\xBD\xEF\xBF\xBD\"");
+	buf_clear(&b);
+	json_print(&b, tree);
+	assert_string_equal(b.ptr, "{\"a\\u2028\":[\"\\u0085\xC3\xA9\"]}");
+	cJSON_Delete(tree);
+	buf_release(&b);
+}
+
 static void json_quotes_anything(void **state)
 {
 	struct buf b = BUF_INIT(1000);
@@ -190,6 +207,7 @@ int main(void)
 		cmocka_unit_test(str_splits_and_trims),
 		cmocka_unit_test(str_reads_integers),
 		cmocka_unit_test(str_knows_utf8),
+		cmocka_unit_test(json_keeps_to_one_line),
 		cmocka_unit_test(json_quotes_anything),
 		cmocka_unit_test(json_parses_one_document),
 		cmocka_unit_test(errors_keep_their_parts),

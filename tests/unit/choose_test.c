@@ -56,16 +56,16 @@ static const struct row specs[] = {
 		  "https://api.mistral.ai/v1 km {} 4" },
 	{ .env = { OPENAI },
 	  .spec = "openai:",
-	  .want = "!usage Invalid model spec 'openai:': model name is "
+	  .want = "!config Invalid model spec 'openai:': model name is "
 		  "required" },
-	{ .env = { OPENAI }, .spec = ":", .want = "!usage Invalid model spec" },
-	{ .env = { OPENAI }, .spec = "", .want = "!usage Invalid model spec" },
+	{ .env = { OPENAI }, .spec = ":", .want = "!config Invalid model spec" },
+	{ .env = { OPENAI }, .spec = "", .want = "!config Invalid model spec" },
 	{ .env = { OPENAI },
 	  .spec = "llama-9",
-	  .want = "!usage Unable to infer a model provider for 'llama-9'. "
+	  .want = "!config Unable to infer a model provider for 'llama-9'. "
 		  "Specify one explicitly (e.g. 'anthropic:llama-9')" },
 	{ .spec = "nobody:m",
-	  .want = "!usage Unknown model provider 'nobody'" },
+	  .want = "!config Unknown model provider 'nobody'" },
 	{ .spec = "bedrock:m", .want = "!config speaks a protocol" },
 	{ .spec = "anthropic.claude-3", .want = "!config 'bedrock'" },
 };
@@ -227,12 +227,12 @@ static const struct row config[] = {
 	{ .config = OWN,
 	  .spec = "own:m",
 	  .params = "{",
-	  .want = "!usage "
+	  .want = "!config "
 		  "--model-params is not valid JSON" },
 	{ .config = OWN,
 	  .spec = "own:m",
 	  .params = "[1]",
-	  .want = "!usage "
+	  .want = "!config "
 		  "--model-params must be a JSON object" },
 	{ .config = OWN "[retries]\nmax_retries = 7\n",
 	  .spec = "own:m",

@@ -116,7 +116,8 @@ static inline void write_config(void)
 	char *dir = path_join(home, ".deepagents");
 	char *file = path_join(dir, "config.toml");
 	char *text = xasprintf("[sandboxes.providers.docker.params]\n"
-			       "image = \"%s\"\n",
+			       "image = \"%s\"\n"
+			       "network = \"none\"\n",
 			       getenv("DCODE_TEST_IMAGE"));
 	struct error err = { 0 };
 

@@ -261,6 +261,49 @@ static void test_snapshot(void **state)
 	sandbox_release(&copy);
 }
 
+/* The working directory belongs to the container's user, who may not be
+ * root; and the killer reaches what changed its user. */
+static void test_user(void **state)
+{
+	static const char key[] = "sandboxes.providers.docker.params.user";
+	struct stop stop = stop_cleanup(60000);
+	struct sandbox_spec spec = spec_of("dcode-dddddddd");
+	struct exec_result res = { 0 };
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	struct seen s;
+
+	(void)state;
+	assert_int_equal(settings_set_flag(settings, key, "1000", &err), 0);
+	assert_int_equal(sandbox_create(&other, &host, &spec, &stop, &err), 0);
+	seen_init(&s);
+	assert_int_equal(
+		run_request(&other,
+			    (struct exec_request){
+				    .command = STR("id -u; touch f && echo ok;"
+						   "sleep 7744 & sleep 7744"),
+				    .timeout_ms = 700 },
+			    &s, &res, NULL, &err),
+		0);
+	assert_string_equal(s.out.ptr, "1000\nok\n");
+	assert_true(res.timed_out);
+	seen_release(&s);
+	seen_init(&s);
+	assert_int_equal(
+		run_request(&other,
+			    (struct exec_request){
+				    .command = STR("cat /proc/[0-9]*/cmdline "
+						   "| tr '\\0' ' ' | grep "
+						   "-c 'sleep 774[4]'") },
+			    &s, &res, NULL, &err),
+		0);
+	assert_string_equal(s.out.ptr, "0\n");
+	seen_release(&s);
+	assert_int_equal(sandbox_remove(&host, other.id, &stop, &err), 0);
+	sandbox_release(&other);
+	assert_int_equal(settings_set_flag(settings, key, "0", &err), 0);
+}
+
 static void test_lifetime(void **state)
 {
 	struct stop stop = stop_cleanup(60000);
@@ -311,6 +354,7 @@ static int run_all(void)
 		cmocka_unit_test(test_create_again),
 		cmocka_unit_test(test_attach),
 		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_user),
 		cmocka_unit_test(test_lifetime),
 		cmocka_unit_test(test_remove_twice),
 	};

@@ -295,6 +295,18 @@ static void test_background_child(void **state)
 	seen_release(&s);
 }
 
+static void test_orphans_are_reaped(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	run("(sleep 0.2 &); (setsid sleep 0.2 &); sleep 0.8;"
+	    "cat /proc/[0-9]*/stat | grep -c ') Z '",
+	    &s);
+	assert_string_equal(s.out.ptr, "0\n");
+	seen_release(&s);
+}
+
 static void test_three_requests(void **state)
 {
 	struct seen s;
@@ -365,6 +377,7 @@ static int run_all(void)
 		cmocka_unit_test(test_cancel_kills_the_tree),
 		cmocka_unit_test(test_refused_output_kills),
 		cmocka_unit_test(test_background_child),
+		cmocka_unit_test(test_orphans_are_reaped),
 		cmocka_unit_test(test_three_requests),
 		cmocka_unit_test(test_eight_at_once),
 	};

@@ -111,6 +111,65 @@ static void contract_stdin(struct sandbox *sb)
 	ran_release(&r);
 }
 
+struct spring { /* gives so many bytes, in chunks that differ */
+	int64_t left;
+	int64_t fail_at; /* left; 0: never */
+	int calls;
+};
+
+static int64_t spring_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct spring *s = arg;
+	size_t n = 1 + (size_t)s->calls++ * 7919 % 65536;
+
+	if (n > len)
+		n = len;
+	if ((int64_t)n > s->left)
+		n = (size_t)s->left;
+	if (s->fail_at && s->left <= s->fail_at)
+		return error_set(err, ERR_LIMIT, "run dry");
+	memset(room, 'x', n);
+	s->left -= (int64_t)n;
+	return (int64_t)n;
+}
+
+static void contract_source(struct sandbox *sb)
+{
+	struct spring s = { .left = 50000001 };
+	struct exec_request req = { .command = STR("wc -c"),
+				    .source = spring_pull,
+				    .source_arg = &s };
+	struct ran r = run_request(sb, req, NULL, (struct seen){ 0 });
+
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(strtol(out_of(&r), NULL, 10), 50000001);
+	ran_release(&r);
+	s = (struct spring){ 0 }; /* it ends at once */
+	r = run_request(sb, req, NULL, (struct seen){ 0 });
+	assert_string_equal(out_of(&r), "0\n");
+	ran_release(&r);
+	s = (struct spring){ .left = 3000000, .fail_at = 1000000 };
+	req.command = STR("wc -c; sleep 944.7");
+	r = run_request(sb, req, NULL, (struct seen){ 0 });
+	assert_int_equal(r.rc, -1);
+	assert_int_equal(r.err.code, ERR_LIMIT);
+	assert_int_equal(count_running("sleep 944.7"), 0);
+	ran_release(&r);
+	s = (struct spring){ .left = 3000000 }; /* nobody reads it */
+	req.command = STR("head -c 10; exec <&-; sleep 0.1; exit 4");
+	r = run_request(sb, req, NULL, (struct seen){ 0 });
+	assert_int_equal(r.rc, 0);
+	assert_int_equal(r.res.exit_code, 4);
+	assert_string_equal(out_of(&r), "xxxxxxxxxx");
+	ran_release(&r);
+	s = (struct spring){ .left = 1000000000 };
+	req.command = STR("sleep 945.7");
+	req.timeout_ms = 300;
+	r = run_request(sb, req, NULL, (struct seen){ 0 });
+	assert_true(r.rc == 0 && r.res.timed_out && s.left > 900000000);
+	ran_release(&r);
+}
+
 static void contract_live(struct sandbox *sb)
 {
 	struct exec_request req = { .command = STR("echo now; sleep 1") };
@@ -243,6 +302,7 @@ static void contract_parallel(struct sandbox *sb)
 	X(bytes)                                                               \
 	X(env_cwd)                                                             \
 	X(stdin)                                                               \
+	X(source)                                                              \
 	X(live)                                                                \
 	X(timeout)                                                             \
 	X(cancel)                                                              \

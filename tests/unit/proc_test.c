@@ -124,7 +124,10 @@ static void test_find(void **state)
 	assert_string_equal(sh, "/bin/sh");
 	free(sh);
 	assert_null(proc_find("sh", "bin:."));
-	assert_null(proc_find("sh", NULL));
+	sh = proc_find("sh", NULL); /* without $PATH: the usual places */
+	assert_non_null(sh);
+	free(sh);
+	assert_null(proc_find("sh", ""));
 	assert_null(proc_find("passwd", "/etc")); /* not executable */
 }
 

@@ -1,0 +1,64 @@
+/* archive.h - trees as tar streams, out of this machine and into it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef NET_ARCHIVE_H
+#define NET_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct archive_counts {
+	int64_t files, directories, links;
+	int64_t skipped; /* each was told to archive_log.skipped */
+};
+
+/* Hears of every entry that is not carried: its name, raw, and why. On the
+ * thread of the call. */
+struct archive_log {
+	void (*skipped)(void *arg, struct str name, const char *why);
+	void *arg;
+};
+
+/* Gives at most len bytes into room; 0 at the end, -1 with err. */
+typedef int64_t archive_pull(void *arg, char *room, size_t len,
+			     struct error *err);
+
+/* Can archives be handled here? -1: ERR_SYSTEM with what to install. */
+int archive_check(struct error *err);
+
+/*
+ * What is in a directory, as a tar stream in GNU's format, which every tar
+ * reads (long names too; names are bytes). Links stay links; owners, devices,
+ * sockets and the setuid bits are left out. A file that changes while it is
+ * read is told as skipped, and the stream stays whole. Memory does not grow
+ * with the tree.
+ */
+struct archive_writer;
+/* Takes over the descriptor dir, whatever it returns. log is borrowed. */
+int archive_writer_open(struct archive_writer **w, int dir, bool gzip,
+			const struct archive_log *log, struct error *err);
+/* The stream, to be pulled from the thread of the writer: archive_pull. */
+int64_t archive_writer_pull(void *w, char *room, size_t len, struct error *err);
+struct archive_counts archive_writer_counts(const struct archive_writer *w);
+void archive_writer_close(struct archive_writer *w); /* NULL is fine */
+
+/*
+ * Unpacks a tar stream, gzipped or not, that nobody vouches for, below the
+ * directory dir (borrowed). Nothing is written outside and no link is followed,
+ * neither of the archive's nor of those already there: entries that are
+ * absolute, have "..", go through a link, are links that lead out, devices or
+ * pipes are skipped. Files are replaced whole, by rename; they get their time
+ * and their permission bits under our umask, never setuid; directories always
+ * stay ours to write to. Reads the stream to its end. -1: the stream, or no
+ * room: what was unpacked until then stays.
+ */
+struct archive_input {
+	archive_pull *pull;
+	void *arg;
+};
+int archive_extract(const struct archive_input *from, int dir,
+		    const struct archive_log *log,
+		    struct archive_counts *counts, struct error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* archive_api.c - libarchive as a table of functions, loaded at run time. */
+/* SPDX-License-Identifier: MIT */
+#include "net/archive_api.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	size_t offset;
+} symbols[] = {
+#define SYMBOL(member)                                                         \
+	{                                                                      \
+		"archive_" #member, offsetof(struct archive_api, member)       \
+	}
+	SYMBOL(write_new),
+	SYMBOL(write_set_format_gnutar),
+	SYMBOL(write_add_filter_gzip),
+	SYMBOL(write_set_bytes_per_block),
+	SYMBOL(write_open),
+	SYMBOL(write_header),
+	SYMBOL(write_data),
+	SYMBOL(write_close),
+	SYMBOL(write_free),
+	SYMBOL(read_new),
+	SYMBOL(read_support_filter_gzip),
+	SYMBOL(read_support_format_tar),
+	SYMBOL(read_open),
+	SYMBOL(read_next_header),
+	SYMBOL(read_data_block),
+	SYMBOL(read_free),
+	SYMBOL(error_string),
+	SYMBOL(entry_new),
+	SYMBOL(entry_clear),
+	SYMBOL(entry_free),
+	SYMBOL(entry_set_pathname),
+	SYMBOL(entry_set_symlink),
+	SYMBOL(entry_set_mode),
+	SYMBOL(entry_set_size),
+	SYMBOL(entry_set_mtime),
+	SYMBOL(entry_pathname),
+	SYMBOL(entry_symlink),
+	SYMBOL(entry_hardlink),
+	SYMBOL(entry_mode),
+	SYMBOL(entry_size),
+	SYMBOL(entry_mtime),
+	SYMBOL(entry_mtime_is_set),
+#undef SYMBOL
+};
+
+int archive_api_load(struct archive_api *api, struct error *err)
+{
+	void *library = dlopen("libarchive.so.13", RTLD_LAZY | RTLD_LOCAL);
+
+	if (!library) {
+		error_set(err, ERR_SYSTEM, "loading libarchive: %s", dlerror());
+		return error_hint(err, "install it: apt install libarchive13");
+	}
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *address = dlsym(library, symbols[i].name);
+
+		if (!address)
+			return error_set(err, ERR_SYSTEM,
+					 "this libarchive is too old: it has "
+					 "no %s (3.2 or later is needed)",
+					 symbols[i].name);
+		memcpy((char *)api + symbols[i].offset, &address,
+		       sizeof(address));
+	}
+	return 0;
+}

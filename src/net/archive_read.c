@@ -1,0 +1,436 @@
+/* archive_read.c - a tar stream that nobody vouches for, unpacked. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/archive.h"
+#include "net/archive_api.h"
+
+enum {
+	CHUNK = 64 << 10, /* bytes pulled at once */
+	TEMPORARY = 24,   /* characters of a temporary name, with NUL */
+	DEEPEST = 1000,   /* parts of a path */
+};
+
+struct unpack {
+	struct archive_api api;
+	struct archive *a;
+	struct archive_entry *entry; /* at hand; libarchive's */
+	const struct archive_input *from;
+	const struct archive_log *log;
+	struct archive_counts *counts;
+	struct error pull; /* why no more comes, when its code is set */
+	bool dry;          /* the stream has been read to its end */
+	int root;
+	struct buf path; /* of the entry, below root, without "." */
+	char chunk[CHUNK];
+};
+
+static la_ssize_t on_read(struct archive *a, void *arg, const void **data)
+{
+	struct unpack *u = arg;
+	int64_t n =
+		u->dry ? 0
+		       : u->from->pull(u->from->arg, u->chunk, CHUNK, &u->pull);
+
+	(void)a;
+	u->dry = n <= 0;
+	*data = u->chunk;
+	return (la_ssize_t)n;
+}
+
+static int broken(struct unpack *u, struct error *err)
+{
+	const char *why = u->api.error_string(u->a);
+
+	if (u->pull.code != ERR_NONE) {
+		*err = u->pull;
+		return -1;
+	}
+	return error_set(err, ERR_PROTOCOL, "the archive is broken: %s",
+			 why ? why : "it makes no sense");
+}
+
+/* Goes on with the next entry: 0. */
+static int skip(struct unpack *u, const char *why)
+{
+	const char *name = u->api.entry_pathname(u->entry);
+
+	u->counts->skipped++;
+	u->log->skipped(u->log->arg, str_of(name), why);
+	return 0;
+}
+
+/* The path of an entry, or of a hard link's target, below us. NULL, or why it
+ * cannot be used; what it means is then in *out: empty for "." itself. */
+static const char *inside(const char *name, struct buf *out)
+{
+	struct str rest = str_of(name);
+	struct str part;
+	int depth = 0;
+
+	buf_clear(out);
+	if (!rest.len)
+		return "it has no name that can be used here";
+	if (rest.ptr[0] == '/')
+		return "its path is absolute";
+	while (str_split(&rest, '/', &part)) {
+		if (!part.len || str_is(part, "."))
+			continue;
+		if (str_is(part, ".."))
+			return "its path has \"..\"";
+		if (part.len > NAME_MAX || depth++ == DEEPEST)
+			return "its path is too long";
+		if (out->len)
+			buf_addc(out, '/');
+		buf_addstr(out, part);
+	}
+	return out->over ? "its path is too long" : NULL;
+}
+
+/*
+ * Does a link stay inside? First up, no higher than the top, then down: so
+ * whatever links it leads through, which obey the same rule, it stays. ".."
+ * behind a name could leave through the link of that name.
+ */
+static bool link_stays(struct str path, struct str target)
+{
+	bool down = false;
+	int up = 0;
+	struct str part;
+
+	if (!target.len || target.len >= PATH_MAX || target.ptr[0] == '/')
+		return false;
+	for (size_t i = 0; i < path.len; i++)
+		up += path.ptr[i] == '/';
+	while (str_split(&target, '/', &part)) {
+		if (!part.len || str_is(part, "."))
+			continue;
+		if (!str_is(part, ".."))
+			down = true;
+		else if (down || up-- == 0)
+			return false;
+	}
+	return true;
+}
+
+/* A directory as it is, never through a link; made when it is missing. */
+static int open_directory(int dir, const char *name, mode_t mode)
+{
+	enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+	int fd = openat(dir, name, FLAGS);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (mkdirat(dir, name, mode | 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(dir, name, FLAGS);
+}
+
+/* Opens the directory that path lies in, made with what is missing. *name:
+ * its last component, within path. -1 with errno. Writes NULs into path. */
+static int open_parent(int root, char *path, char **name)
+{
+	int dir = dup(root);
+	char *slash;
+
+	while (dir >= 0 && (slash = strchr(path, '/'))) {
+		int next;
+
+		*slash = '\0';
+		next = open_directory(dir, path, 0777);
+		close(dir);
+		dir = next;
+		path = slash + 1;
+	}
+	*name = path;
+	return dir;
+}
+
+static const char *why_not(int error)
+{
+	switch (error) {
+	case ELOOP:
+	case ENOTDIR:
+		return "a link or a file is where its directory should be";
+	case EISDIR:
+	case EEXIST:
+	case ENOTEMPTY:
+		return "a directory is in its place";
+	case EACCES:
+	case EPERM:
+		return "permission denied";
+	default:
+		return "it cannot be made here";
+	}
+}
+
+static bool no_room(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EIO ||
+	       error == EROFS;
+}
+
+static int refused(struct unpack *u, struct error *err)
+{
+	if (no_room(errno))
+		return error_errno(err, "unpacking");
+	return skip(u, why_not(errno));
+}
+
+static int write_all(int fd, const char *data, size_t len, off_t at)
+{
+	while (len) {
+		ssize_t n = pwrite(fd, data, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int fill(struct unpack *u, int fd, struct error *err)
+{
+	la_int64_t offset = 0;
+	const void *data;
+	size_t len;
+	int rc;
+
+	for (;;) {
+		rc = u->api.read_data_block(u->a, &data, &len, &offset);
+		if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
+			break;
+		if (write_all(fd, data, len, offset) < 0)
+			return error_errno(err, "unpacking %s", u->path.ptr);
+	}
+	if (rc != ARCHIVE_EOF)
+		return broken(u, err);
+	if (ftruncate(fd, u->api.entry_size(u->entry)) < 0)
+		return error_errno(err, "unpacking %s", u->path.ptr);
+	return 0;
+}
+
+static void times_of(struct unpack *u, struct timespec times[2])
+{
+	bool set = u->api.entry_mtime_is_set(u->entry);
+
+	times[0].tv_nsec = UTIME_OMIT;
+	times[1].tv_sec = u->api.entry_mtime(u->entry);
+	times[1].tv_nsec = set ? 0 : UTIME_OMIT;
+}
+
+static void name_temporary(char name[TEMPORARY])
+{
+	char random[17];
+
+	ids_random(random, 16);
+	snprintf(name, TEMPORARY, ".dcode-%s", random);
+}
+
+/* Gives what is whole its name, in place of what had it. */
+static int take_place(struct unpack *u, int dir, const char *temporary,
+		      const char *name, struct error *err)
+{
+	int rc = renameat(dir, temporary, dir, name) < 0 ? refused(u, err) : 1;
+
+	/* Also where both were the same file: rename leaves them. */
+	(void)unlinkat(dir, temporary, 0);
+	return rc;
+}
+
+static int put_file(struct unpack *u, int dir, const char *name,
+		    struct error *err)
+{
+	mode_t mode = u->api.entry_mode(u->entry) & 0777;
+	struct timespec times[2] = { 0 };
+	char temporary[TEMPORARY];
+	int rc;
+	int fd;
+
+	name_temporary(temporary);
+	fd = openat(dir, temporary,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		return refused(u, err);
+	times_of(u, times);
+	rc = fill(u, fd, err);
+	(void)futimens(fd, times);
+	close(fd);
+	if (rc < 0) {
+		unlinkat(dir, temporary, 0);
+		return -1;
+	}
+	rc = take_place(u, dir, temporary, name, err);
+	u->counts->files += rc > 0;
+	return rc;
+}
+
+static int put_symlink(struct unpack *u, int dir, const char *name,
+		       struct error *err)
+{
+	const char *target = u->api.entry_symlink(u->entry);
+	struct timespec times[2] = { 0 };
+	char temporary[TEMPORARY];
+	int rc;
+
+	name_temporary(temporary);
+	if (symlinkat(target, dir, temporary) < 0)
+		return refused(u, err);
+	times_of(u, times);
+	(void)utimensat(dir, temporary, times, AT_SYMLINK_NOFOLLOW);
+	rc = take_place(u, dir, temporary, name, err);
+	u->counts->links += rc > 0;
+	return rc;
+}
+
+/* To a regular file below us, reached through no link: a symbolic link given
+ * a second name elsewhere could lead out. */
+static int put_hard_link(struct unpack *u, int dir, const char *name,
+			 struct error *err)
+{
+	const char *to = u->api.entry_hardlink(u->entry);
+	struct buf path = BUF_INIT(PATH_MAX);
+	char temporary[TEMPORARY];
+	struct stat st;
+	char *last;
+	int from = -1;
+	int rc;
+
+	name_temporary(temporary);
+	if (inside(to, &path) || !path.len)
+		rc = skip(u, "it is a link to a file outside");
+	else if ((from = open_parent(u->root, path.ptr, &last)) < 0 ||
+		 fstatat(from, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		 !S_ISREG(st.st_mode))
+		rc = skip(u, "it is a link to what is no file here");
+	else if (linkat(from, last, dir, temporary, 0) < 0)
+		rc = refused(u, err);
+	else
+		rc = take_place(u, dir, temporary, name, err);
+	u->counts->files += rc > 0;
+	if (from >= 0)
+		close(from);
+	buf_release(&path);
+	return rc;
+}
+
+static int put_directory(struct unpack *u, int dir, const char *name,
+			 struct error *err)
+{
+	int fd = open_directory(dir, name, u->api.entry_mode(u->entry) & 0777);
+
+	if (fd < 0)
+		return refused(u, err);
+	close(fd);
+	u->counts->directories++;
+	return 0;
+}
+
+static int put(struct unpack *u, mode_t type, struct error *err)
+{
+	char *path = xstrndup(u->path.ptr, u->path.len);
+	char *name;
+	int dir = open_parent(u->root, path, &name);
+	int rc;
+
+	if (dir < 0)
+		rc = refused(u, err);
+	else if (u->api.entry_hardlink(u->entry))
+		rc = put_hard_link(u, dir, name, err);
+	else if (type == S_IFREG)
+		rc = put_file(u, dir, name, err);
+	else if (type == S_IFLNK)
+		rc = put_symlink(u, dir, name, err);
+	else
+		rc = put_directory(u, dir, name, err);
+	if (dir >= 0)
+		close(dir);
+	free(path);
+	return rc;
+}
+
+static int unpack_entry(struct unpack *u, struct error *err)
+{
+	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;
+	bool hard = u->api.entry_hardlink(u->entry) != NULL;
+	const char *why = inside(u->api.entry_pathname(u->entry), &u->path);
+
+	if (why)
+		return skip(u, why);
+	if (!hard && type != S_IFREG && type != S_IFLNK && type != S_IFDIR)
+		return skip(u, "it is neither a file, a link nor a directory");
+	if (!u->path.len) /* "./" */
+		return type == S_IFDIR ? 0
+				       : skip(u, "it has no name of its own");
+	if (!hard && type == S_IFLNK &&
+	    !link_stays(buf_str(&u->path),
+			str_of(u->api.entry_symlink(u->entry))))
+		return skip(u, "the link leads out of the copy");
+	return put(u, type, err);
+}
+
+static int unpack_all(struct unpack *u, struct error *err)
+{
+	int rc;
+
+	if (u->api.read_support_filter_gzip(u->a) < ARCHIVE_WARN ||
+	    u->api.read_support_format_tar(u->a) < ARCHIVE_WARN ||
+	    u->api.read_open(u->a, u, NULL, on_read, NULL) != ARCHIVE_OK)
+		return broken(u, err);
+	for (;;) {
+		rc = u->api.read_next_header(u->a, &u->entry);
+		if (rc == ARCHIVE_EOF)
+			break;
+		if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
+			return broken(u, err);
+		if (unpack_entry(u, err) < 0)
+			return -1;
+	}
+	while (!u->dry) { /* who pads it must not write to nobody */
+		const void *ignored;
+
+		(void)on_read(u->a, u, &ignored);
+	}
+	return u->pull.code == ERR_NONE ? 0 : broken(u, err);
+}
+
+int archive_extract(const struct archive_input *from, int dir,
+		    const struct archive_log *log,
+		    struct archive_counts *counts, struct error *err)
+{
+	struct unpack *u = xcalloc(1, sizeof(*u));
+	int rc;
+
+	*counts = (struct archive_counts){ 0 };
+	u->from = from;
+	u->log = log;
+	u->counts = counts;
+	u->root = dir;
+	u->path = BUF_INIT(PATH_MAX);
+	rc = archive_api_load(&u->api, err);
+	if (rc == 0) {
+		u->a = u->api.read_new();
+		rc = u->a ? unpack_all(u, err)
+			  : error_set(err, ERR_SYSTEM,
+				      "libarchive does not start");
+	}
+	if (u->a)
+		u->api.read_free(u->a);
+	buf_release(&u->path);
+	free(u);
+	return rc;
+}

@@ -1,0 +1,372 @@
+/* archive_write.c - a tree of this machine as a tar stream, pulled. */
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/archive.h"
+#include "net/archive_api.h"
+
+enum {
+	DEEPEST = 200,     /* directories within each other: one is open each */
+	CHUNK = 64 << 10,  /* bytes of a file read at once */
+	OUT_MAX = 1 << 20, /* what one step writes: a chunk, or a long name */
+	PATH_BYTES = DEEPEST * (NAME_MAX + 1),
+};
+
+#define TIME_MAX INT64_C(077777777777) /* what every tar can read */
+
+struct frame {
+	DIR *entries;
+	size_t path; /* bytes of the path that name it, with its slash */
+	mode_t mode;
+	int64_t mtime;
+};
+
+struct archive_writer {
+	struct archive_api api;
+	struct archive *a;
+	struct archive_entry *entry;
+	struct archive_log log;
+	struct archive_counts counts;
+	struct frame stack[DEEPEST];
+	int depth;
+	struct buf path; /* of the entry at hand, below the top */
+	struct buf out;  /* not yet pulled */
+	int file;        /* being read, or -1 */
+	int64_t left;    /* bytes of it that were promised */
+	bool filling;    /* with zeros: it has no more */
+	bool ended;
+	char chunk[CHUNK];
+};
+
+static la_ssize_t on_bytes(struct archive *a, void *arg, const void *data,
+			   size_t len)
+{
+	struct archive_writer *w = arg;
+
+	(void)a;
+	buf_add(&w->out, data, len);
+	return w->out.over ? -1 : (la_ssize_t)len;
+}
+
+static int broken(struct archive_writer *w, struct error *err)
+{
+	const char *why = w->api.error_string(w->a);
+
+	return error_set(err, ERR_SYSTEM, "writing the archive: %s",
+			 why ? why : "it failed");
+}
+
+static void skip(struct archive_writer *w, const char *why)
+{
+	w->counts.skipped++;
+	w->log.skipped(w->log.arg, buf_str(&w->path), why);
+}
+
+/* 1: it is in; 0: it was skipped. */
+static int put_header(struct archive_writer *w, struct error *err)
+{
+	int rc = w->api.write_header(w->a, w->entry);
+	const char *why;
+
+	if (rc == ARCHIVE_FATAL)
+		return broken(w, err);
+	if (rc >= ARCHIVE_WARN)
+		return 1;
+	why = w->api.error_string(w->a);
+	skip(w, why ? why : "it does not fit into an archive");
+	return 0;
+}
+
+static void set_entry(struct archive_writer *w, mode_t mode, int64_t mtime)
+{
+	if (mtime < 0 || mtime > TIME_MAX)
+		mtime = 0;
+	w->api.entry_clear(w->entry);
+	w->api.entry_set_pathname(w->entry, w->path.ptr);
+	w->api.entry_set_mode(w->entry, mode & (S_IFMT | 0777));
+	w->api.entry_set_mtime(w->entry, (time_t)mtime, 0);
+	w->api.entry_set_size(w->entry, 0);
+}
+
+static void cut_path(struct archive_writer *w, size_t len)
+{
+	w->path.len = len;
+	if (w->path.ptr)
+		w->path.ptr[len] = '\0';
+}
+
+static int open_file(struct archive_writer *w, int dir, const char *name,
+		     struct error *err)
+{
+	struct stat st;
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int rc;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		skip(w, "it cannot be read");
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	set_entry(w, st.st_mode, st.st_mtime);
+	w->api.entry_set_size(w->entry, st.st_size);
+	rc = put_header(w, err);
+	if (rc <= 0) {
+		close(fd);
+		return rc;
+	}
+	w->file = fd;
+	w->left = st.st_size;
+	w->filling = false;
+	return 0;
+}
+
+/* A file that became shorter is filled up, so that what follows it counts. */
+static ssize_t read_chunk(struct archive_writer *w, size_t want)
+{
+	ssize_t n = 0;
+
+	while (!w->filling) {
+		n = read(w->file, w->chunk, want);
+		if (n > 0)
+			return n;
+		if (n < 0 && errno == EINTR)
+			continue;
+		skip(w, n < 0 ? "it cannot be read to its end"
+			      : "it became shorter while it was read");
+		w->filling = true;
+	}
+	memset(w->chunk, 0, want);
+	return (ssize_t)want;
+}
+
+static int put_chunk(struct archive_writer *w, struct error *err)
+{
+	size_t want = w->left < CHUNK ? (size_t)w->left : CHUNK;
+	ssize_t n;
+
+	if (!want) {
+		w->counts.files += !w->filling;
+		close(w->file);
+		w->file = -1;
+		return 0;
+	}
+	n = read_chunk(w, want);
+	if (w->api.write_data(w->a, w->chunk, (size_t)n) != n)
+		return broken(w, err);
+	w->left -= n;
+	return 0;
+}
+
+static int put_link(struct archive_writer *w, int dir, const char *name,
+		    const struct stat *st, struct error *err)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
+	int rc;
+
+	if (n < 0) {
+		skip(w, "the link cannot be read");
+		return 0;
+	}
+	target[n] = '\0';
+	set_entry(w, st->st_mode, st->st_mtime);
+	w->api.entry_set_symlink(w->entry, target);
+	rc = put_header(w, err);
+	w->counts.links += rc > 0;
+	return rc < 0 ? -1 : 0;
+}
+
+/* Takes the descriptor over. */
+static int enter(struct archive_writer *w, int fd, const struct stat *st)
+{
+	struct frame *f = &w->stack[w->depth];
+
+	*f = (struct frame){ .entries = fdopendir(fd),
+			     .path = w->path.len,
+			     .mode = st->st_mode,
+			     .mtime = st->st_mtime };
+	if (!f->entries) {
+		close(fd);
+		return -1;
+	}
+	w->depth++;
+	return 0;
+}
+
+static int put_directory(struct archive_writer *w, int dir, const char *name,
+			 const struct stat *st, struct error *err)
+{
+	int fd = w->depth == DEEPEST ? -1
+				     : openat(dir, name,
+					      O_RDONLY | O_DIRECTORY |
+						      O_NOFOLLOW | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0) {
+		skip(w, "the directory cannot be read");
+		return 0;
+	}
+	buf_addc(&w->path, '/');
+	set_entry(w, st->st_mode | 0700, st->st_mtime);
+	rc = put_header(w, err);
+	if (rc <= 0) {
+		close(fd);
+		return rc;
+	}
+	w->counts.directories++;
+	return enter(w, fd, st) < 0 ? error_errno(err, "reading a directory")
+				    : 0;
+}
+
+/* One that its owner may not write to says so once it is full. */
+static int leave(struct archive_writer *w, struct error *err)
+{
+	struct frame *f = &w->stack[--w->depth];
+
+	closedir(f->entries);
+	cut_path(w, f->path);
+	if (w->depth == 0 || (f->mode & 0700) == 0700)
+		return 0;
+	set_entry(w, f->mode, f->mtime);
+	return put_header(w, err) < 0 ? -1 : 0;
+}
+
+static int put_next(struct archive_writer *w, struct error *err)
+{
+	struct frame *f = &w->stack[w->depth - 1];
+	int dir = dirfd(f->entries);
+	struct dirent *e;
+	struct stat st;
+
+	cut_path(w, f->path);
+	errno = 0;
+	e = readdir(f->entries);
+	if (!e && errno)
+		skip(w, "the directory cannot be read to its end");
+	if (!e)
+		return leave(w, err);
+	if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+		return 0;
+	buf_adds(&w->path, e->d_name);
+	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		skip(w, "it cannot be looked at");
+	else if (S_ISREG(st.st_mode))
+		return open_file(w, dir, e->d_name, err);
+	else if (S_ISLNK(st.st_mode))
+		return put_link(w, dir, e->d_name, &st, err);
+	else if (S_ISDIR(st.st_mode))
+		return put_directory(w, dir, e->d_name, &st, err);
+	else
+		skip(w, "it is neither a file, a link nor a directory");
+	return 0;
+}
+
+static int step(struct archive_writer *w, struct error *err)
+{
+	if (w->file >= 0)
+		return put_chunk(w, err);
+	if (w->depth > 0)
+		return put_next(w, err);
+	w->ended = true;
+	return w->api.write_close(w->a) == ARCHIVE_OK ? 0 : broken(w, err);
+}
+
+int64_t archive_writer_pull(void *arg, char *room, size_t len,
+			    struct error *err)
+{
+	struct archive_writer *w = arg;
+
+	while (!w->out.len && !w->ended)
+		if (step(w, err) < 0)
+			return -1;
+	if (len > w->out.len)
+		len = w->out.len;
+	if (len)
+		memcpy(room, w->out.ptr, len);
+	buf_consume(&w->out, len);
+	return (int64_t)len;
+}
+
+static int begin(struct archive_writer *w, int dir, bool gzip,
+		 struct error *err)
+{
+	struct stat st;
+
+	if (archive_api_load(&w->api, err) < 0 || fstat(dir, &st) < 0 ||
+	    enter(w, dup(dir), &st) < 0)
+		return err->code ? -1
+				 : error_errno(err, "reading the directory");
+	w->a = w->api.write_new();
+	w->entry = w->api.entry_new();
+	if (!w->a || !w->entry)
+		return error_set(err, ERR_SYSTEM, "libarchive does not start");
+	if (w->api.write_set_format_gnutar(w->a) < ARCHIVE_WARN ||
+	    (gzip && w->api.write_add_filter_gzip(w->a) < ARCHIVE_WARN) ||
+	    w->api.write_set_bytes_per_block(w->a, 0) < ARCHIVE_WARN ||
+	    w->api.write_open(w->a, w, NULL, on_bytes, NULL) != ARCHIVE_OK)
+		return broken(w, err);
+	return 0;
+}
+
+int archive_writer_open(struct archive_writer **out, int dir, bool gzip,
+			const struct archive_log *log, struct error *err)
+{
+	struct archive_writer *w = xcalloc(1, sizeof(*w));
+	struct error why = { 0 };
+	int rc;
+
+	w->log = *log;
+	w->file = -1;
+	w->path = BUF_INIT(PATH_BYTES);
+	w->out = BUF_INIT(OUT_MAX);
+	rc = begin(w, dir, gzip, &why);
+	close(dir);
+	if (rc == 0) {
+		*out = w;
+		return 0;
+	}
+	*err = why;
+	archive_writer_close(w);
+	return -1;
+}
+
+struct archive_counts archive_writer_counts(const struct archive_writer *w)
+{
+	return w->counts;
+}
+
+void archive_writer_close(struct archive_writer *w)
+{
+	if (!w)
+		return;
+	while (w->depth > 0)
+		closedir(w->stack[--w->depth].entries);
+	if (w->file >= 0)
+		close(w->file);
+	if (w->entry)
+		w->api.entry_free(w->entry);
+	if (w->a)
+		w->api.write_free(w->a);
+	buf_release(&w->path);
+	buf_release(&w->out);
+	free(w);
+}
+
+int archive_check(struct error *err)
+{
+	struct archive_api api;
+
+	return archive_api_load(&api, err);
+}

@@ -1,0 +1,85 @@
+"""lifecycle.py - what the tests of a sandbox's life share."""
+# SPDX-License-Identifier: MIT
+import ctypes
+import os
+import pathlib
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def call(name, **args):
+    return {"name": name, "args": args}
+
+
+def execute(command, **more):
+    return {"tool_calls": [call("execute", command=command, **more)]}
+
+
+def wait_for(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+
+
+def adopt_orphans():
+    """What outlives its parent becomes a child of this process."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def stat_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as f:
+        fields = f.read().rpartition(") ")[2].split()
+    return fields[0], int(fields[1])  # state, parent
+
+
+def command_of(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as f:
+        return f.read().replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+ENGINE = ("podman", "conmon", "runc", "crun", "slirp4netns", "catatonit",
+          "fuse-overlayfs")
+
+
+def processes(but=()):
+    """Living descendants of this process: {pid: command}, without the
+    engine's and those below the pids in `but`."""
+    parents, found = {}, {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            state, parent = stat_of(name)
+            parents[int(name)] = (state, parent, command_of(name))
+        except (OSError, ValueError, IndexError):
+            continue
+
+    def ours(pid):
+        while pid in parents and pid != os.getpid():
+            command = parents[pid][2].split(" ")[0].rpartition("/")[2]
+            if pid in but or command in ENGINE:
+                return False
+            pid = parents[pid][1]
+        return pid == os.getpid()
+    for pid, (state, _, command) in parents.items():
+        if pid != os.getpid() and state not in "ZX" and ours(pid):
+            found[pid] = command
+    return found
+
+
+def reap():
+    """Adopted children that have ended, but none that a Popen waits for."""
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and stat_of(name) == ("Z", os.getpid()):
+                os.waitpid(int(name), os.WNOHANG)
+        except (OSError, ValueError, IndexError):
+            pass
+
+
+def folders(home):
+    """Of the local sandboxes under this home."""
+    top = pathlib.Path(home, ".deepagents", "sandboxes")
+    return sorted(p.name for p in top.iterdir()) if top.exists() else []

@@ -1,0 +1,230 @@
+"""test_cli.py - the command line's edges: streams, flags, early failures."""
+# SPDX-License-Identifier: MIT
+import email.utils
+import json
+import os
+import resource
+import socket
+import subprocess
+import time
+
+import pytest
+
+HELLO = [{"text": "Hello there."}]
+
+
+def events(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def raw(dcode, env, tmp_path):
+    """raw(*args, **Popen's) -> CompletedProcess; any descriptors."""
+    def go(*args, **how):
+        how.setdefault("stdin", subprocess.DEVNULL)
+        how.setdefault("stdout", subprocess.PIPE)
+        how.setdefault("stderr", subprocess.PIPE)
+        (tmp_path / "work").mkdir(exist_ok=True)
+        return subprocess.run([dcode, *args], env=env, timeout=30,
+                              cwd=tmp_path / "work", **how)
+    return go
+
+
+def without(*numbers):
+    def close():
+        for number in numbers:
+            os.close(number)
+    return close
+
+
+def test_closed_standard_streams(model, raw):
+    """They must not become the database or the pipe that cancels."""
+    model({"turns": HELLO, "repeat": True, "by": "count"})
+    task = ("-n", "hi", "-M", "anthropic:m")
+    began = time.monotonic()
+    r = raw(*task, preexec_fn=without(0))
+    assert (r.returncode, r.stdout) == (0, b"Hello there.\n")
+    assert time.monotonic() - began < 8
+    assert raw("-M", "anthropic:m", preexec_fn=without(0)).returncode == 0
+    r = raw(*task, preexec_fn=without(2))
+    assert (r.returncode, r.stdout) == (0, b"Hello there.\n")
+    r = raw(*task, preexec_fn=without(1))
+    assert r.returncode == 1 and b"standard output" in r.stderr
+    assert raw(*task, preexec_fn=without(1, 2)).returncode == 1
+    assert raw(*task, preexec_fn=without(0, 1, 2)).returncode == 1
+    assert raw("--version", preexec_fn=without(1)).returncode == 1
+
+
+@pytest.mark.parametrize("args", [
+    ["-n", "x"], ["-n", "x", "--json"], ["-n", "x", "--no-stream"],
+    ["-n", "x", "-q"], ["config", "-v", "--json"], ["help"], ["--version"],
+])
+def test_a_full_disk_is_an_error(model, raw, args):
+    model(HELLO)
+    if "-n" in args:
+        args = args + ["-M", "anthropic:m"]
+    with open("/dev/full", "wb") as full:
+        r = raw(*args, stdout=full)
+    assert r.returncode == 1 and b"writing standard output" in r.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    r = raw(*args, stdout=writer)
+    os.close(writer)
+    assert r.returncode == 141
+
+
+@pytest.mark.parametrize("args, status, text", [
+    (["--sandbox", "nope"], 2, "Unknown sandbox provider"),
+    (["--max-turns", "0"], 2, "must be a positive integer"),
+    (["-S", "all,ls"], 2, "Cannot combine 'all'"),
+    (["-M", "nope:m"], 1, "Unknown model provider"),
+    (["-M", "anthropic:m", "--model-params", "{"], 1, "is not valid JSON: {"),
+    (["--sandbox", "local", "--sandbox-setup", "/nowhere"], 1,
+     "Setup script not found"),
+])
+def test_an_early_failure_ends_in_a_result_too(model, run, args, status, text):
+    model(HELLO)
+    for more in ([], ["--json"]):
+        r = run("-n", "x", *args, *more)
+        assert r.status == status and text in r.err
+    evs = events(r.out)
+    assert [e["type"] for e in evs] == ["start", "error", "result"]
+    assert text in evs[1]["message"] and evs[2]["status"] == "error"
+    assert evs[2]["exit_status"] == status
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"a\0b"])
+def test_piped_bytes_that_are_no_text(model, raw, text):
+    m = model(HELLO)
+    r = raw("-n", "x", "-M", "anthropic:m", "--json", stdin=None, input=text)
+    assert r.returncode == 1 and b"valid text" in r.stderr
+    assert events(r.stdout.decode())[-1]["type"] == "result"
+    assert not m.requests
+
+
+def test_timeout_counts_from_the_start(model, raw):
+    """Also while standard input stays silent."""
+    m = model(HELLO)
+    here, there = socket.socketpair()
+    for more in ([], ["--json"], ["--stdin"]):
+        r = raw("-n", "x", "--timeout", "1", *more, stdin=here)
+        assert r.returncode == 124 and b"timed out after 1s" in r.stderr
+        assert not more or more == ["--stdin"] or \
+            events(r.stdout.decode())[-1]["status"] == "timeout"
+    there.close()
+    assert not m.requests
+
+
+def test_a_message_follows_the_piped_text(model, run):
+    m = model(HELLO)
+    r = run("-m", "MESSAGE", "-M", "anthropic:m", stdin="PIPED")
+    assert (r.status, r.out) == (0, "Hello there.\n")
+    assert "PIPED\\n\\nMESSAGE" in json.dumps(m.requests[0]["body"])
+    r = run("-n", "x", "-m", "y", "-M", "anthropic:m")
+    assert r.status == 2 and "--message" in r.err
+
+
+@pytest.mark.parametrize("value, text", [
+    ("-1", "must be a non-negative integer (>= 0), got -1"),
+    ("x", "invalid int value: 'x'"), ("", "invalid int value: ''"),
+])
+def test_max_retries_is_checked(model, run, value, text):
+    model([{"fault": {"status": 529, "times": 9}}])
+    r = run("-n", "x", "--max-retries", value, "-M", "anthropic:m")
+    assert r.status == 2 and text in r.err
+    r = run("-n", "x", "--max-retries", "0", "-M", "anthropic:m")
+    assert r.status == 1 and "Retrying" not in r.err
+
+
+def test_a_wait_too_long_is_not_announced(model, run):
+    m = model([{"text": "x", "fault": {"status": 429,
+                                       "retry_after": "86400"}}])
+    r = run("-n", "x", "-M", "anthropic:m")
+    assert r.status == 1 and "429" in r.err and "Retrying" not in r.err
+    soon = email.utils.formatdate(time.time() + 1, usegmt=True)
+    m = model([{"text": "x", "fault": {"status": 503, "retry_after": soon}}])
+    r = run("-n", "x", "-M", "anthropic:m")
+    assert r.status == 0 and "Retrying" in r.err and len(m.requests) == 2
+
+
+def test_a_list_of_commands_in_the_configuration(model, run, config):
+    model({"turns": [{"tool_calls": [{"name": "execute", "args": {
+        "command": "echo yes | wc -l"}}]}, {"text": "ok"}]})
+    config("[shell]\nallow_list = ['echo', 'wc']\n")
+    r = run("-n", "x", "-M", "anthropic:m", "--json")
+    assert r.status == 0
+    result = [e for e in events(r.out) if e["type"] == "tool_result"]
+    assert not result[0]["is_error"] and result[0]["content"][0] == "1"
+
+
+def test_a_configuration_that_is_no_file(model, run, home):
+    model({"turns": HELLO, "repeat": True, "by": "count"})
+    path = home / ".deepagents" / "config.toml"
+    path.mkdir(parents=True)
+    r = run("-n", "x", "-M", "anthropic:m")
+    assert r.status == 0 and "not a regular file" in r.err
+    r = run("-n", "x", "-M", "anthropic:m", "--sandbox")
+    assert r.status == 2
+    assert "could not be used (could not read config file" in r.err
+    assert run("doctor").status == 1
+    path.rmdir()
+    path.symlink_to("/dev/null")
+    assert "config.toml" not in run("-n", "x", "-M", "anthropic:m").err
+
+
+def test_control_characters_of_arguments_stay_out(run):
+    for args in (["x\x1b[31m"], ["--x\x1b[31m"], ["config", "\x1b[31m"],
+                 ["-n", "x", "--sandbox", "a\x1b[31mb"]):
+        r = run(*args)
+        assert r.status == 2 and "\x1b" not in r.err
+
+
+def test_no_path_variable(model, run, env):
+    model(HELLO)
+    del env["PATH"]
+    r = run("-n", "x", "-M", "anthropic:m", "--sandbox", "local")
+    assert (r.status, r.out) == (0, "Hello there.\n"), r.err
+
+
+def test_a_directory_that_is_gone(model, raw, tmp_path):
+    model(HELLO)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    def leave():
+        os.chdir(gone)
+        gone.rmdir()
+    r = raw("-n", "x", "-M", "anthropic:m", preexec_fn=leave)
+    assert r.returncode == 1 and b"current directory" in r.stderr
+
+
+def test_a_limit_on_file_sizes(model, raw):
+    """SIGXFSZ must not end the run: nothing more is stored, that is all."""
+    model(HELLO)
+    r = raw("-n", "x", "-M", "anthropic:m", preexec_fn=lambda:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    assert r.returncode in (0, 1) and r.stderr
+
+
+def test_an_engine_that_is_not_there_is_not_ready(run, env, tmp_path):
+    env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
+    r = run("provider", "list", "--json")
+    docker = json.loads(r.out)["data"][0]
+    assert docker["name"] == "docker" and not docker["ready"]
+    assert "none.sock" in docker["missing"] and "DOCKER_HOST" in docker["hint"]
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(f"{tmp_path}/none.sock")
+    assert json.loads(run("provider", "list", "--json").out)["data"][0]["ready"]
+    server.close()
+
+
+def test_an_event_is_one_line_for_every_reader(model, run):
+    odd = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh\ni"
+    model([{"text": odd, "thinking": odd, "tool_calls": [
+        {"name": "ls\u2028", "args": {"path\u2029": odd}}]},
+        {"text": odd}])
+    r = run("-n", "x", "-y", "--json", "-M", "anthropic:m")
+    evs = events(r.out)
+    assert r.status == 0 and evs[-1]["text"] == odd
+    assert [e for e in evs if e["type"] == "tool_call"][0]["args"] == {
+        "path\u2029": odd}

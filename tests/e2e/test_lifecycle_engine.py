@@ -1,0 +1,293 @@
+"""test_lifecycle_engine.py - an engine that hangs, cuts, lies; requests
+counted."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import pty
+import signal
+import time
+
+import pytest
+
+from engine_proxy import EngineProxy
+from lifecycle import call, execute, wait_for
+
+CLEANUP_S = 10
+HUNG = [{"text": "abc", "fault": {"stall_after_bytes": 40}}]
+TASK = ("-n", "hi", "-M", "anthropic:m", "--sandbox", "docker")
+
+
+@pytest.fixture
+def engine(rig, env, config, tmp_path):
+    """A proxy before the engine; nothing may be left in it."""
+    with EngineProxy(rig.docker_host, tmp_path / "p.sock") as proxy:
+        env["DOCKER_HOST"] = proxy.docker_host
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{rig.image}"\nnetwork = "none"\n')
+        yield proxy
+        rig.podman("rm", "-a", "-f", "-t", "0")
+
+
+@pytest.fixture
+def collected(run, rig, engine):
+    """collected(): after gc, nothing is in the engine or the ledger."""
+    def look():
+        engine.faults.clear()
+        r = run("sandbox", "gc", "--json")
+        assert r.status == 0, r.out + r.err
+        assert rig.containers() == []
+        r = run("sandbox", "list", "--json")
+        assert json.loads(r.out)["data"] == []
+    return look
+
+
+def test_hung_create(start, model, engine, collected):
+    model(HUNG)
+    fault = engine.fault("POST .*/containers/create", "hang", times=None)
+    r = start(*TASK)
+    assert fault.struck.wait(20)
+    began = time.monotonic()
+    r.signal()
+    r.wait(CLEANUP_S + 3)
+    assert r.status == 130, r.err
+    assert time.monotonic() - began < CLEANUP_S
+    collected()
+
+
+@pytest.mark.parametrize("where", [
+    "POST .*/containers/create", "POST .*/start", "GET .*/json"])
+@pytest.mark.parametrize("action", ["hang_answer", "cut_answer", "cut",
+                                    "500", "garbage"])
+def test_open_breaks(start, model, engine, collected, rig, where, action):
+    """At each request of the start, once: it works in the end or it is said;
+    never two containers."""
+    model([{"text": "done"}])
+    fault = engine.fault(where, action, bytes=30)
+    r = start(*TASK)
+    if action == "hang_answer":
+        assert fault.struck.wait(20)
+        time.sleep(0.3)
+        r.signal()
+    r.wait(40)
+    assert r.status in (0, 1, 130), r.err
+    assert len(rig.containers()) <= 1
+    collected()
+
+
+def test_all_hangs_from_then_on(start, model, engine, collected):
+    """The engine stops to answer while a session is open: out within the
+    cleanup's time, and said."""
+    server = model(HUNG)
+    r = start(*TASK)
+    wait_for(lambda: server.model.received)
+    engine.fault(".*", "hang", times=None)
+    began = time.monotonic()
+    r.signal()
+    r.wait(CLEANUP_S + 5)
+    assert r.status == 130, r.err
+    assert time.monotonic() - began < CLEANUP_S + 1
+    assert "dcode sandbox gc" in r.err
+    collected()
+
+
+def test_created_when_nobody_listens(start, model, engine, collected, rig):
+    model(HUNG)
+    engine.fault("POST .*/containers/create", "cut_late", seconds=0.5)
+    r = start(*TASK)
+    time.sleep(3)
+    names = rig.containers()
+    assert len(names) == 1, names
+    r.signal()
+    r.wait(15)
+    assert rig.containers() == []
+    collected()
+
+
+def test_name_in_use_before_it_can_be_inspected(start, model, engine, rig,
+                                                collected):
+    """As Podman does while another request is still making it."""
+    server = model(HUNG)
+    engine.fault("POST .*/containers/create", "cut_late")
+    unseen = engine.fault("GET .*/containers/dcode-.*/json", "404", times=2)
+    r = start(*TASK)
+    wait_for(lambda: server.model.received)
+    assert unseen.struck.is_set()
+    assert len(rig.containers()) == 1
+    r.signal()
+    r.wait(15)
+    assert r.status == 130 and rig.containers() == []
+    collected()
+
+
+def test_created_after_cancel(start, model, engine, collected):
+    """The engine makes it only after dcode has gone."""
+    model(HUNG)
+    fault = engine.fault("POST .*/containers/create", "cut_late", seconds=4)
+    r = start(*TASK)
+    assert fault.struck.wait(20)
+    r.signal()
+    r.wait(15)
+    assert r.status == 130
+    time.sleep(4.5)
+    collected()
+
+
+@pytest.mark.parametrize("late", [0.3, 1])
+def test_gc_while_the_engine_is_at_it(start, model, engine, collected, rig,
+                                      late):
+    """kill -9 during create, gc at once: what comes late is found too."""
+    model(HUNG)
+    fault = engine.fault("POST .*/containers/create", "delay", seconds=late)
+    r = start(*TASK)
+    assert fault.struck.wait(20)
+    r.signal(signal.SIGKILL)
+    r.p.wait()
+    collected()
+    time.sleep(late + 1)
+    assert rig.containers() == []
+
+
+def test_hung_exec(start, model, engine, collected, rig):
+    model([execute("echo begun; sleep 100")])
+    r = start(*TASK)
+    wait_for(lambda: engine.lines("POST .*/exec/.*/start"))
+    engine.fault("POST .*/exec", "hang", times=None)
+    time.sleep(0.5)
+    began = time.monotonic()
+    r.signal()
+    r.wait(15)
+    assert r.status == 130 and time.monotonic() - began < CLEANUP_S
+    collected()
+
+
+@pytest.mark.parametrize("where, action", [
+    ("POST .*/containers/.*/exec", "hang"), ("POST .*/exec/.*/start", "hang"),
+    ("POST .*/exec/.*/start", "hang_answer"), ("GET .*/exec/", "hang")])
+def test_hung_exec_requests(start, model, engine, collected, where, action):
+    model([execute("echo begun"), {"text": "done"}])
+    fault = engine.fault(where, action, bytes=60)
+    r = start(*TASK)
+    assert fault.struck.wait(20)
+    time.sleep(0.3)
+    began = time.monotonic()
+    r.signal()
+    r.wait(15)
+    assert r.status == 130 and time.monotonic() - began < CLEANUP_S
+    collected()
+
+
+class Terminal:
+    """A chat in a pseudo-terminal."""
+
+    def __init__(self, dcode, env, cwd, *args):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.execve(dcode, [str(dcode), *map(str, args)], env)
+        self.text = ""
+
+    def until(self, word, seconds=20):
+        end = time.monotonic() + seconds
+        while word not in self.text:
+            assert time.monotonic() < end, self.text
+            self.text += os.read(self.fd, 65536).decode(errors="replace")
+        self.text = self.text.partition(word)[2]
+        return time.monotonic()
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        try:
+            while os.read(self.fd, 65536):
+                pass
+        except OSError:
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.mark.parametrize("hung", ["command", "create", "start", "model"])
+def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
+                        collected, hung):
+    """Ctrl-C: the prompt within 100 ms, and nothing runs on."""
+    server = model(HUNG if hung == "model" else
+                   [execute("echo be''gun; sleep 777"), {"text": "done"}])
+    t = Terminal(dcode_release, env, tmp_path / "work", "-M", "anthropic:m",
+                 "--sandbox", "docker")
+    t.until("> ")
+    fault = None
+    if hung in ("create", "start"):
+        fault = engine.fault("POST .*/exec" + (
+            "/.*/start" if hung == "start" else "$"), "hang")
+    t.type("go\n")
+    if fault:
+        assert fault.struck.wait(20)
+    elif hung == "model":
+        wait_for(lambda: server.model.received)
+    else:
+        t.until("begun\r\n")
+    time.sleep(0.3)
+    t.text = ""
+    began = time.monotonic()
+    t.type("\x03")
+    t.until("Interrupted")
+    took = t.until("> ") - began
+    print(f"prompt back after {took * 1000:.1f} ms")
+    assert took < 0.1
+    (name,) = rig.containers()
+
+    def is_quiet():
+        out = rig.podman("exec", name, "ps", "-o", "args").stdout
+        return b"777" not in out
+    wait_for(is_quiet, 5)
+    t.type("/quit\n")
+    assert t.end() == 0
+    assert rig.containers() == []
+    collected()
+
+
+EIGHT = [
+    ("write_file", dict(file_path="a/b.txt", content="one\ntwo\n")),
+    ("read_file", dict(file_path="a/b.txt")),
+    ("ls", dict(path=".")),
+    ("glob", dict(pattern="**/*.txt")),
+    ("grep", dict(pattern="two")),
+    ("edit_file", dict(file_path="a/b.txt", old_string="two",
+                       new_string="2")),
+    ("execute", dict(command="cat a/b.txt")),
+    ("delete", dict(file_path="a/b.txt")),
+]
+
+
+def test_three_requests_per_call(run, model, engine):
+    """And one connection that the exec stream uses up, none besides."""
+    turns = []
+    for i in range(24):
+        name, args = EIGHT[i % 8]
+        turns.append({"tool_calls": [call(name, **args)]})
+    server = model(turns + [{"text": "done"}])
+    r = run(*TASK, "--json")
+    assert r.status == 0, r.err
+    results = [json.loads(line) for line in r.out.splitlines()]
+    results = [e for e in results if e["type"] == "tool_result"]
+    assert len(results) == 24
+    assert not any(e["is_error"] for e in results), results
+    assert len(server.requests) == 25
+    lines = engine.requests
+    execs = [at for at, (_, line) in enumerate(lines)
+             if line.split("?")[0].endswith("/exec")]
+    assert len(execs) == 24
+    for at in execs:
+        kinds = [line.rpartition("/")[2] for _, line in lines[at:at + 3]]
+        assert kinds == ["exec", "start", "json"], lines
+    before = [line for _, line in lines[:execs[0]]]
+    after = [line for _, line in lines[execs[-1] + 3:]]
+    print("start:", before, "end:", after)
+    assert len(before) + len(after) + 72 == len(lines)
+    assert len(before) <= 3 and len(after) == 1
+    streams = {n for n, line in lines if line.endswith("/start")
+               and "/exec/" in line}
+    others = {n for n, line in lines} - streams
+    assert len(streams) == 24 and len(others) == 1
+    assert engine.connections == 25

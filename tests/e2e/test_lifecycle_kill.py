@@ -1,0 +1,129 @@
+"""test_lifecycle_kill.py - SIGKILL before any system call; gc finds the rest.
+
+Samples the moments; DCODE_TEST_LONG=1 tries every one."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import pathlib
+import random
+import subprocess
+import time
+
+import pytest
+
+import lifecycle
+from lifecycle import execute, folders, processes
+
+LONG = bool(os.environ.get("DCODE_TEST_LONG"))
+SAMPLES = {"local": 14, "docker": 10}
+KILLED = 137
+
+
+@pytest.fixture(scope="session")
+def kill_at(tmp_path_factory):
+    program = tmp_path_factory.mktemp("kill_at") / "kill_at"
+    source = pathlib.Path(__file__).with_name("kill_at.c")
+    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    return program
+
+
+@pytest.fixture
+def orphans():
+    lifecycle.adopt_orphans()
+    return set(processes())
+
+
+class Killer:
+    """Runs one task under kill_at, then gc; says what is left."""
+
+    def __init__(self, kill_at, dcode, env, tmp_path, before):
+        self.kill_at, self.dcode, self.env = kill_at, dcode, env
+        self.work, self.count = tmp_path / "work", tmp_path / "count"
+        self.before = before
+
+    def task(self, n, *options):
+        r = subprocess.run(
+            [self.kill_at, str(n), self.count, self.dcode, "-n", "hi",
+             "-M", "anthropic:m", *options], env=self.env, cwd=self.work,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+            check=False)
+        return r.returncode, int(self.count.read_text()), r.stderr.decode()
+
+    def gc(self):
+        r = subprocess.run([self.dcode, "sandbox", "gc", "--json"],
+                           env=self.env, cwd=self.work, capture_output=True,
+                           timeout=60, check=False, stdin=subprocess.DEVNULL)
+        assert r.returncode == 0, r.stderr + r.stdout
+        return json.loads(r.stdout)["data"]["items"]
+
+    def rows(self):
+        r = subprocess.run([self.dcode, "sandbox", "list", "--json"],
+                           env=self.env, cwd=self.work, capture_output=True,
+                           timeout=60, check=True)
+        return json.loads(r.stdout)["data"]
+
+    def strangers(self):
+        return {pid: command for pid, command in processes().items()
+                if pid not in self.before}
+
+    def nothing_left(self, home, containers):
+        assert self.rows() == []
+        assert folders(home) == []
+        assert containers() == []
+        end = time.monotonic() + 5
+        while self.strangers() and time.monotonic() < end:
+            time.sleep(0.02)
+        assert not self.strangers()
+
+
+def moments(total, samples):
+    """All of them, or some: one of each stretch of the run."""
+    if LONG:
+        return range(1, total + 1)
+    chosen = random.Random(os.environ.get("DCODE_TEST_SEED"))
+    width = total / samples
+    return [max(1, min(total, int(i * width + chosen.random() * width)))
+            for i in range(samples)]
+
+
+def test_killed_anywhere(kill_at, dcode_release, env, config, model, home,
+                         tmp_path, orphans, request, box_kind):
+    containers = list
+    if box_kind == "docker":
+        rig = request.getfixturevalue("rig")
+        env["DOCKER_HOST"] = rig.docker_host
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{rig.image}"\nnetwork = "none"\n')
+        rig.podman("run", "-d", "--name", "stranger", rig.image, "sleep",
+                   "1000")
+        request.addfinalizer(
+            lambda: rig.podman("rm", "-f", "-t", "0", "stranger"))
+        containers = lambda: [c for c in rig.containers() if c != "stranger"]
+    model([execute("echo x >f; sleep 0.05; cat f"), {"text": "done"}])
+    script = tmp_path / "setup.sh"
+    script.write_text("echo ready >g\n")
+    options = ("--sandbox", box_kind, "--sandbox-setup", script)
+    killer = Killer(kill_at, dcode_release, env, tmp_path, orphans)
+    status, total, err = killer.task(0, *options)
+    assert status == 0 and total > 20, err
+    killer.nothing_left(home, containers)
+    found = 0
+    for n in moments(total, SAMPLES[box_kind]):
+        status, seen, err = killer.task(n, *options)
+        assert status in (0, KILLED), (n, err)
+        where = f"killed before call {n} of about {total}"
+        items = killer.gc()
+        found += any(i["outcome"] == "removed" for i in items)
+        try:
+            killer.nothing_left(home, containers)
+        except AssertionError as problem:
+            raise AssertionError(f"{where}: {items}\n{err}") from problem
+    assert found, "no kill struck while there was a sandbox"
+    if box_kind == "docker":
+        state = rig.podman("inspect", "-f", "{{.State.Running}}", "stranger")
+        assert state.stdout.strip() == b"true"
+
+
+@pytest.fixture(params=["local", "docker"])
+def box_kind(request):
+    return request.param

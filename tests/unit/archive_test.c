@@ -1,0 +1,390 @@
+/* archive_test.c - trees out as tar, and hostile tar streams in. */
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "net/archive.h"
+#include "unit.h"
+
+struct room { /* a directory with in/ and outside/, which has a secret */
+	char top[200];
+	int in;
+	struct buf told; /* "name: why\n" */
+	struct archive_counts counts;
+	struct error err;
+};
+
+static void shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void shell(const char *fmt, ...)
+{
+	char *line = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	assert_true(n > 0);
+	n = system(line);
+	if (n)
+		print_error("%s: %d\n", line, n);
+	assert_int_equal(n, 0);
+	free(line);
+}
+
+static void enter(struct room *r)
+{
+	char *path;
+
+	*r = (struct room){ .told = BUF_INIT(1 << 20) };
+	snprintf(r->top, sizeof(r->top), "/tmp/dcode-archive.XXXXXX");
+	assert_non_null(mkdtemp(r->top));
+	shell("cd %s && mkdir in outside && echo secret >outside/secret &&"
+	      " ln -s ../outside in/planted &&"
+	      " ln -s ../outside/secret in/linked",
+	      r->top);
+	path = xasprintf("%s/in", r->top);
+	r->in = open(path, O_RDONLY | O_DIRECTORY);
+	free(path);
+	assert_true(r->in >= 0);
+}
+
+static void leave(struct room *r)
+{
+	struct error err = { 0 };
+
+	close(r->in);
+	buf_release(&r->told);
+	shell("chmod -R u+rwx %s", r->top);
+	assert_int_equal(path_remove_tree(r->top, &err), 0);
+}
+
+static void told(void *arg, struct str name, const char *why)
+{
+	struct room *r = arg;
+
+	buf_addstr(&r->told, name);
+	buf_addf(&r->told, ": %s\n", why);
+}
+
+static int64_t from_file(void *arg, char *room, size_t len, struct error *err)
+{
+	size_t n = fread(room, 1, len < 777 ? len : 777, arg);
+
+	(void)err;
+	return (int64_t)n;
+}
+
+static int unpack(struct room *r, const char *name, const char *how)
+{
+	struct archive_log log = { told, r };
+	struct archive_input from = { from_file, NULL };
+	char *command =
+		xasprintf("/usr/bin/python3 tests/emulators/hostile_tar.py"
+			  " %s %s/outside %s",
+			  name, r->top, how);
+	int rc;
+
+	from.arg = popen(command, "r");
+	assert_non_null(from.arg);
+	r->err = (struct error){ 0 };
+	rc = archive_extract(&from, r->in, &log, &r->counts, &r->err);
+	pclose(from.arg);
+	free(command);
+	return rc;
+}
+
+static bool there(const struct room *r, const char *name)
+{
+	struct stat st;
+
+	return fstatat(r->in, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void untouched(const struct room *r)
+{
+	shell("cd %s && [ \"$(ls -A)\" = \"$(printf 'in\\noutside')\" ] &&"
+	      " [ \"$(ls -A outside)\" = secret ] &&"
+	      " [ \"$(cat outside/secret)\" = secret ] &&"
+	      " [ \"$(stat -c %%h outside/secret)\" = 1 ] &&"
+	      " [ -z \"$(find in -name '.dcode-*')\" ]",
+	      r->top);
+}
+
+static const struct hostile {
+	const char *name;
+	int skipped;
+	const char *why;  /* in what was told */
+	const char *made; /* what is all right in it */
+} hostile[] = {
+	{ "absolute", 1, "absolute", NULL },
+	{ "dotdot", 3, "\"..\"", NULL },
+	{ "dotdot-inside", 2, "\"..\"", NULL },
+	{ "dotdot-far", 1, "\"..\"", NULL },
+	{ "link-absolute", 1, "l: the link leads out", "l/x" },
+	{ "link-up", 1, "l: the link leads out", "l/x" },
+	{ "link-to-file", 1, "leads out", "l" },
+	{ "link-chain", 1, "a/b/c/m: the link leads out", "a/b/c/l" },
+	{ "link-through-good", 1, "l/x: a link or a file is where", "l" },
+	{ "link-over-dir", 1, "d: a directory is in its place", "d/in" },
+	{ "hard-absolute", 1, "a link to a file outside", "h" },
+	{ "hard-dotdot", 1, "a link to a file outside", NULL },
+	{ "hard-far", 1, "a link to a file outside", NULL },
+	{ "hard-to-link", 1, "m: it is a link to what is no file", "m/x" },
+	{ "hard-to-itself", 0, NULL, "f" },
+	{ "planted", 4, "planted/x: a link or a file is where", "planted" },
+	{ "planted-file", 0, NULL, "linked" },
+	{ "case", 1, "L: the link leads out", "l/x" },
+	{ "device", 2, "neither a file", NULL },
+	{ "pipe", 1, "neither a file", NULL },
+	{ "setuid", 0, NULL, "s" },
+	{ "names", 0, NULL, "new\nline" },
+	{ "names", 0, NULL, "\377\376" },
+	{ "names", 0, NULL, "a\\..\\b" },
+	{ "names", 0, NULL, "dot/x" },
+	{ "long", 2, "too long", NULL },
+	{ "plain", 0, NULL, "a/l" },
+};
+
+static void hostile_streams(void **arg)
+{
+	(void)arg;
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
+		const struct hostile *h = &hostile[i];
+		struct room r;
+
+		enter(&r);
+		if (unpack(&r, h->name, "gnu") < 0)
+			fail_msg("%s: %s", h->name, r.err.message);
+		untouched(&r);
+		if (r.counts.skipped != h->skipped ||
+		    (h->why && !strstr(r.told.ptr, h->why)))
+			fail_msg("%s: %d: %s", h->name, (int)r.counts.skipped,
+				 r.told.ptr ? r.told.ptr : "");
+		if (h->made && !there(&r, h->made))
+			fail_msg("%s: no %s", h->name, h->made);
+		assert_true(there(&r, "good"));
+		leave(&r);
+	}
+}
+
+static void other_formats(void **arg)
+{
+	static const char *const how[] = { "pax", "gz" };
+
+	(void)arg;
+	for (size_t i = 0; i < 2; i++) {
+		struct room r;
+
+		enter(&r);
+		assert_int_equal(unpack(&r, "names", how[i]), 0);
+		assert_int_equal(unpack(&r, "link-absolute", how[i]), 0);
+		assert_int_equal(unpack(&r, "planted", how[i]), 0);
+		untouched(&r);
+		assert_true(there(&r, "good") && there(&r, "new\nline") &&
+			    there(&r, "l/x"));
+		assert_int_equal(r.counts.skipped, 4);
+		leave(&r);
+	}
+}
+
+static void bits_and_times(void **arg)
+{
+	struct stat st;
+	struct room r;
+
+	(void)arg;
+	enter(&r);
+	umask(027);
+	assert_int_equal(unpack(&r, "setuid", "gnu"), 0);
+	umask(022);
+	assert_int_equal(fstatat(r.in, "s", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	assert_int_equal(st.st_mtime, 1000000000);
+	assert_int_equal(fstatat(r.in, "t", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	leave(&r);
+}
+
+static void broken_streams(void **arg)
+{
+	static const char *const names[] = { "truncated", "garbage",
+					     "bad-checksum", "empty" };
+
+	(void)arg;
+	for (size_t i = 0; i < 4; i++) {
+		struct room r;
+
+		enter(&r);
+		if (unpack(&r, names[i], "gnu") == 0)
+			fail_msg("%s passed", names[i]);
+		assert_int_equal(r.err.code, ERR_PROTOCOL);
+		assert_non_null(strstr(r.err.message, "archive is broken"));
+		untouched(&r);
+		assert_false(there(&r, "big"));
+		leave(&r);
+	}
+}
+
+/* Writes r/src as a stream into a tar command, in pulls of odd sizes. */
+static int pack(struct room *r, bool gzip, const char *command)
+{
+	struct archive_log log = { told, r };
+	struct archive_writer *w = NULL;
+	char *line = xasprintf("cd %s && %s", r->top, command);
+	char *src = xasprintf("%s/src", r->top);
+	char chunk[3333];
+	int64_t n;
+	FILE *f;
+
+	assert_int_equal(archive_writer_open(&w,
+					     open(src, O_RDONLY | O_DIRECTORY),
+					     gzip, &log, &r->err),
+			 0);
+	f = popen(line, "w");
+	assert_non_null(f);
+	while ((n = archive_writer_pull(w, chunk, sizeof(chunk), &r->err)) > 0)
+		assert_int_equal(fwrite(chunk, 1, (size_t)n, f), n);
+	assert_int_equal(archive_writer_pull(w, chunk, 10, &r->err), n);
+	r->counts = archive_writer_counts(w);
+	archive_writer_close(w);
+	free(line);
+	free(src);
+	assert_int_equal(pclose(f), 0);
+	return (int)n;
+}
+
+static void make_source(const struct room *r)
+{
+	shell("cd %s && mkdir -p src/a/empty 'src/a b' src/locked && cd src &&"
+	      " printf x >\"$(printf 'new\\nline')\" &&"
+	      " printf x >\"$(printf '\\377\\376')\" &&"
+	      " head -c 200001 /dev/urandom >'a b/big' && : >a/none &&"
+	      " n=$(printf '%%0200d' 1) && mkdir -p $n/$n &&"
+	      " echo deep >$n/$n/$n && ln -s a/none link &&"
+	      " ln -s ../.. out && ln -s /nowhere/$n/$n abs &&"
+	      " echo '#!/bin/sh' >run && chmod 4755 run && mkfifo pipe &&"
+	      " echo in >locked/f && chmod 444 locked/f &&"
+	      " chmod 555 locked && touch -d @1234567890 a/none",
+	      r->top);
+}
+
+static void trees_to_tar(void **arg)
+{
+	static const char *const commands[] = {
+		"mkdir to && tar -xpof - -C to",
+		"mkdir to && busybox tar -xpof - -C to",
+		"mkdir to && tar -xpozf - -C to",
+	};
+
+	(void)arg;
+	for (size_t i = 0; i < 3; i++) {
+		struct room r;
+
+		enter(&r);
+		make_source(&r);
+		assert_int_equal(pack(&r, i == 2, commands[i]), 0);
+		assert_string_equal(r.told.ptr,
+				    "pipe: it is neither a file, a link nor a "
+				    "directory\n");
+		assert_int_equal(r.counts.files, 7);
+		assert_int_equal(r.counts.links, 3);
+		assert_int_equal(r.counts.directories, 6);
+		shell("cd %s && rm src/pipe && chmod 755 src/run &&"
+		      " diff -r --no-dereference src to &&"
+		      " [ $(stat -c %%a to/run) = 755 ] &&"
+		      " [ $(stat -c %%a to/locked) = 555 ] &&"
+		      " [ $(stat -c %%Y to/a/none) = 1234567890 ]",
+		      r.top);
+		leave(&r);
+	}
+}
+
+/* What is written can be read again. */
+static void there_and_back(void **arg)
+{
+	struct archive_input from = { from_file, NULL };
+	struct archive_log log;
+	struct room r;
+	char *path;
+
+	(void)arg;
+	enter(&r);
+	log = (struct archive_log){ told, &r };
+	make_source(&r);
+	assert_int_equal(pack(&r, true, "cat >t.tar.gz"), 0);
+	path = xasprintf("%s/t.tar.gz", r.top);
+	from.arg = fopen(path, "r");
+	free(path);
+	assert_int_equal(archive_extract(&from, r.in, &log, &r.counts, &r.err),
+			 0);
+	fclose(from.arg);
+	assert_int_equal(r.counts.skipped, 2); /* the links out and abs */
+	assert_int_equal(r.counts.files, 7);
+	assert_int_equal(r.counts.links, 1);
+	shell("cd %s && rm src/pipe src/out src/abs in/planted in/linked &&"
+	      " diff -r --no-dereference src in",
+	      r.top);
+	leave(&r);
+}
+
+/* A file that becomes shorter is told, and what follows it is whole. */
+static void shrinking(void **arg)
+{
+	struct archive_log log;
+	struct archive_writer *w = NULL;
+	char chunk[1024];
+	struct room r;
+	int64_t total = 0;
+	int64_t n;
+	char *src;
+
+	(void)arg;
+	enter(&r);
+	log = (struct archive_log){ told, &r };
+	shell("mkdir %s/src && truncate -s 1000000 %s/src/f", r.top, r.top);
+	src = xasprintf("%s/src", r.top);
+	assert_int_equal(archive_writer_open(&w,
+					     open(src, O_RDONLY | O_DIRECTORY),
+					     false, &log, &r.err),
+			 0);
+	free(src);
+	while ((n = archive_writer_pull(w, chunk, 1024, &r.err)) > 0) {
+		if (total == 0)
+			shell("truncate -s 10 %s/src/f", r.top);
+		total += n;
+	}
+	assert_int_equal(n, 0);
+	assert_true(total >= 1000000);
+	assert_string_equal(r.told.ptr,
+			    "f: it became shorter while it was read\n");
+	assert_int_equal(archive_writer_counts(w).files, 0);
+	assert_int_equal(archive_writer_counts(w).skipped, 1);
+	archive_writer_close(w);
+	leave(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hostile_streams),
+		cmocka_unit_test(other_formats),
+		cmocka_unit_test(bits_and_times),
+		cmocka_unit_test(broken_streams),
+		cmocka_unit_test(trees_to_tar),
+		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(shrinking),
+	};
+
+	ids_init();
+	umask(022);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
