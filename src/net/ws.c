@@ -51,7 +51,9 @@ struct ws {
 	bool ended;    /* the end of the stream came */
 	bool awaiting; /* something, after our ping */
 	int64_t ping_ms, pong_ms, idle_ms;
-	int64_t pinged_at, moved_at; /* clock_ms() */
+	int64_t pinged_at; /* clock_ms() */
+	int64_t moved_at;  /* the last byte; stands still between calls */
+	int64_t seen_at;   /* end of the last wait */
 	int code;
 	char reason[WS_CONTROL_MAX + 1];
 	char protocol[WS_PROTOCOL_SIZE];
@@ -299,6 +301,7 @@ static int step(struct ws *ws, const struct stop *stop, struct error *err)
 	bool moved = push(ws);
 	bool reading = ws->queued < ws->parser.message.max;
 	int64_t ms;
+	int rc;
 
 	if (stop_check(stop, err) < 0)
 		return -1;
@@ -309,9 +312,10 @@ static int step(struct ws *ws, const struct stop *stop, struct error *err)
 	ms = watch(ws, reading);
 	if (ws->failed.code || ms == 0)
 		return 0;
-	if (!reading)
-		return conn_wait_writable(ws->conn, ms, stop, err);
-	return conn_wait(ws->conn, unsent(ws) > 0, ms, stop, err);
+	rc = reading ? conn_wait(ws->conn, unsent(ws) > 0, ms, stop, err)
+		     : conn_wait_writable(ws->conn, ms, stop, err);
+	ws->seen_at = clock_ms();
+	return rc;
 }
 
 static int sendable(struct ws *ws, struct error *err)
@@ -346,7 +350,10 @@ static int drain(struct ws *ws, const struct stop *stop, struct error *err)
 /* The clock of idle_ms runs while somebody waits. */
 static int begin(struct ws *ws, const struct stop *stop, struct error *err)
 {
-	ws->moved_at = clock_ms();
+	int64_t now = clock_ms();
+
+	ws->moved_at += now - ws->seen_at;
+	ws->seen_at = now;
 	return stop_check(stop, err);
 }
 
@@ -446,7 +453,7 @@ int ws_open(struct ws **out, struct http *h, const struct ws_request *req,
 	ws->ping_ms = req->ping_ms;
 	ws->pong_ms = req->pong_ms ? req->pong_ms : PONG_MS;
 	ws->idle_ms = req->idle_ms;
-	ws->pinged_at = ws->moved_at = clock_ms();
+	ws->pinged_at = ws->moved_at = ws->seen_at = clock_ms();
 	memcpy(ws->protocol, link.protocol, sizeof(ws->protocol));
 	/* What came with the answer; a failure is told by the first call. */
 	(void)feed(ws, buf_str(&link.rest));

@@ -26,7 +26,7 @@ struct ws_request {
 	int64_t ping_ms;    /* between our pings; 0: none */
 	int64_t pong_ms;    /* nothing at all comes for so long after a ping:
 			       ERR_NETWORK; 0: 30 s */
-	int64_t idle_ms;    /* a call waits for so long without a byte in
+	int64_t idle_ms;    /* calls wait for so long, in all, without a byte in
 			       either direction: ERR_NETWORK; 0: never */
 	unsigned flags;     /* HTTP_NO_PROXY */
 	/* Each header line of the answer, without line end; may be NULL. */

@@ -119,20 +119,28 @@ static inline void box_until_close(int fd)
 	buf_release(&f.data);
 }
 
-static inline void box_upgrade(struct tiny_request *r, const char *more)
+/* The answer that opens, with more header lines. */
+static inline void box_accept(struct tiny_request *r, const char *more,
+			      char *text, size_t size)
 {
 	char key[WS_KEY_SIZE] = "";
 	char accept[WS_ACCEPT_SIZE];
 	const char *at = strcasestr(r->head, "\r\nSec-WebSocket-Key: ");
-	char text[1024];
 
 	if (at)
 		memcpy(key, at + 21, WS_KEY_SIZE - 1);
 	ws_accept(key, accept);
-	snprintf(text, sizeof(text),
+	snprintf(text, size,
 		 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
 		 "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n%s\r\n",
 		 accept, more);
+}
+
+static inline void box_upgrade(struct tiny_request *r, const char *more)
+{
+	char text[1024];
+
+	box_accept(r, more, text, sizeof(text));
 	tiny_say(r->fd, text);
 }
 
@@ -222,8 +230,57 @@ static inline void box_drip(struct tiny_request *r)
 	box_until_close(r->fd);
 }
 
+static inline void box_reset(int fd)
+{
+	struct linger now = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+/* "/trunc/N" says no more than N bytes, "/reset/N" ends with a reset. */
+static inline void box_trunc(struct tiny_request *r)
+{
+	static const char frames[] = "\x81\x01"
+				     "a"
+				     "\x01\x03\xe2\x82\xac\x89\x00\x80\x01"
+				     "a"
+				     "\x88\x02\x0f\xa0";
+	size_t most = strtoul(strrchr(r->path, '/') + 1, NULL, 10);
+	char text[1024];
+	size_t len;
+
+	box_accept(r, "", text, sizeof(text));
+	len = strlen(text);
+	memcpy(text + len, frames, sizeof(frames) - 1);
+	len += sizeof(frames) - 1;
+	tiny_send(r->fd, text, most < len ? most : len);
+	if (path_is(r, "/reset/"))
+		box_reset(r->fd);
+}
+
+/* "/deaf/N" reads N bytes of what the client sends, then resets. */
+static inline void box_deaf(struct tiny_request *r)
+{
+	size_t left = strtoul(r->path + 6, NULL, 10);
+	char room[65536];
+
+	while (left) {
+		ssize_t n = recv(r->fd, room,
+				 left < sizeof(room) ? left : sizeof(room), 0);
+
+		if (n <= 0)
+			break;
+		left -= (size_t)n;
+	}
+	box_reset(r->fd);
+}
+
 static inline bool box_answer(struct tiny_server *s, struct tiny_request *r)
 {
+	if (path_is(r, "/trunc/") || path_is(r, "/reset/")) {
+		box_trunc(r);
+		return false;
+	}
 	if (path_is(r, "/refuse/")) {
 		box_refuse(r);
 		return false;
@@ -241,6 +298,8 @@ static inline bool box_answer(struct tiny_server *s, struct tiny_request *r)
 			       : "");
 	if (path_is(r, "/echo")) {
 		box_echo(r->fd);
+	} else if (path_is(r, "/deaf/")) {
+		box_deaf(r);
 	} else if (path_is(r, "/ping")) {
 		box_ping(r);
 	} else if (path_is(r, "/raw/")) {

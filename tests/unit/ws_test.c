@@ -325,6 +325,8 @@ static void test_idle(void **state)
 	struct ws_request req = { .idle_ms = 150 };
 	struct stop stop = stop_cleanup(20000);
 	struct error err = { 0 };
+	struct buf message = BUF_INIT(1);
+	enum ws_kind kind;
 	char *data = calloc(1, 16 * MIB);
 	struct ws *ws = opened("/mute", req);
 	int64_t began = clock_ms();
@@ -332,6 +334,20 @@ static void test_idle(void **state)
 	(void)state;
 	failing(ws, ERR_NETWORK);
 	assert_in_range(clock_ms() - began, 140, 1500);
+	ws_free(ws);
+	/* In slices it is the same silence. */
+	ws = opened("/mute", req);
+	began = clock_ms();
+	do {
+		struct stop slice = stop_cleanup(40);
+
+		err = (struct error){ 0 };
+		assert_int_equal(ws_receive(ws, &message, &kind, &slice, &err),
+				 -1);
+		usleep(20000); /* not counted */
+	} while (err.code == ERR_TIMEOUT);
+	assert_int_equal(err.code, ERR_NETWORK);
+	assert_in_range(clock_ms() - began, 190, 1500);
 	ws_free(ws);
 	/* One that takes nothing stalls a large message. */
 	ws = opened("/mute", req);
