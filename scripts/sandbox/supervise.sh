@@ -6,8 +6,8 @@
 # both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
 # the answer). To start: s_limit, s_cap, s_lib and s_keep (the keeper), s_run
-# (the command as a script), text() and s_b64 (the input). Answers one frame: output, then
-# error output; its status is "WORD CODE FROM LEN FROM LEN".
+# (the command as a script), text() and s_b64 (its input). Answers one frame:
+# output, then error output; its status is "WORD CODE FROM LEN FROM LEN".
 # shellcheck disable=SC2015,SC2154
 
 # The job's directory, if there is one.
@@ -43,7 +43,7 @@ s_make() {
 s_launch() {
 	s_set=
 	for s_tool in setsid "busybox setsid"; do
-		$s_tool true && s_set=$s_tool && break
+		command -v ${s_tool%% *} >/dev/null && s_set=$s_tool && break
 	done
 	{
 		echo "umask $s_umask"
@@ -59,12 +59,12 @@ s_launch() {
 		return
 	}
 	[ -z "$s_b64" ] || text >"$s_dir/i"
-	if [ -n "$s_set" ] && $s_set -f true; then
-		$s_set -f sh "$s_dir/k" </dev/null >/dev/null
-	elif start-stop-daemon -S -b -n "$s_job" -a "$(command -v sh)" -- \
+	if [ -n "$s_set" ] &&
+		$s_set -f sh "$s_dir/k" </dev/null >/dev/null; then
+		return
+	fi
+	if ! start-stop-daemon -S -b -n "$s_job" -a "$(command -v sh)" -- \
 		"$s_dir/k" </dev/null >/dev/null; then
-		:
-	else
 		$s_set sh "$s_dir/k" </dev/null >/dev/null &
 	fi
 }
@@ -73,20 +73,19 @@ s_launch() {
 s_news() {
 	s_word=run
 	s_code=-1
-	if [ -e "$s_dir/done" ]; then
+	s_ne=
+	if [ -s "$s_dir/done" ]; then
 		# shellcheck disable=SC2034
 		read -r s_code s_no s_ne s_ <"$s_dir/done"
-		s_word=end
-		[ ! -e "$s_dir/nocwd" ] || s_word=nocwd
-		[ ! -e "$s_dir/full" ] || s_word=full
-		[ ! -e "$s_dir/late" ] || s_word=late
-		[ ! -e "$s_dir/killed" ] || s_word=killed
+	fi
+	if [ -z "$s_ne" ]; then
+		s_sizes
 		return
 	fi
-	s_size o
-	s_no=$s_total
-	s_size e
-	s_ne=$s_total
+	s_word=end
+	for s_n in nocwd full late killed; do
+		[ ! -e "$s_dir/$s_n" ] || s_word=$s_n
+	done
 }
 
 # Until the end, enough bytes, or some and then s_gather, or s_hold.
@@ -100,13 +99,14 @@ s_follow() {
 		s_n=$((s_no - s_o + s_ne - s_e))
 		[ "$s_word" = run ] && [ "$s_n" -lt "$s_raw" ] || break
 		s_clock
+		[ "$s_now" -lt "$s_end" ] || break
 		if [ "$s_n" -gt 0 ]; then
 			s_some=${s_some:-$s_now}
-			[ $((s_now - s_some)) -lt "$s_gather" ] || break
+			[ $((s_now - s_some)) -lt "$s_gather" ] ||
+				[ -e "$s_dir/ended" ] || break
 		fi
-		[ "$s_now" -lt "$s_end" ] || break
 		s_turn=$((s_turn + 1))
-		if [ $s_turn -le 8 ]; then
+		if [ $s_turn -le 8 ] || [ -e "$s_dir/ended" ]; then
 			s_nap 0.01
 		elif [ -n "$s_some" ] || [ $((s_end - s_now)) -lt 50 ]; then
 			s_nap 0.03
@@ -117,6 +117,7 @@ s_follow() {
 		else
 			s_nap 0.4
 		fi
+		[ $((s_turn % 16)) != 0 ] || s_orphan
 	done
 }
 
@@ -156,6 +157,7 @@ s_start() {
 		s_from=$s_first
 	elif [ "$2" -lt "$s_first" ]; then
 		s_word=lost
+		[ ! -e "$s_dir/full" ] || s_word=full
 	else
 		s_ack "$1" "$2"
 	fi
@@ -172,7 +174,7 @@ s_encode() {
 s_answer() {
 	s_lo=0
 	s_le=0
-	if [ -n "$s_no" ]; then
+	if [ -n "$s_ne" ]; then
 		s_lo=$((s_no - s_o))
 		[ $s_lo -le $s_raw ] || s_lo=$s_raw
 		s_le=$((s_ne - s_e))
@@ -191,7 +193,7 @@ s_answer() {
 
 s_request() {
 	s_word=
-	if [ -n "$s_b64" ] && [ "$s_b64" = 1 ] && [ $s_enc = x ]; then
+	if [ "$s_b64" = 1 ] && [ $s_enc = x ]; then
 		s_word=nobase64
 		return
 	fi
@@ -214,8 +216,9 @@ s_request() {
 	fi
 	[ -z "$s_word" ] || return
 	if [ "$s_op" = drop ]; then
-		rm -f "$s_dir"/[oe].[0-9]*
-		s_word=run
+		s_news
+		s_clear
+		s_ne=
 		return
 	fi
 	if [ "$s_op" = kill ] && [ ! -e "$s_dir/done" ]; then
@@ -232,9 +235,10 @@ s_request() {
 s_umask=$(umask)
 umask 077
 [ -c /dev/null ] && exec 2>/dev/null
-s_uid=$(id -u)
+s_uid=
+[ ! -e /tmp/.dcode-exec ] || [ -O /tmp/.dcode-exec ] || s_uid=$(id -u)
 s_code=-1
-s_no=
+s_ne=
 s_enc=x
 s_raw=$((s_max * 3 / 10))
 if [ "$(printf a | base64)" = YQ== ]; then

@@ -7,16 +7,22 @@
 # command has to). Runs in a session of its own, after the libraries.
 # shellcheck disable=SC2015,SC2034,SC2154
 
-# Standard input into the pieces of stream $1. dd writes what each read gave.
+# Standard input into the pieces of stream $1. dd writes what each read gave,
+# and tells how many there were: fewer than asked for is the end.
 s_copy() {
 	s_at=0
 	s_len=0
 	while :; do
-		dd bs=65536 count=64 >>"$s_dir/$1.$s_at" 2>/dev/null ||
+		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
 			: >"$s_dir/full"
 		s_n=$(($(wc -c <"$s_dir/$1.$s_at")))
 		[ "$s_n" -gt "$s_len" ] || break
 		s_len=$s_n
+		s_in=${s_in%% *}
+		case $s_in in
+		*[!0-9+]* | +* | *+ | *+*+*) ;;
+		*+*) [ $((${s_in%+*} + ${s_in#*+})) -ge 64 ] || break ;;
+		esac
 		s_wait "$1"
 		# What a daemon prints after the end is nobody's.
 		[ -e "$s_dir/done" ] && exec cat >/dev/null
@@ -24,7 +30,7 @@ s_copy() {
 		s_at=$((s_at + s_len))
 		s_len=0
 	done
-	: >"$s_dir/$1.eof"
+	echo $((s_at + s_len)) >"$s_dir/$1.eof"
 	[ ! -e "$s_dir/full" ] || exec cat >/dev/null
 }
 
@@ -47,27 +53,24 @@ s_finish() {
 	s_quiet=0
 	s_old=
 	while [ "$s_quiet" -lt 12 ]; do
-		[ -e "$s_dir/o.eof" ] && [ -e "$s_dir/e.eof" ] && s_quiet=99
-		s_size o
-		s_sum=$s_total
-		s_size e
-		s_sum="$s_sum $s_total"
-		if [ "$s_quiet" != 99 ]; then
-			s_quiet=$((s_quiet + 1))
-			[ "$s_sum" = "$s_old" ] && [ ! -e "$s_dir/o.wait" ] &&
-				[ ! -e "$s_dir/e.wait" ] || s_quiet=0
-			s_old=$s_sum
-			s_nap 0.015
+		if [ -s "$s_dir/o.eof" ] && [ -s "$s_dir/e.eof" ]; then
+			read -r s_no <"$s_dir/o.eof"
+			read -r s_ne <"$s_dir/e.eof"
+			break
 		fi
+		s_nap 0.01
+		s_sizes
+		s_quiet=$((s_quiet + 1))
+		[ "$s_no $s_ne" = "$s_old" ] && [ ! -e "$s_dir/o.wait" ] &&
+			[ ! -e "$s_dir/e.wait" ] || s_quiet=0
+		s_old="$s_no $s_ne"
 	done
-	s_sum="$1 $s_sum $(date +%s)"
 	# On a full disk the output makes room for its end.
-	echo "$s_sum" >"$s_dir/done.new" || {
+	s_done "$1" || {
 		: >"$s_dir/full"
-		rm -f "$s_dir"/[oe].[0-9]*
-		echo "$s_sum" >"$s_dir/done.new"
+		s_clear
+		s_done "$1"
 	}
-	mv "$s_dir/done.new" "$s_dir/done"
 }
 
 # Ends the command when its time is over. Never sleeps for long, so that it
@@ -91,46 +94,46 @@ s_watch() {
 	s_kill
 }
 
-# What finished ten minutes ago, or was given up by a restart. Looks once a
-# minute.
+# What finished ten minutes ago. Looks once a minute.
 s_sweep() {
 	s_time=$(date +%s)
 	s_last=0
 	{ read -r s_last <"$s_base/swept"; } 2>/dev/null
 	[ $((s_time - ${s_last:-0})) -ge 60 ] || return
 	echo "$s_time" >"$s_base/swept"
-	for s_old in "$s_base"/*/; do
+	for s_dir in "$s_base"/*/; do
+		s_dir=${s_dir%/}
+		s_orphan
 		s_when=
-		{ read -r s_ s_ s_ s_when <"${s_old}done"; } 2>/dev/null
-		if [ -z "$s_when" ]; then
-			s_pid=
-			{ read -r s_pid s_when <"${s_old}pid"; } 2>/dev/null
-			[ -n "$s_pid" ] && [ -d "/proc/$s_pid" ] && continue
-		fi
+		{ read -r s_ s_ s_ s_when <"$s_dir/done"; } 2>/dev/null
 		[ $((s_time - ${s_when:-$s_time})) -lt 600 ] ||
-			rm -rf "$s_old"
+			rm -rf "$s_dir"
 	done
 }
 
 s_base=${s_dir%/*}
-echo "$$ $(date +%s)" >"$s_dir/pid"
+echo $$ >"$s_dir/pid"
 : >"$s_dir/o.0"
 : >"$s_dir/e.0"
 [ "$s_limit" = 0 ] || s_watch &
 s_in=$s_dir/i
 [ -e "$s_in" ] || s_in=/dev/null
-{
-	{
-		if [ -e "$s_dir/killed" ]; then
-			s_code=137
-		else
-			DCODE_EXEC=$s_job $s_set sh "$s_dir/c" \
-				<"$s_in" 2>&4 4>&-
-			s_code=$?
-		fi
-		exec >/dev/null 4>&-
-		s_finish "$s_code"
-		rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
-		s_sweep
-	} | s_copy o >/dev/null 4>&-
-} 4>&1 | s_copy e
+mkfifo "$s_dir/p.o" "$s_dir/p.e"
+s_copy o <"$s_dir/p.o" &
+s_copy e <"$s_dir/p.e" &
+if [ -e "$s_dir/killed" ]; then
+	: >"$s_dir/p.o" 2>"$s_dir/p.e"
+	s_code=137
+else
+	# In a subshell: dash would say "Killed" into the command's output.
+	(
+		DCODE_EXEC=$s_job
+		export DCODE_EXEC
+		exec $s_set sh "$s_dir/c"
+	) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.e"
+	s_code=$?
+fi
+: >"$s_dir/ended"
+s_finish "$s_code"
+rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
+s_sweep

@@ -4,10 +4,11 @@
 #
 # s_dir is the job's directory. In it: o.N and e.N, pieces of the command's
 # output and error output that begin at byte N; a.o and a.e, how many bytes the
-# reader has for sure; o.eof and e.eof; done, once all is known: exit code,
-# sizes of both, Unix time. Names begin with s_ so that what the command finds
-# in its environment stays as it was.
-# shellcheck disable=SC2034,SC2154
+# reader has for sure; o.eof and e.eof, their sizes; pid, the keeper; ended,
+# once the command has; done, once all is known: exit code, both sizes, Unix time;
+# killed, late, nocwd, full: why. Names begin with s_, so that what the command
+# finds in its environment stays as it was.
+# shellcheck disable=SC2015,SC2034,SC2154
 
 s_nap() {
 	sleep "$1" 2>/dev/null || sleep 1
@@ -46,4 +47,34 @@ s_size() {
 	s_total=0
 	[ "$s_piece" -lt 0 ] ||
 		s_total=$((s_piece + $(wc -c <"$s_dir/$1.$s_piece")))
+}
+
+# Both: s_no, s_ne.
+s_sizes() {
+	s_size o
+	s_no=$s_total
+	s_size e
+	s_ne=$s_total
+}
+
+s_done() {
+	echo "$1 $s_no $s_ne $(date +%s)" >"$s_dir/done"
+}
+
+# Forgets the output of a finished job, but not that there was some.
+s_clear() {
+	rm -f "$s_dir"/[oe].[0-9]*
+	: >"$s_dir/o.$s_no"
+	: >"$s_dir/e.$s_ne"
+}
+
+# A job whose keeper is gone has ended, nobody knows how.
+s_orphan() {
+	s_pid=
+	{ read -r s_pid <"$s_dir/pid"; } 2>/dev/null
+	[ -n "$s_pid" ] && [ -d /proc/self ] && [ ! -d "/proc/$s_pid" ] ||
+		return
+	[ ! -e "$s_dir/done" ] || return
+	s_sizes
+	s_done -1
 }

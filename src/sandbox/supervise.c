@@ -66,6 +66,11 @@ static size_t most(const struct job *j)
 	return j->s->max_answer ? j->s->max_answer : MAX_ANSWER;
 }
 
+static size_t room_of(const struct supervisor *s)
+{
+	return s->max_command ? s->max_command : MAX_COMMAND;
+}
+
 static int64_t gather(const struct job *j)
 {
 	int64_t ms = (clock_ms() - j->began) / 20;
@@ -111,8 +116,7 @@ static int send(struct job *j, struct str command, const char *nonce,
 static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 	       struct error *err)
 {
-	size_t room = j->s->max_command ? j->s->max_command : MAX_COMMAND;
-	struct buf command = BUF_INIT(room);
+	struct buf command = BUF_INIT(room_of(j->s));
 	char nonce[SUPERVISE_JOB + 1];
 	struct supervise_ask a = {
 		.op = op,
@@ -365,11 +369,30 @@ static struct job job_of(struct sandbox *sb, const struct exec_request *req,
 	return j;
 }
 
+/* All that the source gives. */
+static int drain(const struct exec_request *req, size_t room, struct buf *all,
+		 struct error *err)
+{
+	char chunk[4096];
+	int64_t n = 1;
+
+	all->max = room;
+	while (n > 0 && !all->over) {
+		n = req->source(req->source_arg, chunk, sizeof(chunk), err);
+		if (n > 0)
+			buf_add(all, chunk, (size_t)n);
+	}
+	return n < 0 ? -1 : buf_check(all, "the command's input", err);
+}
+
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct supervisor *s,
 		      const struct stop *stop, struct error *err)
 {
-	struct job j = job_of(sb, req, s);
+	struct exec_request own = *req;
+	struct job j = job_of(sb, &own, s);
+	struct buf input = { 0 };
+	int rc = 0;
 
 	*res = (struct exec_result){ .exit_code = -1 };
 	if (req->dialog)
@@ -378,11 +401,18 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	if (req->command.len && memchr(req->command.ptr, 0, req->command.len))
 		return error_set(err, ERR_USAGE,
 				 "the command contains a NUL byte");
+	if (req->source) {
+		rc = drain(req, room_of(s), &input, err);
+		own.input = buf_str(&input);
+	}
 	j.op = JOB_START;
 	ids_random(j.id, SUPERVISE_JOB);
-	if (s->began)
+	if (rc == 0 && s->began)
 		s->began(s->arg, j.id);
-	return run(&j, res, stop, err);
+	if (rc == 0)
+		rc = run(&j, res, stop, err);
+	buf_release(&input);
+	return rc;
 }
 
 int supervise_follow(struct sandbox *sb, const char *job,

@@ -47,7 +47,8 @@ struct supervisor {
 	void (*began)(void *arg, const char *job);
 };
 
-/* struct sandbox_ops.execute. No dialog; input must fit in max_command. */
+/* struct sandbox_ops.execute. No dialog; the input, a source's too, must fit in
+ * max_command. */
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct supervisor *s,
 		      const struct stop *stop, struct error *err);

@@ -199,12 +199,28 @@ static const struct sandbox_provider vendor_provider = {
 };
 static struct sandbox_host vendor_host = { .provider = &vendor_provider };
 
+static struct vendor plain_vendor(void)
+{
+	return (struct vendor){ .shell = { "/bin/sh" },
+				.lock = PTHREAD_MUTEX_INITIALIZER };
+}
+
+static struct sandbox box_of(struct vendor *v)
+{
+	return (struct sandbox){ .host = &vendor_host,
+				 .workdir = (char *)"/tmp",
+				 .priv = v };
+}
+
 static void vendor_clean(struct vendor *v)
 {
 	for (size_t i = 0; i < v->n_jobs; i++) {
-		char *rm = xasprintf("rm -rf /tmp/.dcode-exec/%s", v->jobs[i]);
+		char *rm = xasprintf(
+			"cd /tmp/.dcode-exec && { rm -rf %s 2>/dev/null || "
+			"{ sleep 0.3; rm -rf %s; }; }",
+			v->jobs[i], v->jobs[i]);
 
-		if (system(rm))
+		if (system(rm) < 0)
 			abort();
 		free(rm);
 	}
