@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -170,6 +171,7 @@ static int once(const struct rest *r, const struct rest_ask *ask,
 		.data = ask->data,
 		.header = ask->header,
 		.arg = ask->arg,
+		.idle_ms = ask->idle_ms,
 	};
 	int rc;
 
@@ -232,4 +234,24 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 	}
 	http_response_release(&res);
 	return rc;
+}
+
+int64_t rest_time(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	int hours = 0;
+	int minutes = 0;
+	int64_t t;
+
+	if (!rest)
+		return 0;
+	t = timegm(&tm);
+	rest += strspn(rest, ".0123456789");
+	if ((*rest == '+' || *rest == '-') && strlen(rest) >= 6) {
+		hours = (rest[1] - '0') * 10 + (rest[2] - '0');
+		minutes = (rest[4] - '0') * 10 + (rest[5] - '0');
+		t -= (*rest == '+' ? 60 : -60) * (hours * 60 + minutes);
+	}
+	return t > 0 ? t : 0;
 }

@@ -45,6 +45,7 @@ struct rest_ask { /* one request; all borrowed */
 	const char *what; /* the deed, for messages: "creating the sandbox" */
 	unsigned flags;
 	int64_t timeout_ms; /* for one try; 0: 60 s */
+	int64_t idle_ms;    /* without a byte, then it is cut; 0: never */
 	/* As in http_request; an upload by source is never repeated. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
@@ -69,5 +70,8 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 /* Appends text percent-encoded for one path segment or query value
  * (RFC 3986 §2.3: only unreserved characters stay). */
 void rest_encode(struct buf *out, struct str text);
+/* "2026-11-20T11:17:55.123Z", or with an offset, in Unix seconds; 0 when it is
+ * not like that. */
+int64_t rest_time(const char *text);
 
 #endif
