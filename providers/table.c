@@ -4,6 +4,7 @@
 
 const struct sandbox_provider *const sandbox_providers[] = {
 	&docker_provider,
+	&e2b_provider,
 	&local_provider,
 	&none_provider,
 	NULL,

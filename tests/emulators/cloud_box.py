@@ -68,12 +68,15 @@ class Process:
 
 
 class Box:
-    def __init__(self, workdir="/home/user", home=None, env=None):
+    def __init__(self, workdir="/home/user", home=None, env=None, source=None):
+        """source: a directory whose copy the root is (a snapshot)."""
         self.workdir, self.home = workdir, home or workdir
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                     "/usr/bin:/sbin:/bin", "HOME": self.home, "USER": "user",
                     "LANG": "C.UTF-8", **(env or {})}
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="dcode-cloud-"))
+        if source:
+            subprocess.run(["cp", "-a", f"{source}/.", self.root], check=True)
         self.bill = Bill()
         self.lock = threading.Lock()
         self.answers, self.processes, self.tags = {}, {}, 0
@@ -243,6 +246,15 @@ class Box:
                     not line.startswith("tr "):
                 found.append(line.strip())
         return found
+
+    def save(self):
+        """A copy of the root, for Box(source=...)."""
+        copy = tempfile.mkdtemp(prefix="dcode-cloud-save-")
+        for name in os.listdir(self.root):
+            if name not in LINKS and name not in ("dev", "proc", "usr", "etc"):
+                subprocess.run(["cp", "-a", self.root / name, copy],
+                               check=True)
+        return copy
 
     def suspend(self):
         self.ask("all", signal=int(signal.SIGSTOP))
