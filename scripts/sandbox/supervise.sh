@@ -20,7 +20,8 @@ s_search() {
 	return 1
 }
 
-# Makes it, in the first place that takes a file: 0 to whom the job belongs.
+# Makes it, in the first place that takes files and pipes: 0 to whom the job
+# belongs.
 s_make() {
 	for s_base in "/tmp/.dcode-exec" "/tmp/.dcode-exec.$s_uid" \
 		"${HOME:-/tmp}/.dcode-exec" "$PWD/.dcode-exec"; do
@@ -29,7 +30,9 @@ s_make() {
 		[ -d "$s_base" ] && [ ! -L "$s_base" ] && [ -O "$s_base" ] ||
 			continue
 		if mkdir "$s_dir"; then
-			echo 0 >"$s_dir/a.o" && return 0
+			s_clock
+			echo "$s_now" >"$s_dir/born" &&
+				mkfifo "$s_dir/p.o" "$s_dir/p.e" && return 0
 			rm -rf "$s_dir"
 		fi
 		[ -d "$s_dir" ] && return 1
@@ -176,8 +179,11 @@ s_answer() {
 	s_le=0
 	if [ -n "$s_ne" ]; then
 		s_lo=$((s_no - s_o))
-		[ $s_lo -le $s_raw ] || s_lo=$s_raw
 		s_le=$((s_ne - s_e))
+		# A quarter for errors, however much output there is.
+		s_n=$s_le
+		[ $s_n -le $((s_raw / 4)) ] || s_n=$((s_raw / 4))
+		[ $s_lo -le $((s_raw - s_n)) ] || s_lo=$((s_raw - s_n))
 		[ $((s_lo + s_le)) -le $s_raw ] || s_le=$((s_raw - s_lo))
 		[ $((s_o + s_lo)) -lt "$s_no" ] ||
 			[ $((s_e + s_le)) -lt "$s_ne" ] && s_word=run
@@ -232,6 +238,8 @@ s_request() {
 	[ -n "$s_word" ] || s_follow
 }
 
+set +efu
+unset IFS
 s_umask=$(umask)
 umask 077
 [ -c /dev/null ] && exec 2>/dev/null

@@ -31,7 +31,8 @@ s_copy() {
 		s_len=0
 	done
 	echo $((s_at + s_len)) >"$s_dir/$1.eof"
-	[ ! -e "$s_dir/full" ] || exec cat >/dev/null
+	# Not the end, when the disk is full or the job was cleared away.
+	exec cat >/dev/null
 }
 
 # While the reader is too far behind.
@@ -118,7 +119,6 @@ echo $$ >"$s_dir/pid"
 [ "$s_limit" = 0 ] || s_watch &
 s_in=$s_dir/i
 [ -e "$s_in" ] || s_in=/dev/null
-mkfifo "$s_dir/p.o" "$s_dir/p.e"
 s_copy o <"$s_dir/p.o" &
 s_copy e <"$s_dir/p.e" &
 if [ -e "$s_dir/killed" ]; then

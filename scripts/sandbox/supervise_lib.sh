@@ -4,10 +4,11 @@
 #
 # s_dir is the job's directory. In it: o.N and e.N, pieces of the command's
 # output and error output that begin at byte N; a.o and a.e, how many bytes the
-# reader has for sure; o.eof and e.eof, their sizes; pid, the keeper; ended,
-# once the command has; done, once all is known: exit code, both sizes, Unix time;
-# killed, late, nocwd, full: why. Names begin with s_, so that what the command
-# finds in its environment stays as it was.
+# reader has for sure; o.eof and e.eof, their sizes; born, when it was made
+# (s_clock); pid, the keeper; ended, once the command has; done, once all is
+# known: exit code, both sizes, Unix time; killed, late, nocwd, full: why. Names
+# begin with s_, so that what the command finds in its environment stays as it
+# was.
 # shellcheck disable=SC2015,SC2034,SC2154
 
 s_nap() {
@@ -68,12 +69,25 @@ s_clear() {
 	: >"$s_dir/e.$s_ne"
 }
 
-# A job whose keeper is gone has ended, nobody knows how.
+# A job whose keeper is gone, or never came, has ended, nobody knows how. A
+# clock that went back is another machine's.
 s_orphan() {
+	[ ! -e "$s_dir/done" ] || return
 	s_pid=
-	{ read -r s_pid <"$s_dir/pid"; } 2>/dev/null
-	[ -n "$s_pid" ] && [ -d /proc/self ] && [ ! -d "/proc/$s_pid" ] ||
-		return
+	s_born=
+	{
+		read -r s_pid <"$s_dir/pid"
+		read -r s_born <"$s_dir/born"
+	} 2>/dev/null
+	s_clock
+	[ -n "$s_born" ] || echo "${s_born:=$s_now}" >"$s_dir/born"
+	if [ "$s_now" -ge "$s_born" ]; then
+		if [ -z "$s_pid" ]; then
+			[ $((s_now - s_born)) -ge 1000 ] || return
+		elif [ ! -d /proc/self ] || [ -d "/proc/$s_pid" ]; then
+			return
+		fi
+	fi
 	[ ! -e "$s_dir/done" ] || return
 	s_sizes
 	s_done -1

@@ -21,6 +21,7 @@ enum {
 	GATHER_MAX_MS = 1000,
 	PAUSE_MS = 100, /* after a failure, doubled for the next */
 	PAUSE_MAX_MS = 5000,
+	START_MS = 300000, /* after which a start is not repeated */
 	KILL_MS = 2000,
 	DAMAGED_MAX = 8, /* answers in a row that make no sense */
 	CALM = 8,        /* held to the end in a row: hold longer */
@@ -41,7 +42,8 @@ struct job {
 	bool cut;       /* a request was: the vendor may not hold long ones */
 	int64_t out_at; /* bytes delivered; -1: from what is kept */
 	int64_t err_at;
-	int64_t began; /* ms */
+	int64_t began;    /* ms */
+	int64_t began_at; /* Unix ms */
 	int64_t hold_ms;
 	size_t max;        /* bytes of an answer */
 	int64_t answered;  /* ms, when something last came */
@@ -133,6 +135,9 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 	};
 	int rc;
 
+	/* Our machine may have slept so long that the job was swept away. */
+	if (op == JOB_START && clock_unix_ms() - j->began_at > START_MS)
+		a.op = JOB_FOLLOW;
 	ids_random(nonce, SUPERVISE_JOB);
 	rc = supervise_compose(&a, &command, err);
 	if (rc == 0)
@@ -358,6 +363,7 @@ static struct job job_of(struct sandbox *sb, const struct exec_request *req,
 		.s = s,
 		.base64 = true,
 		.began = clock_ms(),
+		.began_at = clock_unix_ms(),
 		.answered = clock_ms(),
 	};
 

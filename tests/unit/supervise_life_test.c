@@ -271,6 +271,34 @@ static void test_orphan(void **state)
 	vendor_clean(&v);
 }
 
+/* What a command leaves behind writes on, whatever becomes of the job. */
+static void test_daemon(void **state)
+{
+	struct vendor v = plain_vendor();
+	struct sandbox sb = box_of(&v);
+	char file[] = "/tmp/dcode-daemon.XXXXXX";
+	int fd = mkstemp(file);
+	char *command = xasprintf("(i=0; while [ $i -lt 150 ]; do echo $i; "
+				  "sleep 0.01; i=$((i+1)); done; "
+				  "echo ok >%s) & echo begun",
+				  file);
+	struct ran r = run(&sb, command);
+	char word[8] = "";
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(r.rc, 0);
+	assert_memory_equal(out_of(&r), "begun\n", 6);
+	ran_release(&r);
+	vendor_clean(&v); /* as if it had been swept */
+	for (int i = 0; i < 100 && read(fd, word, 3) <= 0; i++)
+		usleep(100000);
+	assert_string_equal(word, "ok\n");
+	close(fd);
+	unlink(file);
+	free(command);
+}
+
 static void test_parse(void **state)
 {
 	static const char *const bad[] = {
@@ -317,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_daemon),
 	};
 
 	ids_init();
