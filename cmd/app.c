@@ -186,15 +186,20 @@ struct stop app_stop(const struct app *app)
 	return stop_on(&app->cancel);
 }
 
-/* Masks and cleans a line that may hold foreign bytes. */
+/* Masks and cleans a line that may hold foreign bytes; masks again, for an
+ * escape sequence may have stood in the middle of a value. */
 static void presentable(const struct app *app, const char *text,
 			struct buf *out)
 {
+	const struct mask *mask = app ? app->mask : NULL;
 	struct buf masked = BUF_INIT(1 << 20);
+	struct buf cleaned = BUF_INIT(1 << 20);
 
-	mask_text(app ? app->mask : NULL, str_of(text), &masked);
-	clean_text(buf_str(&masked), out);
+	mask_text(mask, str_of(text), &masked);
+	clean_text(buf_str(&masked), &cleaned);
+	mask_text(mask, buf_str(&cleaned), out);
 	buf_release(&masked);
+	buf_release(&cleaned);
 }
 
 static int exit_status(const struct error *err)

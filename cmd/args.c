@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+const char args_bare[] = "";
+
 enum { HELP_COLUMN = 34, HELP_WIDTH = 80 };
 
 static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
@@ -69,7 +71,7 @@ static int take(struct args *a, const struct arg_row *row, const char *value,
 	if (row->kind == ARG_VALUE && !value)
 		return error_set(err, ERR_USAGE,
 				 "argument %s: expected one argument", spelled);
-	return found(a, row, value ? value : "", err);
+	return found(a, row, value ? value : args_bare, err);
 }
 
 static int read_long(struct args *a, const struct arg_row *const tables[2],

@@ -45,7 +45,9 @@ int args_parse(struct args *a, const struct arg_row *global,
 	       const struct arg_row *own, int argc, char **argv,
 	       struct error *err);
 void args_release(struct args *a);
-/* The last value given, "" for a bare ARG_OPTIONAL, NULL when absent. */
+/* The value of an option without one: "", told from a given "" by its place. */
+extern const char args_bare[];
+/* The last value given, args_bare for a bare ARG_OPTIONAL, NULL when absent. */
 const char *args_value(const struct args *a, const char *name);
 bool args_flag(const struct args *a, const char *name);
 /* Prints text from column indent on, wrapped at 80; at: columns already used

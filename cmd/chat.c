@@ -14,13 +14,20 @@
 #include "cmd/run.h"
 #include "ui/plain.h"
 
-enum { MAX_LINE = 10 << 20 };
+enum {
+	MAX_LINE = 10 << 20,
+	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */
+	PASTE_MS = 20,        /* lines that come closer belong together */
+	MAX_SHOWN = 16 << 20, /* bytes of a question */
+	MANY_LINES = 20,      /* more than these may not stay on the screen */
+};
 
 struct chat {
 	struct run *run;
 	struct plain plain;
 	struct buf typed; /* read from the terminal, not yet a line */
 	bool ended;       /* standard input is at its end */
+	bool cut;         /* the terminal has dropped some of a line */
 	bool armed;       /* one Ctrl-C at an empty prompt was seen */
 };
 
@@ -67,27 +74,94 @@ static void on_event(void *arg, const struct agent_event *ev)
 }
 
 /* All of what will run, with every byte visible: nothing may hide behind a
- * control character or beyond the edge of a summary. */
-static void show_call(const struct part *call)
+ * control character or beyond the edge of a summary, and no line of it can
+ * pass for one of ours. False when it is too much to show. */
+static bool show_call(const struct part *call)
 {
-	struct buf text = BUF_INIT(1 << 20);
+	struct buf text = BUF_INIT(MAX_SHOWN);
 	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
 	const cJSON *item;
+	size_t lines = 0;
+	bool whole;
 
 	cJSON_ArrayForEach (item, args) {
 		char *value = cJSON_IsString(item)
 				      ? xstrdup(item->valuestring)
 				      : cJSON_PrintUnformatted(item);
 
-		buf_addf(&text, "  %s: ", item->string);
-		clean_text(str_of(value), &text);
+		buf_adds(&text, "  ");
+		clean_visible(str_of(item->string), "  | ", &text);
+		buf_adds(&text, ": ");
+		clean_visible(str_of(value), "  | ", &text);
 		buf_addc(&text, '\n');
 		free(value);
 	}
+	whole = !text.over;
+	for (size_t i = 0; whole && i < text.len; i++)
+		lines += text.ptr[i] == '\n';
 	fprintf(stderr, "%s wants to run on this machine:\n%s", call->name,
-		text.len ? text.ptr : "");
+		whole && text.len ? text.ptr : "");
+	if (lines > MANY_LINES)
+		fprintf(stderr,
+			"(%zu lines; the first ones may have scrolled "
+			"away)\n",
+			lines);
 	cJSON_Delete(args);
 	buf_release(&text);
+	return whole;
+}
+
+/* What was typed before a question was shown does not answer it: it is kept
+ * for the next prompt. */
+static void set_aside(struct chat *c, struct buf *early)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	char chunk[4096];
+
+	while (isatty(STDIN_FILENO) && poll(&p, 1, 0) > 0) {
+		ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+
+		if (n <= 0)
+			break; /* read_line() will see it again */
+		buf_add(&c->typed, chunk, (size_t)n);
+	}
+	*early = c->typed;
+	c->typed = BUF_INIT(MAX_LINE);
+}
+
+static void put_back(struct chat *c, struct buf *early)
+{
+	buf_addstr(early, buf_str(&c->typed));
+	buf_release(&c->typed);
+	c->typed = *early;
+}
+
+/* 1 yes, 0 no, -1 interrupted. */
+static int ask(struct chat *c)
+{
+	struct buf line = BUF_INIT(MAX_LINE);
+	int answer = -2;
+
+	while (answer == -2) {
+		struct str word;
+		int rc;
+
+		fputs("Allow it? [y/N] ", stderr);
+		buf_clear(&line);
+		rc = read_line(c, &line);
+		word = str_trim(buf_str(&line));
+		if (rc < 0)
+			answer = -1;
+		else if (str_is_nocase(word, "y") || str_is_nocase(word, "yes"))
+			answer = 1;
+		else if (rc == 0 || !word.len || str_is_nocase(word, "n") ||
+			 str_is_nocase(word, "no"))
+			answer = 0;
+		else
+			fputs("Please answer y or n.\n", stderr);
+	}
+	buf_release(&line);
+	return answer;
 }
 
 static int on_approve(void *arg, const struct part *call, enum approval *answer,
@@ -95,32 +169,28 @@ static int on_approve(void *arg, const struct part *call, enum approval *answer,
 		      struct error *err)
 {
 	struct chat *c = arg;
-	struct buf line = BUF_INIT(MAX_LINE);
-	struct str word;
-	int rc;
+	struct buf early;
+	int said;
 
-	(void)reason;
 	*answer = APPROVE_YES;
 	if (run_needs_no_question(c->run, call))
 		return 0;
-	show_call(call);
-	for (;;) {
-		fputs("Allow it? [y/N] ", stderr);
-		buf_clear(&line);
-		rc = read_line(c, &line);
-		word = str_trim(buf_str(&line));
-		if (rc < 0 || str_is_nocase(word, "y") ||
-		    str_is_nocase(word, "yes"))
-			break;
-		if (rc == 0 || !word.len || str_is_nocase(word, "n") ||
-		    str_is_nocase(word, "no")) {
-			*answer = APPROVE_NO;
-			break;
-		}
-		fputs("Please answer y or n.\n", stderr);
+	*answer = APPROVE_NO;
+	set_aside(c, &early);
+	if (show_call(call)) {
+		said = ask(c);
+	} else {
+		said = 0;
+		fputs("(too long to be shown: not allowed)\n", stderr);
+		buf_addf(reason,
+			 "The call of %s is too long to be shown to the user, "
+			 "who has to approve it.",
+			 call->name);
 	}
-	buf_release(&line);
-	return rc < 0 ? stop_check(stop, err) : 0;
+	put_back(c, &early);
+	if (said > 0)
+		*answer = APPROVE_YES;
+	return said < 0 ? stop_check(stop, err) : 0;
 }
 
 /* true when the program shall end. */
@@ -144,8 +214,8 @@ static bool turn(struct chat *c, const char *prompt)
 		fputs("Interrupted\n", stderr);
 	else if (rc < 0)
 		(void)app_fail(app, &err);
-	else if (c->run->agent.finish == FINISH_LENGTH)
-		app_warn("the answer was cut at the model's output limit");
+	else
+		run_remark(c->run);
 	over = (rc < 0 && ends_chat(err.code)) || c->plain.failed;
 	if (!over)
 		app_signal_clear(app);
@@ -182,20 +252,50 @@ static void slash_help(struct str line)
 	      stderr);
 }
 
-/* A message: lines joined where one ends in a backslash. As read_line(). */
+/* Is there a line, or the beginning of one, within ms? */
+static bool more_typed(const struct chat *c, int ms)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return isatty(STDIN_FILENO) && !c->ended &&
+	       (c->typed.len || poll(&p, 1, ms) > 0);
+}
+
+/* A message: lines joined where one ends in a backslash, and where they came
+ * together, as pasted ones do. What was typed ahead is not pasted. As
+ * read_line(). */
 static int read_message(struct chat *c, struct buf *message)
 {
-	int rc;
+	bool may_paste = !more_typed(c, 0);
 
+	c->cut = false;
 	fputs("\n> ", stderr);
 	for (;;) {
-		rc = read_line(c, message);
-		if (rc <= 0 || !message->len ||
-		    message->ptr[message->len - 1] != '\\')
-			return rc;
-		message->ptr[message->len - 1] = '\n';
-		fputs(". ", stderr);
+		size_t begin = message->len;
+		int rc = read_line(c, message);
+
+		if (rc <= 0)
+			return rc == 0 && message->len ? 1 : rc;
+		c->cut |= message->len - begin >= TERMINAL_LINE &&
+			  isatty(STDIN_FILENO);
+		if (message->len && message->ptr[message->len - 1] == '\\') {
+			message->ptr[message->len - 1] = '\n';
+			fputs(". ", stderr);
+			continue;
+		}
+		if (!may_paste || !more_typed(c, PASTE_MS))
+			return 1;
+		buf_addc(message, '\n');
 	}
+}
+
+static void say_cut(void)
+{
+	fprintf(stderr,
+		"Not sent: a terminal drops what is beyond %d bytes of a "
+		"line.\nBreak the line, or pipe the text: dcode -m \"...\" < "
+		"FILE\n",
+		TERMINAL_LINE);
 }
 
 static int converse(struct chat *c, const char *first)
@@ -219,7 +319,9 @@ static int converse(struct chat *c, const char *first)
 		c->armed = false;
 		if (rc == 0 || is_quit(line))
 			break;
-		if (str_starts(line, "/"))
+		if (c->cut)
+			say_cut();
+		else if (str_starts(line, "/"))
 			slash_help(line);
 		else if (line.len)
 			on = turn(c, message.ptr);
@@ -237,6 +339,7 @@ int run_chat(struct run *r, const char *first)
 			  .typed = BUF_INIT(MAX_LINE) };
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
+	struct buf place = BUF_INIT(1 << 16);
 	char *model;
 	int status;
 
@@ -245,14 +348,20 @@ int run_chat(struct run *r, const char *first)
 		status = app_fail(r->app, &err);
 	} else {
 		model = run_model_name(r);
+		clean_line(str_of(r->box.sandbox.workdir), &place);
 		fprintf(stderr,
 			"dcode " DCODE_VERSION
 			": %s, tools in %s. /help, /quit.\n",
-			model, r->box.sandbox.workdir);
+			model, place.len ? place.ptr : "?");
+		buf_release(&place);
 		free(model);
 		status = converse(&c, first);
 	}
 	run_close(r);
+	/* A terminal that goes is an end of input and a signal, in any order.
+	 */
+	if (!status && ends_chat(ERR_NONE))
+		status = 128 + app_signal();
 	plain_release(&c.plain);
 	buf_release(&c.typed);
 	return status;

@@ -22,6 +22,8 @@ int command_misuse(const struct command *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The help of one command on stdout; returns 0. */
 int command_help(const struct command *c);
+/* The same as one JSON line; NULL: of everything. */
+int command_help_json(const struct command *c);
 
 extern const struct command command_config;
 extern const struct command command_doctor;

@@ -32,8 +32,10 @@ static void line(struct report *r, const char *section, const char *name,
 	clean_text(str_of(text), &shown);
 	r->broken |= verdict == BROKEN;
 	if (!r->app->json) {
-		printf("[%s] %-14s %-16s %s\n", marks[verdict], section, name,
-		       shown.len ? shown.ptr : "");
+		int at = printf("[%s] %-14s %-15s", marks[verdict], section,
+				name);
+
+		args_text(stdout, shown.len ? shown.ptr : "", at, at + 1);
 		buf_release(&shown);
 		return;
 	}
@@ -78,16 +80,20 @@ static void check_configuration(struct report *r, const struct settings *set)
 	const char *dir = settings_dir(set);
 	const char *const *warnings;
 	size_t n = settings_warnings(set, &warnings);
+	struct buf text = BUF_INIT(1 << 13);
+	enum verdict verdict = FINE;
 	struct stat st;
 
-	if (stat(dir, &st) < 0)
-		line(r, "configuration", "data directory", REMARK,
-		     "does not exist yet: made when first needed");
-	else if (access(dir, R_OK | W_OK | X_OK) < 0)
-		line(r, "configuration", "data directory", BROKEN,
-		     "cannot be written");
-	else
-		line(r, "configuration", "data directory", FINE, dir);
+	buf_adds(&text, dir);
+	if (stat(dir, &st) < 0) {
+		verdict = REMARK;
+		buf_adds(&text, " does not exist yet: made when first needed");
+	} else if (access(dir, R_OK | W_OK | X_OK) < 0) {
+		verdict = BROKEN;
+		buf_adds(&text, " cannot be written");
+	}
+	line(r, "configuration", "data directory", verdict, text.ptr);
+	buf_release(&text);
 	if (settings_broken(set))
 		line(r, "configuration", "config.toml", BROKEN,
 		     settings_broken(set));

@@ -70,6 +70,14 @@ static const struct command *which(int argc, char **argv)
 	return NULL;
 }
 
+static int help(struct app *app, const struct command *c,
+		const struct args *args)
+{
+	if (!c)
+		return command_help_all.run(app, args);
+	return app->json ? command_help_json(c) : command_help(c);
+}
+
 static int dispatch(struct app *app, const struct command *c, struct args *args)
 {
 	const char *format = args_value(args, "output-format");
@@ -85,10 +93,12 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 	app->json = args_flag(args, "json") ||
 		    (format && !strcmp(format, "stream-json"));
 	app->quiet = args_flag(args, "quiet");
-	if (args_flag(args, "version"))
+	if (args_flag(args, "version")) {
+		args->argc = 0; /* whatever else there is */
 		return command_version.run(app, args);
+	}
 	if (args_flag(args, "help"))
-		return c ? command_help(c) : command_help_all.run(app, args);
+		return help(app, c, args);
 	if (!c) {
 		if (!args->argc)
 			return run_chat_or_task(app, args);

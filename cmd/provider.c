@@ -72,6 +72,8 @@ static void print(const struct sandbox_provider *p, const struct error *why)
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
 
+	const int at = 11;
+
 	printf("%-10s %s\n", p->name, p->summary);
 	printf("           workdir: %s\n",
 	       p->workdir ? p->workdir : "the current directory");
@@ -79,15 +81,14 @@ static void print(const struct sandbox_provider *p, const struct error *why)
 	if (line.len)
 		printf("           can: %s\n", line.ptr);
 	buf_clear(&line);
-	if (why->code) {
+	if (why->code)
 		buf_addf(&line, "not ready: %s", why->message);
-		if (why->hint[0])
-			buf_addf(&line, "\n           %s", why->hint);
-	} else {
+	else
 		buf_adds(&line, "ready");
-	}
 	clean_text(buf_str(&line), &shown);
-	printf("           %s\n", shown.ptr);
+	args_text(stdout, shown.ptr, 0, at);
+	if (why->hint[0])
+		args_text(stdout, why->hint, 0, at);
 	buf_release(&line);
 	buf_release(&shown);
 }

@@ -56,14 +56,10 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 			    struct str chunk)
 {
 	const struct run *r = arg;
-	struct buf text = BUF_INIT(1 << 20);
 
 	(void)stream;
-	if (r->options.quiet)
-		return;
-	clean_text(chunk, &text);
-	fwrite(text.ptr, 1, text.len, stderr);
-	buf_release(&text);
+	if (!r->options.quiet)
+		fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
 /* Where the directory is gone, tools must not act in some other one. */
@@ -326,4 +322,23 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	free(prompt);
 	run_options_release(&r.options);
 	return status;
+}
+
+void run_remark(const struct run *r)
+{
+	static const char *const words[] = {
+		[FINISH_LENGTH] = "the answer was cut at the model's output "
+				  "limit; raise max_tokens with --model-params",
+		[FINISH_WINDOW] = "the answer was cut where the model's "
+				  "context window ends; begin a new "
+				  "conversation",
+		[FINISH_REFUSAL] = "the model refused to answer; the request "
+				   "was taken out of the conversation",
+	};
+	enum finish finish = r->agent.finish;
+
+	if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
+		app_warn("%s", words[finish]);
+	else if (!r->agent.answer.len)
+		app_warn("the model ended its turn without a word");
 }

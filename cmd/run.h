@@ -69,6 +69,8 @@ bool run_needs_no_question(const struct run *r, const struct part *call);
 int run_read_stdin(char **text, bool wait, bool required,
 		   const struct stop *stop, struct error *err);
 
+/* Warns where the last answer did not end as an answer should. */
+void run_remark(const struct run *r);
 int run_chat_or_task(struct app *app, const struct args *args);
 int run_task(struct run *r, const char *prompt); /* exit status */
 /* Says what kept a run from beginning, as run_task() would. Exit status. */

@@ -180,8 +180,7 @@ int run_sandbox_resolve(struct run_options *o, const struct settings *set,
 
 	if (!flag)
 		name = "none";
-	/* A bare flag arrives as "", and so does --sandbox "". */
-	if (flag && !flag[0]) {
+	if (flag == args_bare) {
 		if (settings_string(set, NULL, "sandboxes.default", &name,
 				    err) < 0)
 			return -1;

@@ -26,7 +26,7 @@ void sandbox_cell(const char *text, int width)
 {
 	struct buf shown = BUF_INIT(1 << 16);
 
-	clean_text(str_of(text), &shown);
+	clean_line(str_of(text), &shown);
 	printf("%-*s ", width, shown.len ? shown.ptr : "-");
 	buf_release(&shown);
 }

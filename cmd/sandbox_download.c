@@ -186,10 +186,15 @@ static bool is_inside(struct str path)
 	return true;
 }
 
-/* Does a link of this name and target stay inside? Lexically: what it goes
- * through is made by us, or is not followed when we write. */
+/*
+ * Does a link of this name and target stay inside? Its ".." have to come
+ * first: they lead up from a directory that we made ourselves, whereas "l/.."
+ * leads anywhere when l is a link. What comes after goes down, through links
+ * at most for which the same was true.
+ */
 static bool link_stays(struct str name, struct str target)
 {
+	bool down = false;
 	int depth = 0;
 	struct str part;
 
@@ -198,11 +203,11 @@ static bool link_stays(struct str name, struct str target)
 	for (size_t i = 0; i < name.len; i++)
 		depth += name.ptr[i] == '/';
 	while (str_split(&target, '/', &part)) {
-		if (str_is(part, ".."))
-			depth--;
-		else if (part.len && !str_is(part, "."))
-			depth++;
-		if (depth < 0)
+		if (!part.len || str_is(part, "."))
+			continue;
+		if (!str_is(part, ".."))
+			down = true;
+		else if (down || --depth < 0)
 			return false;
 	}
 	return true;

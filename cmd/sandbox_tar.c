@@ -18,7 +18,7 @@
 
 enum {
 	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
-	TOLD_MAX = 200,         /* complaints shown; the others are counted */
+	TOLD_MAX = 200,         /* of a kind shown; the others are counted */
 	SCRIPT_BYTES = 1 << 16, /* of the command */
 };
 
@@ -26,6 +26,7 @@ enum {
 struct complaints {
 	struct buf line;
 	int64_t n;
+	bool whole; /* it says that it went on after the first */
 };
 
 /* The last line of GNU's and of busybox's tar says that there were others. */
@@ -39,7 +40,9 @@ static void complain(struct complaints *c)
 {
 	struct str line = str_trim(buf_str(&c->line));
 
-	if (line.len && !is_summary(line)) {
+	if (is_summary(line)) {
+		c->whole = true;
+	} else if (line.len) {
 		if (c->n++ < TOLD_MAX)
 			app_warn("in the sandbox: %.*s", (int)line.len,
 				 line.ptr);
@@ -63,11 +66,14 @@ static void hear(struct complaints *c, struct str chunk)
 
 static void skipped(void *arg, struct str name, const char *why)
 {
-	(void)arg;
-	app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
-}
+	int *told = arg;
 
-static const struct archive_log to_user = { .skipped = skipped };
+	if (*told < TOLD_MAX)
+		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
+	else if (*told == TOLD_MAX)
+		app_warn("not copied: more like this");
+	*told += *told <= TOLD_MAX;
+}
 
 static void count(struct copy *c, const struct archive_counts *n)
 {
@@ -77,9 +83,11 @@ static void count(struct copy *c, const struct archive_counts *n)
 	c->skipped += n->skipped;
 }
 
-/* tar's verdict: what it complained of when it failed. */
+/* tar's verdict: what it complained of when it failed. With must_go_on it has
+ * to have gone on after that: busybox's does not when it unpacks. */
 static int judge(struct copy *c, struct complaints *said,
-		 const struct exec_result *res, struct error *err)
+		 const struct exec_result *res, bool must_go_on,
+		 struct error *err)
 {
 	complain(said);
 	if (res->exit_code == 0)
@@ -88,6 +96,10 @@ static int judge(struct copy *c, struct complaints *said,
 		return error_set(err, ERR_REMOTE,
 				 "tar ended with status %d in the sandbox",
 				 res->exit_code);
+	if (must_go_on && !said->whole)
+		return error_set(err, ERR_REMOTE,
+				 "tar ended at its first error in the sandbox:"
+				 " what follows is not copied");
 	c->skipped += said->n;
 	return 0;
 }
@@ -124,6 +136,8 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
 {
 	struct buf script = BUF_INIT(SCRIPT_BYTES);
 	struct complaints said = { .line = BUF_INIT(LINE_BYTES) };
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
 	struct exec_request req = {
@@ -145,7 +159,7 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
 		c->directories++;
 	}
 	if (rc == 0)
-		rc = judge(c, &said, &res, err);
+		rc = judge(c, &said, &res, true, err);
 	archive_writer_close(w);
 	buf_release(&said.line);
 	buf_release(&script);
@@ -156,6 +170,7 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
  * when it needs more; between them is a socket. */
 struct relay {
 	struct copy *copy;
+	pthread_t thread;
 	struct complaints said;
 	int in;     /* we write here; -1 when closed */
 	int out;    /* the other thread reads here */
@@ -181,6 +196,8 @@ static void *relay_thread(void *arg)
 {
 	struct relay *r = arg;
 	struct archive_input from = { .pull = relay_pull, .arg = r };
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
 
 	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
 	shutdown(r->out, SHUT_RDWR);
@@ -225,7 +242,7 @@ static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-static int relay_start(struct relay *r, pthread_t *thread, struct error *err)
+static int relay_start(struct relay *r, struct error *err)
 {
 	sigset_t all;
 	sigset_t before;
@@ -238,7 +255,7 @@ static int relay_start(struct relay *r, pthread_t *thread, struct error *err)
 	r->out = pair[1];
 	sigfillset(&all); /* signals are for the other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(thread, NULL, relay_thread, r);
+	rc = pthread_create(&r->thread, NULL, relay_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0)
 		return 0;
@@ -258,22 +275,21 @@ static int download(struct relay *r, struct str script, struct error *err)
 	};
 	struct exec_result res = { 0 };
 	struct error why = { 0 };
-	pthread_t thread;
-	int rc = relay_start(r, &thread, err);
+	int rc = relay_start(r, err);
 
 	if (rc < 0)
 		return -1;
 	rc = sandbox_execute(r->copy->sb, &req, &res, r->copy->stop, &why);
 	shutdown(r->in, SHUT_WR);
-	pthread_join(thread, NULL);
+	pthread_join(r->thread, NULL);
 	close(r->in);
 	close(r->out);
 	count(r->copy, &r->counts);
-	if (rc < 0 && !r->ended) {
+	if (rc < 0 && (!r->ended || r->rc == 0)) {
 		*err = why;
 		return -1;
 	}
-	if (rc == 0 && judge(r->copy, &r->said, &res, err) < 0)
+	if (rc == 0 && judge(r->copy, &r->said, &res, false, err) < 0)
 		return -1;
 	if (r->rc < 0)
 		*err = r->err;

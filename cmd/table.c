@@ -72,41 +72,6 @@ int command_help(const struct command *c)
 	return 0;
 }
 
-static int run_help(struct app *app, const struct args *args)
-{
-	(void)app;
-	if (args->argc) {
-		const struct command *c = command_find(args->argv[0]);
-
-		if (!c)
-			return command_misuse(&command_help_all,
-					      "there is no command '%s'",
-					      args->argv[0]);
-		return command_help(c);
-	}
-	puts("usage: dcode [options]                 chat in this directory\n"
-	     "       dcode -n TEXT [options]         one task, then exit\n"
-	     "       some-command | dcode [options]  the same with piped text\n"
-	     "       dcode COMMAND [options]\n"
-	     "\nCommands:");
-	for (size_t i = 0; commands[i]; i++)
-		args_text(stdout, commands[i]->summary,
-			  printf("  %s", commands[i]->name), 13);
-	puts("\nOptions:");
-	args_help(stdout, options_global);
-	puts("\nExit status: 0 done, 1 error, 2 wrong use, 124 --timeout or\n"
-	     "--max-turns, 130 Ctrl-C, 128+N signal N.\n"
-	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
-	return 0;
-}
-
-const struct command command_help_all = {
-	.name = "help",
-	.summary = "This help, or a command's",
-	.usage = "[COMMAND]",
-	.run = run_help,
-};
-
 static int run_version(struct app *app, const struct args *args)
 {
 	if (args->argc)
@@ -128,5 +93,6 @@ static int run_version(struct app *app, const struct args *args)
 const struct command command_version = {
 	.name = "version",
 	.summary = "Print the version",
+	.usage = "[--json]",
 	.run = run_version,
 };

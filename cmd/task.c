@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cmd/run.h"
 #include "ui/events.h"
+#include "ui/output.h"
 #include "ui/plain.h"
 
 enum { STATUS_LIMIT = 124 };
@@ -21,7 +22,9 @@ struct task {
 
 static int output_failed(const struct task *t)
 {
-	return t->json ? t->events.failed : t->plain.failed;
+	int number = t->json ? t->events.failed : t->plain.failed;
+
+	return number == ECANCELED ? 0 : number; /* the run was to end */
 }
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -63,6 +66,14 @@ static void announce(struct task *t)
 			host ? "this directory" : r->box.sandbox.id,
 			session_id(r->session));
 	free(model);
+}
+
+static void open_output(struct task *t)
+{
+	t->json = t->run->app->json;
+	t->plain.quiet = t->run->options.quiet;
+	t->plain.no_stream = t->run->options.no_stream;
+	t->plain.stop = t->events.stop = &t->run->stop;
 }
 
 static int output_error(const struct task *t, struct error *err)
@@ -123,15 +134,6 @@ static void report(struct task *t, const struct error *err)
 		(void)app_fail(t->run->app, err);
 }
 
-static void remark_on_finish(const struct run *r)
-{
-	if (r->agent.finish == FINISH_LENGTH)
-		app_warn("the answer was cut at the model's output limit; "
-			 "raise max_tokens with --model-params");
-	if (r->agent.finish == FINISH_REFUSAL)
-		app_warn("the model refused to answer");
-}
-
 /* The last lines on both streams, once the sandbox has gone. */
 static int conclude(struct task *t, int rc, int code, const char *status,
 		    struct error *err)
@@ -139,32 +141,39 @@ static int conclude(struct task *t, int rc, int code, const char *status,
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		code = output_error(t, err);
+		/* Perhaps only because nobody made room until the end. */
+		(void)stop_check(&r->stop, err);
+		code = verdict(t, &r->stop, err, &status);
 		rc = -1;
 	}
 	if (rc < 0)
 		report(t, err);
 	else
-		remark_on_finish(r);
-	if (t->json) {
-		events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
-		if (events_result(&t->events, status, buf_str(&r->agent.answer),
-				  r->agent.turns, &r->agent.usage, code) < 0 &&
-		    rc == 0) {
-			code = output_error(t, err);
-			report(t, err);
-		}
+		run_remark(r);
+	if (!t->json)
+		return code;
+	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
+	if (events_result(&t->events, status, buf_str(&r->agent.answer),
+			  r->agent.turns, &r->agent.usage, code) < 0 &&
+	    rc == 0) {
+		(void)stop_check(&r->stop, err);
+		code = verdict(t, &r->stop, err, &status);
+		report(t, err);
 	}
 	return code;
 }
 
 int run_fail(struct run *r, struct error *err)
 {
-	struct task t = { .run = r, .json = r->app->json };
+	struct task t = { .run = r };
+	struct output_guard guard;
 	const char *status;
 	int code = verdict(&t, &r->stop, err, &status);
 
+	open_output(&t);
+	output_guard(&guard, &r->stop);
 	code = conclude(&t, -1, code, status, err);
+	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
 	return code;
@@ -172,18 +181,16 @@ int run_fail(struct run *r, struct error *err)
 
 int run_task(struct run *r, const char *prompt)
 {
-	struct task t = {
-		.run = r,
-		.json = r->app->json,
-		.plain = { .quiet = r->options.quiet,
-			   .no_stream = r->options.no_stream },
-	};
+	struct task t = { .run = r };
+	struct output_guard guard;
 	struct error err = { 0 };
 	struct error ignored = { 0 };
 	const char *status = "success";
 	int code = 0;
 	int rc;
 
+	open_output(&t);
+	output_guard(&guard, &r->stop);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
 	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
 		app_warn("--auto-approve: every tool call runs on this machine "
@@ -198,6 +205,7 @@ int run_task(struct run *r, const char *prompt)
 	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
 	code = conclude(&t, rc, code, status, &err);
 	run_close(r);
+	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
 	return code;

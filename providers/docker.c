@@ -240,7 +240,11 @@ static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = post_create(&d->engine, spec->label, buf_str(&body),
 				 &answer, stop, err);
 	if (rc == 1) {
+		if (spec->unclear)
+			*spec->unclear = false; /* while it is pulled */
 		rc = fetch_image(d, spec, image, true, stop, err);
+		if (spec->unclear)
+			*spec->unclear = rc == 0;
 		if (rc == 0)
 			rc = post_create(&d->engine, spec->label,
 					 buf_str(&body), &answer, stop, err);

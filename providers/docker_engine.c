@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/docker_engine.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +59,8 @@ static int check_socket(const struct engine *e, struct error *err)
 {
 	if (access(e->socket, F_OK) == 0)
 		return 0;
-	error_set(err, ERR_NETWORK, "%s", strerror(errno));
+	(void)error_errno(err, "opening it");
+	err->code = ERR_NETWORK;
 	return engine_unreachable(e, err);
 }
 

@@ -205,6 +205,12 @@ static int wait_end(struct run *r, const struct stop *stop, struct error *err)
 {
 	int64_t ms = 2;
 
+	if (!docker_frames_whole(&r->frames) && r->closed) {
+		if (!r->ended && ask(r, stop, err) < 0)
+			return -1; /* the container has gone */
+		return error_set(err, ERR_NETWORK,
+				 "the command's output was cut short");
+	}
 	while (!r->ended) {
 		if (ask(r, stop, err) < 0)
 			return -1;
@@ -214,9 +220,6 @@ static int wait_end(struct run *r, const struct stop *stop, struct error *err)
 			return -1;
 		ms = ms * 2 < ENDED_POLL_MS ? ms * 2 : ENDED_POLL_MS;
 	}
-	if (!docker_frames_whole(&r->frames) && r->closed)
-		return error_set(err, ERR_NETWORK,
-				 "the command's output was cut short");
 	return 0;
 }
 

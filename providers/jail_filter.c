@@ -5,10 +5,12 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "providers/jail.h"
 
@@ -70,6 +72,29 @@ static const struct sock_filter tail[] = {
 	RETURN(SECCOMP_RET_ALLOW),
 };
 
+/*
+ * Abstract sockets belong to the network namespace: with the host's network
+ * those of its services are in reach, and some of them start programs
+ * (containerd's, CVE-2020-15257). Landlock since ABI 6 (Linux 6.12,
+ * include/uapi/linux/landlock.h, 2026-11) keeps them apart; without it
+ * network = "full" means these too.
+ */
+static void keep_apart(void)
+{
+	enum { ABSTRACT_SOCKETS = 1 << 0, CREATE = 444, RESTRICT_SELF = 446 };
+	const struct {
+		uint64_t handled_fs;
+		uint64_t handled_net;
+		uint64_t scoped;
+	} rules = { .scoped = ABSTRACT_SOCKETS };
+	int fd = (int)syscall(CREATE, &rules, sizeof(rules), 0);
+
+	if (fd < 0)
+		return;
+	(void)syscall(RESTRICT_SELF, fd, 0);
+	close(fd);
+}
+
 enum {
 	HEAD = sizeof(head) / sizeof(*head),
 	DENIED = sizeof(denied) / sizeof(*denied),
@@ -81,6 +106,7 @@ int jail_filter(void)
 	struct sock_filter code[HEAD + 2 * DENIED + TAIL];
 	struct sock_fprog program = { .filter = code };
 
+	keep_apart();
 	if (!OURS)
 		return 0; /* the namespaces hold without it */
 	for (size_t i = 0; i < HEAD; i++)

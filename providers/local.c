@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/local.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,9 +266,20 @@ out:
 	return rc;
 }
 
-static int not_found(const char *id, struct error *err)
+/* The directory that was bound at first; another sandbox that has its parent
+ * may have put a link there. */
+static int bind_again(const struct sandbox *sb, const char *dir,
+		      struct error *err)
 {
-	return error_set(err, ERR_NOT_FOUND, "there is no sandbox %s", id);
+	char *real = NULL;
+	int rc = local_bind_check(sb->host->settings, dir, &real, err);
+
+	if (rc == 0 && strcmp(real, dir) != 0)
+		rc = error_set(err, ERR_CONFIG,
+			       "%s is a link to %s now: not bound again", dir,
+			       real);
+	free(real);
+	return rc;
 }
 
 static int local_attach(struct sandbox *sb, const char *id,
@@ -279,93 +288,21 @@ static int local_attach(struct sandbox *sb, const char *id,
 	const struct local *l = sb->host->priv;
 	struct local_meta m = { 0 };
 	struct stat st;
-	char *real = NULL;
 	char *dir;
 	int rc = -1;
 
 	if (!local_id_ok(id))
-		return not_found(id, err);
+		return local_not_found(id, err);
 	dir = local_dir(sb->host, id);
 	if (stat(dir, &st) < 0)
-		not_found(id, err);
+		local_not_found(id, err);
 	else if (local_meta_read(dir, &m, err) == 0 &&
-		 (!m.bind || local_bind_check(sb->host->settings, m.bind, &real,
-					      err) == 0))
+		 (!m.bind || bind_again(sb, m.bind, err) == 0))
 		rc = start(sb, dir, &m, lifetime_of(l, NULL), stop, err);
 	if (rc == 0 && !sb->id)
 		sb->id = xstrdup(id);
 	local_meta_release(&m);
-	free(real);
 	free(dir);
-	return rc;
-}
-
-/* False when owner asks for another's. */
-static bool describe(struct sandbox_host *host, const char *id,
-		     const char *owner,
-		     void (*each)(void *arg, const struct sandbox_info *info),
-		     void *arg)
-{
-	char *dir = local_dir(host, id);
-	struct error ignored = { 0 };
-	struct local_meta m = { 0 };
-	struct sandbox_info info = { .id = id, .label = id, .image = "" };
-	bool ours;
-
-	/* Killed before it was written, or after it was deleted: whoever may
-	 * write here may delete it. */
-	if (local_meta_read(dir, &m, &ignored) < 0)
-		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
-	info.owner = m.owner;
-	info.state = local_running(dir) ? STATE_RUNNING : STATE_STOPPED;
-	info.created = m.created;
-	info.ends = m.ends;
-	ours = !owner || !strcmp(owner, m.owner);
-	if (ours)
-		each(arg, &info);
-	local_meta_release(&m);
-	free(dir);
-	return ours;
-}
-
-static int local_list(struct sandbox_host *host, const char *owner,
-		      void (*each)(void *arg, const struct sandbox_info *info),
-		      void *arg, const struct stop *stop, struct error *err)
-{
-	char *path = local_dir(host, NULL);
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	int rc = 0;
-
-	if (!dir && errno != ENOENT)
-		rc = error_errno(err, "reading %s", path);
-	while (dir && rc == 0 && (e = readdir(dir))) {
-		rc = stop_check(stop, err);
-		if (rc == 0 && local_id_ok(e->d_name))
-			describe(host, e->d_name, owner, each, arg);
-	}
-	if (dir)
-		closedir(dir);
-	free(path);
-	return rc;
-}
-
-static int local_info(struct sandbox_host *host, const char *id,
-		      void (*each)(void *arg, const struct sandbox_info *info),
-		      void *arg, const struct stop *stop, struct error *err)
-{
-	char *dir;
-	struct stat st;
-	int rc;
-
-	(void)stop;
-	if (!local_id_ok(id))
-		return not_found(id, err);
-	dir = local_dir(host, id);
-	rc = stat(dir, &st) < 0 ? not_found(id, err) : 0;
-	free(dir);
-	if (rc == 0)
-		describe(host, id, NULL, each, arg);
 	return rc;
 }
 
@@ -429,7 +366,7 @@ static int local_remove(struct sandbox_host *host, const char *id,
 	int rc;
 
 	if (!local_id_ok(id))
-		return not_found(id, err);
+		return local_not_found(id, err);
 	dir = local_dir(host, id);
 	rc = local_end(dir, stop, err);
 	/* A second dcode may just be starting in it: not for long. */

@@ -93,6 +93,15 @@ int local_end(const char *dir, const struct stop *stop, struct error *err);
 int local_bind_check(const struct settings *set, const char *dir, char **real,
 		     struct error *err);
 
+/* local_list.c */
+int local_not_found(const char *id, struct error *err);
+int local_list(struct sandbox_host *host, const char *owner,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err);
+int local_info(struct sandbox_host *host, const char *id,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err);
+
 /* local_exec.c */
 int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,

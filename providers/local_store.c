@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -188,6 +189,29 @@ static bool contains(const char *a, const char *b)
 	return !strncmp(a, b, len) && (b[len] == '/' || b[len] == '\0');
 }
 
+/* Places that are no project, and from which a sandbox would reach the host:
+ * the kernel's and the devices' trees, the system's files, and directories
+ * that everybody shares, where other programs keep their sockets. */
+static bool is_systems(const char *real)
+{
+	static const char *const trees[] = { "/proc", "/sys", "/dev", "/boot",
+					     "/etc" };
+	static const char *const places[] = { "/run", "/run/user",
+					      "/usr", "/usr/bin",
+					      "/var", "/var/lib" };
+	struct stat st;
+
+	if (contains("/dev/shm", real) && strcmp(real, "/dev/shm") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++)
+		if (contains(trees[i], real))
+			return true;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strcmp(places[i], real))
+			return true;
+	return stat(real, &st) == 0 && (st.st_mode & S_ISVTX);
+}
+
 int local_bind_check(const struct settings *set, const char *dir, char **real,
 		     struct error *err)
 {
@@ -205,6 +229,12 @@ int local_bind_check(const struct settings *set, const char *dir, char **real,
 			       home && !strcmp(*real, home)
 				       ? "your home directory"
 				       : "above your home directory");
+	else if (is_systems(*real))
+		rc = error_set(
+			err, ERR_CONFIG,
+			"workspace = \"bind\" refused: %s belongs to the "
+			"system or is shared with everybody",
+			*real);
 	else if (own && (contains(own, *real) || contains(*real, own)))
 		rc = error_set(err, ERR_CONFIG,
 			       "workspace = \"bind\" refused: %s holds dcode's "

@@ -2,8 +2,10 @@
 # put.sh - puts content into a file: temporary, check of the size, rename.
 # SPDX-License-Identifier: MIT
 # put PATH HEAD TAIL LEN MARK: the file's first HEAD bytes, LEN bytes of
-# content, its last TAIL bytes. MARK: what mark() must still say, or empty.
+# content, its last TAIL bytes. MARK: what mark() must still say, or empty. The
+# temporary file is named by $put_id, if set.
 # shellcheck disable=SC2012,SC2034,SC2086,SC2154
+put_id=
 need cat cp head tail ls mkdir mv rm readlink cksum tr base64
 
 content() {
@@ -49,7 +51,7 @@ stage() {
 	set -C
 	for at in "$1" "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
 		[ "$at" = "$1" ] || umask 077
-		t=${at%/}/.dcode-$nonce
+		t=${at%/}/.dcode-${put_id:-$nonce}
 		true >"$t" && break
 		t=
 	done

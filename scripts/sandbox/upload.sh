@@ -24,7 +24,7 @@ gather() {
 }
 
 op() {
-	path=$1 len=$3 total=$4
+	path=$1 len=$3 total=$4 put_id=$6
 	follow "$path"
 	dir=${f%/*}
 	if [ -d "$f" ]; then
@@ -33,7 +33,7 @@ op() {
 	fi
 	parents "${dir:-/}" || return
 	[ -w "${dir:-/}" ] || dir=${TMPDIR:-/tmp}
-	part=$dir/.dcode-$6
+	part=$dir/.dcode-$put_id
 	if [ "$len" -lt 0 ]; then
 		rm -f "$part"
 		return
@@ -51,6 +51,7 @@ op() {
 		if [ -n "$new" ] && mv -f "$part" "$f"; then
 			st=ok
 		else
+			put_id=
 			put "$path" 0 0 "$total" ''
 			rm -f "$part"
 		fi

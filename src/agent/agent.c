@@ -130,6 +130,8 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
 						      .usage = &reply.usage });
 	rc = 0;
+	if (reply.finish == FINISH_REFUSAL)
+		model_forget_prompt(a->model);
 	if (!has_calls(&reply.message))
 		goto out;
 	rc = toolrun(a, &reply.message, &results, stop, err) < 0 ? -1 : 1;

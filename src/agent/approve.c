@@ -88,7 +88,7 @@ static bool has_any(struct str s, const char *const *needles)
 
 static bool dangerous(struct str s)
 {
-	static const char *const tokens[] = { "$(", "`", "$'", "\n", "\r",
+	static const char *const tokens[] = { "$(", "`", "$'", "$[", "\n", "\r",
 					      "\t", "<", ">",  "${", NULL };
 
 	if (has_any(s, tokens) || memchr(s.ptr, '\0', s.len))
@@ -109,7 +109,8 @@ static bool dangerous(struct str s)
 
 /*
  * The first word as a POSIX shell would see it, quotes and backslashes
- * removed; false when a quote stays open anywhere in the segment.
+ * removed; false when a quote stays open anywhere in the segment, and for an
+ * unquoted parenthesis: "ls () (rm f)" gives ls another meaning.
  */
 static bool first_word(struct str s, struct buf *word)
 {
@@ -128,6 +129,8 @@ static bool first_word(struct str s, struct buf *word)
 				return false;
 			if (!done)
 				buf_addc(word, s.ptr[i]);
+		} else if (quote == '\0' && (c == '(' || c == ')')) {
+			return false;
 		} else if (c == ' ' && quote == '\0') {
 			done = done || word->len;
 		} else if (!done) {

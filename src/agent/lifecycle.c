@@ -111,8 +111,10 @@ int lifecycle_remove(struct sandbox_host *host, struct store *store,
 }
 
 /* Can the request have been carried out although no answer came? */
-static bool unclear(const struct error *err)
+static bool unclear(const struct box *box, const struct error *err)
 {
+	if (!box->unclear)
+		return false;
 	return err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT ||
 	       err->code == ERR_NETWORK || err->code == ERR_PROTOCOL ||
 	       err->code == ERR_SYSTEM;
@@ -140,7 +142,7 @@ static int remove_by_label(struct box *box, const struct error *why,
 	const struct box_request *r = &box->request;
 	const struct sandbox_ops *ops = r->host->provider->ops;
 	struct search search = { .label = box->label };
-	int tries = unclear(why) ? SEARCH_TRIES : 1;
+	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
 	if (!ops->list)
@@ -154,7 +156,7 @@ static int remove_by_label(struct box *box, const struct error *why,
 	if (search.id)
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
 				      limit, err);
-	else if (rc == 0 && unclear(why))
+	else if (rc == 0 && unclear(box, why))
 		rc = error_set(err, ERR_REMOTE,
 			       "its creation was cut off, and nothing of it is"
 			       " there yet");
@@ -258,6 +260,7 @@ static int create(struct box *box, const struct stop *stop, struct error *err)
 		.owner = store_owner(r->store),
 		.snapshot = r->snapshot,
 		.network = r->network,
+		.unclear = &box->unclear,
 		.progress = forward,
 		.arg = box,
 	};
@@ -271,6 +274,7 @@ static int create(struct box *box, const struct stop *stop, struct error *err)
 			  spec.lifetime_s, box->label, err) < 0)
 		return -1;
 	box->ours = true;
+	box->unclear = true;
 	lifecycle_say(box, "Starting %s sandbox...", title(box, room));
 	if (create_retried(box, &spec, stop, err) < 0) {
 		if (box->sandbox.id)

@@ -18,8 +18,8 @@ struct box_ui { /* on the calling thread; each may be NULL */
 	 * "Starting Docker sandbox...". */
 	void (*progress)(void *arg, const char *line);
 	void (*warn)(void *arg, const char *line);
-	/* The setup script's output as it arrives, masked. NULL: the last of
-	 * it is part of the progress lines when the script fails. */
+	/* The setup script's output as it arrives, masked and clean. NULL: the
+	 * last of it is part of the progress lines when the script fails. */
 	void (*output)(void *arg, enum exec_stream stream, struct str chunk);
 	void *arg;
 };
@@ -40,6 +40,7 @@ struct box { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
 	bool ours;      /* lifecycle_close() deletes it */
+	bool unclear;   /* create() cannot tell whether it made anything */
 	struct box_request request;
 };
 

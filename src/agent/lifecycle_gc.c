@@ -103,6 +103,7 @@ static struct left *find_row(struct gc *gc, const char *label)
 struct owner {
 	bool known; /* the ledger has this label */
 	bool alive;
+	bool gone; /* its end was confirmed, maybe since it was listed */
 };
 
 static bool see_owner(void *arg, const struct ledger_row *row)
@@ -110,7 +111,8 @@ static bool see_owner(void *arg, const struct ledger_row *row)
 	struct owner *owner = arg;
 
 	owner->known = true;
-	owner->alive = row->owned_by_live && row->state != LEDGER_GONE;
+	owner->gone = row->state == LEDGER_GONE;
+	owner->alive = row->owned_by_live && !owner->gone;
 	return false;
 }
 
@@ -144,6 +146,22 @@ static void remove_one(struct gc *gc, struct sandbox_host *host,
 	report(gc, &done);
 }
 
+static void ignore(void *arg, const struct sandbox_info *info)
+{
+	(void)arg;
+	(void)info;
+}
+
+static bool is_absent(struct gc *gc, struct sandbox_host *host, const char *id)
+{
+	const struct sandbox_ops *ops = host->provider->ops;
+	struct error err = { 0 };
+
+	return ops->info &&
+	       ops->info(host, id, ignore, NULL, gc->stop, &err) < 0 &&
+	       err.code == ERR_NOT_FOUND;
+}
+
 static void clean_listed(struct gc *gc, struct sandbox_host *host)
 {
 	for (size_t i = 0; i < gc->n_list; i++) {
@@ -156,7 +174,8 @@ static void clean_listed(struct gc *gc, struct sandbox_host *host)
 		struct left *row = find_row(gc, item.label);
 		struct owner owner;
 
-		if (is_alive(gc, item.label, &owner))
+		if (is_alive(gc, item.label, &owner) ||
+		    (owner.gone && is_absent(gc, host, item.id)))
 			continue;
 		if (row)
 			row->handled = true;

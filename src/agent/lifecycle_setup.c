@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/lifecycle_setup.h"
 
+#include "base/shown.h"
 #include "base/str.h"
 
 enum {
@@ -49,8 +50,8 @@ int lifecycle_setup_read(struct box *box, struct buf *script, struct error *err)
 
 struct sink {
 	const struct box *box;
-	struct mask_stream streams[2]; /* standard output, standard error */
-	struct buf masked;             /* of one chunk */
+	struct shown shown;
+	struct buf text; /* of one chunk */
 	struct buf tail;
 };
 
@@ -58,14 +59,14 @@ static void pass_on(struct sink *s, enum exec_stream stream)
 {
 	const struct box_ui *ui = &s->box->request.ui;
 
-	if (ui->output && s->masked.len) {
-		ui->output(ui->arg, stream, buf_str(&s->masked));
+	if (ui->output && s->text.len) {
+		ui->output(ui->arg, stream, buf_str(&s->text));
 	} else {
-		buf_addstr(&s->tail, buf_str(&s->masked));
+		buf_addstr(&s->tail, buf_str(&s->text));
 		if (s->tail.len > TAIL_MAX / 2)
 			buf_consume(&s->tail, s->tail.len - TAIL_KEPT);
 	}
-	buf_clear(&s->masked);
+	buf_clear(&s->text);
 }
 
 static void take(void *arg, enum exec_stream stream, struct str chunk)
@@ -77,8 +78,8 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 
 		if (piece.len > TAIL_MAX / 4)
 			piece.len = TAIL_MAX / 4;
-		mask_feed(s->box->request.mask, &s->streams[stream - 1], piece,
-			  &s->masked);
+		shown_feed(&s->shown, s->box->request.mask,
+			   stream == EXEC_STDERR, piece, &s->text);
 		pass_on(s, stream);
 		chunk = str_skip(chunk, piece.len);
 	}
@@ -86,11 +87,9 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 
 static void finish(struct sink *s)
 {
-	for (enum exec_stream i = EXEC_STDOUT; i <= EXEC_STDERR; i++) {
-		mask_end(s->box->request.mask, &s->streams[i - 1], &s->masked);
-		pass_on(s, i);
-	}
-	buf_release(&s->masked);
+	shown_end(&s->shown, s->box->request.mask, &s->text);
+	pass_on(s, EXEC_STDOUT);
+	buf_release(&s->text);
 }
 
 static int failed(const struct sink *s, int exit_code, struct error *err)
@@ -111,7 +110,7 @@ int lifecycle_setup_run(struct box *box, struct str script,
 {
 	struct sink s = {
 		.box = box,
-		.masked = BUF_INIT(8 << 20),
+		.text = BUF_INIT(8 << 20),
 		.tail = BUF_INIT(TAIL_MAX),
 	};
 	struct stop limit = stop_within(stop, LIFECYCLE_SETUP_MS);

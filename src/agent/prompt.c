@@ -133,6 +133,7 @@ static bool add_file(struct buf *out, const char *dir, const char *name,
 {
 	char *path = path_join(dir, name);
 	struct buf text = BUF_INIT(MAX_MEMORY);
+	struct buf kept = BUF_INIT(MAX_MEMORY);
 	struct error err = { 0 };
 	struct stat st;
 	bool added = false;
@@ -144,18 +145,24 @@ static bool add_file(struct buf *out, const char *dir, const char *name,
 			  "%s is not a regular file of its directory: ignored",
 			  path);
 	} else if (path_read(path, &text, &err) == 0 &&
-		   !str_is_utf8(buf_str(&text))) {
-		error_set(&err, ERR_CONFIG, "%s is not UTF-8: ignored", path);
+		   (!str_is_utf8(buf_str(&text)) ||
+		    str_find(buf_str(&text), '\0') < text.len)) {
+		error_set(&err, ERR_CONFIG, "%s is not UTF-8 text: ignored",
+			  path);
 	}
 	if (err.code) {
 		warn(err.message);
 		goto out;
 	}
-	buf_addf(out, "%s\n\n", path);
-	add_without_comments(out, str_trim(buf_str(&text)));
-	buf_adds(out, "\n\n");
-	added = true;
+	add_without_comments(&kept, buf_str(&text));
+	added = str_trim(buf_str(&kept)).len > 0;
+	if (added) {
+		buf_addf(out, "%s\n\n", path);
+		buf_addstr(out, str_trim(buf_str(&kept)));
+		buf_adds(out, "\n\n");
+	}
 out:
+	buf_release(&kept);
 	buf_release(&text);
 	free(path);
 	return added;

@@ -39,7 +39,10 @@ static unsigned char after_escape(uint32_t c)
 
 static unsigned char next(unsigned char state, uint32_t c)
 {
-	if (c == 0x18 || c == 0x1A) /* CAN and SUB abandon any sequence */
+	/* CAN and SUB abandon any sequence. So does a line end here: nothing
+	 * of it reaches a terminal, and a string without an end would swallow
+	 * all that follows. */
+	if (c == 0x18 || c == 0x1A || c == '\n')
 		return TEXT;
 	switch ((enum state)state) {
 	case TEXT:
@@ -66,16 +69,27 @@ static unsigned char next(unsigned char state, uint32_t c)
  * and fillers); U+200D joins emoji and stays. */
 static bool invisible(uint32_t c)
 {
-	return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
-	       c == 0x200B || c == 0x200E || c == 0x200F || c == 0x2060 ||
-	       c == 0xFEFF || c == 0x00AD || c == 0x034F || c == 0x115F ||
-	       c == 0x1160 || (c >= 0xE0000 && c <= 0xE007F);
+	static const struct {
+		uint32_t first;
+		uint32_t last;
+	} ranges[] = {
+		{ 0x00AD, 0x00AD }, { 0x034F, 0x034F },   { 0x061C, 0x061C },
+		{ 0x115F, 0x1160 }, { 0x180B, 0x180F },   { 0x200B, 0x200B },
+		{ 0x200E, 0x200F }, { 0x2028, 0x202E },   { 0x2060, 0x206F },
+		{ 0x3164, 0x3164 }, { 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },
+		{ 0xFFF9, 0xFFFB }, { 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
 }
 
 static void put(struct clean *c, uint32_t cp, struct str bytes, struct buf *out)
 {
 	unsigned char state = next(c->state, cp);
-	bool text = c->state == TEXT && state == TEXT;
+	bool text = state == TEXT && (c->state == TEXT || cp == '\n');
 
 	c->state = state;
 	if (!text)
@@ -185,4 +199,42 @@ void clean_text(struct str text, struct buf *out)
 
 	clean_feed(&c, text, out);
 	clean_end(&c, out);
+}
+
+void clean_line(struct str text, struct buf *out)
+{
+	size_t i = out->len;
+
+	clean_text(text, out);
+	for (; i < out->len; i++)
+		if (out->ptr[i] == '\n' || out->ptr[i] == '\t')
+			out->ptr[i] = ' ';
+}
+
+void clean_visible(struct str text, const char *indent, struct buf *out)
+{
+	while (text.len) {
+		const unsigned char *p = (const unsigned char *)text.ptr;
+		size_t len = expected(p[0]);
+		struct str bytes = { text.ptr, len };
+		uint32_t cp;
+
+		if (!len || len > text.len || !str_is_utf8(bytes)) {
+			buf_addf(out, "\\x%02x", p[0]);
+			text = str_skip(text, 1);
+			continue;
+		}
+		cp = decode(p, len);
+		if (cp == '\n') {
+			buf_addc(out, '\n');
+			buf_adds(out, indent);
+		} else if (cp == '\t' || (cp >= 0x20 && cp < 0x7F) ||
+			   (cp >= 0xA0 && !invisible(cp))) {
+			buf_addstr(out, bytes);
+		} else {
+			buf_addf(out, cp < 0x80 ? "\\x%02x" : "\\u{%x}",
+				 (unsigned)cp);
+		}
+		text = str_skip(text, len);
+	}
 }

@@ -10,7 +10,8 @@
 /*
  * A filter that lives as long as one stream, so that a sequence cut between
  * two chunks is still seen. Zero-initialise. Escape sequences (ECMA-48 CSI,
- * OSC, DCS, SOS, PM, APC, two-byte ones, 8-bit C1) are dropped whole; a lone
+ * OSC, DCS, SOS, PM, APC, two-byte ones, 8-bit C1) are dropped whole, at
+ * most to the end of their line; a lone
  * CR becomes LF and CR LF becomes LF; other controls but LF and TAB are
  * dropped; bytes that are no UTF-8 become U+FFFD; bidirectional and
  * zero-width format characters are dropped.
@@ -28,5 +29,14 @@ void clean_feed(struct clean *c, struct str chunk, struct buf *out);
 void clean_end(struct clean *c, struct buf *out);
 /* One whole text at once. */
 void clean_text(struct str text, struct buf *out);
+/* The same in one line: line ends and tabs become spaces. */
+void clean_line(struct str text, struct buf *out);
+/*
+ * For what a user is asked to approve: nothing is dropped. Controls, bytes
+ * that are no UTF-8 and characters that hide or reorder text are spelled out
+ * (\x1b, \u{202e}); line ends and tabs stay, each line after the first begins
+ * with indent.
+ */
+void clean_visible(struct str text, const char *indent, struct buf *out);
 
 #endif

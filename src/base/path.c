@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 
-enum { DEEPEST = 4000 }; /* levels path_remove_tree() descends */
+enum { DEEPEST = 64 }; /* levels path_remove_tree() keeps open at once */
 
 char *path_join(const char *a, const char *b)
 {
@@ -107,44 +107,107 @@ out:
 	return rc;
 }
 
-static int remove_at(int dir, const char *name, int depth)
+/* A directory, even of mode 000, to be emptied; links are not followed. */
+static int open_to_empty(int dir, const char *name)
+{
+	const int how = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dir, name, O_RDONLY | how);
+	char self[32];
+	int handle;
+
+	if (fd < 0 && errno == EACCES) {
+		handle = openat(dir, name, O_PATH | how);
+		if (handle < 0)
+			return -1;
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+		if (chmod(self, 0700) == 0)
+			fd = openat(dir, name, O_RDONLY | how);
+		close(handle);
+	}
+	if (fd >= 0)
+		(void)fchmod(fd, 0700);
+	return fd;
+}
+
+struct removal {
+	int top;        /* the tree's own directory */
+	unsigned moved; /* directories that went there */
+};
+
+/* To the top, so that no depth needs more than so many open files. */
+static int move_up(struct removal *r, int dir, const char *name)
+{
+	int rc = -1;
+
+	for (int i = 0; i < 1000 && rc < 0; i++) {
+		char to[32];
+
+		snprintf(to, sizeof(to), ".removed-%u", r->moved++);
+		rc = renameat(dir, name, r->top, to);
+		if (rc < 0 && errno != ENOTEMPTY && errno != EEXIST &&
+		    errno != ENOTDIR)
+			break;
+	}
+	return rc;
+}
+
+static int empty(struct removal *r, int fd, int depth);
+
+static int remove_at(struct removal *r, int dir, const char *name, int depth)
 {
 	int fd;
-	DIR *entries;
-	struct dirent *e;
-	int rc = 0;
+	int rc;
 
 	if (unlinkat(dir, name, 0) == 0)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -1;
-	if (depth > DEEPEST) {
-		errno = ELOOP;
-		return -1;
-	}
-	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES &&
-	    fchmodat(dir, name, 0700, 0) == 0) /* a directory of mode 000 */
-		fd = openat(dir, name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_to_empty(dir, name);
 	if (fd < 0)
 		return -1;
-	(void)fchmod(fd, 0700);
-	entries = fdopendir(fd);
+	if (depth > DEEPEST) {
+		close(fd);
+		return move_up(r, dir, name);
+	}
+	rc = empty(r, fd, depth);
+	return rc ? rc : unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/* Takes fd. */
+static int empty(struct removal *r, int fd, int depth)
+{
+	DIR *entries = fdopendir(fd);
+	struct dirent *e;
+	unsigned before;
+	int rc = 0;
+
 	if (!entries) {
 		close(fd);
 		return -1;
 	}
-	while (rc == 0 && (e = readdir(entries)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			rc = remove_at(fd, e->d_name, depth + 1);
+	do {
+		before = r->moved;
+		rewinddir(entries);
+		while (rc == 0 && (e = readdir(entries)))
+			if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+				rc = remove_at(r, fd, e->d_name, depth + 1);
+	} while (rc == 0 && depth == 0 && r->moved != before);
 	closedir(entries);
-	return rc ? rc : unlinkat(dir, name, AT_REMOVEDIR);
+	return rc;
 }
 
 int path_remove_tree(const char *path, struct error *err)
 {
-	if (remove_at(AT_FDCWD, path, 0) < 0 && errno != ENOENT)
+	struct removal r = { .top = -1 };
+	int rc = unlink(path);
+
+	if (rc < 0 && (errno == EISDIR || errno == EPERM)) {
+		r.top = open_to_empty(AT_FDCWD, path);
+		rc = r.top < 0 ? -1 : empty(&r, r.top, 0);
+		if (rc == 0)
+			rc = rmdir(path);
+	}
+	if (rc < 0 && errno != ENOENT)
 		return error_errno(err, "removing %s", path);
 	return 0;
 }

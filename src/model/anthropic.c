@@ -1,7 +1,12 @@
 /* anthropic.c - requests of the Messages API. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: platform.claude.com/docs/en/api/messages, .../prompt-caching,
- * .../extended-thinking; read 2026-11. */
+/* Facts: anthropic-sdk-python 0.121 (types/, _client.py) and
+ * platform.claude.com/docs (api/versioning, models/opus-5/overview), read
+ * 2026-11-20. Of the two API versions the older one: imitators know it, and
+ * 2026-10-21 refuses "temperature" also for models that take it. At most four
+ * cache marks in a request, each found from 20 blocks behind it on
+ * (microsoft/vscode pull request 315505; startdebugging.net on caching; same
+ * day): one is on the tools, one on the system prompt, two in the history. */
 #include "model/anthropic.h"
 
 #include <stdlib.h>
@@ -206,7 +211,7 @@ const struct wire wire_anthropic = {
 	.auth = "x-api-key: ",
 	.version = "anthropic-version: 2023-06-01",
 	.mark = MARK,
-	.tail = "]}]}",
+	.tail = "]}]",
 	.head = head,
 	.push = push,
 	.event = anthropic_event,

@@ -1,7 +1,10 @@
 /* anthropic_stream.c - answers of the Messages API. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: platform.claude.com/docs/en/build-with-claude/streaming; read
- * 2026-11. Unknown events, blocks and deltas are skipped, as it asks. */
+/* Facts: anthropic-sdk-python 0.121 (types/raw_*.py, stop_reason.py,
+ * refusal_stop_details.py), read 2026-11-20. New kinds of events, blocks and
+ * deltas may come in any version (platform.claude.com/docs/en/api/versioning,
+ * the same day) and are skipped; pause_turn comes with the vendor's own tools
+ * only, which we do not ask for. */
 #include <string.h>
 
 #include "base/json.h"
@@ -9,6 +12,8 @@
 #include "model/anthropic.h"
 #include "model/failure.h"
 #include "model/wire.h"
+
+enum { KEY_DETAILS = -1 }; /* a part that the stream has no index for */
 
 static int add(struct draft *d, struct draft_part *p, const char *text,
 	       struct error *err)
@@ -62,11 +67,10 @@ static int call_start(struct draft *d, const cJSON *block, int64_t key,
 	return 0;
 }
 
-static int block_start(struct draft *d, const cJSON *tree, struct error *err)
+static int take_block(struct draft *d, const cJSON *block, int64_t key,
+		      struct error *err)
 {
-	const cJSON *block = json_get(tree, "content_block");
 	const char *type = json_string(block, "type", "");
-	int64_t key = json_int(tree, "index", 0);
 	struct draft_part *p;
 
 	if (strcmp(type, "tool_use") == 0)
@@ -106,39 +110,79 @@ static const struct {
 	{ "end_turn", FINISH_STOP },
 	{ "tool_use", FINISH_TOOLS },
 	{ "max_tokens", FINISH_LENGTH },
-	{ "model_context_window_exceeded", FINISH_LENGTH },
+	{ "model_context_window_exceeded", FINISH_WINDOW },
 	{ "refusal", FINISH_REFUSAL },
 };
 
-static int message_delta(struct draft *d, const cJSON *tree)
+static void take_reason(struct draft *d, const char *reason)
 {
-	const char *reason =
-		json_string(json_get(tree, "delta"), "stop_reason", NULL);
-
-	take_usage(d, json_get(tree, "usage"));
 	if (!reason)
-		return 0;
+		return;
 	d->finish = FINISH_STOP; /* stop_sequence, and what may yet come */
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (strcmp(reasons[i].reason, reason) == 0)
 			d->finish = reasons[i].finish;
-	return 0;
+}
+
+/* What the vendor says of a refusal is all that there is to read. */
+static int take_details(struct draft *d, const cJSON *details,
+			struct error *err)
+{
+	const char *why = json_string(details, "explanation", NULL);
+	struct draft_part *p;
+
+	if (!why || d->finish != FINISH_REFUSAL)
+		return 0;
+	p = draft_part(d, PART_TEXT, KEY_DETAILS, err);
+	if (!p || (d->bytes && add(d, p, "\n\n", err) < 0))
+		return -1;
+	return add(d, p, why, err);
+}
+
+static int message_delta(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *delta = json_get(tree, "delta");
+
+	take_usage(d, json_get(tree, "usage"));
+	take_reason(d, json_string(delta, "stop_reason", NULL));
+	return take_details(d, json_get(delta, "stop_details"), err);
+}
+
+/* From a server that does not stream. */
+static int whole_message(struct draft *d, const cJSON *tree, struct error *err)
+{
+	const cJSON *block;
+	int64_t key = 0;
+
+	cJSON_ArrayForEach (block, json_get(tree, "content"))
+		if (take_block(d, block, key++, err) < 0)
+			return -1;
+	take_usage(d, json_get(tree, "usage"));
+	take_reason(d, json_string(tree, "stop_reason", NULL));
+	d->done = d->finish != 0;
+	return take_details(d, json_get(tree, "stop_details"), err);
 }
 
 static int dispatch(struct draft *d, const char *type, const cJSON *tree,
 		    struct error *err)
 {
+	const cJSON *error = json_get(tree, "error"); /* a gateway's own */
+
 	if (strcmp(type, "content_block_delta") == 0)
 		return block_delta(d, tree, err);
 	if (strcmp(type, "content_block_start") == 0)
-		return block_start(d, tree, err);
+		return take_block(d, json_get(tree, "content_block"),
+				  json_int(tree, "index", 0), err);
 	if (strcmp(type, "message_delta") == 0)
-		return message_delta(d, tree);
+		return message_delta(d, tree, err);
+	if (strcmp(type, "message") == 0)
+		return whole_message(d, tree, err);
 	if (strcmp(type, "message_start") == 0)
 		take_usage(d, json_get(json_get(tree, "message"), "usage"));
 	if (strcmp(type, "message_stop") == 0)
 		d->done = true;
-	if (strcmp(type, "error") == 0)
+	if (strcmp(type, "error") == 0 || cJSON_IsObject(error) ||
+	    cJSON_IsString(error))
 		return failure_in_stream(d, tree, err);
 	return 0;
 }
@@ -168,5 +212,5 @@ int anthropic_event(struct draft *d, struct str event, struct str data,
 
 bool anthropic_complete(const struct draft *d)
 {
-	return d->done;
+	return d->done && (d->finish || d->n);
 }

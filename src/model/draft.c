@@ -121,17 +121,20 @@ static bool id_used(const struct message *m, const char *id)
 	return false;
 }
 
+/* Mistral's servers and templates refuse ids that are not nine letters and
+ * digits; everybody takes those (langchain pull request 24668, mlx-lm issue
+ * 1375; read 2026-11-20). */
 static char *call_id(const struct message *m, struct draft_part *p)
 {
 	char *id = p->id;
-	char random[25];
+	char random[10];
 
 	if (id && !id_used(m, id)) {
 		p->id = NULL;
 		return id;
 	}
 	ids_random(random, sizeof(random) - 1);
-	return xasprintf("call_%s", random);
+	return xstrdup(random);
 }
 
 static void take_part(struct message *m, struct draft_part *p,

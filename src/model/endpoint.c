@@ -148,8 +148,8 @@ static struct str url_path(struct str url)
 	return str_skip(rest, str_find(rest, '/'));
 }
 
-/* "h", "h:1", ":1", "0.0.0.0:1": what OLLAMA_HOST may be
- * (docs.ollama.com/faq, read 2026-11). */
+/* "h", "h:1", ":1", "0.0.0.0:1": what OLLAMA_HOST may
+ * be: the server reads it too, as where to listen. */
 static char *host_to_url(const char *host)
 {
 	const char *name = host;

@@ -49,11 +49,17 @@ static int on_event(void *arg, struct str event, struct str data,
 	return x->wire->event(&x->draft, event, data, err);
 }
 
+/* An event that arrives slowly is no silence; comments are. */
+static bool within_event(const struct sse *s)
+{
+	return s->line.len && s->line.ptr[0] != ':';
+}
+
 static int check_quiet(struct exchange *x, struct error *err)
 {
 	int64_t now = clock_ms();
 
-	if (x->progress != x->draft.progress) {
+	if (x->progress != x->draft.progress || within_event(&x->sse)) {
 		x->progress = x->draft.progress;
 		x->progress_at = now;
 	}
@@ -133,8 +139,10 @@ static int no_stream(struct exchange *x, struct error *err)
 
 static int cut(struct exchange *x, struct error *err)
 {
-	x->again = x->events || !x->lead.len;
-	if (!x->again || x->response.status >= 300)
+	int status = x->response.status;
+
+	x->again = (x->events || !x->lead.len) && status < 300 && status != 204;
+	if (!x->again)
 		return no_stream(x, err);
 	return error_set(err, ERR_NETWORK,
 			 "%s: the stream ended before the answer was complete",

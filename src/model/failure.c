@@ -25,7 +25,7 @@ static bool has_any(struct str text, const char *const *words)
 
 /* The words of Anthropic ("prompt is too long: 210000 tokens > 200000
  * maximum"), OpenAI (code context_length_exceeded, "maximum context length"),
- * llama.cpp, vLLM, Mistral and Gemini; seen 2026-11. */
+ * llama.cpp, vLLM, Mistral and Gemini. */
 static const char *const overflow_words[] = {
 	"prompt is too long",
 	"context_length_exceeded",
@@ -39,12 +39,30 @@ static const char *const overflow_words[] = {
 	"maximum prompt length",
 	NULL,
 };
+/* Only codes and whole phrases: Gemini speaks of "plan and billing" where it
+ * means "wait 17 s". OpenAI's four codes, all of type insufficient_quota:
+ * learn.microsoft.com, Dev Proxy, "OpenAI insufficient_quota"; Anthropic's
+ * billing_error: its SDK 0.121; read 2026-11-20. */
 static const char *const money_words[] = {
 	"insufficient_quota",
+	"credit_balance_exhausted",
+	"spend_limit_exceeded",
+	"organization_usage_limit_exceeded",
+	"exceeded_current_quota_error",
 	"credit balance is too low",
-	"billing",
+	"enforced_spend_limit_reached",
+	"billing_error",
 	NULL,
 };
+/* A single request above the tokens that the account has per minute; waiting
+ * does not make it smaller (Groq as 413, OpenAI as 429). */
+static const char *const rate_words[] = { "request too large for", NULL };
+/* The model wrote a call that the server could not read; it may do better the
+ * next time (Groq: pydantic-ai pull request 4354, opencode issue 1018; read
+ * 2026-11-20). */
+static const char *const blunder_words[] = { "tool_use_failed",
+					     "failed to call a function",
+					     NULL };
 /* Errors in a stream that asking again does not mend. */
 static const char *const final_words[] = {
 	"invalid_request", "authentication",     "permission",
@@ -58,6 +76,15 @@ static int overflow(struct error *err)
 	return error_hint(err, "the conversation no longer fits the model's "
 			       "context window: start a new one, or choose a "
 			       "model with a larger window (-M)");
+}
+
+static int too_large(struct error *err)
+{
+	err->code = ERR_LIMIT;
+	return error_hint(err, "one request is more than the account may send "
+			       "in a minute: start a new conversation, choose "
+			       "another model (-M), or ask the vendor for a "
+			       "higher limit");
 }
 
 static int hint_money(struct error *err)
@@ -116,14 +143,19 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 		   &message);
 	message.len = str_utf8_prefix(buf_str(&message));
 	said = str_trim(buf_str(&kind));
-	buf_addf(&all, "%.*s: %.*s", (int)said.len, said.len ? said.ptr : "",
-		 (int)message.len, message.ptr ? message.ptr : "");
+	buf_addf(&all, "%.*s%s%.*s", (int)said.len, said.len ? said.ptr : "",
+		 said.len ? ": " : "", (int)message.len,
+		 message.ptr ? message.ptr : "");
 	(void)error_set(err, code_of(buf_str(&kind)),
 			"the model's server reported %.*s",
 			(int)str_utf8_prefix(buf_str(&all)), all.ptr);
-	d->fatal = has_any(buf_str(&kind), final_words) ||
-		   has_any(buf_str(&kind), refused);
-	if (has_any(buf_str(&all), overflow_words)) {
+	d->fatal = !has_any(buf_str(&all), blunder_words) &&
+		   (has_any(buf_str(&kind), final_words) ||
+		    has_any(buf_str(&kind), refused));
+	if (has_any(buf_str(&all), rate_words)) {
+		d->fatal = true;
+		(void)too_large(err);
+	} else if (has_any(buf_str(&all), overflow_words)) {
 		d->fatal = true;
 		(void)overflow(err);
 	} else if (has_any(buf_str(&all), money_words)) {
@@ -168,17 +200,21 @@ int failure_of_status(const struct model_choice *choice,
 		err->code = ERR_AUTH;
 		return refused_key(choice, err);
 	}
+	if (has_any(body, rate_words)) {
+		*again = false;
+		return too_large(err);
+	}
 	if (res->status == 413 || (res->status < 500 && res->status != 429 &&
 				   has_any(body, overflow_words))) {
 		*again = false;
 		return overflow(err);
 	}
-	if (has_any(body, (const char *const[]){ "insufficient_quota",
-						 "credit balance is too low",
-						 NULL })) {
+	if (res->status == 402 || has_any(body, money_words)) {
 		*again = false;
 		return hint_money(err);
 	}
+	if (res->status == 400 && has_any(body, blunder_words))
+		*again = true;
 	if (res->status == 404 && !err->hint[0])
 		return error_hint(err,
 				  "check the model name \"%.80s\" and the "

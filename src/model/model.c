@@ -32,8 +32,11 @@ struct model {
 	size_t n_headers;
 	struct buf head;
 	struct history history;
-	size_t marked; /* block_end of the last request that was answered */
-	bool plain;    /* the server refused wire->tail */
+	struct history_point prompt; /* before the last one */
+	size_t marked;    /* block_end of the last request that was answered */
+	unsigned decided; /* bits of wire->options: not ours to change any more,
+			     by the user or by the server */
+	unsigned turned;  /* and which are the other way round */
 };
 
 static char *copy(const char *s)
@@ -161,13 +164,18 @@ static void take_inner(cJSON *params, const char *key)
 	cJSON_Delete(inner);
 }
 
-static void clean_params(cJSON *params)
+static void clean_params(struct model *m, cJSON *params)
 {
+	const struct wire_option *o = m->wire->options;
 	cJSON *item;
 	cJSON *next;
 
 	take_inner(params, "model_kwargs");
 	take_inner(params, "extra_body");
+	/* ours are already as many as a request may have */
+	if (m->wire->mark)
+		cJSON_DeleteItemFromObjectCaseSensitive(params,
+							"cache_control");
 	for (size_t i = 0; i < sizeof(not_sent) / sizeof(not_sent[0]); i++)
 		cJSON_DeleteItemFromObjectCaseSensitive(params, not_sent[i]);
 	for (item = params->child; item; item = next) {
@@ -175,6 +183,9 @@ static void clean_params(cJSON *params)
 		if (cJSON_IsNull(item))
 			cJSON_Delete(cJSON_DetachItemViaPointer(params, item));
 	}
+	for (unsigned bit = 1; o && o->name; o++, bit <<= 1)
+		if (json_get(params, o->name))
+			m->decided |= bit;
 }
 
 int model_open(struct model **out, struct http *http,
@@ -191,6 +202,10 @@ int model_open(struct model **out, struct http *http,
 	m->wire = wire_find(choice->wire);
 	m->head = BUF_INIT(MAX_HEAD);
 	m->history.bytes = BUF_INIT(MAX_HISTORY);
+	/* "must have either content or tool_calls, but not both"
+	 * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
+	 * 2026-11-20) */
+	m->history.calls_alone = strcmp(choice->provider, "mistralai") == 0;
 	copy_choice(&m->choice, choice);
 	if (!m->wire) {
 		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",
@@ -206,7 +221,7 @@ int model_open(struct model **out, struct http *http,
 	m->url = make_url(choice->base_url, m->wire->path);
 	if (make_headers(m, params, err) < 0)
 		goto out;
-	clean_params(params);
+	clean_params(m, params);
 	m->wire->head(&in, &m->head);
 	rc = buf_check(&m->head, "the system prompt with its tools", err);
 out:
@@ -235,7 +250,31 @@ void model_close(struct model *m)
 
 void model_push(struct model *m, const struct message *message)
 {
+	const struct history *h = &m->history;
+	size_t len = h->bytes.len;
+
+	if (message->role == ROLE_USER) {
+		m->prompt = (struct history_point){
+			len, h->block_end, h->last, { 0 }
+		};
+		if (len >= sizeof(m->prompt.end))
+			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
+	}
 	m->wire->push(&m->history, message);
+}
+
+void model_forget_prompt(struct model *m)
+{
+	const struct history_point *p = &m->prompt;
+	struct history *h = &m->history;
+
+	h->bytes.len = p->len;
+	h->block_end = p->block_end;
+	h->last = p->last;
+	if (p->len >= sizeof(p->end))
+		memcpy(h->bytes.ptr + p->len - 2, p->end, 2);
+	if (m->marked > p->block_end)
+		m->marked = p->block_end;
 }
 
 void model_reply_release(struct model_reply *r)
@@ -263,7 +302,7 @@ static struct str slice(const struct buf *b, size_t from, size_t to)
 	return (struct str){ b->ptr + from, to - from };
 }
 
-enum { MAX_SEGMENTS = 7 };
+enum { MAX_SEGMENTS = 12 };
 
 /* The request as pieces: head, history with cache marks in between, tail. A
  * second mark stands where the last one stood, for the vendor looks back over
@@ -271,6 +310,7 @@ enum { MAX_SEGMENTS = 7 };
 static size_t segments(const struct model *m, struct str out[MAX_SEGMENTS])
 {
 	const struct history *h = &m->history;
+	const struct wire_option *o = m->wire->options;
 	size_t marks[2] = { m->marked, h->block_end };
 	size_t at = 0;
 	size_t n = 0;
@@ -285,7 +325,12 @@ static size_t segments(const struct model *m, struct str out[MAX_SEGMENTS])
 	}
 	if (h->bytes.len > at)
 		out[n++] = slice(&h->bytes, at, h->bytes.len);
-	out[n++] = str_of(m->plain ? m->wire->tail_plain : m->wire->tail);
+	out[n++] = str_of(m->wire->tail);
+	for (unsigned bit = 1; o && o->name && n + 1 < MAX_SEGMENTS;
+	     o++, bit <<= 1)
+		if (o->at_first != ((m->turned & bit) != 0))
+			out[n++] = str_of(o->member);
+	out[n++] = STR("}");
 	return n;
 }
 
@@ -314,26 +359,64 @@ static int attempt(struct model *m, struct exchange *x, const struct stop *stop,
 	return exchange_end(x, rc, err);
 }
 
-/* A server that takes everything but an optional member says so by name. */
-static bool refused_option(const struct model *m, const struct exchange *x)
+/* A server that minds an option says so by name. */
+static bool turn_option(struct model *m, const struct exchange *x,
+			const struct model_sink *sink)
 {
+	const struct wire_option *o = m->wire->options;
 	struct str body = buf_str(&x->response.body);
+	char why[256];
 
-	return !m->plain && m->wire->tail_plain &&
-	       (x->response.status == 400 || x->response.status == 422) &&
-	       str_search(body, str_of(m->wire->optional)) < body.len;
+	if (x->response.status != 400 && x->response.status != 422)
+		return false;
+	for (unsigned bit = 1; o && o->name; o++, bit <<= 1) {
+		if ((m->decided & bit) ||
+		    str_search(body, str_of(o->complaint)) == body.len)
+			continue;
+		m->decided |= bit;
+		m->turned |= bit;
+		snprintf(why, sizeof(why), "%s: %s", m->choice.provider,
+			 o->why ? o->why : "");
+		if (o->why && sink && sink->restart)
+			sink->restart(sink->arg, why);
+		return true;
+	}
+	return false;
 }
 
 static void tell(const struct model_sink *sink, const struct retry *r,
-		 const struct error *err)
+		 const struct http_response *res, const struct error *err)
 {
+	long long s = (long long)retry_wish(res) / 1000;
 	char why[sizeof(err->message) + 64];
+	char wait[32] = "";
 
 	if (!sink || !sink->restart)
 		return;
-	snprintf(why, sizeof(why), "%s; trying again (%d of %d)", err->message,
-		 r->attempt + 1, r->max);
+	if (s > 0)
+		snprintf(wait, sizeof(wait), " in %lld s", s);
+	snprintf(why, sizeof(why), "%s; trying again%s (%d of %d)",
+		 err->message, wait, r->attempt + 1, r->max);
 	sink->restart(sink->arg, why);
+}
+
+/* Whether to try once more, after the wait for it. */
+static bool once_more(const struct model_sink *sink, struct retry *r,
+		      const struct exchange *x, const struct stop *stop,
+		      struct error *err)
+{
+	int64_t wish = retry_wish(&x->response);
+
+	if (!x->again)
+		return false;
+	if (retry_possible(r, &x->response)) {
+		tell(sink, r, &x->response, err);
+		return retry_wait(r, &x->response, stop, err);
+	}
+	if (r->attempt < r->max && !err->hint[0])
+		error_hint(err, "the server asks for a wait of %lld minutes",
+			   (long long)wish / 60000);
+	return false;
 }
 
 int model_stream(struct model *m, const struct model_sink *sink,
@@ -360,16 +443,12 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			exchange_release(&x);
 			return 0;
 		}
-		if (refused_option(m, &x)) {
-			m->plain = true;
+		if (turn_option(m, &x, sink)) {
 			exchange_release(&x);
 			continue;
 		}
 		*err = failed;
-		again = x.again && retry_possible(&retry, &x.response);
-		if (again)
-			tell(sink, &retry, &failed);
-		again = again && retry_wait(&retry, &x.response, stop, err);
+		again = once_more(sink, &retry, &x, stop, err);
 		exchange_release(&x);
 		if (!again)
 			return -1;

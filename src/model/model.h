@@ -26,6 +26,7 @@ enum finish {
 	FINISH_TOOLS,    /* it wants tool results */
 	FINISH_LENGTH,   /* cut by the output token limit */
 	FINISH_REFUSAL,  /* content filter or refusal */
+	FINISH_WINDOW,   /* cut where the context window ends */
 };
 
 struct model_reply {            /* zeroed before; model_reply_release() after */
@@ -92,6 +93,10 @@ void model_close(struct model *m);
  * call: the caller keeps that. Consecutive user and tool messages are joined
  * where the vendor needs it. */
 void model_push(struct model *m, const struct message *message);
+/* Takes the last ROLE_USER message, and all after it, out again: what a vendor
+ * has refused it refuses for as long as it is there
+ * (platform.claude.com/docs, "Handle streaming refusals", read 2026-11-20). */
+void model_forget_prompt(struct model *m);
 /*
  * Asks for the next assistant message; push it afterwards. Retries by itself
  * (429, 408, 409, 5xx, 529, stalls, cuts) within choice->max_retries. A cut or

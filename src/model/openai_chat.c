@@ -1,6 +1,8 @@
 /* openai_chat.c - requests of Chat Completions and its imitators. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: platform.openai.com/docs/api-reference/chat/create; read 2026-11. */
+/* Facts: openai-python of 2026-08-21 (types/chat/completion_create_params.py:
+ * max_tokens is deprecated and refused by the o-series, prompt_cache_key,
+ * stream_options), read 2026-11-20. */
 #include "model/openai_chat.h"
 
 #include <stdlib.h>
@@ -32,11 +34,13 @@ static void put_params(const struct wire_head *in, struct buf *out)
 {
 	bool openai = str_starts(str_of(in->choice->base_url),
 				 "https://api.openai.com/");
+	bool azure = strcmp(in->choice->provider, "azure_openai") == 0;
 	const cJSON *limit = json_get(in->params, "max_tokens");
 	cJSON *params = cJSON_Duplicate(in->params, true);
 	char key[17];
 
-	if (openai && limit && !json_get(params, "max_completion_tokens")) {
+	if ((openai || azure) && limit &&
+	    !json_get(params, "max_completion_tokens")) {
 		cJSON_AddItemToObject(params, "max_completion_tokens",
 				      cJSON_Duplicate(limit, true));
 		cJSON_DeleteItemFromObjectCaseSensitive(params, "max_tokens");
@@ -68,25 +72,12 @@ static void head(const struct wire_head *in, struct buf *out)
 	buf_addc(out, '}');
 }
 
-static void put_user(struct history *h, const struct message *m)
+/* An id goes back as it came: Kimi's models want their own form of it, with
+ * dots and colons (MoonshotAI/Kimi-K2 docs/tool_call_guidance.md, read
+ * 2026-11-20). */
+static void put_id(struct buf *out, const char *id)
 {
-	struct buf *out = &h->bytes;
-	char *text = message_text(m);
-	struct buf quoted = BUF_INIT(SIZE_MAX / 2);
-
-	json_quote(&quoted, str_of(text));
-	if (h->last == ROLE_USER) {
-		/* many chat templates want strict turns: one message grows */
-		out->len -= strlen("\"}");
-		buf_adds(out, "\\n\\n");
-		buf_addstr(out, str_skip(buf_str(&quoted), 1));
-	} else {
-		buf_adds(out, ",{\"role\":\"user\",\"content\":");
-		buf_addstr(out, buf_str(&quoted));
-	}
-	buf_addc(out, '}');
-	buf_release(&quoted);
-	free(text);
+	json_quote(out, str_of(id && id[0] ? id : "call"));
 }
 
 /* The members of a replay object, after a comma. */
@@ -106,7 +97,7 @@ static void put_call(struct buf *out, const struct part *p)
 
 	wire_args(&args, p);
 	buf_adds(out, "{\"id\":");
-	wire_id(out, p->id);
+	put_id(out, p->id);
 	buf_adds(out, ",\"type\":\"function\",\"function\":{\"name\":");
 	wire_name(out, p->name);
 	buf_addc(out, ',');
@@ -132,6 +123,63 @@ static size_t put_calls(struct buf *out, const struct message *m)
 	return n;
 }
 
+/* DeepSeek wants the thoughts of every answer back once it has used tools, at
+ * least as an empty member (api-docs.deepseek.com/guides/thinking_mode.md,
+ * openclaw issue 73417, kimi-cli issue 2141; read 2026-11-20); Kimi and
+ * OpenRouter want those that led to calls, and ignore others. */
+static void put_thoughts(struct history *h, const struct message *m)
+{
+	static const char begins[] = "{\"reasoning_content\":";
+	bool there = false;
+
+	for (size_t i = 0; m && i < m->n; i++) {
+		const char *replay = m->parts[i].replay;
+
+		if (m->parts[i].kind != PART_THINKING || !replay)
+			continue;
+		there |= str_starts(str_of(replay), begins);
+		put_replay(&h->bytes, replay, "{\"reasoning_");
+	}
+	h->thoughts |= there;
+	if (h->thoughts && !there)
+		buf_adds(&h->bytes, ",\"reasoning_content\":\"\"");
+}
+
+/* A run that ended after its tools left no answer, and Mistral's servers and
+ * templates refuse a question right after results (code 3230,
+ * "invalid_request_message_order": litellm issue 17761, read 2026-11-20). */
+static void bridge_results(struct history *h)
+{
+	if (h->last != ROLE_TOOL)
+		return;
+	buf_adds(&h->bytes, ",{\"role\":\"assistant\",\"content\":"
+			    "\"(interrupted)\"");
+	put_thoughts(h, NULL);
+	buf_addc(&h->bytes, '}');
+}
+
+static void put_user(struct history *h, const struct message *m)
+{
+	struct buf *out = &h->bytes;
+	char *text = message_text(m);
+	struct buf quoted = BUF_INIT(SIZE_MAX / 2);
+
+	bridge_results(h);
+	json_quote(&quoted, str_of(text));
+	if (h->last == ROLE_USER) {
+		/* many chat templates want strict turns: one message grows */
+		out->len -= strlen("\"}");
+		buf_adds(out, "\\n\\n");
+		buf_addstr(out, str_skip(buf_str(&quoted), 1));
+	} else {
+		buf_adds(out, ",{\"role\":\"user\",\"content\":");
+		buf_addstr(out, buf_str(&quoted));
+	}
+	buf_addc(out, '}');
+	buf_release(&quoted);
+	free(text);
+}
+
 static void put_assistant(struct history *h, const struct message *m)
 {
 	struct buf *out = &h->bytes;
@@ -140,17 +188,14 @@ static void put_assistant(struct history *h, const struct message *m)
 	size_t n = put_calls(&calls, m);
 
 	buf_adds(out, ",{\"role\":\"assistant\",\"content\":");
-	if (n && !text[0])
+	/* Mistral refuses a message with neither text nor calls (OpenHands
+	 * issue 8685, read 2026-11-20) */
+	if (n && (!text[0] || h->calls_alone))
 		buf_adds(out, "null");
 	else
-		json_quote(out, str_of(text));
+		json_quote(out, str_of(text[0] ? text : "(empty)"));
 	buf_addstr(out, buf_str(&calls));
-	/* DeepSeek, Kimi and OpenRouter want the thoughts that led to calls
-	 * back, and refuse or ignore others (api-docs.deepseek.com, read
-	 * 2026-11) */
-	for (size_t i = 0; n && i < m->n; i++)
-		if (m->parts[i].kind == PART_THINKING)
-			put_replay(out, m->parts[i].replay, "{\"reasoning_");
+	put_thoughts(h, m);
 	buf_addc(out, '}');
 	buf_release(&calls);
 	free(text);
@@ -164,7 +209,7 @@ static void put_results(struct buf *out, const struct message *m)
 		if (p->kind != PART_TOOL_RESULT)
 			continue;
 		buf_adds(out, ",{\"role\":\"tool\",\"tool_call_id\":");
-		wire_id(out, p->id);
+		put_id(out, p->id);
 		buf_addc(out, ',');
 		json_member(out, "content", str_of(p->text));
 		buf_addc(out, '}');
@@ -182,13 +227,28 @@ static void push(struct history *h, const struct message *m)
 	h->last = m->role;
 }
 
+static const struct wire_option options[] = {
+	{ .name = "stream_options",
+	  .member = ",\"stream_options\":{\"include_usage\":true}",
+	  .at_first = true,
+	  .complaint = "stream_options" },
+	/* From gpt-5.4 on, tools go with reasoning in /v1/responses only; from
+	 * gpt-5.5 on that holds for the default effort too (openai-openapi
+	 * issue 541, litellm pull request 34569; read 2026-11-20). */
+	{ .name = "reasoning_effort",
+	  .member = ",\"reasoning_effort\":\"none\"",
+	  .complaint = "tools with reasoning_effort are not supported",
+	  .why = "the model takes tools here only without reasoning; asking "
+		 "with reasoning_effort \"none\"" },
+	{ 0 },
+};
+
 const struct wire wire_openai_chat = {
 	.name = "openai-chat",
 	.path = "/chat/completions",
 	.auth = "Authorization: Bearer ",
-	.tail = "],\"stream_options\":{\"include_usage\":true}}",
-	.tail_plain = "]}",
-	.optional = "stream_options",
+	.tail = "]",
+	.options = options,
 	.head = head,
 	.push = push,
 	.event = openai_chat_event,

@@ -1,7 +1,7 @@
 /* openai_details.c - OpenRouter's reasoning_details, streamed in pieces. */
 /* SPDX-License-Identifier: MIT */
-/* openrouter.ai/docs, "Preserving reasoning blocks", read 2026-11: what was
- * streamed goes back as the sequence of whole blocks. */
+/* What was streamed goes back as the sequence of whole blocks (RooCodeInc
+ * /Roo-Code pull request 9506, read 2026-11-20). */
 #include <string.h>
 
 #include "base/json.h"

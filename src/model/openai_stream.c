@@ -1,7 +1,7 @@
 /* openai_stream.c - answers of Chat Completions and its imitators. */
 /* SPDX-License-Identifier: MIT */
-/* Facts: platform.openai.com/docs/api-reference/chat/streaming; departures of
- * others are named where they are met. All read or seen 2026-11. */
+/* Facts: openai-python of 2026-08-21 (types/chat/chat_completion_chunk.py),
+ * read 2026-11-20; departures of others are named where they are met. */
 #include <string.h>
 
 #include "base/json.h"
@@ -183,7 +183,7 @@ static int call_delta(struct draft *d, const cJSON *call, struct error *err)
 	draft_name(&p->id, id);
 	draft_name(&p->name, name);
 	/* Gemini's thought signatures travel here and must come back
-	 * (ai.google.dev/gemini-api/docs/thought-signatures, 2026-11) */
+	 * (discuss.ai.google.dev topic 109823, read 2026-11-20) */
 	if (cJSON_IsObject(extra)) {
 		buf_clear(&p->extra);
 		json_print(&p->extra, extra);

@@ -1,7 +1,12 @@
 /* presets.c - vendors that need no configuration but a key. */
 /* SPDX-License-Identifier: MIT */
-/* Addresses: the vendors' own API references, as of 2026-11. Variables: those
- * that the vendors' Python clients read. */
+/* Variables: the tables of langchain-ai/deepagents, libs/code, model_config.py
+ * (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read 2026-11-20; those of
+ * cerebras, lmstudio and moonshot, and second names, are ours. Addresses, read
+ * the same day where no other source is named: the vendors' own pages on
+ * OpenAI compatibility (openai-python 2026-08-21, anthropic-sdk-python 0.121,
+ * docs.baseten.co, inference-docs.cerebras.ai, docs.cohere.com,
+ * docs.together.ai, docs.ollama.com, ai.google.dev, openrouter.ai). */
 #include "model/presets.h"
 
 #include <stddef.h>
@@ -83,7 +88,9 @@ const struct preset presets[] = {
 	  .keyless = true },
 	{ .name = "meta",
 	  .wire = CHAT,
-	  .base_url = "https://api.llama.com/compat/v1",
+	  /* the Model API (Muse), not the older Llama API: docs.litellm.ai
+	   * and docs.openclaw.ai, read 2026-11-20 */
+	  .base_url = "https://api.meta.ai/v1",
 	  .key_env = "MODEL_API_KEY",
 	  .url_env = { "MODEL_API_BASE" } },
 	{ .name = "mistralai",
@@ -113,14 +120,15 @@ const struct preset presets[] = {
 	  .base_url = "https://openrouter.ai/api/v1",
 	  .key_env = "OPENROUTER_API_KEY",
 	  .url_env = { "OPENROUTER_API_BASE", "OPENROUTER_BASE_URL" } },
+	/* Chat Completions ended there on 2026-09-27; what took its place
+	 * speaks Responses (vercel/ai release @ai-sdk/perplexity 3.1.0, Fabric
+	 * release 1.4.528; read 2026-11-20) */
 	{ .name = "perplexity",
-	  .wire = CHAT,
-	  .base_url = "https://api.perplexity.ai/chat/completions",
 	  .key_env = "PPLX_API_KEY",
 	  .url_env = { "PERPLEXITY_BASE_URL" } },
 	{ .name = "together",
 	  .wire = CHAT,
-	  .base_url = "https://api.together.xyz/v1",
+	  .base_url = "https://api.together.ai/v1",
 	  .key_env = "TOGETHER_API_KEY",
 	  .url_env = { "TOGETHER_API_BASE" } },
 	{ .name = "xai",

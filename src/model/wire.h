@@ -13,6 +13,14 @@ struct history {
 	enum role last;   /* what the bytes end in; 0 at the start */
 	size_t block_end; /* where a cache mark can go in after the last user
 			     block; 0: nowhere */
+	bool calls_alone; /* text beside tool calls is left out */
+	bool thoughts;    /* an answer came with reasoning_content */
+};
+
+struct history_point { /* where the history can be cut off again */
+	size_t len, block_end;
+	enum role last;
+	char end[2]; /* what the bytes ended in: a later message may join */
 };
 
 struct wire_head { /* what the fixed front of a request is made of */
@@ -21,16 +29,24 @@ struct wire_head { /* what the fixed front of a request is made of */
 	const struct model_brief *brief;
 };
 
+/* A member that some servers refuse, or some insist on: they say so, and are
+ * asked again the other way, from then on. */
+struct wire_option {
+	const char *name;   /* where the user's params have it, they decide */
+	const char *member; /* after a comma */
+	bool at_first;      /* sent until refused; else once missed */
+	const char *complaint; /* part of the body of a 400 or 422 */
+	const char *why;       /* what the user reads of it, or NULL */
+};
+
 struct wire {
 	const char *name;
 	const char *path;    /* "/chat/completions" */
 	const char *auth;    /* the header's name and what precedes the key */
 	const char *version; /* one more header, or NULL */
 	const char *mark;    /* cache mark for history.block_end, or NULL */
-	const char *tail;    /* closes the request after the history */
-	const char *tail_plain; /* the same for servers that refuse tail, or
-				   NULL */
-	const char *optional;   /* what such a server complains about */
+	const char *tail;    /* closes the messages; options and "}" follow */
+	const struct wire_option *options; /* ends with a NULL name; or NULL */
 	/* Everything up to the first message of the history. */
 	void (*head)(const struct wire_head *in, struct buf *out);
 	void (*push)(struct history *h, const struct message *m);

@@ -63,10 +63,12 @@ static int broken(struct unpack *u, struct error *err)
 /* Goes on with the next entry: 0. */
 static int skip(struct unpack *u, const char *why)
 {
-	const char *name = u->api.entry_pathname(u->entry);
+	struct str name = str_of(u->api.entry_pathname(u->entry));
 
+	while (str_starts(name, "./") && name.len > 2)
+		name = str_skip(name, 2);
 	u->counts->skipped++;
-	u->log->skipped(u->log->arg, str_of(name), why);
+	u->log->skipped(u->log->arg, name, why);
 	return 0;
 }
 

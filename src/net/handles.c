@@ -15,6 +15,7 @@ struct http {
 	struct curl_loader *loader;
 	char *ca_file; /* owned; NULL: libcurl's own */
 	char *ca_path;
+	char *http_proxy;     /* for http://, where libcurl finds none itself */
 	pthread_mutex_t lock; /* of the list and share, below */
 	struct handle *idle;  /* the last one given back comes first */
 	size_t n_idle;
@@ -31,6 +32,10 @@ struct http *http_new(const char *ca_file)
 	if (ca_file && *ca_file)
 		h->ca_file = xstrdup(ca_file);
 	h->ca_path = xstrdup(getenv("SSL_CERT_DIR"));
+	/* libcurl leaves this spelling alone, for in a CGI program a client
+	 * can set it */
+	if (!getenv("http_proxy") && !getenv("REQUEST_METHOD"))
+		h->http_proxy = xstrdup(getenv("HTTP_PROXY"));
 	pthread_mutex_init(&h->lock, NULL);
 	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
 		pthread_mutex_init(&h->share_lock[i], NULL);
@@ -72,6 +77,7 @@ void http_free(struct http *h)
 	pthread_mutex_destroy(&h->lock);
 	free(h->ca_file);
 	free(h->ca_path);
+	free(h->http_proxy);
 	free(h);
 }
 
@@ -133,6 +139,9 @@ static void set_fixed(struct http *h, const struct curl_api *api,
 	api->easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	api->easy_setopt(easy, CURLOPT_BUFFERSIZE, 65536L);
 	api->easy_setopt(easy, CURLOPT_USERAGENT, "dcode");
+	/* Decodes what a proxy compresses unasked; http.c takes the header
+	 * out that would ask for it. */
+	api->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	/* Without it, leaving a transfer waits for the resolver's thread. */
 	api->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	if (share)
@@ -194,6 +203,8 @@ struct handle *handle_new(struct http *h, const char *url,
 	}
 	hd = xcalloc(1, sizeof(*hd));
 	hd->origin = xstrndup(origin.ptr, origin.len);
+	if (strncasecmp(url, "http://", 7) == 0)
+		hd->proxy = h->http_proxy;
 	hd->easy = api->easy_init();
 	hd->multi = api->multi_init();
 	if (!hd->easy || !hd->multi) {
@@ -278,10 +289,20 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 {
 	const char *why = hd->error[0] ? hd->error : api->easy_strerror(code);
 	struct buf text = BUF_INIT(300);
+	long answer = 0; /* of a proxy to CONNECT */
 
 	clean_text((struct str){ why, strlen(why) }, &text);
 	error_set(err, code_of(code), "%s", text.len ? text.ptr : "failed");
 	buf_release(&text);
+	api->easy_getinfo(hd->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
+	if (answer == 407) {
+		err->code = ERR_CONFIG;
+		error_hint(err, "the proxy wants a user and a password: "
+				"http://user:password@host:port in "
+				"HTTPS_PROXY");
+	}
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		error_hint(err, "SSL_CERT_FILE must name a readable PEM file");
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		error_hint(err, "if a proxy or your own CA signs this server's "
 				"certificate, name its PEM file in "

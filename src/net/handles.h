@@ -13,7 +13,8 @@
 struct handle {
 	CURLM *multi;
 	CURL *easy;
-	char *origin; /* owned: what its kept connections lead to */
+	char *origin;      /* owned: what its kept connections lead to */
+	const char *proxy; /* borrowed; NULL: libcurl reads its variables */
 	char error[CURL_ERROR_SIZE];
 	struct handle *next;
 };

@@ -21,7 +21,7 @@ static void copy(char *to, size_t room, struct str from)
 }
 
 /* RFC 9110 §10.2.3: seconds or a date. retry-after-ms is what the clients of
- * OpenAI and Anthropic read first (their SDKs, read 2026-11). */
+ * OpenAI and Anthropic read first (_base_client.py, read 2026-11-20). */
 static void on_retry_after(struct http_response *res, struct str value,
 			   bool in_ms, const struct curl_api *api)
 {

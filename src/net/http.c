@@ -203,11 +203,12 @@ static int set_headers(struct exchange *x, CURL *easy,
 {
 	static char no_expect[] = "Expect:";
 	static char no_type[] = "Content-Type:";
+	static char no_coding[] = "Accept-Encoding:";
 	bool typed = !has_body(x->req);
 	size_t n = 0;
 
 	for (const char *const *h = x->req->headers; h && *h; h++) {
-		if (n > HEADERS_MAX - 3)
+		if (n > HEADERS_MAX - 4)
 			return error_set(err, ERR_LIMIT, "too many headers");
 		if (strpbrk(*h, "\r\n"))
 			return error_set(err, ERR_CONFIG,
@@ -218,15 +219,17 @@ static int set_headers(struct exchange *x, CURL *easy,
 	if (!typed)
 		list[n++] = (struct curl_slist){ .data = no_type };
 	list[n++] = (struct curl_slist){ .data = no_expect };
+	list[n++] = (struct curl_slist){ .data = no_coding };
 	for (size_t i = 0; i + 1 < n; i++)
 		list[i].next = &list[i + 1];
 	x->api->easy_setopt(easy, CURLOPT_HTTPHEADER, list);
 	return 0;
 }
 
-static void set_transfer(struct exchange *x, CURL *easy)
+static void set_transfer(struct exchange *x, const struct handle *hd)
 {
 	const struct curl_api *api = x->api;
+	CURL *easy = hd->easy;
 	const struct http_request *req = x->req;
 	bool h2 = req->flags & HTTP_2;
 	bool clear = strncasecmp(req->url, "http://", 7) == 0;
@@ -240,7 +243,7 @@ static void set_transfer(struct exchange *x, CURL *easy)
 
 	api->easy_setopt(easy, CURLOPT_URL, req->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);
-	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : NULL);
+	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : hd->proxy);
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
 	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT, once);
 	api->easy_setopt(easy, CURLOPT_FORBID_REUSE, once);
@@ -407,7 +410,7 @@ int http_do(struct http *h, const struct http_request *req,
 	rc = set_headers(&x, hd->easy, headers, err);
 	if (rc == 0) {
 		set_body(&x, hd->easy);
-		set_transfer(&x, hd->easy);
+		set_transfer(&x, hd);
 		rc = drive(&x, hd, stop, err);
 	}
 	/* Nothing of this call may stay in the handle. */

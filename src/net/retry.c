@@ -17,7 +17,8 @@ enum {
 };
 
 /* OpenAI answers 429 as well when the account has no money left; waiting does
- * not help (platform.openai.com/docs/guides/error-codes, read 2026-11). */
+ * not help (learn.microsoft.com, Dev Proxy, "OpenAI insufficient_quota", read
+ * 2026-11-20). */
 static bool is_quota(const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);

@@ -36,21 +36,31 @@ struct files_page {
 	int64_t end_line;
 	int64_t next_offset; /* -1 at the end of the file */
 };
-/* offset 0-based lines, may be negative (clamped to 0). as_binary: by the
- * extension, see spec/agent.md §1.2. The caller releases page->text. */
-int files_read(struct sandbox *sb, const char *path, int64_t offset,
-	       int64_t limit, bool as_binary, struct files_page *page,
-	       const struct stop *stop, struct error *err);
+struct files_window { /* what to read of a file */
+	const char *path;
+	int64_t offset; /* lines before it; negative counts as 0 */
+	int64_t limit;  /* lines */
+	bool as_binary; /* by the extension, see spec/agent.md §1.2 */
+};
+/* The caller releases page->text. */
+int files_read(struct sandbox *sb, const struct files_window *window,
+	       struct files_page *page, const struct stop *stop,
+	       struct error *err);
 /* Makes parents, overwrites, keeps the mode, writes through a link. */
 int files_write(struct sandbox *sb, const char *path, struct str content,
 		const struct stop *stop, struct error *err);
+struct files_replacement { /* what to replace in a file, by what */
+	const char *path;
+	struct str old;
+	struct str new;
+	bool all;
+};
 /* Replaces old by new, atomically (rename on the resolved target; in place
  * when it has several links). *count: replacements. Line-end variants as in
  * spec/agent.md §2.5; on string_not_found and multiple_occurrences *count is
  * the number found and hint (a struct error hint) may carry advice. */
-int files_edit(struct sandbox *sb, const char *path, struct str old,
-	       struct str new, bool all, int64_t *count,
-	       const struct stop *stop, struct error *err);
+int files_edit(struct sandbox *sb, const struct files_replacement *change,
+	       int64_t *count, const struct stop *stop, struct error *err);
 int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
 		 struct error *err);
 
@@ -80,11 +90,17 @@ struct files_matches { /* sorted by path, then line */
 	bool incomplete;
 };
 void files_matches_release(struct files_matches *list);
-/* Literal pattern: one with a newline matches nothing, an empty one every line.
- * glob NULL for all; one without "/" matches hidden names, too. root may be a
- * file. cap: most matches kept. No links are followed. Within 30 s. */
-int files_grep(struct sandbox *sb, const char *root, const char *pattern,
-	       const char *glob, int64_t cap, struct files_matches *list,
-	       const struct stop *stop, struct error *err);
+struct files_search {
+	const char *root;    /* a directory or a file */
+	const char *pattern; /* literal: one with a newline matches nothing, an
+				empty one every line */
+	const char *glob;    /* NULL for all; one without "/" matches hidden
+				names, too */
+	int64_t cap;         /* most matches kept */
+};
+/* No links are followed. Within 30 s. */
+int files_grep(struct sandbox *sb, const struct files_search *search,
+	       struct files_matches *list, const struct stop *stop,
+	       struct error *err);
 
 #endif

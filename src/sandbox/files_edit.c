@@ -95,16 +95,17 @@ static int by_mark(struct sandbox *sb, const char *path, struct edit *e,
 	return files_put(sb, path, &change, stop, err);
 }
 
-int files_edit(struct sandbox *sb, const char *path, struct str old,
-	       struct str new, bool all, int64_t *count,
-	       const struct stop *stop, struct error *err)
+int files_edit(struct sandbox *sb, const struct files_replacement *change,
+	       int64_t *count, const struct stop *stop, struct error *err)
 {
-	struct edit e = { .old = old, .new = new, .all = all };
+	struct edit e = { .old = change->old,
+			  .new = change->new,
+			  .all = change->all };
 	char most[24];
 	int rc = -1;
 
 	e.helper = (struct helper){ .script = HELPER_EDIT,
-				    .args = { str_of(path) },
+				    .args = { str_of(change->path) },
 				    .n_args = 2,
 				    .source = "none",
 				    .timeout_ms = FILES_HELPER_MS,
@@ -117,7 +118,7 @@ int files_edit(struct sandbox *sb, const char *path, struct str old,
 		for (int i = 0; i < TRIES; i++) {
 			struct error again = { 0 };
 
-			rc = by_mark(sb, path, &e, stop, &again);
+			rc = by_mark(sb, change->path, &e, stop, &again);
 			if (rc)
 				*err = again;
 			if (!rc || strcmp(again.message, "changed") != 0)

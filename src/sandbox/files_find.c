@@ -173,8 +173,8 @@ struct lines {
 	bool full;
 };
 
-static void collect(const struct lines *l, struct glob *glob, const char *root,
-		    int64_t cap, struct files_matches *list)
+static void collect(const struct lines *l, struct glob *glob,
+		    const struct files_search *what, struct files_matches *list)
 {
 	struct str rest = buf_str(&l->out);
 	enum match_form form = MATCH_NULL;
@@ -188,11 +188,11 @@ static void collect(const struct lines *l, struct glob *glob, const char *root,
 	while (match_record_next(&rest, form, &m)) {
 		if (form != MATCH_FILE && glob && !glob_match(glob, m.path))
 			continue;
-		if ((int64_t)list->n == cap) {
+		if ((int64_t)list->n == what->cap) {
 			list->incomplete = true;
 			break;
 		}
-		keep(list, root, &m);
+		keep(list, what->root, &m);
 	}
 }
 
@@ -236,17 +236,18 @@ static int search(struct sandbox *sb, struct helper *h, const char *pattern,
 	return rc;
 }
 
-int files_grep(struct sandbox *sb, const char *root, const char *pattern,
-	       const char *glob, int64_t cap, struct files_matches *list,
-	       const struct stop *stop, struct error *err)
+int files_grep(struct sandbox *sb, const struct files_search *what,
+	       struct files_matches *list, const struct stop *stop,
+	       struct error *err)
 {
+	const char *glob = what->glob;
 	bool live = sb->host->provider->flags & SANDBOX_STDIN;
 	struct glob_filter filter = { .test = "", .exact = true };
 	struct lines l = { .out = BUF_INIT(2 * GREP_BYTES) };
 	struct glob *g = NULL;
 	char numbers[2][24];
 	struct helper h = { .script = HELPER_GREP,
-			    .args = { str_of(root) },
+			    .args = { str_of(what->root) },
 			    .n_args = 7,
 			    .timeout_ms = GREP_MS,
 			    .body = on_lines,
@@ -259,12 +260,12 @@ int files_grep(struct sandbox *sb, const char *root, const char *pattern,
 	if (glob)
 		glob_filter(str_of(glob), &filter);
 	filter_args(&h, 2, &filter);
-	l.most = line_limit(cap, filter.exact);
+	l.most = line_limit(what->cap, filter.exact);
 	h.args[5] = helper_decimal(live ? 0 : l.most, numbers[0]);
 	h.args[6] = helper_decimal(live ? 0 : GREP_BYTES, numbers[1]);
-	rc = search(sb, &h, pattern, stop, err);
+	rc = search(sb, &h, what->pattern, stop, err);
 	if (!rc) {
-		collect(&l, g, root, cap, list);
+		collect(&l, g, what, list);
 		list->incomplete |= h.timed_out || l.full;
 		if (list->n)
 			qsort(list->items, list->n, sizeof(*list->items),

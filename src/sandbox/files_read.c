@@ -111,18 +111,18 @@ static int understand(const struct window *w, struct helper *h,
 	return text_page(w, h, str_is(kind, "whole"), total, page, err);
 }
 
-int files_read(struct sandbox *sb, const char *path, int64_t offset,
-	       int64_t limit, bool as_binary, struct files_page *page,
-	       const struct stop *stop, struct error *err)
+int files_read(struct sandbox *sb, const struct files_window *window,
+	       struct files_page *page, const struct stop *stop,
+	       struct error *err)
 {
 	struct helper h = { 0 };
-	struct window w = { .offset = offset > 0 ? offset : 0,
-			    .limit = limit > 0 ? limit : 0,
-			    .binary = as_binary };
+	struct window w = { .offset = window->offset > 0 ? window->offset : 0,
+			    .limit = window->limit > 0 ? window->limit : 0,
+			    .binary = window->as_binary };
 	int rc;
 
 	*page = (struct files_page){ 0 };
-	rc = ask(sb, path, &w, &h, stop, err);
+	rc = ask(sb, window->path, &w, &h, stop, err);
 	if (!rc)
 		rc = understand(&w, &h, page, err);
 	buf_release(&h.out);

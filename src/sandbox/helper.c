@@ -218,8 +218,11 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	if (compose(sb, h, nonce, &cmd, err))
 		goto out;
 	req.command = buf_str(&cmd);
-	if (!h->dialog && !h->source && has_stdin(sb))
+	if (!h->dialog && !h->source && has_stdin(sb)) {
 		req.input = h->content;
+		req.source = h->pull;
+		req.source_arg = h->arg;
+	}
 	if (sandbox_execute(sb, &req, &res, stop, err))
 		goto out;
 	h->timed_out = res.timed_out;

@@ -28,6 +28,9 @@ struct helper {
 	 * in the sandbox. */
 	struct str content;
 	const char *source;
+	/* Or, with SANDBOX_STDIN only, content is pulled: as exec_request's
+	 * source, with arg. */
+	int64_t (*pull)(void *arg, char *room, size_t len, struct error *err);
 	bool no_base64; /* the sandbox cannot decode it */
 	bool dialog;    /* reply is called between the two frames */
 	int64_t timeout_ms;

@@ -33,6 +33,9 @@ struct sandbox_spec {
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* backstop: it must end by itself after this */
+	/* May be NULL; true on entry. create() may set it to false when it
+	 * knows that nothing was made, although it fails or is cancelled. */
+	bool *unclear;
 	/* One line of progress for the user ("pulling python:3 45%"). */
 	void (*progress)(void *arg, const char *line);
 	void *arg;

@@ -12,8 +12,7 @@
 
 enum {
 	BLOCK = 65536,
-	STDIN_PIECE = 4 << 20, /* bytes of one upload request with input */
-	BLOCKS = 16,           /* of one download request without raw bytes */
+	BLOCKS = 16, /* of one download request without raw bytes */
 	PIECE_MS = 300000,
 };
 
@@ -63,8 +62,22 @@ struct upload {
 	struct buf piece; /* read and not yet sent */
 	int64_t sent;
 	char id[17];
-	bool octal; /* no base64 there */
+	bool streams;      /* whole, as the helper's input */
+	bool octal;        /* no base64 there */
+	struct error lost; /* why the stream ended early, when code is set */
 };
+
+/* At most want bytes of the file; no fewer come in all than it promised. */
+static int64_t read_some(const struct transfer *f, char *room, size_t want,
+			 struct error *err)
+{
+	int64_t got = f->read(f->arg, room, want, err);
+
+	if (got < 0 || (size_t)got > want)
+		return -1;
+	return got ? got
+		   : error_set(err, ERR_SYSTEM, "the file became shorter");
+}
 
 static int read_piece(struct upload *u, struct error *err)
 {
@@ -81,16 +94,33 @@ static int read_piece(struct upload *u, struct error *err)
 		if (want > BLOCK)
 			want = BLOCK;
 		room = buf_room(&u->piece, want);
-		got = f->read(f->arg, room, want, err);
-		if (got < 0 || (size_t)got > want)
+		got = read_some(f, room, want, err);
+		if (got < 0)
 			return -1;
-		if (!got)
-			return error_set(err, ERR_SYSTEM,
-					 "the file became shorter");
 		buf_added(&u->piece, (size_t)got);
 		left -= got;
 	}
 	return 0;
+}
+
+/* A stream that cannot go on ends early: the helper then misses bytes and
+ * takes back what it has. */
+static int64_t stream(void *arg, char *room, size_t len, struct error *err)
+{
+	struct upload *u = arg;
+	int64_t left = u->file->size - u->sent;
+	int64_t got;
+
+	(void)err;
+	if (!left || u->lost.code != ERR_NONE)
+		return 0;
+	if ((int64_t)len > left)
+		len = (size_t)left;
+	got = read_some(u->file, room, len, &u->lost);
+	if (got < 0 && u->lost.code == ERR_NONE)
+		error_set(&u->lost, ERR_SYSTEM, "the file cannot be read");
+	u->sent += got < 0 ? 0 : got;
+	return got < 0 ? 0 : got;
 }
 
 static int send_piece(struct upload *u, int64_t len, char *status,
@@ -102,17 +132,23 @@ static int send_piece(struct upload *u, int64_t len, char *status,
 			    .no_base64 = u->octal,
 			    .timeout_ms = PIECE_MS,
 			    .out = BUF_INIT(4096) };
+	bool whole = u->streams && len >= 0;
 	int rc;
 
+	if (whole) {
+		h.pull = stream;
+		h.arg = u;
+		h.timeout_ms = 0;
+	}
 	snprintf(numbers[3], sizeof(numbers[3]), "%o",
 		 (unsigned)(u->file->mode ? u->file->mode & 07777 : 0644));
 	h.args[0] = str_of(u->file->path);
-	h.args[1] = helper_decimal(u->sent, numbers[0]);
+	h.args[1] = helper_decimal(whole ? 0 : u->sent, numbers[0]);
 	h.args[2] = helper_decimal(len, numbers[1]);
 	h.args[3] = helper_decimal(u->file->size, numbers[2]);
 	h.args[4] = str_of(numbers[3]);
 	h.args[5] = str_of(u->id);
-	if (len > 0)
+	if (len > 0 && !whole)
 		h.content = (struct str){ u->piece.ptr, (size_t)len };
 	rc = helper_run(u->sb, &h, stop, err);
 	if (!rc && h.timed_out)
@@ -164,6 +200,22 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 	return 0;
 }
 
+/* In one request. */
+static int upload_stream(struct upload *u, const struct stop *stop,
+			 struct error *err)
+{
+	char status[HELPER_STATUS] = "ok";
+	int rc = send_piece(u, u->file->size, status, stop, err);
+
+	if (rc)
+		fail(u->file, FILE_OTHER, err->message);
+	else if (u->lost.code != ERR_NONE)
+		fail(u->file, FILE_OTHER, u->lost.message);
+	else if (strcmp(status, "ok") != 0)
+		fail_status(u->file, status);
+	return rc && fatal(err) ? -1 : 0;
+}
+
 /* Takes back what an upload that did not end has left there. */
 static void give_up(struct upload *u)
 {
@@ -183,14 +235,17 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	int rc = 0;
 
 	for (size_t i = 0; i < n && !rc; i++) {
-		struct upload u = { .sb = sb, .file = &files[i] };
+		struct upload u = { .sb = sb,
+				    .file = &files[i],
+				    .streams = input };
 		struct error e = { 0 };
 
 		if (!path_ok(&files[i]))
 			continue;
-		u.piece = BUF_INIT(input ? STDIN_PIECE : most ? most : BLOCK);
+		u.piece = BUF_INIT(most ? most : BLOCK);
 		ids_random(u.id, 16);
-		rc = upload_loop(&u, stop, &e);
+		rc = u.streams ? upload_stream(&u, stop, &e)
+			       : upload_loop(&u, stop, &e);
 		if (files[i].error != FILE_OK)
 			give_up(&u);
 		if (rc)

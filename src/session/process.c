@@ -30,7 +30,8 @@ static void first_line(const char *path, char *out, size_t size)
 		snprintf(out, size, "-");
 }
 
-/* 0 when there is no such process. */
+/* 0 when there is no such process, or only its exit status, which a parent
+ * that does not ask for it may leave there for ever. */
 static int64_t started(int64_t pid)
 {
 	char path[64];
@@ -50,7 +51,7 @@ static int64_t started(int64_t pid)
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	after = strrchr(text, ')'); /* ends field 2, which may hold blanks */
-	if (!after || after[1] != ' ')
+	if (!after || after[1] != ' ' || strchr("ZX", after[2]))
 		return 0;
 	rest = str_of(after + 2);
 	for (int i = 3; i <= STARTED_FIELD; i++)

@@ -74,26 +74,28 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
-	struct str old = str_of(json_string(args, "old_string", ""));
-	struct str new = str_of(json_string(args, "new_string", ""));
+	struct files_replacement change = {
+		.old = str_of(json_string(args, "old_string", "")),
+		.new = str_of(json_string(args, "new_string", "")),
+		.all = json_bool(args, "replace_all", false),
+	};
 	int64_t count = 0;
 	char *path;
 	int rc;
 
 	if (result_path(env, args, "file_path", &path, err))
 		return -1;
-	rc = files_edit(env->sandbox, path, old, new,
-			json_bool(args, "replace_all", false), &count, &stop,
-			err);
+	change.path = path;
+	rc = files_edit(env->sandbox, &change, &count, &stop, err);
 	if (!rc)
 		buf_addf(out,
 			 "Successfully replaced %" PRId64 " instance(s) of the "
 			 "string in '%s'",
 			 count, path);
 	else if (!strcmp(err->message, "string_not_found"))
-		not_found(old, err, out);
+		not_found(change.old, err, out);
 	else if (!strcmp(err->message, "multiple_occurrences"))
-		several(old, count, out);
+		several(change.old, count, out);
 	else
 		fail(path, err, out);
 	free(path);

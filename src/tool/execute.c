@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 
-#include "base/clean.h"
+#include "base/shown.h"
 #include "base/str.h"
 #include "tool/capture.h"
 #include "tool/result.h"
@@ -15,71 +15,23 @@ enum {
 	SLICE = 64 << 10 /* bytes filtered at a time */
 };
 
-/*
- * What happens to the bytes of one stream. Secrets are masked before the
- * escape sequences are taken out, for a value may hold control characters,
- * and after, for a sequence in its middle would have hidden it.
- */
-struct stream {
-	struct mask_stream before;
-	struct clean clean;
-	struct mask_stream after;
-};
-
 struct running {
 	const struct tool_env *env;
-	struct stream streams[2];
+	struct shown shown;
 	struct capture capture; /* both streams, in order of arrival */
-	struct buf masked;      /* scratch */
 	struct buf text;        /* scratch */
 };
 
-static void emit(struct running *r, struct str text)
+static void emit(struct running *r)
 {
+	struct str text = buf_str(&r->text);
+
 	if (!text.len)
 		return;
 	capture_add(&r->capture, text);
 	if (r->env->output)
 		r->env->output(r->env->arg, text);
-}
-
-static void emit_masked(struct running *r, struct stream *s, struct str text)
-{
-	if (!r->env->mask) {
-		emit(r, text);
-		return;
-	}
-	buf_clear(&r->masked);
-	mask_feed(r->env->mask, &s->after, text, &r->masked);
-	emit(r, buf_str(&r->masked));
-}
-
-static void filter(struct running *r, struct stream *s, struct str raw)
-{
-	buf_clear(&r->masked);
 	buf_clear(&r->text);
-	if (r->env->mask) {
-		mask_feed(r->env->mask, &s->before, raw, &r->masked);
-		raw = buf_str(&r->masked);
-	}
-	clean_feed(&s->clean, raw, &r->text);
-	emit_masked(r, s, buf_str(&r->text));
-}
-
-static void finish(struct running *r, struct stream *s)
-{
-	buf_clear(&r->masked);
-	buf_clear(&r->text);
-	if (r->env->mask)
-		mask_end(r->env->mask, &s->before, &r->masked);
-	clean_feed(&s->clean, buf_str(&r->masked), &r->text);
-	clean_end(&s->clean, &r->text);
-	emit_masked(r, s, buf_str(&r->text));
-	if (!r->env->mask)
-		return;
-	buf_clear(&r->masked);
-	mask_end(r->env->mask, &s->after, &r->masked);
-	emit(r, buf_str(&r->masked));
 }
 
 static int take(void *arg, enum exec_stream stream, struct str chunk,
@@ -94,7 +46,9 @@ static int take(void *arg, enum exec_stream stream, struct str chunk,
 
 		if (slice.len > SLICE)
 			slice.len = SLICE;
-		filter(r, &r->streams[stream == EXEC_STDERR], slice);
+		shown_feed(&r->shown, r->env->mask, stream == EXEC_STDERR,
+			   slice, &r->text);
+		emit(r);
 		chunk = str_skip(chunk, slice.len);
 	}
 	return 0;
@@ -171,25 +125,12 @@ static void take_output(struct running *r, bool *cut, struct buf *out)
 		out->ptr[--out->len] = '\0';
 }
 
-static void release(struct running *r)
-{
-	capture_release(&r->capture);
-	buf_release(&r->masked);
-	buf_release(&r->text);
-	for (size_t i = 0; i < 2; i++) {
-		buf_release(&r->streams[i].before.held);
-		buf_release(&r->streams[i].after.held);
-	}
-}
-
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
 	int64_t timeout_s =
 		json_int(args, "timeout", default_timeout_s(env->sandbox));
-	struct running r = { .env = env,
-			     .masked = BUF_INIT(RESULT_RAW_BYTES),
-			     .text = BUF_INIT(RESULT_RAW_BYTES) };
+	struct running r = { .env = env, .text = BUF_INIT(RESULT_RAW_BYTES) };
 	struct exec_request req = {
 		.command = str_of(json_string(args, "command", "")),
 		.timeout_ms = timeout_s * 1000,
@@ -204,8 +145,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
-	finish(&r, &r.streams[0]);
-	finish(&r, &r.streams[1]);
+	shown_end(&r.shown, env->mask, &r.text);
+	emit(&r);
 	take_output(&r, &cut, out);
 	if (!rc && !out->len)
 		buf_adds(out, "<no output>");
@@ -215,7 +156,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		add_timeout(args, timeout_s, out);
 	if (!rc)
 		add_status(&res, cut, out);
-	release(&r);
+	capture_release(&r.capture);
+	buf_release(&r.text);
 	return rc;
 }
 

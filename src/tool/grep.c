@@ -86,15 +86,19 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 {
 	struct stop stop = stop_within(env->stop, GREP_MS);
 	struct files_matches list = { 0 };
+	struct files_search what;
 	char *root;
 	int rc;
 
 	if (result_path(env, args, "path", &root, err))
 		return -1;
-	rc = files_grep(env->sandbox, root, json_string(args, "pattern", ""),
-			json_string(args, "glob", NULL),
-			json_int(args, "max_count", DEFAULT_CAP), &list, &stop,
-			err);
+	what = (struct files_search){
+		.root = root,
+		.pattern = json_string(args, "pattern", ""),
+		.glob = json_string(args, "glob", NULL),
+		.cap = json_int(args, "max_count", DEFAULT_CAP),
+	};
+	rc = files_grep(env->sandbox, &what, &list, &stop, err);
 	for (size_t i = 0; env->mask && i < list.n; i++)
 		mask_cut(env->mask, &list.items[i]);
 	if (rc)

@@ -45,14 +45,16 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.limit = json_int(args, "limit", DEFAULT_LIMIT),
 	};
 	struct files_page page = { 0 };
+	struct files_window window;
 	char *path;
 	int rc;
 
 	if (result_path(env, args, "file_path", &path, err))
 		return -1;
 	req.path = path;
-	rc = files_read(env->sandbox, path, req.offset, req.limit,
-			read_text_media(path) != NULL, &page, &stop, err);
+	window = (struct files_window){ path, req.offset, req.limit,
+					read_text_media(path) != NULL };
+	rc = files_read(env->sandbox, &window, &page, &stop, err);
 	if (rc)
 		fail(path, err, out);
 	else

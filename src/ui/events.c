@@ -7,25 +7,15 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "ui/output.h"
 
 enum { MAX_LINES = 256 << 20, WRITE_AT = 16 << 10 };
 
 static void flush(struct events *e)
 {
-	struct str rest = buf_str(&e->out);
-
-	while (rest.len && !e->failed) {
-		ssize_t n = write(STDOUT_FILENO, rest.ptr, rest.len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			e->failed = errno;
-			break;
-		}
-		rest.ptr += n;
-		rest.len -= (size_t)n;
-	}
+	if (!e->failed &&
+	    output_write(STDOUT_FILENO, buf_str(&e->out), e->stop) < 0)
+		e->failed = errno;
 	buf_clear(&e->out);
 }
 

@@ -8,10 +8,11 @@
 enum { EVENTS_SCHEMA = 1 };
 
 /* README.md documents every type and field. One writer per process. */
-struct events {         /* zeroed */
-	struct buf out; /* not yet written */
-	bool started;   /* the start event is out */
-	int failed;     /* errno of a write to stdout, or 0 */
+struct events {                  /* zeroed, then stop set */
+	const struct stop *stop; /* no writing on after it; may be NULL */
+	struct buf out;          /* not yet written */
+	bool started;            /* the start event is out */
+	int failed;              /* errno of a write to stdout, or 0 */
 };
 
 /* thread, model, provider and id may be NULL: null then. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "ui/output.h"
 #include "ui/summary.h"
 
 enum {
@@ -14,34 +15,20 @@ enum {
 	WRITE_AT = 16 << 10, /* bytes gathered before a write is forced */
 };
 
-static int write_all(int fd, struct buf *b)
-{
-	struct str rest = buf_str(b);
-
-	while (rest.len) {
-		ssize_t n = write(fd, rest.ptr, rest.len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		rest.ptr += n;
-		rest.len -= (size_t)n;
-	}
-	buf_clear(b);
-	return rest.len ? -1 : 0;
-}
-
 static void flush(struct plain *p)
 {
 	p->out.max = p->log.max = MAX_HELD;
 	if (p->out.len && !p->no_stream) {
 		p->mid_line = p->out.ptr[p->out.len - 1] != '\n';
-		if (write_all(STDOUT_FILENO, &p->out) < 0)
+		if (!p->failed &&
+		    output_write(STDOUT_FILENO, buf_str(&p->out), p->stop) < 0)
 			p->failed = errno;
+		buf_clear(&p->out);
 	}
-	if (p->log.len)
-		(void)write_all(STDERR_FILENO, &p->log);
+	if (p->log.len) {
+		fwrite(p->log.ptr, 1, p->log.len, stderr);
+		buf_clear(&p->log);
+	}
 }
 
 static bool at_line_start(const struct plain *p)

@@ -6,10 +6,11 @@
 #include "agent/agent.h"
 #include "base/clean.h"
 
-struct plain {          /* zeroed, then the first three set */
-	bool quiet;     /* nothing but the answer */
-	bool no_stream; /* the answer once, at the end: plain_end() */
-	bool chat;      /* answers may be repeated from their start */
+struct plain {                   /* zeroed, then the first four set */
+	const struct stop *stop; /* no writing on after it; may be NULL */
+	bool quiet;              /* nothing but the answer */
+	bool no_stream;          /* the answer once, at the end: plain_end() */
+	bool chat;               /* answers may be repeated from their start */
 	/* its own */
 	struct clean text_clean;
 	struct clean output_clean;

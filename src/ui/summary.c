@@ -25,7 +25,7 @@ void summary_of_call(const struct part *call, struct buf *out)
 					       "pattern", "path", NULL };
 	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
 
-	buf_adds(out, call->name ? call->name : "?");
+	add_line(out, str_of(call->name ? call->name : "?"));
 	for (size_t i = 0; telling[i]; i++) {
 		const char *value = json_string(args, telling[i], NULL);
 

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import pty
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -83,3 +84,34 @@ def folders(home):
     """Of the local sandboxes under this home."""
     top = pathlib.Path(home, ".deepagents", "sandboxes")
     return sorted(p.name for p in top.iterdir()) if top.exists() else []
+
+
+class Terminal:
+    """A chat in a pseudo-terminal."""
+
+    def __init__(self, dcode, env, cwd, *args):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.execve(dcode, [str(dcode), *map(str, args)], env)
+        self.text = ""
+
+    def until(self, word, seconds=20):
+        end = time.monotonic() + seconds
+        while word not in self.text:
+            assert time.monotonic() < end, self.text
+            self.text += os.read(self.fd, 65536).decode(errors="replace")
+        self.text = self.text.partition(word)[2]
+        return time.monotonic()
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        try:
+            while os.read(self.fd, 65536):
+                pass
+        except OSError:
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])

@@ -228,3 +228,82 @@ def test_an_event_is_one_line_for_every_reader(model, run):
     assert r.status == 0 and evs[-1]["text"] == odd
     assert [e for e in evs if e["type"] == "tool_call"][0]["args"] == {
         "path\u2029": odd}
+
+
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_nobody_takes_the_output(model, start, how):
+    """A pipe that is full and never read: Ctrl-C and --timeout still end."""
+    model({"turns": [{"text": "word " * 60000}], "repeat": True,
+           "by": "count"})
+    r = start("-n", "x", "-M", "anthropic:m", *how)
+    time.sleep(1)
+    assert r.p.poll() is None
+    r.signal()
+    assert r.p.wait(5) == 130
+    r = start("-n", "x", "-M", "anthropic:m", "--timeout", "1", *how)
+    assert r.p.wait(8) == 124
+
+
+def test_help_for_programs(run):
+    whole = json.loads(run("help", "--json").out)
+    assert whole["schema_version"] == 1 and whole["command"] == "help"
+    options = {o["name"]: o for o in whole["data"]["options"]}
+    assert options["model"]["letter"] == "M"
+    assert options["sandbox"]["value_optional"]
+    assert json.loads(run("--help", "--json").out) == whole
+    one = json.loads(run("help", "config", "--json").out)["data"]
+    assert one in whole["data"]["commands"] and one["name"] == "config"
+    assert json.loads(run("config", "--help", "--json").out)["data"] == one
+
+
+def test_what_people_read_fits_80_columns(run, env, tmp_path):
+    env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
+    for args in (["doctor"], ["provider", "list"], ["help"],
+                 ["help", "sandbox"], ["help", "config"], ["help", "doctor"]):
+        r = run(*args)
+        long = [line for line in r.out.splitlines()
+                if len(line) > 80 and str(tmp_path) not in line]
+        assert r.status == 0 and r.out and not long, args
+
+
+@pytest.mark.parametrize("text, kept", [
+    (b"RULE\n", True), (b"", False), (b" <!-- only a note -->\n", False),
+    (b"RULE\0more", False), (b"RULE\xff", False)])
+def test_which_memory_joins_the_prompt(model, run, tmp_path, text, kept):
+    m = model(HELLO)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "AGENTS.md").write_bytes(text)
+    assert run("-n", "x", "-M", "anthropic:m").status == 0
+    system = json.dumps(m.requests[0]["body"]["system"])
+    assert ("agent_memory" in system) == kept == ("RULE" in system)
+
+
+@pytest.mark.parametrize("box", [["-y"], ["--sandbox", "local"]])
+def test_nobody_takes_what_is_said(model, dcode, env, run, tmp_path, box):
+    """Both streams in one full pipe; the sandbox goes all the same."""
+    model({"turns": [{"tool_calls": [{"name": "execute", "args": {
+        "command": "seq 1 30000"}}]}], "repeat": True, "by": "count"})
+    (tmp_path / "work").mkdir(exist_ok=True)
+    for more, status in (([], 130), (["--timeout", "2"], 124)):
+        reader, writer = os.pipe()
+        p = subprocess.Popen(
+            [dcode, "-n", "x", "-M", "anthropic:m", *box, *more], env=env,
+            cwd=tmp_path / "work", stdin=subprocess.DEVNULL, stdout=writer,
+            stderr=writer)
+        os.close(writer)
+        time.sleep(1.5)
+        assert p.poll() is None
+        if not more:
+            p.send_signal(2)
+        assert p.wait(10) == status
+        os.close(reader)
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_an_empty_sandbox_name_is_not_the_default(model, run, config):
+    model(HELLO)
+    config("[sandboxes]\ndefault = 'none'\n")
+    assert run("-n", "x", "-M", "anthropic:m", "--sandbox").status == 0
+    for args in (["--sandbox", ""], ["--sandbox="]):
+        r = run("-n", "x", "-M", "anthropic:m", *args)
+        assert r.status == 2 and "Unknown sandbox provider ''" in r.err

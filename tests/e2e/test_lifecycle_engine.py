@@ -2,15 +2,13 @@
 counted."""
 # SPDX-License-Identifier: MIT
 import json
-import os
-import pty
 import signal
 import time
 
 import pytest
 
 from engine_proxy import EngineProxy
-from lifecycle import call, execute, wait_for
+from lifecycle import Terminal, call, execute, wait_for
 
 CLEANUP_S = 10
 HUNG = [{"text": "abc", "fault": {"stall_after_bytes": 40}}]
@@ -176,37 +174,6 @@ def test_hung_exec_requests(start, model, engine, collected, where, action):
     collected()
 
 
-class Terminal:
-    """A chat in a pseudo-terminal."""
-
-    def __init__(self, dcode, env, cwd, *args):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(cwd)
-            os.execve(dcode, [str(dcode), *map(str, args)], env)
-        self.text = ""
-
-    def until(self, word, seconds=20):
-        end = time.monotonic() + seconds
-        while word not in self.text:
-            assert time.monotonic() < end, self.text
-            self.text += os.read(self.fd, 65536).decode(errors="replace")
-        self.text = self.text.partition(word)[2]
-        return time.monotonic()
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def end(self):
-        try:
-            while os.read(self.fd, 65536):
-                pass
-        except OSError:
-            pass
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
 @pytest.mark.parametrize("hung", ["command", "create", "start", "model"])
 def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
                         collected, hung):
@@ -244,6 +211,101 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
     t.type("/quit\n")
     assert t.end() == 0
     assert rig.containers() == []
+    collected()
+
+
+def test_cancel_while_an_image_is_pulled(start, run, model, engine, config,
+                                         collected):
+    server = model(HUNG)
+    config("[sandboxes.providers.docker.params]\n"
+           'image = "localhost:1/nowhere:latest"\n')
+    fault = engine.fault("POST .*/images/create", "hang", times=None)
+    r = start(*TASK)
+    assert fault.struck.wait(20)
+    began = time.monotonic()
+    r.signal()
+    r.wait(15)
+    assert r.status == 130, r.err
+    assert time.monotonic() - began < 2
+    assert "dcode sandbox gc" not in r.err
+    rows = json.loads(run("sandbox", "list", "--json").out)["data"]
+    assert not server.requests and rows == []
+    collected()
+
+
+def test_an_image_that_is_not_to_be_had(run, model, engine, config,
+                                        collected):
+    config("[sandboxes.providers.docker.params]\n"
+           'image = "localhost:1/nowhere:latest"\n')
+    model(HUNG)
+    r = run(*TASK)
+    assert r.status == 1 and "nowhere" in r.err
+    collected()
+
+
+@pytest.mark.parametrize("action, seconds", [
+    ("hang", 14), ("hang_answer", 14), ("cut_answer", 14), ("500", 14),
+    ("garbage", 14)])
+def test_deletion_breaks(start, model, engine, collected, rig, action,
+                         seconds):
+    """What cannot be deleted is said, and gc deletes it later."""
+    model([{"text": "done"}])
+    engine.fault("DELETE ", action, times=None)
+    r = start(*TASK)
+    r.wait(seconds + 5)
+    assert (r.status, r.out) == (0, "done\n"), r.err
+    assert r.seconds < seconds
+    assert "dcode sandbox gc" in r.err
+    collected()
+
+
+def test_deletion_fails_once(run, model, engine, collected, rig):
+    model([{"text": "done"}])
+    engine.fault("DELETE ", "cut")
+    r = run(*TASK)
+    assert (r.status, r.out) == (0, "done\n"), r.err
+    assert rig.containers() == []
+    assert "dcode sandbox gc" not in r.err
+    collected()
+
+
+def test_no_engine(run, model, env, config, rig, tmp_path):
+    model(HUNG)
+    env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
+    r = run(*TASK)
+    assert r.status == 1 and "none.sock" in r.err and r.seconds < 15
+    env["DOCKER_HOST"] = rig.docker_host
+    assert run("sandbox", "gc").status in (0, 1)
+
+
+@pytest.mark.parametrize("where, action, length", [
+    ("POST .*/containers/.*/exec", "500", 0),
+    ("POST .*/containers/.*/exec", "garbage", 0),
+    ("POST .*/exec/.*/start", "cut", 0),
+    ("POST .*/exec/.*/start", "cut_answer", 40),
+    ("POST .*/exec/.*/start", "cut_answer", 300),
+    ("POST .*/exec/.*/start", "500", 0),
+    ("POST .*/exec/.*/start", "garbage", 0),
+    ("GET .*/exec/.*/json", "cut", 0),
+    ("GET .*/exec/.*/json", "500", 0)])
+def test_exec_breaks_once(run, model, engine, collected, where, action,
+                          length):
+    """The model is told, nothing runs on, and the next command works."""
+    look = ("for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done "
+            "2>/dev/null | grep -c 'slee[p] 779'")
+    ends = where.startswith("GET")
+    server = model([execute("echo begun; seq 100; " +
+                            ("true" if ends else "sleep 779")),
+                    execute(look), {"text": "done"}])
+    engine.fault(where, action, bytes=length)
+    r = run(*TASK, "--json")
+    results = [json.loads(line) for line in r.out.splitlines()]
+    results = [e for e in results if e["type"] == "tool_result"]
+    assert r.status == 0, r.err + r.out
+    assert len(results) == 2, r.out
+    assert results[0]["is_error"] or ends, results
+    assert results[1]["content"].split()[0] == "0", results
+    assert len(server.requests) == 3
     collected()
 
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import lifecycle
-from lifecycle import execute, folders, processes, wait_for
+from lifecycle import Terminal, execute, folders, processes, wait_for
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 TRIES = 60 if LONG else 4
@@ -184,3 +184,65 @@ def test_gc_leaves_another_home_alone(other, run, env, kind, tmp_path,
     r = run("sandbox", "gc", env={**env, "HOME": str(home)})
     assert (r.status, r.out) == (0, "Nothing to delete.\n")
     assert run("sandbox", "exec", other["name"], "--", "true").status == 0
+
+
+@pytest.mark.parametrize("hung", ["command", "model"])
+@pytest.mark.parametrize("where", ["none", "local"])
+def test_prompt_is_back(dcode_release, env, tmp_path, model, where, hung):
+    """Ctrl-C in the chat: within 100 ms, and the command has ended."""
+    lifecycle.adopt_orphans()
+    server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}]
+                   if hung == "model" else
+                   [execute("echo be''gun; setsid sleep 778 & sleep 778"),
+                    {"text": "done"}])
+    t = Terminal(dcode_release, env, tmp_path / "work", "-M", "anthropic:m",
+                 "--sandbox", where, "-y")
+    t.until("> ")
+    t.type("go\n")
+    if hung == "model":
+        wait_for(lambda: server.model.received)
+    else:
+        t.until("begun\r\n")
+    time.sleep(0.3)
+    began = time.monotonic()
+    t.type("\x03")
+    t.until("Interrupted")
+    took = t.until("> ") - began
+    print(f"{where}: prompt back after {took * 1000:.1f} ms")
+    assert took < 0.1
+    wait_for(lambda: not [c for c in processes().values() if "778" in c], 5)
+    t.type("/quit\n")
+    assert t.end() == 0
+
+
+def test_gc_after_a_death_that_nobody_asked_for(start, model, kind, run,
+                                                nothing_left):
+    """The killed dcode stays in the process table until its parent asks."""
+    server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])
+    r = start(*TASK, kind)
+    wait_for(lambda: server.model.received)
+    os.kill(r.pid, signal.SIGKILL)
+    wait_for(lambda: lifecycle.stat_of(r.pid)[0] == "Z")
+    gone = run("sandbox", "gc", "--json")
+    assert [i["outcome"] for i in json.loads(gone.out)["data"]["items"]] == \
+        ["removed"]
+    r.p.communicate()
+    nothing_left()
+
+
+def test_gc_beside_sessions_that_come_and_go(start, model, kind, run,
+                                             nothing_left):
+    """None of the living is touched, however young."""
+    model([execute("echo x >f; sleep 0.1; cat f"),
+           {"expect": ["x"], "text": "done"}])
+    living, said = [], []
+    for _ in range(24 if LONG else 6):
+        living.append(start(*TASK, kind))
+        r = run("sandbox", "gc")
+        said.append(r.out + r.err)
+    for r in living:
+        r.wait()
+        assert (r.status, r.out) == (0, "done\n"), r.err
+        said.append(r.err)
+    assert not any("removed " in text for text in said), "\n".join(said)
+    nothing_left()

@@ -245,7 +245,9 @@ class Checker:
                  "%s: extra_content was changed", where)
             ids.append(c["id"])
         if ids:
-            need(self.reasoning.get(ids[0]) == m.get("reasoning_content"),
+            # an empty one stands for none (DeepSeek)
+            need(self.reasoning.get(ids[0]) ==
+                 (m.get("reasoning_content") or None),
                  "%s: reasoning_content was changed", where)
         return ids
 

@@ -40,22 +40,42 @@ static void allows_listed_commands(void **state)
 static void refuses_everything_else(void **state)
 {
 	static const char *const no[] = {
-		"",           " ",
-		"LS",         "rm -rf /",
-		"ls | wc -l", "ls && rm f",
-		"/bin/ls",    "./x",
-		"ls \"open",  "ls $(x)",
-		"ls `x`",     "ls\nrm",
-		"ls\trm",     "cat <(x)",
-		"cat > f",    "cat >> f",
-		"cat < f",    "cat <<EOF",
-		"cat <<< w",  "cat ${HOME}",
-		"ls $HOME",   "cat $'\\x41'",
-		"ls &",       "cat f & echo done",
-		"A=1 ls",     "ls\\",
-		"ls; rm f",   "ls|rm",
-		"ls &&& rm",  "& ls",
+		"",
+		" ",
+		"LS",
+		"rm -rf /",
+		"ls | wc -l",
+		"ls && rm f",
+		"/bin/ls",
+		"./x",
+		"ls \"open",
+		"ls $(x)",
+		"ls `x`",
+		"ls\nrm",
+		"ls\trm",
+		"cat <(x)",
+		"cat > f",
+		"cat >> f",
+		"cat < f",
+		"cat <<EOF",
+		"cat <<< w",
+		"cat ${HOME}",
+		"ls $HOME",
+		"cat $'\\x41'",
+		"ls &",
+		"cat f & echo done",
+		"A=1 ls",
+		"ls\\",
+		"ls; rm f",
+		"ls|rm",
+		"ls &&& rm",
+		"& ls",
 		"ls |& rm",
+		"ls () rm f; ls",
+		"ls () (rm f); ls",
+		"ls() (rm f)",
+		"ls $[a[0]]",
+		"(ls)",
 	};
 
 	(void)state;
@@ -71,6 +91,7 @@ static void quoting_does_not_hide_a_command(void **state)
 	assert_true(permits("find", "find . -exec rm {} +"));
 	assert_false(permits("ls", "find . -exec rm {} +"));
 	assert_true(permits("ls", "l's' x"));
+	assert_true(permits("grep", "grep 'f(x)' a \"g()\" b\\(c\\)"));
 	assert_false(permits("ls", "'ls x'"));
 }
 

@@ -277,6 +277,8 @@ static void make_source(const struct room *r)
 	      r->top);
 }
 
+/* busybox's tar, 1.35, when it is not root's, leaves a directory that is in
+ * the archive twice with its first bits. */
 static void trees_to_tar(void **arg)
 {
 	static const char *const commands[] = {
@@ -301,9 +303,9 @@ static void trees_to_tar(void **arg)
 		shell("cd %s && rm src/pipe && chmod 755 src/run &&"
 		      " diff -r --no-dereference src to &&"
 		      " [ $(stat -c %%a to/run) = 755 ] &&"
-		      " [ $(stat -c %%a to/locked) = 555 ] &&"
+		      " [ $(stat -c %%a to/locked) = %d ] &&"
 		      " [ $(stat -c %%Y to/a/none) = 1234567890 ]",
-		      r.top);
+		      r.top, i == 1 && geteuid() ? 755 : 555);
 		leave(&r);
 	}
 }

@@ -58,7 +58,9 @@ static const struct row specs[] = {
 	  .spec = "openai:",
 	  .want = "!config Invalid model spec 'openai:': model name is "
 		  "required" },
-	{ .env = { OPENAI }, .spec = ":", .want = "!config Invalid model spec" },
+	{ .env = { OPENAI },
+	  .spec = ":",
+	  .want = "!config Invalid model spec" },
 	{ .env = { OPENAI }, .spec = "", .want = "!config Invalid model spec" },
 	{ .env = { OPENAI },
 	  .spec = "llama-9",

@@ -45,6 +45,9 @@ static const struct {
 	{ S("x\x1b[12;\x18y"), "xy" }, /* CAN ends a sequence */
 	{ S("e\xE2\x82"), "e\xEF\xBF\xBD" },
 	{ S("o\x1b]52;c;AAAA"), "o" }, /* never ended */
+	{ S("o\x1b]52;c;AA\nnext"), "o\nnext" },
+	{ S("a\xD8\x9C\xE2\x81\xAA\xE3\x85\xA4\xE2\x80\xA9z"), "az" },
+	{ S("\xE2\x9D\xA4\xEF\xB8\x8F"), "\xE2\x9D\xA4\xEF\xB8\x8F" },
 };
 
 static void whole(void **state)
@@ -80,11 +83,31 @@ static void split_at_every_byte(void **state)
 	}
 }
 
+/* What a user approves hides nothing, and no line of it looks like ours. */
+static void visible(void **state)
+{
+	struct buf out = BUF_INIT(1000);
+
+	(void)state;
+	clean_visible(
+		(struct str)S("ls \x1b]0; rm x;\x07 a\rb\nAllow?\t\xC2\x9B"
+			      "\xE2\x80\xAE\xC3\xA9\xFF\xE2\x82"),
+		"| ", &out);
+	assert_string_equal(out.ptr,
+			    "ls \\x1b]0; rm x;\\x07 a\\x0db\n| Allow?\t"
+			    "\\u{9b}\\u{202e}\xC3\xA9\\xff\\xe2\\x82");
+	buf_clear(&out);
+	clean_line((struct str)S("a\r\nb\tc\x1b[2J\n"), &out);
+	assert_string_equal(out.ptr, "a b c ");
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole),
 		cmocka_unit_test(split_at_every_byte),
+		cmocka_unit_test(visible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,67 @@ static void test_input(void **state)
 	buf_release(&big);
 }
 
+struct spring { /* gives so many bytes; fails at 1 */
+	int64_t left;
+};
+
+static int64_t spring_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct spring *s = arg;
+
+	if (s->left == 1)
+		return error_set(err, ERR_LIMIT, "run dry");
+	if ((int64_t)len > s->left)
+		len = (size_t)s->left;
+	if (s->left % 2 && (int64_t)len == s->left)
+		len--;
+	memset(room, 'x', len);
+	s->left -= (int64_t)len;
+	return (int64_t)len;
+}
+
+static void test_source(void **state)
+{
+	struct exec_result res = { 0 };
+	struct spring s = { .left = 30000000 };
+	struct exec_request req = { .command = STR("wc -c"),
+				    .source = spring_pull,
+				    .source_arg = &s };
+	struct error err = { 0 };
+	struct seen seen;
+
+	(void)state;
+	seen_init(&seen);
+	assert_int_equal(run_request(&box, req, &seen, &res, NULL, &err), 0);
+	assert_string_equal(seen.out.ptr, "30000000\n");
+	seen_release(&seen);
+	seen_init(&seen); /* it ends at once */
+	assert_int_equal(run_request(&box, req, &seen, &res, NULL, &err), 0);
+	assert_string_equal(seen.out.ptr, "0\n");
+	seen_release(&seen);
+	s.left = 3000000; /* nobody reads it */
+	req.command = STR("exec <&-; sleep 0.1; echo hi; exit 4");
+	seen_init(&seen);
+	assert_int_equal(run_request(&box, req, &seen, &res, NULL, &err), 0);
+	assert_string_equal(seen.out.ptr, "hi\n");
+	assert_int_equal(res.exit_code, 4);
+	seen_release(&seen);
+	s.left = 3000001; /* it fails */
+	req.command = STR("cat >/dev/null; sleep 7733");
+	seen_init(&seen);
+	assert_int_equal(run_request(&box, req, &seen, &res, NULL, &err), -1);
+	assert_int_equal(err.code, ERR_LIMIT);
+	seen_release(&seen);
+	assert_int_equal(processes("7733"), 0);
+	s.left = 3000000000; /* it is not read, and time is up */
+	req.command = STR("sleep 7734");
+	req.timeout_ms = 500;
+	seen_init(&seen);
+	assert_int_equal(run_request(&box, req, &seen, &res, NULL, &err), 0);
+	assert_true(res.timed_out && s.left > 2900000000);
+	seen_release(&seen);
+}
+
 /* What hides from a kill of the group: sessions, lost parents, an emptied
  * environment. */
 static const char tree[] =
@@ -373,6 +434,7 @@ static int run_all(void)
 		cmocka_unit_test(test_long_command),
 		cmocka_unit_test(test_directory_and_variables),
 		cmocka_unit_test(test_input),
+		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_timeout_kills_the_tree),
 		cmocka_unit_test(test_cancel_kills_the_tree),
 		cmocka_unit_test(test_refused_output_kills),

@@ -1,5 +1,6 @@
 /* files_find_test.c - glob and grep over real shells. */
 /* SPDX-License-Identifier: MIT */
+#include "files_calls.h"
 #include "files_room.h"
 
 static void tree(struct room *r)
@@ -92,8 +93,8 @@ static void greps(struct room *r, const char *pattern, const char *glob,
 {
 	int before = r->state.executes;
 
-	WORKS(r, files_grep(&r->sb, r->dir, pattern, glob, cap, list, &r->stop,
-			    &r->err));
+	WORKS(r, GREP(&r->sb, r->dir, pattern, glob, cap, list, &r->stop,
+		      &r->err));
 	assert_int_equal(r->state.executes, before + 1);
 	if (list->n != n)
 		for (size_t i = 0; i < list->n; i++)
@@ -139,15 +140,15 @@ static void grep_finds(void **arg)
 		greps(&r, "", "/a.py", 9, 2, &list);
 		files_matches_release(&list);
 		FAILS(&r,
-		      files_grep(&r.sb, r.dir, "x", "../*", 9, &list, &r.stop,
-				 &r.err),
+		      GREP(&r.sb, r.dir, "x", "../*", 9, &list, &r.stop,
+			   &r.err),
 		      "invalid_pattern");
 		FAILS(&r,
-		      files_grep(&r.sb, in(&r, "no"), "x", NULL, 9, &list,
-				 &r.stop, &r.err),
+		      GREP(&r.sb, in(&r, "no"), "x", NULL, 9, &list, &r.stop,
+			   &r.err),
 		      "path_not_found");
-		WORKS(&r, files_grep(&r.sb, in(&r, "a.py"), "need", "*.md", 9,
-				     &list, &r.stop, &r.err));
+		WORKS(&r, GREP(&r.sb, in(&r, "a.py"), "need", "*.md", 9, &list,
+			       &r.stop, &r.err));
 		assert_int_equal(list.n, 1);
 		found(&r, &list, 0, "a.py", 1, "needle");
 		files_matches_release(&list);
@@ -181,8 +182,8 @@ static void time_is_up(void **arg)
 		/* Text is encoded in blocks that may not have left yet. */
 		assert_in_range(list.n, i ? 0 : 1, 6);
 		files_names_release(&list);
-		WORKS(&r, files_grep(&r.sb, r.dir, "needle", NULL, 9, &lines,
-				     &r.stop, &r.err));
+		WORKS(&r, GREP(&r.sb, r.dir, "needle", NULL, 9, &lines, &r.stop,
+			       &r.err));
 		assert_true(lines.incomplete);
 		files_matches_release(&lines);
 		r.err = (struct error){ 0 };

@@ -1,5 +1,6 @@
 /* files_hostile_test.c - what may not be done, odd files, no shell at all. */
 /* SPDX-License-Identifier: MIT */
+#include "files_calls.h"
 #include "files_room.h"
 
 /* As a user who may not do everything; root may. */
@@ -29,25 +30,25 @@ static void permissions_refuse(struct room *r)
 	put(r, "shut/f", STR("x"), 0644);
 	assert_int_equal(chmod(in(r, "shut"), 0), 0);
 	FAILS(r,
-	      files_read(&r->sb, in(r, "secret"), 0, 1, false, &page, &r->stop,
-			 &r->err),
+	      READ(&r->sb, in(r, "secret"), 0, 1, false, &page, &r->stop,
+		   &r->err),
 	      "permission_denied");
 	FAILS(r,
-	      files_read(&r->sb, in(r, "shut/f"), 0, 1, false, &page, &r->stop,
-			 &r->err),
+	      READ(&r->sb, in(r, "shut/f"), 0, 1, false, &page, &r->stop,
+		   &r->err),
 	      "permission_denied");
 	FAILS(r, files_ls(&r->sb, in(r, "shut"), &list, &r->stop, &r->err),
 	      "permission_denied");
 	FAILS(r,
-	      files_grep(&r->sb, in(r, "shut"), "x", NULL, 9, &found_, &r->stop,
-			 &r->err),
+	      GREP(&r->sb, in(r, "shut"), "x", NULL, 9, &found_, &r->stop,
+		   &r->err),
 	      "permission_denied");
 	FAILS(r,
 	      files_write(&r->sb, in(r, "shown"), STR("z"), &r->stop, &r->err),
 	      "permission_denied");
 	FAILS(r,
-	      files_edit(&r->sb, in(r, "shown"), STR("x"), STR("z"), false, &n,
-			 &r->stop, &r->err),
+	      EDIT(&r->sb, in(r, "shown"), STR("x"), STR("z"), false, &n,
+		   &r->stop, &r->err),
 	      "permission_denied");
 	FAILS(r,
 	      files_write(&r->sb, in(r, "shut/new/f"), STR("z"), &r->stop,
@@ -71,8 +72,8 @@ static void permissions_in_place(struct room *r)
 	make_dir(r, "fixed");
 	put(r, "fixed/mine", STR("a b"), 0644);
 	own(r, "fixed/mine");
-	WORKS(r, files_edit(&r->sb, in(r, "fixed/mine"), STR("b"), STR("cc"),
-			    false, &n, &r->stop, &r->err));
+	WORKS(r, EDIT(&r->sb, in(r, "fixed/mine"), STR("b"), STR("cc"), false,
+		      &n, &r->stop, &r->err));
 	holds(r, "fixed/mine", STR("a cc"));
 	put(r, "ours", STR("x"), 0751);
 	own(r, "ours");
@@ -123,12 +124,12 @@ static void odd_files(void **arg)
 				  &r.err),
 		      "not_a_file");
 		FAILS(&r,
-		      files_read(&r.sb, in(&r, "fifo"), 0, 1, false, &page,
-				 &r.stop, &r.err),
+		      READ(&r.sb, in(&r, "fifo"), 0, 1, false, &page, &r.stop,
+			   &r.err),
 		      "not_a_file");
 		/* A file of /proc has no size and some content. */
-		WORKS(&r, files_read(&r.sb, "/proc/version", 0, 1, false, &page,
-				     &r.stop, &r.err));
+		WORKS(&r, READ(&r.sb, "/proc/version", 0, 1, false, &page,
+			       &r.stop, &r.err));
 		assert_true(page.text.len > 5);
 		buf_release(&page.text);
 		assert_int_equal(symlink("made", in(&r, "dangling")), 0);
@@ -173,14 +174,14 @@ static void edit_sees_changes(void **arg)
 		put(&r, "f", STR("one two"), 0644);
 		r.state.before = change_once;
 		r.state.arg = &r;
-		WORKS(&r, files_edit(&r.sb, in(&r, "f"), STR("one"), STR("1"),
-				     false, &n, &r.stop, &r.err));
+		WORKS(&r, EDIT(&r.sb, in(&r, "f"), STR("one"), STR("1"), false,
+			       &n, &r.stop, &r.err));
 		holds(&r, "f", STR("1 two three"));
 		assert_int_equal(r.state.executes, 4);
 		r.state.before = change_always;
 		FAILS(&r,
-		      files_edit(&r.sb, in(&r, "f"), STR("one"), STR("1"),
-				 false, &n, &r.stop, &r.err),
+		      EDIT(&r.sb, in(&r, "f"), STR("one"), STR("1"), false, &n,
+			   &r.stop, &r.err),
 		      "changed");
 		r.state.before = NULL;
 		is_tidy(&r);
@@ -213,8 +214,8 @@ static void no_shell(void **arg)
 		assert_non_null(
 			strstr(r.err.message, "unexpected server response: "));
 		r.err = (struct error){ 0 };
-		assert_int_equal(files_edit(&r.sb, "/x", STR("a"), STR("b"),
-					    false, &n, &r.stop, &r.err),
+		assert_int_equal(EDIT(&r.sb, "/x", STR("a"), STR("b"), false,
+				      &n, &r.stop, &r.err),
 				 -1);
 		assert_int_equal(r.err.code, ERR_PROTOCOL);
 		leave(&r);

@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/str.h"
+#include "files_calls.h"
 #include "local_sandbox.h"
 #include "providers/jail.h"
 #include "sandbox/files.h"
@@ -34,10 +35,9 @@ static void writes_and_reads(void **state)
 
 	snprintf(path, sizeof(path), "%s/a b/f.txt", sb->workdir);
 	works(files_write(sb, path, STR("one\ntwo\n"), &stop, &err), &err);
-	works(files_edit(sb, path, STR("two"), STR("2"), false, &n, &stop,
-			 &err),
+	works(EDIT(sb, path, STR("two"), STR("2"), false, &n, &stop, &err),
 	      &err);
-	works(files_read(sb, path, 0, 9, false, &page, &stop, &err), &err);
+	works(READ(sb, path, 0, 9, false, &page, &stop, &err), &err);
 	assert_string_equal(page.text.ptr, "one\n2");
 	buf_release(&page.text);
 	works(files_ls(sb, sb->workdir, &list, &stop, &err), &err);
@@ -48,8 +48,7 @@ static void writes_and_reads(void **state)
 	assert_int_equal(list.n, 1);
 	assert_string_equal(list.names[0], path);
 	files_names_release(&list);
-	works(files_grep(sb, sb->workdir, "2", NULL, 9, &lines, &stop, &err),
-	      &err);
+	works(GREP(sb, sb->workdir, "2", NULL, 9, &lines, &stop, &err), &err);
 	assert_int_equal(lines.n, 1);
 	assert_int_equal(lines.items[0].line, 2);
 	files_matches_release(&lines);
@@ -71,7 +70,7 @@ static void writes_much(void **state)
 		buf_addc(&data, i % 64 ? 'x' : '\n');
 	snprintf(path, sizeof(path), "%s/big", sb->workdir);
 	works(files_write(sb, path, buf_str(&data), &stop, &err), &err);
-	works(files_read(sb, path, 78000, 5, false, &page, &stop, &err), &err);
+	works(READ(sb, path, 78000, 5, false, &page, &stop, &err), &err);
 	assert_int_equal(page.end_line, 78005);
 	buf_release(&page.text);
 	buf_release(&data);

@@ -1,5 +1,6 @@
 /* files_test.c - file operations over real shells, kind and hostile ones. */
 /* SPDX-License-Identifier: MIT */
+#include "files_calls.h"
 #include "files_room.h"
 
 static void ls_lists(void **arg)
@@ -125,8 +126,8 @@ static void links_stay(void **arg)
 			assert_int_equal(link(in(&r, "one"), two), 0);
 			free(two);
 		}
-		WORKS(&r, files_edit(&r.sb, in(&r, "two"), STR("b"), STR("c"),
-				     false, &n, &r.stop, &r.err));
+		WORKS(&r, EDIT(&r.sb, in(&r, "two"), STR("b"), STR("c"), false,
+			       &n, &r.stop, &r.err));
 		holds(&r, "one", STR("a c"));
 		WORKS(&r, files_write(&r.sb, in(&r, "one"), STR("z"), &r.stop,
 				      &r.err));
@@ -147,9 +148,8 @@ static void edit_edits(void **arg)
 		enter(&r, k);
 		put(&r, "f", STR("one\r\ntwo \xe2\x82\xac\r\nthree"), 0755);
 		assert_int_equal(symlink("f", in(&r, "link")), 0);
-		WORKS(&r, files_edit(&r.sb, in(&r, "link"), STR("one\ntwo"),
-				     STR("1\n'2'%s\n"), false, &n, &r.stop,
-				     &r.err));
+		WORKS(&r, EDIT(&r.sb, in(&r, "link"), STR("one\ntwo"),
+			       STR("1\n'2'%s\n"), false, &n, &r.stop, &r.err));
 		assert_int_equal(n, 1);
 		assert_int_equal(r.state.executes, r.bytes                 ? 1
 						   : kinds[k].path == poor ? 2
@@ -160,30 +160,30 @@ static void edit_edits(void **arg)
 		assert_int_equal(stat(in(&r, "f"), &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0755);
 		FAILS(&r,
-		      files_edit(&r.sb, in(&r, "f"), STR("e"), STR("x"), false,
-				 &n, &r.stop, &r.err),
+		      EDIT(&r.sb, in(&r, "f"), STR("e"), STR("x"), false, &n,
+			   &r.stop, &r.err),
 		      "multiple_occurrences");
 		assert_int_equal(n, 2);
-		WORKS(&r, files_edit(&r.sb, in(&r, "f"), STR("e"), STR(""),
-				     true, &n, &r.stop, &r.err));
+		WORKS(&r, EDIT(&r.sb, in(&r, "f"), STR("e"), STR(""), true, &n,
+			       &r.stop, &r.err));
 		assert_int_equal(n, 2);
 		FAILS(&r,
-		      files_edit(&r.sb, in(&r, "f"), STR("zzz"), STR("x"),
-				 false, &n, &r.stop, &r.err),
+		      EDIT(&r.sb, in(&r, "f"), STR("zzz"), STR("x"), false, &n,
+			   &r.stop, &r.err),
 		      "string_not_found");
 		holds(&r, "f", STR("1\r\n'2'%s\r\n \xe2\x82\xac\r\nthr"));
 		FAILS(&r,
-		      files_edit(&r.sb, in(&r, "no"), STR("a"), STR("b"), false,
-				 &n, &r.stop, &r.err),
+		      EDIT(&r.sb, in(&r, "no"), STR("a"), STR("b"), false, &n,
+			   &r.stop, &r.err),
 		      "file_not_found");
 		FAILS(&r,
-		      files_edit(&r.sb, r.dir, STR("a"), STR("b"), false, &n,
-				 &r.stop, &r.err),
+		      EDIT(&r.sb, r.dir, STR("a"), STR("b"), false, &n, &r.stop,
+			   &r.err),
 		      "not_a_file");
 		put(&r, "bin", STR("a\xff"), 0644);
 		FAILS(&r,
-		      files_edit(&r.sb, in(&r, "bin"), STR("a"), STR("b"),
-				 false, &n, &r.stop, &r.err),
+		      EDIT(&r.sb, in(&r, "bin"), STR("a"), STR("b"), false, &n,
+			   &r.stop, &r.err),
 		      "not_a_text_file");
 		is_tidy(&r);
 		leave(&r);
@@ -195,8 +195,8 @@ static void reads(struct room *r, int64_t offset, int64_t limit,
 {
 	int before = r->state.executes;
 
-	WORKS(r, files_read(&r->sb, in(r, "f"), offset, limit, false, page,
-			    &r->stop, &r->err));
+	WORKS(r, READ(&r->sb, in(r, "f"), offset, limit, false, page, &r->stop,
+		      &r->err));
 	assert_int_equal(r->state.executes, before + 1);
 }
 
@@ -227,8 +227,8 @@ static void read_reads(void **arg)
 		shows(&r, -3, 2, "one\ntwo", (int64_t[]){ 5, 1, 2, 2 });
 		shows(&r, 3, 100, "four\nfive", (int64_t[]){ 5, 4, 5, -1 });
 		FAILS(&r,
-		      files_read(&r.sb, in(&r, "f"), 5, 1, false, &page,
-				 &r.stop, &r.err),
+		      READ(&r.sb, in(&r, "f"), 5, 1, false, &page, &r.stop,
+			   &r.err),
 		      "Line offset 5 exceeds file length (5 lines)");
 		reads(&r, 9, 0, &page);
 		assert_true(page.no_lines);
@@ -237,20 +237,19 @@ static void read_reads(void **arg)
 		assert_false(page.no_lines);
 		assert_int_equal(page.total_lines, 0);
 		FAILS(&r,
-		      files_read(&r.sb, in(&r, "no"), 0, 1, false, &page,
-				 &r.stop, &r.err),
+		      READ(&r.sb, in(&r, "no"), 0, 1, false, &page, &r.stop,
+			   &r.err),
 		      "file_not_found");
 		FAILS(&r,
-		      files_read(&r.sb, r.dir, 0, 1, false, &page, &r.stop,
-				 &r.err),
+		      READ(&r.sb, r.dir, 0, 1, false, &page, &r.stop, &r.err),
 		      "not_a_file");
 		put(&r, "f", STR("a\xff\xff\n"), 0644);
 		FAILS(&r,
-		      files_read(&r.sb, in(&r, "f"), 0, 1, false, &page,
-				 &r.stop, &r.err),
+		      READ(&r.sb, in(&r, "f"), 0, 1, false, &page, &r.stop,
+			   &r.err),
 		      "not_a_text_file");
-		WORKS(&r, files_read(&r.sb, in(&r, "f"), 0, 1, true, &page,
-				     &r.stop, &r.err));
+		WORKS(&r, READ(&r.sb, in(&r, "f"), 0, 1, true, &page, &r.stop,
+			       &r.err));
 		assert_true(page.binary);
 		assert_int_equal(page.text.len, 4);
 		assert_memory_equal(page.text.ptr, "a\xff\xff\n", 4);
@@ -291,8 +290,8 @@ static void read_is_large(void **arg)
 		shows(&r, 100000, 1, "yyy",
 		      (int64_t[]){ 100001, 100001, 100001, -1 });
 		FAILS(&r,
-		      files_read(&r.sb, in(&r, "f"), 100001, 1, false, &page,
-				 &r.stop, &r.err),
+		      READ(&r.sb, in(&r, "f"), 100001, 1, false, &page, &r.stop,
+			   &r.err),
 		      "Line offset 100001 exceeds file length (100001 lines)");
 		fill(&r, 60000, "\r\n", 0);
 		shows(&r, 59999, 2, "line 59999 of many",
@@ -311,8 +310,8 @@ static void read_is_large(void **arg)
 		assert_int_equal(page.text.len, FILES_PAGE_BYTES);
 		buf_release(&page.text);
 		FAILS(&r,
-		      files_read(&r.sb, in(&r, "f"), 0, 1, true, &page, &r.stop,
-				 &r.err),
+		      READ(&r.sb, in(&r, "f"), 0, 1, true, &page, &r.stop,
+			   &r.err),
 		      "Binary file exceeds maximum preview size of 512000 "
 		      "bytes");
 		buf_release(&big);

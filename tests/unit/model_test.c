@@ -178,6 +178,42 @@ static void bad_arguments(void **state)
 	}
 }
 
+/* Each prompt that was refused is out of the next request: also one that grew
+ * onto the prompt before it. */
+static void forgets_what_was_refused(void **state)
+{
+	static const char *const prompts[] = { "first", "second", "third" };
+	static const char *const stops[] = { "refusal", "content_filter" };
+
+	for (size_t w = 0; w < 2; w++) {
+		struct model *m;
+		char script[400];
+
+		snprintf(script, sizeof(script),
+			 "{\"by\":\"count\",\"turns\":[{\"text\":\"no\","
+			 "\"stop\":\"%s\"},{\"text\":\"no\",\"stop\":\"%s\","
+			 "\"expect\":[\"^lead\\\\s*second$\"]},"
+			 "{\"text\":\"ok\",\"expect\":"
+			 "[\"^lead\\\\s*third$\"]}]}",
+			 stops[w], stops[w]);
+		load(*state, script);
+		m = open_model(*state, wires[w], NULL, 0);
+		push_text(m, ROLE_USER, "lead");
+		for (size_t i = 0; i < 3; i++) {
+			struct outcome o;
+
+			push_text(m, ROLE_USER, prompts[i]);
+			ask(m, &o);
+			expect_text(&o, i < 2 ? "no" : "ok");
+			model_push(m, &o.reply.message);
+			if (o.reply.finish == FINISH_REFUSAL)
+				model_forget_prompt(m);
+			outcome_release(&o);
+		}
+		model_close(m);
+	}
+}
+
 static void server_without_stream_options(void **state)
 {
 	struct outcome o;
@@ -199,6 +235,7 @@ int main(void)
 		cmocka_unit_test(quirks_of_imitators),
 		cmocka_unit_test(stop_reasons),
 		cmocka_unit_test(bad_arguments),
+		cmocka_unit_test(forgets_what_was_refused),
 		cmocka_unit_test(server_without_stream_options),
 	};
 

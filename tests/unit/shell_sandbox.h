@@ -182,6 +182,8 @@ static int shell_execute(struct sandbox *sb, const struct exec_request *req,
 	struct shell_pump p = { .input = BUF_INIT(64 << 20),
 				.eof = !req->dialog };
 	bool late = false;
+	char chunk[5000];
+	int64_t n = 1;
 	int status;
 	int rc;
 
@@ -194,6 +196,10 @@ static int shell_execute(struct sandbox *sb, const struct exec_request *req,
 	signal(SIGPIPE, SIG_IGN);
 	shell_spawn(s, req, &p);
 	buf_addstr(&p.input, req->input);
+	while (req->source && n > 0) {
+		n = req->source(req->source_arg, chunk, sizeof(chunk), err);
+		buf_add(&p.input, chunk, n > 0 ? (size_t)n : 0);
+	}
 	shell_feed(&p);
 	rc = shell_loop(s, req, &p, &late, err);
 	if (rc || late)

@@ -123,6 +123,22 @@ static const struct {
 	  "1 " USAGE(5, 2, 0, 0) SAID
 	  "{\"kind\":\"thinking\",\"text\":\"Why not\"},"
 	  "{\"kind\":\"text\",\"text\":\"Because.\"}]}" },
+	{ &wire_anthropic, "anthropic-interleaved",
+	  "2 " USAGE(6, 9, 7, 0) SAID
+	  "{\"kind\":\"thinking\",\"text\":\"hm\",\"replay\":\"{"
+	  "\\\"type\\\":\\\"thinking\\\",\\\"thinking\\\":\\\"hm\\\","
+	  "\\\"signature\\\":\\\"SIG==\\\"}\"}," CALL(
+		  "t1", "ls",
+		  "{\\\"path\\\":\\\"a\\\"}") "," CALL("t2", "ls",
+						       "{\\\"path\\\":"
+						       "\\\"b\\\"}") "]}" },
+	{ &wire_openai_chat, "openai-interleaved",
+	  "2 " USAGE(36, 50, 64, 0)
+		  SAID CALL("b", "ls", "{\\\"path\\\":\\\"b\\\"}") "," CALL(
+			  "a", "execute",
+			  "{\\\"command\\\":\\\"a\\\"}") ",{\"kind\":\"text\","
+							 "\"text\":\"between\"}"
+							 "]}" },
 	{ &wire_openai_chat, "refusal",
 	  "4 " USAGE(0, 0, 0, 0) SAID
 	  "{\"kind\":\"text\",\"text\":\"I cannot.\"}]}" },

@@ -96,16 +96,16 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	return -1;
 }
 
-int files_read(struct sandbox *sb, const char *path, int64_t offset,
-	       int64_t limit, bool as_binary, struct files_page *page,
-	       const struct stop *stop, struct error *err)
+int files_read(struct sandbox *sb, const struct files_window *window,
+	       struct files_page *page, const struct stop *stop,
+	       struct error *err)
 {
-	struct fake *f = fake_note(sb, path);
+	struct fake *f = fake_note(sb, window->path);
 
 	(void)stop;
-	f->offset = offset;
-	f->cap = limit;
-	f->as_binary = as_binary;
+	f->offset = window->offset;
+	f->cap = window->limit;
+	f->as_binary = window->as_binary;
 	if (!f->fail) {
 		*page = f->page;
 		page->text = BUF_INIT(1 << 20);
@@ -125,18 +125,17 @@ int files_write(struct sandbox *sb, const char *path, struct str content,
 	return fake_end(f, err);
 }
 
-int files_edit(struct sandbox *sb, const char *path, struct str old,
-	       struct str new, bool all, int64_t *count,
-	       const struct stop *stop, struct error *err)
+int files_edit(struct sandbox *sb, const struct files_replacement *change,
+	       int64_t *count, const struct stop *stop, struct error *err)
 {
-	struct fake *f = fake_note(sb, path);
+	struct fake *f = fake_note(sb, change->path);
 
 	(void)stop;
 	buf_clear(&f->written);
-	buf_addstr(&f->written, old);
+	buf_addstr(&f->written, change->old);
 	buf_addc(&f->written, '>');
-	buf_addstr(&f->written, new);
-	f->all = all;
+	buf_addstr(&f->written, change->new);
+	f->all = change->all;
 	*count = f->count;
 	return fake_end(f, err);
 }
@@ -181,17 +180,16 @@ void files_names_release(struct files_names *list)
 	free(list->names);
 }
 
-int files_grep(struct sandbox *sb, const char *root, const char *pattern,
-	       const char *glob, int64_t cap, struct files_matches *list,
-	       const struct stop *stop, struct error *err)
+int files_grep(struct sandbox *sb, const struct files_search *search,
+	       struct files_matches *list, const struct stop *stop,
+	       struct error *err)
 {
-	struct fake *f = fake_note(sb, root);
+	struct fake *f = fake_note(sb, search->root);
 
 	(void)stop;
-	(void)pattern;
-	f->cap = cap;
+	f->cap = search->cap;
 	buf_clear(&f->written);
-	buf_adds(&f->written, glob ? glob : "(none)");
+	buf_adds(&f->written, search->glob ? search->glob : "(none)");
 	list->items = f->items;
 	while (list->n < FAKE_NAMES && f->items[list->n].path)
 		list->n++;

@@ -92,10 +92,59 @@ static void transfers(void **arg)
 	}
 }
 
+static int64_t give_some(void *arg, char *room, size_t len, struct error *err)
+{
+	int64_t *left = arg;
+
+	if (*left < 0)
+		return error_set(err, ERR_SYSTEM, "bad sector");
+	if ((int64_t)len > *left)
+		len = (size_t)*left;
+	memset(room, 'x', len);
+	*left -= (int64_t)len;
+	return (int64_t)len;
+}
+
+/* A file that does not give what it promised: told, nothing stays there, and
+ * the next one goes on. */
+static void promises(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		int64_t left[3] = { 90000, -1, 90001 };
+		struct transfer in_[3] = { 0 };
+		char *paths[3];
+		struct room r;
+
+		enter(&r, k);
+		for (int i = 0; i < 3; i++) {
+			paths[i] = xasprintf("%s/f%d", r.dir, i);
+			in_[i] = (struct transfer){ .path = paths[i],
+						    .size = 90001,
+						    .read = give_some,
+						    .arg = &left[i] };
+		}
+		WORKS(&r, sandbox_upload(&r.sb, in_, 3, &r.stop, &r.err));
+		assert_int_equal(in_[0].error, FILE_OTHER);
+		assert_string_equal(in_[0].detail, "the file became shorter");
+		assert_int_equal(in_[1].error, FILE_OTHER);
+		assert_string_equal(in_[1].detail, "bad sector");
+		assert_int_equal(in_[2].error, FILE_OK);
+		assert_int_equal(access(paths[0], F_OK), -1);
+		assert_int_equal(access(paths[1], F_OK), -1);
+		assert_int_equal(access(paths[2], F_OK), 0);
+		for (int i = 0; i < 3; i++)
+			free(paths[i]);
+		is_tidy(&r);
+		leave(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(transfers),
+		cmocka_unit_test(promises),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -1,0 +1,70 @@
+"""test_chat.py - what is typed and pasted into the chat."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import time
+
+from test_hostile_chat import chat  # noqa: F401 (a fixture)
+
+HELLO = {"turns": [{"text": "Hello."}], "repeat": True, "by": "count"}
+
+
+def last(server):
+    return server.requests[-1]["body"]["messages"][-1]["content"][0]["text"]
+
+
+def test_pasted_lines_are_one_message(chat):  # noqa: F811
+    t, server = chat(HELLO)
+    t.type("first\n\n  third \u6f22\n")
+    t.until("Hello.\r\n\r\n> ")
+    assert len(server.requests) == 1
+    assert last(server) == "first\n\n  third \u6f22"
+    t.type("alone\n")
+    t.until("Hello.")
+    assert last(server) == "alone"
+
+
+def test_what_is_typed_ahead_stays_apart(chat):  # noqa: F811
+    t, server = chat({"turns": [{"text": "Hello.", "delay_ms": 600}],
+                      "repeat": True, "by": "count"})
+    t.type("one\n")
+    t.until("one")
+    time.sleep(0.2)
+    t.type("two\nthree\n")
+    for _ in range(3):
+        t.until("Hello.")
+    assert last(server) == "three"
+    assert "two\\nthree" not in json.dumps(server.requests[-1]["body"])
+
+
+def test_a_line_that_the_terminal_cut_is_not_sent(chat):  # noqa: F811
+    t, server = chat(HELLO)
+    t.type("x" * 5000 + "\n")
+    t.until("Not sent")
+    assert not server.requests
+    t.type("y" * 4000 + "\n")
+    t.until("Hello.")
+    assert last(server) == "y" * 4000
+
+
+def test_leaving(chat):  # noqa: F811
+    for keys, status in (("\x04", 0), ("/quit\n", 0), ("\x03", None)):
+        t, _ = chat(HELLO)
+        t.type(keys)
+        if status is None:
+            t.until("Ctrl-C again")
+            t.type("\x03")
+            status = 130
+        pid, got = os.waitpid(t.pid, 0)
+        assert os.waitstatus_to_exitcode(got) == status
+        t.close = lambda: None
+
+
+def test_the_terminal_goes(chat, run):  # noqa: F811
+    t, _ = chat(HELLO)
+    t.type("hello\n")
+    t.until("Hello.\r\n\r\n> ")
+    os.close(t.fd)
+    pid, got = os.waitpid(t.pid, 0)
+    assert os.waitstatus_to_exitcode(got) == 129
+    t.close = lambda: None

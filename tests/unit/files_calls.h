@@ -1,0 +1,18 @@
+/* files_calls.h - file operations with their arguments in a row, for tests. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UNIT_FILES_CALLS_H
+#define UNIT_FILES_CALLS_H
+
+#include "sandbox/files.h"
+
+#define READ(sb, path, offset, limit, binary, page, stop, err)                 \
+	files_read(sb, &(struct files_window){ path, offset, limit, binary },  \
+		   page, stop, err)
+#define EDIT(sb, path, old, new, all, count, stop, err)                        \
+	files_edit(sb, &(struct files_replacement){ path, old, new, all },     \
+		   count, stop, err)
+#define GREP(sb, root, pattern, glob, cap, list, stop, err)                    \
+	files_grep(sb, &(struct files_search){ root, pattern, glob, cap },     \
+		   list, stop, err)
+
+#endif
