@@ -58,16 +58,23 @@ static void on_header(void *arg, struct str line)
 	c->token = value.len ? xstrndup(value.ptr, value.len) : NULL;
 }
 
-/* The value is "key=value", encoded, and that encoded once more. */
+/* As the SDK does: names and values are encoded, the pairs made from them once
+ * more, and the whole as a query's value. */
 static void add_filter(struct buf *path, const char *key, const char *value)
 {
-	struct buf pair = BUF_INIT(4096);
+	struct buf name = BUF_INIT(4096);
+	struct buf text = BUF_INIT(4096);
+	struct buf pair = BUF_INIT(16 << 10);
 
-	rest_encode(&pair, str_of(key));
+	rest_encode(&name, str_of(key));
+	rest_encode(&text, str_of(value));
+	rest_encode(&pair, buf_str(&name));
 	buf_addc(&pair, '=');
-	rest_encode(&pair, str_of(value));
+	rest_encode(&pair, buf_str(&text));
 	buf_adds(path, "&metadata=");
 	rest_encode(path, buf_str(&pair));
+	buf_release(&name);
+	buf_release(&text);
 	buf_release(&pair);
 }
 

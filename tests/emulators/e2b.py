@@ -214,8 +214,9 @@ class E2B(Envd, Cloud):
         limit = int(req.query.get("limit", "100"))
         if not 1 <= limit <= 100:
             raise Invalid("query.limit: from 1 to 100")
-        wanted = urllib.parse.parse_qsl(req.query.get("metadata", ""),
-                                        keep_blank_values=True)
+        unquote = urllib.parse.unquote  # the SDK encodes each of them again
+        wanted = [(unquote(a), unquote(b)) for a, b in urllib.parse.parse_qsl(
+            req.query.get("metadata", ""), keep_blank_values=True)]
         states = [s for s in req.query.get("state", "").split(",") if s]
         for state in states:
             check(state, {"running", "paused"}, "query.state")
