@@ -31,7 +31,7 @@ enum {
 };
 
 struct job {
-	struct sandbox *sb;
+	const char *cwd;
 	const struct exec_request *req;
 	const struct supervisor *s;
 	char id[SUPERVISE_JOB + 1];
@@ -130,7 +130,7 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		.gather_ms = gather(j),
 		.max = j->max - FRAMING,
 		.req = *j->req,
-		.cwd = j->req->cwd ? j->req->cwd : j->sb->workdir,
+		.cwd = j->cwd,
 		.base64 = j->base64,
 	};
 	int rc;
@@ -241,8 +241,7 @@ static int deliver(struct job *j, struct error *err)
 static int judge(struct job *j, struct exec_result *res, struct error *err)
 {
 	static const char *const texts[] = {
-		[WORD_FULL] = "the command's output did not fit on the "
-			      "sandbox's disk",
+		[WORD_FULL] = "the sandbox's disk is full",
 		[WORD_LOST] = "the command's output was lost in the sandbox",
 		[WORD_GONE] = "the sandbox does not know the command any more",
 		[WORD_NOWHERE] = "no directory of the sandbox can be written",
@@ -271,8 +270,7 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
 		return 1;
 	case WORD_NOCWD:
 		return error_set(err, ERR_NOT_FOUND,
-				 "cannot enter the directory %s",
-				 j->req->cwd ? j->req->cwd : j->sb->workdir);
+				 "cannot enter the directory %s", j->cwd);
 	case WORD_GONE:
 		return error_set(err, ERR_NOT_FOUND, "%s", texts[WORD_GONE]);
 	default:
@@ -354,11 +352,11 @@ static int run(struct job *j, struct exec_result *res, const struct stop *stop,
 	return rc;
 }
 
-static struct job job_of(struct sandbox *sb, const struct exec_request *req,
+static struct job job_of(const struct exec_request *req,
 			 const struct supervisor *s)
 {
 	struct job j = {
-		.sb = sb,
+		.cwd = req->cwd ? req->cwd : "the command began in",
 		.req = req,
 		.s = s,
 		.base64 = true,
@@ -396,7 +394,7 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		      const struct stop *stop, struct error *err)
 {
 	struct exec_request own = *req;
-	struct job j = job_of(sb, &own, s);
+	struct job j = job_of(&own, s);
 	struct buf input = { 0 };
 	int rc = 0;
 
@@ -411,6 +409,8 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 		rc = drain(req, room_of(s), &input, err);
 		own.input = buf_str(&input);
 	}
+	if (!req->cwd)
+		j.cwd = sb->workdir;
 	j.op = JOB_START;
 	ids_random(j.id, SUPERVISE_JOB);
 	if (rc == 0 && s->began)
@@ -421,12 +421,11 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	return rc;
 }
 
-int supervise_follow(struct sandbox *sb, const char *job,
-		     const struct exec_request *req, struct exec_result *res,
-		     const struct supervisor *s, const struct stop *stop,
-		     struct error *err)
+int supervise_follow(const char *job, const struct exec_request *req,
+		     struct exec_result *res, const struct supervisor *s,
+		     const struct stop *stop, struct error *err)
 {
-	struct job j = job_of(sb, req, s);
+	struct job j = job_of(req, s);
 
 	*res = (struct exec_result){ .exit_code = -1 };
 	if (strlen(job) != SUPERVISE_JOB ||

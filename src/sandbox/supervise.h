@@ -56,9 +56,8 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 /* Follows a job that was begun before, from the first byte that its last
  * reader did not confirm. Only output, arg and timeout_ms of req count; the
  * time limit is the one it was started with. ERR_NOT_FOUND: no such job. */
-int supervise_follow(struct sandbox *sb, const char *job,
-		     const struct exec_request *req, struct exec_result *res,
-		     const struct supervisor *s, const struct stop *stop,
-		     struct error *err);
+int supervise_follow(const char *job, const struct exec_request *req,
+		     struct exec_result *res, const struct supervisor *s,
+		     const struct stop *stop, struct error *err);
 
 #endif

@@ -48,7 +48,6 @@ static struct ran follow(struct vendor *v, const char *job, struct seen seen)
 {
 	struct ran r = { .seen = seen };
 	struct exec_request req = { .output = see, .arg = &r.seen };
-	struct sandbox sb = box_of(v);
 	struct stop never = { .deadline = INT64_MAX };
 	int64_t start = clock_ms();
 
@@ -56,7 +55,7 @@ static struct ran follow(struct vendor *v, const char *job, struct seen seen)
 	r.seen.err = BUF_INIT((size_t)128 << 20);
 	v->supervisor.call = vendor_call;
 	v->supervisor.arg = v;
-	r.rc = supervise_follow(&sb, job, &req, &r.res, &v->supervisor, &never,
+	r.rc = supervise_follow(job, &req, &r.res, &v->supervisor, &never,
 				&r.err);
 	r.ms = clock_ms() - start;
 	return r;
