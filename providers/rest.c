@@ -47,7 +47,7 @@ static bool is_loopback(struct str host)
 	return n == 4;
 }
 
-static bool acceptable(struct str url)
+bool rest_url_ok(struct str url)
 {
 	bool secure = str_starts(url, "https://");
 	struct str rest = str_skip(url, secure ? 8 : 7);
@@ -73,7 +73,7 @@ int rest_address(char **base, const struct settings *set,
 
 	for (; !value && *variables; variables++) {
 		value = settings_env(set, *variables);
-		if (value && !acceptable(str_of(value))) {
+		if (value && !rest_url_ok(str_of(value))) {
 			error_set(err, ERR_CONFIG,
 				  "%s=%.200s is no address that a key may be "
 				  "sent to",

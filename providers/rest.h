@@ -26,6 +26,8 @@ struct rest {
 int rest_address(char **base, const struct settings *set,
 		 const char *const *variables, const char *fallback,
 		 struct error *err);
+/* Is it https, or http to a loopback address, with nothing after the path? */
+bool rest_url_ok(struct str url);
 /* Adds "Name: value"; a value with a control character is ERR_CONFIG. */
 int rest_header(struct rest *r, const char *name, const char *value,
 		struct error *err);

@@ -3,6 +3,7 @@
 #include "providers/table.h"
 
 const struct sandbox_provider *const sandbox_providers[] = {
+	&daytona_provider,
 	&docker_provider,
 	&e2b_provider,
 	&local_provider,

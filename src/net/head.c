@@ -50,6 +50,17 @@ static void on_retry_after(struct http_response *res, struct str value,
 	res->retry_after_ms = (int64_t)amount;
 }
 
+/* Daytona says which of its limits it was: Retry-After-Sandbox-Create (its
+ * document, 2026-11). */
+static bool is_retry_after(struct str name)
+{
+	size_t len = strlen("retry-after");
+
+	if (name.len > len && name.ptr[len] == '-')
+		name.len = len;
+	return str_is_nocase(name, "retry-after");
+}
+
 void head_field(struct http_response *res, struct str line,
 		const struct curl_api *api)
 {
@@ -64,7 +75,7 @@ void head_field(struct http_response *res, struct str line,
 		copy(res->request_id, sizeof(res->request_id), value);
 	else if (str_is_nocase(name, "retry-after-ms"))
 		on_retry_after(res, value, true, api);
-	else if (str_is_nocase(name, "retry-after") && res->retry_after_ms < 0)
+	else if (is_retry_after(name) && res->retry_after_ms < 0)
 		on_retry_after(res, value, false, api);
 }
 
