@@ -6,6 +6,7 @@ const struct sandbox_provider *const sandbox_providers[] = {
 	&daytona_provider,
 	&docker_provider,
 	&e2b_provider,
+	&langsmith_provider,
 	&local_provider,
 	&none_provider,
 	NULL,

@@ -8,6 +8,7 @@
 extern const struct sandbox_provider daytona_provider;
 extern const struct sandbox_provider docker_provider;
 extern const struct sandbox_provider e2b_provider;
+extern const struct sandbox_provider langsmith_provider;
 extern const struct sandbox_provider local_provider;
 extern const struct sandbox_provider none_provider;
 

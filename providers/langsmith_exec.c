@@ -1,0 +1,118 @@
+/* langsmith_exec.c - commands as supervised jobs over plain requests. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/langsmith.h"
+#include "sandbox/supervise.h"
+
+enum {
+	BODY_MAX = 1 << 20,
+	COMMAND_MAX = 120000, /* an argument; Linux takes 128 KiB */
+	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
+	SLACK_MS = 8000,      /* beyond the time that a request is held */
+	WAIT_MAX_MS = 30000,  /* obeyed of a Retry-After */
+};
+
+/* Turns what went wrong into what the supervisor does next: ask again
+ * (ERR_NETWORK), give up, or ERR_GONE. */
+static int judge(struct sandbox *sb, const struct http_response *res,
+		 const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	int status = res->status;
+	bool may_be_gone = status == 400 || status == 404 || status == 409 ||
+			   status == 502 || status == 503;
+
+	if (err->code == ERR_CANCELLED ||
+	    (err->code == ERR_LIMIT && status != 429))
+		return -1;
+	if (may_be_gone && langsmith_revive(sb, stop, &why) < 0) {
+		if (why.code != ERR_NETWORK && why.code != ERR_TIMEOUT) {
+			*err = why;
+			return -1;
+		}
+		err->code = ERR_NETWORK;
+		return -1;
+	}
+	if (may_be_gone || status == 408 || status == 429 || status >= 500)
+		err->code = ERR_NETWORK;
+	if (res->retry_after_ms > 0 && res->retry_after_ms <= WAIT_MAX_MS)
+		(void)stop_sleep(stop, res->retry_after_ms, &why);
+	return -1;
+}
+
+/* The output out of {"stdout":...,"stderr":...,"exit_code":n}. */
+static int take(struct str body, struct buf *out, struct error *err)
+{
+	cJSON *tree = json_parse(body);
+	const char *text = json_string(tree, "stdout", NULL);
+	int rc = 0;
+
+	if (!text)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no output");
+	else
+		buf_adds(out, text);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+/* struct supervisor.call: one request, its output at the end. */
+static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
+		const struct stop *stop, struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct buf body = BUF_INIT(BODY_MAX);
+	struct http_response res = { .retry_after_ms = -1 };
+	struct rest_ask ask = {
+		.method = "POST",
+		.path = "/execute",
+		.what = "running the command",
+		.timeout_ms = wait_ms + SLACK_MS,
+	};
+	struct rest plane = { 0 };
+	int rc;
+
+	buf_addc(&body, '{');
+	json_member(&body, "command", command);
+	buf_addf(&body, ",\"timeout\":%lld,\"shell\":\"/bin/sh\"}",
+		 (long long)(wait_ms + SLACK_MS) / 1000);
+	ask.body = buf_str(&body);
+	res.body.max = (size_t)4 * ANSWER_MAX;
+	rc = buf_check(&body, "the command", err);
+	if (rc == 0)
+		rc = langsmith_plane(sb, &plane, err);
+	if (rc == 0) {
+		rc = rest_call(&plane, &ask, &res, stop, err);
+		if (rc < 0)
+			rc = judge(sb, &res, stop, err);
+		else
+			rc = take(buf_str(&res.body), out, err);
+	}
+	rest_release(&plane);
+	http_response_release(&res);
+	buf_release(&body);
+	return rc;
+}
+
+static int over_http(struct sandbox *sb, const struct exec_request *req,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err)
+{
+	const struct supervisor s = { .call = call,
+				      .arg = sb,
+				      .max_command = COMMAND_MAX,
+				      .max_answer = ANSWER_MAX };
+
+	return supervise_execute(sb, req, res, &s, stop, err);
+}
+
+int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
+		      struct exec_result *res, const struct stop *stop,
+		      struct error *err)
+{
+	return over_http(sb, req, res, stop, err);
+}
