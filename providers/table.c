@@ -9,5 +9,6 @@ const struct sandbox_provider *const sandbox_providers[] = {
 	&langsmith_provider,
 	&local_provider,
 	&none_provider,
+	&runloop_provider,
 	NULL,
 };
