@@ -22,6 +22,7 @@ static int add_base64(struct buf *out, const char *text, struct error *err)
 		return error_set(err, ERR_LIMIT,
 				 "the answer is larger than %zu bytes",
 				 out->max);
+	buf_added(out, 0);
 	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
 			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
 		return error_set(err, ERR_PROTOCOL,
