@@ -290,6 +290,12 @@ int daytona_ready(struct sandbox *sb, cJSON *answer, const char *want,
 	return rc;
 }
 
+/* As all ids are, and the names of those that were given none. */
+static bool is_uuid(const char *id)
+{
+	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
+}
+
 int daytona_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		   struct error *err)
 {
@@ -308,7 +314,7 @@ int daytona_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	if (status == 404)
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
 	/* The server takes a name too; then the id differs. */
-	if (strcmp(json_string(answer, "name", ""), id) == 0)
+	if (!is_uuid(id) && strcmp(json_string(answer, "name", ""), id) == 0)
 		id = NULL;
 	if (daytona_ready(sb, answer, id, NULL, stop, err) < 0)
 		return -1;
