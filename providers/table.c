@@ -10,5 +10,6 @@ const struct sandbox_provider *const sandbox_providers[] = {
 	&local_provider,
 	&none_provider,
 	&runloop_provider,
+	&vercel_provider,
 	NULL,
 };

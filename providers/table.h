@@ -12,5 +12,6 @@ extern const struct sandbox_provider langsmith_provider;
 extern const struct sandbox_provider local_provider;
 extern const struct sandbox_provider none_provider;
 extern const struct sandbox_provider runloop_provider;
+extern const struct sandbox_provider vercel_provider;
 
 #endif
