@@ -114,6 +114,7 @@ class Kept:
                 "currentSessionId": self.session, "status": self.status,
                 "statusUpdatedAt": now(), "cwd": "/vercel/sandbox",
                 "tags": self.body.get("tags", {}),
+                "networkPolicy": self.shown_policy(),
                 **({"currentSnapshotId": self.snapshot["id"]}
                    if self.snapshot else {})}
 
