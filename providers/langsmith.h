@@ -91,6 +91,13 @@ int langsmith_info(struct sandbox_host *host, const char *id,
 int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err);
+/* langsmith_ws.c */
+/* The command as text over a WebSocket, by sh; only command, timeout_ms,
+ * output and arg of req count, and output is UTF-8. 1 when there is no
+ * WebSocket to be had, nothing was begun then. */
+int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
+			 struct exec_result *res, const struct stop *stop,
+			 struct error *err);
 /* langsmith_files.c */
 int langsmith_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);

@@ -1,4 +1,5 @@
-/* langsmith_exec.c - commands as supervised jobs over plain requests. */
+/* langsmith_exec.c - commands as supervised jobs, over two kinds of requests.
+ */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +61,19 @@ static int take(struct str body, struct buf *out, struct error *err)
 	return rc;
 }
 
-/* struct supervisor.call: one request, its output at the end. */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+struct way { /* struct supervisor.arg */
+	struct sandbox *sb;
+	bool ws; /* for the next request */
+};
+
+/*
+ * Plain request: its output comes at the end. Our script's answers are ASCII,
+ * which both ways carry unharmed; a command's own bytes they would not.
+ */
+static int over_http(struct sandbox *sb, struct str command, int64_t wait_ms,
+		     struct buf *out, const struct stop *stop,
+		     struct error *err)
 {
-	struct sandbox *sb = arg;
 	struct buf body = BUF_INIT(BODY_MAX);
 	struct http_response res = { .retry_after_ms = -1 };
 	struct rest_ask ask = {
@@ -98,21 +107,75 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	return rc;
 }
 
-static int over_http(struct sandbox *sb, const struct exec_request *req,
-		     struct exec_result *res, const struct stop *stop,
-		     struct error *err)
+static int collect(void *arg, enum exec_stream stream, struct str chunk,
+		   struct buf *reply, struct error *err)
 {
-	const struct supervisor s = { .call = call,
-				      .arg = sb,
-				      .max_command = COMMAND_MAX,
-				      .max_answer = ANSWER_MAX };
+	struct buf *out = arg;
 
-	return supervise_execute(sb, req, res, &s, stop, err);
+	(void)reply;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(out, chunk);
+	return buf_check(out, "the command's output", err);
+}
+
+static int over_ws(struct sandbox *sb, struct str command, int64_t wait_ms,
+		   struct buf *out, const struct stop *stop, struct error *err)
+{
+	const struct exec_request req = { .command = command,
+					  .timeout_ms = wait_ms + SLACK_MS,
+					  .output = collect,
+					  .arg = out };
+	struct exec_result res;
+	int rc = langsmith_ws_execute(sb, &req, &res, stop, err);
+
+	if (rc == 0 && res.timed_out)
+		return error_set(err, ERR_TIMEOUT, "no answer in time");
+	return rc;
+}
+
+static bool may_ws(struct sandbox *sb)
+{
+	struct langsmith_box *b = langsmith_box(sb);
+	bool may;
+
+	pthread_mutex_lock(&b->lock);
+	may = !b->no_ws;
+	pthread_mutex_unlock(&b->lock);
+	return may;
+}
+
+/*
+ * struct supervisor.call. A WebSocket carries one command and costs a
+ * connection: what starts a job goes that way, what follows it uses the
+ * connection that is warm.
+ */
+static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
+		const struct stop *stop, struct error *err)
+{
+	struct way *way = arg;
+	int rc = 1;
+
+	if (way->ws && may_ws(way->sb))
+		rc = over_ws(way->sb, command, wait_ms, out, stop, err);
+	way->ws = false;
+	return rc <= 0 ? rc
+		       : over_http(way->sb, command, wait_ms, out, stop, err);
 }
 
 int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err)
 {
-	return over_http(sb, req, res, stop, err);
+	struct way way = { .sb = sb, .ws = true };
+	const struct supervisor s = { .call = call,
+				      .arg = &way,
+				      .max_command = COMMAND_MAX,
+				      .max_answer = ANSWER_MAX };
+
+	if (settings_bool(sb->host->settings, "langsmith", "websocket", &way.ws,
+			  err) < 0)
+		return -1;
+	/* Our own helpers end at once. */
+	way.ws = way.ws && !req->plain;
+	return supervise_execute(sb, req, res, &s, stop, err);
 }
