@@ -117,6 +117,26 @@ int vercel_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);
 /* vercel_files.c */
+void vercel_fail(struct transfer *f, enum file_error code, const char *detail);
+/* Those that have no error yet. */
+void vercel_fail_rest(struct transfer *files, size_t n,
+		      const struct error *err);
+bool vercel_path_ok(struct transfer *f);  /* else it has its error */
+bool vercel_fatal(const struct error *e); /* no other file will do better */
+/*
+ * Asks the sandbox about the files without an error and calls learn for each
+ * with the line about it: "d" a directory; "f r w 644" a file, "-" for what may
+ * not be done; "n w x" nothing there, and what may be done where it would be;
+ * "x" below something that is no directory. -1: it cannot be asked.
+ */
+int vercel_facts(struct sandbox *sb, struct transfer *files, size_t n,
+		 void (*learn)(struct transfer *f, struct str line),
+		 const struct stop *stop, struct error *err);
+/* After a request that failed (err): 0 to try again, -1 when it makes no
+ * sense. */
+int vercel_judge(struct sandbox *sb, const struct http_response *res,
+		 const struct stop *stop, struct error *err);
+/* vercel_upload.c */
 int vercel_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
 int vercel_download(struct sandbox *sb, struct transfer *files, size_t n,

@@ -1,4 +1,4 @@
-/* vercel_files.c - files in as a tar stream, out as bytes, errors by name. */
+/* vercel_files.c - what a sandbox says of a path, and files out of it. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/vercel.h"
-#include "providers/vercel_tar.h"
 #include "sandbox/quote.h"
+#include "sandbox/transfer.h"
 
 enum {
-	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
 	TRIES = 5,
 	PAUSE_MS = 200,
 	LONGEST_MS = 24 * 3600 * 1000,
@@ -20,13 +19,13 @@ enum {
 	FACTS_MAX = 1 << 20,
 };
 
-static void fail(struct transfer *f, enum file_error code, const char *detail)
+void vercel_fail(struct transfer *f, enum file_error code, const char *detail)
 {
 	f->error = code;
 	snprintf(f->detail, sizeof(f->detail), "%s", detail);
 }
 
-static bool path_ok(struct transfer *f)
+bool vercel_path_ok(struct transfer *f)
 {
 	size_t len = f->path ? strlen(f->path) : 0;
 
@@ -34,7 +33,7 @@ static bool path_ok(struct transfer *f)
 	f->detail[0] = '\0';
 	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
 		return true;
-	fail(f, FILE_INVALID_PATH, "");
+	vercel_fail(f, FILE_INVALID_PATH, "");
 	return false;
 }
 
@@ -67,39 +66,21 @@ static int on_facts(void *arg, enum exec_stream stream, struct str chunk,
 	return buf_check(&f->text, "the answer", err);
 }
 
-static void learn_upload(struct transfer *f, struct str line)
-{
-	int64_t mode;
-
-	if (str_is(line, "d"))
-		fail(f, FILE_IS_DIRECTORY, "");
-	else if (str_starts(line, "f r -") || str_starts(line, "f - -") ||
-		 str_starts(line, "n -"))
-		fail(f, FILE_PERMISSION_DENIED, "");
-	else if (str_is(line, "x"))
-		fail(f, FILE_OTHER, "a part of the path is no directory");
-	else if (str_starts(line, "f ") && !f->mode &&
-		 str_to_int(str_trim(str_skip(line, 6)), &mode) && mode > 0 &&
-		 mode <= 7777)
-		f->mode = (int)strtol(line.ptr + 6, NULL, 8) & 07777;
-}
-
 static void learn_download(struct transfer *f, struct str line)
 {
 	if (str_is(line, "d"))
-		fail(f, FILE_IS_DIRECTORY, "");
+		vercel_fail(f, FILE_IS_DIRECTORY, "");
 	else if (str_starts(line, "f -"))
-		fail(f, FILE_PERMISSION_DENIED, "");
+		vercel_fail(f, FILE_PERMISSION_DENIED, "");
 	else if (str_starts(line, "n ") && str_ends(line, "-"))
-		fail(f, FILE_PERMISSION_DENIED, "");
+		vercel_fail(f, FILE_PERMISSION_DENIED, "");
 	else if (str_starts(line, "n ") || str_is(line, "x"))
-		fail(f, FILE_NOT_FOUND, "");
+		vercel_fail(f, FILE_NOT_FOUND, "");
 }
 
-/* Asks the sandbox about the files without an error. -1: it cannot be asked. */
-static int ask_facts(struct sandbox *sb, struct transfer *files, size_t n,
-		     void (*learn)(struct transfer *f, struct str line),
-		     const struct stop *stop, struct error *err)
+int vercel_facts(struct sandbox *sb, struct transfer *files, size_t n,
+		 void (*learn)(struct transfer *f, struct str line),
+		 const struct stop *stop, struct error *err)
 {
 	struct facts facts = { BUF_INIT(FACTS_MAX) };
 	struct buf command = BUF_INIT(FACTS_MAX);
@@ -143,8 +124,7 @@ static bool may_be_gone(const struct http_response *res)
 	return res->status == 404 || res->status == 410 || res->status == 422;
 }
 
-/* 0 to try again, -1 when it makes no sense. */
-static int judge(struct sandbox *sb, const struct http_response *res,
+int vercel_judge(struct sandbox *sb, const struct http_response *res,
 		 const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
@@ -160,158 +140,17 @@ static int judge(struct sandbox *sb, const struct http_response *res,
 	return -1;
 }
 
-static int post_tar(struct sandbox *sb, struct vercel_tar *tar,
-		    struct str whole, struct http_response *res,
-		    const struct stop *stop, struct error *err)
-{
-	static const char *const headers[] = { "x-cwd: /", NULL };
-	char *path = vercel_session(sb, "/fs/write");
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.type = "application/gzip",
-				.what = "writing files",
-				.headers = headers,
-				.timeout_ms = LONGEST_MS,
-				.idle_ms = IDLE_MS };
-	int rc;
-
-	if (whole.len) {
-		ask.body = whole;
-	} else {
-		ask.source = vercel_tar_pull;
-		ask.source_size = vercel_tar_size(tar);
-		ask.arg = tar;
-	}
-	rc = rest_call(&vercel_of(sb->host)->api, &ask, res, stop, err);
-	free(path);
-	return rc;
-}
-
-static int pull_all(struct vercel_tar *tar, struct buf *whole,
-		    struct error *err)
-{
-	size_t size = (size_t)vercel_tar_size(tar);
-	char *room = buf_room(whole, size);
-
-	for (size_t got = 0; got < size;) {
-		int64_t n = vercel_tar_pull(tar, room + got, size - got, err);
-
-		if (n <= 0)
-			return -1;
-		got += (size_t)n;
-	}
-	buf_added(whole, size);
-	return 0;
-}
-
-/* What is small can be sent again; the source of a large file does not go
- * back. A file whose own source fails is left out: 1, to go on without it. */
-static int send_group(struct sandbox *sb, struct transfer *const *group,
-		      size_t n, int64_t size, const struct stop *stop,
-		      struct error *err)
-{
-	struct vercel_tar *tar = vercel_tar_new(group, n);
-	struct buf whole = BUF_INIT((size_t)64 << 20);
-	int rc = size <= SMALL ? pull_all(tar, &whole, err) : 0;
-
-	for (int i = 1; rc == 0; i++) {
-		struct http_response res = { 0 };
-		struct error why = { 0 };
-		int again = -1;
-
-		rc = post_tar(sb, tar, buf_str(&whole), &res, stop, &why);
-		if (rc < 0 && !vercel_tar_failed(tar))
-			again = judge(sb, &res, stop, &why);
-		http_response_release(&res);
-		if (rc == 0)
-			break;
-		if (again < 0 || i == TRIES || !whole.len) {
-			*err = why;
-			break;
-		}
-		rc = stop_sleep(stop, i * PAUSE_MS, err);
-	}
-	if (rc < 0 && vercel_tar_failed(tar)) {
-		fail(vercel_tar_failed(tar), FILE_OTHER, err->message);
-		rc = 1;
-	}
-	buf_release(&whole);
-	vercel_tar_free(tar);
-	return rc;
-}
-
-static bool fatal(const struct error *e)
+bool vercel_fatal(const struct error *e)
 {
 	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
 	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
 }
 
-/* One request for a large file, or for the small ones from here on. */
-static size_t gather(struct transfer *files, size_t n, struct transfer **group,
-		     size_t *count, int64_t *size)
-{
-	size_t i = 0;
-
-	*count = 0;
-	*size = 0;
-	for (; i < n; i++) {
-		int64_t cost = files[i].size + 2048 +
-			       2 * (int64_t)strlen(files[i].path);
-
-		if (files[i].error != FILE_OK)
-			continue;
-		if (*count && *size + cost > SMALL)
-			break;
-		group[(*count)++] = &files[i];
-		*size += cost;
-	}
-	return i;
-}
-
-static void fail_rest(struct transfer *files, size_t n, const struct error *err)
+void vercel_fail_rest(struct transfer *files, size_t n, const struct error *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (files[i].error == FILE_OK)
-			fail(&files[i], FILE_OTHER, err->message);
-}
-
-int vercel_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		  const struct stop *stop, struct error *err)
-{
-	struct transfer **group;
-	bool any = false;
-	size_t next;
-	int rc = 0;
-
-	for (size_t i = 0; i < n; i++)
-		any = path_ok(&files[i]) || any;
-	if (any && ask_facts(sb, files, n, learn_upload, stop, err) < 0) {
-		fail_rest(files, n, err);
-		return -1;
-	}
-	group = xcalloc(n ? n : 1, sizeof(struct transfer *));
-	for (size_t i = 0; rc == 0 && i < n; i += next) {
-		struct error e = { 0 };
-		size_t count;
-		int64_t size;
-		int sent;
-
-		next = gather(files + i, n - i, group, &count, &size);
-		if (!count)
-			continue;
-		vercel_keep(sb, stop);
-		sent = send_group(sb, group, count, size, stop, &e);
-		for (size_t k = 0; sent != 0 && k < count; k++)
-			if (group[k]->error == FILE_OK)
-				fail(group[k], FILE_OTHER, e.message);
-		if (sent < 0 && fatal(&e)) {
-			*err = e;
-			fail_rest(files + i + next, n - i - next, &e);
-			rc = -1;
-		}
-	}
-	free(group);
-	return rc;
+			vercel_fail(&files[i], FILE_OTHER, err->message);
 }
 
 struct download {
@@ -373,10 +212,10 @@ static int explain(struct sandbox *sb, struct transfer *f,
 		   const struct error *why, const struct stop *stop,
 		   struct error *err)
 {
-	if (ask_facts(sb, f, 1, learn_download, stop, err) < 0)
+	if (vercel_facts(sb, f, 1, learn_download, stop, err) < 0)
 		return -1;
 	if (f->error == FILE_OK)
-		fail(f, FILE_OTHER, why->message);
+		vercel_fail(f, FILE_OTHER, why->message);
 	return 0;
 }
 
@@ -385,6 +224,9 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 {
 	struct download d = { .file = f };
 
+	/* JSON cannot say such a path. */
+	if (!str_is_utf8(str_of(f->path)))
+		return transfer_download(sb, f, 1, stop, err);
 	for (int i = 1;; i++) {
 		struct http_response res = { 0 };
 		struct error why = { 0 };
@@ -394,12 +236,12 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 		int status = res.status;
 
 		if (rc < 0 && !d.failed)
-			again = judge(sb, &res, stop, &why);
+			again = vercel_judge(sb, &res, stop, &why);
 		http_response_release(&res);
 		if (rc == 0)
 			return 0;
 		if (d.failed) {
-			fail(f, FILE_OTHER, why.message);
+			vercel_fail(f, FILE_OTHER, why.message);
 			return 0;
 		}
 		if (again < 0 && status >= 400 && status != 401 &&
@@ -421,16 +263,16 @@ int vercel_download(struct sandbox *sb, struct transfer *files, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		struct error e = { 0 };
 
-		if (!path_ok(&files[i]))
+		if (!vercel_path_ok(&files[i]))
 			continue;
 		vercel_keep(sb, stop);
 		if (download_one(sb, &files[i], stop, &e) == 0)
 			continue;
-		fail(&files[i], FILE_OTHER, e.message);
-		if (!fatal(&e))
+		vercel_fail(&files[i], FILE_OTHER, e.message);
+		if (!vercel_fatal(&e))
 			continue;
 		*err = e;
-		fail_rest(files + i + 1, n - i - 1, &e);
+		vercel_fail_rest(files + i + 1, n - i - 1, &e);
 		return -1;
 	}
 	return 0;

@@ -147,7 +147,8 @@ class Vercel(Session, Cloud):
         word = (req.headers.get("Authorization") or "").partition(" ")
         if word[0] != "Bearer" or word[2] not in self.tokens:
             raise fails(403, "forbidden", "Not authorized")
-        if req.query.pop("teamId", None) != TEAM:
+        req.team = req.query.pop("teamId", getattr(req, "team", None))
+        if req.team != TEAM:
             raise fails(403, "forbidden", "Not authorized: teamId")
 
     def invalid(self, req, error):
