@@ -102,6 +102,10 @@ int runloop_pages(struct runloop *r, const char *path, const char *query,
 int runloop_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
+/* runloop_output.c: appends all that an ended execution wrote to its standard
+ * output, which the other answers give only the last lines of. */
+int runloop_output(struct sandbox *sb, const char *execution, struct buf *out,
+		   const struct stop *stop, struct error *err);
 /* runloop_files.c */
 int runloop_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);

@@ -90,18 +90,22 @@ static int until_completed(struct sandbox *sb, cJSON **tree, int *code,
 	return rc;
 }
 
-/* A job's answer without its first lines is of no use: the supervisor asks for
- * less when it is called damaged. */
-static int take_output(const struct sandbox *sb, const cJSON *tree,
-		       struct buf *out, struct error *err)
+static int take_output(struct sandbox *sb, const cJSON *tree, struct buf *out,
+		       const struct stop *stop, struct error *err)
 {
+	const char *execution = json_string(tree, "execution_id", "");
+
 	if (strcmp(json_string(tree, "devbox_id", sb->id), sb->id) != 0)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: of another "
 				 "devbox");
-	if (json_bool(tree, "stdout_truncated", false))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: it is cut short");
+	if (json_bool(tree, "stdout_truncated", false)) {
+		if (!runloop_id_ok(execution))
+			return error_set(err, ERR_PROTOCOL,
+					 "unexpected server response: no "
+					 "execution");
+		return runloop_output(sb, execution, out, stop, err);
+	}
 	buf_adds(out, json_string(tree, "stdout", ""));
 	return buf_check(out, "the answer", err);
 }
@@ -161,7 +165,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	if (rc == 0)
 		rc = until_completed(sb, &tree, &code, stop, err);
 	if (rc == 0)
-		rc = take_output(sb, tree, out, err);
+		rc = take_output(sb, tree, out, stop, err);
 	else
 		rc = judge(sb, code, stop, err);
 	cJSON_Delete(tree);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/runloop.h"
+#include "sandbox/transfer.h"
 
 enum {
 	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
@@ -55,7 +56,7 @@ static int judge(struct sandbox *sb, struct transfer *f, int code,
 	if (why->code == ERR_NETWORK || code == 408 || code == 429 ||
 	    code >= 500)
 		return 0;
-	if (code < 400 || code == 401 || code == 403) {
+	if (code < 400 || code == 401) {
 		*err = *why;
 		return -1;
 	}
@@ -184,13 +185,26 @@ static int send_once(struct sandbox *sb, struct upload *u, int *code,
 	return rc;
 }
 
+/* A form and JSON can say it. For another name there is the shell. */
+static bool plain(const char *path)
+{
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7F)
+			return false;
+	return str_is_utf8(str_of(path));
+}
+
 /* A large file can be sent once only: its source does not go back. */
 static int upload_one(struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
 	struct upload u = { .file = f };
-	int rc = f->size <= SMALL ? read_whole(&u, err) : 0;
+	int rc = 0;
 
+	if (!plain(f->path))
+		return transfer_upload(sb, f, 1, stop, err);
+	if (f->size <= SMALL)
+		rc = read_whole(&u, err);
 	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 		int code = 0;
@@ -284,6 +298,8 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	struct download d = { .file = f };
 	int rc = 0;
 
+	if (!plain(f->path))
+		return transfer_download(sb, f, 1, stop, err);
 	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 		int64_t before = d.got;
