@@ -253,8 +253,10 @@ static int e2b_attach(struct sandbox *sb, const char *id,
 	if (settings_int(sb->host->settings, "e2b", "lifetime", &lifetime,
 			 err) < 0)
 		return -1;
-	return e2b_connect(sb, id, lifetime > 0 ? lifetime : E2B_LIFETIME_S,
-			   stop, err);
+	if (e2b_connect(sb, id, lifetime > 0 ? lifetime : E2B_LIFETIME_S, stop,
+			err) < 0)
+		return -1;
+	return e2b_workdir(sb, stop, err);
 }
 
 static int e2b_extend(struct sandbox *sb, int64_t lifetime_s,

@@ -72,6 +72,8 @@ int e2b_version(const struct sandbox *sb);
 /* e2b_create.c */
 int e2b_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	       const struct stop *stop, struct error *err);
+/* Sets the working directory, and makes it unless it is the usual one. */
+int e2b_workdir(struct sandbox *sb, const struct stop *stop, struct error *err);
 /* e2b_list.c */
 int e2b_list(struct sandbox_host *host, const char *owner,
 	     void (*each)(void *arg, const struct sandbox_info *info),

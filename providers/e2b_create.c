@@ -194,8 +194,6 @@ static int post_any(struct sandbox *sb, cJSON *body, int64_t lifetime_s,
 }
 
 struct found {
-	struct sandbox_host *host;
-	const struct stop *stop;
 	const char *label;
 	char *id; /* the one to keep */
 	char *spare[8];
@@ -210,8 +208,23 @@ static void on_found(void *arg, const struct sandbox_info *info)
 		return;
 	if (!f->id)
 		f->id = xstrdup(info->id);
-	else if (f->n_spare < sizeof(f->spare) / sizeof(*f->spare))
+	else if (strcmp(f->id, info->id) != 0 &&
+		 f->n_spare < sizeof(f->spare) / sizeof(*f->spare))
 		f->spare[f->n_spare++] = xstrdup(info->id);
+}
+
+/* Deletes all but f->id, of those with the same label. */
+static void delete_spare(struct sandbox *sb, struct found *f,
+			 const struct stop *stop)
+{
+	struct error ignored = { 0 };
+
+	for (size_t i = 0; i < f->n_spare; i++) {
+		(void)sb->host->provider->ops->remove(sb->host, f->spare[i],
+						      stop, &ignored);
+		free(f->spare[i]);
+	}
+	free(f->id);
 }
 
 /* What earlier requests for this label have made: 1 with one adopted, the
@@ -219,9 +232,7 @@ static void on_found(void *arg, const struct sandbox_info *info)
 static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
 {
-	struct found f = { .host = sb->host,
-			   .stop = stop,
-			   .label = spec->label };
+	struct found f = { .label = spec->label };
 	int rc = e2b_find(e2b_of(sb->host), "dcode.label", spec->label,
 			  on_found, &f, stop, err);
 
@@ -229,14 +240,20 @@ static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = e2b_connect(sb, f.id, spec->lifetime_s, stop, err);
 		rc = rc < 0 ? -1 : 1;
 	}
-	for (size_t i = 0; i < f.n_spare; i++) {
-		if (rc > 0)
-			(void)sb->host->provider->ops->remove(
-				sb->host, f.spare[i], stop, err);
-		free(f.spare[i]);
-	}
-	free(f.id);
+	delete_spare(sb, &f, stop);
 	return rc;
+}
+
+/* A second request was sent, and the first may have been performed late. */
+static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
+		  const struct stop *stop)
+{
+	struct found f = { .label = spec->label, .id = xstrdup(sb->id) };
+	struct error ignored = { 0 };
+
+	(void)e2b_find(e2b_of(sb->host), "dcode.label", spec->label, on_found,
+		       &f, stop, &ignored);
+	delete_spare(sb, &f, stop);
 }
 
 /* Was a request sent for this label before? Remembers it. */
@@ -276,6 +293,8 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 			return 0;
 		if (rc == 0)
 			rc = post_any(sb, body, spec->lifetime_s, stop, &why);
+		if (rc == 0 && again)
+			prune(sb, spec, stop);
 		if (rc == 0)
 			return 0;
 		again = true;
@@ -290,29 +309,65 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 }
 
+/* The configured directory, made when it is missing. */
+int e2b_workdir(struct sandbox *sb, const struct stop *stop, struct error *err)
+{
+	struct rest_ask ask = { .method = "POST",
+				.path = "/filesystem.Filesystem/MakeDir",
+				.what = "making the working directory",
+				.flags = REST_AGAIN };
+	static const char *const headers[] = { "Connect-Protocol-Version: 1",
+					       NULL };
+	struct buf body = BUF_INIT(16 << 10);
+	struct rest envd = { 0 };
+	const char *dir = NULL;
+	struct error why = { 0 };
+	int rc = settings_string(e2b_of(sb->host)->settings, "e2b", "workdir",
+				 &dir, err);
+
+	if (rc < 0 || !dir || strcmp(dir, sb->host->provider->workdir) == 0)
+		return rc;
+	if (dir[0] != '/')
+		return error_set(err, ERR_CONFIG,
+				 "workdir must be an absolute path");
+	free(sb->workdir);
+	sb->workdir = xstrdup(dir);
+	buf_addc(&body, '{');
+	json_member(&body, "path", str_of(dir));
+	buf_addc(&body, '}');
+	ask.body = buf_str(&body);
+	ask.headers = headers;
+	if (e2b_envd(sb, &envd, &why) == 0) {
+		cJSON *ignored = NULL;
+
+		rc = rest_json(&envd, &ask, &ignored, NULL, stop, &why);
+		cJSON_Delete(ignored);
+	}
+	rest_release(&envd);
+	buf_release(&body);
+	/* 409: it is there. */
+	if (rc < 0 && strstr(why.message, "HTTP 409"))
+		return 0;
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
 int e2b_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	       const struct stop *stop, struct error *err)
 {
 	cJSON *body = cJSON_CreateObject();
-	const char *dir = NULL;
 	int rc;
 
-	if (spec->lifetime_s <= 0) {
-		cJSON_Delete(body);
-		return error_set(err, ERR_CONFIG,
-				 "the lifetime is not above zero");
-	}
-	rc = settings_string(e2b_of(sb->host)->settings, "e2b", "workdir", &dir,
-			     err);
-	if (rc == 0 && dir && dir[0] != '/')
-		rc = error_set(err, ERR_CONFIG,
-			       "workdir must be an absolute path");
-	if (rc == 0)
+	if (spec->lifetime_s > 0)
 		rc = describe(e2b_of(sb->host), spec, body, err);
+	else
+		rc = error_set(err, ERR_CONFIG,
+			       "the lifetime is not above zero");
 	if (rc == 0)
 		rc = create(sb, spec, body, stop, err);
-	if (rc == 0 && dir)
-		sb->workdir = xstrdup(dir);
+	if (rc == 0)
+		rc = e2b_workdir(sb, stop, err);
 	cJSON_Delete(body);
 	return rc;
 }

@@ -329,15 +329,47 @@ def test_killed_and_collected(e2b, model, start, run):
     assert cloud.left() == []
 
 
-def test_list_in_pages(e2b, run):
+def test_all_pages_are_collected(e2b, model, start, run):
     cloud = e2b(page=2)
-    for i in range(5):
+    model([execute("sleep 300"), DONE])
+    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "e2b")
+    wait_for(lambda: cloud.count(START) > 0)
+    p.signal(signal.SIGKILL)
+    p.p.wait()
+    ours = cloud.boxes[cloud.left()[0]].body["metadata"]["dcode.owner"]
+    for i in range(4):
         make(cloud, metadata={"dcode.label": f"dcode-aaaaaaa{i + 2}",
-                              "dcode.owner": "another"})
-    make(cloud)
-    r = run("sandbox", "list", "--sandbox", "e2b", "--all", "--json")
-    if r.status == 0:
-        assert cloud.count("GET /v2/sandboxes") == 3
+                              "dcode.owner": ours})
+    others = [make(cloud).id, make(cloud, metadata={
+        "dcode.label": "dcode-bbbbbbbb", "dcode.owner": "another"}).id]
+    r = run("sandbox", "gc")
+    print(r.out, r.err)
+    assert r.status == 0, r.err
+    assert sorted(cloud.left()) == sorted(others)
+    assert cloud.count("GET /v2/sandboxes") == 3
+
+
+def test_a_create_that_comes_late(e2b, model, task):
+    """The first request is performed after the second: one is left over, and
+    deleted at once."""
+    cloud = e2b()
+    cloud.fault("POST /v2/sandboxes$", delay=0.6)
+    cloud.fault("POST /v2/sandboxes$", cut_after=0.1)
+    cloud.fault("GET /v2/sandboxes", nth=2, delay=1)
+    model([execute("true"), DONE])
+    r = task()
+    assert r.status == 0, r.err
+    wait_for(lambda: len(cloud.past) == 2)
+    assert cloud.left() == []
+
+
+def test_workdir_is_made(e2b, model, task, config):
+    e2b()
+    config('[sandboxes.providers.e2b.params]\nworkdir = "/srv/a b"\n')
+    server = model([execute("pwd"), DONE])
+    r = task()
+    assert r.status == 0, r.err
+    assert "/srv/a b" in results(server)[0]
 
 
 TORTURE = [execute("echo x >>ran; cat ran"),
