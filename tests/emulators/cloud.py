@@ -298,8 +298,9 @@ class Cloud:
                               what.get("body", {"message": "by a fault"}),
                               headers)
         if what.get("duplicate"):
-            req.body()
+            req.replay, req.mute = req.body(), True
             self.perform(req)
+            req.replay, req.mute, req.open_chunks = req.body(), False, False
         reply = self.perform(req)
         if what.get("cut_after"):
             timer.cancel()
