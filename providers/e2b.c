@@ -315,14 +315,18 @@ int e2b_revive(struct sandbox *sb, const struct stop *stop, struct error *err)
 				.flags = REST_AGAIN | REST_MISSING_OK };
 	cJSON *tree = NULL;
 	int status = 0;
+	int64_t lifetime;
 	int rc = e2b_api(e2b_of(sb->host), &ask, &tree, &status, stop, err);
 
+	pthread_mutex_lock(&b->lock);
+	lifetime = b->lifetime_s;
+	pthread_mutex_unlock(&b->lock);
 	if (rc == 0 && status == 404)
 		rc = error_set(err, ERR_GONE, "the sandbox %s has ended",
 			       sb->id);
 	else if (rc == 0 &&
 		 strcmp(json_string(tree, "state", ""), "paused") == 0)
-		rc = e2b_connect(sb, sb->id, b->lifetime_s, stop, err);
+		rc = e2b_connect(sb, sb->id, lifetime, stop, err);
 	else if (rc == 0 && json_string(tree, "envdAccessToken", NULL)) {
 		pthread_mutex_lock(&b->lock);
 		free(b->token);
@@ -353,11 +357,15 @@ int e2b_envd(struct sandbox *sb, struct rest *r, struct error *err)
 	return rc;
 }
 
-int e2b_version(const struct sandbox *sb)
+int e2b_version(struct sandbox *sb)
 {
-	const struct e2b_box *b = sb->priv;
+	struct e2b_box *b = box_of(sb);
+	int version;
 
-	return b->version;
+	pthread_mutex_lock(&b->lock);
+	version = b->version;
+	pthread_mutex_unlock(&b->lock);
+	return version;
 }
 
 /* 409: its state is changing. */

@@ -67,7 +67,7 @@ void e2b_keep(struct sandbox *sb, const struct stop *stop);
 int e2b_revive(struct sandbox *sb, const struct stop *stop, struct error *err);
 /* This sandbox's envd; the caller releases r. */
 int e2b_envd(struct sandbox *sb, struct rest *r, struct error *err);
-int e2b_version(const struct sandbox *sb);
+int e2b_version(struct sandbox *sb);
 
 /* e2b_create.c */
 int e2b_create(struct sandbox *sb, const struct sandbox_spec *spec,

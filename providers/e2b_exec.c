@@ -44,8 +44,8 @@ static void add_arguments(struct buf *b, struct str command)
 	}
 }
 
-static int compose(const struct sandbox *sb, struct str command,
-		   struct buf *out, struct error *err)
+static int compose(struct sandbox *sb, struct str command, struct buf *out,
+		   struct error *err)
 {
 	struct buf json = BUF_INIT(BODY_MAX);
 	int version = e2b_version(sb);
@@ -64,7 +64,7 @@ static int compose(const struct sandbox *sb, struct str command,
 }
 
 /* "Authorization: Basic BASE64(user:)", owned, or NULL. */
-static char *user_header(const struct sandbox *sb)
+static char *user_header(struct sandbox *sb)
 {
 	const struct e2b *e = e2b_of(sb->host);
 	int version = e2b_version(sb);

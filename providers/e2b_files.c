@@ -46,7 +46,7 @@ static bool fatal(const struct error *e)
 	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
 }
 
-static char *path_of(const struct sandbox *sb, const char *file)
+static char *path_of(struct sandbox *sb, const char *file)
 {
 	const char *user = e2b_of(sb->host)->user;
 	int version = e2b_version(sb);

@@ -163,6 +163,35 @@ def test_streams_that_are_cut(e2b, model, task):
 
 
 @pytest.mark.parametrize("how", [
+    {"duplicate": True}, {"drop": True}, {"reset": True}, {"status": 500},
+    {"status": 502}, {"status": 503}, {"status": 429, "retry_after": 1},
+    {"delay": 0.5}, {"cut_after": 0.05}, {"reset_at": 250}, {"truncate": 60}])
+def test_a_command_runs_once(e2b, model, task, how):
+    cloud = e2b()
+    cloud.fault(START, times=2, **how)
+    cloud.fault("DELETE", **how)
+    server = model([execute("echo x >>ran; sleep 0.3; cat ran"),
+                    execute("wc -l <ran"), DONE])
+    r = task()
+    assert r.status == 0, r.err
+    assert results(server)[0].split()[0] == "x"
+    assert results(server)[1].split()[0] == "1"
+    assert cloud.left() == [] and len(cloud.past) == 1
+
+
+def test_a_vendor_that_stays_down(e2b, model, task):
+    """The right error within the patience, and the sandbox deleted."""
+    cloud = e2b()
+    cloud.fault(START, times=None, status=429)
+    cloud.fault("DELETE", times=2, status=409)
+    server = model([execute("true", timeout=3), DONE])
+    r = task(timeout=60)
+    told = r.err + "".join(results(server))
+    assert "HTTP 429" in told or "timed out" in told, told
+    assert cloud.left() == []
+
+
+@pytest.mark.parametrize("how", [
     {"drop": True}, {"late": 0.5, "truncate": 10}, {"status": 502},
     {"status": 429, "retry_after": 1}, {"garbage": b"{"},
     {"reset_at": 30}])
