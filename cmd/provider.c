@@ -1,12 +1,13 @@
-/* provider.c - dcode provider list: what sandboxes there are. */
+/* provider.c - dcode provider: what sandboxes there are, how good. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/provider.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clean.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "cmd/command.h"
 
 static const struct {
 	unsigned flag;
@@ -17,7 +18,7 @@ static const struct {
 	{ SANDBOX_NETWORK, "network" },  { SANDBOX_LIST, "list" },
 };
 
-static void add_capabilities(struct buf *out, unsigned flags, bool json)
+void provider_capabilities(struct buf *out, unsigned flags, bool json)
 {
 	const char *between = "";
 
@@ -32,6 +33,14 @@ static void add_capabilities(struct buf *out, unsigned flags, bool json)
 			buf_adds(out, capabilities[i].name);
 		between = json ? "," : ", ";
 	}
+}
+
+void provider_table(unsigned flags)
+{
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
+	     i++)
+		printf("  %-24s %s\n", capabilities[i].name,
+		       flags & capabilities[i].flag ? "yes" : "no");
 }
 
 /* Can it be opened with what is configured? Talks to nobody. */
@@ -59,7 +68,7 @@ static void add_json(struct buf *out, const struct sandbox_provider *p,
 	else
 		buf_adds(out, "null");
 	buf_adds(out, ",\"capabilities\":[");
-	add_capabilities(out, p->flags, true);
+	provider_capabilities(out, p->flags, true);
 	buf_addf(out, "],\"ready\":%s,", why->code ? "false" : "true");
 	json_member(out, "missing", str_of(why->message));
 	buf_addc(out, ',');
@@ -77,7 +86,7 @@ static void print(const struct sandbox_provider *p, const struct error *why)
 	printf("%-10s %s\n", p->name, p->summary);
 	printf("           workdir: %s\n",
 	       p->workdir ? p->workdir : "the current directory");
-	add_capabilities(&line, p->flags, false);
+	provider_capabilities(&line, p->flags, false);
 	if (line.len)
 		printf("           can: %s\n", line.ptr);
 	buf_clear(&line);
@@ -119,22 +128,46 @@ static int list(struct app *app)
 
 static int run(struct app *app, const struct args *args)
 {
+	bool tests = args->argc && !strcmp(args->argv[0], "test");
+	int most = tests ? 2 : 1;
+
 	if (!args->argc)
 		return command_help(&command_provider);
-	if (strcmp(args->argv[0], "list") && strcmp(args->argv[0], "ls"))
+	if (!tests && strcmp(args->argv[0], "list") != 0 &&
+	    strcmp(args->argv[0], "ls") != 0)
 		return command_misuse(&command_provider,
 				      "there is no 'provider %s'",
 				      args->argv[0]);
-	if (args->argc > 1)
+	if (args->argc > most)
 		return command_misuse(&command_provider,
 				      "unrecognized arguments: %s",
-				      args->argv[1]);
-	return list(app);
+				      args->argv[most]);
+	if (args->argc < most)
+		return command_misuse(&command_provider,
+				      "provider test: which one?");
+	if (!tests &&
+	    (args_flag(args, "quick") || args_value(args, "snapshot")))
+		return command_misuse(&command_provider,
+				      "--quick and --snapshot are for "
+				      "provider test");
+	return tests ? provider_test(app, args, args->argv[1]) : list(app);
 }
+
+static const struct arg_row options[] = {
+	{ "quick", 0, ARG_FLAG, NULL, "test: leave out the slow checks" },
+	{ "snapshot", 0, ARG_VALUE, "NAME",
+	  "test: also make this snapshot, which stays, and start from it" },
+	{ 0 },
+};
 
 const struct command command_provider = {
 	.name = "provider",
-	.summary = "The sandbox providers and whether each is ready",
-	.usage = "list [--json]",
+	.summary = "The sandbox providers: ready here? as good as they say?",
+	.usage = "list [--json]\n"
+		 "test NAME [--quick] [--snapshot NAME] [--json]\n"
+		 "                 makes a sandbox, checks each promise, "
+		 "deletes "
+		 "it",
+	.options = options,
 	.run = run,
 };
