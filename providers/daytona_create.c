@@ -210,6 +210,8 @@ static int add_labels(const struct daytona *d, const struct sandbox_spec *spec,
 static int describe(const struct daytona *d, const struct sandbox_spec *spec,
 		    cJSON *body, struct error *err)
 {
+	int64_t minutes = (spec->lifetime_s + 59) / 60;
+
 	cJSON_AddStringToObject(body, "name", spec->label);
 	if (get_pairs(d, "env", cJSON_AddObjectToObject(body, "env"), err) <
 		    0 ||
@@ -219,8 +221,7 @@ static int describe(const struct daytona *d, const struct sandbox_spec *spec,
 	    get_string(d, "region", "target", body, err) < 0 ||
 	    add_network(d, spec, body, err) < 0)
 		return -1;
-	cJSON_AddNumberToObject(body, "autoStopInterval",
-				(double)((spec->lifetime_s + 59) / 60));
+	cJSON_AddNumberToObject(body, "autoStopInterval", (double)minutes);
 	if (get_int(d, "auto_delete", "autoDeleteInterval", -1, body, err) < 0)
 		return -1;
 	return get_int(d, "auto_archive", "autoArchiveInterval", 0, body, err);

@@ -1,4 +1,4 @@
-"""test_daytona.py - Daytona sandboxes through dcode: requests, cuts, no rest."""
+"""test_daytona.py - Daytona sandboxes through dcode: life, requests, cuts."""
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -186,7 +186,8 @@ def make(cloud, **body):
     import urllib.request
     req = urllib.request.Request(
         cloud.url + "/api/sandbox", json.dumps(body).encode(),
-        {"Content-Type": "application/json", "X-Daytona-SDK-Version": "0.218.0",
+        {"Content-Type": "application/json",
+         "X-Daytona-SDK-Version": "0.218.0",
          "Authorization": "Bearer " + cloud.env["DAYTONA_API_KEY"]})
     with urllib.request.urlopen(req) as answer:
         kept = cloud.boxes[json.loads(answer.read())["id"]]
@@ -363,14 +364,27 @@ def test_killed_and_collected(daytona, env, model, start, run):
     assert cloud.left() == []
 
 
-def test_list_in_pages(daytona, run):
+def test_list_in_pages(daytona, run, model, start):
+    """What has our owner's label is found on the last page too."""
     cloud = daytona(page=2)
-    for i in range(5):
-        make(cloud, labels={"dcode.label": f"dcode-aaaaaaa{i + 2}",
-                            "dcode.owner": "another"})
-    make(cloud)
-    r = run("sandbox", "list", "--sandbox", "daytona")
-    print(r.status, r.out, r.err)
+    for _ in range(5):
+        make(cloud)
+    model([execute("sleep 300"), DONE])
+    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "daytona")
+    wait_for(lambda: cloud.count(EXECUTE) > 1)
+    p.signal(signal.SIGKILL)
+    p.p.wait()
+    ours = next(k for k in cloud.boxes.values() if "dcode.owner" in k.labels)
+    owner = ours.labels["dcode.owner"]
+    for i in "23456":
+        make(cloud, labels={"dcode.label": "dcode-aaaaaaa" + i,
+                            "dcode.owner": owner})
+    make(cloud, labels={"dcode.label": "dcode-bbbbbbbb",
+                        "dcode.owner": "another"})
+    r = run("sandbox", "gc", timeout=90)
+    assert r.status == 0, r.err
+    assert cloud.count(r"GET /api/sandbox\?.*cursor=") >= 2
+    assert len(cloud.left()) == 6
 
 
 TORTURE = [execute("echo x >>ran; cat ran"),
@@ -401,3 +415,59 @@ def test_torture(daytona, model, task, how):
             break
         n += STEP
     assert r.status == 0
+
+
+@pytest.fixture
+def name(model, start, run):
+    """name(): the short name of a sandbox that goes on running."""
+    def begin():
+        server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])
+        p = start("-n", "hi", "-M", "anthropic:m", "--sandbox", "daytona")
+        wait_for(lambda: server.model.received)
+        p.signal(signal.SIGKILL)
+        p.p.wait()
+        return json.loads(run("sandbox", "list", "--json").out)["data"][0][
+            "name"]
+    return begin
+
+
+@pytest.mark.parametrize("size", [0, 1, 100_000, 3_000_000])
+def test_copy(daytona, name, run, tmp_path, size):
+    cloud = daytona()
+    box = name()
+    data = os.urandom(size)
+    (tmp_path / "up").write_bytes(data)
+    r = run("sandbox", "cp", tmp_path / "up", f"{box}:/tmp/new dir/ü")
+    assert r.status == 0, r.err
+    r = run("sandbox", "cp", f"{box}:/tmp/new dir/ü", tmp_path / "down")
+    assert r.status == 0, r.err
+    assert (tmp_path / "down").read_bytes() == data
+    assert cloud.count("GET /toolbox/[^/]+/files/download") == 1
+    assert cloud.count("POST /toolbox/[^/]+/files/bulk-upload") == 1
+
+
+def test_copy_errors(daytona, name, run, tmp_path):
+    daytona()
+    box = name()
+    (tmp_path / "up").write_text("x")
+    for path in ("/missing", "/etc/passwd/x"):
+        r = run("sandbox", "cp", f"{box}:{path}", tmp_path / "down")
+        assert r.status != 0 and path in r.err
+        assert not (tmp_path / "down").exists()
+    r = run("sandbox", "cp", tmp_path / "up", f"{box}:/usr/no/x")
+    assert r.status != 0 and "/usr/no/x" in r.err
+
+
+def test_copy_after_a_cut(daytona, name, run, tmp_path):
+    """The rest is asked for; a daemon that knows no ranges sends all."""
+    cloud = daytona()
+    box = name()
+    data = os.urandom(700_000)
+    (tmp_path / "up").write_bytes(data)
+    cloud.fault(".*bulk-upload", drop=True)
+    r = run("sandbox", "cp", tmp_path / "up", f"{box}:/tmp/f")
+    assert r.status == 0, r.err
+    cloud.fault(".*/files/download", truncate=400_000)
+    r = run("sandbox", "cp", f"{box}:/tmp/f", tmp_path / "down")
+    assert r.status == 0, r.err
+    assert (tmp_path / "down").read_bytes() == data
