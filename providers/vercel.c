@@ -13,6 +13,8 @@
 enum {
 	COMMAND_MAX = 512 << 10,
 	READY_MS = 180000,
+	TRIES_AGAIN = 4,
+	AGAIN_MS = 100,
 	POLL_MS = 500,
 	EXTEND_MS = 10000,
 	EXTEND_PAUSE_MS = 15000,
@@ -67,19 +69,31 @@ bool vercel_was(const struct error *err, int status)
 	return strstr(err->message, text);
 }
 
+/* A damaged answer to what may be repeated is asked for again. */
 int vercel_api(struct vercel *v, const struct rest_ask *ask, cJSON **tree,
 	       int *status, const struct stop *stop, struct error *err)
 {
-	cJSON *ignored = NULL;
-	int rc = rest_json(&v->api, ask, tree ? tree : &ignored, status, stop,
-			   err);
+	int tries = ask->flags & REST_AGAIN ? TRIES_AGAIN : 1;
 
-	cJSON_Delete(ignored);
-	if (rc < 0 && err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Is the token valid for this team and project, "
-				"and not expired? See "
-				"https://vercel.com/account/tokens");
-	return rc;
+	for (int i = 1;; i++) {
+		struct error why = { 0 };
+		cJSON *ignored = NULL;
+		int rc = rest_json(&v->api, ask, tree ? tree : &ignored, status,
+				   stop, &why);
+
+		cJSON_Delete(ignored);
+		if (rc == 0)
+			return 0;
+		if (why.code == ERR_PROTOCOL && i < tries &&
+		    stop_sleep(stop, i * AGAIN_MS, err) == 0)
+			continue;
+		if (why.code == ERR_AUTH && !why.hint[0])
+			error_hint(&why, "Is the token valid for this team and "
+					 "project, and not expired? See "
+					 "https://vercel.com/account/tokens");
+		*err = why;
+		return -1;
+	}
 }
 
 enum vercel_status vercel_status(const char *word)

@@ -40,8 +40,10 @@ static cJSON *parse_claims(const char *token)
 	unsigned char text[CLAIMS_MAX];
 	size_t len = 0;
 
-	if (!str_split(&rest, '.', &part) || !str_split(&rest, '.', &part) ||
-	    !rest.len ||
+	for (int i = 0; i < 2; i++)
+		if (!str_split(&rest, '.', &part))
+			return NULL;
+	if (!rest.len ||
 	    sodium_base642bin(text, sizeof(text), part.ptr, part.len, NULL,
 			      &len, NULL,
 			      sodium_base64_VARIANT_URLSAFE_NO_PADDING) < 0)

@@ -23,10 +23,14 @@ static int send(struct vercel *v, const char *method, const char *bare,
 	return rc;
 }
 
-/* Its session's id in *session (owned) and whether it still has to be stopped:
- * VERCEL_ENDED when there is no such sandbox. */
-static int ask_state(struct vercel *v, const char *id, char **session,
-		     enum vercel_status *status, bool *keeps,
+struct state {
+	enum vercel_status status; /* VERCEL_ENDED: or there is none */
+	bool keeps;                /* its end leaves a snapshot */
+	char *session;             /* owned */
+};
+
+/* 1 when there is no such sandbox. */
+static int ask_state(struct vercel *v, const char *id, struct state *s,
 		     const struct stop *stop, struct error *err)
 {
 	cJSON *tree = NULL;
@@ -34,17 +38,17 @@ static int ask_state(struct vercel *v, const char *id, char **session,
 	const cJSON *part;
 	int rc = vercel_get(v, id, false, &tree, stop, &why);
 
-	*status = VERCEL_ENDED;
+	*s = (struct state){ .status = VERCEL_ENDED };
 	if (rc < 0 && (why.code == ERR_NOT_FOUND || vercel_was(&why, 410))) {
 		rc = 1;
 	} else if (rc < 0) {
 		*err = why;
 	} else {
 		part = json_get(tree, v->v1 ? "sandbox" : "session");
-		*status = vercel_status(json_string(part, "status", ""));
-		*session = xstrdup(json_string(part, "id", ""));
-		*keeps = json_bool(json_get(tree, "sandbox"), "persistent",
-				   false);
+		s->status = vercel_status(json_string(part, "status", ""));
+		s->session = xstrdup(json_string(part, "id", ""));
+		s->keeps = json_bool(json_get(tree, "sandbox"), "persistent",
+				     false);
 	}
 	cJSON_Delete(tree);
 	return rc;
@@ -98,13 +102,11 @@ static int wait_ended(struct vercel *v, const char *id, const struct stop *stop,
 		      struct error *err)
 {
 	for (;;) {
-		enum vercel_status status;
-		char *session = NULL;
-		bool keeps;
-		int rc = ask_state(v, id, &session, &status, &keeps, stop, err);
+		struct state s;
+		int rc = ask_state(v, id, &s, stop, err);
 
-		free(session);
-		if (rc < 0 || status == VERCEL_ENDED)
+		free(s.session);
+		if (rc < 0 || s.status == VERCEL_ENDED)
 			return rc < 0 ? -1 : 0;
 		if (stop_sleep(stop, BUSY_MS, err) < 0)
 			return -1;
@@ -115,23 +117,21 @@ int vercel_remove(struct sandbox_host *host, const char *id,
 		  const struct stop *stop, struct error *err)
 {
 	struct vercel *v = vercel_of(host);
-	enum vercel_status status;
-	char *session = NULL;
-	bool keeps = false;
+	struct state s;
 	int rc;
 
 	if (!vercel_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
 				 id);
-	rc = ask_state(v, id, &session, &status, &keeps, stop, err);
+	rc = ask_state(v, id, &s, stop, err);
 	if (rc != 0)
 		return rc < 0 ? -1 : 0;
-	if (status != VERCEL_ENDED && !keeps && vercel_id_ok(session))
-		rc = stop_session(v, session, stop, err);
+	if (s.status != VERCEL_ENDED && !s.keeps && vercel_id_ok(s.session))
+		rc = stop_session(v, s.session, stop, err);
 	if (rc == 0 && v->v1)
 		rc = wait_ended(v, id, stop, err);
 	else if (rc == 0)
 		rc = delete_named(v, id, stop, err);
-	free(session);
+	free(s.session);
 	return rc;
 }

@@ -248,7 +248,7 @@ static int64_t fill(struct vercel_tar *t, char *room, size_t len,
 			memcpy(room + got, t->head.ptr, n);
 			buf_consume(&t->head, n);
 			got += n;
-		} else if (t->left) {
+		} else if (t->file && t->left) {
 			int64_t n = read_file(t, room + got, len - got, err);
 
 			if (n < 0)
