@@ -154,6 +154,9 @@ class Request:
         if not data:
             raise Gone("the body ends early")
         self.rest -= len(data)
+        if self.log is not None:
+            raw = self.log.setdefault("raw", bytearray())
+            raw += data[:max((1 << 16) - len(raw), 0)]
         if self.chunked and not self.rest:
             f.readline(8)
         return data
