@@ -42,12 +42,15 @@ bool langsmith_id_ok(const char *id);
 /* rest_json() on the API, with advice when the key was refused. */
 int langsmith_api(struct langsmith *l, const struct rest_ask *ask, cJSON **tree,
 		  int *status, const struct stop *stop, struct error *err);
-/*
- * Every item of a list, all pages of either dialect; each returns whether it
- * wants more. query begins with '&' or is empty.
- */
-int langsmith_pages(struct langsmith *l, const char *path, const char *query,
-		    bool (*each)(void *arg, const cJSON *item), void *arg,
+struct langsmith_query {
+	const char *path;
+	const char *more; /* of the query: begins with '&' */
+	/* For every item of all pages; returns whether it wants more. */
+	bool (*each)(void *arg, const cJSON *item);
+	void *arg;
+};
+/* All pages of a list, in either dialect. */
+int langsmith_pages(struct langsmith *l, const struct langsmith_query *q,
 		    const struct stop *stop, struct error *err);
 /* Takes the data plane's address out of the API's answer, which must be about
  * want. */

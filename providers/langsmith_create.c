@@ -164,7 +164,9 @@ static int add_resources(const struct langsmith *l, cJSON *body,
 /* Whole minutes, as the server wants them. */
 static double minutes(int64_t seconds)
 {
-	return (double)((seconds + 59) / 60 * 60);
+	int64_t whole = (seconds + 59) / 60;
+
+	return (double)(whole * 60);
 }
 
 /* It stops when it was idle for its lifetime, and is deleted after that. */

@@ -23,13 +23,13 @@ static const cJSON *items_of(const cJSON *page)
 }
 
 struct pager {
+	const struct langsmith_query *query;
 	char *cursor; /* owned: of the next page, or NULL */
 	char *first;  /* owned: id of the last page's first item, or NULL */
 	int64_t offset;
 };
 
-static int one_page(struct langsmith *l, const char *path, const char *query,
-		    const struct pager *p, cJSON **page,
+static int one_page(struct langsmith *l, const struct pager *p, cJSON **page,
 		    const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(32 << 10);
@@ -38,7 +38,7 @@ static int one_page(struct langsmith *l, const char *path, const char *query,
 				.flags = REST_AGAIN };
 	int rc;
 
-	buf_adds(&text, path);
+	buf_adds(&text, p->query->path);
 	if (p->cursor) {
 		buf_addf(&text, "?page_size=%d&cursor=", PAGE);
 		rest_encode(&text, str_of(p->cursor));
@@ -46,7 +46,7 @@ static int one_page(struct langsmith *l, const char *path, const char *query,
 		buf_addf(&text, "?limit=%d&offset=%lld", PAGE,
 			 (long long)p->offset);
 	}
-	buf_adds(&text, query);
+	buf_adds(&text, p->query->more);
 	buf_addc(&text, '\0');
 	ask.path = text.ptr;
 	rc = buf_check(&text, "the request", err);
@@ -79,27 +79,31 @@ static bool go_on(struct pager *p, const cJSON *page)
 	return items->child && !again;
 }
 
-int langsmith_pages(struct langsmith *l, const char *path, const char *query,
-		    bool (*each)(void *arg, const cJSON *item), void *arg,
+static bool tell_all(const struct langsmith_query *q, const cJSON *page)
+{
+	const cJSON *item;
+	bool more = true;
+
+	cJSON_ArrayForEach (item, items_of(page))
+		more = more && q->each(q->arg, item);
+	return more;
+}
+
+int langsmith_pages(struct langsmith *l, const struct langsmith_query *q,
 		    const struct stop *stop, struct error *err)
 {
-	struct pager p = { 0 };
+	struct pager p = { .query = q };
 	bool more = true;
 	int pages = 0;
 	int rc = 0;
 
 	while (rc == 0 && more) {
-		const cJSON *item;
 		cJSON *page = NULL;
 
-		rc = one_page(l, path, query, &p, &page, stop, err);
-		if (rc == 0)
-			cJSON_ArrayForEach (item, items_of(page))
-				more = more && each(arg, item);
-		if (rc == 0)
-			more = more && go_on(&p, page);
+		rc = one_page(l, &p, &page, stop, err);
+		more = rc == 0 && tell_all(q, page) && go_on(&p, page);
 		cJSON_Delete(page);
-		if (rc == 0 && more && ++pages == PAGES_MAX)
+		if (more && ++pages == PAGES_MAX)
 			rc = error_set(err, ERR_LIMIT, "a list does not end");
 	}
 	free(p.cursor);
@@ -172,9 +176,12 @@ int langsmith_list(struct sandbox_host *host, const char *owner,
 		   void *arg, const struct stop *stop, struct error *err)
 {
 	struct ours o = { owner, each, arg };
+	const struct langsmith_query q = { .path = "/v2/sandboxes/boxes",
+					   .more = "&name_contains=dcode-",
+					   .each = on_item,
+					   .arg = &o };
 
-	return langsmith_pages(langsmith_of(host), "/v2/sandboxes/boxes",
-			       "&name_contains=dcode-", on_item, &o, stop, err);
+	return langsmith_pages(langsmith_of(host), &q, stop, err);
 }
 
 int langsmith_info(struct sandbox_host *host, const char *id,

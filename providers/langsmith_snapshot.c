@@ -48,6 +48,9 @@ static bool on_snapshot(void *arg, const cJSON *item)
 static int find(struct langsmith *l, struct found *f, const struct stop *stop,
 		struct error *err)
 {
+	struct langsmith_query q = { .path = "/v2/sandboxes/snapshots",
+				     .each = on_snapshot,
+				     .arg = f };
 	struct buf query = BUF_INIT(4096);
 	int rc;
 
@@ -56,8 +59,8 @@ static int find(struct langsmith *l, struct found *f, const struct stop *stop,
 	buf_adds(&query, "&name_contains=");
 	rest_encode(&query, str_of(f->name));
 	buf_addc(&query, '\0');
-	rc = langsmith_pages(l, "/v2/sandboxes/snapshots", query.ptr,
-			     on_snapshot, f, stop, err);
+	q.more = query.ptr;
+	rc = langsmith_pages(l, &q, stop, err);
 	buf_release(&query);
 	if (rc < 0)
 		error_wrap(err, "Failed to list snapshots");

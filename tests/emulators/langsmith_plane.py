@@ -124,7 +124,10 @@ class Socket:
         self.frame(1, json.dumps(message).encode())
 
     def exactly(self, n):
-        data = self.f.read(n)
+        try:
+            data = self.f.read(n)
+        except (OSError, ValueError) as e:
+            raise Gone(str(e)) from e
         if len(data) < n:
             raise Gone("the client has closed")
         return data
