@@ -78,10 +78,14 @@ int e2b_workdir(struct sandbox *sb, const struct stop *stop, struct error *err);
 int e2b_list(struct sandbox_host *host, const char *owner,
 	     void (*each)(void *arg, const struct sandbox_info *info),
 	     void *arg, const struct stop *stop, struct error *err);
-/* The same for those with metadata key = value (both NULL: all). */
-int e2b_find(struct e2b *e, const char *key, const char *value,
-	     void (*each)(void *arg, const struct sandbox_info *info),
-	     void *arg, const struct stop *stop, struct error *err);
+struct e2b_search {
+	const char *key; /* of the metadata; NULL: every sandbox */
+	const char *value;
+	void (*each)(void *arg, const struct sandbox_info *info);
+	void *arg;
+};
+int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
+	     struct error *err);
 int e2b_snapshot(struct sandbox *sb, const char *name, const struct stop *stop,
 		 struct error *err);
 int e2b_info(struct sandbox_host *host, const char *id,

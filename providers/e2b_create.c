@@ -233,8 +233,8 @@ static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
 {
 	struct found f = { .label = spec->label };
-	int rc = e2b_find(e2b_of(sb->host), "dcode.label", spec->label,
-			  on_found, &f, stop, err);
+	struct e2b_search s = { "dcode.label", spec->label, on_found, &f };
+	int rc = e2b_find(e2b_of(sb->host), &s, stop, err);
 
 	if (rc == 0 && f.id) {
 		rc = e2b_connect(sb, f.id, spec->lifetime_s, stop, err);
@@ -249,10 +249,10 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop)
 {
 	struct found f = { .label = spec->label, .id = xstrdup(sb->id) };
+	struct e2b_search s = { "dcode.label", spec->label, on_found, &f };
 	struct error ignored = { 0 };
 
-	(void)e2b_find(e2b_of(sb->host), "dcode.label", spec->label, on_found,
-		       &f, stop, &ignored);
+	(void)e2b_find(e2b_of(sb->host), &s, stop, &ignored);
 	delete_spare(sb, &f, stop);
 }
 

@@ -109,9 +109,8 @@ static int one_page(struct e2b *e, const char *query, struct cursor *c,
 	return rc;
 }
 
-int e2b_find(struct e2b *e, const char *key, const char *value,
-	     void (*each)(void *arg, const struct sandbox_info *info),
-	     void *arg, const struct stop *stop, struct error *err)
+int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
+	     struct error *err)
 {
 	struct buf query = BUF_INIT(16 << 10);
 	struct cursor c = { 0 };
@@ -119,15 +118,15 @@ int e2b_find(struct e2b *e, const char *key, const char *value,
 	int pages = 0;
 
 	buf_adds(&query, "");
-	if (key)
-		add_filter(&query, key, value);
+	if (s->key)
+		add_filter(&query, s->key, s->value);
 	do {
 		const cJSON *item;
 		cJSON *page = NULL;
 
 		rc = one_page(e, query.ptr, &c, &page, stop, err);
 		cJSON_ArrayForEach (item, page)
-			tell(item, each, arg);
+			tell(item, s->each, s->arg);
 		cJSON_Delete(page);
 		if (rc == 0 && ++pages == PAGES_MAX)
 			rc = error_set(err, ERR_LIMIT,
@@ -157,9 +156,10 @@ int e2b_list(struct sandbox_host *host, const char *owner,
 	     void *arg, const struct stop *stop, struct error *err)
 {
 	struct ours o = { owner, each, arg };
+	struct e2b_search s = { owner ? "dcode.owner" : NULL, owner, on_item,
+				&o };
 
-	return e2b_find(e2b_of(host), owner ? "dcode.owner" : NULL, owner,
-			on_item, &o, stop, err);
+	return e2b_find(e2b_of(host), &s, stop, err);
 }
 
 int e2b_info(struct sandbox_host *host, const char *id,
