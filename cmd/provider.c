@@ -45,18 +45,19 @@ void provider_table(unsigned flags)
 
 /* Can it be opened with what is configured? Talks to nobody. */
 static bool ready(struct app *app, const struct sandbox_provider *p,
-		  struct error *err)
+		  struct buf *endpoint, struct error *err)
 {
 	struct sandbox_host host = { 0 };
 
 	if (app_host(app, p->name, &host, err) < 0)
 		return false;
+	buf_adds(endpoint, host.endpoint ? host.endpoint : "");
 	sandbox_host_close(&host);
 	return true;
 }
 
 static void add_json(struct buf *out, const struct sandbox_provider *p,
-		     const struct error *why)
+		     struct str endpoint, const struct error *why)
 {
 	buf_addc(out, '{');
 	json_member(out, "name", str_of(p->name));
@@ -70,13 +71,16 @@ static void add_json(struct buf *out, const struct sandbox_provider *p,
 	buf_adds(out, ",\"capabilities\":[");
 	provider_capabilities(out, p->flags, true);
 	buf_addf(out, "],\"ready\":%s,", why->code ? "false" : "true");
+	json_member(out, "endpoint", endpoint);
+	buf_addc(out, ',');
 	json_member(out, "missing", str_of(why->message));
 	buf_addc(out, ',');
 	json_member(out, "hint", str_of(why->hint));
 	buf_addc(out, '}');
 }
 
-static void print(const struct sandbox_provider *p, const struct error *why)
+static void print(const struct sandbox_provider *p, struct str endpoint,
+		  const struct error *why)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
@@ -93,7 +97,8 @@ static void print(const struct sandbox_provider *p, const struct error *why)
 	if (why->code)
 		buf_addf(&line, "not ready: %s", why->message);
 	else
-		buf_adds(&line, "ready");
+		buf_addf(&line, "ready%s%.*s", endpoint.len ? ": " : "",
+			 (int)endpoint.len, endpoint.len ? endpoint.ptr : "");
 	clean_text(buf_str(&line), &shown);
 	args_text(stdout, shown.ptr, 0, at);
 	if (why->hint[0])
@@ -108,16 +113,19 @@ static int list(struct app *app)
 
 	buf_addc(&data, '[');
 	for (size_t i = 0; sandbox_providers[i]; i++) {
+		struct buf endpoint = BUF_INIT(1 << 12);
 		struct error why = { 0 };
 
-		(void)ready(app, sandbox_providers[i], &why);
+		(void)ready(app, sandbox_providers[i], &endpoint, &why);
 		if (app->json) {
 			if (i)
 				buf_addc(&data, ',');
-			add_json(&data, sandbox_providers[i], &why);
+			add_json(&data, sandbox_providers[i],
+				 buf_str(&endpoint), &why);
 		} else {
-			print(sandbox_providers[i], &why);
+			print(sandbox_providers[i], buf_str(&endpoint), &why);
 		}
+		buf_release(&endpoint);
 	}
 	buf_addc(&data, ']');
 	if (app->json)
