@@ -50,6 +50,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import sys
@@ -334,6 +335,7 @@ def main(kind):
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--port-file")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with kind(port=options.port) as cloud:
         if options.port_file:
             with open(options.port_file + ".new", "w") as f:
