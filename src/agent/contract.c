@@ -313,6 +313,9 @@ int contract_run(const struct contract_request *request,
 		int64_t began = clock_ms();
 		enum contract_verdict verdict;
 
+		rc = stop_check(stop, err);
+		if (rc < 0)
+			break;
 		c.check = &checks[i];
 		verdict = run_check(&c, stop);
 		rc = stop_check(stop, err);

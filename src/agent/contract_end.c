@@ -123,7 +123,8 @@ enum contract_verdict check_cancel(struct contract *c)
 {
 	char mark[16];
 	char *command = family(mark);
-	struct exec_request req = { .command = str_of(command) };
+	struct exec_request req = { .command = str_of(command),
+				    .timeout_ms = SLACK_MS };
 	enum contract_verdict verdict;
 	struct error err = { 0 };
 	struct cancel cancel;

@@ -1,4 +1,4 @@
-"""test_provider_test.py - dcode provider test: every provider keeps its word."""
+"""test_provider_test.py - dcode provider test: all keep their word."""
 # SPDX-License-Identifier: MIT
 import importlib
 import json
