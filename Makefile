@@ -113,7 +113,9 @@ demo:
 unit: units
 	@sh tests/run-units.sh $(UNITS)
 e2e: all
-	/usr/bin/python3 -m pytest -q tests/e2e
+	/usr/bin/python3 -m pytest -q tests/e2e --ignore-glob='*/test_sdk_*'
+check-sdk:
+	./scripts/check sdk
 lint:
 	sh tests/lint/lint.sh
 T ?= 60
@@ -134,8 +136,9 @@ help:
 	@echo 'make demo       a real task in the local sandbox (SANDBOX=docker: in a container)'
 	@echo 'make check      every test, as CI runs them'
 	@echo 'make unit       unit tests only          make e2e   end-to-end tests only'
+	@echo 'make check-sdk  the vendors'"'"' own SDKs and API documents'
 	@echo 'make lint       format, layers, limits   make fuzz T=60   fuzzers, seconds each'
 	@echo 'make bench      ratios against bare C programs built beside'
 	@echo 'make install    to PREFIX (/usr/local)   make clean'
-.PHONY: all units fuzzers gen flags check demo unit e2e lint fuzz bench format install clean help
+.PHONY: all units fuzzers gen flags check check-sdk demo unit e2e lint fuzz bench format install clean help
 .DELETE_ON_ERROR:

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cmd/command.h"
+#include "cmd/provider.h"
 #include "model/model.h"
 
 enum verdict { FINE, REMARK, BROKEN };
@@ -120,6 +120,38 @@ static void check_model(struct report *r, const struct settings *set)
 	model_choice_release(&choice);
 }
 
+/* What it is, what it talks to, and what it can. */
+static void describe(struct report *r, const struct sandbox_host *host)
+{
+	const struct sandbox_provider *p = host->provider;
+	struct buf text = BUF_INIT(1 << 12);
+
+	buf_adds(&text, p->summary);
+	if (host->endpoint && host->endpoint[0])
+		buf_addf(&text, "; at %s", host->endpoint);
+	buf_addf(&text, "; in %s; ",
+		 p->workdir ? p->workdir : "the current directory");
+	provider_capabilities(&text, p->flags, false);
+	line(r, "sandbox", p->name, FINE, text.ptr);
+	buf_release(&text);
+}
+
+/* What is missing, and what it could do. */
+static void incapable(struct report *r, const struct sandbox_provider *p,
+		      const struct error *err)
+{
+	struct buf text = BUF_INIT(1 << 12);
+
+	buf_adds(&text, err->message);
+	if (err->hint[0])
+		buf_addf(&text, " (%s)", err->hint);
+	buf_addf(&text, "; in %s; ",
+		 p->workdir ? p->workdir : "the current directory");
+	provider_capabilities(&text, p->flags, false);
+	line(r, "sandbox", p->name, REMARK, text.ptr);
+	buf_release(&text);
+}
+
 static void check_sandboxes(struct report *r)
 {
 	for (size_t i = 0; sandbox_providers[i]; i++) {
@@ -128,10 +160,10 @@ static void check_sandboxes(struct report *r)
 		struct error err = { 0 };
 
 		if (app_host(r->app, p->name, &host, &err) < 0) {
-			with_hint(r, "sandbox", p->name, REMARK, &err);
+			incapable(r, p, &err);
 			continue;
 		}
-		line(r, "sandbox", p->name, FINE, p->summary);
+		describe(r, &host);
 		sandbox_host_close(&host);
 	}
 }

@@ -1,12 +1,13 @@
-/* provider.c - dcode provider list: what sandboxes there are. */
+/* provider.c - dcode provider: what sandboxes there are, how good. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/provider.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clean.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "cmd/command.h"
 
 static const struct {
 	unsigned flag;
@@ -17,7 +18,7 @@ static const struct {
 	{ SANDBOX_NETWORK, "network" },  { SANDBOX_LIST, "list" },
 };
 
-static void add_capabilities(struct buf *out, unsigned flags, bool json)
+void provider_capabilities(struct buf *out, unsigned flags, bool json)
 {
 	const char *between = "";
 
@@ -34,20 +35,29 @@ static void add_capabilities(struct buf *out, unsigned flags, bool json)
 	}
 }
 
+void provider_table(unsigned flags)
+{
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
+	     i++)
+		printf("  %-24s %s\n", capabilities[i].name,
+		       flags & capabilities[i].flag ? "yes" : "no");
+}
+
 /* Can it be opened with what is configured? Talks to nobody. */
 static bool ready(struct app *app, const struct sandbox_provider *p,
-		  struct error *err)
+		  struct buf *endpoint, struct error *err)
 {
 	struct sandbox_host host = { 0 };
 
 	if (app_host(app, p->name, &host, err) < 0)
 		return false;
+	buf_adds(endpoint, host.endpoint ? host.endpoint : "");
 	sandbox_host_close(&host);
 	return true;
 }
 
 static void add_json(struct buf *out, const struct sandbox_provider *p,
-		     const struct error *why)
+		     struct str endpoint, const struct error *why)
 {
 	buf_addc(out, '{');
 	json_member(out, "name", str_of(p->name));
@@ -59,15 +69,18 @@ static void add_json(struct buf *out, const struct sandbox_provider *p,
 	else
 		buf_adds(out, "null");
 	buf_adds(out, ",\"capabilities\":[");
-	add_capabilities(out, p->flags, true);
+	provider_capabilities(out, p->flags, true);
 	buf_addf(out, "],\"ready\":%s,", why->code ? "false" : "true");
+	json_member(out, "endpoint", endpoint);
+	buf_addc(out, ',');
 	json_member(out, "missing", str_of(why->message));
 	buf_addc(out, ',');
 	json_member(out, "hint", str_of(why->hint));
 	buf_addc(out, '}');
 }
 
-static void print(const struct sandbox_provider *p, const struct error *why)
+static void print(const struct sandbox_provider *p, struct str endpoint,
+		  const struct error *why)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
@@ -77,14 +90,15 @@ static void print(const struct sandbox_provider *p, const struct error *why)
 	printf("%-10s %s\n", p->name, p->summary);
 	printf("           workdir: %s\n",
 	       p->workdir ? p->workdir : "the current directory");
-	add_capabilities(&line, p->flags, false);
+	provider_capabilities(&line, p->flags, false);
 	if (line.len)
 		printf("           can: %s\n", line.ptr);
 	buf_clear(&line);
 	if (why->code)
 		buf_addf(&line, "not ready: %s", why->message);
 	else
-		buf_adds(&line, "ready");
+		buf_addf(&line, "ready%s%.*s", endpoint.len ? ": " : "",
+			 (int)endpoint.len, endpoint.len ? endpoint.ptr : "");
 	clean_text(buf_str(&line), &shown);
 	args_text(stdout, shown.ptr, 0, at);
 	if (why->hint[0])
@@ -99,16 +113,19 @@ static int list(struct app *app)
 
 	buf_addc(&data, '[');
 	for (size_t i = 0; sandbox_providers[i]; i++) {
+		struct buf endpoint = BUF_INIT(1 << 12);
 		struct error why = { 0 };
 
-		(void)ready(app, sandbox_providers[i], &why);
+		(void)ready(app, sandbox_providers[i], &endpoint, &why);
 		if (app->json) {
 			if (i)
 				buf_addc(&data, ',');
-			add_json(&data, sandbox_providers[i], &why);
+			add_json(&data, sandbox_providers[i],
+				 buf_str(&endpoint), &why);
 		} else {
-			print(sandbox_providers[i], &why);
+			print(sandbox_providers[i], buf_str(&endpoint), &why);
 		}
+		buf_release(&endpoint);
 	}
 	buf_addc(&data, ']');
 	if (app->json)
@@ -119,22 +136,46 @@ static int list(struct app *app)
 
 static int run(struct app *app, const struct args *args)
 {
+	bool tests = args->argc && !strcmp(args->argv[0], "test");
+	int most = tests ? 2 : 1;
+
 	if (!args->argc)
 		return command_help(&command_provider);
-	if (strcmp(args->argv[0], "list") && strcmp(args->argv[0], "ls"))
+	if (!tests && strcmp(args->argv[0], "list") != 0 &&
+	    strcmp(args->argv[0], "ls") != 0)
 		return command_misuse(&command_provider,
 				      "there is no 'provider %s'",
 				      args->argv[0]);
-	if (args->argc > 1)
+	if (args->argc > most)
 		return command_misuse(&command_provider,
 				      "unrecognized arguments: %s",
-				      args->argv[1]);
-	return list(app);
+				      args->argv[most]);
+	if (args->argc < most)
+		return command_misuse(&command_provider,
+				      "provider test: which one?");
+	if (!tests &&
+	    (args_flag(args, "quick") || args_value(args, "snapshot")))
+		return command_misuse(&command_provider,
+				      "--quick and --snapshot are for "
+				      "provider test");
+	return tests ? provider_test(app, args, args->argv[1]) : list(app);
 }
+
+static const struct arg_row options[] = {
+	{ "quick", 0, ARG_FLAG, NULL, "test: leave out the slow checks" },
+	{ "snapshot", 0, ARG_VALUE, "NAME",
+	  "test: also make this snapshot, which stays, and start from it" },
+	{ 0 },
+};
 
 const struct command command_provider = {
 	.name = "provider",
-	.summary = "The sandbox providers and whether each is ready",
-	.usage = "list [--json]",
+	.summary = "The sandbox providers: ready here? as good as they say?",
+	.usage = "list [--json]\n"
+		 "test NAME [--quick] [--snapshot NAME] [--json]\n"
+		 "                 makes a sandbox, checks each promise, "
+		 "deletes "
+		 "it",
+	.options = options,
 	.run = run,
 };

@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/docker_engine.h"
+#include "providers/rest.h"
 
 static enum sandbox_state state_of(const char *word)
 {
@@ -107,27 +107,6 @@ int docker_list(struct sandbox_host *host, const char *owner,
 	return rc;
 }
 
-/* "2026-11-20T11:17:55.123456789Z" or with an offset, in Unix seconds. */
-static int64_t parse_time(const char *text)
-{
-	struct tm tm = { 0 };
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	int hours = 0;
-	int minutes = 0;
-	int64_t t;
-
-	if (!rest)
-		return 0;
-	t = timegm(&tm);
-	rest += strspn(rest, ".0123456789");
-	if ((*rest == '+' || *rest == '-') && strlen(rest) >= 6) {
-		hours = (rest[1] - '0') * 10 + (rest[2] - '0');
-		minutes = (rest[4] - '0') * 10 + (rest[5] - '0');
-		t -= (*rest == '+' ? 60 : -60) * (hours * 60 + minutes);
-	}
-	return t > 0 ? t : 0;
-}
-
 int docker_info(struct sandbox_host *host, const char *id,
 		void (*each)(void *arg, const struct sandbox_info *info),
 		void *arg, const struct stop *stop, struct error *err)
@@ -144,7 +123,7 @@ int docker_info(struct sandbox_host *host, const char *id,
 	info.image = json_string(config, "Image", "");
 	info.state =
 		state_of(json_string(json_get(answer, "State"), "Status", ""));
-	info.created = parse_time(json_string(answer, "Created", ""));
+	info.created = rest_time(json_string(answer, "Created", ""));
 	fill_labels(&info, json_get(config, "Labels"));
 	each(arg, &info);
 	cJSON_Delete(answer);

@@ -3,8 +3,7 @@
 #include "providers/table.h"
 
 const struct sandbox_provider *const sandbox_providers[] = {
-	&docker_provider,
-	&local_provider,
-	&none_provider,
-	NULL,
+	&daytona_provider,   &docker_provider, &e2b_provider,
+	&langsmith_provider, &local_provider,  &none_provider,
+	&runloop_provider,   &vercel_provider, NULL,
 };

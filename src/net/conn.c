@@ -72,6 +72,10 @@ static void set_target(struct conn *c, const struct conn_target *to)
 	api->easy_setopt(easy, CURLOPT_URL, to->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, to->unix_socket);
 	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : NULL);
+	/* libcurl asks a proxy for a tunnel of its own accord for https://
+	 * only; a proxy for HTTP would not understand what we send. */
+	api->easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+	/* ALPN then offers http/1.1 alone. */
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
 	api->easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
 	api->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
@@ -185,6 +189,12 @@ int conn_wait(struct conn *c, bool to_write, int64_t ms,
 	return wait_for(c, events, ms, stop, err);
 }
 
+int conn_wait_writable(struct conn *c, int64_t ms, const struct stop *stop,
+		       struct error *err)
+{
+	return wait_for(c, POLLOUT, ms, stop, err);
+}
+
 int conn_send(struct conn *c, struct str data, const struct stop *stop,
 	      struct error *err)
 {
@@ -195,7 +205,7 @@ int conn_send(struct conn *c, struct str data, const struct stop *stop,
 			return -1;
 		data = str_skip(data, (size_t)sent);
 		if (data.len && sent == 0 &&
-		    wait_for(c, POLLOUT, -1, stop, err) < 0)
+		    conn_wait_writable(c, -1, stop, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -8,7 +8,8 @@
 #include "net/http.h"
 
 /* For protocols that begin as HTTP/1.1 and then take the connection over
- * (Docker's exec stream, WebSocket). One thread at a time. */
+ * (Docker's exec stream, WebSocket). Through a proxy it is a tunnel (CONNECT).
+ * One thread at a time. */
 struct conn;
 
 struct conn_target {
@@ -39,6 +40,9 @@ int64_t conn_try_recv(struct conn *c, char *room, size_t len, bool *closed,
  */
 int conn_wait(struct conn *c, bool to_write, int64_t ms,
 	      const struct stop *stop, struct error *err);
+/* The same for writing alone, when nothing shall be read now. */
+int conn_wait_writable(struct conn *c, int64_t ms, const struct stop *stop,
+		       struct error *err);
 /* No more will be sent: the peer reads the end of the stream. */
 void conn_finish(struct conn *c);
 int conn_fd(const struct conn *c); /* to poll */

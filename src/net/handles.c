@@ -61,7 +61,8 @@ void http_free(struct http *h)
 
 	if (!h)
 		return;
-	api = h->idle ? curl_api_get(h->loader, &never, &err) : NULL;
+	api = h->idle || h->share ? curl_api_get(h->loader, &never, &err)
+				  : NULL;
 	while (api && h->idle) {
 		struct handle *hd = h->idle;
 
@@ -268,7 +269,6 @@ static enum err code_of(CURLcode code)
 {
 	switch (code) {
 	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_BAD_FUNCTION_ARGUMENT:
@@ -283,6 +283,22 @@ static enum err code_of(CURLcode code)
 	}
 }
 
+/* libcurl has one code for a scheme that it does not speak and for an answer
+ * that is no HTTP. On a connection that was used before, the latter is what
+ * an earlier answer left there: another connection may do better. */
+static enum err code_of_garbage(const struct curl_api *api,
+				const struct handle *hd)
+{
+	long connects = 1;
+	long sent = 0;
+
+	api->easy_getinfo(hd->easy, CURLINFO_REQUEST_SIZE, &sent);
+	api->easy_getinfo(hd->easy, CURLINFO_NUM_CONNECTS, &connects);
+	if (!sent)
+		return ERR_CONFIG;
+	return connects ? ERR_PROTOCOL : ERR_NETWORK;
+}
+
 int handle_error(const struct curl_api *api, const struct handle *hd,
 		 CURLcode code, struct error *err)
 {
@@ -293,6 +309,8 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	clean_text((struct str){ why, strlen(why) }, &text);
 	error_set(err, code_of(code), "%s", text.len ? text.ptr : "failed");
 	buf_release(&text);
+	if (code == CURLE_UNSUPPORTED_PROTOCOL)
+		err->code = code_of_garbage(api, hd);
 	api->easy_getinfo(hd->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
 	if (answer == 407) {
 		err->code = ERR_CONFIG;

@@ -9,12 +9,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/handles.h"
+#include "net/head.h"
 
 enum {
 	CONNECT_MS = 30000,
-	BODY_MAX = 1 << 20,         /* bytes of a collected body by default */
-	HEADERS_MAX = 64,           /* header lines of one request */
-	RETRY_AFTER_MAX = 86400000, /* ms: a day */
+	BODY_MAX = 1 << 20, /* bytes of a collected body by default */
+	HEADERS_MAX = 64,   /* header lines of one request */
 };
 
 /* What the callbacks of one transfer share. */
@@ -62,77 +62,6 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-static void copy(char *to, size_t room, struct str from)
-{
-	size_t len = from.len < room ? from.len : room - 1;
-
-	memcpy(to, from.ptr, len);
-	to[len] = '\0';
-}
-
-/* RFC 9110 §10.2.3: seconds or a date. retry-after-ms is what the clients of
- * OpenAI and Anthropic read first (_base_client.py, read
- * 2026-11-20). */
-static void on_retry_after(struct exchange *x, struct str value, bool in_ms)
-{
-	char text[64];
-	char *end;
-	double amount;
-	time_t when;
-
-	copy(text, sizeof(text), value);
-	amount = strtod(text, &end);
-	if (end != text && !*end) {
-		if (!in_ms)
-			amount *= 1000;
-	} else {
-		when = x->api->getdate(text, NULL);
-		if (when < 0)
-			return;
-		amount = (double)when * 1000 - (double)clock_unix_ms();
-		if (amount < 0)
-			amount = 0;
-	}
-	if (!(amount >= 0))
-		return;
-	if (amount > RETRY_AFTER_MAX)
-		amount = RETRY_AFTER_MAX;
-	x->res->retry_after_ms = (int64_t)amount;
-}
-
-static void on_field(struct exchange *x, struct str line)
-{
-	size_t colon = str_find(line, ':');
-	struct str name = str_trim((struct str){ line.ptr, colon });
-	struct str value = str_trim(str_skip(line, colon + 1));
-	struct http_response *res = x->res;
-
-	if (str_is_nocase(name, "content-type"))
-		copy(res->content_type, sizeof(res->content_type), value);
-	else if (str_is_nocase(name, "request-id") ||
-		 str_is_nocase(name, "x-request-id"))
-		copy(res->request_id, sizeof(res->request_id), value);
-	else if (str_is_nocase(name, "retry-after-ms"))
-		on_retry_after(x, value, true);
-	else if (str_is_nocase(name, "retry-after") && res->retry_after_ms < 0)
-		on_retry_after(x, value, false);
-}
-
-/* "HTTP/1.1 200 OK" or "HTTP/2 200": a new answer begins, maybe after 1xx. */
-static void on_status(struct exchange *x, struct str line)
-{
-	struct str rest = str_skip(line, str_find(line, ' ') + 1);
-	int status = 0;
-
-	for (size_t i = 0; i < 3 && i < rest.len; i++)
-		if (rest.ptr[i] >= '0' && rest.ptr[i] <= '9')
-			status = status * 10 + (rest.ptr[i] - '0');
-	x->res->status = status;
-	x->res->content_type[0] = '\0';
-	x->res->request_id[0] = '\0';
-	x->res->retry_after_ms = -1;
-}
-
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct exchange *x = arg;
@@ -144,11 +73,11 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 			    line.ptr[line.len - 1] == '\r'))
 		line.len--;
 	if (str_starts(line, "HTTP/")) {
-		on_status(x, line);
+		head_status(x->res, line);
 	} else if (!line.len) {
 		x->head_ended = x->res->status >= 200;
 	} else if (x->res->status >= 200) {
-		on_field(x, line);
+		head_field(x->res, line, x->api);
 		if (x->req->header)
 			x->req->header(x->req->arg, line);
 	}

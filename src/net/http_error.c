@@ -24,10 +24,13 @@ static enum err code_of(int status)
 	}
 }
 
-/* {"error":{"message":M}}, {"message":M}, {"error":M}, {"detail":M}. */
+/* {"error":{"message":M}}, {"message":M}, {"error":M}, {"detail":M},
+ * {"detail":{"message":M}}, {"detail":[{"msg":M}]}, [{"error":{"message":M}}].
+ */
 static const char *json_message(const cJSON *tree)
 {
 	const cJSON *error = json_get(tree, "error");
+	const cJSON *detail = json_get(tree, "detail");
 	const char *found = json_string(error, "message", NULL);
 
 	if (!found)
@@ -36,6 +39,10 @@ static const char *json_message(const cJSON *tree)
 		found = error->valuestring;
 	if (!found)
 		found = json_string(tree, "detail", NULL);
+	if (!found)
+		found = json_string(detail, "message", NULL);
+	if (!found && cJSON_IsArray(detail) && detail->child)
+		found = json_string(detail->child, "msg", NULL);
 	if (!found && cJSON_IsArray(tree) && tree->child)
 		found = json_string(json_get(tree->child, "error"), "message",
 				    NULL);

@@ -24,12 +24,14 @@ flags=$(make -s flags) || exit 1
 
 sources() { # SUFFIX...: our files, build products left out
 	for s in "$@"; do
-		find src config providers cmd tests -name "*.$s" | sort
+		find src config providers cmd tests -name node_modules -prune \
+			-o -name "*.$s" -print | sort
 	done
 }
 scripts() {
 	find scripts tests .ci -type f ! -path '*/data/*' \
-		! -path '*/corpus/*' | sort | while read -r f; do
+		! -path '*/corpus/*' \
+		! -path '*/node_modules/*' | sort | while read -r f; do
 		case $(head -n 1 "$f" | tr -d '\0') in
 		'#!/bin/sh'* | '#!/bin/bash'*) echo "$f" ;;
 		'#!/usr/bin/env bash'*) echo "$f" ;;

@@ -231,7 +231,7 @@ static void *cancel_later(void *arg)
 static void contract_cancel(struct sandbox *sb)
 {
 	struct exec_request req = { .command = STR(FAMILY("22.7")) };
-	struct canceller c = { .after_ms = 400 };
+	struct canceller c = { .after_ms = 900 };
 	struct error err = { 0 };
 	struct stop stop;
 	pthread_t thread;

@@ -1,0 +1,395 @@
+/* langsmith.c - sandboxes of LangSmith: the account, and one's life. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/langsmith.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/table.h"
+
+enum {
+	COMMAND_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
+	BUSY_MS = 500,          /* between tries while a state changes */
+	POLL_MS = 1000,
+	TELL_MS = 5000, /* between lines of progress */
+	START_MS = 180000,
+	URL_MAX = 2048,
+};
+
+struct langsmith *langsmith_of(const struct sandbox_host *host)
+{
+	return host->priv;
+}
+
+bool langsmith_id_ok(const char *id)
+{
+	size_t len = strlen(id);
+
+	return len && len <= LANGSMITH_ID_MAX && id[0] != '.' &&
+	       strspn(id, "abcdefghijklmnopqrstuvwxyz"
+			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
+}
+
+static const char *find_key(const struct settings *set)
+{
+	static const char *const names[] = { "LANGSMITH_SANDBOX_API_KEY",
+					     "LANGSMITH_API_KEY",
+					     "LANGCHAIN_API_KEY" };
+	const char *key = NULL;
+
+	for (size_t i = 0; !key && i < sizeof(names) / sizeof(*names); i++)
+		key = settings_env(set, names[i]);
+	return key;
+}
+
+static int no_key(struct error *err)
+{
+	error_set(err, ERR_AUTH,
+		  "No LangSmith sandbox API key found. Set LANGSMITH_API_KEY, "
+		  "LANGCHAIN_API_KEY, or LANGSMITH_SANDBOX_API_KEY (or the "
+		  "DEEPAGENTS_CODE_-prefixed equivalents)");
+	return error_hint(err, "Get a key at https://smith.langchain.com "
+			       "(Settings, API Keys), then export "
+			       "LANGSMITH_API_KEY=lsv2_...");
+}
+
+/* Paths below are /v2/sandboxes/...; a self-hosted endpoint is often given
+ * with the first version's path. */
+static int set_address(struct langsmith *l, struct error *err)
+{
+	static const char *const names[] = { "LANGSMITH_ENDPOINT",
+					     "LANGCHAIN_ENDPOINT", NULL };
+	struct str base;
+
+	if (rest_address(&l->api.base, l->settings, names,
+			 "https://api.smith.langchain.com", err) < 0)
+		return -1;
+	base = str_of(l->api.base);
+	if (str_ends(base, "/api/v1"))
+		l->api.base[base.len - strlen("/v1")] = '\0';
+	return 0;
+}
+
+static void langsmith_close(struct sandbox_host *host)
+{
+	struct langsmith *l = langsmith_of(host);
+
+	if (!l)
+		return;
+	rest_release(&l->api);
+	free(l);
+	host->priv = NULL;
+	host->endpoint = NULL;
+}
+
+static int langsmith_open(struct sandbox_host *host, const struct settings *set,
+			  struct error *err)
+{
+	struct langsmith *l = xcalloc(1, sizeof(*l));
+
+	host->priv = l;
+	l->api.http = host->http;
+	l->api.vendor = "LangSmith";
+	l->settings = set;
+	l->key = find_key(set);
+	if (!l->key)
+		return no_key(err);
+	if (set_address(l, err) < 0 ||
+	    rest_header(&l->api, "X-Api-Key", l->key, err) < 0)
+		return -1;
+	host->endpoint = l->api.base;
+	return 0;
+}
+
+int langsmith_api(struct langsmith *l, const struct rest_ask *ask, cJSON **tree,
+		  int *status, const struct stop *stop, struct error *err)
+{
+	cJSON *ignored = NULL;
+	int rc = rest_json(&l->api, ask, tree ? tree : &ignored, status, stop,
+			   err);
+
+	cJSON_Delete(ignored);
+	if (rc < 0 && err->code == ERR_AUTH && !err->hint[0])
+		error_hint(err, "Is LANGSMITH_API_KEY a key of this account "
+				"and region? See https://smith.langchain.com "
+				"(Settings, API Keys)");
+	return rc;
+}
+
+struct langsmith_box *langsmith_box(struct sandbox *sb)
+{
+	struct langsmith_box *b = sb->priv;
+
+	if (!b) {
+		b = xcalloc(1, sizeof(*b));
+		pthread_mutex_init(&b->lock, NULL);
+		sb->priv = b;
+	}
+	return b;
+}
+
+/* The key goes there: https, or where the API itself is on loopback. */
+static bool plane_ok(const struct langsmith *l, const char *url)
+{
+	struct str text = str_of(url);
+
+	if (!text.len || text.len > URL_MAX)
+		return false;
+	if (!str_starts(text, "https://") &&
+	    !str_starts(str_of(l->api.base), "http://"))
+		return false;
+	return rest_url_ok(text);
+}
+
+int langsmith_adopt(struct sandbox *sb, const cJSON *answer, const char *want,
+		    struct error *err)
+{
+	const char *name = json_string(answer, "name", "");
+	const char *url = json_string(answer, "dataplane_url", "");
+	struct langsmith_box *b = langsmith_box(sb);
+	struct str base = str_of(url);
+
+	if (strcmp(name, want) != 0 &&
+	    strcmp(json_string(answer, "id", ""), want) != 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: asked for "
+				 "sandbox %s, got %.100s",
+				 want, *name ? name : "nothing");
+	if (!sb->id)
+		sb->id = xstrdup(want);
+	if (!plane_ok(langsmith_of(sb->host), url))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no address that "
+				 "a key may be sent to: '%.100s'",
+				 url);
+	while (str_ends(base, "/"))
+		base.len--;
+	pthread_mutex_lock(&b->lock);
+	free(b->base);
+	b->base = xstrndup(base.ptr, base.len);
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+static int post_start(struct sandbox *sb, const char *id,
+		      const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/v2/sandboxes/boxes/%s/start", id);
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.body = STR("{}"),
+				.what = "starting the sandbox",
+				.flags = REST_AGAIN };
+	struct error why = { 0 };
+	int rc = langsmith_api(langsmith_of(sb->host), &ask, NULL, NULL, stop,
+			       &why);
+
+	/* Somebody else's start, or its stop is not over yet: look again. */
+	if (rc < 0 && strstr(why.message, "HTTP 409"))
+		rc = 0;
+	if (rc < 0)
+		*err = why;
+	free(path);
+	return rc;
+}
+
+/* 1 when it runs, 0 to look again. */
+static int look(struct sandbox *sb, const char *id, const struct stop *stop,
+		char *state, size_t room, struct error *err)
+{
+	char *path = xasprintf("/v2/sandboxes/boxes/%s", id);
+	struct rest_ask ask = { .method = "GET",
+				.path = path,
+				.what = "asking for the sandbox",
+				.flags = REST_AGAIN };
+	cJSON *tree = NULL;
+	int rc = langsmith_api(langsmith_of(sb->host), &ask, &tree, NULL, stop,
+			       err);
+	const char *status = json_string(tree, "status", "");
+
+	free(path);
+	snprintf(state, room, "%s", status);
+	if (rc == 0 && strcmp(status, "ready") == 0)
+		rc = langsmith_adopt(sb, tree, id, err) < 0 ? -1 : 1;
+	else if (rc == 0 && strcmp(status, "stopped") == 0)
+		rc = post_start(sb, id, stop, err);
+	else if (rc == 0 && strcmp(status, "deleting") == 0)
+		rc = error_set(err, ERR_GONE, "the sandbox %s has ended", id);
+	else if (rc == 0 && strcmp(status, "failed") == 0)
+		rc = error_set(err, ERR_REMOTE,
+			       "LangSmith sandbox failed to start: %.200s",
+			       json_string(tree, "status_message",
+					   "no reason "
+					   "given"));
+	cJSON_Delete(tree);
+	return rc;
+}
+
+int langsmith_wait(struct sandbox *sb, const char *id, int64_t wait_ms,
+		   const struct sandbox_spec *spec, const struct stop *stop,
+		   struct error *err)
+{
+	struct stop within = stop_within(stop, wait_ms);
+	int64_t told = clock_ms();
+	struct error why = { 0 };
+	char state[32];
+	char line[128];
+	int rc;
+
+	while ((rc = look(sb, id, &within, state, sizeof(state), &why)) == 0) {
+		if (spec && spec->progress && clock_ms() - told >= TELL_MS) {
+			told = clock_ms();
+			snprintf(line, sizeof(line), "the sandbox is %s",
+				 state);
+			spec->progress(spec->arg, line);
+		}
+		rc = stop_sleep(&within, POLL_MS, &why);
+		if (rc < 0)
+			break;
+	}
+	if (rc > 0)
+		return 0;
+	if (why.code == ERR_TIMEOUT && clock_ms() < stop->deadline)
+		return error_set(err, ERR_REMOTE,
+				 "LangSmith sandbox failed to start within "
+				 "%lld seconds",
+				 (long long)(wait_ms / 1000));
+	*err = why;
+	return -1;
+}
+
+static int langsmith_attach(struct sandbox *sb, const char *id,
+			    const struct stop *stop, struct error *err)
+{
+	int64_t lifetime = 0;
+
+	if (!langsmith_id_ok(id))
+		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+				 id);
+	if (settings_int(sb->host->settings, "langsmith", "lifetime", &lifetime,
+			 err) < 0)
+		return -1;
+	langsmith_box(sb)->lifetime_s =
+		lifetime > 0 ? lifetime : LANGSMITH_LIFETIME_S;
+	return langsmith_wait(sb, id, START_MS, NULL, stop, err);
+}
+
+int langsmith_revive(struct sandbox *sb, const struct stop *stop,
+		     struct error *err)
+{
+	struct error why = { 0 };
+	char state[32];
+
+	if (look(sb, sb->id, stop, state, sizeof(state), &why) >= 0)
+		return 0;
+	if (why.code == ERR_NOT_FOUND || why.code == ERR_GONE)
+		return error_set(err, ERR_GONE, "the sandbox %s has ended",
+				 sb->id);
+	*err = why;
+	return -1;
+}
+
+int langsmith_plane(struct sandbox *sb, struct rest *r, struct error *err)
+{
+	struct langsmith_box *b = langsmith_box(sb);
+
+	*r = (struct rest){ .http = sb->host->http, .vendor = "LangSmith" };
+	pthread_mutex_lock(&b->lock);
+	r->base = xstrdup(b->base ? b->base : "");
+	pthread_mutex_unlock(&b->lock);
+	return rest_header(r, "X-Api-Key", langsmith_of(sb->host)->key, err);
+}
+
+/* The server takes whole minutes. */
+int langsmith_extend(struct sandbox *sb, int64_t lifetime_s,
+		     const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/v2/sandboxes/boxes/%s", sb->id);
+	char *body = xasprintf("{\"idle_ttl_seconds\":%lld}",
+			       (long long)(lifetime_s + 59) / 60 * 60);
+	struct rest_ask ask = { .method = "PATCH",
+				.path = path,
+				.body = str_of(body),
+				.what = "extending the sandbox's life",
+				.flags = REST_AGAIN };
+	int rc = langsmith_api(langsmith_of(sb->host), &ask, NULL, NULL, stop,
+			       err);
+
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE;
+	free(body);
+	free(path);
+	return rc;
+}
+
+/* 409: its state is changing. */
+static int langsmith_remove(struct sandbox_host *host, const char *id,
+			    const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/v2/sandboxes/boxes/%s", id);
+	struct rest_ask ask = { .method = "DELETE",
+				.path = path,
+				.what = "deleting the sandbox",
+				.flags = REST_AGAIN | REST_MISSING_OK };
+	int rc = -1;
+
+	if (!langsmith_id_ok(id))
+		error_set(err, ERR_USAGE, "'%.100s' is no sandbox id", id);
+	while (langsmith_id_ok(id)) {
+		struct error why = { 0 };
+
+		rc = langsmith_api(langsmith_of(host), &ask, NULL, NULL, stop,
+				   &why);
+		if (rc < 0 && strstr(why.message, "HTTP 409") &&
+		    stop_sleep(stop, BUSY_MS, &why) == 0)
+			continue;
+		if (rc < 0)
+			*err = why;
+		break;
+	}
+	free(path);
+	return rc;
+}
+
+static void langsmith_discard(struct sandbox *sb)
+{
+	struct langsmith_box *b = sb->priv;
+
+	if (!b)
+		return;
+	free(b->base);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+	sb->priv = NULL;
+}
+
+static const struct sandbox_ops ops = {
+	.open = langsmith_open,
+	.close = langsmith_close,
+	.create = langsmith_create,
+	.attach = langsmith_attach,
+	.list = langsmith_list,
+	.info = langsmith_info,
+	.extend = langsmith_extend,
+	.snapshot = langsmith_snapshot,
+	.execute = langsmith_execute,
+	.upload = langsmith_upload,
+	.download = langsmith_download,
+	.remove = langsmith_remove,
+	.discard = langsmith_discard,
+};
+
+const struct sandbox_provider langsmith_provider = {
+	.name = "langsmith",
+	.summary = "sandboxes of LangSmith",
+	.workdir = "/root",
+	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
+		 SANDBOX_NETWORK | SANDBOX_LIST,
+	.max_command = COMMAND_MAX,
+	.lifetime_s = LANGSMITH_LIFETIME_S,
+	.settings = langsmith_settings,
+	.ops = &ops,
+};

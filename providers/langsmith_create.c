@@ -1,0 +1,321 @@
+/* langsmith_create.c - the parameters, and a sandbox made from them, once. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/langsmith.h"
+
+enum {
+	BODY_MAX = 1 << 20,
+	TRIES = 4,
+	PAUSE_MS = 500, /* doubled each time */
+	READY_S = 180,  /* for which the server waits, and then we */
+	CREATE_MS = (READY_S + 30) * 1000,
+};
+
+const struct setting langsmith_settings[] = {
+	{ .key = "api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "LANGSMITH_SANDBOX_API_KEY",
+	  .help = "key of https://smith.langchain.com; the first of this, "
+		  "LANGSMITH_API_KEY and LANGCHAIN_API_KEY" },
+	{ .key = "langsmith_api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "LANGSMITH_API_KEY",
+	  .help = "the second" },
+	{ .key = "langchain_api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "LANGCHAIN_API_KEY",
+	  .help = "the third" },
+	{ .key = "snapshot_id",
+	  .type = SETTING_STRING,
+	  .env = "LANGSMITH_SANDBOX_SNAPSHOT_ID",
+	  .help = "snapshot to start from, by id: none is looked up or built" },
+	{ .key = "snapshot",
+	  .type = SETTING_STRING,
+	  .env = "LANGSMITH_SANDBOX_SNAPSHOT_NAME",
+	  .fallback = "\"deepagents-code\"",
+	  .help = "snapshot to start from, built when there is none" },
+	{ .key = "image",
+	  .type = SETTING_STRING,
+	  .fallback = "\"python:3\"",
+	  .help = "image to build it from" },
+	{ .key = "disk",
+	  .type = SETTING_INT,
+	  .fallback = "16",
+	  .help = "GiB of disk of a snapshot that is built" },
+	{ .key = "cpu", .type = SETTING_INT, .help = "CPUs" },
+	{ .key = "memory", .type = SETTING_INT, .help = "GiB of memory" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/root\"",
+	  .help = "working directory inside" },
+	{ .key = "env",
+	  .type = SETTING_LIST,
+	  .help = "variables inside: NAME=value" },
+	{ .key = "labels",
+	  .type = SETTING_LIST,
+	  .help = "labels of the sandbox: NAME=value" },
+	{ .key = "network_allow",
+	  .type = SETTING_LIST,
+	  .help = "domains or networks that alone may be reached" },
+	{ .key = "network_deny",
+	  .type = SETTING_LIST,
+	  .help = "domains or networks that may not" },
+	{ .key = "lifetime",
+	  .type = SETTING_INT,
+	  .help = "seconds that a sandbox outlives its last command (1800)" },
+	{ .key = "keep_stopped",
+	  .type = SETTING_INT,
+	  .fallback = "60",
+	  .help = "seconds after which one that has stopped is deleted" },
+	{ .key = "websocket",
+	  .type = SETTING_BOOL,
+	  .fallback = "true",
+	  .help = "commands over a WebSocket; false: plain requests" },
+	{ 0 },
+};
+
+/* "NAME=value" items as members. */
+static int add_pairs(const struct langsmith *l, const char *key, cJSON *object,
+		     struct error *err)
+{
+	const char *const *list;
+	size_t n = 0;
+
+	if (settings_list(l->settings, "langsmith", key, &list, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(list[i], '=');
+		char *name;
+
+		if (!eq || eq == list[i])
+			return error_set(err, ERR_CONFIG,
+					 "%s: each entry is NAME=value", key);
+		name = xstrndup(list[i], (size_t)(eq - list[i]));
+		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+		cJSON_AddStringToObject(object, name, eq + 1);
+		free(name);
+	}
+	return 0;
+}
+
+/* The server takes one of the two lists. Where one allows something, nothing
+ * else is reached. */
+static int add_network(const struct langsmith *l,
+		       const struct sandbox_spec *spec, cJSON *body,
+		       struct error *err)
+{
+	static const char *const none[] = { "127.0.0.1/32" };
+	const char *const *allow = none;
+	const char *const *deny = NULL;
+	size_t n_allow = 1;
+	size_t n_deny = 0;
+	cJSON *control;
+
+	if (spec->network == NETWORK_FULL)
+		return 0;
+	if (spec->network == NETWORK_DEFAULT &&
+	    (settings_list(l->settings, "langsmith", "network_allow", &allow,
+			   &n_allow, err) < 0 ||
+	     settings_list(l->settings, "langsmith", "network_deny", &deny,
+			   &n_deny, err) < 0))
+		return -1;
+	if (spec->network == NETWORK_DEFAULT && n_allow && n_deny)
+		return error_set(err, ERR_CONFIG,
+				 "network_allow and network_deny exclude each "
+				 "other");
+	if (!n_allow && !n_deny)
+		return 0;
+	control = cJSON_AddObjectToObject(
+		cJSON_AddObjectToObject(body, "proxy_config"),
+		"access_control");
+	cJSON_AddItemToObject(
+		control, n_allow ? "allow_list" : "deny_list",
+		n_allow ? cJSON_CreateStringArray(allow, (int)n_allow)
+			: cJSON_CreateStringArray(deny, (int)n_deny));
+	return 0;
+}
+
+static int add_resources(const struct langsmith *l, cJSON *body,
+			 struct error *err)
+{
+	int64_t cpu = 0;
+	int64_t memory = 0;
+
+	if (settings_int(l->settings, "langsmith", "cpu", &cpu, err) < 0 ||
+	    settings_int(l->settings, "langsmith", "memory", &memory, err) < 0)
+		return -1;
+	if (cpu < 0 || cpu > 1024 || memory < 0 || memory > 1 << 20)
+		return error_set(err, ERR_CONFIG, "cpu, memory: not that many");
+	if (cpu)
+		cJSON_AddNumberToObject(body, "vcpus", (double)cpu);
+	if (memory)
+		cJSON_AddNumberToObject(body, "mem_bytes",
+					(double)memory * (1 << 30));
+	return 0;
+}
+
+/* Whole minutes, as the server wants them. */
+static double minutes(int64_t seconds)
+{
+	int64_t whole = (seconds + 59) / 60;
+
+	return (double)(whole * 60);
+}
+
+/* It stops when it was idle for its lifetime, and is deleted after that. */
+static int add_life(const struct langsmith *l, const struct sandbox_spec *spec,
+		    cJSON *body, struct error *err)
+{
+	int64_t keep = 0;
+
+	if (settings_int(l->settings, "langsmith", "keep_stopped", &keep, err) <
+	    0)
+		return -1;
+	if (keep < 1 || spec->lifetime_s < 1)
+		return error_set(err, ERR_CONFIG,
+				 "lifetime, keep_stopped: not above zero");
+	cJSON_AddNumberToObject(body, "idle_ttl_seconds",
+				minutes(spec->lifetime_s));
+	cJSON_AddNumberToObject(body, "delete_after_stop_seconds",
+				minutes(keep));
+	return 0;
+}
+
+static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
+		    cJSON *body, struct error *err)
+{
+	cJSON *labels;
+	cJSON *env;
+
+	cJSON_AddBoolToObject(body, "wait_for_ready", true);
+	cJSON_AddNumberToObject(body, "timeout", READY_S);
+	cJSON_AddStringToObject(body, "name", spec->label);
+	labels = cJSON_AddObjectToObject(body, "labels");
+	if (add_pairs(l, "labels", labels, err) < 0)
+		return -1;
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
+	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
+	cJSON_AddStringToObject(labels, "dcode.owner",
+				spec->owner ? spec->owner : "");
+	env = cJSON_CreateObject();
+	if (add_pairs(l, "env", env, err) < 0) {
+		cJSON_Delete(env);
+		return -1;
+	}
+	if (env->child)
+		cJSON_AddItemToObject(body, "env_vars", env);
+	else
+		cJSON_Delete(env);
+	if (add_life(l, spec, body, err) < 0 || add_resources(l, body, err) < 0)
+		return -1;
+	return add_network(l, spec, body, err);
+}
+
+static int post(struct sandbox *sb, const struct sandbox_spec *spec,
+		const cJSON *body, const struct stop *stop, struct error *err)
+{
+	struct buf text = BUF_INIT(BODY_MAX);
+	struct rest_ask ask = { .method = "POST",
+				.path = "/v2/sandboxes/boxes",
+				.what = "creating the sandbox",
+				.timeout_ms = CREATE_MS };
+	cJSON *tree = NULL;
+	int rc;
+
+	json_print(&text, body);
+	ask.body = buf_str(&text);
+	rc = buf_check(&text, "the sandbox's description", err);
+	if (rc == 0)
+		rc = langsmith_api(langsmith_of(sb->host), &ask, &tree, NULL,
+				   stop, err);
+	if (rc == 0)
+		rc = langsmith_adopt(sb, tree, spec->label, err);
+	if (rc == 0 && strcmp(json_string(tree, "status", ""), "ready") != 0)
+		rc = langsmith_wait(sb, spec->label, READY_S * 1000, spec, stop,
+				    err);
+	cJSON_Delete(tree);
+	buf_release(&text);
+	return rc;
+}
+
+/* May it have been made all the same, or may the next try succeed? 409: an
+ * earlier try of ours has made it. */
+static bool unclear(const struct error *why)
+{
+	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
+	       strstr(why->message, "HTTP 5") ||
+	       strstr(why->message, "HTTP 408") ||
+	       strstr(why->message, "HTTP 409") ||
+	       strstr(why->message, "HTTP 429");
+}
+
+/* The name is the label: a second one of it cannot be made. After a failure
+ * we look whether it is there before we ask again. */
+static int create(struct sandbox *sb, const struct sandbox_spec *spec,
+		  const cJSON *body, const struct stop *stop, struct error *err)
+{
+	int64_t pause = PAUSE_MS;
+
+	for (int i = 1;; i++, pause *= 2) {
+		struct error why = { 0 };
+		struct error missing = { 0 };
+
+		if (post(sb, spec, body, stop, &why) == 0)
+			return 0;
+		if (!unclear(&why) || i == TRIES) {
+			*err = why;
+			return -1;
+		}
+		if (spec->progress)
+			spec->progress(spec->arg, why.message);
+		if (stop_sleep(stop, pause, err) < 0)
+			return -1;
+		if (langsmith_wait(sb, spec->label, READY_S * 1000, spec, stop,
+				   &missing) == 0)
+			return 0;
+		if (missing.code != ERR_NOT_FOUND &&
+		    missing.code != ERR_NETWORK) {
+			*err = missing;
+			return -1;
+		}
+	}
+}
+
+int langsmith_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		     const struct stop *stop, struct error *err)
+{
+	struct langsmith *l = langsmith_of(sb->host);
+	cJSON *body = cJSON_CreateObject();
+	const char *dir = NULL;
+	char *snapshot = NULL;
+	int rc;
+
+	langsmith_box(sb)->lifetime_s = spec->lifetime_s;
+	rc = settings_string(l->settings, "langsmith", "workdir", &dir, err);
+	if (rc == 0 && dir && dir[0] != '/')
+		rc = error_set(err, ERR_CONFIG,
+			       "workdir must be an absolute path");
+	if (rc == 0)
+		rc = describe(l, spec, body, err);
+	if (rc == 0)
+		rc = langsmith_resolve(l, spec, &snapshot, stop, err);
+	if (rc < 0 && spec->unclear)
+		*spec->unclear = false;
+	if (rc == 0) {
+		cJSON_AddStringToObject(body, "snapshot_id", snapshot);
+		rc = create(sb, spec, body, stop, err);
+	}
+	if (rc == 0 && dir)
+		sb->workdir = xstrdup(dir);
+	free(snapshot);
+	cJSON_Delete(body);
+	return rc;
+}

@@ -1,0 +1,122 @@
+/* runloop.h - the parts of the Runloop provider. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_RUNLOOP_H
+#define PROVIDERS_RUNLOOP_H
+
+#include <pthread.h>
+
+#include "providers/rest.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * One server makes devboxes, runs commands in them and moves files. Wire: the
+ * vendor's OpenAPI document (2026-05) and what its JavaScript SDK 1.32.0 and
+ * Python SDK 1.23.3 were seen to send (2026-11). What the document leaves open
+ * (error bodies, what a second shutdown answers) is never relied on: the
+ * devbox's status is asked for instead.
+ */
+enum {
+	RUNLOOP_LIFETIME_S = 14400,
+	RUNLOOP_LIFETIME_MAX_S = 172800, /* of keep_alive_time_seconds */
+	RUNLOOP_ID_MAX = 128,
+	RUNLOOP_STATUS = 32, /* room for a status' name */
+	RUNLOOP_TRIED = 16,  /* labels remembered */
+};
+
+struct runloop { /* sandbox_host.priv */
+	struct rest api;
+	const struct settings *settings; /* borrowed */
+	pthread_mutex_t lock;
+	char tried[RUNLOOP_TRIED][16]; /* labels that a create was sent for */
+	unsigned n_tried;
+};
+
+/* Where progress goes; the function may be NULL. */
+struct runloop_progress {
+	void (*line)(void *arg, const char *line);
+	void *arg;
+};
+
+extern const struct setting runloop_settings[];
+
+/* runloop_api.c */
+struct runloop *runloop_of(const struct sandbox_host *host);
+bool runloop_id_ok(const char *id);
+/*
+ * rest_json() with an x-request-id on what changes something, which stays the
+ * same when it is repeated, and advice when the key was refused. *tree (may be
+ * NULL) is the caller's; *status (may be NULL) is 0 when no answer came.
+ */
+int runloop_api(struct runloop *r, const struct rest_ask *ask, cJSON **tree,
+		int *status, const struct stop *stop, struct error *err);
+/* A devbox's status by GET; "" when there is none of that id. */
+int runloop_status(struct runloop *r, const char *id,
+		   char status[RUNLOOP_STATUS], const struct stop *stop,
+		   struct error *err);
+/*
+ * Brings the devbox, now in the given status, to running: waits, resumes a
+ * suspended one. ERR_GONE when it has ended, ERR_TIMEOUT after ten minutes.
+ */
+int runloop_run(struct runloop *r, const char *id,
+		const char status[RUNLOOP_STATUS],
+		const struct runloop_progress *progress,
+		const struct stop *stop, struct error *err);
+/* A request about a running devbox failed: is it there? 0 to try again, a
+ * suspended one resumed; -1 with ERR_GONE or why we cannot tell. */
+int runloop_revive(struct sandbox *sb, const struct stop *stop,
+		   struct error *err);
+/* struct sandbox_ops.remove */
+int runloop_remove(struct sandbox_host *host, const char *id,
+		   const struct stop *stop, struct error *err);
+
+/* runloop_create.c */
+int runloop_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		   const struct stop *stop, struct error *err);
+/* runloop_body.c: POST /v1/devboxes' body, without a blueprint of that name. */
+int runloop_describe(struct runloop *r, const struct sandbox_spec *spec,
+		     cJSON *body, const struct stop *stop, struct error *err);
+/* runloop_policy.c: the id (owned) of the network policy that allows these
+ * host names, or all; made when there is none. */
+int runloop_policy(struct runloop *r, const char *const *hosts, size_t n,
+		   bool all, char **id, const struct stop *stop,
+		   struct error *err);
+/* runloop_blueprint.c: makes sure that it is built. */
+int runloop_blueprint(struct runloop *r, const char *name,
+		      const struct runloop_progress *progress,
+		      const struct stop *stop, struct error *err);
+/* runloop_list.c */
+int runloop_list(struct sandbox_host *host, const char *owner,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err);
+int runloop_info(struct sandbox_host *host, const char *id,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err);
+/*
+ * GET on a list: each item of its member `items`, over all pages. path has no
+ * question mark; query: "name=x&" or "". each returns whether to go on.
+ */
+int runloop_pages(struct runloop *r, const char *path, const char *query,
+		  const char *items, bool (*each)(void *arg, const cJSON *item),
+		  void *arg, const struct stop *stop, struct error *err);
+/* runloop_exec.c */
+int runloop_execute(struct sandbox *sb, const struct exec_request *req,
+		    struct exec_result *res, const struct stop *stop,
+		    struct error *err);
+/* runloop_output.c: appends all that an ended execution wrote to its standard
+ * output, which the other answers give only the last lines of. */
+int runloop_output(struct sandbox *sb, const char *execution, struct buf *out,
+		   const struct stop *stop, struct error *err);
+/* runloop_files.c */
+int runloop_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err);
+int runloop_download(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err);
+/* runloop_look.c: what the sandbox's shell says of each path, which the files
+ * API does not: files[i].error. upload: makes parents, looks whether it can be
+ * written; modes: sets the modes that are wanted. One command in all. */
+enum runloop_look { LOOK_UPLOAD, LOOK_DOWNLOAD, LOOK_MODES };
+int runloop_look(struct sandbox *sb, enum runloop_look what,
+		 struct transfer *files, size_t n, const struct stop *stop,
+		 struct error *err);
+
+#endif

@@ -1,0 +1,258 @@
+#!/bin/sh
+# supervise.sh - one request about a job: start it, follow it, end it.
+# SPDX-License-Identifier: MIT
+#
+# Given: s_op (start, follow, kill, drop), s_job, s_nonce, s_o and s_e (bytes of
+# both streams that the reader has; -1: all that is kept), s_hold and s_gather
+# (hundredths of a second to wait for news, and for more of it), s_max (bytes of
+# the answer). To start: s_limit, s_cap, s_lib and s_keep (the keeper), s_run
+# (the command as a script), text() and s_b64 (its input). Answers one frame:
+# output, then error output; its status is "WORD CODE FROM LEN FROM LEN".
+# shellcheck disable=SC2015,SC2154
+
+# The job's directory, if there is one.
+s_search() {
+	for s_base in "/tmp/.dcode-exec" "/tmp/.dcode-exec.$s_uid" \
+		"${HOME:-/tmp}/.dcode-exec" "$PWD/.dcode-exec"; do
+		s_dir=$s_base/$s_job
+		[ -d "$s_dir" ] && [ -O "$s_dir" ] && return 0
+	done
+	return 1
+}
+
+# Makes it, in the first place that takes files and pipes: 0 to whom the job
+# belongs.
+s_make() {
+	for s_base in "/tmp/.dcode-exec" "/tmp/.dcode-exec.$s_uid" \
+		"${HOME:-/tmp}/.dcode-exec" "$PWD/.dcode-exec"; do
+		s_dir=$s_base/$s_job
+		[ -d "$s_base" ] || mkdir "$s_base"
+		[ -d "$s_base" ] && [ ! -L "$s_base" ] && [ -O "$s_base" ] ||
+			continue
+		if mkdir "$s_dir"; then
+			s_clock
+			echo "$s_now" >"$s_dir/born" &&
+				mkfifo "$s_dir/p.o" "$s_dir/p.e" && return 0
+			rm -rf "$s_dir"
+		fi
+		[ -d "$s_dir" ] && return 1
+	done
+	s_word=nowhere
+	return 1
+}
+
+# In the background, in a session of its own, with SIGINT as it was: "&" alone
+# would ignore it.
+s_launch() {
+	s_set=
+	for s_tool in setsid "busybox setsid"; do
+		command -v ${s_tool%% *} >/dev/null && s_set=$s_tool && break
+	done
+	{
+		echo "umask $s_umask"
+		printf '%s\n' "$s_run"
+	} >"$s_dir/c" &&
+		{
+			echo "s_job=$s_job s_limit=$s_limit s_cap=$s_cap"
+			echo "s_set='$s_set'"
+			echo "s_dir=\${0%/k}"
+			printf '%s\n' "$s_lib" "$s_keep"
+		} >"$s_dir/k" || {
+		s_word=nowhere
+		return
+	}
+	[ -z "$s_b64" ] || text >"$s_dir/i"
+	if [ -n "$s_set" ] &&
+		$s_set -f sh "$s_dir/k" </dev/null >/dev/null; then
+		return
+	fi
+	if ! start-stop-daemon -S -b -n "$s_job" -a "$(command -v sh)" -- \
+		"$s_dir/k" </dev/null >/dev/null; then
+		$s_set sh "$s_dir/k" </dev/null >/dev/null &
+	fi
+}
+
+# What there is: s_word, s_code, s_no, s_ne (ends of both streams).
+s_news() {
+	s_word=run
+	s_code=-1
+	s_ne=
+	if [ -s "$s_dir/done" ]; then
+		# shellcheck disable=SC2034
+		read -r s_code s_no s_ne s_ <"$s_dir/done"
+	fi
+	if [ -z "$s_ne" ]; then
+		s_sizes
+		return
+	fi
+	s_word=end
+	for s_n in nocwd full late killed; do
+		[ ! -e "$s_dir/$s_n" ] || s_word=$s_n
+	done
+}
+
+# Until the end, enough bytes, or some and then s_gather, or s_hold.
+s_follow() {
+	s_clock
+	s_end=$((s_now + s_hold))
+	s_some=
+	s_turn=0
+	while :; do
+		s_news
+		s_n=$((s_no - s_o + s_ne - s_e))
+		[ "$s_word" = run ] && [ "$s_n" -lt "$s_raw" ] || break
+		s_clock
+		[ "$s_now" -lt "$s_end" ] || break
+		if [ "$s_n" -gt 0 ]; then
+			s_some=${s_some:-$s_now}
+			[ $((s_now - s_some)) -lt "$s_gather" ] ||
+				[ -e "$s_dir/ended" ] || break
+		fi
+		s_turn=$((s_turn + 1))
+		if [ $s_turn -le 8 ] || [ -e "$s_dir/ended" ]; then
+			s_nap 0.01
+		elif [ -n "$s_some" ] || [ $((s_end - s_now)) -lt 50 ]; then
+			s_nap 0.03
+		elif [ $s_turn -le 30 ]; then
+			s_nap 0.05
+		elif [ $s_turn -le 80 ]; then
+			s_nap 0.2
+		else
+			s_nap 0.4
+		fi
+		[ $((s_turn % 16)) != 0 ] || s_orphan
+	done
+}
+
+# Bytes $2 to $2+$3 of stream $1.
+s_part() {
+	s_from=$2
+	s_left=$3
+	while [ "$s_left" -gt 0 ]; do
+		s_find "$1" "$s_from"
+		[ "$s_piece" -ge 0 ] || return
+		s_file=$s_dir/$1.$s_piece
+		s_n=$((s_piece + $(wc -c <"$s_file") - s_from))
+		[ "$s_n" -gt 0 ] || return
+		[ "$s_n" -lt "$s_left" ] || s_n=$s_left
+		tail -c +$((s_from - s_piece + 1)) "$s_file" | head -c "$s_n"
+		s_from=$((s_from + s_n))
+		s_left=$((s_left - s_n))
+	done
+}
+
+# The reader has $2 bytes of stream $1.
+s_ack() {
+	echo "$2" >"$s_dir/a.$1"
+	s_find "$1" "$2"
+	[ "$s_piece" -gt "$s_first" ] || return
+	for s_file in "$s_dir/$1."[0-9]*; do
+		[ "${s_file##*.}" -ge "$s_piece" ] || rm -f "$s_file"
+	done
+}
+
+# From where stream $1 is read, given $2: s_from.
+s_start() {
+	s_find "$1" 9000000000000000
+	[ "$s_first" -ge 0 ] || s_first=0
+	s_from=$2
+	if [ "$2" -lt 0 ]; then
+		s_from=$s_first
+	elif [ "$2" -lt "$s_first" ]; then
+		s_word=lost
+		[ ! -e "$s_dir/full" ] || s_word=full
+	else
+		s_ack "$1" "$2"
+	fi
+}
+
+s_encode() {
+	if [ $s_enc = b ]; then
+		base64
+	else
+		od -An -v -tx1 || hexdump -v -e '1/1 "%02x"'
+	fi
+}
+
+s_answer() {
+	s_lo=0
+	s_le=0
+	if [ -n "$s_ne" ]; then
+		s_lo=$((s_no - s_o))
+		s_le=$((s_ne - s_e))
+		# A quarter for errors, however much output there is.
+		s_n=$s_le
+		[ $s_n -le $((s_raw / 4)) ] || s_n=$((s_raw / 4))
+		[ $s_lo -le $((s_raw - s_n)) ] || s_lo=$((s_raw - s_n))
+		[ $((s_lo + s_le)) -le $s_raw ] || s_le=$((s_raw - s_lo))
+		[ $((s_o + s_lo)) -lt "$s_no" ] ||
+			[ $((s_e + s_le)) -lt "$s_ne" ] && s_word=run
+	fi
+	printf '\n@dcode:%s:%s\n' "$s_nonce" $s_enc
+	[ $((s_lo + s_le)) = 0 ] || {
+		s_part o "$s_o" $s_lo
+		s_part e "$s_e" $s_le
+	} | s_encode
+	printf '\n@dcode:%s=%s\n' "$s_nonce" \
+		"$s_word $s_code $s_o $s_lo $s_e $s_le"
+}
+
+s_request() {
+	s_word=
+	if [ "$s_b64" = 1 ] && [ $s_enc = x ]; then
+		s_word=nobase64
+		return
+	fi
+	if ! s_search; then
+		case $s_op in
+		start)
+			if s_make; then
+				s_launch
+			fi
+			;;
+		kill)
+			# It may still be on its way here.
+			if s_make; then
+				: >"$s_dir/killed"
+				echo "137 0 0 $(date +%s)" >"$s_dir/done"
+			fi
+			;;
+		*) s_word=gone ;;
+		esac
+	fi
+	[ -z "$s_word" ] || return
+	if [ "$s_op" = drop ]; then
+		s_news
+		s_clear
+		s_ne=
+		return
+	fi
+	if [ "$s_op" = kill ] && [ ! -e "$s_dir/done" ]; then
+		: >"$s_dir/killed"
+		s_kill
+	fi
+	s_start o "$s_o"
+	s_o=$s_from
+	s_start e "$s_e"
+	s_e=$s_from
+	[ -n "$s_word" ] || s_follow
+}
+
+set +efu
+unset IFS
+s_umask=$(umask)
+umask 077
+[ -c /dev/null ] && exec 2>/dev/null
+s_uid=
+[ ! -e /tmp/.dcode-exec ] || [ -O /tmp/.dcode-exec ] || s_uid=$(id -u)
+s_code=-1
+s_ne=
+s_enc=x
+s_raw=$((s_max * 3 / 10))
+if [ "$(printf a | base64)" = YQ== ]; then
+	s_enc=b
+	s_raw=$((s_max * 7 / 10))
+fi
+s_request
+s_answer
+exit 0

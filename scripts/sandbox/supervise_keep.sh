@@ -1,0 +1,139 @@
+#!/bin/sh
+# supervise_keep.sh - runs a job's command and keeps what it prints.
+# SPDX-License-Identifier: MIT
+#
+# Given: s_dir, s_job, s_limit (hundredths of a second, 0 none), s_set (setsid
+# or nothing), s_cap (bytes of a stream that may wait for the reader; then the
+# command has to). Runs in a session of its own, after the libraries.
+# shellcheck disable=SC2015,SC2034,SC2154
+
+# Standard input into the pieces of stream $1. dd writes what each read gave,
+# and tells how many there were: fewer than asked for is the end.
+s_copy() {
+	s_at=0
+	s_len=0
+	while :; do
+		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
+			: >"$s_dir/full"
+		s_n=$(($(wc -c <"$s_dir/$1.$s_at")))
+		[ "$s_n" -gt "$s_len" ] || break
+		s_len=$s_n
+		s_in=${s_in%% *}
+		case $s_in in
+		*[!0-9+]* | +* | *+ | *+*+*) ;;
+		*+*) [ $((${s_in%+*} + ${s_in#*+})) -ge 64 ] || break ;;
+		esac
+		s_wait "$1"
+		# What a daemon prints after the end is nobody's.
+		[ -e "$s_dir/done" ] && exec cat >/dev/null
+		[ "$s_len" -ge 1048576 ] || continue
+		s_at=$((s_at + s_len))
+		s_len=0
+	done
+	echo $((s_at + s_len)) >"$s_dir/$1.eof"
+	# Not the end, when the disk is full or the job was cleared away.
+	exec cat >/dev/null
+}
+
+# While the reader is too far behind.
+s_wait() {
+	while :; do
+		s_has=0
+		{ read -r s_has <"$s_dir/a.$1"; } 2>/dev/null
+		[ $((s_at + s_len - ${s_has:-0})) -ge "$s_cap" ] || break
+		[ -e "$s_dir/done" ] && break
+		: >"$s_dir/$1.wait"
+		s_nap 0.1
+	done
+	[ ! -e "$s_dir/$1.wait" ] || rm -f "$s_dir/$1.wait"
+}
+
+# The command has ended with $1. A process that it left behind may hold its
+# output open: then the end is where nothing more has come for a while.
+s_finish() {
+	s_quiet=0
+	s_old=
+	while [ "$s_quiet" -lt 12 ]; do
+		if [ -s "$s_dir/o.eof" ] && [ -s "$s_dir/e.eof" ]; then
+			read -r s_no <"$s_dir/o.eof"
+			read -r s_ne <"$s_dir/e.eof"
+			break
+		fi
+		s_nap 0.01
+		s_sizes
+		s_quiet=$((s_quiet + 1))
+		[ "$s_no $s_ne" = "$s_old" ] && [ ! -e "$s_dir/o.wait" ] &&
+			[ ! -e "$s_dir/e.wait" ] || s_quiet=0
+		s_old="$s_no $s_ne"
+	done
+	# On a full disk the output makes room for its end.
+	s_done "$1" || {
+		: >"$s_dir/full"
+		s_clear
+		s_done "$1"
+	}
+}
+
+# Ends the command when its time is over. Never sleeps for long, so that it
+# does not outlive the command for long.
+s_watch() {
+	s_clock
+	s_end=$((s_now + s_limit))
+	while [ ! -e "$s_dir/done" ] && [ "$s_now" -lt "$s_end" ]; do
+		s_left=$((s_end - s_now))
+		if [ "$s_left" -ge 100 ]; then
+			s_nap 1
+		elif [ "$s_left" -ge 10 ]; then
+			s_nap "0.$s_left"
+		else
+			s_nap 0.03
+		fi
+		s_clock
+	done
+	[ -e "$s_dir/done" ] && return
+	: >"$s_dir/late"
+	s_kill
+}
+
+# What finished ten minutes ago. Looks once a minute.
+s_sweep() {
+	s_time=$(date +%s)
+	s_last=0
+	{ read -r s_last <"$s_base/swept"; } 2>/dev/null
+	[ $((s_time - ${s_last:-0})) -ge 60 ] || return
+	echo "$s_time" >"$s_base/swept"
+	for s_dir in "$s_base"/*/; do
+		s_dir=${s_dir%/}
+		s_orphan
+		s_when=
+		{ read -r s_ s_ s_ s_when <"$s_dir/done"; } 2>/dev/null
+		[ $((s_time - ${s_when:-$s_time})) -lt 600 ] ||
+			rm -rf "$s_dir"
+	done
+}
+
+s_base=${s_dir%/*}
+echo $$ >"$s_dir/pid"
+: >"$s_dir/o.0"
+: >"$s_dir/e.0"
+[ "$s_limit" = 0 ] || s_watch &
+s_in=$s_dir/i
+[ -e "$s_in" ] || s_in=/dev/null
+s_copy o <"$s_dir/p.o" &
+s_copy e <"$s_dir/p.e" &
+if [ -e "$s_dir/killed" ]; then
+	: >"$s_dir/p.o" 2>"$s_dir/p.e"
+	s_code=137
+else
+	# In a subshell: dash would say "Killed" into the command's output.
+	(
+		DCODE_EXEC=$s_job
+		export DCODE_EXEC
+		exec $s_set sh "$s_dir/c"
+	) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.e"
+	s_code=$?
+fi
+: >"$s_dir/ended"
+s_finish "$s_code"
+rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
+s_sweep

@@ -1,0 +1,94 @@
+#!/bin/sh
+# supervise_lib.sh - what the keeper of a command and its followers share.
+# SPDX-License-Identifier: MIT
+#
+# s_dir is the job's directory. In it: o.N and e.N, pieces of the command's
+# output and error output that begin at byte N; a.o and a.e, how many bytes the
+# reader has for sure; o.eof and e.eof, their sizes; born, when it was made
+# (s_clock); pid, the keeper; ended, once the command has; done, once all is
+# known: exit code, both sizes, Unix time; killed, late, nocwd, full: why. Names
+# begin with s_, so that what the command finds in its environment stays as it
+# was.
+# shellcheck disable=SC2015,SC2034,SC2154
+
+s_nap() {
+	sleep "$1" 2>/dev/null || sleep 1
+}
+
+# Hundredths of a second, since whenever.
+s_clock() {
+	s_up=
+	{ read -r s_up s_ </proc/uptime; } 2>/dev/null
+	case $s_up in
+	*.??) s_now=$((${s_up%.*} * 100 + 1${s_up#*.} - 100)) ;;
+	*) s_now=$(($(date +%s) * 100)) ;;
+	esac
+}
+
+# The last piece of stream $1 that begins at $2 or before: s_piece, or -1.
+# The first of all: s_first.
+s_find() {
+	s_piece=-1
+	s_first=-1
+	for s_file in "$s_dir/$1."[0-9]*; do
+		s_n=${s_file##*.}
+		case $s_n in
+		'' | *[!0-9]*) continue ;;
+		esac
+		[ "$s_first" -ge 0 ] && [ "$s_n" -ge "$s_first" ] ||
+			s_first=$s_n
+		[ "$s_n" -gt "$2" ] || [ "$s_n" -le "$s_piece" ] ||
+			s_piece=$s_n
+	done
+}
+
+# All bytes that stream $1 has had: s_total.
+s_size() {
+	s_find "$1" 9000000000000000
+	s_total=0
+	[ "$s_piece" -lt 0 ] ||
+		s_total=$((s_piece + $(wc -c <"$s_dir/$1.$s_piece")))
+}
+
+# Both: s_no, s_ne.
+s_sizes() {
+	s_size o
+	s_no=$s_total
+	s_size e
+	s_ne=$s_total
+}
+
+s_done() {
+	echo "$1 $s_no $s_ne $(date +%s)" >"$s_dir/done"
+}
+
+# Forgets the output of a finished job, but not that there was some.
+s_clear() {
+	rm -f "$s_dir"/[oe].[0-9]*
+	: >"$s_dir/o.$s_no"
+	: >"$s_dir/e.$s_ne"
+}
+
+# A job whose keeper is gone, or never came, has ended, nobody knows how. A
+# clock that went back is another machine's.
+s_orphan() {
+	[ ! -e "$s_dir/done" ] || return
+	s_pid=
+	s_born=
+	{
+		read -r s_pid <"$s_dir/pid"
+		read -r s_born <"$s_dir/born"
+	} 2>/dev/null
+	s_clock
+	[ -n "$s_born" ] || echo "${s_born:=$s_now}" >"$s_dir/born"
+	if [ "$s_now" -ge "$s_born" ]; then
+		if [ -z "$s_pid" ]; then
+			[ $((s_now - s_born)) -ge 1000 ] || return
+		elif [ ! -d /proc/self ] || [ -d "/proc/$s_pid" ]; then
+			return
+		fi
+	fi
+	[ ! -e "$s_dir/done" ] || return
+	s_sizes
+	s_done -1
+}

@@ -1,0 +1,418 @@
+#!/usr/bin/python3
+# runloop.py - Runloop's API on loopback, with real commands.
+# SPDX-License-Identifier: MIT
+"""Runloop as its OpenAPI document and its SDKs (JavaScript 1.32.0, Python
+1.23.3) have it. Executions and files are in runloop_exec.py.
+
+    with Runloop(delay=0.2, boot_fails=0) as runloop:
+        env.update(runloop.env)
+
+delay       seconds that each transition takes: provisioning, initializing,
+            suspending, resuming, and each step of a blueprint's build
+boot_fails  so many of the next devboxes end in failure
+hold        the longest that a long poll is held, in seconds
+page        items per page, whatever limit is asked for
+most_lines  lines of output that an answer has at most, whatever last_n says
+
+What has ended stays known (status shutdown or failure) but is not among
+cloud.boxes. Suspending keeps the disk; the processes die."""
+import json
+import random
+import string
+import sys
+import threading
+import time
+
+from cloud import Box, Cloud, Invalid, Refused, Reply, check, main, route
+from runloop_exec import Executions
+
+KEY = "ak_0123456789abcdef"
+STRINGS = {str: str}
+STATUSES = {"scheduled", "queued", "provisioning", "initializing", "running",
+            "suspending", "suspended", "resuming", "failure", "shutdown"}
+
+
+def maybe(shape):
+    return (shape, None)
+
+
+IDLE = {"idle_time_seconds": int, "on_idle": {"shutdown", "suspend"}}
+LAUNCH = {
+    "?launch_commands": maybe([str]),
+    "?resource_size_request": maybe({
+        "X_SMALL", "SMALL", "MEDIUM", "LARGE", "X_LARGE", "XX_LARGE",
+        "CUSTOM_SIZE"}),
+    "?available_ports": maybe([int]),
+    "?keep_alive_time_seconds": maybe(
+        lambda v: isinstance(v, int) and 0 < v <= 172800),
+    "?after_idle": maybe(IDLE), "?custom_cpu_cores": maybe(int),
+    "?custom_gb_memory": maybe(int), "?custom_disk_size": maybe(int),
+    "?architecture": maybe({"x86_64", "arm64"}),
+    "?user_parameters": maybe({"username": str, "uid": int}),
+    "?required_services": maybe([str]), "?network_policy_id": maybe(str),
+    "?lifecycle": maybe({"?after_idle": maybe(IDLE), "?resume_triggers":
+                         maybe({"?http": bool, "?axon_event": bool})}),
+}
+NEW = {
+    "?name": maybe(str), "?environment_variables": maybe(STRINGS),
+    "?secrets": maybe(STRINGS), "?file_mounts": maybe(STRINGS),
+    "?entrypoint": maybe(str), "?blueprint_id": maybe(str),
+    "?blueprint_name": maybe(str), "?repo_connection_id": maybe(str),
+    "?launch_parameters": maybe(LAUNCH), "?snapshot_id": maybe(str),
+    "?metadata": maybe(STRINGS), "?code_mounts": maybe(list),
+    "?mounts": maybe(list), "?tunnel": maybe(dict), "?gateways": maybe(dict),
+    "?mcp": maybe(dict),
+}
+BLUEPRINT = {
+    "name": str, "?dockerfile": maybe(str),
+    "?system_setup_commands": maybe([str]), "?launch_parameters":
+    maybe(LAUNCH), "?file_mounts": maybe(STRINGS),
+    "?base_blueprint_id": maybe(str), "?base_blueprint_name": maybe(str),
+    "?metadata": maybe(STRINGS), "?build_args": maybe(STRINGS),
+    "?secrets": maybe(STRINGS), "?network_policy_id": maybe(str),
+}
+POLICY = {"name": str, "?description": maybe(str), "?allow_all": maybe(bool),
+          "?allow_devbox_to_devbox": maybe(bool),
+          "?allowed_hostnames": maybe([str]),
+          "?allow_agent_gateway": maybe(bool),
+          "?allow_mcp_gateway": maybe(bool)}
+
+
+def new_id(kind):
+    return kind + "_30" + "".join(
+        random.choices(string.ascii_letters + string.digits, k=22))
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+class Kept:
+    """What the vendor knows of a devbox."""
+
+    def __init__(self, body):
+        self.id, self.body = new_id("dbx"), body
+        self.launch = body.get("launch_parameters") or {}
+        self.metadata, self.name = body.get("metadata") or {}, body.get("name")
+        self.box = self.ends = None
+        self.created, self.ended = now_ms(), None
+        self.failure = self.shutdown = None
+        self.status, self.transitions = None, []
+        self.changed = threading.Condition()
+        self.executions, self.commands = {}, {}
+
+    def become(self, status):
+        with self.changed:
+            if self.status in ("shutdown", "failure"):
+                return
+            self.status = status
+            self.transitions.append({"status": status,
+                                     "transition_time_ms": now_ms()})
+            self.changed.notify_all()
+
+    @property
+    def idle(self):
+        return (self.launch.get("lifecycle") or {}).get("after_idle") or \
+            self.launch.get("after_idle")
+
+    def active(self):
+        """Its end, by the idle limit, or by the fixed lifetime."""
+        if self.idle:
+            self.ends = time.monotonic() + self.idle["idle_time_seconds"]
+        elif not self.ends:
+            self.ends = time.monotonic() + (
+                self.launch.get("keep_alive_time_seconds") or 3600)
+
+    def view(self):
+        return {"id": self.id, "name": self.name, "status": self.status,
+                "create_time_ms": self.created, "end_time_ms": self.ended,
+                "initiator_type": "api", "initiator_id": None,
+                "blueprint_id": self.body.get("blueprint_id"),
+                "snapshot_id": self.body.get("snapshot_id"),
+                "metadata": self.metadata, "failure_reason": self.failure,
+                "shutdown_reason": self.shutdown,
+                "launch_parameters": self.launch,
+                "capabilities": ["unknown"],
+                "state_transitions": self.transitions, "tunnel": None,
+                "gateway_specs": None, "mcp_specs": None}
+
+
+class Runloop(Executions, Cloud):
+    """An emulated Runloop."""
+
+    def __init__(self, port=0, delay=0.05, boot_fails=0, hold=30, page=5000,
+                 most_lines=1 << 30):
+        super().__init__(port)
+        self.delay, self.boot_fails, self.hold = delay, boot_fails, hold
+        self.page, self.most_lines = page, most_lines
+        self.known, self.blueprints, self.policies = {}, {}, {}
+        self.build_fails = 0
+
+    @property
+    def env(self):
+        return {"RUNLOOP_API_KEY": KEY, "RUNLOOP_BASE_URL": self.url}
+
+    # What cloud.py asks for.
+    def authorize(self, req):
+        if req.headers.get("Authorization") != f"Bearer {KEY}":
+            raise Refused(401, {"message": "Invalid API key"})
+        if req.method != "GET" and not req.headers.get("x-request-id"):
+            raise Invalid("x-request-id: is missing")
+
+    def expire(self, id):
+        kept = self.boxes.get(id)
+        if kept and kept.idle and kept.idle["on_idle"] == "suspend":
+            self.do_suspend(kept)
+        elif kept:
+            self.end(kept, "shutdown",
+                     "idle" if kept.idle else "keep_alive_timeout")
+
+    # Devboxes.
+    def end(self, kept, status, reason):
+        with self.lock:
+            if kept.status in ("shutdown", "failure"):
+                return
+            kept.become(status)
+            kept.ended = now_ms()
+            if status == "failure":
+                kept.failure = reason
+            else:
+                kept.shutdown = reason
+        self.destroy(kept.id)
+
+    def boot(self, kept, fails):
+        kept.become("provisioning")
+
+        def go():
+            time.sleep(self.delay)
+            kept.become("initializing")
+            time.sleep(self.delay)
+            if fails:
+                self.end(kept, "failure", "execution_failed")
+                return
+            box = Box(workdir="/home/user",
+                      env=kept.body.get("environment_variables"))
+            with self.lock:
+                if kept.id not in self.boxes:
+                    box.destroy()
+                    return
+                kept.box = box
+            for command in kept.launch.get("launch_commands") or []:
+                box.shell(command)
+            kept.become("running")
+        threading.Thread(target=go, daemon=True).start()
+
+    def kept(self, id, running=False):
+        kept = self.known.get(id)
+        if not kept:
+            raise Refused(404, {"message": "Devbox not found"})
+        if running and kept.status != "running":
+            raise Refused(400, {"message": f"Devbox is {kept.status}"})
+        return kept
+
+    @route("POST", "/v1/devboxes")
+    def create(self, req):
+        body = check(req.json(), NEW) if req.body() else {}
+        if sum(bool(body.get(k)) for k in ("blueprint_id", "blueprint_name",
+                                           "snapshot_id")) > 1:
+            raise Invalid("only one of blueprint and snapshot")
+        name = body.get("blueprint_name")
+        if name and not any(b["name"] == name and b["state"] == "created" and
+                            b["status"] == "build_complete"
+                            for b in self.blueprints.values()):
+            raise Refused(400, {"message": f"No blueprint named {name}"})
+        if body.get("blueprint_id") and \
+                body["blueprint_id"] not in self.blueprints:
+            raise Refused(404, {"message": "Blueprint not found"})
+        policy = (body.get("launch_parameters") or {}).get("network_policy_id")
+        if policy and policy not in self.policies:
+            raise Refused(404, {"message": "Network policy not found"})
+        kept = Kept(body)
+        with self.lock:
+            self.known[kept.id] = self.boxes[kept.id] = kept
+            fails = self.boot_fails > 0
+            self.boot_fails -= fails
+        kept.active()
+        self.boot(kept, fails)
+        return 200, kept.view()
+
+    @route("POST", "/v1/devboxes/create_and_await_running")
+    def create_and_await(self, req):
+        return self.create(req)
+
+    def page_of(self, req, items):
+        limit = min(int(req.query.get("limit", "20")), self.page)
+        if not 1 <= limit <= 5000:
+            raise Invalid("query.limit: from 1 to 5000")
+        after, start = req.query.get("starting_after"), 0
+        ids = [item["id"] for item in items]
+        if after in ids:
+            start = ids.index(after) + 1
+        return items[start:start + limit], start + limit < len(items)
+
+    @route("GET", "/v1/devboxes")
+    def list(self, req):
+        check(req.query, {"?status": STATUSES, "?limit": str,
+                          "?starting_after": str,
+                          "?include_total_count": {"true", "false"}}, "query")
+        status = req.query.get("status")
+        found = [k.view() for k in list(self.known.values())
+                 if not status or k.status == status]
+        items, more = self.page_of(req, found[::-1])
+        return 200, {"devboxes": items, "has_more": more, "total_count":
+                     None if req.query.get("include_total_count") == "false"
+                     else len(found)}
+
+    @route("GET", "/v1/devboxes/(?P<id>dbx_[^/]+|missing)")
+    def info(self, req, id):
+        return 200, self.kept(id).view()
+
+    @route("POST", "/v1/devboxes/(?P<id>dbx_[^/]+|missing)")
+    def update(self, req, id):
+        body = check(req.json(), {"?name": maybe(str),
+                                  "?metadata": maybe(STRINGS)})
+        kept = self.kept(id)
+        kept.name = body.get("name", kept.name)
+        kept.metadata = body.get("metadata", kept.metadata)
+        return 200, kept.view()
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/wait_for_status")
+    def wait(self, req, id):
+        body = check(req.json(), {"statuses": [STATUSES], "?timeout_seconds":
+                                  maybe(lambda v: v in range(1, 31))})
+        kept = self.kept(id)
+        hold = min(body.get("timeout_seconds") or 10, self.hold)
+        with kept.changed:
+            kept.changed.wait_for(lambda: kept.status in body["statuses"],
+                                  hold)
+            if kept.status in body["statuses"]:
+                return 200, kept.view()
+        return Reply(408, {"message": "Timeout waiting for status"},
+                     {"x-should-retry": "true"})
+
+    def do_suspend(self, kept):
+        kept.become("suspending")
+        kept.ends = None
+
+        def go():
+            kept.box.ask("all", signal=9)
+            kept.box.bill.stop()
+            time.sleep(self.delay)
+            kept.become("suspended")
+        threading.Thread(target=go, daemon=True).start()
+
+    def nothing(self, req):
+        if req.body():
+            raise Invalid("body: there is none")
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/suspend")
+    def suspend(self, req, id):
+        self.nothing(req)
+        kept = self.kept(id, running=True)
+        self.do_suspend(kept)
+        return 200, kept.view()
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/resume")
+    def resume(self, req, id):
+        self.nothing(req)
+        kept = self.kept(id)
+        if kept.status != "suspended":
+            raise Refused(400, {"message": "Devbox is not suspended"})
+        kept.become("resuming")
+
+        def go():
+            time.sleep(self.delay)
+            kept.box.bill.start()
+            kept.ends = None
+            kept.active()
+            kept.become("running")
+        threading.Thread(target=go, daemon=True).start()
+        return 200, kept.view()
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/keep_alive")
+    def keep_alive(self, req, id):
+        self.nothing(req)
+        self.kept(id, running=True).active()
+        return 200, {}
+
+    @route("POST", "/v1/devboxes/(?P<id>[^/]+)/shutdown")
+    def shutdown(self, req, id):
+        self.nothing(req)
+        check(req.query, {"?force": {"true", "false"}}, "query")
+        kept = self.kept(id)
+        if kept.status in ("shutdown", "failure"):
+            raise Refused(400, {"message": f"Devbox is {kept.status}"})
+        self.end(kept, "shutdown", "api_shutdown")
+        return 200, kept.view()
+
+    # Blueprints and network policies.
+    @route("GET", "/v1/blueprints")
+    def list_blueprints(self, req):
+        check(req.query, {"?name": str, "?limit": str, "?status": str,
+                          "?starting_after": str,
+                          "?include_total_count": str}, "query")
+        found = [b for b in self.blueprints.values()
+                 if req.query.get("name") in (None, b["name"])]
+        items, more = self.page_of(req, found[::-1])
+        return 200, {"blueprints": items, "has_more": more,
+                     "total_count": len(found)}
+
+    @route("POST", "/v1/blueprints")
+    def build(self, req):
+        body = check(req.json(), BLUEPRINT)
+        made = {"id": new_id("bp"), "name": body["name"], "status": "queued",
+                "state": "created", "create_time_ms": now_ms(),
+                "parameters": body, "failure_reason": None}
+        self.blueprints[made["id"]] = made
+        fails, self.build_fails = self.build_fails > 0, self.build_fails - 1
+
+        def go():
+            for status in ("provisioning", "building",
+                           "failed" if fails else "build_complete"):
+                time.sleep(self.delay)
+                made["status"] = status
+            if fails:
+                made["failure_reason"] = "build_failed"
+        threading.Thread(target=go, daemon=True).start()
+        return 200, dict(made)
+
+    @route("GET", "/v1/blueprints/(?P<id>[^/]+)")
+    def blueprint(self, req, id):
+        if id not in self.blueprints:
+            raise Refused(404, {"message": "Blueprint not found"})
+        return 200, self.blueprints[id]
+
+    @route("POST", "/v1/blueprints/(?P<id>[^/]+)/delete")
+    def delete_blueprint(self, req, id):
+        if not self.blueprints.pop(id, None):
+            raise Refused(404, {"message": "Blueprint not found"})
+        return 200, {}
+
+    @route("GET", "/v1/network-policies")
+    def list_policies(self, req):
+        check(req.query, {"?name": str, "?id": str, "?limit": str,
+                          "?starting_after": str,
+                          "?include_total_count": str}, "query")
+        found = [p for p in self.policies.values()
+                 if req.query.get("name") in (None, p["name"])]
+        items, more = self.page_of(req, found)
+        return 200, {"network_policies": items, "has_more": more,
+                     "total_count": len(found)}
+
+    @route("POST", "/v1/network-policies")
+    def make_policy(self, req):
+        body = check(req.json(), POLICY)
+        if any(p["name"] == body["name"] for p in self.policies.values()):
+            raise Refused(409, {"message": "the name is taken"})
+        made = {"id": new_id("np"), "name": body["name"],
+                "create_time_ms": now_ms(), "update_time_ms": now_ms(),
+                "egress": {"allow_all": body.get("allow_all") or False,
+                           "allow_devbox_to_devbox": False,
+                           "allowed_hostnames":
+                           body.get("allowed_hostnames") or []}}
+        self.policies[made["id"]] = made
+        return 200, json.loads(json.dumps(made))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Runloop))

@@ -1,0 +1,47 @@
+/* e2b_events_fuzz.c - envd's stream: any bytes, in pieces of any size. */
+/* SPDX-License-Identifier: MIT */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "providers/e2b_events.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static enum err run(struct str all, size_t piece, struct buf *out)
+{
+	struct e2b_events e = { .out = out };
+	struct error err = { 0 };
+	int rc = 0;
+
+	while (rc == 0 && all.len) {
+		size_t n = all.len < piece ? all.len : piece;
+
+		rc = e2b_events_feed(&e, (struct str){ all.ptr, n }, &err);
+		all = str_skip(all, n);
+	}
+	if (rc == 0)
+		(void)e2b_events_end(&e, &err);
+	e2b_events_release(&e);
+	return err.code;
+}
+
+/* The first byte is the size of the pieces: they must not matter. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf once = BUF_INIT(1 << 20);
+	struct buf pieces = BUF_INIT(1 << 20);
+	struct str all;
+
+	if (size < 2)
+		return 0;
+	all = (struct str){ (const char *)data + 1, size - 1 };
+	if (run(all, all.len, &once) !=
+		    run(all, (size_t)data[0] + 1, &pieces) ||
+	    !str_eq(buf_str(&once), buf_str(&pieces)))
+		abort();
+	buf_release(&once);
+	buf_release(&pieces);
+	return 0;
+}

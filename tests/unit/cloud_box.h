@@ -1,0 +1,151 @@
+/* cloud_box.h - a sandbox at a vendor's emulator, for the contract's tests. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UNIT_CLOUD_BOX_H
+#define UNIT_CLOUD_BOX_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "config/settings.h"
+#include "net/http.h"
+#include "providers/table.h"
+#include "unit.h"
+
+/*
+ * Set before cloud_setup(): the program in tests/emulators, the provider, and
+ * the environment: "NAME=%s" gets the emulator's address. config: the text of
+ * config.toml, or NULL.
+ */
+struct cloud_case {
+	const char *emulator;
+	const struct sandbox_provider *provider;
+	const char *env[8];
+	const char *config;
+};
+
+static struct cloud {
+	pid_t pid;
+	char home[40];
+	char url[64];
+	struct settings *set;
+	struct http *http;
+	struct sandbox_host host;
+	struct sandbox sandbox;
+} cloud;
+
+static int cloud_start(const char *emulator)
+{
+	char *script = xasprintf("tests/emulators/%s", emulator);
+	char *file = path_join(cloud.home, "port");
+	const char *argv[] = { "/usr/bin/python3", script, "--port-file", file,
+			       NULL };
+	FILE *f = NULL;
+	int port = 0;
+
+	cloud.pid = fork();
+	if (cloud.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execv(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	for (int i = 0; i < 1000 && !f; i++) {
+		usleep(10000);
+		f = fopen(file, "r");
+	}
+	if (f && fscanf(f, "%d", &port) != 1)
+		port = 0;
+	if (f)
+		fclose(f);
+	snprintf(cloud.url, sizeof(cloud.url), "http://127.0.0.1:%d", port);
+	free(file);
+	free(script);
+	return port ? 0 : -1;
+}
+
+static int cloud_settings(const struct cloud_case *c, struct error *err)
+{
+	static struct setting_group groups[2];
+	struct settings_input in = { .home = cloud.home,
+				     .cwd = cloud.home,
+				     .groups = groups };
+	char *env[9] = { NULL };
+	char *dir = path_join(cloud.home, ".deepagents");
+	char *file = path_join(dir, "config.toml");
+	int rc = path_mkdirs(dir, 0700, err);
+
+	groups[0] = (struct setting_group){ c->provider->name,
+					    c->provider->settings };
+	for (int i = 0; i < 8 && c->env[i]; i++) {
+		const char *mark = strstr(c->env[i], "%s");
+
+		env[i] = mark ? xasprintf("%.*s%s%s", (int)(mark - c->env[i]),
+					  c->env[i], cloud.url, mark + 2)
+			      : xstrdup(c->env[i]);
+	}
+	in.environ = env;
+	if (rc == 0 && c->config)
+		rc = path_write(file, str_of(c->config), 0600, err);
+	if (rc == 0)
+		rc = settings_load(&cloud.set, &in, err);
+	for (int i = 0; env[i]; i++)
+		free(env[i]);
+	free(file);
+	free(dir);
+	return rc;
+}
+
+static int cloud_setup(void **state, const struct cloud_case *c)
+{
+	struct stop stop = stop_cleanup(60000);
+	struct error err = { 0 };
+	struct sandbox_spec spec = { .label = "dcode-abcdefgh",
+				     .owner = "tester",
+				     .lifetime_s = 600 };
+
+	ids_init();
+	snprintf(cloud.home, sizeof(cloud.home), "/tmp/dcode-unit-XXXXXX");
+	if (!mkdtemp(cloud.home) || cloud_start(c->emulator))
+		return -1;
+	cloud.http = http_new(NULL);
+	if (cloud_settings(c, &err) < 0 ||
+	    sandbox_host_open(&cloud.host, c->provider, cloud.set, cloud.http,
+			      &err) < 0 ||
+	    sandbox_create(&cloud.sandbox, &cloud.host, &spec, &stop, &err) <
+		    0) {
+		fprintf(stderr, "%s (%s)\n", err.message, err.hint);
+		return -1;
+	}
+	*state = &cloud.sandbox;
+	return 0;
+}
+
+static int cloud_teardown(void **state)
+{
+	struct stop stop = stop_cleanup(60000);
+	struct error err = { 0 };
+	int rc = 0;
+
+	(void)state;
+	if (cloud.sandbox.id)
+		rc = sandbox_remove(&cloud.host, cloud.sandbox.id, &stop, &err);
+	sandbox_release(&cloud.sandbox);
+	sandbox_host_close(&cloud.host);
+	http_free(cloud.http);
+	settings_free(cloud.set);
+	if (cloud.pid > 0) {
+		kill(cloud.pid, SIGTERM);
+		waitpid(cloud.pid, NULL, 0);
+	}
+	return path_remove_tree(cloud.home, &err) < 0 ? -1 : rc;
+}
+
+#endif
