@@ -416,7 +416,7 @@ static void test_proxy(void **state)
 		use_proxy("");
 		ws = NULL;
 		assert_int_equal(open_at(&ws, secure, "/auth", req, &err), -1);
-		assert_int_equal(err.code, ERR_NETWORK);
+		assert_int_equal(err.code, ERR_CONFIG);
 		assert_non_null(strstr(err.message, "407"));
 	}
 	assert_int_equal(leaks, 0);
