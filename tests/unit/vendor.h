@@ -185,9 +185,6 @@ static int vendor_execute(struct sandbox *sb, const struct exec_request *req,
 {
 	struct vendor *v = sb->priv;
 
-	v->supervisor.call = vendor_call;
-	v->supervisor.began = vendor_began;
-	v->supervisor.arg = v;
 	return supervise_execute(sb, req, res, &v->supervisor, stop, err);
 }
 
@@ -207,6 +204,9 @@ static struct vendor plain_vendor(void)
 
 static struct sandbox box_of(struct vendor *v)
 {
+	v->supervisor.call = vendor_call;
+	v->supervisor.began = vendor_began;
+	v->supervisor.arg = v;
 	return (struct sandbox){ .host = &vendor_host,
 				 .workdir = (char *)"/tmp",
 				 .priv = v };
