@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import threading
 import zlib
 
@@ -38,6 +39,12 @@ START = OK + b"\r\n" + event("message_start", message={
 END = event("message_delta", delta={"stop_reason": "end_turn"},
             usage={"output_tokens": 1}) + event("message_stop")
 LONG = "y" * 60000
+MEASURE = """
+import os, sys
+pid = os.fork() or os.execv(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(pid, 0)
+open(sys.argv[1], "w").write("%d %d" % (status, usage.ru_maxrss))
+"""
 
 
 def endless(head, piece):
@@ -131,16 +138,18 @@ def measured(dcode_release, env, tmp_path):
         servers.append(Server(answer))
         env.update(ANTHROPIC_BASE_URL=servers[-1].url,
                    ANTHROPIC_API_KEY="key-of-a-test")
+        # A process begins with the peak of the one that it was forked from:
+        # a small one stands between it and the tests.
         with open(tmp_path / "err", "wb") as err:
-            p = subprocess.Popen(
-                [dcode_release, "-n", "x", "-M", "anthropic:m",
+            subprocess.run(
+                [sys.executable, "-c", MEASURE, tmp_path / "peak",
+                 dcode_release, "-n", "x", "-M", "anthropic:m",
                  "--max-retries", "0", "--timeout", "60"], env=env,
                 cwd=tmp_path, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=err)
-            _, status, usage = os.wait4(p.pid, 0)
-            p.returncode = os.waitstatus_to_exitcode(status)
-        return (p.returncode, (tmp_path / "err").read_bytes(),
-                usage.ru_maxrss / 1024)
+                stdout=subprocess.DEVNULL, stderr=err, check=True)
+        status, peak = (tmp_path / "peak").read_text().split()
+        return (os.waitstatus_to_exitcode(int(status)),
+                (tmp_path / "err").read_bytes(), int(peak) / 1024)
     yield go
     for server in servers:
         server.listener.close()
