@@ -209,8 +209,8 @@ def test_a_limit_on_file_sizes(model, raw):
 def test_an_engine_that_is_not_there_is_not_ready(run, env, tmp_path):
     env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
     r = run("provider", "list", "--json")
-    docker = json.loads(r.out)["data"][0]
-    assert docker["name"] == "docker" and not docker["ready"]
+    docker, = [p for p in json.loads(r.out)["data"] if p["name"] == "docker"]
+    assert not docker["ready"]
     assert "none.sock" in docker["missing"] and "DOCKER_HOST" in docker["hint"]
     server = socket.socket(socket.AF_UNIX)
     server.bind(f"{tmp_path}/none.sock")
