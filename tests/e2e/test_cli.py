@@ -208,13 +208,16 @@ def test_a_limit_on_file_sizes(model, raw):
 
 def test_an_engine_that_is_not_there_is_not_ready(run, env, tmp_path):
     env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
-    r = run("provider", "list", "--json")
-    docker, = [p for p in json.loads(r.out)["data"] if p["name"] == "docker"]
+
+    def listed():
+        rows = json.loads(run("provider", "list", "--json").out)["data"]
+        return next(row for row in rows if row["name"] == "docker")
+    docker = listed()
     assert not docker["ready"]
     assert "none.sock" in docker["missing"] and "DOCKER_HOST" in docker["hint"]
     server = socket.socket(socket.AF_UNIX)
     server.bind(f"{tmp_path}/none.sock")
-    assert json.loads(run("provider", "list", "--json").out)["data"][0]["ready"]
+    assert listed()["ready"]
     server.close()
 
 
