@@ -153,11 +153,12 @@ class Model:
             used -= f.get("times", 1)
         return None
 
-    def note(self, record):
+    def note(self, record, over=True):
         with self.lock:
-            record["n"] = len(self.requests)
-            self.requests.append(record if self.script.check else None)
-            if self.log:
+            if "n" not in record:
+                record["n"] = len(self.requests)
+                self.requests.append(record if self.script.check else None)
+            if over and self.log:
                 self.log.write(json.dumps(record) + "\n")
                 self.log.flush()
 
@@ -228,8 +229,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         wire = PATHS.get(self.path.split("?")[0])
         if not wire or self.model.wire not in ("any", wire):
-            self.send_json(404, {"error": {"message": "no such path: "
-                                           + self.path}})
+            self.send_json(404, {"error": {"message": "no " + self.path}})
             return
         with self.model.lock:
             self.model.received += 1
@@ -249,8 +249,7 @@ class Handler(BaseHTTPRequestHandler):
         key = headers.pop("x-api-key", "") if wire == "anthropic" else \
             re.sub("^Bearer ", "", headers.pop("authorization", ""))
         if not key or m.script.key not in (None, key):
-            self.send_json(401, error_body(wire, "authentication_error",
-                                           "invalid key"))
+            self.send_json(401, error_body(wire, "authentication_error", "no"))
             return None
         try:
             need("application/json" in headers.get("content-type", ""),
@@ -300,12 +299,12 @@ class Handler(BaseHTTPRequestHandler):
             spec = m.script.turns[i] if i < len(m.script.turns) else None
             fault = m.fault(i, spec) if spec else None
         record.update(turn=i, fault=fault)
+        m.note(record, over=False)  # before the client can have the answer
         why = "script: no turn %d" % i if spec is None else \
             body and self.unmet(wire, body, spec, i)
         if why:
             m.violations.append(why)
-            self.send_json(400, error_body(wire, "invalid_request_error",
-                                           why))
+            self.send_json(400, error_body(wire, "invalid_request_error", why))
             return
         time.sleep(spec.get("delay_ms", 0) / 1000)
         if fault and "status" in fault:
