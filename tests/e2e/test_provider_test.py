@@ -101,9 +101,10 @@ def test_wrong_use(run, words):
     assert run("provider", *words).status == 2
 
 
-def test_broken_create(run, env):
+def test_broken_create(run, env, cloud):
     """A create that fails is a check that failed, not a crash."""
-    env.update(E2B_API_KEY=KEY, E2B_API_URL="http://127.0.0.1:9")
+    cloud("e2b")
+    env["E2B_API_KEY"] = KEY[:-1] + "f"  # not the emulator's
     r = run("provider", "test", "e2b", "--json")
     data = json.loads(r.out)["data"]
     assert r.status == 1 and data["failed"] == 1
