@@ -165,6 +165,7 @@ static bool passing(const struct error *why)
 }
 
 /* Until the status is one of the wanted. */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int await(struct runloop *r, const char *id, const char *wanted,
 		 char status[RUNLOOP_STATUS],
 		 const struct runloop_progress *progress,

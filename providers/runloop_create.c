@@ -54,6 +54,7 @@ static int find_made(struct sandbox *sb, const char *label,
 	return 1;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int post(struct sandbox *sb, const char *label, struct str body,
 		char status[RUNLOOP_STATUS], int *code, const struct stop *stop,
 		struct error *err)

@@ -49,6 +49,7 @@ static bool fatal(const struct error *e)
  * says why), -1 when nothing more can be done. What the API says of a file is
  * not documented: the sandbox's shell is asked.
  */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int judge(struct sandbox *sb, struct transfer *f, int code,
 		 enum runloop_look what, const struct error *why,
 		 const struct stop *stop, struct error *err)

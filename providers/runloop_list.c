@@ -68,6 +68,7 @@ static void tell(const cJSON *item,
 
 /* The next page; *more tells whether there is another, *last is the id that it
  * starts after (owned). */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int one_page(struct runloop *r, const char *path, const char *query,
 		    char **last, cJSON **page, const struct stop *stop,
 		    struct error *err)
@@ -91,6 +92,7 @@ static int one_page(struct runloop *r, const char *path, const char *query,
 	return rc;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 int runloop_pages(struct runloop *r, const char *path, const char *query,
 		  const char *items, bool (*each)(void *arg, const cJSON *item),
 		  void *arg, const struct stop *stop, struct error *err)

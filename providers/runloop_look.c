@@ -79,6 +79,7 @@ static int apply(struct transfer *f, char letter, struct error *err)
 }
 
 /* Files from *i on, as many as fit into one command. */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int look_some(struct sandbox *sb, enum runloop_look what,
 		     struct transfer *files, size_t n, size_t *i,
 		     const struct stop *stop, struct error *err)

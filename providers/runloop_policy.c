@@ -63,6 +63,7 @@ static int find(struct runloop *r, const char *name, char **id,
 	return rc;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int make(struct runloop *r, const char *name, const char *const *hosts,
 		size_t n, bool all, char **id, const struct stop *stop,
 		struct error *err)
@@ -95,6 +96,7 @@ static int make(struct runloop *r, const char *name, const char *const *hosts,
 	return rc;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 int runloop_policy(struct runloop *r, const char *const *hosts, size_t n,
 		   bool all, char **id, const struct stop *stop,
 		   struct error *err)

@@ -158,10 +158,10 @@ enum contract_verdict check_cancel(struct contract *c)
 
 struct one { /* of those in parallel */
 	struct contract *c;
-	int number;
 	char *command;
-	struct ran r;
 	pthread_t thread;
+	struct ran r;
+	int number;
 	bool started;
 };
 
