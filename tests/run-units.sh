@@ -7,6 +7,7 @@ for t in "$@"; do
 	out=$("$t" 2>&1)
 	rc=$?
 	ok=$(printf '%s\n' "$out" | grep -c '^\[       OK \]')
+	printf '%s\n' "$out" | grep -B 1 '^\[  SKIPPED \] [^0-9]'
 	bad=$(printf '%s\n' "$out" | grep -c '^\[  FAILED  \] [^0-9]')
 	if [ $rc -ne 0 ] || [ "$ok" -eq 0 ]; then
 		printf '%s\n' "$out"
