@@ -287,7 +287,7 @@ static void test_daemon(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(r.rc, 0);
-	assert_memory_equal(out_of(&r), "begun\n", 6);
+	assert_non_null(strstr(out_of(&r), "begun\n")); /* or 0 before it */
 	ran_release(&r);
 	vendor_clean(&v); /* as if it had been swept */
 	for (int i = 0; i < 100 && read(fd, word, 3) <= 0; i++)
