@@ -114,6 +114,8 @@ static const char *const no_project[] = {
 	"KEY_ENV",
 	"LOCALDOMAIN",
 	"LOGNAME",
+	"MODAL_CONFIG_PATH",
+	"MODAL_PROFILE",
 	"NETRC",
 	"NODE_EXTRA_CA_CERTS",
 	"NODE_TLS_REJECT_UNAUTHORIZED",

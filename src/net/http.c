@@ -245,7 +245,8 @@ static void set_transfer(struct exchange *x, const struct handle *hd)
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);
 	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : hd->proxy);
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
-	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT, once);
+	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT,
+			 req->flags & HTTP_FRESH ? 1L : once);
 	api->easy_setopt(easy, CURLOPT_FORBID_REUSE, once);
 	api->easy_setopt(
 		easy, CURLOPT_CONNECTTIMEOUT_MS,
