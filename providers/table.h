@@ -6,6 +6,7 @@
 #include "sandbox/sandbox.h"
 
 extern const struct sandbox_provider daytona_provider;
+extern const struct sandbox_provider deno_provider;
 extern const struct sandbox_provider docker_provider;
 extern const struct sandbox_provider e2b_provider;
 extern const struct sandbox_provider langsmith_provider;

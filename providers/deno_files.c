@@ -1,0 +1,253 @@
+/* deno_files.c - files into a Deno sandbox: in one message, or as a stream. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/deno.h"
+
+/*
+ * Downloads go through the helper script (sandbox/transfer.c): "readFile"
+ * answers a whole file in one message, whatever its size.
+ */
+enum {
+	SMALL = 128 << 10, /* in one message; can be sent again */
+	PARAMS_MAX = 1 << 20,
+	TRIES = 5,
+	PAUSE_MS = 200,
+	WRITE_MS = 120000, /* for a small file */
+};
+
+static void fail(struct transfer *f, enum file_error code, const char *detail)
+{
+	f->error = code;
+	snprintf(f->detail, sizeof(f->detail), "%s", detail);
+}
+
+static bool path_ok(struct transfer *f)
+{
+	size_t len = f->path ? strlen(f->path) : 0;
+
+	f->error = FILE_OK;
+	f->detail[0] = '\0';
+	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
+		return true;
+	fail(f, FILE_INVALID_PATH, "");
+	return false;
+}
+
+static bool fatal(const struct error *e)
+{
+	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
+	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
+}
+
+/* Names of system errors, and of Deno's classes where there is no such. */
+static enum file_error file_error_of(const char *code)
+{
+	static const struct {
+		const char *name;
+		enum file_error error;
+	} names[] = {
+		{ "ENOENT", FILE_NOT_FOUND },
+		{ "NotFound", FILE_NOT_FOUND },
+		{ "EACCES", FILE_PERMISSION_DENIED },
+		{ "EPERM", FILE_PERMISSION_DENIED },
+		{ "EROFS", FILE_PERMISSION_DENIED },
+		{ "PermissionDenied", FILE_PERMISSION_DENIED },
+		{ "NotCapable", FILE_PERMISSION_DENIED },
+		{ "EISDIR", FILE_IS_DIRECTORY },
+		{ "IsADirectory", FILE_IS_DIRECTORY },
+		{ "ENOTDIR", FILE_INVALID_PATH },
+		{ "NotADirectory", FILE_INVALID_PATH },
+		{ "ENAMETOOLONG", FILE_INVALID_PATH },
+		{ "EEXIST", FILE_INVALID_PATH }, /* a parent is a file */
+		{ "AlreadyExists", FILE_INVALID_PATH },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i].name, code) == 0)
+			return names[i].error;
+	return FILE_OTHER;
+}
+
+struct upload {
+	struct transfer *file;
+	struct buf whole; /* a small file */
+	int64_t sent;     /* bytes taken from the file's own source */
+	bool failed;      /* that source */
+};
+
+static int64_t read_file(void *arg, char *room, size_t len, struct error *err)
+{
+	struct upload *u = arg;
+	int64_t left = u->file->size - u->sent;
+	int64_t n;
+
+	if (left <= 0)
+		return 0;
+	if ((int64_t)len > left)
+		len = (size_t)left;
+	n = u->file->read(u->file->arg, room, len, err);
+	if (n == 0)
+		n = error_set(err, ERR_SYSTEM, "the file became shorter");
+	if (n < 0 || (size_t)n > len) {
+		u->failed = true;
+		return -1;
+	}
+	u->sent += n;
+	return n;
+}
+
+static int read_whole(struct upload *u, struct error *err)
+{
+	u->whole = BUF_INIT(SMALL);
+	while (u->sent < u->file->size) {
+		size_t want = (size_t)(u->file->size - u->sent);
+		int64_t n = read_file(u, buf_room(&u->whole, want), want, err);
+
+		if (n < 0)
+			return -1;
+		buf_added(&u->whole, (size_t)n);
+	}
+	return 0;
+}
+
+/* Without the "}" when the content is a stream. */
+static void compose(const struct upload *u, struct buf *params)
+{
+	buf_addc(params, '{');
+	json_member(params, "path", str_of(u->file->path));
+	if (u->file->mode)
+		buf_addf(params, ",\"options\":{\"mode\":%d}",
+			 u->file->mode & 07777);
+	if (u->file->size > SMALL)
+		return;
+	buf_adds(params, ",\"content\":\"");
+	deno_frame_base64(params, buf_str(&u->whole));
+	buf_adds(params, "\"}");
+}
+
+static int write_once(struct sandbox *sb, struct upload *u, char *code,
+		      const struct stop *stop, struct error *err)
+{
+	struct stop within =
+		u->file->size > SMALL ? *stop : stop_within(stop, WRITE_MS);
+	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct deno_call c = { .method = "writeFile" };
+	int rc;
+
+	compose(u, &params);
+	c.params = buf_str(&params);
+	if (u->file->size > SMALL) {
+		c.source = read_file;
+		c.arg = u;
+	}
+	rc = buf_check(&params, "the file", err);
+	if (rc == 0)
+		rc = deno_call(sb, &c, "writing the file", &within, err);
+	snprintf(code, DENO_CODE, "%s", c.code);
+	cJSON_Delete(c.ok);
+	buf_release(&params);
+	return rc;
+}
+
+static int make_parent(struct sandbox *sb, const char *path, char *code,
+		       const struct stop *stop, struct error *err)
+{
+	const char *end = strrchr(path, '/');
+	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct deno_call c = { .method = "mkdir" };
+	int rc = 0;
+
+	buf_addc(&params, '{');
+	json_member(&params, "path",
+		    (struct str){ path, (size_t)(end - path) });
+	buf_adds(&params, ",\"options\":{\"recursive\":true}}");
+	c.params = buf_str(&params);
+	if (end > path)
+		rc = deno_call(sb, &c, "making the directory", stop, err);
+	snprintf(code, DENO_CODE, "%s", c.code);
+	cJSON_Delete(c.ok);
+	buf_release(&params);
+	return rc;
+}
+
+/* The content is sent at once; the directory is made when it is missing. A
+ * stream cannot be sent again: there it is made before. */
+static int try_write(struct sandbox *sb, struct upload *u, char *code,
+		     const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	bool large = u->file->size > SMALL;
+	int rc = -1;
+
+	if (!large)
+		rc = write_once(sb, u, code, stop, &why);
+	if (rc < 0 && (large || file_error_of(code) == FILE_NOT_FOUND)) {
+		why = (struct error){ 0 };
+		rc = make_parent(sb, u->file->path, code, stop, &why);
+		if (rc == 0)
+			rc = write_once(sb, u, code, stop, &why);
+	}
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
+static int upload_one(struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	struct upload u = { .file = f };
+	int rc = f->size <= SMALL ? read_whole(&u, err) : 0;
+
+	for (int i = 1; rc == 0; i++) {
+		char code[DENO_CODE] = "";
+		struct error why = { 0 };
+
+		if (try_write(sb, &u, code, stop, &why) == 0)
+			break;
+		if (why.code == ERR_REMOTE) {
+			enum file_error e = file_error_of(code);
+
+			fail(f, e, e == FILE_OTHER ? why.message : "");
+			break;
+		}
+		if (u.failed || (f->size > SMALL && u.sent) || i == TRIES ||
+		    (why.code != ERR_NETWORK && why.code != ERR_PROTOCOL)) {
+			*err = why;
+			rc = -1;
+		} else {
+			rc = stop_sleep(stop, (int64_t)i * PAUSE_MS, err);
+		}
+	}
+	if (rc < 0 && u.failed) {
+		fail(f, FILE_OTHER, err->message);
+		rc = 0;
+	}
+	buf_release(&u.whole);
+	return rc;
+}
+
+int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		const struct stop *stop, struct error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct error e = { 0 };
+
+		if (!path_ok(&files[i]))
+			continue;
+		if (upload_one(sb, &files[i], stop, &e) == 0)
+			continue;
+		fail(&files[i], FILE_OTHER, e.message);
+		if (!fatal(&e))
+			continue;
+		for (size_t rest = i + 1; rest < n; rest++)
+			fail(&files[rest], FILE_OTHER, e.message);
+		*err = e;
+		return -1;
+	}
+	return 0;
+}
