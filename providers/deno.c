@@ -298,6 +298,7 @@ static const struct sandbox_ops ops = {
 	.extend = deno_extend,
 	.execute = deno_execute,
 	.upload = deno_upload,
+	.download = deno_download,
 	.remove = deno_remove,
 	.discard = deno_discard,
 };

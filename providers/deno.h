@@ -101,5 +101,7 @@ int deno_workdir(struct sandbox *sb, const struct stop *stop,
 /* deno_files.c */
 int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err);
+int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err);
 
 #endif

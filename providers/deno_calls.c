@@ -101,6 +101,16 @@ static void deliver(struct deno_waiting *w, const struct buf *data)
 		return;
 	buf_addstr(w->out, buf_str(data));
 	w->out->over = w->out->over || data->over;
+	if (w->live)
+		cancel_trigger(&w->ready);
+}
+
+bool deno_calls_full(const struct deno_calls *c)
+{
+	for (const struct deno_waiting *w = c->list; w; w = w->next)
+		if (w->live && w->out && w->out->len >= DENO_FULL)
+			return true;
+	return false;
 }
 
 static void end_output(struct deno_calls *c, struct deno_waiting *w,

@@ -1,5 +1,6 @@
-/* deno_files.c - files into a Deno sandbox: in one message, or as a stream. */
+/* deno_files.c - files in and out of a Deno sandbox, in constant memory. */
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +8,20 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/deno.h"
+#include "sandbox/transfer.h"
 
 /*
- * Downloads go through the helper script (sandbox/transfer.c): "readFile"
- * answers a whole file in one message, whatever its size.
+ * "readFile" answers a whole file in one message, whatever its size; so files
+ * are read as the output of a process.
  */
 enum {
 	SMALL = 128 << 10, /* in one message; can be sent again */
 	PARAMS_MAX = 1 << 20,
 	TRIES = 5,
 	PAUSE_MS = 200,
-	WRITE_MS = 120000, /* for a small file */
+	WRITE_MS = 60000, /* for the answer */
+	IDLE_MS = 60000,  /* without a byte, then the rest is asked for */
+	HEAD_MAX = 32,    /* "ok 123\n" */
 };
 
 static void fail(struct transfer *f, enum file_error code, const char *detail)
@@ -133,10 +137,8 @@ static void compose(const struct upload *u, struct buf *params)
 static int write_once(struct sandbox *sb, struct upload *u, char *code,
 		      const struct stop *stop, struct error *err)
 {
-	struct stop within =
-		u->file->size > SMALL ? *stop : stop_within(stop, WRITE_MS);
 	struct buf params = BUF_INIT(PARAMS_MAX);
-	struct deno_call c = { .method = "writeFile" };
+	struct deno_call c = { .method = "writeFile", .idle_ms = WRITE_MS };
 	int rc;
 
 	compose(u, &params);
@@ -147,7 +149,7 @@ static int write_once(struct sandbox *sb, struct upload *u, char *code,
 	}
 	rc = buf_check(&params, "the file", err);
 	if (rc == 0)
-		rc = deno_call(sb, &c, "writing the file", &within, err);
+		rc = deno_call(sb, &c, "writing the file", stop, err);
 	snprintf(code, DENO_CODE, "%s", c.code);
 	cJSON_Delete(c.ok);
 	buf_release(&params);
@@ -159,7 +161,7 @@ static int make_parent(struct sandbox *sb, const char *path, char *code,
 {
 	const char *end = strrchr(path, '/');
 	struct buf params = BUF_INIT(PARAMS_MAX);
-	struct deno_call c = { .method = "mkdir" };
+	struct deno_call c = { .method = "mkdir", .idle_ms = IDLE_MS };
 	int rc = 0;
 
 	buf_addc(&params, '{');
@@ -231,15 +233,152 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		const struct stop *stop, struct error *err)
+/* Some file systems' names are no text, which JSON must be: the helper scripts
+ * carry them. */
+static bool is_text(const struct transfer *f)
+{
+	return str_is_utf8(str_of(f->path));
+}
+
+struct download {
+	struct transfer *file;
+	char head[HEAD_MAX + 1]; /* "ok SIZE", without the line end */
+	size_t head_len;
+	bool headed;
+	int64_t size; /* -1: not known */
+	int64_t got;
+	bool failed; /* the file's own sink */
+};
+
+static int take_head(struct download *d, struct error *err)
+{
+	struct str head = { d->head, d->head_len };
+	int64_t size = -1;
+
+	if (!str_starts(head, "ok ") ||
+	    !str_to_int(str_skip(head, strlen("ok ")), &size) || size < 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no file");
+	if (d->size >= 0 && d->size != size) {
+		d->failed = true;
+		return error_set(err, ERR_REMOTE, "the file changed meanwhile");
+	}
+	d->headed = true;
+	d->size = size;
+	return 0;
+}
+
+static int on_output(void *arg, struct str chunk, struct error *err)
+{
+	struct download *d = arg;
+
+	while (!d->headed && chunk.len) {
+		char c = chunk.ptr[0];
+
+		chunk = str_skip(chunk, 1);
+		if (c != '\n' && d->head_len < HEAD_MAX)
+			d->head[d->head_len++] = c;
+		else if (take_head(d, err) < 0)
+			return -1;
+	}
+	if ((int64_t)chunk.len > d->size - d->got && d->headed) {
+		d->failed = true;
+		return error_set(err, ERR_REMOTE, "the file changed meanwhile");
+	}
+	d->got += (int64_t)chunk.len;
+	if (!chunk.len || d->file->write(d->file->arg, chunk, err) == 0)
+		return 0;
+	d->failed = true;
+	return -1;
+}
+
+/* The rest of the file, from where we are. 0 with nothing said: it cannot be
+ * read so. */
+static int read_once(struct sandbox *sb, struct download *d,
+		     const struct stop *stop, struct error *err)
+{
+	static const char script[] =
+		"exec 3<\"$1\" && [ -f \"$1\" ] && "
+		"printf 'ok %s\\n' \"$(($(wc -c <\"$1\")))\" && "
+		"if [ \"$2\" = 1 ]; then exec cat <&3; "
+		"else exec tail -c \"+$2\" <&3; fi";
+	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct buf out = BUF_INIT((size_t)DENO_FULL + DENO_MESSAGE_MAX);
+	struct deno_call c = { .method = "spawn",
+			       .out = &out,
+			       .sink = on_output,
+			       .arg = d,
+			       .idle_ms = IDLE_MS };
+	int rc;
+
+	d->headed = false;
+	d->head_len = 0;
+	buf_adds(&params, "{\"command\":\"/bin/sh\",\"args\":[\"-c\",");
+	json_quote(&params, str_of(script));
+	buf_adds(&params, ",\"sh\",");
+	json_quote(&params, str_of(d->file->path));
+	buf_addf(&params, ",\"%" PRId64 "\"],", d->got + 1);
+	buf_adds(&params, "\"stdout\":\"piped\",\"stderr\":\"null\"}");
+	c.params = buf_str(&params);
+	rc = buf_check(&params, "the file's name", err);
+	if (rc == 0)
+		rc = deno_call(sb, &c, "reading the file", stop, err);
+	cJSON_Delete(c.ok);
+	buf_release(&params);
+	buf_release(&out);
+	return rc;
+}
+
+/* 1: the helper script shall try, or say why not. */
+static int download_one(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct download d = { .file = f, .size = -1 };
+
+	for (int i = 1;; i++) {
+		struct error why = { 0 };
+		int64_t before = d.got;
+
+		if (read_once(sb, &d, stop, &why) == 0) {
+			if (d.size < 0)
+				return 1;
+			if (d.got == d.size)
+				return 0;
+			error_set(&why, ERR_NETWORK, "the file became shorter");
+		}
+		if (d.failed) {
+			fail(f, FILE_OTHER, why.message);
+			return 0;
+		}
+		if (d.got > before)
+			i = 0;
+		if (i == TRIES ||
+		    (why.code != ERR_NETWORK && why.code != ERR_PROTOCOL)) {
+			*err = why;
+			return -1;
+		}
+		if (stop_sleep(stop, (int64_t)i * PAUSE_MS, err) < 0)
+			return -1;
+	}
+}
+
+/* One file after the other; one is 0, 1 for the helper script, or -1. */
+static int each_file(struct sandbox *sb, struct transfer *files, size_t n,
+		     bool up, const struct stop *stop, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct error e = { 0 };
+		int rc = 1;
 
 		if (!path_ok(&files[i]))
 			continue;
-		if (upload_one(sb, &files[i], stop, &e) == 0)
+		if (is_text(&files[i]))
+			rc = up ? upload_one(sb, &files[i], stop, &e)
+				: download_one(sb, &files[i], stop, &e);
+		if (rc > 0)
+			rc = up ? transfer_upload(sb, &files[i], 1, stop, &e)
+				: transfer_download(sb, &files[i], 1, stop, &e);
+		if (rc == 0)
 			continue;
 		fail(&files[i], FILE_OTHER, e.message);
 		if (!fatal(&e))
@@ -250,4 +389,16 @@ int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		return -1;
 	}
 	return 0;
+}
+
+int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		const struct stop *stop, struct error *err)
+{
+	return each_file(sb, files, n, true, stop, err);
+}
+
+int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err)
+{
+	return each_file(sb, files, n, false, stop, err);
 }

@@ -132,6 +132,21 @@ static int send_next(struct deno_rpc *r, struct error *err)
 	return rc < 0 ? -1 : 1;
 }
 
+/* Output has come faster than it is taken: 1 after a short wait. */
+static int hold(struct deno_rpc *r)
+{
+	const struct stop stop = { &r->wake, INT64_MAX };
+	struct error ignored = { 0 };
+	bool full;
+
+	pthread_mutex_lock(&r->lock);
+	full = deno_calls_full(&r->calls);
+	pthread_mutex_unlock(&r->lock);
+	if (full)
+		(void)stop_sleep(&stop, ROOM_MS, &ignored);
+	return full;
+}
+
 /* Waits for a message, until the next ping is due or there is work. */
 static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 		struct error *err)
@@ -190,7 +205,7 @@ static void *run(void *arg)
 			ping = clock_ms() + PING_MS;
 			rc = send_text(r, STR("ping"), &why);
 		}
-		if (rc == 0)
+		if (rc == 0 && !hold(r))
 			rc = hear(r, &text, ping, &why);
 	}
 	ws_free(r->ws);
@@ -300,6 +315,7 @@ static struct deno_waiting *begin(struct deno_rpc *r, const struct deno_call *c,
 	if (w) {
 		w->spawn = c->out;
 		w->out = c->out;
+		w->live = c->sink;
 		buf_addstr(&params, c->params);
 		if (c->source) {
 			w->sending = r->next_stream++;
@@ -379,24 +395,59 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 	return rc < 0 ? -1 : 0;
 }
 
-static int wait_ready(struct deno_waiting *w, const struct stop *stop,
-		      struct error *err)
+static int wait_ready(struct deno_waiting *w, int64_t idle_ms,
+		      const struct stop *stop, struct error *err)
 {
+	struct stop within = idle_ms ? stop_within(stop, idle_ms) : *stop;
 	struct pollfd fds[] = {
 		{ .fd = w->ready.fd[0], .events = POLLIN },
 		{ .fd = stop_fd(stop), .events = POLLIN },
 	};
 
 	for (;;) {
-		int n = poll(fds, 2, stop_poll_ms(stop, -1));
+		int n = poll(fds, 2, stop_poll_ms(&within, -1));
 
 		if (n > 0 && fds[0].revents)
 			return 0;
 		if (stop_check(stop, err) < 0)
 			return -1;
+		if (clock_ms() >= within.deadline)
+			return error_set(err, ERR_NETWORK, "no answer for %d s",
+					 (int)(idle_ms / 1000));
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, "poll");
 	}
+}
+
+/* Gives what has come to the sink, until the call is done. */
+static int drain(struct deno_rpc *r, const struct deno_call *c,
+		 struct deno_waiting *w, const struct stop *stop,
+		 struct error *err)
+{
+	struct buf chunk = BUF_INIT(c->out->max);
+	bool done = false;
+	int rc = 0;
+
+	while (rc == 0 && !done) {
+		struct buf taken;
+
+		rc = wait_ready(w, c->idle_ms, stop, err);
+		pthread_mutex_lock(&r->lock);
+		taken = *c->out;
+		*c->out = chunk;
+		done = w->done;
+		if (!done)
+			cancel_reset(&w->ready);
+		pthread_mutex_unlock(&r->lock);
+		chunk = taken;
+		if (rc == 0 && chunk.len)
+			rc = c->sink(c->arg, buf_str(&chunk), err);
+		if (rc == 0)
+			rc = buf_check(&chunk, "the output", err);
+		buf_clear(&chunk);
+	}
+	buf_release(&chunk);
+	return rc;
 }
 
 int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
@@ -412,7 +463,8 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 	if (c->source)
 		rc = send_stream(r, c, w, stop, err);
 	if (rc == 0)
-		rc = wait_ready(w, stop, err);
+		rc = c->sink ? drain(r, c, w, stop, err)
+			     : wait_ready(w, c->idle_ms, stop, err);
 	pthread_mutex_lock(&r->lock);
 	if (rc == 0) {
 		c->ok = w->ok;
@@ -422,7 +474,8 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 			*err = w->why;
 			rc = -1;
 		}
-	}
+	} else if (w->stream >= 0 && !w->done)
+		notify(r, "cancel", w->stream, ",\"reason\":null");
 	deno_calls_leave(&r->calls, w);
 	pthread_mutex_unlock(&r->lock);
 	return rc == 0 && c->out ? buf_check(c->out, "the answer", err) : rc;

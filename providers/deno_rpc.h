@@ -21,12 +21,18 @@ struct deno_call { /* one request and its answer; the caller's */
 	/* For "spawn": the call ends when the process has closed its output,
 	 * which is appended to out (up to out->max). NULL: with the reply. */
 	struct buf *out;
+	/* Gets that output as it comes instead, on the calling thread; out
+	 * must take DENO_FULL + DENO_MESSAGE_MAX. -1 (err filled) ends the
+	 * call. */
+	int (*sink)(void *arg, struct str chunk, struct error *err);
 	/* Sent as a stream after the request; at most len bytes into room, 0
 	 * at the end, -1 (err filled) makes the call fail. On the calling
 	 * thread. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
-	cJSON *ok;            /* out: the result, owned by the caller */
+	int64_t idle_ms; /* without an answer or output: ERR_NETWORK; 0: no end
+			  */
+	cJSON *ok;       /* out: the result, owned by the caller */
 	char code[DENO_CODE]; /* out: "ENOENT", where the call was refused */
 };
 
