@@ -121,7 +121,7 @@ struct field {
 
 static struct str part(const struct field *f, size_t from, size_t to)
 {
-	return (struct str){ f->text->ptr + from, to - from };
+	return str_skip((struct str){ f->text->ptr, to }, from);
 }
 
 static int compare(struct str a, struct str b)
