@@ -106,17 +106,19 @@ class Deno(Cloud):
         self.calls = []
 
     def destroy(self, id):
-        kept = super().destroy(id)
-        if kept:
+        with self.lock:
+            kept = self.boxes.get(id)
+            if not kept or kept.state != "running":
+                return None
             kept.state, kept.stopped = "stopped", time.time()
-            self.stopped[id] = kept
-            for session in list(kept.sessions):
-                session.end(1001)
-        return kept
+        self.stopped[id] = kept
+        for session in list(kept.sessions):
+            session.end(1001)
+        return super().destroy(id)
 
     def kept(self, id):
         kept = self.boxes.get(id)
-        if not kept:
+        if not kept or kept.state != "running":
             raise Refused(404, {"code": "SANDBOX_NOT_FOUND",
                                 "message": f"Sandbox {id} not found"})
         return kept
