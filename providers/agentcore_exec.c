@@ -7,13 +7,13 @@ enum {
 	COMMAND_MAX = 120000, /* Linux takes 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
 	LONGEST_MS = 30000,
-	BRIEF_MS = 10000, /* what one executeCommand is held for */
+	BRIEF_MS = 10000, /* a follower's executeCommand is held no longer */
 	SLACK_MS = 8000,
 };
 
 struct run {
 	struct sandbox *sb;
-	bool began;
+	bool silent; /* the last request was held to its end, for nothing */
 };
 
 static bool takes_tasks(struct sandbox *sb)
@@ -37,20 +37,23 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 {
 	struct run *r = arg;
 	struct error why = { 0 };
-	bool first = !r->began;
+	bool silent = r->silent;
+	int64_t began = clock_ms();
 	int rc;
 
-	r->began = true;
-	if (!first && wait_ms > BRIEF_MS && takes_tasks(r->sb)) {
+	r->silent = false;
+	if (silent && wait_ms > BRIEF_MS && takes_tasks(r->sb)) {
 		rc = agentcore_task(r->sb, command, out, stop, &why);
 		if (rc == 0 || why.code != ERR_USAGE) {
 			if (rc < 0)
 				*err = why;
+			r->silent = rc == 0;
 			return rc;
 		}
 	}
-	return agentcore_run(r->sb, command, wait_ms + SLACK_MS, out, stop,
-			     err);
+	rc = agentcore_run(r->sb, command, wait_ms + SLACK_MS, out, stop, err);
+	r->silent = rc == 0 && clock_ms() - began >= wait_ms;
+	return rc;
 }
 
 int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
