@@ -113,7 +113,7 @@ step("tasks", async () => {
   assert.equal(end.structuredContent.taskStatus, "canceled");
 });
 step("writeFiles and readFiles", async () => {
-  const bytes = new Uint8Array(300_000).map((_, i) => i * 7);
+  const bytes = new Uint8Array(30_000).map((_, i) => i * 7);
   await invoke("writeFiles", { content: [
     { path: "new/dir/a b.bin", blob: bytes }, { path: "b.txt", text: "hé\n" },
   ] });
