@@ -81,7 +81,8 @@ struct upload {
 	struct transfer *file;
 	struct buf whole; /* a small file */
 	int64_t sent;     /* bytes taken from the file's own source */
-	bool failed;      /* that source */
+	bool failed;      /* that source, why tells */
+	struct error why;
 };
 
 static int64_t read_file(void *arg, char *room, size_t len, struct error *err)
@@ -99,6 +100,7 @@ static int64_t read_file(void *arg, char *room, size_t len, struct error *err)
 		n = error_set(err, ERR_SYSTEM, "the file became shorter");
 	if (n < 0 || (size_t)n > len) {
 		u->failed = true;
+		u->why = *err;
 		return -1;
 	}
 	u->sent += n;
@@ -226,7 +228,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 		}
 	}
 	if (rc < 0 && u.failed) {
-		fail(f, FILE_OTHER, err->message);
+		fail(f, FILE_OTHER, u.why.message);
 		rc = 0;
 	}
 	buf_release(&u.whole);
@@ -247,8 +249,16 @@ struct download {
 	bool headed;
 	int64_t size; /* -1: not known */
 	int64_t got;
-	bool failed; /* the file's own sink */
+	bool failed; /* the file's own sink, or it changed; why tells */
+	struct error why;
 };
+
+static int blame_file(struct download *d, const struct error *err)
+{
+	d->failed = true;
+	d->why = *err;
+	return -1;
+}
 
 static int take_head(struct download *d, struct error *err)
 {
@@ -260,8 +270,8 @@ static int take_head(struct download *d, struct error *err)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no file");
 	if (d->size >= 0 && d->size != size) {
-		d->failed = true;
-		return error_set(err, ERR_REMOTE, "the file changed meanwhile");
+		error_set(err, ERR_REMOTE, "the file changed meanwhile");
+		return blame_file(d, err);
 	}
 	d->headed = true;
 	d->size = size;
@@ -282,14 +292,13 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 			return -1;
 	}
 	if ((int64_t)chunk.len > d->size - d->got && d->headed) {
-		d->failed = true;
-		return error_set(err, ERR_REMOTE, "the file changed meanwhile");
+		error_set(err, ERR_REMOTE, "the file changed meanwhile");
+		return blame_file(d, err);
 	}
 	d->got += (int64_t)chunk.len;
 	if (!chunk.len || d->file->write(d->file->arg, chunk, err) == 0)
 		return 0;
-	d->failed = true;
-	return -1;
+	return blame_file(d, err);
 }
 
 /* The rest of the file, from where we are. 0 with nothing said: it cannot be
@@ -347,7 +356,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 			error_set(&why, ERR_NETWORK, "the file became shorter");
 		}
 		if (d.failed) {
-			fail(f, FILE_OTHER, why.message);
+			fail(f, FILE_OTHER, d.why.message);
 			return 0;
 		}
 		if (d.got > before)

@@ -23,16 +23,16 @@ static int decode(struct buf *out, const char *text, size_t max,
 	size_t got = 0;
 	char *room;
 
-	out->max = max + 3;
+	out->max = most;
 	room = buf_room(out, most);
-	if (!room)
-		return error_set(err, ERR_LIMIT,
-				 "the answer is larger than %zu bytes", max);
 	buf_added(out, 0);
 	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
 			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
 		return no_message(err, "no base64");
 	buf_added(out, got);
+	if (got > max)
+		return error_set(err, ERR_LIMIT,
+				 "the answer is larger than %zu bytes", max);
 	return 0;
 }
 
