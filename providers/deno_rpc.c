@@ -21,6 +21,12 @@ enum {
 	ROOM_MS = 5,         /* between looks at a full queue */
 };
 
+/* As the SDK's error objects are (schema.js). */
+#define NO_MORE(name)                                                          \
+	",\"" name "\":{\"constructorName\":\"Error\",\"name\":\"Error\","     \
+	"\"message\":\"no more\",\"code\":null,\"stack\":\"\",\"cause\":null," \
+	"\"errors\":null,\"suppressed\":null,\"error\":null}"
+
 struct message { /* to send */
 	struct message *next;
 	struct buf text;
@@ -384,7 +390,7 @@ static int send_stream(struct deno_rpc *r, const struct deno_call *c,
 		}
 		pthread_mutex_lock(&r->lock);
 		if (rc < 0)
-			notify(r, "error", w->sending, ",\"error\":null");
+			notify(r, "error", w->sending, NO_MORE("error"));
 		else if (rc == 0)
 			notify(r, n ? "enqueue" : "end", w->sending,
 			       n ? more.ptr : "");
@@ -475,7 +481,7 @@ int deno_rpc_call(struct deno_rpc *r, struct deno_call *c,
 			rc = -1;
 		}
 	} else if (w->stream >= 0 && !w->done)
-		notify(r, "cancel", w->stream, ",\"reason\":null");
+		notify(r, "cancel", w->stream, NO_MORE("reason"));
 	deno_calls_leave(&r->calls, w);
 	pthread_mutex_unlock(&r->lock);
 	return rc == 0 && c->out ? buf_check(c->out, "the answer", err) : rc;

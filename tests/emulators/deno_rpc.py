@@ -89,6 +89,7 @@ class Session:
         self.lock = threading.Lock()
         self.next_stream = 0
         self.inbound, self.processes, self.over = {}, {}, False
+        self.unwanted = set()  # our streams that were cancelled
         self.env = kept.__dict__.setdefault("env", {})
 
     def end(self, code):
@@ -178,6 +179,9 @@ class Session:
 
     # Streams.
     def on_stream(self, event, params):
+        if event == "cancel":
+            self.unwanted.add(params["streamId"])
+            return
         parts = self.stream(params["streamId"])
         if event == "enqueue":
             parts.put(base64.b64decode(params["data"]))
@@ -216,6 +220,7 @@ class Session:
         with os.fdopen(fd, "rb", buffering=0) as f:
             while True:
                 data = f.read(CHUNK)
+                gone = gone or number in self.unwanted
                 try:
                     if not gone and data:
                         self.notify("enqueue", number,

@@ -91,6 +91,12 @@ step("exec: kill", async () => {
     { success: false, code: 143, signal: "SIGTERM", oom: false });
   await child.kill("SIGKILL"); // it has ended
 });
+step("exec: output that nobody wants", async () => {
+  const child = await box.spawn("yes", { stdout: "piped", stderr: "null" });
+  await child.stdout.cancel(new Error("enough"));
+  await child.kill();
+  assert.equal((await child.status).signal, "SIGTERM");
+});
 step("files: in and out", async () => {
   const bytes = new Uint8Array(300_000).map((_, i) => i * 7);
   await box.fs.mkdir("/tmp/dir/deep", { recursive: true });
@@ -100,6 +106,8 @@ step("files: in and out", async () => {
   const about = await box.fs.stat("/tmp/dir/a b.bin");
   assert.equal(about.size, 300_000);
   assert.equal(about.mode & 0o777, 0o600);
+  await box.fs.writeFile("/tmp/dir/deep/x", bytes.slice(0, 3),
+    { mode: 0o755 });
   await box.fs.writeTextFile("note", "kept\n");
   assert.equal(await box.fs.readTextFile("/home/sandbox/note"), "kept\n");
   const names = [];
