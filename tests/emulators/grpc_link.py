@@ -59,7 +59,7 @@ class Link(socketserver.BaseRequestHandler):
         self.lock = threading.Condition(threading.RLock())
         self.out = queue.Queue()
         self.streams = {}
-        self.dead = False
+        self.dead = self.abort = False
 
     def pump(self):
         try:
@@ -81,6 +81,10 @@ class Link(socketserver.BaseRequestHandler):
             pass
         finally:
             self.close()
+            if self.abort:  # here, for nobody may be reading any more
+                self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                        struct.pack("ii", 1, 0))
+                self.request.close()
 
     def converse(self):
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(
@@ -152,7 +156,8 @@ class Link(socketserver.BaseRequestHandler):
             self.lock.notify_all()
         self.out.put(None)
         try:
-            self.request.shutdown(socket.SHUT_RDWR)
+            self.request.shutdown(socket.SHUT_RD if self.abort else
+                                  socket.SHUT_RDWR)
         except OSError:
             pass
 
@@ -162,13 +167,7 @@ class Link(socketserver.BaseRequestHandler):
         while not self.out.empty() and time.monotonic() < end:
             time.sleep(0.001)
         time.sleep(0.005)
-        if reset:
-            try:
-                self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                                        struct.pack("ii", 1, 0))
-                self.request.close()
-            except OSError:
-                pass
+        self.abort = reset
         self.close()
 
 

@@ -233,6 +233,22 @@ class Modal(Router, GrpcCloud):
             raise Failure(5, "Could not find image with ID")
         return pb.ImageGetByTagResponse(image_id=ask.image_id)
 
+    def make(self, ask, v2):
+        """A sandbox as asked for, with a name that no other has."""
+        d = ask.definition
+        with self.lock:
+            for kept in self.boxes.values():
+                if d.name and kept.name == d.name:
+                    raise Failure(6, f"Sandbox '{d.name}' already exists")
+            workdir = d.workdir or "/root"
+            box = Box(workdir=workdir, home="/root",
+                      source=self.images[d.image_id].get("source"))
+            id = self.new_id("sb-01K5" if v2 else "sb-")
+            kept = Kept(id, self.new_id("ta-") + "V" * v2, ask, box, workdir)
+            kept.ready = time.monotonic() + self.delay
+            self.boxes[id] = self.tasks[kept.task] = kept
+        return kept
+
     @rpc(pb.SandboxCreateRequest, "SandboxCreate", "SandboxCreateV2")
     def create(self, req, ask, v2):
         d = ask.definition
@@ -246,22 +262,13 @@ class Modal(Router, GrpcCloud):
         if not d.entrypoint_args and not image.get("own") and \
                 not self.lenient:
             raise Invalid("entrypoint_args: this image would end at once")
-        with self.lock:
-            for kept in self.boxes.values():
-                if d.name and kept.name == d.name:
-                    raise Failure(6, f"Sandbox '{d.name}' already exists")
-            workdir = d.workdir or "/root"
-            box = Box(workdir=workdir, home="/root",
-                      source=image.get("source"))
-            id = self.new_id("sb-01K5", 22) if v2 else self.new_id("sb-")
-            kept = Kept(id, self.new_id("ta-") + "V" * v2, ask, box, workdir)
-            kept.ready = time.monotonic() + self.delay
-            self.boxes[id] = self.tasks[kept.task] = kept
+        kept = self.make(ask, v2)
         metadata = pb.SandboxHandleMetadata(app_id=ask.app_id)
         if not v2:
-            return pb.SandboxCreateResponse(sandbox_id=id, metadata=metadata)
+            return pb.SandboxCreateResponse(sandbox_id=kept.id,
+                                            metadata=metadata)
         return pb.SandboxCreateV2Response(
-            sandbox_id=id, metadata=metadata, task_id=kept.task,
+            sandbox_id=kept.id, metadata=metadata, task_id=kept.task,
             command_router_access=self.access(kept))
 
     @rpc(pb.SandboxGetFromNameRequest, "SandboxGetFromName",
