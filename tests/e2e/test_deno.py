@@ -8,12 +8,14 @@ import signal
 import threading
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
-from clouds import DONE, TORTURE, results, torture
+from clouds import (DONE, EACH_TOOL, LONG, TORTURE, emulated, per_tool,
+                    results, task_of, torture)
 from deno import ORG, OTHER, TOKEN, Deno
-from lifecycle import call, execute, wait_for
+from lifecycle import execute, wait_for
 
 DEMO = "tests/data/demo.json"
 CREATE = "GET /api/v3/sandboxes/create"
@@ -24,25 +26,13 @@ LIST = "GET /api/v2/sandboxes"
 @pytest.fixture
 def deno(env):
     """deno(**options): an emulated Deno that env points to."""
-    clouds = []
-
-    def begin(**options):
-        clouds.append(Deno(**options).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for cloud in clouds:
-        cloud.__exit__()
-        assert cloud.violations == []
+    yield from emulated(Deno, env)
 
 
 @pytest.fixture
 def task(run):
     """task(*options): a run of dcode in a Deno sandbox."""
-    def go(*options, **how):
-        return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "deno",
-                   *options, **how)
-    return go
+    return task_of(run, "deno")
 
 
 def runs(cloud, command):
@@ -70,28 +60,12 @@ def test_demo(deno, model, task, top):
 def test_calls_per_tool(deno, model, task):
     """One each; an edit reads and writes."""
     cloud = deno()
-    steps = [
-        execute("echo hi >a; exit 3"),
-        {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
-        {"tool_calls": [call("read_file", file_path="b")]},
-        {"tool_calls": [call("ls", path=".")]},
-        {"tool_calls": [call("glob", pattern="*")]},
-        {"tool_calls": [call("grep", pattern="one")]},
-        {"tool_calls": [call("edit_file", file_path="b", old_string="one",
-                             new_string="two")]}]
-    server = model([*steps, DONE])
-    counts, serve = [], cloud.calls
-
-    class Marked(list):
-        def append(self, item):
-            super().append(item)
-            counts.append(len(server.requests))
-    cloud.calls = Marked(serve)
+    server = model(EACH_TOOL)
     r = task()
     assert r.status == 0, r.err
-    per_tool = [counts.count(n) for n in range(1, len(steps) + 1)]
-    assert per_tool[:6] == [1] * 6 and per_tool[6] <= 2, per_tool
-    assert counts.count(0) <= 2  # before the model is first asked
+    before, tools = per_tool(SimpleNamespace(requests=cloud.calls), server)
+    assert before <= 2
+    assert tools[:6] == [1] * 6 and tools[6] <= 2, tools
     assert "exit code 3" in results(server)[0]
 
 
@@ -361,11 +335,26 @@ def test_killed_and_collected(deno, model, start, run):
     assert cloud.count(f"{LIST}.*cursor=2") == 1
 
 
-LONG = os.environ.get("DCODE_TEST_LONG") == "1"
+@pytest.mark.parametrize("options", [{"drips": True}, {"noise": 20 << 20}])
+def test_odd_messages(deno, model, task, options):
+    """In many fragments; a large one that nobody asked for."""
+    cloud = deno(**options)
+    server = model([execute("echo hi; exit 3"), DONE])
+    r = task()
+    assert r.status == 0, r.err
+    assert results(server)[0].startswith("hi\n")
+    assert cloud.count(CONNECT) == 0
 
 
-@pytest.mark.parametrize("how, first", [("cut", 1), ("lost", 2),
-                                        ("reset", 3)])
-def test_torture(deno, model, task, how, first):
-    """The n-th piece of all answers is spoiled."""
-    torture(deno(), model(TORTURE), task, how, 1 if LONG else 9, first)
+@pytest.mark.skipif(not LONG, reason="seconds, for a limit of net/ws.c")
+def test_a_message_that_is_too_large(deno, model, task):
+    deno(noise=40 << 20)
+    model([DONE])
+    r = task(timeout=120)
+    assert r.status != 0 and "message is too large" in r.err
+
+
+@pytest.mark.parametrize("how", ["cut", "lost", "reset"])
+def test_torture(deno, model, task, how):
+    r = torture(deno(), model(TORTURE), task, how, 1 if LONG else 20, "Deno")
+    assert r.status == 0

@@ -31,12 +31,27 @@ def handshake(req, headers=None):
 
 
 class Socket:
-    def __init__(self, req):
+    def __init__(self, req, drips=False):
+        self.drips = drips
         self.req, self.f = req, req.handler.rfile
         self.lock = threading.Lock()
 
+    def drip(self, opcode, data):
+        """In fragments of three bytes, byte by byte."""
+        parts = [data[i:i + 3] for i in range(0, len(data), 3)] or [b""]
+        heads = [opcode, *[0] * (len(parts) - 1)]
+        heads[-1] |= 0x80
+        whole = b"".join(bytes([h, len(p)]) + p
+                         for h, p in zip(heads, parts))
+        with self.lock:
+            for i in range(len(whole)):
+                self.req.write(whole[i:i + 1])
+
     def frame(self, opcode, data):
         n = len(data)
+        if self.drips and opcode == 1:
+            self.drip(opcode, data)
+            return
         head = bytes([0x80 | opcode])
         if n < 126:
             head += bytes([n])

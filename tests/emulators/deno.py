@@ -11,8 +11,10 @@ is said over it: see deno_rpc.py.
 most     seconds, the longest that may be asked for at once
 page     sandboxes per page of the list, None: all
 hangup   processes are killed when their socket ends
+drips    messages come in fragments of three bytes, byte by byte
+noise    bytes of a stream that nobody asked for, before each reply to spawn
 strict   a client must say "ping" at least every 10 s
-calls    deno.calls: (id, method, params) of every request over a socket
+calls    deno.calls: {"method", "params", "began"} of each request over a socket
 
 Without stop_at_ms a sandbox ends with the socket that made it."""
 import base64
@@ -68,10 +70,10 @@ class Deno(Cloud):
     """An emulated Deno."""
 
     def __init__(self, port=0, most=1800, page=None, hangup=False,
-                 strict=True):
+                 strict=True, drips=False, noise=0):
         super().__init__(port)
         self.most, self.page, self.hangup = most, page, hangup
-        self.strict = strict
+        self.strict, self.drips, self.noise = strict, drips, noise
         self.stopped, self.calls = {}, []
 
     @property
@@ -172,7 +174,7 @@ class Deno(Cloud):
                         "x-deno-trace-id": "0123456789abcdef"})
         if self.strict:
             req.handler.connection.settimeout(10)
-        session = Session(self, kept, Socket(req))
+        session = Session(self, kept, Socket(req, self.drips))
         with self.lock:
             kept.sessions.add(session)
             alive = kept.id in self.boxes
@@ -227,8 +229,8 @@ class Deno(Cloud):
     def methods(self, name=None):
         """How often each was asked for over all sockets."""
         counts = {}
-        for _, method, _ in self.calls:
-            counts[method] = counts.get(method, 0) + 1
+        for call in self.calls:
+            counts[call["method"]] = counts.get(call["method"], 0) + 1
         return counts if name is None else counts.get(name, 0)
 
     def left(self):
