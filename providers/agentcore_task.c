@@ -37,6 +37,7 @@ static int on_result(void *arg, const cJSON *result, struct str raw,
 	return t->out ? buf_check(t->out, "the answer", err) : 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int ask(struct sandbox *sb, struct task *t, const char *tool,
 	       const char *key, struct str value, const struct stop *stop,
 	       struct error *err)

@@ -24,20 +24,27 @@ enum {
 	ANSWER_MAX = 64 << 10,
 };
 
-static void set(char **member, const char *value)
+static void wipe(char *text)
 {
-	if (*member)
-		explicit_bzero(*member, strlen(*member));
-	free(*member);
-	*member = value && *value ? xstrdup(value) : NULL;
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
 }
 
 void aws_credentials_release(struct aws_credentials *c)
 {
-	set(&c->id, NULL);
-	set(&c->secret, NULL);
-	set(&c->token, NULL);
+	wipe(c->id);
+	wipe(c->secret);
+	wipe(c->token);
 	*c = (struct aws_credentials){ 0 };
+}
+
+/* Owned; NULL when it is missing or empty. */
+static char *member(const cJSON *tree, const char *name)
+{
+	const char *text = json_string(tree, name, "");
+
+	return *text ? xstrdup(text) : NULL;
 }
 
 int aws_take_json(struct str text, const char *token, const char *what,
@@ -45,28 +52,30 @@ int aws_take_json(struct str text, const char *token, const char *what,
 {
 	cJSON *tree = json_parse(text);
 	const char *end = json_string(tree, "Expiration", "");
+	struct aws_credentials got = {
+		.id = member(tree, "AccessKeyId"),
+		.secret = member(tree, "SecretAccessKey"),
+		.token = member(tree, token),
+		.expires = rest_time(end),
+	};
 	int rc = 0;
 
-	aws_credentials_release(c);
-	set(&c->id, json_string(tree, "AccessKeyId", NULL));
-	set(&c->secret, json_string(tree, "SecretAccessKey", NULL));
-	set(&c->token, json_string(tree, token, NULL));
-	c->expires = rest_time(end);
-	if (!c->id || !c->secret) {
-		aws_credentials_release(c);
+	if (!got.id || !got.secret)
 		rc = error_set(err, ERR_AUTH,
 			       "%s has no AccessKeyId and SecretAccessKey",
 			       what);
-	} else if (*end && !c->expires) {
-		aws_credentials_release(c);
+	else if (*end && !got.expires)
 		rc = error_set(err, ERR_AUTH, "%s: Expiration is no time",
 			       what);
-	}
 	cJSON_Delete(tree);
+	aws_credentials_release(rc == 0 ? c : &got);
+	if (rc == 0)
+		*c = got;
 	return rc;
 }
 
 /* One short request; the answer's body goes to out. */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int ask(struct aws *a, const char *method, const char *url,
 	       const char *header, int64_t ms, struct buf *out,
 	       const struct stop *stop, struct error *err)
@@ -199,7 +208,7 @@ int aws_container(struct aws *a, struct aws_credentials *c,
 		if (err->code == ERR_NETWORK)
 			err->code = ERR_AUTH;
 	}
-	set(&header, NULL);
+	wipe(header);
 	buf_wipe(&out);
 	free(url);
 	return rc;
@@ -310,7 +319,7 @@ int aws_instance(struct aws *a, struct aws_credentials *c,
 		error_wrap(err, "the instance's credentials");
 		err->code = ERR_AUTH;
 	}
-	set(&header, NULL);
+	wipe(header);
 	buf_wipe(&token);
 	free(base);
 	free(url);

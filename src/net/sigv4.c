@@ -201,6 +201,15 @@ static void add_trimmed(struct buf *out, struct str value)
 	}
 }
 
+static void add_lower(struct buf *out, struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		buf_addc(out, (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c));
+	}
+}
+
 static size_t read_headers(const struct sigv4_request *r, struct buf *text,
 			   struct field *fields)
 {
@@ -212,14 +221,31 @@ static size_t read_headers(const struct sigv4_request *r, struct buf *text,
 		struct field *f = &fields[n];
 
 		*f = (struct field){ .name = text->len, .n = n, .text = text };
-		for (size_t i = 0; i < colon; i++)
-			buf_addc(text,
-				 (char)tolower((unsigned char)line.ptr[i]));
+		add_lower(text, (struct str){ line.ptr, colon });
 		f->value = text->len;
 		add_trimmed(text, str_skip(line, colon + 1));
 		f->end = text->len;
 	}
 	return n;
+}
+
+/* Headers of one name become one line. */
+static void add_header(const struct field *f, bool first, struct buf *out,
+		       struct buf *names)
+{
+	struct str name = part(f, f->name, f->value);
+
+	if (!first &&
+	    compare(name, part(f - 1, f[-1].name, f[-1].value)) == 0) {
+		buf_addc(out, ',');
+	} else {
+		buf_adds(out, first ? "" : "\n");
+		buf_adds(names, first ? "" : ";");
+		buf_addstr(out, name);
+		buf_addstr(names, name);
+		buf_addc(out, ':');
+	}
+	buf_addstr(out, part(f, f->value, f->end));
 }
 
 static void add_headers(const struct sigv4_request *r, struct buf *out,
@@ -235,28 +261,11 @@ static void add_headers(const struct sigv4_request *r, struct buf *out,
 	n = read_headers(r, &text, fields);
 	if (n > 1)
 		qsort(fields, n, sizeof(*fields), by_name);
-	for (size_t i = 0; i < n; i++) {
-		const struct field *f = &fields[i];
-		struct str name = part(f, f->name, f->value);
-		struct str before = i ? part(f - 1, f[-1].name, f[-1].value)
-				      : (struct str){ 0 };
-
-		if (i && compare(name, before) == 0) {
-			buf_addc(out, ',');
-		} else {
-			if (i) {
-				buf_addc(out, '\n');
-				buf_addc(names, ';');
-			}
-			buf_addstr(out, name);
-			buf_addstr(names, name);
-			buf_addc(out, ':');
-		}
-		buf_addstr(out, part(f, f->value, f->end));
-	}
+	for (size_t i = 0; i < n; i++)
+		add_header(&fields[i], i == 0, out, names);
 	buf_adds(out, n ? "\n\n" : "\n");
 	free(fields);
-	buf_release(&text);
+	buf_wipe(&text); /* it has the session token */
 }
 
 static void hash(struct str text, char out[HEX])
