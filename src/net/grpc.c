@@ -16,6 +16,7 @@
 enum {
 	MESSAGE_MAX = 400,  /* bytes of the server's words that we keep */
 	BACKSTOP_MS = 2000, /* beyond the deadline that the server was told */
+	SETTLE_MS = 50,     /* for libcurl to see that a call has ended */
 };
 
 struct run { /* what the callbacks of one try share */
@@ -152,6 +153,15 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 	return r->call->source(r->call->arg, room, len, err);
 }
 
+/* Nothing follows the outcome. A server that refuses a call before it has read
+ * all of it would else be waited for. */
+static int64_t on_idle(void *arg)
+{
+	const struct run *r = arg;
+
+	return r->outcome->code != GRPC_NONE ? SETTLE_MS : -1;
+}
+
 /* doc/http-grpc-status-mapping.md: what a proxy's answer means. */
 static enum grpc_code code_of_http(int status)
 {
@@ -253,6 +263,7 @@ static int once(struct http *h, struct run *r, unsigned flags,
 				    .source = call->source ? on_source : NULL,
 				    .source_size = call->source_size,
 				    .data = on_data,
+				    .idle = on_idle,
 				    .header = on_header,
 				    .arg = r,
 				    .connect_ms = call->connect_ms,
