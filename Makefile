@@ -5,7 +5,7 @@ V       ?= release
 Q       ?= @
 B       ?= build/$(V)
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
-PKGS    := libcjson libsodium sqlite3
+PKGS    := libcjson libprotobuf-c libsodium sqlite3
 HEADERS := libcurl libarchive            # headers only: loaded at run time
 
 ifneq ($(MAKECMDGOALS),help)
@@ -39,19 +39,21 @@ CFLAGS  ?=
 ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
               $(shell pkg-config --cflags $(PKGS) $(HEADERS)) -pthread $(CFLAGS)
 LIBS    := -Wl,--as-needed $(shell pkg-config --libs $(PKGS)) -ldl -pthread
-# A release has libsodium and sqlite3 linked in where the system has their
-# archives: each library that the loader has to look through makes the start
-# slower, that of libcurl too. STATIC= links them at run time.
-STATIC  ?= $(if $(filter release,$(V)),libsodium sqlite3)
+# A release has libsodium, sqlite3 and libprotobuf-c linked in where the system
+# has their archives: each library that the loader has to look through makes the
+# start slower, that of libcurl too. STATIC= links them at run time.
+STATIC  ?= $(if $(filter release,$(V)),libsodium sqlite3 libprotobuf-c)
 ARCHIVE  = $(wildcard $(shell pkg-config --variable=libdir $(1))/$(2))
 ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodium.a)) \
-            $(if $(filter sqlite3,$(STATIC)),$(call ARCHIVE,sqlite3,libsqlite3.a))
+            $(if $(filter sqlite3,$(STATIC)),$(call ARCHIVE,sqlite3,libsqlite3.a)) \
+            $(if $(filter libprotobuf-c,$(STATIC)),$(call ARCHIVE,libprotobuf-c,libprotobuf-c.a))
 
 LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c
 SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh))
-GEN     := $(SCRIPTS:%=$(B)/gen/%.inc)
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+PROTOS  := $(sort $(wildcard providers/*.proto))
+GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PROTOS:%.proto=$(B)/%.pb-c.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
 BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
@@ -81,6 +83,17 @@ $(B)/gen/%.inc: %
 	@mkdir -p $(@D)
 	@echo '  GEN  $@'
 	$(Q)od -An -v -tu1 $< | sed 's/\([0-9][0-9]*\)/\1,/g' >$@
+
+# The messages of a .proto become structs: #include "providers/X.pb-c.h"
+$(B)/gen/%.pb-c.h: %.proto
+	@mkdir -p $(@D)
+	@echo '  GEN  $@'
+	$(Q)protoc-c --c_out=$(B)/gen $<
+
+$(B)/%.pb-c.o: $(B)/gen/%.pb-c.h
+	@mkdir -p $(@D)
+	@echo '  CC   $(<:.h=.c)'
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $(<:.h=.c)
 
 $(B)/tests/unit/%: tests/unit/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)

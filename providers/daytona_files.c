@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/daytona.h"
-#include "sandbox/quote.h"
+#include "providers/each_file.h"
 
 enum {
 	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
@@ -18,7 +18,6 @@ enum {
 	PAUSE_MS = 200,
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
-	CHMOD_MAX = 100000,
 };
 
 static void fail(struct transfer *f, enum file_error code, const char *detail)
@@ -295,34 +294,6 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-/* The files API has no modes. One command for all that want one. */
-static int set_modes(struct sandbox *sb, struct transfer *files, size_t n,
-		     const struct stop *stop, struct error *err)
-{
-	struct buf command = BUF_INIT(CHMOD_MAX);
-	struct exec_result res;
-	size_t i = 0;
-	int rc = 0;
-
-	while (rc == 0 && i < n) {
-		struct exec_request req = { .cwd = "/", .plain = true };
-
-		buf_clear(&command);
-		for (; i < n && command.len < CHMOD_MAX / 2; i++) {
-			if (files[i].error != FILE_OK || !files[i].mode)
-				continue;
-			buf_addf(&command, "chmod %o ", files[i].mode & 07777);
-			quote_word(&command, str_of(files[i].path));
-			buf_addc(&command, '\n');
-		}
-		req.command = buf_str(&command);
-		if (command.len)
-			rc = daytona_execute(sb, &req, &res, stop, err);
-	}
-	buf_release(&command);
-	return rc;
-}
-
 static void fail_rest(struct transfer *files, size_t from, size_t n,
 		      const struct error *err)
 {
@@ -348,7 +319,7 @@ int daytona_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		fail_rest(files, i + 1, n, &e);
 		return -1;
 	}
-	return set_modes(sb, files, n, stop, err);
+	return each_file_mode(sb, files, n, stop, err);
 }
 
 struct download {

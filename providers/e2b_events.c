@@ -78,7 +78,8 @@ static int on_message(void *arg, struct str json, bool last, struct error *err)
 
 int e2b_events_feed(struct e2b_events *e, struct str chunk, struct error *err)
 {
-	return connect_feed(&e->stream, chunk, on_message, e, err);
+	e->stream.last = ENVELOPE_CONNECT_LAST;
+	return envelope_feed(&e->stream, chunk, on_message, e, err);
 }
 
 int e2b_events_end(const struct e2b_events *e, struct error *err)
@@ -98,5 +99,5 @@ int e2b_events_end(const struct e2b_events *e, struct error *err)
 
 void e2b_events_release(struct e2b_events *e)
 {
-	connect_release(&e->stream);
+	envelope_release(&e->stream);
 }

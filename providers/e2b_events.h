@@ -3,11 +3,11 @@
 #ifndef PROVIDERS_E2B_EVENTS_H
 #define PROVIDERS_E2B_EVENTS_H
 
-#include "providers/connect.h"
+#include "net/envelope.h"
 
 /* The stream of process.Process/Start; start from { .out = ... }. */
 struct e2b_events {
-	struct connect stream;
+	struct envelope stream;
 	struct buf *out; /* borrowed: receives standard output */
 	bool started;    /* the process has a number */
 	bool exited;     /* it has ended, and all its output is there */

@@ -57,7 +57,7 @@ static int compose(struct sandbox *sb, struct str command, struct buf *out,
 	if (!version || version >= STDIN_SINCE)
 		buf_adds(&json, ",\"stdin\":false");
 	buf_addc(&json, '}');
-	connect_envelope(out, buf_str(&json));
+	envelope_add(out, buf_str(&json));
 	rc = buf_check(&json, "the command", err);
 	buf_release(&json);
 	return rc < 0 ? -1 : buf_check(out, "the command", err);
@@ -143,7 +143,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = arg;
-	struct buf body = BUF_INIT(BODY_MAX + CONNECT_HEAD);
+	struct buf body = BUF_INIT(BODY_MAX + ENVELOPE_HEAD);
 	struct e2b_events events = { .out = out };
 	struct http_response res = { .retry_after_ms = -1 };
 	char *user = user_header(sb);

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/look.h"
 #include "providers/runloop.h"
 #include "sandbox/transfer.h"
 
@@ -51,7 +52,7 @@ static bool fatal(const struct error *e)
  */
 /* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static int judge(struct sandbox *sb, struct transfer *f, int code,
-		 enum runloop_look what, const struct error *why,
+		 enum look what, const struct error *why,
 		 const struct stop *stop, struct error *err)
 {
 	if (why->code == ERR_NETWORK || code == 408 || code == 429 ||
@@ -62,7 +63,7 @@ static int judge(struct sandbox *sb, struct transfer *f, int code,
 		return -1;
 	}
 	if (runloop_revive(sb, stop, err) < 0 ||
-	    runloop_look(sb, what, f, 1, stop, err) < 0)
+	    look(sb, what, f, 1, stop, err) < 0)
 		return -1;
 	if (f->error == FILE_OK)
 		fail(f, FILE_OTHER, why->message);
@@ -359,10 +360,10 @@ int runloop_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err)
 {
 	check_paths(files, n);
-	if (runloop_look(sb, LOOK_UPLOAD, files, n, stop, err) < 0 ||
+	if (look(sb, LOOK_UPLOAD, files, n, stop, err) < 0 ||
 	    for_each(sb, files, n, upload_one, stop, err) < 0)
 		return -1;
-	return runloop_look(sb, LOOK_MODES, files, n, stop, err);
+	return look(sb, LOOK_MODES, files, n, stop, err);
 }
 
 int runloop_download(struct sandbox *sb, struct transfer *files, size_t n,

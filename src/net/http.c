@@ -245,7 +245,8 @@ static void set_transfer(struct exchange *x, const struct handle *hd)
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);
 	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : hd->proxy);
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
-	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT, once);
+	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT,
+			 req->flags & HTTP_FRESH ? 1L : once);
 	api->easy_setopt(easy, CURLOPT_FORBID_REUSE, once);
 	api->easy_setopt(
 		easy, CURLOPT_CONNECTTIMEOUT_MS,
@@ -276,8 +277,14 @@ static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
 
 	if (idle && x->moved)
 		*last = clock_ms();
+	/* With HTTP/2, libcurl 7.88.1 may read the end of an answer together
+	 * with the rest of it and see it only when it is called again, which
+	 * no event of the socket would cause (tests/e2e/test_modal.py under
+	 * load). */
+	if (x->moved && x->req->flags & HTTP_2)
+		left = 0;
 	x->moved = false;
-	if (idle && x->connected && x->suffices_at == INT64_MAX) {
+	if (idle && x->connected && x->suffices_at == INT64_MAX && left) {
 		left = *last + idle - clock_ms();
 		if (left <= 0)
 			return error_set(err, ERR_NETWORK,

@@ -25,8 +25,9 @@ void http_free(struct http *h);
 enum {
 	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
 	HTTP_NO_PROXY = 1 << 1, /* ignore the proxy variables */
-	HTTP_ONCE = 1 << 2, /* a connection of its own, closed afterwards: for
-			       answers that use it up */
+	HTTP_ONCE = 1 << 2,  /* a connection of its own, closed afterwards: for
+				answers that use it up */
+	HTTP_FRESH = 1 << 3, /* on a new connection, which is kept */
 };
 
 struct http_request {

@@ -7,8 +7,8 @@ import re
 import sdk
 from lifecycle import call, execute, wait_for
 
-NAMES = {"daytona": "Daytona", "e2b": "E2B", "runloop": "Runloop",
-         "vercel": "Vercel", "langsmith": "LangSmith"}
+NAMES = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
+         "e2b": "E2B", "runloop": "Runloop", "vercel": "Vercel", "langsmith": "LangSmith"}
 # The HTTP library's own, and what says who asks.
 TRANSPORT = {"host", "connection", "content-length", "accept-encoding",
              "transfer-encoding", "user-agent", "expect", "accept-language",
@@ -129,6 +129,13 @@ def fields(request):
     return found
 
 
+def frames(request):
+    """What was asked for over a WebSocket, by method."""
+    for frame in request.get("frames", ()):
+        if "method" in frame:
+            yield frame["method"], set(members(frame["params"], "params"))
+
+
 def summary(cloud, requests):
     """{operation: (fields of any, fields of every request)}"""
     table = {}
@@ -136,8 +143,12 @@ def summary(cloud, requests):
         if "/socket.io/" in request["path"]:
             continue  # the SDK's own news of its sandboxes
         have = fields(request)
-        any_, every = table.get(operation(cloud, request), (set(), have))
-        table[operation(cloud, request)] = (any_ | have, every & have)
+        if "config" in request:
+            have |= set(members(request["config"], "config"))
+        for name, have in [(operation(cloud, request), have),
+                           *frames(request)]:
+            any_, every = table.get(name, (set(), have))
+            table[name] = (any_ | have, every & have)
     return table
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from e2b import KEY
 
-CLOUDS = {"daytona": "Daytona", "e2b": "E2B", "langsmith": "LangSmith",
-          "runloop": "Runloop"}
+CLOUDS = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
+          "e2b": "E2B", "langsmith": "LangSmith", "runloop": "Runloop"}
 OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 
 

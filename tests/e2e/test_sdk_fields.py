@@ -20,8 +20,8 @@ def unlisted(found, known):
             if not {**known.get("*", {}), **known.get(name, {})}.get(line)]
 
 
-@pytest.mark.parametrize("name", ["daytona", "e2b", "runloop", "vercel",
-                                  "langsmith"])
+@pytest.mark.parametrize("name", ["agentcore", "daytona", "deno", "e2b",
+                                  "runloop", "vercel", "langsmith"])
 def test_fields(top, name, model, start, run, env, tmp_path):
     (tmp_path / "work").mkdir(exist_ok=True)
     with traffic.emulator(name) as cloud:

@@ -136,6 +136,7 @@ class Handler(BaseHTTPRequestHandler):
 
 class Cloud:
     """Subclass it; __init__ may take the vendor's options before super()."""
+    handler = Handler
 
     def __init__(self, port=0):
         self.lock = threading.RLock()
@@ -149,7 +150,7 @@ class Cloud:
             function = getattr(type(self), name)
             for method, pattern in getattr(function, "routes", []):
                 self.routes.append((method, pattern, getattr(self, name)))
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), self.handler)
         self.server.daemon_threads = True
         self.server.cloud = self
         self.port = self.server.server_address[1]

@@ -5,21 +5,17 @@
 a WebSocket goes on when its connection is lost; what it prints is kept, and
 "reconnect" sends it from the offsets asked for. Output is text: bytes that are
 no UTF-8 become U+FFFD."""
-import base64
 import codecs
-import hashlib
-import json
 import os
 import re
 import signal
 import stat
-import struct
 import threading
 import time
 
 from cloud import Gone, Invalid, Refused, Reply, check, route
+from cloud_ws import Socket, handshake
 
-GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 FILE = 256 << 10
 CHUNK = 32768
 STRINGS = {str: str}
@@ -101,64 +97,6 @@ class Session:
             pass
 
 
-class Socket:
-    """The server's side of a WebSocket."""
-
-    def __init__(self, req):
-        self.req, self.f = req, req.handler.rfile
-        self.lock = threading.Lock()
-
-    def frame(self, opcode, data):
-        n = len(data)
-        head = bytes([0x80 | opcode])
-        if n < 126:
-            head += bytes([n])
-        elif n < 1 << 16:
-            head += struct.pack("!BH", 126, n)
-        else:
-            head += struct.pack("!BQ", 127, n)
-        with self.lock:
-            self.req.write(head + data)
-
-    def tell(self, **message):
-        self.frame(1, json.dumps(message).encode())
-
-    def exactly(self, n):
-        try:
-            data = self.f.read(n)
-        except (OSError, ValueError) as e:
-            raise Gone(str(e)) from e
-        if len(data) < n:
-            raise Gone("the client has closed")
-        return data
-
-    def receive(self):
-        """The next message, parsed; None once the client closes."""
-        whole = b""
-        while True:
-            first, second = self.exactly(2)
-            n = second & 127
-            if not second & 128:
-                raise Invalid("frame: not masked")
-            if n > 125:
-                n = int.from_bytes(self.exactly(2 if n == 126 else 8), "big")
-            mask = self.exactly(4)
-            data = self.exactly(n)
-            key = mask * (n // 4 + 1)
-            data = (int.from_bytes(data, "big") ^ int.from_bytes(
-                key[:n], "big")).to_bytes(n, "big")
-            if first & 15 == 8:
-                self.frame(8, data[:2])
-                return None
-            if first & 15 == 9:
-                self.frame(10, data)
-            if first & 15 > 2:
-                continue
-            whole += data
-            if first & 128:
-                return json.loads(whole)
-
-
 class Plane:
     def plane(self, id):
         """The sandbox that the request is for."""
@@ -218,18 +156,7 @@ class Plane:
         if not self.websocket:
             return self.unknown(req)
         kept = self.plane(id)
-        key = req.headers.get("Sec-WebSocket-Key", "")
-        if req.headers.get("Upgrade", "").lower() != "websocket" or \
-                req.headers.get("Sec-WebSocket-Version") != "13" or \
-                len(base64.b64decode(key)) != 16:
-            raise Invalid("headers: no WebSocket handshake")
-        accept = base64.b64encode(hashlib.sha1((key + GUID).encode())
-                                  .digest()).decode()
-        req.handler.close_connection = True
-        req.status = 101
-        req.write(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                   "Connection: Upgrade\r\nSec-WebSocket-Accept: "
-                   f"{accept}\r\n\r\n").encode())
+        handshake(req)
         self.converse(req, kept, Socket(req))
 
     def converse(self, req, kept, ws):
@@ -251,12 +178,12 @@ class Plane:
                 session = self.session(kept, ask, ws)
         except (ValueError, AttributeError) as e:
             self.violations.append(f"{req.line}: {e}")
-            return ws.frame(8, struct.pack("!H", 1008) + b"invalid")
+            return ws.close(1008, b"invalid")
         if session:
             threading.Thread(target=self.obey, args=[req, session, ws],
                              daemon=True).start()
             self.feed(kept, session, ws, at)
-        ws.frame(8, struct.pack("!H", 1000))
+        ws.close(1000)
         # Till the client has answered.
         req.handler.connection.settimeout(2)
         time.sleep(0.02)

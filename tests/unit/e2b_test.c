@@ -324,7 +324,7 @@ static void test_envelope(void **state)
 	(void)state;
 	for (int i = 0; i < 300; i++)
 		buf_addc(&text, 'x');
-	connect_envelope(&out, buf_str(&text));
+	envelope_add(&out, buf_str(&text));
 	assert_int_equal(out.len, 305);
 	assert_memory_equal(out.ptr, "\0\0\0\1\x2cxxx", 8);
 	buf_release(&out);

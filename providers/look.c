@@ -1,10 +1,11 @@
-/* runloop_look.c - what the shell says of paths that the files API does not. */
+/* look.c - what the shell says of paths that a vendor's files API does not. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/look.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "providers/runloop.h"
 #include "sandbox/quote.h"
 
 enum { COMMAND_MAX = 48 << 10, WORD_MAX = 12 << 10, LOOK_MS = 60000 };
@@ -48,7 +49,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-static bool concerned(const struct transfer *f, enum runloop_look what)
+static bool concerned(const struct transfer *f, enum look what)
 {
 	return f->error == FILE_OK && (what != LOOK_MODES || f->mode);
 }
@@ -80,9 +81,9 @@ static int apply(struct transfer *f, char letter, struct error *err)
 
 /* Files from *i on, as many as fit into one command. */
 /* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int look_some(struct sandbox *sb, enum runloop_look what,
-		     struct transfer *files, size_t n, size_t *i,
-		     const struct stop *stop, struct error *err)
+static int look_some(struct sandbox *sb, enum look what, struct transfer *files,
+		     size_t n, size_t *i, const struct stop *stop,
+		     struct error *err)
 {
 	static const char *const scripts[] = { upload_sh, download_sh,
 					       modes_sh };
@@ -115,7 +116,8 @@ static int look_some(struct sandbox *sb, enum runloop_look what,
 	}
 	req.command = buf_str(&command);
 	if (asked)
-		rc = runloop_execute(sb, &req, &res, stop, err);
+		rc = sb->host->provider->ops->execute(sb, &req, &res, stop,
+						      err);
 	for (size_t k = first, at = 0; rc == 0 && k < *i; k++)
 		if (concerned(&files[k], what))
 			rc = apply(&files[k], at < a.n ? a.letters[at] : '?',
@@ -125,9 +127,8 @@ static int look_some(struct sandbox *sb, enum runloop_look what,
 	return rc;
 }
 
-int runloop_look(struct sandbox *sb, enum runloop_look what,
-		 struct transfer *files, size_t n, const struct stop *stop,
-		 struct error *err)
+int look(struct sandbox *sb, enum look what, struct transfer *files, size_t n,
+	 const struct stop *stop, struct error *err)
 {
 	size_t i = 0;
 

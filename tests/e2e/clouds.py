@@ -1,0 +1,85 @@
+"""clouds.py - what the tests of a vendor's sandboxes share."""
+# SPDX-License-Identifier: MIT
+import os
+
+from lifecycle import call, execute
+
+DONE = {"text": "done"}
+TORTURE = [execute("echo x >>ran; cat ran"),
+           {"tool_calls": [call("write_file", file_path="b",
+                                content="one\n")]},
+           {"tool_calls": [call("read_file", file_path="b")]},
+           execute("echo x >>ran; wc -l <ran; cat b"), DONE]
+EACH_TOOL = [
+    execute("echo hi >a; exit 3"),
+    {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
+    {"tool_calls": [call("read_file", file_path="b")]},
+    {"tool_calls": [call("ls", path=".")]},
+    {"tool_calls": [call("glob", pattern="*")]},
+    {"tool_calls": [call("grep", pattern="one")]},
+    {"tool_calls": [call("edit_file", file_path="b", old_string="one",
+                         new_string="two")]}, DONE]
+LONG = bool(os.environ.get("DCODE_TEST_LONG"))
+
+
+def emulated(kind, env):
+    """For a fixture: begin(**options) starts an emulator that env points to;
+    in the end none may have had anything against a request."""
+    clouds = []
+
+    def begin(**options):
+        clouds.append(kind(**options).__enter__())
+        env.update(clouds[-1].env)
+        return clouds[-1]
+    yield begin
+    for cloud in clouds:
+        cloud.__exit__()
+        assert cloud.violations == []
+
+
+def task_of(run, name):
+    """task(*options): a run of dcode in a sandbox of this provider."""
+    def go(*options, **how):
+        return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name,
+                   *options, **how)
+    return go
+
+
+def results(server):
+    """The tools' results that the model was given, in order."""
+    found = []
+    for message in server.requests[-1]["body"]["messages"]:
+        if isinstance(message["content"], list):
+            found += [p["content"] if isinstance(p["content"], str) else
+                      "".join(t["text"] for t in p["content"])
+                      for p in message["content"]
+                      if p["type"] == "tool_result"]
+    return found
+
+
+def per_tool(cloud, server):
+    """Requests before the first tool, and of each of them in turn."""
+    began = [q["received"] for q in server.requests]
+    times = [q["began"] for q in cloud.requests]
+    return (sum(t < began[0] for t in times),
+            [sum(a < t < b for t in times)
+             for a, b in zip(began, began[1:])])
+
+
+def torture(cloud, server, task, how, step, vendor):
+    """The n-th piece of all answers is spoiled, for every step-th n: each
+    command runs once, or the error is the vendor's; nothing is left."""
+    n = 1
+    while True:
+        cloud.forget()
+        cloud.spoil(n, how)
+        r = task(timeout=90)
+        assert cloud.left() == [], n
+        if r.status == 0:
+            told = results(server)
+            assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
+        else:
+            assert vendor in r.err, (n, r.err)
+        if not cloud.spoiled:
+            return r
+        n += step

@@ -1,0 +1,371 @@
+/* deno_test.c - Deno: the contract, files, messages and who they are for. */
+/* SPDX-License-Identifier: MIT */
+#include "cloud_box.h"
+#include "exec_contract.h"
+#include "providers/deno.h"
+
+static const struct cloud_case at_emulator = {
+	.emulator = "deno.py",
+	.provider = &deno_provider,
+	.env = { "DENO_DEPLOY_TOKEN=ddo_0123456789abcdef",
+		 "DENO_SANDBOX_ENDPOINT=%s", "DENO_DEPLOY_ENDPOINT=%s" },
+};
+
+static int setup(void **state)
+{
+	return cloud_setup(state, &at_emulator);
+}
+
+#define TEST(name)                                                             \
+	static void test_##name(void **state)                                  \
+	{                                                                      \
+		contract_##name(*state);                                       \
+	}
+
+TEST(bytes)
+TEST(env_cwd)
+TEST(cancel)
+TEST(parallel)
+
+static void test_exit_codes(void **state)
+{
+	(void)contract_exit_codes;
+	(void)contract_live;
+	(void)contract_timeout;
+	(void)contract_background;
+	(void)contract_source;
+	(void)contract_stdin;
+	expect(*state, "echo a; echo b >&2; exit 3", 3, "a\n", "b\n");
+	expect(*state, "cat | wc -c", 0, "0\n", "");
+}
+
+/* A file of size bytes, as source and sink; stops working at fails_at. */
+struct moved {
+	int64_t size;
+	int64_t at;
+	int64_t fails_at;
+	bool wrong;
+};
+
+static char byte_at(int64_t i)
+{
+	return (char)(i * 31 / 7);
+}
+
+static int64_t give(void *arg, char *room, size_t len, struct error *err)
+{
+	struct moved *m = arg;
+	int64_t n = 0;
+
+	if (m->fails_at && m->at >= m->fails_at)
+		return error_set(err, ERR_SYSTEM, "the disk is gone");
+	for (; n < (int64_t)len && m->at < m->size; n++)
+		room[n] = byte_at(m->at++);
+	return n;
+}
+
+static int take(void *arg, struct str chunk, struct error *err)
+{
+	struct moved *m = arg;
+
+	if (m->fails_at && m->at >= m->fails_at)
+		return error_set(err, ERR_SYSTEM, "the disk is full");
+	for (size_t i = 0; i < chunk.len; i++)
+		m->wrong |= chunk.ptr[i] != byte_at(m->at++);
+	return 0;
+}
+
+static struct transfer file_up(const char *path, struct moved *m)
+{
+	return (struct transfer){
+		.path = path, .size = m->size, .read = give, .arg = m
+	};
+}
+
+static void test_files(void **state)
+{
+	static const struct {
+		const char *path;
+		int64_t size;
+	} cases[] = {
+		{ "/home/sandbox/empty", 0 },
+		{ "/tmp/new/dir/one", 1 },
+		{ "/tmp/a b'c\"d?e&f%g\\h\303\251\n", 70000 },
+		{ "/tmp/no text \377", 1000 },
+		{ "/tmp/far/away/ten", 10 << 20 },
+	};
+	struct stop stop = stop_cleanup(120000);
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct moved up = { .size = cases[i].size };
+		struct moved down = { .size = cases[i].size };
+		struct transfer f = file_up(cases[i].path, &up);
+
+		f.mode = i == 1 ? 0755 : 0;
+		assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
+		assert_int_equal(f.error, FILE_OK);
+		f = (struct transfer){ .path = cases[i].path,
+				       .write = take,
+				       .arg = &down };
+		assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err),
+				 0);
+		assert_int_equal(f.error, FILE_OK);
+		assert_int_equal(down.at, cases[i].size);
+		assert_false(down.wrong);
+	}
+	expect(*state, "stat -c %a /tmp/new/dir/one", 0, "755\n", "");
+}
+
+static void test_file_errors(void **state)
+{
+	struct moved m = { .size = 3 };
+	struct moved large = { .size = 1 << 20, .fails_at = 400000 };
+	struct transfer up[] = { file_up("/tmp", &m),
+				 file_up("/etc/passwd/x/y", &m),
+				 file_up("relative", &m),
+				 file_up("/usr/share/no", &m),
+				 file_up("/tmp/source", &large),
+				 file_up("/tmp/good", &m) };
+	static const enum file_error wanted[] = {
+		FILE_IS_DIRECTORY,      FILE_INVALID_PATH, FILE_INVALID_PATH,
+		FILE_PERMISSION_DENIED, FILE_OTHER,        FILE_OK,
+	};
+	struct moved all = { .size = 3 };
+	struct moved some = { .size = 10 << 20, .fails_at = 1 };
+	struct transfer down[] = {
+		{ .path = "/tmp/missing", .write = take, .arg = &all },
+		{ .path = "/tmp", .write = take, .arg = &all },
+		{ .path = "/tmp/far/away/ten", .write = take, .arg = &some },
+		{ .path = "/tmp/good", .write = take, .arg = &all },
+	};
+	struct stop stop = stop_cleanup(60000);
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < 6; i++) {
+		m.at = 0;
+		assert_int_equal(sandbox_upload(*state, &up[i], 1, &stop, &err),
+				 0);
+		assert_int_equal(up[i].error, wanted[i]);
+	}
+	assert_string_equal(up[4].detail, "the disk is gone");
+	assert_int_equal(sandbox_download(*state, down, 4, &stop, &err), 0);
+	assert_int_equal(down[0].error, FILE_NOT_FOUND);
+	assert_int_equal(down[1].error, FILE_IS_DIRECTORY);
+	assert_int_equal(down[2].error, FILE_OTHER);
+	assert_string_equal(down[2].detail, "the disk is full");
+	assert_int_equal(down[3].error, FILE_OK);
+	assert_int_equal(all.at, 3);
+}
+
+static void test_messages(void **state)
+{
+#define REPLY "{\"jsonrpc\":\"2.0\",\"id\":7,"
+#define STREAM "{\"jsonrpc\":\"2.0\",\"method\":\"$sandbox.stream."
+	static const struct {
+		const char *text;
+		enum err code;
+		enum deno_word word;
+		const char *said; /* the code, or the data */
+	} cases[] = {
+		{ "pong", 0, DENO_OTHER, "" },
+		{ REPLY "\"result\":{\"ok\":null}}", 0, DENO_REPLY, "" },
+		{ REPLY "\"result\":{\"ok\":{\"pid\":1}}}", 0, DENO_REPLY, "" },
+		{ REPLY "\"result\":{\"error\":{\"code\":\"ENOENT\","
+			"\"constructorName\":\"NotFound\"}}}",
+		  0, DENO_REPLY, "ENOENT" },
+		{ REPLY "\"result\":{\"error\":{\"code\":null,"
+			"\"constructorName\":\"NotFound\"}}}",
+		  0, DENO_REPLY, "NotFound" },
+		{ REPLY "\"error\":{\"code\":-32601,\"message\":\"x\"}}", 0,
+		  DENO_REPLY, "" },
+		{ STREAM "start\",\"params\":{\"streamId\":0}}", 0, DENO_OTHER,
+		  "" },
+		{ STREAM "enqueue\",\"params\":{\"streamId\":3,"
+			 "\"data\":\"aGkK\"}}",
+		  0, DENO_DATA, "hi\n" },
+		{ STREAM "end\",\"params\":{\"streamId\":3}}", 0, DENO_END,
+		  "" },
+		{ STREAM "error\",\"params\":{\"streamId\":3,\"error\":null}}",
+		  0, DENO_END, "" },
+		{ STREAM "cancel\",\"params\":{\"streamId\":3}}", 0,
+		  DENO_CANCEL, "" },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"$sandbox.news\"}", 0,
+		  DENO_OTHER, "" },
+		{ STREAM "enqueue\",\"params\":{\"streamId\":3}}", ERR_PROTOCOL,
+		  0, "" },
+		{ STREAM "enqueue\",\"params\":{\"streamId\":3,"
+			 "\"data\":\"a?\"}}",
+		  ERR_PROTOCOL, 0, "" },
+		{ STREAM "end\",\"params\":{\"streamId\":-3}}", ERR_PROTOCOL, 0,
+		  "" },
+		{ STREAM "end\",\"params\":{}}", ERR_PROTOCOL, 0, "" },
+		{ REPLY "\"result\":{}}", ERR_PROTOCOL, 0, "" },
+		{ REPLY "\"result\":null}", ERR_PROTOCOL, 0, "" },
+		{ "{\"id\":null,\"error\":{\"message\":\"no JSON\"}}",
+		  ERR_PROTOCOL, 0, "" },
+		{ "{\"id\":\"7\",\"result\":{\"ok\":1}}", ERR_PROTOCOL, 0, "" },
+		{ "[]", ERR_PROTOCOL, 0, "" },
+		{ "{\"jsonrpc\":", ERR_PROTOCOL, 0, "" },
+		{ "", ERR_PROTOCOL, 0, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct deno_frame f;
+		struct error err = { 0 };
+
+		deno_frame_parse(&f, str_of(cases[i].text), 1000, &err);
+		assert_int_equal(err.code, cases[i].code);
+		if (!err.code)
+			assert_int_equal(f.word, cases[i].word);
+		if (!err.code && f.word == DENO_REPLY)
+			assert_string_equal(f.code, cases[i].said);
+		if (!err.code && f.word == DENO_DATA)
+			assert_true(str_is(buf_str(&f.data), cases[i].said));
+		deno_frame_release(&f);
+	}
+}
+
+static void test_too_much(void **state)
+{
+	struct deno_frame f;
+	struct error err = { 0 };
+	struct str text = STR(STREAM "enqueue\",\"params\":{\"streamId\":3,"
+				     "\"data\":\"aGVsbG8gd29ybGQ=\"}}");
+
+	(void)state;
+	assert_int_equal(deno_frame_parse(&f, text, 5, &err), -1);
+	assert_int_equal(err.code, ERR_LIMIT);
+	deno_frame_release(&f);
+	assert_int_equal(deno_frame_parse(&f, text, 11, &err), 0);
+	assert_true(str_is(buf_str(&f.data), "hello world"));
+	deno_frame_release(&f);
+}
+
+/* One message to those who wait. */
+static int tell(struct deno_calls *c, const char *text)
+{
+	struct deno_frame f;
+	struct error err = { 0 };
+	int rc;
+
+	assert_int_equal(deno_frame_parse(&f, str_of(text), 1 << 20, &err), 0);
+	rc = deno_calls_take(c, &f, &err);
+	deno_frame_release(&f);
+	return rc;
+}
+
+#define NAMED "{\"id\":1,\"result\":{\"ok\":{\"pid\":5,\"stdoutStreamId\":4}}}"
+#define DATA(s)                                                                \
+	STREAM "enqueue\",\"params\":{\"streamId\":4,\"data\":\"" s "\"}}"
+#define END STREAM "end\",\"params\":{\"streamId\":4}}"
+
+static struct deno_waiting *spawn(struct deno_calls *c, struct buf *out)
+{
+	struct error err = { 0 };
+	struct deno_waiting *w = deno_calls_add(c, 1, &err);
+
+	assert_non_null(w);
+	w->spawn = true;
+	w->out = out;
+	return w;
+}
+
+/* The reply that names a stream may come anywhere among its parts. */
+static void test_orders(void **state)
+{
+	static const char *const parts[] = { DATA("YQ=="), DATA("Yg=="), END };
+
+	(void)state;
+	for (size_t at = 0; at <= 3; at++) {
+		struct deno_calls c = { 0 };
+		struct buf out = BUF_INIT(100);
+		struct deno_waiting *w = spawn(&c, &out);
+
+		for (size_t i = 0; i <= 3; i++) {
+			if (i == at)
+				assert_int_equal(tell(&c, NAMED), 0);
+			if (i < 3)
+				assert_int_equal(tell(&c, parts[i]), 0);
+		}
+		assert_true(w->done);
+		assert_true(cancel_triggered(&w->ready));
+		assert_int_equal(w->why.code, 0);
+		assert_true(str_is(buf_str(&out), "ab"));
+		assert_int_equal(tell(&c, NAMED), 0); /* twice: no harm */
+		assert_null(c.early);
+		deno_calls_leave(&c, w);
+		assert_null(c.list);
+		buf_release(&out);
+	}
+}
+
+static void test_who_left(void **state)
+{
+	struct deno_calls c = { 0 };
+	struct buf out = BUF_INIT(100);
+	struct error gone = { .code = ERR_NETWORK };
+	struct deno_waiting *w;
+
+	(void)state;
+	deno_calls_leave(&c, spawn(&c, &out));
+	assert_int_equal(tell(&c, DATA("YQ==")), 0);
+	assert_non_null(c.early);
+	assert_int_equal(tell(&c, NAMED), 0);
+	assert_null(c.early);
+	assert_null(c.list);
+	w = spawn(&c, &out);
+	deno_calls_leave(&c, spawn(&c, &out));
+	deno_calls_fail(&c, &gone);
+	assert_true(w->done && w->why.code == ERR_NETWORK);
+	assert_ptr_equal(c.list, w);
+	deno_calls_leave(&c, w);
+	assert_null(c.list);
+	assert_int_equal(out.len, 0);
+}
+
+/* A server that begins streams without end is cut off. */
+static void test_many_streams(void **state)
+{
+	struct deno_calls c = { 0 };
+	struct buf out = BUF_INIT(100);
+	struct error gone = { .code = ERR_NETWORK };
+	struct deno_waiting *w = spawn(&c, &out);
+	int n = 0;
+
+	(void)state;
+	for (int rc = 0; rc == 0 && n < 1000; n++) {
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 STREAM "enqueue\",\"params\":{\"streamId\":%d,"
+				"\"data\":\"YQ==\"}}",
+			 100 + n);
+		rc = tell(&c, text);
+	}
+	assert_in_range(n, 2, 100);
+	deno_calls_fail(&c, &gone);
+	assert_null(c.early);
+	deno_calls_leave(&c, w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_who_left),
+		cmocka_unit_test(test_many_streams),
+		cmocka_unit_test(test_exit_codes),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_env_cwd),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_parallel),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_file_errors),
+	};
+
+	return cmocka_run_group_tests(tests, setup, cloud_teardown);
+}
