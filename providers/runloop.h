@@ -111,12 +111,5 @@ int runloop_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
 int runloop_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
-/* runloop_look.c: what the sandbox's shell says of each path, which the files
- * API does not: files[i].error. upload: makes parents, looks whether it can be
- * written; modes: sets the modes that are wanted. One command in all. */
-enum runloop_look { LOOK_UPLOAD, LOOK_DOWNLOAD, LOOK_MODES };
-int runloop_look(struct sandbox *sb, enum runloop_look what,
-		 struct transfer *files, size_t n, const struct stop *stop,
-		 struct error *err);
 
 #endif

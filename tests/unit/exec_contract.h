@@ -247,7 +247,7 @@ static void contract_cancel(struct sandbox *sb)
 	assert_int_equal(r.err.code, ERR_CANCELLED);
 	assert_true(c.running >= 5);
 	print_message("cancel took %d ms\n", (int)since(c.at_ms));
-	assert_true(since(c.at_ms) < 400); /* on a loaded machine */
+	assert_true(since(c.at_ms) < 5000); /* of 20 s */
 	assert_string_equal(out_of(&r), "begun\n");
 	assert_int_equal(count_running("sleep 922.7"), 0);
 	ran_release(&r);
