@@ -186,5 +186,7 @@ int vercel_open(struct sandbox_host *host, const struct settings *set,
 	cJSON_Delete(a.claims);
 	if (rc == 0)
 		host->endpoint = v->endpoint;
+	if (v->v1)
+		host->lacks = SANDBOX_LIST; /* it keeps no labels */
 	return rc;
 }

@@ -58,13 +58,6 @@ static enum contract_verdict file_failed(struct contract *c, const char *way,
 			     rc == 0 ? t->detail : "");
 }
 
-static int64_t speed(int64_t bytes, int64_t began)
-{
-	int64_t ms = clock_ms() - began;
-
-	return bytes * 1000 / 1024 / (ms > 0 ? ms : 1);
-}
-
 /* There and back; the size is also looked at from inside. */
 static enum contract_verdict round_trip(struct contract *c, const char *path,
 					int64_t size)
@@ -84,13 +77,13 @@ static enum contract_verdict round_trip(struct contract *c, const char *path,
 	rc = sandbox_upload(c->sb, &t, 1, &c->stop, &err);
 	if (rc < 0 || t.error != FILE_OK)
 		return file_failed(c, "up", rc, &t, &err);
-	c->summary->upload_kib_s = speed(size, began);
+	c->summary->upload_kib_s = contract_speed(size, began);
 	began = clock_ms();
 	t = (struct transfer){ .path = path, .write = keep_hash, .arg = &s };
 	rc = sandbox_download(c->sb, &t, 1, &c->stop, &err);
 	if (rc < 0 || t.error != FILE_OK)
 		return file_failed(c, "down", rc, &t, &err);
-	c->summary->download_kib_s = speed(size, began);
+	c->summary->download_kib_s = contract_speed(size, began);
 	crypto_hash_sha256_final(&s.up, up);
 	crypto_hash_sha256_final(&s.down, down);
 	if (s.got != size)
