@@ -92,7 +92,6 @@ static int langsmith_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = l;
 	l->api.http = host->http;
-	l->api.vendor = "LangSmith";
 	l->settings = set;
 	l->key = find_key(set);
 	if (!l->key)
@@ -296,7 +295,7 @@ int langsmith_plane(struct sandbox *sb, struct rest *r, struct error *err)
 {
 	struct langsmith_box *b = langsmith_box(sb);
 
-	*r = (struct rest){ .http = sb->host->http, .vendor = "LangSmith" };
+	*r = (struct rest){ .http = sb->host->http };
 	pthread_mutex_lock(&b->lock);
 	r->base = xstrdup(b->base ? b->base : "");
 	pthread_mutex_unlock(&b->lock);

@@ -43,7 +43,6 @@ static int runloop_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = r;
 	r->api.http = host->http;
-	r->api.vendor = "Runloop";
 	r->settings = set;
 	pthread_mutex_init(&r->lock, NULL);
 	if (!key)

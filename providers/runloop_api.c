@@ -39,8 +39,8 @@ static int parse(const struct rest_ask *ask, const struct http_response *res,
 	*tree = json_parse(buf_str(&res->body));
 	if (*tree)
 		return 0;
-	return error_set(err, ERR_PROTOCOL,
-			 "Runloop: %s: the answer is no JSON", ask->what);
+	return error_set(err, ERR_PROTOCOL, "%s: the answer is no JSON",
+			 ask->what);
 }
 
 int runloop_api(struct runloop *r, const struct rest_ask *ask, cJSON **tree,

@@ -175,7 +175,6 @@ int vercel_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = v;
 	v->api.http = host->http;
-	v->api.vendor = "Vercel";
 	v->settings = set;
 	pthread_mutex_init(&v->lock, NULL);
 	rc = find_access(set, &a, err);

@@ -145,13 +145,15 @@ static int remove_by_label(struct box *box, const struct error *why,
 	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
+	if (why->code == ERR_UNREACHABLE && !box->unclear)
+		return ledger_gone(r->store, box->label, err);
 	if (!ops->list)
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, SEARCH_MS, err) < 0)
 			return -1;
-		rc = ops->list(r->host, store_owner(r->store), match, &search,
-			       limit, err);
+		rc = sandbox_find(r->host, store_owner(r->store), match,
+				  &search, limit, err);
 	}
 	if (search.id)
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,

@@ -232,6 +232,17 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 int sandbox_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err);
+/* These need an operation that the provider may lack: look first. */
+int sandbox_find(struct sandbox_host *host, const char *owner,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err);
+int sandbox_look(struct sandbox_host *host, const char *id,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err);
+int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
+		   const struct stop *stop, struct error *err);
+int sandbox_snapshot(struct sandbox *sb, const char *name,
+		     const struct stop *stop, struct error *err);
 /* Frees what the struct holds; the machine itself stays. */
 void sandbox_release(struct sandbox *sb);
 

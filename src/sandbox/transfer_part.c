@@ -56,7 +56,7 @@ bool transfer_fatal(const struct error *e)
 {
 	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
 	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK ||
-	       e->code == ERR_AUTH;
+	       e->code == ERR_UNREACHABLE || e->code == ERR_AUTH;
 }
 
 int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,

@@ -410,7 +410,7 @@ def test_torture(daytona, model, task, how):
             told = results(server)
             assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
         else:
-            assert "Daytona" in r.err, (n, r.err)
+            assert "daytona: " in r.err, (n, r.err)
         if not cloud.spoiled:
             break
         n += STEP

@@ -450,7 +450,7 @@ def test_torture(runloop, model, task, how):
             told = results(server)
             assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
         else:
-            assert "Runloop" in r.err, (n, r.err)
+            assert "runloop: " in r.err, (n, r.err)
         if not cloud.spoiled:
             break
         n += STEP
