@@ -102,3 +102,28 @@ def test_an_upload_that_is_cut(vendor, box, run, tmp_path, name):  # noqa: F811
     assert (tmp_path / "down").read_bytes() == data
     r = run("sandbox", "exec", there, "--", "ls", "-A", "/tmp/a")
     assert r.out.split() == ["f"]
+
+
+# What prolongs a sandbox's life, of those whose lifetimes are in seconds.
+KEEP = {"e2b": "POST .*/timeout", "runloop": "POST .*/keep_alive",
+        "vercel": "POST .*/extend-timeout"}
+
+
+@pytest.mark.parametrize("name", KEEP)
+def test_kept_while_the_model_thinks(vendor, model, start, config,  # noqa
+                                     name):
+    """Longer than its lifetime; and no word after the end."""
+    cloud = vendor(name)
+    config(f"[sandboxes.providers.{name}.params]\nlifetime = 3\n")
+    server = model([execute("true"), {**DONE, "fault": {
+        "stall_after_bytes": 40}}])
+    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name)
+    wait_for(lambda: len(server.requests) == 2)
+    before = cloud.count(KEEP[name])
+    wait_for(lambda: cloud.count(KEEP[name]) >= before + 4, 60)
+    assert len(cloud.left()) == 1
+    p.signal()
+    p.wait()
+    assert cloud.left() == []
+    assert "DELETE" in cloud.requests[-1]["line"] or \
+        "shutdown" in cloud.requests[-1]["line"]

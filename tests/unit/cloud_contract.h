@@ -209,6 +209,7 @@ static inline void cloud_life(struct sandbox *sb, const char *ghost)
 	int64_t now = clock_unix_ms() / 1000;
 
 	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
+	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
 	assert_int_equal(
 		ops->info(sb->host, sb->id, on_info, NULL, &stop, &err), 0);
 	assert_string_equal(last.id, "same");

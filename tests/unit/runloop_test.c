@@ -38,10 +38,8 @@ static void test_file_errors(void **state)
 
 static void test_life(void **state)
 {
-	int64_t now = clock_unix_ms() / 1000;
-
 	cloud_life(*state, "dbx_ghost");
-	assert_in_range(last.ends, now, now + 660);
+	assert_int_equal(last.ends, 0); /* it counts from the last use */
 }
 
 int main(void)
