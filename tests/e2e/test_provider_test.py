@@ -135,6 +135,19 @@ def test_contract(contract, row):
         assert made.left == [] and made.violations == []
 
 
+@pytest.mark.parametrize("name", CLOUDS if LONG else ["e2b"])
+def test_several_at_once(start, run, cloud, name):
+    """Each has its own sandbox; together they leave none."""
+    vendor = cloud(name)
+    runs = [start("provider", "test", name, "--only", "in parallel")
+            for _ in range(8 if LONG else 3)]
+    for r in runs:
+        r.wait(300)
+        assert r.status == 0, r.out + r.err
+    assert len(vendor.past) == len(runs) and vendor.left() == []
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
 def test_quick(run, tmp_path):
     r = run("provider", "test", "none", "--quick", "--json")
     checks = {c["name"]: c for c in json.loads(r.out)["data"]["checks"]}
