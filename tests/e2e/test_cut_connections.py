@@ -5,17 +5,14 @@ faster with DCODE_TEST_LONG=1 (90 s, cut after 1 s); without, there are fewer
 cuts. All vendors at once: what they do is wait."""
 # SPDX-License-Identifier: MIT
 import contextlib
-import importlib
 import os
 
+from clouds import DONE, NAMES, emulator
 from lifecycle import execute
 from model import ModelServer
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 SILENT, CUT = (90, 1.0) if LONG else (5, 1.0)
-CLOUDS = {"daytona": "Daytona", "e2b": "E2B", "langsmith": "LangSmith",
-          "runloop": "Runloop", "vercel": "Vercel"}
-OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 COMMAND = (f"echo x >>ran; echo begun; sleep {SILENT}; seq 1 2000; cat ran; "
            "exit 7")
 PRINTED = ["begun", *map(str, range(1, 2001)), "x"]
@@ -25,12 +22,10 @@ class Behind:
     """A dcode, its vendor, and the proxy between them."""
 
     def __init__(self, name, start, env, home, stack):
-        self.cloud = stack.enter_context(
-            getattr(importlib.import_module(name), CLOUDS[name])(
-                **OPTIONS.get(name, {})))
+        self.cloud = stack.enter_context(emulator(name))
         self.cloud.fault(".*", times=None, cut_after=CUT)
         self.model = stack.enter_context(ModelServer(
-            [execute(COMMAND, timeout=SILENT + 300), {"text": "done"}]))
+            [execute(COMMAND, timeout=SILENT + 300), DONE]))
         home.mkdir()
         self.run = start(
             "-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name,
@@ -49,7 +44,7 @@ class Behind:
 def test_silence(start, env, tmp_path):
     with contextlib.ExitStack() as stack:
         runs = {name: Behind(name, start, env, tmp_path / name, stack)
-                for name in CLOUDS}
+                for name in NAMES}
         for name, one in runs.items():
             one.run.wait(SILENT + 240)
             assert one.run.status == 0, (name, one.run.err)

@@ -4,7 +4,6 @@ DCODE_TEST_LONG=1 adds 100 MB of output and a file of 1 GiB."""
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import contextlib
-import importlib
 import json
 import os
 import signal
@@ -13,14 +12,12 @@ import time
 
 import pytest
 
+from clouds import NAMES, emulator, vendor  # noqa: F401
 from conftest import SANITIZER
 from e2b import KEY
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 AT_ONCE = 1 if LONG else 3
-CLOUDS = {"daytona": "Daytona", "e2b": "E2B", "langsmith": "LangSmith",
-          "runloop": "Runloop", "vercel": "Vercel"}
-OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
         "snapshot", "remove", "remove again", "nothing left"}
 # What it is run with, and every check that does not apply.
@@ -35,22 +32,6 @@ ROWS = {
     "vercel": ({}, (), {"snapshot"}),
     "vercel v1": ({"VERCEL_API": "v1"}, (), {"snapshot", "list by label"}),
 }
-
-
-@pytest.fixture
-def cloud(env):
-    """cloud(name): an emulated vendor that env points to."""
-    clouds = []
-
-    def begin(name):
-        made = getattr(importlib.import_module(name), CLOUDS[name])
-        clouds.append(made(**OPTIONS.get(name, {})).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for one in clouds:
-        one.__exit__()
-        assert one.violations == []
 
 
 class Contract:
@@ -70,11 +51,8 @@ class Contract:
             self.params(f'image = "{rig.image}"\nnetwork = "none"\n')
         with contextlib.ExitStack() as stack:
             vendor = None
-            if self.provider in CLOUDS:
-                made = getattr(importlib.import_module(self.provider),
-                               CLOUDS[self.provider])
-                vendor = stack.enter_context(
-                    made(**OPTIONS.get(self.provider, {})))
+            if self.provider in NAMES:
+                vendor = stack.enter_context(emulator(self.provider))
                 self.env.update(vendor.env)
             self.env.update(env)
             self.run(options)
@@ -135,16 +113,16 @@ def test_contract(contract, row):
         assert made.left == [] and made.violations == []
 
 
-@pytest.mark.parametrize("name", CLOUDS if LONG else ["e2b"])
-def test_several_at_once(start, run, cloud, name):
+@pytest.mark.parametrize("name", NAMES if LONG else ["e2b"])
+def test_several_at_once(start, run, vendor, name):  # noqa: F811
     """Each has its own sandbox; together they leave none."""
-    vendor = cloud(name)
+    cloud = vendor(name)
     runs = [start("provider", "test", name, "--only", "in parallel")
             for _ in range(8 if LONG else 3)]
     for r in runs:
         r.wait(300)
         assert r.status == 0, r.out + r.err
-    assert len(vendor.past) == len(runs) and vendor.left() == []
+    assert len(cloud.past) == len(runs) and cloud.left() == []
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
@@ -189,9 +167,9 @@ def test_wrong_use(run, words):
     assert run("provider", *words).status == 2
 
 
-def test_broken_create(run, env, cloud):
+def test_broken_create(run, env, vendor):  # noqa: F811
     """A create that fails is a check that failed, not a crash."""
-    cloud("e2b")
+    vendor("e2b")
     env["E2B_API_KEY"] = KEY[:-1] + "f"  # not the emulator's
     r = run("provider", "test", "e2b", "--json")
     data = json.loads(r.out)["data"]
@@ -201,8 +179,8 @@ def test_broken_create(run, env, cloud):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal(start, run, cloud, number):
-    vendor = cloud("e2b")
+def test_signal(start, run, vendor, number):  # noqa: F811
+    cloud = vendor("e2b")
     r = start("provider", "test", "e2b", "--only", "timeout")
     while "create" not in (line := r.p.stdout.readline()):
         assert line, r.p.stderr.read()
@@ -210,5 +188,5 @@ def test_signal(start, run, cloud, number):
     r.signal(number)
     r.wait(15)
     assert r.status == 128 + number
-    assert vendor.left() == []
+    assert cloud.left() == []
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
