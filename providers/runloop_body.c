@@ -202,19 +202,17 @@ static int add_network(struct runloop *r, const struct sandbox_spec *spec,
 		       cJSON *launch, const struct stop *stop,
 		       struct error *err)
 {
-	const char *const *hosts;
+	struct runloop_rules rules = { .all = spec->network == NETWORK_FULL };
 	char *id = NULL;
-	size_t n = 0;
 
-	if (settings_list(r->settings, "runloop", "network_allow", &hosts, &n,
-			  err) < 0)
+	if (settings_list(r->settings, "runloop", "network_allow", &rules.hosts,
+			  &rules.n, err) < 0)
 		return -1;
-	if (spec->network == NETWORK_DEFAULT && !n)
+	if (spec->network == NETWORK_DEFAULT && !rules.n)
 		return 0;
 	if (spec->network != NETWORK_DEFAULT)
-		n = 0;
-	if (runloop_policy(r, hosts, n, spec->network == NETWORK_FULL, &id,
-			   stop, err) < 0)
+		rules.n = 0;
+	if (runloop_policy(r, &rules, &id, stop, err) < 0)
 		return -1;
 	cJSON_AddStringToObject(launch, "network_policy_id", id);
 	free(id);

@@ -266,6 +266,12 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
 		return 0;
 	case WORD_END:
 	case WORD_KILLED:
+		/* Its keeper has died: the machine was stopped, or killed it.
+		 */
+		if (j->answer.code < 0)
+			return error_set(err, ERR_REMOTE,
+					 "the command was cut off; how it "
+					 "ended is not known");
 		return 0;
 	case WORD_NOBASE64:
 		if (!j->base64 || op != JOB_START)

@@ -212,8 +212,8 @@ static void contract_timeout(struct sandbox *sb)
 
 struct canceller {
 	struct cancel cancel;
-	int after_ms;
-	int running; /* how many there were just before */
+	atomic_bool told; /* its output has come */
+	int running;      /* how many there were just before */
 	int64_t at_ms;
 };
 
@@ -221,8 +221,11 @@ static void *cancel_later(void *arg)
 {
 	struct canceller *c = arg;
 
-	usleep((unsigned)c->after_ms * 1000);
-	c->running = count_running("sleep 922.7");
+	for (int i = 0; i < 600 && (!atomic_load(&c->told) || c->running < 5);
+	     i++) {
+		usleep(50000);
+		c->running = count_running("sleep 922.7");
+	}
 	c->at_ms = clock_ms();
 	cancel_trigger(&c->cancel);
 	return NULL;
@@ -231,7 +234,7 @@ static void *cancel_later(void *arg)
 static void contract_cancel(struct sandbox *sb)
 {
 	struct exec_request req = { .command = STR(FAMILY("22.7")) };
-	struct canceller c = { .after_ms = 900 };
+	struct canceller c = { .running = 0 };
 	struct error err = { 0 };
 	struct stop stop;
 	pthread_t thread;
@@ -240,8 +243,7 @@ static void contract_cancel(struct sandbox *sb)
 	assert_int_equal(cancel_init(&c.cancel, &err), 0);
 	stop = stop_on(&c.cancel);
 	pthread_create(&thread, NULL, cancel_later, &c);
-	usleep(200000);
-	r = run_request(sb, req, &stop, (struct seen){ 0 });
+	r = run_request(sb, req, &stop, (struct seen){ .told = &c.told });
 	pthread_join(thread, NULL);
 	assert_int_equal(r.rc, -1);
 	assert_int_equal(r.err.code, ERR_CANCELLED);

@@ -4,6 +4,7 @@
 #define UNIT_EXEC_RUN_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ struct seen {
 	int64_t first_ms;     /* when the first output came; 0 none */
 	const char *reply_to; /* dialog: answers "42\n" once this was read */
 	bool replied;
-	size_t refuse_at; /* bytes of output after which it says no */
+	size_t refuse_at;  /* bytes of output after which it says no */
+	atomic_bool *told; /* set once output came; NULL */
 };
 
 static int see(void *arg, enum exec_stream stream, struct str chunk,
@@ -30,6 +32,8 @@ static int see(void *arg, enum exec_stream stream, struct str chunk,
 	if (!s->first_ms)
 		s->first_ms = clock_ms();
 	buf_addstr(stream == EXEC_STDOUT ? &s->out : &s->err, chunk);
+	if (s->told)
+		atomic_store(s->told, true);
 	if (s->reply_to && !s->replied &&
 	    str_search(buf_str(&s->out), str_of(s->reply_to)) < s->out.len) {
 		s->replied = true;

@@ -133,39 +133,12 @@ static void test_large(void **state)
 	vendor_clean(&v);
 }
 
-/* Looking through a thousand processes of a loaded machine takes its time. */
-static void cancel(struct sandbox *sb)
-{
-	struct exec_request req = { .command = STR(FAMILY("22.7")) };
-	struct canceller c = { .after_ms = 700 };
-	struct error err = { 0 };
-	struct stop stop;
-	pthread_t thread;
-	struct ran r;
-
-	(void)contract_cancel;
-	assert_int_equal(cancel_init(&c.cancel, &err), 0);
-	stop = stop_on(&c.cancel);
-	pthread_create(&thread, NULL, cancel_later, &c);
-	r = run_request(sb, req, &stop, (struct seen){ 0 });
-	pthread_join(thread, NULL);
-	assert_int_equal(r.rc, -1);
-	assert_int_equal(r.err.code, ERR_CANCELLED);
-	assert_true(c.running >= 5);
-	print_message("  cancel took %d ms\n", (int)since(c.at_ms));
-	assert_true(since(c.at_ms) < 2000);
-	assert_string_equal(out_of(&r), "begun\n");
-	assert_int_equal(count_running("sleep 922.7"), 0);
-	ran_release(&r);
-	cancel_release(&c.cancel);
-}
-
 static void tree_dies(struct vendor *v)
 {
 	struct sandbox sb = box_of(v);
 
 	contract_timeout(&sb);
-	cancel(&sb);
+	contract_cancel(&sb);
 }
 
 static void test_kill(void **state)
