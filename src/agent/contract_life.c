@@ -85,6 +85,23 @@ static enum contract_verdict leave_file(struct contract *c, const char *path)
 	return verdict;
 }
 
+/* An id that nobody has; of the same shape. */
+static enum contract_verdict attach_to_nothing(struct contract *c)
+{
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	char *id = xstrdup(c->id);
+	size_t last = strlen(id) - 1;
+	int rc;
+
+	id[last] = id[last] == 'a' ? 'b' : 'a';
+	rc = sandbox_attach(&other, c->request->host, id, &c->stop, &err);
+	sandbox_release(&other);
+	free(id);
+	return rc < 0 ? CONTRACT_OK
+		      : contract_fail(c, "attaches to what there is not");
+}
+
 enum contract_verdict check_attach(struct contract *c)
 {
 	struct sandbox other = { 0 };
@@ -107,6 +124,8 @@ enum contract_verdict check_attach(struct contract *c)
 		verdict = same_files(c, &other, path);
 	sandbox_release(&other);
 	free(path);
+	if (verdict == CONTRACT_OK)
+		verdict = attach_to_nothing(c);
 	return verdict;
 }
 

@@ -184,6 +184,8 @@ static int broken_download(struct sandbox *sb, struct transfer *files, size_t n,
 				      .arg = &s };
 
 		rc = transfer_download(sb, &t, 1, stop, err);
+		if (breaks(ERROR_SPREADS) && i && files[i - 1].error != FILE_OK)
+			t.error = files[i - 1].error;
 		spoil_file(&s, &t);
 		buf_release(&s.held);
 	}
@@ -195,6 +197,10 @@ static int broken_upload(struct sandbox *sb, struct transfer *files, size_t n,
 {
 	int rc = transfer_upload(sb, files, n, stop, err);
 
+	for (size_t i = 0; i < n; i++)
+		if (breaks(UPLOAD_ERROR) &&
+		    (int)files[i].error == broken.mutant->a)
+			files[i].error = (enum file_error)broken.mutant->b;
 	for (size_t i = 0; i < n; i++)
 		if (breaks(NAME_REFUSED) &&
 		    strchr(files[i].path, broken.mutant->a))
@@ -216,6 +222,10 @@ static int broken_attach(struct sandbox *sb, const char *id,
 {
 	int rc;
 
+	if (breaks(ATTACH_ANY) && fake_find(id) < 0) {
+		sb->id = xstrdup(id);
+		return 0;
+	}
 	if (breaks(ATTACH_FAILS))
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
 	if (breaks(ATTACH_GHOST)) {

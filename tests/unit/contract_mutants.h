@@ -34,7 +34,10 @@ enum breach {
 	FILE_ERROR, /* a becomes b */
 	MUTE,
 	REFUSES,
+	UPLOAD_ERROR,  /* a becomes b */
+	ERROR_SPREADS, /* to the next file of the call */
 	ATTACH_FAILS,
+	ATTACH_ANY,
 	ATTACH_OTHER,
 	ATTACH_GHOST,
 	LIST_EMPTY,
@@ -115,6 +118,12 @@ static const struct mutant {
 	{ NAME_REFUSED, '\n', 0, "create", "odd file names", NULL },
 	{ NAME_REFUSED, '*', 0, "create", "odd file names", NULL },
 	{ FILES_SWAPPED, 0, 0, "create", "odd file names", NULL },
+	{ NAME_REFUSED, 0377, 0, "create", "odd file names", NULL },
+	{ UPLOAD_ERROR, FILE_IS_DIRECTORY, FILE_OK, "create", "file errors",
+	  NULL },
+	{ UPLOAD_ERROR, FILE_INVALID_PATH, FILE_OTHER, "create", "file errors",
+	  NULL },
+	{ ERROR_SPREADS, 0, 0, "create", "file errors", NULL },
 	{ FILE_ERROR, FILE_NOT_FOUND, FILE_OTHER, "create", "file errors",
 	  NULL },
 	{ FILE_ERROR, FILE_IS_DIRECTORY, FILE_OK, "create", "file errors",
@@ -132,6 +141,7 @@ static const struct mutant {
 	{ MUTE, 0, 0, "tool ls", "tool execute", "tool" },
 	{ MUTE, 0, 0, "tool execute", "tool delete", "tool" },
 	{ MUTE, 0, 0, "create", "attach by id", NULL },
+	{ ATTACH_ANY, 0, 0, "create", "attach by id", NULL },
 	{ ATTACH_FAILS, 0, 0, "create", "attach by id", NULL },
 	{ ATTACH_OTHER, 0, 0, "create", "attach by id", NULL },
 	{ LIST_EMPTY, 0, 0, "create", "list by label", NULL },
