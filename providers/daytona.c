@@ -180,6 +180,7 @@ static const struct sandbox_ops ops = {
 	.list = daytona_list,
 	.info = daytona_info,
 	.extend = daytona_extend,
+	.snapshot = daytona_snapshot,
 	.execute = daytona_execute,
 	.upload = daytona_upload,
 	.download = daytona_download,

@@ -302,6 +302,22 @@ def test_snapshot_and_no_network(daytona, model, task):
     assert body["autoStopInterval"] == 30 and body["autoDeleteInterval"] == 0
 
 
+def test_a_snapshot_is_made(daytona, model, task, run):
+    cloud = daytona(delay=0.3)
+    kept = make(cloud)
+    kept.box.shell("echo kept >/home/daytona/note")
+    r = run("sandbox", "snapshot", "--sandbox", "daytona", kept.id, "mine")
+    assert r.status == 0 and "mine" in r.out, r.err
+    server = model([execute("cat note"), DONE])
+    r = task("--sandbox-snapshot-name", "mine")
+    assert r.status == 0, r.err
+    assert "kept" in results(server)[0]
+    cloud.snapshots["bad"] = "error"
+    r = run("sandbox", "snapshot", "--sandbox", "daytona", kept.id, "bad")
+    assert r.status != 0 and "exists" in r.err
+    assert cloud.left() == [kept.id]
+
+
 def test_credentials(daytona, env, model, task):
     cloud = daytona()
     model([DONE])

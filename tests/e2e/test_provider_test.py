@@ -25,7 +25,7 @@ ROWS = {
     "none": ({}, (), HOST),
     "local": ({}, ("--snapshot", "kept"), set()),
     "docker": ({}, ("--snapshot", "dcode-kept"), {"extend"}),
-    "daytona": ({}, (), {"snapshot"}),
+    "daytona": ({}, ("--snapshot", "kept"), set()),
     "e2b": ({}, ("--snapshot", "kept"), set()),
     "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
     "runloop": ({}, (), {"snapshot"}),
