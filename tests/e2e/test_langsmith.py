@@ -396,7 +396,7 @@ def test_torture(langsmith, model, task, how):
             told = results(server)
             assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
         else:
-            assert "LangSmith" in r.err, (n, r.err)
+            assert "langsmith: " in r.err, (n, r.err)
         if not cloud.spoiled:
             break
         n += STEP
