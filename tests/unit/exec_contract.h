@@ -139,6 +139,8 @@ static void contract_source(struct sandbox *sb)
 	struct exec_request req = { .command = STR("wc -c"),
 				    .source = spring_pull,
 				    .source_arg = &s };
+	char command[64];
+	char member[32];
 	struct ran r = run_request(sb, req, NULL, (struct seen){ 0 });
 
 	assert_int_equal(r.rc, 0);
@@ -149,11 +151,12 @@ static void contract_source(struct sandbox *sb)
 	assert_string_equal(out_of(&r), "0\n");
 	ran_release(&r);
 	s = (struct spring){ .left = 3000000, .fail_at = 1000000 };
-	req.command = STR("wc -c; sleep 944.7");
+	snprintf(command, sizeof(command), "wc -c; %s", own_sleep(member, 44));
+	req.command = str_of(command);
 	r = run_request(sb, req, NULL, (struct seen){ 0 });
 	assert_int_equal(r.rc, -1);
 	assert_int_equal(r.err.code, ERR_LIMIT);
-	assert_int_equal(count_running("sleep 944.7"), 0);
+	assert_int_equal(count_running(member), 0);
 	ran_release(&r);
 	s = (struct spring){ .left = 3000000 }; /* nobody reads it */
 	req.command = STR("head -c 10; exec <&-; sleep 0.1; exit 4");
@@ -172,12 +175,12 @@ static void contract_source(struct sandbox *sb)
 
 static void contract_live(struct sandbox *sb)
 {
-	struct exec_request req = { .command = STR("echo now; sleep 1") };
+	struct exec_request req = { .command = STR("echo now; sleep 2") };
 	int64_t start = clock_ms();
 	struct ran r = run_request(sb, req, NULL, (struct seen){ 0 });
 
-	assert_true(r.seen.first_ms - start < 800);
-	assert_true(r.ms >= 990);
+	assert_true(r.seen.first_ms - start < r.ms - 900);
+	assert_true(r.ms >= 1990);
 	ran_release(&r);
 	/* The refusal of the callback ends it at once. */
 	req.command = STR("while :; do echo aaaaaaaaaaaaaaaa; done");
@@ -185,35 +188,45 @@ static void contract_live(struct sandbox *sb)
 	assert_int_equal(r.rc, -1);
 	assert_int_equal(r.err.code, ERR_LIMIT);
 	assert_string_equal(r.err.message, "enough");
-	assert_true(r.ms < 3000);
+	assert_true(r.ms < 20000);
 	ran_release(&r);
 }
 
 /* A child that stays in the tree, one in a session of its own, a daemon. */
-#define FAMILY(mark)                                                           \
-	"sleep 9" mark " & setsid sleep 9" mark " & "                          \
-	"(setsid sh -c 'setsid sleep 9" mark " & sleep 9" mark "' &) ; "       \
-	"echo begun; sleep 9" mark
+static struct str family(char space[256], const char *member)
+{
+	int n = snprintf(space, 256,
+			 "%s & setsid %s & (setsid sh -c 'setsid %s & %s' &) ; "
+			 "echo begun; %s",
+			 member, member, member, member, member);
+
+	return (struct str){ space, (size_t)n };
+}
 
 static void contract_timeout(struct sandbox *sb)
 {
-	struct exec_request req = { .command = STR(FAMILY("11.7")),
-				    .timeout_ms = 400 };
+	char member[32];
+	char space[256];
+	struct exec_request req = {
+		.command = family(space, own_sleep(member, 11)),
+		.timeout_ms = 1500,
+	};
 	struct ran r = run_request(sb, req, NULL, (struct seen){ 0 });
 
 	assert_int_equal(r.rc, 0);
 	assert_true(r.res.timed_out);
 	assert_int_equal(r.res.exit_code, 124);
 	assert_string_equal(out_of(&r), "begun\n");
-	assert_true(r.ms >= 390 && r.ms < 1500);
-	assert_int_equal(count_running("sleep 911.7"), 0);
+	assert_true(r.ms >= 1490 && r.ms < 20000);
+	assert_int_equal(count_running(member), 0);
 	ran_release(&r);
 }
 
 struct canceller {
 	struct cancel cancel;
-	atomic_bool told; /* its output has come */
-	int running;      /* how many there were just before */
+	char member[32]; /* what the family consists of */
+	int running;     /* how many there were just before */
+	atomic_bool began;
 	int64_t at_ms;
 };
 
@@ -221,54 +234,66 @@ static void *cancel_later(void *arg)
 {
 	struct canceller *c = arg;
 
-	for (int i = 0; i < 600 && (!atomic_load(&c->told) || c->running < 5);
+	for (int i = 0; i < 400 && (c->running < 5 || !atomic_load(&c->began));
 	     i++) {
 		usleep(50000);
-		c->running = count_running("sleep 922.7");
+		c->running = count_running(c->member);
 	}
 	c->at_ms = clock_ms();
 	cancel_trigger(&c->cancel);
 	return NULL;
 }
 
+/* It ends soon after the wish, and nothing runs on. */
 static void contract_cancel(struct sandbox *sb)
 {
-	struct exec_request req = { .command = STR(FAMILY("22.7")) };
 	struct canceller c = { .running = 0 };
+	struct exec_request req = { 0 };
 	struct error err = { 0 };
+	char space[256];
 	struct stop stop;
 	pthread_t thread;
 	struct ran r;
 
+	req.command = family(space, own_sleep(c.member, 22));
 	assert_int_equal(cancel_init(&c.cancel, &err), 0);
 	stop = stop_on(&c.cancel);
 	pthread_create(&thread, NULL, cancel_later, &c);
-	r = run_request(sb, req, &stop, (struct seen){ .told = &c.told });
+	r = run_request(sb, req, &stop, (struct seen){ .began = &c.began });
 	pthread_join(thread, NULL);
 	assert_int_equal(r.rc, -1);
 	assert_int_equal(r.err.code, ERR_CANCELLED);
 	assert_true(c.running >= 5);
 	print_message("cancel took %d ms\n", (int)since(c.at_ms));
-	assert_true(since(c.at_ms) < 5000); /* of 20 s */
+	assert_true(since(c.at_ms) < 5000);
 	assert_string_equal(out_of(&r), "begun\n");
-	assert_int_equal(count_running("sleep 922.7"), 0);
+	assert_int_equal(count_running(c.member), 0);
 	ran_release(&r);
 	cancel_release(&c.cancel);
 }
 
 static void contract_background(struct sandbox *sb)
 {
-	struct ran r = run(sb, "(sleep 1; head -c 300000 /dev/zero && "
-			       "echo ok >/tmp/dcode-bg.$PPID; sleep 933.7) & "
-			       "echo /tmp/dcode-bg.$$ | tr -d '\\n'");
+	char command[500];
+	char member[32];
+	struct ran r;
 
+	own_sleep(member, 33);
+	snprintf(command, sizeof(command),
+		 "(sleep 3; head -c 300000 /dev/zero && echo ok "
+		 ">/tmp/dcode-bg.%d; %s) & echo begun",
+		 (int)getpid(), member);
+	r = run(sb, command);
 	assert_int_equal(r.rc, 0);
-	assert_true(r.ms < 900);
+	assert_true(r.ms < 2900);
 	ran_release(&r);
 	/* It was neither blocked by a full pipe nor ended by SIGPIPE. */
-	usleep(1600000);
-	r = run(sb, "cat /tmp/dcode-bg.*; rm -f /tmp/dcode-bg.*; "
-		    "pkill -f 'sleep 933[.]7'");
+	snprintf(command, sizeof(command),
+		 "f=/tmp/dcode-bg.%d; i=0; while [ ! -s $f ] && "
+		 "[ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done; cat $f; "
+		 "rm -f $f; pkill -f '[s]%s'",
+		 (int)getpid(), member + 1);
+	r = run(sb, command);
 	assert_string_equal(out_of(&r), "ok\n");
 	ran_release(&r);
 }

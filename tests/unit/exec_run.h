@@ -20,8 +20,8 @@ struct seen {
 	int64_t first_ms;     /* when the first output came; 0 none */
 	const char *reply_to; /* dialog: answers "42\n" once this was read */
 	bool replied;
-	size_t refuse_at;  /* bytes of output after which it says no */
-	atomic_bool *told; /* set once output came; NULL */
+	size_t refuse_at;   /* bytes of output after which it says no */
+	atomic_bool *began; /* set by the first output */
 };
 
 static int see(void *arg, enum exec_stream stream, struct str chunk,
@@ -32,8 +32,8 @@ static int see(void *arg, enum exec_stream stream, struct str chunk,
 	if (!s->first_ms)
 		s->first_ms = clock_ms();
 	buf_addstr(stream == EXEC_STDOUT ? &s->out : &s->err, chunk);
-	if (s->told)
-		atomic_store(s->told, true);
+	if (s->began)
+		atomic_store(s->began, true);
 	if (s->reply_to && !s->replied &&
 	    str_search(buf_str(&s->out), str_of(s->reply_to)) < s->out.len) {
 		s->replied = true;
@@ -100,6 +100,13 @@ static void expect(struct sandbox *sb, const char *command, int code,
 	assert_int_equal(r.res.exit_code, code);
 	assert_false(r.res.timed_out);
 	ran_release(&r);
+}
+
+/* "sleep N", where N is this process's own: others may run the same test. */
+static inline const char *own_sleep(char space[32], int mark)
+{
+	snprintf(space, 32, "sleep 9%07d%02d.7", (int)getpid(), mark);
+	return space;
 }
 
 /* How many processes on this machine have text in their command line. */

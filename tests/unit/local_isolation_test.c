@@ -325,19 +325,22 @@ static void test_links(void **state)
 static pid_t hold(const char *program)
 {
 	char *argv[] = { "local_isolation_test", "--hold", NULL };
+	char member[32];
 	pid_t pid;
 
+	setenv("DCODE_TEST_SLEEP", own_sleep(member, 66), 1);
 	assert_int_equal(posix_spawn(&pid, program, NULL, NULL, argv, environ),
 			 0);
-	for (int i = 0; i < 100 && count_running("sleep 966.7") < 2; i++)
+	for (int i = 0; i < 400 && count_running(member) < 2; i++)
 		usleep(50000);
-	assert_true(count_running("sleep 966.7") >= 2);
+	assert_true(count_running(member) >= 2);
 	return pid;
 }
 
 /* However dcode ends, nothing of the sandbox runs on. */
 static void test_killed(void **state)
 {
+	char member[32];
 	int left = -1;
 	pid_t pid;
 
@@ -346,9 +349,9 @@ static void test_killed(void **state)
 	pid = hold("/proc/self/exe");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	for (int i = 0; i < 20 && left != 0; i++) {
+	for (int i = 0; i < 200 && left != 0; i++) {
 		usleep(50000);
-		left = count_running("sleep 966.7");
+		left = count_running(own_sleep(member, 66));
 	}
 	assert_int_equal(left, 0);
 }
@@ -403,11 +406,15 @@ static void test_no_bwrap(void **state)
 
 static int hold_main(void)
 {
+	const char *member = getenv("DCODE_TEST_SLEEP");
+	char command[100];
 	void *state;
 
-	if (box_setup(&state) < 0)
+	if (!member || box_setup(&state) < 0)
 		return 1;
-	(void)run(state, "setsid sleep 966.7 & sh -c 'sleep 966.7 & wait'");
+	snprintf(command, sizeof(command), "setsid %s & sh -c '%s & wait'",
+		 member, member);
+	(void)run(state, command);
 	return 1;
 }
 

