@@ -121,6 +121,9 @@ flags:
 
 check:
 	./scripts/check
+PART ?= soak
+soak:
+	./scripts/check $(PART)
 demo:
 	./scripts/demo
 unit: units
@@ -152,6 +155,7 @@ help:
 	@echo 'make check-sdk  the vendors'"'"' own SDKs and API documents'
 	@echo 'make lint       format, layers, limits   make fuzz T=60   fuzzers, seconds each'
 	@echo 'make bench      ratios against bare C programs built beside'
+	@echo 'make soak       in full what make check samples; PART=torture: one part of it'
 	@echo 'make install    to PREFIX (/usr/local)   make clean'
-.PHONY: all units fuzzers gen flags check check-sdk demo unit e2e lint fuzz bench format install clean help
+.PHONY: all units fuzzers gen flags check check-sdk soak demo unit e2e lint fuzz bench format install clean help
 .DELETE_ON_ERROR:

@@ -154,15 +154,19 @@ static int run(struct app *app, const struct args *args)
 		return command_misuse(&command_provider,
 				      "provider test: which one?");
 	if (!tests &&
-	    (args_flag(args, "quick") || args_value(args, "snapshot")))
+	    (args_flag(args, "quick") || args_flag(args, "large") ||
+	     args_value(args, "only") || args_value(args, "snapshot")))
 		return command_misuse(&command_provider,
-				      "--quick and --snapshot are for "
-				      "provider test");
+				      "these options are for provider test");
 	return tests ? provider_test(app, args, args->argv[1]) : list(app);
 }
 
 static const struct arg_row options[] = {
 	{ "quick", 0, ARG_FLAG, NULL, "test: leave out the slow checks" },
+	{ "large", 0, ARG_FLAG, NULL,
+	  "test: also 100 MB of output and a file of 1 GiB" },
+	{ "only", 0, ARG_VALUE, "TEXT",
+	  "test: only the checks with this in their name" },
 	{ "snapshot", 0, ARG_VALUE, "NAME",
 	  "test: also make this snapshot, which stays, and start from it" },
 	{ 0 },
@@ -172,7 +176,8 @@ const struct command command_provider = {
 	.name = "provider",
 	.summary = "The sandbox providers: ready here? as good as they say?",
 	.usage = "list [--json]\n"
-		 "test NAME [--quick] [--snapshot NAME] [--json]\n"
+		 "test NAME [--quick|--large] [--only TEXT] [--snapshot NAME] "
+		 "[--json]\n"
 		 "                 makes a sandbox, checks each promise, "
 		 "deletes "
 		 "it",

@@ -83,11 +83,13 @@ static void print_number(const char *what, int64_t number, const char *unit)
 		printf("  %-24s %8lld %s\n", what, (long long)number, unit);
 }
 
-static void conclude(const struct sandbox_provider *p,
+static void conclude(const struct sandbox_host *host,
 		     const struct contract_summary *s)
 {
+	const struct sandbox_provider *p = host->provider;
+
 	printf("\n%s can:\n", p->name);
-	provider_table(p->flags);
+	provider_table(p->flags & ~host->lacks);
 	printf("\nlatencies:\n");
 	print_number("create", s->create_ms, "ms");
 	print_number("quick command, median", s->command_ms, "ms");
@@ -118,7 +120,8 @@ static void conclude_json(struct test *t, const struct sandbox_host *host,
 	buf_adds(&data, ",\"checks\":[");
 	buf_addstr(&data, buf_str(&t->json));
 	buf_adds(&data, "],\"capabilities\":[");
-	provider_capabilities(&data, host->provider->flags, true);
+	provider_capabilities(&data, host->provider->flags & ~host->lacks,
+			      true);
 	buf_addf(&data,
 		 "],\"passed\":%zu,\"failed\":%zu,\"not_applicable\":%zu",
 		 s->passed, s->failed, s->absent);
@@ -141,12 +144,19 @@ static int test(struct test *t, struct sandbox_host *host,
 		.mask = t->app->mask,
 		.snapshot = args_value(args, "snapshot"),
 		.quick = args_flag(args, "quick"),
+		.large = args_flag(args, "large"),
+		.only = args_value(args, "only"),
 		.ui = { .progress = on_progress, .warn = on_warning, .arg = t },
 		.each = on_check,
 		.arg = t,
 	};
 	struct contract_summary summary;
 
+	if (request.only && !contract_knows(request.only))
+		return error_set(err, ERR_USAGE,
+				 "no check has '%.100s' in its "
+				 "name",
+				 request.only);
 	if (!(host->provider->flags & SANDBOX_HOST) &&
 	    app_store(t->app, &request.store, err) < 0)
 		return -1;
@@ -155,7 +165,7 @@ static int test(struct test *t, struct sandbox_host *host,
 	if (t->app->json)
 		conclude_json(t, host, &summary);
 	else
-		conclude(host->provider, &summary);
+		conclude(host, &summary);
 	return summary.failed ? 1 : 0;
 }
 

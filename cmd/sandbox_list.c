@@ -142,9 +142,8 @@ static int ask_provider(struct listing *l, struct app *app, struct store *store,
 	if (app_host(app, l->provider, &host, err) < 0)
 		return -1;
 	if (host.provider->ops->list)
-		rc = host.provider->ops->list(&host,
-					      all ? NULL : store_owner(store),
-					      add_listed, l, &stop, err);
+		rc = sandbox_find(&host, all ? NULL : store_owner(store),
+				  add_listed, l, &stop, err);
 	else
 		rc = ledger_each(store, all, add_row, l, err);
 	sandbox_host_close(&host);
@@ -262,8 +261,7 @@ int sandbox_show(struct app *app, const struct args *args)
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
 	if (rc == 0 && t.id && t.host.provider->ops->info)
-		rc = t.host.provider->ops->info(&t.host, t.id, keep, &f, &stop,
-						&err);
+		rc = sandbox_look(&t.host, t.id, keep, &f, &stop, &err);
 	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
 		rc = 0; /* the ledger still has something to say */
 		f.state = STATE_GONE;

@@ -24,7 +24,7 @@ static int check_ours(struct target *t, const struct stop *stop,
 
 	if (t->label[0] || !ops->info)
 		return 0;
-	if (ops->info(&t->host, t->id, note_label, &ours, stop, err) < 0)
+	if (sandbox_look(&t->host, t->id, note_label, &ours, stop, err) < 0)
 		return -1;
 	if (ours)
 		return 0;
@@ -109,7 +109,7 @@ int sandbox_freeze(struct app *app, const struct args *args)
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, &err);
 	if (rc == 0) {
-		rc = t.host.provider->ops->snapshot(&sb, name, &stop, &err);
+		rc = sandbox_snapshot(&sb, name, &stop, &err);
 		sandbox_release(&sb);
 	}
 	if (rc == 0 && app->json) {

@@ -23,6 +23,7 @@ enum {
 
 struct source { /* one file that is being sent */
 	int fd;
+	int64_t size;
 	int64_t left;
 	char *remote;
 };
@@ -57,6 +58,17 @@ static int64_t give(void *arg, char *room, size_t len, struct error *err)
 	return n;
 }
 
+static int go_back(void *arg, struct error *err)
+{
+	struct source *s = arg;
+
+	if (lseek(s->fd, 0, SEEK_SET) < 0)
+		return error_errno(err, "reading the file for %s again",
+				   s->remote);
+	s->left = s->size;
+	return 0;
+}
+
 static int prepare(struct source *s, struct transfer *t, int fd,
 		   const char *remote, struct error *err)
 {
@@ -65,6 +77,7 @@ static int prepare(struct source *s, struct transfer *t, int fd,
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "reading the file for %s", remote);
 	*s = (struct source){ .fd = fd,
+			      .size = st.st_size,
 			      .left = st.st_size,
 			      .remote = xstrdup(remote) };
 	*t = (struct transfer){
@@ -72,6 +85,7 @@ static int prepare(struct source *s, struct transfer *t, int fd,
 		.size = st.st_size,
 		.mode = (int)(st.st_mode & 0777),
 		.read = give,
+		.rewind = go_back,
 		.arg = s,
 	};
 	return 0;

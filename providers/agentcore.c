@@ -187,7 +187,6 @@ static int agentcore_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = a;
 	a->api.http = host->http;
-	a->api.vendor = "AgentCore";
 	a->settings = set;
 	pthread_mutex_init(&a->lock, NULL);
 	if (aws_open(&a->aws, set, host->http, err) < 0 ||

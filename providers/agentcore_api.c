@@ -284,7 +284,7 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		*tree = json_parse(buf_str(&res.body));
 		if (!*tree)
 			rc = error_set(err, ERR_PROTOCOL,
-				       "AgentCore: %s: the answer is no JSON",
+				       "%s: the answer is no JSON",
 				       ask->rest.what);
 	}
 	http_response_release(&res);

@@ -99,7 +99,6 @@ static int daytona_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = d;
 	d->api.http = host->http;
-	d->api.vendor = "Daytona";
 	d->settings = set;
 	if (add_headers(&d->api, set, err) < 0 ||
 	    rest_header(&d->api, "Accept", "application/json", err) < 0 ||
@@ -129,7 +128,7 @@ int daytona_toolbox(struct sandbox *sb, struct rest *r, struct error *err)
 {
 	struct daytona_box *b = sb->priv;
 
-	*r = (struct rest){ .http = sb->host->http, .vendor = "Daytona" };
+	*r = (struct rest){ .http = sb->host->http };
 	pthread_mutex_lock(&b->lock);
 	r->base = xstrdup(b->base);
 	pthread_mutex_unlock(&b->lock);
@@ -181,6 +180,7 @@ static const struct sandbox_ops ops = {
 	.list = daytona_list,
 	.info = daytona_info,
 	.extend = daytona_extend,
+	.snapshot = daytona_snapshot,
 	.execute = daytona_execute,
 	.upload = daytona_upload,
 	.download = daytona_download,

@@ -1,78 +1,39 @@
-/* daytona_files.c - files in and out through the toolbox, in constant memory.
- */
+/* daytona_files.c - files in and out through the toolbox. */
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/ids.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/daytona.h"
-#include "providers/each_file.h"
+#include "providers/http_files.h"
 
-enum {
-	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
-	TRIES = 5,
-	PAUSE_MS = 200,
-	LONGEST_MS = 24 * 3600 * 1000,
-	IDLE_MS = 60000,
-};
-
-static void fail(struct transfer *f, enum file_error code, const char *detail)
+static int call(struct sandbox *sb, const struct rest_ask *ask,
+		struct http_response *res, const struct stop *stop,
+		struct error *err)
 {
-	f->error = code;
-	snprintf(f->detail, sizeof(f->detail), "%s", detail);
-}
-
-static bool path_ok(struct transfer *f)
-{
-	size_t len = f->path ? strlen(f->path) : 0;
-
-	f->error = FILE_OK;
-	f->detail[0] = '\0';
-	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
-		return true;
-	fail(f, FILE_INVALID_PATH, "");
-	return false;
-}
-
-static bool fatal(const struct error *e)
-{
-	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
-	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
-}
-
-static char *path_of(const char *call, const char *file)
-{
-	struct buf path = BUF_INIT(64 << 10);
-
-	buf_addf(&path, "/files/%s?path=", call);
-	rest_encode(&path, str_of(file));
-	return buf_detach(&path);
-}
-
-/* Why a read was refused: the daemon's answer to a download has no words. */
-static bool is_directory(struct sandbox *sb, const char *file,
-			 const struct stop *stop)
-{
-	char *path = path_of("info", file);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "asking for the file" };
 	struct rest box = { 0 };
-	struct error ignored = { 0 };
-	cJSON *tree = NULL;
-	bool dir = false;
+	int rc = daytona_toolbox(sb, &box, err);
 
-	if (daytona_toolbox(sb, &box, &ignored) == 0 &&
-	    rest_json(&box, &ask, &tree, NULL, stop, &ignored) == 0)
-		dir = json_bool(tree, "isDir", false);
-	cJSON_Delete(tree);
+	if (rc == 0)
+		rc = rest_call(&box, ask, res, stop, err);
 	rest_release(&box);
-	free(path);
-	return dir;
+	return rc;
+}
+
+static void get(struct sandbox *sb, const char *file,
+		struct http_files_way *way)
+{
+	(void)sb;
+	buf_adds(&way->path, "/files/download?path=");
+	rest_encode(&way->path, str_of(file));
+}
+
+static void put(struct sandbox *sb, const char *file,
+		struct http_files_way *way)
+{
+	(void)sb;
+	(void)file;
+	buf_adds(&way->path, "/files/bulk-upload");
+	way->path_field = "files[0].path";
+	way->file_field = "files[0].file";
+	way->file_name = "file";
 }
 
 static bool says(const struct http_response *res, const char *words)
@@ -82,377 +43,35 @@ static bool says(const struct http_response *res, const char *words)
 	return str_search(body, str_of(words)) < body.len;
 }
 
-/* What the toolbox's answer says about this file alone. */
-static void refuse(struct sandbox *sb, struct transfer *f,
-		   const struct http_response *res, const struct error *why,
-		   const struct stop *stop)
-{
-	if (says(res, "is a directory"))
-		fail(f, FILE_IS_DIRECTORY, "");
-	else if (res->status == 403 || says(res, "permission denied"))
-		fail(f, FILE_PERMISSION_DENIED, "");
-	else if (says(res, "not a directory") ||
-		 says(res, "file name too long"))
-		fail(f, FILE_INVALID_PATH, "");
-	else if (res->status == 404 || says(res, "no such file"))
-		fail(f, FILE_NOT_FOUND, "");
-	else if (is_directory(sb, f->path, stop))
-		fail(f, FILE_IS_DIRECTORY, "");
-	else if (res->status == 400 && !res->body.len)
-		fail(f, FILE_INVALID_PATH, "");
-	else
-		fail(f, FILE_OTHER, why->message);
-}
-
 /* The proxy's words when there is no sandbox, or none that answers. */
-static bool not_toolbox(const struct http_response *res)
+static enum http_files_verdict judge(const struct http_response *res)
 {
-	return res->status == 401 || res->status == 502 || res->status == 503 ||
-	       res->status == 504 ||
-	       ((res->status == 400 || res->status == 404) &&
-		says(res, "andbox") && !says(res, "FILE_") &&
-		!says(res, "\"errors\""));
+	int status = res->status;
+
+	if (status == 401 || status == 502 || status == 503 || status == 504 ||
+	    ((status == 400 || status == 404) && says(res, "andbox") &&
+	     !says(res, "FILE_") && !says(res, "\"errors\"")))
+		return FILES_REVIVE;
+	return FILES_REFUSED;
 }
 
-/*
- * After a request that failed: 0 to try again, 1 when the file is refused
- * (f says why), -1 when nothing more can be done.
- */
-static int judge(struct sandbox *sb, struct transfer *f,
-		 const struct http_response *res, const struct error *why,
-		 const struct stop *stop, struct error *err)
-{
-	if (why->code == ERR_NETWORK)
-		return 0;
-	if (not_toolbox(res))
-		return daytona_revive(sb, stop, err);
-	if (res->status == 408 || res->status == 429 || res->status >= 500)
-		return 0;
-	if (res->status >= 400) {
-		refuse(sb, f, res, why, stop);
-		return 1;
-	}
-	*err = *why;
-	return -1;
-}
-
-struct upload {
-	struct transfer *file;
-	struct buf whole; /* a small file */
-	int64_t sent;
-	bool failed;     /* the file's own source */
-	struct buf head; /* of a multipart body */
-	struct buf tail;
+static const struct http_files files_api = {
+	.call = call,
+	.get = get,
+	.put = put,
+	.judge = judge,
+	.revive = daytona_revive,
+	.keep = daytona_keep,
 };
-
-static int64_t read_file(struct upload *u, char *room, size_t len,
-			 struct error *err)
-{
-	int64_t left = u->file->size - u->sent;
-	int64_t n;
-
-	if (left <= 0)
-		return 0;
-	if ((int64_t)len > left)
-		len = (size_t)left;
-	n = u->file->read(u->file->arg, room, len, err);
-	if (n == 0)
-		n = error_set(err, ERR_SYSTEM, "the file became shorter");
-	if (n < 0 || (size_t)n > len) {
-		u->failed = true;
-		return -1;
-	}
-	u->sent += n;
-	return n;
-}
-
-static int64_t take(struct buf *b, char *room, size_t len)
-{
-	size_t n = b->len < len ? b->len : len;
-
-	memcpy(room, b->ptr, n);
-	buf_consume(b, n);
-	return (int64_t)n;
-}
-
-static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
-{
-	struct upload *u = arg;
-
-	if (u->head.len)
-		return take(&u->head, room, len);
-	if (u->sent < u->file->size)
-		return read_file(u, room, len, err);
-	return u->tail.len ? take(&u->tail, room, len) : 0;
-}
-
-static int read_whole(struct upload *u, struct error *err)
-{
-	u->whole = BUF_INIT(SMALL);
-	while (u->sent < u->file->size) {
-		size_t want = (size_t)(u->file->size - u->sent);
-		int64_t n = read_file(u, buf_room(&u->whole, want), want, err);
-
-		if (n < 0)
-			return -1;
-		buf_added(&u->whole, (size_t)n);
-	}
-	return 0;
-}
-
-/* The path's part comes before the file's: the daemon reads as a stream. */
-static void wrap(struct upload *u, char *type, size_t room)
-{
-	char boundary[33];
-
-	ids_random(boundary, 32);
-	snprintf(type, room, "multipart/form-data; boundary=%s", boundary);
-	u->head = BUF_INIT(64 << 10);
-	u->tail = BUF_INIT(1024);
-	buf_addf(&u->head,
-		 "--%s\r\nContent-Disposition: form-data; "
-		 "name=\"files[0].path\"\r\n\r\n%s\r\n",
-		 boundary, u->file->path);
-	buf_addf(&u->head,
-		 "--%s\r\nContent-Disposition: form-data; "
-		 "name=\"files[0].file\"; filename=\"file\"\r\n"
-		 "Content-Type: application/octet-stream\r\n\r\n",
-		 boundary);
-	buf_addf(&u->tail, "\r\n--%s--\r\n", boundary);
-}
-
-static int send_once(struct sandbox *sb, struct upload *u,
-		     struct http_response *res, const struct stop *stop,
-		     struct error *err)
-{
-	struct rest box = { 0 };
-	char type[96];
-	struct rest_ask ask = { .method = "POST",
-				.path = "/files/bulk-upload",
-				.type = type,
-				.what = "writing the file",
-				.timeout_ms = LONGEST_MS,
-				.idle_ms = IDLE_MS };
-	struct buf body = BUF_INIT(2 * SMALL);
-	int rc;
-
-	wrap(u, type, sizeof(type));
-	if (u->file->size <= SMALL) {
-		buf_addstr(&body, buf_str(&u->head));
-		buf_addstr(&body, buf_str(&u->whole));
-		buf_addstr(&body, buf_str(&u->tail));
-		ask.body = buf_str(&body);
-	} else {
-		ask.source = body_source;
-		ask.source_size = u->file->size + (int64_t)u->head.len +
-				  (int64_t)u->tail.len;
-		ask.arg = u;
-	}
-	rc = daytona_toolbox(sb, &box, err);
-	if (rc == 0)
-		rc = rest_call(&box, &ask, res, stop, err);
-	rest_release(&box);
-	buf_release(&body);
-	buf_release(&u->head);
-	buf_release(&u->tail);
-	return rc;
-}
-
-/* A large file can be sent once only: its source does not go back. */
-static int upload_one(struct sandbox *sb, struct transfer *f,
-		      const struct stop *stop, struct error *err)
-{
-	struct upload u = { .file = f };
-	int rc = f->size <= SMALL ? read_whole(&u, err) : 0;
-
-	for (int i = 1; rc == 0; i++) {
-		struct http_response res = { 0 };
-		struct error why = { 0 };
-		int next;
-
-		if (send_once(sb, &u, &res, stop, &why) == 0) {
-			http_response_release(&res);
-			break;
-		}
-		next = u.failed ? -1 : judge(sb, f, &res, &why, stop, err);
-		http_response_release(&res);
-		if (next > 0)
-			break;
-		if (next < 0 && !err->code)
-			*err = why;
-		if (next == 0 && (i == TRIES || f->size > SMALL)) {
-			*err = why;
-			next = -1;
-		}
-		rc = next < 0 ? -1 : stop_sleep(stop, i * PAUSE_MS, err);
-	}
-	if (rc < 0 && u.failed) {
-		fail(f, FILE_OTHER, err->message);
-		rc = 0;
-	}
-	buf_release(&u.whole);
-	return rc;
-}
-
-static void fail_rest(struct transfer *files, size_t from, size_t n,
-		      const struct error *err)
-{
-	for (size_t i = from; i < n; i++)
-		fail(&files[i], FILE_OTHER, err->message);
-}
 
 int daytona_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct error e = { 0 };
-
-		if (!path_ok(&files[i]))
-			continue;
-		daytona_keep(sb, stop);
-		if (upload_one(sb, &files[i], stop, &e) == 0)
-			continue;
-		fail(&files[i], FILE_OTHER, e.message);
-		if (!fatal(&e))
-			continue;
-		*err = e;
-		fail_rest(files, i + 1, n, &e);
-		return -1;
-	}
-	return each_file_mode(sb, files, n, stop, err);
-}
-
-struct download {
-	struct transfer *file;
-	int64_t got;   /* bytes given to the file */
-	int64_t start; /* of this answer's body */
-	int64_t at;    /* bytes of it that came */
-	bool failed;   /* the file's own sink */
-};
-
-/* "Content-Range: bytes 100-199/200" */
-static void on_header(void *arg, struct str line)
-{
-	struct download *d = arg;
-	size_t colon = str_find(line, ':');
-	struct str name = { line.ptr, colon };
-	struct str value = str_trim(str_skip(line, colon + 1));
-	int64_t start;
-
-	if (!str_is_nocase(name, "content-range") ||
-	    !str_starts(value, "bytes "))
-		return;
-	value = str_skip(value, 6);
-	value.len = str_find(value, '-');
-	if (str_to_int(value, &start) && start >= 0 && start <= d->got)
-		d->start = start;
-}
-
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	struct download *d = arg;
-	int64_t skip = d->got - (d->start + d->at);
-
-	d->at += (int64_t)chunk.len;
-	if (skip > 0)
-		chunk = str_skip(chunk, (size_t)skip);
-	if (!chunk.len)
-		return 0;
-	d->got += (int64_t)chunk.len;
-	if (d->file->write(d->file->arg, chunk, err) == 0)
-		return 0;
-	d->failed = true;
-	return -1;
-}
-
-/* After a cut, the rest; a daemon that knows no ranges sends all again. */
-static int get_once(struct sandbox *sb, struct download *d, const char *path,
-		    struct http_response *res, const struct stop *stop,
-		    struct error *err)
-{
-	char *range =
-		d->got ? xasprintf("Range: bytes=%" PRId64 "-", d->got) : NULL;
-	const char *const headers[] = { range, NULL };
-	struct rest box = { 0 };
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "reading the file",
-				.data = on_data,
-				.header = on_header,
-				.arg = d,
-				.headers = headers,
-				.timeout_ms = LONGEST_MS,
-				.idle_ms = IDLE_MS };
-	int rc = daytona_toolbox(sb, &box, err);
-
-	d->start = 0;
-	d->at = 0;
-	if (rc == 0)
-		rc = rest_call(&box, &ask, res, stop, err);
-	rest_release(&box);
-	free(range);
-	return rc;
-}
-
-static int download_one(struct sandbox *sb, struct transfer *f,
-			const struct stop *stop, struct error *err)
-{
-	struct download d = { .file = f };
-	char *path = path_of("download", f->path);
-	int rc = 0;
-
-	for (int i = 1; rc == 0; i++) {
-		struct http_response res = { 0 };
-		struct error why = { 0 };
-		int64_t before = d.got;
-		int next;
-
-		if (get_once(sb, &d, path, &res, stop, &why) == 0) {
-			http_response_release(&res);
-			break;
-		}
-		/* The rest of a file that was cut at its very end. */
-		if (res.status == 416 && d.got)
-			next = 1;
-		else
-			next = d.failed ? -1
-					: judge(sb, f, &res, &why, stop, err);
-		http_response_release(&res);
-		if (next > 0)
-			break;
-		if (d.got > before)
-			i = 0;
-		if (next < 0 ? !err->code : i == TRIES) {
-			*err = why;
-			next = -1;
-		}
-		rc = next < 0 ? -1 : stop_sleep(stop, i * PAUSE_MS, err);
-	}
-	if (rc < 0 && d.failed) {
-		fail(f, FILE_OTHER, err->message);
-		rc = 0;
-	}
-	free(path);
-	return rc;
+	return http_files_upload(sb, &files_api, files, n, stop, err);
 }
 
 int daytona_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct error e = { 0 };
-
-		if (!path_ok(&files[i]))
-			continue;
-		daytona_keep(sb, stop);
-		if (download_one(sb, &files[i], stop, &e) == 0)
-			continue;
-		fail(&files[i], FILE_OTHER, e.message);
-		if (!fatal(&e))
-			continue;
-		*err = e;
-		fail_rest(files, i + 1, n, &e);
-		return -1;
-	}
-	return 0;
+	return http_files_download(sb, &files_api, files, n, stop, err);
 }

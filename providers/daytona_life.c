@@ -333,8 +333,15 @@ int daytona_extend(struct sandbox *sb, int64_t lifetime_s,
 				.path = path,
 				.what = "extending the sandbox's life",
 				.flags = REST_AGAIN };
-	int rc = daytona_api(daytona_of(sb->host), &ask, NULL, NULL, stop, err);
+	bool known;
+	int rc = 0;
 
+	pthread_mutex_lock(&b->lock);
+	known = b->stop_s == minutes * 60;
+	pthread_mutex_unlock(&b->lock);
+	if (!known)
+		rc = daytona_api(daytona_of(sb->host), &ask, NULL, NULL, stop,
+				 err);
 	if (rc == 0) {
 		pthread_mutex_lock(&b->lock);
 		b->stop_s = minutes * 60;

@@ -141,7 +141,6 @@ static int deno_open(struct sandbox_host *host, const struct settings *set,
 	host->priv = d;
 	spare_tried_init(&d->tried);
 	d->console.http = host->http;
-	d->console.vendor = "Deno";
 	d->settings = set;
 	d->token = settings_env(set, "DENO_DEPLOY_TOKEN");
 	d->org = settings_env(set, "DENO_DEPLOY_ORG");
@@ -165,7 +164,7 @@ int deno_server(const struct deno *d, const char *region, struct rest *r,
 	if (strncmp(region, "sbx_", 4) == 0)
 		region += 4;
 	snprintf(name, sizeof(name), "%.*s", DENO_REGION - 1, region);
-	*r = (struct rest){ .http = d->console.http, .vendor = "Deno" };
+	*r = (struct rest){ .http = d->console.http };
 	r->base = d->fixed ? xstrdup(d->fixed)
 			   : xasprintf("https://%s.%s", name, d->domain);
 	return add_headers(d, r, err);

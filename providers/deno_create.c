@@ -245,7 +245,7 @@ static int post(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	if (rc == 0)
 		rc = take_id(sb, id, lifetime_s, err);
 	if (rc < 0)
-		error_wrap(err, "Deno: creating the sandbox");
+		error_wrap(err, "creating the sandbox");
 	rest_release(&server);
 	free(header);
 	free(id);

@@ -132,6 +132,6 @@ int deno_call(struct sandbox *sb, struct deno_call *c, const char *what,
 	else
 		c->ok = NULL;
 	if (rc < 0 && err->code != ERR_CANCELLED && err->code != ERR_GONE)
-		error_wrap(err, "Deno: %s", what);
+		error_wrap(err, "%s", what);
 	return rc;
 }

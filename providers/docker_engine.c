@@ -113,7 +113,7 @@ void engine_release(struct engine *e)
 
 int engine_unreachable(const struct engine *e, struct error *err)
 {
-	if (err->code != ERR_NETWORK)
+	if (err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE)
 		return -1;
 	error_wrap(err, "no answer from the engine at %s", e->shown);
 	return error_hint(err, "start Docker, or Podman (systemctl --user "

@@ -92,7 +92,6 @@ static int e2b_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = e;
 	e->api.http = host->http;
-	e->api.vendor = "E2B";
 	e->settings = set;
 	pthread_mutex_init(&e->lock, NULL);
 	if (!key)
@@ -345,7 +344,7 @@ int e2b_envd(struct sandbox *sb, struct rest *r, struct error *err)
 	int rc;
 
 	snprintf(port, sizeof(port), "%d", PORT);
-	*r = (struct rest){ .http = sb->host->http, .vendor = "E2B" };
+	*r = (struct rest){ .http = sb->host->http };
 	pthread_mutex_lock(&b->lock);
 	r->base = xstrdup(b->base ? b->base : "");
 	rc = b->token ? rest_header(r, "X-Access-Token", b->token, err) : 0;

@@ -92,7 +92,6 @@ static int langsmith_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = l;
 	l->api.http = host->http;
-	l->api.vendor = "LangSmith";
 	l->settings = set;
 	l->key = find_key(set);
 	if (!l->key)
@@ -296,7 +295,7 @@ int langsmith_plane(struct sandbox *sb, struct rest *r, struct error *err)
 {
 	struct langsmith_box *b = langsmith_box(sb);
 
-	*r = (struct rest){ .http = sb->host->http, .vendor = "LangSmith" };
+	*r = (struct rest){ .http = sb->host->http };
 	pthread_mutex_lock(&b->lock);
 	r->base = xstrdup(b->base ? b->base : "");
 	pthread_mutex_unlock(&b->lock);
@@ -304,8 +303,8 @@ int langsmith_plane(struct sandbox *sb, struct rest *r, struct error *err)
 }
 
 /* The server takes whole minutes. */
-int langsmith_extend(struct sandbox *sb, int64_t lifetime_s,
-		     const struct stop *stop, struct error *err)
+static int set_lifetime(struct sandbox *sb, int64_t lifetime_s,
+			const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/v2/sandboxes/boxes/%s", sb->id);
 	char *body = xasprintf("{\"idle_ttl_seconds\":%lld}",
@@ -318,10 +317,77 @@ int langsmith_extend(struct sandbox *sb, int64_t lifetime_s,
 	int rc = langsmith_api(langsmith_of(sb->host), &ask, NULL, NULL, stop,
 			       err);
 
-	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		err->code = ERR_GONE;
 	free(body);
 	free(path);
+	return rc;
+}
+
+/* Whether it runs: 1, or 0. A request to the data plane would wake one that
+ * somebody has stopped. */
+static int is_ready(struct sandbox *sb, const struct stop *stop,
+		    struct error *err)
+{
+	char *path = xasprintf("/v2/sandboxes/boxes/%s/status", sb->id);
+	struct rest_ask ask = { .method = "GET",
+				.path = path,
+				.what = "asking for the sandbox",
+				.flags = REST_AGAIN };
+	cJSON *tree = NULL;
+	int rc = langsmith_api(langsmith_of(sb->host), &ask, &tree, NULL, stop,
+			       err);
+
+	if (rc == 0)
+		rc = strcmp(json_string(tree, "status", ""), "ready") == 0;
+	cJSON_Delete(tree);
+	free(path);
+	return rc;
+}
+
+/* Any request to the data plane starts the idle time again. */
+static int touch(struct sandbox *sb, const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	struct rest plane = { 0 };
+	struct rest_ask ask = {
+		.method = "POST",
+		.path = "/execute",
+		.body = STR("{\"command\":\":\",\"timeout\":10,\"shell\":"
+			    "\"/bin/sh\"}"),
+		.what = "keeping the sandbox alive",
+		.flags = REST_AGAIN,
+	};
+	int rc = langsmith_plane(sb, &plane, err);
+
+	if (rc == 0)
+		rc = rest_call(&plane, &ask, &res, stop, err);
+	rest_release(&plane);
+	http_response_release(&res);
+	return rc;
+}
+
+int langsmith_extend(struct sandbox *sb, int64_t lifetime_s,
+		     const struct stop *stop, struct error *err)
+{
+	struct langsmith_box *b = langsmith_box(sb);
+	bool other;
+	int rc;
+
+	pthread_mutex_lock(&b->lock);
+	other = b->lifetime_s != lifetime_s;
+	pthread_mutex_unlock(&b->lock);
+	if (other) {
+		rc = set_lifetime(sb, lifetime_s, stop, err);
+	} else {
+		rc = is_ready(sb, stop, err);
+		if (rc > 0)
+			rc = touch(sb, stop, err);
+	}
+	pthread_mutex_lock(&b->lock);
+	if (rc == 0)
+		b->lifetime_s = lifetime_s;
+	pthread_mutex_unlock(&b->lock);
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE;
 	return rc;
 }
 

@@ -77,7 +77,7 @@ const struct setting langsmith_settings[] = {
 	{ .key = "websocket",
 	  .type = SETTING_BOOL,
 	  .fallback = "true",
-	  .help = "commands over a WebSocket; false: plain requests" },
+	  .help = "long commands over a WebSocket; false: plain requests" },
 	{ 0 },
 };
 

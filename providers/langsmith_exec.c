@@ -15,6 +15,7 @@ enum {
 	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
 	SLACK_MS = 8000,      /* beyond the time that a request is held */
 	WAIT_MAX_MS = 30000,  /* obeyed of a Retry-After */
+	LONG_MS = 2000,
 };
 
 /* Turns what went wrong into what the supervisor does next: ask again
@@ -63,7 +64,8 @@ static int take(struct str body, struct buf *out, struct error *err)
 
 struct way { /* struct supervisor.arg */
 	struct sandbox *sb;
-	bool ws; /* for the next request */
+	bool ws; /* may be tried, once */
+	int64_t began;
 };
 
 /*
@@ -146,8 +148,9 @@ static bool may_ws(struct sandbox *sb)
 
 /*
  * struct supervisor.call. A WebSocket carries one command and costs a
- * connection: what starts a job goes that way, what follows it uses the
- * connection that is warm.
+ * connection of its own: what ends quickly uses the one that is warm. Once a
+ * job runs long it is followed over a WebSocket, which survives proxies that
+ * cut silent requests; where that ends, plain requests go on from there.
  */
 static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
@@ -155,9 +158,11 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	struct way *way = arg;
 	int rc = 1;
 
-	if (way->ws && may_ws(way->sb))
+	if (way->ws && clock_ms() - way->began >= LONG_MS &&
+	    wait_ms >= LONG_MS && may_ws(way->sb)) {
+		way->ws = false;
 		rc = over_ws(way->sb, command, wait_ms, out, stop, err);
-	way->ws = false;
+	}
 	return rc <= 0 ? rc
 		       : over_http(way->sb, command, wait_ms, out, stop, err);
 }
@@ -166,11 +171,12 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err)
 {
-	struct way way = { .sb = sb, .ws = true };
+	struct way way = { .sb = sb, .ws = true, .began = clock_ms() };
 	const struct supervisor s = { .call = call,
 				      .arg = &way,
 				      .max_command = COMMAND_MAX,
-				      .max_answer = ANSWER_MAX };
+				      .max_answer = ANSWER_MAX,
+				      .first_ms = LONG_MS };
 
 	if (settings_bool(sb->host->settings, "langsmith", "websocket", &way.ws,
 			  err) < 0)

@@ -176,7 +176,7 @@ static int join(struct modal *m, const char *id, struct building *b,
 	if (b->status == SUCCESS)
 		return 0;
 	return error_set(err, ERR_REMOTE,
-			 "Modal: building the image failed: "
+			 "building the image failed: "
 			 "%.300s",
 			 b->why && b->why[0] ? b->why : "no reason");
 }

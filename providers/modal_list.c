@@ -115,7 +115,7 @@ int modal_list(struct sandbox_host *host, const char *owner,
 			break;
 	}
 	return error_set(err, ERR_PROTOCOL,
-			 "Modal: the list of sandboxes does not end");
+			 "the list of sandboxes does not end");
 }
 
 int modal_info(struct sandbox_host *host, const char *id,

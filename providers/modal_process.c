@@ -289,12 +289,11 @@ static int resume(struct writing *w, const struct stop *stop, struct error *err)
 	modal_free(answer);
 	if (at < 0 || at > w->got || at < w->got - WINDOW)
 		return error_set(err, ERR_NETWORK,
-				 "Modal: sending the input was cut, and cannot "
+				 "sending the input was cut, and cannot "
 				 "be taken up");
 	w->at = at;
 	if (closed && at < w->in->size)
-		return error_set(err, ERR_REMOTE,
-				 "Modal: the input was closed early");
+		return error_set(err, ERR_REMOTE, "the input was closed early");
 	return closed;
 }
 

@@ -311,7 +311,7 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 			continue;
 		*err = why;
 		if (next == 0)
-			error_wrap(err, "Modal: %s", ask->what);
+			error_wrap(err, "%s", ask->what);
 		break;
 	}
 	grpc_outcome_release(&outcome);

@@ -255,7 +255,7 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 	if (rc == 0)
 		return 0;
 	advise(err);
-	return error_wrap(err, "Modal: %s", ask->what);
+	return error_wrap(err, "%s", ask->what);
 }
 
 /* The token for calls about V2 sandboxes, owned; fetched anew when half of its

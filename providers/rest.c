@@ -12,6 +12,8 @@
 
 enum {
 	TRIES_AGAIN = 4,
+	TRIES_REACH = 2, /* of a server that never took a connection, */
+	REACH_MS = 3000, /* unless the tries take that long */
 	CALL_MS = 60000,
 	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
 };
@@ -97,14 +99,13 @@ int rest_header(struct rest *r, const char *name, const char *value,
 	for (const char *c = value; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7F)
 			return error_set(err, ERR_CONFIG,
-					 "%s: the value for %s holds a control "
+					 "the value for %s holds a control "
 					 "character",
-					 r->vendor, name);
+					 name);
 	while (r->headers[n])
 		n++;
 	if (n == REST_HEADERS)
-		return error_set(err, ERR_CONFIG, "%s: too many headers",
-				 r->vendor);
+		return error_set(err, ERR_CONFIG, "too many headers");
 	r->headers[n] = xasprintf("%s: %s", name, value);
 	return 0;
 }
@@ -187,33 +188,43 @@ static int once(const struct rest *r, const struct rest_ask *ask,
 	return rc;
 }
 
+/* May it be tried again? Nothing has been sent where nobody was reached. */
+static bool repeatable(const struct rest_ask *ask, const struct retry *retry,
+		       int64_t began, const struct error *err)
+{
+	if (err->code != ERR_UNREACHABLE)
+		return ask->flags & REST_AGAIN && !ask->source;
+	return retry->attempt < TRIES_REACH && clock_ms() - began < REACH_MS;
+}
+
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,
 	      struct error *err)
 {
-	struct retry retry = {
-		.max = ask->flags & REST_AGAIN && !ask->source ? TRIES_AGAIN
-							       : 0,
-	};
+	struct retry retry = { .max = TRIES_AGAIN };
+	int64_t began = clock_ms();
 	int rc;
 
 	for (;;) {
+		struct error why = { 0 };
+
 		if (!res->body.max)
 			res->body.max = ANSWER_MAX;
-		rc = once(r, ask, res, stop, err);
+		rc = once(r, ask, res, stop, &why);
 		if (rc == 0 &&
 		    (res->status < 400 ||
 		     (res->status == 404 && ask->flags & REST_MISSING_OK)))
 			return 0;
-		if (!retry_worthy(rc, res, err) ||
-		    !retry_wait(&retry, res, stop, err))
-			break;
+		if (!retry_worthy(rc, res, &why) ||
+		    !repeatable(ask, &retry, began, &why) ||
+		    !retry_wait(&retry, res, stop, &why)) {
+			if (rc == 0 && !why.code)
+				break;
+			*err = why;
+			return error_wrap(err, "%s", ask->what);
+		}
 	}
-	if (rc == 0)
-		(void)http_status_error(res, ask->what, err);
-	else
-		error_wrap(err, "%s", ask->what);
-	return error_wrap(err, "%s", r->vendor);
+	return http_status_error(res, ask->what, err);
 }
 
 int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
@@ -229,8 +240,7 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 		*tree = json_parse(buf_str(&res.body));
 		if (!*tree)
 			rc = error_set(err, ERR_PROTOCOL,
-				       "%s: %s: the answer is no JSON",
-				       r->vendor, ask->what);
+				       "%s: the answer is no JSON", ask->what);
 	}
 	http_response_release(&res);
 	return rc;

@@ -12,9 +12,8 @@ enum { REST_HEADERS = 12 };
 
 /* One server of a vendor. Read-only once set up: any thread may call. */
 struct rest {
-	struct http *http;  /* borrowed */
-	const char *vendor; /* "E2B", static: begins the messages */
-	char *base;         /* owned, without a slash at the end */
+	struct http *http;               /* borrowed */
+	char *base;                      /* owned, without a slash at the end */
 	char *headers[REST_HEADERS + 1]; /* owned, NULL-terminated */
 };
 
@@ -59,8 +58,10 @@ struct rest_ask { /* one request; all borrowed */
 
 /*
  * 0 with an answer below 400 (or 404 with REST_MISSING_OK) in res, which the
- * caller releases in any case; -1 else, the error begun with vendor and what.
- * Repeats what REST_AGAIN allows, up to four times, obeying Retry-After.
+ * caller releases in any case; -1 else, the error begun with what: who calls
+ * an operation of a provider puts the provider's name before it. Repeats what
+ * REST_AGAIN allows, up to four times, obeying Retry-After; and anything twice
+ * when no connection was made (ERR_UNREACHABLE).
  */
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,

@@ -43,7 +43,6 @@ static int runloop_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = r;
 	r->api.http = host->http;
-	r->api.vendor = "Runloop";
 	r->settings = set;
 	pthread_mutex_init(&r->lock, NULL);
 	if (!key)
@@ -83,8 +82,8 @@ static int runloop_attach(struct sandbox *sb, const char *id,
 	return 0;
 }
 
-/* Resets the idle timer of one that has an idle limit; the fixed lifetime of
- * one that has not cannot be extended. */
+/* Starts the idle time again; one that somebody made with a fixed lifetime
+ * instead cannot be extended. */
 static int runloop_extend(struct sandbox *sb, int64_t lifetime_s,
 			  const struct stop *stop, struct error *err)
 {

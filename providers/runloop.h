@@ -75,11 +75,15 @@ int runloop_create(struct sandbox *sb, const struct sandbox_spec *spec,
 /* runloop_body.c: POST /v1/devboxes' body, without a blueprint of that name. */
 int runloop_describe(struct runloop *r, const struct sandbox_spec *spec,
 		     cJSON *body, const struct stop *stop, struct error *err);
+struct runloop_rules {
+	const char *const *hosts; /* that may be reached */
+	size_t n;
+	bool all; /* everything may */
+};
 /* runloop_policy.c: the id (owned) of the network policy that allows these
  * host names, or all; made when there is none. */
-int runloop_policy(struct runloop *r, const char *const *hosts, size_t n,
-		   bool all, char **id, const struct stop *stop,
-		   struct error *err);
+int runloop_policy(struct runloop *r, const struct runloop_rules *rules,
+		   char **id, const struct stop *stop, struct error *err);
 /* runloop_blueprint.c: makes sure that it is built. */
 int runloop_blueprint(struct runloop *r, const char *name,
 		      const struct runloop_progress *progress,
@@ -91,13 +95,20 @@ int runloop_list(struct sandbox_host *host, const char *owner,
 int runloop_info(struct sandbox_host *host, const char *id,
 		 void (*each)(void *arg, const struct sandbox_info *info),
 		 void *arg, const struct stop *stop, struct error *err);
-/*
- * GET on a list: each item of its member `items`, over all pages. path has no
- * question mark; query: "name=x&" or "". each returns whether to go on.
- */
-int runloop_pages(struct runloop *r, const char *path, const char *query,
-		  const char *items, bool (*each)(void *arg, const cJSON *item),
-		  void *arg, const struct stop *stop, struct error *err);
+struct runloop_query {
+	const char *path;  /* without a question mark */
+	const char *query; /* "name=x&" or "" */
+	const char *items; /* the member that is the list */
+	int limit;         /* items of a page */
+	int pages;         /* at most; 0: all */
+	/* Returns whether to go on. */
+	bool (*each)(void *arg, const cJSON *item);
+	void *arg;
+};
+/* GET on a list: every item of its pages. 1 when there are more pages than
+ * were wanted. */
+int runloop_pages(struct runloop *r, const struct runloop_query *q,
+		  const struct stop *stop, struct error *err);
 /* runloop_exec.c */
 int runloop_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,

@@ -39,8 +39,8 @@ static int parse(const struct rest_ask *ask, const struct http_response *res,
 	*tree = json_parse(buf_str(&res->body));
 	if (*tree)
 		return 0;
-	return error_set(err, ERR_PROTOCOL,
-			 "Runloop: %s: the answer is no JSON", ask->what);
+	return error_set(err, ERR_PROTOCOL, "%s: the answer is no JSON",
+			 ask->what);
 }
 
 int runloop_api(struct runloop *r, const struct rest_ask *ask, cJSON **tree,
@@ -113,14 +113,21 @@ int runloop_status(struct runloop *r, const char *id,
 	return rc;
 }
 
+/* One that changes its status. */
+struct changing {
+	struct runloop *r;
+	const char *id;
+	char *status; /* RUNLOOP_STATUS bytes: the last one known */
+	const struct runloop_progress *progress; /* or NULL */
+};
+
 /* One long poll: 1 with the new status, 0 when it is still another. */
-static int poll_once(struct runloop *r, const char *id, const char *wanted,
-		     char status[RUNLOOP_STATUS], const struct stop *stop,
-		     struct error *err)
+static int poll_once(const struct changing *c, const char *wanted,
+		     const struct stop *stop, struct error *err)
 {
 	int left = stop_poll_ms(stop, HOLD_S * 1000) / 1000;
 	int hold = left > 0 ? left : 1;
-	char *path = xasprintf("/v1/devboxes/%s/wait_for_status", id);
+	char *path = xasprintf("/v1/devboxes/%s/wait_for_status", c->id);
 	char *body = xasprintf("{\"statuses\":[%s],\"timeout_seconds\":%d}",
 			       wanted, hold);
 	struct rest_ask ask = { .method = "POST",
@@ -131,10 +138,10 @@ static int poll_once(struct runloop *r, const char *id, const char *wanted,
 	cJSON *tree = NULL;
 	struct error why = { 0 };
 	int code = 0;
-	int rc = runloop_api(r, &ask, &tree, &code, stop, &why);
+	int rc = runloop_api(c->r, &ask, &tree, &code, stop, &why);
 
 	if (rc == 0)
-		rc = take_status(tree, id, status, err) < 0 ? -1 : 1;
+		rc = take_status(tree, c->id, c->status, err) < 0 ? -1 : 1;
 	else if (code == 408)
 		rc = 0;
 	else
@@ -165,10 +172,7 @@ static bool passing(const struct error *why)
 }
 
 /* Until the status is one of the wanted. */
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int await(struct runloop *r, const char *id, const char *wanted,
-		 char status[RUNLOOP_STATUS],
-		 const struct runloop_progress *progress,
+static int await(const struct changing *c, const char *wanted,
 		 const struct stop *stop, struct error *err)
 {
 	int64_t began = clock_ms();
@@ -176,7 +180,7 @@ static int await(struct runloop *r, const char *id, const char *wanted,
 
 	for (;;) {
 		struct error why = { 0 };
-		int rc = poll_once(r, id, wanted, status, stop, &why);
+		int rc = poll_once(c, wanted, stop, &why);
 
 		if (rc > 0)
 			return 0;
@@ -188,7 +192,7 @@ static int await(struct runloop *r, const char *id, const char *wanted,
 		}
 		if (rc < 0 && stop_sleep(stop, PAUSE_MS, err) < 0)
 			return -1;
-		tell(progress, status, began);
+		tell(c->progress, c->status, began);
 	}
 }
 
@@ -219,27 +223,28 @@ static bool ended(const char *status)
 	       !strcmp(status, "shutdown");
 }
 
-static int bring(struct runloop *r, const char *id, char now[RUNLOOP_STATUS],
-		 const struct runloop_progress *progress,
-		 const struct stop *stop, struct error *err)
+static int bring(const struct changing *c, const struct stop *stop,
+		 struct error *err)
 {
 	static const char ready[] = "\"running\",\"failure\",\"shutdown\"";
 	static const char asleep[] = "\"suspended\",\"failure\",\"shutdown\"";
+	char *now = c->status;
 	int rc;
 
 	while (strcmp(now, "running") != 0) {
 		if (ended(now))
 			return error_set(err, ERR_GONE,
-					 "the devbox %s has ended (%s)", id,
+					 "the devbox %s has ended (%s)", c->id,
 					 *now ? now : "it is not known");
 		if (strcmp(now, "suspending") == 0) {
-			rc = await(r, id, asleep, now, progress, stop, err);
+			rc = await(c, asleep, stop, err);
 		} else if (strcmp(now, "suspended") == 0) {
-			rc = resume(r, id, stop, err);
+			rc = resume(c->r, c->id, stop, err);
 			if (rc == 0)
-				rc = runloop_status(r, id, now, stop, err);
+				rc = runloop_status(c->r, c->id, now, stop,
+						    err);
 		} else {
-			rc = await(r, id, ready, now, progress, stop, err);
+			rc = await(c, ready, stop, err);
 		}
 		if (rc < 0)
 			return -1;
@@ -254,10 +259,11 @@ int runloop_run(struct runloop *r, const char *id,
 {
 	struct stop within = stop_within(stop, READY_MS);
 	char now[RUNLOOP_STATUS];
+	struct changing c = { r, id, now, progress };
 	int rc;
 
 	snprintf(now, sizeof(now), "%s", status);
-	rc = bring(r, id, now, progress, &within, err);
+	rc = bring(&c, &within, err);
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		error_set(err, ERR_TIMEOUT,
 			  "the devbox %s is %s, not running, after %d s", id,

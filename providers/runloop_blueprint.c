@@ -51,14 +51,19 @@ static int find(struct runloop *r, struct build *b, const struct stop *stop,
 		struct error *err)
 {
 	struct buf query = BUF_INIT(4096);
+	struct runloop_query q = { .path = "/v1/blueprints",
+				   .items = "blueprints",
+				   .limit = 100,
+				   .each = on_blueprint,
+				   .arg = b };
 	int rc;
 
 	b->id[0] = '\0';
 	buf_adds(&query, "name=");
 	rest_encode(&query, str_of(b->name));
 	buf_addc(&query, '&');
-	rc = runloop_pages(r, "/v1/blueprints", query.ptr, "blueprints",
-			   on_blueprint, b, stop, err);
+	q.query = query.ptr;
+	rc = runloop_pages(r, &q, stop, err);
 	buf_release(&query);
 	return rc;
 }

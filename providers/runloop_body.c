@@ -66,16 +66,16 @@ const struct setting runloop_settings[] = {
 	  .help = "host names that alone may be reached (*.example.org)" },
 	{ .key = "idle",
 	  .type = SETTING_INT,
-	  .help = "seconds without activity after which it ends, instead of "
-		  "the lifetime" },
+	  .help = "seconds without activity after which it ends (the "
+		  "lifetime)" },
 	{ .key = "on_idle",
 	  .type = SETTING_STRING,
 	  .fallback = "\"shutdown\"",
 	  .help = "what happens then: shutdown or suspend" },
 	{ .key = "lifetime",
 	  .type = SETTING_INT,
-	  .help = "seconds after which a devbox ends (14400; at most "
-		  "172800)" },
+	  .help = "seconds that a devbox outlives its last command (14400; "
+		  "at most 172800)" },
 	{ 0 },
 };
 
@@ -188,8 +188,9 @@ static int add_life(const struct runloop *r, const struct sandbox_spec *spec,
 		return error_set(err, ERR_CONFIG,
 				 "idle is in seconds, on_idle is shutdown or "
 				 "suspend");
+	/* A lifetime alone could not be extended while it is used. */
 	if (!idle)
-		return 0;
+		idle = spec->lifetime_s;
 	after = cJSON_AddObjectToObject(
 		cJSON_AddObjectToObject(launch, "lifecycle"), "after_idle");
 	cJSON_AddNumberToObject(after, "idle_time_seconds", (double)idle);
@@ -201,19 +202,17 @@ static int add_network(struct runloop *r, const struct sandbox_spec *spec,
 		       cJSON *launch, const struct stop *stop,
 		       struct error *err)
 {
-	const char *const *hosts;
+	struct runloop_rules rules = { .all = spec->network == NETWORK_FULL };
 	char *id = NULL;
-	size_t n = 0;
 
-	if (settings_list(r->settings, "runloop", "network_allow", &hosts, &n,
-			  err) < 0)
+	if (settings_list(r->settings, "runloop", "network_allow", &rules.hosts,
+			  &rules.n, err) < 0)
 		return -1;
-	if (spec->network == NETWORK_DEFAULT && !n)
+	if (spec->network == NETWORK_DEFAULT && !rules.n)
 		return 0;
 	if (spec->network != NETWORK_DEFAULT)
-		n = 0;
-	if (runloop_policy(r, hosts, n, spec->network == NETWORK_FULL, &id,
-			   stop, err) < 0)
+		rules.n = 0;
+	if (runloop_policy(r, &rules, &id, stop, err) < 0)
 		return -1;
 	cJSON_AddStringToObject(launch, "network_policy_id", id);
 	free(id);

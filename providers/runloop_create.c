@@ -54,16 +54,22 @@ static int find_made(struct sandbox *sb, const char *label,
 	return 1;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int post(struct sandbox *sb, const char *label, struct str body,
-		char status[RUNLOOP_STATUS], int *code, const struct stop *stop,
+/* What is asked for, again and again, and what became of it. */
+struct attempt {
+	const char *label;
+	struct str body;
+	char status[RUNLOOP_STATUS];
+	int code; /* of the last answer; 0: none came */
+};
+
+static int post(struct sandbox *sb, struct attempt *a, const struct stop *stop,
 		struct error *err)
 {
 	char header[96];
 	const char *const headers[] = { header, NULL };
 	struct rest_ask ask = { .method = "POST",
 				.path = "/v1/devboxes",
-				.body = body,
+				.body = a->body,
 				.what = "creating the devbox",
 				.headers = headers };
 	cJSON *tree = NULL;
@@ -72,8 +78,9 @@ static int post(struct sandbox *sb, const char *label, struct str body,
 	int rc;
 
 	/* The same in every try for this label. */
-	snprintf(header, sizeof(header), "x-request-id: %s", label);
-	rc = runloop_api(runloop_of(sb->host), &ask, &tree, code, stop, err);
+	snprintf(header, sizeof(header), "x-request-id: %s", a->label);
+	rc = runloop_api(runloop_of(sb->host), &ask, &tree, &a->code, stop,
+			 err);
 	id = json_string(tree, "id", "");
 	word = json_string(tree, "status", "");
 	if (rc == 0 &&
@@ -82,7 +89,7 @@ static int post(struct sandbox *sb, const char *label, struct str body,
 			       "unexpected server response: no devbox id");
 	if (rc == 0) {
 		sb->id = xstrdup(id);
-		snprintf(status, RUNLOOP_STATUS, "%s", word);
+		snprintf(a->status, sizeof(a->status), "%s", word);
 	}
 	cJSON_Delete(tree);
 	return rc;
@@ -111,28 +118,26 @@ static bool unclear(const struct error *why, int code)
 }
 
 static int make(struct sandbox *sb, const struct sandbox_spec *spec,
-		struct str body, char status[RUNLOOP_STATUS],
-		const struct stop *stop, struct error *err)
+		struct attempt *a, const struct stop *stop, struct error *err)
 {
 	bool again = tried_before(runloop_of(sb->host), spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {
 		struct error why = { 0 };
-		int code = 0;
 		int rc = 0;
 
+		a->code = 0;
 		if (again)
-			rc = find_made(sb, spec->label, status, stop, &why);
+			rc = find_made(sb, a->label, a->status, stop, &why);
 		if (rc > 0)
 			return 0;
 		if (rc == 0)
-			rc = post(sb, spec->label, body, status, &code, stop,
-				  &why);
+			rc = post(sb, a, stop, &why);
 		if (rc == 0)
 			return 0;
 		again = true;
-		if (!unclear(&why, code) || i == TRIES) {
+		if (!unclear(&why, a->code) || i == TRIES) {
 			*err = why;
 			return -1;
 		}
@@ -153,7 +158,8 @@ static int explain(const struct error *why, struct error *err)
 	return error_wrap(err, "it did not boot");
 }
 
-/* The id first, then a name: the flag's before the parameters'. */
+/* The blueprint's id first, which needs no look; then the flag's name, then the
+ * parameters. */
 static int add_source(struct runloop *r, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -171,7 +177,7 @@ static int add_source(struct runloop *r, const struct sandbox_spec *spec,
 		return -1;
 	if (spec->snapshot)
 		name = spec->snapshot;
-	if (id && !spec->snapshot) {
+	if (id) {
 		cJSON_AddStringToObject(body, "blueprint_id", id);
 		return 0;
 	}
@@ -218,16 +224,17 @@ int runloop_create(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	struct runloop_progress progress = { spec->progress, spec->arg };
 	struct buf text = BUF_INIT(BODY_MAX);
-	char status[RUNLOOP_STATUS] = "";
+	struct attempt a = { .label = spec->label };
 	struct error why = { 0 };
 	int rc = prepare(sb, spec, &text, stop, err);
 
+	a.body = buf_str(&text);
 	if (rc == 0)
-		rc = make(sb, spec, buf_str(&text), status, stop, err);
+		rc = make(sb, spec, &a, stop, err);
 	buf_release(&text);
 	if (rc < 0)
 		return -1;
-	if (runloop_run(runloop_of(sb->host), sb->id, status, &progress, stop,
+	if (runloop_run(runloop_of(sb->host), sb->id, a.status, &progress, stop,
 			&why) == 0)
 		return 0;
 	return explain(&why, err);

@@ -7,7 +7,11 @@
 #include "base/str.h"
 #include "providers/runloop.h"
 
-enum { PAGES_MAX = 1000, SEEN_MAX = 4096 };
+enum {
+	PAGES_MAX = 1000,
+	SEEN_MAX = 4096,
+	PAGE = 500, /* devboxes; the API gives 5000 at most */
+};
 
 static enum sandbox_state state_of(const char *word)
 {
@@ -68,8 +72,7 @@ static void tell(const cJSON *item,
 
 /* The next page; *more tells whether there is another, *last is the id that it
  * starts after (owned). */
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int one_page(struct runloop *r, const char *path, const char *query,
+static int one_page(struct runloop *r, const struct runloop_query *q,
 		    char **last, cJSON **page, const struct stop *stop,
 		    struct error *err)
 {
@@ -79,7 +82,7 @@ static int one_page(struct runloop *r, const char *path, const char *query,
 				.flags = REST_AGAIN };
 	int rc;
 
-	buf_addf(&full, "%s?%slimit=100", path, query);
+	buf_addf(&full, "%s?%slimit=%d", q->path, q->query, q->limit);
 	if (*last) {
 		buf_adds(&full, "&starting_after=");
 		rest_encode(&full, str_of(*last));
@@ -92,35 +95,35 @@ static int one_page(struct runloop *r, const char *path, const char *query,
 	return rc;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-int runloop_pages(struct runloop *r, const char *path, const char *query,
-		  const char *items, bool (*each)(void *arg, const cJSON *item),
-		  void *arg, const struct stop *stop, struct error *err)
+int runloop_pages(struct runloop *r, const struct runloop_query *q,
+		  const struct stop *stop, struct error *err)
 {
 	char *last = NULL;
 	bool go_on = true;
 	int rc = 0;
 
-	for (int pages = 0; rc == 0 && go_on; pages++) {
+	for (int pages = 1; rc == 0 && go_on; pages++) {
 		const cJSON *list;
 		const cJSON *item;
 		const char *id = NULL;
 		cJSON *page = NULL;
 
-		rc = one_page(r, path, query, &last, &page, stop, err);
-		list = json_get(page, items);
+		rc = one_page(r, q, &last, &page, stop, err);
+		list = json_get(page, q->items);
 		if (rc == 0 && !cJSON_IsArray(list))
 			rc = error_set(err, ERR_PROTOCOL,
 				       "unexpected server response: no list");
 		cJSON_ArrayForEach (item, list) {
 			id = json_string(item, "id", NULL);
-			go_on = go_on && each(arg, item);
+			go_on = go_on && q->each(q->arg, item);
 		}
 		if (!id || !json_bool(page, "has_more", false))
 			go_on = false;
 		else if (rc == 0)
 			last = xstrdup(id);
 		cJSON_Delete(page);
+		if (rc == 0 && go_on && pages == q->pages)
+			rc = 1;
 		if (rc == 0 && pages == PAGES_MAX)
 			rc = error_set(err, ERR_LIMIT, "the list does not end");
 	}
@@ -140,6 +143,9 @@ static void on_info(void *arg, const struct sandbox_info *info)
 {
 	struct ours *o = arg;
 
+	/* One that has ended is listed for ever. */
+	if (info->state == STATE_GONE)
+		return;
 	if (!info->label[0] || (o->owner && strcmp(info->owner, o->owner) != 0))
 		return;
 	for (size_t i = 0; i < o->n; i++)
@@ -156,40 +162,69 @@ static bool on_item(void *arg, const cJSON *item)
 	return true;
 }
 
-/*
- * There is no filter by metadata, and without one by status the list has every
- * devbox that ever was. The statuses are asked for in the order in which a
- * devbox goes through them, so none slips through between two requests.
- */
-int runloop_list(struct sandbox_host *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+/* 1 when there are more pages than q wants. */
+static int list_some(struct runloop *r, struct ours *o, const char *query,
+		     int pages, const struct stop *stop, struct error *err)
+{
+	struct runloop_query q = { .path = "/v1/devboxes",
+				   .query = query,
+				   .items = "devboxes",
+				   .limit = PAGE,
+				   .pages = pages,
+				   .each = on_item,
+				   .arg = o };
+
+	return runloop_pages(r, &q, stop, err);
+}
+
+/* In the order in which a devbox goes through them, so that none slips through
+ * between two requests. */
+static int list_living(struct runloop *r, struct ours *o,
+		       const struct stop *stop, struct error *err)
 {
 	static const char *const living[] = {
 		"queued",    "provisioning", "initializing", "suspending",
 		"suspended", "resuming",     "running",
 	};
-	struct ours *o = xcalloc(1, sizeof(*o));
 	int rc = 0;
 
-	o->owner = owner;
-	o->each = each;
-	o->arg = arg;
 	for (size_t i = 0; rc == 0 && i < sizeof(living) / sizeof(*living);
 	     i++) {
 		char *query = xasprintf("status=%s&include_total_count=false&",
 					living[i]);
+		struct error why = { 0 };
 
-		rc = runloop_pages(runloop_of(host), "/v1/devboxes", query,
-				   "devboxes", on_item, o, stop, err);
+		rc = list_some(r, o, query, 0, stop, &why);
 		/* The document does not know this one, the SDKs do. */
-		if (rc < 0 && i == 0 && strstr(err->message, "HTTP 4") &&
-		    err->code == ERR_REMOTE) {
-			*err = (struct error){ 0 };
+		if (rc < 0 && i == 0 && strstr(why.message, "HTTP 4") &&
+		    why.code == ERR_REMOTE)
 			rc = 0;
-		}
+		if (rc < 0)
+			*err = why;
 		free(query);
 	}
+	return rc;
+}
+
+/*
+ * There is no filter by metadata, and without one by status the list has every
+ * devbox that ever was: most accounts have one page of them, others are asked
+ * for the living ones.
+ */
+int runloop_list(struct sandbox_host *host, const char *owner,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err)
+{
+	struct runloop *r = runloop_of(host);
+	struct ours *o = xcalloc(1, sizeof(*o));
+	int rc;
+
+	o->owner = owner;
+	o->each = each;
+	o->arg = arg;
+	rc = list_some(r, o, "include_total_count=false&", 1, stop, err);
+	if (rc > 0)
+		rc = list_living(r, o, stop, err);
 	for (size_t i = 0; i < o->n; i++)
 		free(o->seen[i]);
 	free(o);

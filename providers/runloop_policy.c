@@ -14,19 +14,19 @@
 enum { HASH = 8, NAME_ROOM = 64 };
 
 /* Policies have unique names: the same rules always have the same one. */
-static void name_policy(const char *const *hosts, size_t n, bool all,
-			char name[NAME_ROOM])
+static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
 {
 	unsigned char hash[crypto_generichash_BYTES_MIN];
 	char hex[2 * HASH + 1];
 	struct buf text = BUF_INIT(1 << 20);
 
-	if (all || !n) {
-		snprintf(name, NAME_ROOM, "dcode-%s", all ? "full" : "none");
+	if (rules->all || !rules->n) {
+		snprintf(name, NAME_ROOM, "dcode-%s",
+			 rules->all ? "full" : "none");
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		buf_addf(&text, "%s\n", hosts[i]);
+	for (size_t i = 0; i < rules->n; i++)
+		buf_addf(&text, "%s\n", rules->hosts[i]);
 	crypto_generichash(hash, sizeof(hash), (unsigned char *)text.ptr,
 			   text.len, NULL, 0);
 	sodium_bin2hex(hex, sizeof(hex), hash, HASH);
@@ -55,18 +55,22 @@ static int find(struct runloop *r, const char *name, char **id,
 {
 	struct search s = { .name = name };
 	char *query = xasprintf("name=%s&", name);
-	int rc = runloop_pages(r, "/v1/network-policies", query,
-			       "network_policies", on_policy, &s, stop, err);
+	struct runloop_query q = { .path = "/v1/network-policies",
+				   .query = query,
+				   .items = "network_policies",
+				   .limit = 100,
+				   .each = on_policy,
+				   .arg = &s };
+	int rc = runloop_pages(r, &q, stop, err);
 
 	free(query);
 	*id = s.id;
 	return rc;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int make(struct runloop *r, const char *name, const char *const *hosts,
-		size_t n, bool all, char **id, const struct stop *stop,
-		struct error *err)
+static int make(struct runloop *r, const char *name,
+		const struct runloop_rules *rules, char **id,
+		const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 20);
 	struct rest_ask ask = { .method = "POST",
@@ -78,10 +82,11 @@ static int make(struct runloop *r, const char *name, const char *const *hosts,
 	int rc;
 
 	cJSON_AddStringToObject(body, "name", name);
-	cJSON_AddBoolToObject(body, "allow_all", all);
-	if (n)
-		cJSON_AddItemToObject(body, "allowed_hostnames",
-				      cJSON_CreateStringArray(hosts, (int)n));
+	cJSON_AddBoolToObject(body, "allow_all", rules->all);
+	if (rules->n)
+		cJSON_AddItemToObject(
+			body, "allowed_hostnames",
+			cJSON_CreateStringArray(rules->hosts, (int)rules->n));
 	json_print(&text, body);
 	cJSON_Delete(body);
 	ask.body = buf_str(&text);
@@ -96,19 +101,17 @@ static int make(struct runloop *r, const char *name, const char *const *hosts,
 	return rc;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-int runloop_policy(struct runloop *r, const char *const *hosts, size_t n,
-		   bool all, char **id, const struct stop *stop,
-		   struct error *err)
+int runloop_policy(struct runloop *r, const struct runloop_rules *rules,
+		   char **id, const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
 	char name[NAME_ROOM];
 
 	*id = NULL;
-	name_policy(hosts, n, all, name);
+	name_policy(rules, name);
 	if (find(r, name, id, stop, err) < 0)
 		return -1;
-	if (*id || make(r, name, hosts, n, all, id, stop, &why) == 0)
+	if (*id || make(r, name, rules, id, stop, &why) == 0)
 		return 0;
 	/* Somebody else may have made it just now. */
 	if (find(r, name, id, stop, err) < 0)

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "providers/http_files.h"
 #include "providers/rest.h"
 #include "sandbox/sandbox.h"
 
@@ -47,6 +48,8 @@ struct vercel_box { /* sandbox.priv */
 	int64_t ends;  /* clock_ms() when it dies unless extended */
 	int64_t asked; /* clock_ms() of the last try to extend */
 };
+
+struct vercel_tar; /* vercel_tar.h */
 
 extern const struct setting vercel_settings[];
 
@@ -117,12 +120,11 @@ int vercel_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);
 /* vercel_files.c */
-void vercel_fail(struct transfer *f, enum file_error code, const char *detail);
-/* Those that have no error yet. */
-void vercel_fail_rest(struct transfer *files, size_t n,
-		      const struct error *err);
-bool vercel_path_ok(struct transfer *f);  /* else it has its error */
-bool vercel_fatal(const struct error *e); /* no other file will do better */
+extern const struct http_files vercel_files;
+/* One request with the files of the archive. */
+int vercel_send(struct sandbox *sb, struct vercel_tar *tar,
+		struct http_response *res, const struct stop *stop,
+		struct error *err);
 /*
  * Asks the sandbox about the files without an error and calls learn for each
  * with the line about it: "d" a directory; "f r w 644" a file, "-" for what may
@@ -131,10 +133,6 @@ bool vercel_fatal(const struct error *e); /* no other file will do better */
  */
 int vercel_facts(struct sandbox *sb, struct transfer *files, size_t n,
 		 void (*learn)(struct transfer *f, struct str line),
-		 const struct stop *stop, struct error *err);
-/* After a request that failed (err): 0 to try again, -1 when it makes no
- * sense. */
-int vercel_judge(struct sandbox *sb, const struct http_response *res,
 		 const struct stop *stop, struct error *err);
 /* vercel_upload.c */
 int vercel_upload(struct sandbox *sb, struct transfer *files, size_t n,

@@ -175,7 +175,6 @@ int vercel_open(struct sandbox_host *host, const struct settings *set,
 
 	host->priv = v;
 	v->api.http = host->http;
-	v->api.vendor = "Vercel";
 	v->settings = set;
 	pthread_mutex_init(&v->lock, NULL);
 	rc = find_access(set, &a, err);
@@ -186,5 +185,7 @@ int vercel_open(struct sandbox_host *host, const struct settings *set,
 	cJSON_Delete(a.claims);
 	if (rc == 0)
 		host->endpoint = v->endpoint;
+	if (v->v1)
+		host->lacks = SANDBOX_LIST; /* it keeps no labels */
 	return rc;
 }

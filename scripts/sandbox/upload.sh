@@ -2,7 +2,8 @@
 # upload.sh - one piece of a file; the last one puts it in place.
 # SPDX-License-Identifier: MIT
 # op PATH OFFSET LEN TOTAL MODE ID: pieces gather in a file named by ID; LEN -1
-# gives up. MODE in octal, for a new file.
+# gives up, LEN -2 only tells that file's name, for another way to fill it.
+# MODE in octal, for a new file.
 # shellcheck disable=SC2034,SC2086,SC2154
 need cat ls rm mv chmod
 
@@ -23,6 +24,19 @@ gather() {
 	t=
 }
 
+# May the file in f be written? Its part's name.
+begin() {
+	st=permission_denied
+	if [ -L "$f" ]; then
+		st=link_loop
+	elif [ -e "$f" ] && ! [ -f "$f" ]; then
+		st=not_a_file
+	elif [ -w "$f" ] || { ! [ -e "$f" ] && [ -w "${f%/*}/" ]; }; then
+		st=ok
+		printf %s "$part"
+	fi
+}
+
 op() {
 	path=$1 len=$3 total=$4 put_id=$6
 	follow "$path"
@@ -33,7 +47,11 @@ op() {
 	fi
 	parents "${dir:-/}" || return
 	[ -w "${dir:-/}" ] || dir=${TMPDIR:-/tmp}
-	part=$dir/.dcode-$put_id
+	part=${dir%/}/.dcode-$put_id
+	if [ "$len" -eq -2 ]; then
+		begin
+		return
+	fi
 	if [ "$len" -lt 0 ]; then
 		rm -f "$part"
 		return

@@ -14,7 +14,7 @@
 
 enum {
 	CHECK_MS = 180000, /* a check that hangs has failed */
-	CREATE_MS = 900000,
+	LONG_MS = 900000,  /* create, and the largest sizes */
 	OUTPUT_MAX = 4 << 20,
 };
 
@@ -40,12 +40,21 @@ enum contract_verdict contract_na(struct contract *c, const char *fmt, ...)
 
 bool contract_can(const struct contract *c, unsigned flag)
 {
-	return c->request->host->provider->flags & flag;
+	const struct sandbox_host *host = c->request->host;
+
+	return host->provider->flags & ~host->lacks & flag;
 }
 
 char *contract_path(const struct contract *c, const char *name)
 {
 	return xasprintf("%s/%s", c->dir, name);
+}
+
+int64_t contract_speed(int64_t bytes, int64_t began)
+{
+	int64_t ms = clock_ms() - began;
+
+	return bytes * 1000 / 1024 / (ms > 0 ? ms : 1);
 }
 
 static int take(void *arg, enum exec_stream stream, struct str chunk,
@@ -196,7 +205,7 @@ static enum contract_verdict check_remove(struct contract *c)
 }
 
 static const struct contract_check checks[] = {
-	{ "create", 0, check_create, NULL },
+	{ "create", CHECK_SURE, check_create, NULL },
 	{ "id", CHECK_BOX, check_id, NULL },
 	{ "exit status 0", CHECK_BOX, check_exit, "0" },
 	{ "exit status 1", CHECK_BOX, check_exit, "1" },
@@ -206,6 +215,9 @@ static const struct contract_check checks[] = {
 	{ "killed by a signal", CHECK_BOX, check_killed, NULL },
 	{ "stdout and stderr", CHECK_BOX, check_streams, NULL },
 	{ "1 MB of output", CHECK_BOX, check_megabyte, NULL },
+	{ "64 MiB of output", CHECK_BOX | CHECK_SLOW, check_flood, "67108864" },
+	{ "100 MB of output", CHECK_BOX | CHECK_LARGE, check_flood,
+	  "100000000" },
 	{ "NUL and no UTF-8", CHECK_BOX, check_bytes, NULL },
 	{ "here-document", CHECK_BOX, check_here_document, NULL },
 	{ "every byte in argument", CHECK_BOX, check_arguments, NULL },
@@ -219,6 +231,7 @@ static const struct contract_check checks[] = {
 	{ "file of 1 B", CHECK_BOX, check_file, "1" },
 	{ "file of 100 kB", CHECK_BOX, check_file, "100000" },
 	{ "file of 10 MB", CHECK_BOX | CHECK_SLOW, check_file, "10000000" },
+	{ "file of 1 GiB", CHECK_BOX | CHECK_LARGE, check_file, "1073741824" },
 	{ "odd file names", CHECK_BOX, check_names, NULL },
 	{ "file errors", CHECK_BOX, check_file_errors, NULL },
 	{ "tool write_file", CHECK_BOX, check_tool, "write_file" },
@@ -232,18 +245,20 @@ static const struct contract_check checks[] = {
 	{ "attach by id", CHECK_BOX, check_attach, NULL },
 	{ "list by label", CHECK_BOX, check_list, NULL },
 	{ "info", CHECK_BOX, check_info, NULL },
+	{ "lifetime", CHECK_BOX, check_lifetime, NULL },
 	{ "extend", CHECK_BOX, check_extend, NULL },
 	{ "snapshot", CHECK_BOX | CHECK_SLOW, check_snapshot, NULL },
-	{ "remove", CHECK_BOX, check_remove, NULL },
-	{ "remove again", CHECK_AFTER, check_remove_again, NULL },
-	{ "nothing left", CHECK_AFTER, check_nothing_left, NULL },
+	{ "remove", CHECK_BOX | CHECK_SURE, check_remove, NULL },
+	{ "remove again", CHECK_AFTER | CHECK_SURE, check_remove_again, NULL },
+	{ "nothing left", CHECK_AFTER | CHECK_SURE, check_nothing_left, NULL },
 };
 
 static enum contract_verdict run_check(struct contract *c,
 				       const struct stop *stop)
 {
 	const struct contract_check *check = c->check;
-	bool creates = check->run == check_create;
+	bool may_last = check->run == check_create ||
+			check->run == check_flood || check->flags & CHECK_LARGE;
 
 	c->reason[0] = '\0';
 	if (check->flags & CHECK_SLOW && c->request->quick)
@@ -255,8 +270,27 @@ static enum contract_verdict run_check(struct contract *c,
 		return contract_na(c, "this machine stays");
 	if (check->flags & CHECK_BOX && !c->dir)
 		return contract_na(c, "there is no directory to work in");
-	c->stop = stop_within(stop, creates ? CREATE_MS : CHECK_MS);
+	c->stop = stop_within(stop, may_last ? LONG_MS : CHECK_MS);
 	return check->run(c);
+}
+
+/* Does the request ask for it at all? */
+static bool wanted(const struct contract_request *r,
+		   const struct contract_check *check)
+{
+	if (check->flags & CHECK_LARGE && !r->large)
+		return false;
+	return !r->only || check->flags & CHECK_SURE ||
+	       strstr(check->name, r->only);
+}
+
+bool contract_knows(const char *only)
+{
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+		if (!(checks[i].flags & CHECK_SURE) &&
+		    strstr(checks[i].name, only))
+			return true;
+	return false;
 }
 
 static void tell(struct contract *c, enum contract_verdict verdict, int64_t ms)
@@ -313,6 +347,8 @@ int contract_run(const struct contract_request *request,
 		int64_t began = clock_ms();
 		enum contract_verdict verdict;
 
+		if (!wanted(request, &checks[i]))
+			continue;
 		rc = stop_check(stop, err);
 		if (rc < 0)
 			break;

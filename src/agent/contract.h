@@ -24,6 +24,10 @@ struct contract_request { /* all borrowed for the call */
 	 * delete one. NULL: the check is left out. */
 	const char *snapshot;
 	bool quick; /* leave out what takes more than a second by itself */
+	bool large; /* add the largest sizes: 100 MB of output, 1 GiB files */
+	/* Of the checks in the sandbox, only those whose name has this in it;
+	 * NULL: all. */
+	const char *only;
 	struct box_ui ui;
 	void (*each)(void *arg, const struct contract_result *result);
 	void *arg;
@@ -44,5 +48,8 @@ struct contract_summary {
 int contract_run(const struct contract_request *request,
 		 struct contract_summary *summary, const struct stop *stop,
 		 struct error *err);
+
+/* Would this text leave any check over? */
+bool contract_knows(const char *only);
 
 #endif

@@ -26,6 +26,8 @@ enum {
 	CHECK_SLOW = 1 << 0,  /* not with quick */
 	CHECK_BOX = 1 << 1,   /* needs the sandbox */
 	CHECK_AFTER = 1 << 2, /* about one that has been deleted */
+	CHECK_LARGE = 1 << 3, /* only with large; may take its time */
+	CHECK_SURE = 1 << 4,  /* whatever only says */
 };
 struct contract_check {
 	const char *name;
@@ -61,6 +63,7 @@ void ran_release(struct ran *r);
 enum contract_verdict contract_expect(struct contract *c, const char *command,
 				      int code, const char *out,
 				      const char *err);
+int64_t contract_speed(int64_t bytes, int64_t began); /* KiB a second */
 /* "DIR/NAME", owned. */
 char *contract_path(const struct contract *c, const char *name);
 
@@ -70,6 +73,7 @@ enum contract_verdict check_missing_program(struct contract *c);
 enum contract_verdict check_killed(struct contract *c);
 enum contract_verdict check_streams(struct contract *c);
 enum contract_verdict check_megabyte(struct contract *c);
+enum contract_verdict check_flood(struct contract *c);
 enum contract_verdict check_bytes(struct contract *c);
 enum contract_verdict check_here_document(struct contract *c);
 enum contract_verdict check_arguments(struct contract *c);
@@ -87,6 +91,7 @@ enum contract_verdict check_id(struct contract *c);
 enum contract_verdict check_attach(struct contract *c);
 enum contract_verdict check_list(struct contract *c);
 enum contract_verdict check_info(struct contract *c);
+enum contract_verdict check_lifetime(struct contract *c);
 enum contract_verdict check_extend(struct contract *c);
 enum contract_verdict check_snapshot(struct contract *c);
 enum contract_verdict check_remove_again(struct contract *c);

@@ -94,6 +94,81 @@ enum contract_verdict check_megabyte(struct contract *c)
 	return verdict;
 }
 
+/* Numbers of eight digits, one a line: as they come, nothing is kept. */
+struct flood {
+	char line[10];
+	size_t at; /* in it */
+	int64_t got, wanted;
+	bool wrong;
+};
+
+static void next_line(struct flood *f)
+{
+	int digit = (int)sizeof(f->line) - 3;
+
+	while (f->line[digit] == '9')
+		f->line[digit--] = '0';
+	f->line[digit]++;
+	f->at = 0;
+}
+
+static int compare(void *arg, enum exec_stream stream, struct str chunk,
+		   struct buf *reply, struct error *err)
+{
+	const size_t len = sizeof(((struct flood *)arg)->line) - 1;
+	struct flood *f = arg;
+
+	(void)reply;
+	(void)err;
+	f->got += (int64_t)chunk.len;
+	f->wrong = f->wrong || stream == EXEC_STDERR;
+	while (chunk.len && !f->wrong) {
+		size_t n = len - f->at < chunk.len ? len - f->at : chunk.len;
+
+		f->wrong = memcmp(f->line + f->at, chunk.ptr, n) != 0;
+		f->at += n;
+		chunk = str_skip(chunk, n);
+		if (f->at == len)
+			next_line(f);
+	}
+	return 0;
+}
+
+enum contract_verdict check_flood(struct contract *c)
+{
+	struct flood f = { .line = "10000000\n" };
+	char *command =
+		xasprintf("seq 10000000 99999999 | head -c %s", c->check->arg);
+	struct exec_request req = { .command = str_of(command),
+				    .timeout_ms = 10 * CONTRACT_COMMAND_MS,
+				    .output = compare,
+				    .arg = &f };
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct exec_result res = { 0 };
+	struct error err = { 0 };
+	int64_t began = clock_ms();
+
+	(void)str_to_int(str_of(c->check->arg), &f.wanted);
+	if (sandbox_execute(c->sb, &req, &res, &c->stop, &err) < 0)
+		verdict = contract_fail(c, "after %lld bytes: %s",
+					(long long)f.got, err.message);
+	else if (f.wrong)
+		verdict = contract_fail(c,
+					"other bytes than were printed, in "
+					"the first %lld",
+					(long long)f.got);
+	else if (f.got != f.wanted || res.timed_out)
+		verdict =
+			contract_fail(c, "%lld bytes of %lld%s",
+				      (long long)f.got, (long long)f.wanted,
+				      res.timed_out ? ", then a timeout" : "");
+	else
+		snprintf(c->reason, sizeof(c->reason), "%lld KiB/s",
+			 (long long)contract_speed(f.got, began));
+	free(command);
+	return verdict;
+}
+
 enum contract_verdict check_bytes(struct contract *c)
 {
 	static const char want[] = "a\0b\377\303(";

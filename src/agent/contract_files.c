@@ -58,13 +58,6 @@ static enum contract_verdict file_failed(struct contract *c, const char *way,
 			     rc == 0 ? t->detail : "");
 }
 
-static int64_t speed(int64_t bytes, int64_t began)
-{
-	int64_t ms = clock_ms() - began;
-
-	return bytes * 1000 / 1024 / (ms > 0 ? ms : 1);
-}
-
 /* There and back; the size is also looked at from inside. */
 static enum contract_verdict round_trip(struct contract *c, const char *path,
 					int64_t size)
@@ -84,13 +77,13 @@ static enum contract_verdict round_trip(struct contract *c, const char *path,
 	rc = sandbox_upload(c->sb, &t, 1, &c->stop, &err);
 	if (rc < 0 || t.error != FILE_OK)
 		return file_failed(c, "up", rc, &t, &err);
-	c->summary->upload_kib_s = speed(size, began);
+	c->summary->upload_kib_s = contract_speed(size, began);
 	began = clock_ms();
 	t = (struct transfer){ .path = path, .write = keep_hash, .arg = &s };
 	rc = sandbox_download(c->sb, &t, 1, &c->stop, &err);
 	if (rc < 0 || t.error != FILE_OK)
 		return file_failed(c, "down", rc, &t, &err);
-	c->summary->download_kib_s = speed(size, began);
+	c->summary->download_kib_s = contract_speed(size, began);
 	crypto_hash_sha256_final(&s.up, up);
 	crypto_hash_sha256_final(&s.down, down);
 	if (s.got != size)
@@ -141,8 +134,27 @@ static int keep_text(void *arg, struct str chunk, struct error *err)
 }
 
 static const char *const names[] = {
-	"with space", "quote'\"",   "$HOME $(x)`y`", "star*?[a]", "-dash",
-	"new\nline",  "\303\274ml", "back\\slash",   "%2e%2f+&#", "tab\tx",
+	"with space",
+	"quote'\"",
+	"$HOME $(x)`y`",
+	"star*?[a]",
+	"-dash",
+	"new\nline",
+	"\303\274ml",
+	"back\\slash",
+	"%2e%2f+&#",
+	"tab\tx",
+	"\377 is no UTF-8",
+	" spaces ",
+	"line end\r",
+	"a;b&c|d<e>",
+	"~",
+	"a name as long as a name may be ------------------------------------"
+	"----------------------------------------------------------------------"
+	"-"
+	"----------------------------------------------------------------------"
+	"-"
+	"------------------------------------------xx",
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
@@ -207,6 +219,58 @@ static enum contract_verdict fails_with(struct contract *c, const char *path,
 			     file_error_name(want));
 }
 
+/* What cannot be written: with the same words. */
+static enum contract_verdict refuses(struct contract *c, const char *path,
+				     enum file_error want)
+{
+	struct str text = STR("x");
+	struct transfer t = {
+		.path = path, .size = 1, .read = give_text, .arg = &text
+	};
+	struct error err = { 0 };
+	int rc = sandbox_upload(c->sb, &t, 1, &c->stop, &err);
+
+	if (rc == 0 && t.error == want)
+		return CONTRACT_OK;
+	return contract_fail(c, "writing %s gives %s, not %s", path,
+			     rc < 0 ? err.message : file_error_name(t.error),
+			     file_error_name(want));
+}
+
+/* An error is a file's own: the good one between bad ones comes. */
+static enum contract_verdict good_among_bad(struct contract *c,
+					    const char *missing)
+{
+	char *good = contract_path(c, "good");
+	struct buf got = BUF_INIT(NAME_MAX_BYTES);
+	struct str text = STR("it is\n");
+	struct transfer up = { .path = good,
+			       .size = (int64_t)text.len,
+			       .read = give_text,
+			       .arg = &text };
+	struct transfer t[] = {
+		{ .path = missing, .write = keep_text, .arg = &got },
+		{ .path = good, .write = keep_text, .arg = &got },
+		{ .path = c->dir, .write = keep_text, .arg = &got },
+	};
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct error err = { 0 };
+
+	if (sandbox_upload(c->sb, &up, 1, &c->stop, &err) < 0 ||
+	    sandbox_download(c->sb, t, 3, &c->stop, &err) < 0)
+		verdict = contract_fail(c, "%s", err.message);
+	else if (t[0].error != FILE_NOT_FOUND || t[1].error != FILE_OK ||
+		 t[2].error != FILE_IS_DIRECTORY ||
+		 !str_is(buf_str(&got), "it is\n"))
+		verdict = contract_fail(c, "in one call they mix: %s, %s, %s",
+					file_error_name(t[0].error),
+					file_error_name(t[1].error),
+					file_error_name(t[2].error));
+	buf_release(&got);
+	free(good);
+	return verdict;
+}
+
 enum contract_verdict check_file_errors(struct contract *c)
 {
 	char *missing = contract_path(c, "is/missing");
@@ -223,6 +287,12 @@ enum contract_verdict check_file_errors(struct contract *c)
 		verdict = fails_with(c, c->dir, FILE_IS_DIRECTORY);
 	if (verdict == CONTRACT_OK)
 		verdict = fails_with(c, "relative/path", FILE_INVALID_PATH);
+	if (verdict == CONTRACT_OK)
+		verdict = refuses(c, c->dir, FILE_IS_DIRECTORY);
+	if (verdict == CONTRACT_OK)
+		verdict = refuses(c, "relative/path", FILE_INVALID_PATH);
+	if (verdict == CONTRACT_OK)
+		verdict = good_among_bad(c, missing);
 	if (verdict != CONTRACT_OK)
 		;
 	else if (contract_exec(c, &req, &r, NULL) < 0)

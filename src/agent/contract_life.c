@@ -3,16 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/contract_check.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/store.h"
 
+enum { LATEST_S = 7 * 86400 }; /* whatever a user may have set */
+
 struct look { /* for one sandbox among those listed */
 	const char *id, *label;
 	int by_id, by_label, both;
 	enum sandbox_state state;
+	int64_t ends;
 };
 
 static void see(void *arg, const struct sandbox_info *info)
@@ -26,8 +30,10 @@ static void see(void *arg, const struct sandbox_info *info)
 	l->by_id += id;
 	l->by_label += label;
 	l->both += id && label;
-	if (id)
+	if (id) {
 		l->state = info->state;
+		l->ends = info->ends;
+	}
 }
 
 static const struct sandbox_ops *ops_of(const struct contract *c)
@@ -79,6 +85,23 @@ static enum contract_verdict leave_file(struct contract *c, const char *path)
 	return verdict;
 }
 
+/* An id that nobody has; of the same shape. */
+static enum contract_verdict attach_to_nothing(struct contract *c)
+{
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	char *id = xstrdup(c->id);
+	size_t last = strlen(id) - 1;
+	int rc;
+
+	id[last] = id[last] == 'a' ? 'b' : 'a';
+	rc = sandbox_attach(&other, c->request->host, id, &c->stop, &err);
+	sandbox_release(&other);
+	free(id);
+	return rc < 0 ? CONTRACT_OK
+		      : contract_fail(c, "attaches to what there is not");
+}
+
 enum contract_verdict check_attach(struct contract *c)
 {
 	struct sandbox other = { 0 };
@@ -101,6 +124,8 @@ enum contract_verdict check_attach(struct contract *c)
 		verdict = same_files(c, &other, path);
 	sandbox_release(&other);
 	free(path);
+	if (verdict == CONTRACT_OK)
+		verdict = attach_to_nothing(c);
 	return verdict;
 }
 
@@ -131,10 +156,37 @@ enum contract_verdict check_info(struct contract *c)
 	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
 			    &err) < 0)
 		return contract_fail(c, "%s", err.message);
-	if (look.both != 1)
-		return contract_fail(c, "id or label differ");
+	if (look.by_id != 1)
+		return contract_fail(c, "it is another one's");
+	if (contract_can(c, SANDBOX_LIST) && look.both != 1)
+		return contract_fail(c, "the label differs");
 	if (look.state != STATE_RUNNING)
 		return contract_fail(c, "it is not said to run");
+	return CONTRACT_OK;
+}
+
+/* Must it end by itself, and neither now nor far too late? */
+enum contract_verdict check_lifetime(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	struct error err = { 0 };
+	int64_t left;
+
+	if (!ops_of(c)->info || contract_can(c, SANDBOX_HOST))
+		return contract_na(c, "nothing tells");
+	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
+			    &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	if (!look.ends)
+		return contract_na(c, "its end is not told");
+	left = look.ends - (int64_t)time(NULL);
+	if (left < 0)
+		return contract_fail(c, "it should be gone since %lld s",
+				     (long long)-left);
+	if (left > LATEST_S)
+		return contract_fail(c, "it stays for %lld s more",
+				     (long long)left);
+	snprintf(c->reason, sizeof(c->reason), "%lld s left", (long long)left);
 	return CONTRACT_OK;
 }
 

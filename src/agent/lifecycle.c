@@ -145,13 +145,15 @@ static int remove_by_label(struct box *box, const struct error *why,
 	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
+	if (why->code == ERR_UNREACHABLE && !box->unclear)
+		return ledger_gone(r->store, box->label, err);
 	if (!ops->list)
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
-		rc = ops->list(r->host, store_owner(r->store), match, &search,
-			       limit, err);
+		rc = sandbox_find(r->host, store_owner(r->store), match,
+				  &search, limit, err);
 	}
 	if (search.id)
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
@@ -251,7 +253,8 @@ static int choose_lifetime(const struct box_request *r, int64_t *seconds,
 	return 0;
 }
 
-static int create(struct box *box, const struct stop *stop, struct error *err)
+static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
+		  struct error *err)
 {
 	const struct box_request *r = &box->request;
 	const struct sandbox_provider *p = r->host->provider;
@@ -260,6 +263,7 @@ static int create(struct box *box, const struct stop *stop, struct error *err)
 		.owner = store_owner(r->store),
 		.snapshot = r->snapshot,
 		.network = r->network,
+		.lifetime_s = lifetime_s,
 		.unclear = &box->unclear,
 		.progress = forward,
 		.arg = box,
@@ -267,8 +271,7 @@ static int create(struct box *box, const struct stop *stop, struct error *err)
 	struct error failure = { 0 };
 	char room[64];
 
-	if (stop_check(stop, err) < 0 ||
-	    choose_lifetime(r, &spec.lifetime_s, err) < 0)
+	if (stop_check(stop, err) < 0)
 		return -1;
 	if (ledger_intend(r->store, p->name, lifecycle_endpoint(r->host),
 			  spec.lifetime_s, box->label, err) < 0)
@@ -329,14 +332,16 @@ static int check(const struct box_request *r, struct error *err)
 	return 0;
 }
 
-static int begin(struct box *box, const struct stop *stop, struct error *err)
+static int begin(struct box *box, int64_t lifetime_s, const struct stop *stop,
+		 struct error *err)
 {
 	const struct box_request *r = &box->request;
 	struct sandbox_spec none = { .label = "", .owner = "" };
 
 	if (r->host->provider->flags & SANDBOX_HOST)
 		return sandbox_create(&box->sandbox, r->host, &none, stop, err);
-	return r->attach_id ? attach(box, stop, err) : create(box, stop, err);
+	return r->attach_id ? attach(box, stop, err)
+			    : create(box, lifetime_s, stop, err);
 }
 
 int lifecycle_open(struct box *box, const struct box_request *request,
@@ -345,6 +350,7 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 	struct buf script = BUF_INIT(SETUP_EXPANDED_MAX);
 	struct error failure = { 0 };
 	struct error ignored = { 0 };
+	int64_t lifetime_s = 0;
 	int rc;
 
 	*box = (struct box){ .request = *request };
@@ -352,12 +358,17 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 	if (rc == 0 && request->setup)
 		rc = lifecycle_setup_read(box, &script, &failure);
 	if (rc == 0)
-		rc = begin(box, stop, &failure);
+		rc = choose_lifetime(request, &lifetime_s, &failure);
+	if (rc == 0)
+		rc = begin(box, lifetime_s, stop, &failure);
+	if (rc == 0)
+		lifecycle_keep(box, lifetime_s);
 	if (rc == 0 && request->setup)
 		rc = lifecycle_setup_run(box, buf_str(&script), stop, &failure);
 	buf_wipe(&script);
 	if (rc == 0)
 		return 0;
+	lifecycle_unkeep(box);
 	(void)dispose(box, &failure, &ignored); /* it has warned */
 	sandbox_release(&box->sandbox);
 	*box = (struct box){ 0 };
@@ -374,6 +385,7 @@ int lifecycle_close(struct box *box, struct error *err)
 
 	if (!box->request.host)
 		return 0;
+	lifecycle_unkeep(box);
 	if (ours)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
 			      title(box, room), box->sandbox.id);

@@ -36,12 +36,14 @@ struct box_request { /* all borrowed, until lifecycle_close() */
 	struct box_ui ui;
 };
 
+struct lifecycle_keeper;
 struct box { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
 	bool ours;      /* lifecycle_close() deletes it */
 	bool unclear;   /* create() cannot tell whether it made anything */
 	struct box_request request;
+	struct lifecycle_keeper *keeper; /* owned, or NULL */
 };
 
 /*
@@ -51,6 +53,10 @@ struct box { /* start from { 0 } */
  * gc with a warning; box needs no close, though it does no harm. A missing
  * script is ERR_NOT_FOUND before anything is created; a failing one is
  * ERR_REMOTE "Setup failed - aborting" after its progress line.
+ *
+ * Until lifecycle_close() a thread extends the sandbox's life now and then, so
+ * that neither a long answer of the model nor a user who thinks ends it: box
+ * must stay where it is.
  */
 int lifecycle_open(struct box *box, const struct box_request *request,
 		   const struct stop *stop, struct error *err);

@@ -296,8 +296,8 @@ static int list_ours(struct gc *gc, struct sandbox_host *host,
 
 	for (;;) {
 		release_list(gc);
-		if (host->provider->ops->list(host, owner, take_listed, gc,
-					      gc->stop, err) < 0)
+		if (sandbox_find(host, owner, take_listed, gc, gc->stop, err) <
+		    0)
 			return -1;
 		if (!host->endpoint || !awaits(gc, host) || clock_ms() >= until)
 			return 0;

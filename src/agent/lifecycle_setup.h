@@ -1,4 +1,5 @@
-/* lifecycle_setup.h - a box's setup script; for lifecycle.c only. */
+/* lifecycle_setup.h - a box's setup script and keep-alive; for lifecycle.c
+ * only. */
 /* SPDX-License-Identifier: MIT */
 #ifndef AGENT_LIFECYCLE_SETUP_H
 #define AGENT_LIFECYCLE_SETUP_H
@@ -17,5 +18,10 @@ int lifecycle_setup_read(struct box *box, struct buf *script,
 			 struct error *err);
 int lifecycle_setup_run(struct box *box, struct str script,
 			const struct stop *stop, struct error *err);
+
+/* lifecycle_keep.c: a thread that extends the sandbox's life every third of
+ * lifetime_s, where the provider can, until lifecycle_unkeep(). */
+void lifecycle_keep(struct box *box, int64_t lifetime_s);
+void lifecycle_unkeep(struct box *box);
 
 #endif

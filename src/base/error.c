@@ -14,7 +14,7 @@ static const char *const names[] = {
 	[ERR_NETWORK] = "network",     [ERR_PROTOCOL] = "protocol",
 	[ERR_REMOTE] = "remote",       [ERR_TIMEOUT] = "timeout",
 	[ERR_CANCELLED] = "cancelled", [ERR_GONE] = "sandbox_gone",
-	[ERR_SYSTEM] = "system",
+	[ERR_SYSTEM] = "system",       [ERR_UNREACHABLE] = "unreachable",
 };
 
 const char *error_name(enum err code)

@@ -5,18 +5,20 @@
 
 enum err {
 	ERR_NONE = 0,
-	ERR_USAGE,     /* the user asked for something impossible */
-	ERR_CONFIG,    /* config.toml, .env or a stored credential is wrong */
-	ERR_AUTH,      /* a server refused our credential (401, 403) */
-	ERR_NOT_FOUND, /* the named sandbox, file or thread does not exist */
-	ERR_LIMIT,     /* rate limit, quota or one of our own size caps */
-	ERR_NETWORK,   /* no usable answer arrived; retrying may help */
-	ERR_PROTOCOL,  /* an answer arrived and made no sense */
-	ERR_REMOTE,    /* the server says that it failed */
-	ERR_TIMEOUT,   /* a deadline passed */
-	ERR_CANCELLED, /* the user pressed Ctrl-C */
-	ERR_GONE,      /* the sandbox has ended under us */
-	ERR_SYSTEM,    /* a system call failed; message ends in its text */
+	ERR_USAGE,       /* the user asked for something impossible */
+	ERR_CONFIG,      /* config.toml, .env or a stored credential is wrong */
+	ERR_AUTH,        /* a server refused our credential (401, 403) */
+	ERR_NOT_FOUND,   /* the named sandbox, file or thread does not exist */
+	ERR_LIMIT,       /* rate limit, quota or one of our own size caps */
+	ERR_NETWORK,     /* no usable answer arrived; retrying may help */
+	ERR_UNREACHABLE, /* no connection to a server that never took one:
+			    nothing was sent */
+	ERR_PROTOCOL,    /* an answer arrived and made no sense */
+	ERR_REMOTE,      /* the server says that it failed */
+	ERR_TIMEOUT,     /* a deadline passed */
+	ERR_CANCELLED,   /* the user pressed Ctrl-C */
+	ERR_GONE,        /* the sandbox has ended under us */
+	ERR_SYSTEM,      /* a system call failed; message ends in its text */
 };
 
 /*

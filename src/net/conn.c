@@ -32,6 +32,7 @@ static int connect_result(struct conn *c, struct error *err)
 			code = msg->data.result;
 	if (code != CURLE_OK)
 		return handle_error(c->api, c->handle, code, err);
+	handle_reached(c->handle);
 	code = c->api->easy_getinfo(c->handle->easy, CURLINFO_ACTIVESOCKET,
 				    &c->fd);
 	if (code != CURLE_OK || c->fd == CURL_SOCKET_BAD)

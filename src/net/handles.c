@@ -9,7 +9,10 @@
 #include "base/clean.h"
 #include "base/mem.h"
 
-enum { MAX_IDLE = 16 }; /* free handles kept with their connections */
+enum {
+	MAX_IDLE = 16, /* free handles kept with their connections */
+	MAX_REACHED = 16,
+};
 
 struct http {
 	struct curl_loader *loader;
@@ -19,6 +22,8 @@ struct http {
 	pthread_mutex_t lock; /* of the list and share, below */
 	struct handle *idle;  /* the last one given back comes first */
 	size_t n_idle;
+	uint64_t reached[MAX_REACHED]; /* hashes of origins; 0: none */
+	size_t n_reached;
 	CURLSH *share; /* TLS sessions and names of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
@@ -202,6 +207,7 @@ struct handle *handle_new(struct http *h, const char *url,
 		return NULL;
 	}
 	hd = xcalloc(1, sizeof(*hd));
+	hd->http = h;
 	hd->origin = xstrndup(origin.ptr, origin.len);
 	if (strncasecmp(url, "http://", 7) == 0)
 		hd->proxy = h->http_proxy;
@@ -283,6 +289,48 @@ static enum err code_of(CURLcode code)
 	}
 }
 
+static uint64_t hash(const char *text)
+{
+	uint64_t sum = 14695981039346656037u; /* FNV-1a */
+
+	for (; *text; text++)
+		sum = (sum ^ (unsigned char)*text) * 1099511628211u;
+	return sum ? sum : 1;
+}
+
+static bool was_reached(const struct handle *hd)
+{
+	uint64_t key = hash(hd->origin);
+	bool found = false;
+
+	pthread_mutex_lock(&hd->http->lock);
+	for (size_t i = 0; i < MAX_REACHED; i++)
+		found = found || hd->http->reached[i] == key;
+	pthread_mutex_unlock(&hd->http->lock);
+	return found;
+}
+
+void handle_reached(struct handle *hd)
+{
+	struct http *h = hd->http;
+
+	if (was_reached(hd))
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->reached[h->n_reached++ % MAX_REACHED] = hash(hd->origin);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* Of a server that was never there: a wrong address, or no network. Engines
+ * behind a socket start by themselves. */
+static bool is_unreachable(const struct handle *hd, CURLcode code)
+{
+	return (code == CURLE_COULDNT_CONNECT ||
+		code == CURLE_COULDNT_RESOLVE_HOST ||
+		code == CURLE_COULDNT_RESOLVE_PROXY) &&
+	       hd->origin[0] != '/' && !was_reached(hd);
+}
+
 /* libcurl has one code for a scheme that it does not speak and for an answer
  * that is no HTTP. On a connection that was used before, the latter is what
  * an earlier answer left there: another connection may do better. */
@@ -306,11 +354,19 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	struct buf text = BUF_INIT(300);
 	long answer = 0; /* of a proxy to CONNECT */
 
+	/* It wanted to send again what comes from a callback. */
+	if (code == CURLE_SEND_FAIL_REWIND)
+		why = "the connection was cut while sending";
 	clean_text((struct str){ why, strlen(why) }, &text);
 	error_set(err, code_of(code), "%s", text.len ? text.ptr : "failed");
 	buf_release(&text);
 	if (code == CURLE_UNSUPPORTED_PROTOCOL)
 		err->code = code_of_garbage(api, hd);
+	if (is_unreachable(hd, code)) {
+		err->code = ERR_UNREACHABLE;
+		error_hint(err, "is the address right, and is this machine "
+				"online?");
+	}
 	api->easy_getinfo(hd->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
 	if (answer == 407) {
 		err->code = ERR_CONFIG;

@@ -11,6 +11,7 @@
 /* One transfer at a time: an easy handle in a multi of its own, so that the
  * caller's thread can drive it and wait for its cancel as well. */
 struct handle {
+	struct http *http; /* borrowed */
 	CURLM *multi;
 	CURL *easy;
 	char *origin;      /* owned: what its kept connections lead to */
@@ -32,6 +33,8 @@ struct handle *handle_new(struct http *h, const char *url,
 			  struct error *err);
 /* Back to the free list, its connections kept; or thrown away. */
 void handle_give(struct http *h, struct handle *hd, bool keep);
+/* It was connected: from now on its server is one that can be reached. */
+void handle_reached(struct handle *hd);
 /* Which of our errors a failed transfer is; always -1. */
 int handle_error(const struct curl_api *api, const struct handle *hd,
 		 CURLcode code, struct error *err);

@@ -312,6 +312,8 @@ static int finish(struct exchange *x, struct handle *hd, struct error *err)
 	while ((msg = api->multi_info_read(hd->multi, &left)))
 		if (msg->msg == CURLMSG_DONE)
 			code = msg->data.result;
+	if (x->connected)
+		handle_reached(hd);
 	if (x->failed) {
 		*err = x->err;
 		return -1;

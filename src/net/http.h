@@ -79,7 +79,8 @@ struct http_response {
 /*
  * Runs one exchange. 0 with the response filled, whatever its status; -1 when
  * no complete answer arrived: ERR_NETWORK (connect, TLS, reset, truncated,
- * stalled), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or what a callback set.
+ * stalled), ERR_UNREACHABLE (no connection, and never one to that server
+ * before), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or what a callback set.
  * The caller releases response->body either way.
  */
 int http_do(struct http *h, const struct http_request *req,

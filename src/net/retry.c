@@ -30,7 +30,7 @@ bool retry_worthy(int rc, const struct http_response *res,
 		  const struct error *err)
 {
 	if (rc < 0)
-		return err->code == ERR_NETWORK;
+		return err->code == ERR_NETWORK || err->code == ERR_UNREACHABLE;
 	if (res->status == 429)
 		return !is_quota(res);
 	return res->status == 408 || res->status == 425 ||

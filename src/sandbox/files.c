@@ -133,6 +133,7 @@ int files_answered(const struct helper *h, struct error *err)
 }
 
 struct source {
+	struct str all;
 	struct str rest;
 };
 
@@ -149,16 +150,26 @@ static int64_t read_content(void *arg, char *room, size_t len,
 	return (int64_t)take;
 }
 
+static int rewind_content(void *arg, struct error *err)
+{
+	struct source *s = arg;
+
+	(void)err;
+	s->rest = s->all;
+	return 0;
+}
+
 /* Leaves the content in a new file beside the target, or in /tmp. Returns its
  * name, owned, or NULL. */
 static char *stage(struct sandbox *sb, const char *path, struct str content,
 		   const struct stop *stop, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
-	struct source source = { content };
+	struct source source = { content, content };
 	struct transfer file = { .size = (int64_t)content.len,
 				 .mode = 0600,
 				 .read = read_content,
+				 .rewind = rewind_content,
 				 .arg = &source };
 	char id[17];
 	char *name = NULL;

@@ -236,17 +236,23 @@ out:
 	return rc;
 }
 
-bool helper_fits(const struct sandbox *sb, struct str content, bool base64)
+size_t helper_room(const struct sandbox *sb)
 {
 	size_t most = sb->host->provider->max_command;
 
-	if (has_stdin(sb))
-		return true;
 	if (!most)
 		most = 64 << 10;
-	if (content.len > most)
-		return false;
-	return SCRIPTS_SIZE + quote_content_size(content, base64) <= most;
+	return most > SCRIPTS_SIZE ? most - SCRIPTS_SIZE : 0;
+}
+
+bool helper_fits(const struct sandbox *sb, struct str content, bool base64)
+{
+	size_t room = helper_room(sb);
+
+	if (has_stdin(sb))
+		return true;
+	return content.len <= room &&
+	       quote_content_size(content, base64) <= room;
 }
 
 int64_t helper_number(const char **rest)

@@ -51,6 +51,8 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	       struct error *err);
 /* Can content travel within one command (or as standard input)? */
 bool helper_fits(const struct sandbox *sb, struct str content, bool base64);
+/* Bytes of a command that are left for its content. */
+size_t helper_room(const struct sandbox *sb);
 /* Takes the next word off *rest, a number: -1 when there is none. */
 int64_t helper_number(const char **rest);
 /* -1 with the code of a status that is not "ok". */

@@ -95,8 +95,11 @@ int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
 		return -1;
 	if (spec->unclear)
 		*spec->unclear = true;
-	if (p->ops->create(sb, spec, stop, err))
+	if (p->ops->create(sb, spec, stop, err)) {
+		if (spec->unclear && err->code == ERR_UNREACHABLE && !sb->id)
+			*spec->unclear = false;
 		return blame(host, err);
+	}
 	return made(sb, "create", err);
 }
 
@@ -174,6 +177,42 @@ int sandbox_remove(struct sandbox_host *host, const char *id,
 	return host->provider->ops->remove(host, id, stop, err)
 		       ? blame(host, err)
 		       : 0;
+}
+
+int sandbox_find(struct sandbox_host *host, const char *owner,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = host->provider->ops;
+
+	return ops->list(host, owner, each, arg, stop, err) ? blame(host, err)
+							    : 0;
+}
+
+int sandbox_look(struct sandbox_host *host, const char *id,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = host->provider->ops;
+
+	return ops->info(host, id, each, arg, stop, err) ? blame(host, err) : 0;
+}
+
+int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
+		   const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = sb->host->provider->ops;
+
+	return ops->extend(sb, lifetime_s, stop, err) ? blame(sb->host, err)
+						      : 0;
+}
+
+int sandbox_snapshot(struct sandbox *sb, const char *name,
+		     const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = sb->host->provider->ops;
+
+	return ops->snapshot(sb, name, stop, err) ? blame(sb->host, err) : 0;
 }
 
 void sandbox_release(struct sandbox *sb)

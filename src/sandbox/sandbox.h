@@ -114,6 +114,9 @@ struct transfer {
 	int mode; /* upload: permission bits, 0: 0644, kept if it exists */
 	/* Upload: at most len bytes into room; 0 at the end, -1 aborts. */
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
+	/* Upload: read() begins again at the first byte, so that a cut can be
+	 * made good; -1 (err filled) gives up. NULL: it cannot. */
+	int (*rewind)(void *arg, struct error *err);
 	/* Download: takes a chunk; -1 aborts. */
 	int (*write)(void *arg, struct str chunk, struct error *err);
 	void *arg;
@@ -196,6 +199,9 @@ struct sandbox_host {
 	/* Set by open(): which engine or account it talks to, as a user would
 	 * name it; the provider's memory. NULL: there is only one. */
 	const char *endpoint;
+	/* Set by open(): flags of the provider that do not hold with these
+	 * settings. */
+	unsigned lacks;
 };
 
 struct sandbox {
@@ -226,6 +232,17 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 int sandbox_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err);
+/* These need an operation that the provider may lack: look first. */
+int sandbox_find(struct sandbox_host *host, const char *owner,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err);
+int sandbox_look(struct sandbox_host *host, const char *id,
+		 void (*each)(void *arg, const struct sandbox_info *info),
+		 void *arg, const struct stop *stop, struct error *err);
+int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
+		   const struct stop *stop, struct error *err);
+int sandbox_snapshot(struct sandbox *sb, const char *name,
+		     const struct stop *stop, struct error *err);
 /* Frees what the struct holds; the machine itself stays. */
 void sandbox_release(struct sandbox *sb);
 

@@ -14,6 +14,7 @@ enum {
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
+	NOBODY_MS = 5000,  /* the same for a server that never took a call */
 	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
 	GRACE_MS = 10000,  /* on top of a command's time limit */
 	SHORTEST_MS = 100, /* hold */
@@ -152,10 +153,14 @@ static int recover(struct job *j, int64_t ms, const struct error *why,
 {
 	int64_t patience = or_default(j->s->patience_ms, PATIENCE_MS);
 	int64_t pause = PAUSE_MAX_MS;
-	bool cut = why->code == ERR_NETWORK || why->code == ERR_TIMEOUT;
+	bool nobody = why->code == ERR_UNREACHABLE;
+	bool cut =
+		nobody || why->code == ERR_NETWORK || why->code == ERR_TIMEOUT;
 
 	if (!j->sent || stop_check(stop, err) < 0)
 		goto no;
+	if (nobody && patience > NOBODY_MS)
+		patience = NOBODY_MS;
 	if (cut && clock_ms() - j->answered > patience)
 		goto no;
 	if (!cut && (why->code != ERR_PROTOCOL || ++j->damaged > DAMAGED_MAX))
@@ -261,6 +266,12 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
 		return 0;
 	case WORD_END:
 	case WORD_KILLED:
+		/* Its keeper has died: the machine was stopped, or killed it.
+		 */
+		if (j->answer.code < 0)
+			return error_set(err, ERR_REMOTE,
+					 "the command was cut off; how it "
+					 "ended is not known");
 		return 0;
 	case WORD_NOBASE64:
 		if (!j->base64 || op != JOB_START)
@@ -337,7 +348,8 @@ static int run(struct job *j, struct exec_result *res, const struct stop *stop,
 
 	if (rc == 0) {
 		drop_job(j);
-	} else if (j->sent && !j->ended && why.code != ERR_GONE) {
+	} else if (j->sent && !j->ended && why.code != ERR_GONE &&
+		   why.code != ERR_UNREACHABLE) {
 		rc = kill_job(j);
 		if (why.code != ERR_TIMEOUT || !own_time)
 			rc = -1;

@@ -16,46 +16,6 @@ enum {
 	PIECE_MS = 300000,
 };
 
-static void fail(struct transfer *f, enum file_error code, const char *detail)
-{
-	f->error = code;
-	snprintf(f->detail, sizeof(f->detail), "%s", detail);
-}
-
-static void fail_status(struct transfer *f, const char *status)
-{
-	enum file_error code = FILE_OTHER;
-
-	if (strcmp(status, "file_not_found") == 0)
-		code = FILE_NOT_FOUND;
-	else if (strcmp(status, "permission_denied") == 0)
-		code = FILE_PERMISSION_DENIED;
-	else if (strcmp(status, "is_directory") == 0)
-		code = FILE_IS_DIRECTORY;
-	else if (strcmp(status, "not_a_directory") == 0)
-		code = FILE_INVALID_PATH;
-	fail(f, code, code == FILE_OTHER ? status : "");
-}
-
-static bool path_ok(struct transfer *f)
-{
-	size_t len = f->path ? strlen(f->path) : 0;
-
-	f->error = FILE_OK;
-	f->detail[0] = '\0';
-	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
-		return true;
-	fail(f, FILE_INVALID_PATH, "");
-	return false;
-}
-
-/* Does this error say that going on with the next file is useless? */
-static bool fatal(const struct error *e)
-{
-	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
-	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
-}
-
 struct upload {
 	struct sandbox *sb;
 	struct transfer *file;
@@ -178,20 +138,20 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 		size_t len;
 
 		if (read_piece(u, err)) {
-			fail(u->file, FILE_OTHER, err->message);
+			transfer_fail(u->file, FILE_OTHER, err->message);
 			return 0;
 		}
 		len = fitting(u);
 		if (send_piece(u, (int64_t)len, status, stop, err)) {
-			fail(u->file, FILE_OTHER, err->message);
-			return fatal(err) ? -1 : 0;
+			transfer_fail(u->file, FILE_OTHER, err->message);
+			return transfer_fatal(err) ? -1 : 0;
 		}
 		if (strcmp(status, "no_base64") == 0 && !u->octal) {
 			u->octal = true;
 			continue;
 		}
 		if (strcmp(status, "ok") != 0) {
-			fail_status(u->file, status);
+			transfer_fail_status(u->file, status);
 			return 0;
 		}
 		buf_consume(&u->piece, len);
@@ -208,12 +168,12 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 	int rc = send_piece(u, u->file->size, status, stop, err);
 
 	if (rc)
-		fail(u->file, FILE_OTHER, err->message);
+		transfer_fail(u->file, FILE_OTHER, err->message);
 	else if (u->lost.code != ERR_NONE)
-		fail(u->file, FILE_OTHER, u->lost.message);
+		transfer_fail(u->file, FILE_OTHER, u->lost.message);
 	else if (strcmp(status, "ok") != 0)
-		fail_status(u->file, status);
-	return rc && fatal(err) ? -1 : 0;
+		transfer_fail_status(u->file, status);
+	return rc && transfer_fatal(err) ? -1 : 0;
 }
 
 /* Takes back what an upload that did not end has left there. */
@@ -240,7 +200,7 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 				    .streams = input };
 		struct error e = { 0 };
 
-		if (!path_ok(&files[i]))
+		if (!transfer_path_ok(&files[i]))
 			continue;
 		u.piece = BUF_INIT(most ? most : BLOCK);
 		ids_random(u.id, 16);
@@ -251,7 +211,7 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		if (rc)
 			*err = e;
 		for (size_t j = i + 1; rc && j < n; j++)
-			fail(&files[j], FILE_OTHER, e.message);
+			transfer_fail(&files[j], FILE_OTHER, e.message);
 		buf_release(&u.piece);
 	}
 	return rc;
@@ -291,7 +251,7 @@ static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
 	if (h.timed_out)
 		return error_set(err, ERR_TIMEOUT, "download timed out");
 	if (!str_starts(str_of(h.status), "ok ")) {
-		fail_status(d->file, h.status);
+		transfer_fail_status(d->file, h.status);
 		return 0;
 	}
 	*size = helper_number(&rest);
@@ -309,14 +269,15 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 		int64_t was = size;
 
 		if (get_piece(sb, &d, &size, stop, err)) {
-			fail(f, FILE_OTHER, err->message);
-			return fatal(err) ? -1 : 0;
+			transfer_fail(f, FILE_OTHER, err->message);
+			return transfer_fatal(err) ? -1 : 0;
 		}
 		if (f->error != FILE_OK)
 			return 0;
 		if ((was >= 0 && was != size) || d.got > size ||
 		    (d.got == before && d.got < size)) {
-			fail(f, FILE_OTHER, "the file changed meanwhile");
+			transfer_fail(f, FILE_OTHER,
+				      "the file changed meanwhile");
 			return 0;
 		}
 	} while (d.got < size);
@@ -331,13 +292,13 @@ int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 	for (size_t i = 0; i < n && !rc; i++) {
 		struct error e = { 0 };
 
-		if (!path_ok(&files[i]))
+		if (!transfer_path_ok(&files[i]))
 			continue;
 		rc = download_one(sb, &files[i], stop, &e);
 		if (rc)
 			*err = e;
 		for (size_t j = i + 1; rc && j < n; j++)
-			fail(&files[j], FILE_OTHER, e.message);
+			transfer_fail(&files[j], FILE_OTHER, e.message);
 	}
 	return rc;
 }

@@ -12,4 +12,49 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 		      const struct stop *stop, struct error *err);
 
+/* What the two, and file APIs, say of one file. */
+void transfer_fail(struct transfer *f, enum file_error code,
+		   const char *detail);
+/* As a helper's status says; "ok" is none of them. */
+void transfer_fail_status(struct transfer *f, const char *status);
+/* Clears f's error; false, and FILE_INVALID_PATH, unless it is absolute. */
+bool transfer_path_ok(struct transfer *f);
+/* Does this error say that going on with the next file is useless? */
+bool transfer_fatal(const struct error *e);
+/*
+ * For each file with a good path, one after the other: move() returns -1 when
+ * it could not even tell the file's own error. After a fatal error the rest
+ * of the files get it too, and it is returned.
+ */
+int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
+		  int (*move)(void *arg, struct sandbox *sb, struct transfer *f,
+			      const struct stop *stop, struct error *err),
+		  void *arg, const struct stop *stop, struct error *err);
+/* Would transfer_upload() need one request only? */
+bool transfer_fits(const struct sandbox *sb, int64_t size);
+
+/*
+ * A file API writes in place: cut, it leaves half a file, and what it had
+ * still to write may come when the file has long been sent again. So it
+ * writes a part beside the target, of a new name in each try, which then is
+ * put in place like transfer_upload()'s.
+ */
+struct transfer_part {
+	char id[17];
+	struct buf path; /* the caller releases */
+};
+/* Chooses a part for f, makes the parents. What f would be refused for is
+ * said in f->error. 0, or -1 as transfer_upload(). */
+int transfer_begin(struct sandbox *sb, struct transfer *f,
+		   struct transfer_part *p, const struct stop *stop,
+		   struct error *err);
+/* 0 when f is in place or f->error says why not; 1 when the part has not all
+ * its bytes; -1 as above. */
+int transfer_finish(struct sandbox *sb, struct transfer *f,
+		    const struct transfer_part *p, const struct stop *stop,
+		    struct error *err);
+/* Deletes the part, as well as it can, within two seconds. */
+void transfer_drop(struct sandbox *sb, const struct transfer *f,
+		   const struct transfer_part *p);
+
 #endif

@@ -24,9 +24,10 @@ void result_add_limited(struct str text, struct buf *out)
 
 bool result_is_file_error(const struct error *err)
 {
-	return err->code != ERR_NETWORK && err->code != ERR_TIMEOUT &&
-	       err->code != ERR_CANCELLED && err->code != ERR_GONE &&
-	       err->code != ERR_PROTOCOL && err->code != ERR_AUTH;
+	return err->code != ERR_NETWORK && err->code != ERR_UNREACHABLE &&
+	       err->code != ERR_TIMEOUT && err->code != ERR_CANCELLED &&
+	       err->code != ERR_GONE && err->code != ERR_PROTOCOL &&
+	       err->code != ERR_AUTH;
 }
 
 int result_failed(struct buf *out, const struct error *err)

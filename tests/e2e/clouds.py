@@ -1,6 +1,10 @@
 """clouds.py - what the tests of a vendor's sandboxes share."""
 # SPDX-License-Identifier: MIT
+import importlib
 import os
+import re
+
+import pytest
 
 from lifecycle import call, execute
 
@@ -19,22 +23,47 @@ EACH_TOOL = [
     {"tool_calls": [call("grep", pattern="one")]},
     {"tool_calls": [call("edit_file", file_path="b", old_string="one",
                          new_string="two")]}, DONE]
+NAMES = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
+         "e2b": "E2B", "langsmith": "LangSmith", "modal": "Modal",
+         "runloop": "Runloop", "vercel": "Vercel"}
+# What a command is started with.
+EXECUTE = {"daytona": "POST /toolbox/[^/]+/process/execute",
+           "e2b": "POST /process.Process/Start",
+           "langsmith": "(POST|GET) .*/execute",
+           "runloop": "POST /v1/devboxes/[^/]+/execute",
+           "vercel": "POST .*/cmd"}
+# What a file is sent with, where that is a request of its own.
+UPLOAD = {"daytona": "POST .*/files/bulk-upload", "e2b": "POST /files[?]",
+          "langsmith": "POST .*/upload[?]",
+          "runloop": "POST .*/upload_file", "vercel": "POST .*/fs/write"}
+OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 
 
+def emulator(name, **options):
+    kind = getattr(importlib.import_module(name), NAMES[name])
+    return kind(**{**OPTIONS.get(name, {}), **options})
+
+
 def emulated(kind, env):
-    """For a fixture: begin(**options) starts an emulator that env points to;
-    in the end none may have had anything against a request."""
+    """For a fixture: begin(...) starts an emulator that env points to; in
+    the end none may have had anything against a request."""
     clouds = []
 
-    def begin(**options):
-        clouds.append(kind(**options).__enter__())
+    def begin(*args, **options):
+        clouds.append(kind(*args, **options).__enter__())
         env.update(clouds[-1].env)
         return clouds[-1]
     yield begin
     for cloud in clouds:
         cloud.__exit__()
         assert cloud.violations == []
+
+
+@pytest.fixture
+def vendor(env):
+    """vendor(name, **options): an emulated one that env points to."""
+    yield from emulated(emulator, env)
 
 
 def task_of(run, name):
@@ -83,3 +112,10 @@ def torture(cloud, server, task, how, step, vendor):
         if not cloud.spoiled:
             return r
         n += step
+
+
+def elsewhere(env, url):
+    """Every address in env that is the emulator's becomes url."""
+    for name, value in env.items():
+        if name.endswith(("_URL", "_ENDPOINT")) and "sandbox" not in value:
+            env[name] = re.sub(r"^http://127\.0\.0\.1:\d+", url, value)

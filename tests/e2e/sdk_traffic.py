@@ -34,11 +34,14 @@ def work(cloud, name, model, start, run, env, folder):
         {"tool_calls": [call("write_file", file_path="a", content="one\n")]},
         {"tool_calls": [call("read_file", file_path="a")]},
         execute("sleep 300"), {"text": "done"}])
-    (folder / "up").write_text("some\n")
+    text = "some\n" * 200_000  # more than a command carries
+    (folder / "up").write_text(text)
     p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name,
               cwd=folder)
     wait_for(lambda: len(server.requests) >= 4 or p.p.poll() is not None, 60)
     assert p.p.poll() is None, p.p.communicate()
+    if name == "langsmith":  # what runs long
+        wait_for(lambda: cloud.count("GET .*/execute/ws"), 60)
     r = run("sandbox", "list", "--sandbox", name, "--json", cwd=folder)
     assert r.status == 0, r.err
     box = json.loads(r.out)["data"][0]["name"]
@@ -46,7 +49,7 @@ def work(cloud, name, model, start, run, env, folder):
         r = run("sandbox", "cp", *pair, cwd=folder)
         assert r.status == 0, r.err
     r = run("sandbox", "exec", box, "--", "cat", "b", cwd=folder)
-    assert r.out == (folder / "down").read_text() == "some\n"
+    assert r.out == (folder / "down").read_text() == text
     p.signal()
     p.wait()
     assert cloud.violations == [] and cloud.left() == []

@@ -486,5 +486,5 @@ STEP = int(os.environ.get("DCODE_TORTURE_STEP", "1" if LONG else "12"))
 @pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"])
 def test_torture(aws, model, task, how):
     cloud = aws()
-    r = torture(cloud, model(TORTURE), task, how, STEP, "AgentCore")
+    r = torture(cloud, model(TORTURE), task, how, STEP, "agentcore")
     assert r.status == 0

@@ -356,5 +356,5 @@ def test_a_message_that_is_too_large(deno, model, task):
 
 @pytest.mark.parametrize("how", ["cut", "lost", "reset"])
 def test_torture(deno, model, task, how):
-    r = torture(deno(), model(TORTURE), task, how, 1 if LONG else 20, "Deno")
+    r = torture(deno(), model(TORTURE), task, how, 1 if LONG else 20, "deno")
     assert r.status == 0

@@ -424,7 +424,7 @@ def test_torture(e2b, model, task, how):
             told = results(server)
             assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
         else:
-            assert "E2B" in r.err, (n, r.err)
+            assert "e2b: " in r.err, (n, r.err)
         if not cloud.spoiled:
             break
         n += STEP

@@ -1,81 +1,146 @@
-"""test_provider_test.py - dcode provider test: all keep their word."""
+"""test_provider_test.py - dcode provider test: all keep their word.
+
+DCODE_TEST_LONG=1 adds 100 MB of output and a file of 1 GiB."""
 # SPDX-License-Identifier: MIT
-import importlib
+import concurrent.futures
+import contextlib
 import json
+import os
 import signal
+import subprocess
 import time
 
 import pytest
 
+from clouds import NAMES, emulator, vendor  # noqa: F401
+from conftest import SANITIZER
 from e2b import KEY
 
-CLOUDS = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
-          "e2b": "E2B", "langsmith": "LangSmith", "runloop": "Runloop"}
-OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
+LONG = bool(os.environ.get("DCODE_TEST_LONG"))
+AT_ONCE = 1 if LONG else 3
+HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
+        "snapshot", "remove", "remove again", "nothing left"}
+# What it is run with, and every check that does not apply.
+ROWS = {
+    "none": ({}, (), HOST),
+    "local": ({}, ("--snapshot", "kept"), set()),
+    "docker": ({}, ("--snapshot", "dcode-kept"), {"extend"}),
+    "daytona": ({}, ("--snapshot", "kept"), set()),
+    "e2b": ({}, ("--snapshot", "kept"), set()),
+    "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
+    "runloop": ({}, (), {"snapshot"}),
+    "vercel": ({}, (), {"snapshot"}),
+    "vercel v1": ({"VERCEL_API": "v1"}, (), {"snapshot", "list by label"}),
+}
 
 
-@pytest.fixture
-def cloud(env):
-    """cloud(name): an emulated vendor that env points to."""
-    clouds = []
+class Contract:
+    """One row, run to its end."""
 
-    def begin(name):
-        made = getattr(importlib.import_module(name), CLOUDS[name])
-        clouds.append(made(**OPTIONS.get(name, {})).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for one in clouds:
-        one.__exit__()
-        assert one.violations == []
+    def __init__(self, row, dcode, home, rig):
+        self.env = {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin",
+                    "HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb",
+                    "ASAN_OPTIONS": "exitcode=99",
+                    "UBSAN_OPTIONS": "exitcode=99"}
+        self.dcode, self.home, self.left = dcode, home, None
+        self.provider = row.split()[0]
+        (home / "work").mkdir()
+        env, options, _ = ROWS[row]
+        if self.provider == "docker":
+            self.env["DOCKER_HOST"] = rig.docker_host
+            self.params(f'image = "{rig.image}"\nnetwork = "none"\n')
+        with contextlib.ExitStack() as stack:
+            vendor = None
+            if self.provider in NAMES:
+                vendor = stack.enter_context(emulator(self.provider))
+                self.env.update(vendor.env)
+            self.env.update(env)
+            self.run(options)
+            if vendor:
+                self.left, self.violations = vendor.left(), vendor.violations
+            elif self.provider == "docker":
+                self.left, self.violations = rig.containers(), []
+
+    def params(self, text):
+        (self.home / ".deepagents").mkdir()
+        (self.home / ".deepagents" / "config.toml").write_text(
+            f"[sandboxes.providers.{self.provider}.params]\n{text}")
+
+    def call(self, *args, timeout):
+        return subprocess.run(
+            [self.dcode, *args, "--json"], env=self.env, text=True,
+            cwd=self.home / "work", stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=timeout, check=False)
+
+    def run(self, options):
+        r = self.call("provider", "test", self.provider, *options,
+                      *(["--large"] if LONG else []),
+                      timeout=3600 if LONG else 240)
+        assert not SANITIZER.search(r.stderr), r.stderr[-6000:]
+        self.status = r.returncode
+        assert r.stdout, r.stderr
+        self.data = json.loads(r.stdout)["data"]
+        listed = self.call("sandbox", "list", timeout=60)
+        self.ledger = json.loads(listed.stdout)["data"]
 
 
-def contract(run, name, *options):
-    """The checks by name; all of them passed, nothing is in the ledger."""
-    r = run("provider", "test", name, "--json", *options, timeout=120)
-    data = json.loads(r.out)["data"]
-    checks = {c["name"]: c for c in data["checks"]}
-    assert [c for c in data["checks"] if c["status"] == "fail"] == []
-    assert r.status == 0 and data["failed"] == 0
-    assert data["provider"] == name
-    listed = json.loads(run("sandbox", "list", "--json").out)["data"]
-    assert listed == []
-    return data, checks
+@pytest.fixture(scope="module")
+def contract(request, dcode, tmp_path_factory, rig):
+    """contract(row): a Contract; the rows that were asked for are run side by
+    side, which is quicker: they sleep for most of their time."""
+    rows = [i.callspec.params["row"] for i in request.session.items
+            if i.originalname == "test_contract"]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = {row: pool.submit(Contract, row, dcode,
+                                 tmp_path_factory.mktemp("contract"), rig)
+                for row in rows}
+        yield lambda row: runs[row].result()
 
 
-def test_local(run):
-    data, checks = contract(run, "local", "--snapshot", "kept")
-    assert [c["name"] for c in checks.values() if c["status"] == "n/a"] in (
-        [], ["extend"], ["info"], ["info", "extend"])
-    assert data["create_ms"] is not None and data["command_ms"] is not None
-    assert data["passed"] + data["not_applicable"] == len(checks)
+@pytest.mark.parametrize("row", ROWS)
+def test_contract(contract, row):
+    made = contract(row)
+    checks = {c["name"]: c for c in made.data["checks"]}
+    assert [c for c in checks.values() if c["status"] == "fail"] == []
+    assert made.status == 0 and made.data["failed"] == 0
+    assert {n for n, c in checks.items() if c["status"] == "n/a"} == \
+        ROWS[row][2]
+    assert len(checks) >= (45 if LONG else 43) == len(checks)
+    assert made.data["provider"] == made.provider and made.ledger == []
+    assert made.data["create_ms"] is not None
+    assert made.data["command_ms"] is not None
+    if made.left is not None:
+        assert made.left == [] and made.violations == []
 
 
-def test_none(run, tmp_path):
-    _, checks = contract(run, "none", "--quick")
+@pytest.mark.parametrize("name", NAMES if LONG else ["e2b"])
+def test_several_at_once(start, run, vendor, name):  # noqa: F811
+    """Each has its own sandbox; together they leave none."""
+    cloud = vendor(name)
+    runs = [start("provider", "test", name, "--only", "in parallel")
+            for _ in range(8 if LONG else 3)]
+    for r in runs:
+        r.wait(300)
+        assert r.status == 0, r.out + r.err
+    assert len(cloud.past) == len(runs) and cloud.left() == []
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_quick(run, tmp_path):
+    r = run("provider", "test", "none", "--quick", "--json")
+    checks = {c["name"]: c for c in json.loads(r.out)["data"]["checks"]}
     assert checks["timeout"]["status"] == "n/a"
     assert checks["timeout"]["reason"] == "left out by --quick"
-    assert checks["remove"]["status"] == "n/a"
     assert list((tmp_path / "work").iterdir()) == []
 
 
-def test_docker(run, rig, env, config):
-    env["DOCKER_HOST"] = rig.docker_host
-    config("[sandboxes.providers.docker.params]\n"
-           f'image = "{rig.image}"\nnetwork = "none"\n')
-    _, checks = contract(run, "docker")
-    assert checks["attach by id"]["status"] == "ok"
-    assert checks["timeout"]["status"] == "ok"
-    assert rig.containers() == []
-
-
-@pytest.mark.parametrize("name", CLOUDS)
-def test_cloud(run, cloud, name):
-    vendor = cloud(name)
-    _, checks = contract(run, name)
-    assert vendor.left() == []
-    for check in ("create", "timeout", "cancel", "remove", "nothing left"):
-        assert checks[check]["status"] == "ok"
+def test_only(run):
+    r = run("provider", "test", "none", "--only", "exit status", "--json")
+    names = [c["name"] for c in json.loads(r.out)["data"]["checks"]]
+    assert r.status == 0
+    assert names[0] == "create" and names[-1] == "nothing left"
+    assert names[1:-3] == [f"exit status {n}" for n in (0, 1, 3, 126, 127)]
+    assert run("provider", "test", "none", "--only", "nosuch").status == 2
 
 
 def test_words(run):
@@ -96,14 +161,15 @@ def test_not_ready(run, env):
 
 @pytest.mark.parametrize("words", [
     ("test",), ("test", "nosuch"), ("test", "local", "more"),
-    ("list", "--quick"), ("list", "--snapshot", "x"), ("test", "--keep")])
+    ("list", "--quick"), ("list", "--snapshot", "x"), ("list", "--large"),
+    ("list", "--only", "x"), ("test", "--keep")])
 def test_wrong_use(run, words):
     assert run("provider", *words).status == 2
 
 
-def test_broken_create(run, env, cloud):
+def test_broken_create(run, env, vendor):  # noqa: F811
     """A create that fails is a check that failed, not a crash."""
-    cloud("e2b")
+    vendor("e2b")
     env["E2B_API_KEY"] = KEY[:-1] + "f"  # not the emulator's
     r = run("provider", "test", "e2b", "--json")
     data = json.loads(r.out)["data"]
@@ -113,14 +179,14 @@ def test_broken_create(run, env, cloud):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal(start, run, cloud, number):
-    vendor = cloud("e2b")
-    r = start("provider", "test", "e2b")
-    while "live output" not in (line := r.p.stdout.readline()):
+def test_signal(start, run, vendor, number):  # noqa: F811
+    cloud = vendor("e2b")
+    r = start("provider", "test", "e2b", "--only", "timeout")
+    while "create" not in (line := r.p.stdout.readline()):
         assert line, r.p.stderr.read()
     time.sleep(0.5)  # within the check of a timeout
     r.signal(number)
     r.wait(15)
     assert r.status == 128 + number
-    assert vendor.left() == []
+    assert cloud.left() == []
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []

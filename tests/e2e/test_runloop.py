@@ -262,12 +262,15 @@ def under(cloud, deed):
 def test_suspended_under_us(runloop, model, task):
     cloud = runloop()
     # The command that is hit ends with it; the next one works again.
-    server = model([execute("echo one >f"), execute("sleep 3"),
+    server = model([execute("echo one >f"),
+                    execute("echo begun; sleep 1; echo more; sleep 9"),
                     execute("sleep 1"), execute("cat f"), DONE])
     under(cloud, cloud.do_suspend)
     r = task(timeout=60)
     assert cloud.count("POST .*/resume") >= 1
     assert r.status == 0, r.err
+    assert results(server)[1].startswith("begun\n")
+    assert "cut off" in results(server)[1]
     assert "one" in results(server)[3]
     assert cloud.left() == []
 
@@ -344,6 +347,35 @@ def test_blueprint_and_no_network(runloop, model, task):
     assert body_of(cloud)["launch_parameters"]["network_policy_id"] == \
         policy["id"]
     assert cloud.left() == []
+
+
+def test_blueprint_by_id_comes_first(runloop, model, task, env):
+    cloud = runloop()
+    model([DONE])
+    assert task("--sandbox-snapshot-name", "bp").status == 0
+    env["RUNLOOP_SANDBOX_BLUEPRINT_ID"] = next(iter(cloud.blueprints))
+    asked = cloud.count("GET /v1/blueprints")
+    cloud.requests.clear()
+    model([DONE])
+    r = task("--sandbox-snapshot-name", "other")
+    assert r.status == 0, r.err
+    assert asked and cloud.count("GET /v1/blueprints") == 0
+    assert body_of(cloud)["blueprint_id"] == env[
+        "RUNLOOP_SANDBOX_BLUEPRINT_ID"]
+    assert "blueprint_name" not in body_of(cloud)
+
+
+def test_list_in_one_request(runloop, run):
+    cloud = runloop()
+    for i in "23":
+        make(cloud, metadata={"dcode.label": "dcode-aaaaaaa" + i,
+                              "dcode.owner": "somebody"})
+    cloud.end(next(iter(cloud.boxes.values())), "shutdown", "idle")
+    cloud.requests.clear()
+    r = run("sandbox", "list", "--sandbox", "runloop", "--all", "--json")
+    assert r.status == 0, r.err
+    assert len(json.loads(r.out)["data"]) == 1
+    assert cloud.count("GET /v1/devboxes") == 1
 
 
 def test_blueprint_that_fails(runloop, model, task):
@@ -450,7 +482,7 @@ def test_torture(runloop, model, task, how):
             told = results(server)
             assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
         else:
-            assert "Runloop" in r.err, (n, r.err)
+            assert "runloop: " in r.err, (n, r.err)
         if not cloud.spoiled:
             break
         n += STEP

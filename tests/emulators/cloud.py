@@ -32,6 +32,7 @@ match "METHOD /path?query". What, in the order in which it takes effect:
   expired=True        answered as the vendor does when a token has expired
   duplicate=True      performed twice, as by a proxy that repeats; the second
                       answer is sent
+  cut_body=n          the connection closes after n bytes of the request's body
   late=s              the answer is held back
   replace={key: v}    in a JSON answer, at any depth (a wrong id)
   garbage=bytes       instead of the answer's body

@@ -128,7 +128,7 @@ class Request:
         self.chunked = "chunked" in (
             self.headers.get("Transfer-Encoding") or "").lower()
         self.rest = 0 if self.chunked else self.left
-        self.status, self.sent = None, 0
+        self.status, self.sent, self.taken = None, 0, 0
         self.fault = {}
         self.open_chunks = False
         self.log = None
@@ -154,6 +154,9 @@ class Request:
         if not data:
             raise Gone("the body ends early")
         self.rest -= len(data)
+        self.taken += len(data)
+        if self.taken > self.fault.get("cut_body", self.taken):
+            self.shut()
         if self.log is not None:
             raw = self.log.setdefault("raw", bytearray())
             raw += data[:max((1 << 16) - len(raw), 0)]

@@ -88,7 +88,7 @@ class Daytona(Toolbox, Cloud):
         self.daemon, self.delay, self.hold = daemon, delay, hold
         self.page, self.minute, self.moves = page, minute, moves
         self.fail_start = None  # a reason: the next create ends in "error"
-        self.snapshots = dict(SNAPSHOTS)
+        self.snapshots, self.roots = dict(SNAPSHOTS), {}
 
     @property
     def env(self):
@@ -169,7 +169,9 @@ class Daytona(Toolbox, Cloud):
         elif end == "started":
             kept.touch()
             bill = kept.box.bill.seconds if kept.box else 0
-            kept.box = Box(workdir="/home/daytona", source=kept.saved,
+            kept.box = Box(workdir="/home/daytona",
+                           source=kept.saved or
+                           self.roots.get(kept.body.get("snapshot")),
                            env=kept.body.get("env"))
             self.forget_saved(kept)
             kept.box.bill.total += bill
@@ -194,6 +196,8 @@ class Daytona(Toolbox, Cloud):
         super().__exit__(*what)
         for kept in self.boxes.values():
             self.forget_saved(kept)
+        for root in self.roots.values():
+            shutil.rmtree(root, ignore_errors=True)
 
     def find_box(self, req, id):
         for kept in list(self.boxes.values()):
@@ -348,6 +352,25 @@ class Daytona(Toolbox, Cloud):
     def last_activity(self, req, id):
         self.find_box(req, id).touch()
         return 201, None
+
+    @route("POST", HERE + "/snapshot")
+    def save(self, req, id):
+        kept = self.settled(req, id)
+        name = check(req.json(), {"name": str, "?includeMemory": bool})["name"]
+        if name in self.snapshots:
+            raise self.refuse(req, 409, f"Snapshot {name} already exists")
+        if kept.state != "started":
+            raise self.refuse(req, 400, "Sandbox is not started")
+        kept.state = "snapshotting"
+
+        def go():
+            time.sleep(self.delay)
+            self.snapshots[name] = "pending"
+            self.roots[name] = kept.box.save()
+            time.sleep(self.delay)
+            self.snapshots[name], kept.state = "active", "started"
+        threading.Thread(target=go, daemon=True).start()
+        return 200, self.full(kept)
 
     @route("PUT", HERE + "/labels")
     def set_labels(self, req, id):

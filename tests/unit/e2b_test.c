@@ -1,7 +1,6 @@
 /* e2b_test.c - E2B: the contract at the emulator, and its wire as bytes. */
 /* SPDX-License-Identifier: MIT */
-#include "cloud_box.h"
-#include "exec_contract.h"
+#include "cloud_contract.h"
 #include "providers/e2b.h"
 #include "providers/e2b_events.h"
 
@@ -18,207 +17,34 @@ static int setup(void **state)
 	return cloud_setup(state, &at_emulator);
 }
 
-#define TEST(name)                                                             \
-	static void test_##name(void **state)                                  \
-	{                                                                      \
-		contract_##name(*state);                                       \
-	}
+CLOUD_EXEC_TESTS
 
-TEST(exit_codes)
-TEST(bytes)
-TEST(env_cwd)
-TEST(live)
-TEST(timeout)
-TEST(cancel)
-TEST(background)
-TEST(parallel)
-
-/* Without SANDBOX_STDIN input is refused, not lost. */
 static void test_no_input(void **state)
 {
-	struct exec_request req = { .command = STR("cat"), .input = STR("x") };
-	struct stop stop = stop_cleanup(10000);
-	struct exec_result res;
-	struct error err = { 0 };
-
-	(void)contract_stdin;
-	(void)contract_source;
-	assert_int_equal(sandbox_execute(*state, &req, &res, &stop, &err), -1);
-	assert_int_equal(err.code, ERR_USAGE);
+	cloud_no_input(*state);
 }
 
 static void test_long_command(void **state)
 {
-	struct buf command = BUF_INIT(1 << 20);
-	struct ran r;
-
-	buf_adds(&command, "printf %s '");
-	for (int i = 0; i < 300000; i++)
-		buf_addc(&command, (char)('a' + i % 26));
-	buf_adds(&command, "' | wc -c; IFS=:; set -- a b; echo \"$*\"");
-	r = run(*state, command.ptr);
-	if (r.rc < 0)
-		print_error("%s\n", r.err.message);
-	assert_int_equal(r.rc, 0);
-	assert_string_equal(out_of(&r), "300000\na:b\n");
-	ran_release(&r);
-	buf_release(&command);
-}
-
-/* A file of n bytes whose byte i is i * 31 / 7, as source and sink. */
-struct moved {
-	int64_t size;
-	int64_t at;
-	bool wrong;
-};
-
-static char byte_at(int64_t i)
-{
-	return (char)(i * 31 / 7);
-}
-
-static int64_t give(void *arg, char *room, size_t len, struct error *err)
-{
-	struct moved *m = arg;
-	int64_t n = 0;
-
-	(void)err;
-	for (; n < (int64_t)len && m->at < m->size; n++)
-		room[n] = byte_at(m->at++);
-	return n;
-}
-
-static int take(void *arg, struct str chunk, struct error *err)
-{
-	struct moved *m = arg;
-
-	(void)err;
-	for (size_t i = 0; i < chunk.len; i++)
-		m->wrong |= chunk.ptr[i] != byte_at(m->at++);
-	return 0;
+	cloud_long_command(*state, 300000);
 }
 
 static void test_files(void **state)
 {
-	static const struct {
-		const char *path;
-		int64_t size;
-	} cases[] = {
-		{ "/home/user/empty", 0 },
-		{ "/tmp/new/dir/one", 1 },
-		{ "/tmp/a b'c\"d?e&f%g\\h\377\n", 70000 },
-		{ "/tmp/ten", 10 << 20 },
-	};
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved up = { .size = cases[i].size };
-		struct moved down = { .size = cases[i].size };
-		struct transfer f = { .path = cases[i].path,
-				      .size = up.size,
-				      .mode = i == 1 ? 0755 : 0,
-				      .read = give,
-				      .arg = &up };
-
-		assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, FILE_OK);
-		f = (struct transfer){ .path = cases[i].path,
-				       .write = take,
-				       .arg = &down };
-		assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err),
-				 0);
-		assert_int_equal(f.error, FILE_OK);
-		assert_int_equal(down.at, cases[i].size);
-		assert_false(down.wrong);
-	}
-	expect(*state, "stat -c %a /tmp/new/dir/one", 0, "755\n", "");
+	cloud_files(*state);
 }
 
 static void test_file_errors(void **state)
 {
-	static const struct {
-		const char *path;
-		enum file_error up;
-		enum file_error down;
-	} cases[] = {
-		{ "relative", FILE_INVALID_PATH, FILE_INVALID_PATH },
-		{ "/tmp", FILE_IS_DIRECTORY, FILE_IS_DIRECTORY },
-		{ "/tmp/locked", FILE_PERMISSION_DENIED,
-		  FILE_PERMISSION_DENIED },
-		{ "/tmp/locked/x", FILE_INVALID_PATH, FILE_INVALID_PATH },
-		{ "/tmp/none", FILE_OK, FILE_NOT_FOUND },
-	};
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
-
-	expect(*state, "echo x >/tmp/locked; chmod 0 /tmp/locked", 0, "", "");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved m = { .size = 3 };
-		struct transfer f = { .path = cases[i].path,
-				      .write = take,
-				      .arg = &m };
-
-		assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err),
-				 0);
-		assert_int_equal(f.error, cases[i].down);
-		f = (struct transfer){ .path = cases[i].path,
-				       .size = 3,
-				       .read = give,
-				       .arg = &m };
-		m.at = 0;
-		assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, cases[i].up);
-	}
-}
-
-static struct sandbox_info last;
-static int n_infos;
-
-static void on_info(void *arg, const struct sandbox_info *info)
-{
-	(void)arg;
-	last = *info;
-	n_infos++;
-	last.id = strcmp(info->id, cloud.sandbox.id) == 0 ? "same" : "other";
-	last.label = strcmp(info->label, "dcode-abcdefgh") == 0 ? "same" : "";
-	last.owner = strcmp(info->owner, "tester") == 0 ? "same" : "";
+	cloud_file_errors(*state);
 }
 
 static void test_life(void **state)
 {
-	const struct sandbox_ops *ops = e2b_provider.ops;
-	struct sandbox *sb = *state;
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
-	struct sandbox other;
 	int64_t now = clock_unix_ms() / 1000;
 
-	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
-	assert_int_equal(
-		ops->info(sb->host, sb->id, on_info, NULL, &stop, &err), 0);
-	assert_string_equal(last.id, "same");
-	assert_string_equal(last.label, "same");
-	assert_string_equal(last.owner, "same");
-	assert_int_equal(last.state, STATE_RUNNING);
-	assert_in_range(last.ends, now + 1230, now + 1240);
-	assert_in_range(last.created, now - 600, now + 2);
-	n_infos = 0;
-	assert_int_equal(
-		ops->list(sb->host, "tester", on_info, NULL, &stop, &err), 0);
-	assert_int_equal(n_infos, 1);
-	assert_int_equal(
-		ops->list(sb->host, "nobody", on_info, NULL, &stop, &err), 0);
-	assert_int_equal(n_infos, 1);
-	assert_int_equal(sandbox_attach(&other, sb->host, sb->id, &stop, &err),
-			 0);
-	expect(&other, "echo same", 0, "same\n", "");
-	sandbox_release(&other);
-	assert_int_equal(
-		sandbox_attach(&other, sb->host, "ighost", &stop, &err), -1);
-	assert_int_equal(err.code, ERR_NOT_FOUND);
-	sandbox_release(&other);
-	assert_int_equal(ops->remove(sb->host, "ighost", &stop, &err), 0);
+	cloud_life(*state, "ighost");
+	assert_in_range(last.ends, now + 1220, now + 1260);
 }
 
 static void test_snapshot(void **state)
@@ -227,21 +53,12 @@ static void test_snapshot(void **state)
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
 	struct sandbox copy;
-	struct sandbox_spec spec = { .label = "dcode-bbbbbbbb",
+	struct sandbox_spec spec = { .label = "dcode-cccccccc",
 				     .owner = "tester",
-				     .snapshot = "saved",
-				     .network = NETWORK_NONE,
+				     .snapshot = "no-such-one",
 				     .lifetime_s = 600 };
 
-	expect(sb, "echo kept >/home/user/kept", 0, "", "");
-	assert_int_equal(e2b_snapshot(sb, "saved", &stop, &err), 0);
-	assert_int_equal(sandbox_create(&copy, sb->host, &spec, &stop, &err),
-			 0);
-	expect(&copy, "cat kept", 0, "kept\n", "");
-	assert_int_equal(sandbox_remove(sb->host, copy.id, &stop, &err), 0);
-	sandbox_release(&copy);
-	spec.snapshot = "no-such-one";
-	spec.label = "dcode-cccccccc";
+	cloud_snapshot(sb);
 	assert_int_equal(sandbox_create(&copy, sb->host, &spec, &stop, &err),
 			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
@@ -336,14 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_envelope),
-		cmocka_unit_test(test_exit_codes),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_env_cwd),
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_timeout),
-		cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_background),
-		cmocka_unit_test(test_parallel),
+		CLOUD_EXEC_ROWS,
 		cmocka_unit_test(test_no_input),
 		cmocka_unit_test(test_long_command),
 		cmocka_unit_test(test_files),

@@ -93,8 +93,11 @@ static void test_no_server(void **state)
 
 	(void)state;
 	assert_int_equal(http_do(http, &req, &res, &stop, &err), -1);
-	assert_int_equal(err.code, ERR_NETWORK);
+	assert_int_equal(err.code, ERR_UNREACHABLE);
 	assert_false(res.began);
+	req.url = "http://no-such-host.invalid/";
+	assert_int_equal(http_do(http, &req, &res, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_UNREACHABLE);
 	req.url = "file:///etc/passwd";
 	assert_int_equal(http_do(http, &req, &res, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_CONFIG);

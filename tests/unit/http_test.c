@@ -251,7 +251,7 @@ static void test_conn(void **state)
 	c = NULL;
 	err = (struct error){ 0 };
 	assert_int_equal(conn_open(&c, http, &nobody, &stop, &err), -1);
-	assert_int_equal(err.code, ERR_NETWORK);
+	assert_int_equal(err.code, ERR_UNREACHABLE);
 	buf_release(&got);
 	free(url);
 }

@@ -266,7 +266,8 @@ static void test_orphan(void **state)
 				"$DCODE_EXEC/pid); sleep 60");
 
 	(void)state;
-	assert_int_equal(r.rc, 0);
+	assert_int_equal(r.rc, -1);
+	assert_int_equal(r.err.code, ERR_REMOTE);
 	assert_int_equal(r.res.exit_code, -1);
 	assert_string_equal(out_of(&r), "begun\n");
 	ran_release(&r);

@@ -1,0 +1,341 @@
+/* contract_broken.h - a provider that keeps all its promises but one. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UNIT_CONTRACT_BROKEN_H
+#define UNIT_CONTRACT_BROKEN_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "contract_mutants.h"
+#include "fake_box.h"
+#include "providers/table.h"
+#include "sandbox/transfer.h"
+
+/* What breaks, and since when. */
+static struct broken {
+	const struct mutant *mutant;
+	bool active;
+	struct sandbox_host none;
+} broken;
+
+static bool breaks(enum breach breach)
+{
+	return broken.active && broken.mutant->breach == breach;
+}
+
+struct relay {
+	const struct exec_request *req;
+	struct buf late;
+	size_t seen;
+};
+
+static void spoil(const struct relay *r, char *bytes, size_t *len)
+{
+	size_t a = (size_t)broken.mutant->a;
+
+	if (breaks(BYTE_LOST))
+		for (size_t i = 0; i < *len; i++)
+			if ((unsigned char)bytes[i] == a)
+				bytes[i] = (char)broken.mutant->b;
+	if (breaks(OUTPUT_FLIPPED) && r->seen <= a && a < r->seen + *len)
+		bytes[a - r->seen] ^= 1;
+	if (breaks(OUTPUT_CUT) && r->seen + *len > a)
+		*len = r->seen > a ? 0 : a - r->seen;
+}
+
+static int relay_output(void *arg, enum exec_stream stream, struct str chunk,
+			struct buf *reply, struct error *err)
+{
+	struct relay *r = arg;
+	struct str mine = { memcpy(xcalloc(1, chunk.len + 1), chunk.ptr,
+				   chunk.len),
+			    chunk.len };
+	bool again = breaks(OUTPUT_DOUBLED) &&
+		     r->seen <= (size_t)broken.mutant->a &&
+		     (size_t)broken.mutant->a < r->seen + chunk.len;
+	int rc = 0;
+
+	spoil(r, (char *)mine.ptr, &mine.len);
+	r->seen += chunk.len;
+	if (breaks(STREAMS_MERGED))
+		stream = EXEC_STDOUT;
+	if (breaks(OUTPUT_LATE) || breaks(TIMEOUT_SILENT) || breaks(MUTE))
+		buf_addstr(&r->late, mine);
+	else
+		rc = r->req->output(r->req->arg, stream, mine, reply, err);
+	if (again && rc == 0)
+		rc = r->req->output(r->req->arg, stream, mine, reply, err);
+	free((char *)mine.ptr);
+	return rc;
+}
+
+/* Sleeps as long as the command would have: the same mark. */
+static void leave_running(struct sandbox *inner, struct str command)
+{
+	struct exec_request req = { .output = relay_output };
+	struct exec_result res;
+	struct error err = { 0 };
+	struct stop stop = stop_cleanup(5000);
+	struct relay r = { .req = &req, .late = BUF_INIT(1000) };
+	char *line;
+
+	if (!str_starts(command, "sleep "))
+		return;
+	line = xasprintf("setsid sleep %.9s >/dev/null &", command.ptr + 6);
+	req.command = str_of(line);
+	req.arg = &r;
+	(void)none_provider.ops->execute(inner, &req, &res, &stop, &err);
+	free(line);
+}
+
+static void spoil_result(struct exec_result *res, struct sandbox *inner,
+			 const struct exec_request *req, int *rc)
+{
+	if (breaks(CODE_CHANGES) && res->exit_code == broken.mutant->a)
+		res->exit_code = broken.mutant->b;
+	if (breaks(TIMEOUT_UNSAID) && res->timed_out)
+		*res = (struct exec_result){ .exit_code = 137 };
+	if (breaks(CANCEL_UNSAID) && *rc < 0) {
+		*rc = 0;
+		*res = (struct exec_result){ .exit_code = 0 };
+	}
+	if (breaks(LEAVES_RUNNING) && (res->timed_out || *rc < 0))
+		leave_running(inner, req->command);
+}
+
+static int broken_execute(struct sandbox *sb, const struct exec_request *req,
+			  struct exec_result *res, const struct stop *stop,
+			  struct error *err)
+{
+	struct sandbox inner = { .host = &broken.none, .workdir = sb->workdir };
+	struct relay r = { .req = req, .late = BUF_INIT(4 << 20) };
+	struct exec_request mine = *req;
+	struct buf command = BUF_INIT(1 << 20);
+	int rc;
+
+	if (breaks(REFUSES))
+		return error_set(err, ERR_REMOTE, "no command today");
+	buf_addstr(&command, req->command);
+	for (size_t i = 0; breaks(COMMAND_BYTE) && i < command.len; i++)
+		if ((unsigned char)command.ptr[i] == broken.mutant->a)
+			command.ptr[i] = (char)broken.mutant->b;
+	mine.command = buf_str(&command);
+	mine.output = relay_output;
+	mine.arg = &r;
+	if (breaks(STDIN_FILLED) && !req->input.len && !req->source)
+		mine.input = STR("surprise\n");
+	if (breaks(ENV_LOST))
+		mine.env = NULL;
+	if (breaks(CWD_LOST) ||
+	    (breaks(CWD_UNCHECKED) && mine.cwd && access(mine.cwd, X_OK) < 0))
+		mine.cwd = NULL;
+	rc = none_provider.ops->execute(&inner, &mine, res, stop, err);
+	if (breaks(OUTPUT_LATE) && r.late.len)
+		rc = req->output(req->arg, EXEC_STDOUT, buf_str(&r.late), NULL,
+				 err);
+	spoil_result(res, &inner, req, &rc);
+	buf_release(&r.late);
+	buf_release(&command);
+	return rc;
+}
+
+struct spoiled { /* a download on its way */
+	struct transfer *theirs;
+	struct buf held;
+};
+
+static int hold(void *arg, struct str chunk, struct error *err)
+{
+	struct spoiled *s = arg;
+
+	(void)err;
+	buf_addstr(&s->held, chunk);
+	return 0;
+}
+
+static void spoil_file(struct spoiled *s, const struct transfer *t)
+{
+	bool big = (int)s->held.len >= broken.mutant->a;
+	struct error ignored = { 0 };
+
+	if (breaks(FILE_SHORT) && big)
+		s->held.len--;
+	if (breaks(FILE_FLIPPED) && big)
+		s->held.ptr[s->held.len / 2] ^= 1;
+	s->theirs->error = t->error;
+	if (breaks(FILE_ERROR) && (int)t->error == broken.mutant->a)
+		s->theirs->error = (enum file_error)broken.mutant->b;
+	if (s->theirs->error == FILE_OK && s->held.len)
+		s->theirs->write(s->theirs->arg, buf_str(&s->held), &ignored);
+}
+
+static int broken_download(struct sandbox *sb, struct transfer *files, size_t n,
+			   const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct spoiled s = { &files[i], BUF_INIT(16 << 20) };
+		size_t at = breaks(FILES_SWAPPED) ? n - 1 - i : i;
+		struct transfer t = { .path = files[at].path,
+				      .write = hold,
+				      .arg = &s };
+
+		rc = transfer_download(sb, &t, 1, stop, err);
+		if (breaks(ERROR_SPREADS) && i && files[i - 1].error != FILE_OK)
+			t.error = files[i - 1].error;
+		spoil_file(&s, &t);
+		buf_release(&s.held);
+	}
+	return rc;
+}
+
+static int broken_upload(struct sandbox *sb, struct transfer *files, size_t n,
+			 const struct stop *stop, struct error *err)
+{
+	int rc = transfer_upload(sb, files, n, stop, err);
+
+	for (size_t i = 0; i < n; i++)
+		if (breaks(UPLOAD_ERROR) &&
+		    (int)files[i].error == broken.mutant->a)
+			files[i].error = (enum file_error)broken.mutant->b;
+	for (size_t i = 0; i < n; i++)
+		if (breaks(NAME_REFUSED) &&
+		    strchr(files[i].path, broken.mutant->a))
+			files[i].error = FILE_INVALID_PATH;
+	return rc;
+}
+
+static int broken_create(struct sandbox *sb, const struct sandbox_spec *spec,
+			 const struct stop *stop, struct error *err)
+{
+	if (breaks(CREATE_FAILS) ||
+	    (breaks(SNAPSHOT_NO_START) && spec->snapshot))
+		return error_set(err, ERR_REMOTE, "no room");
+	return fake_create(sb, spec, stop, err);
+}
+
+static int broken_attach(struct sandbox *sb, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	if (breaks(ATTACH_ANY) && fake_find(id) < 0) {
+		sb->id = xstrdup(id);
+		return 0;
+	}
+	if (breaks(ATTACH_FAILS))
+		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
+	if (breaks(ATTACH_GHOST)) {
+		sb->id = xstrdup(id);
+		return 0;
+	}
+	rc = fake_attach(sb, id, stop, err);
+	if (rc == 0 && breaks(ATTACH_OTHER))
+		sb->id[0]++;
+	return rc;
+}
+
+static int broken_list(struct sandbox_host *host, const char *owner,
+		       void (*each)(void *arg, const struct sandbox_info *info),
+		       void *arg, const struct stop *stop, struct error *err)
+{
+	struct sandbox_info ghost = {
+		.id = "machine-1", .label = "", .owner = "", .image = ""
+	};
+
+	if (breaks(LIST_GHOST))
+		each(arg, &ghost);
+	if (breaks(LIST_EMPTY))
+		return 0;
+	if (breaks(LIST_TWICE))
+		(void)fake_list(host, owner, each, arg, stop, err);
+	return fake_list(host, owner, each, arg, stop, err);
+}
+
+static int64_t broken_end(void)
+{
+	int64_t now = (int64_t)time(NULL);
+
+	if (breaks(ENDED_BEFORE))
+		return now - 5;
+	return now + (breaks(ENDS_NEVER) ? 365 * 86400 : 3600);
+}
+
+static int broken_info(struct sandbox_host *host, const char *id,
+		       void (*each)(void *arg, const struct sandbox_info *info),
+		       void *arg, const struct stop *stop, struct error *err)
+{
+	int at = fake_find(id);
+
+	(void)host;
+	(void)stop;
+	if (at < 0 || breaks(INFO_FAILS))
+		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
+	each(arg,
+	     &(struct sandbox_info){
+		     .id = breaks(ID_CHANGES) ? "other" : id,
+		     .label = breaks(INFO_LABEL) ? "" : fake.machines[at].label,
+		     .owner = fake.machines[at].owner,
+		     .state = breaks(INFO_STOPPED) ? STATE_STOPPED
+						   : STATE_RUNNING,
+		     .image = "",
+		     .ends = broken_end(),
+	     });
+	return 0;
+}
+
+static int broken_extend(struct sandbox *sb, int64_t lifetime_s,
+			 const struct stop *stop, struct error *err)
+{
+	(void)sb;
+	(void)lifetime_s;
+	(void)stop;
+	return breaks(EXTEND_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
+}
+
+static int broken_snapshot(struct sandbox *sb, const char *name,
+			   const struct stop *stop, struct error *err)
+{
+	(void)sb;
+	(void)name;
+	(void)stop;
+	return breaks(SNAPSHOT_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
+}
+
+static int broken_remove(struct sandbox_host *host, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	if (breaks(REMOVE_FAILS))
+		return error_set(err, ERR_REMOTE, "busy");
+	if (breaks(REMOVE_STRICT) && fake_find(id) < 0)
+		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
+	return breaks(REMOVE_LIES) ? 0 : fake_remove(host, id, stop, err);
+}
+
+static const struct sandbox_ops broken_ops = {
+	.create = broken_create,
+	.attach = broken_attach,
+	.list = broken_list,
+	.info = broken_info,
+	.extend = broken_extend,
+	.snapshot = broken_snapshot,
+	.execute = broken_execute,
+	.upload = broken_upload,
+	.download = broken_download,
+	.remove = broken_remove,
+	.discard = fake_discard,
+};
+static const struct sandbox_provider broken_provider = {
+	.name = "broken",
+	.summary = "keeps all its promises but one",
+	.workdir = "/",
+	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_STDIN | SANDBOX_LIST |
+		 SANDBOX_SNAPSHOT,
+	.lifetime_s = 3600,
+	.ops = &broken_ops,
+};
+
+#endif
