@@ -88,21 +88,6 @@ static int post(struct sandbox *sb, const char *label, struct str body,
 	return rc;
 }
 
-/* Was a request sent for this label before? Remembers it. */
-static bool tried_before(struct runloop *r, const char *label)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; i < RUNLOOP_TRIED && !known; i++)
-		known = strcmp(r->tried[i], label) == 0;
-	if (!known)
-		snprintf(r->tried[r->n_tried++ % RUNLOOP_TRIED],
-			 sizeof(r->tried[0]), "%s", label);
-	pthread_mutex_unlock(&r->lock);
-	return known;
-}
-
 /* May it have been made all the same, or may the next try succeed? */
 static bool unclear(const struct error *why, int code)
 {
@@ -114,7 +99,8 @@ static int make(struct sandbox *sb, const struct sandbox_spec *spec,
 		struct str body, char status[RUNLOOP_STATUS],
 		const struct stop *stop, struct error *err)
 {
-	bool again = tried_before(runloop_of(sb->host), spec->label);
+	bool again =
+		spare_tried_before(&runloop_of(sb->host)->tried, spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {
