@@ -1,6 +1,5 @@
 /* e2b_create.c - the parameters, and a sandbox made from them, once. */
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,54 +192,20 @@ static int post_any(struct sandbox *sb, cJSON *body, int64_t lifetime_s,
 	return rc;
 }
 
-struct found {
-	const char *label;
-	char *id; /* the one to keep */
-	char *spare[8];
-	size_t n_spare;
-};
-
-static void on_found(void *arg, const struct sandbox_info *info)
-{
-	struct found *f = arg;
-
-	if (strcmp(info->label, f->label) != 0)
-		return;
-	if (!f->id)
-		f->id = xstrdup(info->id);
-	else if (strcmp(f->id, info->id) != 0 &&
-		 f->n_spare < sizeof(f->spare) / sizeof(*f->spare))
-		f->spare[f->n_spare++] = xstrdup(info->id);
-}
-
-/* Deletes all but f->id, of those with the same label. */
-static void delete_spare(struct sandbox *sb, struct found *f,
-			 const struct stop *stop)
-{
-	struct error ignored = { 0 };
-
-	for (size_t i = 0; i < f->n_spare; i++) {
-		(void)sb->host->provider->ops->remove(sb->host, f->spare[i],
-						      stop, &ignored);
-		free(f->spare[i]);
-	}
-	free(f->id);
-}
-
 /* What earlier requests for this label have made: 1 with one adopted, the
  * others deleted; 0 when there is none. */
 static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
 {
-	struct found f = { .label = spec->label };
-	struct e2b_search s = { "dcode.label", spec->label, on_found, &f };
+	struct spare f = { .label = spec->label };
+	struct e2b_search s = { "dcode.label", spec->label, spare_found, &f };
 	int rc = e2b_find(e2b_of(sb->host), &s, stop, err);
 
 	if (rc == 0 && f.id) {
 		rc = e2b_connect(sb, f.id, spec->lifetime_s, stop, err);
 		rc = rc < 0 ? -1 : 1;
 	}
-	delete_spare(sb, &f, stop);
+	spare_delete(sb->host, &f, stop);
 	return rc;
 }
 
@@ -248,27 +213,12 @@ static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop)
 {
-	struct found f = { .label = spec->label, .id = xstrdup(sb->id) };
-	struct e2b_search s = { "dcode.label", spec->label, on_found, &f };
+	struct spare f = { .label = spec->label, .id = xstrdup(sb->id) };
+	struct e2b_search s = { "dcode.label", spec->label, spare_found, &f };
 	struct error ignored = { 0 };
 
 	(void)e2b_find(e2b_of(sb->host), &s, stop, &ignored);
-	delete_spare(sb, &f, stop);
-}
-
-/* Was a request sent for this label before? Remembers it. */
-static bool tried_before(struct e2b *e, const char *label)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&e->lock);
-	for (size_t i = 0; i < E2B_TRIED && !known; i++)
-		known = strcmp(e->tried[i], label) == 0;
-	if (!known)
-		snprintf(e->tried[e->n_tried++ % E2B_TRIED],
-			 sizeof(e->tried[0]), "%s", label);
-	pthread_mutex_unlock(&e->lock);
-	return known;
+	spare_delete(sb->host, &f, stop);
 }
 
 /* May it have been made all the same, or may the next try succeed? */
@@ -282,7 +232,7 @@ static bool unclear(const struct error *why)
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *body, const struct stop *stop, struct error *err)
 {
-	bool again = tried_before(e2b_of(sb->host), spec->label);
+	bool again = spare_tried_before(&e2b_of(sb->host)->tried, spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {

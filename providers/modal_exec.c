@@ -79,6 +79,22 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	return rc < 0 ? judge(err) : 0;
 }
 
+/* The configured variables and then the request's; owned. */
+static const char **join_env(const struct modal_box *b, const char *const *more)
+{
+	const char **list;
+	size_t n = 0;
+
+	while (more && more[n])
+		n++;
+	list = xcalloc(b->n_env + n + 1, sizeof(*list));
+	for (size_t i = 0; i < b->n_env; i++)
+		list[i] = b->env[i];
+	for (size_t i = 0; i < n; i++)
+		list[b->n_env + i] = more[i];
+	return list;
+}
+
 int modal_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
@@ -87,6 +103,12 @@ int modal_execute(struct sandbox *sb, const struct exec_request *req,
 				      .arg = sb,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX };
+	const char **env = join_env(modal_box(sb), req->env);
+	struct exec_request own = *req;
+	int rc;
 
-	return supervise_execute(sb, req, res, &s, stop, err);
+	own.env = env;
+	rc = supervise_execute(sb, &own, res, &s, stop, err);
+	free(env);
+	return rc;
 }

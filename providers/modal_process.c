@@ -30,38 +30,6 @@ static const char *task_of(struct sandbox *sb, char *room)
 	return room;
 }
 
-/* *list and *names are freed with free(); values are borrowed. */
-static void add_env(const struct modal_box *b,
-		    Modal__TaskExecStartRequest__EnvEntry ***list, char **names,
-		    size_t *n)
-{
-	static const Modal__TaskExecStartRequest__EnvEntry empty =
-		MODAL__TASK_EXEC_START_REQUEST__ENV_ENTRY__INIT;
-	Modal__TaskExecStartRequest__EnvEntry *entries;
-	size_t room = 1;
-	size_t used = 0;
-
-	*n = b->n_env;
-	if (!*n)
-		return;
-	for (size_t i = 0; i < b->n_env; i++)
-		room += strlen(b->env[i]) + 1;
-	*names = xcalloc(1, room);
-	*list = xcalloc(*n, sizeof(**list) + sizeof(*entries));
-	entries = (Modal__TaskExecStartRequest__EnvEntry *)(*list + *n);
-	for (size_t i = 0; i < *n; i++) {
-		const char *eq = strchr(b->env[i], '=');
-		size_t len = (size_t)(eq - b->env[i]);
-
-		memcpy(*names + used, b->env[i], len);
-		entries[i] = empty;
-		entries[i].key = *names + used;
-		entries[i].value = (char *)eq + 1;
-		(*list)[i] = &entries[i];
-		used += len + 1;
-	}
-}
-
 /* The process's id makes a repeated start the same one. */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
@@ -75,7 +43,6 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 				 .answer = &modal__empty__descriptor };
 	ProtobufCMessage *answer = NULL;
 	char *args[ARGUMENTS];
-	char *names = NULL;
 	size_t n = 0;
 	int rc = modal_access(sb, false, stop, err);
 
@@ -93,11 +60,8 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 	request.n_command_args = n;
 	request.stdout_config = PIPE;
 	request.stderr_config = errors ? PIPE : 0;
-	add_env(modal_box(sb), &request.env, &names, &request.n_env);
 	rc = modal_route(sb, &ask, &answer, stop, err);
 	modal_free(answer);
-	free(request.env);
-	free(names);
 	return rc;
 }
 

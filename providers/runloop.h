@@ -3,9 +3,8 @@
 #ifndef PROVIDERS_RUNLOOP_H
 #define PROVIDERS_RUNLOOP_H
 
-#include <pthread.h>
-
 #include "providers/rest.h"
+#include "providers/spare.h"
 #include "sandbox/sandbox.h"
 
 /*
@@ -20,15 +19,12 @@ enum {
 	RUNLOOP_LIFETIME_MAX_S = 172800, /* of keep_alive_time_seconds */
 	RUNLOOP_ID_MAX = 128,
 	RUNLOOP_STATUS = 32, /* room for a status' name */
-	RUNLOOP_TRIED = 16,  /* labels remembered */
 };
 
 struct runloop { /* sandbox_host.priv */
 	struct rest api;
 	const struct settings *settings; /* borrowed */
-	pthread_mutex_t lock;
-	char tried[RUNLOOP_TRIED][16]; /* labels that a create was sent for */
-	unsigned n_tried;
+	struct spare_tried tried;
 };
 
 /* Where progress goes; the function may be NULL. */

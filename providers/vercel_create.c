@@ -1,6 +1,5 @@
 /* vercel_create.c - the parameters, and a sandbox made from them, once. */
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,21 +301,6 @@ static int post(struct sandbox *sb, const cJSON *body,
 	return rc < 0 ? -1 : status == VERCEL_RUNNING;
 }
 
-/* Was a request sent for this label before? Remembers it. */
-static bool tried_before(struct vercel *v, const char *label)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&v->lock);
-	for (size_t i = 0; i < VERCEL_TRIED && !known; i++)
-		known = strcmp(v->tried[i], label) == 0;
-	if (!known)
-		snprintf(v->tried[v->n_tried++ % VERCEL_TRIED],
-			 sizeof(v->tried[0]), "%s", label);
-	pthread_mutex_unlock(&v->lock);
-	return known;
-}
-
 /* May it have been made all the same, or may the next try succeed? 409: the
  * name is taken, by an earlier try. Without names only what was refused for
  * now may be repeated. */
@@ -346,7 +330,7 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vercel *v = vercel_of(sb->host);
-	bool again = tried_before(v, spec->label);
+	bool again = spare_tried_before(&v->tried, spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {

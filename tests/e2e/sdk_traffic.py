@@ -8,7 +8,8 @@ import sdk
 from lifecycle import call, execute, wait_for
 
 NAMES = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
-         "e2b": "E2B", "runloop": "Runloop", "vercel": "Vercel", "langsmith": "LangSmith"}
+         "e2b": "E2B", "runloop": "Runloop", "vercel": "Vercel",
+         "langsmith": "LangSmith"}
 # The HTTP library's own, and what says who asks.
 TRANSPORT = {"host", "connection", "content-length", "accept-encoding",
              "transfer-encoding", "user-agent", "expect", "accept-language",

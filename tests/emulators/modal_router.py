@@ -68,7 +68,7 @@ class Exec:
 
     def __init__(self, ask, box, argv, workdir):
         self.ask = ask
-        self.p = box.spawn(argv, env=dict(ask.env), cwd=workdir, stdin=True)
+        self.p = box.spawn(argv, cwd=workdir, stdin=True)
         self.lock = threading.Condition()
         self.kept = [bytearray(), bytearray()]
         self.open = [True, True]
@@ -130,6 +130,7 @@ class Exec:
                 self.close()
         except BrokenPipeError:
             self.close()
+            self.p.wait(5)  # it is about to end, as the SDK expects
             raise Failure(9, "the process has closed its stdin") from None
 
     def close(self):

@@ -158,71 +158,67 @@ static void test_file_errors(void **state)
 	assert_int_equal(all.at, 3);
 }
 
-static void test_messages(void **state)
-{
 #define REPLY "{\"jsonrpc\":\"2.0\",\"id\":7,"
 #define STREAM "{\"jsonrpc\":\"2.0\",\"method\":\"$sandbox.stream."
-	static const struct {
-		const char *text;
-		enum err code;
-		enum deno_word word;
-		const char *said; /* the code, or the data */
-	} cases[] = {
-		{ "pong", 0, DENO_OTHER, "" },
-		{ REPLY "\"result\":{\"ok\":null}}", 0, DENO_REPLY, "" },
-		{ REPLY "\"result\":{\"ok\":{\"pid\":1}}}", 0, DENO_REPLY, "" },
-		{ REPLY "\"result\":{\"error\":{\"code\":\"ENOENT\","
-			"\"constructorName\":\"NotFound\"}}}",
-		  0, DENO_REPLY, "ENOENT" },
-		{ REPLY "\"result\":{\"error\":{\"code\":null,"
-			"\"constructorName\":\"NotFound\"}}}",
-		  0, DENO_REPLY, "NotFound" },
-		{ REPLY "\"error\":{\"code\":-32601,\"message\":\"x\"}}", 0,
-		  DENO_REPLY, "" },
-		{ STREAM "start\",\"params\":{\"streamId\":0}}", 0, DENO_OTHER,
-		  "" },
-		{ STREAM "enqueue\",\"params\":{\"streamId\":3,"
-			 "\"data\":\"aGkK\"}}",
-		  0, DENO_DATA, "hi\n" },
-		{ STREAM "end\",\"params\":{\"streamId\":3}}", 0, DENO_END,
-		  "" },
-		{ STREAM "error\",\"params\":{\"streamId\":3,\"error\":null}}",
-		  0, DENO_END, "" },
-		{ STREAM "cancel\",\"params\":{\"streamId\":3}}", 0,
-		  DENO_CANCEL, "" },
-		{ "{\"jsonrpc\":\"2.0\",\"method\":\"$sandbox.news\"}", 0,
-		  DENO_OTHER, "" },
-		{ STREAM "enqueue\",\"params\":{\"streamId\":3}}", ERR_PROTOCOL,
-		  0, "" },
-		{ STREAM "enqueue\",\"params\":{\"streamId\":3,"
-			 "\"data\":\"a?\"}}",
-		  ERR_PROTOCOL, 0, "" },
-		{ STREAM "end\",\"params\":{\"streamId\":-3}}", ERR_PROTOCOL, 0,
-		  "" },
-		{ STREAM "end\",\"params\":{}}", ERR_PROTOCOL, 0, "" },
-		{ REPLY "\"result\":{}}", ERR_PROTOCOL, 0, "" },
-		{ REPLY "\"result\":null}", ERR_PROTOCOL, 0, "" },
-		{ "{\"id\":null,\"error\":{\"message\":\"no JSON\"}}",
-		  ERR_PROTOCOL, 0, "" },
-		{ "{\"id\":\"7\",\"result\":{\"ok\":1}}", ERR_PROTOCOL, 0, "" },
-		{ "[]", ERR_PROTOCOL, 0, "" },
-		{ "{\"jsonrpc\":", ERR_PROTOCOL, 0, "" },
-		{ "", ERR_PROTOCOL, 0, "" },
-	};
+static const struct {
+	const char *text;
+	enum err code;
+	enum deno_word word;
+	const char *said; /* the code, or the data */
+} messages[] = {
+	{ "pong", 0, DENO_OTHER, "" },
+	{ REPLY "\"result\":{\"ok\":null}}", 0, DENO_REPLY, "" },
+	{ REPLY "\"result\":{\"ok\":{\"pid\":1}}}", 0, DENO_REPLY, "" },
+	{ REPLY "\"result\":{\"error\":{\"code\":\"ENOENT\","
+		"\"constructorName\":\"NotFound\"}}}",
+	  0, DENO_REPLY, "ENOENT" },
+	{ REPLY "\"result\":{\"error\":{\"code\":null,"
+		"\"constructorName\":\"NotFound\"}}}",
+	  0, DENO_REPLY, "NotFound" },
+	{ REPLY "\"error\":{\"code\":-32601,\"message\":\"x\"}}", 0, DENO_REPLY,
+	  "" },
+	{ STREAM "start\",\"params\":{\"streamId\":0}}", 0, DENO_OTHER, "" },
+	{ STREAM "enqueue\",\"params\":{\"streamId\":3,"
+		 "\"data\":\"aGkK\"}}",
+	  0, DENO_DATA, "hi\n" },
+	{ STREAM "end\",\"params\":{\"streamId\":3}}", 0, DENO_END, "" },
+	{ STREAM "error\",\"params\":{\"streamId\":3,\"error\":null}}", 0,
+	  DENO_END, "" },
+	{ STREAM "cancel\",\"params\":{\"streamId\":3}}", 0, DENO_CANCEL, "" },
+	{ "{\"jsonrpc\":\"2.0\",\"method\":\"$sandbox.news\"}", 0, DENO_OTHER,
+	  "" },
+	{ STREAM "enqueue\",\"params\":{\"streamId\":3}}", ERR_PROTOCOL, 0,
+	  "" },
+	{ STREAM "enqueue\",\"params\":{\"streamId\":3,"
+		 "\"data\":\"a?\"}}",
+	  ERR_PROTOCOL, 0, "" },
+	{ STREAM "end\",\"params\":{\"streamId\":-3}}", ERR_PROTOCOL, 0, "" },
+	{ STREAM "end\",\"params\":{}}", ERR_PROTOCOL, 0, "" },
+	{ REPLY "\"result\":{}}", ERR_PROTOCOL, 0, "" },
+	{ REPLY "\"result\":null}", ERR_PROTOCOL, 0, "" },
+	{ "{\"id\":null,\"error\":{\"message\":\"no JSON\"}}", ERR_PROTOCOL, 0,
+	  "" },
+	{ "{\"id\":\"7\",\"result\":{\"ok\":1}}", ERR_PROTOCOL, 0, "" },
+	{ "[]", ERR_PROTOCOL, 0, "" },
+	{ "{\"jsonrpc\":", ERR_PROTOCOL, 0, "" },
+	{ "", ERR_PROTOCOL, 0, "" },
+};
 
+static void test_messages(void **state)
+{
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
 		struct deno_frame f;
 		struct error err = { 0 };
 
-		deno_frame_parse(&f, str_of(cases[i].text), 1000, &err);
-		assert_int_equal(err.code, cases[i].code);
+		deno_frame_parse(&f, str_of(messages[i].text), 1000, &err);
+		assert_int_equal(err.code, messages[i].code);
 		if (!err.code)
-			assert_int_equal(f.word, cases[i].word);
+			assert_int_equal(f.word, messages[i].word);
 		if (!err.code && f.word == DENO_REPLY)
-			assert_string_equal(f.code, cases[i].said);
+			assert_string_equal(f.code, messages[i].said);
 		if (!err.code && f.word == DENO_DATA)
-			assert_true(str_is(buf_str(&f.data), cases[i].said));
+			assert_true(str_is(buf_str(&f.data), messages[i].said));
 		deno_frame_release(&f);
 	}
 }
