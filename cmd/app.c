@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cmd/credential.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
@@ -118,7 +119,9 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 		groups[i + 1].name = sandbox_providers[i]->name;
 		groups[i + 1].rows = sandbox_providers[i]->settings;
 	}
+	app->keys = credential_store(app);
 	in.groups = groups;
+	in.store = &app->keys;
 	in.cwd = cwd ? cwd : "/";
 	in.home = getenv("HOME"); /* before the first thread */
 	if (settings_load(&app->settings, &in, err) < 0) {

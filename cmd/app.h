@@ -18,12 +18,14 @@ struct app {
 	struct cancel cancel; /* triggered by SIGINT, SIGTERM, SIGHUP */
 	bool json;            /* --json */
 	bool quiet;           /* -q */
+	bool unattended;      /* nobody may be asked anything */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
+	struct settings_store keys; /* how settings open stored keys */
 };
 
 int app_init(struct app *app, struct error *err);

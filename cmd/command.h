@@ -25,6 +25,7 @@ int command_help(const struct command *c);
 /* The same as one JSON line; NULL: of everything. */
 int command_help_json(const struct command *c);
 
+extern const struct command command_auth;
 extern const struct command command_config;
 extern const struct command command_doctor;
 extern const struct command command_help_all;

@@ -310,6 +310,8 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	char *prompt = NULL;
 	int status;
 
+	app->unattended =
+		args_value(args, "non-interactive") || !isatty(STDIN_FILENO);
 	(void)app_http(app); /* libcurl loads while the rest gets ready */
 	if (prepare(&r, args, &prompt, &err) < 0)
 		status = err.code == ERR_USAGE && !app->json

@@ -76,7 +76,7 @@ static void each_variable(const struct settings *s, const struct each *each)
 static void each_member(const struct settings *s, const struct toml_value *v,
 			bool secret, const struct each *each)
 {
-	const char *value;
+	const struct env_var *value;
 
 	for (size_t i = 0; i < v->n_items; i++) {
 		const struct toml_value *item = &v->items[i];
@@ -87,9 +87,10 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 			each_member(s, item, hidden, each);
 		} else if (item->kind == TOML_STRING && name &&
 			   ends_nocase(str_of(name), "_env")) {
-			value = settings_env(s, item->text);
-			if (value)
-				each->call(each->arg, item->text, value);
+			/* A stored one is told when the store is opened. */
+			value = env_resolve(&s->env, item->text);
+			if (value && value->value[0])
+				each->call(each->arg, item->text, value->value);
 		} else if (item->kind == TOML_STRING && hidden && name) {
 			each->call(each->arg, name, item->text);
 		}
