@@ -49,7 +49,7 @@ ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodiu
 
 LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c
-SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh))
+SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh scripts/host/*.py))
 GEN     := $(SCRIPTS:%=$(B)/gen/%.inc)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
@@ -76,7 +76,7 @@ $(B)/%.o: %.c | $(GEN)
 	@echo '  CC   $<'
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# In-sandbox scripts become bytes of a C array: #include "scripts/sandbox/X.inc"
+# In-sandbox scripts and the provider host become bytes of a C array: #include "scripts/sandbox/X.inc"
 $(B)/gen/%.inc: %
 	@mkdir -p $(@D)
 	@echo '  GEN  $@'

@@ -85,6 +85,7 @@ void app_release(struct app *app)
 		http_free(app->http);
 	if (app->mask)
 		mask_free(app->mask);
+	registry_free(app->providers);
 	if (app->settings)
 		settings_free(app->settings);
 	free(app->groups);
@@ -140,6 +141,18 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	return 0;
 }
 
+int app_providers(struct app *app, struct registry **r, struct error *err)
+{
+	struct settings *set;
+
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	if (!app->providers)
+		app->providers = registry_new(set, app_warn_line);
+	*r = app->providers;
+	return 0;
+}
+
 struct http *app_http(struct app *app)
 {
 	if (!app->http)
@@ -173,14 +186,22 @@ int app_store(struct app *app, struct store **store, struct error *err)
 int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 	     struct error *err)
 {
-	const struct sandbox_provider *p = sandbox_provider_find(provider);
+	const struct sandbox_provider *p;
+	struct registry *registry;
 	struct settings *set;
 
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	/* The user's own machine is what it is, whatever else there is. */
+	if (!strcmp(provider, "none"))
+		p = sandbox_provider_find(provider);
+	else if (app_providers(app, &registry, err) < 0)
+		return -1;
+	else
+		p = registry_find(registry, provider);
 	if (!p)
 		return error_set(err, ERR_USAGE,
 				 "Unknown sandbox provider '%s'", provider);
-	if (app_settings(app, &set, err) < 0)
-		return -1;
 	return sandbox_host_open(host, p, set, app_http(app), err);
 }
 

@@ -227,11 +227,10 @@ static int deliver(struct wire *w, struct pending *p,
 
 	while (rc == 0 && (note = next_note(w, p))) {
 		if (ask->notify)
-			rc = ask->notify(ask->arg,
-					 json_string(note->message, "method",
-						     ""),
-					 json_get(note->message, "params"),
-					 err);
+			rc = ask->notify(
+				ask->arg,
+				json_string(note->message, "method", ""),
+				json_get(note->message, "params"), err);
 		cJSON_Delete(note->message);
 		free(note);
 		if (rc == 0)
@@ -254,8 +253,8 @@ static int refused(struct wire_ask *ask, const cJSON *error, struct error *err)
 				 "error has no code and message");
 	clean_line((struct str){ text, strnlen(text, 1 << 14) }, &shown);
 	if (shown.len > TEXT_SHOWN)
-		shown.len = str_utf8_prefix(
-			(struct str){ shown.ptr, TEXT_SHOWN });
+		shown.len =
+			str_utf8_prefix((struct str){ shown.ptr, TEXT_SHOWN });
 	ask->refused = (int)json_int(error, "code", -32603);
 	error_set(err, ERR_REMOTE, "%.*s", (int)shown.len,
 		  shown.len ? shown.ptr : "");
@@ -270,8 +269,8 @@ static int judge(struct pending *p, struct wire_ask *ask, cJSON **result,
 		 struct error *err)
 {
 	const cJSON *error = json_get(p->answer, "error");
-	cJSON *found = cJSON_DetachItemFromObjectCaseSensitive(p->answer,
-							       "result");
+	cJSON *found =
+		cJSON_DetachItemFromObjectCaseSensitive(p->answer, "result");
 
 	if (error && !cJSON_IsNull(error)) {
 		cJSON_Delete(found);
@@ -372,6 +371,8 @@ void wire_end(struct wire *w, int64_t grace_ms)
 
 	pthread_mutex_lock(&w->lock);
 	w->leaving = true;
+	buf_addstr(&w->queue, STR("{\"jsonrpc\":\"2.0\",\"method\":"
+				  "\"shutdown\"}\n"));
 	wire_poke(w->wake);
 	pthread_mutex_unlock(&w->lock);
 	if (poll(&end, 1, (int)grace_ms) <= 0) {

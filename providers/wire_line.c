@@ -133,7 +133,8 @@ static void on_answer(struct wire *w, cJSON *message, struct str line)
 		return;
 	}
 	if (cJSON_IsNull(id) && json_get(message, "error"))
-		wire_break(w, ERR_NETWORK, "did not understand a request: %s", text);
+		wire_break(w, ERR_NETWORK, "did not understand a request: %s",
+			   text);
 	else if (!was_asked(w, id))
 		wire_break(w, ERR_NETWORK,
 			   "answered a request that was never made: %s", text);
