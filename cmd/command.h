@@ -29,8 +29,10 @@ extern const struct command command_auth;
 extern const struct command command_config;
 extern const struct command command_doctor;
 extern const struct command command_help_all;
+extern const struct command command_install;
 extern const struct command command_provider;
 extern const struct command command_sandbox;
+extern const struct command command_uninstall;
 extern const struct command command_version;
 
 #endif

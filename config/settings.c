@@ -189,8 +189,7 @@ void settings_free(struct settings *s)
 	free(s->broken);
 	toml_release(&s->config);
 	env_release(&s->env);
-	vault_close(s->vault);
-	pthread_mutex_destroy(&s->vault_lock);
+	settings_store_close(s);
 	free(s->dir);
 	free(s->cwd);
 	free(s->home);

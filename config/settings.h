@@ -130,6 +130,9 @@ void settings_each_credential(const struct settings *s,
 					   const struct settings_credential *c),
 			      void *arg);
 
+/* dcode has changed the stored keys: they are read anew. What was borrowed
+ * stays good. One thread only. */
+void settings_store_changed(struct settings *s);
 /* What is stored under a name; opens the store. Borrowed, or NULL. */
 const struct vault_entry *settings_vault_entry(const struct settings *s,
 					       const char *name);

@@ -40,7 +40,9 @@ struct settings {
 	const struct settings_store *store; /* borrowed, or NULL */
 	pthread_mutex_t vault_lock;         /* guards the next two */
 	bool vault_tried;
-	struct vault *vault; /* owned; NULL when it cannot be opened */
+	struct vault *vault;       /* owned; NULL when it cannot be opened */
+	struct vault **old_vaults; /* owned; before changes of our own */
+	size_t n_old_vaults;
 };
 
 /* settings_files.c */
@@ -63,5 +65,6 @@ int setting_slot_check(const struct settings *s,
  * prefixed one overrules it. Borrowed. */
 const char *settings_stored(const struct settings *s, const char *variable);
 const char *settings_stored_url(const struct settings *s, const char *variable);
+void settings_store_close(struct settings *s);
 
 #endif
