@@ -80,6 +80,9 @@ static int ensure(struct child *c, const struct stop *stop, struct error *err)
 		c->wire = w;
 		return 0;
 	}
+	/* One that cannot begin will not do so later. */
+	if (err->code == ERR_NETWORK)
+		err->code = ERR_REMOTE;
 	c->last = *err;
 	wire_end(w, 0);
 	return -1;
@@ -426,7 +429,7 @@ struct made_provider *child_provider_new(struct declared *d, struct error *err)
 					     "provider protocol",
 		.workdir = p->d.workdir ? p->d.workdir : "/workspace",
 		.flags = p->d.flags | SANDBOX_LIVE,
-		.max_command = 48 << 10,
+		.max_command = 80 << 10,
 		.lifetime_s = 3600,
 		.ops = &p->ops,
 	};

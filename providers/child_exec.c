@@ -57,6 +57,9 @@ static int judge(struct child *c, struct error *err)
 
 	if (err->code == ERR_NOT_FOUND)
 		err->code = ERR_GONE;
+	/* Wrong types are not damage: it would answer the same again. */
+	if (err->code == ERR_PROTOCOL)
+		err->code = ERR_REMOTE;
 	if (err->code != ERR_NETWORK)
 		return -1;
 	pthread_mutex_lock(&c->lock);
