@@ -17,8 +17,8 @@
 enum {
 	CHILD_PROTOCOL = 1,
 	CHILD_STARTS = 4,
-	CHILD_ID_MAX = 512,   /* bytes of a sandbox's id */
-	CHILD_FILE = 4 << 20, /* bytes of a file in one message */
+	CHILD_ID_MAX = 512,    /* bytes of a sandbox's id */
+	CHILD_FILE = 16 << 20, /* bytes of a file in one message */
 };
 
 /* Codes of errors, as in PROTOCOL.md. */

@@ -159,7 +159,7 @@ static int take_sizes(struct child *c, const cJSON *result, struct error *err)
 		return nonsense("max_command is not between 16384 and 1048576",
 				err);
 	if (file < 0 || file > CHILD_FILE)
-		return nonsense("max_file is not between 0 and 4194304", err);
+		return nonsense("max_file is not between 0 and 16777216", err);
 	c->max_command = (size_t)command;
 	c->max_file = (size_t)file;
 	/* Half of it is left to our own framing. */

@@ -96,7 +96,7 @@ struct wire *wire_start(const struct proc_spec *spec, struct error *err)
 			    .end = -1,
 			    .queue = BUF_INIT(WIRE_QUEUE),
 			    .line = BUF_INIT(WIRE_LINE),
-			    .tail = BUF_INIT(WIRE_TAIL) };
+			    .tail = BUF_INIT(16 * WIRE_TAIL) };
 	pthread_mutex_init(&w->lock, NULL);
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = w->wake < 0 ? error_errno(err, "creating an event") : 0;

@@ -15,10 +15,10 @@
  * is kept as its words, for the error.
  */
 enum {
-	WIRE_LINE = 16 << 20,  /* bytes of a message */
+	WIRE_LINE = 32 << 20,  /* bytes of a message */
 	WIRE_QUEUE = 64 << 20, /* of requests that the child does not read */
 	WIRE_BEHIND = 8 << 20, /* of notifications that a call has not taken */
-	WIRE_NOISE = 4 << 20,  /* that belong to no call, between two answers */
+	WIRE_NOISE = 1 << 20,  /* that belong to no call, between two answers */
 	WIRE_TAIL = 2048,      /* of the child's words, kept for errors */
 	WIRE_REFUSED = -100000, /* see wire_ask.refused */
 };

@@ -33,7 +33,8 @@ void wire_keep_words(struct wire *w, struct str bytes)
 {
 	if (bytes.len > WIRE_TAIL)
 		bytes = str_skip(bytes, bytes.len - WIRE_TAIL);
-	if (w->tail.len + bytes.len > WIRE_TAIL)
+	/* Now and then: moving it for every line would take its time. */
+	if (w->tail.len + bytes.len > w->tail.max)
 		buf_consume(&w->tail, w->tail.len + bytes.len - WIRE_TAIL);
 	buf_addstr(&w->tail, bytes);
 }
@@ -41,7 +42,7 @@ void wire_keep_words(struct wire *w, struct str bytes)
 /* Cleaned, and from the beginning of a character. */
 static void last_words(const struct wire *w, struct buf *out)
 {
-	struct buf shown = BUF_INIT(4 * WIRE_TAIL);
+	struct buf shown = BUF_INIT(64 * WIRE_TAIL);
 	struct str text;
 
 	clean_line(buf_str(&w->tail), &shown);

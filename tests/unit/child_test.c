@@ -9,7 +9,7 @@
 #include "providers/child.h"
 #include "settings_world.h"
 
-enum { LONG_MS = 120000, SHORT_MS = 700, GONE_MS = 20000 };
+enum { LONG_MS = 120000, SHORT_MS = 300, GONE_MS = 20000 };
 
 enum what { START, CREATE, ATTACH, EXECUTE, LIST, UPLOAD, DOWNLOAD, REMOVE };
 
