@@ -168,8 +168,8 @@ const char *settings_variable(const struct settings *s, const char *group,
 			      const char *key);
 /*
  * Values to mask: of SETTING_SECRET rows that are set; of variables that
- * config.toml names by some *_env key; of members of config.toml and (from 8
- * bytes on) variables whose own name looks secret.
+ * config.toml names by some *_env key or as ${NAME}; of members of config.toml
+ * and (from 8 bytes on) variables whose own name looks secret.
  */
 void settings_each_secret(const struct settings *s,
 			  void (*each)(void *arg, const char *name,

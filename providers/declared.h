@@ -30,6 +30,8 @@ struct made_provider {
 /* Each takes what it needs of d out of it (and may leave the rest). NULL with
  * ERR_CONFIG when it cannot be: the message names the key. */
 struct made_provider *child_provider_new(struct declared *d, struct error *err);
+struct made_provider *template_provider_new(struct declared *d,
+					    struct error *err);
 /* For one of its own that a package or a program's name declares: directory,
  * package and params are d's where d has them. */
 void child_provider_overlay(struct made_provider *made, struct declared *d);

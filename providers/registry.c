@@ -89,9 +89,7 @@ static int make(struct registry *r, struct declared *d, struct error *err)
 	struct made_provider *made = NULL;
 
 	if (d->http)
-		error_set(err, ERR_CONFIG,
-			  "%s: sandboxes.providers.%s.http is not known",
-			  d->origin, d->name);
+		made = template_provider_new(d, err);
 	else
 		made = child_provider_new(d, err);
 	if (made)

@@ -22,10 +22,12 @@ static void fail(struct transfer *f, enum file_error code, const char *detail)
 	snprintf(f->detail, sizeof(f->detail), "%s", detail);
 }
 
-static void fail_status(struct transfer *f, const char *status)
+void transfer_status(struct transfer *f, const char *status)
 {
 	enum file_error code = FILE_OTHER;
 
+	if (strcmp(status, "ok") == 0)
+		return;
 	if (strcmp(status, "file_not_found") == 0)
 		code = FILE_NOT_FOUND;
 	else if (strcmp(status, "permission_denied") == 0)
@@ -191,7 +193,7 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 			continue;
 		}
 		if (strcmp(status, "ok") != 0) {
-			fail_status(u->file, status);
+			transfer_status(u->file, status);
 			return 0;
 		}
 		buf_consume(&u->piece, len);
@@ -212,7 +214,7 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 	else if (u->lost.code != ERR_NONE)
 		fail(u->file, FILE_OTHER, u->lost.message);
 	else if (strcmp(status, "ok") != 0)
-		fail_status(u->file, status);
+		transfer_status(u->file, status);
 	return rc && fatal(err) ? -1 : 0;
 }
 
@@ -291,7 +293,7 @@ static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
 	if (h.timed_out)
 		return error_set(err, ERR_TIMEOUT, "download timed out");
 	if (!str_starts(str_of(h.status), "ok ")) {
-		fail_status(d->file, h.status);
+		transfer_status(d->file, h.status);
 		return 0;
 	}
 	*size = helper_number(&rest);

@@ -11,5 +11,7 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err);
 int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 		      const struct stop *stop, struct error *err);
+/* What a helper's status ("ok", "is_directory") says of a file. */
+void transfer_status(struct transfer *f, const char *status);
 
 #endif
