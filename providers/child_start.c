@@ -127,7 +127,10 @@ static void take_capabilities(struct child *c, const cJSON *result)
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (has_word(list, words[i].name))
 			flags |= words[i].flag;
-	if (p->d.certain)
+	/* For a class what is written down of it is all that is known. */
+	if (p->d.certain && p->d.class_path)
+		flags = p->d.flags & (SANDBOX_ATTACH | SANDBOX_SNAPSHOT);
+	else if (p->d.certain)
 		flags &= p->d.flags | SANDBOX_LIST;
 	p->made.base.flags = flags | SANDBOX_LIVE;
 	if (!has_word(list, "list"))

@@ -235,13 +235,18 @@ SANDBOX_NAMES = {
     "SandboxNotFoundError": SandboxNotFoundError,
     "SandboxProvider": ListingSandboxProvider,
 }
-# None: a package that holds others.
+# These hold modules; any other name in a module is a Record.
+PACKAGES = (
+    "deepagents",
+    "deepagents_cli",
+    "deepagents_cli.integrations",
+    "deepagents_code",
+    "deepagents_code.integrations",
+)
 STAND_INS = {
-    "deepagents": None,
     "deepagents.backends": PROTOCOL_NAMES,
     "deepagents.backends.protocol": PROTOCOL_NAMES,
     "deepagents.backends.sandbox": SANDBOX_NAMES,
-    "deepagents_code": None,
     "deepagents_code._env_vars": {
         "SERVER_ENV_PREFIX": "DEEPAGENTS_CODE_SERVER_"
     },
@@ -251,7 +256,6 @@ STAND_INS = {
     "deepagents_code.project_utils": {
         "get_server_project_context": ProjectContext
     },
-    "deepagents_cli": None,
     "deepagents_cli.integrations": PROVIDER_NAMES,
     "deepagents_cli.integrations.sandbox_provider": PROVIDER_NAMES,
 }
@@ -260,20 +264,21 @@ STAND_INS = {
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Asked last: only for what is not installed."""
 
+    ROOTS = ("deepagents", "deepagents_code", "deepagents_cli")
+
     def find_spec(self, fullname, path=None, target=None):
-        if fullname not in STAND_INS:
+        if fullname.partition(".")[0] not in self.ROOTS:
             return None
-        holds = any(name.startswith(fullname + ".") for name in STAND_INS)
         return importlib.machinery.ModuleSpec(
-            fullname, self, is_package=holds
+            fullname, self, is_package=True
         )
 
     def create_module(self, spec):
         return types.ModuleType(spec.name)
 
     def exec_module(self, module):
-        module.__dict__.update(STAND_INS[module.__name__] or {})
-        if "backends" in module.__name__:
+        module.__dict__.update(STAND_INS.get(module.__name__, {}))
+        if module.__name__ not in PACKAGES:
             module.__getattr__ = other_name(module.__name__)
 
 
