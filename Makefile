@@ -50,7 +50,7 @@ ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodiu
 
 LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c
-SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh))
+SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh scripts/host/*.py))
 PROTOS  := $(sort $(wildcard providers/*.proto))
 GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PROTOS:%.proto=$(B)/%.pb-c.o)
@@ -78,7 +78,7 @@ $(B)/%.o: %.c | $(GEN)
 	@echo '  CC   $<'
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# In-sandbox scripts become bytes of a C array: #include "scripts/sandbox/X.inc"
+# In-sandbox scripts and the provider host become bytes of a C array: #include "scripts/sandbox/X.inc"
 $(B)/gen/%.inc: %
 	@mkdir -p $(@D)
 	@echo '  GEN  $@'

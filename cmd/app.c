@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cmd/credential.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
@@ -84,6 +85,7 @@ void app_release(struct app *app)
 		http_free(app->http);
 	if (app->mask)
 		mask_free(app->mask);
+	registry_free(app->providers);
 	if (app->settings)
 		settings_free(app->settings);
 	free(app->groups);
@@ -118,7 +120,9 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 		groups[i + 1].name = sandbox_providers[i]->name;
 		groups[i + 1].rows = sandbox_providers[i]->settings;
 	}
+	app->keys = credential_store(app);
 	in.groups = groups;
+	in.store = &app->keys;
 	in.cwd = cwd ? cwd : "/";
 	in.home = getenv("HOME"); /* before the first thread */
 	if (settings_load(&app->settings, &in, err) < 0) {
@@ -134,6 +138,18 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	app->mask = mask_new();
 	settings_each_secret(app->settings, add_secret, app->mask);
 	*set = app->settings;
+	return 0;
+}
+
+int app_providers(struct app *app, struct registry **r, struct error *err)
+{
+	struct settings *set;
+
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	if (!app->providers)
+		app->providers = registry_new(set, app_warn_line);
+	*r = app->providers;
 	return 0;
 }
 
@@ -170,14 +186,22 @@ int app_store(struct app *app, struct store **store, struct error *err)
 int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 	     struct error *err)
 {
-	const struct sandbox_provider *p = sandbox_provider_find(provider);
+	const struct sandbox_provider *p;
+	struct registry *registry;
 	struct settings *set;
 
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	/* The user's own machine is what it is, whatever else there is. */
+	if (!strcmp(provider, "none"))
+		p = sandbox_provider_find(provider);
+	else if (app_providers(app, &registry, err) < 0)
+		return -1;
+	else
+		p = registry_find(registry, provider);
 	if (!p)
 		return error_set(err, ERR_USAGE,
 				 "Unknown sandbox provider '%s'", provider);
-	if (app_settings(app, &set, err) < 0)
-		return -1;
 	return sandbox_host_open(host, p, set, app_http(app), err);
 }
 

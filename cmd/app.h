@@ -9,6 +9,7 @@
 #include "base/stop.h"
 #include "config/settings.h"
 #include "net/http.h"
+#include "providers/registry.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 
@@ -18,12 +19,15 @@ struct app {
 	struct cancel cancel; /* triggered by SIGINT, SIGTERM, SIGHUP */
 	bool json;            /* --json */
 	bool quiet;           /* -q */
+	bool unattended;      /* nobody may be asked anything */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */
+	struct registry *providers;
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
+	struct settings_store keys; /* how settings open stored keys */
 };
 
 int app_init(struct app *app, struct error *err);
@@ -31,6 +35,8 @@ void app_release(struct app *app);
 
 /* Settings of this user and directory; warnings go to stderr once. */
 int app_settings(struct app *app, struct settings **set, struct error *err);
+/* Every provider of this user; warnings go to stderr once. */
+int app_providers(struct app *app, struct registry **r, struct error *err);
 /* Starts loading libcurl on a thread; never fails. */
 struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/install.h"
 #include "cmd/run.h"
 #include "ui/plain.h"
 
@@ -248,8 +249,52 @@ static void slash_help(struct str line)
 		fprintf(stderr, "Unknown command: %.*s\n",
 			(int)(line.len < 60 ? line.len : 60), line.ptr);
 	fputs("Type a message and Enter. A line that ends in \\ goes on. "
-	      "Ctrl-C interrupts.\n/help  this   /quit  leave\n",
+	      "Ctrl-C interrupts.\n/help  this   /quit  leave   /install  a "
+	      "provider\n",
 	      stderr);
+}
+
+/* /install NAME, or /install PACKAGE --package [--yes]. */
+static void slash_install(const struct chat *c, struct str rest)
+{
+	struct install in = { .app = c->run->app };
+	struct str word;
+	char *name = NULL;
+	bool good = true;
+
+	while (str_split(&rest, ' ', &word)) {
+		if (!word.len)
+			continue;
+		if (str_is(word, "--package"))
+			in.package = true;
+		else if (str_is(word, "--yes") || str_is(word, "--force"))
+			in.yes = true;
+		else if (str_is(word, "--offline"))
+			in.offline = true;
+		else if (name || word.ptr[0] == '-')
+			good = false;
+		else
+			name = xstrndup(word.ptr, word.len);
+	}
+	in.name = name;
+	if (!good || !name)
+		fputs("Usage: /install NAME [--offline]\n"
+		      "       /install PACKAGE --package [--yes] [--offline]\n",
+		      stderr);
+	else
+		(void)install_run(&in);
+	fflush(stdout);
+	free(name);
+}
+
+static void slash(const struct chat *c, struct str line)
+{
+	struct str word = { line.ptr, str_find(line, ' ') };
+
+	if (str_is_nocase(word, "/install"))
+		slash_install(c, str_skip(line, word.len));
+	else
+		slash_help(line);
 }
 
 /* Is there a line, or the beginning of one, within ms? */
@@ -322,7 +367,7 @@ static int converse(struct chat *c, const char *first)
 		if (c->cut)
 			say_cut();
 		else if (str_starts(line, "/"))
-			slash_help(line);
+			slash(c, line);
 		else if (line.len)
 			on = turn(c, message.ptr);
 	}

@@ -25,11 +25,14 @@ int command_help(const struct command *c);
 /* The same as one JSON line; NULL: of everything. */
 int command_help_json(const struct command *c);
 
+extern const struct command command_auth;
 extern const struct command command_config;
 extern const struct command command_doctor;
 extern const struct command command_help_all;
+extern const struct command command_install;
 extern const struct command command_provider;
 extern const struct command command_sandbox;
+extern const struct command command_uninstall;
 extern const struct command command_version;
 
 #endif

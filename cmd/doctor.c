@@ -121,12 +121,13 @@ static void check_model(struct report *r, const struct settings *set)
 }
 
 /* What it is, what it talks to, and what it can. */
-static void describe(struct report *r, const struct sandbox_host *host)
+static void describe(struct report *r, const struct sandbox_host *host,
+		     const char *origin)
 {
 	const struct sandbox_provider *p = host->provider;
 	struct buf text = BUF_INIT(1 << 12);
 
-	buf_adds(&text, p->summary);
+	buf_addf(&text, "%s (%s)", p->summary, origin);
 	if (host->endpoint && host->endpoint[0])
 		buf_addf(&text, "; at %s", host->endpoint);
 	buf_addf(&text, "; in %s; ",
@@ -152,10 +153,12 @@ static void incapable(struct report *r, const struct sandbox_provider *p,
 	buf_release(&text);
 }
 
-static void check_sandboxes(struct report *r)
+static void check_sandboxes(struct report *r, struct registry *registry)
 {
-	for (size_t i = 0; sandbox_providers[i]; i++) {
-		const struct sandbox_provider *p = sandbox_providers[i];
+	const struct sandbox_provider *const *all = registry_list(registry);
+
+	for (size_t i = 0; all[i]; i++) {
+		const struct sandbox_provider *p = all[i];
 		struct sandbox_host host = { 0 };
 		struct error err = { 0 };
 
@@ -163,7 +166,7 @@ static void check_sandboxes(struct report *r)
 			incapable(r, p, &err);
 			continue;
 		}
-		describe(r, &host);
+		describe(r, &host, registry_origin(registry, p));
 		sandbox_host_close(&host);
 	}
 }
@@ -171,6 +174,7 @@ static void check_sandboxes(struct report *r)
 static int run(struct app *app, const struct args *args)
 {
 	struct report r = { .app = app, .json = BUF_INIT(1 << 20) };
+	struct registry *registry;
 	struct settings *set;
 	struct error err = { 0 };
 
@@ -178,12 +182,13 @@ static int run(struct app *app, const struct args *args)
 		return command_misuse(&command_doctor,
 				      "unrecognized arguments: %s",
 				      args->argv[0]);
-	if (app_settings(app, &set, &err) < 0)
+	if (app_settings(app, &set, &err) < 0 ||
+	    app_providers(app, &registry, &err) < 0)
 		return app_fail(app, &err);
 	check_program(&r);
 	check_configuration(&r, set);
 	check_model(&r, set);
-	check_sandboxes(&r);
+	check_sandboxes(&r, registry);
 	if (app->json) {
 		struct buf data = BUF_INIT(1 << 21);
 

@@ -78,6 +78,39 @@ static int help(struct app *app, const struct command *c,
 	return app->json ? command_help_json(c) : command_help(c);
 }
 
+static bool installs(const struct command *c)
+{
+	return c == &command_install || c == &command_uninstall;
+}
+
+/* Flags that mean nothing elsewhere. */
+static int no_install(const struct args *args)
+{
+	if (args_flag(args, "package"))
+		fputs("Error: --package requires `dcode install <package> "
+		      "--package` (or the `--install <package>` alias).\n",
+		      stderr);
+	else
+		fprintf(stderr, "Error: --%s requires `dcode install`.\n",
+			args_flag(args, "yes") ? "yes" : "offline");
+	return 2;
+}
+
+/* --install NAME is dcode install NAME. */
+static int install(struct app *app, const struct command *c, struct args *args)
+{
+	struct args alike = *args;
+	char *name[] = { (char *)args_value(args, "install"), NULL };
+
+	if (c || args->argc)
+		return command_misuse(&command_install,
+				      "--install and a command are mutually "
+				      "exclusive");
+	alike.argc = 1;
+	alike.argv = name;
+	return command_install.run(app, &alike);
+}
+
 static int dispatch(struct app *app, const struct command *c, struct args *args)
 {
 	const char *format = args_value(args, "output-format");
@@ -99,6 +132,12 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 	}
 	if (args_flag(args, "help"))
 		return help(app, c, args);
+	if (args_value(args, "install"))
+		return install(app, c, args);
+	if (!installs(c) &&
+	    (args_flag(args, "package") || args_flag(args, "yes") ||
+	     args_flag(args, "offline")))
+		return no_install(args);
 	if (!c) {
 		if (!args->argc)
 			return run_chat_or_task(app, args);

@@ -57,12 +57,15 @@ static bool ready(struct app *app, const struct sandbox_provider *p,
 }
 
 static void add_json(struct buf *out, const struct sandbox_provider *p,
-		     struct str endpoint, const struct error *why)
+		     const char *origin, struct str endpoint,
+		     const struct error *why)
 {
 	buf_addc(out, '{');
 	json_member(out, "name", str_of(p->name));
 	buf_addc(out, ',');
 	json_member(out, "summary", str_of(p->summary));
+	buf_addc(out, ',');
+	json_member(out, "origin", str_of(origin));
 	buf_adds(out, ",\"workdir\":");
 	if (p->workdir)
 		json_quote(out, str_of(p->workdir));
@@ -79,8 +82,8 @@ static void add_json(struct buf *out, const struct sandbox_provider *p,
 	buf_addc(out, '}');
 }
 
-static void print(const struct sandbox_provider *p, struct str endpoint,
-		  const struct error *why)
+static void print(const struct sandbox_provider *p, const char *origin,
+		  struct str endpoint, const struct error *why)
 {
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
@@ -93,6 +96,10 @@ static void print(const struct sandbox_provider *p, struct str endpoint,
 	provider_capabilities(&line, p->flags, false);
 	if (line.len)
 		printf("           can: %s\n", line.ptr);
+	buf_clear(&line);
+	clean_line(str_of(origin), &line);
+	if (strcmp(origin, "built in") != 0)
+		printf("           from: %s\n", line.ptr);
 	buf_clear(&line);
 	if (why->code)
 		buf_addf(&line, "not ready: %s", why->message);
@@ -109,21 +116,28 @@ static void print(const struct sandbox_provider *p, struct str endpoint,
 
 static int list(struct app *app)
 {
+	const struct sandbox_provider *const *all;
 	struct buf data = BUF_INIT(1 << 20);
+	struct registry *registry;
+	struct error err = { 0 };
 
+	if (app_providers(app, &registry, &err) < 0)
+		return app_fail(app, &err);
+	all = registry_list(registry);
 	buf_addc(&data, '[');
-	for (size_t i = 0; sandbox_providers[i]; i++) {
+	for (size_t i = 0; all[i]; i++) {
+		const char *origin = registry_origin(registry, all[i]);
 		struct buf endpoint = BUF_INIT(1 << 12);
 		struct error why = { 0 };
 
-		(void)ready(app, sandbox_providers[i], &endpoint, &why);
+		(void)ready(app, all[i], &endpoint, &why);
 		if (app->json) {
 			if (i)
 				buf_addc(&data, ',');
-			add_json(&data, sandbox_providers[i],
-				 buf_str(&endpoint), &why);
+			add_json(&data, all[i], origin, buf_str(&endpoint),
+				 &why);
 		} else {
-			print(sandbox_providers[i], buf_str(&endpoint), &why);
+			print(all[i], origin, buf_str(&endpoint), &why);
 		}
 		buf_release(&endpoint);
 	}

@@ -281,7 +281,7 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 		return -1;
 	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
 		return -1;
-	return run_sandbox_resolve(o, set, args_value(args, "sandbox"), err);
+	return run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err);
 }
 
 /* The flags, then the piped text; *prompt is owned, NULL without any. */
@@ -310,6 +310,8 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	char *prompt = NULL;
 	int status;
 
+	app->unattended =
+		args_value(args, "non-interactive") || !isatty(STDIN_FILENO);
 	(void)app_http(app); /* libcurl loads while the rest gets ready */
 	if (prepare(&r, args, &prompt, &err) < 0)
 		status = err.code == ERR_USAGE && !app->json

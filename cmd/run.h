@@ -29,7 +29,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err);
 /* Settles o->sandbox by flag and configuration, with the messages of the
  * reference (spec/cli.md §2.1). */
-int run_sandbox_resolve(struct run_options *o, const struct settings *set,
+int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err);
 void run_options_release(struct run_options *o);
 

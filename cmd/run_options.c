@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "cmd/run.h"
 
+enum { NAMES_SHOWN = 200 };
+
 static int integer(const struct args *args, const char *name, int64_t least,
 		   int64_t *value, struct error *err)
 {
@@ -112,18 +114,31 @@ static void add_broken(const struct settings *set, struct error *err)
 	buf_release(&note);
 }
 
-static int unknown(const struct settings *set, const char *name,
-		   struct error *err)
+/* All that there are, as far as they fit. */
+static void add_names(struct registry *registry, struct buf *names)
 {
-	struct buf names = BUF_INIT(256);
+	const struct sandbox_provider *const *all = registry_list(registry);
+	const char *between = "";
 
-	for (size_t i = 0; sandbox_providers[i]; i++) {
-		if (sandbox_providers[i]->flags & SANDBOX_HOST)
+	for (size_t i = 0; all[i]; i++) {
+		if (all[i]->flags & SANDBOX_HOST)
 			continue;
-		if (names.len)
-			buf_adds(&names, ", ");
-		buf_adds(&names, sandbox_providers[i]->name);
+		if (names->len + strlen(all[i]->name) > NAMES_SHOWN) {
+			buf_adds(names, ", ...");
+			return;
+		}
+		buf_adds(names, between);
+		buf_adds(names, all[i]->name);
+		between = ", ";
 	}
+}
+
+static int unknown(struct registry *registry, const struct settings *set,
+		   const char *name, struct error *err)
+{
+	struct buf names = BUF_INIT(NAMES_SHOWN + 16);
+
+	add_names(registry, &names);
 	error_set(err, ERR_USAGE,
 		  "Unknown sandbox provider '%.64s'.\n"
 		  "Available providers: %s\n\n"
@@ -172,12 +187,16 @@ static int check_flags(const struct run_options *o,
 	return 0;
 }
 
-int run_sandbox_resolve(struct run_options *o, const struct settings *set,
+int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err)
 {
 	const struct sandbox_provider *p;
+	struct registry *registry;
+	struct settings *set;
 	const char *name = flag;
 
+	if (app_settings(app, &set, err) < 0)
+		return -1;
 	if (!flag)
 		name = "none";
 	if (flag == args_bare) {
@@ -195,9 +214,14 @@ int run_sandbox_resolve(struct run_options *o, const struct settings *set,
 			return -1;
 		}
 	}
-	p = sandbox_provider_find(name);
+	if (!strcmp(name, "none"))
+		p = sandbox_provider_find(name);
+	else if (app_providers(app, &registry, err) < 0)
+		return -1;
+	else
+		p = registry_find(registry, name);
 	if (!p)
-		return unknown(set, name, err);
+		return unknown(registry, set, name, err);
 	o->sandbox = p->name;
 	return check_flags(o, p, err);
 }

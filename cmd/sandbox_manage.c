@@ -194,17 +194,22 @@ int sandbox_collect(struct app *app, const struct args *args)
 	};
 	struct stop stop = app_stop(app);
 	struct error err = { 0 };
+	struct registry *registry;
 	size_t left = 0;
 	int rc = app_store(app, &request.store, &err);
 
+	if (rc == 0)
+		rc = app_providers(app, &registry, &err);
 	buf_addf(&c.items, "{\"dry_run\":%s,\"items\":[",
 		 request.dry_run ? "true" : "false");
 	if (rc == 0 && request.provider &&
-	    !sandbox_provider_find(request.provider))
+	    !registry_find(registry, request.provider))
 		rc = error_set(&err, ERR_USAGE, "Unknown sandbox provider '%s'",
 			       request.provider);
-	if (rc == 0)
+	if (rc == 0) {
+		request.providers = registry_list(registry);
 		rc = lifecycle_gc(&request, &left, &stop, &err);
+	}
 	buf_addf(&c.items, "],\"left\":%zu}", left);
 	if (rc == 0 && app->json)
 		app_envelope("sandbox gc", &c.items);

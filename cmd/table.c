@@ -10,13 +10,11 @@
 #include "cmd/options.h"
 
 const struct command *const commands[] = {
-	&command_config,
-	&command_doctor,
-	&command_help_all,
-	&command_provider,
-	&command_sandbox,
-	&command_version,
-	NULL,
+	&command_auth,    &command_config,
+	&command_doctor,  &command_help_all,
+	&command_install, &command_provider,
+	&command_sandbox, &command_uninstall,
+	&command_version, NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -21,6 +21,7 @@ const char *setting_source_name(enum setting_source source)
 		[SOURCE_DOTENV_USER] = "user .env",
 		[SOURCE_DOTENV_PROJECT] = "project .env",
 		[SOURCE_ENV] = "env",
+		[SOURCE_STORED] = "stored",
 		[SOURCE_FLAG] = "flag",
 	};
 
@@ -156,6 +157,8 @@ int settings_load(struct settings **out, const struct settings_input *in,
 				 "settings");
 	s = xcalloc(1, sizeof(*s));
 	s->home = home;
+	s->store = in->store;
+	pthread_mutex_init(&s->vault_lock, NULL);
 	s->cwd = xstrdup(in->cwd ? in->cwd : "/");
 	s->dir = path_join(home, ".deepagents");
 	name_files(s);
@@ -186,6 +189,7 @@ void settings_free(struct settings *s)
 	free(s->broken);
 	toml_release(&s->config);
 	env_release(&s->env);
+	settings_store_close(s);
 	free(s->dir);
 	free(s->cwd);
 	free(s->home);
@@ -225,10 +229,20 @@ const char *settings_dir(const struct settings *s)
 	return s->dir;
 }
 
+static const char *stored(const struct settings *s, const char *name)
+{
+	const char *value = settings_stored(s, name);
+
+	return value ? value : settings_stored_url(s, name);
+}
+
 const char *settings_env(const struct settings *s, const char *name)
 {
+	const char *value = stored(s, name);
 	const struct env_var *v = env_resolve(&s->env, name);
 
+	if (value)
+		return value;
 	return v && v->value[0] ? v->value : NULL;
 }
 
@@ -244,6 +258,8 @@ enum setting_source settings_env_source(const struct settings *s,
 {
 	const struct env_var *v = env_resolve(&s->env, name);
 
+	if (stored(s, name))
+		return SOURCE_STORED;
 	return v && v->value[0] ? v->source : SOURCE_NONE;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "config/toml.h"
+#include "config/vault.h"
 
 enum setting_type {
 	SETTING_STRING,
@@ -42,12 +43,25 @@ enum setting_source {
 	SOURCE_CONFIG,      /* ~/.deepagents/config.toml */
 	SOURCE_DOTENV_USER, /* ~/.deepagents/.env */
 	SOURCE_DOTENV_PROJECT,
-	SOURCE_ENV,  /* exported */
-	SOURCE_FLAG, /* command line */
+	SOURCE_ENV,    /* exported */
+	SOURCE_STORED, /* dcode auth set */
+	SOURCE_FLAG,   /* command line */
 };
 
 /* Immutable once loaded, but for settings_set_flag(); any thread may read. */
 struct settings;
+
+/* How stored keys are opened, when the first one is needed. Called on the
+ * thread that needs it. */
+struct settings_store {
+	struct vault_ask ask;           /* for a passphrase */
+	void (*warn)(const char *line); /* they cannot be opened */
+	/* Each stored key, to be masked. */
+	void (*found)(void *arg, const char *name, const char *value);
+	/* The name whose stored address this variable stands for, or NULL. */
+	const char *(*url_owner)(const char *variable);
+	void *arg;
+};
 
 struct settings_input {
 	const char *home; /* the user's home, or NULL */
@@ -56,6 +70,7 @@ struct settings_input {
 	/* NULL-terminated list of arrays: the core's rows and one per
 	 * provider, the latter named by provider. */
 	const struct setting_group *groups;
+	const struct settings_store *store; /* borrowed; NULL: not used */
 };
 struct setting_group {    /* ends in { 0 } */
 	const char *name; /* NULL for the core; else "docker": keys stand
@@ -93,13 +108,34 @@ const char *settings_home(const struct settings *s); /* the user's home */
 const char *settings_cwd(const struct settings *s);
 const char *settings_dir(const struct settings *s); /* ~/.deepagents */
 
-/* spec: DEEPAGENTS_CODE_NAME if it exists, even empty, else NAME; empty is
- * NULL. Sources: exported, project .env, user .env. Borrowed. */
+/* DEEPAGENTS_CODE_NAME if it exists, even empty, else the stored key or
+ * address that NAME stands for, else NAME; empty is NULL. Sources of variables:
+ * exported, project .env, user .env. Borrowed. */
 const char *settings_env(const struct settings *s, const char *name);
 /* NAME alone, "" when it is empty: for ${NAME} in setup scripts. */
 const char *settings_env_plain(const struct settings *s, const char *name);
 enum setting_source settings_env_source(const struct settings *s,
 					const char *name);
+
+/* A key that can be stored: one for each secret variable. */
+struct settings_credential {
+	const char *name;     /* to store it under: "daytona" */
+	const char *variable; /* "DAYTONA_API_KEY" */
+	const char *group;    /* the sandbox provider's name, else NULL */
+	bool required;
+};
+/* All of them, until each returns false. Does not open the store. */
+void settings_each_credential(const struct settings *s,
+			      bool (*each)(void *arg,
+					   const struct settings_credential *c),
+			      void *arg);
+
+/* dcode has changed the stored keys: they are read anew. What was borrowed
+ * stays good. One thread only. */
+void settings_store_changed(struct settings *s);
+/* What is stored under a name; opens the store. Borrowed, or NULL. */
+const struct vault_entry *settings_vault_entry(const struct settings *s,
+					       const char *name);
 
 /* The raw value in config.toml, or NULL. */
 const struct toml_value *settings_toml(const struct settings *s,
@@ -132,8 +168,8 @@ const char *settings_variable(const struct settings *s, const char *group,
 			      const char *key);
 /*
  * Values to mask: of SETTING_SECRET rows that are set; of variables that
- * config.toml names by some *_env key; of members of config.toml and (from 8
- * bytes on) variables whose own name looks secret.
+ * config.toml names by some *_env key or as ${NAME}; of members of config.toml
+ * and (from 8 bytes on) variables whose own name looks secret.
  */
 void settings_each_secret(const struct settings *s,
 			  void (*each)(void *arg, const char *name,

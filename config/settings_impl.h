@@ -3,6 +3,8 @@
 #ifndef CONFIG_SETTINGS_IMPL_H
 #define CONFIG_SETTINGS_IMPL_H
 
+#include <pthread.h>
+
 #include "config/dotenv.h"
 #include "config/env.h"
 #include "config/settings.h"
@@ -35,6 +37,12 @@ struct settings {
 	struct settings_file files[FILES]; /* paths owned */
 	struct setting_slot *slots;        /* owned */
 	size_t n_slots;
+	const struct settings_store *store; /* borrowed, or NULL */
+	pthread_mutex_t vault_lock;         /* guards the next two */
+	bool vault_tried;
+	struct vault *vault;       /* owned; NULL when it cannot be opened */
+	struct vault **old_vaults; /* owned; before changes of our own */
+	size_t n_old_vaults;
 };
 
 /* settings_files.c */
@@ -52,5 +60,11 @@ void setting_slot_release(struct setting_slot *slot);
 /* 0 when text can be read as the row's type. */
 int setting_slot_check(const struct settings *s,
 		       const struct setting_slot *slot, struct error *err);
+
+/* settings_stored.c: of dcode auth set, for this variable; NULL where a
+ * prefixed one overrules it. Borrowed. */
+const char *settings_stored(const struct settings *s, const char *variable);
+const char *settings_stored_url(const struct settings *s, const char *variable);
+void settings_store_close(struct settings *s);
 
 #endif

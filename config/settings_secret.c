@@ -1,7 +1,9 @@
 /* settings_secret.c - which values must never be shown. */
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_impl.h"
 
@@ -71,25 +73,46 @@ static void each_variable(const struct settings *s, const struct each *each)
 	}
 }
 
+/* ${NAME} within a string of config.toml. */
+static void each_named(const struct settings *s, const char *text,
+		       const struct each *each)
+{
+	const char *at = text;
+
+	while ((at = strstr(at, "${"))) {
+		size_t len = strcspn(at + 2, "}");
+		char *name = xstrndup(at + 2, len);
+		const struct env_var *v = env_resolve(&s->env, name);
+
+		if (v && strlen(v->value) >= SHORTEST)
+			each->call(each->arg, name, v->value);
+		free(name);
+		at += 2;
+	}
+}
+
 /* A member is secret by its name or by that of a table around it; one named
  * ..._env names the variable that holds a secret. */
 static void each_member(const struct settings *s, const struct toml_value *v,
 			bool secret, const struct each *each)
 {
-	const char *value;
+	const struct env_var *value;
 
 	for (size_t i = 0; i < v->n_items; i++) {
 		const struct toml_value *item = &v->items[i];
 		const char *name = item->key ? item->key : v->key;
 		bool hidden = secret || (name && setting_looks_secret(name));
 
+		if (item->kind == TOML_STRING)
+			each_named(s, item->text, each);
 		if (item->kind == TOML_TABLE || item->kind == TOML_ARRAY) {
 			each_member(s, item, hidden, each);
 		} else if (item->kind == TOML_STRING && name &&
 			   ends_nocase(str_of(name), "_env")) {
-			value = settings_env(s, item->text);
-			if (value)
-				each->call(each->arg, item->text, value);
+			/* A stored one is told when the store is opened. */
+			value = env_resolve(&s->env, item->text);
+			if (value && value->value[0])
+				each->call(each->arg, item->text, value->value);
 		} else if (item->kind == TOML_STRING && hidden && name) {
 			each->call(each->arg, name, item->text);
 		}

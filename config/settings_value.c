@@ -253,11 +253,26 @@ int setting_slot_check(const struct settings *s,
 	return 0;
 }
 
+/* The stored key of a row, which load() did not look for. */
+static const char *slot_stored(const struct settings *s,
+			       const struct setting_slot *slot)
+{
+	if (!(slot->row->flags & SETTING_SECRET) || !slot->row->env ||
+	    slot->source == SOURCE_FLAG)
+		return NULL;
+	return settings_stored(s, slot->row->env);
+}
+
 int settings_string(const struct settings *s, const char *group,
 		    const char *key, const char **value, struct error *err)
 {
 	const struct setting_slot *slot = get(s, group, key, err);
+	const char *kept = slot ? slot_stored(s, slot) : NULL;
 
+	if (kept) {
+		*value = kept;
+		return 0;
+	}
 	return slot ? slot_string(s, slot, value, err) : -1;
 }
 
@@ -296,6 +311,8 @@ enum setting_source settings_source(const struct settings *s, const char *group,
 {
 	const struct setting_slot *slot = setting_slot_find(s, group, key);
 
+	if (slot && slot_stored(s, slot))
+		return SOURCE_STORED;
 	return slot ? slot->source : SOURCE_NONE;
 }
 
@@ -305,7 +322,8 @@ const char *settings_variable(const struct settings *s, const char *group,
 	const struct setting_slot *slot = setting_slot_find(s, group, key);
 	const struct env_var *v;
 
-	if (!slot || !slot->text || slot->source == SOURCE_FLAG)
+	if (!slot || !slot->text || slot->source == SOURCE_FLAG ||
+	    slot_stored(s, slot))
 		return NULL;
 	v = variable(s, slot->row);
 	return v ? v->name : NULL;

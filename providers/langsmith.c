@@ -38,8 +38,22 @@ static const char *find_key(const struct settings *set)
 	static const char *const names[] = { "LANGSMITH_SANDBOX_API_KEY",
 					     "LANGSMITH_API_KEY",
 					     "LANGCHAIN_API_KEY" };
+	static const char *const own[] = {
+		"DEEPAGENTS_CODE_LANGSMITH_SANDBOX_API_KEY",
+		"DEEPAGENTS_CODE_LANGSMITH_API_KEY",
+		"DEEPAGENTS_CODE_LANGCHAIN_API_KEY"
+	};
+	bool stored = settings_env_source(set, names[0]) == SOURCE_STORED;
 	const char *key = NULL;
 
+	/* A stored key stands for the first name; what is set for dcode alone
+	 * goes over it under each. */
+	for (size_t i = 0; stored && i < sizeof(own) / sizeof(*own); i++) {
+		key = settings_env_plain(set, own[i]);
+		if (key && key[0])
+			return key;
+	}
+	key = NULL;
 	for (size_t i = 0; !key && i < sizeof(names) / sizeof(*names); i++)
 		key = settings_env(set, names[i]);
 	return key;

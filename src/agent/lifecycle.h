@@ -88,6 +88,8 @@ struct gc_item { /* borrowed for the call */
 struct gc_request {
 	struct store *store;
 	const char *provider; /* only this one, or NULL: all */
+	/* All that there are, NULL-terminated; NULL: the built-in ones. */
+	const struct sandbox_provider *const *providers;
 	bool dry_run;
 	/* Opens a provider, or -1. The host is closed by lifecycle_gc(). */
 	int (*host)(void *arg, const char *provider, struct sandbox_host *host,

@@ -287,8 +287,10 @@ static int find_key(struct model_choice *c, const struct provider *p,
 			"No credentials found for provider '%s'. Please set "
 			"the %s environment variable.",
 			p->name, env);
-	return error_hint(err, "export %s=…, or put it into ~/.deepagents/.env",
-			  env);
+	return error_hint(err,
+			  "export %s=…, put it into ~/.deepagents/.env, or run "
+			  "dcode auth set %s",
+			  env, p->name);
 }
 
 int endpoint_fill(struct model_choice *c, const struct provider *p,

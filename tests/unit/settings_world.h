@@ -41,6 +41,7 @@ struct world {
 	char *environ[16];
 	size_t n_environ;
 	struct settings *s;
+	const struct settings_store *store; /* NULL: without stored keys */
 };
 
 static inline void put(const struct world *w, const char *name,
@@ -86,7 +87,13 @@ static inline int tear_down(void **state)
 
 static inline struct settings *load(struct world *w)
 {
-	struct settings_input in = { w->home, w->deep, w->environ, groups };
+	struct settings_input in = {
+		.home = w->home,
+		.cwd = w->deep,
+		.environ = w->environ,
+		.groups = groups,
+		.store = w->store,
+	};
 	struct error err = { 0 };
 
 	settings_free(w->s);

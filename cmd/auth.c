@@ -1,0 +1,380 @@
+/* auth.c - dcode auth: API keys, kept sealed on this machine. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/command.h"
+#include "cmd/credential.h"
+#include "cmd/secret.h"
+
+enum { LARGEST = 1 << 20 };
+
+struct rows {
+	struct app *app;
+	const char *only; /* or NULL */
+	struct buf json;
+};
+
+static bool row(void *arg, const struct settings_credential *c)
+{
+	struct rows *r = arg;
+	struct buf label = BUF_INIT(1024);
+	struct buf name = BUF_INIT(1024);
+	enum credential_state state;
+
+	if (r->only && strcmp(r->only, c->name) != 0)
+		return true;
+	state = credential_state(r->app->settings, c->name, c->variable,
+				 &label);
+	if (!r->app->json) {
+		clean_line(str_of(c->name), &name);
+		printf("%-24s %s\n", name.len ? name.ptr : "", label.ptr);
+	} else {
+		buf_adds(&r->json, r->json.len ? ",{" : "{");
+		json_member(&r->json, "provider", str_of(c->name));
+		buf_addc(&r->json, ',');
+		json_member(&r->json, "kind",
+			    str_of(c->group ? "sandbox" : "model"));
+		buf_addc(&r->json, ',');
+		json_member(&r->json, "variable", str_of(c->variable));
+		buf_addc(&r->json, ',');
+		json_member(&r->json, "status", buf_str(&label));
+		buf_addf(&r->json, ",\"configured\":%s}",
+			 state == CREDENTIAL_MISSING ? "false" : "true");
+	}
+	buf_release(&label);
+	buf_release(&name);
+	return true;
+}
+
+static int list(struct app *app, const char *only)
+{
+	struct rows r = { app, only, BUF_INIT(LARGEST) };
+	struct buf data = BUF_INIT(LARGEST + 2);
+	struct settings *set;
+	struct error err = { 0 };
+
+	if (app_settings(app, &set, &err) < 0)
+		return app_fail(app, &err);
+	settings_each_credential(set, row, &r);
+	if (app->json) {
+		buf_adds(&data, only ? "" : "[");
+		buf_addstr(&data, buf_str(&r.json));
+		buf_adds(&data, only ? "" : "]");
+		app_envelope(only ? "auth status" : "auth list", &data);
+	}
+	buf_release(&r.json);
+	buf_release(&data);
+	return 0;
+}
+
+static int status(struct app *app, const char *name)
+{
+	struct credential c;
+	struct error err = { 0 };
+	int rc;
+
+	if (credential_find(&c, app, name, &err) < 0)
+		return app_fail(app, &err);
+	rc = list(app, c.name);
+	credential_release(&c);
+	return rc;
+}
+
+static int path(struct app *app)
+{
+	static const char *const names[] = { "path", "key_file", "auth_json" };
+	static const char *const files[] = { "credentials", "credentials.key",
+					     "auth.json" };
+	struct buf data = BUF_INIT(1 << 14);
+	struct settings *set;
+	struct error err = { 0 };
+	char *dir;
+
+	if (app_settings(app, &set, &err) < 0)
+		return app_fail(app, &err);
+	dir = credential_dir(set);
+	for (size_t i = 0; i < 3; i++) {
+		char *file = path_join(dir, files[i]);
+
+		if (!app->json && i == 0)
+			puts(file);
+		buf_addc(&data, i ? ',' : '{');
+		json_member(&data, names[i], str_of(file));
+		free(file);
+	}
+	buf_addc(&data, '}');
+	if (app->json)
+		app_envelope("auth path", &data);
+	buf_release(&data);
+	free(dir);
+	return 0;
+}
+
+/* us and eu are LangSmith's; all else must be an address. */
+static int base_url(const struct credential *c, const char *given,
+		    const char **url, struct error *err)
+{
+	bool langsmith = c->group && !strcmp(c->group, "langsmith");
+	struct str s;
+
+	*url = given;
+	if (!given)
+		return 0;
+	if (langsmith && !strcmp(given, "us"))
+		*url = "https://api.smith.langchain.com";
+	if (langsmith && !strcmp(given, "eu"))
+		*url = "https://eu.api.smith.langchain.com";
+	s = str_of(*url);
+	for (size_t i = 0; i < s.len; i++)
+		if (s.ptr[i] <= ' ' || s.ptr[i] >= 0x7F)
+			return error_set(err, ERR_CONFIG,
+					 "--base-url holds white space or "
+					 "characters that are no ASCII");
+	if ((!str_starts(s, "https://") && !str_starts(s, "http://")) ||
+	    s.len > VAULT_KEY_MAX)
+		return error_set(err, ERR_CONFIG,
+				 "--base-url must be an http:// or https:// "
+				 "address%s",
+				 langsmith ? ", us or eu" : "");
+	return 0;
+}
+
+static int from_variable(const struct settings *set, const char *name,
+			 char *room, struct error *err)
+{
+	const char *value = settings_env_plain(set, name);
+	struct str s = str_trim(str_of(value));
+
+	if (!s.len)
+		return error_set(err, ERR_CONFIG,
+				 "environment variable %.120s is not set or is "
+				 "empty.",
+				 name);
+	if (s.len > VAULT_KEY_MAX)
+		return error_set(err, ERR_LIMIT, "%.120s is too long", name);
+	memcpy(room, s.ptr, s.len);
+	return (int)s.len;
+}
+
+static int read_key(struct app *app, const struct credential *c,
+		    const char *from, char *room, struct error *err)
+{
+	char *prompt;
+	int n;
+
+	if (from)
+		return from_variable(app->settings, from, room, err);
+	if (!secret_terminal(app)) {
+		n = secret_read(app, room, VAULT_KEY_MAX, err);
+		return n ? n
+			 : error_set(err, ERR_CONFIG,
+				     "no API key received on stdin.");
+	}
+	prompt = xasprintf("API key for %s (not shown): ", c->name);
+	n = secret_ask(app, prompt, room, VAULT_KEY_MAX, err);
+	free(prompt);
+	return n ? n : error_set(err, ERR_CONFIG, "no API key was entered");
+}
+
+/* Twice, for nobody sees it. Returns its length. */
+static int new_phrase(struct app *app, char *room, struct error *err)
+{
+	char *again = secret_room(VAULT_PHRASE_MAX);
+	int n = secret_ask(app, "New passphrase for all stored keys: ", room,
+			   VAULT_PHRASE_MAX, err);
+	int m = n > 0 ? secret_ask(app, "The same again: ", again,
+				   VAULT_PHRASE_MAX, err)
+		      : 0;
+
+	if (n == 0)
+		n = error_set(err, ERR_CONFIG, "an empty passphrase");
+	else if (n > 0 && m < 0)
+		n = -1;
+	else if (n > 0 && (m != n || memcmp(room, again, (size_t)n) != 0))
+		n = error_set(err, ERR_CONFIG,
+			      "the two passphrases are not the same");
+	secret_free(again);
+	return n;
+}
+
+static int store(struct app *app, const struct credential *c,
+		 const struct args *args, struct error *err)
+{
+	struct vault_change change = { .name = c->name };
+	char *room = secret_room(VAULT_KEY_MAX);
+	char *phrase = secret_room(VAULT_PHRASE_MAX);
+	int rc = -1;
+	int n;
+
+	if (base_url(c, args_value(args, "base-url"), &change.url, err) < 0)
+		goto out;
+	n = read_key(app, c, args_value(args, "from-env"), room, err);
+	if (n < 0)
+		goto out;
+	change.key = (struct str){ room, (size_t)n };
+	if (!vault_key_ok(change.key)) {
+		error_set(err, ERR_CONFIG,
+			  "what was read is no API key: it holds white space "
+			  "or characters that are no ASCII");
+		goto out;
+	}
+	if (args_flag(args, "passphrase")) {
+		n = new_phrase(app, phrase, err);
+		if (n < 0)
+			goto out;
+		change.phrase = (struct str){ phrase, (size_t)n };
+	}
+	rc = credential_store_key(app, &change, NULL, err);
+out:
+	secret_free(room);
+	secret_free(phrase);
+	return rc;
+}
+
+/* Of a provider with two secrets, the other one. */
+static bool remind(void *arg, const struct settings_credential *c)
+{
+	const struct credential *done = arg;
+
+	if (done->group && c->group && c->required &&
+	    !strcmp(c->group, done->group) && strcmp(c->name, done->name) != 0)
+		printf("%s also needs: dcode auth set %s\n", c->group, c->name);
+	return true;
+}
+
+static void tell(struct app *app, const char *command, const char *name,
+		 bool changed, const char *words)
+{
+	struct buf data = BUF_INIT(1 << 12);
+
+	if (!app->json) {
+		printf("%s %s.\n", words, name);
+		return;
+	}
+	buf_addc(&data, '{');
+	json_member(&data, "provider", str_of(name));
+	buf_addf(&data, ",\"changed\":%s}", changed ? "true" : "false");
+	app_envelope(command, &data);
+	buf_release(&data);
+}
+
+static int set_key(struct app *app, const char *name, const struct args *args)
+{
+	struct credential c;
+	struct error err = { 0 };
+	int rc = 0;
+
+	if (credential_find(&c, app, name, &err) < 0)
+		return app_fail(app, &err);
+	if (store(app, &c, args, &err) < 0) {
+		rc = app_fail(app, &err);
+		if (rc == 2)
+			rc = 1;
+	} else {
+		tell(app, "auth set", c.name, true, "Stored credential for");
+		if (!app->json)
+			settings_each_credential(app->settings, remind, &c);
+	}
+	credential_release(&c);
+	return rc;
+}
+
+static int remove_key(struct app *app, const char *name)
+{
+	struct credential c;
+	struct error err = { 0 };
+	struct vault_change change = { 0 };
+	bool changed = false;
+	int rc = 0;
+
+	if (credential_find(&c, app, name, &err) < 0)
+		return app_fail(app, &err);
+	change.name = c.name;
+	if (credential_store_key(app, &change, &changed, &err) < 0)
+		rc = app_fail(app, &err);
+	else
+		tell(app, "auth remove", c.name, changed,
+		     changed ? "Removed stored credential for"
+			     : "No stored credential for");
+	if (!rc && settings_vault_entry(app->settings, c.name) &&
+	    settings_vault_entry(app->settings, c.name)->plain)
+		app_warn("auth.json, which dcode does not write, has a key "
+			 "for %s too",
+			 c.name);
+	credential_release(&c);
+	return rc;
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	const char *deed = args->argc ? args->argv[0] : NULL;
+	const char *name = args->argc > 1 ? args->argv[1] : NULL;
+	bool sets = deed && !strcmp(deed, "set");
+	bool lists = deed && (!strcmp(deed, "list") || !strcmp(deed, "ls"));
+	bool paths = deed && !strcmp(deed, "path");
+	bool removes = deed && (!strcmp(deed, "remove") ||
+				!strcmp(deed, "rm") || !strcmp(deed, "delete"));
+	int most = lists || paths ? 1 : 2;
+
+	if (!deed)
+		return command_help(&command_auth);
+	if (!sets && !lists && !paths && !removes && strcmp(deed, "status"))
+		return command_misuse(&command_auth, "there is no 'auth %s'",
+				      deed);
+	if (args->argc > most)
+		return command_misuse(&command_auth,
+				      "unrecognized arguments: %s%s",
+				      sets ? "" : args->argv[most],
+				      sets ? "a key is never given on the "
+					     "command line, where others see "
+					     "it"
+					   : "");
+	if (args->argc < most)
+		return command_misuse(&command_auth,
+				      "auth %s: of which "
+				      "provider?",
+				      deed);
+	if (!sets &&
+	    (args_value(args, "from-env") || args_value(args, "base-url") ||
+	     args_flag(args, "passphrase")))
+		return command_misuse(&command_auth,
+				      "--from-env, --base-url and --passphrase "
+				      "are for auth set");
+	if (lists)
+		return list(app, NULL);
+	if (paths)
+		return path(app);
+	if (sets)
+		return set_key(app, name, args);
+	return removes ? remove_key(app, name) : status(app, name);
+}
+
+static const struct arg_row options[] = {
+	{ "from-env", 0, ARG_VALUE, "VAR",
+	  "set: take the key from this variable" },
+	{ "base-url", 0, ARG_VALUE, "URL",
+	  "set: the address that the key is for (langsmith: us or eu)" },
+	{ "passphrase", 0, ARG_FLAG, NULL,
+	  "set: seal all stored keys under a new passphrase, not a key file" },
+	{ 0 },
+};
+
+const struct command command_auth = {
+	.name = "auth",
+	.summary = "Keep API keys, sealed; read at a hidden prompt or stdin",
+	.usage = "list [--json]\n"
+		 "status PROVIDER [--json]\n"
+		 "set PROVIDER [--from-env VAR] [--base-url URL] "
+		 "[--passphrase]\n"
+		 "remove PROVIDER\n"
+		 "path",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,241 @@
+/* credential.c - the names that keys are stored under, and the store. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/credential.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/secret.h"
+#include "model/presets.h"
+
+enum { LOCK_MS = 30000 };
+
+/* Where a sandbox vendor's own API is; those of models are in presets.c. */
+static const struct {
+	const char *variable, *name;
+} addresses[] = {
+	{ "DAYTONA_API_URL", "daytona" },
+	{ "E2B_API_URL", "e2b" },
+	{ "LANGSMITH_ENDPOINT", "langsmith" },
+	{ "RUNLOOP_BASE_URL", "runloop" },
+	{ "VERCEL_API_URL", "vercel" },
+};
+
+static const char *url_owner(const char *variable)
+{
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++)
+		if (!strcmp(addresses[i].variable, variable))
+			return addresses[i].name;
+	for (const struct preset *p = presets; p->name; p++)
+		if (p->key_env && p->url_env[0] &&
+		    !strcmp(p->url_env[0], variable))
+			return p->name;
+	return NULL;
+}
+
+static int passphrase(void *arg, int attempt, char *room, size_t size,
+		      struct error *err)
+{
+	static const char variable[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
+	struct app *app = arg;
+	const char *value = settings_env_plain(app->settings, variable);
+
+	if (value && value[0] && strlen(value) <= size) {
+		if (attempt)
+			return -1;
+		memcpy(room, value, strlen(value));
+		return (int)strlen(value);
+	}
+	if (secret_terminal(app))
+		return secret_ask(app,
+				  attempt ? "Wrong passphrase. Once more: "
+					  : "Passphrase of the stored keys: ",
+				  room, size, err);
+	return error_set(err, ERR_CONFIG, "%s is not set", variable);
+}
+
+static void found(void *arg, const char *name, const char *value)
+{
+	struct app *app = arg;
+	char *shown = xasprintf("%s key", name);
+
+	if (app->mask)
+		(void)mask_add(app->mask, shown, str_of(value));
+	free(shown);
+}
+
+struct settings_store credential_store(struct app *app)
+{
+	return (struct settings_store){
+		.ask = { passphrase, app },
+		.warn = app_warn_line,
+		.found = found,
+		.url_owner = url_owner,
+		.arg = app,
+	};
+}
+
+char *credential_dir(const struct settings *set)
+{
+	return path_join(settings_dir(set), ".state");
+}
+
+struct search {
+	const char *name;
+	struct credential *c;
+};
+
+static bool match(void *arg, const struct settings_credential *c)
+{
+	struct search *s = arg;
+
+	if (strcmp(c->name, s->name) != 0)
+		return true;
+	*s->c = (struct credential){ xstrdup(c->name), xstrdup(c->variable),
+				     xstrdup(c->group), c->required };
+	return false;
+}
+
+static bool list_name(void *arg, const struct settings_credential *c)
+{
+	struct buf *out = arg;
+
+	buf_addf(out, "%s%s", out->len ? ", " : "", c->name);
+	return true;
+}
+
+static int unknown(const struct settings *set, const char *name,
+		   struct error *err)
+{
+	const struct toml_value *own = settings_toml(set, "models.providers");
+	struct buf names = BUF_INIT(240);
+
+	if (!strcmp(name, "openai_codex"))
+		return error_set(err, ERR_CONFIG,
+				 "openai_codex signs in to ChatGPT, which "
+				 "dcode cannot do; use openai with an API key");
+	if (sandbox_provider_find(name))
+		return error_set(err, ERR_CONFIG,
+				 "sandbox provider %s needs no key", name);
+	if (own && own->kind == TOML_TABLE && toml_get(own, name)) {
+		error_set(err, ERR_CONFIG,
+			  "models.providers.%.80s names no variable for its "
+			  "key",
+			  name);
+		return error_hint(err, "set its api_key_env in "
+				       "~/.deepagents/config.toml first");
+	}
+	error_set(err, ERR_CONFIG, "Unknown provider '%.80s'", name);
+	settings_each_credential(set, list_name, &names);
+	error_hint(err, "known: %s", names.len ? names.ptr : "");
+	buf_release(&names);
+	return -1;
+}
+
+int credential_find(struct credential *c, struct app *app, const char *name,
+		    struct error *err)
+{
+	const struct preset *preset = preset_find(name);
+	struct search search = { name, c };
+	struct settings *set;
+
+	*c = (struct credential){ 0 };
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	settings_each_credential(set, match, &search);
+	if (!c->name && preset) {
+		search.name = preset->name;
+		settings_each_credential(set, match, &search);
+	}
+	return c->name ? 0 : unknown(set, name, err);
+}
+
+void credential_release(struct credential *c)
+{
+	free(c->name);
+	free(c->variable);
+	free(c->group);
+	*c = (struct credential){ 0 };
+}
+
+static bool in_auth_json(const struct settings *set, const char *name)
+{
+	const struct vault_entry *e = settings_vault_entry(set, name);
+
+	return e && e->plain;
+}
+
+enum credential_state credential_state(const struct settings *set,
+				       const char *name, const char *variable,
+				       struct buf *label)
+{
+	const struct preset *preset = preset_find(name);
+	char *own = xasprintf("DEEPAGENTS_CODE_%s", variable);
+	enum setting_source source = settings_env_source(set, variable);
+	enum credential_state state = CREDENTIAL_ENV;
+
+	if (source == SOURCE_STORED) {
+		bool plain = in_auth_json(set, name);
+
+		state = plain ? CREDENTIAL_PLAIN : CREDENTIAL_STORED;
+		buf_adds(label, plain ? "stored in auth.json" : "stored");
+	} else if (source != SOURCE_NONE) {
+		buf_addf(label, "env: %s",
+			 settings_env_plain(set, own) ? own : variable);
+		if (source != SOURCE_ENV)
+			buf_addf(label, " (%s)", setting_source_name(source));
+	} else if (preset && preset->keyless) {
+		state = CREDENTIAL_OPTIONAL;
+		buf_adds(label, "local provider");
+	} else {
+		state = CREDENTIAL_MISSING;
+		buf_adds(label, "missing");
+	}
+	free(own);
+	return state;
+}
+
+int credential_store_key(struct app *app, const struct vault_change *change,
+			 bool *changed, struct error *err)
+{
+	struct stop stop = app_stop(app);
+	struct vault_ask ask = { passphrase, app };
+	struct settings *set;
+	char *dir;
+	int rc;
+
+	if (app_settings(app, &set, err) < 0)
+		return -1;
+	stop = stop_within(&stop, LOCK_MS);
+	dir = credential_dir(set);
+	rc = vault_change(dir, &ask, change, changed, &stop, err);
+	free(dir);
+	return rc;
+}
+
+int credential_ask(struct app *app, const char *name, struct error *err)
+{
+	struct vault_change change = { .name = name };
+	char *room = secret_room(VAULT_KEY_MAX);
+	char *prompt = xasprintf("API key for %s (not shown): ", name);
+	int n = secret_ask(app, prompt, room, VAULT_KEY_MAX, err);
+	int rc = -1;
+
+	change.key = (struct str){ room, n > 0 ? (size_t)n : 0 };
+	if (n == 0)
+		error_set(err, ERR_CONFIG, "no API key was entered");
+	else if (n > 0 && !vault_key_ok(change.key))
+		error_set(err, ERR_CONFIG,
+			  "what was entered is no API key: it holds white "
+			  "space or characters that are no ASCII");
+	else if (n > 0)
+		rc = credential_store_key(app, &change, NULL, err);
+	secret_free(room);
+	free(prompt);
+	return rc;
+}

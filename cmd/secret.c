@@ -1,0 +1,171 @@
+/* secret.c - reads what nobody may see: from a terminal, or a pipe. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/str.h"
+
+enum { BACKSPACE = 0x08, LINE_KILL = 0x15, END_OF_INPUT = 0x04, RUBOUT = 0x7F };
+
+char *secret_room(size_t size)
+{
+	char *room = sodium_malloc(size);
+
+	if (!room)
+		abort();
+	return room;
+}
+
+void secret_free(char *room)
+{
+	sodium_free(room);
+}
+
+bool secret_terminal(const struct app *app)
+{
+	return !app->unattended && isatty(STDIN_FILENO) &&
+	       isatty(STDERR_FILENO);
+}
+
+/* One byte: 1, 0 at the end, -1 with err. */
+static int next_byte(struct app *app, int fd, char *c, struct error *err)
+{
+	struct stop stop = app_stop(app);
+	struct pollfd p[2] = {
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = stop_fd(&stop), .events = POLLIN },
+	};
+	ssize_t n;
+
+	for (;;) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return error_errno(err, "reading");
+		if (stop_check(&stop, err) < 0)
+			return -1;
+		if (!p[0].revents)
+			continue;
+		n = read(fd, c, 1);
+		if (n >= 0)
+			return n > 0;
+		if (errno != EINTR && errno != EAGAIN)
+			return error_errno(err, "reading");
+	}
+}
+
+/* Moves what is left without white space to the front. */
+static int trim(char *room, size_t len)
+{
+	struct str s = str_trim((struct str){ room, len });
+
+	if (s.len)
+		memmove(room, s.ptr, s.len);
+	return (int)s.len;
+}
+
+static int too_long(size_t size, struct error *err)
+{
+	return error_set(err, ERR_LIMIT, "the input is longer than %zu bytes",
+			 size);
+}
+
+/* The terminal's own editing is off: it would cut a line at 4095 bytes. */
+static int read_hidden(struct app *app, int fd, char *room, size_t size,
+		       struct error *err)
+{
+	size_t len = 0;
+	char c = 0;
+	int rc;
+
+	while ((rc = next_byte(app, fd, &c, err)) > 0) {
+		if (c == '\n' || c == '\r' || c == END_OF_INPUT)
+			break;
+		if (c == BACKSPACE || c == RUBOUT)
+			len -= len > 0;
+		else if (c == LINE_KILL)
+			len = 0;
+		else if (len == size)
+			return too_long(size, err);
+		else
+			room[len++] = c;
+	}
+	return rc < 0 ? -1 : trim(room, len);
+}
+
+int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
+	       struct error *err)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	struct termios was;
+	struct termios hidden;
+	int rc;
+
+	if (fd < 0 || tcgetattr(fd, &was) < 0) {
+		if (fd >= 0)
+			close(fd);
+		return error_set(err, ERR_USAGE,
+				 "there is no terminal to ask at");
+	}
+	hidden = was;
+	hidden.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON);
+	hidden.c_iflag |= ICRNL;
+	hidden.c_cc[VMIN] = 1;
+	hidden.c_cc[VTIME] = 0;
+	/* A shell would show what is typed after "fg". */
+	hidden.c_cc[VSUSP] = _POSIX_VDISABLE;
+	if (tcsetattr(fd, TCSAFLUSH, &hidden) < 0) {
+		rc = error_errno(err, "hiding the input");
+	} else {
+		dprintf(fd, "%s", prompt);
+		rc = read_hidden(app, fd, room, size, err);
+		tcsetattr(fd, TCSAFLUSH, &was);
+		dprintf(fd, "\n");
+	}
+	close(fd);
+	return rc;
+}
+
+int secret_read(struct app *app, char *room, size_t size, struct error *err)
+{
+	size_t len = 0;
+	char c = 0;
+	int rc;
+
+	while ((rc = next_byte(app, STDIN_FILENO, &c, err)) > 0) {
+		if (len == size)
+			return too_long(size, err);
+		room[len++] = c;
+	}
+	c = 0;
+	return rc < 0 ? -1 : trim(room, len);
+}
+
+int secret_confirm(struct app *app, const char *question, struct error *err)
+{
+	char answer[16] = "";
+	size_t len = 0;
+	char c = 0;
+	int rc;
+
+	fprintf(stderr, "%s", question);
+	while ((rc = next_byte(app, STDIN_FILENO, &c, err)) > 0 && c != '\n')
+		if (len < sizeof(answer) - 1)
+			answer[len++] = c;
+	if (rc <= 0)
+		fputc('\n', stderr);
+	if (rc < 0)
+		return -1;
+	if (rc == 0 && !len)
+		return error_set(err, ERR_CANCELLED, "no answer");
+	return str_is_nocase(str_trim(str_of(answer)), "y") ||
+	       str_is_nocase(str_trim(str_of(answer)), "yes");
+}

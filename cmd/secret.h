@@ -1,0 +1,25 @@
+/* secret.h - reads what nobody may see: from a terminal, or a pipe. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_SECRET_H
+#define CMD_SECRET_H
+
+#include "cmd/app.h"
+
+/* Locked memory for one secret, zeroed when freed. */
+char *secret_room(size_t size);
+void secret_free(char *room);
+
+/* Is there somebody to ask? */
+bool secret_terminal(const struct app *app);
+/* Shows prompt on the terminal and reads a line that is not shown, white space
+ * off its ends. Returns its length; -1: ERR_USAGE without a terminal,
+ * ERR_CANCELLED, ERR_LIMIT. room is not NUL-terminated. */
+int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
+	       struct error *err);
+/* All of standard input, white space off its ends. */
+int secret_read(struct app *app, char *room, size_t size, struct error *err);
+/* A question that is answered by y or yes. -1 with ERR_CANCELLED at the end of
+ * input too. */
+int secret_confirm(struct app *app, const char *question, struct error *err);
+
+#endif

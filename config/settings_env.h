@@ -1,0 +1,14 @@
+/* settings_env.h - the environment that a program of the user's is given. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFIG_SETTINGS_ENV_H
+#define CONFIG_SETTINGS_ENV_H
+
+#include "config/settings.h"
+
+/* What was exported, and the .env files' variables below it: NAME=value,
+ * NULL-terminated, owned. */
+char **settings_environ(const struct settings *s);
+/* Zeroes before it frees: some are secret. */
+void settings_environ_free(char **env);
+
+#endif

@@ -1,0 +1,218 @@
+/* settings_stored.c - stored keys: which variable each of them stands for. */
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "config/settings_impl.h"
+
+static const char core_names[] = "credentials.";
+
+/* The name that the key of this row is stored under, or NULL. Owned. */
+static char *row_name(const struct settings *s, const struct setting_slot *slot)
+{
+	const char *group = slot->group;
+
+	if (!(slot->row->flags & SETTING_SECRET) || !slot->row->env)
+		return NULL;
+	if (!group)
+		return strncmp(slot->row->key, core_names,
+			       sizeof(core_names) - 1)
+			       ? NULL
+			       : xstrdup(slot->row->key + sizeof(core_names) -
+					 1);
+	/* A provider's first secret has its name alone. */
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (s->slots[i].group && s->slots[i].row->env &&
+		    s->slots[i].row->flags & SETTING_SECRET &&
+		    !strcmp(s->slots[i].group, group))
+			return &s->slots[i] == slot ? xstrdup(group)
+						    : xasprintf("%s.%s", group,
+								slot->row->key);
+	return NULL;
+}
+
+/* [models.providers.NAME] api_key_env = "..." */
+static const char *named_env(const struct toml_value *provider)
+{
+	const struct toml_value *v = provider->kind == TOML_TABLE
+					     ? toml_get(provider, "api_key_env")
+					     : NULL;
+
+	return v && v->kind == TOML_STRING && v->text[0] ? v->text : NULL;
+}
+
+void settings_each_credential(const struct settings *s,
+			      bool (*each)(void *arg,
+					   const struct settings_credential *c),
+			      void *arg)
+{
+	const struct toml_value *own = settings_toml(s, "models.providers");
+	bool on = true;
+
+	for (size_t i = 0; on && i < s->n_slots; i++) {
+		const struct setting_slot *slot = &s->slots[i];
+		char *name = row_name(s, slot);
+		struct settings_credential c = { name, slot->row->env,
+						 slot->group,
+						 slot->row->flags &
+							 SETTING_REQUIRED };
+
+		if (name)
+			on = each(arg, &c);
+		free(name);
+	}
+	for (size_t i = 0;
+	     on && own && own->kind == TOML_TABLE && i < own->n_items; i++) {
+		const char *env = named_env(&own->items[i]);
+		struct settings_credential c = { own->items[i].key, env, NULL,
+						 true };
+
+		if (env)
+			on = each(arg, &c);
+	}
+}
+
+struct search {
+	const char *name;
+	char *variable; /* owned; of its key */
+};
+
+static bool match(void *arg, const struct settings_credential *c)
+{
+	struct search *s = arg;
+
+	if (!strcmp(c->name, s->name))
+		s->variable = xstrdup(c->variable);
+	return !s->variable;
+}
+
+static void open_vault(struct settings *s)
+{
+	const struct settings_store *store = s->store;
+	const struct vault_entry *list;
+	struct error err = { 0 };
+	char *dir = path_join(s->dir, ".state");
+	size_t n;
+
+	if (vault_open(&s->vault, dir, &store->ask, &err) < 0) {
+		char *line = xasprintf("stored keys are not used: %s%s%s",
+				       err.message, err.hint[0] ? ": " : "",
+				       err.hint);
+
+		store->warn(line);
+		free(line);
+	} else {
+		n = vault_list(s->vault, &list);
+		for (size_t i = 0; i < n; i++)
+			store->found(store->arg, list[i].name, list[i].key);
+	}
+	free(dir);
+}
+
+/* Opened by the first look-up that needs it, on any thread. */
+static const struct vault_entry *look(const struct settings *set,
+				      const char *name)
+{
+	struct settings *s = (struct settings *)set;
+	const struct vault_entry *e = NULL;
+
+	pthread_mutex_lock(&s->vault_lock);
+	if (!s->vault_tried)
+		open_vault(s);
+	s->vault_tried = true;
+	if (s->vault)
+		e = vault_find(s->vault, name);
+	pthread_mutex_unlock(&s->vault_lock);
+	return e;
+}
+
+/* Is a variable of dcode's own there, even an empty one? */
+static bool overruled(const struct settings *s, const char *variable)
+{
+	return env_prefixed(&s->env, variable) != NULL;
+}
+
+/* The name that this variable's key is stored under, or NULL. Owned. */
+static char *name_of(const struct settings *s, const char *variable)
+{
+	const struct toml_value *own = settings_toml(s, "models.providers");
+
+	for (size_t i = 0; i < s->n_slots; i++) {
+		const char *env = s->slots[i].row->env;
+		char *name = env && !strcmp(env, variable)
+				     ? row_name(s, &s->slots[i])
+				     : NULL;
+
+		if (name)
+			return name;
+	}
+	for (size_t i = 0; own && own->kind == TOML_TABLE && i < own->n_items;
+	     i++) {
+		const char *env = named_env(&own->items[i]);
+
+		if (env && !strcmp(env, variable))
+			return xstrdup(own->items[i].key);
+	}
+	return NULL;
+}
+
+const char *settings_stored(const struct settings *s, const char *variable)
+{
+	const struct vault_entry *e = NULL;
+	char *name;
+
+	if (!s->store)
+		return NULL;
+	name = name_of(s, variable);
+	if (name && !overruled(s, variable))
+		e = look(s, name);
+	free(name);
+	return e ? e->key : NULL;
+}
+
+const char *settings_stored_url(const struct settings *s, const char *variable)
+{
+	const char *name = s->store && s->store->url_owner
+				   ? s->store->url_owner(variable)
+				   : NULL;
+	struct search search = { name, NULL };
+	const struct vault_entry *e = NULL;
+
+	if (!name || overruled(s, variable))
+		return NULL;
+	settings_each_credential(s, match, &search);
+	/* An address belongs to its key: not to another one's. */
+	if (search.variable && !overruled(s, search.variable))
+		e = look(s, name);
+	free(search.variable);
+	return e && e->url[0] ? e->url : NULL;
+}
+
+const struct vault_entry *settings_vault_entry(const struct settings *s,
+					       const char *name)
+{
+	return s->store ? look(s, name) : NULL;
+}
+
+void settings_store_changed(struct settings *s)
+{
+	if (s->vault) {
+		s->old_vaults = xrealloc(s->old_vaults, s->n_old_vaults + 1,
+					 sizeof(*s->old_vaults));
+		s->old_vaults[s->n_old_vaults++] = s->vault;
+	}
+	s->vault = NULL;
+	s->vault_tried = false;
+}
+
+void settings_store_close(struct settings *s)
+{
+	for (size_t i = 0; i < s->n_old_vaults; i++)
+		vault_close(s->old_vaults[i]);
+	free(s->old_vaults);
+	vault_close(s->vault);
+	pthread_mutex_destroy(&s->vault_lock);
+}

@@ -1,0 +1,128 @@
+/* child_exec.c - commands as supervised jobs over a child's plain execute. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/child.h"
+#include "sandbox/supervise.h"
+
+enum { REQUEST_MAX = 4 << 20, ANSWER_MAX = 1 << 20, OUTPUT_MAX = 8 << 20 };
+
+/* Appends what base64 says, or text as it is. */
+static int add_output(const cJSON *object, struct buf *out, struct error *err)
+{
+	const cJSON *text = json_get(object, "text");
+	const cJSON *data = json_get(object, "data");
+	size_t len = cJSON_IsString(data) ? strlen(data->valuestring) : 0;
+	size_t got = 0;
+	char *room;
+
+	if (cJSON_IsString(text))
+		buf_adds(out, text->valuestring);
+	else if (text)
+		return error_set(err, ERR_PROTOCOL, "text is no string");
+	if (data && !cJSON_IsString(data))
+		return error_set(err, ERR_PROTOCOL, "data is no string");
+	if (len) {
+		room = buf_room(out, len);
+		if (!room)
+			return error_set(err, ERR_PROTOCOL,
+					 "more output than fits");
+		if (sodium_base642bin((unsigned char *)room, len,
+				      data->valuestring, len, " \r\n", &got,
+				      NULL, sodium_base64_VARIANT_ORIGINAL) < 0)
+			return error_set(err, ERR_PROTOCOL,
+					 "data is no base64");
+		buf_added(out, got);
+	}
+	return buf_check(out, "the output", err);
+}
+
+static int on_output(void *arg, const char *method, const cJSON *params,
+		     struct error *err)
+{
+	if (strcmp(method, "output") != 0)
+		return 0;
+	return add_output(params, arg, err);
+}
+
+/* What the supervisor makes of it: it asks again after a cut. */
+static int judge(struct child *c, struct error *err)
+{
+	bool dead;
+
+	if (err->code == ERR_NOT_FOUND)
+		err->code = ERR_GONE;
+	/* Wrong types are not damage: it would answer the same again. */
+	if (err->code == ERR_PROTOCOL)
+		err->code = ERR_REMOTE;
+	if (err->code != ERR_NETWORK)
+		return -1;
+	pthread_mutex_lock(&c->lock);
+	dead = c->starts >= CHILD_STARTS && c->wire && wire_broken(c->wire);
+	pthread_mutex_unlock(&c->lock);
+	if (dead)
+		err->code = ERR_REMOTE;
+	return -1;
+}
+
+/* struct supervisor.call */
+static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
+		const struct stop *stop, struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct child *c = child_of(sb->host);
+	int64_t limit = wait_ms + c->p->limits.slack;
+	struct buf params = BUF_INIT(REQUEST_MAX);
+	struct buf got = BUF_INIT(OUTPUT_MAX);
+	struct wire_ask ask = { .method = "execute",
+				.what = "running the command",
+				.timeout_ms = limit,
+				.notify = on_output,
+				.arg = &got };
+	cJSON *result = NULL;
+	int rc;
+
+	child_params(&params, sb->id);
+	buf_addc(&params, ',');
+	json_member(&params, "command", command);
+	buf_addf(&params, ",\"timeout_s\":%lld}",
+		 (long long)(limit + 999) / 1000);
+	ask.params = buf_str(&params);
+	rc = buf_check(&params, "the command", err);
+	if (rc == 0)
+		rc = child_call(c, &ask, &result, stop, err);
+	if (rc == 0 && (rc = add_output(result, &got, err)) < 0)
+		error_wrap(err, "the provider's answer makes no sense");
+	if (rc == 0)
+		buf_addstr(out, buf_str(&got));
+	else
+		rc = judge(c, err);
+	cJSON_Delete(result);
+	buf_release(&params);
+	buf_release(&got);
+	return rc;
+}
+
+int child_execute(struct sandbox *sb, const struct exec_request *req,
+		  struct exec_result *res, const struct stop *stop,
+		  struct error *err)
+{
+	const struct child *c = child_of(sb->host);
+	const struct child_limits *l = &c->p->limits;
+	const struct supervisor s = {
+		.call = call,
+		.arg = sb,
+		.max_command = c->max_command,
+		.max_answer = ANSWER_MAX,
+		.longest_ms = l->held,
+		.first_ms = l->held < 5000 ? l->held : 5000,
+		.patience_ms = l->patience,
+	};
+
+	return supervise_execute(sb, req, res, &s, stop, err);
+}

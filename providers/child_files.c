@@ -1,0 +1,219 @@
+/* child_files.c - files in one message each, where a child can; else by
+ * commands. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/child.h"
+#include "sandbox/transfer.h"
+
+enum { SLACK = 64 << 10 };
+
+static enum file_error file_error_of(int code)
+{
+	switch (code) {
+	case CHILD_FILE_NOT_FOUND:
+		return FILE_NOT_FOUND;
+	case CHILD_FILE_PERMISSION:
+		return FILE_PERMISSION_DENIED;
+	case CHILD_FILE_DIRECTORY:
+		return FILE_IS_DIRECTORY;
+	case CHILD_FILE_PATH:
+		return FILE_INVALID_PATH;
+	default:
+		return FILE_OTHER;
+	}
+}
+
+/* 0 when it is this file's own fault; -1 when no other will do better. */
+static int file_failed(struct transfer *f, int refused, const struct error *why,
+		       struct error *err)
+{
+	f->error = file_error_of(refused);
+	f->detail[0] = '\0';
+	if (f->error != FILE_OTHER)
+		return 0;
+	snprintf(f->detail, sizeof(f->detail), "%s", why->message);
+	if (refused != WIRE_REFUSED && why->code == ERR_REMOTE)
+		return 0;
+	*err = *why;
+	return -1;
+}
+
+static bool path_ok(const struct transfer *f)
+{
+	size_t len = f->path ? strlen(f->path) : 0;
+
+	return len > 1 && f->path[0] == '/' && f->path[len - 1] != '/' &&
+	       str_is_utf8(str_of(f->path));
+}
+
+/* The whole file, which says itself how long it is. */
+static int read_all(struct transfer *f, struct buf *out, struct error *err)
+{
+	int64_t left = f->size;
+
+	while (left > 0) {
+		char *room = buf_room(out, (size_t)left);
+		int64_t n =
+			room ? f->read(f->arg, room, (size_t)left, err) : -1;
+
+		if (!room)
+			return buf_check(out, "the file", err);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			return error_set(err, ERR_SYSTEM,
+					 "the file became shorter");
+		buf_added(out, (size_t)n);
+		left -= n;
+	}
+	return 0;
+}
+
+static void add_base64(struct buf *out, struct str bytes)
+{
+	size_t size = sodium_base64_encoded_len(bytes.len,
+						sodium_base64_VARIANT_ORIGINAL);
+	char *room = buf_room(out, size);
+
+	if (!room)
+		return;
+	sodium_bin2base64(room, size, (const unsigned char *)bytes.ptr,
+			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
+	buf_added(out, size - 1);
+}
+
+static int upload_one(struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	struct child *c = child_of(sb->host);
+	struct buf data = BUF_INIT(c->max_file + 1);
+	struct buf params = BUF_INIT(c->max_file * 2 + SLACK);
+	struct wire_ask ask = { .method = "upload",
+				.what = "writing the file",
+				.timeout_ms = c->p->limits.call };
+	struct error why = { 0 };
+	cJSON *result = NULL;
+	int rc = read_all(f, &data, err);
+
+	if (rc == 0) {
+		child_params(&params, sb->id);
+		buf_addc(&params, ',');
+		json_member(&params, "path", str_of(f->path));
+		if (f->mode)
+			buf_addf(&params, ",\"mode\":%d", f->mode);
+		buf_adds(&params, ",\"data\":\"");
+		add_base64(&params, buf_str(&data));
+		buf_adds(&params, "\"}");
+		ask.params = buf_str(&params);
+		rc = buf_check(&params, "the file", err);
+	}
+	f->error = FILE_OK;
+	if (rc == 0 && child_call(c, &ask, &result, stop, &why) < 0)
+		rc = file_failed(f, ask.refused, &why, err);
+	cJSON_Delete(result);
+	buf_release(&data);
+	buf_release(&params);
+	return rc;
+}
+
+int child_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		 const struct stop *stop, struct error *err)
+{
+	struct child *c = child_of(sb->host);
+	int rc = 0;
+
+	if (!c->uploads)
+		return transfer_upload(sb, files, n, stop, err);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct transfer *f = &files[i];
+
+		if (path_ok(f) && f->size >= 0 &&
+		    (uint64_t)f->size <= c->max_file)
+			rc = upload_one(sb, f, stop, err);
+		else
+			rc = transfer_upload(sb, f, 1, stop, err);
+	}
+	return rc;
+}
+
+static int take(struct transfer *f, const cJSON *result, struct error *err)
+{
+	const cJSON *data = json_get(result, "data");
+	size_t len = cJSON_IsString(data) ? strlen(data->valuestring) : 0;
+	unsigned char *bytes;
+	size_t got = 0;
+	int rc = -1;
+
+	if (!cJSON_IsString(data))
+		return error_set(err, ERR_PROTOCOL,
+				 "reading the file: the provider's answer "
+				 "makes no sense: data is no string");
+	bytes = xcalloc(1, len + 1);
+	if (sodium_base642bin(bytes, len + 1, data->valuestring, len, " \r\n",
+			      &got, NULL, sodium_base64_VARIANT_ORIGINAL) < 0)
+		error_set(err, ERR_PROTOCOL,
+			  "reading the file: the provider's answer makes no "
+			  "sense: data is no base64");
+	else
+		rc = got ? f->write(f->arg, (struct str){ (char *)bytes, got },
+				    err)
+			 : 0;
+	free(bytes);
+	return rc;
+}
+
+/* 1: it is too large for a message. */
+static int download_one(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct child *c = child_of(sb->host);
+	struct buf params = BUF_INIT(SLACK);
+	struct wire_ask ask = { .method = "download",
+				.what = "reading the file",
+				.timeout_ms = c->p->limits.call };
+	struct error why = { 0 };
+	cJSON *result = NULL;
+	int rc;
+
+	child_params(&params, sb->id);
+	buf_addc(&params, ',');
+	json_member(&params, "path", str_of(f->path));
+	buf_addf(&params, ",\"max_bytes\":%zu}", c->max_file);
+	ask.params = buf_str(&params);
+	f->error = FILE_OK;
+	rc = child_call(c, &ask, &result, stop, &why);
+	if (rc == 0)
+		rc = take(f, result, err);
+	else if (ask.refused == CHILD_FILE_TOO_LARGE)
+		rc = 1;
+	else
+		rc = file_failed(f, ask.refused, &why, err);
+	cJSON_Delete(result);
+	buf_release(&params);
+	return rc;
+}
+
+int child_download(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err)
+{
+	struct child *c = child_of(sb->host);
+	int rc = 0;
+
+	if (!c->downloads)
+		return transfer_download(sb, files, n, stop, err);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct transfer *f = &files[i];
+
+		rc = path_ok(f) ? download_one(sb, f, stop, err) : 1;
+		if (rc > 0)
+			rc = transfer_download(sb, f, 1, stop, err);
+	}
+	return rc;
+}

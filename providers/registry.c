@@ -1,0 +1,357 @@
+/* registry.c - every provider of this user: which one a name means. */
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "providers/entry_points.h"
+#include "providers/python.h"
+#include "providers/registry_impl.h"
+
+#define GROUP "deepagents_code.sandbox_providers"
+#define PROGRAM "dcode-sandbox-"
+
+enum { NAME_LONGEST = 64, FOUND_MAX = 1000 };
+
+struct entry {
+	const struct sandbox_provider *provider;
+	struct made_provider *made; /* owned; NULL: built in */
+	char *origin;               /* owned */
+};
+
+struct registry {
+	struct settings *set;
+	void (*warn)(const char *line);
+	struct entry *entries;
+	size_t n;
+	const struct sandbox_provider **list; /* of the last registry_list() */
+	bool scanned;                         /* PATH was looked through */
+};
+
+bool registry_name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < n; i++) {
+		char c = name[i];
+		bool inner = i && strchr("-_.", c);
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+		    !(c >= '0' && c <= '9') && !inner)
+			return false;
+	}
+	return n > 0 && n <= NAME_LONGEST;
+}
+
+static void warn(const struct registry *r, const char *text)
+{
+	if (r->warn)
+		r->warn(text);
+}
+
+static struct entry *entry_of(const struct registry *r, const char *name)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strcmp(r->entries[i].provider->name, name))
+			return &r->entries[i];
+	return NULL;
+}
+
+static struct entry *add(struct registry *r, const struct sandbox_provider *p,
+			 struct made_provider *made, const char *origin)
+{
+	struct entry *e;
+
+	r->entries = xrealloc(r->entries, r->n + 1, sizeof(*r->entries));
+	e = &r->entries[r->n++];
+	*e = (struct entry){ p, made, xstrdup(origin) };
+	return e;
+}
+
+static void skip(const struct registry *r, const struct error *why)
+{
+	char *text = xasprintf("%s; the entry is skipped", why->message);
+
+	warn(r, text);
+	free(text);
+}
+
+/* Makes a provider of what is declared; d is empty after that. */
+static int make(struct registry *r, struct declared *d, struct error *err)
+{
+	char *origin = xstrdup(d->origin);
+	struct made_provider *made = NULL;
+
+	if (d->http)
+		made = template_provider_new(d, err);
+	else
+		made = child_provider_new(d, err);
+	if (made)
+		add(r, &made->base, made, origin);
+	declared_release(d);
+	free(origin);
+	return made ? 0 : -1;
+}
+
+/* "none" is the user's own machine: no name may be mistaken for it. */
+static bool reserved(const struct registry *r, const char *name,
+		     const char *origin)
+{
+	char *text;
+
+	if (registry_name_ok(name) && strcmp(name, "none") != 0)
+		return false;
+	text = xasprintf("%s: no sandbox provider can be named '%s'; the "
+			 "entry is skipped",
+			 origin, name);
+	warn(r, text);
+	free(text);
+	return true;
+}
+
+static const char *config_file(const struct settings *set)
+{
+	const struct settings_file *files;
+	size_t n = settings_files(set, &files);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(files[i].name, "config.toml"))
+			return files[i].path;
+	return "config.toml";
+}
+
+static char *dup_str(struct str s)
+{
+	return xstrndup(s.ptr, s.len);
+}
+
+static void on_entry_point(void *arg, const struct entry_point *e)
+{
+	struct registry *r = arg;
+	char *name = dup_str(e->name);
+	struct declared d = { .flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT };
+	struct error err = { 0 };
+
+	if (r->n < FOUND_MAX && !entry_of(r, name) &&
+	    !reserved(r, name, e->package) && class_path_ok(e->object)) {
+		const char *dash = strchr(e->package, '-');
+
+		d.name = xstrdup(name);
+		d.class_path = dup_str(e->object);
+		d.origin = xstrdup(e->package);
+		d.package =
+			xstrndup(e->package, dash ? (size_t)(dash - e->package)
+						  : strlen(e->package));
+		if (make(r, &d, &err) < 0)
+			skip(r, &err);
+	}
+	free(name);
+}
+
+static void on_site(void *arg, const char *dir)
+{
+	entry_points_read(dir, GROUP, on_entry_point, arg);
+}
+
+static void add_program(struct registry *r, const char *name, const char *path)
+{
+	struct declared d = { .flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT };
+	struct error err = { 0 };
+
+	if (r->n >= FOUND_MAX || entry_of(r, name) || reserved(r, name, path))
+		return;
+	d.name = xstrdup(name);
+	d.origin = xstrdup(path);
+	d.command = xcalloc(2, sizeof(*d.command));
+	d.command[0] = xstrdup(path);
+	if (make(r, &d, &err) < 0)
+		skip(r, &err);
+}
+
+/* dcode-sandbox-NAME in a directory, or dcode-sandbox-NAME/dcode-sandbox-NAME
+ * for one that is a folder. */
+static void add_programs(struct registry *r, const char *dir)
+{
+	struct dirent **list = NULL;
+	int n = scandir(dir, &list, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		const char *file = list[i]->d_name;
+		char *path = path_join(dir, file);
+		struct stat st;
+
+		if (str_starts(str_of(file), PROGRAM) && stat(path, &st) == 0) {
+			if (S_ISDIR(st.st_mode)) {
+				char *inner = path_join(path, file);
+
+				free(path);
+				path = inner;
+			}
+			if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+			    access(path, X_OK) == 0)
+				add_program(r, file + sizeof(PROGRAM) - 1,
+					    path);
+		}
+		free(path);
+		free(list[i]);
+	}
+	free(list);
+}
+
+/* Lays an entry without a class or a command over a provider that there is. */
+static int overlay(struct registry *r, struct declared *d, struct error *err)
+{
+	struct entry *e = entry_of(r, d->name);
+	char *key;
+	int rc = 0;
+
+	if (!e)
+		return error_set(err, ERR_CONFIG,
+				 "%s: Sandbox provider '%s' config is missing "
+				 "'class_path'",
+				 d->origin, d->name);
+	if (e->made) {
+		child_provider_overlay(e->made, d);
+		return 0;
+	}
+	if (!d->workdir)
+		return 0;
+	key = xasprintf("sandboxes.providers.%s.params.workdir", d->name);
+	if (settings_source(r->set, d->name, "workdir") < SOURCE_CONFIG)
+		rc = settings_set_flag(r->set, key, d->workdir, err);
+	if (rc < 0)
+		error_set(err, ERR_CONFIG,
+			  "%s: sandboxes.providers.%s.working_dir: the "
+			  "directory of this provider cannot be changed",
+			  d->origin, d->name);
+	free(key);
+	return rc;
+}
+
+/* Two rounds: first the providers of their own, which nothing overrides, at
+ * last what is laid over others. */
+static void add_config(struct registry *r, bool overlays)
+{
+	const char *file = config_file(r->set);
+	const struct toml_value *all =
+		settings_toml(r->set, "sandboxes.providers");
+
+	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
+	     i++) {
+		const struct toml_value *v = &all->items[i];
+		struct declared d = { 0 };
+		struct error err = { 0 };
+		int rc;
+
+		if (v->kind != TOML_TABLE)
+			continue; /* said when the file was read */
+		rc = declared_read(&d, v, file, sandbox_provider_find(v->key),
+				   &err);
+		if (rc < 0 && !overlays)
+			skip(r, &err);
+		if (rc == 0 &&
+		    overlays == !(d.class_path || d.command || d.http) &&
+		    !reserved(r, d.name, d.origin)) {
+			rc = overlays ? overlay(r, &d, &err)
+				      : make(r, &d, &err);
+			if (rc < 0)
+				skip(r, &err);
+		}
+		declared_release(&d);
+	}
+}
+
+struct registry *registry_new(struct settings *set,
+			      void (*warn_line)(const char *line))
+{
+	struct registry *r = xcalloc(1, sizeof(*r));
+	char *dir = path_join(settings_dir(set), "providers");
+
+	r->set = set;
+	r->warn = warn_line;
+	add_config(r, false);
+	python_each_site(set, on_site, r);
+	add_programs(r, dir);
+	for (size_t i = 0; sandbox_providers[i]; i++)
+		if (!entry_of(r, sandbox_providers[i]->name))
+			add(r, sandbox_providers[i], NULL, "built in");
+	add_config(r, true);
+	free(dir);
+	return r;
+}
+
+void registry_free(struct registry *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->entries[i].made)
+			r->entries[i].made->free(r->entries[i].made);
+		free(r->entries[i].origin);
+	}
+	free(r->entries);
+	free(r->list);
+	free(r);
+}
+
+const struct sandbox_provider *registry_find(struct registry *r,
+					     const char *name)
+{
+	struct entry *e = name ? entry_of(r, name) : NULL;
+	char *file;
+	char *path;
+
+	if (e || !name || !registry_name_ok(name))
+		return e ? e->provider : NULL;
+	file = xasprintf(PROGRAM "%s", name);
+	path = proc_find(file, settings_env_plain(r->set, "PATH"));
+	if (path)
+		add_program(r, name, path);
+	free(path);
+	free(file);
+	e = entry_of(r, name);
+	return e ? e->provider : NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct sandbox_provider *const *x = a;
+	const struct sandbox_provider *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+const struct sandbox_provider *const *registry_list(struct registry *r)
+{
+	struct str rest = str_of(settings_env_plain(r->set, "PATH"));
+	struct str item;
+
+	while (!r->scanned && str_split(&rest, ':', &item)) {
+		char *dir = dup_str(item);
+
+		if (dir[0] == '/')
+			add_programs(r, dir);
+		free(dir);
+	}
+	r->scanned = true;
+	free(r->list);
+	r->list = xcalloc(r->n + 1, sizeof(*r->list));
+	for (size_t i = 0; i < r->n; i++)
+		r->list[i] = r->entries[i].provider;
+	qsort(r->list, r->n, sizeof(*r->list), by_name);
+	return r->list;
+}
+
+const char *registry_origin(const struct registry *r,
+			    const struct sandbox_provider *provider)
+{
+	const struct entry *e = entry_of(r, provider->name);
+
+	return e ? e->origin : "";
+}

@@ -1,0 +1,120 @@
+/* template_exec.c - commands as supervised jobs over a templated request. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/template.h"
+#include "sandbox/supervise.h"
+
+enum {
+	COMMAND_MAX = 96 << 10, /* Linux takes 128 KiB in one argument */
+	ANSWER_MAX = 1 << 20,
+	SLACK_MS = 10000,
+};
+
+static int add_base64(struct buf *out, const char *text, struct error *err)
+{
+	size_t room = strlen(text) / 4 * 3 + 3;
+	char *to = buf_room(out, room);
+	size_t len = 0;
+
+	if (!to || sodium_base642bin((unsigned char *)to, room, text,
+				     strlen(text), "\r\n ", &len, NULL,
+				     sodium_base64_VARIANT_ORIGINAL) < 0)
+		return error_set(err, ERR_PROTOCOL,
+				 "the command's output is no base64");
+	buf_added(out, len);
+	return 0;
+}
+
+/* Where the answer has the output and the exit status. */
+static int take(const struct template_request *q, struct str body,
+		struct buf *out, struct error *err)
+{
+	cJSON *tree = NULL;
+	const cJSON *text;
+	int rc = 0;
+
+	if (!q->output) {
+		buf_addstr(out, body);
+		return buf_check(out, "the answer", err);
+	}
+	tree = json_parse(body);
+	text = template_point(tree, q->output);
+	if (!cJSON_IsString(text))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the answer has no output of the command at %s",
+			       q->output);
+	else if (q->exit_code &&
+		 !cJSON_IsNumber(template_point(tree, q->exit_code)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the answer has no exit status at %s",
+			       q->exit_code);
+	else if (q->base64)
+		rc = add_base64(out, text->valuestring, err);
+	else
+		buf_adds(out, text->valuestring);
+	cJSON_Delete(tree);
+	return rc < 0 ? rc : buf_check(out, "the answer", err);
+}
+
+/* A service that is busy, or whose own time limit came, is asked again. */
+static void judge(const struct template_call *c, struct error *err)
+{
+	int status = c->status;
+
+	if (err->code == ERR_CANCELLED)
+		return;
+	if (status == 404 || status == 410)
+		err->code = ERR_GONE;
+	else if (status == 408 || status == 425 || status == 429 ||
+		 status >= 500)
+		err->code = ERR_NETWORK;
+}
+
+/* struct supervisor.call */
+static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
+		const struct stop *stop, struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct template *t = template_of(sb->host);
+	struct template_call c = {
+		.deed = DEED_EXECUTE,
+		.values = template_values(sb->host, sb),
+		.timeout_ms = wait_ms + SLACK_MS,
+	};
+	struct http_response res = { .body = BUF_INIT(4 * ANSWER_MAX) };
+	char seconds[24];
+	int rc;
+
+	snprintf(seconds, sizeof(seconds), "%" PRId64,
+		 (wait_ms + SLACK_MS / 2 + 999) / 1000);
+	c.values.is[VALUE_COMMAND] = command;
+	c.values.is[VALUE_TIMEOUT] = str_of(seconds);
+	rc = template_send(t, &c, &res, stop, err);
+	if (rc < 0)
+		judge(&c, err);
+	else
+		rc = take(&t->p->deeds[DEED_EXECUTE], buf_str(&res.body), out,
+			  err);
+	http_response_release(&res);
+	return rc;
+}
+
+int template_execute(struct sandbox *sb, const struct exec_request *req,
+		     struct exec_result *res, const struct stop *stop,
+		     struct error *err)
+{
+	const struct supervisor s = { .call = call,
+				      .arg = sb,
+				      .max_command = COMMAND_MAX,
+				      .max_answer = ANSWER_MAX };
+
+	return supervise_execute(sb, req, res, &s, stop, err);
+}

@@ -1,0 +1,266 @@
+/* template_files.c - large files over templated requests, the rest by shell. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/template.h"
+#include "sandbox/helper.h"
+#include "sandbox/quote.h"
+#include "sandbox/transfer.h"
+
+enum {
+	SMALL = 48 << 10, /* bytes that go faster within a command */
+	LONGEST_MS = 3600000,
+	PUT_MS = 300000,
+};
+
+static void fail(struct transfer *f, const char *detail)
+{
+	f->error = FILE_OTHER;
+	snprintf(f->detail, sizeof(f->detail), "%s", detail);
+}
+
+struct upload {
+	struct transfer *file;
+	int64_t sent;
+	bool failed; /* the source did */
+};
+
+static int64_t pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct upload *u = arg;
+	int64_t left = u->file->size - u->sent;
+	int64_t n;
+
+	if (left <= 0)
+		return 0;
+	if ((int64_t)len > left)
+		len = (size_t)left;
+	n = u->file->read(u->file->arg, room, len, err);
+	if (n == 0)
+		n = error_set(err, ERR_SYSTEM, "the file became shorter");
+	if (n < 0 || (size_t)n > len) {
+		u->failed = true;
+		return -1;
+	}
+	u->sent += n;
+	return n;
+}
+
+/* What the service wrote to staged becomes the file: with its mode, links,
+ * folders and errors, which no API describes alike. */
+static int put(struct sandbox *sb, struct transfer *f, const char *staged,
+	       const struct stop *stop, struct error *err)
+{
+	char numbers[2][24];
+	char mode[16];
+	char id[17];
+	struct helper h = { .script = HELPER_UPLOAD,
+			    .n_args = 6,
+			    .source = staged,
+			    .timeout_ms = PUT_MS,
+			    .out = BUF_INIT(4096) };
+	int rc;
+
+	ids_random(id, 16);
+	snprintf(mode, sizeof(mode), "%o",
+		 (unsigned)(f->mode ? f->mode & 07777 : 0644));
+	h.args[0] = str_of(f->path);
+	h.args[1] = STR("0");
+	h.args[2] = helper_decimal(f->size, numbers[0]);
+	h.args[3] = helper_decimal(f->size, numbers[1]);
+	h.args[4] = str_of(mode);
+	h.args[5] = str_of(id);
+	rc = helper_run(sb, &h, stop, err);
+	if (rc == 0 && h.timed_out)
+		transfer_fail(f, FILE_OTHER, "timed out");
+	else if (rc == 0 && strcmp(h.status, "ok") != 0)
+		transfer_fail_status(f, h.status);
+	buf_release(&h.out);
+	return rc;
+}
+
+static void unstage(struct sandbox *sb, const char *staged,
+		    const struct stop *stop)
+{
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct exec_result res;
+	struct error ignored = { 0 };
+	char *command = xasprintf("rm -f %s", staged);
+
+	req.command = str_of(command);
+	(void)template_execute(sb, &req, &res, stop, &ignored);
+	free(command);
+}
+
+static int upload_large(struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	struct template *t = template_of(sb->host);
+	struct upload u = { .file = f };
+	struct template_call c = {
+		.deed = DEED_WRITE,
+		.values = template_values(sb->host, sb),
+		.timeout_ms = LONGEST_MS,
+		.source = pull,
+		.source_size = f->size,
+		.arg = &u,
+	};
+	struct http_response res = { 0 };
+	struct stop after = stop_cleanup(10000);
+	char staged[48] = "/tmp/.dcode-";
+	int rc;
+
+	ids_random(staged + strlen(staged), 16);
+	c.values.is[VALUE_PATH] = str_of(staged);
+	rc = template_send(t, &c, &res, stop, err);
+	http_response_release(&res);
+	if (rc == 0)
+		rc = put(sb, f, staged, stop, err);
+	else if (u.failed || c.status) {
+		fail(f, err->message);
+		rc = 0;
+	}
+	unstage(sb, staged, &after);
+	return rc;
+}
+
+int template_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		    const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct transfer *f = &files[i];
+
+		f->error = FILE_OK;
+		f->detail[0] = '\0';
+		if (rc < 0)
+			fail(f, err->message);
+		else if (f->size <= SMALL)
+			rc = transfer_upload(sb, f, 1, stop, err);
+		else
+			rc = upload_large(sb, f, stop, err);
+		if (rc < 0 && f->error == FILE_OK)
+			fail(f, err->message);
+	}
+	return rc;
+}
+
+struct download {
+	struct transfer *file;
+	int64_t got;
+	bool failed; /* the sink did */
+};
+
+static int push(void *arg, struct str chunk, struct error *err)
+{
+	struct download *d = arg;
+
+	if (!chunk.len)
+		return 0;
+	d->got += (int64_t)chunk.len;
+	if (d->file->write(d->file->arg, chunk, err) == 0)
+		return 0;
+	d->failed = true;
+	return -1;
+}
+
+static int collect(void *arg, enum exec_stream stream, struct str chunk,
+		   struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDOUT)
+		buf_addstr(arg, chunk);
+	return 0;
+}
+
+/* How large is it, and a file at all? -1: the shell shall say what is wrong. */
+static int64_t size_of(struct sandbox *sb, const char *path,
+		       const struct stop *stop)
+{
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct exec_result res;
+	struct buf command = BUF_INIT(64 << 10);
+	struct buf out = BUF_INIT(64);
+	struct error ignored = { 0 };
+	int64_t size = -1;
+
+	buf_adds(&command, "f=");
+	quote_word(&command, str_of(path));
+	buf_adds(&command, "; [ -f \"$f\" ] && [ -r \"$f\" ] && wc -c <\"$f\"");
+	req.command = buf_str(&command);
+	req.output = collect;
+	req.arg = &out;
+	if (!command.over &&
+	    template_execute(sb, &req, &res, stop, &ignored) == 0 &&
+	    res.exit_code == 0 && !str_to_int(str_trim(buf_str(&out)), &size))
+		size = -1;
+	buf_release(&command);
+	buf_release(&out);
+	return size;
+}
+
+static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
+			  const struct stop *stop, struct error *err)
+{
+	struct template *t = template_of(sb->host);
+	struct download d = { .file = f };
+	struct template_call c = {
+		.deed = DEED_READ,
+		.values = template_values(sb->host, sb),
+		.timeout_ms = LONGEST_MS,
+		.data = push,
+		.arg = &d,
+	};
+	struct http_response res = { 0 };
+	int rc;
+
+	c.values.is[VALUE_PATH] = str_of(f->path);
+	rc = template_send(t, &c, &res, stop, err);
+	http_response_release(&res);
+	if (rc == 0 && d.got < size) {
+		error_set(err, ERR_PROTOCOL,
+			  "only %lld of %lld bytes of the file came",
+			  (long long)d.got, (long long)size);
+		fail(f, err->message);
+	}
+	if (rc == 0)
+		return 0;
+	if (!d.got && c.status >= 400 && err->code != ERR_CANCELLED) {
+		*err = (struct error){ 0 };
+		return transfer_download(sb, f, 1, stop, err);
+	}
+	fail(f, err->message);
+	return d.failed || c.status ? 0 : -1;
+}
+
+int template_download(struct sandbox *sb, struct transfer *files, size_t n,
+		      const struct stop *stop, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct transfer *f = &files[i];
+		int64_t size = 0;
+
+		f->error = FILE_OK;
+		f->detail[0] = '\0';
+		if (rc == 0 && f->path && f->path[0] == '/')
+			size = size_of(sb, f->path, stop);
+		if (rc < 0)
+			fail(f, err->message);
+		else if (size > SMALL)
+			rc = download_large(sb, f, size, stop, err);
+		else
+			rc = transfer_download(sb, f, 1, stop, err);
+		if (rc < 0 && f->error == FILE_OK)
+			fail(f, err->message);
+	}
+	return rc;
+}

@@ -1,0 +1,545 @@
+# provider_host.py - serves a Python sandbox provider class over stdio.
+# SPDX-License-Identifier: MIT
+"""The provider's end of providers/PROTOCOL.md for a class in Python.
+
+Arguments: "module.path:Class", then the directories of packages. The class is
+one for the Python program of the same name: get_or_create(sandbox_id=...,
+**params) gives a backend with id and execute(command, timeout=...), delete()
+removes it; methods may be async. Modules that such classes import and that are
+not installed are stood in for here.
+"""
+import abc
+import asyncio
+import base64
+import dataclasses
+import importlib
+import importlib.abc
+import importlib.machinery
+import inspect
+import json
+import os
+import site
+import sys
+import threading
+import types
+
+NOT_FOUND, AUTH, CONFIG, LIMIT, NETWORK, TIMEOUT = range(-32001, -32007, -1)
+GONE, UNSUPPORTED, MISSING = -32007, -32008, -32009
+NO_METHOD, BAD_PARAMS, FAILED = -32601, -32602, -32000
+WORKDIR = "/workspace"
+AT_ONCE = 64  # requests
+
+
+# Stand-ins: the names that provider classes import, for where the packages
+# themselves are not installed.
+
+
+class SandboxError(Exception):
+    """Base of what a provider raises."""
+
+    @property
+    def original_exc(self):
+        return self.__cause__
+
+
+class SandboxNotFoundError(SandboxError):
+    """There is no sandbox of this id."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SandboxInstallHint:
+    """Which package has to be installed; kind: "extra" or "package"."""
+
+    kind: str
+    name: str
+
+    def command(self, *, in_app):
+        words = ["/install" if in_app else "dcode install", self.name]
+        if self.kind == "package":
+            words.append("--package")
+        return " ".join(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class SandboxProviderMetadata:
+    """What is known of a provider before it makes a sandbox."""
+
+    name: str
+    working_dir: str = WORKDIR
+    install: object = None
+    supports_sandbox_id: bool = True
+    supports_snapshot_name: bool = False
+    backend_module: str = None
+
+
+class SandboxProvider(abc.ABC):
+    """What makes and deletes sandboxes."""
+
+    def __class_getitem__(cls, _item):
+        return cls
+
+    @property
+    def metadata(self):
+        return None
+
+    @abc.abstractmethod
+    def get_or_create(self, *, sandbox_id=None, **kwargs):
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def delete(self, *, sandbox_id, **kwargs):
+        raise NotImplementedError
+
+    async def aget_or_create(self, *, sandbox_id=None, **kwargs):
+        return await asyncio.to_thread(
+            self.get_or_create, sandbox_id=sandbox_id, **kwargs
+        )
+
+    async def adelete(self, *, sandbox_id, **kwargs):
+        await asyncio.to_thread(self.delete, sandbox_id=sandbox_id, **kwargs)
+
+
+class ListingSandboxProvider(SandboxProvider):
+    """The older one, which lists too."""
+
+    def list(self, *, cursor=None, **kwargs):
+        raise NotImplementedError
+
+    async def alist(self, *, cursor=None, **kwargs):
+        return await asyncio.to_thread(self.list, cursor=cursor, **kwargs)
+
+
+@dataclasses.dataclass
+class ExecuteResponse:
+    """What a command printed, and its exit code."""
+
+    output: str
+    exit_code: int = None
+    truncated: bool = False
+
+
+@dataclasses.dataclass
+class FileUploadResponse:
+    path: str
+    error: str = None
+
+
+@dataclasses.dataclass
+class FileDownloadResponse:
+    path: str
+    content: bytes = None
+    error: str = None
+
+
+class BackendProtocol(abc.ABC):
+    """A place for files; dcode uses none of its own methods."""
+
+
+class SandboxBackendProtocol(BackendProtocol):
+    """A place for files in which commands run."""
+
+    @property
+    def id(self):
+        raise NotImplementedError
+
+    def execute(self, command, *, timeout=None):
+        raise NotImplementedError
+
+    async def aexecute(self, command, *, timeout=None):
+        return await asyncio.to_thread(self.execute, command, timeout=timeout)
+
+    def upload_files(self, files):
+        raise NotImplementedError
+
+    async def aupload_files(self, files):
+        return await asyncio.to_thread(self.upload_files, files)
+
+    def download_files(self, paths):
+        raise NotImplementedError
+
+    async def adownload_files(self, paths):
+        return await asyncio.to_thread(self.download_files, paths)
+
+
+class BaseSandbox(SandboxBackendProtocol):
+    """One whose files are reached by commands."""
+
+
+class Record(dict):
+    """Whatever else a backend returns from what dcode never calls."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(**kwargs)
+        self.args = args
+
+    def __class_getitem__(cls, _item):
+        return cls
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def prefixed_variable(name):
+    """DEEPAGENTS_CODE_NAME when it is there, even empty, else NAME."""
+    value = os.environ.get("DEEPAGENTS_CODE_" + name)
+    return (os.environ.get(name) if value is None else value) or None
+
+
+class ProjectContext:
+    """Where dcode was started."""
+
+    def __init__(self):
+        import pathlib
+
+        self.user_cwd = self.project_root = pathlib.Path.cwd()
+
+
+def other_name(module):
+    """A module's __getattr__: a name that only backends' own methods need."""
+
+    def find(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no {name!r}")
+        return type(name, (Record,), {"__module__": module})
+
+    return find
+
+
+PROVIDER_NAMES = {
+    "SandboxError": SandboxError,
+    "SandboxInstallHint": SandboxInstallHint,
+    "SandboxNotFoundError": SandboxNotFoundError,
+    "SandboxProvider": SandboxProvider,
+    "SandboxProviderMetadata": SandboxProviderMetadata,
+}
+PROTOCOL_NAMES = {
+    "ASYNC_GREP_TIMEOUT": 35,
+    "BackendProtocol": BackendProtocol,
+    "ExecuteResponse": ExecuteResponse,
+    "FILE_NOT_FOUND": "file_not_found",
+    "FileDownloadResponse": FileDownloadResponse,
+    "FileOperationError": str,
+    "FileUploadResponse": FileUploadResponse,
+    "INVALID_PATH": "invalid_path",
+    "IS_DIRECTORY": "is_directory",
+    "PERMISSION_DENIED": "permission_denied",
+    "SandboxBackendProtocol": SandboxBackendProtocol,
+}
+SANDBOX_NAMES = {
+    **PROTOCOL_NAMES,
+    "BaseSandbox": BaseSandbox,
+    "SandboxError": SandboxError,
+    "SandboxNotFoundError": SandboxNotFoundError,
+    "SandboxProvider": ListingSandboxProvider,
+}
+# These hold modules; any other name in a module is a Record.
+PACKAGES = (
+    "deepagents",
+    "deepagents_cli",
+    "deepagents_cli.integrations",
+    "deepagents_code",
+    "deepagents_code.integrations",
+)
+STAND_INS = {
+    "deepagents.backends": PROTOCOL_NAMES,
+    "deepagents.backends.protocol": PROTOCOL_NAMES,
+    "deepagents.backends.sandbox": SANDBOX_NAMES,
+    "deepagents_code._env_vars": {
+        "SERVER_ENV_PREFIX": "DEEPAGENTS_CODE_SERVER_"
+    },
+    "deepagents_code.integrations": PROVIDER_NAMES,
+    "deepagents_code.integrations.sandbox_provider": PROVIDER_NAMES,
+    "deepagents_code.model_config": {"resolve_env_var": prefixed_variable},
+    "deepagents_code.project_utils": {
+        "get_server_project_context": ProjectContext
+    },
+    "deepagents_cli.integrations": PROVIDER_NAMES,
+    "deepagents_cli.integrations.sandbox_provider": PROVIDER_NAMES,
+}
+
+
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Asked last: only for what is not installed."""
+
+    ROOTS = ("deepagents", "deepagents_code", "deepagents_cli")
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname.partition(".")[0] not in self.ROOTS:
+            return None
+        return importlib.machinery.ModuleSpec(
+            fullname, self, is_package=True
+        )
+
+    def create_module(self, spec):
+        return types.ModuleType(spec.name)
+
+    def exec_module(self, module):
+        module.__dict__.update(STAND_INS.get(module.__name__, {}))
+        if module.__name__ not in PACKAGES:
+            module.__getattr__ = other_name(module.__name__)
+
+
+# The class.
+
+
+class Refusal(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def has_base(exc, name):
+    return any(base.__name__ == name for base in type(exc).__mro__)
+
+
+def explain(exc):
+    text = str(exc).strip()
+    name = type(exc).__name__
+    return f"{name}: {text}" if text else name
+
+
+def refusal_of(exc, creating):
+    if isinstance(exc, Refusal):
+        return exc
+    if has_base(exc, "SandboxNotFoundError"):
+        return Refusal(NOT_FOUND, f"no such sandbox: {exc}")
+    if isinstance(exc, NotImplementedError):
+        return Refusal(UNSUPPORTED, f"not supported: {exc}")
+    if isinstance(exc, ImportError):
+        return Refusal(MISSING, explain(exc))
+    if isinstance(exc, (TimeoutError, asyncio.TimeoutError)):
+        return Refusal(TIMEOUT, explain(exc))
+    if creating and isinstance(exc, (ValueError, TypeError)):
+        return Refusal(CONFIG, f"Invalid sandbox configuration: {exc}")
+    return Refusal(FAILED, explain(exc))
+
+
+class Loop:
+    """One event loop on a thread of its own, for what is async."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.loop = None
+
+    def wait(self, awaitable):
+        with self.lock:
+            if self.loop is None:
+                self.loop = asyncio.new_event_loop()
+                threading.Thread(
+                    target=self.loop.run_forever, daemon=True
+                ).start()
+
+        async def run():
+            return await awaitable
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result()
+
+
+def accepts(function, name):
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(
+        p.name == name or p.kind is inspect.Parameter.VAR_KEYWORD
+        for p in parameters
+    )
+
+
+class Host:
+    def __init__(self, class_path):
+        self.class_path = class_path
+        self.loop = Loop()
+        self.lock = threading.Lock()
+        self.provider = None
+        self.metadata = None
+        self.params = {}
+        self.backends = {}
+        self.attaching = {}
+
+    def call(self, owner, name, *args, **kwargs):
+        """A method, or where it is not implemented its async twin."""
+        function = getattr(owner, name, None)
+        twin = getattr(owner, "a" + name, None)
+        if function is None and twin is None:
+            raise NotImplementedError(f"{type(owner).__name__} has no {name}")
+        try:
+            result = (function or twin)(*args, **kwargs)
+        except NotImplementedError:
+            if function is None or twin is None:
+                raise
+            result = twin(*args, **kwargs)
+        if inspect.isawaitable(result):
+            result = self.loop.wait(result)
+        return result
+
+    def load(self):
+        module, _, name = self.class_path.partition(":")
+        try:
+            made = importlib.import_module(module)
+        except ImportError as exc:
+            raise Refusal(
+                MISSING, f"cannot import {self.class_path}: {explain(exc)}"
+            ) from exc
+        for part in name.split("."):
+            if not hasattr(made, part):
+                raise Refusal(CONFIG, f"there is no {name} in {module}")
+            made = getattr(made, part)
+        try:
+            self.provider = made() if callable(made) else made
+        except (ValueError, TypeError) as exc:
+            raise Refusal(
+                CONFIG, f"cannot make {self.class_path}: {explain(exc)}"
+            ) from exc
+
+    def initialize(self, params):
+        self.params = params.get("params") or {}
+        self.load()
+        meta = self.metadata = getattr(self.provider, "metadata", None)
+        found = getattr(meta, "working_dir", None)
+        workdir = found if isinstance(found, str) and found else WORKDIR
+        can = []
+        if getattr(meta, "supports_sandbox_id", True):
+            can.append("attach")
+        if getattr(meta, "supports_snapshot_name", False):
+            can.append("snapshot")
+        return {
+            "protocol": 1,
+            "name": str(getattr(meta, "name", None) or self.class_path),
+            "workdir": workdir,
+            "capabilities": can,
+        }
+
+    def keep(self, backend):
+        sandbox_id = backend.id
+        if inspect.isawaitable(sandbox_id):
+            sandbox_id = self.loop.wait(sandbox_id)
+        with self.lock:
+            self.backends[sandbox_id] = backend
+        return {"id": sandbox_id}
+
+    def create(self, params):
+        kwargs = dict(self.params)
+        if params.get("snapshot"):
+            kwargs["snapshot"] = params["snapshot"]
+        return self.keep(
+            self.call(
+                self.provider, "get_or_create", sandbox_id=None, **kwargs
+            )
+        )
+
+    def attach(self, params):
+        return self.keep(
+            self.call(
+                self.provider,
+                "get_or_create",
+                sandbox_id=params["sandbox"],
+                **self.params,
+            )
+        )
+
+    def backend(self, sandbox_id):
+        """Also of a sandbox that an earlier process made."""
+        with self.lock:
+            lock = self.attaching.setdefault(sandbox_id, threading.Lock())
+        with lock:
+            if sandbox_id not in self.backends:
+                self.attach({"sandbox": sandbox_id})
+            return self.backends.get(sandbox_id)
+
+    def execute(self, params):
+        backend = self.backend(params["sandbox"])
+        function = getattr(backend, "execute", None) or getattr(
+            backend, "aexecute", None
+        )
+        kwargs = {}
+        if accepts(function, "timeout"):
+            kwargs["timeout"] = params["timeout_s"]
+        result = self.call(backend, "execute", params["command"], **kwargs)
+        field = result.get if isinstance(result, dict) else None
+        output = (
+            field("output") if field else getattr(result, "output", result)
+        )
+        code = field("exit_code") if field else result.exit_code
+        if isinstance(output, str):
+            output = output.encode("utf-8", "surrogateescape")
+        return {
+            "data": base64.b64encode(output or b"").decode(),
+            "exit_code": code if isinstance(code, int) else None,
+        }
+
+    def delete(self, params):
+        self.call(self.provider, "delete", sandbox_id=params["sandbox"])
+        with self.lock:
+            self.backends.pop(params["sandbox"], None)
+        return {}
+
+
+class Server:
+    METHODS = ("initialize", "create", "attach", "execute", "delete")
+
+    def __init__(self, host, source, sink):
+        self.host = host
+        self.source = source
+        self.sink = sink
+        self.lock = threading.Lock()
+        self.room = threading.Semaphore(AT_ONCE)
+
+    def send(self, message):
+        line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+        with self.lock:
+            self.sink.write(line.encode())
+            self.sink.flush()
+
+    def serve(self, message):
+        method = message["method"]
+        try:
+            if method not in self.METHODS:
+                raise Refusal(NO_METHOD, f"there is no method {method}")
+            answer = {
+                "result": getattr(self.host, method)(message["params"])
+            }
+        except BaseException as exc:  # whatever a class raises is its answer
+            refusal = refusal_of(
+                exc, method in ("initialize", "create", "attach")
+            )
+            answer = {
+                "error": {"code": refusal.code, "message": str(refusal)}
+            }
+        finally:
+            self.room.release()
+        self.send({"id": message["id"], **answer})
+
+    def run(self):
+        for line in self.source:
+            message = json.loads(line)
+            if message["method"] == "shutdown":
+                break
+            if "id" in message:
+                self.room.acquire()
+                threading.Thread(
+                    target=self.serve, args=(message,), daemon=True
+                ).start()
+
+
+def main():
+    # Whatever the class prints must not be taken for a message.
+    source = os.fdopen(os.dup(0), "rb")
+    sink = os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    sys.stdout = sys.stderr
+    for directory in sys.argv[2:]:
+        site.addsitedir(directory)
+    sys.meta_path.append(StandIns())
+    Server(Host(sys.argv[1]), source, sink).run()
+
+
+main()

@@ -1,0 +1,214 @@
+"""test_template.py - a REST service that config.toml describes to dcode."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import time
+
+import pytest
+
+import boxes
+from test_provider_test import contract
+
+
+@pytest.fixture
+def service(env, config):
+    """service(**options): a running service that config.toml describes."""
+    running = []
+
+    def begin(shell="", files=True, **options):
+        running.append(boxes.Boxes(**options).__enter__())
+        env["BOX_TOKEN"] = boxes.KEY
+        config(boxes.config(running[-1].url, options.get("base64", False),
+                            shell, files))
+        return running[-1]
+    yield begin
+    for one in running:
+        one.__exit__()
+        assert one.violations == []
+
+
+def test_contract(run, service):
+    cloud = service(base64=True)
+    _, checks = contract(run, "homemade", "--quick")
+    assert cloud.left() == []
+    for check in ("create", "remove", "nothing left", "list by label"):
+        assert checks[check]["status"] == "ok", checks[check]
+    assert cloud.count("PUT /v1/boxes/[^/]+/file") > 0
+
+
+def test_contract_with_commands_alone(run, service):
+    """No files, no list, numbers for ids, and a shell around the command."""
+    cloud = service(files=False, numbers=True,
+                    shell="env LANG=C sh -c {command}")
+    contract(run, "homemade", "--quick")
+    assert cloud.left() == []
+    assert not cloud.count(".*/file")
+
+
+@pytest.mark.skipif("DCODE_TEST_LONG" not in os.environ, reason="slow")
+@pytest.mark.parametrize("base64", [False, True])
+def test_whole_contract(run, service, base64):
+    service(base64=base64)
+    contract(run, "homemade")
+
+
+def test_a_task(run, service, model, env):
+    cloud = service()
+    model([{"tool_calls": [
+        {"name": "write_file", "args": {"path": "a.txt", "content": "x\n"}},
+        {"name": "execute", "args": {"command": "cat a.txt; pwd; exit 3"}}]},
+        {"text": "done"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade", "--json",
+            "--sandbox-snapshot-name", "s1")
+    assert r.status == 0, r.err
+    assert "/srv/work" in r.out and "exit code 3" in r.out
+    assert boxes.KEY not in r.out + r.err
+    assert cloud.left() == []
+    made = json.loads(cloud.requests[0]["body"])
+    assert (made["image"], made["size"]) == ("debian", "s-2")
+    assert made["snapshot"] == "s1" and made["name"].startswith("dcode-")
+    # Quick commands: one request each (and what the start needs).
+    assert cloud.count("POST /v1/boxes/[^/]+/run") <= 4
+
+
+def test_large_files(run, service, tmp_path, model):
+    """By the service's own requests, in both directions, with their modes."""
+    cloud = service(base64=True)
+    model([{"text": "hi"}])
+    data = os.urandom(3 << 20)
+    setup = tmp_path / "setup.sh"
+    setup.write_bytes(b"#!/bin/sh\ncat <<'END' >/dev/null\n" +
+                      b"x" * 200000 + b"\nEND\necho it ran\n")
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade",
+            "--sandbox-setup", str(setup))
+    assert r.status == 0 and "it ran" in r.err, r.err
+    assert cloud.count("PUT /v1/boxes/[^/]+/file") <= 1
+    assert len(data) and cloud.left() == []
+
+
+def test_wrong_key_and_errors(run, service, env, model):
+    cloud = service()
+    model([{"text": "hi"}])
+    task = ["-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade"]
+    env["BOX_TOKEN"] = "wrong-key-0123456789"
+    r = run(*task)
+    assert r.status == 1 and "401" in r.err and "wrong key" in r.err
+    assert "wrong-key-0123456789" not in r.err
+    env.pop("BOX_TOKEN")
+    before = len(cloud.requests)
+    r = run(*task)
+    assert r.status == 1 and "BOX_TOKEN is not set" in r.err
+    assert len(cloud.requests) == before
+    assert cloud.left() == []
+
+
+@pytest.mark.parametrize("body, words", [
+    ({"box": {}}, "no id of a sandbox at /box/id"),
+    ({"box": {"id": {"a": 1}}}, "no id"), ([], "no id"),
+    ({"box": {"id": "a\nb"}}, "no id"), ({"box": {"id": ""}}, "no id"),
+    ({"box": {"id": "x" * 600}}, "no id")])
+def test_odd_ids(run, service, model, body, words):
+    cloud = service()
+    model([{"text": "hi"}])
+    cloud.fault("POST /v1/boxes$", status=200, body=body)
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 1 and words in r.err, r.err
+
+
+@pytest.mark.parametrize("id", ["..", ".", "../../admin", "%2e%2e", "a?b=c",
+                                "a#b", "a/../b", "x\\y", "é", "a&b;c'd\"e"])
+def test_an_id_stays_in_its_place(run, service, model, id):
+    """What the service calls its box does not change which address is used."""
+    cloud = service()
+    model([{"text": "hi"}])
+    cloud.fault("POST /v1/boxes$", status=200, body={"box": {"id": id}})
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 1
+    for request in cloud.requests:
+        parts = request["line"].split(" ")[1].split("?")[0].split("/")
+        assert parts[:3] == ["", "v1", "boxes"] and len(parts) <= 5
+        assert "?" not in request["line"] or "owner=" in request["line"]
+
+
+@pytest.mark.parametrize("change, words", [
+    (("id = \"/box/id\"", "id = \"box/id\""), "must be a JSON pointer"),
+    (("{label}", "{lable}"), "{lable} is not known here"),
+    (("{label}", "{path}"), "{path} is not known here"),
+    (("{label}", "{label"), "not well formed"),
+    (("{label}", "}"), "not well formed"),
+    (("is = [\"up\"]", "is = \"up\""), "must be an array of strings"),
+    (("[\"broken\"]", "[1]"), "must be an array of strings"),
+    (("path = \"/boxes\"", "path = \"boxes\""), "must begin with /"),
+    (("path = \"/boxes\"", "path = 3"), "must be a string"),
+    (("path = \"/boxes\"", "colour = 3"), "colour is not known"),
+    (("X-Team", "\"X Team\""), "is no name of a header"),
+    (("output = ", "method = \"TRACE\"\noutput = "), "must be GET, POST"),
+    (("output = ", "shell = \"sh -c '{command}'\"\noutput = "),
+     "inside of quotes"),
+    (("output = ", "shell = \"x `y` {command}\"\noutput = "), "backquotes"),
+    (("base = ", "bass = "), "bass is not known"),
+    (("[sandboxes.providers.homemade.http.delete]",
+      "[sandboxes.providers.homemade.http.remove]"), "remove is not known")])
+def test_mistakes_in_the_table(run, service, config, tmp_path, change, words):
+    cloud = service()
+    text = boxes.config(cloud.url)
+    assert change[0] in text
+    config(text.replace(*change, 1))
+    r = run("provider", "list")
+    assert words in r.err and "config.toml:" in r.err, r.err
+    assert "homemade" not in r.out
+    config(text)
+    r = run("provider", "list")
+    assert r.err == "" and "homemade" in r.out
+
+
+def test_where_a_key_may_go(run, config, env, tmp_path):
+    env["BOX_TOKEN"] = boxes.KEY
+    for base in ("http://example.org", "ftp://localhost", "https://a@b",
+                 "https://x/?q", "localhost"):
+        config(boxes.config(base))
+        r = run("provider", "list")
+        assert "no address that a key may be sent to" in \
+            " ".join(r.out.split()), r.out
+    # A project's .env does not choose it, the user does.
+    config(boxes.config("x").replace('"x/v1"', '"https://${REGION}/v1"'))
+    (tmp_path / "work" / ".env").write_text("REGION=evil.example\n")
+    r = run("provider", "list")
+    assert "cannot choose where keys are sent" in " ".join(r.out.split())
+    env["REGION"] = "good.example"
+    assert "https://good.example/v1" in run("provider", "list").out
+
+
+def test_slow_and_broken_boxes(run, service, model):
+    cloud = service()
+    model([{"text": "hi"}])
+    cloud.fault("GET /v1/boxes/[^/]+$", status=200,
+                body={"box": {"state": "broken"}})
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 1 and "in the state 'broken'" in r.err
+    assert cloud.left() == []  # it was deleted
+
+
+def test_faults_in_between(run, service, model):
+    """503, 429 and a cut: asked again, and run once."""
+    cloud = service()
+    cloud.fault("POST /v1/boxes/[^/]+/run", nth=2, status=503)
+    cloud.fault("POST /v1/boxes/[^/]+/run", nth=3, status=429)
+    cloud.fault("POST /v1/boxes/[^/]+/run", nth=4, truncate=10)
+    cloud.fault("DELETE /v1/boxes/", status=503)
+    model([{"tool_calls": [{"name": "execute", "args": {
+        "command": "echo once >>count; cat count"}}]}, {"text": "done"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade", "--json",
+            timeout=120)
+    assert r.status == 0, r.err
+    assert r.out.count("once\\n") >= 1 and "once\\nonce" not in r.out
+    assert cloud.left() == []
+
+
+def test_install(run, service):
+    service()
+    began = time.monotonic()
+    r = run("install", "homemade")
+    assert r.status == 0, r.out
+    assert "comes from" in r.out and "answered in" in r.out
+    assert time.monotonic() - began < 100
