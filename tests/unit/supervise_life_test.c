@@ -212,7 +212,7 @@ static void request(struct vendor *v, enum supervise_op op, const char *job,
 	struct supervise_ask ask = { .op = op,
 				     .job = job,
 				     .nonce = "aaaabbbbccccdddd",
-				     .hold_ms = 2000,
+				     .hold_ms = 30000,
 				     .max = 60000,
 				     .cwd = "/" };
 	struct stop never = { .deadline = INT64_MAX };
@@ -234,24 +234,28 @@ static void test_late_start(void **state)
 {
 	struct vendor v = plain_vendor();
 	struct supervise_answer a = { .body = BUF_INIT(1000) };
+	char late[SUPERVISE_JOB + 1];
+	char lost[SUPERVISE_JOB + 1];
 
 	(void)state;
-	vendor_began(&v, "lateaaaaaaaaaaaa");
-	vendor_began(&v, "lateaaaaaaaaaaab");
+	ids_random(late, SUPERVISE_JOB);
+	ids_random(lost, SUPERVISE_JOB);
+	vendor_began(&v, late);
+	vendor_began(&v, lost);
 	vendor_clean(&v);
-	request(&v, JOB_FOLLOW, "lateaaaaaaaaaaaa", &a);
+	request(&v, JOB_FOLLOW, late, &a);
 	assert_int_equal(a.word, WORD_GONE);
-	request(&v, JOB_KILL, "lateaaaaaaaaaaaa", &a);
+	request(&v, JOB_KILL, late, &a);
 	assert_int_equal(a.word, WORD_KILLED);
-	request(&v, JOB_START, "lateaaaaaaaaaaaa", &a);
+	request(&v, JOB_START, late, &a);
 	assert_int_equal(a.word, WORD_KILLED);
 	assert_int_equal(a.body.len, 0);
-	request(&v, JOB_START, "lateaaaaaaaaaaab", &a);
+	request(&v, JOB_START, lost, &a);
 	assert_int_equal(a.word, WORD_END);
 	assert_int_equal(a.code, 0);
 	assert_string_equal(a.body.ptr, "ran\n");
-	request(&v, JOB_DROP, "lateaaaaaaaaaaab", &a);
-	request(&v, JOB_START, "lateaaaaaaaaaaab", &a);
+	request(&v, JOB_DROP, lost, &a);
+	request(&v, JOB_START, lost, &a);
 	assert_int_equal(a.word, WORD_LOST);
 	buf_release(&a.body);
 	vendor_clean(&v);
