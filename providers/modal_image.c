@@ -228,8 +228,8 @@ static int debian_slim(struct modal *m, const struct sandbox_spec *spec,
 		"RUN apt-get update",
 		"RUN apt-get install -y gcc gfortran build-essential",
 		"RUN pip install --upgrade pip wheel uv",
-		"RUN echo 'debconf debconf/frontend select Noninteractive' | "
-		"debconf-set-selections",
+		("RUN echo 'debconf debconf/frontend select Noninteractive' | "
+		 "debconf-set-selections"),
 		"CMD [\"sleep\", \"172800\"]",
 	};
 	Modal__ImageGetOrCreateRequest request =

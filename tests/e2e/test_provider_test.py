@@ -10,7 +10,7 @@ import pytest
 from e2b import KEY
 
 CLOUDS = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
-          "e2b": "E2B", "langsmith": "LangSmith", "runloop": "Runloop"}
+          "e2b": "E2B", "langsmith": "LangSmith", "modal": "Modal", "runloop": "Runloop"}
 OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 
 
