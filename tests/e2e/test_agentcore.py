@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import pathlib
 import signal
 import threading
 import time
@@ -308,13 +309,17 @@ def test_no_key(aws, model, task, env, run):
 @pytest.mark.parametrize("name", [None, "other"])
 def test_credentials_file(aws, model, task, env, tmp_path, name):
     cloud = aws()
-    key = f"aws_access_key_id = {ID}\naws_secret_access_key = {SECRET}\n"
-    keys(env, cloud, AWS_SHARED_CREDENTIALS_FILE=write(
-        tmp_path, "keys", f"[{name or 'default'}]\n{key}"
-        "aws_session_token = t\n"))
+    text = (f"[{name or 'default'}]\naws_access_key_id = {ID}\n"
+            f"aws_secret_access_key = {SECRET}\naws_session_token = t\n")
+    keys(env, cloud)
     cloud.keys = {ID: (SECRET, "t")}
     if name:
         env["AWS_PROFILE"] = name
+        env["AWS_SHARED_CREDENTIALS_FILE"] = write(tmp_path, "keys", text)
+    else:
+        home = pathlib.Path(env["HOME"], ".aws")
+        home.mkdir(parents=True)
+        write(home, "credentials", text)
     model([DONE])
     tried(task, cloud)
     env["AWS_PROFILE"] = "ghost"
