@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -74,6 +75,25 @@ def test_calls_per_tool(modal, model, task):
     # app, environment, image, its build, create, task, router; a command
     assert before <= 11, cloud.lines()
     assert "exit code 3" in results(server)[0]
+
+
+def test_connections_are_kept(modal, model, task, env, tmp_path):
+    """Over TLS: one to the control plane and one to the router, which are at
+    the same address here; without it each call has its own (libcurl 7)."""
+    pem, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+         "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=x",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-batch", "-keyout", key,
+         "-out", pem], check=True, stderr=subprocess.DEVNULL)
+    cloud = modal(tls=(pem, key))
+    env["SSL_CERT_FILE"] = str(pem)
+    server = model(clouds.EACH_TOOL)
+    r = task()
+    assert r.status == 0, r.err
+    assert "exit code 3" in results(server)[0]
+    assert len(cloud.requests) > 20 and cloud.connections <= 3
+    assert cloud.left() == []
 
 
 @pytest.mark.parametrize("command, wanted", [
@@ -407,7 +427,7 @@ def test_messages_of_20_mib(modal, run, tmp_path):
     assert (tmp_path / "down").read_bytes() == bytes(20 << 20)
 
 
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "1" if clouds.LONG else "13"))
+STEP = int(os.environ.get("DCODE_TORTURE_STEP", "1" if clouds.LONG else "19"))
 
 
 @pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"])

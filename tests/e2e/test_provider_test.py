@@ -10,7 +10,8 @@ import pytest
 from e2b import KEY
 
 CLOUDS = {"agentcore": "AgentCore", "daytona": "Daytona", "deno": "Deno",
-          "e2b": "E2B", "langsmith": "LangSmith", "modal": "Modal", "runloop": "Runloop"}
+          "e2b": "E2B", "langsmith": "LangSmith", "modal": "Modal",
+          "runloop": "Runloop"}
 OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 
 
