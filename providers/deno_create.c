@@ -323,8 +323,8 @@ int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	cJSON *config = cJSON_CreateObject();
 	int rc;
 
-	b->lifetime_s = spec->lifetime_s < DENO_LIFETIME_S ? spec->lifetime_s
-							   : DENO_LIFETIME_S;
+	b->lifetime_s = spec->lifetime_s < DENO_LONGEST_S ? spec->lifetime_s
+							  : DENO_LONGEST_S;
 	if (spec->lifetime_s > 0)
 		rc = describe(deno_of(sb->host), spec, config, err);
 	else

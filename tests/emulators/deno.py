@@ -11,6 +11,7 @@ is said over it: see deno_rpc.py.
 most     seconds, the longest that may be asked for at once
 page     sandboxes per page of the list, None: all
 hangup   processes are killed when their socket ends
+late     a stream's end is not told before processWait is asked
 drips    messages come in fragments of three bytes, byte by byte
 noise    bytes of a stream that nobody asked for, before each reply to spawn
 strict   a client must say "ping" at least every 10 s
@@ -70,10 +71,11 @@ class Deno(Cloud):
     """An emulated Deno."""
 
     def __init__(self, port=0, most=1800, page=None, hangup=False,
-                 strict=True, drips=False, noise=0):
+                 strict=True, drips=False, noise=0, late=False):
         super().__init__(port)
         self.most, self.page, self.hangup = most, page, hangup
         self.strict, self.drips, self.noise = strict, drips, noise
+        self.late = late
         self.stopped, self.calls = {}, []
 
     @property
