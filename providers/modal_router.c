@@ -157,8 +157,6 @@ static int find_router(struct sandbox *sb, const char *task,
 
 	v1.task_id = (char *)task;
 	if (second) {
-		v2.target_case =
-			MODAL__SANDBOX_GET_COMMAND_ROUTER_ACCESS_REQUEST__TARGET_SANDBOX_ID;
 		v2.sandbox_id = sb->id;
 		ask.method = "SandboxGetCommandRouterAccess";
 		ask.request = &v2.base;

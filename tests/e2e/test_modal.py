@@ -284,7 +284,7 @@ def test_params(modal, model, task, config):
            'app = "mine"\nlabels = ["team=a b"]\nenv = ["A=b=c"]\n'
            'cpu = "0.5"\nmemory = 1024\ngpu = "H100:2"\ncloud = "aws"\n'
            'region = ["us-east", "eu"]\nworkdir = "/srv/a b"\n'
-           'network_allow = ["10.0.0.0/8", "pypi.org"]\n')
+           'network_allow = ["10.0.0.0/8", "example.com"]\n')
     server = model([execute("pwd"), DONE])
     assert task().status == 0
     assert "/srv/a b" in results(server)[0]
@@ -299,7 +299,7 @@ def test_params(modal, model, task, config):
     assert d.cloud_provider_str == "aws" and d.workdir == "/srv/a b"
     assert d.network_access == pb.NetworkAccess(
         network_access_type=3, allowed_cidrs=["10.0.0.0/8"],
-        allowed_domains=["pypi.org"])
+        allowed_domains=["example.com"])
     assert list(d.entrypoint_args) == ["sleep", "172800"]
     assert ("", "mine") in cloud.apps
 
