@@ -132,6 +132,18 @@ def test_create_makes_one(aws, model, task, how):
     assert cloud.left() == [] and len(cloud.ended) == 1
 
 
+def test_a_second_session_is_stopped(aws, model, task):
+    """Should the vendor ever make one for the same token."""
+    cloud = aws(forgets=True)
+    cloud.fault(START, late=0.1, truncate=10)
+    server = model([execute("echo fine"), DONE])
+    r = task()
+    assert r.status == 0, r.err
+    assert "fine" in results(server)[0]
+    assert cloud.left() == [] and len(cloud.ended) == 2
+    assert cloud.count(STOP) == 2
+
+
 def test_params(aws, model, task, config):
     cloud = aws()
     name = "arn:aws:bedrock-agentcore:us-west-2:1:code-interpreter/x"
