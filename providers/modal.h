@@ -96,17 +96,21 @@ int modal_ask(struct modal *m, const struct modal_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
 void modal_free(ProtobufCMessage *message); /* NULL is fine */
+struct modal_result {                       /* start from { 0 } */
+	ProtobufCMessage *answer; /* the one message; NULL unless it came */
+	struct grpc_outcome outcome;
+};
 struct modal_where {
 	const char *base;
 	const char *service; /* "modal.client.ModalClient" */
 	const char *const *headers;
 	int64_t connect_ms;
 };
-/* One try, for modal_ask() and the router's calls. */
+/* One try, for modal_ask() and the router's calls. The caller releases the
+ * result's outcome. */
 int modal_try(struct modal *m, const struct modal_where *where,
-	      const struct modal_ask *ask, ProtobufCMessage **answer,
-	      struct grpc_outcome *outcome, const struct stop *stop,
-	      struct error *err);
+	      const struct modal_ask *ask, struct modal_result *result,
+	      const struct stop *stop, struct error *err);
 /* May the outcome of a call be another one when it is repeated? */
 bool modal_passing(enum grpc_code code, const struct error *why);
 
