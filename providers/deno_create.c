@@ -206,11 +206,13 @@ static int take_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
 {
 	struct deno_box *b = deno_box(sb);
 
-	if (!id || !deno_id_ok(id))
+	if (!id || !deno_id_ok(id)) {
+		deno_rpc_end(b->rpc);
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no sandbox id: "
 				 "'%.100s'",
 				 id ? id : "");
+	}
 	free(sb->id);
 	sb->id = xstrdup(id);
 	pthread_mutex_lock(&b->lock);

@@ -189,7 +189,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void end_thread(struct deno_rpc *r)
+void deno_rpc_end(struct deno_rpc *r)
 {
 	if (!r->started)
 		return;
@@ -222,7 +222,7 @@ int deno_rpc_adopt(struct deno_rpc *r, struct ws *ws, struct error *err)
 	sigset_t old;
 	int rc;
 
-	end_thread(r);
+	deno_rpc_end(r);
 	if (open_pipes(r, err) < 0) {
 		ws_free(ws);
 		return -1;
@@ -249,7 +249,7 @@ void deno_rpc_free(struct deno_rpc *r)
 {
 	if (!r)
 		return;
-	end_thread(r);
+	deno_rpc_end(r);
 	if (r->pipes) {
 		cancel_release(&r->wake);
 		cancel_release(&r->quit);

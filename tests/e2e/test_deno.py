@@ -205,6 +205,34 @@ def test_attach_to_nothing(deno, model, task, id, wanted):
     assert r.status != 0 and wanted in r.err
 
 
+@pytest.mark.parametrize("told", ["sbx_ord_0123456789abcdefghjk", "../x"])
+def test_wrong_id(deno, model, task, told):
+    """Nothing is done in a sandbox that was not asked for."""
+    cloud = deno(told=told)
+    with Owner(cloud) as id:
+        model([execute("true"), DONE])
+        r = task("--sandbox-id", id)
+        assert r.status != 0 and f"got {told}" in r.err
+        assert cloud.calls == []
+        cloud.told = id
+        assert task("--sandbox-id", id).status == 0
+
+
+def test_create_without_an_id(deno, model, task):
+    """It is found by its label, and its socket is not used."""
+    cloud = deno(told="x")
+    model([execute("echo hi"), DONE])
+    spawned = []
+
+    def watch():
+        wait_for(lambda: cloud.count(LIST))
+        spawned.extend(cloud.calls)
+        cloud.told = None
+    threading.Thread(target=watch, daemon=True).start()
+    assert task().status == 0
+    assert spawned == [] and cloud.left() == [] and len(cloud.past) == 1
+
+
 def test_gone_under_us(deno, model, task):
     cloud = deno()
     server = model([execute("echo begun; sleep 60"), DONE])
