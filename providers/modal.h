@@ -180,6 +180,10 @@ int modal_snapshot(struct sandbox *sb, const char *name,
 /* modal_create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err);
+/* Waits for a machine that runs a command, and makes the directory. spec, for
+ * its progress, may be NULL. */
+int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+		const struct stop *stop, struct error *err);
 /* modal_list.c */
 int modal_list(struct sandbox_host *host, const char *owner,
 	       void (*each)(void *arg, const struct sandbox_info *info),

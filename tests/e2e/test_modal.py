@@ -45,7 +45,9 @@ def put(cloud, name="", tags=(), seconds=600, v2=False):
         app_id=cloud.apps[("", "deepagents-sandbox")],
         tags=[pb.SandboxTag(tag_name=a, tag_value=b) for a, b in tags])
     d = ask.definition
-    d.image_id, d.timeout_secs, d.workdir = image, seconds, "/workspace"
+    d.image_id, d.timeout_secs = image, seconds
+    if not v2:
+        d.workdir = "/workspace"
     d.network_access.network_access_type = 1
     if name:
         d.name = name
@@ -323,11 +325,11 @@ def test_attach(modal, model, task, run, v2):
     cloud = modal()
     kept = put(cloud, tags=[("dcode.label", "dcode-aaaaaaaa"),
                             ("dcode.owner", "x")], v2=v2)
-    kept.box.shell("echo kept >there")
-    server = model([execute("cat there"), DONE])
+    kept.box.shell("echo kept >/tmp/there")
+    server = model([execute("cat /tmp/there; pwd"), DONE])
     r = task("--sandbox-id", kept.id)
     assert r.status == 0, r.err
-    assert "kept" in results(server)[0]
+    assert results(server)[0].split()[:2] == ["kept", "/workspace"]
     assert cloud.left() == [kept.id]
     assert (cloud.count(CONTROL + "SandboxWaitV2") > 0) == v2
     r = run("sandbox", "rm", "--sandbox", "modal", kept.id)
@@ -403,7 +405,7 @@ def test_files_that_are_cut(modal, run, tmp_path):
     kept = put(cloud)
     big = tmp_path / "big"
     big.write_bytes(os.urandom(3 << 20))
-    cloud.fault(ROUTER + "TaskExecStdinWriteStream", cut_after=0.02)
+    cloud.fault(ROUTER + "TaskExecStdinWriteStream", times=2, take=1 << 20)
     cloud.fault(READ, reset_at=1 << 20)
     box = ("--sandbox", "modal")
     r = run("sandbox", "cp", *box, big, f"{kept.id}:/workspace/up")
@@ -412,6 +414,7 @@ def test_files_that_are_cut(modal, run, tmp_path):
             tmp_path / "down")
     assert r.status == 0, r.err
     assert (tmp_path / "down").read_bytes() == big.read_bytes()
+    assert cloud.count(ROUTER + "TaskExecStdinStatus") == 2
     for path in ("/nowhere", "/workspace"):
         r = run("sandbox", "cp", *box, f"{kept.id}:{path}", tmp_path / "x")
         assert r.status != 0 or path == "/workspace"
@@ -420,7 +423,7 @@ def test_files_that_are_cut(modal, run, tmp_path):
 def test_messages_of_20_mib(modal, run, tmp_path):
     cloud = modal(most=20 << 20)
     kept = put(cloud)
-    kept.box.shell("head -c 20971520 /dev/zero >zeros")
+    kept.box.shell("head -c 20971520 /dev/zero >/workspace/zeros")
     r = run("sandbox", "cp", "--sandbox", "modal",
             f"{kept.id}:/workspace/zeros", tmp_path / "down")
     assert r.status == 0, r.err
