@@ -169,6 +169,7 @@ static void agentcore_close(struct sandbox_host *host)
 		return;
 	rest_release(&a->api);
 	aws_close(&a->aws);
+	spare_tried_release(&a->tried);
 	free(a->region);
 	free(a->host);
 	free(a->prefix);
@@ -189,6 +190,7 @@ static int agentcore_open(struct sandbox_host *host, const struct settings *set,
 	a->api.http = host->http;
 	a->settings = set;
 	pthread_mutex_init(&a->lock, NULL);
+	spare_tried_init(&a->tried);
 	if (aws_open(&a->aws, set, host->http, err) < 0 ||
 	    set_region(a, err) < 0 || set_address(a, err) < 0)
 		return -1;

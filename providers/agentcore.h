@@ -7,6 +7,7 @@
 
 #include "providers/aws.h"
 #include "providers/rest.h"
+#include "providers/spare.h"
 #include "sandbox/sandbox.h"
 
 /*
@@ -34,6 +35,7 @@ struct agentcore { /* sandbox_host.priv */
 	char *prefix;   /* owned: the path before ours, or "" */
 	char *path;     /* owned: "/code-interpreters/ID" */
 	char *endpoint; /* owned */
+	struct spare_tried tried;
 	pthread_mutex_t lock;
 	int64_t skew_s; /* the server's clock is so much ahead */
 };
@@ -59,6 +61,7 @@ struct agentcore_ask {
 	char type[AGENTCORE_TYPE]; /* out: the error's name, or "" */
 	int status;                /* out: 0 when no answer came */
 	char content_type[96];     /* out */
+	unsigned tries;            /* out: how often it was sent */
 };
 /*
  * Signs, sends and, with REST_AGAIN, repeats; without, only what was refused

@@ -167,6 +167,7 @@ static int once(struct agentcore *a, struct agentcore_ask *ask,
 	rest.header = on_header;
 	rest.data = ask->rest.data ? on_data : NULL;
 	rest.arg = &head;
+	ask->tries++;
 	rc = rest_call(&a->api, &rest, res, stop, err);
 	ask->status = res->status;
 	if (rc < 0 && res->status >= 400)

@@ -5,7 +5,7 @@
 
 enum {
 	COMMAND_MAX = 120000, /* Linux takes 128 KiB in one argument */
-	ANSWER_MAX = 1 << 20,
+	ANSWER_MAX = 4 << 20,
 	LONGEST_MS = 30000,
 	BRIEF_MS = 10000, /* a follower's executeCommand is held no longer */
 	SLACK_MS = 8000,

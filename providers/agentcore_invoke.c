@@ -178,7 +178,7 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 			break;
 		/* Throttled before anything: it was not performed. */
 		if (r.throttled && i < 4 &&
-		    stop_sleep(stop, 500 << i, &why) == 0)
+		    stop_sleep(stop, 250 << i, &why) == 0)
 			continue;
 		*err = why;
 		rc = -1;

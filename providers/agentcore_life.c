@@ -97,9 +97,24 @@ static void describe(const struct sandbox_spec *spec, struct buf *body)
 	buf_release(&name);
 }
 
-static int start(struct sandbox *sb, struct str body, const struct stop *stop,
-		 struct error *err)
+/* The vendor promises one session for a clientToken; a second one would cost
+ * money until its end, so after a repetition we look. */
+static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
+		  const struct stop *stop)
 {
+	struct spare s = { .label = spec->label, .id = xstrdup(sb->id) };
+	struct error ignored = { 0 };
+
+	(void)agentcore_list(sb->host, spec->owner, spare_found, &s, stop,
+			     &ignored);
+	spare_delete(sb->host, &s, stop);
+}
+
+static int start(struct sandbox *sb, const struct sandbox_spec *spec,
+		 struct str body, const struct stop *stop, struct error *err)
+{
+	struct agentcore *a = agentcore_of(sb->host);
+	bool again = spare_tried_before(&a->tried, spec->label);
 	struct agentcore_ask ask = {
 		.rest = { .method = "PUT",
 			  .path = "/sessions/start",
@@ -109,7 +124,7 @@ static int start(struct sandbox *sb, struct str body, const struct stop *stop,
 	};
 	cJSON *tree = NULL;
 	const char *id;
-	int rc = agentcore_call(agentcore_of(sb->host), &ask, &tree, stop, err);
+	int rc = agentcore_call(a, &ask, &tree, stop, err);
 
 	id = json_string(tree, "sessionId", "");
 	if (rc == 0 && !agentcore_id_ok(id))
@@ -117,6 +132,8 @@ static int start(struct sandbox *sb, struct str body, const struct stop *stop,
 			       "unexpected server response: no session id");
 	if (rc == 0)
 		sb->id = xstrdup(id);
+	if (rc == 0 && (again || ask.tries > 1))
+		prune(sb, spec, stop);
 	cJSON_Delete(tree);
 	return rc;
 }
@@ -178,7 +195,7 @@ int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	agentcore_box(sb);
 	describe(spec, &body);
 	/* One clientToken: a repeated request makes no second session. */
-	rc = start(sb, buf_str(&body), stop, err);
+	rc = start(sb, spec, buf_str(&body), stop, err);
 	if (rc == 0)
 		rc = set_workdir(sb, stop, err);
 	buf_release(&body);

@@ -14,14 +14,19 @@ enum {
 	EARLY_S = 300, /* before its end a key is replaced */
 };
 
+static int advise(struct error *err)
+{
+	return error_hint(err, "Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
+			       "and AWS_SESSION_TOKEN, run 'aws configure', or "
+			       "make a key at console.aws.amazon.com (IAM)");
+}
+
 static int none(struct error *err)
 {
 	error_set(err, ERR_AUTH,
 		  "AWS credentials not found: AWS_ACCESS_KEY_ID is not set, "
 		  "and there is no profile, container or instance role");
-	return error_hint(err, "Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
-			       "and AWS_SESSION_TOKEN, run 'aws configure', or "
-			       "make a key at console.aws.amazon.com (IAM)");
+	return advise(err);
 }
 
 static int from_env(struct aws *a, struct error *err)
@@ -203,6 +208,8 @@ static int renew(struct aws *a, const struct stop *stop, struct error *err)
 	if (rc == 0) {
 		aws_credentials_release(&a->now);
 		a->now = c;
+	} else if (err->code == ERR_AUTH && !err->hint[0]) {
+		advise(err);
 	}
 	return rc;
 }

@@ -216,7 +216,7 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 	struct deno_box *b = deno_box(sb);
 	int64_t now = clock_unix_ms();
 	int64_t seconds =
-		lifetime_s < DENO_LIFETIME_S ? lifetime_s : DENO_LIFETIME_S;
+		lifetime_s < DENO_LONGEST_S ? lifetime_s : DENO_LONGEST_S;
 	char *path = xasprintf("/api/v3/sandbox/%s", sb->id);
 	char *body =
 		xasprintf("{\"stop_at_ms\":%" PRId64 "}", now + seconds * 1000);

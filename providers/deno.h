@@ -17,7 +17,10 @@
  * and read, and docs.deno.com/sandbox (2026-11).
  */
 enum {
-	DENO_LIFETIME_S = 1800, /* the longest that may be asked for at once */
+	DENO_LIFETIME_S = 1800,
+	/* The longest that is asked for at once: the server allows half an hour
+	 * from now, by its own clock. */
+	DENO_LONGEST_S = 1780,
 	DENO_LABELS = 5,
 	DENO_REGION = 4,
 };

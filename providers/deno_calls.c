@@ -168,6 +168,7 @@ static void take_reply(struct deno_calls *c, const struct deno_frame *f)
 		w->ok = cJSON_Duplicate(f->ok, true);
 		finish(c, w);
 	} else {
+		w->pid = json_int(f->ok, "pid", -1);
 		w->stream = json_int(f->ok, "stdoutStreamId", -1);
 		if (w->stream >= 0) {
 			claim(c, w);

@@ -26,8 +26,8 @@ struct deno_waiting { /* a request without its answer; on the heap */
 	char code[DENO_CODE];
 	struct error why;    /* of what failed */
 	struct cancel ready; /* triggered when done */
-	/* Of its output, -1: not known. */
-	int64_t stream; /* of the process's output, -1: not known */
+	int64_t stream;      /* of the process's output, -1: not known */
+	int64_t pid;         /* that process's */
 	bool abandoned;
 };
 

@@ -206,11 +206,13 @@ static int take_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
 {
 	struct deno_box *b = deno_box(sb);
 
-	if (!id || !deno_id_ok(id))
+	if (!id || !deno_id_ok(id)) {
+		deno_rpc_end(b->rpc);
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no sandbox id: "
 				 "'%.100s'",
 				 id ? id : "");
+	}
 	free(sb->id);
 	sb->id = xstrdup(id);
 	pthread_mutex_lock(&b->lock);
@@ -323,8 +325,8 @@ int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	cJSON *config = cJSON_CreateObject();
 	int rc;
 
-	b->lifetime_s = spec->lifetime_s < DENO_LIFETIME_S ? spec->lifetime_s
-							   : DENO_LIFETIME_S;
+	b->lifetime_s = spec->lifetime_s < DENO_LONGEST_S ? spec->lifetime_s
+							  : DENO_LONGEST_S;
 	if (spec->lifetime_s > 0)
 		rc = describe(deno_of(sb->host), spec, config, err);
 	else

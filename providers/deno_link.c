@@ -89,11 +89,13 @@ static int join(struct sandbox *sb, const struct stop *stop, struct error *err)
 
 	if (rc == 0)
 		rc = deno_open_socket(sb, &o, stop, err);
-	if (rc == 0 && id && strcmp(id, sb->id) != 0)
+	if (rc == 0 && id && strcmp(id, sb->id) != 0) {
+		deno_rpc_end(deno_box(sb)->rpc);
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: asked for sandbox "
 			       "%s, got %.100s",
 			       sb->id, id);
+	}
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
 		err->code = ERR_GONE;
 	if (rc < 0 && err->code == ERR_GONE)

@@ -40,6 +40,8 @@ struct deno_rpc *deno_rpc_new(void);
 /* Ends the socket and the thread; never blocks for long; NULL is fine. */
 void deno_rpc_free(struct deno_rpc *r);
 bool deno_rpc_alive(struct deno_rpc *r);
+/* Ends the socket; one thread at a time, as adopt. */
+void deno_rpc_end(struct deno_rpc *r);
 /* Takes ws over in any case; one thread at a time, and only while there is no
  * socket. */
 int deno_rpc_adopt(struct deno_rpc *r, struct ws *ws, struct error *err);

@@ -145,7 +145,7 @@ static int modal_attach(struct sandbox *sb, const char *id,
 		return error_set(err, ERR_GONE, "the sandbox %s has ended", id);
 	free(sb->id);
 	sb->id = xstrdup(id);
-	return modal_access(sb, false, stop, err);
+	return modal_ready(sb, NULL, stop, err);
 }
 
 /* Ending is asked for, and then waited for. */

@@ -96,17 +96,21 @@ int modal_ask(struct modal *m, const struct modal_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
 void modal_free(ProtobufCMessage *message); /* NULL is fine */
+struct modal_result {                       /* start from { 0 } */
+	ProtobufCMessage *answer; /* the one message; NULL unless it came */
+	struct grpc_outcome outcome;
+};
 struct modal_where {
 	const char *base;
 	const char *service; /* "modal.client.ModalClient" */
 	const char *const *headers;
 	int64_t connect_ms;
 };
-/* One try, for modal_ask() and the router's calls. */
+/* One try, for modal_ask() and the router's calls. The caller releases the
+ * result's outcome. */
 int modal_try(struct modal *m, const struct modal_where *where,
-	      const struct modal_ask *ask, ProtobufCMessage **answer,
-	      struct grpc_outcome *outcome, const struct stop *stop,
-	      struct error *err);
+	      const struct modal_ask *ask, struct modal_result *result,
+	      const struct stop *stop, struct error *err);
 /* May the outcome of a call be another one when it is repeated? */
 bool modal_passing(enum grpc_code code, const struct error *why);
 
@@ -176,6 +180,10 @@ int modal_snapshot(struct sandbox *sb, const char *name,
 /* modal_create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err);
+/* Waits for a machine that runs a command, and makes the directory. spec, for
+ * its progress, may be NULL. */
+int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+		const struct stop *stop, struct error *err);
 /* modal_list.c */
 int modal_list(struct sandbox_host *host, const char *owner,
 	       void (*each)(void *arg, const struct sandbox_info *info),

@@ -321,9 +321,8 @@ static int post(struct sandbox *sb, const struct draft *d,
 	return rc;
 }
 
-/* Waits for a machine that runs a command, and makes the directory. */
-static int ready(struct sandbox *sb, const struct sandbox_spec *spec,
-		 const struct stop *stop, struct error *err)
+int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+		const struct stop *stop, struct error *err)
 {
 	const char *const argv[] = {
 		"/bin/sh", "-c", "mkdir -p -- \"$1\"", "sh", sb->workdir, NULL
@@ -347,7 +346,7 @@ static int ready(struct sandbox *sb, const struct sandbox_spec *spec,
 			*err = why;
 			return -1;
 		}
-		if (spec->progress)
+		if (spec && spec->progress)
 			spec->progress(spec->arg, why.message);
 		if (stop_sleep(&within, PAUSE_MS, err) < 0)
 			return -1;
@@ -370,7 +369,7 @@ int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0)
 		rc = post(sb, &d, spec, stop, err);
 	if (rc == 0)
-		rc = ready(sb, spec, stop, err);
+		rc = modal_ready(sb, spec, stop, err);
 	draft_release(&d);
 	return rc;
 }

@@ -228,8 +228,8 @@ static int debian_slim(struct modal *m, const struct sandbox_spec *spec,
 		"RUN apt-get update",
 		"RUN apt-get install -y gcc gfortran build-essential",
 		"RUN pip install --upgrade pip wheel uv",
-		"RUN echo 'debconf debconf/frontend select Noninteractive' | "
-		"debconf-set-selections",
+		("RUN echo 'debconf debconf/frontend select Noninteractive' | "
+		 "debconf-set-selections"),
 		"CMD [\"sleep\", \"172800\"]",
 	};
 	Modal__ImageGetOrCreateRequest request =
@@ -401,8 +401,8 @@ int modal_snapshot(struct sandbox *sb, const char *name,
 	modal_uuid4(id);
 	request.task_id = modal_box(sb)->task;
 	request.snapshot_id = id;
-	request.has_ttl_seconds_case =
-		MODAL__TASK_SNAPSHOT_FILESYSTEM_REQUEST__HAS_TTL_SECONDS_TTL_SECONDS;
+	request.has_ttl_case =
+		MODAL__TASK_SNAPSHOT_FILESYSTEM_REQUEST__HAS_TTL_TTL_SECONDS;
 	request.ttl_seconds = FOREVER;
 	if (modal_route(sb, &ask, &answer, stop, err) < 0)
 		return -1;

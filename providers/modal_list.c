@@ -33,17 +33,37 @@ static int64_t seconds(double at)
 	return at > 0 && at < 1e11 ? (int64_t)at : 0;
 }
 
+/* The tags of one sandbox; modal_free() them. */
+static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
+		    const struct stop *stop, struct error *err)
+{
+	Modal__SandboxTagsGetRequest request =
+		MODAL__SANDBOX_TAGS_GET_REQUEST__INIT;
+	struct modal_ask ask = {
+		.method = "SandboxTagsGet",
+		.what = "asking for the sandbox",
+		.request = &request.base,
+		.answer = &modal__sandbox_tags_get_response__descriptor,
+		.flags = modal_flags(id),
+	};
+
+	request.sandbox_id = (char *)id;
+	return modal_ask(m, &ask, tags, stop, err);
+}
+
 struct listing {
+	struct modal *m;
+	const struct stop *stop;
 	const char *owner; /* or NULL */
 	void (*each)(void *arg, const struct sandbox_info *info);
 	void *arg;
 };
 
-/* The label is the name too; the tags may be left out. */
-static void tell(const struct listing *l, const Modal__SandboxInfo *item)
+static void tell(const struct listing *l, const Modal__SandboxInfo *item,
+		 Modal__SandboxTag *const *tags, size_t n_tags)
 {
-	const char *label = tag_of(item->tags, item->n_tags, "dcode.label");
-	const char *owner = tag_of(item->tags, item->n_tags, "dcode.owner");
+	const char *label = tag_of(tags, n_tags, "dcode.label");
+	const char *owner = tag_of(tags, n_tags, "dcode.owner");
 	struct sandbox_info info = {
 		.id = item->id,
 		.label = label[0] ? label : item->name,
@@ -53,7 +73,7 @@ static void tell(const struct listing *l, const Modal__SandboxInfo *item)
 		.created = seconds(item->created_at),
 	};
 
-	if (!str_starts(str_of(info.label), "dcode-") || !modal_id_ok(item->id))
+	if (!str_starts(str_of(info.label), "dcode-"))
 		return;
 	if (l->owner && strcmp(info.owner, l->owner) != 0)
 		return;
@@ -62,12 +82,34 @@ static void tell(const struct listing *l, const Modal__SandboxInfo *item)
 	l->each(l->arg, &info);
 }
 
+/* A list may leave the tags out: the label is the name too, and who asked for
+ * an owner's got those. */
+static void look(const struct listing *l, const Modal__SandboxInfo *item)
+{
+	bool named = str_starts(str_of(item->name), "dcode-");
+	ProtobufCMessage *answer = NULL;
+	struct error ignored = { 0 };
+	const Modal__SandboxTagsGetResponse *r;
+
+	if (!modal_id_ok(item->id))
+		return;
+	if (item->n_tags || (named ? l->owner != NULL : !l->owner)) {
+		tell(l, item, item->tags, item->n_tags);
+		return;
+	}
+	if (get_tags(l->m, item->id, &answer, l->stop, &ignored) < 0)
+		return;
+	r = (const Modal__SandboxTagsGetResponse *)answer;
+	tell(l, item, r->tags, r->n_tags);
+	modal_free(answer);
+}
+
 int modal_list(struct sandbox_host *host, const char *owner,
 	       void (*each)(void *arg, const struct sandbox_info *info),
 	       void *arg, const struct stop *stop, struct error *err)
 {
 	struct modal *m = modal_of(host);
-	struct listing l = { owner, each, arg };
+	struct listing l = { m, stop, owner, each, arg };
 	Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
 	Modal__SandboxTag tag = MODAL__SANDBOX_TAG__INIT;
 	Modal__SandboxTag *tags[] = { &tag };
@@ -103,7 +145,7 @@ int modal_list(struct sandbox_host *host, const char *owner,
 		r = (Modal__SandboxListResponse *)answer;
 		n = r->n_sandboxes;
 		for (size_t i = 0; i < n; i++)
-			tell(&l, r->sandboxes[i]);
+			look(&l, r->sandboxes[i]);
 		if (n)
 			request.before_timestamp =
 				r->sandboxes[n - 1]->created_at;
@@ -123,15 +165,6 @@ int modal_info(struct sandbox_host *host, const char *id,
 	       void *arg, const struct stop *stop, struct error *err)
 {
 	struct modal *m = modal_of(host);
-	Modal__SandboxTagsGetRequest request =
-		MODAL__SANDBOX_TAGS_GET_REQUEST__INIT;
-	struct modal_ask ask = {
-		.method = "SandboxTagsGet",
-		.what = "asking for the sandbox",
-		.request = &request.base,
-		.answer = &modal__sandbox_tags_get_response__descriptor,
-		.flags = modal_flags(id),
-	};
 	ProtobufCMessage *answer = NULL;
 	const Modal__SandboxTagsGetResponse *r;
 	struct sandbox_info info = { .id = id, .image = "" };
@@ -143,8 +176,7 @@ int modal_info(struct sandbox_host *host, const char *id,
 	state = modal_running(m, id, 0, stop, err);
 	if (state < 0)
 		return -1;
-	request.sandbox_id = (char *)id;
-	if (modal_ask(m, &ask, &answer, stop, err) < 0)
+	if (get_tags(m, id, &answer, stop, err) < 0)
 		return -1;
 	r = (Modal__SandboxTagsGetResponse *)answer;
 	info.label = tag_of(r->tags, r->n_tags, "dcode.label");

@@ -169,6 +169,19 @@ static int add_data(struct writing *w, struct error *err)
 	return 0;
 }
 
+static void add_end(struct writing *w)
+{
+	Modal__Empty end = MODAL__EMPTY__INIT;
+	Modal__TaskExecStdinWriteStreamRequest message =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
+
+	message.payload_case =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_END;
+	message.end = &end;
+	add_message(w, &message);
+	w->ended = true;
+}
+
 static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct writing *w = arg;
@@ -178,15 +191,7 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 		if (add_data(w, err) < 0)
 			return -1;
 	} else if (!w->out.len && !w->ended) {
-		Modal__Empty end = MODAL__EMPTY__INIT;
-		Modal__TaskExecStdinWriteStreamRequest message =
-			MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
-
-		message.payload_case =
-			MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_END;
-		message.end = &end;
-		add_message(w, &message);
-		w->ended = true;
+		add_end(w);
 	}
 	n = w->out.len < len ? w->out.len : len;
 	if (n)

@@ -157,8 +157,6 @@ static int find_router(struct sandbox *sb, const char *task,
 
 	v1.task_id = (char *)task;
 	if (second) {
-		v2.target_case =
-			MODAL__SANDBOX_GET_COMMAND_ROUTER_ACCESS_REQUEST__TARGET_SANDBOX_ID;
 		v2.sandbox_id = sb->id;
 		ask.method = "SandboxGetCommandRouterAccess";
 		ask.request = &v2.base;
@@ -205,8 +203,8 @@ int modal_access(struct sandbox *sb, bool renew, const struct stop *stop,
 
 /* One try, with the address and the token as they are now. */
 static int route_once(struct sandbox *sb, const struct modal_ask *ask,
-		      ProtobufCMessage **answer, struct grpc_outcome *outcome,
-		      const struct stop *stop, struct error *err)
+		      struct modal_result *result, const struct stop *stop,
+		      struct error *err)
 {
 	struct modal_box *b = modal_box(sb);
 	char *base;
@@ -223,8 +221,8 @@ static int route_once(struct sandbox *sb, const struct modal_ask *ask,
 					     .service = service,
 					     .headers = headers };
 
-		rc = modal_try(modal_of(sb->host), &where, ask, answer, outcome,
-			       stop, err);
+		rc = modal_try(modal_of(sb->host), &where, ask, result, stop,
+			       err);
 	}
 	free(base);
 	if (bearer)
@@ -290,7 +288,7 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err)
 {
-	struct grpc_outcome outcome = { 0 };
+	struct modal_result result = { 0 };
 	int rc = modal_access(sb, false, stop, err);
 
 	if (answer)
@@ -301,12 +299,12 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 		struct error why = { 0 };
 		int next;
 
-		rc = route_once(sb, ask, answer, &outcome, stop, &why);
+		rc = route_once(sb, ask, &result, stop, &why);
 		if (rc == 0)
 			break;
-		if (outcome.replies)
+		if (result.outcome.replies)
 			attempt = 0;
-		next = judge(sb, ask, outcome.code, attempt, stop, &why);
+		next = judge(sb, ask, result.outcome.code, attempt, stop, &why);
 		if (next > 0)
 			continue;
 		*err = why;
@@ -314,6 +312,10 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 			error_wrap(err, "%s", ask->what);
 		break;
 	}
-	grpc_outcome_release(&outcome);
+	grpc_outcome_release(&result.outcome);
+	if (answer)
+		*answer = result.answer;
+	else
+		modal_free(result.answer);
 	return rc;
 }

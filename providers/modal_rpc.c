@@ -26,7 +26,7 @@ static const char service[] = "modal.client.ModalClient";
 
 struct relay { /* between one call and who asked for it */
 	const struct modal_ask *ask;
-	ProtobufCMessage **answer;
+	struct modal_result *result;
 };
 
 static int on_reply(void *arg, struct str bytes, struct error *err)
@@ -39,8 +39,8 @@ static int on_reply(void *arg, struct str bytes, struct error *err)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no %s",
 				 r->ask->answer->short_name);
-	if (!r->ask->each && !*r->answer) {
-		*r->answer = message;
+	if (!r->ask->each && !r->result->answer) {
+		r->result->answer = message;
 		return 0;
 	}
 	if (r->ask->each)
@@ -60,11 +60,10 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 }
 
 int modal_try(struct modal *m, const struct modal_where *where,
-	      const struct modal_ask *ask, ProtobufCMessage **answer,
-	      struct grpc_outcome *outcome, const struct stop *stop,
-	      struct error *err)
+	      const struct modal_ask *ask, struct modal_result *result,
+	      const struct stop *stop, struct error *err)
 {
-	struct relay relay = { ask, answer };
+	struct relay relay = { ask, result };
 	struct buf body = BUF_INIT(REQUEST_MAX);
 	char *path = xasprintf("/%s/%s%s", where->service, ask->method,
 			       ask->flags & MODAL_V2 ? "V2" : "");
@@ -88,16 +87,16 @@ int modal_try(struct modal *m, const struct modal_where *where,
 	call.message = buf_str(&body);
 	rc = buf_check(&body, "the request", err);
 	if (rc == 0)
-		rc = grpc_do(m->http, &call, outcome, stop, err);
-	if (rc == 0 && !ask->each && !*answer)
+		rc = grpc_do(m->http, &call, &result->outcome, stop, err);
+	if (rc == 0 && !ask->each && !result->answer)
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no answer");
-	if (rc < 0 && !ask->each) {
-		modal_free(*answer);
-		*answer = NULL;
+	if (rc < 0) {
+		modal_free(result->answer);
+		result->answer = NULL;
 	}
 	if (ask->code)
-		*ask->code = outcome->code;
+		*ask->code = result->outcome.code;
 	buf_release(&body);
 	free(path);
 	return rc;
@@ -118,6 +117,7 @@ bool modal_passing(enum grpc_code code, const struct error *why)
 }
 
 struct tries {
+	const char *auth; /* borrowed, or NULL */
 	char key[MODAL_UUID];
 	int attempt;
 	int throttled;
@@ -129,8 +129,8 @@ struct tries {
 };
 
 /* The lines of one try; the caller frees those from *own on. */
-static void compose(const struct modal *m, const struct tries *t,
-		    const char *auth, char **list, size_t *own)
+static void compose(const struct modal *m, const struct tries *t, char **list,
+		    size_t *own)
 {
 	const char *server = m->servers[t->server];
 	const char *host = strstr(server, "://") + 3;
@@ -155,14 +155,13 @@ static void compose(const struct modal *m, const struct tries *t,
 		list[n++] = xasprintf("x-retry-delay: %lld.%03lld",
 				      (long long)(since / 1000),
 				      (long long)(since % 1000));
-	if (auth)
-		list[n++] = xasprintf("x-modal-auth-token: %s", auth);
+	if (t->auth)
+		list[n++] = xasprintf("x-modal-auth-token: %s", t->auth);
 	list[n] = NULL;
 }
 
 static int one_try(struct modal *m, const struct modal_ask *ask,
-		   const struct tries *t, const char *auth,
-		   ProtobufCMessage **answer, struct grpc_outcome *outcome,
+		   const struct tries *t, struct modal_result *result,
 		   const struct stop *stop, struct error *err)
 {
 	char *headers[GRPC_HEADERS + 1];
@@ -174,8 +173,8 @@ static int one_try(struct modal *m, const struct modal_ask *ask,
 								    : 0 };
 	int rc;
 
-	compose(m, t, auth, headers, &own);
-	rc = modal_try(m, &where, ask, answer, outcome, stop, err);
+	compose(m, t, headers, &own);
+	rc = modal_try(m, &where, ask, result, stop, err);
 	for (; headers[own]; own++) {
 		explicit_bzero(headers[own], strlen(headers[own]));
 		free(headers[own]);
@@ -225,10 +224,11 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err)
 {
-	struct tries t = { .began = clock_ms(),
+	struct tries t = { .auth = auth,
+			   .began = clock_ms(),
 			   .began_at = clock_unix_ms(),
 			   .pause_ms = PAUSE_MS };
-	struct grpc_outcome outcome = { 0 };
+	struct modal_result result = { 0 };
 	int rc;
 
 	modal_uuid4(t.key);
@@ -238,20 +238,24 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 	for (;;) {
 		struct error why = { 0 };
 
-		rc = one_try(m, ask, &t, auth, answer, &outcome, stop, &why);
+		rc = one_try(m, ask, &t, &result, stop, &why);
 		if (rc == 0)
 			break;
 		if (ask->each ||
-		    !again(m, &t, ask->flags, &outcome, &why, stop)) {
+		    !again(m, &t, ask->flags, &result.outcome, &why, stop)) {
 			*err = why;
 			break;
 		}
 	}
 	pthread_mutex_lock(&m->lock);
-	if (outcome.began)
+	if (result.outcome.began)
 		m->server = t.server;
 	pthread_mutex_unlock(&m->lock);
-	grpc_outcome_release(&outcome);
+	grpc_outcome_release(&result.outcome);
+	if (answer)
+		*answer = result.answer;
+	else
+		modal_free(result.answer);
 	if (rc == 0)
 		return 0;
 	advise(err);
@@ -280,7 +284,7 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	pthread_mutex_unlock(&m->lock);
 	if (*token)
 		return 0;
-	if (call(m, &ask, NULL, &answer, stop, err) < 0)
+	if (call(m, &ask, NULL, &answer, stop, err) < 0 || !answer)
 		return -1;
 	fresh = ((Modal__AuthTokenGetResponse *)answer)->token;
 	seconds = modal_jwt_expires(fresh) - clock_unix_ms() / 1000;

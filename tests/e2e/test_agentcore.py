@@ -1,15 +1,12 @@
 """test_agentcore.py - AgentCore sessions through dcode: one request a tool."""
 # SPDX-License-Identifier: MIT
-import http.server
 import json
 import os
 import signal
-import threading
-import time
 
 import pytest
 
-from agentcore import ID, SECRET, TOKEN, AgentCore
+from agentcore import AgentCore
 from clouds import (DONE, EACH_TOOL, LONG, TORTURE, emulated, per_tool,
                     results, task_of, torture)
 from lifecycle import execute, wait_for
@@ -19,7 +16,6 @@ INVOKE = "POST /code-interpreters/[^/]+/tools/invoke"
 START = "PUT /code-interpreters/[^/]+/sessions/start"
 STOP = "PUT /code-interpreters/[^/]+/sessions/stop"
 GET = "GET /code-interpreters/[^/]+/sessions/get"
-KEY = {"AccessKeyId": ID, "SecretAccessKey": SECRET}
 
 
 @pytest.fixture
@@ -131,6 +127,18 @@ def test_create_makes_one(aws, model, task, how):
     assert cloud.left() == [] and len(cloud.ended) == 1
 
 
+def test_a_second_session_is_stopped(aws, model, task):
+    """Should the vendor ever make one for the same token."""
+    cloud = aws(forgets=True)
+    cloud.fault(START, late=0.1, truncate=10)
+    server = model([execute("echo fine"), DONE])
+    r = task()
+    assert r.status == 0, r.err
+    assert "fine" in results(server)[0]
+    assert cloud.left() == [] and len(cloud.ended) == 2
+    assert cloud.count(STOP) == 2
+
+
 def test_params(aws, model, task, config):
     cloud = aws()
     name = "arn:aws:bedrock-agentcore:us-west-2:1:code-interpreter/x"
@@ -227,7 +235,7 @@ def test_a_404_of_a_proxy(aws, model, task):
 def test_long_commands(aws, model, task, no_tasks):
     """One that is silent is waited for by the task calls, where these are."""
     cloud = aws(no_tasks=no_tasks)
-    server = model([execute("echo x >>ran; sleep 7; cat ran; exit 4"), DONE])
+    server = model([execute("echo x >>ran; sleep 10; cat ran; exit 4"), DONE])
     r = task(timeout=60)
     assert r.status == 0, r.err
     assert "exit code 4" in results(server)[0]
@@ -264,205 +272,6 @@ def test_files(aws, model, start, run, tmp_path, cwd):
     assert cloud.left() == []
 
 
-# Whose key it is.
-
-def keys(env, cloud, **more):
-    for name in list(env):
-        if name.startswith("AWS_") and "ENDPOINT" not in name:
-            del env[name]
-    env.update(AWS_EC2_METADATA_DISABLED="true", **more)
-    cloud.keys = {ID: (SECRET, None)}
-
-
-def write(tmp_path, name, text, mode=0o600):
-    path = tmp_path / name
-    path.write_text(text)
-    path.chmod(mode)
-    return str(path)
-
-
-def tried(task, cloud):
-    r = task()
-    assert r.status == 0, r.err
-    assert cloud.left() == []
-
-
-def test_no_key(aws, model, task, env, run):
-    cloud = aws()
-    keys(env, cloud)
-    model([DONE])
-    r = task()
-    assert r.status != 0 and "AWS_ACCESS_KEY_ID" in r.err
-    assert "aws configure" in r.err
-    env["AWS_ACCESS_KEY_ID"] = ID
-    r = task()
-    assert r.status != 0 and "AWS_SECRET_ACCESS_KEY" in r.err
-    assert cloud.requests == []
-    env["AWS_SECRET_ACCESS_KEY"] = "wrong"
-    r = task()
-    assert r.status != 0 and "does not match" in r.err
-    env["DEEPAGENTS_CODE_AWS_SECRET_ACCESS_KEY"] = SECRET
-    tried(task, cloud)
-
-
-@pytest.mark.parametrize("name", [None, "other"])
-def test_credentials_file(aws, model, task, env, tmp_path, name):
-    cloud = aws()
-    key = f"aws_access_key_id = {ID}\naws_secret_access_key = {SECRET}\n"
-    keys(env, cloud, AWS_SHARED_CREDENTIALS_FILE=write(
-        tmp_path, "keys", f"[{name or 'default'}]\n{key}"
-        "aws_session_token = t\n"))
-    cloud.keys = {ID: (SECRET, "t")}
-    if name:
-        env["AWS_PROFILE"] = name
-    model([DONE])
-    tried(task, cloud)
-    env["AWS_PROFILE"] = "ghost"
-    r = task()
-    assert r.status != 0 and "no such profile" in r.err
-
-
-def test_config_file(aws, model, task, env, tmp_path):
-    cloud = aws()
-    file = write(tmp_path, "conf", "[profile a]\n"
-                 f"aws_access_key_id = {ID}\n"
-                 f"aws_secret_access_key = {SECRET}\n"
-                 "[profile role]\nrole_arn = arn:x\nsource_profile = a\n")
-    keys(env, cloud, AWS_CONFIG_FILE=file, AWS_PROFILE="a")
-    model([DONE])
-    tried(task, cloud)
-    env["AWS_PROFILE"] = "role"
-    r = task()
-    assert r.status != 0 and "role_arn" in r.err
-    assert "export-credentials" in r.err
-
-
-def test_credential_process(aws, model, task, env, tmp_path):
-    cloud = aws()
-    tool = write(tmp_path, "tool", "#!/bin/sh\necho x >>\"$1\"\n"
-                 f"echo '{json.dumps({'Version': 1, **KEY})}'\n", 0o700)
-    file = write(tmp_path, "conf", "[default]\ncredential_process = "
-                 f"\"{tool}\" '{tmp_path}/ran' ;true\n")
-    keys(env, cloud, AWS_CONFIG_FILE=file)
-    model([execute("true"), execute("true"), DONE])
-    tried(task, cloud)
-    assert (tmp_path / "ran").read_text() == "x\n"
-
-
-class Metadata(http.server.BaseHTTPRequestHandler):
-    """A container's and an instance's endpoint."""
-
-    def reply(self, status, body):
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_PUT(self):
-        good = self.path == "/latest/api/token" and self.headers.get(
-            "x-aws-ec2-metadata-token-ttl-seconds") == "21600"
-        self.reply(200 if good else 400, b"secret-token" if good else b"")
-
-    def do_GET(self):
-        roles = "/latest/meta-data/iam/security-credentials/"
-        end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(
-            time.time() + self.server.seconds))
-        answer = {**KEY, "Token": TOKEN, "Expiration": end}
-        self.server.asked.append(self.path)
-        if self.path == "/creds" and \
-                self.headers.get("Authorization") == "container-token":
-            return self.reply(200, answer)
-        if self.headers.get("x-aws-ec2-metadata-token") != "secret-token":
-            return self.reply(401, b"")
-        if self.path == roles:
-            return self.reply(200, b"a-role\n")
-        return self.reply(200, answer) if self.path == roles + "a-role" \
-            else self.reply(404, b"")
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def metadata():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Metadata)
-    server.daemon_threads = True
-    server.seconds, server.asked = 3600, []
-    server.url = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, args=(0.05,),
-                     daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-def test_container(aws, model, task, env, tmp_path, metadata):
-    cloud = aws()
-    keys(env, cloud, AWS_CONTAINER_CREDENTIALS_FULL_URI=metadata.url +
-         "/creds", AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=write(
-             tmp_path, "token", "container-token\n"))
-    cloud.keys = {ID: (SECRET, TOKEN)}
-    model([execute("true"), DONE])
-    tried(task, cloud)
-    assert metadata.asked == ["/creds"]
-    metadata.seconds = 100  # soon over: a new one for each request
-    tried(task, cloud)
-    assert len(metadata.asked) > 3
-    env["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://example.com/creds"
-    r = task()
-    assert r.status != 0 and "FULL_URI" in r.err
-
-
-def test_instance(aws, model, task, env, metadata):
-    cloud = aws()
-    keys(env, cloud, AWS_EC2_METADATA_SERVICE_ENDPOINT=metadata.url + "/")
-    del env["AWS_EC2_METADATA_DISABLED"]
-    cloud.keys = {ID: (SECRET, TOKEN)}
-    model([execute("true"), DONE])
-    tried(task, cloud)
-    assert len(metadata.asked) == 2
-    cloud.fault(START, expired=True)  # a new key, once
-    tried(task, cloud)
-    assert len(metadata.asked) == 6
-    metadata.shutdown()
-    metadata.server_close()
-    r = task()
-    assert r.status != 0 and "the instance's credentials" in r.err
-
-
-def test_expired(aws, model, task):
-    cloud = aws()
-    cloud.fault(START, times=None, expired=True)
-    model([DONE])
-    r = task()
-    assert r.status != 0 and "expired" in r.err and "aws sso login" in r.err
-    assert cloud.count(START) == 1
-
-
-@pytest.mark.parametrize("skew", [-4000, 4000])
-def test_a_clock_that_is_wrong(aws, model, task, skew):
-    """One request is refused, then it goes by the server's clock."""
-    cloud = aws(skew=skew)
-    model([execute("true"), DONE])
-    tried(task, cloud)
-    assert cloud.count(START) == 2 and cloud.count(STOP) == 1
-
-
-@pytest.mark.parametrize("name", [
-    "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE",
-    "BEDROCK_AGENTCORE_DP_ENDPOINT"])
-def test_addresses(aws, model, task, env, name):
-    cloud = aws()
-    del env["AWS_ENDPOINT_URL_BEDROCK_AGENTCORE"]
-    env[name] = cloud.url + "/"
-    model([DONE])
-    tried(task, cloud)
-    env[name] = "http://example.com"
-    r = task()
-    assert r.status != 0 and name in r.err
-
-
 def test_killed_and_all_pages_collected(aws, model, start, run):
     cloud = aws(page=2)
     model([execute("sleep 300"), DONE])
@@ -483,7 +292,8 @@ def test_killed_and_all_pages_collected(aws, model, start, run):
 STEP = int(os.environ.get("DCODE_TORTURE_STEP", "1" if LONG else "12"))
 
 
-@pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"])
+@pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"] if LONG
+                         else ["cut", "reset"])
 def test_torture(aws, model, task, how):
     cloud = aws()
     r = torture(cloud, model(TORTURE), task, how, STEP, "agentcore")

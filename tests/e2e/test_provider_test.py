@@ -25,9 +25,12 @@ ROWS = {
     "none": ({}, (), HOST),
     "local": ({}, ("--snapshot", "kept"), set()),
     "docker": ({}, ("--snapshot", "dcode-kept"), {"extend"}),
+    "agentcore": ({}, (), {"snapshot"}),
     "daytona": ({}, ("--snapshot", "kept"), set()),
+    "deno": ({}, (), {"snapshot"}),
     "e2b": ({}, ("--snapshot", "kept"), set()),
     "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
+    "modal": ({}, (), {"snapshot"}),
     "runloop": ({}, (), {"snapshot"}),
     "vercel": ({}, (), {"snapshot"}),
     "vercel v1": ({"VERCEL_API": "v1"}, (), {"snapshot", "list by label"}),
@@ -90,6 +93,10 @@ def contract(request, dcode, tmp_path_factory, rig):
     side, which is quicker: they sleep for most of their time."""
     rows = [i.callspec.params["row"] for i in request.session.items
             if i.originalname == "test_contract"]
+    if "PYTEST_XDIST_WORKER" in os.environ:  # they are side by side
+        yield lambda row: Contract(
+            row, dcode, tmp_path_factory.mktemp("contract"), rig)
+        return
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         runs = {row: pool.submit(Contract, row, dcode,
                                  tmp_path_factory.mktemp("contract"), rig)

@@ -12,6 +12,7 @@ page      sessions per page of a list, whatever is asked for
 parts     events into which a command's output is cut
 skew      seconds by which the server's clock is ahead
 no_tasks  the task tools are not there
+forgets   a clientToken says nothing: a repeated start makes one more
 tools     aws.tools: the names of the tools called, in order
 
 More faults, of a tool's answer: exception="throttlingException", error=
@@ -65,10 +66,11 @@ class AgentCore(Tools, Cloud):
     """An emulated AgentCore."""
 
     def __init__(self, port=0, cwd="/tmp", page=100, parts=1, skew=0,
-                 no_tasks=False):
+                 no_tasks=False, forgets=False):
         super().__init__(port)
         self.cwd, self.page, self.parts = cwd, page, parts
         self.skew, self.no_tasks = skew, no_tasks
+        self.forgets = forgets
         self.keys = {ID: (SECRET, TOKEN)}
         self.started, self.ended, self.tools = {}, {}, []
 
@@ -143,7 +145,8 @@ class AgentCore(Tools, Cloud):
         self.interpreter(ci)
         with self.lock:
             key = (ci, body.get("clientToken"))
-            session = self.started.get(key) if key[1] else None
+            session = self.started.get(key) \
+                if key[1] and not self.forgets else None
             if session and session.body != body:
                 raise refused(400, "ValidationException", "idempotency")
             if not session:

@@ -11,6 +11,8 @@ is said over it: see deno_rpc.py.
 most     seconds, the longest that may be asked for at once
 page     sandboxes per page of the list, None: all
 hangup   processes are killed when their socket ends
+late     a stream's end is not told before processWait is asked
+told     the id that a new socket is said to belong to, None: the right one
 drips    messages come in fragments of three bytes, byte by byte
 noise    bytes of a stream that nobody asked for, before each reply to spawn
 strict   a client must say "ping" at least every 10 s
@@ -70,10 +72,12 @@ class Deno(Cloud):
     """An emulated Deno."""
 
     def __init__(self, port=0, most=1800, page=None, hangup=False,
-                 strict=True, drips=False, noise=0):
+                 strict=True, drips=False, noise=0, late=False,
+                 told=None):
         super().__init__(port)
         self.most, self.page, self.hangup = most, page, hangup
         self.strict, self.drips, self.noise = strict, drips, noise
+        self.late, self.told = late, told
         self.stopped, self.calls = {}, []
 
     @property
@@ -170,7 +174,7 @@ class Deno(Cloud):
         return self.converse(req, self.kept(id))
 
     def converse(self, req, kept):
-        handshake(req, {"x-deno-sandbox-id": kept.id,
+        handshake(req, {"x-deno-sandbox-id": self.told or kept.id,
                         "x-deno-trace-id": "0123456789abcdef"})
         if self.strict:
             req.handler.connection.settimeout(10)

@@ -90,6 +90,7 @@ class Session:
         self.next_stream = 0
         self.inbound, self.processes, self.over = {}, {}, False
         self.unwanted = set()  # our streams that were cancelled
+        self.asked = {}  # processWait, by process
         self.env = kept.__dict__.setdefault("env", {})
 
     def end(self, code):
@@ -216,7 +217,7 @@ class Session:
             self.next_stream += 1
             return self.next_stream - 1
 
-    def pump(self, fd, number):
+    def pump(self, fd, number, pid):
         gone = False
         with os.fdopen(fd, "rb", buffering=0) as f:
             while True:
@@ -227,11 +228,17 @@ class Session:
                         self.notify("enqueue", number,
                                     data=base64.b64encode(data).decode())
                     elif not gone:
+                        if self.cloud.late:
+                            self.waiting(pid).wait(30)
                         self.notify("end", number)
                 except (Gone, OSError, ValueError):
                     gone = True
                 if not data:
                     return
+
+    def waiting(self, pid):
+        with self.lock:
+            return self.asked.setdefault(pid, threading.Event())
 
     # Processes.
     def do_spawn(self, command, stdout, stderr, args=None, env=None,
@@ -267,7 +274,7 @@ class Session:
                     self.notify("start", number)
                 except (Gone, OSError):
                     pass
-                threading.Thread(target=self.pump, args=[fd, number],
+                threading.Thread(target=self.pump, args=[fd, number, p.pid],
                                  daemon=True).start()
         if stdinStreamId is not None:
             threading.Thread(target=self.feed, args=[p, stdinStreamId],
@@ -295,6 +302,7 @@ class Session:
 
     def do_processWait(self, pid, vscode=None):
         p = self.process(pid)
+        self.waiting(pid).set()
         code = p.wait()
         name = signal.Signals(-p.status).name if p.status < 0 else None
         return {"success": code == 0, "code": code, "signal": name,

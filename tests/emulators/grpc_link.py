@@ -14,7 +14,8 @@
 More faults than cloud.py has: grpc=(code, message) answered so, with wish=s
 as the server's retry policy; no_status=True ends without trailers;
 flags=n is the first byte of each message; split=n is the size of each
-DATA frame; goaway=True closes the connection gracefully before answering."""
+DATA frame; goaway=True closes the connection gracefully before answering;
+take=n closes it once so much of the request has come."""
 import base64
 import queue
 import socket
@@ -196,7 +197,7 @@ class Stream:
         if self.replay is not None:
             yield self.replay
             return
-        seen = bytearray()
+        seen, taken = bytearray(), 0
         while True:
             data = self.arrived.get()
             if data is None:
@@ -207,6 +208,9 @@ class Stream:
             if len(seen) < 1 << 16:
                 seen += data
             yield data
+            taken += len(data)
+            if taken >= self.fault.get("take", taken + 1):
+                self.shut()
 
     def body(self):
         if self.whole is None:

@@ -70,6 +70,7 @@ class Exec:
         self.ask = ask
         self.p = box.spawn(argv, cwd=workdir, stdin=True)
         self.lock = threading.Condition()
+        self.input = threading.RLock()  # a stream's write is whole
         self.kept = [bytearray(), bytearray()]
         self.open = [True, True]
         self.written, self.closed, self.stream = 0, False, 0
@@ -247,10 +248,11 @@ class Router:
     @route("POST", SERVICE + "TaskExecStdinStatus")
     def stdin_status(self, req):
         x = self.process(req, self.routed(req, pb.TaskExecRequest))
-        x.stream += 1  # ends one that is still open
-        return 200, pb.TaskExecStdinStatusResponse(
-            num_bytes_written=x.written,
-            closed=x.closed).SerializeToString()
+        with x.input:
+            x.stream += 1  # ends one that is still open
+            return 200, pb.TaskExecStdinStatusResponse(
+                num_bytes_written=x.written,
+                closed=x.closed).SerializeToString()
 
     @route("POST", SERVICE + "TaskExecStdinWriteStream")
     def stdin_stream(self, req):
@@ -265,17 +267,16 @@ class Router:
                 at = ask.start.offset
                 if at > x.written:
                     raise Failure(11, f"offset {at} is past {x.written}")
-                x.stream += 1
-                mine = x.stream
+                with x.input:
+                    x.stream += 1
+                    mine = x.stream
                 continue
-            if x.stream != mine:
-                raise Failure(10, "another stream took over")
-            if payload == "end":
-                x.write(b"", True)
-                continue
-            fresh = ask.data[max(x.written - at, 0):]
-            at += len(ask.data)
-            x.write(fresh, False)
+            with x.input:
+                if x.stream != mine:
+                    raise Failure(10, "another stream took over")
+                fresh = ask.data[max(x.written - at, 0):]
+                at += len(ask.data)
+                x.write(fresh, payload == "end")
         if x is None:
             raise Invalid("no messages")
         return 200, b""

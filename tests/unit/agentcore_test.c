@@ -1,6 +1,6 @@
 /* agentcore_test.c - AgentCore: the contract at the emulator, files, a life. */
 /* SPDX-License-Identifier: MIT */
-#include "cloud_box.h"
+#include "cloud_files.h"
 #include "exec_contract.h"
 #include "providers/agentcore.h"
 
@@ -66,85 +66,20 @@ static void test_long_command(void **state)
 	buf_release(&command);
 }
 
-/* A file of n bytes whose byte i is i * 31 / 7, as source and sink. */
-struct moved {
-	int64_t size;
-	int64_t at;
-	bool wrong;
-};
-
-static char byte_at(int64_t i)
-{
-	return (char)(i * 31 / 7);
-}
-
-static int64_t give(void *arg, char *room, size_t len, struct error *err)
-{
-	struct moved *m = arg;
-	int64_t n = 0;
-
-	(void)err;
-	for (; n < (int64_t)len && m->at < m->size; n++)
-		room[n] = byte_at(m->at++);
-	return n;
-}
-
-static int take(void *arg, struct str chunk, struct error *err)
-{
-	struct moved *m = arg;
-
-	(void)err;
-	for (size_t i = 0; i < chunk.len; i++)
-		m->wrong |= chunk.ptr[i] != byte_at(m->at++);
-	return 0;
-}
-
 static void test_files(void **state)
 {
-	static const struct {
-		const char *path;
-		int64_t size;
-	} cases[] = {
-		{ "/home/user/empty", 0 },
-		{ "/tmp/empty", 0 },
-		{ "/tmp/new/dir/one", 1 },
-		{ "/home/user/two", 5000 },
-		{ "/tmp/a b'c\"d?e&f%g\\h\377\n", 70000 },
-		{ "/tmp/ten", 10 << 20 },
-	};
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved up = { .size = cases[i].size };
-		struct moved down = { .size = cases[i].size };
-		struct transfer f = { .path = cases[i].path,
-				      .size = up.size,
-				      .mode = i == 2 ? 0755 : 0,
-				      .read = give,
-				      .arg = &up };
-
-		assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, FILE_OK);
-		f = (struct transfer){ .path = cases[i].path,
-				       .write = take,
-				       .arg = &down };
-		assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err),
-				 0);
-		assert_int_equal(f.error, FILE_OK);
-		assert_int_equal(down.at, cases[i].size);
-		assert_false(down.wrong);
-	}
+	cloud_round(*state, "/home/user/empty", 0, 0);
+	cloud_round(*state, "/tmp/empty", 0, 0);
+	cloud_round(*state, "/tmp/new/dir/one", 1, 0755);
+	cloud_round(*state, "/home/user/two", 5000, 0);
+	cloud_round(*state, "/tmp/a b'c\"d?e&f%g\\h\377\n", 70000, 0);
+	cloud_round(*state, "/tmp/ten", 10 << 20, 0);
 	expect(*state, "stat -c %a /tmp/new/dir/one", 0, "755\n", "");
 }
 
 static void test_file_errors(void **state)
 {
-	static const struct {
-		const char *path;
-		enum file_error up;
-		enum file_error down;
-	} cases[] = {
+	static const struct cloud_refusal cases[] = {
 		{ "relative", FILE_INVALID_PATH, FILE_INVALID_PATH },
 		{ "/tmp", FILE_IS_DIRECTORY, FILE_IS_DIRECTORY },
 		{ "/tmp/locked", FILE_PERMISSION_DENIED,
@@ -152,27 +87,9 @@ static void test_file_errors(void **state)
 		{ "/tmp/locked/x", FILE_INVALID_PATH, FILE_NOT_FOUND },
 		{ "/tmp/none", FILE_OK, FILE_NOT_FOUND },
 	};
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
 
 	expect(*state, "echo x >/tmp/locked; chmod 0 /tmp/locked", 0, "", "");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved m = { .size = 3 };
-		struct transfer f = { .path = cases[i].path,
-				      .write = take,
-				      .arg = &m };
-
-		assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err),
-				 0);
-		assert_int_equal(f.error, cases[i].down);
-		f = (struct transfer){ .path = cases[i].path,
-				       .size = 3,
-				       .read = give,
-				       .arg = &m };
-		m.at = 0;
-		assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, cases[i].up);
-	}
+	cloud_refused(*state, cases, sizeof(cases) / sizeof(*cases));
 }
 
 static struct sandbox_info last;
