@@ -78,7 +78,7 @@ static void e2b_close(struct sandbox_host *host)
 	rest_release(&e->api);
 	free(e->domain);
 	free(e->envd);
-	pthread_mutex_destroy(&e->lock);
+	making_tried_release(&e->tried);
 	free(e);
 	host->priv = NULL;
 	host->endpoint = NULL;
@@ -93,7 +93,7 @@ static int e2b_open(struct sandbox_host *host, const struct settings *set,
 	host->priv = e;
 	e->api.http = host->http;
 	e->settings = set;
-	pthread_mutex_init(&e->lock, NULL);
+	making_tried_init(&e->tried);
 	if (!key)
 		return no_key(err);
 	if (settings_string(set, "e2b", "user", &e->user, err) < 0 ||

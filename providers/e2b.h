@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "providers/making.h"
 #include "providers/rest.h"
 #include "sandbox/sandbox.h"
 
@@ -17,7 +18,6 @@
 enum {
 	E2B_LIFETIME_S = 1800,
 	E2B_ID_MAX = 128,
-	E2B_TRIED = 16, /* labels remembered */
 };
 
 struct e2b { /* sandbox_host.priv */
@@ -26,9 +26,7 @@ struct e2b { /* sandbox_host.priv */
 	char *domain;                    /* owned */
 	char *envd;       /* owned: one address for all, or NULL */
 	const char *user; /* borrowed; NULL: the template's */
-	pthread_mutex_t lock;
-	char tried[E2B_TRIED][16]; /* labels that a create was sent for */
-	unsigned n_tried;
+	struct making_tried tried;
 };
 
 struct e2b_box { /* sandbox.priv */

@@ -54,30 +54,6 @@ const struct setting e2b_settings[] = {
 	{ 0 },
 };
 
-/* "NAME=value" items as members. */
-static int add_pairs(const struct e2b *e, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(e->settings, "e2b", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
-
 /* network.KEY2 = the list of the setting KEY; *network is made when needed. */
 static int add_rules(const struct e2b *e, const char *key, const char *name,
 		     cJSON *body, struct error *err)
@@ -130,7 +106,7 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 				spec->snapshot ? spec->snapshot : template);
 	cJSON_AddNumberToObject(body, "timeout", (double)spec->lifetime_s);
 	metadata = cJSON_AddObjectToObject(body, "metadata");
-	if (add_pairs(e, "labels", metadata, err) < 0)
+	if (making_pairs(e->settings, "e2b", "labels", metadata, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.owner");
@@ -138,7 +114,7 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 	cJSON_AddStringToObject(metadata, "dcode.owner",
 				spec->owner ? spec->owner : "");
 	env = cJSON_CreateObject();
-	if (add_pairs(e, "env", env, err) < 0) {
+	if (making_pairs(e->settings, "e2b", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}
@@ -256,21 +232,6 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 	delete_spare(sb, &f, stop);
 }
 
-/* Was a request sent for this label before? Remembers it. */
-static bool tried_before(struct e2b *e, const char *label)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&e->lock);
-	for (size_t i = 0; i < E2B_TRIED && !known; i++)
-		known = strcmp(e->tried[i], label) == 0;
-	if (!known)
-		snprintf(e->tried[e->n_tried++ % E2B_TRIED],
-			 sizeof(e->tried[0]), "%s", label);
-	pthread_mutex_unlock(&e->lock);
-	return known;
-}
-
 /* May it have been made all the same, or may the next try succeed? */
 static bool unclear(const struct error *why)
 {
@@ -282,7 +243,7 @@ static bool unclear(const struct error *why)
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *body, const struct stop *stop, struct error *err)
 {
-	bool again = tried_before(e2b_of(sb->host), spec->label);
+	bool again = making_tried_before(&e2b_of(sb->host)->tried, spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {

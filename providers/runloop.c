@@ -26,7 +26,7 @@ static void runloop_close(struct sandbox_host *host)
 	if (!r)
 		return;
 	rest_release(&r->api);
-	pthread_mutex_destroy(&r->lock);
+	making_tried_release(&r->tried);
 	free(r);
 	host->priv = NULL;
 	host->endpoint = NULL;
@@ -44,7 +44,7 @@ static int runloop_open(struct sandbox_host *host, const struct settings *set,
 	host->priv = r;
 	r->api.http = host->http;
 	r->settings = set;
-	pthread_mutex_init(&r->lock, NULL);
+	making_tried_init(&r->tried);
 	if (!key)
 		return no_key(err);
 	if (rest_address(&r->api.base, set, variables, "https://api.runloop.ai",

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "providers/making.h"
 #include "providers/rest.h"
 #include "sandbox/sandbox.h"
 
@@ -20,15 +21,12 @@ enum {
 	RUNLOOP_LIFETIME_MAX_S = 172800, /* of keep_alive_time_seconds */
 	RUNLOOP_ID_MAX = 128,
 	RUNLOOP_STATUS = 32, /* room for a status' name */
-	RUNLOOP_TRIED = 16,  /* labels remembered */
 };
 
 struct runloop { /* sandbox_host.priv */
 	struct rest api;
 	const struct settings *settings; /* borrowed */
-	pthread_mutex_t lock;
-	char tried[RUNLOOP_TRIED][16]; /* labels that a create was sent for */
-	unsigned n_tried;
+	struct making_tried tried;
 };
 
 /* Where progress goes; the function may be NULL. */

@@ -95,21 +95,6 @@ static int post(struct sandbox *sb, struct attempt *a, const struct stop *stop,
 	return rc;
 }
 
-/* Was a request sent for this label before? Remembers it. */
-static bool tried_before(struct runloop *r, const char *label)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; i < RUNLOOP_TRIED && !known; i++)
-		known = strcmp(r->tried[i], label) == 0;
-	if (!known)
-		snprintf(r->tried[r->n_tried++ % RUNLOOP_TRIED],
-			 sizeof(r->tried[0]), "%s", label);
-	pthread_mutex_unlock(&r->lock);
-	return known;
-}
-
 /* May it have been made all the same, or may the next try succeed? */
 static bool unclear(const struct error *why, int code)
 {
@@ -120,7 +105,8 @@ static bool unclear(const struct error *why, int code)
 static int make(struct sandbox *sb, const struct sandbox_spec *spec,
 		struct attempt *a, const struct stop *stop, struct error *err)
 {
-	bool again = tried_before(runloop_of(sb->host), spec->label);
+	bool again =
+		making_tried_before(&runloop_of(sb->host)->tried, spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "providers/http_files.h"
+#include "providers/making.h"
 #include "providers/rest.h"
 #include "sandbox/sandbox.h"
 
@@ -18,7 +19,6 @@
 enum {
 	VERCEL_LIFETIME_S = 1800,
 	VERCEL_ID_MAX = 128,
-	VERCEL_TRIED = 16, /* labels remembered */
 };
 
 struct vercel { /* sandbox_host.priv */
@@ -28,9 +28,7 @@ struct vercel { /* sandbox_host.priv */
 	char *project;  /* owned */
 	char *team;     /* owned, percent-encoded */
 	char *endpoint; /* owned */
-	pthread_mutex_t lock;
-	char tried[VERCEL_TRIED][16]; /* labels that a create was sent for */
-	unsigned n_tried;
+	struct making_tried tried;
 };
 
 enum vercel_status {

@@ -75,30 +75,6 @@ const struct setting vercel_settings[] = {
 	{ 0 },
 };
 
-/* "NAME=value" items as members. */
-static int add_pairs(const struct vercel *v, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(v->settings, "vercel", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
-
 /* An address or a network, not a domain. */
 static bool is_network(const char *text)
 {
@@ -231,7 +207,7 @@ static int add_names(const struct vercel *v, const struct sandbox_spec *spec,
 	if (region)
 		cJSON_AddStringToObject(body, "region", region);
 	tags = cJSON_AddObjectToObject(body, "tags");
-	if (add_pairs(v, "labels", tags, err) < 0)
+	if (making_pairs(v->settings, "vercel", "labels", tags, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.owner");
@@ -256,7 +232,7 @@ static int describe(const struct vercel *v, const struct sandbox_spec *spec,
 	    (!v->v1 && add_names(v, spec, body, err) < 0))
 		return -1;
 	env = cJSON_CreateObject();
-	if (add_pairs(v, "env", env, err) < 0) {
+	if (making_pairs(v->settings, "vercel", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}
@@ -302,21 +278,6 @@ static int post(struct sandbox *sb, const cJSON *body,
 	return rc < 0 ? -1 : status == VERCEL_RUNNING;
 }
 
-/* Was a request sent for this label before? Remembers it. */
-static bool tried_before(struct vercel *v, const char *label)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&v->lock);
-	for (size_t i = 0; i < VERCEL_TRIED && !known; i++)
-		known = strcmp(v->tried[i], label) == 0;
-	if (!known)
-		snprintf(v->tried[v->n_tried++ % VERCEL_TRIED],
-			 sizeof(v->tried[0]), "%s", label);
-	pthread_mutex_unlock(&v->lock);
-	return known;
-}
-
 /* May it have been made all the same, or may the next try succeed? 409: the
  * name is taken, by an earlier try. Without names only what was refused for
  * now may be repeated. */
@@ -346,7 +307,7 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vercel *v = vercel_of(sb->host);
-	bool again = tried_before(v, spec->label);
+	bool again = making_tried_before(&v->tried, spec->label);
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {

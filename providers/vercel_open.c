@@ -144,7 +144,7 @@ void vercel_close(struct sandbox_host *host)
 	free(v->project);
 	free(v->team);
 	free(v->endpoint);
-	pthread_mutex_destroy(&v->lock);
+	making_tried_release(&v->tried);
 	free(v);
 	host->priv = NULL;
 	host->endpoint = NULL;
@@ -176,7 +176,7 @@ int vercel_open(struct sandbox_host *host, const struct settings *set,
 	host->priv = v;
 	v->api.http = host->http;
 	v->settings = set;
-	pthread_mutex_init(&v->lock, NULL);
+	making_tried_init(&v->tried);
 	rc = find_access(set, &a, err);
 	if (rc == 0)
 		rc = set_api(v, set, err);
