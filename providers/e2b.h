@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "providers/making.h"
 #include "providers/rest.h"
 #include "providers/spare.h"
 #include "sandbox/sandbox.h"

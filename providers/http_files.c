@@ -64,20 +64,25 @@ int http_files_judge(struct sandbox *sb, const struct http_files *v,
 	return said == FILES_DOUBT;
 }
 
+struct job { /* what one file's move has to do with */
+	struct sandbox *sb;
+	const struct http_files *v;
+	struct transfer *file;
+	const struct stop *stop;
+};
+
 /* The same with the pause before the next try, of which there are TRIES.
  * err is filled when this returns -1. */
-static int judge(struct sandbox *sb, const struct http_files *v,
-		 const struct http_response *res, int tries,
-		 const struct error *why, const struct stop *stop,
-		 struct error *err)
+static int judge(const struct job *j, const struct http_response *res,
+		 int tries, const struct error *why, struct error *err)
 {
-	int rc = http_files_judge(sb, v, res, why, stop, err);
+	int rc = http_files_judge(j->sb, j->v, res, why, j->stop, err);
 
 	if (rc == 0 && tries >= TRIES) {
 		*err = *why;
 		return -1;
 	}
-	return rc ? rc : stop_sleep(stop, (int64_t)tries * PAUSE_MS, err);
+	return rc ? rc : stop_sleep(j->stop, (int64_t)tries * PAUSE_MS, err);
 }
 
 static void release_way(struct http_files_way *way)
@@ -93,9 +98,8 @@ static struct http_files_way new_way(void)
 }
 
 struct upload {
-	const struct transfer *file;
+	struct http_files_put put;
 	int64_t sent;
-	bool own;        /* the file's own source failed */
 	struct buf head; /* of a form */
 	struct buf tail;
 };
@@ -103,16 +107,16 @@ struct upload {
 static int64_t read_file(struct upload *u, char *room, size_t len,
 			 struct error *err)
 {
-	int64_t left = u->file->size - u->sent;
+	int64_t left = u->put.file->size - u->sent;
 	int64_t n;
 
 	if ((int64_t)len > left)
 		len = (size_t)left;
-	n = u->file->read(u->file->arg, room, len, err);
+	n = u->put.file->read(u->put.file->arg, room, len, err);
 	if (n == 0)
 		n = error_set(err, ERR_SYSTEM, "the file became shorter");
 	if (n < 0 || (size_t)n > len) {
-		u->own = true;
+		u->put.own = true;
 		return -1;
 	}
 	u->sent += n;
@@ -135,14 +139,14 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 
 	if (u->head.len)
 		return take(&u->head, room, len);
-	if (u->sent < u->file->size)
+	if (u->sent < u->put.file->size)
 		return read_file(u, room, len, err);
 	return take(&u->tail, room, len);
 }
 
 /* A field with the path comes before the file's: servers read as a stream. */
-static void wrap(struct upload *u, const char *path,
-		 const struct http_files_way *way, char *type, size_t room)
+static void wrap(struct upload *u, const struct http_files_way *way, char *type,
+		 size_t room)
 {
 	static const char part[] = "Content-Disposition: form-data; name=";
 	char boundary[33];
@@ -151,7 +155,7 @@ static void wrap(struct upload *u, const char *path,
 	snprintf(type, room, "multipart/form-data; boundary=%s", boundary);
 	if (way->path_field)
 		buf_addf(&u->head, "--%s\r\n%s\"%s\"\r\n\r\n%s\r\n", boundary,
-			 part, way->path_field, path);
+			 part, way->path_field, u->put.path);
 	buf_addf(&u->head,
 		 "--%s\r\n%s\"%s\"; filename=\"%s\"\r\n"
 		 "Content-Type: application/octet-stream\r\n\r\n",
@@ -159,11 +163,9 @@ static void wrap(struct upload *u, const char *path,
 	buf_addf(&u->tail, "\r\n--%s--\r\n", boundary);
 }
 
-/* All of it to path, once. */
-static int send_once(struct sandbox *sb, const struct http_files *v,
-		     struct upload *u, const char *path,
-		     struct http_response *res, const struct stop *stop,
-		     struct error *err)
+/* All of it, once. */
+static int send_once(const struct job *j, struct upload *u,
+		     struct http_response *res, struct error *err)
 {
 	struct http_files_way way = new_way();
 	char type[96] = "application/octet-stream";
@@ -176,66 +178,69 @@ static int send_once(struct sandbox *sb, const struct http_files *v,
 				.idle_ms = IDLE_MS };
 	int rc;
 
-	if (v->send)
-		return v->send(sb, u->file, path, &u->own, res, stop, err);
+	if (j->v->send)
+		return j->v->send(j->sb, &u->put, res, j->stop, err);
 	u->sent = 0;
 	u->head = BUF_INIT(HEAD_MAX);
 	u->tail = BUF_INIT(HEAD_MAX);
-	v->put(sb, path, &way);
+	j->v->put(j->sb, u->put.path, &way);
 	if (way.file_field)
-		wrap(u, path, &way, type, sizeof(type));
+		wrap(u, &way, type, sizeof(type));
 	ask.path = way.path.ptr;
 	ask.source_size =
-		u->file->size + (int64_t)u->head.len + (int64_t)u->tail.len;
-	rc = v->call(sb, &ask, res, stop, err);
+		u->put.file->size + (int64_t)u->head.len + (int64_t)u->tail.len;
+	rc = j->v->call(j->sb, &ask, res, j->stop, err);
 	release_way(&way);
 	buf_release(&u->head);
 	buf_release(&u->tail);
 	return rc;
 }
 
-/* One part: 0 when f is done, in whatever way; 1 to try again with why; -1. */
-static int send_part(struct sandbox *sb, const struct http_files *v,
-		     struct transfer *f, int tries, struct error *why,
-		     const struct stop *stop, struct error *err)
+/* One part: 0 when the file is done, in whatever way; 1 to try again with why;
+ * -1. */
+static int send_part(const struct job *j, int tries, struct error *why,
+		     struct error *err)
 {
-	struct upload u = { .file = f };
+	struct transfer *f = j->file;
+	struct upload u = { .put.file = f };
 	struct transfer_part part = { .path = BUF_INIT(0) };
 	struct http_response res = { 0 };
-	int rc = transfer_begin(sb, f, &part, stop, err);
+	int rc = transfer_begin(j->sb, f, &part, j->stop, err);
 
 	if (rc < 0 || f->error != FILE_OK)
 		goto out;
-	if (!plain(part.path.ptr)) {
-		rc = transfer_upload(sb, f, 1, stop, err);
+	u.put.path = part.path.ptr;
+	if (!plain(u.put.path)) {
+		rc = transfer_upload(j->sb, f, 1, j->stop, err);
 		goto out;
 	}
-	rc = send_once(sb, v, &u, part.path.ptr, &res, stop, why);
+	rc = send_once(j, &u, &res, why);
 	if (rc == 0) {
-		rc = transfer_finish(sb, f, &part, stop, err);
+		rc = transfer_finish(j->sb, f, &part, j->stop, err);
 		if (rc > 0)
 			error_set(why, ERR_NETWORK, "not all of it arrived");
-	} else if (u.own) {
+	} else if (u.put.own) {
 		transfer_fail(f, FILE_OTHER, why->message);
 		rc = 0;
 	} else {
-		rc = judge(sb, v, &res, tries, why, stop, err);
+		rc = judge(j, &res, tries, why, err);
 		if (rc > 0)
 			transfer_fail(f, FILE_OTHER, why->message);
 		rc = rc < 0 ? -1 : !rc;
 	}
 	if (rc || f->error != FILE_OK)
-		transfer_drop(sb, f, &part);
+		transfer_drop(j->sb, f, &part);
 out:
 	http_response_release(&res);
 	buf_release(&part.path);
 	return rc;
 }
 
-static int upload_one(void *arg, struct sandbox *sb, struct transfer *f,
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
 	const struct http_files *v = arg;
+	struct job j = { sb, v, f, stop };
 
 	if (v->keep)
 		v->keep(sb, stop);
@@ -243,7 +248,7 @@ static int upload_one(void *arg, struct sandbox *sb, struct transfer *f,
 		return transfer_upload(sb, f, 1, stop, err);
 	for (int i = 1;; i++) {
 		struct error why = { 0 };
-		int rc = send_part(sb, v, f, i, &why, stop, err);
+		int rc = send_part(&j, i, &why, err);
 
 		if (rc <= 0)
 			return rc;
@@ -262,7 +267,9 @@ int http_files_upload(struct sandbox *sb, const struct http_files *v,
 		      struct transfer *files, size_t n, const struct stop *stop,
 		      struct error *err)
 {
-	return transfer_each(sb, files, n, upload_one, (void *)v, stop, err);
+	struct transfer_mover m = { upload_one, v };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }
 
 struct download {
@@ -309,9 +316,8 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 }
 
 /* After a cut, the rest; a server that knows no ranges sends all again. */
-static int get_once(struct sandbox *sb, const struct http_files *v,
-		    struct download *d, struct http_response *res,
-		    const struct stop *stop, struct error *err)
+static int get_once(const struct job *j, struct download *d,
+		    struct http_response *res, struct error *err)
 {
 	struct http_files_way way = new_way();
 	char *range =
@@ -328,7 +334,7 @@ static int get_once(struct sandbox *sb, const struct http_files *v,
 
 	d->start = 0;
 	d->at = 0;
-	v->get(sb, d->file->path, &way);
+	j->v->get(j->sb, d->file->path, &way);
 	ask.path = way.path.ptr;
 	if (way.body.len) {
 		ask.method = "POST";
@@ -336,7 +342,7 @@ static int get_once(struct sandbox *sb, const struct http_files *v,
 	} else {
 		ask.headers = headers;
 	}
-	rc = v->call(sb, &ask, res, stop, err);
+	rc = j->v->call(j->sb, &ask, res, j->stop, err);
 	if (rc == 0 && d->start + d->at < d->got)
 		rc = error_set(err, ERR_REMOTE,
 			       "the file changed while it was read");
@@ -356,10 +362,11 @@ static int download_else(struct sandbox *sb, const struct download *d,
 	return 0;
 }
 
-static int download_one(void *arg, struct sandbox *sb, struct transfer *f,
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
 	const struct http_files *v = arg;
+	struct job j = { sb, v, f, stop };
 	struct download d = { .file = f };
 	int rc = 1;
 
@@ -372,7 +379,7 @@ static int download_one(void *arg, struct sandbox *sb, struct transfer *f,
 		struct error why = { 0 };
 		int64_t before = d.got;
 
-		rc = get_once(sb, v, &d, &res, stop, &why);
+		rc = get_once(&j, &d, &res, &why);
 		if (d.got > before)
 			i = 1;
 		if (rc < 0 && d.own) {
@@ -381,7 +388,7 @@ static int download_one(void *arg, struct sandbox *sb, struct transfer *f,
 		} else if (rc < 0 && res.status == 416 && d.got) {
 			rc = 0; /* it was cut at its very end */
 		} else if (rc < 0) {
-			rc = judge(sb, v, &res, i, &why, stop, err);
+			rc = judge(&j, &res, i, &why, err);
 			if (rc > 0)
 				rc = download_else(sb, &d, &why, stop, err);
 			else if (rc == 0)
@@ -396,5 +403,7 @@ int http_files_download(struct sandbox *sb, const struct http_files *v,
 			struct transfer *files, size_t n,
 			const struct stop *stop, struct error *err)
 {
-	return transfer_each(sb, files, n, download_one, (void *)v, stop, err);
+	struct transfer_mover m = { download_one, v };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }

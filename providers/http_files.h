@@ -26,6 +26,13 @@ struct http_files_way {
 	const char *file_name;  /* in the form */
 };
 
+/* A file that is to be written to another path than its own. */
+struct http_files_put {
+	const struct transfer *file;
+	const char *path;
+	bool own; /* out: it is the file itself that cannot be read */
+};
+
 /* A vendor's, const. All may be called from several threads at once. */
 struct http_files {
 	/* rest_call() at the server that has the files. */
@@ -34,13 +41,12 @@ struct http_files {
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,
 		    struct http_files_way *way);
-	/* One of the two. send() puts all of f's bytes at file, as rest_call()
-	 * into res; *own when it is f itself that cannot be read. */
+	/* One of the two. send() does all of it, as rest_call() into res. */
 	void (*put)(struct sandbox *sb, const char *file,
 		    struct http_files_way *way);
-	int (*send)(struct sandbox *sb, const struct transfer *f,
-		    const char *file, bool *own, struct http_response *res,
-		    const struct stop *stop, struct error *err);
+	int (*send)(struct sandbox *sb, struct http_files_put *put,
+		    struct http_response *res, const struct stop *stop,
+		    struct error *err);
 	/* Of an answer of 400 or more that http_files_judge() does not settle;
 	 * NULL: it was the file. */
 	enum http_files_verdict (*judge)(const struct http_response *res);

@@ -106,19 +106,19 @@ int vercel_send(struct sandbox *sb, struct vercel_tar *tar,
 	return rc;
 }
 
-static int send_file(struct sandbox *sb, const struct transfer *f,
-		     const char *file, bool *own, struct http_response *res,
-		     const struct stop *stop, struct error *err)
+static int send_file(struct sandbox *sb, struct http_files_put *put,
+		     struct http_response *res, const struct stop *stop,
+		     struct error *err)
 {
-	struct transfer as = *f;
+	struct transfer as = *put->file;
 	struct transfer *const list[] = { &as };
 	struct vercel_tar *tar;
 	int rc;
 
-	as.path = file;
+	as.path = put->path;
 	tar = vercel_tar_new(list, 1);
 	rc = vercel_send(sb, tar, res, stop, err);
-	*own = rc < 0 && vercel_tar_failed(tar);
+	put->own = rc < 0 && vercel_tar_failed(tar);
 	vercel_tar_free(tar);
 	return rc;
 }

@@ -21,15 +21,17 @@ void transfer_fail_status(struct transfer *f, const char *status);
 bool transfer_path_ok(struct transfer *f);
 /* Does this error say that going on with the next file is useless? */
 bool transfer_fatal(const struct error *e);
-/*
- * For each file with a good path, one after the other: move() returns -1 when
- * it could not even tell the file's own error. After a fatal error the rest
- * of the files get it too, and it is returned.
- */
+struct transfer_mover {
+	/* -1 when it could not even tell the file's own error. */
+	int (*move)(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err);
+	const void *arg;
+};
+/* Moves each file with a good path, one after the other. After a fatal error
+ * the rest of the files get it too, and it is returned. */
 int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
-		  int (*move)(void *arg, struct sandbox *sb, struct transfer *f,
-			      const struct stop *stop, struct error *err),
-		  void *arg, const struct stop *stop, struct error *err);
+		  const struct transfer_mover *m, const struct stop *stop,
+		  struct error *err);
 /* Would transfer_upload() need one request only? */
 bool transfer_fits(const struct sandbox *sb, int64_t size);
 

@@ -60,9 +60,8 @@ bool transfer_fatal(const struct error *e)
 }
 
 int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
-		  int (*move)(void *arg, struct sandbox *sb, struct transfer *f,
-			      const struct stop *stop, struct error *err),
-		  void *arg, const struct stop *stop, struct error *err)
+		  const struct transfer_mover *m, const struct stop *stop,
+		  struct error *err)
 {
 	struct error e = { 0 };
 	int rc = 0;
@@ -75,7 +74,7 @@ int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
 		if (rc < 0 || !good)
 			continue;
 		e = (struct error){ 0 };
-		if (move(arg, sb, &files[i], stop, &e) == 0)
+		if (m->move(m->arg, sb, &files[i], stop, &e) == 0)
 			continue;
 		transfer_fail(&files[i], FILE_OTHER, e.message);
 		if (!transfer_fatal(&e))
@@ -93,12 +92,17 @@ bool transfer_fits(const struct sandbox *sb, int64_t size)
 	return size <= (int64_t)(helper_room(sb) / CODED * PLAIN);
 }
 
-/* upload.sh about the part: len is how many bytes are still to come, or one of
- * LEN_... */
-static int about(struct sandbox *sb, const struct transfer *f,
-		 const struct transfer_part *p, int64_t len, struct helper *h,
+struct step {
+	const struct transfer *file;
+	const struct transfer_part *part;
+	int64_t len; /* bytes that are still to come, or LEN_... */
+};
+
+/* upload.sh about the part. */
+static int about(struct sandbox *sb, const struct step *s, struct helper *h,
 		 const struct stop *stop, struct error *err)
 {
+	const struct transfer *f = s->file;
 	char numbers[4][24];
 	int rc;
 
@@ -110,10 +114,10 @@ static int about(struct sandbox *sb, const struct transfer *f,
 		 (unsigned)(f->mode ? f->mode & 07777 : 0644));
 	h->args[0] = str_of(f->path);
 	h->args[1] = helper_decimal(f->size, numbers[0]);
-	h->args[2] = helper_decimal(len, numbers[1]);
+	h->args[2] = helper_decimal(s->len, numbers[1]);
 	h->args[3] = helper_decimal(f->size, numbers[2]);
 	h->args[4] = str_of(numbers[3]);
-	h->args[5] = str_of(p->id);
+	h->args[5] = str_of(s->part->id);
 	rc = helper_run(sb, h, stop, err);
 	if (rc == 0 && h->timed_out)
 		rc = error_set(err, ERR_TIMEOUT, "the upload timed out");
@@ -124,13 +128,14 @@ int transfer_begin(struct sandbox *sb, struct transfer *f,
 		   struct transfer_part *p, const struct stop *stop,
 		   struct error *err)
 {
+	struct step s = { f, p, LEN_BEGIN };
 	struct helper h;
 	char end[32];
 	int rc;
 
 	ids_random(p->id, 16);
 	snprintf(end, sizeof(end), "/.dcode-%s", p->id);
-	rc = about(sb, f, p, LEN_BEGIN, &h, stop, err);
+	rc = about(sb, &s, &h, stop, err);
 	if (rc == 0 && strcmp(h.status, "ok") != 0)
 		transfer_fail_status(f, h.status);
 	else if (rc == 0 && (!str_starts(buf_str(&h.out), "/") ||
@@ -148,8 +153,9 @@ int transfer_finish(struct sandbox *sb, struct transfer *f,
 		    const struct transfer_part *p, const struct stop *stop,
 		    struct error *err)
 {
+	struct step s = { f, p, 0 };
 	struct helper h;
-	int rc = about(sb, f, p, 0, &h, stop, err);
+	int rc = about(sb, &s, &h, stop, err);
 
 	if (rc == 0 && (str_starts(str_of(h.status), "short ") ||
 			strcmp(h.status, "no_base64") == 0))
@@ -165,8 +171,9 @@ void transfer_drop(struct sandbox *sb, const struct transfer *f,
 {
 	struct stop stop = stop_cleanup(DROP_MS);
 	struct error ignored = { 0 };
+	struct step s = { f, p, LEN_DROP };
 	struct helper h;
 
-	(void)about(sb, f, p, LEN_DROP, &h, &stop, &ignored);
+	(void)about(sb, &s, &h, &stop, &ignored);
 	buf_release(&h.out);
 }

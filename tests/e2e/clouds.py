@@ -32,10 +32,21 @@ EXECUTE = {"daytona": "POST /toolbox/[^/]+/process/execute",
            "langsmith": "(POST|GET) .*/execute",
            "runloop": "POST /v1/devboxes/[^/]+/execute",
            "vercel": "POST .*/cmd"}
+# What one is made with.
+CREATE = {"daytona": "POST /api/sandbox$", "e2b": "POST /v2/sandboxes$",
+          "langsmith": "POST /v2/sandboxes/boxes$",
+          "runloop": "POST /v1/devboxes$",
+          "vercel": "POST /v2/sandboxes[?]"}
 # What a file is sent with, where that is a request of its own.
 UPLOAD = {"daytona": "POST .*/files/bulk-upload", "e2b": "POST /files[?]",
           "langsmith": "POST .*/upload[?]",
           "runloop": "POST .*/upload_file", "vercel": "POST .*/fs/write"}
+COMMANDS = [
+    ("exit 3", "exit code 3"), ("set -e; false; echo no", "exit code 1"),
+    ("exec false", "exit code 1"), ("kill -9 $$", "exit code 137"),
+    ("nonsense-command", "exit code 127"), ("if", "exit code 2"),
+    ("cat; read x; echo end $x", "end"), ("echo out; echo err >&2", "err"),
+    ("printf 'a\\0b\\377c'", "a"), ("pwd", "/")]
 OPTIONS = {"langsmith": {"ready": ["deepagents-code"]}}
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 
@@ -60,8 +71,8 @@ def emulated(kind, env):
         assert cloud.violations == []
 
 
-@pytest.fixture
-def vendor(env):
+@pytest.fixture(name="vendor")
+def vendor_fixture(env):
     """vendor(name, **options): an emulated one that env points to."""
     yield from emulated(emulator, env)
 
@@ -72,6 +83,28 @@ def task_of(run, name):
         return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name,
                    *options, **how)
     return go
+
+
+def fixtures(name):
+    """Of a vendor's own tests: NAME(**options), and task(*options), a run of
+    dcode in one of its sandboxes."""
+    @pytest.fixture(name=name)
+    def begin(vendor):
+        return lambda **options: vendor(name, **options)
+
+    @pytest.fixture(name="task")
+    def task(run):
+        return task_of(run, name)
+    return begin, task
+
+
+def commands_end(model, task):
+    server = model([execute(c) for c, _ in COMMANDS] + [DONE])
+    r = task(timeout=120)
+    assert r.status == 0, r.err
+    for (command, wanted), told in zip(COMMANDS, results(server),
+                                       strict=True):
+        assert wanted in told, command
 
 
 def results(server):

@@ -13,6 +13,8 @@ import pytest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 sys.path.insert(0, str(TOP / "tests" / "emulators"))
+from clouds import vendor_fixture  # noqa: E402,F401
+
 SANITIZER = re.compile(
     r"ERROR: (Address|Leak|Thread|Undefined)|WARNING: ThreadSan|"
     r"runtime error: ")

@@ -6,103 +6,11 @@ import signal
 
 import pytest
 
-from daytona import JWT, ORGANIZATION, Daytona
-from lifecycle import call, execute, wait_for
+from clouds import DONE, EXECUTE, fixtures, results
+from daytona import JWT, ORGANIZATION
+from lifecycle import execute, wait_for
 
-DEMO = "tests/data/demo.json"
-EXECUTE = "POST /toolbox/[^/]+/process/execute"
-DONE = {"text": "done"}
-
-
-@pytest.fixture
-def daytona(env):
-    """daytona(**options): an emulated Daytona that env points to."""
-    clouds = []
-
-    def begin(**options):
-        clouds.append(Daytona(**options).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for cloud in clouds:
-        cloud.__exit__()
-        assert cloud.violations == []
-
-
-@pytest.fixture
-def task(run):
-    """task(*options): a run of dcode in a Daytona sandbox."""
-    def go(*options, **how):
-        return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
-                   "daytona", *options, **how)
-    return go
-
-
-def results(server):
-    """The tools' results that the model was given, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
-
-
-def test_demo(daytona, model, task, top):
-    cloud = daytona(delay=0.15, moves="pulling_snapshot")
-    server = model(json.loads((top / DEMO).read_text()))
-    r = task()
-    assert r.status == 0, r.err
-    assert "all six checks" in r.out
-    assert not server.violations
-    assert cloud.left() == []
-    # ls, two writes, test, grep and read, edit (2), test; the start's own
-    assert cloud.count(EXECUTE) <= 10
-    assert cloud.count("POST /api/sandbox$") == 1
-    assert cloud.count("DELETE /api/sandbox/") == 1
-
-
-def test_requests_per_tool(daytona, model, task):
-    """One each; an edit reads and writes."""
-    cloud = daytona()
-    server = model([
-        execute("echo hi >a; exit 3"),
-        {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
-        {"tool_calls": [call("read_file", file_path="b")]},
-        {"tool_calls": [call("ls", path=".")]},
-        {"tool_calls": [call("glob", pattern="*")]},
-        {"tool_calls": [call("grep", pattern="one")]},
-        {"tool_calls": [call("edit_file", file_path="b", old_string="one",
-                             new_string="two")]}, DONE])
-    marks = []
-    r = task()
-    assert r.status == 0, r.err
-    began = [q["received"] for q in server.requests]
-    execs = [q["began"] for q in cloud.requests if "execute" in q["line"]]
-    for a, b in zip(began, began[1:]):
-        marks.append(sum(a < t < b for t in execs))
-    assert marks[:6] == [1] * 6 and marks[6] <= 2
-    before = [q["line"] for q in cloud.requests if q["began"] < began[0]]
-    polls = sum(line.startswith("GET /api/sandbox/") for line in before)
-    assert len(before) - polls <= 3
-    assert "exit code 3" in results(server)[0]
-
-
-@pytest.mark.parametrize("command, wanted", [
-    ("exit 3", "exit code 3"), ("set -e; false; echo no", "exit code 1"),
-    ("exec false", "exit code 1"), ("kill -9 $$", "exit code 137"),
-    ("nonsense-command", "exit code 127"), ("if", "exit code 2"),
-    ("cat; read x; echo end $x", "end"),
-    ("echo out; echo err >&2", "err"),
-    ("printf 'a\\0b\\377c'", "a")])
-def test_commands_end(daytona, model, task, command, wanted):
-    daytona()
-    server = model([execute(command), DONE])
-    r = task(timeout=30)
-    assert r.status == 0, r.err
-    assert wanted in results(server)[0]
+daytona, task = fixtures("daytona")
 
 
 def test_old_daemon(daytona, model, task):
@@ -114,33 +22,10 @@ def test_old_daemon(daytona, model, task):
     assert cloud.left() == []
 
 
-def test_timeout_keeps_output(daytona, model, task):
-    cloud = daytona()
-    server = model([execute("echo before; sleep 300 & sleep 300", timeout=1),
-                    execute("ps ax | grep -c '[s]leep 300'"), DONE])
-    r = task()
-    assert r.status == 0, r.err
-    assert "before" in results(server)[0]
-    assert results(server)[1].strip().startswith("0")
-    assert cloud.left() == []
-
-
-def test_a_large_file_written(daytona, model, task):
-    """More than fits in one argument of a command."""
-    daytona()
-    text = "0123456789abcde\n" * 16384
-    server = model([
-        {"tool_calls": [call("write_file", file_path="big", content=text)]},
-        execute("wc -c <big"), DONE])
-    r = task()
-    assert r.status == 0, r.err
-    assert str(len(text)) in results(server)[1]
-
-
 def test_a_long_command_is_polled(daytona, model, task):
     """The proxy cuts each request after a second; it runs once."""
     cloud = daytona()
-    cloud.fault(EXECUTE, times=None, cut_after=1)
+    cloud.fault(EXECUTE["daytona"], times=None, cut_after=1)
     server = model([execute("echo once >>ran; sleep 4; cat ran; echo end"),
                     DONE])
     r = task()
@@ -236,12 +121,12 @@ def test_wrong_id_in_an_answer(daytona, model, task):
     model([DONE])
     r = task("--sandbox-id", kept.id)
     assert r.status != 0 and other.id in r.err
-    assert cloud.count(EXECUTE) == 0
+    assert cloud.count(EXECUTE["daytona"]) == 0
 
 
 def test_gone_under_us(daytona, model, task):
     cloud = daytona()
-    cloud.fault(EXECUTE, nth=3, times=None, status=400, body={
+    cloud.fault(EXECUTE["daytona"], nth=3, times=None, status=400, body={
         "statusCode": 400, "message": "Is the Sandbox started?"})
     model([execute("true"), execute("true"), execute("true"), DONE])
     kept = {}
@@ -367,19 +252,6 @@ def test_an_idle_one_ends_by_itself(daytona):
     wait_for(lambda: cloud.left() == [])
 
 
-def test_killed_and_collected(daytona, env, model, start, run):
-    cloud = daytona()
-    model([execute("sleep 300"), DONE])
-    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "daytona")
-    wait_for(lambda: cloud.count(EXECUTE) > 1)
-    p.signal(signal.SIGKILL)
-    p.p.wait()
-    assert len(cloud.left()) == 1
-    r = run("sandbox", "gc")
-    assert r.status == 0, r.err
-    assert cloud.left() == []
-
-
 def test_list_in_pages(daytona, run, model, start):
     """What has our owner's label is found on the last page too."""
     cloud = daytona(page=2)
@@ -387,7 +259,7 @@ def test_list_in_pages(daytona, run, model, start):
         make(cloud)
     model([execute("sleep 300"), DONE])
     p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "daytona")
-    wait_for(lambda: cloud.count(EXECUTE) > 1)
+    wait_for(lambda: cloud.count(EXECUTE["daytona"]) > 1)
     p.signal(signal.SIGKILL)
     p.p.wait()
     ours = next(k for k in cloud.boxes.values() if "dcode.owner" in k.labels)
@@ -401,36 +273,6 @@ def test_list_in_pages(daytona, run, model, start):
     assert r.status == 0, r.err
     assert cloud.count(r"GET /api/sandbox\?.*cursor=") >= 2
     assert len(cloud.left()) == 6
-
-
-TORTURE = [execute("echo x >>ran; cat ran"),
-           {"tool_calls": [call("write_file", file_path="b",
-                                content="one\n")]},
-           {"tool_calls": [call("read_file", file_path="b")]},
-           execute("echo x >>ran; wc -l <ran; cat b"), DONE]
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "5"))
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset"])
-def test_torture(daytona, model, task, how):
-    """The n-th piece of all answers is spoiled: every command runs once."""
-    cloud = daytona(delay=0.02)
-    server = model(TORTURE)
-    n = 1
-    while True:
-        cloud.forget()
-        cloud.spoil(n, how)
-        r = task(timeout=90)
-        assert cloud.left() == [], n
-        if r.status == 0:
-            told = results(server)
-            assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
-        else:
-            assert "daytona: " in r.err, (n, r.err)
-        if not cloud.spoiled:
-            break
-        n += STEP
-    assert r.status == 0
 
 
 @pytest.fixture

@@ -1,55 +1,19 @@
 """test_e2b.py - E2B sandboxes through dcode: requests, cuts, nothing left."""
 # SPDX-License-Identifier: MIT
 import json
-import os
 import signal
 import time
 import urllib.request
 
 import pytest
 
-from e2b import E2B, KEY
+from clouds import DONE, fixtures, results
+from e2b import KEY
 from lifecycle import call, execute, wait_for
 
-DEMO = "tests/data/demo.json"
 START = "POST /process.Process/Start"
-DONE = {"text": "done"}
 
-
-@pytest.fixture
-def e2b(env):
-    """e2b(**options): an emulated E2B that env points to."""
-    clouds = []
-
-    def begin(**options):
-        clouds.append(E2B(**options).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for cloud in clouds:
-        cloud.__exit__()
-        assert cloud.violations == []
-
-
-@pytest.fixture
-def task(run):
-    """task(*options): a run of dcode in an E2B sandbox."""
-    def go(*options, **how):
-        return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "e2b",
-                   *options, **how)
-    return go
-
-
-def results(server):
-    """The tools' results that the model was given, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
+e2b, task = fixtures("e2b")
 
 
 def ask(cloud, method, path, body=None):
@@ -64,59 +28,6 @@ def ask(cloud, method, path, body=None):
 def make(cloud, **body):
     made = ask(cloud, "POST", "/v2/sandboxes", {"templateID": "base", **body})
     return cloud.boxes[made["sandboxID"]]
-
-
-def test_demo(e2b, model, task, top):
-    cloud = e2b(delay=0.1)
-    server = model(json.loads((top / DEMO).read_text()))
-    r = task()
-    assert r.status == 0, r.err
-    assert "all six checks" in r.out
-    assert not server.violations
-    assert cloud.left() == []
-    # ls, two writes, test, grep and read, edit (2), test; the start's own
-    assert cloud.count(START) <= 10
-    assert cloud.count("POST /v2/sandboxes$") == 1
-    assert cloud.count("DELETE /sandboxes/") == 1
-
-
-def test_requests_per_tool(e2b, model, task):
-    """One each; an edit reads and writes."""
-    cloud = e2b()
-    server = model([
-        execute("echo hi >a; exit 3"),
-        {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
-        {"tool_calls": [call("read_file", file_path="b")]},
-        {"tool_calls": [call("ls", path=".")]},
-        {"tool_calls": [call("glob", pattern="*")]},
-        {"tool_calls": [call("grep", pattern="one")]},
-        {"tool_calls": [call("edit_file", file_path="b", old_string="one",
-                             new_string="two")]}, DONE])
-    r = task()
-    assert r.status == 0, r.err
-    began = [q["received"] for q in server.requests]
-    times = [q["began"] for q in cloud.requests]
-    marks = [sum(a < t < b for t in times)
-             for a, b in zip(began, began[1:])]
-    assert marks[:6] == [1] * 6 and marks[6] <= 2
-    assert sum(t < began[0] for t in times) <= 3
-    assert "exit code 3" in results(server)[0]
-    assert len({q["connection"] for q in cloud.requests}) <= 2
-
-
-@pytest.mark.parametrize("command, wanted", [
-    ("exit 3", "exit code 3"), ("set -e; false; echo no", "exit code 1"),
-    ("exec false", "exit code 1"), ("kill -9 $$", "exit code 137"),
-    ("nonsense-command", "exit code 127"), ("if", "exit code 2"),
-    ("cat; read x; echo end $x", "end"), ("echo out; echo err >&2", "err"),
-    ("printf 'a\\0b\\377c'", "a"), ("echo $FROM_PARAMS; pwd", "yes\n/home")])
-def test_commands_end(e2b, model, task, config, command, wanted):
-    e2b()
-    config('[sandboxes.providers.e2b.params]\nenv = ["FROM_PARAMS=yes"]\n')
-    server = model([execute(command), DONE])
-    r = task(timeout=30)
-    assert r.status == 0, r.err
-    assert wanted in results(server)[0]
 
 
 @pytest.mark.parametrize("options", [
@@ -135,17 +46,6 @@ def test_older_servers(e2b, model, task, options):
     assert results(server)[2].split()[0] == "1048576"
     assert cloud.left() == []
     assert cloud.count("POST /sandboxes$") == ("old" in options)
-
-
-def test_timeout_keeps_output(e2b, model, task):
-    cloud = e2b()
-    server = model([execute("echo before; sleep 300 & sleep 300", timeout=1),
-                    execute("ps ax | grep -c '[s]leep 300'"), DONE])
-    r = task()
-    assert r.status == 0, r.err
-    assert "before" in results(server)[0]
-    assert results(server)[1].strip().startswith("0")
-    assert cloud.left() == []
 
 
 def test_streams_that_are_cut(e2b, model, task):
@@ -345,19 +245,6 @@ def test_life_is_extended_while_busy(e2b, model, task, config):
     wait_for(lambda: cloud.left() == [])
 
 
-def test_killed_and_collected(e2b, model, start, run):
-    cloud = e2b()
-    model([execute("sleep 300"), DONE])
-    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "e2b")
-    wait_for(lambda: cloud.count(START) > 0)
-    p.signal(signal.SIGKILL)
-    p.p.wait()
-    assert len(cloud.left()) == 1
-    r = run("sandbox", "gc")
-    assert r.status == 0, r.err
-    assert cloud.left() == []
-
-
 def test_all_pages_are_collected(e2b, model, start, run):
     cloud = e2b(page=2)
     model([execute("sleep 300"), DONE])
@@ -399,33 +286,3 @@ def test_workdir_is_made(e2b, model, task, config):
     r = task()
     assert r.status == 0, r.err
     assert "/srv/a b" in results(server)[0]
-
-
-TORTURE = [execute("echo x >>ran; cat ran"),
-           {"tool_calls": [call("write_file", file_path="b",
-                                content="one\n")]},
-           {"tool_calls": [call("read_file", file_path="b")]},
-           execute("echo x >>ran; wc -l <ran; cat b"), DONE]
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "4"))
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"])
-def test_torture(e2b, model, task, how):
-    """The n-th piece of all answers is spoiled: every command runs once."""
-    cloud = e2b()
-    server = model(TORTURE)
-    n = 1
-    while True:
-        cloud.forget()
-        cloud.spoil(n, how)
-        r = task(timeout=90)
-        assert cloud.left() == [], n
-        if r.status == 0:
-            told = results(server)
-            assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
-        else:
-            assert "e2b: " in r.err, (n, r.err)
-        if not cloud.spoiled:
-            break
-        n += STEP
-    assert r.status == 0

@@ -2,7 +2,6 @@
 
 DCODE_TEST_LONG=1 adds 100 MB of output and a file of 1 GiB."""
 # SPDX-License-Identifier: MIT
-import concurrent.futures
 import contextlib
 import json
 import os
@@ -12,12 +11,11 @@ import time
 
 import pytest
 
-from clouds import NAMES, emulator, vendor  # noqa: F401
+from clouds import NAMES, emulator
 from conftest import SANITIZER
 from e2b import KEY
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
-AT_ONCE = 1 if LONG else 3
 HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
         "snapshot", "remove", "remove again", "nothing left"}
 # What it is run with, and every check that does not apply.
@@ -31,7 +29,7 @@ ROWS = {
     "e2b": ({}, ("--snapshot", "kept"), set()),
     "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
     "modal": ({}, (), {"snapshot"}),
-    "runloop": ({}, (), {"snapshot"}),
+    "runloop": ({}, (), {"snapshot", "lifetime"}),
     "vercel": ({}, (), {"snapshot"}),
     "vercel v1": ({"VERCEL_API": "v1"}, (), {"snapshot", "list by label"}),
 }
@@ -87,26 +85,10 @@ class Contract:
         self.ledger = json.loads(listed.stdout)["data"]
 
 
-@pytest.fixture(scope="module")
-def contract(request, dcode, tmp_path_factory, rig):
-    """contract(row): a Contract; the rows that were asked for are run side by
-    side, which is quicker: they sleep for most of their time."""
-    rows = [i.callspec.params["row"] for i in request.session.items
-            if i.originalname == "test_contract"]
-    if "PYTEST_XDIST_WORKER" in os.environ:  # they are side by side
-        yield lambda row: Contract(
-            row, dcode, tmp_path_factory.mktemp("contract"), rig)
-        return
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = {row: pool.submit(Contract, row, dcode,
-                                 tmp_path_factory.mktemp("contract"), rig)
-                for row in rows}
-        yield lambda row: runs[row].result()
-
-
 @pytest.mark.parametrize("row", ROWS)
-def test_contract(contract, row):
-    made = contract(row)
+def test_contract(request, dcode, tmp_path, row):
+    rig = request.getfixturevalue("rig") if row == "docker" else None
+    made = Contract(row, dcode, tmp_path, rig)
     checks = {c["name"]: c for c in made.data["checks"]}
     assert [c for c in checks.values() if c["status"] == "fail"] == []
     assert made.status == 0 and made.data["failed"] == 0
@@ -121,7 +103,7 @@ def test_contract(contract, row):
 
 
 @pytest.mark.parametrize("name", NAMES if LONG else ["e2b"])
-def test_several_at_once(start, run, vendor, name):  # noqa: F811
+def test_several_at_once(start, run, vendor, name):
     """Each has its own sandbox; together they leave none."""
     cloud = vendor(name)
     runs = [start("provider", "test", name, "--only", "in parallel")
@@ -174,7 +156,7 @@ def test_wrong_use(run, words):
     assert run("provider", *words).status == 2
 
 
-def test_broken_create(run, env, vendor):  # noqa: F811
+def test_broken_create(run, env, vendor):
     """A create that fails is a check that failed, not a crash."""
     vendor("e2b")
     env["E2B_API_KEY"] = KEY[:-1] + "f"  # not the emulator's
@@ -186,7 +168,7 @@ def test_broken_create(run, env, vendor):  # noqa: F811
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal(start, run, vendor, number):  # noqa: F811
+def test_signal(start, run, vendor, number):
     cloud = vendor("e2b")
     r = start("provider", "test", "e2b", "--only", "timeout")
     while "create" not in (line := r.p.stdout.readline()):

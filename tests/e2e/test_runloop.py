@@ -1,135 +1,21 @@
 """test_runloop.py - Runloop devboxes through dcode: requests, cuts, no rest."""
 # SPDX-License-Identifier: MIT
 import json
-import os
 import signal
 import threading
 import urllib.request
 
 import pytest
 
-from lifecycle import call, execute, wait_for
-from runloop import KEY, Runloop
+from clouds import DONE, fixtures, results
+from lifecycle import execute, wait_for
+from runloop import KEY
 
-DEMO = "tests/data/demo.json"
 EXECUTE = "POST /v1/devboxes/[^/]+/execute[?]"
 CREATE = "POST /v1/devboxes$"
 SHUTDOWN = "POST /v1/devboxes/[^/]+/shutdown"
-DONE = {"text": "done"}
 
-
-@pytest.fixture
-def runloop(env):
-    """runloop(**options): an emulated Runloop that env points to."""
-    clouds = []
-
-    def begin(**options):
-        clouds.append(Runloop(**options).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for cloud in clouds:
-        cloud.__exit__()
-        assert cloud.violations == []
-
-
-@pytest.fixture
-def task(run):
-    """task(*options): a run of dcode in a devbox."""
-    def go(*options, **how):
-        return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
-                   "runloop", *options, **how)
-    return go
-
-
-def results(server):
-    """The tools' results that the model was given, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
-
-
-def test_demo(runloop, model, task, top):
-    cloud = runloop(delay=0.15)
-    server = model(json.loads((top / DEMO).read_text()))
-    r = task()
-    assert r.status == 0, r.err
-    assert "all six checks" in r.out
-    assert not server.violations
-    assert cloud.left() == []
-    # ls, two writes, test, grep and read, edit (2), test; the start's own
-    assert cloud.count(EXECUTE) <= 10
-    assert cloud.count(CREATE) == 1 and cloud.count(SHUTDOWN) == 1
-    assert cloud.count("GET ") == 0
-
-
-def test_requests_per_tool(runloop, model, task):
-    """One each; an edit reads and writes."""
-    cloud = runloop()
-    server = model([
-        execute("echo hi >a; exit 3"),
-        {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
-        {"tool_calls": [call("read_file", file_path="b")]},
-        {"tool_calls": [call("ls", path=".")]},
-        {"tool_calls": [call("glob", pattern="*")]},
-        {"tool_calls": [call("grep", pattern="one")]},
-        {"tool_calls": [call("edit_file", file_path="b", old_string="one",
-                             new_string="two")]}, DONE])
-    marks = []
-    r = task()
-    assert r.status == 0, r.err
-    began = [q["received"] for q in server.requests]
-    execs = [q["began"] for q in cloud.requests if "/execute?" in q["line"]]
-    for a, b in zip(began, began[1:]):
-        marks.append(sum(a < t < b for t in execs))
-    assert marks[:6] == [1] * 6 and marks[6] <= 2
-    before = [q["line"] for q in cloud.requests if q["began"] < began[0]]
-    polls = sum("wait_for_status" in line for line in before)
-    assert len(before) - polls <= 3
-    assert "exit code 3" in results(server)[0]
-
-
-@pytest.mark.parametrize("command, wanted", [
-    ("exit 3", "exit code 3"), ("set -e; false; echo no", "exit code 1"),
-    ("exec false", "exit code 1"), ("kill -9 $$", "exit code 137"),
-    ("nonsense-command", "exit code 127"), ("if", "exit code 2"),
-    ("cat; read x; echo end $x", "end"),
-    ("echo out; echo err >&2", "err"),
-    ("printf 'a\\0b\\377c'", "a")])
-def test_commands_end(runloop, model, task, command, wanted):
-    runloop()
-    server = model([execute(command), DONE])
-    r = task(timeout=30)
-    assert r.status == 0, r.err
-    assert wanted in results(server)[0]
-
-
-def test_timeout_keeps_output(runloop, model, task):
-    cloud = runloop()
-    server = model([execute("echo before; sleep 300 & sleep 300", timeout=1),
-                    execute("ps ax | grep -c '[s]leep 300'"), DONE])
-    r = task()
-    assert r.status == 0, r.err
-    assert "before" in results(server)[0]
-    assert results(server)[1].strip().startswith("0")
-    assert cloud.left() == []
-
-
-def test_a_large_file_written(runloop, model, task):
-    """More than fits in one argument of a command."""
-    runloop()
-    text = "0123456789abcde\n" * 16384
-    server = model([
-        {"tool_calls": [call("write_file", file_path="big", content=text)]},
-        execute("wc -c <big"), DONE])
-    r = task()
-    assert r.status == 0, r.err
-    assert str(len(text)) in results(server)[1]
+runloop, task = fixtures("runloop")
 
 
 @pytest.mark.parametrize("lines", [1 << 30, 100, 30])
@@ -430,19 +316,6 @@ def test_one_ends_by_itself(runloop):
     assert kept.shutdown == "keep_alive_timeout"
 
 
-def test_killed_and_collected(runloop, model, start, run):
-    cloud = runloop()
-    model([execute("sleep 300"), DONE])
-    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "runloop")
-    wait_for(lambda: cloud.count(EXECUTE) > 1)
-    p.signal(signal.SIGKILL)
-    p.p.wait()
-    assert len(cloud.left()) == 1
-    r = run("sandbox", "gc")
-    assert r.status == 0, r.err
-    assert cloud.left() == []
-
-
 def test_killed_while_creating(runloop, model, start, run):
     """It is found by its label: its id was never told."""
     cloud = runloop(page=1)
@@ -457,33 +330,3 @@ def test_killed_while_creating(runloop, model, start, run):
     r = run("sandbox", "gc")
     assert r.status == 0, r.err
     assert len(cloud.left()) == 1
-
-
-TORTURE = [execute("echo x >>ran; cat ran"),
-           {"tool_calls": [call("write_file", file_path="b",
-                                content="one\n")]},
-           {"tool_calls": [call("read_file", file_path="b")]},
-           execute("echo x >>ran; wc -l <ran; cat b"), DONE]
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "4"))
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset"])
-def test_torture(runloop, model, task, how):
-    """The n-th piece of all answers is spoiled: every command runs once."""
-    cloud = runloop(delay=0.02)
-    server = model(TORTURE)
-    n = 1
-    while True:
-        cloud.forget()
-        cloud.spoil(n, how)
-        r = task(timeout=90)
-        assert cloud.left() == [], n
-        if r.status == 0:
-            told = results(server)
-            assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
-        else:
-            assert "runloop: " in r.err, (n, r.err)
-        if not cloud.spoiled:
-            break
-        n += STEP
-    assert r.status == 0 and n > 8

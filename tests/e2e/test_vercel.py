@@ -2,55 +2,25 @@
 # SPDX-License-Identifier: MIT
 import base64
 import json
-import os
-import signal
 import time
 import urllib.request
 
 import pytest
 
-from lifecycle import call, execute, wait_for
-from vercel import PROJECT, TEAM, TOKEN, Vercel
+from clouds import DONE, commands_end, fixtures, results
+from lifecycle import execute, wait_for
+from vercel import PROJECT, TEAM, TOKEN
 
-DEMO = "tests/data/demo.json"
 COMMAND = "POST /v2/sandboxes/sessions/[^/]+/cmd"
 CREATE = "POST /v2/sandboxes[?]"
-DONE = {"text": "done"}
 
-@pytest.fixture
-def vercel(env):
-    """vercel(**options): an emulated Vercel that env points to."""
-    clouds = []
-
-    def begin(**options):
-        clouds.append(Vercel(**options).__enter__())
-        env.update(clouds[-1].env)
-        return clouds[-1]
-    yield begin
-    for cloud in clouds:
-        assert cloud.violations == []
-        cloud.__exit__()
+vercel, task = fixtures("vercel")
 
 
-@pytest.fixture
-def task(run):
-    """task(*options): a run of dcode in a Vercel sandbox."""
-    def go(*options, **how):
-        return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
-                   "vercel", *options, **how)
-    return go
-
-
-def results(server):
-    """What the model was told that its tools gave, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
+def test_commands_end_v1(vercel, model, task, env):
+    env["DEEPAGENTS_CODE_VERCEL_API"] = "v1"
+    vercel()
+    commands_end(model, task)
 
 
 def ask(cloud, method, path, body=None, project="projectId"):
@@ -73,82 +43,15 @@ def make(cloud, **body):
     return cloud.boxes[made["sandbox"]["name"]]
 
 
-def test_demo(vercel, model, task, top):
-    cloud = vercel(delay=0.3)
-    server = model(json.loads((top / DEMO).read_text()))
-    r = task()
-    assert r.status == 0, r.err
-    assert "all six checks" in r.out
-    assert not server.violations
-    assert cloud.left() == []
-    # ls, two writes, test, grep and read, edit (2), test; the start's own
-    assert cloud.count(COMMAND) <= 10
-    assert cloud.count("POST /v2/sandboxes[?]") == 1
-    assert cloud.count("DELETE /v2/sandboxes/") >= 1
-
-
 def test_demo_v1(vercel, model, task, top, env):
     env["VERCEL_API"] = "v1"
     cloud = vercel(delay=0.3)
-    model(json.loads((top / DEMO).read_text()))
+    model(json.loads((top / "tests/data/demo.json").read_text()))
     r = task()
     assert r.status == 0, r.err
     assert "all six checks" in r.out
     assert cloud.left() == []
     assert not cloud.count(".*/v[23]/")
-
-
-def test_requests_per_tool(vercel, model, task):
-    """One each; an edit reads and writes."""
-    cloud = vercel()
-    server = model([
-        execute("echo hi >a; exit 3"),
-        {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
-        {"tool_calls": [call("read_file", file_path="b")]},
-        {"tool_calls": [call("ls", path=".")]},
-        {"tool_calls": [call("glob", pattern="*")]},
-        {"tool_calls": [call("grep", pattern="one")]},
-        {"tool_calls": [call("edit_file", file_path="b", old_string="one",
-                             new_string="two")]}, DONE])
-    r = task()
-    assert r.status == 0, r.err
-    began = [q["received"] for q in server.requests]
-    times = [q["began"] for q in cloud.requests]
-    marks = [sum(a < t < b for t in times)
-             for a, b in zip(began, began[1:])]
-    assert marks[:6] == [1] * 6 and marks[6] <= 2
-    assert sum(t < began[0] for t in times) <= 3
-    assert "exit code 3" in results(server)[0]
-    assert len({q["connection"] for q in cloud.requests}) <= 2
-
-
-@pytest.mark.parametrize("command, wanted", [
-    ("exit 3", "exit code 3"), ("set -e; false; echo no", "exit code 1"),
-    ("exec false", "exit code 1"), ("kill -9 $$", "exit code 137"),
-    ("nonsense-command", "exit code 127"), ("if", "exit code 2"),
-    ("cat; read x; echo end $x", "end"), ("echo out; echo err >&2", "err"),
-    ("printf 'a\\0b\\377c'", "a"),
-    ("echo $FROM_PARAMS; pwd", "yes\n/vercel/sandbox")])
-@pytest.mark.parametrize("api", ["v1", "v2"])
-def test_commands_end(vercel, model, task, config, env, command, wanted, api):
-    env["DEEPAGENTS_CODE_VERCEL_API"] = api
-    vercel()
-    config('[sandboxes.providers.vercel.params]\nenv = ["FROM_PARAMS=yes"]\n')
-    server = model([execute(command), DONE])
-    r = task(timeout=30)
-    assert r.status == 0, r.err
-    assert wanted in results(server)[0]
-
-
-def test_timeout_keeps_output(vercel, model, task):
-    cloud = vercel()
-    server = model([execute("echo before; sleep 300 & sleep 300", timeout=1),
-                    execute("ps ax | grep -c '[s]leep 300'"), DONE])
-    r = task()
-    assert r.status == 0, r.err
-    assert "before" in results(server)[0]
-    assert results(server)[1].strip().startswith("0")
-    assert cloud.left() == []
 
 
 @pytest.mark.parametrize("api", ["v1", "v2"])
@@ -348,19 +251,6 @@ def test_life_is_extended_while_busy(vercel, model, task, config):
     wait_for(lambda: kept.status == "stopped")
 
 
-def test_killed_and_collected(vercel, model, start, run):
-    cloud = vercel()
-    model([execute("sleep 300"), DONE])
-    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "vercel")
-    wait_for(lambda: cloud.count(COMMAND) > 0)
-    p.signal(signal.SIGKILL)
-    p.p.wait()
-    assert len(cloud.left()) == 1
-    r = run("sandbox", "gc")
-    assert r.status == 0, r.err
-    assert cloud.left() == []
-
-
 def test_list_in_pages(vercel, run):
     cloud = vercel(page=2)
     for i in range(5):
@@ -371,33 +261,3 @@ def test_list_in_pages(vercel, run):
     r = run("sandbox", "list", "--sandbox", "vercel", "--all", "--json")
     if r.status == 0:
         assert cloud.count("GET /v2/sandboxes[?]") == 3
-
-
-TORTURE = [execute("echo x >>ran; cat ran"),
-           {"tool_calls": [call("write_file", file_path="b",
-                                content="one\n")]},
-           {"tool_calls": [call("read_file", file_path="b")]},
-           execute("echo x >>ran; wc -l <ran; cat b"), DONE]
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "4"))
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"])
-def test_torture(vercel, model, task, how):
-    """The n-th piece of all answers is spoiled: every command runs once."""
-    cloud = vercel()
-    server = model(TORTURE)
-    n = 1
-    while True:
-        cloud.forget()
-        cloud.spoil(n, how)
-        r = task(timeout=90)
-        assert cloud.left() == [], n
-        if r.status == 0:
-            told = results(server)
-            assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
-        else:
-            assert "ercel" in r.err, (n, r.err)
-        if not cloud.spoiled:
-            break
-        n += STEP
-    assert r.status == 0
