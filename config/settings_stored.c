@@ -202,7 +202,7 @@ void settings_store_changed(struct settings *s)
 	if (s->vault) {
 		s->old_vaults = xrealloc(s->old_vaults, s->n_old_vaults + 1,
 					 sizeof(*s->old_vaults));
-		s->old_vaults[s->n_old_vaults++] = s->vault;
+		s->old_vaults[s->n_old_vaults++].vault = s->vault;
 	}
 	s->vault = NULL;
 	s->vault_tried = false;
@@ -211,7 +211,7 @@ void settings_store_changed(struct settings *s)
 void settings_store_close(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_old_vaults; i++)
-		vault_close(s->old_vaults[i]);
+		vault_close(s->old_vaults[i].vault);
 	free(s->old_vaults);
 	vault_close(s->vault);
 	pthread_mutex_destroy(&s->vault_lock);
