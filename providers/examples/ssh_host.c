@@ -323,7 +323,7 @@ int main(void)
 	char *line = NULL;
 	size_t room = 0;
 
-	signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	while (getline(&line, &room, stdin) > 0) {
 		cJSON *message = cJSON_Parse(line);
 		pthread_t thread;
