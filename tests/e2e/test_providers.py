@@ -191,8 +191,9 @@ def test_class_of_a_package(run, acme):
 
 def test_bare_async_class(run, acme, config):
     config('[sandboxes.providers.bare]\nclass_path = "acme:Bare"\n'
-           f'working_dir = "{acme.parent}/space"\n')
+           'working_dir = "/no/such/place"\n')
     quick(run, "bare")
+    assert list(acme.iterdir()) == []
 
 
 def task(run, *args, **how):
