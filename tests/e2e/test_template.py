@@ -190,6 +190,20 @@ def test_faults_in_between(run, service, model):
     assert cloud.left() == []
 
 
+def test_a_stored_key(run, service, env, model):
+    cloud = service()
+    server = model([{"text": "hi"}])
+    key = env.pop("BOX_TOKEN")
+    r = run("install", "homemade")
+    assert r.status == 1 and "BOX_TOKEN is not set" in r.out
+    r = run("auth", "set", "homemade", stdin=key)
+    assert r.status == 0, r.err
+    assert "stored" in run("auth", "status", "homemade").out
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 0 and len(server.requests) == 1, r.err
+    assert cloud.left() == []
+
+
 def test_install(run, service):
     service()
     began = time.monotonic()
