@@ -144,7 +144,7 @@ class Host:
         meta = self.metadata = getattr(self.provider, "metadata", None)
         found = getattr(meta, "working_dir", None)
         workdir = found if isinstance(found, str) and found else WORKDIR
-        can = []
+        can = ["upload"]
         if getattr(meta, "supports_sandbox_id", True):
             can.append("attach")
         if getattr(meta, "supports_snapshot_name", False):
@@ -214,6 +214,16 @@ class Host:
             "exit_code": code if isinstance(code, int) else None,
         }
 
+    def upload(self, params):
+        """One file, whose path is dcode's own: see child_files.c."""
+        backend = self.backend(params["sandbox"])
+        data = base64.b64decode(params["data"])
+        answer = self.call(backend, "upload_files", [(params["path"], data)])
+        error = getattr(answer[0], "error", None)
+        if error:
+            raise Refusal(FAILED, str(error))
+        return {}
+
     def delete(self, params):
         self.call(self.provider, "delete", sandbox_id=params["sandbox"])
         with self.lock:
@@ -222,7 +232,9 @@ class Host:
 
 
 class Server:
-    METHODS = ("initialize", "create", "attach", "execute", "delete")
+    METHODS = (
+        "initialize", "create", "attach", "execute", "upload", "delete"
+    )
 
     def __init__(self, host, source, sink):
         self.host = host

@@ -11,6 +11,11 @@ int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err);
 int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 		      const struct stop *stop, struct error *err);
+/* What another way wrote to staged, a path in the sandbox, becomes the file f:
+ * with its mode, links, folders and errors, which no API describes alike.
+ * staged stays. -1 when the sandbox cannot be reached. */
+int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
+		   const struct stop *stop, struct error *err);
 /* What a helper's status ("ok", "is_directory") says of a file. */
 void transfer_status(struct transfer *f, const char *status);
 

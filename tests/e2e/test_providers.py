@@ -82,6 +82,21 @@ class AcmeProvider(SandboxProvider):
             raise SandboxNotFoundError(sandbox_id)
         shutil.rmtree(path)
 
+class Honest(AcmeProvider):
+    """Its own upload_files() does what it says; the other one's does not."""
+
+    class Box(AcmeSandbox):
+        def upload_files(self, files):
+            for path, data in files:
+                with open(path, "wb") as f:
+                    f.write(data)
+                with open(os.path.join(ROOT, "used"), "a") as f:
+                    f.write(f"{path} {len(data)}\\n")
+            return super().upload_files(files)
+
+    def get_or_create(self, *, sandbox_id=None, **kwargs):
+        return self.Box(super().get_or_create(sandbox_id=sandbox_id).path)
+
 class Bare:
     """Async, no base class, no metadata, and nothing but execute."""
 
@@ -194,6 +209,24 @@ def test_bare_async_class(run, acme, config):
            'working_dir = "/no/such/place"\n')
     quick(run, "bare")
     assert list(acme.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["Honest", "AcmeProvider"])
+def test_large_upload(run, acme, config, tmp_path, name):
+    """The backend's own way brings it, or does not: then commands do."""
+    config(f'[sandboxes.providers.x]\nclass_path = "acme:{name}"\n')
+    (acme / "box").mkdir()
+    data = os.urandom(200000)
+    (tmp_path / "work/big").write_bytes(data)
+    place = acme / "box/new/big"
+    r = run("sandbox", "cp", "--sandbox", "x", "big", f"box:{place}")
+    assert r.status == 0, r.err
+    assert place.read_bytes() == data
+    used = acme / "used"
+    assert used.exists() == (name == "Honest")
+    if used.exists():
+        path, size = used.read_text().split()
+        assert size == "200000" and not os.path.exists(path)
 
 
 def task(run, *args, **how):
