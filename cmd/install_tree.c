@@ -1,6 +1,5 @@
 /* install_tree.c - files that are put in place all at once. */
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,11 +101,14 @@ char *install_normal(const char *name, size_t len)
 	size_t n = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		bool dash = strchr("-_.", name[i]);
+		char c = name[i];
 
-		if (dash && n && out[n - 1] == '-')
-			continue;
-		out[n++] = dash ? '-' : (char)tolower((unsigned char)name[i]);
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c - 'A' + 'a');
+		if (strchr("-_.", c))
+			c = '-';
+		if (c != '-' || !n || out[n - 1] != '-')
+			out[n++] = c;
 	}
 	return out;
 }

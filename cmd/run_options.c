@@ -191,7 +191,7 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err)
 {
 	const struct sandbox_provider *p;
-	struct registry *registry;
+	struct registry *registry = NULL;
 	struct settings *set;
 	const char *name = flag;
 

@@ -25,6 +25,10 @@ struct setting_slot {
 
 enum { FILE_CONFIG, FILE_PROJECT_ENV, FILE_USER_ENV, FILES };
 
+struct old_vault {
+	struct vault *vault; /* owned */
+};
+
 struct settings {
 	char *home; /* owned, as the next two */
 	char *cwd;
@@ -40,8 +44,8 @@ struct settings {
 	const struct settings_store *store; /* borrowed, or NULL */
 	pthread_mutex_t vault_lock;         /* guards the next two */
 	bool vault_tried;
-	struct vault *vault;       /* owned; NULL when it cannot be opened */
-	struct vault **old_vaults; /* owned; before changes of our own */
+	struct vault *vault;          /* owned; NULL when it cannot be opened */
+	struct old_vault *old_vaults; /* owned; before changes of our own */
 	size_t n_old_vaults;
 };
 

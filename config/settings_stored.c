@@ -44,6 +44,50 @@ static const char *named_env(const struct toml_value *provider)
 	return v && v->kind == TOML_STRING && v->text[0] ? v->text : NULL;
 }
 
+/* The first ${NAME} in the headers of [sandboxes.providers.X.http]. Owned. */
+static char *header_env(const struct toml_value *provider)
+{
+	const struct toml_value *http = provider->kind == TOML_TABLE
+						? toml_get(provider, "http")
+						: NULL;
+	const struct toml_value *all = http && http->kind == TOML_TABLE
+					       ? toml_get(http, "headers")
+					       : NULL;
+
+	for (size_t i = 0; all && i < all->n_items; i++) {
+		const struct toml_value *v = &all->items[i];
+		const char *at =
+			v->kind == TOML_STRING ? strstr(v->text, "${") : NULL;
+		size_t len = at ? strcspn(at + 2, "}") : 0;
+
+		if (len && at[2 + len])
+			return xstrndup(at + 2, len);
+	}
+	return NULL;
+}
+
+/* What config.toml's own sandbox services need. */
+static bool each_service(const struct settings *s,
+			 bool (*each)(void *arg,
+				      const struct settings_credential *c),
+			 void *arg)
+{
+	const struct toml_value *all = settings_toml(s, "sandboxes.providers");
+	bool on = true;
+
+	for (size_t i = 0;
+	     on && all && all->kind == TOML_TABLE && i < all->n_items; i++) {
+		char *env = header_env(&all->items[i]);
+		struct settings_credential c = { all->items[i].key, env,
+						 all->items[i].key, true };
+
+		if (env)
+			on = each(arg, &c);
+		free(env);
+	}
+	return on;
+}
+
 void settings_each_credential(const struct settings *s,
 			      bool (*each)(void *arg,
 					   const struct settings_credential *c),
@@ -73,6 +117,8 @@ void settings_each_credential(const struct settings *s,
 		if (env)
 			on = each(arg, &c);
 	}
+	if (on)
+		(void)each_service(s, each, arg);
 }
 
 struct search {
@@ -156,6 +202,16 @@ static char *name_of(const struct settings *s, const char *variable)
 		if (env && !strcmp(env, variable))
 			return xstrdup(own->items[i].key);
 	}
+	own = settings_toml(s, "sandboxes.providers");
+	for (size_t i = 0; own && own->kind == TOML_TABLE && i < own->n_items;
+	     i++) {
+		char *env = header_env(&own->items[i]);
+		bool same = env && !strcmp(env, variable);
+
+		free(env);
+		if (same)
+			return xstrdup(own->items[i].key);
+	}
 	return NULL;
 }
 
@@ -202,7 +258,7 @@ void settings_store_changed(struct settings *s)
 	if (s->vault) {
 		s->old_vaults = xrealloc(s->old_vaults, s->n_old_vaults + 1,
 					 sizeof(*s->old_vaults));
-		s->old_vaults[s->n_old_vaults++] = s->vault;
+		s->old_vaults[s->n_old_vaults++].vault = s->vault;
 	}
 	s->vault = NULL;
 	s->vault_tried = false;
@@ -211,7 +267,7 @@ void settings_store_changed(struct settings *s)
 void settings_store_close(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_old_vaults; i++)
-		vault_close(s->old_vaults[i]);
+		vault_close(s->old_vaults[i].vault);
 	free(s->old_vaults);
 	vault_close(s->vault);
 	pthread_mutex_destroy(&s->vault_lock);

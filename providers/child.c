@@ -145,7 +145,7 @@ static bool id_ok(const char *id)
 
 /* An answer about one sandbox: its id, and maybe where its files are. */
 static int adopt(struct sandbox *sb, const cJSON *result, const char *what,
-		 struct error *err)
+		 const struct stop *stop, struct error *err)
 {
 	struct child *c = child_of(sb->host);
 	const char *id = json_string(result, "id", "");
@@ -169,11 +169,15 @@ static int adopt(struct sandbox *sb, const cJSON *result, const char *what,
 		workdir = dir ? dir->valuestring : c->workdir;
 	if (!sb->workdir && workdir)
 		sb->workdir = xstrdup(workdir);
+	/* A class says where it would like to be, if anything. */
+	if (!dir && (!sb->workdir || c->p->d.class_path))
+		child_settle(sb, stop);
 	return 0;
 }
 
 /* What only executes has one place for all, which bears the label's name. */
-static int adopt_label(struct sandbox *sb, const struct sandbox_spec *spec)
+static int adopt_label(struct sandbox *sb, const struct sandbox_spec *spec,
+		       const struct stop *stop)
 {
 	struct child *c = child_of(sb->host);
 	const char *workdir = c->p->d.workdir ? c->p->d.workdir : c->workdir;
@@ -181,6 +185,8 @@ static int adopt_label(struct sandbox *sb, const struct sandbox_spec *spec)
 	sb->id = xstrdup(spec->label);
 	if (workdir)
 		sb->workdir = xstrdup(workdir);
+	else
+		child_settle(sb, stop);
 	return 0;
 }
 
@@ -246,9 +252,9 @@ static int child_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	ask.params = buf_str(&params);
 	rc = child_call(c, &ask, &result, stop, err);
 	if (rc == 0)
-		rc = adopt(sb, result, what, err);
+		rc = adopt(sb, result, what, stop, err);
 	else if (ask.refused == CHILD_NO_METHOD)
-		rc = adopt_label(sb, spec);
+		rc = adopt_label(sb, spec, stop);
 	else if (spec->unclear && nothing_made(ask.refused))
 		*spec->unclear = false;
 	/* A create is not repeated: it need not be idempotent. */
@@ -277,7 +283,7 @@ static int child_attach(struct sandbox *sb, const char *id,
 	if (rc == 0)
 		rc = child_call(c, &ask, &result, stop, err);
 	if (rc == 0)
-		rc = adopt(sb, result, what, err);
+		rc = adopt(sb, result, what, stop, err);
 	if (rc == 0 && strcmp(sb->id, id) != 0)
 		rc = error_set(err, ERR_PROTOCOL,
 			       "%s: asked for %.100s, got %.100s", what, id,

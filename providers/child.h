@@ -90,6 +90,9 @@ int child_open(struct sandbox_host *host, const struct settings *set,
 	       struct error *err);
 
 /* child_exec.c */
+/* Where commands run: where that is not known for sure and cannot be entered,
+ * sb->workdir becomes what the sandbox has itself. */
+void child_settle(struct sandbox *sb, const struct stop *stop);
 int child_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);

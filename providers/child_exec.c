@@ -8,9 +8,15 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/child.h"
+#include "sandbox/quote.h"
 #include "sandbox/supervise.h"
 
-enum { REQUEST_MAX = 4 << 20, ANSWER_MAX = 1 << 20, OUTPUT_MAX = 8 << 20 };
+enum {
+	REQUEST_MAX = 4 << 20,
+	ANSWER_MAX = 1 << 20,
+	OUTPUT_MAX = 8 << 20,
+	PLACE_MAX = 4096, /* bytes of a path */
+};
 
 /* Appends what base64 says, or text as it is. */
 static int add_output(const cJSON *object, struct buf *out, struct error *err)
@@ -106,6 +112,44 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	buf_release(&params);
 	buf_release(&got);
 	return rc;
+}
+
+/* "@dcode-at:PATH:@" somewhere in what was printed. */
+static char *told_place(struct str text)
+{
+	static const char head[] = "@dcode-at:";
+	size_t at = str_search(text, str_of(head));
+	struct str rest = str_skip(text, at + sizeof(head) - 1);
+	size_t end = str_search(rest, STR(":@"));
+
+	if (end == rest.len || end < 1 || end > PLACE_MAX || rest.ptr[0] != '/')
+		return NULL;
+	return xstrndup(rest.ptr, end);
+}
+
+void child_settle(struct sandbox *sb, const struct stop *stop)
+{
+	struct child *c = child_of(sb->host);
+	struct buf command = BUF_INIT(REQUEST_MAX);
+	struct buf got = BUF_INIT(OUTPUT_MAX);
+	struct stop limit = stop_within(stop, c->p->limits.call);
+	struct error ignored = { 0 };
+	char *place = NULL;
+
+	quote_assign(
+		&command, "w",
+		str_of(sb->workdir ? sb->workdir : c->p->made.base.workdir));
+	buf_adds(&command, "cd \"$w\" 2>/dev/null || "
+			   "printf '@dcode-at:%s:@\\n' \"$PWD\"\n");
+	if (call(sb, buf_str(&command), c->p->limits.held, &got, &limit,
+		 &ignored) == 0)
+		place = told_place(buf_str(&got));
+	if (place) {
+		free(sb->workdir);
+		sb->workdir = place;
+	}
+	buf_release(&command);
+	buf_release(&got);
 }
 
 int child_execute(struct sandbox *sb, const struct exec_request *req,

@@ -3,6 +3,7 @@
 #include "providers/python.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,9 @@
 #include "base/proc.h"
 #include "base/str.h"
 
+static const unsigned char stand_ins_py[] = {
+#include "scripts/host/dcode_stand_ins.py.inc"
+};
 static const unsigned char host_py[] = {
 #include "scripts/host/provider_host.py.inc"
 };
@@ -57,25 +61,31 @@ char *python_program(const struct settings *set)
 	return program;
 }
 
+static bool put(int fd, const unsigned char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n <= 0)
+			return false;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
 int python_script(struct error *err)
 {
 	int fd = memfd_create("dcode-provider-host", MFD_CLOEXEC);
-	size_t done = 0;
 
 	if (fd < 0)
 		return error_errno(err, "making room for the host script");
-	while (done < sizeof(host_py)) {
-		ssize_t n = write(fd, host_py + done, sizeof(host_py) - done);
-
-		if (n <= 0) {
-			(void)error_errno(err, "writing the host script");
-			close(fd);
-			return -1;
-		}
-		done += (size_t)n;
-	}
-	(void)lseek(fd, 0, SEEK_SET);
-	return fd;
+	if (put(fd, stand_ins_py, sizeof(stand_ins_py)) &&
+	    put(fd, host_py, sizeof(host_py)) && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	(void)error_errno(err, "writing the host script");
+	close(fd);
+	return -1;
 }
 
 struct sites {
@@ -155,14 +165,21 @@ static void add(void *arg, const char *word)
 char **python_argv(const struct settings *set, const char *class_path)
 {
 	/* The current directory is the project's: no module comes from it. */
-	static const char boot[] = "import sys; sys.path[:1] = []; import io; "
-				   "exec(compile(io.open(3, 'rb').read(), "
-				   "'provider_host.py', 'exec'))";
+	static const char boot[] =
+		"import sys; sys.path[:1] = []; import io; "
+		"n = int(sys.argv.pop(1)); s = io.open(3, 'rb').read(); "
+		"m = sys.modules['dcode_stand_ins'] = "
+		"type(sys)('dcode_stand_ins'); "
+		"exec(compile(s[:n], 'dcode_stand_ins.py', 'exec'), vars(m)); "
+		"exec(compile(s[n:], 'provider_host.py', 'exec'))";
 	struct argv a = { 0 };
+	char first[24];
 
+	snprintf(first, sizeof(first), "%zu", sizeof(stand_ins_py));
 	add(&a, "python3");
 	add(&a, "-c");
 	add(&a, boot);
+	add(&a, first);
 	add(&a, class_path);
 	python_each_site(set, add, &a);
 	return a.words;

@@ -174,30 +174,42 @@ static void add_program(struct registry *r, const char *name, const char *path)
 		skip(r, &err);
 }
 
-/* dcode-sandbox-NAME in a directory, or dcode-sandbox-NAME/dcode-sandbox-NAME
- * for one that is a folder. */
+/* DIR/FILE, or DIR/FILE/FILE for one that is a folder: a program's path,
+ * owned, or NULL. */
+static char *program_in(const char *dir, const char *file)
+{
+	char *path = path_join(dir, file);
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		char *inner = path_join(path, file);
+
+		free(path);
+		path = inner;
+	}
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static int is_program(const struct dirent *e)
+{
+	return str_starts(str_of(e->d_name), PROGRAM);
+}
+
 static void add_programs(struct registry *r, const char *dir)
 {
 	struct dirent **list = NULL;
-	int n = scandir(dir, &list, NULL, alphasort);
+	int n = scandir(dir, &list, is_program, alphasort);
 
 	for (int i = 0; i < n; i++) {
-		const char *file = list[i]->d_name;
-		char *path = path_join(dir, file);
-		struct stat st;
+		char *path = program_in(dir, list[i]->d_name);
 
-		if (str_starts(str_of(file), PROGRAM) && stat(path, &st) == 0) {
-			if (S_ISDIR(st.st_mode)) {
-				char *inner = path_join(path, file);
-
-				free(path);
-				path = inner;
-			}
-			if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-			    access(path, X_OK) == 0)
-				add_program(r, file + sizeof(PROGRAM) - 1,
-					    path);
-		}
+		if (path)
+			add_program(r, list[i]->d_name + sizeof(PROGRAM) - 1,
+				    path);
 		free(path);
 		free(list[i]);
 	}
@@ -341,10 +353,10 @@ const struct sandbox_provider *const *registry_list(struct registry *r)
 	}
 	r->scanned = true;
 	free(r->list);
-	r->list = xcalloc(r->n + 1, sizeof(*r->list));
+	r->list = xcalloc(r->n + 1, sizeof(void *));
 	for (size_t i = 0; i < r->n; i++)
 		r->list[i] = r->entries[i].provider;
-	qsort(r->list, r->n, sizeof(*r->list), by_name);
+	qsort(r->list, r->n, sizeof(void *), by_name);
 	return r->list;
 }
 

@@ -74,7 +74,7 @@ int template_path(struct buf *out, const char *text,
  * absent is left out; one that is nothing but a number is one. */
 int template_body(struct buf *out, const struct toml_value *table,
 		  const struct template_values *v, struct error *err);
-/* RFC 6901: the value that a pointer names, or NULL. */
+/* template_point.c. RFC 6901: the value that a pointer names, or NULL. */
 const cJSON *template_point(const cJSON *tree, const char *pointer);
 bool template_pointer_ok(const char *pointer);
 

@@ -8,14 +8,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/template.h"
-#include "sandbox/helper.h"
 #include "sandbox/quote.h"
 #include "sandbox/transfer.h"
 
 enum {
 	SMALL = 48 << 10, /* bytes that go faster within a command */
 	LONGEST_MS = 3600000,
-	PUT_MS = 300000,
 };
 
 static void fail(struct transfer *f, const char *detail)
@@ -49,39 +47,6 @@ static int64_t pull(void *arg, char *room, size_t len, struct error *err)
 	}
 	u->sent += n;
 	return n;
-}
-
-/* What the service wrote to staged becomes the file: with its mode, links,
- * folders and errors, which no API describes alike. */
-static int put(struct sandbox *sb, struct transfer *f, const char *staged,
-	       const struct stop *stop, struct error *err)
-{
-	char numbers[2][24];
-	char mode[16];
-	char id[17];
-	struct helper h = { .script = HELPER_UPLOAD,
-			    .n_args = 6,
-			    .source = staged,
-			    .timeout_ms = PUT_MS,
-			    .out = BUF_INIT(4096) };
-	int rc;
-
-	ids_random(id, 16);
-	snprintf(mode, sizeof(mode), "%o",
-		 (unsigned)(f->mode ? f->mode & 07777 : 0644));
-	h.args[0] = str_of(f->path);
-	h.args[1] = STR("0");
-	h.args[2] = helper_decimal(f->size, numbers[0]);
-	h.args[3] = helper_decimal(f->size, numbers[1]);
-	h.args[4] = str_of(mode);
-	h.args[5] = str_of(id);
-	rc = helper_run(sb, &h, stop, err);
-	if (rc == 0 && h.timed_out)
-		transfer_fail(f, FILE_OTHER, "timed out");
-	else if (rc == 0 && strcmp(h.status, "ok") != 0)
-		transfer_fail_status(f, h.status);
-	buf_release(&h.out);
-	return rc;
 }
 
 static void unstage(struct sandbox *sb, const char *staged,
@@ -120,7 +85,7 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	rc = template_send(t, &c, &res, stop, err);
 	http_response_release(&res);
 	if (rc == 0)
-		rc = put(sb, f, staged, stop, err);
+		rc = transfer_place(sb, f, staged, stop, err);
 	else if (u.failed || c.status) {
 		fail(f, err->message);
 		rc = 0;

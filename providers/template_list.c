@@ -11,7 +11,7 @@ static const char *text_at(const cJSON *item, const char *pointer)
 {
 	const cJSON *v = pointer ? template_point(item, pointer) : NULL;
 
-	return cJSON_IsString(v) ? v->valuestring : "";
+	return v && cJSON_IsString(v) ? v->valuestring : "";
 }
 
 /* An id may be a number. Owned. */
@@ -19,8 +19,8 @@ static char *id_at(const cJSON *item, const char *pointer)
 {
 	const cJSON *v = template_point(item, pointer);
 
-	return cJSON_IsNumber(v) ? xasprintf("%.0f", v->valuedouble)
-				 : xstrdup(text_at(item, pointer));
+	return v && cJSON_IsNumber(v) ? xasprintf("%.0f", v->valuedouble)
+				      : xstrdup(text_at(item, pointer));
 }
 
 int template_list(struct sandbox_host *host, const char *owner,

@@ -69,7 +69,7 @@ static int pointer(const struct reading *r, const struct toml_value *v,
 /* Every string of a body, with a bounded depth. */
 static int body(const struct reading *r, const struct toml_value *v, int depth)
 {
-	const char *ignored;
+	const char *ignored = NULL;
 
 	if (depth > 30)
 		return wrong(r, v, "is nested too deep");
@@ -142,7 +142,7 @@ static int seconds(const struct reading *r, const struct toml_value *v,
 static int encoding(const struct reading *r, const struct toml_value *v,
 		    bool *base64)
 {
-	const char *name;
+	const char *name = NULL;
 
 	if (string(r, v, &name) < 0)
 		return -1;
@@ -278,7 +278,7 @@ static int read_headers(const struct reading *r, struct template_provider *p,
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789!#$%&'*+-.^_`|~";
-	const char *ignored;
+	const char *ignored = NULL;
 
 	if (table->kind != TOML_TABLE)
 		return wrong(r, table, "must be a table");

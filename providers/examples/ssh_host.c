@@ -86,7 +86,7 @@ static const char *member(const cJSON *object, const char *key)
 
 /* What a command printed, and how it ended. */
 struct ran {
-	char *output; /* malloc'ed, NUL-terminated */
+	char *output; /* to be freed; NUL-terminated */
 	size_t len;
 	int status;
 };
@@ -95,7 +95,10 @@ struct ran {
  * remote cat that takes all of it before it does anything. */
 static void pump(int in, int out, const char *command, struct ran *r)
 {
+	FILE *output = open_memstream(&r->output, &r->len);
 	size_t left = strlen(command);
+	size_t room = OUTPUT_MAX;
+	char chunk[16384];
 	ssize_t n;
 
 	while (left && (n = write(in, command, left)) != 0) {
@@ -107,16 +110,16 @@ static void pump(int in, int out, const char *command, struct ran *r)
 		left -= (size_t)n;
 	}
 	close(in);
-	r->output = malloc(OUTPUT_MAX + 1);
-	while (r->len < OUTPUT_MAX &&
-	       (n = read(out, r->output + r->len, OUTPUT_MAX - r->len)) != 0) {
+	while ((n = read(out, chunk, sizeof(chunk))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			break;
-		r->len += (size_t)n;
+		n = (size_t)n < room ? n : (ssize_t)room;
+		fwrite(chunk, 1, (size_t)n, output);
+		room -= (size_t)n; /* what is more is read, and dropped */
 	}
-	r->output[r->len] = '\0';
+	fclose(output);
 	close(out);
 }
 
@@ -130,7 +133,7 @@ static void in_child(int in, int out)
 	execlp(program, program, "-T", "-o", "BatchMode=yes", "-o",
 	       "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "--", host,
 	       line, (char *)NULL);
-	fprintf(stderr, "%s: %s\n", program, strerror(errno));
+	perror(program);
 	_exit(SSH_FAILED);
 }
 
@@ -168,8 +171,9 @@ static const char digits[] =
 
 static char *base64(const char *bytes, size_t len)
 {
-	char *text = malloc(len / 3 * 4 + 8);
-	char *to = text;
+	char *text;
+	size_t ignored;
+	FILE *to = open_memstream(&text, &ignored);
 
 	for (size_t i = 0; i < len; i += 3) {
 		unsigned n = 0;
@@ -177,12 +181,12 @@ static char *base64(const char *bytes, size_t len)
 		for (size_t j = 0; j < 3; j++)
 			n = n << 8 |
 			    (i + j < len ? (unsigned char)bytes[i + j] : 0);
-		*to++ = digits[n >> 18];
-		*to++ = digits[n >> 12 & 63];
-		*to++ = i + 1 < len ? digits[n >> 6 & 63] : '=';
-		*to++ = i + 2 < len ? digits[n & 63] : '=';
+		putc(digits[n >> 18], to);
+		putc(digits[n >> 12 & 63], to);
+		putc(i + 1 < len ? digits[n >> 6 & 63] : '=', to);
+		putc(i + 2 < len ? digits[n & 63] : '=', to);
 	}
-	*to = '\0';
+	fclose(to);
 	return text;
 }
 
@@ -319,7 +323,7 @@ int main(void)
 	char *line = NULL;
 	size_t room = 0;
 
-	signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	while (getline(&line, &room, stdin) > 0) {
 		cJSON *message = cJSON_Parse(line);
 		pthread_t thread;

@@ -187,6 +187,37 @@ static void give_up(struct upload *u)
 		(void)send_piece(u, -1, status, &stop, &ignored); /* best */
 }
 
+int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
+		   const struct stop *stop, struct error *err)
+{
+	char numbers[2][24];
+	char mode[16];
+	char id[17];
+	struct helper h = { .script = HELPER_UPLOAD,
+			    .n_args = 6,
+			    .source = staged,
+			    .timeout_ms = PIECE_MS,
+			    .out = BUF_INIT(4096) };
+	int rc;
+
+	ids_random(id, 16);
+	snprintf(mode, sizeof(mode), "%o",
+		 (unsigned)(f->mode ? f->mode & 07777 : 0644));
+	h.args[0] = str_of(f->path);
+	h.args[1] = STR("0");
+	h.args[2] = helper_decimal(f->size, numbers[0]);
+	h.args[3] = helper_decimal(f->size, numbers[1]);
+	h.args[4] = str_of(mode);
+	h.args[5] = str_of(id);
+	rc = helper_run(sb, &h, stop, err);
+	if (rc == 0 && h.timed_out)
+		transfer_fail(f, FILE_OTHER, "timed out");
+	else if (rc == 0 && strcmp(h.status, "ok") != 0)
+		transfer_fail_status(f, h.status);
+	buf_release(&h.out);
+	return rc;
+}
+
 int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err)
 {

@@ -58,5 +58,10 @@ int transfer_finish(struct sandbox *sb, struct transfer *f,
 /* Deletes the part, as well as it can, within two seconds. */
 void transfer_drop(struct sandbox *sb, const struct transfer *f,
 		   const struct transfer_part *p);
+/* What another way wrote to staged, a path in the sandbox, becomes the file f:
+ * with its mode, links, folders and errors, which no API describes alike.
+ * staged stays. -1 when the sandbox cannot be reached. */
+int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
+		   const struct stop *stop, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 """test_auth.py - stored keys: who sees them, who uses them, what is on disk."""
 # SPDX-License-Identifier: MIT
+import fcntl
 import json
 import os
 import signal
@@ -380,7 +381,10 @@ def test_nobody_reads_it_from_the_process(dcode, env, tmp_path, auth):
                          cwd=tmp_path / "work", stdin=subprocess.PIPE)
     p.stdin.write(KEY.encode())
     p.stdin.flush()
-    time.sleep(0.05)
+    deadline = time.monotonic() + 60
+    while fcntl.ioctl(p.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     for name in ("cmdline", "environ"):
         with open(f"/proc/{p.pid}/{name}", "rb") as f:
             assert KEY.encode() not in f.read()

@@ -71,21 +71,6 @@ def test_a_task(run, service, model, env):
     assert cloud.count("POST /v1/boxes/[^/]+/run") <= 4
 
 
-def test_large_files(run, service, tmp_path, model):
-    """By the service's own requests, in both directions, with their modes."""
-    cloud = service(base64=True)
-    model([{"text": "hi"}])
-    data = os.urandom(3 << 20)
-    setup = tmp_path / "setup.sh"
-    setup.write_bytes(b"#!/bin/sh\ncat <<'END' >/dev/null\n" +
-                      b"x" * 200000 + b"\nEND\necho it ran\n")
-    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade",
-            "--sandbox-setup", str(setup))
-    assert r.status == 0 and "it ran" in r.err, r.err
-    assert cloud.count("PUT /v1/boxes/[^/]+/file") <= 1
-    assert len(data) and cloud.left() == []
-
-
 def test_wrong_key_and_errors(run, service, env, model):
     cloud = service()
     model([{"text": "hi"}])
@@ -202,6 +187,20 @@ def test_faults_in_between(run, service, model):
             timeout=120)
     assert r.status == 0, r.err
     assert r.out.count("once\\n") >= 1 and "once\\nonce" not in r.out
+    assert cloud.left() == []
+
+
+def test_a_stored_key(run, service, env, model):
+    cloud = service()
+    server = model([{"text": "hi"}])
+    key = env.pop("BOX_TOKEN")
+    r = run("install", "homemade")
+    assert r.status == 1 and "BOX_TOKEN is not set" in r.out
+    r = run("auth", "set", "homemade", stdin=key)
+    assert r.status == 0, r.err
+    assert "stored" in run("auth", "status", "homemade").out
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 0 and len(server.requests) == 1, r.err
     assert cloud.left() == []
 
 

@@ -249,7 +249,8 @@ static void gone(struct trial *t)
 	struct str line;
 	int64_t pid;
 
-	assert_int_equal(path_read(t->pids, &text, &err), 0);
+	if (path_read(t->pids, &text, &err) < 0)
+		return; /* it was ended before it could write them */
 	rest = buf_str(&text);
 	while (str_split(&rest, '\n', &line)) {
 		assert_true(str_to_int(line, &pid));
