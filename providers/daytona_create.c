@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/daytona.h"
+#include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -104,30 +105,6 @@ static int get_int(const struct daytona *d, const char *key, const char *name,
 	return 0;
 }
 
-/* "NAME=value" items as members. */
-static int get_pairs(const struct daytona *d, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(d->settings, "daytona", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
-
 static int get_joined(const struct daytona *d, const char *key,
 		      const char *name, cJSON *body, struct error *err)
 {
@@ -197,7 +174,7 @@ static int add_labels(const struct daytona *d, const struct sandbox_spec *spec,
 {
 	cJSON *labels = cJSON_AddObjectToObject(body, "labels");
 
-	if (get_pairs(d, "labels", labels, err) < 0)
+	if (pairs_add(d->settings, "daytona", "labels", labels, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
@@ -213,8 +190,8 @@ static int describe(const struct daytona *d, const struct sandbox_spec *spec,
 	int64_t minutes = (spec->lifetime_s + 59) / 60;
 
 	cJSON_AddStringToObject(body, "name", spec->label);
-	if (get_pairs(d, "env", cJSON_AddObjectToObject(body, "env"), err) <
-		    0 ||
+	if (pairs_add(d->settings, "daytona", "env",
+		      cJSON_AddObjectToObject(body, "env"), err) < 0 ||
 	    add_labels(d, spec, body, err) < 0 ||
 	    add_source(d, spec, body, err) < 0 ||
 	    get_string(d, "user", "user", body, err) < 0 ||

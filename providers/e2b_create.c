@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/e2b.h"
+#include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -52,30 +53,6 @@ const struct setting e2b_settings[] = {
 	  .help = "seconds that a sandbox outlives its last command (1800)" },
 	{ 0 },
 };
-
-/* "NAME=value" items as members. */
-static int add_pairs(const struct e2b *e, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(e->settings, "e2b", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
 
 /* network.KEY2 = the list of the setting KEY; *network is made when needed. */
 static int add_rules(const struct e2b *e, const char *key, const char *name,
@@ -129,7 +106,7 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 				spec->snapshot ? spec->snapshot : template);
 	cJSON_AddNumberToObject(body, "timeout", (double)spec->lifetime_s);
 	metadata = cJSON_AddObjectToObject(body, "metadata");
-	if (add_pairs(e, "labels", metadata, err) < 0)
+	if (pairs_add(e->settings, "e2b", "labels", metadata, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.owner");
@@ -137,7 +114,7 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 	cJSON_AddStringToObject(metadata, "dcode.owner",
 				spec->owner ? spec->owner : "");
 	env = cJSON_CreateObject();
-	if (add_pairs(e, "env", env, err) < 0) {
+	if (pairs_add(e->settings, "e2b", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}

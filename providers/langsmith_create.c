@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/langsmith.h"
+#include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -80,30 +81,6 @@ const struct setting langsmith_settings[] = {
 	  .help = "commands over a WebSocket; false: plain requests" },
 	{ 0 },
 };
-
-/* "NAME=value" items as members. */
-static int add_pairs(const struct langsmith *l, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(l->settings, "langsmith", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
 
 /* The server takes one of the two lists. Where one allows something, nothing
  * else is reached. */
@@ -198,7 +175,7 @@ static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
 	cJSON_AddNumberToObject(body, "timeout", READY_S);
 	cJSON_AddStringToObject(body, "name", spec->label);
 	labels = cJSON_AddObjectToObject(body, "labels");
-	if (add_pairs(l, "labels", labels, err) < 0)
+	if (pairs_add(l->settings, "langsmith", "labels", labels, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
@@ -206,7 +183,7 @@ static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
 	cJSON_AddStringToObject(labels, "dcode.owner",
 				spec->owner ? spec->owner : "");
 	env = cJSON_CreateObject();
-	if (add_pairs(l, "env", env, err) < 0) {
+	if (pairs_add(l->settings, "langsmith", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}

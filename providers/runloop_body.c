@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/pairs.h"
 #include "providers/runloop.h"
 
 const struct setting runloop_settings[] = {
@@ -79,35 +80,12 @@ const struct setting runloop_settings[] = {
 	{ 0 },
 };
 
-static int add_pairs(const struct runloop *r, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(r->settings, "runloop", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
-
 /* The list of pairs as a member, if there are any. */
 static int add_map(const struct runloop *r, const char *key, const char *name,
 		   cJSON *body, struct error *err)
 {
 	cJSON *map = cJSON_CreateObject();
-	int rc = add_pairs(r, key, map, err);
+	int rc = pairs_add(r->settings, "runloop", key, map, err);
 
 	if (rc == 0 && map->child)
 		cJSON_AddItemToObject(body, name, map);
@@ -244,7 +222,7 @@ int runloop_describe(struct runloop *r, const struct sandbox_spec *spec,
 	cJSON *launch = cJSON_AddObjectToObject(body, "launch_parameters");
 
 	cJSON_AddStringToObject(body, "name", spec->label);
-	if (add_pairs(r, "labels", metadata, err) < 0 ||
+	if (pairs_add(r->settings, "runloop", "labels", metadata, err) < 0 ||
 	    add_map(r, "env", "environment_variables", body, err) < 0 ||
 	    add_map(r, "secrets", "secrets", body, err) < 0)
 		return -1;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/pairs.h"
 #include "providers/vercel.h"
 
 enum {
@@ -73,30 +74,6 @@ const struct setting vercel_settings[] = {
 	  .help = "seconds that a sandbox outlives its last command (1800)" },
 	{ 0 },
 };
-
-/* "NAME=value" items as members. */
-static int add_pairs(const struct vercel *v, const char *key, cJSON *object,
-		     struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(v->settings, "vercel", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
 
 /* An address or a network, not a domain. */
 static bool is_network(const char *text)
@@ -230,7 +207,7 @@ static int add_names(const struct vercel *v, const struct sandbox_spec *spec,
 	if (region)
 		cJSON_AddStringToObject(body, "region", region);
 	tags = cJSON_AddObjectToObject(body, "tags");
-	if (add_pairs(v, "labels", tags, err) < 0)
+	if (pairs_add(v->settings, "vercel", "labels", tags, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.owner");
@@ -255,7 +232,7 @@ static int describe(const struct vercel *v, const struct sandbox_spec *spec,
 	    (!v->v1 && add_names(v, spec, body, err) < 0))
 		return -1;
 	env = cJSON_CreateObject();
-	if (add_pairs(v, "env", env, err) < 0) {
+	if (pairs_add(v->settings, "vercel", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}

@@ -1,0 +1,31 @@
+/* pairs.c - a setting's list of NAME=value as a JSON object. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int pairs_add(const struct settings *set, const char *group, const char *key,
+	      cJSON *object, struct error *err)
+{
+	const char *const *list;
+	size_t n = 0;
+
+	if (settings_list(set, group, key, &list, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(list[i], '=');
+		char *name;
+
+		if (!eq || eq == list[i])
+			return error_set(err, ERR_CONFIG,
+					 "%s: each entry is NAME=value", key);
+		name = xstrndup(list[i], (size_t)(eq - list[i]));
+		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+		cJSON_AddStringToObject(object, name, eq + 1);
+		free(name);
+	}
+	return 0;
+}
