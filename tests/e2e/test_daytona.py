@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from clouds import results
 from daytona import JWT, ORGANIZATION, Daytona
 from lifecycle import call, execute, wait_for
 
@@ -36,18 +37,6 @@ def task(run):
         return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
                    "daytona", *options, **how)
     return go
-
-
-def results(server):
-    """The tools' results that the model was given, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
 
 
 def test_demo(daytona, model, task, top):

@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from clouds import results
 from e2b import E2B, KEY
 from lifecycle import call, execute, wait_for
 
@@ -38,18 +39,6 @@ def task(run):
         return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "e2b",
                    *options, **how)
     return go
-
-
-def results(server):
-    """The tools' results that the model was given, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
 
 
 def ask(cloud, method, path, body=None):

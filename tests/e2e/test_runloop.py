@@ -9,6 +9,7 @@ import urllib.request
 import pytest
 
 from lifecycle import call, execute, wait_for
+from clouds import results
 from runloop import KEY, Runloop
 
 DEMO = "tests/data/demo.json"
@@ -40,18 +41,6 @@ def task(run):
         return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
                    "runloop", *options, **how)
     return go
-
-
-def results(server):
-    """The tools' results that the model was given, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
 
 
 def test_demo(runloop, model, task, top):

@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from lifecycle import call, execute, wait_for
+from clouds import results
 from vercel import PROJECT, TEAM, TOKEN, Vercel
 
 DEMO = "tests/data/demo.json"
@@ -39,18 +40,6 @@ def task(run):
         return run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox",
                    "vercel", *options, **how)
     return go
-
-
-def results(server):
-    """What the model was told that its tools gave, in order."""
-    found = []
-    for message in server.requests[-1]["body"]["messages"]:
-        if isinstance(message["content"], list):
-            found += [p["content"] if isinstance(p["content"], str) else
-                      "".join(t["text"] for t in p["content"])
-                      for p in message["content"]
-                      if p["type"] == "tool_result"]
-    return found
 
 
 def ask(cloud, method, path, body=None, project="projectId"):
