@@ -138,7 +138,12 @@ int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 		       const struct stop *stop, struct error *err);
-/* agentcore_path.c: the interpreter's directory, asked for once. */
+/* agentcore_path.c: is the interpreter's directory known? */
+bool agentcore_cwd_known(struct sandbox *sb);
+/* Takes it from the first line of what "pwd" printed; false when there is
+ * none. */
+bool agentcore_cwd_learn(struct sandbox *sb, struct str text);
+/* Asks for it, unless it is known. */
 int agentcore_cwd(struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 /* The path as the file tools take it, below the interpreter's directory; NULL

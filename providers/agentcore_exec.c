@@ -11,7 +11,7 @@ enum {
 	SLACK_MS = 8000,
 };
 
-struct run {
+struct running {
 	struct sandbox *sb;
 	bool silent; /* the last request was held to its end, for nothing */
 };
@@ -27,6 +27,25 @@ static bool takes_tasks(struct sandbox *sb)
 	return takes;
 }
 
+/* executeCommand; the first one also tells us the interpreter's directory,
+ * which the file tools need: what stands around the answer does no harm. */
+static int run(struct sandbox *sb, struct str command, int64_t wait_ms,
+	       struct buf *out, const struct stop *stop, struct error *err)
+{
+	struct buf both = BUF_INIT(COMMAND_MAX + 16);
+	bool known = agentcore_cwd_known(sb);
+	int rc;
+
+	buf_adds(&both, known ? "" : "pwd\n");
+	buf_addstr(&both, command);
+	rc = agentcore_run(sb, buf_str(&both), wait_ms + SLACK_MS, out, stop,
+			   err);
+	if (rc == 0 && !known)
+		(void)agentcore_cwd_learn(sb, buf_str(out));
+	buf_release(&both);
+	return rc;
+}
+
 /*
  * struct supervisor.call. The first request is executeCommand: one round trip
  * for what ends soon. A command that then stays silent is waited for by the
@@ -35,7 +54,7 @@ static bool takes_tasks(struct sandbox *sb)
 static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
-	struct run *r = arg;
+	struct running *r = arg;
 	struct error why = { 0 };
 	bool silent = r->silent;
 	int64_t began = clock_ms();
@@ -51,7 +70,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 			return rc;
 		}
 	}
-	rc = agentcore_run(r->sb, command, wait_ms + SLACK_MS, out, stop, err);
+	rc = run(r->sb, command, wait_ms, out, stop, err);
 	r->silent = rc == 0 && clock_ms() - began >= wait_ms;
 	return rc;
 }
@@ -60,7 +79,7 @@ int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err)
 {
-	struct run r = { .sb = sb };
+	struct running r = { .sb = sb };
 	const struct supervisor s = { .call = call,
 				      .arg = &r,
 				      .max_command = COMMAND_MAX,

@@ -9,33 +9,45 @@
 
 enum { PWD_MS = 30000, PATH_BYTES = 4096 };
 
-/* The tools resolve paths against it, and it is not documented. */
-int agentcore_cwd(struct sandbox *sb, const struct stop *stop,
-		  struct error *err)
+bool agentcore_cwd_known(struct sandbox *sb)
 {
 	struct agentcore_box *b = sb->priv;
-	struct buf out = BUF_INIT(PATH_BYTES);
-	struct str dir;
 	bool known;
-	int rc = 0;
 
 	pthread_mutex_lock(&b->lock);
 	known = b->cwd;
 	pthread_mutex_unlock(&b->lock);
-	if (known)
-		return 0;
-	rc = agentcore_run(sb, STR("pwd"), PWD_MS, &out, stop, err);
-	dir = buf_str(&out);
-	if (str_ends(dir, "\n"))
-		dir.len--;
-	if (rc == 0 &&
-	    (!str_starts(dir, "/") || memchr(dir.ptr, '\n', dir.len)))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no directory");
+	return known;
+}
+
+bool agentcore_cwd_learn(struct sandbox *sb, struct str text)
+{
+	struct agentcore_box *b = sb->priv;
+	struct str dir = { text.ptr, str_find(text, '\n') };
+
+	if (!str_starts(dir, "/") || dir.len == text.len ||
+	    dir.len > PATH_BYTES)
+		return false;
 	pthread_mutex_lock(&b->lock);
-	if (rc == 0 && !b->cwd)
+	if (!b->cwd)
 		b->cwd = xstrndup(dir.ptr, dir.len);
 	pthread_mutex_unlock(&b->lock);
+	return true;
+}
+
+/* The tools resolve paths against it, and it is not documented. */
+int agentcore_cwd(struct sandbox *sb, const struct stop *stop,
+		  struct error *err)
+{
+	struct buf out = BUF_INIT(PATH_BYTES);
+	int rc;
+
+	if (agentcore_cwd_known(sb))
+		return 0;
+	rc = agentcore_run(sb, STR("pwd"), PWD_MS, &out, stop, err);
+	if (rc == 0 && !agentcore_cwd_learn(sb, buf_str(&out)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no directory");
 	buf_release(&out);
 	return rc;
 }

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/daytona.h"
-#include "providers/making.h"
+#include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -174,7 +174,7 @@ static int add_labels(const struct daytona *d, const struct sandbox_spec *spec,
 {
 	cJSON *labels = cJSON_AddObjectToObject(body, "labels");
 
-	if (making_pairs(d->settings, "daytona", "labels", labels, err) < 0)
+	if (pairs_add(d->settings, "daytona", "labels", labels, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
@@ -190,8 +190,8 @@ static int describe(const struct daytona *d, const struct sandbox_spec *spec,
 	int64_t minutes = (spec->lifetime_s + 59) / 60;
 
 	cJSON_AddStringToObject(body, "name", spec->label);
-	if (making_pairs(d->settings, "daytona", "env",
-			 cJSON_AddObjectToObject(body, "env"), err) < 0 ||
+	if (pairs_add(d->settings, "daytona", "env",
+		      cJSON_AddObjectToObject(body, "env"), err) < 0 ||
 	    add_labels(d, spec, body, err) < 0 ||
 	    add_source(d, spec, body, err) < 0 ||
 	    get_string(d, "user", "user", body, err) < 0 ||

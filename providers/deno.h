@@ -79,9 +79,6 @@ int deno_call(struct sandbox *sb, struct deno_call *c, const char *what,
 /* deno_create.c */
 int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		const struct stop *stop, struct error *err);
-/* "NAME=value" items of a setting as members. */
-int deno_pairs(const struct deno *d, const char *key, cJSON *object,
-	       struct error *err);
 /* deno_list.c */
 int deno_list(struct sandbox_host *host, const char *owner,
 	      void (*each)(void *arg, const struct sandbox_info *info),

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/deno.h"
+#include "providers/pairs.h"
 
 enum {
 	CONFIG_MAX = 32 << 10, /* travels as a header */
@@ -60,34 +61,11 @@ const struct setting deno_settings[] = {
 	{ 0 },
 };
 
-int deno_pairs(const struct deno *d, const char *key, cJSON *object,
-	       struct error *err)
-{
-	const char *const *list;
-	size_t n = 0;
-
-	if (settings_list(d->settings, "deno", key, &list, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(list[i], '=');
-		char *name;
-
-		if (!eq || eq == list[i])
-			return error_set(err, ERR_CONFIG,
-					 "%s: each entry is NAME=value", key);
-		name = xstrndup(list[i], (size_t)(eq - list[i]));
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-		cJSON_AddStringToObject(object, name, eq + 1);
-		free(name);
-	}
-	return 0;
-}
-
 static int add_volumes(const struct deno *d, cJSON *config, struct error *err)
 {
 	cJSON *pairs = cJSON_CreateObject();
 	cJSON *list = cJSON_AddArrayToObject(config, "volumes");
-	int rc = deno_pairs(d, "volumes", pairs, err);
+	int rc = pairs_add(d->settings, "deno", "volumes", pairs, err);
 	const cJSON *pair;
 
 	cJSON_ArrayForEach (pair, pairs) {
@@ -110,7 +88,7 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 {
 	cJSON *labels = cJSON_AddObjectToObject(config, "labels");
 
-	if (deno_pairs(d, "labels", labels, err) < 0)
+	if (pairs_add(d->settings, "deno", "labels", labels, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/deno.h"
+#include "providers/pairs.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise.h"
 
@@ -30,7 +31,8 @@ enum {
 static int add_env(struct sandbox *sb, struct buf *out, struct error *err)
 {
 	cJSON *env = cJSON_CreateObject();
-	int rc = deno_pairs(deno_of(sb->host), "env", env, err);
+	int rc =
+		pairs_add(deno_of(sb->host)->settings, "deno", "env", env, err);
 
 	if (rc == 0 && env->child) {
 		buf_adds(out, ",\"env\":");

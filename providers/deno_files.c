@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/deno.h"
+#include "providers/each_file.h"
 #include "sandbox/transfer.h"
 
 /*
@@ -23,30 +24,6 @@ enum {
 	IDLE_MS = 60000,  /* without a byte, then the rest is asked for */
 	HEAD_MAX = 32,    /* "ok 123\n" */
 };
-
-static void fail(struct transfer *f, enum file_error code, const char *detail)
-{
-	f->error = code;
-	snprintf(f->detail, sizeof(f->detail), "%s", detail);
-}
-
-static bool path_ok(struct transfer *f)
-{
-	size_t len = f->path ? strlen(f->path) : 0;
-
-	f->error = FILE_OK;
-	f->detail[0] = '\0';
-	if (len > 1 && f->path[0] == '/' && f->path[len - 1] != '/')
-		return true;
-	fail(f, FILE_INVALID_PATH, "");
-	return false;
-}
-
-static bool fatal(const struct error *e)
-{
-	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
-	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK;
-}
 
 /* Names of system errors, and of Deno's classes where there is no such. */
 static enum file_error file_error_of(const char *code)
@@ -216,7 +193,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 		if (why.code == ERR_REMOTE) {
 			enum file_error e = file_error_of(code);
 
-			fail(f, e, e == FILE_OTHER ? why.message : "");
+			file_fail(f, e, e == FILE_OTHER ? why.message : "");
 			break;
 		}
 		if (u.failed || (f->size > SMALL && u.sent) || i == TRIES ||
@@ -228,7 +205,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 		}
 	}
 	if (rc < 0 && u.failed) {
-		fail(f, FILE_OTHER, u.why.message);
+		file_fail(f, FILE_OTHER, u.why.message);
 		rc = 0;
 	}
 	buf_release(&u.whole);
@@ -356,7 +333,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 			error_set(&why, ERR_NETWORK, "the file became shorter");
 		}
 		if (d.failed) {
-			fail(f, FILE_OTHER, d.why.message);
+			file_fail(f, FILE_OTHER, d.why.message);
 			return 0;
 		}
 		if (d.got > before)
@@ -371,43 +348,29 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	}
 }
 
-/* One file after the other; one is 0, 1 for the helper script, or -1. */
-static int each_file(struct sandbox *sb, struct transfer *files, size_t n,
-		     bool up, const struct stop *stop, struct error *err)
+static int put_file(struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct error e = { 0 };
-		int rc = 1;
+	return is_text(f) ? upload_one(sb, f, stop, err)
+			  : transfer_upload(sb, f, 1, stop, err);
+}
 
-		if (!path_ok(&files[i]))
-			continue;
-		if (is_text(&files[i]))
-			rc = up ? upload_one(sb, &files[i], stop, &e)
-				: download_one(sb, &files[i], stop, &e);
-		if (rc > 0)
-			rc = up ? transfer_upload(sb, &files[i], 1, stop, &e)
-				: transfer_download(sb, &files[i], 1, stop, &e);
-		if (rc == 0)
-			continue;
-		fail(&files[i], FILE_OTHER, e.message);
-		if (!fatal(&e))
-			continue;
-		for (size_t rest = i + 1; rest < n; rest++)
-			fail(&files[rest], FILE_OTHER, e.message);
-		*err = e;
-		return -1;
-	}
-	return 0;
+static int get_file(struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
+{
+	int rc = is_text(f) ? download_one(sb, f, stop, err) : 1;
+
+	return rc > 0 ? transfer_download(sb, f, 1, stop, err) : rc;
 }
 
 int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err)
 {
-	return each_file(sb, files, n, true, stop, err);
+	return each_file(sb, files, n, put_file, stop, err);
 }
 
 int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err)
 {
-	return each_file(sb, files, n, false, stop, err);
+	return each_file(sb, files, n, get_file, stop, err);
 }

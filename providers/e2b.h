@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 
-#include "providers/making.h"
 #include "providers/rest.h"
 #include "providers/spare.h"
 #include "sandbox/sandbox.h"

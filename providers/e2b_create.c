@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/e2b.h"
+#include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -105,7 +106,7 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 				spec->snapshot ? spec->snapshot : template);
 	cJSON_AddNumberToObject(body, "timeout", (double)spec->lifetime_s);
 	metadata = cJSON_AddObjectToObject(body, "metadata");
-	if (making_pairs(e->settings, "e2b", "labels", metadata, err) < 0)
+	if (pairs_add(e->settings, "e2b", "labels", metadata, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.owner");
@@ -113,7 +114,7 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 	cJSON_AddStringToObject(metadata, "dcode.owner",
 				spec->owner ? spec->owner : "");
 	env = cJSON_CreateObject();
-	if (making_pairs(e->settings, "e2b", "env", env, err) < 0) {
+	if (pairs_add(e->settings, "e2b", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}

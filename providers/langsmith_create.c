@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/langsmith.h"
-#include "providers/making.h"
+#include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
@@ -175,7 +175,7 @@ static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
 	cJSON_AddNumberToObject(body, "timeout", READY_S);
 	cJSON_AddStringToObject(body, "name", spec->label);
 	labels = cJSON_AddObjectToObject(body, "labels");
-	if (making_pairs(l->settings, "langsmith", "labels", labels, err) < 0)
+	if (pairs_add(l->settings, "langsmith", "labels", labels, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
@@ -183,7 +183,7 @@ static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
 	cJSON_AddStringToObject(labels, "dcode.owner",
 				spec->owner ? spec->owner : "");
 	env = cJSON_CreateObject();
-	if (making_pairs(l->settings, "langsmith", "env", env, err) < 0) {
+	if (pairs_add(l->settings, "langsmith", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}

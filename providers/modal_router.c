@@ -231,16 +231,18 @@ static int route_once(struct sandbox *sb, const struct modal_ask *ask,
 	return rc;
 }
 
-/* The token was refused: a new one, unless it is no older than a moment. */
-static int renew(struct sandbox *sb, const struct stop *stop, struct error *err)
+/* The token was refused. A young one may do when tried again, as the SDKs
+ * have it; then a new one is asked for. */
+static int renew(struct sandbox *sb, int attempt, const struct stop *stop,
+		 struct error *err)
 {
 	struct modal_box *b = modal_box(sb);
-	bool fresh;
+	bool young;
 
 	pthread_mutex_lock(&b->lock);
-	fresh = b->expires > clock_unix_ms() / 1000 + FRESH_S;
+	young = b->expires > clock_unix_ms() / 1000 + FRESH_S;
 	pthread_mutex_unlock(&b->lock);
-	return fresh ? 0 : modal_access(sb, true, stop, err);
+	return young && !attempt ? 0 : modal_access(sb, true, stop, err);
 }
 
 /* The router does not know the task: has the sandbox ended? */
@@ -264,7 +266,7 @@ static int judge(struct sandbox *sb, const struct modal_ask *ask,
 	if (ask->source || attempt >= TRIES || ask->flags & MODAL_ONE_TRY)
 		return code == GRPC_NOT_FOUND ? look(sb, stop, err) : 0;
 	if (code == GRPC_UNAUTHENTICATED && attempt < 2) {
-		if (renew(sb, stop, &why) == 0)
+		if (renew(sb, attempt, stop, &why) == 0)
 			return 1;
 		*err = why;
 		return -1;

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/making.h"
+#include "providers/pairs.h"
 #include "providers/runloop.h"
 
 const struct setting runloop_settings[] = {
@@ -85,7 +85,7 @@ static int add_map(const struct runloop *r, const char *key, const char *name,
 		   cJSON *body, struct error *err)
 {
 	cJSON *map = cJSON_CreateObject();
-	int rc = making_pairs(r->settings, "runloop", key, map, err);
+	int rc = pairs_add(r->settings, "runloop", key, map, err);
 
 	if (rc == 0 && map->child)
 		cJSON_AddItemToObject(body, name, map);
@@ -221,7 +221,7 @@ int runloop_describe(struct runloop *r, const struct sandbox_spec *spec,
 	cJSON *launch = cJSON_AddObjectToObject(body, "launch_parameters");
 
 	cJSON_AddStringToObject(body, "name", spec->label);
-	if (making_pairs(r->settings, "runloop", "labels", metadata, err) < 0 ||
+	if (pairs_add(r->settings, "runloop", "labels", metadata, err) < 0 ||
 	    add_map(r, "env", "environment_variables", body, err) < 0 ||
 	    add_map(r, "secrets", "secrets", body, err) < 0)
 		return -1;

@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include "providers/http_files.h"
-#include "providers/making.h"
 #include "providers/rest.h"
 #include "providers/spare.h"
 #include "sandbox/sandbox.h"

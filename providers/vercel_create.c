@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/pairs.h"
 #include "providers/vercel.h"
 
 enum {
@@ -206,7 +207,7 @@ static int add_names(const struct vercel *v, const struct sandbox_spec *spec,
 	if (region)
 		cJSON_AddStringToObject(body, "region", region);
 	tags = cJSON_AddObjectToObject(body, "tags");
-	if (making_pairs(v->settings, "vercel", "labels", tags, err) < 0)
+	if (pairs_add(v->settings, "vercel", "labels", tags, err) < 0)
 		return -1;
 	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.label");
 	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.owner");
@@ -231,7 +232,7 @@ static int describe(const struct vercel *v, const struct sandbox_spec *spec,
 	    (!v->v1 && add_names(v, spec, body, err) < 0))
 		return -1;
 	env = cJSON_CreateObject();
-	if (making_pairs(v->settings, "vercel", "env", env, err) < 0) {
+	if (pairs_add(v->settings, "vercel", "env", env, err) < 0) {
 		cJSON_Delete(env);
 		return -1;
 	}

@@ -358,10 +358,11 @@ def test_gone_under_us(modal, model, start):
     assert r.status != 0 and "has ended" in r.err
 
 
-def test_a_token_that_expires(modal, model, task):
+@pytest.mark.parametrize("seconds, times", [(25, 1), (3600, 2)])
+def test_a_token_that_expires(modal, model, task, seconds, times):
     """It is asked for anew when it is old; a young one is tried again."""
-    cloud = modal(token_s=5)
-    cloud.fault(START, nth=2, expired=True)
+    cloud = modal(token_s=seconds)
+    cloud.fault(START, nth=2, times=times, expired=True)
     server = model([execute("echo one"), execute("echo two"), DONE])
     r = task()
     assert r.status == 0, r.err

@@ -53,7 +53,7 @@ class Kept:
         self.ready = 0
         self.ends = time.monotonic() + ask.definition.timeout_secs
         self.status = 0
-        self.execs, self.lock, self.jwt = {}, threading.RLock(), None
+        self.execs, self.lock, self.tokens = {}, threading.RLock(), {}
 
 
 def rpc(kind, *names):
@@ -296,11 +296,12 @@ class Modal(Router, GrpcCloud):
         return answer
 
     def access(self, kept):
-        kept.jwt = jwt(exp=int(time.time()) + self.token_s, task=kept.task,
-                       n=random.random())
+        ends = int(time.time()) + self.token_s
+        token = jwt(exp=ends, task=kept.task, n=random.random())
+        kept.tokens[token] = ends
         # The SDK wants https:// and speaks cleartext all the same.
         return pb.CommandRouterAccess(
-            jwt=kept.jwt, url=self.url.replace("http:", "https:"))
+            jwt=token, url=self.url.replace("http:", "https:"))
 
     @rpc(pb.TaskGetCommandRouterAccessRequest, "TaskGetCommandRouterAccess")
     def task_access(self, req, ask, v2):

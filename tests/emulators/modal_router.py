@@ -152,7 +152,7 @@ class Router:
         kept = self.tasks.get(ask.task_id)
         if not kept:
             raise Failure(5, f"no such task: {ask.task_id}")
-        if token != f"Bearer {kept.jwt}":
+        if kept.tokens.get(token.removeprefix("Bearer "), 0) < time.time():
             raise Failure(16, "the token is not valid")
         if kept.status:
             raise Failure(5, "the task has ended")

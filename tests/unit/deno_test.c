@@ -1,6 +1,6 @@
 /* deno_test.c - Deno: the contract, files, messages and who they are for. */
 /* SPDX-License-Identifier: MIT */
-#include "cloud_box.h"
+#include "cloud_files.h"
 #include "exec_contract.h"
 #include "providers/deno.h"
 
@@ -39,49 +39,6 @@ static void test_exit_codes(void **state)
 	expect(*state, "cat | wc -c", 0, "0\n", "");
 }
 
-/* A file of size bytes, as source and sink; stops working at fails_at. */
-struct moved {
-	int64_t size;
-	int64_t at;
-	int64_t fails_at;
-	bool wrong;
-};
-
-static char byte_at(int64_t i)
-{
-	return (char)(i * 31 / 7);
-}
-
-static int64_t give(void *arg, char *room, size_t len, struct error *err)
-{
-	struct moved *m = arg;
-	int64_t n = 0;
-
-	if (m->fails_at && m->at >= m->fails_at)
-		return error_set(err, ERR_SYSTEM, "the disk is gone");
-	for (; n < (int64_t)len && m->at < m->size; n++)
-		room[n] = byte_at(m->at++);
-	return n;
-}
-
-static int take(void *arg, struct str chunk, struct error *err)
-{
-	struct moved *m = arg;
-
-	if (m->fails_at && m->at >= m->fails_at)
-		return error_set(err, ERR_SYSTEM, "the disk is full");
-	for (size_t i = 0; i < chunk.len; i++)
-		m->wrong |= chunk.ptr[i] != byte_at(m->at++);
-	return 0;
-}
-
-static struct transfer file_up(const char *path, struct moved *m)
-{
-	return (struct transfer){
-		.path = path, .size = m->size, .read = give, .arg = m
-	};
-}
-
 static void test_files(void **state)
 {
 	static const struct {
@@ -94,68 +51,68 @@ static void test_files(void **state)
 		{ "/tmp/no text \377", 1000 },
 		{ "/tmp/far/away/ten", 10 << 20 },
 	};
-	struct stop stop = stop_cleanup(120000);
-	struct error err = { 0 };
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved up = { .size = cases[i].size };
-		struct moved down = { .size = cases[i].size };
-		struct transfer f = file_up(cases[i].path, &up);
-
-		f.mode = i == 1 ? 0755 : 0;
-		assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, FILE_OK);
-		f = (struct transfer){ .path = cases[i].path,
-				       .write = take,
-				       .arg = &down };
-		assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err),
-				 0);
-		assert_int_equal(f.error, FILE_OK);
-		assert_int_equal(down.at, cases[i].size);
-		assert_false(down.wrong);
-	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cloud_round(*state, cases[i].path, cases[i].size,
+			    i == 1 ? 0755 : 0);
 	expect(*state, "stat -c %a /tmp/new/dir/one", 0, "755\n", "");
 }
 
 static void test_file_errors(void **state)
 {
-	struct moved m = { .size = 3 };
-	struct moved large = { .size = 1 << 20, .fails_at = 400000 };
-	struct transfer up[] = { file_up("/tmp", &m),
-				 file_up("/etc/passwd/x/y", &m),
-				 file_up("relative", &m),
-				 file_up("/usr/share/no", &m),
-				 file_up("/tmp/source", &large),
-				 file_up("/tmp/good", &m) };
-	static const enum file_error wanted[] = {
-		FILE_IS_DIRECTORY,      FILE_INVALID_PATH, FILE_INVALID_PATH,
-		FILE_PERMISSION_DENIED, FILE_OTHER,        FILE_OK,
+	static const struct cloud_refusal cases[] = {
+		{ "/tmp", FILE_IS_DIRECTORY, FILE_IS_DIRECTORY },
+		{ "/etc/passwd/x/y", FILE_INVALID_PATH, FILE_NOT_FOUND },
+		{ "relative", FILE_INVALID_PATH, FILE_INVALID_PATH },
+		{ "/usr/share/no", FILE_PERMISSION_DENIED, FILE_NOT_FOUND },
+		{ "/tmp/missing", FILE_OK, FILE_NOT_FOUND },
 	};
-	struct moved all = { .size = 3 };
-	struct moved some = { .size = 10 << 20, .fails_at = 1 };
-	struct transfer down[] = {
-		{ .path = "/tmp/missing", .write = take, .arg = &all },
-		{ .path = "/tmp", .write = take, .arg = &all },
-		{ .path = "/tmp/far/away/ten", .write = take, .arg = &some },
-		{ .path = "/tmp/good", .write = take, .arg = &all },
-	};
+
+	cloud_refused(*state, cases, sizeof(cases) / sizeof(*cases));
+}
+
+/* Ends of a file that break after 400000 bytes. */
+
+static int64_t give_some(void *arg, char *room, size_t len, struct error *err)
+{
+	const struct moved *m = arg;
+
+	if (m->at >= 400000)
+		return error_set(err, ERR_SYSTEM, "the disk is gone");
+	return give(arg, room, len, err);
+}
+
+static int take_some(void *arg, struct str chunk, struct error *err)
+{
+	const struct moved *m = arg;
+
+	if (m->at >= 400000)
+		return error_set(err, ERR_SYSTEM, "the disk is full");
+	return take(arg, chunk, err);
+}
+
+/* The other files go on, and so does the socket. */
+static void test_broken_ends(void **state)
+{
+	struct moved up = { .size = 1 << 20 };
+	struct moved down = { .size = 10 << 20 };
+	struct transfer f = { .path = "/tmp/source",
+			      .size = up.size,
+			      .read = give_some,
+			      .arg = &up };
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
 
-	for (size_t i = 0; i < 6; i++) {
-		m.at = 0;
-		assert_int_equal(sandbox_upload(*state, &up[i], 1, &stop, &err),
-				 0);
-		assert_int_equal(up[i].error, wanted[i]);
-	}
-	assert_string_equal(up[4].detail, "the disk is gone");
-	assert_int_equal(sandbox_download(*state, down, 4, &stop, &err), 0);
-	assert_int_equal(down[0].error, FILE_NOT_FOUND);
-	assert_int_equal(down[1].error, FILE_IS_DIRECTORY);
-	assert_int_equal(down[2].error, FILE_OTHER);
-	assert_string_equal(down[2].detail, "the disk is full");
-	assert_int_equal(down[3].error, FILE_OK);
-	assert_int_equal(all.at, 3);
+	assert_int_equal(sandbox_upload(*state, &f, 1, &stop, &err), 0);
+	assert_int_equal(f.error, FILE_OTHER);
+	assert_string_equal(f.detail, "the disk is gone");
+	f = (struct transfer){ .path = "/tmp/far/away/ten",
+			       .write = take_some,
+			       .arg = &down };
+	assert_int_equal(sandbox_download(*state, &f, 1, &stop, &err), 0);
+	assert_int_equal(f.error, FILE_OTHER);
+	assert_string_equal(f.detail, "the disk is full");
+	cloud_round(*state, "/tmp/good", 3, 0);
 }
 
 #define REPLY "{\"jsonrpc\":\"2.0\",\"id\":7,"
@@ -361,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_parallel),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_file_errors),
+		cmocka_unit_test(test_broken_ends),
 	};
 
 	return cmocka_run_group_tests(tests, setup, cloud_teardown);

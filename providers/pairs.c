@@ -1,19 +1,19 @@
-/* making.c - what the vendors share where they make a sandbox. */
+/* pairs.c - a setting's list of NAME=value as a JSON object. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/making.h"
+#include "providers/pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-int making_pairs(const struct settings *set, const char *provider,
-		 const char *key, cJSON *object, struct error *err)
+int pairs_add(const struct settings *set, const char *group, const char *key,
+	      cJSON *object, struct error *err)
 {
 	const char *const *list;
 	size_t n = 0;
 
-	if (settings_list(set, provider, key, &list, &n, err) < 0)
+	if (settings_list(set, group, key, &list, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const char *eq = strchr(list[i], '=');
