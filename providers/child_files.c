@@ -94,10 +94,15 @@ static void add_base64(struct buf *out, struct str bytes)
 	buf_added(out, size - 1);
 }
 
-/* The whole of it to a path of the child's sandbox. */
-static int send_file(struct sandbox *sb, const char *path, int mode,
-		     struct str data, int *refused, const struct stop *stop,
-		     struct error *err)
+struct sent { /* the whole of it, to a path of the child's sandbox */
+	const char *path;
+	int mode;
+	struct str data;
+	int refused; /* out: as of struct wire_ask */
+};
+
+static int send_file(struct sandbox *sb, struct sent *s,
+		     const struct stop *stop, struct error *err)
 {
 	struct child *c = child_of(sb->host);
 	struct buf params = BUF_INIT(c->max_file * 2 + SLACK);
@@ -109,17 +114,17 @@ static int send_file(struct sandbox *sb, const char *path, int mode,
 
 	child_params(&params, sb->id);
 	buf_addc(&params, ',');
-	json_member(&params, "path", str_of(path));
-	if (mode)
-		buf_addf(&params, ",\"mode\":%d", mode);
+	json_member(&params, "path", str_of(s->path));
+	if (s->mode)
+		buf_addf(&params, ",\"mode\":%d", s->mode);
 	buf_adds(&params, ",\"data\":\"");
-	add_base64(&params, data);
+	add_base64(&params, s->data);
 	buf_adds(&params, "\"}");
 	ask.params = buf_str(&params);
 	rc = buf_check(&params, "the file", err);
 	if (rc == 0)
 		rc = child_call(c, &ask, &result, stop, err);
-	*refused = ask.refused;
+	s->refused = ask.refused;
 	cJSON_Delete(result);
 	buf_release(&params);
 	return rc;
@@ -158,11 +163,11 @@ static int upload_staged(struct sandbox *sb, struct transfer *f,
 	struct transfer again = *f;
 	struct error why = { 0 };
 	char staged[48] = "/tmp/.dcode-";
-	int refused;
+	struct sent sent = { .path = staged, .data = data };
 	int rc;
 
 	ids_random(staged + strlen(staged), 16);
-	rc = send_file(sb, staged, 0, data, &refused, stop, &why);
+	rc = send_file(sb, &sent, stop, &why);
 	f->error = FILE_OK;
 	f->detail[0] = '\0';
 	if (rc == 0)
@@ -184,15 +189,15 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 	struct child *c = child_of(sb->host);
 	struct buf data = BUF_INIT(c->max_file + 1);
 	struct error why = { 0 };
-	int refused = WIRE_REFUSED;
+	struct sent sent = { .path = f->path, .mode = f->mode };
 	int rc = read_all(f, &data, err);
 
+	sent.data = buf_str(&data);
 	f->error = FILE_OK;
 	if (rc == 0 && c->p->d.class_path)
-		rc = upload_staged(sb, f, buf_str(&data), stop, err);
-	else if (rc == 0 && send_file(sb, f->path, f->mode, buf_str(&data),
-				      &refused, stop, &why) < 0)
-		rc = file_failed(f, refused, &why, err);
+		rc = upload_staged(sb, f, sent.data, stop, err);
+	else if (rc == 0 && send_file(sb, &sent, stop, &why) < 0)
+		rc = file_failed(f, sent.refused, &why, err);
 	buf_release(&data);
 	return rc;
 }

@@ -95,7 +95,10 @@ static int find_access(const struct settings *set, struct access *a,
 					   "DEEPAGENTS_CODE_VERCEL_PROJECT_ID",
 					   "DEEPAGENTS_CODE_VERCEL_TEAM_ID" };
 	const char *oidc = settings_env(set, "VERCEL_OIDC_TOKEN");
-	bool asked = false;
+	/* A stored token is dcode's own too, but for one that is set for it. */
+	bool asked =
+		settings_env_source(set, "VERCEL_TOKEN") == SOURCE_STORED &&
+		!settings_env_plain(set, "DEEPAGENTS_CODE_VERCEL_OIDC_TOKEN");
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		asked = asked || settings_env_plain(set, own[i]);

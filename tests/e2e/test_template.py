@@ -36,6 +36,7 @@ def test_contract(run, service):
     assert cloud.count("PUT /v1/boxes/[^/]+/file") > 0
 
 
+@pytest.mark.skipif("DCODE_TEST_LONG" not in os.environ, reason="slow")
 def test_contract_with_commands_alone(run, service):
     """No files, no list, numbers for ids, and a shell around the command."""
     cloud = service(files=False, numbers=True,
@@ -52,8 +53,11 @@ def test_whole_contract(run, service, base64):
     contract(run, "homemade")
 
 
-def test_a_task(run, service, model, env):
-    cloud = service()
+@pytest.mark.parametrize("how", [
+    {}, {"base64": True}, {"files": False, "numbers": True,
+                           "shell": "env LANG=C sh -c {command}"}])
+def test_a_task(run, service, model, how):
+    cloud = service(**how)
     model([{"tool_calls": [
         {"name": "write_file", "args": {"path": "a.txt", "content": "x\n"}},
         {"name": "execute", "args": {"command": "cat a.txt; pwd; exit 3"}}]},
