@@ -312,8 +312,6 @@ static int finish(struct exchange *x, struct handle *hd, struct error *err)
 	while ((msg = api->multi_info_read(hd->multi, &left)))
 		if (msg->msg == CURLMSG_DONE)
 			code = msg->data.result;
-	if (x->connected)
-		handle_reached(hd);
 	if (x->failed) {
 		*err = x->err;
 		return -1;
@@ -421,6 +419,8 @@ int http_do(struct http *h, const struct http_request *req,
 		set_body(&x, hd->easy);
 		set_transfer(&x, hd);
 		rc = drive(&x, hd, stop, err);
+		if (x.connected)
+			handle_reached(hd);
 	}
 	/* Nothing of this call may stay in the handle. */
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);

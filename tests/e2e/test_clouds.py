@@ -197,6 +197,8 @@ def test_an_upload_that_is_cut(vendor, box, run, tmp_path, name):
     r = run("sandbox", "cp", tmp_path / "up", f"{there}:/tmp/a/f")
     assert r.status == 0, r.err
     assert cloud.count(UPLOAD[name]) == 2
+    if name not in ("daytona", "vercel"):  # who write in place as it comes
+        return
     cloud.fault(UPLOAD[name], times=None, cut_body=700_000)
     (tmp_path / "other").write_bytes(data[:2_000_000])
     r = run("sandbox", "cp", tmp_path / "other", f"{there}:/tmp/a/f")

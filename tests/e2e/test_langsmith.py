@@ -36,7 +36,7 @@ def test_a_long_command_survives_cuts(langsmith, model, task, what):
     """The proxy cuts each request after a second; it runs once."""
     cloud = langsmith()
     cloud.fault(what, times=None, cut_after=1)
-    server = model([execute("echo once >>ran; sleep 6; cat ran; echo end"),
+    server = model([execute("echo once >>ran; sleep 4; cat ran; echo end"),
                     DONE])
     r = task()
     assert r.status == 0, r.err

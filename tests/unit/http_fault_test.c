@@ -104,6 +104,36 @@ static void test_no_server(void **state)
 	http_response_release(&res);
 }
 
+/* One that was there before may come back. */
+static void test_a_server_that_goes(void **state)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char url[64];
+	struct http_request req = { .method = "GET",
+				    .url = url,
+				    .idle_ms = 100 };
+	struct stop stop = stop_cleanup(30000);
+	struct http_response res = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(at.sin_port));
+	assert_int_equal(http_do(http, &req, &res, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_UNREACHABLE); /* it does not listen */
+	assert_int_equal(listen(fd, 4), 0);
+	assert_int_equal(http_do(http, &req, &res, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_NETWORK); /* nor answer */
+	close(fd);
+	assert_int_equal(http_do(http, &req, &res, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_NETWORK);
+	http_response_release(&res);
+}
+
 static void test_stall(void **state)
 {
 	struct http_response res = { 0 };
@@ -183,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_dead_connection_is_replaced),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_no_server),
+		cmocka_unit_test(test_a_server_that_goes),
 		cmocka_unit_test(test_stall),
 		cmocka_unit_test(test_cancel_and_deadline),
 		cmocka_unit_test(test_callback_aborts),

@@ -1,6 +1,7 @@
 /* transfer_test.c - uploads and downloads over execute. */
 /* SPDX-License-Identifier: MIT */
 #include "files_room.h"
+#include "sandbox/transfer.h"
 
 struct bytes {
 	struct buf data;
@@ -140,11 +141,72 @@ static void promises(void **arg)
 	}
 }
 
+/* Another way fills the part; what is there changes only once it is whole. */
+static void part(struct room *r, const char *name, mode_t before)
+{
+	char *path = xstrdup(in(r, name));
+	struct transfer f = { .path = path, .size = 8, .mode = 0640 };
+	struct transfer_part p = { .path = BUF_INIT(0) };
+	struct stat st;
+
+	if (before)
+		put(r, name, STR("old"), before);
+	WORKS(r, transfer_begin(&r->sb, &f, &p, &r->stop, &r->err));
+	assert_int_equal(f.error, FILE_OK);
+	assert_true(str_starts(buf_str(&p.path), r->dir));
+	put(r, strrchr(p.path.ptr, '/') + 1, STR("1234"), 0600);
+	assert_int_equal(transfer_finish(&r->sb, &f, &p, &r->stop, &r->err), 1);
+	assert_int_equal(stat(path, &st), before ? 0 : -1);
+	if (before)
+		holds(r, name, STR("old"));
+	transfer_drop(&r->sb, &f, &p);
+	assert_int_equal(access(p.path.ptr, F_OK), -1);
+	WORKS(r, transfer_begin(&r->sb, &f, &p, &r->stop, &r->err));
+	put(r, strrchr(p.path.ptr, '/') + 1,
+	    STR("1234\0"
+		"678"),
+	    0600);
+	WORKS(r, transfer_finish(&r->sb, &f, &p, &r->stop, &r->err));
+	assert_int_equal(f.error, FILE_OK);
+	holds(r, name,
+	      STR("1234\0"
+		  "678"));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, before ? before : 0640);
+	buf_release(&p.path);
+	free(path);
+}
+
+static void parts(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct transfer_part p = { .path = BUF_INIT(0) };
+		struct transfer f = { .size = 8 };
+		struct room r;
+
+		enter(&r, k);
+		part(&r, "new", 0);
+		part(&r, "old", 0751);
+		f.path = r.dir;
+		WORKS(&r, transfer_begin(&r.sb, &f, &p, &r.stop, &r.err));
+		assert_int_equal(f.error, FILE_IS_DIRECTORY);
+		buf_release(&p.path);
+		f.path = "/etc/passwd/x";
+		WORKS(&r, transfer_begin(&r.sb, &f, &p, &r.stop, &r.err));
+		assert_int_equal(f.error, FILE_INVALID_PATH);
+		buf_release(&p.path);
+		is_tidy(&r);
+		leave(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(transfers),
 		cmocka_unit_test(promises),
+		cmocka_unit_test(parts),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
