@@ -20,6 +20,20 @@ SANITIZER = re.compile(
     r"runtime error: ")
 
 
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "long: minutes, or of little news: in `make soak` only")
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("DCODE_TEST_LONG"):
+        return
+    left = [i for i in items if i.get_closest_marker("long")]
+    if left:
+        items[:] = [i for i in items if i not in left]
+        config.hook.pytest_deselected(items=left)
+
+
 def program(variable, fallback):
     path = pathlib.Path(os.environ.get(variable, TOP / fallback))
     assert os.access(path, os.X_OK), f"{path} is not built: run make"

@@ -8,7 +8,7 @@ import contextlib
 import os
 
 from clouds import DONE, UPLOAD, emulator
-from lifecycle import execute
+from lifecycle import execute, wait_for
 from model import ModelServer
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
@@ -52,7 +52,7 @@ def test_silence(start, env, tmp_path):
             assert lines[:len(PRINTED)] == PRINTED, (name, lines[:5])
             assert "exit code 7" in "".join(lines[len(PRINTED):]), name
             assert one.cloud.left() == [] and one.cloud.violations == [], name
-            assert len(one.cloud.past) == 1, name
+            wait_for(lambda: len(one.cloud.past) == 1)
             assert one.run.seconds >= SILENT, name
             assert one.cloud.count() > SILENT / CUT, name
             print(name, one.cloud.count(), "requests",

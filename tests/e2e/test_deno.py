@@ -284,7 +284,7 @@ def test_network(deno, model, task, network, wanted):
     assert sent.get("allow_net") == wanted
 
 
-@pytest.mark.skipif(not LONG, reason="three seconds for each command")
+@pytest.mark.long  # three seconds for each command
 def test_streams_that_end_late(deno, model, task):
     """Only a process that is waited for is said to have ended."""
     cloud = deno(late=True)
@@ -387,7 +387,7 @@ def test_odd_messages(deno, model, task, options):
     assert cloud.count(CONNECT) == 0
 
 
-@pytest.mark.skipif(not LONG, reason="seconds, for a limit of net/ws.c")
+@pytest.mark.long  # seconds, for a limit of net/ws.c
 def test_a_message_that_is_too_large(deno, model, task):
     deno(noise=40 << 20)
     model([DONE])

@@ -105,7 +105,7 @@ def test_the_key_is_asked_for(terminal, env):  # noqa: F811
         assert end(t) == 0
 
 
-@pytest.mark.skipif("DCODE_TEST_LONG" not in os.environ, reason="slow")
+@pytest.mark.long  # slow
 def test_a_vendor_that_is_not_there(install, env):
     env["DAYTONA_API_KEY"] = "dtn_" + "0" * 64
     env["DAYTONA_API_URL"] = "http://127.0.0.1:9/api"
@@ -220,7 +220,7 @@ def test_wheels(install, run, home, tmp_path):
     assert "other" not in providers(run)
 
 
-@pytest.mark.skipif("DCODE_TEST_LONG" not in os.environ, reason="slow")
+@pytest.mark.long  # slow
 def test_a_python_without_pip(install, env, tmp_path):
     """A virtual environment is made for its pip, and is gone afterwards."""
     (tmp_path / "bin").mkdir()

@@ -14,6 +14,7 @@ import pytest
 from clouds import NAMES, emulator
 from conftest import SANITIZER
 from e2b import KEY
+from lifecycle import wait_for
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
@@ -111,7 +112,8 @@ def test_several_at_once(start, run, vendor, name):
     for r in runs:
         r.wait(300)
         assert r.status == 0, r.out + r.err
-    assert len(cloud.past) == len(runs) and cloud.left() == []
+    assert cloud.left() == []
+    wait_for(lambda: len(cloud.past) == len(runs))
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 

@@ -195,7 +195,7 @@ def test_ssh_example(top, home, run, config, tmp_path):
     assert r.status == 1 and "cannot be reached by ssh" in r.out
 
 
-@pytest.mark.skipif(not LONG, reason="DCODE_TEST_LONG: tasks are run in it")
+@pytest.mark.long  # tasks are run in it
 def test_class_of_a_package(run, acme):
     """Published by an entry point; the host calls it as it is."""
     _, checks = quick(run, "acme")

@@ -36,7 +36,7 @@ def test_contract(run, service):
     assert cloud.count("PUT /v1/boxes/[^/]+/file") > 0
 
 
-@pytest.mark.skipif("DCODE_TEST_LONG" not in os.environ, reason="slow")
+@pytest.mark.long  # slow
 def test_contract_with_commands_alone(run, service):
     """No files, no list, numbers for ids, and a shell around the command."""
     cloud = service(files=False, numbers=True,
@@ -46,7 +46,7 @@ def test_contract_with_commands_alone(run, service):
     assert not cloud.count(".*/file")
 
 
-@pytest.mark.skipif("DCODE_TEST_LONG" not in os.environ, reason="slow")
+@pytest.mark.long  # slow
 @pytest.mark.parametrize("base64", [False, True])
 def test_whole_contract(run, service, base64):
     service(base64=base64)

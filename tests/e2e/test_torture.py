@@ -9,7 +9,7 @@ import pytest
 
 from cloud_box import Box
 from clouds import DONE, NAMES, results
-from lifecycle import call, execute
+from lifecycle import call, execute, wait_for
 
 STEP = int(os.environ.get("DCODE_TORTURE_STEP", "6"))
 WAYS = ["cut", "lost", "reset", "twice"]
@@ -24,15 +24,27 @@ FEWEST = 8  # pieces of a run
 @pytest.fixture
 def ran(monkeypatch):
     """What the commands of each sandbox left, once it is deleted."""
-    left, destroy = [], Box.destroy
+    left, alive, make, destroy = [], set(), Box.__init__, Box.destroy
+
+    def count(box, *args, **how):
+        alive.add(box)
+        make(box, *args, **how)
 
     def look_first(box):
         path = box.root / box.workdir.lstrip("/") / "ran"
         if path.exists():
             left.append(path.read_text())
         destroy(box)
+        alive.discard(box)
+    monkeypatch.setattr(Box, "__init__", count)
     monkeypatch.setattr(Box, "destroy", look_first)
-    return left
+
+    def when_all_are_gone():
+        wait_for(lambda: not alive)
+        found = left[:]
+        left.clear()
+        return found
+    return when_all_are_gone
 
 
 @pytest.mark.parametrize("name, way", [
@@ -49,13 +61,13 @@ def test_torture(vendor, model, run, ran, name, way):
     while True:
         cloud.forget()
         cloud.spoil(n, way)
-        ran.clear()
         r = run("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", name,
                 timeout=90)
         assert cloud.left() == [], n
-        assert all(text in ("x\n", "x\ny\n") for text in ran), (n, ran)
+        told = ran()
+        assert all(text in ("x\n", "x\ny\n") for text in told), (n, told)
         if r.status == 0:
-            assert ran == ["x\ny\n"], (n, ran)
+            assert told == ["x\ny\n"], (n, told)
             assert results(server)[3].startswith("x\ny\none"), n
         else:
             failed += 1

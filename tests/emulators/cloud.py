@@ -230,7 +230,10 @@ class Cloud:
     # For the vendor to use.
     def destroy(self, id):
         with self.lock:
-            kept = self.boxes.pop(id, None)
+            kept = self.boxes.get(id)
+            if kept and getattr(kept, "box", None):
+                self.past[id] = kept.box.bill.seconds
+            self.boxes.pop(id, None)  # who misses it here finds it there
         if kept and getattr(kept, "box", None):
             kept.box.destroy()
             self.past[id] = kept.box.bill.seconds
