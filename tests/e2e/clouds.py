@@ -9,11 +9,6 @@ import pytest
 from lifecycle import call, execute
 
 DONE = {"text": "done"}
-TORTURE = [execute("echo x >>ran; cat ran"),
-           {"tool_calls": [call("write_file", file_path="b",
-                                content="one\n")]},
-           {"tool_calls": [call("read_file", file_path="b")]},
-           execute("echo x >>ran; wc -l <ran; cat b"), DONE]
 EACH_TOOL = [
     execute("echo hi >a; exit 3"),
     {"tool_calls": [call("write_file", file_path="b", content="one\n")]},
@@ -126,25 +121,6 @@ def per_tool(cloud, server):
     return (sum(t < began[0] for t in times),
             [sum(a < t < b for t in times)
              for a, b in zip(began, began[1:])])
-
-
-def torture(cloud, server, task, how, step, vendor):
-    """The n-th piece of all answers is spoiled, for every step-th n: each
-    command runs once, or the error is the vendor's; nothing is left."""
-    n = 1
-    while True:
-        cloud.forget()
-        cloud.spoil(n, how)
-        r = task(timeout=90)
-        assert cloud.left() == [], n
-        if r.status == 0:
-            told = results(server)
-            assert told[3].split()[0] == "2" and "one" in told[3], (n, told)
-        else:
-            assert vendor in r.err, (n, r.err)
-        if not cloud.spoiled:
-            return r
-        n += step
 
 
 def elsewhere(env, url):

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from agentcore import AgentCore
-from clouds import (DONE, EACH_TOOL, LONG, TORTURE, emulated, per_tool,
-                    results, task_of, torture)
+from clouds import (DONE, EACH_TOOL, LONG, emulated, per_tool, results,
+                    task_of)
 from lifecycle import execute, wait_for
 
 DEMO = "tests/data/demo.json"
@@ -287,14 +287,3 @@ def test_killed_and_all_pages_collected(aws, model, start, run):
     r = run("sandbox", "gc")
     assert r.status == 0, r.err
     assert sorted(cloud.left()) == sorted(others)
-
-
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "1" if LONG else "12"))
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"] if LONG
-                         else ["cut", "reset"])
-def test_torture(aws, model, task, how):
-    cloud = aws()
-    r = torture(cloud, model(TORTURE), task, how, STEP, "agentcore")
-    assert r.status == 0

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from clouds import (DONE, EACH_TOOL, LONG, TORTURE, emulated, per_tool,
-                    results, task_of, torture)
+from clouds import (DONE, EACH_TOOL, LONG, emulated, per_tool, results,
+                    task_of)
 from deno import ORG, OTHER, TOKEN, Deno
 from lifecycle import execute, wait_for
 
@@ -393,9 +393,3 @@ def test_a_message_that_is_too_large(deno, model, task):
     model([DONE])
     r = task(timeout=120)
     assert r.status != 0 and "message is too large" in r.err
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset"])
-def test_torture(deno, model, task, how):
-    r = torture(deno(), model(TORTURE), task, how, 1 if LONG else 20, "deno")
-    assert r.status == 0

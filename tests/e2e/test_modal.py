@@ -429,13 +429,3 @@ def test_messages_of_20_mib(modal, run, tmp_path):
             f"{kept.id}:/workspace/zeros", tmp_path / "down")
     assert r.status == 0, r.err
     assert (tmp_path / "down").read_bytes() == bytes(20 << 20)
-
-
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "1" if clouds.LONG else "19"))
-
-
-@pytest.mark.parametrize("how", ["cut", "lost", "reset", "twice"])
-def test_torture(modal, model, task, how):
-    cloud = modal()
-    server = model(clouds.TORTURE)
-    assert clouds.torture(cloud, server, task, how, STEP, "odal").status == 0
