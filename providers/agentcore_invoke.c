@@ -193,7 +193,7 @@ void agentcore_output(const cJSON *result, struct buf *out)
 				       "stdout", NULL);
 	const cJSON *block;
 
-	if (text) {
+	if (text && *text) {
 		buf_adds(out, text);
 		return;
 	}

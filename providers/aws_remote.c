@@ -195,7 +195,8 @@ int aws_container(struct aws *a, struct aws_credentials *c,
 		if (ask(a, "GET", url, header, CONTAINER_MS, &out, stop,
 			&why) == 0)
 			break;
-		if (why.code != ERR_NETWORK || i == CONTAINER_TRIES) {
+		if ((why.code != ERR_NETWORK && why.code != ERR_UNREACHABLE) ||
+		    i == CONTAINER_TRIES) {
 			*err = why;
 			rc = -1;
 		}
@@ -205,7 +206,7 @@ int aws_container(struct aws *a, struct aws_credentials *c,
 				   err);
 	if (rc < 0 && err->code != ERR_CANCELLED) {
 		error_wrap(err, "the container's credentials");
-		if (err->code == ERR_NETWORK)
+		if (err->code == ERR_NETWORK || err->code == ERR_UNREACHABLE)
 			err->code = ERR_AUTH;
 	}
 	wipe(header);

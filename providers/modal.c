@@ -12,6 +12,7 @@
 enum {
 	COMMAND_MAX = 512 << 10,
 	END_WAIT_S = 10, /* for which the server holds a question */
+	END_PAUSE_MS = 100,
 };
 
 struct modal *modal_of(const struct sandbox_host *host)
@@ -178,8 +179,11 @@ static int modal_remove(struct sandbox_host *host, const char *id,
 		state = !before || !before->status;
 		modal_free(answer);
 	}
-	while (!why.code && state > 0)
+	while (!why.code && state > 0) {
 		state = modal_running(m, id, END_WAIT_S, stop, &why);
+		if (state > 0)
+			(void)stop_sleep(stop, END_PAUSE_MS, &why);
+	}
 	if (!why.code || why.code == ERR_NOT_FOUND)
 		return 0;
 	*err = why;

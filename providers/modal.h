@@ -34,7 +34,10 @@ struct modal {                           /* sandbox_host.priv */
 	char *builder;                   /* owned: image builder, or NULL */
 	char *servers[MODAL_SERVERS];    /* owned; without a slash at the end */
 	size_t n_servers;
-	bool local; /* the servers are on a loopback address */
+	bool local; /* the servers are on a loopback address, in cleartext */
+	bool near;  /* they are on a loopback address */
+	int64_t throttle_ms; /* most that is waited when a server asks for it;
+				-1: as long as it takes */
 	pthread_mutex_t lock;
 	size_t server;      /* which answered last */
 	char *app;          /* owned: the app's id, once known */

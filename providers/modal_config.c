@@ -220,6 +220,16 @@ static int add_server(struct modal *m, struct str url, struct error *err)
 	return 0;
 }
 
+/* What may be http:// is loopback. */
+static bool is_near(const char *server)
+{
+	char *clear = xasprintf("http%s", strstr(server, "://"));
+	bool near = rest_url_ok(str_of(clear));
+
+	free(clear);
+	return near;
+}
+
 static int set_servers(struct modal *m, const char *list, struct error *err)
 {
 	struct str rest = str_of(list);
@@ -233,11 +243,30 @@ static int set_servers(struct modal *m, const char *list, struct error *err)
 	if (!m->n_servers)
 		return error_set(err, ERR_CONFIG,
 				 "MODAL_SERVER_URL names no address");
-	/* What may be http:// is loopback. */
-	m->local = true;
-	for (size_t i = 0; i < m->n_servers; i++)
+	m->local = m->near = true;
+	for (size_t i = 0; i < m->n_servers; i++) {
 		m->local = m->local &&
 			   str_starts(str_of(m->servers[i]), "http://");
+		m->near = m->near && is_near(m->servers[i]);
+	}
+	return 0;
+}
+
+/* Seconds in all that a server may make one call wait; 0: none, NULL: any. */
+static int set_throttle(struct modal *m, const char *text, struct error *err)
+{
+	char *end = NULL;
+	double seconds = text ? strtod(text, &end) : 0;
+
+	m->throttle_ms = -1;
+	if (!text)
+		return 0;
+	if (end == text || *end || !(seconds >= 0 && seconds < 1e9))
+		return error_set(err, ERR_CONFIG,
+				 "MODAL_MAX_THROTTLE_WAIT=%.40s is no number "
+				 "of seconds",
+				 text);
+	m->throttle_ms = (int64_t)(seconds * 1000);
 	return 0;
 }
 
@@ -284,6 +313,9 @@ int modal_configure(struct modal *m, struct error *err)
 	servers = value(m, &c, "MODAL_SERVER_URL", "server_url");
 	if (rc == 0)
 		rc = set_servers(m, servers ? servers : default_servers, err);
+	text = value(m, &c, "MODAL_MAX_THROTTLE_WAIT", "max_throttle_wait");
+	if (rc == 0)
+		rc = set_throttle(m, text, err);
 	text = value(m, &c, "MODAL_ENVIRONMENT", "environment");
 	m->environment = xstrdup(text ? text : "");
 	m->builder = xstrdup(value(m, &c, "MODAL_IMAGE_BUILDER_VERSION",

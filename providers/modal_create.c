@@ -122,9 +122,18 @@ static int add_resources(const struct modal *m, struct draft *d,
 	return gpu ? add_gpu(gpu, d, err) : 0;
 }
 
-static bool is_network(const char *text)
+/* A network, or an address as one, owned; NULL for a domain. */
+static char *network_of(const char *text)
 {
-	return strchr(text, '/') || strspn(text, "0123456789.") == strlen(text);
+	size_t len = strlen(text);
+
+	if (strchr(text, '/'))
+		return xstrdup(text);
+	if (strspn(text, "0123456789.") == len)
+		return xasprintf("%s/32", text);
+	if (strchr(text, ':') && strspn(text, "0123456789abcdefABCDEF:") == len)
+		return xasprintf("%s/128", text);
+	return NULL;
 }
 
 static int add_network(const struct modal *m, const struct sandbox_spec *spec,
@@ -145,11 +154,14 @@ static int add_network(const struct modal *m, const struct sandbox_spec *spec,
 	a->network_access_type = ALLOWLIST;
 	a->allowed_cidrs = d->cidrs = xcalloc(n, sizeof(char *));
 	a->allowed_domains = d->domains = xcalloc(n, sizeof(char *));
-	for (size_t i = 0; i < n; i++)
-		if (is_network(list[i]))
-			d->cidrs[a->n_allowed_cidrs++] = (char *)list[i];
+	for (size_t i = 0; i < n; i++) {
+		char *network = network_of(list[i]);
+
+		if (network)
+			d->cidrs[a->n_allowed_cidrs++] = network;
 		else
 			d->domains[a->n_allowed_domains++] = (char *)list[i];
+	}
 	return 0;
 }
 
@@ -215,6 +227,8 @@ static void draft_release(struct draft *d)
 {
 	for (size_t i = 0; i < d->n_owned; i++)
 		free(d->owned[i]);
+	for (size_t i = 0; i < d->network.n_allowed_cidrs; i++)
+		free(d->cidrs[i]);
 	free(d->cidrs);
 	free(d->domains);
 	free(d->image);
@@ -342,7 +356,8 @@ int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 					 "cannot make the directory %s",
 					 sb->workdir);
 		}
-		if (why.code != ERR_NETWORK && why.code != ERR_REMOTE) {
+		if (why.code != ERR_NETWORK && why.code != ERR_UNREACHABLE &&
+		    why.code != ERR_REMOTE) {
 			*err = why;
 			return -1;
 		}

@@ -83,7 +83,7 @@ static void tell(const struct listing *l, const Modal__SandboxInfo *item,
 }
 
 /* A list may leave the tags out: the label is the name too, and who asked for
- * an owner's got those. */
+ * an owner's got those. Nor need there be another way to them. */
 static void look(const struct listing *l, const Modal__SandboxInfo *item)
 {
 	bool named = str_starts(str_of(item->name), "dcode-");
@@ -97,8 +97,10 @@ static void look(const struct listing *l, const Modal__SandboxInfo *item)
 		tell(l, item, item->tags, item->n_tags);
 		return;
 	}
-	if (get_tags(l->m, item->id, &answer, l->stop, &ignored) < 0)
+	if (get_tags(l->m, item->id, &answer, l->stop, &ignored) < 0) {
+		tell(l, item, NULL, 0);
 		return;
+	}
 	r = (const Modal__SandboxTagsGetResponse *)answer;
 	tell(l, item, r->tags, r->n_tags);
 	modal_free(answer);
@@ -160,6 +162,42 @@ int modal_list(struct sandbox_host *host, const char *owner,
 			 "the list of sandboxes does not end");
 }
 
+struct wanted {
+	const char *id;
+	void (*each)(void *arg, const struct sandbox_info *info);
+	void *arg;
+	bool found;
+};
+
+static void on_listed(void *arg, const struct sandbox_info *info)
+{
+	struct wanted *w = arg;
+
+	if (w->found || strcmp(info->id, w->id) != 0)
+		return;
+	w->found = true;
+	w->each(w->arg, info);
+}
+
+/* Of ours the list knows the name. */
+static int by_list(struct sandbox_host *host, struct wanted *w, bool runs,
+		   const struct stop *stop, struct error *err)
+{
+	struct sandbox_info info = {
+		.id = w->id,
+		.label = "",
+		.owner = "",
+		.image = "",
+		.state = runs ? STATE_RUNNING : STATE_GONE,
+	};
+
+	if (modal_list(host, NULL, on_listed, w, stop, err) < 0)
+		return -1;
+	if (!w->found)
+		w->each(w->arg, &info);
+	return 0;
+}
+
 int modal_info(struct sandbox_host *host, const char *id,
 	       void (*each)(void *arg, const struct sandbox_info *info),
 	       void *arg, const struct stop *stop, struct error *err)
@@ -168,6 +206,8 @@ int modal_info(struct sandbox_host *host, const char *id,
 	ProtobufCMessage *answer = NULL;
 	const Modal__SandboxTagsGetResponse *r;
 	struct sandbox_info info = { .id = id, .image = "" };
+	struct wanted w = { .id = id, .each = each, .arg = arg };
+	struct error why = { 0 };
 	int state;
 
 	if (!modal_id_ok(id))
@@ -176,8 +216,12 @@ int modal_info(struct sandbox_host *host, const char *id,
 	state = modal_running(m, id, 0, stop, err);
 	if (state < 0)
 		return -1;
-	if (get_tags(m, id, &answer, stop, err) < 0)
+	if (get_tags(m, id, &answer, stop, &why) < 0) {
+		if (why.code == ERR_REMOTE)
+			return by_list(host, &w, state, stop, err);
+		*err = why;
 		return -1;
+	}
 	r = (Modal__SandboxTagsGetResponse *)answer;
 	info.label = tag_of(r->tags, r->n_tags, "dcode.label");
 	info.owner = tag_of(r->tags, r->n_tags, "dcode.owner");

@@ -63,7 +63,7 @@ int modal_adopt_access(struct sandbox *sb, const char *url, const char *jwt,
 
 	while (str_ends(base, "/"))
 		base.len--;
-	if (!rest_url_ok(base) || (!m->local && !str_starts(base, "https://")))
+	if (!rest_url_ok(base) || (!m->near && !str_starts(base, "https://")))
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: the router's "
 				 "address is '%.100s'",

@@ -102,6 +102,12 @@ int modal_try(struct modal *m, const struct modal_where *where,
 	return rc;
 }
 
+/* Nobody was reached, or nobody any more. */
+static bool is_cut(const struct error *why)
+{
+	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
+}
+
 bool modal_passing(enum grpc_code code, const struct error *why)
 {
 	switch (code) {
@@ -112,7 +118,7 @@ bool modal_passing(enum grpc_code code, const struct error *why)
 	case GRPC_UNAVAILABLE:
 		return why->code != ERR_CANCELLED && why->code != ERR_TIMEOUT;
 	default:
-		return why->code == ERR_NETWORK;
+		return is_cut(why);
 	}
 }
 
@@ -121,8 +127,9 @@ struct tries {
 	char key[MODAL_UUID];
 	int attempt;
 	int throttled;
-	int64_t began;    /* clock_ms() */
-	int64_t began_at; /* Unix ms */
+	int64_t waited_ms; /* because a server asked for it */
+	int64_t began;     /* clock_ms() */
+	int64_t began_at;  /* Unix ms */
 	int64_t pause_ms;
 	size_t server;
 	size_t moves; /* to other servers */
@@ -153,6 +160,10 @@ static void compose(const struct modal *m, const struct tries *t, char **list,
 			      (long long)(t->began_at % 1000));
 	if (t->attempt)
 		list[n++] = xasprintf("x-retry-delay: %lld.%03lld",
+				      (long long)(since / 1000),
+				      (long long)(since % 1000));
+	if (t->throttled)
+		list[n++] = xasprintf("x-throttle-retry-delay: %lld.%03lld",
 				      (long long)(since / 1000),
 				      (long long)(since % 1000));
 	if (t->auth)
@@ -192,13 +203,14 @@ static bool again(struct modal *m, struct tries *t, unsigned flags,
 			       : -1;
 
 	/* What no server has seen can go to another one. */
-	if (why->code == ERR_NETWORK && !outcome->began &&
-	    ++t->moves < m->n_servers) {
+	if (is_cut(why) && !outcome->began && ++t->moves < m->n_servers) {
 		t->server = (t->server + 1) % m->n_servers;
 		return true;
 	}
-	if (wish >= 0 && t->throttled < THROTTLED_MAX) {
+	if (wish >= 0 && t->throttled < THROTTLED_MAX &&
+	    (m->throttle_ms < 0 || t->waited_ms + wish <= m->throttle_ms)) {
 		t->throttled++;
+		t->waited_ms += wish;
 		return stop_sleep(stop, wish, why) == 0;
 	}
 	if (flags & MODAL_ONE_TRY || !modal_passing(outcome->code, why) ||

@@ -10,6 +10,7 @@ import pytest
 
 import clouds
 from clouds import DONE, results
+from late_door import LateDoor
 from lifecycle import call, execute, wait_for
 from modal import ID, SECRET, Modal
 from modal_messages import pb
@@ -200,6 +201,22 @@ def test_the_server_sets_the_pace(modal, model, task):
         ["0", "0", "0", "1"]
     assert len({h["x-idempotency-key"] for h in heads}) == 1
     assert calls[3]["began"] - calls[2]["began"] >= 0.3
+    assert "x-throttle-retry-delay" in heads[3]
+
+
+def test_the_pace_that_is_taken(modal, model, task, env):
+    """MODAL_MAX_THROTTLE_WAIT, in all: the second wish is one too many."""
+    cloud = modal()
+    env["MODAL_MAX_THROTTLE_WAIT"] = "0.3"
+    for nth in (1, 2):
+        cloud.fault(CREATE, nth=nth, grpc=(8, "later"), wish=0.2)
+    model([DONE])
+    r = task()
+    assert r.status != 0 and "later" in r.err
+    assert cloud.count(CREATE) == 2 and cloud.left() == []
+    env["MODAL_MAX_THROTTLE_WAIT"] = "soon"
+    r = task()
+    assert r.status != 0 and "MODAL_MAX_THROTTLE_WAIT" in r.err
 
 
 def test_refusals_leave_nothing(modal, model, task, config, env):
@@ -279,6 +296,19 @@ def test_the_second_server(modal, model, task, env):
     assert cloud.left() == [] and len(cloud.past) == 1
 
 
+def test_a_router_that_comes_late(modal, model, task):
+    """A sandbox's server may take no connection at first."""
+    cloud = modal()
+    server = model([execute("echo through the door"), DONE])
+    with LateDoor(int(cloud.url.rpartition(":")[2]), lambda: cloud.count(
+            CONTROL + "TaskGetCommandRouterAccess")) as door:
+        cloud.router = door.url
+        r = task()
+    assert r.status == 0, r.err
+    assert "through the door" in results(server)[0]
+    assert cloud.left() == [] and len(cloud.past) == 1
+
+
 def test_params(modal, model, task, config):
     cloud = modal(lenient=False)
     config('[sandboxes.providers.modal.params]\n'
@@ -286,7 +316,8 @@ def test_params(modal, model, task, config):
            'app = "mine"\nlabels = ["team=a b"]\nenv = ["A=b=c"]\n'
            'cpu = "0.5"\nmemory = 1024\ngpu = "H100:2"\ncloud = "aws"\n'
            'region = ["us-east", "eu"]\nworkdir = "/srv/a b"\n'
-           'network_allow = ["10.0.0.0/8", "example.com"]\n')
+           'network_allow = ["10.0.0.0/8", "1.2.3.4", "fd00::1", '
+           '"example.com"]\n')
     server = model([execute("pwd"), DONE])
     assert task().status == 0
     assert "/srv/a b" in results(server)[0]
@@ -300,7 +331,8 @@ def test_params(modal, model, task, config):
     assert list(d.scheduler_placement.regions) == ["us-east", "eu"]
     assert d.cloud_provider_str == "aws" and d.workdir == "/srv/a b"
     assert d.network_access == pb.NetworkAccess(
-        network_access_type=3, allowed_cidrs=["10.0.0.0/8"],
+        network_access_type=3,
+        allowed_cidrs=["10.0.0.0/8", "1.2.3.4/32", "fd00::1/128"],
         allowed_domains=["example.com"])
     assert list(d.entrypoint_args) == ["sleep", "172800"]
     assert ("", "mine") in cloud.apps
@@ -334,6 +366,23 @@ def test_attach(modal, model, task, run, v2):
     assert (cloud.count(CONTROL + "SandboxWaitV2") > 0) == v2
     r = run("sandbox", "rm", "--sandbox", "modal", kept.id)
     assert cloud.left() == [], r.err
+
+
+def test_list_without_tags(modal, run):
+    """A list that leaves the tags out, and no other way to them: the name is
+    the label."""
+    cloud = modal(tagless=True, page=1)
+    ours = put(cloud, name="dcode-aaaaaaaa", tags=[("dcode.owner", "x")])
+    other = put(cloud, name="precious")
+    r = run("sandbox", "list", "--sandbox", "modal", "--all", "--json")
+    assert r.status == 0, r.err
+    assert ours.id in r.out and other.id not in r.out
+    r = run("sandbox", "info", "--sandbox", "modal", ours.id)
+    assert r.status == 0 and "dcode-aaaaaaaa" in r.out, r.err
+    r = run("sandbox", "rm", "--sandbox", "modal", other.id)
+    assert r.status != 0 and "was not made by dcode" in r.err
+    r = run("sandbox", "rm", "--sandbox", "modal", ours.id)
+    assert r.status == 0 and cloud.left() == [other.id], r.err
 
 
 def test_attach_to_nothing(modal, model, task):

@@ -12,6 +12,7 @@ delay     seconds until a created sandbox has a task
 page      sandboxes per page of a list
 most      bytes of output in one message
 token_s   life of a router's token
+tagless   no SandboxTagsGet, as in older clients' documents
 lenient   allow fields that providers/modal.proto does not have (the SDK)
 tls       (certificate, key): PEM files
 
@@ -75,8 +76,11 @@ class Modal(Router, GrpcCloud):
     """An emulated Modal."""
 
     def __init__(self, port=0, builder="2025.06", delay=0, page=2,
-                 most=65536, token_s=3600, lenient=False, tls=None):
+                 most=65536, token_s=3600, lenient=False, tls=None,
+                 tagless=False):
         super().__init__(port, tls)
+        self.tagless = tagless
+        self.router = None  # another address of the routers
         self.builder, self.delay, self.page = builder, delay, page
         self.most, self.token_s, self.lenient = most, token_s, lenient
         self.apps, self.images, self.published = {}, {}, {}
@@ -301,7 +305,7 @@ class Modal(Router, GrpcCloud):
         kept.tokens[token] = ends
         # The SDK wants https:// and speaks cleartext all the same.
         return pb.CommandRouterAccess(
-            jwt=token, url=self.url.replace("http:", "https:"))
+            jwt=token, url=self.router or self.url.replace("http:", "https:"))
 
     @rpc(pb.TaskGetCommandRouterAccessRequest, "TaskGetCommandRouterAccess")
     def task_access(self, req, ask, v2):
@@ -357,6 +361,8 @@ class Modal(Router, GrpcCloud):
 
     @rpc(pb.SandboxTagsGetRequest, "SandboxTagsGet", "SandboxTagsGetV2")
     def tags(self, req, ask, v2):
+        if self.tagless:
+            raise Failure(12, "unknown method SandboxTagsGet")
         kept = self.kept(ask.sandbox_id, v2)
         return pb.SandboxTagsGetResponse(tags=[
             pb.SandboxTag(tag_name=a, tag_value=b)
