@@ -30,12 +30,6 @@ struct batch {
 	bool nul;        /* a text of this result has one */
 };
 
-static void fail(struct transfer *f, enum file_error code, const char *detail)
-{
-	f->error = code;
-	snprintf(f->detail, sizeof(f->detail), "%s", detail);
-}
-
 static int hex(char c)
 {
 	const char *digits = "0123456789abcdef";
@@ -99,7 +93,7 @@ static void give(struct wanted *w, struct str data)
 
 	w->done = true;
 	if (data.len && w->file->write(w->file->arg, data, &why) < 0)
-		fail(w->file, FILE_OTHER, why.message);
+		transfer_fail(w->file, FILE_OTHER, why.message);
 }
 
 /* Bytes that were no text come as U+FFFD then: not to be trusted. */
@@ -177,6 +171,7 @@ static int read_files(struct sandbox *sb, struct batch *b,
 	return rc;
 }
 
+/* What the shell will not survive either. */
 static bool fatal(const struct error *e)
 {
 	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
@@ -199,7 +194,7 @@ static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
 		struct wanted *w = &b->items[i];
 
 		if (rc < 0 && !w->done)
-			fail(w->file, FILE_OTHER, err->message);
+			transfer_fail(w->file, FILE_OTHER, err->message);
 		else if (!w->done)
 			rc = transfer_download(sb, w->file, 1, stop, err);
 		free(w->path);
@@ -222,7 +217,7 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 				     ? agentcore_relative(sb, files[i].path)
 				     : NULL;
 
-		fail(&files[i], FILE_OK, "");
+		transfer_fail(&files[i], FILE_OK, "");
 		if (!path) {
 			rc = transfer_download(sb, &files[i], 1, stop, err);
 			continue;
@@ -234,10 +229,10 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 	if (rc == 0)
 		return flush(sb, &b, stop, err);
 	for (size_t k = 0; k < b.n; k++) {
-		fail(b.items[k].file, FILE_OTHER, err->message);
+		transfer_fail(b.items[k].file, FILE_OTHER, err->message);
 		free(b.items[k].path);
 	}
 	for (; i < n; i++)
-		fail(&files[i], FILE_OTHER, err->message);
+		transfer_fail(&files[i], FILE_OTHER, err->message);
 	return -1;
 }

@@ -37,19 +37,6 @@ struct batch {
 	size_t bytes;
 };
 
-static void fail(struct transfer *f, enum file_error code, const char *detail)
-{
-	f->error = code;
-	snprintf(f->detail, sizeof(f->detail), "%s", detail);
-}
-
-static bool fatal(const struct error *e)
-{
-	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
-	       e->code == ERR_TIMEOUT || e->code == ERR_NETWORK ||
-	       e->code == ERR_AUTH;
-}
-
 /* Reads at most want bytes, fewer only at the end of what it promised. */
 static int read_some(struct transfer *f, struct buf *data, int64_t want,
 		     struct error *err)
@@ -182,7 +169,8 @@ static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
 		if (failed && rc == 0)
 			rc = by_shell(sb, &b->items[i], stop, err);
 		else if (rc < 0)
-			fail(b->items[i].file, FILE_OTHER, err->message);
+			transfer_fail(b->items[i].file, FILE_OTHER,
+				      err->message);
 		free(b->items[i].path);
 		buf_release(&b->items[i].data);
 	}
@@ -201,14 +189,14 @@ static int add(struct sandbox *sb, struct batch *b, struct transfer *f,
 
 	if ((b->n == BATCH_FILES || b->bytes + (size_t)f->size > BATCH) &&
 	    flush(sb, b, stop, err) < 0) {
-		fail(f, FILE_OTHER, err->message);
+		transfer_fail(f, FILE_OTHER, err->message);
 		free(path);
 		return -1;
 	}
 	h = &b->items[b->n];
 	*h = (struct held){ .file = f, .path = path };
 	if (read_some(f, &h->data, f->size, &why) < 0) {
-		fail(f, FILE_OTHER, why.message);
+		transfer_fail(f, FILE_OTHER, why.message);
 		buf_release(&h->data);
 		free(path);
 		return 0;
@@ -358,11 +346,11 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 			  (int)(strrchr(f->path, '/') - f->path), f->path, id);
 	rc = send_pieces(sb, &l, stop, &why);
 	if (rc < 0) {
-		fail(f, FILE_OTHER, why.message);
+		transfer_fail(f, FILE_OTHER, why.message);
 		if (why.code != ERR_GONE)
 			give_up(sb, &l);
 		*err = why;
-		rc = fatal(&why) ? -1 : 0;
+		rc = transfer_fatal(&why) ? -1 : 0;
 	}
 	free(l.part_abs);
 	free(l.whole);
@@ -383,18 +371,6 @@ static int upload_one(struct sandbox *sb, struct batch *b, struct transfer *f,
 	return transfer_upload(sb, f, 1, stop, err);
 }
 
-static void check_paths(struct transfer *files, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const char *path = files[i].path ? files[i].path : "";
-		size_t len = strlen(path);
-
-		fail(&files[i], FILE_OK, "");
-		if (len < 2 || path[0] != '/' || path[len - 1] == '/')
-			fail(&files[i], FILE_INVALID_PATH, "");
-	}
-}
-
 int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err)
 {
@@ -402,14 +378,17 @@ int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	struct error why = { 0 };
 	int rc = agentcore_cwd(sb, stop, err);
 
-	check_paths(files, n);
+	for (size_t i = 0; i < n; i++)
+		if (transfer_path_ok(&files[i]) && rc < 0)
+			transfer_fail(&files[i], FILE_OTHER, err->message);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		if (files[i].error != FILE_OK)
 			continue;
 		rc = upload_one(sb, b, &files[i], stop, err);
 		for (size_t k = i + 1; rc < 0 && k < n; k++)
 			if (files[k].error == FILE_OK)
-				fail(&files[k], FILE_OTHER, err->message);
+				transfer_fail(&files[k], FILE_OTHER,
+					      err->message);
 	}
 	if (flush(sb, b, stop, &why) < 0 && rc == 0) {
 		*err = why;

@@ -39,23 +39,14 @@ static enum file_error file_error_of(int code)
 static int file_failed(struct transfer *f, int refused, const struct error *why,
 		       struct error *err)
 {
-	f->error = file_error_of(refused);
-	f->detail[0] = '\0';
+	transfer_fail(f, file_error_of(refused), "");
 	if (f->error != FILE_OTHER)
 		return 0;
-	snprintf(f->detail, sizeof(f->detail), "%s", why->message);
+	transfer_fail(f, FILE_OTHER, why->message);
 	if (refused != WIRE_REFUSED && why->code == ERR_REMOTE)
 		return 0;
 	*err = *why;
 	return -1;
-}
-
-static bool path_ok(const struct transfer *f)
-{
-	size_t len = f->path ? strlen(f->path) : 0;
-
-	return len > 1 && f->path[0] == '/' && f->path[len - 1] != '/' &&
-	       str_is_utf8(str_of(f->path));
 }
 
 /* The whole file, which says itself how long it is. */
@@ -168,8 +159,7 @@ static int upload_staged(struct sandbox *sb, struct transfer *f,
 
 	ids_random(staged + strlen(staged), 16);
 	rc = send_file(sb, &sent, stop, &why);
-	f->error = FILE_OK;
-	f->detail[0] = '\0';
+	transfer_fail(f, FILE_OK, "");
 	if (rc == 0)
 		rc = transfer_place(sb, f, staged, stop, &why);
 	unstage(sb, staged);
@@ -178,8 +168,7 @@ static int upload_staged(struct sandbox *sb, struct transfer *f,
 	again.read = from_memory;
 	again.arg = &data;
 	rc = transfer_upload(sb, &again, 1, stop, err);
-	f->error = again.error;
-	memcpy(f->detail, again.detail, sizeof(f->detail));
+	transfer_fail(f, again.error, again.detail);
 	return rc;
 }
 
@@ -202,25 +191,27 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-int child_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		 const struct stop *stop, struct error *err)
+static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
 {
 	struct child *c = child_of(sb->host);
 	int64_t least = c->p->d.class_path ? STAGED_LEAST : 0;
-	int rc = 0;
 
-	if (!c->uploads)
+	(void)arg;
+	if (str_is_utf8(str_of(f->path)) && f->size >= least &&
+	    (uint64_t)f->size <= c->max_file)
+		return upload_one(sb, f, stop, err);
+	return transfer_upload(sb, f, 1, stop, err);
+}
+
+int child_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		 const struct stop *stop, struct error *err)
+{
+	const struct transfer_mover m = { put_file, NULL };
+
+	if (!child_of(sb->host)->uploads)
 		return transfer_upload(sb, files, n, stop, err);
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		struct transfer *f = &files[i];
-
-		if (path_ok(f) && f->size >= least &&
-		    (uint64_t)f->size <= c->max_file)
-			rc = upload_one(sb, f, stop, err);
-		else
-			rc = transfer_upload(sb, f, 1, stop, err);
-	}
-	return rc;
+	return transfer_each(sb, files, n, &m, stop, err);
 }
 
 static int take(struct transfer *f, const cJSON *result, struct error *err)
@@ -280,20 +271,22 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
+static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
+{
+	int rc = str_is_utf8(str_of(f->path)) ? download_one(sb, f, stop, err)
+					      : 1;
+
+	(void)arg;
+	return rc > 0 ? transfer_download(sb, f, 1, stop, err) : rc;
+}
+
 int child_download(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err)
 {
-	struct child *c = child_of(sb->host);
-	int rc = 0;
+	const struct transfer_mover m = { get_file, NULL };
 
-	if (!c->downloads)
+	if (!child_of(sb->host)->downloads)
 		return transfer_download(sb, files, n, stop, err);
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		struct transfer *f = &files[i];
-
-		rc = path_ok(f) ? download_one(sb, f, stop, err) : 1;
-		if (rc > 0)
-			rc = transfer_download(sb, f, 1, stop, err);
-	}
-	return rc;
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/deno.h"
-#include "providers/each_file.h"
 #include "sandbox/transfer.h"
 
 /*
@@ -193,7 +192,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 		if (why.code == ERR_REMOTE) {
 			enum file_error e = file_error_of(code);
 
-			file_fail(f, e, e == FILE_OTHER ? why.message : "");
+			transfer_fail(f, e, e == FILE_OTHER ? why.message : "");
 			break;
 		}
 		if (u.failed || (f->size > SMALL && u.sent) || i == TRIES ||
@@ -205,7 +204,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 		}
 	}
 	if (rc < 0 && u.failed) {
-		file_fail(f, FILE_OTHER, u.why.message);
+		transfer_fail(f, FILE_OTHER, u.why.message);
 		rc = 0;
 	}
 	buf_release(&u.whole);
@@ -333,7 +332,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 			error_set(&why, ERR_NETWORK, "the file became shorter");
 		}
 		if (d.failed) {
-			file_fail(f, FILE_OTHER, d.why.message);
+			transfer_fail(f, FILE_OTHER, d.why.message);
 			return 0;
 		}
 		if (d.got > before)
@@ -348,29 +347,35 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 	}
 }
 
-static int put_file(struct sandbox *sb, struct transfer *f,
+static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err)
 {
+	(void)arg;
 	return is_text(f) ? upload_one(sb, f, stop, err)
 			  : transfer_upload(sb, f, 1, stop, err);
 }
 
-static int get_file(struct sandbox *sb, struct transfer *f,
+static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err)
 {
 	int rc = is_text(f) ? download_one(sb, f, stop, err) : 1;
 
+	(void)arg;
 	return rc > 0 ? transfer_download(sb, f, 1, stop, err) : rc;
 }
 
 int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err)
 {
-	return each_file(sb, files, n, put_file, stop, err);
+	const struct transfer_mover m = { put_file, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }
 
 int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err)
 {
-	return each_file(sb, files, n, get_file, stop, err);
+	const struct transfer_mover m = { get_file, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -7,8 +7,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/each_file.h"
 #include "providers/modal.h"
+#include "sandbox/quote.h"
+#include "sandbox/transfer.h"
 
 /*
  * The tool takes one request in JSON as its argument, the file's bytes on its
@@ -24,6 +25,7 @@ enum {
 	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
 	TRIES = 4,
 	PAUSE_MS = 200,
+	MODES_MAX = 100000, /* bytes of one command */
 };
 
 static int begin(struct modal_exec *x, struct sandbox *sb, const char *verb,
@@ -72,10 +74,10 @@ static void refuse(struct transfer *f, const struct buf *errors, int status)
 			     errors->len ? errors->ptr : "no reason"));
 	if (!errors->len)
 		snprintf(detail, sizeof(detail), "exit status %d", status);
-	file_fail(f, FILE_OTHER, detail);
+	transfer_fail(f, FILE_OTHER, detail);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(kinds[i].kind, kind) == 0)
-			file_fail(f, kinds[i].error, "");
+			transfer_fail(f, kinds[i].error, "");
 	cJSON_Delete(tree);
 }
 
@@ -158,7 +160,7 @@ static int send_once(struct sandbox *sb, struct upload *u, bool small,
 		return 0;
 	*err = why;
 	if (in.failed) {
-		file_fail(u->file, FILE_OTHER, why.message);
+		transfer_fail(u->file, FILE_OTHER, why.message);
 		return 0;
 	}
 	return -1;
@@ -170,19 +172,20 @@ static bool worth(const struct error *why)
 	       why->code == ERR_LIMIT || why->code == ERR_PROTOCOL;
 }
 
-static int upload_one(struct sandbox *sb, struct transfer *f,
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
 	struct upload u = { .file = f };
 	bool small = f->size <= SMALL;
 	int rc = 0;
 
+	(void)arg;
 	if (!str_is_utf8(str_of(f->path))) {
-		file_fail(f, FILE_INVALID_PATH, "");
+		transfer_fail(f, FILE_INVALID_PATH, "");
 		return 0;
 	}
 	if (small && read_whole(&u, err) < 0) {
-		file_fail(f, FILE_OTHER, err->message);
+		transfer_fail(f, FILE_OTHER, err->message);
 		buf_release(&u.whole);
 		return 0;
 	}
@@ -202,12 +205,42 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
+/* The tool sets no modes: one command for all files that want one. */
+static int set_modes(struct sandbox *sb, const struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err)
+{
+	struct buf command = BUF_INIT(MODES_MAX);
+	struct exec_result res;
+	size_t i = 0;
+	int rc = 0;
+
+	while (rc == 0 && i < n) {
+		struct exec_request req = { .cwd = "/", .plain = true };
+
+		buf_clear(&command);
+		for (; i < n && command.len < MODES_MAX / 2; i++) {
+			if (files[i].error != FILE_OK || !files[i].mode)
+				continue;
+			buf_addf(&command, "chmod %o ", files[i].mode & 07777);
+			quote_word(&command, str_of(files[i].path));
+			buf_addc(&command, '\n');
+		}
+		req.command = buf_str(&command);
+		if (command.len)
+			rc = modal_execute(sb, &req, &res, stop, err);
+	}
+	buf_release(&command);
+	return rc;
+}
+
 int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		 const struct stop *stop, struct error *err)
 {
-	if (each_file(sb, files, n, upload_one, stop, err) < 0)
+	const struct transfer_mover m = { upload_one, NULL };
+
+	if (transfer_each(sb, files, n, &m, stop, err) < 0)
 		return -1;
-	return each_file_mode(sb, files, n, stop, err);
+	return set_modes(sb, files, n, stop, err);
 }
 
 struct download {
@@ -235,14 +268,15 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 	return -1;
 }
 
-static int download_one(struct sandbox *sb, struct transfer *f,
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
 	struct download d = { .file = f };
 	int rc = 0;
 
+	(void)arg;
 	if (!str_is_utf8(str_of(f->path))) {
-		file_fail(f, FILE_INVALID_PATH, "");
+		transfer_fail(f, FILE_INVALID_PATH, "");
 		return 0;
 	}
 	for (int i = 1;; i++) {
@@ -263,7 +297,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 			break;
 	}
 	if (rc < 0 && d.failed) {
-		file_fail(f, FILE_OTHER, err->message);
+		transfer_fail(f, FILE_OTHER, err->message);
 		return 0;
 	}
 	return rc;
@@ -272,5 +306,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 int modal_download(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err)
 {
-	return each_file(sb, files, n, download_one, stop, err);
+	const struct transfer_mover m = { download_one, NULL };
+
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -16,12 +16,6 @@ enum {
 	LONGEST_MS = 3600000,
 };
 
-static void fail(struct transfer *f, const char *detail)
-{
-	f->error = FILE_OTHER;
-	snprintf(f->detail, sizeof(f->detail), "%s", detail);
-}
-
 struct upload {
 	struct transfer *file;
 	int64_t sent;
@@ -87,33 +81,27 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	if (rc == 0)
 		rc = transfer_place(sb, f, staged, stop, err);
 	else if (u.failed || c.status) {
-		fail(f, err->message);
+		transfer_fail(f, FILE_OTHER, err->message);
 		rc = 0;
 	}
 	unstage(sb, staged, &after);
 	return rc;
 }
 
+static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
+{
+	(void)arg;
+	return f->size > SMALL ? upload_large(sb, f, stop, err)
+			       : transfer_upload(sb, f, 1, stop, err);
+}
+
 int template_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err)
 {
-	int rc = 0;
+	const struct transfer_mover m = { put_file, NULL };
 
-	for (size_t i = 0; i < n; i++) {
-		struct transfer *f = &files[i];
-
-		f->error = FILE_OK;
-		f->detail[0] = '\0';
-		if (rc < 0)
-			fail(f, err->message);
-		else if (f->size <= SMALL)
-			rc = transfer_upload(sb, f, 1, stop, err);
-		else
-			rc = upload_large(sb, f, stop, err);
-		if (rc < 0 && f->error == FILE_OK)
-			fail(f, err->message);
-	}
-	return rc;
+	return transfer_each(sb, files, n, &m, stop, err);
 }
 
 struct download {
@@ -193,7 +181,7 @@ static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 		error_set(err, ERR_PROTOCOL,
 			  "only %lld of %lld bytes of the file came",
 			  (long long)d.got, (long long)size);
-		fail(f, err->message);
+		transfer_fail(f, FILE_OTHER, err->message);
 	}
 	if (rc == 0)
 		return 0;
@@ -201,31 +189,24 @@ static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 		*err = (struct error){ 0 };
 		return transfer_download(sb, f, 1, stop, err);
 	}
-	fail(f, err->message);
+	transfer_fail(f, FILE_OTHER, err->message);
 	return d.failed || c.status ? 0 : -1;
+}
+
+static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
+		    const struct stop *stop, struct error *err)
+{
+	int64_t size = size_of(sb, f->path, stop);
+
+	(void)arg;
+	return size > SMALL ? download_large(sb, f, size, stop, err)
+			    : transfer_download(sb, f, 1, stop, err);
 }
 
 int template_download(struct sandbox *sb, struct transfer *files, size_t n,
 		      const struct stop *stop, struct error *err)
 {
-	int rc = 0;
+	const struct transfer_mover m = { get_file, NULL };
 
-	for (size_t i = 0; i < n; i++) {
-		struct transfer *f = &files[i];
-		int64_t size = 0;
-
-		f->error = FILE_OK;
-		f->detail[0] = '\0';
-		if (rc == 0 && f->path && f->path[0] == '/')
-			size = size_of(sb, f->path, stop);
-		if (rc < 0)
-			fail(f, err->message);
-		else if (size > SMALL)
-			rc = download_large(sb, f, size, stop, err);
-		else
-			rc = transfer_download(sb, f, 1, stop, err);
-		if (rc < 0 && f->error == FILE_OK)
-			fail(f, err->message);
-	}
-	return rc;
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -142,10 +142,8 @@ static int upload_loop(struct upload *u, const struct stop *stop,
 			return 0;
 		}
 		len = fitting(u);
-		if (send_piece(u, (int64_t)len, status, stop, err)) {
-			transfer_fail(u->file, FILE_OTHER, err->message);
-			return transfer_fatal(err) ? -1 : 0;
-		}
+		if (send_piece(u, (int64_t)len, status, stop, err))
+			return -1;
 		if (strcmp(status, "no_base64") == 0 && !u->octal) {
 			u->octal = true;
 			continue;
@@ -168,12 +166,12 @@ static int upload_stream(struct upload *u, const struct stop *stop,
 	int rc = send_piece(u, u->file->size, status, stop, err);
 
 	if (rc)
-		transfer_fail(u->file, FILE_OTHER, err->message);
-	else if (u->lost.code != ERR_NONE)
+		return -1;
+	if (u->lost.code != ERR_NONE)
 		transfer_fail(u->file, FILE_OTHER, u->lost.message);
 	else if (strcmp(status, "ok") != 0)
 		transfer_fail_status(u->file, status);
-	return rc && transfer_fatal(err) ? -1 : 0;
+	return 0;
 }
 
 /* Takes back what an upload that did not end has left there. */
@@ -218,34 +216,34 @@ int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
 	return rc;
 }
 
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	size_t most = sb->host->provider->max_command;
+	struct upload u = {
+		.sb = sb,
+		.file = f,
+		.piece = BUF_INIT(most ? most : BLOCK),
+		.streams = sb->host->provider->flags & SANDBOX_STDIN,
+	};
+	int rc;
+
+	(void)arg;
+	ids_random(u.id, 16);
+	rc = u.streams ? upload_stream(&u, stop, err)
+		       : upload_loop(&u, stop, err);
+	if (rc || f->error != FILE_OK)
+		give_up(&u);
+	buf_release(&u.piece);
+	return rc;
+}
+
 int transfer_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err)
 {
-	bool input = sb->host->provider->flags & SANDBOX_STDIN;
-	size_t most = sb->host->provider->max_command;
-	int rc = 0;
+	const struct transfer_mover m = { upload_one, NULL };
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct upload u = { .sb = sb,
-				    .file = &files[i],
-				    .streams = input };
-		struct error e = { 0 };
-
-		if (!transfer_path_ok(&files[i]))
-			continue;
-		u.piece = BUF_INIT(most ? most : BLOCK);
-		ids_random(u.id, 16);
-		rc = u.streams ? upload_stream(&u, stop, &e)
-			       : upload_loop(&u, stop, &e);
-		if (files[i].error != FILE_OK)
-			give_up(&u);
-		if (rc)
-			*err = e;
-		for (size_t j = i + 1; rc && j < n; j++)
-			transfer_fail(&files[j], FILE_OTHER, e.message);
-		buf_release(&u.piece);
-	}
-	return rc;
+	return transfer_each(sb, files, n, &m, stop, err);
 }
 
 struct download {
@@ -289,20 +287,19 @@ static int get_piece(struct sandbox *sb, struct download *d, int64_t *size,
 	return 0;
 }
 
-static int download_one(struct sandbox *sb, struct transfer *f,
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
 	struct download d = { .file = f };
 	int64_t size = -1;
 
+	(void)arg;
 	do {
 		int64_t before = d.got;
 		int64_t was = size;
 
-		if (get_piece(sb, &d, &size, stop, err)) {
-			transfer_fail(f, FILE_OTHER, err->message);
-			return transfer_fatal(err) ? -1 : 0;
-		}
+		if (get_piece(sb, &d, &size, stop, err))
+			return -1;
 		if (f->error != FILE_OK)
 			return 0;
 		if ((was >= 0 && was != size) || d.got > size ||
@@ -318,18 +315,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 int transfer_download(struct sandbox *sb, struct transfer *files, size_t n,
 		      const struct stop *stop, struct error *err)
 {
-	int rc = 0;
+	const struct transfer_mover m = { download_one, NULL };
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct error e = { 0 };
-
-		if (!transfer_path_ok(&files[i]))
-			continue;
-		rc = download_one(sb, &files[i], stop, &e);
-		if (rc)
-			*err = e;
-		for (size_t j = i + 1; rc && j < n; j++)
-			transfer_fail(&files[j], FILE_OTHER, e.message);
-	}
-	return rc;
+	return transfer_each(sb, files, n, &m, stop, err);
 }

@@ -237,6 +237,8 @@ static int act(struct trial *t, const struct stop *stop, struct error *err)
 		rc = sandbox_download(&t->box, &file, 1, stop, err);
 	if (rc == 0 && t->fault->what == UPLOAD)
 		rc = sandbox_upload(&t->box, &file, 1, stop, err);
+	if (rc == 0 && file.error == FILE_OTHER) /* this file's alone */
+		rc = error_set(err, ERR_PROTOCOL, "hostile: %s", file.detail);
 	return rc;
 }
 

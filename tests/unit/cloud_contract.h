@@ -4,6 +4,7 @@
 #define UNIT_CLOUD_CONTRACT_H
 
 #include "cloud_box.h"
+#include "cloud_files.h"
 #include "exec_contract.h"
 
 #define TEST(name)                                                             \
@@ -62,48 +63,6 @@ static inline void cloud_long_command(struct sandbox *sb, int n)
 	buf_release(&command);
 }
 
-/* A file of n bytes whose byte i is i * 31 / 7, as source and sink. */
-struct moved {
-	int64_t size;
-	int64_t at;
-	bool wrong;
-};
-
-static char byte_at(int64_t i)
-{
-	return (char)(i * 31 / 7);
-}
-
-static int64_t give(void *arg, char *room, size_t len, struct error *err)
-{
-	struct moved *m = arg;
-	int64_t n = 0;
-
-	(void)err;
-	for (; n < (int64_t)len && m->at < m->size; n++)
-		room[n] = byte_at(m->at++);
-	return n;
-}
-
-static int go_back(void *arg, struct error *err)
-{
-	struct moved *m = arg;
-
-	(void)err;
-	m->at = 0;
-	return 0;
-}
-
-static int take(void *arg, struct str chunk, struct error *err)
-{
-	struct moved *m = arg;
-
-	(void)err;
-	for (size_t i = 0; i < chunk.len; i++)
-		m->wrong |= chunk.ptr[i] != byte_at(m->at++);
-	return 0;
-}
-
 static inline void cloud_files(struct sandbox *sb)
 {
 	static const struct {
@@ -116,29 +75,10 @@ static inline void cloud_files(struct sandbox *sb)
 		{ "/tmp/a b'c\"d?e&f%g\\h\377\n", 70000 },
 		{ "/tmp/ten", 10 << 20 },
 	};
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved up = { .size = cases[i].size };
-		struct moved down = { .size = cases[i].size };
-		struct transfer f = { .path = cases[i].path,
-				      .size = up.size,
-				      .mode = i && i < 3 ? 0755 : 0,
-				      .read = give,
-				      .rewind = go_back,
-				      .arg = &up };
-
-		assert_int_equal(sandbox_upload(sb, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, FILE_OK);
-		f = (struct transfer){ .path = cases[i].path,
-				       .write = take,
-				       .arg = &down };
-		assert_int_equal(sandbox_download(sb, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, FILE_OK);
-		assert_int_equal(down.at, cases[i].size);
-		assert_false(down.wrong);
-	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cloud_round(sb, cases[i].path, cases[i].size,
+			    i && i < 3 ? 0755 : 0);
 	expect(sb, "stat -c %a /tmp/new/dir/*", 0, "755\n755\n", "");
 	/* The parts have gone. */
 	expect(sb, "ls -A /tmp/new/dir; ls -A /tmp | grep -c dcode-[^e]", 1,
@@ -147,11 +87,7 @@ static inline void cloud_files(struct sandbox *sb)
 
 static inline void cloud_file_errors(struct sandbox *sb)
 {
-	static const struct {
-		const char *path;
-		enum file_error up;
-		enum file_error down;
-	} cases[] = {
+	static const struct cloud_refusal cases[] = {
 		{ "relative", FILE_INVALID_PATH, FILE_INVALID_PATH },
 		{ "/tmp", FILE_IS_DIRECTORY, FILE_IS_DIRECTORY },
 		{ "/tmp/locked", FILE_PERMISSION_DENIED,
@@ -159,31 +95,9 @@ static inline void cloud_file_errors(struct sandbox *sb)
 		{ "/tmp/locked/x", FILE_INVALID_PATH, FILE_NOT_FOUND },
 		{ "/tmp/none", FILE_OK, FILE_NOT_FOUND },
 	};
-	struct stop stop = stop_cleanup(60000);
-	struct error err = { 0 };
 
 	expect(sb, "echo x >/tmp/locked; chmod 0 /tmp/locked", 0, "", "");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct moved m = { .size = 3 };
-		struct transfer f = { .path = cases[i].path,
-				      .write = take,
-				      .arg = &m };
-
-		assert_int_equal(sandbox_download(sb, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, cases[i].down);
-		f = (struct transfer){ .path = cases[i].path,
-				       .size = 3,
-				       .read = give,
-				       .arg = &m };
-		m.at = 0;
-		assert_int_equal(sandbox_upload(sb, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, cases[i].up);
-		/* One that a command cannot carry. */
-		m = (struct moved){ .size = 3 << 20 };
-		f.size = m.size;
-		assert_int_equal(sandbox_upload(sb, &f, 1, &stop, &err), 0);
-		assert_int_equal(f.error, cases[i].up);
-	}
+	cloud_refused(sb, cases, sizeof(cases) / sizeof(*cases));
 }
 
 static struct sandbox_info last;

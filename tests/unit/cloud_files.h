@@ -28,6 +28,15 @@ static int64_t give(void *arg, char *room, size_t len, struct error *err)
 	return n;
 }
 
+static int go_back(void *arg, struct error *err)
+{
+	struct moved *m = arg;
+
+	(void)err;
+	m->at = 0;
+	return 0;
+}
+
 static int take(void *arg, struct str chunk, struct error *err)
 {
 	struct moved *m = arg;
@@ -39,8 +48,8 @@ static int take(void *arg, struct str chunk, struct error *err)
 }
 
 /* There and back again. */
-static void cloud_round(struct sandbox *sb, const char *path, int64_t size,
-			int mode)
+static inline void cloud_round(struct sandbox *sb, const char *path,
+			       int64_t size, int mode)
 {
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
@@ -50,6 +59,7 @@ static void cloud_round(struct sandbox *sb, const char *path, int64_t size,
 			      .size = size,
 			      .mode = mode,
 			      .read = give,
+			      .rewind = go_back,
 			      .arg = &up };
 
 	assert_int_equal(sandbox_upload(sb, &f, 1, &stop, &err), 0);
@@ -68,8 +78,8 @@ struct cloud_refusal {
 };
 
 /* What is said of each, first of reading it. */
-static void cloud_refused(struct sandbox *sb, const struct cloud_refusal *cases,
-			  size_t n)
+static inline void cloud_refused(struct sandbox *sb,
+				 const struct cloud_refusal *cases, size_t n)
 {
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
@@ -87,6 +97,11 @@ static void cloud_refused(struct sandbox *sb, const struct cloud_refusal *cases,
 				       .read = give,
 				       .arg = &m };
 		m.at = 0;
+		assert_int_equal(sandbox_upload(sb, &f, 1, &stop, &err), 0);
+		assert_int_equal(f.error, cases[i].up);
+		/* One that a command cannot carry. */
+		m = (struct moved){ .size = 3 << 20 };
+		f.size = m.size;
 		assert_int_equal(sandbox_upload(sb, &f, 1, &stop, &err), 0);
 		assert_int_equal(f.error, cases[i].up);
 	}
