@@ -196,6 +196,28 @@ static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
 	return add_network(l, spec, body, err);
 }
 
+/* The sandbox's name: ours, unless the server gives its own and has none of
+ * ours. Owned. */
+static char *name_of(struct langsmith *l, const cJSON *answer,
+		     const char *label, const struct stop *stop)
+{
+	char *path = xasprintf("/v2/sandboxes/boxes/%s", label);
+	struct rest_ask ask = { .method = "GET",
+				.path = path,
+				.what = "asking for the sandbox",
+				.flags = REST_AGAIN };
+	const char *got = json_string(answer, "name", "");
+	struct error why = { 0 };
+	cJSON *tree = NULL;
+	bool own = strcmp(got, label) != 0 && langsmith_id_ok(got) &&
+		   langsmith_api(l, &ask, &tree, NULL, stop, &why) < 0 &&
+		   why.code == ERR_NOT_FOUND;
+
+	cJSON_Delete(tree);
+	free(path);
+	return xstrdup(own ? got : label);
+}
+
 static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 		const cJSON *body, const struct stop *stop, struct error *err)
 {
@@ -204,20 +226,27 @@ static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 				.path = "/v2/sandboxes/boxes",
 				.what = "creating the sandbox",
 				.timeout_ms = CREATE_MS };
+	struct langsmith *l = langsmith_of(sb->host);
 	cJSON *tree = NULL;
+	char *name = NULL;
 	int rc;
 
 	json_print(&text, body);
 	ask.body = buf_str(&text);
 	rc = buf_check(&text, "the sandbox's description", err);
 	if (rc == 0)
-		rc = langsmith_api(langsmith_of(sb->host), &ask, &tree, NULL,
-				   stop, err);
+		rc = langsmith_api(l, &ask, &tree, NULL, stop, err);
 	if (rc == 0)
-		rc = langsmith_adopt(sb, tree, spec->label, err);
-	if (rc == 0 && strcmp(json_string(tree, "status", ""), "ready") != 0)
-		rc = langsmith_wait(sb, spec->label, READY_S * 1000, spec, stop,
-				    err);
+		name = name_of(l, tree, spec->label, stop);
+	/* Until it is ready it may have no address. */
+	if (rc == 0 && strcmp(json_string(tree, "status", ""), "ready") == 0) {
+		rc = langsmith_adopt(sb, tree, name, err);
+	} else if (rc == 0) {
+		if (!sb->id)
+			sb->id = xstrdup(name);
+		rc = langsmith_wait(sb, name, READY_S * 1000, spec, stop, err);
+	}
+	free(name);
 	cJSON_Delete(tree);
 	buf_release(&text);
 	return rc;
@@ -255,8 +284,8 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 			spec->progress(spec->arg, why.message);
 		if (stop_sleep(stop, pause, err) < 0)
 			return -1;
-		if (langsmith_wait(sb, spec->label, READY_S * 1000, spec, stop,
-				   &missing) == 0)
+		if (langsmith_wait(sb, sb->id ? sb->id : spec->label,
+				   READY_S * 1000, spec, stop, &missing) == 0)
 			return 0;
 		if (missing.code != ERR_NOT_FOUND &&
 		    missing.code != ERR_NETWORK) {

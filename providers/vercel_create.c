@@ -243,6 +243,24 @@ static int describe(const struct vercel *v, const struct sandbox_spec *spec,
 	return add_network(v, spec, body, err);
 }
 
+/* The name that the answer must have: ours, unless the server gives its own
+ * and has none of ours. NULL: any. */
+static const char *name_of(struct vercel *v, const cJSON *answer,
+			   const char *label, const struct stop *stop)
+{
+	const char *got = json_string(json_get(answer, "sandbox"), "name", "");
+	struct error why = { 0 };
+	cJSON *tree = NULL;
+	bool own;
+
+	if (v->v1 || strcmp(got, label) == 0)
+		return v->v1 ? NULL : label;
+	own = vercel_get(v, label, false, &tree, stop, &why) < 0 &&
+	      why.code == ERR_NOT_FOUND;
+	cJSON_Delete(tree);
+	return own ? NULL : label;
+}
+
 /* The v3 path is that of images and snapshots. 1 when it runs already. */
 static int post(struct sandbox *sb, const cJSON *body,
 		const struct sandbox_spec *spec, const struct stop *stop,
@@ -270,7 +288,7 @@ static int post(struct sandbox *sb, const cJSON *body,
 	if (rc == 0)
 		rc = vercel_api(v, &ask, &tree, NULL, stop, err);
 	if (rc == 0)
-		rc = vercel_adopt(sb, tree, v->v1 ? NULL : spec->label,
+		rc = vercel_adopt(sb, tree, name_of(v, tree, spec->label, stop),
 				  spec->lifetime_s, &status, err);
 	cJSON_Delete(tree);
 	buf_release(&text);

@@ -95,6 +95,15 @@ def test_create_makes_one(langsmith, model, task, how):
     assert cloud.left() == [] and len(cloud.past) == 1
 
 
+def test_a_server_that_gives_names(langsmith, model, task):
+    cloud = langsmith(delay=0.05)
+    cloud.nameless = True
+    server = model([execute("echo here"), DONE])
+    r = task()
+    assert r.status == 0 and "here" in results(server)[0], r.err
+    assert cloud.left() == [] and len(cloud.past) == 1
+
+
 def test_snapshot_is_built(langsmith, model, task):
     """All pages are read before."""
     cloud = langsmith(ready=["deepagents-code-" + c for c in "abc"], page=2,

@@ -83,6 +83,15 @@ def test_create_makes_one(vercel, model, task, how):
     assert cloud.left() == [] and len(cloud.past) == 1
 
 
+def test_a_server_that_gives_names(vercel, model, task):
+    cloud = vercel(delay=0.05)
+    cloud.nameless = True
+    server = model([execute("echo here"), DONE])
+    r = task()
+    assert r.status == 0 and "here" in results(server)[0], r.err
+    assert cloud.left() == [] and len(cloud.past) == 1
+
+
 def test_refused_creates_leave_nothing(vercel, model, task, config, env):
     cloud = vercel(most=3600000)
     model([DONE])

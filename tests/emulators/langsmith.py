@@ -90,6 +90,7 @@ class LangSmith(Plane, Cloud):
         self.build, self.delay, self.page = build, delay, page
         self.cursors, self.websocket, self.fails = cursors, websocket, fails
         self.minute, self.snapshots = minute, {}
+        self.nameless = False  # sandboxes get names of our own
         for name in ready:
             self.add_snapshot(name, "python:3", 16 * GIB)["status"] = "ready"
 
@@ -272,6 +273,8 @@ class LangSmith(Plane, Cloud):
                       s["name"] == body.get("snapshot_name"))]
         if not found:
             raise problem(400, "NotFound", "snapshot not found")
+        if self.nameless:
+            body.pop("name", None)
         kept = Kept(body)
         kept.snapshot = found[0]["id"]
         with self.lock:
