@@ -180,10 +180,8 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	int rc = 0;
 
 	(void)arg;
-	if (!str_is_utf8(str_of(f->path))) {
-		transfer_fail(f, FILE_INVALID_PATH, "");
-		return 0;
-	}
+	if (!str_is_utf8(str_of(f->path))) /* a message cannot have it */
+		return transfer_upload(sb, f, 1, stop, err);
 	if (small && read_whole(&u, err) < 0) {
 		transfer_fail(f, FILE_OTHER, err->message);
 		buf_release(&u.whole);
@@ -275,10 +273,8 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	int rc = 0;
 
 	(void)arg;
-	if (!str_is_utf8(str_of(f->path))) {
-		transfer_fail(f, FILE_INVALID_PATH, "");
-		return 0;
-	}
+	if (!str_is_utf8(str_of(f->path)))
+		return transfer_download(sb, f, 1, stop, err);
 	for (int i = 1;; i++) {
 		struct error why = { 0 };
 		struct modal_exec x;
