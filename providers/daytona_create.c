@@ -169,21 +169,6 @@ static int add_source(const struct daytona *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-static int add_labels(const struct daytona *d, const struct sandbox_spec *spec,
-		      cJSON *body, struct error *err)
-{
-	cJSON *labels = cJSON_AddObjectToObject(body, "labels");
-
-	if (pairs_add(d->settings, "daytona", "labels", labels, err) < 0)
-		return -1;
-	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
-	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
-	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
-	cJSON_AddStringToObject(labels, "dcode.owner",
-				spec->owner ? spec->owner : "");
-	return 0;
-}
-
 static int describe(const struct daytona *d, const struct sandbox_spec *spec,
 		    cJSON *body, struct error *err)
 {
@@ -192,7 +177,8 @@ static int describe(const struct daytona *d, const struct sandbox_spec *spec,
 	cJSON_AddStringToObject(body, "name", spec->label);
 	if (pairs_add(d->settings, "daytona", "env",
 		      cJSON_AddObjectToObject(body, "env"), err) < 0 ||
-	    add_labels(d, spec, body, err) < 0 ||
+	    pairs_labels(d->settings, "daytona", spec,
+			 cJSON_AddObjectToObject(body, "labels"), err) < 0 ||
 	    add_source(d, spec, body, err) < 0 ||
 	    get_string(d, "user", "user", body, err) < 0 ||
 	    get_string(d, "region", "target", body, err) < 0 ||

@@ -88,13 +88,8 @@ static int add_labels(const struct deno *d, const struct sandbox_spec *spec,
 {
 	cJSON *labels = cJSON_AddObjectToObject(config, "labels");
 
-	if (pairs_add(d->settings, "deno", "labels", labels, err) < 0)
+	if (pairs_labels(d->settings, "deno", spec, labels, err) < 0)
 		return -1;
-	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
-	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
-	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
-	cJSON_AddStringToObject(labels, "dcode.owner",
-				spec->owner ? spec->owner : "");
 	if (cJSON_GetArraySize(labels) > DENO_LABELS)
 		return error_set(err, ERR_CONFIG,
 				 "labels: a sandbox has at most %d, two of "

@@ -95,7 +95,6 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 {
 	const char *template = NULL;
 	cJSON *metadata;
-	cJSON *env;
 	bool pause = false;
 
 	if (settings_string(e->settings, "e2b", "template", &template, err) <
@@ -106,22 +105,9 @@ static int describe(const struct e2b *e, const struct sandbox_spec *spec,
 				spec->snapshot ? spec->snapshot : template);
 	cJSON_AddNumberToObject(body, "timeout", (double)spec->lifetime_s);
 	metadata = cJSON_AddObjectToObject(body, "metadata");
-	if (pairs_add(e->settings, "e2b", "labels", metadata, err) < 0)
+	if (pairs_labels(e->settings, "e2b", spec, metadata, err) < 0 ||
+	    pairs_member(e->settings, "e2b", "env", body, "envVars", err) < 0)
 		return -1;
-	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.label");
-	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.owner");
-	cJSON_AddStringToObject(metadata, "dcode.label", spec->label);
-	cJSON_AddStringToObject(metadata, "dcode.owner",
-				spec->owner ? spec->owner : "");
-	env = cJSON_CreateObject();
-	if (pairs_add(e->settings, "e2b", "env", env, err) < 0) {
-		cJSON_Delete(env);
-		return -1;
-	}
-	if (env->child)
-		cJSON_AddItemToObject(body, "envVars", env);
-	else
-		cJSON_Delete(env);
 	if (pause)
 		cJSON_AddBoolToObject(body, "autoPause", true);
 	return add_network(e, spec, body, err);

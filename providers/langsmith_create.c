@@ -169,28 +169,15 @@ static int describe(const struct langsmith *l, const struct sandbox_spec *spec,
 		    cJSON *body, struct error *err)
 {
 	cJSON *labels;
-	cJSON *env;
 
 	cJSON_AddBoolToObject(body, "wait_for_ready", true);
 	cJSON_AddNumberToObject(body, "timeout", READY_S);
 	cJSON_AddStringToObject(body, "name", spec->label);
 	labels = cJSON_AddObjectToObject(body, "labels");
-	if (pairs_add(l->settings, "langsmith", "labels", labels, err) < 0)
+	if (pairs_labels(l->settings, "langsmith", spec, labels, err) < 0 ||
+	    pairs_member(l->settings, "langsmith", "env", body, "env_vars",
+			 err) < 0)
 		return -1;
-	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
-	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
-	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
-	cJSON_AddStringToObject(labels, "dcode.owner",
-				spec->owner ? spec->owner : "");
-	env = cJSON_CreateObject();
-	if (pairs_add(l->settings, "langsmith", "env", env, err) < 0) {
-		cJSON_Delete(env);
-		return -1;
-	}
-	if (env->child)
-		cJSON_AddItemToObject(body, "env_vars", env);
-	else
-		cJSON_Delete(env);
 	if (add_life(l, spec, body, err) < 0 || add_resources(l, body, err) < 0)
 		return -1;
 	return add_network(l, spec, body, err);

@@ -29,3 +29,30 @@ int pairs_add(const struct settings *set, const char *group, const char *key,
 	}
 	return 0;
 }
+
+int pairs_member(const struct settings *set, const char *group, const char *key,
+		 cJSON *body, const char *name, struct error *err)
+{
+	cJSON *object = cJSON_CreateObject();
+	int rc = pairs_add(set, group, key, object, err);
+
+	if (rc == 0 && object->child)
+		cJSON_AddItemToObject(body, name, object);
+	else
+		cJSON_Delete(object);
+	return rc;
+}
+
+int pairs_labels(const struct settings *set, const char *group,
+		 const struct sandbox_spec *spec, cJSON *labels,
+		 struct error *err)
+{
+	if (pairs_add(set, group, "labels", labels, err) < 0)
+		return -1;
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
+	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
+	cJSON_AddStringToObject(labels, "dcode.owner",
+				spec->owner ? spec->owner : "");
+	return 0;
+}

@@ -5,10 +5,19 @@
 
 #include "base/json.h"
 #include "config/settings.h"
+#include "sandbox/sandbox.h"
 
 /* Adds them as members, the last of a name counts. ERR_CONFIG for an entry
  * that is none. */
 int pairs_add(const struct settings *set, const char *group, const char *key,
 	      cJSON *object, struct error *err);
+/* The pairs as a member of body, called name, if there are any. */
+int pairs_member(const struct settings *set, const char *group, const char *key,
+		 cJSON *body, const char *name, struct error *err);
+/* The pairs of the key "labels", and ours, which none of them replaces:
+ * dcode.label and dcode.owner. */
+int pairs_labels(const struct settings *set, const char *group,
+		 const struct sandbox_spec *spec, cJSON *labels,
+		 struct error *err);
 
 #endif

@@ -80,20 +80,6 @@ const struct setting runloop_settings[] = {
 	{ 0 },
 };
 
-/* The list of pairs as a member, if there are any. */
-static int add_map(const struct runloop *r, const char *key, const char *name,
-		   cJSON *body, struct error *err)
-{
-	cJSON *map = cJSON_CreateObject();
-	int rc = pairs_add(r->settings, "runloop", key, map, err);
-
-	if (rc == 0 && map->child)
-		cJSON_AddItemToObject(body, name, map);
-	else
-		cJSON_Delete(map);
-	return rc;
-}
-
 static int add_word(const struct runloop *r, const char *key, const char *name,
 		    cJSON *object, struct error *err)
 {
@@ -221,14 +207,11 @@ int runloop_describe(struct runloop *r, const struct sandbox_spec *spec,
 	cJSON *launch = cJSON_AddObjectToObject(body, "launch_parameters");
 
 	cJSON_AddStringToObject(body, "name", spec->label);
-	if (pairs_add(r->settings, "runloop", "labels", metadata, err) < 0 ||
-	    add_map(r, "env", "environment_variables", body, err) < 0 ||
-	    add_map(r, "secrets", "secrets", body, err) < 0)
+	if (pairs_labels(r->settings, "runloop", spec, metadata, err) < 0 ||
+	    pairs_member(r->settings, "runloop", "env", body,
+			 "environment_variables", err) < 0 ||
+	    pairs_member(r->settings, "runloop", "secrets", body, "secrets",
+			 err) < 0)
 		return -1;
-	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.label");
-	cJSON_DeleteItemFromObjectCaseSensitive(metadata, "dcode.owner");
-	cJSON_AddStringToObject(metadata, "dcode.label", spec->label);
-	cJSON_AddStringToObject(metadata, "dcode.owner",
-				spec->owner ? spec->owner : "");
 	return add_launch(r, spec, launch, stop, err);
 }

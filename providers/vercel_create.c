@@ -207,13 +207,8 @@ static int add_names(const struct vercel *v, const struct sandbox_spec *spec,
 	if (region)
 		cJSON_AddStringToObject(body, "region", region);
 	tags = cJSON_AddObjectToObject(body, "tags");
-	if (pairs_add(v->settings, "vercel", "labels", tags, err) < 0)
+	if (pairs_labels(v->settings, "vercel", spec, tags, err) < 0)
 		return -1;
-	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.label");
-	cJSON_DeleteItemFromObjectCaseSensitive(tags, "dcode.owner");
-	cJSON_AddStringToObject(tags, "dcode.label", spec->label);
-	cJSON_AddStringToObject(tags, "dcode.owner",
-				spec->owner ? spec->owner : "");
 	if (cJSON_GetArraySize(tags) > TAGS_MAX)
 		return error_set(err, ERR_CONFIG, "labels: three at most");
 	return 0;
@@ -222,24 +217,14 @@ static int add_names(const struct vercel *v, const struct sandbox_spec *spec,
 static int describe(const struct vercel *v, const struct sandbox_spec *spec,
 		    cJSON *body, struct error *err)
 {
-	cJSON *env;
-
 	cJSON_AddStringToObject(body, "projectId", v->project);
 	cJSON_AddArrayToObject(body, "ports");
 	cJSON_AddNumberToObject(body, "timeout",
 				(double)(spec->lifetime_s * 1000));
 	if (add_machine(v, spec, body, err) < 0 ||
-	    (!v->v1 && add_names(v, spec, body, err) < 0))
+	    (!v->v1 && add_names(v, spec, body, err) < 0) ||
+	    pairs_member(v->settings, "vercel", "env", body, "env", err) < 0)
 		return -1;
-	env = cJSON_CreateObject();
-	if (pairs_add(v->settings, "vercel", "env", env, err) < 0) {
-		cJSON_Delete(env);
-		return -1;
-	}
-	if (env->child)
-		cJSON_AddItemToObject(body, "env", env);
-	else
-		cJSON_Delete(env);
 	return add_network(v, spec, body, err);
 }
 

@@ -140,7 +140,7 @@ class Box:
                 waiting["answer"], waiting["fds"] = answer, fds
                 waiting["event"].set()
         with self.lock:  # dead: nobody waits for ever
-            for p in self.processes.values():
+            for p in list(self.processes.values()):
                 p.status = -9
                 p.ended.set()
             for waiting in self.answers.values():

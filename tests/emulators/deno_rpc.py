@@ -105,7 +105,7 @@ class Session:
         self.over = True
         for parts in list(self.inbound.values()):
             parts.put(None)
-        for p in self.processes.values() if hangup else ():
+        for p in list(self.processes.values()) if hangup else ():
             try:
                 p.signal(signal.SIGKILL, group=True)
             except OSError:
