@@ -1,6 +1,7 @@
 """lifecycle.py - what the tests of a sandbox's life share."""
 # SPDX-License-Identifier: MIT
 import ctypes
+import json
 import os
 import pathlib
 import pty
@@ -115,3 +116,15 @@ class Terminal:
             pass
         os.close(self.fd)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def contract(run, name, *options):
+    """The checks by name; all of them passed, nothing is in the ledger."""
+    r = run("provider", "test", name, "--json", *options, timeout=240)
+    data = json.loads(r.out)["data"]
+    checks = {c["name"]: c for c in data["checks"]}
+    assert [c for c in data["checks"] if c["status"] == "fail"] == []
+    assert r.status == 0 and data["failed"] == 0
+    assert data["provider"] == name
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+    return data, checks
