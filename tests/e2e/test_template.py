@@ -7,7 +7,7 @@ import time
 import pytest
 
 import boxes
-from test_provider_test import contract
+from lifecycle import contract
 
 
 @pytest.fixture
