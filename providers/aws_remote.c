@@ -90,6 +90,10 @@ static int ask(struct aws *a, const char *method, const char *url,
 	struct http_response res = { .body = BUF_INIT(ANSWER_MAX) };
 	int rc = http_do(a->http, &req, &res, &within, err);
 
+	if (rc < 0 && err->code == ERR_UNREACHABLE)
+		err->code = ERR_NETWORK;
+	if (rc < 0)
+		err->hint[0] = '\0'; /* what to do is said by who wants a key */
 	if (rc < 0 && err->code == ERR_TIMEOUT && stop_check(stop, err) == 0)
 		error_set(err, ERR_NETWORK, "no answer within %lld s",
 			  (long long)ms / 1000);
@@ -195,8 +199,7 @@ int aws_container(struct aws *a, struct aws_credentials *c,
 		if (ask(a, "GET", url, header, CONTAINER_MS, &out, stop,
 			&why) == 0)
 			break;
-		if ((why.code != ERR_NETWORK && why.code != ERR_UNREACHABLE) ||
-		    i == CONTAINER_TRIES) {
+		if (why.code != ERR_NETWORK || i == CONTAINER_TRIES) {
 			*err = why;
 			rc = -1;
 		}
@@ -206,7 +209,7 @@ int aws_container(struct aws *a, struct aws_credentials *c,
 				   err);
 	if (rc < 0 && err->code != ERR_CANCELLED) {
 		error_wrap(err, "the container's credentials");
-		if (err->code == ERR_NETWORK || err->code == ERR_UNREACHABLE)
+		if (err->code == ERR_NETWORK)
 			err->code = ERR_AUTH;
 	}
 	wipe(header);
