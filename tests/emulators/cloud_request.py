@@ -159,7 +159,7 @@ class Request:
             self.shut()
         if self.log is not None:
             raw = self.log.setdefault("raw", bytearray())
-            raw += data[:max((1 << 16) - len(raw), 0)]
+            raw += data[:max((1 << 22) - len(raw), 0)]
         if self.chunked and not self.rest:
             f.readline(8)
         return data
