@@ -188,13 +188,12 @@ static const struct arg_row options[] = {
 
 const struct command command_provider = {
 	.name = "provider",
-	.summary = "The sandbox providers: ready here? as good as they say?",
+	.summary = "The sandbox providers: ready here? And as good as they "
+		   "say? A test "
+		   "makes a sandbox, checks each promise, deletes it",
 	.usage = "list [--json]\n"
 		 "test NAME [--quick|--large] [--only TEXT] [--snapshot NAME] "
-		 "[--json]\n"
-		 "                 makes a sandbox, checks each promise, "
-		 "deletes "
-		 "it",
+		 "[--json]",
 	.options = options,
 	.run = run,
 };
