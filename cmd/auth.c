@@ -13,7 +13,10 @@
 #include "cmd/credential.h"
 #include "cmd/secret.h"
 
-enum { LARGEST = 1 << 20 };
+enum {
+	LARGEST = 1 << 20,
+	KEYS_MOST = 4, /* keys that one provider needs */
+};
 
 struct rows {
 	struct app *app;
@@ -163,24 +166,102 @@ static int from_variable(const struct settings *set, const char *name,
 	return (int)s.len;
 }
 
-static int read_key(struct app *app, const struct credential *c,
-		    const char *from, char *room, struct error *err)
+/* A key that goes with the one that is named: modal's id and secret. */
+struct keys {
+	struct credential list[KEYS_MOST]; /* owned */
+	size_t n;
+};
+
+static bool add_required(void *arg, const struct settings_credential *c)
 {
-	char *prompt;
+	struct keys *k = arg;
+	const struct credential *first = &k->list[0];
+
+	if (c->group && c->required && k->n < KEYS_MOST &&
+	    !strcmp(c->group, first->name) && strcmp(c->name, first->name) != 0)
+		k->list[k->n++] =
+			(struct credential){ xstrdup(c->name),
+					     xstrdup(c->variable),
+					     xstrdup(c->group), true };
+	return true;
+}
+
+static void keys_release(struct keys *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		credential_release(&k->list[i]);
+}
+
+static int no_key(struct error *err)
+{
+	return error_set(err, ERR_CONFIG,
+			 "what was read is no API key: it holds white space "
+			 "or characters that are no ASCII");
+}
+
+/* One line for each, the first at least. */
+static int cut_lines(struct str all, size_t most, struct str *found,
+		     struct error *err)
+{
+	struct str line;
+	size_t n = 0;
+
+	while (str_split(&all, '\n', &line)) {
+		line = str_trim(line);
+		if (!line.len)
+			continue;
+		if (n == most || !vault_key_ok(line))
+			return no_key(err);
+		found[n++] = line;
+	}
+	return n ? (int)n
+		 : error_set(err, ERR_CONFIG, "no API key received on stdin.");
+}
+
+/* At a terminal each is asked for, and the others may be left out. */
+static int ask_keys(struct app *app, const struct keys *k, char *room,
+		    struct str *found, struct error *err)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < k->n; i++) {
+		const struct credential *c = &k->list[i];
+		char *prompt =
+			k->n > 1 ? xasprintf("%s for %s (not shown): ",
+					     c->variable, c->group)
+				 : xasprintf("API key for %s (not shown): ",
+					     c->name);
+		int n = secret_ask(app, prompt, room + used, VAULT_KEY_MAX,
+				   err);
+
+		free(prompt);
+		if (n < 0)
+			return -1;
+		if (n == 0 && i == 0)
+			return error_set(err, ERR_CONFIG,
+					 "no API key was entered");
+		found[i] = (struct str){ room + used, (size_t)n };
+		if (n && !vault_key_ok(found[i]))
+			return no_key(err);
+		used += (size_t)n;
+	}
+	return (int)k->n;
+}
+
+/* Finds what to store; returns how many (an empty one is left out). */
+static int read_keys(struct app *app, const struct keys *k, const char *from,
+		     char *room, struct str *found, struct error *err)
+{
 	int n;
 
-	if (from)
-		return from_variable(app->settings, from, room, err);
-	if (!secret_terminal(app)) {
-		n = secret_read(app, room, VAULT_KEY_MAX, err);
-		return n ? n
-			 : error_set(err, ERR_CONFIG,
-				     "no API key received on stdin.");
-	}
-	prompt = xasprintf("API key for %s (not shown): ", c->name);
-	n = secret_ask(app, prompt, room, VAULT_KEY_MAX, err);
-	free(prompt);
-	return n ? n : error_set(err, ERR_CONFIG, "no API key was entered");
+	if (!from && secret_terminal(app))
+		return ask_keys(app, k, room, found, err);
+	n = from ? from_variable(app->settings, from, room, err)
+		 : secret_read(app, room, k->n * VAULT_KEY_MAX, err);
+	if (n < 0)
+		return -1;
+	return cut_lines((struct str){ room, (size_t)n }, from ? 1 : k->n,
+			 found, err);
 }
 
 /* Twice, for nobody sees it. Returns its length. */
@@ -204,48 +285,67 @@ static int new_phrase(struct app *app, char *room, struct error *err)
 	return n;
 }
 
-static int store(struct app *app, const struct credential *c,
-		 const struct args *args, struct error *err)
+/* Fills stored with those that were. */
+static int store(struct app *app, const struct keys *k, const struct args *args,
+		 bool *stored, struct error *err)
 {
-	struct vault_change change = { .name = c->name };
-	char *room = secret_room(VAULT_KEY_MAX);
+	struct vault_change change = { 0 };
+	struct str found[KEYS_MOST] = { { 0 } };
+	char *room = secret_room(KEYS_MOST * VAULT_KEY_MAX);
 	char *phrase = secret_room(VAULT_PHRASE_MAX);
+	const char *url = NULL;
 	int rc = -1;
 	int n;
 
-	if (base_url(c, args_value(args, "base-url"), &change.url, err) < 0)
+	if (base_url(&k->list[0], args_value(args, "base-url"), &url, err) < 0)
 		goto out;
-	n = read_key(app, c, args_value(args, "from-env"), room, err);
+	n = read_keys(app, k, args_value(args, "from-env"), room, found, err);
 	if (n < 0)
 		goto out;
-	change.key = (struct str){ room, (size_t)n };
-	if (!vault_key_ok(change.key)) {
-		error_set(err, ERR_CONFIG,
-			  "what was read is no API key: it holds white space "
-			  "or characters that are no ASCII");
-		goto out;
-	}
 	if (args_flag(args, "passphrase")) {
-		n = new_phrase(app, phrase, err);
-		if (n < 0)
+		int len = new_phrase(app, phrase, err);
+
+		if (len < 0)
 			goto out;
-		change.phrase = (struct str){ phrase, (size_t)n };
+		change.phrase = (struct str){ phrase, (size_t)len };
 	}
-	rc = credential_store_key(app, &change, NULL, err);
+	rc = 0;
+	for (int i = 0; i < n && rc == 0; i++) {
+		if (!found[i].len)
+			continue;
+		change.name = k->list[i].name;
+		change.key = found[i];
+		change.url = i == 0 ? url : NULL;
+		rc = credential_store_key(app, &change, NULL, err);
+		change.phrase = (struct str){ 0 };
+		stored[i] = rc == 0;
+	}
+	settings_store_changed(app->settings);
 out:
 	secret_free(room);
 	secret_free(phrase);
 	return rc;
 }
 
-/* Of a provider with two secrets, the other one. */
+struct reminder {
+	struct app *app;
+	const struct credential *done;
+};
+
+/* Of a provider with two secrets, the other one while it is missing. */
 static bool remind(void *arg, const struct settings_credential *c)
 {
-	const struct credential *done = arg;
+	const struct reminder *r = arg;
+	const struct credential *done = r->done;
+	struct buf label = BUF_INIT(1024);
+	bool other = done->group && c->group && c->required &&
+		     !strcmp(c->group, done->group) &&
+		     strcmp(c->name, done->name) != 0;
 
-	if (done->group && c->group && c->required &&
-	    !strcmp(c->group, done->group) && strcmp(c->name, done->name) != 0)
+	if (other && credential_state(r->app->settings, c->name, c->variable,
+				      &label) == CREDENTIAL_MISSING)
 		printf("%s also needs: dcode auth set %s\n", c->group, c->name);
+	buf_release(&label);
 	return true;
 }
 
@@ -267,22 +367,28 @@ static void tell(struct app *app, const char *command, const char *name,
 
 static int set_key(struct app *app, const char *name, const struct args *args)
 {
-	struct credential c;
+	struct keys k = { .n = 1 };
+	bool stored[KEYS_MOST] = { false };
+	struct reminder r = { app, &k.list[0] };
 	struct error err = { 0 };
 	int rc = 0;
 
-	if (credential_find(&c, app, name, &err) < 0)
+	if (credential_find(&k.list[0], app, name, &err) < 0)
 		return app_fail(app, &err);
-	if (store(app, &c, args, &err) < 0) {
+	if (!args_value(args, "from-env"))
+		settings_each_credential(app->settings, add_required, &k);
+	if (store(app, &k, args, stored, &err) < 0) {
 		rc = app_fail(app, &err);
 		if (rc == 2)
 			rc = 1;
-	} else {
-		tell(app, "auth set", c.name, true, "Stored credential for");
-		if (!app->json)
-			settings_each_credential(app->settings, remind, &c);
 	}
-	credential_release(&c);
+	for (size_t i = 0; i < k.n; i++)
+		if (stored[i] && (i == 0 || !app->json))
+			tell(app, "auth set", k.list[i].name, true,
+			     "Stored credential for");
+	if (!rc && !app->json)
+		settings_each_credential(app->settings, remind, &r);
+	keys_release(&k);
 	return rc;
 }
 
@@ -300,6 +406,8 @@ static int remove_key(struct app *app, const char *name)
 	if (credential_store_key(app, &change, &changed, &err) < 0)
 		rc = app_fail(app, &err);
 	else
+		settings_store_changed(app->settings);
+	if (!rc)
 		tell(app, "auth remove", c.name, changed,
 		     changed ? "Removed stored credential for"
 			     : "No stored credential for");

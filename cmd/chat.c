@@ -20,6 +20,7 @@ enum {
 	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */
 	PASTE_MS = 20,        /* lines that come closer belong together */
 	MAX_SHOWN = 16 << 20, /* bytes of a question */
+	WORDS_MOST = 8,       /* of /auth */
 	MANY_LINES = 20,      /* more than these may not stay on the screen */
 };
 
@@ -250,7 +251,7 @@ static void slash_help(struct str line)
 			(int)(line.len < 60 ? line.len : 60), line.ptr);
 	fputs("Type a message and Enter. A line that ends in \\ goes on. "
 	      "Ctrl-C interrupts.\n/help  this   /quit  leave   /install  a "
-	      "provider\n",
+	      "provider   /auth  stored keys\n",
 	      stderr);
 }
 
@@ -287,12 +288,38 @@ static void slash_install(const struct chat *c, struct str rest)
 	free(name);
 }
 
+/* /auth [list | status NAME | set NAME | remove NAME]. */
+static void slash_auth(const struct chat *c, struct str rest)
+{
+	static const char *const bare[] = { "list", NULL };
+	char *words[WORDS_MOST + 1] = { NULL };
+	struct args args = { 0 };
+	struct error err = { 0 };
+	struct str word;
+	int n = 0;
+
+	while (n < WORDS_MOST && str_split(&rest, ' ', &word))
+		if (word.len)
+			words[n++] = xstrndup(word.ptr, word.len);
+	if (args_parse(&args, command_auth.options, NULL, n ? n : 1,
+		       n ? words : (char **)bare, &err) == 0)
+		(void)command_auth.run(c->run->app, &args);
+	else
+		(void)app_fail(c->run->app, &err);
+	fflush(stdout);
+	args_release(&args);
+	for (int i = 0; i < n; i++)
+		free(words[i]);
+}
+
 static void slash(const struct chat *c, struct str line)
 {
 	struct str word = { line.ptr, str_find(line, ' ') };
 
 	if (str_is_nocase(word, "/install"))
 		slash_install(c, str_skip(line, word.len));
+	else if (str_is_nocase(word, "/auth"))
+		slash_auth(c, str_skip(line, word.len));
 	else
 		slash_help(line);
 }

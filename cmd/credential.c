@@ -94,7 +94,7 @@ static bool match(void *arg, const struct settings_credential *c)
 {
 	struct search *s = arg;
 
-	if (strcmp(c->name, s->name) != 0)
+	if (strcmp(c->name, s->name) != 0 && strcmp(c->variable, s->name) != 0)
 		return true;
 	*s->c = (struct credential){ xstrdup(c->name), xstrdup(c->variable),
 				     xstrdup(c->group), c->required };

@@ -17,8 +17,8 @@ struct credential {
 	char *group; /* the sandbox provider, or NULL */
 	bool required;
 };
-/* By its name, or a model provider's second name. ERR_CONFIG says what to do
- * where a provider has none, or which ones there are. */
+/* By its name, its variable, or a model provider's second name. ERR_CONFIG says
+ * what to do where a provider has none, or which ones there are. */
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err);
 void credential_release(struct credential *c);

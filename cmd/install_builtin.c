@@ -21,6 +21,7 @@ struct check {
 	const char *origin; /* the registry's */
 	bool ready;
 	bool verified;
+	bool cannot_tell; /* it has no question but to make a sandbox */
 	struct buf endpoint;
 	struct error why;
 	int64_t ms; /* of the call */
@@ -167,11 +168,53 @@ static int ask_provider(struct check *c, struct sandbox_host *host)
 	if (rc == 0)
 		rc = ops->list(host, nobody, count, &n, &stop, &c->why);
 	c->ms = clock_ms() - begin;
+	/* Only execute is required: one that was started may not list. */
+	c->cannot_tell = rc < 0 && !ops->list;
+	if (c->cannot_tell) {
+		c->why = (struct error){ 0 };
+		return 0;
+	}
 	c->verified = rc == 0;
 	if (rc < 0 && c->why.code == ERR_TIMEOUT)
 		error_set(&c->why, ERR_TIMEOUT, "no answer within %d s",
 			  CALL_MS / 1000);
 	return rc;
+}
+
+/* How to store each key that is missing; of several that stand for each other,
+ * the first. */
+static bool tell_store(void *arg, const struct settings_credential *c)
+{
+	const struct check *check = arg;
+	struct buf label = BUF_INIT(1024);
+
+	if (c->group && !strcmp(c->group, check->name) &&
+	    (c->required || !strcmp(c->name, check->name)) &&
+	    credential_state(check->in->app->settings, c->name, c->variable,
+			     &label) == CREDENTIAL_MISSING)
+		printf("  or store it: dcode auth set %s\n", c->name);
+	buf_release(&label);
+	return true;
+}
+
+/* What config.toml says that somebody else's provider needs. */
+static bool need_key(void *arg, const struct settings_credential *c)
+{
+	struct check *check = arg;
+	struct buf label = BUF_INIT(1024);
+
+	if (c->group && !strcmp(c->group, check->name) && c->required &&
+	    credential_state(check->in->app->settings, c->name, c->variable,
+			     &label) == CREDENTIAL_MISSING) {
+		error_set(&check->why, ERR_AUTH, "%s: %s is not set",
+			  check->name, c->variable);
+		error_hint(&check->why,
+			   "export %s=..., or put it into "
+			   "~/.deepagents/.env",
+			   c->variable);
+	}
+	buf_release(&label);
+	return check->why.code == ERR_NONE;
 }
 
 static int open_and_ask(struct check *c)
@@ -180,6 +223,10 @@ static int open_and_ask(struct check *c)
 
 	c->why = (struct error){ 0 };
 	buf_clear(&c->endpoint);
+	if (!is_built_in(c->origin))
+		settings_each_credential(c->in->app->settings, need_key, c);
+	if (c->why.code)
+		return -1;
 	if (app_host(c->in->app, c->name, &host, &c->why) < 0)
 		return -1;
 	buf_adds(&c->endpoint, host.endpoint ? host.endpoint : "");
@@ -211,6 +258,11 @@ static void report(const struct check *c)
 	settings_each_credential(c->in->app->settings, tell_key, (void *)c);
 	if (c->verified)
 		buf_addf(&line, "%s answered in %lld ms", at, (long long)c->ms);
+	else if (c->cannot_tell)
+		buf_addf(&line,
+			 "%s started in %lld ms (it lists no sandboxes: "
+			 "its first one shows whether all is well)",
+			 at, (long long)c->ms);
 	else if (c->ready)
 		buf_addf(&line, "%s%s", at,
 			 c->in->offline ? ": not asked (--offline)" : "");
@@ -225,7 +277,8 @@ static void report(const struct check *c)
 	if (c->why.hint[0])
 		printf("  %s\n", c->why.hint);
 	if (c->why.code == ERR_AUTH)
-		printf("  or store it: dcode auth set %s\n", c->name);
+		settings_each_credential(c->in->app->settings, tell_store,
+					 (void *)c);
 	printf("'%s' is not ready.\n", c->name);
 }
 

@@ -5,9 +5,13 @@
 
 #include "config/settings.h"
 
-/* What was exported, and the .env files' variables below it: NAME=value,
- * NULL-terminated, owned. */
-char **settings_environ(const struct settings *s);
+/*
+ * What was exported, and the .env files' variables below it: NAME=value,
+ * NULL-terminated, owned. Of a sandbox provider's program (or NULL) also the
+ * keys, stored ones too, that its entry in config.toml names as credentials, or
+ * that the built-in provider of this name takes; no other stored key.
+ */
+char **settings_environ(const struct settings *s, const char *provider);
 /* Zeroes before it frees: some are secret. */
 void settings_environ_free(char **env);
 

@@ -69,6 +69,9 @@ int setting_slot_check(const struct settings *s,
  * prefixed one overrules it. Borrowed. */
 const char *settings_stored(const struct settings *s, const char *variable);
 const char *settings_stored_url(const struct settings *s, const char *variable);
+/* The array of variables that an entry of sandboxes.providers wants handed
+ * over, or NULL. */
+const struct toml_value *settings_credentials(const struct toml_value *entry);
 void settings_store_close(struct settings *s);
 
 #endif

@@ -92,7 +92,7 @@ static void each_named(const struct settings *s, const char *text,
 }
 
 /* A member is secret by its name or by that of a table around it; one named
- * ..._env names the variable that holds a secret. */
+ * ..._env or credentials names variables that hold secrets. */
 static void each_member(const struct settings *s, const struct toml_value *v,
 			bool secret, const struct each *each)
 {
@@ -108,7 +108,8 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 		if (item->kind == TOML_TABLE || item->kind == TOML_ARRAY) {
 			each_member(s, item, hidden, each);
 		} else if (item->kind == TOML_STRING && name &&
-			   ends_nocase(str_of(name), "_env")) {
+			   (ends_nocase(str_of(name), "_env") ||
+			    !strcmp(name, "credentials"))) {
 			/* A stored one is told when the store is opened. */
 			value = env_resolve(&s->env, item->text);
 			if (value && value->value[0])

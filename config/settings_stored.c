@@ -44,6 +44,15 @@ static const char *named_env(const struct toml_value *provider)
 	return v && v->kind == TOML_STRING && v->text[0] ? v->text : NULL;
 }
 
+const struct toml_value *settings_credentials(const struct toml_value *entry)
+{
+	const struct toml_value *v = entry && entry->kind == TOML_TABLE
+					     ? toml_get(entry, "credentials")
+					     : NULL;
+
+	return v && v->kind == TOML_ARRAY ? v : NULL;
+}
+
 /* The first ${NAME} in the headers of [sandboxes.providers.X.http]. Owned. */
 static char *header_env(const struct toml_value *provider)
 {
@@ -66,25 +75,93 @@ static char *header_env(const struct toml_value *provider)
 	return NULL;
 }
 
+/* The i-th variable that an entry of sandboxes.providers takes a key from: that
+ * of its headers, then its credentials. Owned, or NULL. */
+static char *service_variable(const struct toml_value *entry, size_t i)
+{
+	const struct toml_value *list = settings_credentials(entry);
+	char *header = header_env(entry);
+
+	if (header && i == 0)
+		return header;
+	i -= header ? 1 : 0;
+	free(header);
+	if (!list || i >= list->n_items || list->items[i].kind != TOML_STRING)
+		return NULL;
+	return xstrdup(list->items[i].text);
+}
+
+/* A model vendor's name: its key is no sandbox's. */
+static bool of_models(const struct settings *s, const char *name)
+{
+	const struct toml_value *own = settings_toml(s, "models.providers");
+	bool found = own && own->kind == TOML_TABLE && toml_get(own, name);
+
+	for (size_t i = 0; i < s->n_slots && !found; i++) {
+		char *row =
+			s->slots[i].group ? NULL : row_name(s, &s->slots[i]);
+
+		found = row && !strcmp(row, name);
+		free(row);
+	}
+	return found;
+}
+
+/* The first has the provider's name alone. Owned. */
+static char *service_name(const struct settings *s, const char *key, size_t i,
+			  const char *variable)
+{
+	char *name;
+
+	if (i == 0 && !of_models(s, key))
+		return xstrdup(key);
+	name = xasprintf("%s.%s", key, variable);
+	for (char *c = name + strlen(key); *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+	return name;
+}
+
+static bool has_row(const struct settings *s, const char *variable)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (s->slots[i].row->env &&
+		    s->slots[i].row->flags & SETTING_SECRET &&
+		    !strcmp(s->slots[i].row->env, variable))
+			return true;
+	return false;
+}
+
+typedef bool each_fn(void *arg, const struct settings_credential *c);
+
+static bool each_of_entry(const struct settings *s,
+			  const struct toml_value *entry, each_fn *each,
+			  void *arg)
+{
+	bool on = true;
+	char *env;
+
+	for (size_t i = 0; on && (env = service_variable(entry, i)); i++) {
+		char *name = service_name(s, entry->key, i, env);
+		struct settings_credential c = { name, env, entry->key, true };
+
+		if (!has_row(s, env))
+			on = each(arg, &c);
+		free(name);
+		free(env);
+	}
+	return on;
+}
+
 /* What config.toml's own sandbox services need. */
-static bool each_service(const struct settings *s,
-			 bool (*each)(void *arg,
-				      const struct settings_credential *c),
-			 void *arg)
+static bool each_service(const struct settings *s, each_fn *each, void *arg)
 {
 	const struct toml_value *all = settings_toml(s, "sandboxes.providers");
 	bool on = true;
 
 	for (size_t i = 0;
-	     on && all && all->kind == TOML_TABLE && i < all->n_items; i++) {
-		char *env = header_env(&all->items[i]);
-		struct settings_credential c = { all->items[i].key, env,
-						 all->items[i].key, true };
-
-		if (env)
-			on = each(arg, &c);
-		free(env);
-	}
+	     on && all && all->kind == TOML_TABLE && i < all->n_items; i++)
+		on = each_of_entry(s, &all->items[i], each, arg);
 	return on;
 }
 
@@ -181,10 +258,25 @@ static bool overruled(const struct settings *s, const char *variable)
 	return env_prefixed(&s->env, variable) != NULL;
 }
 
+struct naming {
+	const char *variable;
+	char *name; /* owned */
+};
+
+static bool match_variable(void *arg, const struct settings_credential *c)
+{
+	struct naming *s = arg;
+
+	if (!strcmp(c->variable, s->variable))
+		s->name = xstrdup(c->name);
+	return !s->name;
+}
+
 /* The name that this variable's key is stored under, or NULL. Owned. */
 static char *name_of(const struct settings *s, const char *variable)
 {
 	const struct toml_value *own = settings_toml(s, "models.providers");
+	struct naming search = { variable, NULL };
 
 	for (size_t i = 0; i < s->n_slots; i++) {
 		const char *env = s->slots[i].row->env;
@@ -202,17 +294,8 @@ static char *name_of(const struct settings *s, const char *variable)
 		if (env && !strcmp(env, variable))
 			return xstrdup(own->items[i].key);
 	}
-	own = settings_toml(s, "sandboxes.providers");
-	for (size_t i = 0; own && own->kind == TOML_TABLE && i < own->n_items;
-	     i++) {
-		char *env = header_env(&own->items[i]);
-		bool same = env && !strcmp(env, variable);
-
-		free(env);
-		if (same)
-			return xstrdup(own->items[i].key);
-	}
-	return NULL;
+	(void)each_service(s, match_variable, &search);
+	return search.name;
 }
 
 const char *settings_stored(const struct settings *s, const char *variable)

@@ -16,16 +16,16 @@ enum { COMMAND_MAX = 64 << 10 };
 #define INTERPRETER "aws.codeinterpreter.v1"
 
 const struct setting agentcore_settings[] = {
-	{ .key = "access_key_id",
-	  .type = SETTING_STRING,
-	  .flags = SETTING_ENV_ONLY,
-	  .env = "AWS_ACCESS_KEY_ID",
-	  .help = "key of console.aws.amazon.com (IAM); or a profile" },
 	{ .key = "secret_access_key",
 	  .type = SETTING_STRING,
-	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "AWS_SECRET_ACCESS_KEY",
 	  .help = "the key's secret" },
+	{ .key = "access_key_id",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "AWS_ACCESS_KEY_ID",
+	  .help = "key of console.aws.amazon.com (IAM); or a profile" },
 	{ .key = "session_token",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,

@@ -75,7 +75,7 @@ struct wire *child_spawn(struct child *c, struct error *err)
 {
 	bool python = c->p->d.class_path;
 	int fds[4] = { -1, -1, -1, -1 };
-	char **env = settings_environ(c->settings);
+	char **env = settings_environ(c->settings, c->p->made.base.name);
 	char **argv = copy_argv(c);
 	struct proc_spec spec = { .path = c->program,
 				  .argv = argv,

@@ -8,6 +8,8 @@
 #include "providers/entry_points.h"
 #include "providers/registry_impl.h"
 
+enum { VARIABLE_MAX = 60 }; /* bytes of a variable's name */
+
 void declared_release(struct declared *d)
 {
 	for (char **w = d->command; w && *w; w++)
@@ -126,6 +128,31 @@ static int take_params(const struct reading *r, const struct toml_value *v)
 	return 0;
 }
 
+static bool is_variable(const struct toml_value *v)
+{
+	static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+				   "abcdefghijklmnopqrstuvwxyz0123456789";
+
+	return v->kind == TOML_STRING && v->text_len &&
+	       v->text_len <= VARIABLE_MAX &&
+	       strspn(v->text, good) == v->text_len &&
+	       !(v->text[0] >= '0' && v->text[0] <= '9');
+}
+
+/* Read by config/settings_env.c. */
+static int take_credentials(const struct reading *r, const struct toml_value *v)
+{
+	static const char must[] = "must be an array of names of variables: "
+				   "[\"ACME_API_KEY\"]";
+
+	if (v->kind != TOML_ARRAY)
+		return wrong(r, v, must);
+	for (size_t i = 0; i < v->n_items; i++)
+		if (!is_variable(&v->items[i]))
+			return wrong(r, v, must);
+	return 0;
+}
+
 static int take_http(const struct reading *r, const struct toml_value *v)
 {
 	if (v->kind != TOML_TABLE)
@@ -146,6 +173,7 @@ static const struct {
 	{ "supports_snapshot_name", take_snapshot },
 	{ "supports_list", take_list },
 	{ "params", take_params },
+	{ "credentials", take_credentials },
 	{ "http", take_http },
 };
 

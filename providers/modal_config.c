@@ -21,13 +21,13 @@ static const char default_servers[] =
 const struct setting modal_settings[] = {
 	{ .key = "token_id",
 	  .type = SETTING_STRING,
-	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "MODAL_TOKEN_ID",
 	  .help = "id of a token of https://modal.com/settings/tokens; this "
 		  "and the next also from ~/.modal.toml" },
 	{ .key = "token_secret",
 	  .type = SETTING_STRING,
-	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "MODAL_TOKEN_SECRET",
 	  .help = "its secret" },
 	{ .key = "app",

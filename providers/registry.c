@@ -219,7 +219,9 @@ static void add_programs(struct registry *r, const char *dir)
 /* Lays an entry without a class or a command over a provider that there is. */
 static int overlay(struct registry *r, struct declared *d, struct error *err)
 {
-	struct entry *e = entry_of(r, d->name);
+	/* One on PATH is looked for as it is when it is named. */
+	struct entry *e =
+		registry_find(r, d->name) ? entry_of(r, d->name) : NULL;
 	char *key;
 	int rc = 0;
 

@@ -215,6 +215,57 @@ def test_at_a_terminal(terminal, auth, home):
     assert "stored" in auth("status", "openai").out
 
 
+def test_a_provider_with_two_secrets(terminal, auth, home):
+    """Both in one go, from a pipe or at a terminal, or one by one."""
+    r = auth("set", "modal", key="ak-0123\n\n as-0123 \n")
+    assert r.out == ("Stored credential for modal.\n"
+                     "Stored credential for modal.token_secret.\n")
+    assert "stored" in auth("status", "modal.token_secret").out
+    auth("rm", "modal")
+    auth("rm", "MODAL_TOKEN_SECRET")
+    auth("set", "modal", key="ak\nas\nmore\n", status=1)
+    assert "missing" in auth("status", "modal").out
+    r = auth("set", "modal", key="ak-0123")
+    assert r.out.endswith("modal also needs: dcode auth set "
+                          "modal.token_secret\n")
+    assert "needs" not in auth("set", "modal.token_secret", key="as-1").out
+    auth("rm", "modal")
+    auth("rm", "modal.token_secret")
+    t = terminal("auth", "set", "modal")
+    t.until("MODAL_TOKEN_ID for modal (not shown): ")
+    t.type("ak-0123\n")
+    t.until("MODAL_TOKEN_SECRET for modal (not shown): ")
+    t.type("as-0123\n")
+    t.until("Stored credential for modal.token_secret.")
+    assert end(t) == 0
+    assert "0123" not in t.seen
+    assert b"0123" not in on_disk(home)
+
+
+def test_in_the_chat(terminal, auth, model):
+    model({"turns": [{"text": "Hello."}], "repeat": True})
+    t = terminal("-M", "anthropic:m")
+    t.until("> ")
+    t.type("/auth set e2b\n")
+    t.until("API key for e2b (not shown): ")
+    assert not termios.tcgetattr(t.fd)[3] & termios.ECHO
+    t.type(KEY + "\n")
+    t.until("Stored credential for e2b.\r\n\r\n> ")
+    assert termios.tcgetattr(t.fd)[3] & termios.ECHO
+    t.type("/auth status e2b\n")
+    t.until("stored\r\n\r\n> ")
+    t.type("/auth rm e2b\n")
+    t.until("Removed stored credential for e2b.")
+    t.type("/auth\n")
+    t.until("runloop ")
+    t.type("/auth --frob\n")
+    t.until("--frob")
+    t.type("/quit\n")
+    assert end(t) == 0
+    assert KEY not in t.seen
+    assert "missing" in auth("status", "e2b").out
+
+
 def test_a_long_key_at_a_terminal(terminal, auth, model, run, env):
     """Longer than a line that the terminal's own editing would take."""
     key = "k" * 9000

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from test_provider_test import contract
+from lifecycle import contract
 
 LONG = os.environ.get("DCODE_TEST_LONG")
 SECRET = "sk-acme-0123456789abcdef"
@@ -317,6 +317,82 @@ def test_on_path_and_on_list(run, env, tmp_path):
     r = run("provider", "test", "found", "--quick")
     assert "ended with exit status 3; it said: licence expired" in r.out
     assert r.status == 1
+
+
+KEYS = """\
+import json, os, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        names = ("ACME_API_KEY", "ACME_SECRET", "OPENAI_API_KEY",
+                 "E2B_API_KEY")
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {
+            "code": -32000, "message": "has " + " ".join(
+                str(len(os.environ.get(name, ""))) for name in names)}}),
+            flush=True)
+"""
+
+
+def keyed(home, name):
+    program = home / ".deepagents/providers" / f"dcode-sandbox-{name}"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("#!/usr/bin/env python3\n" + KEYS)
+    program.chmod(0o755)
+
+
+def test_stored_keys_that_it_names(run, home, env, config):
+    """Those of its entry, and no other; as strong as a built-in's."""
+    def has(name="acme"):
+        out = run("provider", "test", name, "--quick").out
+        return out.partition("has ")[2].split("\n")[0].split()
+
+    keyed(home, "acme")
+    keyed(home, "e2b")
+    for name, key in (("openai", "k" * 30), ("e2b", "k" * 40)):
+        assert run("auth", "set", name, stdin=key).status == 0
+    assert has() == ["0"] * 4
+    config('[sandboxes.providers.acme]\n'
+           'credentials = ["ACME_API_KEY", "ACME_SECRET"]\n')
+    r = run("install", "acme", "--offline")
+    assert r.status == 1 and "ACME_API_KEY is not set" in r.out
+    assert "dcode auth set acme.acme_secret\n" in r.out
+    r = run("auth", "set", "acme", stdin=f"{'k' * 10}\n{'k' * 20}\n")
+    assert r.status == 0, r.err
+    assert has() == ["10", "20", "0", "0"]
+    env.update(ACME_API_KEY="k" * 8, DEEPAGENTS_CODE_ACME_SECRET="k" * 9)
+    assert has() == ["10", "9", "0", "0"]
+    # One of a built-in's name has its key.
+    assert has("e2b") == ["8", "0", "0", "40"]
+
+
+def test_settings_of_one_on_path(run, env, home, config, tmp_path):
+    """And one that only executes is ready."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    program = place / "dcode-sandbox-few"
+    program.write_text("""#!/usr/bin/env python3
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m and m["method"] == "initialize":
+        assert m["params"]["params"] == {"size": 3}, m
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"],
+                          "result": {"protocol": 1}}), flush=True)
+    elif "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {
+            "code": -32601, "message": "no"}}), flush=True)
+""")
+    program.chmod(0o755)
+    env["PATH"] = f"{place}:{env['PATH']}"
+    config("[sandboxes.providers.few]\nparams = { size = 3 }\n")
+    r = run("install", "few")
+    assert r.status == 0, (r.out, r.err)
+    assert "'few' is ready" in r.out and "skipped" not in r.err
+    config("[sandboxes.providers.few]\nparams = { size = 4 }\n")
+    r = run("install", "few")
+    assert r.status == 1 and "AssertionError" in r.out
+    config("[sandboxes.providers.fewer]\nparams = { size = 4 }\n")
+    assert "skipped" in run("install", "few", "--offline").err
 
 
 def test_crash_leaves_a_row(run, home, config, model):
