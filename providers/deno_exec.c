@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/deno.h"
+#include "providers/lease.h"
 #include "providers/pairs.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise.h"
@@ -72,19 +73,14 @@ static void keep(struct sandbox *sb, const struct stop *stop)
 	struct deno_box *b = deno_box(sb);
 	struct stop within = stop_within(stop, EXTEND_MS);
 	struct error ignored = { 0 };
-	int64_t now = clock_ms();
 	int64_t lifetime;
 	bool due;
 
 	pthread_mutex_lock(&b->lock);
 	lifetime = b->lifetime_s;
-	due = b->ends - now < lifetime * 500 &&
-	      (!b->asked || now - b->asked > EXTEND_PAUSE_MS ||
-	       now - b->asked > lifetime * 200);
-	if (due)
-		b->asked = now;
+	due = lease_due(b->ends, lifetime, EXTEND_PAUSE_MS, &b->asked);
 	pthread_mutex_unlock(&b->lock);
-	if (due && lifetime > 0)
+	if (due)
 		(void)deno_extend(sb, lifetime, &within, &ignored);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/lease.h"
 #include "providers/table.h"
 
 enum {
@@ -288,19 +289,14 @@ void e2b_keep(struct sandbox *sb, const struct stop *stop)
 	struct e2b_box *b = box_of(sb);
 	struct stop within = stop_within(stop, EXTEND_MS);
 	struct error ignored = { 0 };
-	int64_t now = clock_ms();
 	int64_t lifetime;
 	bool due;
 
 	pthread_mutex_lock(&b->lock);
 	lifetime = b->lifetime_s;
-	due = b->ends - now < lifetime * 500 &&
-	      (!b->asked || now - b->asked > EXTEND_PAUSE_MS ||
-	       now - b->asked > lifetime * 200);
-	if (due)
-		b->asked = now;
+	due = lease_due(b->ends, lifetime, EXTEND_PAUSE_MS, &b->asked);
 	pthread_mutex_unlock(&b->lock);
-	if (due && lifetime > 0)
+	if (due)
 		(void)e2b_extend(sb, lifetime, &within, &ignored);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/arguments.h"
 #include "providers/e2b.h"
 #include "providers/e2b_events.h"
 #include "sandbox/supervise.h"
@@ -14,7 +15,6 @@
 enum {
 	BODY_MAX = 4 << 20,
 	COMMAND_MAX = 1 << 20, /* of all arguments; Linux takes 2 MiB */
-	ARGUMENT_MAX = 120000, /* of one; Linux takes 128 KiB */
 	ANSWER_MAX = 4 << 20,  /* bytes of a job's answer */
 	SLACK_MS = 8000,       /* beyond the time that a request is held */
 	WAIT_MAX_MS = 30000,   /* obeyed of a Retry-After */
@@ -22,27 +22,6 @@ enum {
 	USER_MAX = 256,
 	USER_OPTIONAL = 400, /* 0.4.0 has a default user */
 };
-
-/* Our script joins the pieces of a command that is too long for one. */
-static const char join[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";
-
-static void add_arguments(struct buf *b, struct str command)
-{
-	if (command.len <= ARGUMENT_MAX) {
-		json_quote(b, command);
-		return;
-	}
-	json_quote(b, str_of(join));
-	buf_adds(b, ",\"sh\"");
-	while (command.len) {
-		size_t n =
-			command.len < ARGUMENT_MAX ? command.len : ARGUMENT_MAX;
-
-		buf_addc(b, ',');
-		json_quote(b, (struct str){ command.ptr, n });
-		command = str_skip(command, n);
-	}
-}
 
 static int compose(struct sandbox *sb, struct str command, struct buf *out,
 		   struct error *err)
@@ -52,7 +31,7 @@ static int compose(struct sandbox *sb, struct str command, struct buf *out,
 	int rc;
 
 	buf_adds(&json, "{\"process\":{\"cmd\":\"/bin/sh\",\"args\":[\"-c\",");
-	add_arguments(&json, command);
+	arguments_add(&json, command);
 	buf_adds(&json, "],\"cwd\":\"/\"}");
 	if (!version || version >= STDIN_SINCE)
 		buf_adds(&json, ",\"stdin\":false");

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/arguments.h"
 #include "providers/vercel.h"
 #include "providers/vercel_lines.h"
 #include "sandbox/supervise.h"
@@ -12,7 +13,6 @@
 enum {
 	BODY_MAX = 4 << 20,
 	COMMAND_MAX = 1 << 20, /* of all arguments; Linux takes 2 MiB */
-	ARGUMENT_MAX = 120000, /* of one; Linux takes 128 KiB */
 	ANSWER_MAX = 4 << 20,  /* bytes of a job's answer */
 	SLACK_MS = 8000,       /* beyond the time that a request is held */
 	WAIT_MAX_MS = 30000,   /* obeyed of a Retry-After */
@@ -25,27 +25,6 @@ struct call {
 	struct vercel_lines lines;
 	struct http_response res;
 };
-
-/* Our script joins the pieces of a command that is too long for one. */
-static const char join[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";
-
-static void add_arguments(struct buf *b, struct str command)
-{
-	if (command.len <= ARGUMENT_MAX) {
-		json_quote(b, command);
-		return;
-	}
-	json_quote(b, str_of(join));
-	buf_adds(b, ",\"sh\"");
-	while (command.len) {
-		size_t n =
-			command.len < ARGUMENT_MAX ? command.len : ARGUMENT_MAX;
-
-		buf_addc(b, ',');
-		json_quote(b, (struct str){ command.ptr, n });
-		command = str_skip(command, n);
-	}
-}
 
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
@@ -147,7 +126,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 
 	vercel_keep(sb, stop);
 	buf_adds(&body, "{\"command\":\"sh\",\"args\":[\"-c\",");
-	add_arguments(&body, command);
+	arguments_add(&body, command);
 	buf_adds(&body, "],\"cwd\":\"/\",\"env\":{},\"sudo\":false");
 	buf_adds(&body, v1 ? "}" : ",\"wait\":true,\"logs\":true}");
 	ask.body = buf_str(&body);
