@@ -29,7 +29,7 @@ ROWS = {
     "deno": ({}, (), {"snapshot", "lifetime"}),
     "e2b": ({}, ("--snapshot", "kept"), set()),
     "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
-    "modal": ({}, ("--snapshot", "kept"), {"extend"}),
+    "modal": ({}, ("--snapshot", "kept"), {"extend", "lifetime"}),
     "runloop": ({}, (), {"snapshot", "lifetime"}),
     "vercel": ({}, (), {"snapshot"}),
     "vercel v1": ({"VERCEL_API": "v1"}, (), {"snapshot", "list by label"}),
