@@ -12,7 +12,9 @@
 #include "net/ws_connect.h"
 
 enum {
-	FRAGMENT = 65536, /* payload of a frame of ours: others get between */
+	/* Payload of a frame of ours, between which others get. The vendors'
+	 * own clients send no fragments: what is usual goes in one piece. */
+	FRAGMENT = 256 << 10,
 	CONTROL = 6 + WS_CONTROL_MAX, /* bytes of the largest control frame */
 	OUT_MAX = WS_HEAD_MAX + FRAGMENT + 4 * CONTROL,
 	IN_MAX = 65536,

@@ -63,8 +63,9 @@ static void closed(struct ws *ws, int code, const char *reason)
 
 static void test_echo(void **state)
 {
-	static const size_t sizes[] = { 0,     1,     125,   126,
-					65535, 65536, 65537, 3 * MIB + 5 };
+	static const size_t sizes[] = { 0,           1,          125,   126,
+					65535,       65536,      65537, MIB / 4,
+					MIB / 4 + 1, 3 * MIB + 5 };
 	struct stop stop = stop_cleanup(20000);
 	struct ws *ws = opened("/echo", (struct ws_request){ 0 });
 	struct buf message = BUF_INIT(1);
@@ -83,7 +84,7 @@ static void test_echo(void **state)
 		assert_true(str_eq(buf_str(&message), s));
 		assert_int_equal(message.max, 1);
 	}
-	assert_int_equal(fragments, 6 + 2 + 49);
+	assert_int_equal(fragments, 8 + 2 + 13);
 	assert_int_equal(ws_send(ws, WS_TEXT, STR("h\xc3\xa9"), &stop, &err),
 			 0);
 	expect_message(ws, WS_TEXT, "h\xc3\xa9");
