@@ -37,25 +37,6 @@ struct batch {
 	size_t bytes;
 };
 
-/* Reads at most want bytes, fewer only at the end of what it promised. */
-static int read_some(struct transfer *f, struct buf *data, int64_t want,
-		     struct error *err)
-{
-	data->max = (size_t)want;
-	while ((int64_t)data->len < want) {
-		size_t room = (size_t)want - data->len;
-		int64_t n = f->read(f->arg, buf_room(data, room), room, err);
-
-		if (n == 0)
-			return error_set(err, ERR_SYSTEM,
-					 "the file became shorter");
-		if (n < 0 || (size_t)n > room)
-			return -1;
-		buf_added(data, (size_t)n);
-	}
-	return 0;
-}
-
 /* "path":...,"blob":... in braces. */
 static void add_file(struct buf *out, const char *path, struct str data)
 {
@@ -195,7 +176,8 @@ static int add(struct sandbox *sb, struct batch *b, struct transfer *f,
 	}
 	h = &b->items[b->n];
 	*h = (struct held){ .file = f, .path = path };
-	if (read_some(f, &h->data, f->size, &why) < 0) {
+	h->data = BUF_INIT((size_t)f->size);
+	if (transfer_read_all(f, &h->data, (size_t)f->size, &why) < 0) {
 		transfer_fail(f, FILE_OTHER, why.message);
 		buf_release(&h->data);
 		free(path);
@@ -316,9 +298,7 @@ static int send_pieces(struct sandbox *sb, struct large *l,
 		int64_t want = left < PIECE ? left : PIECE;
 
 		buf_clear(&data);
-		rc = read_some(l->file, &data, want, err);
-		if (rc < 0 && err->code == ERR_NONE)
-			error_set(err, ERR_SYSTEM, "the file cannot be read");
+		rc = transfer_read_all(l->file, &data, (size_t)want, err);
 		if (rc == 0)
 			rc = send_piece(sb, l, buf_str(&data), stop, err);
 		left -= want;

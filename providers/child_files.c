@@ -49,29 +49,6 @@ static int file_failed(struct transfer *f, int refused, const struct error *why,
 	return -1;
 }
 
-/* The whole file, which says itself how long it is. */
-static int read_all(struct transfer *f, struct buf *out, struct error *err)
-{
-	int64_t left = f->size;
-
-	while (left > 0) {
-		char *room = buf_room(out, (size_t)left);
-		int64_t n =
-			room ? f->read(f->arg, room, (size_t)left, err) : -1;
-
-		if (!room)
-			return buf_check(out, "the file", err);
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			return error_set(err, ERR_SYSTEM,
-					 "the file became shorter");
-		buf_added(out, (size_t)n);
-		left -= n;
-	}
-	return 0;
-}
-
 static void add_base64(struct buf *out, struct str bytes)
 {
 	size_t size = sodium_base64_encoded_len(bytes.len,
@@ -179,7 +156,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 	struct buf data = BUF_INIT(c->max_file + 1);
 	struct error why = { 0 };
 	struct sent sent = { .path = f->path, .mode = f->mode };
-	int rc = read_all(f, &data, err);
+	int rc = transfer_read_all(f, &data, (size_t)f->size, err);
 
 	sent.data = buf_str(&data);
 	f->error = FILE_OK;

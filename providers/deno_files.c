@@ -71,10 +71,8 @@ static int64_t read_file(void *arg, char *room, size_t len, struct error *err)
 		return 0;
 	if ((int64_t)len > left)
 		len = (size_t)left;
-	n = u->file->read(u->file->arg, room, len, err);
-	if (n == 0)
-		n = error_set(err, ERR_SYSTEM, "the file became shorter");
-	if (n < 0 || (size_t)n > len) {
+	n = transfer_read(u->file, room, len, err);
+	if (n < 0) {
 		u->failed = true;
 		u->why = *err;
 		return -1;

@@ -112,10 +112,8 @@ static int64_t read_file(struct upload *u, char *room, size_t len,
 
 	if ((int64_t)len > left)
 		len = (size_t)left;
-	n = u->put.file->read(u->put.file->arg, room, len, err);
-	if (n == 0)
-		n = error_set(err, ERR_SYSTEM, "the file became shorter");
-	if (n < 0 || (size_t)n > len) {
+	n = transfer_read(u->put.file, room, len, err);
+	if (n < 0) {
 		u->put.own = true;
 		return -1;
 	}

@@ -122,23 +122,6 @@ static int64_t from_memory(void *arg, char *room, size_t len, struct error *err)
 	return (int64_t)n;
 }
 
-static int read_whole(struct upload *u, struct error *err)
-{
-	u->whole = BUF_INIT(SMALL);
-	while (u->whole.len < (size_t)u->file->size) {
-		size_t want = (size_t)u->file->size - u->whole.len;
-		int64_t n = from_file(u, buf_room(&u->whole, want), want, err);
-
-		if (n == 0)
-			n = error_set(err, ERR_SYSTEM,
-				      "the file became shorter");
-		if (n < 0 || (size_t)n > want)
-			return -1;
-		buf_added(&u->whole, (size_t)n);
-	}
-	return 0;
-}
-
 /* A tool that closes its input early has something to say. */
 static int send_once(struct sandbox *sb, struct upload *u, bool small,
 		     const struct stop *stop, struct error *err)
@@ -182,7 +165,8 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	(void)arg;
 	if (!str_is_utf8(str_of(f->path))) /* a message cannot have it */
 		return transfer_upload(sb, f, 1, stop, err);
-	if (small && read_whole(&u, err) < 0) {
+	u.whole = BUF_INIT(SMALL);
+	if (small && transfer_read_all(f, &u.whole, (size_t)f->size, err) < 0) {
 		transfer_fail(f, FILE_OTHER, err->message);
 		buf_release(&u.whole);
 		return 0;

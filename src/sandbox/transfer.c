@@ -27,18 +27,6 @@ struct upload {
 	struct error lost; /* why the stream ended early, when code is set */
 };
 
-/* At most want bytes of the file; no fewer come in all than it promised. */
-static int64_t read_some(const struct transfer *f, char *room, size_t want,
-			 struct error *err)
-{
-	int64_t got = f->read(f->arg, room, want, err);
-
-	if (got < 0 || (size_t)got > want)
-		return -1;
-	return got ? got
-		   : error_set(err, ERR_SYSTEM, "the file became shorter");
-}
-
 static int read_piece(struct upload *u, struct error *err)
 {
 	struct transfer *f = u->file;
@@ -54,7 +42,7 @@ static int read_piece(struct upload *u, struct error *err)
 		if (want > BLOCK)
 			want = BLOCK;
 		room = buf_room(&u->piece, want);
-		got = read_some(f, room, want, err);
+		got = transfer_read(f, room, want, err);
 		if (got < 0)
 			return -1;
 		buf_added(&u->piece, (size_t)got);
@@ -76,9 +64,7 @@ static int64_t stream(void *arg, char *room, size_t len, struct error *err)
 		return 0;
 	if ((int64_t)len > left)
 		len = (size_t)left;
-	got = read_some(u->file, room, len, &u->lost);
-	if (got < 0 && u->lost.code == ERR_NONE)
-		error_set(&u->lost, ERR_SYSTEM, "the file cannot be read");
+	got = transfer_read(u->file, room, len, &u->lost);
 	u->sent += got < 0 ? 0 : got;
 	return got < 0 ? 0 : got;
 }

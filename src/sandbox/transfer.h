@@ -32,6 +32,13 @@ struct transfer_mover {
 int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct transfer_mover *m, const struct stop *stop,
 		  struct error *err);
+/* At most want bytes (not 0) of the file that goes up: how many, or -1 with an
+ * error, also when it has no more. */
+int64_t transfer_read(const struct transfer *f, char *room, size_t want,
+		      struct error *err);
+/* Appends the next want bytes, which have to fit. */
+int transfer_read_all(const struct transfer *f, struct buf *out, size_t want,
+		      struct error *err);
 /* Would transfer_upload() need one request only? */
 bool transfer_fits(const struct sandbox *sb, int64_t size);
 

@@ -85,6 +85,38 @@ int transfer_each(struct sandbox *sb, struct transfer *files, size_t n,
 	return rc;
 }
 
+int64_t transfer_read(const struct transfer *f, char *room, size_t want,
+		      struct error *err)
+{
+	int64_t got = f->read(f->arg, room, want, err);
+
+	if (got == 0)
+		return error_set(err, ERR_SYSTEM, "the file became shorter");
+	if (got > 0 && (size_t)got <= want)
+		return got;
+	if (err->code == ERR_NONE)
+		error_set(err, ERR_SYSTEM, "the file cannot be read");
+	return -1;
+}
+
+int transfer_read_all(const struct transfer *f, struct buf *out, size_t want,
+		      struct error *err)
+{
+	while (want) {
+		char *room = buf_room(out, want);
+		int64_t got;
+
+		if (!room)
+			return buf_check(out, "the file", err);
+		got = transfer_read(f, room, want, err);
+		if (got < 0)
+			return -1;
+		buf_added(out, (size_t)got);
+		want -= (size_t)got;
+	}
+	return 0;
+}
+
 bool transfer_fits(const struct sandbox *sb, int64_t size)
 {
 	if (sb->host->provider->flags & SANDBOX_STDIN)

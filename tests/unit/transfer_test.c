@@ -201,12 +201,61 @@ static void parts(void **arg)
 	}
 }
 
+struct source {
+	int64_t answers[3];
+	size_t at;
+	bool says; /* why it fails */
+};
+
+static int64_t answer(void *arg, char *room, size_t len, struct error *err)
+{
+	struct source *s = arg;
+	int64_t n = s->answers[s->at++];
+
+	if (n < 0 && s->says)
+		return error_set(err, ERR_SYSTEM, "its own words");
+	for (int64_t i = 0; i < n && i < (int64_t)len; i++)
+		room[i] = 'x';
+	return n;
+}
+
+/* A source that ends early, fails or boasts. */
+static void sources(void **state)
+{
+	static const struct {
+		struct source source;
+		const char *message; /* NULL: it is well */
+	} cases[] = {
+		{ { { 2, 3, 0 }, 0, false }, NULL },
+		{ { { 2, 0, 0 }, 0, false }, "became shorter" },
+		{ { { 2, -1, 0 }, 0, true }, "its own words" },
+		{ { { 2, -1, 0 }, 0, false }, "cannot be read" },
+		{ { { 2, 4, 0 }, 0, false }, "cannot be read" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct source source = cases[i].source;
+		struct transfer f = { .read = answer, .arg = &source };
+		struct buf out = BUF_INIT(5);
+		struct error err = { 0 };
+		int rc = transfer_read_all(&f, &out, 5, &err);
+
+		assert_int_equal(rc, cases[i].message ? -1 : 0);
+		assert_int_equal(out.len, rc ? 2 : 5);
+		if (rc)
+			assert_non_null(strstr(err.message, cases[i].message));
+		buf_release(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(transfers),
 		cmocka_unit_test(promises),
 		cmocka_unit_test(parts),
+		cmocka_unit_test(sources),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
