@@ -145,7 +145,7 @@ static int remove_by_label(struct box *box, const struct error *why,
 	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
-	if (why->code == ERR_UNREACHABLE && !box->unclear)
+	if (!box->unclear) /* nothing was made */
 		return ledger_gone(r->store, box->label, err);
 	if (!ops->list)
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
@@ -208,6 +208,7 @@ static int create_retried(struct box *box, const struct sandbox_spec *spec,
 			  const struct stop *stop, struct error *err)
 {
 	char *known = NULL;
+	bool doubt = false;
 	int rc;
 
 	for (int i = 1;; i++) {
@@ -220,6 +221,7 @@ static int create_retried(struct box *box, const struct sandbox_spec *spec,
 			free(known);
 			known = xstrdup(box->sandbox.id);
 		}
+		doubt |= box->unclear;
 		lifecycle_say(box, "%s; trying again", err->message);
 		sandbox_release(&box->sandbox);
 		if (stop_sleep(stop, i * (int64_t)RETRY_MS, err) < 0)
@@ -230,6 +232,7 @@ static int create_retried(struct box *box, const struct sandbox_spec *spec,
 		known = NULL;
 	}
 	free(known);
+	box->unclear |= doubt;
 	return rc;
 }
 

@@ -269,6 +269,9 @@ def test_missing_module(run, acme, config, model):
     r = task(run, "--sandbox", "gone")
     assert r.status == 1 and "No module named 'no'" in r.err
     assert "dcode install acme-dcode --package" in r.err
+    # Nothing was made: nothing is left to be looked for.
+    assert "Cleanup" not in r.err
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
 def test_no_sandbox_of_that_id(run, acme, model):
