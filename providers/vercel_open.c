@@ -75,10 +75,10 @@ static int use_oidc(struct access *a, const char *token, struct error *err)
 
 static int missing(const struct access *a, struct error *err)
 {
-	error_set(err, ERR_AUTH, "not set: %s%s%s",
-		  a->token ? "" : "VERCEL_TOKEN ",
-		  a->project ? "" : "VERCEL_PROJECT_ID ",
-		  a->team ? "" : "VERCEL_TEAM_ID");
+	error_set(err, ERR_AUTH, "not set:%s%s%s",
+		  a->token ? "" : " VERCEL_TOKEN",
+		  a->project ? "" : " VERCEL_PROJECT_ID",
+		  a->team ? "" : " VERCEL_TEAM_ID");
 	return error_hint(err,
 			  "Get a token at https://vercel.com/account/tokens "
 			  "and export VERCEL_TOKEN, VERCEL_PROJECT_ID and "

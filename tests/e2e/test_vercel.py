@@ -129,7 +129,7 @@ def test_missing_credentials(vercel, model, task, env, name):
     env["DEEPAGENTS_CODE_VERCEL_" + name] = ""
     model([DONE])
     r = task()
-    assert r.status != 0 and f"VERCEL_{name} is not set" in r.err
+    assert r.status != 0 and f"not set: VERCEL_{name}\n" in r.err
     assert "vercel.com" in r.err and cloud.requests == []
     del env["DEEPAGENTS_CODE_VERCEL_" + name]
     assert task().status == 0
