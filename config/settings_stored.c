@@ -132,6 +132,20 @@ static bool has_row(const struct settings *s, const char *variable)
 	return false;
 }
 
+static bool named_before(const struct toml_value *entry, size_t i,
+			 const char *variable)
+{
+	bool same = false;
+
+	for (size_t j = 0; j < i && !same; j++) {
+		char *other = service_variable(entry, j);
+
+		same = other && !strcmp(other, variable);
+		free(other);
+	}
+	return same;
+}
+
 typedef bool each_fn(void *arg, const struct settings_credential *c);
 
 static bool each_of_entry(const struct settings *s,
@@ -145,7 +159,7 @@ static bool each_of_entry(const struct settings *s,
 		char *name = service_name(s, entry->key, i, env);
 		struct settings_credential c = { name, env, entry->key, true };
 
-		if (!has_row(s, env))
+		if (!has_row(s, env) && !named_before(entry, i, env))
 			on = each(arg, &c);
 		free(name);
 		free(env);

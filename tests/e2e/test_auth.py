@@ -242,6 +242,29 @@ def test_a_provider_with_two_secrets(terminal, auth, home):
     assert b"0123" not in on_disk(home)
 
 
+def test_named_twice(auth, config):
+    """A variable is one key, whatever names it; a vendor's stays its own."""
+    config("""
+[sandboxes.providers.mine]
+credentials = ["MY_TOKEN", "MY_TOKEN", "MY_OTHER", "E2B_API_KEY"]
+[sandboxes.providers.mine.http]
+base = "http://127.0.0.1:9"
+headers = { A = "${MY_TOKEN}" }
+create = { path = "/", id = "/id" }
+execute = { path = "/{id}", body = "{command}" }
+delete = { path = "/{id}" }
+[sandboxes.providers.openai]
+command = ["true"]
+credentials = ["BOX_KEY"]
+""")
+    names = [line.split()[0] for line in auth("list").out.splitlines()]
+    assert [n for n in names if n.startswith("mine")] == \
+        ["mine", "mine.my_other"]
+    assert names.count("e2b") == names.count("openai") == 1
+    auth("set", "openai", key=KEY)
+    assert "missing" in auth("status", "openai.box_key").out
+
+
 def test_in_the_chat(terminal, auth, model):
     model({"turns": [{"text": "Hello."}], "repeat": True})
     t = terminal("-M", "anthropic:m")
@@ -255,11 +278,11 @@ def test_in_the_chat(terminal, auth, model):
     t.type("/auth status e2b\n")
     t.until("stored\r\n\r\n> ")
     t.type("/auth rm e2b\n")
-    t.until("Removed stored credential for e2b.")
+    t.until("Removed stored credential for e2b.\r\n\r\n> ")
     t.type("/auth\n")
-    t.until("runloop ")
-    t.type("/auth --frob\n")
-    t.until("--frob")
+    t.until(" missing\r\n\r\n> ")
+    t.type("/auth frob\n")
+    t.until("there is no 'auth frob'\r\n\r\n> ")
     t.type("/quit\n")
     assert end(t) == 0
     assert KEY not in t.seen
