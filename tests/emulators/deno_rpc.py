@@ -6,6 +6,7 @@
 streams' parts come in any order. Anything that the schema does not know is
 refused and noted as a violation."""
 import base64
+import contextlib
 import errno
 import json
 import os
@@ -90,6 +91,7 @@ class Session:
         self.next_stream = 0
         self.inbound, self.processes, self.over = {}, {}, False
         self.unwanted = set()  # our streams that were cancelled
+        self.refused = set()  # theirs that nobody reads
         self.asked = {}  # processWait, by process
         self.env = kept.__dict__.setdefault("env", {})
 
@@ -103,7 +105,8 @@ class Session:
 
     def release(self, hangup):
         self.over = True
-        for parts in list(self.inbound.values()):
+        for number, parts in list(self.inbound.items()):
+            self.refuse(number)
             parts.put(None)
         for p in list(self.processes.values()) if hangup else ():
             try:
@@ -184,6 +187,8 @@ class Session:
         if event == "cancel":
             self.unwanted.add(params["streamId"])
             return
+        if params["streamId"] in self.refused:
+            return
         parts = self.stream(params["streamId"])
         if event == "enqueue":
             parts.put(base64.b64decode(params["data"]))
@@ -195,6 +200,14 @@ class Session:
     def stream(self, number):
         with self.lock:
             return self.inbound.setdefault(number, queue.Queue(ROOM))
+
+    def refuse(self, number):
+        """What still comes of a stream would stop all others, unread."""
+        parts = self.stream(number)
+        self.refused.add(number)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                parts.get_nowait()
 
     def parts(self, number):
         parts = self.stream(number)
@@ -349,9 +362,14 @@ class Session:
 
     def do_writeFile(self, path, content=None, contentStreamId=None,
                      options=None, abortId=None):
-        parts = [base64.b64decode(content)] if content is not None \
-            else self.parts(contentStreamId)
-        self.write(path, parts, options)
+        if content is not None:
+            self.write(path, [base64.b64decode(content)], options)
+            return
+        try:
+            self.write(path, self.parts(contentStreamId), options)
+        except OSError:
+            self.refuse(contentStreamId)
+            raise
 
     def do_writeTextFile(self, path, content=None, contentStreamId=None,
                          options=None, abortId=None):
