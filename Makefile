@@ -8,10 +8,17 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PKGS    := libcjson libprotobuf-c libsodium sqlite3
 HEADERS := libcurl libarchive            # headers only: loaded at run time
 
-ifneq ($(MAKECMDGOALS),help)
-MISSING := $(strip $(foreach p,$(PKGS) $(HEADERS),$(shell pkg-config --exists $(p) || echo $(p))))
+# What the goals at hand need, named before anything is built.
+NO_BUILD := help clean check check-sdk demo soak lint format
+ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_BUILD),$(MAKECMDGOALS)),all),)
+TESTING := $(filter unit units fuzz fuzzers bench e2e,$(MAKECMDGOALS))
+PROGRAM  = $(if $(shell command -v $(1)),,$(2))
+MISSING := $(strip $(foreach p,$(PKGS) $(HEADERS) $(if $(filter unit units,$(TESTING)),cmocka),\
+               $(shell pkg-config --exists $(p) || echo $(p))) \
+             $(call PROGRAM,protoc-c,protoc-c) \
+             $(if $(filter fuzz fuzzers,$(TESTING)),$(call PROGRAM,clang,clang)))
 ifneq ($(MISSING),)
-$(error missing: $(MISSING). On Debian: run ./scripts/install-deps)
+$(error missing: $(MISSING). On Debian run: ./scripts/install-deps$(if $(TESTING), test))
 endif
 endif
 
