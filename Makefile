@@ -5,7 +5,7 @@ V       ?= release
 Q       ?= @
 B       ?= build/$(V)
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
-PKGS    := libcjson libprotobuf-c libsodium sqlite3
+PKGS    := libcjson libprotobuf-c libsodium libutf8proc sqlite3
 HEADERS := libcurl libarchive            # headers only: loaded at run time
 
 # What the goals at hand need, named before anything is built.
@@ -46,14 +46,15 @@ CFLAGS  ?=
 ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
               $(shell pkg-config --cflags $(PKGS) $(HEADERS)) -pthread $(CFLAGS)
 LIBS    := -Wl,--as-needed $(shell pkg-config --libs $(PKGS)) -ldl -pthread
-# A release has libsodium, sqlite3 and libprotobuf-c linked in where the system
-# has their archives: each library that the loader has to look through makes the
-# start slower, that of libcurl too. STATIC= links them at run time.
-STATIC  ?= $(if $(filter release,$(V)),libsodium sqlite3 libprotobuf-c)
+# A release has libsodium, sqlite3, libprotobuf-c and libutf8proc linked in where
+# the system has their archives: each library that the loader looks through makes
+# the start slower, that of libcurl too. STATIC= links them at run time.
+STATIC  ?= $(if $(filter release,$(V)),libsodium sqlite3 libprotobuf-c libutf8proc)
 ARCHIVE  = $(wildcard $(shell pkg-config --variable=libdir $(1))/$(2))
 ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodium.a)) \
             $(if $(filter sqlite3,$(STATIC)),$(call ARCHIVE,sqlite3,libsqlite3.a)) \
-            $(if $(filter libprotobuf-c,$(STATIC)),$(call ARCHIVE,libprotobuf-c,libprotobuf-c.a))
+            $(if $(filter libprotobuf-c,$(STATIC)),$(call ARCHIVE,libprotobuf-c,libprotobuf-c.a)) \
+            $(if $(filter libutf8proc,$(STATIC)),$(call ARCHIVE,libutf8proc,libutf8proc.a))
 
 LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c

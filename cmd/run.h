@@ -58,10 +58,9 @@ char *run_model_name(const struct run *r);
 /* Which tools the model is offered at all. */
 bool run_offers(const struct run *r, const struct tool *tool);
 /* The approval policy of a run in which nobody can be asked. */
-int run_approve_unattended(struct run *r, const struct part *call,
-			   enum approval *answer, struct buf *reason);
+void run_approve_unattended(struct run *r, struct approval *a);
 /* May this call run without asking an attended user? */
-bool run_needs_no_question(const struct run *r, const struct part *call);
+bool run_needs_no_question(const struct run *r, const struct approval *a);
 
 /* Text piped to standard input. 0 with *text owned (NULL: there was none);
  * a terminal gives NULL. wait: however long it takes; else a pipe that stays

@@ -1,10 +1,8 @@
 /* run_policy.c - which tool calls may run without a question. */
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/run.h"
 
@@ -36,70 +34,44 @@ static void refuse_command(const struct run *r, const char *command,
 			 "approach.");
 }
 
-static bool is_execute(const struct part *call)
+static bool is_execute(const struct approval *a)
 {
-	return !strcmp(call->name, "execute");
+	return !strcmp(a->tool->spec.name, "execute");
 }
 
-/* The command of an execute call; NULL leaves the refusal to the tool. */
-static char *command_of(const struct part *call)
+static bool permitted(const struct run *r, const struct approval *a)
 {
-	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
-	char *command = xstrdup(json_string(args, "command", NULL));
-
-	cJSON_Delete(args);
-	return command;
+	return allow_list_permits(&r->options.allow,
+				  str_of(json_string(a->args, "command", "")));
 }
 
-static bool permitted(const struct run *r, const struct part *call)
+bool run_needs_no_question(const struct run *r, const struct approval *a)
 {
-	char *command = command_of(call);
-	bool ok = command &&
-		  allow_list_permits(&r->options.allow, str_of(command));
-
-	free(command);
-	return ok;
-}
-
-bool run_needs_no_question(const struct run *r, const struct part *call)
-{
-	if (r->options.yes || !on_host(r))
+	if (r->options.yes || !on_host(r) || !(a->tool->flags & TOOL_ASKS))
 		return true;
-	return is_execute(call) && permitted(r, call);
+	return is_execute(a) && permitted(r, a);
 }
 
-int run_approve_unattended(struct run *r, const struct part *call,
-			   enum approval *answer, struct buf *reason)
+void run_approve_unattended(struct run *r, struct approval *a)
 {
-	char *command;
+	bool listed = r->options.allow.given && is_execute(a);
 
-	*answer = APPROVE_YES;
-	if (r->options.yes)
-		return 0;
-	if (is_execute(call) && r->options.allow.given) {
-		if (permitted(r, call))
-			return 0;
-		command = command_of(call);
-		if (!command)
-			return 0; /* the tool says what is wrong with it */
-		refuse_command(r, command, reason);
-		free(command);
-		*answer = APPROVE_NO;
-		return 0;
-	}
-	if (!on_host(r))
-		return 0;
-	*answer = APPROVE_NO;
-	if (is_execute(call))
-		buf_adds(reason,
+	a->allowed = r->options.yes || !(a->tool->flags & TOOL_ASKS) ||
+		     (listed ? permitted(r, a) : !on_host(r));
+	if (a->allowed)
+		return;
+	if (listed)
+		refuse_command(r, json_string(a->args, "command", ""),
+			       &a->reason);
+	else if (is_execute(a))
+		buf_adds(&a->reason,
 			 "Shell commands are not permitted in non-interactive "
 			 "mode without a --shell-allow-list. Use "
 			 "--shell-allow-list to specify allowed commands.");
 	else
-		buf_addf(reason,
+		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on the "
 			 "user's own machine. Only reading tools are; tell the "
 			 "user to run with --auto-approve or with a --sandbox.",
-			 call->name);
-	return 0;
+			 a->tool->spec.name);
 }

@@ -40,15 +40,15 @@ static void on_event(void *arg, const struct agent_event *ev)
 		cancel_trigger(&t->run->app->cancel);
 }
 
-static int on_approve(void *arg, const struct part *call, enum approval *answer,
-		      struct buf *reason, const struct stop *stop,
+static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err)
 {
 	struct task *t = arg;
 
 	(void)stop;
 	(void)err;
-	return run_approve_unattended(t->run, call, answer, reason);
+	run_approve_unattended(t->run, a);
+	return 0;
 }
 
 static void announce(struct task *t)

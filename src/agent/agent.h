@@ -26,16 +26,26 @@ struct agent_event { /* all borrowed for the call */
 	const struct usage *usage;
 	bool failed;
 };
-enum approval { APPROVE_YES = 1, APPROVE_NO };
+
+struct approval { /* whether a call may run */
+	const struct part *call;
+	const struct tool *tool;
+	const cJSON *args; /* as the tool will read them */
+	/* Filled by approve: */
+	bool allowed;
+	struct buf reason; /* when not: words for the model, or empty */
+	/* The place where a file tool acts, with every link resolved: it acts
+	 * exactly there, or fails. NULL: as called. Owned. */
+	char *real_path;
+};
 
 /* Called on the agent's thread or one of its tool threads, never two at once.
- * approve is asked for TOOL_ASKS tools; on APPROVE_NO reason (never NULL) may
- * be filled with words for the model. */
+ * approve is asked before each call of a known tool whose arguments are right;
+ * -1 when the run was cancelled. */
 struct agent_ui {
 	void (*event)(void *arg, const struct agent_event *ev);
-	int (*approve)(void *arg, const struct part *call,
-		       enum approval *answer, struct buf *reason,
-		       const struct stop *stop, struct error *err);
+	int (*approve)(void *arg, struct approval *a, const struct stop *stop,
+		       struct error *err);
 	void *arg;
 };
 

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tool/args.h"
+#include "tool/result.h"
 
 enum {
 	MOST_AT_ONCE = 8,
@@ -25,7 +27,9 @@ struct job {
 	const struct part *call;
 	struct buf out;
 	struct error err;
+	char *real_path; /* from approve, or NULL; owned */
 	bool failed;
+	bool refused;
 	int rc;
 	pthread_t thread;
 	bool started;
@@ -54,12 +58,14 @@ static void *run_job(void *arg)
 		.sandbox = job->batch->agent->sandbox,
 		.stop = job->batch->stop,
 		.mask = job->batch->agent->mask,
+		.real_path = job->real_path,
 		.output = on_output,
 		.arg = job,
 	};
 
-	job->rc =
-		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
+	if (!job->refused)
+		job->rc = tool_call(&env, job->call, &job->out, &job->failed,
+				    &job->err);
 	return NULL;
 }
 
@@ -79,31 +85,41 @@ static void cancelled_result(struct job *job)
 	job->failed = true;
 }
 
-/* 0 to run it; 1 when it was refused (the result says so); -1 cancelled. */
+static void refused_result(struct job *job, const struct approval *a)
+{
+	if (a->reason.len)
+		buf_addstr(&job->out, buf_str(&a->reason));
+	else
+		buf_addf(&job->out,
+			 "User rejected the tool call for `%s` with id %s",
+			 job->call->name, job->call->id);
+	job->failed = true;
+	job->refused = true;
+}
+
+/* What the tool itself will refuse needs no approval: the same args_read()
+ * decides there. -1 when the run was cancelled. */
 static int approve(struct job *job, struct error *err)
 {
-	struct agent *a = job->batch->agent;
-	const struct tool *tool = tool_find(job->call->name);
-	struct buf reason = BUF_INIT(1 << 16);
-	enum approval answer = APPROVE_YES;
+	const struct agent_ui *ui = &job->batch->agent->ui;
+	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
+	struct approval a = { .call = job->call,
+			      .tool = tool_find(job->call->name),
+			      .reason = BUF_INIT(1 << 16) };
+	cJSON *args = NULL;
 	int rc = 0;
 
-	if (!tool || !(tool->flags & TOOL_ASKS) || !a->ui.approve)
-		return 0;
-	rc = a->ui.approve(a->ui.arg, job->call, &answer, &reason,
-			   job->batch->stop, err);
-	if (rc == 0 && answer == APPROVE_NO) {
-		if (reason.len)
-			buf_addstr(&job->out, buf_str(&reason));
-		else
-			buf_addf(&job->out,
-				 "User rejected the tool call for `%s` with id "
-				 "%s",
-				 job->call->name, job->call->id);
-		job->failed = true;
-		rc = 1;
-	}
-	buf_release(&reason);
+	if (a.tool && ui->approve)
+		args = args_read(a.tool, job->call, &ignored);
+	a.args = args;
+	if (args)
+		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
+	if (args && rc == 0 && !a.allowed)
+		refused_result(job, &a);
+	job->real_path = a.real_path;
+	buf_release(&a.reason);
+	buf_release(&ignored);
+	cJSON_Delete(args);
 	return rc;
 }
 
@@ -141,6 +157,7 @@ static int finish(struct job *job, struct message *results, struct error *err)
 						.text = text,
 						.failed = job->failed });
 	p->text = buf_detach(&job->out);
+	free(job->real_path);
 	if (job->rc < 0)
 		*err = job->err;
 	return job->rc;
@@ -158,6 +175,18 @@ static size_t group_size(const struct job *jobs, size_t n)
 	return size;
 }
 
+/* Each call of a group is announced and approved by itself. */
+static int approve_group(struct job *jobs, size_t n, struct error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		announce(&jobs[i]);
+		if (approve(&jobs[i], err) < 0 ||
+		    stop_check(jobs->batch->stop, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int run_all(struct job *jobs, size_t n, struct message *results,
 		   struct error *err)
 {
@@ -166,21 +195,14 @@ static int run_all(struct job *jobs, size_t n, struct message *results,
 
 	while (at < n) {
 		size_t size = group_size(jobs + at, n - at);
-		int verdict = -1;
 
-		if (rc == 0) {
-			for (size_t i = 0; i < size; i++)
-				announce(&jobs[at + i]);
-			verdict = approve(&jobs[at], err);
-			rc = verdict < 0 ? -1
-					 : stop_check(jobs->batch->stop, err);
-		}
-		if (rc == 0 && verdict == 0)
+		if (rc == 0)
+			rc = approve_group(jobs + at, size, err);
+		if (rc == 0)
 			run_group(jobs + at, size);
-		for (size_t i = 0; i < size; i++) {
-			if (rc < 0)
+		else
+			for (size_t i = 0; i < size; i++)
 				cancelled_result(&jobs[at + i]);
-		}
 		for (size_t i = 0; i < size; i++)
 			if (finish(&jobs[at + i], results, err) < 0)
 				rc = -1;

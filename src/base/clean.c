@@ -210,31 +210,3 @@ void clean_line(struct str text, struct buf *out)
 		if (out->ptr[i] == '\n' || out->ptr[i] == '\t')
 			out->ptr[i] = ' ';
 }
-
-void clean_visible(struct str text, const char *indent, struct buf *out)
-{
-	while (text.len) {
-		const unsigned char *p = (const unsigned char *)text.ptr;
-		size_t len = expected(p[0]);
-		struct str bytes = { text.ptr, len };
-		uint32_t cp;
-
-		if (!len || len > text.len || !str_is_utf8(bytes)) {
-			buf_addf(out, "\\x%02x", p[0]);
-			text = str_skip(text, 1);
-			continue;
-		}
-		cp = decode(p, len);
-		if (cp == '\n') {
-			buf_addc(out, '\n');
-			buf_adds(out, indent);
-		} else if (cp == '\t' || (cp >= 0x20 && cp < 0x7F) ||
-			   (cp >= 0xA0 && !invisible(cp))) {
-			buf_addstr(out, bytes);
-		} else {
-			buf_addf(out, cp < 0x80 ? "\\x%02x" : "\\u{%x}",
-				 (unsigned)cp);
-		}
-		text = str_skip(text, len);
-	}
-}

@@ -31,12 +31,5 @@ void clean_end(struct clean *c, struct buf *out);
 void clean_text(struct str text, struct buf *out);
 /* The same in one line: line ends and tabs become spaces. */
 void clean_line(struct str text, struct buf *out);
-/*
- * For what a user is asked to approve: nothing is dropped. Controls, bytes
- * that are no UTF-8 and characters that hide or reorder text are spelled out
- * (\x1b, \u{202e}); line ends and tabs stay, each line after the first begins
- * with indent.
- */
-void clean_visible(struct str text, const char *indent, struct buf *out);
 
 #endif

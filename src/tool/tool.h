@@ -24,6 +24,9 @@ struct tool_env { /* all borrowed for the call */
 	struct sandbox *sandbox;
 	const struct stop *stop;
 	const struct mask *mask;
+	/* Where a file tool acts instead of the path it was called with: real,
+	 * every link resolved; a link found there now is an error. Or NULL. */
+	const char *real_path;
 	/* Live output of execute: plain text (base/clean.h), masked. May be
 	 * NULL. On the thread that runs the call. */
 	void (*output)(void *arg, struct str delta);

@@ -1,0 +1,347 @@
+/* question.c - a tool call as the user sees it before it may run. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/question.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utf8proc.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	BLANKS_SHOWN = 16,     /* columns of a run of blanks within a line */
+	BLANK_LINES_SHOWN = 3, /* in a row */
+	MARKS_SHOWN = 3,       /* combining marks on one letter */
+	LEAST_COLUMNS = 10,
+	LEAST_ROWS = 3, /* of an item: beginning, number, end */
+	TAB = 8,
+	STEP = 256, /* rows allocated at once */
+};
+
+static const char wrapped[] = "    ";
+static const char next_line[] = "  | ";
+
+struct rows { /* of one item */
+	struct buf text;
+	size_t *begin; /* of each row in text */
+	size_t n;
+};
+
+struct pen {
+	struct rows *rows;
+	size_t column;
+	size_t limit;     /* columns of a row */
+	bool line_begins; /* only blanks so far in this line of the text */
+	bool on_letter;   /* combining marks may follow */
+	unsigned marks;   /* that did */
+};
+
+static void begin_row(struct pen *p, const char *prefix)
+{
+	struct rows *r = p->rows;
+
+	if (r->n)
+		buf_addc(&r->text, '\n');
+	if (r->n % STEP == 0)
+		r->begin = xrealloc(r->begin, r->n + STEP, sizeof(*r->begin));
+	r->begin[r->n++] = r->text.len;
+	buf_adds(&r->text, prefix);
+	p->column = strlen(prefix);
+}
+
+static void put(struct pen *p, struct str bytes, size_t width)
+{
+	if (p->column + width > p->limit)
+		begin_row(p, wrapped);
+	buf_addstr(&p->rows->text, bytes);
+	p->column += width;
+}
+
+static void put_ascii(struct pen *p, const char *text)
+{
+	for (; *text; text++)
+		put(p, (struct str){ text, 1 }, 1);
+	p->on_letter = false;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static void put_counts(struct pen *p, size_t spaces, size_t tabs)
+{
+	struct buf text = BUF_INIT(100);
+
+	buf_addc(&text, '[');
+	if (spaces)
+		buf_addf(&text, "%zu space%s", spaces, spaces > 1 ? "s" : "");
+	if (spaces && tabs)
+		buf_adds(&text, " and ");
+	if (tabs)
+		buf_addf(&text, "%zu tab%s", tabs, tabs > 1 ? "s" : "");
+	buf_addc(&text, ']');
+	put_ascii(p, text.ptr);
+	buf_release(&text);
+}
+
+/* Takes a run of blanks. Long ones would push what follows off the screen. */
+static size_t put_blanks(struct pen *p, struct str text)
+{
+	size_t shown = p->line_begins ? p->limit / 2 : BLANKS_SHOWN;
+	size_t column = p->column;
+	size_t spaces = 0;
+	size_t n = 0;
+
+	for (; n < text.len && is_blank(text.ptr[n]); n++) {
+		spaces += text.ptr[n] == ' ';
+		column += text.ptr[n] == ' ' ? 1 : TAB - column % TAB;
+	}
+	if (column - p->column > shown) {
+		put_counts(p, spaces, n - spaces);
+		return n;
+	}
+	for (size_t i = column - p->column; i; i--)
+		put(p, STR(" "), 1);
+	p->on_letter = false;
+	return n;
+}
+
+/* Bytes up to the end of the blank lines that text begins with, and how many
+ * they are. The last line of the text is none of them. */
+static size_t blank_lines(struct str text, size_t *n)
+{
+	size_t end = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == '\n') {
+			++*n;
+			end = i + 1;
+		} else if (!is_blank(text.ptr[i])) {
+			break;
+		}
+	}
+	return end;
+}
+
+/* Takes the line break, and the blank lines after it where they are many. */
+static size_t put_line_end(struct pen *p, struct str text)
+{
+	char number[48];
+	size_t n;
+	size_t len = blank_lines(str_skip(text, 1), &n);
+
+	begin_row(p, next_line);
+	p->line_begins = true;
+	p->on_letter = false;
+	if (n <= BLANK_LINES_SHOWN)
+		return 1;
+	snprintf(number, sizeof(number), "[%zu blank lines]", n);
+	put_ascii(p, number);
+	begin_row(p, next_line);
+	return 1 + len;
+}
+
+static void spell_byte(struct pen *p, unsigned char byte)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "\\x%02x", byte);
+	put_ascii(p, text);
+	p->line_begins = false;
+}
+
+static void spell_char(struct pen *p, unsigned code)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "\\u{%x}", code);
+	put_ascii(p, text);
+	p->line_begins = false;
+}
+
+/* Characters without a glyph of their own: controls, formats, all spaces but
+ * the ASCII one, unassigned and private ones, fillers. */
+static bool is_invisible(utf8proc_int32_t c)
+{
+	switch (utf8proc_category(c)) {
+	case UTF8PROC_CATEGORY_CC:
+	case UTF8PROC_CATEGORY_CF:
+	case UTF8PROC_CATEGORY_CS:
+	case UTF8PROC_CATEGORY_CO:
+	case UTF8PROC_CATEGORY_CN:
+	case UTF8PROC_CATEGORY_ZS:
+	case UTF8PROC_CATEGORY_ZL:
+	case UTF8PROC_CATEGORY_ZP:
+		return true;
+	default:
+		/* BRAILLE PATTERN BLANK, MUSICAL SYMBOL NULL NOTEHEAD */
+		return utf8proc_get_property(c)->ignorable || c == 0x2800 ||
+		       c == 0x1D159;
+	}
+}
+
+static bool is_mark(utf8proc_int32_t c)
+{
+	utf8proc_category_t category = utf8proc_category(c);
+
+	return category == UTF8PROC_CATEGORY_MN ||
+	       category == UTF8PROC_CATEGORY_ME ||
+	       (category == UTF8PROC_CATEGORY_MC && !utf8proc_charwidth(c));
+}
+
+static bool is_letter(utf8proc_int32_t c)
+{
+	utf8proc_category_t category = utf8proc_category(c);
+
+	return category >= UTF8PROC_CATEGORY_LU &&
+	       category <= UTF8PROC_CATEGORY_LO;
+}
+
+/* A few accents on a letter are writing; many, or strokes through a character
+ * (combining class 1) and what encloses it, cover text. */
+static bool mark_fits(const struct pen *p, utf8proc_int32_t c)
+{
+	return p->on_letter && p->marks < MARKS_SHOWN &&
+	       utf8proc_category(c) != UTF8PROC_CATEGORY_ME &&
+	       utf8proc_get_property(c)->combining_class != 1;
+}
+
+/* Takes one character. */
+static size_t put_char(struct pen *p, struct str text)
+{
+	utf8proc_int32_t c;
+	utf8proc_ssize_t len =
+		utf8proc_iterate((const utf8proc_uint8_t *)text.ptr,
+				 (utf8proc_ssize_t)text.len, &c);
+	struct str bytes = { text.ptr, len > 0 ? (size_t)len : 1 };
+
+	if (len <= 0) {
+		spell_byte(p, (unsigned char)text.ptr[0]);
+	} else if (c < 0x20 || c == 0x7F) {
+		spell_byte(p, (unsigned char)c);
+	} else if (is_invisible(c) || (is_mark(c) && !mark_fits(p, c)) ||
+		   (!is_mark(c) && utf8proc_charwidth(c) <= 0)) {
+		spell_char(p, (unsigned)c);
+	} else if (is_mark(c)) {
+		p->marks++;
+		buf_addstr(&p->rows->text, bytes);
+	} else {
+		put(p, bytes, (size_t)utf8proc_charwidth(c));
+		p->on_letter = is_letter(c);
+		p->marks = 0;
+		p->line_begins = false;
+	}
+	return bytes.len;
+}
+
+static void lay_out(struct rows *r, const struct question_item *item,
+		    size_t columns, size_t max)
+{
+	struct pen p = { .rows = r, .line_begins = true };
+	struct str text = item->text;
+
+	if (columns < LEAST_COLUMNS)
+		columns = LEAST_COLUMNS;
+	p.limit = columns - 1; /* a full row may wrap by itself */
+	*r = (struct rows){ .text = BUF_INIT(max) };
+	begin_row(&p, "  ");
+	put_ascii(&p, item->label);
+	put_ascii(&p, ": ");
+	while (text.len && !r->text.over) {
+		size_t n;
+
+		if (is_blank(text.ptr[0]))
+			n = put_blanks(&p, text);
+		else if (text.ptr[0] == '\n')
+			n = put_line_end(&p, text);
+		else
+			n = put_char(&p, text);
+		text = str_skip(text, n);
+	}
+}
+
+static void add_rows(const struct rows *r, size_t from, size_t to,
+		     struct buf *out)
+{
+	size_t end = to < r->n ? r->begin[to] : r->text.len;
+
+	if (from >= to)
+		return;
+	buf_add(out, r->text.ptr + r->begin[from], end - r->begin[from]);
+	if (to == r->n)
+		buf_addc(out, '\n');
+	if (r->text.over)
+		out->over = true;
+}
+
+/* The beginning and the end, in so many rows; returns how many are left out. */
+static size_t add_ends(const struct rows *r, size_t share, struct buf *out)
+{
+	size_t head;
+	size_t hidden;
+
+	if (r->n <= share) {
+		add_rows(r, 0, r->n, out);
+		return 0;
+	}
+	head = share / 2;
+	hidden = r->n - (share - 1);
+	add_rows(r, 0, head, out);
+	buf_addf(out, "  ... %zu rows ...\n", hidden);
+	add_rows(r, head + hidden, r->n, out);
+	return hidden;
+}
+
+/* The rows that an item may have where all together have so many: short ones
+ * are whole, long ones share what is left. */
+static size_t fair_share(const struct rows *r, size_t n, size_t rows)
+{
+	size_t share = LEAST_ROWS;
+
+	for (;;) {
+		size_t sum = 0;
+		size_t longer = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			sum += r[i].n <= share ? r[i].n : share + 1;
+			longer += r[i].n > share;
+		}
+		if (!longer || sum > rows)
+			return share;
+		share++;
+	}
+}
+
+size_t question_render(const struct question_item *items, size_t n,
+		       struct question_screen screen, struct buf *out)
+{
+	struct rows *r = xcalloc(n, sizeof(*r));
+	size_t hidden = 0;
+	size_t share = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		lay_out(&r[i], &items[i], screen.columns, out->max);
+	if (screen.rows)
+		share = fair_share(r, n, screen.rows);
+	for (size_t i = 0; i < n; i++) {
+		hidden += add_ends(&r[i], share, out);
+		buf_release(&r[i].text);
+		free(r[i].begin);
+	}
+	free(r);
+	return hidden;
+}
+
+size_t question_rows(const char *line, size_t columns)
+{
+	size_t len = strlen(line);
+
+	if (columns < LEAST_COLUMNS)
+		columns = LEAST_COLUMNS;
+	return len ? (len + columns - 1) / columns : 1;
+}
