@@ -147,13 +147,13 @@ static int post_create(struct engine *e, const char *label, struct str body,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/create?name=%s", label);
-	struct engine_ask ask = { "POST", path, body, NULL };
+	struct engine_ask ask = { "POST", path, body, "creating a container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && res.status == 404) {
 		rc = 1;
 	} else if (rc == 0 && res.status >= 400) {
-		http_status_error(&res, "creating a container", err);
+		http_status_error(&res, ask.what, err);
 		rc = find_made(e, label, name_in_use(&res), answer, stop, err);
 	} else if (rc == 0) {
 		*answer = json_parse(buf_str(&res.body));
@@ -196,10 +196,15 @@ static int start_container(struct engine *e, const char *id,
 	struct engine_ask ask = { .method = "POST",
 				  .path = path,
 				  .what = "starting the container" };
-	int rc = engine_json(e, &ask, NULL, stop, err);
+	struct error why = { 0 };
+	int rc = engine_json(e, &ask, NULL, stop, &why);
 
 	free(path);
-	return rc;
+	/* 304: it runs already. */
+	if (rc == 0 || why.http_status == 304)
+		return 0;
+	*err = why;
+	return -1;
 }
 
 /* The working directory is made by the engine, as root: a container whose
@@ -387,13 +392,15 @@ static int remove_once(struct engine *e, const char *id,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/%s?force=true&v=true", id);
-	struct engine_ask ask = { .method = "DELETE", .path = path };
+	struct engine_ask ask = { .method = "DELETE",
+				  .path = path,
+				  .what = "removing the container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && res.status == 409)
 		rc = 1;
 	else if (rc == 0 && res.status >= 400 && res.status != 404)
-		rc = http_status_error(&res, "removing the container", err);
+		rc = http_status_error(&res, ask.what, err);
 	http_response_release(&res);
 	free(path);
 	return rc;

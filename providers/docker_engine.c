@@ -143,6 +143,8 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
 		res->body.max = ANSWER_MAX;
 	rc = http_do(e->http, &req, res, stop, err);
 	free(url);
+	if (rc < 0 && err->http_status && ask->what)
+		return error_wrap(err, "%s", ask->what);
 	return rc < 0 ? engine_unreachable(e, err) : 0;
 }
 

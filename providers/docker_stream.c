@@ -2,11 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/docker_stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/ws_handshake.h"
 
 enum {
 	HEAD_MAX = 32 << 10, /* bytes of an answer's head or error */
@@ -44,7 +46,7 @@ int exec_create(struct engine *e, const char *container, struct str body,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/%s/exec", container);
-	struct engine_ask ask = { "POST", path, body, NULL };
+	struct engine_ask ask = { "POST", path, body, "running a command" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 	cJSON *answer = NULL;
 	const char *found;
@@ -153,6 +155,23 @@ static int status_of(struct str head)
 		       : 0;
 }
 
+/* The engine, or what stands in its place, points elsewhere. */
+static int redirected(int status, struct str head, struct error *err)
+{
+	struct http_response res = { .status = status, .retry_after_ms = -1 };
+	struct str line;
+
+	while (ws_head_line(&head, &line)) {
+		struct str name = { line.ptr, str_find(line, ':') };
+		struct str value = str_trim(str_skip(line, name.len + 1));
+
+		if (str_is_nocase(name, "location"))
+			snprintf(res.location, sizeof(res.location), "%.*s",
+				 (int)value.len, value.len ? value.ptr : "");
+	}
+	return http_status_error(&res, "starting a command", err);
+}
+
 int exec_start(struct engine *e, const char *id, struct exec_link *link,
 	       const struct stop *stop, struct error *err)
 {
@@ -169,10 +188,12 @@ int exec_start(struct engine *e, const char *id, struct exec_link *link,
 	    read_head(link->conn, rest, &head, stop, err) < 0)
 		return -1;
 	status = status_of(buf_str(rest));
+	link->sent = status == 101 || status == 200;
+	if (status >= 300 && status < 400)
+		return redirected(status, (struct str){ rest->ptr, head }, err);
 	buf_consume(rest, head);
-	if (status == 101 || status == 200)
+	if (link->sent)
 		return 0;
-	link->sent = false;
 	if (status < 400)
 		return error_set(err, ERR_PROTOCOL,
 				 "the engine does not start the command");

@@ -34,12 +34,23 @@ static void append(char *to, size_t size, const char *text)
 	to[used + len] = '\0';
 }
 
+/* All but the message, which the arguments may point into. */
+static void begin(struct error *err, enum err code)
+{
+	err->code = code;
+	err->http_status = 0;
+	err->grpc_status = 0;
+	err->retry_after_ms = 0;
+	err->exhausted = false;
+	err->reason[0] = '\0';
+	err->hint[0] = '\0';
+}
+
 int error_set(struct error *err, enum err code, const char *fmt, ...)
 {
 	va_list ap;
 
-	err->code = code;
-	err->hint[0] = '\0';
+	begin(err, code);
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
@@ -53,8 +64,7 @@ int error_errno(struct error *err, const char *fmt, ...)
 	const char *reason = strerror_r(number, text, sizeof(text));
 	va_list ap;
 
-	err->code = number == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM;
-	err->hint[0] = '\0';
+	begin(err, number == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM);
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);

@@ -3,6 +3,9 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum err {
 	ERR_NONE = 0,
 	ERR_USAGE,       /* the user asked for something impossible */
@@ -23,15 +26,26 @@ enum err {
 
 /*
  * Filled by the callee on failure, untouched on success; owned by the caller,
- * holds no memory, so it is never freed. Start from { 0 }.
+ * holds no memory, so it is never freed. Start from { 0 }. Decisions are made
+ * on the codes; the texts are for the user and may hold anything that a server
+ * says (tests/lint/limits.py messages).
  */
 struct error {
 	enum err code;
+	int http_status; /* of the answer that it is about; 0: there is none */
+	int grpc_status; /* the same of a gRPC call: an enum grpc_code */
+	int64_t retry_after_ms; /* the server asks to wait so long before the
+				   next try; 0: it does not say */
+	bool exhausted;    /* the request was repeated as often as it may be */
+	char reason[64];   /* the machine-readable code in the answer's body
+			      ("sandbox_stopped"), or "" */
 	char message[512]; /* what failed; no full stop, no secret */
 	char hint[256];    /* what the user can type about it, or "" */
 };
 
-/* These return -1, so that callers can write: return error_set(err, ...). */
+/* These return -1, so that callers can write: return error_set(err, ...).
+ * error_set() and error_errno() begin a new error: the other fields are
+ * cleared. */
 int error_set(struct error *err, enum err code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* "what: No such file or directory", code ERR_SYSTEM, from errno. */
@@ -40,7 +54,7 @@ int error_errno(struct error *err, const char *fmt, ...)
 /* Sets the hint, keeps code and message. */
 int error_hint(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Puts "prefix: " before the message, keeps code and hint. */
+/* Puts "prefix: " before the message, keeps all else. */
 int error_wrap(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Stable name of a code for machine output: "not_found". Static storage. */

@@ -169,6 +169,9 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 		x->again = !x->draft.fatal;
 	else
 		x->again = retry_worthy(rc, &x->response, err);
+	if (err->http_status >= 300 && err->http_status < 400)
+		(void)error_hint(err, "check the provider's address: %.200s",
+				 x->choice->base_url);
 	if (err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT)
 		x->again = false;
 	else

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/envelope.h"
+#include "net/retry.h"
 
 enum {
 	MESSAGE_MAX = 400,  /* bytes of the server's words that we keep */
@@ -202,8 +203,8 @@ static enum err err_of(enum grpc_code code)
 }
 
 /* The exchange is complete: what is its outcome? */
-static int judge(struct run *r, const struct http_response *res,
-		 struct error *err)
+static int judge_outcome(struct run *r, const struct http_response *res,
+			 struct error *err)
 {
 	struct grpc_outcome *o = r->outcome;
 	bool grpc = strncasecmp(res->content_type, "application/grpc", 16) == 0;
@@ -230,6 +231,21 @@ static int judge(struct run *r, const struct http_response *res,
 	return error_set(err, err_of(o->code), "%s%s%s",
 			 grpc_code_name(o->code), r->message[0] ? ": " : "",
 			 r->message);
+}
+
+static int judge(struct run *r, const struct http_response *res,
+		 struct error *err)
+{
+	int64_t wish = retry_wish(res);
+	int rc = judge_outcome(r, res, err);
+
+	if (rc == 0)
+		return 0;
+	err->http_status = res->status == 200 ? 0 : res->status;
+	err->grpc_status =
+		r->outcome->code > GRPC_OK ? (int)r->outcome->code : 0;
+	err->retry_after_ms = wish > 0 ? wish : 0;
+	return -1;
 }
 
 /* At most eight digits and a unit. */

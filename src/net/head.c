@@ -73,6 +73,8 @@ void head_field(struct http_response *res, struct str line,
 	else if (str_is_nocase(name, "request-id") ||
 		 str_is_nocase(name, "x-request-id"))
 		copy(res->request_id, sizeof(res->request_id), value);
+	else if (str_is_nocase(name, "location"))
+		copy(res->location, sizeof(res->location), value);
 	else if (str_is_nocase(name, "retry-after-ms"))
 		on_retry_after(res, value, true, api);
 	else if (is_retry_after(name) && res->retry_after_ms < 0)
@@ -90,5 +92,6 @@ void head_status(struct http_response *res, struct str line)
 	res->status = status;
 	res->content_type[0] = '\0';
 	res->request_id[0] = '\0';
+	res->location[0] = '\0';
 	res->retry_after_ms = -1;
 }

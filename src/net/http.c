@@ -29,7 +29,7 @@ struct exchange {
 	bool head_ended;     /* the final answer's headers are whole */
 	bool moved;          /* bytes went either way since last looked at */
 	int64_t suffices_at; /* when the rest is not waited for any more */
-	bool enough;         /* an error's body was cut at our cap */
+	bool enough;         /* the body of a refusal was cut at our cap */
 	bool failed;         /* err holds what a callback said */
 	struct error err;
 };
@@ -46,7 +46,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	struct str chunk = { data, size * n };
 
 	x->moved = true;
-	if (x->res->status < 400 && x->req->data) {
+	if (x->res->status < 300 && x->req->data) {
 		if (x->req->data(x->req->arg, chunk, &x->err) < 0)
 			return fail(x);
 		return chunk.len;
@@ -54,7 +54,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	buf_addstr(&x->res->body, chunk);
 	if (!x->res->body.over)
 		return chunk.len;
-	x->enough = x->res->status >= 400;
+	x->enough = x->res->status >= 300;
 	if (!x->enough) {
 		(void)buf_check(&x->res->body, "the answer", &x->err);
 		fail(x);
@@ -389,6 +389,7 @@ static void reset_response(struct http_response *res)
 	res->began = false;
 	res->content_type[0] = '\0';
 	res->request_id[0] = '\0';
+	res->location[0] = '\0';
 	buf_clear(&res->body);
 	if (!res->body.max)
 		res->body.max = BODY_MAX;
@@ -421,6 +422,8 @@ int http_do(struct http *h, const struct http_request *req,
 		rc = drive(&x, hd, stop, err);
 		if (x.connected)
 			handle_reached(hd);
+		if (rc == 0 && res->status >= 300 && res->status < 400)
+			rc = http_status_error(res, NULL, err);
 	}
 	/* Nothing of this call may stay in the handle. */
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);

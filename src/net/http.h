@@ -44,7 +44,7 @@ struct http_request {
 	 * -1 to abort (err filled). size: total bytes, -1 for chunked. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	int64_t source_size;
-	/* Receives the body of an answer below 400 as it arrives; NULL
+	/* Receives the body of an answer below 300 as it arrives; NULL
 	 * collects it in response->body. -1 (err filled) aborts. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	/* The whole request has been taken over by libcurl: called once, when
@@ -74,22 +74,27 @@ struct http_response {
 	bool began;             /* at least one byte of the answer arrived */
 	char content_type[96];
 	char request_id[96]; /* request-id or x-request-id, or "" */
+	char location[256];  /* its first bytes, or "" */
 };
 
 /*
- * Runs one exchange. 0 with the response filled, whatever its status; -1 when
- * no complete answer arrived: ERR_NETWORK (connect, TLS, reset, truncated,
- * stalled), ERR_UNREACHABLE (no connection, and never one to that server
- * before), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or what a callback set.
+ * Runs one exchange. 0 with the response filled, whatever its status, unless
+ * that is 3xx; -1 when no complete answer arrived: ERR_NETWORK (connect, TLS,
+ * reset, truncated, stalled), ERR_UNREACHABLE (no connection, and never one to
+ * that server before), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, or what a
+ * callback set; and for 3xx, ERR_REMOTE with the status: nothing follows a
+ * redirect, since whoever can send one would get the request and its key.
  * The caller releases response->body either way.
  */
 int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err);
 void http_response_release(struct http_response *res);
-/* -1 with the error a user should read for a status of 400 or more: code by
- * status (401/403 AUTH, 404 NOT_FOUND, 408/425/5xx REMOTE, 429 LIMIT, else
- * REMOTE), message "what: HTTP 500: first line of the body's message". */
+/* -1 with the error a user should read for a status of 300 or more: code by
+ * status (401/403 AUTH, 404 NOT_FOUND, 429 LIMIT, else REMOTE), the status
+ * itself, Retry-After and the body's code, message "what: HTTP 500: first line
+ * of the body's message". 3xx names the address pointed to. what may be NULL.
+ */
 int http_status_error(const struct http_response *res, const char *what,
 		      struct error *err);
 

@@ -1,13 +1,17 @@
 /* http_error.c - what a user should read of a refused request. */
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
+#include <stdio.h>
 
 #include "base/clean.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "net/http.h"
+#include "net/retry.h"
 
-enum { MESSAGE_MAX = 320 }; /* bytes quoted of a server's words */
+enum {
+	MESSAGE_MAX = 320,  /* bytes quoted of a server's words, */
+	LOCATION_MAX = 200, /* of the address that it points to */
+};
 
 static enum err code_of(int status)
 {
@@ -71,25 +75,73 @@ static void first_line(struct str text, struct buf *out)
 	buf_release(&whole);
 }
 
-int http_status_error(const struct http_response *res, const char *what,
-		      struct error *err)
+/* {"error":{"code":C}}, {"code":C}, {"error_code":C}, {"__type":C}. */
+static const char *json_reason(const cJSON *tree)
+{
+	const char *found = json_string(json_get(tree, "error"), "code", NULL);
+
+	if (!found)
+		found = json_string(tree, "code", NULL);
+	if (!found)
+		found = json_string(tree, "error_code", NULL);
+	return found ? found : json_string(tree, "__type", "");
+}
+
+/* Attack: a proxy, or a server that was taken over, points elsewhere. Whoever
+ * follows sends the key there; whoever takes it for success forgets a sandbox
+ * that lives on. */
+static void name_redirect(const struct http_response *res, struct error *err)
+{
+	struct buf address = BUF_INIT(LOCATION_MAX);
+
+	clean_line(str_of(res->location), &address);
+	address.len = str_utf8_prefix(buf_str(&address));
+	if (address.len)
+		error_set(err, ERR_REMOTE,
+			  "HTTP %d: the server points to %.*s, and redirects "
+			  "are not followed",
+			  res->status, (int)address.len, address.ptr);
+	else
+		error_set(err, ERR_REMOTE,
+			  "HTTP %d: the server points elsewhere, and redirects "
+			  "are not followed",
+			  res->status);
+	buf_release(&address);
+}
+
+static void quote_body(const struct http_response *res, const cJSON *tree,
+		       struct error *err)
 {
 	struct str body = buf_str(&res->body);
-	cJSON *tree = json_parse(body);
 	const char *found = json_message(tree);
 	struct buf line = BUF_INIT(MESSAGE_MAX);
 
 	if (found)
-		first_line((struct str){ found, strlen(found) }, &line);
+		first_line(str_of(found), &line);
 	else if (!tree)
 		first_line(body, &line);
-	if (line.len)
-		error_set(err, code_of(res->status), "%s: HTTP %d: %.*s", what,
-			  res->status, (int)line.len, line.ptr);
-	else
-		error_set(err, code_of(res->status), "%s: HTTP %d", what,
-			  res->status);
+	error_set(err, code_of(res->status), "HTTP %d%s%.*s", res->status,
+		  line.len ? ": " : "", (int)line.len,
+		  line.len ? line.ptr : "");
 	buf_release(&line);
+}
+
+int http_status_error(const struct http_response *res, const char *what,
+		      struct error *err)
+{
+	bool redirect = res->status >= 300 && res->status < 400;
+	cJSON *tree = redirect ? NULL : json_parse(buf_str(&res->body));
+	int64_t wish = retry_wish(res);
+
+	if (redirect)
+		name_redirect(res, err);
+	else
+		quote_body(res, tree, err);
+	if (what)
+		error_wrap(err, "%s", what);
+	err->http_status = res->status;
+	err->retry_after_ms = wish > 0 ? wish : 0;
+	snprintf(err->reason, sizeof(err->reason), "%s", json_reason(tree));
 	cJSON_Delete(tree);
 	return -1;
 }

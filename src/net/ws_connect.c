@@ -118,7 +118,7 @@ static int refused(struct opening *o, size_t head, const struct stop *stop,
 	if (stop_check(stop, err) < 0)
 		return -1;
 	http_status_error(answer, "opening the WebSocket", err);
-	if (answer->status < 400)
+	if (answer->status < 300)
 		err->code = ERR_PROTOCOL;
 	return -1;
 }

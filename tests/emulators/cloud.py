@@ -28,7 +28,8 @@ match "METHOD /path?query". What, in the order in which it takes effect:
   drop=True           the connection is closed, the request is not performed
   reset=True          the same with RST
   delay=s             performed that much later
-  status=n            answered so, with body= and retry_after=; not performed
+  status=n            answered so, with body=, retry_after= and location=;
+                      not performed
   expired=True        answered as the vendor does when a token has expired
   duplicate=True      performed twice, as by a proxy that repeats; the second
                       answer is sent
@@ -297,8 +298,9 @@ class Cloud:
         if what.get("delay"):
             time.sleep(what["delay"])
         if what.get("status"):
-            headers = {"Retry-After": what["retry_after"]} \
-                if "retry_after" in what else {}
+            headers = {name: what[key] for name, key in (
+                ("Retry-After", "retry_after"), ("Location", "location"))
+                if key in what}
             req.body()
             return req.answer(what["status"],
                               what.get("body", {"message": "by a fault"}),

@@ -5,10 +5,14 @@
 #include "tool/result.h"
 #include "tool_bench.h"
 
-static const struct error network = { ERR_NETWORK, "docker: no answer", "" };
-static const struct error cancelled = { ERR_CANCELLED, "cancelled", "" };
-static const struct error gone = { ERR_GONE, "the sandbox has ended", "" };
-static const struct error denied = { ERR_REMOTE, "permission_denied", "" };
+static const struct error network = { .code = ERR_NETWORK,
+				      .message = "docker: no answer" };
+static const struct error cancelled = { .code = ERR_CANCELLED,
+					.message = "cancelled" };
+static const struct error gone = { .code = ERR_GONE,
+				   .message = "the sandbox has ended" };
+static const struct error denied = { .code = ERR_REMOTE,
+				     .message = "permission_denied" };
 
 static void test_execute(void **state)
 {

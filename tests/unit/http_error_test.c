@@ -1,5 +1,6 @@
 /* http_error_test.c - the server's words in every shape that we know. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -43,10 +44,70 @@ static void test_messages(void **state)
 	}
 }
 
+static void test_codes(void **state)
+{
+	static const struct {
+		const char *body;
+		const char *reason;
+	} cases[] = {
+		{ "{\"error\":{\"code\":\"sandbox_stopped\"}}",
+		  "sandbox_stopped" },
+		{ "{\"code\":\"not_found\",\"message\":\"HTTP 503\"}",
+		  "not_found" },
+		{ "{\"error_code\":\"x\"}", "x" },
+		{ "{\"__type\":\"ThrottlingException\"}",
+		  "ThrottlingException" },
+		{ "{\"code\":404}", "" },
+		{ "HTTP 409", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct http_response res = { .status = 400,
+					     .retry_after_ms = 1500 };
+		struct error err = { 0 };
+
+		res.body.max = 4096;
+		buf_adds(&res.body, cases[i].body);
+		assert_int_equal(http_status_error(&res, NULL, &err), -1);
+		assert_int_equal(err.http_status, 400);
+		assert_int_equal(err.retry_after_ms, 1500);
+		assert_string_equal(err.reason, cases[i].reason);
+		http_response_release(&res);
+		error_wrap(&err, "doing");
+		assert_int_equal(err.http_status, 400);
+		error_set(&err, ERR_GONE, "it has ended");
+		assert_int_equal(err.http_status, 0);
+		assert_int_equal(err.retry_after_ms, 0);
+		assert_string_equal(err.reason, "");
+	}
+}
+
+static void test_redirects(void **state)
+{
+	struct http_response res = { .status = 302, .retry_after_ms = -1 };
+	struct error err = { 0 };
+
+	(void)state;
+	snprintf(res.location, sizeof(res.location), "%s",
+		 "https://x.test/\x1b[31ma\xe2\x80\xae");
+	assert_int_equal(http_status_error(&res, "doing", &err), -1);
+	assert_int_equal(err.code, ERR_REMOTE);
+	assert_int_equal(err.http_status, 302);
+	assert_string_equal(err.message,
+			    "doing: HTTP 302: the server points to "
+			    "https://x.test/a, and redirects are not followed");
+	res.location[0] = '\0';
+	assert_int_equal(http_status_error(&res, "doing", &err), -1);
+	assert_non_null(strstr(err.message, "points elsewhere"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_redirects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static const struct {
 	  3 },
 	{ "{\"status\":200,\"body\":\"<html>\",\"times\":9}", ERR_PROTOCOL,
 	  "no event stream", "address", 1 },
-	{ "{\"status\":302,\"body\":\"moved\",\"times\":9}", ERR_PROTOCOL,
+	{ "{\"status\":302,\"body\":\"moved\",\"times\":9}", ERR_REMOTE,
 	  "HTTP 302", "address", 1 },
 };
 

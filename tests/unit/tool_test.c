@@ -2,18 +2,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool_bench.h"
 
-static const struct error not_found = { ERR_NOT_FOUND, "file_not_found", "" };
-static const struct error no_path = { ERR_NOT_FOUND, "path_not_found", "" };
-static const struct error denied = { ERR_REMOTE, "permission_denied", "" };
-static const struct error not_a_file = { ERR_REMOTE, "not_a_file", "" };
-static const struct error not_text = { ERR_REMOTE, "not_a_text_file", "" };
-static const struct error no_string = { ERR_REMOTE, "string_not_found", "" };
+static const struct error not_found = { .code = ERR_NOT_FOUND,
+					.message = "file_not_found" };
+static const struct error no_path = { .code = ERR_NOT_FOUND,
+				      .message = "path_not_found" };
+static const struct error denied = { .code = ERR_REMOTE,
+				     .message = "permission_denied" };
+static const struct error not_a_file = { .code = ERR_REMOTE,
+					 .message = "not_a_file" };
+static const struct error not_text = { .code = ERR_REMOTE,
+				       .message = "not_a_text_file" };
+static const struct error no_string = { .code = ERR_REMOTE,
+					.message = "string_not_found" };
 static const struct error newline_hint = {
-	ERR_REMOTE, "string_not_found", "old_string ends with a newline, but"
+	.code = ERR_REMOTE,
+	.message = "string_not_found",
+	.hint = "old_string ends with a newline, but"
 };
-static const struct error several = { ERR_REMOTE, "multiple_occurrences", "" };
-static const struct error network = { ERR_NETWORK, "docker: no answer", "" };
-static const struct error timeout = { ERR_TIMEOUT, "timed out", "" };
+static const struct error several = { .code = ERR_REMOTE,
+				      .message = "multiple_occurrences" };
+static const struct error network = { .code = ERR_NETWORK,
+				      .message = "docker: no answer" };
+static const struct error timeout = { .code = ERR_TIMEOUT,
+				      .message = "timed out" };
 
 static void test_unknown(void **state)
 {
