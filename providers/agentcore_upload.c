@@ -343,7 +343,7 @@ static int upload_one(struct sandbox *sb, struct batch *b, struct transfer *f,
 {
 	char *path;
 
-	if (f->size > PIECE)
+	if (f->size > PIECE || f->api_only)
 		return upload_large(sb, f, stop, err);
 	path = agentcore_relative(sb, f->path);
 	if (path)

@@ -16,7 +16,6 @@
 enum {
 	SLACK = 64 << 10,
 	STAGED_LEAST = 128 << 10, /* bytes: less is as fast by commands */
-	UNSTAGE_MS = 10000,
 };
 
 static enum file_error file_error_of(int code)
@@ -98,19 +97,6 @@ static int send_file(struct sandbox *sb, struct sent *s,
 	return rc;
 }
 
-static void unstage(struct sandbox *sb, const char *staged)
-{
-	struct exec_request req = { .cwd = "/", .plain = true };
-	struct stop stop = stop_cleanup(UNSTAGE_MS);
-	struct error ignored = { 0 };
-	struct exec_result res;
-	char *command = xasprintf("rm -f %s", staged);
-
-	req.command = str_of(command);
-	(void)child_execute(sb, &req, &res, &stop, &ignored);
-	free(command);
-}
-
 static int64_t from_memory(void *arg, char *room, size_t len, struct error *err)
 {
 	struct str *rest = arg;
@@ -130,16 +116,14 @@ static int upload_staged(struct sandbox *sb, struct transfer *f,
 {
 	struct transfer again = *f;
 	struct error why = { 0 };
-	char staged[48] = "/tmp/.dcode-";
+	char *staged = transfer_stage(f);
 	struct sent sent = { .path = staged, .data = data };
-	int rc;
-
-	ids_random(staged + strlen(staged), 16);
-	rc = send_file(sb, &sent, stop, &why);
+	int rc = send_file(sb, &sent, stop, &why);
 	transfer_fail(f, FILE_OK, "");
 	if (rc == 0)
 		rc = transfer_place(sb, f, staged, stop, &why);
-	unstage(sb, staged);
+	transfer_unstage(sb, staged);
+	free(staged);
 	if (rc == 0 && f->error == FILE_OK)
 		return 0;
 	again.read = from_memory;
@@ -172,7 +156,7 @@ static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err)
 {
 	struct child *c = child_of(sb->host);
-	int64_t least = c->p->d.class_path ? STAGED_LEAST : 0;
+	int64_t least = c->p->d.class_path && !f->api_only ? STAGED_LEAST : 0;
 
 	(void)arg;
 	if (str_is_utf8(str_of(f->path)) && f->size >= least &&

@@ -242,7 +242,7 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 
 	if (v->keep)
 		v->keep(sb, stop);
-	if (transfer_fits(sb, f->size))
+	if (!f->api_only && transfer_fits(sb, f->size))
 		return transfer_upload(sb, f, 1, stop, err);
 	for (int i = 1;; i++) {
 		struct error why = { 0 };

@@ -41,19 +41,6 @@ static int64_t pull(void *arg, char *room, size_t len, struct error *err)
 	return n;
 }
 
-static void unstage(struct sandbox *sb, const char *staged,
-		    const struct stop *stop)
-{
-	struct exec_request req = { .cwd = "/", .plain = true };
-	struct exec_result res;
-	struct error ignored = { 0 };
-	char *command = xasprintf("rm -f %s", staged);
-
-	req.command = str_of(command);
-	(void)template_execute(sb, &req, &res, stop, &ignored);
-	free(command);
-}
-
 static int upload_large(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
@@ -68,11 +55,9 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 		.arg = &u,
 	};
 	struct http_response res = { 0 };
-	struct stop after = stop_cleanup(10000);
-	char staged[48] = "/tmp/.dcode-";
+	char *staged = transfer_stage(f);
 	int rc;
 
-	ids_random(staged + strlen(staged), 16);
 	c.values.is[VALUE_PATH] = str_of(staged);
 	rc = template_send(t, &c, &res, stop, err);
 	http_response_release(&res);
@@ -82,7 +67,8 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 		transfer_fail(f, FILE_OTHER, err->message);
 		rc = 0;
 	}
-	unstage(sb, staged, &after);
+	transfer_unstage(sb, staged);
+	free(staged);
 	return rc;
 }
 
@@ -90,8 +76,9 @@ static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
 		    const struct stop *stop, struct error *err)
 {
 	(void)arg;
-	return f->size > SMALL ? upload_large(sb, f, stop, err)
-			       : transfer_upload(sb, f, 1, stop, err);
+	return f->size > SMALL || f->api_only
+		       ? upload_large(sb, f, stop, err)
+		       : transfer_upload(sb, f, 1, stop, err);
 }
 
 int template_upload(struct sandbox *sb, struct transfer *files, size_t n,

@@ -16,6 +16,7 @@ const char *file_error_name(enum file_error e)
 		[FILE_PERMISSION_DENIED] = "permission_denied",
 		[FILE_IS_DIRECTORY] = "is_directory",
 		[FILE_INVALID_PATH] = "invalid_path",
+		[FILE_NO_API] = "no_file_api",
 		[FILE_OTHER] = "other",
 	};
 

@@ -25,8 +25,7 @@ enum {
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
 
-/* What to create. All borrowed for the call. */
-struct sandbox_spec {
+struct sandbox_spec {         /* what to create; borrowed for the call */
 	const char *label;    /* ours, unique, in the ledger before create():
 				 "dcode-" and 8 characters of a-z2-7 */
 	const char *owner;    /* this installation's id, a UUID */
@@ -103,7 +102,8 @@ enum file_error {
 	FILE_PERMISSION_DENIED,
 	FILE_IS_DIRECTORY,
 	FILE_INVALID_PATH,
-	FILE_OTHER, /* see detail */
+	FILE_NO_API, /* api_only, and the provider takes no files */
+	FILE_OTHER,  /* see detail */
 };
 const char *file_error_name(enum file_error e); /* "file_not_found" */
 
@@ -111,7 +111,8 @@ const char *file_error_name(enum file_error e); /* "file_not_found" */
 struct transfer {
 	const char *path; /* absolute, in the sandbox */
 	int64_t size;     /* upload: bytes that read() will give */
-	int mode; /* upload: permission bits, 0: 0644, kept if it exists */
+	int mode;      /* upload: permission bits, 0: 0644, kept if it exists */
+	bool api_only; /* upload: never in a command's text (FILE_NO_API) */
 	/* Upload: at most len bytes into room; 0 at the end, -1 aborts. */
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
 	/* Upload: read() begins again at the first byte, so that a cut can be

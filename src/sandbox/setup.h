@@ -43,9 +43,11 @@ struct setup_sink { /* the script's output as it arrives; may be NULL */
 /*
  * Runs an expanded script in the sandbox's working directory by its shebang's
  * program if that exists there, else by bash, else by sh, with an empty
- * standard input. Its text is in no argument list and in no file by the time
- * it runs; $0 is a path below /dev/fd or /proc. -1 only when the script could
- * not be run to its end; then nothing of it stays.
+ * standard input. It goes in as the command's input, as a file, or, where only
+ * commands do, enciphered with a pad that the sandbox made. Its text is in no
+ * argument list and in no file by the time it runs; $0 is a path below /dev/fd
+ * or /proc. -1 only when the script could not be run to its end; then nothing
+ * of it stays.
  */
 int setup_run(struct sandbox *sb, struct str script,
 	      const struct setup_sink *sink, struct exec_result *res,

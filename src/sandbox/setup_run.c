@@ -1,18 +1,21 @@
 /* setup_run.c - a setup script's way into the sandbox, and its run there. */
 /* SPDX-License-Identifier: MIT */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sodium.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/helper.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup.h"
 
 enum {
 	NAME_LEN = 16,
 	COMMAND_MAX = 64 << 10, /* bytes: ours, the script is not in it */
+	ANSWER_MAX = 2 << 20,   /* bytes of a pad, or of a piece */
 	STEP_MS = 60000,        /* making or removing the directory */
 	CLEANUP_MS = 5000,
 };
@@ -21,17 +24,9 @@ static const char runner[] = {
 #include "scripts/sandbox/setup.sh.inc"
 };
 
-/* Prints the directory it made. Given: name. */
-static const char make_directory[] =
-	"umask 077\n"
-	"for t in \"${TMPDIR:-/tmp}\" /tmp /var/tmp /dev/shm \"$PWD\"; do\n"
-	"\td=$t/dcode-setup-$name\n"
-	"\tif mkdir \"$d\" 2>/dev/null ||"
-	" busybox mkdir \"$d\" 2>/dev/null; then\n"
-	"\t\tcd \"$d\" && pwd -P && exit 0\n"
-	"\tfi\n"
-	"done\n"
-	"exit 1\n";
+static const char putter[] = {
+#include "scripts/sandbox/setup_put.sh.inc"
+};
 
 static const char remove_directory[] =
 	"rm -rf \"${src%/*}\" 2>/dev/null || busybox rm -rf \"${src%/*}\"\n";
@@ -70,12 +65,41 @@ static int collect(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* A fresh directory of mode 0700; *file is a path in it, owned. */
-static int choose_file(struct sandbox *sb, const char *name, char **file,
-		       const struct stop *stop, struct error *err)
+/* A script's way in: a directory of mode 0700 and what is in it so far. */
+struct entry {
+	struct sandbox *sb;
+	char name[NAME_LEN + 1];
+	char *dir;      /* owned; NULL until it is made */
+	int64_t size;   /* bytes of the script that have arrived */
+	struct buf pad; /* base64 in lines, as the sandbox printed it */
+};
+
+static int parse_entry(struct entry *e, struct str answer, struct error *err)
 {
-	struct buf text = BUF_INIT(COMMAND_MAX);
-	struct buf answer = BUF_INIT(PATH_MAX);
+	struct str line = { 0 };
+
+	e->size = 0;
+	buf_clear(&e->pad);
+	(void)str_split(&answer, '\n', &line);
+	if (!str_starts(line, "/") || !str_ends(line, e->name))
+		return error_set(err, ERR_REMOTE,
+				 "no directory for the setup script can be made"
+				 " in the sandbox");
+	free(e->dir);
+	e->dir = xstrndup(line.ptr, line.len);
+	line = (struct str){ answer.ptr, str_find(answer, '\n') };
+	if (str_to_int(str_trim(line), &e->size))
+		answer = str_skip(answer, line.len + 1);
+	buf_addstr(&e->pad, answer);
+	return 0;
+}
+
+/* Brings a piece there, if any; then e->pad is for one of want bytes. */
+static int step(struct entry *e, struct str text, size_t want,
+		const struct stop *stop, struct error *err)
+{
+	struct buf line = BUF_INIT(COMMAND_MAX + ANSWER_MAX);
+	struct buf answer = BUF_INIT(ANSWER_MAX);
 	struct exec_result res = { 0 };
 	struct exec_request req = {
 		.plain = true,
@@ -83,57 +107,171 @@ static int choose_file(struct sandbox *sb, const char *name, char **file,
 		.output = collect,
 		.arg = &answer,
 	};
-	struct str path;
 	int rc;
 
-	command(&text, name, "", str_of(make_directory));
-	req.command = buf_str(&text);
-	rc = sandbox_execute(sb, &req, &res, stop, err);
-	path = str_trim(buf_str(&answer));
-	if (rc == 0 && (res.exit_code || !str_starts(path, "/") ||
-			!str_ends(path, name) || answer.over))
-		rc = error_set(err, ERR_REMOTE,
-			       "no directory for the setup script can be made"
-			       " in the sandbox");
+	buf_addf(&line, "name=%s want=%zu\n", e->name, want);
+	quote_assign(&line, "dir", str_of(e->dir ? e->dir : ""));
+	buf_adds(&line, "text() { printf '%s\\n' '");
+	buf_addstr(&line, text);
+	buf_adds(&line, "'; }\n");
+	buf_addstr(&line, (struct str){ putter, sizeof(putter) });
+	req.command = buf_str(&line);
+	rc = sandbox_execute(e->sb, &req, &res, stop, err);
+	if (rc == 0 && res.timed_out)
+		rc = error_set(err, ERR_TIMEOUT,
+			       "the sandbox took too long for a directory");
 	if (rc == 0)
-		*file = xasprintf("%.*s/script", (int)path.len, path.ptr);
-	buf_release(&text);
-	buf_release(&answer);
+		rc = parse_entry(e, buf_str(&answer), err);
+	buf_wipe(&answer);
+	buf_release(&line);
 	return rc;
 }
 
+/* The bytes in base64, each symbol with that of the pad added modulo 64, in
+ * lines as long as the pad's. */
+static int encipher(struct str bytes, struct str pad, struct buf *out,
+		    struct error *err)
+{
+	static const char symbols[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t room = sodium_base64_encoded_len(bytes.len,
+						sodium_base64_VARIANT_ORIGINAL);
+	char *plain = xcalloc(1, room);
+	char *c = plain;
+
+	sodium_bin2base64(plain, room, (const unsigned char *)bytes.ptr,
+			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
+	for (pad = str_trim(pad); *c && pad.len; pad = str_skip(pad, 1)) {
+		const char *p = strchr(symbols, *pad.ptr);
+		const char *s = strchr(symbols, *c);
+
+		if (*pad.ptr == '\n' || !*pad.ptr) {
+			buf_addc(out, '\n');
+			continue;
+		}
+		if (s && !p)
+			break;
+		buf_addc(out,
+			 s ? symbols[(s - symbols + p - symbols) % 64] : *c);
+		c++;
+	}
+	room = strlen(c);
+	sodium_memzero(plain, strlen(plain));
+	free(plain);
+	if (room)
+		return error_set(err, ERR_REMOTE,
+				 "the sandbox cannot take the setup script: it"
+				 " needs awk, base64 and /dev/urandom");
+	return 0;
+}
+
+/* Of the next piece: what a command can carry in base64, with line ends. */
+static size_t piece_size(const struct entry *e, struct str script)
+{
+	size_t most = helper_room(e->sb) / 5 * 3;
+
+	return script.len < most ? script.len : most;
+}
+
+/*
+ * A provider that only executes: the text is part of its requests, and such a
+ * request is an argument of the shell that runs it. So the sandbox makes a pad
+ * of random bytes for each piece, as its output, and the piece comes
+ * enciphered with it.
+ */
+static int send_enciphered(struct entry *e, struct str script,
+			   const struct stop *stop, struct error *err)
+{
+	size_t len = piece_size(e, script);
+	int rc = e->pad.len ? 0 : step(e, (struct str){ 0 }, len, stop, err);
+	int64_t sent = 0;
+
+	while (rc == 0 && script.len) {
+		struct str piece = { script.ptr, len };
+		struct buf text = BUF_INIT(ANSWER_MAX);
+
+		script = str_skip(script, len);
+		sent += (int64_t)len;
+		len = piece_size(e, script);
+		rc = encipher(piece, buf_str(&e->pad), &text, err);
+		if (rc == 0)
+			rc = step(e, buf_str(&text), len, stop, err);
+		if (rc == 0 && e->size != sent)
+			rc = error_set(err, ERR_REMOTE,
+				       "only a part of the setup script came"
+				       " into the sandbox");
+		buf_release(&text);
+	}
+	return rc;
+}
+
+struct source {
+	struct str all;
+	struct str rest;
+};
+
 static int64_t read_script(void *arg, char *room, size_t len, struct error *err)
 {
-	struct str *rest = arg;
+	struct source *s = arg;
 
 	(void)err;
-	if (len > rest->len)
-		len = rest->len;
+	if (len > s->rest.len)
+		len = s->rest.len;
 	if (len)
-		memcpy(room, rest->ptr, len);
-	*rest = str_skip(*rest, len);
+		memcpy(room, s->rest.ptr, len);
+	s->rest = str_skip(s->rest, len);
 	return (int64_t)len;
 }
 
+static int rewind_script(void *arg, struct error *err)
+{
+	struct source *s = arg;
+
+	(void)err;
+	s->rest = s->all;
+	return 0;
+}
+
+/* 1: the provider takes no files. */
 static int upload(struct sandbox *sb, const char *file, struct str script,
 		  const struct stop *stop, struct error *err)
 {
+	struct source source = { script, script };
 	struct transfer t = {
 		.path = file,
 		.size = (int64_t)script.len,
 		.mode = 0600,
+		.api_only = true,
 		.read = read_script,
-		.arg = &script,
+		.rewind = rewind_script,
+		.arg = &source,
 	};
 
 	if (sandbox_upload(sb, &t, 1, stop, err) < 0)
 		return error_wrap(err, "uploading the setup script");
+	if (t.error == FILE_NO_API)
+		return 1;
 	if (t.error != FILE_OK)
 		return error_set(
 			err, ERR_REMOTE, "uploading the setup script: %s",
 			t.error == FILE_OTHER ? t.detail
 					      : file_error_name(t.error));
 	return 0;
+}
+
+/* *file: its path in the sandbox, owned, also when this fails on the way. */
+static int bring(struct entry *e, struct str script, char **file,
+		 const struct stop *stop, struct error *err)
+{
+	bool takes_files = e->sb->host->provider->ops->upload;
+	size_t want = takes_files ? 0 : piece_size(e, script);
+	int rc = step(e, (struct str){ 0 }, want, stop, err);
+
+	if (e->dir)
+		*file = xasprintf("%s/script", e->dir);
+	if (rc == 0)
+		rc = takes_files ? upload(e->sb, *file, script, stop, err) : 1;
+	return rc > 0 ? send_enciphered(e, script, stop, err) : rc;
 }
 
 /* Whatever happened, nothing of it stays. */
@@ -161,6 +299,7 @@ int setup_run(struct sandbox *sb, struct str script,
 	      const struct stop *stop, struct error *err)
 {
 	bool by_input = sb->host->provider->flags & SANDBOX_STDIN;
+	struct entry e = { .sb = sb, .pad = BUF_INIT(ANSWER_MAX) };
 	struct setup_sink copy = *sink;
 	struct buf text = BUF_INIT(COMMAND_MAX);
 	struct exec_request req = {
@@ -168,26 +307,25 @@ int setup_run(struct sandbox *sb, struct str script,
 		.output = forward,
 		.arg = &copy,
 	};
-	char name[NAME_LEN + 1];
 	char *file = NULL;
 	int rc = 0;
 
-	ids_random(name, NAME_LEN);
+	ids_random(e.name, NAME_LEN);
 	if (by_input)
 		req.input = script;
-	else if (choose_file(sb, name, &file, stop, err) < 0)
-		return -1;
-	if (file)
-		rc = upload(sb, file, script, stop, err);
+	else
+		rc = bring(&e, script, &file, stop, err);
 	if (rc == 0) {
-		command(&text, name, file ? file : "",
+		command(&text, e.name, file ? file : "",
 			(struct str){ runner, sizeof(runner) });
 		req.command = buf_str(&text);
 		rc = sandbox_execute(sb, &req, res, stop, err);
 	}
 	if (rc < 0 && file)
 		clean_up(sb, file);
+	buf_wipe(&e.pad);
 	buf_release(&text);
+	free(e.dir);
 	free(file);
 	return rc;
 }

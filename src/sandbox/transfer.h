@@ -70,5 +70,9 @@ void transfer_drop(struct sandbox *sb, const struct transfer *f,
  * staged stays. -1 when the sandbox cannot be reached. */
 int transfer_place(struct sandbox *sb, struct transfer *f, const char *staged,
 		   const struct stop *stop, struct error *err);
+/* A new path for such a file, owned: in /tmp, or beside f where others must
+ * not read it (api_only). And its end, within ten seconds. */
+char *transfer_stage(const struct transfer *f);
+void transfer_unstage(struct sandbox *sb, const char *staged);
 
 #endif

@@ -1,16 +1,20 @@
 /* transfer_part.c - a file beside its place, and what is said of it. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/helper.h"
+#include "sandbox/quote.h"
 #include "sandbox/transfer.h"
 
 enum {
 	PLACE_MS = 300000, /* it may have to be copied */
 	DROP_MS = 2000,
+	UNSTAGE_MS = 10000,
 	PATH_SIZE = 64 << 10,
 	LEN_DROP = -1, /* see upload.sh */
 	LEN_BEGIN = -2,
@@ -208,4 +212,31 @@ void transfer_drop(struct sandbox *sb, const struct transfer *f,
 
 	(void)about(sb, &s, &h, &stop, &ignored);
 	buf_release(&h.out);
+}
+
+char *transfer_stage(const struct transfer *f)
+{
+	const char *slash = strrchr(f->path, '/');
+	char id[17];
+
+	ids_random(id, 16);
+	if (!f->api_only || !slash)
+		return xasprintf("/tmp/.dcode-%s", id);
+	return xasprintf("%.*s/.dcode-%s", (int)(slash - f->path), f->path, id);
+}
+
+void transfer_unstage(struct sandbox *sb, const char *staged)
+{
+	struct stop stop = stop_cleanup(UNSTAGE_MS);
+	struct buf command = BUF_INIT(PATH_SIZE);
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct error ignored = { 0 };
+	struct exec_result res;
+
+	buf_adds(&command, "rm -f -- ");
+	quote_word(&command, str_of(staged));
+	req.command = buf_str(&command);
+	if (!command.over)
+		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
+	buf_release(&command);
 }

@@ -324,6 +324,19 @@ static void reading(void **state)
 	unlink(path);
 }
 
+static const struct sandbox_ops execute_ops = {
+	.create = fake_create,
+	.attach = fake_attach,
+	.execute = fake_execute,
+	.remove = fake_remove,
+	.discard = fake_discard,
+};
+static const struct sandbox_provider execute_provider = {
+	/* nothing but commands */
+	.name = "execute",    .summary = "a fake", .workdir = "/",
+	.max_command = 16384, .ops = &execute_ops,
+};
+
 static void take(void *arg, enum exec_stream stream, struct str chunk)
 {
 	(void)stream;
@@ -393,9 +406,28 @@ static void runs(void **state)
 	(void)state;
 	runs_like(&fake_provider);
 	assert_int_equal(fake.calls, 5); /* one each */
+	runs_like(&execute_provider);
 	runs_like(&poor_provider);
 	assert_null(strstr(fake.trace[1], "execute"));
 	assert_string_equal(fake.trace[1], "upload");
+}
+
+/* Where nothing takes a file the text comes in pieces, byte for byte. */
+static void comes_in_pieces(void **state)
+{
+	struct buf script = BUF_INIT(1 << 20);
+	struct buf out = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+
+	(void)state;
+	fake_reset();
+	buf_adds(&script, "cksum <$0; exit\n");
+	for (int i = 0; i < 3000; i++)
+		buf_addf(&script, "%c%c%c", i % 255 + 1, i * 7 % 255 + 1, '\n');
+	assert_int_equal(run(&execute_provider, script.ptr, &out, &err), 0);
+	assert_int_equal(fake.calls, 6); /* a directory, pieces, the run */
+	buf_release(&script);
+	buf_release(&out);
 }
 
 /* At whatever step the transport fails, no script stays there. */
@@ -432,6 +464,7 @@ int main(void)
 		cmocka_unit_test(limits),
 		cmocka_unit_test(reading),
 		cmocka_unit_test(runs),
+		cmocka_unit_test(comes_in_pieces),
 		cmocka_unit_test(fails_clean),
 	};
 
