@@ -138,6 +138,7 @@ static void run_command(const struct jail_job *job, char **strings,
 		.path = bash ? "/bin/bash" : "/bin/sh",
 		.argv = argv,
 		.env = strings + 2,
+		.cwd = ".", /* entered below */
 		.fds = theirs,
 		.nfds = 3,
 		.session = true,

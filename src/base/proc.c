@@ -4,17 +4,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+
+enum { PATH_LARGEST = 1 << 20 };
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -63,8 +69,9 @@ static int add_fds(posix_spawn_file_actions_t *acts,
 			rc = posix_spawn_file_actions_adddup2(acts, from,
 							      (int)i);
 	}
-	if (rc == 0 && spec->cwd)
-		rc = posix_spawn_file_actions_addchdir_np(acts, spec->cwd);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_addchdir_np(
+			acts, spec->cwd ? spec->cwd : "/");
 	if (rc == 0)
 		rc = posix_spawn_file_actions_addclosefrom_np(acts,
 							      (int)spec->nfds);
@@ -83,6 +90,48 @@ static int spawn_failed(const struct proc_spec *spec, int number,
 	return error_errno(err, "starting %s", spec->path);
 }
 
+static struct {
+	pthread_mutex_t lock;
+	struct rlimit core; /* as dcode was started with */
+	bool lowered;       /* ours is 0 */
+} limits = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void proc_protect(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	struct rlimit none;
+
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	if (getrlimit(RLIMIT_CORE, &limits.core) < 0)
+		return;
+	/* The hard limit stays: a child could not get it back. */
+	none = (struct rlimit){ 0, limits.core.rlim_max };
+	limits.lowered =
+		limits.core.rlim_cur && setrlimit(RLIMIT_CORE, &none) == 0;
+#endif
+}
+
+/* posix_spawn() cannot set limits, so the child inherits the right one from us.
+ * Meanwhile PR_SET_DUMPABLE alone prevents a core file. */
+static int spawn_with_core(const struct proc_spec *spec, pid_t *pid,
+			   const posix_spawn_file_actions_t *acts,
+			   const posix_spawnattr_t *attr)
+{
+	struct rlimit none = { 0, limits.core.rlim_max };
+	int rc;
+
+	if (!limits.lowered)
+		return posix_spawn(pid, spec->path, acts, attr, spec->argv,
+				   spec->env);
+	pthread_mutex_lock(&limits.lock);
+	if (spec->core)
+		(void)setrlimit(RLIMIT_CORE, &limits.core);
+	rc = posix_spawn(pid, spec->path, acts, attr, spec->argv, spec->env);
+	(void)setrlimit(RLIMIT_CORE, &none);
+	pthread_mutex_unlock(&limits.lock);
+	return rc;
+}
+
 int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
 {
 	posix_spawn_file_actions_t acts;
@@ -96,8 +145,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
 	posix_spawn_file_actions_init(&acts);
 	rc = spec->nfds <= PROC_FDS_MAX ? add_fds(&acts, spec, moved) : EINVAL;
 	if (rc == 0)
-		rc = posix_spawn(pid, spec->path, &acts, &attr, spec->argv,
-				 spec->env);
+		rc = spawn_with_core(spec, pid, &acts, &attr);
 	posix_spawn_file_actions_destroy(&acts);
 	posix_spawnattr_destroy(&attr);
 	for (size_t i = 0; i < spec->nfds && i < PROC_FDS_MAX; i++)
@@ -139,4 +187,20 @@ char *proc_find(const char *name, const char *path)
 		free(full);
 	}
 	return NULL;
+}
+
+char *proc_absolute_path(const char *path)
+{
+	struct str rest = str_of(path);
+	struct buf kept = BUF_INIT(PATH_LARGEST);
+	struct str dir;
+	char *all;
+
+	while (str_split(&rest, ':', &dir))
+		if (str_starts(dir, "/"))
+			buf_addf(&kept, "%s%.*s", kept.len ? ":" : "",
+				 (int)dir.len, dir.ptr);
+	all = xstrdup(kept.len ? kept.ptr : DEFAULT_PATH);
+	buf_release(&kept);
+	return all;
 }

@@ -9,22 +9,36 @@
 
 #include "base/error.h"
 
-/* What to start. All borrowed for the call. */
+/*
+ * What to start. All borrowed for the call.
+ *
+ * Programs start in / unless cwd says otherwise. The directory that dcode was
+ * started in may hold a repository of an attacker: Python imports pip and
+ * encodings from there, others read ./setup.cfg, ./.npmrc and their like, and
+ * an empty entry of PATH means that directory. Only what the user asked to be
+ * run there names it as cwd.
+ */
 struct proc_spec {
 	const char *path; /* absolute; no search */
 	char *const *argv;
 	char *const *env;
-	const char *cwd; /* NULL: ours */
+	const char *cwd; /* NULL: / */
 	const int *fds;  /* the child's descriptor i is fds[i], -1: /dev/null;
 			    every other one is closed in the child */
 	size_t nfds;     /* at most PROC_FDS_MAX */
 	bool session;    /* a new session: no terminal, own process group */
+	bool core;       /* with the limit of core files that dcode was
+			    started with: the user's own commands */
 };
 enum { PROC_FDS_MAX = 32 };
 
 /* Without fork's cost (the memory is not copied). The child has default
  * signals. Any thread. The caller reaps the child. */
 int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err);
+/* No core file of this process, and no debugger of the same user: its memory
+ * holds keys. To be called first in main; not in sanitizer builds, whose leak
+ * check is a debugger. */
+void proc_protect(void);
 /* waitpid's status as a shell shows it: the status, or 128 + signal. */
 int proc_exit_code(int wstatus);
 /* Readable once the process has ended; close-on-exec. */
@@ -32,6 +46,10 @@ int proc_fd(pid_t pid, struct error *err);
 /* The first executable of this name in an absolute directory of path (as in
  * $PATH; NULL is the system's usual one); NULL when there is none. Owned. */
 char *proc_find(const char *name, const char *path);
+/* PATH's absolute directories; the system's usual ones when there are none. In
+ * an empty or relative entry a program would be looked for in the current
+ * directory. Owned. */
+char *proc_absolute_path(const char *path);
 /* Start time in clock ticks since boot, which with the pid names a process
  * for good; 0 when there is no such process. */
 unsigned long long proc_started(pid_t pid);

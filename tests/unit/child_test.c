@@ -167,9 +167,9 @@ static void limit(struct child_limits *l, const struct fault *f)
 
 static void begin(struct trial *t)
 {
-	const char *command[] = { "/usr/bin/python3",
-				  "tests/emulators/hostile_provider.py",
-				  t->fault->mode, t->pids, NULL };
+	char *script = realpath("tests/emulators/hostile_provider.py", NULL);
+	const char *command[] = { "/usr/bin/python3", script, t->fault->mode,
+				  t->pids, NULL };
 	struct declared d = { .name = xstrdup("hostile"),
 			      .command = words(command),
 			      .flags = SANDBOX_ATTACH | SANDBOX_LIST,
@@ -179,6 +179,7 @@ static void begin(struct trial *t)
 	t->made = child_provider_new(&d, &err);
 	assert_non_null(t->made);
 	declared_release(&d);
+	free(script);
 	limit(&((struct child_provider *)t->made)->limits, t->fault);
 	assert_int_equal(sandbox_host_open(&t->host, &t->made->base, t->w->s,
 					   NULL, &err),

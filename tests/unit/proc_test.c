@@ -131,6 +131,25 @@ static void test_find(void **state)
 	assert_null(proc_find("passwd", "/etc")); /* not executable */
 }
 
+static void test_absolute_path(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "/usr/bin:/bin", "/usr/bin:/bin" },
+		{ ":/usr/bin::/bin:", "/usr/bin:/bin" },
+		{ "bin:.:/bin:../x:~/bin", "/bin" },
+		{ "", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" },
+		{ NULL, "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char *path = proc_absolute_path(rows[i][0]);
+
+		assert_string_equal(path, rows[i][1]);
+		free(path);
+	}
+}
+
 static void test_tree(void **state)
 {
 	char *argv[] = { "sh", "-c",
@@ -170,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_absolute_path),
 		cmocka_unit_test(test_tree),
 	};
 
