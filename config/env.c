@@ -6,8 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/mem.h"
 #include "base/str.h"
+
+enum { BLOCK = 16 << 10 };
+
+struct env_block {
+	struct env_block *next;
+	size_t size, used;
+	char bytes[];
+};
+
+static char *take_room(struct env *e, size_t size)
+{
+	struct env_block *b = e->blocks;
+
+	if (!b || size > b->size - b->used) {
+		size_t room = size > BLOCK ? size : BLOCK;
+
+		/* sodium_malloc() aligns the end: round up for the start. */
+		room = ((sizeof(*b) + room + 15) & ~(size_t)15) - sizeof(*b);
+		b = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*b) + room);
+		if (!b)
+			abort();
+		*b = (struct env_block){ .next = e->blocks, .size = room };
+		e->blocks = b;
+	}
+	b->used += size;
+	return b->bytes + b->used - size;
+}
 
 static const struct env_var *find(const struct env *e, struct str name,
 				  uint64_t code)
@@ -33,8 +62,9 @@ void env_add(struct env *e, struct str name, const char *value,
 	if ((e->n & (e->n - 1)) == 0)
 		e->vars = xrealloc(e->vars, e->n ? e->n * 2 : 1,
 				   sizeof(*e->vars));
-	copy = xcalloc(name.len + 1 + size, 1);
+	copy = take_room(e, name.len + 1 + size);
 	memcpy(copy, name.ptr, name.len);
+	copy[name.len] = '\0';
 	memcpy(copy + name.len + 1, value, size);
 	hash_add(&e->names, code, (uint32_t)e->n);
 	e->vars[e->n++] = (struct env_var){ copy, copy + name.len + 1, source };
@@ -77,9 +107,11 @@ const struct env_var *env_resolve(const struct env *e, const char *name)
 
 void env_release(struct env *e)
 {
-	for (size_t i = 0; i < e->n; i++) {
-		explicit_bzero(e->vars[i].value, strlen(e->vars[i].value));
-		free(e->vars[i].name);
+	while (e->blocks) {
+		struct env_block *b = e->blocks;
+
+		e->blocks = b->next;
+		sodium_free(b); /* zeroes it */
 	}
 	free(e->vars);
 	hash_release(&e->names);

@@ -7,16 +7,20 @@
 #include "config/settings.h"
 
 struct env_var {
-	char *name;  /* owned; the value stands behind its NUL */
-	char *value; /* may be empty */
+	const char *name;
+	const char *value; /* may be empty */
 	enum setting_source source;
 };
 
-/* Start from { 0 }. */
+struct env_block; /* of locked memory */
+
+/* Start from { 0 }. Some values are secret: all lie in memory that is neither
+ * swapped out nor dumped, and that is zeroed in the end. */
 struct env {
 	struct env_var *vars; /* owned; names are unique */
 	size_t n;
-	struct hash names; /* name -> index into vars */
+	struct env_block *blocks; /* owned: the names and values */
+	struct hash names;        /* name -> index into vars */
 };
 
 /* The first one to add a name wins; later ones are dropped. */
@@ -30,7 +34,6 @@ const struct env_var *env_get(const struct env *e, const char *name);
 const struct env_var *env_resolve(const struct env *e, const char *name);
 /* DEEPAGENTS_CODE_name alone. */
 const struct env_var *env_prefixed(const struct env *e, const char *name);
-/* Zeroes the values first: some are secret. */
 void env_release(struct env *e);
 
 #endif
