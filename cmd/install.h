@@ -29,9 +29,10 @@ int install_package(const struct install *in);
 
 /* install_log.c: programs whose output goes to a log. */
 struct install_log {
-	char *path; /* owned */
-	int fd;     /* -1: not open */
-	long begin; /* where this run's part begins */
+	char *path;                 /* owned */
+	int fd;                     /* -1: not open */
+	long begin;                 /* where this run's part begins */
+	const struct settings *set; /* borrowed: the environment */
 };
 int install_log_open(struct install_log *log, const struct settings *set,
 		     struct error *err);

@@ -120,7 +120,7 @@ static void count(void *arg, const struct sandbox_info *info)
 /* Does this machine let bubblewrap make its namespaces? */
 static int try_jail(struct check *c, const struct stop *stop)
 {
-	struct install_log log = { NULL, -1, 0 };
+	struct install_log log = { .fd = -1 };
 	char *bwrap = proc_find("bwrap", getenv("PATH"));
 	char *argv[] = { bwrap,
 			 (char *)"--unshare-all",

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "cmd/credential.h"
 #include "cmd/install.h"
+#include "config/settings_env.h"
 
 enum { TAIL = 200, LOG_MAX = 4 << 20, KILL_MS = 5000 };
 
@@ -26,7 +27,8 @@ int install_log_open(struct install_log *log, const struct settings *set,
 	int how = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
 	int rc = path_mkdirs(dir, 0700, err);
 
-	*log = (struct install_log){ path_join(dir, "install.log"), -1, 0 };
+	*log = (struct install_log){ path_join(dir, "install.log"), -1, 0,
+				     set };
 	free(dir);
 	if (rc < 0)
 		return -1;
@@ -103,12 +105,12 @@ static int wait_end(pid_t pid, const struct stop *stop, struct error *err)
 int install_log_run(const struct install_log *log, char *const *argv,
 		    const struct stop *stop, struct error *err)
 {
-	extern char **environ;
+	char **env = settings_environ(log->set, NULL);
 	const int fds[] = { -1, log->fd, log->fd };
 	struct proc_spec spec = {
 		.path = argv[0],
 		.argv = argv,
-		.env = environ,
+		.env = env,
 		.fds = fds,
 		.nfds = 3,
 		.session = true,
@@ -117,7 +119,9 @@ int install_log_run(const struct install_log *log, char *const *argv,
 	int rc;
 
 	write_command(log->fd, argv);
-	if (proc_spawn(&spec, &pid, err) < 0)
+	rc = proc_spawn(&spec, &pid, err);
+	settings_environ_free(env);
+	if (rc < 0)
 		return -1;
 	rc = wait_end(pid, stop, err);
 	if (rc > 0)

@@ -86,11 +86,23 @@ static int look_at_program(struct job *j, bool folder, struct error *err)
 	return 0;
 }
 
+/* A file that pip takes for a package, by its ending. */
+static bool is_archive(struct str name)
+{
+	static const char *const endings[] = {
+		".whl", ".tar.gz", ".tgz", ".zip", ".tar.bz2", ".tbz",
+		".tar", ".tar.xz", ".txz", ".tlz", ".tar.lz",  ".tar.lzma",
+	};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (str_ends(name, endings[i]))
+			return true;
+	return false;
+}
+
 static bool looks_like_a_path(const char *name)
 {
-	return strchr(name, '/') || str_ends(str_of(name), ".whl") ||
-	       str_ends(str_of(name), ".tar.gz") ||
-	       str_ends(str_of(name), ".zip");
+	return strchr(name, '/') || is_archive(str_of(name));
 }
 
 /* "acme", "acme[x]>=1.2,<2": nothing that pip would take for an option, an
@@ -135,9 +147,7 @@ static int find_out(struct job *j, struct error *err)
 			       : look_at_program(j, true, err);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_USAGE, "%s is no file", j->source);
-	if (str_ends(str_of(j->source), ".whl") ||
-	    str_ends(str_of(j->source), ".tar.gz") ||
-	    str_ends(str_of(j->source), ".zip"))
+	if (is_archive(str_of(j->source)))
 		return 0;
 	if (access(j->source, X_OK) < 0)
 		return error_set(err, ERR_USAGE,
@@ -183,8 +193,11 @@ static char *find_pip(struct job *j, struct error *err)
 	char *python = python_program(j->set);
 	char *venv = path_join(j->stage, "venv");
 	struct error ignored = { 0 };
-	char *ask[] = { python, (char *)"-c", (char *)"import pip", NULL };
-	char *make[] = { python, (char *)"-m", (char *)"venv", venv, NULL };
+	/* -I: no pip, venv or encodings of the current directory. */
+	char *ask[] = { python, (char *)"-I", (char *)"-c",
+			(char *)"import pip", NULL };
+	char *make[] = { python,         (char *)"-I", (char *)"-m",
+			 (char *)"venv", venv,         NULL };
 
 	if (!python) {
 		error_set(err, ERR_CONFIG, "python3 is not installed");
@@ -212,6 +225,7 @@ static int run_pip(struct job *j, const char *site, struct error *err)
 
 	if (!python)
 		return -1;
+	argv[n++] = (char *)"-I";
 	argv[n++] = (char *)"-m";
 	argv[n++] = (char *)"pip";
 	argv[n++] = (char *)"install";
@@ -343,7 +357,7 @@ static int failed(const struct job *j, const struct error *err,
 	fprintf(stderr, "Log: %s\n", j->log.path);
 	if (j->kind != KIND_PROGRAM)
 		fprintf(stderr,
-			"Run manually: python3 -m pip install --target "
+			"Run manually: python3 -I -m pip install --target "
 			"%s/site-packages '%s'\n",
 			j->dir, shown);
 	buf_release(&tail);
@@ -397,7 +411,7 @@ static int begin(struct job *j, struct error *err)
 
 int install_package(const struct install *in)
 {
-	struct job j = { .in = in, .log = { NULL, -1, 0 } };
+	struct job j = { .in = in, .log = { .fd = -1 } };
 	struct buf shown = BUF_INIT(1 << 12);
 	struct error err = { 0 };
 	int lock = -1;

@@ -62,7 +62,7 @@ static char *package_of(struct settings *set, const char *name)
 static int remove_package(struct settings *set, const char *name,
 			  const struct stop *stop, struct error *err)
 {
-	struct install_log log = { NULL, -1, 0 };
+	struct install_log log = { .fd = -1 };
 	char *home = python_home(set);
 	char *site = path_join(home, "site-packages");
 	char *stage = xasprintf("%s/.install-%ld", home, (long)getpid());

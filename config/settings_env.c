@@ -8,6 +8,7 @@
 #include <sodium.h>
 
 #include "base/mem.h"
+#include "base/proc.h"
 #include "config/settings_impl.h"
 
 struct list {
@@ -63,13 +64,36 @@ static void put_keys(const struct settings *s, const char *provider,
 			    settings_env(s, named->items[i].text));
 }
 
-char **settings_environ(const struct settings *s, const char *provider)
+const char *settings_exported(const struct settings *s, const char *name)
+{
+	const struct env_var *v = env_get(&s->env, name);
+
+	return v && v->source == SOURCE_ENV ? v->value : NULL;
+}
+
+static struct list exported(const struct settings *s)
 {
 	struct list l = { xcalloc(s->env.n + 1, sizeof(*l.env)), 0 };
 
 	for (size_t i = 0; i < s->env.n; i++)
-		l.env[l.n++] = xasprintf("%s=%s", s->env.vars[i].name,
-					 s->env.vars[i].value);
+		if (s->env.vars[i].source == SOURCE_ENV)
+			l.env[l.n++] = xasprintf("%s=%s", s->env.vars[i].name,
+						 s->env.vars[i].value);
+	return l;
+}
+
+char **settings_environ_exported(const struct settings *s)
+{
+	return exported(s).env;
+}
+
+char **settings_environ(const struct settings *s, const char *provider)
+{
+	struct list l = exported(s);
+	char *path = proc_absolute_path(settings_exported(s, "PATH"));
+
+	put(&l, "PATH", path);
+	free(path);
 	if (provider)
 		put_keys(s, provider, &l);
 	return l.env;
@@ -80,4 +104,41 @@ void settings_environ_free(char **env)
 	for (char **e = env; e && *e; e++)
 		drop(*e);
 	free(env);
+}
+
+static void wipe_entry(char *entry)
+{
+	char *value = strchr(entry, '=');
+
+	if (value)
+		sodium_memzero(value + 1, strlen(value + 1));
+}
+
+static void wipe_name(void *arg, const char *name, const char *value)
+{
+	static const char prefix[] = "DEEPAGENTS_CODE_";
+	size_t len = strlen(name);
+
+	(void)value;
+	for (char **e = arg; *e; e++) {
+		const char *bare = *e;
+
+		if (!strncmp(bare, prefix, sizeof(prefix) - 1))
+			bare += sizeof(prefix) - 1;
+		if ((!strncmp(bare, name, len) && bare[len] == '=') ||
+		    (!strncmp(*e, name, len) && (*e)[len] == '='))
+			wipe_entry(*e);
+	}
+}
+
+void settings_wipe_environ(const struct settings *s, char **environ)
+{
+	settings_each_secret(s, wipe_name, environ);
+	for (char **e = environ; *e; e++) {
+		char *name = xstrndup(*e, strcspn(*e, "="));
+
+		if (setting_looks_secret(name))
+			wipe_entry(*e);
+		free(name);
+	}
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "config/settings_env.h"
 
 enum {
 	FILE_MAX = 1 << 20,
@@ -57,8 +58,16 @@ static int read_file(struct aws *a, const char *variable, const char *usual,
 	char *path = path_expand(own ? own : usual, settings_home(a->settings));
 	struct buf text = BUF_INIT(FILE_MAX);
 	struct error why = { 0 };
-	int rc = path_read(path, &text, &why);
+	int rc;
 
+	/* A profile may name a program: it must not be a repository's. */
+	if (path[0] != '/') {
+		free(path);
+		return error_set(err, ERR_CONFIG,
+				 "%s is a relative path: '%.100s'", variable,
+				 own);
+	}
+	rc = path_read(path, &text, &why);
 	if (rc == 0)
 		aws_profile_read(buf_str(&text), name,
 				 strcmp(variable, "AWS_CONFIG_FILE") == 0, p);
@@ -193,18 +202,20 @@ static bool fresh(const struct aws_credentials *c)
 static int renew(struct aws *a, const struct stop *stop, struct error *err)
 {
 	struct aws_credentials c = { 0 };
+	char **env;
 	int rc;
 
-	if (a->source == AWS_PROCESS)
-		rc = aws_process(a->process,
-				 settings_env_plain(a->settings, "PATH"), &c,
-				 stop, err);
-	else if (a->source == AWS_CONTAINER)
+	if (a->source == AWS_PROCESS) {
+		env = settings_environ(a->settings, NULL);
+		rc = aws_process(a->process, env, &c, stop, err);
+		settings_environ_free(env);
+	} else if (a->source == AWS_CONTAINER) {
 		rc = aws_container(a, &c, stop, err);
-	else if (a->source == AWS_INSTANCE)
+	} else if (a->source == AWS_INSTANCE) {
 		rc = aws_instance(a, &c, stop, err);
-	else
+	} else {
 		rc = error_set(err, ERR_AUTH, "the AWS key has expired");
+	}
 	if (rc == 0) {
 		aws_credentials_release(&a->now);
 		a->now = c;

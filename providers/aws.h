@@ -76,9 +76,9 @@ void aws_profile_release(struct aws_profile *p);
  * too; NULL when a quote is open or there is no word. */
 char **aws_words(struct str line);
 void aws_words_free(char **words);
-/* Runs it, without a shell, and takes the key out of what it prints. path: as
- * $PATH. */
-int aws_process(const char *line, const char *path, struct aws_credentials *c,
+/* Runs it, without a shell, and takes the key out of what it prints. env: its
+ * environment, in whose PATH it is looked for. */
+int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 		const struct stop *stop, struct error *err);
 
 /* aws_remote.c: the endpoints of a container and of an instance. */

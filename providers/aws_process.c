@@ -165,15 +165,19 @@ static int reap(pid_t pid, bool stopped, const struct stop *stop,
 	return 0;
 }
 
-static int run(char *const *words, char *path, struct buf *out,
-	       const struct stop *stop, struct error *err)
+struct program {
+	char *path;       /* owned */
+	char *const *env; /* borrowed */
+};
+
+static int run(char *const *words, const struct program *program,
+	       struct buf *out, const struct stop *stop, struct error *err)
 {
-	extern char **environ;
 	int fds[2] = { -1, -1 };
 	int used[] = { -1, -1, -1 };
-	struct proc_spec spec = { .path = path,
+	struct proc_spec spec = { .path = program->path,
 				  .argv = words,
-				  .env = environ,
+				  .env = program->env,
 				  .fds = used,
 				  .nfds = 3,
 				  .session = true };
@@ -194,35 +198,36 @@ static int run(char *const *words, char *path, struct buf *out,
 	return rc;
 }
 
-static int find(const char *name, const char *path, char **found,
-		struct error *err)
+static int find(const char *name, struct program *p, struct error *err)
 {
-	if (strchr(name, '/'))
-		*found = xstrdup(name);
-	else
-		*found = proc_find(name, path);
-	if (*found && **found == '/')
+	const char *path = NULL;
+
+	for (size_t i = 0; p->env[i]; i++)
+		if (strncmp(p->env[i], "PATH=", 5) == 0)
+			path = p->env[i] + 5;
+	p->path = strchr(name, '/') ? xstrdup(name) : proc_find(name, path);
+	if (p->path && *p->path == '/')
 		return 0;
 	return error_set(err, ERR_CONFIG,
 			 "no such program (an absolute path, or a name on "
 			 "PATH)");
 }
 
-int aws_process(const char *line, const char *path, struct aws_credentials *c,
+int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 		const struct stop *stop, struct error *err)
 {
 	struct stop within = stop_within(stop, PROCESS_MS);
 	struct buf out = BUF_INIT(OUTPUT_MAX);
 	char **words = aws_words(str_of(line));
-	char *program = NULL;
+	struct program program = { NULL, env };
 	int rc;
 
 	if (!words)
 		return error_set(err, ERR_CONFIG,
 				 "credential_process is no command line");
-	rc = find(words[0], path, &program, err);
+	rc = find(words[0], &program, err);
 	if (rc == 0)
-		rc = run(words, program, &out, &within, err);
+		rc = run(words, &program, &out, &within, err);
 	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
 		error_set(err, ERR_AUTH, "no answer within %d s",
 			  PROCESS_MS / 1000);
@@ -232,7 +237,7 @@ int aws_process(const char *line, const char *path, struct aws_credentials *c,
 	if (rc < 0 && err->code != ERR_CANCELLED)
 		error_wrap(err, "credential_process %.60s", words[0]);
 	aws_words_free(words);
-	free(program);
+	free(program.path);
 	buf_wipe(&out);
 	return rc;
 }

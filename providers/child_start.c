@@ -15,15 +15,25 @@
 
 enum { PARAMS_MAX = 1 << 20, COMMAND_LEAST = 16 << 10, COMMAND_MOST = 1 << 20 };
 
-/* The program of a command: absolute, from the home, or on PATH. */
+static bool is_bare(const char *name)
+{
+	return !strchr(name, '/') && name[0] != '~';
+}
+
+/* The program of a command: on PATH, absolute, from the home, or relative to
+ * the directory of the config.toml that names it. Relative to the current
+ * directory it would be a repository's. */
 static char *find_program(const struct settings *set, const char *name)
 {
+	char *expanded;
 	char *path;
 
-	if (!strchr(name, '/') && name[0] != '~')
-		return proc_find(name, settings_env_plain(set, "PATH"));
-	path = path_expand(name, settings_home(set));
-	if (path[0] == '/' && access(path, X_OK) == 0)
+	if (is_bare(name))
+		return proc_find(name, settings_exported(set, "PATH"));
+	expanded = path_expand(name, settings_home(set));
+	path = path_join(settings_dir(set), expanded);
+	free(expanded);
+	if (access(path, X_OK) == 0)
 		return path;
 	free(path);
 	return NULL;
@@ -50,9 +60,9 @@ int child_open(struct sandbox_host *host, const struct settings *set,
 				 d->class_path);
 	error_set(err, ERR_CONFIG, "there is no program %s", d->command[0]);
 	return error_hint(err,
-			  "Give an absolute path, ~/PATH or a name on "
-			  "PATH (%s).",
-			  d->origin);
+			  "Give an absolute path, ~/PATH, a path relative to "
+			  "%s, or a name on PATH (%s).",
+			  settings_dir(set), d->origin);
 }
 
 static char **copy_argv(const struct child *c)
@@ -62,11 +72,14 @@ static char **copy_argv(const struct child *c)
 	char **argv;
 
 	if (c->p->d.class_path)
-		return python_argv(c->settings, c->p->d.class_path);
+		return python_argv(c->settings, c->program, c->p->d.class_path);
 	while (from[n])
 		n++;
 	argv = xcalloc(n + 1, sizeof(*argv));
-	for (size_t i = 0; i < n; i++)
+	/* Programs that look for their files beside themselves need it whole.
+	 */
+	argv[0] = xstrdup(is_bare(from[0]) ? from[0] : c->program);
+	for (size_t i = 1; i < n; i++)
 		argv[i] = xstrdup(from[i]);
 	return argv;
 }

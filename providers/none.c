@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "config/settings_env.h"
 #include "providers/pipes.h"
 #include "providers/table.h"
 
@@ -42,8 +43,6 @@ static const char own_prefix[] = "DEEPAGENTS_CODE_";
 
 struct none {
 	struct keeper keeper;
-	char **env; /* owned array of strings of the environment */
-	size_t n;
 	char token[TOKEN + 1];
 	atomic_uint count;
 };
@@ -71,16 +70,9 @@ static int none_open(struct sandbox_host *host, const struct settings *set,
 		     struct error *err)
 {
 	struct none *n = xcalloc(1, sizeof(*n));
-	size_t count = 0;
 
 	(void)set;
 	(void)err;
-	while (environ[count])
-		count++;
-	n->env = xcalloc(count + 1, sizeof(*n->env));
-	for (size_t i = 0; i < count; i++)
-		if (!is_secret(name_of(environ[i])))
-			n->env[n->n++] = xstrdup(environ[i]);
 	ids_random(n->token, TOKEN);
 	keeper_init(&n->keeper);
 	host->priv = n;
@@ -94,9 +86,6 @@ static void none_close(struct sandbox_host *host)
 	if (!n)
 		return;
 	keeper_release(&n->keeper);
-	for (size_t i = 0; i < n->n; i++)
-		free(n->env[i]);
-	free(n->env);
 	free(n);
 	host->priv = NULL;
 }
@@ -142,24 +131,28 @@ static bool overridden(const char *variable, const char *const *env)
 	return false;
 }
 
-/* The array is owned, its strings are borrowed. The marker comes first, where
- * a search finds it soonest. */
-static const char **build_env(const struct none *n, const char *marker,
-			      const char *const *more)
+/* What was exported, less the keys of dcode itself and with more instead. The
+ * marker comes first, where a search finds it soonest. Owned. */
+static char **build_env(const struct settings *set, const char *marker,
+			const char *const *more)
 {
-	const char **env;
+	char **all = settings_environ_exported(set);
+	char **env;
+	size_t room = 2;
 	size_t count = 0;
-	size_t extra = 0;
 
-	while (more && more[extra])
-		extra++;
-	env = xcalloc(n->n + extra + 2, sizeof(*env));
-	env[count++] = marker;
-	for (size_t i = 0; i < extra; i++)
-		env[count++] = more[i];
-	for (size_t i = 0; i < n->n; i++)
-		if (!extra || !overridden(n->env[i], more))
-			env[count++] = n->env[i];
+	for (size_t i = 0; more && more[i]; i++)
+		room++;
+	for (size_t i = 0; all[i]; i++)
+		room++;
+	env = xcalloc(room, sizeof(*env));
+	env[count++] = xstrdup(marker);
+	for (size_t i = 0; more && more[i]; i++)
+		env[count++] = xstrdup(more[i]);
+	for (size_t i = 0; all[i]; i++)
+		if (!is_secret(name_of(all[i])) && !overridden(all[i], more))
+			env[count++] = xstrdup(all[i]);
+	settings_environ_free(all);
 	return env;
 }
 
@@ -172,22 +165,23 @@ struct command {
 static int start(struct sandbox *sb, const struct exec_request *req,
 		 struct command *c, struct error *err)
 {
-	const char **env = build_env(sb->host->priv, c->marker, req->env);
+	char **env = build_env(sb->host->settings, c->marker, req->env);
 	char *command = xstrndup(req->command.ptr, req->command.len);
 	char *argv[] = { "sh", "-c", "--", command, NULL };
 	struct proc_spec spec = {
 		.path = "/bin/sh",
 		.argv = argv,
-		.env = (char *const *)env,
+		.env = env,
 		.cwd = req->cwd ? req->cwd : sb->workdir,
 		.fds = c->pump.theirs,
 		.nfds = 3,
 		.session = true,
+		.core = true,
 	};
 	int rc = proc_spawn(&spec, &c->pid, err);
 
 	free(command);
-	free(env);
+	settings_environ_free(env);
 	return rc;
 }
 

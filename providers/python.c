@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "config/settings_env.h"
 
 static const unsigned char stand_ins_py[] = {
 #include "scripts/host/dcode_stand_ins.py.inc"
@@ -21,16 +22,6 @@ static const unsigned char stand_ins_py[] = {
 static const unsigned char host_py[] = {
 #include "scripts/host/provider_host.py.inc"
 };
-
-/* A variable that the user exported, not one that a file brought along. */
-static const char *exported(const struct settings *set, const char *name)
-{
-	const char *value = settings_env_plain(set, name);
-
-	if (!value || !value[0] || settings_env_source(set, name) != SOURCE_ENV)
-		return NULL;
-	return value;
-}
 
 static char *interpreter_in(const char *dir)
 {
@@ -49,7 +40,7 @@ char *python_home(const struct settings *set)
 
 char *python_program(const struct settings *set)
 {
-	const char *active = exported(set, "VIRTUAL_ENV");
+	const char *active = settings_exported(set, "VIRTUAL_ENV");
 	char *home = python_home(set);
 	char *program = interpreter_in(home);
 
@@ -57,7 +48,7 @@ char *python_program(const struct settings *set)
 	if (!program && active && active[0] == '/')
 		program = interpreter_in(active);
 	if (!program)
-		program = proc_find("python3", settings_env_plain(set, "PATH"));
+		program = proc_find("python3", settings_exported(set, "PATH"));
 	return program;
 }
 
@@ -126,24 +117,40 @@ static void each_in(const char *prefix, const struct sites *s)
 	free(lib);
 }
 
-void python_each_site(const struct settings *set,
-		      void (*each)(void *arg, const char *dir), void *arg)
+/* Each absolute entry of PYTHONPATH: a relative one would be in the directory
+ * that dcode was started in. */
+static void each_entry(const struct settings *set, const struct sites *s)
 {
-	const struct sites s = { each, arg };
-	const char *active = exported(set, "VIRTUAL_ENV");
-	struct str rest = str_of(exported(set, "PYTHONPATH"));
-	char *home = python_home(set);
+	struct str rest = str_of(settings_exported(set, "PYTHONPATH"));
 	struct str item;
 
-	each_in(home, &s);
-	free(home);
 	while (str_split(&rest, ':', &item)) {
 		char *path = xstrndup(item.ptr, item.len);
 
-		if (path[0] == '/' && is_directory(path))
-			each(arg, path);
+		if (path[0] == '/')
+			s->each(s->arg, path);
 		free(path);
 	}
+}
+
+static void if_directory(void *arg, const char *path)
+{
+	const struct sites *s = arg;
+
+	if (is_directory(path))
+		s->each(s->arg, path);
+}
+
+void python_each_site(const struct settings *set,
+		      void (*each)(void *arg, const char *dir), void *arg)
+{
+	struct sites s = { each, arg };
+	const char *active = settings_exported(set, "VIRTUAL_ENV");
+	char *home = python_home(set);
+
+	each_in(home, &s);
+	free(home);
+	each_entry(set, &(struct sites){ if_directory, &s });
 	if (active && active[0] == '/')
 		each_in(active, &s);
 }
@@ -162,11 +169,16 @@ static void add(void *arg, const char *word)
 	a->words[a->n] = NULL;
 }
 
-char **python_argv(const struct settings *set, const char *class_path)
+/*
+ * -I: nothing of the current directory, no PYTHON* variable. What the variables
+ * say that were exported comes as arguments: PYTHONPATH's entries up to "--",
+ * then the directories of packages.
+ */
+char **python_argv(const struct settings *set, const char *program,
+		   const char *class_path)
 {
-	/* The current directory is the project's: no module comes from it. */
 	static const char boot[] =
-		"import sys; sys.path[:1] = []; import io; "
+		"import sys, io; "
 		"n = int(sys.argv.pop(1)); s = io.open(3, 'rb').read(); "
 		"m = sys.modules['dcode_stand_ins'] = "
 		"type(sys)('dcode_stand_ins'); "
@@ -176,11 +188,14 @@ char **python_argv(const struct settings *set, const char *class_path)
 	char first[24];
 
 	snprintf(first, sizeof(first), "%zu", sizeof(stand_ins_py));
-	add(&a, "python3");
+	add(&a, program);
+	add(&a, "-I");
 	add(&a, "-c");
 	add(&a, boot);
 	add(&a, first);
 	add(&a, class_path);
+	each_entry(set, &(struct sites){ add, &a });
+	add(&a, "--");
 	python_each_site(set, add, &a);
 	return a.words;
 }

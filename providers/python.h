@@ -18,7 +18,8 @@ char *python_program(const struct settings *set);
 int python_script(struct error *err);
 /* The arguments that make an interpreter read the script from descriptor 3 and
  * serve this class; NULL-terminated, owned. */
-char **python_argv(const struct settings *set, const char *class_path);
+char **python_argv(const struct settings *set, const char *program,
+		   const char *class_path);
 /* Each directory in which packages of the user's lie: those of python_home(),
  * PYTHONPATH, the active virtual environment. dir is borrowed. */
 void python_each_site(const struct settings *set,

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "config/settings_env.h"
 #include "providers/entry_points.h"
 #include "providers/python.h"
 #include "providers/registry_impl.h"
@@ -324,7 +325,7 @@ const struct sandbox_provider *registry_find(struct registry *r,
 	if (e || !name || !registry_name_ok(name))
 		return e ? e->provider : NULL;
 	file = xasprintf(PROGRAM "%s", name);
-	path = proc_find(file, settings_env_plain(r->set, "PATH"));
+	path = proc_find(file, settings_exported(r->set, "PATH"));
 	if (path)
 		add_program(r, name, path);
 	free(path);
@@ -343,7 +344,7 @@ static int by_name(const void *a, const void *b)
 
 const struct sandbox_provider *const *registry_list(struct registry *r)
 {
-	struct str rest = str_of(settings_env_plain(r->set, "PATH"));
+	struct str rest = str_of(settings_exported(r->set, "PATH"));
 	struct str item;
 
 	while (!r->scanned && str_split(&rest, ':', &item)) {

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The provider's end of providers/PROTOCOL.md for a class in Python.
 
-Arguments: "module.path:Class", then the directories of packages. The class is
-one for the Python program of the same name: get_or_create(sandbox_id=...,
+Arguments: "module.path:Class", the entries of PYTHONPATH, "--", the directories
+of packages. Python runs isolated (-I): what it then leaves out, and what does
+not depend on the current directory, is put back by main(). The class is one
+for the Python program of the same name: get_or_create(sandbox_id=...,
 **params) gives a backend with id and execute(command, timeout=...), delete()
 removes it; methods may be async. Modules that such classes import and that are
 not installed are stood in for.
@@ -280,6 +282,26 @@ class Server:
                 ).start()
 
 
+def add_user_site():
+    """Where a normal start has it: before the system's packages."""
+    if (
+        sys.prefix != sys.base_prefix  # a virtual environment has none
+        or os.environ.get("PYTHONNOUSERSITE")
+        or os.getuid() != os.geteuid()
+    ):
+        return
+    directory = site.getusersitepackages()
+    if not os.path.isabs(directory) or not os.path.isdir(directory):
+        return
+    before = list(sys.path)
+    site.addsitedir(directory)
+    added = [path for path in sys.path if path not in before]
+    system = set(site.getsitepackages())
+    at = [i for i, path in enumerate(before) if path in system]
+    first = at[0] if at else len(before)
+    sys.path[:] = before[:first] + added + before[first:]
+
+
 def main():
     # Whatever the class prints must not be taken for a message.
     source = os.fdopen(os.dup(0), "rb")
@@ -289,7 +311,10 @@ def main():
     os.dup2(2, 1)
     os.close(null)
     sys.stdout = sys.stderr
-    for directory in sys.argv[2:]:
+    end = sys.argv.index("--")
+    add_user_site()
+    sys.path[:0] = sys.argv[2:end]
+    for directory in sys.argv[end + 1:]:
         site.addsitedir(directory)
     sys.meta_path.append(StandIns())
     Server(Host(sys.argv[1]), source, sink).run()

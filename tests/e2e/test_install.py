@@ -225,7 +225,7 @@ def test_a_python_without_pip(install, env, tmp_path):
     """A virtual environment is made for its pip, and is gone afterwards."""
     (tmp_path / "bin").mkdir()
     python = tmp_path / "bin" / "python3"
-    python.write_text("#!/bin/sh\n[ \"$2\" = 'import pip' ] && exit 1\n"
+    python.write_text("#!/bin/sh\n[ \"$3\" = 'import pip' ] && exit 1\n"
                       "exec /usr/bin/python3 \"$@\"\n")
     python.chmod(0o755)
     env["PATH"] = f"{tmp_path}/bin:" + env["PATH"]

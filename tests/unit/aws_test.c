@@ -143,6 +143,8 @@ static char *program(char dir[], const char *script)
 	return line;
 }
 
+static char *usual[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+
 static int run_program(const char *script, struct aws_credentials *c,
 		       int64_t ms, struct error *err)
 {
@@ -154,7 +156,7 @@ static int run_program(const char *script, struct aws_credentials *c,
 
 	assert_non_null(mkdtemp(dir));
 	line = program(dir, script);
-	rc = aws_process(line, "/usr/bin:/bin", c, &stop, err);
+	rc = aws_process(line, usual, c, &stop, err);
 	free(line);
 	assert_int_equal(path_remove_tree(dir, &ignored), 0);
 	return rc;
@@ -190,10 +192,8 @@ static void test_process(void **state)
 	assert_true(clock_ms() - began < 60000);
 	assert_int_equal(err.code, ERR_TIMEOUT);
 	assert_int_equal(
-		aws_process("no-such-program x", "/usr/bin", &c, &stop, &err),
-		-1);
-	assert_int_equal(aws_process("./relative", "/usr/bin", &c, &stop, &err),
-			 -1);
+		aws_process("no-such-program x", usual, &c, &stop, &err), -1);
+	assert_int_equal(aws_process("./relative", usual, &c, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_CONFIG);
 	aws_credentials_release(&c);
 }

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/settings.h"
+#include "base/mem.h"
+#include "config/settings_env.h"
 
 /* Include once per program: these stand in for config/settings.c. */
 struct settings {
@@ -74,6 +75,28 @@ int settings_list(const struct settings *s, const char *group, const char *key,
 	*list = s->list;
 	*n = s->nlist;
 	return 0;
+}
+
+char **settings_environ_exported(const struct settings *s)
+{
+	extern char **environ;
+	char **env;
+	size_t n = 0;
+
+	(void)s;
+	while (environ[n])
+		n++;
+	env = xcalloc(n + 1, sizeof(*env));
+	for (size_t i = 0; i < n; i++)
+		env[i] = xstrdup(environ[i]);
+	return env;
+}
+
+void settings_environ_free(char **env)
+{
+	for (char **e = env; *e; e++)
+		free(*e);
+	free(env);
 }
 
 #endif
