@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/credential.h"
+#include "config/settings_env.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
@@ -132,6 +133,7 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	}
 	app->groups = groups;
 	free(cwd);
+	settings_wipe_environ(app->settings, environ);
 	n = settings_warnings(app->settings, &lines);
 	for (size_t i = 0; i < n; i++)
 		app_warn("%s", lines[i]);

@@ -8,6 +8,7 @@
 
 #include "base/clean.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
@@ -177,6 +178,7 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int status;
 
+	proc_protect();
 	if (fill_standard_streams() < 0)
 		return 1;
 	if (argc > 1 && !strcmp(argv[1], "--jail-supervisor"))

@@ -96,14 +96,15 @@ def heed_signals():
 class Run:
     """A dcode that was started: start(), then wait() or signal()."""
 
-    def __init__(self, command, env, cwd, stdin):
+    def __init__(self, command, env, cwd, stdin, user=None):
         self.began = time.monotonic()
         self.p = subprocess.Popen(
             [str(c) for c in command], env=env, cwd=cwd, text=True,
             encoding="utf-8", errors="surrogateescape", stdin=subprocess.PIPE
             if stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, preexec_fn=heed_signals)
+            start_new_session=True, preexec_fn=heed_signals, user=user,
+            group=user, extra_groups=None if user is None else [])
         self.stdin, self.status = stdin, None
         self.out = self.err = ""
 
