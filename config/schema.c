@@ -19,6 +19,14 @@ const struct setting settings_core[] = {
 		.help = "Model servers: base_url, api_key_env, params",
 	},
 	{
+		.key = "protect",
+		.type = SETTING_LIST,
+		.fallback = "[\".envrc\", \".husky\", \".vscode\", \".idea\","
+			    " \".mcp.json\", \".deepagents\", \".agents\","
+			    " \".claude\", \".env*\"]",
+		.help = "Names that the model must not write on this machine",
+	},
+	{
 		.key = "retries.max_retries",
 		.type = SETTING_INT,
 		.help = "Times a failed model request is sent again",

@@ -1,0 +1,202 @@
+/* protect.c - names of files that make programs run on the user's machine. */
+/* SPDX-License-Identifier: MIT */
+#include "config/protect.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum { NAME_BYTES = 1024, SHORT_NAME = 6 };
+
+bool protect_is_plain(const char *pattern)
+{
+	return !strchr(pattern, '*');
+}
+
+int protect_load(struct protect *p, const struct settings *set,
+		 struct error *err)
+{
+	bool own = settings_source(set, "local", "protect") != SOURCE_NONE;
+
+	if (settings_list(set, own ? "local" : NULL, "protect", &p->patterns,
+			  &p->n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n; i++) {
+		const char *name = p->patterns[i];
+
+		if (strchr(name, '/') || !name[strspn(name, ".")])
+			return error_set(err, ERR_CONFIG,
+					 "protect: \"%s\" is not the name of a "
+					 "file",
+					 name);
+	}
+	return 0;
+}
+
+/* Bytes of the UTF-8 sequence at p, *c its character; a broken one is a
+ * byte, which equals no character. */
+static size_t decode(const unsigned char *p, size_t len, uint32_t *c)
+{
+	size_t n = p[0] < 0x80   ? 1
+		   : p[0] < 0xC2 ? 0
+		   : p[0] < 0xE0 ? 2
+		   : p[0] < 0xF0 ? 3
+		   : p[0] < 0xF5 ? 4
+				 : 0;
+
+	*c = n == 1 ? p[0] : p[0] & (0x7Fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if (i >= len || (p[i] & 0xC0) != 0x80)
+			n = 0;
+		else
+			*c = *c << 6 | (p[i] & 0x3Fu);
+	}
+	if (!n)
+		*c = 0x110000 + p[0];
+	return n ? n : 1;
+}
+
+/* Left out in comparisons by HFS+ (git's list) and by case-folding ext4 and
+ * f2fs (Default_Ignorable_Code_Point of Unicode). */
+static bool is_ignored(uint32_t c)
+{
+	static const struct {
+		uint32_t first;
+		uint32_t last;
+	} ranges[] = {
+		{ 0x00AD, 0x00AD },   { 0x034F, 0x034F },
+		{ 0x061C, 0x061C },   { 0x115F, 0x1160 },
+		{ 0x17B4, 0x17B5 },   { 0x180B, 0x180F },
+		{ 0x200B, 0x200F },   { 0x202A, 0x202E },
+		{ 0x2060, 0x206F },   { 0x3164, 0x3164 },
+		{ 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },
+		{ 0xFFA0, 0xFFA0 },   { 0xFFF0, 0xFFF8 },
+		{ 0x1BCA0, 0x1BCA3 }, { 0x1D173, 0x1D17A },
+		{ 0xE0000, 0xE0FFF },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* Of all other characters, only these have the case of an ASCII letter. */
+static uint32_t fold_case(uint32_t c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c + ('a' - 'A');
+	if (c == 0x17F) /* long s */
+		return 's';
+	return c == 0x212A ? 'k' : c; /* the sign of kelvin */
+}
+
+/* The name in ASCII lower case; what is no ASCII stays as it is. */
+static struct str fold(struct str name, char room[NAME_BYTES])
+{
+	const unsigned char *p = (const unsigned char *)name.ptr;
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len;) {
+		uint32_t c;
+		size_t step = decode(p + i, name.len - i, &c);
+		uint32_t low = fold_case(c);
+
+		if (low == ':') /* NTFS: the name of a stream follows */
+			break;
+		if (n + step > NAME_BYTES)
+			break;
+		if (low < 0x80) {
+			room[n++] = (char)low;
+		} else if (!is_ignored(c)) {
+			memcpy(room + n, p + i, step);
+			n += step;
+		}
+		i += step;
+	}
+	while (n > 1 && (room[n - 1] == '.' || room[n - 1] == ' '))
+		n--;
+	return (struct str){ room, n };
+}
+
+/* Both folded. Linear: only the last star is ever tried again. */
+static bool wildcard(struct str pattern, struct str name)
+{
+	size_t star = SIZE_MAX;
+	size_t again = 0;
+	size_t p = 0;
+	size_t n = 0;
+
+	while (n < name.len) {
+		if (p < pattern.len && pattern.ptr[p] == '*') {
+			star = p++;
+			again = n;
+		} else if (p < pattern.len && pattern.ptr[p] == name.ptr[n]) {
+			p++;
+			n++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			n = ++again;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.len && pattern.ptr[p] == '*')
+		p++;
+	return p == pattern.len;
+}
+
+/* ".vscode" is VSCODE~1 to FAT and NTFS, where they make short names. */
+static bool is_short_name(struct str pattern, struct str name)
+{
+	size_t tilde = str_find(name, '~');
+	size_t star = str_find(pattern, '*');
+	char letters[SHORT_NAME];
+	size_t n = 0;
+
+	for (size_t i = 0; i < star && n < SHORT_NAME; i++)
+		if (pattern.ptr[i] != '.')
+			letters[n++] = pattern.ptr[i];
+	if (!n || tilde < n || tilde > SHORT_NAME || tilde + 1 >= name.len ||
+	    (tilde > n && star == pattern.len))
+		return false;
+	return !memcmp(letters, name.ptr, n) && name.ptr[tilde + 1] >= '0' &&
+	       name.ptr[tilde + 1] <= '9';
+}
+
+static bool same_name(const char *pattern, struct str folded)
+{
+	char room[NAME_BYTES];
+	struct str wanted = fold(str_of(pattern), room);
+
+	return wildcard(wanted, folded) || is_short_name(wanted, folded);
+}
+
+bool protect_matches(const struct protect *p, struct str name)
+{
+	char room[NAME_BYTES];
+	struct str folded = fold(name, room);
+
+	for (size_t i = 0; i < p->n; i++)
+		if (same_name(p->patterns[i], folded))
+			return true;
+	return false;
+}
+
+bool protect_is_git(struct str name)
+{
+	char room[NAME_BYTES];
+
+	return same_name(".git", fold(name, room));
+}
+
+struct str protect_find(const struct protect *p, struct str path)
+{
+	struct str name;
+
+	while (str_split(&path, '/', &name))
+		if (protect_is_git(name) || protect_matches(p, name))
+			return name;
+	return (struct str){ 0 };
+}
