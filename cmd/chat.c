@@ -265,6 +265,7 @@ int run_chat(struct run *r, const char *first)
 	} else {
 		model = run_model_name(r);
 		clean_line(str_of(r->box.sandbox.workdir), &place);
+		run_mounts(r, &place);
 		fprintf(stderr,
 			"dcode " DCODE_VERSION
 			": %s, tools in %s. /help, /quit.\n",

@@ -24,6 +24,20 @@ static bool on_host(const struct run *r)
 	return r->host.provider->flags & SANDBOX_HOST;
 }
 
+void run_mounts(const struct run *r, struct buf *out)
+{
+	const struct sandbox *sb = &r->box.sandbox;
+
+	for (size_t i = 0; i < sb->mounts.n; i++) {
+		buf_adds(out, i ? ", " : " (");
+		clean_line(str_of(sb->mounts.list[i].inside), out);
+		buf_adds(out, " = ");
+		clean_line(str_of(sb->mounts.list[i].path), out);
+		buf_adds(out, " on this machine");
+	}
+	buf_adds(out, sb->mounts.n ? ")" : "");
+}
+
 static size_t offered_tools(const struct run *r, struct tool_spec *specs)
 {
 	size_t n = 0;

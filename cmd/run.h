@@ -55,6 +55,9 @@ int run_open(struct run *r, const struct stop *stop, struct error *err);
 void run_close(struct run *r);
 /* "anthropic:claude-opus-5"; owned by the caller. */
 char *run_model_name(const struct run *r);
+/* Appends " (/workspace = /home/ann/x on this machine)" when tools can change
+ * files of the user's machine through the sandbox. */
+void run_mounts(const struct run *r, struct buf *out);
 /* Which tools the model is offered at all. */
 bool run_offers(const struct run *r, const struct tool *tool);
 /* The approval policy of a run in which nobody can be asked. */

@@ -8,10 +8,10 @@
 
 static bool on_host(const struct run *r)
 {
-	return r->host.provider->flags & SANDBOX_HOST;
+	return sandbox_acts_on_host(&r->box.sandbox);
 }
 
-/* In a run without anybody to ask, on the user's own machine, the model is
+/* In a run without anybody to ask, on the user's own files, the model is
  * offered only what it may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {

@@ -56,15 +56,21 @@ static void announce(struct task *t)
 	struct run *r = t->run;
 	char *model = run_model_name(r);
 	bool host = r->host.provider->flags & SANDBOX_HOST;
+	struct buf place = BUF_INIT(1 << 16);
 
+	buf_adds(&place, host ? "this directory" : r->box.sandbox.id);
+	run_mounts(r, &place);
+	if (r->options.yes && sandbox_acts_on_host(&r->box.sandbox))
+		app_warn("--auto-approve: every tool call runs on this machine "
+			 "without asking");
 	if (t->json)
 		events_start(&t->events, session_id(r->session), model,
 			     r->host.provider->name,
 			     host ? NULL : r->box.sandbox.id);
 	else if (!r->options.quiet)
 		fprintf(stderr, "dcode: %s, tools in %s, thread %s\n", model,
-			host ? "this directory" : r->box.sandbox.id,
-			session_id(r->session));
+			place.ptr, session_id(r->session));
+	buf_release(&place);
 	free(model);
 }
 
@@ -192,9 +198,6 @@ int run_task(struct run *r, const char *prompt)
 	open_output(&t);
 	output_guard(&guard, &r->stop);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
-	if (r->options.yes && !strcmp(r->options.sandbox, "none"))
-		app_warn("--auto-approve: every tool call runs on this machine "
-			 "without asking");
 	rc = run_open(r, &r->stop, &err);
 	if (rc == 0) {
 		announce(&t);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -59,10 +60,32 @@ static const char *label_of(const cJSON *inspected, const char *name)
 			   name, "");
 }
 
+/* Directories of the host that the container may write; volumes, which the
+ * engine keeps, are of another type. A socket can be used through a read-only
+ * mount, too: the engine's own gives all of the host. */
+static void add_mounts(struct sandbox *sb, const cJSON *inspected)
+{
+	const cJSON *mount;
+
+	cJSON_ArrayForEach (mount, json_get(inspected, "Mounts")) {
+		const char *source = json_string(mount, "Source", "");
+		struct stat st;
+
+		if (!strcmp(json_string(mount, "Type", ""), "bind") &&
+		    (json_bool(mount, "RW", true) ||
+		     (stat(source, &st) == 0 && S_ISSOCK(st.st_mode))))
+			mounts_add(&sb->mounts,
+				   json_string(mount, "Destination", "?"),
+				   source);
+	}
+}
+
 /* What attach and create learn of a container. */
 static void adopt(struct sandbox *sb, const cJSON *inspected)
 {
 	const char *dir = label_of(inspected, "dcode.workdir");
+
+	add_mounts(sb, inspected);
 
 	if (dir[0] != '/')
 		dir = json_string(json_get(inspected, "Config"), "WorkingDir",

@@ -28,6 +28,10 @@ static const struct setting local_settings[] = {
 	  .fallback = "\"private\"",
 	  .help = "\"private\": an empty directory of its own; \"bind\": the "
 		  "current directory, read-write" },
+	{ .key = "protect",
+	  .type = SETTING_LIST,
+	  .help = "instead of the setting protect: names that are read-only "
+		  "in a bound workspace" },
 	{ .key = "network",
 	  .type = SETTING_STRING,
 	  .fallback = "\"none\"",
@@ -191,6 +195,8 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 	sb->priv = b;
 	if (!sb->workdir)
 		sb->workdir = xstrdup("/workspace");
+	if (m->bind)
+		mounts_add(&sb->mounts, "/workspace", m->bind);
 	return 0;
 }
 

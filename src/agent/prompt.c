@@ -90,6 +90,19 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 			 f->sandbox->workdir);
 		return;
 	}
+	if (f->sandbox->mounts.n) {
+		buf_addf(out,
+			 "Tools act in a Linux sandbox (%s). The working "
+			 "directory is %s. Be careful with anything that "
+			 "cannot be undone: these directories are the user's "
+			 "own files:",
+			 p->name, f->sandbox->workdir);
+		for (size_t i = 0; i < f->sandbox->mounts.n; i++)
+			buf_addf(out, "%s %s", i ? "," : "",
+				 f->sandbox->mounts.list[i].inside);
+		buf_adds(out, ".\n");
+		return;
+	}
 	buf_addf(out,
 		 "Tools act in an isolated Linux sandbox (%s), not on the "
 		 "user's machine: none of the user's files exist there unless "

@@ -216,11 +216,18 @@ int sandbox_snapshot(struct sandbox *sb, const char *name,
 	return ops->snapshot(sb, name, stop, err) ? blame(sb->host, err) : 0;
 }
 
+bool sandbox_acts_on_host(const struct sandbox *sb)
+{
+	return sb->mounts.n > 0 ||
+	       (sb->host && sb->host->provider->flags & SANDBOX_HOST);
+}
+
 void sandbox_release(struct sandbox *sb)
 {
 	if (sb->host && sb->host->provider && sb->host->provider->ops->discard)
 		sb->host->provider->ops->discard(sb);
 	free(sb->id);
 	free(sb->workdir);
+	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ 0 };
 }

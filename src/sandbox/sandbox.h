@@ -10,14 +10,14 @@
 #include "base/stop.h"
 #include "config/settings.h"
 #include "net/http.h"
+#include "sandbox/mounts.h"
 
 enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
 	SANDBOX_SNAPSHOT = 1 << 1, /* --sandbox-snapshot-name */
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
 	SANDBOX_STDIN = 1 << 3,    /* exec_request.input, .source and .dialog
-				      work, and
-				      output is bytes, stderr apart */
+				      work; output is bytes, stderr apart */
 	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
 	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
 	SANDBOX_LIST = 1 << 6,     /* list() finds ours by label */
@@ -179,8 +179,7 @@ struct sandbox_ops {
 struct sandbox_provider {
 	const char *name;    /* "docker" */
 	const char *summary; /* one line for provider list */
-	const char *workdir; /* default directory inside, absolute; NULL: the
-				user's own (SANDBOX_HOST) */
+	const char *workdir; /* default inside, absolute; NULL: the user's */
 	unsigned flags;      /* SANDBOX_... */
 	size_t max_command;  /* bytes of exec_request.command it can carry */
 	int64_t lifetime_s;  /* default backstop */
@@ -206,10 +205,11 @@ struct sandbox_host {
 };
 
 struct sandbox {
-	struct sandbox_host *host; /* borrowed */
-	char *id;                  /* owned; NULL until known */
-	char *workdir;             /* owned, absolute */
-	void *priv;                /* the provider's */
+	struct sandbox_host *host;    /* borrowed */
+	char *id;                     /* owned; NULL until known */
+	char *workdir;                /* owned, absolute */
+	void *priv;                   /* the provider's */
+	struct sandbox_mounts mounts; /* of the host, for writing */
 };
 
 /* The wrappers: call these, never ops. They put the provider's name before

@@ -47,7 +47,7 @@ def test_the_systems_places_are_not_bound(run, model, config, place):
 def test_a_project_is_bound(box, config, tmp_path):
     config(BIND)
     (tmp_path / "work").mkdir(exist_ok=True)
-    assert "exit code 0" in box("touch here")[0]
+    assert "exit code 0" in box("touch here", args=("-y",))[0]
     assert (tmp_path / "work" / "here").exists()
 
 

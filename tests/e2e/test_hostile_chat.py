@@ -49,10 +49,11 @@ def chat(dcode, env, tmp_path, model):
     """chat(turns) -> (Terminal at its prompt, the model's server)."""
     open_ones = []
 
-    def begin(turns, cwd="work"):
+    def begin(turns, cwd="work", args=()):
         server = model(turns)
         (tmp_path / cwd).mkdir(exist_ok=True)
-        t = Terminal([str(dcode), "-M", "anthropic:m"], env, tmp_path / cwd)
+        t = Terminal([str(dcode), "-M", "anthropic:m", *args], env,
+                     tmp_path / cwd)
         open_ones.append(t)
         t.until("> ")
         return t, server

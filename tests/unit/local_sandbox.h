@@ -19,6 +19,7 @@ static void box_free(struct sandbox *sb)
 	local_provider.ops->discard(sb);
 	free(sb->id);
 	free(sb->workdir);
+	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ .host = sb->host };
 }
 
