@@ -188,6 +188,9 @@ static int run(struct app *app, const struct args *args)
 
 static const struct arg_row options[] = {
 	{ "all", 0, ARG_FLAG, NULL, "list: also those that are gone" },
+	{ "force", 0, ARG_FLAG, NULL,
+	  "rm: also what another dcode is using; snapshot: replace one of "
+	  "the same name" },
 	{ "dry-run", 0, ARG_FLAG, NULL, "gc: only say what would be deleted" },
 	{ 0 },
 };
@@ -198,9 +201,10 @@ const struct command command_sandbox = {
 	.usage = "list [--all] [--sandbox NAME]\n"
 		 "info ID          an id, its beginning, or the name listed\n"
 		 "exec ID -- COMMAND...   one argument is a shell line\n"
-		 "cp SRC DST       one of them is ID:PATH\n"
-		 "snapshot ID NAME\n"
-		 "rm ID...\n"
+		 "cp SRC DST       one is ID:PATH; - is a stream: a file's\n"
+		 "                 bytes, or a tar of what is in a directory\n"
+		 "snapshot ID NAME [--force]\n"
+		 "rm ID... [--force]\n"
 		 "gc [--dry-run]   deletes what crashed runs have left\n"
 		 "SUBCOMMAND ... --sandbox NAME   for ids that are not listed",
 	.options = options,

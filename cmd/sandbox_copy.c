@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -17,7 +18,55 @@
 #include "cmd/sandbox.h"
 #include "sandbox/quote.h"
 
-enum { SCRIPT_MS = 120000 };
+enum {
+	SCRIPT_MS = 120000,
+	LEAST_FILES = 1000, /* that can still be made on the disk */
+};
+
+#define LEAST_ROOM ((uint64_t)1 << 30) /* bytes left on the disk, or 5 % */
+
+int copy_receive(struct copy *c, size_t bytes, struct error *err)
+{
+	if ((int64_t)bytes <= c->limit - c->received) {
+		c->received += (int64_t)bytes;
+		return 0;
+	}
+	error_set(&c->full, ERR_LIMIT,
+		  "the copy is larger than %" PRId64 " MiB"
+		  " (sandboxes.copy_limit)",
+		  c->limit >> 20);
+	error_hint(&c->full, "If it may be: [sandboxes] copy_limit = MIB in"
+			     " ~/.deepagents/config.toml");
+	*err = c->full;
+	return -1;
+}
+
+/* What a sandbox sends must not fill the user's disk: others need it. */
+int copy_store(struct copy *c, int64_t bytes, struct error *err)
+{
+	struct statvfs disk;
+	uint64_t room;
+	uint64_t least;
+
+	if (c->disk < 0 || fstatvfs(c->disk, &disk) < 0)
+		return 0;
+	room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	least = (uint64_t)disk.f_blocks * disk.f_frsize / 20;
+	if (least > LEAST_ROOM)
+		least = LEAST_ROOM;
+	if (room >= least && (uint64_t)bytes <= room - least &&
+	    (!disk.f_files || disk.f_favail > disk.f_files / 20 ||
+	     disk.f_favail > LEAST_FILES))
+		return 0;
+	error_set(&c->full, ERR_LIMIT,
+		  "there is no room for the copy: %" PRIu64 " MiB and %" PRIu64
+		  " files are left on the disk",
+		  room >> 20, (uint64_t)disk.f_favail);
+	error_hint(&c->full, "dcode leaves 5 %% of a disk free, at most 1 GiB."
+			     " Free some room, or copy elsewhere.");
+	*err = c->full;
+	return -1;
+}
 
 static int collect(void *arg, enum exec_stream stream, struct str chunk,
 		   struct buf *reply, struct error *err)
@@ -58,6 +107,16 @@ char *copy_join(const char *directory, const char *name)
 		len--;
 	return xasprintf("%.*s%s%s", (int)len, directory,
 			 len && directory[len - 1] == '/' ? "" : "/", name);
+}
+
+int copy_failed(const struct copy *c, const struct transfer *t,
+		struct error *err)
+{
+	if (c->full.code == ERR_NONE)
+		return error_set(err, ERR_REMOTE, "%s: %s", t->path,
+				 copy_reason(t));
+	*err = c->full;
+	return -1;
 }
 
 const char *copy_reason(const struct transfer *t)
@@ -131,6 +190,24 @@ static char *into(const char *target, bool is_directory, const char *source)
 	return path;
 }
 
+/* A tar stream is unpacked into a directory that is there, or that a slash at
+ * the end asks for; else the bytes become a file. */
+static int up_stdin(struct copy *c, const char *remote, struct error *err)
+{
+	char kind = 'n';
+	char *target;
+	int rc;
+
+	if (copy_check_stdin(err) < 0 || remote_kind(c, remote, &kind, err) < 0)
+		return -1;
+	target = into(remote, false, "");
+	rc = kind == 'd' || ends_in_slash(remote)
+		     ? copy_tree_in(c, target, err)
+		     : copy_file_in(c, target, err);
+	free(target);
+	return rc;
+}
+
 static int up(struct copy *c, const char *local, const char *remote,
 	      struct error *err)
 {
@@ -154,34 +231,51 @@ static int up(struct copy *c, const char *local, const char *remote,
 	rc = remote_kind(c, remote, &kind, err);
 	target = into(remote, kind == 'd' || ends_in_slash(remote), local);
 	if (rc == 0)
-		rc = S_ISDIR(st.st_mode) ? copy_tree_up(c, local, target, err)
-					 : copy_file_up(c, fd, target, err);
+		rc = S_ISDIR(st.st_mode)
+			     ? copy_tree_up(c, local, target, err)
+			     : copy_file_up(c, fd, (int)st.st_mode & 0777,
+					    target, err);
 	free(target);
 	close(fd);
+	return rc;
+}
+
+static int down_to(struct copy *c, char kind, const char *remote,
+		   const char *local, struct error *err)
+{
+	struct stat st;
+	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
+	char *target = into(local, directory || ends_in_slash(local), remote);
+	int rc = kind == 'd' ? copy_tree_down(c, remote, target, err)
+			     : copy_file_down(c, remote, target, err);
+
+	free(target);
 	return rc;
 }
 
 static int down(struct copy *c, const char *remote, const char *local,
 		struct error *err)
 {
-	struct stat st;
-	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
+	bool pipe = !strcmp(local, "-");
 	char kind = 'n';
-	char *target;
 	char *source;
-	int rc = remote_kind(c, remote, &kind, err);
+	int rc;
 
-	if (rc < 0)
+	if (pipe && copy_check_stdout(c, err) < 0)
+		return -1;
+	if (remote_kind(c, remote, &kind, err) < 0)
 		return -1;
 	if (kind == 'n')
 		return error_set(err, ERR_NOT_FOUND,
 				 "there is no %s in the sandbox", remote);
-	target = into(local, directory || ends_in_slash(local), remote);
 	source = into(remote, false, "");
-	rc = kind == 'd' ? copy_tree_down(c, source, target, err)
-			 : copy_file_down(c, source, target, err);
+	if (!pipe)
+		rc = down_to(c, kind, source, local, err);
+	else if (kind == 'd')
+		rc = copy_tree_out(c, source, err);
+	else
+		rc = copy_file_out(c, source, err);
 	free(source);
-	free(target);
 	return rc;
 }
 
@@ -211,6 +305,23 @@ static void summary(struct app *app, const struct copy *c)
 	buf_release(&data);
 }
 
+static int read_limit(struct app *app, struct copy *c, struct error *err)
+{
+	struct settings *set;
+	int64_t mib = 0;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    settings_int(set, NULL, "sandboxes.copy_limit", &mib, err) < 0)
+		return -1;
+	if (mib < 1 || mib > INT64_MAX >> 20)
+		return error_set(err, ERR_CONFIG,
+				 "sandboxes.copy_limit must be a number of MiB"
+				 " from 1 on, not %" PRId64,
+				 mib);
+	c->limit = mib << 20;
+	return 0;
+}
+
 static int copy(struct app *app, const struct args *args, const char *id,
 		const char *from, const char *to, struct error *err)
 {
@@ -218,10 +329,12 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	struct stop stop = app_stop(app);
 	struct target t = { 0 };
 	struct sandbox sb = { 0 };
-	struct copy c = { .sb = &sb, .stop = &stop };
+	struct copy c = { .sb = &sb, .stop = &stop, .disk = -1 };
 	char *remote;
-	int rc = target_open(&t, app, args, id, err);
+	int rc = read_limit(app, &c, err);
 
+	if (rc == 0)
+		rc = target_open(&t, app, args, id, err);
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, err);
 	if (rc < 0) {
@@ -232,11 +345,17 @@ static int copy(struct app *app, const struct args *args, const char *id,
 			 ? xstrdup(uploads ? to : from)
 			 : copy_join(sb.workdir ? sb.workdir : "/",
 				     uploads ? to : from);
-	rc = uploads ? up(&c, args->argv[0], remote, err)
-		     : down(&c, remote, args->argv[1], err);
+	if (!uploads)
+		rc = down(&c, remote, args->argv[1], err);
+	else if (!strcmp(args->argv[0], "-"))
+		rc = up_stdin(&c, remote, err);
+	else
+		rc = up(&c, args->argv[0], remote, err);
 	free(remote);
 	sandbox_release(&sb);
 	target_close(&t);
+	if (c.unread)
+		return STATUS_PIPE;
 	if (rc == 0 && c.skipped)
 		rc = error_set(err, ERR_REMOTE, "%" PRId64 " not copied",
 			       c.skipped);
@@ -264,7 +383,13 @@ int sandbox_copy(struct app *app, const struct args *args)
 	if (!from && !to)
 		return command_misuse(&command_sandbox,
 				      "sandbox cp: one side has to be ID:PATH");
+	if (app->json && from && !strcmp(args->argv[1], "-")) {
+		free(id);
+		return command_misuse(&command_sandbox,
+				      "sandbox cp: --json and a copy to"
+				      " standard output exclude each other");
+	}
 	rc = copy(app, args, id, from, to, &err);
 	free(id);
-	return rc == 0 ? 0 : app_fail(app, &err);
+	return rc >= 0 ? rc : app_fail(app, &err);
 }

@@ -16,14 +16,17 @@
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/sandbox_copy.h"
-#include "sandbox/quote.h"
+#include "sandbox/helper.h"
 
 enum {
 	LIST_MAX = 64 << 20, /* bytes of the list of a tree */
-	TEMPORARY = 24,      /* characters of a temporary name, with NUL */
+	LIST_MS = 120000,
+	ENTRY = 4096,   /* bytes of the disk that a name takes */
+	TEMPORARY = 24, /* characters of a temporary name, with NUL */
 };
 
-struct sink {    /* one file that is being received */
+struct sink { /* one file that is being received */
+	struct copy *copy;
 	int dir; /* where it goes; closed at the end when owned */
 	bool owns_dir;
 	char *name;
@@ -59,7 +62,9 @@ static int take(void *arg, struct str chunk, struct error *err)
 {
 	struct sink *s = arg;
 
-	if (sink_open(s, err) < 0)
+	if (copy_receive(s->copy, chunk.len, err) < 0 ||
+	    copy_store(s->copy, (int64_t)chunk.len, err) < 0 ||
+	    sink_open(s, err) < 0)
 		return -1;
 	while (chunk.len) {
 		ssize_t n = write(s->fd, chunk.ptr, chunk.len);
@@ -110,6 +115,7 @@ int copy_file_down(struct copy *c, const char *remote, const char *local,
 	char *directory = slash ? xstrndup(local, (size_t)(slash - local) + 1)
 				: xstrdup(".");
 	struct sink s = {
+		.copy = c,
 		.name = xstrdup(slash ? slash + 1 : local),
 		.remote = xstrdup(remote),
 		.mode = 0666,
@@ -127,11 +133,11 @@ int copy_file_down(struct copy *c, const char *remote, const char *local,
 		return rc;
 	}
 	free(directory);
+	c->disk = s.dir;
 	prepare(&s, &t);
 	rc = sandbox_download(c->sb, &t, 1, c->stop, err);
 	if (rc == 0 && t.error != FILE_OK)
-		rc = error_set(err, ERR_REMOTE, "%s: %s", remote,
-			       copy_reason(&t));
+		rc = copy_failed(c, &t, err);
 	if (rc < 0) {
 		struct error ignored = { 0 };
 
@@ -159,7 +165,7 @@ static int flush(struct tree *t, struct error *err)
 		struct error failure = { 0 };
 		char *remote = xstrdup(t->sinks[i].remote);
 
-		if (rc == 0 && !whole)
+		if (rc == 0 && !whole && t->copy->full.code == ERR_NONE)
 			skip(t, str_of(remote), copy_reason(&t->files[i]));
 		if (sink_close(&t->sinks[i], whole, &failure) < 0)
 			skip(t, str_of(remote), failure.message);
@@ -168,6 +174,10 @@ static int flush(struct tree *t, struct error *err)
 		free(remote);
 	}
 	t->n = 0;
+	if (rc == 0 && t->copy->full.code != ERR_NONE) {
+		*err = t->copy->full;
+		return -1;
+	}
 	return rc;
 }
 
@@ -286,7 +296,8 @@ static int add_file(struct tree *t, const char *remote, struct str path,
 	struct sink *s = &t->sinks[t->n];
 	char *relative = xstrndup(path.ptr, path.len);
 
-	*s = (struct sink){ .owns_dir = true,
+	*s = (struct sink){ .copy = t->copy,
+			    .owns_dir = true,
 			    .mode = executable ? 0777 : 0666 };
 	s->dir = open_parent(t->root, path, &s->name);
 	if (s->dir < 0) {
@@ -301,43 +312,21 @@ static int add_file(struct tree *t, const char *remote, struct str path,
 	return t->n == COPY_BATCH ? flush(t, err) : 0;
 }
 
-/*
- * One line per entry: a letter and the name below the directory; links have a
- * second line, their target. Names with a line end are told as "?".
- */
-static const char lister[] =
-	"for a in find readlink; do\n"
-	"command -v \"$a\" >/dev/null ||"
-	" eval \"$a() { busybox $a \\\"\\$@\\\"; }\"\n"
-	"done\n"
-	"cd \"$p\" && find . ! -name . -exec sh -c '\n"
-	"n=\"\n"
-	"\"\n"
-	"for f; do\n"
-	"case $f in *\"$n\"*) echo \"?\"; continue ;; esac\n"
-	"if [ -h \"$f\" ]; then\n"
-	"t=$(readlink \"$f\" || busybox readlink \"$f\")\n"
-	"case $t in *\"$n\"*) echo \"?\"; continue ;; esac\n"
-	"printf \"l%s\\n%s\\n\" \"$f\" \"$t\"\n"
-	"elif [ -d \"$f\" ]; then printf \"d%s\\n\" \"$f\"\n"
-	"elif [ ! -f \"$f\" ]; then printf \"o%s\\n\" \"$f\"\n"
-	"elif [ -x \"$f\" ]; then printf \"x%s\\n\" \"$f\"\n"
-	"else printf \"f%s\\n\" \"$f\"; fi\n"
-	"done' sh {} +\n";
-
-static int add_entry(struct tree *t, const char *remote, struct str line,
+static int add_entry(struct tree *t, const char *remote, struct str entry,
 		     struct str *rest, struct error *err)
 {
-	char kind = line.len ? line.ptr[0] : '?';
-	struct str path = str_skip(line, 3); /* the letter and "./" */
+	char kind = entry.len ? entry.ptr[0] : '?';
+	struct str path = str_skip(entry, 1);
 	struct str target = { 0 };
 
 	if (kind == 'l')
-		(void)str_split(rest, '\n', &target);
-	if (kind == '?' || !is_inside(path)) {
-		skip(t, line, "its name cannot be used here");
+		(void)str_split(rest, '\0', &target);
+	if (!is_inside(path)) {
+		skip(t, path, "its name cannot be used here");
 		return 0;
 	}
+	if (copy_store(t->copy, ENTRY, err) < 0)
+		return -1;
 	switch (kind) {
 	case 'd':
 		add_directory(t, path);
@@ -354,37 +343,42 @@ static int add_entry(struct tree *t, const char *remote, struct str line,
 	}
 }
 
-static int list(struct copy *c, const char *remote, struct buf *out,
+static int list(struct copy *c, const char *remote, struct helper *h,
 		struct error *err)
 {
-	struct buf script = BUF_INIT(1 << 16);
-	int rc;
-
-	buf_adds(&script, "p=");
-	quote_word(&script, str_of(remote));
-	buf_addc(&script, '\n');
-	buf_adds(&script, lister);
-	rc = copy_script(c, buf_str(&script), out, "listing the directory",
-			 err);
-	buf_release(&script);
-	return rc;
+	*h = (struct helper){
+		.script = HELPER_TREE,
+		.args = { str_of(remote) },
+		.n_args = 1,
+		.timeout_ms = LIST_MS,
+		.out = BUF_INIT(LIST_MAX),
+	};
+	if (helper_run(c->sb, h, c->stop, err) < 0)
+		return -1;
+	if (h->timed_out)
+		return error_set(err, ERR_TIMEOUT,
+				 "listing %s in the sandbox took too long",
+				 remote);
+	if (strcmp(h->status, "ok") == 0)
+		return 0;
+	(void)helper_failed(h->status, err);
+	return error_wrap(err, "listing %s in the sandbox", remote);
 }
 
-/* Where there is no tar: file by file. */
-static int copy_files_down(struct copy *c, const char *remote, int root,
-			   struct error *err)
+int copy_files_down(struct copy *c, const char *remote, int root,
+		    struct error *err)
 {
-	struct buf lines = BUF_INIT(LIST_MAX);
+	struct helper h;
 	struct tree *t = xcalloc(1, sizeof(*t));
 	struct str rest;
-	struct str line;
-	int rc = list(c, remote, &lines, err);
+	struct str entry;
+	int rc = list(c, remote, &h, err);
 
 	t->copy = c;
 	t->root = root;
-	rest = buf_str(&lines);
-	while (rc == 0 && str_split(&rest, '\n', &line))
-		rc = add_entry(t, remote, line, &rest, err);
+	rest = buf_str(&h.out);
+	while (rc == 0 && str_split(&rest, '\0', &entry))
+		rc = add_entry(t, remote, entry, &rest, err);
 	if (rc == 0)
 		rc = flush(t, err);
 	for (size_t i = 0; i < t->n; i++) {
@@ -392,7 +386,7 @@ static int copy_files_down(struct copy *c, const char *remote, int root,
 
 		(void)sink_close(&t->sinks[i], false, &ignored);
 	}
-	buf_release(&lines);
+	buf_release(&h.out);
 	free(t);
 	return rc;
 }
@@ -409,6 +403,7 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 	if (root < 0)
 		return error_errno(err, "%s", local);
 	c->directories++;
+	c->disk = root;
 	rc = copy_by_tar(c) ? copy_tar_down(c, remote, root, err)
 			    : copy_files_down(c, remote, root, err);
 	close(root);

@@ -109,7 +109,8 @@ int sandbox_freeze(struct app *app, const struct args *args)
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, &err);
 	if (rc == 0) {
-		rc = sandbox_snapshot(&sb, name, &stop, &err);
+		rc = sandbox_snapshot(&sb, name, args_flag(args, "force"),
+				      &stop, &err);
 		sandbox_release(&sb);
 	}
 	if (rc == 0 && app->json) {

@@ -131,38 +131,47 @@ static void upload_script(struct copy *c, const char *remote, mode_t mode,
 		 (unsigned)(mode & 0777), c->tar);
 }
 
-int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
-		struct error *err)
+int copy_tar_in(struct copy *c, const char *remote, mode_t mode,
+		archive_pull *pull, void *arg, struct error *err)
 {
 	struct buf script = BUF_INIT(SCRIPT_BYTES);
 	struct complaints said = { .line = BUF_INIT(LINE_BYTES) };
-	int told = 0;
-	struct archive_log to_user = { skipped, &told };
-	struct archive_writer *w = NULL;
-	struct archive_counts n;
 	struct exec_request req = {
 		.plain = true,
 		.output = on_upload,
 		.arg = &said,
-		.source = archive_writer_pull,
+		.source = pull,
+		.source_arg = arg,
 	};
 	struct exec_result res = { 0 };
-	int rc = archive_writer_open(&w, dir, false, &to_user, err);
+	int rc;
 
-	if (rc == 0) {
-		upload_script(c, remote, mode, &script);
-		req.command = buf_str(&script);
-		req.source_arg = w;
-		rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
-		n = archive_writer_counts(w);
-		count(c, &n);
-		c->directories++;
-	}
+	upload_script(c, remote, mode, &script);
+	req.command = buf_str(&script);
+	rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+	c->directories++;
 	if (rc == 0)
 		rc = judge(c, &said, &res, true, err);
-	archive_writer_close(w);
 	buf_release(&said.line);
 	buf_release(&script);
+	return rc;
+}
+
+int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
+		struct error *err)
+{
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
+	struct archive_writer *w = NULL;
+	struct archive_counts n;
+	int rc = archive_writer_open(&w, dir, &to_user, err);
+
+	if (rc < 0)
+		return -1;
+	rc = copy_tar_in(c, remote, mode, archive_writer_pull, w, err);
+	n = archive_writer_counts(w);
+	count(c, &n);
+	archive_writer_close(w);
 	return rc;
 }
 
@@ -189,13 +198,22 @@ static int64_t relay_pull(void *arg, char *room, size_t len, struct error *err)
 	do
 		n = recv(r->out, room, len, 0);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? error_errno(err, "reading the stream") : n;
+	if (n < 0)
+		return error_errno(err, "reading the stream");
+	return copy_receive(r->copy, (size_t)n, err) < 0 ? -1 : n;
+}
+
+static int relay_store(void *arg, int64_t bytes, struct error *err)
+{
+	struct relay *r = arg;
+
+	return copy_store(r->copy, bytes, err);
 }
 
 static void *relay_thread(void *arg)
 {
 	struct relay *r = arg;
-	struct archive_input from = { .pull = relay_pull, .arg = r };
+	struct archive_input from = { relay_pull, relay_store, r };
 	int told = 0;
 	struct archive_log to_user = { skipped, &told };
 
@@ -296,6 +314,53 @@ static int download(struct relay *r, struct str script, struct error *err)
 	return r->rc;
 }
 
+static void download_script(struct copy *c, const char *remote,
+			    struct buf *script)
+{
+	buf_adds(script, "cd -- ");
+	quote_word(script, str_of(remote));
+	buf_addf(script, " || exit 125\nexec %s -cf - .\n", c->tar);
+}
+
+struct outflow { /* to standard output */
+	struct copy *copy;
+	struct complaints said;
+};
+
+static int on_outflow(void *arg, enum exec_stream stream, struct str chunk,
+		      struct buf *reply, struct error *err)
+{
+	struct outflow *o = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT)
+		return copy_to_stdout(o->copy, chunk, err);
+	hear(&o->said, chunk);
+	return 0;
+}
+
+int copy_tar_out(struct copy *c, const char *remote, struct error *err)
+{
+	struct outflow o = { c, { .line = BUF_INIT(LINE_BYTES) } };
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct exec_request req = {
+		.plain = true,
+		.output = on_outflow,
+		.arg = &o,
+	};
+	struct exec_result res = { 0 };
+	int rc;
+
+	download_script(c, remote, &script);
+	req.command = buf_str(&script);
+	rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+	if (rc == 0)
+		rc = judge(c, &o.said, &res, false, err);
+	buf_release(&script);
+	buf_release(&o.said.line);
+	return rc;
+}
+
 int copy_tar_down(struct copy *c, const char *remote, int root,
 		  struct error *err)
 {
@@ -307,9 +372,7 @@ int copy_tar_down(struct copy *c, const char *remote, int root,
 	struct buf script = BUF_INIT(SCRIPT_BYTES);
 	int rc;
 
-	buf_adds(&script, "cd -- ");
-	quote_word(&script, str_of(remote));
-	buf_addf(&script, " || exit 125\nexec %s -cf - .\n", c->tar);
+	download_script(c, remote, &script);
 	rc = download(&r, buf_str(&script), err);
 	buf_release(&script);
 	buf_release(&r.said.line);

@@ -91,17 +91,18 @@ static int prepare(struct source *s, struct transfer *t, int fd,
 	return 0;
 }
 
-int copy_file_up(struct copy *c, int fd, const char *remote, struct error *err)
+int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
+		 struct error *err)
 {
 	struct source s = { 0 };
 	struct transfer t;
 	int rc = prepare(&s, &t, fd, remote, err);
 
+	t.mode = mode;
 	if (rc == 0)
 		rc = sandbox_upload(c->sb, &t, 1, c->stop, err);
 	if (rc == 0 && t.error != FILE_OK)
-		rc = error_set(err, ERR_REMOTE, "%s: %s", remote,
-			       copy_reason(&t));
+		rc = copy_failed(c, &t, err);
 	if (rc == 0)
 		c->files++;
 	free(s.remote);
@@ -263,9 +264,8 @@ static int walk(struct tree *t, int dir, const char *remote, int depth,
 	return rc;
 }
 
-/* Where there is no tar: file by file. Closes dir. */
-static int copy_files_up(struct copy *c, int dir, const char *remote,
-			 struct error *err)
+int copy_files_up(struct copy *c, int dir, const char *remote,
+		  struct error *err)
 {
 	struct tree *t = xcalloc(1, sizeof(*t));
 	int rc;

@@ -32,6 +32,12 @@ const struct setting settings_core[] = {
 		.help = "Times a failed model request is sent again",
 	},
 	{
+		.key = "sandboxes.copy_limit",
+		.type = SETTING_INT,
+		.fallback = "16384",
+		.help = "MiB that one sandbox cp may bring back",
+	},
+	{
 		.key = "sandboxes.default",
 		.help = "Provider meant by a bare --sandbox",
 	},

@@ -338,7 +338,7 @@ static int child_extend(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-static int child_snapshot(struct sandbox *sb, const char *name,
+static int child_snapshot(struct sandbox *sb, const char *name, bool replace,
 			  const struct stop *stop, struct error *err)
 {
 	struct child *c = child_of(sb->host);
@@ -352,7 +352,7 @@ static int child_snapshot(struct sandbox *sb, const char *name,
 	child_params(&params, sb->id);
 	buf_addc(&params, ',');
 	json_member(&params, "name", str_of(name));
-	buf_addc(&params, '}');
+	buf_addf(&params, ",\"replace\":%s}", replace ? "true" : "false");
 	ask.params = buf_str(&params);
 	rc = child_call(c, &ask, &result, stop, err);
 	cJSON_Delete(result);

@@ -181,6 +181,7 @@ static const struct sandbox_ops ops = {
 	.info = daytona_info,
 	.extend = daytona_extend,
 	.snapshot = daytona_snapshot,
+	.find_snapshot = daytona_find_snapshot,
 	.execute = daytona_execute,
 	.upload = daytona_upload,
 	.download = daytona_download,

@@ -79,8 +79,10 @@ int daytona_info(struct sandbox_host *host, const char *id,
 		 void (*each)(void *arg, const struct sandbox_info *info),
 		 void *arg, const struct stop *stop, struct error *err);
 /* daytona_snapshot.c: struct sandbox_ops.snapshot, until it can be used. */
-int daytona_snapshot(struct sandbox *sb, const char *name,
+int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
+int daytona_find_snapshot(struct sandbox_host *host, const char *name,
+			  const struct stop *stop, struct error *err);
 /* daytona_exec.c */
 int daytona_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,

@@ -36,7 +36,7 @@ static int post(struct sandbox *sb, const char *name, const struct stop *stop,
 }
 
 /* 1 when it can be used, 0 to look again; *known once it was there. */
-static int look(struct sandbox *sb, const char *name, bool *known,
+static int look(struct sandbox_host *host, const char *name, bool *known,
 		const struct stop *stop, struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
@@ -51,7 +51,7 @@ static int look(struct sandbox *sb, const char *name, bool *known,
 	buf_adds(&path, "/snapshots/");
 	rest_encode(&path, str_of(name));
 	ask.path = path.ptr;
-	rc = daytona_api(daytona_of(sb->host), &ask, &tree, &status, stop, err);
+	rc = daytona_api(daytona_of(host), &ask, &tree, &status, stop, err);
 	state = json_string(tree, "state", "");
 	if (rc == 0 && status != 404)
 		*known = true;
@@ -66,7 +66,21 @@ static int look(struct sandbox *sb, const char *name, bool *known,
 	return rc;
 }
 
-int daytona_snapshot(struct sandbox *sb, const char *name,
+int daytona_find_snapshot(struct sandbox_host *host, const char *name,
+			  const struct stop *stop, struct error *err)
+{
+	struct error failed = { 0 };
+	bool known = false;
+
+	/* One whose build failed has the name all the same. */
+	if (look(host, name, &known, stop, &failed) < 0 && !known) {
+		*err = failed;
+		return -1;
+	}
+	return known;
+}
+
+int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err)
 {
 	struct stop within = stop_within(stop, WORK_MS);
@@ -74,11 +88,12 @@ int daytona_snapshot(struct sandbox *sb, const char *name,
 	bool known = false;
 	int rc;
 
+	(void)replace; /* the vendor refuses a name that is taken */
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
 		return error_set(err, ERR_USAGE, "no name of a snapshot");
 	if (post(sb, name, stop, err) < 0)
 		return -1;
-	while ((rc = look(sb, name, &known, &within, err)) == 0) {
+	while ((rc = look(sb->host, name, &known, &within, err)) == 0) {
 		if (!known && clock_ms() > noticed)
 			return error_set(err, ERR_REMOTE,
 					 "the snapshot was not made");

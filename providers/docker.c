@@ -13,7 +13,6 @@ enum {
 	BODY_MAX = 1 << 20,    /* bytes of a description */
 	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
-	SNAPSHOT_NAME_MAX = 128, /* of a tag */
 	POLL_MS = 50,
 	APPEAR_MS = 5000, /* from a name in use to its container */
 };
@@ -368,47 +367,6 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-static int commit(struct sandbox *sb, const char *name, bool pause,
-		  const struct stop *stop, struct error *err)
-{
-	struct engine *e = &docker_of(sb->host)->engine;
-	struct engine_ask ask = { .method = "POST",
-				  .body = STR("{}"),
-				  .what = "committing the container" };
-	struct buf path = BUF_INIT(1024);
-	int rc;
-
-	buf_addf(&path, "/commit?container=%s&repo=dcode-snapshot&tag=%s",
-		 sb->id, name);
-	buf_addf(&path, "&pause=%s&changes=", pause ? "true" : "false");
-	engine_quote(&path, "LABEL dcode.snapshot=");
-	engine_quote(&path, name);
-	ask.path = path.ptr;
-	rc = engine_json(e, &ask, NULL, stop, err);
-	buf_release(&path);
-	return rc;
-}
-
-/* Paused, so that files are of one moment; where the engine has no control
- * group to pause with (rootless Podman without systemd), as they are. */
-static int docker_snapshot(struct sandbox *sb, const char *name,
-			   const struct stop *stop, struct error *err)
-{
-	struct error why = { 0 };
-
-	if (!engine_name_ok(name) || strlen(name) > SNAPSHOT_NAME_MAX)
-		return error_set(err, ERR_USAGE,
-				 "a snapshot's name has letters, digits, '_', "
-				 "'.' and '-', at most %d",
-				 SNAPSHOT_NAME_MAX);
-	if (commit(sb, name, true, stop, &why) == 0)
-		return 0;
-	if (why.code == ERR_REMOTE && commit(sb, name, false, stop, err) == 0)
-		return 0;
-	*err = why;
-	return -1;
-}
-
 /* 1 while the engine is still at it. */
 static int remove_once(struct engine *e, const char *id,
 		       const struct stop *stop, struct error *err)
@@ -457,6 +415,7 @@ static const struct sandbox_ops ops = {
 	.list = docker_list,
 	.info = docker_info,
 	.snapshot = docker_snapshot,
+	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,
 
 	.remove = docker_remove,

@@ -77,6 +77,10 @@ int docker_list(struct sandbox_host *host, const char *owner,
 int docker_info(struct sandbox_host *host, const char *id,
 		void (*each)(void *arg, const struct sandbox_info *info),
 		void *arg, const struct stop *stop, struct error *err);
+int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
+		    const struct stop *stop, struct error *err);
+int docker_find_snapshot(struct sandbox_host *host, const char *name,
+			 const struct stop *stop, struct error *err);
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);

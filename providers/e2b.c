@@ -413,6 +413,7 @@ static const struct sandbox_ops ops = {
 	.info = e2b_info,
 	.extend = e2b_extend,
 	.snapshot = e2b_snapshot,
+	.find_snapshot = e2b_find_snapshot,
 	.execute = e2b_execute,
 	.upload = e2b_upload,
 	.download = e2b_download,

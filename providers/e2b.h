@@ -84,8 +84,10 @@ struct e2b_search {
 };
 int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
 	     struct error *err);
-int e2b_snapshot(struct sandbox *sb, const char *name, const struct stop *stop,
-		 struct error *err);
+int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
+		 const struct stop *stop, struct error *err);
+int e2b_find_snapshot(struct sandbox_host *host, const char *name,
+		      const struct stop *stop, struct error *err);
 int e2b_info(struct sandbox_host *host, const char *id,
 	     void (*each)(void *arg, const struct sandbox_info *info),
 	     void *arg, const struct stop *stop, struct error *err);

@@ -78,28 +78,25 @@ static void add_filter(struct buf *path, const char *key, const char *value)
 	buf_release(&pair);
 }
 
-static int one_page(struct e2b *e, const char *query, struct cursor *c,
+/* path is that of the first page, with a query. */
+static int one_page(struct e2b *e, struct buf *path, struct cursor *c,
 		    cJSON **page, const struct stop *stop, struct error *err)
 {
-	struct buf path = BUF_INIT(32 << 10);
 	struct rest_ask ask = { .method = "GET",
-				.what = "listing sandboxes",
+				.what = "listing what is there",
 				.flags = REST_AGAIN,
 				.header = on_header,
 				.arg = c };
 	int rc;
 
-	buf_adds(&path, "/v2/sandboxes?state=running,paused&limit=100");
-	buf_adds(&path, query);
 	if (c->token) {
-		buf_adds(&path, "&nextToken=");
-		rest_encode(&path, str_of(c->token));
+		buf_adds(path, "&nextToken=");
+		rest_encode(path, str_of(c->token));
 	}
 	free(c->token);
 	c->token = NULL;
-	ask.path = path.ptr;
+	ask.path = path->ptr;
 	rc = e2b_api(e, &ask, page, NULL, stop, err);
-	buf_release(&path);
 	if (rc == 0 && !cJSON_IsArray(*page)) {
 		cJSON_Delete(*page);
 		*page = NULL;
@@ -112,19 +109,20 @@ static int one_page(struct e2b *e, const char *query, struct cursor *c,
 int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
 	     struct error *err)
 {
-	struct buf query = BUF_INIT(16 << 10);
 	struct cursor c = { 0 };
 	int rc;
 	int pages = 0;
 
-	buf_adds(&query, "");
-	if (s->key)
-		add_filter(&query, s->key, s->value);
 	do {
 		const cJSON *item;
 		cJSON *page = NULL;
+		struct buf path = BUF_INIT(32 << 10);
 
-		rc = one_page(e, query.ptr, &c, &page, stop, err);
+		buf_adds(&path, "/v2/sandboxes?state=running,paused&limit=100");
+		if (s->key)
+			add_filter(&path, s->key, s->value);
+		rc = one_page(e, &path, &c, &page, stop, err);
+		buf_release(&path);
 		cJSON_ArrayForEach (item, page)
 			tell(item, s->each, s->arg);
 		cJSON_Delete(page);
@@ -133,7 +131,6 @@ int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
 				       "the list of sandboxes does not end");
 	} while (rc == 0 && c.token);
 	free(c.token);
-	buf_release(&query);
 	return rc;
 }
 
@@ -190,9 +187,60 @@ int e2b_info(struct sandbox_host *host, const char *id,
 	return rc;
 }
 
+/* "team/name:tag"; without them any team and the tag "default" are meant. */
+static bool same_name(const char *listed, const char *name)
+{
+	struct str a = str_of(listed);
+	struct str b = str_of(name);
+
+	if (str_find(b, '/') == b.len && str_find(a, '/') < a.len)
+		a = str_skip(a, str_find(a, '/') + 1);
+	if (str_ends(a, ":default"))
+		a.len -= strlen(":default");
+	if (str_ends(b, ":default"))
+		b.len -= strlen(":default");
+	return str_eq(a, b);
+}
+
+static bool has_name(const cJSON *snapshot, const char *name)
+{
+	const cJSON *item;
+
+	if (same_name(json_string(snapshot, "snapshotID", ""), name))
+		return true;
+	cJSON_ArrayForEach (item, json_get(snapshot, "names"))
+		if (cJSON_IsString(item) && same_name(item->valuestring, name))
+			return true;
+	return false;
+}
+
+int e2b_find_snapshot(struct sandbox_host *host, const char *name,
+		      const struct stop *stop, struct error *err)
+{
+	struct cursor c = { 0 };
+	int found = 0;
+	int rc;
+	int pages = 0;
+
+	do {
+		const cJSON *item;
+		cJSON *page = NULL;
+		struct buf path = BUF_INIT(32 << 10);
+
+		buf_adds(&path, "/snapshots?limit=100");
+		rc = one_page(e2b_of(host), &path, &c, &page, stop, err);
+		cJSON_ArrayForEach (item, page)
+			found |= has_name(item, name);
+		cJSON_Delete(page);
+		buf_release(&path);
+	} while (rc == 0 && c.token && !found && ++pages < PAGES_MAX);
+	free(c.token);
+	return rc < 0 ? -1 : found;
+}
+
 /* The sandbox goes on; the snapshot's name is a template's from then on. */
-int e2b_snapshot(struct sandbox *sb, const char *name, const struct stop *stop,
-		 struct error *err)
+int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
+		 const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/sandboxes/%s/snapshots", sb->id);
 	struct buf body = BUF_INIT(1024);
@@ -203,6 +251,7 @@ int e2b_snapshot(struct sandbox *sb, const char *name, const struct stop *stop,
 	cJSON *tree = NULL;
 	int rc;
 
+	(void)replace; /* the name is given to the new one in any case */
 	buf_addc(&body, '{');
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');

@@ -455,6 +455,7 @@ static const struct sandbox_ops ops = {
 	.info = langsmith_info,
 	.extend = langsmith_extend,
 	.snapshot = langsmith_snapshot,
+	.find_snapshot = langsmith_find_snapshot,
 	.execute = langsmith_execute,
 	.upload = langsmith_upload,
 	.download = langsmith_download,

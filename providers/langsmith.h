@@ -81,8 +81,10 @@ int langsmith_create(struct sandbox *sb, const struct sandbox_spec *spec,
  * there is none. */
 int langsmith_resolve(struct langsmith *l, const struct sandbox_spec *spec,
 		      char **id, const struct stop *stop, struct error *err);
-int langsmith_snapshot(struct sandbox *sb, const char *name,
+int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 		       const struct stop *stop, struct error *err);
+int langsmith_find_snapshot(struct sandbox_host *host, const char *name,
+			    const struct stop *stop, struct error *err);
 /* langsmith_list.c */
 int langsmith_list(struct sandbox_host *host, const char *owner,
 		   void (*each)(void *arg, const struct sandbox_info *info),

@@ -237,8 +237,20 @@ int langsmith_resolve(struct langsmith *l, const struct sandbox_spec *spec,
 	return rc;
 }
 
+int langsmith_find_snapshot(struct sandbox_host *host, const char *name,
+			    const struct stop *stop, struct error *err)
+{
+	struct found f = { .name = name };
+	int rc = find(langsmith_of(host), &f, stop, err);
+
+	if (rc == 0)
+		rc = f.id != NULL;
+	free(f.id);
+	return rc;
+}
+
 /* The sandbox goes on meanwhile. */
-int langsmith_snapshot(struct sandbox *sb, const char *name,
+int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 		       const struct stop *stop, struct error *err)
 {
 	struct langsmith *l = langsmith_of(sb->host);
@@ -252,6 +264,7 @@ int langsmith_snapshot(struct sandbox *sb, const char *name,
 	const char *id;
 	int rc;
 
+	(void)replace; /* names are not unique there: the newest is used */
 	buf_addc(&body, '{');
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/local.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,7 +332,49 @@ static int local_extend(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-static int local_snapshot(struct sandbox *sb, const char *name,
+static int check_snapshot_name(const char *name, struct error *err)
+{
+	if (local_id_ok(name))
+		return 0;
+	return error_set(err, ERR_USAGE, "%s is no name for a snapshot", name);
+}
+
+static int local_find_snapshot(struct sandbox_host *host, const char *name,
+			       const struct stop *stop, struct error *err)
+{
+	char *dir = local_snapshot_dir(host, name);
+	struct stat st;
+	int rc = check_snapshot_name(name, err);
+
+	(void)stop;
+	if (rc == 0)
+		rc = lstat(dir, &st) == 0;
+	free(dir);
+	return rc;
+}
+
+/* The old one stays until the new one is complete. */
+static int replace_snapshot(const char *part, const char *to, bool replace,
+			    struct error *err)
+{
+	char *old = xasprintf("%s.old", to); /* a name that none can have */
+	struct error ignored = { 0 };
+	int rc = replace ? path_remove_tree(old, err) : 0;
+
+	if (rc == 0 && replace && rename(to, old) < 0 && errno != ENOENT)
+		rc = error_errno(err, "%s", to);
+	if (rc == 0 && rename(part, to) < 0) {
+		rc = error_errno(err, "keeping the snapshot as %s", to);
+		if (replace)
+			(void)rename(old, to);
+	}
+	if (rc == 0 && replace)
+		(void)path_remove_tree(old, &ignored);
+	free(old);
+	return rc;
+}
+
+static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 			  const struct stop *stop, struct error *err)
 {
 	const struct local *l = sb->host->priv;
@@ -340,24 +383,16 @@ static int local_snapshot(struct sandbox *sb, const char *name,
 	char *dir = local_dir(sb->host, sb->id);
 	struct local_meta m = { 0 };
 	struct error ignored = { 0 };
-	struct stat st;
-	int rc = -1;
+	int rc = check_snapshot_name(name, err);
 
-	if (!local_id_ok(name)) {
-		error_set(err, ERR_USAGE, "%s is no name for a snapshot", name);
-	} else if (stat(to, &st) == 0) {
-		error_set(err, ERR_USAGE, "the snapshot %s exists", name);
-		error_hint(err, "choose another name, or: rm -r %s", to);
-	} else if (path_remove_tree(part, err) == 0 &&
-		   path_mkdirs(part, 0700, err) == 0 &&
-		   local_meta_read(dir, &m, err) == 0 &&
-		   box_copy(l->bwrap, dir, m.bind, part, stop, err) == 0) {
-		rc = rename(part, to);
-		if (rc < 0)
-			error_errno(err, "keeping the snapshot %s", name);
-	}
-	if (rc < 0)
+	if (rc == 0 && (path_remove_tree(part, err) < 0 ||
+			path_mkdirs(part, 0700, err) < 0 ||
+			local_meta_read(dir, &m, err) < 0 ||
+			box_copy(l->bwrap, dir, m.bind, part, stop, err) < 0 ||
+			replace_snapshot(part, to, replace, err) < 0)) {
 		(void)path_remove_tree(part, &ignored);
+		rc = -1;
+	}
 	local_meta_release(&m);
 	free(to);
 	free(part);
@@ -413,6 +448,7 @@ static const struct sandbox_ops local_ops = {
 	.info = local_info,
 	.extend = local_extend,
 	.snapshot = local_snapshot,
+	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,
 	.upload = local_upload,
 	.download = local_download,

@@ -212,6 +212,7 @@ static const struct sandbox_ops ops = {
 	.list = modal_list,
 	.info = modal_info,
 	.snapshot = modal_snapshot,
+	.find_snapshot = modal_find_snapshot,
 	.execute = modal_execute,
 	.upload = modal_upload,
 	.download = modal_download,

@@ -178,8 +178,10 @@ int modal_app(struct modal *m, bool create, const struct stop *stop,
  * itself. */
 int modal_image(struct modal *m, const struct sandbox_spec *spec, char **id,
 		bool *bare, const struct stop *stop, struct error *err);
-int modal_snapshot(struct sandbox *sb, const char *name,
+int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err);
+int modal_find_snapshot(struct sandbox_host *host, const char *name,
+			const struct stop *stop, struct error *err);
 /* modal_create.c */
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err);

@@ -377,8 +377,24 @@ static int publish(struct modal *m, const char *id, const char *name,
 	return rc;
 }
 
-/* The file system as an image, published under the name. */
-int modal_snapshot(struct sandbox *sb, const char *name,
+int modal_find_snapshot(struct sandbox_host *host, const char *name,
+			const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	char *id = NULL;
+	int rc = published(modal_of(host), name, &id, stop, &why);
+
+	free(id);
+	if (rc == 0)
+		return 1;
+	if (why.code == ERR_NOT_FOUND)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+/* The file system as an image, published under the name, whoever has it. */
+int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err)
 {
 	struct modal *m = modal_of(sb->host);
@@ -396,6 +412,7 @@ int modal_snapshot(struct sandbox *sb, const char *name,
 	const char *image;
 	int rc = modal_access(sb, false, stop, err);
 
+	(void)replace;
 	if (rc < 0)
 		return -1;
 	modal_uuid4(id);

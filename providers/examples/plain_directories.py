@@ -28,6 +28,7 @@ import threading
 import time
 
 NOT_FOUND, CONFIG, FAILED, NO_METHOD = -32001, -32003, -32000, -32601
+NO_SENSE = -32602
 FILE_NOT_FOUND, PERMISSION, IS_DIRECTORY, INVALID_PATH, TOO_LARGE = range(
     -32020, -32025, -1
 )
@@ -172,6 +173,8 @@ class Boxes:
     def snapshot(self, params, _request):
         self.about(params["sandbox"])
         target = self.snapshot_of(params["name"])
+        if os.path.exists(target) and not params.get("replace"):
+            raise Refusal(NO_SENSE, "there is a snapshot of this name")
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(self.files(params["sandbox"]), target, symlinks=True)
         return {}

@@ -237,7 +237,7 @@ enum contract_verdict check_snapshot(struct contract *c)
 	path = contract_path(c, "snapped");
 	verdict = leave_file(c, path);
 	if (verdict == CONTRACT_OK &&
-	    ops_of(c)->snapshot(c->sb, name, &c->stop, &err) < 0)
+	    sandbox_snapshot(c->sb, name, false, &c->stop, &err) < 0)
 		verdict = contract_fail(c, "%s", err.message);
 	if (verdict == CONTRACT_OK)
 		verdict = from_snapshot(c, path);

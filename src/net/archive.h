@@ -36,7 +36,7 @@ int archive_check(struct error *err);
  */
 struct archive_writer;
 /* Takes over the descriptor dir, whatever it returns. log is borrowed. */
-int archive_writer_open(struct archive_writer **w, int dir, bool gzip,
+int archive_writer_open(struct archive_writer **w, int dir,
 			const struct archive_log *log, struct error *err);
 /* The stream, to be pulled from the thread of the writer: archive_pull. */
 int64_t archive_writer_pull(void *w, char *room, size_t len, struct error *err);
@@ -44,8 +44,9 @@ struct archive_counts archive_writer_counts(const struct archive_writer *w);
 void archive_writer_close(struct archive_writer *w); /* NULL is fine */
 
 /*
- * Unpacks a tar stream, gzipped or not, that nobody vouches for, below the
- * directory dir (borrowed). Nothing is written outside and no link is followed,
+ * Unpacks a tar stream that nobody vouches for, below the directory dir
+ * (borrowed). A compressed stream is an error: nobody asked for it, and what it
+ * grows to is not known. Nothing is written outside and no link is followed,
  * neither of the archive's nor of those already there: entries that are
  * absolute, have "..", go through a link, are links that lead out, devices or
  * pipes are skipped. Files are replaced whole, by rename; they get their time
@@ -55,6 +56,9 @@ void archive_writer_close(struct archive_writer *w); /* NULL is fine */
  */
 struct archive_input {
 	archive_pull *pull;
+	/* Asked before an entry takes this many bytes of the disk; -1 (err
+	 * filled) ends it. NULL: it may take any number. */
+	int (*store)(void *arg, int64_t bytes, struct error *err);
 	void *arg;
 };
 int archive_extract(const struct archive_input *from, int dir,

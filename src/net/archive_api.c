@@ -16,7 +16,6 @@ static const struct {
 	}
 	SYMBOL(write_new),
 	SYMBOL(write_set_format_gnutar),
-	SYMBOL(write_add_filter_gzip),
 	SYMBOL(write_set_bytes_per_block),
 	SYMBOL(write_open),
 	SYMBOL(write_header),
@@ -24,7 +23,6 @@ static const struct {
 	SYMBOL(write_close),
 	SYMBOL(write_free),
 	SYMBOL(read_new),
-	SYMBOL(read_support_filter_gzip),
 	SYMBOL(read_support_format_tar),
 	SYMBOL(read_open),
 	SYMBOL(read_next_header),

@@ -16,7 +16,6 @@
 struct archive_api {
 	struct archive *(*write_new)(void);
 	int (*write_set_format_gnutar)(struct archive *a);
-	int (*write_add_filter_gzip)(struct archive *a);
 	int (*write_set_bytes_per_block)(struct archive *a, int bytes);
 	int (*write_open)(struct archive *a, void *arg, archive_open_callback *,
 			  archive_write_callback *, archive_close_callback *);
@@ -26,7 +25,6 @@ struct archive_api {
 	int (*write_close)(struct archive *a);
 	int (*write_free)(struct archive *a);
 	struct archive *(*read_new)(void);
-	int (*read_support_filter_gzip)(struct archive *a);
 	int (*read_support_format_tar)(struct archive *a);
 	int (*read_open)(struct archive *a, void *arg, archive_open_callback *,
 			 archive_read_callback *, archive_close_callback *);

@@ -18,6 +18,7 @@
 enum {
 	CHUNK = 64 << 10, /* bytes pulled at once */
 	TEMPORARY = 24,   /* characters of a temporary name, with NUL */
+	ENTRY = 4096,     /* bytes that an entry takes besides its content */
 	DEEPEST = 1000,   /* parts of a path */
 };
 
@@ -365,6 +366,19 @@ static int put(struct unpack *u, mode_t type, struct error *err)
 	return rc;
 }
 
+/* A sparse file may say that it is larger than all that comes: its size
+ * counts, not what is written. */
+static int reserve(struct unpack *u, mode_t type, struct error *err)
+{
+	int64_t size = type == S_IFREG ? u->api.entry_size(u->entry) : 0;
+
+	if (!u->from->store)
+		return 0;
+	if (size < 0 || size > INT64_MAX - ENTRY)
+		size = INT64_MAX - ENTRY;
+	return u->from->store(u->from->arg, size + ENTRY, err);
+}
+
 static int unpack_entry(struct unpack *u, struct error *err)
 {
 	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;
@@ -382,6 +396,8 @@ static int unpack_entry(struct unpack *u, struct error *err)
 	    !link_stays(buf_str(&u->path),
 			str_of(u->api.entry_symlink(u->entry))))
 		return skip(u, "the link leads out of the copy");
+	if (reserve(u, type, err) < 0)
+		return -1;
 	return put(u, type, err);
 }
 
@@ -389,8 +405,7 @@ static int unpack_all(struct unpack *u, struct error *err)
 {
 	int rc;
 
-	if (u->api.read_support_filter_gzip(u->a) < ARCHIVE_WARN ||
-	    u->api.read_support_format_tar(u->a) < ARCHIVE_WARN ||
+	if (u->api.read_support_format_tar(u->a) < ARCHIVE_WARN ||
 	    u->api.read_open(u->a, u, NULL, on_read, NULL) != ARCHIVE_OK)
 		return broken(u, err);
 	for (;;) {

@@ -299,8 +299,7 @@ int64_t archive_writer_pull(void *arg, char *room, size_t len,
 	return (int64_t)len;
 }
 
-static int begin(struct archive_writer *w, int dir, bool gzip,
-		 struct error *err)
+static int begin(struct archive_writer *w, int dir, struct error *err)
 {
 	struct stat st;
 
@@ -313,14 +312,13 @@ static int begin(struct archive_writer *w, int dir, bool gzip,
 	if (!w->a || !w->entry)
 		return error_set(err, ERR_SYSTEM, "libarchive does not start");
 	if (w->api.write_set_format_gnutar(w->a) < ARCHIVE_WARN ||
-	    (gzip && w->api.write_add_filter_gzip(w->a) < ARCHIVE_WARN) ||
 	    w->api.write_set_bytes_per_block(w->a, 0) < ARCHIVE_WARN ||
 	    w->api.write_open(w->a, w, NULL, on_bytes, NULL) != ARCHIVE_OK)
 		return broken(w, err);
 	return 0;
 }
 
-int archive_writer_open(struct archive_writer **out, int dir, bool gzip,
+int archive_writer_open(struct archive_writer **out, int dir,
 			const struct archive_log *log, struct error *err)
 {
 	struct archive_writer *w = xcalloc(1, sizeof(*w));
@@ -331,7 +329,7 @@ int archive_writer_open(struct archive_writer **out, int dir, bool gzip,
 	w->file = -1;
 	w->path = BUF_INIT(PATH_BYTES);
 	w->out = BUF_INIT(OUT_MAX);
-	rc = begin(w, dir, gzip, &why);
+	rc = begin(w, dir, &why);
 	close(dir);
 	if (rc == 0) {
 		*out = w;

@@ -51,6 +51,9 @@ static const unsigned char upload_sh[] = {
 static const unsigned char download_sh[] = {
 #include "scripts/sandbox/download.sh.inc"
 };
+static const unsigned char tree_sh[] = {
+#include "scripts/sandbox/tree.sh.inc"
+};
 
 #define SCRIPT(array)                                                          \
 	{                                                                      \
@@ -70,6 +73,7 @@ static const struct {
 	[HELPER_GREP] = { SCRIPT(grep_sh), false },
 	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true },
 	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false },
+	[HELPER_TREE] = { SCRIPT(tree_sh), false },
 };
 
 /* Without indentation and comment lines: every byte travels. */

@@ -15,6 +15,7 @@ enum helper_script {
 	HELPER_GREP,
 	HELPER_UPLOAD,
 	HELPER_DOWNLOAD,
+	HELPER_TREE,
 };
 
 enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };

@@ -208,12 +208,29 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 						      : 0;
 }
 
-int sandbox_snapshot(struct sandbox *sb, const char *name,
+/* Engines and vendors give a name to the new one without a word. */
+static int check_name_free(struct sandbox_host *host, const char *name,
+			   const struct stop *stop, struct error *err)
+{
+	const struct sandbox_ops *ops = host->provider->ops;
+	int rc = ops->find_snapshot ? ops->find_snapshot(host, name, stop, err)
+				    : 0;
+
+	if (rc <= 0)
+		return rc;
+	error_set(err, ERR_USAGE, "there is a snapshot '%s' already", name);
+	return error_hint(err, "Choose another name, or replace it: --force");
+}
+
+int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err)
 {
 	const struct sandbox_ops *ops = sb->host->provider->ops;
+	int rc = replace ? 0 : check_name_free(sb->host, name, stop, err);
 
-	return ops->snapshot(sb, name, stop, err) ? blame(sb->host, err) : 0;
+	if (rc == 0)
+		rc = ops->snapshot(sb, name, replace, stop, err);
+	return rc ? blame(sb->host, err) : 0;
 }
 
 bool sandbox_acts_on_host(const struct sandbox *sb)

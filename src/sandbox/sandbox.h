@@ -16,8 +16,7 @@ enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
 	SANDBOX_SNAPSHOT = 1 << 1, /* --sandbox-snapshot-name */
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
-	SANDBOX_STDIN = 1 << 3,    /* exec_request.input, .source and .dialog
-				      work; output is bytes, stderr apart */
+	SANDBOX_STDIN = 1 << 3,    /* input, source, dialog; stderr is apart */
 	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
 	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
 	SANDBOX_LIST = 1 << 6,     /* list() finds ours by label */
@@ -67,24 +66,20 @@ struct exec_request {
 	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
 	bool plain;             /* run by sh even where bash exists: for our own
 				   helpers */
-	/* Without SANDBOX_STDIN all must be empty. Else input is what the
-	 * command reads; then comes EOF, unless dialog: the output callback's
-	 * replies follow, and EOF never does. With neither, stdin is empty. */
+	/* Without SANDBOX_STDIN all must be empty. Else what the command reads;
+	 * then EOF, or with dialog, instead of EOF, the callback's replies. */
 	struct str input;
 	bool dialog;
-	/* Instead of both: is asked for what the command reads, when it can
-	 * take more, on the calling thread. At most len bytes into room; 0 at
-	 * the end; -1 (err filled) kills the command and makes execute fail.
-	 * Not called again once the command has closed its input. */
+	/* Instead of both: called when the command can take more, on the
+	 * calling thread, until it closes its input. At most len bytes into
+	 * room; 0 at the end; -1 (err filled) kills the command: -1. */
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *source_arg;
 	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
-	/*
-	 * Output as it arrives, in order per stream, on the calling thread;
+	/* Output as it arrives, in order per stream, on the calling thread;
 	 * chunks are split anywhere. What it appends to reply (NULL without
 	 * dialog) goes to the command's stdin. -1 (err filled) kills the
-	 * command and makes execute fail with that error.
-	 */
+	 * command and makes execute fail with that error. */
 	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
 		      struct buf *reply, struct error *err);
 	void *arg;
@@ -157,8 +152,13 @@ struct sandbox_ops {
 		    void *arg, const struct stop *stop, struct error *err);
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
-	int (*snapshot)(struct sandbox *sb, const char *name,
+	/* replace: one of this name gives way. Else the caller has asked
+	 * find_snapshot, or, where that is NULL, the name is refused here. */
+	int (*snapshot)(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err);
+	/* 1: a snapshot of this name is there; 0: none. */
+	int (*find_snapshot)(struct sandbox_host *host, const char *name,
+			     const struct stop *stop, struct error *err);
 	/* When stopped, it kills the command first (own deadline of 2 s). */
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
@@ -242,7 +242,7 @@ int sandbox_look(struct sandbox_host *host, const char *id,
 		 void *arg, const struct stop *stop, struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
-int sandbox_snapshot(struct sandbox *sb, const char *name,
+int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
 /* Frees what the struct holds; the machine itself stays. */
 void sandbox_release(struct sandbox *sb);

@@ -67,7 +67,7 @@ def cases(outside):
 
 def stream(items, how):
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz" if how == "gz" else "w",
+    with tarfile.open(fileobj=out, mode="w",
                       format=tarfile.PAX_FORMAT if how == "pax"
                       else tarfile.GNU_FORMAT) as tar:
         for info, body in items + [entry("good", data=b"good")]:

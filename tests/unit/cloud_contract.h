@@ -151,7 +151,6 @@ static inline void cloud_life(struct sandbox *sb, const char *ghost)
 
 static inline void cloud_snapshot(struct sandbox *sb)
 {
-	const struct sandbox_ops *ops = sb->host->provider->ops;
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
 	struct sandbox copy;
@@ -162,7 +161,9 @@ static inline void cloud_snapshot(struct sandbox *sb)
 				     .lifetime_s = 600 };
 
 	expect(sb, "echo kept >kept", 0, "", "");
-	assert_int_equal(ops->snapshot(sb, "saved", &stop, &err), 0);
+	assert_int_equal(sandbox_snapshot(sb, "saved", false, &stop, &err), 0);
+	assert_int_equal(sandbox_snapshot(sb, "saved", false, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_USAGE);
 	assert_int_equal(sandbox_create(&copy, sb->host, &spec, &stop, &err),
 			 0);
 	expect(&copy, "cat kept", 0, "kept\n", "");

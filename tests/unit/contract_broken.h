@@ -296,11 +296,12 @@ static int broken_extend(struct sandbox *sb, int64_t lifetime_s,
 	return breaks(EXTEND_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
 }
 
-static int broken_snapshot(struct sandbox *sb, const char *name,
+static int broken_snapshot(struct sandbox *sb, const char *name, bool replace,
 			   const struct stop *stop, struct error *err)
 {
 	(void)sb;
 	(void)name;
+	(void)replace;
 	(void)stop;
 	return breaks(SNAPSHOT_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
 }

@@ -245,8 +245,8 @@ static void test_snapshot(void **state)
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(err.hint, "dcode sandbox snapshot"));
 	sandbox_release(&copy);
-	assert_int_equal(
-		docker_provider.ops->snapshot(&box, "state-1", &stop, &err), 0);
+	assert_int_equal(sandbox_snapshot(&box, "state-1", false, &stop, &err),
+			 0);
 	spec.snapshot = "state-1";
 	assert_int_equal(sandbox_create(&copy, &host, &spec, &stop, &err), 0);
 	seen_init(&s);

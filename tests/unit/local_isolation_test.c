@@ -314,8 +314,9 @@ static void test_links(void **state)
 	assert_int_equal(local_provider.ops->upload(sb, &t, 1, &stop, &err), 0);
 	assert_int_not_equal(t.error, FILE_OK);
 	expect_host("secret", "of the host");
-	assert_int_equal(local_provider.ops->snapshot(sb, "links", &stop, &err),
-			 0);
+	assert_int_equal(
+		local_provider.ops->snapshot(sb, "links", false, &stop, &err),
+		0);
 	snprintf(command, sizeof(command), "%s/snapshots/links/workspace/l",
 		 box_settings.dir);
 	assert_true(readlink(command, target, sizeof(target)) > 0);

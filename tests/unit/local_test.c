@@ -267,13 +267,21 @@ static void test_snapshot(void **state)
 	       "mkdir p; echo one >p/q; chmod 750 p/q; ln -s /etc/passwd l; "
 	       "ln p/q h; echo two >~/r",
 	       0, "", "");
-	assert_int_equal(ops->snapshot(first, "base-1", &stop, &err), 0);
-	assert_int_equal(ops->snapshot(first, "base-1", &stop, &err), -1);
-	assert_int_equal(ops->snapshot(first, "../x", &stop, &err), -1);
+	expect(first, "echo older >older", 0, "", "");
+	assert_int_equal(ops->find_snapshot(a.host, "base-1", &stop, &err), 0);
+	assert_int_equal(ops->snapshot(first, "base-1", false, &stop, &err), 0);
+	expect(first, "rm older", 0, "", "");
+	assert_int_equal(ops->find_snapshot(a.host, "base-1", &stop, &err), 1);
+	assert_int_equal(ops->snapshot(first, "base-1", false, &stop, &err),
+			 -1);
+	assert_int_equal(ops->snapshot(first, "base-1", true, &stop, &err), 0);
+	assert_int_equal(ops->snapshot(first, "../x", true, &stop, &err), -1);
 	expect(first, "rm -r p l h ~/r", 0, "", "");
 	assert_int_equal(ops->create(&a, &spec, &stop, &err), 0);
-	expect(&a, "cat p/q ~/r; stat -c '%a %h' p/q; readlink l", 0,
-	       "one\ntwo\n750 2\n/etc/passwd\n", "");
+	expect(&a,
+	       "cat p/q ~/r; ls older 2>/dev/null; stat -c '%a %h' p/q; "
+	       "readlink l",
+	       0, "one\ntwo\n750 2\n/etc/passwd\n", "");
 	assert_int_equal(ops->remove(a.host, a.id, &stop, &err), 0);
 	box_free(&a);
 }
