@@ -299,31 +299,46 @@ static int list_ours(struct gc *gc, struct sandbox_host *host,
 		if (sandbox_find(host, owner, take_listed, gc, gc->stop, err) <
 		    0)
 			return -1;
-		if (!host->endpoint || !awaits(gc, host) || clock_ms() >= until)
+		if ((!host->endpoint && !host->provider->ops->probe) ||
+		    !awaits(gc, host) || clock_ms() >= until)
 			return 0;
 		if (stop_sleep(gc->stop, LATE_POLL_MS, err) < 0)
 			return -1;
 	}
 }
 
+static bool can_list(const struct sandbox_provider *p)
+{
+	return (p->flags & SANDBOX_LIST) && p->ops->list;
+}
+
 /* A provider that nothing is known of and that does not answer is not in use
- * here: no word about it, unless it was named. */
+ * here: no word about it, unless it was named. Programs are not even started
+ * then, unless they are known to list. */
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
 	struct sandbox_host host = { 0 };
 	struct error err = { 0 };
-	bool listing = (p->flags & SANDBOX_LIST) && p->ops->list;
+	bool listing = can_list(p);
 
-	if (!listing && !has_rows(gc, p->name))
+	if (!listing && !has_rows(gc, p->name) &&
+	    !(r->provider && p->ops->probe))
 		return;
 	if (r->host(r->arg, p->name, &host, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 		return;
 	}
-	if (listing && list_ours(gc, &host, &err) < 0)
+	/* What a create that was cut has made is found by listing alone. */
+	if (p->ops->probe && p->ops->probe(&host, gc->stop, &err) < 0) {
 		leave_all(gc, p->name, err.message);
-	else {
+		sandbox_host_close(&host);
+		return;
+	}
+	listing = can_list(p);
+	if (listing && list_ours(gc, &host, &err) < 0) {
+		leave_all(gc, p->name, err.message);
+	} else {
 		clean_listed(gc, &host);
 		clean_rows(gc, &host, listing);
 	}

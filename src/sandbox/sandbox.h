@@ -23,7 +23,6 @@ enum {
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
-
 struct sandbox_spec {         /* what to create; borrowed for the call */
 	const char *label;    /* ours, unique, in the ledger before create():
 				 "dcode-" and 8 characters of a-z2-7 */
@@ -47,7 +46,6 @@ enum sandbox_state {
 	STATE_STOPPED,
 	STATE_GONE
 };
-
 struct sandbox_info { /* borrowed for the call */
 	const char *id;
 	const char *label; /* ours, or "" */
@@ -59,7 +57,6 @@ struct sandbox_info { /* borrowed for the call */
 };
 
 enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
-
 struct exec_request {
 	struct str command;     /* for the sandbox's shell; any bytes but NUL */
 	const char *cwd;        /* absolute, NULL: the sandbox's workdir */
@@ -122,7 +119,6 @@ struct transfer {
 
 struct sandbox;
 struct sandbox_host;
-
 /*
  * The provider's powers. Only open, close, create or attach, execute, remove
  * and discard are required; NULL elsewhere means not supported (upload and
@@ -135,6 +131,10 @@ struct sandbox_ops {
 	int (*open)(struct sandbox_host *host, const struct settings *set,
 		    struct error *err);
 	void (*close)(struct sandbox_host *host);
+	/* After it the flags and what is NULL here are certain. NULL: always.
+	 */
+	int (*probe)(struct sandbox_host *host, const struct stop *stop,
+		     struct error *err);
 	/* Sets sb->id as soon as it is known, even when it then fails: the
 	 * caller removes what has an id, or a label. Must be idempotent by
 	 * label: repeating never makes a second one. */
