@@ -33,6 +33,7 @@ struct job {
 	int rc;
 	pthread_t thread;
 	bool started;
+	bool announced; /* its EVENT_TOOL_CALL is out */
 };
 
 static void emit(struct batch *b, const struct agent_event *ev)
@@ -123,8 +124,13 @@ static int approve(struct job *job, struct error *err)
 	return rc;
 }
 
+/* Before the result, also of a call that is cancelled before its turn: readers
+ * of the events know a result by its call. */
 static void announce(struct job *job)
 {
+	if (job->announced)
+		return;
+	job->announced = true;
 	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
 						.call = job->call });
 }
@@ -152,6 +158,7 @@ static int finish(struct job *job, struct message *results, struct error *err)
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
+	announce(job);
 	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
 						.call = job->call,
 						.text = text,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/args.h"
+#include "model/wire.h"
 
 void draft_init(struct draft *d, const struct model_sink *sink)
 {
@@ -112,11 +113,38 @@ void draft_name(char **field, const char *value)
 		*field = xstrndup(value, len);
 }
 
-/* Two calls of one id could not be told apart by their results. */
-static bool id_used(const struct message *m, const char *id)
+void call_ids_add(struct call_ids *ids, const struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->parts[i].kind != PART_TOOL_CALL || !m->parts[i].id)
+			continue;
+		/* grows at powers of two, so that no capacity need be kept */
+		if (!(ids->n & (ids->n - 1)))
+			ids->list = xrealloc(ids->list, ids->n ? ids->n * 2 : 1,
+					     sizeof(*ids->list));
+		ids->list[ids->n++] = xstrdup(m->parts[i].id);
+	}
+}
+
+void call_ids_release(struct call_ids *ids)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		free(ids->list[i]);
+	free(ids->list);
+	*ids = (struct call_ids){ 0 };
+}
+
+/* Two calls of one id could not be told apart by their results: vendors refuse
+ * such a conversation for good. Servers that number their calls begin anew
+ * with each message. */
+static bool id_used(const struct message *m, const struct call_ids *earlier,
+		    const char *id)
 {
 	for (size_t i = 0; i < m->n; i++)
-		if (m->parts[i].id && strcmp(m->parts[i].id, id) == 0)
+		if (m->parts[i].id && wire_same_id(m->parts[i].id, id))
+			return true;
+	for (size_t i = 0; earlier && i < earlier->n; i++)
+		if (wire_same_id(earlier->list[i], id))
 			return true;
 	return false;
 }
@@ -124,12 +152,13 @@ static bool id_used(const struct message *m, const char *id)
 /* Mistral's servers and templates refuse ids that are not nine letters and
  * digits; everybody takes those (langchain pull request 24668, mlx-lm issue
  * 1375; read 2026-11-20). */
-static char *call_id(const struct message *m, struct draft_part *p)
+static char *call_id(const struct message *m, const struct call_ids *earlier,
+		     struct draft_part *p)
 {
 	char *id = p->id;
 	char random[10];
 
-	if (id && !id_used(m, id)) {
+	if (id && !id_used(m, earlier, id)) {
 		p->id = NULL;
 		return id;
 	}
@@ -138,6 +167,7 @@ static char *call_id(const struct message *m, struct draft_part *p)
 }
 
 static void take_part(struct message *m, struct draft_part *p,
+		      const struct call_ids *earlier,
 		      void (*replay)(const struct draft_part *p,
 				     struct buf *out))
 {
@@ -148,7 +178,7 @@ static void take_part(struct message *m, struct draft_part *p,
 
 	replay(p, &again);
 	if (p->kind == PART_TOOL_CALL) {
-		id = call_id(m, p);
+		id = call_id(m, earlier, p);
 		bad = !args_repair(&p->text);
 	} else if (!p->text.len && !again.len) {
 		buf_release(&again);
@@ -169,6 +199,7 @@ static void take_part(struct message *m, struct draft_part *p,
 }
 
 void draft_take(struct draft *d, struct model_reply *reply,
+		const struct call_ids *earlier,
 		void (*replay)(const struct draft_part *p, struct buf *out))
 {
 	struct message *m = &reply->message;
@@ -180,7 +211,7 @@ void draft_take(struct draft *d, struct model_reply *reply,
 
 		if (p->kind == PART_TOOL_CALL && d->finish == FINISH_REFUSAL)
 			continue;
-		take_part(m, p, replay);
+		take_part(m, p, earlier, replay);
 		calls |= p->kind == PART_TOOL_CALL;
 	}
 	reply->usage = d->usage;

@@ -49,13 +49,21 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 /* Sets what was not set yet; too long or NULL is ignored. */
 void draft_name(char **field, const char *value);
 
+struct call_ids {    /* of a conversation; start from { 0 } */
+	char **list; /* owned */
+	size_t n;
+};
+void call_ids_add(struct call_ids *ids, const struct message *m);
+void call_ids_release(struct call_ids *ids);
+
 /*
  * The parts become reply->message: empty ones are left out, arguments are put
- * right, calls get unique ids, a refusal keeps no calls. replay writes what
- * goes back to the vendor with this part, or nothing. The draft is empty
- * afterwards.
+ * right, calls get ids that neither this message nor earlier has (NULL: none
+ * came before), a refusal keeps no calls. replay writes what goes back to the
+ * vendor with this part, or nothing. The draft is empty afterwards.
  */
 void draft_take(struct draft *d, struct model_reply *reply,
+		const struct call_ids *earlier,
 		void (*replay)(const struct draft_part *p, struct buf *out));
 
 #endif

@@ -124,6 +124,51 @@ static int last_event(struct exchange *x, struct error *err)
 	return on_event(x, (struct str){ 0 }, lead, err);
 }
 
+/* The name that a line begins with; cut: it may be its beginning only. */
+static bool is_field(struct str name, bool cut)
+{
+	static const char *const fields[] = { "event", "data", "id", "retry" };
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		struct str field = str_of(fields[i]);
+
+		if (cut && name.len < field.len)
+			field.len = name.len;
+		if (str_eq(field, name))
+			return true;
+	}
+	return false;
+}
+
+/* Index of the first CR or LF, or s.len. */
+static size_t line_end(struct str s)
+{
+	size_t lf = str_find(s, '\n');
+	size_t cr = str_find(s, '\r');
+
+	return lf < cr ? lf : cr;
+}
+
+/* Comments, empty lines and fields, the last line cut anywhere: a stream that
+ * ended before its first event. */
+static bool is_stream(struct str lead)
+{
+	if (str_starts(lead, "\xEF\xBB\xBF"))
+		lead = str_skip(lead, 3);
+	while (lead.len) {
+		size_t end = line_end(lead);
+		struct str line = { lead.ptr, end };
+		size_t colon = str_find(line, ':');
+
+		if (line.len && line.ptr[0] != ':' &&
+		    !is_field((struct str){ line.ptr, colon },
+			      end == lead.len && colon == line.len))
+			return false;
+		lead = str_skip(lead, end + 1);
+	}
+	return true;
+}
+
 /* Something came, but no stream: asking again brings the same. */
 static int no_stream(struct exchange *x, struct error *err)
 {
@@ -141,7 +186,8 @@ static int cut(struct exchange *x, struct error *err)
 {
 	int status = x->response.status;
 
-	x->again = (x->events || !x->lead.len) && status < 300 && status != 204;
+	x->again = (x->events || is_stream(buf_str(&x->lead))) &&
+		   status < 300 && status != 204;
 	if (!x->again)
 		return no_stream(x, err);
 	return error_set(err, ERR_NETWORK,

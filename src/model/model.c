@@ -33,6 +33,7 @@ struct model {
 	struct buf head;
 	struct history history;
 	struct history_point prompt; /* before the last one */
+	struct call_ids call_ids;
 	size_t marked;    /* block_end of the last request that was answered */
 	unsigned decided; /* bits of wire->options: not ours to change any more,
 			     by the user or by the server */
@@ -244,6 +245,7 @@ void model_close(struct model *m)
 	free(m->url);
 	buf_release(&m->head);
 	buf_release(&m->history.bytes);
+	call_ids_release(&m->call_ids);
 	model_choice_release(&m->choice);
 	free(m);
 }
@@ -260,6 +262,7 @@ void model_push(struct model *m, const struct message *message)
 		if (len >= sizeof(m->prompt.end))
 			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
 	}
+	call_ids_add(&m->call_ids, message);
 	m->wire->push(&m->history, message);
 }
 
@@ -439,7 +442,8 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		rc = attempt(m, &x, stop, &failed);
 		if (rc == 0) {
 			m->marked = m->history.block_end;
-			draft_take(&x.draft, reply, m->wire->replay);
+			draft_take(&x.draft, reply, &m->call_ids,
+				   m->wire->replay);
 			exchange_release(&x);
 			return 0;
 		}

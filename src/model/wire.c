@@ -105,6 +105,13 @@ void wire_params(const cJSON *params, struct buf *out)
 	}
 }
 
+static char plain_char(char c)
+{
+	if (isascii(c) && isalnum((unsigned char)c))
+		return c;
+	return c == '-' ? '-' : '_';
+}
+
 static void plain(struct buf *out, const char *text, size_t max,
 		  const char *empty)
 {
@@ -114,10 +121,7 @@ static void plain(struct buf *out, const char *text, size_t max,
 	if (!len)
 		buf_adds(out, empty);
 	for (size_t i = 0; i < len && i < max; i++)
-		if (isascii(text[i]) && isalnum((unsigned char)text[i]))
-			buf_addc(out, text[i]);
-		else
-			buf_addc(out, text[i] == '-' ? '-' : '_');
+		buf_addc(out, plain_char(text[i]));
 	buf_addc(out, '"');
 }
 
@@ -129,6 +133,15 @@ void wire_name(struct buf *out, const char *name)
 void wire_id(struct buf *out, const char *id)
 {
 	plain(out, id, SIZE_MAX, "call");
+}
+
+bool wire_same_id(const char *a, const char *b)
+{
+	while (*a && *b && plain_char(*a) == plain_char(*b)) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
 }
 
 void wire_args(struct buf *out, const struct part *call)

@@ -64,10 +64,21 @@ static void note(struct plain *p, const char *prefix, struct str text)
 	flush(p);
 }
 
+/* What is on the screen cannot be taken back: the new answer is printed from
+ * its start. */
+static void print_again(struct plain *p)
+{
+	end_line(p);
+	p->replaying = false;
+	note(p, "", STR("The text above is void: the answer begins again."));
+	p->shown.len = p->match;
+	p->text_clean = (struct clean){ 0 };
+	clean_feed(&p->text_clean, buf_str(&p->shown), &p->out);
+}
+
 /*
- * A retry repeats the answer from its start. What is on the screen cannot be
- * taken back, so as long as the new text equals the old nothing is printed;
- * where it differs, it is printed whole on a new line.
+ * A retry repeats the answer from its start. As long as the new text equals the
+ * old nothing is printed; where it differs, it is printed whole on a new line.
  */
 static struct str replay(struct plain *p, struct str delta)
 {
@@ -81,13 +92,11 @@ static struct str replay(struct plain *p, struct str delta)
 	delta = str_skip(delta, same);
 	if (!delta.len && p->match < p->shown.len)
 		return delta;
-	p->replaying = false;
-	if (p->match == p->shown.len)
+	if (p->match == p->shown.len) {
+		p->replaying = false;
 		return delta;
-	end_line(p);
-	p->shown.len = p->match;
-	p->text_clean = (struct clean){ 0 };
-	clean_feed(&p->text_clean, buf_str(&p->shown), &p->out);
+	}
+	print_again(p);
 	return delta;
 }
 
@@ -105,6 +114,10 @@ static void on_text(struct plain *p, struct str delta)
 static void on_restart(struct plain *p, struct str why)
 {
 	note(p, "Retrying: ", why);
+	if (p->shown.len && !p->no_stream)
+		note(p, "",
+		     STR("The text above is void unless the new answer"
+			 " begins with it."));
 	p->match = 0;
 	p->replaying = !p->no_stream && p->shown.len > 0;
 	if (p->no_stream && p->out.len >= p->kept) {
@@ -118,10 +131,8 @@ static void on_restart(struct plain *p, struct str why)
 static void end_answer(struct plain *p)
 {
 	p->out.max = MAX_HELD;
-	if (p->replaying && p->match < p->shown.len) {
-		end_line(p); /* the repetition was shorter */
-		p->replaying = false;
-	}
+	if (p->replaying)
+		print_again(p); /* the repetition was shorter */
 	clean_end(&p->text_clean, &p->out);
 	if (p->shown.len)
 		end_line(p);
@@ -197,6 +208,11 @@ void plain_event(void *arg, const struct agent_event *ev)
 
 int plain_end(struct plain *p)
 {
+	if (p->replaying) {
+		end_line(p);
+		p->replaying = false;
+		note(p, "", STR("The text above is void."));
+	}
 	end_answer(p);
 	p->no_stream = false;
 	flush(p);
