@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "sandbox/setup.h"
 
 enum {
 	PART_MAX = 120000,    /* Linux, MAX_ARG_STRLEN: 128 KiB an argument, */
@@ -125,6 +126,8 @@ static void add_script(const struct exec_request *req, const char *join,
 		return;
 	}
 	if (!req->plain) {
+		buf_adds(script, "[ ! -O \"" SETUP_ENV_FILE
+				 "\" ]||" SETUP_ENV_READ ";");
 		buf_addf(script, "if command -v bash >/dev/null 2>&1;then %s",
 			 exec);
 		add_shell("bash", join, script);

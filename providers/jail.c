@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/keyctl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,6 +24,7 @@
 #include "base/proc.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "sandbox/setup.h"
 
 enum {
 	SUPERVISOR_FD = 3,
@@ -128,15 +131,36 @@ static int wait_for(pid_t child, int control, int children)
 	}
 }
 
+/* Did a setup script leave variables? See SETUP_ENV_FILE. */
+static bool has_setup_env(char *const *env)
+{
+	static const char name[] = SETUP_ENV_FILE;
+	char path[PATH_MAX];
+	struct stat st;
+
+	while (*env && strncmp(*env, "HOME=", strlen("HOME=")) != 0)
+		env++;
+	if (!*env)
+		return false;
+	snprintf(path, sizeof(path), "%s%s", *env + strlen("HOME="),
+		 name + strlen("$HOME"));
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
 static void run_command(const struct jail_job *job, char **strings,
 			int fds[FDS])
 {
 	bool bash = !job->plain && access("/bin/bash", X_OK) == 0;
-	char *argv[] = { bash ? "bash" : "sh", "-c", "--", strings[1], NULL };
+	char reader[] = SETUP_ENV_READ ";exec \"$@\"";
+	char *shell = bash ? "/bin/bash" : "/bin/sh";
+	char *name = bash ? "bash" : "sh";
+	bool reads = !job->plain && has_setup_env(strings + 2);
+	char *argv[] = { "sh", "-c", reader,     "sh", reads ? shell : name,
+			 "-c", "--", strings[1], NULL };
 	int theirs[3] = { job->input ? fds[3] : -1, fds[1], fds[2] };
 	struct proc_spec spec = {
-		.path = bash ? "/bin/bash" : "/bin/sh",
-		.argv = argv,
+		.path = reads ? "/bin/sh" : shell,
+		.argv = reads ? argv : argv + 4,
 		.env = strings + 2,
 		.cwd = ".", /* entered below */
 		.fds = theirs,

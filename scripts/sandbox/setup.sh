@@ -126,4 +126,5 @@ node | nodejs) "$@" - <"$p" ;; # it looks for the name that is gone
 esac
 s=$?
 : >"$p" # for what it has left running, which has the file open
-exit $s
+[ "$s" != 0 ] || (keep_env) # of setup_env.sh, which goes before this
+exit "$s"

@@ -36,6 +36,15 @@ bool setup_machine_name(struct str name);
 /* The documented list of them, NULL-terminated; "LC_*" is a prefix. */
 extern const char *const setup_machine_names[];
 
+/*
+ * Where the variables are that the script left in ~/.bashrc and ~/.profile: in
+ * the sandbox, written after a script that succeeded (setup_env.sh). Every
+ * command but our own helpers reads it first; a file of somebody else's is
+ * not read. It stays with the sandbox, for later runs and snapshots.
+ */
+#define SETUP_ENV_FILE "$HOME/.dcode-env"
+#define SETUP_ENV_READ ". \"" SETUP_ENV_FILE "\""
+
 struct setup_sink { /* the script's output as it arrives; may be NULL */
 	void (*output)(void *arg, enum exec_stream stream, struct str chunk);
 	void *arg;

@@ -24,6 +24,10 @@ static const char runner[] = {
 #include "scripts/sandbox/setup.sh.inc"
 };
 
+static const char environment[] = {
+#include "scripts/sandbox/setup_env.sh.inc"
+};
+
 static const char putter[] = {
 #include "scripts/sandbox/setup_put.sh.inc"
 };
@@ -317,7 +321,8 @@ int setup_run(struct sandbox *sb, struct str script,
 		rc = bring(&e, script, &file, stop, err);
 	if (rc == 0) {
 		command(&text, e.name, file ? file : "",
-			(struct str){ runner, sizeof(runner) });
+			(struct str){ environment, sizeof(environment) });
+		buf_addstr(&text, (struct str){ runner, sizeof(runner) });
 		req.command = buf_str(&text);
 		rc = sandbox_execute(sb, &req, res, stop, err);
 	}

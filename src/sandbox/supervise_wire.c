@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "sandbox/frame.h"
 #include "sandbox/quote.h"
+#include "sandbox/setup.h"
 
 enum {
 	SCRIPT_MAX = 64 << 10,
@@ -85,19 +86,23 @@ static int add_run(struct buf *out, const struct supervise_ask *ask,
 		quote_word(out, ask->req.command);
 		buf_adds(out, " >\"${0%/c}/x\"\n");
 	}
-	if (!ask->req.plain)
-		buf_adds(out, "b=$(command -v bash)||");
-	buf_adds(out, "b=$(command -v sh)\nexec env");
-	if (add_env(out, ask->req.env, err) < 0)
-		return -1;
-	buf_adds(out, " \"$b\" -c ");
+	buf_adds(out, ask->req.plain ? "set -- \"$(command -v sh)\"\n"
+				     : "set -- \"$(command -v bash||command -v "
+				       "sh)\"\n");
+	buf_adds(out, "set -- \"$1\" -c ");
 	if (long_one)
 		buf_adds(out, "'__dcode=$(cat \"$1\";echo x);eval "
 			      "\"shift;unset __dcode;${__dcode%x}\"' "
-			      "\"$b\" \"${0%/c}/x\"");
+			      "\"$1\" \"${0%/c}/x\"");
 	else
 		quote_word(out, ask->req.command);
-	buf_addc(out, '\n');
+	if (!ask->req.plain)
+		buf_adds(out, "\n[ ! -O \"" SETUP_ENV_FILE "\" ]||set -- sh "
+			      "-c '" SETUP_ENV_READ ";exec \"$@\"' sh \"$@\"");
+	buf_adds(out, "\nexec env");
+	if (add_env(out, ask->req.env, err) < 0)
+		return -1;
+	buf_adds(out, " \"$@\"\n");
 	return buf_check(out, "the command", err);
 }
 
