@@ -15,7 +15,7 @@
 
 enum {
 	LARGEST = 1 << 20,
-	KEYS_MOST = 4, /* keys that one provider needs */
+	KEYS_MOST = 16, /* keys of one provider */
 };
 
 struct rows {
@@ -170,14 +170,15 @@ static int from_variable(const struct settings *set, const char *name,
 struct keys {
 	struct credential list[KEYS_MOST]; /* owned */
 	size_t n;
+	bool optional; /* those too that the provider does not need */
 };
 
-static bool add_required(void *arg, const struct settings_credential *c)
+static bool add_key(void *arg, const struct settings_credential *c)
 {
 	struct keys *k = arg;
 	const struct credential *first = &k->list[0];
 
-	if (c->group && c->required && k->n < KEYS_MOST &&
+	if (c->group && (c->required || k->optional) && k->n < KEYS_MOST &&
 	    !strcmp(c->group, first->name) && strcmp(c->name, first->name) != 0)
 		k->list[k->n++] =
 			(struct credential){ xstrdup(c->name),
@@ -291,7 +292,7 @@ static int store(struct app *app, const struct keys *k, const struct args *args,
 {
 	struct vault_change change = { 0 };
 	struct str found[KEYS_MOST] = { { 0 } };
-	char *room = secret_room(KEYS_MOST * VAULT_KEY_MAX);
+	char *room = secret_room(k->n * VAULT_KEY_MAX);
 	char *phrase = secret_room(VAULT_PHRASE_MAX);
 	const char *url = NULL;
 	int rc = -1;
@@ -376,7 +377,7 @@ static int set_key(struct app *app, const char *name, const struct args *args)
 	if (credential_find(&k.list[0], app, name, &err) < 0)
 		return app_fail(app, &err);
 	if (!args_value(args, "from-env"))
-		settings_each_credential(app->settings, add_required, &k);
+		settings_each_credential(app->settings, add_key, &k);
 	if (store(app, &k, args, stored, &err) < 0) {
 		rc = app_fail(app, &err);
 		if (rc == 2)
@@ -392,31 +393,41 @@ static int set_key(struct app *app, const char *name, const struct args *args)
 	return rc;
 }
 
-static int remove_key(struct app *app, const char *name)
+/* All that set_key() stores under this name and, of a provider, under others:
+ * modal's id and its secret. */
+static int remove_keys(struct app *app, const char *name)
 {
-	struct credential c;
+	struct keys k = { .n = 1, .optional = true };
+	const struct vault_entry *e = NULL;
 	struct error err = { 0 };
-	struct vault_change change = { 0 };
-	bool changed = false;
+	bool any = false;
 	int rc = 0;
 
-	if (credential_find(&c, app, name, &err) < 0)
+	if (credential_find(&k.list[0], app, name, &err) < 0)
 		return app_fail(app, &err);
-	change.name = c.name;
-	if (credential_store_key(app, &change, &changed, &err) < 0)
-		rc = app_fail(app, &err);
-	else
-		settings_store_changed(app->settings);
+	settings_each_credential(app->settings, add_key, &k);
+	for (size_t i = 0; i < k.n && rc == 0; i++) {
+		struct vault_change change = { .name = k.list[i].name };
+		bool changed = false;
+
+		if (credential_store_key(app, &change, &changed, &err) < 0)
+			rc = app_fail(app, &err);
+		if (changed && !app->json)
+			tell(app, "auth remove", change.name, true,
+			     "Removed stored credential for");
+		any |= changed;
+	}
+	settings_store_changed(app->settings);
+	if (!rc && (app->json || !any))
+		tell(app, "auth remove", k.list[0].name, any,
+		     "No stored credential for");
 	if (!rc)
-		tell(app, "auth remove", c.name, changed,
-		     changed ? "Removed stored credential for"
-			     : "No stored credential for");
-	if (!rc && settings_vault_entry(app->settings, c.name) &&
-	    settings_vault_entry(app->settings, c.name)->plain)
+		e = settings_vault_entry(app->settings, k.list[0].name);
+	if (e && e->plain)
 		app_warn("auth.json, which dcode does not write, has a key "
 			 "for %s too",
-			 c.name);
-	credential_release(&c);
+			 k.list[0].name);
+	keys_release(&k);
 	return rc;
 }
 
@@ -461,7 +472,7 @@ static int run(struct app *app, const struct args *args)
 		return path(app);
 	if (sets)
 		return set_key(app, name, args);
-	return removes ? remove_key(app, name) : status(app, name);
+	return removes ? remove_keys(app, name) : status(app, name);
 }
 
 static const struct arg_row options[] = {

@@ -34,8 +34,16 @@ static const struct preset *model_of(const char *name)
 		*c = *c == '-' ? '_' : *c;
 	p = preset_find(alike);
 	free(alike);
-	return p && p->key_env ? p : NULL;
+	return p;
 }
+
+/* Extras of the Python program that are no provider. */
+static const struct {
+	const char *name, *why;
+} not_here[] = {
+	{ "media", "dcode shows the model no images or other media" },
+	{ "quickjs", "dcode has no JavaScript interpreter" },
+};
 
 static int bad_name(const char *name)
 {
@@ -50,6 +58,7 @@ static int bad_name(const char *name)
 	return 2;
 }
 
+/* No package is suggested by this name: in the index it is a stranger's. */
 static int unknown(const char *name)
 {
 	fprintf(stderr,
@@ -59,18 +68,43 @@ static int unknown(const char *name)
 			fprintf(stderr, " %s", sandbox_providers[i]->name);
 	fprintf(stderr, " all-sandboxes");
 	for (const struct preset *p = presets; p->name; p++)
-		if (p->key_env)
+		if (p->wire)
 			fprintf(stderr, " %s", p->name);
-	fprintf(stderr,
-		"\nFor somebody else's provider: dcode install %s --package\n",
-		name);
+	fprintf(stderr, " all-providers\n"
+			"For a provider that somebody else publishes: dcode "
+			"install PACKAGE --package\n");
 	return 2;
+}
+
+/* A name that the Python program knows, and dcode has nothing for. */
+static int unsupported(const struct install *in, const char *why)
+{
+	struct error err = { 0 };
+
+	error_set(&err, ERR_CONFIG, "'%s' cannot be made ready: %s", in->name,
+		  why);
+	error_hint(&err, "No package adds it. Vendors that there are: dcode "
+			 "install all-providers");
+	return app_fail(in->app, &err);
+}
+
+static int install_vendor(const struct install *in, const struct preset *p)
+{
+	struct install model = *in;
+
+	if (!p->wire)
+		return unsupported(in,
+				   "dcode speaks Anthropic Messages and OpenAI "
+				   "Chat Completions only; a gateway such as "
+				   "LiteLLM, declared in [models.providers."
+				   "NAME], reaches its models");
+	model.name = p->name;
+	return install_model(&model);
 }
 
 int install_run(const struct install *in)
 {
 	const struct sandbox_provider *p;
-	struct install model = *in;
 	struct registry *registry;
 	struct error err = { 0 };
 
@@ -80,15 +114,19 @@ int install_run(const struct install *in)
 		return bad_name(in->name);
 	if (!strcmp(in->name, "all-sandboxes"))
 		return install_all(in);
+	if (!strcmp(in->name, "all-providers"))
+		return install_models(in);
 	if (app_providers(in->app, &registry, &err) < 0)
 		return app_fail(in->app, &err);
 	p = registry_find(registry, in->name);
 	if (p)
 		return install_builtin(in, p);
+	for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++)
+		if (!strcmp(not_here[i].name, in->name))
+			return unsupported(in, not_here[i].why);
 	if (!model_of(in->name))
 		return unknown(in->name);
-	model.name = model_of(in->name)->name;
-	return install_model(&model);
+	return install_vendor(in, model_of(in->name));
 }
 
 static int run(struct app *app, const struct args *args)
@@ -138,7 +176,8 @@ const struct command command_install = {
 	.summary = "Make a provider ready to use: its programs, its key, and "
 		   "one call that proves them; --package brings in somebody "
 		   "else's",
-	.usage = "NAME [--offline] [--json]     a provider, or all-sandboxes\n"
+	.usage = "NAME [--offline] [--json]     a provider, all-sandboxes or "
+		 "all-providers\n"
 		 "PACKAGE --package [--yes] [--offline]",
 	.run = run,
 };

@@ -23,6 +23,8 @@ int install_builtin(const struct install *in,
 int install_all(const struct install *in);
 /* A model vendor, whose name is known to be one. */
 int install_model(const struct install *in);
+/* All of them; nothing is asked. */
+int install_models(const struct install *in);
 
 /* install_package.c: a Python package or an executable provider. */
 int install_package(const struct install *in);
@@ -41,8 +43,9 @@ void install_log_close(struct install_log *log);
  * started, when stop does. */
 int install_log_run(const struct install_log *log, char *const *argv,
 		    const struct stop *stop, struct error *err);
-/* The last 200 characters of this run's part, without control characters. */
-void install_log_tail(const struct install_log *log, struct buf *out);
+/* The last line of this run's part (its last 1000 bytes), without control
+ * characters. */
+void install_log_last(const struct install_log *log, struct buf *out);
 
 /* install_tree.c: files that are put in place all at once. */
 /* Copies a file or folder; links are copied as links. cp -a: nothing of it is

@@ -12,6 +12,7 @@
 #include "cmd/credential.h"
 #include "cmd/install.h"
 #include "cmd/secret.h"
+#include "model/presets.h"
 
 enum { CALL_MS = 10000 };
 
@@ -139,7 +140,7 @@ static int try_jail(struct check *c, const struct stop *stop)
 	else if (install_log_open(&log, c->in->app->settings, &c->why) == 0)
 		rc = install_log_run(&log, argv, stop, &c->why);
 	if (rc < 0 && c->why.code == ERR_REMOTE) {
-		install_log_tail(&log, &tail);
+		install_log_last(&log, &tail);
 		error_set(&c->why, ERR_CONFIG, "bubblewrap does not work: %s",
 			  tail.len ? tail.ptr : "");
 	}
@@ -364,23 +365,20 @@ int install_all(const struct install *in)
 }
 
 static void model_json(const char *name, enum credential_state state,
-		       struct str label)
+		       struct str label, struct buf *data)
 {
-	struct buf data = BUF_INIT(1 << 12);
-
-	buf_addc(&data, '{');
-	json_member(&data, "name", str_of(name));
-	buf_addf(&data, ",\"built_in\":true,\"ready\":%s,\"verified\":false,",
+	buf_addc(data, '{');
+	json_member(data, "name", str_of(name));
+	buf_addf(data, ",\"built_in\":true,\"ready\":%s,\"verified\":false,",
 		 state == CREDENTIAL_MISSING ? "false" : "true");
-	json_member(&data, "credential", label);
-	buf_addc(&data, '}');
-	app_envelope("install", &data);
-	buf_release(&data);
+	json_member(data, "credential", label);
+	buf_addc(data, '}');
 }
 
 int install_model(const struct install *in)
 {
 	struct buf label = BUF_INIT(1024);
+	struct buf data = BUF_INIT(1 << 12);
 	struct credential c;
 	struct error err = { 0 };
 	enum credential_state state;
@@ -400,7 +398,9 @@ int install_model(const struct install *in)
 					 &label);
 	}
 	if (in->app->json)
-		model_json(in->name, state, buf_str(&label));
+		model_json(in->name, state, buf_str(&label), &data);
+	if (in->app->json)
+		app_envelope("install", &data);
 	else if (state == CREDENTIAL_MISSING)
 		printf("✗ %s is not set\n  export it, or store it: dcode auth "
 		       "set %s\n'%s' is not ready.\n",
@@ -409,7 +409,59 @@ int install_model(const struct install *in)
 		printf("✓ %s: %s\n'%s' is ready (its first request shows "
 		       "whether the key is good): dcode -M %s:MODEL\n",
 		       c.variable, label.ptr, in->name, in->name);
+	buf_release(&data);
 	buf_release(&label);
 	credential_release(&c);
 	return state == CREDENTIAL_MISSING;
+}
+
+/* One line, or one row of JSON. */
+static bool report_model(struct app *app, const struct credential *c,
+			 struct buf *data)
+{
+	struct buf label = BUF_INIT(1024);
+	enum credential_state state =
+		credential_state(app->settings, c->name, c->variable, &label);
+	bool ready = state != CREDENTIAL_MISSING;
+
+	if (app->json)
+		model_json(c->name, state, buf_str(&label), data);
+	else if (ready)
+		printf("✓ %s: %s\n", c->name, label.ptr);
+	else
+		printf("✗ %s: %s is not set (dcode auth set %s)\n", c->name,
+		       c->variable, c->name);
+	buf_release(&label);
+	return ready;
+}
+
+int install_models(const struct install *in)
+{
+	struct buf data = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+	size_t n = 0;
+	size_t ready = 0;
+
+	buf_addc(&data, '[');
+	for (const struct preset *p = presets; p->name; p++) {
+		struct credential c;
+
+		if (!p->wire)
+			continue;
+		if (credential_find(&c, in->app, p->name, &err) < 0) {
+			buf_release(&data);
+			return app_fail(in->app, &err);
+		}
+		if (n++)
+			buf_addc(&data, ',');
+		ready += report_model(in->app, &c, &data);
+		credential_release(&c);
+	}
+	buf_addc(&data, ']');
+	if (in->app->json)
+		app_envelope("install", &data);
+	else
+		printf("\n%zu of %zu model providers are ready.\n", ready, n);
+	buf_release(&data);
+	return ready == n ? 0 : 1;
 }

@@ -18,7 +18,7 @@
 #include "cmd/install.h"
 #include "config/settings_env.h"
 
-enum { TAIL = 200, LOG_MAX = 4 << 20, KILL_MS = 5000 };
+enum { LINE = 1000, LOG_MAX = 4 << 20, KILL_MS = 5000 };
 
 int install_log_open(struct install_log *log, const struct settings *set,
 		     struct error *err)
@@ -130,23 +130,22 @@ int install_log_run(const struct install_log *log, char *const *argv,
 	return rc;
 }
 
-void install_log_tail(const struct install_log *log, struct buf *out)
+void install_log_last(const struct install_log *log, struct buf *out)
 {
-	char room[4 * TAIL];
+	char room[LINE];
 	long end = lseek(log->fd, 0, SEEK_END);
 	long from = end - (long)sizeof(room);
-	struct buf line = BUF_INIT(1 << 13);
+	struct buf line = BUF_INIT(1 << 15);
 	struct str text;
-	size_t chars;
+	struct str rest;
 	ssize_t n;
 
 	n = pread(log->fd, room, sizeof(room),
 		  from > log->begin ? from : log->begin);
-	clean_line((struct str){ room, n > 0 ? (size_t)n : 0 }, &line);
-	text = str_trim(buf_str(&line));
-	chars = str_chars(text);
-	if (chars > TAIL)
-		text = str_skip(text, str_char_offset(text, chars - TAIL));
-	buf_addstr(out, text);
+	rest = str_trim((struct str){ room, n > 0 ? (size_t)n : 0 });
+	while (str_split(&rest, '\n', &text))
+		;
+	clean_line(str_trim(text), &line);
+	buf_addstr(out, str_trim(buf_str(&line)));
 	buf_release(&line);
 }

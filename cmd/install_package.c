@@ -349,7 +349,7 @@ static int failed(const struct job *j, const struct error *err,
 
 	if (err->code == ERR_CANCELLED)
 		return app_fail(j->in->app, err);
-	install_log_tail(&j->log, &tail);
+	install_log_last(&j->log, &tail);
 	fprintf(stderr, "Install failed: %s\n",
 		err->code == ERR_REMOTE && tail.len ? tail.ptr : err->message);
 	if (err->hint[0])

@@ -137,7 +137,7 @@ const struct preset presets[] = {
 	  .key_env = "XAI_API_KEY",
 	  .url_env = { "XAI_API_BASE" } },
 	{ .name = "bedrock" },
-	{ .name = "google_vertexai" },
+	{ .name = "google_vertexai", .alias = "vertex" },
 	{ .name = "ibm" },
 	{ .name = "openai_codex" },
 	{ 0 },
