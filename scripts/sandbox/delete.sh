@@ -10,9 +10,10 @@ op() {
 	*[!/]*) ;;
 	*) st=permission_denied && return ;;
 	esac
-	if ! [ -e "$1" ] && ! [ -L "$1" ]; then
+	anchor "$1" || return
+	if ! [ -e "$f" ] && ! [ -L "$f" ]; then
 		absent "$1" file_not_found
-	elif rm -rf "$1" 2>&1; then
+	elif rm -rf "$f" 2>&1; then
 		st=ok
 	fi
 }

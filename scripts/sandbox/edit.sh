@@ -7,14 +7,14 @@
 need ls wc cat cksum tr
 
 op() {
-	readable "$1" || return
+	anchor_file "$1" && readable "$f" || return
 	if [ "$size" -gt "$2" ]; then
 		st="too_large $size"
 	elif [ "$src" = dialog ]; then
-		cat "$1" && st="file $size -"
+		cat "$f" && st="file $size -"
 	else
-		seen=$(mark "$1")
-		cat "$1" && st="file $size $seen"
+		seen=$(mark "$f")
+		cat "$f" && st="file $size $seen"
 	fi
 }
 

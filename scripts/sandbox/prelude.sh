@@ -1,7 +1,7 @@
 #!/bin/sh
 # prelude.sh - framing and applets shared by every helper; goes before them.
 # SPDX-License-Identifier: MIT
-# Given: nonce, enc (r raw, b base64), src (where content comes from).
+# Given: nonce, enc (r raw, b base64), src (where content comes from), exact.
 # Each op leaves its outcome in st: "ok ..." or a bare code.
 # shellcheck disable=SC2012,SC2034,SC2086,SC2154
 LC_ALL=C
@@ -94,6 +94,32 @@ readable() {
 		return 0
 	fi
 	return 1
+}
+
+# The file to act on, in f. With exact set, $1 is a path that resolve.sh gave:
+# enters its directory, so that no link that came in its way is followed.
+anchor() {
+	f=$1
+	[ -n "$exact" ] || return 0
+	d=${1%/*}
+	d=${d:-/}
+	if ! [ -d "$d" ]; then
+		absent "$1" file_not_found
+		return 1
+	fi
+	st=path_changed
+	cd -P "$d" && [ "$(pwd -P && printf x)" = "$d${nl}x" ] || return 1
+	st=failed
+	f=./${1##*/}
+}
+
+# The same for a file that is read or written: not a link.
+anchor_file() {
+	anchor "$1" || return 1
+	if [ -n "$exact" ] && [ -L "$f" ]; then
+		st=path_changed
+		return 1
+	fi
 }
 
 # From the fields of ls -ldn.

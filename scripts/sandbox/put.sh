@@ -84,7 +84,8 @@ fill() {
 put() {
 	head=$2 tail=$3 len=$4
 	want=$((head + tail + len))
-	follow "$1"
+	f=$1
+	[ -n "$exact" ] || follow "$1"
 	dir=${f%/*}
 	dir=${dir:-/}
 	if [ -d "$f" ]; then
@@ -93,9 +94,14 @@ put() {
 	fi
 	if [ -L "$f" ]; then
 		st=link_loop
+		[ -z "$exact" ] || st=path_changed
 		return
 	fi
 	parents "$dir" || return
+	if [ -n "$exact" ]; then
+		anchor_file "$1" || return
+		dir=.
+	fi
 	here=
 	owned=
 	if [ -e "$f" ]; then

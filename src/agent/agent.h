@@ -34,6 +34,7 @@ struct approval { /* whether a call may run */
 	/* Filled by approve: */
 	bool allowed;
 	struct buf reason; /* when not: words for the model, or empty */
+	struct buf place;  /* for the user: where a file tool acts, or empty */
 	/* The place where a file tool acts, with every link resolved: it acts
 	 * exactly there, or fails. NULL: as called. Owned. */
 	char *real_path;
@@ -54,6 +55,9 @@ struct agent { /* filled by the caller; all borrowed */
 	struct sandbox *sandbox;
 	struct session *session;
 	const struct mask *mask;
+	const char *thread;     /* id of the session, or NULL */
+	unsigned saved_results; /* large ones, in files of the sandbox */
+	const struct secret_files *secrets; /* or NULL */
 	struct agent_ui ui;
 	int64_t max_turns;      /* model turns per agent_run, 0: no cap */
 	struct usage usage;     /* out: total */

@@ -60,6 +60,9 @@ static void *run_job(void *arg)
 		.stop = job->batch->stop,
 		.mask = job->batch->agent->mask,
 		.real_path = job->real_path,
+		.thread = job->batch->agent->thread,
+		.saved = &job->batch->agent->saved_results,
+		.secrets = job->batch->agent->secrets,
 		.output = on_output,
 		.arg = job,
 	};
@@ -106,7 +109,8 @@ static int approve(struct job *job, struct error *err)
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	struct approval a = { .call = job->call,
 			      .tool = tool_find(job->call->name),
-			      .reason = BUF_INIT(1 << 16) };
+			      .reason = BUF_INIT(1 << 16),
+			      .place = BUF_INIT(1 << 16) };
 	cJSON *args = NULL;
 	int rc = 0;
 
@@ -119,6 +123,7 @@ static int approve(struct job *job, struct error *err)
 		refused_result(job, &a);
 	job->real_path = a.real_path;
 	buf_release(&a.reason);
+	buf_release(&a.place);
 	buf_release(&ignored);
 	cJSON_Delete(args);
 	return rc;

@@ -94,12 +94,13 @@ static void one_line(struct str text, struct buf *out)
 			out->ptr[i] = ' ';
 }
 
-int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
-		 struct error *err)
+int files_delete(struct sandbox *sb, const char *path, bool exact,
+		 const struct stop *stop, struct error *err)
 {
 	struct helper h = { .script = HELPER_DELETE,
 			    .args = { str_of(path) },
 			    .n_args = 1,
+			    .exact = exact,
 			    .timeout_ms = FILES_HELPER_MS,
 			    .out = BUF_INIT(1 << 20) };
 	struct buf said = BUF_INIT(SAID_BYTES);
@@ -222,6 +223,7 @@ int files_put(struct sandbox *sb, const char *path,
 			    .n_args = 5,
 			    .timeout_ms = FILES_HELPER_MS,
 			    .content = change->content,
+			    .exact = change->exact,
 			    .out = BUF_INIT(4096) };
 	char *staged = NULL;
 	int rc = -1;
@@ -249,10 +251,12 @@ out:
 	return rc;
 }
 
-int files_write(struct sandbox *sb, const char *path, struct str content,
-		const struct stop *stop, struct error *err)
+int files_write(struct sandbox *sb, const char *path, bool exact,
+		struct str content, const struct stop *stop, struct error *err)
 {
-	struct files_change change = { .content = content, .mark = "" };
+	struct files_change change = { .content = content,
+				       .mark = "",
+				       .exact = exact };
 
 	return files_put(sb, path, &change, stop, err);
 }

@@ -12,8 +12,8 @@
  * ERR_REMOTE, ... and err->message is the bare code that the tool layer words
  * ("file_not_found", "permission_denied", "not_a_file", "path_not_found",
  * "not_a_directory", "is_directory", "not_a_text_file", "string_not_found",
- * "multiple_occurrences", "link_loop", "changed" (twice between being seen and
- * being written), "failed"; ERR_USAGE "invalid_pattern" and
+ * "multiple_occurrences", "link_loop", "path_changed", "changed" (twice between
+ * being seen and being written), "failed"; ERR_USAGE "invalid_pattern" and
  * "pattern_too_broad") or what rm or a page's limits say; failures of the
  * transport keep their own words and have ERR_NETWORK, ERR_TIMEOUT,
  * ERR_CANCELLED, ERR_GONE or ERR_PROTOCOL.
@@ -46,14 +46,17 @@ struct files_window { /* what to read of a file */
 int files_read(struct sandbox *sb, const struct files_window *window,
 	       struct files_page *page, const struct stop *stop,
 	       struct error *err);
-/* Makes parents, overwrites, keeps the mode, writes through a link. */
-int files_write(struct sandbox *sb, const char *path, struct str content,
-		const struct stop *stop, struct error *err);
+/* Makes parents, overwrites, keeps the mode, writes through a link. exact:
+ * path comes from files_resolve(); a link that has come into it since then is
+ * not followed but gives "path_changed". */
+int files_write(struct sandbox *sb, const char *path, bool exact,
+		struct str content, const struct stop *stop, struct error *err);
 struct files_replacement { /* what to replace in a file, by what */
 	const char *path;
 	struct str old;
 	struct str new;
 	bool all;
+	bool exact; /* as in files_write() */
 };
 /* Replaces old by new, atomically (rename on the resolved target; in place
  * when it has several links). *count: replacements. Line-end variants as in
@@ -61,8 +64,33 @@ struct files_replacement { /* what to replace in a file, by what */
  * the number found and hint (a struct error hint) may carry advice. */
 int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	       int64_t *count, const struct stop *stop, struct error *err);
-int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
-		 struct error *err);
+int files_delete(struct sandbox *sb, const char *path, bool exact,
+		 const struct stop *stop, struct error *err);
+
+struct files_target {  /* where an operation on a path acts */
+	char *real;    /* owned; absolute, every link resolved */
+	char *workdir; /* owned; the sandbox's, without links */
+	enum {
+		TARGET_NONE = 1,
+		TARGET_FILE,
+		TARGET_DIR,
+		TARGET_LINK,
+		TARGET_OTHER
+	} kind;
+	int64_t names;    /* of the file; more than 1: it has hard links */
+	bool git;         /* lies where git keeps its data, by its contents */
+	struct buf below; /* what lies in the directory, a path a line */
+};
+enum {
+	RESOLVE_SELF = 1 << 0,  /* of a link the link, not its target */
+	RESOLVE_BELOW = 1 << 1, /* fill below; ERR_LIMIT where it is too much */
+};
+/* The caller calls files_target_release() in any case. Fails as writing
+ * would: "not_a_directory", "link_loop", "permission_denied", ... */
+int files_resolve(struct sandbox *sb, const char *path, unsigned how,
+		  struct files_target *target, const struct stop *stop,
+		  struct error *err);
+void files_target_release(struct files_target *target);
 
 struct files_names { /* one owned string per entry, sorted by bytes */
 	char **names;

@@ -92,6 +92,7 @@ static int by_mark(struct sandbox *sb, const char *path, struct edit *e,
 	change.tail = (int64_t)e->change.tail;
 	change.content = buf_str(&e->change.middle);
 	change.mark = mark;
+	change.exact = e->helper.exact;
 	return files_put(sb, path, &change, stop, err);
 }
 
@@ -107,6 +108,7 @@ int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	e.helper = (struct helper){ .script = HELPER_EDIT,
 				    .args = { str_of(change->path) },
 				    .n_args = 2,
+				    .exact = change->exact,
 				    .source = "none",
 				    .timeout_ms = FILES_HELPER_MS,
 				    .out = BUF_INIT(EDIT_BYTES) };

@@ -14,6 +14,7 @@ struct files_change {
 	int64_t tail;
 	struct str content;
 	const char *mark; /* what the file must still look like, or "" */
+	bool exact;       /* the path is real: see files_resolve() */
 };
 /* As files_write(); -1 "changed" when mark does not fit any more. */
 int files_put(struct sandbox *sb, const char *path,

@@ -54,6 +54,9 @@ static const unsigned char download_sh[] = {
 static const unsigned char tree_sh[] = {
 #include "scripts/sandbox/tree.sh.inc"
 };
+static const unsigned char resolve_sh[] = {
+#include "scripts/sandbox/resolve.sh.inc"
+};
 
 #define SCRIPT(array)                                                          \
 	{                                                                      \
@@ -74,6 +77,7 @@ static const struct {
 	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true },
 	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false },
 	[HELPER_TREE] = { SCRIPT(tree_sh), false },
+	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true },
 };
 
 /* Without indentation and comment lines: every byte travels. */
@@ -111,7 +115,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	char name[] = "a0";
 
 	/* Providers that carry input carry bytes; others may carry text. */
-	buf_addf(cmd, "nonce=%s enc=%c\n", nonce, has_stdin(sb) ? 'r' : 'b');
+	buf_addf(cmd, "nonce=%s enc=%c exact=%s\n", nonce,
+		 has_stdin(sb) ? 'r' : 'b', h->exact ? "1" : "");
 	quote_assign(cmd, "src", str_of(source(sb, h)));
 	for (size_t i = 0; i < h->n_args; i++, name[1]++) {
 		if (memchr(h->args[i].ptr ? h->args[i].ptr : "", 0,

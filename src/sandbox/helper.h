@@ -16,6 +16,7 @@ enum helper_script {
 	HELPER_UPLOAD,
 	HELPER_DOWNLOAD,
 	HELPER_TREE,
+	HELPER_RESOLVE,
 };
 
 enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };
@@ -33,6 +34,7 @@ struct helper {
 	 * source, with arg. */
 	int64_t (*pull)(void *arg, char *room, size_t len, struct error *err);
 	bool no_base64; /* the sandbox cannot decode it */
+	bool exact;     /* args[0] is real: follow no link */
 	bool dialog;    /* reply is called between the two frames */
 	int64_t timeout_ms;
 	/* Decoded body bytes; NULL collects them in out. */

@@ -34,7 +34,7 @@ static int remove_path(const struct tool_env *env, const char *path,
 			 path);
 		return error_set(err, ERR_USAGE, "holds the working directory");
 	}
-	if (!files_delete(env->sandbox, path, &stop, err)) {
+	if (!files_delete(env->sandbox, path, env->real_path, &stop, err)) {
 		buf_addf(out, "Deleted %s", path);
 		return 0;
 	}
@@ -79,6 +79,7 @@ const struct tool tool_delete = {
 			"directory.\"}},\"required\":[\"file_path\"]}",
 	},
 	.args = args,
+	.path_arg = "file_path",
 	.flags = TOOL_ASKS,
 	.run = run,
 };

@@ -78,6 +78,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.old = str_of(json_string(args, "old_string", "")),
 		.new = str_of(json_string(args, "new_string", "")),
 		.all = json_bool(args, "replace_all", false),
+		.exact = env->real_path,
 	};
 	int64_t count = 0;
 	char *path;
@@ -133,6 +134,7 @@ const struct tool tool_edit_file = {
 			"[\"file_path\",\"old_string\",\"new_string\"]}",
 	},
 	.args = args,
+	.path_arg = "file_path",
 	.flags = TOOL_ASKS,
 	.run = run,
 };

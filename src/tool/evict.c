@@ -2,8 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/evict.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/ids.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/files.h"
 #include "tool/numbering.h"
@@ -12,6 +17,7 @@
 enum {
 	FIND_MS = 20000,  /* for the directory's script */
 	DIR_BYTES = 1024, /* of its answer */
+	NAME_BYTES = 64,  /* of a file in it */
 	CLIP_EDGE = RESULT_CHARS / 2 - 1000,
 	PREVIEW_BYTES = 64 << 10
 };
@@ -20,19 +26,37 @@ static const unsigned char results_dir[] = {
 #include "scripts/sandbox/results_dir.sh.inc"
 };
 
-void evict_name(const char *id, struct buf *out)
+static const char dir_name[] = "dcode_large_tool_results";
+
+void evict_name(const char *thread, unsigned n, struct buf *out)
 {
-	size_t start = out->len;
+	char id[17];
 
-	for (; id && *id && out->len - start < EVICT_ID_BYTES; id++) {
-		bool plain = (*id >= 'a' && *id <= 'z') ||
-			     (*id >= 'A' && *id <= 'Z') ||
-			     (*id >= '0' && *id <= '9') || *id == '-';
-
-		buf_addc(out, plain ? *id : '_');
+	if (thread) {
+		buf_addf(out, "%s-%u", thread, n);
+		return;
 	}
-	if (out->len == start)
-		buf_adds(out, "unknown");
+	ids_random(id, 16);
+	buf_adds(out, id);
+}
+
+/* scripts/sandbox/results_dir.sh names the directory. */
+bool evict_is_own(const char *thread, const char *real)
+{
+	const char *name = strrchr(real, '/');
+	char *dir = name ? xstrndup(real, (size_t)(name - real)) : NULL;
+	size_t len = thread ? strlen(thread) : 0;
+	struct stat st;
+	bool own = len && dir && strstr(dir, dir_name) &&
+		   !strncmp(name + 1, thread, len) && name[1 + len] == '-' &&
+		   name[2 + len] &&
+		   !name[2 + len + strspn(name + 2 + len, "0123456789")];
+
+	/* On a shared machine anybody can make such a name in /tmp. */
+	own = own && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	      st.st_uid == geteuid() && !(st.st_mode & 077);
+	free(dir);
+	return own;
 }
 
 /* Appends n lines off the front of *text, each cut. */
@@ -155,17 +179,17 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 	return 0;
 }
 
-static int save(const struct tool_env *env, const char *id, struct str text,
-		struct buf *path, struct error *err)
+static int save(const struct tool_env *env, struct str text, struct buf *path,
+		struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
 
 	if (find_dir(env, path, err))
 		return -1;
-	path->max += EVICT_ID_BYTES + 2;
+	path->max += NAME_BYTES;
 	buf_addc(path, '/');
-	evict_name(id, path);
-	return files_write(env->sandbox, path->ptr, text, &stop, err);
+	evict_name(env->thread, env->saved ? ++*env->saved : 0, path);
+	return files_write(env->sandbox, path->ptr, false, text, &stop, err);
 }
 
 void evict_apply(const struct tool_env *env, const char *id, bool may_save,
@@ -180,7 +204,7 @@ void evict_apply(const struct tool_env *env, const char *id, bool may_save,
 		return;
 	if (!may_save)
 		evict_clip("the call was ended", buf_str(text), &out);
-	else if (save(env, id, buf_str(text), &path, &err))
+	else if (save(env, buf_str(text), &path, &err))
 		evict_clip(err.message, buf_str(text), &out);
 	else
 		evict_render(id, path.ptr, buf_str(text), &out);

@@ -23,6 +23,21 @@ static void render(const struct files_names *list, struct buf *out)
 			 "pattern or a narrower path) to see the rest.");
 }
 
+/* A search from above must not list what may not be read. */
+static void leave_out(const struct secret_files *secrets,
+		      struct files_names *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (secret_files_name(secrets, list->names[i]))
+			free(list->names[i]);
+		else
+			list->names[kept++] = list->names[i];
+	}
+	list->n = kept;
+}
+
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
@@ -35,6 +50,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	rc = files_glob(env->sandbox, root, json_string(args, "pattern", ""),
 			&list, &stop, err);
+	leave_out(env->secrets, &list);
 	if (!rc)
 		render(&list, out);
 	else if (err->code == ERR_TIMEOUT)
@@ -77,6 +93,7 @@ const struct tool tool_glob = {
 			"\"pattern\"]}",
 	},
 	.args = args,
+	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = run,
 };

@@ -81,6 +81,23 @@ static void fail(const struct files_matches *list, const cJSON *args,
 	matches_render(list, mode_of(args), out);
 }
 
+/* A search from above must not show what may not be read. */
+static void leave_out(const struct secret_files *secrets,
+		      struct files_matches *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (!secret_files_name(secrets, list->items[i].path)) {
+			list->items[kept++] = list->items[i];
+			continue;
+		}
+		free(list->items[i].path);
+		free(list->items[i].text);
+	}
+	list->n = kept;
+}
+
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
@@ -99,6 +116,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.cap = json_int(args, "max_count", DEFAULT_CAP),
 	};
 	rc = files_grep(env->sandbox, &what, &list, &stop, err);
+	leave_out(env->secrets, &list);
 	for (size_t i = 0; env->mask && i < list.n; i++)
 		mask_cut(env->mask, &list.items[i]);
 	if (rc)
@@ -150,6 +168,7 @@ const struct tool tool_grep = {
 			"\"pattern\"]}",
 	},
 	.args = args,
+	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = run,
 };

@@ -60,6 +60,7 @@ const struct tool tool_ls = {
 			"\"required\":[\"path\"]}",
 	},
 	.args = args,
+	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = run,
 };

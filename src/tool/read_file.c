@@ -95,6 +95,7 @@ const struct tool tool_read_file = {
 			"read.\"}},\"required\":[\"file_path\"]}",
 	},
 	.args = args,
+	.path_arg = "file_path",
 	.flags = TOOL_READS,
 	.run = run,
 };

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/result.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "tool/paths.h"
 
@@ -67,6 +68,10 @@ void result_mask_lines(const struct mask *m, struct buf *text)
 int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 		char **path, struct error *err)
 {
+	if (env->real_path) {
+		*path = xstrdup(env->real_path);
+		return 0;
+	}
 	return paths_resolve(env->sandbox->workdir,
 			     json_string(args, name, "."), path, err);
 }

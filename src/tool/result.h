@@ -33,9 +33,9 @@ int result_failed(struct buf *out, const struct error *err);
 /* Masks each line by itself, so that their number stays: for text whose lines
  * are wrapped or numbered before the whole result is masked. */
 void result_mask_lines(const struct mask *m, struct buf *text);
-/* Reads an argument that is a path and resolves it against the working
- * directory; where it is missing the working directory itself. Owned in
- * *path, NULL on failure. */
+/* env->real_path, else an argument that is a path, resolved against the
+ * working directory; where it is missing the working directory itself. Owned
+ * in *path, NULL on failure. */
 int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 		char **path, struct error *err);
 

@@ -7,6 +7,7 @@
 #include "base/mask.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
+#include "tool/secret_files.h"
 
 enum {
 	TOOL_READS = 1 << 0,  /* changes nothing: may run beside others */
@@ -27,6 +28,9 @@ struct tool_env { /* all borrowed for the call */
 	/* Where a file tool acts instead of the path it was called with: real,
 	 * every link resolved; a link found there now is an error. Or NULL. */
 	const char *real_path;
+	const char *thread; /* its id names files of large results, or NULL */
+	unsigned *saved;    /* how many such files this thread has, or NULL */
+	const struct secret_files *secrets; /* left out of searches; or NULL */
 	/* Live output of execute: plain text (base/clean.h), masked. May be
 	 * NULL. On the thread that runs the call. */
 	void (*output)(void *arg, struct str delta);
@@ -53,6 +57,7 @@ struct tool_arg {
 struct tool {
 	struct tool_spec spec;
 	const struct tool_arg *args;
+	const char *path_arg; /* names the file it acts on; NULL: none */
 	unsigned flags;
 	int (*run)(const struct tool_env *env, const cJSON *args,
 		   struct buf *out, struct error *err);

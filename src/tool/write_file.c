@@ -17,7 +17,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 
 	if (result_path(env, args, "file_path", &path, err))
 		return -1;
-	rc = files_write(env->sandbox, path, content, &stop, err);
+	rc = files_write(env->sandbox, path, env->real_path, content, &stop,
+			 err);
 	if (rc)
 		buf_addf(out, "Failed to write file '%s': %s", path,
 			 err->message);
@@ -51,6 +52,7 @@ const struct tool tool_write_file = {
 			"\"content\"]}",
 	},
 	.args = args,
+	.path_arg = "file_path",
 	.flags = TOOL_ASKS,
 	.run = run,
 };

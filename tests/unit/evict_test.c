@@ -1,6 +1,10 @@
 /* evict_test.c - previews of results that went to a file. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "tool/evict.h"
@@ -8,30 +12,41 @@
 #include "tool_fake.h"
 #include "unit.h"
 
-static void expect_name(const char *id, const char *want)
+static void test_name(void **state)
 {
 	struct buf out = BUF_INIT(1024);
 
-	evict_name(id, &out);
-	assert_string_equal(out.ptr, want);
+	(void)state;
+	evict_name("019a-b", 12, &out);
+	assert_string_equal(out.ptr, "019a-b-12");
+	buf_clear(&out);
+	evict_name(NULL, 0, &out);
+	assert_int_equal(out.len, 16);
 	buf_release(&out);
 }
 
-static void test_name(void **state)
+/* Only this thread's files, in a directory that is ours alone. */
+static void test_own(void **state)
 {
-	char id[300];
+	char dir[] = "/tmp/dcode_large_tool_results.XXXXXX";
+	char path[100];
 
 	(void)state;
-	expect_name("test/call.id", "test_call_id");
-	expect_name("a\\b", "a_b");
-	expect_name("toolu_01-X", "toolu_01-X");
-	expect_name("../../etc", "______etc");
-	expect_name("a b\n'", "a_b__");
-	expect_name("", "unknown");
-	expect_name(NULL, "unknown");
-	memset(id, 'i', sizeof(id) - 1);
-	id[sizeof(id) - 1] = '\0';
-	expect_name(id, id + sizeof(id) - 1 - EVICT_ID_BYTES);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/019a-12", dir);
+	assert_true(evict_is_own("019a", path));
+	assert_false(evict_is_own("019b", path));
+	assert_false(evict_is_own("019", path));
+	assert_false(evict_is_own(NULL, path));
+	assert_false(evict_is_own("019a", "/tmp/019a-12"));
+	snprintf(path, sizeof(path), "%s/019a-12/x", dir);
+	assert_false(evict_is_own("019a", path));
+	snprintf(path, sizeof(path), "%s/019a-x", dir);
+	assert_false(evict_is_own("019a", path));
+	snprintf(path, sizeof(path), "%s/019a-1", dir);
+	assert_int_equal(chmod(dir, 0777), 0);
+	assert_false(evict_is_own("019a", path));
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void expect_preview(size_t lines, const char *want)
@@ -98,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_name),
+		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_preview),
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_clip),

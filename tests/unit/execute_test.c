@@ -200,9 +200,9 @@ static void test_evict(void **state)
 			   "Tool result too large, the result of this "
 			   "tool call test/call.id was saved in the "
 			   "filesystem at this path: "
-			   "/tmp/dcode_large_tool_results/test_call_id\n\n"));
+			   "/tmp/dcode_large_tool_results/thread-1\n\n"));
 	assert_string_equal(b.fake.path,
-			    "/tmp/dcode_large_tool_results/test_call_id");
+			    "/tmp/dcode_large_tool_results/thread-1");
 	assert_int_equal(b.fake.written.len, RESULT_CHARS + 1);
 	assert_true(str_ends(buf_str(&b.out),
 			     "801  [Command succeeded with exit code 0]\n"));

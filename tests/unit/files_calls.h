@@ -9,7 +9,8 @@
 	files_read(sb, &(struct files_window){ path, offset, limit, binary },  \
 		   page, stop, err)
 #define EDIT(sb, path, old, new, all, count, stop, err)                        \
-	files_edit(sb, &(struct files_replacement){ path, old, new, all },     \
+	files_edit(sb,                                                         \
+		   &(struct files_replacement){ path, old, new, all, false },  \
 		   count, stop, err)
 #define GREP(sb, root, pattern, glob, cap, list, stop, err)                    \
 	files_grep(sb, &(struct files_search){ root, pattern, glob, cap },     \

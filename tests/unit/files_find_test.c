@@ -188,8 +188,8 @@ static void time_is_up(void **arg)
 		files_matches_release(&lines);
 		r.err = (struct error){ 0 };
 		kind.noise = "ls() { sleep 20; }; ";
-		assert_int_equal(files_write(&r.sb, in(&r, "a.py"), STR("x"),
-					     &r.stop, &r.err),
+		assert_int_equal(files_write(&r.sb, in(&r, "a.py"), false,
+					     STR("x"), &r.stop, &r.err),
 				 -1);
 		assert_int_equal(r.err.code, ERR_TIMEOUT);
 		leave(&r);

@@ -44,15 +44,16 @@ static void permissions_refuse(struct room *r)
 		   &r->err),
 	      "permission_denied");
 	FAILS(r,
-	      files_write(&r->sb, in(r, "shown"), STR("z"), &r->stop, &r->err),
+	      files_write(&r->sb, in(r, "shown"), false, STR("z"), &r->stop,
+			  &r->err),
 	      "permission_denied");
 	FAILS(r,
 	      EDIT(&r->sb, in(r, "shown"), STR("x"), STR("z"), false, &n,
 		   &r->stop, &r->err),
 	      "permission_denied");
 	FAILS(r,
-	      files_write(&r->sb, in(r, "shut/new/f"), STR("z"), &r->stop,
-			  &r->err),
+	      files_write(&r->sb, in(r, "shut/new/f"), false, STR("z"),
+			  &r->stop, &r->err),
 	      "permission_denied");
 	holds(r, "shown", STR("x y"));
 }
@@ -64,8 +65,8 @@ static void permissions_in_place(struct room *r)
 	int64_t n;
 
 	put(r, "theirs", STR("one"), 0666);
-	WORKS(r, files_write(&r->sb, in(r, "theirs"), STR("two"), &r->stop,
-			     &r->err));
+	WORKS(r, files_write(&r->sb, in(r, "theirs"), false, STR("two"),
+			     &r->stop, &r->err));
 	holds(r, "theirs", STR("two"));
 	assert_int_equal(stat(in(r, "theirs"), &st), 0);
 	assert_int_equal(st.st_uid, 0);
@@ -77,7 +78,7 @@ static void permissions_in_place(struct room *r)
 	holds(r, "fixed/mine", STR("a cc"));
 	put(r, "ours", STR("x"), 0751);
 	own(r, "ours");
-	WORKS(r, files_write(&r->sb, in(r, "ours"), STR("new"), &r->stop,
+	WORKS(r, files_write(&r->sb, in(r, "ours"), false, STR("new"), &r->stop,
 			     &r->err));
 	assert_int_equal(stat(in(r, "ours"), &st), 0);
 	assert_int_equal(st.st_uid, 65534);
@@ -120,8 +121,8 @@ static void odd_files(void **arg)
 		enter(&r, k);
 		assert_int_equal(mkfifo(in(&r, "fifo"), 0644), 0);
 		FAILS(&r,
-		      files_write(&r.sb, in(&r, "fifo"), STR("x"), &r.stop,
-				  &r.err),
+		      files_write(&r.sb, in(&r, "fifo"), false, STR("x"),
+				  &r.stop, &r.err),
 		      "not_a_file");
 		FAILS(&r,
 		      READ(&r.sb, in(&r, "fifo"), 0, 1, false, &page, &r.stop,
@@ -133,13 +134,13 @@ static void odd_files(void **arg)
 		assert_true(page.text.len > 5);
 		buf_release(&page.text);
 		assert_int_equal(symlink("made", in(&r, "dangling")), 0);
-		WORKS(&r, files_write(&r.sb, in(&r, "dangling"), STR("x"),
-				      &r.stop, &r.err));
+		WORKS(&r, files_write(&r.sb, in(&r, "dangling"), false,
+				      STR("x"), &r.stop, &r.err));
 		holds(&r, "made", STR("x"));
 		assert_int_equal(symlink("loop", in(&r, "loop")), 0);
 		r.err = (struct error){ 0 };
-		assert_int_equal(files_write(&r.sb, in(&r, "loop"), STR("x"),
-					     &r.stop, &r.err),
+		assert_int_equal(files_write(&r.sb, in(&r, "loop"), false,
+					     STR("x"), &r.stop, &r.err),
 				 -1);
 		is_tidy(&r);
 		leave(&r);

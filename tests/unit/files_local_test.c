@@ -34,7 +34,8 @@ static void writes_and_reads(void **state)
 	int64_t n;
 
 	snprintf(path, sizeof(path), "%s/a b/f.txt", sb->workdir);
-	works(files_write(sb, path, STR("one\ntwo\n"), &stop, &err), &err);
+	works(files_write(sb, path, false, STR("one\ntwo\n"), &stop, &err),
+	      &err);
 	works(EDIT(sb, path, STR("two"), STR("2"), false, &n, &stop, &err),
 	      &err);
 	works(READ(sb, path, 0, 9, false, &page, &stop, &err), &err);
@@ -52,8 +53,8 @@ static void writes_and_reads(void **state)
 	assert_int_equal(lines.n, 1);
 	assert_int_equal(lines.items[0].line, 2);
 	files_matches_release(&lines);
-	works(files_delete(sb, path, &stop, &err), &err);
-	assert_int_equal(files_delete(sb, path, &stop, &err), -1);
+	works(files_delete(sb, path, false, &stop, &err), &err);
+	assert_int_equal(files_delete(sb, path, false, &stop, &err), -1);
 	assert_string_equal(err.message, "file_not_found");
 }
 
@@ -69,7 +70,7 @@ static void writes_much(void **state)
 	for (int i = 0; i < 5000000; i++)
 		buf_addc(&data, i % 64 ? 'x' : '\n');
 	snprintf(path, sizeof(path), "%s/big", sb->workdir);
-	works(files_write(sb, path, buf_str(&data), &stop, &err), &err);
+	works(files_write(sb, path, false, buf_str(&data), &stop, &err), &err);
 	works(READ(sb, path, 78000, 5, false, &page, &stop, &err), &err);
 	assert_int_equal(page.end_line, 78005);
 	buf_release(&page.text);

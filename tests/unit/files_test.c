@@ -50,18 +50,18 @@ static void write_writes(void **arg)
 		struct room r;
 
 		enter(&r, k);
-		WORKS(&r, files_write(&r.sb, in(&r, "a/b c/f"), text, &r.stop,
-				      &r.err));
+		WORKS(&r, files_write(&r.sb, in(&r, "a/b c/f"), false, text,
+				      &r.stop, &r.err));
 		assert_in_range(r.state.executes, 1,
 				kinds[k].path == poor ? 2 : 1);
 		holds(&r, "a/b c/f", text);
 		put(&r, "old", STR("something longer than the new"), 0750);
 		assert_int_equal(symlink("old", in(&r, "link")), 0);
-		WORKS(&r, files_write(&r.sb, in(&r, "link"), STR("-n"), &r.stop,
-				      &r.err));
+		WORKS(&r, files_write(&r.sb, in(&r, "link"), false, STR("-n"),
+				      &r.stop, &r.err));
 		holds(&r, "old", STR("-n"));
-		WORKS(&r, files_write(&r.sb, in(&r, "old"), STR(""), &r.stop,
-				      &r.err));
+		WORKS(&r, files_write(&r.sb, in(&r, "old"), false, STR(""),
+				      &r.stop, &r.err));
 		holds(&r, "old", STR(""));
 		{
 			struct stat st;
@@ -72,12 +72,12 @@ static void write_writes(void **arg)
 			assert_int_equal(st.st_mode & 07777, 0750);
 		}
 		FAILS(&r,
-		      files_write(&r.sb, in(&r, "a"), STR("x"), &r.stop,
+		      files_write(&r.sb, in(&r, "a"), false, STR("x"), &r.stop,
 				  &r.err),
 		      "is_directory");
 		FAILS(&r,
-		      files_write(&r.sb, in(&r, "old/x/y"), STR("x"), &r.stop,
-				  &r.err),
+		      files_write(&r.sb, in(&r, "old/x/y"), false, STR("x"),
+				  &r.stop, &r.err),
 		      "not_a_directory");
 		is_tidy(&r);
 		leave(&r);
@@ -99,7 +99,7 @@ static void write_is_large(void **arg)
 		put(&r, "f", STR("old"), 0755);
 		assert_int_equal(link(in(&r, "f"), "/tmp/files_test.link"), 0);
 		assert_int_equal(unlink("/tmp/files_test.link"), 0);
-		WORKS(&r, files_write(&r.sb, in(&r, "f"), buf_str(&data),
+		WORKS(&r, files_write(&r.sb, in(&r, "f"), false, buf_str(&data),
 				      &r.stop, &r.err));
 		if (r.bytes)
 			assert_int_equal(r.state.executes, 1);
@@ -129,8 +129,8 @@ static void links_stay(void **arg)
 		WORKS(&r, EDIT(&r.sb, in(&r, "two"), STR("b"), STR("c"), false,
 			       &n, &r.stop, &r.err));
 		holds(&r, "one", STR("a c"));
-		WORKS(&r, files_write(&r.sb, in(&r, "one"), STR("z"), &r.stop,
-				      &r.err));
+		WORKS(&r, files_write(&r.sb, in(&r, "one"), false, STR("z"),
+				      &r.stop, &r.err));
 		holds(&r, "two", STR("z"));
 		is_tidy(&r);
 		leave(&r);
@@ -329,18 +329,21 @@ static void delete_deletes(void **arg)
 		make_dir(&r, "d");
 		put(&r, "d/-f", STR("x"), 0644);
 		assert_int_equal(symlink("nowhere", in(&r, "broken")), 0);
-		assert_int_equal(
-			files_delete(&r.sb, in(&r, "d"), &r.stop, &r.err), 0);
+		assert_int_equal(files_delete(&r.sb, in(&r, "d"), false,
+					      &r.stop, &r.err),
+				 0);
 		assert_int_equal(r.state.executes, 1);
 		assert_int_equal(access(in(&r, "d"), F_OK), -1);
-		assert_int_equal(
-			files_delete(&r.sb, in(&r, "broken"), &r.stop, &r.err),
-			0);
+		assert_int_equal(files_delete(&r.sb, in(&r, "broken"), false,
+					      &r.stop, &r.err),
+				 0);
 		FAILS(&r,
-		      files_delete(&r.sb, in(&r, "broken"), &r.stop, &r.err),
+		      files_delete(&r.sb, in(&r, "broken"), false, &r.stop,
+				   &r.err),
 		      "file_not_found");
 		if (k == 0) /* where rm itself would refuse, too */
-			FAILS(&r, files_delete(&r.sb, "/", &r.stop, &r.err),
+			FAILS(&r,
+			      files_delete(&r.sb, "/", false, &r.stop, &r.err),
 			      "permission_denied");
 		leave(&r);
 	}

@@ -19,6 +19,7 @@ struct bench { /* everything of one test */
 	bool failed;
 	struct error err;
 	int rc;
+	unsigned saved;
 	char workdir[8];
 };
 
@@ -44,6 +45,8 @@ static void bench_init(struct bench *b)
 	b->out = BUF_INIT(TOOL_RESULT_BYTES);
 	b->env = (struct tool_env){ .sandbox = &b->sandbox,
 				    .stop = &b->stop,
+				    .thread = "thread",
+				    .saved = &b->saved,
 				    .output = live_output,
 				    .arg = &b->live };
 }

@@ -114,11 +114,12 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 	return fake_end(f, err);
 }
 
-int files_write(struct sandbox *sb, const char *path, struct str content,
-		const struct stop *stop, struct error *err)
+int files_write(struct sandbox *sb, const char *path, bool exact,
+		struct str content, const struct stop *stop, struct error *err)
 {
 	struct fake *f = fake_note(sb, path);
 
+	(void)exact;
 	(void)stop;
 	buf_clear(&f->written);
 	buf_addstr(&f->written, content);
@@ -140,9 +141,10 @@ int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	return fake_end(f, err);
 }
 
-int files_delete(struct sandbox *sb, const char *path, const struct stop *stop,
-		 struct error *err)
+int files_delete(struct sandbox *sb, const char *path, bool exact,
+		 const struct stop *stop, struct error *err)
 {
+	(void)exact;
 	(void)stop;
 	return fake_end(fake_note(sb, path), err);
 }
