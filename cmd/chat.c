@@ -39,11 +39,12 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err)
 {
 	struct chat *c = arg;
+	enum run_verdict verdict;
 
-	if (run_needs_no_question(c->run, a)) {
-		a->allowed = true;
+	if (run_judge(c->run, a, &verdict, stop, err) < 0)
+		return -1;
+	if (verdict != RUN_ASK)
 		return 0;
-	}
 	return chat_approve(&c->input, a, stop, err);
 }
 

@@ -79,13 +79,18 @@ static void view_open(struct view *v, const struct approval *a)
 	const cJSON *item;
 
 	*v = (struct view){ .unused = BUF_INIT(MAX_SHOWN) };
-	snprintf(v->title, sizeof(v->title),
-		 "%s wants to run on this machine:\n", a->tool->spec.name);
+	snprintf(v->title, sizeof(v->title), "%s wants to %s:\n",
+		 a->tool->spec.name,
+		 a->tool->flags & TOOL_ASKS
+			 ? "run on this machine"
+			 : "read outside the working directory");
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++) {
 		item = json_get(a->args, arg->name);
 		if (item)
 			add_item(v, arg->name, text_of(v, item));
 	}
+	if (a->place.len)
+		add_item(v, "acts on", buf_str(&a->place));
 	cJSON_ArrayForEach (item, a->args)
 		if (!is_read(a, item))
 			add_unused(v, item);

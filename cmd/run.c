@@ -171,11 +171,15 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	if (open_sandbox(r, stop, err) < 0 || open_session(r, err) < 0 ||
 	    open_model(r, err) < 0)
 		return -1;
+	if (on_host(r))
+		secret_files_open(&r->secrets, settings_dir(r->app->settings));
 	r->agent = (struct agent){
 		.model = r->model,
 		.sandbox = &r->box.sandbox,
 		.session = r->session,
 		.mask = r->app->mask,
+		.thread = session_id(r->session),
+		.secrets = &r->secrets,
 		.ui = r->ui,
 		.max_turns = r->options.max_turns,
 		.answer = BUF_INIT(64 << 20),
@@ -195,6 +199,7 @@ void run_close(struct run *r)
 		model_close(r->model);
 	if (r->session)
 		session_free(r->session);
+	secret_files_release(&r->secrets);
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);
 	run_options_release(&r->options);

@@ -47,6 +47,7 @@ struct run {
 	struct session *session;
 	struct model *model;
 	struct agent agent;
+	struct secret_files secrets;
 	bool opened_host;
 };
 /* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
@@ -60,10 +61,19 @@ char *run_model_name(const struct run *r);
 void run_mounts(const struct run *r, struct buf *out);
 /* Which tools the model is offered at all. */
 bool run_offers(const struct run *r, const struct tool *tool);
-/* The approval policy of a run in which nobody can be asked. */
-void run_approve_unattended(struct run *r, struct approval *a);
-/* May this call run without asking an attended user? */
-bool run_needs_no_question(const struct run *r, const struct approval *a);
+enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
+/* The approval policy: sets a->allowed for RUN_ALLOW, a->reason for
+ * RUN_REFUSE, which is all that is left of RUN_ASK without a user. -1 when the
+ * run was cancelled. */
+int run_judge(struct run *r, struct approval *a, enum run_verdict *verdict,
+	      const struct stop *stop, struct error *err);
+/* Its parts about paths: run_paths.c. */
+enum run_verdict run_judge_reading(const struct run *r, struct approval *a);
+int run_judge_writing(struct run *r, struct approval *a,
+		      enum run_verdict *verdict, const struct stop *stop,
+		      struct error *err);
+/* Appends what a run without a user may do, one line; nothing when all. */
+void run_limits(const struct run *r, struct buf *out);
 
 /* Text piped to standard input. 0 with *text owned (NULL: there was none);
  * a terminal gives NULL. wait: however long it takes; else a pipe that stays

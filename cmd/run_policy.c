@@ -15,11 +15,8 @@ static bool on_host(const struct run *r)
  * offered only what it may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
-	if (r->interactive || !on_host(r) || r->options.yes)
-		return true;
-	if (!(tool->flags & TOOL_ASKS))
-		return true;
-	return r->options.allow.given && !strcmp(tool->spec.name, "execute");
+	return r->interactive || !on_host(r) || r->options.yes ||
+	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
 }
 
 static void refuse_command(const struct run *r, const char *command,
@@ -45,22 +42,10 @@ static bool permitted(const struct run *r, const struct approval *a)
 				  str_of(json_string(a->args, "command", "")));
 }
 
-bool run_needs_no_question(const struct run *r, const struct approval *a)
+/* What is offered but may not be: words for the model. */
+static void refuse(const struct run *r, struct approval *a)
 {
-	if (r->options.yes || !on_host(r) || !(a->tool->flags & TOOL_ASKS))
-		return true;
-	return is_execute(a) && permitted(r, a);
-}
-
-void run_approve_unattended(struct run *r, struct approval *a)
-{
-	bool listed = r->options.allow.given && is_execute(a);
-
-	a->allowed = r->options.yes || !(a->tool->flags & TOOL_ASKS) ||
-		     (listed ? permitted(r, a) : !on_host(r));
-	if (a->allowed)
-		return;
-	if (listed)
+	if (is_execute(a) && r->options.allow.given)
 		refuse_command(r, json_string(a->args, "command", ""),
 			       &a->reason);
 	else if (is_execute(a))
@@ -68,10 +53,77 @@ void run_approve_unattended(struct run *r, struct approval *a)
 			 "Shell commands are not permitted in non-interactive "
 			 "mode without a --shell-allow-list. Use "
 			 "--shell-allow-list to specify allowed commands.");
+	else if (a->place.len)
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on %s. "
+			 "Tell the user to run with --auto-approve.",
+			 a->tool->spec.name, a->place.ptr);
 	else
 		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on the "
 			 "user's own machine. Only reading tools are; tell the "
 			 "user to run with --auto-approve or with a --sandbox.",
 			 a->tool->spec.name);
+}
+
+/* Is there a question at all about this call? */
+static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
+		 const struct stop *stop, struct error *err)
+{
+	bool host = r->host.provider->flags & SANDBOX_HOST;
+	bool listed = is_execute(a) && r->options.allow.given;
+
+	*verdict = RUN_ALLOW;
+	if (!(a->tool->flags & TOOL_ASKS)) {
+		if (host && a->tool->path_arg)
+			*verdict = run_judge_reading(r, a);
+		return 0;
+	}
+	if (r->options.yes)
+		return 0;
+	if (listed && permitted(r, a))
+		return 0;
+	/* A list limits commands in a sandbox, too, when nobody can be asked.
+	 */
+	if (!on_host(r) && (!listed || r->interactive))
+		return 0;
+	*verdict = RUN_ASK;
+	if (a->tool->path_arg && run_offers(r, a->tool))
+		return run_judge_writing(r, a, verdict, stop, err);
+	return 0;
+}
+
+int run_judge(struct run *r, struct approval *a, enum run_verdict *verdict,
+	      const struct stop *stop, struct error *err)
+{
+	if (judge(r, a, verdict, stop, err) < 0)
+		return -1;
+	if (*verdict == RUN_ASK && !r->interactive)
+		*verdict = RUN_REFUSE;
+	if (*verdict == RUN_ASK)
+		buf_clear(&a->reason); /* that is for the user to say */
+	if (*verdict == RUN_REFUSE && !a->reason.len)
+		refuse(r, a);
+	a->allowed = *verdict == RUN_ALLOW;
+	return 0;
+}
+
+void run_limits(const struct run *r, struct buf *out)
+{
+	const struct allow_list *allow = &r->options.allow;
+
+	if (r->options.yes || (!on_host(r) && !allow->given))
+		return;
+	if (!allow->given) {
+		buf_adds(out, "only reading in the working directory: no "
+			      "command, no change (-S LIST allows both there, "
+			      "-y everything)");
+		return;
+	}
+	buf_adds(out, allow->all ? "any command" : "only these commands: ");
+	allow_list_names(allow, out);
+	if (on_host(r))
+		buf_adds(out, "; file tools only in the working directory, "
+			      "not in .git or protected names (-y allows "
+			      "everything)");
 }

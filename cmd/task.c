@@ -44,11 +44,9 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err)
 {
 	struct task *t = arg;
+	enum run_verdict verdict;
 
-	(void)stop;
-	(void)err;
-	run_approve_unattended(t->run, a);
-	return 0;
+	return run_judge(t->run, a, &verdict, stop, err);
 }
 
 static void announce(struct task *t)
@@ -70,6 +68,10 @@ static void announce(struct task *t)
 	else if (!r->options.quiet)
 		fprintf(stderr, "dcode: %s, tools in %s, thread %s\n", model,
 			place.ptr, session_id(r->session));
+	buf_clear(&place);
+	run_limits(r, &place);
+	if (place.len && !r->options.quiet)
+		fprintf(stderr, "dcode: this run may do %s\n", place.ptr);
 	buf_release(&place);
 	free(model);
 }

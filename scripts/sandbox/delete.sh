@@ -2,7 +2,7 @@
 # delete.sh - removes a file or a whole tree; what rm says is the body.
 # SPDX-License-Identifier: MIT
 # op PATH
-# shellcheck disable=SC2034
+# shellcheck disable=SC2034,SC2154
 need rm
 op() {
 	# GNU's rm refuses the root; busybox's does not.

@@ -195,12 +195,11 @@ static void test_evict(void **state)
 	assert_int_equal(b.fake.written.len, 0);
 	b.fake.chunks[0].len++;
 	call(&b, "execute", "{\"command\":\"x\"}");
-	assert_true(
-		str_starts(buf_str(&b.out),
-			   "Tool result too large, the result of this "
-			   "tool call test/call.id was saved in the "
-			   "filesystem at this path: "
-			   "/tmp/dcode_large_tool_results/thread-1\n\n"));
+	assert_true(str_starts(buf_str(&b.out),
+			       "Tool result too large, the result of this "
+			       "tool call test/call.id was saved in the "
+			       "filesystem at this path: "
+			       "/tmp/dcode_large_tool_results/thread-1\n\n"));
 	assert_string_equal(b.fake.path,
 			    "/tmp/dcode_large_tool_results/thread-1");
 	assert_int_equal(b.fake.written.len, RESULT_CHARS + 1);
