@@ -35,7 +35,7 @@ static char *find_home(const char *home)
 	struct passwd *found = NULL;
 	char room[4096];
 
-	if (home && home[0])
+	if (home && home[0] == '/') /* else it would be a repository's */
 		return xstrdup(home);
 	if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) != 0 ||
 	    !found || !found->pw_dir || !found->pw_dir[0])

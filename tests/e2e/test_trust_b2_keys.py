@@ -112,14 +112,17 @@ def test_commands_get_what_was_exported_and_the_users_limits(
     assert f"token={len(KEY)} hello core={core} key=." in said, said
 
 
-def test_an_ordinary_user_has_a_local_sandbox(user, model):
+def test_an_ordinary_user_has_a_local_sandbox(user, model, env):
     """Its supervisor is dcode again: one that cannot be dumped, either."""
+    home = pathlib.Path(env["HOME"])
     can = user("-U", "true", command=("unshare",)).wait()
     if can.status != 0:
         pytest.skip("this machine gives users no namespaces")
     model([{"tool_calls": [{"name": "execute", "args": {
-        "command": "echo $((6 * 7)) >answer; cat answer"}}]},
+        "command": "echo $((6 * 7)) >answer; cat answer; mkdir -p a/b; "
+                   "chmod 000 a"}}]},
         {"tool_calls": [{"name": "read_file", "args": {
             "file_path": "/workspace/answer"}}]}, {"text": "done."}])
     r = user("-n", "x", "-M", "anthropic:m", "--sandbox", "local").wait()
     assert r.status == 0 and "42" in r.err, r.err
+    assert not list(home.glob(".deepagents/sandboxes/*/workspace"))

@@ -23,6 +23,7 @@ static struct scene {
 	struct cancel cancel;
 	char dir[64];
 	struct store *store;
+	struct settings *settings;
 } scene;
 
 static void on_check(void *arg, const struct contract_result *r)
@@ -43,6 +44,9 @@ static void on_check(void *arg, const struct contract_result *r)
 
 static int begin(void)
 {
+	struct settings_input in = { .home = scene.dir,
+				     .cwd = "/",
+				     .environ = environ };
 	struct error err = { 0 };
 	char *path;
 	int rc;
@@ -57,9 +61,13 @@ static int begin(void)
 	path = path_join(scene.dir, "dcode.db");
 	rc = store_open(&scene.store, path, NULL, &err);
 	free(path);
-	broken.none.provider = &none_provider;
 	if (rc == 0)
-		rc = none_provider.ops->open(&broken.none, NULL, &err);
+		rc = settings_load(&scene.settings, &in, &err);
+	broken.none.provider = &none_provider;
+	broken.none.settings = scene.settings;
+	if (rc == 0)
+		rc = none_provider.ops->open(&broken.none, scene.settings,
+					     &err);
 	return rc == 0 ? cancel_init(&scene.cancel, &err) : rc;
 }
 
@@ -68,6 +76,7 @@ static void end(void)
 	struct error err = { 0 };
 
 	none_provider.ops->close(&broken.none);
+	settings_free(scene.settings);
 	store_close(scene.store);
 	cancel_release(&scene.cancel);
 	path_remove_tree(scene.dir, &err);
