@@ -1,5 +1,6 @@
 /* chat.c - dcode: a conversation, line by line. */
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/clean.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/str.h"
 #include "cmd/chat_approve.h"
 #include "cmd/install.h"
@@ -91,21 +93,57 @@ static bool interrupted(struct chat *c)
 	return false;
 }
 
+/* Up to the first blank or line break. */
+static struct str first_word(struct str line)
+{
+	struct str word = { line.ptr, 0 };
+
+	while (word.len < line.len && !strchr(" \t\n", line.ptr[word.len]))
+		word.len++;
+	return word;
+}
+
 static bool is_quit(struct str line)
 {
-	return str_is_nocase(line, "/quit") || str_is_nocase(line, "/q") ||
+	struct str word = first_word(line);
+
+	return str_is_nocase(word, "/quit") || str_is_nocase(word, "/q") ||
 	       str_is_nocase(line, "exit");
 }
 
-static void slash_help(struct str line)
+/* A slash and a word of letters, digits, "-" and "_". Paths and the rest of
+ * what begins with a slash are text for the model. */
+static bool is_command(struct str line)
 {
-	if (!str_is_nocase(line, "/help"))
-		fprintf(stderr, "Unknown command: %.*s\n",
-			(int)(line.len < 60 ? line.len : 60), line.ptr);
+	struct str word = first_word(line);
+
+	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
+		return false;
+	for (size_t i = 2; i < word.len; i++)
+		if (!isalnum((unsigned char)word.ptr[i]) &&
+		    word.ptr[i] != '-' && word.ptr[i] != '_')
+			return false;
+	return word.ptr[0] == '/';
+}
+
+static void slash_help(void)
+{
 	fputs("Type a message and Enter. A line that ends in \\ goes on. "
 	      "Ctrl-C interrupts.\n/help  this   /quit  leave   /install  a "
 	      "provider   /auth  stored keys\n",
 	      stderr);
+}
+
+static void unknown_command(struct str word)
+{
+	static const char *const names[] = { "/help", "/quit", "/install",
+					     "/auth" };
+	int len = (int)(word.len < 60 ? word.len : 60);
+
+	fprintf(stderr,
+		"Unknown command: %.*s. Did you mean %s? /help lists all.\n",
+		len, word.ptr,
+		nearest_name(word, names, sizeof(names) / sizeof(*names)));
 }
 
 /* /install NAME, or /install PACKAGE --package [--yes]. */
@@ -167,14 +205,16 @@ static void slash_auth(const struct chat *c, struct str rest)
 
 static void slash(const struct chat *c, struct str line)
 {
-	struct str word = { line.ptr, str_find(line, ' ') };
+	struct str word = first_word(line);
 
 	if (str_is_nocase(word, "/install"))
 		slash_install(c, str_skip(line, word.len));
 	else if (str_is_nocase(word, "/auth"))
 		slash_auth(c, str_skip(line, word.len));
+	else if (str_is_nocase(word, "/help"))
+		slash_help();
 	else
-		slash_help(line);
+		unknown_command(word);
 }
 
 /* A message: lines joined where one ends in a backslash, and where they came
@@ -237,7 +277,7 @@ static int converse(struct chat *c, const char *first)
 			break;
 		if (c->cut)
 			say_cut();
-		else if (str_starts(line, "/"))
+		else if (is_command(line))
 			slash(c, line);
 		else if (line.len)
 			on = turn(c, message.ptr);

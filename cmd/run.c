@@ -303,6 +303,24 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	return run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err);
 }
 
+/* A chat needs somebody who types: at standard input, or at the controlling
+ * terminal when that is a pipe or empty. */
+static int choose_mode(struct run *r, const char *piped, struct error *err)
+{
+	const struct run_options *o = &r->options;
+	bool chat = !piped || (o->message && o->message[0]);
+
+	r->interactive = !o->task && chat &&
+			 (isatty(STDIN_FILENO) || back_to_terminal());
+	r->app->unattended = !r->interactive;
+	if (o->task || piped || r->interactive)
+		return 0;
+	error_set(err, ERR_USAGE,
+		  "nothing to do: no text comes from standard input, and there "
+		  "is no terminal for a chat");
+	return error_hint(err, "give the task with -n \"...\", or pipe it in");
+}
+
 /* The flags, then the piped text; *prompt is owned, NULL without any. */
 static int prepare(struct run *r, const struct args *args, char **prompt,
 		   struct error *err)
@@ -314,9 +332,10 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 	    run_read_stdin(&piped, o->read_stdin || !o->task, o->read_stdin,
 			   &r->stop, err) < 0)
 		return -1;
-	r->interactive =
-		!o->task &&
-		(!piped || (o->message && o->message[0] && back_to_terminal()));
+	if (choose_mode(r, piped, err) < 0) {
+		free(piped);
+		return -1;
+	}
 	if (piped || o->task || o->message)
 		*prompt = join_prompt(piped, o->task ? o->task : o->message);
 	return check_unattended(r, err);

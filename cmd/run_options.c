@@ -66,8 +66,11 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.no_stream = args_flag(args, "no-stream"),
 		.read_stdin = args_flag(args, "stdin"),
 	};
-	if (o->task && !o->task[0])
-		o->task = NULL; /* as if -n were absent */
+	if (o->task && !str_trim(str_of(o->task)).len)
+		return error_set(err, ERR_USAGE,
+				 "argument -n/--non-interactive: the task is "
+				 "empty. Say what to do: -n \"fix the "
+				 "tests\"; for a chat leave -n out");
 	if (o->task && o->message)
 		return error_set(err, ERR_USAGE,
 				 "--message begins a chat and cannot be "

@@ -2,18 +2,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/prompt.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 
 enum {
-	MAX_MEMORY = 128 << 10, /* bytes of one AGENTS.md */
+	MAX_MEMORY = 128 << 10,   /* bytes of one AGENTS.md */
+	MAX_MEMORIES = 256 << 10, /* of all from the repository */
+	MOST_LEVELS = 64,         /* directories up to the root */
+	MOST_FILES = 1 + 2 * MOST_LEVELS,
 };
 
 static const char identity[] =
@@ -127,6 +130,22 @@ static void add_without_comments(struct buf *out, struct str text)
 	}
 }
 
+/* A file of instructions: where it is, and what it says. */
+struct memory {
+	char *path;
+	struct buf text;
+	dev_t device;
+	ino_t number;
+};
+
+/* The files of one prompt, the nearest to the working directory last. */
+struct memories {
+	struct memory list[MOST_FILES];
+	size_t n;
+	uid_t owner; /* of the working directory */
+	void (*warn)(const char *line);
+};
+
 /* Is the real place of path inside dir? Links may point elsewhere. */
 static bool stays_inside(const char *path, const char *dir)
 {
@@ -141,62 +160,155 @@ static bool stays_inside(const char *path, const char *dir)
 	return ok;
 }
 
-static bool add_file(struct buf *out, const char *dir, const char *name,
-		     void (*warn)(const char *line))
+/* Above the working directory somebody else may own what lies there: a
+ * /tmp/AGENTS.md must not instruct what runs in /tmp/mine. */
+static bool is_trusted(const struct memories *m, const struct stat *st)
 {
-	char *path = path_join(dir, name);
-	struct buf text = BUF_INIT(MAX_MEMORY);
-	struct buf kept = BUF_INIT(MAX_MEMORY);
-	struct error err = { 0 };
-	struct stat st;
-	bool added = false;
+	return st->st_uid == 0 || st->st_uid == geteuid() ||
+	       st->st_uid == m->owner;
+}
 
-	if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
-		goto out;
-	if (!S_ISREG(st.st_mode) || !stays_inside(path, dir)) {
+static bool is_known(const struct memories *m, const struct stat *st)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->list[i].device == st->st_dev &&
+		    m->list[i].number == st->st_ino)
+			return true;
+	return false;
+}
+
+static void read_memory(struct memories *m, const char *root, char *path,
+			const struct stat *st)
+{
+	struct memory *f = &m->list[m->n];
+	struct buf text = BUF_INIT(MAX_MEMORY);
+	struct error err = { 0 };
+
+	*f = (struct memory){ path, BUF_INIT(MAX_MEMORY), st->st_dev,
+			      st->st_ino };
+	if (!S_ISREG(st->st_mode) || !stays_inside(path, root))
 		error_set(&err, ERR_CONFIG,
 			  "%s is not a regular file of its directory: ignored",
 			  path);
-	} else if (path_read(path, &text, &err) == 0 &&
-		   (!str_is_utf8(buf_str(&text)) ||
-		    str_find(buf_str(&text), '\0') < text.len)) {
+	else if (path_read(path, &text, &err) == 0 &&
+		 (!str_is_utf8(buf_str(&text)) ||
+		  str_find(buf_str(&text), '\0') < text.len))
 		error_set(&err, ERR_CONFIG, "%s is not UTF-8 text: ignored",
 			  path);
-	}
-	if (err.code) {
-		warn(err.message);
-		goto out;
-	}
-	add_without_comments(&kept, buf_str(&text));
-	added = str_trim(buf_str(&kept)).len > 0;
-	if (added) {
-		buf_addf(out, "%s\n\n", path);
-		buf_addstr(out, str_trim(buf_str(&kept)));
-		buf_adds(out, "\n\n");
-	}
-out:
-	buf_release(&kept);
+	if (err.code)
+		m->warn(err.message);
+	else
+		add_without_comments(&f->text, buf_str(&text));
 	buf_release(&text);
+	if (str_trim(buf_str(&f->text)).len) {
+		m->n++;
+		return;
+	}
+	buf_release(&f->text);
 	free(path);
-	return added;
+}
+
+/* dir/name, unless it leads out of root. */
+static void add_file(struct memories *m, const char *root, const char *dir,
+		     const char *name)
+{
+	char *path = path_join(dir, name);
+	struct stat st;
+
+	if (m->n < MOST_FILES && stat(path, &st) == 0 && is_trusted(m, &st) &&
+	    !is_known(m, &st))
+		read_memory(m, root, path, &st);
+	else
+		free(path);
+}
+
+/* Bytes of cwd that name the repository's root; all of it outside of one. */
+static size_t root_of(const struct memories *m, const char *cwd)
+{
+	size_t len = strlen(cwd);
+
+	for (int level = 0; level < MOST_LEVELS && len; level++) {
+		char *git = xasprintf("%.*s/.git", (int)len, cwd);
+		struct stat st;
+		bool found = lstat(git, &st) == 0 && is_trusted(m, &st);
+
+		free(git);
+		if (found)
+			return len;
+		while (len && cwd[--len] != '/')
+			;
+	}
+	return strlen(cwd);
+}
+
+/* From the root of the repository down to cwd. */
+static void add_project(struct memories *m, const char *cwd)
+{
+	size_t all = strlen(cwd);
+	size_t len = root_of(m, cwd);
+	char *root = xasprintf("%.*s", (int)len, cwd);
+
+	for (;;) {
+		char *dir = xasprintf("%.*s", (int)len, cwd);
+
+		add_file(m, root, dir, ".deepagents/AGENTS.md");
+		add_file(m, root, dir, "AGENTS.md");
+		free(dir);
+		if (len >= all)
+			break;
+		for (len++; len < all && cwd[len] != '/'; len++)
+			;
+	}
+	free(root);
+}
+
+/* What does not fit all together: the nearest files stay. */
+static size_t first_that_fits(const struct memories *m, size_t from)
+{
+	size_t sum = 0;
+	size_t i = m->n;
+
+	while (i > from && sum + m->list[i - 1].text.len <= MAX_MEMORIES)
+		sum += m->list[--i].text.len;
+	for (size_t k = from; k < i; k++) {
+		char *line = xasprintf("%s is left out: the nearer AGENTS.md "
+				       "files already have %d KiB together",
+				       m->list[k].path, MAX_MEMORIES >> 10);
+
+		m->warn(line);
+		free(line);
+	}
+	return i;
 }
 
 static void add_memory(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {
-	struct buf text = BUF_INIT(4 * MAX_MEMORY);
-	bool any;
+	struct memories m = { .warn = warn };
+	struct stat st;
+	size_t own;
+	size_t first;
 
-	any = add_file(&text, f->config_dir, "agent/AGENTS.md", warn);
-	any |= add_file(&text, f->cwd, ".deepagents/AGENTS.md", warn);
-	any |= add_file(&text, f->cwd, "AGENTS.md", warn);
-	if (any) {
+	m.owner = stat(f->cwd, &st) == 0 ? st.st_uid : geteuid();
+	add_file(&m, f->config_dir, f->config_dir, "agent/AGENTS.md");
+	own = m.n;
+	add_project(&m, f->cwd);
+	first = first_that_fits(&m, own);
+	if (m.n)
 		buf_adds(out, "\n<agent_memory>\n");
-		buf_addstr(out, str_trim(buf_str(&text)));
-		buf_adds(out, "\n</agent_memory>\n");
+	for (size_t i = 0; i < m.n; i++) {
+		if (i < own || i >= first) {
+			buf_addf(out, "%s\n\n", m.list[i].path);
+			buf_addstr(out, str_trim(buf_str(&m.list[i].text)));
+			buf_adds(out, i + 1 < m.n ? "\n\n" : "\n");
+		}
+		buf_release(&m.list[i].text);
+		free(m.list[i].path);
+	}
+	if (m.n) {
+		buf_adds(out, "</agent_memory>\n");
 		buf_adds(out, memory_rules);
 	}
-	buf_release(&text);
 }
 
 void prompt_build(const struct prompt_facts *f, struct buf *out,

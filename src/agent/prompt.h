@@ -18,8 +18,11 @@ struct prompt_facts {           /* all borrowed */
 
 /*
  * Appends the system prompt. AGENTS.md files are read here, from the user's
- * disk: ~/.deepagents/agent/, then cwd/.deepagents/ and cwd/; a link that
- * leaves cwd is not followed. Each unreadable or oversized one gives a line to
+ * disk: ~/.deepagents/agent/, then .deepagents/ and the directory itself, from
+ * the root of the repository down to cwd, so that the nearest is last. A link
+ * that leaves the repository is not followed, and above cwd a file of another
+ * user is not read. 128 KiB each, 256 KiB of the repository's together, of
+ * which the nearest stay. Each unreadable or oversized one gives a line to
  * warn.
  */
 void prompt_build(const struct prompt_facts *facts, struct buf *out,

@@ -45,7 +45,7 @@ def test_closed_standard_streams(model, raw):
     r = raw(*task, preexec_fn=without(0))
     assert (r.returncode, r.stdout) == (0, b"Hello there.\n")
     assert time.monotonic() - began < 20
-    assert raw("-M", "anthropic:m", preexec_fn=without(0)).returncode == 0
+    assert raw("-M", "anthropic:m", preexec_fn=without(0)).returncode == 2
     r = raw(*task, preexec_fn=without(2))
     assert (r.returncode, r.stdout) == (0, b"Hello there.\n")
     r = raw(*task, preexec_fn=without(1))
