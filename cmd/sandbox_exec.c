@@ -185,6 +185,27 @@ static int give_input(const struct target *t, const struct args *args,
 	return read_input(input, stop, err);
 }
 
+/* What happened to the sandbox besides: with the command's result, or after a
+ * cancel, once the command has been ended. */
+static void tell_notice(struct run *run, struct sandbox *sb,
+			const struct exec_result *res)
+{
+	struct buf masked = BUF_INIT(4 * SANDBOX_NOTICE);
+	char late[SANDBOX_NOTICE] = "";
+
+	if (sb->id)
+		sandbox_settle(sb, late);
+	for (int i = 0; i < 2; i++) {
+		const char *notice = i ? late : res->notice;
+
+		buf_clear(&masked);
+		mask_text(run->app->mask, str_of(notice), &masked);
+		if (*notice)
+			app_warn("%s", masked.ptr);
+	}
+	buf_release(&masked);
+}
+
 static int execute(struct run *run, struct target *t, const struct args *args,
 		   struct exec_result *res, struct error *err)
 {
@@ -203,6 +224,7 @@ static int execute(struct run *run, struct target *t, const struct args *args,
 		req.command = buf_str(&line);
 		req.input = buf_str(&input);
 		rc = sandbox_execute(&sb, &req, res, &stop, err);
+		tell_notice(run, &sb, res);
 	}
 	sandbox_release(&sb);
 	buf_release(&line);

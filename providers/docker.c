@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/docker_engine.h"
+#include "providers/docker_kill.h"
 #include "providers/table.h"
 
 enum {
@@ -14,6 +14,7 @@ enum {
 	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
 	POLL_MS = 50,
+	CLOSE_POLL_MS = 5,
 	APPEAR_MS = 5000, /* from a name in use to its container */
 };
 
@@ -46,7 +47,8 @@ static void docker_close(struct sandbox_host *host)
 
 	if (!d)
 		return;
-	(void)docker_kills_done(d, &never, &ignored);
+	while (atomic_load(&d->kills) > 0)
+		(void)stop_sleep(&never, CLOSE_POLL_MS, &ignored);
 	engine_release(&d->engine);
 	free(d);
 	host->priv = NULL;
@@ -80,7 +82,7 @@ static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 }
 
 /* What attach and create learn of a container. */
-static void adopt(struct sandbox *sb, const cJSON *inspected)
+static void adopt(struct sandbox *sb, bool created, const cJSON *inspected)
 {
 	const char *dir = label_of(inspected, "dcode.workdir");
 
@@ -93,6 +95,8 @@ static void adopt(struct sandbox *sb, const cJSON *inspected)
 		dir = "/";
 	free(sb->workdir);
 	sb->workdir = xstrdup(dir);
+	sb->priv = docker_box_new(created);
+	docker_box_set_init(sb->priv, inspected);
 }
 
 static int set_id(struct sandbox *sb, const cJSON *answer, struct error *err)
@@ -169,7 +173,10 @@ static int post_create(struct engine *e, const char *label, struct str body,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/create?name=%s", label);
-	struct engine_ask ask = { "POST", path, body, "creating a container" };
+	struct engine_ask ask = { .method = "POST",
+				  .path = path,
+				  .body = body,
+				  .what = "creating a container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
 	if (rc == 0 && res.status == 404) {
@@ -229,29 +236,6 @@ static int start_container(struct engine *e, const char *id,
 	return -1;
 }
 
-/* The working directory is made by the engine, as root: a container whose
- * user is somebody else gets it handed over. */
-static int give_workdir(struct sandbox *sb, const cJSON *inspected,
-			const struct stop *stop, struct error *err)
-{
-	struct engine *e = &docker_of(sb->host)->engine;
-	const char *user =
-		json_string(json_get(inspected, "Config"), "User", "");
-	const char *const argv[] = { "chown", "--", user, sb->workdir, NULL };
-	struct str s = str_of(user);
-	int status = 0;
-
-	s.len = str_find(s, ':');
-	if (!s.len || str_is(s, "root") || str_is(s, "0"))
-		return 0;
-	if (docker_as_root(e, sb->id, argv, &status, stop, err) < 0)
-		return -1;
-	if (status == 0)
-		return 0;
-	return error_set(err, ERR_REMOTE, "%s cannot be given to user %s",
-			 sb->workdir, user);
-}
-
 static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const char *image, const struct stop *stop,
 		      struct error *err)
@@ -304,8 +288,8 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	    create_one(sb, spec, image, stop, err) == 0 &&
 	    start_container(&d->engine, sb->id, stop, err) == 0 &&
 	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0) {
-		adopt(sb, inspected);
-		rc = give_workdir(sb, inspected, stop, err);
+		adopt(sb, true, inspected);
+		rc = docker_give_workdir(d, sb, inspected, stop, err);
 	}
 	cJSON_Delete(inspected);
 	free(image);
@@ -360,7 +344,7 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	if (engine_inspect(e, id, &inspected, stop, err) == 0 &&
 	    set_id(sb, inspected, err) == 0 &&
 	    wake(sb, &inspected, stop, err) == 0) {
-		adopt(sb, inspected);
+		adopt(sb, false, inspected);
 		rc = 0;
 	}
 	cJSON_Delete(inspected);
@@ -404,7 +388,19 @@ static int docker_remove(struct sandbox_host *host, const char *id,
 
 static void docker_discard(struct sandbox *sb)
 {
-	(void)sb; /* an id and a directory are all there is */
+	docker_box_unref(sb->priv);
+	sb->priv = NULL;
+}
+
+static void docker_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
+{
+	struct stop never = stop_on(NULL);
+	struct error ignored = { 0 };
+
+	if (!sb->priv)
+		return;
+	(void)docker_kills_done(sb->priv, &never, &ignored);
+	docker_box_take_notice(sb->priv, notice);
 }
 
 static const struct sandbox_ops ops = {
@@ -417,7 +413,7 @@ static const struct sandbox_ops ops = {
 	.snapshot = docker_snapshot,
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,
-
+	.settle = docker_settle,
 	.remove = docker_remove,
 	.discard = docker_discard,
 };

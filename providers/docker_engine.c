@@ -124,16 +124,19 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)
 {
-	static const char *const json[] = { "Content-Type: application/json",
-					    NULL };
+	const char *const type[] = {
+		ask->type ? ask->type : "Content-Type: application/json", NULL
+	};
 	char *url = xasprintf("%s%s", e->base, ask->path);
 	struct http_request req = {
 		.method = ask->method,
 		.url = url,
 		.unix_socket = e->socket,
-		.headers = ask->body.len ? json : NULL,
+		.headers = ask->body.len ? type : NULL,
 		.segments = &ask->body,
 		.n_segments = ask->body.len ? 1 : 0,
+		.data = ask->data,
+		.arg = ask->arg,
 		.connect_ms = CONNECT_MS,
 		.idle_ms = IDLE_MS,
 	};

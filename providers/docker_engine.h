@@ -15,10 +15,11 @@
  * here has been the same since 1.24 and works with Podman.
  */
 struct engine {
-	struct http *http; /* borrowed */
-	char *base;        /* owned: "http://docker", "https://host:2376" */
-	char *socket;      /* owned: path of the unix socket, or NULL */
-	char *shown;       /* owned: for messages, "unix:///run/..." */
+	struct http *http;    /* borrowed */
+	char *base;           /* owned: "http://docker", "https://host:2376" */
+	char *socket;         /* owned: path of the unix socket, or NULL */
+	char *shown;          /* owned: for messages, "unix:///run/..." */
+	atomic_int top_words; /* see engine_top() */
 };
 
 /* DOCKER_HOST, else Docker's socket, else Podman's. Talks to nobody. */
@@ -30,7 +31,11 @@ struct engine_ask { /* one request; all borrowed */
 	const char *method;
 	const char *path; /* with its query */
 	struct str body;  /* JSON, or empty */
-	const char *what; /* names the deed for a message */
+	const char *what; /* names the request for a message */
+	const char *type; /* header of the body, or NULL: JSON */
+	/* As in struct http_request. */
+	int (*data)(void *arg, struct str chunk, struct error *err);
+	void *arg;
 };
 /* Any status is success. */
 int engine_call(struct engine *e, const struct engine_ask *ask,
@@ -61,7 +66,7 @@ int engine_pull(struct engine *e, const char *image,
 struct docker {
 	struct engine engine;
 	const struct settings *settings; /* borrowed */
-	atomic_int kills;                /* still at work behind our back */
+	atomic_int kills;                /* at work on threads of their own */
 };
 extern const struct setting docker_settings[];
 /* The body of POST /containers/create. */
@@ -70,6 +75,11 @@ int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 /* What decides about the image: a snapshot's or the parameter's. Owned. */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);
+
+/* Hands the working directory over to the container's user. */
+int docker_give_workdir(struct docker *d, const struct sandbox *sb,
+			const cJSON *inspected, const struct stop *stop,
+			struct error *err);
 
 int docker_list(struct sandbox_host *host, const char *owner,
 		void (*each)(void *arg, const struct sandbox_info *info),
@@ -84,21 +94,6 @@ int docker_find_snapshot(struct sandbox_host *host, const char *name,
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);
-/* Runs argv (NULL-terminated) as root with all capabilities, output dropped;
- * *status is its exit status. For our own helpers. */
-int docker_as_root(struct engine *e, const char *container,
-		   const char *const *argv, int *status,
-		   const struct stop *stop, struct error *err);
-/* Kills everything that carries the token of one execute call. */
-int docker_kill(struct engine *e, const char *container, const char *token,
-		const struct stop *stop, struct error *err);
-/* The same on a thread of its own, so that a cancel returns at once; whatever
- * runs a command next waits for it. */
-void docker_kill_later(struct docker *d, const char *container,
-		       const char *token);
-/* Until none is at work any more; each takes 2 s at most. */
-int docker_kills_done(struct docker *d, const struct stop *stop,
-		      struct error *err);
 int docker_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
 int docker_download(struct sandbox *sb, struct transfer *files, size_t n,

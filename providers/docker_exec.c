@@ -1,5 +1,6 @@
 /* docker_exec.c - one command: three requests, live output, killed whole. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/str.h"
 #include "providers/docker_command.h"
 #include "providers/docker_frames.h"
+#include "providers/docker_kill.h"
 #include "providers/docker_stream.h"
 
 enum {
@@ -20,7 +22,6 @@ enum {
 	LOUD_MS = 10000,     /* the same while output comes */
 	DRAIN_QUIET_MS = 50, /* after the end: so long without a byte, */
 	DRAIN_MS = 1000,     /* or so long at all */
-	KILL_MS = 2000,
 	ENDED_POLL_MS = 500,
 };
 
@@ -39,7 +40,9 @@ struct run {
 	bool closed;      /* theirs */
 	bool ended;       /* exit_code is known */
 	int exit_code;
-	int64_t ask_at; /* ms, when next to ask; grows while silent */
+	int64_t sent_ms;   /* when the command was sent */
+	unsigned restarts; /* of the container until then */
+	int64_t ask_at;    /* ms, when next to ask; grows while silent */
 	int64_t ask_ms;
 	int64_t loud_at;
 	int64_t loud_ms;
@@ -123,12 +126,12 @@ static int take(struct run *r, struct error *err)
 /* A background process may hold the stream open after the command's end. */
 static int ask(struct run *r, const struct stop *stop, struct error *err)
 {
-	bool running = true;
+	struct exec_state state = { 0 };
 
-	if (exec_inspect(r->engine, r->id, &running, &r->exit_code, stop, err) <
-	    0)
+	if (exec_inspect(r->engine, r->id, &state, stop, err) < 0)
 		return -1;
-	r->ended = !running;
+	r->exit_code = state.exit_code;
+	r->ended = !state.running;
 	return 0;
 }
 
@@ -232,6 +235,7 @@ static int start(struct run *r, const struct stop *stop, struct error *err)
 	if (rc == 0)
 		rc = exec_create(r->engine, r->sb->id, buf_str(&body), &r->id,
 				 stop, err);
+	r->sent_ms = clock_ms();
 	if (rc == 0)
 		rc = exec_start(r->engine, r->id, &r->link, stop, err);
 	if (rc == 0)
@@ -246,14 +250,16 @@ static int start(struct run *r, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-static void kill_tree(struct run *r)
+static void kill_tree(struct run *r, bool later, char notice[SANDBOX_NOTICE])
 {
-	struct stop brief = stop_cleanup(KILL_MS);
-	struct error ignored = { 0 };
+	struct docker_call call = { r->sb->id, r->id, r->token, r->sent_ms };
 
-	if (r->link.sent)
-		(void)docker_kill(r->engine, r->sb->id, r->token, &brief,
-				  &ignored);
+	if (!r->link.sent)
+		return;
+	if (later)
+		docker_kill_later(r->sb->host->priv, r->sb->priv, &call);
+	else
+		docker_kill(r->sb->host->priv, r->sb->priv, &call, notice);
 }
 
 /* Its time is up: killed, and what it printed until then is kept. */
@@ -261,7 +267,7 @@ static int time_out(struct run *r, struct exec_result *res, struct error *err)
 {
 	struct error failed = { 0 };
 
-	kill_tree(r);
+	kill_tree(r, false, res->notice);
 	if (r->link.conn)
 		drain(r, DRAIN_MS, &failed);
 	res->timed_out = true;
@@ -270,10 +276,70 @@ static int time_out(struct run *r, struct exec_result *res, struct error *err)
 	return 0;
 }
 
+/* Did a restart of the container end it? 137: by SIGKILL. */
+static bool ended_by_restart(const struct run *r, int rc,
+			     const struct error *why)
+{
+	if (rc == 0 ? r->exit_code != 137
+		    : why->code == ERR_CANCELLED || why->code == ERR_TIMEOUT ||
+			      !r->link.sent)
+		return false;
+	return docker_box_restarted(r->sb->host->priv, r->sb->priv, r->sb->id,
+				    r->restarts);
+}
+
+static int tell_restart(const struct run *r, struct exec_result *res,
+			struct error *err)
+{
+	static const char text[] =
+		"the container was restarted, which ended this command";
+
+	if (r->req->plain) /* one of our own: its reader takes errors */
+		return error_set(err, ERR_REMOTE, "%s", text);
+	snprintf(res->notice, sizeof(res->notice),
+		 "The container was restarted to end what another command left "
+		 "running; that ended this command, too.");
+	res->exit_code = 137;
+	*err = (struct error){ 0 };
+	return 0;
+}
+
+static int run_command(struct run *r, const struct stop *stop,
+		       struct error *err)
+{
+	int rc = start(r, stop, err);
+
+	if (rc == 0)
+		rc = pump(r, stop, err);
+	if (rc == 0 && !r->closed)
+		drain(r, DRAIN_QUIET_MS, err);
+	if (rc == 0)
+		rc = wait_end(r, stop, err);
+	return rc;
+}
+
+/* What came of it, once it has ended or has been given up. */
+static int settle(struct run *r, int rc, bool late, struct exec_result *res,
+		  struct error *why)
+{
+	bool cancelled = why->code == ERR_CANCELLED;
+
+	if (rc < 0 && late)
+		return time_out(r, res, why);
+	if (ended_by_restart(r, rc, why))
+		return tell_restart(r, res, why);
+	if (rc == 0)
+		res->exit_code = r->exit_code;
+	else
+		kill_tree(r, cancelled, res->notice);
+	return rc;
+}
+
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err)
 {
+	struct docker_box *box = sb->priv;
 	struct run r = {
 		.sb = sb,
 		.engine = &((struct docker *)sb->host->priv)->engine,
@@ -289,27 +355,16 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	struct error why = { 0 };
 	int rc;
 
-	if (docker_kills_done(sb->host->priv, stop, err) < 0)
+	if (docker_kills_done(box, stop, err) < 0)
 		return -1;
+	r.restarts = docker_box_restarts(box);
 	ids_random(r.token, TOKEN);
-	rc = start(&r, &within, &why);
-	if (rc == 0)
-		rc = pump(&r, &within, &why);
-	if (rc == 0 && !r.closed)
-		drain(&r, DRAIN_QUIET_MS, &why);
-	if (rc == 0)
-		rc = wait_end(&r, &within, &why);
-	if (rc == 0) {
-		res->exit_code = r.exit_code;
-	} else if (why.code == ERR_TIMEOUT && own_time) {
-		rc = time_out(&r, res, &why);
-	} else {
-		if (why.code != ERR_CANCELLED)
-			kill_tree(&r);
-		else if (r.link.sent)
-			docker_kill_later(sb->host->priv, sb->id, r.token);
+	rc = run_command(&r, &within, &why);
+	rc = settle(&r, rc, why.code == ERR_TIMEOUT && own_time, res, &why);
+	if (rc < 0)
 		*err = why;
-	}
+	if (!req->plain)
+		docker_box_take_notice(box, res->notice);
 	exec_link_release(&r.link);
 	buf_release(&r.reply);
 	free(r.id);

@@ -46,7 +46,10 @@ int exec_create(struct engine *e, const char *container, struct str body,
 {
 	struct http_response res = { 0 };
 	char *path = xasprintf("/containers/%s/exec", container);
-	struct engine_ask ask = { "POST", path, body, "running a command" };
+	struct engine_ask ask = { .method = "POST",
+				  .path = path,
+				  .body = body,
+				  .what = "running a command" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 	cJSON *answer = NULL;
 	const char *found;
@@ -207,8 +210,8 @@ void exec_link_release(struct exec_link *link)
 	*link = (struct exec_link){ 0 };
 }
 
-int exec_inspect(struct engine *e, const char *id, bool *running,
-		 int *exit_code, const struct stop *stop, struct error *err)
+int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
+		 const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/exec/%s/json", id);
 	cJSON *answer = NULL;
@@ -222,8 +225,9 @@ int exec_inspect(struct engine *e, const char *id, bool *running,
 		err->code = ERR_GONE; /* the exec goes with its container */
 	if (rc == 0) {
 		code = json_get(answer, "ExitCode");
-		*running = json_bool(answer, "Running", false);
-		*exit_code = cJSON_IsNumber(code) ? code->valueint : -1;
+		state->running = json_bool(answer, "Running", false);
+		state->exit_code = cJSON_IsNumber(code) ? code->valueint : -1;
+		state->pid = json_int(answer, "Pid", 0);
 	}
 	cJSON_Delete(answer);
 	free(path);

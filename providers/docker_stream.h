@@ -21,8 +21,13 @@ struct exec_link {
 int exec_start(struct engine *e, const char *id, struct exec_link *link,
 	       const struct stop *stop, struct error *err);
 void exec_link_release(struct exec_link *link);
-/* GET /exec/ID/json. */
-int exec_inspect(struct engine *e, const char *id, bool *running,
-		 int *exit_code, const struct stop *stop, struct error *err);
+struct exec_state {
+	bool running;
+	int exit_code; /* -1 unknown */
+	int64_t pid;   /* of its first process, on the engine's machine; or 0 */
+};
+/* GET /exec/ID/json. ERR_GONE when the engine does not know it any more. */
+int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
+		 const struct stop *stop, struct error *err);
 
 #endif

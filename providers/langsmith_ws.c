@@ -358,7 +358,8 @@ int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
 
 		kill_command(&r);
 		if (late && r.ended) {
-			*res = (struct exec_result){ 124, true };
+			res->exit_code = 124;
+			res->timed_out = true;
 			rc = 0;
 		}
 	}

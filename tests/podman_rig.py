@@ -138,6 +138,8 @@ def image_tar():
 
 
 class Rig:
+    service_name = "podman system service"
+
     def __init__(self):
         self.root = None
         self.service = None
@@ -199,7 +201,7 @@ class Rig:
         while time.monotonic() < until:
             with contextlib.closing(socket.socket(socket.AF_UNIX)) as s:
                 try:
-                    s.connect(self.root + "/podman.sock")
+                    s.connect(self.docker_host.removeprefix("unix://"))
                     return
                 except OSError:
                     pass
@@ -208,7 +210,7 @@ class Rig:
             time.sleep(0.02)
         text = pathlib.Path(self.root, "service.log").read_text()
         self.stop()
-        raise RuntimeError("podman system service: " + text)
+        raise RuntimeError(f"{self.service_name}: {text}")
 
     def containers(self):
         """Names of all containers that there are, running or not."""
@@ -254,6 +256,18 @@ class Rig:
         self.stop()
 
 
+def run_in(rig_class, command):
+    """The status of a command that has DOCKER_HOST and DCODE_TEST_IMAGE."""
+    try:
+        with rig_class() as rig:
+            env = dict(os.environ, DOCKER_HOST=rig.docker_host,
+                       DCODE_TEST_IMAGE=rig.image)
+            return subprocess.run(command, env=env, check=False).returncode
+    except RuntimeError as error:
+        print("rig:", error, file=sys.stderr)
+        return 125
+
+
 def main(argv):
     if argv == ["missing"]:
         lacks = missing()
@@ -263,14 +277,7 @@ def main(argv):
         print(__doc__, file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        with Rig() as rig:
-            env = dict(os.environ, DOCKER_HOST=rig.docker_host,
-                       DCODE_TEST_IMAGE=rig.image)
-            return subprocess.run(argv[1:], env=env, check=False).returncode
-    except RuntimeError as error:
-        print("podman_rig:", error, file=sys.stderr)
-        return 125
+    return run_in(Rig, argv[1:])
 
 
 if __name__ == "__main__":

@@ -383,12 +383,17 @@ int lifecycle_close(struct box *box, struct error *err)
 {
 	struct error none = { 0 };
 	bool ours = box->ours;
+	char notice[SANDBOX_NOTICE] = "";
 	char room[64];
 	int rc;
 
 	if (!box->request.host)
 		return 0;
 	lifecycle_unkeep(box);
+	if (!ours)
+		sandbox_settle(&box->sandbox, notice);
+	if (*notice)
+		lifecycle_warn(box, "%s", notice);
 	if (ours)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
 			      title(box, room), box->sandbox.id);

@@ -121,6 +121,8 @@ int lifecycle_setup_run(struct box *box, struct str script,
 	lifecycle_say(box, "Running setup script: %s...", box->request.setup);
 	rc = setup_run(&box->sandbox, script, &sink, &res, &limit, err);
 	finish(&s);
+	if (*res.notice)
+		lifecycle_warn(box, "%s", res.notice);
 	if (rc < 0)
 		error_wrap(err, "setup script");
 	else if (res.exit_code != 0)

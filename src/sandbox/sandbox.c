@@ -147,6 +147,13 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	return 0;
 }
 
+void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
+{
+	notice[0] = '\0';
+	if (sb->host && sb->host->provider->ops->settle && sb->id)
+		sb->host->provider->ops->settle(sb, notice);
+}
+
 int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err)
 {

@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "config/settings.h"
 #include "net/http.h"
+#include "sandbox/file.h"
 #include "sandbox/mounts.h"
 
 enum {
@@ -21,6 +22,8 @@ enum {
 	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
 	SANDBOX_LIST = 1 << 6,     /* list() finds ours by label */
 };
+
+enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice */
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
 struct sandbox_spec {         /* what to create; borrowed for the call */
@@ -86,35 +89,9 @@ struct exec_result {
 	int exit_code; /* 128 + n when killed by signal n; 124 on timeout;
 			  -1 when the provider cannot tell */
 	bool timed_out;
-};
-
-enum file_error {
-	FILE_OK = 0,
-	FILE_NOT_FOUND,
-	FILE_PERMISSION_DENIED,
-	FILE_IS_DIRECTORY,
-	FILE_INVALID_PATH,
-	FILE_NO_API, /* api_only, and the provider takes no files */
-	FILE_OTHER,  /* see detail */
-};
-const char *file_error_name(enum file_error e); /* "file_not_found" */
-
-/* One file to move. Directions differ in which callback is used. */
-struct transfer {
-	const char *path; /* absolute, in the sandbox */
-	int64_t size;     /* upload: bytes that read() will give */
-	int mode;      /* upload: permission bits, 0: 0644, kept if it exists */
-	bool api_only; /* upload: never in a command's text (FILE_NO_API) */
-	/* Upload: at most len bytes into room; 0 at the end, -1 aborts. */
-	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
-	/* Upload: read() begins again at the first byte, so that a cut can be
-	 * made good; -1 (err filled) gives up. NULL: it cannot. */
-	int (*rewind)(void *arg, struct error *err);
-	/* Download: takes a chunk; -1 aborts. */
-	int (*write)(void *arg, struct str chunk, struct error *err);
-	void *arg;
-	enum file_error error; /* out */
-	char detail[160];      /* out: the provider's words for FILE_OTHER */
+	/* What else happened to the sandbox, for user and model: a restart,
+	 * processes that live on. "" is the rule. */
+	char notice[SANDBOX_NOTICE];
 };
 
 struct sandbox;
@@ -163,6 +140,9 @@ struct sandbox_ops {
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
 		       struct exec_result *res, const struct stop *stop,
 		       struct error *err);
+	/* Waits until cancelled commands have ended, and gives the notice that
+	 * no result has told yet, or "". */
+	void (*settle)(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 	/* n files in order, an error per file; -1 only when nothing could be
 	 * tried at all. Upload makes parent directories. */
 	int (*upload)(struct sandbox *sb, struct transfer *files, size_t n,
@@ -233,6 +213,8 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 int sandbox_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err);
+/* To be called before a sandbox that stays is left: some seconds at most. */
+void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 /* These need an operation that the provider may lack: look first. */
 int sandbox_find(struct sandbox_host *host, const char *owner,
 		 void (*each)(void *arg, const struct sandbox_info *info),

@@ -77,6 +77,24 @@ static void add_status(const struct exec_result *res, bool cut, struct buf *out)
 		buf_adds(out, "\n[Output was truncated due to size limits]");
 }
 
+/* It may name processes, so it is filtered as output is. */
+static void add_notice(struct running *r, const char *notice, struct buf *out)
+{
+	struct buf line = BUF_INIT(2 * SANDBOX_NOTICE);
+	struct shown shown = { 0 };
+
+	if (!*notice)
+		return;
+	buf_addf(&line, "\n[%s]", notice);
+	buf_clear(&r->text);
+	shown_feed(&shown, r->env->mask, false, buf_str(&line), &r->text);
+	shown_end(&shown, r->env->mask, &r->text);
+	buf_addstr(out, buf_str(&r->text));
+	if (r->env->output)
+		r->env->output(r->env->arg, buf_str(&r->text));
+	buf_release(&line);
+}
+
 static void add_failure(const struct error *err, struct buf *out)
 {
 	if (out->len)
@@ -156,6 +174,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		add_timeout(args, timeout_s, out);
 	if (!rc)
 		add_status(&res, cut, out);
+	add_notice(&r, res.notice, out);
 	capture_release(&r.capture);
 	buf_release(&r.text);
 	return rc;

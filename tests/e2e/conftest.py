@@ -14,6 +14,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
 sys.path.insert(0, str(TOP / "tests" / "emulators"))
 from clouds import vendor_fixture  # noqa: E402,F401
+from docker_rig import ENGINES  # noqa: E402
 
 SANITIZER = re.compile(
     r"ERROR: (Address|Leak|Thread|Undefined)|WARNING: ThreadSan|"
@@ -183,3 +184,18 @@ def rig():
     from podman_rig import Rig
     with Rig() as engine:
         yield engine
+
+
+@pytest.fixture(scope="session")
+def docker_rig():
+    """A Docker daemon of our own, with the same names."""
+    from docker_rig import Rig
+    with Rig() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def each_rig(request):
+    """Podman, then Docker (where the tests run as root)."""
+    return request.getfixturevalue(
+        "docker_rig" if request.param == "docker" else "rig")

@@ -13,6 +13,7 @@ import pytest
 
 from clouds import NAMES, emulator
 from conftest import SANITIZER
+from docker_rig import ENGINES
 from e2b import KEY
 from lifecycle import wait_for
 
@@ -23,7 +24,8 @@ HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
 ROWS = {
     "none": ({}, (), HOST),
     "local": ({}, ("--snapshot", "kept"), set()),
-    "docker": ({}, ("--snapshot", "dcode-kept"), {"extend"}),
+    **{f"docker on {engine}": ({}, ("--snapshot", "dcode-kept"), {"extend"})
+       for engine in ENGINES},
     "agentcore": ({}, (), {"snapshot", "extend"}),
     "daytona": ({}, ("--snapshot", "kept"), set()),
     "deno": ({}, (), {"snapshot", "lifetime"}),
@@ -88,7 +90,9 @@ class Contract:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_contract(request, dcode, tmp_path, row):
-    rig = request.getfixturevalue("rig") if row == "docker" else None
+    rig = request.getfixturevalue({"docker on podman": "rig",
+                                   "docker on docker": "docker_rig",
+                                   }.get(row, "tmp_path"))
     made = Contract(row, dcode, tmp_path, rig)
     checks = {c["name"]: c for c in made.data["checks"]}
     assert [c for c in checks.values() if c["status"] == "fail"] == []

@@ -7,6 +7,7 @@
         env["DOCKER_HOST"] = proxy.docker_host
         proxy.fault("POST .*/containers/create", "hang")
         ... proxy.requests: [(connection, "POST /containers/create?name=x")]
+        proxy.bodies: [("POST /containers/create?name=x", b"{...}")]
 
 fault(pattern, action, nth=1, times=1, bytes=0, seconds=0) strikes the nth and
 following requests that match, `times` of them (None: all). Actions:
@@ -52,6 +53,7 @@ class EngineProxy:
         self.upstream = upstream.removeprefix("unix://")
         self.path = str(path)
         self.requests, self.faults, self.open = [], [], []
+        self.bodies = []
         self.connections = 0
         self.lock = threading.Lock()
         self.listener = socket.socket(socket.AF_UNIX)
@@ -156,6 +158,7 @@ class Link:
             while len(held) < length:
                 held += self.client.recv(65536)
             body, held = held[:length], held[length:]
+            self.proxy.bodies.append((line, body))
             if not self.pass_on(line, head + body):
                 return
             if re.search(r"/exec/[^/]+/start$|/attach", line):

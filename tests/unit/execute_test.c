@@ -60,7 +60,8 @@ static void test_execute_ends(void **state)
 	(void)state;
 	bench_init(&b);
 	b.fake.chunks[0] = STR("so far\n");
-	b.fake.res = (struct exec_result){ 124, true };
+	b.fake.res =
+		(struct exec_result){ .exit_code = 124, .timed_out = true };
 	expect(&b, "execute", "{\"command\":\"x\"}", false,
 	       "so far\nError: Command timed out after 1800 seconds. For "
 	       "long-running commands, re-run using the timeout parameter.\n"
@@ -69,6 +70,10 @@ static void test_execute_ends(void **state)
 	       "so far\nError: Command timed out after 5 seconds (custom "
 	       "timeout). The command may be stuck or require more time.\n"
 	       "[Command failed with exit code 124]");
+	b.fake.res = (struct exec_result){ .notice = "restarted \x1b[1m" };
+	expect(&b, "execute", "{\"command\":\"x\"}", false,
+	       "so far\n[Command succeeded with exit code 0]\n[restarted ]");
+	b.fake.res = (struct exec_result){ 0 };
 	b.fake.exec_fail = &network;
 	expect(&b, "execute", "{\"command\":\"x\"}", true,
 	       "so far\nError: docker: no answer");
