@@ -222,7 +222,7 @@ static void presentable(const struct app *app, const char *text,
 	struct buf cleaned = BUF_INIT(1 << 20);
 
 	mask_text(mask, str_of(text), &masked);
-	clean_text(buf_str(&masked), &cleaned);
+	clean_message(buf_str(&masked), &cleaned);
 	mask_text(mask, buf_str(&cleaned), out);
 	buf_release(&masked);
 	buf_release(&cleaned);
@@ -271,7 +271,7 @@ void app_warn_line(const char *line)
 {
 	struct buf text = BUF_INIT(1 << 16);
 
-	clean_text(str_of(line), &text);
+	clean_line(str_of(line), &text);
 	fprintf(stderr, "Warning: %s\n", text.len ? text.ptr : "");
 	buf_release(&text);
 }

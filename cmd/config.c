@@ -25,7 +25,7 @@ static void print_clean(const char *text, int width)
 {
 	struct buf out = BUF_INIT(LARGEST);
 
-	clean_text(str_of(text), &out);
+	clean_message(str_of(text), &out);
 	for (size_t i = 0; i < out.len; i++)
 		if (out.ptr[i] == '\n')
 			out.ptr[i] = ' ';

@@ -29,7 +29,7 @@ static void line(struct report *r, const char *section, const char *name,
 	static const char *const marks[] = { " ok ", " -- ", "FAIL" };
 	struct buf shown = BUF_INIT(1 << 14);
 
-	clean_text(str_of(text), &shown);
+	clean_message(str_of(text), &shown);
 	r->broken |= verdict == BROKEN;
 	if (!r->app->json) {
 		int at = printf("[%s] %-14s %-15s", marks[verdict], section,

@@ -33,7 +33,7 @@ static int misuse(const struct command *c, const struct error *err)
 
 	if (c)
 		return command_misuse(c, "%s", err->message);
-	clean_text(str_of(err->message), &text);
+	clean_message(str_of(err->message), &text);
 	fprintf(stderr,
 		"usage: dcode [options] [COMMAND ...]\n"
 		"dcode: error: %s\n",

@@ -33,7 +33,7 @@ const struct arg_row options_global[] = {
 	  "Give up after N model turns (exit status 124)" },
 	{ "timeout", 0, ARG_VALUE, "SECONDS",
 	  "Give up after this time (exit status 124)" },
-	{ "quiet", 'q', ARG_FLAG, NULL, "Print nothing but the answer" },
+	{ "quiet", 'q', ARG_FLAG, NULL, "Print nothing but the last answer" },
 	{ "no-stream", 0, ARG_FLAG, NULL, "Print the answer once, at the end" },
 	{ "json", 0, ARG_FLAG, NULL,
 	  "Machine output: with -n one JSON event per line" },

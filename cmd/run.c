@@ -55,7 +55,7 @@ static void on_line(void *arg, const char *line)
 
 	if (r->options.quiet)
 		return;
-	clean_text(str_of(line), &text);
+	clean_line(str_of(line), &text);
 	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
 	buf_release(&text);
 }
@@ -112,6 +112,12 @@ static int open_sandbox(struct run *r, const struct stop *stop,
 	return lifecycle_open(&r->box, &request, stop, err);
 }
 
+/* With -q only warnings that concern security are printed. */
+static void ignore_line(const char *line)
+{
+	(void)line;
+}
+
 static int open_model(struct run *r, struct error *err)
 {
 	struct tool_spec specs[MOST_TOOLS];
@@ -129,7 +135,8 @@ static int open_model(struct run *r, struct error *err)
 	struct model_brief brief = { .tools = specs, .n_tools = facts.n_tools };
 	int rc;
 
-	prompt_build(&facts, &prompt, app_warn_line);
+	prompt_build(&facts, &prompt,
+		     r->options.quiet ? ignore_line : app_warn_line);
 	brief.system = prompt.ptr;
 	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
 	buf_release(&prompt);
@@ -209,7 +216,7 @@ static int misuse(const struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 12);
 
-	clean_text(str_of(err->message), &text);
+	clean_message(str_of(err->message), &text);
 	fprintf(stderr, "usage: dcode [options]\ndcode: error: %s\n",
 		text.len ? text.ptr : "");
 	if (err->hint[0])
@@ -329,8 +336,7 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 	char *piped = NULL;
 
 	if (read_flags(r, args, err) < 0 ||
-	    run_read_stdin(&piped, o->read_stdin || !o->task, o->read_stdin,
-			   &r->stop, err) < 0)
+	    run_read_stdin(&piped, o, &r->stop, err) < 0)
 		return -1;
 	if (choose_mode(r, piped, err) < 0) {
 		free(piped);
@@ -377,6 +383,8 @@ void run_remark(const struct run *r)
 	};
 	enum finish finish = r->agent.finish;
 
+	if (r->options.quiet)
+		return;
 	if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
 		app_warn("%s", words[finish]);
 	else if (!r->agent.answer.len)

@@ -76,9 +76,9 @@ int run_judge_writing(struct run *r, struct approval *a,
 void run_limits(const struct run *r, struct buf *out);
 
 /* Text piped to standard input. 0 with *text owned (NULL: there was none);
- * a terminal gives NULL. wait: however long it takes; else a pipe that stays
- * silent for 10 s is left alone with a warning. */
-int run_read_stdin(char **text, bool wait, bool required,
+ * a terminal gives NULL, an error with --stdin. With -n but not --stdin a pipe
+ * that stays silent for 10 s is left alone with a warning. */
+int run_read_stdin(char **text, const struct run_options *o,
 		   const struct stop *stop, struct error *err);
 
 /* Warns where the last answer did not end as an answer should. */

@@ -31,7 +31,8 @@ static int wait_readable(int64_t ms, const struct stop *stop, struct error *err)
 }
 
 /* 1 when there is something to read (or its end), 0 to leave it alone. */
-static int wait_first(bool forever, const struct stop *stop, struct error *err)
+static int wait_first(bool forever, bool quiet, const struct stop *stop,
+		      struct error *err)
 {
 	int64_t begin = clock_ms();
 	bool noticed = false;
@@ -40,14 +41,16 @@ static int wait_first(bool forever, const struct stop *stop, struct error *err)
 		int64_t waited = clock_ms() - begin;
 		int rc;
 
-		if (waited >= NOTICE_MS && !noticed) {
+		if (waited >= NOTICE_MS && !noticed && !quiet) {
 			app_warn("waiting for standard input; end it, or use "
 				 "</dev/null");
 			noticed = true;
 		}
 		if (waited >= FIRST_BYTE_MS && !forever) {
-			app_warn("standard input stayed silent for 10 s and is "
-				 "ignored; use --stdin to wait for it");
+			if (!quiet)
+				app_warn("standard input stayed silent for 10 "
+					 "s and is "
+					 "ignored; use --stdin to wait for it");
 			return 0;
 		}
 		rc = wait_readable(1000, stop, err);
@@ -98,10 +101,11 @@ static int check(const struct buf *text, struct error *err)
 	return 0;
 }
 
-int run_read_stdin(char **text, bool wait, bool required,
+int run_read_stdin(char **text, const struct run_options *o,
 		   const struct stop *stop, struct error *err)
 {
 	struct buf all = BUF_INIT(MAX_BYTES);
+	bool required = o->read_stdin;
 	struct str trimmed;
 	struct stat st;
 	int rc = -1;
@@ -121,7 +125,7 @@ int run_read_stdin(char **text, bool wait, bool required,
 		return 0;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		rc = wait_first(wait, stop, err);
+		rc = wait_first(required || !o->task, o->quiet, stop, err);
 		if (rc <= 0)
 			return rc;
 		rc = -1;

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/shown.h"
 #include "base/str.h"
 #include "cmd/sandbox.h"
 #include "sandbox/quote.h"
@@ -25,10 +25,11 @@ struct run {
 	struct {
 		int fd;
 		bool terminal; /* then masked and cleaned, else byte for byte */
-		struct mask_stream mask;
-		struct clean clean;
 		struct buf captured; /* with --json */
 	} streams[2];
+	/* At a terminal both streams are one text, in which half of a secret
+	 * may come on each: [0] filters both. With --json one each. */
+	struct shown shown[2];
 };
 
 static int write_all(int fd, struct str data, struct error *err)
@@ -50,21 +51,19 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct run *run = arg;
 	int i = stream == EXEC_STDERR;
-	struct buf masked = BUF_INIT(INPUT_MAX);
-	struct buf shown = BUF_INIT(INPUT_MAX);
+	struct buf text = BUF_INIT(INPUT_MAX);
 	int rc = 0;
 
 	(void)reply;
 	if (!run->app->json && !run->streams[i].terminal)
 		return write_all(run->streams[i].fd, chunk, err);
-	mask_feed(run->app->mask, &run->streams[i].mask, chunk, &masked);
-	clean_feed(&run->streams[i].clean, buf_str(&masked), &shown);
+	shown_feed(&run->shown[run->app->json ? i : 0], run->app->mask,
+		   (size_t)i, chunk, &text);
 	if (run->app->json)
-		buf_addstr(&run->streams[i].captured, buf_str(&shown));
+		buf_addstr(&run->streams[i].captured, buf_str(&text));
 	else
-		rc = write_all(run->streams[i].fd, buf_str(&shown), err);
-	buf_release(&masked);
-	buf_release(&shown);
+		rc = write_all(run->streams[i].fd, buf_str(&text), err);
+	buf_release(&text);
 	return rc;
 }
 
@@ -72,21 +71,18 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 static void finish(struct run *run)
 {
 	struct error ignored = { 0 };
+	int terminal = run->streams[0].terminal ? 0 : 1;
 
 	for (int i = 0; i < 2; i++) {
-		struct buf masked = BUF_INIT(INPUT_MAX);
-		struct buf shown = BUF_INIT(INPUT_MAX);
+		struct buf text = BUF_INIT(INPUT_MAX);
 
-		mask_end(run->app->mask, &run->streams[i].mask, &masked);
-		clean_feed(&run->streams[i].clean, buf_str(&masked), &shown);
-		clean_end(&run->streams[i].clean, &shown);
+		shown_end(&run->shown[i], run->app->mask, &text);
 		if (run->app->json)
-			buf_addstr(&run->streams[i].captured, buf_str(&shown));
-		else if (run->streams[i].terminal)
-			(void)write_all(run->streams[i].fd, buf_str(&shown),
-					&ignored);
-		buf_release(&masked);
-		buf_release(&shown);
+			buf_addstr(&run->streams[i].captured, buf_str(&text));
+		else if (run->streams[terminal].terminal)
+			(void)write_all(run->streams[terminal].fd,
+					buf_str(&text), &ignored);
+		buf_release(&text);
 	}
 }
 

@@ -51,7 +51,7 @@ int command_misuse(const struct command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	clean_text(str_of(line), &text);
+	clean_line(str_of(line), &text);
 	print_usage(stderr, c);
 	fprintf(stderr, "dcode: error: %s\n", text.len ? text.ptr : "");
 	buf_release(&text);

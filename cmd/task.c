@@ -80,7 +80,8 @@ static void open_output(struct task *t)
 {
 	t->json = t->run->app->json;
 	t->plain.quiet = t->run->options.quiet;
-	t->plain.no_stream = t->run->options.no_stream;
+	t->plain.last_only = t->plain.quiet;
+	t->plain.no_stream = t->plain.quiet || t->run->options.no_stream;
 	t->plain.stop = t->events.stop = &t->run->stop;
 }
 
@@ -207,6 +208,7 @@ int run_task(struct run *r, const char *prompt)
 	}
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
+	plain_break(&t.plain);
 	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
 	code = conclude(&t, rc, code, status, &err);
 	run_close(r);

@@ -86,6 +86,13 @@ static bool invisible(uint32_t c)
 	return false;
 }
 
+/* VT, FF, CR, NEL, LINE SEPARATOR, PARAGRAPH SEPARATOR. */
+static bool ends_line(uint32_t c)
+{
+	return (c >= 0x0B && c <= 0x0D) || c == 0x85 || c == 0x2028 ||
+	       c == 0x2029;
+}
+
 static void put(struct clean *c, uint32_t cp, struct str bytes, struct buf *out)
 {
 	unsigned char state = next(c->state, cp);
@@ -94,6 +101,10 @@ static void put(struct clean *c, uint32_t cp, struct str bytes, struct buf *out)
 	c->state = state;
 	if (!text)
 		return;
+	if (c->one_line && ends_line(cp)) {
+		buf_addc(out, ' ');
+		return;
+	}
 	if (cp == '\n' && c->after_cr) {
 		c->after_cr = false;
 		return;
@@ -201,11 +212,19 @@ void clean_text(struct str text, struct buf *out)
 	clean_end(&c, out);
 }
 
+void clean_message(struct str text, struct buf *out)
+{
+	struct clean c = { .one_line = true };
+
+	clean_feed(&c, text, out);
+	clean_end(&c, out);
+}
+
 void clean_line(struct str text, struct buf *out)
 {
 	size_t i = out->len;
 
-	clean_text(text, out);
+	clean_message(text, out);
 	for (; i < out->len; i++)
 		if (out->ptr[i] == '\n' || out->ptr[i] == '\t')
 			out->ptr[i] = ' ';

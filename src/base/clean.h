@@ -18,6 +18,7 @@
  */
 struct clean {
 	unsigned char state;
+	bool one_line; /* set by the caller: of all line ends only LF stays */
 	bool after_cr;
 	unsigned char part[4]; /* an unfinished UTF-8 sequence */
 	unsigned char part_len;
@@ -29,7 +30,10 @@ void clean_feed(struct clean *c, struct str chunk, struct buf *out);
 void clean_end(struct clean *c, struct buf *out);
 /* One whole text at once. */
 void clean_text(struct str text, struct buf *out);
-/* The same in one line: line ends and tabs become spaces. */
+/* For messages: only LF ends a line, so that no name within begins one. CR,
+ * VT, FF, NEL, LINE and PARAGRAPH SEPARATOR become spaces. */
+void clean_message(struct str text, struct buf *out);
+/* The same in one line: LF and tabs become spaces, too. */
 void clean_line(struct str text, struct buf *out);
 
 #endif

@@ -86,19 +86,30 @@ static size_t plain_ascii(struct str s)
 	return n;
 }
 
-/* NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR end a line for some readers,
- * Python's splitlines() among them: what is one line must stay one. */
-static const char *line_end_escape(struct str s)
+/*
+ * The first character when it has to be escaped, else 0: controls of C1, which
+ * steer a terminal that shows the JSON, and NEL among them; LINE and PARAGRAPH
+ * SEPARATOR, which end a line for some readers, Python's splitlines() among
+ * them; what reorders text (UAX #9).
+ */
+static unsigned escaped(struct str s)
 {
-	if (s.ptr[0] != '\xC2' && s.ptr[0] != '\xE2')
-		return NULL;
-	if (str_starts(s, "\xC2\x85"))
-		return "\\u0085";
-	if (str_starts(s, "\xE2\x80\xA8"))
-		return "\\u2028";
-	if (str_starts(s, "\xE2\x80\xA9"))
-		return "\\u2029";
-	return NULL;
+	unsigned char lead = (unsigned char)s.ptr[0];
+	unsigned char second = s.len > 1 ? (unsigned char)s.ptr[1] : 0;
+	unsigned char third = s.len > 2 ? (unsigned char)s.ptr[2] : 0;
+	unsigned c;
+
+	if (lead == 0xC2 && second >= 0x80 && second < 0xA0)
+		return second;
+	if (lead == 0xD8 && second == 0x9C)
+		return 0x61C;
+	if (lead != 0xE2 || (second & 0xFE) != 0x80 || (third & 0xC0) != 0x80)
+		return 0;
+	c = 0x2000u | (second & 0x3Fu) << 6 | (third & 0x3Fu);
+	return c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+			       (c >= 0x2066 && c <= 0x2069)
+		       ? c
+		       : 0;
 }
 
 void json_quote(struct buf *out, struct str s)
@@ -106,7 +117,7 @@ void json_quote(struct buf *out, struct str s)
 	buf_addc(out, '"');
 	while (s.len) {
 		size_t n = plain_ascii(s);
-		const char *escape;
+		unsigned escape;
 		unsigned char c;
 
 		buf_add(out, s.ptr, n);
@@ -120,9 +131,9 @@ void json_quote(struct buf *out, struct str s)
 			continue;
 		}
 		n = str_char_offset(s, 1);
-		escape = line_end_escape(s);
+		escape = escaped(s);
 		if (escape)
-			buf_adds(out, escape);
+			buf_addf(out, "\\u%04x", escape);
 		else if (n > 1)
 			buf_add(out, s.ptr, n);
 		else
@@ -146,14 +157,14 @@ void json_print(struct buf *out, const cJSON *tree)
 	if (!text)
 		abort();
 	for (struct str rest = str_of(text); rest.len;) {
-		const char *escape = line_end_escape(rest);
+		unsigned escape = escaped(rest);
 		size_t n =
 			escape ? str_char_offset(rest, 1) : plain_ascii(rest);
 
 		/* Outside ASCII there are only strings. */
 		n += n == 0;
 		if (escape)
-			buf_adds(out, escape);
+			buf_addf(out, "\\u%04x", escape);
 		else
 			buf_add(out, rest.ptr, n);
 		rest = str_skip(rest, n);

@@ -21,8 +21,8 @@ int64_t json_int(const cJSON *object, const char *key, int64_t fallback);
 bool json_bool(const cJSON *object, const char *key, bool fallback);
 
 /* Writes s as a JSON string. Bytes that are no UTF-8 become U+FFFD, so the
- * result is always valid; NUL and other controls are escaped, and so are
- * Unicode's line ends. */
+ * result is always valid; controls (C1, too) are escaped, and so are Unicode's
+ * line ends and what reorders text. */
 void json_quote(struct buf *out, struct str s);
 /* "key":"value" without a comma. */
 void json_member(struct buf *out, const char *key, struct str value);

@@ -15,10 +15,19 @@ enum {
 	WRITE_AT = 16 << 10, /* bytes gathered before a write is forced */
 };
 
+void plain_break(struct plain *p)
+{
+	if (p->log_mid_line)
+		fputc('\n', stderr);
+	p->log_mid_line = false;
+}
+
 static void flush(struct plain *p)
 {
 	p->out.max = p->log.max = MAX_HELD;
 	if (p->out.len && !p->no_stream) {
+		/* On a terminal both streams share a line. */
+		plain_break(p);
 		p->mid_line = p->out.ptr[p->out.len - 1] != '\n';
 		if (!p->failed &&
 		    output_write(STDOUT_FILENO, buf_str(&p->out), p->stop) < 0)
@@ -53,10 +62,8 @@ static void note(struct plain *p, const char *prefix, struct str text)
 	if (p->quiet)
 		return;
 	flush(p);
-	if (p->log_mid_line)
-		buf_addc(&p->log, '\n');
-	p->log_mid_line = false;
-	clean_text(text, &line);
+	plain_break(p);
+	clean_line(text, &line);
 	buf_adds(&p->log, prefix);
 	buf_addstr(&p->log, buf_str(&line));
 	buf_addc(&p->log, '\n');
@@ -103,6 +110,10 @@ static struct str replay(struct plain *p, struct str delta)
 static void on_text(struct plain *p, struct str delta)
 {
 	p->out.max = p->shown.max = MAX_HELD;
+	if (p->last_only && !p->shown.len) {
+		buf_clear(&p->out); /* that was not the last one */
+		p->kept = 0;
+	}
 	if (p->replaying)
 		delta = replay(p, delta);
 	buf_addstr(&p->shown, delta);
@@ -216,11 +227,7 @@ int plain_end(struct plain *p)
 	end_answer(p);
 	p->no_stream = false;
 	flush(p);
-	if (p->log_mid_line) {
-		buf_addc(&p->log, '\n');
-		p->log_mid_line = false;
-		flush(p);
-	}
+	plain_break(p);
 	return p->failed ? -1 : 0;
 }
 

@@ -6,9 +6,10 @@
 #include "agent/agent.h"
 #include "base/clean.h"
 
-struct plain {                   /* zeroed, then the first four set */
+struct plain {                   /* zeroed, then the first five set */
 	const struct stop *stop; /* no writing on after it; may be NULL */
-	bool quiet;              /* nothing but the answer */
+	bool quiet;              /* nothing on stderr */
+	bool last_only;          /* of the answers the last; with no_stream */
 	bool no_stream;          /* the answer once, at the end: plain_end() */
 	bool chat;               /* answers may be repeated from their start */
 	/* its own */
@@ -26,6 +27,8 @@ struct plain {                   /* zeroed, then the first four set */
 };
 
 void plain_event(void *arg, const struct agent_event *ev);
+/* Ends a line that a tool left unfinished on stderr. */
+void plain_break(struct plain *p);
 /* Writes what is held back, ends the last line. -1 when stdout failed. */
 int plain_end(struct plain *p);
 void plain_release(struct plain *p);

@@ -123,7 +123,7 @@ def test_some_answers_do_not_improve(serve, ask, wire, answer):
     s = serve(answer)
     r = ask(wire)
     assert (r.status, r.out, len(s.requests)) == (1, "", 1)
-    assert "Retrying" not in r.err and len(r.err.splitlines()) == 3
+    assert "Retrying" not in r.err and len(r.err.splitlines()) == 4
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -89,7 +89,19 @@ static void one_line(void **state)
 
 	(void)state;
 	clean_line((struct str)S("a\r\nb\tc\x1b[2J\n"), &out);
-	assert_string_equal(out.ptr, "a b c ");
+	assert_string_equal(out.ptr, "a  b c ");
+	buf_clear(&out);
+	clean_line((struct str)S("a\x0b"
+				 "b\x0c"
+				 "c\xC2\x85"
+				 "d\xE2\x80\xA8"
+				 "e\xE2\x80\xA9"
+				 "f\rg"),
+		   &out);
+	assert_string_equal(out.ptr, "a b c d e f g");
+	buf_clear(&out);
+	clean_message((struct str)S("a\rb\nc"), &out);
+	assert_string_equal(out.ptr, "a b\nc");
 	buf_release(&out);
 }
 
