@@ -185,8 +185,8 @@ int app_store(struct app *app, struct store **store, struct error *err)
 	return store_ready(*store, err);
 }
 
-int app_host(struct app *app, const char *provider, struct sandbox_host *host,
-	     struct error *err)
+int app_host_check(struct app *app, const char *provider,
+		   struct sandbox_host *host, struct error *err)
 {
 	const struct sandbox_provider *p;
 	struct registry *registry;
@@ -205,6 +205,29 @@ int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 		return error_set(err, ERR_USAGE,
 				 "Unknown sandbox provider '%s'", provider);
 	return sandbox_host_open(host, p, set, app_http(app), err);
+}
+
+int app_host(struct app *app, const char *provider, struct sandbox_host *host,
+	     struct error *err)
+{
+	if (app_host_check(app, provider, host, err) < 0)
+		return -1;
+	if (host->project_key)
+		app_warn_project_key(app, host->project_key, provider);
+	return 0;
+}
+
+void app_warn_project_key(const struct app *app, const char *variable,
+			  const char *name)
+{
+	char *from = settings_project_name(app->settings, variable);
+	char *line = xasprintf("%s is used with the key %s, which comes with "
+			       "this project: its owner sees what is sent",
+			       name, from);
+
+	app_warn_line(line);
+	free(line);
+	free(from);
 }
 
 struct stop app_stop(const struct app *app)

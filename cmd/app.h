@@ -42,9 +42,16 @@ struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
 /* The same, opened by its first use. */
 int app_store_later(struct app *app, struct store **store, struct error *err);
-/* Opens a provider by name with all of the above. */
+/* Opens a provider by name with all of the above; says on stderr when the
+ * credential comes from a project's .env. */
 int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 	     struct error *err);
+/* The same for those who only look whether it can be opened: says nothing. */
+int app_host_check(struct app *app, const char *provider,
+		   struct sandbox_host *host, struct error *err);
+/* Says that this variable of a project's .env is what name is asked with. */
+void app_warn_project_key(const struct app *app, const char *variable,
+			  const char *name);
 /* What ends the work of this run: the signals. */
 struct stop app_stop(const struct app *app);
 /* The signal that triggered cancel, or 0. */

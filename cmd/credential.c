@@ -177,6 +177,7 @@ enum credential_state credential_state(const struct settings *set,
 	const struct preset *preset = preset_find(name);
 	char *own = xasprintf("DEEPAGENTS_CODE_%s", variable);
 	enum setting_source source = settings_env_source(set, variable);
+	const char *project = NULL;
 	enum credential_state state = CREDENTIAL_ENV;
 
 	if (source == SOURCE_STORED) {
@@ -189,6 +190,9 @@ enum credential_state credential_state(const struct settings *set,
 			 settings_env_plain(set, own) ? own : variable);
 		if (source != SOURCE_ENV)
 			buf_addf(label, " (%s)", setting_source_name(source));
+	} else if (settings_credential(set, variable, &project) && project) {
+		buf_addf(label, "env: %s (%s)", variable,
+			 setting_source_name(SOURCE_DOTENV_PROJECT));
 	} else if (preset && preset->keyless) {
 		state = CREDENTIAL_OPTIONAL;
 		buf_adds(label, "local provider");

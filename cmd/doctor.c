@@ -162,7 +162,7 @@ static void check_sandboxes(struct report *r, struct registry *registry)
 		struct sandbox_host host = { 0 };
 		struct error err = { 0 };
 
-		if (app_host(r->app, p->name, &host, &err) < 0) {
+		if (app_host_check(r->app, p->name, &host, &err) < 0) {
 			incapable(r, p, &err);
 			continue;
 		}

@@ -29,6 +29,8 @@ const struct arg_row options_global[] = {
 	  "Commands that need no approval: a,b,c or recommended or all" },
 	{ "auto-approve", 'y', ARG_FLAG, NULL,
 	  "Approve every tool call, also on this machine" },
+	{ "trust-project", 0, ARG_FLAG, NULL,
+	  "Trust what this project's files bring in: keys" },
 	{ "max-turns", 0, ARG_VALUE, "N",
 	  "Give up after N model turns (exit status 124)" },
 	{ "timeout", 0, ARG_VALUE, "SECONDS",

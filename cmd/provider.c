@@ -49,7 +49,7 @@ static bool ready(struct app *app, const struct sandbox_provider *p,
 {
 	struct sandbox_host host = { 0 };
 
-	if (app_host(app, p->name, &host, err) < 0)
+	if (app_host_check(app, p->name, &host, err) < 0)
 		return false;
 	buf_adds(endpoint, host.endpoint ? host.endpoint : "");
 	sandbox_host_close(&host);

@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "agent/prompt.h"
 #include "base/clean.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/secret.h"
 
 enum { MAX_PROMPT = 1 << 20, MOST_TOOLS = 64 };
 
@@ -76,6 +78,17 @@ static void on_setup_output(void *arg, enum exec_stream stream,
 		fwrite(chunk.ptr, 1, chunk.len, stderr);
 }
 
+static int on_confirm(void *arg, const char *sentence, struct error *err)
+{
+	const struct run *r = arg;
+
+	if (!r->interactive || !secret_terminal(r->app))
+		return 0;
+	on_warning(NULL, sentence);
+	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
+	return secret_confirm(r->app, "Go on? [y/N] ", err);
+}
+
 /* Where the directory is gone, tools must not act in some other one. */
 static int check_directory(struct error *err)
 {
@@ -99,7 +112,8 @@ static int open_sandbox(struct run *r, const struct stop *stop,
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
 		.network = r->options.network,
-		.ui = { on_line, on_warning, on_setup_output, r },
+		.trust_project = r->options.trust_project,
+		.ui = { on_line, on_warning, on_setup_output, on_confirm, r },
 	};
 
 	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)
@@ -170,6 +184,9 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	    model_choose(&r->choice, set, r->options.model,
 			 r->options.model_params, err) < 0)
 		return -1;
+	if (r->choice.project_key)
+		app_warn_project_key(r->app, r->choice.project_key,
+				     r->choice.provider);
 	if (r->choice.api_key)
 		(void)mask_add(r->app->mask,
 			       r->choice.key_env ? r->choice.key_env

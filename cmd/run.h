@@ -18,7 +18,7 @@ struct run_options {
 	const char *sandbox_id, *snapshot, *setup;
 	enum sandbox_network network;
 	struct allow_list allow;
-	bool yes, quiet, no_stream, read_stdin;
+	bool yes, quiet, no_stream, read_stdin, trust_project;
 	int64_t max_turns;       /* 0: no cap */
 	const char *max_retries; /* checked, or NULL */
 	int64_t timeout_s;       /* 0: none */

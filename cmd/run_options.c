@@ -65,6 +65,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.quiet = args_flag(args, "quiet"),
 		.no_stream = args_flag(args, "no-stream"),
 		.read_stdin = args_flag(args, "stdin"),
+		.trust_project = args_flag(args, "trust-project"),
 	};
 	if (o->task && !str_trim(str_of(o->task)).len)
 		return error_set(err, ERR_USAGE,

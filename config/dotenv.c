@@ -111,15 +111,27 @@ const char *dotenv_get(const struct dotenv *d, struct str name)
 	return NULL;
 }
 
+/* ${NAME} in a project's file means that file alone: otherwise a line such as
+ * RUNLOOP_API_KEY=${GITHUB_TOKEN} would send the user's token to a vendor. */
 static const char *look_up(const struct reader *r, struct str name)
 {
 	char *text = xstrndup(name.ptr, name.len);
 	const char *value = NULL;
 
-	if (r->in->lookup)
+	if (r->in->lookup && r->in->owner != DOTENV_PROJECT)
 		value = r->in->lookup(r->in->arg, text);
 	free(text);
 	return value ? value : dotenv_get(r->out, name);
+}
+
+/* A reference that a project's file cannot resolve stays in the value. */
+static void keep_reference(struct reader *r, struct str name, const char *end)
+{
+	warn(r, r->line,
+	     "${%.*s} is not set in this file and stays as it is: a project's "
+	     ".env file is not given other values",
+	     name.len > 80 ? 80 : (int)name.len, name.ptr);
+	buf_add(&r->value, r->at, (size_t)(end - r->at));
 }
 
 /* At "${": replaces it, or false when it is no reference. end bounds it. */
@@ -130,6 +142,7 @@ static bool reference(struct reader *r, const char *end)
 	const char *p = name + len;
 	struct str other = { 0 };
 	const char *value;
+	bool foreign = r->in->owner == DOTENV_PROJECT;
 
 	if (!len)
 		return false;
@@ -146,6 +159,8 @@ static bool reference(struct reader *r, const char *end)
 	value = look_up(r, (struct str){ name, len });
 	if (value && *value)
 		buf_adds(&r->value, value);
+	else if (!value && !other.ptr && foreign)
+		keep_reference(r, (struct str){ name, len }, p + 1);
 	else
 		buf_addstr(&r->value, other);
 	r->at = p + 1;

@@ -37,8 +37,9 @@ struct dotenv_input {
 	struct str text;
 	const char *file; /* for warnings */
 	enum dotenv_owner owner;
-	/* What ${NAME} means where the environment has it: it goes over the
-	 * file's own NAME. NULL: unset. */
+	/* What ${NAME} means where the environment has it: it takes precedence
+	 * over the file's own NAME. NULL: unset. Not asked for DOTENV_PROJECT.
+	 */
 	const char *(*lookup)(void *arg, const char *name);
 	void *arg;
 };
@@ -48,8 +49,9 @@ struct dotenv_input {
  * but \' and \\; "double quotes" know \n \t \r \a \b \f \v \\ \" \' \$ and
  * may span lines, as single ones may; without quotes a value ends at " #" or
  * the line's end. ${NAME} and ${NAME:-default} are replaced outside single
- * quotes. The last assignment of a name counts. What cannot be understood or
- * is refused becomes a warning. d is a zeroed struct; release it.
+ * quotes; a project's ${NAME} that its own file does not set stays as it is,
+ * with a warning. The last assignment of a name counts. What cannot be
+ * understood or is refused becomes a warning. d is a zeroed struct; release it.
  */
 void dotenv_parse(struct dotenv *d, const struct dotenv_input *in);
 void dotenv_release(struct dotenv *d);

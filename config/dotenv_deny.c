@@ -206,6 +206,9 @@ bool dotenv_denied(struct str name, enum dotenv_owner owner)
 
 	if (listed(name, nobody, COUNT(nobody)))
 		return true;
+	/* The prefixed names come before everything else of the user's. */
+	if (owner == DOTENV_PROJECT && starts(name, prefix, 1))
+		return true;
 	while (starts(name, prefix, 1))
 		name = str_skip(name, strlen(prefix[0]));
 	if (listed(name, nobody, COUNT(nobody)) ||

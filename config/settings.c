@@ -189,6 +189,7 @@ void settings_free(struct settings *s)
 	free(s->broken);
 	toml_release(&s->config);
 	env_release(&s->env);
+	dotenv_release(&s->project);
 	settings_store_close(s);
 	free(s->dir);
 	free(s->cwd);

@@ -109,13 +109,25 @@ const char *settings_cwd(const struct settings *s);
 const char *settings_dir(const struct settings *s); /* ~/.deepagents */
 
 /* DEEPAGENTS_CODE_NAME if it exists, even empty, else the stored key or
- * address that NAME stands for, else NAME; empty is NULL. Sources of variables:
- * exported, project .env, user .env. Borrowed. */
+ * address that NAME stands for, else NAME; empty is NULL. Variables are those
+ * that were exported, then those of the user's .env: never a project's, which
+ * only the two functions below return. Borrowed. */
 const char *settings_env(const struct settings *s, const char *name);
-/* NAME alone, "" when it is empty: for ${NAME} in setup scripts. */
+/* NAME alone, "" when it is empty. */
 const char *settings_env_plain(const struct settings *s, const char *name);
 enum setting_source settings_env_source(const struct settings *s,
 					const char *name);
+
+/* A vendor's credential: settings_env(); else, where the user has no credential
+ * of this vendor, not even an empty one, that of the project's .env, and then
+ * *project (may be NULL) is set to the variable's name, unless it is set. */
+const char *settings_credential(const struct settings *s, const char *variable,
+				const char **project);
+/* A value for a setup script: settings_env_plain(), else the project's. */
+const char *settings_setup_value(const struct settings *s, const char *name,
+				 enum setting_source *source);
+/* "X_API_KEY of /home/me/app/.env", a credential of the project. Owned. */
+char *settings_project_name(const struct settings *s, const char *variable);
 
 /* A key that can be stored: one for each secret variable. */
 struct settings_credential {

@@ -184,14 +184,6 @@ static void parse(struct settings *s, struct settings_file *file, int fd,
 		settings_warn(s, "%s", d->warnings[i]);
 }
 
-static void add_all(struct settings *s, const struct dotenv *d,
-		    enum setting_source source)
-{
-	for (size_t i = 0; i < d->n; i++)
-		env_add(&s->env, str_of(d->vars[i].name), d->vars[i].value,
-			source);
-}
-
 /* A file that somebody else put above us, in /tmp perhaps, is not ours. */
 static bool trusted_owner(const struct stat *st)
 {
@@ -200,8 +192,7 @@ static bool trusted_owner(const struct stat *st)
 	return me == 0 || st->st_uid == me || st->st_uid == 0;
 }
 
-static void read_project(struct settings *s, const struct stat *user_file,
-			 struct dotenv *d)
+static void read_project(struct settings *s, const struct stat *user_file)
 {
 	struct settings_file *file = &s->files[FILE_PROJECT_ENV];
 	struct stat st;
@@ -226,17 +217,14 @@ static void read_project(struct settings *s, const struct stat *user_file,
 		close(fd);
 		settings_warn(s, "%s: belongs to another user; ignored", path);
 	} else {
-		parse(s, file, fd, &st, d);
+		parse(s, file, fd, &st, &s->project);
 	}
 }
 
-/* Both are read before either counts: what the user's file refers to must
- * not be decided by a project's. */
 void settings_read_dotenv(struct settings *s, bool project)
 {
 	struct settings_file *user = &s->files[FILE_USER_ENV];
-	struct dotenv of_project = { 0 };
-	struct dotenv of_user = { 0 };
+	struct dotenv d = { 0 };
 	struct stat st = { 0 };
 	int fd = open_file(user->path, &st);
 
@@ -246,13 +234,13 @@ void settings_read_dotenv(struct settings *s, bool project)
 		settings_warn(s, "%s: cannot be read; ignored", user->path);
 	}
 	if (project)
-		read_project(s, &st, &of_project);
+		read_project(s, &st);
 	else
 		s->files[FILE_PROJECT_ENV].state = SETTINGS_FILE_DISABLED;
 	if (fd >= 0)
-		parse(s, user, fd, &st, &of_user);
-	add_all(s, &of_project, SOURCE_DOTENV_PROJECT);
-	add_all(s, &of_user, SOURCE_DOTENV_USER);
-	dotenv_release(&of_project);
-	dotenv_release(&of_user);
+		parse(s, user, fd, &st, &d);
+	for (size_t i = 0; i < d.n; i++)
+		env_add(&s->env, str_of(d.vars[i].name), d.vars[i].value,
+			SOURCE_DOTENV_USER);
+	dotenv_release(&d);
 }

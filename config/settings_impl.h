@@ -33,7 +33,10 @@ struct settings {
 	char *home; /* owned, as the next two */
 	char *cwd;
 	char *dir;
-	struct env env;
+	struct env env; /* exported, and the user's .env */
+	/* The project's .env, apart from env so that no other look-up finds
+	 * it: see settings_project.c. */
+	struct dotenv project;
 	struct toml_value config; /* an empty table when missing or broken */
 	char *broken;             /* owned, or NULL */
 	char **warnings;          /* owned */
@@ -65,10 +68,20 @@ void setting_slot_release(struct setting_slot *slot);
 int setting_slot_check(const struct settings *s,
 		       const struct setting_slot *slot, struct error *err);
 
+/* settings_project.c: where the user has no credential of that vendor, the
+ * project's value of this row; else NULL. */
+const char *setting_slot_project(const struct settings *s,
+				 const struct setting_slot *slot);
+
 /* settings_stored.c: of dcode auth set, for this variable; NULL where a
  * prefixed one overrules it. Borrowed. */
 const char *settings_stored(const struct settings *s, const char *variable);
 const char *settings_stored_url(const struct settings *s, const char *variable);
+/* There are stored keys that could not be opened when one was looked for. */
+bool settings_store_failed(const struct settings *s);
+/* Does config.toml name this variable as the key of a model vendor, or of a
+ * service that dcode itself asks? */
+bool settings_names_key(const struct settings *s, const char *variable);
 /* The array of variables that an entry of sandboxes.providers wants handed
  * over, or NULL. */
 const struct toml_value *settings_credentials(const struct toml_value *entry);

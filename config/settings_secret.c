@@ -45,6 +45,19 @@ bool setting_looks_secret(const char *name)
 	return false;
 }
 
+/* The user's value, or a project's: whoever has it, it is not shown. */
+static void each_of_name(const struct settings *s, const char *name,
+			 size_t shortest, const struct each *each)
+{
+	const struct env_var *v = env_resolve(&s->env, name);
+	const char *other = dotenv_get(&s->project, str_of(name));
+
+	if (v && v->value[0] && strlen(v->value) >= shortest)
+		each->call(each->arg, name, v->value);
+	if (other && other[0] && strlen(other) >= shortest)
+		each->call(each->arg, name, other);
+}
+
 static void each_row(const struct settings *s, const struct each *each)
 {
 	for (size_t i = 0; i < s->n_slots; i++) {
@@ -59,6 +72,8 @@ static void each_row(const struct settings *s, const struct each *each)
 		if (value && value[0])
 			each->call(each->arg, row->env ? row->env : row->key,
 				   value);
+		if (row->env)
+			each_of_name(s, row->env, 1, each);
 	}
 }
 
@@ -66,6 +81,13 @@ static void each_variable(const struct settings *s, const struct each *each)
 {
 	for (size_t i = 0; i < s->env.n; i++) {
 		const struct env_var *v = &s->env.vars[i];
+
+		if (strlen(v->value) >= SHORTEST &&
+		    setting_looks_secret(v->name))
+			each->call(each->arg, v->name, v->value);
+	}
+	for (size_t i = 0; i < s->project.n; i++) {
+		const struct dotenv_var *v = &s->project.vars[i];
 
 		if (strlen(v->value) >= SHORTEST &&
 		    setting_looks_secret(v->name))
@@ -82,10 +104,8 @@ static void each_named(const struct settings *s, const char *text,
 	while ((at = strstr(at, "${"))) {
 		size_t len = strcspn(at + 2, "}");
 		char *name = xstrndup(at + 2, len);
-		const struct env_var *v = env_resolve(&s->env, name);
 
-		if (v && strlen(v->value) >= SHORTEST)
-			each->call(each->arg, name, v->value);
+		each_of_name(s, name, SHORTEST, each);
 		free(name);
 		at += 2;
 	}
@@ -96,8 +116,6 @@ static void each_named(const struct settings *s, const char *text,
 static void each_member(const struct settings *s, const struct toml_value *v,
 			bool secret, const struct each *each)
 {
-	const struct env_var *value;
-
 	for (size_t i = 0; i < v->n_items; i++) {
 		const struct toml_value *item = &v->items[i];
 		const char *name = item->key ? item->key : v->key;
@@ -111,9 +129,7 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 			   (ends_nocase(str_of(name), "_env") ||
 			    !strcmp(name, "credentials"))) {
 			/* A stored one is told when the store is opened. */
-			value = env_resolve(&s->env, item->text);
-			if (value && value->value[0])
-				each->call(each->arg, item->text, value->value);
+			each_of_name(s, item->text, 1, each);
 		} else if (item->kind == TOML_STRING && hidden && name) {
 			each->call(each->arg, name, item->text);
 		}

@@ -326,6 +326,39 @@ const char *settings_stored(const struct settings *s, const char *variable)
 	return e ? e->key : NULL;
 }
 
+bool settings_store_failed(const struct settings *set)
+{
+	struct settings *s = (struct settings *)set;
+	bool failed;
+
+	pthread_mutex_lock(&s->vault_lock);
+	failed = s->vault_tried && !s->vault;
+	pthread_mutex_unlock(&s->vault_lock);
+	return failed;
+}
+
+bool settings_names_key(const struct settings *s, const char *variable)
+{
+	const struct toml_value *own = settings_toml(s, "models.providers");
+	const struct toml_value *all = settings_toml(s, "sandboxes.providers");
+	bool found = false;
+
+	for (size_t i = 0; own && own->kind == TOML_TABLE && i < own->n_items;
+	     i++) {
+		const char *env = named_env(&own->items[i]);
+
+		found = found || (env && !strcmp(env, variable));
+	}
+	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
+	     i++) {
+		char *env = header_env(&all->items[i]);
+
+		found = found || (env && !strcmp(env, variable));
+		free(env);
+	}
+	return found;
+}
+
 const char *settings_stored_url(const struct settings *s, const char *variable)
 {
 	const char *name = s->store && s->store->url_owner

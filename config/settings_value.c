@@ -313,6 +313,8 @@ enum setting_source settings_source(const struct settings *s, const char *group,
 
 	if (slot && slot_stored(s, slot))
 		return SOURCE_STORED;
+	if (slot && setting_slot_project(s, slot))
+		return SOURCE_DOTENV_PROJECT;
 	return slot ? slot->source : SOURCE_NONE;
 }
 
@@ -322,6 +324,8 @@ const char *settings_variable(const struct settings *s, const char *group,
 	const struct setting_slot *slot = setting_slot_find(s, group, key);
 	const struct env_var *v;
 
+	if (slot && setting_slot_project(s, slot))
+		return slot->row->env;
 	if (!slot || !slot->text || slot->source == SOURCE_FLAG ||
 	    slot_stored(s, slot))
 		return NULL;

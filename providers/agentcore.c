@@ -194,6 +194,7 @@ static int agentcore_open(struct sandbox_host *host, const struct settings *set,
 	if (aws_open(&a->aws, set, host->http, err) < 0 ||
 	    set_region(a, err) < 0 || set_address(a, err) < 0)
 		return -1;
+	host->project_key = a->aws.project_key;
 	set_host(a);
 	if (set_interpreter(a, err) < 0)
 		return -1;

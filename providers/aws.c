@@ -30,12 +30,24 @@ static int none(struct error *err)
 	return advise(err);
 }
 
-static int from_env(struct aws *a, struct error *err)
+/* The user's variables; with project, those of the project's .env. */
+static int from_env(struct aws *a, const char **project, struct error *err)
 {
-	const char *id = settings_env(a->settings, "AWS_ACCESS_KEY_ID");
-	const char *secret = settings_env(a->settings, "AWS_SECRET_ACCESS_KEY");
-	const char *token = settings_env(a->settings, "AWS_SESSION_TOKEN");
+	static const char *const names[] = { "AWS_ACCESS_KEY_ID",
+					     "AWS_SECRET_ACCESS_KEY",
+					     "AWS_SESSION_TOKEN" };
+	const char *found[3];
+	const char *id;
+	const char *secret;
+	const char *token;
 
+	for (size_t i = 0; i < 3; i++)
+		found[i] = project ? settings_credential(a->settings, names[i],
+							 project)
+				   : settings_env(a->settings, names[i]);
+	id = found[0];
+	secret = found[1];
+	token = found[2];
 	if (!id)
 		return 0;
 	if (!secret) {
@@ -169,7 +181,7 @@ int aws_open(struct aws *a, const struct settings *set, struct http *http,
 
 	*a = (struct aws){ .settings = set, .http = http };
 	pthread_mutex_init(&a->lock, NULL);
-	rc = from_env(a, err);
+	rc = from_env(a, NULL, err);
 	if (rc == 0)
 		rc = from_profile(a, err);
 	if (rc)
@@ -178,9 +190,11 @@ int aws_open(struct aws *a, const struct settings *set, struct http *http,
 		a->source = AWS_CONTAINER;
 	else if (aws_instance_likely(set))
 		a->source = AWS_INSTANCE;
-	else
-		return none(err);
-	return 0;
+	else /* a project's key comes after all of the user's */
+		rc = from_env(a, &a->project_key, err);
+	if (rc < 0)
+		return -1;
+	return rc || a->source != AWS_STATIC ? 0 : none(err);
 }
 
 void aws_close(struct aws *a)

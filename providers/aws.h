@@ -15,9 +15,10 @@
  * The order is botocore's (1.43.67, read 2026-11): the environment; the
  * profile of AWS_DEFAULT_PROFILE or AWS_PROFILE, else "default", with its keys
  * in the credentials file, its credential_process, its keys in the config
- * file; a container's endpoint; the instance's metadata. What needs STS or a
- * login (roles, SSO, web identity) is refused by name, for credential_process
- * with "aws configure export-credentials" covers it.
+ * file; a container's endpoint; the instance's metadata. Last, and ours, comes
+ * a project's .env. What needs STS or a login (roles, SSO, web identity) is
+ * refused by name, for credential_process with "aws configure
+ * export-credentials" covers it.
  */
 struct aws_credentials { /* all owned */
 	char *id;
@@ -41,6 +42,7 @@ struct aws {
 	char *process; /* owned: the credential_process' command line */
 	pthread_mutex_t lock;
 	struct aws_credentials now; /* id NULL until known */
+	const char *project_key;    /* as in struct sandbox_host */
 };
 
 /* Decides where the key comes from; asks nobody. ERR_AUTH when there is no

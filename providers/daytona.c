@@ -60,10 +60,12 @@ static int add_bearer(struct rest *r, const char *token, struct error *err)
 
 /* What both servers are told. */
 static int add_headers(struct rest *r, const struct settings *set,
-		       struct error *err)
+		       const char **project, struct error *err)
 {
-	const char *key = settings_env(set, "DAYTONA_API_KEY");
-	const char *jwt = settings_env(set, "DAYTONA_JWT_TOKEN");
+	const char *key = settings_credential(set, "DAYTONA_API_KEY", project);
+	const char *jwt =
+		key ? NULL
+		    : settings_credential(set, "DAYTONA_JWT_TOKEN", project);
 	const char *org = settings_env(set, "DAYTONA_ORGANIZATION_ID");
 
 	if (!key && !jwt)
@@ -100,7 +102,7 @@ static int daytona_open(struct sandbox_host *host, const struct settings *set,
 	host->priv = d;
 	d->api.http = host->http;
 	d->settings = set;
-	if (add_headers(&d->api, set, err) < 0 ||
+	if (add_headers(&d->api, set, &host->project_key, err) < 0 ||
 	    rest_header(&d->api, "Accept", "application/json", err) < 0 ||
 	    rest_address(&d->api.base, set, variables,
 			 "https://app.daytona.io/api", err) < 0)
@@ -132,7 +134,7 @@ int daytona_toolbox(struct sandbox *sb, struct rest *r, struct error *err)
 	pthread_mutex_lock(&b->lock);
 	r->base = xstrdup(b->base);
 	pthread_mutex_unlock(&b->lock);
-	return add_headers(r, sb->host->settings, err);
+	return add_headers(r, sb->host->settings, NULL, err);
 }
 
 void daytona_keep(struct sandbox *sb, const struct stop *stop)

@@ -21,6 +21,12 @@ const struct setting daytona_settings[] = {
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
 	  .env = "DAYTONA_API_KEY",
 	  .help = "key of https://app.daytona.io/dashboard/keys" },
+	{ .key = "jwt_token",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_ENV_ONLY,
+	  .env = "DAYTONA_JWT_TOKEN",
+	  .help = "token of a login, instead of api_key; it needs "
+		  "DAYTONA_ORGANIZATION_ID" },
 	{ .key = "snapshot",
 	  .type = SETTING_STRING,
 	  .help = "snapshot to start from (the account's default)" },

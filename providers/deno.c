@@ -142,7 +142,8 @@ static int deno_open(struct sandbox_host *host, const struct settings *set,
 	spare_tried_init(&d->tried);
 	d->console.http = host->http;
 	d->settings = set;
-	d->token = settings_env(set, "DENO_DEPLOY_TOKEN");
+	d->token = settings_credential(set, "DENO_DEPLOY_TOKEN",
+				       &host->project_key);
 	d->org = settings_env(set, "DENO_DEPLOY_ORG");
 	if (!d->token)
 		return no_token(err);

@@ -89,7 +89,8 @@ static int e2b_open(struct sandbox_host *host, const struct settings *set,
 		    struct error *err)
 {
 	struct e2b *e = xcalloc(1, sizeof(*e));
-	const char *key = settings_env(set, "E2B_API_KEY");
+	const char *key =
+		settings_credential(set, "E2B_API_KEY", &host->project_key);
 
 	host->priv = e;
 	e->api.http = host->http;

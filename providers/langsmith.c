@@ -33,7 +33,7 @@ bool langsmith_id_ok(const char *id)
 			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
 }
 
-static const char *find_key(const struct settings *set)
+static const char *find_key(const struct settings *set, const char **project)
 {
 	static const char *const names[] = { "LANGSMITH_SANDBOX_API_KEY",
 					     "LANGSMITH_API_KEY",
@@ -55,7 +55,7 @@ static const char *find_key(const struct settings *set)
 	}
 	key = NULL;
 	for (size_t i = 0; !key && i < sizeof(names) / sizeof(*names); i++)
-		key = settings_env(set, names[i]);
+		key = settings_credential(set, names[i], project);
 	return key;
 }
 
@@ -107,7 +107,7 @@ static int langsmith_open(struct sandbox_host *host, const struct settings *set,
 	host->priv = l;
 	l->api.http = host->http;
 	l->settings = set;
-	l->key = find_key(set);
+	l->key = find_key(set, &host->project_key);
 	if (!l->key)
 		return no_key(err);
 	if (set_address(l, err) < 0 ||

@@ -78,6 +78,7 @@ static int modal_open(struct sandbox_host *host, const struct settings *set,
 	pthread_mutex_init(&m->lock, NULL);
 	if (modal_configure(m, err) < 0)
 		return -1;
+	host->project_key = m->project_key;
 	host->endpoint = m->servers[0];
 	return 0;
 }

@@ -38,6 +38,7 @@ struct modal {                           /* sandbox_host.priv */
 	bool near;  /* they are on a loopback address */
 	int64_t throttle_ms; /* most that is waited when a server asks for it;
 				-1: as long as it takes */
+	const char *project_key; /* as in struct sandbox_host */
 	pthread_mutex_t lock;
 	size_t server;      /* which answered last */
 	char *app;          /* owned: the app's id, once known */

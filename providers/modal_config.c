@@ -184,20 +184,36 @@ static int load(const struct modal *m, bool complete, struct config *c,
 	return rc;
 }
 
+static const char *of_profile(const struct config *c, const char *key)
+{
+	const struct toml_value *v =
+		c->profile ? toml_get(c->profile, key) : NULL;
+
+	if (!v || v->kind != TOML_STRING || !v->text_len ||
+	    memchr(v->text, 0, v->text_len))
+		return NULL;
+	return v->text;
+}
+
 /* The variable, else the profile's; NULL. */
 static const char *value(const struct modal *m, const struct config *c,
 			 const char *variable, const char *key)
 {
 	const char *text = settings_env(m->settings, variable);
-	const struct toml_value *v;
 
-	if (text)
+	return text ? text : of_profile(c, key);
+}
+
+/* As value(), and where the profile has no part of a token either, that of a
+ * project's .env. */
+static const char *token(struct modal *m, const struct config *c,
+			 const char *variable, const char *key)
+{
+	const char *text = value(m, c, variable, key);
+
+	if (text || of_profile(c, "token_id") || of_profile(c, "token_secret"))
 		return text;
-	v = c->profile ? toml_get(c->profile, key) : NULL;
-	if (!v || v->kind != TOML_STRING || !v->text_len ||
-	    memchr(v->text, 0, v->text_len))
-		return NULL;
-	return v->text;
+	return settings_credential(m->settings, variable, &m->project_key);
 }
 
 static int add_server(struct modal *m, struct str url, struct error *err)
@@ -306,10 +322,10 @@ int modal_configure(struct modal *m, struct error *err)
 
 	if (rc == 0)
 		rc = set_token(&m->id_header, names[0],
-			       value(m, &c, names[0], "token_id"), err);
+			       token(m, &c, names[0], "token_id"), err);
 	if (rc == 0)
 		rc = set_token(&m->secret_header, names[1],
-			       value(m, &c, names[1], "token_secret"), err);
+			       token(m, &c, names[1], "token_secret"), err);
 	servers = value(m, &c, "MODAL_SERVER_URL", "server_url");
 	if (rc == 0)
 		rc = set_servers(m, servers ? servers : default_servers, err);

@@ -37,7 +37,8 @@ static int runloop_open(struct sandbox_host *host, const struct settings *set,
 {
 	static const char *const variables[] = { "RUNLOOP_BASE_URL", NULL };
 	struct runloop *r = xcalloc(1, sizeof(*r));
-	const char *key = settings_env(set, "RUNLOOP_API_KEY");
+	const char *key =
+		settings_credential(set, "RUNLOOP_API_KEY", &host->project_key);
 	char *bearer;
 	int rc;
 

@@ -72,6 +72,7 @@ static int open_host(struct sandbox_host *host, const struct settings *set,
 	t->settings = set;
 	t->rest.http = host->http;
 	v = template_values(host, NULL);
+	v.project_key = &host->project_key;
 	if (set_base(t, &v, err) < 0 || set_headers(t, &v, err) < 0)
 		return -1;
 	host->endpoint = t->rest.base;

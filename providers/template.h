@@ -53,6 +53,7 @@ struct template_values {
 	struct str is[VALUES];
 	const struct toml_value *params; /* {param.NAME}, or NULL */
 	const struct settings *settings; /* ${NAME} */
+	const char **project_key; /* as settings_credential() has it, or NULL */
 };
 
 /* template_text.c */

@@ -249,16 +249,17 @@ static int add_variable(struct buf *out, struct str name,
 			const struct template_values *v, struct error *err)
 {
 	char *key = xstrndup(name.ptr, name.len);
-	const char *value = v->settings ? settings_env(v->settings, key) : NULL;
+	const char *value = NULL;
 	int rc;
 
-	if (value && place == PLACE_BASE &&
-	    settings_env_source(v->settings, key) == SOURCE_DOTENV_PROJECT) {
-		rc = error_set(err, ERR_CONFIG,
-			       "%s of a project's .env cannot choose where "
-			       "keys are sent",
-			       key);
-	} else if (value) {
+	/* Only a header's variable is a credential: what chooses the address,
+	 * the image or the account never comes from a project's .env. */
+	if (v->settings)
+		value = place == PLACE_HEADER
+				? settings_credential(v->settings, key,
+						      v->project_key)
+				: settings_env(v->settings, key);
+	if (value) {
 		rc = put(out, str_of(value), place, err);
 	} else {
 		rc = error_set(err, ERR_AUTH, "%s is not set", key);

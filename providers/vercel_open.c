@@ -17,7 +17,8 @@ struct access { /* borrowed but for claims */
 	const char *token;
 	const char *project;
 	const char *team;
-	cJSON *claims; /* owned: those of an OIDC token */
+	const char *project_key; /* as in struct sandbox_host */
+	cJSON *claims;           /* owned: those of an OIDC token */
 };
 
 struct vercel *vercel_of(const struct sandbox_host *host)
@@ -94,7 +95,8 @@ static int find_access(const struct settings *set, struct access *a,
 	static const char *const own[] = { "DEEPAGENTS_CODE_VERCEL_TOKEN",
 					   "DEEPAGENTS_CODE_VERCEL_PROJECT_ID",
 					   "DEEPAGENTS_CODE_VERCEL_TEAM_ID" };
-	const char *oidc = settings_env(set, "VERCEL_OIDC_TOKEN");
+	const char *oidc =
+		settings_credential(set, "VERCEL_OIDC_TOKEN", &a->project_key);
 	/* A stored token is dcode's own too, but for one that is set for it. */
 	bool asked =
 		settings_env_source(set, "VERCEL_TOKEN") == SOURCE_STORED &&
@@ -102,7 +104,9 @@ static int find_access(const struct settings *set, struct access *a,
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		asked = asked || settings_env_plain(set, own[i]);
-	a->token = settings_env(set, "VERCEL_TOKEN");
+	a->token = oidc ? settings_env(set, "VERCEL_TOKEN")
+			: settings_credential(set, "VERCEL_TOKEN",
+					      &a->project_key);
 	if (settings_string(set, "vercel", "project", &a->project, err) < 0 ||
 	    settings_string(set, "vercel", "team", &a->team, err) < 0)
 		return -1;
@@ -181,6 +185,7 @@ int vercel_open(struct sandbox_host *host, const struct settings *set,
 	v->settings = set;
 	spare_tried_init(&v->tried);
 	rc = find_access(set, &a, err);
+	host->project_key = a.project_key;
 	if (rc == 0)
 		rc = set_api(v, set, err);
 	if (rc == 0)

@@ -2,7 +2,8 @@
 # setup.sh - runs a setup script that no argument list holds and no file keeps.
 # SPDX-License-Identifier: MIT
 # Given: name, a fresh one for a directory; src, where the script is, in a
-# directory of its own, or empty: on standard input.
+# directory of its own, or empty: on standard input; exports: how many lines at
+# its beginning are not the script, but assignments for its environment.
 # shellcheck disable=SC2086,SC2154
 for a in cat mkdir rm; do
 	command -v "$a" >/dev/null 2>&1 ||
@@ -24,10 +25,20 @@ if [ -z "$src" ]; then
 		exit 126
 	fi
 	src=$dir/script
-	cat >"$src" || exit 126
 else
 	dir=${src%/*}
+	exec <"$src"
+	rm -f "$src"
+	src=$dir/text
 fi
+assign=
+while [ "$exports" -gt 0 ] && IFS= read -r line; do
+	assign="$assign$line
+"
+	exports=$((exports - 1))
+done
+cat >"$src" || exit 126
+exec </dev/null
 umask "$mask"
 
 # Is there a program of this name or path?
@@ -121,9 +132,15 @@ if [ -z "$p" ]; then # no /proc: the file stays until the end
 	(umask 077 && cat <&3 >"$src") || exit 126
 fi
 case ${wanted##*/} in
-node | nodejs) "$@" - <"$p" ;; # it looks for the name that is gone
-*) "$@" "$p" </dev/null ;;
+node | nodejs) set -- "$p" "$@" - ;; # it looks for the name that is gone
+*) set -- /dev/null "$@" "$p" ;;
 esac
+(
+	exec <"$1"
+	shift
+	eval "$assign" # last: these may be names that stand for something here
+	exec "$@"
+)
 s=$?
 : >"$p" # for what it has left running, which has the file open
 [ "$s" != 0 ] || (keep_env) # of setup_env.sh, which goes before this

@@ -350,12 +350,13 @@ static int begin(struct box *box, int64_t lifetime_s, const struct stop *stop,
 int lifecycle_open(struct box *box, const struct box_request *request,
 		   const struct stop *stop, struct error *err)
 {
-	struct buf script = BUF_INIT(SETUP_EXPANDED_MAX);
+	struct setup_script script;
 	struct error failure = { 0 };
 	struct error ignored = { 0 };
 	int64_t lifetime_s = 0;
 	int rc;
 
+	setup_script_init(&script);
 	*box = (struct box){ .request = *request };
 	rc = check(request, &failure);
 	if (rc == 0 && request->setup)
@@ -367,8 +368,8 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 	if (rc == 0)
 		lifecycle_keep(box, lifetime_s);
 	if (rc == 0 && request->setup)
-		rc = lifecycle_setup_run(box, buf_str(&script), stop, &failure);
-	buf_wipe(&script);
+		rc = lifecycle_setup_run(box, &script, stop, &failure);
+	setup_script_release(&script);
 	if (rc == 0)
 		return 0;
 	lifecycle_unkeep(box);

@@ -21,6 +21,9 @@ struct box_ui { /* on the calling thread; each may be NULL */
 	/* The setup script's output as it arrives, masked and clean. NULL: the
 	 * last of it is part of the progress lines when the script fails. */
 	void (*output)(void *arg, enum exec_stream stream, struct str chunk);
+	/* Shows a sentence and asks whether to go on: 1 yes, 0 no, -1 with err.
+	 * NULL: nobody can be asked. */
+	int (*confirm)(void *arg, const char *sentence, struct error *err);
 	void *arg;
 };
 
@@ -31,6 +34,7 @@ struct box_request { /* all borrowed, until lifecycle_close() */
 	const char *attach_id; /* --sandbox-id, or NULL: create */
 	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
 	const char *setup;     /* --sandbox-setup: a local path, or NULL */
+	bool trust_project;    /* --trust-project: no question about its key */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* 0: the provider's default */
 	struct box_ui ui;

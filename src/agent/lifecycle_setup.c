@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/lifecycle_setup.h"
 
+#include <stdlib.h>
+
 #include "base/shown.h"
 #include "base/str.h"
 
@@ -10,22 +12,36 @@ enum {
 	TAIL_KEPT = 8 << 10,
 };
 
-static const char *value(void *arg, const char *name)
-{
-	const struct box *box = arg;
-	const struct settings *set = box->request.host->settings;
+struct reading {
+	struct box *box;
+	struct buf names; /* whose values are the user's: "A, B" */
+};
 
-	return set ? settings_env_plain(set, name) : NULL;
+static struct setup_value value(void *arg, const char *name)
+{
+	const struct reading *r = arg;
+	const struct settings *set = r->box->request.host->settings;
+	enum setting_source source;
+	struct setup_value v = { 0 };
+
+	if (!set)
+		return v;
+	v.text = settings_setup_value(set, name, &source);
+	v.foreign = source == SOURCE_DOTENV_PROJECT;
+	return v;
 }
 
-static void hide(void *arg, const char *name, const char *text)
+static void receive(void *arg, const char *name,
+		    const struct setup_value *value)
 {
-	struct box *box = arg;
+	struct reading *r = arg;
+	struct mask *mask = r->box->request.mask;
 
-	if (box->request.mask &&
-	    mask_add(box->request.mask, name, str_of(text)))
+	if (!value->foreign)
+		buf_addf(&r->names, "%s%s", r->names.len ? ", " : "", name);
+	if (mask && mask_add(mask, name, str_of(value->text)))
 		return;
-	lifecycle_warn(box,
+	lifecycle_warn(r->box,
 		       "setup script: the value of %s is too short to be"
 		       " masked where output shows it",
 		       name);
@@ -33,17 +49,58 @@ static void hide(void *arg, const char *name, const char *text)
 
 static void note(void *arg, const char *line)
 {
-	lifecycle_warn(arg, "%s", line);
+	const struct reading *r = arg;
+
+	lifecycle_warn(r->box, "%s", line);
 }
 
-int lifecycle_setup_read(struct box *box, struct buf *script, struct error *err)
+/* A repository that brings a vendor's key along owns the account in which the
+ * script runs, and can read there what the script was given. */
+static int check_account(const struct reading *r, struct error *err)
 {
-	struct setup_values values = { value, hide, note, box };
+	const struct box_request *request = &r->box->request;
+	const struct sandbox_host *host = request->host;
+	struct buf question = BUF_INIT(4096);
+	char *key;
+	int rc = 0;
+
+	if (!host->project_key || !r->names.len || request->trust_project)
+		return 0;
+	key = settings_project_name(host->settings, host->project_key);
+	buf_addf(&question,
+		 "The setup script would give %s to a sandbox of %s in the "
+		 "account of %s, which comes with this project.",
+		 r->names.ptr, host->provider->name, key);
+	if (request->ui.confirm)
+		rc = request->ui.confirm(request->ui.arg, question.ptr, err);
+	if (rc == 0) {
+		error_set(err, ERR_USAGE,
+			  "not allowed: the setup script receives %s of yours, "
+			  "and its sandbox belongs to whoever owns %s",
+			  r->names.ptr, key);
+		rc = error_hint(err,
+				"Set %s yourself (export it, or dcode auth set "
+				"%s), or say --trust-project.",
+				host->project_key, host->provider->name);
+	}
+	buf_release(&question);
+	free(key);
+	return rc < 0 ? -1 : 0;
+}
+
+int lifecycle_setup_read(struct box *box, struct setup_script *script,
+			 struct error *err)
+{
+	struct reading r = { box, BUF_INIT(1024) };
+	struct setup_values values = { value, receive, note, &r };
 	struct buf text = BUF_INIT(SETUP_MAX);
 	int rc = setup_read(box->request.setup, &text, err);
 
 	if (rc == 0)
 		rc = setup_expand(buf_str(&text), &values, script, err);
+	if (rc == 0)
+		rc = check_account(&r, err);
+	buf_release(&r.names);
 	buf_release(&text);
 	return rc;
 }
@@ -105,7 +162,7 @@ static int failed(const struct sink *s, int exit_code, struct error *err)
 	return error_set(err, ERR_REMOTE, "Setup failed - aborting");
 }
 
-int lifecycle_setup_run(struct box *box, struct str script,
+int lifecycle_setup_run(struct box *box, const struct setup_script *script,
 			const struct stop *stop, struct error *err)
 {
 	struct sink s = {

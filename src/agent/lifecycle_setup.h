@@ -13,10 +13,13 @@ void lifecycle_say(const struct box *box, const char *fmt, ...)
 void lifecycle_warn(const struct box *box, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Reads and expands request.setup; what it receives is masked from then on. */
-int lifecycle_setup_read(struct box *box, struct buf *script,
+/* Reads and expands request.setup; what it receives is masked from then on.
+ * Where a project's .env decides in whose account the script runs, the user is
+ * asked before a value of his own is put in: ERR_USAGE when he does not agree.
+ */
+int lifecycle_setup_read(struct box *box, struct setup_script *script,
 			 struct error *err);
-int lifecycle_setup_run(struct box *box, struct str script,
+int lifecycle_setup_run(struct box *box, const struct setup_script *script,
 			const struct stop *stop, struct error *err);
 
 /* lifecycle_keep.c: a thread that extends the sandbox's life every third of

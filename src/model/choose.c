@@ -140,9 +140,29 @@ static int resolve(struct model_choice *c, const struct settings *set,
 	return rc;
 }
 
-/* spec/cli.md's order: the first provider with credentials. */
-static int by_credentials(struct model_choice *c, const struct settings *set,
-			  struct error *err)
+static bool is_own_model_key(void *arg, const struct settings_credential *c)
+{
+	const struct settings *set = *(const struct settings **)arg;
+
+	if (c->group || !settings_env(set, c->variable))
+		return true;
+	*(const struct settings **)arg = NULL;
+	return false;
+}
+
+/* Has the user a key of any model vendor? Then a repository's .env must not
+ * decide who is asked, by bringing in a key of a vendor that comes first. */
+static bool has_own_key(const struct settings *set)
+{
+	const struct settings *unless = set;
+
+	settings_each_credential(set, is_own_model_key, &unless);
+	return !unless;
+}
+
+/* The first provider with credentials: the model's, or NULL. */
+static const char *first_with_key(const struct settings *set, bool by_project,
+				  const char **provider)
 {
 	static const struct {
 		const char *provider, *model;
@@ -155,11 +175,25 @@ static int by_credentials(struct model_choice *c, const struct settings *set,
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct provider p;
 
+		*provider = rows[i].provider;
 		if (endpoint_find(&p, set, rows[i].provider) &&
-		    !endpoint_disabled(&p) && endpoint_has_key(&p, set))
-			return fill(c, set, rows[i].provider, rows[i].model,
-				    err);
+		    !endpoint_disabled(&p) &&
+		    endpoint_has_key(&p, set, by_project))
+			return rows[i].model;
 	}
+	return NULL;
+}
+
+static int by_credentials(struct model_choice *c, const struct settings *set,
+			  struct error *err)
+{
+	const char *provider;
+	const char *model = first_with_key(set, false, &provider);
+
+	if (!model && !has_own_key(set))
+		model = first_with_key(set, true, &provider);
+	if (model)
+		return fill(c, set, provider, model, err);
 	(void)error_set(err, ERR_AUTH,
 			"No credentials configured. Please set one of: "
 			"ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY");

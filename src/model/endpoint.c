@@ -81,11 +81,28 @@ const char *endpoint_key_env(const struct provider *p)
 	return env;
 }
 
-bool endpoint_has_key(const struct provider *p, const struct settings *set)
+/* Its key; *project as in settings_credential(). An api_key_env of its own does
+ * not make a preset another vendor: whoever has the usual key has a key. */
+static const char *key_value(const struct provider *p,
+			     const struct settings *set, const char *env,
+			     const char **project)
+{
+	const char *usual = p->preset ? p->preset->key_env : NULL;
+	const char *value = settings_env(set, env);
+
+	if (value || (usual && settings_env(set, usual)))
+		return value;
+	return settings_credential(set, env, project);
+}
+
+bool endpoint_has_key(const struct provider *p, const struct settings *set,
+		      bool by_project)
 {
 	const char *env = endpoint_key_env(p);
+	const char *project = NULL;
 
-	return env && settings_env(set, env);
+	return env && key_value(p, set, env, &project) &&
+	       (by_project || !project);
 }
 
 static int find_wire(const struct provider *p, const char **wire,
@@ -273,7 +290,7 @@ static int find_key(struct model_choice *c, const struct provider *p,
 	if (!env)
 		return 0;
 	c->key_env = xstrdup(env);
-	value = settings_env(set, env);
+	value = key_value(p, set, env, &c->project_key);
 	if (value) {
 		struct str key = str_trim(str_of(value));
 

@@ -22,7 +22,9 @@ bool endpoint_find(struct provider *p, const struct settings *set,
 bool endpoint_disabled(const struct provider *p);
 /* The variable its key is read from, or NULL when it needs none. */
 const char *endpoint_key_env(const struct provider *p);
-bool endpoint_has_key(const struct provider *p, const struct settings *set);
+/* by_project: one of a project's .env counts as well. */
+bool endpoint_has_key(const struct provider *p, const struct settings *set,
+		      bool by_project);
 /* Fills wire, base_url, api_key and key_env of a choice whose model is set. */
 int endpoint_fill(struct model_choice *c, const struct provider *p,
 		  const struct settings *set, struct error *err);

@@ -60,7 +60,10 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	char *base_url; /* without a trailing slash */
 	char *api_key;  /* or NULL where none is needed */
 	char *key_env;  /* the variable it came from, for messages */
-	char *params;   /* JSON object merged into the request, or NULL */
+	/* The variable of a project's .env that api_key came from, or NULL:
+	 * the user's own; borrowed from the settings. */
+	const char *project_key;
+	char *params; /* JSON object merged into the request, or NULL */
 	int max_retries;
 	int64_t idle_ms;    /* no byte for so long is a stall; 5 times as long
 			       with nothing but heartbeats is one too */

@@ -179,9 +179,8 @@ struct sandbox_host {
 	/* Set by open(): which engine or account it talks to, as a user would
 	 * name it; the provider's memory. NULL: there is only one. */
 	const char *endpoint;
-	/* Set by open(): flags of the provider that do not hold with these
-	 * settings. */
-	unsigned lacks;
+	const char *project_key; /* set by open(): see settings_credential() */
+	unsigned lacks; /* set by open(): flags that do not hold with these */
 };
 
 struct sandbox {

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "sandbox/assigned.h"
+#include "sandbox/quote.h"
 
 /* A script that names one of these means the sandbox's own. Sorted. */
 const char *const setup_machine_names[] = {
@@ -136,19 +137,54 @@ struct expansion {
 	struct str *used; /* names whose value went in */
 	size_t n_used;
 	bool noted;
-	struct buf *out;
+	struct setup_script *out;
 };
 
-static void remember(struct expansion *x, struct str name, const char *key,
-		     const char *value)
+/* True the first time. */
+static bool remember(struct expansion *x, struct str name, const char *key,
+		     const struct setup_value *value)
 {
 	for (size_t i = 0; i < x->n_used; i++)
 		if (str_eq(x->used[i], name))
-			return;
+			return false;
 	x->used = xrealloc(x->used, x->n_used + 1, sizeof(*x->used));
 	x->used[x->n_used++] = name;
 	if (x->values->used)
 		x->values->used(x->values->arg, key, value);
+	return true;
+}
+
+/* A repository's FOO='$(cat "$0" >x)' must not run in a script that holds the
+ * user's tokens: such a value reaches the script as data. */
+static bool may_be_text(const struct setup_value *value)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:@%+=,";
+
+	return !value->foreign || !value->text[strspn(value->text, plain)];
+}
+
+static void pass_as_data(struct expansion *x, struct str name, const char *key,
+			 const struct setup_value *value)
+{
+	char *line;
+
+	buf_addf(&x->out->text, "${%s}", key);
+	if (!remember(x, name, key, value))
+		return;
+	buf_addf(&x->out->exports, "export %s=", key);
+	quote_word(&x->out->exports, str_of(value->text));
+	buf_addc(&x->out->exports, '\n');
+	if (!x->values->note)
+		return;
+	line = xasprintf("setup script: the value of %s in the project's .env "
+			 "holds characters that a shell may run, so the script "
+			 "gets it as an environment variable and ${%s} stays "
+			 "in its text",
+			 key, key);
+	x->values->note(x->values->arg, line);
+	free(line);
 }
 
 /* NAME=$NAME: the script hopes for a value that it does not get. */
@@ -177,7 +213,7 @@ static void note_own(struct expansion *x, struct str before, const char *key)
 static bool put(struct expansion *x, struct str name, bool plain,
 		struct str before)
 {
-	const char *value = NULL;
+	struct setup_value value = { 0 };
 	char *key;
 
 	if (!name.len || setup_machine_name(name))
@@ -185,16 +221,18 @@ static bool put(struct expansion *x, struct str name, bool plain,
 	key = xstrndup(name.ptr, name.len);
 	if (x->values->value)
 		value = x->values->value(x->values->arg, key);
-	if (value && plain && assigned_has(&x->assigned, name)) {
+	if (value.text && plain && assigned_has(&x->assigned, name)) {
 		note_own(x, before, key);
-		value = NULL;
+		value.text = NULL;
 	}
-	if (value) {
-		buf_adds(x->out, value);
-		remember(x, name, key, value);
+	if (value.text && may_be_text(&value)) {
+		buf_adds(&x->out->text, value.text);
+		(void)remember(x, name, key, &value);
+	} else if (value.text) {
+		pass_as_data(x, name, key, &value);
 	}
 	free(key);
-	return value != NULL;
+	return value.text != NULL;
 }
 
 /* One $ at script[at]; returns how many bytes of the script were handled. */
@@ -218,13 +256,13 @@ static size_t dollar(struct expansion *x, struct str script, size_t at)
 		if (!put(x, name, false, before)) {
 			/* ${X:-${Y}}: what is inside has its own turn */
 			len = 2;
-			buf_add(x->out, script.ptr + at, len);
+			buf_add(&x->out->text, script.ptr + at, len);
 		}
 		return len;
 	} else if (put(x, name, true, before)) {
 		return len;
 	}
-	buf_add(x->out, script.ptr + at, len);
+	buf_add(&x->out->text, script.ptr + at, len);
 	return len;
 }
 
@@ -252,7 +290,7 @@ static void drop_cr(struct str script, struct buf *out)
 }
 
 int setup_expand(struct str script, const struct setup_values *values,
-		 struct buf *out, struct error *err)
+		 struct setup_script *out, struct error *err)
 {
 	struct expansion x = { .values = values, .out = out };
 	struct buf lines = BUF_INIT(SETUP_EXPANDED_MAX);
@@ -268,17 +306,31 @@ int setup_expand(struct str script, const struct setup_values *values,
 				     " they are taken as LF");
 	}
 	assigned_find(&x.assigned, script);
-	while (at < script.len && !out->over) {
+	while (at < script.len && !out->text.over) {
 		size_t plain = str_find(str_skip(script, at), '$');
 
-		buf_add(out, script.ptr + at, plain);
+		buf_add(&out->text, script.ptr + at, plain);
 		at += plain;
 		if (at < script.len)
 			at += dollar(&x, script, at);
 	}
-	rc = buf_check(out, "setup script with its values", err);
+	rc = buf_check(&out->text, "setup script with its values", err);
+	if (rc == 0)
+		rc = buf_check(&out->exports, "setup script's variables", err);
 	assigned_release(&x.assigned);
 	free(x.used);
 	buf_wipe(&lines);
 	return rc;
+}
+
+void setup_script_init(struct setup_script *s)
+{
+	s->text = BUF_INIT(SETUP_EXPANDED_MAX);
+	s->exports = BUF_INIT(SETUP_EXPANDED_MAX);
+}
+
+void setup_script_release(struct setup_script *s)
+{
+	buf_wipe(&s->text);
+	buf_wipe(&s->exports);
 }

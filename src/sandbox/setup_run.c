@@ -298,12 +298,25 @@ static void clean_up(struct sandbox *sb, const char *file)
 	buf_release(&text);
 }
 
-int setup_run(struct sandbox *sb, struct str script,
+/* What the runner is given: the exports' lines, then the script. *lines: how
+ * many of the former there are. */
+static void join(const struct setup_script *script, struct buf *out, int *lines)
+{
+	struct str exports = buf_str(&script->exports);
+
+	for (size_t i = 0; i < exports.len; i++)
+		*lines += exports.ptr[i] == '\n';
+	buf_addstr(out, exports);
+	buf_addstr(out, buf_str(&script->text));
+}
+
+int setup_run(struct sandbox *sb, const struct setup_script *script,
 	      const struct setup_sink *sink, struct exec_result *res,
 	      const struct stop *stop, struct error *err)
 {
 	bool by_input = sb->host->provider->flags & SANDBOX_STDIN;
 	struct entry e = { .sb = sb, .pad = BUF_INIT(ANSWER_MAX) };
+	struct buf whole = BUF_INIT(2 * SETUP_EXPANDED_MAX);
 	struct setup_sink copy = *sink;
 	struct buf text = BUF_INIT(COMMAND_MAX);
 	struct exec_request req = {
@@ -312,14 +325,17 @@ int setup_run(struct sandbox *sb, struct str script,
 		.arg = &copy,
 	};
 	char *file = NULL;
+	int lines = 0;
 	int rc = 0;
 
 	ids_random(e.name, NAME_LEN);
+	join(script, &whole, &lines);
 	if (by_input)
-		req.input = script;
+		req.input = buf_str(&whole);
 	else
-		rc = bring(&e, script, &file, stop, err);
+		rc = bring(&e, buf_str(&whole), &file, stop, err);
 	if (rc == 0) {
+		buf_addf(&text, "exports=%d\n", lines);
 		command(&text, e.name, file ? file : "",
 			(struct str){ environment, sizeof(environment) });
 		buf_addstr(&text, (struct str){ runner, sizeof(runner) });
@@ -329,6 +345,7 @@ int setup_run(struct sandbox *sb, struct str script,
 	if (rc < 0 && file)
 		clean_up(sb, file);
 	buf_wipe(&e.pad);
+	buf_wipe(&whole);
 	buf_release(&text);
 	free(e.dir);
 	free(file);

@@ -54,10 +54,10 @@ def test_each_layer_goes_over_the_weaker(data, config, put, env):
         return row["value"], row["source"]
 
     assert mode() == ("not configured", "unset", False)
-    put("home/.deepagents/.env", f"GROQ_API_KEY={SECRET}\n")
-    assert mode() == ("configured", "user .env (GROQ_API_KEY)", True)
     put("work/.env", f"export GROQ_API_KEY='{SECRET}'\n")
     assert mode() == ("configured", "project .env (GROQ_API_KEY)", True)
+    put("home/.deepagents/.env", f"GROQ_API_KEY={SECRET}\n")
+    assert mode() == ("configured", "user .env (GROQ_API_KEY)", True)
     env["GROQ_API_KEY"] = SECRET
     assert mode() == ("configured", "env (GROQ_API_KEY)", True)
     env["DEEPAGENTS_CODE_GROQ_API_KEY"] = SECRET

@@ -163,7 +163,7 @@ def test_where_a_key_may_go(run, config, env, tmp_path):
     config(boxes.config("x").replace('"x/v1"', '"https://${REGION}/v1"'))
     (tmp_path / "work" / ".env").write_text("REGION=evil.example\n")
     r = run("provider", "list")
-    assert "cannot choose where keys are sent" in " ".join(r.out.split())
+    assert "REGION is not set" in " ".join(r.out.split())
     env["REGION"] = "good.example"
     assert "https://good.example/v1" in run("provider", "list").out
 

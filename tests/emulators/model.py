@@ -68,7 +68,7 @@ Every request is checked as strictly as the vendors do, see model_check.py.
 A violation is answered with HTTP 400, logged, and counted in `violations`.
 Each line of the log is one request: {"n", "wire", "path", "turn", "fault",
 "received", "answered" (monotonic seconds), "bytes", "violations", "body",
-"headers" (without the key)}. """
+"headers" (without the key), "key"}. """
 import argparse
 import json
 import os
@@ -260,6 +260,7 @@ class Handler(BaseHTTPRequestHandler):
                 raise Violation("body is no JSON: %s" % e) from e
             record["body"] = body
             record["headers"] = headers
+            record["key"] = key
             for field in m.script.refuse:
                 if field in body:
                     self.send_json(400, error_body(

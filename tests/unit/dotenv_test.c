@@ -114,6 +114,29 @@ static void references(void **state)
 	means("A=1\nA=${A}2", "12");
 }
 
+/* What a repository writes is not given the user's values. */
+static void references_of_a_project(void **state)
+{
+	struct dotenv d = parse_as(STR("IN=x\nA=${IN}-${SHELL_VAR}\n"
+				       "B=\"${NONE:-other}${SHELL_VAR}\"\n"
+				       "C='${SHELL_VAR}'\nEMPTY=\n"
+				       "D=<${EMPTY}>\nE=${LATER}\nLATER=1\n"),
+				   DOTENV_PROJECT);
+
+	(void)state;
+	assert_string_equal(dotenv_get(&d, STR("A")), "x-${SHELL_VAR}");
+	assert_string_equal(dotenv_get(&d, STR("B")), "other${SHELL_VAR}");
+	assert_string_equal(dotenv_get(&d, STR("C")), "${SHELL_VAR}");
+	assert_string_equal(dotenv_get(&d, STR("D")), "<>");
+	assert_string_equal(dotenv_get(&d, STR("E")), "${LATER}");
+	assert_int_equal(d.n_warnings, 3);
+	assert_string_equal(d.warnings[0],
+			    "f:2: ${SHELL_VAR} is not set in this file and "
+			    "stays as it is: a project's .env file is not "
+			    "given other values");
+	dotenv_release(&d);
+}
+
 static void mistakes(void **state)
 {
 	(void)state;
@@ -213,12 +236,13 @@ static void denied_to_projects(void **state)
 		"DEEPAGENTS_CODE_SHELL_ALLOW_LIST",
 		"DEEPAGENTS_CODE_AUTO_CLASSIFIER_MODEL",
 		"DEEPAGENTS_CODE_DANGEROUSLY_ENABLE_PROJECT_MCP_SERVERS",
+		"DEEPAGENTS_CODE_OPENAI_API_KEY",
+		"deepagents_code_anything",
 	};
 	static const char *const fine[] = {
-		"OPENAI_API_KEY",  "DEEPAGENTS_CODE_OPENAI_API_KEY",
-		"MODAL_TOKEN_ID",  "DATABASE",
-		"HOSTNAME_PREFIX", "URLS",
-		"AWS_REGION",      "GREETING",
+		"OPENAI_API_KEY",  "MODAL_TOKEN_ID", "DATABASE",
+		"HOSTNAME_PREFIX", "URLS",           "AWS_REGION",
+		"GREETING",
 	};
 
 	(void)state;
@@ -316,6 +340,7 @@ int main(void)
 		cmocka_unit_test(plain),
 		cmocka_unit_test(quotes),
 		cmocka_unit_test(references),
+		cmocka_unit_test(references_of_a_project),
 		cmocka_unit_test(mistakes),
 		cmocka_unit_test(nul_bytes),
 		cmocka_unit_test(denied_to_all),

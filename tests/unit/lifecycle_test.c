@@ -117,7 +117,7 @@ static struct box_request request(struct scene *s)
 		.host = &s->host,
 		.store = s->store,
 		.mask = s->mask,
-		.ui = { progress, warn, output, s },
+		.ui = { progress, warn, output, NULL, s },
 	};
 }
 

@@ -67,7 +67,7 @@ static void layers(void **state)
 	put(w, ".deepagents/.env", "BOX_IMAGE=user\n");
 	image_is(load(w), "user", SOURCE_DOTENV_USER);
 	put(w, "project/.env", "BOX_IMAGE=project\n");
-	image_is(load(w), "project", SOURCE_DOTENV_PROJECT);
+	image_is(load(w), "user", SOURCE_DOTENV_USER);
 	export(w, "BOX_IMAGE=shell");
 	image_is(load(w), "shell", SOURCE_ENV);
 	assert_string_equal(settings_variable(w->s, "box", "image"),

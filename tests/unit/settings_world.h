@@ -24,6 +24,7 @@ static const struct setting box_rows[] = {
 	{ .key = "privileged", .type = SETTING_BOOL, .env = "BOX_ROOT" },
 	{ .key = "mounts", .type = SETTING_LIST, .env = "BOX_MOUNTS" },
 	{ .key = "api_key", .flags = SETTING_SECRET, .env = "BOX_API_KEY" },
+	{ .key = "token", .flags = SETTING_SECRET, .env = "BOX_TOKEN" },
 	{ 0 },
 };
 

@@ -17,7 +17,7 @@ struct env {
 	char last[200];
 };
 
-static const char *value(void *arg, const char *name)
+static const char *own(const char *name)
 {
 	static const char *const rows[] = {
 		"T",    "val",        "TOKEN", "s3cret-token", "HOME", "/root",
@@ -25,18 +25,23 @@ static const char *value(void *arg, const char *name)
 		"NL",   "two\nlines", "D",     "${T} $T",      NULL
 	};
 
-	(void)arg;
 	for (size_t i = 0; rows[i]; i += 2)
 		if (!strcmp(rows[i], name))
 			return rows[i + 1];
 	return NULL;
 }
 
-static void used(void *arg, const char *name, const char *text)
+static struct setup_value value(void *arg, const char *name)
+{
+	(void)arg;
+	return (struct setup_value){ own(name), false };
+}
+
+static void used(void *arg, const char *name, const struct setup_value *v)
 {
 	struct env *env = arg;
 
-	assert_string_equal(text, value(NULL, name));
+	assert_string_equal(v->text, value(NULL, name).text);
 	env->used++;
 }
 
@@ -48,24 +53,26 @@ static void note(void *arg, const char *line)
 	snprintf(env->last, sizeof(env->last), "%s", line);
 }
 
-static void expand(const char *script, struct env *env, struct buf *out)
+static void expand(const char *script, struct env *env,
+		   struct setup_script *out)
 {
 	struct setup_values values = { value, used, note, env };
 	struct error err = { 0 };
 
 	*env = (struct env){ 0 };
-	*out = BUF_INIT(SETUP_EXPANDED_MAX);
+	setup_script_init(out);
 	assert_int_equal(setup_expand(str_of(script), &values, out, &err), 0);
 }
 
 static void gives(const char *script, const char *want)
 {
 	struct env env;
-	struct buf out;
+	struct setup_script out;
 
 	expand(script, &env, &out);
-	assert_string_equal(out.ptr ? out.ptr : "", want);
-	buf_release(&out);
+	assert_string_equal(out.text.ptr ? out.text.ptr : "", want);
+	assert_int_equal(out.exports.len, 0);
+	setup_script_release(&out);
 }
 
 static void forms(void **state)
@@ -236,7 +243,7 @@ static void assignments(void **state)
 static void own_variables(void **state)
 {
 	struct env env;
-	struct buf out;
+	struct setup_script out;
 
 	(void)state;
 	gives("for i in 1 2; do echo $i ${i} $<i>; done",
@@ -244,59 +251,59 @@ static void own_variables(void **state)
 	gives("echo \"T=$T\" >> .env", "echo \"T=val\" >> .env");
 	gives("T=1; echo $T ${T}", "T=1; echo $T val");
 	expand("export TOKEN=$TOKEN\n", &env, &out);
-	assert_string_equal(out.ptr, "export TOKEN=$TOKEN\n");
+	assert_string_equal(out.text.ptr, "export TOKEN=$TOKEN\n");
 	assert_int_equal(env.notes, 1);
 	assert_non_null(strstr(env.last, "${TOKEN}"));
-	buf_release(&out);
+	setup_script_release(&out);
 	expand("export TOKEN=\"${TOKEN}\"\necho $TOKEN\n", &env, &out);
-	assert_string_equal(out.ptr,
+	assert_string_equal(out.text.ptr,
 			    "export TOKEN=\"s3cret-token\"\necho $TOKEN\n");
 	assert_int_equal(env.notes, 0);
-	buf_release(&out);
+	setup_script_release(&out);
 }
 
 static void reports_what_went_in(void **state)
 {
 	struct env env;
-	struct buf out;
+	struct setup_script out;
 
 	(void)state;
 	expand("$T ${T} $TOKEN ${HOME} ${NONE} $<TOKEN>", &env, &out);
 	assert_int_equal(env.used, 2);
-	buf_release(&out);
+	setup_script_release(&out);
 	expand("${HOME} ${NONE}", &env, &out);
 	assert_int_equal(env.used, 0);
-	buf_release(&out);
+	setup_script_release(&out);
 }
 
 static void line_ends(void **state)
 {
 	struct env env;
-	struct buf out;
+	struct setup_script out;
 
 	(void)state;
 	expand("#!/bin/sh\r\necho $T\r\n", &env, &out);
-	assert_string_equal(out.ptr, "#!/bin/sh\necho val\n");
+	assert_string_equal(out.text.ptr, "#!/bin/sh\necho val\n");
 	assert_int_equal(env.notes, 1);
-	buf_release(&out);
+	setup_script_release(&out);
 	expand("#!/bin/sh\necho $T\r\n", &env, &out);
-	assert_string_equal(out.ptr, "#!/bin/sh\necho val\r\n");
+	assert_string_equal(out.text.ptr, "#!/bin/sh\necho val\r\n");
 	assert_int_equal(env.notes, 0);
-	buf_release(&out);
+	setup_script_release(&out);
 }
 
 static void limits(void **state)
 {
 	struct setup_values values = { .value = value };
-	struct buf out = BUF_INIT(5);
+	struct setup_script out = { BUF_INIT(5), BUF_INIT(5) };
 	struct error err = { 0 };
 
 	(void)state;
 	assert_int_equal(setup_expand(str_of("$T$T"), &values, &out, &err), -1);
 	assert_int_equal(err.code, ERR_LIMIT);
-	buf_clear(&out);
+	buf_clear(&out.text);
 	assert_int_equal(setup_expand(str_of("$T++"), &values, &out, &err), 0);
-	buf_release(&out);
+	setup_script_release(&out);
 }
 
 static void reading(void **state)
@@ -343,7 +350,7 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 	buf_addstr(arg, chunk);
 }
 
-static int run(const struct sandbox_provider *p, const char *script,
+static int run(const struct sandbox_provider *p, const char *text,
 	       struct buf *out, struct error *err)
 {
 	struct sandbox_host host = { .provider = p };
@@ -353,11 +360,15 @@ static int run(const struct sandbox_provider *p, const char *script,
 	struct exec_result res = { 0 };
 	struct stop stop = stop_cleanup(20000);
 	struct setup_sink sink = { take, out };
+	struct setup_script script;
+	int rc;
 
+	setup_script_init(&script);
+	buf_adds(&script.text, text);
 	buf_clear(out);
-	if (setup_run(&sb, str_of(script), &sink, &res, &stop, err) < 0)
-		return -1;
-	return res.exit_code;
+	rc = setup_run(&sb, &script, &sink, &res, &stop, err);
+	setup_script_release(&script);
+	return rc < 0 ? -1 : res.exit_code;
 }
 
 static int left_behind(void)
