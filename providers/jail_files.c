@@ -76,7 +76,8 @@ void jail_upload(int control, const struct jail_job *job, const char *path)
 	char *room = xcalloc(1, JAIL_DATA_MAX);
 	uint64_t left = job->size;
 	bool made;
-	int fd = open_target(path, (int)(job->mode & 07777), &made);
+	/* jail_filter.c refuses the setuid and setgid bits. */
+	int fd = open_target(path, (int)(job->mode & 01777), &made);
 	int number = fd < 0 ? errno : 0;
 
 	while (number == 0 && left > 0) {
