@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "cmd/credential.h"
 #include "config/settings_env.h"
+#include "providers/local_record.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
@@ -139,6 +140,7 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 		app_warn("%s", lines[i]);
 	app->mask = mask_new();
 	settings_each_secret(app->settings, add_secret, app->mask);
+	record_sweep_all(settings_dir(app->settings)); /* of killed ones */
 	*set = app->settings;
 	return 0;
 }

@@ -202,6 +202,12 @@ static void tell_notice(struct run *run, struct sandbox *sb,
 	buf_release(&masked);
 }
 
+static void print_notice(void *arg, const char *line)
+{
+	(void)arg;
+	app_warn_line(line);
+}
+
 static int execute(struct run *run, struct target *t, const struct args *args,
 		   struct exec_result *res, struct error *err)
 {
@@ -222,6 +228,7 @@ static int execute(struct run *run, struct target *t, const struct args *args,
 		rc = sandbox_execute(&sb, &req, res, &stop, err);
 		tell_notice(run, &sb, res);
 	}
+	sandbox_check(&sb, true, print_notice, NULL);
 	sandbox_release(&sb);
 	buf_release(&line);
 	buf_release(&input);

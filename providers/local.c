@@ -170,6 +170,16 @@ static int64_t lifetime_of(const struct local *l,
 	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
 }
 
+static int open_guard(struct box *b, const struct sandbox *sb, const char *bind,
+		      const char *dir, const struct stop *stop,
+		      struct error *err)
+{
+	b->sock = -1;
+	b->guard = xcalloc(1, sizeof(*b->guard));
+	return guard_open(b->guard, sb->host->settings, bind,
+			  strrchr(dir, '/') + 1, stop, err);
+}
+
 /* Starts bubblewrap on an existing directory and fills sb. */
 static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 		 int64_t lifetime_s, const struct stop *stop, struct error *err)
@@ -181,6 +191,12 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 				 .bind = m->bind,
 				 .network = m->network };
 
+	if (m->bind && open_guard(b, sb, m->bind, dir, stop, err) < 0) {
+		box_release(b, &l->keeper);
+		free(b);
+		return -1;
+	}
+	plan.guard = b->guard;
 	m->ends = clock_unix_ms() / 1000 + lifetime_s;
 	if (local_meta_write(dir, m, err) < 0 ||
 	    box_start(b, &plan, stop, err) < 0 ||
@@ -428,6 +444,18 @@ static int local_remove(struct sandbox_host *host, const char *id,
 	return rc;
 }
 
+static void local_check(struct sandbox *sb, bool last,
+			void (*each)(void *arg, const char *line), void *arg)
+{
+	struct box *b = sb->priv;
+
+	if (!b || !b->guard)
+		return;
+	if (last)
+		box_stop(b);
+	guard_check(b->guard, last, each, arg);
+}
+
 static void local_discard(struct sandbox *sb)
 {
 	struct local *l = sb->host->priv;
@@ -453,6 +481,7 @@ static const struct sandbox_ops local_ops = {
 	.upload = local_upload,
 	.download = local_download,
 	.remove = local_remove,
+	.check = local_check,
 	.discard = local_discard,
 };
 

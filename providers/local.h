@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "providers/jail.h"
+#include "providers/local_guard.h"
 #include "providers/pipes.h"
 
 /*
@@ -38,14 +39,16 @@ struct local { /* sandbox_host.priv */
 /* local_box.c: one running bubblewrap. */
 struct box_plan {
 	const char *bwrap;
-	const char *dir;  /* of the sandbox */
-	const char *bind; /* or NULL: dir/workspace */
+	const char *dir;           /* of the sandbox */
+	const char *bind;          /* or NULL: dir/workspace */
+	const struct guard *guard; /* of bind */
 	bool network;
 };
 struct box {
 	int sock; /* to the supervisor; -1 when not running */
 	pid_t pid;
-	char *mark; /* owned; path of run.PID.START */
+	char *mark;          /* owned; path of run.PID.START */
+	struct guard *guard; /* owned; NULL without a bound directory */
 };
 int box_start(struct box *b, const struct box_plan *plan,
 	      const struct stop *stop, struct error *err);
@@ -56,6 +59,8 @@ int box_order(const struct box *b, uint32_t kind, int64_t value, const int *fds,
 	      size_t n, struct error *err);
 /* Waits this long for the sign that the supervisor has ended. */
 bool box_ended(const struct box *b, int ms);
+/* Ends it and waits until nothing in it runs any more. */
+void box_stop(struct box *b);
 void box_release(struct box *b, struct keeper *keeper);
 /* Copies trees with cp inside a sandbox of its own, which sees nothing but
  * the two directories: from/home and from/workspace (workspace: another place
@@ -72,6 +77,8 @@ void words_add(struct words *w, ...) __attribute__((sentinel));
 void words_release(struct words *w);
 /* Namespaces, privileges, system directories, /proc, /dev, /tmp. */
 void args_system(struct words *w, bool network);
+/* A descriptor to read this text from, or -1. */
+int args_fd(const char *text, size_t len, struct error *err);
 /* The files of a made-up /etc: each needs a descriptor that holds its text.
  * Appends to fds (room for LOCAL_ETC) from number first on. */
 enum { LOCAL_ETC = 8 };

@@ -159,9 +159,8 @@ static const char *const etc_shared[] = {
 	"/etc/ssl/openssl.cnf",
 };
 
-static int text_fd(const char *text, struct error *err)
+int args_fd(const char *text, size_t len, struct error *err)
 {
-	size_t len = strlen(text);
 	int fd = memfd_create("etc", MFD_CLOEXEC);
 
 	if (fd < 0)
@@ -179,7 +178,8 @@ int args_etc(struct words *w, bool network, int *fds, size_t *n, int first,
 {
 	for (size_t i = 0; i < sizeof(etc_files) / sizeof(*etc_files); i++) {
 		char number[16];
-		int fd = text_fd(etc_files[i].text, err);
+		const char *text = etc_files[i].text;
+		int fd = args_fd(text, strlen(text), err);
 
 		if (fd < 0)
 			return -1;

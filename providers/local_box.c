@@ -20,8 +20,10 @@
 
 enum {
 	START_MS = 15000,
+	STOP_MS = 3000,
 	AT_SOCK = 3, /* descriptors inside: 0 to 2, then these */
 	AT_EXE,
+	AT_GUARD,
 	AT_ETC,
 	MESSAGE_MAX = 4096, /* bytes of bubblewrap's complaint */
 };
@@ -90,12 +92,17 @@ static void add_box(struct words *w, const struct box_plan *plan)
 				     : path_join(plan->dir, "workspace");
 	char program[32];
 	char sock[16];
+	char guard[16];
 
 	snprintf(program, sizeof(program), "/proc/self/fd/%d", AT_EXE);
 	snprintf(sock, sizeof(sock), "%d", AT_SOCK);
+	snprintf(guard, sizeof(guard), "%d", AT_GUARD);
 	words_add(w, "--bind", home, "/home/user", "--bind", workspace,
-		  "/workspace", "--chdir", "/workspace", "--remount-ro", "/",
-		  "--as-pid-1", "--", program, JAIL_ARGUMENT, sock, NULL);
+		  "/workspace", NULL);
+	if (plan->guard)
+		words_add(w, "--args", guard, NULL);
+	words_add(w, "--chdir", "/workspace", "--remount-ro", "/", "--as-pid-1",
+		  "--", program, JAIL_ARGUMENT, sock, NULL);
 	free(home);
 	free(workspace);
 }
@@ -109,7 +116,7 @@ static int spawn_box(struct box *b, const struct box_plan *plan, int sock,
 		     int said, struct error *err)
 {
 	struct words w = { 0 };
-	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, said, sock };
+	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, said, sock, -1, -1 };
 	size_t netc = 0;
 	struct proc_spec spec = { .path = plan->bwrap,
 				  .env = no_env,
@@ -123,7 +130,10 @@ static int spawn_box(struct box *b, const struct box_plan *plan, int sock,
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fds[AT_EXE] < 0)
 		error_errno(err, "opening dcode itself");
-	else
+	else if (!plan->guard ||
+		 (fds[AT_GUARD] = args_fd(plan->guard->arguments,
+					  plan->guard->arguments_len, err)) >=
+			 0)
 		rc = args_etc(&w, plan->network, fds + AT_ETC, &netc, AT_ETC,
 			      err);
 	if (rc == 0) {
@@ -134,8 +144,9 @@ static int spawn_box(struct box *b, const struct box_plan *plan, int sock,
 	}
 	for (size_t i = 0; i < netc; i++)
 		close(fds[AT_ETC + i]);
-	if (fds[AT_EXE] >= 0)
-		close(fds[AT_EXE]);
+	for (int i = AT_EXE; i <= AT_GUARD; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	words_release(&w);
 	return rc;
 }
@@ -162,7 +173,7 @@ int box_start(struct box *b, const struct box_plan *plan,
 	int said[2] = { -1, -1 };
 	int rc = -1;
 
-	*b = (struct box){ .sock = -1 };
+	*b = (struct box){ .sock = -1, .guard = b->guard };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
 	    pipe2(said, O_CLOEXEC) < 0) {
 		error_errno(err, "starting bubblewrap");
@@ -233,8 +244,31 @@ bool box_ended(const struct box *b, int ms)
 	return b->sock < 0 || poll(&set, 1, ms) > 0;
 }
 
+void box_stop(struct box *b)
+{
+	struct proc_tree tree = { .root = b->pid };
+	struct stop limit = stop_cleanup(STOP_MS);
+	struct error ignored = { 0 };
+	struct pollfd set = { .fd = b->pid > 0 ? proc_fd(b->pid, &ignored) : -1,
+			      .events = POLLIN };
+
+	if (b->sock >= 0)
+		shutdown(b->sock, SHUT_RDWR); /* the supervisor ends then */
+	while (set.fd >= 0 && poll(&set, 1, 100) == 0 &&
+	       stop_check(&limit, &ignored) == 0)
+		(void)proc_tree_kill(&tree);
+	if (set.fd >= 0)
+		close(set.fd);
+}
+
 void box_release(struct box *b, struct keeper *keeper)
 {
+	/* While something runs, a placeholder that goes could be replaced. */
+	if (b->guard) {
+		box_stop(b);
+		guard_release(b->guard);
+		free(b->guard);
+	}
 	if (b->sock >= 0)
 		close(b->sock);
 	if (b->pid > 0)

@@ -347,6 +347,11 @@ static int begin(struct box *box, int64_t lifetime_s, const struct stop *stop,
 			    : create(box, lifetime_s, stop, err);
 }
 
+static void warn_line(void *arg, const char *line)
+{
+	lifecycle_warn(arg, "%s", line);
+}
+
 int lifecycle_open(struct box *box, const struct box_request *request,
 		   const struct stop *stop, struct error *err)
 {
@@ -365,8 +370,10 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 		rc = choose_lifetime(request, &lifetime_s, &failure);
 	if (rc == 0)
 		rc = begin(box, lifetime_s, stop, &failure);
-	if (rc == 0)
+	if (rc == 0) {
 		lifecycle_keep(box, lifetime_s);
+		sandbox_check(&box->sandbox, false, warn_line, box);
+	}
 	if (rc == 0 && request->setup)
 		rc = lifecycle_setup_run(box, &script, stop, &failure);
 	setup_script_release(&script);
@@ -395,6 +402,7 @@ int lifecycle_close(struct box *box, struct error *err)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)
 		lifecycle_warn(box, "%s", notice);
+	sandbox_check(&box->sandbox, true, warn_line, box);
 	if (ours)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
 			      title(box, room), box->sandbox.id);

@@ -140,6 +140,17 @@ static void announce(struct job *job)
 						.call = job->call });
 }
 
+static void on_notice(void *arg, const char *line)
+{
+	struct batch *b = arg;
+	struct buf masked = BUF_INIT(1 << 20);
+
+	mask_text(b->agent->mask, str_of(line), &masked);
+	emit(b, &(struct agent_event){ .kind = EVENT_WARNING,
+				       .text = buf_str(&masked) });
+	buf_release(&masked);
+}
+
 /* Runs jobs[0..n) side by side; a single one on this thread. */
 static void run_group(struct job *jobs, size_t n)
 {
@@ -212,7 +223,10 @@ static int run_all(struct job *jobs, size_t n, struct message *results,
 			rc = approve_group(jobs + at, size, err);
 		if (rc == 0)
 			run_group(jobs + at, size);
-		else
+		if (rc == 0 && !only_reads(jobs[at].call))
+			sandbox_check(jobs->batch->agent->sandbox, false,
+				      on_notice, jobs->batch);
+		if (rc < 0)
 			for (size_t i = 0; i < size; i++)
 				cancelled_result(&jobs[at + i]);
 		for (size_t i = 0; i < size; i++)

@@ -246,6 +246,13 @@ bool sandbox_acts_on_host(const struct sandbox *sb)
 	       (sb->host && sb->host->provider->flags & SANDBOX_HOST);
 }
 
+void sandbox_check(struct sandbox *sb, bool last,
+		   void (*each)(void *arg, const char *line), void *arg)
+{
+	if (sb->host && sb->host->provider->ops->check)
+		sb->host->provider->ops->check(sb, last, each, arg);
+}
+
 void sandbox_release(struct sandbox *sb)
 {
 	if (sb->host && sb->host->provider && sb->host->provider->ops->discard)

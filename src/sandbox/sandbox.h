@@ -152,6 +152,11 @@ struct sandbox_ops {
 	/* By id; gone already is success. Returns 0 only once confirmed. */
 	int (*remove)(struct sandbox_host *host, const char *id,
 		      const struct stop *stop, struct error *err);
+	/* Tells the user what commands did to files of his machine that he
+	 * should know of: what is new since the last time, or, last, all of
+	 * it; the caller then only removes and discards. Agent's thread. */
+	void (*check)(struct sandbox *sb, bool last,
+		      void (*each)(void *arg, const char *line), void *arg);
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
 };
 
@@ -214,6 +219,8 @@ int sandbox_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err);
 /* To be called before a sandbox that stays is left: some seconds at most. */
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
+void sandbox_check(struct sandbox *sb, bool last,
+		   void (*each)(void *arg, const char *line), void *arg);
 /* These need an operation that the provider may lack: look first. */
 int sandbox_find(struct sandbox_host *host, const char *owner,
 		 void (*each)(void *arg, const struct sandbox_info *info),

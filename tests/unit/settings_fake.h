@@ -70,11 +70,19 @@ int settings_list(const struct settings *s, const char *group, const char *key,
 		  const char *const **list, size_t *n, struct error *err)
 {
 	(void)group;
-	(void)key;
 	(void)err;
 	*list = s->list;
-	*n = s->nlist;
+	*n = strcmp(key, "protect") ? s->nlist : 0;
 	return 0;
+}
+
+enum setting_source settings_source(const struct settings *s, const char *group,
+				    const char *key)
+{
+	(void)s;
+	(void)group;
+	(void)key;
+	return SOURCE_NONE;
 }
 
 char **settings_environ_exported(const struct settings *s)

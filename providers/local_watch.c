@@ -1,0 +1,421 @@
+/* local_watch.c - knows the names in a bound directory that run things. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/local_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+enum {
+	NODES_MAX = 100000,
+	ENTRIES_MAX = 2000000, /* names read in the first walk */
+	GITFILE_MAX = 4096,
+	/* Kernels keep ctime in steps of up to 10 ms: a directory that changed
+	 * just before it was listed may change again in the same step. */
+	STEP_NS = 100000000,
+};
+
+static size_t hash_of(const char *path)
+{
+	size_t h = 14695981039346656037u; /* FNV-1a */
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * 1099511628211u;
+	return h;
+}
+
+/* The slot of this path, or the empty one where it would go. */
+static size_t *slot_of(const struct watch *w, const char *path)
+{
+	size_t at = hash_of(path) & (w->n_slots - 1);
+
+	while (w->slots[at] && strcmp(w->nodes[w->slots[at] - 1].path, path))
+		at = (at + 1) & (w->n_slots - 1);
+	return &w->slots[at];
+}
+
+static void grow(struct watch *w)
+{
+	w->n_slots = w->n_slots ? 2 * w->n_slots : 256;
+	free(w->slots);
+	w->slots = xcalloc(w->n_slots, sizeof(*w->slots));
+	for (size_t i = 0; i < w->n; i++)
+		*slot_of(w, w->nodes[i].path) = i + 1;
+	w->nodes = xrealloc(w->nodes, w->n_slots / 2, sizeof(*w->nodes));
+}
+
+static struct node *find(const struct watch *w, const char *path)
+{
+	size_t at = w->n_slots ? *slot_of(w, path) : 0;
+
+	return at ? &w->nodes[at - 1] : NULL;
+}
+
+const struct node *watch_find(const struct watch *w, const char *path)
+{
+	return find(w, path);
+}
+
+static int64_t born(const struct watch *w, const char *path)
+{
+	struct statx x = { 0 };
+
+	if (statx(w->root, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_TYPE,
+		  &x) < 0)
+		return 0;
+	return x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec +
+	       (x.stx_mode & S_IFMT);
+}
+
+/* Is it the file that it was? */
+static bool is_same(const struct watch *w, const struct node *node,
+		    const struct stat *st)
+{
+	return node && node->dev == st->st_dev && node->ino == st->st_ino &&
+	       (node->kind == NODE_TREE || node->born == born(w, node->path));
+}
+
+static void set_node(struct watch *w, const char *path, enum node_kind kind,
+		     const struct stat *st)
+{
+	struct node *node = find(w, path);
+
+	if (!node) {
+		if (w->n >= NODES_MAX) {
+			w->over = true;
+			return;
+		}
+		if (w->n + 1 >= w->n_slots / 2)
+			grow(w);
+		*slot_of(w, path) = w->n + 1;
+		node = &w->nodes[w->n++];
+		*node = (struct node){ .path = xstrdup(path) };
+	}
+	node->kind = kind;
+	node->dev = st->st_dev;
+	node->ino = st->st_ino;
+	node->born = kind == NODE_TREE ? 0 : born(w, path);
+	node->changed = 0;
+}
+
+char *watch_resolve(const struct watch *w, const char *path)
+{
+	char *whole = path_join(w->root_path, path);
+	char *real = realpath(whole, NULL);
+	size_t len = strlen(w->root_path);
+	char *inside = NULL;
+
+	if (real && !strncmp(real, w->root_path, len) && real[len] == '/')
+		inside = xstrdup(real + len + 1);
+	free(whole);
+	free(real);
+	return inside;
+}
+
+/* What a .git that is a file names: "gitdir: ../x". Owned, or NULL. */
+static char *read_gitfile(const struct watch *w, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int dir = slash ? (int)(slash - path) + 1 : 0;
+	char text[GITFILE_MAX] = "";
+	int fd = openat(w->root, path,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 8 || strncmp(text, "gitdir: ", 8) != 0)
+		return NULL;
+	text[strcspn(text, "\r\n")] = '\0';
+	if (text[8] == '/')
+		return xstrdup(text + 8);
+	return xasprintf("%.*s%s", dir, path, text + 8);
+}
+
+/* A .git that is a link, or a file that names a directory: if that one is
+ * inside, too, it is to be treated like .git. */
+static void follow_git(struct watch *w, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *target = NULL;
+	char *inside;
+	struct stat st;
+
+	if (!protect_is_git(str_of(slash ? slash + 1 : path)) ||
+	    fstatat(w->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISLNK(st.st_mode))
+		target = xstrdup(path);
+	else if (S_ISREG(st.st_mode))
+		target = read_gitfile(w, path);
+	inside = target ? watch_resolve(w, target) : NULL;
+	if (inside && !find(w, inside) &&
+	    fstatat(w->root, inside, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode))
+		set_node(w, inside, NODE_GIT, &st);
+	free(inside);
+	free(target);
+}
+
+/* A name that counts. */
+static void leaf(struct watch *w, const char *path, const struct stat *st)
+{
+	if (!is_same(w, find(w, path), st)) {
+		set_node(w, path, NODE_LEAF, st);
+		if (!w->learning)
+			w->found(w->arg, path);
+	}
+}
+
+/* A directory to list, with all that counts in it. One of git's that is new
+ * is news itself. */
+static void branch(struct watch *w, const char *path, enum node_kind kind,
+		   const struct stat *st)
+{
+	if (is_same(w, find(w, path), st))
+		return;
+	if (w->learning || kind == NODE_TREE)
+		set_node(w, path, kind, st);
+	else
+		leaf(w, path, st);
+}
+
+static void see_in_tree(struct watch *w, const char *path, const char *name,
+			const struct stat *st)
+{
+	bool git = protect_is_git(str_of(name));
+
+	if (git && S_ISDIR(st->st_mode)) {
+		branch(w, path, NODE_GIT, st);
+	} else if (git || protect_matches(&w->names, str_of(name))) {
+		leaf(w, path, st);
+	} else if (S_ISDIR(st->st_mode)) {
+		branch(w, path, NODE_TREE, st);
+	}
+}
+
+static void see_in_git(struct watch *w, const char *path, const char *name,
+		       const struct stat *st)
+{
+	if (!strncmp(name, "config", 6) || !strcmp(name, "hooks") ||
+	    !strcmp(name, "info") || !strcmp(name, "commondir"))
+		leaf(w, path, st);
+	else if (S_ISDIR(st->st_mode) && !strcmp(name, "modules"))
+		branch(w, path, NODE_MODULES, st);
+	else if (S_ISDIR(st->st_mode) && !strcmp(name, "worktrees"))
+		branch(w, path, NODE_WORKTREES, st);
+}
+
+static void see_in_modules(struct watch *w, const char *path,
+			   const struct stat *st)
+{
+	char *head = path_join(path, "HEAD");
+	struct stat file;
+	bool git = fstatat(w->root, head, &file, AT_SYMLINK_NOFOLLOW) == 0;
+
+	free(head);
+	if (S_ISDIR(st->st_mode))
+		branch(w, path, git ? NODE_GIT : NODE_MODULES, st);
+	else
+		leaf(w, path, st);
+}
+
+static void see(struct watch *w, enum node_kind kind, const char *path,
+		const char *name, const struct stat *st)
+{
+	switch (kind) {
+	case NODE_TREE:
+		see_in_tree(w, path, name, st);
+		break;
+	case NODE_GIT:
+		see_in_git(w, path, name, st);
+		break;
+	case NODE_MODULES:
+		see_in_modules(w, path, st);
+		break;
+	case NODE_WORKTREES:
+		if (S_ISDIR(st->st_mode))
+			branch(w, path, NODE_WORKTREE, st);
+		break;
+	case NODE_WORKTREE:
+		if (!strcmp(name, "config.worktree") ||
+		    !strcmp(name, "commondir") || !strcmp(name, "gitdir"))
+			leaf(w, path, st);
+		break;
+	case NODE_LEAF:
+		break;
+	}
+}
+
+/* Most names are of files that do not matter: no stat for those. */
+static bool may_matter(const struct watch *w, enum node_kind kind,
+		       const struct dirent *e)
+{
+	return kind != NODE_TREE || e->d_type == DT_DIR ||
+	       e->d_type == DT_UNKNOWN || protect_is_git(str_of(e->d_name)) ||
+	       protect_matches(&w->names, str_of(e->d_name));
+}
+
+/* HEAD, objects and refs make any directory a repository, whose config git
+ * obeys for whoever stands in it. */
+enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_ALL = 7 };
+
+static int bare_part(const char *name)
+{
+	return !strcmp(name, "HEAD")      ? HAS_HEAD
+	       : !strcmp(name, "objects") ? HAS_OBJECTS
+	       : !strcmp(name, "refs")    ? HAS_REFS
+					  : 0;
+}
+
+static void note_bare(struct watch *w, size_t at)
+{
+	struct node *node = &w->nodes[at];
+	bool known = node->bare;
+
+	node->bare = true;
+	if (node->kind == NODE_TREE && !known && !w->learning)
+		w->found(w->arg, node->path[0] ? node->path : ".");
+}
+
+/* Names read. */
+static size_t list(struct watch *w, size_t at)
+{
+	const enum node_kind kind = w->nodes[at].kind;
+	char *dir = xstrdup(w->nodes[at].path);
+	int fd = openat(w->root, dir[0] ? dir : ".",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
+	size_t n = 0;
+	int parts = 0;
+
+	while (d && (e = readdir(d))) {
+		char *path;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		n++;
+		parts |= bare_part(e->d_name);
+		if (!may_matter(w, kind, e))
+			continue;
+		path = dir[0] ? path_join(dir, e->d_name) : xstrdup(e->d_name);
+		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			see(w, kind, path, e->d_name, &st);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	if (parts == HAS_ALL)
+		note_bare(w, at);
+	free(dir);
+	return n;
+}
+
+static int64_t ns_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Lists the directory if it may have changed; names read. */
+static size_t visit(struct watch *w, size_t at)
+{
+	const char *path = w->nodes[at].path;
+	struct timespec now;
+	struct stat st;
+	size_t n;
+
+	if (w->nodes[at].kind == NODE_LEAF ||
+	    fstatat(w->root, path[0] ? path : ".", &st, AT_SYMLINK_NOFOLLOW) <
+		    0 ||
+	    !S_ISDIR(st.st_mode) || st.st_ino != w->nodes[at].ino ||
+	    st.st_dev != w->nodes[at].dev ||
+	    ns_of(st.st_ctim) == w->nodes[at].changed)
+		return 0; /* a new one in its place is in its parent's list */
+	clock_gettime(CLOCK_REALTIME, &now);
+	n = list(w, at);
+	w->nodes[at].changed = ns_of(now) - ns_of(st.st_ctim) > STEP_NS
+				       ? ns_of(st.st_ctim)
+				       : 0;
+	return n;
+}
+
+static int learn(struct watch *w, size_t from, const struct stop *stop,
+		 struct error *err)
+{
+	size_t seen = 0;
+
+	for (size_t i = from; i < w->n; i++) {
+		if (seen > ENTRIES_MAX)
+			w->over = true;
+		else
+			seen += visit(w, i);
+		if (stop_check(stop, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int watch_open(struct watch *w, const char *root, const struct protect *names,
+	       const struct stop *stop, struct error *err)
+{
+	struct stat st;
+	size_t end;
+
+	*w = (struct watch){ .names = *names, .learning = true };
+	w->root_path = xstrdup(root);
+	w->root = open(root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (w->root < 0 || fstat(w->root, &st) < 0)
+		return error_errno(err, "opening %s", root);
+	set_node(w, "", NODE_TREE, &st);
+	if (learn(w, 0, stop, err) < 0)
+		return -1;
+	end = w->n;
+	for (size_t i = 0; i < end; i++)
+		if (w->nodes[i].kind == NODE_LEAF)
+			follow_git(w, w->nodes[i].path);
+	if (learn(w, end, stop, err) < 0)
+		return -1;
+	w->learning = false;
+	return 0;
+}
+
+void watch_scan(struct watch *w, void (*found)(void *arg, const char *path),
+		void *arg)
+{
+	w->found = found;
+	w->arg = arg;
+	for (size_t i = 0; i < w->n; i++)
+		visit(w, i);
+}
+
+void watch_know(struct watch *w, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(w->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		set_node(w, path, NODE_LEAF, &st);
+}
+
+void watch_release(struct watch *w)
+{
+	if (w->root_path && w->root >= 0)
+		close(w->root);
+	for (size_t i = 0; i < w->n; i++)
+		free(w->nodes[i].path);
+	free(w->nodes);
+	free(w->slots);
+	free(w->root_path);
+	*w = (struct watch){ 0 };
+}
