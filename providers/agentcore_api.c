@@ -219,11 +219,9 @@ struct tries {
 /* After a try that failed: shall there be another? */
 /* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
 static bool again(struct agentcore *a, const struct agentcore_ask *ask,
-		  const struct http_response *res, int64_t date, const char *id,
-		  struct tries *t, const struct stop *stop, struct error *err)
+		  int64_t date, const char *id, struct tries *t,
+		  const struct stop *stop, struct error *err)
 {
-	bool answered = ask->status >= 400;
-
 	if (!t->renewed && expired(ask) && aws_forget(&a->aws, id)) {
 		t->renewed = true;
 		return true;
@@ -232,10 +230,10 @@ static bool again(struct agentcore *a, const struct agentcore_ask *ask,
 		t->adjusted = true;
 		return true;
 	}
-	if (!(ask->rest.flags & REST_AGAIN) && ask->status != 429)
+	if (ask->rest.flags & REST_ONCE ||
+	    (!(ask->rest.flags & REST_AGAIN) && ask->status != 429))
 		return false;
-	return retry_worthy(answered ? 0 : -1, res, err) &&
-	       retry_wait(&t->retry, answered ? res : NULL, stop, err);
+	return retry_is_transient(err) && retry_after(&t->retry, stop, err);
 }
 
 static void explain(const struct agentcore_ask *ask, struct error *err)
@@ -272,7 +270,7 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		else
 			rc = once(a, ask, &c, &res, &date, stop, &why);
 		more = rc < 0 && more &&
-		       again(a, ask, &res, date, c.id, &t, stop, &why);
+		       again(a, ask, date, c.id, &t, stop, &why);
 		aws_credentials_release(&c);
 		if (rc < 0 && !more)
 			*err = why;
@@ -283,10 +281,12 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		*tree = NULL;
 	if (rc == 0 && tree && res.body.len) {
 		*tree = json_parse(buf_str(&res.body));
-		if (!*tree)
+		if (!*tree) {
 			rc = error_set(err, ERR_PROTOCOL,
 				       "%s: the answer is no JSON",
 				       ask->rest.what);
+			err->http_status = ask->status;
+		}
 	}
 	http_response_release(&res);
 	return rc;

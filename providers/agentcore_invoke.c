@@ -7,11 +7,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/event_stream.h"
+#include "net/retry.h"
 #include "providers/agentcore.h"
 
 enum {
 	BODY_MAX = 64 << 20,
 	SLACK_MS = 5000,
+	TRIES = 4,
 };
 
 struct reading {
@@ -20,6 +22,7 @@ struct reading {
 	struct event_stream stream;
 	size_t results;
 	bool throttled; /* an exception said so, and nothing came before it */
+	bool missing;   /* 404 of a session that is said to be READY */
 	bool failed;    /* err is what an exception or an error frame says */
 };
 
@@ -112,9 +115,10 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 }
 
 /* What an answer without a stream says, in the same terms. */
-static void judge(struct sandbox *sb, const struct agentcore_ask *ask,
+static void judge(struct sandbox *sb, struct reading *r,
 		  const struct stop *stop, struct error *err)
 {
+	const struct agentcore_ask *ask = r->ask;
 	struct error why = { 0 };
 
 	if (ask->status == 429 || ask->status == 409 || ask->status >= 500)
@@ -122,10 +126,12 @@ static void judge(struct sandbox *sb, const struct agentcore_ask *ask,
 	if (ask->status != 404 && err->code != ERR_GONE)
 		return;
 	/* Only its owner's word counts: a proxy may say 404, too. */
-	if (agentcore_alive(sb, stop, &why) == 0)
-		err->code = ERR_NETWORK;
-	else
+	if (agentcore_alive(sb, stop, &why) == 0) {
+		r->missing = true;
+		err->code = ERR_REMOTE;
+	} else {
 		*err = why;
+	}
 }
 
 static int once(struct sandbox *sb, const struct agentcore_invoke *call,
@@ -154,7 +160,7 @@ static int once(struct sandbox *sb, const struct agentcore_invoke *call,
 			       "result");
 	event_stream_release(&r->stream);
 	if (rc < 0)
-		judge(sb, &ask, stop, err);
+		judge(sb, r, stop, err);
 	return rc;
 }
 
@@ -176,10 +182,13 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 
 		if (once(sb, call, buf_str(&body), &r, stop, &why) == 0)
 			break;
-		/* Throttled before anything: it was not performed. */
-		if (r.throttled && i < 4 &&
-		    stop_sleep(stop, 250 << i, &why) == 0)
+		/* Throttled before anything, or not found: it was not
+		 * performed. */
+		if ((r.throttled || r.missing) && i < TRIES &&
+		    retry_sleep(&why, 250 << i, stop, &why) == 0)
 			continue;
+		if (r.missing)
+			error_add(&why, " (though it is said to be READY)");
 		*err = why;
 		rc = -1;
 	}

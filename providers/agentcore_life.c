@@ -11,8 +11,6 @@
 enum {
 	BODY_MAX = 4096,
 	NAME_MAX_BYTES = 100,
-	BUSY_MS = 500,   /* between tries while a state changes */
-	BUSY_TRIES = 60, /* of them */
 	MKDIR_MS = 30000,
 };
 
@@ -120,7 +118,7 @@ static int start(struct sandbox *sb, const struct sandbox_spec *spec,
 			  .path = "/sessions/start",
 			  .body = body,
 			  .what = "starting the session",
-			  .flags = REST_AGAIN },
+			  .flags = REST_ONCE },
 	};
 	cJSON *tree = NULL;
 	const char *id;
@@ -134,6 +132,9 @@ static int start(struct sandbox *sb, const struct sandbox_spec *spec,
 		sb->id = xstrdup(id);
 	if (rc == 0 && (again || ask.tries > 1))
 		prune(sb, spec, stop);
+	/* Without a key nothing was sent. */
+	if (rc < 0 && !ask.tries && spec->unclear)
+		*spec->unclear = false;
 	cJSON_Delete(tree);
 	return rc;
 }
@@ -241,44 +242,42 @@ static int has_ended(struct sandbox_host *host, const char *id, bool *ended,
 	return rc;
 }
 
+/* 409, 400: its state is changing, or it has ended. */
 int agentcore_remove(struct sandbox_host *host, const char *id,
 		     const struct stop *stop, struct error *err)
 {
 	char token[AGENTCORE_HASH];
-	char *path = xasprintf("/sessions/stop?sessionId=%s", id);
-	char *body;
 	struct agentcore_ask ask = {
 		.rest = { .method = "PUT",
-			  .path = path,
 			  .what = "stopping the session",
-			  .flags = REST_AGAIN },
+			  .flags = REST_ONCE },
 	};
+	struct error why = { 0 };
 	bool ended = false;
-	int rc = 0;
+	char *path;
+	char *body;
+	int rc;
 
+	if (!agentcore_id_ok(id))
+		return error_set(err, ERR_USAGE, "'%.100s' is no session id",
+				 id);
+	path = xasprintf("/sessions/stop?sessionId=%s", id);
 	agentcore_token("stop", id, token);
 	body = xasprintf("{\"clientToken\":\"%s\"}", token);
+	ask.rest.path = path;
 	ask.rest.body = str_of(body);
-	if (!agentcore_id_ok(id))
-		rc = error_set(err, ERR_USAGE, "'%.100s' is no session id", id);
-	for (int i = 0; rc == 0 && !ended; i++) {
-		struct error why = { 0 };
-
-		ended = agentcore_call(agentcore_of(host), &ask, NULL, stop,
-				       &why) == 0 ||
-			ask.status == 404;
-		if (ended)
-			break;
-		if ((ask.status != 409 && ask.status != 400) || i == BUSY_TRIES)
-			rc = -1;
-		else
-			rc = has_ended(host, id, &ended, stop, &why);
-		if (rc == 0 && !ended)
-			rc = stop_sleep(stop, BUSY_MS, &why);
-		if (rc < 0)
-			*err = why;
-	}
+	rc = agentcore_call(agentcore_of(host), &ask, NULL, stop, &why);
 	free(body);
 	free(path);
-	return rc;
+	if (rc == 0 || ask.status == 404)
+		return rc == 0 ? 0 : 1;
+	if (ask.status == 409 || ask.status == 400) {
+		if (has_ended(host, id, &ended, stop, err) < 0)
+			return -1;
+		why.code = ERR_BUSY;
+	}
+	if (ended)
+		return 0;
+	*err = why;
+	return -1;
 }

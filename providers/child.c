@@ -275,6 +275,7 @@ static int child_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	/* A create is not repeated: it need not be idempotent. */
 	if (rc < 0 && err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
+	err->exhausted = rc < 0;
 	cJSON_Delete(result);
 	buf_release(&params);
 	return rc;

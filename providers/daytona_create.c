@@ -5,13 +5,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/daytona.h"
 #include "providers/pairs.h"
 
 enum {
 	BODY_MAX = 1 << 20,
-	TRIES = 4,
-	PAUSE_MS = 500,    /* doubled each time */
 	CREATE_MS = 90000, /* the server holds it for 30 s */
 };
 
@@ -235,15 +234,6 @@ static int find_made(struct daytona *d, const char *label, cJSON **answer,
 			 label);
 }
 
-/* May the next try succeed? */
-static bool passing(const struct error *why)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       strstr(why->message, "HTTP 5") ||
-	       strstr(why->message, "HTTP 409") ||
-	       strstr(why->message, "HTTP 429");
-}
-
 static void remember(struct sandbox *sb, const cJSON *answer)
 {
 	const char *id = json_string(answer, "id", "");
@@ -262,37 +252,25 @@ static int make(struct sandbox *sb, const struct sandbox_spec *spec,
 		struct error *err)
 {
 	struct daytona *d = daytona_of(sb->host);
-	int64_t pause = PAUSE_MS;
+	struct error why = { 0 };
+	struct error other = { 0 };
 
-	for (int i = 1;; i++, pause *= 2) {
-		struct error why = { 0 };
-		struct error other = { 0 };
-		int found;
-
-		if (post(d, body, answer, stop, &why) == 0 && *answer)
-			return 0;
-		if (!why.code)
-			error_set(&why, ERR_PROTOCOL, "an empty answer");
-		found = find_made(d, spec->label, answer, stop, &other);
-		if (*answer && passing(&why))
-			return 0;
-		remember(sb, *answer);
-		if (found == 0 && !*answer && why.code != ERR_NETWORK &&
-		    why.code != ERR_CANCELLED && spec->unclear)
-			*spec->unclear = false;
-		cJSON_Delete(*answer);
-		*answer = NULL;
-		if (!passing(&why) || i == TRIES) {
-			*err = why;
-			return -1;
-		}
-		if (spec->unclear)
-			*spec->unclear = true;
-		if (spec->progress)
-			spec->progress(spec->arg, why.message);
-		if (stop_sleep(stop, pause, err) < 0)
-			return -1;
+	if (post(d, body, answer, stop, &why) == 0 && *answer)
+		return 0;
+	if (!why.code) {
+		error_set(&why, ERR_PROTOCOL, "an empty answer");
+		why.http_status = 200;
 	}
+	*err = why;
+	if (why.code == ERR_AUTH || why.http_status == 429)
+		return -1;
+	(void)find_made(d, spec->label, answer, stop, &other);
+	if (*answer && (why.http_status == 409 || retry_is_transient(&why)))
+		return 0;
+	remember(sb, *answer);
+	cJSON_Delete(*answer);
+	*answer = NULL;
+	return -1;
 }
 
 static int workdir(struct sandbox *sb, struct error *err)

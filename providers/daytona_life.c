@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/daytona.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 	WORK_MS = 1800000,  /* in one where an image is built or moved */
 	BUSY_MS = 500,      /* between tries while a state changes */
 	REMOVE_MS = 120000, /* until it is gone */
+	UNASKED_MAX = 4,    /* looks that see no end coming: about 0.4 s */
 	CALL_MS = 90000,    /* the server holds a start for 30 s */
 };
 
@@ -110,11 +112,6 @@ static int adopt(struct sandbox *sb, const cJSON *answer,
 	return 0;
 }
 
-static bool busy(const struct error *err)
-{
-	return strstr(err->message, "HTTP 409") != NULL;
-}
-
 /* 409: its state is changing. */
 static int start(struct sandbox *sb, cJSON **answer, const struct stop *stop,
 		 struct error *err)
@@ -133,9 +130,10 @@ static int start(struct sandbox *sb, cJSON **answer, const struct stop *stop,
 
 		rc = daytona_api(daytona_of(sb->host), &ask, answer, NULL,
 				 &within, &why);
-		if (rc < 0 && busy(&why) &&
-		    stop_sleep(&within, BUSY_MS, &why) == 0)
+		if (rc < 0 && why.http_status == 409 &&
+		    retry_sleep(&why, BUSY_MS, &within, &why) == 0) {
 			continue;
+		}
 		if (rc < 0)
 			*err = why;
 		break;
@@ -370,20 +368,51 @@ int daytona_revive(struct sandbox *sb, const struct stop *stop,
 	return daytona_ready(sb, answer, NULL, NULL, stop, err);
 }
 
-/* 1 when it is gone, 0 when it is still there. */
-static int is_gone(struct daytona *d, const char *id, const struct stop *stop,
-		   struct error *err)
+enum end { END_GONE, END_COMING, END_UNASKED };
+
+/* How far its end is; -1. */
+static int look_at_end(struct daytona *d, const char *id,
+		       const struct stop *stop, struct error *err)
 {
 	cJSON *answer = NULL;
 	int status = 0;
-	bool gone;
+	const char *state;
+	int end = END_UNASKED;
 
 	if (daytona_get(d, id, &answer, &status, stop, err) < 0)
 		return -1;
-	gone = status == 404 ||
-	       strcmp(json_string(answer, "state", ""), "destroyed") == 0;
+	state = json_string(answer, "state", "");
+	if (status == 404 || strcmp(state, "destroyed") == 0)
+		end = END_GONE;
+	else if (strcmp(state, "destroying") == 0)
+		end = END_COMING;
 	cJSON_Delete(answer);
-	return gone;
+	return end;
+}
+
+/* Until it is gone. ERR_BUSY: nothing happens, so the request has to be sent
+ * again (an answer of 200 may come from a proxy). */
+static int await_end(struct daytona *d, const char *id, const struct stop *stop,
+		     struct error *err)
+{
+	struct stop within = stop_within(stop, REMOVE_MS);
+	int64_t pause = POLL_MS;
+	int unasked = 0;
+
+	for (;;) {
+		int end = look_at_end(d, id, &within, err);
+
+		if (end < 0 || end == END_GONE)
+			return end < 0 ? -1 : 0;
+		if (end == END_UNASKED && ++unasked == UNASKED_MAX)
+			return error_set(err, ERR_BUSY,
+					 "the sandbox %s is not being deleted",
+					 id);
+		if (stop_sleep(&within, pause, err) < 0)
+			return -1;
+		if (pause < POLL_MAX_MS)
+			pause += pause / 4;
+	}
 }
 
 /* 409: its state is changing, maybe by an earlier request of ours. */
@@ -391,41 +420,25 @@ int daytona_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err)
 {
 	struct daytona *d = daytona_of(host);
-	struct stop within = stop_within(stop, REMOVE_MS);
 	struct rest_ask ask = { .method = "DELETE",
 				.what = "deleting the sandbox",
-				.flags = REST_AGAIN | REST_MISSING_OK };
-	int64_t pause = POLL_MS;
+				.flags = REST_MISSING_OK };
+	struct error why = { 0 };
 	char *path;
-	bool asked = false;
-	int rc = 0;
+	int status = 0;
+	int rc;
 
 	if (!daytona_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
 				 id);
 	path = xasprintf("/sandbox/%s", id);
 	ask.path = path;
-	while (rc == 0) {
-		struct error why = { 0 };
-		int status = 0;
-
-		if (!asked) {
-			rc = daytona_api(d, &ask, NULL, &status, &within, &why);
-			asked = rc == 0;
-			if (status == 404)
-				break;
-		}
-		if (rc < 0 && !busy(&why)) {
-			*err = why;
-			break;
-		}
-		rc = is_gone(d, id, &within, err);
-		if (rc != 0)
-			break;
-		rc = stop_sleep(&within, pause, err);
-		if (pause < POLL_MAX_MS)
-			pause += pause / 4;
-	}
+	rc = daytona_api(d, &ask, NULL, &status, stop, &why);
 	free(path);
-	return rc < 0 ? -1 : 0;
+	if (rc == 0 && status == 404)
+		return 1;
+	if (rc == 0 || why.http_status == 409)
+		return await_end(d, id, stop, err);
+	*err = why;
+	return -1;
 }

@@ -16,8 +16,9 @@ enum {
 	ID_PREFIX = 8,          /* "sbx_ord_" */
 	ID_MAX = 128,
 	DOMAIN_MAX = 200,
-	DELETE_MS = 20000, /* the SDK waits for 10 s: it has been seen to hang
-			    */
+	UNKNOWN_MS = 30000, /* after attaching */
+	DELETE_MS = 20000,  /* the SDK waits for 10 s: it has been seen to hang
+			     */
 };
 
 struct deno *deno_of(const struct sandbox_host *host)
@@ -198,6 +199,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 			 err) < 0)
 		return -1;
 	b->lifetime_s = lifetime > 0 ? lifetime : DENO_LIFETIME_S;
+	b->attached = clock_ms();
 	sb->id = xstrdup(id);
 	if (deno_workdir(sb, stop, err) == 0)
 		return 0;
@@ -209,6 +211,20 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	return -1;
 }
 
+/*
+ * Seconds from now. The end of one that we attached to is not known, and may
+ * be as far away as the server allows: half an hour. For so long it is asked
+ * for at first; half a minute later even our usual longest cuts nothing off.
+ */
+static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
+{
+	if (b->attached && clock_ms() - b->attached < UNKNOWN_MS)
+		return DENO_LIFETIME_S;
+	if (b->attached || lifetime_s > DENO_LONGEST_S)
+		return DENO_LONGEST_S;
+	return lifetime_s;
+}
+
 /* {"stop_at_ms":N} both ways; the server may grant less (sandbox.js of
  * @deno/sandbox 0.13.2). */
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
@@ -216,8 +232,7 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 {
 	struct deno_box *b = deno_box(sb);
 	int64_t now = clock_unix_ms();
-	int64_t seconds =
-		lifetime_s < DENO_LONGEST_S ? lifetime_s : DENO_LONGEST_S;
+	int64_t seconds = extension(b, lifetime_s);
 	char *path = xasprintf("/api/v3/sandbox/%s", sb->id);
 	char *body =
 		xasprintf("{\"stop_at_ms\":%" PRId64 "}", now + seconds * 1000);
@@ -252,22 +267,25 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 static int deno_remove(struct sandbox_host *host, const char *id,
 		       const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/api/v3/sandbox/%s", id);
 	struct rest_ask ask = { .method = "DELETE",
-				.path = path,
 				.what = "deleting the sandbox",
 				.timeout_ms = DELETE_MS,
-				.flags = REST_AGAIN | REST_MISSING_OK };
+				.flags = REST_MISSING_OK };
 	struct http_response res = { 0 };
 	struct rest server = { 0 };
+	char *path;
 	int rc;
 
-	if (deno_id_ok(id))
-		rc = deno_server(deno_of(host), id, &server, err);
-	else
-		rc = error_set(err, ERR_USAGE, "'%.100s' is no sandbox id", id);
+	if (!deno_id_ok(id))
+		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+				 id);
+	path = xasprintf("/api/v3/sandbox/%s", id);
+	ask.path = path;
+	rc = deno_server(deno_of(host), id, &server, err);
 	if (rc == 0)
 		rc = rest_call(&server, &ask, &res, stop, err);
+	if (rc == 0 && res.status == 404)
+		rc = 1;
 	deno_advise(err);
 	http_response_release(&res);
 	rest_release(&server);

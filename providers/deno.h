@@ -38,6 +38,7 @@ struct deno { /* sandbox_host.priv */
 
 struct deno_box { /* sandbox.priv */
 	struct deno_rpc *rpc;
+	int64_t attached;     /* when, clock_ms(); 0: we made it */
 	pthread_mutex_t dial; /* who connects */
 	pthread_mutex_t lock; /* of what follows */
 	int64_t lifetime_s;

@@ -10,8 +10,6 @@
 
 enum {
 	CONFIG_MAX = 32 << 10, /* travels as a header */
-	TRIES = 4,
-	PAUSE_MS = 500, /* doubled each time */
 	MEMORY_MIN = 768,
 	MEMORY_MAX = 1 << 20, /* the server knows its own limit */
 	MEMORY_DEFAULT = 1280,
@@ -254,41 +252,18 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 	spare_delete(sb->host, &s, stop);
 }
 
-/* May it have been made all the same, or may the next try succeed? */
-static bool unclear(const struct error *why)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL;
-}
-
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *config, const struct stop *stop, struct error *err)
 {
 	bool again = spare_tried_before(&deno_of(sb->host)->tried, spec->label);
-	int64_t lifetime = deno_box(sb)->lifetime_s;
-	int64_t pause = PAUSE_MS;
+	int rc = again ? find_made(sb, spec, stop, err) : 0;
 
-	for (int i = 1;; i++, pause *= 2) {
-		struct error why = { 0 };
-		int rc = again ? find_made(sb, spec, stop, &why) : 0;
-
-		if (rc > 0)
-			return 0;
-		if (rc == 0)
-			rc = post(sb, config, lifetime, stop, &why);
-		if (rc == 0 && again)
-			prune(sb, spec, stop);
-		if (rc == 0)
-			return 0;
-		again = true;
-		if (!unclear(&why) || i == TRIES) {
-			*err = why;
-			return -1;
-		}
-		if (spec->progress)
-			spec->progress(spec->arg, why.message);
-		if (stop_sleep(stop, pause, err) < 0)
-			return -1;
-	}
+	if (rc != 0)
+		return rc > 0 ? 0 : -1;
+	rc = post(sb, config, deno_box(sb)->lifetime_s, stop, err);
+	if (rc == 0 && again)
+		prune(sb, spec, stop);
+	return rc;
 }
 
 int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,

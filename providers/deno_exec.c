@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/deno.h"
 #include "providers/lease.h"
 #include "providers/pairs.h"
@@ -151,7 +152,7 @@ int deno_workdir(struct sandbox *sb, const struct stop *stop, struct error *err)
 			break;
 		if (i < TRIES &&
 		    (why.code == ERR_NETWORK || why.code == ERR_PROTOCOL))
-			rc = stop_sleep(&within, i * PAUSE_MS, err);
+			rc = retry_sleep(&why, i * PAUSE_MS, &within, err);
 		else
 			*err = why;
 	}

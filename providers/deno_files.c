@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/deno.h"
 #include "sandbox/transfer.h"
 
@@ -198,7 +199,8 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 			*err = why;
 			rc = -1;
 		} else {
-			rc = stop_sleep(stop, (int64_t)i * PAUSE_MS, err);
+			rc = retry_sleep(&why, (int64_t)i * PAUSE_MS, stop,
+					 err);
 		}
 	}
 	if (rc < 0 && u.failed) {
@@ -340,7 +342,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 			*err = why;
 			return -1;
 		}
-		if (stop_sleep(stop, (int64_t)i * PAUSE_MS, err) < 0)
+		if (retry_sleep(&why, (int64_t)i * PAUSE_MS, stop, err) < 0)
 			return -1;
 	}
 }

@@ -11,8 +11,7 @@ enum {
 	OPEN_MS = 60000,
 	PING_MS = 15000, /* the protocol's own, besides the SDK's text */
 	PONG_MS = 30000,
-	WAIT_MAX_MS = 30000, /* obeyed of a Retry-After */
-	LOOK_MS = 20,        /* whether another thread has connected */
+	LOOK_MS = 20, /* whether another thread has connected */
 	HEADERS = REST_HEADERS + 2,
 };
 
@@ -30,10 +29,8 @@ static void on_header(void *arg, struct str line)
 }
 
 /* What a refusal means to those who may ask again. */
-static void judge(const struct http_response *answer, const struct stop *stop,
-		  struct error *err)
+static void judge(const struct http_response *answer, struct error *err)
 {
-	struct error ignored = { 0 };
 	int status = answer->status;
 
 	if (status == 404 || status == 410)
@@ -41,9 +38,6 @@ static void judge(const struct http_response *answer, const struct stop *stop,
 	else if (status == 408 || status == 425 || status == 429 ||
 		 status >= 500)
 		err->code = ERR_NETWORK;
-	if (status >= 400 && answer->retry_after_ms > 0 &&
-	    answer->retry_after_ms <= WAIT_MAX_MS)
-		(void)stop_sleep(stop, answer->retry_after_ms, &ignored);
 	deno_advise(err);
 }
 
@@ -71,7 +65,7 @@ int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
 	headers[n] = o->header;
 	rc = ws_open(&ws, sb->host->http, &ask, stop, err);
 	if (rc < 0)
-		judge(&answer, stop, err);
+		judge(&answer, err);
 	else
 		rc = deno_rpc_adopt(deno_box(sb)->rpc, ws, err);
 	http_response_release(&answer);

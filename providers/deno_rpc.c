@@ -12,6 +12,7 @@ enum {
 	PING_MS = 2000,  /* transport.js of @deno/sandbox 0.13.2 */
 	SEND_MS = 60000, /* for one message, then the socket is dead */
 	ROOM_MS = 5,     /* between looks at output that waits */
+	CLOSINGS_MAX = 4,
 };
 
 struct deno_message { /* to send */
@@ -121,6 +122,22 @@ static int hold(struct deno_rpc *r)
 	return full;
 }
 
+/* A server that closes one connection after the other in the same way, and
+ * says nothing on any of them, does so for a reason that stays. */
+static int closed(struct deno_rpc *r, int code, struct error *err)
+{
+	pthread_mutex_lock(&r->lock);
+	r->closings = r->close_code == code ? r->closings + 1 : 1;
+	r->close_code = code;
+	pthread_mutex_unlock(&r->lock);
+	if (r->closings >= CLOSINGS_MAX)
+		return error_set(err, ERR_REMOTE,
+				 "the server closes each connection (%d)",
+				 code);
+	return error_set(err, ERR_NETWORK,
+			 "the server has closed the connection (%d)", code);
+}
+
 /* Waits for a message, until the next ping is due or there is work. */
 static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 		struct error *err)
@@ -138,13 +155,13 @@ static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 		return -1;
 	}
 	if (rc == 0)
-		return error_set(err, ERR_NETWORK,
-				 "the server has closed the connection (%d)",
-				 ws_code(r->ws));
+		return closed(r, ws_code(r->ws), err);
 	rc = deno_frame_parse(&f, buf_str(text), DENO_MESSAGE_MAX, err);
 	pthread_mutex_lock(&r->lock);
 	if (rc == 0)
 		rc = deno_calls_take(&r->calls, &f, err);
+	if (rc == 0)
+		r->closings = 0;
 	pthread_mutex_unlock(&r->lock);
 	deno_frame_release(&f);
 	return rc;
@@ -155,7 +172,7 @@ static void end_all(struct deno_rpc *r, struct error *why)
 {
 	if (why->code == ERR_LIMIT)
 		why->code = ERR_PROTOCOL;
-	if (why->code != ERR_PROTOCOL)
+	if (why->code != ERR_PROTOCOL && why->code != ERR_REMOTE)
 		why->code = ERR_NETWORK;
 	pthread_mutex_lock(&r->lock);
 	r->alive = false;

@@ -23,6 +23,8 @@ struct deno_rpc {
 	struct deno_message **last;
 	size_t queued; /* bytes */
 	struct deno_calls calls;
+	int close_code; /* of connections that ended with no message on them: */
+	int closings;   /* so many in turn, all with this code */
 	int64_t next_id;
 	int64_t next_stream;
 };

@@ -136,17 +136,9 @@ static int no_snapshot(const char *name, struct error *err)
 	return error_hint(err, "make one: dcode sandbox snapshot ID %s", name);
 }
 
-static bool name_in_use(const struct http_response *res)
-{
-	struct str body = buf_str(&res->body);
-
-	return res->status == 409 ||
-	       str_search(body, STR("already in use")) < body.len;
-}
-
 /* An engine takes the name before there is anything to inspect: Podman 4.3 is
- * seen to refuse it meanwhile with status 500. *err changes only when stop
- * ended the wait. */
+ * seen to refuse it meanwhile with status 500, Docker with 409 (taken). *err
+ * changes only when stop ended the wait. */
 static int find_made(struct engine *e, const char *label, bool taken,
 		     cJSON **answer, const struct stop *stop, struct error *err)
 {
@@ -183,7 +175,10 @@ static int post_create(struct engine *e, const char *label, struct str body,
 		rc = 1;
 	} else if (rc == 0 && res.status >= 400) {
 		http_status_error(&res, ask.what, err);
-		rc = find_made(e, label, name_in_use(&res), answer, stop, err);
+		/* What an engine on this machine refuses, it refuses again. */
+		err->exhausted = true;
+		rc = find_made(e, label, res.status == 409 || res.status == 500,
+			       answer, stop, err);
 	} else if (rc == 0) {
 		*answer = json_parse(buf_str(&res.body));
 	}
@@ -351,7 +346,7 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-/* 1 while the engine is still at it. */
+/* 1 when there is none, 2 while the engine is still at it. */
 static int remove_once(struct engine *e, const char *id,
 		       const struct stop *stop, struct error *err)
 {
@@ -362,9 +357,9 @@ static int remove_once(struct engine *e, const char *id,
 				  .what = "removing the container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
-	if (rc == 0 && res.status == 409)
-		rc = 1;
-	else if (rc == 0 && res.status >= 400 && res.status != 404)
+	if (rc == 0 && (res.status == 404 || res.status == 409))
+		rc = res.status == 404 ? 1 : 2;
+	else if (rc == 0 && res.status >= 400)
 		rc = http_status_error(&res, ask.what, err);
 	http_response_release(&res);
 	free(path);
@@ -375,15 +370,18 @@ static int docker_remove(struct sandbox_host *host, const char *id,
 			 const struct stop *stop, struct error *err)
 {
 	struct engine *e = &docker_of(host)->engine;
+	bool was_there = false;
 	int rc;
 
 	if (!engine_name_ok(id))
 		return error_set(err, ERR_USAGE,
 				 "'%s' is no container's name or id", id);
-	while ((rc = remove_once(e, id, stop, err)) == 1)
+	while ((rc = remove_once(e, id, stop, err)) == 2) {
+		was_there = true;
 		if (stop_sleep(stop, POLL_MS, err) < 0)
 			return -1;
-	return rc;
+	}
+	return rc == 1 && was_there ? 0 : rc;
 }
 
 static void docker_discard(struct sandbox *sb)

@@ -16,7 +16,6 @@ enum {
 	COMMAND_MAX = 512 << 10,
 	EXTEND_MS = 10000,
 	EXTEND_PAUSE_MS = 15000,
-	BUSY_MS = 500, /* between tries while a state changes */
 };
 
 struct e2b *e2b_of(const struct sandbox_host *host)
@@ -236,8 +235,7 @@ int e2b_connect(struct sandbox *sb, const char *id, int64_t lifetime_s,
 
 	if (post_connect(sb, "/v2", id, lifetime_s, stop, &why) == 0)
 		return 0;
-	if (why.code == ERR_NOT_FOUND ||
-	    (why.code == ERR_REMOTE && strstr(why.message, "HTTP 405")))
+	if (why.http_status == 404 || why.http_status == 405)
 		return post_connect(sb, "", id, lifetime_s, stop, err);
 	*err = why;
 	return -1;
@@ -368,28 +366,23 @@ int e2b_version(struct sandbox *sb)
 static int e2b_remove(struct sandbox_host *host, const char *id,
 		      const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/sandboxes/%s", id);
 	struct rest_ask ask = { .method = "DELETE",
-				.path = path,
 				.what = "deleting the sandbox",
-				.flags = REST_AGAIN | REST_MISSING_OK };
-	int rc = -1;
+				.flags = REST_MISSING_OK };
+	int status = 0;
+	char *path;
+	int rc;
 
 	if (!e2b_id_ok(id))
-		error_set(err, ERR_USAGE, "'%.100s' is no sandbox id", id);
-	while (e2b_id_ok(id)) {
-		struct error why = { 0 };
-
-		rc = e2b_api(e2b_of(host), &ask, NULL, NULL, stop, &why);
-		if (rc < 0 && strstr(why.message, "HTTP 409") &&
-		    stop_sleep(stop, BUSY_MS, &why) == 0)
-			continue;
-		if (rc < 0)
-			*err = why;
-		break;
-	}
+		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+				 id);
+	path = xasprintf("/sandboxes/%s", id);
+	ask.path = path;
+	rc = e2b_api(e2b_of(host), &ask, NULL, &status, stop, err);
 	free(path);
-	return rc;
+	if (rc < 0 && err->http_status == 409)
+		err->code = ERR_BUSY;
+	return rc < 0 ? -1 : status == 404;
 }
 
 static void e2b_discard(struct sandbox *sb)

@@ -10,8 +10,6 @@
 
 enum {
 	BODY_MAX = 1 << 20,
-	TRIES = 4,
-	PAUSE_MS = 500, /* doubled each time */
 	CREATE_MS = 120000,
 };
 
@@ -143,8 +141,7 @@ static int post_any(struct sandbox *sb, cJSON *body, int64_t lifetime_s,
 	struct error why = { 0 };
 	int rc = post(sb, "/v2/sandboxes", body, lifetime_s, stop, &why);
 
-	if (rc < 0 &&
-	    (why.code == ERR_NOT_FOUND || strstr(why.message, "HTTP 405"))) {
+	if (rc < 0 && (why.http_status == 404 || why.http_status == 405)) {
 		why = (struct error){ 0 };
 		cJSON_AddBoolToObject(body, "secure", true);
 		rc = post(sb, "/sandboxes", body, lifetime_s, stop, &why);
@@ -184,42 +181,18 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 	spare_delete(sb->host, &f, stop);
 }
 
-/* May it have been made all the same, or may the next try succeed? */
-static bool unclear(const struct error *why)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       strstr(why->message, "HTTP 5") ||
-	       strstr(why->message, "HTTP 429");
-}
-
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *body, const struct stop *stop, struct error *err)
 {
 	bool again = spare_tried_before(&e2b_of(sb->host)->tried, spec->label);
-	int64_t pause = PAUSE_MS;
+	int rc = again ? find_made(sb, spec, stop, err) : 0;
 
-	for (int i = 1;; i++, pause *= 2) {
-		struct error why = { 0 };
-		int rc = again ? find_made(sb, spec, stop, &why) : 0;
-
-		if (rc > 0)
-			return 0;
-		if (rc == 0)
-			rc = post_any(sb, body, spec->lifetime_s, stop, &why);
-		if (rc == 0 && again)
-			prune(sb, spec, stop);
-		if (rc == 0)
-			return 0;
-		again = true;
-		if (!unclear(&why) || i == TRIES) {
-			*err = why;
-			return -1;
-		}
-		if (spec->progress)
-			spec->progress(spec->arg, why.message);
-		if (stop_sleep(stop, pause, err) < 0)
-			return -1;
-	}
+	if (rc != 0)
+		return rc > 0 ? 0 : -1;
+	rc = post_any(sb, body, spec->lifetime_s, stop, err);
+	if (rc == 0 && again)
+		prune(sb, spec, stop);
+	return rc;
 }
 
 /* The configured directory, made when it is missing. */
@@ -259,7 +232,7 @@ int e2b_workdir(struct sandbox *sb, const struct stop *stop, struct error *err)
 	rest_release(&envd);
 	buf_release(&body);
 	/* 409: it is there. */
-	if (rc < 0 && strstr(why.message, "HTTP 409"))
+	if (rc < 0 && why.http_status == 409)
 		return 0;
 	if (rc < 0)
 		*err = why;

@@ -17,7 +17,6 @@ enum {
 	COMMAND_MAX = 1 << 20, /* of all arguments; Linux takes 2 MiB */
 	ANSWER_MAX = 4 << 20,  /* bytes of a job's answer */
 	SLACK_MS = 8000,       /* beyond the time that a request is held */
-	WAIT_MAX_MS = 30000,   /* obeyed of a Retry-After */
 	STDIN_SINCE = 300,     /* envd 0.3.0 knows the field */
 	USER_MAX = 256,
 	USER_OPTIONAL = 400, /* 0.4.0 has a default user */
@@ -112,8 +111,6 @@ static int judge(struct sandbox *sb, const struct http_response *res,
 	if (may_be_gone || status == 408 || status == 429 || status >= 500 ||
 	    passing(events->code))
 		err->code = ERR_NETWORK;
-	if (res->retry_after_ms > 0 && res->retry_after_ms <= WAIT_MAX_MS)
-		(void)stop_sleep(stop, res->retry_after_ms, &why);
 	return -1;
 }
 

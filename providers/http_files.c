@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "sandbox/transfer.h"
 
 enum {
@@ -82,7 +83,8 @@ static int judge(const struct job *j, const struct http_response *res,
 		*err = *why;
 		return -1;
 	}
-	return rc ? rc : stop_sleep(j->stop, (int64_t)tries * PAUSE_MS, err);
+	return rc ? rc
+		  : retry_sleep(why, (int64_t)tries * PAUSE_MS, j->stop, err);
 }
 
 static void release_way(struct http_files_way *way)

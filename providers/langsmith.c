@@ -12,7 +12,6 @@
 
 enum {
 	COMMAND_MAX = 80 << 10, /* one argument, 128 KiB, once encoded */
-	BUSY_MS = 500,          /* between tries while a state changes */
 	POLL_MS = 1000,
 	TELL_MS = 5000, /* between lines of progress */
 	START_MS = 180000,
@@ -201,7 +200,7 @@ static int post_start(struct sandbox *sb, const char *id,
 			       &why);
 
 	/* Somebody else's start, or its stop is not over yet: look again. */
-	if (rc < 0 && strstr(why.message, "HTTP 409"))
+	if (rc < 0 && why.http_status == 409)
 		rc = 0;
 	if (rc < 0)
 		*err = why;
@@ -409,29 +408,23 @@ int langsmith_extend(struct sandbox *sb, int64_t lifetime_s,
 static int langsmith_remove(struct sandbox_host *host, const char *id,
 			    const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/v2/sandboxes/boxes/%s", id);
 	struct rest_ask ask = { .method = "DELETE",
-				.path = path,
 				.what = "deleting the sandbox",
-				.flags = REST_AGAIN | REST_MISSING_OK };
-	int rc = -1;
+				.flags = REST_MISSING_OK };
+	int status = 0;
+	char *path;
+	int rc;
 
 	if (!langsmith_id_ok(id))
-		error_set(err, ERR_USAGE, "'%.100s' is no sandbox id", id);
-	while (langsmith_id_ok(id)) {
-		struct error why = { 0 };
-
-		rc = langsmith_api(langsmith_of(host), &ask, NULL, NULL, stop,
-				   &why);
-		if (rc < 0 && strstr(why.message, "HTTP 409") &&
-		    stop_sleep(stop, BUSY_MS, &why) == 0)
-			continue;
-		if (rc < 0)
-			*err = why;
-		break;
-	}
+		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+				 id);
+	path = xasprintf("/v2/sandboxes/boxes/%s", id);
+	ask.path = path;
+	rc = langsmith_api(langsmith_of(host), &ask, NULL, &status, stop, err);
 	free(path);
-	return rc;
+	if (rc < 0 && err->http_status == 409)
+		err->code = ERR_BUSY;
+	return rc < 0 ? -1 : status == 404;
 }
 
 static void langsmith_discard(struct sandbox *sb)

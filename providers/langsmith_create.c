@@ -10,9 +10,7 @@
 
 enum {
 	BODY_MAX = 1 << 20,
-	TRIES = 4,
-	PAUSE_MS = 500, /* doubled each time */
-	READY_S = 180,  /* for which the server waits, and then we */
+	READY_S = 180, /* for which the server waits, and then we */
 	CREATE_MS = (READY_S + 30) * 1000,
 };
 
@@ -239,47 +237,25 @@ static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* May it have been made all the same, or may the next try succeed? 409: an
- * earlier try of ours has made it. */
-static bool unclear(const struct error *why)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       strstr(why->message, "HTTP 5") ||
-	       strstr(why->message, "HTTP 408") ||
-	       strstr(why->message, "HTTP 409") ||
-	       strstr(why->message, "HTTP 429");
-}
-
-/* The name is the label: a second one of it cannot be made. After a failure
- * we look whether it is there before we ask again. */
+/* The name is the label: a second one of it cannot be made. 409: an earlier
+ * try has made it. */
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const cJSON *body, const struct stop *stop, struct error *err)
 {
-	int64_t pause = PAUSE_MS;
+	struct error why = { 0 };
+	struct error missing = { 0 };
 
-	for (int i = 1;; i++, pause *= 2) {
-		struct error why = { 0 };
-		struct error missing = { 0 };
-
-		if (post(sb, spec, body, stop, &why) == 0)
-			return 0;
-		if (!unclear(&why) || i == TRIES) {
-			*err = why;
-			return -1;
-		}
-		if (spec->progress)
-			spec->progress(spec->arg, why.message);
-		if (stop_sleep(stop, pause, err) < 0)
-			return -1;
-		if (langsmith_wait(sb, sb->id ? sb->id : spec->label,
-				   READY_S * 1000, spec, stop, &missing) == 0)
-			return 0;
-		if (missing.code != ERR_NOT_FOUND &&
-		    missing.code != ERR_NETWORK) {
-			*err = missing;
-			return -1;
-		}
-	}
+	if (post(sb, spec, body, stop, &why) == 0)
+		return 0;
+	*err = why;
+	if (why.http_status != 409 || sb->id)
+		return -1;
+	if (langsmith_wait(sb, spec->label, READY_S * 1000, spec, stop,
+			   &missing) == 0)
+		return 0;
+	if (missing.code != ERR_NOT_FOUND)
+		*err = missing;
+	return -1;
 }
 
 int langsmith_create(struct sandbox *sb, const struct sandbox_spec *spec,

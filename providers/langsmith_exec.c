@@ -14,7 +14,6 @@ enum {
 	COMMAND_MAX = 120000, /* an argument; Linux takes 128 KiB */
 	ANSWER_MAX = 1 << 20, /* bytes of a job's answer */
 	SLACK_MS = 8000,      /* beyond the time that a request is held */
-	WAIT_MAX_MS = 30000,  /* obeyed of a Retry-After */
 	LONG_MS = 2000,
 };
 
@@ -41,8 +40,6 @@ static int judge(struct sandbox *sb, const struct http_response *res,
 	}
 	if (may_be_gone || status == 408 || status == 429 || status >= 500)
 		err->code = ERR_NETWORK;
-	if (res->retry_after_ms > 0 && res->retry_after_ms <= WAIT_MAX_MS)
-		(void)stop_sleep(stop, res->retry_after_ms, &why);
 	return -1;
 }
 

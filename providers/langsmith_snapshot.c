@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/langsmith.h"
 
 enum {
@@ -169,15 +170,6 @@ static int post_build(struct langsmith *l, const char *name, char **id,
 	return rc;
 }
 
-/* May it be building all the same, or may the next try succeed? */
-static bool unclear(const struct error *why)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       strstr(why->message, "HTTP 5") ||
-	       strstr(why->message, "HTTP 429") ||
-	       strstr(why->message, "HTTP 409");
-}
-
 static int find_or_build(struct langsmith *l, struct found *f,
 			 const struct stop *stop, struct error *err)
 {
@@ -193,12 +185,14 @@ static int find_or_build(struct langsmith *l, struct found *f,
 		snprintf(f->status, sizeof(f->status), "building");
 		if (rc == 0)
 			return 0;
-		if (!unclear(&why) || i == TRIES) {
+		/* 409: one of this name is being built. */
+		if ((!retry_is_transient(&why) && why.http_status != 409) ||
+		    i == TRIES) {
 			*err = why;
 			return error_wrap(err, "Failed to build snapshot '%s'",
 					  f->name);
 		}
-		if (stop_sleep(stop, pause, err) < 0)
+		if (retry_sleep(&why, pause, stop, err) < 0)
 			return -1;
 	}
 }

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "net/ws.h"
 #include "providers/langsmith.h"
 #include "providers/langsmith_frame.h"
@@ -25,8 +26,7 @@ enum {
 	PATIENCE_MS = 60000, /* without any message, then we give up */
 	PAUSE_MS = 500,      /* after a failure, doubled for the next */
 	PAUSE_MAX_MS = 8000,
-	WAIT_MAX_MS = 30000, /* obeyed of a Retry-After */
-	OPENS_MAX = 3,       /* that fail at first: plain requests then */
+	OPENS_MAX = 3, /* that fail at first: plain requests then */
 	KILL_MS = 2000,
 	CLOSE_MS = 500,
 	LATER_S = 10,     /* the server's time limit, after ours */
@@ -138,13 +138,10 @@ static void remember_no_ws(struct run *r)
 
 static int64_t pause_of(const struct run *r, const struct http_response *answer)
 {
-	int64_t ms = r->failures > 4 ? PAUSE_MAX_MS
-				     : (int64_t)PAUSE_MS << (r->failures - 1);
-
-	if (answer->retry_after_ms >= 0 &&
-	    answer->retry_after_ms <= WAIT_MAX_MS)
-		ms = answer->retry_after_ms;
-	return ms;
+	if (answer->retry_after_ms == 0)
+		return 0;
+	return r->failures > 4 ? PAUSE_MAX_MS
+			       : (int64_t)PAUSE_MS << (r->failures - 1);
 }
 
 /* After a dial that failed: 0 to try again, 1 for plain requests, -1. */
@@ -176,7 +173,7 @@ static int recover(struct run *r, const struct http_response *answer,
 		*err = gone;
 		return -1;
 	}
-	return stop_sleep(stop, pause_of(r, answer), err);
+	return retry_sleep(why, pause_of(r, answer), stop, err);
 }
 
 static int connect_surely(struct run *r, const struct stop *stop,

@@ -186,7 +186,7 @@ static int modal_remove(struct sandbox_host *host, const char *id,
 			(void)stop_sleep(stop, END_PAUSE_MS, &why);
 	}
 	if (!why.code || why.code == ERR_NOT_FOUND)
-		return 0;
+		return why.code != ERR_NONE;
 	*err = why;
 	return -1;
 }

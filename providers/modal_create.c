@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/modal.h"
 
 enum {
@@ -356,14 +357,15 @@ int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 					 "cannot make the directory %s",
 					 sb->workdir);
 		}
-		if (why.code != ERR_NETWORK && why.code != ERR_UNREACHABLE &&
-		    why.code != ERR_REMOTE) {
+		/* Refusals come again (INVALID_ARGUMENT, UNIMPLEMENTED ...). */
+		if (why.code != ERR_UNREACHABLE &&
+		    (why.code == ERR_PROTOCOL || !retry_is_transient(&why))) {
 			*err = why;
 			return -1;
 		}
 		if (spec && spec->progress)
 			spec->progress(spec->arg, why.message);
-		if (stop_sleep(&within, PAUSE_MS, err) < 0)
+		if (retry_sleep(&why, PAUSE_MS, &within, err) < 0)
 			return -1;
 	}
 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/modal.h"
 #include "sandbox/supervise.h"
 
@@ -42,10 +43,12 @@ static int64_t from_text(void *arg, char *room, size_t len, struct error *err)
 	return (int64_t)n;
 }
 
-/* What the supervisor shall do: ask again after all that may pass. */
+/* What the supervisor shall do: ask again after all that may pass, which what
+ * the router refuses does not. */
 static int judge(struct error *err)
 {
-	if (err->code == ERR_REMOTE || err->code == ERR_LIMIT)
+	if (err->code == ERR_REMOTE &&
+	    (!err->grpc_status || retry_is_transient(err)))
 		err->code = ERR_NETWORK;
 	return -1;
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/modal.h"
 #include "sandbox/quote.h"
 #include "sandbox/transfer.h"
@@ -151,8 +152,10 @@ static int send_once(struct sandbox *sb, struct upload *u, bool small,
 
 static bool worth(const struct error *why)
 {
+	if (why->grpc_status)
+		return retry_is_transient(why);
 	return why->code == ERR_NETWORK || why->code == ERR_REMOTE ||
-	       why->code == ERR_LIMIT || why->code == ERR_PROTOCOL;
+	       why->code == ERR_PROTOCOL;
 }
 
 static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/modal.h"
 
 enum {
@@ -211,13 +212,18 @@ static bool again(struct modal *m, struct tries *t, unsigned flags,
 	    (m->throttle_ms < 0 || t->waited_ms + wish <= m->throttle_ms)) {
 		t->throttled++;
 		t->waited_ms += wish;
-		return stop_sleep(stop, wish, why) == 0;
+		why->retry_after_ms = wish;
+		return retry_sleep(why, 0, stop, why) == 0;
 	}
-	if (flags & MODAL_ONE_TRY || !modal_passing(outcome->code, why) ||
-	    t->attempt + 1 >= TRIES)
+	if (flags & MODAL_ONE_TRY || !modal_passing(outcome->code, why))
+		return false;
+	/* Who asked for a sandbox need not ask again (sandbox_create()): the
+	 * key that makes the call idempotent is of this one. */
+	why->exhausted = t->attempt + 1 >= TRIES;
+	if (why->exhausted)
 		return false;
 	t->attempt++;
-	if (stop_sleep(stop, t->pause_ms, why) < 0)
+	if (retry_sleep(why, t->pause_ms, stop, why) < 0)
 		return false;
 	t->pause_ms =
 		t->pause_ms * 2 < PAUSE_MAX_MS ? t->pause_ms * 2 : PAUSE_MAX_MS;

@@ -193,7 +193,8 @@ static bool repeatable(const struct rest_ask *ask, const struct retry *retry,
 		       int64_t began, const struct error *err)
 {
 	if (err->code != ERR_UNREACHABLE)
-		return ask->flags & REST_AGAIN && !ask->source;
+		return ask->flags & REST_AGAIN && !ask->source &&
+		       err->code != ERR_PROTOCOL && retry_is_transient(err);
 	return retry->attempt < TRIES_REACH && clock_ms() - began < REACH_MS;
 }
 
@@ -215,16 +216,14 @@ int rest_call(const struct rest *r, const struct rest_ask *ask,
 		    (res->status < 400 ||
 		     (res->status == 404 && ask->flags & REST_MISSING_OK)))
 			return 0;
-		if (!retry_worthy(rc, res, &why) ||
-		    !repeatable(ask, &retry, began, &why) ||
-		    !retry_wait(&retry, res, stop, &why)) {
-			if (rc == 0 && !why.code)
-				break;
+		if (rc == 0)
+			(void)http_status_error(res, NULL, &why);
+		if (!repeatable(ask, &retry, began, &why) ||
+		    !retry_after(&retry, stop, &why)) {
 			*err = why;
 			return error_wrap(err, "%s", ask->what);
 		}
 	}
-	return http_status_error(res, ask->what, err);
 }
 
 int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
@@ -238,9 +237,11 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 		*status = res.status;
 	if (rc == 0 && str_trim(buf_str(&res.body)).len) {
 		*tree = json_parse(buf_str(&res.body));
-		if (!*tree)
+		if (!*tree) {
 			rc = error_set(err, ERR_PROTOCOL,
 				       "%s: the answer is no JSON", ask->what);
+			err->http_status = res.status;
+		}
 	}
 	http_response_release(&res);
 	return rc;

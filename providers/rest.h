@@ -33,9 +33,10 @@ int rest_header(struct rest *r, const char *name, const char *value,
 void rest_release(struct rest *r);
 
 enum {
-	REST_AGAIN = 1 << 0,      /* may be repeated: GET, DELETE, or the vendor
-				     knows a repetition from a second request */
+	REST_AGAIN = 1 << 0,      /* may be repeated: GET, or the vendor knows a
+				     repetition from a second request */
 	REST_MISSING_OK = 1 << 1, /* 404 is an answer, not an error */
+	REST_ONCE = 1 << 2,       /* for agentcore_call(): not even after 429 */
 };
 
 struct rest_ask { /* one request; all borrowed */
@@ -60,8 +61,10 @@ struct rest_ask { /* one request; all borrowed */
  * 0 with an answer below 400 (or 404 with REST_MISSING_OK) in res, which the
  * caller releases in any case; -1 else, the error begun with what: who calls
  * an operation of a provider puts the provider's name before it. Repeats what
- * REST_AGAIN allows, up to four times, obeying Retry-After; and anything twice
- * when no connection was made (ERR_UNREACHABLE).
+ * REST_AGAIN allows, up to four times, obeying Retry-After, after which the
+ * error is exhausted; and anything twice when no connection was made
+ * (ERR_UNREACHABLE). Creating and removing a sandbox are repeated by
+ * sandbox_create() and sandbox_remove() alone: never with REST_AGAIN.
  */
 int rest_call(const struct rest *r, const struct rest_ask *ask,
 	      struct http_response *res, const struct stop *stop,

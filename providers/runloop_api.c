@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/runloop.h"
 
 enum {
@@ -39,8 +40,9 @@ static int parse(const struct rest_ask *ask, const struct http_response *res,
 	*tree = json_parse(buf_str(&res->body));
 	if (*tree)
 		return 0;
-	return error_set(err, ERR_PROTOCOL, "%s: the answer is no JSON",
-			 ask->what);
+	error_set(err, ERR_PROTOCOL, "%s: the answer is no JSON", ask->what);
+	err->http_status = res->status;
+	return -1;
 }
 
 int runloop_api(struct runloop *r, const struct rest_ask *ask, cJSON **tree,
@@ -164,13 +166,6 @@ static void tell(const struct runloop_progress *p, const char *status,
 	p->line(p->arg, line);
 }
 
-static bool passing(const struct error *why)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       strstr(why->message, "HTTP 5") ||
-	       strstr(why->message, "HTTP 429");
-}
-
 /* Until the status is one of the wanted. */
 static int await(const struct changing *c, const char *wanted,
 		 const struct stop *stop, struct error *err)
@@ -186,11 +181,12 @@ static int await(const struct changing *c, const char *wanted,
 			return 0;
 		if (stop_check(stop, err) < 0)
 			return -1;
-		if (rc < 0 && (!passing(&why) || ++failures > FAILURES_MAX)) {
+		if (rc < 0 &&
+		    (!retry_is_transient(&why) || ++failures > FAILURES_MAX)) {
 			*err = why;
 			return -1;
 		}
-		if (rc < 0 && stop_sleep(stop, PAUSE_MS, err) < 0)
+		if (rc < 0 && retry_sleep(&why, PAUSE_MS, stop, err) < 0)
 			return -1;
 		tell(c->progress, c->status, began);
 	}
@@ -302,39 +298,35 @@ static int shut_down(struct runloop *r, const char *id, int *code,
 	return rc;
 }
 
-/* Refused while a snapshot is made (409), or when it has ended already: its
- * status tells. */
+/* Refused while a snapshot is made (409), or when it has ended already (400):
+ * its status tells. */
 int runloop_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err)
 {
 	struct runloop *r = runloop_of(host);
 	char status[RUNLOOP_STATUS];
+	struct error why = { 0 };
+	int code = 0;
 
 	if (!runloop_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no devbox id",
 				 id);
-	for (int i = 1;; i++) {
-		struct error why = { 0 };
-		int code = 0;
-		int rc = shut_down(r, id, &code, status, stop, &why);
-
-		if (rc == 0 && ended(status))
-			return 0;
-		if (why.code == ERR_AUTH || why.code == ERR_CANCELLED ||
-		    why.code == ERR_TIMEOUT) {
-			*err = why;
-			return -1;
-		}
-		if (runloop_status(r, id, status, stop, err) < 0)
-			return -1;
+	if (shut_down(r, id, &code, status, stop, &why) == 0) {
+		if (code == 404)
+			return 1;
 		if (ended(status))
 			return 0;
-		if (rc < 0 && i >= FAILURES_MAX &&
-		    !strstr(why.message, "409")) {
-			*err = why;
-			return -1;
-		}
-		if (stop_sleep(stop, PAUSE_MS, err) < 0)
-			return -1;
+		return error_set(err, ERR_BUSY,
+				 "the devbox %s is %s, not shut down", id,
+				 status);
 	}
+	if ((code == 400 || code == 409) &&
+	    runloop_status(r, id, status, stop, err) < 0)
+		return -1;
+	if ((code == 400 || code == 409) && ended(status))
+		return 0;
+	*err = why;
+	if (code == 409)
+		err->code = ERR_BUSY;
+	return -1;
 }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/runloop.h"
 
 enum {
@@ -202,14 +203,12 @@ static int find_or_start(struct runloop *r, struct build *b,
 			return -1;
 		if (b->id[0] || start(r, b, stop, &why) == 0)
 			return 0;
-		if (i == TRIES || (why.code != ERR_NETWORK &&
-				   !strstr(why.message, "HTTP 5") &&
-				   !strstr(why.message, "HTTP 429"))) {
+		if (i == TRIES || !retry_is_transient(&why)) {
 			*err = why;
 			return -1;
 		}
 		b->id[0] = '\0';
-		if (stop_sleep(stop, LOOK_MS, err) < 0)
+		if (retry_sleep(&why, LOOK_MS, stop, err) < 0)
 			return -1;
 	}
 }

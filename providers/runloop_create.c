@@ -10,8 +10,6 @@
 
 enum {
 	BODY_MAX = 1 << 20,
-	TRIES = 4,
-	PAUSE_MS = 500, /* doubled each time */
 };
 
 struct found {
@@ -59,7 +57,6 @@ struct attempt {
 	const char *label;
 	struct str body;
 	char status[RUNLOOP_STATUS];
-	int code; /* of the last answer; 0: none came */
 };
 
 static int post(struct sandbox *sb, struct attempt *a, const struct stop *stop,
@@ -79,8 +76,7 @@ static int post(struct sandbox *sb, struct attempt *a, const struct stop *stop,
 
 	/* The same in every try for this label. */
 	snprintf(header, sizeof(header), "x-request-id: %s", a->label);
-	rc = runloop_api(runloop_of(sb->host), &ask, &tree, &a->code, stop,
-			 err);
+	rc = runloop_api(runloop_of(sb->host), &ask, &tree, NULL, stop, err);
 	id = json_string(tree, "id", "");
 	word = json_string(tree, "status", "");
 	if (rc == 0 &&
@@ -95,43 +91,21 @@ static int post(struct sandbox *sb, struct attempt *a, const struct stop *stop,
 	return rc;
 }
 
-/* May it have been made all the same, or may the next try succeed? */
-static bool unclear(const struct error *why, int code)
-{
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       code == 408 || code == 409 || code == 429 || code >= 500;
-}
-
 static int make(struct sandbox *sb, const struct sandbox_spec *spec,
 		struct attempt *a, const struct stop *stop, struct error *err)
 {
 	bool again =
 		spare_tried_before(&runloop_of(sb->host)->tried, spec->label);
-	int64_t pause = PAUSE_MS;
+	int rc = 0;
 
-	for (int i = 1;; i++, pause *= 2) {
-		struct error why = { 0 };
-		int rc = 0;
-
-		a->code = 0;
-		if (again)
-			rc = find_made(sb, a->label, a->status, stop, &why);
-		if (rc > 0)
-			return 0;
-		if (rc == 0)
-			rc = post(sb, a, stop, &why);
-		if (rc == 0)
-			return 0;
-		again = true;
-		if (!unclear(&why, a->code) || i == TRIES) {
-			*err = why;
-			return -1;
-		}
-		if (spec->progress)
-			spec->progress(spec->arg, why.message);
-		if (stop_sleep(stop, pause, err) < 0)
-			return -1;
-	}
+	if (again)
+		rc = find_made(sb, a->label, a->status, stop, err);
+	if (rc == 0)
+		rc = post(sb, a, stop, err);
+	/* The SDKs repeat it after this one, too. */
+	if (rc < 0 && !sb->id && err->http_status == 409)
+		err->code = ERR_NETWORK;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Why it did not boot. Its id stays, so that the caller shuts it down. */

@@ -196,8 +196,8 @@ static int list_living(struct runloop *r, struct ours *o,
 
 		rc = list_some(r, o, query, 0, stop, &why);
 		/* The document does not know this one, the SDKs do. */
-		if (rc < 0 && i == 0 && strstr(why.message, "HTTP 4") &&
-		    why.code == ERR_REMOTE)
+		if (rc < 0 && i == 0 &&
+		    (why.http_status == 400 || why.http_status == 422))
 			rc = 0;
 		if (rc < 0)
 			*err = why;

@@ -51,8 +51,7 @@ void spare_delete(struct sandbox_host *host, struct spare *s,
 	struct error ignored = { 0 };
 
 	for (size_t i = 0; i < s->n; i++) {
-		(void)host->provider->ops->remove(host, s->others[i], stop,
-						  &ignored);
+		(void)sandbox_remove(host, s->others[i], stop, &ignored);
 		free(s->others[i]);
 	}
 	free(s->id);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 
 enum {
 	POLL_MS = 500, /* at first; doubled each time */
@@ -190,7 +191,6 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct template_call c = {
 		.deed = DEED_CREATE,
 		.values = template_values(sb->host, NULL),
-		.flags = t->p->deeds[DEED_CREATE].repeats ? REST_AGAIN : 0,
 	};
 	cJSON *tree = NULL;
 	char lifetime[24];
@@ -202,13 +202,17 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	c.values.is[VALUE_SNAPSHOT] = str_of(spec->snapshot);
 	c.values.is[VALUE_LIFETIME] = str_of(lifetime);
 	rc = template_ask(t, &c, &tree, stop, err);
-	/* Refused: nothing was made. */
-	if (spec->unclear && rc < 0 &&
-	    (!c.status || (c.status >= 400 && c.status < 500)) &&
-	    (c.status || err->code == ERR_AUTH || err->code == ERR_CONFIG))
+	/* A value is missing: nothing was sent. */
+	if (spec->unclear && rc < 0 && !c.status &&
+	    (err->code == ERR_AUTH || err->code == ERR_CONFIG))
 		*spec->unclear = false;
 	if (rc == 0)
 		rc = take_id(sb, tree, err);
+	/* Only what was refused makes no second one when it is sent again,
+	 * unless the service is said to take care of that. */
+	if (rc < 0 && !t->p->deeds[DEED_CREATE].repeats &&
+	    !retry_was_refused(err))
+		err->exhausted = true;
 	cJSON_Delete(tree);
 	return rc < 0 ? rc : until_ready(sb, stop, err);
 }
@@ -246,7 +250,7 @@ static int remove_box(struct sandbox_host *host, const char *id,
 	struct template_call c = {
 		.deed = DEED_DELETE,
 		.values = template_values(host, NULL),
-		.flags = REST_AGAIN | REST_MISSING_OK,
+		.flags = REST_MISSING_OK,
 	};
 	struct http_response res = { 0 };
 	int rc;
@@ -255,8 +259,8 @@ static int remove_box(struct sandbox_host *host, const char *id,
 		return error_set(err, ERR_USAGE, "'%.100s' is no id", id);
 	c.values.is[VALUE_ID] = str_of(id);
 	rc = template_send(t, &c, &res, stop, err);
-	if (rc < 0 && c.status == 410)
-		rc = 0;
+	if (c.status == 404 || c.status == 410)
+		rc = 1;
 	http_response_release(&res);
 	return rc;
 }

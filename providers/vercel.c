@@ -62,14 +62,6 @@ char *vercel_session(struct sandbox *sb, const char *tail)
 	return path;
 }
 
-bool vercel_was(const struct error *err, int status)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "HTTP %d", status);
-	return strstr(err->message, text);
-}
-
 /* A damaged answer to what may be repeated is asked for again. */
 int vercel_api(struct vercel *v, const struct rest_ask *ask, cJSON **tree,
 	       int *status, const struct stop *stop, struct error *err)
@@ -88,6 +80,7 @@ int vercel_api(struct vercel *v, const struct rest_ask *ask, cJSON **tree,
 		if (why.code == ERR_PROTOCOL && i < tries &&
 		    stop_sleep(stop, i * AGAIN_MS, err) == 0)
 			continue;
+		why.exhausted = why.exhausted || i > 1;
 		if (why.code == ERR_AUTH && !why.hint[0])
 			error_hint(&why, "Is the token valid for this team and "
 					 "project, and not expired? See "
@@ -300,7 +293,8 @@ static int vercel_extend(struct sandbox *sb, int64_t lifetime_s,
 			pthread_mutex_lock(&b->lock);
 			b->ends += more;
 			pthread_mutex_unlock(&b->lock);
-		} else if (err->code == ERR_NOT_FOUND || vercel_was(err, 410)) {
+		} else if (err->code == ERR_NOT_FOUND ||
+			   err->http_status == 410) {
 			err->code = ERR_GONE;
 		}
 	}

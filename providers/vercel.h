@@ -93,8 +93,6 @@ void vercel_keep(struct sandbox *sb, const struct stop *stop);
 /* The sandbox did not answer as it should: 0 to try again, or ERR_GONE. */
 int vercel_revive(struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
-/* Whether the error is of an answer with this status. */
-bool vercel_was(const struct error *err, int status);
 
 /* vercel_create.c */
 int vercel_create(struct sandbox *sb, const struct sandbox_spec *spec,

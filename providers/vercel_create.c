@@ -5,13 +5,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/pairs.h"
 #include "providers/vercel.h"
 
 enum {
 	BODY_MAX = 1 << 20,
-	TRIES = 4,
-	PAUSE_MS = 500, /* doubled each time */
 	CREATE_MS = 120000,
 	TAGS_MAX = 5, /* the vendor's */
 };
@@ -281,18 +280,6 @@ static int post(struct sandbox *sb, const cJSON *body,
 	return rc < 0 ? -1 : status == VERCEL_RUNNING;
 }
 
-/* May it have been made all the same, or may the next try succeed? 409: the
- * name is taken, by an earlier try. Without names only what was refused for
- * now may be repeated. */
-static bool unclear(const struct vercel *v, const struct error *why)
-{
-	if (v->v1)
-		return vercel_was(why, 429);
-	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL ||
-	       strstr(why->message, "HTTP 5") || vercel_was(why, 429) ||
-	       vercel_was(why, 409);
-}
-
 /* 1 with a sandbox that an earlier request has made, 0 when there is none. */
 static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
@@ -306,33 +293,32 @@ static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc < 0 ? -1 : 1;
 }
 
+/* 409: the name is taken, by an earlier try. Without names (v1) only what was
+ * refused may be sent again: another request would make another sandbox. */
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vercel *v = vercel_of(sb->host);
-	bool again = spare_tried_before(&v->tried, spec->label);
-	int64_t pause = PAUSE_MS;
+	bool again = spare_tried_before(&v->tried, spec->label) && !v->v1;
+	struct error why = { 0 };
+	int rc = again ? find_made(sb, spec, stop, err) : 0;
 
-	for (int i = 1;; i++, pause *= 2) {
-		struct error why = { 0 };
-		int rc = again && !v->v1 ? find_made(sb, spec, stop, &why) : 0;
-
-		if (rc == 0)
-			rc = post(sb, body, spec, stop, &why);
-		if (rc > 0)
-			return 0;
-		if (rc == 0)
-			return vercel_bring(sb, sb->id, spec, stop, err);
-		again = true;
-		if (!unclear(v, &why) || i == TRIES) {
-			*err = why;
-			return -1;
-		}
-		if (spec->progress)
-			spec->progress(spec->arg, why.message);
-		if (stop_sleep(stop, pause, err) < 0)
-			return -1;
+	if (rc != 0)
+		return rc > 0 ? 0 : -1;
+	rc = post(sb, body, spec, stop, &why);
+	if (rc > 0)
+		return 0;
+	if (rc == 0)
+		return vercel_bring(sb, sb->id, spec, stop, err);
+	if (!v->v1 && why.http_status == 409 && !sb->id) {
+		rc = find_made(sb, spec, stop, err);
+		if (rc != 0)
+			return rc > 0 ? 0 : -1;
 	}
+	*err = why;
+	if (v->v1 && !retry_was_refused(&why))
+		err->exhausted = true;
+	return -1;
 }
 
 int vercel_create(struct sandbox *sb, const struct sandbox_spec *spec,

@@ -15,7 +15,6 @@ enum {
 	COMMAND_MAX = 1 << 20, /* of all arguments; Linux takes 2 MiB */
 	ANSWER_MAX = 4 << 20,  /* bytes of a job's answer */
 	SLACK_MS = 8000,       /* beyond the time that a request is held */
-	WAIT_MAX_MS = 30000,   /* obeyed of a Retry-After */
 };
 
 struct call {
@@ -49,8 +48,6 @@ static int judge(struct call *c, struct error *err)
 	}
 	if (may_be_gone || status == 408 || status == 429 || status >= 500)
 		err->code = ERR_NETWORK;
-	if (c->res.retry_after_ms > 0 && c->res.retry_after_ms <= WAIT_MAX_MS)
-		(void)stop_sleep(c->stop, c->res.retry_after_ms, &why);
 	return -1;
 }
 

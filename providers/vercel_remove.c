@@ -16,7 +16,7 @@ static int send(struct vercel *v, const char *method, const char *bare,
 	struct rest_ask ask = { .method = method,
 				.path = path,
 				.what = "deleting the sandbox",
-				.flags = REST_AGAIN | REST_MISSING_OK };
+				.flags = REST_MISSING_OK };
 	int rc = vercel_api(v, &ask, NULL, NULL, stop, err);
 
 	free(path);
@@ -39,7 +39,7 @@ static int ask_state(struct vercel *v, const char *id, struct state *s,
 	int rc = vercel_get(v, id, false, &tree, stop, &why);
 
 	*s = (struct state){ .status = VERCEL_ENDED };
-	if (rc < 0 && (why.code == ERR_NOT_FOUND || vercel_was(&why, 410))) {
+	if (rc < 0 && (why.code == ERR_NOT_FOUND || why.http_status == 410)) {
 		rc = 1;
 	} else if (rc < 0) {
 		*err = why;
@@ -65,33 +65,27 @@ static int stop_session(struct vercel *v, const char *session,
 	int rc = send(v, "POST", bare, NULL, stop, err);
 
 	free(bare);
-	if (rc < 0 && (vercel_was(err, 410) || vercel_was(err, 422) ||
-		       vercel_was(err, 409)))
+	if (rc < 0 && (err->http_status == 410 || err->http_status == 422 ||
+		       err->http_status == 409))
 		rc = 0;
 	return rc;
 }
 
+/* 409, 422: its state is changing. */
 static int delete_named(struct vercel *v, const char *id,
 			const struct stop *stop, struct error *err)
 {
 	char *bare = xasprintf("/v2/sandboxes/%s", id);
 	char *query = vercel_project(v, "projectId");
-	int rc;
+	struct error why = { 0 };
+	int rc = send(v, "DELETE", bare, query, stop, &why);
 
-	for (;;) {
-		struct error why = { 0 };
-
-		rc = send(v, "DELETE", bare, query, stop, &why);
-		if (rc < 0 &&
-		    (vercel_was(&why, 409) || vercel_was(&why, 422)) &&
-		    stop_sleep(stop, BUSY_MS, &why) == 0)
-			continue;
-		if (rc < 0 && vercel_was(&why, 410))
-			rc = 0;
-		if (rc < 0)
-			*err = why;
-		break;
-	}
+	if (why.http_status == 409 || why.http_status == 422)
+		why.code = ERR_BUSY;
+	if (rc < 0 && why.http_status == 410)
+		rc = 0;
+	if (rc < 0)
+		*err = why;
 	free(query);
 	free(bare);
 	return rc;
@@ -125,7 +119,7 @@ int vercel_remove(struct sandbox_host *host, const char *id,
 				 id);
 	rc = ask_state(v, id, &s, stop, err);
 	if (rc != 0)
-		return rc < 0 ? -1 : 0;
+		return rc;
 	if (s.status != VERCEL_ENDED && !s.keeps && vercel_id_ok(s.session))
 		rc = stop_session(v, s.session, stop, err);
 	if (rc == 0 && v->v1)

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/vercel.h"
 #include "providers/vercel_tar.h"
 #include "sandbox/transfer.h"
@@ -121,7 +122,7 @@ static int send_group(struct sandbox *sb, struct item *items, size_t n,
 			*err = why;
 			break;
 		}
-		if (stop_sleep(stop, i * PAUSE_MS, err) < 0)
+		if (retry_sleep(&why, i * PAUSE_MS, stop, err) < 0)
 			break;
 	}
 	for (size_t i = 0; i < n; i++)

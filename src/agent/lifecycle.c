@@ -12,10 +12,8 @@
 #include "base/str.h"
 
 enum {
-	RETRY_MS = 500,   /* times the number of the attempt */
 	SEARCH_MS = 150,  /* for what an interrupted create may have made; */
 	SEARCH_TRIES = 6, /* the pauses double: 4.65 s, on a slow engine */
-	REMOVE_TRIES = 3,
 	LIFETIME_MAX_S = 366 * 86400,
 };
 
@@ -80,9 +78,67 @@ const char *lifecycle_endpoint(const struct sandbox_host *host)
 	return host->endpoint ? host->endpoint : "";
 }
 
-static bool may_pass(const struct error *err)
+struct search {
+	const char *label;
+	char *id; /* owned, NULL: not found */
+};
+
+static void match(void *arg, const struct sandbox_info *info)
 {
-	return err->code == ERR_NETWORK || err->code == ERR_LIMIT;
+	struct search *search = arg;
+
+	if (search->id || strcmp(info->label, search->label) != 0 ||
+	    info->state == STATE_GONE)
+		return;
+	search->id = xstrdup(info->id);
+}
+
+static bool can_list(const struct sandbox_host *host)
+{
+	return host->provider->ops->list && !(host->lacks & SANDBOX_LIST);
+}
+
+static void ignore(void *arg, const struct sandbox_info *info)
+{
+	(void)arg;
+	(void)info;
+}
+
+/* Deletes what is listed under our label. A list may be late, and a proxy may
+ * say 404 to a DELETE: where the provider still describes it, it is there. */
+static int remove_listed(struct sandbox_host *host, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	struct error ignored = { 0 };
+	int rc = sandbox_remove(host, id, stop, err);
+
+	if (rc <= 0 || !host->provider->ops->info ||
+	    sandbox_look(host, id, ignore, NULL, stop, &ignored) < 0)
+		return rc;
+	return error_set(err, ERR_REMOTE,
+			 "%s: its deletion was answered with 404, but it is "
+			 "still there",
+			 host->provider->name);
+}
+
+/* The provider knows no such id: the create may have told a wrong one, so ours
+ * is looked for by its label before the row goes. */
+static int remove_labelled(struct sandbox_host *host, struct store *store,
+			   const char *label, const struct stop *stop,
+			   struct error *err)
+{
+	struct search search = { .label = label };
+	int rc = 0;
+
+	if (can_list(host))
+		rc = sandbox_find(host, store_owner(store), match, &search,
+				  stop, err);
+	if (rc == 0 && search.id)
+		rc = ledger_created(store, label, search.id, err);
+	if (rc == 0 && search.id)
+		rc = remove_listed(host, search.id, stop, err);
+	free(search.id);
+	return rc < 0 ? -1 : 0;
 }
 
 int lifecycle_remove(struct sandbox_host *host, struct store *store,
@@ -90,20 +146,16 @@ int lifecycle_remove(struct sandbox_host *host, struct store *store,
 		     struct error *err)
 {
 	struct error ignored = { 0 };
-	int rc = -1;
+	int rc;
 
 	/* A ledger that cannot be written is no reason to leave a machine. */
 	if (label)
 		(void)ledger_removing(store, label, &ignored);
-	for (int i = 1; i <= REMOVE_TRIES; i++) {
-		rc = sandbox_remove(host, id, stop, err);
-		if (rc == 0 || !may_pass(err) || i == REMOVE_TRIES)
-			break;
-		if (stop_sleep(stop, i * (int64_t)RETRY_MS, &ignored) < 0)
-			break;
-	}
+	rc = sandbox_remove(host, id, stop, err);
+	if (rc > 0 && label)
+		rc = remove_labelled(host, store, label, stop, err);
 	if (!label)
-		return rc;
+		return rc < 0 ? -1 : 0;
 	if (rc == 0)
 		return ledger_gone(store, label, err);
 	(void)ledger_note(store, label, err->message, &ignored);
@@ -120,34 +172,18 @@ static bool unclear(const struct box *box, const struct error *err)
 	       err->code == ERR_SYSTEM;
 }
 
-struct search {
-	const char *label;
-	char *id; /* owned, NULL: not found */
-};
-
-static void match(void *arg, const struct sandbox_info *info)
-{
-	struct search *search = arg;
-
-	if (search->id || strcmp(info->label, search->label) != 0 ||
-	    info->state == STATE_GONE)
-		return;
-	search->id = xstrdup(info->id);
-}
-
 /* After a create that told no id: is there one with our label? */
 static int remove_by_label(struct box *box, const struct error *why,
 			   const struct stop *limit, struct error *err)
 {
 	const struct box_request *r = &box->request;
-	const struct sandbox_ops *ops = r->host->provider->ops;
 	struct search search = { .label = box->label };
 	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
 	if (!box->unclear) /* nothing was made */
 		return ledger_gone(r->store, box->label, err);
-	if (!ops->list)
+	if (!can_list(r->host))
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
@@ -166,6 +202,40 @@ static int remove_by_label(struct box *box, const struct error *why,
 		rc = ledger_gone(r->store, box->label, err);
 	free(search.id);
 	return rc;
+}
+
+/* What the vendor's key is called; "" where it has none. */
+static void name_keys(const struct sandbox_provider *p, struct buf *names)
+{
+	const struct setting *row = p->settings;
+
+	for (; row && row->key; row++)
+		if (row->flags & SETTING_SECRET && row->env)
+			buf_addf(names, "%s%s", names->len ? ", " : "",
+				 row->env);
+}
+
+static void warn_left(const struct box *box, const struct error *why)
+{
+	struct buf names = BUF_INIT(256);
+	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
+
+	if (why->code == ERR_AUTH)
+		name_keys(box->request.host->provider, &names);
+	if (why->code == ERR_AUTH)
+		lifecycle_warn(box,
+			       "Cleanup failed for sandbox %s: %s. It is still "
+			       "there: set a valid key%s%.*s%s, then `dcode "
+			       "sandbox gc` deletes it.",
+			       which, why->message, names.len ? " (" : "",
+			       (int)names.len, names.len ? names.ptr : "",
+			       names.len ? ")" : "");
+	else
+		lifecycle_warn(box,
+			       "Cleanup failed for sandbox %s: %s. `dcode"
+			       " sandbox gc` deletes it.",
+			       which, why->message);
+	buf_release(&names);
 }
 
 /* Deletes what is ours; says it when that failed. */
@@ -189,51 +259,13 @@ static int dispose(struct box *box, const struct error *why, struct error *err)
 					  &ignored);
 	}
 	if (rc < 0)
-		lifecycle_warn(box,
-			       "Cleanup failed for sandbox %s: %s. `dcode"
-			       " sandbox gc` deletes it.",
-			       box->sandbox.id ? box->sandbox.id : box->label,
-			       err->message);
+		warn_left(box, err);
 	return rc;
 }
 
 static void forward(void *arg, const char *line)
 {
 	lifecycle_say(arg, "%s", line);
-}
-
-/* The same label each time: that never makes two. An id that a failed attempt
- * told is kept, for it has to be deleted. */
-static int create_retried(struct box *box, const struct sandbox_spec *spec,
-			  const struct stop *stop, struct error *err)
-{
-	char *known = NULL;
-	bool doubt = false;
-	int rc;
-
-	for (int i = 1;; i++) {
-		rc = sandbox_create(&box->sandbox, box->request.host, spec,
-				    stop, err);
-		if (rc == 0 || err->code != ERR_NETWORK ||
-		    i == LIFECYCLE_CREATE_TRIES)
-			break;
-		if (box->sandbox.id) {
-			free(known);
-			known = xstrdup(box->sandbox.id);
-		}
-		doubt |= box->unclear;
-		lifecycle_say(box, "%s; trying again", err->message);
-		sandbox_release(&box->sandbox);
-		if (stop_sleep(stop, i * (int64_t)RETRY_MS, err) < 0)
-			break;
-	}
-	if (!box->sandbox.id) {
-		box->sandbox.id = known;
-		known = NULL;
-	}
-	free(known);
-	box->unclear |= doubt;
-	return rc;
 }
 
 /* The request's, else the configured one, else the provider's. */
@@ -281,7 +313,7 @@ static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
 		return -1;
 	box->ours = true;
 	lifecycle_say(box, "Starting %s sandbox...", title(box, room));
-	if (create_retried(box, &spec, stop, err) < 0) {
+	if (sandbox_create(&box->sandbox, r->host, &spec, stop, err) < 0) {
 		if (box->sandbox.id)
 			(void)ledger_created(r->store, box->label,
 					     box->sandbox.id, &failure);

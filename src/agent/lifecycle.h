@@ -10,7 +10,6 @@
 enum {
 	LIFECYCLE_CLEANUP_MS = 10000,    /* to delete, once work has ended */
 	LIFECYCLE_SETUP_MS = 60 * 60000, /* longest setup script */
-	LIFECYCLE_CREATE_TRIES = 3,      /* on ERR_NETWORK, same label */
 };
 
 struct box_ui { /* on the calling thread; each may be NULL */
@@ -71,7 +70,8 @@ int lifecycle_open(struct box *box, const struct box_request *request,
  */
 int lifecycle_close(struct box *box, struct error *err);
 
-/* Deletes by id, confirmed, with its ledger row (by label, NULL: none). */
+/* Deletes by id, confirmed, with its ledger row (by label, NULL: none). An id
+ * that the provider does not know is looked for by label. */
 int lifecycle_remove(struct sandbox_host *host, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err);

@@ -15,6 +15,7 @@ static const char *const names[] = {
 	[ERR_REMOTE] = "remote",       [ERR_TIMEOUT] = "timeout",
 	[ERR_CANCELLED] = "cancelled", [ERR_GONE] = "sandbox_gone",
 	[ERR_SYSTEM] = "system",       [ERR_UNREACHABLE] = "unreachable",
+	[ERR_BUSY] = "busy",
 };
 
 const char *error_name(enum err code)
@@ -57,6 +58,13 @@ int error_set(struct error *err, enum err code, const char *fmt, ...)
 	return -1;
 }
 
+int error_reason(struct error *err, enum err code, const char *reason)
+{
+	error_set(err, code, "%s", reason);
+	snprintf(err->reason, sizeof(err->reason), "%s", reason);
+	return -1;
+}
+
 int error_errno(struct error *err, const char *fmt, ...)
 {
 	char text[128];
@@ -80,6 +88,18 @@ int error_hint(struct error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
 	va_end(ap);
+	return -1;
+}
+
+int error_add(struct error *err, const char *fmt, ...)
+{
+	char text[sizeof(err->message)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	append(err->message, sizeof(err->message), text);
 	return -1;
 }
 

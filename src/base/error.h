@@ -22,6 +22,7 @@ enum err {
 	ERR_CANCELLED,   /* the user pressed Ctrl-C */
 	ERR_GONE,        /* the sandbox has ended under us */
 	ERR_SYSTEM,      /* a system call failed; message ends in its text */
+	ERR_BUSY,        /* its state is changing: asking later helps */
 };
 
 /*
@@ -48,11 +49,17 @@ struct error {
  * cleared. */
 int error_set(struct error *err, enum err code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* An error that is known by a word ("not_a_text_file"): its reason, and its
+ * message too. */
+int error_reason(struct error *err, enum err code, const char *reason);
 /* "what: No such file or directory", code ERR_SYSTEM, from errno. */
 int error_errno(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Sets the hint, keeps code and message. */
 int error_hint(struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Appends to the message, keeps all else. */
+int error_add(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Puts "prefix: " before the message, keeps all else. */
 int error_wrap(struct error *err, const char *fmt, ...)

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/envelope.h"
-#include "net/retry.h"
 
 enum {
 	MESSAGE_MAX = 400,  /* bytes of the server's words that we keep */
@@ -236,7 +235,6 @@ static int judge_outcome(struct run *r, const struct http_response *res,
 static int judge(struct run *r, const struct http_response *res,
 		 struct error *err)
 {
-	int64_t wish = retry_wish(res);
 	int rc = judge_outcome(r, res, err);
 
 	if (rc == 0)
@@ -244,7 +242,7 @@ static int judge(struct run *r, const struct http_response *res,
 	err->http_status = res->status == 200 ? 0 : res->status;
 	err->grpc_status =
 		r->outcome->code > GRPC_OK ? (int)r->outcome->code : 0;
-	err->retry_after_ms = wish > 0 ? wish : 0;
+	err->retry_after_ms = res->retry_after_ms > 0 ? res->retry_after_ms : 0;
 	return -1;
 }
 

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "net/http.h"
-#include "net/retry.h"
 
 enum {
 	MESSAGE_MAX = 320,  /* bytes quoted of a server's words, */
@@ -131,7 +130,6 @@ int http_status_error(const struct http_response *res, const char *what,
 {
 	bool redirect = res->status >= 300 && res->status < 400;
 	cJSON *tree = redirect ? NULL : json_parse(buf_str(&res->body));
-	int64_t wish = retry_wish(res);
 
 	if (redirect)
 		name_redirect(res, err);
@@ -140,7 +138,7 @@ int http_status_error(const struct http_response *res, const char *what,
 	if (what)
 		error_wrap(err, "%s", what);
 	err->http_status = res->status;
-	err->retry_after_ms = wish > 0 ? wish : 0;
+	err->retry_after_ms = res->retry_after_ms > 0 ? res->retry_after_ms : 0;
 	snprintf(err->reason, sizeof(err->reason), "%s", json_reason(tree));
 	cJSON_Delete(tree);
 	return -1;

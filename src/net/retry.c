@@ -4,10 +4,13 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/str.h"
+#include "net/grpc.h"
 
 enum {
 	FIRST_MS = 500,
@@ -21,9 +24,23 @@ enum {
  * 2026-11-20). */
 static bool is_quota(const struct http_response *res)
 {
-	struct str body = buf_str(&res->body);
+	static const char *const keys[] = { "code", "type" };
+	cJSON *tree = json_parse(buf_str(&res->body));
+	const cJSON *error = json_get(tree, "error");
+	bool quota = false;
 
-	return str_search(body, STR("insufficient_quota")) < body.len;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		quota = quota ||
+			!strcmp(json_string(error ? error : tree, keys[i], ""),
+				"insufficient_quota");
+	cJSON_Delete(tree);
+	return quota;
+}
+
+static bool is_passing_http(int status)
+{
+	return status == 408 || status == 425 || status == 429 ||
+	       (status >= 500 && status != 501 && status != 505);
 }
 
 bool retry_worthy(int rc, const struct http_response *res,
@@ -33,8 +50,7 @@ bool retry_worthy(int rc, const struct http_response *res,
 		return err->code == ERR_NETWORK || err->code == ERR_UNREACHABLE;
 	if (res->status == 429)
 		return !is_quota(res);
-	return res->status == 408 || res->status == 425 ||
-	       (res->status >= 500 && res->status != 501 && res->status != 505);
+	return is_passing_http(res->status);
 }
 
 /* "17", "1.5" off the front of *s, in thousandths; -1 when there is none. */
@@ -179,4 +195,80 @@ bool retry_wait(struct retry *r, const struct http_response *res,
 	r->attempt++;
 	ms = wish >= 0 ? wish + ids_below(WISH_JITTER_MS) : backoff(r);
 	return stop_sleep(stop, ms, err) == 0;
+}
+
+bool retry_is_transient(const struct error *err)
+{
+	if (err->exhausted)
+		return false;
+	switch (err->grpc_status) {
+	case GRPC_CANCELLED:
+	case GRPC_UNKNOWN:
+	case GRPC_DEADLINE_EXCEEDED:
+	case GRPC_INTERNAL:
+	case GRPC_UNAVAILABLE:
+		return true;
+	case 0:
+		break;
+	default:
+		return false;
+	}
+	return err->code == ERR_NETWORK || err->code == ERR_PROTOCOL ||
+	       is_passing_http(err->http_status);
+}
+
+bool retry_was_refused(const struct error *err)
+{
+	int status = err->http_status;
+
+	switch (err->grpc_status) {
+	case GRPC_INVALID_ARGUMENT:
+	case GRPC_NOT_FOUND:
+	case GRPC_PERMISSION_DENIED:
+	case GRPC_RESOURCE_EXHAUSTED:
+	case GRPC_FAILED_PRECONDITION:
+	case GRPC_OUT_OF_RANGE:
+	case GRPC_UNIMPLEMENTED:
+	case GRPC_UNAUTHENTICATED:
+		return true;
+	case 0:
+		break;
+	default:
+		return false;
+	}
+	/* 408, 425, 499: it may have begun; 409: by an earlier request. */
+	return status >= 400 && status < 499 && status != 408 &&
+	       status != 409 && status != 425;
+}
+
+int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
+		struct error *err)
+{
+	int64_t wish = why->retry_after_ms;
+	struct error told = *why;
+	const char *limit = "longer than 10 minutes";
+
+	if (wish <= ms)
+		return stop_sleep(stop, ms, err);
+	if (stop->deadline != INT64_MAX && stop->deadline - clock_ms() < wish)
+		limit = "longer than there is time";
+	else if (wish <= WISH_MAX_MS)
+		return stop_sleep(stop, wish + ids_below(WISH_JITTER_MS), err);
+	error_add(&told, " (the server asks to wait %lld s, %s)",
+		  (long long)(wish + 999) / 1000, limit);
+	told.exhausted = true;
+	*err = told;
+	return -1;
+}
+
+bool retry_after(struct retry *r, const struct stop *stop, struct error *err)
+{
+	struct error why = *err;
+
+	if (r->attempt >= r->max) {
+		err->exhausted = true;
+		return false;
+	}
+	r->attempt++;
+	return retry_sleep(&why, backoff(r), stop, err) == 0;
 }

@@ -12,7 +12,29 @@ struct retry {
 			    full jitter on the upper half */
 };
 
-/* May this outcome be repeated at all? rc and err as http_do() left them. */
+/*
+ * May what failed so succeed when it is repeated? By the codes of the error
+ * alone: a cut or damaged answer, HTTP 408, 425, 429 and 5xx but 501 and 505,
+ * gRPC CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and UNAVAILABLE. Not
+ * when it is exhausted.
+ */
+bool retry_is_transient(const struct error *err);
+/* Has a server read the request and declined it, so that nothing was done? */
+bool retry_was_refused(const struct error *err);
+/*
+ * Between two tries: sleeps ms, or as long as the server asks in why where
+ * that is longer. -1 with stop's error, or with why when the server asks for
+ * more than 10 minutes or than stop has left, which its message then says: it
+ * is exhausted.
+ */
+int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
+		struct error *err);
+/* The same by r, for the failure in err: true after waiting; false when the
+ * retries are used up (err is exhausted then) or as retry_sleep() says. */
+bool retry_after(struct retry *r, const struct stop *stop, struct error *err);
+
+/* For models, whose servers may say "try again in 17s" in words. May this
+ * outcome be repeated at all? rc and err as http_do() left them. */
 bool retry_worthy(int rc, const struct http_response *res,
 		  const struct error *err);
 /* The server's own wish in ms: Retry-After, or "try again in 17s", "in 1.5

@@ -178,6 +178,8 @@ int ws_connect(struct ws_link *link, struct http *h,
 	http_response_release(&own);
 	if (rc == 0)
 		return 0;
+	if (!err->http_status)
+		err->http_status = o.answer->status;
 	conn_close(link->conn);
 	buf_release(&link->rest);
 	*link = (struct ws_link){ 0 };

@@ -106,7 +106,7 @@ static int advise(struct str file, struct str old, struct error *err)
 static int not_found(struct str file, const struct buf olds[FORMS],
 		     struct error *err)
 {
-	error_set(err, ERR_REMOTE, "string_not_found");
+	error_reason(err, ERR_REMOTE, "string_not_found");
 	for (int form = AS_SENT; form < FORMS && !err->hint[0]; form++)
 		advise(file, buf_str(&olds[form]), err);
 	return -1;
@@ -127,7 +127,7 @@ static int decide(struct str file, const struct buf olds[FORMS], struct str new,
 	if (!change->count)
 		return not_found(file, olds, err);
 	if (change->count > 1 && !all)
-		return error_set(err, ERR_REMOTE, "multiple_occurrences");
+		return error_reason(err, ERR_REMOTE, "multiple_occurrences");
 	convert(&form_of_new, new, form - 1);
 	if (old.len)
 		replace(file, old, buf_str(&form_of_new), change);
@@ -148,7 +148,7 @@ int edit_match(struct str file, struct str old, struct str new, bool all,
 	change->head = 0;
 	change->tail = 0;
 	if (!str_is_utf8(file))
-		return error_set(err, ERR_REMOTE, "not_a_text_file");
+		return error_reason(err, ERR_REMOTE, "not_a_text_file");
 	for (int form = AS_SENT; form < FORMS; form++) {
 		olds[form] = BUF_INIT(2 * old.len + 1);
 		convert(&olds[form], old, form);

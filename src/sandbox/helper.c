@@ -283,7 +283,7 @@ int helper_failed(const char *status, struct error *err)
 	if (strcmp(status, "file_not_found") == 0 ||
 	    strcmp(status, "path_not_found") == 0)
 		code = ERR_NOT_FOUND;
-	return error_set(err, code, "%s", status);
+	return error_reason(err, code, status);
 }
 
 struct str helper_decimal(int64_t n, char room[24])

@@ -107,7 +107,7 @@ int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 
 	page->text.max = FILES_PAGE_BYTES;
 	if (!at && !prefix_is_text(src->raw))
-		return error_set(err, ERR_REMOTE, "not_a_text_file");
+		return error_reason(err, ERR_REMOTE, "not_a_text_file");
 	while (at < offset && take_line(&rest, &line))
 		at++;
 	if (!rest.len)
@@ -120,7 +120,7 @@ int page_cut(const struct page_source *src, int64_t offset, int64_t limit,
 	if (!fits)
 		lines = clip(page);
 	if (lines < 0 || !str_is_utf8(buf_str(&page->text)))
-		return error_set(err, ERR_REMOTE, "not_a_text_file");
+		return error_reason(err, ERR_REMOTE, "not_a_text_file");
 	while (src->at_end && take_line(&rest, &line))
 		at++;
 	page->total_lines = src->at_end ? at : src->total;

@@ -6,7 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "net/retry.h"
 #include "sandbox/transfer.h"
+
+enum {
+	TRIES = 4,            /* of a create, and of a remove */
+	BUSY_MS = 500,        /* between tries while its state changes, */
+	BUSY_MAX_MS = 120000, /* for so long */
+};
 
 const char *file_error_name(enum file_error e)
 {
@@ -78,6 +85,85 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 	return 0;
 }
 
+/* One try. *may_exist: something may have been made although no id came. */
+static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
+		       bool *may_exist, const struct stop *stop,
+		       struct error *err)
+{
+	struct sandbox_spec own = *spec;
+	bool unclear = true;
+	int rc;
+
+	own.unclear = &unclear;
+	rc = sb->host->provider->ops->create(sb, &own, stop, err);
+	if (rc == 0)
+		return 0;
+	/* What was refused, or never sent, has made nothing. */
+	if (!sb->id && (err->code == ERR_UNREACHABLE || retry_was_refused(err)))
+		unclear = false;
+	*may_exist = *may_exist || unclear;
+	return -1;
+}
+
+static void announce(const struct sandbox_spec *spec, const struct error *why)
+{
+	int64_t s = (why->retry_after_ms + 999) / 1000;
+	char *line = s > 1 ? xasprintf("%s; trying again in %lld s",
+				       why->message, (long long)s)
+			   : xasprintf("%s; trying again", why->message);
+
+	if (spec->progress)
+		spec->progress(spec->arg, line);
+	free(line);
+}
+
+/* The same label each time: that never makes two. An id that a failed try told
+ * is kept, for it has to be deleted. */
+static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
+			 const struct stop *stop, struct error *err)
+{
+	struct retry retry = { .max = TRIES - 1 };
+	struct sandbox_host *host = sb->host;
+	bool may_exist = false;
+	char *known = NULL;
+	int rc;
+
+	for (;;) {
+		struct error why = { 0 };
+
+		rc = create_once(sb, spec, &may_exist, stop, &why);
+		if (rc == 0)
+			break;
+		if (sb->id) {
+			free(known);
+			known = xstrdup(sb->id);
+		}
+		/* One that was made and does not get ready: only what was cut
+		 * off is asked for again. */
+		if (!retry_is_transient(&why) ||
+		    (sb->id && why.code != ERR_NETWORK) ||
+		    retry.attempt == retry.max) {
+			*err = why;
+			break;
+		}
+		announce(spec, &why);
+		sandbox_release(sb);
+		*sb = (struct sandbox){ .host = host };
+		if (!retry_after(&retry, stop, &why)) {
+			*err = why;
+			break;
+		}
+	}
+	if (!sb->id) {
+		sb->id = known;
+		known = NULL;
+	}
+	free(known);
+	if (spec->unclear)
+		*spec->unclear = may_exist;
+	return rc;
+}
+
 int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err)
@@ -94,13 +180,8 @@ int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
 				 p->name);
 	if (stop_check(stop, err))
 		return -1;
-	if (spec->unclear)
-		*spec->unclear = true;
-	if (p->ops->create(sb, spec, stop, err)) {
-		if (spec->unclear && err->code == ERR_UNREACHABLE && !sb->id)
-			*spec->unclear = false;
+	if (create_surely(sb, spec, stop, err) < 0)
 		return blame(host, err);
-	}
 	return made(sb, "create", err);
 }
 
@@ -182,9 +263,26 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 int sandbox_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err)
 {
-	return host->provider->ops->remove(host, id, stop, err)
-		       ? blame(host, err)
-		       : 0;
+	struct retry retry = { .max = TRIES - 1 };
+	struct stop busy = stop_within(stop, BUSY_MAX_MS);
+	bool was_there = false;
+
+	for (;;) {
+		struct error why = { 0 };
+		int rc = host->provider->ops->remove(host, id, stop, &why);
+
+		if (rc >= 0)
+			return rc == 1 && was_there ? 0 : rc;
+		was_there = was_there || why.code == ERR_BUSY;
+		if (why.code == ERR_BUSY &&
+		    retry_sleep(&why, BUSY_MS, &busy, err) == 0)
+			continue;
+		if (!retry_is_transient(&why) ||
+		    !retry_after(&retry, stop, &why)) {
+			*err = why;
+			return blame(host, err);
+		}
+	}
 }
 
 int sandbox_find(struct sandbox_host *host, const char *owner,

@@ -33,9 +33,9 @@ struct sandbox_spec {         /* what to create; borrowed for the call */
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* backstop: it must end by itself after this */
-	/* May be NULL. Set by sandbox_create() before it asks the provider,
-	 * which may clear it when it knows that nothing was made, although it
-	 * fails or is cancelled. */
+	/* May be NULL. After a sandbox_create() that failed without an id: may
+	 * there be one all the same? Set before each try; the provider clears
+	 * it when it knows that nothing was made. */
 	bool *unclear;
 	/* One line of progress for the user ("pulling python:3 45%"). */
 	void (*progress)(void *arg, const char *line);
@@ -113,8 +113,10 @@ struct sandbox_ops {
 	int (*probe)(struct sandbox_host *host, const struct stop *stop,
 		     struct error *err);
 	/* Sets sb->id as soon as it is known, even when it then fails: the
-	 * caller removes what has an id, or a label. Must be idempotent by
-	 * label: repeating never makes a second one. */
+	 * caller removes what has an id, or a label. Asked for once;
+	 * sandbox_create() repeats it, so it must be idempotent by label:
+	 * repeating never makes a second one. What is not, fails with an
+	 * error that is exhausted. */
 	int (*create)(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err);
 	/* Starts or resumes a stopped one. Sets sb->id and checks it. */
@@ -149,7 +151,9 @@ struct sandbox_ops {
 		      const struct stop *stop, struct error *err);
 	int (*download)(struct sandbox *sb, struct transfer *files, size_t n,
 			const struct stop *stop, struct error *err);
-	/* By id; gone already is success. Returns 0 only once confirmed. */
+	/* By id, asked for once: sandbox_remove() repeats it after a failure
+	 * that may pass, and while it says ERR_BUSY. 0 once its end is
+	 * confirmed, 1 when there is none with this id. */
 	int (*remove)(struct sandbox_host *host, const char *id,
 		      const struct stop *stop, struct error *err);
 	/* Tells the user what commands did to files of his machine that he
@@ -197,7 +201,8 @@ struct sandbox {
 };
 
 /* The wrappers: call these, never ops. They put the provider's name before
- * errors and supply what a provider lacks. */
+ * errors, supply what a provider lacks, and own the retries of a create and of
+ * a remove: four requests each, as long apart as the server asks. */
 int sandbox_host_open(struct sandbox_host *host,
 		      const struct sandbox_provider *provider,
 		      const struct settings *set, struct http *http,
@@ -215,6 +220,7 @@ int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
+/* 0 when it is gone; 1 when the provider knows no such id. */
 int sandbox_remove(struct sandbox_host *host, const char *id,
 		   const struct stop *stop, struct error *err);
 /* To be called before a sandbox that stays is left: some seconds at most. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ids.h"
+#include "net/retry.h"
 #include "sandbox/supervise_wire.h"
 
 enum {
@@ -24,15 +25,17 @@ enum {
 	PAUSE_MAX_MS = 5000,
 	START_MS = 300000, /* after which a start is not repeated */
 	KILL_MS = 2000,
-	DAMAGED_MAX = 8, /* answers in a row that make no sense */
-	CALM = 8,        /* held to the end in a row: hold longer */
-	FRAMING = 1024,  /* bytes of an answer besides the output */
+	WAITED_MAX_MS = 600000, /* because the server asked for it */
+	DAMAGED_MAX = 8,        /* answers in a row that make no sense */
+	CALM = 8,               /* held to the end in a row: hold longer */
+	FRAMING = 1024,         /* bytes of an answer besides the output */
 	ANSWER_MIN = 2048,
 	DROP_SIZE = 1 << 20, /* what is worth a request to clear away */
 };
 
 struct job {
 	const char *cwd;
+	int64_t waited_ms; /* because the server asked for it */
 	const struct exec_request *req;
 	const struct supervisor *s;
 	char id[SUPERVISE_JOB + 1];
@@ -177,9 +180,14 @@ static int recover(struct job *j, int64_t ms, const struct error *why,
 	}
 	if (j->failures <= 6)
 		pause = (int64_t)PAUSE_MS << (j->failures - 1);
-	if (j->failures == 1)
+	if (j->failures == 1 && !why->retry_after_ms)
 		return 0;
-	return stop_sleep(stop, pause, err);
+	/* What the server asks for is no silence of its. */
+	if (why->retry_after_ms > pause && j->waited_ms < WAITED_MAX_MS) {
+		j->waited_ms += why->retry_after_ms;
+		j->answered += why->retry_after_ms;
+	}
+	return retry_sleep(why, pause, stop, err);
 no:
 	if (!err->code)
 		*err = *why;
@@ -306,8 +314,8 @@ static int kill_job(struct job *j)
 		if (rc < 0 && why.code != ERR_NETWORK &&
 		    why.code != ERR_TIMEOUT && why.code != ERR_PROTOCOL)
 			return -1;
-		if (rc < 0)
-			(void)stop_sleep(&stop, PAUSE_MS, &ignored);
+		if (rc < 0 && retry_sleep(&why, PAUSE_MS, &stop, &ignored) < 0)
+			break;
 	}
 	return rc;
 }

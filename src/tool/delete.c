@@ -38,8 +38,8 @@ static int remove_path(const struct tool_env *env, const char *path,
 		buf_addf(out, "Deleted %s", path);
 		return 0;
 	}
-	if (!strcmp(err->message, "file_not_found") ||
-	    !strcmp(err->message, "path_not_found"))
+	if (!strcmp(err->reason, "file_not_found") ||
+	    !strcmp(err->reason, "path_not_found"))
 		buf_addf(out, "Error: '%s' not found", path);
 	else
 		buf_addf(out, "Error deleting file '%s': %s", path,

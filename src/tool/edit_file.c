@@ -21,10 +21,7 @@ static void quote(struct str text, struct buf *out)
 static void not_found(struct str old, const struct error *err, struct buf *out)
 {
 	if (err->hint[0]) {
-		buf_addf(out, "%s%s",
-			 str_starts(str_of(err->hint), "Error: ") ? ""
-								  : "Error: ",
-			 err->hint);
+		buf_addf(out, "Error: %s", err->hint);
 		return;
 	}
 	buf_adds(out, "Error: String not found in file: ");
@@ -61,7 +58,7 @@ static const struct {
 static void fail(const char *path, const struct error *err, struct buf *out)
 {
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (strcmp(texts[i].code, err->message))
+		if (strcmp(texts[i].code, err->reason))
 			continue;
 		buf_addf(out, "%s'%s'%s", texts[i].before, path,
 			 texts[i].after);
@@ -93,9 +90,9 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 			 "Successfully replaced %" PRId64 " instance(s) of the "
 			 "string in '%s'",
 			 count, path);
-	else if (!strcmp(err->message, "string_not_found"))
+	else if (!strcmp(err->reason, "string_not_found"))
 		not_found(change.old, err, out);
-	else if (!strcmp(err->message, "multiple_occurrences"))
+	else if (!strcmp(err->reason, "multiple_occurrences"))
 		several(change.old, count, out);
 	else
 		fail(path, err, out);

@@ -12,7 +12,7 @@ enum { DEFAULT_LIMIT = 100 }; /* lines */
 
 static int fail(const char *path, const struct error *err, struct buf *out)
 {
-	if (strcmp(err->message, "not_a_text_file"))
+	if (strcmp(err->reason, "not_a_text_file"))
 		return result_file_failed(out, "File", path, err);
 	buf_addf(out,
 		 "Error: File '%s' is not UTF-8 text. Use execute to look at "
@@ -33,7 +33,7 @@ static int render(const struct mask *mask, struct files_page *page,
 	read_text_binary(page, req->path, out);
 	if (read_text_media(req->path))
 		return 0;
-	return error_set(err, ERR_REMOTE, "not_a_text_file");
+	return error_reason(err, ERR_REMOTE, "not_a_text_file");
 }
 
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,

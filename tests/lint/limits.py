@@ -109,6 +109,48 @@ def check_words():
                 yield path, number, f"'{hit.group(0)}' does not belong here"
 
 
+# What looks into a text, or compares it with another.
+SEARCHES = (r"\b(strstr|strcasestr|strn?cmp|strn?casecmp|strr?chr|strchrnul|"
+            r"strpbrk|strspn|strcspn|memmem|memchr|memrchr|memcmp|sscanf|"
+            r"fnmatch|regexec|strtol|strtoll|str_(search|find|starts|ends|is|"
+            r"is_nocase|eq|split|to_int)|has_any)\s*\(")
+ERROR = (r"\b(err|why|error|failure|missing|other|ignored|gone|told|refused|"
+         r"own|last|e|j|x|w|p|c)\b")
+MESSAGE = re.compile(SEARCHES + r"[^;{}]*?" + ERROR +
+                     r"(\.|->)(err(\.|->)|why(\.|->))?(message|hint)\b"
+                     r"(?!\s*\[0\])")
+
+
+def searched_messages(text):
+    """Lines of C that decide by the text of an error."""
+    code = bare(text)
+    for hit in MESSAGE.finditer(code):
+        yield code.count("\n", 0, hit.start()) + 1, hit.group(1)
+
+
+def check_messages():
+    """Decisions are made on codes: a message may hold what a server says.
+    The first part is the check's own test."""
+    catches = ['strstr(err->message, "HTTP 5")', "strcasestr(why.hint, x)",
+               "str_search(str_of(\n\twhy.message), s)",
+               'strncmp(a->err.message, "x", 1)',
+               "str_starts(str_of(e->message), STR(\"x\"))",
+               "has_any(str_of(why->message), words)"]
+    passes = ["err->http_status == 409", 'json_string(tree, "message", "")',
+              "if (!err->hint[0])", 'snprintf(b, n, "%s", err->message)',
+              "/* strstr(err->message) */"]
+    for line in catches:
+        if not list(searched_messages(line)):
+            yield "tests/lint/limits.py", 1, f"does not catch: {line}"
+    for line in passes:
+        if list(searched_messages(line)):
+            yield "tests/lint/limits.py", 1, f"catches: {line}"
+    for path in tree(".c", ".h"):
+        if path.parts[0] in CODE:
+            for number, name in searched_messages(text_of(path)):
+                yield path, number, f"{name}() on an error's text: use a code"
+
+
 def main():
     bad = 0
     for path, number, what in globals()["check_" + sys.argv[1]]():

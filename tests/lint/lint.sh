@@ -45,6 +45,7 @@ functions() { $python tests/lint/limits.py functions; }
 heads() { $python tests/lint/limits.py heads; }
 banned() { $python tests/lint/limits.py banned; }
 words() { $python tests/lint/limits.py words; }
+messages() { $python tests/lint/limits.py messages; }
 format() {
 	sources c h | xargs -P "$jobs" -I FILE sh -c \
 		'clang-format --dry-run -Werror FILE 2>/dev/null ||
@@ -86,8 +87,8 @@ run() { # NAME FUNCTION
 	fi
 }
 
-[ $# -gt 0 ] || set -- layers sizes functions heads banned words format \
-	shell python headers tidy
+[ $# -gt 0 ] || set -- layers sizes functions heads banned words \
+	messages format shell python headers tidy
 for check in "$@"; do
 	case $check in
 	python) run python python_ ;;

@@ -146,7 +146,7 @@ static inline void cloud_life(struct sandbox *sb, const char *ghost)
 			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	sandbox_release(&other);
-	assert_int_equal(ops->remove(sb->host, ghost, &stop, &err), 0);
+	assert_int_equal(ops->remove(sb->host, ghost, &stop, &err), 1);
 }
 
 static inline void cloud_snapshot(struct sandbox *sb)

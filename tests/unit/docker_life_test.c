@@ -338,7 +338,7 @@ static void test_remove_twice(void **state)
 
 	(void)state;
 	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 0);
-	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 0);
+	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 1);
 	assert_int_equal(docker_provider.ops->list(&host, NULL, on_listed, &l,
 						   &stop, &err),
 			 0);

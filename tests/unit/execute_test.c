@@ -12,6 +12,7 @@ static const struct error cancelled = { .code = ERR_CANCELLED,
 static const struct error gone = { .code = ERR_GONE,
 				   .message = "the sandbox has ended" };
 static const struct error denied = { .code = ERR_REMOTE,
+				     .reason = "permission_denied",
 				     .message = "permission_denied" };
 
 static void test_execute(void **state)
