@@ -232,13 +232,13 @@ static int start_container(struct engine *e, const char *id,
 }
 
 static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
-		      const char *image, const struct stop *stop,
-		      struct error *err)
+		      const char *image, const struct docker_limits *limits,
+		      const struct stop *stop, struct error *err)
 {
 	struct docker *d = docker_of(sb->host);
 	struct buf body = BUF_INIT(BODY_MAX);
 	cJSON *answer = NULL;
-	int rc = docker_create_body(d, spec, image, &body, err);
+	int rc = docker_create_body(d, spec, image, limits, &body, err);
 
 	if (rc == 0)
 		rc = fetch_image(d, spec, image, false, stop, err);
@@ -266,6 +266,93 @@ static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
+/* 1 when there is none, 2 while the engine is still at it. */
+static int remove_once(struct engine *e, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	char *path = xasprintf("/containers/%s?force=true&v=true", id);
+	struct engine_ask ask = { .method = "DELETE",
+				  .path = path,
+				  .what = "removing the container" };
+	int rc = engine_call(e, &ask, &res, stop, err);
+
+	if (rc == 0 && (res.status == 404 || res.status == 409))
+		rc = res.status == 404 ? 1 : 2;
+	else if (rc == 0 && res.status >= 400)
+		rc = http_status_error(&res, ask.what, err);
+	http_response_release(&res);
+	free(path);
+	return rc;
+}
+
+static int docker_remove(struct sandbox_host *host, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	struct engine *e = &docker_of(host)->engine;
+	bool was_there = false;
+	int rc;
+
+	if (!engine_name_ok(id))
+		return error_set(err, ERR_USAGE,
+				 "'%s' is no container's name or id", id);
+	while ((rc = remove_once(e, id, stop, err)) == 2) {
+		was_there = true;
+		if (stop_sleep(stop, POLL_MS, err) < 0)
+			return -1;
+	}
+	return rc == 1 && was_there ? 0 : rc;
+}
+
+/* Made and started, by the engine's word. */
+static int make(struct sandbox *sb, const struct sandbox_spec *spec,
+		const char *image, const struct docker_limits *limits,
+		const struct stop *stop, struct error *err)
+{
+	struct docker *d = docker_of(sb->host);
+
+	if (create_one(sb, spec, image, limits, stop, err) < 0)
+		return -1;
+	return start_container(&d->engine, sb->id, stop, err);
+}
+
+/* Engines say in words of their own that they cannot limit memory or
+ * processes, some when the container is started: so any refusal that these may
+ * be the cause of is followed by one attempt without them. */
+static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
+			const char *image, const struct stop *stop,
+			struct error *err)
+{
+	struct docker_limits limits;
+	struct error why = { 0 };
+	struct error again = { 0 };
+	char *line;
+
+	if (docker_limits_init(docker_of(sb->host), &limits, stop, err) < 0)
+		return -1;
+	if (make(sb, spec, image, &limits, stop, &why) == 0)
+		return 0;
+	*err = why;
+	if (why.http_status != 400 && why.http_status < 500)
+		return -1;
+	if (sb->id && docker_remove(sb->host, sb->id, stop, &again) < 0)
+		return -1;
+	limits = (struct docker_limits){ 0 };
+	if (make(sb, spec, image, &limits, stop, &again) < 0) {
+		if (!again.http_status) /* cut, or cancelled: it may exist */
+			*err = again;
+		return -1;
+	}
+	*err = (struct error){ 0 };
+	line = xasprintf("the container has no limits of memory and processes: "
+			 "%s",
+			 why.message);
+	if (spec->progress)
+		spec->progress(spec->arg, line);
+	free(line);
+	return 0;
+}
+
 static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
 {
@@ -280,9 +367,9 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (spec->snapshot && !engine_name_ok(spec->snapshot))
 		return no_snapshot(spec->snapshot, err);
 	if (docker_image(d, spec, &image, err) == 0 &&
-	    create_one(sb, spec, image, stop, err) == 0 &&
-	    start_container(&d->engine, sb->id, stop, err) == 0 &&
-	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0) {
+	    make_limited(sb, spec, image, stop, err) == 0 &&
+	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0 &&
+	    docker_check_runtime(d, inspected, err) == 0) {
 		adopt(sb, true, inspected);
 		rc = docker_give_workdir(d, sb, inspected, stop, err);
 	}
@@ -344,44 +431,6 @@ static int docker_attach(struct sandbox *sb, const char *id,
 	}
 	cJSON_Delete(inspected);
 	return rc;
-}
-
-/* 1 when there is none, 2 while the engine is still at it. */
-static int remove_once(struct engine *e, const char *id,
-		       const struct stop *stop, struct error *err)
-{
-	struct http_response res = { 0 };
-	char *path = xasprintf("/containers/%s?force=true&v=true", id);
-	struct engine_ask ask = { .method = "DELETE",
-				  .path = path,
-				  .what = "removing the container" };
-	int rc = engine_call(e, &ask, &res, stop, err);
-
-	if (rc == 0 && (res.status == 404 || res.status == 409))
-		rc = res.status == 404 ? 1 : 2;
-	else if (rc == 0 && res.status >= 400)
-		rc = http_status_error(&res, ask.what, err);
-	http_response_release(&res);
-	free(path);
-	return rc;
-}
-
-static int docker_remove(struct sandbox_host *host, const char *id,
-			 const struct stop *stop, struct error *err)
-{
-	struct engine *e = &docker_of(host)->engine;
-	bool was_there = false;
-	int rc;
-
-	if (!engine_name_ok(id))
-		return error_set(err, ERR_USAGE,
-				 "'%s' is no container's name or id", id);
-	while ((rc = remove_once(e, id, stop, err)) == 2) {
-		was_there = true;
-		if (stop_sleep(stop, POLL_MS, err) < 0)
-			return -1;
-	}
-	return rc == 1 && was_there ? 0 : rc;
 }
 
 static void docker_discard(struct sandbox *sb)

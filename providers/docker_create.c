@@ -30,10 +30,21 @@ const struct setting docker_settings[] = {
 	  .help = "none, host or a network's name (the engine's default)" },
 	{ .key = "memory",
 	  .type = SETTING_STRING,
-	  .help = "most memory, as 512m or 2g (no limit)" },
+	  .help = "most memory, as 512m or 2g; 0 is no limit (three quarters "
+		  "of the engine's)" },
 	{ .key = "cpus",
 	  .type = SETTING_STRING,
 	  .help = "most processors, as 1.5 (no limit)" },
+	{ .key = "cap_add",
+	  .type = SETTING_LIST,
+	  .help = "capabilities besides the usual ones, as NET_RAW" },
+	{ .key = "no_new_privileges",
+	  .type = SETTING_BOOL,
+	  .fallback = "true",
+	  .help = "set-user-ID programs give no rights; false for sudo" },
+	{ .key = "runtime",
+	  .type = SETTING_STRING,
+	  .help = "runtime of the engine, as runsc or kata (its default)" },
 	{ .key = "mounts",
 	  .type = SETTING_LIST,
 	  .help = "directories or volumes inside: src:dst or src:dst:ro" },
@@ -123,7 +134,7 @@ static int add_limits(const struct docker *d, struct buf *b, struct error *err)
 	    string_of(d, "cpus", &cpus, err) < 0)
 		return -1;
 	if (memory) {
-		bytes = parse_memory(str_of(memory));
+		bytes = !strcmp(memory, "0") ? 0 : parse_memory(str_of(memory));
 		if (bytes < 0)
 			return error_set(err, ERR_CONFIG,
 					 "memory = \"%s\" is no amount like "
@@ -192,7 +203,8 @@ static int add_mounts(const struct docker *d, struct buf *b, struct error *err)
 }
 
 static int add_host_config(const struct docker *d,
-			   const struct sandbox_spec *spec, struct buf *b,
+			   const struct sandbox_spec *spec,
+			   const struct docker_limits *limits, struct buf *b,
 			   struct error *err)
 {
 	const char *network;
@@ -206,6 +218,8 @@ static int add_host_config(const struct docker *d,
 		network = NULL;
 	comma(b);
 	buf_adds(b, "\"HostConfig\":{");
+	if (docker_harden(d, limits, b, err) < 0)
+		return -1;
 	if (network && *network)
 		member(b, "NetworkMode", network);
 	if (add_limits(d, b, err) < 0 || add_mounts(d, b, err) < 0)
@@ -250,7 +264,8 @@ static int lifetime_of(const struct docker *d, const struct sandbox_spec *spec,
 }
 
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
-		       const char *image, struct buf *b, struct error *err)
+		       const char *image, const struct docker_limits *limits,
+		       struct buf *b, struct error *err)
 {
 	const char *workdir;
 	const char *user;
@@ -280,7 +295,8 @@ int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 	member(b, "dcode.workdir", workdir);
 	member(b, "dcode.lifetime", life);
 	buf_addc(b, '}');
-	if (add_env(d, b, err) < 0 || add_host_config(d, spec, b, err) < 0)
+	if (add_env(d, b, err) < 0 ||
+	    add_host_config(d, spec, limits, b, err) < 0)
 		return -1;
 	buf_addc(b, '}');
 	return buf_check(b, "the container's description", err);

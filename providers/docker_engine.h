@@ -69,9 +69,26 @@ struct docker {
 	atomic_int kills;                /* at work on threads of their own */
 };
 extern const struct setting docker_settings[];
+/* Limits that nobody asked for: an engine that cannot keep them (rootless,
+ * without control groups) makes the container without. */
+struct docker_limits {
+	bool wanted;
+	int64_t memory; /* bytes, three quarters of the engine's; 0: none */
+};
+/* GET /info, unless the user has set the memory. */
+int docker_limits_init(struct docker *d, struct docker_limits *limits,
+		       const struct stop *stop, struct error *err);
+/* Appends the members of HostConfig that take rights from a container. */
+int docker_harden(const struct docker *d, const struct docker_limits *limits,
+		  struct buf *body, struct error *err);
+/* Podman 4.3 ignores a runtime in silence: a container that was to be in
+ * gVisor is not used then. */
+int docker_check_runtime(const struct docker *d, const cJSON *inspected,
+			 struct error *err);
 /* The body of POST /containers/create. */
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
-		       const char *image, struct buf *body, struct error *err);
+		       const char *image, const struct docker_limits *limits,
+		       struct buf *body, struct error *err);
 /* What decides about the image: a snapshot's or the parameter's. Owned. */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);

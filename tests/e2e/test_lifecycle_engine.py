@@ -346,7 +346,7 @@ def test_three_requests_per_call(run, model, engine):
     after = [line for _, line in lines[execs[-1] + 3:]]
     print("start:", before, "end:", after)
     assert len(before) + len(after) + 72 == len(lines)
-    assert len(before) <= 3 and len(after) == 1
+    assert len(before) == 4 and len(after) == 1  # with the info of its memory
     streams = {n for n, line in lines if line.endswith("/start")
                and "/exec/" in line}
     others = {n for n, line in lines} - streams
