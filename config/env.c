@@ -50,24 +50,35 @@ static const struct env_var *find(const struct env *e, struct str name,
 	return NULL;
 }
 
+static struct env_var *add_slot(struct env_var **vars, size_t n)
+{
+	if ((n & (n - 1)) == 0)
+		*vars = xrealloc(*vars, n ? n * 2 : 1, sizeof(**vars));
+	return &(*vars)[n];
+}
+
 void env_add(struct env *e, struct str name, const char *value,
 	     enum setting_source source)
 {
 	uint64_t code = hash_code(name, 0);
+	const struct env_var *there = find(e, name, code);
 	size_t size = strlen(value) + 1;
+	struct env_var *slot;
 	char *copy;
 
-	if (!name.len || find(e, name, code))
+	if (!name.len || (there && !strcmp(there->value, value)))
 		return;
-	if ((e->n & (e->n - 1)) == 0)
-		e->vars = xrealloc(e->vars, e->n ? e->n * 2 : 1,
-				   sizeof(*e->vars));
 	copy = take_room(e, name.len + 1 + size);
 	memcpy(copy, name.ptr, name.len);
 	copy[name.len] = '\0';
 	memcpy(copy + name.len + 1, value, size);
-	hash_add(&e->names, code, (uint32_t)e->n);
-	e->vars[e->n++] = (struct env_var){ copy, copy + name.len + 1, source };
+	if (there) {
+		slot = add_slot(&e->shadowed, e->n_shadowed++);
+	} else {
+		hash_add(&e->names, code, (uint32_t)e->n);
+		slot = add_slot(&e->vars, e->n++);
+	}
+	*slot = (struct env_var){ copy, copy + name.len + 1, source };
 }
 
 void env_add_all(struct env *e, char **entries)
@@ -114,6 +125,7 @@ void env_release(struct env *e)
 		sodium_free(b); /* zeroes it */
 	}
 	free(e->vars);
+	free(e->shadowed);
 	hash_release(&e->names);
 	*e = (struct env){ 0 };
 }

@@ -19,11 +19,14 @@ struct env_block; /* of locked memory */
 struct env {
 	struct env_var *vars; /* owned; names are unique */
 	size_t n;
+	struct env_var *shadowed; /* owned; values that came too late */
+	size_t n_shadowed;
 	struct env_block *blocks; /* owned: the names and values */
 	struct hash names;        /* name -> index into vars */
 };
 
-/* The first one to add a name wins; later ones are dropped. */
+/* The first one to add a name wins; later ones are kept aside, for a secret
+ * that is not used has to be masked all the same. */
 void env_add(struct env *e, struct str name, const char *value,
 	     enum setting_source source);
 /* NAME=value entries, ended by NULL, as exported. */

@@ -45,15 +45,22 @@ bool setting_looks_secret(const char *name)
 	return false;
 }
 
-/* The user's value, or a project's: whoever has it, it is not shown. */
+static void tell(const struct env_var *v, size_t shortest,
+		 const struct each *each)
+{
+	if (v && v->value[0] && strlen(v->value) >= shortest)
+		each->call(each->arg, v->name, v->value);
+}
+
+/* The user's values and a project's: not only the one that counts, for those
+ * behind it are secrets as well. */
 static void each_of_name(const struct settings *s, const char *name,
 			 size_t shortest, const struct each *each)
 {
-	const struct env_var *v = env_resolve(&s->env, name);
 	const char *other = dotenv_get(&s->project, str_of(name));
 
-	if (v && v->value[0] && strlen(v->value) >= shortest)
-		each->call(each->arg, name, v->value);
+	tell(env_prefixed(&s->env, name), shortest, each);
+	tell(env_get(&s->env, name), shortest, each);
 	if (other && other[0] && strlen(other) >= shortest)
 		each->call(each->arg, name, other);
 }
@@ -77,6 +84,19 @@ static void each_row(const struct settings *s, const struct each *each)
 	}
 }
 
+static bool is_secret_row(const struct settings *s, const char *name)
+{
+	static const char prefix[] = "DEEPAGENTS_CODE_";
+
+	if (!strncmp(name, prefix, sizeof(prefix) - 1))
+		name += sizeof(prefix) - 1;
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (s->slots[i].row->flags & SETTING_SECRET &&
+		    s->slots[i].row->env && !strcmp(s->slots[i].row->env, name))
+			return true;
+	return false;
+}
+
 static void each_variable(const struct settings *s, const struct each *each)
 {
 	for (size_t i = 0; i < s->env.n; i++) {
@@ -91,6 +111,14 @@ static void each_variable(const struct settings *s, const struct each *each)
 
 		if (strlen(v->value) >= SHORTEST &&
 		    setting_looks_secret(v->name))
+			each->call(each->arg, v->name, v->value);
+	}
+	for (size_t i = 0; i < s->env.n_shadowed; i++) {
+		const struct env_var *v = &s->env.shadowed[i];
+
+		if (strlen(v->value) >= SHORTEST &&
+		    (setting_looks_secret(v->name) ||
+		     is_secret_row(s, v->name)))
 			each->call(each->arg, v->name, v->value);
 	}
 }

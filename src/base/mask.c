@@ -18,6 +18,7 @@ enum {
 	SHORTEST_SECRET = 4, /* the same when its name says that it is one */
 	SHORTEST_FORM = 12,  /* bytes of an encoded form, or of one line */
 	BLOCK = 16384,       /* bytes of locked memory taken at a time */
+	CHAIN = 4,           /* times the longest value, of overlapping ones */
 };
 
 struct block { /* locked memory; what follows the struct is its bytes */
@@ -284,6 +285,30 @@ static bool may_begin(const struct mask *m, struct str text)
 	return m->pairs[pair / 64] >> pair % 64 & 1;
 }
 
+/* Where the bytes to hide end: another value may begin within the first and go
+ * on behind it. A chain of them is followed only so far, for it is held back.
+ */
+static size_t match_end(const struct mask *m, struct str text,
+			const struct hidden *first, bool *maybe)
+{
+	size_t len = first->len;
+
+	for (size_t at = 1; at < len && len < CHAIN * m->longest; at++) {
+		const struct hidden *h;
+		bool more;
+
+		if (!may_begin(m, str_skip(text, at)))
+			continue;
+		h = match(m, str_skip(text, at), &more);
+		if (h == first)
+			continue;
+		*maybe |= more;
+		if (h && at + h->len > len)
+			len = at + h->len;
+	}
+	return len;
+}
+
 /* Handles what can be decided, returns how many bytes that were. */
 static size_t replace(const struct mask *m, struct str text, bool last,
 		      struct buf *out)
@@ -293,6 +318,7 @@ static size_t replace(const struct mask *m, struct str text, bool last,
 
 	while (at < text.len) {
 		const struct hidden *h;
+		size_t len = 0;
 		bool maybe;
 
 		if (!may_begin(m, str_skip(text, at))) {
@@ -300,6 +326,8 @@ static size_t replace(const struct mask *m, struct str text, bool last,
 			continue;
 		}
 		h = match(m, str_skip(text, at), &maybe);
+		if (h)
+			len = match_end(m, str_skip(text, at), h, &maybe);
 		if (maybe && !last)
 			break;
 		if (!h) {
@@ -308,7 +336,7 @@ static size_t replace(const struct mask *m, struct str text, bool last,
 		}
 		buf_add(out, text.ptr + from, at - from);
 		buf_adds(out, h->shown);
-		at += h->len;
+		at += len;
 		from = at;
 	}
 	buf_add(out, text.ptr + from, at - from);

@@ -176,3 +176,19 @@ def test_the_own_large_results_are_read_unasked(chat):  # noqa: F811
     t.type("more\r")
     assert "Allow" not in t.until("read.")
     assert "29999" in json.dumps(server.requests[-1]["body"])
+
+
+def test_a_secret_that_another_one_shadows_is_masked(task, home, env):
+    env["ACME_TOKEN"] = "exported-token-1"
+    env["DEEPAGENTS_CODE_DAYTONA_JWT_TOKEN"] = "prefixed-jwt-22"
+    path = home / ".deepagents" / ".env"
+    path.parent.mkdir(mode=0o700)
+    path.write_text("ACME_TOKEN=shadowed-token-3\nNOTE=not-a-secret-at-all\n"
+                    "DAYTONA_JWT_TOKEN=plain-jwt-4444\n")
+    _, result = task(call("execute", command=f"cat {path}; echo "
+                          "exported-token-1 prefixed-jwt-22"), flags=("-y",))
+    assert "not-a-secret-at-all" in result  # the control
+    assert "[masked:ACME_TOKEN]" in result
+    for secret in ("exported-token-1", "shadowed-token-3", "plain-jwt-4444",
+                   "prefixed-jwt-22"):
+        assert secret not in result

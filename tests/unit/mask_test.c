@@ -94,6 +94,20 @@ static void longest_wins(void **state)
 	mask_free(m);
 }
 
+/* The end of the second one is no text that may be shown. */
+static void overlapping_values(void **state)
+{
+	struct mask *m = mask_new();
+
+	(void)state;
+	assert_true(mask_add(m, "A_KEY", STR("one-two-three")));
+	assert_true(mask_add(m, "B_KEY", STR("three-four-five")));
+	check(m, "<one-two-three-four-five>", "<[masked:A_KEY]>");
+	check(m, "<one-two-three-four>", "<[masked:A_KEY]-four>");
+	check(m, "<three-four-five>", "<[masked:B_KEY]>");
+	mask_free(m);
+}
+
 static void repeats(void **state)
 {
 	struct mask *m = with((const char *const[]){ "R", "aaaaaaab", NULL });
@@ -238,6 +252,7 @@ int main(void)
 		cmocka_unit_test(nothing_to_hide),
 		cmocka_unit_test(raw_values),
 		cmocka_unit_test(longest_wins),
+		cmocka_unit_test(overlapping_values),
 		cmocka_unit_test(repeats),
 		cmocka_unit_test(short_values),
 		cmocka_unit_test(twice_is_fine),
