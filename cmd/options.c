@@ -26,7 +26,8 @@ const struct arg_row options_global[] = {
 	{ "sandbox-network", 0, ARG_VALUE, "full|none",
 	  "Network of the sandbox; default: the provider's" },
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
-	  "Commands that need no approval: a,b,c or recommended or all" },
+	  "Commands that need no approval: a,b,c or recommended (they read "
+	  "any file) or all" },
 	{ "auto-approve", 'y', ARG_FLAG, NULL,
 	  "Approve every tool call, also on this machine" },
 	{ "trust-project", 0, ARG_FLAG, NULL,

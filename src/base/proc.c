@@ -20,6 +20,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 enum { PATH_LARGEST = 1 << 20 };
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -98,7 +106,7 @@ static struct {
 
 void proc_protect(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef SANITIZED
 	struct rlimit none;
 
 	(void)prctl(PR_SET_DUMPABLE, 0);
