@@ -115,15 +115,16 @@ void run_limits(const struct run *r, struct buf *out)
 	if (r->options.yes || (!on_host(r) && !allow->given))
 		return;
 	if (!allow->given) {
-		buf_adds(out, "only reading in the working directory: no "
-			      "command, no change (-S LIST allows both there, "
-			      "-y everything)");
+		buf_adds(out, "only read files of the working directory (-S "
+			      "LIST allows commands, and changes there; -y "
+			      "everything)");
 		return;
 	}
-	buf_adds(out, allow->all ? "any command" : "only these commands: ");
+	buf_adds(out,
+		 allow->all ? "run any command" : "run only these commands: ");
 	allow_list_names(allow, out);
 	if (on_host(r))
-		buf_adds(out, "; file tools only in the working directory, "
-			      "not in .git or protected names (-y allows "
+		buf_adds(out, ", and change files of the working directory, "
+			      "but not in .git or protected names (-y allows "
 			      "everything)");
 }

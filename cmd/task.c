@@ -71,7 +71,7 @@ static void announce(struct task *t)
 	buf_clear(&place);
 	run_limits(r, &place);
 	if (place.len && !r->options.quiet)
-		fprintf(stderr, "dcode: this run may do %s\n", place.ptr);
+		fprintf(stderr, "dcode: this run may %s\n", place.ptr);
 	buf_release(&place);
 	free(model);
 }

@@ -56,7 +56,7 @@ def test_without_a_list_it_only_reads_and_says_so(task, work):
     r, result, server = task(write("a.c"), flags=())
     assert not CHANGES & offered(server) and not (work / "a.c").exists()
     assert "not permitted" in result
-    said = [line for line in r.err.splitlines() if "only reading" in line]
+    said = [line for line in r.err.splitlines() if "may only read" in line]
     assert len(said) == 1 and "-S LIST" in said[0]
 
 
@@ -136,3 +136,18 @@ def test_the_list_of_names_is_a_setting(task, work, config):
     _, result, _ = task(write(".envrc"), write("sub/makefile"))
     assert "protected" in result and (work / ".envrc").exists()
     assert not (work / "sub").exists()
+
+
+@pytest.mark.parametrize("path, written", [
+    ("a/b", True), ("in", True), ("out", False), (".git/x", False)])
+def test_the_same_holds_for_a_bound_directory(task, work, config, path,
+                                              written):
+    config('[sandboxes.providers.local.params]\nworkspace = "bind"\n')
+    (work / "in").symlink_to("real")
+    (work / "out").symlink_to("/tmp/elsewhere")
+    _, result, _ = task(write(path), flags=("-S", "make", "--sandbox",
+                                            "local"))
+    assert ("Updated" in result) == written
+    assert ("not permitted" in result) != written
+    if written:
+        assert (work / path).read_text() == "x"
