@@ -101,8 +101,9 @@ int sandbox_freeze(struct app *app, const struct args *args)
 	struct error err = { 0 };
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
-	if (rc == 0 && (!(t.host.provider->flags & SANDBOX_SNAPSHOT) ||
-			!t.host.provider->ops->snapshot))
+	if (rc == 0 && t.host.provider->ops->probe)
+		rc = t.host.provider->ops->probe(&t.host, &stop, &err);
+	if (rc == 0 && !sandbox_can_snapshot(&t.host))
 		rc = error_set(&err, ERR_USAGE,
 			       "provider '%s' has no snapshots",
 			       t.host.provider->name);

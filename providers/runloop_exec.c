@@ -61,7 +61,7 @@ static bool completed(const cJSON *tree)
 static int until_completed(struct sandbox *sb, cJSON **tree, int *code,
 			   const struct stop *stop, struct error *err)
 {
-	char execution[RUNLOOP_ID_MAX + 1];
+	char execution[RUNLOOP_ID_MAX + 1] = "";
 	int rc = 0;
 
 	while (rc == 0 && !completed(*tree)) {
@@ -70,7 +70,8 @@ static int until_completed(struct sandbox *sb, cJSON **tree, int *code,
 
 		if (stop_check(stop, err) < 0)
 			return -1;
-		if (*tree && (!id || !runloop_id_ok(id)))
+		/* An empty answer names none, nor has one before it. */
+		if (*tree ? !id || !runloop_id_ok(id) : !execution[0])
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: no "
 					 "execution");

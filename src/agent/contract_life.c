@@ -229,7 +229,7 @@ enum contract_verdict check_snapshot(struct contract *c)
 	enum contract_verdict verdict;
 	char *path;
 
-	if (!contract_can(c, SANDBOX_SNAPSHOT) || !ops_of(c)->snapshot)
+	if (!sandbox_can_snapshot(c->request->host))
 		return contract_na(c, "cannot be made here");
 	if (!name)
 		return contract_na(c,

@@ -327,6 +327,13 @@ static int check_name_free(struct sandbox_host *host, const char *name,
 	return error_hint(err, "Choose another name, or replace it: --force");
 }
 
+bool sandbox_can_snapshot(const struct sandbox_host *host)
+{
+	const struct sandbox_provider *p = host->provider;
+
+	return p->flags & ~host->lacks & SANDBOX_SNAPSHOT && p->ops->snapshot;
+}
+
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err)
 {
