@@ -300,10 +300,8 @@ static size_t match_end(const struct mask *m, struct str text,
 		if (!may_begin(m, str_skip(text, at)))
 			continue;
 		h = match(m, str_skip(text, at), &more);
-		if (h == first)
-			continue;
 		*maybe |= more;
-		if (h && at + h->len > len)
+		if (h && h != first && at + h->len > len)
 			len = at + h->len;
 	}
 	return len;
