@@ -253,10 +253,12 @@ static void presentable(const struct app *app, const char *text,
 	buf_release(&cleaned);
 }
 
-static int exit_status(const struct error *err)
+int app_exit_status(const struct error *err)
 {
 	if (err->code == ERR_USAGE)
 		return 2;
+	if (err->code == ERR_POLICY)
+		return STATUS_POLICY;
 	if (err->code == ERR_CANCELLED)
 		return signal_number ? 128 + signal_number : 130;
 	return 1;
@@ -266,7 +268,7 @@ int app_fail(struct app *app, const struct error *err)
 {
 	struct buf message = BUF_INIT(1 << 20);
 	struct buf hint = BUF_INIT(1 << 20);
-	int status = exit_status(err);
+	int status = app_exit_status(err);
 
 	presentable(app, err->message, &message);
 	presentable(app, err->hint, &hint);

@@ -13,7 +13,10 @@
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 
-enum { STATUS_PIPE = 141 }; /* exit status: nobody reads stdout any more */
+enum {                     /* exit statuses beside 0, 1, 2 and 128 + signal */
+       STATUS_POLICY = 78, /* EX_CONFIG: the machine's policy */
+       STATUS_PIPE = 141,  /* nobody reads stdout any more */
+};
 
 struct app {
 	struct cancel cancel; /* triggered by SIGINT, SIGTERM, SIGHUP */
@@ -59,9 +62,11 @@ int app_signal(void);
 /* Forgets it: an interactive program goes on after a cancelled turn. */
 void app_signal_clear(struct app *app);
 
+/* 2 for ERR_USAGE, STATUS_POLICY for ERR_POLICY, 130 or 128 + signal for
+ * ERR_CANCELLED, else 1. */
+int app_exit_status(const struct error *err);
 /* Prints "Error: message" and the hint on stderr, masked and cleaned (as a
- * JSON object on stdout too when app->json). Returns the exit status: 2 for
- * ERR_USAGE, 130 or 128 + signal for ERR_CANCELLED, else 1. */
+ * JSON object on stdout too when app->json). Returns app_exit_status(). */
 int app_fail(struct app *app, const struct error *err);
 /* "Warning: ..." on stderr, cleaned. */
 void app_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

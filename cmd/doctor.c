@@ -94,6 +94,9 @@ static void check_configuration(struct report *r, const struct settings *set)
 	}
 	line(r, "configuration", "data directory", verdict, text.ptr);
 	buf_release(&text);
+	if (settings_policy_error(set))
+		line(r, "configuration", "managed config", BROKEN,
+		     settings_policy_error(set));
 	if (settings_broken(set))
 		line(r, "configuration", "config.toml", BROKEN,
 		     settings_broken(set));

@@ -98,9 +98,10 @@ static int run_help(struct app *app, const struct args *args)
 			  printf("  %s", commands[i]->name), 13);
 	puts("\nOptions:");
 	args_help(stdout, options_global);
-	puts("\nExit status: 0 done, 1 error, 2 wrong use, 124 --timeout or\n"
-	     "--max-turns, 130 Ctrl-C, 141 nobody reads the output, 128+N\n"
-	     "signal N.\n"
+	puts("\nExit status: 0 done, 1 error, 2 wrong use, 78 the policy of "
+	     "the\n"
+	     "machine, 124 --timeout or --max-turns, 130 Ctrl-C, 141 nobody\n"
+	     "reads the output, 128+N signal N.\n"
 	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "cmd/policy.h"
 #include "cmd/run.h"
 #include "providers/jail.h"
 
@@ -133,6 +134,8 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 	}
 	if (args_flag(args, "help"))
 		return help(app, c, args);
+	if (policy_check(app, c, args, &err) < 0)
+		return app_fail(app, &err);
 	if (args_value(args, "install"))
 		return install(app, c, args);
 	if (!installs(c) &&

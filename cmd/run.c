@@ -12,6 +12,7 @@
 #include "base/clean.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/policy.h"
 #include "cmd/secret.h"
 
 enum { MAX_PROMPT = 1 << 20, MOST_TOOLS = 64 };
@@ -304,6 +305,11 @@ static int configured_allow_list(struct run_options *o,
 	}
 	if (text.len)
 		rc = allow_list_parse(&o->allow, text.ptr, err);
+	if (rc < 0 &&
+	    settings_source(set, NULL, "shell.allow_list") == SOURCE_POLICY) {
+		err->code = ERR_POLICY;
+		error_wrap(err, SETTINGS_POLICY_FILE);
+	}
 	buf_release(&text);
 	return rc;
 }
@@ -322,9 +328,15 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	if (o->max_retries && settings_set_flag(set, "retries.max_retries",
 						o->max_retries, err) < 0)
 		return -1;
+	if (policy_apply(o, set, err) < 0)
+		return -1;
 	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
 		return -1;
-	return run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err);
+	if (run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err) <
+	    0)
+		return -1;
+	policy_remark(o, set);
+	return 0;
 }
 
 /* A chat needs somebody who types: at standard input, or at the controlling

@@ -224,8 +224,13 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
 		return -1;
 	else
 		p = registry_find(registry, name);
-	if (!p)
-		return unknown(registry, set, name, err);
+	if (!p) {
+		(void)unknown(registry, set, name, err);
+		if (flag == args_bare &&
+		    settings_policy(set, "sandboxes.default"))
+			err->code = ERR_POLICY;
+		return -1;
+	}
 	o->sandbox = p->name;
 	return check_flags(o, p, err);
 }

@@ -121,7 +121,7 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		*status = "max_turns";
 		return STATUS_LIMIT;
 	}
-	return err->code == ERR_USAGE ? 2 : 1;
+	return app_exit_status(err);
 }
 
 static void report(struct task *t, const struct error *err)

@@ -14,6 +14,11 @@ const struct setting settings_core[] = {
 		.help = "Model used last; where models.default is not set",
 	},
 	{
+		.key = "models.allowed",
+		.type = SETTING_LIST,
+		.help = "Models that may be used: provider:name, provider:*",
+	},
+	{
 		.key = "models.providers",
 		.type = SETTING_TABLE,
 		.help = "Model servers: base_url, api_key_env, params",
@@ -52,11 +57,6 @@ const struct setting settings_core[] = {
 		.flags = SETTING_PREFIX_ONLY,
 		.env = "SHELL_ALLOW_LIST",
 		.help = "Commands that run without asking; recommended; all",
-	},
-	{
-		.key = "startup.mode",
-		.fallback = "\"manual\"",
-		.help = "Approval of tool calls: manual, auto, yolo",
 	},
 	{
 		.key = "startup.read_project_dotenv",

@@ -23,6 +23,7 @@ const char *setting_source_name(enum setting_source source)
 		[SOURCE_ENV] = "env",
 		[SOURCE_STORED] = "stored",
 		[SOURCE_FLAG] = "flag",
+		[SOURCE_POLICY] = "managed",
 	};
 
 	return names[source];
@@ -45,6 +46,8 @@ static char *find_home(const char *home)
 
 static void name_files(struct settings *s)
 {
+	s->files[FILE_POLICY].name = "managed config";
+	s->files[FILE_POLICY].path = xstrdup(SETTINGS_POLICY_FILE);
 	s->files[FILE_CONFIG].name = "config.toml";
 	s->files[FILE_CONFIG].path = path_join(s->dir, "config.toml");
 	s->files[FILE_PROJECT_ENV].name = "project .env";
@@ -166,9 +169,11 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	env_add_all(&s->env, in->environ);
 	settings_read_config(s);
 	check_tables(s);
+	settings_read_policy(s);
 	settings_read_dotenv(s, wants_project(s));
 	for (size_t i = 0; i < s->n_slots; i++)
 		setting_slot_resolve(s, &s->slots[i]);
+	settings_check_policy(s);
 	check_values(s);
 	*out = s;
 	return 0;
@@ -187,6 +192,8 @@ void settings_free(struct settings *s)
 		free(s->warnings[i]);
 	free(s->warnings);
 	free(s->broken);
+	free(s->policy_error);
+	toml_release(&s->policy);
 	toml_release(&s->config);
 	env_release(&s->env);
 	dotenv_release(&s->project);

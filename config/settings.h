@@ -37,6 +37,10 @@ struct setting {         /* an array of these ends in { 0 } */
 	const char *help;     /* one line */
 };
 
+/* The machine's policy, shared with the Python program. Nothing leads it
+ * elsewhere: who may write to /etc decides. */
+#define SETTINGS_POLICY_FILE "/etc/dcode/managed_config.toml"
+
 enum setting_source {
 	SOURCE_NONE = 0,
 	SOURCE_DEFAULT,
@@ -46,6 +50,7 @@ enum setting_source {
 	SOURCE_ENV,    /* exported */
 	SOURCE_STORED, /* dcode auth set */
 	SOURCE_FLAG,   /* command line */
+	SOURCE_POLICY, /* SETTINGS_POLICY_FILE */
 };
 
 /* Immutable once loaded, but for settings_set_flag(); any thread may read. */
@@ -90,6 +95,12 @@ size_t settings_warnings(const struct settings *s, const char *const **list);
 /* NULL, or why config.toml could not be used ("invalid TOML syntax:
  * file:3:5: ..."): flags that depend on it must say so. */
 const char *settings_broken(const struct settings *s);
+/* NULL, or why the policy cannot be honoured, with its place: whoever runs
+ * anything must refuse. */
+const char *settings_policy_error(const struct settings *s);
+/* What the policy itself says, or NULL. */
+const struct toml_value *settings_policy(const struct settings *s,
+					 const char *dotted);
 /* The files that were looked for, in the order of their strength. */
 enum settings_file_state {
 	SETTINGS_FILE_OK,

@@ -84,30 +84,41 @@ static void break_config(struct settings *s, const char *why,
 	settings_warn(s, "%s (the file is not used)", detail);
 }
 
-void settings_read_config(struct settings *s)
+int settings_read_toml(struct settings_file *file, struct toml_value *root,
+		       struct error *err)
 {
-	struct settings_file *file = &s->files[FILE_CONFIG];
 	struct buf text = BUF_INIT(LARGEST_CONFIG);
-	struct error err = { 0 };
 	struct stat st;
 	char room[128];
 	int fd = open_file(file->path, &st);
+	int rc = 0;
 
 	file->state = SETTINGS_FILE_MISSING;
+	*root = (struct toml_value){ .kind = TOML_TABLE };
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return;
-	if (fd < 0 || read_file(fd, &st, &text) < 0) {
-		error_set(&err, ERR_CONFIG, "%s: %s", file->path,
-			  errno == EINVAL ? "not a regular file"
-					  : reason(errno, room, sizeof(room)));
-		break_config(s, "could not read config file", err.message);
-	} else if (toml_parse(&s->config, buf_str(&text), file->path, &err) <
-		   0) {
-		break_config(s, "invalid TOML syntax", err.message);
-	} else {
-		file->state = SETTINGS_FILE_OK;
-	}
+		return 0;
+	file->state = SETTINGS_FILE_OK;
+	if (fd < 0 || read_file(fd, &st, &text) < 0)
+		rc = error_set(err, ERR_SYSTEM, "%s: %s", file->path,
+			       errno == EINVAL
+				       ? "not a regular file"
+				       : reason(errno, room, sizeof(room)));
+	else
+		rc = toml_parse(root, buf_str(&text), file->path, err);
 	buf_wipe(&text);
+	return rc;
+}
+
+void settings_read_config(struct settings *s)
+{
+	struct error err = { 0 };
+
+	if (settings_read_toml(&s->files[FILE_CONFIG], &s->config, &err) < 0)
+		break_config(s,
+			     err.code == ERR_SYSTEM
+				     ? "could not read config file"
+				     : "invalid TOML syntax",
+			     err.message);
 }
 
 /* Cuts the last name off; false at the root. */

@@ -23,7 +23,7 @@ struct setting_slot {
 	size_t n_list;
 };
 
-enum { FILE_CONFIG, FILE_PROJECT_ENV, FILE_USER_ENV, FILES };
+enum { FILE_POLICY, FILE_CONFIG, FILE_PROJECT_ENV, FILE_USER_ENV, FILES };
 
 struct old_vault {
 	struct vault *vault; /* owned */
@@ -39,6 +39,9 @@ struct settings {
 	struct dotenv project;
 	struct toml_value config; /* an empty table when missing or broken */
 	char *broken;             /* owned, or NULL */
+	struct toml_value policy; /* the machine's; what it sets is in config,
+				     too */
+	char *policy_error;       /* owned, or NULL */
 	char **warnings;          /* owned */
 	size_t n_warnings;
 	struct settings_file files[FILES]; /* paths owned */
@@ -55,8 +58,16 @@ struct settings {
 /* settings_files.c */
 void settings_warn(struct settings *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* An empty table when there is no file. -1: ERR_SYSTEM, or what toml_parse()
+ * says. */
+int settings_read_toml(struct settings_file *file, struct toml_value *root,
+		       struct error *err);
 void settings_read_config(struct settings *s);
 void settings_read_dotenv(struct settings *s, bool project);
+
+/* policy.c */
+void settings_read_policy(struct settings *s);
+void settings_check_policy(struct settings *s);
 
 /* settings_value.c */
 struct setting_slot *setting_slot_find(const struct settings *s,

@@ -107,13 +107,17 @@ void setting_slot_resolve(struct settings *s, struct setting_slot *slot)
 {
 	const struct env_var *v = variable(s, slot->row);
 	const struct toml_value *t = NULL;
+	const struct toml_value *p = toml_path(&s->policy, slot->path);
 
 	slot->source = SOURCE_NONE;
 	slot->text = NULL;
 	slot->toml = NULL;
 	if (!slot->flag && !v && !(slot->row->flags & SETTING_ENV_ONLY))
 		t = toml_path(&s->config, slot->path);
-	if (slot->flag) {
+	if (p && slot->row->type != SETTING_TABLE) {
+		slot->source = SOURCE_POLICY;
+		slot->toml = p;
+	} else if (slot->flag) {
 		slot->source = SOURCE_FLAG;
 		slot->text = slot->flag;
 	} else if (v) {
@@ -140,8 +144,11 @@ static int wrong(const struct settings *s, const struct setting_slot *slot,
 	if (slot->toml)
 		return error_set(
 			err, ERR_CONFIG, "%s:%d:%d: %s must be %s, not %s %s",
-			s->files[FILE_CONFIG].path, slot->toml->line,
-			slot->toml->column, slot->path, wanted,
+			slot->source == SOURCE_POLICY
+				? s->files[FILE_POLICY].path
+				: s->files[FILE_CONFIG].path,
+			slot->toml->line, slot->toml->column, slot->path,
+			wanted,
 			strchr("ai", toml_kind_name(slot->toml->kind)[0]) ? "an"
 									  : "a",
 			toml_kind_name(slot->toml->kind));

@@ -15,7 +15,7 @@ static const char *const names[] = {
 	[ERR_REMOTE] = "remote",       [ERR_TIMEOUT] = "timeout",
 	[ERR_CANCELLED] = "cancelled", [ERR_GONE] = "sandbox_gone",
 	[ERR_SYSTEM] = "system",       [ERR_UNREACHABLE] = "unreachable",
-	[ERR_BUSY] = "busy",
+	[ERR_BUSY] = "busy",           [ERR_POLICY] = "policy",
 };
 
 const char *error_name(enum err code)

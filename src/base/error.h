@@ -23,6 +23,7 @@ enum err {
 	ERR_GONE,        /* the sandbox has ended under us */
 	ERR_SYSTEM,      /* a system call failed; message ends in its text */
 	ERR_BUSY,        /* its state is changing: asking later helps */
+	ERR_POLICY,      /* the machine's policy forbids it, or is broken */
 };
 
 /*

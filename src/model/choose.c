@@ -231,7 +231,7 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 	own = own && own->kind == TOML_TABLE ? toml_get(own, "max_retries")
 					     : NULL;
 	if (own && own->kind == TOML_INT &&
-	    settings_source(set, NULL, "retries.max_retries") != SOURCE_FLAG)
+	    settings_source(set, NULL, "retries.max_retries") < SOURCE_FLAG)
 		n = own->integer;
 	if (n < 0 || n > MAX_RETRIES)
 		return error_set(err, ERR_CONFIG,
@@ -283,11 +283,39 @@ static int find_params(struct model_choice *c, const struct settings *set,
 	return find_idle(c, set, err);
 }
 
+/* models.allowed: whole names, or "provider:*"; an empty list allows none. */
+static int check_allowed(const struct model_choice *c,
+			 const struct settings *set, struct error *err)
+{
+	enum setting_source from = settings_source(set, NULL, "models.allowed");
+	const char *const *list;
+	size_t n;
+
+	if (settings_list(set, NULL, "models.allowed", &list, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(c->provider);
+		const char *name = list[i] + len + 1;
+
+		if (strncmp(list[i], c->provider, len) == 0 &&
+		    list[i][len] == ':' &&
+		    (!strcmp(name, "*") || !strcmp(name, c->model)))
+			return 0;
+	}
+	if (from == SOURCE_NONE)
+		return 0;
+	error_set(err, from == SOURCE_POLICY ? ERR_POLICY : ERR_CONFIG,
+		  "%s:%s is not in models.allowed (%s)", c->provider, c->model,
+		  from == SOURCE_POLICY ? SETTINGS_POLICY_FILE
+					: setting_source_name(from));
+	return n ? error_hint(err, "allowed is for example %s", list[0]) : -1;
+}
+
 int model_choose(struct model_choice *c, const struct settings *set,
 		 const char *spec, const char *params, struct error *err)
 {
 	*c = (struct model_choice){ 0 };
-	if (which(c, set, spec, err) == 0 &&
+	if (which(c, set, spec, err) == 0 && check_allowed(c, set, err) == 0 &&
 	    find_params(c, set, params, err) == 0)
 		return 0;
 	model_choice_release(c);

@@ -39,7 +39,7 @@ def test_nothing_set(run):
     assert r.out.startswith("Not shown: ")
     r = run("config", "-v")
     assert r.status == 0
-    assert "startup.mode" in r.out and "manual" in r.out
+    assert "sandboxes.copy_limit" in r.out and "16384" in r.out
     assert run("config", "--all").out == r.out
 
 

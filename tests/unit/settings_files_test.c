@@ -45,15 +45,15 @@ static void project_file(void **state)
 	s = load(w);
 	assert_null(of_project(s, "GROQ_API_KEY"));
 	assert_string_equal(of_project(s, "XAI_API_KEY"), "nearer");
-	assert_int_equal(file_state(s, 0), SETTINGS_FILE_MISSING);
-	assert_int_equal(file_state(s, 1), SETTINGS_FILE_OK);
+	assert_int_equal(file_state(s, 1), SETTINGS_FILE_MISSING);
+	assert_int_equal(file_state(s, 2), SETTINGS_FILE_OK);
 	settings_files(s, &files);
-	assert_true(str_ends(str_of(files[1].path), "/project/a/.env"));
+	assert_true(str_ends(str_of(files[2].path), "/project/a/.env"));
 
 	put(w, ".deepagents/config.toml", "startup.read_project_dotenv=false");
 	s = load(w);
 	assert_null(of_project(s, "XAI_API_KEY"));
-	assert_int_equal(file_state(s, 1), SETTINGS_FILE_DISABLED);
+	assert_int_equal(file_state(s, 2), SETTINGS_FILE_DISABLED);
 	export(w, "DEEPAGENTS_CODE_READ_PROJECT_DOTENV=yes");
 	s = load(w);
 	assert_string_equal(of_project(s, "XAI_API_KEY"), "nearer");
