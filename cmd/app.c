@@ -187,6 +187,12 @@ int app_store(struct app *app, struct store **store, struct error *err)
 	return store_ready(*store, err);
 }
 
+int app_unknown_provider(const char *name, struct error *err)
+{
+	error_set(err, ERR_USAGE, "Unknown sandbox provider '%s'", name);
+	return error_hint(err, "dcode provider list shows all there are.");
+}
+
 int app_host_check(struct app *app, const char *provider,
 		   struct sandbox_host *host, struct error *err)
 {
@@ -204,8 +210,7 @@ int app_host_check(struct app *app, const char *provider,
 	else
 		p = registry_find(registry, provider);
 	if (!p)
-		return error_set(err, ERR_USAGE,
-				 "Unknown sandbox provider '%s'", provider);
+		return app_unknown_provider(provider, err);
 	return sandbox_host_open(host, p, set, app_http(app), err);
 }
 

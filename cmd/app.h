@@ -55,6 +55,7 @@ int app_host_check(struct app *app, const char *provider,
 /* Says that this variable of a project's .env is what name is asked with. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);
+int app_unknown_provider(const char *name, struct error *err);
 /* What ends the work of this run: the signals. */
 struct stop app_stop(const struct app *app);
 /* The signal that triggered cancel, or 0. */

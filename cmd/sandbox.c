@@ -83,6 +83,39 @@ static const char *named_provider(const struct args *args)
 	return name && name[0] && strcmp(name, "none") != 0 ? name : NULL;
 }
 
+/* One that --sandbox-id named once. */
+static void see_attached(void *arg, const struct ledger_attached *row)
+{
+	struct found *f = arg;
+	struct target *t = f->target;
+
+	if (!f->provider) {
+		f->provider = xstrdup(row->provider);
+		f->endpoint = xstrdup(row->endpoint);
+		t->id = xstrdup(row->id);
+	}
+	if (row->user && !t->owner_runs &&
+	    !strcmp(row->provider, f->provider)) {
+		t->pid = row->user;
+		t->owner_runs = true;
+	}
+}
+
+/* Both lists: who uses one that is ours is in the second. */
+static int find_known(struct found *f, struct store *store, const char *name,
+		      struct error *err)
+{
+	struct error ignored = { 0 };
+	int rc = ledger_find(store, name, see, f, err);
+
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		return ledger_find_attached(store, name, see_attached, f, err);
+	if (rc == 0 && f->target->id)
+		(void)ledger_find_attached(store, f->target->id, see_attached,
+					   f, &ignored);
+	return rc;
+}
+
 static int search(struct found *f, struct app *app, const char *name,
 		  const char *provider, struct error *err)
 {
@@ -91,7 +124,7 @@ static int search(struct found *f, struct app *app, const char *name,
 
 	if (app_store(app, &store, err) < 0)
 		return -1;
-	rc = ledger_find(store, name, see, f, err);
+	rc = find_known(f, store, name, err);
 	if (rc == 0 && provider && strcmp(provider, f->provider) != 0) {
 		target_close(f->target);
 		free(f->provider);
@@ -146,12 +179,20 @@ void target_close(struct target *t)
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err)
 {
-	if (t->label[0] && t->state == LEDGER_GONE)
-		return error_set(err, ERR_NOT_FOUND,
-				 "sandbox %s has been deleted", t->label);
-	if (!t->id)
-		return error_set(err, ERR_NOT_FOUND,
-				 "sandbox %s was never made", t->label);
+	if (t->label[0] && t->state == LEDGER_GONE) {
+		error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted",
+			  t->label);
+		return error_hint(err, "dcode sandbox list shows those that"
+				       " are left.");
+	}
+	if (!t->id) {
+		error_set(err, ERR_NOT_FOUND,
+			  "the id of sandbox %s is not known: its create was"
+			  " cut or failed",
+			  t->label);
+		return error_hint(err, "dcode sandbox gc looks for it, and"
+				       " deletes what it finds.");
+	}
 	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0)
 		return 0;
 	sandbox_release(sb);

@@ -14,8 +14,8 @@ struct target { /* start from { 0 } */
 	char label[16]; /* "" when it is not in the ledger */
 	enum ledger_state state;
 	int64_t pid;
-	bool owner_runs;
-	char *note; /* owned, or NULL */
+	bool owner_runs; /* or another dcode uses it; its pid is in pid */
+	char *note;      /* owned, or NULL */
 };
 
 /*

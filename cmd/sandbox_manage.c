@@ -28,8 +28,33 @@ static int check_ours(struct target *t, const struct stop *stop,
 		return -1;
 	if (ours)
 		return 0;
-	return error_set(err, ERR_USAGE,
-			 "%s was not made by dcode; it is not deleted", t->id);
+	error_set(err, ERR_USAGE,
+		  "%s was not made by dcode: it is not deleted here", t->id);
+	return error_hint(err, "Delete it with the tools of %s.",
+			  t->host.provider->name);
+}
+
+/* Its work would end under another process, or another user's hands. */
+static int check_unused(const struct target *t, const struct args *args,
+			const char *name, struct error *err)
+{
+	if (!t->owner_runs || (t->label[0] && t->state == LEDGER_GONE) ||
+	    args_flag(args, "force"))
+		return 0;
+	error_set(err, ERR_USAGE,
+		  "sandbox %s is in use by the dcode with process id %lld",
+		  name, (long long)t->pid);
+	return error_hint(err,
+			  "End that one first, or: dcode sandbox rm"
+			  " --force %s",
+			  name);
+}
+
+static int already_deleted(const char *name, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted already",
+		  name);
+	return error_hint(err, "dcode sandbox list shows those that are left.");
 }
 
 static int delete_one(struct app *app, const struct args *args,
@@ -43,14 +68,15 @@ static int delete_one(struct app *app, const struct args *args,
 	if (app_store(app, &store, err) < 0 ||
 	    target_open(&t, app, args, name, err) < 0)
 		return -1;
-	rc = check_ours(&t, &stop, err);
+	rc = check_unused(&t, args, name, err);
+	if (rc == 0)
+		rc = check_ours(&t, &stop, err);
 	if (rc == 0 && t.label[0] && t.state == LEDGER_GONE)
-		rc = error_set(err, ERR_NOT_FOUND,
-			       "sandbox %s has been deleted already", name);
+		rc = already_deleted(name, err);
 	else if (rc == 0 && !t.id)
 		rc = error_set(err, ERR_NOT_FOUND,
-			       "the id of sandbox %s is not known; `dcode"
-			       " sandbox gc` looks for it",
+			       "the id of sandbox %s is not known: dcode"
+			       " sandbox gc looks for it",
 			       name);
 	if (rc == 0)
 		rc = lifecycle_remove(&t.host, store, t.id,
@@ -92,6 +118,12 @@ int sandbox_delete(struct app *app, const struct args *args)
 	return first.code ? app_fail(app, &first) : 0;
 }
 
+static int no_snapshots(const char *provider, struct error *err)
+{
+	error_set(err, ERR_USAGE, "provider '%s' has no snapshots", provider);
+	return error_hint(err, "dcode provider list shows which have.");
+}
+
 int sandbox_freeze(struct app *app, const struct args *args)
 {
 	const char *name = args->argv[1];
@@ -104,9 +136,7 @@ int sandbox_freeze(struct app *app, const struct args *args)
 	if (rc == 0 && t.host.provider->ops->probe)
 		rc = t.host.provider->ops->probe(&t.host, &stop, &err);
 	if (rc == 0 && !sandbox_can_snapshot(&t.host))
-		rc = error_set(&err, ERR_USAGE,
-			       "provider '%s' has no snapshots",
-			       t.host.provider->name);
+		rc = no_snapshots(t.host.provider->name, &err);
 	if (rc == 0)
 		rc = target_attach(&t, &sb, &stop, &err);
 	if (rc == 0) {
@@ -206,8 +236,7 @@ int sandbox_collect(struct app *app, const struct args *args)
 		 request.dry_run ? "true" : "false");
 	if (rc == 0 && request.provider &&
 	    !registry_find(registry, request.provider))
-		rc = error_set(&err, ERR_USAGE, "Unknown sandbox provider '%s'",
-			       request.provider);
+		rc = app_unknown_provider(request.provider, &err);
 	if (rc == 0) {
 		request.providers = registry_list(registry);
 		rc = lifecycle_gc(&request, &left, &stop, &err);

@@ -329,12 +329,20 @@ static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
 static int attach(struct box *box, const struct stop *stop, struct error *err)
 {
 	const struct box_request *r = &box->request;
+	struct error ignored = { 0 };
 	char room[64];
 
 	lifecycle_say(box, "Connecting to %s sandbox %s...", title(box, room),
 		      r->attach_id);
 	if (sandbox_attach(&box->sandbox, r->host, r->attach_id, stop, err) < 0)
 		return -1;
+	/* For the commands that name it later: the work goes on without. */
+	if (r->store &&
+	    ledger_attached(r->store, r->host->provider->name,
+			    lifecycle_endpoint(r->host), box->sandbox.id,
+			    r->attach_id, &ignored) < 0)
+		lifecycle_say(box, "this sandbox is not remembered: %s",
+			      ignored.message);
 	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
 		      box->sandbox.id);
 	return 0;

@@ -3,9 +3,11 @@
 #include "session/ledger.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/mem.h"
 #include "base/stop.h"
 #include "session/process.h"
 #include "session/store.h"
@@ -171,6 +173,13 @@ static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
 	       sqlite3_column_int(st, 4) != LEDGER_GONE;
 }
 
+static int several_fit(const char *name, struct error *err)
+{
+	error_set(err, ERR_USAGE, "several sandboxes begin with %s", name);
+	return error_hint(err, "Give more of the id: dcode sandbox list shows"
+			       " them.");
+}
+
 int ledger_find(struct store *s, const char *name,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err)
@@ -202,10 +211,89 @@ int ledger_find(struct store *s, const char *name,
 	if (finish(s, st, rc, err) < 0)
 		return -1;
 	if (several)
-		return error_set(err, ERR_USAGE,
-				 "several sandboxes begin with %s", name);
+		return several_fit(name, err);
 	if (rc != SQLITE_ROW)
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s is known",
 				 name);
 	return 0;
+}
+
+int ledger_attached(struct store *s, const char *provider, const char *endpoint,
+		    const char *id, const char *name, struct error *err)
+{
+	sqlite3_stmt *trim = store_sql(s, SQL_ATTACHED_TRIM, err);
+	sqlite3_stmt *st = store_sql(s, SQL_ATTACHED_ADD, err);
+	struct process self = { 0 };
+
+	if (!st || !trim)
+		return -1;
+	process_self(&self);
+	bind_text(st, 1, provider);
+	bind_text(st, 2, endpoint ? endpoint : "");
+	bind_text(st, 3, id);
+	bind_text(st, 4, name);
+	sqlite3_bind_int64(st, 5, self.pid);
+	sqlite3_bind_int64(st, 6, self.started);
+	bind_text(st, 7, self.place);
+	if (store_run(s, st, err) < 0)
+		return -1;
+	return store_run(s, trim, err);
+}
+
+static bool same_column(sqlite3_stmt *st, int column, const char *text)
+{
+	return strcmp(store_text(st, column), text) == 0;
+}
+
+int ledger_find_attached(struct store *s, const char *name,
+			 void (*found)(void *arg,
+				       const struct ledger_attached *row),
+			 void *arg, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_ATTACHED_FIND, err);
+	struct ledger_attached row = { 0 };
+	struct process self = { 0 };
+	char *first[3] = { NULL }; /* provider, endpoint, id: owned */
+	bool whole = false;
+	bool several = false;
+	int rc;
+
+	if (!st)
+		return -1;
+	process_self(&self);
+	bind_text(st, 1, name);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct process user = { .pid = sqlite3_column_int64(st, 3),
+					.started =
+						sqlite3_column_int64(st, 4) };
+
+		if (!first[0]) {
+			for (int i = 0; i < 3; i++)
+				first[i] = xstrdup(store_text(st, i));
+			whole = sqlite3_column_int(st, 6);
+		} else if (!same_column(st, 0, first[0]) ||
+			   !same_column(st, 1, first[1]) ||
+			   !same_column(st, 2, first[2])) {
+			several |= whole == (sqlite3_column_int(st, 6) != 0);
+			continue;
+		}
+		snprintf(user.place, sizeof(user.place), "%s",
+			 store_text(st, 5));
+		if (user.pid != self.pid && process_lives(&user, &self))
+			row.user = user.pid;
+	}
+	rc = finish(s, st, rc, err);
+	if (rc == 0 && several)
+		rc = several_fit(name, err);
+	else if (rc == 0 && !first[0])
+		rc = error_set(err, ERR_NOT_FOUND, "no sandbox %s is known",
+			       name);
+	row.provider = first[0];
+	row.endpoint = first[1];
+	row.id = first[2];
+	if (rc == 0)
+		found(arg, &row);
+	for (int i = 0; i < 3; i++)
+		free(first[i]);
+	return rc;
 }

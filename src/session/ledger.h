@@ -49,4 +49,19 @@ int ledger_find(struct store *s, const char *name,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err);
 
+/* This process uses a sandbox that it did not make; name is what the user
+ * called it. */
+int ledger_attached(struct store *s, const char *provider, const char *endpoint,
+		    const char *id, const char *name, struct error *err);
+struct ledger_attached { /* strings borrowed for the callback */
+	const char *provider, *id, *endpoint;
+	int64_t user; /* pid of another living dcode that uses it, or 0 */
+};
+/* By id, name or an unambiguous prefix of an id. ERR_NOT_FOUND, or ERR_USAGE
+ * when several match. */
+int ledger_find_attached(struct store *s, const char *name,
+			 void (*found)(void *arg,
+				       const struct ledger_attached *row),
+			 void *arg, struct error *err);
+
 #endif

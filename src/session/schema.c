@@ -48,6 +48,18 @@ static const char *const migrations[] = {
 	" note TEXT NOT NULL DEFAULT ''"
 	");"
 	"CREATE INDEX ledger_state ON ledger(state);",
+
+	/* A row each time that a sandbox of somebody else was used. */
+	"CREATE TABLE attached ("
+	" no INTEGER PRIMARY KEY,"
+	" provider TEXT NOT NULL,"
+	" endpoint TEXT NOT NULL,"
+	" id TEXT NOT NULL,"
+	" name TEXT NOT NULL," /* what the user called it */
+	" pid INTEGER NOT NULL,"
+	" started INTEGER NOT NULL,"
+	" place TEXT NOT NULL"
+	");",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

@@ -54,6 +54,16 @@ static const char *const sql[SQL_COUNT] = {
 			    " FROM ledger WHERE whole OR"
 			    " (length(?1)>=4 AND substr(id,1,length(?1))=?1)"
 			    " ORDER BY whole DESC, state=?2, no DESC",
+	[SQL_ATTACHED_ADD] = "INSERT INTO attached(provider, endpoint, id,"
+			     " name, pid, started, place)"
+			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_ATTACHED_TRIM] = "DELETE FROM attached WHERE no <="
+			      " (SELECT max(no) FROM attached) - 500",
+	[SQL_ATTACHED_FIND] = "SELECT provider, endpoint, id, pid, started,"
+			      " place, id=?1 OR name=?1 AS whole"
+			      " FROM attached WHERE whole OR (length(?1)>=4"
+			      " AND substr(id,1,length(?1))=?1)"
+			      " ORDER BY whole DESC, no DESC",
 };
 
 int store_error(struct store *s, struct error *err)

@@ -23,6 +23,9 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_LEDGER_NOTE,
 		 SQL_LEDGER_EACH,
 		 SQL_LEDGER_FIND,
+		 SQL_ATTACHED_ADD,
+		 SQL_ATTACHED_TRIM,
+		 SQL_ATTACHED_FIND,
 		 SQL_COUNT
 };
 
