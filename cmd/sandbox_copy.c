@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "cmd/sandbox.h"
 #include "sandbox/quote.h"
+#include "sandbox/supervise.h"
 
 enum {
 	SCRIPT_MS = 120000,
@@ -352,6 +353,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	else
 		rc = up(&c, args->argv[0], remote, err);
 	free(remote);
+	supervise_forget(&sb);
 	sandbox_release(&sb);
 	target_close(&t);
 	if (c.unread)

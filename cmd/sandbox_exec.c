@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/sandbox.h"
 #include "sandbox/quote.h"
+#include "sandbox/supervise.h"
 
 enum {
 	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */
@@ -229,6 +230,7 @@ static int execute(struct run *run, struct target *t, const struct args *args,
 		tell_notice(run, &sb, res);
 	}
 	sandbox_check(&sb, true, print_notice, NULL);
+	supervise_forget(&sb);
 	sandbox_release(&sb);
 	buf_release(&line);
 	buf_release(&input);

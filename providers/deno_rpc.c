@@ -110,7 +110,7 @@ static int send_next(struct deno_rpc *r, struct error *err)
 /* Output has come faster than it is taken: 1 after a short wait. */
 static int hold(struct deno_rpc *r)
 {
-	const struct stop stop = { &r->wake, INT64_MAX };
+	const struct stop stop = stop_on(&r->wake);
 	struct error ignored = { 0 };
 	bool full;
 
@@ -142,7 +142,7 @@ static int closed(struct deno_rpc *r, int code, struct error *err)
 static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 		struct error *err)
 {
-	const struct stop stop = { &r->wake, ping };
+	const struct stop stop = { .cancel = &r->wake, .deadline = ping };
 	struct deno_frame f = { 0 };
 	struct error why = { 0 };
 	enum ws_kind kind;

@@ -2,11 +2,12 @@
 # supervise.sh - one request about a job: start it, follow it, end it.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_op (start, follow, kill, drop), s_job, s_nonce, s_o and s_e (bytes of
+# Given: s_op (start, follow, kill), s_job, s_nonce, s_o and s_e (bytes of
 # both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
 # the answer). To start: s_limit, s_cap, s_lib and s_keep (the keeper), s_run
-# (the command as a script), text() and s_b64 (its input). Answers one frame:
+# (the command as a script), text() and s_b64 (its input), s_forget (jobs whose
+# output was read and goes). Answers one frame:
 # output, then error output; its status is "WORD CODE FROM LEN FROM LEN".
 # shellcheck disable=SC2015,SC2154
 
@@ -166,6 +167,13 @@ s_start() {
 	fi
 }
 
+# What commands print is theirs who asked: others come to this sandbox.
+s_forget_all() {
+	for s_job in $s_forget; do
+		s_search && s_news && s_clear
+	done
+}
+
 s_encode() {
 	if [ $s_enc = b ]; then
 		base64
@@ -220,13 +228,8 @@ s_request() {
 		*) s_word=gone ;;
 		esac
 	fi
+	[ -z "$s_forget" ] || (s_forget_all)
 	[ -z "$s_word" ] || return
-	if [ "$s_op" = drop ]; then
-		s_news
-		s_clear
-		s_ne=
-		return
-	fi
 	if [ "$s_op" = kill ] && [ ! -e "$s_dir/done" ]; then
 		: >"$s_dir/killed"
 		s_kill

@@ -95,21 +95,44 @@ s_watch() {
 	s_kill
 }
 
-# What finished ten minutes ago. Looks once a minute.
+# Removes what finished jobs printed 90 seconds ago, and after ten minutes all
+# of them. s_more: some output is left.
 s_sweep() {
 	s_time=$(date +%s)
-	s_last=0
-	{ read -r s_last <"$s_base/swept"; } 2>/dev/null
-	[ $((s_time - ${s_last:-0})) -ge 60 ] || return
-	echo "$s_time" >"$s_base/swept"
+	s_more=
 	for s_dir in "$s_base"/*/; do
 		s_dir=${s_dir%/}
 		s_orphan
 		s_when=
-		{ read -r s_ s_ s_ s_when <"$s_dir/done"; } 2>/dev/null
-		[ $((s_time - ${s_when:-$s_time})) -lt 600 ] ||
+		{ read -r s_ s_no s_ne s_when <"$s_dir/done"; } 2>/dev/null
+		[ -n "$s_when" ] || continue
+		if [ $((s_time - s_when)) -ge 600 ]; then
 			rm -rf "$s_dir"
+		elif [ $((s_time - s_when)) -ge 90 ]; then
+			s_clear
+		else
+			for s_file in "$s_dir"/[oe].[0-9]*; do
+				[ ! -s "$s_file" ] || s_more=1
+			done
+		fi
 	done
+}
+
+# One keeper stays until there is nothing left to remove: whoever asked may
+# never come back.
+s_reap() {
+	s_pid=
+	{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
+	if [ -n "$s_pid" ] &&
+		grep -qs dcode-exec "/proc/$s_pid/cmdline"; then
+		return
+	fi
+	echo $$ >"$s_base/reaper"
+	while s_sweep; [ -n "$s_more" ]; do
+		sleep 10
+		[ -d "$s_base" ] || return
+	done
+	rm -f "$s_base/reaper"
 }
 
 s_base=${s_dir%/*}
@@ -136,4 +159,4 @@ fi
 : >"$s_dir/ended"
 s_finish "$s_code"
 rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
-s_sweep
+s_reap

@@ -64,7 +64,7 @@ s_done() {
 
 # Forgets the output of a finished job, but not that there was some.
 s_clear() {
-	rm -f "$s_dir"/[oe].[0-9]*
+	rm -f "$s_dir"/[oe].[0-9]* "$s_dir/c" "$s_dir/i" "$s_dir/x"
 	: >"$s_dir/o.$s_no"
 	: >"$s_dir/e.$s_ne"
 }

@@ -10,6 +10,7 @@
 #include "agent/lifecycle_setup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sandbox/supervise.h"
 
 enum {
 	SEARCH_MS = 150,  /* for what an interrupted create may have made; */
@@ -420,6 +421,8 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 	if (rc == 0)
 		return 0;
 	lifecycle_unkeep(box);
+	if (!box->ours)
+		supervise_forget(&box->sandbox);
 	(void)dispose(box, &failure, &ignored); /* it has warned */
 	sandbox_release(&box->sandbox);
 	*box = (struct box){ 0 };
@@ -446,6 +449,8 @@ int lifecycle_close(struct box *box, struct error *err)
 	if (ours)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
 			      title(box, room), box->sandbox.id);
+	else
+		supervise_forget(&box->sandbox);
 	rc = dispose(box, &none, err);
 	if (ours && rc == 0)
 		lifecycle_say(box, "✓ %s sandbox terminated", title(box, room));

@@ -16,6 +16,7 @@ struct cancel {
 struct stop {
 	const struct cancel *cancel; /* borrowed; NULL means cannot cancel */
 	int64_t deadline; /* CLOCK_MONOTONIC ms; INT64_MAX means never */
+	int64_t held;     /* until then an answer is not late; 0: at once */
 };
 
 int64_t clock_ms(void);      /* CLOCK_MONOTONIC, ms */

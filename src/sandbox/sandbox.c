@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "net/retry.h"
+#include "sandbox/supervise.h"
 #include "sandbox/transfer.h"
 
 enum {
@@ -82,6 +83,8 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 	}
 	if (!sb->workdir)
 		sb->workdir = xstrdup(p->workdir ? p->workdir : "/");
+	if (!sb->read)
+		sb->read = supervise_read_new();
 	return 0;
 }
 
@@ -364,6 +367,7 @@ void sandbox_release(struct sandbox *sb)
 		sb->host->provider->ops->discard(sb);
 	free(sb->id);
 	free(sb->workdir);
+	supervise_read_free(sb->read);
 	mounts_release(&sb->mounts);
 	*sb = (struct sandbox){ 0 };
 }

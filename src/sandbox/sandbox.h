@@ -93,7 +93,6 @@ struct exec_result {
 	 * processes that live on. "" is the rule. */
 	char notice[SANDBOX_NOTICE];
 };
-
 struct sandbox;
 struct sandbox_host;
 /*
@@ -198,6 +197,7 @@ struct sandbox {
 	char *workdir;                /* owned, absolute */
 	void *priv;                   /* the provider's */
 	struct sandbox_mounts mounts; /* of the host, for writing */
+	struct supervise_read *read;  /* of supervise.h; owned, or NULL */
 };
 
 /* The wrappers: call these, never ops. They put the provider's name before

@@ -30,7 +30,6 @@ enum {
 	CALM = 8,               /* held to the end in a row: hold longer */
 	FRAMING = 1024,         /* bytes of an answer besides the output */
 	ANSWER_MIN = 2048,
-	DROP_SIZE = 1 << 20, /* what is worth a request to clear away */
 };
 
 struct job {
@@ -55,6 +54,8 @@ struct job {
 	unsigned damaged;  /* in a row */
 	unsigned calm;     /* in a row */
 	struct supervise_answer answer;
+	struct supervise_read *read;     /* the sandbox's, or NULL */
+	char forget[SUPERVISE_READ_IDS]; /* in the starting request */
 };
 
 static int64_t or_default(int64_t n, int64_t standard)
@@ -107,10 +108,13 @@ static int send(struct job *j, struct str command, const char *nonce,
 	struct buf raw = BUF_INIT(most(j) + FRAMING);
 	int rc;
 
+	within.held = clock_ms() + j->hold_ms;
 	j->sent = true;
 	rc = j->s->call(j->s->arg, command, j->hold_ms, &raw, &within, err);
 	if (rc == 0)
 		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
+	if (rc == 0)
+		supervise_read_forgot(j->read, j->forget);
 	if (rc == 0 && !where_asked(j))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: other output than "
@@ -136,6 +140,7 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		.req = *j->req,
 		.cwd = j->cwd,
 		.base64 = j->base64,
+		.forget = op == JOB_START ? j->forget : "",
 	};
 	int rc;
 
@@ -320,15 +325,6 @@ static int kill_job(struct job *j)
 	return rc;
 }
 
-static void drop_job(struct job *j)
-{
-	struct stop stop = stop_cleanup(KILL_MS);
-	struct error ignored = { 0 };
-
-	if (j->out_at + j->err_at >= DROP_SIZE)
-		(void)ask(j, JOB_DROP, &stop, &ignored);
-}
-
 static int follow(struct job *j, struct exec_result *res,
 		  const struct stop *stop, struct error *err)
 {
@@ -354,11 +350,10 @@ static int run(struct job *j, struct exec_result *res, const struct stop *stop,
 	bool own_time = within.deadline < stop->deadline;
 	int rc = follow(j, res, &within, &why);
 
-	if (rc == 0) {
-		drop_job(j);
-	} else if (j->sent && !j->ended && why.code != ERR_GONE &&
-		   why.code != ERR_UNREACHABLE) {
+	if (rc < 0 && j->sent && !j->ended && why.code != ERR_GONE &&
+	    why.code != ERR_UNREACHABLE) {
 		rc = kill_job(j);
+		j->ended = rc == 0;
 		if (why.code != ERR_TIMEOUT || !own_time)
 			rc = -1;
 		else if (rc == 0)
@@ -366,6 +361,8 @@ static int run(struct job *j, struct exec_result *res, const struct stop *stop,
 		res->timed_out = rc == 0;
 		res->exit_code = rc == 0 ? 124 : -1;
 	}
+	if (j->ended)
+		supervise_read_add(j->read, j->id);
 	if (rc < 0)
 		*err = why;
 	buf_release(&j->answer.body);
@@ -432,6 +429,8 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 	if (!req->cwd)
 		j.cwd = sb->workdir;
 	j.op = JOB_START;
+	j.read = sb->read;
+	supervise_read_list(j.read, j.forget);
 	ids_random(j.id, SUPERVISE_JOB);
 	if (rc == 0 && s->began)
 		s->began(s->arg, j.id);

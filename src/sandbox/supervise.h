@@ -16,11 +16,18 @@
  *
  * In the sandbox a job's directory is .dcode-exec/JOB (mode 0700) in /tmp, the
  * home or the working directory, the first that can be written. A stream that
- * is SUPERVISE_CAP bytes ahead of us blocks the command until we follow. A
- * finished job stays for ten minutes, for repeated requests; the keeper of a
- * later one removes it.
+ * is SUPERVISE_CAP bytes ahead of us blocks the command until we follow. What a
+ * finished job printed is removed by the request that starts the next one, by
+ * supervise_forget(), or, when nobody comes back, by the sandbox itself after a
+ * minute and a half: longer than anybody asks for it again. That it has run
+ * stays known for ten minutes, for repeated requests.
  */
-enum { SUPERVISE_CAP = 64 << 20, SUPERVISE_JOB = 16 };
+enum {
+	SUPERVISE_CAP = 64 << 20,
+	SUPERVISE_JOB = 16,
+	SUPERVISE_READ_MAX = 32,
+	SUPERVISE_READ_IDS = SUPERVISE_READ_MAX * (SUPERVISE_JOB + 1) + 1,
+};
 
 struct supervisor {
 	/*
@@ -59,5 +66,17 @@ int supervise_execute(struct sandbox *sb, const struct exec_request *req,
 int supervise_follow(const char *job, const struct exec_request *req,
 		     struct exec_result *res, const struct supervisor *s,
 		     const struct stop *stop, struct error *err);
+
+/* The jobs of a sandbox that have been read to their end, for that. May be
+ * NULL: then it is up to the sandbox. All for several threads at once. */
+struct supervise_read *supervise_read_new(void);
+void supervise_read_free(struct supervise_read *r);
+void supervise_read_add(struct supervise_read *r, const char *id);
+/* Into SUPERVISE_READ_IDS bytes, with a space after each. */
+void supervise_read_list(struct supervise_read *r, char *ids);
+void supervise_read_forgot(struct supervise_read *r, const char *ids);
+/* The last of a sandbox that is left to others: one request, if any job's
+ * output is still there, of at most two seconds. */
+void supervise_forget(struct sandbox *sb);
 
 #endif

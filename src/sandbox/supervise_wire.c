@@ -131,13 +131,15 @@ static int add_start(struct buf *out, const struct supervise_ask *ask,
 int supervise_compose(const struct supervise_ask *ask, struct buf *command,
 		      struct error *err)
 {
-	static const char *const ops[] = { "start", "follow", "kill", "drop" };
+	static const char *const ops[] = { "start", "follow", "kill" };
 
 	buf_addf(command,
 		 "s_op=%s s_job=%s s_nonce=%s s_o=%" PRId64 " s_e=%" PRId64
-		 " s_hold=%" PRId64 " s_gather=%" PRId64 " s_max=%zu s_b64=\n",
+		 " s_hold=%" PRId64 " s_gather=%" PRId64
+		 " s_max=%zu s_b64= s_forget='%s'\n",
 		 ops[ask->op], ask->job, ask->nonce, ask->out_at, ask->err_at,
-		 (ask->hold_ms + 9) / 10, (ask->gather_ms + 9) / 10, ask->max);
+		 (ask->hold_ms + 9) / 10, (ask->gather_ms + 9) / 10, ask->max,
+		 ask->forget ? ask->forget : "");
 	if (ask->op == JOB_START) {
 		if (add_start(command, ask, err) < 0)
 			return -1;

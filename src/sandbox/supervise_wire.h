@@ -5,7 +5,7 @@
 
 #include "sandbox/supervise.h"
 
-enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL, JOB_DROP };
+enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL };
 
 struct supervise_ask {
 	enum supervise_op op;
@@ -19,6 +19,7 @@ struct supervise_ask {
 	struct exec_request req; /* to start */
 	const char *cwd;         /* to start: absolute */
 	bool base64;             /* to start: may the input be base64? */
+	const char *forget;      /* jobs whose output goes; "", or NULL */
 };
 
 /* Pure. ERR_USAGE for a variable that has no name. */

@@ -120,7 +120,7 @@ static inline int teardown(void **state)
 static inline void load(struct server *s, const char *script)
 {
 	struct str body = str_of(script);
-	struct stop stop = stop_within(&(struct stop){ NULL, INT64_MAX }, 5000);
+	struct stop stop = stop_within(&(struct stop){ .deadline = INT64_MAX }, 5000);
 	struct http_response res = { 0 };
 	struct error err = { 0 };
 	char url[80];
@@ -141,7 +141,7 @@ static inline void load(struct server *s, const char *script)
 /* "requests" or "answered", as the server counts. */
 static inline int count(struct server *s, const char *what)
 {
-	struct stop stop = stop_within(&(struct stop){ NULL, INT64_MAX }, 5000);
+	struct stop stop = stop_within(&(struct stop){ .deadline = INT64_MAX }, 5000);
 	struct http_response res = { 0 };
 	struct error err = { 0 };
 	char url[80];
@@ -238,7 +238,7 @@ static inline void ask(struct model *m, struct outcome *o)
 		.restart = on_restart,
 		.arg = &o->seen,
 	};
-	struct stop stop = { NULL, INT64_MAX };
+	struct stop stop = { .deadline = INT64_MAX };
 
 	*o = (struct outcome){
 		.seen = { .text = BUF_INIT(1 << 26),

@@ -206,14 +206,15 @@ static void test_long(void **state)
 	vendor_clean(&v);
 }
 
-static void request(struct vendor *v, enum supervise_op op, const char *job,
-		    struct supervise_answer *a)
+static void request_and(struct vendor *v, enum supervise_op op, const char *job,
+			const char *forget, struct supervise_answer *a)
 {
 	struct supervise_ask ask = { .op = op,
 				     .job = job,
 				     .nonce = "aaaabbbbccccdddd",
 				     .hold_ms = 30000,
 				     .max = 60000,
+				     .forget = forget,
 				     .cwd = "/" };
 	struct stop never = { .deadline = INT64_MAX };
 	struct buf command = BUF_INIT(100000);
@@ -227,6 +228,12 @@ static void request(struct vendor *v, enum supervise_op op, const char *job,
 	assert_int_equal(supervise_parse(buf_str(&raw), ask.nonce, a, &err), 0);
 	buf_release(&command);
 	buf_release(&raw);
+}
+
+static void request(struct vendor *v, enum supervise_op op, const char *job,
+		    struct supervise_answer *a)
+{
+	request_and(v, op, job, "", a);
 }
 
 /* A start that arrives after its command was cancelled, or was forgotten. */
@@ -254,8 +261,8 @@ static void test_late_start(void **state)
 	assert_int_equal(a.word, WORD_END);
 	assert_int_equal(a.code, 0);
 	assert_string_equal(a.body.ptr, "ran\n");
-	request(&v, JOB_DROP, lost, &a);
-	request(&v, JOB_START, lost, &a);
+	request_and(&v, JOB_START, late, lost, &a);
+	request(&v, JOB_START, lost, &a); /* it is not run again */
 	assert_int_equal(a.word, WORD_LOST);
 	buf_release(&a.body);
 	vendor_clean(&v);
