@@ -25,13 +25,22 @@ static const struct cancel *signal_cancel;
 static volatile sig_atomic_t signal_number;
 static volatile sig_atomic_t signal_count;
 
-enum { IMPATIENT = 3 }; /* signals after which dcode leaves at once */
+enum { IMPATIENT = 3 }; /* signals of any kind: dcode leaves at once */
 
 static void on_signal(int number)
 {
+	static const char bye[] =
+		"\ndcode: left at once; what is left behind is in \"dcode "
+		"sandbox list\", and \"dcode sandbox gc\" deletes it\n";
+
+	/* A second Ctrl-C ends any wait, cleaning up as well. A terminal that
+	 * goes away may send several signals of its own, and means none. */
+	if (number == SIGINT && signal_number == SIGINT) {
+		(void)!write(STDERR_FILENO, bye, sizeof(bye) - 1);
+		_exit(128 + number);
+	}
 	signal_number = number;
-	signal_count++;
-	if (signal_count >= IMPATIENT)
+	if (++signal_count >= IMPATIENT)
 		_exit(128 + number);
 	if (signal_cancel)
 		cancel_trigger(signal_cancel);
@@ -157,10 +166,23 @@ int app_providers(struct app *app, struct registry **r, struct error *err)
 	return 0;
 }
 
+static void on_wait(void *arg, const char *line)
+{
+	struct buf text = BUF_INIT(1 << 12);
+	const struct app *app = arg;
+
+	clean_text(str_of(line), &text);
+	if (!app->quiet)
+		fprintf(stderr, "%s\n", text.len ? text.ptr : "");
+	buf_release(&text);
+}
+
 struct http *app_http(struct app *app)
 {
-	if (!app->http)
-		app->http = http_new(NULL);
+	if (app->http)
+		return app->http;
+	app->http = http_new(NULL);
+	http_on_wait(app->http, on_wait, app);
 	return app->http;
 }
 

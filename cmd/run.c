@@ -15,7 +15,11 @@
 #include "cmd/policy.h"
 #include "cmd/secret.h"
 
-enum { MAX_PROMPT = 1 << 20, MOST_TOOLS = 64 };
+enum {
+	MAX_PROMPT = 1 << 20,
+	MOST_TOOLS = 64,
+	RUN_MAX_S = 24 * 3600, /* without --timeout */
+};
 
 char *run_model_name(const struct run *r)
 {
@@ -373,6 +377,10 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 	}
 	if (piped || o->task || o->message)
 		*prompt = join_prompt(piped, o->task ? o->task : o->message);
+	if (!r->interactive && !r->options.timeout_s) {
+		r->options.timeout_s = RUN_MAX_S;
+		r->stop = stop_within(&r->stop, (int64_t)RUN_MAX_S * 1000);
+	}
 	return check_unattended(r, err);
 }
 

@@ -21,7 +21,7 @@ struct run_options {
 	bool yes, quiet, no_stream, read_stdin, trust_project;
 	int64_t max_turns;       /* 0: no cap */
 	const char *max_retries; /* checked, or NULL */
-	int64_t timeout_s;       /* 0: none */
+	int64_t timeout_s;       /* 0: not given */
 };
 
 /* Reads and checks the flags that need no file: ERR_USAGE. */

@@ -86,7 +86,7 @@ static int ask(struct aws *a, const char *method, const char *url,
 				    .url = url,
 				    .headers = headers,
 				    .connect_ms = ms,
-				    .flags = HTTP_NO_PROXY };
+				    .flags = HTTP_NO_PROXY | HTTP_PROBE };
 	struct http_response res = { .body = BUF_INIT(ANSWER_MAX) };
 	int rc = http_do(a->http, &req, &res, &within, err);
 

@@ -18,8 +18,9 @@ enum {
 	MAX_HEAD = 64 << 20,
 	MAX_HEADERS = 40,
 	CONNECT_MS = 30000,
-	IDLE_MS = 120000, /* where the choice has no idle_ms */
-	QUIET_FACTOR = 5, /* times idle_ms: nothing but heartbeats */
+	THINKING_MS = 16000, /* before silence is worth a word */
+	IDLE_MS = 120000,    /* where the choice has no idle_ms */
+	QUIET_FACTOR = 5,    /* times idle_ms: nothing but heartbeats */
 	MAX_ERROR_BODY = 256 << 10,
 };
 
@@ -354,11 +355,14 @@ static int attempt(struct model *m, struct exchange *x, const struct stop *stop,
 		.arg = x,
 		.connect_ms = CONNECT_MS,
 		.idle_ms = m->choice.idle_ms,
+		.flags = HTTP_PROBE, /* retries are events */
 	};
+	struct stop thinking = *stop;
 	int rc;
 
+	thinking.held = clock_ms() + THINKING_MS;
 	x->response.body.max = MAX_ERROR_BODY;
-	rc = http_do(m->http, &req, &x->response, stop, err);
+	rc = http_do(m->http, &req, &x->response, &thinking, err);
 	return exchange_end(x, rc, err);
 }
 

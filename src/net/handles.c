@@ -8,6 +8,7 @@
 
 #include "base/clean.h"
 #include "base/mem.h"
+#include "net/notice.h"
 
 enum {
 	MAX_IDLE = 16, /* free handles kept with their connections */
@@ -24,6 +25,7 @@ struct http {
 	size_t n_idle;
 	uint64_t reached[MAX_REACHED]; /* hashes of origins; 0: none */
 	size_t n_reached;
+	struct notice *notice;
 	CURLSH *share; /* TLS sessions and names of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
@@ -45,6 +47,7 @@ struct http *http_new(const char *ca_file)
 	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
 		pthread_mutex_init(&h->share_lock[i], NULL);
 	h->loader = curl_loader_new();
+	h->notice = notice_new();
 	return h;
 }
 
@@ -77,6 +80,7 @@ void http_free(struct http *h)
 	if (api && h->share)
 		api->share_cleanup(h->share);
 	curl_loader_free(h->loader);
+	notice_free(h->notice);
 	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
 		pthread_mutex_destroy(&h->share_lock[i]);
 	pthread_mutex_destroy(&h->lock);
@@ -84,6 +88,17 @@ void http_free(struct http *h)
 	free(h->ca_path);
 	free(h->http_proxy);
 	free(h);
+}
+
+void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
+		  void *arg)
+{
+	notice_on(h->notice, say, arg);
+}
+
+struct notice *http_notice(struct http *h)
+{
+	return h->notice;
 }
 
 const struct curl_api *http_api(struct http *h, const struct stop *stop,

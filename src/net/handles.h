@@ -22,6 +22,7 @@ struct handle {
 
 const struct curl_api *http_api(struct http *h, const struct stop *stop,
 				struct error *err);
+struct notice *http_notice(struct http *h);
 /* A handle for scheme://host:port of url (or the unix socket), warm when one
  * is free. NULL with err. */
 struct handle *handle_take(struct http *h, const char *url,

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "net/handles.h"
 #include "net/head.h"
+#include "net/notice.h"
 
 enum {
 	CONNECT_MS = 30000,
@@ -26,11 +27,13 @@ struct exchange {
 	size_t offset;  /* and where in it */
 	bool connected;
 	bool told_sent;
-	bool head_ended;     /* the final answer's headers are whole */
-	bool moved;          /* bytes went either way since last looked at */
-	int64_t suffices_at; /* when the rest is not waited for any more */
-	bool enough;         /* the body of a refusal was cut at our cap */
-	bool failed;         /* err holds what a callback said */
+	bool head_ended;       /* the final answer's headers are whole */
+	bool moved;            /* bytes went either way since last looked at */
+	int64_t suffices_at;   /* when the rest is not waited for any more */
+	struct notice *notice; /* NULL: nothing is said */
+	int64_t quiet_since;   /* ms: the last byte, either way */
+	bool enough;           /* the body of a refusal was cut at our cap */
+	bool failed;           /* err holds what a callback said */
 	struct error err;
 };
 
@@ -263,6 +266,22 @@ static void set_transfer(struct exchange *x, const struct handle *hd)
 	api->easy_setopt(easy, CURLOPT_PREREQDATA, x);
 }
 
+/* For how many ms a server that says nothing needs no mention. */
+static int64_t until_notice(struct exchange *x, const struct stop *stop)
+{
+	int64_t from =
+		x->quiet_since > stop->held ? x->quiet_since : stop->held;
+	int64_t left = from + NOTICE_MS - clock_ms();
+
+	if (!x->notice || x->res->began)
+		return INT64_MAX;
+	if (left > 0)
+		return left;
+	notice_silence(x->notice, x->req);
+	x->notice = NULL;
+	return INT64_MAX;
+}
+
 /* Sleeps until something can move, the cancel fires or a time is up. */
 static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
 		     const struct stop *stop, struct error *err)
@@ -273,10 +292,13 @@ static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
 	int64_t left = x->suffices_at == INT64_MAX
 			       ? 60000
 			       : x->suffices_at - clock_ms();
+	int64_t quiet;
 	CURLMcode code;
 
 	if (idle && x->moved)
 		*last = clock_ms();
+	if (x->moved)
+		x->quiet_since = clock_ms();
 	/* With HTTP/2, libcurl 7.88.1 may read the end of an answer together
 	 * with the rest of it and see it only when it is called again, which
 	 * no event of the socket would cause (tests/e2e/test_modal.py under
@@ -291,6 +313,8 @@ static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
 					 "stalled: no byte for %lld s",
 					 (long long)(idle / 1000));
 	}
+	quiet = until_notice(x, stop);
+	left = quiet < left ? quiet : left;
 	code = x->api->multi_poll(
 		hd->multi, &extra, extra.fd >= 0,
 		stop_poll_ms(stop, left > 60000 ? 60000 : (int)left), NULL);
@@ -401,6 +425,7 @@ int http_do(struct http *h, const struct http_request *req,
 {
 	struct exchange x = { .req = req,
 			      .res = res,
+			      .quiet_since = clock_ms(),
 			      .suffices_at = INT64_MAX };
 	struct curl_slist headers[HEADERS_MAX];
 	struct handle *hd;
@@ -412,6 +437,7 @@ int http_do(struct http *h, const struct http_request *req,
 	x.api = http_api(h, stop, err);
 	if (!x.api)
 		return -1;
+	x.notice = http_notice(h);
 	hd = handle_take(h, req->url, req->unix_socket, stop, err);
 	if (!hd)
 		return -1;
@@ -429,6 +455,8 @@ int http_do(struct http *h, const struct http_request *req,
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_NOBODY, 0L);
 	handle_give(h, hd, true);
+	if (!(req->flags & HTTP_PROBE))
+		notice_result(http_notice(h), req, rc, res, err);
 	return rc;
 }
 

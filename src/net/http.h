@@ -21,6 +21,11 @@ struct http;
  * exchange. ca_file: PEM bundle or NULL for SSL_CERT_FILE or the system's. */
 struct http *http_new(const char *ca_file);
 void http_free(struct http *h);
+/* A line for the user about a server that fails again and again, or does not
+ * answer for four seconds (from stop's held on); the wait goes on. From any
+ * thread, one at a time. Before the first exchange. */
+void http_on_wait(struct http *h, void (*say)(void *arg, const char *line),
+		  void *arg);
 
 enum {
 	HTTP_2 = 1 << 0, /* prior knowledge on http://, ALPN on https:// */
@@ -28,6 +33,8 @@ enum {
 	HTTP_ONCE = 1 << 2,  /* a connection of its own, closed afterwards: for
 				answers that use it up */
 	HTTP_FRESH = 1 << 3, /* on a new connection, which is kept */
+	HTTP_PROBE = 1 << 4, /* failures are nothing to tell the user of, or
+				the caller tells them */
 };
 
 struct http_request {

@@ -1,6 +1,7 @@
 /* execute.c - the tool that runs a shell command. */
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/shown.h"
 #include "base/str.h"
@@ -12,7 +13,9 @@ enum {
 	MAX_TIMEOUT_S = 3600,
 	SANDBOX_TIMEOUT_S = 1800, /* unless the model says otherwise */
 	HOST_TIMEOUT_S = 120,
-	SLICE = 64 << 10 /* bytes filtered at a time */
+	NO_LIMIT_S = 24 * 3600, /* what a timeout of 0 means */
+	LIVE_MAX = 1 << 20,     /* bytes of a command's output shown live */
+	SLICE = 64 << 10        /* bytes filtered at a time */
 };
 
 struct running {
@@ -20,7 +23,41 @@ struct running {
 	struct shown shown;
 	struct capture capture; /* both streams, in order of arrival */
 	struct buf text;        /* scratch */
+	int64_t live;           /* bytes that were to be shown */
 };
+
+/* A terminal, or a log, is for people: "yes" prints 90 MB a second. What goes
+ * to the model has a limit of its own. */
+static void show(struct running *r, struct str text)
+{
+	static const char note[] =
+		"\n[more output follows that is not shown here]\n";
+	int64_t left = LIVE_MAX - r->live;
+
+	r->live += (int64_t)text.len;
+	if (!r->env->output || left < 0)
+		return;
+	if ((int64_t)text.len <= left) {
+		r->env->output(r->env->arg, text);
+		return;
+	}
+	text.len = (size_t)left;
+	text.len = str_utf8_prefix(text);
+	if (text.len)
+		r->env->output(r->env->arg, text);
+	r->env->output(r->env->arg, str_of(note));
+}
+
+static void show_end(struct running *r)
+{
+	char note[64];
+
+	if (!r->env->output || r->live <= LIVE_MAX)
+		return;
+	snprintf(note, sizeof(note), "[%" PRId64 " bytes were not shown]\n",
+		 r->live - LIVE_MAX);
+	r->env->output(r->env->arg, str_of(note));
+}
 
 static void emit(struct running *r)
 {
@@ -29,8 +66,7 @@ static void emit(struct running *r)
 	if (!text.len)
 		return;
 	capture_add(&r->capture, text);
-	if (r->env->output)
-		r->env->output(r->env->arg, text);
+	show(r, text);
 	buf_clear(&r->text);
 }
 
@@ -151,7 +187,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	struct running r = { .env = env, .text = BUF_INIT(RESULT_RAW_BYTES) };
 	struct exec_request req = {
 		.command = str_of(json_string(args, "command", "")),
-		.timeout_ms = timeout_s * 1000,
+		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
 		.output = take,
 		.arg = &r,
 	};
@@ -165,13 +201,14 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
 	shown_end(&r.shown, env->mask, &r.text);
 	emit(&r);
+	show_end(&r);
 	take_output(&r, &cut, out);
 	if (!rc && !out->len)
 		buf_adds(out, "<no output>");
 	if (rc)
 		add_failure(err, out);
 	else if (res.timed_out)
-		add_timeout(args, timeout_s, out);
+		add_timeout(args, req.timeout_ms / 1000, out);
 	if (!rc)
 		add_status(&res, cut, out);
 	add_notice(&r, res.notice, out);
@@ -206,8 +243,8 @@ const struct tool tool_execute = {
 			"\"type\":\"string\",\"description\":\"The command "
 			"line.\"},\"timeout\":{\"anyOf\":[{\"type\":"
 			"\"integer\"},{\"type\":\"null\"}],\"default\":null,"
-			"\"description\":\"Seconds, at most 3600; 0 means no "
-			"limit. Give it for commands that take long.\"}},"
+			"\"description\":\"Seconds, at most 3600; 0 means "
+			"24 hours. Give it for commands that take long.\"}},"
 			"\"required\":[\"command\"]}",
 	},
 	.args = args,

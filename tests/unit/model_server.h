@@ -120,7 +120,8 @@ static inline int teardown(void **state)
 static inline void load(struct server *s, const char *script)
 {
 	struct str body = str_of(script);
-	struct stop stop = stop_within(&(struct stop){ .deadline = INT64_MAX }, 5000);
+	struct stop stop =
+		stop_within(&(struct stop){ .deadline = INT64_MAX }, 5000);
 	struct http_response res = { 0 };
 	struct error err = { 0 };
 	char url[80];
@@ -141,7 +142,8 @@ static inline void load(struct server *s, const char *script)
 /* "requests" or "answered", as the server counts. */
 static inline int count(struct server *s, const char *what)
 {
-	struct stop stop = stop_within(&(struct stop){ .deadline = INT64_MAX }, 5000);
+	struct stop stop =
+		stop_within(&(struct stop){ .deadline = INT64_MAX }, 5000);
 	struct http_response res = { 0 };
 	struct error err = { 0 };
 	char url[80];
