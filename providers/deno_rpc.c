@@ -9,10 +9,10 @@
 #include "providers/deno_rpc_impl.h"
 
 enum {
-	PING_MS = 2000,  /* transport.js of @deno/sandbox 0.13.2 */
-	SEND_MS = 60000, /* for one message, then the socket is dead */
-	ROOM_MS = 5,     /* between looks at output that waits */
-	CLOSINGS_MAX = 4,
+	PING_MS = 2000,   /* transport.js of @deno/sandbox 0.13.2 */
+	SEND_MS = 60000,  /* for one message, then the socket is dead */
+	ROOM_MS = 5,      /* between looks at output that waits */
+	CLOSINGS_MAX = 6, /* about 3 s, with the pauses between them */
 };
 
 struct deno_message { /* to send */
@@ -122,22 +122,6 @@ static int hold(struct deno_rpc *r)
 	return full;
 }
 
-/* A server that closes one connection after the other in the same way, and
- * says nothing on any of them, does so for a reason that stays. */
-static int closed(struct deno_rpc *r, int code, struct error *err)
-{
-	pthread_mutex_lock(&r->lock);
-	r->closings = r->close_code == code ? r->closings + 1 : 1;
-	r->close_code = code;
-	pthread_mutex_unlock(&r->lock);
-	if (r->closings >= CLOSINGS_MAX)
-		return error_set(err, ERR_REMOTE,
-				 "the server closes each connection (%d)",
-				 code);
-	return error_set(err, ERR_NETWORK,
-			 "the server has closed the connection (%d)", code);
-}
-
 /* Waits for a message, until the next ping is due or there is work. */
 static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 		struct error *err)
@@ -155,7 +139,9 @@ static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 		return -1;
 	}
 	if (rc == 0)
-		return closed(r, ws_code(r->ws), err);
+		return error_set(err, ERR_NETWORK,
+				 "the server has closed the connection (%d)",
+				 ws_code(r->ws));
 	rc = deno_frame_parse(&f, buf_str(text), DENO_MESSAGE_MAX, err);
 	pthread_mutex_lock(&r->lock);
 	if (rc == 0)
@@ -165,6 +151,21 @@ static int hear(struct deno_rpc *r, struct buf *text, int64_t ping,
 	pthread_mutex_unlock(&r->lock);
 	deno_frame_release(&f);
 	return rc;
+}
+
+/* A server that closes one connection after the other in the same way, and
+ * says nothing on any of them, does so for a reason that stays. */
+static void note_close(struct deno_rpc *r, int code, struct error *why)
+{
+	if (!code || code == WS_CODE_ABNORMAL)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->closings = r->close_code == code ? r->closings + 1 : 1;
+	r->close_code = code;
+	pthread_mutex_unlock(&r->lock);
+	if (r->closings >= CLOSINGS_MAX)
+		error_set(why, ERR_REMOTE,
+			  "the server closes each connection (%d)", code);
 }
 
 /* The socket is dead, and with it all calls. */
@@ -199,6 +200,7 @@ static void *run(void *arg)
 		if (rc == 0 && !hold(r))
 			rc = hear(r, &text, ping, &why);
 	}
+	note_close(r, ws_code(r->ws), &why);
 	ws_free(r->ws);
 	r->ws = NULL;
 	buf_release(&text);

@@ -87,6 +87,20 @@ def test_deno_attaching_never_shortens_a_life(vendor, model, run, config):
     cloud.destroy(id)
 
 
+@pytest.mark.parametrize("times", [2, None])
+def test_deno_a_close_code_that_stays_is_given_up_on(
+        vendor, model, run, times):
+    """Twice it is overcome; for ever, it is said after some seconds."""
+    cloud = vendor("deno")
+    cloud.fault("GET /api/v3/sandboxes/create", cut_after=1)
+    cloud.fault("GET .*/connect", times=times, close=4001)
+    server = model([execute("sleep 2; echo hi"), DONE])
+    r = task_of(run, "deno")()
+    told = results(server)[0]
+    assert ("hi" in told) if times else ("4001" in told), told
+    assert r.seconds < 30 and cloud.left() == []
+
+
 def made_by_another(cloud):
     from test_deno import Owner
     owner = Owner(cloud)

@@ -184,6 +184,8 @@ class Deno(Cloud):
             alive = kept.id in self.boxes
         if not alive:
             session.end(1001)
+        if "close" in req.fault:
+            session.end(req.fault["close"])
         try:
             session.serve()
         finally:
