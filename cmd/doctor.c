@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "cmd/provider.h"
 #include "model/model.h"
+#include "providers/local.h"
+#include "providers/table.h"
 
 enum verdict { FINE, REMARK, BROKEN };
 
@@ -156,6 +158,15 @@ static void incapable(struct report *r, const struct sandbox_provider *p,
 	buf_release(&text);
 }
 
+static void describe_limits(struct report *r, const struct sandbox_host *host)
+{
+	struct buf text = BUF_INIT(1 << 12);
+
+	local_describe_limits(host, &text);
+	line(r, "sandbox", "local limits", FINE, text.ptr);
+	buf_release(&text);
+}
+
 static void check_sandboxes(struct report *r, struct registry *registry)
 {
 	const struct sandbox_provider *const *all = registry_list(registry);
@@ -170,6 +181,8 @@ static void check_sandboxes(struct report *r, struct registry *registry)
 			continue;
 		}
 		describe(r, &host, registry_origin(registry, p));
+		if (p == &local_provider)
+			describe_limits(r, &host);
 		sandbox_host_close(&host);
 	}
 }

@@ -7,6 +7,7 @@
 
 #include "providers/jail.h"
 #include "providers/local_guard.h"
+#include "providers/local_limits.h"
 #include "providers/pipes.h"
 
 /*
@@ -29,12 +30,21 @@ struct local { /* sandbox_host.priv */
 	struct keeper keeper;
 	char *bwrap; /* owned; absolute */
 	struct jail_limits limits;
+	uint64_t disk;          /* bytes of home and workspace, 0: no limit */
 	const char *const *env; /* borrowed from settings */
 	size_t nenv;
 	int64_t lifetime_s; /* 0: the provider's */
 	bool network;
 	bool bind;
 };
+
+/* local_settings.c */
+extern const struct setting local_settings[];
+int local_settings_read(struct local *l, const struct settings *set,
+			struct error *err);
+
+/* For doctor: which limits bind on this machine. */
+void local_describe_limits(const struct sandbox_host *host, struct buf *out);
 
 /* local_box.c: one running bubblewrap. */
 struct box_plan {
@@ -43,12 +53,18 @@ struct box_plan {
 	const char *bind;          /* or NULL: dir/workspace */
 	const struct guard *guard; /* of bind */
 	bool network;
+	const struct jail_limits *limits;
 };
 struct box {
 	int sock; /* to the supervisor; -1 when not running */
 	pid_t pid;
 	char *mark;          /* owned; path of run.PID.START */
 	struct guard *guard; /* owned; NULL without a bound directory */
+	struct cgroup group;
+	char *home, *workspace; /* owned; on this machine */
+	/* When last measured (UINT64_MAX: never); what was there before us.
+	 * Several commands may run at once. */
+	_Atomic uint64_t disk_used, disk_base;
 };
 int box_start(struct box *b, const struct box_plan *plan,
 	      const struct stop *stop, struct error *err);
@@ -75,8 +91,9 @@ struct words { /* an array of owned strings, NULL-terminated */
 };
 void words_add(struct words *w, ...) __attribute__((sentinel));
 void words_release(struct words *w);
-/* Namespaces, privileges, system directories, /proc, /dev, /tmp. */
-void args_system(struct words *w, bool network);
+/* Namespaces, privileges, system directories, /proc, /dev, /tmp; each of the
+ * latter's two file systems in memory holds half of memory (0: no limit). */
+void args_system(struct words *w, bool network, uint64_t memory);
 /* A descriptor to read this text from, or -1. */
 int args_fd(const char *text, size_t len, struct error *err);
 /* The files of a made-up /etc: each needs a descriptor that holds its text.

@@ -102,7 +102,18 @@ static void add_proc(struct words *w)
 		closedir(dir);
 }
 
-void args_system(struct words *w, bool network)
+static void add_tmpfs(struct words *w, const char *path, uint64_t size)
+{
+	char bytes[32];
+
+	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)size);
+	words_add(w, "--perms", "1777", NULL);
+	if (size)
+		words_add(w, "--size", bytes, NULL);
+	words_add(w, "--tmpfs", path, NULL);
+}
+
+void args_system(struct words *w, bool network, uint64_t memory)
 {
 	words_add(w, "--unshare-all", "--unshare-user", NULL);
 	if (network)
@@ -112,9 +123,11 @@ void args_system(struct words *w, bool network)
 		  "--clearenv", NULL);
 	add_root(w);
 	add_proc(w);
-	words_add(w, "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm",
-		  "--remount-ro", "/dev", "--perms", "1777", "--tmpfs", "/tmp",
-		  "--dir", "/run", "--dir", "/var", "--symlink", "../tmp",
+	words_add(w, "--dev", "/dev", NULL);
+	add_tmpfs(w, "/dev/shm", memory / 2);
+	words_add(w, "--remount-ro", "/dev", NULL);
+	add_tmpfs(w, "/tmp", memory / 2);
+	words_add(w, "--dir", "/run", "--dir", "/var", "--symlink", "../tmp",
 		  "/var/tmp", NULL);
 }
 

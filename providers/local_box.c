@@ -126,7 +126,7 @@ static int spawn_box(struct box *b, const struct box_plan *plan, int sock,
 	int rc = -1;
 
 	words_add(&w, "bwrap", NULL);
-	args_system(&w, plan->network);
+	args_system(&w, plan->network, plan->limits->memory);
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fds[AT_EXE] < 0)
 		error_errno(err, "opening dcode itself");
@@ -173,7 +173,12 @@ int box_start(struct box *b, const struct box_plan *plan,
 	int said[2] = { -1, -1 };
 	int rc = -1;
 
-	*b = (struct box){ .sock = -1, .guard = b->guard };
+	*b = (struct box){ .sock = -1,
+			   .guard = b->guard,
+			   .home = path_join(plan->dir, "home"),
+			   .workspace = plan->bind ? xstrdup(plan->bind)
+						   : path_join(plan->dir,
+							       "workspace") };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
 	    pipe2(said, O_CLOEXEC) < 0) {
 		error_errno(err, "starting bubblewrap");
@@ -188,6 +193,10 @@ int box_start(struct box *b, const struct box_plan *plan,
 		rc = leave_mark(b, plan->dir, err);
 		if (rc == 0)
 			rc = wait_hello(b, said[0], stop, err);
+		if (rc == 0) {
+			cgroup_open(&b->group, plan->limits);
+			cgroup_add(&b->group, b->pid);
+		}
 	}
 	if (rc < 0 && b->pid > 0) /* it may hang before our code runs */
 		(void)proc_tree_kill(&(struct proc_tree){ .root = b->pid });
@@ -264,8 +273,9 @@ void box_stop(struct box *b)
 void box_release(struct box *b, struct keeper *keeper)
 {
 	/* While something runs, a placeholder that goes could be replaced. */
-	if (b->guard) {
+	if (b->guard || b->group.memory || b->group.pids)
 		box_stop(b);
+	if (b->guard) {
 		guard_release(b->guard);
 		free(b->guard);
 	}
@@ -273,9 +283,12 @@ void box_release(struct box *b, struct keeper *keeper)
 		close(b->sock);
 	if (b->pid > 0)
 		keeper_reap(keeper, b->pid);
+	cgroup_release(&b->group);
 	if (b->mark)
 		unlink(b->mark);
 	free(b->mark);
+	free(b->home);
+	free(b->workspace);
 	*b = (struct box){ .sock = -1 };
 }
 
@@ -297,7 +310,7 @@ static void add_copy(struct words *w, const char *from, const char *workspace,
 		workspace ? xstrdup(workspace) : path_join(from, "workspace");
 
 	words_add(w, "bwrap", NULL);
-	args_system(w, false);
+	args_system(w, false, 0);
 	words_add(w, "--die-with-parent", "--ro-bind", home, "/from/home",
 		  "--ro-bind", work, "/from/workspace", "--bind", to, "/to",
 		  "--remount-ro", "/", "--", "/bin/cp", "-a", "/from/home",

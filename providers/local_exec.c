@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -222,6 +225,40 @@ static int follow(struct sandbox *sb, struct pump *pump, int control,
 	return pump_rest(pump, err);
 }
 
+/* The disk's size is bounded by nothing else. */
+static int follow_watched(struct sandbox *sb, struct pump *pump, int control,
+			  struct exec_result *res, const struct stop *stop,
+			  struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	struct box *b = sb->priv;
+	struct disk_watch d = { .dirs = { b->home, b->workspace },
+				.limit = l->disk,
+				.last = atomic_load(&b->disk_used),
+				.base = atomic_load(&b->disk_base),
+				.control = control };
+	struct error why = { 0 };
+	int rc;
+
+	disk_watch_start(&d);
+	rc = follow(sb, pump, control, res, stop, &why);
+	if (disk_watch_end(&d) && !res->timed_out &&
+	    (rc == 0 || stop_check(stop, err) == 0)) {
+		snprintf(res->notice, sizeof(res->notice),
+			 "the command was killed: the sandbox's files passed "
+			 "%llu bytes (disk of [sandboxes.providers.local."
+			 "params]); delete some before you go on",
+			 (unsigned long long)l->disk);
+		res->exit_code = 128 + SIGKILL;
+		rc = rc < 0 ? pump_rest(pump, &why) : 0;
+	}
+	atomic_store(&b->disk_used, d.last);
+	atomic_store(&b->disk_base, d.base);
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
 int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
@@ -257,7 +294,7 @@ int local_execute(struct sandbox *sb, const struct exec_request *req,
 	}
 	pump_close_theirs(&pump);
 	if (rc == 0)
-		rc = follow(sb, &pump, control, res, stop, err);
+		rc = follow_watched(sb, &pump, control, res, stop, err);
 	if (control >= 0)
 		close(control);
 	pump_release(&pump, &l->keeper);
