@@ -249,7 +249,7 @@ int app_host(struct app *app, const char *provider, struct sandbox_host *host,
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name)
 {
-	char *from = settings_project_name(app->settings, variable);
+	char *from = settings_credential_name(app->settings, variable);
 	char *line = xasprintf("%s is used with the key %s, which comes with "
 			       "this project: its owner sees what is sent",
 			       name, from);

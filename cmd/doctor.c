@@ -122,6 +122,8 @@ static void check_model(struct report *r, const struct settings *set)
 	snprintf(text, sizeof(text), "%s:%s at %s", choice.provider,
 		 choice.model, choice.base_url);
 	line(r, "model", "default", FINE, text);
+	if (choice.project_key)
+		line(r, "model", "key", REMARK, choice.key_from);
 	model_choice_release(&choice);
 }
 
@@ -131,10 +133,17 @@ static void describe(struct report *r, const struct sandbox_host *host,
 {
 	const struct sandbox_provider *p = host->provider;
 	struct buf text = BUF_INIT(1 << 12);
+	char *key;
 
 	buf_addf(&text, "%s (%s)", p->summary, origin);
 	if (host->endpoint && host->endpoint[0])
 		buf_addf(&text, "; at %s", host->endpoint);
+	key = host->project_key ? settings_credential_name(host->settings,
+							   host->project_key)
+				: NULL;
+	if (key)
+		buf_addf(&text, "; with %s", key);
+	free(key);
 	buf_addf(&text, "; in %s; ",
 		 p->workdir ? p->workdir : "the current directory");
 	provider_capabilities(&text, p->flags, false);

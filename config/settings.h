@@ -137,8 +137,10 @@ const char *settings_credential(const struct settings *s, const char *variable,
 /* A value for a setup script: settings_env_plain(), else the project's. */
 const char *settings_setup_value(const struct settings *s, const char *name,
 				 enum setting_source *source);
-/* "X_API_KEY of /home/me/app/.env", a credential of the project. Owned. */
-char *settings_project_name(const struct settings *s, const char *variable);
+/* Where a credential comes from, for messages: "X_API_KEY of
+ * /home/me/app/.env", "DEEPAGENTS_CODE_X_API_KEY", "the key stored by ...".
+ * Owned. */
+char *settings_credential_name(const struct settings *s, const char *variable);
 
 /* A key that can be stored: one for each secret variable. */
 struct settings_credential {

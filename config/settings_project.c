@@ -100,7 +100,19 @@ const char *settings_setup_value(const struct settings *s, const char *name,
 	return v ? v->value : find(s, name);
 }
 
-char *settings_project_name(const struct settings *s, const char *variable)
+char *settings_credential_name(const struct settings *s, const char *variable)
 {
-	return xasprintf("%s of %s", variable, s->files[FILE_PROJECT_ENV].path);
+	const char *project = NULL;
+	const struct env_var *v = env_resolve(&s->env, variable);
+
+	if (settings_stored(s, variable))
+		return xasprintf("the key stored by dcode auth set, in place "
+				 "of %s",
+				 variable);
+	if (settings_credential(s, variable, &project) && project)
+		return xasprintf("%s of %s", variable,
+				 s->files[FILE_PROJECT_ENV].path);
+	if (!v || v->source != SOURCE_DOTENV_USER)
+		return xstrdup(v ? v->name : variable);
+	return xasprintf("%s of %s", v->name, s->files[FILE_USER_ENV].path);
 }

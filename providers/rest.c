@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "net/retry.h"
 
 enum {
@@ -32,23 +33,6 @@ static struct str host_of(struct str authority)
 	return host;
 }
 
-static bool is_loopback(struct str host)
-{
-	struct str rest = host;
-	struct str part;
-	int64_t number;
-	int n = 0;
-
-	if (str_is_nocase(host, "localhost") || str_is(host, "::1"))
-		return true;
-	if (!str_starts(host, "127."))
-		return false;
-	for (; str_split(&rest, '.', &part); n++)
-		if (!str_to_int(part, &number) || number < 0 || number > 255)
-			return false;
-	return n == 4;
-}
-
 bool rest_url_ok(struct str url)
 {
 	bool secure = str_starts(url, "https://");
@@ -63,7 +47,7 @@ bool rest_url_ok(struct str url)
 			return false;
 	if (!host_of(authority).len || memchr(rest.ptr, '@', rest.len))
 		return false;
-	return secure || is_loopback(host_of(authority));
+	return secure || loopback_url(url);
 }
 
 int rest_address(char **base, const struct settings *set,

@@ -66,7 +66,7 @@ static int check_account(const struct reading *r, struct error *err)
 
 	if (!host->project_key || !r->names.len || request->trust_project)
 		return 0;
-	key = settings_project_name(host->settings, host->project_key);
+	key = settings_credential_name(host->settings, host->project_key);
 	buf_addf(&question,
 		 "The setup script would give %s to a sandbox of %s in the "
 		 "account of %s, which comes with this project.",

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/wire.h"
+#include "net/loopback.h"
 
 const struct toml_value *endpoint_config(const struct settings *set,
 					 const char *name)
@@ -219,15 +220,65 @@ static char *finish_url(const struct provider *p, const char *wire,
 			 path.ptr ? path.ptr : "");
 }
 
+/* A variable that dcode alone reads; *hides: it is there, perhaps empty. */
+static const char *prefixed(const struct settings *set, const char *name,
+			    bool *hides)
+{
+	char *own = xasprintf("DEEPAGENTS_CODE_%s", name);
+	const char *value = settings_env_plain(set, own);
+
+	*hides = *hides || value;
+	free(own);
+	return value && value[0] ? value : NULL;
+}
+
+/*
+ * Where a stored key may go, apart from config.toml: to the address of a
+ * prefixed variable, else to the one stored with it, else to the vendor's own.
+ * OPENAI_BASE_URL and its like are set for other programs, with other keys: a
+ * personal key must not go to a proxy of somebody's.
+ */
+static const char *stored_key_url(const struct provider *p,
+				  const struct settings *set, const char *named)
+{
+	const struct vault_entry *e;
+	const char *url = NULL;
+	bool hides = false;
+	bool usual = false;
+
+	for (size_t i = 0; i < 2 && p->preset && !url && !hides; i++) {
+		const char *env = p->preset->url_env[i];
+
+		usual = usual || (env && named && strcmp(env, named) == 0);
+		if (env)
+			url = prefixed(set, env, &hides);
+	}
+	/* One that config.toml alone names is the user's word for it. */
+	if (!url && !hides && named)
+		url = usual ? prefixed(set, named, &hides)
+			    : settings_env(set, named);
+	if (url || hides)
+		return url;
+	e = settings_vault_entry(set, p->name);
+	if (!e && p->config)
+		e = settings_vault_entry(set, p->config->key);
+	return e && e->url[0] ? e->url : NULL;
+}
+
 /* The user's own address, or NULL: config, then the environment. */
 static int own_url(const struct provider *p, const struct settings *set,
 		   const char **url, struct error *err)
 {
+	const char *key = endpoint_key_env(p);
 	const char *env = NULL;
 
 	if (text(p, "base_url", url, err) < 0 ||
 	    text(p, "base_url_env", &env, err) < 0)
 		return -1;
+	if (!*url && key && settings_env_source(set, key) == SOURCE_STORED) {
+		*url = stored_key_url(p, set, env);
+		return 0;
+	}
 	if (!*url && env)
 		*url = settings_env(set, env);
 	for (size_t i = 0; i < 2 && p->preset && !*url; i++)
@@ -263,17 +314,6 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	return c->base_url ? 0 : -1;
 }
 
-static bool is_loopback(const char *url)
-{
-	static const char *const hosts[] = { "localhost", "127.", "[::1]" };
-	const char *host = strstr(url, "://");
-
-	for (size_t i = 0; host && i < sizeof(hosts) / sizeof(hosts[0]); i++)
-		if (strncmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
-			return true;
-	return false;
-}
-
 /* A key may be missing where nobody asks for one: presets that say so, own
  * servers without api_key_env, and this machine's own. */
 static int find_key(struct model_choice *c, const struct provider *p,
@@ -291,6 +331,7 @@ static int find_key(struct model_choice *c, const struct provider *p,
 		return 0;
 	c->key_env = xstrdup(env);
 	value = key_value(p, set, env, &c->project_key);
+	c->key_from = value ? settings_credential_name(set, env) : NULL;
 	if (value) {
 		struct str key = str_trim(str_of(value));
 
@@ -298,7 +339,7 @@ static int find_key(struct model_choice *c, const struct provider *p,
 		return 0;
 	}
 	if (!named && ((p->preset && p->preset->keyless) ||
-		       (own && is_loopback(c->base_url))))
+		       (own && loopback_url(str_of(c->base_url)))))
 		return 0;
 	(void)error_set(err, ERR_AUTH,
 			"No credentials found for provider '%s'. Please set "
@@ -308,6 +349,31 @@ static int find_key(struct model_choice *c, const struct provider *p,
 			  "export %s=…, put it into ~/.deepagents/.env, or run "
 			  "dcode auth set %s",
 			  env, p->name);
+}
+
+/* Whoever is on the way reads a key that goes by http. */
+static int check_http(const struct model_choice *c, const struct provider *p,
+		      struct error *err)
+{
+	const struct toml_value *allow = member(p, "allow_http");
+
+	if (allow && allow->kind != TOML_BOOL)
+		return error_set(err, ERR_CONFIG,
+				 "config.toml:%d:%d: models.providers.%s."
+				 "allow_http must be true or false",
+				 allow->line, allow->column, p->name);
+	if (!c->api_key || !str_starts(str_of(c->base_url), "http://") ||
+	    loopback_url(str_of(c->base_url)) || (allow && allow->integer))
+		return 0;
+	(void)error_set(err, ERR_CONFIG,
+			"refusing to send the key of %s to %.200s: https is "
+			"required",
+			p->name, c->base_url);
+	return error_hint(err,
+			  "set allow_http = true in [models.providers.%s] of "
+			  "~/.deepagents/config.toml if everybody on the way "
+			  "may read it",
+			  p->name);
 }
 
 int endpoint_fill(struct model_choice *c, const struct provider *p,
@@ -321,5 +387,7 @@ int endpoint_fill(struct model_choice *c, const struct provider *p,
 	c->wire = xstrdup(wire);
 	if (find_url(c, p, set, &own, err) < 0)
 		return -1;
-	return find_key(c, p, set, own, err);
+	if (find_key(c, p, set, own, err) < 0)
+		return -1;
+	return check_http(c, p, err);
 }

@@ -180,8 +180,9 @@ static int refused_key(const struct model_choice *c, struct error *err)
 			   c->provider);
 		return -1;
 	}
-	(void)error_set(err, ERR_AUTH, "the key in %s was refused: %s",
-			c->key_env, said);
+	(void)error_set(err, ERR_AUTH, "%s%s was refused: %s",
+			c->key_from ? "" : "the key in ",
+			c->key_from ? c->key_from : c->key_env, said);
 	return error_hint(err,
 			  "set %s to a valid key, or choose another model "
 			  "(-M)",

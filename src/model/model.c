@@ -55,6 +55,7 @@ static void copy_choice(struct model_choice *to, const struct model_choice *c)
 		.base_url = copy(c->base_url),
 		.api_key = copy(c->api_key),
 		.key_env = copy(c->key_env),
+		.key_from = copy(c->key_from),
 		.params = copy(c->params),
 		.max_retries = c->max_retries,
 		.idle_ms = c->idle_ms > 0 ? c->idle_ms : IDLE_MS,
@@ -297,6 +298,7 @@ void model_choice_release(struct model_choice *c)
 	free(c->base_url);
 	free(c->api_key);
 	free(c->key_env);
+	free(c->key_from);
 	free(c->params);
 	*c = (struct model_choice){ 0 };
 }

@@ -59,7 +59,8 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	char *wire;     /* "anthropic" or "openai-chat" */
 	char *base_url; /* without a trailing slash */
 	char *api_key;  /* or NULL where none is needed */
-	char *key_env;  /* the variable it came from, for messages */
+	char *key_env;  /* the variable it is of, and where it came from: */
+	char *key_from; /* as settings_credential_name(), for messages */
 	/* The variable of a project's .env that api_key came from, or NULL:
 	 * the user's own; borrowed from the settings. */
 	const char *project_key;

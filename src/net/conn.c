@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/handles.h"
+#include "net/loopback.h"
 
 enum { CONNECT_MS = 30000 };
 
@@ -68,7 +69,8 @@ static void set_target(struct conn *c, const struct conn_target *to)
 {
 	const struct curl_api *api = c->api;
 	CURL *easy = c->handle->easy;
-	bool direct = to->unix_socket || (to->flags & HTTP_NO_PROXY);
+	bool direct = to->unix_socket || to->flags & HTTP_NO_PROXY ||
+		      loopback_url(str_of(to->url));
 
 	api->easy_setopt(easy, CURLOPT_URL, to->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, to->unix_socket);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "net/handles.h"
 #include "net/head.h"
+#include "net/loopback.h"
 #include "net/notice.h"
 
 enum {
@@ -242,7 +243,8 @@ static void set_transfer(struct exchange *x, const struct handle *hd)
 	long version = !h2     ? CURL_HTTP_VERSION_1_1
 		       : clear ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
 			       : CURL_HTTP_VERSION_2TLS;
-	bool direct = req->unix_socket || (req->flags & HTTP_NO_PROXY);
+	bool direct = req->unix_socket || req->flags & HTTP_NO_PROXY ||
+		      loopback_url(str_of(req->url));
 
 	api->easy_setopt(easy, CURLOPT_URL, req->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);

@@ -43,11 +43,30 @@ const struct sandbox_provider *sandbox_provider_find(const char *name)
 	return NULL;
 }
 
+/* Which of the user's keys was refused; owned, or NULL. */
+static char *key_name(const struct sandbox_host *host)
+{
+	const struct sandbox_provider *p = host->provider;
+	const struct setting *row = host->settings ? p->settings : NULL;
+
+	for (; row && row->key; row++)
+		if (row->flags & SETTING_SECRET && row->env &&
+		    settings_source(host->settings, p->name, row->key))
+			return settings_credential_name(host->settings,
+							row->env);
+	return NULL;
+}
+
 /* A cancel is nobody's fault, and needs no name. */
 static int blame(const struct sandbox_host *host, struct error *err)
 {
-	if (err->code != ERR_CANCELLED)
+	char *key = err->code == ERR_AUTH ? key_name(host) : NULL;
+
+	if (key)
+		error_wrap(err, "%s with %s", host->provider->name, key);
+	else if (err->code != ERR_CANCELLED)
 		error_wrap(err, "%s", host->provider->name);
+	free(key);
 	return -1;
 }
 
@@ -61,7 +80,7 @@ int sandbox_host_open(struct sandbox_host *host,
 				       .http = http };
 	if (!provider->ops->open || !provider->ops->open(host, set, err))
 		return 0;
-	blame(host, err);
+	error_wrap(err, "%s", provider->name);
 	sandbox_host_close(host);
 	return -1;
 }

@@ -123,6 +123,17 @@ def test_from_a_variable(auth, env, model, run):
     assert "stored" in auth("status", "openai").out
 
 
+@pytest.fixture
+def model(model, env):
+    """Where stored keys may go as well: by variables of dcode's own."""
+    def serve(script):
+        server = model(script)
+        for name in "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL":
+            env["DEEPAGENTS_CODE_" + name] = env[name]
+        return server
+    return serve
+
+
 def request_key(model, run, env, key, **more):
     """A run that is answered only if it sends this key."""
     server = model({"turns": [{"text": "the answer"}], "key": key})
@@ -164,6 +175,7 @@ def test_a_key_of_ones_own_provider(auth, model, run, env, config):
 def test_an_address_belongs_to_its_key(auth, model, run, env):
     server = model({"turns": [{"text": "hi"}] * 3, "key": KEY})
     base = env.pop("ANTHROPIC_BASE_URL")
+    del env["DEEPAGENTS_CODE_ANTHROPIC_BASE_URL"]
     env.pop("ANTHROPIC_API_KEY", None)
     auth("set", "anthropic", "--base-url", base, key=KEY)
     r = run("-n", "hi", "-M", "anthropic:m", "--max-retries", "0")

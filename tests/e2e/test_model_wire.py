@@ -346,8 +346,9 @@ def test_private_authorities(serve, ask, env, authority, pem, hint):
 
 @pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY",
                                       "all_proxy"])
-def test_proxies(serve, ask, env, variable):
+def test_proxies(serve, ask, env, config, variable):
     s = serve(ok("openai"))
+    config("[models.providers.openai]\nallow_http = true\n")
     env["OPENAI_BASE_URL"] = "http://vendor.invalid/v1"
     env[variable] = f"http://127.0.0.1:{s.port}"
     assert ask("openai").status == 0

@@ -1,0 +1,50 @@
+/* loopback.c - does an address mean this machine? */
+/* SPDX-License-Identifier: MIT */
+#include "net/loopback.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+/* "127.evil.com" is a name like any other. */
+static bool is_number(struct str host)
+{
+	struct str part;
+	int64_t number;
+	int n = 0;
+
+	if (!str_starts(host, "127."))
+		return false;
+	for (; str_split(&host, '.', &part); n++)
+		if (!part.len || part.len > 3 || !str_to_int(part, &number) ||
+		    number < 0 || number > 255)
+			return false;
+	return n == 4;
+}
+
+bool loopback_url(struct str url)
+{
+	struct str rest = str_skip(url, str_search(url, STR("://")) + 3);
+	struct str host = rest;
+	struct str port;
+
+	host.len = 0;
+	while (host.len < rest.len && !strchr("/?#", rest.ptr[host.len]))
+		host.len++;
+	if (str_starts(host, "[::1]")) {
+		port = str_skip(host, 5);
+		host.len = 5;
+	} else {
+		host.len = str_find(host, ':');
+		port = (struct str){ host.ptr + host.len, 0 };
+		while (host.len + port.len < rest.len &&
+		       !strchr("/?#", port.ptr[port.len]))
+			port.len++;
+	}
+	for (size_t i = 0; i < port.len; i++)
+		if (i ? port.ptr[i] < '0' || port.ptr[i] > '9'
+		      : port.ptr[i] != ':')
+			return false;
+	return str_is_nocase(host, "localhost") || str_is(host, "[::1]") ||
+	       is_number(host);
+}

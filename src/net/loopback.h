@@ -1,0 +1,14 @@
+/* loopback.h - does an address mean this machine? */
+/* SPDX-License-Identifier: MIT */
+#ifndef NET_LOOPBACK_H
+#define NET_LOOPBACK_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* The host of a URL is localhost, ::1 or a whole address 127.x.y.z. Anything
+ * that could be read in two ways (a user, odd characters) is not. */
+bool loopback_url(struct str url);
+
+#endif
