@@ -105,7 +105,7 @@ static void check_configuration(struct report *r, const struct settings *set)
 	else
 		line(r, "configuration", "config.toml", FINE,
 		     "readable, or absent");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && r->app->json; i++) /* else on stderr */
 		line(r, "configuration", "warning", REMARK, warnings[i]);
 }
 

@@ -24,6 +24,9 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	for (size_t i = 0; i < s->n_warnings; i++)
+		if (!strcmp(s->warnings[i], line))
+			return;
 	s->warnings =
 		xrealloc(s->warnings, s->n_warnings + 1, sizeof(*s->warnings));
 	s->warnings[s->n_warnings++] = xstrdup(line);

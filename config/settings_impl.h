@@ -65,6 +65,9 @@ int settings_read_toml(struct settings_file *file, struct toml_value *root,
 void settings_read_config(struct settings *s);
 void settings_read_dotenv(struct settings *s, bool project);
 
+/* settings_unknown.c: warns about keys of the user's file. */
+void settings_check_unknown(struct settings *s);
+
 /* policy.c */
 void settings_read_policy(struct settings *s);
 void settings_check_policy(struct settings *s);

@@ -1,0 +1,188 @@
+/* settings_unknown.c - keys of config.toml that nothing reads. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "config/foreign.h"
+#include "config/settings_impl.h"
+
+/* Of [models.providers.NAME]: the Python program's, and dcode's own. */
+static const char *const model_keys[] = {
+	"allow_http", "api_key_env",  "api_key_url", "base_url", "base_url_env",
+	"class_path", "display_name", "enabled",     "models",   "params",
+	"profile",    "short_name",   "wire",
+};
+
+static const char params_end[] = ".params";
+static const char providers[] = "sandboxes.providers.";
+
+struct names {
+	const char **list; /* owned array of borrowed or kept strings */
+	char **kept;       /* owned */
+	size_t n;
+};
+
+/* The part of a known path that stands below prefix: "default" of
+ * "models.default" below "models". */
+static void add_part(struct names *names, const char *path, const char *prefix)
+{
+	size_t len = strlen(prefix);
+	const char *rest = path + len + (len > 0);
+
+	if (strncmp(path, prefix, len) != 0 || (len && path[len] != '.'))
+		return;
+	names->list = xrealloc(names->list, names->n + 1, sizeof(char *));
+	names->kept = xrealloc(names->kept, names->n + 1, sizeof(char *));
+	names->kept[names->n] = xstrndup(rest, strcspn(rest, "."));
+	names->list[names->n] = names->kept[names->n];
+	names->n++;
+}
+
+static void names_release(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->kept[i]);
+	free(names->kept);
+	free(names->list);
+}
+
+static void collect(const struct settings *s, const char *prefix,
+		    struct names *names)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!(s->slots[i].row->flags & SETTING_ENV_ONLY))
+			add_part(names, s->slots[i].path, prefix);
+}
+
+static void warn_unknown(struct settings *s, const struct toml_value *v,
+			 const char *path, const struct names *names)
+{
+	struct str key = { v->key, strlen(v->key) };
+	const char *near = nearest_name(key, names->list, names->n);
+	size_t far = key.len / 3 + 1;
+
+	if (near && nearest_distance(key, str_of(near)) > far)
+		near = NULL;
+	settings_warn(s, "%s:%d:%d: %s is not a known setting; ignored%s%s%s",
+		      s->files[FILE_CONFIG].path, v->line, v->column, path,
+		      near ? " (did you mean " : "", near ? near : "",
+		      near ? "?)" : "");
+}
+
+/* Is it a row, or a table on the way to one? */
+static bool leads_somewhere(const struct settings *s, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!strncmp(s->slots[i].path, path, len) &&
+		    (!s->slots[i].path[len] || s->slots[i].path[len] == '.'))
+			return true;
+	return false;
+}
+
+static bool is_row(const struct settings *s, const char *path)
+{
+	for (size_t i = 0; i < s->n_slots; i++)
+		if (!strcmp(s->slots[i].path, path))
+			return true;
+	return false;
+}
+
+static void check_model_providers(struct settings *s,
+				  const struct toml_value *all)
+{
+	const struct names names = {
+		.list = (const char **)model_keys,
+		.n = sizeof(model_keys) / sizeof(model_keys[0]),
+	};
+
+	for (size_t i = 0; i < all->n_items; i++) {
+		const struct toml_value *entry = &all->items[i];
+
+		for (size_t j = 0;
+		     entry->kind == TOML_TABLE && j < entry->n_items; j++) {
+			const struct toml_value *v = &entry->items[j];
+			bool known = false;
+			char *path;
+
+			for (size_t k = 0; k < names.n; k++)
+				known |= !strcmp(v->key, model_keys[k]);
+			if (known)
+				continue;
+			path = xasprintf("models.providers.%s.%s", entry->key,
+					 v->key);
+			warn_unknown(s, v, path, &names);
+			free(path);
+		}
+	}
+}
+
+/* A program or a service of the user's: its params are its own. */
+static bool runs_itself(const struct toml_value *entry)
+{
+	return toml_get(entry, "command") || toml_get(entry, "class_path") ||
+	       toml_get(entry, "http");
+}
+
+/* Below this path names are the user's own, or read by somebody else. */
+static bool is_free(const struct settings *s, const char *path,
+		    const struct toml_value *v)
+{
+	struct str p = str_of(path);
+
+	if (str_starts(p, providers) && str_ends(p, params_end))
+		return !leads_somewhere(s, path);
+	if (str_starts(p, "retries.") && v->kind == TOML_TABLE)
+		return true;
+	/* the other keys of an entry are checked where it is read */
+	return str_starts(p, providers) && v->kind != TOML_TABLE &&
+	       !strstr(path, ".params.");
+}
+
+/* Does the check go on in the table at this path? */
+static bool goes_on(const struct settings *s, const struct toml_value *v,
+		    const char *path, bool entry)
+{
+	if (v->kind != TOML_TABLE || is_free(s, path, v))
+		return false;
+	if (entry)
+		return !runs_itself(v);
+	return !is_row(s, path) || !strcmp(path, "sandboxes.providers")
+		       ? leads_somewhere(s, path)
+		       : false;
+}
+
+static void check_table(struct settings *s, const struct toml_value *table,
+			const char *prefix)
+{
+	bool entries = !strcmp(prefix, "sandboxes.providers");
+	struct names names = { 0 };
+
+	collect(s, prefix, &names);
+	for (size_t i = 0; i < table->n_items; i++) {
+		const struct toml_value *v = &table->items[i];
+		char *path = xasprintf("%s%s%s", prefix, prefix[0] ? "." : "",
+				       v->key);
+
+		if (!strcmp(path, "models.providers") && v->kind == TOML_TABLE)
+			check_model_providers(s, v);
+		else if (goes_on(s, v, path, entries))
+			check_table(s, v, path);
+		else if (!entries && !is_row(s, path) &&
+			 !foreign_key_find(path) && !is_free(s, path, v) &&
+			 (str_ends(str_of(prefix), params_end) ||
+			  !str_starts(str_of(prefix), providers)))
+			warn_unknown(s, v, path, &names);
+		free(path);
+	}
+	names_release(&names);
+}
+
+void settings_check_unknown(struct settings *s)
+{
+	check_table(s, &s->config, "");
+}
