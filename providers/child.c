@@ -172,6 +172,7 @@ static int adopt(struct sandbox *sb, const cJSON *result, const char *what,
 	/* A class says where it would like to be, if anything. */
 	if (!dir && (!sb->workdir || c->p->d.class_path))
 		child_settle(sb, stop);
+	child_find_held(sb, stop);
 	return 0;
 }
 
@@ -187,6 +188,7 @@ static int adopt_label(struct sandbox *sb, const struct sandbox_spec *spec,
 		sb->workdir = xstrdup(workdir);
 	else
 		child_settle(sb, stop);
+	child_find_held(sb, stop);
 	return 0;
 }
 

@@ -70,6 +70,7 @@ struct child { /* sandbox_host.priv */
 	char *workdir;     /* owned: what initialize said, or NULL */
 	bool uploads, downloads;
 	size_t max_command, max_file;
+	bool held; /* nothing outlives an execute; known before commands run */
 };
 
 struct child *child_of(const struct sandbox_host *host);
@@ -93,6 +94,8 @@ int child_open(struct sandbox_host *host, const struct settings *set,
 /* Where commands run: where that is not known for sure and cannot be entered,
  * sb->workdir becomes what the sandbox has itself. */
 void child_settle(struct sandbox *sb, const struct stop *stop);
+/* Finds out whether commands have to be held in their call. */
+void child_find_held(struct sandbox *sb, const struct stop *stop);
 int child_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);

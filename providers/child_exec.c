@@ -84,7 +84,7 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	struct child *c = child_of(sb->host);
 	int64_t limit = wait_ms + c->p->limits.slack;
 	struct buf params = BUF_INIT(REQUEST_MAX);
-	struct buf got = BUF_INIT(OUTPUT_MAX);
+	struct buf got = BUF_INIT(2 * OUTPUT_MAX);
 	struct wire_ask ask = { .method = "execute",
 				.what = "running the command",
 				.timeout_ms = limit,
@@ -152,21 +152,38 @@ void child_settle(struct sandbox *sb, const struct stop *stop)
 	buf_release(&got);
 }
 
+static struct supervisor supervisor_of(struct sandbox *sb)
+{
+	const struct child *c = child_of(sb->host);
+	const struct child_limits *l = &c->p->limits;
+
+	return (struct supervisor){
+		.call = call,
+		.arg = sb,
+		.max_command = c->max_command,
+		.max_answer = c->held ? OUTPUT_MAX : ANSWER_MAX,
+		.longest_ms = l->held,
+		.first_ms = l->held < 5000 ? l->held : 5000,
+		.patience_ms = l->patience,
+		.held = c->held,
+	};
+}
+
+void child_find_held(struct sandbox *sb, const struct stop *stop)
+{
+	struct child *c = child_of(sb->host);
+	struct supervisor s = supervisor_of(sb);
+
+	c->held = supervise_probe(&s, stop);
+	if (c->held)
+		sb->host->lacks |= SANDBOX_LIVE;
+}
+
 int child_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
 {
-	const struct child *c = child_of(sb->host);
-	const struct child_limits *l = &c->p->limits;
-	const struct supervisor s = {
-		.call = call,
-		.arg = sb,
-		.max_command = c->max_command,
-		.max_answer = ANSWER_MAX,
-		.longest_ms = l->held,
-		.first_ms = l->held < 5000 ? l->held : 5000,
-		.patience_ms = l->patience,
-	};
+	const struct supervisor s = supervisor_of(sb);
 
 	return supervise_execute(sb, req, res, &s, stop, err);
 }

@@ -5,9 +5,10 @@
 # Given: s_op (start, follow, kill), s_job, s_nonce, s_o and s_e (bytes of
 # both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
-# the answer). To start: s_limit, s_cap, s_lib and s_keep (the keeper), s_run
-# (the command as a script), text() and s_b64 (its input), s_forget (jobs whose
-# output was read and goes). Answers one frame:
+# the answer). To start: s_limit, s_cap, s_held (1: answer at the end only),
+# s_lib and s_keep (the keeper), s_run (the command as a script), text() and
+# s_b64 (its input), s_forget (jobs whose output was read and goes). Answers one
+# frame:
 # output, then error output; its status is "WORD CODE FROM LEN FROM LEN".
 # shellcheck disable=SC2015,SC2154
 
@@ -101,7 +102,8 @@ s_follow() {
 	while :; do
 		s_news
 		s_n=$((s_no - s_o + s_ne - s_e))
-		[ "$s_word" = run ] && [ "$s_n" -lt "$s_raw" ] || break
+		[ "$s_word" = run ] || break
+		[ "$s_n" -lt "$s_raw" ] || [ "${s_held:-0}" = 1 ] || break
 		s_clock
 		[ "$s_now" -lt "$s_end" ] || break
 		if [ "$s_n" -gt 0 ]; then

@@ -15,6 +15,7 @@ enum {
 	LONGEST_MS = 20000,
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
+	HELD_MS = 24 * 3600 * 1000, /* a held command without a time limit */
 	NOBODY_MS = 5000,  /* the same for a server that never took a call */
 	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
 	GRACE_MS = 10000,  /* on top of a command's time limit */
@@ -83,7 +84,7 @@ static int64_t gather(const struct job *j)
 	int64_t ms = (clock_ms() - j->began) / 20;
 
 	/* Our own helpers are read at their end. */
-	if (j->req->plain || !j->req->output)
+	if (j->req->plain || !j->req->output || j->s->held)
 		return j->hold_ms;
 	if (ms < GATHER_MS)
 		return GATHER_MS;
@@ -141,6 +142,7 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		.cwd = j->cwd,
 		.base64 = j->base64,
 		.forget = op == JOB_START ? j->forget : "",
+		.held = j->s->held,
 	};
 	int rc;
 
@@ -166,6 +168,9 @@ static int recover(struct job *j, int64_t ms, const struct error *why,
 		nobody || why->code == ERR_NETWORK || why->code == ERR_TIMEOUT;
 
 	if (!j->sent || stop_check(stop, err) < 0)
+		goto no;
+	/* It may have run, and its directory may be gone with it. */
+	if (j->s->held && j->op == JOB_START && !nobody)
 		goto no;
 	if (nobody && patience > NOBODY_MS)
 		patience = NOBODY_MS;
@@ -386,6 +391,8 @@ static struct job job_of(const struct exec_request *req,
 	j.hold_ms = or_default(s->first_ms, FIRST_MS);
 	if (req->plain || j.hold_ms > longest(&j))
 		j.hold_ms = longest(&j);
+	if (s->held)
+		j.hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
 	j.answer.body.max = j.max;
 	return j;
 }

@@ -24,6 +24,7 @@
  */
 enum {
 	SUPERVISE_CAP = 64 << 20,
+	SUPERVISE_HELD_CAP = 1 << 30, /* nobody follows a held command */
 	SUPERVISE_JOB = 16,
 	SUPERVISE_READ_MAX = 32,
 	SUPERVISE_READ_IDS = SUPERVISE_READ_MAX * (SUPERVISE_JOB + 1) + 1,
@@ -51,10 +52,21 @@ struct supervisor {
 	int64_t longest_ms;  /* for which a request is held; 20 s */
 	int64_t first_ms;    /* for which the starting one is held; 5 s */
 	int64_t patience_ms; /* without any answer, then we give up; 60 s */
+	/* Nothing outlives a request here (see supervise_probe()): a command is
+	 * held in the one that starts it, whose answer comes at its end, and
+	 * which is never repeated. */
+	bool held;
 	/* The job's name, before it is started; NULL allowed. */
 	void (*began)(void *arg, const char *job);
 };
 
+/*
+ * Two requests: leaves a process in the background and looks for it. True when
+ * it is gone: each request has a container of its own, or what a session
+ * leaves is killed at its end (KillUserProcesses of systemd). False when it
+ * lives, or nobody can tell.
+ */
+bool supervise_probe(const struct supervisor *s, const struct stop *stop);
 /* struct sandbox_ops.execute. No dialog; the input, a source's too, must fit in
  * max_command. */
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,

@@ -113,8 +113,9 @@ static int add_start(struct buf *out, const struct supervise_ask *ask,
 	bool coded = false;
 	int rc;
 
-	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d\n",
-		 (ask->req.timeout_ms + 9) / 10, SUPERVISE_CAP);
+	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d s_held=%d\n",
+		 (ask->req.timeout_ms + 9) / 10,
+		 ask->held ? SUPERVISE_HELD_CAP : SUPERVISE_CAP, ask->held);
 	assign_script(out, "s_lib", SCRIPT(lib_sh), SCRIPT(kill_sh));
 	assign_script(out, "s_keep", SCRIPT(keep_sh), (struct str){ 0 });
 	rc = add_run(&run, ask, err);

@@ -20,6 +20,7 @@ struct supervise_ask {
 	const char *cwd;         /* to start: absolute */
 	bool base64;             /* to start: may the input be base64? */
 	const char *forget;      /* jobs whose output goes; "", or NULL */
+	bool held;               /* to start: answer at the end only */
 };
 
 /* Pure. ERR_USAGE for a variable that has no name. */
