@@ -16,11 +16,12 @@ print("filled")'"""
 
 
 @pytest.fixture
-def box(run, model):
+def box(run, model, dcode_release):
+    """The release: a sanitizer needs more memory than these limits."""
     def go(*commands):
         model([{"tool_calls": [{"name": "execute", "args": {"command": c}}]}
                for c in commands] + [{"text": "done"}])
-        r = run(*RUN)
+        r = run(*RUN, program=dcode_release)
         assert r.status == 0, r.err + r.out
         events = [json.loads(line) for line in r.out.splitlines()]
         return [e["content"] for e in events if e["type"] == "tool_result"]
