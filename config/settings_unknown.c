@@ -172,7 +172,7 @@ static void check_table(struct settings *s, const struct toml_value *table,
 			check_model_providers(s, v);
 		else if (goes_on(s, v, path, entries))
 			check_table(s, v, path);
-		else if (!entries && !is_row(s, path) &&
+		else if (!entries && !leads_somewhere(s, path) &&
 			 !foreign_key_find(path) && !is_free(s, path, v) &&
 			 (str_ends(str_of(prefix), params_end) ||
 			  !str_starts(str_of(prefix), providers)))

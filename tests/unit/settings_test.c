@@ -206,8 +206,9 @@ static void broken_config(void **state)
 	    "[unknown]\nkey = 1\n");
 	s = load(w);
 	assert_null(settings_broken(s));
-	assert_int_equal(count_warnings(s), 1);
+	assert_int_equal(count_warnings(s), 2);
 	assert_true(warned(s, ":2:5: sandboxes.providers.x is not a table"));
+	assert_true(warned(s, ":4:2: unknown is not a known setting"));
 }
 
 static void add_line(void *arg, const char *name, const char *value)
