@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -31,6 +32,63 @@ static void test_worthy(void **state)
 	buf_adds(&res.body, "{\"code\":\"insufficient_quota\"}");
 	assert_false(retry_worthy(0, &res, &err));
 	buf_release(&res.body);
+}
+
+/* By the codes alone, whatever the text says. */
+static void test_codes(void **state)
+{
+	static const struct {
+		struct error err;
+		bool transient, refused;
+	} rows[] = {
+		{ { .code = ERR_NETWORK }, true, false },
+		{ { .code = ERR_REMOTE, .http_status = 503 }, true, false },
+		{ { .code = ERR_LIMIT, .http_status = 429 }, true, true },
+		{ { .code = ERR_REMOTE,
+		    .http_status = 400,
+		    .message = "HTTP 503" },
+		  false,
+		  true },
+		{ { .code = ERR_REMOTE, .http_status = 409 }, false, false },
+		{ { .code = ERR_REMOTE, .http_status = 302 }, false, false },
+		{ { .code = ERR_AUTH, .http_status = 401 }, false, true },
+		{ { .code = ERR_REMOTE, .grpc_status = 14 }, true, false },
+		{ { .code = ERR_REMOTE, .grpc_status = 3 }, false, true },
+		{ { .code = ERR_REMOTE, .grpc_status = 15 }, false, false },
+		{ { .code = ERR_NETWORK, .exhausted = true }, false, false },
+		{ { .code = ERR_CANCELLED }, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(retry_is_transient(&rows[i].err),
+				 rows[i].transient);
+		assert_int_equal(retry_was_refused(&rows[i].err),
+				 rows[i].refused);
+	}
+}
+
+/* A wait beyond the deadline, or of more than ten minutes, is not begun. */
+static void test_long_waits(void **state)
+{
+	const struct stop stops[] = { stop_cleanup(2000),
+				      { .deadline = INT64_MAX } };
+	static const int64_t asked[] = { 5000, 700000 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct retry r = { .max = 3 };
+		struct error err = { .code = ERR_LIMIT,
+				     .http_status = 429,
+				     .retry_after_ms = asked[i],
+				     .message = "busy" };
+		int64_t began = clock_ms();
+
+		assert_false(retry_after(&r, &stops[i], &err));
+		assert_true(err.exhausted && clock_ms() - began < 1000);
+		assert_int_equal(err.code, ERR_LIMIT);
+		assert_non_null(strstr(err.message, "asks to wait"));
+	}
 }
 
 static const struct {
@@ -101,8 +159,8 @@ static int start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_worthy),
-		cmocka_unit_test(test_wish),
+		cmocka_unit_test(test_worthy),     cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_long_waits), cmocka_unit_test(test_wish),
 		cmocka_unit_test(test_wait),
 	};
 
