@@ -34,7 +34,7 @@ static void test_execute(void **state)
 	assert_int_equal(b.fake.timeout_ms, 3600000);
 	b.fake.res.exit_code = -1;
 	expect(&b, "execute", "{\"command\":\"x\",\"timeout\":0}", false, "ok");
-	assert_int_equal(b.fake.timeout_ms, 0);
+	assert_int_equal(b.fake.timeout_ms, 86400000);
 	b.fake.chunks[0] = STR("");
 	b.fake.res.exit_code = 0;
 	expect(&b, "execute", "{\"command\":\"x\"}", false,
