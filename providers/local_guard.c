@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "providers/local_gitconfig.h"
 
 enum {
 	/* bubblewrap reads the mount table anew for each: 300 take 0.2 s,
@@ -93,6 +94,22 @@ static void occupy(struct plan *p, const char *dir, const char *name,
 	free(path);
 }
 
+/* A hooksPath or include.path that leads into the tree. A missing one can only
+ * be occupied where its directory is there. */
+static void add_named(void *arg, const char *path, enum named_kind kind)
+{
+	struct plan *p = arg;
+	const char *slash = strrchr(path, '/');
+	char *dir = xstrndup(path, slash ? (size_t)(slash - path) : 0);
+	struct stat st;
+
+	if (kind == NAMED_PROGRAM)
+		protect_existing(p, path);
+	else if (fstatat(p->g->watch.root, dir[0] ? dir : ".", &st, 0) == 0)
+		occupy(p, "", path, kind == NAMED_HOOKS);
+	free(dir);
+}
+
 /* Whatever git runs a program for is in these; without commondir it would
  * take them from where a commondir that the model writes says. */
 static void add_git(struct plan *p, const char *path)
@@ -104,6 +121,7 @@ static void add_git(struct plan *p, const char *path)
 	occupy(p, path, "hooks", true);
 	occupy(p, path, "info", true);
 	occupy(p, path, "commondir", false);
+	gitconfig_each(p->g->watch.root_path, path, add_named, p);
 }
 
 static void add_node(struct plan *p, const struct node *node)
@@ -126,6 +144,9 @@ static void add_node(struct plan *p, const struct node *node)
 		break;
 	case NODE_LEAF:
 		protect_existing(p, node->path);
+		break;
+	case NODE_LOGS:
+	case NODE_NAMED:
 		break;
 	}
 }
@@ -193,7 +214,11 @@ static int make_plan(struct guard *g, struct error *err)
 	record_living(&p.living, g->settings_dir, &g->record);
 	add_plain(&p);
 	for (size_t i = 0; i < g->watch.n; i++)
-		add_node(&p, &g->watch.nodes[i]);
+		if (g->watch.nodes[i].kind != NODE_LEAF)
+			add_node(&p, &g->watch.nodes[i]);
+	for (size_t i = 0; i < g->watch.n; i++)
+		if (g->watch.nodes[i].kind == NODE_LEAF)
+			add_node(&p, &g->watch.nodes[i]);
 	rc = record_sync(&g->record, err);
 	if (rc == 0)
 		rc = record_make(&g->record, err);

@@ -165,14 +165,20 @@ static void follow_git(struct watch *w, const char *path)
 	free(target);
 }
 
-/* A name that counts. */
-static void leaf(struct watch *w, const char *path, const struct stat *st)
+static void add_name(struct watch *w, const char *path, enum node_kind kind,
+		     const struct stat *st)
 {
 	if (!is_same(w, find(w, path), st)) {
-		set_node(w, path, NODE_LEAF, st);
+		set_node(w, path, kind, st);
 		if (!w->learning)
 			w->found(w->arg, path);
 	}
+}
+
+/* A name that counts. */
+static void leaf(struct watch *w, const char *path, const struct stat *st)
+{
+	add_name(w, path, NODE_LEAF, st);
 }
 
 /* A directory to list, with all that counts in it. One of git's that is new
@@ -182,7 +188,7 @@ static void branch(struct watch *w, const char *path, enum node_kind kind,
 {
 	if (is_same(w, find(w, path), st))
 		return;
-	if (w->learning || kind == NODE_TREE)
+	if (w->learning || kind == NODE_TREE || kind == NODE_LOGS)
 		set_node(w, path, kind, st);
 	else
 		leaf(w, path, st);
@@ -202,7 +208,24 @@ static void see_in_tree(struct watch *w, const char *path, const char *name,
 	}
 }
 
-static void see_in_git(struct watch *w, const char *path, const char *name,
+/*
+ * Git writes through links: with .git/COMMIT_EDITMSG or .git/logs/HEAD a link
+ * to ~/.bashrc, the user's next commit writes a text of the model's there. Of a
+ * rebase that was begun, git runs the lines `exec ...`.
+ */
+static bool see_link(struct watch *w, const char *path, const char *name,
+		     const struct stat *st)
+{
+	if (S_ISLNK(st->st_mode) || !strcmp(name, "rebase-merge"))
+		add_name(w, path, NODE_NAMED, st);
+	else if (S_ISDIR(st->st_mode) && !strcmp(name, "logs"))
+		branch(w, path, NODE_LOGS, st);
+	else
+		return false;
+	return true;
+}
+
+static bool see_in_git(struct watch *w, const char *path, const char *name,
 		       const struct stat *st)
 {
 	if (!strncmp(name, "config", 6) || !strcmp(name, "hooks") ||
@@ -212,6 +235,21 @@ static void see_in_git(struct watch *w, const char *path, const char *name,
 		branch(w, path, NODE_MODULES, st);
 	else if (S_ISDIR(st->st_mode) && !strcmp(name, "worktrees"))
 		branch(w, path, NODE_WORKTREES, st);
+	else
+		return see_link(w, path, name, st);
+	return true;
+}
+
+static void see_in_worktree(struct watch *w, const char *path, const char *name,
+			    const struct stat *st)
+{
+	if (!strcmp(name, "config.worktree") || !strcmp(name, "commondir") ||
+	    !strcmp(name, "gitdir"))
+		leaf(w, path, st);
+	else if (S_ISDIR(st->st_mode) && !strcmp(name, "modules"))
+		branch(w, path, NODE_MODULES, st);
+	else
+		see_link(w, path, name, st);
 }
 
 static void see_in_modules(struct watch *w, const char *path,
@@ -228,12 +266,13 @@ static void see_in_modules(struct watch *w, const char *path,
 		leaf(w, path, st);
 }
 
-static void see(struct watch *w, enum node_kind kind, const char *path,
-		const char *name, const struct stat *st)
+static void see(struct watch *w, size_t at, const char *path, const char *name,
+		const struct stat *st)
 {
-	switch (kind) {
+	switch (w->nodes[at].kind) {
 	case NODE_TREE:
-		see_in_tree(w, path, name, st);
+		if (!w->nodes[at].bare || !see_in_git(w, path, name, st))
+			see_in_tree(w, path, name, st);
 		break;
 	case NODE_GIT:
 		see_in_git(w, path, name, st);
@@ -246,50 +285,57 @@ static void see(struct watch *w, enum node_kind kind, const char *path,
 			branch(w, path, NODE_WORKTREE, st);
 		break;
 	case NODE_WORKTREE:
-		if (!strcmp(name, "config.worktree") ||
-		    !strcmp(name, "commondir") || !strcmp(name, "gitdir"))
-			leaf(w, path, st);
+		see_in_worktree(w, path, name, st);
+		break;
+	case NODE_LOGS:
+		if (S_ISLNK(st->st_mode))
+			add_name(w, path, NODE_NAMED, st);
+		else if (S_ISDIR(st->st_mode))
+			branch(w, path, NODE_LOGS, st);
 		break;
 	case NODE_LEAF:
+	case NODE_NAMED:
 		break;
 	}
 }
 
 /* Most names are of files that do not matter: no stat for those. */
-static bool may_matter(const struct watch *w, enum node_kind kind,
+static bool may_matter(const struct watch *w, const struct node *node,
 		       const struct dirent *e)
 {
-	return kind != NODE_TREE || e->d_type == DT_DIR ||
+	if (node->kind == NODE_LOGS)
+		return e->d_type != DT_REG;
+	return node->kind != NODE_TREE || node->bare || e->d_type == DT_DIR ||
 	       e->d_type == DT_UNKNOWN || protect_is_git(str_of(e->d_name)) ||
 	       protect_matches(&w->names, str_of(e->d_name));
 }
 
-/* HEAD, objects and refs make any directory a repository, whose config git
- * obeys for whoever stands in it. */
-enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_ALL = 7 };
-
-static int bare_part(const char *name)
+static bool has(int dir, const char *name)
 {
-	return !strcmp(name, "HEAD")      ? HAS_HEAD
-	       : !strcmp(name, "objects") ? HAS_OBJECTS
-	       : !strcmp(name, "refs")    ? HAS_REFS
-					  : 0;
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void note_bare(struct watch *w, size_t at)
+/* HEAD, objects and refs make any directory a repository, whose config git
+ * obeys for whoever stands in it; HEAD and commondir do so, too, with the
+ * config of the directory that commondir names. */
+static void note_bare(struct watch *w, size_t at, int dir)
 {
 	struct node *node = &w->nodes[at];
-	bool known = node->bare;
 
+	if (node->kind != NODE_TREE || node->bare || !has(dir, "HEAD") ||
+	    !((has(dir, "objects") && has(dir, "refs")) ||
+	      has(dir, "commondir")))
+		return;
 	node->bare = true;
-	if (node->kind == NODE_TREE && !known && !w->learning)
+	if (!w->learning)
 		w->found(w->arg, node->path[0] ? node->path : ".");
 }
 
 /* Names read. */
 static size_t list(struct watch *w, size_t at)
 {
-	const enum node_kind kind = w->nodes[at].kind;
 	char *dir = xstrdup(w->nodes[at].path);
 	int fd = openat(w->root, dir[0] ? dir : ".",
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -297,28 +343,26 @@ static size_t list(struct watch *w, size_t at)
 	struct dirent *e;
 	struct stat st;
 	size_t n = 0;
-	int parts = 0;
 
+	if (d)
+		note_bare(w, at, fd);
 	while (d && (e = readdir(d))) {
 		char *path;
 
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		n++;
-		parts |= bare_part(e->d_name);
-		if (!may_matter(w, kind, e))
+		if (!may_matter(w, &w->nodes[at], e))
 			continue;
 		path = dir[0] ? path_join(dir, e->d_name) : xstrdup(e->d_name);
 		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			see(w, kind, path, e->d_name, &st);
+			see(w, at, path, e->d_name, &st);
 		free(path);
 	}
 	if (d)
 		closedir(d);
 	else if (fd >= 0)
 		close(fd);
-	if (parts == HAS_ALL)
-		note_bare(w, at);
 	free(dir);
 	return n;
 }

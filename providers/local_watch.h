@@ -15,7 +15,9 @@ enum node_kind {
 	NODE_MODULES,   /* .git/modules and directories between */
 	NODE_WORKTREES, /* .git/worktrees */
 	NODE_WORKTREE,  /* .git/worktrees/NAME */
+	NODE_LOGS,      /* .git/logs and directories in it */
 	NODE_LEAF,      /* a name that counts; nothing below it is looked at */
+	NODE_NAMED,     /* told when it is new, but never made read-only */
 };
 
 struct node {

@@ -187,6 +187,55 @@ def test_new_names_are_told_at_once_and_at_the_end(repo, box):
     assert ".env.local" not in last[0]  # gone again
 
 
+def test_what_git_writes_through_is_told(repo, box):
+    """Links in .git, `exec` lines, a repository whose parts lie apart."""
+    out, r = box(
+        "git branch topic/x; git reflog | cat; git gc -q; echo end",
+        "ln -sf /home/u/.bashrc .git/COMMIT_EDITMSG; rm -f .git/logs/HEAD;"
+        "ln -s /home/u/.bashrc .git/logs/HEAD; mkdir .git/rebase-merge q w;"
+        "touch q/HEAD q/commondir; mkdir -p .git/worktrees/wt/modules/m")
+    assert "end" in out[0] and len(r.notices) == 1, r.notices
+    for name in ("COMMIT_EDITMSG", "logs/HEAD", "rebase-merge",
+                 "worktrees/wt/modules"):
+        assert f".git/{name}" in r.notices[0]
+    assert " q," in r.notices[0]
+
+
+def test_files_that_the_config_names_are_read_only(repo, box):
+    """The user pointed git into the tree; missing files are occupied."""
+    (repo / "tools").mkdir()
+    (repo / "tools" / "watch").write_text("#!/bin/sh\n")
+    (repo / "shared.cfg").write_text("[include]\n\tpath = more.cfg\n")
+    with open(repo / ".git" / "config", "a") as f:
+        f.write('[include] path = "../shared.cfg" ; ours\n[core]\n'
+                "\tHooksPath = ./githooks\n\tfsmonitor = tools/watch 2\n")
+    before = tree(repo)
+    out, _ = box("for f in shared.cfg more.cfg githooks/pre-commit tools/watch"
+                 "; do echo x >$f; rm -rf ${f%/*}; mv $f y; done; ls -A",
+                 "echo ok >tools/other && cat tools/other")
+    assert "githooks" in out[0] and out[1].startswith("ok\n")
+    (repo / "tools" / "other").unlink()
+    assert tree(repo) == before
+
+
+def test_a_bare_repository_with_worktrees_is_kept(tmp_path, config, box):
+    config(BIND)
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    git("init", "-q", "--bare", ".bare", cwd=work)
+    (work / ".git").write_text("gitdir: ./.bare\n")
+    empty = git("hash-object", "-t", "tree", "-w", "/dev/null", cwd=work)
+    first = git("commit-tree", "-m", "x", empty.strip(), cwd=work)
+    git("update-ref", "refs/heads/topic", first.strip(), cwd=work)
+    git("worktree", "add", "-q", "main", "topic", cwd=work)
+    entry = ".bare/worktrees/main"
+    out, _ = box(f"for f in commondir gitdir config.worktree; do"
+                 f" echo ../../../w >{entry}/$f; rm -f {entry}/$f; done;"
+                 f"cat {entry}/commondir; echo x >>.bare/config")
+    assert "\n../..\n" in out[0] and out[0].count("Read-only") == 4, out[0]
+    assert git("status", "--short", cwd=work / "main") == ""
+
+
 @pytest.fixture
 def held(start, model):
     """A run that waits for its model, with its placeholders in place."""
