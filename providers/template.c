@@ -214,7 +214,11 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	    !retry_was_refused(err))
 		err->exhausted = true;
 	cJSON_Delete(tree);
-	return rc < 0 ? rc : until_ready(sb, stop, err);
+	if (rc == 0)
+		rc = until_ready(sb, stop, err);
+	if (rc == 0)
+		template_find_held(sb, stop);
+	return rc;
 }
 
 static int not_found(const char *id, struct error *err)
@@ -240,6 +244,8 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		rc = template_execute(sb, &req, &res, stop, err);
 	if (rc < 0 && (err->code == ERR_NOT_FOUND || err->code == ERR_GONE))
 		return not_found(id, err);
+	if (rc == 0)
+		template_find_held(sb, stop);
 	return rc;
 }
 

@@ -121,6 +121,7 @@ struct template
 	const struct template_provider *p;
 	const struct settings *settings; /* borrowed */
 	struct rest rest;
+	bool held; /* nothing outlives an execute: see supervise_probe() */
 };
 struct template *template_of(const struct sandbox_host *host);
 /* Values that every request of this sandbox has; sb may be NULL. */
@@ -148,6 +149,9 @@ int template_send(struct template *t, struct template_call *c,
 int template_ask(struct template *t, struct template_call *c, cJSON **tree,
 		 const struct stop *stop, struct error *err);
 
+/* After create and attach, two requests: does a process outlive the execute
+ * that left it? If not, commands are held in theirs from then on. */
+void template_find_held(struct sandbox *sb, const struct stop *stop);
 /* template_exec.c, template_files.c, template_list.c: as in sandbox_ops. */
 int template_execute(struct sandbox *sb, const struct exec_request *req,
 		     struct exec_result *res, const struct stop *stop,

@@ -15,6 +15,7 @@
 enum {
 	COMMAND_MAX = 96 << 10, /* Linux takes 128 KiB in one argument */
 	ANSWER_MAX = 1 << 20,
+	HELD_MAX = 8 << 20, /* bytes of a held command's output */
 	SLACK_MS = 10000,
 };
 
@@ -89,7 +90,9 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		.values = template_values(sb->host, sb),
 		.timeout_ms = wait_ms + SLACK_MS,
 	};
-	struct http_response res = { .body = BUF_INIT(4 * ANSWER_MAX) };
+	struct http_response res = {
+		.body = BUF_INIT(4 * (t->held ? HELD_MAX : ANSWER_MAX)),
+	};
 	char seconds[24];
 	int rc;
 
@@ -107,14 +110,34 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	return rc;
 }
 
+static struct supervisor supervisor_of(struct sandbox *sb)
+{
+	bool held = template_of(sb->host)->held;
+
+	return (struct supervisor){
+		.call = call,
+		.arg = sb,
+		.max_command = COMMAND_MAX,
+		.max_answer = held ? HELD_MAX : ANSWER_MAX,
+		.held = held,
+	};
+}
+
+void template_find_held(struct sandbox *sb, const struct stop *stop)
+{
+	const struct supervisor s = supervisor_of(sb);
+	struct template *t = template_of(sb->host);
+
+	t->held = supervise_probe(&s, stop);
+	if (t->held)
+		sb->host->lacks |= SANDBOX_LIVE;
+}
+
 int template_execute(struct sandbox *sb, const struct exec_request *req,
 		     struct exec_result *res, const struct stop *stop,
 		     struct error *err)
 {
-	const struct supervisor s = { .call = call,
-				      .arg = sb,
-				      .max_command = COMMAND_MAX,
-				      .max_answer = ANSWER_MAX };
+	const struct supervisor s = supervisor_of(sb);
 
 	return supervise_execute(sb, req, res, &s, stop, err);
 }

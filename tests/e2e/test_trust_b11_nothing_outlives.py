@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import boxes
 from lifecycle import execute
 
 # Answers execute as its row says; the log has the commands' time limits.
@@ -94,3 +95,27 @@ def test_a_held_command_ends_with_its_time_limit_and_a_cancel(run, start,
     assert r.wait(15).status == 130
     time.sleep(5)
     assert not (work / "late").exists()
+
+
+# As with KillUserProcesses: what began since then is killed at the end.
+CLEARED = """was=" $(echo $(ls /proc)) "; sh -c {command}; s=$?
+for p in $(ls /proc); do case $was in *" $p "*) continue ;; esac
+case $p in *[!0-9]*) ;; *) kill -9 $p ;; esac; done 2>/dev/null; exit $s"""
+
+
+@pytest.mark.parametrize("shell, held", [(CLEARED, True),
+                                         ("sh -c {command}", False)],
+                         ids=["cleared", "kept"])
+def test_a_described_service_runs_a_long_command_to_its_end(
+        run, model, env, config, shell, held):
+    with boxes.Boxes() as cloud:
+        env["BOX_TOKEN"] = boxes.KEY
+        config(boxes.config(cloud.url, shell=shell))
+        server = model([execute("echo begun; sleep 6; echo end"),
+                        {"expect": ["begun\nend\n", "exit code 0"],
+                         "text": "done"}])
+        r = run("-n", "go", "-M", "anthropic:m", "--sandbox", "homemade")
+        assert r.status == 0, r.err + json.dumps(server.requests[-1]["body"])
+        limits = [json.loads(q["body"])["seconds"] for q in cloud.requests
+                  if q["path"].endswith("/run")]
+    assert (max(map(int, limits)) > 1800) == held, limits

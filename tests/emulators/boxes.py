@@ -74,7 +74,7 @@ owner = "/owner"
 
 def config(url, base64=False, shell="", files=True):
     return TABLE.format(
-        url=url, shell=f"shell = {shell!r}" if shell else "",
+        url=url, shell=f"shell = '''{shell}'''" if shell else "",
         encoding='encoding = "base64"' if base64 else "") + \
         (FILES if files else "")
 
