@@ -6,10 +6,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "cmd/reference.h"
 
 const char args_bare[] = "";
 
-enum { HELP_COLUMN = 34, HELP_WIDTH = 80 };
+enum {
+	HELP_COLUMN = 34,
+	HELP_WIDTH = 80,
+	SIMILAR = 2, /* letters that a suggestion may differ by */
+};
 
 static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
 {
@@ -38,6 +45,45 @@ static const struct arg_row *by_name(const struct arg_row *const tables[2],
 		}
 	}
 	return match;
+}
+
+static int name_candidates(const struct arg_row *const tables[2],
+			   const char *word, int len, struct error *err)
+{
+	struct buf names = BUF_INIT(400);
+
+	for (int t = 0; t < 2; t++)
+		for (const struct arg_row *r = tables[t]; r && r->name; r++)
+			if (!strncmp(r->name, word + 2, (size_t)len))
+				buf_addf(&names, "%s--%s",
+					 names.len ? ", " : "", r->name);
+	error_set(err, ERR_USAGE, "ambiguous option: %.*s could match %s",
+		  len + 2, word, names.ptr);
+	buf_release(&names);
+	return -1;
+}
+
+static int unknown_option(const struct arg_row *const tables[2],
+			  const char *word, size_t len, struct error *err)
+{
+	struct str name = { word + 2, len };
+	const struct arg_row *best = NULL;
+	size_t least = SIMILAR + 1;
+
+	if (reference_flag(word + 2, len, '\0', err))
+		return -1;
+	error_set(err, ERR_USAGE, "unrecognized arguments: %s", word);
+	for (int t = 0; t < 2; t++) {
+		for (const struct arg_row *r = tables[t]; r && r->name; r++) {
+			size_t d = nearest_distance(name, str_of(r->name));
+
+			if (d < least && d < len / 2) {
+				least = d;
+				best = r;
+			}
+		}
+	}
+	return best ? error_hint(err, "Did you mean --%s?", best->name) : -1;
 }
 
 static int found(struct args *a, const struct arg_row *row, const char *value,
@@ -85,12 +131,9 @@ static int read_long(struct args *a, const struct arg_row *const tables[2],
 	const char *value = equals ? equals + 1 : NULL;
 
 	if (several)
-		return error_set(err, ERR_USAGE,
-				 "ambiguous option: %.*s (see dcode --help)",
-				 (int)len + 2, word);
+		return name_candidates(tables, word, (int)len, err);
 	if (!row)
-		return error_set(err, ERR_USAGE, "unrecognized arguments: %s",
-				 word);
+		return unknown_option(tables, word, len, err);
 	if (!equals && row->kind != ARG_FLAG)
 		value = next_value(row, argc, argv, i);
 	return take(a, row, value, word, err);
@@ -109,6 +152,8 @@ static int read_short(struct args *a, const struct arg_row *const tables[2],
 
 		if (!row)
 			row = by_letter(tables[1], *p);
+		if (!row && reference_flag("", 0, *p, err))
+			return -1;
 		if (!row)
 			return error_set(err, ERR_USAGE,
 					 "unrecognized arguments: %s", word);

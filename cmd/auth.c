@@ -445,10 +445,10 @@ static int run(struct app *app, const struct args *args)
 	if (!deed)
 		return command_help(&command_auth);
 	if (!sets && !lists && !paths && !removes && strcmp(deed, "status"))
-		return command_misuse(&command_auth, "there is no 'auth %s'",
-				      deed);
+		return command_misuse(&command_auth, deed,
+				      "there is no 'auth %s'", deed);
 	if (args->argc > most)
-		return command_misuse(&command_auth,
+		return command_misuse(&command_auth, deed,
 				      "unrecognized arguments: %s%s",
 				      sets ? "" : args->argv[most],
 				      sets ? "a key is never given on the "
@@ -456,14 +456,14 @@ static int run(struct app *app, const struct args *args)
 					     "it"
 					   : "");
 	if (args->argc < most)
-		return command_misuse(&command_auth,
+		return command_misuse(&command_auth, deed,
 				      "auth %s: of which "
 				      "provider?",
 				      deed);
 	if (!sets &&
 	    (args_value(args, "from-env") || args_value(args, "base-url") ||
 	     args_flag(args, "passphrase")))
-		return command_misuse(&command_auth,
+		return command_misuse(&command_auth, deed,
 				      "--from-env, --base-url and --passphrase "
 				      "are for auth set");
 	if (lists)

@@ -17,9 +17,12 @@ struct command {
 
 extern const struct command *const commands[]; /* NULL ends; table.c */
 const struct command *command_find(const char *name);
-/* Prints "usage: ..." and "dcode: error: ..." on stderr; returns 2. */
-int command_misuse(const struct command *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Prints the one line of usage of c's subcommand sub (NULL: none was given; c
+ * NULL: of dcode itself), then the error and its hint, on stderr; returns 2. */
+int command_refuse(const struct command *c, const char *sub,
+		   const struct error *err);
+int command_misuse(const struct command *c, const char *sub, const char *fmt,
+		   ...) __attribute__((format(printf, 3, 4)));
 /* The help of one command on stdout; returns 0. */
 int command_help(const struct command *c);
 /* The same as one JSON line; NULL: of everything. */

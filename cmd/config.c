@@ -281,10 +281,10 @@ static int run(struct app *app, const struct args *args)
 	bool list = !strcmp(verb, "list") || !strcmp(verb, "ls");
 
 	if (!get && !list && strcmp(verb, "path"))
-		return command_misuse(&command_config,
+		return command_misuse(&command_config, verb,
 				      "there is no 'config %s'", verb);
 	if (args->argc > 1 + get)
-		return command_misuse(&command_config,
+		return command_misuse(&command_config, verb,
 				      "unrecognized arguments: %s",
 				      args->argv[1 + get]);
 	if (list)
@@ -292,7 +292,7 @@ static int run(struct app *app, const struct args *args)
 	if (!get)
 		return show_paths(app);
 	if (args->argc < 2)
-		return command_misuse(&command_config,
+		return command_misuse(&command_config, verb,
 				      "config get needs a key, for example "
 				      "models.default (see dcode config -v)");
 	return show(app, args, args->argv[1]);

@@ -204,7 +204,7 @@ static int run(struct app *app, const struct args *args)
 	struct error err = { 0 };
 
 	if (args->argc)
-		return command_misuse(&command_doctor,
+		return command_misuse(&command_doctor, NULL,
 				      "unrecognized arguments: %s",
 				      args->argv[0]);
 	if (app_settings(app, &set, &err) < 0 ||

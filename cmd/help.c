@@ -80,7 +80,7 @@ static int run_help(struct app *app, const struct args *args)
 	if (args->argc) {
 		c = command_find(args->argv[0]);
 		if (!c)
-			return command_misuse(&command_help_all,
+			return command_misuse(&command_help_all, NULL,
 					      "there is no command '%s'",
 					      args->argv[0]);
 	}

@@ -144,7 +144,7 @@ static int run(struct app *app, const struct args *args)
 		return 2;
 	}
 	if (args->argc > 1)
-		return command_misuse(&command_install,
+		return command_misuse(&command_install, NULL,
 				      "unrecognized arguments: %s",
 				      args->argv[1]);
 	return install_run(&in);
@@ -163,7 +163,7 @@ static int run_uninstall(struct app *app, const struct args *args)
 		return 2;
 	}
 	if (args->argc > 1)
-		return command_misuse(&command_uninstall,
+		return command_misuse(&command_uninstall, NULL,
 				      "unrecognized arguments: %s",
 				      args->argv[1]);
 	if (!name_ok(in.name))

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
-#include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/policy.h"
+#include "cmd/reference.h"
 #include "cmd/run.h"
 #include "providers/jail.h"
 
@@ -26,23 +25,6 @@ static int fill_standard_streams(void)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
 			return -1;
 	return 0;
-}
-
-static int misuse(const struct command *c, const struct error *err)
-{
-	struct buf text = BUF_INIT(1 << 12);
-
-	if (c)
-		return command_misuse(c, "%s", err->message);
-	clean_message(str_of(err->message), &text);
-	fprintf(stderr,
-		"usage: dcode [options] [COMMAND ...]\n"
-		"dcode: error: %s\n",
-		text.len ? text.ptr : "");
-	if (err->hint[0])
-		fprintf(stderr, "%s\n", err->hint);
-	buf_release(&text);
-	return 2;
 }
 
 /* The command's name is the first word that is neither an option nor an
@@ -105,12 +87,34 @@ static int install(struct app *app, const struct command *c, struct args *args)
 	char *name[] = { (char *)args_value(args, "install"), NULL };
 
 	if (c || args->argc)
-		return command_misuse(&command_install,
+		return command_misuse(&command_install, NULL,
 				      "--install and a command are mutually "
 				      "exclusive");
 	alike.argc = 1;
 	alike.argv = name;
 	return command_install.run(app, &alike);
+}
+
+static int no_command(const char *name)
+{
+	struct error err = { 0 };
+
+	if (!reference_command(name, &err)) {
+		error_set(&err, ERR_USAGE, "there is no command '%s'", name);
+		error_hint(&err, "For one task: dcode -n \"...\". All "
+				 "commands: dcode help");
+	}
+	return command_refuse(NULL, NULL, &err);
+}
+
+/* Words before the one that is wrong say what it was meant for. */
+static int refuse_line(const struct command *c, const struct args *args,
+		       struct error *err)
+{
+	if (!c && args->argc)
+		(void)reference_command(args->argv[0], err);
+	return command_refuse(c, c && args->argc > 1 ? args->argv[1] : NULL,
+			      err);
 }
 
 static int dispatch(struct app *app, const struct command *c, struct args *args)
@@ -123,7 +127,7 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 			  "argument --output-format: invalid choice: '%s' "
 			  "(choose from 'text', 'stream-json')",
 			  format);
-		return misuse(c, &err);
+		return command_refuse(c, NULL, &err);
 	}
 	app->json = args_flag(args, "json") ||
 		    (format && !strcmp(format, "stream-json"));
@@ -145,11 +149,7 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 	if (!c) {
 		if (!args->argc)
 			return run_chat_or_task(app, args);
-		error_set(&err, ERR_USAGE, "there is no command '%s'",
-			  args->argv[0]);
-		error_hint(&err, "For one task: dcode -n \"...\". All "
-				 "commands: dcode help");
-		return misuse(NULL, &err);
+		return no_command(args->argv[0]);
 	}
 	args->argc--;
 	memmove(args->argv, args->argv + 1,
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 	c = which(argc - 1, argv + 1);
 	if (args_parse(&args, options_global, c ? c->options : NULL, argc - 1,
 		       argv + 1, &err) < 0)
-		status = misuse(c, &err);
+		status = refuse_line(c, &args, &err);
 	else
 		status = dispatch(&app, c, &args);
 	args_release(&args);

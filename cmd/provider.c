@@ -157,20 +157,20 @@ static int run(struct app *app, const struct args *args)
 		return command_help(&command_provider);
 	if (!tests && strcmp(args->argv[0], "list") != 0 &&
 	    strcmp(args->argv[0], "ls") != 0)
-		return command_misuse(&command_provider,
+		return command_misuse(&command_provider, args->argv[0],
 				      "there is no 'provider %s'",
 				      args->argv[0]);
 	if (args->argc > most)
-		return command_misuse(&command_provider,
+		return command_misuse(&command_provider, args->argv[0],
 				      "unrecognized arguments: %s",
 				      args->argv[most]);
 	if (args->argc < most)
-		return command_misuse(&command_provider,
+		return command_misuse(&command_provider, args->argv[0],
 				      "provider test: which one?");
 	if (!tests &&
 	    (args_flag(args, "quick") || args_flag(args, "large") ||
 	     args_value(args, "only") || args_value(args, "snapshot")))
-		return command_misuse(&command_provider,
+		return command_misuse(&command_provider, args->argv[0],
 				      "these options are for provider test");
 	return tests ? provider_test(app, args, args->argv[1]) : list(app);
 }

@@ -152,11 +152,6 @@ static int test(struct test *t, struct sandbox_host *host,
 	};
 	struct contract_summary summary;
 
-	if (request.only && !contract_knows(request.only))
-		return error_set(err, ERR_USAGE,
-				 "no check has '%.100s' in its "
-				 "name",
-				 request.only);
 	if (!(host->provider->flags & SANDBOX_HOST) &&
 	    app_store(t->app, &request.store, err) < 0)
 		return -1;
@@ -174,8 +169,14 @@ int provider_test(struct app *app, const struct args *args, const char *name)
 	struct test t = { .app = app, .json = BUF_INIT(1 << 20) };
 	struct sandbox_host host = { 0 };
 	struct error err = { 0 };
-	int rc = app_host(app, name, &host, &err);
+	const char *only = args_value(args, "only");
+	int rc;
 
+	if (only && !contract_knows(only))
+		rc = error_set(&err, ERR_USAGE,
+			       "no check has '%.100s' in its name", only);
+	else
+		rc = app_host(app, name, &host, &err);
 	if (rc == 0) {
 		rc = test(&t, &host, args, &err);
 		sandbox_host_close(&host);

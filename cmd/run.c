@@ -12,6 +12,7 @@
 #include "base/clean.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/command.h"
 #include "cmd/policy.h"
 #include "cmd/secret.h"
 
@@ -234,19 +235,6 @@ void run_close(struct run *r)
 	run_options_release(&r->options);
 }
 
-static int misuse(const struct error *err)
-{
-	struct buf text = BUF_INIT(1 << 12);
-
-	clean_message(str_of(err->message), &text);
-	fprintf(stderr, "usage: dcode [options]\ndcode: error: %s\n",
-		text.len ? text.ptr : "");
-	if (err->hint[0])
-		fprintf(stderr, "%s\n", err->hint);
-	buf_release(&text);
-	return 2;
-}
-
 static char *join_prompt(char *piped, const char *task)
 {
 	char *whole;
@@ -337,7 +325,8 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
 		return -1;
 	if (run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err) <
-	    0)
+		    0 ||
+	    run_options_check(o, err) < 0)
 		return -1;
 	policy_remark(o, set);
 	return 0;
@@ -396,7 +385,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	(void)app_http(app); /* libcurl loads while the rest gets ready */
 	if (prepare(&r, args, &prompt, &err) < 0)
 		status = err.code == ERR_USAGE && !app->json
-				 ? misuse(&err)
+				 ? command_refuse(NULL, NULL, &err)
 				 : run_fail(&r, &err);
 	else if (r.interactive)
 		status = run_chat(&r, prompt);

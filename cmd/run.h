@@ -31,6 +31,9 @@ int run_options_read(struct run_options *o, const struct args *args,
  * reference (spec/cli.md §2.1). */
 int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err);
+/* What else can be wrong without asking for a key: the files and texts that
+ * flags name. */
+int run_options_check(const struct run_options *o, struct error *err);
 void run_options_release(struct run_options *o);
 
 /* A running conversation. Zero it, set app and options, then run_open(). */

@@ -4,6 +4,8 @@
 
 #include "base/str.h"
 #include "cmd/run.h"
+#include "model/params.h"
+#include "sandbox/setup.h"
 
 enum { NAMES_SHOWN = 200 };
 
@@ -94,6 +96,17 @@ int run_options_read(struct run_options *o, const struct args *args,
 			"--sandbox-id; snapshots only apply when creating a "
 			"fresh sandbox");
 	return 0;
+}
+
+int run_options_check(const struct run_options *o, struct error *err)
+{
+	cJSON *params = NULL;
+	int rc = o->setup ? setup_check(o->setup, err) : 0;
+
+	if (rc == 0 && o->model_params)
+		rc = params_merge(&params, NULL, "", o->model_params, err);
+	cJSON_Delete(params);
+	return rc;
 }
 
 void run_options_release(struct run_options *o)

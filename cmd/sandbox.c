@@ -214,17 +214,17 @@ static int run(struct app *app, const struct args *args)
 		if (strcmp(args->argv[0], name) != 0)
 			continue;
 		if (rest.argc < subcommands[i].least)
-			return command_misuse(&command_sandbox,
+			return command_misuse(&command_sandbox, args->argv[0],
 					      "sandbox %s: too few arguments",
 					      name);
 		if (subcommands[i].most >= 0 && rest.argc > subcommands[i].most)
-			return command_misuse(&command_sandbox,
+			return command_misuse(&command_sandbox, args->argv[0],
 					      "unrecognized arguments: %s",
 					      rest.argv[subcommands[i].most]);
 		return subcommands[i].run(app, &rest);
 	}
-	return command_misuse(&command_sandbox, "there is no 'sandbox %s'",
-			      args->argv[0]);
+	return command_misuse(&command_sandbox, args->argv[0],
+			      "there is no 'sandbox %s'", args->argv[0]);
 }
 
 static const struct arg_row options[] = {

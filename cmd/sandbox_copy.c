@@ -378,16 +378,16 @@ int sandbox_copy(struct app *app, const struct args *args)
 	if (from && remote_side(args->argv[1], &second)) {
 		free(id);
 		free(second);
-		return command_misuse(&command_sandbox,
+		return command_misuse(&command_sandbox, "cp",
 				      "sandbox cp: only one side can be a"
 				      " sandbox");
 	}
 	if (!from && !to)
-		return command_misuse(&command_sandbox,
+		return command_misuse(&command_sandbox, "cp",
 				      "sandbox cp: one side has to be ID:PATH");
 	if (app->json && from && !strcmp(args->argv[1], "-")) {
 		free(id);
-		return command_misuse(&command_sandbox,
+		return command_misuse(&command_sandbox, "cp",
 				      "sandbox cp: --json and a copy to"
 				      " standard output exclude each other");
 	}

@@ -42,20 +42,84 @@ static void print_usage(FILE *out, const struct command *c)
 	} while (*line);
 }
 
-int command_misuse(const struct command *c, const char *fmt, ...)
+/* The usage of a line without what explains it. */
+static int usage_len(const char *line)
+{
+	int len = (int)strcspn(line, "\n");
+
+	for (int i = 0; i + 1 < len; i++)
+		if (line[i] == ' ' && line[i + 1] == ' ')
+			return i;
+	return len;
+}
+
+/* How long the subcommand's name is that a line begins with; 0: it has none. */
+static size_t name_len(const char *line)
+{
+	size_t n = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+
+	return line[n] == ' ' || line[n] == '\n' || !line[n] ? n : 0;
+}
+
+/* The line that is about sub, or names of all there are, or the first. */
+static void add_usage(struct buf *out, const char *usage, const char *sub)
+{
+	struct buf names = BUF_INIT(400);
+
+	if (sub && !strcmp(sub, "ls"))
+		sub = "list";
+	for (const char *line = usage; *line;
+	     line += strcspn(line, "\n"), line += *line == '\n') {
+		size_t n = name_len(line);
+
+		if (n && sub && strlen(sub) == n && !strncmp(sub, line, n)) {
+			buf_addf(out, " %.*s", usage_len(line), line);
+			buf_release(&names);
+			return;
+		}
+		if (n)
+			buf_addf(&names, "%s%.*s", names.len ? "|" : "", (int)n,
+				 line);
+	}
+	if (names.len && (sub || name_len(usage)))
+		buf_addf(out, " %s ...", names.ptr);
+	else if (*usage)
+		buf_addf(out, " %.*s", usage_len(usage), usage);
+	buf_release(&names);
+}
+
+int command_refuse(const struct command *c, const char *sub,
+		   const struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 12);
-	char line[1024];
+
+	buf_adds(&text, "usage: dcode ");
+	buf_adds(&text, c ? c->name : "[options] [COMMAND ...]");
+	if (c && c->usage)
+		add_usage(&text, c->usage, sub);
+	buf_adds(&text, "\ndcode: error: ");
+	clean_message(str_of(err->message), &text);
+	if (err->hint[0]) {
+		buf_addc(&text, '\n');
+		clean_message(str_of(err->hint), &text);
+	}
+	fprintf(stderr, "%s\n", text.ptr);
+	buf_release(&text);
+	return 2;
+}
+
+int command_misuse(const struct command *c, const char *sub, const char *fmt,
+		   ...)
+{
+	struct error err = { 0 };
+	char line[sizeof(err.message)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	clean_line(str_of(line), &text);
-	print_usage(stderr, c);
-	fprintf(stderr, "dcode: error: %s\n", text.len ? text.ptr : "");
-	buf_release(&text);
-	return 2;
+	error_set(&err, ERR_USAGE, "%s", line);
+	return command_refuse(c, sub, &err);
 }
 
 int command_help(const struct command *c)
@@ -73,7 +137,7 @@ int command_help(const struct command *c)
 static int run_version(struct app *app, const struct args *args)
 {
 	if (args->argc)
-		return command_misuse(&command_version,
+		return command_misuse(&command_version, NULL,
 				      "unrecognized arguments: %s",
 				      args->argv[0]);
 	if (app->json) {

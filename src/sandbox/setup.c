@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
@@ -117,13 +118,25 @@ bool setup_machine_name(struct str name)
 	return false;
 }
 
-int setup_read(const char *path, struct buf *script, struct error *err)
+int setup_check(const char *path, struct error *err)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0 && errno == ENOENT)
 		return error_set(err, ERR_NOT_FOUND,
 				 "Setup script not found: %s", path);
+	if (access(path, R_OK) < 0)
+		return error_errno(err, "Setup script: %s", path);
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, ERR_SYSTEM,
+				 "Setup script: %s is a directory", path);
+	return 0;
+}
+
+int setup_read(const char *path, struct buf *script, struct error *err)
+{
+	if (setup_check(path, err) < 0)
+		return -1;
 	if (script->max > SETUP_MAX)
 		script->max = SETUP_MAX;
 	if (path_read(path, script, err) < 0)

@@ -1,0 +1,105 @@
+/* reference.c - flags and commands that only the Python program has. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/reference.h"
+
+#include <string.h>
+
+struct absent {
+	const char *name;
+	char letter;
+	const char *instead; /* NULL: there is nothing */
+};
+
+static const char keep_task[] = "say it in the task itself (-n, -m)";
+static const char own_config[] = "edit [models] in ~/.deepagents/config.toml";
+static const char by_package[] = "update dcode the way it was installed";
+
+static const struct absent flags[] = {
+	{ "acp", 0, NULL },
+	{ "agent", 'a', NULL },
+	{ "allow-fs-tools", 0, NULL },
+	{ "auto-classifier-model", 0, NULL },
+	{ "auto-update", 0, by_package },
+	{ "clear-default-model", 0, own_config },
+	{ "default-model", 0, own_config },
+	{ "extension", 'e', NULL },
+	{ "goal", 0, keep_task },
+	{ "interpreter", 0, NULL },
+	{ "interpreter-tools", 0, NULL },
+	{ "mcp-config", 0, NULL },
+	{ "no-interpreter", 0, "leave it out: there is no interpreter" },
+	{ "no-mcp", 0, "leave it out: dcode starts no MCP servers" },
+	{ "prerelease", 0, by_package },
+	{ "profile-override", 0, "set fields with --model-params" },
+	{ "recursion-limit", 0, "limit the turns with --max-turns N" },
+	{ "resume", 'r', "begin a new conversation" },
+	{ "rubric", 0, keep_task },
+	{ "rubric-max-iterations", 0, NULL },
+	{ "rubric-model", 0, NULL },
+	{ "show-reasoning", 0, NULL },
+	{ "skill", 's', keep_task },
+	{ "startup-cmd", 0,
+	  "run the command before dcode, or in a sandbox "
+	  "with --sandbox-setup PATH" },
+	{ "summarization-model", 0, NULL },
+	{ "trust-project-extensions", 0, NULL },
+	{ "trust-project-hooks", 0, "leave it out: dcode runs no hooks" },
+	{ "trust-project-mcp", 0, "leave it out: dcode starts no MCP servers" },
+	{ "uninstall", 0, "dcode uninstall NAME" },
+	{ "update", 0, by_package },
+	{ "yolo", 0, "--auto-approve (-y) approves every tool call" },
+	{ 0 },
+};
+
+static const struct absent names[] = {
+	{ "agents", 0, NULL },
+	{ "mcp", 0, NULL },
+	{ "plugin", 0, NULL },
+	{ "plugins", 0, NULL },
+	{ "skills", 0, NULL },
+	{ "threads", 0, NULL },
+	{ "tools", 0, NULL },
+	{ "update", 0, by_package },
+	{ 0 },
+};
+
+static bool fail(const char *dashes, const struct absent *a, const char *what,
+		 struct error *err)
+{
+	error_set(err, ERR_USAGE,
+		  "%s%s is a %s of the Python program that dcode does not have",
+		  dashes, a->name, what);
+	if (a->instead)
+		error_hint(err, "Instead: %s.", a->instead);
+	return true;
+}
+
+bool reference_flag(const char *name, size_t len, char letter,
+		    struct error *err)
+{
+	const struct absent *found = NULL;
+	int matches = 0;
+
+	for (const struct absent *a = flags; a->name; a++) {
+		bool exact =
+			letter ? a->letter == letter : strlen(a->name) == len;
+
+		if (!letter && (!len || strncmp(a->name, name, len) != 0))
+			continue;
+		if (letter && !exact)
+			continue;
+		found = a;
+		if (exact)
+			return fail("--", a, "flag", err);
+		matches++;
+	}
+	return matches == 1 && fail("--", found, "flag", err);
+}
+
+bool reference_command(const char *name, struct error *err)
+{
+	for (const struct absent *a = names; a->name; a++)
+		if (!strcmp(a->name, name))
+			return fail("dcode ", a, "command", err);
+	return false;
+}
