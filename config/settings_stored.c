@@ -53,8 +53,10 @@ const struct toml_value *settings_credentials(const struct toml_value *entry)
 	return v && v->kind == TOML_ARRAY ? v : NULL;
 }
 
-/* The first ${NAME} in the headers of [sandboxes.providers.X.http]. Owned. */
-static char *header_env(const struct toml_value *provider)
+/* The next ${NAME} in the headers of [sandboxes.providers.X.http]; *item and
+ * *at, from 0, are where. Owned, or NULL. */
+static char *next_header_env(const struct toml_value *provider, size_t *item,
+			     size_t *at)
 {
 	const struct toml_value *http = provider->kind == TOML_TABLE
 						? toml_get(provider, "http")
@@ -63,16 +65,44 @@ static char *header_env(const struct toml_value *provider)
 					       ? toml_get(http, "headers")
 					       : NULL;
 
-	for (size_t i = 0; all && i < all->n_items; i++) {
-		const struct toml_value *v = &all->items[i];
-		const char *at =
-			v->kind == TOML_STRING ? strstr(v->text, "${") : NULL;
-		size_t len = at ? strcspn(at + 2, "}") : 0;
+	for (; all && *item < all->n_items; ++*item, *at = 0) {
+		const struct toml_value *v = &all->items[*item];
+		const char *name = v->kind == TOML_STRING
+					   ? strstr(v->text + *at, "${")
+					   : NULL;
+		size_t len = name ? strcspn(name + 2, "}") : 0;
 
-		if (len && at[2 + len])
-			return xstrndup(at + 2, len);
+		if (!len || !name[2 + len])
+			continue;
+		*at = (size_t)(name + 2 + len - v->text);
+		return xstrndup(name + 2, len);
 	}
 	return NULL;
+}
+
+static char *header_env(const struct toml_value *provider)
+{
+	size_t item = 0;
+	size_t at = 0;
+
+	return next_header_env(provider, &item, &at);
+}
+
+/* With a key of the user's in another header, a project's variable would
+ * choose what that key is used for: X-Organization. */
+static bool user_has_header(const struct settings *s,
+			    const struct toml_value *provider)
+{
+	bool found = false;
+	size_t item = 0;
+	size_t at = 0;
+	char *name;
+
+	while (!found && (name = next_header_env(provider, &item, &at))) {
+		found = env_resolve(&s->env, name) || settings_stored(s, name);
+		free(name);
+	}
+	return found;
 }
 
 /* The i-th variable that an entry of sandboxes.providers takes a key from: that
@@ -353,7 +383,8 @@ bool settings_names_key(const struct settings *s, const char *variable)
 	     i++) {
 		char *env = header_env(&all->items[i]);
 
-		found = found || (env && !strcmp(env, variable));
+		found = found || (env && !strcmp(env, variable) &&
+				  !user_has_header(s, &all->items[i]));
 		free(env);
 	}
 	return found;

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import boxes
 from clouds import DONE, emulator, results
 from lifecycle import execute
 
@@ -235,3 +236,19 @@ def test_nothing_that_runs_here_gets_it(run, env, put, config, model,
     env["ACME_KEY"] = "mine-0123456789"
     task(run, "--sandbox", "acme")
     assert "ACME_KEY=mine-0123456789" in (tmp_path / "env").read_text()
+
+
+def test_half_of_an_account_is_none(run, env, put, config, model):
+    """The organization of a project with the key of the user."""
+    model([DONE])
+    with boxes.Boxes() as cloud:
+        config(boxes.config(cloud.url).replace(
+            "{ Authorization", '{ X-Org = "${ACME_ORG}", Authorization'))
+        put("work/.env", {"ACME_ORG": OTHERS, "BOX_TOKEN": boxes.KEY})
+        env["BOX_TOKEN"] = boxes.KEY
+        r = task(run, "--sandbox", "homemade")
+        assert r.status == 1 and "ACME_ORG is not set" in r.err, r.err
+        assert cloud.requests == []
+        env["ACME_ORG"] = "mine"
+        assert task(run, "--sandbox", "homemade").status == 0
+        assert cloud.requests
