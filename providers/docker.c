@@ -231,6 +231,13 @@ static int start_container(struct engine *e, const char *id,
 	return -1;
 }
 
+/* Whether a create that is cut now can have made a container. */
+static void set_unclear(const struct sandbox_spec *spec, bool unclear)
+{
+	if (spec->unclear)
+		*spec->unclear = unclear;
+}
+
 static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const char *image, const struct docker_limits *limits,
 		      const struct stop *stop, struct error *err)
@@ -242,15 +249,15 @@ static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (rc == 0)
 		rc = fetch_image(d, spec, image, false, stop, err);
-	if (rc == 0)
+	if (rc == 0) {
+		set_unclear(spec, true);
 		rc = post_create(&d->engine, spec->label, buf_str(&body),
 				 &answer, stop, err);
+	}
 	if (rc == 1) {
-		if (spec->unclear)
-			*spec->unclear = false; /* while it is pulled */
+		set_unclear(spec, false); /* while it is pulled */
 		rc = fetch_image(d, spec, image, true, stop, err);
-		if (spec->unclear)
-			*spec->unclear = rc == 0;
+		set_unclear(spec, rc == 0);
 		if (rc == 0)
 			rc = post_create(&d->engine, spec->label,
 					 buf_str(&body), &answer, stop, err);
@@ -361,6 +368,8 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	char *image = NULL;
 	int rc = -1;
 
+	/* The engine is asked for its limits first: 0.1 s with Podman. */
+	set_unclear(spec, false);
 	if (!engine_name_ok(spec->label))
 		return error_set(err, ERR_USAGE, "'%s' is no label",
 				 spec->label);
