@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clean.h"
@@ -25,7 +26,21 @@ static const struct cancel *signal_cancel;
 static volatile sig_atomic_t signal_number;
 static volatile sig_atomic_t signal_count;
 
-enum { IMPATIENT = 3 }; /* signals of any kind: dcode leaves at once */
+enum {
+	IMPATIENT = 3,   /* signals of any kind: dcode leaves at once */
+	SAME_PRESS = 100 /* ms: a program that forwards a signal to its child
+			    and to the child's group sends it twice */
+};
+
+static int64_t signal_ms; /* when the first one came */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t); /* allowed in a signal's handler */
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 static void on_signal(int number)
 {
@@ -36,10 +51,13 @@ static void on_signal(int number)
 	/* A second Ctrl-C ends any wait, cleaning up as well. A terminal that
 	 * goes away may send several signals of its own, and means none. */
 	if (number == SIGINT && signal_number == SIGINT) {
+		if (now_ms() - signal_ms < SAME_PRESS)
+			return;
 		(void)!write(STDERR_FILENO, bye, sizeof(bye) - 1);
 		_exit(128 + number);
 	}
 	signal_number = number;
+	signal_ms = now_ms();
 	if (++signal_count >= IMPATIENT)
 		_exit(128 + number);
 	if (signal_cancel)
