@@ -107,6 +107,7 @@ def test_a_second_ctrl_c_ends_the_cleaning_up(vendor, model, start):
     wait_for(lambda: server.model.received)
     p.signal()
     wait_for(lambda: cloud.count("DELETE "))
+    time.sleep(0.3)  # sooner it would be the same press
     began = time.monotonic()
     p.signal()
     p.wait(20)
