@@ -335,12 +335,8 @@ static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	if (spec->unclear)
-		*spec->unclear = false; /* nothing is made by asking */
 	if (docker_limits_init(docker_of(sb->host), &limits, stop, err) < 0)
 		return -1;
-	if (spec->unclear)
-		*spec->unclear = true;
 	if (make(sb, spec, image, &limits, stop, &why) == 0)
 		return 0;
 	*err = why;
