@@ -58,7 +58,7 @@ static struct env_var *add_slot(struct env_var **vars, size_t n)
 }
 
 void env_add(struct env *e, struct str name, const char *value,
-	     enum setting_source source)
+	     enum setting_source source, int line)
 {
 	uint64_t code = hash_code(name, 0);
 	const struct env_var *there = find(e, name, code);
@@ -78,7 +78,7 @@ void env_add(struct env *e, struct str name, const char *value,
 		hash_add(&e->names, code, (uint32_t)e->n);
 		slot = add_slot(&e->vars, e->n++);
 	}
-	*slot = (struct env_var){ copy, copy + name.len + 1, source };
+	*slot = (struct env_var){ copy, copy + name.len + 1, source, line };
 }
 
 void env_add_all(struct env *e, char **entries)
@@ -89,7 +89,7 @@ void env_add_all(struct env *e, char **entries)
 
 		if (at < entry.len)
 			env_add(e, (struct str){ entry.ptr, at },
-				entry.ptr + at + 1, SOURCE_ENV);
+				entry.ptr + at + 1, SOURCE_ENV, 0);
 	}
 }
 

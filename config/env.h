@@ -10,6 +10,7 @@ struct env_var {
 	const char *name;
 	const char *value; /* may be empty */
 	enum setting_source source;
+	int line; /* of the .env file; 0: exported */
 };
 
 struct env_block; /* of locked memory */
@@ -28,7 +29,7 @@ struct env {
 /* The first one to add a name wins; later ones are kept aside, for a secret
  * that is not used has to be masked all the same. */
 void env_add(struct env *e, struct str name, const char *value,
-	     enum setting_source source);
+	     enum setting_source source, int line);
 /* NAME=value entries, ended by NULL, as exported. */
 void env_add_all(struct env *e, char **entries);
 /* NULL when it is not there; the value may be empty. */

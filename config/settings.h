@@ -142,6 +142,10 @@ const char *settings_setup_value(const struct settings *s, const char *name,
  * Owned. */
 char *settings_credential_name(const struct settings *s, const char *variable);
 
+/* Where an address comes from, for messages: "X_URL", or "X_URL,
+ * /home/me/.deepagents/.env line 3". Owned. */
+char *settings_address_name(const struct settings *s, const char *variable);
+
 /* A key that can be stored: one for each secret variable. */
 struct settings_credential {
 	const char *name;     /* to store it under: "daytona" */

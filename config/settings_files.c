@@ -255,6 +255,6 @@ void settings_read_dotenv(struct settings *s, bool project)
 		parse(s, user, fd, &st, &d);
 	for (size_t i = 0; i < d.n; i++)
 		env_add(&s->env, str_of(d.vars[i].name), d.vars[i].value,
-			SOURCE_DOTENV_USER);
+			SOURCE_DOTENV_USER, d.vars[i].line);
 	dotenv_release(&d);
 }

@@ -100,6 +100,20 @@ const char *settings_setup_value(const struct settings *s, const char *name,
 	return v ? v->value : find(s, name);
 }
 
+char *settings_address_name(const struct settings *s, const char *variable)
+{
+	const struct env_var *v = env_resolve(&s->env, variable);
+
+	if (settings_stored_url(s, variable))
+		return xasprintf("the address stored by dcode auth set, in "
+				 "place of %s",
+				 variable);
+	if (!v || v->source != SOURCE_DOTENV_USER)
+		return xstrdup(v ? v->name : variable);
+	return xasprintf("%s, %s line %d", v->name,
+			 s->files[FILE_USER_ENV].path, v->line);
+}
+
 char *settings_credential_name(const struct settings *s, const char *variable)
 {
 	const char *project = NULL;

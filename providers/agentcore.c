@@ -236,5 +236,8 @@ const struct sandbox_provider agentcore_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = AGENTCORE_LIFETIME_S,
 	.settings = agentcore_settings,
+	.url_env = (const char *const[]){ "BEDROCK_AGENTCORE_DP_ENDPOINT",
+					  "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE",
+					  "AWS_ENDPOINT_URL", NULL },
 	.ops = &ops,
 };

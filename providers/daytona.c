@@ -200,5 +200,7 @@ const struct sandbox_provider daytona_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = DAYTONA_LIFETIME_S,
 	.settings = daytona_settings,
+	.url_env = (const char *const[]){ "DAYTONA_API_URL",
+					  "DAYTONA_SERVER_URL", NULL },
 	.ops = &ops,
 };

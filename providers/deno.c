@@ -330,5 +330,6 @@ const struct sandbox_provider deno_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = DENO_LIFETIME_S,
 	.settings = deno_settings,
+	.url_env = (const char *const[]){ "DENO_DEPLOY_ENDPOINT", NULL },
 	.ops = &ops,
 };

@@ -483,5 +483,6 @@ const struct sandbox_provider docker_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = docker_settings,
+	.url_env = (const char *const[]){ "DOCKER_HOST", NULL },
 	.ops = &ops,
 };

@@ -424,5 +424,6 @@ const struct sandbox_provider e2b_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = E2B_LIFETIME_S,
 	.settings = e2b_settings,
+	.url_env = (const char *const[]){ "E2B_API_URL", "E2B_DOMAIN", NULL },
 	.ops = &ops,
 };

@@ -465,5 +465,7 @@ const struct sandbox_provider langsmith_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LANGSMITH_LIFETIME_S,
 	.settings = langsmith_settings,
+	.url_env = (const char *const[]){ "LANGSMITH_ENDPOINT",
+					  "LANGCHAIN_ENDPOINT", NULL },
 	.ops = &ops,
 };

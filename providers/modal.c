@@ -230,5 +230,6 @@ const struct sandbox_provider modal_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = MODAL_LIFETIME_S,
 	.settings = modal_settings,
+	.url_env = (const char *const[]){ "MODAL_SERVER_URL", NULL },
 	.ops = &ops,
 };

@@ -56,6 +56,7 @@ int rest_address(char **base, const struct settings *set,
 {
 	const char *value = NULL;
 	struct str url;
+	char *from;
 
 	for (; !value && *variables; variables++) {
 		value = settings_env(set, *variables);
@@ -64,6 +65,10 @@ int rest_address(char **base, const struct settings *set,
 				  "%s=%.200s is no address that a key may be "
 				  "sent to",
 				  *variables, value);
+			from = settings_address_name(set, *variables);
+			if (strcmp(from, *variables) != 0)
+				error_add(err, " (%s)", from);
+			free(from);
 			return error_hint(err, "Use https://..., or http:// on "
 					       "a loopback address.");
 		}

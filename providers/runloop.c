@@ -131,5 +131,6 @@ const struct sandbox_provider runloop_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = RUNLOOP_LIFETIME_S,
 	.settings = runloop_settings,
+	.url_env = (const char *const[]){ "RUNLOOP_BASE_URL", NULL },
 	.ops = &ops,
 };

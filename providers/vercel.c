@@ -364,5 +364,6 @@ const struct sandbox_provider vercel_provider = {
 	.max_command = COMMAND_MAX,
 	.lifetime_s = VERCEL_LIFETIME_S,
 	.settings = vercel_settings,
+	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,
 };

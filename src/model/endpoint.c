@@ -265,9 +265,22 @@ static const char *stored_key_url(const struct provider *p,
 	return e && e->url[0] ? e->url : NULL;
 }
 
-/* The user's own address, or NULL: config, then the environment. */
+/* base_url's setting, file and line. */
+static char *config_place(const struct provider *p, const struct settings *set)
+{
+	char *key = xasprintf("models.providers.%s.base_url", p->config->key);
+	const char *file = settings_policy(set, key) ? SETTINGS_POLICY_FILE
+						     : "config.toml";
+
+	free(key);
+	return xasprintf("base_url of [models.providers.%s], %s line %d",
+			 p->config->key, file, member(p, "base_url")->line);
+}
+
+/* The user's own address, or NULL: config, then the environment; *from is
+ * owned. */
 static int own_url(const struct provider *p, const struct settings *set,
-		   const char **url, struct error *err)
+		   const char **url, char **from, struct error *err)
 {
 	const char *key = endpoint_key_env(p);
 	const char *env = NULL;
@@ -275,15 +288,23 @@ static int own_url(const struct provider *p, const struct settings *set,
 	if (text(p, "base_url", url, err) < 0 ||
 	    text(p, "base_url_env", &env, err) < 0)
 		return -1;
+	if (*url)
+		*from = config_place(p, set);
 	if (!*url && key && settings_env_source(set, key) == SOURCE_STORED) {
 		*url = stored_key_url(p, set, env);
+		if (*url)
+			*from = xstrdup("stored with the key, or set for it");
 		return 0;
 	}
 	if (!*url && env)
 		*url = settings_env(set, env);
-	for (size_t i = 0; i < 2 && p->preset && !*url; i++)
-		if (p->preset->url_env[i])
-			*url = settings_env(set, p->preset->url_env[i]);
+	for (size_t i = 0; i < 2 && p->preset && !*url; i++) {
+		env = p->preset->url_env[i];
+		if (env)
+			*url = settings_env(set, env);
+	}
+	if (*url && !*from)
+		*from = settings_address_name(set, env);
 	return 0;
 }
 
@@ -293,7 +314,7 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	const char *url = NULL;
 	char *made = NULL;
 
-	if (own_url(p, set, &url, err) < 0)
+	if (own_url(p, set, &url, &c->url_from, err) < 0)
 		return -1;
 	*own = url != NULL;
 	if (!url && p->preset)
@@ -311,6 +332,8 @@ static int find_url(struct model_choice *c, const struct provider *p,
 		made = host_to_url(url);
 	c->base_url = finish_url(p, c->wire, made ? made : url, err);
 	free(made);
+	if (!c->base_url && c->url_from)
+		error_add(err, " (%s)", c->url_from);
 	return c->base_url ? 0 : -1;
 }
 
@@ -369,6 +392,8 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 			"refusing to send the key of %s to %.200s: https is "
 			"required",
 			p->name, c->base_url);
+	if (c->url_from)
+		error_add(err, " (%s)", c->url_from);
 	return error_hint(err,
 			  "set allow_http = true in [models.providers.%s] of "
 			  "~/.deepagents/config.toml if everybody on the way "

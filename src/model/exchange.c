@@ -216,8 +216,16 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 	else
 		x->again = retry_worthy(rc, &x->response, err);
 	if (err->http_status >= 300 && err->http_status < 400)
-		(void)error_hint(err, "check the provider's address: %.200s",
-				 x->choice->base_url);
+		(void)error_hint(
+			err, "check the provider's address: %.120s%s%.120s",
+			x->choice->base_url, x->choice->url_from ? ", " : "",
+			x->choice->url_from ? x->choice->url_from : "");
+	if (err->code == ERR_UNREACHABLE)
+		(void)error_wrap(err, "cannot reach %.200s%s%.200s%s",
+				 x->choice->base_url,
+				 x->choice->url_from ? " (" : "",
+				 x->choice->url_from ? x->choice->url_from : "",
+				 x->choice->url_from ? ")" : "");
 	if (err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT)
 		x->again = false;
 	else

@@ -218,9 +218,11 @@ int failure_of_status(const struct model_choice *choice,
 		*again = true;
 	if (res->status == 404 && !err->hint[0])
 		return error_hint(err,
-				  "check the model name \"%.80s\" and the "
-				  "address %.120s",
-				  choice->model, choice->base_url);
+				  "check the model name \"%.60s\" and the "
+				  "address %.90s%s%.80s",
+				  choice->model, choice->base_url,
+				  choice->url_from ? ", " : "",
+				  choice->url_from ? choice->url_from : "");
 	if (res->request_id[0] && !err->hint[0])
 		return error_hint(err, "request id %s", res->request_id);
 	return -1;

@@ -53,6 +53,7 @@ static void copy_choice(struct model_choice *to, const struct model_choice *c)
 		.model = copy(c->model),
 		.wire = copy(c->wire),
 		.base_url = copy(c->base_url),
+		.url_from = copy(c->url_from),
 		.api_key = copy(c->api_key),
 		.key_env = copy(c->key_env),
 		.key_from = copy(c->key_from),
@@ -296,6 +297,7 @@ void model_choice_release(struct model_choice *c)
 	free(c->model);
 	free(c->wire);
 	free(c->base_url);
+	free(c->url_from);
 	free(c->api_key);
 	free(c->key_env);
 	free(c->key_from);

@@ -58,6 +58,7 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	char *model;    /* "claude-opus-5" */
 	char *wire;     /* "anthropic" or "openai-chat" */
 	char *base_url; /* without a trailing slash */
+	char *url_from; /* the setting it is from, for messages; or NULL */
 	char *api_key;  /* or NULL where none is needed */
 	char *key_env;  /* the variable it is of, and where it came from: */
 	char *key_from; /* as settings_credential_name(), for messages */

@@ -379,8 +379,8 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 		err->code = code_of_garbage(api, hd);
 	if (is_unreachable(hd, code)) {
 		err->code = ERR_UNREACHABLE;
-		error_hint(err, "is the address right, and is this machine "
-				"online?");
+		error_hint(err, "check the address, and the network of this "
+				"machine");
 	}
 	api->easy_getinfo(hd->easy, CURLINFO_HTTP_CONNECTCODE, &answer);
 	if (answer == 407) {

@@ -57,11 +57,45 @@ static char *key_name(const struct sandbox_host *host)
 	return NULL;
 }
 
+/* The setting that chose the server; owned, or NULL. */
+static char *address_name(const struct sandbox_host *host)
+{
+	const char *const *env = host->provider->url_env;
+	const struct toml_value *v;
+	char *key;
+
+	if (!host->settings)
+		return NULL;
+	for (; env && *env; env++)
+		if (settings_env(host->settings, *env))
+			return settings_address_name(host->settings, *env);
+	key = xasprintf("sandboxes.providers.%s.http.base",
+			host->provider->name);
+	v = settings_toml(host->settings, key);
+	free(key);
+	return v ? xasprintf("base of [sandboxes.providers.%s.http], "
+			     "config.toml line %d",
+			     host->provider->name, v->line)
+		 : NULL;
+}
+
+static void name_address(const struct sandbox_host *host, struct error *err)
+{
+	char *from = address_name(host);
+
+	if (host->endpoint && from)
+		error_wrap(err, "cannot reach %.200s (%.200s)", host->endpoint,
+			   from);
+	free(from);
+}
+
 /* A cancel is nobody's fault, and needs no name. */
 static int blame(const struct sandbox_host *host, struct error *err)
 {
 	char *key = err->code == ERR_AUTH ? key_name(host) : NULL;
 
+	if (err->code == ERR_UNREACHABLE)
+		name_address(host, err);
 	if (key)
 		error_wrap(err, "%s with %s", host->provider->name, key);
 	else if (err->code != ERR_CANCELLED)

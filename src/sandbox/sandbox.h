@@ -173,6 +173,9 @@ struct sandbox_provider {
 	int64_t lifetime_s;  /* default backstop */
 	const struct setting *settings; /* rows, or NULL */
 	const struct sandbox_ops *ops;
+	/* Variables that may name its server, the strongest first, NULL ends;
+	 * or NULL. */
+	const char *const *url_env;
 };
 extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 							providers/table.c */

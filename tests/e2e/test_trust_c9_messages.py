@@ -80,3 +80,46 @@ def test_the_line_is_checked_before_credentials_are_looked_for(run, tmp_path):
     only = run("provider", "test", "daytona", "--only", "nosuch")
     assert "no check has 'nosuch' in its name" in only.err
     assert "No credentials configured" in run("-n", "x").err
+
+
+MODELS = """[retries]
+max_retries = 0
+[models.providers.mine]
+base_url = "http://127.0.0.1:9/v1"
+[models.providers.bad]
+base_url = "nonsense"
+[models.providers.named]
+base_url_env = "NAMED_URL"
+"""
+
+
+def test_the_address_of_a_model_names_its_setting(config, env, home, run):
+    config(MODELS)
+    (home / ".deepagents" / ".env").write_text(
+        "\n# mine\nNAMED_URL=http://127.0.0.1:9/v2\n")
+    err = run("-n", "x", "-M", "mine:m").err
+    assert "mine: cannot reach http://127.0.0.1:9/v1 (base_url of " \
+        "[models.providers.mine], config.toml line 4): " in err
+    assert "[models.providers.bad], config.toml line 6)" in run(
+        "-n", "x", "-M", "bad:m").err
+    # What a *_env key names is masked, its value may hold a key.
+    assert f" (NAMED_URL, {home}/.deepagents/.env line 3): " in run(
+        "-n", "x", "-M", "named:m").err
+    env["OPENAI_API_KEY"] = "sk-0123456789"
+    env["DEEPAGENTS_CODE_OPENAI_BASE_URL"] = "http://127.0.0.1:9"
+    assert "(DEEPAGENTS_CODE_OPENAI_BASE_URL): " in run(
+        "-n", "x", "-M", "openai:m").err
+
+
+def test_the_address_of_a_sandbox_vendor_names_its_setting(env, home, run):
+    env["DAYTONA_API_KEY"] = "dtn_0123456789"
+    (home / ".deepagents").mkdir(mode=0o700)
+    where = home / ".deepagents" / ".env"
+    where.write_text("A=1\nDAYTONA_API_URL=http://127.0.0.1:9\n")
+    line = ["sandbox", "list", "--sandbox", "daytona"]
+    assert "daytona: cannot reach http://127.0.0.1:9 (DAYTONA_API_URL, " \
+        f"{where} line 2): " in run(*line).err
+    where.write_text("DAYTONA_API_URL=http://example.org\n")
+    assert f"(DAYTONA_API_URL, {where} line 1)" in run(*line).err
+    env["DAYTONA_API_URL"] = "http://127.0.0.1:9"
+    assert "9 (DAYTONA_API_URL): " in run(*line).err
