@@ -29,6 +29,14 @@ static const char *short_name(const char *label)
 	return strncmp(label, "dcode-", 6) ? label : label + 6;
 }
 
+/* As docker ps shows it: 12 digits of a container's 64. */
+static void short_id(const char *provider, const char *id, char room[15])
+{
+	int most = strcmp(provider, "docker") ? 14 : 12;
+
+	snprintf(room, 15, "%.*s", most, id);
+}
+
 static void member(struct buf *out, const char *key, const char *value)
 {
 	json_member(out, key, str_of(value));
@@ -75,7 +83,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	}
 	if (!l->n++)
 		head();
-	snprintf(id, sizeof(id), "%s", row->id);
+	short_id(row->provider, row->id, id);
 	sandbox_cell(short_name(row->label), 9);
 	sandbox_cell(row->provider, 10);
 	sandbox_cell(id, 14);
@@ -121,7 +129,7 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 	if (!l->n++)
 		printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER",
 		       "ID", "STATE", "CREATED", "IMAGE");
-	snprintf(id, sizeof(id), "%s", info->id);
+	short_id(l->provider, info->id, id);
 	sandbox_cell(short_name(info->label), 9);
 	sandbox_cell(l->provider, 10);
 	sandbox_cell(id, 14);

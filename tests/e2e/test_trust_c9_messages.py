@@ -1,5 +1,7 @@
 """test_trust_c9_messages.py - what is wrong, where, and what to type next."""
 # SPDX-License-Identifier: MIT
+import sqlite3
+
 import pytest
 
 ABSENT = "is a {} of the Python program that dcode does not have\n"
@@ -123,3 +125,17 @@ def test_the_address_of_a_sandbox_vendor_names_its_setting(env, home, run):
     assert f"(DAYTONA_API_URL, {where} line 1)" in run(*line).err
     env["DAYTONA_API_URL"] = "http://127.0.0.1:9"
     assert "9 (DAYTONA_API_URL): " in run(*line).err
+
+
+def test_the_list_shows_12_digits_of_a_docker_id(home, run):
+    run("sandbox", "list")
+    db = sqlite3.connect(home / ".deepagents" / ".state" / "dcode.db")
+    for name, provider in (("aaaaaa", "docker"), ("bbbbbb", "e2b")):
+        db.execute("insert into ledger (label, provider, endpoint, id, state, "
+                   "created, ends, changed, pid, started, place) values "
+                   "(?, ?, '', ?, 2, 1, 0, 1, 1, 1, '')",
+                   (f"dcode-{name}", provider, "0123456789abcdef" * 4))
+    db.commit()
+    out = run("sandbox", "list").out
+    assert " 0123456789ab  " in out and "0123456789abcd " in out
+    assert "0123456789abcdef" * 4 in run("sandbox", "list", "--json").out
