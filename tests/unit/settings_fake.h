@@ -85,6 +85,33 @@ enum setting_source settings_source(const struct settings *s, const char *group,
 	return SOURCE_NONE;
 }
 
+const char *settings_env(const struct settings *s, const char *name)
+{
+	(void)s;
+	(void)name;
+	return NULL;
+}
+
+const struct toml_value *settings_toml(const struct settings *s,
+				       const char *dotted)
+{
+	(void)s;
+	(void)dotted;
+	return NULL;
+}
+
+char *settings_address_name(const struct settings *s, const char *variable)
+{
+	(void)s;
+	return xstrdup(variable);
+}
+
+char *settings_credential_name(const struct settings *s, const char *variable)
+{
+	(void)s;
+	return xstrdup(variable);
+}
+
 char **settings_environ_exported(const struct settings *s)
 {
 	extern char **environ;
