@@ -9,6 +9,7 @@
 
 #include "base/clean.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/provider.h"
@@ -176,9 +177,12 @@ static void describe_limits(struct report *r, const struct sandbox_host *host)
 	buf_release(&text);
 }
 
-static void check_sandboxes(struct report *r, struct registry *registry)
+static void check_sandboxes(struct report *r, struct registry *registry,
+			    bool verbose)
 {
 	const struct sandbox_provider *const *all = registry_list(registry);
+	struct buf rest = BUF_INIT(1 << 14);
+	size_t n = 0;
 
 	for (size_t i = 0; all[i]; i++) {
 		const struct sandbox_provider *p = all[i];
@@ -186,7 +190,11 @@ static void check_sandboxes(struct report *r, struct registry *registry)
 		struct error err = { 0 };
 
 		if (app_host_check(r->app, p->name, &host, &err) < 0) {
-			incapable(r, p, &err);
+			if (verbose || r->app->json)
+				incapable(r, p, &err);
+			else
+				buf_addf(&rest, "%s%s", n++ ? ", " : "",
+					 p->name);
 			continue;
 		}
 		describe(r, &host, registry_origin(registry, p));
@@ -194,6 +202,15 @@ static void check_sandboxes(struct report *r, struct registry *registry)
 			describe_limits(r, &host);
 		sandbox_host_close(&host);
 	}
+	if (n) {
+		char *count = xasprintf("%zu more", n);
+
+		buf_adds(&rest, ": not ready; dcode doctor -v says what is "
+				"missing");
+		line(r, "sandbox", count, FINE, rest.ptr);
+		free(count);
+	}
+	buf_release(&rest);
 }
 
 static int run(struct app *app, const struct args *args)
@@ -213,7 +230,7 @@ static int run(struct app *app, const struct args *args)
 	check_program(&r);
 	check_configuration(&r, set);
 	check_model(&r, set);
-	check_sandboxes(&r, registry);
+	check_sandboxes(&r, registry, args_flag(args, "verbose"));
 	if (app->json) {
 		struct buf data = BUF_INIT(1 << 21);
 
@@ -228,9 +245,16 @@ static int run(struct app *app, const struct args *args)
 	return r.broken ? 1 : 0;
 }
 
+static const struct arg_row options[] = {
+	{ "verbose", 'v', ARG_FLAG, NULL,
+	  "Also the sandboxes that are not ready, and why" },
+	{ 0 },
+};
+
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "Check configuration, credentials and sandboxes",
-	.usage = "[--json]",
+	.usage = "[-v] [--json]",
+	.options = options,
 	.run = run,
 };

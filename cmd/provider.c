@@ -114,12 +114,27 @@ static void print(const struct sandbox_provider *p, const char *origin,
 	buf_release(&shown);
 }
 
-static int list(struct app *app)
+/* The rest in one sentence, by name. */
+static void print_rest(const struct buf *names, size_t n)
+{
+	struct buf text = BUF_INIT(1 << 15);
+
+	buf_addf(&text, "%zu more %s not ready (", n, n == 1 ? "is" : "are");
+	clean_line(buf_str(names), &text);
+	buf_adds(&text, "): dcode provider list -v says what is missing");
+	if (n)
+		args_text(stdout, text.ptr, 0, 0);
+	buf_release(&text);
+}
+
+static int list(struct app *app, bool verbose)
 {
 	const struct sandbox_provider *const *all;
 	struct buf data = BUF_INIT(1 << 20);
+	struct buf rest = BUF_INIT(1 << 14);
 	struct registry *registry;
 	struct error err = { 0 };
+	size_t n = 0;
 
 	if (app_providers(app, &registry, &err) < 0)
 		return app_fail(app, &err);
@@ -136,6 +151,8 @@ static int list(struct app *app)
 				buf_addc(&data, ',');
 			add_json(&data, all[i], origin, buf_str(&endpoint),
 				 &why);
+		} else if (why.code && !verbose) {
+			buf_addf(&rest, "%s%s", n++ ? ", " : "", all[i]->name);
 		} else {
 			print(all[i], origin, buf_str(&endpoint), &why);
 		}
@@ -144,6 +161,9 @@ static int list(struct app *app)
 	buf_addc(&data, ']');
 	if (app->json)
 		app_envelope("provider list", &data);
+	else
+		print_rest(&rest, n);
+	buf_release(&rest);
 	buf_release(&data);
 	return 0;
 }
@@ -172,10 +192,13 @@ static int run(struct app *app, const struct args *args)
 	     args_value(args, "only") || args_value(args, "snapshot")))
 		return command_misuse(&command_provider, args->argv[0],
 				      "these options are for provider test");
-	return tests ? provider_test(app, args, args->argv[1]) : list(app);
+	return tests ? provider_test(app, args, args->argv[1])
+		     : list(app, args_flag(args, "verbose"));
 }
 
 static const struct arg_row options[] = {
+	{ "verbose", 'v', ARG_FLAG, NULL,
+	  "list: also those that are not ready, and why" },
 	{ "quick", 0, ARG_FLAG, NULL, "test: leave out the slow checks" },
 	{ "large", 0, ARG_FLAG, NULL,
 	  "test: also 100 MB of output and a file of 1 GiB" },
@@ -188,10 +211,10 @@ static const struct arg_row options[] = {
 
 const struct command command_provider = {
 	.name = "provider",
-	.summary = "The sandbox providers: ready here? And as good as they "
-		   "say? A test "
-		   "makes a sandbox, checks each promise, deletes it",
-	.usage = "list [--json]\n"
+	.summary = "The sandbox providers: which are ready here. A test makes "
+		   "a sandbox, checks what the provider promises, and deletes "
+		   "it",
+	.usage = "list [-v] [--json]\n"
 		 "test NAME [--quick|--large] [--only TEXT] [--snapshot NAME] "
 		 "[--json]",
 	.options = options,

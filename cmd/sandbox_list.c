@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/sandbox.h"
+
+enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 
 static const char *const states[] = {
 	[LEDGER_INTENT] = "creating",
@@ -27,14 +30,6 @@ struct listing {
 static const char *short_name(const char *label)
 {
 	return strncmp(label, "dcode-", 6) ? label : label + 6;
-}
-
-/* As docker ps shows it: 12 digits of a container's 64. */
-static void short_id(const char *provider, const char *id, char room[15])
-{
-	int most = strcmp(provider, "docker") ? 14 : 12;
-
-	snprintf(room, 15, "%.*s", most, id);
 }
 
 static void member(struct buf *out, const char *key, const char *value)
@@ -70,7 +65,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 {
 	struct listing *l = arg;
 	char room[20];
-	char id[15];
+	char id[IDS_SHOWN];
 
 	if (row->state < LEDGER_INTENT || row->state > LEDGER_GONE ||
 	    (l->provider && strcmp(l->provider, row->provider) != 0))
@@ -83,10 +78,11 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	}
 	if (!l->n++)
 		head();
-	short_id(row->provider, row->id, id);
+	ids_shown(row->id, id);
+	id[LISTED_ID] = '\0';
 	sandbox_cell(short_name(row->label), 9);
 	sandbox_cell(row->provider, 10);
-	sandbox_cell(id, 14);
+	sandbox_cell(id, LISTED_ID);
 	sandbox_cell(states[row->state], 9);
 	sandbox_cell(sandbox_time(row->created, room), 16);
 	if (row->state == LEDGER_GONE)
@@ -108,7 +104,7 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 {
 	struct listing *l = arg;
 	char room[20];
-	char id[15];
+	char id[IDS_SHOWN];
 
 	if (l->as_json) {
 		if (l->n++)
@@ -129,10 +125,11 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 	if (!l->n++)
 		printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER",
 		       "ID", "STATE", "CREATED", "IMAGE");
-	short_id(l->provider, info->id, id);
+	ids_shown(info->id, id);
+	id[LISTED_ID] = '\0';
 	sandbox_cell(short_name(info->label), 9);
 	sandbox_cell(l->provider, 10);
-	sandbox_cell(id, 14);
+	sandbox_cell(id, LISTED_ID);
 	sandbox_cell(sandbox_state_name(info->state), 9);
 	sandbox_cell(sandbox_time(info->created, room), 16);
 	sandbox_cell(info->image, 0);
@@ -219,6 +216,7 @@ static void print_facts(struct app *app, const struct target *t,
 	const char *ledger = t->label[0] ? states[t->state] : "";
 	const char *state = sandbox_state_name(f->state);
 	char room[20];
+	char id[IDS_SHOWN];
 
 	if (app->json) {
 		struct buf out = BUF_INIT(1 << 20);
@@ -243,7 +241,7 @@ static void print_facts(struct app *app, const struct target *t,
 		return;
 	}
 	printf("provider  %s\nid        ", t->host.provider->name);
-	sandbox_cell(text(t->id), 0);
+	sandbox_cell(ids_shown(text(t->id), id), 0);
 	printf("\nlabel     ");
 	sandbox_cell(text(f->label), 0);
 	printf("\nstate     %s\nimage     ", state);

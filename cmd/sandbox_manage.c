@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/sandbox.h"
@@ -21,6 +22,7 @@ static int check_ours(struct target *t, const struct stop *stop,
 {
 	const struct sandbox_ops *ops = t->host.provider->ops;
 	bool ours = false;
+	char id[IDS_SHOWN];
 
 	if (t->label[0] || !ops->info)
 		return 0;
@@ -29,7 +31,8 @@ static int check_ours(struct target *t, const struct stop *stop,
 	if (ours)
 		return 0;
 	error_set(err, ERR_USAGE,
-		  "%s was not made by dcode: it is not deleted here", t->id);
+		  "%s was not made by dcode: it is not deleted here",
+		  ids_shown(t->id, id));
 	return error_hint(err, "Delete it with the tools of %s.",
 			  t->host.provider->name);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clean.h"
+#include "base/ids.h"
 #include "base/str.h"
 #include "cmd/run.h"
 #include "ui/events.h"
@@ -55,8 +56,10 @@ static void announce(struct task *t)
 	char *model = run_model_name(r);
 	bool host = r->host.provider->flags & SANDBOX_HOST;
 	struct buf place = BUF_INIT(1 << 16);
+	char id[IDS_SHOWN];
 
-	buf_adds(&place, host ? "this directory" : r->box.sandbox.id);
+	buf_adds(&place,
+		 host ? "this directory" : ids_shown(r->box.sandbox.id, id));
 	run_mounts(r, &place);
 	if (r->options.yes && sandbox_acts_on_host(&r->box.sandbox))
 		app_warn("--auto-approve: every tool call runs on this machine "

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/lifecycle_setup.h"
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/supervise.h"
@@ -306,6 +307,7 @@ static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
 	};
 	struct error failure = { 0 };
 	char room[64];
+	char id[IDS_SHOWN];
 
 	if (stop_check(stop, err) < 0)
 		return -1;
@@ -323,7 +325,7 @@ static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
 	if (ledger_created(r->store, box->label, box->sandbox.id, err) < 0)
 		return -1;
 	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
-		      box->sandbox.id);
+		      ids_shown(box->sandbox.id, id));
 	return 0;
 }
 
@@ -332,6 +334,7 @@ static int attach(struct box *box, const struct stop *stop, struct error *err)
 	const struct box_request *r = &box->request;
 	struct error ignored = { 0 };
 	char room[64];
+	char id[IDS_SHOWN];
 
 	lifecycle_say(box, "Connecting to %s sandbox %s...", title(box, room),
 		      r->attach_id);
@@ -345,7 +348,7 @@ static int attach(struct box *box, const struct stop *stop, struct error *err)
 		lifecycle_say(box, "this sandbox is not remembered: %s",
 			      ignored.message);
 	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
-		      box->sandbox.id);
+		      ids_shown(box->sandbox.id, id));
 	return 0;
 }
 
@@ -436,6 +439,7 @@ int lifecycle_close(struct box *box, struct error *err)
 	bool ours = box->ours;
 	char notice[SANDBOX_NOTICE] = "";
 	char room[64];
+	char id[IDS_SHOWN];
 	int rc;
 
 	if (!box->request.host)
@@ -448,7 +452,7 @@ int lifecycle_close(struct box *box, struct error *err)
 	sandbox_check(&box->sandbox, true, warn_line, box);
 	if (ours)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
-			      title(box, room), box->sandbox.id);
+			      title(box, room), ids_shown(box->sandbox.id, id));
 	else
 		supervise_forget(&box->sandbox);
 	rc = dispose(box, &none, err);

@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/ids.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sodium.h>
 
@@ -41,4 +43,13 @@ void ids_random(char *out, size_t n)
 uint32_t ids_below(uint32_t bound)
 {
 	return randombytes_uniform(bound);
+}
+
+const char *ids_shown(const char *id, char room[IDS_SHOWN])
+{
+	bool container =
+		strlen(id) == 64 && id[strspn(id, "0123456789abcdef")] == '\0';
+
+	snprintf(room, IDS_SHOWN, "%.*s", container ? 12 : IDS_SHOWN - 1, id);
+	return room;
 }

@@ -12,6 +12,10 @@ void ids_init(void);
 void ids_uuid7(char out[37]);
 /* n characters of a-z and 2-7 and NUL, from the system's randomness. */
 void ids_random(char *out, size_t n);
+/* How an id is shown: 12 digits of a container's 64, as docker ps has them;
+ * any other as it is, cut at 127 bytes. Returns room. */
+enum { IDS_SHOWN = 128 };
+const char *ids_shown(const char *id, char room[IDS_SHOWN]);
 /* Uniform in [0, bound). */
 uint32_t ids_below(uint32_t bound);
 

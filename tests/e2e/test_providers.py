@@ -314,9 +314,9 @@ def test_on_path_and_on_list(run, env, tmp_path):
     program.write_text("#!/bin/sh\necho 'licence expired' >&2\nexit 3\n")
     program.chmod(0o755)
     env["PATH"] = f"{place}:{env['PATH']}"
-    r = run("provider", "list")
+    r = run("provider", "list", "-v")
     assert f"from: {program}" in r.out
-    assert "found" in run("doctor").out
+    assert "found" in run("doctor", "-v").out
     r = run("provider", "test", "found", "--quick")
     assert "ended with exit status 3; it said: licence expired" in r.out
     assert r.status == 1

@@ -51,5 +51,5 @@ def test_commands_have_their_help(readme, run):
 def test_sandboxes_are_those_of_the_list(readme, run):
     table = re.search(r"\n\| name \| what it is.*?\n\n", readme, re.S).group()
     told = re.findall(r"^\| `([a-z0-9]+)`", table, re.M)
-    have = re.findall(r"^([a-z0-9]+) ", run("provider", "list").out, re.M)
+    have = re.findall(r"^([a-z0-9]+) ", run("provider", "list", "-v").out, re.M)
     assert sorted(told) == sorted(have) and len(told) > 10

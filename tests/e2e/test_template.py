@@ -144,11 +144,11 @@ def test_mistakes_in_the_table(run, service, config, tmp_path, change, words):
     text = boxes.config(cloud.url)
     assert change[0] in text
     config(text.replace(*change, 1))
-    r = run("provider", "list")
+    r = run("provider", "list", "-v")
     assert words in r.err and "config.toml:" in r.err, r.err
     assert "homemade" not in r.out
     config(text)
-    r = run("provider", "list")
+    r = run("provider", "list", "-v")
     assert r.err == "" and "homemade" in r.out
 
 
@@ -157,16 +157,16 @@ def test_where_a_key_may_go(run, config, env, tmp_path):
     for base in ("http://example.org", "ftp://localhost", "https://a@b",
                  "https://x/?q", "localhost"):
         config(boxes.config(base))
-        r = run("provider", "list")
+        r = run("provider", "list", "-v")
         assert "no address that a key may be sent to" in \
             " ".join(r.out.split()), r.out
     # A project's .env does not choose it, the user does.
     config(boxes.config("x").replace('"x/v1"', '"https://${REGION}/v1"'))
     (tmp_path / "work" / ".env").write_text("REGION=evil.example\n")
-    r = run("provider", "list")
+    r = run("provider", "list", "-v")
     assert "REGION is not set" in " ".join(r.out.split())
     env["REGION"] = "good.example"
-    assert "https://good.example/v1" in run("provider", "list").out
+    assert "https://good.example/v1" in run("provider", "list", "-v").out
 
 
 def test_slow_and_broken_boxes(run, service, model):

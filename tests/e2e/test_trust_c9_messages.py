@@ -1,5 +1,6 @@
 """test_trust_c9_messages.py - what is wrong, where, and what to type next."""
 # SPDX-License-Identifier: MIT
+import re
 import sqlite3
 
 import pytest
@@ -130,12 +131,27 @@ def test_the_address_of_a_sandbox_vendor_names_its_setting(env, home, run):
 def test_the_list_shows_12_digits_of_a_docker_id(home, run):
     run("sandbox", "list")
     db = sqlite3.connect(home / ".deepagents" / ".state" / "dcode.db")
-    for name, provider in (("aaaaaa", "docker"), ("bbbbbb", "e2b")):
+    whole = "0123456789abcdef" * 4
+    for name, provider, box in (("aaaaaa", "docker", whole),
+                                ("bbbbbb", "e2b", "i0123456789abcdefgh")):
         db.execute("insert into ledger (label, provider, endpoint, id, state, "
                    "created, ends, changed, pid, started, place) values "
                    "(?, ?, '', ?, 2, 1, 0, 1, 1, 1, '')",
-                   (f"dcode-{name}", provider, "0123456789abcdef" * 4))
+                   (f"dcode-{name}", provider, box))
     db.commit()
     out = run("sandbox", "list").out
-    assert " 0123456789ab  " in out and "0123456789abcd " in out
-    assert "0123456789abcdef" * 4 in run("sandbox", "list", "--json").out
+    assert " 0123456789ab  " in out and "i0123456789abc " in out
+    assert whole in run("sandbox", "list", "--json").out
+    r = run("sandbox", "info", "aaaaaa")
+    assert whole not in r.out + r.err
+
+
+def test_what_is_not_ready_is_counted(run, env):
+    env["E2B_API_KEY"] = "made-up-key-0123456789"
+    for command in (("provider", "list"), ("doctor",)):
+        r = run(*command)
+        assert "e2b" in r.out and "DAYTONA_API_KEY" not in r.out
+        assert re.search(r"\d more.*daytona", r.out, re.S), r.out
+        whole = run(*command, "-v").out
+        assert "DAYTONA_API_KEY" in whole and "more" not in whole
+        assert "DAYTONA_API_KEY" in run(*command, "--json").out
