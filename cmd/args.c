@@ -63,6 +63,23 @@ static int name_candidates(const struct arg_row *const tables[2],
 	return -1;
 }
 
+/* The row of a table whose name is nearer than *least, else best. */
+static const struct arg_row *nearest_row(const struct arg_row *rows,
+					 struct str name,
+					 const struct arg_row *best,
+					 size_t *least)
+{
+	for (const struct arg_row *r = rows; r && r->name; r++) {
+		size_t d = nearest_distance(name, str_of(r->name));
+
+		if (d < *least && d < name.len / 2) {
+			*least = d;
+			best = r;
+		}
+	}
+	return best;
+}
+
 static int unknown_option(const struct arg_row *const tables[2],
 			  const char *word, size_t len, struct error *err)
 {
@@ -73,16 +90,8 @@ static int unknown_option(const struct arg_row *const tables[2],
 	if (reference_flag(word + 2, len, '\0', err))
 		return -1;
 	error_set(err, ERR_USAGE, "unrecognized arguments: %s", word);
-	for (int t = 0; t < 2; t++) {
-		for (const struct arg_row *r = tables[t]; r && r->name; r++) {
-			size_t d = nearest_distance(name, str_of(r->name));
-
-			if (d < least && d < len / 2) {
-				least = d;
-				best = r;
-			}
-		}
-	}
+	for (int t = 0; t < 2; t++)
+		best = nearest_row(tables[t], name, best, &least);
 	return best ? error_hint(err, "Did you mean --%s?", best->name) : -1;
 }
 

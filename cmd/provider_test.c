@@ -152,6 +152,7 @@ static int test(struct test *t, struct sandbox_host *host,
 	};
 	struct contract_summary summary;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is open */
 	if (!(host->provider->flags & SANDBOX_HOST) &&
 	    app_store(t->app, &request.store, err) < 0)
 		return -1;

@@ -17,6 +17,7 @@ enum { PARAMS_MAX = 1 << 20, COMMAND_LEAST = 16 << 10, COMMAND_MOST = 1 << 20 };
 
 static bool is_bare(const char *name)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): checked */
 	return !strchr(name, '/') && name[0] != '~';
 }
 

@@ -215,20 +215,25 @@ static void split_path(const char *dir, char **parent, char **name)
 			       : xstrndup(dir, (size_t)(slash - dir));
 }
 
+struct owner {
+	int64_t uid;
+	int64_t gid; /* -1: as it is */
+};
+
 static int change_owner(struct engine *e, const char *id, const char *workdir,
-			int64_t uid, int64_t gid, const struct stop *stop,
+			struct owner owner, const struct stop *stop,
 			struct error *err)
 {
 	char *dir = xstrdup(workdir);
 	char *parent = NULL;
 	char *name = NULL;
-	char header[BLOCK];
+	char header[BLOCK] = { 0 };
 	struct buf archive = BUF_INIT(4 * BLOCK);
 	int rc = read_header(e, id, &dir, header, stop, err);
 
 	if (rc == 0) {
 		split_path(dir, &parent, &name);
-		make_archive(name, header, uid, gid, &archive);
+		make_archive(name, header, owner.uid, owner.gid, &archive);
 		rc = write_archive(e, id, parent, buf_str(&archive), stop, err);
 	}
 	buf_release(&archive);
@@ -261,6 +266,6 @@ int docker_give_workdir(struct docker *d, const struct sandbox *sb,
 				 "%s cannot be given to user %s: no such user "
 				 "or group in the image",
 				 sb->workdir, text);
-	return change_owner(&d->engine, sb->id, sb->workdir, uid, gid, stop,
-			    err);
+	return change_owner(&d->engine, sb->id, sb->workdir,
+			    (struct owner){ uid, gid }, stop, err);
 }

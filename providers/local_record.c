@@ -261,34 +261,44 @@ static void remove_one(const struct placeholder *p)
 	close(parent);
 }
 
-/* Calls each for every record but ours; dead: nobody holds its lock. */
+/* A visitor of records; dead: nobody holds the record's lock. */
+struct record_sink {
+	void (*each)(void *arg, struct record *other, bool dead);
+	void *arg;
+};
+
+static void visit(struct record *other, const struct record_sink *sink)
+{
+	struct buf text = BUF_INIT(RECORD_MAX);
+	struct error ignored = { 0 };
+
+	other->fd = open(other->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (other->fd >= 0 && path_read(other->path, &text, &ignored) == 0) {
+		parse(other, buf_str(&text));
+		sink->each(sink->arg, other,
+			   flock(other->fd, LOCK_SH | LOCK_NB) == 0);
+	}
+	buf_release(&text);
+}
+
+/* Calls each for every record but ours. */
 static void
 each_record(const char *settings_dir, const struct record *ours,
 	    void (*each)(void *arg, struct record *other, bool dead), void *arg)
 {
+	const struct record_sink sink = { each, arg };
 	char *path = records_dir(settings_dir);
 	DIR *dir = opendir(path);
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
-		struct buf text = BUF_INIT(RECORD_MAX);
-		struct error ignored = { 0 };
 		struct record other = { .fd = -1 };
 
 		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock"))
 			continue;
 		other.path = path_join(path, e->d_name);
-		if (!ours || !ours->path || strcmp(ours->path, other.path)) {
-			other.fd = open(other.path,
-					O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-			if (other.fd >= 0 &&
-			    path_read(other.path, &text, &ignored) == 0) {
-				parse(&other, buf_str(&text));
-				each(arg, &other,
-				     flock(other.fd, LOCK_SH | LOCK_NB) == 0);
-			}
-		}
-		buf_release(&text);
+		if (!ours || !ours->path || strcmp(ours->path, other.path))
+			visit(&other, &sink);
 		record_release(&other);
 	}
 	if (dir)
