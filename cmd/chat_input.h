@@ -16,7 +16,7 @@ struct chat_input {            /* cancel set, typed = BUF_INIT(CHAT_MAX_LINE) */
 
 /* Appends a line without its end. 1 got one, 0 at the end, -1 interrupted. */
 int chat_read_line(struct chat_input *in, struct buf *line);
-/* Is there a line, or the beginning of one, at the terminal within ms? */
+/* True when a line, or the beginning of one, is at the terminal within ms. */
 bool chat_more_typed(const struct chat_input *in, int ms);
 /* What was typed before a question was shown does not answer it: moved to
  * early, and back for the next prompt. */

@@ -66,7 +66,7 @@ static void refuse(const struct run *r, struct approval *a)
 			 a->tool->spec.name);
 }
 
-/* Is there a question at all about this call? */
+/* Decides without asking anybody: allowed, refused, or to be asked about. */
 static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
 		 const struct stop *stop, struct error *err)
 {

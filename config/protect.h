@@ -29,7 +29,7 @@ bool protect_matches(const struct protect *p, struct str name);
 bool protect_is_git(struct str name);
 /* The first component of a path that is .git or protected; "" for none. */
 struct str protect_find(const struct protect *p, struct str path);
-/* Is it a name, not a pattern of several? */
+/* True for one name, false for a pattern of several. */
 bool protect_is_plain(const char *pattern);
 
 #endif

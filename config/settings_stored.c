@@ -296,7 +296,7 @@ static const struct vault_entry *look(const struct settings *set,
 	return e;
 }
 
-/* Is a variable of dcode's own there, even an empty one? */
+/* True when the prefixed variable is set, even to nothing. */
 static bool overruled(const struct settings *s, const char *variable)
 {
 	return env_prefixed(&s->env, variable) != NULL;

@@ -72,7 +72,7 @@ static void warn_unknown(struct settings *s, const struct toml_value *v,
 		      near ? "?)" : "");
 }
 
-/* Is it a row, or a table on the way to one? */
+/* True for a row, and for a table on the way to one. */
 static bool leads_somewhere(const struct settings *s, const char *path)
 {
 	size_t len = strlen(path);
@@ -143,7 +143,7 @@ static bool is_free(const struct settings *s, const char *path,
 	       !strstr(path, ".params.");
 }
 
-/* Does the check go on in the table at this path? */
+/* True when the keys of the table at this path are checked, too. */
 static bool goes_on(const struct settings *s, const struct toml_value *v,
 		    const char *path, bool entry)
 {

@@ -76,7 +76,7 @@ static int64_t born(const struct watch *w, const char *path)
 	       (x.stx_mode & S_IFMT);
 }
 
-/* Is it the file that it was? */
+/* True while the name still stands for the file that was recorded. */
 static bool is_same(const struct watch *w, const struct node *node,
 		    const struct stat *st)
 {

@@ -146,7 +146,7 @@ struct memories {
 	void (*warn)(const char *line);
 };
 
-/* Is the real place of path inside dir? Links may point elsewhere. */
+/* True when path, links resolved, lies inside dir. */
 static bool stays_inside(const char *path, const char *dir)
 {
 	char *real = realpath(path, NULL);

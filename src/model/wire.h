@@ -73,7 +73,7 @@ void wire_params(const cJSON *params, struct buf *out);
  * for names, never empty. Adds a JSON string. */
 void wire_name(struct buf *out, const char *name);
 void wire_id(struct buf *out, const char *id);
-/* Would wire_id() make the same of both? */
+/* True when wire_id() maps both to the same id. */
 bool wire_same_id(const char *a, const char *b);
 /* JSON of an object that stands for the arguments of a call. */
 void wire_args(struct buf *out, const struct part *call);

@@ -1,4 +1,4 @@
-/* loopback.c - does an address mean this machine? */
+/* loopback.c - tells addresses of this machine from others. */
 /* SPDX-License-Identifier: MIT */
 #include "net/loopback.h"
 

@@ -1,4 +1,4 @@
-/* loopback.h - does an address mean this machine? */
+/* loopback.h - tells addresses of this machine from others. */
 /* SPDX-License-Identifier: MIT */
 #ifndef NET_LOOPBACK_H
 #define NET_LOOPBACK_H

@@ -230,7 +230,7 @@ int sandbox_remove(struct sandbox_host *host, const char *id,
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
-/* Can it make snapshots? Of a provider that is a program after its probe. */
+/* True when it makes snapshots; of a program's provider, after its probe. */
 bool sandbox_can_snapshot(const struct sandbox_host *host);
 /* These need an operation that the provider may lack: look first. */
 int sandbox_find(struct sandbox_host *host, const char *owner,

@@ -1,4 +1,4 @@
-/* supervise_probe.c - does anything outlive a request in this sandbox? */
+/* supervise_probe.c - finds out whether processes outlive a request. */
 /* SPDX-License-Identifier: MIT */
 #include "base/ids.h"
 #include "base/str.h"

@@ -25,7 +25,7 @@ void evict_apply(const struct tool_env *env, const char *id, bool save,
 /* The name of a thread's n-th such file: calls' ids come from the model, and
  * two runs may use the same ones. Without a thread a random name. */
 void evict_name(const char *thread, unsigned n, struct buf *out);
-/* Is it such a file of this thread, on this machine? real: without links. */
+/* True for such a file of this thread, on this machine. real: without links. */
 bool evict_is_own(const char *thread, const char *real);
 /* What stands for the text. */
 void evict_render(const char *id, const char *path, struct str text,

@@ -15,7 +15,8 @@ import cloud_box
 from clouds import DONE, NAMES
 from lifecycle import execute
 
-MARKER = "mArKeRoFtHeScRiPt-4711"
+# Tests that run beside have their own: all of /proc is searched for it.
+MARKER = f"mArKeRoFtHeScRiPt-{os.getpid()}"
 SCRIPT = f"""#!/bin/sh
 # {MARKER} {MARKER}
 cat "$0" >ran-as

@@ -46,7 +46,8 @@ def test_memory_binds_shared_mappings_where_doctor_says_so(box, config, run):
     out = box(SHARED % 100, SHARED % 400)
     assert "filled" in out[0]  # the control
     if "no control group" in line:
-        pytest.skip("no control group can be made here: doctor says so")
+        assert "filled" in out[1]  # as doctor says
+        return
     assert "filled" not in out[1] and "137" in out[1], out[1]
 
 
