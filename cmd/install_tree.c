@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,17 +78,10 @@ int install_lock(const struct settings *set, struct error *err)
 	char *path = path_join(dir, "install.lock");
 	int fd = -1;
 
-	if (path_mkdirs(dir, 0700, err) == 0) {
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			  0600);
-		if (fd < 0)
-			error_errno(err, "opening %s", path);
-	}
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		close(fd);
-		fd = error_set(err, ERR_CONFIG,
-			       "another dcode install is running");
-	}
+	if (path_mkdirs(dir, 0700, err) == 0)
+		fd = path_lock(path, NULL, err);
+	if (fd < 0 && err->code == ERR_TIMEOUT)
+		error_set(err, ERR_CONFIG, "another dcode install is running");
 	free(path);
 	free(dir);
 	return fd;

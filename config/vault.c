@@ -4,10 +4,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -17,7 +15,7 @@
 #include "base/str.h"
 #include "config/vault_impl.h"
 
-enum { ATTEMPTS = 3, LOCK_PAUSE_MS = 20 };
+enum { ATTEMPTS = 3 };
 
 void vault_close(struct vault *v)
 {
@@ -151,23 +149,11 @@ int vault_open(struct vault **v, const char *dir, const struct vault_ask *ask,
 static int lock(const char *dir, const struct stop *stop, struct error *err)
 {
 	char *path = path_join(dir, "credentials.lock");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = path_lock(path, stop, err);
 
-	if (fd < 0)
-		error_errno(err, "opening %s", path);
-	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int rc = errno == EWOULDBLOCK || errno == EINTR
-				 ? stop_sleep(stop, LOCK_PAUSE_MS, err)
-				 : error_errno(err, "locking %s", path);
-
-		if (rc == 0)
-			continue;
-		if (err->code == ERR_TIMEOUT)
-			error_set(err, ERR_TIMEOUT,
-				  "another dcode is changing the stored keys");
-		close(fd);
-		fd = -1;
-	}
+	if (fd < 0 && err->code == ERR_TIMEOUT)
+		error_set(err, ERR_TIMEOUT,
+			  "another dcode is changing the stored keys");
 	free(path);
 	return fd;
 }

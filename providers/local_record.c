@@ -37,19 +37,10 @@ int record_lock(const char *settings_dir, const struct stop *stop,
 	char *path = path_join(dir, "lock");
 	int fd = -1;
 
-	if (path_mkdirs(dir, 0700, err) == 0) {
-		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			  0600);
-		if (fd < 0)
-			error_errno(err, "opening %s", path);
-	}
-	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		if (stop_sleep(&limit, 5, err) < 0) {
-			error_wrap(err, "waiting for another dcode (%s)", path);
-			close(fd);
-			fd = -1;
-		}
-	}
+	if (path_mkdirs(dir, 0700, err) == 0)
+		fd = path_lock(path, &limit, err);
+	if (fd < 0 && err->code == ERR_TIMEOUT)
+		error_wrap(err, "waiting for another dcode (%s)", path);
 	free(dir);
 	free(path);
 	return fd;

@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/stop.h"
+
+enum { LOCK_PAUSE_MS = 5 };
 
 enum { DEEPEST = 64 }; /* levels path_remove_tree() keeps open at once */
 
@@ -50,6 +54,30 @@ int path_mkdirs(const char *path, mode_t mode, struct error *err)
 	}
 	free(copy);
 	return rc;
+}
+
+int path_lock(const char *path, const struct stop *stop, struct error *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return error_errno(err, "opening %s", path);
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		int rc = -1;
+
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			error_errno(err, "locking %s", path);
+		else if (!stop)
+			error_set(err, ERR_TIMEOUT, "another dcode has %s",
+				  path);
+		else
+			rc = stop_sleep(stop, LOCK_PAUSE_MS, err);
+		if (rc < 0) {
+			close(fd);
+			return -1;
+		}
+	}
+	return fd;
 }
 
 int path_read(const char *path, struct buf *out, struct error *err)

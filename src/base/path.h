@@ -8,12 +8,21 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+struct stop;
+
 /* "a/b" from "a" and "b"; an absolute b is returned as it is. Owned. */
 char *path_join(const char *a, const char *b);
 /* "~" and "~/x" become home; anything else is copied. Owned. */
 char *path_expand(const char *path, const char *home);
 /* Creates the directory and its parents with this mode; existing is fine. */
 int path_mkdirs(const char *path, mode_t mode, struct error *err);
+/*
+ * Makes the file (mode 0600, no link) where it is missing, and locks it against
+ * other processes; closing the descriptor that it returns unlocks it. Waits
+ * until stop says otherwise; NULL: not at all. -1 with ERR_TIMEOUT: another
+ * process has it.
+ */
+int path_lock(const char *path, const struct stop *stop, struct error *err);
 /* Appends the whole file; ERR_LIMIT when it is larger than out->max. */
 int path_read(const char *path, struct buf *out, struct error *err);
 /* Replaces the file atomically: temporary, fsync, rename. */
