@@ -6,13 +6,8 @@
 #include "base/ids.h"
 #include "fake_box.h"
 #include "sandbox/setup.h"
+#include "setup_values.h"
 #include "unit.h"
-
-struct env {
-	int used;
-	int notes;
-	char last[200];
-};
 
 /* Of a project's file. */
 static const char *foreign(const char *name)
@@ -35,33 +30,6 @@ static struct setup_value value(void *arg, const char *name)
 {
 	(void)arg;
 	return (struct setup_value){ foreign(name), true };
-}
-
-static void used(void *arg, const char *name, const struct setup_value *v)
-{
-	struct env *env = arg;
-
-	assert_string_equal(v->text, foreign(name));
-	env->used++;
-}
-
-static void note(void *arg, const char *line)
-{
-	struct env *env = arg;
-
-	env->notes++;
-	snprintf(env->last, sizeof(env->last), "%s", line);
-}
-
-static void expand(const char *script, struct env *env,
-		   struct setup_script *out)
-{
-	struct setup_values values = { value, used, note, env };
-	struct error err = { 0 };
-
-	*env = (struct env){ 0 };
-	setup_script_init(out);
-	assert_int_equal(setup_expand(str_of(script), &values, out, &err), 0);
 }
 
 static void they_are_no_program_text(void **state)

@@ -9,13 +9,8 @@
 #include "fake_box.h"
 #include "sandbox/assigned.h"
 #include "sandbox/setup.h"
+#include "setup_values.h"
 #include "unit.h"
-
-struct env {
-	int used;
-	int notes;
-	char last[200];
-};
 
 static const char *own(const char *name)
 {
@@ -35,33 +30,6 @@ static struct setup_value value(void *arg, const char *name)
 {
 	(void)arg;
 	return (struct setup_value){ own(name), false };
-}
-
-static void used(void *arg, const char *name, const struct setup_value *v)
-{
-	struct env *env = arg;
-
-	assert_string_equal(v->text, value(NULL, name).text);
-	env->used++;
-}
-
-static void note(void *arg, const char *line)
-{
-	struct env *env = arg;
-
-	env->notes++;
-	snprintf(env->last, sizeof(env->last), "%s", line);
-}
-
-static void expand(const char *script, struct env *env,
-		   struct setup_script *out)
-{
-	struct setup_values values = { value, used, note, env };
-	struct error err = { 0 };
-
-	*env = (struct env){ 0 };
-	setup_script_init(out);
-	assert_int_equal(setup_expand(str_of(script), &values, out, &err), 0);
 }
 
 static void gives(const char *script, const char *want)
