@@ -131,7 +131,7 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 {
 	extern char **environ;
 	struct setting_group *groups;
-	struct settings_input in = { .environ = environ };
+	struct settings_input in = { .environ = environ, .quiet = app->quiet };
 	char *cwd = getcwd(NULL, 0);
 	const char *const *lines;
 	size_t n = 0;

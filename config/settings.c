@@ -169,7 +169,8 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	env_add_all(&s->env, in->environ);
 	settings_read_config(s);
 	check_tables(s);
-	settings_check_unknown(s);
+	if (!in->quiet)
+		settings_check_unknown(s);
 	settings_read_policy(s);
 	settings_read_dotenv(s, wants_project(s));
 	for (size_t i = 0; i < s->n_slots; i++)

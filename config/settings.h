@@ -76,6 +76,7 @@ struct settings_input {
 	 * provider, the latter named by provider. */
 	const struct setting_group *groups;
 	const struct settings_store *store; /* borrowed; NULL: not used */
+	bool quiet; /* no warnings about keys that nothing reads */
 };
 struct setting_group {    /* ends in { 0 } */
 	const char *name; /* NULL for the core; else "docker": keys stand

@@ -44,7 +44,8 @@ def task(model, run):
     return go
 
 
-def test_quiet_prints_the_last_answer_alone(task, tmp_path):
+def test_quiet_prints_the_last_answer_alone(task, tmp_path, config):
+    config("[models]\ndefalt = 'm'\n")  # a warning, too
     (tmp_path / "work" / "AGENTS.md").write_bytes(b"\xff")  # a warning
     turns = (call("execute", "First I look.", command="echo seen"),
              call("execute", "And again.", command="false"))
@@ -52,7 +53,7 @@ def test_quiet_prints_the_last_answer_alone(task, tmp_path):
     assert (r.status, r.out, r.err) == (0, "The end.\n", "")
     r = task(*turns)
     assert r.out == "First I look.\nAnd again.\nThe end.\n"
-    assert "seen" in r.err and "AGENTS.md" in r.err
+    assert "seen" in r.err and "AGENTS.md" in r.err and "defalt" in r.err
 
 
 def test_quiet_keeps_warnings_about_security(task, tmp_path):
