@@ -117,7 +117,6 @@ static bool is_zombie(const char *state)
 	return (state[0] == 'Z' || state[0] == 'X') && !strchr(state, 'l');
 }
 
-/* NOLINTBEGIN(clang-analyzer-*): the analyzer loses track of ownership */
 static bool parse_process(const cJSON *titles, const cJSON *row,
 			  struct top_process *p)
 {
@@ -146,35 +145,45 @@ static int by_pid(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
+static int no_list(struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL,
+			 "the engine's list of processes makes no sense");
+}
+
 int top_parse(struct top *top, cJSON *answer, struct error *err)
 {
 	const cJSON *rows = json_get(answer, "Processes");
 	int n = cJSON_GetArraySize(rows);
+	struct top_process *list;
 	const cJSON *row;
+	size_t got = 0;
 
-	*top = (struct top){ .answer = answer };
-	if (n > 0 && n <= PROCESSES_MAX)
-		top->list = xcalloc((size_t)n, sizeof(*top->list));
+	*top = (struct top){ 0 };
+	if (n <= 0 || n > PROCESSES_MAX) {
+		cJSON_Delete(answer);
+		return no_list(err);
+	}
+	list = xcalloc((size_t)n, sizeof(*list));
 	cJSON_ArrayForEach (row, rows)
-		if (top->list && parse_process(json_get(answer, "Titles"), row,
-					       &top->list[top->n]))
-			top->n++;
-	if (top->n && top->n == (size_t)n) {
-		qsort(top->list, top->n, sizeof(*top->list), by_pid);
+		if (parse_process(json_get(answer, "Titles"), row, &list[got]))
+			got++;
+	*top = (struct top){ .answer = answer, .list = list, .n = got };
+	if (got == (size_t)n) {
+		qsort(list, got, sizeof(*list), by_pid);
 		return 0;
 	}
 	top_release(top);
-	return error_set(err, ERR_PROTOCOL,
-			 "the engine's list of processes makes no sense");
+	return no_list(err);
 }
 
 void top_release(struct top *top)
 {
 	cJSON_Delete(top->answer);
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): NULL once it was freed */
 	free(top->list);
 	*top = (struct top){ 0 };
 }
-/* NOLINTEND(clang-analyzer-*) */
 
 int engine_top(struct engine *e, const char *container, struct top *top,
 	       const struct stop *stop, struct error *err)

@@ -56,7 +56,6 @@ void watch_scan(struct watch *w, void (*found)(void *arg, const char *path),
 		void *arg);
 /* What is at this path now is no news. */
 void watch_know(struct watch *w, const char *path);
-const struct node *watch_find(const struct watch *w, const char *path);
 /* Where a link leads, relative to the root, if it stays inside. Owned. */
 char *watch_resolve(const struct watch *w, const char *path);
 void watch_release(struct watch *w);
