@@ -56,10 +56,10 @@ ARCHIVES := $(if $(filter libsodium,$(STATIC)),$(call ARCHIVE,libsodium,libsodiu
             $(if $(filter libprotobuf-c,$(STATIC)),$(call ARCHIVE,libprotobuf-c,libprotobuf-c.a)) \
             $(if $(filter libutf8proc,$(STATIC)),$(call ARCHIVE,libutf8proc,libutf8proc.a))
 
-LIB_SRC := $(sort $(wildcard src/*/*.c config/*.c providers/*.c) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
+LIB_SRC := $(sort $(filter-out providers/examples/%,$(wildcard src/*/*.c src/*/*/*.c config/*.c providers/*.c providers/*/*.c cmd/*/*.c)) $(filter-out cmd/main.c,$(wildcard cmd/*.c)))
 CMD_SRC := cmd/main.c
 SCRIPTS := $(sort $(wildcard scripts/sandbox/*.sh scripts/host/*.py))
-PROTOS  := $(sort $(wildcard providers/*.proto))
+PROTOS  := $(sort $(wildcard providers/*/*.proto))
 GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PROTOS:%.proto=$(B)/%.pb-c.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)

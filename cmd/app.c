@@ -11,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/credential.h"
 #include "config/settings_env.h"
-#include "providers/local_record.h"
+#include "providers/local/record.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
@@ -189,7 +189,7 @@ static void on_wait(void *arg, const char *line)
 	struct buf text = BUF_INIT(1 << 12);
 	const struct app *app = arg;
 
-	clean_text(str_of(line), &text);
+	sanitize_text(str_of(line), &text);
 	if (!app->quiet)
 		fprintf(stderr, "%s\n", text.len ? text.ptr : "");
 	buf_release(&text);
@@ -234,7 +234,7 @@ int app_unknown_provider(const char *name, struct error *err)
 }
 
 int app_host_check(struct app *app, const char *provider,
-		   struct sandbox_host *host, struct error *err)
+		   struct sandbox_client *host, struct error *err)
 {
 	const struct sandbox_provider *p;
 	struct registry *registry;
@@ -254,7 +254,7 @@ int app_host_check(struct app *app, const char *provider,
 	return sandbox_host_open(host, p, set, app_http(app), err);
 }
 
-int app_host(struct app *app, const char *provider, struct sandbox_host *host,
+int app_host(struct app *app, const char *provider, struct sandbox_client *host,
 	     struct error *err)
 {
 	if (app_host_check(app, provider, host, err) < 0)
@@ -292,7 +292,7 @@ static void presentable(const struct app *app, const char *text,
 	struct buf cleaned = BUF_INIT(1 << 20);
 
 	mask_text(mask, str_of(text), &masked);
-	clean_message(buf_str(&masked), &cleaned);
+	sanitize_message(buf_str(&masked), &cleaned);
 	mask_text(mask, buf_str(&cleaned), out);
 	buf_release(&masked);
 	buf_release(&cleaned);
@@ -343,7 +343,7 @@ void app_warn_line(const char *line)
 {
 	struct buf text = BUF_INIT(1 << 16);
 
-	clean_line(str_of(line), &text);
+	sanitize_line(str_of(line), &text);
 	fprintf(stderr, "Warning: %s\n", text.len ? text.ptr : "");
 	buf_release(&text);
 }

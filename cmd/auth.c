@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/credential.h"
@@ -36,7 +36,7 @@ static bool row(void *arg, const struct settings_credential *c)
 	state = credential_state(r->app->settings, c->name, c->variable,
 				 &label);
 	if (!r->app->json) {
-		clean_line(str_of(c->name), &name);
+		sanitize_line(str_of(c->name), &name);
 		printf("%-24s %s\n", name.len ? name.ptr : "", label.ptr);
 	} else {
 		buf_adds(&r->json, r->json.len ? ",{" : "{");

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
 
@@ -25,7 +25,7 @@ static void print_clean(const char *text, int width)
 {
 	struct buf out = BUF_INIT(LARGEST);
 
-	clean_message(str_of(text), &out);
+	sanitize_message(str_of(text), &out);
 	for (size_t i = 0; i < out.len; i++)
 		if (out.ptr[i] == '\n')
 			out.ptr[i] = ' ';
@@ -199,7 +199,7 @@ static int unknown(struct app *app, const char *key)
 		buf_addc(&data, '}');
 		app_envelope("config get", &data);
 	} else {
-		clean_text(str_of(key), &data);
+		sanitize_text(str_of(key), &data);
 		fprintf(stderr,
 			"Unknown config option or section: '%s'. Run dcode "
 			"config -v for all of them.\n",

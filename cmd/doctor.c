@@ -7,14 +7,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/clean.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/provider.h"
 #include "model/model.h"
-#include "providers/local.h"
+#include "providers/local/local.h"
 #include "providers/table.h"
 
 enum verdict { FINE, REMARK, BROKEN };
@@ -32,7 +32,7 @@ static void line(struct report *r, const char *section, const char *name,
 	static const char *const marks[] = { " ok ", " -- ", "FAIL" };
 	struct buf shown = BUF_INIT(1 << 14);
 
-	clean_message(str_of(text), &shown);
+	sanitize_message(str_of(text), &shown);
 	r->broken |= verdict == BROKEN;
 	if (!r->app->json) {
 		int at = printf("[%s] %-14s %-15s", marks[verdict], section,
@@ -129,7 +129,7 @@ static void check_model(struct report *r, const struct settings *set)
 }
 
 /* What it is, what it talks to, and what it can. */
-static void describe(struct report *r, const struct sandbox_host *host,
+static void describe(struct report *r, const struct sandbox_client *host,
 		     const char *origin)
 {
 	const struct sandbox_provider *p = host->provider;
@@ -168,7 +168,7 @@ static void incapable(struct report *r, const struct sandbox_provider *p,
 	buf_release(&text);
 }
 
-static void describe_limits(struct report *r, const struct sandbox_host *host)
+static void describe_limits(struct report *r, const struct sandbox_client *host)
 {
 	struct buf text = BUF_INIT(1 << 12);
 
@@ -186,7 +186,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 
 	for (size_t i = 0; all[i]; i++) {
 		const struct sandbox_provider *p = all[i];
-		struct sandbox_host host = { 0 };
+		struct sandbox_client host = { 0 };
 		struct error err = { 0 };
 
 		if (app_host_check(r->app, p->name, &host, &err) < 0) {

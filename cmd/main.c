@@ -13,7 +13,7 @@
 #include "cmd/policy.h"
 #include "cmd/reference.h"
 #include "cmd/run.h"
-#include "providers/jail.h"
+#include "providers/local/jail.h"
 
 /* A standard stream that the caller closed would become our first pipe or the
  * database. Input is then at its end, writing to output fails. */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 
 static const struct {
@@ -47,7 +47,7 @@ void provider_table(unsigned flags)
 static bool ready(struct app *app, const struct sandbox_provider *p,
 		  struct buf *endpoint, struct error *err)
 {
-	struct sandbox_host host = { 0 };
+	struct sandbox_client host = { 0 };
 
 	if (app_host_check(app, p->name, &host, err) < 0)
 		return false;
@@ -97,7 +97,7 @@ static void print(const struct sandbox_provider *p, const char *origin,
 	if (line.len)
 		printf("           can: %s\n", line.ptr);
 	buf_clear(&line);
-	clean_line(str_of(origin), &line);
+	sanitize_line(str_of(origin), &line);
 	if (strcmp(origin, "built in") != 0)
 		printf("           from: %s\n", line.ptr);
 	buf_clear(&line);
@@ -106,7 +106,7 @@ static void print(const struct sandbox_provider *p, const char *origin,
 	else
 		buf_addf(&line, "ready%s%.*s", endpoint.len ? ": " : "",
 			 (int)endpoint.len, endpoint.len ? endpoint.ptr : "");
-	clean_text(buf_str(&line), &shown);
+	sanitize_text(buf_str(&line), &shown);
 	args_text(stdout, shown.ptr, 0, at);
 	if (why->hint[0])
 		args_text(stdout, why->hint, 0, at);
@@ -120,7 +120,7 @@ static void print_rest(const struct buf *names, size_t n)
 	struct buf text = BUF_INIT(1 << 15);
 
 	buf_addf(&text, "%zu more %s not ready (", n, n == 1 ? "is" : "are");
-	clean_line(buf_str(names), &text);
+	sanitize_line(buf_str(names), &text);
 	buf_adds(&text, "): dcode provider list -v says what is missing");
 	if (n)
 		args_text(stdout, text.ptr, 0, 0);

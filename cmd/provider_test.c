@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/contract.h"
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/provider.h"
+#include "contract/contract.h"
 
 struct test {
 	struct app *app;
@@ -46,7 +46,7 @@ static void on_check(void *arg, const struct contract_result *r)
 	struct buf shown = BUF_INIT(1 << 14);
 
 	mask_text(t->app->mask, str_of(r->reason), &masked);
-	clean_line(buf_str(&masked), &shown);
+	sanitize_line(buf_str(&masked), &shown);
 	if (t->app->json) {
 		add_json(&t->json, r, buf_str(&shown));
 	} else {
@@ -65,7 +65,7 @@ static void on_progress(void *arg, const char *line)
 	struct test *t = arg;
 	struct buf shown = BUF_INIT(1 << 14);
 
-	clean_line(str_of(line), &shown);
+	sanitize_line(str_of(line), &shown);
 	if (!t->app->quiet && !t->app->json)
 		fprintf(stderr, "%s\n", shown.len ? shown.ptr : "");
 	buf_release(&shown);
@@ -83,7 +83,7 @@ static void print_number(const char *what, int64_t number, const char *unit)
 		printf("  %-24s %8lld %s\n", what, (long long)number, unit);
 }
 
-static void conclude(const struct sandbox_host *host,
+static void conclude(const struct sandbox_client *host,
 		     const struct contract_summary *s)
 {
 	const struct sandbox_provider *p = host->provider;
@@ -108,7 +108,7 @@ static void add_number(struct buf *out, const char *key, int64_t number)
 		buf_addf(out, ",\"%s\":%lld", key, (long long)number);
 }
 
-static void conclude_json(struct test *t, const struct sandbox_host *host,
+static void conclude_json(struct test *t, const struct sandbox_client *host,
 			  const struct contract_summary *s)
 {
 	struct buf data = BUF_INIT(1 << 20);
@@ -135,7 +135,7 @@ static void conclude_json(struct test *t, const struct sandbox_host *host,
 	buf_release(&data);
 }
 
-static int test(struct test *t, struct sandbox_host *host,
+static int test(struct test *t, struct sandbox_client *host,
 		const struct args *args, struct error *err)
 {
 	struct stop stop = app_stop(t->app);
@@ -153,7 +153,7 @@ static int test(struct test *t, struct sandbox_host *host,
 	struct contract_summary summary;
 
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it is open */
-	if (!(host->provider->flags & SANDBOX_HOST) &&
+	if (!(host->provider->flags & SANDBOX_UNISOLATED) &&
 	    app_store(t->app, &request.store, err) < 0)
 		return -1;
 	if (contract_run(&request, &summary, &stop, err) < 0)
@@ -168,7 +168,7 @@ static int test(struct test *t, struct sandbox_host *host,
 int provider_test(struct app *app, const struct args *args, const char *name)
 {
 	struct test t = { .app = app, .json = BUF_INIT(1 << 20) };
-	struct sandbox_host host = { 0 };
+	struct sandbox_client host = { 0 };
 	struct error err = { 0 };
 	const char *only = args_value(args, "only");
 	int rc;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/prompt.h"
-#include "base/clean.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/policy.h"
@@ -29,7 +29,7 @@ char *run_model_name(const struct run *r)
 
 static bool on_host(const struct run *r)
 {
-	return r->host.provider->flags & SANDBOX_HOST;
+	return r->host.provider->flags & SANDBOX_UNISOLATED;
 }
 
 void run_mounts(const struct run *r, struct buf *out)
@@ -38,9 +38,9 @@ void run_mounts(const struct run *r, struct buf *out)
 
 	for (size_t i = 0; i < sb->mounts.n; i++) {
 		buf_adds(out, i ? ", " : " (");
-		clean_line(str_of(sb->mounts.list[i].inside), out);
+		sanitize_line(str_of(sb->mounts.list[i].inside), out);
 		buf_adds(out, " = ");
-		clean_line(str_of(sb->mounts.list[i].path), out);
+		sanitize_line(str_of(sb->mounts.list[i].path), out);
 		buf_adds(out, " on this machine");
 	}
 	buf_adds(out, sb->mounts.n ? ")" : "");
@@ -63,7 +63,7 @@ static void on_line(void *arg, const char *line)
 
 	if (r->options.quiet)
 		return;
-	clean_line(str_of(line), &text);
+	sanitize_line(str_of(line), &text);
 	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
 	buf_release(&text);
 }

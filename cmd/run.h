@@ -45,7 +45,7 @@ struct run {
 	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
 	/* made by run_open() */
 	struct model_choice choice;
-	struct sandbox_host host;
+	struct sandbox_client host;
 	struct box box;
 	struct session *session;
 	struct model *model;

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "cmd/run.h"
 #include "model/params.h"
-#include "sandbox/setup.h"
+#include "sandbox/setup/setup.h"
 
 enum { NAMES_SHOWN = 200 };
 
@@ -138,7 +138,7 @@ static void add_names(struct registry *registry, struct buf *names)
 	const char *between = "";
 
 	for (size_t i = 0; all[i]; i++) {
-		if (all[i]->flags & SANDBOX_HOST)
+		if (all[i]->flags & SANDBOX_UNISOLATED)
 			continue;
 		if (names->len + strlen(all[i]->name) > NAMES_SHOWN) {
 			buf_adds(names, ", ...");
@@ -191,7 +191,7 @@ static int check_flags(const struct run_options *o,
 {
 	static const char text[] = "%s is not supported by provider '%s'";
 
-	if (p->flags & SANDBOX_HOST)
+	if (p->flags & SANDBOX_UNISOLATED)
 		return check_host(o, err);
 	if (o->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
 		return error_set(err, ERR_USAGE, text,

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/run.h"
 #include "config/protect.h"
@@ -120,7 +120,7 @@ static void object(const struct protect *p, const struct files_target *t,
 	name = protected_name(p, t);
 	if (name.len) {
 		buf_adds(why, "protected: ");
-		clean_line(name, why);
+		sanitize_line(name, why);
 	} else if (t->git) {
 		buf_adds(why, "among the files of a git repository's own");
 	} else if (t->kind == TARGET_FILE && t->names > 1) {

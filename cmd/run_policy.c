@@ -70,7 +70,7 @@ static void refuse(const struct run *r, struct approval *a)
 static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
 		 const struct stop *stop, struct error *err)
 {
-	bool host = r->host.provider->flags & SANDBOX_HOST;
+	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
 	bool listed = is_execute(a) && r->options.allow.given;
 
 	*verdict = RUN_ALLOW;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clean.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
@@ -98,10 +98,10 @@ int command_refuse(const struct command *c, const char *sub,
 	if (c && c->usage)
 		add_usage(&text, c->usage, sub);
 	buf_adds(&text, "\ndcode: error: ");
-	clean_message(str_of(err->message), &text);
+	sanitize_message(str_of(err->message), &text);
 	if (err->hint[0]) {
 		buf_addc(&text, '\n');
-		clean_message(str_of(err->hint), &text);
+		sanitize_message(str_of(err->hint), &text);
 	}
 	fprintf(stderr, "%s\n", text.ptr);
 	buf_release(&text);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/ids.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/run.h"
 #include "ui/events.h"
@@ -54,7 +54,7 @@ static void announce(struct task *t)
 {
 	struct run *r = t->run;
 	char *model = run_model_name(r);
-	bool host = r->host.provider->flags & SANDBOX_HOST;
+	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
 	struct buf place = BUF_INIT(1 << 16);
 	char id[IDS_SHOWN];
 

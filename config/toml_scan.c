@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clean.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "config/toml_read.h"
 
@@ -83,7 +83,7 @@ const char *toml_shown(struct str key, char out[64])
 	const char *unquote = is_bare(key) ? "'" : "\"'";
 	struct buf text = BUF_INIT(LONGEST);
 
-	clean_text(key, &text);
+	sanitize_text(key, &text);
 	text.len = str_utf8_prefix(buf_str(&text));
 	for (size_t i = 0; i < text.len; i++)
 		if (text.ptr[i] == '\n' || text.ptr[i] == '\t')

@@ -11,8 +11,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "config/settings_env.h"
-#include "providers/entry_points.h"
-#include "providers/python.h"
+#include "providers/external/entry_points.h"
+#include "providers/external/python.h"
 #include "providers/registry_impl.h"
 
 #define GROUP "deepagents_code.sandbox_providers"
@@ -84,18 +84,19 @@ static void skip(const struct registry *r, const struct error *why)
 }
 
 /* Makes a provider of what is declared; d is empty after that. */
-static int make(struct registry *r, struct declared *d, struct error *err)
+static int make(struct registry *r, struct provider_config *d,
+		struct error *err)
 {
 	char *origin = xstrdup(d->origin);
 	struct made_provider *made = NULL;
 
 	if (d->http)
-		made = template_provider_new(d, err);
+		made = http_provider_new(d, err);
 	else
-		made = child_provider_new(d, err);
+		made = process_provider_new(d, err);
 	if (made)
 		add(r, &made->base, made, origin);
-	declared_release(d);
+	provider_config_release(d);
 	free(origin);
 	return made ? 0 : -1;
 }
@@ -136,7 +137,8 @@ static void on_entry_point(void *arg, const struct entry_point *e)
 {
 	struct registry *r = arg;
 	char *name = dup_str(e->name);
-	struct declared d = { .flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT };
+	struct provider_config d = { .flags = SANDBOX_ATTACH |
+					      SANDBOX_SNAPSHOT };
 	struct error err = { 0 };
 
 	if (r->n < FOUND_MAX && !entry_of(r, name) &&
@@ -162,7 +164,8 @@ static void on_site(void *arg, const char *dir)
 
 static void add_program(struct registry *r, const char *name, const char *path)
 {
-	struct declared d = { .flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT };
+	struct provider_config d = { .flags = SANDBOX_ATTACH |
+					      SANDBOX_SNAPSHOT };
 	struct error err = { 0 };
 
 	if (r->n >= FOUND_MAX || entry_of(r, name) || reserved(r, name, path))
@@ -218,7 +221,8 @@ static void add_programs(struct registry *r, const char *dir)
 }
 
 /* Lays an entry without a class or a command over a provider that there is. */
-static int overlay(struct registry *r, struct declared *d, struct error *err)
+static int overlay(struct registry *r, struct provider_config *d,
+		   struct error *err)
 {
 	/* One on PATH is looked for as it is when it is named. */
 	struct entry *e =
@@ -232,7 +236,7 @@ static int overlay(struct registry *r, struct declared *d, struct error *err)
 				 "'class_path'",
 				 d->origin, d->name);
 	if (e->made) {
-		child_provider_overlay(e->made, d);
+		process_provider_overlay(e->made, d);
 		return 0;
 	}
 	if (!d->workdir)
@@ -260,14 +264,14 @@ static void add_config(struct registry *r, bool overlays)
 	for (size_t i = 0; all && all->kind == TOML_TABLE && i < all->n_items;
 	     i++) {
 		const struct toml_value *v = &all->items[i];
-		struct declared d = { 0 };
+		struct provider_config d = { 0 };
 		struct error err = { 0 };
 		int rc;
 
 		if (v->kind != TOML_TABLE)
 			continue; /* said when the file was read */
-		rc = declared_read(&d, v, file, sandbox_provider_find(v->key),
-				   &err);
+		rc = provider_config_read(&d, v, file,
+					  sandbox_provider_find(v->key), &err);
 		if (rc < 0 && !overlays)
 			skip(r, &err);
 		if (rc == 0 &&
@@ -278,7 +282,7 @@ static void add_config(struct registry *r, bool overlays)
 			if (rc < 0)
 				skip(r, &err);
 		}
-		declared_release(&d);
+		provider_config_release(&d);
 	}
 }
 

@@ -3,7 +3,7 @@
 #ifndef PROVIDERS_REGISTRY_H
 #define PROVIDERS_REGISTRY_H
 
-#include "providers/declared.h"
+#include "providers/external/provider_config.h"
 
 /*
  * config.toml goes over packages (entry points of the group

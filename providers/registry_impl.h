@@ -8,8 +8,9 @@
 /* Reads an entry with its types checked; base: the built-in provider of that
  * name, whose checks stay, or NULL. ERR_CONFIG: "FILE:3:5: KEY must be ...";
  * d has to be released in any case. */
-int declared_read(struct declared *d, const struct toml_value *entry,
-		  const char *file, const struct sandbox_provider *base,
-		  struct error *err);
+int provider_config_read(struct provider_config *d,
+			 const struct toml_value *entry, const char *file,
+			 const struct sandbox_provider *base,
+			 struct error *err);
 
 #endif

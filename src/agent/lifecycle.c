@@ -11,7 +11,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/supervise.h"
+#include "sandbox/supervise/supervise.h"
 
 enum {
 	SEARCH_MS = 150,  /* for what an interrupted create may have made; */
@@ -75,7 +75,7 @@ static const char *title(const struct box *box, char room[64])
 	return room;
 }
 
-const char *lifecycle_endpoint(const struct sandbox_host *host)
+const char *lifecycle_endpoint(const struct sandbox_client *host)
 {
 	return host->endpoint ? host->endpoint : "";
 }
@@ -95,7 +95,7 @@ static void match(void *arg, const struct sandbox_info *info)
 	search->id = xstrdup(info->id);
 }
 
-static bool can_list(const struct sandbox_host *host)
+static bool can_list(const struct sandbox_client *host)
 {
 	return host->provider->ops->list && !(host->lacks & SANDBOX_LIST);
 }
@@ -108,7 +108,7 @@ static void ignore(void *arg, const struct sandbox_info *info)
 
 /* Deletes what is listed under our label. A list may be late, and a proxy may
  * say 404 to a DELETE: where the provider still describes it, it is there. */
-static int remove_listed(struct sandbox_host *host, const char *id,
+static int remove_listed(struct sandbox_client *host, const char *id,
 			 const struct stop *stop, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -125,7 +125,7 @@ static int remove_listed(struct sandbox_host *host, const char *id,
 
 /* The provider knows no such id: the create may have told a wrong one, so ours
  * is looked for by its label before the row goes. */
-static int remove_labelled(struct sandbox_host *host, struct store *store,
+static int remove_labelled(struct sandbox_client *host, struct store *store,
 			   const char *label, const struct stop *stop,
 			   struct error *err)
 {
@@ -143,7 +143,7 @@ static int remove_labelled(struct sandbox_host *host, struct store *store,
 	return rc < 0 ? -1 : 0;
 }
 
-int lifecycle_remove(struct sandbox_host *host, struct store *store,
+int lifecycle_remove(struct sandbox_client *host, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err)
 {
@@ -372,7 +372,7 @@ static int check(const struct box_request *r, struct error *err)
 				 "--sandbox-snapshot-name is not supported by"
 				 " provider '%s'",
 				 p->name);
-	if (r->setup && (p->flags & SANDBOX_HOST))
+	if (r->setup && (p->flags & SANDBOX_UNISOLATED))
 		return error_set(err, ERR_USAGE,
 				 "--sandbox-setup requires a --sandbox"
 				 " provider");
@@ -385,7 +385,7 @@ static int begin(struct box *box, int64_t lifetime_s, const struct stop *stop,
 	const struct box_request *r = &box->request;
 	struct sandbox_spec none = { .label = "", .owner = "" };
 
-	if (r->host->provider->flags & SANDBOX_HOST)
+	if (r->host->provider->flags & SANDBOX_UNISOLATED)
 		return sandbox_create(&box->sandbox, r->host, &none, stop, err);
 	return r->attach_id ? attach(box, stop, err)
 			    : create(box, lifetime_s, stop, err);

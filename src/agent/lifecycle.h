@@ -27,9 +27,9 @@ struct box_ui { /* on the calling thread; each may be NULL */
 };
 
 struct box_request { /* all borrowed, until lifecycle_close() */
-	struct sandbox_host *host;
-	struct store *store;   /* not used with SANDBOX_HOST: may be NULL */
-	struct mask *mask;     /* gets the values that setup received */
+	struct sandbox_client *host;
+	struct store *store; /* not used with SANDBOX_UNISOLATED: may be NULL */
+	struct mask *mask;   /* gets the values that setup received */
 	const char *attach_id; /* --sandbox-id, or NULL: create */
 	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
 	const char *setup;     /* --sandbox-setup: a local path, or NULL */
@@ -72,11 +72,11 @@ int lifecycle_close(struct box *box, struct error *err);
 
 /* Deletes by id, confirmed, with its ledger row (by label, NULL: none). An id
  * that the provider does not know is looked for by label. */
-int lifecycle_remove(struct sandbox_host *host, struct store *store,
+int lifecycle_remove(struct sandbox_client *host, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err);
 /* Which engine or account a host talks to, as the ledger stores it. */
-const char *lifecycle_endpoint(const struct sandbox_host *host);
+const char *lifecycle_endpoint(const struct sandbox_client *host);
 
 enum gc_outcome {
 	GC_REMOVED = 1, /* deleted, confirmed */
@@ -96,8 +96,8 @@ struct gc_request {
 	const struct sandbox_provider *const *providers;
 	bool dry_run;
 	/* Opens a provider, or -1. The host is closed by lifecycle_gc(). */
-	int (*host)(void *arg, const char *provider, struct sandbox_host *host,
-		    struct error *err);
+	int (*host)(void *arg, const char *provider,
+		    struct sandbox_client *host, struct error *err);
 	void (*each)(void *arg, const struct gc_item *item);
 	void *arg;
 };

@@ -128,7 +128,7 @@ static bool is_alive(struct gc *gc, const char *label, struct owner *owner)
 	return owner->alive;
 }
 
-static void remove_one(struct gc *gc, struct sandbox_host *host,
+static void remove_one(struct gc *gc, struct sandbox_client *host,
 		       const struct gc_item *item, bool in_ledger)
 {
 	struct gc_item done = *item;
@@ -152,7 +152,8 @@ static void ignore(void *arg, const struct sandbox_info *info)
 	(void)info;
 }
 
-static bool is_absent(struct gc *gc, struct sandbox_host *host, const char *id)
+static bool is_absent(struct gc *gc, struct sandbox_client *host,
+		      const char *id)
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 	struct error err = { 0 };
@@ -162,7 +163,7 @@ static bool is_absent(struct gc *gc, struct sandbox_host *host, const char *id)
 	       err.code == ERR_NOT_FOUND;
 }
 
-static void clean_listed(struct gc *gc, struct sandbox_host *host)
+static void clean_listed(struct gc *gc, struct sandbox_client *host)
 {
 	for (size_t i = 0; i < gc->n_list; i++) {
 		struct gc_item item = {
@@ -184,7 +185,7 @@ static void clean_listed(struct gc *gc, struct sandbox_host *host)
 }
 
 /* A row that the provider did not list; listing: it can list, and did. */
-static void clean_row(struct gc *gc, struct sandbox_host *host,
+static void clean_row(struct gc *gc, struct sandbox_client *host,
 		      const struct left *row, bool listing)
 {
 	struct gc_item item = {
@@ -233,7 +234,7 @@ static void leave_all(struct gc *gc, const char *provider, const char *reason)
 			leave(gc, &gc->rows[i], reason);
 }
 
-static void clean_rows(struct gc *gc, struct sandbox_host *host, bool listing)
+static void clean_rows(struct gc *gc, struct sandbox_client *host, bool listing)
 {
 	const char *endpoint = lifecycle_endpoint(host);
 
@@ -272,7 +273,7 @@ static bool is_listed(const struct gc *gc, const char *label)
 }
 
 /* Was one asked for just now that has not appeared? */
-static bool awaits(const struct gc *gc, const struct sandbox_host *host)
+static bool awaits(const struct gc *gc, const struct sandbox_client *host)
 {
 	int64_t now = clock_unix_ms() / 1000;
 
@@ -288,7 +289,7 @@ static bool awaits(const struct gc *gc, const struct sandbox_host *host)
 	return false;
 }
 
-static int list_ours(struct gc *gc, struct sandbox_host *host,
+static int list_ours(struct gc *gc, struct sandbox_client *host,
 		     struct error *err)
 {
 	const char *owner = store_owner(gc->request->store);
@@ -318,7 +319,7 @@ static bool can_list(const struct sandbox_provider *p)
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
-	struct sandbox_host host = { 0 };
+	struct sandbox_client host = { 0 };
 	struct error err = { 0 };
 	bool listing = can_list(p);
 
@@ -357,7 +358,7 @@ int lifecycle_gc(const struct gc_request *request, size_t *left,
 	for (size_t i = 0; rc == 0 && all[i]; i++) {
 		const struct sandbox_provider *p = all[i];
 
-		if ((p->flags & SANDBOX_HOST) ||
+		if ((p->flags & SANDBOX_UNISOLATED) ||
 		    (request->provider && strcmp(request->provider, p->name)))
 			continue;
 		rc = stop_check(stop, err);

@@ -55,7 +55,7 @@ void lifecycle_keep(struct box *box, int64_t lifetime_s)
 	sigset_t before;
 	int rc;
 
-	if (!p->ops->extend || p->flags & SANDBOX_HOST || lifetime_s <= 0)
+	if (!p->ops->extend || p->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
 		return;
 	k = xcalloc(1, sizeof(*k));
 	k->sandbox = &box->sandbox;

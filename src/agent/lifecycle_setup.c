@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/shown.h"
+#include "base/redact_stream.h"
 #include "base/str.h"
 
 enum {
@@ -59,7 +59,7 @@ static void note(void *arg, const char *line)
 static int check_account(const struct reading *r, struct error *err)
 {
 	const struct box_request *request = &r->box->request;
-	const struct sandbox_host *host = request->host;
+	const struct sandbox_client *host = request->host;
 	struct buf question = BUF_INIT(4096);
 	char *key;
 	int rc = 0;
@@ -107,7 +107,7 @@ int lifecycle_setup_read(struct box *box, struct setup_script *script,
 
 struct sink {
 	const struct box *box;
-	struct shown shown;
+	struct redact_stream shown;
 	struct buf text; /* of one chunk */
 	struct buf tail;
 };
@@ -135,8 +135,8 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 
 		if (piece.len > TAIL_MAX / 4)
 			piece.len = TAIL_MAX / 4;
-		shown_feed(&s->shown, s->box->request.mask,
-			   stream == EXEC_STDERR, piece, &s->text);
+		redact_stream_feed(&s->shown, s->box->request.mask,
+				   stream == EXEC_STDERR, piece, &s->text);
 		pass_on(s, stream);
 		chunk = str_skip(chunk, piece.len);
 	}
@@ -144,7 +144,7 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 
 static void finish(struct sink *s)
 {
-	shown_end(&s->shown, s->box->request.mask, &s->text);
+	redact_stream_end(&s->shown, s->box->request.mask, &s->text);
 	pass_on(s, EXEC_STDOUT);
 	buf_release(&s->text);
 }

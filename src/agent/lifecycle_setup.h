@@ -5,7 +5,7 @@
 #define AGENT_LIFECYCLE_SETUP_H
 
 #include "agent/lifecycle.h"
-#include "sandbox/setup.h"
+#include "sandbox/setup/setup.h"
 
 /* Lines for the user, masked. */
 void lifecycle_say(const struct box *box, const char *fmt, ...)

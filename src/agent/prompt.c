@@ -86,7 +86,7 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 	const struct sandbox_provider *p = f->sandbox->host->provider;
 
 	buf_adds(out, "\n# Where you are\n");
-	if (p->flags & SANDBOX_HOST) {
+	if (p->flags & SANDBOX_UNISOLATED) {
 		buf_addf(out,
 			 "Tools act on the user's own machine, in %s. Be "
 			 "careful with anything that cannot be undone.\n",

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/retry.h"
 
@@ -135,12 +135,12 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 	struct str said;
 
 	describe(cJSON_IsObject(error) ? error : tree, &kind);
-	clean_text(str_of(cJSON_IsString(error)
-				  ? error->valuestring
-				  : json_string(cJSON_IsObject(error) ? error
-								      : tree,
-						"message", "")),
-		   &message);
+	sanitize_text(str_of(cJSON_IsString(error)
+				     ? error->valuestring
+				     : json_string(cJSON_IsObject(error) ? error
+									 : tree,
+						   "message", "")),
+		      &message);
 	message.len = str_utf8_prefix(buf_str(&message));
 	said = str_trim(buf_str(&kind));
 	buf_addf(&all, "%.*s%s%.*s", (int)said.len, said.len ? said.ptr : "",

@@ -8,8 +8,8 @@
 
 #include <sodium.h>
 
-#include "base/clean.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/envelope.h"
 
@@ -80,7 +80,7 @@ static void decode_message(struct run *r, struct str text)
 		buf_addc(&raw,
 			 a >= 0 && b >= 0 ? (char)(a * 16 + b) : text.ptr[i]);
 	}
-	clean_line(buf_str(&raw), &clean);
+	sanitize_line(buf_str(&raw), &clean);
 	snprintf(r->message, sizeof(r->message), "%.*s", (int)clean.len,
 		 clean.len ? clean.ptr : "");
 	buf_release(&raw);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "net/notice.h"
 
 enum {
@@ -372,7 +372,7 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	/* It wanted to send again what comes from a callback. */
 	if (code == CURLE_SEND_FAIL_REWIND)
 		why = "the connection was cut while sending";
-	clean_text((struct str){ why, strlen(why) }, &text);
+	sanitize_text((struct str){ why, strlen(why) }, &text);
 	error_set(err, code_of(code), "%s", text.len ? text.ptr : "failed");
 	buf_release(&text);
 	if (code == CURLE_UNSUPPORTED_PROTOCOL)

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "base/clean.h"
 #include "base/json.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "net/http.h"
 
@@ -59,7 +59,7 @@ static void first_line(struct str text, struct buf *out)
 	struct str rest;
 	struct str line;
 
-	clean_text(text, &whole);
+	sanitize_text(text, &whole);
 	rest = buf_str(&whole);
 	while (str_split(&rest, '\n', &line)) {
 		line = str_trim(line);
@@ -93,7 +93,7 @@ static void name_redirect(const struct http_response *res, struct error *err)
 {
 	struct buf address = BUF_INIT(LOCATION_MAX);
 
-	clean_line(str_of(res->location), &address);
+	sanitize_line(str_of(res->location), &address);
 	address.len = str_utf8_prefix(buf_str(&address));
 	if (address.len)
 		error_set(err, ERR_REMOTE,

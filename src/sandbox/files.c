@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "sandbox/files_put.h"
 #include "sandbox/helper.h"
@@ -88,7 +88,7 @@ out:
 /* Without the control characters and line ends of a program's last words. */
 static void one_line(struct str text, struct buf *out)
 {
-	clean_text(str_trim(text), out);
+	sanitize_text(str_trim(text), out);
 	for (size_t i = 0; i < out->len; i++)
 		if (out->ptr[i] == '\n')
 			out->ptr[i] = ' ';

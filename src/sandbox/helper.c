@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clean.h"
 #include "base/ids.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "sandbox/frame.h"
 #include "sandbox/quote.h"
@@ -193,7 +193,8 @@ static int unexpected(struct run *r, const struct exec_result *res,
 {
 	struct buf text = BUF_INIT(200);
 
-	clean_text((struct str){ r->frame.noise, r->frame.noise_len }, &text);
+	sanitize_text((struct str){ r->frame.noise, r->frame.noise_len },
+		      &text);
 	if (r->frame.done || !text.len)
 		error_set(err, ERR_PROTOCOL,
 			  "unexpected server response: (empty), exit code %d",

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "net/retry.h"
-#include "sandbox/supervise.h"
+#include "sandbox/supervise/supervise.h"
 #include "sandbox/transfer.h"
 
 enum {
@@ -44,7 +44,7 @@ const struct sandbox_provider *sandbox_provider_find(const char *name)
 }
 
 /* Which of the user's keys was refused; owned, or NULL. */
-static char *key_name(const struct sandbox_host *host)
+static char *key_name(const struct sandbox_client *host)
 {
 	const struct sandbox_provider *p = host->provider;
 	const struct setting *row = host->settings ? p->settings : NULL;
@@ -58,7 +58,7 @@ static char *key_name(const struct sandbox_host *host)
 }
 
 /* The setting that chose the server; owned, or NULL. */
-static char *address_name(const struct sandbox_host *host)
+static char *address_name(const struct sandbox_client *host)
 {
 	const char *const *env = host->provider->url_env;
 	const struct toml_value *v;
@@ -79,7 +79,7 @@ static char *address_name(const struct sandbox_host *host)
 		 : NULL;
 }
 
-static void name_address(const struct sandbox_host *host, struct error *err)
+static void name_address(const struct sandbox_client *host, struct error *err)
 {
 	char *from = address_name(host);
 
@@ -90,7 +90,7 @@ static void name_address(const struct sandbox_host *host, struct error *err)
 }
 
 /* A cancel is nobody's fault, and needs no name. */
-static int blame(const struct sandbox_host *host, struct error *err)
+static int blame(const struct sandbox_client *host, struct error *err)
 {
 	char *key = err->code == ERR_AUTH ? key_name(host) : NULL;
 
@@ -104,14 +104,14 @@ static int blame(const struct sandbox_host *host, struct error *err)
 	return -1;
 }
 
-int sandbox_host_open(struct sandbox_host *host,
+int sandbox_host_open(struct sandbox_client *host,
 		      const struct sandbox_provider *provider,
 		      const struct settings *set, struct http *http,
 		      struct error *err)
 {
-	*host = (struct sandbox_host){ .provider = provider,
-				       .settings = set,
-				       .http = http };
+	*host = (struct sandbox_client){ .provider = provider,
+					 .settings = set,
+					 .http = http };
 	if (!provider->ops->open || !provider->ops->open(host, set, err))
 		return 0;
 	error_wrap(err, "%s", provider->name);
@@ -119,11 +119,11 @@ int sandbox_host_open(struct sandbox_host *host,
 	return -1;
 }
 
-void sandbox_host_close(struct sandbox_host *host)
+void sandbox_host_close(struct sandbox_client *host)
 {
 	if (host->provider && host->provider->ops->close)
 		host->provider->ops->close(host);
-	*host = (struct sandbox_host){ 0 };
+	*host = (struct sandbox_client){ 0 };
 }
 
 static int made(struct sandbox *sb, const char *what, struct error *err)
@@ -179,7 +179,7 @@ static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
 			 const struct stop *stop, struct error *err)
 {
 	struct retry retry = { .max = TRIES - 1 };
-	struct sandbox_host *host = sb->host;
+	struct sandbox_client *host = sb->host;
 	bool may_exist = false;
 	char *known = NULL;
 	int rc;
@@ -220,7 +220,7 @@ static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
+int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err)
 {
@@ -241,7 +241,7 @@ int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
 	return made(sb, "create", err);
 }
 
-int sandbox_attach(struct sandbox *sb, struct sandbox_host *host,
+int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 		   const char *id, const struct stop *stop, struct error *err)
 {
 	const struct sandbox_provider *p = host->provider;
@@ -316,7 +316,7 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 						      : 0;
 }
 
-int sandbox_remove(struct sandbox_host *host, const char *id,
+int sandbox_remove(struct sandbox_client *host, const char *id,
 		   const struct stop *stop, struct error *err)
 {
 	struct retry retry = { .max = TRIES - 1 };
@@ -341,7 +341,7 @@ int sandbox_remove(struct sandbox_host *host, const char *id,
 	}
 }
 
-int sandbox_find(struct sandbox_host *host, const char *owner,
+int sandbox_find(struct sandbox_client *host, const char *owner,
 		 void (*each)(void *arg, const struct sandbox_info *info),
 		 void *arg, const struct stop *stop, struct error *err)
 {
@@ -351,7 +351,7 @@ int sandbox_find(struct sandbox_host *host, const char *owner,
 							    : 0;
 }
 
-int sandbox_look(struct sandbox_host *host, const char *id,
+int sandbox_look(struct sandbox_client *host, const char *id,
 		 void (*each)(void *arg, const struct sandbox_info *info),
 		 void *arg, const struct stop *stop, struct error *err)
 {
@@ -370,7 +370,7 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 }
 
 /* Engines and vendors give a name to the new one without a word. */
-static int check_name_free(struct sandbox_host *host, const char *name,
+static int check_name_free(struct sandbox_client *host, const char *name,
 			   const struct stop *stop, struct error *err)
 {
 	const struct sandbox_ops *ops = host->provider->ops;
@@ -383,7 +383,7 @@ static int check_name_free(struct sandbox_host *host, const char *name,
 	return error_hint(err, "Choose another name, or replace it: --force");
 }
 
-bool sandbox_can_snapshot(const struct sandbox_host *host)
+bool sandbox_can_snapshot(const struct sandbox_client *host)
 {
 	const struct sandbox_provider *p = host->provider;
 
@@ -404,7 +404,7 @@ int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 bool sandbox_acts_on_host(const struct sandbox *sb)
 {
 	return sb->mounts.n > 0 ||
-	       (sb->host && sb->host->provider->flags & SANDBOX_HOST);
+	       (sb->host && sb->host->provider->flags & SANDBOX_UNISOLATED);
 }
 
 void sandbox_check(struct sandbox *sb, bool last,

@@ -19,8 +19,8 @@ enum {
 	SANDBOX_LIVE = 1 << 2,     /* output arrives while a command runs */
 	SANDBOX_STDIN = 1 << 3,    /* input, source, dialog; stderr is apart */
 	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
-	SANDBOX_HOST = 1 << 5,     /* no isolation: the user's own machine */
-	SANDBOX_LIST = 1 << 6,     /* list() finds ours by label */
+	SANDBOX_UNISOLATED = 1 << 5, /* no isolation: the user's own machine */
+	SANDBOX_LIST = 1 << 6,       /* list() finds ours by label */
 };
 
 enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice */
@@ -94,7 +94,7 @@ struct exec_result {
 	char notice[SANDBOX_NOTICE];
 };
 struct sandbox;
-struct sandbox_host;
+struct sandbox_client;
 /*
  * The provider's powers. Only open, close, create or attach, execute, remove
  * and discard are required; NULL elsewhere means not supported (upload and
@@ -104,12 +104,12 @@ struct sandbox_host;
  */
 struct sandbox_ops {
 	/* Reads settings and credentials; talks to nobody. */
-	int (*open)(struct sandbox_host *host, const struct settings *set,
+	int (*open)(struct sandbox_client *host, const struct settings *set,
 		    struct error *err);
-	void (*close)(struct sandbox_host *host);
+	void (*close)(struct sandbox_client *host);
 	/* After it the flags and what is NULL here are certain. NULL: always.
 	 */
-	int (*probe)(struct sandbox_host *host, const struct stop *stop,
+	int (*probe)(struct sandbox_client *host, const struct stop *stop,
 		     struct error *err);
 	/* Sets sb->id as soon as it is known, even when it then fails: the
 	 * caller removes what has an id, or a label. Asked for once;
@@ -122,10 +122,10 @@ struct sandbox_ops {
 	int (*attach)(struct sandbox *sb, const char *id,
 		      const struct stop *stop, struct error *err);
 	/* Every sandbox that carries a dcode label; owner NULL: any. */
-	int (*list)(struct sandbox_host *host, const char *owner,
+	int (*list)(struct sandbox_client *host, const char *owner,
 		    void (*each)(void *arg, const struct sandbox_info *info),
 		    void *arg, const struct stop *stop, struct error *err);
-	int (*info)(struct sandbox_host *host, const char *id,
+	int (*info)(struct sandbox_client *host, const char *id,
 		    void (*each)(void *arg, const struct sandbox_info *info),
 		    void *arg, const struct stop *stop, struct error *err);
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
@@ -135,7 +135,7 @@ struct sandbox_ops {
 	int (*snapshot)(struct sandbox *sb, const char *name, bool replace,
 			const struct stop *stop, struct error *err);
 	/* 1: a snapshot of this name is there; 0: none. */
-	int (*find_snapshot)(struct sandbox_host *host, const char *name,
+	int (*find_snapshot)(struct sandbox_client *host, const char *name,
 			     const struct stop *stop, struct error *err);
 	/* When stopped, it kills the command first (own deadline of 2 s). */
 	int (*execute)(struct sandbox *sb, const struct exec_request *req,
@@ -153,7 +153,7 @@ struct sandbox_ops {
 	/* By id, asked for once: sandbox_remove() repeats it after a failure
 	 * that may pass, and while it says ERR_BUSY. 0 once its end is
 	 * confirmed, 1 when there is none with this id. */
-	int (*remove)(struct sandbox_host *host, const char *id,
+	int (*remove)(struct sandbox_client *host, const char *id,
 		      const struct stop *stop, struct error *err);
 	/* Tells the user what commands did to files of his machine that he
 	 * should know of: what is new since the last time, or, last, all of
@@ -182,7 +182,7 @@ extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 const struct sandbox_provider *sandbox_provider_find(const char *name);
 
 /* A provider opened with this user's settings. */
-struct sandbox_host {
+struct sandbox_client {
 	const struct sandbox_provider *provider;
 	const struct settings *settings; /* borrowed */
 	struct http *http;               /* borrowed; may be NULL for local */
@@ -195,7 +195,7 @@ struct sandbox_host {
 };
 
 struct sandbox {
-	struct sandbox_host *host;    /* borrowed */
+	struct sandbox_client *host;  /* borrowed */
 	char *id;                     /* owned; NULL until known */
 	char *workdir;                /* owned, absolute */
 	void *priv;                   /* the provider's */
@@ -206,15 +206,15 @@ struct sandbox {
 /* The wrappers: call these, never ops. They put the provider's name before
  * errors, supply what a provider lacks, and own the retries of a create and of
  * a remove: four requests each, as long apart as the server asks. */
-int sandbox_host_open(struct sandbox_host *host,
+int sandbox_host_open(struct sandbox_client *host,
 		      const struct sandbox_provider *provider,
 		      const struct settings *set, struct http *http,
 		      struct error *err);
-void sandbox_host_close(struct sandbox_host *host);
-int sandbox_create(struct sandbox *sb, struct sandbox_host *host,
+void sandbox_host_close(struct sandbox_client *host);
+int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err);
-int sandbox_attach(struct sandbox *sb, struct sandbox_host *host,
+int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 		   const char *id, const struct stop *stop, struct error *err);
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
@@ -224,19 +224,19 @@ int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 /* 0 when it is gone; 1 when the provider knows no such id. */
-int sandbox_remove(struct sandbox_host *host, const char *id,
+int sandbox_remove(struct sandbox_client *host, const char *id,
 		   const struct stop *stop, struct error *err);
 /* To be called before a sandbox that stays is left: some seconds at most. */
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
 /* True when it makes snapshots; of a program's provider, after its probe. */
-bool sandbox_can_snapshot(const struct sandbox_host *host);
+bool sandbox_can_snapshot(const struct sandbox_client *host);
 /* These need an operation that the provider may lack: look first. */
-int sandbox_find(struct sandbox_host *host, const char *owner,
+int sandbox_find(struct sandbox_client *host, const char *owner,
 		 void (*each)(void *arg, const struct sandbox_info *info),
 		 void *arg, const struct stop *stop, struct error *err);
-int sandbox_look(struct sandbox_host *host, const char *id,
+int sandbox_look(struct sandbox_client *host, const char *id,
 		 void (*each)(void *arg, const struct sandbox_info *info),
 		 void *arg, const struct stop *stop, struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/shown.h"
+#include "base/redact_stream.h"
 #include "base/str.h"
 #include "tool/capture.h"
 #include "tool/result.h"
@@ -20,7 +20,7 @@ enum {
 
 struct running {
 	const struct tool_env *env;
-	struct shown shown;
+	struct redact_stream shown;
 	struct capture capture; /* both streams, in order of arrival */
 	struct buf text;        /* scratch */
 	int64_t live;           /* bytes that were to be shown */
@@ -82,8 +82,8 @@ static int take(void *arg, enum exec_stream stream, struct str chunk,
 
 		if (slice.len > SLICE)
 			slice.len = SLICE;
-		shown_feed(&r->shown, r->env->mask, stream == EXEC_STDERR,
-			   slice, &r->text);
+		redact_stream_feed(&r->shown, r->env->mask,
+				   stream == EXEC_STDERR, slice, &r->text);
 		emit(r);
 		chunk = str_skip(chunk, slice.len);
 	}
@@ -117,14 +117,15 @@ static void add_status(const struct exec_result *res, bool cut, struct buf *out)
 static void add_notice(struct running *r, const char *notice, struct buf *out)
 {
 	struct buf line = BUF_INIT(2 * SANDBOX_NOTICE);
-	struct shown shown = { 0 };
+	struct redact_stream shown = { 0 };
 
 	if (!*notice)
 		return;
 	buf_addf(&line, "\n[%s]", notice);
 	buf_clear(&r->text);
-	shown_feed(&shown, r->env->mask, false, buf_str(&line), &r->text);
-	shown_end(&shown, r->env->mask, &r->text);
+	redact_stream_feed(&shown, r->env->mask, false, buf_str(&line),
+			   &r->text);
+	redact_stream_end(&shown, r->env->mask, &r->text);
 	buf_addstr(out, buf_str(&r->text));
 	if (r->env->output)
 		r->env->output(r->env->arg, buf_str(&r->text));
@@ -143,7 +144,7 @@ static void add_failure(const struct error *err, struct buf *out)
 
 static int64_t default_timeout_s(const struct sandbox *sb)
 {
-	if (sb->host->provider->flags & SANDBOX_HOST)
+	if (sb->host->provider->flags & SANDBOX_UNISOLATED)
 		return HOST_TIMEOUT_S;
 	return SANDBOX_TIMEOUT_S;
 }
@@ -199,7 +200,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
-	shown_end(&r.shown, env->mask, &r.text);
+	redact_stream_end(&r.shown, env->mask, &r.text);
 	emit(&r);
 	show_end(&r);
 	take_output(&r, &cut, out);

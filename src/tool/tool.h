@@ -31,7 +31,7 @@ struct tool_env { /* all borrowed for the call */
 	const char *thread; /* its id names files of large results, or NULL */
 	unsigned *saved;    /* how many such files this thread has, or NULL */
 	const struct secret_files *secrets; /* left out of searches; or NULL */
-	/* Live output of execute: plain text (base/clean.h), masked. May be
+	/* Live output of execute: plain text (base/sanitize.h), masked. May be
 	 * NULL. On the thread that runs the call. */
 	void (*output)(void *arg, struct str delta);
 	void *arg;

@@ -63,7 +63,7 @@ static void note(struct plain *p, const char *prefix, struct str text)
 		return;
 	flush(p);
 	plain_break(p);
-	clean_line(text, &line);
+	sanitize_line(text, &line);
 	buf_adds(&p->log, prefix);
 	buf_addstr(&p->log, buf_str(&line));
 	buf_addc(&p->log, '\n');
@@ -79,8 +79,8 @@ static void print_again(struct plain *p)
 	p->replaying = false;
 	note(p, "", STR("The text above is void: the answer begins again."));
 	p->shown.len = p->match;
-	p->text_clean = (struct clean){ 0 };
-	clean_feed(&p->text_clean, buf_str(&p->shown), &p->out);
+	p->text_clean = (struct sanitizer){ 0 };
+	sanitize_feed(&p->text_clean, buf_str(&p->shown), &p->out);
 }
 
 /*
@@ -117,7 +117,7 @@ static void on_text(struct plain *p, struct str delta)
 	if (p->replaying)
 		delta = replay(p, delta);
 	buf_addstr(&p->shown, delta);
-	clean_feed(&p->text_clean, delta, &p->out);
+	sanitize_feed(&p->text_clean, delta, &p->out);
 	if (p->out.len > WRITE_AT)
 		flush(p);
 }
@@ -134,7 +134,7 @@ static void on_restart(struct plain *p, struct str why)
 	if (p->no_stream && p->out.len >= p->kept) {
 		/* Nothing of it is on the screen yet: take it back. */
 		p->out.len = p->kept;
-		p->text_clean = (struct clean){ 0 };
+		p->text_clean = (struct sanitizer){ 0 };
 		buf_clear(&p->shown);
 	}
 }
@@ -144,7 +144,7 @@ static void end_answer(struct plain *p)
 	p->out.max = MAX_HELD;
 	if (p->replaying)
 		print_again(p); /* the repetition was shorter */
-	clean_end(&p->text_clean, &p->out);
+	sanitize_end(&p->text_clean, &p->out);
 	if (p->shown.len)
 		end_line(p);
 	buf_clear(&p->shown);
@@ -159,7 +159,7 @@ static void on_call(struct plain *p, const struct part *call)
 	summary_of_call(call, &line);
 	note(p, "\xE2\x8F\xBA ", buf_str(&line));
 	buf_release(&line);
-	p->output_clean = (struct clean){ 0 };
+	p->output_clean = (struct sanitizer){ 0 };
 }
 
 static void on_output(struct plain *p, struct str delta)
@@ -167,7 +167,7 @@ static void on_output(struct plain *p, struct str delta)
 	if (p->quiet)
 		return;
 	p->log.max = MAX_HELD;
-	clean_feed(&p->output_clean, delta, &p->log);
+	sanitize_feed(&p->output_clean, delta, &p->log);
 	if (p->log.len)
 		p->log_mid_line = p->log.ptr[p->log.len - 1] != '\n';
 	flush(p);

@@ -4,7 +4,7 @@
 #define UI_PLAIN_H
 
 #include "agent/agent.h"
-#include "base/clean.h"
+#include "base/sanitize.h"
 
 struct plain {                   /* zeroed, then the first five set */
 	const struct stop *stop; /* no writing on after it; may be NULL */
@@ -13,8 +13,8 @@ struct plain {                   /* zeroed, then the first five set */
 	bool no_stream;          /* the answer once, at the end: plain_end() */
 	bool chat;               /* answers may be repeated from their start */
 	/* its own */
-	struct clean text_clean;
-	struct clean output_clean;
+	struct sanitizer text_clean;
+	struct sanitizer output_clean;
 	struct buf out;    /* not yet written to stdout */
 	struct buf log;    /* not yet written to stderr */
 	struct buf shown;  /* text of this answer so far, as it came */

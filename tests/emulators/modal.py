@@ -13,7 +13,7 @@ page      sandboxes per page of a list
 most      bytes of output in one message
 token_s   life of a router's token
 tagless   no SandboxTagsGet, as in older clients' documents
-lenient   allow fields that providers/modal.proto does not have (the SDK)
+lenient   allow fields that providers/modal/modal.proto does not have (the SDK)
 tls       (certificate, key): PEM files
 
 A sandbox ends at its timeout (status 4) or is terminated (3); what has ended

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws/credentials.h"
 #include "base/str.h"
-#include "providers/aws.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/deno_calls.h"
+#include "providers/deno/calls.h"
 
 enum { CALLS = 4, ROOM = 4096 };
 

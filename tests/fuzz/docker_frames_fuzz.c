@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/docker_frames.h"
+#include "providers/docker/frames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

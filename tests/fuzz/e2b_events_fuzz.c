@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "providers/e2b_events.h"
+#include "providers/e2b/events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/langsmith_frame.h"
+#include "providers/langsmith/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/modal.h"
+#include "providers/modal/modal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

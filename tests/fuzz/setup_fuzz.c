@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/setup.h"
+#include "sandbox/setup/setup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "aws/sigv4.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/sigv4.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""layers.py - every #include "LAYER/file.h" points to a layer it may."""
+"""layers.py - includes point down, and never in a circle; prints the counts.
+
+A node is foo.h with foo.c, foo_impl.h and each .c that includes foo_impl.h.
+"""
 # SPDX-License-Identifier: MIT
 import pathlib
 import re
@@ -9,44 +12,128 @@ import sys
 MAY = {
     "base": "",
     "config": "base", "net": "base",
-    "model": "base config net", "sandbox": "base config net",
-    "providers": "base config net sandbox", "session": "base model",
+    "aws": "base net",
+    "model": "base config net aws", "sandbox": "base config net",
+    "kit": "base config net sandbox",
+    "vendor": "base config net aws sandbox kit",
+    "table": "base config net sandbox kit vendor",
+    "session": "base model",
     "tool": "base config net model sandbox",
+    "contract": "base config net sandbox",
     "agent": "base config net model sandbox session tool",
     "ui": "base config model tool agent",
-    "cmd": "base config net model sandbox providers session tool agent ui",
+    "cmd": "base config net model sandbox contract vendor table session tool "
+           "agent ui",
 }
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/([^"]+)"')
-PLAIN = re.compile(r'^\s*#\s*include\s+"([^"/]+)"')
+TOPS = ("src", "config", "providers", "cmd")
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
-def folder(layer):
-    flat = layer in ("config", "providers", "cmd")
-    return pathlib.Path(layer if flat else "src/" + layer)
+def layer_of(path):
+    """The layer of a file, or None: the folder has no rank."""
+    top, *rest = path.parts[:-1]
+    if top == "src":
+        return rest[0] if rest and rest[0] in MAY else None
+    if top == "providers":
+        return {"": "table", "kit": "kit"}.get("/".join(rest), "vendor")
+    return top
+
+
+def target_of(name):
+    for root in ("src", "."):
+        path = pathlib.Path(root, name)
+        if path.is_file():
+            return path
+    return None
+
+
+def read_tree():
+    tree = {}
+    for top in TOPS:
+        for path in sorted(pathlib.Path(top).rglob("*.[ch]")):
+            if "examples" not in path.parts:
+                tree[path] = [(n, hit.group(1)) for n, line
+                              in enumerate(open(path), 1)
+                              if (hit := INCLUDE.match(line))]
+    return tree
+
+
+def node_of(path, includes):
+    impl = [i for _, i in includes if i.endswith("_impl.h")]
+    if path.name.endswith("_impl.h"):
+        impl = [path.as_posix()]
+    if impl:
+        path = target_of(impl[0]) or path
+    return path.with_name(re.sub(r"(_impl)?\.[ch]$", "", path.name))
+
+
+def find_circles(edges):
+    """Tarjan: the strongly connected sets of more than one node."""
+    index, low, stack, on, found = {}, {}, [], set(), []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        on.add(v)
+        for w in edges.get(v, ()):
+            if w not in index:
+                visit(w)
+            if w in on:
+                low[v] = min(low[v], low[w])
+        if low[v] == index[v]:
+            group = []
+            while not group or group[-1] != v:
+                group.append(stack.pop())
+                on.discard(group[-1])
+            if len(group) > 1:
+                found.append(sorted(map(str, group)))
+
+    for v in list(edges):
+        if v not in index:
+            visit(v)
+    return found
+
+
+def may_include(path, target):
+    mine, other = layer_of(path), layer_of(target)
+    if mine == other == "vendor":
+        return path.parts[1] == target.parts[1]
+    return mine == other or other in MAY[mine].split()
 
 
 def main():
-    bad = seen = 0
-    for layer, may in MAY.items():
-        for path in sorted(folder(layer).glob("*.[ch]")):
-            seen += 1
-            for number, line in enumerate(open(path), 1):
-                hit = INCLUDE.match(line)
-                to = hit.group(1) if hit else "" if PLAIN.match(line) else None
-                # embedded files: #include "scripts/sandbox/X.inc"
-                if to in (None, layer, "scripts", "gen") or to in may.split():
-                    continue
-                bad += 1
-                why = (f"layer {layer} may not know layer {to}" if to else
-                       "name the layer: #include \"layer/file.h\"")
-                print(f"{path}:{number}: {why}")
-    stray = {p.parent.name for p in pathlib.Path("src").glob("*/*.[ch]")}
-    for name in sorted(stray - set(MAY)):
-        bad += 1
-        print(f"src/{name}: no such layer; give it a rank in {sys.argv[0]}")
-    if not seen:
+    sys.setrecursionlimit(10000)
+    tree = read_tree()
+    bad, edges = 0, {}
+    nodes = {path: node_of(path, inc) for path, inc in tree.items()}
+    for path, includes in tree.items():
+        if layer_of(path) is None:
+            bad += 1
+            print(f"{path}: no such layer; give it a rank in {sys.argv[0]}")
+            continue
+        for number, name in includes:
+            target = target_of(name)
+            if "/" not in name:
+                why = 'name the layer: #include "layer/file.h"'
+            elif target is None or target not in tree:
+                continue  # generated: an embedded script, a .proto's structs
+            elif not may_include(path, target):
+                why = (f"layer {layer_of(path)} may not know "
+                       f"{target.parent}")
+            else:
+                if nodes[path] != nodes[target]:
+                    edges.setdefault(nodes[path], set()).add(nodes[target])
+                continue
+            bad += 1
+            print(f"{path}:{number}: {why}")
+    circles = find_circles(edges)
+    for group in circles:
+        print("circle: " + " ".join(group))
+    if not tree:
         print("no source files found: run this from the top folder")
-    return 1 if bad or not seen else 0
+    print(f"{len(tree)} files, {len(set(nodes.values()))} nodes, "
+          f"{len(circles)} circles, {bad} arrows up")
+    return 1 if bad or circles or not tree else 0
 
 
 sys.exit(main())

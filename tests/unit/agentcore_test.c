@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cloud_files.h"
 #include "exec_contract.h"
-#include "providers/agentcore.h"
+#include "providers/agentcore/agentcore.h"
 
 static const struct cloud_case at_emulator = {
 	.emulator = "agentcore.py",

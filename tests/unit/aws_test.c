@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aws/credentials.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "providers/aws.h"
 #include "unit.h"
 
 static struct aws_profile read_profile(const char *text, const char *name,

@@ -38,7 +38,7 @@ static struct cloud {
 	char url[64];
 	struct settings *set;
 	struct http *http;
-	struct sandbox_host host;
+	struct sandbox_client host;
 	struct sandbox sandbox;
 } cloud;
 

@@ -17,7 +17,7 @@
 static struct broken {
 	const struct mutant *mutant;
 	bool active;
-	struct sandbox_host none;
+	struct sandbox_client none;
 } broken;
 
 static bool breaks(enum breach breach)
@@ -238,7 +238,7 @@ static int broken_attach(struct sandbox *sb, const char *id,
 	return rc;
 }
 
-static int broken_list(struct sandbox_host *host, const char *owner,
+static int broken_list(struct sandbox_client *host, const char *owner,
 		       void (*each)(void *arg, const struct sandbox_info *info),
 		       void *arg, const struct stop *stop, struct error *err)
 {
@@ -264,7 +264,7 @@ static int64_t broken_end(void)
 	return now + (breaks(ENDS_NEVER) ? 365 * 86400 : 3600);
 }
 
-static int broken_info(struct sandbox_host *host, const char *id,
+static int broken_info(struct sandbox_client *host, const char *id,
 		       void (*each)(void *arg, const struct sandbox_info *info),
 		       void *arg, const struct stop *stop, struct error *err)
 {
@@ -306,7 +306,7 @@ static int broken_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return breaks(SNAPSHOT_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
 }
 
-static int broken_remove(struct sandbox_host *host, const char *id,
+static int broken_remove(struct sandbox_client *host, const char *id,
 			 const struct stop *stop, struct error *err)
 {
 	if (breaks(REMOVE_FAILS))

@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/contract.h"
 #include "base/ids.h"
 #include "base/path.h"
+#include "contract/contract.h"
 #include "contract_broken.h"
 #include "session/store.h"
 #include "unit.h"
@@ -86,7 +86,7 @@ static void end(void)
 static int run(const struct mutant *mutant, struct contract_summary *summary,
 	       struct error *err)
 {
-	struct sandbox_host host = { .provider = &broken_provider };
+	struct sandbox_client host = { .provider = &broken_provider };
 	struct contract_request request = {
 		.host = &host,
 		.store = scene.store,

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cloud_files.h"
 #include "exec_contract.h"
-#include "providers/deno.h"
+#include "providers/deno/deno.h"
 
 static const struct cloud_case at_emulator = {
 	.emulator = "deno.py",

@@ -29,7 +29,7 @@
 
 static struct http *http;
 static struct settings *settings;
-static struct sandbox_host host;
+static struct sandbox_client host;
 static struct sandbox box;
 static struct relay relay; /* between the provider and the engine: counts */
 static char home[] = "/tmp/dcode-test-XXXXXX";

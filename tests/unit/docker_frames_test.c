@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "providers/docker_frames.h"
+#include "providers/docker/frames.h"
 
 static int note(void *arg, int stream, struct str chunk, struct error *err)
 {

@@ -17,7 +17,7 @@
 static struct tiny_server server;
 static struct http *http;
 static struct settings *settings;
-static struct sandbox_host host;
+static struct sandbox_client host;
 static char home[] = "/tmp/dcode-pull-XXXXXX";
 static atomic_bool pulled;
 static atomic_int creates;

@@ -1,8 +1,8 @@
 /* e2b_test.c - E2B: the contract at the emulator, and its wire as bytes. */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/e2b.h"
-#include "providers/e2b_events.h"
+#include "providers/e2b/e2b.h"
+#include "providers/e2b/events.h"
 
 #define KEY "e2b_0123456789abcdef0123456789abcdef01234567"
 

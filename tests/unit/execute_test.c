@@ -48,7 +48,7 @@ static void test_execute(void **state)
 	       "Error: the command has 4 bytes, more than the 3 that this "
 	       "sandbox takes. Write it to a file with write_file and run "
 	       "that.");
-	b.provider.flags = SANDBOX_HOST;
+	b.provider.flags = SANDBOX_UNISOLATED;
 	call(&b, "execute", "{\"command\":\"x\"}");
 	assert_int_equal(b.fake.timeout_ms, 120000);
 	bench_release(&b);

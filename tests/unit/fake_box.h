@@ -124,7 +124,7 @@ static int fake_attach(struct sandbox *sb, const char *id,
 	return 0;
 }
 
-static int fake_list(struct sandbox_host *host, const char *owner,
+static int fake_list(struct sandbox_client *host, const char *owner,
 		     void (*each)(void *arg, const struct sandbox_info *info),
 		     void *arg, const struct stop *stop, struct error *err)
 {
@@ -147,7 +147,7 @@ static int fake_list(struct sandbox_host *host, const char *owner,
 	return 0;
 }
 
-static int fake_remove(struct sandbox_host *host, const char *id,
+static int fake_remove(struct sandbox_client *host, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	int fails = fake_step("remove", err);

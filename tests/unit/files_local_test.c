@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "files_calls.h"
 #include "local_sandbox.h"
-#include "providers/jail.h"
+#include "providers/local/jail.h"
 #include "sandbox/files.h"
 #include "unit.h"
 

@@ -41,7 +41,7 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /* One test, on one kind, in a directory of its own. */
 struct room {
-	struct sandbox_host host;
+	struct sandbox_client host;
 	struct sandbox sb;
 	struct shell_state state;
 	struct stop stop;

@@ -1,8 +1,8 @@
 /* langsmith_test.c - LangSmith: the contract, files, life, frames. */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/langsmith.h"
-#include "providers/langsmith_frame.h"
+#include "providers/langsmith/frame.h"
+#include "providers/langsmith/langsmith.h"
 
 #define KEY "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"
 

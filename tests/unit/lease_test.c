@@ -1,7 +1,7 @@
 /* lease_test.c - when a provider asks for more of a sandbox's life. */
 /* SPDX-License-Identifier: MIT */
 #include "base/stop.h"
-#include "providers/lease.h"
+#include "providers/kit/lease.h"
 #include "unit.h"
 
 enum { LIFE_S = 1800, PAUSE_MS = 15000 };

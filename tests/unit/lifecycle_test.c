@@ -16,7 +16,7 @@ struct scene {
 	char *script; /* a path */
 	struct store *store;
 	struct settings *set;
-	struct sandbox_host host;
+	struct sandbox_client host;
 	struct mask *mask;
 	struct cancel cancel;
 	struct buf lines; /* progress */
@@ -81,8 +81,8 @@ static int set_up(void **state)
 				       },
 				       &err),
 			 0);
-	s->host = (struct sandbox_host){ .provider = &fake_provider,
-					 .settings = s->set };
+	s->host = (struct sandbox_client){ .provider = &fake_provider,
+					   .settings = s->set };
 	s->mask = mask_new();
 	assert_int_equal(cancel_init(&s->cancel, &err), 0);
 	s->lines = BUF_INIT(1 << 20);
@@ -273,7 +273,7 @@ static void refusals(void **state)
 	assert_int_equal(rows_of(s, true).n, 0);
 }
 
-static int host(void *arg, const char *provider, struct sandbox_host *h,
+static int host(void *arg, const char *provider, struct sandbox_client *h,
 		struct error *err)
 {
 	struct scene *s = arg;

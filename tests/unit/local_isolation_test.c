@@ -11,8 +11,8 @@
 #include "base/path.h"
 #include "exec_run.h"
 #include "local_sandbox.h"
-#include "providers/jail.h"
-#include "providers/local.h"
+#include "providers/local/jail.h"
+#include "providers/local/local.h"
 
 static void write_host(const char *name, const char *text, int mode)
 {
@@ -38,13 +38,13 @@ static void expect_host(const char *name, const char *text)
 /* A sandbox with other settings; refused tells what create says. */
 static struct sandbox *other_box(struct settings *set, struct error *err)
 {
-	static struct sandbox_host host;
+	static struct sandbox_client host;
 	static struct sandbox sb;
 	struct stop stop = stop_cleanup(30000);
 	struct sandbox_spec spec = { .label = "dcode-other234" };
 
-	host = (struct sandbox_host){ .provider = &local_provider,
-				      .settings = set };
+	host = (struct sandbox_client){ .provider = &local_provider,
+					.settings = set };
 	sb = (struct sandbox){ .host = &host };
 	if (local_provider.ops->open(&host, set, err) < 0)
 		return NULL;

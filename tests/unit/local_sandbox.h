@@ -25,7 +25,7 @@ static void box_free(struct sandbox *sb)
 
 static int box_setup(void **state)
 {
-	static struct sandbox_host host;
+	static struct sandbox_client host;
 	static struct sandbox sb;
 	static char home[200];
 	struct settings *set = &box_settings;
@@ -44,8 +44,8 @@ static int box_setup(void **state)
 	if (path_mkdirs(set->dir, 0700, &err) < 0 ||
 	    path_mkdirs(set->cwd, 0755, &err) < 0)
 		return -1;
-	host = (struct sandbox_host){ .provider = &local_provider,
-				      .settings = set };
+	host = (struct sandbox_client){ .provider = &local_provider,
+					.settings = set };
 	sb = (struct sandbox){ .host = &host };
 	if (local_provider.ops->open(&host, set, &err) < 0 ||
 	    local_provider.ops->create(&sb, &spec, &stop, &err) < 0) {

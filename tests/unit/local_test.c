@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "exec_contract.h"
 #include "local_sandbox.h"
-#include "providers/jail.h"
+#include "providers/local/jail.h"
 
 #define X(name)                                                                \
 	static void test_##name(void **state)                                  \
@@ -201,7 +201,7 @@ static void count_info(void *arg, const struct sandbox_info *info)
 static void test_lifecycle(void **state)
 {
 	struct sandbox *first = *state;
-	struct sandbox_host *host = first->host;
+	struct sandbox_client *host = first->host;
 	const struct sandbox_ops *ops = local_provider.ops;
 	struct stop stop = stop_cleanup(30000);
 	struct error err = { 0 };

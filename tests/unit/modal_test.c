@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/modal.h"
+#include "providers/modal/modal.h"
 #include "unit.h"
 
 static void test_generations(void **state)

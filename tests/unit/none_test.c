@@ -15,13 +15,13 @@ static struct settings set = { .home = "/", .cwd = "/", .dir = "/nowhere" };
 
 static int setup(void **state)
 {
-	static struct sandbox_host host;
+	static struct sandbox_client host;
 	static struct sandbox sb;
 	struct error err = { 0 };
 	struct stop stop = { .deadline = INT64_MAX };
 
-	host = (struct sandbox_host){ .provider = &none_provider,
-				      .settings = &set };
+	host = (struct sandbox_client){ .provider = &none_provider,
+					.settings = &set };
 	sb = (struct sandbox){ .host = &host };
 	if (none_provider.ops->open(&host, &set, &err) < 0)
 		return -1;

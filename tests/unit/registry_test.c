@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
-#include "providers/child.h"
-#include "providers/entry_points.h"
-#include "providers/params.h"
+#include "providers/external/entry_points.h"
+#include "providers/external/params.h"
+#include "providers/external/process.h"
 #include "providers/registry.h"
 #include "providers/table.h"
 #include "settings_world.h"
@@ -39,9 +39,9 @@ static struct registry *make(struct world *w, const char *config)
 	return registry_new(w->s, on_warning);
 }
 
-static const struct declared *declared(const struct sandbox_provider *p)
+static const struct provider_config *declared(const struct sandbox_provider *p)
 {
-	return &((const struct child_provider *)p)->d;
+	return &((const struct process_provider *)p)->d;
 }
 
 static void test_built_in(void **state)

@@ -1,7 +1,7 @@
 /* runloop_test.c - Runloop: the contract at the emulator, files, a life. */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/runloop.h"
+#include "providers/runloop/runloop.h"
 
 static const struct cloud_case at_emulator = {
 	.emulator = "runloop.py",

@@ -78,7 +78,7 @@ static int execute(struct sandbox *sb, struct exec_request req,
 static void executes(void **arg)
 {
 	struct calls c = { 0 };
-	struct sandbox_host host = { .provider = &fake, .priv = &c };
+	struct sandbox_client host = { .provider = &fake, .priv = &c };
 	struct sandbox sb = { .host = &host };
 	struct error err;
 
@@ -117,7 +117,7 @@ static void executes(void **arg)
 static void creates(void **arg)
 {
 	struct calls c = { .id = "one" };
-	struct sandbox_host host = { .provider = &fake, .priv = &c };
+	struct sandbox_client host = { .provider = &fake, .priv = &c };
 	struct sandbox_spec spec = { .label = "dcode-x" };
 	struct stop stop = stop_on(NULL);
 	struct error err = { 0 };

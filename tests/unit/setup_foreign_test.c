@@ -5,7 +5,7 @@
 
 #include "base/ids.h"
 #include "fake_box.h"
-#include "sandbox/setup.h"
+#include "sandbox/setup/setup.h"
 #include "setup_values.h"
 #include "unit.h"
 
@@ -66,7 +66,7 @@ static int run_script(const struct sandbox_provider *p,
 		      const struct setup_script *script, struct buf *out,
 		      struct error *err)
 {
-	struct sandbox_host host = { .provider = p };
+	struct sandbox_client host = { .provider = p };
 	struct sandbox sb = { .host = &host,
 			      .id = (char *)"x",
 			      .workdir = (char *)"/tmp" };

@@ -7,8 +7,8 @@
 #include "base/ids.h"
 #include "base/path.h"
 #include "fake_box.h"
-#include "sandbox/assigned.h"
-#include "sandbox/setup.h"
+#include "sandbox/setup/setup.h"
+#include "sandbox/setup/shell_assignments.h"
 #include "setup_values.h"
 #include "unit.h"
 
@@ -321,7 +321,7 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 static int run(const struct sandbox_provider *p, const char *text,
 	       struct buf *out, struct error *err)
 {
-	struct sandbox_host host = { .provider = p };
+	struct sandbox_client host = { .provider = p };
 	struct sandbox sb = { .host = &host,
 			      .id = (char *)"x",
 			      .workdir = (char *)"/tmp" };

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "sandbox/setup.h"
+#include "sandbox/setup/setup.h"
 #include "unit.h"
 
 struct env {

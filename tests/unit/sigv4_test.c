@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aws/sigv4.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/sigv4.h"
 #include "unit.h"
 
 /* The vectors of awslabs/aws-c-auth, tests/aws-signing-test-suite/v4, read

@@ -4,7 +4,7 @@
 
 #include "base/ids.h"
 #include "exec_run.h"
-#include "sandbox/supervise_wire.h"
+#include "sandbox/supervise/reply.h"
 #include "vendor.h"
 
 static int64_t number_from(char *command)
@@ -209,13 +209,13 @@ static void test_long(void **state)
 static void request_and(struct vendor *v, enum supervise_op op, const char *job,
 			const char *forget, struct supervise_answer *a)
 {
-	struct supervise_ask ask = { .op = op,
-				     .job = job,
-				     .nonce = "aaaabbbbccccdddd",
-				     .hold_ms = 30000,
-				     .max = 60000,
-				     .forget = forget,
-				     .cwd = "/" };
+	struct job_request ask = { .op = op,
+				   .job = job,
+				   .nonce = "aaaabbbbccccdddd",
+				   .hold_ms = 30000,
+				   .max = 60000,
+				   .forget = forget,
+				   .cwd = "/" };
 	struct stop never = { .deadline = INT64_MAX };
 	struct buf command = BUF_INIT(100000);
 	struct buf raw = BUF_INIT(100000);

@@ -9,7 +9,7 @@
 struct bench { /* everything of one test */
 	struct fake fake;
 	struct sandbox_provider provider;
-	struct sandbox_host host;
+	struct sandbox_client host;
 	struct sandbox sandbox;
 	struct stop stop;
 	struct mask *mask;

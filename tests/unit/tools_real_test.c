@@ -25,7 +25,7 @@ const struct sandbox_provider *const sandbox_providers[] = { &none_provider,
 struct real {
 	struct settings *set;
 	char dir[32];
-	struct sandbox_host host;
+	struct sandbox_client host;
 	struct sandbox sandbox;
 	struct cancel cancel;
 	struct stop stop;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "sandbox/supervise.h"
+#include "sandbox/supervise/supervise.h"
 
 struct vendor {
 	const char *shell[4]; /* argv before "-c" */
@@ -194,7 +194,7 @@ static const struct sandbox_provider vendor_provider = {
 	.max_command = 100 << 10,
 	.ops = &vendor_ops,
 };
-static struct sandbox_host vendor_host = { .provider = &vendor_provider };
+static struct sandbox_client vendor_host = { .provider = &vendor_provider };
 
 static struct vendor plain_vendor(void)
 {

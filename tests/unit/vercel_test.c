@@ -2,8 +2,8 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/vercel.h"
-#include "providers/vercel_lines.h"
+#include "providers/vercel/lines.h"
+#include "providers/vercel/vercel.h"
 
 static const struct cloud_case at_emulator = {
 	.emulator = "vercel.py",

@@ -1,0 +1,326 @@
+/* chat.c - dcode: a conversation, line by line. */
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/chat/approve.h"
+#include "cmd/install/install.h"
+#include "cmd/run.h"
+#include "ui/plain.h"
+
+enum {
+	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */
+	PASTE_MS = 20,        /* lines that come closer belong together */
+	WORDS_MOST = 8,       /* of /auth */
+};
+
+struct chat {
+	struct run *run;
+	struct plain plain;
+	struct chat_input input;
+	bool cut;   /* the terminal has dropped some of a line */
+	bool armed; /* one Ctrl-C at an empty prompt was seen */
+};
+
+static void on_event(void *arg, const struct agent_event *ev)
+{
+	struct chat *c = arg;
+
+	plain_event(&c->plain, ev);
+}
+
+static int on_approve(void *arg, struct approval *a, const struct stop *stop,
+		      struct error *err)
+{
+	struct chat *c = arg;
+	enum run_verdict verdict;
+
+	if (run_judge(c->run, a, &verdict, stop, err) < 0)
+		return -1;
+	if (verdict != RUN_ASK)
+		return 0;
+	return chat_approve(&c->input, a, stop, err);
+}
+
+/* true when the program shall end. */
+static bool ends_chat(enum err code)
+{
+	return code == ERR_GONE || app_signal() == SIGTERM ||
+	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
+}
+
+/* One prompt to its answer; false when the chat is over. */
+static bool turn(struct chat *c, const char *prompt)
+{
+	struct app *app = c->run->app;
+	struct stop stop = app_stop(app);
+	struct error err = { 0 };
+	bool over = false;
+	int rc = agent_run(&c->run->agent, prompt, &stop, &err);
+
+	(void)plain_end(&c->plain);
+	if (rc < 0 && err.code == ERR_CANCELLED)
+		fputs("Interrupted\n", stderr);
+	else if (rc < 0)
+		(void)app_fail(app, &err);
+	else
+		run_remark(c->run);
+	over = (rc < 0 && ends_chat(err.code)) || c->plain.failed;
+	if (!over)
+		app_signal_clear(app);
+	return !over;
+}
+
+/* Ctrl-C at the prompt: the first empties the line, the second leaves. */
+static bool interrupted(struct chat *c)
+{
+	if (c->armed || ends_chat(ERR_NONE)) {
+		fputc('\n', stderr);
+		return true;
+	}
+	c->armed = true;
+	buf_clear(&c->input.typed);
+	app_signal_clear(c->run->app);
+	fputs("\n(Ctrl-C again, Ctrl-D or /quit to leave)\n", stderr);
+	return false;
+}
+
+/* Up to the first blank or line break. */
+static struct str first_word(struct str line)
+{
+	struct str word = { line.ptr, 0 };
+
+	while (word.len < line.len && !strchr(" \t\n", line.ptr[word.len]))
+		word.len++;
+	return word;
+}
+
+static bool is_quit(struct str line)
+{
+	struct str word = first_word(line);
+
+	return str_is_nocase(word, "/quit") || str_is_nocase(word, "/q") ||
+	       str_is_nocase(line, "exit");
+}
+
+/* A slash and a word of letters, digits, "-" and "_". Paths and the rest of
+ * what begins with a slash are text for the model. */
+static bool is_command(struct str line)
+{
+	struct str word = first_word(line);
+
+	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
+		return false;
+	for (size_t i = 2; i < word.len; i++)
+		if (!isalnum((unsigned char)word.ptr[i]) &&
+		    word.ptr[i] != '-' && word.ptr[i] != '_')
+			return false;
+	return word.ptr[0] == '/';
+}
+
+static void slash_help(void)
+{
+	fputs("Type a message and Enter. A line that ends in \\ goes on. "
+	      "Ctrl-C interrupts.\n/help  this   /quit  leave   /install  a "
+	      "provider   /auth  stored keys\n",
+	      stderr);
+}
+
+static void unknown_command(struct str word)
+{
+	static const char *const names[] = { "/help", "/quit", "/install",
+					     "/auth" };
+	int len = (int)(word.len < 60 ? word.len : 60);
+
+	fprintf(stderr,
+		"Unknown command: %.*s. Did you mean %s? /help lists all.\n",
+		len, word.ptr,
+		nearest_name(word, names, sizeof(names) / sizeof(*names)));
+}
+
+/* /install NAME, or /install PACKAGE --package [--yes]. */
+static void slash_install(const struct chat *c, struct str rest)
+{
+	struct install in = { .app = c->run->app };
+	struct str word;
+	char *name = NULL;
+	bool good = true;
+
+	while (str_split(&rest, ' ', &word)) {
+		if (!word.len)
+			continue;
+		if (str_is(word, "--package"))
+			in.package = true;
+		else if (str_is(word, "--yes") || str_is(word, "--force"))
+			in.yes = true;
+		else if (str_is(word, "--offline"))
+			in.offline = true;
+		else if (name || word.ptr[0] == '-')
+			good = false;
+		else
+			name = xstrndup(word.ptr, word.len);
+	}
+	in.name = name;
+	if (!good || !name)
+		fputs("Usage: /install NAME [--offline]\n"
+		      "       /install PACKAGE --package [--yes] [--offline]\n",
+		      stderr);
+	else
+		(void)install_run(&in);
+	fflush(stdout);
+	free(name);
+}
+
+/* /auth [list | status NAME | set NAME | remove NAME]. */
+static void slash_auth(const struct chat *c, struct str rest)
+{
+	static const char *const bare[] = { "list", NULL };
+	char *words[WORDS_MOST + 1] = { NULL };
+	struct args args = { 0 };
+	struct error err = { 0 };
+	struct str word;
+	int n = 0;
+
+	while (n < WORDS_MOST && str_split(&rest, ' ', &word))
+		if (word.len)
+			words[n++] = xstrndup(word.ptr, word.len);
+	if (args_parse(&args, command_auth.options, NULL, n ? n : 1,
+		       n ? words : (char **)bare, &err) == 0)
+		(void)command_auth.run(c->run->app, &args);
+	else
+		(void)app_fail(c->run->app, &err);
+	fflush(stdout);
+	args_release(&args);
+	for (int i = 0; i < n; i++)
+		free(words[i]);
+}
+
+static void slash(const struct chat *c, struct str line)
+{
+	struct str word = first_word(line);
+
+	if (str_is_nocase(word, "/install"))
+		slash_install(c, str_skip(line, word.len));
+	else if (str_is_nocase(word, "/auth"))
+		slash_auth(c, str_skip(line, word.len));
+	else if (str_is_nocase(word, "/help"))
+		slash_help();
+	else
+		unknown_command(word);
+}
+
+/* A message: lines joined where one ends in a backslash, and where they came
+ * together, as pasted ones do. What was typed ahead is not pasted. As
+ * chat_read_line(). */
+static int read_message(struct chat *c, struct buf *message)
+{
+	bool may_paste = !chat_more_typed(&c->input, 0);
+
+	c->cut = false;
+	fputs("\n> ", stderr);
+	for (;;) {
+		size_t begin = message->len;
+		int rc = chat_read_line(&c->input, message);
+
+		if (rc <= 0)
+			return rc == 0 && message->len ? 1 : rc;
+		c->cut |= message->len - begin >= TERMINAL_LINE &&
+			  isatty(STDIN_FILENO);
+		if (message->len && message->ptr[message->len - 1] == '\\') {
+			message->ptr[message->len - 1] = '\n';
+			fputs(". ", stderr);
+			continue;
+		}
+		if (!may_paste || !chat_more_typed(&c->input, PASTE_MS))
+			return 1;
+		buf_addc(message, '\n');
+	}
+}
+
+static void say_cut(void)
+{
+	fprintf(stderr,
+		"Not sent: a terminal drops what is beyond %d bytes of a "
+		"line.\nBreak the line, or pipe the text: dcode -m \"...\" < "
+		"FILE\n",
+		TERMINAL_LINE);
+}
+
+static int converse(struct chat *c, const char *first)
+{
+	struct buf message = BUF_INIT(CHAT_MAX_LINE);
+	bool on = !first || turn(c, first);
+	int status = 0;
+
+	while (on) {
+		struct str line;
+		int rc;
+
+		buf_clear(&message);
+		rc = read_message(c, &message);
+		line = str_trim(buf_str(&message));
+		if (rc < 0) {
+			on = !interrupted(c);
+			status = on ? 0 : 128 + app_signal();
+			continue;
+		}
+		c->armed = false;
+		if (rc == 0 || is_quit(line))
+			break;
+		if (c->cut)
+			say_cut();
+		else if (is_command(line))
+			slash(c, line);
+		else if (line.len)
+			on = turn(c, message.ptr);
+	}
+	if (!on && !status)
+		status = app_signal() ? 128 + app_signal() : 1;
+	buf_release(&message);
+	return status;
+}
+
+int run_chat(struct run *r, const char *first)
+{
+	struct chat c = { .run = r,
+			  .plain = { .chat = true },
+			  .input = { .cancel = &r->app->cancel,
+				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
+	struct stop stop = app_stop(r->app);
+	struct error err = { 0 };
+	struct buf place = BUF_INIT(1 << 16);
+	char *model;
+	int status;
+
+	r->ui = (struct agent_ui){ on_event, on_approve, &c };
+	if (run_open(r, &stop, &err) < 0) {
+		status = app_fail(r->app, &err);
+	} else {
+		model = run_model_name(r);
+		sanitize_line(str_of(r->box.sandbox.workdir), &place);
+		run_mounts(r, &place);
+		fprintf(stderr,
+			"dcode " DCODE_VERSION
+			": %s, tools in %s. /help, /quit.\n",
+			model, place.len ? place.ptr : "?");
+		buf_release(&place);
+		free(model);
+		status = converse(&c, first);
+	}
+	run_close(r);
+	/* A terminal that goes is an end of input and a signal, in any order.
+	 */
+	if (!status && ends_chat(ERR_NONE))
+		status = 128 + app_signal();
+	plain_release(&c.plain);
+	buf_release(&c.input.typed);
+	return status;
+}

@@ -1,0 +1,26 @@
+/* input.h - lines that are typed into the chat. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CHAT_INPUT_H
+#define CMD_CHAT_INPUT_H
+
+#include "base/buf.h"
+#include "base/stop.h"
+
+enum { CHAT_MAX_LINE = 10 << 20 };
+
+struct chat_input {            /* cancel set, typed = BUF_INIT(CHAT_MAX_LINE) */
+	struct cancel *cancel; /* Ctrl-C; borrowed */
+	struct buf typed;      /* read from standard input, not yet a line */
+	bool ended;            /* standard input is at its end */
+};
+
+/* Appends a line without its end. 1 got one, 0 at the end, -1 interrupted. */
+int chat_read_line(struct chat_input *in, struct buf *line);
+/* True when a line, or the beginning of one, is at the terminal within ms. */
+bool chat_more_typed(const struct chat_input *in, int ms);
+/* What was typed before a question was shown does not answer it: moved to
+ * early, and back for the next prompt. */
+void chat_set_aside(struct chat_input *in, struct buf *early);
+void chat_put_back(struct chat_input *in, struct buf *early);
+
+#endif

@@ -1,0 +1,190 @@
+/* install.c - dcode install and uninstall: what a name means. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/install/install.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "model/presets.h"
+
+/* ^[A-Za-z0-9](?:[-_.A-Za-z0-9]*[A-Za-z0-9])?$ */
+static bool name_ok(const char *name)
+{
+	static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_.";
+	size_t len = strlen(name);
+
+	return len && len <= 200 && strspn(name, inner) == len &&
+	       !strchr("-_.", name[0]) && !strchr("-_.", name[len - 1]);
+}
+
+/* As names of extras are written: "google-genai" is google_genai. */
+static const struct preset *model_of(const char *name)
+{
+	char *alike = xstrdup(name);
+	const struct preset *p;
+
+	for (char *c = alike; *c; c++)
+		*c = *c == '-' ? '_' : *c;
+	p = preset_find(alike);
+	free(alike);
+	return p;
+}
+
+/* Extras of the Python program that are no provider. */
+static const struct {
+	const char *name, *why;
+} not_here[] = {
+	{ "media", "dcode shows the model no images or other media" },
+	{ "quickjs", "dcode has no JavaScript interpreter" },
+};
+
+static int bad_name(const char *name)
+{
+	struct buf text = BUF_INIT(1024);
+
+	sanitize_line(str_of(name), &text);
+	fprintf(stderr,
+		"Error: Invalid extra name '%.200s'. Extra names must be "
+		"alphanumeric with `-`, `_`, or `.` (PEP 508).\n",
+		text.len ? text.ptr : "");
+	buf_release(&text);
+	return 2;
+}
+
+/* No package is suggested by this name: in the index it is a stranger's. */
+static int unknown(const char *name)
+{
+	fprintf(stderr,
+		"Error: '%s' is not a known extra.\nKnown extras:", name);
+	for (size_t i = 0; sandbox_providers[i]; i++)
+		if (!(sandbox_providers[i]->flags & SANDBOX_UNISOLATED))
+			fprintf(stderr, " %s", sandbox_providers[i]->name);
+	fprintf(stderr, " all-sandboxes");
+	for (const struct preset *p = presets; p->name; p++)
+		if (p->wire)
+			fprintf(stderr, " %s", p->name);
+	fprintf(stderr, " all-providers\n"
+			"For a provider that somebody else publishes: dcode "
+			"install PACKAGE --package\n");
+	return 2;
+}
+
+/* A name that the Python program knows, and dcode has nothing for. */
+static int unsupported(const struct install *in, const char *why)
+{
+	struct error err = { 0 };
+
+	error_set(&err, ERR_CONFIG, "'%s' cannot be made ready: %s", in->name,
+		  why);
+	error_hint(&err, "No package adds it. Vendors that there are: dcode "
+			 "install all-providers");
+	return app_fail(in->app, &err);
+}
+
+static int install_vendor(const struct install *in, const struct preset *p)
+{
+	struct install model = *in;
+
+	if (!p->wire)
+		return unsupported(in,
+				   "dcode speaks Anthropic Messages and OpenAI "
+				   "Chat Completions only; a gateway such as "
+				   "LiteLLM, declared in [models.providers."
+				   "NAME], reaches its models");
+	model.name = p->name;
+	return install_model(&model);
+}
+
+int install_run(const struct install *in)
+{
+	const struct sandbox_provider *p;
+	struct registry *registry;
+	struct error err = { 0 };
+
+	if (in->package)
+		return install_package(in);
+	if (!name_ok(in->name))
+		return bad_name(in->name);
+	if (!strcmp(in->name, "all-sandboxes"))
+		return install_all(in);
+	if (!strcmp(in->name, "all-providers"))
+		return install_models(in);
+	if (app_providers(in->app, &registry, &err) < 0)
+		return app_fail(in->app, &err);
+	p = registry_find(registry, in->name);
+	if (p)
+		return install_builtin(in, p);
+	for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++)
+		if (!strcmp(not_here[i].name, in->name))
+			return unsupported(in, not_here[i].why);
+	if (!model_of(in->name))
+		return unknown(in->name);
+	return install_vendor(in, model_of(in->name));
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	struct install in = {
+		.app = app,
+		.name = args->argc ? args->argv[0] : NULL,
+		.package = args_flag(args, "package"),
+		.yes = args_flag(args, "yes"),
+		.offline = args_flag(args, "offline"),
+	};
+
+	if (!in.name || !in.name[0]) {
+		(void)command_help(&command_install);
+		return 2;
+	}
+	if (args->argc > 1)
+		return command_misuse(&command_install, NULL,
+				      "unrecognized arguments: %s",
+				      args->argv[1]);
+	return install_run(&in);
+}
+
+static int run_uninstall(struct app *app, const struct args *args)
+{
+	struct install in = {
+		.app = app,
+		.name = args->argc ? args->argv[0] : NULL,
+		.yes = args_flag(args, "yes"),
+	};
+
+	if (!in.name || !in.name[0]) {
+		(void)command_help(&command_uninstall);
+		return 2;
+	}
+	if (args->argc > 1)
+		return command_misuse(&command_uninstall, NULL,
+				      "unrecognized arguments: %s",
+				      args->argv[1]);
+	if (!name_ok(in.name))
+		return bad_name(in.name);
+	return install_uninstall(&in);
+}
+
+const struct command command_install = {
+	.name = "install",
+	.summary = "Make a provider ready to use: its programs, its key, and "
+		   "one call that proves them; --package brings in somebody "
+		   "else's",
+	.usage = "NAME [--offline] [--json]     a provider, all-sandboxes or "
+		 "all-providers\n"
+		 "PACKAGE --package [--yes] [--offline]",
+	.run = run,
+};
+
+const struct command command_uninstall = {
+	.name = "uninstall",
+	.summary = "Remove a provider that --package brought in",
+	.usage = "NAME [--yes]",
+	.run = run_uninstall,
+};

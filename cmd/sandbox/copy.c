@@ -1,0 +1,397 @@
+/* copy.c - dcode sandbox cp: which way, from where and to where. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/sandbox/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/sandbox/sandbox_cmd.h"
+#include "sandbox/quote.h"
+#include "sandbox/supervise/supervise.h"
+
+enum {
+	SCRIPT_MS = 120000,
+	LEAST_FILES = 1000, /* that can still be made on the disk */
+};
+
+#define LEAST_ROOM ((uint64_t)1 << 30) /* bytes left on the disk, or 5 % */
+
+int copy_receive(struct copy *c, size_t bytes, struct error *err)
+{
+	if ((int64_t)bytes <= c->limit - c->received) {
+		c->received += (int64_t)bytes;
+		return 0;
+	}
+	error_set(&c->full, ERR_LIMIT,
+		  "the copy is larger than %" PRId64 " MiB"
+		  " (sandboxes.copy_limit)",
+		  c->limit >> 20);
+	error_hint(&c->full, "If it may be: [sandboxes] copy_limit = MIB in"
+			     " ~/.deepagents/config.toml");
+	*err = c->full;
+	return -1;
+}
+
+/* What a sandbox sends must not fill the user's disk: others need it. */
+int copy_store(struct copy *c, int64_t bytes, struct error *err)
+{
+	struct statvfs disk;
+	uint64_t room;
+	uint64_t least;
+
+	if (c->disk < 0 || fstatvfs(c->disk, &disk) < 0)
+		return 0;
+	room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	least = (uint64_t)disk.f_blocks * disk.f_frsize / 20;
+	if (least > LEAST_ROOM)
+		least = LEAST_ROOM;
+	if (room >= least && (uint64_t)bytes <= room - least &&
+	    (!disk.f_files || disk.f_favail > disk.f_files / 20 ||
+	     disk.f_favail > LEAST_FILES))
+		return 0;
+	error_set(&c->full, ERR_LIMIT,
+		  "there is no room for the copy: %" PRIu64 " MiB and %" PRIu64
+		  " files are left on the disk",
+		  room >> 20, (uint64_t)disk.f_favail);
+	error_hint(&c->full, "dcode leaves 5 %% of a disk free, at most 1 GiB."
+			     " Free some room, or copy elsewhere.");
+	*err = c->full;
+	return -1;
+}
+
+static int collect(void *arg, enum exec_stream stream, struct str chunk,
+		   struct buf *reply, struct error *err)
+{
+	struct buf *out = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT && out)
+		buf_addstr(out, chunk);
+	return out ? buf_check(out, "the list of files", err) : 0;
+}
+
+int copy_script(struct copy *c, struct str script, struct buf *out,
+		const char *what, struct error *err)
+{
+	struct exec_request req = {
+		.command = script,
+		.plain = true,
+		.timeout_ms = SCRIPT_MS,
+		.output = collect,
+		.arg = out,
+	};
+	struct exec_result res = { 0 };
+
+	if (sandbox_execute(c->sb, &req, &res, c->stop, err) < 0)
+		return -1;
+	if (res.exit_code != 0)
+		return error_set(err, ERR_REMOTE, "%s failed in the sandbox",
+				 what);
+	return 0;
+}
+
+char *copy_join(const char *directory, const char *name)
+{
+	size_t len = strlen(directory);
+
+	while (len > 1 && directory[len - 1] == '/')
+		len--;
+	return xasprintf("%.*s%s%s", (int)len, directory,
+			 len && directory[len - 1] == '/' ? "" : "/", name);
+}
+
+int copy_failed(const struct copy *c, const struct transfer *t,
+		struct error *err)
+{
+	if (c->full.code == ERR_NONE)
+		return error_set(err, ERR_REMOTE, "%s: %s", t->path,
+				 copy_reason(t));
+	*err = c->full;
+	return -1;
+}
+
+const char *copy_reason(const struct transfer *t)
+{
+	return t->error == FILE_OTHER && t->detail[0]
+		       ? t->detail
+		       : file_error_name(t->error);
+}
+
+/* 'd' directory, 'f' anything else that exists, 'n' nothing. Also looks for a
+ * tar there. */
+static int remote_kind(struct copy *c, const char *path, char *kind,
+		       struct error *err)
+{
+	struct buf script = BUF_INIT(1 << 16);
+	struct buf out = BUF_INIT(64);
+	int rc;
+
+	buf_adds(&script, "p=");
+	quote_word(&script, str_of(path));
+	buf_adds(&script, "\nif [ -d \"$p\" ]; then echo d;"
+			  " elif [ -e \"$p\" ]; then echo f;"
+			  " else echo n; fi\n"
+			  "if command -v tar >/dev/null; then echo t;"
+			  " elif busybox tar --help >/dev/null 2>&1;"
+			  " then echo b; fi\n");
+	rc = copy_script(c, buf_str(&script), &out, "looking at the path", err);
+	*kind = out.len ? out.ptr[0] : 'n';
+	if (rc == 0 && out.len > 2)
+		c->tar = out.ptr[2] == 't' ? "tar" : "busybox tar";
+	buf_release(&script);
+	buf_release(&out);
+	return rc;
+}
+
+/* The last component, "" for "/", "." and "..". Owned. */
+static char *last_name(const char *path)
+{
+	size_t end = strlen(path);
+	size_t start;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	start = end;
+	while (start && path[start - 1] != '/')
+		start--;
+	if ((end - start == 1 && path[start] == '.') ||
+	    (end - start == 2 && !memcmp(path + start, "..", 2)))
+		return xstrdup("");
+	return xstrndup(path + start, end - start);
+}
+
+static bool ends_in_slash(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len && path[len - 1] == '/';
+}
+
+/* Into an existing directory a copy goes under its own name, as with cp. */
+static char *into(const char *target, bool is_directory, const char *source)
+{
+	char *name = last_name(source);
+	char *path = is_directory && name[0] ? copy_join(target, name)
+					     : xstrdup(target);
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	free(name);
+	return path;
+}
+
+/* A tar stream is unpacked into a directory that is there, or that a slash at
+ * the end asks for; else the bytes become a file. */
+static int up_stdin(struct copy *c, const char *remote, struct error *err)
+{
+	char kind = 'n';
+	char *target;
+	int rc;
+
+	if (copy_check_stdin(err) < 0 || remote_kind(c, remote, &kind, err) < 0)
+		return -1;
+	target = into(remote, false, "");
+	rc = kind == 'd' || ends_in_slash(remote)
+		     ? copy_tree_in(c, target, err)
+		     : copy_file_in(c, target, err);
+	free(target);
+	return rc;
+}
+
+static int up(struct copy *c, const char *local, const char *remote,
+	      struct error *err)
+{
+	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char kind = 'n';
+	char *target;
+	int rc;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		rc = error_errno(err, "%s", local);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+		close(fd);
+		return error_set(err, ERR_USAGE,
+				 "%s is neither a file nor a directory", local);
+	}
+	rc = remote_kind(c, remote, &kind, err);
+	target = into(remote, kind == 'd' || ends_in_slash(remote), local);
+	if (rc == 0)
+		rc = S_ISDIR(st.st_mode)
+			     ? copy_tree_up(c, local, target, err)
+			     : copy_file_up(c, fd, (int)st.st_mode & 0777,
+					    target, err);
+	free(target);
+	close(fd);
+	return rc;
+}
+
+static int down_to(struct copy *c, char kind, const char *remote,
+		   const char *local, struct error *err)
+{
+	struct stat st;
+	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
+	char *target = into(local, directory || ends_in_slash(local), remote);
+	int rc = kind == 'd' ? copy_tree_down(c, remote, target, err)
+			     : copy_file_down(c, remote, target, err);
+
+	free(target);
+	return rc;
+}
+
+static int down(struct copy *c, const char *remote, const char *local,
+		struct error *err)
+{
+	bool pipe = !strcmp(local, "-");
+	char kind = 'n';
+	char *source;
+	int rc;
+
+	if (pipe && copy_check_stdout(c, err) < 0)
+		return -1;
+	if (remote_kind(c, remote, &kind, err) < 0)
+		return -1;
+	if (kind == 'n')
+		return error_set(err, ERR_NOT_FOUND,
+				 "there is no %s in the sandbox", remote);
+	source = into(remote, false, "");
+	if (!pipe)
+		rc = down_to(c, kind, source, local, err);
+	else if (kind == 'd')
+		rc = copy_tree_out(c, source, err);
+	else
+		rc = copy_file_out(c, source, err);
+	free(source);
+	return rc;
+}
+
+/* "ID:PATH": a colon before the first slash. Returns the path, and the id. */
+static const char *remote_side(const char *argument, char **id)
+{
+	const char *colon = strchr(argument, ':');
+	const char *slash = strchr(argument, '/');
+
+	if (!colon || colon == argument || (slash && slash < colon))
+		return NULL;
+	*id = xstrndup(argument, (size_t)(colon - argument));
+	return colon + 1;
+}
+
+static void summary(struct app *app, const struct copy *c)
+{
+	struct buf data = BUF_INIT(1 << 10);
+
+	if (!app->json)
+		return;
+	buf_addf(&data,
+		 "{\"files\":%" PRId64 ",\"directories\":%" PRId64
+		 ",\"links\":%" PRId64 ",\"skipped\":%" PRId64 "}",
+		 c->files, c->directories, c->links, c->skipped);
+	app_envelope("sandbox cp", &data);
+	buf_release(&data);
+}
+
+static int read_limit(struct app *app, struct copy *c, struct error *err)
+{
+	struct settings *set;
+	int64_t mib = 0;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    settings_int(set, NULL, "sandboxes.copy_limit", &mib, err) < 0)
+		return -1;
+	if (mib < 1 || mib > INT64_MAX >> 20)
+		return error_set(err, ERR_CONFIG,
+				 "sandboxes.copy_limit must be a number of MiB"
+				 " from 1 on, not %" PRId64,
+				 mib);
+	c->limit = mib << 20;
+	return 0;
+}
+
+static int copy(struct app *app, const struct args *args, const char *id,
+		const char *from, const char *to, struct error *err)
+{
+	bool uploads = from == NULL;
+	struct stop stop = app_stop(app);
+	struct target t = { 0 };
+	struct sandbox sb = { 0 };
+	struct copy c = { .sb = &sb, .stop = &stop, .disk = -1 };
+	char *remote;
+	int rc = read_limit(app, &c, err);
+
+	if (rc == 0)
+		rc = target_open(&t, app, args, id, err);
+	if (rc == 0)
+		rc = target_attach(&t, &sb, &stop, err);
+	if (rc < 0) {
+		target_close(&t);
+		return -1;
+	}
+	remote = (uploads ? to : from)[0] == '/'
+			 ? xstrdup(uploads ? to : from)
+			 : copy_join(sb.workdir ? sb.workdir : "/",
+				     uploads ? to : from);
+	if (!uploads)
+		rc = down(&c, remote, args->argv[1], err);
+	else if (!strcmp(args->argv[0], "-"))
+		rc = up_stdin(&c, remote, err);
+	else
+		rc = up(&c, args->argv[0], remote, err);
+	free(remote);
+	supervise_forget(&sb);
+	sandbox_release(&sb);
+	target_close(&t);
+	if (c.unread)
+		return STATUS_PIPE;
+	if (rc == 0 && c.skipped)
+		rc = error_set(err, ERR_REMOTE, "%" PRId64 " not copied",
+			       c.skipped);
+	else if (rc == 0)
+		summary(app, &c);
+	return rc;
+}
+
+int sandbox_copy(struct app *app, const struct args *args)
+{
+	char *id = NULL;
+	const char *from = remote_side(args->argv[0], &id);
+	const char *to = from ? NULL : remote_side(args->argv[1], &id);
+	struct error err = { 0 };
+	char *second = NULL;
+	int rc;
+
+	if (from && remote_side(args->argv[1], &second)) {
+		free(id);
+		free(second);
+		return command_misuse(&command_sandbox, "cp",
+				      "sandbox cp: only one side can be a"
+				      " sandbox");
+	}
+	if (!from && !to)
+		return command_misuse(&command_sandbox, "cp",
+				      "sandbox cp: one side has to be ID:PATH");
+	if (app->json && from && !strcmp(args->argv[1], "-")) {
+		free(id);
+		return command_misuse(&command_sandbox, "cp",
+				      "sandbox cp: --json and a copy to"
+				      " standard output exclude each other");
+	}
+	rc = copy(app, args, id, from, to, &err);
+	free(id);
+	return rc >= 0 ? rc : app_fail(app, &err);
+}

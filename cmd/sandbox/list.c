@@ -1,0 +1,285 @@
+/* list.c - dcode sandbox list and info. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/sandbox/sandbox_cmd.h"
+
+enum { LISTED_ID = 14 }; /* bytes of an id in a row */
+
+static const char *const states[] = {
+	[LEDGER_INTENT] = "creating",
+	[LEDGER_LIVE] = "live",
+	[LEDGER_REMOVING] = "removing",
+	[LEDGER_GONE] = "gone",
+};
+
+struct listing {
+	struct buf json;
+	bool as_json;
+	const char *provider; /* only this one, or NULL */
+	size_t n;
+};
+
+static const char *short_name(const char *label)
+{
+	return strncmp(label, "dcode-", 6) ? label : label + 6;
+}
+
+static void member(struct buf *out, const char *key, const char *value)
+{
+	json_member(out, key, str_of(value));
+	buf_addc(out, ',');
+}
+
+static void row_json(struct buf *out, const struct ledger_row *row)
+{
+	buf_addc(out, '{');
+	member(out, "name", short_name(row->label));
+	member(out, "label", row->label);
+	member(out, "provider", row->provider);
+	member(out, "id", row->id);
+	member(out, "endpoint", row->endpoint);
+	member(out, "state", states[row->state]);
+	member(out, "note", row->note);
+	buf_addf(out,
+		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
+		 ",\"owner_runs\":%s}",
+		 row->created, row->ends, row->pid,
+		 row->owned_by_live ? "true" : "false");
+}
+
+static void head(void)
+{
+	printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER", "ID",
+	       "STATE", "CREATED", "OWNER");
+}
+
+static bool add_row(void *arg, const struct ledger_row *row)
+{
+	struct listing *l = arg;
+	char room[20];
+	char id[IDS_SHOWN];
+
+	if (row->state < LEDGER_INTENT || row->state > LEDGER_GONE ||
+	    (l->provider && strcmp(l->provider, row->provider) != 0))
+		return true;
+	if (l->as_json) {
+		if (l->n++)
+			buf_addc(&l->json, ',');
+		row_json(&l->json, row);
+		return true;
+	}
+	if (!l->n++)
+		head();
+	ids_shown(row->id, id);
+	id[LISTED_ID] = '\0';
+	sandbox_cell(short_name(row->label), 9);
+	sandbox_cell(row->provider, 10);
+	sandbox_cell(id, LISTED_ID);
+	sandbox_cell(states[row->state], 9);
+	sandbox_cell(sandbox_time(row->created, room), 16);
+	if (row->state == LEDGER_GONE)
+		fputs("-", stdout);
+	else if (row->owned_by_live)
+		printf("dcode %" PRId64, row->pid);
+	else
+		fputs("has ended", stdout);
+	if (row->note[0] && row->state != LEDGER_GONE) {
+		fputs("  ", stdout);
+		sandbox_cell(row->note, 0);
+	}
+	putchar('\n');
+	return true;
+}
+
+/* What a provider has under our label, whether or not the ledger knows it. */
+static void add_listed(void *arg, const struct sandbox_info *info)
+{
+	struct listing *l = arg;
+	char room[20];
+	char id[IDS_SHOWN];
+
+	if (l->as_json) {
+		if (l->n++)
+			buf_addc(&l->json, ',');
+		buf_addc(&l->json, '{');
+		member(&l->json, "name", short_name(info->label));
+		member(&l->json, "label", info->label);
+		member(&l->json, "provider", l->provider);
+		member(&l->json, "id", info->id);
+		member(&l->json, "owner", info->owner);
+		member(&l->json, "state", sandbox_state_name(info->state));
+		member(&l->json, "image", info->image);
+		buf_addf(&l->json,
+			 "\"created\":%" PRId64 ",\"ends\":%" PRId64 "}",
+			 info->created, info->ends);
+		return;
+	}
+	if (!l->n++)
+		printf("%-9s %-10s %-14s %-9s %-16s %s\n", "NAME", "PROVIDER",
+		       "ID", "STATE", "CREATED", "IMAGE");
+	ids_shown(info->id, id);
+	id[LISTED_ID] = '\0';
+	sandbox_cell(short_name(info->label), 9);
+	sandbox_cell(l->provider, 10);
+	sandbox_cell(id, LISTED_ID);
+	sandbox_cell(sandbox_state_name(info->state), 9);
+	sandbox_cell(sandbox_time(info->created, room), 16);
+	sandbox_cell(info->image, 0);
+	putchar('\n');
+}
+
+/* --sandbox NAME: the provider itself is asked; --all: other owners' too. */
+static int ask_provider(struct listing *l, struct app *app, struct store *store,
+			bool all, struct error *err)
+{
+	struct sandbox_client host = { 0 };
+	struct stop stop = app_stop(app);
+	int rc;
+
+	if (app_host(app, l->provider, &host, err) < 0)
+		return -1;
+	if (host.provider->ops->list)
+		rc = sandbox_find(&host, all ? NULL : store_owner(store),
+				  add_listed, l, &stop, err);
+	else
+		rc = ledger_each(store, all, add_row, l, err);
+	sandbox_host_close(&host);
+	return rc;
+}
+
+int sandbox_list(struct app *app, const struct args *args)
+{
+	const char *provider = args_value(args, "sandbox");
+	bool all = args_flag(args, "all");
+	struct listing l = {
+		.json = BUF_INIT(64 << 20),
+		.as_json = app->json,
+		.provider = provider && provider[0] ? provider : NULL,
+	};
+	struct store *store;
+	struct error err = { 0 };
+	int rc = app_store(app, &store, &err);
+
+	buf_addc(&l.json, '[');
+	if (rc == 0)
+		rc = l.provider ? ask_provider(&l, app, store, all, &err)
+				: ledger_each(store, all, add_row, &l, &err);
+	buf_addc(&l.json, ']');
+	if (rc == 0 && app->json)
+		app_envelope("sandbox list", &l.json);
+	else if (rc == 0 && !l.n)
+		puts("No sandboxes.");
+	buf_release(&l.json);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}
+
+struct facts { /* copied out of struct sandbox_info */
+	bool any;
+	enum sandbox_state state;
+	char *label, *owner, *image;
+	int64_t created, ends;
+};
+
+static void keep(void *arg, const struct sandbox_info *info)
+{
+	struct facts *f = arg;
+
+	if (f->any)
+		return;
+	*f = (struct facts){
+		.any = true,
+		.state = info->state,
+		.label = xstrdup(info->label),
+		.owner = xstrdup(info->owner),
+		.image = xstrdup(info->image),
+		.created = info->created,
+		.ends = info->ends,
+	};
+}
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static void print_facts(struct app *app, const struct target *t,
+			const struct facts *f)
+{
+	const char *ledger = t->label[0] ? states[t->state] : "";
+	const char *state = sandbox_state_name(f->state);
+	char room[20];
+	char id[IDS_SHOWN];
+
+	if (app->json) {
+		struct buf out = BUF_INIT(1 << 20);
+
+		buf_addc(&out, '{');
+		member(&out, "name", short_name(text(f->label)));
+		member(&out, "label", text(f->label));
+		member(&out, "provider", t->host.provider->name);
+		member(&out, "id", text(t->id));
+		member(&out, "state", state);
+		member(&out, "ledger", ledger);
+		member(&out, "image", text(f->image));
+		member(&out, "owner", text(f->owner));
+		member(&out, "note", text(t->note));
+		buf_addf(&out,
+			 "\"created\":%" PRId64 ",\"ends\":%" PRId64
+			 ",\"pid\":%" PRId64 ",\"owner_runs\":%s}",
+			 f->created, f->ends, t->pid,
+			 t->owner_runs ? "true" : "false");
+		app_envelope("sandbox info", &out);
+		buf_release(&out);
+		return;
+	}
+	printf("provider  %s\nid        ", t->host.provider->name);
+	sandbox_cell(ids_shown(text(t->id), id), 0);
+	printf("\nlabel     ");
+	sandbox_cell(text(f->label), 0);
+	printf("\nstate     %s\nimage     ", state);
+	sandbox_cell(text(f->image), 0);
+	printf("\ncreated   %s\n", sandbox_time(f->created, room));
+	printf("ends by   %s\n", sandbox_time(f->ends, room));
+	if (ledger[0])
+		printf("ledger    %s, its dcode (%" PRId64 ") %s\n", ledger,
+		       t->pid, t->owner_runs ? "runs" : "has ended");
+	if (t->note) {
+		printf("note      ");
+		sandbox_cell(t->note, 0);
+		putchar('\n');
+	}
+}
+
+int sandbox_cmd_info(struct app *app, const struct args *args)
+{
+	struct stop stop = app_stop(app);
+	struct target t = { 0 };
+	struct facts f = { 0 };
+	struct error err = { 0 };
+	int rc = target_open(&t, app, args, args->argv[0], &err);
+
+	if (rc == 0 && t.id && t.host.provider->ops->info)
+		rc = sandbox_look(&t.host, t.id, keep, &f, &stop, &err);
+	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
+		rc = 0; /* the ledger still has something to say */
+		f.state = STATE_GONE;
+	}
+	if (rc == 0) {
+		if (!f.label)
+			f.label = xstrdup(t.label);
+		print_facts(app, &t, &f);
+	}
+	free(f.label);
+	free(f.owner);
+	free(f.image);
+	target_close(&t);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}

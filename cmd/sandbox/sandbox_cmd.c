@@ -1,0 +1,257 @@
+/* sandbox_cmd.c - dcode sandbox: what it can do, and which one is meant. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/sandbox/sandbox_cmd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+
+static const struct {
+	const char *name;
+	int least, most; /* arguments; most -1: any number */
+	int (*run)(struct app *app, const struct args *args);
+} subcommands[] = {
+	{ "list", 0, 0, sandbox_list },
+	{ "ls", 0, 0, sandbox_list },
+	{ "info", 1, 1, sandbox_cmd_info },
+	{ "exec", 2, -1, sandbox_exec },
+	{ "cp", 2, 2, sandbox_copy },
+	{ "snapshot", 2, 2, sandbox_cmd_snapshot },
+	{ "rm", 1, -1, sandbox_delete },
+	{ "gc", 0, 0, sandbox_cmd_gc },
+};
+
+void sandbox_cell(const char *text, int width)
+{
+	struct buf shown = BUF_INIT(1 << 16);
+
+	sanitize_line(str_of(text), &shown);
+	printf("%-*s ", width, shown.len ? shown.ptr : "-");
+	buf_release(&shown);
+}
+
+const char *sandbox_time(int64_t seconds, char room[20])
+{
+	time_t when = (time_t)seconds;
+	struct tm parts;
+
+	if (seconds <= 0 || !localtime_r(&when, &parts) ||
+	    !strftime(room, 20, "%Y-%m-%d %H:%M", &parts))
+		snprintf(room, 20, "-");
+	return room;
+}
+
+const char *sandbox_state_name(enum sandbox_state state)
+{
+	static const char *const names[] = {
+		[STATE_UNKNOWN] = "unknown", [STATE_STARTING] = "starting",
+		[STATE_RUNNING] = "running", [STATE_STOPPED] = "stopped",
+		[STATE_GONE] = "gone",
+	};
+
+	return names[state];
+}
+
+struct found {
+	struct target *target;
+	char *provider;
+	char *endpoint;
+};
+
+static bool see(void *arg, const struct ledger_row *row)
+{
+	struct found *f = arg;
+	struct target *t = f->target;
+
+	f->provider = xstrdup(row->provider);
+	f->endpoint = xstrdup(row->endpoint);
+	snprintf(t->label, sizeof(t->label), "%s", row->label);
+	t->id = row->id[0] ? xstrdup(row->id) : NULL;
+	t->note = row->note[0] ? xstrdup(row->note) : NULL;
+	t->state = row->state;
+	t->pid = row->pid;
+	t->owner_runs = row->owned_by_live;
+	return false;
+}
+
+/* The provider that --sandbox names, or NULL. */
+static const char *named_provider(const struct args *args)
+{
+	const char *name = args_value(args, "sandbox");
+
+	return name && name[0] && strcmp(name, "none") != 0 ? name : NULL;
+}
+
+/* One that --sandbox-id named once. */
+static void see_attached(void *arg, const struct ledger_attached *row)
+{
+	struct found *f = arg;
+	struct target *t = f->target;
+
+	if (!f->provider) {
+		f->provider = xstrdup(row->provider);
+		f->endpoint = xstrdup(row->endpoint);
+		t->id = xstrdup(row->id);
+	}
+	if (row->user && !t->owner_runs &&
+	    !strcmp(row->provider, f->provider)) {
+		t->pid = row->user;
+		t->owner_runs = true;
+	}
+}
+
+/* Both lists: who uses one that is ours is in the second. */
+static int find_known(struct found *f, struct store *store, const char *name,
+		      struct error *err)
+{
+	struct error ignored = { 0 };
+	int rc = ledger_find(store, name, see, f, err);
+
+	if (rc < 0 && err->code == ERR_NOT_FOUND)
+		return ledger_find_attached(store, name, see_attached, f, err);
+	if (rc == 0 && f->target->id)
+		(void)ledger_find_attached(store, f->target->id, see_attached,
+					   f, &ignored);
+	return rc;
+}
+
+static int search(struct found *f, struct app *app, const char *name,
+		  const char *provider, struct error *err)
+{
+	struct store *store;
+	int rc;
+
+	if (app_store(app, &store, err) < 0)
+		return -1;
+	rc = find_known(f, store, name, err);
+	if (rc == 0 && provider && strcmp(provider, f->provider) != 0) {
+		target_close(f->target);
+		free(f->provider);
+		free(f->endpoint);
+		f->provider = f->endpoint = NULL;
+		rc = error_set(err, ERR_NOT_FOUND, "not of this provider");
+	}
+	if (rc == 0 || err->code != ERR_NOT_FOUND)
+		return rc;
+	if (!provider) {
+		error_set(err, ERR_NOT_FOUND, "no sandbox %s is known", name);
+		return error_hint(err, "`dcode sandbox list` shows what is;"
+				       " with --sandbox NAME any id of that"
+				       " provider can be given.");
+	}
+	f->provider = xstrdup(provider);
+	f->target->id = xstrdup(name);
+	return 0;
+}
+
+int target_open(struct target *t, struct app *app, const struct args *args,
+		const char *name, struct error *err)
+{
+	struct found f = { .target = t };
+	int rc = search(&f, app, name, named_provider(args), err);
+
+	if (rc == 0)
+		rc = app_host(app, f.provider, &t->host, err);
+	t->open = rc == 0;
+	if (rc == 0 && f.endpoint &&
+	    strcmp(f.endpoint, lifecycle_endpoint(&t->host)) != 0) {
+		rc = error_set(err, ERR_USAGE,
+			       "sandbox %s belongs to another engine", name);
+		error_hint(err, "Set DOCKER_HOST=%s first.", f.endpoint);
+	}
+	free(f.provider);
+	free(f.endpoint);
+	if (rc < 0)
+		target_close(t);
+	return rc;
+}
+
+void target_close(struct target *t)
+{
+	if (t->open)
+		sandbox_host_close(&t->host);
+	free(t->id);
+	free(t->note);
+	*t = (struct target){ 0 };
+}
+
+int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
+		  struct error *err)
+{
+	if (t->label[0] && t->state == LEDGER_GONE) {
+		error_set(err, ERR_NOT_FOUND, "sandbox %s has been deleted",
+			  t->label);
+		return error_hint(err, "dcode sandbox list shows those that"
+				       " are left.");
+	}
+	if (!t->id) {
+		error_set(err, ERR_NOT_FOUND,
+			  "the id of sandbox %s is not known: its create was"
+			  " cut or failed",
+			  t->label);
+		return error_hint(err, "dcode sandbox gc looks for it, and"
+				       " deletes what it finds.");
+	}
+	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0)
+		return 0;
+	sandbox_release(sb);
+	return -1;
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	struct args rest = *args;
+
+	if (!args->argc)
+		return command_help(&command_sandbox);
+	rest.argc--;
+	rest.argv++;
+	for (size_t i = 0; i < sizeof(subcommands) / sizeof(*subcommands);
+	     i++) {
+		const char *name = subcommands[i].name;
+
+		if (strcmp(args->argv[0], name) != 0)
+			continue;
+		if (rest.argc < subcommands[i].least)
+			return command_misuse(&command_sandbox, args->argv[0],
+					      "sandbox %s: too few arguments",
+					      name);
+		if (subcommands[i].most >= 0 && rest.argc > subcommands[i].most)
+			return command_misuse(&command_sandbox, args->argv[0],
+					      "unrecognized arguments: %s",
+					      rest.argv[subcommands[i].most]);
+		return subcommands[i].run(app, &rest);
+	}
+	return command_misuse(&command_sandbox, args->argv[0],
+			      "there is no 'sandbox %s'", args->argv[0]);
+}
+
+static const struct arg_row options[] = {
+	{ "all", 0, ARG_FLAG, NULL, "list: also those that are gone" },
+	{ "force", 0, ARG_FLAG, NULL,
+	  "rm: also what another dcode is using; snapshot: replace one of "
+	  "the same name" },
+	{ "dry-run", 0, ARG_FLAG, NULL, "gc: only say what would be deleted" },
+	{ 0 },
+};
+
+const struct command command_sandbox = {
+	.name = "sandbox",
+	.summary = "Look at, use and delete sandboxes",
+	.usage = "list [--all] [--sandbox NAME]\n"
+		 "info ID          an id, its beginning, or the name listed\n"
+		 "exec ID -- COMMAND...   one argument is a shell line\n"
+		 "cp SRC DST       one is ID:PATH; - is a stream: a file's\n"
+		 "                 bytes, or a tar of what is in a directory\n"
+		 "snapshot ID NAME [--force]\n"
+		 "rm ID... [--force]\n"
+		 "gc [--dry-run]   deletes what crashed runs have left\n"
+		 "SUBCOMMAND ... --sandbox NAME   for ids that are not listed",
+	.options = options,
+	.run = run,
+};

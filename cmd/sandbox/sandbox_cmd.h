@@ -1,0 +1,48 @@
+/* sandbox_cmd.h - what the sandbox subcommands share. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_SANDBOX_SANDBOX_CMD_H
+#define CMD_SANDBOX_SANDBOX_CMD_H
+
+#include "agent/lifecycle.h"
+#include "cmd/command.h"
+
+/* A sandbox that was named on the command line. */
+struct target { /* start from { 0 } */
+	struct sandbox_client host;
+	bool open;      /* host is */
+	char *id;       /* owned; NULL while only the ledger knows it */
+	char label[16]; /* "" when it is not in the ledger */
+	enum ledger_state state;
+	int64_t pid;
+	bool owner_runs; /* or another dcode uses it; its pid is in pid */
+	char *note;      /* owned, or NULL */
+};
+
+/*
+ * Finds name in the ledger (label, short name, id or the beginning of one);
+ * with --sandbox NAME it is else taken for an id of that provider. Opens the
+ * provider. ERR_NOT_FOUND with advice.
+ */
+int target_open(struct target *t, struct app *app, const struct args *args,
+		const char *name, struct error *err);
+void target_close(struct target *t);
+/* The running sandbox behind it; started when it was stopped. */
+int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
+		  struct error *err);
+
+/* One subcommand each; args without its own name. Return the exit status. */
+int sandbox_list(struct app *app, const struct args *args);
+int sandbox_cmd_info(struct app *app, const struct args *args);
+int sandbox_exec(struct app *app, const struct args *args);
+int sandbox_copy(struct app *app, const struct args *args);
+int sandbox_cmd_snapshot(struct app *app, const struct args *args);
+int sandbox_delete(struct app *app, const struct args *args);
+int sandbox_cmd_gc(struct app *app, const struct args *args);
+
+/* Prints a cell of a table, cleaned, at least so wide. */
+void sandbox_cell(const char *text, int width);
+/* "2026-11-20 11:47", local time, or "-". */
+const char *sandbox_time(int64_t seconds, char room[20]);
+const char *sandbox_state_name(enum sandbox_state state);
+
+#endif

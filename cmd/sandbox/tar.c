@@ -1,0 +1,388 @@
+/* tar.c - trees in and out of a sandbox as one stream of its tar. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cmd/app.h"
+#include "cmd/sandbox/copy.h"
+#include "net/archive.h"
+#include "sandbox/quote.h"
+
+enum {
+	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
+	TOLD_MAX = 200,         /* of a kind shown; the others are counted */
+	SCRIPT_BYTES = 1 << 16, /* of the command */
+};
+
+/* What tar there says on its standard error: a line per file. */
+struct complaints {
+	struct buf line;
+	int64_t n;
+	bool whole; /* it says that it went on after the first */
+};
+
+/* The last line of GNU's and of busybox's tar says that there were others. */
+static bool is_summary(struct str line)
+{
+	return str_search(line, STR("xiting with failure")) < line.len ||
+	       str_search(line, STR("error exit delayed")) < line.len;
+}
+
+static void complain(struct complaints *c)
+{
+	struct str line = str_trim(buf_str(&c->line));
+
+	if (is_summary(line)) {
+		c->whole = true;
+	} else if (line.len) {
+		if (c->n++ < TOLD_MAX)
+			app_warn("in the sandbox: %.*s", (int)line.len,
+				 line.ptr);
+		else if (c->n == TOLD_MAX + 1)
+			app_warn("in the sandbox: more like this");
+	}
+	buf_clear(&c->line);
+}
+
+static void hear(struct complaints *c, struct str chunk)
+{
+	while (chunk.len) {
+		size_t end = str_find(chunk, '\n');
+
+		buf_addstr(&c->line, (struct str){ chunk.ptr, end });
+		if (end < chunk.len)
+			complain(c);
+		chunk = str_skip(chunk, end + 1);
+	}
+}
+
+static void skipped(void *arg, struct str name, const char *why)
+{
+	int *told = arg;
+
+	if (*told < TOLD_MAX)
+		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
+	else if (*told == TOLD_MAX)
+		app_warn("not copied: more like this");
+	*told += *told <= TOLD_MAX;
+}
+
+static void count(struct copy *c, const struct archive_counts *n)
+{
+	c->files += n->files;
+	c->directories += n->directories;
+	c->links += n->links;
+	c->skipped += n->skipped;
+}
+
+/* tar's verdict: what it complained of when it failed. With must_go_on it has
+ * to have gone on after that: busybox's does not when it unpacks. */
+static int judge(struct copy *c, struct complaints *said,
+		 const struct exec_result *res, bool must_go_on,
+		 struct error *err)
+{
+	complain(said);
+	if (res->exit_code == 0)
+		return 0;
+	if (!said->n || res->exit_code > 2)
+		return error_set(err, ERR_REMOTE,
+				 "tar ended with status %d in the sandbox",
+				 res->exit_code);
+	if (must_go_on && !said->whole)
+		return error_set(err, ERR_REMOTE,
+				 "tar ended at its first error in the sandbox:"
+				 " what follows is not copied");
+	c->skipped += said->n;
+	return 0;
+}
+
+static int on_upload(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	(void)reply;
+	(void)err;
+	if (stream == EXEC_STDERR)
+		hear(arg, chunk);
+	return 0;
+}
+
+/* The directory's bits are set last, and only when it is new. busybox asks
+ * for the variable before it makes links that lead up or are absolute. */
+static void upload_script(struct copy *c, const char *remote, mode_t mode,
+			  struct buf *script)
+{
+	buf_adds(script, "p=");
+	quote_word(script, str_of(remote));
+	buf_addf(script,
+		 "\nm=; [ -d \"$p\" ] || m=%o\n"
+		 "for a in mkdir chmod; do command -v \"$a\" >/dev/null ||"
+		 " eval \"$a() { busybox $a \\\"\\$@\\\"; }\"; done\n"
+		 "mkdir -p -- \"$p\" && cd -- \"$p\" || exit 125\n"
+		 "EXTRACT_UNSAFE_SYMLINKS=1 %s -xpof - || exit\n"
+		 "[ -z \"$m\" ] || chmod \"$m\" .\n",
+		 (unsigned)(mode & 0777), c->tar);
+}
+
+int copy_tar_in(struct copy *c, const char *remote, mode_t mode,
+		archive_pull *pull, void *arg, struct error *err)
+{
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct complaints said = { .line = BUF_INIT(LINE_BYTES) };
+	struct exec_request req = {
+		.plain = true,
+		.output = on_upload,
+		.arg = &said,
+		.source = pull,
+		.source_arg = arg,
+	};
+	struct exec_result res = { 0 };
+	int rc;
+
+	upload_script(c, remote, mode, &script);
+	req.command = buf_str(&script);
+	rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+	c->directories++;
+	if (rc == 0)
+		rc = judge(c, &said, &res, true, err);
+	buf_release(&said.line);
+	buf_release(&script);
+	return rc;
+}
+
+int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
+		struct error *err)
+{
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
+	struct archive_writer *w = NULL;
+	struct archive_counts n;
+	int rc = archive_writer_open(&w, dir, &to_user, err);
+
+	if (rc < 0)
+		return -1;
+	rc = copy_tar_in(c, remote, mode, archive_writer_pull, w, err);
+	n = archive_writer_counts(w);
+	count(c, &n);
+	archive_writer_close(w);
+	return rc;
+}
+
+/* tar's output comes on one thread and is unpacked on another, which reads
+ * when it needs more; between them is a socket. */
+struct relay {
+	struct copy *copy;
+	pthread_t thread;
+	struct complaints said;
+	int in;     /* we write here; -1 when closed */
+	int out;    /* the other thread reads here */
+	int root;   /* unpacks below it */
+	bool ended; /* the other thread has, before the output */
+	struct archive_counts counts;
+	struct error err;
+	int rc;
+};
+
+static int64_t relay_pull(void *arg, char *room, size_t len, struct error *err)
+{
+	struct relay *r = arg;
+	ssize_t n;
+
+	do
+		n = recv(r->out, room, len, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_errno(err, "reading the stream");
+	return copy_receive(r->copy, (size_t)n, err) < 0 ? -1 : n;
+}
+
+static int relay_store(void *arg, int64_t bytes, struct error *err)
+{
+	struct relay *r = arg;
+
+	return copy_store(r->copy, bytes, err);
+}
+
+static void *relay_thread(void *arg)
+{
+	struct relay *r = arg;
+	struct archive_input from = { relay_pull, relay_store, r };
+	int told = 0;
+	struct archive_log to_user = { skipped, &told };
+
+	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
+	shutdown(r->out, SHUT_RDWR);
+	return NULL;
+}
+
+static int relay_send(struct relay *r, struct str data, struct error *err)
+{
+	const struct stop *stop = r->copy->stop;
+
+	while (data.len) {
+		struct pollfd set[2] = {
+			{ .fd = r->in, .events = POLLOUT },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+		ssize_t n;
+
+		if (poll(set, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
+			return error_errno(err, "unpacking");
+		if (stop_check(stop, err) < 0)
+			return -1;
+		n = send(r->in, data.ptr, data.len,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			r->ended = true; /* its own error says why */
+			return error_errno(err, "unpacking");
+		}
+		data = str_skip(data, n > 0 ? (size_t)n : 0);
+	}
+	return 0;
+}
+
+static int on_download(void *arg, enum exec_stream stream, struct str chunk,
+		       struct buf *reply, struct error *err)
+{
+	struct relay *r = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT)
+		return relay_send(r, chunk, err);
+	hear(&r->said, chunk);
+	return 0;
+}
+
+static int relay_start(struct relay *r, struct error *err)
+{
+	sigset_t all;
+	sigset_t before;
+	int pair[2];
+	int rc;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_errno(err, "unpacking");
+	r->in = pair[0];
+	r->out = pair[1];
+	sigfillset(&all); /* signals are for the other threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&r->thread, NULL, relay_thread, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		return 0;
+	close(r->in);
+	close(r->out);
+	errno = rc;
+	return error_errno(err, "starting a thread");
+}
+
+static int download(struct relay *r, struct str script, struct error *err)
+{
+	struct exec_request req = {
+		.command = script,
+		.plain = true,
+		.output = on_download,
+		.arg = r,
+	};
+	struct exec_result res = { 0 };
+	struct error why = { 0 };
+	int rc = relay_start(r, err);
+
+	if (rc < 0)
+		return -1;
+	rc = sandbox_execute(r->copy->sb, &req, &res, r->copy->stop, &why);
+	shutdown(r->in, SHUT_WR);
+	pthread_join(r->thread, NULL);
+	close(r->in);
+	close(r->out);
+	count(r->copy, &r->counts);
+	if (rc < 0 && (!r->ended || r->rc == 0)) {
+		*err = why;
+		return -1;
+	}
+	if (rc == 0 && judge(r->copy, &r->said, &res, false, err) < 0)
+		return -1;
+	if (r->rc < 0)
+		*err = r->err;
+	return r->rc;
+}
+
+static void download_script(struct copy *c, const char *remote,
+			    struct buf *script)
+{
+	buf_adds(script, "cd -- ");
+	quote_word(script, str_of(remote));
+	buf_addf(script, " || exit 125\nexec %s -cf - .\n", c->tar);
+}
+
+struct outflow { /* to standard output */
+	struct copy *copy;
+	struct complaints said;
+};
+
+static int on_outflow(void *arg, enum exec_stream stream, struct str chunk,
+		      struct buf *reply, struct error *err)
+{
+	struct outflow *o = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT)
+		return copy_to_stdout(o->copy, chunk, err);
+	hear(&o->said, chunk);
+	return 0;
+}
+
+int copy_tar_out(struct copy *c, const char *remote, struct error *err)
+{
+	struct outflow o = { c, { .line = BUF_INIT(LINE_BYTES) } };
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct exec_request req = {
+		.plain = true,
+		.output = on_outflow,
+		.arg = &o,
+	};
+	struct exec_result res = { 0 };
+	int rc;
+
+	download_script(c, remote, &script);
+	req.command = buf_str(&script);
+	rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+	if (rc == 0)
+		rc = judge(c, &o.said, &res, false, err);
+	buf_release(&script);
+	buf_release(&o.said.line);
+	return rc;
+}
+
+int copy_tar_down(struct copy *c, const char *remote, int root,
+		  struct error *err)
+{
+	struct relay r = {
+		.copy = c,
+		.said = { .line = BUF_INIT(LINE_BYTES) },
+		.root = root,
+	};
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	int rc;
+
+	download_script(c, remote, &script);
+	rc = download(&r, buf_str(&script), err);
+	buf_release(&script);
+	buf_release(&r.said.line);
+	return rc;
+}
+
+bool copy_by_tar(const struct copy *c)
+{
+	struct error ignored = { 0 };
+
+	return c->tar && (c->sb->host->provider->flags & SANDBOX_STDIN) &&
+	       archive_check(&ignored) == 0;
+}

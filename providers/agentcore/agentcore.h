@@ -1,0 +1,153 @@
+/* agentcore.h - the parts of the AgentCore provider. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_AGENTCORE_AGENTCORE_H
+#define PROVIDERS_AGENTCORE_AGENTCORE_H
+
+#include <pthread.h>
+
+#include "aws/credentials.h"
+#include "providers/kit/duplicate_create.h"
+#include "providers/kit/rest.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * Sessions of a code interpreter of AWS Bedrock AgentCore. Requests are signed
+ * JSON; a tool's answer is an event stream. Wire: the service model
+ * bedrock-agentcore/2024-02-28 of botocore 1.43.67 and what it and
+ * @aws-sdk/client-bedrock-agentcore 3.1141.0 were seen to send (2026-11). What
+ * the model leaves open (texts, what readFiles does with a path that is not
+ * there) is never relied on: the sandbox's shell is asked instead.
+ */
+enum {
+	AGENTCORE_LIFETIME_S = 14400,
+	AGENTCORE_LIFETIME_MAX_S = 28800, /* of sessionTimeoutSeconds */
+	AGENTCORE_ID_MAX = 40,
+	AGENTCORE_TYPE = 64, /* room for an error's name */
+	AGENTCORE_HASH = 65,
+};
+
+struct agentcore { /* sandbox_client.priv */
+	struct rest api;
+	struct aws aws;
+	const struct settings *settings; /* borrowed */
+	char *region;                    /* owned */
+	char *host;                      /* owned: as in the Host header */
+	char *prefix;   /* owned: the path before ours, or "" */
+	char *path;     /* owned: "/code-interpreters/ID" */
+	char *endpoint; /* owned */
+	struct create_log tried;
+	pthread_mutex_t lock;
+	int64_t skew_s; /* the server's clock is so much ahead */
+};
+
+struct agentcore_box { /* sandbox.priv */
+	pthread_mutex_t lock;
+	char *cwd;     /* owned: the interpreter's directory, or NULL */
+	bool no_tasks; /* the task calls do not work here */
+};
+
+extern const struct setting agentcore_settings[];
+
+/* agentcore.c */
+struct agentcore *agentcore_of(const struct sandbox_client *host);
+bool agentcore_id_ok(const char *id);
+/* sb->priv, made when there is none. */
+void agentcore_box(struct sandbox *sb);
+
+/* agentcore_api.c */
+struct agentcore_ask {
+	struct rest_ask rest;      /* path: after "/code-interpreters/ID" */
+	const char *session;       /* goes into a header, or NULL */
+	char type[AGENTCORE_TYPE]; /* out: the error's name, or "" */
+	int status;                /* out: 0 when no answer came */
+	char content_type[96];     /* out */
+	unsigned tries;            /* out: how often it was sent */
+};
+/*
+ * Signs, sends and, with REST_AGAIN, repeats; without, only what was refused
+ * before it was looked at (throttled, an expired key, a wrong clock). *tree
+ * (may be NULL) is the caller's.
+ */
+int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
+		   const struct stop *stop, struct error *err);
+/* A name for words, the same each time: a clientToken. */
+void agentcore_token(const char *kind, const char *words,
+		     char out[AGENTCORE_HASH]);
+
+/* agentcore_life.c */
+int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		     const struct stop *stop, struct error *err);
+int agentcore_attach(struct sandbox *sb, const char *id,
+		     const struct stop *stop, struct error *err);
+int agentcore_remove(struct sandbox_client *host, const char *id,
+		     const struct stop *stop, struct error *err);
+/* What the API says of a session: *tree is the caller's, NULL when there is
+ * none of that id. */
+int agentcore_look(struct sandbox_client *host, const char *id, cJSON **tree,
+		   const struct stop *stop, struct error *err);
+/* A tool's call failed: is the session there? 0 to try again, -1 with ERR_GONE
+ * or why we cannot tell. */
+int agentcore_alive(struct sandbox *sb, const struct stop *stop,
+		    struct error *err);
+
+/* agentcore_list.c */
+int agentcore_list(struct sandbox_client *host, const char *owner,
+		   void (*each)(void *arg, const struct sandbox_info *info),
+		   void *arg, const struct stop *stop, struct error *err);
+int agentcore_info(struct sandbox_client *host, const char *id,
+		   void (*each)(void *arg, const struct sandbox_info *info),
+		   void *arg, const struct stop *stop, struct error *err);
+/* Appends "LABEL-OWNER", a session's name. */
+void agentcore_name(struct buf *out, const char *label, const char *owner);
+
+/* agentcore_invoke.c */
+struct agentcore_invoke {
+	const char *tool;     /* "executeCommand" */
+	struct str arguments; /* a JSON object */
+	const char *what;     /* the deed, for messages */
+	int64_t timeout_ms;
+	/* Each result event, parsed, and its bytes; -1 (err filled) stops. */
+	int (*result)(void *arg, const cJSON *result, struct str raw,
+		      struct error *err);
+	void *arg;
+};
+/*
+ * One call of a tool, never repeated once the server may have seen it. 0 when
+ * a result came. -1: ERR_NETWORK (cut, or the server is in trouble),
+ * ERR_PROTOCOL (a damaged stream), ERR_LIMIT (too large), ERR_GONE, else what
+ * the server says.
+ */
+int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
+		     const struct stop *stop, struct error *err);
+/* Runs a line to its end, its standard output appended to out. */
+int agentcore_run(struct sandbox *sb, struct str command, int64_t timeout_ms,
+		  struct buf *out, const struct stop *stop, struct error *err);
+/* Appends a result's standard output, or its text where it has none. */
+void agentcore_output(const cJSON *result, struct buf *out);
+
+/* agentcore_exec.c */
+int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
+		      struct exec_result *res, const struct stop *stop,
+		      struct error *err);
+/* agentcore_task.c: the same as agentcore_run() by the task calls: started,
+ * then asked for until it has ended. ERR_USAGE when they do not work here. */
+int agentcore_task(struct sandbox *sb, struct str command, struct buf *out,
+		   const struct stop *stop, struct error *err);
+/* agentcore_upload.c, agentcore_download.c */
+int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err);
+int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
+		       const struct stop *stop, struct error *err);
+/* agentcore_path.c: is the interpreter's directory known? */
+bool agentcore_cwd_known(struct sandbox *sb);
+/* Takes it from the first line of what "pwd" printed; false when there is
+ * none. */
+bool agentcore_cwd_learn(struct sandbox *sb, struct str text);
+/* Asks for it, unless it is known. */
+int agentcore_cwd(struct sandbox *sb, const struct stop *stop,
+		  struct error *err);
+/* The path as the file tools take it, below the interpreter's directory; NULL
+ * when they cannot reach it. Owned. */
+char *agentcore_relative(struct sandbox *sb, const char *path);
+
+#endif

@@ -1,0 +1,119 @@
+/* engine.h - the Docker Engine API, as the docker provider uses it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_DOCKER_ENGINE_H
+#define PROVIDERS_DOCKER_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "base/json.h"
+#include "net/http.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * Paths carry no version: the engine then speaks its newest one, and new
+ * engines refuse old versions (Docker 29 refuses all below 1.44). What is used
+ * here has been the same since 1.24 and works with Podman.
+ */
+struct engine {
+	struct http *http;    /* borrowed */
+	char *base;           /* owned: "http://docker", "https://host:2376" */
+	char *socket;         /* owned: path of the unix socket, or NULL */
+	char *shown;          /* owned: for messages, "unix:///run/..." */
+	atomic_int top_words; /* see engine_top() */
+};
+
+/* DOCKER_HOST, else Docker's socket, else Podman's. Talks to nobody. */
+int engine_init(struct engine *e, struct http *http, const struct settings *set,
+		struct error *err);
+void engine_release(struct engine *e);
+
+struct engine_ask { /* one request; all borrowed */
+	const char *method;
+	const char *path; /* with its query */
+	struct str body;  /* JSON, or empty */
+	const char *what; /* names the request for a message */
+	const char *type; /* header of the body, or NULL: JSON */
+	/* As in struct http_request. */
+	int (*data)(void *arg, struct str chunk, struct error *err);
+	void *arg;
+};
+/* Any status is success. */
+int engine_call(struct engine *e, const struct engine_ask *ask,
+		struct http_response *res, const struct stop *stop,
+		struct error *err);
+/* The answer must be below 400; *answer (NULL: not wanted) is the parsed
+ * body, the caller's. */
+int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
+		const struct stop *stop, struct error *err);
+/* Words a failure to reach the engine. */
+int engine_unreachable(const struct engine *e, struct error *err);
+/* Appends text as one component of a query string. */
+void engine_quote(struct buf *path, const char *text);
+
+/* A name or id that can stand in a path. */
+bool engine_name_ok(const char *name);
+
+/* GET /containers/ID/json. ERR_NOT_FOUND when there is none. */
+int engine_inspect(struct engine *e, const char *id, cJSON **answer,
+		   const struct stop *stop, struct error *err);
+
+/* Pulls the image; progress lines through spec. */
+int engine_pull(struct engine *e, const char *image,
+		const struct sandbox_spec *spec, const struct stop *stop,
+		struct error *err);
+
+/* The provider's own part, by file. */
+struct docker {
+	struct engine engine;
+	const struct settings *settings; /* borrowed */
+	atomic_int kills;                /* at work on threads of their own */
+};
+extern const struct setting docker_settings[];
+/* Limits that nobody asked for: an engine that cannot keep them (rootless,
+ * without control groups) makes the container without. */
+struct docker_limits {
+	bool wanted;
+	int64_t memory; /* bytes, three quarters of the engine's; 0: none */
+};
+/* GET /info, unless the user has set the memory. */
+int docker_limits_init(struct docker *d, struct docker_limits *limits,
+		       const struct stop *stop, struct error *err);
+/* Appends the members of HostConfig that take rights from a container. */
+int docker_harden(const struct docker *d, const struct docker_limits *limits,
+		  struct buf *body, struct error *err);
+/* Podman 4.3 ignores a runtime in silence: a container that was to be in
+ * gVisor is not used then. */
+int docker_check_runtime(const struct docker *d, const cJSON *inspected,
+			 struct error *err);
+/* The body of POST /containers/create. */
+int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
+		       const char *image, const struct docker_limits *limits,
+		       struct buf *body, struct error *err);
+/* What decides about the image: a snapshot's or the parameter's. Owned. */
+int docker_image(const struct docker *d, const struct sandbox_spec *spec,
+		 char **image, struct error *err);
+
+/* Hands the working directory over to the container's user. */
+int docker_give_workdir(struct docker *d, const struct sandbox *sb,
+			const cJSON *inspected, const struct stop *stop,
+			struct error *err);
+
+int docker_list(struct sandbox_client *host, const char *owner,
+		void (*each)(void *arg, const struct sandbox_info *info),
+		void *arg, const struct stop *stop, struct error *err);
+int docker_info(struct sandbox_client *host, const char *id,
+		void (*each)(void *arg, const struct sandbox_info *info),
+		void *arg, const struct stop *stop, struct error *err);
+int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
+		    const struct stop *stop, struct error *err);
+int docker_find_snapshot(struct sandbox_client *host, const char *name,
+			 const struct stop *stop, struct error *err);
+int docker_execute(struct sandbox *sb, const struct exec_request *req,
+		   struct exec_result *res, const struct stop *stop,
+		   struct error *err);
+int docker_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		  const struct stop *stop, struct error *err);
+int docker_download(struct sandbox *sb, struct transfer *files, size_t n,
+		    const struct stop *stop, struct error *err);
+
+#endif

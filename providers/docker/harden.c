@@ -1,0 +1,121 @@
+/* harden.c - what a container may not do, unless the user allows it. */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "providers/docker/engine.h"
+
+enum { PIDS_MAX = 4096, INFO_MS = 10000 };
+
+/* What package managers, servers on low ports and su need. Not in it, of what
+ * engines give by default: NET_RAW (forged packets), MKNOD, AUDIT_WRITE,
+ * SETFCAP and SETPCAP (programs and processes with more capabilities). */
+static const char *const capabilities[] = {
+	"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",
+	"SETGID", "SETUID",       "NET_BIND_SERVICE", "SYS_CHROOT",
+};
+
+static bool is_capability(const char *name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+
+	return *name && name[strspn(name, letters)] == '\0';
+}
+
+static int add_capabilities(const struct docker *d, struct buf *b,
+			    struct error *err)
+{
+	const char *const *more;
+	size_t n = 0;
+
+	if (settings_list(d->settings, "docker", "cap_add", &more, &n, err) < 0)
+		return -1;
+	buf_adds(b, ",\"CapDrop\":[\"ALL\"],\"CapAdd\":[");
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
+	     i++) {
+		if (i)
+			buf_addc(b, ',');
+		json_quote(b, str_of(capabilities[i]));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!is_capability(more[i]))
+			return error_set(err, ERR_CONFIG,
+					 "cap_add: \"%s\" is no capability "
+					 "like NET_RAW",
+					 more[i]);
+		buf_addc(b, ',');
+		json_quote(b, str_of(more[i]));
+	}
+	buf_addc(b, ']');
+	return 0;
+}
+
+int docker_harden(const struct docker *d, const struct docker_limits *limits,
+		  struct buf *b, struct error *err)
+{
+	const char *runtime = NULL;
+	bool no_new = true;
+
+	if (settings_bool(d->settings, "docker", "no_new_privileges", &no_new,
+			  err) < 0 ||
+	    settings_string(d->settings, "docker", "runtime", &runtime, err) <
+		    0)
+		return -1;
+	buf_addf(b, "\"SecurityOpt\":[%s]",
+		 no_new ? "\"no-new-privileges\"" : "");
+	if (add_capabilities(d, b, err) < 0)
+		return -1;
+	if (limits->wanted)
+		buf_addf(b, ",\"PidsLimit\":%d", PIDS_MAX);
+	if (limits->wanted && limits->memory > 0)
+		buf_addf(b, ",\"Memory\":%lld", (long long)limits->memory);
+	if (runtime && *runtime) {
+		buf_addc(b, ',');
+		json_member(b, "Runtime", str_of(runtime));
+	}
+	return 0;
+}
+
+int docker_limits_init(struct docker *d, struct docker_limits *limits,
+		       const struct stop *stop, struct error *err)
+{
+	struct stop limit = stop_within(stop, INFO_MS);
+	struct engine_ask ask = { .method = "GET",
+				  .path = "/info",
+				  .what = "asking for the engine's memory" };
+	const char *memory = NULL;
+	struct error ignored = { 0 };
+	cJSON *info = NULL;
+
+	*limits = (struct docker_limits){ .wanted = true };
+	if (settings_string(d->settings, "docker", "memory", &memory, err) < 0)
+		return -1;
+	if (memory)
+		return 0;
+	/* An engine that does not say has no default for it. */
+	if (engine_json(&d->engine, &ask, &info, &limit, &ignored) == 0 &&
+	    json_bool(info, "MemoryLimit", true))
+		limits->memory = json_int(info, "MemTotal", 0) / 4 * 3;
+	cJSON_Delete(info);
+	return stop_check(stop, err);
+}
+
+int docker_check_runtime(const struct docker *d, const cJSON *inspected,
+			 struct error *err)
+{
+	const char *used =
+		json_string(json_get(inspected, "HostConfig"), "Runtime", "");
+	const char *runtime = NULL;
+
+	if (settings_string(d->settings, "docker", "runtime", &runtime, err) <
+	    0)
+		return -1;
+	if (!runtime || !*runtime || strcmp(runtime, used) == 0)
+		return 0;
+	error_set(err, ERR_CONFIG,
+		  "the engine ignored runtime = \"%s\" (it says \"%s\")",
+		  runtime, used);
+	return error_hint(err, "Podman takes it from the file "
+			       "containers.conf only: leave the param out");
+}

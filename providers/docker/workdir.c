@@ -1,0 +1,271 @@
+/* workdir.c - hands the working directory to the container's user. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/docker/engine.h"
+
+/*
+ * The engine makes the working directory, for root. That its owner changes
+ * goes through the engine's archive requests: a chown in the container would
+ * have to run as root, which no program of an image gets to do where the user
+ * is somebody else.
+ */
+enum {
+	BLOCK = 512, /* of a tar file (POSIX.1-1988, ustar) */
+	NAME_AT = 0,
+	NAME_LEN = 100,
+	MODE_AT = 100,
+	UID_AT = 108,
+	GID_AT = 116,
+	SUM_AT = 148,
+	TYPE_AT = 156,
+	LINK_AT = 157,
+	MAGIC_AT = 257,
+	ACCOUNTS_MAX = 1 << 20, /* bytes of /etc/passwd */
+	LINKS_MAX = 8,
+	ID_MAX = 07777777, /* what fits a field of eight bytes */
+};
+
+/* Keeps the beginning of an archive and ends the transfer when it has it. */
+static int keep_beginning(void *arg, struct str chunk, struct error *err)
+{
+	struct buf *in = arg;
+
+	buf_addstr(in, chunk);
+	return in->len < in->max ? 0
+				 : error_set(err, ERR_LIMIT, "that is enough");
+}
+
+/* The first max bytes of the archive of a path. */
+static int read_archive(struct engine *e, const char *id, const char *path,
+			struct buf *in, const struct stop *stop,
+			struct error *err)
+{
+	struct buf query = BUF_INIT(1 << 16);
+	struct http_response res = { 0 };
+	struct engine_ask ask = { .method = "GET",
+				  .data = keep_beginning,
+				  .arg = in };
+	struct error why = { 0 };
+	int rc;
+
+	buf_addf(&query, "/containers/%s/archive?path=", id);
+	engine_quote(&query, path);
+	ask.path = query.ptr;
+	rc = engine_call(e, &ask, &res, stop, &why);
+	if (rc == 0 && res.status >= 400)
+		rc = http_status_error(&res, path, &why);
+	buf_release(&query);
+	http_response_release(&res);
+	if (rc == 0 || in->len >= BLOCK)
+		return in->len >= BLOCK ? 0
+					: error_set(err, ERR_PROTOCOL,
+						    "the engine's archive of "
+						    "%s is empty",
+						    path);
+	*err = why;
+	return rc;
+}
+
+static int64_t octal(const char *field, size_t len)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < len && field[i] && field[i] != ' '; i++) {
+		if (field[i] < '0' || field[i] > '7')
+			return -1;
+		n = n * 8 + field[i] - '0';
+	}
+	return n;
+}
+
+/* The numeric field of the line "NAME:x:NUMBER:" in an archive of one file. */
+static int64_t find_account(struct str archive, struct str name)
+{
+	struct str rest = str_skip(archive, BLOCK);
+	struct str line;
+	struct str part[3];
+	int64_t n;
+
+	while (str_split(&rest, '\n', &line)) {
+		size_t i = 0;
+
+		while (i < 3 && str_split(&line, ':', &part[i]))
+			i++;
+		if (i == 3 && str_eq(part[0], name) &&
+		    str_to_int(part[2], &n) && n >= 0)
+			return n;
+	}
+	return -1;
+}
+
+/* A user or a group as a number; its name stands in the file. -1 unknown. */
+static int64_t resolve(struct engine *e, const char *id, struct str name,
+		       const char *file, const struct stop *stop)
+{
+	struct buf in = BUF_INIT(ACCOUNTS_MAX);
+	struct error ignored = { 0 };
+	int64_t n = -1;
+
+	if (!str_to_int(name, &n) &&
+	    read_archive(e, id, file, &in, stop, &ignored) == 0)
+		n = find_account(buf_str(&in), name);
+	buf_release(&in);
+	return n > ID_MAX ? -1 : n;
+}
+
+/* The header of a directory's entry; *dir (owned) changes when it is a link. */
+static int read_header(struct engine *e, const char *id, char **dir,
+		       char header[BLOCK], const struct stop *stop,
+		       struct error *err)
+{
+	for (int i = 0; i < LINKS_MAX; i++) {
+		struct buf in = BUF_INIT(BLOCK);
+		char *parent;
+		char *target;
+		int rc = read_archive(e, id, *dir, &in, stop, err);
+
+		if (rc == 0)
+			memcpy(header, in.ptr, BLOCK);
+		buf_release(&in);
+		if (rc < 0 || header[TYPE_AT] != '2')
+			return rc;
+		target = xstrndup(header + LINK_AT, NAME_LEN);
+		parent = xstrndup(*dir, (size_t)(strrchr(*dir, '/') - *dir));
+		free(*dir);
+		*dir = target[0] == '/' ? xstrdup(target)
+					: xasprintf("%s/%s", parent, target);
+		free(parent);
+		free(target);
+	}
+	return error_set(err, ERR_REMOTE, "%s: too many links", *dir);
+}
+
+static void put_number(char *field, size_t len, int64_t n)
+{
+	snprintf(field, len, "%0*llo", (int)len - 1, (long long)n);
+}
+
+/* An archive of the directory alone, with its new owner. */
+static void make_archive(const char *name, const char header[BLOCK],
+			 int64_t uid, int64_t gid, struct buf *out)
+{
+	char block[BLOCK] = { 0 };
+	bool known = header[TYPE_AT] == '5';
+	int64_t mode = known ? octal(header + MODE_AT, 8) : -1;
+	int64_t old = known ? octal(header + GID_AT, 8) : 0;
+	unsigned sum = 0;
+
+	snprintf(block + NAME_AT, NAME_LEN, "%s", name);
+	put_number(block + MODE_AT, 8, mode < 0 ? 0755 : mode & 07777);
+	put_number(block + UID_AT, 8, uid);
+	put_number(block + GID_AT, 8, gid >= 0 ? gid : old < 0 ? 0 : old);
+	put_number(block + UID_AT + 16, 12, 0); /* size */
+	put_number(block + UID_AT + 28, 12, clock_unix_ms() / 1000);
+	block[TYPE_AT] = '5';
+	memcpy(block + MAGIC_AT, "ustar\00000", 8);
+	memset(block + SUM_AT, ' ', 8);
+	for (size_t i = 0; i < BLOCK; i++)
+		sum += (unsigned char)block[i];
+	put_number(block + SUM_AT, 7, sum);
+	buf_add(out, block, BLOCK);
+	memset(block, 0, BLOCK);
+	buf_add(out, block, BLOCK);
+	buf_add(out, block, BLOCK);
+}
+
+static int write_archive(struct engine *e, const char *id, const char *parent,
+			 struct str archive, const struct stop *stop,
+			 struct error *err)
+{
+	struct buf query = BUF_INIT(1 << 16);
+	struct engine_ask ask = { .method = "PUT",
+				  .body = archive,
+				  .type = "Content-Type: application/x-tar",
+				  .what = "changing the owner of the working "
+					  "directory" };
+	int rc;
+
+	buf_addf(&query, "/containers/%s/archive?copyUIDGID=0&path=", id);
+	engine_quote(&query, parent);
+	ask.path = query.ptr;
+	rc = engine_json(e, &ask, NULL, stop, err);
+	buf_release(&query);
+	return rc;
+}
+
+/* dir as the parent's path and a name: both owned. */
+static void split_path(const char *dir, char **parent, char **name)
+{
+	const char *end = dir + strlen(dir);
+	const char *slash;
+
+	while (end > dir && end[-1] == '/')
+		end--;
+	slash = end;
+	while (slash > dir && slash[-1] != '/')
+		slash--;
+	*name = slash == end ? xstrdup(".")
+			     : xstrndup(slash, (size_t)(end - slash));
+	*parent = slash == dir ? xstrdup("/")
+			       : xstrndup(dir, (size_t)(slash - dir));
+}
+
+struct owner {
+	int64_t uid;
+	int64_t gid; /* -1: as it is */
+};
+
+static int change_owner(struct engine *e, const char *id, const char *workdir,
+			struct owner owner, const struct stop *stop,
+			struct error *err)
+{
+	char *dir = xstrdup(workdir);
+	char *parent = NULL;
+	char *name = NULL;
+	char header[BLOCK] = { 0 };
+	struct buf archive = BUF_INIT(4 * BLOCK);
+	int rc = read_header(e, id, &dir, header, stop, err);
+
+	if (rc == 0) {
+		split_path(dir, &parent, &name);
+		make_archive(name, header, owner.uid, owner.gid, &archive);
+		rc = write_archive(e, id, parent, buf_str(&archive), stop, err);
+	}
+	buf_release(&archive);
+	free(parent);
+	free(name);
+	free(dir);
+	return rc;
+}
+
+int docker_give_workdir(struct docker *d, const struct sandbox *sb,
+			const cJSON *inspected, const struct stop *stop,
+			struct error *err)
+{
+	const char *text =
+		json_string(json_get(inspected, "Config"), "User", "");
+	struct str user = str_of(text);
+	struct str group = str_skip(user, str_find(user, ':'));
+	int64_t uid;
+	int64_t gid = -1;
+
+	user.len -= group.len;
+	group = str_skip(group, 1);
+	if (!user.len || str_is(user, "root") || str_is(user, "0"))
+		return 0;
+	uid = resolve(&d->engine, sb->id, user, "/etc/passwd", stop);
+	if (group.len)
+		gid = resolve(&d->engine, sb->id, group, "/etc/group", stop);
+	if (uid < 0 || (group.len && gid < 0))
+		return error_set(err, ERR_REMOTE,
+				 "%s cannot be given to user %s: no such user "
+				 "or group in the image",
+				 sb->workdir, text);
+	return change_owner(&d->engine, sb->id, sb->workdir,
+			    (struct owner){ uid, gid }, stop, err);
+}

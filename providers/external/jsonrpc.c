@@ -1,0 +1,396 @@
+/* jsonrpc.c - requests to a child process: one JSON message per line. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "providers/external/jsonrpc_impl.h"
+
+enum { KILL_MS = 2000, TEXT_SHOWN = 320 };
+
+static void release(struct jsonrpc *w)
+{
+	int fds[] = { w->in, w->out, w->err, w->wake, w->end };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	buf_wipe(&w->queue);
+	buf_release(&w->line);
+	buf_release(&w->tail);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+/* Both ends, close-on-exec; ours does not block. */
+static int open_pipe(int *ours, int *theirs, bool read_end, struct error *err)
+{
+	int fd[2];
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return error_errno(err, "creating a pipe");
+	*ours = fd[!read_end];
+	*theirs = fd[read_end];
+	(void)fcntl(*ours, F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+/* Signals are the main thread's business. */
+static int start_thread(struct jsonrpc *w, struct error *err)
+{
+	sigset_t all;
+	sigset_t old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&w->thread, NULL, jsonrpc_run, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc == 0)
+		return 0;
+	errno = rc;
+	return error_errno(err, "starting a thread");
+}
+
+static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
+		 struct error *err)
+{
+	int fds[PROC_FDS_MAX];
+	struct proc_spec mine = *spec;
+
+	for (size_t i = 0; i < spec->nfds; i++)
+		fds[i] = spec->fds[i];
+	for (int i = 0; i < 3; i++)
+		fds[i] = theirs[i];
+	mine.fds = fds;
+	mine.nfds = spec->nfds < 3 ? 3 : spec->nfds;
+	mine.session = true;
+	if (proc_spawn(&mine, &w->pid, err) < 0)
+		return -1;
+	w->end = proc_fd(w->pid, err);
+	if (w->end >= 0 && start_thread(w, err) == 0)
+		return 0;
+	(void)kill(-w->pid, SIGKILL);
+	(void)waitpid(w->pid, NULL, 0);
+	return -1;
+}
+
+struct jsonrpc *jsonrpc_start(const struct proc_spec *spec, struct error *err)
+{
+	struct jsonrpc *w = xcalloc(1, sizeof(*w));
+	int theirs[3] = { -1, -1, -1 };
+	int rc;
+
+	*w = (struct jsonrpc){ .in = -1,
+			       .out = -1,
+			       .err = -1,
+			       .end = -1,
+			       .queue = BUF_INIT(JSONRPC_QUEUE),
+			       .line = BUF_INIT(JSONRPC_LINE),
+			       .tail = BUF_INIT(16 * JSONRPC_TAIL) };
+	pthread_mutex_init(&w->lock, NULL);
+	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = w->wake < 0 ? error_errno(err, "creating an event") : 0;
+	if (rc == 0)
+		rc = open_pipe(&w->in, &theirs[0], false, err);
+	if (rc == 0)
+		rc = open_pipe(&w->out, &theirs[1], true, err);
+	if (rc == 0)
+		rc = open_pipe(&w->err, &theirs[2], true, err);
+	if (rc == 0)
+		rc = spawn(w, spec, theirs, err);
+	for (int i = 0; i < 3; i++)
+		if (theirs[i] >= 0)
+			close(theirs[i]);
+	if (rc == 0)
+		return w;
+	release(w);
+	return NULL;
+}
+
+bool jsonrpc_broken(struct jsonrpc *w)
+{
+	bool broken;
+
+	pthread_mutex_lock(&w->lock);
+	broken = w->broken;
+	pthread_mutex_unlock(&w->lock);
+	return broken;
+}
+
+/* With the lock held. */
+static int send_line(struct jsonrpc *w, const struct buf *line,
+		     struct error *err)
+{
+	if (w->queue.len + line->len > w->queue.max)
+		return error_set(err, ERR_NETWORK,
+				 "the provider does not read its requests");
+	buf_addstr(&w->queue, buf_str(line));
+	jsonrpc_poke(w->wake);
+	return 0;
+}
+
+static int begin(struct jsonrpc *w, struct pending *p,
+		 const struct jsonrpc_ask *ask, struct error *err)
+{
+	struct buf line = BUF_INIT(JSONRPC_QUEUE);
+	int rc = -1;
+
+	pthread_mutex_lock(&w->lock);
+	p->id = ++w->last_id;
+	buf_addf(&line,
+		 "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\","
+		 "\"params\":",
+		 (long long)p->id, ask->method);
+	buf_addstr(&line, ask->params.len ? ask->params : STR("{}"));
+	buf_adds(&line, "}\n");
+	if (w->broken)
+		*err = w->why;
+	else if (buf_check(&line, "the request", err) == 0)
+		rc = send_line(w, &line, err);
+	if (rc == 0) {
+		p->next = w->calls;
+		w->calls = p;
+	}
+	pthread_mutex_unlock(&w->lock);
+	buf_wipe(&line);
+	return rc;
+}
+
+/* Takes the call off the list, and tells the child when it still works. */
+static void leave(struct jsonrpc *w, struct pending *p)
+{
+	struct buf line = BUF_INIT(256);
+	struct pending **at = &w->calls;
+	struct error ignored = { 0 };
+
+	pthread_mutex_lock(&w->lock);
+	while (*at && *at != p)
+		at = &(*at)->next;
+	if (*at)
+		*at = p->next;
+	if (!p->answer && !w->broken) {
+		buf_addf(&line,
+			 "{\"jsonrpc\":\"2.0\",\"method\":\"cancel\","
+			 "\"params\":{\"id\":%lld}}\n",
+			 (long long)p->id);
+		(void)send_line(w, &line, &ignored);
+	}
+	jsonrpc_poke(w->wake); /* it may have been behind */
+	pthread_mutex_unlock(&w->lock);
+	buf_release(&line);
+	while (p->first) {
+		struct note *note = p->first;
+
+		p->first = note->next;
+		cJSON_Delete(note->message);
+		free(note);
+	}
+	cJSON_Delete(p->answer);
+	close(p->event);
+}
+
+static struct note *next_note(struct jsonrpc *w, struct pending *p)
+{
+	struct note *note;
+	bool was;
+
+	pthread_mutex_lock(&w->lock);
+	note = p->first;
+	was = p->behind > JSONRPC_BEHIND;
+	if (note) {
+		p->first = note->next;
+		p->behind -= note->size;
+		if (!p->first)
+			p->last = NULL;
+	}
+	if (was && p->behind <= JSONRPC_BEHIND)
+		jsonrpc_poke(w->wake);
+	pthread_mutex_unlock(&w->lock);
+	return note;
+}
+
+static int deliver(struct jsonrpc *w, struct pending *p,
+		   const struct jsonrpc_ask *ask, const struct stop *stop,
+		   struct error *err)
+{
+	struct note *note;
+	int rc = 0;
+
+	while (rc == 0 && (note = next_note(w, p))) {
+		if (ask->notify)
+			rc = ask->notify(
+				ask->arg,
+				json_string(note->message, "method", ""),
+				json_get(note->message, "params"), err);
+		cJSON_Delete(note->message);
+		free(note);
+		if (rc == 0)
+			rc = stop_check(stop, err);
+	}
+	return rc;
+}
+
+/* The error that the child answered with, in our words. */
+static int refused(struct jsonrpc_ask *ask, const cJSON *error,
+		   struct error *err)
+{
+	struct buf shown = BUF_INIT(1 << 16);
+	const char *text = json_string(error, "message", "");
+
+	if (!cJSON_IsObject(error) ||
+	    !cJSON_IsNumber(json_get(error, "code")) ||
+	    !cJSON_IsString(json_get(error, "message")))
+		return error_set(err, ERR_PROTOCOL,
+				 "the provider's answer makes no sense: its "
+				 "error has no code and message");
+	sanitize_line((struct str){ text, strnlen(text, 1 << 14) }, &shown);
+	if (shown.len > TEXT_SHOWN)
+		shown.len =
+			str_utf8_prefix((struct str){ shown.ptr, TEXT_SHOWN });
+	ask->refused = (int)json_int(error, "code", -32603);
+	error_set(err, ERR_REMOTE, "%.*s", (int)shown.len,
+		  shown.len ? shown.ptr : "");
+	if (!shown.len)
+		error_set(err, ERR_REMOTE, "error %d without a message",
+			  ask->refused);
+	buf_release(&shown);
+	return -1;
+}
+
+static int judge(struct pending *p, struct jsonrpc_ask *ask, cJSON **result,
+		 struct error *err)
+{
+	const cJSON *error = json_get(p->answer, "error");
+	cJSON *found =
+		cJSON_DetachItemFromObjectCaseSensitive(p->answer, "result");
+
+	if (error && !cJSON_IsNull(error)) {
+		cJSON_Delete(found);
+		return refused(ask, error, err);
+	}
+	if (!cJSON_IsObject(found)) {
+		cJSON_Delete(found);
+		return error_set(err, ERR_PROTOCOL,
+				 "the provider's answer makes no sense: its "
+				 "result is no object");
+	}
+	*result = found;
+	return 0;
+}
+
+static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
+		     struct error *err)
+{
+	error_set(err, ERR_TIMEOUT, "the provider gave no answer within %lld s",
+		  (long long)(ask->timeout_ms + 999) / 1000);
+	pthread_mutex_lock(&w->lock);
+	jsonrpc_add_words(w, err);
+	pthread_mutex_unlock(&w->lock);
+	return -1;
+}
+
+/* 1: there is an answer; 0: not yet. */
+static int look(struct jsonrpc *w, struct pending *p, struct error *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&w->lock);
+	if (p->answer && !p->first)
+		rc = 1;
+	else if (w->broken && !p->first) {
+		*err = w->why;
+		rc = -1;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
+static int wait_for(struct jsonrpc *w, struct pending *p,
+		    struct jsonrpc_ask *ask, const struct stop *stop,
+		    struct error *err)
+{
+	struct stop limit = stop_within(stop, ask->timeout_ms);
+	int rc;
+
+	for (;;) {
+		struct pollfd set[] = {
+			{ .fd = p->event, .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+		uint64_t count;
+
+		if (deliver(w, p, ask, stop, err) < 0)
+			return -1;
+		rc = look(w, p, err);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+		if (stop_check(stop, err) < 0)
+			return -1;
+		if (clock_ms() >= limit.deadline)
+			return timed_out(w, ask, err);
+		(void)poll(set, 2, stop_poll_ms(&limit, -1));
+		if (set[0].revents)
+			(void)!read(p->event, &count, sizeof(count));
+	}
+}
+
+int jsonrpc_call(struct jsonrpc *w, struct jsonrpc_ask *ask, cJSON **result,
+		 const struct stop *stop, struct error *err)
+{
+	struct pending p = { .event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	int rc;
+
+	ask->refused = JSONRPC_REFUSED;
+	*result = NULL;
+	if (p.event < 0)
+		return error_errno(err, "creating an event");
+	rc = begin(w, &p, ask, err);
+	if (rc < 0) {
+		close(p.event);
+		return error_wrap(err, "%s", ask->what);
+	}
+	rc = wait_for(w, &p, ask, stop, err);
+	if (rc == 0)
+		rc = judge(&p, ask, result, err);
+	leave(w, &p);
+	if (rc < 0 && err->code != ERR_CANCELLED)
+		error_wrap(err, "%s", ask->what);
+	return rc;
+}
+
+void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
+{
+	struct pollfd end = { .fd = w->end, .events = POLLIN };
+
+	pthread_mutex_lock(&w->lock);
+	w->leaving = true;
+	buf_addstr(&w->queue, STR("{\"jsonrpc\":\"2.0\",\"method\":"
+				  "\"shutdown\"}\n"));
+	jsonrpc_poke(w->wake);
+	pthread_mutex_unlock(&w->lock);
+	if (poll(&end, 1, (int)grace_ms) <= 0) {
+		pthread_mutex_lock(&w->lock);
+		if (!w->reaped)
+			(void)kill(-w->pid, SIGKILL);
+		pthread_mutex_unlock(&w->lock);
+		(void)poll(&end, 1, KILL_MS);
+	}
+	pthread_mutex_lock(&w->lock);
+	jsonrpc_break(w, ERR_NETWORK, "has been ended");
+	jsonrpc_poke(w->wake);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	if (!w->reaped)
+		(void)waitpid(w->pid, NULL, WNOHANG);
+	release(w);
+}

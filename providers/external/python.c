@@ -1,0 +1,201 @@
+/* python.c - the interpreter and the script that run provider classes. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/external/python.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+
+static const unsigned char stand_ins_py[] = {
+#include "scripts/host/dcode_stand_ins.py.inc"
+};
+static const unsigned char host_py[] = {
+#include "scripts/host/provider_host.py.inc"
+};
+
+static char *interpreter_in(const char *dir)
+{
+	char *path = path_join(dir, "bin/python3");
+
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *python_home(const struct settings *set)
+{
+	return path_join(settings_dir(set), PYTHON_HOME);
+}
+
+char *python_program(const struct settings *set)
+{
+	const char *active = settings_exported(set, "VIRTUAL_ENV");
+	char *home = python_home(set);
+	char *program = interpreter_in(home);
+
+	free(home);
+	if (!program && active && active[0] == '/')
+		program = interpreter_in(active);
+	if (!program)
+		program = proc_find("python3", settings_exported(set, "PATH"));
+	return program;
+}
+
+static bool put(int fd, const unsigned char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n <= 0)
+			return false;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+int python_script(struct error *err)
+{
+	int fd = memfd_create("dcode-provider-host", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, "making room for the host script");
+	if (put(fd, stand_ins_py, sizeof(stand_ins_py)) &&
+	    put(fd, host_py, sizeof(host_py)) && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	(void)error_errno(err, "writing the host script");
+	close(fd);
+	return -1;
+}
+
+struct sites {
+	void (*each)(void *arg, const char *dir);
+	void *arg;
+};
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* PREFIX/lib/python3.N/site-packages, and PREFIX/site-packages. */
+static void each_in(const char *prefix, const struct sites *s)
+{
+	char *lib = path_join(prefix, "lib");
+	char *plain = path_join(prefix, "site-packages");
+	DIR *dir = opendir(lib);
+	struct dirent *e;
+
+	if (is_directory(plain))
+		s->each(s->arg, plain);
+	while (dir && (e = readdir(dir))) {
+		char *path;
+
+		if (strncmp(e->d_name, "python3", 7) != 0)
+			continue;
+		path = xasprintf("%s/%s/site-packages", lib, e->d_name);
+		if (is_directory(path))
+			s->each(s->arg, path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	free(plain);
+	free(lib);
+}
+
+/* Each absolute entry of PYTHONPATH: a relative one would be in the directory
+ * that dcode was started in. */
+static void each_entry(const struct settings *set, const struct sites *s)
+{
+	struct str rest = str_of(settings_exported(set, "PYTHONPATH"));
+	struct str item;
+
+	while (str_split(&rest, ':', &item)) {
+		char *path = xstrndup(item.ptr, item.len);
+
+		if (path[0] == '/')
+			s->each(s->arg, path);
+		free(path);
+	}
+}
+
+static void if_directory(void *arg, const char *path)
+{
+	const struct sites *s = arg;
+
+	if (is_directory(path))
+		s->each(s->arg, path);
+}
+
+void python_each_site(const struct settings *set,
+		      void (*each)(void *arg, const char *dir), void *arg)
+{
+	struct sites s = { each, arg };
+	const char *active = settings_exported(set, "VIRTUAL_ENV");
+	char *home = python_home(set);
+
+	each_in(home, &s);
+	free(home);
+	each_entry(set, &(struct sites){ if_directory, &s });
+	if (active && active[0] == '/')
+		each_in(active, &s);
+}
+
+struct argv {
+	char **words;
+	size_t n;
+};
+
+static void add(void *arg, const char *word)
+{
+	struct argv *a = arg;
+
+	a->words = xrealloc(a->words, a->n + 2, sizeof(*a->words));
+	a->words[a->n++] = xstrdup(word);
+	a->words[a->n] = NULL;
+}
+
+/*
+ * -I: nothing of the current directory, no PYTHON* variable. What the variables
+ * say that were exported comes as arguments: PYTHONPATH's entries up to "--",
+ * then the directories of packages.
+ */
+char **python_argv(const struct settings *set, const char *program,
+		   const char *class_path)
+{
+	static const char boot[] =
+		"import sys, io; "
+		"n = int(sys.argv.pop(1)); s = io.open(3, 'rb').read(); "
+		"m = sys.modules['dcode_stand_ins'] = "
+		"type(sys)('dcode_stand_ins'); "
+		"exec(compile(s[:n], 'dcode_stand_ins.py', 'exec'), vars(m)); "
+		"exec(compile(s[n:], 'provider_host.py', 'exec'))";
+	struct argv a = { 0 };
+	char first[24];
+
+	snprintf(first, sizeof(first), "%zu", sizeof(stand_ins_py));
+	add(&a, program);
+	add(&a, "-I");
+	add(&a, "-c");
+	add(&a, boot);
+	add(&a, first);
+	add(&a, class_path);
+	each_entry(set, &(struct sites){ add, &a });
+	add(&a, "--");
+	python_each_site(set, add, &a);
+	return a.words;
+}

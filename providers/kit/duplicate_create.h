@@ -1,0 +1,38 @@
+/* duplicate_create.h - a create that was sent twice: which sandbox stays. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_KIT_DUPLICATE_CREATE_H
+#define PROVIDERS_KIT_DUPLICATE_CREATE_H
+
+#include <pthread.h>
+
+#include "sandbox/sandbox.h"
+
+/* For vendors that make a second sandbox of the same label when asked again.
+ */
+enum { CREATE_LOG_MAX = 16, DUPLICATE_MAX = 8 };
+
+/* Labels that a create was sent for, the last ones. Any thread. */
+struct create_log {
+	pthread_mutex_t lock;
+	char labels[CREATE_LOG_MAX][16];
+	unsigned n;
+};
+void create_log_init(struct create_log *t);
+void create_log_release(struct create_log *t);
+/* Was a request sent for this label before? Remembers it. */
+bool create_log_add(struct create_log *t, const char *label);
+
+struct duplicate_create { /* set label, and maybe id; the rest is { 0 } */
+	const char *label;
+	char *id; /* owned: the one that stays; the first that is found */
+	char *others[DUPLICATE_MAX];
+	size_t n;
+};
+/* For a list of sandboxes; arg is a struct duplicate_create. */
+void duplicate_create_found(void *arg, const struct sandbox_info *info);
+/* Deletes all but id, and frees. */
+void duplicate_create_delete(struct sandbox_client *host,
+			     struct duplicate_create *s,
+			     const struct stop *stop);
+
+#endif

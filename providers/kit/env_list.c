@@ -1,0 +1,59 @@
+/* env_list.c - a setting's list of NAME=value as a JSON object. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/kit/env_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int env_list_add(const struct settings *set, const char *group, const char *key,
+		 cJSON *object, struct error *err)
+{
+	const char *const *list;
+	size_t n = 0;
+
+	if (settings_list(set, group, key, &list, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(list[i], '=');
+		char *name;
+
+		if (!eq || eq == list[i])
+			return error_set(err, ERR_CONFIG,
+					 "%s: each entry is NAME=value", key);
+		name = xstrndup(list[i], (size_t)(eq - list[i]));
+		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+		cJSON_AddStringToObject(object, name, eq + 1);
+		free(name);
+	}
+	return 0;
+}
+
+int env_list_member(const struct settings *set, const char *group,
+		    const char *key, cJSON *body, const char *name,
+		    struct error *err)
+{
+	cJSON *object = cJSON_CreateObject();
+	int rc = env_list_add(set, group, key, object, err);
+
+	if (rc == 0 && object->child)
+		cJSON_AddItemToObject(body, name, object);
+	else
+		cJSON_Delete(object);
+	return rc;
+}
+
+int env_list_labels(const struct settings *set, const char *group,
+		    const struct sandbox_spec *spec, cJSON *labels,
+		    struct error *err)
+{
+	if (env_list_add(set, group, "labels", labels, err) < 0)
+		return -1;
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.label");
+	cJSON_DeleteItemFromObjectCaseSensitive(labels, "dcode.owner");
+	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
+	cJSON_AddStringToObject(labels, "dcode.owner",
+				spec->owner ? spec->owner : "");
+	return 0;
+}

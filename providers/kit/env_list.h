@@ -1,0 +1,24 @@
+/* env_list.h - a setting's list of NAME=value as a JSON object. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_KIT_ENV_LIST_H
+#define PROVIDERS_KIT_ENV_LIST_H
+
+#include "base/json.h"
+#include "config/settings.h"
+#include "sandbox/sandbox.h"
+
+/* Adds them as members, the last of a name counts. ERR_CONFIG for an entry
+ * that is none. */
+int env_list_add(const struct settings *set, const char *group, const char *key,
+		 cJSON *object, struct error *err);
+/* The pairs as a member of body, called name, if there are any. */
+int env_list_member(const struct settings *set, const char *group,
+		    const char *key, cJSON *body, const char *name,
+		    struct error *err);
+/* The pairs of the key "labels", and ours, which none of them replaces:
+ * dcode.label and dcode.owner. */
+int env_list_labels(const struct settings *set, const char *group,
+		    const struct sandbox_spec *spec, cJSON *labels,
+		    struct error *err);
+
+#endif

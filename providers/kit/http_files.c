@@ -1,0 +1,409 @@
+/* http_files.c - files in and out through a vendor's file API. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/kit/http_files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/retry.h"
+#include "sandbox/transfer.h"
+
+enum {
+	TRIES = 5,
+	PAUSE_MS = 200,
+	LONGEST_MS = 24 * 3600 * 1000,
+	IDLE_MS = 60000,
+	HEAD_MAX = 64 << 10,
+};
+
+/* JSON, a form and a query can say it. */
+static bool plain(const char *path)
+{
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7F)
+			return false;
+	return str_is_utf8(str_of(path));
+}
+
+static enum http_files_verdict verdict(const struct http_files *v,
+				       const struct http_response *res)
+{
+	struct str body = buf_str(&res->body);
+	bool denied = str_search(body, STR("permission denied")) < body.len;
+	enum http_files_verdict said = v->judge ? v->judge(res) : FILES_REFUSED;
+
+	if (said != FILES_REFUSED)
+		return said;
+	/* 507: the disk is full. */
+	if (res->status == 408 || res->status == 429 ||
+	    (res->status >= 500 && res->status != 507 && !denied))
+		return FILES_AGAIN;
+	return FILES_REFUSED;
+}
+
+int http_files_judge(struct sandbox *sb, const struct http_files *v,
+		     const struct http_response *res, const struct error *why,
+		     const struct stop *stop, struct error *err)
+{
+	enum http_files_verdict said = FILES_FAILED;
+
+	if (why->code == ERR_NETWORK)
+		return 0;
+	if (res->status >= 400)
+		said = verdict(v, res);
+	if (said == FILES_FAILED)
+		*err = *why;
+	if (said == FILES_AGAIN || said == FILES_REFUSED)
+		return said == FILES_REFUSED;
+	if (said == FILES_FAILED || v->revive(sb, stop, err) < 0)
+		return -1;
+	return said == FILES_DOUBT;
+}
+
+struct job { /* what one file's move has to do with */
+	struct sandbox *sb;
+	const struct http_files *v;
+	struct transfer *file;
+	const struct stop *stop;
+};
+
+/* The same with the pause before the next try, of which there are TRIES.
+ * err is filled when this returns -1. */
+static int judge(const struct job *j, const struct http_response *res,
+		 int tries, const struct error *why, struct error *err)
+{
+	int rc = http_files_judge(j->sb, j->v, res, why, j->stop, err);
+
+	if (rc == 0 && tries >= TRIES) {
+		*err = *why;
+		return -1;
+	}
+	return rc ? rc
+		  : retry_sleep(why, (int64_t)tries * PAUSE_MS, j->stop, err);
+}
+
+static void release_way(struct http_files_way *way)
+{
+	buf_release(&way->path);
+	buf_release(&way->body);
+}
+
+static struct http_files_way new_way(void)
+{
+	return (struct http_files_way){ .path = BUF_INIT(HEAD_MAX),
+					.body = BUF_INIT(HEAD_MAX) };
+}
+
+struct upload {
+	struct http_files_put put;
+	int64_t sent;
+	struct buf head; /* of a form */
+	struct buf tail;
+};
+
+static int64_t read_file(struct upload *u, char *room, size_t len,
+			 struct error *err)
+{
+	int64_t left = u->put.file->size - u->sent;
+	int64_t n;
+
+	if ((int64_t)len > left)
+		len = (size_t)left;
+	n = transfer_read(u->put.file, room, len, err);
+	if (n < 0) {
+		u->put.own = true;
+		return -1;
+	}
+	u->sent += n;
+	return n;
+}
+
+static int64_t take(struct buf *b, char *room, size_t len)
+{
+	size_t n = b->len < len ? b->len : len;
+
+	if (n)
+		memcpy(room, b->ptr, n);
+	buf_consume(b, n);
+	return (int64_t)n;
+}
+
+static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
+{
+	struct upload *u = arg;
+
+	if (u->head.len)
+		return take(&u->head, room, len);
+	if (u->sent < u->put.file->size)
+		return read_file(u, room, len, err);
+	return take(&u->tail, room, len);
+}
+
+/* A field with the path comes before the file's: servers read as a stream. */
+static void wrap(struct upload *u, const struct http_files_way *way, char *type,
+		 size_t room)
+{
+	static const char part[] = "Content-Disposition: form-data; name=";
+	char boundary[33];
+
+	ids_random(boundary, 32);
+	snprintf(type, room, "multipart/form-data; boundary=%s", boundary);
+	if (way->path_field)
+		buf_addf(&u->head, "--%s\r\n%s\"%s\"\r\n\r\n%s\r\n", boundary,
+			 part, way->path_field, u->put.path);
+	buf_addf(&u->head,
+		 "--%s\r\n%s\"%s\"; filename=\"%s\"\r\n"
+		 "Content-Type: application/octet-stream\r\n\r\n",
+		 boundary, part, way->file_field, way->file_name);
+	buf_addf(&u->tail, "\r\n--%s--\r\n", boundary);
+}
+
+/* All of it, once. */
+static int send_once(const struct job *j, struct upload *u,
+		     struct http_response *res, struct error *err)
+{
+	struct http_files_way way = new_way();
+	char type[96] = "application/octet-stream";
+	struct rest_ask ask = { .method = "POST",
+				.type = type,
+				.what = "writing the file",
+				.source = body_source,
+				.arg = u,
+				.timeout_ms = LONGEST_MS,
+				.idle_ms = IDLE_MS };
+	int rc;
+
+	if (j->v->send)
+		return j->v->send(j->sb, &u->put, res, j->stop, err);
+	u->sent = 0;
+	u->head = BUF_INIT(HEAD_MAX);
+	u->tail = BUF_INIT(HEAD_MAX);
+	j->v->put(j->sb, u->put.path, &way);
+	if (way.file_field)
+		wrap(u, &way, type, sizeof(type));
+	ask.path = way.path.ptr;
+	ask.source_size =
+		u->put.file->size + (int64_t)u->head.len + (int64_t)u->tail.len;
+	rc = j->v->call(j->sb, &ask, res, j->stop, err);
+	release_way(&way);
+	buf_release(&u->head);
+	buf_release(&u->tail);
+	return rc;
+}
+
+/* One part: 0 when the file is done, in whatever way; 1 to try again with why;
+ * -1. */
+static int send_part(const struct job *j, int tries, struct error *why,
+		     struct error *err)
+{
+	struct transfer *f = j->file;
+	struct upload u = { .put.file = f };
+	struct transfer_part part = { .path = BUF_INIT(0) };
+	struct http_response res = { 0 };
+	int rc = transfer_begin(j->sb, f, &part, j->stop, err);
+
+	if (rc < 0 || f->error != FILE_OK)
+		goto out;
+	u.put.path = part.path.ptr;
+	if (!plain(u.put.path)) {
+		rc = transfer_upload(j->sb, f, 1, j->stop, err);
+		goto out;
+	}
+	rc = send_once(j, &u, &res, why);
+	if (rc == 0) {
+		rc = transfer_finish(j->sb, f, &part, j->stop, err);
+		if (rc > 0)
+			error_set(why, ERR_NETWORK, "not all of it arrived");
+	} else if (u.put.own) {
+		transfer_fail(f, FILE_OTHER, why->message);
+		rc = 0;
+	} else {
+		rc = judge(j, &res, tries, why, err);
+		if (rc > 0)
+			transfer_fail(f, FILE_OTHER, why->message);
+		rc = rc < 0 ? -1 : !rc;
+	}
+	if (rc || f->error != FILE_OK)
+		transfer_drop(j->sb, f, &part);
+out:
+	http_response_release(&res);
+	buf_release(&part.path);
+	return rc;
+}
+
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
+{
+	const struct http_files *v = arg;
+	struct job j = { sb, v, f, stop };
+
+	if (v->keep)
+		v->keep(sb, stop);
+	if (!f->api_only && transfer_fits(sb, f->size))
+		return transfer_upload(sb, f, 1, stop, err);
+	for (int i = 1;; i++) {
+		struct error why = { 0 };
+		int rc = send_part(&j, i, &why, err);
+
+		if (rc <= 0)
+			return rc;
+		if (i >= TRIES || !f->rewind) {
+			*err = why;
+			return -1;
+		}
+		if (f->rewind(f->arg, &why) < 0) {
+			transfer_fail(f, FILE_OTHER, why.message);
+			return 0;
+		}
+	}
+}
+
+int http_files_upload(struct sandbox *sb, const struct http_files *v,
+		      struct transfer *files, size_t n, const struct stop *stop,
+		      struct error *err)
+{
+	struct transfer_mover m = { upload_one, v };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}
+
+struct download {
+	struct transfer *file;
+	int64_t got;   /* bytes given to the file */
+	int64_t start; /* of this answer's body */
+	int64_t at;    /* bytes of it that came */
+	bool own;      /* the file's own sink failed */
+};
+
+/* "Content-Range: bytes 100-199/200" */
+static void on_header(void *arg, struct str line)
+{
+	struct download *d = arg;
+	size_t colon = str_find(line, ':');
+	struct str name = { line.ptr, colon };
+	struct str value = str_trim(str_skip(line, colon + 1));
+	int64_t start;
+
+	if (!str_is_nocase(name, "content-range") ||
+	    !str_starts(value, "bytes "))
+		return;
+	value = str_skip(value, 6);
+	value.len = str_find(value, '-');
+	if (str_to_int(value, &start) && start >= 0 && start <= d->got)
+		d->start = start;
+}
+
+static int on_data(void *arg, struct str chunk, struct error *err)
+{
+	struct download *d = arg;
+	int64_t skip = d->got - (d->start + d->at);
+
+	d->at += (int64_t)chunk.len;
+	if (skip > 0)
+		chunk = str_skip(chunk, (size_t)skip);
+	if (!chunk.len)
+		return 0;
+	d->got += (int64_t)chunk.len;
+	if (d->file->write(d->file->arg, chunk, err) == 0)
+		return 0;
+	d->own = true;
+	return -1;
+}
+
+/* After a cut, the rest; a server that knows no ranges sends all again. */
+static int get_once(const struct job *j, struct download *d,
+		    struct http_response *res, struct error *err)
+{
+	struct http_files_way way = new_way();
+	char *range =
+		d->got ? xasprintf("Range: bytes=%" PRId64 "-", d->got) : NULL;
+	const char *const headers[] = { range, NULL };
+	struct rest_ask ask = { .method = "GET",
+				.what = "reading the file",
+				.data = on_data,
+				.header = on_header,
+				.arg = d,
+				.timeout_ms = LONGEST_MS,
+				.idle_ms = IDLE_MS };
+	int rc;
+
+	d->start = 0;
+	d->at = 0;
+	j->v->get(j->sb, d->file->path, &way);
+	ask.path = way.path.ptr;
+	if (way.body.len) {
+		ask.method = "POST";
+		ask.body = buf_str(&way.body);
+	} else {
+		ask.headers = headers;
+	}
+	rc = j->v->call(j->sb, &ask, res, j->stop, err);
+	if (rc == 0 && d->start + d->at < d->got)
+		rc = error_set(err, ERR_REMOTE,
+			       "the file changed while it was read");
+	release_way(&way);
+	free(range);
+	return rc;
+}
+
+/* Refused: the sandbox's shell knows why, or gives it. */
+static int download_else(struct sandbox *sb, const struct download *d,
+			 const struct error *why, const struct stop *stop,
+			 struct error *err)
+{
+	if (!d->got)
+		return transfer_download(sb, d->file, 1, stop, err);
+	transfer_fail(d->file, FILE_OTHER, why->message);
+	return 0;
+}
+
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
+{
+	const struct http_files *v = arg;
+	struct job j = { sb, v, f, stop };
+	struct download d = { .file = f };
+	int rc = 1;
+
+	if (v->keep)
+		v->keep(sb, stop);
+	if (!plain(f->path))
+		return transfer_download(sb, f, 1, stop, err);
+	for (int i = 1; rc > 0; i++) {
+		struct http_response res = { 0 };
+		struct error why = { 0 };
+		int64_t before = d.got;
+
+		rc = get_once(&j, &d, &res, &why);
+		if (d.got > before)
+			i = 1;
+		if (rc < 0 && d.own) {
+			transfer_fail(f, FILE_OTHER, why.message);
+			rc = 0;
+		} else if (rc < 0 && res.status == 416 && d.got) {
+			rc = 0; /* it was cut at its very end */
+		} else if (rc < 0) {
+			rc = judge(&j, &res, i, &why, err);
+			if (rc > 0)
+				rc = download_else(sb, &d, &why, stop, err);
+			else if (rc == 0)
+				rc = 1;
+		}
+		http_response_release(&res);
+	}
+	return rc;
+}
+
+int http_files_download(struct sandbox *sb, const struct http_files *v,
+			struct transfer *files, size_t n,
+			const struct stop *stop, struct error *err)
+{
+	struct transfer_mover m = { download_one, v };
+
+	return transfer_each(sb, files, n, &m, stop, err);
+}

@@ -1,0 +1,81 @@
+/* http_files.h - files in and out through a vendor's file API. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_KIT_HTTP_FILES_H
+#define PROVIDERS_KIT_HTTP_FILES_H
+
+#include "providers/kit/rest.h"
+#include "sandbox/sandbox.h"
+
+/* What the answer to a failed request means. */
+enum http_files_verdict {
+	FILES_AGAIN,   /* a passing trouble */
+	FILES_REVIVE,  /* the sandbox may be asleep or gone; then again */
+	FILES_DOUBT,   /* the same, but if it is there, it was the file */
+	FILES_REFUSED, /* this file */
+	FILES_FAILED,  /* everything: the key is bad */
+};
+
+/* How a file is asked for or sent; what the vendor fills in. */
+struct http_files_way {
+	struct buf path; /* of the request, with its query */
+	struct buf body; /* download: JSON for a POST; empty: a GET */
+	const char
+		*path_field; /* upload: form's field with the path, or NULL */
+	const char *file_field; /* its field with the bytes; NULL: no form, the
+				   body is the file */
+	const char *file_name;  /* in the form */
+};
+
+/* A file that is to be written to another path than its own. */
+struct http_files_put {
+	const struct transfer *file;
+	const char *path;
+	bool own; /* out: it is the file itself that cannot be read */
+};
+
+/* A vendor's, const. All may be called from several threads at once. */
+struct http_files {
+	/* rest_call() at the server that has the files. */
+	int (*call)(struct sandbox *sb, const struct rest_ask *ask,
+		    struct http_response *res, const struct stop *stop,
+		    struct error *err);
+	void (*get)(struct sandbox *sb, const char *file,
+		    struct http_files_way *way);
+	/* One of the two. send() does all of it, as rest_call() into res. */
+	void (*put)(struct sandbox *sb, const char *file,
+		    struct http_files_way *way);
+	int (*send)(struct sandbox *sb, struct http_files_put *put,
+		    struct http_response *res, const struct stop *stop,
+		    struct error *err);
+	/* Of an answer of 400 or more that http_files_judge() does not settle;
+	 * NULL: it was the file. */
+	enum http_files_verdict (*judge)(const struct http_response *res);
+	/* As e2b_revive(). */
+	int (*revive)(struct sandbox *sb, const struct stop *stop,
+		      struct error *err);
+	/* Before each file: the sandbox is in use. NULL: it knows. */
+	void (*keep)(struct sandbox *sb, const struct stop *stop);
+};
+
+/*
+ * struct sandbox_ops.upload and .download, in constant memory. A file that a
+ * command can carry goes in one, others through the API to a part that a
+ * command puts in place; after a cut they are sent again to another part, if
+ * they can be rewound. A download that was cut goes on where it was. What the
+ * API refuses the sandbox's own shell is asked for: its words are exact.
+ */
+int http_files_upload(struct sandbox *sb, const struct http_files *v,
+		      struct transfer *files, size_t n, const struct stop *stop,
+		      struct error *err);
+int http_files_download(struct sandbox *sb, const struct http_files *v,
+			struct transfer *files, size_t n,
+			const struct stop *stop, struct error *err);
+/*
+ * After a request that failed with why: 0 to try again, 1 when the file is
+ * refused, -1 (err filled) when nothing more can be done.
+ */
+int http_files_judge(struct sandbox *sb, const struct http_files *v,
+		     const struct http_response *res, const struct error *why,
+		     const struct stop *stop, struct error *err);
+
+#endif

@@ -1,0 +1,257 @@
+/* rest.c - a vendor's JSON over HTTP: address, headers, errors, repeats. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/kit/rest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/loopback.h"
+#include "net/retry.h"
+
+enum {
+	TRIES_AGAIN = 4,
+	TRIES_REACH = 2, /* of a server that never took a connection, */
+	REACH_MS = 3000, /* unless the tries take that long */
+	CALL_MS = 60000,
+	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
+};
+
+/* The host of an authority: no user, no port, no brackets. */
+static struct str host_of(struct str authority)
+{
+	struct str host = authority;
+	size_t end;
+
+	if (str_starts(host, "[")) {
+		end = str_find(host, ']');
+		return (struct str){ host.ptr + 1, end ? end - 1 : 0 };
+	}
+	host.len = str_find(host, ':');
+	return host;
+}
+
+bool rest_url_ok(struct str url)
+{
+	bool secure = str_starts(url, "https://");
+	struct str rest = str_skip(url, secure ? 8 : 7);
+	struct str authority = { rest.ptr, str_find(rest, '/') };
+
+	if (!secure && !str_starts(url, "http://"))
+		return false;
+	for (size_t i = 0; i < url.len; i++)
+		if (url.ptr[i] <= ' ' || url.ptr[i] == 0x7F ||
+		    strchr("?#\\\"<>", url.ptr[i]))
+			return false;
+	if (!host_of(authority).len || memchr(rest.ptr, '@', rest.len))
+		return false;
+	return secure || loopback_url(url);
+}
+
+int rest_address(char **base, const struct settings *set,
+		 const char *const *variables, const char *fallback,
+		 struct error *err)
+{
+	const char *value = NULL;
+	struct str url;
+	char *from;
+
+	for (; !value && *variables; variables++) {
+		value = settings_env(set, *variables);
+		if (value && !rest_url_ok(str_of(value))) {
+			error_set(err, ERR_CONFIG,
+				  "%s=%.200s is no address that a key may be "
+				  "sent to",
+				  *variables, value);
+			from = settings_address_name(set, *variables);
+			if (strcmp(from, *variables) != 0)
+				error_add(err, " (%s)", from);
+			free(from);
+			return error_hint(err, "Use https://..., or http:// on "
+					       "a loopback address.");
+		}
+	}
+	url = str_of(value ? value : fallback);
+	while (str_ends(url, "/"))
+		url.len--;
+	*base = xstrndup(url.ptr, url.len);
+	return 0;
+}
+
+int rest_header(struct rest *r, const char *name, const char *value,
+		struct error *err)
+{
+	size_t n = 0;
+
+	for (const char *c = value; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7F)
+			return error_set(err, ERR_CONFIG,
+					 "the value for %s holds a control "
+					 "character",
+					 name);
+	while (r->headers[n])
+		n++;
+	if (n == REST_HEADERS)
+		return error_set(err, ERR_CONFIG, "too many headers");
+	r->headers[n] = xasprintf("%s: %s", name, value);
+	return 0;
+}
+
+void rest_release(struct rest *r)
+{
+	free(r->base);
+	for (size_t n = 0; r->headers[n]; n++) {
+		explicit_bzero(r->headers[n], strlen(r->headers[n]));
+		free(r->headers[n]);
+	}
+	*r = (struct rest){ 0 };
+}
+
+void rest_encode(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9') || (c && strchr("-._~", c));
+
+		if (plain)
+			buf_addc(out, (char)c);
+		else
+			buf_addf(out, "%%%02X", c);
+	}
+}
+
+/* Ours, the caller's and the type in one list; type is the caller's room. */
+static void gather(const struct rest *r, const struct rest_ask *ask,
+		   const char **list, const char *type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; r->headers[i]; i++)
+		list[n++] = r->headers[i];
+	if (ask->body.len || ask->source)
+		list[n++] = type;
+	for (size_t i = 0;
+	     ask->headers && ask->headers[i] && n < (size_t)2 * REST_HEADERS;
+	     i++)
+		list[n++] = ask->headers[i];
+	list[n] = NULL;
+}
+
+static int once(const struct rest *r, const struct rest_ask *ask,
+		struct http_response *res, const struct stop *stop,
+		struct error *err)
+{
+	const char *list[2 * REST_HEADERS + 1];
+	char *type = xasprintf("Content-Type: %s",
+			       ask->type ? ask->type : "application/json");
+	char *url = xasprintf("%s%s", r->base, ask->path);
+	int64_t ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS;
+	struct stop limit = stop_within(stop, ms);
+	struct http_request req = {
+		.method = ask->method,
+		.url = url,
+		.headers = list,
+		.segments = &ask->body,
+		.n_segments = ask->body.len ? 1 : 0,
+		.source = ask->source,
+		.source_size = ask->source_size,
+		.data = ask->data,
+		.header = ask->header,
+		.arg = ask->arg,
+		.idle_ms = ask->idle_ms,
+	};
+	int rc;
+
+	gather(r, ask, list, type);
+	rc = http_do(r->http, &req, res, &limit, err);
+	/* Our own time limit for one try is a failure of the network. */
+	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline) {
+		error_set(err, ERR_NETWORK, "no answer within %lld s",
+			  (long long)(ms / 1000));
+	}
+	free(type);
+	free(url);
+	return rc;
+}
+
+/* May it be tried again? Nothing has been sent where nobody was reached. */
+static bool repeatable(const struct rest_ask *ask, const struct retry *retry,
+		       int64_t began, const struct error *err)
+{
+	if (err->code != ERR_UNREACHABLE)
+		return ask->flags & REST_AGAIN && !ask->source &&
+		       err->code != ERR_PROTOCOL && retry_is_transient(err);
+	return retry->attempt < TRIES_REACH && clock_ms() - began < REACH_MS;
+}
+
+int rest_call(const struct rest *r, const struct rest_ask *ask,
+	      struct http_response *res, const struct stop *stop,
+	      struct error *err)
+{
+	struct retry retry = { .max = TRIES_AGAIN };
+	int64_t began = clock_ms();
+	int rc;
+
+	for (;;) {
+		struct error why = { 0 };
+
+		if (!res->body.max)
+			res->body.max = ANSWER_MAX;
+		rc = once(r, ask, res, stop, &why);
+		if (rc == 0 &&
+		    (res->status < 400 ||
+		     (res->status == 404 && ask->flags & REST_MISSING_OK)))
+			return 0;
+		if (rc == 0)
+			(void)http_status_error(res, NULL, &why);
+		if (!repeatable(ask, &retry, began, &why) ||
+		    !retry_after(&retry, stop, &why)) {
+			*err = why;
+			return error_wrap(err, "%s", ask->what);
+		}
+	}
+}
+
+int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
+	      int *status, const struct stop *stop, struct error *err)
+{
+	struct http_response res = { 0 };
+	int rc = rest_call(r, ask, &res, stop, err);
+
+	*tree = NULL;
+	if (rc == 0 && status)
+		*status = res.status;
+	if (rc == 0 && str_trim(buf_str(&res.body)).len) {
+		*tree = json_parse(buf_str(&res.body));
+		if (!*tree) {
+			rc = error_set(err, ERR_PROTOCOL,
+				       "%s: the answer is no JSON", ask->what);
+			err->http_status = res.status;
+		}
+	}
+	http_response_release(&res);
+	return rc;
+}
+
+int64_t rest_time(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	int hours = 0;
+	int minutes = 0;
+	int64_t t;
+
+	if (!rest)
+		return 0;
+	t = timegm(&tm);
+	rest += strspn(rest, ".0123456789");
+	if ((*rest == '+' || *rest == '-') && strlen(rest) >= 6) {
+		hours = (rest[1] - '0') * 10 + (rest[2] - '0');
+		minutes = (rest[4] - '0') * 10 + (rest[5] - '0');
+		t -= (*rest == '+' ? 60 : -60) * (hours * 60 + minutes);
+	}
+	return t > 0 ? t : 0;
+}

@@ -1,0 +1,140 @@
+/* stat_files.c - what the shell says of paths that a vendor's files API does
+ * not. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/kit/stat_files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sandbox/quote.h"
+
+enum { COMMAND_MAX = 48 << 10, WORD_MAX = 12 << 10, LOOK_MS = 60000 };
+
+/* Each prints one letter: k good, n not there, d a directory, p not allowed,
+ * i a parent that is no directory. */
+static const char upload_sh[] =
+	"c(){ d=${1%/*} d=${d:-/}\n"
+	"[ -d \"$d\" ]||mkdir -p -- \"$d\" 2>/dev/null\n"
+	"if [ -d \"$1\" ];then printf d;return;fi\n"
+	"if [ -e \"$1\" ];then t=$1;else t=$d;fi\n"
+	"if [ -e \"$t\" ]&&[ -d \"$d\" ];then\n"
+	"[ -w \"$t\" ]&&printf k||printf p;return;fi\n"
+	"while [ -n \"$t\" ]&&[ ! -e \"$t\" ];do t=${t%/*};done\n"
+	"[ -d \"${t:-/}\" ]&&printf p||printf i;}\n";
+static const char download_sh[] =
+	"c(){ if [ -d \"$1\" ];then printf d\n"
+	"elif [ -e \"$1\" ];then [ -r \"$1\" ]&&printf k||printf p\n"
+	"else t=${1%/*};while [ -n \"$t\" ]&&[ ! -e \"$t\" ];do "
+	"t=${t%/*};done\n"
+	"if [ ! -d \"${t:-/}\" ];then printf i\n"
+	"elif [ -x \"${t:-/}\" ];then printf n;else printf p;fi;fi;}\n";
+static const char modes_sh[] =
+	"c(){ chmod $2 \"$1\" 2>/dev/null&&printf k||printf p;}\n";
+
+struct answers {
+	char letters[512];
+	size_t n;
+};
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	struct answers *a = arg;
+
+	(void)reply;
+	(void)err;
+	for (size_t i = 0; stream == EXEC_STDOUT && i < chunk.len; i++)
+		if (a->n < sizeof(a->letters))
+			a->letters[a->n++] = chunk.ptr[i];
+	return 0;
+}
+
+static bool concerned(const struct transfer *f, enum stat_purpose what)
+{
+	return f->error == FILE_OK && (what != STAT_SET_MODES || f->mode);
+}
+
+static int apply(struct transfer *f, char letter, struct error *err)
+{
+	switch (letter) {
+	case 'k':
+		return 0;
+	case 'n':
+		f->error = FILE_NOT_FOUND;
+		return 0;
+	case 'd':
+		f->error = FILE_IS_DIRECTORY;
+		return 0;
+	case 'p':
+		f->error = FILE_PERMISSION_DENIED;
+		return 0;
+	case 'i':
+		f->error = FILE_INVALID_PATH;
+		return 0;
+	default:
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no word about "
+				 "%.100s",
+				 f->path);
+	}
+}
+
+/* Files from *i on, as many as fit into one command. */
+/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
+static int look_some(struct sandbox *sb, enum stat_purpose what,
+		     struct transfer *files, size_t n, size_t *i,
+		     const struct stop *stop, struct error *err)
+{
+	static const char *const scripts[] = { upload_sh, download_sh,
+					       modes_sh };
+	struct buf command = BUF_INIT(COMMAND_MAX);
+	struct answers a = { .n = 0 };
+	struct exec_result res;
+	struct exec_request req = { .cwd = "/",
+				    .plain = true,
+				    .timeout_ms = LOOK_MS,
+				    .output = on_output,
+				    .arg = &a };
+	size_t first = *i;
+	size_t asked = 0;
+	int rc = 0;
+
+	buf_adds(&command, scripts[what]);
+	for (; *i < n && command.len < COMMAND_MAX - WORD_MAX &&
+	       asked < sizeof(a.letters);
+	     (*i)++) {
+		if (!concerned(&files[*i], what))
+			continue;
+		if (strlen(files[*i].path) > WORD_MAX / 4) {
+			files[*i].error = FILE_INVALID_PATH;
+			continue;
+		}
+		buf_adds(&command, "c ");
+		quote_word(&command, str_of(files[*i].path));
+		buf_addf(&command, " %o\n", files[*i].mode & 07777);
+		asked++;
+	}
+	req.command = buf_str(&command);
+	if (asked)
+		rc = sb->host->provider->ops->execute(sb, &req, &res, stop,
+						      err);
+	for (size_t k = first, at = 0; rc == 0 && k < *i; k++)
+		if (concerned(&files[k], what))
+			rc = apply(&files[k], at < a.n ? a.letters[at] : '?',
+				   err),
+			at++;
+	buf_release(&command);
+	return rc;
+}
+
+int look(struct sandbox *sb, enum stat_purpose what, struct transfer *files,
+	 size_t n, const struct stop *stop, struct error *err)
+{
+	size_t i = 0;
+
+	while (i < n)
+		if (look_some(sb, what, files, n, &i, stop, err) < 0)
+			return -1;
+	return 0;
+}

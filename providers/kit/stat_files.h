@@ -1,0 +1,20 @@
+/* stat_files.h - what the shell says of paths that a vendor's files API does
+ * not. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_KIT_STAT_FILES_H
+#define PROVIDERS_KIT_STAT_FILES_H
+
+#include "sandbox/sandbox.h"
+
+enum stat_purpose {
+	STAT_FOR_UPLOAD,   /* makes parents, looks whether it can be written */
+	STAT_FOR_DOWNLOAD, /* can it be read? */
+	STAT_SET_MODES,    /* sets the modes that are wanted */
+};
+
+/* Sets error of those files that have none, by one command of the sandbox's
+ * provider for all of them (several, when there are very many). */
+int look(struct sandbox *sb, enum stat_purpose what, struct transfer *files,
+	 size_t n, const struct stop *stop, struct error *err);
+
+#endif

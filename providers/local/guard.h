@@ -1,0 +1,40 @@
+/* guard.h - keeps a bound directory from running things on the host. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_LOCAL_GUARD_H
+#define PROVIDERS_LOCAL_GUARD_H
+
+#include "providers/local/record.h"
+#include "providers/local/watch.h"
+
+/*
+ * A model that may write a directory of the user's could leave there what
+ * makes git, an editor or a shell of the user run a program: a hook, a
+ * core.fsmonitor, a task of .vscode, an .envrc. So, inside the sandbox,
+ *   - .git is a mount of its own: it cannot be renamed or replaced;
+ *   - what git takes programs from in it is read-only, and what is missing of
+ *     it is occupied by a placeholder;
+ *   - names of the setting `protect` are read-only; those at the root that
+ *     are missing and no pattern, too.
+ * Mounts cannot prevent new names elsewhere: guard_check() names those.
+ */
+struct guard { /* from { .record.fd = -1 } */
+	struct watch watch;
+	struct record record;
+	char *settings_dir; /* owned */
+	char *arguments;    /* owned: bubblewrap's, NUL after each */
+	size_t arguments_len;
+	size_t left_out; /* names without a mount: there are too many */
+	char **found;    /* owned; relative paths, said already */
+	size_t n_found;
+	int said; /* of what is not covered: 1 mounts, 2 the tree, too */
+};
+
+int guard_open(struct guard *g, const struct settings *set, const char *root,
+	       const char *label, const struct stop *stop, struct error *err);
+/* What the user should know now; last: all of it once more. */
+void guard_check(struct guard *g, bool last,
+		 void (*each)(void *arg, const char *line), void *arg);
+/* Removes the placeholders: the sandbox must have ended. */
+void guard_release(struct guard *g);
+
+#endif

@@ -1,0 +1,345 @@
+/* limits.c - limits of a whole local sandbox: control group, disk. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/local/limits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/stop.h"
+#include "base/str.h"
+
+enum {
+	FIRST_MS = 300, /* a quick command is not measured at all */
+	PAUSE_MS = 300,
+	PAUSE_MAX_MS = 30000,
+	SHARE = 10, /* of the time is spent measuring, at most one part */
+	RELEASE_TRIES = 50,
+	DEEP = 8,        /* of processes between bubblewrap and the sandbox */
+	ORPHAN_S = 3600, /* a group that a killed dcode left */
+};
+
+static bool write_file(const char *dir, const char *name, const char *text)
+{
+	char *path = path_join(dir, name);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 &&
+		  write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return ok;
+}
+
+static bool has_word(struct str words, char sep, const char *word)
+{
+	struct str item;
+
+	while (str_split(&words, sep, &item))
+		if (str_is(str_trim(item), word))
+			return true;
+	return false;
+}
+
+/* Where a group beside or below ours with this controller would be. Owned. */
+static char *parent_of(const char *controller)
+{
+	struct buf text = BUF_INIT(1 << 16);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str line;
+	char *found = NULL;
+
+	(void)path_read("/proc/self/cgroup", &text, &ignored);
+	rest = buf_str(&text);
+	while (!found && str_split(&rest, '\n', &line)) {
+		struct str list = str_skip(line, str_find(line, ':') + 1);
+		struct str path = str_skip(list, str_find(list, ':') + 1);
+
+		list.len = str_find(list, ':');
+		if (has_word(list, ',', controller))
+			found = xasprintf("/sys/fs/cgroup/%.*s%.*s",
+					  (int)list.len, list.ptr,
+					  (int)path.len, path.ptr);
+		else if (!list.len &&
+			 access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
+			/* Ours has processes, so it cannot have groups. */
+			found = xasprintf("/sys/fs/cgroup%.*s/..",
+					  (int)path.len, path.ptr);
+	}
+	buf_release(&text);
+	return found;
+}
+
+/* Those of killed processes; one that is in use cannot be removed. */
+static void remove_orphans(const char *parent)
+{
+	DIR *dir = opendir(parent);
+	struct dirent *e;
+	struct stat st;
+
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "dcode-", 6) &&
+		    fstatat(dirfd(dir), e->d_name, &st, 0) == 0 &&
+		    time(NULL) - st.st_mtime > ORPHAN_S)
+			(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	if (dir)
+		closedir(dir);
+}
+
+/* A group whose limit, in the file of cgroup 2 or 1, is set; else NULL. */
+static char *make_group(const char *controller, const char *file,
+			const char *old_file, uint64_t limit)
+{
+	char *parent = parent_of(controller);
+	char name[9];
+	char text[32];
+	char *dir;
+
+	if (!parent)
+		return NULL;
+	remove_orphans(parent);
+	ids_random(name, sizeof(name) - 1);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)limit);
+	dir = xasprintf("%s/dcode-%s", parent, name);
+	free(parent);
+	if (mkdir(dir, 0755) == 0) {
+		if (write_file(dir, file, text) ||
+		    write_file(dir, old_file, text))
+			return dir;
+		rmdir(dir);
+	}
+	free(dir);
+	return NULL;
+}
+
+void cgroup_open(struct cgroup *c, const struct jail_limits *limits)
+{
+	char text[32];
+
+	if (limits->memory)
+		c->memory = make_group("memory", "memory.max",
+				       "memory.limit_in_bytes", limits->memory);
+	if (c->memory && !write_file(c->memory, "memory.swap.max", "0")) {
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long)limits->memory);
+		(void)write_file(c->memory, "memory.memsw.limit_in_bytes",
+				 text);
+	}
+	/* The kernel does not count root's processes otherwise. */
+	if (limits->processes && geteuid() == 0)
+		c->pids = make_group("pids", "pids.max", "pids.max",
+				     limits->processes);
+}
+
+static void add_tree(const struct cgroup *c, pid_t pid, int depth)
+{
+	char text[64];
+	struct buf list = BUF_INIT(1 << 16);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str item;
+	int64_t child;
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	if (c->memory)
+		(void)write_file(c->memory, "cgroup.procs", text);
+	if (c->pids)
+		(void)write_file(c->pids, "cgroup.procs", text);
+	snprintf(text, sizeof(text), "/proc/%d/task/%d/children", (int)pid,
+		 (int)pid);
+	(void)path_read(text, &list, &ignored);
+	rest = buf_str(&list);
+	while (depth < DEEP && str_split(&rest, ' ', &item))
+		if (str_to_int(item, &child))
+			add_tree(c, (pid_t)child, depth + 1);
+	buf_release(&list);
+}
+
+void cgroup_add(const struct cgroup *c, pid_t pid)
+{
+	if (c->memory || c->pids)
+		add_tree(c, pid, 0);
+}
+
+static void remove_group(char **dir)
+{
+	struct stop limit = stop_cleanup(1000);
+	struct error ignored = { 0 };
+
+	for (int i = 0;
+	     *dir && rmdir(*dir) < 0 && errno == EBUSY && i < RELEASE_TRIES;
+	     i++)
+		if (stop_sleep(&limit, 10, &ignored) < 0)
+			break;
+	free(*dir);
+	*dir = NULL;
+}
+
+void cgroup_release(struct cgroup *c)
+{
+	remove_group(&c->memory);
+	remove_group(&c->pids);
+}
+
+static bool is_leaving(struct disk_watch *d)
+{
+	bool leaving;
+
+	pthread_mutex_lock(&d->lock);
+	leaving = d->leaving;
+	pthread_mutex_unlock(&d->lock);
+	return leaving;
+}
+
+/* Bytes in all directories; UINT64_MAX when it was left early. */
+static uint64_t measure(const char *const *dirs, struct disk_watch *d,
+			int64_t deadline)
+{
+	FTS *fts = fts_open((char *const *)dirs,
+			    FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	uint64_t bytes = 0;
+	unsigned n = 0;
+	FTSENT *e;
+
+	while (fts && (e = fts_read(fts))) {
+		if (e->fts_info != FTS_DP && e->fts_statp)
+			bytes += (uint64_t)e->fts_statp->st_blocks * 512;
+		if ((++n & 255) == 0 &&
+		    ((d && is_leaving(d)) || clock_ms() > deadline)) {
+			bytes = UINT64_MAX;
+			break;
+		}
+	}
+	if (fts)
+		fts_close(fts);
+	return bytes;
+}
+
+uint64_t disk_measure(const char *dir, const char *other, int64_t ms)
+{
+	const char *dirs[] = { dir, other, NULL };
+
+	return measure(dirs, NULL, clock_ms() + ms);
+}
+
+/* Over the limit, and growing: a command that makes room may go on. */
+static bool is_over(struct disk_watch *d)
+{
+	uint64_t now = measure(d->dirs, d, INT64_MAX);
+	uint64_t before = d->last;
+
+	if (now == UINT64_MAX)
+		return false;
+	d->last = now;
+	if (before == UINT64_MAX)
+		d->base = now;
+	return now > before && now > d->base && now - d->base > d->limit;
+}
+
+static void *watch_disk(void *arg)
+{
+	struct disk_watch *d = arg;
+	int64_t pause = FIRST_MS;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->leaving && !d->hit) {
+		struct timespec until;
+		int64_t began;
+		bool over;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += (pause % 1000) * 1000000;
+		until.tv_sec += pause / 1000 + until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (pthread_cond_timedwait(&d->wake, &d->lock, &until) == 0)
+			continue;
+		pthread_mutex_unlock(&d->lock);
+		began = clock_ms();
+		over = is_over(d);
+		pause = (clock_ms() - began) * SHARE;
+		pause = pause < PAUSE_MS ? PAUSE_MS : pause;
+		pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
+		pthread_mutex_lock(&d->lock);
+		d->hit = over && !d->leaving;
+	}
+	if (d->hit)
+		shutdown(d->control, SHUT_WR); /* the runner kills it then */
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+void disk_watch_start(struct disk_watch *d)
+{
+	pthread_condattr_t attr;
+
+	if (!d->limit)
+		return;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	d->running = pthread_create(&d->thread, NULL, watch_disk, d) == 0;
+}
+
+bool disk_watch_end(struct disk_watch *d)
+{
+	if (!d->limit)
+		return false;
+	pthread_mutex_lock(&d->lock);
+	d->leaving = true;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+	if (d->running)
+		pthread_join(d->thread, NULL);
+	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->wake);
+	return d->hit;
+}
+
+void limits_describe(const struct jail_limits *limits, uint64_t disk,
+		     struct buf *out)
+{
+	const struct jail_limits probe = {
+		.memory = limits->memory ? limits->memory : 1 << 30,
+		.processes = limits->processes,
+	};
+	struct cgroup c = { 0 };
+
+	cgroup_open(&c, &probe);
+	if (!limits->memory)
+		buf_adds(out, "memory: no limit set");
+	else if (c.memory)
+		buf_adds(out, "memory: binds each process and, by a control "
+			      "group, all of the sandbox with its shared "
+			      "mappings; /tmp and /dev/shm half of it each");
+	else
+		buf_adds(out,
+			 "memory: binds each process; /tmp and /dev/shm half "
+			 "of it each; no control group can be made here, so "
+			 "not shared mappings and not all processes together");
+	if (!limits->processes)
+		buf_adds(out, "; max_processes: no limit set");
+	else if (geteuid() != 0 || c.pids)
+		buf_adds(out, "; max_processes: binds");
+	else
+		buf_adds(out, "; max_processes: does not bind for root, no "
+			      "control group can be made here");
+	buf_adds(out, limits->file_size ? "; max_file_size: binds"
+					: "; max_file_size: no limit set");
+	buf_adds(out, disk ? "; disk: watched" : "; disk: no limit set");
+	cgroup_release(&c);
+}

@@ -1,0 +1,84 @@
+/* list.c - which local sandboxes there are, and what they are. */
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "providers/local/local.h"
+
+int local_not_found(const char *id, struct error *err)
+{
+	return error_set(err, ERR_NOT_FOUND, "there is no sandbox %s", id);
+}
+
+/* False when owner asks for another's. */
+static bool describe(struct sandbox_client *host, const char *id,
+		     const char *owner,
+		     void (*each)(void *arg, const struct sandbox_info *info),
+		     void *arg)
+{
+	char *dir = local_dir(host, id);
+	struct error ignored = { 0 };
+	struct local_meta m = { 0 };
+	struct sandbox_info info = { .id = id, .label = id, .image = "" };
+	bool ours;
+
+	/* Killed before it was written, or after it was deleted: whoever may
+	 * write here may delete it. */
+	if (local_meta_read(dir, &m, &ignored) < 0)
+		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
+	info.owner = m.owner;
+	info.state = local_running(dir) ? STATE_RUNNING : STATE_STOPPED;
+	info.created = m.created;
+	info.ends = m.ends;
+	ours = !owner || !strcmp(owner, m.owner);
+	if (ours)
+		each(arg, &info);
+	local_meta_release(&m);
+	free(dir);
+	return ours;
+}
+
+int local_list(struct sandbox_client *host, const char *owner,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err)
+{
+	char *path = local_dir(host, NULL);
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir && errno != ENOENT)
+		rc = error_errno(err, "reading %s", path);
+	while (dir && rc == 0 && (e = readdir(dir))) {
+		rc = stop_check(stop, err);
+		if (rc == 0 && local_id_ok(e->d_name))
+			describe(host, e->d_name, owner, each, arg);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return rc;
+}
+
+int local_info(struct sandbox_client *host, const char *id,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err)
+{
+	char *dir;
+	struct stat st;
+	int rc;
+
+	(void)stop;
+	if (!local_id_ok(id))
+		return local_not_found(id, err);
+	dir = local_dir(host, id);
+	rc = stat(dir, &st) < 0 ? local_not_found(id, err) : 0;
+	free(dir);
+	if (rc == 0)
+		describe(host, id, NULL, each, arg);
+	return rc;
+}

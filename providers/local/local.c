@@ -1,0 +1,406 @@
+/* local.c - sandboxes on this machine, made by bubblewrap. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/local/local.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "providers/table.h"
+
+enum {
+	LIFETIME_S = 24 * 3600,
+	REMOVE_TRIES = 20,
+	BASE_MS = 200, /* to measure a tree, else it is done later */
+	COMMAND_MAX = (128 << 10) - 1,
+};
+
+static int find_bwrap(struct local *l, struct error *err)
+{
+	/* Never from a project's .env, which settings_env() would include. */
+	l->bwrap = proc_find("bwrap", getenv("PATH"));
+	if (l->bwrap)
+		return 0;
+	error_set(err, ERR_CONFIG, "bubblewrap (bwrap) is not installed");
+	return error_hint(err, "apt-get install bubblewrap");
+}
+
+static void local_close(struct sandbox_client *host)
+{
+	struct local *l = host->priv;
+
+	if (!l)
+		return;
+	pipe_reaper_release(&l->keeper);
+	free(l->bwrap);
+	free(l);
+	host->priv = NULL;
+}
+
+static int local_open(struct sandbox_client *host, const struct settings *set,
+		      struct error *err)
+{
+	struct local *l = xcalloc(1, sizeof(*l));
+
+	pipe_reaper_init(&l->keeper);
+	host->priv = l;
+	if (find_bwrap(l, err) < 0 || local_settings_read(l, set, err) < 0) {
+		local_close(host);
+		return -1;
+	}
+	return 0;
+}
+
+static int64_t lifetime_of(const struct local *l,
+			   const struct sandbox_spec *spec)
+{
+	if (spec && spec->lifetime_s > 0)
+		return spec->lifetime_s;
+	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
+}
+
+static int open_guard(struct box *b, const struct sandbox *sb, const char *bind,
+		      const char *dir, const struct stop *stop,
+		      struct error *err)
+{
+	b->sock = -1;
+	b->guard = xcalloc(1, sizeof(*b->guard));
+	return guard_open(b->guard, sb->host->settings, bind,
+			  strrchr(dir, '/') + 1, stop, err);
+}
+
+/* Starts bubblewrap on an existing directory and fills sb. */
+static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
+		 int64_t lifetime_s, const struct stop *stop, struct error *err)
+{
+	struct local *l = sb->host->priv;
+	struct box *b = xcalloc(1, sizeof(*b));
+	struct box_plan plan = { .bwrap = l->bwrap,
+				 .dir = dir,
+				 .bind = m->bind,
+				 .network = m->network,
+				 .limits = &l->limits };
+	uint64_t used;
+
+	if (m->bind && open_guard(b, sb, m->bind, dir, stop, err) < 0) {
+		box_release(b, &l->keeper);
+		free(b);
+		return -1;
+	}
+	plan.guard = b->guard;
+	m->ends = clock_unix_ms() / 1000 + lifetime_s;
+	if (local_meta_write(dir, m, err) < 0 ||
+	    box_start(b, &plan, stop, err) < 0 ||
+	    box_lifetime(b, lifetime_s * 1000, err) < 0) {
+		box_release(b, &l->keeper);
+		free(b);
+		return -1;
+	}
+	used = l->disk ? disk_measure(b->home, b->workspace, BASE_MS) : 0;
+	b->disk_base = m->bind ? used : 0; /* the user's own does not count */
+	b->disk_used = used == UINT64_MAX && !m->bind ? l->disk : used;
+	if (sb->priv) { /* attached before: that one has ended */
+		box_release(sb->priv, &l->keeper);
+		free(sb->priv);
+	}
+	sb->priv = b;
+	if (!sb->workdir)
+		sb->workdir = xstrdup("/workspace");
+	if (m->bind)
+		mounts_add(&sb->mounts, "/workspace", m->bind);
+	return 0;
+}
+
+/* home/ and workspace/, empty or as the snapshot has them. */
+static int fill(const struct sandbox_client *host, const char *dir,
+		const char *snapshot, const struct stop *stop,
+		struct error *err)
+{
+	const struct local *l = host->priv;
+	char *home = path_join(dir, "home");
+	char *work = path_join(dir, "workspace");
+	char *from = NULL;
+	struct stat st;
+	int rc = -1;
+
+	if (path_mkdirs(home, 0700, err) < 0 ||
+	    path_mkdirs(work, 0700, err) < 0)
+		goto out;
+	if (!snapshot) {
+		rc = 0;
+		goto out;
+	}
+	from = local_snapshot_dir(host, snapshot);
+	if (!local_id_ok(snapshot) || stat(from, &st) < 0) {
+		error_set(err, ERR_NOT_FOUND, "there is no snapshot named %s",
+			  snapshot);
+		error_hint(err, "make one with: dcode sandbox snapshot ID %s",
+			   snapshot);
+		goto out;
+	}
+	rc = box_copy(l->bwrap, from, NULL, dir, stop, err);
+	if (rc < 0)
+		error_wrap(err, "copying the snapshot");
+out:
+	free(home);
+	free(work);
+	free(from);
+	return rc;
+}
+
+static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
+			const struct stop *stop, struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	struct local_meta m = { .created = clock_unix_ms() / 1000,
+				.network = l->network };
+	char *dir;
+	int rc = -1;
+
+	if (!local_id_ok(spec->label))
+		return error_set(err, ERR_USAGE, "%s is no name for a sandbox",
+				 spec->label);
+	if (spec->network != NETWORK_DEFAULT)
+		m.network = spec->network == NETWORK_FULL;
+	snprintf(m.owner, sizeof(m.owner), "%s",
+		 spec->owner ? spec->owner : "");
+	dir = local_dir(sb->host, spec->label);
+	if (!sb->id)
+		sb->id = xstrdup(spec->label);
+	if (path_mkdirs(dir, 0700, err) < 0 ||
+	    (l->bind && local_bind_check(sb->host->settings,
+					 settings_cwd(sb->host->settings),
+					 &m.bind, err) < 0))
+		goto out;
+	rc = local_meta_write(dir, &m, err);
+	if (rc == 0)
+		rc = fill(sb->host, dir, spec->snapshot, stop, err);
+	if (rc == 0)
+		rc = start(sb, dir, &m, lifetime_of(l, spec), stop, err);
+out:
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
+/* The directory that was bound at first; another sandbox that has its parent
+ * may have put a link there. */
+static int bind_again(const struct sandbox *sb, const char *dir,
+		      struct error *err)
+{
+	char *real = NULL;
+	int rc = local_bind_check(sb->host->settings, dir, &real, err);
+
+	if (rc == 0 && strcmp(real, dir) != 0)
+		rc = error_set(err, ERR_CONFIG,
+			       "%s is a link to %s now: not bound again", dir,
+			       real);
+	free(real);
+	return rc;
+}
+
+static int local_attach(struct sandbox *sb, const char *id,
+			const struct stop *stop, struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	struct local_meta m = { 0 };
+	struct stat st;
+	char *dir;
+	int rc = -1;
+
+	if (!local_id_ok(id))
+		return local_not_found(id, err);
+	dir = local_dir(sb->host, id);
+	if (stat(dir, &st) < 0)
+		local_not_found(id, err);
+	else if (local_meta_read(dir, &m, err) == 0 &&
+		 (!m.bind || bind_again(sb, m.bind, err) == 0))
+		rc = start(sb, dir, &m, lifetime_of(l, NULL), stop, err);
+	if (rc == 0 && !sb->id)
+		sb->id = xstrdup(id);
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
+static int local_extend(struct sandbox *sb, int64_t lifetime_s,
+			const struct stop *stop, struct error *err)
+{
+	char *dir = local_dir(sb->host, sb->id);
+	struct local_meta m = { 0 };
+	int rc = box_lifetime(sb->priv, lifetime_s * 1000, err);
+
+	(void)stop;
+	if (rc == 0)
+		rc = local_meta_read(dir, &m, err);
+	if (rc == 0) {
+		m.ends = clock_unix_ms() / 1000 + lifetime_s;
+		rc = local_meta_write(dir, &m, err);
+	}
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
+static int check_snapshot_name(const char *name, struct error *err)
+{
+	if (local_id_ok(name))
+		return 0;
+	return error_set(err, ERR_USAGE, "%s is no name for a snapshot", name);
+}
+
+static int local_find_snapshot(struct sandbox_client *host, const char *name,
+			       const struct stop *stop, struct error *err)
+{
+	char *dir = local_snapshot_dir(host, name);
+	struct stat st;
+	int rc = check_snapshot_name(name, err);
+
+	(void)stop;
+	if (rc == 0)
+		rc = lstat(dir, &st) == 0;
+	free(dir);
+	return rc;
+}
+
+/* The old one stays until the new one is complete. */
+static int replace_snapshot(const char *part, const char *to, bool replace,
+			    struct error *err)
+{
+	char *old = xasprintf("%s.old", to); /* a name that none can have */
+	struct error ignored = { 0 };
+	int rc = replace ? path_remove_tree(old, err) : 0;
+
+	if (rc == 0 && replace && rename(to, old) < 0 && errno != ENOENT)
+		rc = error_errno(err, "%s", to);
+	if (rc == 0 && rename(part, to) < 0) {
+		rc = error_errno(err, "keeping the snapshot as %s", to);
+		if (replace)
+			(void)rename(old, to);
+	}
+	if (rc == 0 && replace)
+		(void)path_remove_tree(old, &ignored);
+	free(old);
+	return rc;
+}
+
+static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
+			  const struct stop *stop, struct error *err)
+{
+	const struct local *l = sb->host->priv;
+	char *to = local_snapshot_dir(sb->host, name);
+	char *part = xasprintf("%s.part", to); /* a name that none can have */
+	char *dir = local_dir(sb->host, sb->id);
+	struct local_meta m = { 0 };
+	struct error ignored = { 0 };
+	int rc = check_snapshot_name(name, err);
+
+	if (rc == 0 && (path_remove_tree(part, err) < 0 ||
+			path_mkdirs(part, 0700, err) < 0 ||
+			local_meta_read(dir, &m, err) < 0 ||
+			box_copy(l->bwrap, dir, m.bind, part, stop, err) < 0 ||
+			replace_snapshot(part, to, replace, err) < 0)) {
+		(void)path_remove_tree(part, &ignored);
+		rc = -1;
+	}
+	local_meta_release(&m);
+	free(to);
+	free(part);
+	free(dir);
+	return rc;
+}
+
+static int local_remove(struct sandbox_client *host, const char *id,
+			const struct stop *stop, struct error *err)
+{
+	char *dir;
+	int rc;
+
+	if (!local_id_ok(id))
+		return local_not_found(id, err);
+	dir = local_dir(host, id);
+	rc = local_end(dir, stop, err);
+	/* A second dcode may just be starting in it: not for long. */
+	for (int i = 1; rc == 0; i++) {
+		struct error why = { 0 };
+
+		if (path_remove_tree(dir, &why) == 0)
+			break;
+		if (i == REMOVE_TRIES) {
+			*err = why;
+			rc = -1;
+		} else if (local_end(dir, stop, err) < 0 ||
+			   stop_sleep(stop, 50, err) < 0) {
+			rc = -1;
+		}
+	}
+	free(dir);
+	return rc;
+}
+
+static void local_check(struct sandbox *sb, bool last,
+			void (*each)(void *arg, const char *line), void *arg)
+{
+	struct box *b = sb->priv;
+
+	if (!b || !b->guard)
+		return;
+	if (last)
+		box_stop(b);
+	guard_check(b->guard, last, each, arg);
+}
+
+static void local_discard(struct sandbox *sb)
+{
+	struct local *l = sb->host->priv;
+
+	if (!sb->priv)
+		return;
+	box_release(sb->priv, &l->keeper);
+	free(sb->priv);
+	sb->priv = NULL;
+}
+
+void local_describe_limits(const struct sandbox_client *host, struct buf *out)
+{
+	const struct local *l = host->priv;
+
+	limits_describe(&l->limits, l->disk, out);
+}
+
+static const struct sandbox_ops local_ops = {
+	.open = local_open,
+	.close = local_close,
+	.create = local_create,
+	.attach = local_attach,
+	.list = local_list,
+	.info = local_info,
+	.extend = local_extend,
+	.snapshot = local_snapshot,
+	.find_snapshot = local_find_snapshot,
+	.execute = local_execute,
+	.upload = local_upload,
+	.download = local_download,
+	.remove = local_remove,
+	.check = local_check,
+	.discard = local_discard,
+};
+
+const struct sandbox_provider local_provider = {
+	.name = "local",
+	.summary = "a sandbox on this machine, made by bubblewrap",
+	.workdir = "/workspace",
+	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
+		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST,
+	.max_command = COMMAND_MAX,
+	.lifetime_s = LIFETIME_S,
+	.settings = local_settings,
+	.ops = &local_ops,
+};

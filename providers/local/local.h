@@ -1,0 +1,150 @@
+/* local.h - the parts of the bubblewrap provider. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_LOCAL_LOCAL_H
+#define PROVIDERS_LOCAL_LOCAL_H
+
+#include <sys/types.h>
+
+#include "providers/local/guard.h"
+#include "providers/local/jail.h"
+#include "providers/local/limits.h"
+#include "providers/local/pipes.h"
+
+/*
+ * ~/.deepagents/sandboxes/LABEL/ (0700) holds one sandbox:
+ *   home/ workspace/  what it may write; the only parts it ever sees
+ *   sandbox.json      struct local_meta
+ *   run.PID.START     one empty file per running bubblewrap: its process id
+ *                     and start time (proc_started), so that any dcode can
+ *                     end it and none ends somebody else's process
+ */
+struct local_meta {
+	char owner[64];
+	int64_t created; /* Unix seconds */
+	int64_t ends;
+	bool network;
+	char *bind; /* owned; the user's directory on /workspace, or NULL */
+};
+
+struct local { /* sandbox_client.priv */
+	struct pipe_reaper keeper;
+	char *bwrap; /* owned; absolute */
+	struct jail_limits limits;
+	uint64_t disk;          /* bytes of home and workspace, 0: no limit */
+	const char *const *env; /* borrowed from settings */
+	size_t nenv;
+	int64_t lifetime_s; /* 0: the provider's */
+	bool network;
+	bool bind;
+};
+
+/* local_settings.c */
+extern const struct setting local_settings[];
+int local_settings_read(struct local *l, const struct settings *set,
+			struct error *err);
+
+/* For doctor: which limits bind on this machine. */
+void local_describe_limits(const struct sandbox_client *host, struct buf *out);
+
+/* local_box.c: one running bubblewrap. */
+struct box_plan {
+	const char *bwrap;
+	const char *dir;           /* of the sandbox */
+	const char *bind;          /* or NULL: dir/workspace */
+	const struct guard *guard; /* of bind */
+	bool network;
+	const struct jail_limits *limits;
+};
+struct box {
+	int sock; /* to the supervisor; -1 when not running */
+	pid_t pid;
+	char *mark;          /* owned; path of run.PID.START */
+	struct guard *guard; /* owned; NULL without a bound directory */
+	struct cgroup group;
+	char *home, *workspace; /* owned; on this machine */
+	/* When last measured (UINT64_MAX: never); what was there before us.
+	 * Several commands may run at once. */
+	_Atomic uint64_t disk_used, disk_base;
+};
+int box_start(struct box *b, const struct box_plan *plan,
+	      const struct stop *stop, struct error *err);
+/* The supervisor exits this many ms from now. */
+int box_lifetime(const struct box *b, int64_t ms, struct error *err);
+/* Hands an order and descriptors (control first) to the supervisor. */
+int box_order(const struct box *b, uint32_t kind, int64_t value, const int *fds,
+	      size_t n, struct error *err);
+/* Waits this long for the sign that the supervisor has ended. */
+bool box_ended(const struct box *b, int ms);
+/* Ends it and waits until nothing in it runs any more. */
+void box_stop(struct box *b);
+void box_release(struct box *b, struct pipe_reaper *keeper);
+/* Copies trees with cp inside a sandbox of its own, which sees nothing but
+ * the two directories: from/home and from/workspace (workspace: another place
+ * for the latter, or NULL) into to. */
+int box_copy(const char *bwrap, const char *from, const char *workspace,
+	     const char *to, const struct stop *stop, struct error *err);
+
+/* local_args.c: the command line of bubblewrap. */
+struct words { /* an array of owned strings, NULL-terminated */
+	char **v;
+	size_t n;
+};
+void words_add(struct words *w, ...) __attribute__((sentinel));
+void words_release(struct words *w);
+/* Namespaces, privileges, system directories, /proc, /dev, /tmp; each of the
+ * latter's two file systems in memory holds half of memory (0: no limit). */
+void args_system(struct words *w, bool network, uint64_t memory);
+/* A descriptor to read this text from, or -1. */
+int args_fd(const char *text, size_t len, struct error *err);
+/* The files of a made-up /etc: each needs a descriptor that holds its text.
+ * Appends to fds (room for LOCAL_ETC) from number first on. */
+enum { LOCAL_ETC = 8 };
+int args_etc(struct words *w, bool network, int *fds, size_t *n, int first,
+	     struct error *err);
+
+/* local_store.c: what is on disk. All NULL-free names; ids are checked. */
+bool local_id_ok(const char *id);
+char *local_dir(const struct sandbox_client *host, const char *id); /* owned */
+char *local_snapshot_dir(const struct sandbox_client *host, const char *name);
+int local_meta_write(const char *dir, const struct local_meta *m,
+		     struct error *err);
+int local_meta_read(const char *dir, struct local_meta *m, struct error *err);
+void local_meta_release(struct local_meta *m);
+/* Calls each for every sandbox that runs from dir, ends those when kill. */
+int local_running(const char *dir);
+int local_end(const char *dir, const struct stop *stop, struct error *err);
+/* Why the user's directory may not be bound, or 0. *real is owned. */
+int local_bind_check(const struct settings *set, const char *dir, char **real,
+		     struct error *err);
+
+/* local_list.c */
+int local_not_found(const char *id, struct error *err);
+int local_list(struct sandbox_client *host, const char *owner,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err);
+int local_info(struct sandbox_client *host, const char *id,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err);
+
+/* local_exec.c */
+int local_execute(struct sandbox *sb, const struct exec_request *req,
+		  struct exec_result *res, const struct stop *stop,
+		  struct error *err);
+/* local_files.c */
+int local_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		 const struct stop *stop, struct error *err);
+int local_download(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err);
+struct local_job {
+	struct jail_job head; /* len and limits are filled in */
+	struct str strings;
+	int fds[3]; /* stdout, stderr, stdin; the first -1 ends them */
+};
+/* The socket to the job's runner, or -1. */
+int local_job_start(struct sandbox *sb, struct local_job *job,
+		    const struct stop *stop, struct error *err);
+/* All of len within stop; 1, 0 at the end of the stream, -1. */
+int local_receive(int fd, void *data, size_t len, const struct stop *stop,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,289 @@
+/* none.c - no sandbox: commands run on the user's own machine. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+#include "providers/local/pipes.h"
+#include "providers/table.h"
+
+enum {
+	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */
+	KILL_MS = 2000,
+	TOKEN = 16, /* characters */
+};
+
+/*
+ * The credentials of dcode itself stay out of what the model runs: variables
+ * whose names end like this, these very ones, and all DEEPAGENTS_CODE_*.
+ * Everything else of the user's (GITHUB_TOKEN, AWS_*, SSH_AUTH_SOCK, ...)
+ * belongs to the user's own tools and is passed on.
+ */
+static const char *const secret_endings[] = {
+	"_API_KEY",    "_API_TOKEN",   "_TOKEN_ID",   "_TOKEN_SECRET",
+	"_AUTH_TOKEN", "_OAUTH_TOKEN", "_OIDC_TOKEN", NULL,
+};
+static const char *const secret_names[] = {
+	"DCODE_EXEC", /* the marker of a dcode around us */
+	"DENO_DEPLOY_TOKEN",
+	"VERCEL_TOKEN",
+	NULL,
+};
+static const char own_prefix[] = "DEEPAGENTS_CODE_";
+
+struct none {
+	struct pipe_reaper keeper;
+	char token[TOKEN + 1];
+	atomic_uint count;
+};
+
+static struct str name_of(const char *variable)
+{
+	struct str s = str_of(variable);
+
+	s.len = str_find(s, '=');
+	return s;
+}
+
+static bool is_secret(struct str name)
+{
+	for (size_t i = 0; secret_endings[i]; i++)
+		if (str_ends(name, secret_endings[i]))
+			return true;
+	for (size_t i = 0; secret_names[i]; i++)
+		if (str_is(name, secret_names[i]))
+			return true;
+	return str_starts(name, own_prefix);
+}
+
+static int none_open(struct sandbox_client *host, const struct settings *set,
+		     struct error *err)
+{
+	struct none *n = xcalloc(1, sizeof(*n));
+
+	(void)set;
+	(void)err;
+	ids_random(n->token, TOKEN);
+	pipe_reaper_init(&n->keeper);
+	host->priv = n;
+	return 0;
+}
+
+static void none_close(struct sandbox_client *host)
+{
+	struct none *n = host->priv;
+
+	if (!n)
+		return;
+	pipe_reaper_release(&n->keeper);
+	free(n);
+	host->priv = NULL;
+}
+
+static int none_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		       const struct stop *stop, struct error *err)
+{
+	(void)spec;
+	(void)stop;
+	(void)err;
+	if (!sb->id)
+		sb->id = xstrdup("none");
+	if (!sb->workdir)
+		sb->workdir = xstrdup(settings_cwd(sb->host->settings));
+	return 0;
+}
+
+static int none_remove(struct sandbox_client *host, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	(void)host;
+	(void)id;
+	(void)stop;
+	(void)err;
+	return 0;
+}
+
+static void none_discard(struct sandbox *sb)
+{
+	sb->priv = NULL;
+}
+
+static bool overridden(const char *variable, const char *const *env)
+{
+	struct str name = name_of(variable);
+
+	for (size_t i = 0; env && env[i]; i++) {
+		struct str other = name_of(env[i]);
+
+		if (str_eq(name, other))
+			return true;
+	}
+	return false;
+}
+
+/* What was exported, less the keys of dcode itself and with more instead. The
+ * marker comes first, where a search finds it soonest. Owned. */
+static char **build_env(const struct settings *set, const char *marker,
+			const char *const *more)
+{
+	char **all = settings_environ_exported(set);
+	char **env;
+	size_t room = 2;
+	size_t count = 0;
+
+	for (size_t i = 0; more && more[i]; i++)
+		room++;
+	for (size_t i = 0; all[i]; i++)
+		room++;
+	env = xcalloc(room, sizeof(*env));
+	env[count++] = xstrdup(marker);
+	for (size_t i = 0; more && more[i]; i++)
+		env[count++] = xstrdup(more[i]);
+	for (size_t i = 0; all[i]; i++)
+		if (!is_secret(name_of(all[i])) && !overridden(all[i], more))
+			env[count++] = xstrdup(all[i]);
+	settings_environ_free(all);
+	return env;
+}
+
+struct command {
+	struct pump pump;
+	char marker[64]; /* DCODE_EXEC=id, in all that it starts */
+	pid_t pid;
+};
+
+static int start(struct sandbox *sb, const struct exec_request *req,
+		 struct command *c, struct error *err)
+{
+	char **env = build_env(sb->host->settings, c->marker, req->env);
+	char *command = xstrndup(req->command.ptr, req->command.len);
+	char *argv[] = { "sh", "-c", "--", command, NULL };
+	struct proc_spec spec = {
+		.path = "/bin/sh",
+		.argv = argv,
+		.env = env,
+		.cwd = req->cwd ? req->cwd : sb->workdir,
+		.fds = c->pump.theirs,
+		.nfds = 3,
+		.session = true,
+		.core = true,
+	};
+	int rc = proc_spawn(&spec, &c->pid, err);
+
+	free(command);
+	settings_environ_free(env);
+	return rc;
+}
+
+/* Kills all that came of the command; the time is our own. */
+static void kill_all(const struct command *c)
+{
+	struct proc_tree tree = { .root = c->pid, .marker = c->marker };
+	struct stop own = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+
+	while (proc_tree_kill(&tree) > 0 && stop_sleep(&own, 1, &ignored) == 0)
+		;
+}
+
+/* Reaps the child; one that SIGKILL cannot end is left to the keeper. */
+static int reap(struct none *n, pid_t pid, int fd)
+{
+	struct pollfd set = { .fd = fd, .events = POLLIN };
+	int status = 0;
+
+	if (poll(&set, 1, KILL_MS) <= 0) {
+		pipe_reaper_reap(&n->keeper, pid);
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return proc_exit_code(status);
+}
+
+static int follow(struct none *n, struct command *c, struct exec_result *res,
+		  const struct stop *stop, struct error *err)
+{
+	enum pump_end end = PUMP_FAILED;
+	int fd = proc_fd(c->pid, err);
+
+	if (fd >= 0)
+		end = pump_run(&c->pump, fd, stop, err);
+	if (end != PUMP_ENDED)
+		kill_all(c);
+	res->exit_code = reap(n, c->pid, fd);
+	if (fd >= 0)
+		close(fd);
+	if (end == PUMP_FAILED)
+		return -1;
+	if (end == PUMP_TIMEOUT) {
+		res->exit_code = 124;
+		res->timed_out = true;
+	}
+	return pump_rest(&c->pump, err);
+}
+
+static int none_execute(struct sandbox *sb, const struct exec_request *req,
+			struct exec_result *res, const struct stop *stop,
+			struct error *err)
+{
+	struct none *n = sb->host->priv;
+	struct command c;
+	int rc;
+
+	*res = (struct exec_result){ .exit_code = -1 };
+	if (req->command.len > COMMAND_MAX)
+		return error_set(err, ERR_LIMIT,
+				 "the command is longer than %d bytes",
+				 COMMAND_MAX);
+	if (req->command.len &&
+	    memchr(req->command.ptr, '\0', req->command.len))
+		return error_set(err, ERR_USAGE,
+				 "the command contains a NUL byte");
+	snprintf(c.marker, sizeof(c.marker), "DCODE_EXEC=%s-%u", n->token,
+		 atomic_fetch_add(&n->count, 1));
+	rc = pump_open(&c.pump, req, err);
+	if (rc == 0)
+		rc = start(sb, req, &c, err);
+	if (rc == 0) {
+		pump_close_theirs(&c.pump);
+		rc = follow(n, &c, res, stop, err);
+	}
+	pump_release(&c.pump, &n->keeper);
+	return rc;
+}
+
+static int none_attach(struct sandbox *sb, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	(void)id;
+	return none_create(sb, NULL, stop, err);
+}
+
+static const struct sandbox_ops none_ops = {
+	.open = none_open,
+	.close = none_close,
+	.create = none_create,
+	.attach = none_attach,
+	.execute = none_execute,
+	.remove = none_remove,
+	.discard = none_discard,
+};
+
+const struct sandbox_provider none_provider = {
+	.name = "none",
+	.summary = "no sandbox: your own machine, behind approval",
+	.flags = SANDBOX_UNISOLATED | SANDBOX_LIVE | SANDBOX_STDIN,
+	.max_command = COMMAND_MAX,
+	.ops = &none_ops,
+};

@@ -1,0 +1,272 @@
+/* pipes.c - moves a local command's input and output until it ends. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/local/pipes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	CHUNK = 32 << 10,       /* bytes per read */
+	SOURCE = 64 << 10,      /* bytes asked of a source at once */
+	PENDING_MAX = 64 << 20, /* bytes of replies not yet written */
+};
+
+/* Where things stand in the poll set. */
+enum { AT_STOP, AT_DONE, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
+
+/* A pipe whose end number ours does not block. */
+static int open_pipe(int fd[2], int ours, struct error *err)
+{
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return error_errno(err, "creating a pipe");
+	(void)fcntl(fd[ours], F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
+{
+	int fd[2];
+
+	*p = (struct pump){ .theirs = { -1, -1, -1 },
+			    .in = -1,
+			    .out = { -1, -1 },
+			    .req = req,
+			    .dry = !req->source,
+			    .pending = BUF_INIT(PENDING_MAX) };
+	if (req->input.len || req->dialog || req->source) {
+		if (open_pipe(fd, 1, err) < 0)
+			return -1;
+		p->theirs[0] = fd[0];
+		p->in = fd[1];
+	}
+	for (int i = 0; i < 2; i++) {
+		if (open_pipe(fd, 0, err) < 0)
+			return -1;
+		p->out[i] = fd[0];
+		p->theirs[i + 1] = fd[1];
+	}
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void pump_close_theirs(struct pump *p)
+{
+	for (int i = 0; i < 3; i++)
+		close_fd(&p->theirs[i]);
+}
+
+static bool wants_in(const struct pump *p)
+{
+	return p->in >= 0 &&
+	       (p->sent < p->req->input.len || p->pending.len > 0 || !p->dry);
+}
+
+/* Asks the source for more once all that it gave is written. */
+static int refill(struct pump *p, struct error *err)
+{
+	char *room;
+	int64_t n;
+
+	if (p->dry || p->pending.len)
+		return 0;
+	room = buf_room(&p->pending, SOURCE);
+	n = p->req->source(p->req->source_arg, room, SOURCE, err);
+	if (n < 0)
+		return -1;
+	p->dry = n == 0;
+	buf_added(&p->pending, (size_t)n);
+	return 0;
+}
+
+/* One write of what waits; EPIPE means that the command does not care. */
+static int feed(struct pump *p, struct error *err)
+{
+	bool input = p->sent < p->req->input.len;
+	struct str left;
+	ssize_t n;
+
+	if (refill(p, err) < 0)
+		return -1;
+	left = buf_str(&p->pending);
+	if (input)
+		left = (struct str){ p->req->input.ptr + p->sent,
+				     p->req->input.len - p->sent };
+	n = left.len ? write(p->in, left.ptr, left.len) : 0;
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		close_fd(&p->in);
+		return 0;
+	}
+	if (n > 0 && input)
+		p->sent += (size_t)n;
+	else if (n > 0)
+		buf_consume(&p->pending, (size_t)n);
+	if (!p->req->dialog && !wants_in(p))
+		close_fd(&p->in);
+	return 0;
+}
+
+static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
+{
+	const struct exec_request *req = p->req;
+
+	if (!req->output)
+		return 0;
+	if (req->output(req->arg, i ? EXEC_STDERR : EXEC_STDOUT, chunk,
+			req->dialog ? &p->pending : NULL, err) < 0)
+		return -1;
+	return buf_check(&p->pending, "unread input of the command", err);
+}
+
+/* At most max bytes; *got: how many, 0 when there are none now. */
+static int take(struct pump *p, int i, size_t max, size_t *got,
+		struct error *err)
+{
+	char room[CHUNK];
+	ssize_t n = read(p->out[i], room, max < CHUNK ? max : CHUNK);
+
+	*got = 0;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		close_fd(&p->out[i]);
+		return 0;
+	}
+	*got = (size_t)n;
+	return deliver(p, i, (struct str){ room, (size_t)n }, err);
+}
+
+static enum pump_end step(struct pump *p, int done, const struct stop *stop,
+			  const struct stop *limit, bool *more,
+			  struct error *err)
+{
+	struct pollfd set[AT_COUNT] = {
+		[AT_STOP] = { .fd = stop_fd(stop), .events = POLLIN },
+		[AT_DONE] = { .fd = done, .events = POLLIN },
+		[AT_OUT] = { .fd = p->out[0], .events = POLLIN },
+		[AT_ERR] = { .fd = p->out[1], .events = POLLIN },
+		[AT_IN] = { .fd = wants_in(p) ? p->in : -1, .events = POLLOUT },
+	};
+	size_t got;
+
+	*more = false;
+	if (poll(set, AT_COUNT, stop_poll_ms(limit, -1)) < 0 &&
+	    errno != EINTR) {
+		error_errno(err, "waiting for the command");
+		return PUMP_FAILED;
+	}
+	if (set[AT_STOP].revents && stop_check(stop, err) < 0)
+		return PUMP_FAILED;
+	for (int i = 0; i < 2; i++)
+		if (set[AT_OUT + i].revents && take(p, i, CHUNK, &got, err) < 0)
+			return PUMP_FAILED;
+	if (set[AT_DONE].revents)
+		return PUMP_ENDED;
+	if (set[AT_IN].revents && feed(p, err) < 0)
+		return PUMP_FAILED;
+	if (limit->deadline != INT64_MAX && clock_ms() >= limit->deadline)
+		return stop_check(stop, err) < 0 ? PUMP_FAILED : PUMP_TIMEOUT;
+	*more = true;
+	return PUMP_ENDED;
+}
+
+/* A command that closes its stdin must not end us: SIGPIPE waits blocked in
+ * this thread and is taken off before it is let in again. */
+struct sigpipe {
+	sigset_t old;
+	bool blocked;
+};
+
+static void sigpipe_block(struct sigpipe *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, &s->old);
+	s->blocked = sigismember(&s->old, SIGPIPE) == 0;
+}
+
+static void sigpipe_restore(const struct sigpipe *s)
+{
+	struct timespec none = { 0 };
+	sigset_t set;
+
+	if (!s->blocked)
+		return;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	while (sigtimedwait(&set, NULL, &none) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, &s->old, NULL);
+}
+
+enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
+		       struct error *err)
+{
+	struct stop limit = *stop;
+	struct sigpipe signal = { .blocked = false };
+	bool piped = p->in >= 0;
+	bool more = true;
+	enum pump_end end = PUMP_ENDED;
+
+	if (p->req->timeout_ms > 0)
+		limit = stop_within(stop, p->req->timeout_ms);
+	if (piped)
+		sigpipe_block(&signal);
+	while (more)
+		end = step(p, done, stop, &limit, &more, err);
+	if (piped)
+		sigpipe_restore(&signal);
+	return end;
+}
+
+int pump_rest(struct pump *p, struct error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		int left = 0;
+		size_t got = 1;
+
+		if (p->out[i] < 0)
+			continue;
+		/* What others print from now on is not the command's. */
+		if (ioctl(p->out[i], FIONREAD, &left) < 0)
+			left = 0;
+		while (left > 0 && got > 0 && p->out[i] >= 0) {
+			if (take(p, i, (size_t)left, &got, err) < 0)
+				return -1;
+			left -= (int)got;
+		}
+	}
+	return 0;
+}
+
+void pump_release(struct pump *p, struct pipe_reaper *keeper)
+{
+	for (int i = 0; i < 2; i++) {
+		struct pollfd set = { .fd = p->out[i], .events = POLLIN };
+		bool ended;
+
+		if (p->out[i] < 0)
+			continue;
+		ended = poll(&set, 1, 0) > 0 && !(set.revents & POLLIN);
+		if (!ended && keeper)
+			pipe_reaper_drain(keeper, p->out[i]);
+		else
+			close(p->out[i]);
+	}
+	close_fd(&p->in);
+	pump_close_theirs(p);
+	buf_release(&p->pending);
+}

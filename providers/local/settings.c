@@ -1,0 +1,126 @@
+/* settings.c - the parameters of the bubblewrap provider. */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/str.h"
+#include "providers/local/local.h"
+
+static const char group[] = "local";
+
+const struct setting local_settings[] = {
+	{ .key = "workspace",
+	  .type = SETTING_STRING,
+	  .fallback = "\"private\"",
+	  .help = "\"private\": an empty directory of its own; \"bind\": the "
+		  "current directory, read-write" },
+	{ .key = "protect",
+	  .type = SETTING_LIST,
+	  .help = "instead of the setting protect: names that are read-only "
+		  "in a bound workspace" },
+	{ .key = "network",
+	  .type = SETTING_STRING,
+	  .fallback = "\"none\"",
+	  .help = "\"none\" or \"full\": the host's own network" },
+	{ .key = "env",
+	  .type = SETTING_LIST,
+	  .help = "NAME=value for every command; nothing else is passed" },
+	{ .key = "lifetime",
+	  .type = SETTING_INT,
+	  .help = "seconds until its processes end by themselves" },
+	{ .key = "memory",
+	  .type = SETTING_STRING,
+	  .help = "most memory, of each process and, where a control group "
+		  "can be made, of all; /tmp and /dev/shm get half: \"2g\"" },
+	{ .key = "disk",
+	  .type = SETTING_STRING,
+	  .fallback = "\"32g\"",
+	  .help = "most that workspace and home may hold (a bound one: may "
+		  "grow by); the command that passes it is killed" },
+	{ .key = "max_file_size",
+	  .type = SETTING_STRING,
+	  .fallback = "\"16g\"",
+	  .help = "largest file it may write" },
+	{ .key = "max_processes",
+	  .type = SETTING_INT,
+	  .fallback = "4096",
+	  .help = "most processes; the kernel exempts a dcode run by root" },
+	{ 0 },
+};
+
+/* "512m", "2g", "1048576": bytes. */
+static int read_size(const struct settings *set, const char *key,
+		     uint64_t *size, struct error *err)
+{
+	static const char units[] = "kmgt";
+	const char *text = NULL;
+	struct str digits;
+	int64_t n = 0;
+	int shift = 0;
+
+	if (settings_string(set, group, key, &text, err) < 0)
+		return -1;
+	digits = str_trim(str_of(text));
+	if (!digits.len)
+		return 0;
+	for (size_t i = 0; units[i]; i++)
+		if ((digits.ptr[digits.len - 1] | 0x20) == units[i])
+			shift = 10 * (int)(i + 1);
+	if (shift)
+		digits.len--;
+	if (!str_to_int(digits, &n) || n < 0 || n > INT64_MAX >> shift)
+		return error_set(err, ERR_CONFIG,
+				 "%s = \"%s\" is no size like \"512m\" or "
+				 "\"2g\"",
+				 key, text);
+	*size = (uint64_t)n << shift;
+	return 0;
+}
+
+/* One of two words; *second says which. */
+static int read_choice(const struct settings *set, const char *key,
+		       const char *first, const char *other, bool *second,
+		       struct error *err)
+{
+	const char *text = NULL;
+
+	if (settings_string(set, group, key, &text, err) < 0)
+		return -1;
+	*second = text && !strcmp(text, other);
+	if (text && !*second && strcmp(text, first) != 0)
+		return error_set(err, ERR_CONFIG,
+				 "%s = \"%s\" is neither \"%s\" nor \"%s\"",
+				 key, text, first, other);
+	return 0;
+}
+
+static int read_env(struct local *l, const struct settings *set,
+		    struct error *err)
+{
+	if (settings_list(set, group, "env", &l->env, &l->nenv, err) < 0)
+		return -1;
+	for (size_t i = 0; i < l->nenv; i++)
+		if (!strchr(l->env[i], '=') || l->env[i][0] == '=')
+			return error_set(err, ERR_CONFIG,
+					 "env = \"%s\" is not NAME=value",
+					 l->env[i]);
+	return 0;
+}
+
+int local_settings_read(struct local *l, const struct settings *set,
+			struct error *err)
+{
+	int64_t processes = 0;
+
+	if (read_choice(set, "workspace", "private", "bind", &l->bind, err) <
+		    0 ||
+	    read_choice(set, "network", "none", "full", &l->network, err) < 0 ||
+	    read_env(l, set, err) < 0 ||
+	    settings_int(set, group, "lifetime", &l->lifetime_s, err) < 0 ||
+	    settings_int(set, group, "max_processes", &processes, err) < 0 ||
+	    read_size(set, "memory", &l->limits.memory, err) < 0 ||
+	    read_size(set, "disk", &l->disk, err) < 0 ||
+	    read_size(set, "max_file_size", &l->limits.file_size, err) < 0)
+		return -1;
+	l->limits.processes = processes > 0 ? (uint64_t)processes : 0;
+	return 0;
+}

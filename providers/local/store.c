@@ -1,0 +1,249 @@
+/* store.c - the directories of local sandboxes and who runs in them. */
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "providers/local/local.h"
+
+enum {
+	META_MAX = 64 << 10, /* bytes of sandbox.json */
+	NAME_LENGTH = 64,
+	END_MS = 2000,
+};
+
+bool local_id_ok(const char *id)
+{
+	size_t n = 0;
+
+	for (; id && id[n]; n++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_",
+			    id[n]) ||
+		    n >= NAME_LENGTH)
+			return false;
+	return n > 0;
+}
+
+static char *below(const struct sandbox_client *host, const char *dir,
+		   const char *name)
+{
+	return xasprintf("%s/%s%s%s", settings_dir(host->settings), dir,
+			 name ? "/" : "", name ? name : "");
+}
+
+char *local_dir(const struct sandbox_client *host, const char *id)
+{
+	return below(host, "sandboxes", id);
+}
+
+char *local_snapshot_dir(const struct sandbox_client *host, const char *name)
+{
+	return below(host, "snapshots", name);
+}
+
+int local_meta_write(const char *dir, const struct local_meta *m,
+		     struct error *err)
+{
+	struct buf text = BUF_INIT(META_MAX);
+	char *path = path_join(dir, "sandbox.json");
+	int rc;
+
+	buf_adds(&text, "{\"version\":1,");
+	json_member(&text, "owner", str_of(m->owner));
+	buf_addf(&text, ",\"created\":%lld,\"ends\":%lld,\"network\":%s",
+		 (long long)m->created, (long long)m->ends,
+		 m->network ? "true" : "false");
+	if (m->bind) {
+		buf_addc(&text, ',');
+		json_member(&text, "bind", str_of(m->bind));
+	}
+	buf_adds(&text, "}\n");
+	rc = buf_check(&text, "sandbox.json", err);
+	if (rc == 0)
+		rc = path_write(path, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(path);
+	return rc;
+}
+
+int local_meta_read(const char *dir, struct local_meta *m, struct error *err)
+{
+	struct buf text = BUF_INIT(META_MAX);
+	char *path = path_join(dir, "sandbox.json");
+	cJSON *tree = NULL;
+	int rc = path_read(path, &text, err);
+
+	*m = (struct local_meta){ 0 };
+	if (rc == 0) {
+		tree = json_parse(buf_str(&text));
+		if (!cJSON_IsObject(tree))
+			rc = error_set(err, ERR_PROTOCOL, "%s is damaged",
+				       path);
+	}
+	if (rc == 0) {
+		snprintf(m->owner, sizeof(m->owner), "%s",
+			 json_string(tree, "owner", ""));
+		m->created = json_int(tree, "created", 0);
+		m->ends = json_int(tree, "ends", 0);
+		m->network = json_bool(tree, "network", false);
+		m->bind = xstrdup(json_string(tree, "bind", NULL));
+	}
+	cJSON_Delete(tree);
+	buf_release(&text);
+	free(path);
+	return rc;
+}
+
+void local_meta_release(struct local_meta *m)
+{
+	free(m->bind);
+	m->bind = NULL;
+}
+
+/* The process of a run.PID.START file; 0 when it has ended. */
+static pid_t runs(const char *name)
+{
+	unsigned long long started;
+	int end = 0;
+	int pid;
+
+	if (sscanf(name, "run.%d.%llu%n", &pid, &started, &end) != 2 ||
+	    name[end] || pid <= 1 || started == 0)
+		return 0;
+	return proc_started(pid) == started ? pid : 0;
+}
+
+int local_running(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += runs(e->d_name) > 0;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Everything in it first: bubblewrap's own process ends once the kernel has
+ * cleared the sandbox. */
+static int end_one(pid_t pid, const struct stop *stop, struct error *err)
+{
+	struct proc_tree tree = { .root = pid, .spare_root = true };
+	struct stop limit = stop_within(stop, END_MS);
+	struct error ignored = { 0 };
+	struct pollfd set = { .events = POLLIN };
+	int rc = -1;
+
+	set.fd = proc_fd(pid, &ignored);
+	if (set.fd < 0)
+		return 0; /* gone meanwhile */
+	while (rc < 0 && stop_check(&limit, err) == 0) {
+		(void)proc_tree_kill(&tree);
+		if (poll(&set, 1, 20) > 0)
+			rc = 0;
+		tree.spare_root = false;
+	}
+	close(set.fd);
+	return rc;
+}
+
+int local_end(const char *dir, const struct stop *stop, struct error *err)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return 0;
+	while (rc == 0 && (e = readdir(d))) {
+		pid_t pid = runs(e->d_name);
+
+		if (pid > 0)
+			rc = end_one(pid, stop, err);
+	}
+	closedir(d);
+	return rc;
+}
+
+/* Is a the same directory as b, or one above it? */
+static bool contains(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	if (len == 1)
+		return true; /* "/" */
+	return !strncmp(a, b, len) && (b[len] == '/' || b[len] == '\0');
+}
+
+/* Places that are no project, and from which a sandbox would reach the host:
+ * the kernel's and the devices' trees, the system's files, and directories
+ * that everybody shares, where other programs keep their sockets. */
+static bool is_systems(const char *real)
+{
+	static const char *const trees[] = { "/proc", "/sys", "/dev", "/boot",
+					     "/etc" };
+	static const char *const places[] = { "/run", "/run/user",
+					      "/usr", "/usr/bin",
+					      "/var", "/var/lib" };
+	struct stat st;
+
+	if (contains("/dev/shm", real) && strcmp(real, "/dev/shm") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++)
+		if (contains(trees[i], real))
+			return true;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strcmp(places[i], real))
+			return true;
+	return stat(real, &st) == 0 && (st.st_mode & S_ISVTX);
+}
+
+int local_bind_check(const struct settings *set, const char *dir, char **real,
+		     struct error *err)
+{
+	char *own = realpath(settings_dir(set), NULL);
+	char *home =
+		settings_home(set) ? realpath(settings_home(set), NULL) : NULL;
+	int rc = 0;
+
+	*real = realpath(dir, NULL);
+	if (!*real)
+		rc = error_errno(err, "binding %s", dir);
+	else if (contains(*real, "/") || (home && contains(*real, home)))
+		rc = error_set(err, ERR_CONFIG,
+			       "workspace = \"bind\" refused: %s is %s", *real,
+			       home && !strcmp(*real, home)
+				       ? "your home directory"
+				       : "above your home directory");
+	else if (is_systems(*real))
+		rc = error_set(
+			err, ERR_CONFIG,
+			"workspace = \"bind\" refused: %s belongs to the "
+			"system or is shared with everybody",
+			*real);
+	else if (own && (contains(own, *real) || contains(*real, own)))
+		rc = error_set(err, ERR_CONFIG,
+			       "workspace = \"bind\" refused: %s holds dcode's "
+			       "own files",
+			       *real);
+	if (rc < 0)
+		error_hint(err, "start dcode in a project's directory, or use "
+				"workspace = \"private\"");
+	free(own);
+	free(home);
+	return rc;
+}

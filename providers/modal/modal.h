@@ -1,0 +1,219 @@
+/* modal.h - the parts of the Modal provider. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_MODAL_MODAL_H
+#define PROVIDERS_MODAL_MODAL_H
+
+#include <pthread.h>
+
+#include "net/grpc.h"
+#include "providers/modal/modal.pb-c.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * Two gRPC services: the control plane at api.modal.com, which makes and ends
+ * sandboxes, and the task command router, whose address and token the control
+ * plane gives for each running sandbox and which runs commands and moves
+ * files. Sandboxes come in two generations, told apart by their ids; V1 is
+ * what we create. Wire: modal-labs/modal-client at 69519aef, and what its
+ * Python SDK 1.5.4 and JavaScript SDK 0.11.1 were seen to send (2026-11).
+ */
+enum {
+	MODAL_LIFETIME_S = 24 * 3600, /* the longest; cannot be extended */
+	MODAL_IDLE_S = 1800,
+	MODAL_SERVERS = 4,
+	MODAL_ID_MAX = 128,
+	MODAL_UUID = 37,
+};
+
+struct modal {                           /* sandbox_client.priv */
+	struct http *http;               /* borrowed */
+	const struct settings *settings; /* borrowed */
+	char *id_header;                 /* owned: "x-modal-token-id: ..." */
+	char *secret_header;             /* owned */
+	char *environment;               /* owned; "": the workspace's */
+	char *builder;                   /* owned: image builder, or NULL */
+	char *servers[MODAL_SERVERS];    /* owned; without a slash at the end */
+	size_t n_servers;
+	bool local; /* the servers are on a loopback address, in cleartext */
+	bool near;  /* they are on a loopback address */
+	int64_t throttle_ms; /* most that is waited when a server asks for it;
+				-1: as long as it takes */
+	const char *project_key; /* as in struct sandbox_client */
+	pthread_mutex_t lock;
+	size_t server;      /* which answered last */
+	char *app;          /* owned: the app's id, once known */
+	char *auth;         /* owned: token for calls about V2, once fetched */
+	int64_t auth_until; /* clock_ms() */
+};
+
+struct modal_box { /* sandbox.priv */
+	pthread_mutex_t lock;
+	char *task;             /* owned, as are the others; NULL until asked */
+	char *router;           /* the router's address */
+	char *bearer;           /* "authorization: Bearer ..." */
+	int64_t expires;        /* Unix seconds of the token's end; 0 unknown */
+	const char *const *env; /* borrowed: NAME=value for every command */
+	size_t n_env;
+};
+
+extern const struct setting modal_settings[];
+
+/* modal_config.c */
+/* Credentials, servers and environment: variables, then ~/.modal.toml. */
+int modal_configure(struct modal *m, struct error *err);
+/*
+ * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root or
+ * NULL when there is none; ERR_CONFIG when name is not among them or it is
+ * unclear which is meant.
+ */
+int modal_profile(const struct toml_value *root, const char *name,
+		  const struct toml_value **profile, struct error *err);
+
+/* modal_rpc.c */
+enum {
+	MODAL_V2 = 1 << 0,    /* the method's V2 */
+	MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
+	MODAL_ONE_TRY = 1 << 2,
+};
+struct modal_ask {          /* one call; all borrowed */
+	const char *method; /* "SandboxCreate" */
+	const char *what;   /* the deed, for messages */
+	const ProtobufCMessage *request;
+	const ProtobufCMessageDescriptor *answer;
+	/* For streams: each message of the answer; -1 ends the call. */
+	int (*each)(void *arg, const ProtobufCMessage *message,
+		    struct error *err);
+	/* For streaming requests, instead of request: see grpc.h. */
+	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
+	int64_t source_size;
+	void *arg;
+	int64_t timeout_ms; /* of one try; 0: 60 s */
+	unsigned flags;
+	enum grpc_code *code; /* out: of the last try; may be NULL */
+};
+/*
+ * A call of the control plane, repeated as its clients do. Without each,
+ * *answer is the one message of the answer: modal_free() it. The error begins
+ * with what.
+ */
+int modal_ask(struct modal *m, const struct modal_ask *ask,
+	      ProtobufCMessage **answer, const struct stop *stop,
+	      struct error *err);
+void modal_free(ProtobufCMessage *message); /* NULL is fine */
+struct modal_result {                       /* start from { 0 } */
+	ProtobufCMessage *answer; /* the one message; NULL unless it came */
+	struct grpc_outcome outcome;
+};
+struct modal_where {
+	const char *base;
+	const char *service; /* "modal.client.ModalClient" */
+	const char *const *headers;
+	int64_t connect_ms;
+};
+/* One try, for modal_ask() and the router's calls. The caller releases the
+ * result's outcome. */
+int modal_try(struct modal *m, const struct modal_where *where,
+	      const struct modal_ask *ask, struct modal_result *result,
+	      const struct stop *stop, struct error *err);
+/* May the outcome of a call be another one when it is repeated? */
+bool modal_passing(enum grpc_code code, const struct error *why);
+
+/* modal_pb.c: pure */
+/* NULL for what is no such message, or would take far more memory than its
+ * bytes. modal_free() it. */
+ProtobufCMessage *modal_unpack(const ProtobufCMessageDescriptor *type,
+			       struct str bytes);
+void modal_pack(const ProtobufCMessage *message, struct buf *out);
+/* The end of a JWT in Unix seconds, unverified; 0 when it does not say. */
+int64_t modal_jwt_expires(const char *token);
+/* ms to wait before the next try as grpc-status-details-bin wants; -1. */
+int64_t modal_retry_wish(struct str details);
+void modal_uuid4(char out[MODAL_UUID]);
+
+/* modal_router.c */
+struct modal_box *modal_box(struct sandbox *sb);
+/* Asks for the task and the router's address unless known. renew: its token
+ * was refused. ERR_GONE when the sandbox has ended. */
+int modal_access(struct sandbox *sb, bool renew, const struct stop *stop,
+		 struct error *err);
+/* Takes over what a create said at once. */
+int modal_adopt_access(struct sandbox *sb, const char *url, const char *jwt,
+		       struct error *err);
+/* A call of the router. ERR_GONE when the sandbox has ended meanwhile. */
+int modal_route(struct sandbox *sb, const struct modal_ask *ask,
+		ProtobufCMessage **answer, const struct stop *stop,
+		struct error *err);
+
+struct modal_exec { /* one process in the sandbox */
+	struct sandbox *sb;
+	char task[MODAL_ID_MAX + 1];
+	char id[MODAL_UUID];
+};
+/* modal_process.c */
+int modal_start(struct modal_exec *x, struct sandbox *sb,
+		const char *const *argv, bool errors, const struct stop *stop,
+		struct error *err);
+/* The whole of a stream (1: error output), once; resumed after cuts. */
+int modal_read(struct modal_exec *x, int stream,
+	       int (*data)(void *arg, struct str chunk, struct error *err),
+	       void *arg, const struct stop *stop, struct error *err);
+struct modal_input {
+	/* At most len bytes into room; 0 at the end, -1 aborts. */
+	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
+	void *arg;
+	int64_t size; /* bytes that read() will give */
+	bool failed;  /* out: read() did */
+};
+/* All of the process's input; resumed after cuts. ERR_REMOTE when it closed
+ * its input early. */
+int modal_write(struct modal_exec *x, struct modal_input *in,
+		const struct stop *stop, struct error *err);
+/* Its end: exit status, 128 + n when killed. */
+int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
+	       struct error *err);
+
+/* modal_image.c */
+int modal_app(struct modal *m, bool create, const struct stop *stop,
+	      struct error *err);
+/* The id of the image to start from, owned; *bare: it may not keep running by
+ * itself. */
+int modal_image(struct modal *m, const struct sandbox_spec *spec, char **id,
+		bool *bare, const struct stop *stop, struct error *err);
+int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
+		   const struct stop *stop, struct error *err);
+int modal_find_snapshot(struct sandbox_client *host, const char *name,
+			const struct stop *stop, struct error *err);
+/* modal_create.c */
+int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		 const struct stop *stop, struct error *err);
+/* Waits for a machine that runs a command, and makes the directory. spec, for
+ * its progress, may be NULL. */
+int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+		const struct stop *stop, struct error *err);
+/* modal_list.c */
+int modal_list(struct sandbox_client *host, const char *owner,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err);
+int modal_info(struct sandbox_client *host, const char *id,
+	       void (*each)(void *arg, const struct sandbox_info *info),
+	       void *arg, const struct stop *stop, struct error *err);
+/* modal.c */
+struct modal *modal_of(const struct sandbox_client *host);
+bool modal_id_ok(const char *id);
+/* The flags for calls about this sandbox. */
+unsigned modal_flags(const char *id);
+/* The settings that every command needs: directory and variables. */
+int modal_set_up(struct sandbox *sb, struct error *err);
+/* 1 while it runs, 0 when it has ended; -1. ERR_NOT_FOUND: never was. */
+int modal_running(struct modal *m, const char *id, float wait_s,
+		  const struct stop *stop, struct error *err);
+/* modal_exec.c, modal_files.c */
+int modal_execute(struct sandbox *sb, const struct exec_request *req,
+		  struct exec_result *res, const struct stop *stop,
+		  struct error *err);
+int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		 const struct stop *stop, struct error *err);
+int modal_download(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err);
+
+#endif

@@ -1,0 +1,335 @@
+/* rpc.c - calls of Modal's control plane, repeated as its clients do. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/retry.h"
+#include "providers/modal/modal.h"
+
+enum {
+	REQUEST_MAX = 8 << 20,
+	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
+	STREAM_MAX = 32 << 20, /* of one of a stream */
+	CALL_MS = 60000,
+	CONNECT_MS = 3000, /* when there is another server to go to */
+	TRIES = 4,
+	THROTTLED_MAX = 100,
+	PAUSE_MS = 100, /* doubled each time, at most: */
+	PAUSE_MAX_MS = 1000,
+	AUTH_MS = 5000,
+	AUTH_FOR_S = 1200, /* a token that does not say */
+};
+
+static const char service[] = "modal.client.ModalClient";
+
+struct relay { /* between one call and who asked for it */
+	const struct modal_ask *ask;
+	struct modal_result *result;
+};
+
+static int on_reply(void *arg, struct str bytes, struct error *err)
+{
+	const struct relay *r = arg;
+	ProtobufCMessage *message = modal_unpack(r->ask->answer, bytes);
+	int rc = 0;
+
+	if (!message)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no %s",
+				 r->ask->answer->short_name);
+	if (!r->ask->each && !r->result->answer) {
+		r->result->answer = message;
+		return 0;
+	}
+	if (r->ask->each)
+		rc = r->ask->each(r->ask->arg, message, err);
+	else
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: two answers");
+	modal_free(message);
+	return rc;
+}
+
+static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
+{
+	const struct relay *r = arg;
+
+	return r->ask->source(r->ask->arg, room, len, err);
+}
+
+int modal_try(struct modal *m, const struct modal_where *where,
+	      const struct modal_ask *ask, struct modal_result *result,
+	      const struct stop *stop, struct error *err)
+{
+	struct relay relay = { ask, result };
+	struct buf body = BUF_INIT(REQUEST_MAX);
+	char *path = xasprintf("/%s/%s%s", where->service, ask->method,
+			       ask->flags & MODAL_V2 ? "V2" : "");
+	struct grpc_call call = {
+		.base = where->base,
+		.path = path,
+		.headers = where->headers,
+		.source = ask->source ? on_source : NULL,
+		.source_size = ask->source_size,
+		.reply = on_reply,
+		.arg = &relay,
+		.timeout_ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS,
+		.connect_ms = where->connect_ms,
+		.largest = ask->each ? STREAM_MAX : ANSWER_MAX,
+		.flags = ask->flags & MODAL_ONE_TRY ? GRPC_ONCE : 0,
+	};
+	int rc;
+
+	if (ask->request)
+		modal_pack(ask->request, &body);
+	call.message = buf_str(&body);
+	rc = buf_check(&body, "the request", err);
+	if (rc == 0)
+		rc = grpc_do(m->http, &call, &result->outcome, stop, err);
+	if (rc == 0 && !ask->each && !result->answer)
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no answer");
+	if (rc < 0) {
+		modal_free(result->answer);
+		result->answer = NULL;
+	}
+	if (ask->code)
+		*ask->code = result->outcome.code;
+	buf_release(&body);
+	free(path);
+	return rc;
+}
+
+/* Nobody was reached, or nobody any more. */
+static bool is_cut(const struct error *why)
+{
+	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
+}
+
+bool modal_passing(enum grpc_code code, const struct error *why)
+{
+	switch (code) {
+	case GRPC_CANCELLED:
+	case GRPC_UNKNOWN:
+	case GRPC_DEADLINE_EXCEEDED:
+	case GRPC_INTERNAL:
+	case GRPC_UNAVAILABLE:
+		return why->code != ERR_CANCELLED && why->code != ERR_TIMEOUT;
+	default:
+		return is_cut(why);
+	}
+}
+
+struct tries {
+	const char *auth; /* borrowed, or NULL */
+	char key[MODAL_UUID];
+	int attempt;
+	int throttled;
+	int64_t waited_ms; /* because a server asked for it */
+	int64_t began;     /* clock_ms() */
+	int64_t began_at;  /* Unix ms */
+	int64_t pause_ms;
+	size_t server;
+	size_t moves; /* to other servers */
+};
+
+/* The lines of one try; the caller frees those from *own on. */
+static void compose(const struct modal *m, const struct tries *t, char **list,
+		    size_t *own)
+{
+	const char *server = m->servers[t->server];
+	const char *host = strstr(server, "://") + 3;
+	int64_t since = clock_ms() - t->began;
+	size_t n = 0;
+
+	list[n++] = (char *)"x-modal-client-type: 9";
+	list[n++] = (char *)"x-modal-client-version: 1.0.0";
+	list[n++] = (char *)"x-modal-libmodal-version: dcode/" DCODE_VERSION;
+	list[n++] = m->id_header;
+	list[n++] = m->secret_header;
+	*own = n;
+	list[n++] =
+		xasprintf("x-modal-host: %.*s", (int)strcspn(host, ":/"), host);
+	list[n++] = xasprintf("x-idempotency-key: %s", t->key);
+	list[n++] = xasprintf("x-retry-attempt: %d", t->attempt);
+	list[n++] = xasprintf("x-throttle-retry-attempt: %d", t->throttled);
+	list[n++] = xasprintf("x-modal-timestamp: %lld.%03lld",
+			      (long long)(t->began_at / 1000),
+			      (long long)(t->began_at % 1000));
+	if (t->attempt)
+		list[n++] = xasprintf("x-retry-delay: %lld.%03lld",
+				      (long long)(since / 1000),
+				      (long long)(since % 1000));
+	if (t->throttled)
+		list[n++] = xasprintf("x-throttle-retry-delay: %lld.%03lld",
+				      (long long)(since / 1000),
+				      (long long)(since % 1000));
+	if (t->auth)
+		list[n++] = xasprintf("x-modal-auth-token: %s", t->auth);
+	list[n] = NULL;
+}
+
+static int one_try(struct modal *m, const struct modal_ask *ask,
+		   const struct tries *t, struct modal_result *result,
+		   const struct stop *stop, struct error *err)
+{
+	char *headers[GRPC_HEADERS + 1];
+	size_t own = 0;
+	struct modal_where where = { .base = m->servers[t->server],
+				     .service = service,
+				     .headers = (const char *const *)headers,
+				     .connect_ms = m->n_servers > 1 ? CONNECT_MS
+								    : 0 };
+	int rc;
+
+	compose(m, t, headers, &own);
+	rc = modal_try(m, &where, ask, result, stop, err);
+	for (; headers[own]; own++) {
+		explicit_bzero(headers[own], strlen(headers[own]));
+		free(headers[own]);
+	}
+	return rc;
+}
+
+/* After a failed try: waits, and says whether to try again. */
+static bool again(struct modal *m, struct tries *t, unsigned flags,
+		  const struct grpc_outcome *outcome, struct error *why,
+		  const struct stop *stop)
+{
+	int64_t wish = outcome->code > GRPC_OK && outcome->details.len
+			       ? modal_retry_wish(buf_str(&outcome->details))
+			       : -1;
+
+	/* What no server has seen can go to another one. */
+	if (is_cut(why) && !outcome->began && ++t->moves < m->n_servers) {
+		t->server = (t->server + 1) % m->n_servers;
+		return true;
+	}
+	if (wish >= 0 && t->throttled < THROTTLED_MAX &&
+	    (m->throttle_ms < 0 || t->waited_ms + wish <= m->throttle_ms)) {
+		t->throttled++;
+		t->waited_ms += wish;
+		why->retry_after_ms = wish;
+		return retry_sleep(why, 0, stop, why) == 0;
+	}
+	if (flags & MODAL_ONE_TRY || !modal_passing(outcome->code, why))
+		return false;
+	/* Who asked for a sandbox need not ask again (sandbox_create()): the
+	 * key that makes the call idempotent is of this one. */
+	why->exhausted = t->attempt + 1 >= TRIES;
+	if (why->exhausted)
+		return false;
+	t->attempt++;
+	if (retry_sleep(why, t->pause_ms, stop, why) < 0)
+		return false;
+	t->pause_ms =
+		t->pause_ms * 2 < PAUSE_MAX_MS ? t->pause_ms * 2 : PAUSE_MAX_MS;
+	return true;
+}
+
+static void advise(struct error *err)
+{
+	if (err->code == ERR_AUTH && !err->hint[0])
+		error_hint(err, "Is the token of this workspace, and not "
+				"revoked? See https://modal.com/settings/tokens"
+				", or run: modal setup");
+}
+
+static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
+		ProtobufCMessage **answer, const struct stop *stop,
+		struct error *err)
+{
+	struct tries t = { .auth = auth,
+			   .began = clock_ms(),
+			   .began_at = clock_unix_ms(),
+			   .pause_ms = PAUSE_MS };
+	struct modal_result result = { 0 };
+	int rc;
+
+	modal_uuid4(t.key);
+	pthread_mutex_lock(&m->lock);
+	t.server = m->server;
+	pthread_mutex_unlock(&m->lock);
+	for (;;) {
+		struct error why = { 0 };
+
+		rc = one_try(m, ask, &t, &result, stop, &why);
+		if (rc == 0)
+			break;
+		if (ask->each ||
+		    !again(m, &t, ask->flags, &result.outcome, &why, stop)) {
+			*err = why;
+			break;
+		}
+	}
+	pthread_mutex_lock(&m->lock);
+	if (result.outcome.began)
+		m->server = t.server;
+	pthread_mutex_unlock(&m->lock);
+	grpc_outcome_release(&result.outcome);
+	if (answer)
+		*answer = result.answer;
+	else
+		modal_free(result.answer);
+	if (rc == 0)
+		return 0;
+	advise(err);
+	return error_wrap(err, "%s", ask->what);
+}
+
+/* The token for calls about V2 sandboxes, owned; fetched anew when half of its
+ * life has passed. */
+static int auth_token(struct modal *m, char **token, const struct stop *stop,
+		      struct error *err)
+{
+	const Modal__Empty empty = MODAL__EMPTY__INIT;
+	struct modal_ask ask = {
+		.method = "AuthTokenGet",
+		.what = "fetching a token",
+		.request = &empty.base,
+		.answer = &modal__auth_token_get_response__descriptor,
+		.timeout_ms = AUTH_MS,
+	};
+	ProtobufCMessage *answer = NULL;
+	const char *fresh;
+	int64_t seconds;
+
+	pthread_mutex_lock(&m->lock);
+	*token = clock_ms() < m->auth_until ? xstrdup(m->auth) : NULL;
+	pthread_mutex_unlock(&m->lock);
+	if (*token)
+		return 0;
+	if (call(m, &ask, NULL, &answer, stop, err) < 0 || !answer)
+		return -1;
+	fresh = ((Modal__AuthTokenGetResponse *)answer)->token;
+	seconds = modal_jwt_expires(fresh) - clock_unix_ms() / 1000;
+	if (seconds <= 0 || seconds > MODAL_LIFETIME_S)
+		seconds = AUTH_FOR_S;
+	*token = xstrdup(fresh);
+	pthread_mutex_lock(&m->lock);
+	free(m->auth);
+	m->auth = xstrdup(fresh);
+	m->auth_until = clock_ms() + seconds * 500;
+	pthread_mutex_unlock(&m->lock);
+	modal_free(answer);
+	return 0;
+}
+
+int modal_ask(struct modal *m, const struct modal_ask *ask,
+	      ProtobufCMessage **answer, const struct stop *stop,
+	      struct error *err)
+{
+	char *token = NULL;
+	int rc;
+
+	if (answer)
+		*answer = NULL;
+	if (ask->flags & MODAL_TOKEN && auth_token(m, &token, stop, err) < 0)
+		return -1;
+	rc = call(m, ask, token, answer, stop, err);
+	free(token);
+	return rc;
+}

@@ -1,0 +1,97 @@
+/* credentials.h - whose key signs requests to AWS, and where it comes from. */
+/* SPDX-License-Identifier: MIT */
+#ifndef AWS_CREDENTIALS_H
+#define AWS_CREDENTIALS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/stop.h"
+#include "config/settings.h"
+#include "net/http.h"
+
+/*
+ * The order is botocore's (1.43.67, read 2026-11): the environment; the
+ * profile of AWS_DEFAULT_PROFILE or AWS_PROFILE, else "default", with its keys
+ * in the credentials file, its credential_process, its keys in the config
+ * file; a container's endpoint; the instance's metadata. Last, and ours, comes
+ * a project's .env. What needs STS or a login (roles, SSO, web identity) is
+ * refused by name, for credential_process with "aws configure
+ * export-credentials" covers it.
+ */
+struct aws_credentials { /* all owned */
+	char *id;
+	char *secret;
+	char *token;     /* or NULL */
+	int64_t expires; /* Unix seconds, 0: never */
+};
+void aws_credentials_release(struct aws_credentials *c);
+
+enum aws_source {
+	AWS_STATIC, /* environment or file */
+	AWS_PROCESS,
+	AWS_CONTAINER,
+	AWS_INSTANCE,
+};
+
+struct aws {
+	const struct settings *settings; /* borrowed */
+	struct http *http;               /* borrowed */
+	enum aws_source source;
+	char *process; /* owned: the credential_process' command line */
+	pthread_mutex_t lock;
+	struct aws_credentials now; /* id NULL until known */
+	const char *project_key;    /* as in struct sandbox_client */
+};
+
+/* Decides where the key comes from; asks nobody. ERR_AUTH when there is no
+ * such place, ERR_CONFIG for a profile that makes no sense. */
+int aws_open(struct aws *a, const struct settings *set, struct http *http,
+	     struct error *err);
+void aws_close(struct aws *a);
+/* A copy of a key that is good for some minutes more; asks for a new one when
+ * it has to. One thread asks, others wait. */
+int aws_get(struct aws *a, struct aws_credentials *copy,
+	    const struct stop *stop, struct error *err);
+/* The server says that this key has expired. False when there is no way to a
+ * new one. */
+bool aws_forget(struct aws *a, const char *id);
+
+/* aws_profile.c: what one profile says; members are owned, or NULL. */
+struct aws_profile {
+	bool found;
+	char *id;
+	char *secret;
+	char *token;
+	char *process;
+	char *unsupported; /* the key that asks for what we cannot do */
+};
+/* Pure, for any bytes: the profile's section of a credentials file or, with
+ * config, of a config file, added to what p holds. */
+void aws_profile_read(struct str text, const char *name, bool config,
+		      struct aws_profile *p);
+void aws_profile_release(struct aws_profile *p);
+
+/* aws_process.c: pure. A command line's words, with quotes and backslashes as
+ * a shell has them and nothing else of it: NULL-terminated and owned, each
+ * too; NULL when a quote is open or there is no word. */
+char **aws_words(struct str line);
+void aws_words_free(char **words);
+/* Runs it, without a shell, and takes the key out of what it prints. env: its
+ * environment, in whose PATH it is looked for. */
+int aws_process(const char *line, char *const *env, struct aws_credentials *c,
+		const struct stop *stop, struct error *err);
+
+/* aws_remote.c: the endpoints of a container and of an instance. */
+bool aws_container_set(const struct settings *set);
+bool aws_instance_likely(const struct settings *set);
+int aws_container(struct aws *a, struct aws_credentials *c,
+		  const struct stop *stop, struct error *err);
+int aws_instance(struct aws *a, struct aws_credentials *c,
+		 const struct stop *stop, struct error *err);
+/* Takes the key out of a JSON object; token is the token's name in it. */
+int aws_take_json(struct str text, const char *token, const char *what,
+		  struct aws_credentials *c, struct error *err);
+
+#endif

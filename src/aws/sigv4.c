@@ -1,0 +1,354 @@
+/* sigv4.c - signs a request the way AWS asks for: Signature Version 4. */
+/* SPDX-License-Identifier: MIT */
+#include "aws/sigv4.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	HASH = crypto_hash_sha256_BYTES,
+	HEX = 2 * HASH + 1,
+	TEXT_MAX = 1 << 20, /* bytes of a canonical request */
+};
+
+void sigv4_time(int64_t unix_s, char out[SIGV4_TIME])
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) ||
+	    !strftime(out, SIGV4_TIME, "%Y%m%dT%H%M%SZ", &tm))
+		out[0] = '\0';
+}
+
+static void encode(struct buf *out, unsigned char c)
+{
+	if (isalnum(c) || (c && strchr("-._~", c)))
+		buf_addc(out, (char)c);
+	else
+		buf_addf(out, "%%%02X", c);
+}
+
+static void encode_all(struct buf *out, struct str s, const char *but)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] && strchr(but, s.ptr[i]))
+			buf_addc(out, s.ptr[i]);
+		else
+			encode(out, (unsigned char)s.ptr[i]);
+	}
+}
+
+/* Takes the last part off the path in out. */
+static void go_up(struct buf *out, size_t start)
+{
+	while (out->len > start && out->ptr[out->len - 1] != '/')
+		out->len--;
+	if (out->len > start)
+		out->len--;
+}
+
+static void add_normal_path(struct buf *out, struct str path)
+{
+	size_t start = out->len;
+	bool slash = str_ends(path, "/");
+	struct str part;
+	bool dots = false;
+
+	while (str_split(&path, '/', &part)) {
+		dots = str_is(part, ".") || str_is(part, "..");
+		if (str_is(part, ".."))
+			go_up(out, start);
+		if (dots || !part.len)
+			continue;
+		buf_addc(out, '/');
+		encode_all(out, part, "");
+	}
+	if (slash || dots || out->len == start)
+		buf_addc(out, '/');
+}
+
+static void add_path(struct buf *out, const struct sigv4_request *r,
+		     struct str path)
+{
+	if (r->normalize)
+		add_normal_path(out, path);
+	else if (path.len)
+		encode_all(out, path, "/");
+	else
+		buf_addc(out, '/');
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What is encoded stays so, in capitals; what is not becomes so. */
+static void recode(struct buf *out, struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		int high = i + 2 < s.len ? hex(s.ptr[i + 1]) : -1;
+		int low = i + 2 < s.len ? hex(s.ptr[i + 2]) : -1;
+
+		if (s.ptr[i] == '%' && high >= 0 && low >= 0) {
+			encode(out, (unsigned char)(high << 4 | low));
+			i += 2;
+		} else {
+			encode(out, (unsigned char)s.ptr[i]);
+		}
+	}
+}
+
+/* A parameter or a header: places in one buffer, for it may move. */
+struct field {
+	size_t name;
+	size_t value;
+	size_t end;
+	size_t n; /* which one it was */
+	const struct buf *text;
+};
+
+static struct str part(const struct field *f, size_t from, size_t to)
+{
+	return str_skip((struct str){ f->text->ptr, to }, from);
+}
+
+static int compare(struct str a, struct str b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int by_name_and_value(const void *a, const void *b)
+{
+	const struct field *x = a;
+	const struct field *y = b;
+	int order =
+		compare(part(x, x->name, x->value), part(y, y->name, y->value));
+
+	return order ? order
+		     : compare(part(x, x->value, x->end),
+			       part(y, y->value, y->end));
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct field *x = a;
+	const struct field *y = b;
+	int order =
+		compare(part(x, x->name, x->value), part(y, y->name, y->value));
+
+	return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static void add_query(struct buf *out, struct str query)
+{
+	struct buf text = BUF_INIT(3 * query.len + 1);
+	struct field *fields = xcalloc(query.len + 1, sizeof(*fields));
+	struct str item;
+	size_t n = 0;
+
+	while (str_split(&query, '&', &item)) {
+		struct field *f = &fields[n];
+		size_t eq = str_find(item, '=');
+
+		if (!item.len)
+			continue;
+		*f = (struct field){ .name = text.len, .text = &text };
+		recode(&text, (struct str){ item.ptr, eq });
+		f->value = text.len;
+		recode(&text, str_skip(item, eq + 1));
+		f->end = text.len;
+		n++;
+	}
+	if (n > 1)
+		qsort(fields, n, sizeof(*fields), by_name_and_value);
+	for (size_t i = 0; i < n; i++) {
+		const struct field *f = &fields[i];
+
+		if (i)
+			buf_addc(out, '&');
+		buf_addstr(out, part(f, f->name, f->value));
+		buf_addc(out, '=');
+		buf_addstr(out, part(f, f->value, f->end));
+	}
+	free(fields);
+	buf_release(&text);
+}
+
+static void add_trimmed(struct buf *out, struct str value)
+{
+	value = str_trim(value);
+	for (size_t i = 0; i < value.len; i++) {
+		bool space = isspace((unsigned char)value.ptr[i]);
+
+		if (space && isspace((unsigned char)value.ptr[i - 1]))
+			continue;
+		buf_addc(out, (char)(space ? ' ' : value.ptr[i]));
+	}
+}
+
+static void add_lower(struct buf *out, struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		buf_addc(out, (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c));
+	}
+}
+
+static size_t read_headers(const struct sigv4_request *r, struct buf *text,
+			   struct field *fields)
+{
+	size_t n = 0;
+
+	for (; r->headers[n]; n++) {
+		struct str line = str_of(r->headers[n]);
+		size_t colon = str_find(line, ':');
+		struct field *f = &fields[n];
+
+		*f = (struct field){ .name = text->len, .n = n, .text = text };
+		add_lower(text, (struct str){ line.ptr, colon });
+		f->value = text->len;
+		add_trimmed(text, str_skip(line, colon + 1));
+		f->end = text->len;
+	}
+	return n;
+}
+
+/* Headers of one name become one line. */
+static void add_header(const struct field *f, bool first, struct buf *out,
+		       struct buf *names)
+{
+	struct str name = part(f, f->name, f->value);
+
+	if (!first &&
+	    compare(name, part(f - 1, f[-1].name, f[-1].value)) == 0) {
+		buf_addc(out, ',');
+	} else {
+		buf_adds(out, first ? "" : "\n");
+		buf_adds(names, first ? "" : ";");
+		buf_addstr(out, name);
+		buf_addstr(names, name);
+		buf_addc(out, ':');
+	}
+	buf_addstr(out, part(f, f->value, f->end));
+}
+
+static void add_headers(const struct sigv4_request *r, struct buf *out,
+			struct buf *names)
+{
+	struct buf text = BUF_INIT(TEXT_MAX);
+	struct field *fields;
+	size_t n = 0;
+
+	while (r->headers[n])
+		n++;
+	fields = xcalloc(n + 1, sizeof(*fields));
+	n = read_headers(r, &text, fields);
+	if (n > 1)
+		qsort(fields, n, sizeof(*fields), by_name);
+	for (size_t i = 0; i < n; i++)
+		add_header(&fields[i], i == 0, out, names);
+	buf_adds(out, n ? "\n\n" : "\n");
+	free(fields);
+	buf_wipe(&text); /* it has the session token */
+}
+
+static void hash(struct str text, char out[HEX])
+{
+	unsigned char bytes[HASH];
+
+	crypto_hash_sha256(bytes, (const unsigned char *)text.ptr, text.len);
+	sodium_bin2hex(out, HEX, bytes, HASH);
+}
+
+void sigv4_canonical(const struct sigv4_request *r, struct buf *out,
+		     struct buf *names)
+{
+	size_t mark = str_find(r->target, '?');
+	char body[HEX];
+
+	buf_addf(out, "%s\n", r->method);
+	add_path(out, r, (struct str){ r->target.ptr, mark });
+	buf_addc(out, '\n');
+	add_query(out, str_skip(r->target, mark + 1));
+	buf_addc(out, '\n');
+	add_headers(r, out, names);
+	buf_addstr(out, buf_str(names));
+	hash(r->body, body);
+	buf_addf(out, "\n%s", body);
+}
+
+static void mac(unsigned char out[HASH], const void *key, size_t len,
+		struct str text)
+{
+	crypto_auth_hmacsha256_state state;
+
+	crypto_auth_hmacsha256_init(&state, key, len);
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)text.ptr,
+				      text.len);
+	crypto_auth_hmacsha256_final(&state, out);
+	sodium_memzero(&state, sizeof(state));
+}
+
+/* date: "20261120", the first bytes of the time. */
+static void sign(const struct sigv4_request *r, const char *secret,
+		 struct str date, struct str text, char out[HEX])
+{
+	char *first = xasprintf("AWS4%s", secret);
+	unsigned char a[HASH];
+	unsigned char b[HASH];
+
+	mac(a, first, strlen(first), date);
+	mac(b, a, HASH, str_of(r->region));
+	mac(a, b, HASH, str_of(r->service));
+	mac(b, a, HASH, STR("aws4_request"));
+	mac(a, b, HASH, text);
+	sodium_bin2hex(out, HEX, a, HASH);
+	sodium_memzero(a, HASH);
+	sodium_memzero(b, HASH);
+	sodium_memzero(first, strlen(first));
+	free(first);
+}
+
+void sigv4_authorize(const struct sigv4_request *r, const struct sigv4_key *key,
+		     struct buf *out)
+{
+	struct buf canonical = BUF_INIT(TEXT_MAX);
+	struct buf names = BUF_INIT(TEXT_MAX);
+	char when[SIGV4_TIME];
+	char digest[HEX];
+	char *scope;
+	char *text;
+
+	sigv4_time(r->time, when);
+	scope = xasprintf("%.8s/%s/%s/aws4_request", when, r->region,
+			  r->service);
+	sigv4_canonical(r, &canonical, &names);
+	hash(buf_str(&canonical), digest);
+	text = xasprintf("AWS4-HMAC-SHA256\n%s\n%s\n%s", when, scope, digest);
+	sign(r, key->secret, (struct str){ when, 8 }, str_of(text), digest);
+	buf_addf(out,
+		 "AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=", key->id,
+		 scope);
+	buf_addstr(out, buf_str(&names));
+	buf_addf(out, ", Signature=%s", digest);
+	free(text);
+	free(scope);
+	buf_wipe(&canonical); /* it has the session token */
+	buf_release(&names);
+}

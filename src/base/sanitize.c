@@ -1,0 +1,232 @@
+/* sanitize.c - takes terminal control out of bytes that we did not write. */
+/* SPDX-License-Identifier: MIT */
+#include "base/sanitize.h"
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum state {
+	TEXT = 0,
+	ESCAPE,       /* after ESC */
+	INTERMEDIATE, /* after ESC and 0x20..0x2F */
+	CSI,          /* ECMA-48 §5.4: until 0x40..0x7E */
+	CONTROL_STRING /* OSC, DCS, SOS, PM, APC: until BEL or ST */,
+	STRING_ESCAPE, /* ESC inside such a string: ST or abandoned */
+};
+
+static unsigned char begin(uint32_t c)
+{
+	if (c == 0x1B)
+		return ESCAPE;
+	if (c == 0x9B)
+		return CSI;
+	if (c == 0x90 || c == 0x98 || (c >= 0x9D && c <= 0x9F))
+		return CONTROL_STRING;
+	return TEXT;
+}
+
+static unsigned char after_escape(uint32_t c)
+{
+	if (c == '[')
+		return CSI;
+	if (c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_')
+		return CONTROL_STRING;
+	if (c >= 0x20 && c <= 0x2F)
+		return INTERMEDIATE;
+	return begin(c);
+}
+
+static unsigned char next(unsigned char state, uint32_t c)
+{
+	/* CAN and SUB abandon any sequence. So does a line end here: nothing
+	 * of it reaches a terminal, and a string without an end would swallow
+	 * all that follows. */
+	if (c == 0x18 || c == 0x1A || c == '\n')
+		return TEXT;
+	switch ((enum state)state) {
+	case TEXT:
+		return begin(c);
+	case ESCAPE:
+		return after_escape(c);
+	case INTERMEDIATE:
+		return c >= 0x20 && c <= 0x2F ? INTERMEDIATE : begin(c);
+	case CSI:
+		if (c == 0x1B)
+			return ESCAPE;
+		return c >= 0x40 && c <= 0x7E ? TEXT : CSI;
+	case CONTROL_STRING:
+		if (c == 0x07 || c == 0x9C)
+			return TEXT;
+		return c == 0x1B ? STRING_ESCAPE : CONTROL_STRING;
+	case STRING_ESCAPE:
+		return c == '\\' ? TEXT : after_escape(c);
+	}
+	return TEXT;
+}
+
+/* Characters that reorder or hide text (Unicode UAX #9, general category Cf,
+ * and fillers); U+200D joins emoji and stays. */
+static bool invisible(uint32_t c)
+{
+	static const struct {
+		uint32_t first;
+		uint32_t last;
+	} ranges[] = {
+		{ 0x00AD, 0x00AD }, { 0x034F, 0x034F },   { 0x061C, 0x061C },
+		{ 0x115F, 0x1160 }, { 0x180B, 0x180F },   { 0x200B, 0x200B },
+		{ 0x200E, 0x200F }, { 0x2028, 0x202E },   { 0x2060, 0x206F },
+		{ 0x3164, 0x3164 }, { 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },
+		{ 0xFFF9, 0xFFFB }, { 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* VT, FF, CR, NEL, LINE SEPARATOR, PARAGRAPH SEPARATOR. */
+static bool ends_line(uint32_t c)
+{
+	return (c >= 0x0B && c <= 0x0D) || c == 0x85 || c == 0x2028 ||
+	       c == 0x2029;
+}
+
+static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
+		struct buf *out)
+{
+	unsigned char state = next(c->state, cp);
+	bool text = state == TEXT && (c->state == TEXT || cp == '\n');
+
+	c->state = state;
+	if (!text)
+		return;
+	if (c->one_line && ends_line(cp)) {
+		buf_addc(out, ' ');
+		return;
+	}
+	if (cp == '\n' && c->after_cr) {
+		c->after_cr = false;
+		return;
+	}
+	c->after_cr = cp == '\r';
+	if (cp == '\r')
+		buf_addc(out, '\n');
+	else if (cp == '\n' || cp == '\t')
+		buf_addc(out, (char)cp);
+	else if (cp >= 0x20 && (cp < 0x7F || cp >= 0xA0) && !invisible(cp))
+		buf_addstr(out, bytes);
+}
+
+static uint32_t decode(const unsigned char *p, size_t len)
+{
+	static const unsigned char first[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
+	uint32_t cp = p[0] & first[len];
+
+	for (size_t i = 1; i < len; i++)
+		cp = cp << 6 | (p[i] & 0x3F);
+	return cp;
+}
+
+static void replace(struct sanitizer *c, struct buf *out)
+{
+	if (c->state == TEXT)
+		buf_adds(out, "\xEF\xBF\xBD");
+}
+
+static size_t expected(unsigned char lead)
+{
+	if (lead < 0x80)
+		return 1;
+	if (lead < 0xC2 || lead > 0xF4)
+		return 0;
+	return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* Adds one byte to the unfinished sequence and emits what became whole. */
+static void byte(struct sanitizer *c, unsigned char b, struct buf *out)
+{
+	struct str bytes = { (const char *)c->part, 0 };
+
+	if (c->part_len && (b & 0xC0) != 0x80) {
+		replace(c, out);
+		c->part_len = 0;
+	}
+	c->part[c->part_len++] = b;
+	if (!expected(c->part[0])) {
+		replace(c, out);
+		c->part_len = 0;
+		return;
+	}
+	if (c->part_len < expected(c->part[0]))
+		return;
+	bytes.len = c->part_len;
+	c->part_len = 0;
+	if (str_is_utf8(bytes))
+		put(c, decode((const unsigned char *)bytes.ptr, bytes.len),
+		    bytes, out);
+	else
+		replace(c, out);
+}
+
+/* Printable ASCII at the front, which needs no care in the TEXT state. */
+static size_t plain(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && s.ptr[n] >= 0x20 && s.ptr[n] < 0x7F)
+		n++;
+	return n;
+}
+
+void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
+{
+	while (chunk.len) {
+		size_t n = 0;
+
+		if (c->state == TEXT && !c->part_len)
+			n = plain(chunk);
+		if (n) {
+			buf_add(out, chunk.ptr, n);
+			c->after_cr = false;
+		} else {
+			byte(c, (unsigned char)chunk.ptr[0], out);
+			n = 1;
+		}
+		chunk = str_skip(chunk, n);
+	}
+}
+
+void sanitize_end(struct sanitizer *c, struct buf *out)
+{
+	if (c->part_len)
+		replace(c, out);
+	*c = (struct sanitizer){ 0 };
+}
+
+void sanitize_text(struct str text, struct buf *out)
+{
+	struct sanitizer c = { 0 };
+
+	sanitize_feed(&c, text, out);
+	sanitize_end(&c, out);
+}
+
+void sanitize_message(struct str text, struct buf *out)
+{
+	struct sanitizer c = { .one_line = true };
+
+	sanitize_feed(&c, text, out);
+	sanitize_end(&c, out);
+}
+
+void sanitize_line(struct str text, struct buf *out)
+{
+	size_t i = out->len;
+
+	sanitize_message(text, out);
+	for (; i < out->len; i++)
+		if (out->ptr[i] == '\n' || out->ptr[i] == '\t')
+			out->ptr[i] = ' ';
+}

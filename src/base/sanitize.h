@@ -1,0 +1,39 @@
+/* sanitize.h - takes terminal control out of bytes that we did not write. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_SANITIZE_H
+#define BASE_SANITIZE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/*
+ * A filter that lives as long as one stream, so that a sequence cut between
+ * two chunks is still seen. Zero-initialise. Escape sequences (ECMA-48 CSI,
+ * OSC, DCS, SOS, PM, APC, two-byte ones, 8-bit C1) are dropped whole, at
+ * most to the end of their line; a lone
+ * CR becomes LF and CR LF becomes LF; other controls but LF and TAB are
+ * dropped; bytes that are no UTF-8 become U+FFFD; bidirectional and
+ * zero-width format characters are dropped.
+ */
+struct sanitizer {
+	unsigned char state;
+	bool one_line; /* set by the caller: of all line ends only LF stays */
+	bool after_cr;
+	unsigned char part[4]; /* an unfinished UTF-8 sequence */
+	unsigned char part_len;
+};
+
+/* Appends the printable text of chunk to out. */
+void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out);
+/* The end of the stream: an unfinished sequence becomes U+FFFD. */
+void sanitize_end(struct sanitizer *c, struct buf *out);
+/* One whole text at once. */
+void sanitize_text(struct str text, struct buf *out);
+/* For messages: only LF ends a line, so that no name within begins one. CR,
+ * VT, FF, NEL, LINE and PARAGRAPH SEPARATOR become spaces. */
+void sanitize_message(struct str text, struct buf *out);
+/* The same in one line: LF and tabs become spaces, too. */
+void sanitize_line(struct str text, struct buf *out);
+
+#endif

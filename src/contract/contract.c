@@ -1,0 +1,364 @@
+/* contract.c - does a provider keep its promises? One check after another. */
+/* SPDX-License-Identifier: MIT */
+#include "contract/contract.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "contract/check.h"
+
+enum {
+	CHECK_MS = 180000, /* a check that hangs has failed */
+	LONG_MS = 900000,  /* create, and the largest sizes */
+	OUTPUT_MAX = 4 << 20,
+};
+
+enum contract_verdict contract_fail(struct contract *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->reason, sizeof(c->reason), fmt, ap);
+	va_end(ap);
+	return CONTRACT_FAIL;
+}
+
+enum contract_verdict contract_na(struct contract *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->reason, sizeof(c->reason), fmt, ap);
+	va_end(ap);
+	return CONTRACT_NA;
+}
+
+bool contract_can(const struct contract *c, unsigned flag)
+{
+	const struct sandbox_client *host = c->request->host;
+
+	return host->provider->flags & ~host->lacks & flag;
+}
+
+char *contract_path(const struct contract *c, const char *name)
+{
+	return xasprintf("%s/%s", c->dir, name);
+}
+
+int64_t contract_speed(int64_t bytes, int64_t began)
+{
+	int64_t ms = clock_ms() - began;
+
+	return bytes * 1000 / 1024 / (ms > 0 ? ms : 1);
+}
+
+static int take(void *arg, enum exec_stream stream, struct str chunk,
+		struct buf *reply, struct error *err)
+{
+	struct ran *r = arg;
+
+	(void)reply;
+	(void)err;
+	if (r->first_ms < 0)
+		r->first_ms = clock_ms() - r->began;
+	if (r->trigger)
+		cancel_trigger(r->trigger);
+	buf_addstr(stream == EXEC_STDERR ? &r->err : &r->out, chunk);
+	return 0;
+}
+
+int contract_exec(struct contract *c, const struct exec_request *req,
+		  struct ran *r, const struct stop *stop)
+{
+	const struct cancel *trigger = r->trigger;
+	struct exec_request mine = *req;
+
+	*r = (struct ran){ .trigger = trigger,
+			   .out = BUF_INIT(OUTPUT_MAX),
+			   .err = BUF_INIT(OUTPUT_MAX),
+			   .first_ms = -1,
+			   .began = clock_ms() };
+	mine.output = take;
+	mine.arg = r;
+	if (!mine.timeout_ms)
+		mine.timeout_ms = CONTRACT_COMMAND_MS;
+	r->rc = sandbox_execute(c->sb, &mine, &r->res, stop ? stop : &c->stop,
+				&r->error);
+	r->ms = clock_ms() - r->began;
+	/* So that both are strings. */
+	buf_adds(&r->out, "");
+	buf_adds(&r->err, "");
+	return r->rc;
+}
+
+void ran_release(struct ran *r)
+{
+	buf_release(&r->out);
+	buf_release(&r->err);
+}
+
+static bool same(const struct buf *got, const char *want)
+{
+	return !want || str_is(buf_str(got), want);
+}
+
+enum contract_verdict contract_expect(struct contract *c, const char *command,
+				      int code, const char *out,
+				      const char *err)
+{
+	struct exec_request req = { .command = str_of(command) };
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct ran r = { 0 };
+
+	if (contract_exec(c, &req, &r, NULL) < 0)
+		verdict = contract_fail(c, "`%.100s`: %s", command,
+					r.error.message);
+	else if (r.res.timed_out)
+		verdict = contract_fail(c, "`%.100s` hangs", command);
+	else if (r.res.exit_code != code)
+		verdict = contract_fail(c, "`%.100s`: exit status %d, not %d",
+					command, r.res.exit_code, code);
+	else if (!same(&r.out, out))
+		verdict = contract_fail(c, "`%.100s` printed '%.100s'", command,
+					r.out.ptr);
+	else if (!same(&r.err, err))
+		verdict =
+			contract_fail(c, "`%.100s`: '%.100s' on standard error",
+				      command, r.err.ptr);
+	else if (c->n_commands < CONTRACT_COMMANDS)
+		c->commands[c->n_commands++] = r.ms;
+	ran_release(&r);
+	return verdict;
+}
+
+/* The directory is at hand: a sandbox without one is of no use. */
+static enum contract_verdict make_dir(struct contract *c)
+{
+	bool host = contract_can(c, SANDBOX_UNISOLATED);
+	char random[9];
+	char *command;
+	enum contract_verdict verdict;
+
+	ids_random(random, 8);
+	c->dir = xasprintf("%s/dcode-contract-%s",
+			   host ? "/tmp" : c->sb->workdir, random);
+	command = xasprintf("mkdir -m 700 '%s'", c->dir);
+	verdict = contract_expect(c, command, 0, "", "");
+	c->n_commands = 0; /* the first may be slower */
+	free(command);
+	return verdict;
+}
+
+static enum contract_verdict check_create(struct contract *c)
+{
+	const struct contract_request *r = c->request;
+	struct box_request request = {
+		.host = r->host, .store = r->store, .mask = r->mask, .ui = r->ui
+	};
+	struct error err = { 0 };
+	int64_t began = clock_ms();
+
+	if (lifecycle_open(&c->box, &request, &c->stop, &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	c->summary->create_ms = clock_ms() - began;
+	c->sb = &c->box.sandbox;
+	c->id = xstrdup(c->sb->id);
+	snprintf(c->label, sizeof(c->label), "%s", c->box.label);
+	return make_dir(c);
+}
+
+/* On the user's own machine only the directory is ours. */
+static void tidy(struct contract *c)
+{
+	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
+	char *command = xasprintf("rm -rf '%s'", c->dir);
+	struct exec_request req = { .command = str_of(command) };
+	struct ran r = { 0 };
+
+	(void)contract_exec(c, &req, &r, &limit);
+	ran_release(&r);
+	free(command);
+}
+
+static enum contract_verdict check_remove(struct contract *c)
+{
+	struct error err = { 0 };
+	int64_t began = clock_ms();
+	bool host = contract_can(c, SANDBOX_UNISOLATED);
+	int rc;
+
+	if (c->dir && host)
+		tidy(c);
+	c->sb = NULL;
+	rc = lifecycle_close(&c->box, &err);
+	if (host)
+		return contract_na(c, "this machine stays");
+	if (rc < 0)
+		return contract_fail(c, "%s", err.message);
+	c->summary->remove_ms = clock_ms() - began;
+	return CONTRACT_OK;
+}
+
+static const struct contract_check checks[] = {
+	{ "create", CHECK_SURE, check_create, NULL },
+	{ "id", CHECK_BOX, check_id, NULL },
+	{ "exit status 0", CHECK_BOX, check_exit, "0" },
+	{ "exit status 1", CHECK_BOX, check_exit, "1" },
+	{ "exit status 3", CHECK_BOX, check_exit, "3" },
+	{ "exit status 126", CHECK_BOX, check_not_executable, NULL },
+	{ "exit status 127", CHECK_BOX, check_missing_program, NULL },
+	{ "killed by a signal", CHECK_BOX, check_killed, NULL },
+	{ "stdout and stderr", CHECK_BOX, check_streams, NULL },
+	{ "1 MB of output", CHECK_BOX, check_megabyte, NULL },
+	{ "64 MiB of output", CHECK_BOX | CHECK_SLOW, check_flood, "67108864" },
+	{ "100 MB of output", CHECK_BOX | CHECK_LARGE, check_flood,
+	  "100000000" },
+	{ "NUL and no UTF-8", CHECK_BOX, check_bytes, NULL },
+	{ "here-document", CHECK_BOX, check_here_document, NULL },
+	{ "every byte in argument", CHECK_BOX, check_arguments, NULL },
+	{ "stdin at its end", CHECK_BOX, check_stdin, NULL },
+	{ "env and cwd", CHECK_BOX, check_env_cwd, NULL },
+	{ "live output", CHECK_BOX | CHECK_SLOW, check_live, NULL },
+	{ "timeout", CHECK_BOX | CHECK_SLOW, check_timeout, NULL },
+	{ "cancel", CHECK_BOX | CHECK_SLOW, check_cancel, NULL },
+	{ "8 in parallel", CHECK_BOX, check_parallel, NULL },
+	{ "file of 0 B", CHECK_BOX, check_file, "0" },
+	{ "file of 1 B", CHECK_BOX, check_file, "1" },
+	{ "file of 100 kB", CHECK_BOX, check_file, "100000" },
+	{ "file of 10 MB", CHECK_BOX | CHECK_SLOW, check_file, "10000000" },
+	{ "file of 1 GiB", CHECK_BOX | CHECK_LARGE, check_file, "1073741824" },
+	{ "odd file names", CHECK_BOX, check_names, NULL },
+	{ "file errors", CHECK_BOX, check_file_errors, NULL },
+	{ "tool write_file", CHECK_BOX, check_tool, "write_file" },
+	{ "tool read_file", CHECK_BOX, check_tool, "read_file" },
+	{ "tool edit_file", CHECK_BOX, check_tool, "edit_file" },
+	{ "tool grep", CHECK_BOX, check_tool, "grep" },
+	{ "tool glob", CHECK_BOX, check_tool, "glob" },
+	{ "tool ls", CHECK_BOX, check_tool, "ls" },
+	{ "tool execute", CHECK_BOX, check_tool, "execute" },
+	{ "tool delete", CHECK_BOX, check_tool, "delete" },
+	{ "attach by id", CHECK_BOX, check_attach, NULL },
+	{ "list by label", CHECK_BOX, check_list, NULL },
+	{ "info", CHECK_BOX, check_info, NULL },
+	{ "lifetime", CHECK_BOX, check_lifetime, NULL },
+	{ "extend", CHECK_BOX, check_extend, NULL },
+	{ "snapshot", CHECK_BOX | CHECK_SLOW, check_snapshot, NULL },
+	{ "remove", CHECK_BOX | CHECK_SURE, check_remove, NULL },
+	{ "remove again", CHECK_AFTER | CHECK_SURE, check_remove_again, NULL },
+	{ "nothing left", CHECK_AFTER | CHECK_SURE, check_nothing_left, NULL },
+};
+
+static enum contract_verdict run_check(struct contract *c,
+				       const struct stop *stop)
+{
+	const struct contract_check *check = c->check;
+	bool may_last = check->run == check_create ||
+			check->run == check_flood || check->flags & CHECK_LARGE;
+
+	c->reason[0] = '\0';
+	if (check->flags & CHECK_SLOW && c->request->quick)
+		return contract_na(c, "left out by --quick");
+	if ((check->flags & CHECK_BOX && !c->sb) ||
+	    (check->flags & CHECK_AFTER && !c->id))
+		return contract_na(c, "there is no sandbox");
+	if (check->flags & CHECK_AFTER && contract_can(c, SANDBOX_UNISOLATED))
+		return contract_na(c, "this machine stays");
+	if (check->flags & CHECK_BOX && !c->dir)
+		return contract_na(c, "there is no directory to work in");
+	c->stop = stop_within(stop, may_last ? LONG_MS : CHECK_MS);
+	return check->run(c);
+}
+
+/* Does the request ask for it at all? */
+static bool wanted(const struct contract_request *r,
+		   const struct contract_check *check)
+{
+	if (check->flags & CHECK_LARGE && !r->large)
+		return false;
+	return !r->only || check->flags & CHECK_SURE ||
+	       strstr(check->name, r->only);
+}
+
+bool contract_knows(const char *only)
+{
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+		if (!(checks[i].flags & CHECK_SURE) &&
+		    strstr(checks[i].name, only))
+			return true;
+	return false;
+}
+
+static void tell(struct contract *c, enum contract_verdict verdict, int64_t ms)
+{
+	struct contract_summary *s = c->summary;
+
+	s->passed += verdict == CONTRACT_OK;
+	s->failed += verdict == CONTRACT_FAIL;
+	s->absent += verdict == CONTRACT_NA;
+	c->request->each(c->request->arg,
+			 &(struct contract_result){ .name = c->check->name,
+						    .verdict = verdict,
+						    .ms = ms,
+						    .reason = c->reason });
+}
+
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a;
+	int64_t y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void end(struct contract *c)
+{
+	struct error ignored = { 0 };
+
+	if (c->sb && contract_can(c, SANDBOX_UNISOLATED) && c->dir)
+		tidy(c);
+	(void)lifecycle_close(&c->box, &ignored); /* it warned already */
+	if (c->n_commands) {
+		qsort(c->commands, c->n_commands, sizeof(*c->commands),
+		      by_size);
+		c->summary->command_ms = c->commands[c->n_commands / 2];
+	}
+	free(c->id);
+	free(c->dir);
+}
+
+int contract_run(const struct contract_request *request,
+		 struct contract_summary *summary, const struct stop *stop,
+		 struct error *err)
+{
+	struct contract c = { .request = request, .summary = summary };
+	int rc = 0;
+
+	*summary = (struct contract_summary){ .create_ms = -1,
+					      .command_ms = -1,
+					      .remove_ms = -1,
+					      .upload_kib_s = -1,
+					      .download_kib_s = -1 };
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+		int64_t began = clock_ms();
+		enum contract_verdict verdict;
+
+		if (!wanted(request, &checks[i]))
+			continue;
+		rc = stop_check(stop, err);
+		if (rc < 0)
+			break;
+		c.check = &checks[i];
+		verdict = run_check(&c, stop);
+		rc = stop_check(stop, err);
+		if (rc < 0)
+			break;
+		tell(&c, verdict, clock_ms() - began);
+	}
+	end(&c);
+	return rc;
+}

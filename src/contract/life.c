@@ -1,0 +1,285 @@
+/* life.c - checks of a sandbox's life: found, entered, gone. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "contract/check.h"
+#include "session/store.h"
+
+enum { LATEST_S = 7 * 86400 }; /* whatever a user may have set */
+
+struct look { /* for one sandbox among those listed */
+	const char *id, *label;
+	int by_id, by_label, both;
+	enum sandbox_state state;
+	int64_t ends;
+};
+
+static void see(void *arg, const struct sandbox_info *info)
+{
+	struct look *l = arg;
+	bool id = !strcmp(info->id, l->id);
+	bool label = !strcmp(info->label, l->label);
+
+	if (info->state == STATE_GONE)
+		return;
+	l->by_id += id;
+	l->by_label += label;
+	l->both += id && label;
+	if (id) {
+		l->state = info->state;
+		l->ends = info->ends;
+	}
+}
+
+static const struct sandbox_ops *ops_of(const struct contract *c)
+{
+	return c->request->host->provider->ops;
+}
+
+enum contract_verdict check_id(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	struct error err = { 0 };
+
+	if (!c->id[0])
+		return contract_fail(c, "it has none");
+	if (contract_can(c, SANDBOX_UNISOLATED))
+		return contract_na(c, "this machine has none");
+	snprintf(c->reason, sizeof(c->reason), "%s", c->id);
+	if (!ops_of(c)->info)
+		return CONTRACT_OK;
+	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
+			    &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	return look.by_id == 1
+		       ? CONTRACT_OK
+		       : contract_fail(c, "asked for, it is another one's");
+}
+
+/* Is the file there that an earlier command wrote? */
+static enum contract_verdict same_files(struct contract *c,
+					struct sandbox *other, const char *path)
+{
+	struct sandbox *mine = c->sb;
+	char *command = xasprintf("cat '%s'", path);
+	enum contract_verdict verdict;
+
+	c->sb = other;
+	verdict = contract_expect(c, command, 0, "kept\n", "");
+	c->sb = mine;
+	free(command);
+	return verdict;
+}
+
+static enum contract_verdict leave_file(struct contract *c, const char *path)
+{
+	char *command = xasprintf("echo kept >'%s'", path);
+	enum contract_verdict verdict = contract_expect(c, command, 0, "", "");
+
+	free(command);
+	return verdict;
+}
+
+/* An id that nobody has; of the same shape. */
+static enum contract_verdict attach_to_nothing(struct contract *c)
+{
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	char *id = xstrdup(c->id);
+	size_t last = strlen(id) - 1;
+	int rc;
+
+	id[last] = id[last] == 'a' ? 'b' : 'a';
+	rc = sandbox_attach(&other, c->request->host, id, &c->stop, &err);
+	sandbox_release(&other);
+	free(id);
+	return rc < 0 ? CONTRACT_OK
+		      : contract_fail(c, "attaches to what there is not");
+}
+
+enum contract_verdict check_attach(struct contract *c)
+{
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	enum contract_verdict verdict;
+	char *path;
+
+	if (!contract_can(c, SANDBOX_ATTACH))
+		return contract_na(c, "not supported");
+	path = contract_path(c, "kept");
+	verdict = leave_file(c, path);
+	if (verdict != CONTRACT_OK)
+		;
+	else if (sandbox_attach(&other, c->request->host, c->id, &c->stop,
+				&err) < 0)
+		verdict = contract_fail(c, "%s", err.message);
+	else if (strcmp(other.id, c->id) != 0)
+		verdict = contract_fail(c, "became %.100s", other.id);
+	else
+		verdict = same_files(c, &other, path);
+	sandbox_release(&other);
+	free(path);
+	if (verdict == CONTRACT_OK)
+		verdict = attach_to_nothing(c);
+	return verdict;
+}
+
+enum contract_verdict check_list(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	const struct contract_request *r = c->request;
+	struct error err = { 0 };
+
+	if (!contract_can(c, SANDBOX_LIST) || !ops_of(c)->list)
+		return contract_na(c, "not supported");
+	if (ops_of(c)->list(r->host, store_owner(r->store), see, &look,
+			    &c->stop, &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	if (!look.by_id || look.both != 1 || look.by_label != 1)
+		return contract_fail(c, "%d with its id, %d with its label",
+				     look.by_id, look.by_label);
+	return CONTRACT_OK;
+}
+
+enum contract_verdict check_info(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	struct error err = { 0 };
+
+	if (!ops_of(c)->info || contract_can(c, SANDBOX_UNISOLATED))
+		return contract_na(c, "not supported");
+	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
+			    &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	if (look.by_id != 1)
+		return contract_fail(c, "it is another one's");
+	if (contract_can(c, SANDBOX_LIST) && look.both != 1)
+		return contract_fail(c, "the label differs");
+	if (look.state != STATE_RUNNING)
+		return contract_fail(c, "it is not said to run");
+	return CONTRACT_OK;
+}
+
+/* Must it end by itself, and neither now nor far too late? */
+enum contract_verdict check_lifetime(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	struct error err = { 0 };
+	int64_t left;
+
+	if (!ops_of(c)->info || contract_can(c, SANDBOX_UNISOLATED))
+		return contract_na(c, "nothing tells");
+	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
+			    &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	if (!look.ends)
+		return contract_na(c, "its end is not told");
+	left = look.ends - (int64_t)time(NULL);
+	if (left < 0)
+		return contract_fail(c, "it should be gone since %lld s",
+				     (long long)-left);
+	if (left > LATEST_S)
+		return contract_fail(c, "it stays for %lld s more",
+				     (long long)left);
+	snprintf(c->reason, sizeof(c->reason), "%lld s left", (long long)left);
+	return CONTRACT_OK;
+}
+
+enum contract_verdict check_extend(struct contract *c)
+{
+	struct error err = { 0 };
+	int64_t seconds = c->request->host->provider->lifetime_s;
+
+	if (!ops_of(c)->extend)
+		return contract_na(c, "not supported");
+	if (ops_of(c)->extend(c->sb, seconds, &c->stop, &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	return contract_expect(c, "true", 0, "", "");
+}
+
+static enum contract_verdict from_snapshot(struct contract *c, const char *path)
+{
+	const struct contract_request *r = c->request;
+	struct box_request request = { .host = r->host,
+				       .store = r->store,
+				       .mask = r->mask,
+				       .snapshot = r->snapshot,
+				       .ui = r->ui };
+	struct error err = { 0 };
+	struct box box = { 0 };
+	enum contract_verdict verdict;
+
+	if (lifecycle_open(&box, &request, &c->stop, &err) < 0)
+		return contract_fail(c, "starting from it: %s", err.message);
+	verdict = same_files(c, &box.sandbox, path);
+	if (lifecycle_close(&box, &err) < 0 && verdict == CONTRACT_OK)
+		verdict = contract_fail(c, "%s", err.message);
+	return verdict;
+}
+
+enum contract_verdict check_snapshot(struct contract *c)
+{
+	const char *name = c->request->snapshot;
+	struct error err = { 0 };
+	enum contract_verdict verdict;
+	char *path;
+
+	if (!sandbox_can_snapshot(c->request->host))
+		return contract_na(c, "cannot be made here");
+	if (!name)
+		return contract_na(c,
+				   "it would stay; --snapshot NAME makes it");
+	path = contract_path(c, "snapped");
+	verdict = leave_file(c, path);
+	if (verdict == CONTRACT_OK &&
+	    sandbox_snapshot(c->sb, name, false, &c->stop, &err) < 0)
+		verdict = contract_fail(c, "%s", err.message);
+	if (verdict == CONTRACT_OK)
+		verdict = from_snapshot(c, path);
+	free(path);
+	return verdict;
+}
+
+enum contract_verdict check_remove_again(struct contract *c)
+{
+	struct error err = { 0 };
+
+	if (sandbox_remove(c->request->host, c->id, &c->stop, &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	return CONTRACT_OK;
+}
+
+static enum contract_verdict still_attaches(struct contract *c)
+{
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	int rc;
+
+	if (!contract_can(c, SANDBOX_ATTACH))
+		return CONTRACT_OK;
+	rc = sandbox_attach(&other, c->request->host, c->id, &c->stop, &err);
+	sandbox_release(&other);
+	return rc < 0 ? CONTRACT_OK
+		      : contract_fail(c, "it can still be attached to");
+}
+
+enum contract_verdict check_nothing_left(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	const struct contract_request *r = c->request;
+	struct error err = { 0 };
+
+	if (contract_can(c, SANDBOX_LIST) && ops_of(c)->list) {
+		if (ops_of(c)->list(r->host, store_owner(r->store), see, &look,
+				    &c->stop, &err) < 0)
+			return contract_fail(c, "%s", err.message);
+		if (look.by_id || look.by_label)
+			return contract_fail(c, "it is still listed");
+	}
+	return still_attaches(c);
+}

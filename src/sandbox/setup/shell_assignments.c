@@ -1,0 +1,498 @@
+/* shell_assignments.c - which variables a shell script assigns itself. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/setup/shell_assignments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/setup/shell_word.h"
+
+enum { DEEPEST = 64, HEREDOCS = 8, INDEX_MAX = 256 /* of NAME[...]= */ };
+
+enum context_kind {
+	IN_COMMANDS, /* up to context.end: ')', '`' or 0 */
+	IN_QUOTES,   /* double quotes */
+	IN_BRACES,   /* ${...} */
+	IN_SUM,      /* ((...)) or $((...)) */
+	IN_ARRAY,    /* NAME=(...) */
+};
+
+struct context {
+	enum context_kind kind;
+	char end;
+	enum expecting expecting;
+	int cases; /* open case...esac: a ')' ends a pattern there */
+	int depth; /* of parentheses within a sum */
+};
+
+struct lexer {
+	struct assigned *out;
+	struct str s;
+	size_t at;
+	struct context stack[DEEPEST];
+	int top;
+	bool in_word;
+	bool skip_word; /* the target of a redirection, an option's value */
+	struct {
+		struct str delimiter; /* as written, with quotes */
+		bool tabs;            /* <<- */
+	} heredocs[HEREDOCS];
+	int n_heredocs;
+};
+
+static void add(struct lexer *l, struct str name)
+{
+	struct assigned *a = l->out;
+
+	if (!name.len)
+		return;
+	if (a->n == a->room) {
+		a->room = a->room ? a->room * 2 : 16;
+		a->names = xrealloc(a->names, a->room, sizeof(*a->names));
+	}
+	a->names[a->n++] = name;
+}
+
+static char peek(const struct lexer *l, size_t ahead)
+{
+	return ahead < l->s.len - l->at ? l->s.ptr[l->at + ahead] : '\0';
+}
+
+static struct context *top(struct lexer *l)
+{
+	return &l->stack[l->top];
+}
+
+static void push(struct lexer *l, enum context_kind kind, char end, size_t skip)
+{
+	l->at += skip;
+	if (l->top + 1 == DEEPEST)
+		return;
+	l->stack[++l->top] = (struct context){
+		.kind = kind,
+		.end = end,
+		.expecting = kind == IN_COMMANDS ? COMMAND : WORDS,
+	};
+	l->in_word = false;
+	l->skip_word = false;
+}
+
+static void pop(struct lexer *l, size_t skip)
+{
+	l->at += skip;
+	if (l->top)
+		l->top--;
+	l->in_word = true;
+	l->skip_word = false;
+}
+
+/* ${NAME=x} and ${NAME:=x} assign. */
+static void open_braces(struct lexer *l)
+{
+	struct str name = name_prefix(str_skip(l->s, l->at + 2));
+	struct str rest = str_skip(l->s, l->at + 2 + name.len);
+
+	if (str_starts(rest, "=") || str_starts(rest, ":="))
+		add(l, name);
+	push(l, IN_BRACES, '}', 2);
+}
+
+/* Skips '...', from the opening quote on; without an end it is no quote. */
+static void skip_single(struct lexer *l, bool escapes)
+{
+	size_t i = l->at + 1;
+
+	while (i < l->s.len && l->s.ptr[i] != '\'')
+		i += escapes && l->s.ptr[i] == '\\' ? 2 : 1;
+	l->at = i < l->s.len ? i + 1 : l->at + 1;
+}
+
+/* What $ begins; true when it was one of these. */
+static bool dollar(struct lexer *l)
+{
+	char next = peek(l, 1);
+
+	if (next == '(' && peek(l, 2) == '(')
+		push(l, IN_SUM, ')', 3);
+	else if (next == '(')
+		push(l, IN_COMMANDS, ')', 2);
+	else if (next == '{')
+		open_braces(l);
+	else if (next == '$' || next == '#' || next == '?')
+		l->at += 2;
+	else
+		return false;
+	return true;
+}
+
+/* The expansions that happen in double quotes too. */
+static bool expansion(struct lexer *l)
+{
+	char c = peek(l, 0);
+
+	if (c == '\\') {
+		l->at += l->s.len - l->at > 1 ? 2 : 1;
+		return true;
+	}
+	if (c == '`') {
+		if (top(l)->kind == IN_COMMANDS && top(l)->end == '`')
+			pop(l, 1);
+		else
+			push(l, IN_COMMANDS, '`', 1);
+		return true;
+	}
+	return c == '$' && dollar(l);
+}
+
+/* The operator that makes an arithmetic NAME a target. */
+static bool assigns_in_sum(struct str rest)
+{
+	static const char *const operators[] = { "+=", "-=", "*=",  "/=",
+						 "%=", "&=", "|=",  "^=",
+						 "++", "--", "<<=", ">>=" };
+
+	while (rest.len && (rest.ptr[0] == ' ' || rest.ptr[0] == '\t'))
+		rest = str_skip(rest, 1);
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
+		if (str_starts(rest, operators[i]))
+			return true;
+	return str_starts(rest, "=") && !str_starts(rest, "==");
+}
+
+static void sum_step(struct lexer *l)
+{
+	struct str name = name_prefix(str_skip(l->s, l->at));
+	char c = peek(l, 0);
+
+	if (expansion(l))
+		return;
+	if (name.len) {
+		bool before =
+			l->at >= 2 && (!memcmp(l->s.ptr + l->at - 2, "++", 2) ||
+				       !memcmp(l->s.ptr + l->at - 2, "--", 2));
+
+		l->at += name.len;
+		if (before || assigns_in_sum(str_skip(l->s, l->at)))
+			add(l, name);
+		return;
+	}
+	if (c == ')' && top(l)->depth == 0) {
+		pop(l, peek(l, 1) == ')' ? 2 : 1);
+		return;
+	}
+	top(l)->depth += (c == '(') - (c == ')');
+	l->at++;
+}
+
+static void quotes_step(struct lexer *l)
+{
+	if (expansion(l))
+		return;
+	if (peek(l, 0) == '"')
+		pop(l, 1);
+	else
+		l->at++;
+}
+
+static bool quoted(const struct lexer *l)
+{
+	for (int i = l->top; i >= 0; i--) {
+		if (l->stack[i].kind == IN_COMMANDS)
+			return false;
+		if (l->stack[i].kind == IN_QUOTES)
+			return true;
+	}
+	return false;
+}
+
+static void braces_step(struct lexer *l)
+{
+	char c = peek(l, 0);
+
+	if (expansion(l))
+		return;
+	if (c == '}')
+		pop(l, 1);
+	else if (c == '"')
+		push(l, IN_QUOTES, '"', 1);
+	else if (c == '\'' && !quoted(l))
+		skip_single(l, false);
+	else
+		l->at++;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool ends_word(char c)
+{
+	return !c || blank(c) || strchr("\n;&|()<>", c);
+}
+
+/* Remembers a here-document; its lines come after this one. */
+static void heredoc(struct lexer *l)
+{
+	bool tabs = peek(l, 2) == '-';
+	size_t start = l->at + (tabs ? 3 : 2);
+	size_t end;
+
+	while (start < l->s.len && blank(l->s.ptr[start]))
+		start++;
+	end = start;
+	while (end < l->s.len && !ends_word(l->s.ptr[end]))
+		end++;
+	l->at = end;
+	if (end == start || (l->s.ptr[start] >= '0' && l->s.ptr[start] <= '9'))
+		return; /* 1<<2 somewhere that we do not understand */
+	if (l->n_heredocs == HEREDOCS)
+		return;
+	l->heredocs[l->n_heredocs].delimiter =
+		(struct str){ l->s.ptr + start, end - start };
+	l->heredocs[l->n_heredocs++].tabs = tabs;
+}
+
+/* Compares a line with a delimiter, the latter's quotes taken off. */
+static bool is_delimiter(struct str line, struct str delimiter)
+{
+	size_t at = 0;
+
+	if (str_ends(line, "\r"))
+		line.len--;
+	for (size_t i = 0; i < delimiter.len; i++) {
+		if (strchr("'\"\\", delimiter.ptr[i]))
+			continue;
+		if (at == line.len || line.ptr[at++] != delimiter.ptr[i])
+			return false;
+	}
+	return at == line.len;
+}
+
+/* Steps over the bodies that begin here; one without end is none. */
+static void skip_heredocs(struct lexer *l)
+{
+	for (int i = 0; i < l->n_heredocs; i++) {
+		struct str rest = str_skip(l->s, l->at);
+		struct str line;
+
+		while (str_split(&rest, '\n', &line)) {
+			while (l->heredocs[i].tabs && str_starts(line, "\t"))
+				line = str_skip(line, 1);
+			if (!is_delimiter(line, l->heredocs[i].delimiter))
+				continue;
+			l->at = rest.ptr ? (size_t)(rest.ptr - l->s.ptr)
+					 : l->s.len;
+			break;
+		}
+	}
+	l->n_heredocs = 0;
+}
+
+static void newline(struct lexer *l)
+{
+	l->at++;
+	l->in_word = false;
+	l->skip_word = false;
+	top(l)->expecting = COMMAND;
+	skip_heredocs(l);
+}
+
+/* < > and what belongs to them. */
+static void redirection(struct lexer *l)
+{
+	char c = peek(l, 0);
+
+	if (c == '<' && peek(l, 1) == '<' && peek(l, 2) != '<') {
+		heredoc(l);
+	} else if (peek(l, 1) == '(') {
+		push(l, IN_COMMANDS, ')', 2);
+		return;
+	} else {
+		while (strchr("<>&|", peek(l, 0)) && peek(l, 0))
+			l->at++;
+		l->skip_word = true;
+	}
+	l->in_word = false;
+}
+
+static void parenthesis(struct lexer *l)
+{
+	struct context *c = top(l);
+
+	if (peek(l, 0) == '(') {
+		bool array = l->in_word && l->s.ptr[l->at - 1] == '=';
+		bool sum = peek(l, 1) == '(' && c->expecting == COMMAND;
+
+		if (array) {
+			push(l, IN_ARRAY, ')', 1);
+			return;
+		}
+		c->expecting = COMMAND; /* after the ')': f() { local x; } */
+		push(l, sum ? IN_SUM : IN_COMMANDS, ')', sum ? 2 : 1);
+		return;
+	}
+	if (c->end == ')' && c->cases == 0) {
+		pop(l, 1);
+		if (top(l)->kind == IN_COMMANDS)
+			l->in_word = l->at < l->s.len && !ends_word(peek(l, 0));
+		return;
+	}
+	l->at++;
+	l->in_word = false;
+	c->expecting = COMMAND;
+}
+
+/* NAME=, NAME+=, NAME[...]= */
+static bool is_assignment(struct str text, struct str name)
+{
+	struct str rest = str_skip(text, name.len);
+
+	if (!name.len)
+		return false;
+	if (str_starts(rest, "[") && rest.len > INDEX_MAX)
+		rest.len = INDEX_MAX;
+	if (str_starts(rest, "["))
+		rest = str_skip(rest, str_find(rest, ']') + 1);
+	return str_starts(rest, "=") || str_starts(rest, "+=");
+}
+
+static void word(struct lexer *l)
+{
+	struct context *c = top(l);
+	size_t end = l->at;
+	struct word w = { 0 };
+	struct word_effect e;
+
+	while (end < l->s.len && !ends_word(l->s.ptr[end]) &&
+	       !strchr("'\"\\$`", l->s.ptr[end]))
+		end++;
+	w.text = (struct str){ l->s.ptr + l->at, end - l->at };
+	w.whole = end == l->s.len || ends_word(l->s.ptr[end]);
+	w.name = name_prefix(w.text);
+	w.assignment = is_assignment(str_skip(l->s, l->at), w.name);
+	l->at = end;
+	l->in_word = true;
+	if (l->skip_word) {
+		l->skip_word = false;
+		return;
+	}
+	e = word_effect(c->expecting, &w);
+	c->expecting = e.next;
+	c->cases += e.cases;
+	if (c->cases < 0)
+		c->cases = 0;
+	l->skip_word = e.skip_next;
+	if (e.assigns)
+		add(l, w.name);
+}
+
+/* Quotes and expansions are part of a word, or begin one. */
+static bool quotation(struct lexer *l)
+{
+	char c = peek(l, 0);
+
+	if (!strchr("'\"\\$`", c) || !c)
+		return false;
+	if (!l->in_word && !(c == '`' && top(l)->end == '`'))
+		word(l); /* of which nothing can be known */
+	if (c == '$' && peek(l, 1) == '\'') {
+		l->at++;
+		skip_single(l, true);
+	} else if (c == '\'') {
+		skip_single(l, false);
+	} else if (c == '"') {
+		push(l, IN_QUOTES, '"', 1);
+	} else if (!expansion(l)) {
+		l->at++;
+	}
+	return true;
+}
+
+static void commands_step(struct lexer *l)
+{
+	char c = peek(l, 0);
+
+	if (c == '\\' && peek(l, 1) == '\n') {
+		l->at += 2;
+	} else if (quotation(l)) {
+		return;
+	} else if (c == '\n') {
+		newline(l);
+	} else if (blank(c)) {
+		l->at++;
+		l->in_word = false;
+	} else if (c == '#' && !l->in_word) {
+		l->at += str_find(str_skip(l->s, l->at), '\n');
+	} else if (strchr(";&|", c) && c) {
+		l->at++;
+		l->in_word = false;
+		top(l)->expecting = COMMAND;
+	} else if (c == '<' || c == '>') {
+		redirection(l);
+	} else if (c == '(' || c == ')') {
+		parenthesis(l);
+	} else if (l->in_word || !c) {
+		l->at++;
+	} else {
+		word(l);
+	}
+}
+
+/* The words of an array say nothing. */
+static void array_step(struct lexer *l)
+{
+	char c = peek(l, 0);
+
+	if (expansion(l))
+		return;
+	if (c == ')')
+		pop(l, 1);
+	else if (c == '"')
+		push(l, IN_QUOTES, '"', 1);
+	else if (c == '\'')
+		skip_single(l, false);
+	else
+		l->at++;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct str *x = a;
+	const struct str *y = b;
+	size_t len = x->len < y->len ? x->len : y->len;
+	int order = memcmp(x->ptr, y->ptr, len);
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+void assigned_find(struct assigned *a, struct str script)
+{
+	static void (*const step[])(struct lexer * l) = {
+		[IN_COMMANDS] = commands_step, [IN_QUOTES] = quotes_step,
+		[IN_BRACES] = braces_step,     [IN_SUM] = sum_step,
+		[IN_ARRAY] = array_step,
+	};
+	struct lexer l = { .out = a, .s = script };
+
+	l.stack[0] =
+		(struct context){ .kind = IN_COMMANDS, .expecting = COMMAND };
+	while (l.at < l.s.len)
+		step[top(&l)->kind](&l);
+	if (a->n)
+		qsort(a->names, a->n, sizeof(*a->names), by_bytes);
+}
+
+bool assigned_has(const struct assigned *a, struct str name)
+{
+	return a->n &&
+	       bsearch(&name, a->names, a->n, sizeof(*a->names), by_bytes);
+}
+
+void assigned_release(struct assigned *a)
+{
+	free(a->names);
+	*a = (struct assigned){ 0 };
+}

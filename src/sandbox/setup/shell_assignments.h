@@ -1,0 +1,30 @@
+/* shell_assignments.h - which variables a shell script assigns itself. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_SETUP_SHELL_ASSIGNMENTS_H
+#define SANDBOX_SETUP_SHELL_ASSIGNMENTS_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* Start from { 0 }; the names are slices of the script. */
+struct assigned {
+	struct str *names; /* sorted once assigned_find() has returned */
+	size_t n;
+	size_t room;
+};
+
+/*
+ * Collects NAME=, NAME+= and NAME[i]= where the shell takes them for
+ * assignments (not in "echo NAME=x", in quotes, comments or here-documents),
+ * also after export, readonly, local, declare and typeset; the bare names
+ * after local, declare and typeset; for NAME, select NAME, read NAME,
+ * mapfile NAME, getopts o NAME, printf -v NAME; ${NAME:=x}; ((NAME=1)).
+ */
+void assigned_find(struct assigned *a, struct str script);
+bool assigned_has(const struct assigned *a, struct str name);
+void assigned_release(struct assigned *a);
+/* The longest [A-Za-z_][A-Za-z0-9_]* at the front of s. */
+struct str name_prefix(struct str s);
+
+#endif

@@ -1,0 +1,261 @@
+/* reply.c - requests about a job and their answers, as bytes. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/supervise/reply.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "sandbox/frame.h"
+#include "sandbox/quote.h"
+#include "sandbox/setup/setup.h"
+
+enum {
+	SCRIPT_MAX = 64 << 10,
+	RUN_MAX = 32 << 20,
+	ARGUMENT_MAX = 100000, /* Linux takes 128 KiB in one */
+};
+
+static const unsigned char request_sh[] = {
+#include "scripts/sandbox/supervise.sh.inc"
+};
+static const unsigned char lib_sh[] = {
+#include "scripts/sandbox/supervise_lib.sh.inc"
+};
+static const unsigned char kill_sh[] = {
+#include "scripts/sandbox/supervise_kill.sh.inc"
+};
+static const unsigned char keep_sh[] = {
+#include "scripts/sandbox/supervise_keep.sh.inc"
+};
+
+#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
+
+/* Without indentation and comment lines: every byte travels. */
+static void add_script(struct buf *out, struct str text)
+{
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		line = str_trim(line);
+		if (!line.len || line.ptr[0] == '#')
+			continue;
+		buf_addstr(out, line);
+		buf_addc(out, '\n');
+	}
+}
+
+static void assign_script(struct buf *out, const char *name, struct str a,
+			  struct str b)
+{
+	struct buf text = BUF_INIT(SCRIPT_MAX);
+
+	add_script(&text, a);
+	add_script(&text, b);
+	quote_assign(out, name, buf_str(&text));
+	buf_release(&text);
+}
+
+static int add_env(struct buf *out, const char *const *env, struct error *err)
+{
+	for (; env && *env; env++) {
+		const char *eq = strchr(*env, '=');
+
+		if (!eq || eq == *env || **env == '-')
+			return error_set(err, ERR_USAGE,
+					 "a variable has no name: %.40s", *env);
+		buf_addc(out, ' ');
+		quote_word(out, str_of(*env));
+	}
+	return 0;
+}
+
+/* The command as a script of its own. Its text is an argument, or read from a
+ * file where it is too long for one, never part of ours. */
+static int add_run(struct buf *out, const struct job_request *ask,
+		   struct error *err)
+{
+	bool long_one = ask->req.command.len > ARGUMENT_MAX;
+
+	buf_adds(out, "cd -- ");
+	quote_word(out, str_of(ask->cwd));
+	buf_adds(out, " 2>/dev/null||{ :>\"${0%/c}/nocwd\";exit 126;}\n");
+	if (long_one) {
+		buf_adds(out, "printf %s ");
+		quote_word(out, ask->req.command);
+		buf_adds(out, " >\"${0%/c}/x\"\n");
+	}
+	buf_adds(out, ask->req.plain ? "set -- \"$(command -v sh)\"\n"
+				     : "set -- \"$(command -v bash||command -v "
+				       "sh)\"\n");
+	buf_adds(out, "set -- \"$1\" -c ");
+	if (long_one)
+		buf_adds(out, "'__dcode=$(cat \"$1\";echo x);eval "
+			      "\"shift;unset __dcode;${__dcode%x}\"' "
+			      "\"$1\" \"${0%/c}/x\"");
+	else
+		quote_word(out, ask->req.command);
+	if (!ask->req.plain)
+		buf_adds(out, "\n[ ! -O \"" SETUP_ENV_FILE "\" ]||set -- sh "
+			      "-c '" SETUP_ENV_READ ";exec \"$@\"' sh \"$@\"");
+	buf_adds(out, "\nexec env");
+	if (add_env(out, ask->req.env, err) < 0)
+		return -1;
+	buf_adds(out, " \"$@\"\n");
+	return buf_check(out, "the command", err);
+}
+
+static int add_start(struct buf *out, const struct job_request *ask,
+		     struct error *err)
+{
+	struct buf run = BUF_INIT(RUN_MAX);
+	bool coded = false;
+	int rc;
+
+	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d s_held=%d\n",
+		 (ask->req.timeout_ms + 9) / 10,
+		 ask->held ? SUPERVISE_HELD_CAP : SUPERVISE_CAP, ask->held);
+	assign_script(out, "s_lib", SCRIPT(lib_sh), SCRIPT(kill_sh));
+	assign_script(out, "s_keep", SCRIPT(keep_sh), (struct str){ 0 });
+	rc = add_run(&run, ask, err);
+	quote_assign(out, "s_run", buf_str(&run));
+	buf_release(&run);
+	if (ask->req.input.len)
+		coded = quote_content(out, ask->req.input, ask->base64);
+	if (ask->req.input.len)
+		buf_addf(out, "s_b64=%d\n", coded);
+	buf_adds(out, "eval \"$s_lib\"\n");
+	return rc;
+}
+
+int supervise_compose(const struct job_request *ask, struct buf *command,
+		      struct error *err)
+{
+	static const char *const ops[] = { "start", "follow", "kill" };
+
+	buf_addf(command,
+		 "s_op=%s s_job=%s s_nonce=%s s_o=%" PRId64 " s_e=%" PRId64
+		 " s_hold=%" PRId64 " s_gather=%" PRId64
+		 " s_max=%zu s_b64= s_forget='%s'\n",
+		 ops[ask->op], ask->job, ask->nonce, ask->out_at, ask->err_at,
+		 (ask->hold_ms + 9) / 10, (ask->gather_ms + 9) / 10, ask->max,
+		 ask->forget ? ask->forget : "");
+	if (ask->op == JOB_START) {
+		if (add_start(command, ask, err) < 0)
+			return -1;
+	} else {
+		add_script(command, SCRIPT(lib_sh));
+		if (ask->op == JOB_KILL)
+			add_script(command, SCRIPT(kill_sh));
+	}
+	add_script(command, SCRIPT(request_sh));
+	return buf_check(command, "the request for the command", err);
+}
+
+struct parsing {
+	struct supervise_answer *a;
+	bool found;
+};
+
+static int on_body(void *arg, struct str bytes, struct error *err)
+{
+	struct parsing *p = arg;
+
+	buf_addstr(&p->a->body, bytes);
+	return buf_check(&p->a->body, "the answer", err);
+}
+
+/* The next number of at most max off *rest. */
+static bool number(struct str *rest, int64_t min, int64_t max, int64_t *n)
+{
+	struct str word;
+
+	return str_split(rest, ' ', &word) && str_to_int(word, n) &&
+	       *n >= min && *n <= max;
+}
+
+static bool word_of(struct str word, enum job_state *w)
+{
+	static const char *const words[] = {
+		[WORD_RUN] = "run",         [WORD_END] = "end",
+		[WORD_LATE] = "late",       [WORD_KILLED] = "killed",
+		[WORD_NOCWD] = "nocwd",     [WORD_FULL] = "full",
+		[WORD_LOST] = "lost",       [WORD_GONE] = "gone",
+		[WORD_NOWHERE] = "nowhere", [WORD_NOBASE64] = "nobase64",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (!str_is(word, words[i]))
+			continue;
+		*w = (enum job_state)i;
+		return true;
+	}
+	return false;
+}
+
+static bool read_status(struct supervise_answer *a, struct str rest)
+{
+	const int64_t most = INT64_MAX / 4;
+	int64_t len = (int64_t)a->body.len;
+	struct str word = { 0 };
+	int64_t n[5];
+
+	if (!str_split(&rest, ' ', &word) || !word_of(word, &a->word) ||
+	    !number(&rest, -1, 255, &n[0]) || !number(&rest, -1, most, &n[1]) ||
+	    !number(&rest, 0, len, &n[2]) || !number(&rest, -1, most, &n[3]) ||
+	    !number(&rest, 0, len, &n[4]) || rest.len)
+		return false;
+	if (n[2] + n[4] != len || (len && (n[1] < 0 || n[3] < 0)))
+		return false;
+	a->code = (int)n[0];
+	a->out_at = n[1];
+	a->out_len = (size_t)n[2];
+	a->err_at = n[3];
+	return true;
+}
+
+static int on_status(void *arg, const char *status, struct error *err)
+{
+	struct parsing *p = arg;
+
+	p->found = read_status(p->a, str_of(status));
+	/* Either way it is enough: a request that the vendor ran twice answers
+	 * twice, and the first whole answer counts. */
+	return error_set(err, ERR_PROTOCOL,
+			 "unexpected server response: it contradicts itself");
+}
+
+static void unexpected(const struct frame *f, struct error *err)
+{
+	struct buf text = BUF_INIT(200);
+
+	sanitize_text((struct str){ f->noise, f->noise_len }, &text);
+	if (f->state || !text.len)
+		buf_clear(&text);
+	error_set(err, ERR_PROTOCOL, "unexpected server response: %s",
+		  text.len   ? text.ptr
+		  : f->state ? "it is cut short"
+			     : "(empty)");
+	buf_release(&text);
+}
+
+int supervise_parse(struct str raw, const char *nonce,
+		    struct supervise_answer *a, struct error *err)
+{
+	struct parsing p = { .a = a };
+	struct frame_sink sink = { on_body, on_status, &p };
+	struct error why = { 0 };
+	struct frame f;
+
+	buf_clear(&a->body);
+	frame_init(&f, nonce);
+	(void)frame_feed(&f, raw, &sink, &why);
+	if (!p.found && !why.code)
+		unexpected(&f, &why);
+	frame_release(&f);
+	if (p.found)
+		return 0;
+	*err = why;
+	return -1;
+}

@@ -1,0 +1,57 @@
+/* reply.h - requests about a job and their answers, as bytes. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_SUPERVISE_REPLY_H
+#define SANDBOX_SUPERVISE_REPLY_H
+
+#include "sandbox/supervise/supervise.h"
+
+enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL };
+
+struct job_request {
+	enum supervise_op op;
+	const char *job;   /* SUPERVISE_JOB characters of a-z2-7 */
+	const char *nonce; /* the same, new for each request */
+	int64_t out_at;    /* bytes of each stream that we have; -1: from */
+	int64_t err_at;    /* what is kept */
+	int64_t hold_ms;   /* to wait for news */
+	int64_t gather_ms; /* and then for more of them */
+	size_t max;        /* bytes of the answer */
+	struct exec_request req; /* to start */
+	const char *cwd;         /* to start: absolute */
+	bool base64;             /* to start: may the input be base64? */
+	const char *forget;      /* jobs whose output goes; "", or NULL */
+	bool held;               /* to start: answer at the end only */
+};
+
+/* Pure. ERR_USAGE for a variable that has no name. */
+int supervise_compose(const struct job_request *ask, struct buf *command,
+		      struct error *err);
+
+enum job_state {
+	WORD_RUN,      /* not at the end yet */
+	WORD_END,      /* code is the exit code */
+	WORD_LATE,     /* killed at its time limit */
+	WORD_KILLED,   /* killed by JOB_KILL */
+	WORD_NOCWD,    /* no such working directory */
+	WORD_FULL,     /* ended, but its output did not fit on the disk */
+	WORD_LOST,     /* what we asked for is not kept any more */
+	WORD_GONE,     /* no such job */
+	WORD_NOWHERE,  /* no directory to write in */
+	WORD_NOBASE64, /* not started: the input must not be base64 */
+};
+
+struct supervise_answer {
+	enum job_state word;
+	int code; /* 0 to 255, -1 unknown */
+	int64_t out_at;
+	int64_t err_at;  /* where the bytes begin */
+	size_t out_len;  /* the first bytes of body; the rest is error output */
+	struct buf body; /* set max before; the caller releases */
+};
+
+/* Pure; for any bytes. Takes the answer to nonce out of raw; ERR_PROTOCOL when
+ * there is none, a part is missing, or it contradicts itself. */
+int supervise_parse(struct str raw, const char *nonce,
+		    struct supervise_answer *a, struct error *err);
+
+#endif

@@ -1,0 +1,466 @@
+/* supervise.c - live, killable commands over a vendor's plain "run this". */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/supervise/supervise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "net/retry.h"
+#include "sandbox/supervise/reply.h"
+
+enum {
+	MAX_COMMAND = 120000,
+	MAX_ANSWER = 1 << 20,
+	LONGEST_MS = 20000,
+	FIRST_MS = 5000,
+	PATIENCE_MS = 60000,
+	HELD_MS = 24 * 3600 * 1000, /* a held command without a time limit */
+	NOBODY_MS = 5000,  /* the same for a server that never took a call */
+	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
+	GRACE_MS = 10000,  /* on top of a command's time limit */
+	SHORTEST_MS = 100, /* hold */
+	GATHER_MS = 80,    /* at first; a twentieth of the time run later, */
+	GATHER_MAX_MS = 1000,
+	PAUSE_MS = 100, /* after a failure, doubled for the next */
+	PAUSE_MAX_MS = 5000,
+	START_MS = 300000, /* after which a start is not repeated */
+	KILL_MS = 2000,
+	WAITED_MAX_MS = 600000, /* because the server asked for it */
+	DAMAGED_MAX = 8,        /* answers in a row that make no sense */
+	CALM = 8,               /* held to the end in a row: hold longer */
+	FRAMING = 1024,         /* bytes of an answer besides the output */
+	ANSWER_MIN = 2048,
+};
+
+struct job {
+	const char *cwd;
+	int64_t waited_ms; /* because the server asked for it */
+	const struct exec_request *req;
+	const struct supervisor *s;
+	char id[SUPERVISE_JOB + 1];
+	enum supervise_op op;
+	bool base64;
+	bool sent;
+	bool ended;     /* as the sandbox says */
+	bool cut;       /* a request was: the vendor may not hold long ones */
+	int64_t out_at; /* bytes delivered; -1: from what is kept */
+	int64_t err_at;
+	int64_t began;    /* ms */
+	int64_t began_at; /* Unix ms */
+	int64_t hold_ms;
+	size_t max;        /* bytes of an answer */
+	int64_t answered;  /* ms, when something last came */
+	unsigned failures; /* in a row */
+	unsigned damaged;  /* in a row */
+	unsigned calm;     /* in a row */
+	struct supervise_answer answer;
+	struct supervise_read *read;     /* the sandbox's, or NULL */
+	char forget[SUPERVISE_READ_IDS]; /* in the starting request */
+};
+
+static int64_t or_default(int64_t n, int64_t standard)
+{
+	return n > 0 ? n : standard;
+}
+
+static int64_t longest(const struct job *j)
+{
+	return or_default(j->s->longest_ms, LONGEST_MS);
+}
+
+static size_t most(const struct job *j)
+{
+	return j->s->max_answer ? j->s->max_answer : MAX_ANSWER;
+}
+
+static size_t room_of(const struct supervisor *s)
+{
+	return s->max_command ? s->max_command : MAX_COMMAND;
+}
+
+static int64_t gather(const struct job *j)
+{
+	int64_t ms = (clock_ms() - j->began) / 20;
+
+	/* Our own helpers are read at their end. */
+	if (j->req->plain || !j->req->output || j->s->held)
+		return j->hold_ms;
+	if (ms < GATHER_MS)
+		return GATHER_MS;
+	return ms < GATHER_MAX_MS ? ms : GATHER_MAX_MS;
+}
+
+static bool where_asked(const struct job *j)
+{
+	const struct supervise_answer *a = &j->answer;
+
+	if (!a->body.len && a->word >= WORD_LOST)
+		return true;
+	return (j->out_at < 0 || a->out_at == j->out_at) &&
+	       (j->err_at < 0 || a->err_at == j->err_at) && a->out_at >= 0 &&
+	       a->err_at >= 0;
+}
+
+static int send(struct job *j, struct str command, const char *nonce,
+		const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, j->hold_ms + SLACK_MS);
+	struct buf raw = BUF_INIT(most(j) + FRAMING);
+	int rc;
+
+	within.held = clock_ms() + j->hold_ms;
+	j->sent = true;
+	rc = j->s->call(j->s->arg, command, j->hold_ms, &raw, &within, err);
+	if (rc == 0)
+		rc = supervise_parse(buf_str(&raw), nonce, &j->answer, err);
+	if (rc == 0)
+		supervise_read_forgot(j->read, j->forget);
+	if (rc == 0 && !where_asked(j))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: other output than "
+			       "asked for");
+	buf_release(&raw);
+	return rc;
+}
+
+static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
+	       struct error *err)
+{
+	struct buf command = BUF_INIT(room_of(j->s));
+	char nonce[SUPERVISE_JOB + 1];
+	struct job_request a = {
+		.op = op,
+		.job = j->id,
+		.nonce = nonce,
+		.out_at = j->out_at,
+		.err_at = j->err_at,
+		.hold_ms = j->hold_ms,
+		.gather_ms = gather(j),
+		.max = j->max - FRAMING,
+		.req = *j->req,
+		.cwd = j->cwd,
+		.base64 = j->base64,
+		.forget = op == JOB_START ? j->forget : "",
+		.held = j->s->held,
+	};
+	int rc;
+
+	/* Our machine may have slept so long that the job was swept away. */
+	if (op == JOB_START && clock_unix_ms() - j->began_at > START_MS)
+		a.op = JOB_FOLLOW;
+	ids_random(nonce, SUPERVISE_JOB);
+	rc = supervise_compose(&a, &command, err);
+	if (rc == 0)
+		rc = send(j, buf_str(&command), nonce, stop, err);
+	buf_release(&command);
+	return rc;
+}
+
+/* Whether to ask again after a request that took ms. 0, or -1 with why. */
+static int recover(struct job *j, int64_t ms, const struct error *why,
+		   const struct stop *stop, struct error *err)
+{
+	int64_t patience = or_default(j->s->patience_ms, PATIENCE_MS);
+	int64_t pause = PAUSE_MAX_MS;
+	bool nobody = why->code == ERR_UNREACHABLE;
+	bool cut =
+		nobody || why->code == ERR_NETWORK || why->code == ERR_TIMEOUT;
+
+	if (!j->sent || stop_check(stop, err) < 0)
+		goto no;
+	/* It may have run, and its directory may be gone with it. */
+	if (j->s->held && j->op == JOB_START && !nobody)
+		goto no;
+	if (nobody && patience > NOBODY_MS)
+		patience = NOBODY_MS;
+	if (cut && clock_ms() - j->answered > patience)
+		goto no;
+	if (!cut && (why->code != ERR_PROTOCOL || ++j->damaged > DAMAGED_MAX))
+		goto no;
+	j->calm = 0;
+	j->failures++;
+	if (!cut && j->max / 2 >= ANSWER_MIN)
+		j->max /= 2; /* the vendor may cut long ones */
+	if (cut && ms >= SHORTEST_MS) {
+		j->cut = true;
+		j->hold_ms = ms / 2 < j->hold_ms ? ms / 2 : j->hold_ms;
+		if (j->hold_ms < SHORTEST_MS)
+			j->hold_ms = SHORTEST_MS;
+	}
+	if (j->failures <= 6)
+		pause = (int64_t)PAUSE_MS << (j->failures - 1);
+	if (j->failures == 1 && !why->retry_after_ms)
+		return 0;
+	/* What the server asks for is no silence of its. */
+	if (why->retry_after_ms > pause && j->waited_ms < WAITED_MAX_MS) {
+		j->waited_ms += why->retry_after_ms;
+		j->answered += why->retry_after_ms;
+	}
+	return retry_sleep(why, pause, stop, err);
+no:
+	if (!err->code)
+		*err = *why;
+	return -1;
+}
+
+static void relax(struct job *j, int64_t ms)
+{
+	j->answered = clock_ms();
+	j->failures = 0;
+	j->damaged = 0;
+	if (j->answer.body.len || ms < j->hold_ms)
+		return;
+	if (j->cut && ++j->calm < CALM)
+		return;
+	j->calm = 0;
+	j->hold_ms = j->cut ? j->hold_ms * 3 / 2 : longest(j);
+	if (j->hold_ms > longest(j))
+		j->hold_ms = longest(j);
+}
+
+/* Asks until an answer comes. */
+static int ask_surely(struct job *j, const struct stop *stop, struct error *err)
+{
+	for (;;) {
+		struct error why = { 0 };
+		int64_t start = clock_ms();
+		int64_t ms;
+		int rc = ask(j, j->op, stop, &why);
+
+		ms = clock_ms() - start;
+		if (rc == 0) {
+			relax(j, ms);
+			return 0;
+		}
+		if (recover(j, ms, &why, stop, err) < 0)
+			return -1;
+	}
+}
+
+static int deliver(struct job *j, struct error *err)
+{
+	const struct supervise_answer *a = &j->answer;
+	struct str all = buf_str(&a->body);
+	struct str parts[] = { { all.ptr, a->out_len },
+			       { a->body.len > a->out_len ? all.ptr + a->out_len
+							  : NULL,
+				 all.len - a->out_len } };
+
+	if (a->word >= WORD_LOST)
+		return 0;
+	j->out_at = a->out_at + (int64_t)parts[0].len;
+	j->err_at = a->err_at + (int64_t)parts[1].len;
+	for (int i = 0; i < 2 && j->req->output; i++) {
+		if (parts[i].len &&
+		    j->req->output(j->req->arg, i ? EXEC_STDERR : EXEC_STDOUT,
+				   parts[i], NULL, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* 1: go on, 0: the end, -1: failed. */
+static int judge(struct job *j, struct exec_result *res, struct error *err)
+{
+	static const char *const texts[] = {
+		[WORD_FULL] = "the sandbox's disk is full",
+		[WORD_LOST] = "the command's output was lost in the sandbox",
+		[WORD_GONE] = "the sandbox does not know the command any more",
+		[WORD_NOWHERE] = "no directory of the sandbox can be written",
+	};
+	enum supervise_op op = j->op;
+
+	res->exit_code = j->answer.code;
+	j->op = JOB_FOLLOW;
+	j->ended =
+		j->answer.word != WORD_RUN && j->answer.word != WORD_NOBASE64;
+	switch (j->answer.word) {
+	case WORD_RUN:
+		return 1;
+	case WORD_LATE:
+		res->timed_out = true;
+		res->exit_code = 124;
+		return 0;
+	case WORD_END:
+	case WORD_KILLED:
+		/* Its keeper has died: the machine was stopped, or killed it.
+		 */
+		if (j->answer.code < 0)
+			return error_set(err, ERR_REMOTE,
+					 "the command was cut off; how it "
+					 "ended is not known");
+		return 0;
+	case WORD_NOBASE64:
+		if (!j->base64 || op != JOB_START)
+			break;
+		j->base64 = false;
+		j->op = JOB_START;
+		return 1;
+	case WORD_NOCWD:
+		return error_set(err, ERR_NOT_FOUND,
+				 "cannot enter the directory %s", j->cwd);
+	case WORD_GONE:
+		return error_set(err, ERR_NOT_FOUND, "%s", texts[WORD_GONE]);
+	default:
+		return error_set(err, ERR_REMOTE, "%s", texts[j->answer.word]);
+	}
+	return error_set(err, ERR_PROTOCOL, "unexpected server response");
+}
+
+/* Ends the command whatever has happened; on the sandbox's side this also
+ * keeps a start that is still on its way from running it. */
+static int kill_job(struct job *j)
+{
+	struct stop stop = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+	int rc = -1;
+
+	j->hold_ms = SHORTEST_MS;
+	while (rc < 0 && stop_check(&stop, &ignored) == 0) {
+		struct error why = { 0 };
+
+		rc = ask(j, JOB_KILL, &stop, &why);
+		if (rc < 0 && why.code != ERR_NETWORK &&
+		    why.code != ERR_TIMEOUT && why.code != ERR_PROTOCOL)
+			return -1;
+		if (rc < 0 && retry_sleep(&why, PAUSE_MS, &stop, &ignored) < 0)
+			break;
+	}
+	return rc;
+}
+
+static int follow(struct job *j, struct exec_result *res,
+		  const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	do {
+		rc = ask_surely(j, stop, err);
+		if (rc == 0)
+			rc = deliver(j, err);
+		if (rc == 0)
+			rc = judge(j, res, err);
+	} while (rc > 0);
+	return rc;
+}
+
+static int run(struct job *j, struct exec_result *res, const struct stop *stop,
+	       struct error *err)
+{
+	int64_t limit = j->req->timeout_ms;
+	struct stop within =
+		limit > 0 ? stop_within(stop, limit + GRACE_MS) : *stop;
+	struct error why = { 0 };
+	bool own_time = within.deadline < stop->deadline;
+	int rc = follow(j, res, &within, &why);
+
+	if (rc < 0 && j->sent && !j->ended && why.code != ERR_GONE &&
+	    why.code != ERR_UNREACHABLE) {
+		rc = kill_job(j);
+		j->ended = rc == 0;
+		if (why.code != ERR_TIMEOUT || !own_time)
+			rc = -1;
+		else if (rc == 0)
+			rc = deliver(j, &why);
+		res->timed_out = rc == 0;
+		res->exit_code = rc == 0 ? 124 : -1;
+	}
+	if (j->ended)
+		supervise_read_add(j->read, j->id);
+	if (rc < 0)
+		*err = why;
+	buf_release(&j->answer.body);
+	return rc;
+}
+
+static struct job job_of(const struct exec_request *req,
+			 const struct supervisor *s)
+{
+	struct job j = {
+		.cwd = req->cwd ? req->cwd : "the command began in",
+		.req = req,
+		.s = s,
+		.base64 = true,
+		.began = clock_ms(),
+		.began_at = clock_unix_ms(),
+		.answered = clock_ms(),
+	};
+
+	j.max = most(&j);
+	j.hold_ms = or_default(s->first_ms, FIRST_MS);
+	if (req->plain || j.hold_ms > longest(&j))
+		j.hold_ms = longest(&j);
+	if (s->held)
+		j.hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
+	j.answer.body.max = j.max;
+	return j;
+}
+
+/* All that the source gives. */
+static int drain(const struct exec_request *req, size_t room, struct buf *all,
+		 struct error *err)
+{
+	char chunk[4096];
+	int64_t n = 1;
+
+	all->max = room;
+	while (n > 0 && !all->over) {
+		n = req->source(req->source_arg, chunk, sizeof(chunk), err);
+		if (n > 0)
+			buf_add(all, chunk, (size_t)n);
+	}
+	return n < 0 ? -1 : buf_check(all, "the command's input", err);
+}
+
+int supervise_execute(struct sandbox *sb, const struct exec_request *req,
+		      struct exec_result *res, const struct supervisor *s,
+		      const struct stop *stop, struct error *err)
+{
+	struct exec_request own = *req;
+	struct job j = job_of(&own, s);
+	struct buf input = { 0 };
+	int rc = 0;
+
+	*res = (struct exec_result){ .exit_code = -1 };
+	if (req->dialog)
+		return error_set(err, ERR_USAGE,
+				 "a command cannot be answered here");
+	if (req->command.len && memchr(req->command.ptr, 0, req->command.len))
+		return error_set(err, ERR_USAGE,
+				 "the command contains a NUL byte");
+	if (req->source) {
+		rc = drain(req, room_of(s), &input, err);
+		own.input = buf_str(&input);
+	}
+	if (!req->cwd)
+		j.cwd = sb->workdir;
+	j.op = JOB_START;
+	j.read = sb->read;
+	supervise_read_list(j.read, j.forget);
+	ids_random(j.id, SUPERVISE_JOB);
+	if (rc == 0 && s->began)
+		s->began(s->arg, j.id);
+	if (rc == 0)
+		rc = run(&j, res, stop, err);
+	buf_release(&input);
+	return rc;
+}
+
+int supervise_follow(const char *job, const struct exec_request *req,
+		     struct exec_result *res, const struct supervisor *s,
+		     const struct stop *stop, struct error *err)
+{
+	struct job j = job_of(req, s);
+
+	*res = (struct exec_result){ .exit_code = -1 };
+	if (strlen(job) != SUPERVISE_JOB ||
+	    strspn(job, "abcdefghijklmnopqrstuvwxyz234567") != SUPERVISE_JOB)
+		return error_set(err, ERR_USAGE, "no name of a command: %.40s",
+				 job);
+	snprintf(j.id, sizeof(j.id), "%s", job);
+	j.op = JOB_FOLLOW;
+	j.out_at = -1;
+	j.err_at = -1;
+	return run(&j, res, stop, err);
+}

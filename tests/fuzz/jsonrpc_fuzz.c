@@ -1,0 +1,74 @@
+/* jsonrpc_fuzz.c - a child's output, however it is cut; and entry points. */
+/* SPDX-License-Identifier: MIT */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "providers/external/entry_points.h"
+#include "providers/external/jsonrpc_impl.h"
+#include "sandbox/sandbox.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct sandbox_provider *const sandbox_providers[] = { NULL };
+
+/* What became of it: which messages came to the only call, in short. */
+static void feed(struct str text, size_t piece, struct buf *out)
+{
+	struct pending call = { .id = 1, .event = -1 };
+	struct jsonrpc w = { .calls = &call,
+			     .last_id = 3,
+			     .line = BUF_INIT(JSONRPC_LINE),
+			     .tail = BUF_INIT(16 * JSONRPC_TAIL) };
+
+	while (text.len) {
+		size_t n = piece < text.len ? piece : text.len;
+
+		jsonrpc_feed(&w, (struct str){ text.ptr, n });
+		text = str_skip(text, n);
+	}
+	while (call.first) {
+		struct note *note = call.first;
+
+		call.first = note->next;
+		json_print(out, note->message);
+		cJSON_Delete(note->message);
+		free(note);
+	}
+	if (call.answer)
+		json_print(out, call.answer);
+	cJSON_Delete(call.answer);
+	buf_addf(out, " %d %s", w.broken, w.why.message);
+	for (const char *c = w.why.message; *c; c++)
+		if ((unsigned char)*c < ' ')
+			abort();
+	buf_release(&w.line);
+	buf_release(&w.tail);
+}
+
+static void on_point(void *arg, struct str name, struct str object)
+{
+	(void)arg;
+	if (class_path_ok(object) &&
+	    (!str_is_utf8(object) || str_find(object, ':') == object.len))
+		abort();
+	(void)name;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct str text = { (const char *)data, size };
+	struct buf whole = BUF_INIT(1 << 22);
+	struct buf cut = BUF_INIT(1 << 22);
+
+	feed(text, size ? size : 1, &whole);
+	feed(text, 3, &cut);
+	if (!str_eq(buf_str(&whole), buf_str(&cut)))
+		abort();
+	buf_release(&whole);
+	buf_release(&cut);
+	entry_points_parse(text, "deepagents_code.sandbox_providers", on_point,
+			   NULL);
+	return 0;
+}

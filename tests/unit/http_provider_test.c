@@ -1,0 +1,386 @@
+/* http_provider_test.c - values in templates: each stays what it is. */
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "providers/external/http_provider.h"
+#include "tests/unit/settings_world.h"
+
+/* What somebody may try to have us write. */
+static const char *const attacks[] = {
+	"plain",
+	"a b",
+	"../../etc",
+	"..",
+	".",
+	"a/b",
+	"a?b=c&d=e#f",
+	"%2e%2e%2f",
+	"\r\nX-Evil: 1",
+	"\nHost: evil",
+	"\",\"admin\":true,\"x\":\"",
+	"\\\"}",
+	"\\",
+	"'; rm -rf / #",
+	"$(reboot)",
+	"`reboot`",
+	"${HOME}",
+	"{id}",
+	"{{",
+	"}}",
+	"&& true",
+	"|| true",
+	"-rf",
+	"*",
+	"~",
+	"a\tb",
+	"\x01\x1b[31m",
+	"\xc3\xbc",
+	"\xff\xfe",
+	"",
+};
+enum { ATTACKS = sizeof(attacks) / sizeof(*attacks) };
+
+static struct http_provider_values with(const char *value)
+{
+	struct http_provider_values v = { 0 };
+
+	for (int i = 0; i < VALUES; i++)
+		v.is[i] = (struct str){ value, strlen(value) };
+	return v;
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One segment or query value: only what RFC 3986 leaves alone, and it decodes
+ * to what went in. */
+static void expect_encoded(struct str text, const char *value)
+{
+	struct buf back = BUF_INIT(1 << 12);
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == '%' && i + 2 < text.len) {
+			buf_addc(&back, (char)(hex(text.ptr[i + 1]) * 16 +
+					       hex(text.ptr[i + 2])));
+			i += 2;
+			continue;
+		}
+		assert_null(strchr("/?#&= \"'<>\\{}", text.ptr[i]));
+		assert_true(text.ptr[i] > ' ' && text.ptr[i] < 0x7F);
+		buf_addc(&back, text.ptr[i]);
+	}
+	assert_true(str_is(buf_str(&back), value));
+	buf_release(&back);
+}
+
+static void in_a_path(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ATTACKS; i++) {
+		struct http_provider_values v = with(attacks[i]);
+		struct buf out = BUF_INIT(1 << 12);
+		struct error err = { 0 };
+		bool dots =
+			!strcmp(attacks[i], ".") || !strcmp(attacks[i], "..");
+		int rc = http_provider_path(
+			&out, "/boxes/{id}/file?at={path}&x=1", &v, &err);
+		struct str s = buf_str(&out);
+		struct str id;
+
+		assert_int_equal(rc, dots ? -1 : 0);
+		if (rc == 0) {
+			s = str_skip(s, 7);
+			id = (struct str){ s.ptr, str_find(s, '/') };
+			expect_encoded(id, attacks[i]);
+			s = str_skip(s, id.len);
+			assert_true(str_starts(s, "/file?at="));
+			assert_true(str_ends(s, "&x=1"));
+			s = str_skip(s, 9);
+			s.len -= 4;
+			expect_encoded(s, attacks[i]);
+		}
+		buf_release(&out);
+	}
+}
+
+static void dots_of_two_values(void **state)
+{
+	struct http_provider_values v = with(".");
+	struct buf out = BUF_INIT(1 << 12);
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(http_provider_path(&out, "/a/{id}{path}/b", &v, &err),
+			 -1);
+	buf_clear(&out);
+	assert_int_equal(http_provider_path(&out, "/a/x{id}{path}/b", &v, &err),
+			 0);
+	assert_string_equal(out.ptr, "/a/x../b");
+	buf_release(&out);
+}
+
+static void in_a_header(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ATTACKS; i++) {
+		struct http_provider_values v = with(attacks[i]);
+		struct buf out = BUF_INIT(1 << 12);
+		struct error err = { 0 };
+		bool good = true;
+		int rc;
+
+		for (const char *c = attacks[i]; *c; c++)
+			good = good && (unsigned char)*c >= ' ' &&
+			       (unsigned char)*c < 0x7F;
+		rc = http_provider_expand(&out, "Bearer {label}", PLACE_HEADER,
+					  &v, &err);
+		assert_int_equal(rc, good ? 0 : -1);
+		if (good)
+			assert_string_equal(out.ptr + 7, attacks[i]);
+		buf_release(&out);
+	}
+}
+
+static void parse(struct toml_value *root, const char *text)
+{
+	struct error err = { 0 };
+
+	if (toml_parse(root, str_of(text), "t", &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void in_json(void **state)
+{
+	struct toml_value root = { 0 };
+
+	(void)state;
+	parse(&root, "a = \"x{id}y\"\nb = { \"k\\\"\" = [\"{command}\", 1, "
+		     "true, 1.5] }\n");
+	for (int i = 0; i < ATTACKS; i++) {
+		struct http_provider_values v = with(attacks[i]);
+		struct buf out = BUF_INIT(1 << 16);
+		struct error err = { 0 };
+		const cJSON *item;
+		cJSON *tree;
+
+		assert_int_equal(http_provider_body(&out, &root, &v, &err), 0);
+		tree = json_parse(buf_str(&out));
+		assert_non_null(tree);
+		assert_int_equal(cJSON_GetArraySize(tree), 2);
+		item = http_provider_point(tree, "/b/k\"/0");
+		assert_true(cJSON_IsString(item));
+		if (str_is_utf8(str_of(attacks[i])))
+			assert_string_equal(item->valuestring, attacks[i]);
+		assert_int_equal(
+			cJSON_GetArraySize(http_provider_point(tree, "/b/k\"")),
+			4);
+		assert_int_equal(
+			cJSON_GetArraySize(http_provider_point(tree, "/b")), 1);
+		cJSON_Delete(tree);
+		buf_release(&out);
+	}
+	toml_release(&root);
+}
+
+/* What a real shell makes of it. */
+static void in_a_shell(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ATTACKS; i++) {
+		struct http_provider_values v = with(attacks[i]);
+		struct buf out = BUF_INIT(1 << 12);
+		struct error err = { 0 };
+		char read[256] = "";
+		size_t len;
+		FILE *p;
+
+		assert_int_equal(http_provider_expand(&out,
+						      "printf %s {command}",
+						      PLACE_SHELL, &v, &err),
+				 0);
+		p = popen(out.ptr, "r");
+		assert_non_null(p);
+		len = fread(read, 1, sizeof(read) - 1, p);
+		assert_int_equal(pclose(p), 0);
+		assert_int_equal(len, strlen(attacks[i]));
+		assert_memory_equal(read, attacks[i], len);
+		buf_release(&out);
+	}
+}
+
+static void absent_and_numbers(void **state)
+{
+	static const char wanted[] =
+		"{\"name\":\"dcode-x\",\"ttl\":60,\"list\":[],\"note\":\"s-\"}";
+	struct toml_value root = { 0 };
+	struct http_provider_values v = { 0 };
+	struct buf out = BUF_INIT(1 << 12);
+	struct error err = { 0 };
+
+	(void)state;
+	v.is[VALUE_LABEL] = STR("dcode-x");
+	v.is[VALUE_LIFETIME] = STR("60");
+	parse(&root, "name = \"{label}\"\nsnapshot = \"{snapshot}\"\n"
+		     "ttl = \"{lifetime}\"\nlist = [\"{param.no}\"]\n"
+		     "note = \"s-{snapshot}\"\n");
+	assert_int_equal(http_provider_body(&out, &root, &v, &err), 0);
+	assert_string_equal(out.ptr, wanted);
+	toml_release(&root);
+	buf_release(&out);
+}
+
+static void params_and_variables(void **state)
+{
+	struct world *w = *state;
+	struct toml_value params = { 0 };
+	struct http_provider_values v = { 0 };
+	struct buf out = BUF_INIT(1 << 12);
+	struct error err = { 0 };
+
+	export(w, "ACME_TOKEN=tok-0123456789");
+	export(w, "DEEPAGENTS_CODE_ACME_OTHER=own");
+	parse(&params, "image = \"deb/ian\"\ncpu = 4\nbig = true\nl = [1]\n");
+	v.settings = load(w);
+	v.params = &params;
+	assert_int_equal(
+		http_provider_expand(&out,
+				     "{param.image} {param.cpu} "
+				     "{param.big} {param.none}"
+				     "${ACME_TOKEN} ${ACME_OTHER} $5 {{x}}",
+				     PLACE_TEXT, &v, &err),
+		0);
+	assert_string_equal(out.ptr,
+			    "deb/ian 4 true tok-0123456789 own $5 {x}");
+	assert_int_equal(
+		http_provider_expand(&out, "{param.l}", PLACE_TEXT, &v, &err),
+		-1);
+	assert_int_equal(http_provider_expand(&out, "${ACME_NONE}", PLACE_TEXT,
+					      &v, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_AUTH);
+	assert_non_null(strstr(err.message, "ACME_NONE is not set"));
+	buf_release(&out);
+	toml_release(&params);
+}
+
+static void what_is_well_formed(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+	} rows[] = {
+		{ "", true },           { "{id}", true },
+		{ "{{}}", true },       { "${A_1}", true },
+		{ "$x", true },         { "{param.a}", true },
+		{ "{", false },         { "}", false },
+		{ "{}", false },        { "${}", false },
+		{ "{id", false },       { "{nope}", false },
+		{ "{command}", false }, { "${a b}", false },
+		{ "{param.}", false },  { "{ id }", false },
+		{ "${1A}", false },     { "{id}}", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct error err = { 0 };
+
+		if ((http_provider_check(rows[i].text, 1U << VALUE_ID, &err) ==
+		     0) != rows[i].ok)
+			fail_msg("%s: %s", rows[i].text, err.message);
+	}
+}
+
+static void what_a_shell_string_may_be(void **state)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+	} rows[] = {
+		{ "sh -c {command}", true },
+		{ "cd {workdir} && sh -c {command}", true },
+		{ "echo 'a b' \"c\" {command}", true },
+		{ "a=\"it's\" sh -c {command}", true },
+		{ "sh -c '{command}'", false },
+		{ "sh -c \"{command}\"", false },
+		{ "sh -c \\{command}", false },
+		{ "sh -c `{command}`", false },
+		{ "sh # {command}", false },
+		{ "sh -c x#y {command}", true },
+		{ "cat <<E\n{command}\nE", false },
+		{ "echo \"\\\"{command}\"", false },
+		{ "echo \"\\\"\"{command}", true },
+		{ "echo '\\'{command}", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct error err = { 0 };
+
+		if ((http_provider_check_shell(rows[i].text,
+					       1U << VALUE_COMMAND |
+						       1U << VALUE_WORKDIR,
+					       &err) == 0) != rows[i].ok)
+			fail_msg("%s: %s", rows[i].text, err.message);
+	}
+}
+
+static void pointers(void **state)
+{
+	static const char text[] = "{\"a\":{\"b\":[1,{\"c/d\":2,\"~\":3}]},"
+				   "\"\":4}";
+	static const struct {
+		const char *pointer;
+		int number; /* 0: not there */
+	} rows[] = {
+		{ "/a/b/0", 1 },     { "/a/b/1/c~1d", 2 }, { "/a/b/1/~0", 3 },
+		{ "/", 4 },          { "/a/b/2", 0 },      { "/a/b/x", 0 },
+		{ "/a/b/-1", 0 },    { "/A", 0 },          { "/a/b/0/0", 0 },
+		{ "/a/b/1/c/d", 0 },
+	};
+	cJSON *tree = json_parse(str_of(text));
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const cJSON *v = http_provider_point(tree, rows[i].pointer);
+
+		assert_true(http_provider_pointer_ok(rows[i].pointer));
+		assert_int_equal(cJSON_IsNumber(v) ? v->valueint : 0,
+				 rows[i].number);
+	}
+	assert_ptr_equal(http_provider_point(tree, ""), tree);
+	assert_null(http_provider_point(NULL, "/a"));
+	assert_false(http_provider_pointer_ok("a"));
+	assert_false(http_provider_pointer_ok("/~2"));
+	assert_false(http_provider_pointer_ok("/a~"));
+	cJSON_Delete(tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_a_path),
+		cmocka_unit_test(dots_of_two_values),
+		cmocka_unit_test(in_a_header),
+		cmocka_unit_test(in_json),
+		cmocka_unit_test(in_a_shell),
+		cmocka_unit_test(absent_and_numbers),
+		IN_A_WORLD(params_and_variables),
+		cmocka_unit_test(what_is_well_formed),
+		cmocka_unit_test(what_a_shell_string_may_be),
+		cmocka_unit_test(pointers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
