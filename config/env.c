@@ -11,7 +11,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { BLOCK = 16 << 10 };
+/* The least size of a block: with its head and the 16 bytes that
+ * sodium_malloc() adds, one page. */
+enum { BLOCK = 4096 - 3 * 8 - 16 };
 
 struct env_block {
 	struct env_block *next;
@@ -19,23 +21,28 @@ struct env_block {
 	char bytes[];
 };
 
-static char *take_room(struct env *e, size_t size)
+/* Makes room for size bytes in one block. */
+static void reserve_room(struct env *e, size_t size)
 {
 	struct env_block *b = e->blocks;
+	size_t room = size > BLOCK ? size : BLOCK;
 
-	if (!b || size > b->size - b->used) {
-		size_t room = size > BLOCK ? size : BLOCK;
+	if (b && size <= b->size - b->used)
+		return;
+	/* sodium_malloc() aligns the end: round up for the start. */
+	room = ((sizeof(*b) + room + 15) & ~(size_t)15) - sizeof(*b);
+	b = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*b) + room);
+	if (!b)
+		abort();
+	*b = (struct env_block){ .next = e->blocks, .size = room };
+	e->blocks = b;
+}
 
-		/* sodium_malloc() aligns the end: round up for the start. */
-		room = ((sizeof(*b) + room + 15) & ~(size_t)15) - sizeof(*b);
-		b = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*b) + room);
-		if (!b)
-			abort();
-		*b = (struct env_block){ .next = e->blocks, .size = room };
-		e->blocks = b;
-	}
-	b->used += size;
-	return b->bytes + b->used - size;
+static char *take_room(struct env *e, size_t size)
+{
+	reserve_room(e, size);
+	e->blocks->used += size;
+	return e->blocks->bytes + e->blocks->used - size;
 }
 
 static const struct env_var *find(const struct env *e, struct str name,
@@ -83,6 +90,12 @@ void env_add(struct env *e, struct str name, const char *value,
 
 void env_add_all(struct env *e, char **entries)
 {
+	size_t size = 0;
+
+	/* Each block costs system calls: one for all. */
+	for (char **entry = entries; entry && *entry; entry++)
+		size += strlen(*entry) + 1;
+	reserve_room(e, size);
 	for (; entries && *entries; entries++) {
 		struct str entry = str_of(*entries);
 		size_t at = str_find(entry, '=');
@@ -102,10 +115,18 @@ const struct env_var *env_get(const struct env *e, const char *name)
 
 const struct env_var *env_prefixed(const struct env *e, const char *name)
 {
-	char *full = xasprintf("DEEPAGENTS_CODE_%s", name);
-	const struct env_var *v = env_get(e, full);
+	static const char prefix[] = "DEEPAGENTS_CODE_";
+	size_t size = sizeof(prefix) + strlen(name);
+	/* Asked several times for each setting: mostly not on the heap. */
+	char room[128];
+	char *full = size <= sizeof(room) ? room : xcalloc(1, size);
+	const struct env_var *v;
 
-	free(full);
+	memcpy(full, prefix, sizeof(prefix) - 1);
+	memcpy(full + sizeof(prefix) - 1, name, size - sizeof(prefix) + 1);
+	v = env_get(e, full);
+	if (full != room)
+		free(full);
 	return v;
 }
 

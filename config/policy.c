@@ -117,7 +117,7 @@ void settings_read_policy(struct settings *s)
 	struct error err = { 0 };
 
 	if (settings_read_toml(file, &s->policy, &err) < 0 ||
-	    settings_read_toml(file, &copy, &err) < 0) {
+	    (s->policy.n_items && settings_read_toml(file, &copy, &err) < 0)) {
 		file->state = SETTINGS_FILE_BROKEN;
 		s->policy_error = xstrdup(err.message);
 		toml_release(&s->policy);

@@ -61,8 +61,10 @@ static void add_slots(struct settings *s, const struct setting_group *group)
 	const struct setting *row = group->rows;
 
 	for (; row && row->key; row++) {
-		struct setting_slot *slot = &s->slots[s->n_slots++];
+		struct setting_slot *slot = &s->slots[s->n_slots];
 
+		hash_add(&s->slot_index, hash_code(str_of(row->key), 0),
+			 (uint32_t)s->n_slots++);
 		slot->row = row;
 		slot->group = group->name;
 		slot->path = group->name ? xasprintf("sandboxes.providers.%s."
@@ -188,6 +190,7 @@ void settings_free(struct settings *s)
 	for (size_t i = 0; i < s->n_slots; i++)
 		setting_slot_release(&s->slots[i]);
 	free(s->slots);
+	hash_release(&s->slot_index);
 	for (size_t i = 0; i < FILES; i++)
 		free((char *)s->files[i].path);
 	for (size_t i = 0; i < s->n_warnings; i++)

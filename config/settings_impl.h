@@ -7,6 +7,7 @@
 
 #include "config/dotenv.h"
 #include "config/env.h"
+#include "config/hash.h"
 #include "config/settings.h"
 
 /* One row and the strongest layer that sets it. */
@@ -47,6 +48,7 @@ struct settings {
 	struct settings_file files[FILES]; /* paths owned */
 	struct setting_slot *slots;        /* owned */
 	size_t n_slots;
+	struct hash slot_index; /* a row's key: its numbers in slots */
 	const struct settings_store *store; /* borrowed, or NULL */
 	pthread_mutex_t vault_lock;         /* guards the next two */
 	bool vault_tried;

@@ -323,8 +323,9 @@ static char *name_of(const struct settings *s, const char *variable)
 	struct naming search = { variable, NULL };
 
 	for (size_t i = 0; i < s->n_slots; i++) {
-		const char *env = s->slots[i].row->env;
-		char *name = env && !strcmp(env, variable)
+		const struct setting *row = s->slots[i].row;
+		char *name = row->flags & SETTING_SECRET && row->env &&
+					     !strcmp(row->env, variable)
 				     ? row_name(s, &s->slots[i])
 				     : NULL;
 

@@ -160,9 +160,8 @@ static void check_table(struct settings *s, const struct toml_value *table,
 			const char *prefix)
 {
 	bool entries = !strcmp(prefix, "sandboxes.providers");
-	struct names names = { 0 };
+	struct names names = { 0 }; /* collected for the first unknown key */
 
-	collect(s, prefix, &names);
 	for (size_t i = 0; i < table->n_items; i++) {
 		const struct toml_value *v = &table->items[i];
 		char *path = xasprintf("%s%s%s", prefix, prefix[0] ? "." : "",
@@ -175,8 +174,11 @@ static void check_table(struct settings *s, const struct toml_value *table,
 		else if (!entries && !leads_somewhere(s, path) &&
 			 !foreign_key_find(path) && !is_free(s, path, v) &&
 			 (str_ends(str_of(prefix), params_end) ||
-			  !str_starts(str_of(prefix), providers)))
+			  !str_starts(str_of(prefix), providers))) {
+			if (!names.n)
+				collect(s, prefix, &names);
 			warn_unknown(s, v, path, &names);
+		}
 		free(path);
 	}
 	names_release(&names);

@@ -16,7 +16,11 @@ static bool same_group(const char *a, const char *b)
 struct setting_slot *setting_slot_find(const struct settings *s,
 				       const char *group, const char *key)
 {
-	for (size_t i = 0; i < s->n_slots; i++)
+	uint64_t code = hash_code(str_of(key), 0);
+	size_t cursor = 0;
+	uint32_t i;
+
+	while (hash_next(&s->slot_index, code, &cursor, &i))
 		if (!strcmp(s->slots[i].row->key, key) &&
 		    same_group(s->slots[i].group, group))
 			return &s->slots[i];

@@ -19,7 +19,7 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 def load():
     with tempfile.NamedTemporaryFile() as f:
         subprocess.run(["protoc-c", f"--descriptor_set_out={f.name}",
-                        "--proto_path=providers", "modal.proto"], cwd=TOP,
+                        "--proto_path=providers/modal", "modal.proto"], cwd=TOP,
                        check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString(f.read())
     pool = descriptor_pool.DescriptorPool()
