@@ -140,6 +140,7 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 static int ask_provider(struct listing *l, struct app *app, struct store *store,
 			bool all, struct error *err)
 {
+	const struct info_sink sink = { add_listed, l };
 	struct sandbox_client host = { 0 };
 	struct stop stop = app_stop(app);
 	int rc;
@@ -147,8 +148,8 @@ static int ask_provider(struct listing *l, struct app *app, struct store *store,
 	if (app_host(app, l->provider, &host, err) < 0)
 		return -1;
 	if (host.provider->ops->list)
-		rc = sandbox_find(&host, all ? NULL : store_owner(store),
-				  add_listed, l, &stop, err);
+		rc = sandbox_find(&host, all ? NULL : store_owner(store), &sink,
+				  &stop, err);
 	else
 		rc = ledger_each(store, all, add_row, l, err);
 	sandbox_host_close(&host);
@@ -263,11 +264,12 @@ int sandbox_cmd_info(struct app *app, const struct args *args)
 	struct stop stop = app_stop(app);
 	struct target t = { 0 };
 	struct facts f = { 0 };
+	const struct info_sink sink = { keep, &f };
 	struct error err = { 0 };
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
 	if (rc == 0 && t.id && t.host.provider->ops->info)
-		rc = sandbox_look(&t.host, t.id, keep, &f, &stop, &err);
+		rc = sandbox_look(&t.host, t.id, &sink, &stop, &err);
 	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
 		rc = 0; /* the ledger still has something to say */
 		f.state = STATE_GONE;

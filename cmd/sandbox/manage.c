@@ -22,11 +22,12 @@ static int check_ours(struct target *t, const struct stop *stop,
 {
 	const struct sandbox_ops *ops = t->host.provider->ops;
 	bool ours = false;
+	const struct info_sink sink = { note_label, &ours };
 	char id[IDS_SHOWN];
 
 	if (t->label[0] || !ops->info)
 		return 0;
-	if (sandbox_look(&t->host, t->id, note_label, &ours, stop, err) < 0)
+	if (sandbox_look(&t->host, t->id, &sink, stop, err) < 0)
 		return -1;
 	if (ours)
 		return 0;

@@ -92,11 +92,11 @@ int agentcore_alive(struct sandbox *sb, const struct stop *stop,
 
 /* agentcore_list.c */
 int agentcore_list(struct sandbox_client *host, const char *owner,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err);
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err);
 int agentcore_info(struct sandbox_client *host, const char *id,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err);
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err);
 /* Appends "LABEL-OWNER", a session's name. */
 void agentcore_name(struct buf *out, const char *label, const char *owner);
 

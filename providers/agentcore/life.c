@@ -102,10 +102,10 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	struct duplicate_create s = { .label = spec->label,
 				      .id = xstrdup(sb->id) };
+	const struct info_sink sink = { duplicate_create_found, &s };
 	struct error ignored = { 0 };
 
-	(void)agentcore_list(sb->host, spec->owner, duplicate_create_found, &s,
-			     stop, &ignored);
+	(void)agentcore_list(sb->host, spec->owner, &sink, stop, &ignored);
 	duplicate_create_delete(sb->host, &s, stop);
 }
 

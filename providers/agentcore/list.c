@@ -29,9 +29,7 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-static void tell(const cJSON *item,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg)
+static void tell(const cJSON *item, const struct info_sink *sink)
 {
 	const char *name = json_string(item, "name", "");
 	int64_t lifetime = json_int(item, "sessionTimeoutSeconds", 0);
@@ -51,13 +49,12 @@ static void tell(const cJSON *item,
 	    lifetime <= AGENTCORE_LIFETIME_MAX_S)
 		info.ends = info.created + lifetime;
 	if (agentcore_id_ok(info.id))
-		each(arg, &info);
+		info_emit(sink, &info);
 }
 
 struct ours {
 	const char *owner; /* NULL: any */
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static void on_info(void *arg, const struct sandbox_info *info)
@@ -65,7 +62,7 @@ static void on_info(void *arg, const struct sandbox_info *info)
 	const struct ours *o = arg;
 
 	if (info->label[0] && (!o->owner || strcmp(info->owner, o->owner) == 0))
-		o->each(o->arg, info);
+		info_emit(o->sink, info);
 }
 
 /* *next: where the page begins, and where the next one does; owned. */
@@ -102,10 +99,10 @@ static int one_page(struct sandbox_client *host, char **next, cJSON **page,
 
 /* There is no filter by name. The owner is in the name, cut like it. */
 int agentcore_list(struct sandbox_client *host, const char *owner,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err)
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err)
 {
-	struct ours o = { owner, each, arg };
+	struct ours o = { owner, sink };
 	char *next = NULL;
 	int rc = 0;
 
@@ -115,7 +112,7 @@ int agentcore_list(struct sandbox_client *host, const char *owner,
 
 		rc = one_page(host, &next, &page, stop, err);
 		cJSON_ArrayForEach (item, json_get(page, "items"))
-			tell(item, on_info, &o);
+			tell(item, &(struct info_sink){ on_info, &o });
 		cJSON_Delete(page);
 		if (rc == 0 && pages == PAGES_MAX)
 			rc = error_set(err, ERR_LIMIT, "the list does not end");
@@ -125,8 +122,8 @@ int agentcore_list(struct sandbox_client *host, const char *owner,
 }
 
 int agentcore_info(struct sandbox_client *host, const char *id,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err)
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err)
 {
 	cJSON *tree = NULL;
 	int rc;
@@ -139,7 +136,7 @@ int agentcore_info(struct sandbox_client *host, const char *id,
 		rc = error_set(err, ERR_NOT_FOUND,
 			       "the session %s does not exist", id);
 	if (rc == 0)
-		tell(tree, each, arg);
+		tell(tree, sink);
 	cJSON_Delete(tree);
 	return rc;
 }

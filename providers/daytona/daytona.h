@@ -73,11 +73,11 @@ int daytona_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		   const struct stop *stop, struct error *err);
 /* daytona_list.c */
 int daytona_list(struct sandbox_client *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err);
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 int daytona_info(struct sandbox_client *host, const char *id,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err);
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 /* daytona_snapshot.c: struct sandbox_ops.snapshot, until it can be used. */
 int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);

@@ -39,9 +39,7 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-static void tell(const cJSON *item,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg)
+static void tell(const cJSON *item, const struct info_sink *sink)
 {
 	const cJSON *labels = json_get(item, "labels");
 	int64_t minutes = json_int(item, "autoStopInterval", 0);
@@ -58,7 +56,7 @@ static void tell(const cJSON *item,
 	if (active && minutes > 0 && info.state == STATE_RUNNING)
 		info.ends = active + minutes * 60;
 	if (daytona_id_ok(info.id))
-		each(arg, &info);
+		info_emit(sink, &info);
 }
 
 /* The filter is JSON in the query. */
@@ -115,8 +113,7 @@ static int one_page(struct daytona *d, const char *owner, char **cursor,
 
 struct ours {
 	const char *owner;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static void on_item(void *arg, const struct sandbox_info *info)
@@ -125,14 +122,14 @@ static void on_item(void *arg, const struct sandbox_info *info)
 
 	if (info->label[0] && info->state != STATE_GONE &&
 	    (!o->owner || strcmp(info->owner, o->owner) == 0))
-		o->each(o->arg, info);
+		info_emit(o->sink, info);
 }
 
 int daytona_list(struct sandbox_client *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
-	struct ours o = { owner, each, arg };
+	struct ours o = { owner, sink };
 	char *cursor = NULL;
 	int pages = 0;
 	int rc;
@@ -147,7 +144,7 @@ int daytona_list(struct sandbox_client *host, const char *owner,
 		items = cJSON_IsArray(page) ? page : json_get(page, "items");
 		if (rc == 0)
 			cJSON_ArrayForEach (item, items)
-				tell(item, on_item, &o);
+				tell(item, &(struct info_sink){ on_item, &o });
 		cJSON_Delete(page);
 		if (rc == 0 && ++pages == PAGES_MAX)
 			rc = error_set(err, ERR_LIMIT,
@@ -158,8 +155,8 @@ int daytona_list(struct sandbox_client *host, const char *owner,
 }
 
 int daytona_info(struct sandbox_client *host, const char *id,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
 	cJSON *answer = NULL;
 	int status = 0;
@@ -178,7 +175,7 @@ int daytona_info(struct sandbox_client *host, const char *id,
 			       "sandbox %s, got %.100s",
 			       id, json_string(answer, "id", "nothing"));
 	else
-		tell(answer, each, arg);
+		tell(answer, sink);
 	cJSON_Delete(answer);
 	return rc;
 }

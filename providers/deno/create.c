@@ -231,8 +231,8 @@ static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
 {
 	struct duplicate_create s = { .label = spec->label };
-	int rc = deno_find(sb->host, spec->label, duplicate_create_found, &s,
-			   stop, err);
+	const struct info_sink sink = { duplicate_create_found, &s };
+	int rc = deno_find(sb->host, spec->label, &sink, stop, err);
 
 	if (rc == 0 && s.id) {
 		rc = take_id(sb, s.id, deno_box(sb)->lifetime_s, err);
@@ -248,10 +248,10 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	struct duplicate_create s = { .label = spec->label,
 				      .id = xstrdup(sb->id) };
+	const struct info_sink sink = { duplicate_create_found, &s };
 	struct error ignored = { 0 };
 
-	(void)deno_find(sb->host, spec->label, duplicate_create_found, &s, stop,
-			&ignored);
+	(void)deno_find(sb->host, spec->label, &sink, stop, &ignored);
 	duplicate_create_delete(sb->host, &s, stop);
 }
 

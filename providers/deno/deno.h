@@ -82,15 +82,15 @@ int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		const struct stop *stop, struct error *err);
 /* deno_list.c */
 int deno_list(struct sandbox_client *host, const char *owner,
-	      void (*each)(void *arg, const struct sandbox_info *info),
-	      void *arg, const struct stop *stop, struct error *err);
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err);
 int deno_info(struct sandbox_client *host, const char *id,
-	      void (*each)(void *arg, const struct sandbox_info *info),
-	      void *arg, const struct stop *stop, struct error *err);
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err);
 /* Those with that label. */
 int deno_find(struct sandbox_client *host, const char *label,
-	      void (*each)(void *arg, const struct sandbox_info *info),
-	      void *arg, const struct stop *stop, struct error *err);
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err);
 /* deno_exec.c */
 int deno_execute(struct sandbox *sb, const struct exec_request *req,
 		 struct exec_result *res, const struct stop *stop,

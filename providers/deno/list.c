@@ -49,8 +49,7 @@ static bool cursor_ok(const char *cursor)
 struct search {
 	const char *key; /* of a label; NULL: all */
 	const char *value;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static int one_page(struct deno *d, const struct search *s,
@@ -105,7 +104,7 @@ static void tell(const struct search *s, const cJSON *item)
 	};
 
 	if (deno_id_ok(info.id))
-		s->each(s->arg, &info);
+		info_emit(s->sink, &info);
 }
 
 static int find(struct deno *d, const struct search *s, const struct stop *stop,
@@ -137,8 +136,7 @@ struct ours {
 	const char *owner;
 	const char *id;
 	bool found;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static void on_ours(void *arg, const struct sandbox_info *info)
@@ -147,26 +145,27 @@ static void on_ours(void *arg, const struct sandbox_info *info)
 
 	if (info->state != STATE_GONE && info->label[0] &&
 	    (!o->owner || strcmp(info->owner, o->owner) == 0))
-		o->each(o->arg, info);
+		info_emit(o->sink, info);
 }
 
 int deno_list(struct sandbox_client *host, const char *owner,
-	      void (*each)(void *arg, const struct sandbox_info *info),
-	      void *arg, const struct stop *stop, struct error *err)
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err)
 {
-	struct ours o = { .owner = owner, .each = each, .arg = arg };
-	const struct search s = { owner ? "dcode.owner" : NULL, owner, on_ours,
-				  &o };
+	struct ours o = { .owner = owner, .sink = sink };
+	const struct info_sink own = { on_ours, &o };
+	const struct search s = { owner ? "dcode.owner" : NULL, owner, &own };
 
 	return find(deno_of(host), &s, stop, err);
 }
 
 int deno_find(struct sandbox_client *host, const char *label,
-	      void (*each)(void *arg, const struct sandbox_info *info),
-	      void *arg, const struct stop *stop, struct error *err)
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err)
 {
-	struct ours o = { .each = each, .arg = arg };
-	const struct search s = { "dcode.label", label, on_ours, &o };
+	struct ours o = { .sink = sink };
+	const struct info_sink own = { on_ours, &o };
+	const struct search s = { "dcode.label", label, &own };
 
 	return find(deno_of(host), &s, stop, err);
 }
@@ -178,16 +177,17 @@ static void on_one(void *arg, const struct sandbox_info *info)
 	if (o->found || strcmp(info->id, o->id) != 0)
 		return;
 	o->found = true;
-	o->each(o->arg, info);
+	info_emit(o->sink, info);
 }
 
 /* There is no way to ask for one alone. */
 int deno_info(struct sandbox_client *host, const char *id,
-	      void (*each)(void *arg, const struct sandbox_info *info),
-	      void *arg, const struct stop *stop, struct error *err)
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err)
 {
-	struct ours o = { .id = id, .each = each, .arg = arg };
-	const struct search s = { NULL, NULL, on_one, &o };
+	struct ours o = { .id = id, .sink = sink };
+	const struct info_sink one = { on_one, &o };
+	const struct search s = { NULL, NULL, &one };
 
 	if (find(deno_of(host), &s, stop, err) < 0)
 		return -1;

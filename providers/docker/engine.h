@@ -99,11 +99,11 @@ int docker_give_workdir(struct docker *d, const struct sandbox *sb,
 			struct error *err);
 
 int docker_list(struct sandbox_client *host, const char *owner,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err);
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err);
 int docker_info(struct sandbox_client *host, const char *id,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err);
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err);
 int docker_snapshot(struct sandbox *sb, const char *name, bool replace,
 		    const struct stop *stop, struct error *err);
 int docker_find_snapshot(struct sandbox_client *host, const char *name,

@@ -76,8 +76,8 @@ static char *list_path(const char *owner)
 }
 
 int docker_list(struct sandbox_client *host, const char *owner,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err)
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
 {
 	struct docker *d = host->priv;
 	char *path = list_path(owner);
@@ -100,7 +100,7 @@ int docker_list(struct sandbox_client *host, const char *owner,
 		if (!engine_name_ok(info.id) || !is_named(item, info.label) ||
 		    (owner && strcmp(info.owner, owner) != 0))
 			continue;
-		each(arg, &info);
+		info_emit(sink, &info);
 	}
 	cJSON_Delete(answer);
 	free(path);
@@ -108,8 +108,8 @@ int docker_list(struct sandbox_client *host, const char *owner,
 }
 
 int docker_info(struct sandbox_client *host, const char *id,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err)
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
 {
 	struct docker *d = host->priv;
 	cJSON *answer = NULL;
@@ -125,7 +125,7 @@ int docker_info(struct sandbox_client *host, const char *id,
 		state_of(json_string(json_get(answer, "State"), "Status", ""));
 	info.created = rest_time(json_string(answer, "Created", ""));
 	fill_labels(&info, json_get(config, "Labels"));
-	each(arg, &info);
+	info_emit(sink, &info);
 	cJSON_Delete(answer);
 	return 0;
 }

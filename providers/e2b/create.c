@@ -159,8 +159,8 @@ static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
 {
 	struct duplicate_create f = { .label = spec->label };
-	struct e2b_search s = { "dcode.label", spec->label,
-				duplicate_create_found, &f };
+	const struct info_sink sink = { duplicate_create_found, &f };
+	const struct e2b_search s = { "dcode.label", spec->label, &sink };
 	int rc = e2b_find(e2b_of(sb->host), &s, stop, err);
 
 	if (rc == 0 && f.id) {
@@ -177,8 +177,8 @@ static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	struct duplicate_create f = { .label = spec->label,
 				      .id = xstrdup(sb->id) };
-	struct e2b_search s = { "dcode.label", spec->label,
-				duplicate_create_found, &f };
+	const struct info_sink sink = { duplicate_create_found, &f };
+	const struct e2b_search s = { "dcode.label", spec->label, &sink };
 	struct error ignored = { 0 };
 
 	(void)e2b_find(e2b_of(sb->host), &s, stop, &ignored);

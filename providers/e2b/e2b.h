@@ -74,13 +74,12 @@ int e2b_create(struct sandbox *sb, const struct sandbox_spec *spec,
 int e2b_workdir(struct sandbox *sb, const struct stop *stop, struct error *err);
 /* e2b_list.c */
 int e2b_list(struct sandbox_client *host, const char *owner,
-	     void (*each)(void *arg, const struct sandbox_info *info),
-	     void *arg, const struct stop *stop, struct error *err);
+	     const struct info_sink *sink, const struct stop *stop,
+	     struct error *err);
 struct e2b_search {
 	const char *key; /* of the metadata; NULL: every sandbox */
 	const char *value;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
 	     struct error *err);
@@ -89,8 +88,8 @@ int e2b_snapshot(struct sandbox *sb, const char *name, bool replace,
 int e2b_find_snapshot(struct sandbox_client *host, const char *name,
 		      const struct stop *stop, struct error *err);
 int e2b_info(struct sandbox_client *host, const char *id,
-	     void (*each)(void *arg, const struct sandbox_info *info),
-	     void *arg, const struct stop *stop, struct error *err);
+	     const struct info_sink *sink, const struct stop *stop,
+	     struct error *err);
 /* e2b_exec.c */
 int e2b_execute(struct sandbox *sb, const struct exec_request *req,
 		struct exec_result *res, const struct stop *stop,

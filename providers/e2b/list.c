@@ -18,9 +18,7 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-static void tell(const cJSON *item,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg)
+static void tell(const cJSON *item, const struct info_sink *sink)
 {
 	const cJSON *metadata = json_get(item, "metadata");
 	const char *alias = json_string(item, "alias", "");
@@ -38,7 +36,7 @@ static void tell(const cJSON *item,
 	if (info.state == STATE_STOPPED)
 		info.ends = 0;
 	if (e2b_id_ok(info.id))
-		each(arg, &info);
+		info_emit(sink, &info);
 }
 
 struct cursor {
@@ -124,7 +122,7 @@ int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
 		rc = one_page(e, &path, &c, &page, stop, err);
 		buf_release(&path);
 		cJSON_ArrayForEach (item, page)
-			tell(item, s->each, s->arg);
+			tell(item, s->sink);
 		cJSON_Delete(page);
 		if (rc == 0 && ++pages == PAGES_MAX)
 			rc = error_set(err, ERR_LIMIT,
@@ -136,8 +134,7 @@ int e2b_find(struct e2b *e, const struct e2b_search *s, const struct stop *stop,
 
 struct ours {
 	const char *owner;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static void on_item(void *arg, const struct sandbox_info *info)
@@ -145,23 +142,24 @@ static void on_item(void *arg, const struct sandbox_info *info)
 	const struct ours *o = arg;
 
 	if (info->label[0] && (!o->owner || strcmp(info->owner, o->owner) == 0))
-		o->each(o->arg, info);
+		info_emit(o->sink, info);
 }
 
 int e2b_list(struct sandbox_client *host, const char *owner,
-	     void (*each)(void *arg, const struct sandbox_info *info),
-	     void *arg, const struct stop *stop, struct error *err)
+	     const struct info_sink *sink, const struct stop *stop,
+	     struct error *err)
 {
-	struct ours o = { owner, each, arg };
-	struct e2b_search s = { owner ? "dcode.owner" : NULL, owner, on_item,
-				&o };
+	struct ours o = { owner, sink };
+	const struct info_sink own = { on_item, &o };
+	const struct e2b_search s = { owner ? "dcode.owner" : NULL, owner,
+				      &own };
 
 	return e2b_find(e2b_of(host), &s, stop, err);
 }
 
 int e2b_info(struct sandbox_client *host, const char *id,
-	     void (*each)(void *arg, const struct sandbox_info *info),
-	     void *arg, const struct stop *stop, struct error *err)
+	     const struct info_sink *sink, const struct stop *stop,
+	     struct error *err)
 {
 	char *path = xasprintf("/sandboxes/%s", id);
 	struct rest_ask ask = { .method = "GET",
@@ -181,7 +179,7 @@ int e2b_info(struct sandbox_client *host, const char *id,
 			       "sandbox %s, got %.100s",
 			       id, json_string(tree, "sandboxID", "nothing"));
 	if (rc == 0)
-		tell(tree, each, arg);
+		tell(tree, sink);
 	cJSON_Delete(tree);
 	free(path);
 	return rc;

@@ -24,8 +24,8 @@ static char *id_at(const cJSON *item, const char *pointer)
 }
 
 int http_provider_list(struct sandbox_client *host, const char *owner,
-		       void (*each)(void *arg, const struct sandbox_info *info),
-		       void *arg, const struct stop *stop, struct error *err)
+		       const struct info_sink *sink, const struct stop *stop,
+		       struct error *err)
 {
 	struct http_provider_config *t = http_provider_of(host);
 	const struct http_provider_request *q = &t->p->deeds[DEED_LIST];
@@ -60,7 +60,7 @@ int http_provider_list(struct sandbox_client *host, const char *owner,
 
 			if (ours && (!owner || !q->item_owner ||
 				     !strcmp(owner, info.owner)))
-				each(arg, &info);
+				info_emit(sink, &info);
 			free(id);
 		}
 	cJSON_Delete(tree);

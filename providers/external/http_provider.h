@@ -166,8 +166,8 @@ int http_provider_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int http_provider_download(struct sandbox *sb, struct transfer *files, size_t n,
 			   const struct stop *stop, struct error *err);
 int http_provider_list(struct sandbox_client *host, const char *owner,
-		       void (*each)(void *arg, const struct sandbox_info *info),
-		       void *arg, const struct stop *stop, struct error *err);
+		       const struct info_sink *sink, const struct stop *stop,
+		       struct error *err);
 /* An id that the service gave: short, without controls or white space. */
 bool http_provider_id_ok(const char *id);
 

@@ -111,14 +111,10 @@ int provider_process_download(struct sandbox *sb, struct transfer *files,
 			      struct error *err);
 /* provider_process_list.c */
 int provider_process_list(struct sandbox_client *host, const char *owner,
-			  void (*each)(void *arg,
-				       const struct sandbox_info *info),
-			  void *arg, const struct stop *stop,
+			  const struct info_sink *sink, const struct stop *stop,
 			  struct error *err);
 int provider_process_info(struct sandbox_client *host, const char *id,
-			  void (*each)(void *arg,
-				       const struct sandbox_info *info),
-			  void *arg, const struct stop *stop,
+			  const struct info_sink *sink, const struct stop *stop,
 			  struct error *err);
 
 #endif

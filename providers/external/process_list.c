@@ -26,8 +26,7 @@ static enum sandbox_state state_of(const char *word)
 }
 
 static int one(const cJSON *item, const char *owner,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, struct error *err)
+	       const struct info_sink *sink, struct error *err)
 {
 	struct sandbox_info info = {
 		.id = json_string(item, "id", ""),
@@ -45,14 +44,13 @@ static int one(const cJSON *item, const char *owner,
 				 "sandbox without an id");
 	/* What is not ours must not be taken for it, whoever lists it. */
 	if (!owner || !strcmp(owner, info.owner))
-		each(arg, &info);
+		info_emit(sink, &info);
 	return 0;
 }
 
 int provider_process_list(struct sandbox_client *host, const char *owner,
-			  void (*each)(void *arg,
-				       const struct sandbox_info *info),
-			  void *arg, const struct stop *stop, struct error *err)
+			  const struct info_sink *sink, const struct stop *stop,
+			  struct error *err)
 {
 	struct provider_process *c = provider_process_of(host);
 	struct buf params = BUF_INIT(4096);
@@ -79,16 +77,15 @@ int provider_process_list(struct sandbox_client *host, const char *owner,
 			       ask.what);
 	cJSON_ArrayForEach (item, list)
 		if (rc == 0 && n++ < LISTED_MAX)
-			rc = one(item, owner, each, arg, err);
+			rc = one(item, owner, sink, err);
 	cJSON_Delete(result);
 	buf_release(&params);
 	return rc;
 }
 
 int provider_process_info(struct sandbox_client *host, const char *id,
-			  void (*each)(void *arg,
-				       const struct sandbox_info *info),
-			  void *arg, const struct stop *stop, struct error *err)
+			  const struct info_sink *sink, const struct stop *stop,
+			  struct error *err)
 {
 	struct provider_process *c = provider_process_of(host);
 	struct buf params = BUF_INIT(4096);
@@ -103,7 +100,7 @@ int provider_process_info(struct sandbox_client *host, const char *id,
 	ask.params = buf_str(&params);
 	rc = provider_process_call(c, &ask, &result, stop, err);
 	if (rc == 0)
-		rc = one(result, NULL, each, arg, err);
+		rc = one(result, NULL, sink, err);
 	cJSON_Delete(result);
 	buf_release(&params);
 	return rc;

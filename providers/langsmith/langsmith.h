@@ -87,11 +87,11 @@ int langsmith_find_snapshot(struct sandbox_client *host, const char *name,
 			    const struct stop *stop, struct error *err);
 /* langsmith_list.c */
 int langsmith_list(struct sandbox_client *host, const char *owner,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err);
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err);
 int langsmith_info(struct sandbox_client *host, const char *id,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err);
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err);
 /* langsmith_exec.c */
 int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,

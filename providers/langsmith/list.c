@@ -156,8 +156,7 @@ static struct sandbox_info info_of(const cJSON *item)
 
 struct ours {
 	const char *owner;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static bool on_item(void *arg, const cJSON *item)
@@ -167,15 +166,15 @@ static bool on_item(void *arg, const cJSON *item)
 
 	if (langsmith_id_ok(info.id) && info.label[0] &&
 	    (!o->owner || strcmp(info.owner, o->owner) == 0))
-		o->each(o->arg, &info);
+		info_emit(o->sink, &info);
 	return true;
 }
 
 int langsmith_list(struct sandbox_client *host, const char *owner,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err)
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err)
 {
-	struct ours o = { owner, each, arg };
+	struct ours o = { owner, sink };
 	const struct langsmith_query q = { .path = "/v2/sandboxes/boxes",
 					   .more = "&name_contains=dcode-",
 					   .each = on_item,
@@ -185,8 +184,8 @@ int langsmith_list(struct sandbox_client *host, const char *owner,
 }
 
 int langsmith_info(struct sandbox_client *host, const char *id,
-		   void (*each)(void *arg, const struct sandbox_info *info),
-		   void *arg, const struct stop *stop, struct error *err)
+		   const struct info_sink *sink, const struct stop *stop,
+		   struct error *err)
 {
 	char *path = xasprintf("/v2/sandboxes/boxes/%s", id);
 	struct rest_ask ask = { .method = "GET",
@@ -209,7 +208,7 @@ int langsmith_info(struct sandbox_client *host, const char *id,
 			       "sandbox %s, got %.100s",
 			       id, *info.id ? info.id : "nothing");
 	if (rc == 0)
-		each(arg, &info);
+		info_emit(sink, &info);
 	cJSON_Delete(tree);
 	free(path);
 	return rc;

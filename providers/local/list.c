@@ -16,9 +16,7 @@ int local_not_found(const char *id, struct error *err)
 
 /* False when owner asks for another's. */
 static bool describe(struct sandbox_client *host, const char *id,
-		     const char *owner,
-		     void (*each)(void *arg, const struct sandbox_info *info),
-		     void *arg)
+		     const char *owner, const struct info_sink *sink)
 {
 	char *dir = local_dir(host, id);
 	struct error ignored = { 0 };
@@ -36,15 +34,15 @@ static bool describe(struct sandbox_client *host, const char *id,
 	info.ends = m.ends;
 	ours = !owner || !strcmp(owner, m.owner);
 	if (ours)
-		each(arg, &info);
+		info_emit(sink, &info);
 	local_meta_release(&m);
 	free(dir);
 	return ours;
 }
 
 int local_list(struct sandbox_client *host, const char *owner,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err)
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err)
 {
 	char *path = local_dir(host, NULL);
 	DIR *dir = opendir(path);
@@ -56,7 +54,7 @@ int local_list(struct sandbox_client *host, const char *owner,
 	while (dir && rc == 0 && (e = readdir(dir))) {
 		rc = stop_check(stop, err);
 		if (rc == 0 && local_id_ok(e->d_name))
-			describe(host, e->d_name, owner, each, arg);
+			describe(host, e->d_name, owner, sink);
 	}
 	if (dir)
 		closedir(dir);
@@ -65,8 +63,8 @@ int local_list(struct sandbox_client *host, const char *owner,
 }
 
 int local_info(struct sandbox_client *host, const char *id,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err)
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err)
 {
 	char *dir;
 	struct stat st;
@@ -79,6 +77,6 @@ int local_info(struct sandbox_client *host, const char *id,
 	rc = stat(dir, &st) < 0 ? local_not_found(id, err) : 0;
 	free(dir);
 	if (rc == 0)
-		describe(host, id, NULL, each, arg);
+		describe(host, id, NULL, sink);
 	return rc;
 }

@@ -120,11 +120,11 @@ int local_bind_check(const struct settings *set, const char *dir, char **real,
 /* local_list.c */
 int local_not_found(const char *id, struct error *err);
 int local_list(struct sandbox_client *host, const char *owner,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err);
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err);
 int local_info(struct sandbox_client *host, const char *id,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err);
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err);
 
 /* local_exec.c */
 int local_execute(struct sandbox *sb, const struct exec_request *req,

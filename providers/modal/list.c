@@ -55,8 +55,7 @@ struct listing {
 	struct modal *m;
 	const struct stop *stop;
 	const char *owner; /* or NULL */
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static void tell(const struct listing *l, const Modal__SandboxInfo *item,
@@ -79,7 +78,7 @@ static void tell(const struct listing *l, const Modal__SandboxInfo *item,
 		return;
 	if (info.created && item->timeout_secs)
 		info.ends = info.created + item->timeout_secs;
-	l->each(l->arg, &info);
+	info_emit(l->sink, &info);
 }
 
 /* A list may leave the tags out: the label is the name too, and who asked for
@@ -107,11 +106,11 @@ static void look(const struct listing *l, const Modal__SandboxInfo *item)
 }
 
 int modal_list(struct sandbox_client *host, const char *owner,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err)
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err)
 {
 	struct modal *m = modal_of(host);
-	struct listing l = { m, stop, owner, each, arg };
+	struct listing l = { m, stop, owner, sink };
 	Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
 	Modal__SandboxTag tag = MODAL__SANDBOX_TAG__INIT;
 	Modal__SandboxTag *tags[] = { &tag };
@@ -164,8 +163,7 @@ int modal_list(struct sandbox_client *host, const char *owner,
 
 struct wanted {
 	const char *id;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 	bool found;
 };
 
@@ -176,7 +174,7 @@ static void on_listed(void *arg, const struct sandbox_info *info)
 	if (w->found || strcmp(info->id, w->id) != 0)
 		return;
 	w->found = true;
-	w->each(w->arg, info);
+	info_emit(w->sink, info);
 }
 
 /* Of ours the list knows the name. */
@@ -191,22 +189,23 @@ static int by_list(struct sandbox_client *host, struct wanted *w, bool runs,
 		.state = runs ? STATE_RUNNING : STATE_GONE,
 	};
 
-	if (modal_list(host, NULL, on_listed, w, stop, err) < 0)
+	if (modal_list(host, NULL, &(struct info_sink){ on_listed, w }, stop,
+		       err) < 0)
 		return -1;
 	if (!w->found)
-		w->each(w->arg, &info);
+		info_emit(w->sink, &info);
 	return 0;
 }
 
 int modal_info(struct sandbox_client *host, const char *id,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err)
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err)
 {
 	struct modal *m = modal_of(host);
 	ProtobufCMessage *answer = NULL;
 	const Modal__SandboxTagsGetResponse *r;
 	struct sandbox_info info = { .id = id, .image = "" };
-	struct wanted w = { .id = id, .each = each, .arg = arg };
+	struct wanted w = { .id = id, .sink = sink };
 	struct error why = { 0 };
 	int state;
 
@@ -226,7 +225,7 @@ int modal_info(struct sandbox_client *host, const char *id,
 	info.label = tag_of(r->tags, r->n_tags, "dcode.label");
 	info.owner = tag_of(r->tags, r->n_tags, "dcode.owner");
 	info.state = state ? STATE_RUNNING : STATE_GONE;
-	each(arg, &info);
+	info_emit(sink, &info);
 	modal_free(answer);
 	return 0;
 }

@@ -192,11 +192,11 @@ int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 		const struct stop *stop, struct error *err);
 /* modal_list.c */
 int modal_list(struct sandbox_client *host, const char *owner,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err);
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err);
 int modal_info(struct sandbox_client *host, const char *id,
-	       void (*each)(void *arg, const struct sandbox_info *info),
-	       void *arg, const struct stop *stop, struct error *err);
+	       const struct info_sink *sink, const struct stop *stop,
+	       struct error *err);
 /* modal.c */
 struct modal *modal_of(const struct sandbox_client *host);
 bool modal_id_ok(const char *id);

@@ -39,7 +39,8 @@ static int find_made(struct sandbox *sb, const char *label,
 {
 	struct found f = { .label = label };
 
-	if (runloop_list(sb->host, NULL, on_found, &f, stop, err) < 0)
+	if (runloop_list(sb->host, NULL, &(struct info_sink){ on_found, &f },
+			 stop, err) < 0)
 		return -1;
 	for (size_t i = 0; i < f.n_spare; i++)
 		if (runloop_remove(sb->host, f.spare[i], stop, err) < 0)

@@ -49,9 +49,7 @@ static int64_t end_of(const cJSON *item, enum sandbox_state state)
 	return created + seconds;
 }
 
-static void tell(const cJSON *item,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg)
+static void tell(const cJSON *item, const struct info_sink *sink)
 {
 	const cJSON *metadata = json_get(item, "metadata");
 	struct sandbox_info info = {
@@ -67,7 +65,7 @@ static void tell(const cJSON *item,
 	if (!info.image[0])
 		info.image = json_string(item, "snapshot_id", "");
 	if (runloop_id_ok(info.id))
-		each(arg, &info);
+		info_emit(sink, &info);
 }
 
 /* The next page; *more tells whether there is another, *last is the id that it
@@ -133,8 +131,7 @@ int runloop_pages(struct runloop *r, const struct runloop_query *q,
 
 struct ours {
 	const char *owner;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 	char *seen[SEEN_MAX]; /* ids that were told */
 	size_t n;
 };
@@ -153,12 +150,12 @@ static void on_info(void *arg, const struct sandbox_info *info)
 			return;
 	if (o->n < SEEN_MAX)
 		o->seen[o->n++] = xstrdup(info->id);
-	o->each(o->arg, info);
+	info_emit(o->sink, info);
 }
 
 static bool on_item(void *arg, const cJSON *item)
 {
-	tell(item, on_info, arg);
+	tell(item, &(struct info_sink){ on_info, arg });
 	return true;
 }
 
@@ -212,16 +209,15 @@ static int list_living(struct runloop *r, struct ours *o,
  * for the living ones.
  */
 int runloop_list(struct sandbox_client *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
 	struct runloop *r = runloop_of(host);
 	struct ours *o = xcalloc(1, sizeof(*o));
 	int rc;
 
 	o->owner = owner;
-	o->each = each;
-	o->arg = arg;
+	o->sink = sink;
 	rc = list_some(r, o, "include_total_count=false&", 1, stop, err);
 	if (rc > 0)
 		rc = list_living(r, o, stop, err);
@@ -232,8 +228,8 @@ int runloop_list(struct sandbox_client *host, const char *owner,
 }
 
 int runloop_info(struct sandbox_client *host, const char *id,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
 	char *path = xasprintf("/v1/devboxes/%s", id);
 	struct rest_ask ask = { .method = "GET",
@@ -254,7 +250,7 @@ int runloop_info(struct sandbox_client *host, const char *id,
 			       "devbox %s, got %.100s",
 			       id, json_string(tree, "id", "nothing"));
 	if (rc == 0)
-		tell(tree, each, arg);
+		tell(tree, sink);
 	cJSON_Delete(tree);
 	free(path);
 	return rc;

@@ -86,11 +86,11 @@ int runloop_blueprint(struct runloop *r, const char *name,
 		      const struct stop *stop, struct error *err);
 /* runloop_list.c */
 int runloop_list(struct sandbox_client *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err);
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 int runloop_info(struct sandbox_client *host, const char *id,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err);
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 struct runloop_query {
 	const char *path;  /* without a question mark */
 	const char *query; /* "name=x&" or "" */

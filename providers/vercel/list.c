@@ -26,8 +26,7 @@ static enum sandbox_state state_of(const char *word)
 
 /* item: what the API calls sandbox. */
 static void tell(const struct vercel *v, const cJSON *item,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg)
+		 const struct info_sink *sink)
 {
 	const cJSON *tags = json_get(item, "tags");
 	const char *image = json_string(item, "image", "");
@@ -46,7 +45,7 @@ static void tell(const struct vercel *v, const cJSON *item,
 	    timeout < INT64_MAX - created)
 		info.ends = created + timeout;
 	if (vercel_id_ok(info.id))
-		each(arg, &info);
+		info_emit(sink, &info);
 }
 
 /* One page of v2's list; *cursor (owned) becomes the next one's, or NULL. */
@@ -112,8 +111,7 @@ static int all_pages(struct vercel *v, const char *query,
 struct ours {
 	struct vercel *v;
 	const char *owner;
-	void (*each)(void *arg, const struct sandbox_info *info);
-	void *arg;
+	const struct info_sink *sink;
 };
 
 static void on_info(void *arg, const struct sandbox_info *info)
@@ -121,23 +119,23 @@ static void on_info(void *arg, const struct sandbox_info *info)
 	const struct ours *o = arg;
 
 	if (info->label[0] && (!o->owner || strcmp(info->owner, o->owner) == 0))
-		o->each(o->arg, info);
+		info_emit(o->sink, info);
 }
 
 static void on_ours(void *arg, const cJSON *item)
 {
 	const struct ours *o = arg;
 
-	tell(o->v, item, on_info, arg);
+	tell(o->v, item, &(struct info_sink){ on_info, arg });
 }
 
 /* Sandboxes of the v1 API carry no label: none of them is known as ours. */
 int vercel_list(struct sandbox_client *host, const char *owner,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err)
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
 {
 	struct vercel *v = vercel_of(host);
-	struct ours o = { v, owner, each, arg };
+	struct ours o = { v, owner, sink };
 	struct buf query = BUF_INIT(4096);
 	int rc;
 
@@ -186,8 +184,8 @@ char *vercel_name(struct vercel *v, const char *session,
 }
 
 int vercel_info(struct sandbox_client *host, const char *id,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err)
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
 {
 	struct vercel *v = vercel_of(host);
 	const cJSON *sandbox;
@@ -207,7 +205,7 @@ int vercel_info(struct sandbox_client *host, const char *id,
 			       "sandbox %s, got %.100s",
 			       id, found);
 	if (rc == 0)
-		tell(v, sandbox, each, arg);
+		tell(v, sandbox, sink);
 	cJSON_Delete(tree);
 	return rc;
 }

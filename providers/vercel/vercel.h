@@ -102,11 +102,11 @@ int vercel_remove(struct sandbox_client *host, const char *id,
 		  const struct stop *stop, struct error *err);
 /* vercel_list.c */
 int vercel_list(struct sandbox_client *host, const char *owner,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err);
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err);
 int vercel_info(struct sandbox_client *host, const char *id,
-		void (*each)(void *arg, const struct sandbox_info *info),
-		void *arg, const struct stop *stop, struct error *err);
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err);
 /* The name of the sandbox whose current session this is, owned, or NULL with
  * ERR_NOT_FOUND or why it cannot be told. */
 char *vercel_name(struct vercel *v, const char *session,

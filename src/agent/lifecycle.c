@@ -100,12 +100,6 @@ static bool can_list(const struct sandbox_client *host)
 	return host->provider->ops->list && !(host->lacks & SANDBOX_LIST);
 }
 
-static void ignore(void *arg, const struct sandbox_info *info)
-{
-	(void)arg;
-	(void)info;
-}
-
 /* Deletes what is listed under our label. A list may be late, and a proxy may
  * say 404 to a DELETE: where the provider still describes it, it is there. */
 static int remove_listed(struct sandbox_client *host, const char *id,
@@ -115,7 +109,7 @@ static int remove_listed(struct sandbox_client *host, const char *id,
 	int rc = sandbox_remove(host, id, stop, err);
 
 	if (rc <= 0 || !host->provider->ops->info ||
-	    sandbox_look(host, id, ignore, NULL, stop, &ignored) < 0)
+	    sandbox_look(host, id, NULL, stop, &ignored) < 0)
 		return rc;
 	return error_set(err, ERR_REMOTE,
 			 "%s: its deletion was answered with 404, but it is "
@@ -130,11 +124,11 @@ static int remove_labelled(struct sandbox_client *host, struct store *store,
 			   struct error *err)
 {
 	struct search search = { .label = label };
+	const struct info_sink sink = { match, &search };
 	int rc = 0;
 
 	if (can_list(host))
-		rc = sandbox_find(host, store_owner(store), match, &search,
-				  stop, err);
+		rc = sandbox_find(host, store_owner(store), &sink, stop, err);
 	if (rc == 0 && search.id)
 		rc = ledger_created(store, label, search.id, err);
 	if (rc == 0 && search.id)
@@ -180,6 +174,7 @@ static int remove_by_label(struct box *box, const struct error *why,
 {
 	const struct box_request *r = &box->request;
 	struct search search = { .label = box->label };
+	const struct info_sink sink = { match, &search };
 	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
@@ -190,8 +185,8 @@ static int remove_by_label(struct box *box, const struct error *why,
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
-		rc = sandbox_find(r->host, store_owner(r->store), match,
-				  &search, limit, err);
+		rc = sandbox_find(r->host, store_owner(r->store), &sink, limit,
+				  err);
 	}
 	if (search.id)
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,

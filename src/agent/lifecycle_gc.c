@@ -146,20 +146,13 @@ static void remove_one(struct gc *gc, struct sandbox_client *host,
 	report(gc, &done);
 }
 
-static void ignore(void *arg, const struct sandbox_info *info)
-{
-	(void)arg;
-	(void)info;
-}
-
 static bool is_absent(struct gc *gc, struct sandbox_client *host,
 		      const char *id)
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 	struct error err = { 0 };
 
-	return ops->info &&
-	       ops->info(host, id, ignore, NULL, gc->stop, &err) < 0 &&
+	return ops->info && ops->info(host, id, NULL, gc->stop, &err) < 0 &&
 	       err.code == ERR_NOT_FOUND;
 }
 
@@ -293,12 +286,12 @@ static int list_ours(struct gc *gc, struct sandbox_client *host,
 		     struct error *err)
 {
 	const char *owner = store_owner(gc->request->store);
+	const struct info_sink sink = { take_listed, gc };
 	int64_t until = clock_ms() + LATE_MS;
 
 	for (;;) {
 		release_list(gc);
-		if (sandbox_find(host, owner, take_listed, gc, gc->stop, err) <
-		    0)
+		if (sandbox_find(host, owner, &sink, gc->stop, err) < 0)
 			return -1;
 		if ((!host->endpoint && !host->provider->ops->probe) ||
 		    !awaits(gc, host) || clock_ms() >= until)

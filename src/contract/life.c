@@ -44,6 +44,7 @@ static const struct sandbox_ops *ops_of(const struct contract *c)
 enum contract_verdict check_id(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
+	const struct info_sink sink = { see, &look };
 	struct error err = { 0 };
 
 	if (!c->id[0])
@@ -53,8 +54,7 @@ enum contract_verdict check_id(struct contract *c)
 	snprintf(c->reason, sizeof(c->reason), "%s", c->id);
 	if (!ops_of(c)->info)
 		return CONTRACT_OK;
-	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
-			    &err) < 0)
+	if (ops_of(c)->info(c->request->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return look.by_id == 1
 		       ? CONTRACT_OK
@@ -132,13 +132,14 @@ enum contract_verdict check_attach(struct contract *c)
 enum contract_verdict check_list(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
+	const struct info_sink sink = { see, &look };
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
 	if (!contract_can(c, SANDBOX_LIST) || !ops_of(c)->list)
 		return contract_na(c, "not supported");
-	if (ops_of(c)->list(r->host, store_owner(r->store), see, &look,
-			    &c->stop, &err) < 0)
+	if (ops_of(c)->list(r->host, store_owner(r->store), &sink, &c->stop,
+			    &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.by_id || look.both != 1 || look.by_label != 1)
 		return contract_fail(c, "%d with its id, %d with its label",
@@ -149,12 +150,12 @@ enum contract_verdict check_list(struct contract *c)
 enum contract_verdict check_info(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
+	const struct info_sink sink = { see, &look };
 	struct error err = { 0 };
 
 	if (!ops_of(c)->info || contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "not supported");
-	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
-			    &err) < 0)
+	if (ops_of(c)->info(c->request->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (look.by_id != 1)
 		return contract_fail(c, "it is another one's");
@@ -169,13 +170,13 @@ enum contract_verdict check_info(struct contract *c)
 enum contract_verdict check_lifetime(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
+	const struct info_sink sink = { see, &look };
 	struct error err = { 0 };
 	int64_t left;
 
 	if (!ops_of(c)->info || contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "nothing tells");
-	if (ops_of(c)->info(c->request->host, c->id, see, &look, &c->stop,
-			    &err) < 0)
+	if (ops_of(c)->info(c->request->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.ends)
 		return contract_na(c, "its end is not told");
@@ -271,11 +272,12 @@ static enum contract_verdict still_attaches(struct contract *c)
 enum contract_verdict check_nothing_left(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
+	const struct info_sink sink = { see, &look };
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
 	if (contract_can(c, SANDBOX_LIST) && ops_of(c)->list) {
-		if (ops_of(c)->list(r->host, store_owner(r->store), see, &look,
+		if (ops_of(c)->list(r->host, store_owner(r->store), &sink,
 				    &c->stop, &err) < 0)
 			return contract_fail(c, "%s", err.message);
 		if (look.by_id || look.by_label)

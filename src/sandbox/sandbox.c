@@ -342,22 +342,21 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 }
 
 int sandbox_find(struct sandbox_client *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 
-	return ops->list(host, owner, each, arg, stop, err) ? blame(host, err)
-							    : 0;
+	return ops->list(host, owner, sink, stop, err) ? blame(host, err) : 0;
 }
 
 int sandbox_look(struct sandbox_client *host, const char *id,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err)
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 
-	return ops->info(host, id, each, arg, stop, err) ? blame(host, err) : 0;
+	return ops->info(host, id, sink, stop, err) ? blame(host, err) : 0;
 }
 
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,

@@ -11,6 +11,7 @@
 #include "config/settings.h"
 #include "net/http.h"
 #include "sandbox/file.h"
+#include "sandbox/info.h"
 #include "sandbox/mounts.h"
 
 enum {
@@ -40,23 +41,6 @@ struct sandbox_spec {         /* what to create; borrowed for the call */
 	/* One line of progress for the user ("pulling python:3 45%"). */
 	void (*progress)(void *arg, const char *line);
 	void *arg;
-};
-
-enum sandbox_state {
-	STATE_UNKNOWN,
-	STATE_STARTING,
-	STATE_RUNNING,
-	STATE_STOPPED,
-	STATE_GONE
-};
-struct sandbox_info { /* borrowed for the call */
-	const char *id;
-	const char *label; /* ours, or "" */
-	const char *owner; /* ours, or "" */
-	enum sandbox_state state;
-	const char *image; /* or "" */
-	int64_t created;   /* Unix seconds, 0 unknown */
-	int64_t ends;      /* Unix seconds of the backstop, 0 unknown */
 };
 
 enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
@@ -123,11 +107,11 @@ struct sandbox_ops {
 		      const struct stop *stop, struct error *err);
 	/* Every sandbox that carries a dcode label; owner NULL: any. */
 	int (*list)(struct sandbox_client *host, const char *owner,
-		    void (*each)(void *arg, const struct sandbox_info *info),
-		    void *arg, const struct stop *stop, struct error *err);
+		    const struct info_sink *sink, const struct stop *stop,
+		    struct error *err);
 	int (*info)(struct sandbox_client *host, const char *id,
-		    void (*each)(void *arg, const struct sandbox_info *info),
-		    void *arg, const struct stop *stop, struct error *err);
+		    const struct info_sink *sink, const struct stop *stop,
+		    struct error *err);
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
 	/* replace: one of this name gives way. Else the caller has asked
@@ -234,11 +218,11 @@ void sandbox_check(struct sandbox *sb, bool last,
 bool sandbox_can_snapshot(const struct sandbox_client *host);
 /* These need an operation that the provider may lack: look first. */
 int sandbox_find(struct sandbox_client *host, const char *owner,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err);
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 int sandbox_look(struct sandbox_client *host, const char *id,
-		 void (*each)(void *arg, const struct sandbox_info *info),
-		 void *arg, const struct stop *stop, struct error *err);
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,

@@ -105,6 +105,8 @@ static void on_info(void *arg, const struct sandbox_info *info)
 	last.owner = strcmp(info->owner, "tester") == 0 ? "same" : "";
 }
 
+static const struct info_sink sink = { .each = on_info };
+
 static void test_life(void **state)
 {
 	const struct sandbox_ops *ops = agentcore_provider.ops;
@@ -114,8 +116,7 @@ static void test_life(void **state)
 	struct sandbox other;
 	int64_t now = clock_unix_ms() / 1000;
 
-	assert_int_equal(
-		ops->info(sb->host, sb->id, on_info, NULL, &stop, &err), 0);
+	assert_int_equal(ops->info(sb->host, sb->id, &sink, &stop, &err), 0);
 	assert_string_equal(last.id, "same");
 	assert_string_equal(last.label, "same");
 	assert_string_equal(last.owner, "same");
@@ -123,11 +124,9 @@ static void test_life(void **state)
 	assert_in_range(last.ends, now, now + 601);
 	assert_in_range(last.created, now - 600, now + 2);
 	n_infos = 0;
-	assert_int_equal(
-		ops->list(sb->host, "tester", on_info, NULL, &stop, &err), 0);
+	assert_int_equal(ops->list(sb->host, "tester", &sink, &stop, &err), 0);
 	assert_int_equal(n_infos, 1);
-	assert_int_equal(
-		ops->list(sb->host, "nobody", on_info, NULL, &stop, &err), 0);
+	assert_int_equal(ops->list(sb->host, "nobody", &sink, &stop, &err), 0);
 	assert_int_equal(n_infos, 1);
 	assert_int_equal(sandbox_attach(&other, sb->host, sb->id, &stop, &err),
 			 0);

@@ -113,6 +113,8 @@ static void on_info(void *arg, const struct sandbox_info *info)
 	last.owner = strcmp(info->owner, "tester") == 0 ? "same" : "";
 }
 
+static const struct info_sink sink = { .each = on_info };
+
 /* ghost: an id as this vendor's are. */
 static inline void cloud_life(struct sandbox *sb, const char *ghost)
 {
@@ -124,19 +126,16 @@ static inline void cloud_life(struct sandbox *sb, const char *ghost)
 
 	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
 	assert_int_equal(ops->extend(sb, 1234, &stop, &err), 0);
-	assert_int_equal(
-		ops->info(sb->host, sb->id, on_info, NULL, &stop, &err), 0);
+	assert_int_equal(ops->info(sb->host, sb->id, &sink, &stop, &err), 0);
 	assert_string_equal(last.id, "same");
 	assert_string_equal(last.label, "same");
 	assert_string_equal(last.owner, "same");
 	assert_int_equal(last.state, STATE_RUNNING);
 	assert_in_range(last.created, now - 600, now + 2);
 	n_infos = 0;
-	assert_int_equal(
-		ops->list(sb->host, "tester", on_info, NULL, &stop, &err), 0);
+	assert_int_equal(ops->list(sb->host, "tester", &sink, &stop, &err), 0);
 	assert_int_equal(n_infos, 1);
-	assert_int_equal(
-		ops->list(sb->host, "nobody", on_info, NULL, &stop, &err), 0);
+	assert_int_equal(ops->list(sb->host, "nobody", &sink, &stop, &err), 0);
 	assert_int_equal(n_infos, 1);
 	assert_int_equal(sandbox_attach(&other, sb->host, sb->id, &stop, &err),
 			 0);

@@ -239,20 +239,20 @@ static int broken_attach(struct sandbox *sb, const char *id,
 }
 
 static int broken_list(struct sandbox_client *host, const char *owner,
-		       void (*each)(void *arg, const struct sandbox_info *info),
-		       void *arg, const struct stop *stop, struct error *err)
+		       const struct info_sink *sink, const struct stop *stop,
+		       struct error *err)
 {
 	struct sandbox_info ghost = {
 		.id = "machine-1", .label = "", .owner = "", .image = ""
 	};
 
 	if (breaks(LIST_GHOST))
-		each(arg, &ghost);
+		info_emit(sink, &ghost);
 	if (breaks(LIST_EMPTY))
 		return 0;
 	if (breaks(LIST_TWICE))
-		(void)fake_list(host, owner, each, arg, stop, err);
-	return fake_list(host, owner, each, arg, stop, err);
+		(void)fake_list(host, owner, sink, stop, err);
+	return fake_list(host, owner, sink, stop, err);
 }
 
 static int64_t broken_end(void)
@@ -265,8 +265,8 @@ static int64_t broken_end(void)
 }
 
 static int broken_info(struct sandbox_client *host, const char *id,
-		       void (*each)(void *arg, const struct sandbox_info *info),
-		       void *arg, const struct stop *stop, struct error *err)
+		       const struct info_sink *sink, const struct stop *stop,
+		       struct error *err)
 {
 	int at = fake_find(id);
 
@@ -274,16 +274,17 @@ static int broken_info(struct sandbox_client *host, const char *id,
 	(void)stop;
 	if (at < 0 || breaks(INFO_FAILS))
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
-	each(arg,
-	     &(struct sandbox_info){
-		     .id = breaks(ID_CHANGES) ? "other" : id,
-		     .label = breaks(INFO_LABEL) ? "" : fake.machines[at].label,
-		     .owner = fake.machines[at].owner,
-		     .state = breaks(INFO_STOPPED) ? STATE_STOPPED
-						   : STATE_RUNNING,
-		     .image = "",
-		     .ends = broken_end(),
-	     });
+	info_emit(sink,
+		  &(struct sandbox_info){
+			  .id = breaks(ID_CHANGES) ? "other" : id,
+			  .label = breaks(INFO_LABEL) ? ""
+						      : fake.machines[at].label,
+			  .owner = fake.machines[at].owner,
+			  .state = breaks(INFO_STOPPED) ? STATE_STOPPED
+							: STATE_RUNNING,
+			  .image = "",
+			  .ends = broken_end(),
+		  });
 	return 0;
 }
 

@@ -136,32 +136,29 @@ static void test_list_and_info(void **state)
 	const struct sandbox_ops *o = docker_provider.ops;
 	struct stop stop = stop_cleanup(20000);
 	struct listed l = { 0 };
+	const struct info_sink sink = { on_listed, &l };
 	struct error err = { 0 };
 	int64_t now = clock_unix_ms() / 1000;
 
 	(void)state;
-	assert_int_equal(o->list(&host, "owner-1", on_listed, &l, &stop, &err),
-			 0);
+	assert_int_equal(o->list(&host, "owner-1", &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 1);
 	assert_string_equal(l.id, box.id);
 	assert_int_equal(l.state, STATE_RUNNING);
 	assert_in_range(l.created, now - 600, now + 5);
 	assert_int_equal(l.ends - l.created, 600);
 	l.n = 0;
-	assert_int_equal(o->list(&host, "owner-2", on_listed, &l, &stop, &err),
-			 0);
+	assert_int_equal(o->list(&host, "owner-2", &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 0);
-	assert_int_equal(o->list(&host, NULL, on_listed, &l, &stop, &err), 0);
+	assert_int_equal(o->list(&host, NULL, &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 1);
 	l = (struct listed){ 0 };
-	assert_int_equal(o->info(&host, label, on_listed, &l, &stop, &err), 0);
+	assert_int_equal(o->info(&host, label, &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 1);
 	assert_in_range(l.created, now - 600, now + 5);
-	assert_int_equal(o->info(&host, "nobody", on_listed, &l, &stop, &err),
-			 -1);
+	assert_int_equal(o->info(&host, "nobody", &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
-	assert_int_equal(o->info(&host, "../x", on_listed, &l, &stop, &err),
-			 -1);
+	assert_int_equal(o->info(&host, "../x", &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
 }
 
@@ -310,6 +307,7 @@ static void test_lifetime(void **state)
 	struct sandbox_spec spec = spec_of("dcode-cccccccc");
 	struct sandbox brief = { 0 };
 	struct listed l = { 0 };
+	const struct info_sink sink = { on_listed, &l };
 	struct error err = { 0 };
 
 	(void)state;
@@ -320,8 +318,7 @@ static void test_lifetime(void **state)
 	for (int i = 0; i < 40 && l.state != STATE_STOPPED; i++) {
 		usleep(100000);
 		assert_int_equal(docker_provider.ops->info(&host, brief.id,
-							   on_listed, &l, &stop,
-							   &err),
+							   &sink, &stop, &err),
 				 0);
 	}
 	memcpy(label, "dcode-aaaaaaaa", sizeof(label));
@@ -334,14 +331,14 @@ static void test_remove_twice(void **state)
 {
 	struct stop stop = stop_cleanup(60000);
 	struct listed l = { 0 };
+	const struct info_sink sink = { on_listed, &l };
 	struct error err = { 0 };
 
 	(void)state;
 	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 0);
 	assert_int_equal(sandbox_remove(&host, box.id, &stop, &err), 1);
-	assert_int_equal(docker_provider.ops->list(&host, NULL, on_listed, &l,
-						   &stop, &err),
-			 0);
+	assert_int_equal(
+		docker_provider.ops->list(&host, NULL, &sink, &stop, &err), 0);
 	assert_int_equal(l.n, 0);
 }
 

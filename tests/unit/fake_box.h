@@ -125,8 +125,8 @@ static int fake_attach(struct sandbox *sb, const char *id,
 }
 
 static int fake_list(struct sandbox_client *host, const char *owner,
-		     void (*each)(void *arg, const struct sandbox_info *info),
-		     void *arg, const struct stop *stop, struct error *err)
+		     const struct info_sink *sink, const struct stop *stop,
+		     struct error *err)
 {
 	(void)host;
 	(void)stop;
@@ -136,13 +136,13 @@ static int fake_list(struct sandbox_client *host, const char *owner,
 		if (!fake.machines[i].id[0] ||
 		    (owner && strcmp(owner, fake.machines[i].owner)))
 			continue;
-		each(arg, &(struct sandbox_info){
-				  .id = fake.machines[i].id,
-				  .label = fake.machines[i].label,
-				  .owner = fake.machines[i].owner,
-				  .state = STATE_RUNNING,
-				  .image = "",
-			  });
+		info_emit(sink, &(struct sandbox_info){
+					.id = fake.machines[i].id,
+					.label = fake.machines[i].label,
+					.owner = fake.machines[i].owner,
+					.state = STATE_RUNNING,
+					.image = "",
+				});
 	}
 	return 0;
 }

@@ -210,21 +210,21 @@ static void test_lifecycle(void **state)
 	struct sandbox_spec spec = { .label = "dcode-abcd2345",
 				     .owner = "somebody" };
 	int n[STATE_GONE + 1] = { 0 };
+	const struct info_sink sink = { count_info, n };
 
 	assert_int_equal(ops->create(&a, &spec, &stop, &err), 0);
 	assert_string_equal(a.id, spec.label);
 	expect(&a, "echo here >f; mkdir -p d/e; chmod 0 d", 0, "", "");
 	expect(first, "cat f", 1, "", "cat: f: No such file or directory\n");
-	assert_int_equal(
-		ops->list(host, "somebody", count_info, n, &stop, &err), 0);
+	assert_int_equal(ops->list(host, "somebody", &sink, &stop, &err), 0);
 	assert_int_equal(n[STATE_RUNNING], 1);
-	assert_int_equal(ops->list(host, NULL, count_info, n, &stop, &err), 0);
+	assert_int_equal(ops->list(host, NULL, &sink, &stop, &err), 0);
 	assert_int_equal(n[STATE_RUNNING], 3);
 	/* The processes end, the files stay. */
 	ops->discard(&a);
 	usleep(100000);
 	memset(n, 0, sizeof(n));
-	assert_int_equal(ops->info(host, a.id, count_info, n, &stop, &err), 0);
+	assert_int_equal(ops->info(host, a.id, &sink, &stop, &err), 0);
 	assert_int_equal(n[STATE_STOPPED], 1);
 	assert_int_equal(ops->attach(&b, a.id, &stop, &err), 0);
 	expect(&b, "cat f", 0, "here\n", "");
@@ -242,7 +242,7 @@ static void test_lifecycle(void **state)
 		assert_int_equal(r.err.code, ERR_GONE);
 		ran_release(&r);
 	}
-	assert_int_equal(ops->info(host, a.id, count_info, n, &stop, &err), -1);
+	assert_int_equal(ops->info(host, a.id, &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	box_free(&a);
 	box_free(&b);

@@ -205,12 +205,6 @@ static int keep(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-static void each(void *arg, const struct sandbox_info *info)
-{
-	(void)arg;
-	(void)info;
-}
-
 static int act(struct trial *t, const struct stop *stop, struct error *err)
 {
 	struct exec_request req = { .command = STR("exit 7") };
@@ -224,8 +218,8 @@ static int act(struct trial *t, const struct stop *stop, struct error *err)
 	if (t->fault->what == ATTACH)
 		return sandbox_attach(&t->box, &t->host, "box", stop, err);
 	if (t->fault->what == LIST)
-		return t->host.provider->ops->list(&t->host, "me", each, NULL,
-						   stop, err);
+		return t->host.provider->ops->list(&t->host, "me", NULL, stop,
+						   err);
 	if (t->fault->what == REMOVE)
 		return sandbox_remove(&t->host, "box", stop, err);
 	if (sandbox_create(&t->box, &t->host, &spec, stop, err) < 0)

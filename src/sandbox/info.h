@@ -1,0 +1,38 @@
+/* info.h - what a provider reports of a sandbox, and who it reports to. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_INFO_H
+#define SANDBOX_INFO_H
+
+#include <stdint.h>
+
+enum sandbox_state {
+	STATE_UNKNOWN,
+	STATE_STARTING,
+	STATE_RUNNING,
+	STATE_STOPPED,
+	STATE_GONE
+};
+struct sandbox_info { /* borrowed for the call */
+	const char *id;
+	const char *label; /* ours, or "" */
+	const char *owner; /* ours, or "" */
+	enum sandbox_state state;
+	const char *image; /* or "" */
+	int64_t created;   /* Unix seconds, 0 unknown */
+	int64_t ends;      /* Unix seconds of the backstop, 0 unknown */
+};
+
+/* Receives the sandboxes of a list, one call each. Where a sink
+ * is borrowed it may be NULL: then nobody wants to know. */
+struct info_sink {
+	void (*each)(void *arg, const struct sandbox_info *info);
+	void *arg;
+};
+static inline void info_emit(const struct info_sink *sink,
+			     const struct sandbox_info *info)
+{
+	if (sink)
+		sink->each(sink->arg, info);
+}
+
+#endif
