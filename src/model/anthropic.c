@@ -208,6 +208,8 @@ static void replay(const struct draft_part *p, struct buf *out)
 const struct wire wire_anthropic = {
 	.name = "anthropic",
 	.path = "/v1/messages",
+	.idle_ms = 120000, /* the vendor pings every few seconds */
+	.betas = "anthropic-beta: ",
 	.auth = "x-api-key: ",
 	.version = "anthropic-version: 2023-06-01",
 	.mark = MARK,

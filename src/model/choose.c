@@ -9,15 +9,11 @@
 #include "model/endpoint.h"
 #include "model/model.h"
 #include "model/params.h"
+#include "model/wire.h"
 
 enum {
 	DEFAULT_RETRIES = 4,
 	MAX_RETRIES = 1000,
-	/* Silence before a stream counts as stalled. Anthropic pings every few
-	 * seconds; reasoning models elsewhere think in silence, and a local
-	 * server may load a model first. */
-	IDLE_ANTHROPIC_MS = 120000,
-	IDLE_CHAT_MS = 300000,
 };
 
 static int unknown_provider(const char *name, const char *spec,
@@ -249,8 +245,7 @@ static int find_idle(struct model_choice *c, const struct settings *set,
 	char *end = NULL;
 	double seconds;
 
-	c->idle_ms = strcmp(c->wire, "anthropic") == 0 ? IDLE_ANTHROPIC_MS
-						       : IDLE_CHAT_MS;
+	c->idle_ms = wire_find(c->wire)->idle_ms;
 	if (!text)
 		return 0;
 	seconds = strtod(text, &end);

@@ -106,51 +106,66 @@ bool endpoint_has_key(const struct provider *p, const struct settings *set,
 	       (by_project || !project);
 }
 
-static int find_wire(const struct provider *p, const char **wire,
+static int no_python_class(const struct provider *p, const char *class_path,
+			   struct error *err)
+{
+	const char *colon = strchr(class_path, ':');
+	struct buf names = BUF_INIT(256);
+
+	wire_names(&names);
+	if (!colon || colon == class_path || !colon[1]) {
+		(void)error_set(err, ERR_CONFIG,
+				"models.providers.%s.class_path must be "
+				"'module:Class', got '%s'",
+				p->name, class_path);
+		error_hint(err, "remove it, and set wire = %s", names.ptr);
+	} else {
+		(void)error_set(err, ERR_CONFIG,
+				"models.providers.%s.class_path '%s' is a "
+				"Python class, which dcode cannot run",
+				p->name, class_path);
+		error_hint(err,
+			   "set wire = %s instead, whichever the server speaks",
+			   names.ptr);
+	}
+	buf_release(&names);
+	return -1;
+}
+
+static int no_such_wire(const struct provider *p, const char *name,
+			struct error *err)
+{
+	struct buf names = BUF_INIT(256);
+
+	wire_names(&names);
+	error_set(err, ERR_CONFIG,
+		  "models.providers.%s.wire must be %s, not \"%s\"", p->name,
+		  names.ptr, name);
+	buf_release(&names);
+	return -1;
+}
+
+static int find_wire(const struct provider *p, const struct wire **wire,
 		     struct error *err)
 {
 	const char *class_path = NULL;
-	const char *own = NULL;
-	const char *colon;
+	const char *name = NULL;
 
-	if (text(p, "wire", &own, err) < 0 ||
+	if (text(p, "wire", &name, err) < 0 ||
 	    text(p, "class_path", &class_path, err) < 0)
 		return -1;
-	*wire = p->preset ? p->preset->wire : "openai-chat";
-	if (class_path && !own) {
-		colon = strchr(class_path, ':');
-		own = preset_class_wire(class_path);
-		if (!colon || colon == class_path || !colon[1]) {
-			(void)error_set(err, ERR_CONFIG,
-					"models.providers.%s.class_path must "
-					"be 'module:Class', got '%s'",
-					p->name, class_path);
-			return error_hint(err, "remove it, and set wire = "
-					       "\"openai-chat\" or "
-					       "\"anthropic\"");
-		}
-		if (!own) {
-			(void)error_set(err, ERR_CONFIG,
-					"models.providers.%s.class_path '%s' "
-					"is a Python class, which dcode cannot "
-					"run",
-					p->name, class_path);
-			return error_hint(
-				err, "set wire = \"openai-chat\" or "
-				     "\"anthropic\" instead, whichever the "
-				     "server speaks");
-		}
+	if (class_path && !name) {
+		name = preset_class_wire(class_path);
+		if (!name)
+			return no_python_class(p, class_path, err);
 	}
-	if (own && !wire_find(own))
-		return error_set(
-			err, ERR_CONFIG,
-			"models.providers.%s.wire must be \"anthropic\""
-			" or \"openai-chat\", not \"%s\"",
-			p->name, own);
-	if (own)
-		*wire = own;
+	if (!name)
+		name = p->preset ? p->preset->wire : wire_openai_chat.name;
+	*wire = name ? wire_find(name) : NULL;
 	if (*wire)
 		return 0;
+	if (name)
+		return no_such_wire(p, name, err);
 	(void)error_set(err, ERR_CONFIG,
 			"provider '%s' speaks a protocol that dcode does not",
 			p->name);
@@ -166,9 +181,9 @@ static struct str url_path(struct str url)
 	return str_skip(rest, str_find(rest, '/'));
 }
 
-/* "h", "h:1", ":1", "0.0.0.0:1": what OLLAMA_HOST may
- * be: the server reads it too, as where to listen. */
-static char *host_to_url(const char *host)
+/* The URL of "h", "h:1", ":1" or "0.0.0.0:1", where a server listens; port is
+ * for those that name none. */
+static char *listen_to_url(const char *host, const char *port)
 {
 	const char *name = host;
 	size_t any = strlen("0.0.0.0");
@@ -182,15 +197,15 @@ static char *host_to_url(const char *host)
 	if (name[0] == ':')
 		local = true;
 	return xasprintf("http://%s%s%s", local ? "127.0.0.1" : "", name,
-			 strchr(name, ':') ? "" : ":11434");
+			 strchr(name, ':') ? "" : port);
 }
 
 /* Checks an address and completes one that has no path. */
-static char *finish_url(const struct provider *p, const char *wire,
+static char *finish_url(const struct provider *p, const struct wire *wire,
 			const char *raw, struct error *err)
 {
 	const char *preset = p->preset ? p->preset->base_url : NULL;
-	struct str path = STR("/v1");
+	struct str path = str_of(wire->base_path);
 	struct str url = str_trim(str_of(raw));
 
 	if (!str_starts(url, "http://") && !str_starts(url, "https://")) {
@@ -214,7 +229,7 @@ static char *finish_url(const struct provider *p, const char *wire,
 		path = str_of(p->preset->base_path);
 	else if (preset)
 		path = url_path(str_of(preset));
-	if (url_path(url).len || strcmp(wire, "anthropic") == 0)
+	if (url_path(url).len || !wire->base_path)
 		path = (struct str){ 0 };
 	return xasprintf("%.*s%.*s", (int)url.len, url.ptr, (int)path.len,
 			 path.ptr ? path.ptr : "");
@@ -309,7 +324,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 }
 
 static int find_url(struct model_choice *c, const struct provider *p,
-		    const struct settings *set, bool *own, struct error *err)
+		    const struct wire *wire, const struct settings *set,
+		    bool *own, struct error *err)
 {
 	const char *url = NULL;
 	char *made = NULL;
@@ -327,10 +343,9 @@ static int find_url(struct model_choice *c, const struct provider *p,
 		return error_hint(err, "set base_url in [models.providers.%s]",
 				  p->name);
 	}
-	if (*own && p->preset && strcmp(p->preset->name, "ollama") == 0 &&
-	    !strstr(url, "://"))
-		made = host_to_url(url);
-	c->base_url = finish_url(p, c->wire, made ? made : url, err);
+	if (*own && p->preset && p->preset->listen_port && !strstr(url, "://"))
+		made = listen_to_url(url, p->preset->listen_port);
+	c->base_url = finish_url(p, wire, made ? made : url, err);
 	free(made);
 	if (!c->base_url && c->url_from)
 		error_add(err, " (%s)", c->url_from);
@@ -404,13 +419,13 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 int endpoint_fill(struct model_choice *c, const struct provider *p,
 		  const struct settings *set, struct error *err)
 {
-	const char *wire;
+	const struct wire *wire;
 	bool own;
 
 	if (find_wire(p, &wire, err) < 0)
 		return -1;
-	c->wire = xstrdup(wire);
-	if (find_url(c, p, set, &own, err) < 0)
+	c->wire = xstrdup(wire->name);
+	if (find_url(c, p, wire, set, &own, err) < 0)
 		return -1;
 	if (find_key(c, p, set, own, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/exchange.h"
+#include "model/presets.h"
 #include "model/wire.h"
 #include "net/retry.h"
 
@@ -114,7 +115,7 @@ static int param_headers(struct model *m, const cJSON *params,
 	}
 	cJSON_ArrayForEach (item, betas)
 		if (cJSON_IsString(item) && one_line(item->valuestring))
-			add_header(m, "anthropic-beta: ", item->valuestring);
+			add_header(m, m->wire->betas, item->valuestring);
 	return 0;
 }
 
@@ -196,6 +197,8 @@ int model_open(struct model **out, struct http *http,
 	       const struct model_choice *choice,
 	       const struct model_brief *brief, struct error *err)
 {
+	const struct preset *preset =
+		preset_find(choice->provider ? choice->provider : "");
 	struct model *m = xcalloc(1, sizeof(*m));
 	cJSON *params =
 		json_parse(str_of(choice->params ? choice->params : "{}"));
@@ -206,10 +209,7 @@ int model_open(struct model **out, struct http *http,
 	m->wire = wire_find(choice->wire);
 	m->head = BUF_INIT(MAX_HEAD);
 	m->history.bytes = BUF_INIT(MAX_HISTORY);
-	/* "must have either content or tool_calls, but not both"
-	 * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
-	 * 2026-11-20) */
-	m->history.calls_alone = str_is(str_of(choice->provider), "mistralai");
+	m->history.calls_alone = preset && preset->calls_alone;
 	copy_choice(&m->choice, choice);
 	if (!m->wire) {
 		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",

@@ -246,6 +246,10 @@ static const struct wire_option options[] = {
 const struct wire wire_openai_chat = {
 	.name = "openai-chat",
 	.path = "/chat/completions",
+	.base_path = "/v1",
+	/* Models think in silence, and a local server may load one first. */
+	.idle_ms = 300000,
+	.betas = "anthropic-beta: ", /* a gateway may pass it on */
 	.auth = "Authorization: Bearer ",
 	.tail = "]",
 	.options = options,

@@ -98,7 +98,11 @@ const struct preset presets[] = {
 	  .wire = CHAT,
 	  .base_url = "https://api.mistral.ai/v1",
 	  .key_env = "MISTRAL_API_KEY",
-	  .url_env = { "MISTRAL_BASE_URL" } },
+	  .url_env = { "MISTRAL_BASE_URL" },
+	  /* "must have either content or tool_calls, but not both"
+	   * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
+	   * 2026-11-20) */
+	  .calls_alone = true },
 	{ .name = "moonshot",
 	  .wire = CHAT,
 	  .base_url = "https://api.moonshot.ai/v1",
@@ -114,7 +118,8 @@ const struct preset presets[] = {
 	  .base_url = "http://localhost:11434/v1",
 	  .key_env = "OLLAMA_API_KEY",
 	  .url_env = { "OLLAMA_HOST" },
-	  .keyless = true },
+	  .keyless = true,
+	  .listen_port = ":11434" },
 	{ .name = "openrouter",
 	  .wire = CHAT,
 	  .base_url = "https://openrouter.ai/api/v1",

@@ -15,6 +15,11 @@ struct preset {
 	const char *key_env;
 	const char *url_env[2];
 	bool keyless; /* works without a key */
+	/* An address may be "host:port" without a scheme, as the vendor's own
+	 * server reads it; ":11434" is added where the port is left out. NULL:
+	 * it must be a URL. */
+	const char *listen_port;
+	bool calls_alone; /* refuses text beside tool calls in a request */
 };
 
 extern const struct preset presets[];

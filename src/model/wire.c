@@ -11,15 +11,20 @@
 
 enum { NAME_MAX_LEN = 64 };
 
+const struct wire *const wires[] = { &wire_anthropic, &wire_openai_chat, NULL };
+
 const struct wire *wire_find(const char *name)
 {
-	static const struct wire *const wires[] = { &wire_anthropic,
-						    &wire_openai_chat };
-
-	for (size_t i = 0; i < sizeof(wires) / sizeof(wires[0]); i++)
+	for (size_t i = 0; wires[i]; i++)
 		if (strcmp(wires[i]->name, name) == 0)
 			return wires[i];
 	return NULL;
+}
+
+void wire_names(struct buf *out)
+{
+	for (size_t i = 0; wires[i]; i++)
+		buf_addf(out, "%s\"%s\"", i ? " or " : "", wires[i]->name);
 }
 
 /* The code after \\u, or -1. */

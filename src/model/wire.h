@@ -41,7 +41,12 @@ struct wire_option {
 
 struct wire {
 	const char *name;
-	const char *path;    /* "/chat/completions" */
+	const char *path; /* "/chat/completions" */
+	/* Completes an address without a path where the preset has none:
+	 * "/v1"; NULL: addresses of this wire stay as they are. */
+	const char *base_path;
+	int64_t idle_ms;     /* silence before a stream counts as stalled */
+	const char *betas;   /* header of each of params.betas */
 	const char *auth;    /* the header's name and what precedes the key */
 	const char *version; /* one more header, or NULL */
 	const char *mark;    /* cache mark for history.block_end, or NULL */
@@ -61,8 +66,11 @@ struct wire {
 };
 
 extern const struct wire wire_anthropic, wire_openai_chat;
+extern const struct wire *const wires[]; /* NULL ends */
 /* NULL when there is no such wire. */
 const struct wire *wire_find(const char *name);
+/* The names as a user may type them: "anthropic" or "openai-chat". */
+void wire_names(struct buf *out);
 /* The JSON object of one event; NULL with ERR_PROTOCOL when it is none. Half a
  * surrogate pair (from servers that cut text by UTF-16 units) and NUL become
  * U+FFFD. The caller deletes it. */
