@@ -18,6 +18,14 @@ enum {
 	SIMILAR = 2, /* letters that a suggestion may differ by */
 };
 
+const struct arg_row *args_row(const struct arg_row *rows, const char *name)
+{
+	for (; rows && rows->name; rows++)
+		if (!strcmp(rows->name, name))
+			return rows;
+	return NULL;
+}
+
 static const struct arg_row *by_letter(const struct arg_row *rows, char letter)
 {
 	for (; rows && rows->name; rows++)
@@ -40,8 +48,10 @@ static const struct arg_row *by_name(const struct arg_row *const tables[2],
 				continue;
 			if (strlen(r->name) == len)
 				return *several = false, r;
-			*several = match && match != r;
-			match = r;
+			if (match && strcmp(match->name, r->name) != 0)
+				*several = true;
+			if (!match)
+				match = r;
 		}
 	}
 	return match;
@@ -54,7 +64,8 @@ static int name_candidates(const struct arg_row *const tables[2],
 
 	for (int t = 0; t < 2; t++)
 		for (const struct arg_row *r = tables[t]; r && r->name; r++)
-			if (!strncmp(r->name, word + 2, (size_t)len))
+			if (!strncmp(r->name, word + 2, (size_t)len) &&
+			    !(t && args_row(tables[0], r->name)))
 				buf_addf(&names, "%s--%s",
 					 names.len ? ", " : "", r->name);
 	error_set(err, ERR_USAGE, "ambiguous option: %.*s could match %s",
@@ -80,7 +91,7 @@ static const struct arg_row *nearest_row(const struct arg_row *rows,
 	return best;
 }
 
-static int unknown_option(const struct arg_row *const tables[2],
+static int unknown_option(struct args *a, const struct arg_row *const tables[2],
 			  const char *word, size_t len, struct error *err)
 {
 	struct str name = { word + 2, len };
@@ -89,14 +100,16 @@ static int unknown_option(const struct arg_row *const tables[2],
 
 	if (reference_flag(word + 2, len, '\0', err))
 		return -1;
+	snprintf(a->unknown, sizeof(a->unknown), "%.*s", (int)name.len,
+		 name.ptr);
 	error_set(err, ERR_USAGE, "unrecognized arguments: %s", word);
 	for (int t = 0; t < 2; t++)
 		best = nearest_row(tables[t], name, best, &least);
 	return best ? error_hint(err, "Did you mean --%s?", best->name) : -1;
 }
 
-static int found(struct args *a, const struct arg_row *row, const char *value,
-		 struct error *err)
+static int add_found(struct args *a, const struct arg_row *row,
+		     const char *value, struct error *err)
 {
 	if (a->n == ARGS_MOST)
 		return error_set(err, ERR_USAGE, "too many options");
@@ -117,8 +130,9 @@ static const char *next_value(const struct arg_row *row, int argc, char **argv,
 	return argv[++*i];
 }
 
-static int take(struct args *a, const struct arg_row *row, const char *value,
-		const char *spelled, struct error *err)
+/* spelled: the option as the user wrote it, for messages. */
+static int add_option(struct args *a, const struct arg_row *row,
+		      const char *value, const char *spelled, struct error *err)
 {
 	if (row->kind == ARG_FLAG && value)
 		return error_set(err, ERR_USAGE, "argument %s: takes no value",
@@ -126,7 +140,7 @@ static int take(struct args *a, const struct arg_row *row, const char *value,
 	if (row->kind == ARG_VALUE && !value)
 		return error_set(err, ERR_USAGE,
 				 "argument %s: expected one argument", spelled);
-	return found(a, row, value ? value : args_bare, err);
+	return add_found(a, row, value ? value : args_bare, err);
 }
 
 static int read_long(struct args *a, const struct arg_row *const tables[2],
@@ -142,10 +156,10 @@ static int read_long(struct args *a, const struct arg_row *const tables[2],
 	if (several)
 		return name_candidates(tables, word, (int)len, err);
 	if (!row)
-		return unknown_option(tables, word, len, err);
+		return unknown_option(a, tables, word, len, err);
 	if (!equals && row->kind != ARG_FLAG)
 		value = next_value(row, argc, argv, i);
-	return take(a, row, value, word, err);
+	return add_option(a, row, value, word, err);
 }
 
 /* "-q", "-nTEXT", "-n TEXT", "-qy". */
@@ -167,12 +181,12 @@ static int read_short(struct args *a, const struct arg_row *const tables[2],
 			return error_set(err, ERR_USAGE,
 					 "unrecognized arguments: %s", word);
 		if (row->kind == ARG_FLAG) {
-			if (found(a, row, "", err) < 0)
+			if (add_found(a, row, "", err) < 0)
 				return -1;
 			continue;
 		}
 		value = p[1] ? p + 1 : next_value(row, argc, argv, i);
-		return take(a, row, value, spelled, err);
+		return add_option(a, row, value, spelled, err);
 	}
 	return 0;
 }
@@ -235,6 +249,17 @@ static int left_column(FILE *out, const struct arg_row *r)
 	return n;
 }
 
+/* Length of the word that text begins with; "[--only TEXT]" is one. */
+static int word_len(const char *text)
+{
+	size_t n = strcspn(text, " ");
+	const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
+
+	if (end && (size_t)(end - text) > n)
+		n = (size_t)(end - text) + strcspn(end, " ");
+	return (int)n;
+}
+
 void args_text(FILE *out, const char *text, int at, int indent)
 {
 	if (at && at >= indent) {
@@ -244,7 +269,7 @@ void args_text(FILE *out, const char *text, int at, int indent)
 	fprintf(out, "%*s", indent - at, "");
 	at = indent;
 	while (*text) {
-		int word = (int)strcspn(text, " ");
+		int word = word_len(text);
 
 		if (at > indent && at + 1 + word > HELP_WIDTH) {
 			fprintf(out, "\n%*s", indent, "");

@@ -34,12 +34,15 @@ struct args {
 	int argc;    /* positional arguments, the command's name left out */
 	char **argv; /* owned array of borrowed strings, NULL-terminated */
 	bool dashes; /* a "--" was among them */
+	/* The option that args_parse() refused because no table has it; "" for
+	 * none. Cut where it does not fit. */
+	char unknown[64];
 };
 
 /*
- * Reads argv (without the program's name) against two tables (own may be
- * NULL). Long options may be abbreviated while unambiguous. ERR_USAGE names
- * the option and what is wrong.
+ * Reads argv (without the program's name) against two tables (each may be
+ * NULL); a name that both have is that of own. Long options may be abbreviated
+ * while unambiguous. ERR_USAGE names the option and what is wrong.
  */
 int args_parse(struct args *a, const struct arg_row *global,
 	       const struct arg_row *own, int argc, char **argv,
@@ -50,8 +53,10 @@ extern const char args_bare[];
 /* The last value given, args_bare for a bare ARG_OPTIONAL, NULL when absent. */
 const char *args_value(const struct args *a, const char *name);
 bool args_flag(const struct args *a, const char *name);
-/* Prints text from column indent on, wrapped at 80; at: columns already used
- * on this line. Ends with a line end. */
+/* The row with exactly this name, or NULL; rows may be NULL. */
+const struct arg_row *args_row(const struct arg_row *rows, const char *name);
+/* Prints text from column indent on, wrapped at 80 but not within brackets;
+ * at: columns already used on this line. Ends with a line end. */
 void args_text(FILE *out, const char *text, int at, int indent);
 /* One line per row, aligned, wrapped at 80 columns. */
 void args_help(FILE *out, const struct arg_row *rows);

@@ -77,20 +77,20 @@ static int list(struct app *app, const char *only)
 	return 0;
 }
 
-static int status(struct app *app, const char *name)
+static int status(struct app *app, const struct args *args)
 {
 	struct credential c;
 	struct error err = { 0 };
 	int rc;
 
-	if (credential_find(&c, app, name, &err) < 0)
+	if (credential_find(&c, app, args->argv[0], &err) < 0)
 		return app_fail(app, &err);
 	rc = list(app, c.name);
 	credential_release(&c);
 	return rc;
 }
 
-static int path(struct app *app)
+static int path(struct app *app, const struct args *args)
 {
 	static const char *const names[] = { "path", "key_file", "auth_json" };
 	static const char *const files[] = { "credentials", "credentials.key",
@@ -100,6 +100,7 @@ static int path(struct app *app)
 	struct error err = { 0 };
 	char *dir;
 
+	(void)args;
 	if (app_settings(app, &set, &err) < 0)
 		return app_fail(app, &err);
 	dir = credential_dir(set);
@@ -366,7 +367,7 @@ static void tell(struct app *app, const char *command, const char *name,
 	buf_release(&data);
 }
 
-static int set_key(struct app *app, const char *name, const struct args *args)
+static int set_key(struct app *app, const struct args *args)
 {
 	struct keys k = { .n = 1 };
 	bool stored[KEYS_MOST] = { false };
@@ -374,7 +375,7 @@ static int set_key(struct app *app, const char *name, const struct args *args)
 	struct error err = { 0 };
 	int rc = 0;
 
-	if (credential_find(&k.list[0], app, name, &err) < 0)
+	if (credential_find(&k.list[0], app, args->argv[0], &err) < 0)
 		return app_fail(app, &err);
 	if (!args_value(args, "from-env"))
 		settings_each_credential(app->settings, add_key, &k);
@@ -395,7 +396,7 @@ static int set_key(struct app *app, const char *name, const struct args *args)
 
 /* All that set_key() stores under this name and, of a provider, under others:
  * modal's id and its secret. */
-static int remove_keys(struct app *app, const char *name)
+static int remove_keys(struct app *app, const struct args *args)
 {
 	struct keys k = { .n = 1, .optional = true };
 	const struct vault_entry *e = NULL;
@@ -403,7 +404,7 @@ static int remove_keys(struct app *app, const char *name)
 	bool any = false;
 	int rc = 0;
 
-	if (credential_find(&k.list[0], app, name, &err) < 0)
+	if (credential_find(&k.list[0], app, args->argv[0], &err) < 0)
 		return app_fail(app, &err);
 	settings_each_credential(app->settings, add_key, &k);
 	for (size_t i = 0; i < k.n && rc == 0; i++) {
@@ -431,69 +432,63 @@ static int remove_keys(struct app *app, const char *name)
 	return rc;
 }
 
-static int run(struct app *app, const struct args *args)
+static int run_list(struct app *app, const struct args *args)
 {
-	const char *deed = args->argc ? args->argv[0] : NULL;
-	const char *name = args->argc > 1 ? args->argv[1] : NULL;
-	bool sets = deed && !strcmp(deed, "set");
-	bool lists = deed && (!strcmp(deed, "list") || !strcmp(deed, "ls"));
-	bool paths = deed && !strcmp(deed, "path");
-	bool removes = deed && (!strcmp(deed, "remove") ||
-				!strcmp(deed, "rm") || !strcmp(deed, "delete"));
-	int most = lists || paths ? 1 : 2;
-
-	if (!deed)
-		return command_help(&command_auth);
-	if (!sets && !lists && !paths && !removes && strcmp(deed, "status"))
-		return command_misuse(&command_auth, deed,
-				      "there is no 'auth %s'", deed);
-	if (args->argc > most)
-		return command_misuse(&command_auth, deed,
-				      "unrecognized arguments: %s%s",
-				      sets ? "" : args->argv[most],
-				      sets ? "a key is never given on the "
-					     "command line, where others see "
-					     "it"
-					   : "");
-	if (args->argc < most)
-		return command_misuse(&command_auth, deed,
-				      "auth %s: of which "
-				      "provider?",
-				      deed);
-	if (!sets &&
-	    (args_value(args, "from-env") || args_value(args, "base-url") ||
-	     args_flag(args, "passphrase")))
-		return command_misuse(&command_auth, deed,
-				      "--from-env, --base-url and --passphrase "
-				      "are for auth set");
-	if (lists)
-		return list(app, NULL);
-	if (paths)
-		return path(app);
-	if (sets)
-		return set_key(app, name, args);
-	return removes ? remove_keys(app, name) : status(app, name);
+	(void)args;
+	return list(app, NULL);
 }
 
-static const struct arg_row options[] = {
-	{ "from-env", 0, ARG_VALUE, "VAR",
-	  "set: take the key from this variable" },
+static const struct arg_row json_option[] = { ARG_JSON, { 0 } };
+
+static const struct arg_row set_options[] = {
+	{ "from-env", 0, ARG_VALUE, "VAR", "Take the key from this variable" },
 	{ "base-url", 0, ARG_VALUE, "URL",
-	  "set: the address that the key is for (langsmith: us or eu)" },
+	  "The address that the key is for (langsmith: us or eu)" },
 	{ "passphrase", 0, ARG_FLAG, NULL,
-	  "set: seal all stored keys under a new passphrase, not a key file" },
+	  "Seal all stored keys under a new passphrase, not a key file" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "list",
+	  .aliases = "ls",
+	  .summary = "Every provider, and where its key comes from",
+	  .options = json_option,
+	  .run = run_list },
+	{ .name = "status",
+	  .args = "PROVIDER",
+	  .summary = "The same of one provider",
+	  .options = json_option,
+	  .least = 1,
+	  .most = 1,
+	  .run = status },
+	{ .name = "set",
+	  .args = "PROVIDER",
+	  .summary = "Store its key, read at a hidden prompt or stdin",
+	  .options = set_options,
+	  .least = 1,
+	  .most = 1,
+	  .flags = SUB_SECRET,
+	  .run = set_key },
+	{ .name = "remove",
+	  .aliases = "rm delete",
+	  .args = "PROVIDER",
+	  .summary = "Forget its stored key",
+	  .options = json_option,
+	  .least = 1,
+	  .most = 1,
+	  .run = remove_keys },
+	{ .name = "path",
+	  .summary = "The file that stored keys are in",
+	  .options = json_option,
+	  .flags = SUB_EXPLAINS,
+	  .run = path },
 	{ 0 },
 };
 
 const struct command command_auth = {
 	.name = "auth",
 	.summary = "Keep API keys, sealed; read at a hidden prompt or stdin",
-	.usage = "list [--json]\n"
-		 "status PROVIDER [--json]\n"
-		 "set PROVIDER [--from-env VAR] [--base-url URL] "
-		 "[--passphrase]\n"
-		 "remove PROVIDER\n"
-		 "path",
-	.options = options,
-	.run = run,
+	.subs = subs,
 };

@@ -13,13 +13,6 @@
 
 enum { LARGEST = 16 << 20, KEY_WIDTH = 44, VALUE_WIDTH = 28 };
 
-static const struct arg_row rows[] = {
-	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also what is unset or default, and what each setting is for" },
-	{ "all", 0, ARG_FLAG, NULL, "The same" },
-	{ 0 },
-};
-
 /* Foreign text on a terminal: no control characters, one line. */
 static void print_clean(const char *text, int width)
 {
@@ -209,9 +202,10 @@ static int unknown(struct app *app, const char *key)
 	return 1;
 }
 
-/* key NULL: everything. */
-static int show(struct app *app, const struct args *args, const char *key)
+/* The setting or section that is named, else everything. */
+static int show(struct app *app, const struct args *args)
 {
+	const char *key = args->argc ? args->argv[0] : NULL;
 	bool verbose = args_flag(args, "verbose") || args_flag(args, "all");
 	struct config_entries e = { 0 };
 	struct settings *set;
@@ -234,7 +228,7 @@ static int show(struct app *app, const struct args *args, const char *key)
 	return status;
 }
 
-static int show_paths(struct app *app)
+static int show_paths(struct app *app, const struct args *args)
 {
 	static const char *const states[] = {
 		[SETTINGS_FILE_OK] = "ok",
@@ -248,6 +242,7 @@ static int show_paths(struct app *app)
 	struct error err = { 0 };
 	size_t n;
 
+	(void)args;
 	if (app_settings(app, &set, &err) < 0)
 		return app_fail(app, &err);
 	n = settings_files(set, &files);
@@ -274,34 +269,40 @@ static int show_paths(struct app *app)
 	return 0;
 }
 
-static int run(struct app *app, const struct args *args)
-{
-	const char *verb = args->argc ? args->argv[0] : "list";
-	bool get = !strcmp(verb, "get");
-	bool list = !strcmp(verb, "list") || !strcmp(verb, "ls");
+static const struct arg_row show_options[] = {
+	{ "verbose", 'v', ARG_FLAG, NULL,
+	  "Also what is unset or default, and what each setting is for" },
+	{ "all", 0, ARG_FLAG, NULL, NULL }, /* the same */
+	ARG_JSON,
+	{ 0 },
+};
 
-	if (!get && !list && strcmp(verb, "path"))
-		return command_misuse(&command_config, verb,
-				      "there is no 'config %s'", verb);
-	if (args->argc > 1 + get)
-		return command_misuse(&command_config, verb,
-				      "unrecognized arguments: %s",
-				      args->argv[1 + get]);
-	if (list)
-		return show(app, args, NULL);
-	if (!get)
-		return show_paths(app);
-	if (args->argc < 2)
-		return command_misuse(&command_config, verb,
-				      "config get needs a key, for example "
-				      "models.default (see dcode config -v)");
-	return show(app, args, args->argv[1]);
-}
+static const struct arg_row path_options[] = { ARG_JSON, { 0 } };
+
+static const struct subcommand subs[] = {
+	{ .name = "",
+	  .aliases = "list ls",
+	  .options = show_options,
+	  .flags = SUB_EXPLAINS,
+	  .run = show },
+	{ .name = "get",
+	  .args = "KEY",
+	  .summary = "One setting or section, as dcode config -v names it",
+	  .options = show_options,
+	  .least = 1,
+	  .most = 1,
+	  .flags = SUB_EXPLAINS,
+	  .run = show },
+	{ .name = "path",
+	  .summary = "The files that settings are read from",
+	  .options = path_options,
+	  .flags = SUB_EXPLAINS,
+	  .run = show_paths },
+	{ 0 },
+};
 
 const struct command command_config = {
 	.name = "config",
 	.summary = "Settings in effect and where each came from",
-	.usage = "[-v] [--json]\nget KEY [-v] [--json]\npath [--json]",
-	.options = rows,
-	.run = run,
+	.subs = subs,
 };

@@ -220,10 +220,6 @@ static int run(struct app *app, const struct args *args)
 	struct settings *set;
 	struct error err = { 0 };
 
-	if (args->argc)
-		return command_misuse(&command_doctor, NULL,
-				      "unrecognized arguments: %s",
-				      args->argv[0]);
 	if (app_settings(app, &set, &err) < 0 ||
 	    app_providers(app, &registry, &err) < 0)
 		return app_fail(app, &err);
@@ -248,13 +244,17 @@ static int run(struct app *app, const struct args *args)
 static const struct arg_row options[] = {
 	{ "verbose", 'v', ARG_FLAG, NULL,
 	  "Also the sandboxes that are not ready, and why" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "", .options = options, .flags = SUB_EXPLAINS, .run = run },
 	{ 0 },
 };
 
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "Check configuration, credentials and sandboxes",
-	.usage = "[-v] [--json]",
-	.options = options,
-	.run = run,
+	.subs = subs,
 };

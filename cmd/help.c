@@ -9,6 +9,8 @@
 #include "cmd/command.h"
 #include "cmd/options.h"
 
+enum { SUMMARY_COLUMN = 10 };
+
 static void add_option(struct buf *out, const struct arg_row *r)
 {
 	char letter[2] = { r->letter, '\0' };
@@ -40,16 +42,54 @@ static void add_options(struct buf *out, const struct arg_row *rows)
 	buf_addc(out, ']');
 }
 
+static void add_usage(struct buf *out, const struct command *c,
+		      const struct subcommand *sub)
+{
+	struct buf usage = BUF_INIT(1 << 12);
+
+	command_usage(&usage, c, sub);
+	json_member(out, "usage", buf_str(&usage));
+	buf_release(&usage);
+}
+
+static void add_subcommand(struct buf *out, const struct command *c,
+			   const struct subcommand *sub)
+{
+	buf_addc(out, '{');
+	json_member(out, "name", str_of(sub->name));
+	buf_addc(out, ',');
+	json_member(out, "summary", str_of(sub->summary));
+	buf_addc(out, ',');
+	add_usage(out, c, sub);
+	add_options(out, sub->options);
+	buf_addc(out, '}');
+}
+
+/* The bare command's usage and options stand with the command. */
 static void add_command(struct buf *out, const struct command *c)
 {
+	const struct subcommand *bare = command_sub(c, NULL);
+	const char *between = "";
+
 	buf_addc(out, '{');
 	json_member(out, "name", str_of(c->name));
 	buf_addc(out, ',');
 	json_member(out, "summary", str_of(c->summary));
 	buf_addc(out, ',');
-	json_member(out, "usage", str_of(c->usage ? c->usage : ""));
-	add_options(out, c->options);
-	buf_addc(out, '}');
+	if (bare)
+		add_usage(out, c, bare);
+	else
+		json_member(out, "usage", str_of(c->name));
+	add_options(out, bare ? bare->options : NULL);
+	buf_adds(out, ",\"subcommands\":[");
+	for (const struct subcommand *s = c->subs; s->name; s++) {
+		if (!s->name[0])
+			continue;
+		buf_adds(out, between);
+		add_subcommand(out, c, s);
+		between = ",";
+	}
+	buf_adds(out, "]}");
 }
 
 int command_help_json(const struct command *c)
@@ -73,21 +113,89 @@ int command_help_json(const struct command *c)
 	return 0;
 }
 
+static void print_usage(const struct command *c, const struct subcommand *sub,
+			const char *lead)
+{
+	size_t sub_len = strlen(sub->name);
+	size_t title = strlen(c->name) + (sub_len ? 1 + sub_len : 0);
+	struct buf line = BUF_INIT(1 << 12);
+	int at;
+
+	command_usage(&line, c, sub);
+	at = printf("%s dcode %.*s", lead, (int)title, line.ptr);
+	if (line.len > title)
+		args_text(stdout, line.ptr + title + 1, at, at + 1);
+	else
+		putchar('\n');
+	buf_release(&line);
+}
+
+static void print_options(const struct subcommand *sub)
+{
+	if (sub->name[0]) {
+		int at = printf("\n%s", sub->name);
+
+		args_text(stdout, sub->summary ? sub->summary : "", at,
+			  SUMMARY_COLUMN);
+	} else if (sub->options) {
+		puts("\nOptions:");
+	}
+	if (sub->options)
+		args_help(stdout, sub->options);
+}
+
+static void print_subcommand(const struct command *c,
+			     const struct subcommand *sub)
+{
+	print_usage(c, sub, "usage:");
+	putchar('\n');
+	args_text(stdout, sub->summary ? sub->summary : c->summary, 0, 0);
+	if (sub->options) {
+		puts("\nOptions:");
+		args_help(stdout, sub->options);
+	}
+}
+
+int command_help(const struct command *c, const struct subcommand *sub)
+{
+	const char *lead = "usage:";
+
+	if (sub && sub->name[0]) {
+		print_subcommand(c, sub);
+		return 0;
+	}
+	for (const struct subcommand *s = c->subs; s->name; s++) {
+		print_usage(c, s, lead);
+		lead = "      ";
+	}
+	putchar('\n');
+	args_text(stdout, c->summary, 0, 0);
+	for (const struct subcommand *s = c->subs; s->name; s++)
+		print_options(s);
+	return 0;
+}
+
 static int run_help(struct app *app, const struct args *args)
 {
-	const struct command *c = NULL;
+	const struct command *c =
+		args->argc ? command_find(args->argv[0]) : NULL;
+	const struct subcommand *sub = NULL;
 
-	if (args->argc) {
-		c = command_find(args->argv[0]);
-		if (!c)
-			return command_misuse(&command_help_all, NULL,
-					      "there is no command '%s'",
-					      args->argv[0]);
+	if (args->argc && !c)
+		return command_misuse(&command_help_all, NULL,
+				      "there is no command '%s'",
+				      args->argv[0]);
+	if (args->argc > 1) {
+		sub = command_sub(c, args->argv[1]);
+		if (!sub)
+			return command_misuse(c, args->argv[1],
+					      "there is no '%s %s'", c->name,
+					      args->argv[1]);
 	}
 	if (app->json)
 		return command_help_json(c);
 	if (c)
-		return command_help(c);
+		return command_help(c, sub);
 	puts("usage: dcode [options]                 chat in this directory\n"
 	     "       dcode -n TEXT [options]         one task, then exit\n"
 	     "       some-command | dcode [options]  the same with piped text\n"
@@ -106,9 +214,49 @@ static int run_help(struct app *app, const struct args *args)
 	return 0;
 }
 
+static int run_version(struct app *app, const struct args *args)
+{
+	struct buf data = BUF_INIT(256);
+
+	(void)args;
+	if (!app->json) {
+		puts("dcode " DCODE_VERSION);
+		return 0;
+	}
+	buf_adds(&data, "{\"version\":\"" DCODE_VERSION "\"}");
+	app_envelope("version", &data);
+	buf_release(&data);
+	return 0;
+}
+
+static const struct arg_row json_option[] = { ARG_JSON, { 0 } };
+
+static const struct subcommand help_subs[] = {
+	{ .name = "",
+	  .args = "[COMMAND [SUBCOMMAND]]",
+	  .options = json_option,
+	  .most = 2,
+	  .flags = SUB_EXPLAINS,
+	  .run = run_help },
+	{ 0 },
+};
+
 const struct command command_help_all = {
 	.name = "help",
 	.summary = "This help, or a command's",
-	.usage = "[COMMAND] [--json]",
-	.run = run_help,
+	.subs = help_subs,
+};
+
+static const struct subcommand version_subs[] = {
+	{ .name = "",
+	  .options = json_option,
+	  .flags = SUB_EXPLAINS,
+	  .run = run_version },
+	{ 0 },
+};
+
+const struct command command_version = {
+	.name = "version",
+	.summary = "Print the version",
+	.subs = version_subs,
 };

@@ -27,75 +27,55 @@ static int fill_standard_streams(void)
 	return 0;
 }
 
-/* The command's name is the first word that is neither an option nor an
- * option's value: found by reading the line once without its own options. */
-static const struct command *which(int argc, char **argv)
-{
-	for (int i = 0; i < argc; i++) {
-		struct args before;
-		struct error ignored = { 0 };
-		const struct command *c = command_find(argv[i]);
-		int rc;
-		int n;
+/* A command line, taken apart. */
+struct line {
+	const struct command *c;      /* NULL: none is named */
+	const struct subcommand *sub; /* NULL: none that c has */
+	struct args args;             /* begin with the command's name */
+};
 
-		if (!strcmp(argv[i], "--"))
-			return NULL;
-		if (!c)
-			continue;
-		rc = args_parse(&before, options_global, NULL, i + 1, argv,
-				&ignored);
-		n = before.argc;
-		args_release(&before);
-		if (rc == 0 && n == 1)
-			return c;
-		if (rc < 0 || n > 1)
-			return NULL;
-	}
-	return NULL;
+/* --install NAME takes the options of dcode install. */
+static int parse_line(struct line *l, int argc, char **argv, struct error *err)
+{
+	const struct arg_row *own = NULL;
+	int rc;
+
+	command_resolve(argc, argv, &l->c, &l->sub);
+	if (l->sub)
+		own = l->sub->options;
+	else if (!l->c)
+		own = command_install.subs->options;
+	rc = args_parse(&l->args, options_global, own, argc, argv, err);
+	if (l->c || args_value(&l->args, "install"))
+		return rc;
+	args_release(&l->args);
+	*err = (struct error){ 0 };
+	return args_parse(&l->args, options_global, NULL, argc, argv, err);
 }
 
-static int help(struct app *app, const struct command *c,
-		const struct args *args)
+static int print_help(struct app *app, const struct line *l)
 {
-	if (!c)
-		return command_help_all.run(app, args);
-	return app->json ? command_help_json(c) : command_help(c);
-}
-
-static bool installs(const struct command *c)
-{
-	return c == &command_install || c == &command_uninstall;
-}
-
-/* Flags that mean nothing elsewhere. */
-static int no_install(const struct args *args)
-{
-	if (args_flag(args, "package"))
-		fputs("Error: --package requires `dcode install <package> "
-		      "--package` (or the `--install <package>` alias).\n",
-		      stderr);
-	else
-		fprintf(stderr, "Error: --%s requires `dcode install`.\n",
-			args_flag(args, "yes") ? "yes" : "offline");
-	return 2;
+	if (!l->c)
+		return command_help_all.subs->run(app, &l->args);
+	return app->json ? command_help_json(l->c) : command_help(l->c, l->sub);
 }
 
 /* --install NAME is dcode install NAME. */
-static int install(struct app *app, const struct command *c, struct args *args)
+static int install(struct app *app, const struct line *l)
 {
-	struct args alike = *args;
-	char *name[] = { (char *)args_value(args, "install"), NULL };
+	struct args alike = l->args;
+	char *name[] = { (char *)args_value(&l->args, "install"), NULL };
 
-	if (c || args->argc)
+	if (l->c || l->args.argc)
 		return command_misuse(&command_install, NULL,
 				      "--install and a command are mutually "
 				      "exclusive");
 	alike.argc = 1;
 	alike.argv = name;
-	return command_install.run(app, &alike);
+	return command_run(app, &command_install, command_install.subs, &alike);
 }
 
-static int no_command(const char *name)
+static int refuse_word(const char *name)
 {
 	struct error err = { 0 };
 
@@ -108,17 +88,24 @@ static int no_command(const char *name)
 }
 
 /* Words before the one that is wrong say what it was meant for. */
-static int refuse_line(const struct command *c, const struct args *args,
-		       struct error *err)
+static int refuse_line(const struct line *l, struct error *err)
 {
-	if (!c && args->argc)
+	const struct args *args = &l->args;
+	const char *word = l->c && args->argc > 1 ? args->argv[1] : NULL;
+
+	if (!l->c && args->argc)
 		(void)reference_command(args->argv[0], err);
-	return command_refuse(c, c && args->argc > 1 ? args->argv[1] : NULL,
-			      err);
+	if (args->unknown[0])
+		command_name_owners(args->unknown, err);
+	if (word && l->c->subs[1].name && !command_sub(l->c, word))
+		return command_misuse(l->c, word, "there is no '%s %s'",
+				      l->c->name, word);
+	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
 }
 
-static int dispatch(struct app *app, const struct command *c, struct args *args)
+static int dispatch(struct app *app, struct line *l)
 {
+	struct args *args = &l->args;
 	const char *format = args_value(args, "output-format");
 	struct error err = { 0 };
 
@@ -127,34 +114,26 @@ static int dispatch(struct app *app, const struct command *c, struct args *args)
 			  "argument --output-format: invalid choice: '%s' "
 			  "(choose from 'text', 'stream-json')",
 			  format);
-		return command_refuse(c, NULL, &err);
+		return command_refuse(l->c, NULL, &err);
 	}
 	app->json = args_flag(args, "json") ||
 		    (format && !strcmp(format, "stream-json"));
 	app->quiet = args_flag(args, "quiet");
-	if (args_flag(args, "version")) {
-		args->argc = 0; /* whatever else there is */
-		return command_version.run(app, args);
-	}
+	if (args_flag(args, "version"))
+		return command_version.subs->run(app, args);
 	if (args_flag(args, "help"))
-		return help(app, c, args);
-	if (policy_check(app, c, args, &err) < 0)
+		return print_help(app, l);
+	if (policy_check(app, l->sub, &err) < 0)
 		return app_fail(app, &err);
 	if (args_value(args, "install"))
-		return install(app, c, args);
-	if (!installs(c) &&
-	    (args_flag(args, "package") || args_flag(args, "yes") ||
-	     args_flag(args, "offline")))
-		return no_install(args);
-	if (!c) {
-		if (!args->argc)
-			return run_chat_or_task(app, args);
-		return no_command(args->argv[0]);
-	}
+		return install(app, l);
+	if (!l->c)
+		return args->argc ? refuse_word(args->argv[0])
+				  : run_chat_or_task(app, args);
 	args->argc--;
 	memmove(args->argv, args->argv + 1,
 		(size_t)(args->argc + 1) * sizeof(*args->argv));
-	return c->run(app, args);
+	return command_run(app, l->c, l->sub, args);
 }
 
 /* Nothing may be lost unsaid: a full disk, a closed descriptor. */
@@ -176,9 +155,8 @@ static int end_output(int status)
 int main(int argc, char **argv)
 {
 	struct app app;
-	struct args args;
+	struct line line = { 0 };
 	struct error err = { 0 };
-	const struct command *c;
 	int status;
 
 	proc_protect();
@@ -188,13 +166,11 @@ int main(int argc, char **argv)
 		return jail_main(argc, argv);
 	if (app_init(&app, &err) < 0)
 		return app_fail(&app, &err);
-	c = which(argc - 1, argv + 1);
-	if (args_parse(&args, options_global, c ? c->options : NULL, argc - 1,
-		       argv + 1, &err) < 0)
-		status = refuse_line(c, &args, &err);
+	if (parse_line(&line, argc - 1, argv + 1, &err) < 0)
+		status = refuse_line(&line, &err);
 	else
-		status = dispatch(&app, c, &args);
-	args_release(&args);
+		status = dispatch(&app, &line);
+	args_release(&line.args);
 	app_release(&app);
 	return end_output(status);
 }

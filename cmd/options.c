@@ -45,11 +45,6 @@ const struct arg_row options_global[] = {
 	{ "stdin", 0, ARG_FLAG, NULL,
 	  "Read standard input to its end, however long it takes" },
 	{ "install", 0, ARG_VALUE, "NAME", "The same as dcode install NAME" },
-	{ "package", 0, ARG_FLAG, NULL,
-	  "install: somebody else's provider: a Python package's name, a "
-	  "wheel, sdist or folder, or an executable" },
-	{ "yes", 0, ARG_FLAG, NULL, "install: do not ask" },
-	{ "offline", 0, ARG_FLAG, NULL, "install: ask no server" },
 	{ "version", 'v', ARG_FLAG, NULL, "Print the version" },
 	{ "help", 'h', ARG_FLAG, NULL, "Print this help, or a command's" },
 	{ 0 },

@@ -4,24 +4,13 @@
 
 #include <string.h>
 
-/* These tell a user what is wrong. */
-static bool explains(const struct command *c, const struct args *args)
-{
-	if (c == &command_help_all || c == &command_version ||
-	    c == &command_config || c == &command_doctor)
-		return true;
-	/* args still begin with the command's name */
-	return c == &command_auth && args->argc == 2 &&
-	       !strcmp(args->argv[1], "path");
-}
-
-int policy_check(struct app *app, const struct command *c,
-		 const struct args *args, struct error *err)
+int policy_check(struct app *app, const struct subcommand *sub,
+		 struct error *err)
 {
 	struct settings *set;
 	const char *why;
 
-	if (explains(c, args))
+	if (sub && sub->flags & SUB_EXPLAINS)
 		return 0;
 	if (app_settings(app, &set, err) < 0)
 		return -1;

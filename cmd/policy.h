@@ -7,9 +7,9 @@
 #include "cmd/run.h"
 
 /* -1 with ERR_POLICY where the policy cannot be honoured and this command
- * (NULL: a run) does more than explain. */
-int policy_check(struct app *app, const struct command *c,
-		 const struct args *args, struct error *err);
+ * (NULL: a run) is no SUB_EXPLAINS. */
+int policy_check(struct app *app, const struct subcommand *sub,
+		 struct error *err);
 /* Flags, just read, that the policy forbids are an error; what it limits is
  * limited. */
 int policy_apply(struct run_options *o, const struct settings *set,

@@ -127,8 +127,9 @@ static void print_rest(const struct buf *names, size_t n)
 	buf_release(&text);
 }
 
-static int list(struct app *app, bool verbose)
+static int list(struct app *app, const struct args *args)
 {
+	bool verbose = args_flag(args, "verbose");
 	const struct sandbox_provider *const *all;
 	struct buf data = BUF_INIT(1 << 20);
 	struct buf rest = BUF_INIT(1 << 14);
@@ -168,55 +169,45 @@ static int list(struct app *app, bool verbose)
 	return 0;
 }
 
-static int run(struct app *app, const struct args *args)
-{
-	bool tests = args->argc && !strcmp(args->argv[0], "test");
-	int most = tests ? 2 : 1;
-
-	if (!args->argc)
-		return command_help(&command_provider);
-	if (!tests && strcmp(args->argv[0], "list") != 0 &&
-	    strcmp(args->argv[0], "ls") != 0)
-		return command_misuse(&command_provider, args->argv[0],
-				      "there is no 'provider %s'",
-				      args->argv[0]);
-	if (args->argc > most)
-		return command_misuse(&command_provider, args->argv[0],
-				      "unrecognized arguments: %s",
-				      args->argv[most]);
-	if (args->argc < most)
-		return command_misuse(&command_provider, args->argv[0],
-				      "provider test: which one?");
-	if (!tests &&
-	    (args_flag(args, "quick") || args_flag(args, "large") ||
-	     args_value(args, "only") || args_value(args, "snapshot")))
-		return command_misuse(&command_provider, args->argv[0],
-				      "these options are for provider test");
-	return tests ? provider_test(app, args, args->argv[1])
-		     : list(app, args_flag(args, "verbose"));
-}
-
-static const struct arg_row options[] = {
+static const struct arg_row list_options[] = {
 	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "list: also those that are not ready, and why" },
-	{ "quick", 0, ARG_FLAG, NULL, "test: leave out the slow checks" },
+	  "Also those that are not ready, and why" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row test_options[] = {
+	{ "quick", 0, ARG_FLAG, NULL, "Leave out the slow checks" },
 	{ "large", 0, ARG_FLAG, NULL,
-	  "test: also 100 MB of output and a file of 1 GiB" },
+	  "Also 100 MB of output and a file of 1 GiB" },
 	{ "only", 0, ARG_VALUE, "TEXT",
-	  "test: only the checks with this in their name" },
+	  "Only the checks with this in their name" },
 	{ "snapshot", 0, ARG_VALUE, "NAME",
-	  "test: also make this snapshot, which stays, and start from it" },
+	  "Also make this snapshot, which stays, and start from it" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "list",
+	  .aliases = "ls",
+	  .summary = "Which are ready here",
+	  .options = list_options,
+	  .run = list },
+	{ .name = "test",
+	  .args = "NAME",
+	  .summary = "Make a sandbox, check what the provider promises, "
+		     "delete it",
+	  .options = test_options,
+	  .least = 1,
+	  .most = 1,
+	  .run = provider_test },
 	{ 0 },
 };
 
 const struct command command_provider = {
 	.name = "provider",
-	.summary = "The sandbox providers: which are ready here. A test makes "
-		   "a sandbox, checks what the provider promises, and deletes "
-		   "it",
-	.usage = "list [-v] [--json]\n"
-		 "test NAME [--quick|--large] [--only TEXT] [--snapshot NAME] "
-		 "[--json]",
-	.options = options,
-	.run = run,
+	.summary = "The sandbox providers: which are ready here, and whether "
+		   "one keeps its promises",
+	.subs = subs,
 };

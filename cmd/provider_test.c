@@ -165,7 +165,7 @@ static int test(struct test *t, struct sandbox_client *host,
 	return summary.failed ? 1 : 0;
 }
 
-int provider_test(struct app *app, const struct args *args, const char *name)
+int provider_test(struct app *app, const struct args *args)
 {
 	struct test t = { .app = app, .json = BUF_INIT(1 << 20) };
 	struct sandbox_client host = { 0 };
@@ -177,7 +177,7 @@ int provider_test(struct app *app, const struct args *args, const char *name)
 		rc = error_set(&err, ERR_USAGE,
 			       "no check has '%.100s' in its name", only);
 	else
-		rc = app_host(app, name, &host, &err);
+		rc = app_host(app, args->argv[0], &host, &err);
 	if (rc == 0) {
 		rc = test(&t, &host, args, &err);
 		sandbox_host_close(&host);

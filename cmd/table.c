@@ -1,4 +1,4 @@
-/* table.c - the subcommands, and what is said about them. */
+/* table.c - the commands: which one a line means, and running it. */
 /* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,67 +25,202 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* Each line of usage after "dcode NAME". */
-static void print_usage(FILE *out, const struct command *c)
+static bool has_alias(const struct subcommand *sub, const char *name)
 {
-	const char *line = c->usage ? c->usage : "";
-	const char *lead = "usage:";
+	struct str rest = str_of(sub->aliases);
+	struct str alias;
 
-	do {
-		int len = (int)strcspn(line, "\n");
-
-		fprintf(out, "%s dcode %s%s%.*s\n", lead, c->name,
-			len ? " " : "", len, line);
-		line += len;
-		line += *line == '\n';
-		lead = "      ";
-	} while (*line);
+	while (str_split(&rest, ' ', &alias))
+		if (alias.len && str_is(alias, name))
+			return true;
+	return false;
 }
 
-/* The usage of a line without what explains it. */
-static int usage_len(const char *line)
+const struct subcommand *command_sub(const struct command *c, const char *name)
 {
-	int len = (int)strcspn(line, "\n");
-
-	for (int i = 0; i + 1 < len; i++)
-		if (line[i] == ' ' && line[i + 1] == ' ')
-			return i;
-	return len;
+	name = name ? name : "";
+	for (const struct subcommand *s = c->subs; s->name; s++)
+		if (!strcmp(s->name, name) || has_alias(s, name))
+			return s;
+	return NULL;
 }
 
-/* How long the subcommand's name is that a line begins with; 0: it has none. */
-static size_t name_len(const char *line)
+/* How many words of a line are neither options nor their values; -1 when it
+ * cannot be read with these options. */
+static int count_words(int argc, char **argv, const struct arg_row *own)
 {
-	size_t n = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+	struct args args;
+	struct error ignored = { 0 };
+	int rc = args_parse(&args, options_global, own, argc, argv, &ignored);
+	int n = args.argc;
 
-	return line[n] == ' ' || line[n] == '\n' || !line[n] ? n : 0;
+	args_release(&args);
+	return rc < 0 ? -1 : n;
 }
 
-/* The line that is about sub, or names of all there are, or the first. */
-static void add_usage(struct buf *out, const char *usage, const char *sub)
+/* True when the last word of a line is its nth, read with what any of c's
+ * subcommands takes. */
+static bool is_nth_word(const struct command *c, int n, int argc, char **argv)
 {
-	struct buf names = BUF_INIT(400);
+	for (const struct subcommand *s = c->subs; s->name; s++)
+		if (count_words(argc, argv, s->options) == n)
+			return true;
+	return false;
+}
 
-	if (sub && !strcmp(sub, "ls"))
-		sub = "list";
-	for (const char *line = usage; *line;
-	     line += strcspn(line, "\n"), line += *line == '\n') {
-		size_t n = name_len(line);
+/* The subcommand that the nth word of a line names, else the bare one. */
+static const struct subcommand *find_sub(const struct command *c, int n,
+					 int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		const struct subcommand *s = command_sub(c, argv[i]);
 
-		if (n && sub && strlen(sub) == n && !strncmp(sub, line, n)) {
-			buf_addf(out, " %.*s", usage_len(line), line);
-			buf_release(&names);
-			return;
-		}
-		if (n)
-			buf_addf(&names, "%s%.*s", names.len ? "|" : "", (int)n,
-				 line);
+		if (s && argv[i][0] &&
+		    count_words(i + 1, argv, s->options) == n)
+			return s;
 	}
-	if (names.len && (sub || name_len(usage)))
-		buf_addf(out, " %s ...", names.ptr);
-	else if (*usage)
-		buf_addf(out, " %.*s", usage_len(usage), usage);
-	buf_release(&names);
+	return command_sub(c, NULL);
+}
+
+void command_resolve(int argc, char **argv, const struct command **c,
+		     const struct subcommand **sub)
+{
+	*c = NULL;
+	*sub = NULL;
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const struct command *found = command_find(argv[i]);
+
+		if (!found || !is_nth_word(found, 1, i + 1, argv))
+			continue;
+		*c = found;
+		*sub = find_sub(found, 2, argc, argv);
+		return;
+	}
+}
+
+/* The command as the user knows it: "sandbox rm", "config". */
+static void add_title(struct buf *out, const struct command *c,
+		      const struct subcommand *sub)
+{
+	buf_addf(out, "%s%s%s", c->name, sub->name[0] ? " " : "", sub->name);
+}
+
+static int run_checked(struct app *app, const struct command *c,
+		       const struct subcommand *sub, const struct args *args)
+{
+	struct buf title = BUF_INIT(256);
+	int rc;
+
+	add_title(&title, c, sub);
+	if (args->argc < sub->least) {
+		rc = command_misuse(c, sub->name, "%s needs %s", title.ptr,
+				    sub->args);
+	} else if (sub->most >= 0 && args->argc > sub->most) {
+		rc = sub->flags & SUB_SECRET
+			     ? command_misuse(c, sub->name,
+					      "a key is never given on the "
+					      "command line, where others see "
+					      "it")
+			     : command_misuse(c, sub->name,
+					      "unrecognized arguments: %s",
+					      args->argv[sub->most]);
+	} else {
+		rc = sub->run(app, args);
+	}
+	buf_release(&title);
+	return rc;
+}
+
+int command_run(struct app *app, const struct command *c,
+		const struct subcommand *sub, const struct args *args)
+{
+	const char *word = args->argc ? args->argv[0] : NULL;
+	bool several = c->subs->name && c->subs[1].name;
+	struct args rest = *args;
+
+	if (!sub && !word)
+		return command_help(c, NULL);
+	if (!sub || (several && word && command_sub(c, word) != sub))
+		return command_misuse(c, word, "there is no '%s %s'", c->name,
+				      word);
+	if (several && word) {
+		rest.argc--;
+		rest.argv++;
+	}
+	return run_checked(app, c, sub, &rest);
+}
+
+int command_run_words(struct app *app, const struct command *c, int argc,
+		      char **argv)
+{
+	const struct subcommand *sub = find_sub(c, 1, argc, argv);
+	bool json = app->json;
+	struct args args;
+	struct error err = { 0 };
+	int status;
+
+	if (args_parse(&args, sub ? sub->options : NULL, NULL, argc, argv,
+		       &err) < 0) {
+		status = command_refuse(c, sub ? sub->name : NULL, &err);
+	} else {
+		app->json = args_flag(&args, "json");
+		status = command_run(app, c, sub, &args);
+		app->json = json;
+	}
+	args_release(&args);
+	return status;
+}
+
+static void add_option_usage(struct buf *out, const struct arg_row *rows)
+{
+	for (const struct arg_row *r = rows; r && r->name; r++) {
+		if (!r->help)
+			continue;
+		if (r->letter)
+			buf_addf(out, " [-%c", r->letter);
+		else
+			buf_addf(out, " [--%s", r->name);
+		buf_addf(out, "%s%s]", r->metavar ? " " : "",
+			 r->metavar ? r->metavar : "");
+	}
+}
+
+/* Options stand before the dashes of "ID -- COMMAND", where they end. */
+void command_usage(struct buf *out, const struct command *c,
+		   const struct subcommand *sub)
+{
+	struct str args = str_of(sub->args);
+	size_t dashes = str_search(args, STR("-- "));
+
+	struct str before = str_trim((struct str){ args.ptr, dashes });
+
+	add_title(out, c, sub);
+	if (before.len)
+		buf_addf(out, " %.*s", (int)before.len, before.ptr);
+	add_option_usage(out, sub->options);
+	if (dashes < args.len)
+		buf_addf(out, " %s", args.ptr + dashes);
+}
+
+/* The line of this subcommand, else the names of all there are. */
+static void add_usage(struct buf *out, const struct command *c,
+		      const char *name)
+{
+	const struct subcommand *sub = command_sub(c, name);
+	const char *between = " ";
+
+	if (sub) {
+		command_usage(out, c, sub);
+		return;
+	}
+	buf_adds(out, c->name);
+	for (sub = c->subs; sub->name; sub++) {
+		if (!sub->name[0])
+			continue;
+		buf_addf(out, "%s%s", between, sub->name);
+		between = "|";
+	}
+	buf_adds(out, " ...");
 }
 
 int command_refuse(const struct command *c, const char *sub,
@@ -94,9 +229,10 @@ int command_refuse(const struct command *c, const char *sub,
 	struct buf text = BUF_INIT(1 << 12);
 
 	buf_adds(&text, "usage: dcode ");
-	buf_adds(&text, c ? c->name : "[options] [COMMAND ...]");
-	if (c && c->usage)
-		add_usage(&text, c->usage, sub);
+	if (c)
+		add_usage(&text, c, sub);
+	else
+		buf_adds(&text, "[options] [COMMAND ...]");
 	buf_adds(&text, "\ndcode: error: ");
 	sanitize_message(str_of(err->message), &text);
 	if (err->hint[0]) {
@@ -122,39 +258,23 @@ int command_misuse(const struct command *c, const char *sub, const char *fmt,
 	return command_refuse(c, sub, &err);
 }
 
-int command_help(const struct command *c)
+void command_name_owners(const char *option, struct error *err)
 {
-	print_usage(stdout, c);
-	putchar('\n');
-	args_text(stdout, c->summary, 0, 0);
-	if (c->options) {
-		puts("\nOptions:");
-		args_help(stdout, c->options);
+	struct buf names = BUF_INIT(400);
+
+	for (size_t i = 0; commands[i]; i++) {
+		const struct subcommand *s = commands[i]->subs;
+
+		for (; s->name; s++) {
+			const struct arg_row *r = args_row(s->options, option);
+
+			if (!r || !r->help)
+				continue;
+			buf_adds(&names, names.len ? ", dcode " : "dcode ");
+			add_title(&names, commands[i], s);
+		}
 	}
-	return 0;
+	if (names.len)
+		error_hint(err, "--%s is an option of %s", option, names.ptr);
+	buf_release(&names);
 }
-
-static int run_version(struct app *app, const struct args *args)
-{
-	if (args->argc)
-		return command_misuse(&command_version, NULL,
-				      "unrecognized arguments: %s",
-				      args->argv[0]);
-	if (app->json) {
-		struct buf data = BUF_INIT(256);
-
-		buf_adds(&data, "{\"version\":\"" DCODE_VERSION "\"}");
-		app_envelope("version", &data);
-		buf_release(&data);
-		return 0;
-	}
-	puts("dcode " DCODE_VERSION);
-	return 0;
-}
-
-const struct command command_version = {
-	.name = "version",
-	.summary = "Print the version",
-	.usage = "[--json]",
-	.run = run_version,
-};

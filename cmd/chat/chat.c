@@ -1,25 +1,20 @@
 /* chat.c - dcode: a conversation, line by line. */
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/nearest.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/approve.h"
-#include "cmd/install/install.h"
+#include "cmd/chat/slash.h"
 #include "cmd/run.h"
 #include "ui/plain.h"
 
 enum {
 	TERMINAL_LINE = 4095, /* bytes; Linux's n_tty drops the rest */
 	PASTE_MS = 20,        /* lines that come closer belong together */
-	WORDS_MOST = 8,       /* of /auth */
 };
 
 struct chat {
@@ -93,130 +88,6 @@ static bool interrupted(struct chat *c)
 	return false;
 }
 
-/* Up to the first blank or line break. */
-static struct str first_word(struct str line)
-{
-	struct str word = { line.ptr, 0 };
-
-	while (word.len < line.len && !strchr(" \t\n", line.ptr[word.len]))
-		word.len++;
-	return word;
-}
-
-static bool is_quit(struct str line)
-{
-	struct str word = first_word(line);
-
-	return str_is_nocase(word, "/quit") || str_is_nocase(word, "/q") ||
-	       str_is_nocase(line, "exit");
-}
-
-/* A slash and a word of letters, digits, "-" and "_". Paths and the rest of
- * what begins with a slash are text for the model. */
-static bool is_command(struct str line)
-{
-	struct str word = first_word(line);
-
-	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
-		return false;
-	for (size_t i = 2; i < word.len; i++)
-		if (!isalnum((unsigned char)word.ptr[i]) &&
-		    word.ptr[i] != '-' && word.ptr[i] != '_')
-			return false;
-	return word.ptr[0] == '/';
-}
-
-static void slash_help(void)
-{
-	fputs("Type a message and Enter. A line that ends in \\ goes on. "
-	      "Ctrl-C interrupts.\n/help  this   /quit  leave   /install  a "
-	      "provider   /auth  stored keys\n",
-	      stderr);
-}
-
-static void unknown_command(struct str word)
-{
-	static const char *const names[] = { "/help", "/quit", "/install",
-					     "/auth" };
-	int len = (int)(word.len < 60 ? word.len : 60);
-
-	fprintf(stderr,
-		"Unknown command: %.*s. Did you mean %s? /help lists all.\n",
-		len, word.ptr,
-		nearest_name(word, names, sizeof(names) / sizeof(*names)));
-}
-
-/* /install NAME, or /install PACKAGE --package [--yes]. */
-static void slash_install(const struct chat *c, struct str rest)
-{
-	struct install in = { .app = c->run->app };
-	struct str word;
-	char *name = NULL;
-	bool good = true;
-
-	while (str_split(&rest, ' ', &word)) {
-		if (!word.len)
-			continue;
-		if (str_is(word, "--package"))
-			in.package = true;
-		else if (str_is(word, "--yes") || str_is(word, "--force"))
-			in.yes = true;
-		else if (str_is(word, "--offline"))
-			in.offline = true;
-		else if (name || word.ptr[0] == '-')
-			good = false;
-		else
-			name = xstrndup(word.ptr, word.len);
-	}
-	in.name = name;
-	if (!good || !name)
-		fputs("Usage: /install NAME [--offline]\n"
-		      "       /install PACKAGE --package [--yes] [--offline]\n",
-		      stderr);
-	else
-		(void)install_run(&in);
-	fflush(stdout);
-	free(name);
-}
-
-/* /auth [list | status NAME | set NAME | remove NAME]. */
-static void slash_auth(const struct chat *c, struct str rest)
-{
-	static const char *const bare[] = { "list", NULL };
-	char *words[WORDS_MOST + 1] = { NULL };
-	struct args args = { 0 };
-	struct error err = { 0 };
-	struct str word;
-	int n = 0;
-
-	while (n < WORDS_MOST && str_split(&rest, ' ', &word))
-		if (word.len)
-			words[n++] = xstrndup(word.ptr, word.len);
-	if (args_parse(&args, command_auth.options, NULL, n ? n : 1,
-		       n ? words : (char **)bare, &err) == 0)
-		(void)command_auth.run(c->run->app, &args);
-	else
-		(void)app_fail(c->run->app, &err);
-	fflush(stdout);
-	args_release(&args);
-	for (int i = 0; i < n; i++)
-		free(words[i]);
-}
-
-static void slash(const struct chat *c, struct str line)
-{
-	struct str word = first_word(line);
-
-	if (str_is_nocase(word, "/install"))
-		slash_install(c, str_skip(line, word.len));
-	else if (str_is_nocase(word, "/auth"))
-		slash_auth(c, str_skip(line, word.len));
-	else if (str_is_nocase(word, "/help"))
-		slash_help();
-	else
-		unknown_command(word);
-}
-
 /* A message: lines joined where one ends in a backslash, and where they came
  * together, as pasted ones do. What was typed ahead is not pasted. As
  * chat_read_line(). */
@@ -245,7 +116,7 @@ static int read_message(struct chat *c, struct buf *message)
 	}
 }
 
-static void say_cut(void)
+static void report_cut(void)
 {
 	fprintf(stderr,
 		"Not sent: a terminal drops what is beyond %d bytes of a "
@@ -273,12 +144,13 @@ static int converse(struct chat *c, const char *first)
 			continue;
 		}
 		c->armed = false;
-		if (rc == 0 || is_quit(line))
+		if (rc == 0)
 			break;
-		if (c->cut)
-			say_cut();
-		else if (is_command(line))
-			slash(c, line);
+		if (slash_is_command(line) && !c->cut) {
+			if (!slash_run(c->run->app, line))
+				break;
+		} else if (c->cut)
+			report_cut();
 		else if (line.len)
 			on = turn(c, message.ptr);
 	}

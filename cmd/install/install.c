@@ -133,58 +133,73 @@ static int run(struct app *app, const struct args *args)
 {
 	struct install in = {
 		.app = app,
-		.name = args->argc ? args->argv[0] : NULL,
+		.name = args->argv[0],
 		.package = args_flag(args, "package"),
-		.yes = args_flag(args, "yes"),
+		.yes = args_flag(args, "yes") || args_flag(args, "force"),
 		.offline = args_flag(args, "offline"),
 	};
 
-	if (!in.name || !in.name[0]) {
-		(void)command_help(&command_install);
-		return 2;
-	}
-	if (args->argc > 1)
-		return command_misuse(&command_install, NULL,
-				      "unrecognized arguments: %s",
-				      args->argv[1]);
-	return install_run(&in);
+	return in.package && !in.name[0] ? bad_name(in.name) : install_run(&in);
 }
 
 static int run_uninstall(struct app *app, const struct args *args)
 {
 	struct install in = {
 		.app = app,
-		.name = args->argc ? args->argv[0] : NULL,
+		.name = args->argv[0],
 		.yes = args_flag(args, "yes"),
 	};
 
-	if (!in.name || !in.name[0]) {
-		(void)command_help(&command_uninstall);
-		return 2;
-	}
-	if (args->argc > 1)
-		return command_misuse(&command_uninstall, NULL,
-				      "unrecognized arguments: %s",
-				      args->argv[1]);
-	if (!name_ok(in.name))
-		return bad_name(in.name);
-	return install_uninstall(&in);
+	return name_ok(in.name) ? install_uninstall(&in) : bad_name(in.name);
 }
+
+static const struct arg_row options[] = {
+	{ "package", 0, ARG_FLAG, NULL,
+	  "Somebody else's provider: NAME is a Python package's name, a "
+	  "wheel, sdist or folder, or an executable" },
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
+	{ "force", 0, ARG_FLAG, NULL, NULL }, /* the same */
+	{ "offline", 0, ARG_FLAG, NULL, "Ask no server" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "",
+	  .args = "NAME",
+	  .options = options,
+	  .least = 1,
+	  .most = 1,
+	  .run = run },
+	{ 0 },
+};
 
 const struct command command_install = {
 	.name = "install",
 	.summary = "Make a provider ready to use: its programs, its key, and "
-		   "one call that proves them; --package brings in somebody "
-		   "else's",
-	.usage = "NAME [--offline] [--json]     a provider, all-sandboxes or "
-		 "all-providers\n"
-		 "PACKAGE --package [--yes] [--offline]",
-	.run = run,
+		   "one call that proves them. NAME is a provider, "
+		   "all-sandboxes or all-providers; --package brings in "
+		   "somebody else's",
+	.subs = subs,
+};
+
+static const struct arg_row uninstall_options[] = {
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
+	{ 0 },
+};
+
+static const struct subcommand uninstall_subs[] = {
+	{ .name = "",
+	  .args = "NAME",
+	  .options = uninstall_options,
+	  .least = 1,
+	  .most = 1,
+	  .run = run_uninstall },
+	{ 0 },
 };
 
 const struct command command_uninstall = {
 	.name = "uninstall",
 	.summary = "Remove a provider that --package brought in",
-	.usage = "NAME [--yes]",
-	.run = run_uninstall,
+	.subs = uninstall_subs,
 };

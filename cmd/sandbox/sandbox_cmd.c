@@ -11,21 +11,6 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
-static const struct {
-	const char *name;
-	int least, most; /* arguments; most -1: any number */
-	int (*run)(struct app *app, const struct args *args);
-} subcommands[] = {
-	{ "list", 0, 0, sandbox_list },
-	{ "ls", 0, 0, sandbox_list },
-	{ "info", 1, 1, sandbox_cmd_info },
-	{ "exec", 2, -1, sandbox_exec },
-	{ "cp", 2, 2, sandbox_copy },
-	{ "snapshot", 2, 2, sandbox_cmd_snapshot },
-	{ "rm", 1, -1, sandbox_delete },
-	{ "gc", 0, 0, sandbox_cmd_gc },
-};
-
 void sandbox_cell(const char *text, int width)
 {
 	struct buf shown = BUF_INIT(1 << 16);
@@ -203,55 +188,107 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 	return -1;
 }
 
-static int run(struct app *app, const struct args *args)
-{
-	struct args rest = *args;
-
-	if (!args->argc)
-		return command_help(&command_sandbox);
-	rest.argc--;
-	rest.argv++;
-	for (size_t i = 0; i < sizeof(subcommands) / sizeof(*subcommands);
-	     i++) {
-		const char *name = subcommands[i].name;
-
-		if (strcmp(args->argv[0], name) != 0)
-			continue;
-		if (rest.argc < subcommands[i].least)
-			return command_misuse(&command_sandbox, args->argv[0],
-					      "sandbox %s: too few arguments",
-					      name);
-		if (subcommands[i].most >= 0 && rest.argc > subcommands[i].most)
-			return command_misuse(&command_sandbox, args->argv[0],
-					      "unrecognized arguments: %s",
-					      rest.argv[subcommands[i].most]);
-		return subcommands[i].run(app, &rest);
+#define OF_PROVIDER                                                            \
+	{                                                                      \
+		"sandbox", 0, ARG_VALUE, "NAME",                               \
+			"The provider, for an id that dcode sandbox list "     \
+			"does not show"                                        \
 	}
-	return command_misuse(&command_sandbox, args->argv[0],
-			      "there is no 'sandbox %s'", args->argv[0]);
-}
 
-static const struct arg_row options[] = {
-	{ "all", 0, ARG_FLAG, NULL, "list: also those that are gone" },
-	{ "force", 0, ARG_FLAG, NULL,
-	  "rm: also what another dcode is using; snapshot: replace one of "
-	  "the same name" },
-	{ "dry-run", 0, ARG_FLAG, NULL, "gc: only say what would be deleted" },
+static const struct arg_row list_options[] = {
+	{ "all", 0, ARG_FLAG, NULL, "Also those that are gone" },
+	{ "sandbox", 0, ARG_VALUE, "NAME",
+	  "Ask this provider, not the records of this machine" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row sandbox_options[] = { OF_PROVIDER,
+						  ARG_JSON,
+						  { 0 } };
+
+static const struct arg_row exec_options[] = {
+	OF_PROVIDER,
+	{ "stdin", 0, ARG_FLAG, NULL,
+	  "Give the command standard input, however long it takes" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row snapshot_options[] = {
+	{ "force", 0, ARG_FLAG, NULL, "Replace one of the same name" },
+	OF_PROVIDER,
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row rm_options[] = {
+	{ "force", 0, ARG_FLAG, NULL, "Also what another dcode is using" },
+	OF_PROVIDER,
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row gc_options[] = {
+	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
+	{ "sandbox", 0, ARG_VALUE, "NAME", "Only those of this provider" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "list",
+	  .aliases = "ls",
+	  .summary = "The sandboxes that dcode made or was given",
+	  .options = list_options,
+	  .run = sandbox_list },
+	{ .name = "info",
+	  .args = "ID",
+	  .summary = "All that is known of one; ID is an id, its beginning, "
+		     "or the name listed",
+	  .options = sandbox_options,
+	  .least = 1,
+	  .most = 1,
+	  .run = sandbox_cmd_info },
+	{ .name = "exec",
+	  .args = "ID -- COMMAND...",
+	  .summary = "Run a command in it; one argument is a shell line",
+	  .options = exec_options,
+	  .least = 2,
+	  .most = -1,
+	  .run = sandbox_exec },
+	{ .name = "cp",
+	  .args = "SRC DST",
+	  .summary = "Copy files and folders. One side is ID:PATH; - is a "
+		     "stream: a file's bytes, or a tar of what is in a "
+		     "directory",
+	  .options = sandbox_options,
+	  .least = 2,
+	  .most = 2,
+	  .run = sandbox_copy },
+	{ .name = "snapshot",
+	  .args = "ID NAME",
+	  .summary = "Save its state, for --sandbox-snapshot-name",
+	  .options = snapshot_options,
+	  .least = 2,
+	  .most = 2,
+	  .run = sandbox_cmd_snapshot },
+	{ .name = "rm",
+	  .args = "ID...",
+	  .summary = "Delete sandboxes",
+	  .options = rm_options,
+	  .least = 1,
+	  .most = -1,
+	  .run = sandbox_delete },
+	{ .name = "gc",
+	  .summary = "Delete what crashed runs have left",
+	  .options = gc_options,
+	  .run = sandbox_cmd_gc },
 	{ 0 },
 };
 
 const struct command command_sandbox = {
 	.name = "sandbox",
 	.summary = "Look at, use and delete sandboxes",
-	.usage = "list [--all] [--sandbox NAME]\n"
-		 "info ID          an id, its beginning, or the name listed\n"
-		 "exec ID -- COMMAND...   one argument is a shell line\n"
-		 "cp SRC DST       one is ID:PATH; - is a stream: a file's\n"
-		 "                 bytes, or a tar of what is in a directory\n"
-		 "snapshot ID NAME [--force]\n"
-		 "rm ID... [--force]\n"
-		 "gc [--dry-run]   deletes what crashed runs have left\n"
-		 "SUBCOMMAND ... --sandbox NAME   for ids that are not listed",
-	.options = options,
-	.run = run,
+	.subs = subs,
 };

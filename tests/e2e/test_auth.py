@@ -106,7 +106,7 @@ def test_mistakes(auth, env, config):
                           status=1).err
     assert "never given on the command line" in \
         auth("set", "openai", "sk-shown", key="", status=2).err
-    assert "are for auth set" in \
+    assert "--from-env is an option of dcode auth set" in \
         auth("list", "--from-env", "X", status=2).err
     auth("frob", status=2)
     auth("set", status=2)

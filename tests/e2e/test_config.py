@@ -103,7 +103,7 @@ def test_sections_and_unknown_keys(run, data, config):
         assert "Unknown config option or section" in r.err
     assert data("get", "no.such", status=1)["key"] == "no.such"
     r = run("config", "get")
-    assert r.status == 2 and "needs a key" in r.err
+    assert r.status == 2 and "config get needs KEY" in r.err
     assert run("config", "get", "a", "b").status == 2
     assert run("config", "bogus").status == 2
 

@@ -150,7 +150,7 @@ def test_exec(left, run):
     r = run("sandbox", "exec", "nothere1", "--", "true")
     assert r.status == 1 and "no sandbox nothere1 is known" in r.err
     r = run("sandbox", "exec", name)
-    assert r.status == 2 and "too few arguments" in r.err
+    assert r.status == 2 and "needs ID -- COMMAND..." in r.err
 
 
 def test_exec_is_live_and_cancelled(left, start):

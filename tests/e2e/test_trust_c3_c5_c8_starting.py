@@ -157,5 +157,5 @@ def test_the_nearest_command_is_suggested(chat, line, meant):  # noqa: F811
     t.type(line + "\n")
     assert f"Did you mean {meant}?" in t.until("> ")
     t.type("/help\n")
-    assert "leave" in t.until("> ")
+    assert "Leave" in t.until("> ")
     assert not server.requests
