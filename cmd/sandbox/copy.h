@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "net/archive.h"
+#include "archive/archive.h"
 #include "sandbox/sandbox.h"
 
 enum { COPY_BATCH = 64 }; /* files per transfer call, and files open at once */

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/sandbox/copy.h"
-#include "net/archive.h"
 #include "ui/output.h"
 
 enum { CHUNK = 64 << 10, MODE = 0755 };

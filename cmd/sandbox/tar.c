@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/sandbox/copy.h"
-#include "net/archive.h"
 #include "sandbox/quote.h"
 
 enum {

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "archive/archive.h"
 #include "base/str.h"
-#include "providers/vercel/tar.h"
 #include "providers/vercel/vercel.h"
 #include "sandbox/quote.h"
 
@@ -84,24 +84,44 @@ int vercel_facts(struct sandbox *sb, struct transfer *files, size_t n,
 	return rc;
 }
 
-int vercel_send(struct sandbox *sb, struct vercel_tar *tar,
-		struct http_response *res, const struct stop *stop,
-		struct error *err)
+struct archive_file vercel_entry(const struct transfer *f)
+{
+	const char *path = f->path;
+
+	while (*path == '/')
+		path++;
+	return (struct archive_file){ .path = path,
+				      .size = f->size,
+				      .mode = f->mode ? f->mode : 0644,
+				      .read = f->read,
+				      .arg = f->arg };
+}
+
+int vercel_send(struct sandbox *sb, const struct archive_file *files, size_t n,
+		struct http_response *res, bool *unreadable,
+		const struct stop *stop, struct error *err)
 {
 	static const char *const headers[] = { "x-cwd: /", NULL };
+	struct archive_files *tar = archive_files_open(files, n, err);
 	char *path = vercel_session(sb, "/fs/write");
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
 				.type = "application/gzip",
 				.what = "writing files",
 				.headers = headers,
-				.source = vercel_tar_pull,
-				.source_size = vercel_tar_size(tar),
+				.source = archive_files_pull,
+				.source_size = -1,
 				.arg = tar,
 				.timeout_ms = LONGEST_MS,
 				.idle_ms = IDLE_MS };
-	int rc = rest_call(&vercel_of(sb->host)->api, &ask, res, stop, err);
+	int rc = -1;
 
+	*unreadable = !tar;
+	if (tar) {
+		rc = rest_call(&vercel_of(sb->host)->api, &ask, res, stop, err);
+		*unreadable = rc < 0 && archive_files_failed(tar);
+	}
+	archive_files_close(tar);
 	free(path);
 	return rc;
 }
@@ -111,16 +131,11 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 		     struct error *err)
 {
 	struct transfer as = *put->file;
-	struct transfer *const list[] = { &as };
-	struct vercel_tar *tar;
-	int rc;
+	struct archive_file file;
 
 	as.path = put->path;
-	tar = vercel_tar_new(list, 1);
-	rc = vercel_send(sb, tar, res, stop, err);
-	put->own = rc < 0 && vercel_tar_failed(tar);
-	vercel_tar_free(tar);
-	return rc;
+	file = vercel_entry(&as);
+	return vercel_send(sb, &file, 1, res, &put->own, stop, err);
 }
 
 static int call(struct sandbox *sb, const struct rest_ask *ask,

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
-#include "providers/vercel/tar.h"
 #include "providers/vercel/vercel.h"
 #include "sandbox/transfer.h"
 
@@ -20,7 +20,6 @@ enum {
 /* A file of a request. */
 struct item {
 	struct transfer *file;
-	struct transfer shadow; /* what the archive reads */
 	struct buf bytes;
 	size_t at;
 };
@@ -44,10 +43,7 @@ static int load(struct item *it, struct transfer *f)
 	struct error err = { 0 };
 	size_t left = (size_t)f->size;
 
-	*it = (struct item){ .file = f, .shadow = *f };
-	it->bytes = BUF_INIT(SMALL);
-	it->shadow.read = read_bytes;
-	it->shadow.arg = it;
+	*it = (struct item){ .file = f, .bytes = BUF_INIT(SMALL) };
 	while (left) {
 		char *room = buf_room(&it->bytes, left);
 		int64_t n = f->read(f->arg, room, left, &err);
@@ -87,25 +83,25 @@ static void learn_upload(struct transfer *f, struct str line)
 static int send_once(struct sandbox *sb, struct item *items, size_t n,
 		     const struct stop *stop, struct error *err)
 {
-	struct transfer *files[GROUP_MAX];
+	struct archive_file files[GROUP_MAX];
 	struct http_response res = { 0 };
 	struct error why = { 0 };
-	struct vercel_tar *tar;
+	bool unreadable;
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
 		items[i].at = 0;
-		files[i] = &items[i].shadow;
+		files[i] = vercel_entry(items[i].file);
+		files[i].read = read_bytes;
+		files[i].arg = &items[i];
 	}
-	tar = vercel_tar_new(files, n);
-	rc = vercel_send(sb, tar, &res, stop, &why);
+	rc = vercel_send(sb, files, n, &res, &unreadable, stop, &why);
 	if (rc < 0) {
 		*err = why;
 		rc = http_files_judge(sb, &vercel_files, &res, &why, stop, err);
 		rc = rc ? -1 : 1;
 	}
 	http_response_release(&res);
-	vercel_tar_free(tar);
 	return rc;
 }
 

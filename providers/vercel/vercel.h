@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "archive/archive.h"
 #include "providers/kit/duplicate_create.h"
 #include "providers/kit/http_files.h"
 #include "providers/kit/rest.h"
@@ -46,8 +47,6 @@ struct vercel_box { /* sandbox.priv */
 	int64_t ends;  /* clock_ms() when it dies unless extended */
 	int64_t asked; /* clock_ms() of the last try to extend */
 };
-
-struct vercel_tar; /* vercel_tar.h */
 
 extern const struct setting vercel_settings[];
 
@@ -117,10 +116,12 @@ int vercel_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct error *err);
 /* vercel_files.c */
 extern const struct http_files vercel_files;
-/* One request with the files of the archive. */
-int vercel_send(struct sandbox *sb, struct vercel_tar *tar,
-		struct http_response *res, const struct stop *stop,
-		struct error *err);
+/* A file as an entry of an archive that is unpacked at "/". */
+struct archive_file vercel_entry(const struct transfer *f);
+/* One request with the files. *unreadable: it failed on this machine. */
+int vercel_send(struct sandbox *sb, const struct archive_file *files, size_t n,
+		struct http_response *res, bool *unreadable,
+		const struct stop *stop, struct error *err);
 /*
  * Asks the sandbox about the files without an error and calls learn for each
  * with the line about it: "d" a directory; "f r w 644" a file, "-" for what may

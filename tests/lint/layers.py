@@ -11,19 +11,19 @@ import sys
 # Layers in one row are siblings and never include each other.
 MAY = {
     "base": "",
-    "config": "base", "net": "base",
+    "config": "base", "net": "base", "archive": "base",
     "aws": "base net",
     "model": "base config net aws", "sandbox": "base config net",
     "kit": "base config net sandbox",
-    "vendor": "base config net aws sandbox kit",
+    "vendor": "base config net archive aws sandbox kit",
     "table": "base config net sandbox kit vendor",
     "session": "base model",
     "tool": "base config net model sandbox",
     "contract": "base config net sandbox",
     "agent": "base config net model sandbox session tool",
     "ui": "base config model tool agent",
-    "cmd": "base config net model sandbox contract vendor table session tool "
-           "agent ui",
+    "cmd": "base config net archive model sandbox contract vendor table "
+           "session tool agent ui",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

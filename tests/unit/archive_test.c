@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/archive.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "net/archive.h"
 #include "unit.h"
 
 struct room { /* a directory with in/ and outside/, which has a secret */

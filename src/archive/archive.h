@@ -1,7 +1,7 @@
 /* archive.h - trees as tar streams, out of this machine and into it. */
 /* SPDX-License-Identifier: MIT */
-#ifndef NET_ARCHIVE_H
-#define NET_ARCHIVE_H
+#ifndef ARCHIVE_ARCHIVE_H
+#define ARCHIVE_ARCHIVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +42,28 @@ int archive_writer_open(struct archive_writer **w, int dir,
 int64_t archive_writer_pull(void *w, char *room, size_t len, struct error *err);
 struct archive_counts archive_writer_counts(const struct archive_writer *w);
 void archive_writer_close(struct archive_writer *w); /* NULL is fine */
+
+/*
+ * Files of any source as one gzipped tar stream: ustar entries, with a pax
+ * header where a name or a size needs one, stored rather than compressed.
+ * Memory does not grow with the files.
+ */
+struct archive_file {
+	const char *path; /* of the entry; borrowed */
+	int64_t size;     /* bytes that read() gives in all */
+	int mode;         /* permission bits */
+	archive_pull *read;
+	void *arg;
+};
+struct archive_files;
+/* files: borrowed until the end. NULL with err when libarchive is missing. */
+struct archive_files *archive_files_open(const struct archive_file *files,
+					 size_t n, struct error *err);
+/* The stream: an archive_pull, whose arg is the struct archive_files. */
+int64_t archive_files_pull(void *w, char *room, size_t len, struct error *err);
+/* The file that could not be read or named, after -1; else NULL. */
+const struct archive_file *archive_files_failed(const struct archive_files *w);
+void archive_files_close(struct archive_files *w); /* NULL is fine */
 
 /*
  * Unpacks a tar stream that nobody vouches for, below the directory dir

@@ -1,7 +1,7 @@
-/* archive_api.h - libarchive as a table of functions, loaded at run time. */
+/* api.h - libarchive as a table of functions, loaded at run time. */
 /* SPDX-License-Identifier: MIT */
-#ifndef NET_ARCHIVE_API_H
-#define NET_ARCHIVE_API_H
+#ifndef ARCHIVE_API_H
+#define ARCHIVE_API_H
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -16,6 +16,10 @@
 struct archive_api {
 	struct archive *(*write_new)(void);
 	int (*write_set_format_gnutar)(struct archive *a);
+	int (*write_set_format_pax_restricted)(struct archive *a);
+	int (*write_add_filter_gzip)(struct archive *a);
+	int (*write_set_filter_option)(struct archive *a, const char *module,
+				       const char *name, const char *value);
 	int (*write_set_bytes_per_block)(struct archive *a, int bytes);
 	int (*write_open)(struct archive *a, void *arg, archive_open_callback *,
 			  archive_write_callback *, archive_close_callback *);

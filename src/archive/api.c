@@ -1,6 +1,6 @@
-/* archive_api.c - libarchive as a table of functions, loaded at run time. */
+/* api.c - libarchive as a table of functions, loaded at run time. */
 /* SPDX-License-Identifier: MIT */
-#include "net/archive_api.h"
+#include "archive/api.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -16,6 +16,9 @@ static const struct {
 	}
 	SYMBOL(write_new),
 	SYMBOL(write_set_format_gnutar),
+	SYMBOL(write_set_format_pax_restricted),
+	SYMBOL(write_add_filter_gzip),
+	SYMBOL(write_set_filter_option),
 	SYMBOL(write_set_bytes_per_block),
 	SYMBOL(write_open),
 	SYMBOL(write_header),

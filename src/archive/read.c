@@ -1,4 +1,4 @@
-/* archive_read.c - a tar stream that nobody vouches for, unpacked. */
+/* read.c - a tar stream that nobody vouches for, unpacked. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/api.h"
+#include "archive/archive.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/archive.h"
-#include "net/archive_api.h"
 
 enum {
 	CHUNK = 64 << 10, /* bytes pulled at once */

@@ -1,4 +1,4 @@
-/* archive_write.c - a tree of this machine as a tar stream, pulled. */
+/* write.c - a tree of this machine as a tar stream, pulled. */
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive/api.h"
+#include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/archive.h"
-#include "net/archive_api.h"
 
 enum {
 	DEEPEST = 200,     /* directories within each other: one is open each */
