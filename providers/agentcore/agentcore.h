@@ -4,6 +4,7 @@
 #define PROVIDERS_AGENTCORE_AGENTCORE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "aws/credentials.h"
 #include "providers/kit/duplicate_create.h"
@@ -42,8 +43,8 @@ struct agentcore { /* sandbox_client.priv */
 
 struct agentcore_box { /* sandbox.priv */
 	pthread_mutex_t lock;
-	char *cwd;     /* owned: the interpreter's directory, or NULL */
-	bool no_tasks; /* the task calls do not work here */
+	char *cwd; /* owned: the interpreter's directory, or NULL; set once */
+	atomic_bool no_tasks; /* the task calls do not work here */
 };
 
 extern const struct setting agentcore_settings[];
@@ -54,7 +55,7 @@ bool agentcore_id_ok(const char *id);
 /* sb->priv, made when there is none. */
 void agentcore_box(struct sandbox *sb);
 
-/* agentcore_api.c */
+/* api.c */
 struct agentcore_ask {
 	struct rest_ask rest;      /* path: after "/code-interpreters/ID" */
 	const char *session;       /* goes into a header, or NULL */
@@ -70,41 +71,35 @@ struct agentcore_ask {
  */
 int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		   const struct stop *stop, struct error *err);
-/* A name for words, the same each time: a clientToken. */
-void agentcore_token(const char *kind, const char *words,
+/* A clientToken: the same for the same kind and id. */
+void agentcore_token(const char *kind, const char *id,
 		     char out[AGENTCORE_HASH]);
 
-/* agentcore_life.c */
+/* create.c */
 int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err);
 int agentcore_attach(struct sandbox *sb, const char *id,
 		     const struct stop *stop, struct error *err);
 int agentcore_remove(struct sandbox_client *host, const char *id,
 		     const struct stop *stop, struct error *err);
-/* What the API says of a session: *tree is the caller's, NULL when there is
- * none of that id. */
-int agentcore_look(struct sandbox_client *host, const char *id, cJSON **tree,
-		   const struct stop *stop, struct error *err);
-/* A tool's call failed: is the session there? 0 to try again, -1 with ERR_GONE
- * or why we cannot tell. */
-int agentcore_alive(struct sandbox *sb, const struct stop *stop,
-		    struct error *err);
-
-/* agentcore_list.c */
 int agentcore_list(struct sandbox_client *host, const char *owner,
 		   const struct info_sink *sink, const struct stop *stop,
 		   struct error *err);
 int agentcore_info(struct sandbox_client *host, const char *id,
 		   const struct info_sink *sink, const struct stop *stop,
 		   struct error *err);
-/* Appends "LABEL-OWNER", a session's name. */
-void agentcore_name(struct buf *out, const char *label, const char *owner);
+/* After a tool's call has failed: 0 when the session is READY, -1 with
+ * ERR_GONE, or with the reason that this cannot be told. */
+int agentcore_check_alive(struct sandbox *sb, const struct stop *stop,
+			  struct error *err);
 
-/* agentcore_invoke.c */
+/* exec.c */
 struct agentcore_invoke {
-	const char *tool;     /* "executeCommand" */
-	struct str arguments; /* a JSON object */
-	const char *what;     /* the deed, for messages */
+	const char *tool; /* "executeCommand" */
+	const char *key;  /* of its one argument */
+	struct str text;  /* the argument as a string, */
+	struct str items; /* or the JSON items of an array */
+	const char *what; /* the request, for messages */
 	int64_t timeout_ms;
 	/* Each result event, parsed, and its bytes; -1 (err filled) stops. */
 	int (*result)(void *arg, const cJSON *result, struct str raw,
@@ -122,32 +117,25 @@ int agentcore_invoke(struct sandbox *sb, const struct agentcore_invoke *call,
 /* Runs a line to its end, its standard output appended to out. */
 int agentcore_run(struct sandbox *sb, struct str command, int64_t timeout_ms,
 		  struct buf *out, const struct stop *stop, struct error *err);
-/* Appends a result's standard output, or its text where it has none. */
-void agentcore_output(const cJSON *result, struct buf *out);
-
-/* agentcore_exec.c */
 int agentcore_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err);
-/* agentcore_task.c: the same as agentcore_run() by the task calls: started,
- * then asked for until it has ended. ERR_USAGE when they do not work here. */
-int agentcore_task(struct sandbox *sb, struct str command, struct buf *out,
-		   const struct stop *stop, struct error *err);
-/* agentcore_upload.c, agentcore_download.c */
+/* The interpreter's directory, which its file tools resolve paths against and
+ * which is not documented; NULL until it is known. Lives as long as sb. */
+const char *agentcore_cwd(struct sandbox *sb);
+/* Asks for it, unless it is known. */
+int agentcore_find_cwd(struct sandbox *sb, const struct stop *stop,
+		       struct error *err);
+
+/* upload.c, download.c */
 int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err);
 int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 		       const struct stop *stop, struct error *err);
-/* agentcore_path.c: is the interpreter's directory known? */
-bool agentcore_cwd_known(struct sandbox *sb);
-/* Takes it from the first line of what "pwd" printed; false when there is
- * none. */
-bool agentcore_cwd_learn(struct sandbox *sb, struct str text);
-/* Asks for it, unless it is known. */
-int agentcore_cwd(struct sandbox *sb, const struct stop *stop,
-		  struct error *err);
-/* The path as the file tools take it, below the interpreter's directory; NULL
- * when they cannot reach it. Owned. */
+/* The path below the interpreter's directory, owned; NULL when the file tools
+ * cannot reach it. */
 char *agentcore_relative(struct sandbox *sb, const char *path);
+/* After a file tool failed: would the shell fail, too? */
+bool agentcore_is_fatal(const struct error *e);
 
 #endif

@@ -83,14 +83,15 @@ struct signed_head {
 	size_t n;
 };
 
-static void add(struct signed_head *s, const char *name, const char *value)
+static void add_header(struct signed_head *s, const char *name,
+		       const char *value)
 {
 	if (value)
 		s->lines[s->n++] = xasprintf("%s: %s", name, value);
 }
 
-static void sign(struct agentcore *a, const struct agentcore_ask *ask,
-		 const struct aws_credentials *c, struct signed_head *s)
+static void sign_request(struct agentcore *a, const struct agentcore_ask *ask,
+			 const struct aws_credentials *c, struct signed_head *s)
 {
 	const struct sigv4_key key = { c->id, c->secret };
 	char *target = xasprintf("%s%s%s", a->prefix, a->path, ask->rest.path);
@@ -108,30 +109,22 @@ static void sign(struct agentcore *a, const struct agentcore_ask *ask,
 	r.time = clock_unix_ms() / 1000 + a->skew_s;
 	pthread_mutex_unlock(&a->lock);
 	sigv4_time(r.time, when);
-	add(s, "Host", a->host);
-	add(s, "X-Amz-Date", when);
-	add(s, "X-Amz-Security-Token", c->token);
-	add(s, "x-amzn-code-interpreter-session-id", ask->session);
+	add_header(s, "Host", a->host);
+	add_header(s, "X-Amz-Date", when);
+	add_header(s, "X-Amz-Security-Token", c->token);
+	add_header(s, "x-amzn-code-interpreter-session-id", ask->session);
 	for (size_t i = 0; i < s->n; i++)
 		lines[i] = s->lines[i];
 	if (ask->rest.body.len)
 		lines[s->n] = "Content-Type: application/json";
 	sigv4_authorize(&r, &key, &value);
-	add(s, "Authorization", value.ptr);
+	add_header(s, "Authorization", value.ptr);
 	buf_wipe(&value);
 	free(target);
 }
 
-static void release(struct signed_head *s)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		explicit_bzero(s->lines[i], strlen(s->lines[i]));
-		free(s->lines[i]);
-	}
-}
-
 /* Some answers have the error's name only in their body. */
-static void name_from_body(struct agentcore_ask *ask, struct str body)
+static void parse_error_name(struct agentcore_ask *ask, struct str body)
 {
 	cJSON *tree = ask->type[0] ? NULL : json_parse(body);
 	const char *type = json_string(tree, "__type", NULL);
@@ -143,11 +136,18 @@ static void name_from_body(struct agentcore_ask *ask, struct str body)
 	cJSON_Delete(tree);
 }
 
-/* A try: signed for now, sent once. */
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int once(struct agentcore *a, struct agentcore_ask *ask,
-		const struct aws_credentials *c, struct http_response *res,
-		int64_t *date, const struct stop *stop, struct error *err)
+struct tries {
+	struct retry retry;
+	struct aws_credentials key; /* of the current try */
+	int64_t date;               /* of its answer; 0 unknown */
+	bool renewed;
+	bool adjusted;
+};
+
+/* One try, signed for now. */
+static int send_once(struct agentcore *a, struct agentcore_ask *ask,
+		     struct tries *t, struct http_response *res,
+		     const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("%s%s", a->path, ask->rest.path);
 	const char *lines[HEADERS + 1] = { NULL };
@@ -156,7 +156,7 @@ static int once(struct agentcore *a, struct agentcore_ask *ask,
 	struct rest_ask rest = ask->rest;
 	int rc;
 
-	sign(a, ask, c, &s);
+	sign_request(a, ask, &t->key, &s);
 	for (size_t i = 0; i < s.n; i++)
 		lines[i] = s.lines[i];
 	rest.path = path;
@@ -171,29 +171,34 @@ static int once(struct agentcore *a, struct agentcore_ask *ask,
 	rc = rest_call(&a->api, &rest, res, stop, err);
 	ask->status = res->status;
 	if (rc < 0 && res->status >= 400)
-		name_from_body(ask, buf_str(&res->body));
-	*date = head.date;
-	release(&s);
+		parse_error_name(ask, buf_str(&res->body));
+	t->date = head.date;
+	for (size_t i = 0; i < s.n; i++) {
+		explicit_bzero(s.lines[i], strlen(s.lines[i]));
+		free(s.lines[i]);
+	}
 	free(path);
 	return rc;
 }
 
-static bool is(const struct agentcore_ask *ask, const char *type)
+static bool is_type(const struct agentcore_ask *ask, const char *type)
 {
 	return strcasecmp(ask->type, type) == 0;
 }
 
-/* Refused for our clock: goes by the server's from now on. */
-static bool adjust(struct agentcore *a, const struct agentcore_ask *ask,
-		   int64_t date)
+/* True when a wrong clock of this machine was the cause: the server's is used
+ * from now on. */
+static bool adjust_clock(struct agentcore *a, const struct agentcore_ask *ask,
+			 int64_t date)
 {
 	int64_t ahead = date - clock_unix_ms() / 1000;
 	bool wrong;
 
 	if (ask->status != 403 || !date ||
-	    !(is(ask, "InvalidSignatureException") ||
-	      is(ask, "SignatureDoesNotMatch") || is(ask, "RequestExpired") ||
-	      is(ask, "RequestTimeTooSkewed")))
+	    !(is_type(ask, "InvalidSignatureException") ||
+	      is_type(ask, "SignatureDoesNotMatch") ||
+	      is_type(ask, "RequestExpired") ||
+	      is_type(ask, "RequestTimeTooSkewed")))
 		return false;
 	pthread_mutex_lock(&a->lock);
 	wrong = ahead - a->skew_s > SKEW_S || a->skew_s - ahead > SKEW_S;
@@ -203,30 +208,24 @@ static bool adjust(struct agentcore *a, const struct agentcore_ask *ask,
 	return wrong;
 }
 
-static bool expired(const struct agentcore_ask *ask)
+static bool is_expired(const struct agentcore_ask *ask)
 {
 	return (ask->status == 403 || ask->status == 401 ||
 		ask->status == 400) &&
-	       (is(ask, "ExpiredTokenException") || is(ask, "ExpiredToken"));
+	       (is_type(ask, "ExpiredTokenException") ||
+		is_type(ask, "ExpiredToken"));
 }
 
-struct tries {
-	struct retry retry;
-	bool renewed;
-	bool adjusted;
-};
-
-/* After a try that failed: shall there be another? */
-/* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static bool again(struct agentcore *a, const struct agentcore_ask *ask,
-		  int64_t date, const char *id, struct tries *t,
-		  const struct stop *stop, struct error *err)
+/* Whether a failed request is sent again; waits before that. */
+static bool shall_repeat(struct agentcore *a, const struct agentcore_ask *ask,
+			 struct tries *t, const struct stop *stop,
+			 struct error *err)
 {
-	if (!t->renewed && expired(ask) && aws_forget(&a->aws, id)) {
+	if (!t->renewed && is_expired(ask) && aws_forget(&a->aws, t->key.id)) {
 		t->renewed = true;
 		return true;
 	}
-	if (!t->adjusted && adjust(a, ask, date)) {
+	if (!t->adjusted && adjust_clock(a, ask, t->date)) {
 		t->adjusted = true;
 		return true;
 	}
@@ -236,9 +235,9 @@ static bool again(struct agentcore *a, const struct agentcore_ask *ask,
 	return retry_is_transient(err) && retry_after(&t->retry, stop, err);
 }
 
-static void explain(const struct agentcore_ask *ask, struct error *err)
+static void add_hint(const struct agentcore_ask *ask, struct error *err)
 {
-	if (err->code == ERR_AUTH && expired(ask))
+	if (err->code == ERR_AUTH && is_expired(ask))
 		error_hint(err, "The AWS key has expired: get a new one (aws "
 				"sso login, or new AWS_... variables)");
 	else if (err->code == ERR_AUTH && !err->hint[0])
@@ -246,7 +245,7 @@ static void explain(const struct agentcore_ask *ask, struct error *err)
 			   "Is the AWS key right, and may it do "
 			   "bedrock-agentcore:Start-, Invoke-, Get-, List- and "
 			   "StopCodeInterpreterSession?");
-	if (is(ask, "ServiceQuotaExceededException"))
+	if (is_type(ask, "ServiceQuotaExceededException"))
 		err->code = ERR_LIMIT;
 }
 
@@ -255,28 +254,26 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 {
 	struct http_response res = { .body = BUF_INIT(ANSWER_MAX) };
 	struct tries t = { .retry = { .max = TRIES } };
-	bool more = true;
-	int rc = -1;
+	bool more;
+	int rc;
 
-	while (more) {
-		struct aws_credentials c = { 0 };
+	do {
 		struct error why = { 0 };
-		int64_t date = 0;
 
 		ask->status = 0;
-		rc = aws_get(&a->aws, &c, stop, &why);
-		if (rc < 0)
-			more = false;
-		else
-			rc = once(a, ask, &c, &res, &date, stop, &why);
-		more = rc < 0 && more &&
-		       again(a, ask, date, c.id, &t, stop, &why);
-		aws_credentials_release(&c);
+		t.key = (struct aws_credentials){ 0 };
+		more = false;
+		rc = aws_get(&a->aws, &t.key, stop, &why);
+		if (rc == 0) {
+			rc = send_once(a, ask, &t, &res, stop, &why);
+			more = rc < 0 && shall_repeat(a, ask, &t, stop, &why);
+		}
+		aws_credentials_release(&t.key);
 		if (rc < 0 && !more)
 			*err = why;
-	}
+	} while (more);
 	if (rc < 0)
-		explain(ask, err);
+		add_hint(ask, err);
 	if (tree)
 		*tree = NULL;
 	if (rc == 0 && tree && res.body.len) {
@@ -292,10 +289,9 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 	return rc;
 }
 
-void agentcore_token(const char *kind, const char *words,
-		     char out[AGENTCORE_HASH])
+void agentcore_token(const char *kind, const char *id, char out[AGENTCORE_HASH])
 {
-	char *text = xasprintf("dcode %s %s", kind, words);
+	char *text = xasprintf("dcode %s %s", kind, id);
 	unsigned char hash[crypto_hash_sha256_BYTES];
 
 	crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));

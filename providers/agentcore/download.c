@@ -14,29 +14,20 @@
 enum {
 	BATCH_FILES = 32,
 	PATHS_MAX = 256 << 10,
+	PATH_BYTES = 16 << 10,
 	READ_MS = 300000,
 };
 
-struct wanted {
-	struct transfer *file;
-	char *path; /* relative, owned */
-	bool done;  /* it was given to the file, or the file refused it */
-};
-
-struct batch {
-	struct wanted items[BATCH_FILES];
+struct read_batch { /* files that are asked for by one request */
+	struct wanted_file {
+		struct transfer *file;
+		char *path; /* relative, owned */
+		bool done;  /* the file was given its bytes, or refused them */
+	} items[BATCH_FILES];
 	size_t n;
 	const char *cwd; /* borrowed */
-	bool nul;        /* a text of this result has one */
+	bool nul;        /* a text of this result holds a NUL */
 };
-
-static int hex(char c)
-{
-	const char *digits = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c | 0x20) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
 
 /* "file:///a%20b" without the scheme, decoded. */
 static void add_path(struct buf *out, struct str uri, bool decode)
@@ -44,21 +35,21 @@ static void add_path(struct buf *out, struct str uri, bool decode)
 	if (str_starts(uri, "file://"))
 		uri = str_skip(uri, 7);
 	for (size_t i = 0; i < uri.len; i++) {
-		int high = i + 2 < uri.len ? hex(uri.ptr[i + 1]) : -1;
-		int low = i + 2 < uri.len ? hex(uri.ptr[i + 2]) : -1;
+		unsigned char byte = (unsigned char)uri.ptr[i];
+		size_t n = 0;
 
-		if (decode && uri.ptr[i] == '%' && high >= 0 && low >= 0) {
-			buf_addc(out, (char)(high << 4 | low));
+		if (decode && byte == '%' && i + 2 < uri.len &&
+		    sodium_hex2bin(&byte, 1, uri.ptr + i + 1, 2, NULL, &n,
+				   NULL) == 0)
 			i += 2;
-		} else {
-			buf_addc(out, uri.ptr[i]);
-		}
+		buf_addc(out, (char)byte);
 	}
 }
 
 /* The vendor gives "file:///" and the path as it was asked for, or the whole
  * path. */
-static bool same(struct str got, const struct batch *b, const char *path)
+static bool is_path(struct str got, const struct read_batch *b,
+		    const char *path)
 {
 	struct str rest = got;
 
@@ -70,15 +61,15 @@ static bool same(struct str got, const struct batch *b, const char *path)
 	       str_is(str_skip(got, strlen(b->cwd) + 1), path);
 }
 
-static struct wanted *find(struct batch *b, const char *uri)
+static struct wanted_file *find_file(struct read_batch *b, const char *uri)
 {
 	for (int decode = 0; decode < 2; decode++) {
-		struct buf path = BUF_INIT(16 << 10);
-		struct wanted *found = NULL;
+		struct buf path = BUF_INIT(PATH_BYTES);
+		struct wanted_file *found = NULL;
 
 		add_path(&path, str_of(uri), decode);
 		for (size_t i = 0; i < b->n && !found; i++)
-			if (same(buf_str(&path), b, b->items[i].path))
+			if (is_path(buf_str(&path), b, b->items[i].path))
 				found = &b->items[i];
 		buf_release(&path);
 		if (found)
@@ -87,7 +78,7 @@ static struct wanted *find(struct batch *b, const char *uri)
 	return NULL;
 }
 
-static void give(struct wanted *w, struct str data)
+static void write_data(struct wanted_file *w, struct str data)
 {
 	struct error why = { 0 };
 
@@ -97,16 +88,16 @@ static void give(struct wanted *w, struct str data)
 }
 
 /* Bytes that were no text come as U+FFFD then: not to be trusted. */
-static bool lossy(struct str text)
+static bool is_lossy(struct str text)
 {
 	return str_search(text, STR("\xef\xbf\xbd")) < text.len;
 }
 
-static void take_resource(struct batch *b, const cJSON *resource)
+static void parse_resource(struct read_batch *b, const cJSON *resource)
 {
 	const char *blob = json_string(resource, "blob", NULL);
 	const char *text = json_string(resource, "text", NULL);
-	struct wanted *w = find(b, json_string(resource, "uri", ""));
+	struct wanted_file *w = find_file(b, json_string(resource, "uri", ""));
 	size_t most = blob ? strlen(blob) : 0;
 	unsigned char *room;
 	size_t len = 0;
@@ -114,21 +105,21 @@ static void take_resource(struct batch *b, const cJSON *resource)
 	if (!w || w->done)
 		return;
 	if (!blob) {
-		if (text && !b->nul && !lossy(str_of(text)))
-			give(w, str_of(text));
+		if (text && !b->nul && !is_lossy(str_of(text)))
+			write_data(w, str_of(text));
 		return;
 	}
 	room = xcalloc(most + 1, 1);
 	if (sodium_base642bin(room, most + 1, blob, most, "\r\n", &len, NULL,
 			      sodium_base64_VARIANT_ORIGINAL) == 0)
-		give(w, (struct str){ (const char *)room, len });
+		write_data(w, (struct str){ (const char *)room, len });
 	free(room);
 }
 
 static int on_result(void *arg, const cJSON *result, struct str raw,
 		     struct error *err)
 {
-	struct batch *b = arg;
+	struct read_batch *b = arg;
 	const cJSON *block;
 
 	(void)err;
@@ -140,58 +131,57 @@ static int on_result(void *arg, const cJSON *result, struct str raw,
 		const cJSON *resource = json_get(block, "resource");
 
 		if (cJSON_IsObject(resource))
-			take_resource(b, resource);
+			parse_resource(b, resource);
 	}
 	return 0;
 }
 
-static int read_files(struct sandbox *sb, struct batch *b,
+static int read_files(struct sandbox *sb, struct read_batch *b,
 		      const struct stop *stop, struct error *err)
 {
-	struct buf arguments = BUF_INIT(PATHS_MAX);
+	struct buf paths = BUF_INIT(PATHS_MAX);
 	struct agentcore_invoke call = { .tool = "readFiles",
+					 .key = "paths",
 					 .what = "reading the files",
 					 .timeout_ms = READ_MS,
 					 .result = on_result,
 					 .arg = b };
 	int rc;
 
-	buf_adds(&arguments, "{\"paths\":[");
 	for (size_t i = 0; i < b->n; i++) {
 		if (i)
-			buf_addc(&arguments, ',');
-		json_quote(&arguments, str_of(b->items[i].path));
+			buf_addc(&paths, ',');
+		json_quote(&paths, str_of(b->items[i].path));
 	}
-	buf_adds(&arguments, "]}");
-	call.arguments = buf_str(&arguments);
-	rc = buf_check(&arguments, "the names", err);
+	call.items = buf_str(&paths);
+	rc = buf_check(&paths, "the names", err);
 	if (rc == 0)
 		rc = agentcore_invoke(sb, &call, stop, err);
-	buf_release(&arguments);
+	buf_release(&paths);
 	return rc;
 }
 
-/* What the shell will not survive either. */
-static bool fatal(const struct error *e)
+bool agentcore_is_fatal(const struct error *e)
 {
 	return e->code == ERR_CANCELLED || e->code == ERR_GONE ||
 	       e->code == ERR_AUTH;
 }
 
-/* Asks for all of them at once, then by the shell for those that did not
- * come: it has no limit of size, and says what is wrong with a path. */
-static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
-		 struct error *err)
+/* Reads all files of the batch at once, then by the shell those that did not
+ * come: it has no limit of size, and says what is wrong with a path. Empties
+ * the batch. */
+static int read_batch(struct sandbox *sb, struct read_batch *b,
+		      const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
 	int rc = b->n ? read_files(sb, b, stop, &why) : 0;
 
-	if (rc < 0 && !fatal(&why) && stop_check(stop, &why) == 0)
+	if (rc < 0 && !agentcore_is_fatal(&why) && stop_check(stop, &why) == 0)
 		rc = 0;
 	if (rc < 0)
 		*err = why;
 	for (size_t i = 0; i < b->n; i++) {
-		struct wanted *w = &b->items[i];
+		struct wanted_file *w = &b->items[i];
 
 		if (rc < 0 && !w->done)
 			transfer_fail(w->file, FILE_OTHER, err->message);
@@ -206,12 +196,11 @@ static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
 int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 		       const struct stop *stop, struct error *err)
 {
-	struct agentcore_box *box = sb->priv;
-	struct batch b = { .n = 0 };
-	int rc = agentcore_cwd(sb, stop, err);
+	struct read_batch b = { .n = 0 };
+	int rc = agentcore_find_cwd(sb, stop, err);
 	size_t i = 0;
 
-	b.cwd = box->cwd;
+	b.cwd = agentcore_cwd(sb);
 	for (; rc == 0 && i < n; i++) {
 		char *path = files[i].path
 				     ? agentcore_relative(sb, files[i].path)
@@ -222,12 +211,12 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 			rc = transfer_download(sb, &files[i], 1, stop, err);
 			continue;
 		}
-		b.items[b.n++] = (struct wanted){ &files[i], path, false };
+		b.items[b.n++] = (struct wanted_file){ &files[i], path, false };
 		if (b.n == BATCH_FILES)
-			rc = flush(sb, &b, stop, err);
+			rc = read_batch(sb, &b, stop, err);
 	}
 	if (rc == 0)
-		return flush(sb, &b, stop, err);
+		return read_batch(sb, &b, stop, err);
 	for (size_t k = 0; k < b.n; k++) {
 		transfer_fail(b.items[k].file, FILE_OTHER, err->message);
 		free(b.items[k].path);

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/agentcore/agentcore.h"
+#include "providers/kit/file_source.h"
 #include "providers/kit/stat_files.h"
 #include "sandbox/quote.h"
 #include "sandbox/transfer.h"
@@ -19,40 +18,51 @@ enum {
 	BATCH = 8 << 20,  /* bytes of all files in one request */
 	BATCH_FILES = 64, /* of them */
 	BODY_MAX = 16 << 20,
+	COMMAND_MAX = 64 << 10,
 	WRITE_MS = 300000,
 	APPEND_MS = 120000,
 };
 
-/* A file that is held in memory until it is written. */
-struct held {
-	struct transfer *file;
-	char *path; /* relative, owned */
-	struct buf data;
-	size_t sent; /* when it is read from memory */
-};
+/* No "." or "..", no empty part, no control characters. */
+static bool is_plain(struct str path)
+{
+	struct str part;
 
-struct batch {
-	struct held items[BATCH_FILES];
-	size_t n;
-	size_t bytes;
-};
+	for (size_t i = 0; i < path.len; i++)
+		if ((unsigned char)path.ptr[i] < ' ' || path.ptr[i] == 0x7F ||
+		    path.ptr[i] == '\\')
+			return false;
+	if (!path.len || str_ends(path, "/") || !str_is_utf8(path))
+		return false;
+	while (str_split(&path, '/', &part))
+		if (!part.len || str_is(part, ".") || str_is(part, ".."))
+			return false;
+	return true;
+}
+
+char *agentcore_relative(struct sandbox *sb, const char *path)
+{
+	const char *cwd = agentcore_cwd(sb);
+	struct str rest = str_of(path);
+
+	if (!cwd || !str_starts(rest, cwd))
+		return NULL;
+	rest = str_skip(rest, strlen(cwd));
+	if (strcmp(cwd, "/") != 0) {
+		if (!str_starts(rest, "/"))
+			return NULL;
+		rest = str_skip(rest, 1);
+	}
+	return is_plain(rest) ? xstrndup(rest.ptr, rest.len) : NULL;
+}
 
 /* "path":...,"blob":... in braces. */
 static void add_file(struct buf *out, const char *path, struct str data)
 {
-	size_t size = sodium_base64_encoded_len(data.len,
-						sodium_base64_VARIANT_ORIGINAL);
-	char *room;
-
 	buf_addc(out, '{');
 	json_member(out, "path", str_of(path));
 	buf_adds(out, ",\"blob\":\"");
-	room = buf_room(out, size);
-	if (room) {
-		sodium_bin2base64(room, size, (const unsigned char *)data.ptr,
-				  data.len, sodium_base64_VARIANT_ORIGINAL);
-		buf_added(out, size - 1);
-	}
+	json_base64(out, data);
 	buf_adds(out, "\"}");
 }
 
@@ -69,61 +79,51 @@ static int on_result(void *arg, const cJSON *result, struct str raw,
 
 /* *failed: the tool says that something was not written; it does not say what
  * in a documented way. */
-static int write_files(struct sandbox *sb, struct str content, bool *failed,
-		       const struct stop *stop, struct error *err)
+static int write_files(struct sandbox *sb, const struct buf *files,
+		       bool *failed, const struct stop *stop, struct error *err)
 {
-	struct buf arguments = BUF_INIT(BODY_MAX);
-	struct agentcore_invoke call = { .tool = "writeFiles",
-					 .what = "writing the files",
-					 .timeout_ms = WRITE_MS,
-					 .result = on_result,
-					 .arg = failed };
-	int rc;
+	const struct agentcore_invoke call = { .tool = "writeFiles",
+					       .key = "content",
+					       .items = buf_str(files),
+					       .what = "writing the files",
+					       .timeout_ms = WRITE_MS,
+					       .result = on_result,
+					       .arg = failed };
 
-	buf_adds(&arguments, "{\"content\":[");
-	buf_addstr(&arguments, content);
-	buf_adds(&arguments, "]}");
-	call.arguments = buf_str(&arguments);
-	rc = buf_check(&arguments, "the files", err);
-	if (rc == 0)
-		rc = agentcore_invoke(sb, &call, stop, err);
-	buf_release(&arguments);
-	return rc;
+	if (buf_check(files, "the files", err) < 0)
+		return -1;
+	return agentcore_invoke(sb, &call, stop, err);
 }
 
-static int64_t from_memory(void *arg, char *room, size_t len, struct error *err)
-{
-	struct held *h = arg;
-	size_t left = h->data.len - h->sent;
+struct write_batch { /* files that go in one request, held in memory */
+	struct {
+		struct file_source source;
+		char *path; /* relative, owned */
+	} items[BATCH_FILES];
+	size_t n;
+	size_t bytes;
+};
 
-	(void)err;
-	if (len > left)
-		len = left;
-	if (len)
-		memcpy(room, h->data.ptr + h->sent, len);
-	h->sent += len;
-	return (int64_t)len;
-}
-
-/* By the shell, which knows what is wrong and may be asked twice. */
-static int by_shell(struct sandbox *sb, struct held *h, const struct stop *stop,
-		    struct error *err)
+/* Sends what is held through the shell, which says what is wrong with a path
+ * and may be asked twice. */
+static int write_by_shell(struct sandbox *sb, struct file_source *s,
+			  const struct stop *stop, struct error *err)
 {
-	struct transfer copy = *h->file;
+	struct transfer copy = *s->file;
 	int rc;
 
-	copy.read = from_memory;
-	copy.arg = h;
-	h->sent = 0;
+	copy.read = file_source_read;
+	copy.arg = s;
+	s->sent = 0;
 	rc = transfer_upload(sb, &copy, 1, stop, err);
-	h->file->error = copy.error;
-	memcpy(h->file->detail, copy.detail, sizeof(copy.detail));
+	s->file->error = copy.error;
+	memcpy(s->file->detail, copy.detail, sizeof(copy.detail));
 	return rc;
 }
 
-/* Writes what is held, and lets go of it. */
-static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
-		 struct error *err)
+/* Writes the files of the batch and empties it. */
+static int write_batch(struct sandbox *sb, struct write_batch *b,
+		       const struct stop *stop, struct error *err)
 {
 	struct buf content = BUF_INIT(BODY_MAX);
 	struct error why = { 0 };
@@ -134,26 +134,26 @@ static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
 		if (i)
 			buf_addc(&content, ',');
 		add_file(&content, b->items[i].path,
-			 buf_str(&b->items[i].data));
+			 buf_str(&b->items[i].source.held));
 	}
 	if (b->n)
-		rc = write_files(sb, buf_str(&content), &failed, stop, &why);
-	/* Nothing is sent a second time: the shell is another way. */
-	if (rc < 0 && why.code != ERR_CANCELLED && why.code != ERR_GONE &&
-	    why.code != ERR_AUTH && stop_check(stop, err) == 0)
+		rc = write_files(sb, &content, &failed, stop, &why);
+	/* The request is not repeated: the shell is another way. */
+	if (rc < 0 && !agentcore_is_fatal(&why) && stop_check(stop, err) == 0)
 		failed = true;
 	else if (rc < 0)
 		*err = why;
 	if (failed)
 		rc = 0;
 	for (size_t i = 0; i < b->n; i++) {
+		struct file_source *s = &b->items[i].source;
+
 		if (failed && rc == 0)
-			rc = by_shell(sb, &b->items[i], stop, err);
+			rc = write_by_shell(sb, s, stop, err);
 		else if (rc < 0)
-			transfer_fail(b->items[i].file, FILE_OTHER,
-				      err->message);
+			transfer_fail(s->file, FILE_OTHER, err->message);
 		free(b->items[i].path);
-		buf_release(&b->items[i].data);
+		file_source_release(s);
 	}
 	b->n = 0;
 	b->bytes = 0;
@@ -161,133 +161,118 @@ static int flush(struct sandbox *sb, struct batch *b, const struct stop *stop,
 	return rc;
 }
 
-/* Into the batch, which is written when it is full. Takes path over. */
-static int add(struct sandbox *sb, struct batch *b, struct transfer *f,
-	       char *path, const struct stop *stop, struct error *err)
+/* Adds a file to the batch, which is written when it is full. Owns path. */
+static int add_to_batch(struct sandbox *sb, struct write_batch *b,
+			struct transfer *f, char *path, const struct stop *stop,
+			struct error *err)
 {
-	struct held *h;
+	struct file_source *s;
 	struct error why = { 0 };
 
 	if ((b->n == BATCH_FILES || b->bytes + (size_t)f->size > BATCH) &&
-	    flush(sb, b, stop, err) < 0) {
+	    write_batch(sb, b, stop, err) < 0) {
 		transfer_fail(f, FILE_OTHER, err->message);
 		free(path);
 		return -1;
 	}
-	h = &b->items[b->n];
-	*h = (struct held){ .file = f, .path = path };
-	h->data = BUF_INIT((size_t)f->size);
-	if (transfer_read_all(f, &h->data, (size_t)f->size, &why) < 0) {
+	s = &b->items[b->n].source;
+	if (file_source_open(s, f, f->size, &why) < 0) {
 		transfer_fail(f, FILE_OTHER, why.message);
-		buf_release(&h->data);
+		file_source_release(s);
 		free(path);
 		return 0;
 	}
+	b->items[b->n].path = path;
 	b->bytes += (size_t)f->size;
 	b->n++;
 	return 0;
 }
 
-/* A file that is too large for one request. */
-struct large {
+/* A file that is too large for one request: each piece is written to a file
+ * below the interpreter's directory, and appended to the whole beside the
+ * target, which then takes the target's place. */
+struct large_file {
 	struct transfer *file;
-	char part[64];  /* below the interpreter's directory */
-	char *part_abs; /* the same, absolute; owned */
-	char *whole;    /* what grows; owned */
+	char part[64];        /* below the interpreter's directory */
+	const char *paths[3]; /* @0 target, @1 whole, @2 part: absolute */
 };
 
-/* Runs the line; ERR_REMOTE unless it ends well. */
-static int shell(struct sandbox *sb, const struct buf *line,
-		 const struct stop *stop, struct error *err)
+/* Appends text with @N as the quoted path N. */
+static void add_command(struct buf *line, const struct large_file *l,
+			const char *text)
+{
+	for (; *text; text++)
+		if (*text == '@')
+			quote_word(line, str_of(l->paths[*++text - '0']));
+		else
+			buf_addc(line, *text);
+}
+
+/* Runs the line and releases it; ERR_REMOTE unless it exits with 0. */
+static int run_line(struct sandbox *sb, struct buf *line,
+		    const struct stop *stop, struct error *err)
 {
 	struct exec_request req = { .command = buf_str(line),
 				    .cwd = "/",
 				    .plain = true,
 				    .timeout_ms = APPEND_MS };
 	struct exec_result res;
+	int rc = agentcore_execute(sb, &req, &res, stop, err);
 
-	if (agentcore_execute(sb, &req, &res, stop, err) < 0)
-		return -1;
-	if (res.exit_code != 0)
-		return error_set(err, ERR_REMOTE, "the piece is not there");
-	return 0;
+	if (rc == 0 && res.exit_code != 0)
+		rc = error_set(err, ERR_REMOTE, "the piece is not there");
+	buf_release(line);
+	return rc;
 }
 
-static void add_words(struct buf *line, const char *const *words)
-{
-	for (size_t i = 0; words[i]; i += 2) {
-		buf_adds(line, words[i]);
-		if (words[i + 1])
-			quote_word(line, str_of(words[i + 1]));
-		else
-			break;
-	}
-}
-
-static int send_piece(struct sandbox *sb, struct large *l, struct str data,
+static int send_piece(struct sandbox *sb, struct large_file *l, struct str data,
 		      const struct stop *stop, struct error *err)
 {
-	const char *const words[] = { "[ $(wc -c <", l->part_abs, NULL };
-	const char *const rest[] = {
-		" ] && cat -- ", l->part_abs, " >>", l->whole,
-		" && rm -f -- ", l->part_abs, NULL
-	};
 	struct buf content = BUF_INIT(BODY_MAX);
-	struct buf line = BUF_INIT(64 << 10);
+	struct buf line = BUF_INIT(COMMAND_MAX);
 	bool failed = false;
 	int rc;
 
 	add_file(&content, l->part, data);
-	rc = write_files(sb, buf_str(&content), &failed, stop, err);
+	rc = write_files(sb, &content, &failed, stop, err);
+	buf_release(&content);
 	if (rc == 0 && failed)
 		rc = error_set(err, ERR_REMOTE, "the piece was not taken");
-	add_words(&line, words);
-	buf_addf(&line, ") -eq %zu", data.len);
-	add_words(&line, rest);
-	if (rc == 0)
-		rc = shell(sb, &line, stop, err);
-	buf_release(&content);
-	buf_release(&line);
-	return rc;
+	if (rc < 0)
+		return -1;
+	add_command(&line, l, "[ $(wc -c <@2) -eq ");
+	buf_addf(&line, "%zu", data.len);
+	add_command(&line, l, " ] && cat -- @2 >>@1 && rm -f -- @2");
+	return run_line(sb, &line, stop, err);
 }
 
 /* Puts the whole in its place; a file that is there keeps its mode. */
-static int finish(struct sandbox *sb, struct large *l, const struct stop *stop,
-		  struct error *err)
+static int replace_target(struct sandbox *sb, struct large_file *l,
+			  const struct stop *stop, struct error *err)
 {
-	const char *path = l->file->path;
-	const char *const words[] = { "if [ -e ",   path,     " ];then cat ",
-				      l->whole,     " >",     path,
-				      " && rm -f ", l->whole, ";else mv -f ",
-				      l->whole,     " ",      path,
-				      ";fi",        NULL };
-	struct buf line = BUF_INIT(64 << 10);
-	int rc;
+	struct buf line = BUF_INIT(COMMAND_MAX);
 
-	add_words(&line, words);
+	add_command(&line, l,
+		    "if [ -e @0 ];then cat @1 >@0 && rm -f @1;else mv -f @1 "
+		    "@0;fi");
 	if (l->file->mode) {
 		buf_addf(&line, " && chmod %o ", l->file->mode & 07777);
-		quote_word(&line, str_of(path));
+		add_command(&line, l, "@0");
 	}
-	rc = shell(sb, &line, stop, err);
-	buf_release(&line);
-	return rc;
+	return run_line(sb, &line, stop, err);
 }
 
-static void give_up(struct sandbox *sb, struct large *l)
+static void delete_parts(struct sandbox *sb, struct large_file *l)
 {
-	const char *const words[] = { "rm -f -- ", l->whole, " ", l->part_abs,
-				      NULL };
 	struct stop stop = stop_cleanup(5000);
-	struct buf line = BUF_INIT(64 << 10);
+	struct buf line = BUF_INIT(COMMAND_MAX);
 	struct error ignored = { 0 };
 
-	add_words(&line, words);
-	(void)shell(sb, &line, &stop, &ignored);
-	buf_release(&line);
+	add_command(&line, l, "rm -f -- @1 @2");
+	(void)run_line(sb, &line, &stop, &ignored);
 }
 
-static int send_pieces(struct sandbox *sb, struct large *l,
+static int send_pieces(struct sandbox *sb, struct large_file *l,
 		       const struct stop *stop, struct error *err)
 {
 	struct buf data = BUF_INIT(PIECE);
@@ -304,42 +289,46 @@ static int send_pieces(struct sandbox *sb, struct large *l,
 		left -= want;
 	}
 	buf_release(&data);
-	return rc ? rc : finish(sb, l, stop, err);
+	return rc ? rc : replace_target(sb, l, stop, err);
 }
 
 static int upload_large(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct agentcore_box *b = sb->priv;
-	struct large l = { .file = f };
+	struct large_file l = { .file = f };
 	struct error why = { 0 };
 	char id[17];
+	char *part;
+	char *whole;
 	int rc = look(sb, STAT_FOR_UPLOAD, f, 1, stop, err);
 
 	if (rc < 0 || f->error != FILE_OK)
 		return rc;
 	ids_random(id, 16);
 	snprintf(l.part, sizeof(l.part), ".dcode-part-%s", id);
-	l.part_abs = xasprintf("%s/%s", b->cwd, l.part);
-	l.whole =
-		xasprintf("%.*s/.dcode-part-%s.whole",
+	part = xasprintf("%s/%s", agentcore_cwd(sb), l.part);
+	whole = xasprintf("%.*s/.dcode-part-%s.whole",
 			  (int)(strrchr(f->path, '/') - f->path), f->path, id);
+	l.paths[0] = f->path;
+	l.paths[1] = whole;
+	l.paths[2] = part;
 	rc = send_pieces(sb, &l, stop, &why);
 	if (rc < 0) {
 		transfer_fail(f, FILE_OTHER, why.message);
 		if (why.code != ERR_GONE)
-			give_up(sb, &l);
+			delete_parts(sb, &l);
 		*err = why;
 		rc = transfer_fatal(&why) ? -1 : 0;
 	}
-	free(l.part_abs);
-	free(l.whole);
+	free(part);
+	free(whole);
 	return rc;
 }
 
 /* Which way it goes depends on its size and on where it goes. */
-static int upload_one(struct sandbox *sb, struct batch *b, struct transfer *f,
-		      const struct stop *stop, struct error *err)
+static int upload_one(struct sandbox *sb, struct write_batch *b,
+		      struct transfer *f, const struct stop *stop,
+		      struct error *err)
 {
 	char *path;
 
@@ -347,16 +336,16 @@ static int upload_one(struct sandbox *sb, struct batch *b, struct transfer *f,
 		return upload_large(sb, f, stop, err);
 	path = agentcore_relative(sb, f->path);
 	if (path)
-		return add(sb, b, f, path, stop, err);
+		return add_to_batch(sb, b, f, path, stop, err);
 	return transfer_upload(sb, f, 1, stop, err);
 }
 
 int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		     const struct stop *stop, struct error *err)
 {
-	struct batch *b = xcalloc(1, sizeof(*b));
+	struct write_batch *b = xcalloc(1, sizeof(*b));
 	struct error why = { 0 };
-	int rc = agentcore_cwd(sb, stop, err);
+	int rc = agentcore_find_cwd(sb, stop, err);
 
 	for (size_t i = 0; i < n; i++)
 		if (transfer_path_ok(&files[i]) && rc < 0)
@@ -370,7 +359,7 @@ int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 				transfer_fail(&files[k], FILE_OTHER,
 					      err->message);
 	}
-	if (flush(sb, b, stop, &why) < 0 && rc == 0) {
+	if (write_batch(sb, b, stop, &why) < 0 && rc == 0) {
 		*err = why;
 		rc = -1;
 	}

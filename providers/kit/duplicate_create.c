@@ -58,3 +58,18 @@ void duplicate_create_delete(struct sandbox_client *host,
 	free(s->id);
 	*s = (struct duplicate_create){ 0 };
 }
+
+int duplicate_create_resolve(struct sandbox_client *host,
+			     const struct duplicate_query *query, char **id,
+			     const struct stop *stop, struct error *err)
+{
+	struct duplicate_create found = { .label = query->label,
+					  .id = xstrdup(*id) };
+	const struct info_sink sink = { duplicate_create_found, &found };
+	int rc = query->list(host, query->key, &sink, stop, err);
+
+	if (rc == 0 && !*id)
+		*id = xstrdup(found.id);
+	duplicate_create_delete(host, &found, stop);
+	return rc;
+}

@@ -30,6 +30,19 @@ struct duplicate_create { /* set label, and maybe id; the rest is { 0 } */
 };
 /* For a list of sandboxes; arg is a struct duplicate_create. */
 void duplicate_create_found(void *arg, const struct sandbox_info *info);
+/* How a vendor lists the sandboxes that may carry a label. */
+struct duplicate_query {
+	const char *label;
+	int (*list)(struct sandbox_client *host, const char *key,
+		    const struct info_sink *sink, const struct stop *stop,
+		    struct error *err);
+	const char *key; /* for list(): the label or an owner */
+};
+/* Lists the sandboxes of the label and deletes all but *id. Where *id is NULL
+ * the first one stays, and *id becomes its id, owned by the caller. */
+int duplicate_create_resolve(struct sandbox_client *host,
+			     const struct duplicate_query *query, char **id,
+			     const struct stop *stop, struct error *err);
 /* Deletes all but id, and frees. */
 void duplicate_create_delete(struct sandbox_client *host,
 			     struct duplicate_create *s,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -148,6 +150,19 @@ void json_member(struct buf *out, const char *key, struct str value)
 	json_quote(out, str_of(key));
 	buf_addc(out, ':');
 	json_quote(out, value);
+}
+
+void json_base64(struct buf *out, struct str bytes)
+{
+	size_t size = sodium_base64_encoded_len(bytes.len,
+						sodium_base64_VARIANT_ORIGINAL);
+	char *room = buf_room(out, size);
+
+	if (!room)
+		return; /* out->over tells */
+	sodium_bin2base64(room, size, (const unsigned char *)bytes.ptr,
+			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
+	buf_added(out, size - 1);
 }
 
 void json_print(struct buf *out, const cJSON *tree)

@@ -26,6 +26,8 @@ bool json_bool(const cJSON *object, const char *key, bool fallback);
 void json_quote(struct buf *out, struct str s);
 /* "key":"value" without a comma. */
 void json_member(struct buf *out, const char *key, struct str value);
+/* Appends the bytes as base64, without quotes. */
+void json_base64(struct buf *out, struct str bytes);
 /* Prints a tree without white space, on one line for every reader. */
 void json_print(struct buf *out, const cJSON *tree);
 
