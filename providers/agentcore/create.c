@@ -255,8 +255,8 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 		(void)duplicate_create_resolve(sb->host, &all, &sb->id, stop,
 					       &ignored);
 	/* Without a key nothing was sent. */
-	if (rc < 0 && !ask.tries && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0 && !ask.tries)
+		err->nothing_made = true;
 	cJSON_Delete(tree);
 	buf_release(&body);
 	return rc;
@@ -310,8 +310,7 @@ int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = error_set(err, ERR_CONFIG,
 			       "the lifetime is not above zero");
 	if (rc < 0) {
-		if (spec->unclear)
-			*spec->unclear = false;
+		err->nothing_made = true;
 		return -1;
 	}
 	agentcore_box(sb);

@@ -302,8 +302,8 @@ int daytona_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = workdir(sb, err);
 	if (rc == 0)
 		rc = describe(daytona_of(sb->host), spec, body, err);
-	if (rc < 0 && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	if (rc == 0)
 		rc = make(sb, spec, body, &answer, stop, err);
 	if (rc == 0)

@@ -283,8 +283,8 @@ int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	else
 		rc = error_set(err, ERR_CONFIG,
 			       "the lifetime is not above zero");
-	if (rc < 0 && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	if (rc == 0)
 		rc = create(sb, spec, config, stop, err);
 	if (rc == 0)

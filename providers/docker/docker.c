@@ -231,13 +231,6 @@ static int start_container(struct engine *e, const char *id,
 	return -1;
 }
 
-/* Whether a create that is cut now can have made a container. */
-static void set_unclear(const struct sandbox_spec *spec, bool unclear)
-{
-	if (spec->unclear)
-		*spec->unclear = unclear;
-}
-
 static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const char *image, const struct docker_limits *limits,
 		      const struct stop *stop, struct error *err)
@@ -249,16 +242,16 @@ static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
 
 	if (rc == 0)
 		rc = fetch_image(d, spec, image, false, stop, err);
-	if (rc == 0) {
-		set_unclear(spec, true);
+	if (rc < 0)
+		err->nothing_made = true;
+	else
 		rc = post_create(&d->engine, spec->label, buf_str(&body),
 				 &answer, stop, err);
-	}
 	if (rc == 1) {
-		set_unclear(spec, false); /* while it is pulled */
 		rc = fetch_image(d, spec, image, true, stop, err);
-		set_unclear(spec, rc == 0);
-		if (rc == 0)
+		if (rc < 0)
+			err->nothing_made = true;
+		else
 			rc = post_create(&d->engine, spec->label,
 					 buf_str(&body), &answer, stop, err);
 		if (rc == 1)
@@ -335,8 +328,11 @@ static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct error again = { 0 };
 	char *line;
 
-	if (docker_limits_init(docker_of(sb->host), &limits, stop, err) < 0)
+	/* The engine is asked for its limits first: 0.1 s with Podman. */
+	if (docker_limits_init(docker_of(sb->host), &limits, stop, err) < 0) {
+		err->nothing_made = true;
 		return -1;
+	}
 	if (make(sb, spec, image, &limits, stop, &why) == 0)
 		return 0;
 	*err = why;
@@ -348,6 +344,7 @@ static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (make(sb, spec, image, &limits, stop, &again) < 0) {
 		if (!again.http_status) /* cut, or cancelled: it may exist */
 			*err = again;
+		err->nothing_made = why.nothing_made && again.nothing_made;
 		return -1;
 	}
 	*err = (struct error){ 0 };
@@ -366,17 +363,20 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct docker *d = docker_of(sb->host);
 	cJSON *inspected = NULL;
 	char *image = NULL;
-	int rc = -1;
+	int rc;
 
-	/* The engine is asked for its limits first: 0.1 s with Podman. */
-	set_unclear(spec, false);
 	if (!engine_name_ok(spec->label))
-		return error_set(err, ERR_USAGE, "'%s' is no label",
-				 spec->label);
-	if (spec->snapshot && !engine_name_ok(spec->snapshot))
-		return no_snapshot(spec->snapshot, err);
-	if (docker_image(d, spec, &image, err) == 0 &&
-	    make_limited(sb, spec, image, stop, err) == 0 &&
+		rc = error_set(err, ERR_USAGE, "'%s' is no label", spec->label);
+	else if (spec->snapshot && !engine_name_ok(spec->snapshot))
+		rc = no_snapshot(spec->snapshot, err);
+	else
+		rc = docker_image(d, spec, &image, err);
+	if (rc < 0) {
+		err->nothing_made = true;
+		return -1;
+	}
+	rc = -1;
+	if (make_limited(sb, spec, image, stop, err) == 0 &&
 	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0 &&
 	    docker_check_runtime(d, inspected, err) == 0) {
 		adopt(sb, true, inspected);

@@ -203,9 +203,9 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	c.values.is[VALUE_LIFETIME] = str_of(lifetime);
 	rc = http_provider_ask(t, &c, &tree, stop, err);
 	/* A value is missing: nothing was sent. */
-	if (spec->unclear && rc < 0 && !c.status &&
+	if (rc < 0 && !c.status &&
 	    (err->code == ERR_AUTH || err->code == ERR_CONFIG))
-		*spec->unclear = false;
+		err->nothing_made = true;
 	if (rc == 0)
 		rc = take_id(sb, tree, err);
 	/* Only what was refused makes no second one when it is sent again,

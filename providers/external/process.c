@@ -195,7 +195,8 @@ static int adopt_label(struct sandbox *sb, const struct sandbox_spec *spec,
 	return 0;
 }
 
-static bool nothing_made(int code)
+/* Codes that a create fails with before it makes anything. */
+static bool is_refusal(int code)
 {
 	return code == CHILD_BAD_PARAMS || code == CHILD_AUTH ||
 	       code == CHILD_CONFIG || code == CHILD_UNSUPPORTED ||
@@ -238,8 +239,8 @@ static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 			       "--sandbox-id is not supported by provider "
 			       "'%s'",
 			       p->name);
-	if (rc < 0 && spec && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	return rc;
 }
 
@@ -276,8 +277,8 @@ static int provider_process_create(struct sandbox *sb,
 		rc = adopt(sb, result, what, stop, err);
 	else if (ask.refused == CHILD_NO_METHOD)
 		rc = adopt_label(sb, spec, stop);
-	else if (spec->unclear && nothing_made(ask.refused))
-		*spec->unclear = false;
+	else
+		err->nothing_made = is_refusal(ask.refused);
 	/* A create is not repeated: it need not be idempotent. */
 	if (rc < 0 && err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;

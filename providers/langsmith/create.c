@@ -276,8 +276,8 @@ int langsmith_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		rc = describe(l, spec, body, err);
 	if (rc == 0)
 		rc = langsmith_resolve(l, spec, &snapshot, stop, err);
-	if (rc < 0 && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	if (rc == 0) {
 		cJSON_AddStringToObject(body, "snapshot_id", snapshot);
 		rc = create(sb, spec, body, stop, err);

@@ -381,8 +381,8 @@ int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0)
 		rc = describe(sb, spec, &d, stop, err);
 	/* Until here nothing was made. */
-	if (rc < 0 && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	if (rc == 0)
 		rc = post(sb, &d, spec, stop, err);
 	if (rc == 0)

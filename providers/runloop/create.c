@@ -173,8 +173,8 @@ static int prepare(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 	if (rc == 0 && dir)
 		sb->workdir = xstrdup(dir);
-	if (rc < 0 && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	cJSON_Delete(body);
 	return rc;
 }

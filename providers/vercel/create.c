@@ -340,8 +340,8 @@ int vercel_create(struct sandbox *sb, const struct sandbox_spec *spec,
 			       "workdir must be an absolute path");
 	if (rc == 0)
 		rc = describe(v, spec, body, err);
-	if (rc < 0 && spec->unclear)
-		*spec->unclear = false;
+	if (rc < 0)
+		err->nothing_made = true;
 	if (rc == 0)
 		rc = create(sb, spec, body, stop, err);
 	if (rc == 0 && dir)

@@ -159,10 +159,8 @@ int lifecycle_remove(struct sandbox_client *host, struct store *store,
 }
 
 /* Can the request have been carried out although no answer came? */
-static bool unclear(const struct box *box, const struct error *err)
+static bool was_cut(const struct error *err)
 {
-	if (!box->unclear)
-		return false;
 	return err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT ||
 	       err->code == ERR_NETWORK || err->code == ERR_PROTOCOL ||
 	       err->code == ERR_SYSTEM;
@@ -175,10 +173,10 @@ static int remove_by_label(struct box *box, const struct error *why,
 	const struct box_request *r = &box->request;
 	struct search search = { .label = box->label };
 	const struct info_sink sink = { match, &search };
-	int tries = unclear(box, why) ? SEARCH_TRIES : 1;
+	int tries = was_cut(why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
-	if (!box->unclear) /* nothing was made */
+	if (why->nothing_made)
 		return ledger_gone(r->store, box->label, err);
 	if (!can_list(r->host))
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
@@ -191,7 +189,7 @@ static int remove_by_label(struct box *box, const struct error *why,
 	if (search.id)
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
 				      limit, err);
-	else if (rc == 0 && unclear(box, why))
+	else if (rc == 0 && was_cut(why))
 		rc = error_set(err, ERR_REMOTE,
 			       "its creation was cut off, and nothing of it is"
 			       " there yet");
@@ -296,7 +294,6 @@ static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
 		.snapshot = r->snapshot,
 		.network = r->network,
 		.lifetime_s = lifetime_s,
-		.unclear = &box->unclear,
 		.progress = forward,
 		.arg = box,
 	};

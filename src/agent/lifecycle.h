@@ -44,7 +44,6 @@ struct box { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
 	bool ours;      /* lifecycle_close() deletes it */
-	bool unclear;   /* create() cannot tell whether it made anything */
 	struct box_request request;
 	struct lifecycle_keeper *keeper; /* owned, or NULL */
 };

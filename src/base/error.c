@@ -43,6 +43,7 @@ static void begin(struct error *err, enum err code)
 	err->grpc_status = 0;
 	err->retry_after_ms = 0;
 	err->exhausted = false;
+	err->nothing_made = false;
 	err->reason[0] = '\0';
 	err->hint[0] = '\0';
 }

@@ -39,6 +39,8 @@ struct error {
 	int64_t retry_after_ms; /* the server asks to wait so long before the
 				   next try; 0: it does not say */
 	bool exhausted;    /* the request was repeated as often as it may be */
+	bool nothing_made; /* a create failed and has certainly left nothing;
+			      false: something may exist all the same */
 	char reason[64];   /* the machine-readable code in the answer's body
 			      ("sandbox_stopped"), or "" */
 	char message[512]; /* what failed; no full stop, no secret */

@@ -141,23 +141,14 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 	return 0;
 }
 
-/* One try. *may_exist: something may have been made although no id came. */
 static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
-		       bool *may_exist, const struct stop *stop,
-		       struct error *err)
+		       const struct stop *stop, struct error *err)
 {
-	struct sandbox_spec own = *spec;
-	bool unclear = true;
-	int rc;
-
-	own.unclear = &unclear;
-	rc = sb->host->provider->ops->create(sb, &own, stop, err);
-	if (rc == 0)
+	if (sb->host->provider->ops->create(sb, spec, stop, err) == 0)
 		return 0;
 	/* What was refused, or never sent, has made nothing. */
 	if (!sb->id && (err->code == ERR_UNREACHABLE || retry_was_refused(err)))
-		unclear = false;
-	*may_exist = *may_exist || unclear;
+		err->nothing_made = true;
 	return -1;
 }
 
@@ -180,16 +171,17 @@ static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	struct retry retry = { .max = TRIES - 1 };
 	struct sandbox_client *host = sb->host;
-	bool may_exist = false;
+	bool nothing_made = true;
 	char *known = NULL;
 	int rc;
 
 	for (;;) {
 		struct error why = { 0 };
 
-		rc = create_once(sb, spec, &may_exist, stop, &why);
+		rc = create_once(sb, spec, stop, &why);
 		if (rc == 0)
 			break;
+		nothing_made = nothing_made && why.nothing_made;
 		if (sb->id) {
 			free(known);
 			known = xstrdup(sb->id);
@@ -215,8 +207,8 @@ static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
 		known = NULL;
 	}
 	free(known);
-	if (spec->unclear)
-		*spec->unclear = may_exist;
+	if (rc < 0)
+		err->nothing_made = nothing_made;
 	return rc;
 }
 
@@ -225,17 +217,22 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   struct error *err)
 {
 	const struct sandbox_provider *p = host->provider;
+	int rc;
 
 	*sb = (struct sandbox){ .host = host };
 	if (spec->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
-		return error_set(err, ERR_USAGE, "%s has no snapshots",
-				 p->name);
-	if (spec->network != NETWORK_DEFAULT && !(p->flags & SANDBOX_NETWORK))
-		return error_set(err, ERR_USAGE,
-				 "%s cannot control its sandboxes' network",
-				 p->name);
-	if (stop_check(stop, err))
+		rc = error_set(err, ERR_USAGE, "%s has no snapshots", p->name);
+	else if (spec->network != NETWORK_DEFAULT &&
+		 !(p->flags & SANDBOX_NETWORK))
+		rc = error_set(err, ERR_USAGE,
+			       "%s cannot control its sandboxes' network",
+			       p->name);
+	else
+		rc = stop_check(stop, err);
+	if (rc < 0) {
+		err->nothing_made = true;
 		return -1;
+	}
 	if (create_surely(sb, spec, stop, err) < 0)
 		return blame(host, err);
 	return made(sb, "create", err);

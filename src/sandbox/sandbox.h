@@ -34,10 +34,6 @@ struct sandbox_spec {         /* what to create; borrowed for the call */
 	const char *snapshot; /* --sandbox-snapshot-name, or NULL */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* backstop: it must end by itself after this */
-	/* May be NULL. After a sandbox_create() that failed without an id: may
-	 * there be one all the same? Set before each try; the provider clears
-	 * it when it knows that nothing was made. */
-	bool *unclear;
 	/* One line of progress for the user ("pulling python:3 45%"). */
 	void (*progress)(void *arg, const char *line);
 	void *arg;
@@ -99,7 +95,8 @@ struct sandbox_ops {
 	 * caller removes what has an id, or a label. Asked for once;
 	 * sandbox_create() repeats it, so it must be idempotent by label:
 	 * repeating never makes a second one. What is not, fails with an
-	 * error that is exhausted. */
+	 * error that is exhausted. Sets nothing_made in the error of a
+	 * failure before anything was asked for. */
 	int (*create)(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err);
 	/* Starts or resumes a stopped one. Sets sb->id and checks it. */
@@ -195,6 +192,8 @@ int sandbox_host_open(struct sandbox_client *host,
 		      const struct settings *set, struct http *http,
 		      struct error *err);
 void sandbox_host_close(struct sandbox_client *host);
+/* After a failure there is something to delete when sb->id is set, and there
+ * may be something of that label unless err->nothing_made. */
 int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err);
