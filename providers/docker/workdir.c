@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/docker/engine.h"
@@ -15,19 +17,9 @@
  * is somebody else.
  */
 enum {
-	BLOCK = 512, /* of a tar file (POSIX.1-1988, ustar) */
-	NAME_AT = 0,
-	NAME_LEN = 100,
-	MODE_AT = 100,
-	UID_AT = 108,
-	GID_AT = 116,
-	SUM_AT = 148,
-	TYPE_AT = 156,
-	LINK_AT = 157,
-	MAGIC_AT = 257,
+	BEGINNING = 64 << 10,   /* bytes of an archive that hold its entry */
 	ACCOUNTS_MAX = 1 << 20, /* bytes of /etc/passwd */
 	LINKS_MAX = 8,
-	ID_MAX = 07777777, /* what fits a field of eight bytes */
 };
 
 /* Keeps the beginning of an archive and ends the transfer when it has it. */
@@ -61,32 +53,14 @@ static int read_archive(struct engine *e, const char *id, const char *path,
 		rc = http_status_error(&res, path, &why);
 	buf_release(&query);
 	http_response_release(&res);
-	if (rc == 0 || in->len >= BLOCK)
-		return in->len >= BLOCK ? 0
-					: error_set(err, ERR_PROTOCOL,
-						    "the engine's archive of "
-						    "%s is empty",
-						    path);
-	*err = why;
-	return rc;
+	if (rc < 0 && !in->len)
+		*err = why;
+	return in->len ? 0 : rc;
 }
 
-static int64_t octal(const char *field, size_t len)
+/* The numeric field of the line "NAME:x:NUMBER:". */
+static int64_t find_account(struct str rest, struct str name)
 {
-	int64_t n = 0;
-
-	for (size_t i = 0; i < len && field[i] && field[i] != ' '; i++) {
-		if (field[i] < '0' || field[i] > '7')
-			return -1;
-		n = n * 8 + field[i] - '0';
-	}
-	return n;
-}
-
-/* The numeric field of the line "NAME:x:NUMBER:" in an archive of one file. */
-static int64_t find_account(struct str archive, struct str name)
-{
-	struct str rest = str_skip(archive, BLOCK);
 	struct str line;
 	struct str part[3];
 	int64_t n;
@@ -108,74 +82,47 @@ static int64_t resolve(struct engine *e, const char *id, struct str name,
 		       const char *file, const struct stop *stop)
 {
 	struct buf in = BUF_INIT(ACCOUNTS_MAX);
+	struct buf text = BUF_INIT(ACCOUNTS_MAX);
+	struct archive_single entry = { 0 };
 	struct error ignored = { 0 };
 	int64_t n = -1;
 
 	if (!str_to_int(name, &n) &&
-	    read_archive(e, id, file, &in, stop, &ignored) == 0)
-		n = find_account(buf_str(&in), name);
+	    read_archive(e, id, file, &in, stop, &ignored) == 0 &&
+	    archive_single_read(buf_str(&in), &entry, &text, &ignored) == 0)
+		n = find_account(buf_str(&text), name);
+	free(entry.link);
+	buf_release(&text);
 	buf_release(&in);
-	return n > ID_MAX ? -1 : n;
+	return n;
 }
 
-/* The header of a directory's entry; *dir (owned) changes when it is a link. */
-static int read_header(struct engine *e, const char *id, char **dir,
-		       char header[BLOCK], const struct stop *stop,
-		       struct error *err)
+/* What a directory is like; *dir (owned) changes when it is a link. */
+static int read_directory(struct engine *e, const char *id, char **dir,
+			  struct archive_single *found, const struct stop *stop,
+			  struct error *err)
 {
 	for (int i = 0; i < LINKS_MAX; i++) {
-		struct buf in = BUF_INIT(BLOCK);
+		struct buf in = BUF_INIT(BEGINNING);
 		char *parent;
-		char *target;
 		int rc = read_archive(e, id, *dir, &in, stop, err);
 
 		if (rc == 0)
-			memcpy(header, in.ptr, BLOCK);
+			rc = archive_single_read(buf_str(&in), found, NULL,
+						 err);
 		buf_release(&in);
-		if (rc < 0 || header[TYPE_AT] != '2')
+		if (rc < 0 || !found->link)
 			return rc;
-		target = xstrndup(header + LINK_AT, NAME_LEN);
 		parent = xstrndup(*dir, (size_t)(strrchr(*dir, '/') - *dir));
 		free(*dir);
-		*dir = target[0] == '/' ? xstrdup(target)
-					: xasprintf("%s/%s", parent, target);
+		*dir = found->link[0] == '/'
+			       ? xstrdup(found->link)
+			       : xasprintf("%s/%s", parent, found->link);
 		free(parent);
-		free(target);
+		free(found->link);
+		found->link = NULL;
 	}
 	return error_set(err, ERR_REMOTE, "%s: too many links", *dir);
-}
-
-static void put_number(char *field, size_t len, int64_t n)
-{
-	snprintf(field, len, "%0*llo", (int)len - 1, (long long)n);
-}
-
-/* An archive of the directory alone, with its new owner. */
-static void make_archive(const char *name, const char header[BLOCK],
-			 int64_t uid, int64_t gid, struct buf *out)
-{
-	char block[BLOCK] = { 0 };
-	bool known = header[TYPE_AT] == '5';
-	int64_t mode = known ? octal(header + MODE_AT, 8) : -1;
-	int64_t old = known ? octal(header + GID_AT, 8) : 0;
-	unsigned sum = 0;
-
-	snprintf(block + NAME_AT, NAME_LEN, "%s", name);
-	put_number(block + MODE_AT, 8, mode < 0 ? 0755 : mode & 07777);
-	put_number(block + UID_AT, 8, uid);
-	put_number(block + GID_AT, 8, gid >= 0 ? gid : old < 0 ? 0 : old);
-	put_number(block + UID_AT + 16, 12, 0); /* size */
-	put_number(block + UID_AT + 28, 12, clock_unix_ms() / 1000);
-	block[TYPE_AT] = '5';
-	memcpy(block + MAGIC_AT, "ustar\00000", 8);
-	memset(block + SUM_AT, ' ', 8);
-	for (size_t i = 0; i < BLOCK; i++)
-		sum += (unsigned char)block[i];
-	put_number(block + SUM_AT, 7, sum);
-	buf_add(out, block, BLOCK);
-	memset(block, 0, BLOCK);
-	buf_add(out, block, BLOCK);
-	buf_add(out, block, BLOCK);
 }
 
 static int write_archive(struct engine *e, const char *id, const char *parent,
@@ -227,15 +174,20 @@ static int change_owner(struct engine *e, const char *id, const char *workdir,
 	char *dir = xstrdup(workdir);
 	char *parent = NULL;
 	char *name = NULL;
-	char header[BLOCK] = { 0 };
-	struct buf archive = BUF_INIT(4 * BLOCK);
-	int rc = read_header(e, id, &dir, header, stop, err);
+	struct archive_single entry = { 0 };
+	struct buf archive = BUF_INIT(BEGINNING);
+	int rc = read_directory(e, id, &dir, &entry, stop, err);
 
 	if (rc == 0) {
 		split_path(dir, &parent, &name);
-		make_archive(name, header, owner.uid, owner.gid, &archive);
-		rc = write_archive(e, id, parent, buf_str(&archive), stop, err);
+		if (!S_ISDIR(entry.mode))
+			entry.mode = S_IFDIR | 0755;
+		entry.uid = owner.uid;
+		entry.gid = owner.gid >= 0 ? owner.gid : entry.gid;
+		rc = archive_single_write(&entry, name, &archive, err);
 	}
+	if (rc == 0)
+		rc = write_archive(e, id, parent, buf_str(&archive), stop, err);
 	buf_release(&archive);
 	free(parent);
 	free(name);

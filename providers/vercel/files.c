@@ -97,12 +97,12 @@ struct archive_file vercel_entry(const struct transfer *f)
 				      .arg = f->arg };
 }
 
-int vercel_send(struct sandbox *sb, const struct archive_file *files, size_t n,
-		struct http_response *res, bool *unreadable,
-		const struct stop *stop, struct error *err)
+int vercel_send(struct sandbox *sb, struct vercel_upload *up,
+		struct http_response *res, const struct stop *stop,
+		struct error *err)
 {
 	static const char *const headers[] = { "x-cwd: /", NULL };
-	struct archive_files *tar = archive_files_open(files, n, err);
+	struct archive_files *tar = archive_files_open(up->files, up->n, err);
 	char *path = vercel_session(sb, "/fs/write");
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
@@ -116,10 +116,10 @@ int vercel_send(struct sandbox *sb, const struct archive_file *files, size_t n,
 				.idle_ms = IDLE_MS };
 	int rc = -1;
 
-	*unreadable = !tar;
+	up->unreadable = !tar;
 	if (tar) {
 		rc = rest_call(&vercel_of(sb->host)->api, &ask, res, stop, err);
-		*unreadable = rc < 0 && archive_files_failed(tar);
+		up->unreadable = rc < 0 && archive_files_failed(tar);
 	}
 	archive_files_close(tar);
 	free(path);
@@ -132,10 +132,14 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 {
 	struct transfer as = *put->file;
 	struct archive_file file;
+	struct vercel_upload up = { .files = &file, .n = 1 };
+	int rc;
 
 	as.path = put->path;
 	file = vercel_entry(&as);
-	return vercel_send(sb, &file, 1, res, &put->own, stop, err);
+	rc = vercel_send(sb, &up, res, stop, err);
+	put->own = up.unreadable;
+	return rc;
 }
 
 static int call(struct sandbox *sb, const struct rest_ask *ask,

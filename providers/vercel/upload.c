@@ -86,7 +86,7 @@ static int send_once(struct sandbox *sb, struct item *items, size_t n,
 	struct archive_file files[GROUP_MAX];
 	struct http_response res = { 0 };
 	struct error why = { 0 };
-	bool unreadable;
+	struct vercel_upload up = { .files = files, .n = n };
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
@@ -95,7 +95,7 @@ static int send_once(struct sandbox *sb, struct item *items, size_t n,
 		files[i].read = read_bytes;
 		files[i].arg = &items[i];
 	}
-	rc = vercel_send(sb, files, n, &res, &unreadable, stop, &why);
+	rc = vercel_send(sb, &up, &res, stop, &why);
 	if (rc < 0) {
 		*err = why;
 		rc = http_files_judge(sb, &vercel_files, &res, &why, stop, err);

@@ -118,10 +118,15 @@ int vercel_execute(struct sandbox *sb, const struct exec_request *req,
 extern const struct http_files vercel_files;
 /* A file as an entry of an archive that is unpacked at "/". */
 struct archive_file vercel_entry(const struct transfer *f);
-/* One request with the files. *unreadable: it failed on this machine. */
-int vercel_send(struct sandbox *sb, const struct archive_file *files, size_t n,
-		struct http_response *res, bool *unreadable,
-		const struct stop *stop, struct error *err);
+struct vercel_upload {
+	const struct archive_file *files; /* borrowed */
+	size_t n;
+	bool unreadable; /* set: it failed on this machine */
+};
+/* One request with the files. */
+int vercel_send(struct sandbox *sb, struct vercel_upload *up,
+		struct http_response *res, const struct stop *stop,
+		struct error *err);
 /*
  * Asks the sandbox about the files without an error and calls learn for each
  * with the line about it: "d" a directory; "f r w 644" a file, "-" for what may

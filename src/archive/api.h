@@ -43,12 +43,16 @@ struct archive_api {
 	void (*entry_set_pathname)(struct archive_entry *e, const char *path);
 	void (*entry_set_symlink)(struct archive_entry *e, const char *target);
 	void (*entry_set_mode)(struct archive_entry *e, __LA_MODE_T mode);
+	void (*entry_set_uid)(struct archive_entry *e, la_int64_t uid);
+	void (*entry_set_gid)(struct archive_entry *e, la_int64_t gid);
 	void (*entry_set_size)(struct archive_entry *e, la_int64_t bytes);
 	void (*entry_set_mtime)(struct archive_entry *e, time_t s, long ns);
 	const char *(*entry_pathname)(struct archive_entry *e);
 	const char *(*entry_symlink)(struct archive_entry *e);
 	const char *(*entry_hardlink)(struct archive_entry *e);
 	__LA_MODE_T (*entry_mode)(struct archive_entry *e);
+	la_int64_t (*entry_uid)(struct archive_entry *e);
+	la_int64_t (*entry_gid)(struct archive_entry *e);
 	la_int64_t (*entry_size)(struct archive_entry *e);
 	time_t (*entry_mtime)(struct archive_entry *e);
 	int (*entry_mtime_is_set)(struct archive_entry *e);

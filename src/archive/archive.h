@@ -65,6 +65,21 @@ int64_t archive_files_pull(void *w, char *room, size_t len, struct error *err);
 const struct archive_file *archive_files_failed(const struct archive_files *w);
 void archive_files_close(struct archive_files *w); /* NULL is fine */
 
+/* An archive of one entry, as engines take and give them. */
+struct archive_single {
+	int mode; /* with its type: S_IFDIR | 0755 */
+	int64_t uid;
+	int64_t gid;
+	char *link; /* owned: where a symbolic link leads; or NULL */
+};
+/* The first entry of a tar archive, of which the beginning is enough, and its
+ * bytes if data is not NULL, as far as they are there. ERR_PROTOCOL. */
+int archive_single_read(struct str bytes, struct archive_single *out,
+			struct buf *data, struct error *err);
+/* Appends an archive whose one entry has no bytes: a directory. */
+int archive_single_write(const struct archive_single *e, const char *name,
+			 struct buf *out, struct error *err);
+
 /*
  * Unpacks a tar stream that nobody vouches for, below the directory dir
  * (borrowed). A compressed stream is an error: nobody asked for it, and what it
