@@ -23,6 +23,7 @@ enum {
 	SETTING_REQUIRED = 1 << 1,
 	SETTING_PREFIX_ONLY = 1 << 2, /* only DEEPAGENTS_CODE_X is read */
 	SETTING_ENV_ONLY = 1 << 3,    /* config.toml is not read */
+	SETTING_PAIRS = 1 << 4,       /* a list whose entries are NAME=value */
 };
 
 /* One row drives the resolver, dcode config, doctor and the help. */
@@ -35,6 +36,10 @@ struct setting {         /* an array of these ends in { 0 } */
 	const char *fallback; /* as written in TOML ("\"python:3\"", "3600"),
 				 or NULL */
 	const char *help;     /* one line */
+	/* For providers/kit/body.h: where the value goes in the request that
+	 * creates a sandbox ("resources.vcpus"), and the least integer. */
+	const char *field;
+	int64_t least;
 };
 
 /* The machine's policy, shared with the Python program. Nothing leads it

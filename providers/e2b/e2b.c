@@ -8,38 +8,23 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/lease.h"
 #include "providers/table.h"
 
 enum {
 	PORT = 49983, /* envd's, inside every sandbox */
 	COMMAND_MAX = 512 << 10,
-	EXTEND_MS = 10000,
-	EXTEND_PAUSE_MS = 15000,
+	LIFETIME_S = 1800,
+	WAIT_MS = 180000,
+	USER_OPTIONAL = 400, /* envd 0.4.0 has a default user */
 };
-
-struct e2b *e2b_of(const struct sandbox_client *host)
-{
-	return host->priv;
-}
-
-static bool only(const char *text, const char *allowed, size_t most)
-{
-	size_t len = strlen(text);
-
-	return len && len <= most && strspn(text, allowed) == len;
-}
-
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-bool e2b_id_ok(const char *id)
-{
-	return only(id, LETTERS "0123456789-_", E2B_ID_MAX);
-}
 
 static bool domain_ok(const char *domain)
 {
-	return only(domain, LETTERS "0123456789-.:", 253);
+	size_t len = strlen(domain);
+
+	return len && len <= 253 &&
+	       strspn(domain, "abcdefghijklmnopqrstuvwxyz"
+			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.:") == len;
 }
 
 static int no_key(struct error *err)
@@ -49,11 +34,12 @@ static int no_key(struct error *err)
 			       "Keys), then export E2B_API_KEY=e2b_...");
 }
 
-static int set_addresses(struct e2b *e, struct error *err)
+static int set_addresses(struct e2b *e, const struct settings *set,
+			 struct error *err)
 {
 	static const char *const api[] = { "E2B_API_URL", NULL };
 	static const char *const envd[] = { "E2B_SANDBOX_URL", NULL };
-	const char *domain = settings_env(e->settings, "E2B_DOMAIN");
+	const char *domain = settings_env(set, "E2B_DOMAIN");
 	char *fallback;
 	int rc;
 
@@ -62,61 +48,46 @@ static int set_addresses(struct e2b *e, struct error *err)
 		return error_set(err, ERR_CONFIG,
 				 "E2B_DOMAIN=%.200s is no domain", e->domain);
 	fallback = xasprintf("https://api.%s", e->domain);
-	rc = rest_address(&e->api.base, e->settings, api, fallback, err);
+	rc = rest_address(&e->kit.api.base, set, api, fallback, err);
 	free(fallback);
-	if (rc == 0 && settings_env(e->settings, envd[0]))
-		rc = rest_address(&e->envd, e->settings, envd, "", err);
+	if (rc == 0 && settings_env(set, envd[0]))
+		rc = rest_address(&e->envd, set, envd, "", err);
 	return rc;
 }
 
-static void e2b_close(struct sandbox_client *host)
-{
-	struct e2b *e = e2b_of(host);
-
-	if (!e)
-		return;
-	rest_release(&e->api);
-	free(e->domain);
-	free(e->envd);
-	create_log_release(&e->tried);
-	free(e);
-	host->priv = NULL;
-	host->endpoint = NULL;
-}
+static const struct vendor vendor;
 
 static int e2b_open(struct sandbox_client *host, const struct settings *set,
 		    struct error *err)
 {
-	struct e2b *e = xcalloc(1, sizeof(*e));
+	struct e2b *e = (struct e2b *)vendor_open(host, &vendor);
 	const char *key =
 		settings_credential(set, "E2B_API_KEY", &host->project_key);
 
-	host->priv = e;
-	e->api.http = host->http;
-	e->settings = set;
-	create_log_init(&e->tried);
 	if (!key)
 		return no_key(err);
 	if (settings_string(set, "e2b", "user", &e->user, err) < 0 ||
-	    set_addresses(e, err) < 0 ||
-	    rest_header(&e->api, "X-API-Key", key, err) < 0)
+	    set_addresses(e, set, err) < 0 ||
+	    rest_header(&e->kit.api, "X-API-Key", key, err) < 0)
 		return -1;
-	host->endpoint = e->api.base;
+	host->endpoint = e->kit.api.base;
 	return 0;
 }
 
-int e2b_api(struct e2b *e, const struct rest_ask *ask, cJSON **tree,
-	    int *status, const struct stop *stop, struct error *err)
+static void free_client(struct vendor_client *c)
 {
-	cJSON *ignored = NULL;
-	int rc = rest_json(&e->api, ask, tree ? tree : &ignored, status, stop,
-			   err);
+	struct e2b *e = (struct e2b *)c;
 
-	cJSON_Delete(ignored);
-	if (rc < 0 && err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Is E2B_API_KEY a key of this account? See "
-				"https://e2b.dev/dashboard (API Keys)");
-	return rc;
+	free(e->domain);
+	free(e->envd);
+}
+
+static void free_box(struct sandbox *sb)
+{
+	struct e2b_box *b = sb->priv;
+
+	free(b->domain);
+	free(b->token);
 }
 
 /* Names of the public service, whose sandboxes share one host. */
@@ -160,259 +131,246 @@ static int parse_version(const char *text)
 	return version;
 }
 
-static struct e2b_box *box_of(struct sandbox *sb)
+static void replace(char **text, const char *value)
 {
-	struct e2b_box *b = sb->priv;
-
-	if (!b) {
-		b = xcalloc(1, sizeof(*b));
-		pthread_mutex_init(&b->lock, NULL);
-		sb->priv = b;
+	if (value) {
+		free(*text);
+		*text = xstrdup(value);
 	}
-	return b;
 }
 
-int e2b_adopt(struct sandbox *sb, const cJSON *answer, const char *want,
-	      int64_t lifetime_s, struct error *err)
+/* Reads what an answer says of envd; what it leaves out stays. Then envd's
+ * address and headers. */
+static int adopt(struct sandbox *sb, const cJSON *answer,
+		 const struct stop *stop, struct error *err)
 {
-	struct e2b *e = e2b_of(sb->host);
-	const char *id = json_string(answer, "sandboxID", "");
-	const char *domain = json_string(answer, "domain", e->domain);
-	const char *token = json_string(answer, "envdAccessToken", NULL);
-	struct e2b_box *b = box_of(sb);
-
-	if (!e2b_id_ok(id) || !domain_ok(domain))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no sandbox id");
-	if (want && strcmp(id, want) != 0)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: asked for "
-				 "sandbox %s, got %s",
-				 want, id);
-	if (!sb->id)
-		sb->id = xstrdup(id);
-	pthread_mutex_lock(&b->lock);
-	free(b->base);
-	b->base = envd_address(e, id, domain);
-	if (token) {
-		free(b->token);
-		b->token = xstrdup(token);
-	}
-	b->version = parse_version(json_string(answer, "envdVersion", ""));
-	b->lifetime_s = lifetime_s;
-	b->ends = clock_ms() + lifetime_s * 1000;
-	pthread_mutex_unlock(&b->lock);
-	return 0;
-}
-
-static int post_connect(struct sandbox *sb, const char *prefix, const char *id,
-			int64_t lifetime_s, const struct stop *stop,
-			struct error *err)
-{
-	char *path = xasprintf("%s/sandboxes/%s/connect", prefix, id);
-	char *body = xasprintf("{\"timeout\":%lld}", (long long)lifetime_s);
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.body = str_of(body),
-				.what = "connecting to the sandbox",
-				.flags = REST_AGAIN };
-	cJSON *tree = NULL;
-	int rc = e2b_api(e2b_of(sb->host), &ask, &tree, NULL, stop, err);
-
-	if (rc == 0)
-		rc = e2b_adopt(sb, tree, id, lifetime_s, err);
-	cJSON_Delete(tree);
-	free(body);
-	free(path);
-	return rc;
-}
-
-/* Older self-hosted servers know only the second path. */
-int e2b_connect(struct sandbox *sb, const char *id, int64_t lifetime_s,
-		const struct stop *stop, struct error *err)
-{
-	struct error why = { 0 };
-
-	if (post_connect(sb, "/v2", id, lifetime_s, stop, &why) == 0)
-		return 0;
-	if (why.http_status == 404 || why.http_status == 405)
-		return post_connect(sb, "", id, lifetime_s, stop, err);
-	*err = why;
-	return -1;
-}
-
-static int e2b_attach(struct sandbox *sb, const char *id,
-		      const struct stop *stop, struct error *err)
-{
-	int64_t lifetime = 0;
-
-	if (!e2b_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
-	if (settings_int(sb->host->settings, "e2b", "lifetime", &lifetime,
-			 err) < 0)
-		return -1;
-	if (e2b_connect(sb, id, lifetime > 0 ? lifetime : E2B_LIFETIME_S, stop,
-			err) < 0)
-		return -1;
-	return e2b_workdir(sb, stop, err);
-}
-
-static int e2b_extend(struct sandbox *sb, int64_t lifetime_s,
-		      const struct stop *stop, struct error *err)
-{
-	struct e2b_box *b = box_of(sb);
-	char *path = xasprintf("/sandboxes/%s/timeout", sb->id);
-	char *body = xasprintf("{\"timeout\":%lld}", (long long)lifetime_s);
-	struct rest_ask ask = { .method = "POST",
-				.path = path,
-				.body = str_of(body),
-				.what = "extending the sandbox's life",
-				.flags = REST_AGAIN };
-	int rc = e2b_api(e2b_of(sb->host), &ask, NULL, NULL, stop, err);
-
-	if (rc == 0) {
-		pthread_mutex_lock(&b->lock);
-		b->ends = clock_ms() + lifetime_s * 1000;
-		pthread_mutex_unlock(&b->lock);
-	} else if (err->code == ERR_NOT_FOUND) {
-		err->code = ERR_GONE;
-	}
-	free(body);
-	free(path);
-	return rc;
-}
-
-void e2b_keep(struct sandbox *sb, const struct stop *stop)
-{
-	struct e2b_box *b = box_of(sb);
-	struct stop within = stop_within(stop, EXTEND_MS);
-	struct error ignored = { 0 };
-	int64_t lifetime;
-	bool due;
-
-	pthread_mutex_lock(&b->lock);
-	lifetime = b->lifetime_s;
-	due = lease_due(b->ends, lifetime, EXTEND_PAUSE_MS, &b->asked);
-	pthread_mutex_unlock(&b->lock);
-	if (due)
-		(void)e2b_extend(sb, lifetime, &within, &ignored);
-}
-
-int e2b_revive(struct sandbox *sb, const struct stop *stop, struct error *err)
-{
-	struct e2b_box *b = box_of(sb);
-	char *path = xasprintf("/sandboxes/%s", sb->id);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = "asking for the sandbox",
-				.flags = REST_AGAIN | REST_MISSING_OK };
-	cJSON *tree = NULL;
-	int status = 0;
-	int64_t lifetime;
-	int rc = e2b_api(e2b_of(sb->host), &ask, &tree, &status, stop, err);
-
-	pthread_mutex_lock(&b->lock);
-	lifetime = b->lifetime_s;
-	pthread_mutex_unlock(&b->lock);
-	if (rc == 0 && status == 404)
-		rc = error_set(err, ERR_GONE, "the sandbox %s has ended",
-			       sb->id);
-	else if (rc == 0 &&
-		 strcmp(json_string(tree, "state", ""), "paused") == 0)
-		rc = e2b_connect(sb, sb->id, lifetime, stop, err);
-	else if (rc == 0 && json_string(tree, "envdAccessToken", NULL)) {
-		pthread_mutex_lock(&b->lock);
-		free(b->token);
-		b->token = xstrdup(json_string(tree, "envdAccessToken", ""));
-		pthread_mutex_unlock(&b->lock);
-	}
-	cJSON_Delete(tree);
-	free(path);
-	return rc;
-}
-
-int e2b_envd(struct sandbox *sb, struct rest *r, struct error *err)
-{
-	struct e2b_box *b = box_of(sb);
+	const struct e2b *e = sb->host->priv;
+	const char *domain = json_string(answer, "domain", NULL);
+	const char *version = json_string(answer, "envdVersion", NULL);
+	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
+	struct rest envd = { .http = sb->host->http };
 	char port[16];
+	int rc = 0;
+
+	(void)stop;
+	if (domain && !domain_ok(domain))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no domain");
+	snprintf(port, sizeof(port), "%d", PORT);
+	pthread_mutex_lock(&b->kit.lock);
+	replace(&b->domain, domain);
+	replace(&b->token, json_string(answer, "envdAccessToken", NULL));
+	if (version)
+		b->version = parse_version(version);
+	envd.base = envd_address(e, sb->id, b->domain ? b->domain : e->domain);
+	if (b->token)
+		rc = rest_header(&envd, "X-Access-Token", b->token, err);
+	pthread_mutex_unlock(&b->kit.lock);
+	if (rc == 0)
+		rc = rest_header(&envd, "E2b-Sandbox-Id", sb->id, err);
+	if (rc == 0)
+		rc = rest_header(&envd, "E2b-Sandbox-Port", port, err);
+	if (rc == 0)
+		vendor_set_server(sb, &envd);
+	rest_release(&envd);
+	return rc;
+}
+
+/* How long it shall live is in each request that touches its life. */
+static int post_timeout(struct sandbox *sb, struct rest_ask *ask,
+			int64_t lifetime_s, cJSON **answer,
+			const struct stop *stop, struct error *err)
+{
+	char *body = xasprintf("{\"timeout\":%lld}", (long long)lifetime_s);
 	int rc;
 
-	snprintf(port, sizeof(port), "%d", PORT);
-	*r = (struct rest){ .http = sb->host->http };
-	pthread_mutex_lock(&b->lock);
-	r->base = xstrdup(b->base ? b->base : "");
-	rc = b->token ? rest_header(r, "X-Access-Token", b->token, err) : 0;
-	pthread_mutex_unlock(&b->lock);
-	if (rc == 0)
-		rc = rest_header(r, "E2b-Sandbox-Id", sb->id, err);
-	if (rc == 0)
-		rc = rest_header(r, "E2b-Sandbox-Port", port, err);
+	ask->method = "POST";
+	ask->body = str_of(body);
+	ask->flags = REST_AGAIN;
+	rc = vendor_api(sb->host->priv, ask, answer, stop, err);
+	free(body);
+	return rc;
+}
+
+/* Resumes a paused one. Older self-hosted servers know only the second path. */
+static int start(struct sandbox *sb, const char *id, cJSON **answer,
+		 const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/v2/sandboxes/%s/connect", id);
+	struct rest_ask ask = { .path = path,
+				.what = "connecting to the sandbox" };
+	struct error why = { 0 };
+	int64_t lifetime = vendor_lifetime(sb);
+	int rc = post_timeout(sb, &ask, lifetime, answer, stop, &why);
+
+	if (rc < 0 && (why.http_status == 404 || why.http_status == 405)) {
+		why = (struct error){ 0 };
+		ask.path = path + strlen("/v2");
+		rc = post_timeout(sb, &ask, lifetime, answer, stop, &why);
+	}
+	if (rc < 0)
+		*err = why;
+	else
+		vendor_set_lease(sb, lifetime);
+	free(path);
+	return rc;
+}
+
+static int extend(struct sandbox *sb, int64_t lifetime_s,
+		  const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/sandboxes/%s/timeout", sb->id);
+	struct rest_ask ask = { .path = path,
+				.what = "extending the sandbox's life" };
+	int rc = post_timeout(sb, &ask, lifetime_s, NULL, stop, err);
+
+	free(path);
 	return rc;
 }
 
 int e2b_version(struct sandbox *sb)
 {
-	struct e2b_box *b = box_of(sb);
+	struct e2b_box *b = (struct e2b_box *)vendor_box(sb);
 	int version;
 
-	pthread_mutex_lock(&b->lock);
+	pthread_mutex_lock(&b->kit.lock);
 	version = b->version;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->kit.lock);
 	return version;
 }
 
-/* 409: its state is changing. */
-static int e2b_remove(struct sandbox_client *host, const char *id,
-		      const struct stop *stop, struct error *err)
+const char *e2b_user(struct sandbox *sb)
 {
-	struct rest_ask ask = { .method = "DELETE",
-				.what = "deleting the sandbox",
-				.flags = REST_MISSING_OK };
-	int status = 0;
-	char *path;
+	const struct e2b *e = sb->host->priv;
+	int version = e2b_version(sb);
+
+	return e->user || !version || version >= USER_OPTIONAL ? e->user
+							       : "user";
+}
+
+/* The configured directory, made unless it is the usual one. */
+static int make_workdir(struct sandbox *sb, const struct stop *stop,
+			struct error *err)
+{
+	static const char *const headers[] = { "Connect-Protocol-Version: 1",
+					       NULL };
+	struct buf body = BUF_INIT(16 << 10);
+	struct rest_ask ask = { .method = "POST",
+				.path = "/filesystem.Filesystem/MakeDir",
+				.what = "making the working directory",
+				.headers = headers,
+				.flags = REST_AGAIN };
+	cJSON *ignored = NULL;
+	struct error why = { 0 };
 	int rc;
 
-	if (!e2b_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
-	path = xasprintf("/sandboxes/%s", id);
-	ask.path = path;
-	rc = e2b_api(e2b_of(host), &ask, NULL, &status, stop, err);
-	free(path);
-	if (rc < 0 && err->http_status == 409)
-		err->code = ERR_BUSY;
-	return rc < 0 ? -1 : status == 404;
+	if (!sb->workdir ||
+	    strcmp(sb->workdir, sb->host->provider->workdir) == 0)
+		return 0;
+	buf_addc(&body, '{');
+	json_member(&body, "path", str_of(sb->workdir));
+	buf_addc(&body, '}');
+	ask.body = buf_str(&body);
+	rc = rest_json(vendor_server(sb), &ask, &ignored, NULL, stop, &why);
+	cJSON_Delete(ignored);
+	buf_release(&body);
+	/* 409: it is there. */
+	if (rc < 0 && why.http_status == 409)
+		return 0;
+	if (rc < 0)
+		*err = why;
+	return rc;
 }
 
-static void e2b_discard(struct sandbox *sb)
+/* As the SDK does: names and values are encoded, the pairs made from them once
+ * more, and the whole as a query's value. */
+static void list_path(struct buf *path, const char *label, const char *value)
 {
-	struct e2b_box *b = sb->priv;
+	struct buf name = BUF_INIT(4096);
+	struct buf text = BUF_INIT(4096);
+	struct buf pair = BUF_INIT(16 << 10);
 
-	if (!b)
+	buf_adds(path, "/v2/sandboxes?state=running,paused&limit=100");
+	if (!label)
 		return;
-	free(b->base);
-	free(b->token);
-	pthread_mutex_destroy(&b->lock);
-	free(b);
-	sb->priv = NULL;
+	rest_encode(&name, str_of(label));
+	rest_encode(&text, str_of(value));
+	rest_encode(&pair, buf_str(&name));
+	buf_addc(&pair, '=');
+	rest_encode(&pair, buf_str(&text));
+	buf_adds(path, "&metadata=");
+	rest_encode(path, buf_str(&pair));
+	buf_release(&name);
+	buf_release(&text);
+	buf_release(&pair);
 }
+
+/* A paused one does not end at endAt. */
+static void add_end(const cJSON *item, struct sandbox_info *info)
+{
+	if (info->state != STATE_STOPPED)
+		info->ends = rest_time(json_string(item, "endAt", ""));
+}
+
+/* The answers to a create and a connect tell no state. */
+static const struct vendor_state states[] = {
+	{ "running", STATE_RUNNING, STEP_READY, false },
+	{ "paused", STATE_STOPPED, STEP_START, false },
+	{ "", STATE_UNKNOWN, STEP_READY, false },
+	{ 0 },
+};
+
+const struct vendor_pages e2b_pages = { .header = "x-next-token",
+					.query = "nextToken" };
+
+static const struct vendor vendor = {
+	.noun = "sandbox",
+	.where = "Is E2B_API_KEY a key of this account? See "
+		 "https://e2b.dev/dashboard (API Keys)",
+	.client_size = sizeof(struct e2b),
+	.box_size = sizeof(struct e2b_box),
+	.path = "/sandboxes/",
+	.fields = { .id = "sandboxID",
+		    .labels = "metadata",
+		    .state = "state",
+		    .created = "startedAt",
+		    .image = { "alias", "templateID" } },
+	.states = states,
+	.pages = &e2b_pages,
+	.wait_ms = WAIT_MS,
+	.attach_starts = true,
+	.describe = e2b_describe,
+	.post = e2b_post,
+	.start = start,
+	.adopt = adopt,
+	.prepare = make_workdir,
+	.extend = extend,
+	.info = add_end,
+	.list_path = list_path,
+	.call = e2b_call,
+	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */
+	.max_answer = 4 << 20,
+	.may_be_gone = (const int[]){ 401, 404, 502, 503, 0 },
+	.files = &e2b_files,
+	.close = free_client,
+	.discard = free_box,
+};
 
 static const struct sandbox_ops ops = {
 	.open = e2b_open,
-	.close = e2b_close,
-	.create = e2b_create,
-	.attach = e2b_attach,
-	.list = e2b_list,
-	.info = e2b_info,
-	.extend = e2b_extend,
+	.close = vendor_close,
+	.create = vendor_create,
+	.attach = vendor_attach,
+	.list = vendor_list,
+	.info = vendor_info,
+	.extend = vendor_extend,
 	.snapshot = e2b_snapshot,
 	.find_snapshot = e2b_find_snapshot,
-	.execute = e2b_execute,
-	.upload = e2b_upload,
-	.download = e2b_download,
-	.remove = e2b_remove,
-	.discard = e2b_discard,
+	.execute = vendor_execute,
+	.upload = vendor_upload,
+	.download = vendor_download,
+	.remove = vendor_remove,
+	.discard = vendor_discard,
 };
 
 const struct sandbox_provider e2b_provider = {
@@ -422,7 +380,7 @@ const struct sandbox_provider e2b_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST,
 	.max_command = COMMAND_MAX,
-	.lifetime_s = E2B_LIFETIME_S,
+	.lifetime_s = LIFETIME_S,
 	.settings = e2b_settings,
 	.url_env = (const char *const[]){ "E2B_API_URL", "E2B_DOMAIN", NULL },
 	.ops = &ops,

@@ -10,16 +10,12 @@
 #include "providers/e2b/e2b.h"
 #include "providers/e2b/events.h"
 #include "providers/kit/shell_argument.h"
-#include "sandbox/supervise/supervise.h"
 
 enum {
 	BODY_MAX = 4 << 20,
-	COMMAND_MAX = 1 << 20, /* of all arguments; Linux takes 2 MiB */
-	ANSWER_MAX = 4 << 20,  /* bytes of a job's answer */
-	SLACK_MS = 8000,       /* beyond the time that a request is held */
-	STDIN_SINCE = 300,     /* envd 0.3.0 knows the field */
+	SLACK_MS = 8000,   /* beyond the time that a request is held */
+	STDIN_SINCE = 300, /* envd 0.3.0 knows the field */
 	USER_MAX = 256,
-	USER_OPTIONAL = 400, /* 0.4.0 has a default user */
 };
 
 static int compose(struct sandbox *sb, struct str command, struct buf *out,
@@ -44,15 +40,11 @@ static int compose(struct sandbox *sb, struct str command, struct buf *out,
 /* "Authorization: Basic BASE64(user:)", owned, or NULL. */
 static char *user_header(struct sandbox *sb)
 {
-	const struct e2b *e = e2b_of(sb->host);
-	int version = e2b_version(sb);
-	const char *user = e->user;
+	const char *user = e2b_user(sb);
 	char *text;
 	char *header;
 	char code[512];
 
-	if (!user && version && version < USER_OPTIONAL)
-		user = "user";
 	if (!user || strlen(user) > USER_MAX)
 		return NULL;
 	text = xasprintf("%s:", user);
@@ -83,40 +75,15 @@ static bool passing(const char *code)
 	return false;
 }
 
-/* Turns what went wrong into what the supervisor does next: ask again
- * (ERR_NETWORK), give up, or ERR_GONE. */
-static int judge(struct sandbox *sb, const struct http_response *res,
-		 const struct e2b_events *events, const struct stop *stop,
-		 struct error *err)
+static bool may_be_gone(const char *code)
 {
-	struct error why = { 0 };
-	int status = res->status;
-	bool may_be_gone = status == 401 || status == 404 || status == 502 ||
-			   status == 503 ||
-			   !strcmp(events->code, "unavailable") ||
-			   !strcmp(events->code, "unauthenticated") ||
-			   !strcmp(events->code, "not_found");
-
-	if (err->code == ERR_CANCELLED || err->code == ERR_LIMIT)
-		if (status != 429)
-			return -1;
-	if (may_be_gone && e2b_revive(sb, stop, &why) < 0) {
-		if (why.code != ERR_NETWORK && why.code != ERR_TIMEOUT) {
-			*err = why;
-			return -1;
-		}
-		err->code = ERR_NETWORK;
-		return -1;
-	}
-	if (may_be_gone || status == 408 || status == 429 || status >= 500 ||
-	    passing(events->code))
-		err->code = ERR_NETWORK;
-	return -1;
+	return !strcmp(code, "unavailable") ||
+	       !strcmp(code, "unauthenticated") || !strcmp(code, "not_found");
 }
 
 /* struct supervisor.call: one process, its output to the end. */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+int e2b_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
+	     const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = arg;
 	struct buf body = BUF_INIT(BODY_MAX + ENVELOPE_HEAD);
@@ -138,38 +105,27 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		.headers = headers,
 		.timeout_ms = wait_ms + SLACK_MS,
 	};
-	struct rest envd = { 0 };
 	int rc;
 
-	e2b_keep(sb, stop);
+	vendor_keep(sb, stop);
 	rc = compose(sb, command, &body, err);
 	ask.body = buf_str(&body);
-	if (rc == 0)
-		rc = e2b_envd(sb, &envd, err);
 	if (rc == 0) {
-		rc = rest_call(&envd, &ask, &res, stop, err);
+		rc = rest_call(vendor_server(sb), &ask, &res, stop, err);
 		if (rc == 0)
 			rc = e2b_events_end(&events, err);
+		if (rc < 0 && err->code != ERR_CANCELLED &&
+		    err->code != ERR_LIMIT && passing(events.code))
+			err->code = ERR_NETWORK;
 		if (rc < 0)
-			rc = judge(sb, &res, &events, stop, err);
+			rc = vendor_exec_failed(sb, res.status,
+						may_be_gone(events.code), stop,
+						err);
 	}
-	rest_release(&envd);
 	e2b_events_release(&events);
 	http_response_release(&res);
 	buf_release(&body);
 	free(limit);
 	free(user);
 	return rc;
-}
-
-int e2b_execute(struct sandbox *sb, const struct exec_request *req,
-		struct exec_result *res, const struct stop *stop,
-		struct error *err)
-{
-	const struct supervisor s = { .call = call,
-				      .arg = sb,
-				      .max_command = COMMAND_MAX,
-				      .max_answer = ANSWER_MAX };
-
-	return supervise_execute(sb, req, res, &s, stop, err);
 }

@@ -1,0 +1,133 @@
+/* body.c - settings as members of the JSON that creates a sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include "providers/kit/body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "providers/kit/env_list.h"
+
+enum { NUMBER_MAX = 1000000 };
+
+static const struct setting *find_row(const struct sandbox_provider *p,
+				      struct str key)
+{
+	const struct setting *row = p->settings;
+
+	while (row->key && !str_is(key, row->key))
+		row++;
+	return row->key ? row : NULL;
+}
+
+cJSON *body_object(cJSON *body, const char *path)
+{
+	struct str rest = str_of(path);
+	struct str part;
+
+	while (str_split(&rest, '.', &part)) {
+		char *name = xstrndup(part.ptr, part.len);
+		cJSON *next = cJSON_GetObjectItemCaseSensitive(body, name);
+
+		body = next ? next : cJSON_AddObjectToObject(body, name);
+		free(name);
+	}
+	return body;
+}
+
+static int read_number(const struct settings *set, const char *group,
+		       const struct setting *row, cJSON **value,
+		       struct error *err)
+{
+	int64_t n = INT64_MIN;
+
+	if (settings_int(set, group, row->key, &n, err) < 0)
+		return -1;
+	if (n == INT64_MIN)
+		return 0;
+	if (n < row->least || n > NUMBER_MAX)
+		return error_set(err, ERR_CONFIG, "%s must be from %lld to %d",
+				 row->key, (long long)row->least, NUMBER_MAX);
+	*value = cJSON_CreateNumber((double)n);
+	return 0;
+}
+
+static int read_list(const struct settings *set, const char *group,
+		     const struct setting *row, cJSON **value,
+		     struct error *err)
+{
+	const char *const *list;
+	size_t n = 0;
+
+	if (row->flags & SETTING_PAIRS) {
+		*value = cJSON_CreateObject();
+		return env_list_add(set, group, row->key, *value, err);
+	}
+	if (settings_list(set, group, row->key, &list, &n, err) < 0)
+		return -1;
+	*value = cJSON_CreateStringArray(list, (int)n);
+	return 0;
+}
+
+/* *value (owned by the caller) stays NULL where there is none. */
+static int read_setting(const struct settings *set, const char *group,
+			const struct setting *row, cJSON **value,
+			struct error *err)
+{
+	const char *text = NULL;
+	bool yes = false;
+	int rc = 0;
+
+	switch (row->type) {
+	case SETTING_INT:
+		return read_number(set, group, row, value, err);
+	case SETTING_LIST:
+		return read_list(set, group, row, value, err);
+	case SETTING_BOOL:
+		rc = settings_bool(set, group, row->key, &yes, err);
+		*value = yes ? cJSON_CreateTrue() : NULL;
+		return rc;
+	default:
+		rc = settings_string(set, group, row->key, &text, err);
+		*value = text && *text ? cJSON_CreateString(text) : NULL;
+		return rc;
+	}
+}
+
+static void add_at(cJSON *body, const char *field, cJSON *value)
+{
+	const char *dot = strrchr(field, '.');
+
+	if (dot) {
+		char *path = xstrndup(field, (size_t)(dot - field));
+
+		body = body_object(body, path);
+		free(path);
+	}
+	cJSON_AddItemToObject(body, dot ? dot + 1 : field, value);
+}
+
+int body_add_settings(const struct sandbox_client *client, const char *keys,
+		      cJSON *body, struct error *err)
+{
+	struct str rest = str_of(keys);
+	struct str key;
+
+	while (str_split(&rest, ' ', &key)) {
+		const struct setting *row = find_row(client->provider, key);
+		cJSON *value = NULL;
+		int rc = read_setting(client->settings, client->provider->name,
+				      row, &value, err);
+		bool empty = value && !value->child &&
+			     (cJSON_IsArray(value) || cJSON_IsObject(value));
+
+		if (rc == 0 && value && !empty)
+			add_at(body, row->field, value);
+		else
+			cJSON_Delete(value);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* vendor_create.c - a sandbox created once, whatever gets lost; attach. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/retry.h"
+#include "providers/kit/env_list.h"
+#include "providers/kit/vendor.h"
+
+/* The user's working directory, for the sandbox to come. */
+static int set_workdir(struct sandbox *sb, struct error *err)
+{
+	const char *dir = NULL;
+
+	if (settings_string(sb->host->settings, sb->host->provider->name,
+			    "workdir", &dir, err) < 0)
+		return -1;
+	if (dir && dir[0] != '/')
+		return error_set(err, ERR_CONFIG,
+				 "workdir must be an absolute path");
+	if (dir && !sb->workdir)
+		sb->workdir = xstrdup(dir);
+	return 0;
+}
+
+/* Errors that can be found before the vendor is asked to make anything. */
+static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
+		    cJSON *body, const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = vendor_of(sb->host);
+	cJSON *labels;
+
+	if (spec->lifetime_s <= 0)
+		return error_set(err, ERR_CONFIG,
+				 "the lifetime is not above zero");
+	if (set_workdir(sb, err) < 0 ||
+	    c->vendor->describe(c, spec, body, stop, err) < 0)
+		return -1;
+	labels = cJSON_GetObjectItemCaseSensitive(body,
+						  c->vendor->fields.labels);
+	if (!labels)
+		labels =
+			cJSON_AddObjectToObject(body, c->vendor->fields.labels);
+	return env_list_labels(sb->host->settings, sb->host->provider->name,
+			       spec, labels, err);
+}
+
+/*
+ * With unique names: after a failure a GET by the name tells whether something
+ * was made all the same; a refusal can leave one that failed to start, whose
+ * id the caller needs to delete it.
+ */
+static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
+			const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = vendor_of(sb->host);
+	const struct vendor_fields *f = &c->vendor->fields;
+	struct error other = { 0 };
+	const char *id;
+
+	if (err->code == ERR_AUTH || err->http_status == 429 ||
+	    vendor_get(c, label, answer, stop, &other) != 0)
+		return -1;
+	id = json_string(*answer, f->id, "");
+	if (strcmp(json_string(json_get(*answer, f->labels), "dcode.label", ""),
+		   label) == 0) {
+		if (err->http_status == 409 || retry_is_transient(err))
+			return 0;
+		if (vendor_id_ok(id))
+			sb->id = xstrdup(id);
+	}
+	cJSON_Delete(*answer);
+	*answer = NULL;
+	return -1;
+}
+
+/* Starts what an earlier request for this label has made, deletes the others;
+ * 0 when there is none. */
+static int find_by_label(struct sandbox *sb, const struct sandbox_spec *spec,
+			 cJSON **answer, const struct stop *stop,
+			 struct error *err)
+{
+	struct vendor_client *c = vendor_of(sb->host);
+	struct duplicate_create d = { .label = spec->label };
+	const struct info_sink sink = { duplicate_create_found, &d };
+	int rc = vendor_search(c, "dcode.label", spec->label, &sink, stop, err);
+
+	if (rc == 0 && d.id) {
+		rc = c->vendor->attach_starts
+			     ? c->vendor->start(sb, d.id, answer, stop, err)
+			     : vendor_get(c, d.id, answer, stop, err);
+		rc = rc < 0 ? -1 : rc == 0;
+	}
+	duplicate_create_delete(sb->host, &d, stop);
+	return rc;
+}
+
+/* A second request was sent, and the first may have been performed late. */
+static void delete_duplicates(struct sandbox *sb,
+			      const struct sandbox_spec *spec,
+			      const struct stop *stop)
+{
+	struct duplicate_create d = { .label = spec->label,
+				      .id = xstrdup(sb->id) };
+	const struct info_sink sink = { duplicate_create_found, &d };
+	struct error ignored = { 0 };
+
+	(void)vendor_search(vendor_of(sb->host), "dcode.label", spec->label,
+			    &sink, stop, &ignored);
+	duplicate_create_delete(sb->host, &d, stop);
+}
+
+static int post(struct sandbox *sb, const struct sandbox_spec *spec,
+		cJSON *body, cJSON **answer, const struct stop *stop,
+		struct error *err)
+{
+	const struct vendor *v = vendor_of(sb->host)->vendor;
+	struct error why = { 0 };
+
+	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
+		vendor_set_lease(sb, spec->lifetime_s);
+		return 0;
+	}
+	if (!why.code) {
+		error_set(&why, ERR_PROTOCOL, "an empty answer");
+		why.http_status = 200;
+	}
+	*err = why;
+	return v->unique_names
+		       ? find_by_name(sb, spec->label, answer, stop, err)
+		       : -1;
+}
+
+int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		  const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = vendor_of(sb->host);
+	cJSON *body = cJSON_CreateObject();
+	cJSON *answer = NULL;
+	bool again = false;
+	int rc = describe(sb, spec, body, stop, err);
+
+	if (rc < 0)
+		err->nothing_made = true;
+	if (rc == 0 && !c->vendor->unique_names)
+		again = create_log_add(&c->created, spec->label);
+	if (rc == 0)
+		vendor_set_lease(sb, spec->lifetime_s);
+	if (rc == 0 && again)
+		rc = find_by_label(sb, spec, &answer, stop, err);
+	if (rc > 0)
+		again = false;
+	if (rc == 0)
+		rc = post(sb, spec, body, &answer, stop, err);
+	cJSON_Delete(body);
+	if (rc < 0)
+		return -1;
+	rc = vendor_wait(sb, answer, NULL, spec, stop, err);
+	if (rc < 0 && err->code == ERR_GONE) {
+		err->code = ERR_REMOTE;
+		error_wrap(err, "it did not boot");
+	}
+	if (rc == 0 && again)
+		delete_duplicates(sb, spec, stop);
+	if (rc == 0 && c->vendor->prepare)
+		rc = c->vendor->prepare(sb, stop, err);
+	return rc;
+}
+
+int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
+		  struct error *err)
+{
+	struct vendor_client *c = vendor_of(sb->host);
+	const struct sandbox_provider *p = sb->host->provider;
+	const struct vendor *v = c->vendor;
+	int64_t lifetime = 0;
+	cJSON *answer = NULL;
+	int rc;
+
+	if (vendor_check_id(v, id, err) < 0 || set_workdir(sb, err) < 0 ||
+	    settings_int(sb->host->settings, p->name, "lifetime", &lifetime,
+			 err) < 0)
+		return -1;
+	vendor_set_lease(sb, lifetime > 0 ? lifetime : p->lifetime_s);
+	if (v->attach_starts)
+		rc = v->start(sb, id, &answer, stop, err);
+	else
+		rc = vendor_get(c, id, &answer, stop, err);
+	if (rc > 0)
+		rc = error_set(err, ERR_NOT_FOUND, "no %s %s", v->noun, id);
+	if (rc == 0)
+		rc = vendor_wait(sb, answer, id, NULL, stop, err);
+	if (rc == 0 && v->prepare)
+		rc = v->prepare(sb, stop, err);
+	return rc;
+}

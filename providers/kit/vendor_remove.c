@@ -1,0 +1,78 @@
+/* vendor_remove.c - a sandbox deleted, and its end confirmed. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "providers/kit/vendor.h"
+
+enum {
+	POLL_MS = 100, /* grows by a quarter each time */
+	POLL_MAX_MS = 1000,
+	END_MS = 120000,
+	LOOKS_MAX = 4, /* that see no end coming: about 0.4 s */
+};
+
+/* 1 when it is gone, 0 when its end is coming; ERR_BUSY: nothing happens, so
+ * the request has to be sent again (an answer of 200 may come from a proxy). */
+static int look(struct vendor_client *c, const char *id, int *looks,
+		const struct stop *stop, struct error *err)
+{
+	enum vendor_step step;
+	cJSON *answer = NULL;
+	int rc = vendor_get(c, id, &answer, stop, err);
+
+	if (rc != 0)
+		return rc;
+	step = vendor_state(c->vendor, answer)->step;
+	cJSON_Delete(answer);
+	if (step == STEP_ENDED)
+		return 1;
+	if (step != STEP_ENDING && ++*looks == LOOKS_MAX)
+		return error_set(err, ERR_BUSY,
+				 "the %s %s is not being deleted",
+				 c->vendor->noun, id);
+	return 0;
+}
+
+static int await_end(struct vendor_client *c, const char *id,
+		     const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, END_MS);
+	int64_t pause = POLL_MS;
+	int looks = 0;
+	int rc;
+
+	while ((rc = look(c, id, &looks, &within, err)) == 0) {
+		if (stop_sleep(&within, pause, err) < 0)
+			return -1;
+		if (pause < POLL_MAX_MS)
+			pause += pause / 4;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* 409: its state is changing, maybe by an earlier request of ours. */
+int vendor_remove(struct sandbox_client *host, const char *id,
+		  const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = vendor_of(host);
+	struct rest_ask ask = { .method = "DELETE", .flags = REST_MISSING_OK };
+	struct error why = { 0 };
+	char *what;
+	int rc;
+
+	if (vendor_check_id(c->vendor, id, err) < 0)
+		return -1;
+	what = xasprintf("deleting the %s", c->vendor->noun);
+	ask.what = what;
+	rc = vendor_ask(c, id, &ask, NULL, stop, &why);
+	free(what);
+	if (c->vendor->awaits_end && (rc == 0 || why.http_status == 409))
+		return await_end(c, id, stop, err);
+	if (rc >= 0)
+		return rc;
+	*err = why;
+	if (err->http_status == 409)
+		err->code = ERR_BUSY;
+	return -1;
+}
