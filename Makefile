@@ -67,7 +67,9 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 
-all: $(if $(filter build/release,$(B)),dcode,$(B)/dcode)
+DOCS    := $(addprefix $(B)/docs/,dcode.1 dcode.bash _dcode dcode.fish)
+
+all: $(if $(filter build/release,$(B)),dcode docs,$(B)/dcode)
 
 dcode: $(B)/dcode
 	install -m 0755 $< $@
@@ -119,6 +121,12 @@ $(B)/tests/bench/%: tests/bench/%.c
 		-Wl,--as-needed -lcurl -lcjson
 $(B)/tests/bench/harness: tests/bench/answer.c tests/bench/answer.h
 
+# The man page and the shells' completions, from the program's own tables.
+$(DOCS) &: $(B)/dcode scripts/docs/gendocs.py
+	@echo '  GEN  $(B)/docs'
+	$(Q)/usr/bin/python3 scripts/docs/gendocs.py $< $(B)/docs
+
+docs: $(DOCS)
 units: $(UNITS)
 fuzzers: $(FUZZERS)
 gen: $(GEN)
@@ -158,8 +166,15 @@ bench: all $(BENCH)
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 PREFIX ?= /usr/local
-install: dcode
+SHARE   = $(DESTDIR)$(PREFIX)/share
+install: dcode docs
 	install -D -m 0755 -s dcode $(DESTDIR)$(PREFIX)/bin/dcode
+	install -D -m 0644 $(B)/docs/dcode.1 $(SHARE)/man/man1/dcode.1
+	install -D -m 0644 $(B)/docs/dcode.bash \
+		$(SHARE)/bash-completion/completions/dcode
+	install -D -m 0644 $(B)/docs/_dcode $(SHARE)/zsh/site-functions/_dcode
+	install -D -m 0644 $(B)/docs/dcode.fish \
+		$(SHARE)/fish/vendor_completions.d/dcode.fish
 clean:
 	rm -rf build dcode
 help:
@@ -172,6 +187,7 @@ help:
 	@echo 'make memcheck   unit tests under valgrind (half an hour)'
 	@echo 'make bench      ratios against bare C programs built beside'
 	@echo 'make soak       in full what make check samples; PART=torture: one part of it'
+	@echo 'make docs       build/release/docs: man page, completions'
 	@echo 'make install    to PREFIX (/usr/local)   make clean'
-.PHONY: all units fuzzers gen flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install clean help
+.PHONY: all docs units fuzzers gen flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install clean help
 .DELETE_ON_ERROR:

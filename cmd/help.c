@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "model/presets.h"
+#include "providers/registry.h"
 
 enum { SUMMARY_COLUMN = 10 };
 
@@ -49,7 +51,26 @@ static void add_usage(struct buf *out, const struct command *c,
 
 	command_usage(&usage, c, sub);
 	json_member(out, "usage", buf_str(&usage));
+	buf_addc(out, ',');
+	json_member(out, "args", str_of(sub->args));
 	buf_release(&usage);
+}
+
+/* What an argument of the kind TYPE or PROVIDER can be: names that are built
+ * in. */
+static void add_names(struct buf *out)
+{
+	buf_adds(out, ",\"sandboxes\":[");
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		buf_adds(out, i ? "," : "");
+		json_quote(out, str_of(sandbox_providers[i]->name));
+	}
+	buf_adds(out, "],\"models\":[");
+	for (const struct preset *p = presets; p->name; p++) {
+		buf_adds(out, p == presets ? "" : ",");
+		json_quote(out, str_of(p->name));
+	}
+	buf_addc(out, ']');
 }
 
 static void add_subcommand(struct buf *out, const struct command *c,
@@ -79,7 +100,7 @@ static void add_command(struct buf *out, const struct command *c)
 	if (bare)
 		add_usage(out, c, bare);
 	else
-		json_member(out, "usage", str_of(c->name));
+		json_member(out, "usage", str_of(""));
 	add_options(out, bare ? bare->options : NULL);
 	buf_adds(out, ",\"subcommands\":[");
 	for (const struct subcommand *s = c->subs; s->name; s++) {
@@ -106,7 +127,8 @@ int command_help_json(const struct command *c)
 		}
 		buf_addc(&data, ']');
 		add_options(&data, options_global);
-		buf_addc(&data, '}');
+		add_names(&data);
+		buf_adds(&data, ",\"version\":\"" DCODE_VERSION "\"}");
 	}
 	app_envelope("help", &data);
 	buf_release(&data);

@@ -195,7 +195,7 @@ static const struct subcommand subs[] = {
 	  .options = list_options,
 	  .run = list },
 	{ .name = "test",
-	  .args = "NAME",
+	  .args = "TYPE",
 	  .summary = "Make a sandbox, check what the provider promises, "
 		     "delete it",
 	  .options = test_options,

@@ -155,7 +155,7 @@ static int run_uninstall(struct app *app, const struct args *args)
 
 static const struct arg_row options[] = {
 	{ "package", 0, ARG_FLAG, NULL,
-	  "Somebody else's provider: NAME is a Python package's name, a "
+	  "Somebody else's provider: a Python package's name, a "
 	  "wheel, sdist or folder, or an executable" },
 	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
 	{ "force", 0, ARG_FLAG, NULL, NULL }, /* the same */
@@ -166,7 +166,7 @@ static const struct arg_row options[] = {
 
 static const struct subcommand subs[] = {
 	{ .name = "",
-	  .args = "NAME",
+	  .args = "PROVIDER",
 	  .options = options,
 	  .least = 1,
 	  .most = 1,
@@ -177,8 +177,8 @@ static const struct subcommand subs[] = {
 const struct command command_install = {
 	.name = "install",
 	.summary = "Make a provider ready to use: its programs, its key, and "
-		   "one call that proves them. NAME is a provider, "
-		   "all-sandboxes or all-providers; --package brings in "
+		   "one call that proves them. PROVIDER may also "
+		   "be all-sandboxes or all-providers; --package brings in "
 		   "somebody else's",
 	.subs = subs,
 };
@@ -190,7 +190,7 @@ static const struct arg_row uninstall_options[] = {
 
 static const struct subcommand uninstall_subs[] = {
 	{ .name = "",
-	  .args = "NAME",
+	  .args = "PROVIDER",
 	  .options = uninstall_options,
 	  .least = 1,
 	  .most = 1,

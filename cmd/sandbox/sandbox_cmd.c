@@ -190,14 +190,14 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 
 #define OF_PROVIDER                                                            \
 	{                                                                      \
-		"sandbox", 0, ARG_VALUE, "NAME",                               \
+		"sandbox", 0, ARG_VALUE, "TYPE",                               \
 			"The provider, for an id that dcode sandbox list "     \
 			"does not show"                                        \
 	}
 
 static const struct arg_row list_options[] = {
 	{ "all", 0, ARG_FLAG, NULL, "Also those that are gone" },
-	{ "sandbox", 0, ARG_VALUE, "NAME",
+	{ "sandbox", 0, ARG_VALUE, "TYPE",
 	  "Ask this provider, not the records of this machine" },
 	ARG_JSON,
 	{ 0 },
@@ -231,7 +231,7 @@ static const struct arg_row rm_options[] = {
 
 static const struct arg_row gc_options[] = {
 	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
-	{ "sandbox", 0, ARG_VALUE, "NAME", "Only those of this provider" },
+	{ "sandbox", 0, ARG_VALUE, "TYPE", "Only those of this provider" },
 	ARG_JSON,
 	{ 0 },
 };

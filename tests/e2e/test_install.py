@@ -141,7 +141,7 @@ def test_a_model(install, env):
 
 def test_wrong_use(install, run):
     r = install(status=2)
-    assert "usage: dcode install" in r.err and "needs NAME" in r.err
+    assert "usage: dcode install" in r.err and "needs PROVIDER" in r.err
     r = install("nope", status=2)
     assert "'nope' is not a known extra." in r.err
     assert "Known extras:" in r.err and "--package" in r.err
@@ -332,7 +332,7 @@ def test_in_the_chat(terminal, env, model, tmp_path):  # noqa: F811
     t = terminal("-M", "anthropic:m")
     t.until("> ")
     t.type("/install\n")
-    t.until("install needs NAME\r\n\r\n> ")
+    t.until("install needs PROVIDER\r\n\r\n> ")
     t.type("/install nope\n")
     t.until("--package\r\n\r\n> ")
     t.type("/install local\n")

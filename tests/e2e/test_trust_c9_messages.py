@@ -48,15 +48,15 @@ def test_a_mistyped_option_is_answered_with_the_nearest(run):
 
 
 @pytest.mark.parametrize("line, usage", [
-    ("sandbox exec --nosuch", "sandbox exec ID [--sandbox NAME] [--stdin] "
+    ("sandbox exec --nosuch", "sandbox exec ID [--sandbox TYPE] [--stdin] "
      "[--json] -- COMMAND..."),
-    ("sandbox cp a b", "sandbox cp SRC DST [--sandbox NAME] [--json]"),
-    ("sandbox info", "sandbox info ID [--sandbox NAME] [--json]"),
+    ("sandbox cp a b", "sandbox cp SRC DST [--sandbox TYPE] [--json]"),
+    ("sandbox info", "sandbox info ID [--sandbox TYPE] [--json]"),
     ("sandbox nosuch", "sandbox list|info|exec|cp|snapshot|rm|gc ..."),
     ("config get", "config get KEY [-v] [--json]"),
     ("config --nosuch", "config [-v] [--json]"),
     ("auth ls x", "auth list [--json]"),
-    ("install x --nosuch", "install NAME [--package] [--yes] [--offline] "
+    ("install x --nosuch", "install PROVIDER [--package] [--yes] [--offline] "
      "[--json]"),
     ("--nosuch", "[options] [COMMAND ...]"),
     ("-n x --max-turns x", "[options] [COMMAND ...]"),

@@ -1,0 +1,120 @@
+"""test_install_docs.py - make install: the program, its manual, completions."""
+# SPDX-License-Identifier: MIT
+import json
+import shutil
+import subprocess
+
+import pytest
+
+FILES = {
+    "bin/dcode", "share/man/man1/dcode.1",
+    "share/bash-completion/completions/dcode",
+    "share/zsh/site-functions/_dcode",
+    "share/fish/vendor_completions.d/dcode.fish",
+}
+DRIVER = """
+. "$1"; shift
+compopt() { COMPREPLY=("compopt $*"); }
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dcode
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(top, tmp_path_factory):
+    """/usr of a DESTDIR that make install filled."""
+    dest = tmp_path_factory.mktemp("dest")
+    subprocess.run(["make", "-s", "install", f"DESTDIR={dest}", "PREFIX=/usr"],
+                   cwd=top, check=True, stdout=subprocess.DEVNULL)
+    return dest / "usr"
+
+
+@pytest.fixture(scope="module")
+def tables(dcode_release):
+    out = subprocess.run([dcode_release, "help", "--json"], check=True,
+                         stdout=subprocess.PIPE).stdout
+    return json.loads(out)["data"]
+
+
+@pytest.fixture
+def complete(installed):
+    """complete(WORD...) -> what bash offers for the last word."""
+    script = installed / "share/bash-completion/completions/dcode"
+
+    def run(*words):
+        r = subprocess.run(["bash", "-c", DRIVER, "bash", script, "dcode",
+                            *words], check=True, stdout=subprocess.PIPE)
+        return r.stdout.decode().split("\n")[:-1]
+    return run
+
+
+def test_make_install_puts_each_file_in_its_place(installed):
+    found = {str(p.relative_to(installed)) for p in installed.rglob("*")
+             if p.is_file()}
+    assert found == FILES
+    r = subprocess.run([installed / "bin/dcode", "--version"],
+                       stdout=subprocess.PIPE, check=True)
+    assert r.stdout.startswith(b"dcode ")
+
+
+def test_the_manual_is_clean_and_has_every_option_and_command(installed,
+                                                              tables):
+    page = installed / "share/man/man1/dcode.1"
+    r = subprocess.run(["man", "--warnings", "-l", page], check=True,
+                       env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+                            "MANWIDTH": "200"},
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert r.stderr == b""
+    text = r.stdout.decode()
+    for option in tables["options"]:
+        assert f"--{option['name']}" in text, option["name"]
+    for command in tables["commands"]:
+        for row in [command, *command["subcommands"]]:
+            assert not row["usage"] or f"dcode {row['usage']}" in text
+
+
+def test_bash_completes_options_of_a_run(complete):
+    assert complete("--sand") == [
+        "--sandbox", "--sandbox-id", "--sandbox-snapshot-name",
+        "--sandbox-setup", "--sandbox-network"]
+    assert complete("-n", "x", "--mod") == ["--model", "--model-params"]
+
+
+def test_bash_completes_commands_and_subcommands(complete, tables):
+    assert complete("") == [c["name"] for c in tables["commands"]]
+    assert complete("sandbox", "") == [
+        "list", "info", "exec", "cp", "snapshot", "rm", "gc"]
+    assert complete("-q", "--sandbox", "local", "sandbox", "l") == ["list"]
+    assert complete("help", "pro") == ["provider"]
+
+
+def test_bash_completes_an_option_only_where_its_subcommand_is(complete):
+    assert complete("sandbox", "rm", "--fo") == ["--force"]
+    assert complete("sandbox", "gc", "--fo") == [""]
+    assert complete("sandbox", "gc", "--dr") == ["--dry-run"]
+
+
+def test_bash_completes_values(complete):
+    assert complete("--sandbox", "lo") == ["local"]
+    assert complete("--sandbox", "=", "lo") == ["local"]
+    assert complete("--sandbox-network", "") == ["full", "none"]
+    assert complete("auth", "set", "openr") == ["openrouter"]
+    assert complete("provider", "test", "mo") == ["modal"]
+    assert complete("--sandbox-setup", "/e") == ["compopt -o default"]
+    assert complete("sandbox", "exec", "x", "--", "l") == [
+        "compopt -o default"]
+
+
+@pytest.mark.parametrize("shell, path", [
+    ("bash", "share/bash-completion/completions/dcode"),
+    ("zsh", "share/zsh/site-functions/_dcode"),
+    ("fish", "share/fish/vendor_completions.d/dcode.fish")])
+def test_completions_know_each_option_and_parse(installed, tables, shell,
+                                                path):
+    """Where the shell is missing scripts/check says so at its end."""
+    text = (installed / path).read_text()
+    dashes = "-l " if shell == "fish" else "--"
+    for option in tables["options"]:
+        assert dashes + option["name"] in text
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", installed / path], check=True)
