@@ -1,9 +1,15 @@
-/* calls.c - requests that wait, and what comes for them: no socket. */
+/* calls.c - Deno's JSON-RPC messages, and the requests that wait for them. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/deno/calls.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/sanitize.h"
@@ -14,6 +20,128 @@ enum {
 	EARLY_MAX = 8 << 20, /* bytes of one */
 	WORDS_MAX = 300,
 };
+
+static int refuse_message(struct error *err, const char *what)
+{
+	return error_set(err, ERR_PROTOCOL, "unexpected server response: %s",
+			 what);
+}
+
+static int decode_base64(struct buf *out, const char *text, size_t max,
+			 struct error *err)
+{
+	size_t len = strlen(text);
+	size_t most = len / 4 * 3 + 3;
+	size_t got = 0;
+	char *room;
+
+	out->max = most;
+	room = buf_room(out, most);
+	buf_added(out, 0);
+	if (sodium_base642bin((unsigned char *)room, most, text, len, NULL,
+			      &got, NULL, sodium_base64_VARIANT_ORIGINAL))
+		return refuse_message(err, "no base64");
+	buf_added(out, got);
+	if (got > max)
+		return error_set(err, ERR_LIMIT,
+				 "the answer is larger than %zu bytes", max);
+	return 0;
+}
+
+/* {"constructorName":"NotFound","message":M,"code":"ENOENT",...} */
+static void parse_failure(struct deno_frame *f, const cJSON *error)
+{
+	const char *name = json_string(error, "constructorName", "");
+
+	f->failed = true;
+	f->code = json_string(error, "code", name);
+	f->message = json_string(error, "message", "");
+}
+
+static int parse_reply(struct deno_frame *f, struct error *err)
+{
+	const cJSON *result = json_get(f->tree, "result");
+	const cJSON *fault = json_get(f->tree, "error");
+
+	f->kind = DENO_REPLY;
+	f->id = json_int(f->tree, "id", -1);
+	if (f->id < 0)
+		return refuse_message(
+			err, fault ? json_string(fault, "message", "a refusal")
+				   : "a reply to nothing");
+	if (!result && cJSON_IsObject(fault)) {
+		parse_failure(f, fault);
+		return 0;
+	}
+	f->ok = json_get(result, "ok");
+	if (!f->ok && cJSON_IsObject(json_get(result, "error")))
+		parse_failure(f, json_get(result, "error"));
+	else if (!f->ok)
+		return refuse_message(err, "a reply without a result");
+	return 0;
+}
+
+static int parse_stream(struct deno_frame *f, const char *event, size_t max,
+			struct error *err)
+{
+	const cJSON *params = json_get(f->tree, "params");
+	const char *data = json_string(params, "data", NULL);
+
+	f->id = json_int(params, "streamId", -1);
+	if (f->id < 0)
+		return refuse_message(err, "a stream without a number");
+	if (strcmp(event, "enqueue") == 0) {
+		f->kind = DENO_DATA;
+		return data ? decode_base64(&f->data, data, max, err)
+			    : refuse_message(err, "a stream without data");
+	}
+	if (strcmp(event, "end") == 0 || strcmp(event, "error") == 0) {
+		f->kind = DENO_END;
+		f->failed = event[1] == 'r';
+	} else if (strcmp(event, "cancel") == 0) {
+		f->kind = DENO_CANCEL;
+	}
+	return 0;
+}
+
+int deno_frame_parse(struct deno_frame *f, struct str text, size_t max,
+		     struct error *err)
+{
+	static const char stream[] = "$sandbox.stream.";
+	const char *method;
+
+	*f = (struct deno_frame){ .id = -1, .code = "", .message = "" };
+	if (str_is(text, "pong"))
+		return 0;
+	f->tree = json_parse(text);
+	if (!cJSON_IsObject(f->tree))
+		return refuse_message(err, "no message");
+	method = json_string(f->tree, "method", NULL);
+	if (!method)
+		return parse_reply(f, err);
+	if (strncmp(method, stream, sizeof(stream) - 1) == 0)
+		return parse_stream(f, method + sizeof(stream) - 1, max, err);
+	return 0;
+}
+
+void deno_frame_release(struct deno_frame *f)
+{
+	cJSON_Delete(f->tree);
+	buf_release(&f->data);
+	*f = (struct deno_frame){ 0 };
+}
+
+void deno_frame_ask(struct buf *out, int64_t id, const char *method,
+		    struct str params)
+{
+	buf_adds(out, "{\"jsonrpc\":\"2.0\",");
+	if (id >= 0)
+		buf_addf(out, "\"id\":%" PRId64 ",", id);
+	json_member(out, "method", str_of(method));
+	buf_adds(out, ",\"params\":");
+	buf_addstr(out, params);
+	buf_addc(out, '}');
+}
 
 struct deno_stream {
 	struct deno_stream *next;
@@ -76,8 +204,8 @@ static void free_stream(struct deno_stream *s)
 	free(s);
 }
 
-/* Streams are kept only while there is a reply to come that may name one. */
-static bool naming(const struct deno_calls *c)
+/* Streams are kept only while a reply is to come that may name one. */
+static bool is_naming(const struct deno_calls *c)
 {
 	for (const struct deno_waiting *w = c->list; w; w = w->next)
 		if (w->spawn && w->stream < 0 && !w->done)
@@ -87,7 +215,7 @@ static bool naming(const struct deno_calls *c)
 
 static void drop_early(struct deno_calls *c)
 {
-	while (c->early && !naming(c)) {
+	while (c->early && !is_naming(c)) {
 		struct deno_stream *s = c->early;
 
 		c->early = s->next;
@@ -122,8 +250,8 @@ static void end_output(struct deno_calls *c, struct deno_waiting *w,
 	finish(c, w);
 }
 
-/* The reply has named the stream: what came before it. */
-static void claim(struct deno_calls *c, struct deno_waiting *w)
+/* Delivers what came of a stream before the reply that names it. */
+static void claim_early(struct deno_calls *c, struct deno_waiting *w)
 {
 	struct deno_stream **at = &c->early;
 	struct deno_stream *s;
@@ -140,7 +268,7 @@ static void claim(struct deno_calls *c, struct deno_waiting *w)
 	free_stream(s);
 }
 
-static void refuse(struct deno_waiting *w, const struct deno_frame *f)
+static void set_failure(struct deno_waiting *w, const struct deno_frame *f)
 {
 	struct buf words = BUF_INIT(WORDS_MAX);
 
@@ -153,7 +281,7 @@ static void refuse(struct deno_waiting *w, const struct deno_frame *f)
 	buf_release(&words);
 }
 
-static void take_reply(struct deno_calls *c, const struct deno_frame *f)
+static void apply_reply(struct deno_calls *c, const struct deno_frame *f)
 {
 	struct deno_waiting *w = c->list;
 
@@ -162,7 +290,7 @@ static void take_reply(struct deno_calls *c, const struct deno_frame *f)
 	if (!w)
 		return;
 	if (f->failed) {
-		refuse(w, f);
+		set_failure(w, f);
 		finish(c, w);
 	} else if (!w->spawn || w->abandoned) {
 		w->ok = cJSON_Duplicate(f->ok, true);
@@ -171,7 +299,7 @@ static void take_reply(struct deno_calls *c, const struct deno_frame *f)
 		w->pid = json_int(f->ok, "pid", -1);
 		w->stream = json_int(f->ok, "stdoutStreamId", -1);
 		if (w->stream >= 0) {
-			claim(c, w);
+			claim_early(c, w);
 		} else {
 			error_set(&w->why, ERR_PROTOCOL,
 				  "unexpected server response: no output");
@@ -203,41 +331,41 @@ static struct deno_stream *early_stream(struct deno_calls *c, int64_t id,
 	return s;
 }
 
-/* Data or end of a stream of the server's. What nobody wants is dropped. */
-static int take_stream(struct deno_calls *c, const struct deno_frame *f,
-		       struct error *err)
+/* Data or end of a stream of the server's; dropped when no request wants it. */
+static int apply_stream(struct deno_calls *c, const struct deno_frame *f,
+			struct error *err)
 {
 	struct deno_waiting *w = c->list;
 	struct deno_stream *s;
 
 	while (w && (w->stream != f->id || w->done))
 		w = w->next;
-	if (w && f->word == DENO_END)
+	if (w && f->kind == DENO_END)
 		end_output(c, w, f->failed);
 	else if (w)
 		deliver(w, &f->data);
-	if (w || !naming(c))
+	if (w || !is_naming(c))
 		return 0;
 	s = early_stream(c, f->id, err);
 	if (!s)
 		return -1;
 	if (!s->ended)
 		buf_addstr(&s->data, buf_str(&f->data));
-	s->ended = s->ended || f->word == DENO_END;
+	s->ended = s->ended || f->kind == DENO_END;
 	s->failed = s->failed || f->failed;
 	return 0;
 }
 
-int deno_calls_take(struct deno_calls *c, const struct deno_frame *f,
-		    struct error *err)
+int deno_calls_apply(struct deno_calls *c, const struct deno_frame *f,
+		     struct error *err)
 {
-	switch (f->word) {
+	switch (f->kind) {
 	case DENO_REPLY:
-		take_reply(c, f);
+		apply_reply(c, f);
 		return 0;
 	case DENO_DATA:
 	case DENO_END:
-		return take_stream(c, f, err);
+		return apply_stream(c, f, err);
 	case DENO_CANCEL:
 		for (struct deno_waiting *w = c->list; w; w = w->next)
 			w->cancelled = w->cancelled || w->sending == f->id;
@@ -259,4 +387,28 @@ void deno_calls_fail(struct deno_calls *c, const struct error *why)
 		finish(c, w);
 	}
 	drop_early(c);
+}
+
+int deno_calls_wait(struct deno_waiting *w, int64_t idle_ms,
+		    const struct stop *stop, struct error *err)
+{
+	struct stop within = idle_ms ? stop_within(stop, idle_ms) : *stop;
+	struct pollfd fds[] = {
+		{ .fd = w->ready.fd[0], .events = POLLIN },
+		{ .fd = stop_fd(stop), .events = POLLIN },
+	};
+
+	for (;;) {
+		int n = poll(fds, 2, stop_poll_ms(&within, -1));
+
+		if (n > 0 && fds[0].revents)
+			return 0;
+		if (stop_check(stop, err) < 0)
+			return -1;
+		if (clock_ms() >= within.deadline)
+			return error_set(err, ERR_NETWORK, "no answer for %d s",
+					 (int)(idle_ms / 1000));
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, "poll");
+	}
 }

@@ -1,4 +1,4 @@
-/* create.c - the parameters, and a sandbox made from them, once. */
+/* create.c - sandboxes made from the settings, once, and listed. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,9 @@
 #include "providers/kit/env_list.h"
 
 enum {
+	PAGES_MAX = 1000,
+	CURSOR_MAX = 4096,
+	PATH_MAX_BYTES = 32 << 10,
 	CONFIG_MAX = 32 << 10, /* travels as a header */
 	MEMORY_MIN = 768,
 	MEMORY_MAX = 1 << 20, /* the server knows its own limit */
@@ -131,9 +134,9 @@ static int add_root(const struct deno *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* All but the end of its life. */
-static int describe(const struct deno *d, const struct sandbox_spec *spec,
-		    cJSON *config, struct error *err)
+/* All but stop_at_ms. */
+static int add_config(const struct deno *d, const struct sandbox_spec *spec,
+		      cJSON *config, struct error *err)
 {
 	int64_t memory = MEMORY_DEFAULT;
 
@@ -163,7 +166,7 @@ static char *config_header(cJSON *config, int64_t lifetime_s, struct error *err)
 				(double)(clock_unix_ms() + lifetime_s * 1000));
 	json_print(&json, config);
 	buf_adds(&header, "x-deno-sandbox-config: ");
-	deno_frame_base64(&header, buf_str(&json));
+	json_base64(&header, buf_str(&json));
 	if (buf_check(&json, "the sandbox's description", err) == 0 &&
 	    buf_check(&header, "the sandbox's description", err) == 0)
 		text = buf_detach(&header);
@@ -172,8 +175,8 @@ static char *config_header(cJSON *config, int64_t lifetime_s, struct error *err)
 	return text;
 }
 
-static int take_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
-		   struct error *err)
+static int set_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
+		  struct error *err)
 {
 	struct deno_box *b = deno_box(sb);
 
@@ -193,8 +196,8 @@ static int take_id(struct sandbox *sb, const char *id, int64_t lifetime_s,
 }
 
 /* The opening of the WebSocket is what makes it. */
-static int post(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
-		const struct stop *stop, struct error *err)
+static int open_new(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
+		    const struct stop *stop, struct error *err)
 {
 	struct deno *d = deno_of(sb->host);
 	const char *region = NULL;
@@ -216,7 +219,7 @@ static int post(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	if (rc == 0)
 		rc = deno_open_socket(sb, &o, stop, err);
 	if (rc == 0)
-		rc = take_id(sb, id, lifetime_s, err);
+		rc = set_id(sb, id, lifetime_s, err);
 	if (rc < 0)
 		error_wrap(err, "creating the sandbox");
 	rest_release(&server);
@@ -225,47 +228,198 @@ static int post(struct sandbox *sb, cJSON *config, int64_t lifetime_s,
 	return rc;
 }
 
-/* What earlier requests for this label have made: 1 with one adopted, the
- * others deleted; 0 when there is none. */
-static int find_made(struct sandbox *sb, const struct sandbox_spec *spec,
-		     const struct stop *stop, struct error *err)
+/* Link: <https://.../sandboxes?cursor=abc>; rel="next", <...>; rel="prev". The
+ * SDK reads it of other lists (client.js), and takes this one for whole. */
+static void on_page_header(void *arg, struct str line)
 {
-	struct duplicate_create s = { .label = spec->label };
-	const struct info_sink sink = { duplicate_create_found, &s };
-	int rc = deno_find(sb->host, spec->label, &sink, stop, err);
+	char **cursor = arg;
+	size_t colon = str_find(line, ':');
+	struct str rest = str_trim(str_skip(line, colon + 1));
+	struct str item;
 
-	if (rc == 0 && s.id) {
-		rc = take_id(sb, s.id, deno_box(sb)->lifetime_s, err);
-		rc = rc < 0 ? -1 : 1;
+	if (!str_is_nocase((struct str){ line.ptr, colon }, "link"))
+		return;
+	while (str_split(&rest, ',', &item)) {
+		size_t at = str_search(item, STR("cursor="));
+		struct str next = str_skip(item, at + strlen("cursor="));
+
+		next.len = str_find(next, '>');
+		next.len = str_find(next, '&');
+		if (at == item.len || !next.len || next.len > CURSOR_MAX ||
+		    str_search(item, STR("rel=\"next\"")) == item.len)
+			continue;
+		free(*cursor);
+		*cursor = xstrndup(next.ptr, next.len);
 	}
-	duplicate_create_delete(sb->host, &s, stop);
+}
+
+static bool cursor_ok(const char *cursor)
+{
+	return strspn(cursor, "abcdefghijklmnopqrstuvwxyz"
+			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			      "0123456789-._~%+=/") == strlen(cursor);
+}
+
+struct selection {         /* which sandboxes of the account go to sink */
+	const char *label; /* or NULL */
+	const char *owner; /* or NULL */
+	const char *id;    /* this one alone, in any state; or NULL */
+	const struct info_sink *sink;
+	bool found;
+};
+
+/* *cursor: of the page, as it stands in an address (NULL: the first one), and
+ * then of the next; owned. */
+static int get_page(struct deno *d, const struct selection *s, char **cursor,
+		    cJSON **page, const struct stop *stop, struct error *err)
+{
+	const char *value = s->label ? s->label : s->owner;
+	struct buf path = BUF_INIT(PATH_MAX_BYTES);
+	struct rest_ask ask = { .method = "GET",
+				.what = "listing sandboxes",
+				.flags = REST_AGAIN,
+				.header = on_page_header,
+				.arg = cursor };
+	int rc;
+
+	buf_adds(&path, "/api/v2/sandboxes");
+	if (value) {
+		buf_addf(&path, "?labels%%5Bdcode.%s%%5D=",
+			 s->label ? "label" : "owner");
+		rest_encode(&path, str_of(value));
+	}
+	if (*cursor)
+		buf_addf(&path, "%ccursor=%s", value ? '&' : '?', *cursor);
+	free(*cursor);
+	*cursor = NULL;
+	ask.path = path.ptr;
+	rc = buf_check(&path, "the request", err);
+	if (rc == 0)
+		rc = rest_json(&d->console, &ask, page, NULL, stop, err);
+	deno_add_hint(err);
+	buf_release(&path);
+	if (rc == 0 && !cJSON_IsArray(*page))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no list");
+	if (rc == 0 && *cursor && !cursor_ok(*cursor))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no next page");
 	return rc;
 }
 
-/* A second request was sent, and the first may have been performed late. */
-static void prune(struct sandbox *sb, const struct sandbox_spec *spec,
-		  const struct stop *stop)
+/* One that has stopped is gone: nothing starts it again. */
+static bool is_selected(const struct selection *s,
+			const struct sandbox_info *info)
 {
-	struct duplicate_create s = { .label = spec->label,
-				      .id = xstrdup(sb->id) };
-	const struct info_sink sink = { duplicate_create_found, &s };
-	struct error ignored = { 0 };
-
-	(void)deno_find(sb->host, spec->label, &sink, stop, &ignored);
-	duplicate_create_delete(sb->host, &s, stop);
+	if (!deno_id_ok(info->id))
+		return false;
+	if (s->id)
+		return !s->found && strcmp(info->id, s->id) == 0;
+	return info->state != STATE_GONE && info->label[0] &&
+	       (!s->owner || strcmp(info->owner, s->owner) == 0);
 }
 
-static int create(struct sandbox *sb, const struct sandbox_spec *spec,
-		  cJSON *config, const struct stop *stop, struct error *err)
+static void emit_info(struct selection *s, const cJSON *item)
 {
-	bool again = create_log_add(&deno_of(sb->host)->tried, spec->label);
-	int rc = again ? find_made(sb, spec, stop, err) : 0;
+	const cJSON *labels = json_get(item, "labels");
+	bool runs = strcmp(json_string(item, "status", ""), "running") == 0;
+	struct sandbox_info info = {
+		.id = json_string(item, "id", ""),
+		.label = json_string(labels, "dcode.label", ""),
+		.owner = json_string(labels, "dcode.owner", ""),
+		.state = runs ? STATE_RUNNING : STATE_GONE,
+		.image = "",
+		.created = rest_time(json_string(item, "createdAt", "")),
+	};
 
-	if (rc != 0)
-		return rc > 0 ? 0 : -1;
-	rc = post(sb, config, deno_box(sb)->lifetime_s, stop, err);
-	if (rc == 0 && again)
-		prune(sb, spec, stop);
+	if (!is_selected(s, &info))
+		return;
+	s->found = true;
+	info_emit(s->sink, &info);
+}
+
+static int list_pages(struct deno *d, struct selection *s,
+		      const struct stop *stop, struct error *err)
+{
+	char *cursor = NULL;
+	int pages = 0;
+	int rc;
+
+	do {
+		const cJSON *item;
+		cJSON *page = NULL;
+
+		rc = get_page(d, s, &cursor, &page, stop, err);
+		if (rc == 0)
+			cJSON_ArrayForEach (item, page)
+				emit_info(s, item);
+		cJSON_Delete(page);
+		if (rc == 0 && ++pages == PAGES_MAX)
+			rc = error_set(err, ERR_LIMIT,
+				       "the list of sandboxes does not end");
+	} while (rc == 0 && cursor);
+	free(cursor);
+	return rc;
+}
+
+int deno_list(struct sandbox_client *host, const char *owner,
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err)
+{
+	struct selection s = { .owner = owner, .sink = sink };
+
+	return list_pages(deno_of(host), &s, stop, err);
+}
+
+/* Those with that label. */
+static int list_label(struct sandbox_client *host, const char *label,
+		      const struct info_sink *sink, const struct stop *stop,
+		      struct error *err)
+{
+	struct selection s = { .label = label, .sink = sink };
+
+	return list_pages(deno_of(host), &s, stop, err);
+}
+
+/* The API cannot be asked for one alone. */
+int deno_info(struct sandbox_client *host, const char *id,
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err)
+{
+	struct selection s = { .id = id, .sink = sink };
+
+	if (list_pages(deno_of(host), &s, stop, err) < 0)
+		return -1;
+	if (!s.found)
+		return error_set(err, ERR_NOT_FOUND, "sandbox not found: %s",
+				 id);
+	return 0;
+}
+
+/* A label that was asked for before: uses the sandbox that was made then, or
+ * deletes it when it comes to light after another one was made. */
+static int create_once(struct sandbox *sb, const struct sandbox_spec *spec,
+		       cJSON *config, const struct stop *stop,
+		       struct error *err)
+{
+	const struct duplicate_query made = { spec->label, list_label,
+					      spec->label };
+	bool again = create_log_add(&deno_of(sb->host)->tried, spec->label);
+	int64_t lifetime_s = deno_box(sb)->lifetime_s;
+	struct error ignored = { 0 };
+	char *id = NULL;
+	int rc = 0;
+
+	if (again)
+		rc = duplicate_create_resolve(sb->host, &made, &id, stop, err);
+	if (rc == 0 && id)
+		rc = set_id(sb, id, lifetime_s, err);
+	else if (rc == 0)
+		rc = open_new(sb, config, lifetime_s, stop, err);
+	if (rc == 0 && again && !id)
+		(void)duplicate_create_resolve(sb->host, &made, &sb->id, stop,
+					       &ignored);
+	free(id);
 	return rc;
 }
 
@@ -279,16 +433,16 @@ int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	b->lifetime_s = spec->lifetime_s < DENO_LONGEST_S ? spec->lifetime_s
 							  : DENO_LONGEST_S;
 	if (spec->lifetime_s > 0)
-		rc = describe(deno_of(sb->host), spec, config, err);
+		rc = add_config(deno_of(sb->host), spec, config, err);
 	else
 		rc = error_set(err, ERR_CONFIG,
 			       "the lifetime is not above zero");
 	if (rc < 0)
 		err->nothing_made = true;
 	if (rc == 0)
-		rc = create(sb, spec, config, stop, err);
+		rc = create_once(sb, spec, config, stop, err);
 	if (rc == 0)
-		rc = deno_workdir(sb, stop, err);
+		rc = deno_set_workdir(sb, stop, err);
 	cJSON_Delete(config);
 	return rc;
 }

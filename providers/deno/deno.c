@@ -46,7 +46,7 @@ bool deno_id_ok(const char *id)
 				      "0123456789") == len - ID_PREFIX;
 }
 
-void deno_advise(struct error *err)
+void deno_add_hint(struct error *err)
 {
 	if (err->code == ERR_AUTH && !err->hint[0])
 		error_hint(err, "Is DENO_DEPLOY_TOKEN a token of this "
@@ -87,8 +87,7 @@ static int add_headers(const struct deno *d, struct rest *r, struct error *err)
 	return rc;
 }
 
-/* Domains are dots and words. */
-static int find_domain(struct deno *d, struct error *err)
+static int set_domain(struct deno *d, struct error *err)
 {
 	const char *domain =
 		settings_env(d->settings, "DENO_SANDBOX_BASE_DOMAIN");
@@ -116,7 +115,7 @@ static int set_addresses(struct deno *d, struct error *err)
 	if (settings_env(d->settings, sandbox[0]) &&
 	    rest_address(&d->fixed, d->settings, sandbox, "", err) < 0)
 		return -1;
-	return find_domain(d, err);
+	return set_domain(d, err);
 }
 
 static void deno_close(struct sandbox_client *host)
@@ -201,7 +200,7 @@ static int deno_attach(struct sandbox *sb, const char *id,
 	b->lifetime_s = lifetime > 0 ? lifetime : DENO_LIFETIME_S;
 	b->attached = clock_ms();
 	sb->id = xstrdup(id);
-	if (deno_workdir(sb, stop, err) == 0)
+	if (deno_set_workdir(sb, stop, err) == 0)
 		return 0;
 	/* It has not ended under us: it never was there. */
 	if (err->code == ERR_GONE) {
@@ -225,6 +224,25 @@ static int64_t extension(const struct deno_box *b, int64_t lifetime_s)
 	return lifetime_s;
 }
 
+/* A request about the sandbox to its region's server; sets ask->path. The
+ * caller releases res. */
+static int call_server(struct sandbox_client *host, const char *id,
+		       struct rest_ask *ask, struct http_response *res,
+		       const struct stop *stop, struct error *err)
+{
+	char *path = xasprintf("/api/v3/sandbox/%s", id);
+	struct rest server = { 0 };
+	int rc = deno_server(deno_of(host), id, &server, err);
+
+	ask->path = path;
+	if (rc == 0)
+		rc = rest_call(&server, ask, res, stop, err);
+	deno_add_hint(err);
+	rest_release(&server);
+	free(path);
+	return rc;
+}
+
 /* {"stop_at_ms":N} both ways; the server may grant less (sandbox.js of
  * @deno/sandbox 0.13.2). */
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
@@ -232,35 +250,30 @@ int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 {
 	struct deno_box *b = deno_box(sb);
 	int64_t now = clock_unix_ms();
-	int64_t seconds = extension(b, lifetime_s);
-	char *path = xasprintf("/api/v3/sandbox/%s", sb->id);
-	char *body =
-		xasprintf("{\"stop_at_ms\":%" PRId64 "}", now + seconds * 1000);
+	int64_t end = now + extension(b, lifetime_s) * 1000;
+	char *body = xasprintf("{\"stop_at_ms\":%" PRId64 "}", end);
 	struct rest_ask ask = { .method = "PATCH",
-				.path = path,
 				.body = str_of(body),
 				.what = "extending the sandbox's life",
 				.flags = REST_AGAIN };
-	struct rest server = { 0 };
-	cJSON *tree = NULL;
-	int rc = deno_server(deno_of(sb->host), sb->id, &server, err);
+	struct http_response res = { 0 };
+	int rc = call_server(sb->host, sb->id, &ask, &res, stop, err);
 
-	if (rc == 0)
-		rc = rest_json(&server, &ask, &tree, NULL, stop, err);
 	if (rc == 0) {
+		cJSON *tree = json_parse(buf_str(&res.body));
+
+		if (!tree && res.body.len)
+			rc = error_set(err, ERR_PROTOCOL,
+				       "%s: the answer is no JSON", ask.what);
 		pthread_mutex_lock(&b->lock);
-		b->ends = clock_ms() +
-			  json_int(tree, "stop_at_ms", now + seconds * 1000) -
-			  now;
+		b->ends = clock_ms() + json_int(tree, "stop_at_ms", end) - now;
 		pthread_mutex_unlock(&b->lock);
+		cJSON_Delete(tree);
 	} else if (err->code == ERR_NOT_FOUND) {
 		err->code = ERR_GONE;
 	}
-	deno_advise(err);
-	cJSON_Delete(tree);
-	rest_release(&server);
+	http_response_release(&res);
 	free(body);
-	free(path);
 	return rc;
 }
 
@@ -272,24 +285,15 @@ static int deno_remove(struct sandbox_client *host, const char *id,
 				.timeout_ms = DELETE_MS,
 				.flags = REST_MISSING_OK };
 	struct http_response res = { 0 };
-	struct rest server = { 0 };
-	char *path;
 	int rc;
 
 	if (!deno_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
 				 id);
-	path = xasprintf("/api/v3/sandbox/%s", id);
-	ask.path = path;
-	rc = deno_server(deno_of(host), id, &server, err);
-	if (rc == 0)
-		rc = rest_call(&server, &ask, &res, stop, err);
+	rc = call_server(host, id, &ask, &res, stop, err);
 	if (rc == 0 && res.status == 404)
 		rc = 1;
-	deno_advise(err);
 	http_response_release(&res);
-	rest_release(&server);
-	free(path);
 	return rc;
 }
 

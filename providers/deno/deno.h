@@ -57,11 +57,22 @@ bool deno_region_ok(const char *region);
 /* The server of a region, or of the id's; the caller releases r. */
 int deno_server(const struct deno *d, const char *region, struct rest *r,
 		struct error *err);
-void deno_advise(struct error *err);
+/* A hint for a refused token. */
+void deno_add_hint(struct error *err);
 int deno_extend(struct sandbox *sb, int64_t lifetime_s, const struct stop *stop,
 		struct error *err);
 
-/* deno_link.c */
+/* create.c */
+int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		const struct stop *stop, struct error *err);
+int deno_list(struct sandbox_client *host, const char *owner,
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err);
+int deno_info(struct sandbox_client *host, const char *id,
+	      const struct info_sink *sink, const struct stop *stop,
+	      struct error *err);
+
+/* exec.c */
 /* Opens a WebSocket that sb then has. *id gets the id that the server told (the
  * caller frees it), or NULL; id may be NULL. */
 struct deno_opening {
@@ -76,30 +87,15 @@ int deno_open_socket(struct sandbox *sb, const struct deno_opening *o,
  * there is no such sandbox. what begins the messages. */
 int deno_call(struct sandbox *sb, struct deno_call *c, const char *what,
 	      const struct stop *stop, struct error *err);
-
-/* deno_create.c */
-int deno_create(struct sandbox *sb, const struct sandbox_spec *spec,
-		const struct stop *stop, struct error *err);
-/* deno_list.c */
-int deno_list(struct sandbox_client *host, const char *owner,
-	      const struct info_sink *sink, const struct stop *stop,
-	      struct error *err);
-int deno_info(struct sandbox_client *host, const char *id,
-	      const struct info_sink *sink, const struct stop *stop,
-	      struct error *err);
-/* Those with that label. */
-int deno_find(struct sandbox_client *host, const char *label,
-	      const struct info_sink *sink, const struct stop *stop,
-	      struct error *err);
-/* deno_exec.c */
 int deno_execute(struct sandbox *sb, const struct exec_request *req,
 		 struct exec_result *res, const struct stop *stop,
 		 struct error *err);
 /* Sets sb->workdir, once: the configured one, made when it is missing, or what
  * the sandbox says. */
-int deno_workdir(struct sandbox *sb, const struct stop *stop,
-		 struct error *err);
-/* deno_files.c */
+int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
+		     struct error *err);
+
+/* files.c */
 int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err);
 int deno_download(struct sandbox *sb, struct transfer *files, size_t n,

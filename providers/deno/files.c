@@ -2,13 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/deno/deno.h"
+#include "providers/kit/file_source.h"
 #include "sandbox/transfer.h"
 
 /*
@@ -54,81 +54,38 @@ static enum file_error file_error_of(const char *code)
 	return FILE_OTHER;
 }
 
-struct upload {
-	struct transfer *file;
-	struct buf whole; /* a small file */
-	int64_t sent;     /* bytes taken from the file's own source */
-	bool failed;      /* that source, why tells */
-	struct error why;
-};
-
-static int64_t read_file(void *arg, char *room, size_t len, struct error *err)
-{
-	struct upload *u = arg;
-	int64_t left = u->file->size - u->sent;
-	int64_t n;
-
-	if (left <= 0)
-		return 0;
-	if ((int64_t)len > left)
-		len = (size_t)left;
-	n = transfer_read(u->file, room, len, err);
-	if (n < 0) {
-		u->failed = true;
-		u->why = *err;
-		return -1;
-	}
-	u->sent += n;
-	return n;
-}
-
-static int read_whole(struct upload *u, struct error *err)
-{
-	u->whole = BUF_INIT(SMALL);
-	while (u->sent < u->file->size) {
-		size_t want = (size_t)(u->file->size - u->sent);
-		int64_t n = read_file(u, buf_room(&u->whole, want), want, err);
-
-		if (n < 0)
-			return -1;
-		buf_added(&u->whole, (size_t)n);
-	}
-	return 0;
-}
-
-/* Without the "}" when the content is a stream. */
-static void compose(const struct upload *u, struct buf *params)
+/* The content is part of the message when the file is held; else it is a
+ * stream, and the object lacks its "}". */
+static void add_params(const struct file_source *s, struct buf *params)
 {
 	buf_addc(params, '{');
-	json_member(params, "path", str_of(u->file->path));
-	if (u->file->mode)
+	json_member(params, "path", str_of(s->file->path));
+	if (s->file->mode)
 		buf_addf(params, ",\"options\":{\"mode\":%d}",
-			 u->file->mode & 07777);
-	if (u->file->size > SMALL)
+			 s->file->mode & 07777);
+	if (!s->is_held)
 		return;
 	buf_adds(params, ",\"content\":\"");
-	deno_frame_base64(params, buf_str(&u->whole));
+	json_base64(params, buf_str(&s->held));
 	buf_adds(params, "\"}");
 }
 
-static int write_once(struct sandbox *sb, struct upload *u, char *code,
+static int write_once(struct sandbox *sb, struct file_source *s, char *code,
 		      const struct stop *stop, struct error *err)
 {
 	struct buf params = BUF_INIT(PARAMS_MAX);
-	struct deno_call c = { .method = "writeFile", .idle_ms = WRITE_MS };
+	struct deno_call c = { .method = "writeFile",
+			       .source = s->is_held ? NULL : file_source_read,
+			       .arg = s,
+			       .idle_ms = WRITE_MS };
 	int rc;
 
-	compose(u, &params);
+	add_params(s, &params);
 	c.params = buf_str(&params);
-	if (u->file->size > SMALL) {
-		c.source = read_file;
-		c.arg = u;
-	}
 	rc = buf_check(&params, "the file", err);
 	if (rc == 0)
 		rc = deno_call(sb, &c, "writing the file", stop, err);
 	snprintf(code, DENO_CODE, "%s", c.code);
-	cJSON_Delete(c.ok);
 	buf_release(&params);
 	return rc;
 }
@@ -149,44 +106,48 @@ static int make_parent(struct sandbox *sb, const char *path, char *code,
 	if (end > path)
 		rc = deno_call(sb, &c, "making the directory", stop, err);
 	snprintf(code, DENO_CODE, "%s", c.code);
-	cJSON_Delete(c.ok);
 	buf_release(&params);
 	return rc;
 }
 
 /* The content is sent at once; the directory is made when it is missing. A
  * stream cannot be sent again: there it is made before. */
-static int try_write(struct sandbox *sb, struct upload *u, char *code,
-		     const struct stop *stop, struct error *err)
+static int write_with_parent(struct sandbox *sb, struct file_source *s,
+			     char *code, const struct stop *stop,
+			     struct error *err)
 {
 	struct error why = { 0 };
-	bool large = u->file->size > SMALL;
 	int rc = -1;
 
-	if (!large)
-		rc = write_once(sb, u, code, stop, &why);
-	if (rc < 0 && (large || file_error_of(code) == FILE_NOT_FOUND)) {
+	if (s->is_held)
+		rc = write_once(sb, s, code, stop, &why);
+	if (rc < 0 && (!s->is_held || file_error_of(code) == FILE_NOT_FOUND)) {
 		why = (struct error){ 0 };
-		rc = make_parent(sb, u->file->path, code, stop, &why);
+		rc = make_parent(sb, s->file->path, code, stop, &why);
 		if (rc == 0)
-			rc = write_once(sb, u, code, stop, &why);
+			rc = write_once(sb, s, code, stop, &why);
 	}
 	if (rc < 0)
 		*err = why;
 	return rc;
 }
 
+static bool is_passing(const struct error *why)
+{
+	return why->code == ERR_NETWORK || why->code == ERR_PROTOCOL;
+}
+
 static int upload_one(struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
-	struct upload u = { .file = f };
-	int rc = f->size <= SMALL ? read_whole(&u, err) : 0;
+	struct file_source s;
+	int rc = file_source_open(&s, f, SMALL, err);
 
 	for (int i = 1; rc == 0; i++) {
 		char code[DENO_CODE] = "";
 		struct error why = { 0 };
 
-		if (try_write(sb, &u, code, stop, &why) == 0)
+		if (write_with_parent(sb, &s, code, stop, &why) == 0)
 			break;
 		if (why.code == ERR_REMOTE) {
 			enum file_error e = file_error_of(code);
@@ -194,8 +155,7 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 			transfer_fail(f, e, e == FILE_OTHER ? why.message : "");
 			break;
 		}
-		if (u.failed || (f->size > SMALL && u.sent) || i == TRIES ||
-		    (why.code != ERR_NETWORK && why.code != ERR_PROTOCOL)) {
+		if (s.failed || s.sent || i == TRIES || !is_passing(&why)) {
 			*err = why;
 			rc = -1;
 		} else {
@@ -203,11 +163,11 @@ static int upload_one(struct sandbox *sb, struct transfer *f,
 					 err);
 		}
 	}
-	if (rc < 0 && u.failed) {
-		transfer_fail(f, FILE_OTHER, u.why.message);
+	if (rc < 0 && s.failed) {
+		transfer_fail(f, FILE_OTHER, s.why.message);
 		rc = 0;
 	}
-	buf_release(&u.whole);
+	file_source_release(&s);
 	return rc;
 }
 
@@ -229,14 +189,14 @@ struct download {
 	struct error why;
 };
 
-static int blame_file(struct download *d, const struct error *err)
+static int fail_file(struct download *d, const struct error *err)
 {
 	d->failed = true;
 	d->why = *err;
 	return -1;
 }
 
-static int take_head(struct download *d, struct error *err)
+static int parse_head(struct download *d, struct error *err)
 {
 	struct str head = { d->head, d->head_len };
 	int64_t size = -1;
@@ -247,7 +207,7 @@ static int take_head(struct download *d, struct error *err)
 				 "unexpected server response: no file");
 	if (d->size >= 0 && d->size != size) {
 		error_set(err, ERR_REMOTE, "the file changed meanwhile");
-		return blame_file(d, err);
+		return fail_file(d, err);
 	}
 	d->headed = true;
 	d->size = size;
@@ -264,20 +224,20 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 		chunk = str_skip(chunk, 1);
 		if (c != '\n' && d->head_len < HEAD_MAX)
 			d->head[d->head_len++] = c;
-		else if (take_head(d, err) < 0)
+		else if (parse_head(d, err) < 0)
 			return -1;
 	}
 	if ((int64_t)chunk.len > d->size - d->got && d->headed) {
 		error_set(err, ERR_REMOTE, "the file changed meanwhile");
-		return blame_file(d, err);
+		return fail_file(d, err);
 	}
 	d->got += (int64_t)chunk.len;
 	if (!chunk.len || d->file->write(d->file->arg, chunk, err) == 0)
 		return 0;
-	return blame_file(d, err);
+	return fail_file(d, err);
 }
 
-/* The rest of the file, from where we are. 0 with nothing said: it cannot be
+/* Reads the rest of the file, from d->got on. 0 with d->size -1: it cannot be
  * read so. */
 static int read_once(struct sandbox *sb, struct download *d,
 		     const struct stop *stop, struct error *err)
@@ -308,13 +268,12 @@ static int read_once(struct sandbox *sb, struct download *d,
 	rc = buf_check(&params, "the file's name", err);
 	if (rc == 0)
 		rc = deno_call(sb, &c, "reading the file", stop, err);
-	cJSON_Delete(c.ok);
 	buf_release(&params);
 	buf_release(&out);
 	return rc;
 }
 
-/* 1: the helper script shall try, or say why not. */
+/* 1: not read; the helper script can, or says why not. */
 static int download_one(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
@@ -337,8 +296,7 @@ static int download_one(struct sandbox *sb, struct transfer *f,
 		}
 		if (d.got > before)
 			i = 0;
-		if (i == TRIES ||
-		    (why.code != ERR_NETWORK && why.code != ERR_PROTOCOL)) {
+		if (i == TRIES || !is_passing(&why)) {
 			*err = why;
 			return -1;
 		}

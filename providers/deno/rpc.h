@@ -10,7 +10,7 @@
  * The socket belongs to a thread of its own, which sends what is queued, hands
  * out what comes, and says "ping" every two seconds as the SDK does. Any
  * thread may call. When the socket ends, all calls fail with ERR_NETWORK, and
- * so do later ones until deno_rpc_adopt() brings another.
+ * so do later ones until deno_rpc_set_socket().
  */
 struct deno_rpc;
 
@@ -32,21 +32,20 @@ struct deno_call { /* one request and its answer; the caller's */
 	void *arg;
 	int64_t idle_ms; /* without an answer or output: ERR_NETWORK; 0: no end
 			  */
-	cJSON *ok;       /* out: the result, owned by the caller */
 	char code[DENO_CODE]; /* out: "ENOENT", where the call was refused */
 };
 
 struct deno_rpc *deno_rpc_new(void);
-/* Ends the socket and the thread; never blocks for long; NULL is fine. */
+/* Ends the socket and the thread; never blocks for long. */
 void deno_rpc_free(struct deno_rpc *r);
 bool deno_rpc_alive(struct deno_rpc *r);
-/* Ends the socket; one thread at a time, as adopt. */
+/* Ends the socket; one thread at a time, as deno_rpc_set_socket(). */
 void deno_rpc_end(struct deno_rpc *r);
 /* Takes ws over in any case; one thread at a time, and only while there is no
  * socket. */
-int deno_rpc_adopt(struct deno_rpc *r, struct ws *ws, struct error *err);
+int deno_rpc_set_socket(struct deno_rpc *r, struct ws *ws, struct error *err);
 /*
- * 0 with ok (or out) filled. -1: ERR_NETWORK, the socket ended, and the request
+ * 0 with out filled. -1: ERR_NETWORK, the socket ended, and the request
  * may have been performed; ERR_PROTOCOL; ERR_REMOTE, refused (see code);
  * ERR_LIMIT, more output than out takes; what stop or source says.
  */

@@ -18,12 +18,12 @@ static int tell(struct deno_calls *c, struct str text)
 
 	if (rc < 0 && err.code != ERR_PROTOCOL && err.code != ERR_LIMIT)
 		abort();
-	if (rc == 0 && f.word == DENO_REPLY && !f.ok == !f.failed)
+	if (rc == 0 && f.kind == DENO_REPLY && !f.ok == !f.failed)
 		abort();
 	if (f.data.len > ROOM + 3)
 		abort();
 	if (rc == 0)
-		rc = deno_calls_take(c, &f, &err);
+		rc = deno_calls_apply(c, &f, &err);
 	deno_frame_release(&f);
 	return rc;
 }

@@ -120,7 +120,7 @@ static void test_broken_ends(void **state)
 static const struct {
 	const char *text;
 	enum err code;
-	enum deno_word word;
+	enum deno_kind kind;
 	const char *said; /* the code, or the data */
 } messages[] = {
 	{ "pong", 0, DENO_OTHER, "" },
@@ -171,10 +171,10 @@ static void test_messages(void **state)
 		deno_frame_parse(&f, str_of(messages[i].text), 1000, &err);
 		assert_int_equal(err.code, messages[i].code);
 		if (!err.code)
-			assert_int_equal(f.word, messages[i].word);
-		if (!err.code && f.word == DENO_REPLY)
+			assert_int_equal(f.kind, messages[i].kind);
+		if (!err.code && f.kind == DENO_REPLY)
 			assert_string_equal(f.code, messages[i].said);
-		if (!err.code && f.word == DENO_DATA)
+		if (!err.code && f.kind == DENO_DATA)
 			assert_true(str_is(buf_str(&f.data), messages[i].said));
 		deno_frame_release(&f);
 	}
@@ -204,7 +204,7 @@ static int tell(struct deno_calls *c, const char *text)
 	int rc;
 
 	assert_int_equal(deno_frame_parse(&f, str_of(text), 1 << 20, &err), 0);
-	rc = deno_calls_take(c, &f, &err);
+	rc = deno_calls_apply(c, &f, &err);
 	deno_frame_release(&f);
 	return rc;
 }
