@@ -1,4 +1,4 @@
-/* daytona.c - sandboxes of Daytona: the account and its addresses. */
+/* daytona.c - sandboxes of Daytona: the account, and one sandbox's life. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/daytona/daytona.h"
 
@@ -9,26 +9,17 @@
 #include "base/str.h"
 #include "providers/table.h"
 
-enum { COMMAND_MAX = 512 << 10, KEEP_MS = 10000 };
+enum {
+	COMMAND_MAX = 512 << 10,
+	LIFETIME_S = 1800,
+	WAIT_MS = 180000,
+	START_MS = 90000, /* the server holds a start for 30 s */
+	TOUCH_MS = 10000,
+};
 
 /* From 0.167.0 on the server tells standard output and error output apart and
  * answers in JSON. */
 static const char version[] = "0.190.0";
-
-struct daytona *daytona_of(const struct sandbox_client *host)
-{
-	return host->priv;
-}
-
-bool daytona_id_ok(const char *id)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789-_";
-	size_t len = strlen(id);
-
-	return len && len <= DAYTONA_ID_MAX && strspn(id, allowed) == len;
-}
 
 static int no_key(struct error *err)
 {
@@ -48,16 +39,6 @@ static int no_organization(struct error *err)
 			  "or use a DAYTONA_API_KEY.");
 }
 
-static int add_bearer(struct rest *r, const char *token, struct error *err)
-{
-	char *value = xasprintf("Bearer %s", token);
-	int rc = rest_header(r, "Authorization", value, err);
-
-	explicit_bzero(value, strlen(value));
-	free(value);
-	return rc;
-}
-
 /* What both servers are told. */
 static int add_headers(struct rest *r, const struct settings *set,
 		       const char **project, struct error *err)
@@ -72,7 +53,7 @@ static int add_headers(struct rest *r, const struct settings *set,
 		return no_key(err);
 	if (!key && !org)
 		return no_organization(err);
-	if (add_bearer(r, key ? key : jwt, err) < 0 ||
+	if (vendor_bearer(r, key ? key : jwt, err) < 0 ||
 	    (!key &&
 	     rest_header(r, "X-Daytona-Organization-ID", org, err) < 0) ||
 	    rest_header(r, "X-Daytona-Source", "dcode", err) < 0)
@@ -80,115 +61,255 @@ static int add_headers(struct rest *r, const struct settings *set,
 	return rest_header(r, "X-Daytona-SDK-Version", version, err);
 }
 
-static void daytona_close(struct sandbox_client *host)
-{
-	struct daytona *d = daytona_of(host);
-
-	if (!d)
-		return;
-	rest_release(&d->api);
-	free(d);
-	host->priv = NULL;
-	host->endpoint = NULL;
-}
+static const struct vendor vendor;
 
 static int daytona_open(struct sandbox_client *host, const struct settings *set,
 			struct error *err)
 {
 	static const char *const variables[] = { "DAYTONA_API_URL",
 						 "DAYTONA_SERVER_URL", NULL };
-	struct daytona *d = xcalloc(1, sizeof(*d));
+	struct vendor_client *c = vendor_open(host, &vendor);
 
-	host->priv = d;
-	d->api.http = host->http;
-	d->settings = set;
-	if (add_headers(&d->api, set, &host->project_key, err) < 0 ||
-	    rest_header(&d->api, "Accept", "application/json", err) < 0 ||
-	    rest_address(&d->api.base, set, variables,
+	if (add_headers(&c->api, set, &host->project_key, err) < 0 ||
+	    rest_header(&c->api, "Accept", "application/json", err) < 0 ||
+	    rest_address(&c->api.base, set, variables,
 			 "https://app.daytona.io/api", err) < 0)
 		return -1;
-	host->endpoint = d->api.base;
+	host->endpoint = c->api.base;
 	return 0;
 }
 
-int daytona_api(struct daytona *d, const struct rest_ask *ask, cJSON **tree,
-		int *status, const struct stop *stop, struct error *err)
+/* Is the toolbox as safe as the API was? */
+static bool is_safe(const struct rest *api, const char *url)
 {
-	cJSON *ignored = NULL;
-	int rc = rest_json(&d->api, ask, tree ? tree : &ignored, status, stop,
-			   err);
+	return rest_url_ok(str_of(url)) &&
+	       (str_starts(str_of(url), "https://") ||
+		!str_starts(str_of(api->base), "https://"));
+}
 
-	cJSON_Delete(ignored);
-	if (rc < 0 && err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Is DAYTONA_API_KEY a key of this account, and "
-				"may it do this? See "
-				"https://app.daytona.io/dashboard/keys");
+/* Servers before toolboxProxyUrl have a path of its own for it. Owned, or
+ * NULL. */
+static char *ask_url(struct sandbox *sb, const struct stop *stop,
+		     struct error *err)
+{
+	struct rest_ask ask = { .method = "GET",
+				.path = "/toolbox-proxy-url",
+				.what = "asking for the toolbox's address",
+				.flags = REST_AGAIN };
+	cJSON *tree = NULL;
+	char *url = NULL;
+
+	if (vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err) == 0)
+		url = xstrdup(json_string(tree, "url", ""));
+	cJSON_Delete(tree);
+	return url;
+}
+
+/* The toolbox's address may differ from region to region. */
+static int adopt(struct sandbox *sb, const cJSON *answer,
+		 const struct stop *stop, struct error *err)
+{
+	const char *named = json_string(answer, "toolboxProxyUrl", "");
+	char *url = *named ? xstrdup(named) : ask_url(sb, stop, err);
+	struct rest toolbox = { .http = sb->host->http };
+	struct str base = str_of(url ? url : "");
+	int rc = url ? 0 : -1;
+
+	if (url && !is_safe(&vendor_of(sb->host)->api, url))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: %.200s is no "
+			       "address that the key may be sent to",
+			       url);
+	while (str_ends(base, "/"))
+		base.len--;
+	if (rc == 0) {
+		toolbox.base =
+			xasprintf("%.*s/%s", (int)base.len, base.ptr, sb->id);
+		rc = add_headers(&toolbox, sb->host->settings, NULL, err);
+	}
+	if (rc == 0) {
+		vendor_set_server(sb, &toolbox);
+		vendor_set_lease(sb,
+				 json_int(answer, "autoStopInterval", 0) * 60);
+	}
+	rest_release(&toolbox);
+	free(url);
 	return rc;
 }
 
-int daytona_toolbox(struct sandbox *sb, struct rest *r, struct error *err)
+static int start(struct sandbox *sb, const char *id, cJSON **answer,
+		 const struct stop *stop, struct error *err)
 {
-	struct daytona_box *b = sb->priv;
-
-	*r = (struct rest){ .http = sb->host->http };
-	pthread_mutex_lock(&b->lock);
-	r->base = xstrdup(b->base);
-	pthread_mutex_unlock(&b->lock);
-	return add_headers(r, sb->host->settings, NULL, err);
-}
-
-void daytona_keep(struct sandbox *sb, const struct stop *stop)
-{
-	struct daytona_box *b = sb->priv;
-	struct stop within = stop_within(stop, KEEP_MS);
 	struct rest_ask ask = { .method = "POST",
-				.what = "keeping the sandbox alive" };
-	struct error ignored = { 0 };
-	int64_t now = clock_ms();
-	char *path;
-	bool due;
+				.path = "/start",
+				.what = "starting the sandbox",
+				.timeout_ms = START_MS,
+				.flags = REST_AGAIN };
 
-	pthread_mutex_lock(&b->lock);
-	due = b->stop_s > 0 && now - b->active > b->stop_s * 500;
-	if (due)
-		b->active = now;
-	pthread_mutex_unlock(&b->lock);
-	if (!due)
-		return;
-	path = xasprintf("/sandbox/%s/last-activity", sb->id);
-	ask.path = path;
-	(void)daytona_api(daytona_of(sb->host), &ask, NULL, NULL, &within,
-			  &ignored);
-	free(path);
+	return vendor_ask(sb->host->priv, id, &ask, answer, stop, err);
 }
 
-static void daytona_discard(struct sandbox *sb)
+static int touch(struct sandbox *sb, const struct stop *stop, struct error *err)
 {
-	struct daytona_box *b = sb->priv;
+	struct rest_ask ask = { .method = "POST",
+				.path = "/last-activity",
+				.what = "keeping the sandbox alive" };
 
-	if (!b)
-		return;
-	free(b->base);
-	pthread_mutex_destroy(&b->lock);
-	free(b);
-	sb->priv = NULL;
+	return vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
 }
+
+/* The server counts minutes since the last activity. */
+static int extend(struct sandbox *sb, int64_t lifetime_s,
+		  const struct stop *stop, struct error *err)
+{
+	long long minutes = (lifetime_s + 59) / 60;
+	char *path = xasprintf("/autostop/%lld", minutes);
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.what = "extending the sandbox's life",
+				.flags = REST_AGAIN };
+	struct stop within = stop_within(stop, TOUCH_MS);
+	struct error ignored = { 0 };
+	int rc = 0;
+
+	if (vendor_lifetime(sb) != minutes * 60)
+		rc = vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
+	free(path);
+	if (rc < 0)
+		return -1;
+	vendor_set_lease(sb, minutes * 60);
+	(void)touch(sb, &within, &ignored);
+	return 0;
+}
+
+/* As all ids are, and the names of those that were given none. */
+static bool is_uuid(const char *id)
+{
+	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
+}
+
+/* The server takes a name too; then the id differs. */
+static int daytona_attach(struct sandbox *sb, const char *id,
+			  const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = sb->host->priv;
+	cJSON *answer = NULL;
+	const char *found;
+	int rc = 0;
+
+	if (vendor_check_id(&vendor, id, err) < 0)
+		return -1;
+	if (!is_uuid(id))
+		rc = vendor_get(c, id, &answer, stop, err);
+	found = json_string(answer, "id", id);
+	if (strcmp(json_string(answer, "name", ""), id) != 0)
+		found = id;
+	if (rc >= 0)
+		rc = vendor_attach(sb, found, stop, err);
+	cJSON_Delete(answer);
+	return rc;
+}
+
+static void add_end(const cJSON *item, struct sandbox_info *info)
+{
+	int64_t minutes = json_int(item, "autoStopInterval", 0);
+	int64_t active = rest_time(json_string(item, "lastActivityAt", ""));
+
+	if (active && minutes > 0 && info->state == STATE_RUNNING)
+		info->ends = active + minutes * 60;
+}
+
+/* The filter is JSON in the query. */
+static void list_path(struct buf *path, const char *label, const char *value)
+{
+	struct buf labels = BUF_INIT(4096);
+
+	buf_adds(path, "/sandbox?limit=100");
+	if (!label)
+		return;
+	buf_addc(&labels, '{');
+	json_member(&labels, label, str_of(value));
+	buf_addc(&labels, '}');
+	buf_adds(path, "&labels=");
+	rest_encode(path, buf_str(&labels));
+	buf_release(&labels);
+}
+
+static const struct vendor_state states[] = {
+	{ "started", STATE_RUNNING, STEP_READY, false },
+	{ "stopped", STATE_STOPPED, STEP_START, false },
+	{ "archived", STATE_STOPPED, STEP_START, false },
+	{ "paused", STATE_STOPPED, STEP_START, false },
+	{ "stopping", STATE_STOPPED, STEP_WAIT, false },
+	{ "pausing", STATE_STOPPED, STEP_WAIT, false },
+	{ "archiving", STATE_STOPPED, STEP_WAIT, true },
+	{ "creating", STATE_STARTING, STEP_WAIT, false },
+	{ "starting", STATE_STARTING, STEP_WAIT, false },
+	{ "resuming", STATE_STARTING, STEP_WAIT, false },
+	{ "restoring", STATE_STARTING, STEP_WAIT, true },
+	{ "pending_build", STATE_STARTING, STEP_WAIT, true },
+	{ "building_snapshot", STATE_STARTING, STEP_WAIT, true },
+	{ "pulling_snapshot", STATE_STARTING, STEP_WAIT, true },
+	{ "error", STATE_UNKNOWN, STEP_FAIL, false },
+	{ "build_failed", STATE_UNKNOWN, STEP_FAIL, false },
+	{ "destroying", STATE_GONE, STEP_ENDING, false },
+	{ "destroyed", STATE_GONE, STEP_ENDED, false },
+	{ 0 },
+};
+
+/* Servers of old answer with a plain array of all. */
+static const struct vendor_pages pages = { .items = "items",
+					   .member = "nextCursor",
+					   .query = "cursor" };
+
+static const struct vendor vendor = {
+	.noun = "sandbox",
+	.where = "Is DAYTONA_API_KEY a key of this account, and may it do "
+		 "this? See https://app.daytona.io/dashboard/keys",
+	.client_size = sizeof(struct vendor_client),
+	.box_size = sizeof(struct vendor_box),
+	.path = "/sandbox/",
+	.fields = { .id = "id",
+		    .labels = "labels",
+		    .state = "state",
+		    .reason = "errorReason",
+		    .created = "createdAt",
+		    .image = { "snapshot" } },
+	.states = states,
+	.pages = &pages,
+	.wait_ms = WAIT_MS,
+	.unique_names = true,
+	.awaits_end = true,
+	.describe = daytona_describe,
+	.post = daytona_post,
+	.start = start,
+	.adopt = adopt,
+	.extend = extend,
+	.touch = touch,
+	.info = add_end,
+	.list_path = list_path,
+	.call = daytona_call,
+	.max_command = 1 << 20,
+	.max_answer = 4 << 20,
+	.may_be_gone = (const int[]){ 400, 401, 404, 502, 503, 504, 0 },
+	.files = &daytona_files,
+};
 
 static const struct sandbox_ops ops = {
 	.open = daytona_open,
-	.close = daytona_close,
-	.create = daytona_create,
+	.close = vendor_close,
+	.create = vendor_create,
 	.attach = daytona_attach,
-	.list = daytona_list,
-	.info = daytona_info,
-	.extend = daytona_extend,
+	.list = vendor_list,
+	.info = vendor_info,
+	.extend = vendor_extend,
 	.snapshot = daytona_snapshot,
 	.find_snapshot = daytona_find_snapshot,
-	.execute = daytona_execute,
-	.upload = daytona_upload,
-	.download = daytona_download,
-	.remove = daytona_remove,
-	.discard = daytona_discard,
+	.execute = vendor_execute,
+	.upload = vendor_upload,
+	.download = vendor_download,
+	.remove = vendor_remove,
+	.discard = vendor_discard,
 };
 
 const struct sandbox_provider daytona_provider = {
@@ -198,7 +319,7 @@ const struct sandbox_provider daytona_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST,
 	.max_command = COMMAND_MAX,
-	.lifetime_s = DAYTONA_LIFETIME_S,
+	.lifetime_s = LIFETIME_S,
 	.settings = daytona_settings,
 	.url_env = (const char *const[]){ "DAYTONA_API_URL",
 					  "DAYTONA_SERVER_URL", NULL },

@@ -8,13 +8,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/daytona/daytona.h"
-#include "sandbox/supervise/supervise.h"
 
 enum {
 	BODY_MAX = 4 << 20,
-	COMMAND_MAX = 1 << 20,
 	ARGUMENT_MAX = 120000, /* of one; Linux takes 128 KiB */
-	ANSWER_MAX = 4 << 20,  /* bytes of a job's answer */
 	SLACK_MS = 8000,       /* beyond the time that a request is held */
 };
 
@@ -64,37 +61,9 @@ static int compose(struct str command, int64_t wait_ms, struct buf *body,
 	return rc < 0 ? -1 : buf_check(body, "the command", err);
 }
 
-/* Turns what went wrong into what the supervisor does next: ask again
- * (ERR_NETWORK), give up, or ERR_GONE. 408 is the daemon's own time limit. */
-static int judge(struct sandbox *sb, const struct http_response *res,
-		 const struct stop *stop, struct error *err)
-{
-	struct error why = { 0 };
-	int status = res->status;
-	bool may_be_gone = status == 400 || status == 401 || status == 404 ||
-			   (status >= 502 && status <= 504);
-
-	if (err->code == ERR_CANCELLED ||
-	    (err->code == ERR_LIMIT && status != 429))
-		return -1;
-	if (may_be_gone && daytona_revive(sb, stop, &why) < 0) {
-		bool network =
-			why.code == ERR_NETWORK || (why.code == ERR_TIMEOUT);
-
-		if (!network)
-			*err = why;
-		else
-			err->code = ERR_NETWORK;
-		return -1;
-	}
-	if (may_be_gone || status == 408 || status == 429 || status >= 500)
-		err->code = ERR_NETWORK;
-	return -1;
-}
-
 /* {"exitCode":0,"result":"..."} */
-static int take(const struct http_response *res, struct buf *out,
-		struct error *err)
+static int parse_result(const struct http_response *res, struct buf *out,
+			struct error *err)
 {
 	cJSON *tree = json_parse(buf_str(&res->body));
 	const char *result = json_string(tree, "result", NULL);
@@ -111,8 +80,8 @@ static int take(const struct http_response *res, struct buf *out,
 }
 
 /* struct supervisor.call */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+int daytona_call(void *arg, struct str command, int64_t wait_ms,
+		 struct buf *out, const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = arg;
 	struct buf body = BUF_INIT(BODY_MAX);
@@ -123,32 +92,18 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		.what = "running the command",
 		.timeout_ms = wait_ms + SLACK_MS,
 	};
-	struct rest box = { 0 };
 	int rc;
 
-	daytona_keep(sb, stop);
+	vendor_keep(sb, stop);
 	rc = compose(command, wait_ms, &body, err);
 	ask.body = buf_str(&body);
-	if (rc == 0)
-		rc = daytona_toolbox(sb, &box, err);
 	if (rc == 0) {
-		rc = rest_call(&box, &ask, &res, stop, err);
-		rc = rc < 0 ? judge(sb, &res, stop, err) : take(&res, out, err);
+		rc = vendor_send(sb, &ask, &res, stop, err);
+		rc = rc < 0 ? vendor_exec_failed(sb, res.status, false, stop,
+						 err)
+			    : parse_result(&res, out, err);
 	}
-	rest_release(&box);
 	http_response_release(&res);
 	buf_release(&body);
 	return rc;
-}
-
-int daytona_execute(struct sandbox *sb, const struct exec_request *req,
-		    struct exec_result *res, const struct stop *stop,
-		    struct error *err)
-{
-	const struct supervisor s = { .call = call,
-				      .arg = sb,
-				      .max_command = COMMAND_MAX,
-				      .max_answer = ANSWER_MAX };
-
-	return supervise_execute(sb, req, res, &s, stop, err);
 }

@@ -4,19 +4,6 @@
 #include "providers/daytona/daytona.h"
 #include "providers/kit/http_files.h"
 
-static int call(struct sandbox *sb, const struct rest_ask *ask,
-		struct http_response *res, const struct stop *stop,
-		struct error *err)
-{
-	struct rest box = { 0 };
-	int rc = daytona_toolbox(sb, &box, err);
-
-	if (rc == 0)
-		rc = rest_call(&box, ask, res, stop, err);
-	rest_release(&box);
-	return rc;
-}
-
 static void get(struct sandbox *sb, const char *file,
 		struct http_files_way *way)
 {
@@ -55,23 +42,11 @@ static enum http_files_verdict judge(const struct http_response *res)
 	return FILES_REFUSED;
 }
 
-static const struct http_files files_api = {
-	.call = call,
+const struct http_files daytona_files = {
+	.call = vendor_send,
 	.get = get,
 	.put = put,
 	.judge = judge,
-	.revive = daytona_revive,
-	.keep = daytona_keep,
+	.revive = vendor_revive,
+	.keep = vendor_keep,
 };
-
-int daytona_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		   const struct stop *stop, struct error *err)
-{
-	return http_files_upload(sb, &files_api, files, n, stop, err);
-}
-
-int daytona_download(struct sandbox *sb, struct transfer *files, size_t n,
-		     const struct stop *stop, struct error *err)
-{
-	return http_files_download(sb, &files_api, files, n, stop, err);
-}

@@ -1,9 +1,7 @@
 /* snapshot.c - a snapshot of a sandbox that goes on afterwards. */
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/daytona/daytona.h"
 
@@ -17,10 +15,9 @@ enum {
 static int post(struct sandbox *sb, const char *name, const struct stop *stop,
 		struct error *err)
 {
-	char *path = xasprintf("/sandbox/%s/snapshot", sb->id);
 	struct buf body = BUF_INIT(4096);
 	struct rest_ask ask = { .method = "POST",
-				.path = path,
+				.path = "/snapshot",
 				.what = "making the snapshot",
 				.timeout_ms = 120000 };
 	int rc;
@@ -29,9 +26,8 @@ static int post(struct sandbox *sb, const char *name, const struct stop *stop,
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');
 	ask.body = buf_str(&body);
-	rc = daytona_api(daytona_of(sb->host), &ask, NULL, NULL, stop, err);
+	rc = vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
 	buf_release(&body);
-	free(path);
 	return rc;
 }
 
@@ -45,17 +41,17 @@ static int look(struct sandbox_client *host, const char *name, bool *known,
 				.flags = REST_AGAIN | REST_MISSING_OK };
 	cJSON *tree = NULL;
 	const char *state;
-	int status = 0;
 	int rc;
 
 	buf_adds(&path, "/snapshots/");
 	rest_encode(&path, str_of(name));
 	ask.path = path.ptr;
-	rc = daytona_api(daytona_of(host), &ask, &tree, &status, stop, err);
+	rc = vendor_api(host->priv, &ask, &tree, stop, err);
 	state = json_string(tree, "state", "");
-	if (rc == 0 && status != 404)
-		*known = true;
-	if (rc == 0 && status != 404 && strcmp(state, "active") == 0)
+	*known = *known || rc == 0;
+	if (rc > 0)
+		rc = 0;
+	else if (rc == 0 && strcmp(state, "active") == 0)
 		rc = 1;
 	else if (rc == 0 && (strcmp(state, "error") == 0 ||
 			     strcmp(state, "build_failed") == 0))
