@@ -149,21 +149,20 @@ static int try_jail(struct check *c, const struct stop *stop)
 static int ask_provider(struct check *c, struct sandbox_client *host)
 {
 	static const char nobody[] = "00000000-0000-4000-8000-000000000000";
-	const struct sandbox_ops *ops = host->provider->ops;
 	struct stop stop = app_stop(c->in->app);
 	int64_t begin = clock_ms();
 	int rc;
 
-	if (c->in->offline || !ops->list ||
+	if (c->in->offline || !sandbox_can_list(host) ||
 	    host->provider->flags & SANDBOX_UNISOLATED)
 		return 0;
 	stop = stop_within(&stop, CALL_MS);
 	rc = strcmp(c->name, "local") ? 0 : try_jail(c, &stop);
 	if (rc == 0)
-		rc = ops->list(host, nobody, NULL, &stop, &c->why);
+		rc = sandbox_list(host, nobody, NULL, &stop, &c->why);
 	c->ms = clock_ms() - begin;
 	/* Only execute is required: one that was started may not list. */
-	c->cannot_tell = rc < 0 && !ops->list;
+	c->cannot_tell = rc < 0 && !sandbox_can_list(host);
 	if (c->cannot_tell) {
 		c->why = (struct error){ 0 };
 		return 0;

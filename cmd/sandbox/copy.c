@@ -366,7 +366,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	return rc;
 }
 
-int sandbox_copy(struct app *app, const struct args *args)
+int sandbox_cmd_copy(struct app *app, const struct args *args)
 {
 	char *id = NULL;
 	const char *from = remote_side(args->argv[0], &id);

@@ -237,7 +237,7 @@ static int execute(struct run *run, struct target *t, const struct args *args,
 	return rc;
 }
 
-int sandbox_exec(struct app *app, const struct args *args)
+int sandbox_cmd_exec(struct app *app, const struct args *args)
 {
 	struct run run = { .app = app };
 	struct exec_result res = { .exit_code = -1 };

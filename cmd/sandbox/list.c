@@ -147,8 +147,8 @@ static int ask_provider(struct listing *l, struct app *app, struct store *store,
 
 	if (app_host(app, l->provider, &host, err) < 0)
 		return -1;
-	if (host.provider->ops->list)
-		rc = sandbox_find(&host, all ? NULL : store_owner(store), &sink,
+	if (sandbox_can_list(&host))
+		rc = sandbox_list(&host, all ? NULL : store_owner(store), &sink,
 				  &stop, err);
 	else
 		rc = ledger_each(store, all, add_row, l, err);
@@ -156,7 +156,7 @@ static int ask_provider(struct listing *l, struct app *app, struct store *store,
 	return rc;
 }
 
-int sandbox_list(struct app *app, const struct args *args)
+int sandbox_cmd_list(struct app *app, const struct args *args)
 {
 	const char *provider = args_value(args, "sandbox");
 	bool all = args_flag(args, "all");
@@ -268,8 +268,8 @@ int sandbox_cmd_info(struct app *app, const struct args *args)
 	struct error err = { 0 };
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
-	if (rc == 0 && t.id && t.host.provider->ops->info)
-		rc = sandbox_look(&t.host, t.id, &sink, &stop, &err);
+	if (rc == 0 && t.id && sandbox_can_get(&t.host))
+		rc = sandbox_get(&t.host, t.id, &sink, &stop, &err);
 	if (rc < 0 && err.code == ERR_NOT_FOUND && t.label[0]) {
 		rc = 0; /* the ledger still has something to say */
 		f.state = STATE_GONE;

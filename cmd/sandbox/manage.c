@@ -20,14 +20,13 @@ static void note_label(void *arg, const struct sandbox_info *info)
 static int check_ours(struct target *t, const struct stop *stop,
 		      struct error *err)
 {
-	const struct sandbox_ops *ops = t->host.provider->ops;
 	bool ours = false;
 	const struct info_sink sink = { note_label, &ours };
 	char id[IDS_SHOWN];
 
-	if (t->label[0] || !ops->info)
+	if (t->label[0] || !sandbox_can_get(&t->host))
 		return 0;
-	if (sandbox_look(&t->host, t->id, &sink, stop, err) < 0)
+	if (sandbox_get(&t->host, t->id, &sink, stop, err) < 0)
 		return -1;
 	if (ours)
 		return 0;
@@ -89,7 +88,7 @@ static int delete_one(struct app *app, const struct args *args,
 	return rc;
 }
 
-int sandbox_delete(struct app *app, const struct args *args)
+int sandbox_cmd_delete(struct app *app, const struct args *args)
 {
 	struct buf data = BUF_INIT(1 << 20);
 	struct error first = { 0 };
@@ -137,8 +136,8 @@ int sandbox_cmd_snapshot(struct app *app, const struct args *args)
 	struct error err = { 0 };
 	int rc = target_open(&t, app, args, args->argv[0], &err);
 
-	if (rc == 0 && t.host.provider->ops->probe)
-		rc = t.host.provider->ops->probe(&t.host, &stop, &err);
+	if (rc == 0)
+		rc = sandbox_probe(&t.host, &stop, &err);
 	if (rc == 0 && !sandbox_can_snapshot(&t.host))
 		rc = no_snapshots(t.host.provider->name, &err);
 	if (rc == 0)

@@ -31,12 +31,12 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 
 /* One subcommand each; args without its own name. Return the exit status. */
-int sandbox_list(struct app *app, const struct args *args);
+int sandbox_cmd_list(struct app *app, const struct args *args);
 int sandbox_cmd_info(struct app *app, const struct args *args);
-int sandbox_exec(struct app *app, const struct args *args);
-int sandbox_copy(struct app *app, const struct args *args);
+int sandbox_cmd_exec(struct app *app, const struct args *args);
+int sandbox_cmd_copy(struct app *app, const struct args *args);
 int sandbox_cmd_snapshot(struct app *app, const struct args *args);
-int sandbox_delete(struct app *app, const struct args *args);
+int sandbox_cmd_delete(struct app *app, const struct args *args);
 int sandbox_cmd_gc(struct app *app, const struct args *args);
 
 /* Prints a cell of a table, cleaned, at least so wide. */

@@ -95,11 +95,6 @@ static void match(void *arg, const struct sandbox_info *info)
 	search->id = xstrdup(info->id);
 }
 
-static bool can_list(const struct sandbox_client *host)
-{
-	return host->provider->ops->list && !(host->lacks & SANDBOX_LIST);
-}
-
 /* Deletes what is listed under our label. A list may be late, and a proxy may
  * say 404 to a DELETE: where the provider still describes it, it is there. */
 static int remove_listed(struct sandbox_client *host, const char *id,
@@ -108,8 +103,8 @@ static int remove_listed(struct sandbox_client *host, const char *id,
 	struct error ignored = { 0 };
 	int rc = sandbox_remove(host, id, stop, err);
 
-	if (rc <= 0 || !host->provider->ops->info ||
-	    sandbox_look(host, id, NULL, stop, &ignored) < 0)
+	if (rc <= 0 || !sandbox_can_get(host) ||
+	    sandbox_get(host, id, NULL, stop, &ignored) < 0)
 		return rc;
 	return error_set(err, ERR_REMOTE,
 			 "%s: its deletion was answered with 404, but it is "
@@ -127,8 +122,8 @@ static int remove_labelled(struct sandbox_client *host, struct store *store,
 	const struct info_sink sink = { match, &search };
 	int rc = 0;
 
-	if (can_list(host))
-		rc = sandbox_find(host, store_owner(store), &sink, stop, err);
+	if (sandbox_can_list(host))
+		rc = sandbox_list(host, store_owner(store), &sink, stop, err);
 	if (rc == 0 && search.id)
 		rc = ledger_created(store, label, search.id, err);
 	if (rc == 0 && search.id)
@@ -178,12 +173,12 @@ static int remove_by_label(struct box *box, const struct error *why,
 
 	if (why->nothing_made)
 		return ledger_gone(r->store, box->label, err);
-	if (!can_list(r->host))
+	if (!sandbox_can_list(r->host))
 		return error_set(err, ERR_REMOTE, "its creation was cut off");
 	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
 		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
 			return -1;
-		rc = sandbox_find(r->host, store_owner(r->store), &sink, limit,
+		rc = sandbox_list(r->host, store_owner(r->store), &sink, limit,
 				  err);
 	}
 	if (search.id)

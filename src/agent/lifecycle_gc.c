@@ -149,10 +149,10 @@ static void remove_one(struct gc *gc, struct sandbox_client *host,
 static bool is_absent(struct gc *gc, struct sandbox_client *host,
 		      const char *id)
 {
-	const struct sandbox_ops *ops = host->provider->ops;
 	struct error err = { 0 };
 
-	return ops->info && ops->info(host, id, NULL, gc->stop, &err) < 0 &&
+	return sandbox_can_get(host) &&
+	       sandbox_get(host, id, NULL, gc->stop, &err) < 0 &&
 	       err.code == ERR_NOT_FOUND;
 }
 
@@ -291,9 +291,9 @@ static int list_ours(struct gc *gc, struct sandbox_client *host,
 
 	for (;;) {
 		release_list(gc);
-		if (sandbox_find(host, owner, &sink, gc->stop, err) < 0)
+		if (sandbox_list(host, owner, &sink, gc->stop, err) < 0)
 			return -1;
-		if ((!host->endpoint && !host->provider->ops->probe) ||
+		if ((!host->endpoint && !sandbox_needs_probe(host)) ||
 		    !awaits(gc, host) || clock_ms() >= until)
 			return 0;
 		if (stop_sleep(gc->stop, LATE_POLL_MS, err) < 0)
@@ -301,9 +301,10 @@ static int list_ours(struct gc *gc, struct sandbox_client *host,
 	}
 }
 
-static bool can_list(const struct sandbox_provider *p)
+/* Is it known to list, started or not? */
+static bool lists(const struct sandbox_client *host)
 {
-	return (p->flags & SANDBOX_LIST) && p->ops->list;
+	return host->provider->flags & SANDBOX_LIST && sandbox_can_list(host);
 }
 
 /* A provider that nothing is known of and that does not answer is not in use
@@ -312,24 +313,24 @@ static bool can_list(const struct sandbox_provider *p)
 static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 {
 	const struct gc_request *r = gc->request;
-	struct sandbox_client host = { 0 };
+	struct sandbox_client host = { .provider = p };
 	struct error err = { 0 };
-	bool listing = can_list(p);
+	bool listing = lists(&host);
 
 	if (!listing && !has_rows(gc, p->name) &&
-	    !(r->provider && p->ops->probe))
+	    !(r->provider && sandbox_needs_probe(&host)))
 		return;
 	if (r->host(r->arg, p->name, &host, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 		return;
 	}
 	/* What a create that was cut has made is found by listing alone. */
-	if (p->ops->probe && p->ops->probe(&host, gc->stop, &err) < 0) {
+	if (sandbox_probe(&host, gc->stop, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 		sandbox_host_close(&host);
 		return;
 	}
-	listing = can_list(p);
+	listing = lists(&host);
 	if (listing && list_ours(gc, &host, &err) < 0) {
 		leave_all(gc, p->name, err.message);
 	} else {

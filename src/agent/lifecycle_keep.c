@@ -48,14 +48,15 @@ static void *keep(void *arg)
 
 void lifecycle_keep(struct box *box, int64_t lifetime_s)
 {
-	const struct sandbox_provider *p = box->sandbox.host->provider;
+	const struct sandbox_client *host = box->sandbox.host;
 	struct lifecycle_keeper *k;
 	struct error ignored = { 0 };
 	sigset_t all;
 	sigset_t before;
 	int rc;
 
-	if (!p->ops->extend || p->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
+	if (!sandbox_can_extend(host) ||
+	    host->provider->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
 		return;
 	k = xcalloc(1, sizeof(*k));
 	k->sandbox = &box->sandbox;

@@ -36,15 +36,11 @@ static void see(void *arg, const struct sandbox_info *info)
 	}
 }
 
-static const struct sandbox_ops *ops_of(const struct contract *c)
-{
-	return c->request->host->provider->ops;
-}
-
 enum contract_verdict check_id(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
 	const struct info_sink sink = { see, &look };
+	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
 	if (!c->id[0])
@@ -52,9 +48,9 @@ enum contract_verdict check_id(struct contract *c)
 	if (contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "this machine has none");
 	snprintf(c->reason, sizeof(c->reason), "%s", c->id);
-	if (!ops_of(c)->info)
+	if (!sandbox_can_get(r->host))
 		return CONTRACT_OK;
-	if (ops_of(c)->info(c->request->host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return look.by_id == 1
 		       ? CONTRACT_OK
@@ -136,10 +132,10 @@ enum contract_verdict check_list(struct contract *c)
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
-	if (!contract_can(c, SANDBOX_LIST) || !ops_of(c)->list)
+	if (!contract_can(c, SANDBOX_LIST) || !sandbox_can_list(r->host))
 		return contract_na(c, "not supported");
-	if (ops_of(c)->list(r->host, store_owner(r->store), &sink, &c->stop,
-			    &err) < 0)
+	if (sandbox_list(r->host, store_owner(r->store), &sink, &c->stop,
+			 &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.by_id || look.both != 1 || look.by_label != 1)
 		return contract_fail(c, "%d with its id, %d with its label",
@@ -151,11 +147,12 @@ enum contract_verdict check_info(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
 	const struct info_sink sink = { see, &look };
+	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
-	if (!ops_of(c)->info || contract_can(c, SANDBOX_UNISOLATED))
+	if (!sandbox_can_get(r->host) || contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "not supported");
-	if (ops_of(c)->info(c->request->host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (look.by_id != 1)
 		return contract_fail(c, "it is another one's");
@@ -171,12 +168,13 @@ enum contract_verdict check_lifetime(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
 	const struct info_sink sink = { see, &look };
+	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 	int64_t left;
 
-	if (!ops_of(c)->info || contract_can(c, SANDBOX_UNISOLATED))
+	if (!sandbox_can_get(r->host) || contract_can(c, SANDBOX_UNISOLATED))
 		return contract_na(c, "nothing tells");
-	if (ops_of(c)->info(c->request->host, c->id, &sink, &c->stop, &err) < 0)
+	if (sandbox_get(r->host, c->id, &sink, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	if (!look.ends)
 		return contract_na(c, "its end is not told");
@@ -193,12 +191,13 @@ enum contract_verdict check_lifetime(struct contract *c)
 
 enum contract_verdict check_extend(struct contract *c)
 {
+	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 	int64_t seconds = c->request->host->provider->lifetime_s;
 
-	if (!ops_of(c)->extend)
+	if (!sandbox_can_extend(r->host))
 		return contract_na(c, "not supported");
-	if (ops_of(c)->extend(c->sb, seconds, &c->stop, &err) < 0)
+	if (sandbox_extend(c->sb, seconds, &c->stop, &err) < 0)
 		return contract_fail(c, "%s", err.message);
 	return contract_expect(c, "true", 0, "", "");
 }
@@ -276,9 +275,9 @@ enum contract_verdict check_nothing_left(struct contract *c)
 	const struct contract_request *r = c->request;
 	struct error err = { 0 };
 
-	if (contract_can(c, SANDBOX_LIST) && ops_of(c)->list) {
-		if (ops_of(c)->list(r->host, store_owner(r->store), &sink,
-				    &c->stop, &err) < 0)
+	if (contract_can(c, SANDBOX_LIST) && sandbox_can_list(r->host)) {
+		if (sandbox_list(r->host, store_owner(r->store), &sink,
+				 &c->stop, &err) < 0)
 			return contract_fail(c, "%s", err.message);
 		if (look.by_id || look.by_label)
 			return contract_fail(c, "it is still listed");

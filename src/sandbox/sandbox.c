@@ -338,7 +338,48 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 	}
 }
 
-int sandbox_find(struct sandbox_client *host, const char *owner,
+int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
+		  struct error *err)
+{
+	if (!sandbox_needs_probe(host) ||
+	    host->provider->ops->probe(host, stop, err) == 0)
+		return 0;
+	return blame(host, err);
+}
+
+bool sandbox_needs_probe(const struct sandbox_client *host)
+{
+	return host->provider->ops->probe;
+}
+
+bool sandbox_can_list(const struct sandbox_client *host)
+{
+	return host->provider->ops->list && !(host->lacks & SANDBOX_LIST);
+}
+
+bool sandbox_can_get(const struct sandbox_client *host)
+{
+	return host->provider->ops->info;
+}
+
+bool sandbox_can_extend(const struct sandbox_client *host)
+{
+	return host->provider->ops->extend;
+}
+
+bool sandbox_can_snapshot(const struct sandbox_client *host)
+{
+	const struct sandbox_provider *p = host->provider;
+
+	return p->flags & ~host->lacks & SANDBOX_SNAPSHOT && p->ops->snapshot;
+}
+
+bool sandbox_can_upload(const struct sandbox_client *host)
+{
+	return host->provider->ops->upload;
+}
+
+int sandbox_list(struct sandbox_client *host, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err)
 {
@@ -347,9 +388,9 @@ int sandbox_find(struct sandbox_client *host, const char *owner,
 	return ops->list(host, owner, sink, stop, err) ? blame(host, err) : 0;
 }
 
-int sandbox_look(struct sandbox_client *host, const char *id,
-		 const struct info_sink *sink, const struct stop *stop,
-		 struct error *err)
+int sandbox_get(struct sandbox_client *host, const char *id,
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 
@@ -377,13 +418,6 @@ static int check_name_free(struct sandbox_client *host, const char *name,
 		return rc;
 	error_set(err, ERR_USAGE, "there is a snapshot '%s' already", name);
 	return error_hint(err, "Choose another name, or replace it: --force");
-}
-
-bool sandbox_can_snapshot(const struct sandbox_client *host)
-{
-	const struct sandbox_provider *p = host->provider;
-
-	return p->flags & ~host->lacks & SANDBOX_SNAPSHOT && p->ops->snapshot;
 }
 
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,

@@ -213,15 +213,23 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
 		   void (*each)(void *arg, const char *line), void *arg);
-/* True when it makes snapshots; of a program's provider, after its probe. */
+/* Makes certain what a program's provider can do; 0 at once for the others. */
+int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
+		  struct error *err);
+bool sandbox_needs_probe(const struct sandbox_client *host);
+/* What the provider can do: call the functions of these names only then. */
+bool sandbox_can_list(const struct sandbox_client *host);
+bool sandbox_can_get(const struct sandbox_client *host);
+bool sandbox_can_extend(const struct sandbox_client *host);
 bool sandbox_can_snapshot(const struct sandbox_client *host);
-/* These need an operation that the provider may lack: look first. */
-int sandbox_find(struct sandbox_client *host, const char *owner,
+/* Without it sandbox_upload() works through execute. */
+bool sandbox_can_upload(const struct sandbox_client *host);
+int sandbox_list(struct sandbox_client *host, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
-int sandbox_look(struct sandbox_client *host, const char *id,
-		 const struct info_sink *sink, const struct stop *stop,
-		 struct error *err);
+int sandbox_get(struct sandbox_client *host, const char *id,
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err);
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,

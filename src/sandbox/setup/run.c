@@ -267,7 +267,7 @@ static int upload(struct sandbox *sb, const char *file, struct str script,
 static int bring(struct entry *e, struct str script, char **file,
 		 const struct stop *stop, struct error *err)
 {
-	bool takes_files = e->sb->host->provider->ops->upload;
+	bool takes_files = sandbox_can_upload(e->sb->host);
 	size_t want = takes_files ? 0 : piece_size(e, script);
 	int rc = step(e, (struct str){ 0 }, want, stop, err);
 
