@@ -100,7 +100,8 @@ int copy_script(struct copy *c, struct str script, struct buf *out,
 	return 0;
 }
 
-char *copy_join(const char *directory, const char *name)
+/* Directory and name as one path. Owned. */
+static char *join_path(const char *directory, const char *name)
 {
 	size_t len = strlen(directory);
 
@@ -115,16 +116,21 @@ int copy_failed(const struct copy *c, const struct transfer *t,
 {
 	if (c->full.code == ERR_NONE)
 		return error_set(err, ERR_REMOTE, "%s: %s", t->path,
-				 copy_reason(t));
+				 t->error == FILE_OTHER && t->detail[0]
+					 ? t->detail
+					 : file_error_name(t->error));
 	*err = c->full;
 	return -1;
 }
 
-const char *copy_reason(const struct transfer *t)
+int copy_download(struct copy *c, const char *remote, copy_write *write,
+		  void *arg, struct error *err)
 {
-	return t->error == FILE_OTHER && t->detail[0]
-		       ? t->detail
-		       : file_error_name(t->error);
+	struct transfer t = { .path = remote, .write = write, .arg = arg };
+
+	if (sandbox_download(c->sb, &t, 1, c->stop, err) < 0)
+		return -1;
+	return t.error == FILE_OK ? 0 : copy_failed(c, &t, err);
 }
 
 /* 'd' directory, 'f' anything else that exists, 'n' nothing. Also looks for a
@@ -181,7 +187,7 @@ static bool ends_in_slash(const char *path)
 static char *into(const char *target, bool is_directory, const char *source)
 {
 	char *name = last_name(source);
-	char *path = is_directory && name[0] ? copy_join(target, name)
+	char *path = is_directory && name[0] ? join_path(target, name)
 					     : xstrdup(target);
 	size_t len = strlen(path);
 
@@ -233,9 +239,10 @@ static int up(struct copy *c, const char *local, const char *remote,
 	target = into(remote, kind == 'd' || ends_in_slash(remote), local);
 	if (rc == 0)
 		rc = S_ISDIR(st.st_mode)
-			     ? copy_tree_up(c, local, target, err)
+			     ? copy_tree_up(c, fd, target, err)
 			     : copy_file_up(c, fd, (int)st.st_mode & 0777,
 					    target, err);
+	c->files += rc == 0 && S_ISREG(st.st_mode);
 	free(target);
 	close(fd);
 	return rc;
@@ -250,6 +257,7 @@ static int down_to(struct copy *c, char kind, const char *remote,
 	int rc = kind == 'd' ? copy_tree_down(c, remote, target, err)
 			     : copy_file_down(c, remote, target, err);
 
+	c->files += rc == 0 && kind != 'd';
 	free(target);
 	return rc;
 }
@@ -344,7 +352,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	}
 	remote = (uploads ? to : from)[0] == '/'
 			 ? xstrdup(uploads ? to : from)
-			 : copy_join(sb.workdir ? sb.workdir : "/",
+			 : join_path(sb.workdir ? sb.workdir : "/",
 				     uploads ? to : from);
 	if (!uploads)
 		rc = down(&c, remote, args->argv[1], err);

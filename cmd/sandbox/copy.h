@@ -8,8 +8,6 @@
 #include "archive/archive.h"
 #include "sandbox/sandbox.h"
 
-enum { COPY_BATCH = 64 }; /* files per transfer call, and files open at once */
-
 struct copy {
 	struct sandbox *sb;      /* borrowed */
 	const struct stop *stop; /* borrowed */
@@ -37,55 +35,53 @@ int copy_store(struct copy *c, int64_t bytes, struct error *err);
  * when its exit status is not 0: ERR_REMOTE with what. */
 int copy_script(struct copy *c, struct str script, struct buf *out,
 		const char *what, struct error *err);
-/* Directory of local, "" or "x/y/" made of name, as a remote path: owned. */
-char *copy_join(const char *directory, const char *name);
-/* "file_not_found", or the provider's words. */
-const char *copy_reason(const struct transfer *t);
 /* -1, err says why this transfer failed. */
 int copy_failed(const struct copy *c, const struct transfer *t,
 		struct error *err);
 
-/* One regular file, open at fd; mode 0: 0644, or what the file there has. */
+/* What takes a remote file's bytes: -1 (err filled) ends the transfer. */
+typedef int copy_write(void *arg, struct str chunk, struct error *err);
+/* A remote file to write(). */
+int copy_download(struct copy *c, const char *remote, copy_write *write,
+		  void *arg, struct error *err);
+/* One regular file, open at fd, from its beginning; mode 0: 0644, or what the
+ * file there has. */
 int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
 		 struct error *err);
-/* What is in the local directory, into the remote one, which is made. */
-int copy_tree_up(struct copy *c, const char *local, const char *remote,
-		 struct error *err);
+/* Into a temporary file beside local, which it replaces when it is whole. */
 int copy_file_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
+
+/*
+ * Trees are tar streams that the sandbox's own tar packs and unpacks: through
+ * its standard input and output, or, where there are none, through a file in
+ * its /tmp.
+ */
+/* What is in the local directory (borrowed), into the remote one, which is
+ * made. */
+int copy_tree_up(struct copy *c, int dir, const char *remote,
+		 struct error *err);
 /* What is in the remote directory, into the local one, which is made. Never
  * follows a link below it nor leaves it, whatever the sandbox says. */
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err);
-
-/* The same file by file, where there is no tar. dir is taken over. */
-int copy_files_up(struct copy *c, int dir, const char *remote,
-		  struct error *err);
-int copy_files_down(struct copy *c, const char *remote, int root,
-		    struct error *err);
+/* An archive that pull gives, into the remote directory, which is made. */
+int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
+		    archive_pull *pull, void *arg, struct error *err);
+/* The remote directory as an archive, unchecked, to write(). */
+int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
+		     void *arg, struct error *err);
 
 /* From standard input and to standard output: a file's bytes, or a tar stream
  * of what is in a directory. */
 int copy_check_stdin(struct error *err);
 int copy_check_stdout(struct copy *c, struct error *err);
-int copy_to_stdout(struct copy *c, struct str chunk, struct error *err);
 int copy_file_in(struct copy *c, const char *remote, struct error *err);
 int copy_tree_in(struct copy *c, const char *remote, struct error *err);
 int copy_file_out(struct copy *c, const char *remote, struct error *err);
 int copy_tree_out(struct copy *c, const char *remote, struct error *err);
-
-/* Whole trees as one stream, in one execute each. Can it be had? */
-bool copy_by_tar(const struct copy *c);
-/* dir is taken over; mode is what a new remote directory gets. */
-int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
-		struct error *err);
-/* The stream comes from pull. */
-int copy_tar_in(struct copy *c, const char *remote, mode_t mode,
-		archive_pull *pull, void *arg, struct error *err);
-/* root, borrowed: unpacks below it. */
-int copy_tar_down(struct copy *c, const char *remote, int root,
-		  struct error *err);
-/* Unchecked, to standard output. */
-int copy_tar_out(struct copy *c, const char *remote, struct error *err);
+/* What pull gives, in a file without a name: its descriptor, or -1. */
+int copy_spool(struct copy *c, archive_pull *pull, void *arg,
+	       struct error *err);
 
 #endif

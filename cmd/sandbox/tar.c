@@ -6,11 +6,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "base/ids.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/app.h"
 #include "cmd/sandbox/copy.h"
@@ -20,6 +24,7 @@ enum {
 	LINE_BYTES = 4096,      /* bytes of one line of tar's complaints */
 	TOLD_MAX = 200,         /* of a kind shown; the others are counted */
 	SCRIPT_BYTES = 1 << 16, /* of the command */
+	CLEANUP_MS = 10000,
 };
 
 /* What tar there says on its standard error: a line per file. */
@@ -36,7 +41,7 @@ static bool is_summary(struct str line)
 	       str_search(line, STR("error exit delayed")) < line.len;
 }
 
-static void complain(struct complaints *c)
+static void end_complaint(struct complaints *c)
 {
 	struct str line = str_trim(buf_str(&c->line));
 
@@ -52,14 +57,14 @@ static void complain(struct complaints *c)
 	buf_clear(&c->line);
 }
 
-static void hear(struct complaints *c, struct str chunk)
+static void add_complaints(struct complaints *c, struct str chunk)
 {
 	while (chunk.len) {
 		size_t end = str_find(chunk, '\n');
 
 		buf_addstr(&c->line, (struct str){ chunk.ptr, end });
 		if (end < chunk.len)
-			complain(c);
+			end_complaint(c);
 		chunk = str_skip(chunk, end + 1);
 	}
 }
@@ -83,13 +88,13 @@ static void count(struct copy *c, const struct archive_counts *n)
 	c->skipped += n->skipped;
 }
 
-/* tar's verdict: what it complained of when it failed. With must_go_on it has
- * to have gone on after that: busybox's does not when it unpacks. */
-static int judge(struct copy *c, struct complaints *said,
-		 const struct exec_result *res, bool must_go_on,
-		 struct error *err)
+/* Whether tar failed, and what it complained of then. With must_go_on it has to
+ * have gone on after that: busybox's does not when it unpacks. */
+static int check_status(struct copy *c, struct complaints *said,
+			const struct exec_result *res, bool must_go_on,
+			struct error *err)
 {
-	complain(said);
+	end_complaint(said);
 	if (res->exit_code == 0)
 		return 0;
 	if (!said->n || res->exit_code > 2)
@@ -104,14 +109,27 @@ static int judge(struct copy *c, struct complaints *said,
 	return 0;
 }
 
-static int on_upload(void *arg, enum exec_stream stream, struct str chunk,
-		     struct buf *reply, struct error *err)
+static int on_complaint(void *arg, enum exec_stream stream, struct str chunk,
+			struct buf *reply, struct error *err)
 {
+	(void)stream; /* tar prints nothing else here */
 	(void)reply;
 	(void)err;
-	if (stream == EXEC_STDERR)
-		hear(arg, chunk);
+	add_complaints(arg, chunk);
 	return 0;
+}
+
+static bool has_stdin(const struct copy *c)
+{
+	return c->sb->host->provider->flags & SANDBOX_STDIN;
+}
+
+static int check_tar(const struct copy *c, struct error *err)
+{
+	if (c->tar)
+		return 0;
+	error_set(err, ERR_REMOTE, "there is no tar in the sandbox");
+	return error_hint(err, "Install it there, or copy file by file.");
 }
 
 /* The directory's bits are set last, and only when it is new. busybox asks
@@ -131,47 +149,171 @@ static void upload_script(struct copy *c, const char *remote, mode_t mode,
 		 (unsigned)(mode & 0777), c->tar);
 }
 
-int copy_tar_in(struct copy *c, const char *remote, mode_t mode,
-		archive_pull *pull, void *arg, struct error *err)
+/* How a command of ours begins whose standard input is a file there. */
+static void add_input(struct buf *script, const char *file)
 {
-	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	buf_adds(script, "exec <");
+	quote_word(script, str_of(file));
+	buf_adds(script, " || exit 125\nrm -f -- ");
+	quote_word(script, str_of(file));
+	buf_adds(script, "\n");
+}
+
+static int run_upload(struct copy *c, struct buf *script, archive_pull *pull,
+		      void *arg, struct error *err)
+{
 	struct complaints said = { .line = BUF_INIT(LINE_BYTES) };
 	struct exec_request req = {
+		.command = buf_str(script),
 		.plain = true,
-		.output = on_upload,
+		.output = on_complaint,
 		.arg = &said,
 		.source = pull,
 		.source_arg = arg,
 	};
 	struct exec_result res = { 0 };
-	int rc;
+	int rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
 
-	upload_script(c, remote, mode, &script);
-	req.command = buf_str(&script);
-	rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
 	c->directories++;
 	if (rc == 0)
-		rc = judge(c, &said, &res, true, err);
+		rc = check_status(c, &said, &res, true, err);
 	buf_release(&said.line);
+	return rc;
+}
+
+static char *new_file(void)
+{
+	char random[17];
+
+	ids_random(random, 16);
+	return xasprintf("/tmp/.dcode-cp-%s", random);
+}
+
+/* Removes it, if it is there, also when the copy was cancelled. */
+static void remove_file(struct copy *c, const char *file)
+{
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	struct stop within = { .deadline = clock_ms() + CLEANUP_MS };
+	const struct stop *stop = c->stop;
+	struct error ignored = { 0 };
+
+	buf_adds(&script, "rm -f -- ");
+	quote_word(&script, str_of(file));
+	c->stop = &within;
+	(void)copy_script(c, buf_str(&script), NULL, "cleaning up", &ignored);
+	c->stop = stop;
+	buf_release(&script);
+}
+
+int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
+		    archive_pull *pull, void *arg, struct error *err)
+{
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	char *file = NULL;
+	int fd = -1;
+	int rc = check_tar(c, err);
+
+	if (rc == 0 && !has_stdin(c)) {
+		file = new_file();
+		fd = copy_spool(c, pull, arg, err);
+		rc = fd < 0 ? -1 : copy_file_up(c, fd, 0600, file, err);
+		add_input(&script, file);
+		pull = NULL;
+	}
+	if (rc == 0) {
+		upload_script(c, remote, mode, &script);
+		rc = run_upload(c, &script, pull, arg, err);
+	}
+	if (rc < 0 && fd >= 0)
+		remove_file(c, file);
+	if (fd >= 0)
+		close(fd);
+	free(file);
 	buf_release(&script);
 	return rc;
 }
 
-int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
-		struct error *err)
+int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 {
 	int told = 0;
 	struct archive_log to_user = { skipped, &told };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
-	int rc = archive_writer_open(&w, dir, &to_user, err);
+	struct stat st;
+	int rc = fstat(dir, &st) < 0 ? error_errno(err, "the directory") : 0;
 
+	if (rc == 0)
+		rc = archive_writer_open(&w, dup(dir), &to_user, err);
 	if (rc < 0)
 		return -1;
-	rc = copy_tar_in(c, remote, mode, archive_writer_pull, w, err);
+	rc = copy_archive_in(c, remote, st.st_mode, archive_writer_pull, w,
+			     err);
 	n = archive_writer_counts(w);
 	count(c, &n);
 	archive_writer_close(w);
+	return rc;
+}
+
+static void download_script(struct copy *c, const char *remote,
+			    const char *file, struct buf *script)
+{
+	buf_adds(script, "umask 077\ncd -- ");
+	quote_word(script, str_of(remote));
+	buf_addf(script, " || exit 125\nexec %s -cf ", c->tar);
+	quote_word(script, str_of(file));
+	buf_adds(script, " .\n");
+}
+
+struct download {
+	copy_write *write;
+	void *arg;
+	struct complaints said;
+	bool by_file; /* all that the command prints is a complaint */
+};
+
+static int on_download(void *arg, enum exec_stream stream, struct str chunk,
+		       struct buf *reply, struct error *err)
+{
+	struct download *d = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDOUT && !d->by_file)
+		return d->write(d->arg, chunk, err);
+	add_complaints(&d->said, chunk);
+	return 0;
+}
+
+int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
+		     void *arg, struct error *err)
+{
+	struct download d = { .write = write,
+			      .arg = arg,
+			      .said = { .line = BUF_INIT(LINE_BYTES) },
+			      .by_file = !has_stdin(c) };
+	struct buf script = BUF_INIT(SCRIPT_BYTES);
+	char *file = d.by_file ? new_file() : xstrdup("-");
+	struct exec_request req = {
+		.plain = true,
+		.output = on_download,
+		.arg = &d,
+	};
+	struct exec_result res = { 0 };
+	int rc = check_tar(c, err);
+
+	if (rc == 0) {
+		download_script(c, remote, file, &script);
+		req.command = buf_str(&script);
+		rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
+	}
+	if (rc == 0)
+		rc = check_status(c, &d.said, &res, false, err);
+	if (rc == 0 && d.by_file)
+		rc = copy_download(c, file, write, arg, err);
+	if (d.by_file && c->tar)
+		remove_file(c, file);
+	free(file);
+	buf_release(&script);
+	buf_release(&d.said.line);
 	return rc;
 }
 
@@ -180,7 +322,6 @@ int copy_tar_up(struct copy *c, int dir, mode_t mode, const char *remote,
 struct relay {
 	struct copy *copy;
 	pthread_t thread;
-	struct complaints said;
 	int in;     /* we write here; -1 when closed */
 	int out;    /* the other thread reads here */
 	int root;   /* unpacks below it */
@@ -222,8 +363,9 @@ static void *relay_thread(void *arg)
 	return NULL;
 }
 
-static int relay_send(struct relay *r, struct str data, struct error *err)
+static int relay_write(void *arg, struct str data, struct error *err)
 {
+	struct relay *r = arg;
 	const struct stop *stop = r->copy->stop;
 
 	while (data.len) {
@@ -245,18 +387,6 @@ static int relay_send(struct relay *r, struct str data, struct error *err)
 		}
 		data = str_skip(data, n > 0 ? (size_t)n : 0);
 	}
-	return 0;
-}
-
-static int on_download(void *arg, enum exec_stream stream, struct str chunk,
-		       struct buf *reply, struct error *err)
-{
-	struct relay *r = arg;
-
-	(void)reply;
-	if (stream == EXEC_STDOUT)
-		return relay_send(r, chunk, err);
-	hear(&r->said, chunk);
 	return 0;
 }
 
@@ -283,106 +413,40 @@ static int relay_start(struct relay *r, struct error *err)
 	return error_errno(err, "starting a thread");
 }
 
-static int download(struct relay *r, struct str script, struct error *err)
+static int unpack(struct relay *r, const char *remote, struct error *err)
 {
-	struct exec_request req = {
-		.command = script,
-		.plain = true,
-		.output = on_download,
-		.arg = r,
-	};
-	struct exec_result res = { 0 };
 	struct error why = { 0 };
 	int rc = relay_start(r, err);
 
 	if (rc < 0)
 		return -1;
-	rc = sandbox_execute(r->copy->sb, &req, &res, r->copy->stop, &why);
+	rc = copy_archive_out(r->copy, remote, relay_write, r, &why);
 	shutdown(r->in, SHUT_WR);
 	pthread_join(r->thread, NULL);
 	close(r->in);
 	close(r->out);
 	count(r->copy, &r->counts);
-	if (rc < 0 && (!r->ended || r->rc == 0)) {
-		*err = why;
-		return -1;
-	}
-	if (rc == 0 && judge(r->copy, &r->said, &res, false, err) < 0)
-		return -1;
-	if (r->rc < 0)
+	if (r->rc < 0 && (rc == 0 || r->ended))
 		*err = r->err;
-	return r->rc;
+	else if (rc < 0)
+		*err = why;
+	return rc < 0 ? rc : r->rc;
 }
 
-static void download_script(struct copy *c, const char *remote,
-			    struct buf *script)
+int copy_tree_down(struct copy *c, const char *remote, const char *local,
+		   struct error *err)
 {
-	buf_adds(script, "cd -- ");
-	quote_word(script, str_of(remote));
-	buf_addf(script, " || exit 125\nexec %s -cf - .\n", c->tar);
-}
-
-struct outflow { /* to standard output */
-	struct copy *copy;
-	struct complaints said;
-};
-
-static int on_outflow(void *arg, enum exec_stream stream, struct str chunk,
-		      struct buf *reply, struct error *err)
-{
-	struct outflow *o = arg;
-
-	(void)reply;
-	if (stream == EXEC_STDOUT)
-		return copy_to_stdout(o->copy, chunk, err);
-	hear(&o->said, chunk);
-	return 0;
-}
-
-int copy_tar_out(struct copy *c, const char *remote, struct error *err)
-{
-	struct outflow o = { c, { .line = BUF_INIT(LINE_BYTES) } };
-	struct buf script = BUF_INIT(SCRIPT_BYTES);
-	struct exec_request req = {
-		.plain = true,
-		.output = on_outflow,
-		.arg = &o,
-	};
-	struct exec_result res = { 0 };
+	struct relay r = { .copy = c };
 	int rc;
 
-	download_script(c, remote, &script);
-	req.command = buf_str(&script);
-	rc = sandbox_execute(c->sb, &req, &res, c->stop, err);
-	if (rc == 0)
-		rc = judge(c, &o.said, &res, false, err);
-	buf_release(&script);
-	buf_release(&o.said.line);
+	if (mkdir(local, 0777) < 0 && errno != EEXIST)
+		return error_errno(err, "creating %s", local);
+	r.root = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r.root < 0)
+		return error_errno(err, "%s", local);
+	c->directories++;
+	c->disk = r.root;
+	rc = archive_check(err) < 0 ? -1 : unpack(&r, remote, err);
+	close(r.root);
 	return rc;
-}
-
-int copy_tar_down(struct copy *c, const char *remote, int root,
-		  struct error *err)
-{
-	struct relay r = {
-		.copy = c,
-		.said = { .line = BUF_INIT(LINE_BYTES) },
-		.root = root,
-	};
-	struct buf script = BUF_INIT(SCRIPT_BYTES);
-	int rc;
-
-	download_script(c, remote, &script);
-	rc = download(&r, buf_str(&script), err);
-	buf_release(&script);
-	buf_release(&r.said.line);
-	return rc;
-}
-
-bool copy_by_tar(const struct copy *c)
-{
-	struct error ignored = { 0 };
-
-	return c->tar && (c->sb->host->provider->flags & SANDBOX_STDIN) &&
-	       archive_check(&ignored) == 0;
 }

@@ -51,9 +51,6 @@ static const unsigned char upload_sh[] = {
 static const unsigned char download_sh[] = {
 #include "scripts/sandbox/download.sh.inc"
 };
-static const unsigned char tree_sh[] = {
-#include "scripts/sandbox/tree.sh.inc"
-};
 static const unsigned char resolve_sh[] = {
 #include "scripts/sandbox/resolve.sh.inc"
 };
@@ -76,7 +73,6 @@ static const struct {
 	[HELPER_GREP] = { SCRIPT(grep_sh), false },
 	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true },
 	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false },
-	[HELPER_TREE] = { SCRIPT(tree_sh), false },
 	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true },
 };
 
