@@ -20,6 +20,13 @@ struct assigned {
  * also after export, readonly, local, declare and typeset; the bare names
  * after local, declare and typeset; for NAME, select NAME, read NAME,
  * mapfile NAME, getopts o NAME, printf -v NAME; ${NAME:=x}; ((NAME=1)).
+ *
+ * Why it reads quotes, comments and here-documents rather than look for a
+ * pattern: a bare $NAME that the user has a value for is replaced, unless the
+ * script assigns NAME. A match in "curl -H TOKEN=$TOKEN" or in the text of a
+ * file that the script writes would leave $TOKEN empty in the sandbox; a missed
+ * assignment would put the user's value in place of the script's own. The
+ * reference's users rely on both (tests/unit/setup_test.c).
  */
 void assigned_find(struct assigned *a, struct str script);
 bool assigned_has(const struct assigned *a, struct str name);
