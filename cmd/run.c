@@ -46,13 +46,20 @@ void run_mounts(const struct run *r, struct buf *out)
 	buf_adds(out, sb->mounts.n ? ")" : "");
 }
 
-static size_t offered_tools(const struct run *r, struct tool_spec *specs)
+/* With schemas that have to be freed. */
+static size_t offered_tools(const struct run *r, struct tool_spec *specs,
+			    bool *runs_commands)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; tools[i] && n < MOST_TOOLS; i++)
-		if (run_offers(r, tools[i]))
-			specs[n++] = tools[i]->spec;
+	*runs_commands = false;
+	for (size_t i = 0; tools[i] && n < MOST_TOOLS; i++) {
+		if (!run_offers(r, tools[i]))
+			continue;
+		specs[n] = tools[i]->spec;
+		specs[n++].schema = tool_schema(tools[i]);
+		*runs_commands |= (tools[i]->flags & TOOL_RUNS) != 0;
+	}
 	return n;
 }
 
@@ -149,16 +156,19 @@ static int open_model(struct run *r, struct error *err)
 		.model = name,
 		.sandbox = &r->box.sandbox,
 		.interactive = r->interactive,
-		.tools = specs,
-		.n_tools = offered_tools(r, specs),
 	};
-	struct model_brief brief = { .tools = specs, .n_tools = facts.n_tools };
+	struct model_brief brief = {
+		.tools = specs,
+		.n_tools = offered_tools(r, specs, &facts.runs_commands),
+	};
 	int rc;
 
 	prompt_build(&facts, &prompt,
 		     r->options.quiet ? ignore_line : app_warn_line);
 	brief.system = prompt.ptr;
 	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
+	for (size_t i = 0; i < brief.n_tools; i++)
+		free((char *)specs[i].schema);
 	buf_release(&prompt);
 	free(name);
 	return rc;

@@ -174,7 +174,7 @@ int run_judge_writing(struct run *r, struct approval *a,
 		      enum run_verdict *verdict, const struct stop *stop,
 		      struct error *err)
 {
-	bool deletes = !strcmp(a->tool->spec.name, "delete");
+	bool deletes = a->tool->flags & TOOL_DELETES;
 	struct files_target target = { 0 };
 	char *path = written_path(r, a);
 	unsigned how = deletes ? RESOLVE_SELF : 0;

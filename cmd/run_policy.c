@@ -31,9 +31,9 @@ static void refuse_command(const struct run *r, const char *command,
 			 "approach.");
 }
 
-static bool is_execute(const struct approval *a)
+static bool runs_command(const struct approval *a)
 {
-	return !strcmp(a->tool->spec.name, "execute");
+	return a->tool->flags & TOOL_RUNS;
 }
 
 static bool permitted(const struct run *r, const struct approval *a)
@@ -45,10 +45,10 @@ static bool permitted(const struct run *r, const struct approval *a)
 /* What is offered but may not be: words for the model. */
 static void refuse(const struct run *r, struct approval *a)
 {
-	if (is_execute(a) && r->options.allow.given)
+	if (runs_command(a) && r->options.allow.given)
 		refuse_command(r, json_string(a->args, "command", ""),
 			       &a->reason);
-	else if (is_execute(a))
+	else if (runs_command(a))
 		buf_adds(&a->reason,
 			 "Shell commands are not permitted in non-interactive "
 			 "mode without a --shell-allow-list. Use "
@@ -71,7 +71,7 @@ static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
 		 const struct stop *stop, struct error *err)
 {
 	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
-	bool listed = is_execute(a) && r->options.allow.given;
+	bool listed = runs_command(a) && r->options.allow.given;
 
 	*verdict = RUN_ALLOW;
 	if (!(a->tool->flags & TOOL_ASKS)) {

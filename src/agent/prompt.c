@@ -73,14 +73,6 @@ static const char memory_rules[] =
 	"projects. It may be out of date; the user's words in this "
 	"conversation win over it.\n";
 
-static bool has_tool(const struct prompt_facts *f, const char *name)
-{
-	for (size_t i = 0; i < f->n_tools; i++)
-		if (!strcmp(f->tools[i].name, name))
-			return true;
-	return false;
-}
-
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
 	const struct sandbox_provider *p = f->sandbox->host->provider;
@@ -319,7 +311,7 @@ void prompt_build(const struct prompt_facts *f, struct buf *out,
 	add_place(f, out);
 	buf_adds(out, conduct);
 	buf_adds(out, tool_rules);
-	if (has_tool(f, "execute"))
+	if (f->runs_commands)
 		buf_adds(out, shell_rules);
 	else
 		buf_adds(out, "- You can look but not change anything: no "

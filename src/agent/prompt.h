@@ -4,7 +4,6 @@
 #define AGENT_PROMPT_H
 
 #include "sandbox/sandbox.h"
-#include "tool/tool.h"
 
 struct prompt_facts {           /* all borrowed */
 	const char *config_dir; /* ~/.deepagents */
@@ -12,8 +11,7 @@ struct prompt_facts {           /* all borrowed */
 	const char *model;      /* "anthropic:claude-opus-5" */
 	const struct sandbox *sandbox;
 	bool interactive;
-	const struct tool_spec *tools;
-	size_t n_tools;
+	bool runs_commands; /* the model is offered a tool that does */
 };
 
 /*

@@ -61,7 +61,11 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "file_path", .type = ARG_STRING, .required = true },
+	{ .name = "file_path",
+	  .type = ARG_STRING,
+	  .description = "What to delete: absolute, or relative to the working"
+			 " directory.",
+	  .required = true },
 	{ 0 },
 };
 
@@ -72,14 +76,9 @@ const struct tool tool_delete = {
 			"Deletes a file, a symbolic link (not what it points "
 			"to), or a directory with all that is in it. There is "
 			"no way back.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
-			"\"type\":\"string\",\"description\":\"What to "
-			"delete: absolute, or relative to the working "
-			"directory.\"}},\"required\":[\"file_path\"]}",
 	},
 	.args = args,
 	.path_arg = "file_path",
-	.flags = TOOL_ASKS,
+	.flags = TOOL_ASKS | TOOL_DELETES,
 	.run = run,
 };

@@ -101,10 +101,23 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "file_path", .type = ARG_STRING, .required = true },
-	{ .name = "old_string", .type = ARG_STRING, .required = true },
-	{ .name = "new_string", .type = ARG_STRING, .required = true },
-	{ .name = "replace_all", .type = ARG_BOOL },
+	{ .name = "file_path",
+	  .type = ARG_STRING,
+	  .description = "The file: absolute, or relative to the working "
+			 "directory.",
+	  .required = true },
+	{ .name = "old_string",
+	  .type = ARG_STRING,
+	  .description = "The text to find.",
+	  .required = true },
+	{ .name = "new_string",
+	  .type = ARG_STRING,
+	  .description = "The text to put in its place.",
+	  .required = true },
+	{ .name = "replace_all",
+	  .type = ARG_BOOL,
+	  .description = "Replace every occurrence instead of the only one.",
+	  .fallback = "false" },
 	{ 0 },
 };
 
@@ -118,17 +131,6 @@ const struct tool tool_edit_file = {
 			"It must occur once, so give enough lines around the "
 			"change; or set replace_all. Line ends are matched "
 			"whether they are LF or CR LF. The file's mode stays.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
-			"\"type\":\"string\",\"description\":\"The file: "
-			"absolute, or relative to the working directory.\"},"
-			"\"old_string\":{\"type\":\"string\",\"description\":"
-			"\"The text to find.\"},\"new_string\":{\"type\":"
-			"\"string\",\"description\":\"The text to put in its "
-			"place.\"},\"replace_all\":{\"type\":\"boolean\","
-			"\"default\":false,\"description\":\"Replace every "
-			"occurrence instead of the only one.\"}},\"required\":"
-			"[\"file_path\",\"old_string\",\"new_string\"]}",
 	},
 	.args = args,
 	.path_arg = "file_path",

@@ -219,8 +219,14 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "command", .type = ARG_STRING, .required = true },
-	{ .name = "timeout", .type = ARG_INT },
+	{ .name = "command",
+	  .type = ARG_STRING,
+	  .description = "The command line.",
+	  .required = true },
+	{ .name = "timeout",
+	  .type = ARG_INT,
+	  .description = "Seconds, at most 3600; 0 means 24 hours. Give it for"
+			 " commands that take long." },
 	{ 0 },
 };
 
@@ -239,16 +245,8 @@ const struct tool tool_execute = {
 			"find and sed. What runs longer than its timeout is "
 			"killed with all that it started; what it printed is "
 			"kept.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"command\":{"
-			"\"type\":\"string\",\"description\":\"The command "
-			"line.\"},\"timeout\":{\"anyOf\":[{\"type\":"
-			"\"integer\"},{\"type\":\"null\"}],\"default\":null,"
-			"\"description\":\"Seconds, at most 3600; 0 means "
-			"24 hours. Give it for commands that take long.\"}},"
-			"\"required\":[\"command\"]}",
 	},
 	.args = args,
-	.flags = TOOL_ASKS | TOOL_EVICTS,
+	.flags = TOOL_ASKS | TOOL_EVICTS | TOOL_RUNS,
 	.run = run,
 };

@@ -66,8 +66,14 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "pattern", .type = ARG_STRING, .required = true },
-	{ .name = "path", .type = ARG_STRING },
+	{ .name = "pattern",
+	  .type = ARG_STRING,
+	  .description = "The names to find.",
+	  .required = true },
+	{ .name = "path",
+	  .type = ARG_STRING,
+	  .description = "The directory to search; the working directory if "
+			 "not given." },
 	{ 0 },
 };
 
@@ -83,14 +89,6 @@ const struct tool tool_glob = {
 			"itself ('/*.md'). Takes *, ?, [abc], [!abc], {a,b} "
 			"and ** for any directories; a name that begins with "
 			"'.' needs a pattern that does.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"pattern\":{"
-			"\"type\":\"string\",\"description\":\"The names to "
-			"find.\"},\"path\":{\"anyOf\":[{\"type\":\"string\"},"
-			"{\"type\":\"null\"}],\"default\":null,"
-			"\"description\":\"The directory to search; the "
-			"working directory if not given.\"}},\"required\":["
-			"\"pattern\"]}",
 	},
 	.args = args,
 	.path_arg = "path",

@@ -132,11 +132,26 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "pattern", .type = ARG_STRING, .required = true },
-	{ .name = "path", .type = ARG_STRING },
-	{ .name = "glob", .type = ARG_STRING },
-	{ .name = "output_mode", .type = ARG_STRING, .choices = modes },
-	{ .name = "max_count", .type = ARG_INT, .positive = true },
+	{ .name = "pattern",
+	  .type = ARG_STRING,
+	  .description = "The text to find, taken literally.",
+	  .required = true },
+	{ .name = "path",
+	  .type = ARG_STRING,
+	  .description = "The directory or file to search; the working "
+			 "directory if not given." },
+	{ .name = "glob",
+	  .type = ARG_STRING,
+	  .description = "Search only files that match, as in the tool glob: "
+			 "'*.py', 'src/**/*.c'." },
+	{ .name = "output_mode",
+	  .type = ARG_STRING,
+	  .choices = modes,
+	  .fallback = "\"files_with_matches\"" },
+	{ .name = "max_count",
+	  .type = ARG_INT,
+	  .description = "The most matches to return; 1000 if not given.",
+	  .positive = true },
 	{ 0 },
 };
 
@@ -150,25 +165,6 @@ const struct tool tool_grep = {
 			"the names of the files are listed; output_mode "
 			"'content' shows the lines with their numbers, "
 			"'count' how many there are in each file.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"pattern\":{"
-			"\"type\":\"string\",\"description\":\"The text to "
-			"find, taken literally.\"},\"path\":{\"anyOf\":[{"
-			"\"type\":\"string\"},{\"type\":\"null\"}],"
-			"\"default\":null,\"description\":\"The directory or "
-			"file to search; the working directory if not given."
-			"\"},\"glob\":{\"anyOf\":[{\"type\":\"string\"},{"
-			"\"type\":\"null\"}],\"default\":null,"
-			"\"description\":\"Search only files that match, as "
-			"in the tool glob: '*.py', 'src/**/*.c'.\"},"
-			"\"output_mode\":{\"type\":\"string\",\"enum\":["
-			"\"files_with_matches\",\"content\",\"count\"],"
-			"\"default\":\"files_with_matches\"},\"max_count\":{"
-			"\"anyOf\":[{\"type\":\"integer\","
-			"\"exclusiveMinimum\":0},{\"type\":\"null\"}],"
-			"\"default\":null,\"description\":\"The most matches "
-			"to return; 1000 if not given.\"}},\"required\":["
-			"\"pattern\"]}",
 	},
 	.args = args,
 	.path_arg = "path",

@@ -41,7 +41,11 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "path", .type = ARG_STRING, .required = true },
+	{ .name = "path",
+	  .type = ARG_STRING,
+	  .description = "The directory: absolute, or relative to the working "
+			 "directory.",
+	  .required = true },
 	{ 0 },
 };
 
@@ -53,11 +57,6 @@ const struct tool tool_ls = {
 			"absolute paths, hidden ones too. Directories end in "
 			"'/'. Use it to find out what is there before you "
 			"read or edit; use glob to search a whole tree.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"path\":{"
-			"\"type\":\"string\",\"description\":\"The directory: "
-			"absolute, or relative to the working directory.\"}},"
-			"\"required\":[\"path\"]}",
 	},
 	.args = args,
 	.path_arg = "path",

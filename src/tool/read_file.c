@@ -65,9 +65,19 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "file_path", .type = ARG_STRING, .required = true },
-	{ .name = "offset", .type = ARG_INT },
-	{ .name = "limit", .type = ARG_INT },
+	{ .name = "file_path",
+	  .type = ARG_STRING,
+	  .description = "The file: absolute, or relative to the working "
+			 "directory.",
+	  .required = true },
+	{ .name = "offset",
+	  .type = ARG_INT,
+	  .description = "Lines to skip: 0 begins with the first line.",
+	  .fallback = "0" },
+	{ .name = "limit",
+	  .type = ARG_INT,
+	  .description = "The most lines to read.",
+	  .fallback = "100" },
 	{ 0 },
 };
 
@@ -84,15 +94,6 @@ const struct tool tool_read_file = {
 			"file before you edit it. Images, PDF and other binary "
 			"files are not shown. Several files may be read at "
 			"once by several calls in one answer.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
-			"\"type\":\"string\",\"description\":\"The file: "
-			"absolute, or relative to the working directory.\"},"
-			"\"offset\":{\"type\":\"integer\",\"default\":0,"
-			"\"description\":\"Lines to skip: 0 begins with the "
-			"first line.\"},\"limit\":{\"type\":\"integer\","
-			"\"default\":100,\"description\":\"The most lines to "
-			"read.\"}},\"required\":[\"file_path\"]}",
 	},
 	.args = args,
 	.path_arg = "file_path",

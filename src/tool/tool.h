@@ -10,9 +10,11 @@
 #include "tool/secret_files.h"
 
 enum {
-	TOOL_READS = 1 << 0,  /* changes nothing: may run beside others */
-	TOOL_ASKS = 1 << 1,   /* needs approval on the user's own machine */
-	TOOL_EVICTS = 1 << 2, /* a result too large goes to a file */
+	TOOL_READS = 1 << 0,   /* changes nothing: may run beside others */
+	TOOL_ASKS = 1 << 1,    /* needs approval on the user's own machine */
+	TOOL_EVICTS = 1 << 2,  /* a result too large goes to a file */
+	TOOL_RUNS = 1 << 3,    /* runs a command line: its argument "command" */
+	TOOL_DELETES = 1 << 4, /* acts on a link itself, and on what is below */
 };
 
 enum {
@@ -43,9 +45,12 @@ enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL };
 struct tool_arg {
 	const char *name;
 	enum tool_arg_type type;
+	const char *description;    /* for the model, or NULL */
 	bool required;              /* else it may be missing or null */
 	bool positive;              /* ARG_INT: at least 1 */
 	const char *const *choices; /* ARG_STRING: NULL-terminated, or NULL */
+	/* JSON: what the model is told that counts without it. NULL: null. */
+	const char *fallback;
 };
 
 /*
@@ -55,7 +60,7 @@ struct tool_arg {
  * is empty. ERR_CANCELLED and ERR_GONE end the turn.
  */
 struct tool {
-	struct tool_spec spec;
+	struct tool_spec spec; /* its schema: see tool_schema() */
 	const struct tool_arg *args;
 	const char *path_arg; /* names the file it acts on; NULL: none */
 	unsigned flags;
@@ -65,6 +70,8 @@ struct tool {
 
 extern const struct tool *const tools[]; /* NULL ends; spec order */
 const struct tool *tool_find(const char *name);
+/* The JSON Schema of its rows, for struct tool_spec. Owned by the caller. */
+char *tool_schema(const struct tool *tool);
 /*
  * Everything about one call: unknown tool, arguments that are no object,
  * missing or mistyped parameters, run, masking, eviction. Always fills *out

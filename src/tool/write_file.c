@@ -29,8 +29,16 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "file_path", .type = ARG_STRING, .required = true },
-	{ .name = "content", .type = ARG_STRING, .required = true },
+	{ .name = "file_path",
+	  .type = ARG_STRING,
+	  .description = "The file: absolute, or relative to the working "
+			 "directory.",
+	  .required = true },
+	{ .name = "content",
+	  .type = ARG_STRING,
+	  .description = "Everything that the file is to hold, with its last "
+			 "line break.",
+	  .required = true },
 	{ 0 },
 };
 
@@ -42,14 +50,6 @@ const struct tool tool_write_file = {
 			"above it, or replaces what it held, keeping its "
 			"mode. To change part of a file that exists, use "
 			"edit_file instead.",
-		.schema =
-			"{\"type\":\"object\",\"properties\":{\"file_path\":{"
-			"\"type\":\"string\",\"description\":\"The file: "
-			"absolute, or relative to the working directory.\"},"
-			"\"content\":{\"type\":\"string\",\"description\":"
-			"\"Everything that the file is to hold, with its last "
-			"line break.\"}},\"required\":[\"file_path\","
-			"\"content\"]}",
 	},
 	.args = args,
 	.path_arg = "file_path",
