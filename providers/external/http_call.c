@@ -15,16 +15,6 @@ struct http_provider_config *http_provider_of(const struct sandbox_client *host)
 	return host->priv;
 }
 
-bool http_provider_id_ok(const char *id)
-{
-	size_t len = strlen(id);
-
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)id[i] <= ' ' || id[i] == 0x7F)
-			return false;
-	return len > 0 && len <= 512 && str_is_utf8(str_of(id));
-}
-
 struct http_provider_values
 http_provider_values(const struct sandbox_client *host,
 		     const struct sandbox *sb)

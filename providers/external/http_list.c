@@ -56,7 +56,7 @@ int http_provider_list(struct sandbox_client *host, const char *owner,
 				.state = STATE_UNKNOWN,
 			};
 			bool ours = strncmp(info.label, "dcode-", 6) == 0 &&
-				    http_provider_id_ok(id);
+				    provider_config_id_ok(id);
 
 			if (ours && (!owner || !q->item_owner ||
 				     !strcmp(owner, info.owner)))

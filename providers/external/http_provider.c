@@ -175,7 +175,7 @@ static int take_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 	const char *pointer = t->p->deeds[DEED_CREATE].id;
 	char *id = text_at(tree, pointer);
 
-	if (id && http_provider_id_ok(id)) {
+	if (id && provider_config_id_ok(id)) {
 		sb->id = id;
 		return 0;
 	}
@@ -235,7 +235,7 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	struct exec_result res;
 	int rc;
 
-	if (!http_provider_id_ok(id))
+	if (!provider_config_id_ok(id))
 		return not_found(id, err);
 	sb->id = xstrdup(id);
 	if (t->p->deeds[DEED_READY].given)
@@ -261,7 +261,7 @@ static int remove_box(struct sandbox_client *host, const char *id,
 	struct http_response res = { 0 };
 	int rc;
 
-	if (!http_provider_id_ok(id))
+	if (!provider_config_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no id", id);
 	c.values.is[VALUE_ID] = str_of(id);
 	rc = http_provider_send(t, &c, &res, stop, err);

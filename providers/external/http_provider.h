@@ -168,7 +168,5 @@ int http_provider_download(struct sandbox *sb, struct transfer *files, size_t n,
 int http_provider_list(struct sandbox_client *host, const char *owner,
 		       const struct info_sink *sink, const struct stop *stop,
 		       struct error *err);
-/* An id that the service gave: short, without controls or white space. */
-bool http_provider_id_ok(const char *id);
 
 #endif

@@ -127,6 +127,12 @@ bool jsonrpc_broken(struct jsonrpc *w)
 	return broken;
 }
 
+int jsonrpc_bad_answer(const char *detail, struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL,
+			 "the provider's answer makes no sense: %s", detail);
+}
+
 /* With the lock held. */
 static int send_line(struct jsonrpc *w, const struct buf *line,
 		     struct error *err)
@@ -139,8 +145,8 @@ static int send_line(struct jsonrpc *w, const struct buf *line,
 	return 0;
 }
 
-static int begin(struct jsonrpc *w, struct pending *p,
-		 const struct jsonrpc_ask *ask, struct error *err)
+static int begin_call(struct jsonrpc *w, struct pending *p,
+		      const struct jsonrpc_ask *ask, struct error *err)
 {
 	struct buf line = BUF_INIT(JSONRPC_QUEUE);
 	int rc = -1;
@@ -166,8 +172,8 @@ static int begin(struct jsonrpc *w, struct pending *p,
 	return rc;
 }
 
-/* Takes the call off the list, and tells the child when it still works. */
-static void leave(struct jsonrpc *w, struct pending *p)
+/* Takes the call off the list, and cancels it in a child that still works. */
+static void end_call(struct jsonrpc *w, struct pending *p)
 {
 	struct buf line = BUF_INIT(256);
 	struct pending **at = &w->calls;
@@ -188,61 +194,49 @@ static void leave(struct jsonrpc *w, struct pending *p)
 	jsonrpc_poke(w->wake); /* it may have been behind */
 	pthread_mutex_unlock(&w->lock);
 	buf_release(&line);
-	while (p->first) {
-		struct note *note = p->first;
-
-		p->first = note->next;
-		cJSON_Delete(note->message);
-		free(note);
-	}
+	cJSON_Delete(p->notes);
 	cJSON_Delete(p->answer);
 	close(p->event);
 }
 
-static struct note *next_note(struct jsonrpc *w, struct pending *p)
-{
-	struct note *note;
-	bool was;
-
-	pthread_mutex_lock(&w->lock);
-	note = p->first;
-	was = p->behind > JSONRPC_BEHIND;
-	if (note) {
-		p->first = note->next;
-		p->behind -= note->size;
-		if (!p->first)
-			p->last = NULL;
-	}
-	if (was && p->behind <= JSONRPC_BEHIND)
-		jsonrpc_poke(w->wake);
-	pthread_mutex_unlock(&w->lock);
-	return note;
-}
-
+/* Passes on the notifications that have come. 1: so has the answer. */
 static int deliver(struct jsonrpc *w, struct pending *p,
 		   const struct jsonrpc_ask *ask, const struct stop *stop,
 		   struct error *err)
 {
-	struct note *note;
+	const cJSON *note;
+	struct error why;
+	cJSON *notes;
+	bool answered;
 	int rc = 0;
 
-	while (rc == 0 && (note = next_note(w, p))) {
-		if (ask->notify)
-			rc = ask->notify(
-				ask->arg,
-				json_string(note->message, "method", ""),
-				json_get(note->message, "params"), err);
-		cJSON_Delete(note->message);
-		free(note);
+	pthread_mutex_lock(&w->lock);
+	notes = p->notes;
+	p->notes = NULL;
+	if (p->behind > JSONRPC_BEHIND)
+		jsonrpc_poke(w->wake);
+	p->behind = 0;
+	answered = p->answer;
+	why = w->why;
+	pthread_mutex_unlock(&w->lock);
+	cJSON_ArrayForEach (note, notes) {
+		if (rc == 0 && ask->notify)
+			rc = ask->notify(ask->arg,
+					 json_string(note, "method", ""),
+					 json_get(note, "params"), err);
 		if (rc == 0)
 			rc = stop_check(stop, err);
 	}
-	return rc;
+	cJSON_Delete(notes);
+	if (rc < 0 || answered || why.code == ERR_NONE)
+		return rc < 0 ? rc : answered;
+	*err = why;
+	return -1;
 }
 
-/* The error that the child answered with, in our words. */
-static int refused(struct jsonrpc_ask *ask, const cJSON *error,
-		   struct error *err)
+/* Makes an error of the one that the child answered with. */
+static int set_remote_error(struct jsonrpc_ask *ask, const cJSON *error,
+			    struct error *err)
 {
 	struct buf shown = BUF_INIT(1 << 16);
 	const char *text = json_string(error, "message", "");
@@ -250,42 +244,37 @@ static int refused(struct jsonrpc_ask *ask, const cJSON *error,
 	if (!cJSON_IsObject(error) ||
 	    !cJSON_IsNumber(json_get(error, "code")) ||
 	    !cJSON_IsString(json_get(error, "message")))
-		return error_set(err, ERR_PROTOCOL,
-				 "the provider's answer makes no sense: its "
-				 "error has no code and message");
+		return jsonrpc_bad_answer("its error has no code and message",
+					  err);
 	sanitize_line((struct str){ text, strnlen(text, 1 << 14) }, &shown);
 	if (shown.len > TEXT_SHOWN)
 		shown.len =
 			str_utf8_prefix((struct str){ shown.ptr, TEXT_SHOWN });
-	ask->refused = (int)json_int(error, "code", -32603);
+	ask->error_code = (int)json_int(error, "code", -32603);
 	error_set(err, ERR_REMOTE, "%.*s", (int)shown.len,
 		  shown.len ? shown.ptr : "");
 	if (!shown.len)
 		error_set(err, ERR_REMOTE, "error %d without a message",
-			  ask->refused);
+			  ask->error_code);
 	buf_release(&shown);
 	return -1;
 }
 
-static int judge(struct pending *p, struct jsonrpc_ask *ask, cJSON **result,
-		 struct error *err)
+static int parse_result(struct pending *p, struct jsonrpc_ask *ask,
+			cJSON **result, struct error *err)
 {
 	const cJSON *error = json_get(p->answer, "error");
 	cJSON *found =
 		cJSON_DetachItemFromObjectCaseSensitive(p->answer, "result");
 
-	if (error && !cJSON_IsNull(error)) {
-		cJSON_Delete(found);
-		return refused(ask, error, err);
+	if (cJSON_IsObject(found) && (!error || cJSON_IsNull(error))) {
+		*result = found;
+		return 0;
 	}
-	if (!cJSON_IsObject(found)) {
-		cJSON_Delete(found);
-		return error_set(err, ERR_PROTOCOL,
-				 "the provider's answer makes no sense: its "
-				 "result is no object");
-	}
-	*result = found;
-	return 0;
+	cJSON_Delete(found);
+	if (error && !cJSON_IsNull(error))
+		return set_remote_error(ask, error, err);
+	return jsonrpc_bad_answer("its result is no object", err);
 }
 
 static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
@@ -294,30 +283,14 @@ static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 	error_set(err, ERR_TIMEOUT, "the provider gave no answer within %lld s",
 		  (long long)(ask->timeout_ms + 999) / 1000);
 	pthread_mutex_lock(&w->lock);
-	jsonrpc_add_words(w, err);
+	jsonrpc_quote_tail(w, err);
 	pthread_mutex_unlock(&w->lock);
 	return -1;
 }
 
-/* 1: there is an answer; 0: not yet. */
-static int look(struct jsonrpc *w, struct pending *p, struct error *err)
-{
-	int rc = 0;
-
-	pthread_mutex_lock(&w->lock);
-	if (p->answer && !p->first)
-		rc = 1;
-	else if (w->broken && !p->first) {
-		*err = w->why;
-		rc = -1;
-	}
-	pthread_mutex_unlock(&w->lock);
-	return rc;
-}
-
-static int wait_for(struct jsonrpc *w, struct pending *p,
-		    struct jsonrpc_ask *ask, const struct stop *stop,
-		    struct error *err)
+static int wait_answer(struct jsonrpc *w, struct pending *p,
+		       struct jsonrpc_ask *ask, const struct stop *stop,
+		       struct error *err)
 {
 	struct stop limit = stop_within(stop, ask->timeout_ms);
 	int rc;
@@ -329,9 +302,7 @@ static int wait_for(struct jsonrpc *w, struct pending *p,
 		};
 		uint64_t count;
 
-		if (deliver(w, p, ask, stop, err) < 0)
-			return -1;
-		rc = look(w, p, err);
+		rc = deliver(w, p, ask, stop, err);
 		if (rc)
 			return rc < 0 ? -1 : 0;
 		if (stop_check(stop, err) < 0)
@@ -350,19 +321,19 @@ int jsonrpc_call(struct jsonrpc *w, struct jsonrpc_ask *ask, cJSON **result,
 	struct pending p = { .event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	int rc;
 
-	ask->refused = JSONRPC_REFUSED;
+	ask->error_code = JSONRPC_NO_ERROR;
 	*result = NULL;
 	if (p.event < 0)
 		return error_errno(err, "creating an event");
-	rc = begin(w, &p, ask, err);
+	rc = begin_call(w, &p, ask, err);
 	if (rc < 0) {
 		close(p.event);
 		return error_wrap(err, "%s", ask->what);
 	}
-	rc = wait_for(w, &p, ask, stop, err);
+	rc = wait_answer(w, &p, ask, stop, err);
 	if (rc == 0)
-		rc = judge(&p, ask, result, err);
-	leave(w, &p);
+		rc = parse_result(&p, ask, result, err);
+	end_call(w, &p);
 	if (rc < 0 && err->code != ERR_CANCELLED)
 		error_wrap(err, "%s", ask->what);
 	return rc;
@@ -386,7 +357,7 @@ void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
 		(void)poll(&end, 1, KILL_MS);
 	}
 	pthread_mutex_lock(&w->lock);
-	jsonrpc_break(w, ERR_NETWORK, "has been ended");
+	jsonrpc_break(w, "has been ended");
 	jsonrpc_poke(w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);

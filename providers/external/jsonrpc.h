@@ -9,20 +9,19 @@
 
 /*
  * The client's end of PROTOCOL.md, without its methods. A thread of its own
- * reads what the child writes and writes what we send, so that a call can be
- * left at any time and a child that stops reading harms nobody. Nothing that
- * the child does is trusted: every size has a ceiling, and what is no message
- * is kept as its words, for the error.
+ * does all reading and writing, so that a call can be given up at any time and
+ * a child that stops reading blocks nobody. Nothing that the child does is
+ * trusted: every size has a ceiling. The last output that is no message is
+ * quoted in errors.
  */
 enum {
 	JSONRPC_LINE = 32 << 20,  /* bytes of a message */
 	JSONRPC_QUEUE = 64 << 20, /* of requests that the child does not read */
-	JSONRPC_BEHIND =
-		8 << 20, /* of notifications that a call has not taken */
+	JSONRPC_BEHIND = 8 << 20, /* of notifications not yet delivered */
 	JSONRPC_NOISE =
 		1 << 20,     /* that belong to no call, between two answers */
-	JSONRPC_TAIL = 2048, /* of the child's words, kept for errors */
-	JSONRPC_REFUSED = -100000, /* see jsonrpc_ask.refused */
+	JSONRPC_TAIL = 2048, /* of output that is no message, for errors */
+	JSONRPC_NO_ERROR = -100000, /* see jsonrpc_ask.error_code */
 };
 
 struct jsonrpc;
@@ -38,9 +37,9 @@ struct jsonrpc_ask {
 	int (*notify)(void *arg, const char *method, const cJSON *params,
 		      struct error *err);
 	void *arg;
-	/* Out: the code of the error that the child answered with;
-	 * JSONRPC_REFUSED when it answered with none. */
-	int refused;
+	/* Out: the code of the error that the child answered with, or
+	 * JSONRPC_NO_ERROR. */
+	int error_code;
 };
 
 /* Starts the child; spec's fds are ours. Its stdin and stdout are the wire. */
@@ -48,15 +47,15 @@ struct jsonrpc *jsonrpc_start(const struct proc_spec *spec, struct error *err);
 /*
  * Asks and waits for the answer: *result is owned by the caller. On -1 the
  * child has been told to cancel when it lives. Any thread.
- * ERR_REMOTE: the child answered with an error, see refused; ERR_PROTOCOL:
+ * ERR_REMOTE: the child answered with an error, see error_code; ERR_PROTOCOL:
  * with nonsense; ERR_TIMEOUT; ERR_NETWORK: it has ended, or was ended for what
  * it did: jsonrpc_broken() from now on.
  */
 int jsonrpc_call(struct jsonrpc *w, struct jsonrpc_ask *ask, cJSON **result,
 		 const struct stop *stop, struct error *err);
 bool jsonrpc_broken(struct jsonrpc *w);
-/* The last of what the child wrote that was no message, in one clean line. */
-void jsonrpc_words(struct jsonrpc *w, struct buf *out);
+/* -1 with ERR_PROTOCOL: the answer is valid, but detail is wrong in it. */
+int jsonrpc_bad_answer(const char *detail, struct error *err);
 /* Closes the child's input, waits for its end for at most grace_ms and kills
  * its process group. No call may be under way. */
 void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms);

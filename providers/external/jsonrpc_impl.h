@@ -1,4 +1,4 @@
-/* jsonrpc_impl.h - what the two parts of the wire share; not for others. */
+/* jsonrpc_impl.h - what the three parts of the client share. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_EXTERNAL_JSONRPC_IMPL_H
 #define PROVIDERS_EXTERNAL_JSONRPC_IMPL_H
@@ -7,17 +7,11 @@
 
 #include "providers/external/jsonrpc.h"
 
-struct note { /* a notification that waits for its call */
-	cJSON *message;
-	size_t size;
-	struct note *next;
-};
-
 struct pending { /* a call under way; on its caller's stack */
 	int64_t id;
-	int event; /* an eventfd: there is something new */
-	struct note *first, *last;
-	size_t behind; /* bytes of notes */
+	int event;     /* an eventfd: there is something new */
+	cJSON *notes;  /* an array: notifications not yet delivered */
+	size_t behind; /* their bytes */
 	cJSON *answer; /* the whole message */
 	struct pending *next;
 };
@@ -27,11 +21,11 @@ struct jsonrpc {
 	pthread_t thread;
 	pid_t pid;
 	int in, out, err; /* ours of the child's; -1 when closed */
-	int wake;         /* an eventfd: look again */
+	int wake;         /* an eventfd: the thread has something to do */
 	int end;          /* readable once the child has ended */
 	struct buf queue; /* not yet written to the child */
-	struct buf line;  /* begun, of the child's output */
-	struct buf tail;  /* its last words */
+	struct buf line;  /* of the child's output, without its end yet */
+	struct buf tail;  /* the last that it wrote besides messages */
 	size_t noise;     /* bytes that belonged to no call */
 	int64_t last_id;
 	struct pending *calls;
@@ -42,14 +36,16 @@ struct jsonrpc {
 };
 
 /* jsonrpc_line.c; all with the lock held. */
-void jsonrpc_break(struct jsonrpc *w, enum err code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* Bytes that are no message. */
-void jsonrpc_keep_words(struct jsonrpc *w, struct str bytes);
-void jsonrpc_add_words(const struct jsonrpc *w, struct error *err);
-/* Takes the child's output apart. */
+/* From now on every call fails: "the provider FMT", ERR_NETWORK. */
+void jsonrpc_break(struct jsonrpc *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Keeps the last of the bytes that are no message. */
+void jsonrpc_add_tail(struct jsonrpc *w, struct str bytes);
+/* Adds what was kept of them to the message. */
+void jsonrpc_quote_tail(const struct jsonrpc *w, struct error *err);
+/* Hands each complete line of the child's output to its call. */
 void jsonrpc_feed(struct jsonrpc *w, struct str chunk);
-/* A call cannot take more: the child has to wait. */
+/* Has a call more notifications than it may keep? Then nothing is read. */
 bool jsonrpc_is_behind(const struct jsonrpc *w);
 
 /* jsonrpc_io.c */

@@ -34,7 +34,7 @@ static void close_fd(int *fd)
 }
 
 /* False at the end, or when there is nothing now. */
-static bool take(struct jsonrpc *w, int *fd)
+static bool read_chunk(struct jsonrpc *w, int *fd)
 {
 	char room[CHUNK];
 	ssize_t n = *fd < 0 ? 0 : read(*fd, room, sizeof(room));
@@ -49,14 +49,13 @@ static bool take(struct jsonrpc *w, int *fd)
 	if (fd == &w->out)
 		jsonrpc_feed(w, (struct str){ room, (size_t)n });
 	else
-		jsonrpc_keep_words(w, (struct str){ room, (size_t)n });
+		jsonrpc_add_tail(w, (struct str){ room, (size_t)n });
 	pthread_mutex_unlock(&w->lock);
 	return true;
 }
 
-/* One write of what waits. A child that reads no more is no error by itself:
- * calls have their deadlines. */
-static void give(struct jsonrpc *w)
+/* A child that reads no more is no error by itself: calls have deadlines. */
+static void write_queue(struct jsonrpc *w)
 {
 	ssize_t n;
 
@@ -70,42 +69,41 @@ static void give(struct jsonrpc *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* How it ended, once its process is known to have. */
-static void tell_status(struct jsonrpc *w)
+/* Reaps the child and says in the error how it ended. */
+static void break_by_status(struct jsonrpc *w)
 {
 	int status = 0;
 
 	w->reaped = waitpid(w->pid, &status, WNOHANG) == w->pid;
 	if (!w->reaped)
-		jsonrpc_break(w, ERR_NETWORK, "cannot be ended");
+		jsonrpc_break(w, "cannot be ended");
 	else if (WIFSIGNALED(status))
-		jsonrpc_break(w, ERR_NETWORK, "was killed by signal %d",
-			      WTERMSIG(status));
+		jsonrpc_break(w, "was killed by signal %d", WTERMSIG(status));
 	else
-		jsonrpc_break(w, ERR_NETWORK, "ended with exit status %d",
+		jsonrpc_break(w, "ended with exit status %d",
 			      WEXITSTATUS(status));
 }
 
-/* Whoever of its group is left is killed before its number is free again. */
+/* Kills the rest of the group before its number can be given to another. */
 static void finish(struct jsonrpc *w)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
 	bool ended;
 
 	ended = poll(&end, 1, jsonrpc_broken(w) ? 0 : STATUS_MS) > 0;
-	for (int i = 0; i < ROUNDS && take(w, &w->out); i++)
+	for (int i = 0; i < ROUNDS && read_chunk(w, &w->out); i++)
 		;
-	for (int i = 0; i < ROUNDS && take(w, &w->err); i++)
+	for (int i = 0; i < ROUNDS && read_chunk(w, &w->err); i++)
 		;
 	pthread_mutex_lock(&w->lock);
-	jsonrpc_keep_words(w, buf_str(&w->line));
+	jsonrpc_add_tail(w, buf_str(&w->line));
 	if (!ended)
-		jsonrpc_break(w, ERR_NETWORK, "closed its output");
+		jsonrpc_break(w, "closed its output");
 	pthread_mutex_unlock(&w->lock);
 	(void)kill(-w->pid, SIGKILL);
 	(void)poll(&end, 1, KILL_MS);
 	pthread_mutex_lock(&w->lock);
-	tell_status(w);
+	break_by_status(w);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -136,11 +134,11 @@ static bool step(struct jsonrpc *w)
 	if (set[AT_WAKE].revents)
 		(void)!read(w->wake, &count, sizeof(count));
 	if (set[AT_IN].revents)
-		give(w);
+		write_queue(w);
 	if (set[AT_ERR].revents)
-		(void)take(w, &w->err);
+		(void)read_chunk(w, &w->err);
 	if (set[AT_OUT].revents)
-		(void)take(w, &w->out);
+		(void)read_chunk(w, &w->out);
 	return !set[AT_END].revents;
 }
 

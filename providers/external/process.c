@@ -8,22 +8,38 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { PARAMS_MAX = 1 << 20, PROGRESS_MAX = 200 };
+enum { PROGRESS_MAX = 200 };
 
-struct provider_process *provider_process_of(const struct sandbox_client *host)
+struct process_client *process_of(const struct sandbox_client *host)
 {
 	return host->priv;
 }
 
-void provider_process_params(struct buf *b, const char *id)
+struct buf process_params(const char *key, const char *value)
 {
-	buf_addc(b, '{');
-	json_member(b, "sandbox", str_of(id));
+	struct buf params = BUF_INIT(JSONRPC_LINE);
+
+	buf_addc(&params, '{');
+	if (value)
+		json_member(&params, key, str_of(value));
+	return params;
 }
 
-/* The code that a child answered with, as ours. */
-void provider_process_translate(const struct provider_process *c, int code,
-				struct error *err)
+void process_add_param(struct buf *params, const char *key, struct str value)
+{
+	buf_addc(params, ',');
+	json_member(params, key, value);
+}
+
+int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
+		       struct error *err)
+{
+	jsonrpc_bad_answer(detail, err);
+	return error_wrap(err, "%s", ask->what);
+}
+
+void process_translate_error(const struct process_client *c, int code,
+			     struct error *err)
 {
 	static const struct {
 		int code;
@@ -40,7 +56,7 @@ void provider_process_translate(const struct provider_process *c, int code,
 		{ CHILD_UNSUPPORTED, ERR_USAGE },
 		{ CHILD_MISSING, ERR_CONFIG },
 	};
-	const char *package = c->p->d.package;
+	const char *package = c->p->config.package;
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (codes[i].code == code)
@@ -53,9 +69,9 @@ void provider_process_translate(const struct provider_process *c, int code,
 			   c->p->made.base.name, package, package);
 }
 
-/* With the lock held: one that runs, or a new one. */
-static int ensure(struct provider_process *c, const struct stop *stop,
-		  struct error *err)
+/* With the lock held: starts a child where none runs. */
+static int ensure_running(struct process_client *c, const struct stop *stop,
+			  struct error *err)
 {
 	struct jsonrpc *w;
 
@@ -75,10 +91,10 @@ static int ensure(struct provider_process *c, const struct stop *stop,
 				  CHILD_STARTS);
 	}
 	c->starts++;
-	w = provider_process_spawn(c, err);
+	w = process_spawn(c, err);
 	if (!w)
 		return -1;
-	if (provider_process_initialize(c, w, stop, err) == 0) {
+	if (process_initialize(c, w, stop, err) == 0) {
 		c->wire = w;
 		return 0;
 	}
@@ -90,14 +106,14 @@ static int ensure(struct provider_process *c, const struct stop *stop,
 	return -1;
 }
 
-int provider_process_call(struct provider_process *c, struct jsonrpc_ask *ask,
-			  cJSON **result, const struct stop *stop,
-			  struct error *err)
+static int call_child(struct process_client *c, struct jsonrpc_ask *ask,
+		      cJSON **result, const struct stop *stop,
+		      struct error *err)
 {
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = ensure(c, stop, err);
+	rc = ensure_running(c, stop, err);
 	if (rc == 0)
 		c->users++;
 	pthread_mutex_unlock(&c->lock);
@@ -109,8 +125,31 @@ int provider_process_call(struct provider_process *c, struct jsonrpc_ask *ask,
 	if (rc < 0 && jsonrpc_broken(c->wire))
 		c->last = *err;
 	pthread_mutex_unlock(&c->lock);
-	if (rc < 0 && ask->refused != JSONRPC_REFUSED)
-		provider_process_translate(c, ask->refused, err);
+	if (rc < 0)
+		process_translate_error(c, ask->error_code, err);
+	return rc;
+}
+
+int process_request(struct process_client *c, struct jsonrpc_ask *ask,
+		    struct buf *params, cJSON **result, const struct stop *stop,
+		    struct error *err)
+{
+	cJSON *answer = NULL;
+	int rc;
+
+	buf_addc(params, '}');
+	ask->params = buf_str(params);
+	ask->error_code = JSONRPC_NO_ERROR;
+	if (!ask->timeout_ms)
+		ask->timeout_ms = c->p->limits.call;
+	rc = buf_check(params, "the request", err);
+	if (rc == 0)
+		rc = call_child(c, ask, &answer, stop, err);
+	buf_release(params);
+	if (result)
+		*result = answer;
+	else
+		cJSON_Delete(answer);
 	return rc;
 }
 
@@ -134,68 +173,47 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 	return 0;
 }
 
-static bool id_ok(const char *id)
+/* Sets where files are: as config.toml says, as the child said of this sandbox
+ * (dir) or of all, or where its commands start. */
+static void set_workdir(struct sandbox *sb, const char *dir,
+			const struct stop *stop)
 {
-	struct str s = str_of(id);
+	const struct process_client *c = process_of(sb->host);
+	const char *workdir = c->p->config.workdir;
 
-	if (!s.len || s.len > CHILD_ID_MAX || !str_is_utf8(s))
-		return false;
-	for (size_t i = 0; i < s.len; i++)
-		if ((unsigned char)s.ptr[i] <= ' ' || s.ptr[i] == 0x7f)
-			return false;
-	return true;
+	if (!workdir)
+		workdir = dir ? dir : c->workdir;
+	if (!sb->workdir && workdir)
+		sb->workdir = xstrdup(workdir);
+	/* A class may only wish for its directory: see whether it is there. */
+	if (!dir && (!sb->workdir || c->p->config.class_path))
+		process_resolve_workdir(sb, stop);
+	process_probe_held(sb, stop);
 }
 
-/* An answer about one sandbox: its id, and maybe where its files are. */
-static int adopt(struct sandbox *sb, const cJSON *result, const char *what,
-		 const struct stop *stop, struct error *err)
+/* Reads an answer about one sandbox: {"id":..., "workdir":...}. */
+static int parse_sandbox(struct sandbox *sb, const cJSON *result,
+			 const struct jsonrpc_ask *ask, const struct stop *stop,
+			 struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
 	const char *id = json_string(result, "id", "");
 	const cJSON *dir = json_get(result, "workdir");
-	const char *workdir = c->p->d.workdir;
 
-	if (!id_ok(id))
-		return error_set(err, ERR_PROTOCOL,
-				 "%s: the provider's answer makes no sense: "
-				 "its id is no string of 1 to %d printable "
-				 "characters",
-				 what, CHILD_ID_MAX);
+	if (!provider_config_id_ok(id))
+		return process_bad_answer(ask,
+					  "its id is no string of 1 to 512 "
+					  "printable characters",
+					  err);
 	if (!sb->id)
 		sb->id = xstrdup(id);
 	if (dir && (!cJSON_IsString(dir) || dir->valuestring[0] != '/'))
-		return error_set(err, ERR_PROTOCOL,
-				 "%s: the provider's answer makes no sense: "
-				 "its workdir is no absolute path",
-				 what);
-	if (!workdir)
-		workdir = dir ? dir->valuestring : c->workdir;
-	if (!sb->workdir && workdir)
-		sb->workdir = xstrdup(workdir);
-	/* A class says where it would like to be, if anything. */
-	if (!dir && (!sb->workdir || c->p->d.class_path))
-		provider_process_settle(sb, stop);
-	provider_process_find_held(sb, stop);
+		return process_bad_answer(
+			ask, "its workdir is no absolute path", err);
+	set_workdir(sb, dir ? dir->valuestring : NULL, stop);
 	return 0;
 }
 
-/* What only executes has one place for all, which bears the label's name. */
-static int adopt_label(struct sandbox *sb, const struct sandbox_spec *spec,
-		       const struct stop *stop)
-{
-	struct provider_process *c = provider_process_of(sb->host);
-	const char *workdir = c->p->d.workdir ? c->p->d.workdir : c->workdir;
-
-	sb->id = xstrdup(spec->label);
-	if (workdir)
-		sb->workdir = xstrdup(workdir);
-	else
-		provider_process_settle(sb, stop);
-	provider_process_find_held(sb, stop);
-	return 0;
-}
-
-/* Codes that a create fails with before it makes anything. */
+/* Codes of a create that has made nothing. */
 static bool is_refusal(int code)
 {
 	return code == CHILD_BAD_PARAMS || code == CHILD_AUTH ||
@@ -203,31 +221,31 @@ static bool is_refusal(int code)
 	       code == CHILD_MISSING || code == CHILD_NOT_FOUND;
 }
 
-/* The script that runs classes is dcode's own: it cannot list. */
-static int provider_process_probe(struct sandbox_client *host,
-				  const struct stop *stop, struct error *err)
+/* The script that runs classes is dcode's own: its abilities are known. */
+static int probe(struct sandbox_client *host, const struct stop *stop,
+		 struct error *err)
 {
-	struct provider_process *c = provider_process_of(host);
+	struct process_client *c = process_of(host);
 	int rc;
 
-	if (c->p->d.class_path)
+	if (c->p->config.class_path)
 		return 0;
 	pthread_mutex_lock(&c->lock);
-	rc = ensure(c, stop, err);
+	rc = ensure_running(c, stop, err);
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
-/* Started by now: what was assumed of it has become certain. */
+/* Starts the child, and checks the request by what it said it can do. */
 static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 		      const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
+	struct process_client *c = process_of(sb->host);
 	const struct sandbox_provider *p = &c->p->made.base;
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = ensure(c, stop, err);
+	rc = ensure_running(c, stop, err);
 	pthread_mutex_unlock(&c->lock);
 	if (rc == 0 && spec && spec->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
 		rc = error_set(err, ERR_USAGE,
@@ -244,154 +262,117 @@ static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-static int provider_process_create(struct sandbox *sb,
-				   const struct sandbox_spec *spec,
-				   const struct stop *stop, struct error *err)
+static int create(struct sandbox *sb, const struct sandbox_spec *spec,
+		  const struct stop *stop, struct error *err)
 {
-	static const char what[] = "creating the sandbox";
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct process_client *c = process_of(sb->host);
 	struct jsonrpc_ask ask = { .method = "create",
-				   .what = what,
+				   .what = "creating the sandbox",
 				   .timeout_ms = c->p->limits.create,
 				   .notify = on_progress,
 				   .arg = (void *)spec };
+	struct buf params;
 	cJSON *result = NULL;
 	int rc = check_spec(sb, spec, stop, err);
 
 	if (rc < 0)
 		return -1;
-	buf_addc(&params, '{');
-	json_member(&params, "label", str_of(spec->label));
-	buf_addc(&params, ',');
-	json_member(&params, "owner", str_of(spec->owner));
+	params = process_params("label", spec->label);
+	process_add_param(&params, "owner", str_of(spec->owner));
 	buf_addf(&params, ",\"lifetime_s\":%lld", (long long)spec->lifetime_s);
-	if (spec->snapshot) {
-		buf_addc(&params, ',');
-		json_member(&params, "snapshot", str_of(spec->snapshot));
+	if (spec->snapshot)
+		process_add_param(&params, "snapshot", str_of(spec->snapshot));
+	rc = process_request(c, &ask, &params, &result, stop, err);
+	if (rc == 0) {
+		rc = parse_sandbox(sb, result, &ask, stop, err);
+	} else if (ask.error_code == CHILD_NO_METHOD) {
+		/* A child that only executes has one sandbox, for which any
+		 * id will do. */
+		sb->id = xstrdup(spec->label);
+		set_workdir(sb, NULL, stop);
+		rc = 0;
+	} else {
+		err->nothing_made = is_refusal(ask.error_code);
 	}
-	buf_addc(&params, '}');
-	ask.params = buf_str(&params);
-	rc = provider_process_call(c, &ask, &result, stop, err);
-	if (rc == 0)
-		rc = adopt(sb, result, what, stop, err);
-	else if (ask.refused == CHILD_NO_METHOD)
-		rc = adopt_label(sb, spec, stop);
-	else
-		err->nothing_made = is_refusal(ask.refused);
 	/* A create is not repeated: it need not be idempotent. */
 	if (rc < 0 && err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	err->exhausted = rc < 0;
 	cJSON_Delete(result);
-	buf_release(&params);
 	return rc;
 }
 
-static int provider_process_attach(struct sandbox *sb, const char *id,
-				   const struct stop *stop, struct error *err)
+static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
+		  struct error *err)
 {
-	static const char what[] = "attaching to the sandbox";
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct process_client *c = process_of(sb->host);
+	struct buf params;
 	struct jsonrpc_ask ask = { .method = "attach",
-				   .what = what,
+				   .what = "attaching to the sandbox",
 				   .timeout_ms = c->p->limits.create };
 	cJSON *result = NULL;
 	int rc = check_spec(sb, NULL, stop, err);
 
-	provider_process_params(&params, id);
-	buf_addc(&params, '}');
-	ask.params = buf_str(&params);
+	if (rc < 0)
+		return -1;
+	params = process_params("sandbox", id);
+	rc = process_request(c, &ask, &params, &result, stop, err);
 	if (rc == 0)
-		rc = provider_process_call(c, &ask, &result, stop, err);
-	if (rc == 0)
-		rc = adopt(sb, result, what, stop, err);
+		rc = parse_sandbox(sb, result, &ask, stop, err);
 	if (rc == 0 && strcmp(sb->id, id) != 0)
 		rc = error_set(err, ERR_PROTOCOL,
-			       "%s: asked for %.100s, got %.100s", what, id,
+			       "%s: asked for %.100s, got %.100s", ask.what, id,
 			       sb->id);
 	cJSON_Delete(result);
-	buf_release(&params);
 	return rc;
 }
 
-static int provider_process_remove(struct sandbox_client *host, const char *id,
-				   const struct stop *stop, struct error *err)
+static int remove_sandbox(struct sandbox_client *host, const char *id,
+			  const struct stop *stop, struct error *err)
 {
-	struct buf params = BUF_INIT(PARAMS_MAX);
-	struct error why = { 0 };
-	struct provider_process *c = provider_process_of(host);
+	struct buf params = process_params("sandbox", id);
 	struct jsonrpc_ask ask = { .method = "delete",
-				   .what = "deleting the sandbox",
-				   .timeout_ms = c->p->limits.call };
-	cJSON *result = NULL;
-	int rc;
+				   .what = "deleting the sandbox" };
+	struct error why = { 0 };
+	int rc = process_request(process_of(host), &ask, &params, NULL, stop,
+				 &why);
 
-	provider_process_params(&params, id);
-	buf_addc(&params, '}');
-	ask.params = buf_str(&params);
-	rc = provider_process_call(c, &ask, &result, stop, &why);
-	cJSON_Delete(result);
-	buf_release(&params);
 	if (rc == 0 || why.code == ERR_NOT_FOUND || why.code == ERR_GONE ||
-	    ask.refused == CHILD_NO_METHOD)
+	    ask.error_code == CHILD_NO_METHOD)
 		return 0;
 	*err = why;
 	return -1;
 }
 
-static int provider_process_extend(struct sandbox *sb, int64_t lifetime_s,
-				   const struct stop *stop, struct error *err)
+static int extend(struct sandbox *sb, int64_t lifetime_s,
+		  const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct buf params = process_params("sandbox", sb->id);
 	struct jsonrpc_ask ask = { .method = "extend",
-				   .what = "extending the sandbox's life",
-				   .timeout_ms = c->p->limits.call };
-	cJSON *result = NULL;
-	int rc;
+				   .what = "extending the sandbox's life" };
 
-	provider_process_params(&params, sb->id);
-	buf_addf(&params, ",\"lifetime_s\":%lld}", (long long)lifetime_s);
-	ask.params = buf_str(&params);
-	rc = provider_process_call(c, &ask, &result, stop, err);
-	cJSON_Delete(result);
-	buf_release(&params);
-	return rc;
+	buf_addf(&params, ",\"lifetime_s\":%lld", (long long)lifetime_s);
+	return process_request(process_of(sb->host), &ask, &params, NULL, stop,
+			       err);
 }
 
-static int provider_process_snapshot(struct sandbox *sb, const char *name,
-				     bool replace, const struct stop *stop,
-				     struct error *err)
+static int make_snapshot(struct sandbox *sb, const char *name, bool replace,
+			 const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf params = BUF_INIT(PARAMS_MAX);
+	struct process_client *c = process_of(sb->host);
+	struct buf params = process_params("sandbox", sb->id);
 	struct jsonrpc_ask ask = { .method = "snapshot",
 				   .what = "making the snapshot",
 				   .timeout_ms = c->p->limits.create };
-	cJSON *result = NULL;
-	int rc;
 
-	provider_process_params(&params, sb->id);
-	buf_addc(&params, ',');
-	json_member(&params, "name", str_of(name));
-	buf_addf(&params, ",\"replace\":%s}", replace ? "true" : "false");
-	ask.params = buf_str(&params);
-	rc = provider_process_call(c, &ask, &result, stop, err);
-	cJSON_Delete(result);
-	buf_release(&params);
-	return rc;
+	process_add_param(&params, "name", str_of(name));
+	buf_addf(&params, ",\"replace\":%s", replace ? "true" : "false");
+	return process_request(c, &ask, &params, NULL, stop, err);
 }
 
-static void provider_process_discard(struct sandbox *sb)
+static void close_client(struct sandbox_client *host)
 {
-	sb->priv = NULL;
-}
-
-static void provider_process_close(struct sandbox_client *host)
-{
-	struct provider_process *c = host->priv;
+	struct process_client *c = host->priv;
 
 	if (!c)
 		return;
@@ -405,27 +386,26 @@ static void provider_process_close(struct sandbox_client *host)
 }
 
 static const struct sandbox_ops all_ops = {
-	.open = provider_process_open,
-	.close = provider_process_close,
-	.probe = provider_process_probe,
-	.create = provider_process_create,
-	.attach = provider_process_attach,
-	.list = provider_process_list,
-	.info = provider_process_info,
-	.extend = provider_process_extend,
-	.snapshot = provider_process_snapshot,
-	.execute = provider_process_execute,
-	.upload = provider_process_upload,
-	.download = provider_process_download,
-	.remove = provider_process_remove,
-	.discard = provider_process_discard,
+	.open = process_open,
+	.close = close_client,
+	.probe = probe,
+	.create = create,
+	.attach = attach,
+	.list = process_list,
+	.info = process_info,
+	.extend = extend,
+	.snapshot = make_snapshot,
+	.execute = process_execute,
+	.upload = process_upload,
+	.download = process_download,
+	.remove = remove_sandbox,
 };
 
 static void free_provider(struct made_provider *made)
 {
 	struct process_provider *p = (struct process_provider *)made;
 
-	provider_config_release(&p->d);
+	provider_config_release(&p->config);
 	free(p);
 }
 
@@ -442,25 +422,26 @@ struct made_provider *process_provider_new(struct provider_config *d,
 		return NULL;
 	}
 	p = xcalloc(1, sizeof(*p));
-	p->d = *d;
+	p->config = *d;
 	*d = (struct provider_config){ 0 };
 	p->ops = all_ops;
-	p->limits = (struct provider_process_limits){ .start = 30000,
-						      .create = 600000,
-						      .call = 60000,
-						      .held = 20000,
-						      .slack = 10000,
-						      .patience = 60000,
-						      .grace = 1000 };
+	p->limits = (struct process_limits){ .start = 30000,
+					     .create = 600000,
+					     .call = 60000,
+					     .held = 20000,
+					     .slack = 10000,
+					     .patience = 60000,
+					     .grace = 1000 };
 	p->made.free = free_provider;
 	p->made.base = (struct sandbox_provider){
-		.name = p->d.name,
-		.summary = p->d.class_path ? "a Python class of yours or of a"
-					     " package"
-					   : "a program that speaks the "
-					     "provider protocol",
-		.workdir = p->d.workdir ? p->d.workdir : "/workspace",
-		.flags = p->d.flags | SANDBOX_LIVE,
+		.name = p->config.name,
+		.summary = p->config.class_path
+				   ? "a Python class of yours or of a"
+				     " package"
+				   : "a program that speaks the "
+				     "provider protocol",
+		.workdir = p->config.workdir ? p->config.workdir : "/workspace",
+		.flags = p->config.flags | SANDBOX_LIVE,
 		.max_command = 80 << 10,
 		.lifetime_s = 3600,
 		.ops = &p->ops,
@@ -482,10 +463,10 @@ void process_provider_overlay(struct made_provider *made,
 {
 	struct process_provider *p = (struct process_provider *)made;
 
-	move(&p->d.workdir, &d->workdir);
-	move(&p->d.package, &d->package);
+	move(&p->config.workdir, &d->workdir);
+	move(&p->config.package, &d->package);
 	if (d->params)
-		p->d.params = d->params;
-	if (p->d.workdir)
-		made->base.workdir = p->d.workdir;
+		p->config.params = d->params;
+	if (p->config.workdir)
+		made->base.workdir = p->config.workdir;
 }

@@ -1,4 +1,4 @@
-/* process.h - the parts of the provider that is a child process. */
+/* process.h - a provider that is a child process: what its files share. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_EXTERNAL_PROCESS_H
 #define PROVIDERS_EXTERNAL_PROCESS_H
@@ -11,13 +11,12 @@
 /*
  * The client of PROTOCOL.md. The child starts with the first request, is
  * initialized once, and is started again when it died, at most CHILD_STARTS
- * times. What it can is known only then: until then the provider's flags are
- * what was written down of it.
+ * times. Its abilities are certain only once it has answered initialize; until
+ * then the provider's flags are what its configuration says.
  */
 enum {
 	CHILD_PROTOCOL = 1,
 	CHILD_STARTS = 4,
-	CHILD_ID_MAX = 512,    /* bytes of a sandbox's id */
 	CHILD_FILE = 16 << 20, /* bytes of a file in one message */
 };
 
@@ -41,80 +40,87 @@ enum {
 	CHILD_FILE_TOO_LARGE = -32024,
 };
 
-struct provider_process_limits { /* ms */
-	int64_t start;           /* until it has answered initialize */
-	int64_t create;          /* create, attach, snapshot */
-	int64_t call;            /* the others, but execute */
-	int64_t held;            /* execute: for which one is held at most */
-	int64_t slack;           /* execute: on top of that */
-	int64_t patience;        /* execute: without any answer */
-	int64_t grace;           /* to end by itself */
+struct process_limits {   /* ms */
+	int64_t start;    /* until it has answered initialize */
+	int64_t create;   /* create, attach, snapshot */
+	int64_t call;     /* the others, but execute */
+	int64_t held;     /* execute: for which one is held at most */
+	int64_t slack;    /* execute: on top of that */
+	int64_t patience; /* execute: without any answer */
+	int64_t grace;    /* to end by itself */
 };
 
 struct process_provider { /* what sandbox_client.provider points to */
 	struct made_provider made;
-	struct provider_config d;
-	struct sandbox_ops ops; /* less what it has not: from initialize on */
-	struct provider_process_limits limits;
+	struct provider_config config;
+	struct sandbox_ops ops; /* from initialize on only what it can do */
+	struct process_limits limits;
 };
 
-struct provider_process { /* sandbox_client.priv */
+struct process_client { /* sandbox_client.priv */
 	struct process_provider *p;
 	const struct settings *settings; /* borrowed */
 	char *program;                   /* owned, absolute */
 	pthread_mutex_t lock;
-	struct jsonrpc *wire; /* NULL before, and after its end */
+	struct jsonrpc *wire; /* NULL before the start, and after the end */
 	unsigned users;       /* calls under way in it */
 	unsigned starts;
 	struct error last; /* why the last one ended */
-	char *workdir;     /* owned: what initialize said, or NULL */
+	char *workdir;     /* owned: of its answer to initialize, or NULL */
 	bool uploads, downloads;
 	size_t max_command, max_file;
-	bool held; /* nothing outlives an execute; known before commands run */
+	/* supervise_probe() said that nothing outlives an execute. */
+	bool held;
 };
 
-struct provider_process *provider_process_of(const struct sandbox_client *host);
-/* jsonrpc_call() at a child that is started when it is not there; the errors
- * that it answers with become ours. */
-int provider_process_call(struct provider_process *c, struct jsonrpc_ask *ask,
-			  cJSON **result, const struct stop *stop,
-			  struct error *err);
-/* Makes the code that a child answered with one of ours. */
-void provider_process_translate(const struct provider_process *c, int code,
-				struct error *err);
-/* {"sandbox":ID without its end. */
-void provider_process_params(struct buf *b, const char *id);
-
-/* provider_process_start.c */
-int provider_process_initialize(struct provider_process *c, struct jsonrpc *w,
-				const struct stop *stop, struct error *err);
-struct jsonrpc *provider_process_spawn(struct provider_process *c,
-				       struct error *err);
-int provider_process_open(struct sandbox_client *host,
-			  const struct settings *set, struct error *err);
-
-/* provider_process_exec.c */
-/* Where commands run: where that is not known for sure and cannot be entered,
- * sb->workdir becomes what the sandbox has itself. */
-void provider_process_settle(struct sandbox *sb, const struct stop *stop);
-/* Finds out whether commands have to be held in their call. */
-void provider_process_find_held(struct sandbox *sb, const struct stop *stop);
-int provider_process_execute(struct sandbox *sb, const struct exec_request *req,
-			     struct exec_result *res, const struct stop *stop,
+struct process_client *process_of(const struct sandbox_client *host);
+/* The beginning of an object of parameters: {"key":"value", or { where value
+ * is NULL. process_request() ends and frees it. */
+struct buf process_params(const char *key, const char *value);
+/* Adds ,"key":"value" to it. */
+void process_add_param(struct buf *params, const char *key, struct str value);
+/*
+ * jsonrpc_call() at a child that is started when it does not run; the errors
+ * that it answers with become ours. ask needs no params, and without a
+ * timeout_ms it has limits.call. result NULL: only success counts.
+ */
+int process_request(struct process_client *c, struct jsonrpc_ask *ask,
+		    struct buf *params, cJSON **result, const struct stop *stop,
+		    struct error *err);
+/* Sets err's code and hint by the code that the child answered with. */
+void process_translate_error(const struct process_client *c, int code,
 			     struct error *err);
-/* provider_process_files.c */
-int provider_process_upload(struct sandbox *sb, struct transfer *files,
-			    size_t n, const struct stop *stop,
-			    struct error *err);
-int provider_process_download(struct sandbox *sb, struct transfer *files,
-			      size_t n, const struct stop *stop,
-			      struct error *err);
-/* provider_process_list.c */
-int provider_process_list(struct sandbox_client *host, const char *owner,
-			  const struct info_sink *sink, const struct stop *stop,
-			  struct error *err);
-int provider_process_info(struct sandbox_client *host, const char *id,
-			  const struct info_sink *sink, const struct stop *stop,
-			  struct error *err);
+/* jsonrpc_bad_answer() with ask's description before it. */
+int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
+		       struct error *err);
+
+/* process_start.c */
+int process_initialize(struct process_client *c, struct jsonrpc *w,
+		       const struct stop *stop, struct error *err);
+struct jsonrpc *process_spawn(struct process_client *c, struct error *err);
+int process_open(struct sandbox_client *host, const struct settings *set,
+		 struct error *err);
+
+/* process_exec.c */
+/* Changes sb->workdir to the directory that commands start in when the
+ * intended one cannot be entered. */
+void process_resolve_workdir(struct sandbox *sb, const struct stop *stop);
+/* Sets process_client.held: two requests. */
+void process_probe_held(struct sandbox *sb, const struct stop *stop);
+int process_execute(struct sandbox *sb, const struct exec_request *req,
+		    struct exec_result *res, const struct stop *stop,
+		    struct error *err);
+/* process_files.c */
+int process_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err);
+int process_download(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err);
+/* process_list.c */
+int process_list(struct sandbox_client *host, const char *owner,
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
+int process_info(struct sandbox_client *host, const char *id,
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err);
 
 #endif

@@ -1,22 +1,13 @@
-/* process_files.c - files in one message each, where a child can; else by
- * commands. */
+/* process_files.c - files in one message each, or else by commands. */
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <sodium.h>
-
-#include "base/ids.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/external/process.h"
+#include "providers/kit/file_source.h"
 #include "sandbox/transfer.h"
 
-enum {
-	SLACK = 64 << 10,
-	STAGED_LEAST = 128 << 10, /* bytes: less is as fast by commands */
-};
+enum { STAGED_LEAST = 128 << 10 }; /* bytes: less is as fast by commands */
 
 static enum file_error file_error_of(int code)
 {
@@ -34,91 +25,60 @@ static enum file_error file_error_of(int code)
 	}
 }
 
-/* 0 when it is this file's own fault; -1 when no other will do better. */
-static int file_failed(struct transfer *f, int refused, const struct error *why,
-		       struct error *err)
+/* 0 when it is this file's own fault; -1 when the other files will fail too. */
+static int set_file_error(struct transfer *f, int code, const struct error *why,
+			  struct error *err)
 {
-	transfer_fail(f, file_error_of(refused), "");
+	transfer_fail(f, file_error_of(code), "");
 	if (f->error != FILE_OTHER)
 		return 0;
 	transfer_fail(f, FILE_OTHER, why->message);
-	if (refused != JSONRPC_REFUSED && why->code == ERR_REMOTE)
+	if (code != JSONRPC_NO_ERROR && why->code == ERR_REMOTE)
 		return 0;
 	*err = *why;
 	return -1;
 }
 
-static void add_base64(struct buf *out, struct str bytes)
-{
-	size_t size = sodium_base64_encoded_len(bytes.len,
-						sodium_base64_VARIANT_ORIGINAL);
-	char *room = buf_room(out, size);
-
-	if (!room)
-		return;
-	sodium_bin2base64(room, size, (const unsigned char *)bytes.ptr,
-			  bytes.len, sodium_base64_VARIANT_ORIGINAL);
-	buf_added(out, size - 1);
-}
-
-struct sent { /* the whole of it, to a path of the child's sandbox */
+struct whole_file { /* to be written to a path of the child's sandbox */
 	const char *path;
 	int mode;
 	struct str data;
-	int refused; /* out: as of struct jsonrpc_ask */
+	int error_code; /* out: as of struct jsonrpc_ask */
 };
 
-static int send_file(struct sandbox *sb, struct sent *s,
+static int send_file(struct sandbox *sb, struct whole_file *file,
 		     const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf params = BUF_INIT(c->max_file * 2 + SLACK);
+	struct buf params = process_params("sandbox", sb->id);
 	struct jsonrpc_ask ask = { .method = "upload",
-				   .what = "writing the file",
-				   .timeout_ms = c->p->limits.call };
-	cJSON *result = NULL;
+				   .what = "writing the file" };
 	int rc;
 
-	provider_process_params(&params, sb->id);
-	buf_addc(&params, ',');
-	json_member(&params, "path", str_of(s->path));
-	if (s->mode)
-		buf_addf(&params, ",\"mode\":%d", s->mode);
+	process_add_param(&params, "path", str_of(file->path));
+	if (file->mode)
+		buf_addf(&params, ",\"mode\":%d", file->mode);
 	buf_adds(&params, ",\"data\":\"");
-	add_base64(&params, s->data);
-	buf_adds(&params, "\"}");
-	ask.params = buf_str(&params);
-	rc = buf_check(&params, "the file", err);
-	if (rc == 0)
-		rc = provider_process_call(c, &ask, &result, stop, err);
-	s->refused = ask.refused;
-	cJSON_Delete(result);
-	buf_release(&params);
+	json_base64(&params, file->data);
+	buf_addc(&params, '"');
+	rc = process_request(process_of(sb->host), &ask, &params, NULL, stop,
+			     err);
+	file->error_code = ask.error_code;
 	return rc;
 }
 
-static int64_t from_memory(void *arg, char *room, size_t len, struct error *err)
-{
-	struct str *rest = arg;
-	size_t n = rest->len < len ? rest->len : len;
-
-	(void)err;
-	memcpy(room, rest->ptr, n);
-	*rest = str_skip(*rest, n);
-	return (int64_t)n;
-}
-
-/* A class's own way is fast, but says nothing of modes, links and folders: it
- * only brings the bytes there. When it fails, commands bring them. */
+/* A class's own upload is fast, but says nothing of modes, links and folders:
+ * it only brings the bytes there. When it fails, commands bring them. */
 static int upload_staged(struct sandbox *sb, struct transfer *f,
-			 struct str data, const struct stop *stop,
+			 struct file_source *source, const struct stop *stop,
 			 struct error *err)
 {
 	struct transfer again = *f;
 	struct error why = { 0 };
 	char *staged = transfer_stage(f);
-	struct sent sent = { .path = staged, .data = data };
-	int rc = send_file(sb, &sent, stop, &why);
+	struct whole_file file = { .path = staged,
+				   .data = buf_str(&source->held) };
+	int rc = send_file(sb, &file, stop, &why);
+
 	transfer_fail(f, FILE_OK, "");
 	if (rc == 0)
 		rc = transfer_place(sb, f, staged, stop, &why);
@@ -126,130 +86,103 @@ static int upload_staged(struct sandbox *sb, struct transfer *f,
 	free(staged);
 	if (rc == 0 && f->error == FILE_OK)
 		return 0;
-	again.read = from_memory;
-	again.arg = &data;
+	again.read = file_source_read;
+	again.arg = source;
 	rc = transfer_upload(sb, &again, 1, stop, err);
 	transfer_fail(f, again.error, again.detail);
 	return rc;
 }
 
-static int upload_one(struct sandbox *sb, struct transfer *f,
-		      const struct stop *stop, struct error *err)
+static int upload_message(struct sandbox *sb, struct transfer *f,
+			  const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf data = BUF_INIT(c->max_file + 1);
 	struct error why = { 0 };
-	struct sent sent = { .path = f->path, .mode = f->mode };
-	int rc = transfer_read_all(f, &data, (size_t)f->size, err);
+	struct file_source source;
+	struct whole_file file = { .path = f->path, .mode = f->mode };
+	int rc = file_source_open(&source, f, f->size, err);
 
-	sent.data = buf_str(&data);
+	file.data = buf_str(&source.held);
 	f->error = FILE_OK;
-	if (rc == 0 && c->p->d.class_path)
-		rc = upload_staged(sb, f, sent.data, stop, err);
-	else if (rc == 0 && send_file(sb, &sent, stop, &why) < 0)
-		rc = file_failed(f, sent.refused, &why, err);
-	buf_release(&data);
+	if (rc == 0 && process_of(sb->host)->p->config.class_path)
+		rc = upload_staged(sb, f, &source, stop, err);
+	else if (rc == 0 && send_file(sb, &file, stop, &why) < 0)
+		rc = set_file_error(f, file.error_code, &why, err);
+	file_source_release(&source);
 	return rc;
 }
 
-static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
-		    const struct stop *stop, struct error *err)
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
-	int64_t least = c->p->d.class_path && !f->api_only ? STAGED_LEAST : 0;
+	const struct process_client *c = process_of(sb->host);
+	bool staged = c->p->config.class_path && !f->api_only;
 
 	(void)arg;
-	if (str_is_utf8(str_of(f->path)) && f->size >= least &&
-	    (uint64_t)f->size <= c->max_file)
-		return upload_one(sb, f, stop, err);
-	return transfer_upload(sb, f, 1, stop, err);
+	if (!c->uploads || !str_is_utf8(str_of(f->path)) ||
+	    (uint64_t)f->size > c->max_file ||
+	    (staged && f->size < STAGED_LEAST))
+		return transfer_upload(sb, f, 1, stop, err);
+	return upload_message(sb, f, stop, err);
 }
 
-int provider_process_upload(struct sandbox *sb, struct transfer *files,
-			    size_t n, const struct stop *stop,
-			    struct error *err)
+int process_upload(struct sandbox *sb, struct transfer *files, size_t n,
+		   const struct stop *stop, struct error *err)
 {
-	const struct transfer_mover m = { put_file, NULL };
+	const struct transfer_mover m = { upload_one, NULL };
 
-	if (!provider_process_of(sb->host)->uploads)
-		return transfer_upload(sb, files, n, stop, err);
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-static int take(struct transfer *f, const cJSON *result, struct error *err)
+static int write_data(struct transfer *f, const cJSON *result,
+		      const struct jsonrpc_ask *ask, struct error *err)
 {
-	const cJSON *data = json_get(result, "data");
-	size_t len = cJSON_IsString(data) ? strlen(data->valuestring) : 0;
-	unsigned char *bytes;
-	size_t got = 0;
-	int rc = -1;
+	const char *data = json_string(result, "data", NULL);
+	struct buf bytes = BUF_INIT(JSONRPC_LINE);
+	int rc = 0;
 
-	if (!cJSON_IsString(data))
-		return error_set(err, ERR_PROTOCOL,
-				 "reading the file: the provider's answer "
-				 "makes no sense: data is no string");
-	bytes = xcalloc(1, len + 1);
-	if (sodium_base642bin(bytes, len + 1, data->valuestring, len, " \r\n",
-			      &got, NULL, sodium_base64_VARIANT_ORIGINAL) < 0)
-		error_set(err, ERR_PROTOCOL,
-			  "reading the file: the provider's answer makes no "
-			  "sense: data is no base64");
-	else
-		rc = got ? f->write(f->arg, (struct str){ (char *)bytes, got },
-				    err)
-			 : 0;
-	free(bytes);
+	if (!data)
+		return process_bad_answer(ask, "data is no string", err);
+	if (!json_decode_base64(&bytes, str_of(data)))
+		rc = process_bad_answer(ask, "data is no base64", err);
+	else if (bytes.len)
+		rc = f->write(f->arg, buf_str(&bytes), err);
+	buf_release(&bytes);
 	return rc;
 }
 
-/* 1: it is too large for a message. */
-static int download_one(struct sandbox *sb, struct transfer *f,
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct provider_process *c = provider_process_of(sb->host);
-	struct buf params = BUF_INIT(SLACK);
+	struct process_client *c = process_of(sb->host);
+	struct buf params;
 	struct jsonrpc_ask ask = { .method = "download",
-				   .what = "reading the file",
-				   .timeout_ms = c->p->limits.call };
+				   .what = "reading the file" };
 	struct error why = { 0 };
 	cJSON *result = NULL;
 	int rc;
 
-	provider_process_params(&params, sb->id);
-	buf_addc(&params, ',');
-	json_member(&params, "path", str_of(f->path));
-	buf_addf(&params, ",\"max_bytes\":%zu}", c->max_file);
-	ask.params = buf_str(&params);
+	(void)arg;
+	if (!c->downloads || !str_is_utf8(str_of(f->path)))
+		return transfer_download(sb, f, 1, stop, err);
+	params = process_params("sandbox", sb->id);
+	process_add_param(&params, "path", str_of(f->path));
+	buf_addf(&params, ",\"max_bytes\":%zu", c->max_file);
 	f->error = FILE_OK;
-	rc = provider_process_call(c, &ask, &result, stop, &why);
+	rc = process_request(c, &ask, &params, &result, stop, &why);
 	if (rc == 0)
-		rc = take(f, result, err);
-	else if (ask.refused == CHILD_FILE_TOO_LARGE)
-		rc = 1;
+		rc = write_data(f, result, &ask, err);
+	else if (ask.error_code == CHILD_FILE_TOO_LARGE)
+		rc = transfer_download(sb, f, 1, stop, err);
 	else
-		rc = file_failed(f, ask.refused, &why, err);
+		rc = set_file_error(f, ask.error_code, &why, err);
 	cJSON_Delete(result);
-	buf_release(&params);
 	return rc;
 }
 
-static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
-		    const struct stop *stop, struct error *err)
+int process_download(struct sandbox *sb, struct transfer *files, size_t n,
+		     const struct stop *stop, struct error *err)
 {
-	int rc = str_is_utf8(str_of(f->path)) ? download_one(sb, f, stop, err)
-					      : 1;
+	const struct transfer_mover m = { download_one, NULL };
 
-	(void)arg;
-	return rc > 0 ? transfer_download(sb, f, 1, stop, err) : rc;
-}
-
-int provider_process_download(struct sandbox *sb, struct transfer *files,
-			      size_t n, const struct stop *stop,
-			      struct error *err)
-{
-	const struct transfer_mover m = { get_file, NULL };
-
-	if (!provider_process_of(sb->host)->downloads)
-		return transfer_download(sb, files, n, stop, err);
 	return transfer_each(sb, files, n, &m, stop, err);
 }

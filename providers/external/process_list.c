@@ -1,13 +1,11 @@
-/* process_list.c - what a child says of its sandboxes. */
+/* process_list.c - list and info of a child's sandboxes. */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "base/str.h"
 #include "providers/external/process.h"
 
-enum { LISTED_MAX = 100000 };
-
-static enum sandbox_state state_of(const char *word)
+static enum sandbox_state parse_state(const char *word)
 {
 	static const struct {
 		const char *word;
@@ -25,83 +23,63 @@ static enum sandbox_state state_of(const char *word)
 	return STATE_UNKNOWN;
 }
 
-static int one(const cJSON *item, const char *owner,
-	       const struct info_sink *sink, struct error *err)
+/* Reports one sandbox, unless it is another owner's. */
+static int report(const cJSON *item, const char *owner,
+		  const struct info_sink *sink, struct error *err)
 {
 	struct sandbox_info info = {
 		.id = json_string(item, "id", ""),
 		.label = json_string(item, "label", ""),
 		.owner = json_string(item, "owner", ""),
-		.state = state_of(json_string(item, "state", "")),
+		.state = parse_state(json_string(item, "state", "")),
 		.image = json_string(item, "image", ""),
 		.created = json_int(item, "created", 0),
 		.ends = json_int(item, "ends", 0),
 	};
 
-	if (!info.id[0] || strlen(info.id) > CHILD_ID_MAX)
-		return error_set(err, ERR_PROTOCOL,
-				 "the provider's answer makes no sense: a "
-				 "sandbox without an id");
-	/* What is not ours must not be taken for it, whoever lists it. */
+	if (!info.id[0] || strlen(info.id) > PROVIDER_ID_MAX)
+		return jsonrpc_bad_answer("a sandbox without an id", err);
 	if (!owner || !strcmp(owner, info.owner))
 		info_emit(sink, &info);
 	return 0;
 }
 
-int provider_process_list(struct sandbox_client *host, const char *owner,
-			  const struct info_sink *sink, const struct stop *stop,
-			  struct error *err)
+int process_list(struct sandbox_client *host, const char *owner,
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
-	struct provider_process *c = provider_process_of(host);
-	struct buf params = BUF_INIT(4096);
+	struct buf params = process_params("owner", owner);
 	struct jsonrpc_ask ask = { .method = "list",
-				   .what = "listing the sandboxes",
-				   .timeout_ms = c->p->limits.call };
+				   .what = "listing the sandboxes" };
 	const cJSON *item;
 	const cJSON *list;
 	cJSON *result = NULL;
-	int n = 0;
-	int rc;
+	int rc = process_request(process_of(host), &ask, &params, &result, stop,
+				 err);
 
-	buf_addc(&params, '{');
-	if (owner)
-		json_member(&params, "owner", str_of(owner));
-	buf_addc(&params, '}');
-	ask.params = buf_str(&params);
-	rc = provider_process_call(c, &ask, &result, stop, err);
 	list = json_get(result, "sandboxes");
 	if (rc == 0 && !cJSON_IsArray(list))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "%s: the provider's answer makes no sense: "
-			       "sandboxes is no array",
-			       ask.what);
+		rc = process_bad_answer(&ask, "sandboxes is no array", err);
 	cJSON_ArrayForEach (item, list)
-		if (rc == 0 && n++ < LISTED_MAX)
-			rc = one(item, owner, sink, err);
+		if (rc == 0)
+			rc = report(item, owner, sink, err);
 	cJSON_Delete(result);
-	buf_release(&params);
 	return rc;
 }
 
-int provider_process_info(struct sandbox_client *host, const char *id,
-			  const struct info_sink *sink, const struct stop *stop,
-			  struct error *err)
+int process_info(struct sandbox_client *host, const char *id,
+		 const struct info_sink *sink, const struct stop *stop,
+		 struct error *err)
 {
-	struct provider_process *c = provider_process_of(host);
-	struct buf params = BUF_INIT(4096);
+	struct buf params = process_params("sandbox", id);
 	struct jsonrpc_ask ask = { .method = "info",
-				   .what = "asking for the sandbox",
-				   .timeout_ms = c->p->limits.call };
+				   .what = "asking for the sandbox" };
 	cJSON *result = NULL;
-	int rc;
+	int rc = process_request(process_of(host), &ask, &params, &result, stop,
+				 err);
 
-	provider_process_params(&params, id);
-	buf_addc(&params, '}');
-	ask.params = buf_str(&params);
-	rc = provider_process_call(c, &ask, &result, stop, err);
 	if (rc == 0)
-		rc = one(result, NULL, sink, err);
+		rc = report(result, NULL, sink, err);
 	cJSON_Delete(result);
-	buf_release(&params);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* process_start.c - starts a provider's process, and learns what it can. */
+/* process_start.c - starts a provider's process and reads its abilities. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "providers/external/process.h"
 #include "providers/external/python.h"
 
-enum { PARAMS_MAX = 1 << 20, COMMAND_LEAST = 16 << 10, COMMAND_MOST = 1 << 20 };
+enum { COMMAND_LEAST = 16 << 10, COMMAND_MOST = 1 << 20 };
 
 static bool is_bare(const char *name)
 {
@@ -40,12 +40,12 @@ static char *find_program(const struct settings *set, const char *name)
 	return NULL;
 }
 
-int provider_process_open(struct sandbox_client *host,
-			  const struct settings *set, struct error *err)
+int process_open(struct sandbox_client *host, const struct settings *set,
+		 struct error *err)
 {
 	struct process_provider *p = (struct process_provider *)host->provider;
-	const struct provider_config *d = &p->d;
-	struct provider_process *c = xcalloc(1, sizeof(*c));
+	const struct provider_config *d = &p->config;
+	struct process_client *c = xcalloc(1, sizeof(*c));
 
 	c->p = p;
 	c->settings = set;
@@ -66,14 +66,15 @@ int provider_process_open(struct sandbox_client *host,
 			  settings_dir(set), d->origin);
 }
 
-static char **copy_argv(const struct provider_process *c)
+static char **copy_argv(const struct process_client *c)
 {
-	char **from = c->p->d.command;
+	char **from = c->p->config.command;
 	size_t n = 0;
 	char **argv;
 
-	if (c->p->d.class_path)
-		return python_argv(c->settings, c->program, c->p->d.class_path);
+	if (c->p->config.class_path)
+		return python_argv(c->settings, c->program,
+				   c->p->config.class_path);
 	while (from[n])
 		n++;
 	argv = xcalloc(n + 1, sizeof(*argv));
@@ -85,10 +86,9 @@ static char **copy_argv(const struct provider_process *c)
 	return argv;
 }
 
-struct jsonrpc *provider_process_spawn(struct provider_process *c,
-				       struct error *err)
+struct jsonrpc *process_spawn(struct process_client *c, struct error *err)
 {
-	bool python = c->p->d.class_path;
+	bool python = c->p->config.class_path;
 	int fds[4] = { -1, -1, -1, -1 };
 	char **env = settings_environ(c->settings, c->p->made.base.name);
 	char **argv = copy_argv(c);
@@ -115,7 +115,7 @@ struct jsonrpc *provider_process_spawn(struct provider_process *c,
 static const struct {
 	const char *name;
 	unsigned flag;
-} words[] = {
+} abilities[] = {
 	{ "attach", SANDBOX_ATTACH },
 	{ "snapshot", SANDBOX_SNAPSHOT },
 	{ "list", SANDBOX_LIST },
@@ -131,22 +131,22 @@ static bool has_word(const cJSON *list, const char *word)
 	return false;
 }
 
-/* From here on the provider is known to be what it says. What was written down
- * that it cannot stays so. */
-static void take_capabilities(struct provider_process *c, const cJSON *result)
+/* Makes the provider's flags and operations certain. An ability that
+ * config.toml denied stays denied. */
+static void set_abilities(struct process_client *c, const cJSON *result)
 {
 	const cJSON *list = json_get(result, "capabilities");
 	struct process_provider *p = c->p;
 	unsigned flags = 0;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (has_word(list, words[i].name))
-			flags |= words[i].flag;
-	/* For a class what is written down of it is all that is known. */
-	if (p->d.certain && p->d.class_path)
-		flags = p->d.flags & (SANDBOX_ATTACH | SANDBOX_SNAPSHOT);
-	else if (p->d.certain)
-		flags &= p->d.flags | SANDBOX_LIST;
+	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
+		if (has_word(list, abilities[i].name))
+			flags |= abilities[i].flag;
+	/* Nobody but config.toml knows what a class can do. */
+	if (p->config.certain && p->config.class_path)
+		flags = p->config.flags & (SANDBOX_ATTACH | SANDBOX_SNAPSHOT);
+	else if (p->config.certain)
+		flags &= p->config.flags | SANDBOX_LIST;
 	p->made.base.flags = flags | SANDBOX_LIVE;
 	if (!has_word(list, "list"))
 		p->ops.list = NULL;
@@ -160,62 +160,67 @@ static void take_capabilities(struct provider_process *c, const cJSON *result)
 	c->downloads = has_word(list, "download");
 }
 
-static int nonsense(const char *what, struct error *err)
-{
-	return error_set(err, ERR_PROTOCOL,
-			 "initializing: the provider's answer makes no sense: "
-			 "%s",
-			 what);
-}
-
-static int take_sizes(struct provider_process *c, const cJSON *result,
-		      struct error *err)
+static const char *set_sizes(struct process_client *c, const cJSON *result)
 {
 	int64_t command = json_int(result, "max_command", 0);
 	int64_t file = json_int(result, "max_file", CHILD_FILE);
 
 	if (command && (command < COMMAND_LEAST || command > COMMAND_MOST))
-		return nonsense("max_command is not between 16384 and 1048576",
-				err);
+		return "max_command is not between 16384 and 1048576";
 	if (file < 0 || file > CHILD_FILE)
-		return nonsense("max_file is not between 0 and 16777216", err);
+		return "max_file is not between 0 and 16777216";
 	c->max_command = (size_t)command;
 	c->max_file = (size_t)file;
 	/* Half of it is left to our own framing. */
 	if (command)
 		c->p->made.base.max_command = (size_t)command * 2 / 5;
-	return 0;
+	return NULL;
 }
 
-static int take(struct provider_process *c, const cJSON *result,
-		struct error *err)
+/* What is wrong in the answer to initialize, or NULL. */
+static const char *find_fault(const cJSON *result)
 {
 	const cJSON *workdir = json_get(result, "workdir");
 	const cJSON *list = json_get(result, "capabilities");
 	const cJSON *known = json_get(result, "settings");
 
 	if (json_int(result, "protocol", 0) != CHILD_PROTOCOL)
-		return nonsense("it does not speak protocol 1", err);
+		return "it does not speak protocol 1";
 	if (workdir &&
 	    (!cJSON_IsString(workdir) || workdir->valuestring[0] != '/'))
-		return nonsense("its workdir is no absolute path", err);
+		return "its workdir is no absolute path";
 	if (list && !cJSON_IsArray(list))
-		return nonsense("its capabilities are no array", err);
+		return "its capabilities are no array";
 	if (known && !cJSON_IsObject(known))
-		return nonsense("its settings are no object", err);
-	if (known &&
-	    params_check(c->p->d.params, known, c->p->made.base.name, err) < 0)
-		return -1;
-	free(c->workdir);
-	c->workdir = workdir ? xstrdup(workdir->valuestring) : NULL;
-	take_capabilities(c, result);
-	return take_sizes(c, result, err);
+		return "its settings are no object";
+	return NULL;
 }
 
-int provider_process_initialize(struct provider_process *c, struct jsonrpc *w,
-				const struct stop *stop, struct error *err)
+static int parse_initialized(struct process_client *c, const cJSON *result,
+			     const struct jsonrpc_ask *ask, struct error *err)
 {
-	struct buf params = BUF_INIT(PARAMS_MAX);
+	const char *workdir = json_string(result, "workdir", NULL);
+	const cJSON *known = json_get(result, "settings");
+	const char *fault = find_fault(result);
+
+	if (!fault && known &&
+	    params_check(c->p->config.params, known, c->p->made.base.name,
+			 err) < 0)
+		return -1;
+	if (!fault)
+		fault = set_sizes(c, result);
+	if (fault)
+		return process_bad_answer(ask, fault, err);
+	free(c->workdir);
+	c->workdir = workdir ? xstrdup(workdir) : NULL;
+	set_abilities(c, result);
+	return 0;
+}
+
+int process_initialize(struct process_client *c, struct jsonrpc *w,
+		       const struct stop *stop, struct error *err)
+{
+	struct buf params = BUF_INIT(1 << 20);
 	struct jsonrpc_ask ask = { .method = "initialize",
 				   .what = "initializing",
 				   .timeout_ms = c->p->limits.start };
@@ -228,17 +233,17 @@ int provider_process_initialize(struct provider_process *c, struct jsonrpc *w,
 		 CHILD_PROTOCOL);
 	json_member(&params, "provider", str_of(c->p->made.base.name));
 	buf_adds(&params, ",\"params\":");
-	rc = params_json(c->p->d.params, &params, err);
+	rc = params_json(c->p->config.params, &params, err);
 	buf_addc(&params, '}');
 	ask.params = buf_str(&params);
 	if (rc == 0)
 		rc = buf_check(&params, "the provider's params", err);
+	if (rc == 0 && jsonrpc_call(w, &ask, &result, stop, err) < 0) {
+		process_translate_error(c, ask.error_code, err);
+		rc = -1;
+	}
 	if (rc == 0)
-		rc = jsonrpc_call(w, &ask, &result, stop, err);
-	if (rc < 0 && ask.refused != JSONRPC_REFUSED)
-		provider_process_translate(c, ask.refused, err);
-	if (rc == 0)
-		rc = take(c, result, err);
+		rc = parse_initialized(c, result, &ask, err);
 	cJSON_Delete(result);
 	buf_wipe(&params);
 	return rc;

@@ -23,6 +23,16 @@ void provider_config_release(struct provider_config *d)
 	*d = (struct provider_config){ 0 };
 }
 
+bool provider_config_id_ok(const char *id)
+{
+	size_t len = strlen(id);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)id[i] <= ' ' || id[i] == 0x7F)
+			return false;
+	return len > 0 && len <= PROVIDER_ID_MAX && str_is_utf8(str_of(id));
+}
+
 struct reading {
 	const char *file;
 	const struct toml_value *entry;

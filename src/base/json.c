@@ -165,6 +165,20 @@ void json_base64(struct buf *out, struct str bytes)
 	buf_added(out, size - 1);
 }
 
+bool json_decode_base64(struct buf *out, struct str text)
+{
+	size_t most = text.len / 4 * 3 + 3;
+	char *room = buf_room(out, most);
+	size_t len = 0;
+
+	if (!room || sodium_base642bin((unsigned char *)room, most, text.ptr,
+				       text.len, " \r\n", &len, NULL,
+				       sodium_base64_VARIANT_ORIGINAL) < 0)
+		return false;
+	buf_added(out, len);
+	return true;
+}
+
 void json_print(struct buf *out, const cJSON *tree)
 {
 	char *text = cJSON_PrintUnformatted(tree);

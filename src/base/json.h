@@ -28,6 +28,9 @@ void json_quote(struct buf *out, struct str s);
 void json_member(struct buf *out, const char *key, struct str value);
 /* Appends the bytes as base64, without quotes. */
 void json_base64(struct buf *out, struct str bytes);
+/* Appends the bytes that base64 with padding stands for; spaces and line ends
+ * are skipped. False: it is none, or, with out->over, there is no room. */
+bool json_decode_base64(struct buf *out, struct str text);
 /* Prints a tree without white space, on one line for every reader. */
 void json_print(struct buf *out, const cJSON *tree);
 

@@ -17,6 +17,7 @@ const struct sandbox_provider *const sandbox_providers[] = { NULL };
 static void feed(struct str text, size_t piece, struct buf *out)
 {
 	struct pending call = { .id = 1, .event = -1 };
+	const cJSON *note;
 	struct jsonrpc w = { .calls = &call,
 			     .last_id = 3,
 			     .line = BUF_INIT(JSONRPC_LINE),
@@ -28,14 +29,9 @@ static void feed(struct str text, size_t piece, struct buf *out)
 		jsonrpc_feed(&w, (struct str){ text.ptr, n });
 		text = str_skip(text, n);
 	}
-	while (call.first) {
-		struct note *note = call.first;
-
-		call.first = note->next;
-		json_print(out, note->message);
-		cJSON_Delete(note->message);
-		free(note);
-	}
+	cJSON_ArrayForEach (note, call.notes)
+		json_print(out, note);
+	cJSON_Delete(call.notes);
 	if (call.answer)
 		json_print(out, call.answer);
 	cJSON_Delete(call.answer);

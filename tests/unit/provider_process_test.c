@@ -142,13 +142,12 @@ static char **words(const char *const *from)
 	return to;
 }
 
-static void limit(struct provider_process_limits *l, const struct fault *f)
+static void limit(struct process_limits *l, const struct fault *f)
 {
 	int64_t ms = f->pace == HANGS ? SHORT_MS : LONG_MS;
 
-	*l = (struct provider_process_limits){ LONG_MS,  LONG_MS, LONG_MS,
-					       SHORT_MS, LONG_MS, LONG_MS,
-					       GONE_MS };
+	*l = (struct process_limits){ LONG_MS, LONG_MS, LONG_MS, SHORT_MS,
+				      LONG_MS, LONG_MS, GONE_MS };
 	switch (f->what) {
 	case START:
 		l->start = ms;

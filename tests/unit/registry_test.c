@@ -41,7 +41,7 @@ static struct registry *make(struct world *w, const char *config)
 
 static const struct provider_config *declared(const struct sandbox_provider *p)
 {
-	return &((const struct process_provider *)p)->d;
+	return &((const struct process_provider *)p)->config;
 }
 
 static void test_built_in(void **state)
