@@ -12,27 +12,22 @@
 #include "base/str.h"
 #include "cmd/secret.h"
 #include "model/presets.h"
+#include "providers/table.h"
 
 enum { LOCK_MS = 30000 };
 
-/* Where a sandbox vendor's own API is; those of models are in presets.c. */
-static const struct {
-	const char *variable, *name;
-} addresses[] = {
-	{ "DAYTONA_API_URL", "daytona" },
-	{ "E2B_API_URL", "e2b" },
-	{ "LANGSMITH_ENDPOINT", "langsmith" },
-	{ "RUNLOOP_BASE_URL", "runloop" },
-	{ "VERCEL_API_URL", "vercel" },
-};
-
+/* The first variable that names a vendor's server is the one that an address
+ * in the store stands for. */
 static const char *url_owner(const char *variable)
 {
-	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++)
-		if (!strcmp(addresses[i].variable, variable))
-			return addresses[i].name;
+	for (size_t i = 0; sandbox_providers[i]; i++) {
+		const struct sandbox_provider *p = sandbox_providers[i];
+
+		if (p->url_env && !strcmp(p->url_env[0], variable))
+			return p->name;
+	}
 	for (const struct preset *p = presets; p->name; p++)
-		if (p->key_env && p->url_env[0] &&
+		if (preset_key_env(p) && p->url_env[0] &&
 		    !strcmp(p->url_env[0], variable))
 			return p->name;
 	return NULL;

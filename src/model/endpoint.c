@@ -74,7 +74,7 @@ bool endpoint_disabled(const struct provider *p)
 
 const char *endpoint_key_env(const struct provider *p)
 {
-	const char *env = p->preset ? p->preset->key_env : NULL;
+	const char *env = p->preset ? preset_key_env(p->preset) : NULL;
 	struct error ignored = { 0 };
 
 	/* a mistyped one is reported by endpoint_fill() */
@@ -88,7 +88,7 @@ static const char *key_value(const struct provider *p,
 			     const struct settings *set, const char *env,
 			     const char **project)
 {
-	const char *usual = p->preset ? p->preset->key_env : NULL;
+	const char *usual = p->preset ? preset_key_env(p->preset) : NULL;
 	const char *value = settings_env(set, env);
 
 	if (value || (usual && settings_env(set, usual)))
@@ -357,7 +357,7 @@ static int find_url(struct model_choice *c, const struct provider *p,
 static int find_key(struct model_choice *c, const struct provider *p,
 		    const struct settings *set, bool own, struct error *err)
 {
-	const char *env = p->preset ? p->preset->key_env : NULL;
+	const char *env = p->preset ? preset_key_env(p->preset) : NULL;
 	const char *named = NULL;
 	const char *value;
 

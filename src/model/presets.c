@@ -1,17 +1,20 @@
 /* presets.c - vendors that need no configuration but a key. */
 /* SPDX-License-Identifier: MIT */
-/* Variables: the tables of langchain-ai/deepagents, libs/code, model_config.py
- * (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read 2026-11-20; those of
- * cerebras, lmstudio and moonshot, and second names, are ours. Addresses, read
- * the same day where no other source is named: the vendors' own pages on
- * OpenAI compatibility (openai-python 2026-08-21, anthropic-sdk-python 0.121,
- * docs.baseten.co, inference-docs.cerebras.ai, docs.cohere.com,
- * docs.together.ai, docs.ollama.com, ai.google.dev, openrouter.ai). */
+/* Variables of addresses: the tables of langchain-ai/deepagents, libs/code,
+ * model_config.py (PROVIDER_API_KEY_ENV, PROVIDER_BASE_URL_ENV), read
+ * 2026-11-20; those of cerebras, lmstudio and moonshot, and second names, are
+ * ours. Addresses, read the same day where no other source is named: the
+ * vendors' own pages on OpenAI compatibility (openai-python 2026-08-21,
+ * anthropic-sdk-python 0.121, docs.baseten.co, inference-docs.cerebras.ai,
+ * docs.cohere.com, docs.together.ai, docs.ollama.com, ai.google.dev,
+ * openrouter.ai). */
 #include "model/presets.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
+
+#include "config/settings.h"
 
 #define ANTHROPIC "anthropic"
 #define CHAT "openai-chat"
@@ -20,70 +23,57 @@ const struct preset presets[] = {
 	{ .name = "anthropic",
 	  .wire = ANTHROPIC,
 	  .base_url = "https://api.anthropic.com",
-	  .key_env = "ANTHROPIC_API_KEY",
 	  .url_env = { "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL" } },
 	{ .name = "openai",
 	  .wire = CHAT,
 	  .base_url = "https://api.openai.com/v1",
-	  .key_env = "OPENAI_API_KEY",
 	  .url_env = { "OPENAI_BASE_URL", "OPENAI_API_BASE" } },
 	{ .name = "azure_openai",
 	  .alias = "azure",
 	  .wire = CHAT,
 	  .base_path = "/openai/v1",
-	  .key_env = "AZURE_OPENAI_API_KEY",
 	  .url_env = { "AZURE_OPENAI_ENDPOINT" } },
 	{ .name = "google_genai",
 	  .alias = "google",
 	  .wire = CHAT,
 	  .base_url = "https://generativelanguage.googleapis.com/v1beta/"
 		      "openai",
-	  .key_env = "GOOGLE_API_KEY",
 	  .url_env = { "GOOGLE_GEMINI_BASE_URL" } },
 	{ .name = "baseten",
 	  .wire = CHAT,
 	  .base_url = "https://inference.baseten.co/v1",
-	  .key_env = "BASETEN_API_KEY",
 	  .url_env = { "BASETEN_BASE_URL", "BASETEN_API_BASE" } },
 	{ .name = "cerebras",
 	  .wire = CHAT,
 	  .base_url = "https://api.cerebras.ai/v1",
-	  .key_env = "CEREBRAS_API_KEY",
 	  .url_env = { "CEREBRAS_BASE_URL", "CEREBRAS_API_BASE" } },
 	{ .name = "cohere",
 	  .wire = CHAT,
 	  .base_url = "https://api.cohere.ai/compatibility/v1",
-	  .key_env = "COHERE_API_KEY",
 	  .url_env = { "CO_API_URL" } },
 	{ .name = "deepseek",
 	  .wire = CHAT,
 	  .base_url = "https://api.deepseek.com/v1",
-	  .key_env = "DEEPSEEK_API_KEY",
 	  .url_env = { "DEEPSEEK_API_BASE" } },
 	{ .name = "fireworks",
 	  .wire = CHAT,
 	  .base_url = "https://api.fireworks.ai/inference/v1",
-	  .key_env = "FIREWORKS_API_KEY",
 	  .url_env = { "FIREWORKS_BASE_URL", "FIREWORKS_API_BASE" } },
 	{ .name = "groq",
 	  .wire = CHAT,
 	  .base_url = "https://api.groq.com/openai/v1",
-	  .key_env = "GROQ_API_KEY",
 	  .url_env = { "GROQ_BASE_URL", "GROQ_API_BASE" } },
 	{ .name = "huggingface",
 	  .wire = CHAT,
 	  .base_url = "https://router.huggingface.co/v1",
-	  .key_env = "HUGGINGFACEHUB_API_TOKEN",
 	  .url_env = { "HF_INFERENCE_ENDPOINT" } },
 	{ .name = "litellm",
 	  .wire = CHAT,
 	  .base_url = "http://localhost:4000/v1",
-	  .key_env = "LITELLM_API_KEY",
 	  .url_env = { "LITELLM_API_BASE", "LITELLM_BASE_URL" } },
 	{ .name = "lmstudio",
 	  .wire = CHAT,
 	  .base_url = "http://localhost:1234/v1",
-	  .key_env = "LMSTUDIO_API_KEY",
 	  .url_env = { "LMSTUDIO_BASE_URL" },
 	  .keyless = true },
 	{ .name = "meta",
@@ -91,13 +81,11 @@ const struct preset presets[] = {
 	  /* the Model API (Muse), not the older Llama API: docs.litellm.ai
 	   * and docs.openclaw.ai, read 2026-11-20 */
 	  .base_url = "https://api.meta.ai/v1",
-	  .key_env = "MODEL_API_KEY",
 	  .url_env = { "MODEL_API_BASE" } },
 	{ .name = "mistralai",
 	  .alias = "mistral",
 	  .wire = CHAT,
 	  .base_url = "https://api.mistral.ai/v1",
-	  .key_env = "MISTRAL_API_KEY",
 	  .url_env = { "MISTRAL_BASE_URL" },
 	  /* "must have either content or tool_calls, but not both"
 	   * (langchain_mistralai chat_models.py, copilot-cli issue 4884; read
@@ -106,40 +94,32 @@ const struct preset presets[] = {
 	{ .name = "moonshot",
 	  .wire = CHAT,
 	  .base_url = "https://api.moonshot.ai/v1",
-	  .key_env = "MOONSHOT_API_KEY",
 	  .url_env = { "MOONSHOT_BASE_URL", "MOONSHOT_API_BASE" } },
 	{ .name = "nvidia",
 	  .wire = CHAT,
 	  .base_url = "https://integrate.api.nvidia.com/v1",
-	  .key_env = "NVIDIA_API_KEY",
 	  .url_env = { "NVIDIA_BASE_URL" } },
 	{ .name = "ollama",
 	  .wire = CHAT,
 	  .base_url = "http://localhost:11434/v1",
-	  .key_env = "OLLAMA_API_KEY",
 	  .url_env = { "OLLAMA_HOST" },
 	  .keyless = true,
 	  .listen_port = ":11434" },
 	{ .name = "openrouter",
 	  .wire = CHAT,
 	  .base_url = "https://openrouter.ai/api/v1",
-	  .key_env = "OPENROUTER_API_KEY",
 	  .url_env = { "OPENROUTER_API_BASE", "OPENROUTER_BASE_URL" } },
 	/* Chat Completions ended there on 2026-09-27; what took its place
 	 * speaks Responses (vercel/ai release @ai-sdk/perplexity 3.1.0, Fabric
 	 * release 1.4.528; read 2026-11-20) */
-	{ .name = "perplexity",
-	  .key_env = "PPLX_API_KEY",
-	  .url_env = { "PERPLEXITY_BASE_URL" } },
+	{ .name = "perplexity", .url_env = { "PERPLEXITY_BASE_URL" } },
 	{ .name = "together",
 	  .wire = CHAT,
 	  .base_url = "https://api.together.ai/v1",
-	  .key_env = "TOGETHER_API_KEY",
 	  .url_env = { "TOGETHER_API_BASE" } },
 	{ .name = "xai",
 	  .wire = CHAT,
 	  .base_url = "https://api.x.ai/v1",
-	  .key_env = "XAI_API_KEY",
 	  .url_env = { "XAI_API_BASE" } },
 	{ .name = "bedrock" },
 	{ .name = "google_vertexai", .alias = "vertex" },
@@ -154,6 +134,17 @@ const struct preset *preset_find(const char *name)
 		if (strcmp(p->name, name) == 0 ||
 		    (p->alias && strcmp(p->alias, name) == 0))
 			return p;
+	return NULL;
+}
+
+const char *preset_key_env(const struct preset *p)
+{
+	static const char keys[] = "credentials.";
+
+	for (const struct setting *row = settings_core; row->key; row++)
+		if (strncmp(row->key, keys, strlen(keys)) == 0 &&
+		    strcmp(row->key + strlen(keys), p->name) == 0)
+			return row->env;
 	return NULL;
 }
 

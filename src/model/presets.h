@@ -12,7 +12,6 @@ struct preset {
 	const char *base_url;  /* its path also completes a user's address that
 				  has none; NULL: the user must give one */
 	const char *base_path; /* where base_url is NULL */
-	const char *key_env;
 	const char *url_env[2];
 	bool keyless; /* works without a key */
 	/* An address may be "host:port" without a scheme, as the vendor's own
@@ -25,6 +24,9 @@ struct preset {
 extern const struct preset presets[];
 /* By name or alias; NULL when there is none. */
 const struct preset *preset_find(const char *name);
+/* The variable of its key: the row credentials.NAME of settings_core, or NULL
+ * when it has none. */
+const char *preset_key_env(const struct preset *p);
 /* The provider that a bare model name belongs to, or NULL. */
 const char *preset_infer(const char *model);
 /* The wire of a Python class ("langchain_openai:ChatOpenAI"), or NULL. */
