@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/vendor_pages.h"
 #include "providers/table.h"
 
 enum {

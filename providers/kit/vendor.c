@@ -174,10 +174,19 @@ int64_t vendor_lifetime(struct sandbox *sb)
 int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
 	       cJSON **tree, const struct stop *stop, struct error *err)
 {
+	char header[VENDOR_HEADER];
+	const char *const headers[] = { header, NULL };
+	struct rest_ask own = *ask;
 	cJSON *answer = NULL;
 	int status = 0;
-	int rc = rest_json(&c->api, ask, &answer, &status, stop, err);
+	int rc;
 
+	if (c->vendor->header && !own.headers &&
+	    strcmp(own.method, "GET") != 0) {
+		c->vendor->header(header);
+		own.headers = headers;
+	}
+	rc = rest_json(&c->api, &own, &answer, &status, stop, err);
 	if (rc < 0 && err->code == ERR_AUTH && !err->hint[0])
 		error_hint(err, "%s", c->vendor->where);
 	if (rc == 0 && status == 404) {

@@ -15,7 +15,7 @@
  * below serve as the rows of its struct sandbox_ops. providers/README.md shows
  * how a vendor is put together.
  */
-enum { VENDOR_ID_MAX = 128 };
+enum { VENDOR_ID_MAX = 128, VENDOR_HEADER = 64 };
 
 /* What to do about a sandbox in this state that shall run. */
 enum vendor_step {
@@ -44,16 +44,7 @@ struct vendor_fields {
 	const char *image[2]; /* the first one that has text; NULL: none */
 };
 
-/* How a list goes on. One of the first two names where the next page's token
- * is, or both are NULL and the token is the last item's id, if has_more. */
-struct vendor_pages {
-	const char *member; /* of the answer */
-	const char *header; /* of the answer */
-	const char *query;  /* the parameter that takes it: "cursor" */
-	const char *items;  /* the member with the array; where it is missing
-			       the answer must be the array */
-};
-
+struct vendor_pages;
 struct vendor_client;
 struct transfer;
 struct http_files;
@@ -66,14 +57,17 @@ struct vendor {
 	const char *path;   /* before an id: "/sandboxes/" */
 	struct vendor_fields fields;
 	const struct vendor_state *states;
-	const struct vendor_pages *pages;
+	const struct vendor_pages *pages; /* vendor_pages.h */
 	int64_t wait_ms; /* for which one state may last before it runs */
 	/* A second sandbox of the same name, our label, is refused with 409,
 	 * and a GET by the name finds the first. Else list_path() finds it. */
 	bool unique_names;
-	bool attach_starts; /* attach sends start(), not a GET */
-	bool awaits_end;    /* after a DELETE it is there for a while */
+	bool attach_starts;   /* attach sends start(), not a GET */
+	bool awaits_end;      /* after it was deleted it is there for a while */
+	const char *end_path; /* a POST to it deletes one; NULL: DELETE does */
 
+	/* "Name: value", new for each request that is no GET; may be NULL. */
+	void (*header)(char line[VENDOR_HEADER]);
 	/* Fills the body of the create request, but for the labels. */
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
@@ -86,7 +80,12 @@ struct vendor {
 	 * one whose state is changing has the status 409. */
 	int (*start)(struct sandbox *sb, const char *id, cJSON **answer,
 		     const struct stop *stop, struct error *err);
-	/* It runs: reads what requests to it need (vendor_set_server()). */
+	/* Waits until the state is no more the one named; *answer is about it.
+	 * NULL: a GET does, after a pause. */
+	int (*poll)(struct sandbox *sb, const char *state, cJSON **answer,
+		    const struct stop *stop, struct error *err);
+	/* It runs: reads what requests to it need (vendor_set_server()); may
+	 * be NULL. */
 	int (*adopt)(struct sandbox *sb, const cJSON *answer,
 		     const struct stop *stop, struct error *err);
 	/* After create and attach; may be NULL. */
@@ -104,6 +103,10 @@ struct vendor {
 	 * this value; label NULL: of all. */
 	void (*list_path)(struct buf *path, const char *label,
 			  const char *value);
+	/* Instead of pages and list_path(): the list without a filter. */
+	int (*items)(struct vendor_client *c,
+		     bool (*each)(void *arg, const cJSON *item), void *arg,
+		     const struct stop *stop, struct error *err);
 	/* As struct supervisor.call, for a struct sandbox. */
 	int (*call)(void *sb, struct str command, int64_t wait_ms,
 		    struct buf *out, const struct stop *stop,
@@ -190,16 +193,8 @@ void vendor_keep(struct sandbox *sb, const struct stop *stop);
 const struct vendor_state *vendor_state(const struct vendor *v,
 					const cJSON *answer);
 
-/* vendor_list.c: every item of all pages, until each() says false. */
-struct vendor_query {
-	const struct vendor_pages *pages;
-	const char *path; /* of the first page, with a query */
-	bool (*each)(void *arg, const cJSON *item);
-	void *arg;
-};
-int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
-		 const struct stop *stop, struct error *err);
-/* Those whose label has this value (NULL: all) that list_path() lists. */
+/* vendor_list.c: those whose label has this value (NULL: all) that list_path()
+ * lists. */
 int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  const struct info_sink *sink, const struct stop *stop,
 		  struct error *err);

@@ -191,6 +191,8 @@ int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		rc = error_set(err, ERR_NOT_FOUND, "no %s %s", v->noun, id);
 	if (rc == 0)
 		rc = vendor_wait(sb, answer, id, NULL, stop, err);
+	if (rc < 0 && err->code == ERR_GONE)
+		err->code = ERR_NOT_FOUND;
 	if (rc == 0 && v->prepare)
 		rc = v->prepare(sb, stop, err);
 	return rc;

@@ -1,8 +1,7 @@
 /* vendor_remove.c - a sandbox deleted, and its end confirmed. */
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
+#include <string.h>
 
-#include "base/mem.h"
 #include "providers/kit/vendor.h"
 
 enum {
@@ -51,26 +50,53 @@ static int await_end(struct vendor_client *c, const char *id,
 	return rc < 0 ? -1 : 0;
 }
 
+/* As far as the answer to the request tells. */
+static bool has_ended(const struct vendor *v, const char *id,
+		      const cJSON *answer)
+{
+	return strcmp(json_string(answer, v->fields.id, ""), id) == 0 &&
+	       vendor_state(v, answer)->step == STEP_ENDED;
+}
+
+/* After a refusal (400) that may mean that it had ended. */
+static int confirm(struct vendor_client *c, const char *id,
+		   const struct error *why, const struct stop *stop,
+		   struct error *err)
+{
+	int looks = 0;
+	int rc = look(c, id, &looks, stop, err);
+
+	if (rc == 0)
+		*err = *why;
+	return rc > 0 ? 0 : -1;
+}
+
 /* 409: its state is changing, maybe by an earlier request of ours. */
 int vendor_remove(struct sandbox_client *host, const char *id,
 		  const struct stop *stop, struct error *err)
 {
 	struct vendor_client *c = vendor_of(host);
-	struct rest_ask ask = { .method = "DELETE", .flags = REST_MISSING_OK };
+	const struct vendor *v = c->vendor;
+	struct rest_ask ask = { .method = v->end_path ? "POST" : "DELETE",
+				.path = v->end_path,
+				.what = "deleting the sandbox",
+				.flags = REST_MISSING_OK };
 	struct error why = { 0 };
-	char *what;
+	cJSON *answer = NULL;
+	bool ended;
 	int rc;
 
-	if (vendor_check_id(c->vendor, id, err) < 0)
+	if (vendor_check_id(v, id, err) < 0)
 		return -1;
-	what = xasprintf("deleting the %s", c->vendor->noun);
-	ask.what = what;
-	rc = vendor_ask(c, id, &ask, NULL, stop, &why);
-	free(what);
-	if (c->vendor->awaits_end && (rc == 0 || why.http_status == 409))
-		return await_end(c, id, stop, err);
-	if (rc >= 0)
+	rc = vendor_ask(c, id, &ask, &answer, stop, &why);
+	ended = rc == 0 && (!v->awaits_end || has_ended(v, id, answer));
+	cJSON_Delete(answer);
+	if (rc > 0 || ended)
 		return rc;
+	if (v->awaits_end && (rc == 0 || why.http_status == 409))
+		return await_end(c, id, stop, err);
+	if (v->awaits_end && why.http_status == 400)
+		return confirm(c, id, &why, stop, err);
 	*err = why;
 	if (err->http_status == 409)
 		err->code = ERR_BUSY;

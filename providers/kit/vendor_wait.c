@@ -88,15 +88,10 @@ static int fail(const struct wait *w, enum vendor_step step, struct error *err)
 			 w->sb->id, w->word);
 }
 
-static int look_again(struct wait *w, const struct stop *stop,
-		      struct error *err)
+static int get_again(struct wait *w, const struct stop *stop, struct error *err)
 {
 	int rc;
 
-	if (clock_ms() > w->until)
-		return error_set(err, ERR_TIMEOUT,
-				 "the %s does not start: it stays \"%s\"",
-				 w->v->noun, w->word);
 	if (stop_sleep(stop, w->pause, err) < 0)
 		return -1;
 	if (w->pause < POLL_MAX_MS)
@@ -106,6 +101,21 @@ static int look_again(struct wait *w, const struct stop *stop,
 	if (rc > 0)
 		return error_set(err, ERR_GONE, "the %s %s has ended",
 				 w->v->noun, w->sb->id);
+	return rc;
+}
+
+static int look_again(struct wait *w, const struct stop *stop,
+		      struct error *err)
+{
+	struct stop within = stop_within(stop, w->until - clock_ms());
+	int rc = w->v->poll
+			 ? w->v->poll(w->sb, w->word, &w->answer, &within, err)
+			 : get_again(w, &within, err);
+
+	if (rc < 0 && err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
+		return error_set(err, ERR_TIMEOUT,
+				 "the %s does not start: it stays \"%s\"",
+				 w->v->noun, w->word);
 	return rc;
 }
 
@@ -133,7 +143,10 @@ static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		return -1;
 	note_state(w, s);
 	if (s->step == STEP_READY)
-		return w->v->adopt(w->sb, w->answer, stop, err) < 0 ? -1 : 1;
+		return w->v->adopt && w->v->adopt(w->sb, w->answer, stop, err) <
+					       0
+			       ? -1
+			       : 1;
 	if (s->step == STEP_FAIL || s->step == STEP_ENDING ||
 	    s->step == STEP_ENDED)
 		return fail(w, s->step, err);

@@ -1,146 +1,199 @@
-/* create.c - a devbox made once, whatever gets lost, and booted. */
+/* create.c - the parameters of a devbox, and the request with them. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/str.h"
+#include "providers/kit/body.h"
 #include "providers/runloop/runloop.h"
 
-enum {
-	BODY_MAX = 1 << 20,
+const struct setting runloop_settings[] = {
+	{ .key = "api_key",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "RUNLOOP_API_KEY",
+	  .help = "key of https://platform.runloop.ai" },
+	{ .key = "blueprint_id",
+	  .type = SETTING_STRING,
+	  .field = "blueprint_id",
+	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_ID",
+	  .help = "blueprint to boot, before any name" },
+	{ .key = "blueprint",
+	  .type = SETTING_STRING,
+	  .env = "RUNLOOP_SANDBOX_BLUEPRINT_NAME",
+	  .help = "blueprint's name; built when there is none" },
+	{ .key = "snapshot_id",
+	  .type = SETTING_STRING,
+	  .help = "disk snapshot to boot instead" },
+	{ .key = "dockerfile",
+	  .type = SETTING_STRING,
+	  .field = "dockerfile",
+	  .fallback = "\"FROM python:3\\n\"",
+	  .help = "text of the Dockerfile to build a blueprint from" },
+	{ .key = "base_blueprint",
+	  .type = SETTING_STRING,
+	  .field = "base_blueprint_name",
+	  .help = "blueprint to build upon, instead of a Dockerfile" },
+	{ .key = "setup_commands",
+	  .type = SETTING_LIST,
+	  .field = "system_setup_commands",
+	  .help = "commands of a blueprint's build" },
+	{ .key = "launch_commands",
+	  .type = SETTING_LIST,
+	  .field = "launch_parameters.launch_commands",
+	  .help = "commands to run when a devbox has booted" },
+	{ .key = "size",
+	  .type = SETTING_STRING,
+	  .field = "launch_parameters.resource_size_request",
+	  .help = "X_SMALL, SMALL, MEDIUM, LARGE, X_LARGE or XX_LARGE" },
+	{ .key = "cpu",
+	  .type = SETTING_INT,
+	  .field = "launch_parameters.custom_cpu_cores",
+	  .least = 1,
+	  .help = "cores: 1, 2, 4 to 16" },
+	{ .key = "memory",
+	  .type = SETTING_INT,
+	  .field = "launch_parameters.custom_gb_memory",
+	  .least = 1,
+	  .help = "GiB of memory: 1, 2, 4 to 64" },
+	{ .key = "disk",
+	  .type = SETTING_INT,
+	  .field = "launch_parameters.custom_disk_size",
+	  .least = 1,
+	  .help = "GiB of disk: 2 to 64" },
+	{ .key = "architecture",
+	  .type = SETTING_STRING,
+	  .field = "launch_parameters.architecture",
+	  .help = "x86_64 or arm64" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/home/user\"",
+	  .help = "working directory inside" },
+	{ .key = "env",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "environment_variables",
+	  .help = "variables inside: NAME=value" },
+	{ .key = "secrets",
+	  .type = SETTING_LIST,
+	  .flags = SETTING_PAIRS,
+	  .field = "secrets",
+	  .help = "variables from the account's secrets: NAME=secret" },
+	{ .key = "labels",
+	  .type = SETTING_LIST,
+	  .help = "metadata of the devbox: NAME=value" },
+	{ .key = "network_allow",
+	  .type = SETTING_LIST,
+	  .help = "host names that alone may be reached (*.example.org)" },
+	{ .key = "idle",
+	  .type = SETTING_INT,
+	  .help = "seconds without activity after which it ends (the "
+		  "lifetime)" },
+	{ .key = "on_idle",
+	  .type = SETTING_STRING,
+	  .fallback = "\"shutdown\"",
+	  .help = "what happens then: shutdown or suspend" },
+	{ .key = "lifetime",
+	  .type = SETTING_INT,
+	  .help = "seconds that a devbox outlives its last command (14400; "
+		  "at most 172800)" },
+	{ 0 },
 };
 
-struct found {
-	const char *label;
-	char id[RUNLOOP_ID_MAX + 1];
-	char spare[8][RUNLOOP_ID_MAX + 1];
-	size_t n_spare;
-};
-
-static void on_found(void *arg, const struct sandbox_info *info)
+static int add_size(const struct sandbox_client *host, cJSON *body,
+		    struct error *err)
 {
-	struct found *f = arg;
+	cJSON *launch = body_object(body, "launch_parameters");
+	bool custom;
 
-	if (strcmp(info->label, f->label) != 0)
-		return;
-	if (!f->id[0])
-		snprintf(f->id, sizeof(f->id), "%s", info->id);
-	else if (f->n_spare < sizeof(f->spare) / sizeof(*f->spare))
-		snprintf(f->spare[f->n_spare++], sizeof(f->id), "%s", info->id);
-}
-
-/* What earlier requests for this label have made: 1 with one adopted, the
- * others shut down; 0 when there is none. */
-static int find_made(struct sandbox *sb, const char *label,
-		     char status[RUNLOOP_STATUS], const struct stop *stop,
-		     struct error *err)
-{
-	struct found f = { .label = label };
-
-	if (runloop_list(sb->host, NULL, &(struct info_sink){ on_found, &f },
-			 stop, err) < 0)
+	if (body_add_settings(host, "size cpu memory disk architecture", body,
+			      err) < 0)
 		return -1;
-	for (size_t i = 0; i < f.n_spare; i++)
-		if (runloop_remove(sb->host, f.spare[i], stop, err) < 0)
-			return -1;
-	if (!f.id[0])
+	custom = json_get(launch, "custom_cpu_cores") ||
+		 json_get(launch, "custom_gb_memory") ||
+		 json_get(launch, "custom_disk_size");
+	if (!custom)
 		return 0;
-	sb->id = xstrdup(f.id);
-	if (runloop_status(runloop_of(sb->host), sb->id, status, stop, err) < 0)
+	if (json_get(launch, "resource_size_request"))
+		return error_set(err, ERR_CONFIG,
+				 "size goes without cpu, memory and disk");
+	if (!json_get(launch, "custom_cpu_cores") ||
+	    !json_get(launch, "custom_gb_memory"))
+		return error_set(err, ERR_CONFIG, "cpu and memory go together");
+	cJSON_AddStringToObject(launch, "resource_size_request", "CUSTOM_SIZE");
+	return 0;
+}
+
+static int add_life(const struct settings *set, const struct sandbox_spec *spec,
+		    cJSON *launch, struct error *err)
+{
+	const char *on_idle = NULL;
+	int64_t idle = 0;
+	cJSON *after;
+
+	if (spec->lifetime_s <= 0 || spec->lifetime_s > RUNLOOP_LIFETIME_MAX_S)
+		return error_set(err, ERR_CONFIG,
+				 "the lifetime must be from 1 to %d seconds",
+				 RUNLOOP_LIFETIME_MAX_S);
+	cJSON_AddNumberToObject(launch, "keep_alive_time_seconds",
+				(double)spec->lifetime_s);
+	if (settings_int(set, "runloop", "idle", &idle, err) < 0 ||
+	    settings_string(set, "runloop", "on_idle", &on_idle, err) < 0)
 		return -1;
-	return 1;
+	if (idle < 0 || idle > RUNLOOP_LIFETIME_MAX_S ||
+	    (strcmp(on_idle, "shutdown") != 0 &&
+	     strcmp(on_idle, "suspend") != 0))
+		return error_set(err, ERR_CONFIG,
+				 "idle is in seconds, on_idle is shutdown or "
+				 "suspend");
+	/* A lifetime alone could not be extended while it is used. */
+	if (!idle)
+		idle = spec->lifetime_s;
+	after = body_object(launch, "lifecycle.after_idle");
+	cJSON_AddNumberToObject(after, "idle_time_seconds", (double)idle);
+	cJSON_AddStringToObject(after, "on_idle", on_idle);
+	return 0;
 }
 
-/* What is asked for, again and again, and what became of it. */
-struct attempt {
-	const char *label;
-	struct str body;
-	char status[RUNLOOP_STATUS];
-};
-
-static int post(struct sandbox *sb, struct attempt *a, const struct stop *stop,
-		struct error *err)
+static int add_network(struct vendor_client *c, const struct sandbox_spec *spec,
+		       cJSON *launch, const struct stop *stop,
+		       struct error *err)
 {
-	char header[96];
-	const char *const headers[] = { header, NULL };
-	struct rest_ask ask = { .method = "POST",
-				.path = "/v1/devboxes",
-				.body = a->body,
-				.what = "creating the devbox",
-				.headers = headers };
-	cJSON *tree = NULL;
-	const char *id;
-	const char *word;
-	int rc;
+	struct runloop_rules rules = { .all = spec->network == NETWORK_FULL };
+	char *id = NULL;
 
-	/* The same in every try for this label. */
-	snprintf(header, sizeof(header), "x-request-id: %s", a->label);
-	rc = runloop_api(runloop_of(sb->host), &ask, &tree, NULL, stop, err);
-	id = json_string(tree, "id", "");
-	word = json_string(tree, "status", "");
-	if (rc == 0 &&
-	    (!runloop_id_ok(id) || !*word || strlen(word) >= RUNLOOP_STATUS))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no devbox id");
-	if (rc == 0) {
-		sb->id = xstrdup(id);
-		snprintf(a->status, sizeof(a->status), "%s", word);
-	}
-	cJSON_Delete(tree);
-	return rc;
-}
-
-static int make(struct sandbox *sb, const struct sandbox_spec *spec,
-		struct attempt *a, const struct stop *stop, struct error *err)
-{
-	bool again = create_log_add(&runloop_of(sb->host)->tried, spec->label);
-	int rc = 0;
-
-	if (again)
-		rc = find_made(sb, a->label, a->status, stop, err);
-	if (rc == 0)
-		rc = post(sb, a, stop, err);
-	/* The SDKs repeat it after this one, too. */
-	if (rc < 0 && !sb->id && err->http_status == 409)
-		err->code = ERR_NETWORK;
-	return rc < 0 ? -1 : 0;
-}
-
-/* Why it did not boot. Its id stays, so that the caller shuts it down. */
-static int explain(const struct error *why, struct error *err)
-{
-	*err = *why;
-	if (err->code != ERR_GONE)
+	if (settings_list(c->host->settings, "runloop", "network_allow",
+			  &rules.hosts, &rules.n, err) < 0)
 		return -1;
-	err->code = ERR_REMOTE;
-	return error_wrap(err, "it did not boot");
+	if (spec->network == NETWORK_DEFAULT && !rules.n)
+		return 0;
+	if (spec->network != NETWORK_DEFAULT)
+		rules.n = 0;
+	if (runloop_policy(c, &rules, &id, stop, err) < 0)
+		return -1;
+	cJSON_AddStringToObject(launch, "network_policy_id", id);
+	free(id);
+	return 0;
 }
 
 /* The blueprint's id first, which needs no look; then the flag's name, then the
  * parameters. */
-static int add_source(struct runloop *r, const struct sandbox_spec *spec,
+static int add_source(struct vendor_client *c, const struct sandbox_spec *spec,
 		      cJSON *body, const struct stop *stop, struct error *err)
 {
-	struct runloop_progress progress = { spec->progress, spec->arg };
-	const char *id = NULL;
+	const struct settings *set = c->host->settings;
 	const char *name = NULL;
 	const char *snapshot = NULL;
 
-	if (settings_string(r->settings, "runloop", "blueprint_id", &id, err) <
+	if (settings_string(set, "runloop", "blueprint", &name, err) < 0 ||
+	    settings_string(set, "runloop", "snapshot_id", &snapshot, err) <
 		    0 ||
-	    settings_string(r->settings, "runloop", "blueprint", &name, err) <
-		    0 ||
-	    settings_string(r->settings, "runloop", "snapshot_id", &snapshot,
-			    err) < 0)
+	    body_add_settings(c->host, "blueprint_id", body, err) < 0)
 		return -1;
 	if (spec->snapshot)
 		name = spec->snapshot;
-	if (id) {
-		cJSON_AddStringToObject(body, "blueprint_id", id);
+	if (json_get(body, "blueprint_id"))
 		return 0;
-	}
 	if (snapshot && !spec->snapshot) {
 		cJSON_AddStringToObject(body, "snapshot_id", snapshot);
 		return 0;
@@ -148,54 +201,43 @@ static int add_source(struct runloop *r, const struct sandbox_spec *spec,
 	if (!name)
 		return 0;
 	cJSON_AddStringToObject(body, "blueprint_name", name);
-	return runloop_blueprint(r, name, &progress, stop, err);
+	return runloop_blueprint(c, name, spec, stop, err);
 }
 
-/* Before anything is made that costs money. */
-static int prepare(struct sandbox *sb, const struct sandbox_spec *spec,
-		   struct buf *text, const struct stop *stop, struct error *err)
+int runloop_describe(struct vendor_client *c, const struct sandbox_spec *spec,
+		     cJSON *body, const struct stop *stop, struct error *err)
 {
-	struct runloop *r = runloop_of(sb->host);
-	cJSON *body = cJSON_CreateObject();
-	const char *dir = NULL;
-	int rc = settings_string(r->settings, "runloop", "workdir", &dir, err);
+	cJSON *launch;
 
-	if (rc == 0 && dir && dir[0] != '/')
-		rc = error_set(err, ERR_CONFIG,
-			       "workdir must be an absolute path");
-	if (rc == 0)
-		rc = runloop_describe(r, spec, body, stop, err);
-	if (rc == 0)
-		rc = add_source(r, spec, body, stop, err);
-	if (rc == 0) {
-		json_print(text, body);
-		rc = buf_check(text, "the devbox's description", err);
-	}
-	if (rc == 0 && dir)
-		sb->workdir = xstrdup(dir);
-	if (rc < 0)
-		err->nothing_made = true;
-	cJSON_Delete(body);
-	return rc;
-}
-
-int runloop_create(struct sandbox *sb, const struct sandbox_spec *spec,
-		   const struct stop *stop, struct error *err)
-{
-	struct runloop_progress progress = { spec->progress, spec->arg };
-	struct buf text = BUF_INIT(BODY_MAX);
-	struct attempt a = { .label = spec->label };
-	struct error why = { 0 };
-	int rc = prepare(sb, spec, &text, stop, err);
-
-	a.body = buf_str(&text);
-	if (rc == 0)
-		rc = make(sb, spec, &a, stop, err);
-	buf_release(&text);
-	if (rc < 0)
+	cJSON_AddObjectToObject(body, "metadata");
+	launch = cJSON_AddObjectToObject(body, "launch_parameters");
+	cJSON_AddStringToObject(body, "name", spec->label);
+	if (body_add_settings(c->host, "env secrets", body, err) < 0 ||
+	    add_life(c->host->settings, spec, launch, err) < 0 ||
+	    add_size(c->host, body, err) < 0 ||
+	    body_add_settings(c->host, "launch_commands", body, err) < 0 ||
+	    add_network(c, spec, launch, stop, err) < 0)
 		return -1;
-	if (runloop_run(runloop_of(sb->host), sb->id, a.status, &progress, stop,
-			&why) == 0)
-		return 0;
-	return explain(&why, err);
+	return add_source(c, spec, body, stop, err);
+}
+
+/* The request's id is the same in every try for this label. */
+int runloop_post(struct sandbox *sb, const struct sandbox_spec *spec,
+		 cJSON *body, cJSON **answer, const struct stop *stop,
+		 struct error *err)
+{
+	char header[VENDOR_HEADER];
+	const char *const headers[] = { header, NULL };
+	struct rest_ask ask = { .method = "POST",
+				.path = "/v1/devboxes",
+				.what = "creating the devbox",
+				.headers = headers };
+	int rc;
+
+	snprintf(header, sizeof(header), "x-request-id: %s", spec->label);
+	rc = vendor_post(sb->host->priv, &ask, body, answer, stop, err);
+	/* The SDKs repeat it after this one, too. */
+	if (rc < 0 && err->http_status == 409)
+		err->code = ERR_NETWORK;
+	return rc;
 }

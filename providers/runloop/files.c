@@ -1,8 +1,5 @@
 /* files.c - files in and out through Runloop. */
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
-#include "base/ids.h"
 #include "base/str.h"
 #include "providers/kit/http_files.h"
 #include "providers/runloop/runloop.h"
@@ -11,7 +8,7 @@ static int call(struct sandbox *sb, const struct rest_ask *ask,
 		struct http_response *res, const struct stop *stop,
 		struct error *err)
 {
-	char header[64] = "x-request-id: ";
+	char header[VENDOR_HEADER];
 	const char *const headers[] = { header,
 					ask->data ? "Accept: application/"
 						    "octet-stream"
@@ -19,9 +16,9 @@ static int call(struct sandbox *sb, const struct rest_ask *ask,
 					NULL };
 	struct rest_ask own = *ask;
 
-	ids_uuid7(header + strlen(header));
+	runloop_request_id(header);
 	own.headers = headers;
-	return rest_call(&runloop_of(sb->host)->api, &own, res, stop, err);
+	return vendor_send(sb, &own, res, stop, err);
 }
 
 static void get(struct sandbox *sb, const char *file,
@@ -53,22 +50,10 @@ static enum http_files_verdict judge(const struct http_response *res)
 	return FILES_DOUBT;
 }
 
-static const struct http_files files_api = {
+const struct http_files runloop_files = {
 	.call = call,
 	.get = get,
 	.put = put,
 	.judge = judge,
-	.revive = runloop_revive,
+	.revive = vendor_revive,
 };
-
-int runloop_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		   const struct stop *stop, struct error *err)
-{
-	return http_files_upload(sb, &files_api, files, n, stop, err);
-}
-
-int runloop_download(struct sandbox *sb, struct transfer *files, size_t n,
-		     const struct stop *stop, struct error *err)
-{
-	return http_files_download(sb, &files_api, files, n, stop, err);
-}

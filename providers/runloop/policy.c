@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/vendor_pages.h"
 #include "providers/runloop/runloop.h"
 
 enum { HASH = 8, NAME_ROOM = 64 };
@@ -34,6 +35,9 @@ static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
 	buf_release(&text);
 }
 
+static const struct vendor_pages pages = { .items = "network_policies",
+					   .query = "starting_after" };
+
 struct search {
 	const char *name;
 	char *id; /* owned */
@@ -45,30 +49,25 @@ static bool on_policy(void *arg, const cJSON *item)
 	const char *id = json_string(item, "id", "");
 
 	if (strcmp(json_string(item, "name", ""), s->name) == 0 &&
-	    runloop_id_ok(id))
+	    vendor_id_ok(id))
 		s->id = xstrdup(id);
 	return !s->id;
 }
 
-static int find(struct runloop *r, const char *name, char **id,
+static int find(struct vendor_client *c, const char *name, char **id,
 		const struct stop *stop, struct error *err)
 {
 	struct search s = { .name = name };
-	char *query = xasprintf("name=%s&", name);
-	struct runloop_query q = { .path = "/v1/network-policies",
-				   .query = query,
-				   .items = "network_policies",
-				   .limit = 100,
-				   .each = on_policy,
-				   .arg = &s };
-	int rc = runloop_pages(r, &q, stop, err);
+	char *path = xasprintf("/v1/network-policies?name=%s&limit=100", name);
+	const struct vendor_query q = { &pages, path, on_policy, &s };
+	int rc = vendor_pages(c, &q, stop, err);
 
-	free(query);
+	free(path);
 	*id = s.id;
 	return rc;
 }
 
-static int make(struct runloop *r, const char *name,
+static int make(struct vendor_client *c, const char *name,
 		const struct runloop_rules *rules, char **id,
 		const struct stop *stop, struct error *err)
 {
@@ -90,8 +89,8 @@ static int make(struct runloop *r, const char *name,
 	json_print(&text, body);
 	cJSON_Delete(body);
 	ask.body = buf_str(&text);
-	rc = runloop_api(r, &ask, &tree, NULL, stop, err);
-	if (rc == 0 && runloop_id_ok(json_string(tree, "id", "")))
+	rc = vendor_api(c, &ask, &tree, stop, err);
+	if (rc == 0 && vendor_id_ok(json_string(tree, "id", "")))
 		*id = xstrdup(json_string(tree, "id", ""));
 	else if (rc == 0)
 		rc = error_set(err, ERR_PROTOCOL,
@@ -101,7 +100,7 @@ static int make(struct runloop *r, const char *name,
 	return rc;
 }
 
-int runloop_policy(struct runloop *r, const struct runloop_rules *rules,
+int runloop_policy(struct vendor_client *c, const struct runloop_rules *rules,
 		   char **id, const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
@@ -109,12 +108,12 @@ int runloop_policy(struct runloop *r, const struct runloop_rules *rules,
 
 	*id = NULL;
 	name_policy(rules, name);
-	if (find(r, name, id, stop, err) < 0)
+	if (find(c, name, id, stop, err) < 0)
 		return -1;
-	if (*id || make(r, name, rules, id, stop, &why) == 0)
+	if (*id || make(c, name, rules, id, stop, &why) == 0)
 		return 0;
 	/* Somebody else may have made it just now. */
-	if (find(r, name, id, stop, err) < 0)
+	if (find(c, name, id, stop, err) < 0)
 		return -1;
 	if (*id)
 		return 0;
