@@ -1,4 +1,4 @@
-/* doctor.c - dcode doctor: is everything in place? Talks to nobody. */
+/* doctor.c - dcode doctor: what is in place. Talks to nobody. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* Does the Python program have the flag --NAME (or the only one that begins
- * so), or -letter where letter is not 0? Then err says that dcode does not, and
+/* True when the Python program has the flag --NAME (or the only one that begins
+ * so), or -letter where letter is not 0: err then says that dcode does not, and
  * what to do instead. */
 bool reference_flag(const char *name, size_t len, char letter,
 		    struct error *err);

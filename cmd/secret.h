@@ -9,7 +9,7 @@
 char *secret_room(size_t size);
 void secret_free(char *room);
 
-/* Is there somebody to ask? */
+/* True when there is a terminal to ask at. */
 bool secret_terminal(const struct app *app);
 /* Shows prompt on the terminal and reads a line that is not shown, white space
  * off its ends. Returns its length; -1: ERR_USAGE without a terminal,

@@ -20,7 +20,7 @@ struct protect {
 int protect_load(struct protect *p, const struct settings *set,
 		 struct error *err);
 /*
- * Does this name of one component match a pattern? Compared as the most
+ * True when this name of one component matches a pattern. Compared as the most
  * forgiving file system would: without regard to case, invisible characters,
  * trailing dots and blanks, and for short names (VSCODE~1) of FAT and NTFS.
  */

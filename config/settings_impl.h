@@ -95,8 +95,8 @@ const char *settings_stored(const struct settings *s, const char *variable);
 const char *settings_stored_url(const struct settings *s, const char *variable);
 /* There are stored keys that could not be opened when one was looked for. */
 bool settings_store_failed(const struct settings *s);
-/* Does config.toml name this variable as the key of a model vendor, or of a
- * service that dcode itself asks? */
+/* True when config.toml names this variable as the key of a model vendor, or
+ * of a service that dcode itself asks. */
 bool settings_names_key(const struct settings *s, const char *variable);
 /* The array of variables that an entry of sandboxes.providers wants handed
  * over, or NULL. */

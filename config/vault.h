@@ -66,7 +66,8 @@ struct vault_change { /* borrowed */
 int vault_change(const char *dir, const struct vault_ask *ask,
 		 const struct vault_change *change, bool *changed,
 		 const struct stop *stop, struct error *err);
-/* Can it be kept? Printable ASCII without white space, not too long. */
+/* True when it can be kept: printable ASCII without white space, not too long.
+ */
 bool vault_key_ok(struct str key);
 
 #endif

@@ -1,4 +1,4 @@
-/* builtin.c - is a built-in provider ready, and what is missing? */
+/* builtin.c - whether a built-in provider is ready, and what is missing. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +112,7 @@ static bool tell_key(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* Does this machine let bubblewrap make its namespaces? */
+/* Tries whether this machine lets bubblewrap make its namespaces. */
 static int try_jail(struct check *c, const struct stop *stop)
 {
 	struct install_log log = { .fd = -1 };

@@ -17,7 +17,7 @@ struct install { /* one dcode install, or /install; borrowed */
 int install_run(const struct install *in);
 int install_uninstall(const struct install *in);
 
-/* install_builtin.c: is it ready, and what is missing? */
+/* builtin.c: whether it is ready, and what is missing. */
 int install_builtin(const struct install *in,
 		    const struct sandbox_provider *provider);
 int install_all(const struct install *in);

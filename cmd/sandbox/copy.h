@@ -27,8 +27,8 @@ struct copy {
 
 /* Counts what came from the sandbox; -1 with ERR_LIMIT past the limit. */
 int copy_receive(struct copy *c, size_t bytes, struct error *err);
-/* Is there room for so many more on the disk? -1 with ERR_LIMIT: a part of it
- * is left to the others. */
+/* Checks that there is room for so many more on the disk, of which a part is
+ * left to others: -1 with ERR_LIMIT. */
 int copy_store(struct copy *c, int64_t bytes, struct error *err);
 
 /* Runs a script of ours there; its standard output is appended to out. -1 also

@@ -87,7 +87,7 @@ static void finish(struct run *run)
 	}
 }
 
-/* Is there input for the command? With --stdin there is, however late. */
+/* True when there is input for the command; with --stdin, however late. */
 static bool has_input(const struct stop *stop)
 {
 	struct pollfd p[2] = { { .fd = STDIN_FILENO, .events = POLLIN },

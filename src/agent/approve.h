@@ -20,8 +20,8 @@ int allow_list_parse(struct allow_list *list, const char *text,
 		     struct error *err);
 void allow_list_release(struct allow_list *list);
 /*
- * May this command line run? Each simple command is judged by itself: its
- * first word must be a name of the list, exactly. Substitutions,
+ * True when this command line may run. Each simple command is judged by itself:
+ * its first word must be a name of the list, exactly. Substitutions,
  * redirections, background and variables are refused whatever the quoting.
  */
 bool allow_list_permits(const struct allow_list *list, struct str command);

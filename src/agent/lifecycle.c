@@ -153,7 +153,7 @@ int lifecycle_remove(struct sandbox_client *host, struct store *store,
 	return -1;
 }
 
-/* Can the request have been carried out although no answer came? */
+/* True when the request may have been carried out although no answer came. */
 static bool was_cut(const struct error *err)
 {
 	return err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT ||
@@ -161,7 +161,7 @@ static bool was_cut(const struct error *err)
 	       err->code == ERR_SYSTEM;
 }
 
-/* After a create that told no id: is there one with our label? */
+/* After a create that told no id: looks for a sandbox with our label. */
 static int remove_by_label(struct box *box, const struct error *why,
 			   const struct stop *limit, struct error *err)
 {

@@ -265,7 +265,7 @@ static bool is_listed(const struct gc *gc, const char *label)
 	return false;
 }
 
-/* Was one asked for just now that has not appeared? */
+/* True when one was asked for just now that has not appeared yet. */
 static bool awaits(const struct gc *gc, const struct sandbox_client *host)
 {
 	int64_t now = clock_unix_ms() / 1000;
@@ -301,7 +301,7 @@ static int list_ours(struct gc *gc, struct sandbox_client *host,
 	}
 }
 
-/* Is it known to list, started or not? */
+/* True when it is known to list, whether it was started or not. */
 static bool lists(const struct sandbox_client *host)
 {
 	return host->provider->flags & SANDBOX_LIST && sandbox_can_list(host);

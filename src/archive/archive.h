@@ -24,7 +24,7 @@ struct archive_log {
 typedef int64_t archive_pull(void *arg, char *room, size_t len,
 			     struct error *err);
 
-/* Can archives be handled here? -1: ERR_SYSTEM with what to install. */
+/* Checks that archives can be handled here: ERR_SYSTEM with what to install. */
 int archive_check(struct error *err);
 
 /*

@@ -101,8 +101,8 @@ static const char *inside(const char *name, struct buf *out)
 }
 
 /*
- * Does a link stay inside? First up, no higher than the top, then down: so
- * whatever links it leads through, which obey the same rule, it stays. ".."
+ * True when a link stays inside: first up, no higher than the top, then down.
+ * Links that it leads through obey the same rule, so it stays. ".."
  * behind a name could leave through the link of that name.
  */
 static bool link_stays(struct str path, struct str target)

@@ -96,7 +96,7 @@ static struct process *read_all(size_t *n)
 	return list;
 }
 
-/* Does NAME=value stand in the process's environment? */
+/* True when NAME=value is in the process's environment. */
 static bool has_marker(pid_t pid, const char *marker)
 {
 	size_t len = strlen(marker) + 1; /* with its NUL */

@@ -1,4 +1,4 @@
-/* contract.c - does a provider keep its promises? One check after another. */
+/* contract.c - checks that a provider keeps its promises, one by one. */
 /* SPDX-License-Identifier: MIT */
 #include "contract/contract.h"
 
@@ -274,7 +274,7 @@ static enum contract_verdict run_check(struct contract *c,
 	return check->run(c);
 }
 
-/* Does the request ask for it at all? */
+/* True when the request asks for this check. */
 static bool wanted(const struct contract_request *r,
 		   const struct contract_check *check)
 {

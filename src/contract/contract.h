@@ -1,4 +1,4 @@
-/* contract.h - does a provider keep its promises? One check after another. */
+/* contract.h - checks that a provider keeps its promises, one by one. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONTRACT_CONTRACT_H
 #define CONTRACT_CONTRACT_H
@@ -49,7 +49,7 @@ int contract_run(const struct contract_request *request,
 		 struct contract_summary *summary, const struct stop *stop,
 		 struct error *err);
 
-/* Would this text leave any check over? */
+/* True when this text leaves at least one check to run. */
 bool contract_knows(const char *only);
 
 #endif

@@ -57,7 +57,7 @@ enum contract_verdict check_id(struct contract *c)
 		       : contract_fail(c, "asked for, it is another one's");
 }
 
-/* Is the file there that an earlier command wrote? */
+/* True when the file is there that an earlier command wrote. */
 static enum contract_verdict same_files(struct contract *c,
 					struct sandbox *other, const char *path)
 {
@@ -163,7 +163,7 @@ enum contract_verdict check_info(struct contract *c)
 	return CONTRACT_OK;
 }
 
-/* Must it end by itself, and neither now nor far too late? */
+/* True when it must end by itself, neither now nor far too late. */
 enum contract_verdict check_lifetime(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };

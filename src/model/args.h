@@ -7,8 +7,9 @@
 
 #include "base/buf.h"
 
-/* Is text one JSON value by the letter of RFC 8259? cJSON takes more (control
- * characters in strings, "01", bytes that are no UTF-8), vendors do not. */
+/* True when text is one JSON value by the letter of RFC 8259. cJSON takes more
+ * (control characters in strings, "01", bytes that are no UTF-8), vendors do
+ * not. */
 bool args_strict(struct str text);
 /*
  * Makes the arguments the JSON of an object. Nothing at all and "null" mean

@@ -146,8 +146,10 @@ static bool is_own_model_key(void *arg, const struct settings_credential *c)
 	return false;
 }
 
-/* Has the user a key of any model vendor? Then a repository's .env must not
- * decide who is asked, by bringing in a key of a vendor that comes first. */
+/* True when the user has a key of any model vendor: a repository's .env must
+ * not decide then who is asked, by bringing in a key of a vendor that comes
+ * first.
+ */
 static bool has_own_key(const struct settings *set)
 {
 	const struct settings *unless = set;

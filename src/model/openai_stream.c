@@ -117,7 +117,7 @@ static bool whole(const struct draft_part *p)
 }
 
 /*
- * Which call does this delta belong to? By the book: index says. Met besides:
+ * The call that a delta belongs to. By the book: index says. Met besides:
  * every call under index 0, each with an id of its own (Gemini's compatible
  * endpoint); no index (old Ollama, Mistral's first versions); neither index
  * nor id, whole calls; an index from the second delta on. NULL: a new one.

@@ -59,7 +59,7 @@ struct wire {
 	 * good). */
 	int (*event)(struct draft *d, struct str event, struct str data,
 		     struct error *err);
-	/* May the stream end here? */
+	/* True when the stream may end here. */
 	bool (*complete)(const struct draft *d);
 	/* See draft_take(). */
 	void (*replay)(const struct draft_part *p, struct buf *out);

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-/* The head is complete: is there anything to wait for? */
+/* The head is complete: reads how many bytes follow. */
 static int measure(struct envelope *e, struct error *err)
 {
 	const unsigned char *h = e->head;

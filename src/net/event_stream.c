@@ -43,7 +43,7 @@ static int broken(struct error *err, const char *what)
 			 what);
 }
 
-/* The prelude is there: how much is to come? */
+/* The prelude is there: reads how much is to come. */
 static int measure(struct event_stream *s, struct error *err)
 {
 	const char *p = s->frame.ptr;

@@ -201,7 +201,7 @@ static enum err err_of(enum grpc_code code)
 	}
 }
 
-/* The exchange is complete: what is its outcome? */
+/* The outcome of a complete exchange. */
 static int judge_outcome(struct run *r, const struct http_response *res,
 			 struct error *err)
 {

@@ -13,13 +13,13 @@ struct retry {
 };
 
 /*
- * May what failed so succeed when it is repeated? By the codes of the error
- * alone: a cut or damaged answer, HTTP 408, 425, 429 and 5xx but 501 and 505,
- * gRPC CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and UNAVAILABLE. Not
- * when it is exhausted.
+ * True when what failed so may succeed when it is repeated, by the codes of the
+ * error alone: a cut or damaged answer, HTTP 408, 425, 429 and 5xx but 501 and
+ * 505, gRPC CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and UNAVAILABLE.
+ * Not when it is exhausted.
  */
 bool retry_is_transient(const struct error *err);
-/* Has a server read the request and declined it, so that nothing was done? */
+/* True when a server read the request and declined it: nothing was done. */
 bool retry_was_refused(const struct error *err);
 /*
  * Between two tries: sleeps ms, or as long as the server asks in why where
@@ -33,14 +33,14 @@ int retry_sleep(const struct error *why, int64_t ms, const struct stop *stop,
  * retries are used up (err is exhausted then) or as retry_sleep() says. */
 bool retry_after(struct retry *r, const struct stop *stop, struct error *err);
 
-/* For models, whose servers may say "try again in 17s" in words. May this
- * outcome be repeated at all? rc and err as http_do() left them. */
+/* For models, whose servers may say "try again in 17s" in words. True when
+ * this outcome may be repeated at all. rc and err as http_do() left them. */
 bool retry_worthy(int rc, const struct http_response *res,
 		  const struct error *err);
 /* The server's own wish in ms: Retry-After, or "try again in 17s", "in 1.5
  * seconds", "in 250ms", "in 2m" in the body; -1 when it has none. */
 int64_t retry_wish(const struct http_response *res);
-/* Are there retries left, and will the server have us back soon enough? */
+/* True when retries are left, and the server's pause ends soon enough. */
 bool retry_possible(const struct retry *r, const struct http_response *res);
 /*
  * True after waiting, when the caller shall try again; false when retries are

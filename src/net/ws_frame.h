@@ -77,8 +77,8 @@ int ws_parser_next(struct ws_parser *p, struct str *data, struct error *err);
  * one and whose ceiling stays. Returns its kind. */
 enum ws_kind ws_parser_take(struct ws_parser *p, struct buf *message);
 
-/* May this code stand in a close frame (RFC 6455 §7.4, IANA's registry as of
- * 2026-11)? */
+/* True when this code may stand in a close frame (RFC 6455 §7.4, IANA's
+ * registry as of 2026-11). */
 bool ws_code_valid(int code);
 /* Writes one masked frame (WS_HEAD_MAX + payload.len bytes fit) and returns
  * its size. first: WS_FIN or not, and the opcode; key: fresh random bytes. */

@@ -204,7 +204,7 @@ static int field(struct str head, const char *name, struct str *value)
 	return n;
 }
 
-/* Is item among the values, separated by commas? */
+/* True when item is among the values, separated by commas. */
 static bool listed(struct str values, struct str item, bool any_case)
 {
 	struct str one;

@@ -11,8 +11,8 @@ static bool special(char c)
 	return c && strchr("*?[]{},\\", c);
 }
 
-/* Can a name that starts with "." match without its directory's name doing so?
- * Says no only when it is sure. */
+/* False when it is sure that no name that starts with "." matches unless its
+ * directory's name does. */
 static bool may_be_hidden(struct str pattern)
 {
 	for (size_t i = 0; i < pattern.len; i++)

@@ -51,7 +51,7 @@ struct helper {
  * own verdict is in status. -1: the transport, or a callback. */
 int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	       struct error *err);
-/* Can content travel within one command (or as standard input)? */
+/* True when content can travel within one command (or as standard input). */
 bool helper_fits(const struct sandbox *sb, struct str content, bool base64);
 /* Bytes of a command that are left for its content. */
 size_t helper_room(const struct sandbox *sb);

@@ -19,7 +19,7 @@ void transfer_fail(struct transfer *f, enum file_error code,
 void transfer_fail_status(struct transfer *f, const char *status);
 /* Clears f's error; false, and FILE_INVALID_PATH, unless it is absolute. */
 bool transfer_path_ok(struct transfer *f);
-/* Does this error say that going on with the next file is useless? */
+/* True when going on with the next file is useless after this error. */
 bool transfer_fatal(const struct error *e);
 struct transfer_mover {
 	/* -1 when it could not even tell the file's own error. */
@@ -39,7 +39,7 @@ int64_t transfer_read(const struct transfer *f, char *room, size_t want,
 /* Appends the next want bytes, which have to fit. */
 int transfer_read_all(const struct transfer *f, struct buf *out, size_t want,
 		      struct error *err);
-/* Would transfer_upload() need one request only? */
+/* True when transfer_upload() needs one request only. */
 bool transfer_fits(const struct sandbox *sb, int64_t size);
 
 /*

@@ -10,8 +10,8 @@ enum {
 	SETUP_EXPANDED_MAX = 8 << 20, /* bytes with the values in it */
 };
 
-/* Without reading it, for it may be a pipe: is there a file that can be read?
- */
+/* Checks that there is a file that can be read, without reading it: it may be a
+ * pipe. */
 int setup_check(const char *path, struct error *err);
 /* Reads the file; ERR_NOT_FOUND "Setup script not found: P". */
 int setup_read(const char *path, struct buf *script, struct error *err);

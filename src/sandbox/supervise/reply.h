@@ -18,7 +18,7 @@ struct job_request {
 	size_t max;        /* bytes of the answer */
 	struct exec_request req; /* to start */
 	const char *cwd;         /* to start: absolute */
-	bool base64;             /* to start: may the input be base64? */
+	bool base64;             /* to start: the input may be base64 */
 	const char *forget;      /* jobs whose output goes; "", or NULL */
 	bool held;               /* to start: answer at the end only */
 };
