@@ -26,12 +26,12 @@ struct slash_command {
 	/* The command of the shell that it is, or NULL: run is called. */
 	const struct command *command;
 	const char *bare; /* the subcommand when none is named, or NULL */
-	/* False when the chat is over. */
-	bool (*run)(void);
+	/* words: what was typed after the name. False when the chat is over. */
+	bool (*run)(struct app *app, struct str words);
 };
 
-static bool print_help(void);
-static bool end_chat(void);
+static bool print_help(struct app *app, struct str words);
+static bool end_chat(struct app *app, struct str words);
 
 static const struct slash_command slash_commands[] = {
 	{ .name = "/help",
@@ -56,8 +56,10 @@ static const struct slash_command slash_commands[] = {
 
 enum { N_COMMANDS = sizeof(slash_commands) / sizeof(*slash_commands) };
 
-static bool print_help(void)
+static bool print_help(struct app *app, struct str words)
 {
+	(void)app;
+	(void)words;
 	fputs("Type a message and Enter. A line that ends in \\ goes on. "
 	      "Ctrl-C interrupts.\n",
 	      stderr);
@@ -69,8 +71,10 @@ static bool print_help(void)
 	return true;
 }
 
-static bool end_chat(void)
+static bool end_chat(struct app *app, struct str words)
 {
+	(void)app;
+	(void)words;
 	return false;
 }
 
@@ -148,12 +152,14 @@ static void run_command(struct app *app, const struct slash_command *s,
 bool slash_run(struct app *app, struct str line)
 {
 	const struct slash_command *s = find_command(line);
+	struct str word = first_word(line);
+	struct str words = str_trim(str_skip(line, word.len));
 
 	if (s && s->run)
-		return s->run();
+		return s->run(app, words);
 	if (s)
-		run_command(app, s, str_skip(line, first_word(line).len));
+		run_command(app, s, words);
 	else
-		report_unknown(first_word(line));
+		report_unknown(word);
 	return true;
 }
