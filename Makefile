@@ -9,11 +9,11 @@ PKGS    := libcjson libprotobuf-c libsodium libutf8proc sqlite3
 HEADERS := libcurl libarchive            # headers only: loaded at run time
 
 # What the goals at hand need, named before anything is built.
-NO_BUILD := help clean check check-sdk demo soak lint format
+NO_BUILD := help clean check check-sdk demo soak lint format quick form-checks
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_BUILD),$(MAKECMDGOALS)),all),)
-TESTING := $(filter unit units fuzz fuzzers bench e2e,$(MAKECMDGOALS))
+TESTING := $(filter unit units quick-units threaded fuzz fuzzers bench e2e,$(MAKECMDGOALS))
 PROGRAM  = $(if $(shell command -v $(1)),,$(2))
-MISSING := $(strip $(foreach p,$(PKGS) $(HEADERS) $(if $(filter unit units,$(TESTING)),cmocka),\
+MISSING := $(strip $(foreach p,$(PKGS) $(HEADERS) $(if $(filter unit units quick-units threaded,$(TESTING)),cmocka),\
                $(shell pkg-config --exists $(p) || echo $(p))) \
              $(call PROGRAM,protoc-c,protoc-c) \
              $(if $(filter fuzz fuzzers,$(TESTING)),$(call PROGRAM,clang,clang)))
@@ -64,6 +64,31 @@ GEN     := $(SCRIPTS:%=$(B)/gen/%.inc) $(PROTOS:%.proto=$(B)/gen/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PROTOS:%.proto=$(B)/%.pb-c.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
+# Unit programs that can start a thread, the only ones that ThreadSanitizer has to
+# run. A program belongs here when it, or a part of libdcode.a that it links,
+# calls pthread_create: make threaded compares the list with what was linked.
+THREADED := agentcore aws choose contract deno docker_life docker_pull docker \
+            docker_top e2b files_local grpc http_error http_fault http_provider http \
+            langsmith lifecycle local_isolation local modal model_faults model none \
+            provider_process registry runloop stream supervise_life supervise \
+            tools_real vercel ws_node ws ws_torture
+# Unit programs that take a second or longer under ASan (measured 2026-11-22; the
+# end of make unit names the slowest): make quick leaves them out.
+SLOW     := agentcore archive contract deno docker docker_life docker_pull e2b \
+            event_stream files files_find files_hostile files_target grpc langsmith \
+            lifecycle local local_isolation model_faults none path provider_process \
+            runloop setup supervise supervise_life tools_real transfer vault vercel \
+            ws ws_frame ws_node ws_torture
+UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
+QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
+ifeq ($(V),tsan)
+UNITS   := $(call UNIT_OF,$(THREADED))
+endif
+# End-to-end tests for make quick: a few of each kind, seconds in all.
+SMOKE   := $(addprefix tests/e2e/test_,readme.py config.py task.py chat.py) \
+           -k 'not (light or hung or never_ends or nobody_reads)'
+FORM    := layers sizes functions heads banned words messages format shell \
+           python headers
 BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 
@@ -142,6 +167,18 @@ soak:
 	./scripts/check $(PART)
 demo:
 	./scripts/demo
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$$(getconf _NPROCESSORS_ONLN))
+quick: # under 90 s on two idle cores, after one changed file
+	@MAKEFLAGS= sh tests/lint/lint.sh $(FORM)
+	$(MAKE) $(JOBS) V=asan all quick-units
+	DCODE=$(CURDIR)/build/asan/dcode /usr/bin/python3 -m pytest -q $(SMOKE) -n 4
+quick-units: $(QUICK)
+	@sh tests/run-units.sh $(QUICK)
+threaded: units
+	@for t in $(UNITS); do nm -D --undefined-only $$t | \
+		grep -qw pthread_create && basename $$t _test; done | sort >$(B)/threaded
+	@printf '%s\n' $(THREADED) | sort | diff - $(B)/threaded || \
+		{ echo 'Makefile: THREADED is not what was linked'; exit 1; }
 unit: units
 	@sh tests/run-units.sh $(UNITS)
 # Reads of memory that was never written, which the sanitizers do not see. valgrind 3.19 knows no
@@ -155,6 +192,8 @@ e2e: all
 	/usr/bin/python3 -m pytest -q tests/e2e --ignore-glob='*/test_sdk_*'
 check-sdk:
 	./scripts/check sdk
+form-checks:
+	@echo $(FORM)
 lint:
 	sh tests/lint/lint.sh
 T ?= 60
@@ -180,6 +219,7 @@ clean:
 help:
 	@echo 'make            build ./dcode (V=asan, V=tsan, V=cov: build/V/dcode)'
 	@echo 'make demo       a real task in the local sandbox (SANDBOX=docker: in a container)'
+	@echo 'make quick      form, changed code under ASan, the quick tests: a minute'
 	@echo 'make check      every test, as CI runs them'
 	@echo 'make unit       unit tests only          make e2e   end-to-end tests only'
 	@echo 'make check-sdk  the vendors'"'"' own SDKs and API documents'
@@ -189,5 +229,5 @@ help:
 	@echo 'make soak       in full what make check samples; PART=torture: one part of it'
 	@echo 'make docs       build/release/docs: man page, completions'
 	@echo 'make install    to PREFIX (/usr/local)   make clean'
-.PHONY: all docs units fuzzers gen flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install clean help
+.PHONY: all docs units fuzzers gen quick quick-units threaded form-checks flags check check-sdk soak demo unit memcheck e2e lint fuzz bench format install clean help
 .DELETE_ON_ERROR:
