@@ -186,7 +186,7 @@ int args_fd(const char *text, size_t len, struct error *err)
 	return fd;
 }
 
-int args_etc(struct words *w, bool network, int *fds, size_t *n, int first,
+int args_etc(struct words *w, bool network, int *fds, size_t *n,
 	     struct error *err)
 {
 	for (size_t i = 0; i < sizeof(etc_files) / sizeof(*etc_files); i++) {
@@ -196,7 +196,7 @@ int args_etc(struct words *w, bool network, int *fds, size_t *n, int first,
 
 		if (fd < 0)
 			return -1;
-		snprintf(number, sizeof(number), "%d", first + (int)*n);
+		snprintf(number, sizeof(number), "%d", (int)*n);
 		fds[(*n)++] = fd;
 		words_add(w, "--perms", "0444", "--ro-bind-data", number,
 			  etc_files[i].path, NULL);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -25,13 +24,14 @@ enum {
 	AT_EXE,
 	AT_GUARD,
 	AT_ETC,
-	MESSAGE_MAX = 4096, /* bytes of bubblewrap's complaint */
+	MESSAGE_MAX = 4096, /* bytes of bubblewrap's message */
 };
 
 static char *const no_env[] = { NULL }; /* it shows in /proc/1/environ */
 
-/* What bubblewrap said, in our words where we know the cause. */
-static int box_failed(struct str said, struct error *err)
+/* Sets the error to bubblewrap's message, with a hint where the cause is
+ * known. */
+static int set_failure(struct str said, struct error *err)
 {
 	struct str rest = str_trim(said);
 	struct str line = STR("bubblewrap ended without a word");
@@ -55,41 +55,62 @@ static int box_failed(struct str said, struct error *err)
 	return -1;
 }
 
-static void read_said(int fd, struct buf *said)
+static void read_message(int fd, struct buf *message)
 {
 	struct pollfd set = { .fd = fd, .events = POLLIN };
 	char room[1024];
 	ssize_t n;
 
 	while (poll(&set, 1, 500) > 0 && (n = read(fd, room, sizeof(room))) > 0)
-		buf_add(said, room, (size_t)n);
+		buf_add(message, room, (size_t)n);
 }
 
-static int wait_hello(const struct box *b, int said_fd, const struct stop *stop,
-		      struct error *err)
+int box_receive(int fd, void *message, size_t len, const struct stop *stop,
+		struct error *err)
+{
+	for (;;) {
+		struct pollfd set[2] = { { .fd = fd, .events = POLLIN },
+					 { .fd = stop_fd(stop),
+					   .events = POLLIN } };
+		ssize_t n;
+
+		if (poll(set, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
+			break;
+		if (stop_check(stop, err) < 0)
+			return -1;
+		n = recv(fd, message, len, MSG_DONTWAIT);
+		if (n == (ssize_t)len)
+			return 1;
+		if (n >= 0 || errno == ECONNRESET)
+			return 0;
+		if (errno != EAGAIN && errno != EINTR)
+			break;
+	}
+	return error_errno(err, "hearing from the sandbox");
+}
+
+static int wait_started(const struct box *b, int messages,
+			const struct stop *stop, struct error *err)
 {
 	struct stop limit = stop_within(stop, START_MS);
-	struct buf said = BUF_INIT(MESSAGE_MAX);
-	struct jail_hello hello = { 0 };
-	int got = local_receive(b->sock, &hello, sizeof(hello), &limit, err);
+	struct buf message = BUF_INIT(MESSAGE_MAX);
+	uint32_t magic = 0;
+	int got = box_receive(b->sock, &magic, sizeof(magic), &limit, err);
 
-	if (got > 0 && hello.magic == JAIL_MAGIC)
+	if (got > 0 && magic == JAIL_MAGIC)
 		return 0;
 	if (got < 0 && err->code == ERR_CANCELLED)
 		return -1;
 	if (got < 0 && err->code == ERR_TIMEOUT)
 		return error_set(err, ERR_TIMEOUT, "bubblewrap did not start");
-	read_said(said_fd, &said);
-	box_failed(buf_str(&said), err);
-	buf_release(&said);
+	read_message(messages, &message);
+	set_failure(buf_str(&message), err);
+	buf_release(&message);
 	return -1;
 }
 
-static void add_box(struct words *w, const struct box_plan *plan)
+static void add_box(struct words *w, const struct box *b)
 {
-	char *home = path_join(plan->dir, "home");
-	char *workspace = plan->bind ? xstrdup(plan->bind)
-				     : path_join(plan->dir, "workspace");
 	char program[32];
 	char sock[16];
 	char guard[16];
@@ -97,14 +118,12 @@ static void add_box(struct words *w, const struct box_plan *plan)
 	snprintf(program, sizeof(program), "/proc/self/fd/%d", AT_EXE);
 	snprintf(sock, sizeof(sock), "%d", AT_SOCK);
 	snprintf(guard, sizeof(guard), "%d", AT_GUARD);
-	words_add(w, "--bind", home, "/home/user", "--bind", workspace,
+	words_add(w, "--bind", b->home, "/home/user", "--bind", b->workspace,
 		  "/workspace", NULL);
-	if (plan->guard)
+	if (b->guard)
 		words_add(w, "--args", guard, NULL);
 	words_add(w, "--chdir", "/workspace", "--remount-ro", "/", "--as-pid-1",
 		  "--", program, JAIL_ARGUMENT, sock, NULL);
-	free(home);
-	free(workspace);
 }
 
 /*
@@ -112,13 +131,13 @@ static void add_box(struct words *w, const struct box_plan *plan)
  * may end long before the sandbox. The supervisor ends with its socket
  * instead, which the kernel closes however dcode ends.
  */
-static int spawn_box(struct box *b, const struct box_plan *plan, int sock,
-		     int said, struct error *err)
+static int spawn_box(struct box *b, const struct local *l, bool network,
+		     int sock, int messages, struct error *err)
 {
 	struct words w = { 0 };
-	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, said, sock, -1, -1 };
-	size_t netc = 0;
-	struct proc_spec spec = { .path = plan->bwrap,
+	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, messages, sock, -1, -1 };
+	size_t n = AT_ETC;
+	struct proc_spec spec = { .path = l->bwrap,
 				  .env = no_env,
 				  .cwd = "/",
 				  .fds = fds,
@@ -126,33 +145,28 @@ static int spawn_box(struct box *b, const struct box_plan *plan, int sock,
 	int rc = -1;
 
 	words_add(&w, "bwrap", NULL);
-	args_system(&w, plan->network, plan->limits->memory);
+	args_system(&w, network, l->limits.memory);
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fds[AT_EXE] < 0)
 		error_errno(err, "opening dcode itself");
-	else if (!plan->guard ||
-		 (fds[AT_GUARD] = args_fd(plan->guard->arguments,
-					  plan->guard->arguments_len, err)) >=
-			 0)
-		rc = args_etc(&w, plan->network, fds + AT_ETC, &netc, AT_ETC,
-			      err);
+	else if (!b->guard ||
+		 (fds[AT_GUARD] = args_fd(b->guard->arguments,
+					  b->guard->arguments_len, err)) >= 0)
+		rc = args_etc(&w, network, fds, &n, err);
 	if (rc == 0) {
-		add_box(&w, plan);
+		add_box(&w, b);
 		spec.argv = w.v;
-		spec.nfds = AT_ETC + netc;
+		spec.nfds = n;
 		rc = proc_spawn(&spec, &b->pid, err);
 	}
-	for (size_t i = 0; i < netc; i++)
-		close(fds[AT_ETC + i]);
-	for (int i = AT_EXE; i <= AT_GUARD; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	for (size_t i = AT_EXE; i < n; i++)
+		close_fd(&fds[i]);
 	words_release(&w);
 	return rc;
 }
 
-/* So that any dcode can end it by the directory. */
-static int leave_mark(struct box *b, const char *dir, struct error *err)
+/* Any dcode can end the sandbox by this file. */
+static int write_mark(struct box *b, const char *dir, struct error *err)
 {
 	int fd;
 
@@ -165,59 +179,51 @@ static int leave_mark(struct box *b, const char *dir, struct error *err)
 	return 0;
 }
 
-int box_start(struct box *b, const struct box_plan *plan,
-	      const struct stop *stop, struct error *err)
+int box_start(struct box *b, const struct local *l, const char *dir,
+	      const struct local_meta *m, const struct stop *stop,
+	      struct error *err)
 {
 	const struct timeval patience = { .tv_sec = 5 };
 	int pair[2] = { -1, -1 };
-	int said[2] = { -1, -1 };
+	int messages[2] = { -1, -1 };
 	int rc = -1;
 
-	*b = (struct box){ .sock = -1,
-			   .guard = b->guard,
-			   .home = path_join(plan->dir, "home"),
-			   .workspace = plan->bind ? xstrdup(plan->bind)
-						   : path_join(plan->dir,
-							       "workspace") };
+	b->home = path_join(dir, "home");
+	b->workspace = path_join(dir, m->bind ? m->bind : "workspace");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
-	    pipe2(said, O_CLOEXEC) < 0) {
+	    pipe2(messages, O_CLOEXEC) < 0)
 		error_errno(err, "starting bubblewrap");
-	} else if (spawn_box(b, plan, pair[1], said[1], err) == 0) {
-		b->sock = pair[0];
+	else
+		rc = spawn_box(b, l, m->network, pair[1], messages[1], err);
+	close_fd(&pair[1]);
+	close_fd(&messages[1]);
+	b->sock = pair[0];
+	if (rc == 0) {
 		(void)setsockopt(b->sock, SOL_SOCKET, SO_SNDTIMEO, &patience,
 				 sizeof(patience));
-		pair[0] = -1;
-		close(pair[1]);
-		close(said[1]);
-		pair[1] = said[1] = -1;
-		rc = leave_mark(b, plan->dir, err);
-		if (rc == 0)
-			rc = wait_hello(b, said[0], stop, err);
-		if (rc == 0) {
-			cgroup_open(&b->group, plan->limits);
-			cgroup_add(&b->group, b->pid);
-		}
+		rc = write_mark(b, dir, err);
 	}
-	if (rc < 0 && b->pid > 0) /* it may hang before our code runs */
+	if (rc == 0)
+		rc = wait_started(b, messages[0], stop, err);
+	if (rc == 0) {
+		cgroup_open(&b->group, &l->limits);
+		cgroup_add(&b->group, b->pid);
+	} else if (b->pid > 0) { /* it may hang before our code runs */
 		(void)proc_tree_kill(&(struct proc_tree){ .root = b->pid });
-	for (int i = 0; i < 2; i++) {
-		if (pair[i] >= 0)
-			close(pair[i]);
-		if (said[i] >= 0)
-			close(said[i]);
 	}
+	close_fd(&messages[0]);
 	return rc;
 }
 
-int box_order(const struct box *b, uint32_t kind, int64_t value, const int *fds,
-	      size_t n, struct error *err)
+int box_order(const struct box *b, const struct jail_order *order,
+	      const int *fds, size_t n, struct error *err)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(4 * sizeof(int))];
+		char room[CMSG_SPACE(JAIL_FDS * sizeof(int))];
 	} control = { 0 };
-	struct jail_order order = { .kind = kind, .lifetime_ms = value };
-	struct iovec data = { .iov_base = &order, .iov_len = sizeof(order) };
+	struct iovec data = { .iov_base = (void *)order,
+			      .iov_len = sizeof(*order) };
 	struct msghdr msg = { .msg_iov = &data, .msg_iovlen = 1 };
 
 	if (n) {
@@ -243,7 +249,9 @@ int box_order(const struct box *b, uint32_t kind, int64_t value, const int *fds,
 
 int box_lifetime(const struct box *b, int64_t ms, struct error *err)
 {
-	return box_order(b, JAIL_LIFETIME, ms, NULL, 0, err);
+	struct jail_order order = { .kind = JAIL_LIFETIME, .lifetime_ms = ms };
+
+	return box_order(b, &order, NULL, 0, err);
 }
 
 bool box_ended(const struct box *b, int ms)
@@ -266,11 +274,10 @@ void box_stop(struct box *b)
 	while (set.fd >= 0 && poll(&set, 1, 100) == 0 &&
 	       stop_check(&limit, &ignored) == 0)
 		(void)proc_tree_kill(&tree);
-	if (set.fd >= 0)
-		close(set.fd);
+	close_fd(&set.fd);
 }
 
-void box_release(struct box *b, struct pipe_reaper *keeper)
+void box_free(struct box *b, struct pipe_reaper *reaper)
 {
 	/* While something runs, a placeholder that goes could be replaced. */
 	if (b->guard || b->group.memory || b->group.pids)
@@ -279,17 +286,16 @@ void box_release(struct box *b, struct pipe_reaper *keeper)
 		guard_release(b->guard);
 		free(b->guard);
 	}
-	if (b->sock >= 0)
-		close(b->sock);
+	close_fd(&b->sock);
 	if (b->pid > 0)
-		pipe_reaper_reap(keeper, b->pid);
+		pipe_reaper_reap(reaper, b->pid);
 	cgroup_release(&b->group);
 	if (b->mark)
 		unlink(b->mark);
 	free(b->mark);
 	free(b->home);
 	free(b->workspace);
-	*b = (struct box){ .sock = -1 };
+	free(b);
 }
 
 static int collect(void *arg, enum exec_stream stream, struct str chunk,
@@ -302,75 +308,35 @@ static int collect(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-static void add_copy(struct words *w, const char *from, const char *workspace,
-		     const char *to)
+int box_copy(struct local *l, const char *from, const char *workspace,
+	     const char *to, const struct stop *stop, struct error *err)
 {
 	char *home = path_join(from, "home");
-	char *work =
-		workspace ? xstrdup(workspace) : path_join(from, "workspace");
+	char *work = path_join(from, workspace ? workspace : "workspace");
+	struct words w = { 0 };
+	struct buf message = BUF_INIT(MESSAGE_MAX);
+	struct exec_request req = { .output = collect, .arg = &message };
+	struct exec_result res;
+	struct pump_program bwrap = { .spec = { .path = l->bwrap,
+						.env = no_env,
+						.cwd = "/",
+						.session = true },
+				      .reaper = &l->reaper };
+	int rc;
 
-	words_add(w, "bwrap", NULL);
-	args_system(w, false, 0);
-	words_add(w, "--die-with-parent", "--ro-bind", home, "/from/home",
+	words_add(&w, "bwrap", NULL);
+	args_system(&w, false, 0);
+	words_add(&w, "--die-with-parent", "--ro-bind", home, "/from/home",
 		  "--ro-bind", work, "/from/workspace", "--bind", to, "/to",
 		  "--remount-ro", "/", "--", "/bin/cp", "-a", "/from/home",
 		  "/from/workspace", "/to/", NULL);
+	bwrap.spec.argv = w.v;
+	rc = pump_program(&bwrap, &req, &res, stop, err);
+	if (rc == 0 && res.exit_code != 0)
+		rc = set_failure(buf_str(&message), err);
+	words_release(&w);
+	buf_release(&message);
 	free(home);
 	free(work);
-}
-
-static int follow_copy(struct pump *pump, pid_t pid, struct buf *said,
-		       const struct stop *stop, struct error *err)
-{
-	struct proc_tree tree = { .root = pid };
-	struct stop own = stop_cleanup(2000);
-	struct error ignored = { 0 };
-	enum pump_end end = PUMP_FAILED;
-	int fd = proc_fd(pid, err);
-	int status = -1;
-
-	if (fd >= 0)
-		end = pump_run(pump, fd, stop, err);
-	while (end != PUMP_ENDED && proc_tree_kill(&tree) > 0 &&
-	       stop_sleep(&own, 1, &ignored) == 0)
-		;
-	waitpid(pid, &status, 0);
-	if (fd >= 0)
-		close(fd);
-	if (end != PUMP_ENDED)
-		return -1;
-	(void)pump_rest(pump, err);
-	if (proc_exit_code(status) == 0)
-		return 0;
-	return box_failed(buf_str(said), err);
-}
-
-int box_copy(const char *bwrap, const char *from, const char *workspace,
-	     const char *to, const struct stop *stop, struct error *err)
-{
-	struct words w = { 0 };
-	struct buf said = BUF_INIT(MESSAGE_MAX);
-	struct exec_request req = { .output = collect, .arg = &said };
-	struct proc_spec spec = { .path = bwrap,
-				  .env = no_env,
-				  .cwd = "/",
-				  .nfds = 3,
-				  .session = true };
-	struct pump pump;
-	pid_t pid;
-	int rc = pump_open(&pump, &req, err);
-
-	add_copy(&w, from, workspace, to);
-	spec.argv = w.v;
-	spec.fds = pump.theirs;
-	if (rc == 0)
-		rc = proc_spawn(&spec, &pid, err);
-	if (rc == 0) {
-		pump_close_theirs(&pump);
-		rc = follow_copy(&pump, pid, &said, stop, err);
-	}
-	pump_release(&pump, NULL);
-	words_release(&w);
-	buf_release(&said);
 	return rc;
 }

@@ -29,51 +29,16 @@
 enum {
 	SUPERVISOR_FD = 3,
 	KILL_MS = 2000,
-	FDS = 4, /* control, stdout, stderr, stdin */
 };
 
-int jail_read(int fd, void *data, size_t len)
-{
-	char *at = data;
-
-	while (len) {
-		ssize_t n = read(fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-int jail_write(int fd, const void *data, size_t len)
-{
-	const char *at = data;
-
-	while (len) {
-		ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-int jail_reply(int control, uint32_t kind, int32_t value)
+static void reply(int control, uint32_t kind, int32_t value)
 {
 	struct jail_reply r = { .kind = kind, .value = value };
 
-	return jail_write(control, &r, sizeof(r));
+	(void)send(control, &r, sizeof(r), MSG_NOSIGNAL);
 }
 
-static void limit(int which, uint64_t value)
+static void set_limit(int which, uint64_t value)
 {
 	struct rlimit l = { .rlim_cur = value, .rlim_max = value };
 
@@ -86,9 +51,9 @@ static void apply_limits(const struct jail_limits *limits)
 	struct rlimit none = { 0 };
 
 	(void)setrlimit(RLIMIT_CORE, &none);
-	limit(RLIMIT_DATA, limits->memory);
-	limit(RLIMIT_FSIZE, limits->file_size);
-	limit(RLIMIT_NPROC, limits->processes);
+	set_limit(RLIMIT_DATA, limits->memory);
+	set_limit(RLIMIT_FSIZE, limits->file_size);
+	set_limit(RLIMIT_NPROC, limits->processes);
 }
 
 /* Everything below this process, which orphans of the command come back to. */
@@ -111,7 +76,7 @@ static int kill_below(void)
 }
 
 /* Until the command has ended (its code) or the order is withdrawn (-1). */
-static int wait_for(pid_t child, int control, int children)
+static int wait_command(pid_t child, int control, int children)
 {
 	struct pollfd set[2] = { { .fd = control, .events = POLLIN },
 				 { .fd = children, .events = POLLIN } };
@@ -131,7 +96,7 @@ static int wait_for(pid_t child, int control, int children)
 	}
 }
 
-/* Did a setup script leave variables? See SETUP_ENV_FILE. */
+/* True when a setup script left variables: see SETUP_ENV_FILE. */
 static bool has_setup_env(char *const *env)
 {
 	static const char name[] = SETUP_ENV_FILE;
@@ -147,17 +112,18 @@ static bool has_setup_env(char *const *env)
 	return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-static void run_command(const struct jail_job *job, char **strings,
-			int fds[FDS])
+/* strings: as in JAIL_STRINGS, NULL-terminated. */
+static void run_command(const struct jail_order *order, char **strings,
+			const int fds[JAIL_FDS])
 {
-	bool bash = !job->plain && access("/bin/bash", X_OK) == 0;
+	bool bash = !order->plain && access("/bin/bash", X_OK) == 0;
 	char reader[] = SETUP_ENV_READ ";exec \"$@\"";
 	char *shell = bash ? "/bin/bash" : "/bin/sh";
 	char *name = bash ? "bash" : "sh";
-	bool reads = !job->plain && has_setup_env(strings + 2);
+	bool reads = !order->plain && has_setup_env(strings + 2);
 	char *argv[] = { "sh", "-c", reader,     "sh", reads ? shell : name,
 			 "-c", "--", strings[1], NULL };
-	int theirs[3] = { job->input ? fds[3] : -1, fds[1], fds[2] };
+	int theirs[3] = { fds[JAIL_STDIN], fds[JAIL_STDOUT], fds[JAIL_STDERR] };
 	struct proc_spec spec = {
 		.path = reads ? "/bin/sh" : shell,
 		.argv = reads ? argv : argv + 4,
@@ -167,6 +133,7 @@ static void run_command(const struct jail_job *job, char **strings,
 		.nfds = 3,
 		.session = true,
 	};
+	int control = fds[JAIL_CONTROL];
 	struct error err = { 0 };
 	sigset_t chld;
 	int children;
@@ -174,44 +141,47 @@ static void run_command(const struct jail_job *job, char **strings,
 	int code;
 
 	if (chdir(strings[0]) < 0) {
-		jail_reply(fds[0], REPLY_CWD, errno);
+		reply(control, REPLY_CWD, errno);
 		return;
 	}
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);
 	children = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	apply_limits(&job->limits);
+	apply_limits(&order->limits);
 	if (children < 0 || proc_spawn(&spec, &child, &err) < 0) {
-		jail_reply(fds[0], REPLY_ERRNO, errno);
+		reply(control, REPLY_ERRNO, errno);
 		return;
 	}
-	for (int i = 1; i < FDS; i++)
+	for (int i = JAIL_STRINGS; i < JAIL_FDS; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	code = wait_for(child, fds[0], children);
+	code = wait_command(child, control, children);
 	if (code >= 0)
-		jail_reply(fds[0], REPLY_DONE, code);
+		reply(control, REPLY_DONE, code);
 	else
-		jail_reply(fds[0], REPLY_KILLED, kill_below());
+		reply(control, REPLY_KILLED, kill_below());
 }
 
-/* The strings as a NULL-terminated array; both are owned by nobody: the
- * runner ends with its job. NULL when there are fewer than want. */
-static char **read_strings(int fd, uint32_t len, size_t want)
+/* The strings as a NULL-terminated array, which the runner keeps until it
+ * ends; NULL when there are fewer than two. */
+static char **read_strings(int fd)
 {
+	struct stat st;
 	char *text;
 	char **list;
+	size_t len;
 	size_t n = 0;
 
-	if (len > JAIL_STRINGS_MAX)
+	if (fstat(fd, &st) < 0 || st.st_size > JAIL_STRINGS_MAX)
 		return NULL;
+	len = (size_t)st.st_size;
 	text = xcalloc(len + 1, 1);
-	if (jail_read(fd, text, len) < 0 || (len && text[len - 1]))
+	if (pread(fd, text, len, 0) != st.st_size || (len && text[len - 1]))
 		return NULL;
-	for (uint32_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++)
 		n += text[i] == '\0';
-	if (n < want)
+	if (n < 2)
 		return NULL;
 	list = xcalloc(n + 1, sizeof(*list));
 	for (size_t i = 0; i < n; i++) {
@@ -221,32 +191,10 @@ static char **read_strings(int fd, uint32_t len, size_t want)
 	return list;
 }
 
-static void run_job(int fds[FDS])
-{
-	struct jail_job job;
-	char **strings;
-
-	if (jail_read(fds[0], &job, sizeof(job)) < 0)
-		return;
-	strings = read_strings(fds[0], job.len, job.kind == JOB_EXEC ? 2 : 1);
-	if (!strings) {
-		jail_reply(fds[0], REPLY_ERRNO, EPROTO);
-		return;
-	}
-	if (job.kind == JOB_EXEC && fds[2] >= 0) {
-		run_command(&job, strings, fds);
-		return;
-	}
-	apply_limits(&job.limits);
-	if (job.kind == JOB_UPLOAD)
-		jail_upload(fds[0], &job, strings[0]);
-	else if (job.kind == JOB_DOWNLOAD)
-		jail_download(fds[0], strings[0]);
-}
-
-static void start_runner(int fds[FDS])
+static void start_runner(const struct jail_order *order, int fds[JAIL_FDS])
 {
 	pid_t pid = fork();
+	char **strings;
 
 	if (pid == 0) {
 		close(SUPERVISOR_FD);
@@ -254,22 +202,26 @@ static void start_runner(int fds[FDS])
 		(void)signal(SIGXFSZ,
 			     SIG_IGN); /* EFBIG says it; see proc_spawn */
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-		run_job(fds);
+		strings = read_strings(fds[JAIL_STRINGS]);
+		if (strings)
+			run_command(order, strings, fds);
+		else
+			reply(fds[JAIL_CONTROL], REPLY_ERRNO, EPROTO);
 		_exit(0);
 	}
-	if (pid < 0 && fds[0] >= 0)
-		jail_reply(fds[0], REPLY_ERRNO, errno);
-	for (int i = 0; i < FDS; i++)
+	if (pid < 0)
+		reply(fds[JAIL_CONTROL], REPLY_ERRNO, errno);
+	for (int i = 0; i < JAIL_FDS; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 }
 
 /* 1 an order, 0 nothing yet, -1 the other side is gone. */
-static int receive(struct jail_order *order, int fds[FDS])
+static int receive_order(struct jail_order *order, int fds[JAIL_FDS])
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int) * FDS)];
+		char room[CMSG_SPACE(sizeof(int) * JAIL_FDS)];
 	} control;
 	struct iovec data = { .iov_base = order, .iov_len = sizeof(*order) };
 	struct msghdr msg = { .msg_iov = &data,
@@ -280,7 +232,7 @@ static int receive(struct jail_order *order, int fds[FDS])
 		recvmsg(SUPERVISOR_FD, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	struct cmsghdr *c;
 
-	for (int i = 0; i < FDS; i++)
+	for (int i = 0; i < JAIL_FDS; i++)
 		fds[i] = -1;
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
@@ -288,35 +240,35 @@ static int receive(struct jail_order *order, int fds[FDS])
 		return -1;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len <= CMSG_LEN(sizeof(int) * FDS))
+	    c->cmsg_len <= CMSG_LEN(sizeof(int) * JAIL_FDS))
 		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 	return n == sizeof(*order);
 }
 
 static int serve(void)
 {
-	struct stop limit = { .deadline = INT64_MAX };
+	struct stop lifetime = { .deadline = INT64_MAX };
 	struct error err = { 0 };
 
 	for (;;) {
 		struct pollfd set = { .fd = SUPERVISOR_FD, .events = POLLIN };
 		struct jail_order order;
-		int fds[FDS];
+		int fds[JAIL_FDS];
 		int got;
 
-		poll(&set, 1, stop_poll_ms(&limit, -1));
-		if (stop_check(&limit, &err) < 0)
+		poll(&set, 1, stop_poll_ms(&lifetime, -1));
+		if (stop_check(&lifetime, &err) < 0)
 			return 0; /* the end of the lifetime */
-		got = receive(&order, fds);
+		got = receive_order(&order, fds);
 		if (got < 0)
 			return 0;
 		if (got > 0 && order.kind == JAIL_LIFETIME)
-			limit.deadline =
+			lifetime.deadline =
 				order.lifetime_ms > 0
 					? clock_ms() + order.lifetime_ms
 					: INT64_MAX;
 		else if (got > 0 && order.kind == JAIL_RUN)
-			start_runner(fds);
+			start_runner(&order, fds);
 	}
 }
 
@@ -349,14 +301,14 @@ static int seal(int fd)
 
 int jail_main(int argc, char **argv)
 {
-	struct jail_hello hello = { .magic = JAIL_MAGIC };
+	const uint32_t magic = JAIL_MAGIC;
 	int64_t fd;
 
 	if (argc != 3 || !str_to_int(str_of(argv[2]), &fd) || fd < 0 ||
 	    fd > 1000 || getpid() != 1)
 		return 2; /* only bubblewrap starts this */
 	if (seal((int)fd) < 0 ||
-	    jail_write(SUPERVISOR_FD, &hello, sizeof(hello)) < 0)
+	    send(SUPERVISOR_FD, &magic, sizeof(magic), MSG_NOSIGNAL) < 0)
 		return 1;
 	_exit(serve());
 }

@@ -13,18 +13,15 @@
  * sandbox. Nothing of the user's is in here: what it may see, bubblewrap has
  * decided before.
  *
- *   supervisor -> dcode  struct jail_hello, once
- *   dcode -> supervisor  struct jail_order; JAIL_RUN carries descriptors:
- *                        a stream socket (control) and for JOB_EXEC stdout,
- *                        stderr and, if the job says so, stdin
+ *   supervisor -> dcode  JAIL_MAGIC, once
+ *   dcode -> supervisor  struct jail_order; JAIL_RUN carries descriptors, in
+ *                        the order of enum jail_fd
  *
- * The supervisor forks a runner for each order, which speaks on control:
+ * The supervisor forks a runner for each command, which speaks on JAIL_CONTROL,
+ * a SOCK_SEQPACKET socket, too. When that is closed or shut down, the runner
+ * kills the command's whole process tree.
  *
- *   dcode -> runner      struct jail_job and its strings; for JOB_UPLOAD then
- *                        size bytes. Closing or shutting down early kills the
- *                        job's whole process tree
- *   runner -> dcode      struct jail_reply: REPLY_DATA (download) any number
- *                        of times, each followed by its bytes; then one other
+ *   runner -> dcode      struct jail_reply, once
  *
  * Both sides are the same binary, so these are plain structs. dcode checks
  * what comes out all the same.
@@ -33,19 +30,17 @@
 
 enum { JAIL_MAGIC = 0x6463316a, JAIL_STRINGS_MAX = 4 << 20 };
 
-struct jail_hello {
-	uint32_t magic;
-};
-
 enum jail_order_kind { JAIL_RUN = 1, JAIL_LIFETIME };
 
-struct jail_order {
-	uint32_t kind;
-	uint32_t unused;
-	int64_t lifetime_ms; /* JAIL_LIFETIME: from now on */
+enum jail_fd {
+	JAIL_CONTROL,
+	JAIL_STRINGS, /* a file: directory, command, environment; a NUL after
+			 each */
+	JAIL_STDOUT,
+	JAIL_STDERR,
+	JAIL_STDIN, /* may be missing: /dev/null */
+	JAIL_FDS
 };
-
-enum jail_job_kind { JOB_EXEC = 1, JOB_UPLOAD, JOB_DOWNLOAD };
 
 /* Per process, 0: no limit. */
 struct jail_limits {
@@ -54,22 +49,17 @@ struct jail_limits {
 	uint64_t processes; /* of the whole sandbox */
 };
 
-struct jail_job {
+struct jail_order {
 	uint32_t kind;
-	uint32_t len;   /* bytes of strings that follow, NUL-terminated each:
-			   path or directory, command, environment... */
-	uint32_t mode;  /* JOB_UPLOAD: permission bits */
-	uint16_t plain; /* JOB_EXEC: sh even where bash exists */
-	uint16_t input; /* JOB_EXEC: stdin came along */
-	uint64_t size;  /* JOB_UPLOAD: bytes */
+	uint32_t plain;      /* JAIL_RUN: sh even where bash exists */
+	int64_t lifetime_ms; /* JAIL_LIFETIME: from now on */
 	struct jail_limits limits;
 };
 
 enum jail_reply_kind {
 	REPLY_DONE = 1, /* value: exit code */
-	REPLY_ERRNO,    /* value: why the job could not be done */
+	REPLY_ERRNO,    /* value: why the command could not be started */
 	REPLY_CWD,      /* value: errno of the directory */
-	REPLY_DATA,     /* value: bytes that follow */
 	REPLY_KILLED    /* value: processes that could not be killed */
 };
 
@@ -77,20 +67,11 @@ struct jail_reply {
 	uint32_t kind;
 	int32_t value;
 };
-enum { JAIL_DATA_MAX = 64 << 10 }; /* bytes after one REPLY_DATA */
 
 /* Never returns to the caller's program: its result is the exit status. */
 int jail_main(int argc, char **argv);
 
-/* jail_files.c: does the job and replies; in the runner. */
-void jail_upload(int control, const struct jail_job *job, const char *path);
-void jail_download(int control, const char *path);
 /* jail_filter.c: for this process and all that come of it; 0 or -1. */
 int jail_filter(void);
-/* jail.c */
-int jail_reply(int control, uint32_t kind, int32_t value);
-/* Blocking, in the runner: all of len, or -1. */
-int jail_read(int fd, void *data, size_t len);
-int jail_write(int fd, const void *data, size_t len);
 
 #endif

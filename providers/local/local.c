@@ -38,7 +38,7 @@ static void local_close(struct sandbox_client *host)
 
 	if (!l)
 		return;
-	pipe_reaper_release(&l->keeper);
+	pipe_reaper_release(&l->reaper);
 	free(l->bwrap);
 	free(l);
 	host->priv = NULL;
@@ -49,7 +49,7 @@ static int local_open(struct sandbox_client *host, const struct settings *set,
 {
 	struct local *l = xcalloc(1, sizeof(*l));
 
-	pipe_reaper_init(&l->keeper);
+	pipe_reaper_init(&l->reaper);
 	host->priv = l;
 	if (find_bwrap(l, err) < 0 || local_settings_read(l, set, err) < 0) {
 		local_close(host);
@@ -66,50 +66,33 @@ static int64_t lifetime_of(const struct local *l,
 	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
 }
 
-static int open_guard(struct box *b, const struct sandbox *sb, const char *bind,
-		      const char *dir, const struct stop *stop,
-		      struct error *err)
-{
-	b->sock = -1;
-	b->guard = xcalloc(1, sizeof(*b->guard));
-	return guard_open(b->guard, sb->host->settings, bind,
-			  strrchr(dir, '/') + 1, stop, err);
-}
-
 /* Starts bubblewrap on an existing directory and fills sb. */
 static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 		 int64_t lifetime_s, const struct stop *stop, struct error *err)
 {
 	struct local *l = sb->host->priv;
 	struct box *b = xcalloc(1, sizeof(*b));
-	struct box_plan plan = { .bwrap = l->bwrap,
-				 .dir = dir,
-				 .bind = m->bind,
-				 .network = m->network,
-				 .limits = &l->limits };
+	int rc = 0;
 	uint64_t used;
 
-	if (m->bind && open_guard(b, sb, m->bind, dir, stop, err) < 0) {
-		box_release(b, &l->keeper);
-		free(b);
-		return -1;
+	b->sock = -1;
+	if (m->bind) {
+		b->guard = xcalloc(1, sizeof(*b->guard));
+		rc = guard_open(b->guard, sb->host->settings, m->bind,
+				strrchr(dir, '/') + 1, stop, err);
 	}
-	plan.guard = b->guard;
 	m->ends = clock_unix_ms() / 1000 + lifetime_s;
-	if (local_meta_write(dir, m, err) < 0 ||
-	    box_start(b, &plan, stop, err) < 0 ||
+	if (rc < 0 || local_meta_write(dir, m, err) < 0 ||
+	    box_start(b, l, dir, m, stop, err) < 0 ||
 	    box_lifetime(b, lifetime_s * 1000, err) < 0) {
-		box_release(b, &l->keeper);
-		free(b);
+		box_free(b, &l->reaper);
 		return -1;
 	}
 	used = l->disk ? disk_measure(b->home, b->workspace, BASE_MS) : 0;
 	b->disk_base = m->bind ? used : 0; /* the user's own does not count */
 	b->disk_used = used == UINT64_MAX && !m->bind ? l->disk : used;
-	if (sb->priv) { /* attached before: that one has ended */
-		box_release(sb->priv, &l->keeper);
-		free(sb->priv);
-	}
+	if (sb->priv) /* attached before: that one has ended */
+		box_free(sb->priv, &l->reaper);
 	sb->priv = b;
 	if (!sb->workdir)
 		sb->workdir = xstrdup("/workspace");
@@ -119,11 +102,11 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 }
 
 /* home/ and workspace/, empty or as the snapshot has them. */
-static int fill(const struct sandbox_client *host, const char *dir,
-		const char *snapshot, const struct stop *stop,
-		struct error *err)
+static int fill_directory(const struct sandbox_client *host, const char *dir,
+			  const char *snapshot, const struct stop *stop,
+			  struct error *err)
 {
-	const struct local *l = host->priv;
+	struct local *l = host->priv;
 	char *home = path_join(dir, "home");
 	char *work = path_join(dir, "workspace");
 	char *from = NULL;
@@ -145,7 +128,7 @@ static int fill(const struct sandbox_client *host, const char *dir,
 			   snapshot);
 		goto out;
 	}
-	rc = box_copy(l->bwrap, from, NULL, dir, stop, err);
+	rc = box_copy(l, from, NULL, dir, stop, err);
 	if (rc < 0)
 		error_wrap(err, "copying the snapshot");
 out:
@@ -181,7 +164,7 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		goto out;
 	rc = local_meta_write(dir, &m, err);
 	if (rc == 0)
-		rc = fill(sb->host, dir, spec->snapshot, stop, err);
+		rc = fill_directory(sb->host, dir, spec->snapshot, stop, err);
 	if (rc == 0)
 		rc = start(sb, dir, &m, lifetime_of(l, spec), stop, err);
 out:
@@ -294,7 +277,7 @@ static int replace_snapshot(const char *part, const char *to, bool replace,
 static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 			  const struct stop *stop, struct error *err)
 {
-	const struct local *l = sb->host->priv;
+	struct local *l = sb->host->priv;
 	char *to = local_snapshot_dir(sb->host, name);
 	char *part = xasprintf("%s.part", to); /* a name that none can have */
 	char *dir = local_dir(sb->host, sb->id);
@@ -305,7 +288,7 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 	if (rc == 0 && (path_remove_tree(part, err) < 0 ||
 			path_mkdirs(part, 0700, err) < 0 ||
 			local_meta_read(dir, &m, err) < 0 ||
-			box_copy(l->bwrap, dir, m.bind, part, stop, err) < 0 ||
+			box_copy(l, dir, m.bind, part, stop, err) < 0 ||
 			replace_snapshot(part, to, replace, err) < 0)) {
 		(void)path_remove_tree(part, &ignored);
 		rc = -1;
@@ -363,8 +346,7 @@ static void local_discard(struct sandbox *sb)
 
 	if (!sb->priv)
 		return;
-	box_release(sb->priv, &l->keeper);
-	free(sb->priv);
+	box_free(sb->priv, &l->reaper);
 	sb->priv = NULL;
 }
 
@@ -386,8 +368,6 @@ static const struct sandbox_ops local_ops = {
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,
-	.upload = local_upload,
-	.download = local_download,
 	.remove = local_remove,
 	.check = local_check,
 	.discard = local_discard,

@@ -27,7 +27,7 @@ struct local_meta {
 };
 
 struct local { /* sandbox_client.priv */
-	struct pipe_reaper keeper;
+	struct pipe_reaper reaper;
 	char *bwrap; /* owned; absolute */
 	struct jail_limits limits;
 	uint64_t disk;          /* bytes of home and workspace, 0: no limit */
@@ -38,7 +38,7 @@ struct local { /* sandbox_client.priv */
 	bool bind;
 };
 
-/* local_settings.c */
+/* settings.c */
 extern const struct setting local_settings[];
 int local_settings_read(struct local *l, const struct settings *set,
 			struct error *err);
@@ -46,16 +46,8 @@ int local_settings_read(struct local *l, const struct settings *set,
 /* For doctor: which limits bind on this machine. */
 void local_describe_limits(const struct sandbox_client *host, struct buf *out);
 
-/* local_box.c: one running bubblewrap. */
-struct box_plan {
-	const char *bwrap;
-	const char *dir;           /* of the sandbox */
-	const char *bind;          /* or NULL: dir/workspace */
-	const struct guard *guard; /* of bind */
-	bool network;
-	const struct jail_limits *limits;
-};
-struct box {
+/* box.c: one running bubblewrap. */
+struct box {      /* from { .sock = -1 } */
 	int sock; /* to the supervisor; -1 when not running */
 	pid_t pid;
 	char *mark;          /* owned; path of run.PID.START */
@@ -66,25 +58,31 @@ struct box {
 	 * Several commands may run at once. */
 	_Atomic uint64_t disk_used, disk_base;
 };
-int box_start(struct box *b, const struct box_plan *plan,
-	      const struct stop *stop, struct error *err);
+/* Set guard before. Free the box in any case. */
+int box_start(struct box *b, const struct local *l, const char *dir,
+	      const struct local_meta *m, const struct stop *stop,
+	      struct error *err);
 /* The supervisor exits this many ms from now. */
 int box_lifetime(const struct box *b, int64_t ms, struct error *err);
-/* Hands an order and descriptors (control first) to the supervisor. */
-int box_order(const struct box *b, uint32_t kind, int64_t value, const int *fds,
-	      size_t n, struct error *err);
+/* Hands an order and n descriptors to the supervisor. */
+int box_order(const struct box *b, const struct jail_order *order,
+	      const int *fds, size_t n, struct error *err);
+/* One message of this length from the supervisor or a runner; 1, 0 when that
+ * has ended, -1. */
+int box_receive(int fd, void *message, size_t len, const struct stop *stop,
+		struct error *err);
 /* Waits this long for the sign that the supervisor has ended. */
 bool box_ended(const struct box *b, int ms);
 /* Ends it and waits until nothing in it runs any more. */
 void box_stop(struct box *b);
-void box_release(struct box *b, struct pipe_reaper *keeper);
+void box_free(struct box *b, struct pipe_reaper *reaper);
 /* Copies trees with cp inside a sandbox of its own, which sees nothing but
  * the two directories: from/home and from/workspace (workspace: another place
  * for the latter, or NULL) into to. */
-int box_copy(const char *bwrap, const char *from, const char *workspace,
+int box_copy(struct local *l, const char *from, const char *workspace,
 	     const char *to, const struct stop *stop, struct error *err);
 
-/* local_args.c: the command line of bubblewrap. */
+/* args.c: the command line of bubblewrap. */
 struct words { /* an array of owned strings, NULL-terminated */
 	char **v;
 	size_t n;
@@ -97,12 +95,12 @@ void args_system(struct words *w, bool network, uint64_t memory);
 /* A descriptor to read this text from, or -1. */
 int args_fd(const char *text, size_t len, struct error *err);
 /* The files of a made-up /etc: each needs a descriptor that holds its text.
- * Appends to fds (room for LOCAL_ETC) from number first on. */
+ * Appends up to LOCAL_ETC to the n in fds. */
 enum { LOCAL_ETC = 8 };
-int args_etc(struct words *w, bool network, int *fds, size_t *n, int first,
+int args_etc(struct words *w, bool network, int *fds, size_t *n,
 	     struct error *err);
 
-/* local_store.c: what is on disk. All NULL-free names; ids are checked. */
+/* store.c: what is on disk. All NULL-free names; ids are checked. */
 bool local_id_ok(const char *id);
 char *local_dir(const struct sandbox_client *host, const char *id); /* owned */
 char *local_snapshot_dir(const struct sandbox_client *host, const char *name);
@@ -117,7 +115,7 @@ int local_end(const char *dir, const struct stop *stop, struct error *err);
 int local_bind_check(const struct settings *set, const char *dir, char **real,
 		     struct error *err);
 
-/* local_list.c */
+/* list.c */
 int local_not_found(const char *id, struct error *err);
 int local_list(struct sandbox_client *host, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
@@ -126,25 +124,9 @@ int local_info(struct sandbox_client *host, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
 
-/* local_exec.c */
+/* exec.c */
 int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
-		  struct error *err);
-/* local_files.c */
-int local_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		 const struct stop *stop, struct error *err);
-int local_download(struct sandbox *sb, struct transfer *files, size_t n,
-		   const struct stop *stop, struct error *err);
-struct local_job {
-	struct jail_job head; /* len and limits are filled in */
-	struct str strings;
-	int fds[3]; /* stdout, stderr, stdin; the first -1 ends them */
-};
-/* The socket to the job's runner, or -1. */
-int local_job_start(struct sandbox *sb, struct local_job *job,
-		    const struct stop *stop, struct error *err);
-/* All of len within stop; 1, 0 at the end of the stream, -1. */
-int local_receive(int fd, void *data, size_t len, const struct stop *stop,
 		  struct error *err);
 
 #endif

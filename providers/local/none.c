@@ -1,17 +1,12 @@
 /* none.c - no sandbox: commands run on the user's own machine. */
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/local/pipes.h"
@@ -19,8 +14,7 @@
 
 enum {
 	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */
-	KILL_MS = 2000,
-	TOKEN = 16, /* characters */
+	TOKEN = 16,                    /* characters */
 };
 
 /*
@@ -42,7 +36,7 @@ static const char *const secret_names[] = {
 static const char own_prefix[] = "DEEPAGENTS_CODE_";
 
 struct none {
-	struct pipe_reaper keeper;
+	struct pipe_reaper reaper;
 	char token[TOKEN + 1];
 	atomic_uint count;
 };
@@ -74,7 +68,7 @@ static int none_open(struct sandbox_client *host, const struct settings *set,
 	(void)set;
 	(void)err;
 	ids_random(n->token, TOKEN);
-	pipe_reaper_init(&n->keeper);
+	pipe_reaper_init(&n->reaper);
 	host->priv = n;
 	return 0;
 }
@@ -85,7 +79,7 @@ static void none_close(struct sandbox_client *host)
 
 	if (!n)
 		return;
-	pipe_reaper_release(&n->keeper);
+	pipe_reaper_release(&n->reaper);
 	free(n);
 	host->priv = NULL;
 }
@@ -122,17 +116,15 @@ static bool overridden(const char *variable, const char *const *env)
 {
 	struct str name = name_of(variable);
 
-	for (size_t i = 0; env && env[i]; i++) {
-		struct str other = name_of(env[i]);
-
-		if (str_eq(name, other))
+	for (size_t i = 0; env && env[i]; i++)
+		if (str_eq(name, name_of(env[i])))
 			return true;
-	}
 	return false;
 }
 
-/* What was exported, less the keys of dcode itself and with more instead. The
- * marker comes first, where a search finds it soonest. Owned. */
+/* The exported variables without dcode's own keys; those of more take
+ * precedence. The marker comes first, where a search finds it soonest. Owned.
+ */
 static char **build_env(const struct settings *set, const char *marker,
 			const char *const *more)
 {
@@ -156,110 +148,33 @@ static char **build_env(const struct settings *set, const char *marker,
 	return env;
 }
 
-struct command {
-	struct pump pump;
-	char marker[64]; /* DCODE_EXEC=id, in all that it starts */
-	pid_t pid;
-};
-
-static int start(struct sandbox *sb, const struct exec_request *req,
-		 struct command *c, struct error *err)
-{
-	char **env = build_env(sb->host->settings, c->marker, req->env);
-	char *command = xstrndup(req->command.ptr, req->command.len);
-	char *argv[] = { "sh", "-c", "--", command, NULL };
-	struct proc_spec spec = {
-		.path = "/bin/sh",
-		.argv = argv,
-		.env = env,
-		.cwd = req->cwd ? req->cwd : sb->workdir,
-		.fds = c->pump.theirs,
-		.nfds = 3,
-		.session = true,
-		.core = true,
-	};
-	int rc = proc_spawn(&spec, &c->pid, err);
-
-	free(command);
-	settings_environ_free(env);
-	return rc;
-}
-
-/* Kills all that came of the command; the time is our own. */
-static void kill_all(const struct command *c)
-{
-	struct proc_tree tree = { .root = c->pid, .marker = c->marker };
-	struct stop own = stop_cleanup(KILL_MS);
-	struct error ignored = { 0 };
-
-	while (proc_tree_kill(&tree) > 0 && stop_sleep(&own, 1, &ignored) == 0)
-		;
-}
-
-/* Reaps the child; one that SIGKILL cannot end is left to the keeper. */
-static int reap(struct none *n, pid_t pid, int fd)
-{
-	struct pollfd set = { .fd = fd, .events = POLLIN };
-	int status = 0;
-
-	if (poll(&set, 1, KILL_MS) <= 0) {
-		pipe_reaper_reap(&n->keeper, pid);
-		return -1;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return proc_exit_code(status);
-}
-
-static int follow(struct none *n, struct command *c, struct exec_result *res,
-		  const struct stop *stop, struct error *err)
-{
-	enum pump_end end = PUMP_FAILED;
-	int fd = proc_fd(c->pid, err);
-
-	if (fd >= 0)
-		end = pump_run(&c->pump, fd, stop, err);
-	if (end != PUMP_ENDED)
-		kill_all(c);
-	res->exit_code = reap(n, c->pid, fd);
-	if (fd >= 0)
-		close(fd);
-	if (end == PUMP_FAILED)
-		return -1;
-	if (end == PUMP_TIMEOUT) {
-		res->exit_code = 124;
-		res->timed_out = true;
-	}
-	return pump_rest(&c->pump, err);
-}
-
 static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			struct exec_result *res, const struct stop *stop,
 			struct error *err)
 {
 	struct none *n = sb->host->priv;
-	struct command c;
+	char marker[64]; /* in the environment of all that it starts */
+	char *command = xstrndup(req->command.ptr, req->command.len);
+	char *argv[] = { "sh", "-c", "--", command, NULL };
+	char **env;
 	int rc;
 
-	*res = (struct exec_result){ .exit_code = -1 };
-	if (req->command.len > COMMAND_MAX)
-		return error_set(err, ERR_LIMIT,
-				 "the command is longer than %d bytes",
-				 COMMAND_MAX);
-	if (req->command.len &&
-	    memchr(req->command.ptr, '\0', req->command.len))
-		return error_set(err, ERR_USAGE,
-				 "the command contains a NUL byte");
-	snprintf(c.marker, sizeof(c.marker), "DCODE_EXEC=%s-%u", n->token,
+	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%u", n->token,
 		 atomic_fetch_add(&n->count, 1));
-	rc = pump_open(&c.pump, req, err);
-	if (rc == 0)
-		rc = start(sb, req, &c, err);
-	if (rc == 0) {
-		pump_close_theirs(&c.pump);
-		rc = follow(n, &c, res, stop, err);
-	}
-	pump_release(&c.pump, &n->keeper);
+	env = build_env(sb->host->settings, marker, req->env);
+	rc = pump_program(
+		&(struct pump_program){
+			.spec = { .path = "/bin/sh",
+				  .argv = argv,
+				  .env = env,
+				  .cwd = req->cwd ? req->cwd : sb->workdir,
+				  .session = true,
+				  .core = true },
+			.marker = marker,
+			.reaper = &n->reaper },
+		req, res, stop, err);
+	free(command);
+	settings_environ_free(env);
 	return rc;
 }
 

@@ -1,5 +1,4 @@
-/* pipe_reaper.c - one thread that drains pipes and reaps processes left behind.
- */
+/* pipe_reaper.c - drains pipes and reaps processes that outlive a call. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +12,10 @@
 #include "base/proc.h"
 #include "providers/local/pipes.h"
 
-void pipe_reaper_init(struct pipe_reaper *k)
+void pipe_reaper_init(struct pipe_reaper *r)
 {
-	*k = (struct pipe_reaper){ .wake = { -1, -1 } };
-	pthread_mutex_init(&k->lock, NULL);
+	*r = (struct pipe_reaper){ .wake = { -1, -1 } };
+	pthread_mutex_init(&r->lock, NULL);
 }
 
 /* Reads what is there; false at the end of the file. */
@@ -31,7 +30,8 @@ static bool drain(int fd)
 	return n < 0 && errno == EAGAIN;
 }
 
-static bool keep(const struct kept *item)
+/* False when the item is to be closed. */
+static bool handle_item(const struct left_behind *item)
 {
 	if (!item->pid)
 		return drain(item->fd);
@@ -39,81 +39,81 @@ static bool keep(const struct kept *item)
 }
 
 /* Called with the lock held; the set stands behind the wake-up pipe. */
-static struct pollfd *poll_set(const struct pipe_reaper *k, struct pollfd *set)
+static struct pollfd *poll_set(const struct pipe_reaper *r, struct pollfd *set)
 {
-	set = xrealloc(set, k->n + 1, sizeof(*set));
-	set[0] = (struct pollfd){ .fd = k->wake[0], .events = POLLIN };
-	for (size_t i = 0; i < k->n; i++)
-		set[i + 1] = (struct pollfd){ .fd = k->items[i].fd,
+	set = xrealloc(set, r->n + 1, sizeof(*set));
+	set[0] = (struct pollfd){ .fd = r->wake[0], .events = POLLIN };
+	for (size_t i = 0; i < r->n; i++)
+		set[i + 1] = (struct pollfd){ .fd = r->items[i].fd,
 					      .events = POLLIN };
 	return set;
 }
 
 static void *run(void *arg)
 {
-	struct pipe_reaper *k = arg;
+	struct pipe_reaper *r = arg;
 	struct pollfd *set = NULL;
 	char drop[64];
 
-	pthread_mutex_lock(&k->lock);
-	while (!k->leaving) {
-		size_t n = k->n;
+	pthread_mutex_lock(&r->lock);
+	while (!r->leaving) {
+		size_t n = r->n;
 
-		set = poll_set(k, set);
-		pthread_mutex_unlock(&k->lock);
+		set = poll_set(r, set);
+		pthread_mutex_unlock(&r->lock);
 		poll(set, n + 1, -1);
-		while (read(k->wake[0], drop, sizeof(drop)) > 0)
+		while (read(r->wake[0], drop, sizeof(drop)) > 0)
 			;
-		pthread_mutex_lock(&k->lock);
+		pthread_mutex_lock(&r->lock);
 		for (size_t i = n; i-- > 0;) { /* others only append */
-			if (!set[i + 1].revents || keep(&k->items[i]))
+			if (!set[i + 1].revents || handle_item(&r->items[i]))
 				continue;
-			close(k->items[i].fd);
-			k->items[i] = k->items[--k->n];
+			close(r->items[i].fd);
+			r->items[i] = r->items[--r->n];
 		}
 	}
-	pthread_mutex_unlock(&k->lock);
+	pthread_mutex_unlock(&r->lock);
 	free(set);
 	return NULL;
 }
 
 /* Signals are the main thread's business. */
-static bool start(struct pipe_reaper *k)
+static bool start_thread(struct pipe_reaper *r)
 {
 	sigset_t all;
 	sigset_t old;
 
-	if (pipe2(k->wake, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(r->wake, O_CLOEXEC | O_NONBLOCK) < 0)
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	k->running = pthread_create(&k->thread, NULL, run, k) == 0;
+	r->running = pthread_create(&r->thread, NULL, run, r) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!k->running)
+	if (!r->running)
 		for (int i = 0; i < 2; i++)
-			close(k->wake[i]);
-	return k->running;
+			close(r->wake[i]);
+	return r->running;
 }
 
-static void add(struct pipe_reaper *k, struct kept item)
+static void add_item(struct pipe_reaper *r, struct left_behind item)
 {
-	pthread_mutex_lock(&k->lock);
-	if (k->running || start(k)) {
-		k->items = xrealloc(k->items, k->n + 1, sizeof(*k->items));
-		k->items[k->n++] = item;
-		(void)!write(k->wake[1], "x", 1);
+	pthread_mutex_lock(&r->lock);
+	if (r->running || start_thread(r)) {
+		r->items = xrealloc(r->items, r->n + 1, sizeof(*r->items));
+		r->items[r->n++] = item;
+		(void)!write(r->wake[1], "x", 1);
 	} else {
 		close(item.fd);
 	}
-	pthread_mutex_unlock(&k->lock);
+	pthread_mutex_unlock(&r->lock);
 }
 
-void pipe_reaper_drain(struct pipe_reaper *k, int fd)
+void pipe_reaper_drain(struct pipe_reaper *r, int fd)
 {
-	add(k, (struct kept){ .fd = fd });
+	add_item(r, (struct left_behind){ .fd = fd });
 }
 
-void pipe_reaper_reap(struct pipe_reaper *k, pid_t pid)
+void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid)
 {
 	struct error ignored = { 0 };
 	int fd;
@@ -122,25 +122,25 @@ void pipe_reaper_reap(struct pipe_reaper *k, pid_t pid)
 		return;
 	fd = proc_fd(pid, &ignored);
 	if (fd >= 0)
-		add(k, (struct kept){ .fd = fd, .pid = pid });
+		add_item(r, (struct left_behind){ .fd = fd, .pid = pid });
 }
 
-void pipe_reaper_release(struct pipe_reaper *k)
+void pipe_reaper_release(struct pipe_reaper *r)
 {
-	if (k->running) {
-		pthread_mutex_lock(&k->lock);
-		k->leaving = true;
-		(void)!write(k->wake[1], "x", 1);
-		pthread_mutex_unlock(&k->lock);
-		pthread_join(k->thread, NULL);
-		close(k->wake[0]);
-		close(k->wake[1]);
+	if (r->running) {
+		pthread_mutex_lock(&r->lock);
+		r->leaving = true;
+		(void)!write(r->wake[1], "x", 1);
+		pthread_mutex_unlock(&r->lock);
+		pthread_join(r->thread, NULL);
+		close(r->wake[0]);
+		close(r->wake[1]);
 	}
-	for (size_t i = 0; i < k->n; i++) {
-		if (k->items[i].pid)
-			waitpid(k->items[i].pid, NULL, WNOHANG);
-		close(k->items[i].fd);
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->items[i].pid)
+			waitpid(r->items[i].pid, NULL, WNOHANG);
+		close(r->items[i].fd);
 	}
-	free(k->items);
-	pthread_mutex_destroy(&k->lock);
+	free(r->items);
+	pthread_mutex_destroy(&r->lock);
 }

@@ -5,19 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
 	CHUNK = 32 << 10,       /* bytes per read */
 	SOURCE = 64 << 10,      /* bytes asked of a source at once */
 	PENDING_MAX = 64 << 20, /* bytes of replies not yet written */
+	KILL_MS = 2000,
 };
 
-/* Where things stand in the poll set. */
+/* Indices of the poll set. */
 enum { AT_STOP, AT_DONE, AT_OUT, AT_ERR, AT_IN, AT_COUNT };
 
 /* A pipe whose end number ours does not block. */
@@ -39,6 +39,10 @@ int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 			    .req = req,
 			    .dry = !req->source,
 			    .pending = BUF_INIT(PENDING_MAX) };
+	if (req->command.len &&
+	    memchr(req->command.ptr, '\0', req->command.len))
+		return error_set(err, ERR_USAGE,
+				 "the command contains a NUL byte");
 	if (req->input.len || req->dialog || req->source) {
 		if (open_pipe(fd, 1, err) < 0)
 			return -1;
@@ -54,7 +58,7 @@ int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 	return 0;
 }
 
-static void close_fd(int *fd)
+void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -74,7 +78,7 @@ static bool wants_in(const struct pump *p)
 }
 
 /* Asks the source for more once all that it gave is written. */
-static int refill(struct pump *p, struct error *err)
+static int read_source(struct pump *p, struct error *err)
 {
 	char *room;
 	int64_t n;
@@ -90,14 +94,15 @@ static int refill(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* One write of what waits; EPIPE means that the command does not care. */
-static int feed(struct pump *p, struct error *err)
+/* One write of what is pending. EPIPE (dcode ignores SIGPIPE): the command
+ * reads no more. */
+static int write_input(struct pump *p, struct error *err)
 {
 	bool input = p->sent < p->req->input.len;
 	struct str left;
 	ssize_t n;
 
-	if (refill(p, err) < 0)
+	if (read_source(p, err) < 0)
 		return -1;
 	left = buf_str(&p->pending);
 	if (input)
@@ -130,8 +135,8 @@ static int deliver(struct pump *p, int i, struct str chunk, struct error *err)
 }
 
 /* At most max bytes; *got: how many, 0 when there are none now. */
-static int take(struct pump *p, int i, size_t max, size_t *got,
-		struct error *err)
+static int read_output(struct pump *p, int i, size_t max, size_t *got,
+		       struct error *err)
 {
 	char room[CHUNK];
 	ssize_t n = read(p->out[i], room, max < CHUNK ? max : CHUNK);
@@ -169,11 +174,12 @@ static enum pump_end step(struct pump *p, int done, const struct stop *stop,
 	if (set[AT_STOP].revents && stop_check(stop, err) < 0)
 		return PUMP_FAILED;
 	for (int i = 0; i < 2; i++)
-		if (set[AT_OUT + i].revents && take(p, i, CHUNK, &got, err) < 0)
+		if (set[AT_OUT + i].revents &&
+		    read_output(p, i, CHUNK, &got, err) < 0)
 			return PUMP_FAILED;
 	if (set[AT_DONE].revents)
 		return PUMP_ENDED;
-	if (set[AT_IN].revents && feed(p, err) < 0)
+	if (set[AT_IN].revents && write_input(p, err) < 0)
 		return PUMP_FAILED;
 	if (limit->deadline != INT64_MAX && clock_ms() >= limit->deadline)
 		return stop_check(stop, err) < 0 ? PUMP_FAILED : PUMP_TIMEOUT;
@@ -181,54 +187,17 @@ static enum pump_end step(struct pump *p, int done, const struct stop *stop,
 	return PUMP_ENDED;
 }
 
-/* A command that closes its stdin must not end us: SIGPIPE waits blocked in
- * this thread and is taken off before it is let in again. */
-struct sigpipe {
-	sigset_t old;
-	bool blocked;
-};
-
-static void sigpipe_block(struct sigpipe *s)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &set, &s->old);
-	s->blocked = sigismember(&s->old, SIGPIPE) == 0;
-}
-
-static void sigpipe_restore(const struct sigpipe *s)
-{
-	struct timespec none = { 0 };
-	sigset_t set;
-
-	if (!s->blocked)
-		return;
-	sigemptyset(&set);
-	sigaddset(&set, SIGPIPE);
-	while (sigtimedwait(&set, NULL, &none) < 0 && errno == EINTR)
-		;
-	pthread_sigmask(SIG_SETMASK, &s->old, NULL);
-}
-
 enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 		       struct error *err)
 {
 	struct stop limit = *stop;
-	struct sigpipe signal = { .blocked = false };
-	bool piped = p->in >= 0;
 	bool more = true;
 	enum pump_end end = PUMP_ENDED;
 
 	if (p->req->timeout_ms > 0)
 		limit = stop_within(stop, p->req->timeout_ms);
-	if (piped)
-		sigpipe_block(&signal);
 	while (more)
 		end = step(p, done, stop, &limit, &more, err);
-	if (piped)
-		sigpipe_restore(&signal);
 	return end;
 }
 
@@ -244,7 +213,7 @@ int pump_rest(struct pump *p, struct error *err)
 		if (ioctl(p->out[i], FIONREAD, &left) < 0)
 			left = 0;
 		while (left > 0 && got > 0 && p->out[i] >= 0) {
-			if (take(p, i, (size_t)left, &got, err) < 0)
+			if (read_output(p, i, (size_t)left, &got, err) < 0)
 				return -1;
 			left -= (int)got;
 		}
@@ -252,7 +221,7 @@ int pump_rest(struct pump *p, struct error *err)
 	return 0;
 }
 
-void pump_release(struct pump *p, struct pipe_reaper *keeper)
+void pump_release(struct pump *p, struct pipe_reaper *reaper)
 {
 	for (int i = 0; i < 2; i++) {
 		struct pollfd set = { .fd = p->out[i], .events = POLLIN };
@@ -261,12 +230,80 @@ void pump_release(struct pump *p, struct pipe_reaper *keeper)
 		if (p->out[i] < 0)
 			continue;
 		ended = poll(&set, 1, 0) > 0 && !(set.revents & POLLIN);
-		if (!ended && keeper)
-			pipe_reaper_drain(keeper, p->out[i]);
+		if (!ended)
+			pipe_reaper_drain(reaper, p->out[i]);
 		else
 			close(p->out[i]);
 	}
 	close_fd(&p->in);
 	pump_close_theirs(p);
 	buf_release(&p->pending);
+}
+
+static void kill_program(const struct pump_program *program, pid_t pid)
+{
+	struct proc_tree tree = { .root = pid, .marker = program->marker };
+	struct stop own = stop_cleanup(KILL_MS);
+	struct error ignored = { 0 };
+
+	while (proc_tree_kill(&tree) > 0 && stop_sleep(&own, 1, &ignored) == 0)
+		;
+}
+
+/* The exit code; -1 for one that SIGKILL cannot end, which the reaper gets. */
+static int reap_program(struct pipe_reaper *reaper, pid_t pid, int fd)
+{
+	struct pollfd set = { .fd = fd, .events = POLLIN };
+	int status = 0;
+
+	if (poll(&set, 1, KILL_MS) <= 0) {
+		pipe_reaper_reap(reaper, pid);
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return proc_exit_code(status);
+}
+
+static int follow_program(struct pump *p, const struct pump_program *program,
+			  pid_t pid, struct exec_result *res,
+			  const struct stop *stop, struct error *err)
+{
+	enum pump_end end = PUMP_FAILED;
+	int fd = proc_fd(pid, err);
+
+	if (fd >= 0)
+		end = pump_run(p, fd, stop, err);
+	if (end != PUMP_ENDED)
+		kill_program(program, pid);
+	res->exit_code = reap_program(program->reaper, pid, fd);
+	close_fd(&fd);
+	if (end == PUMP_FAILED)
+		return -1;
+	if (end == PUMP_TIMEOUT) {
+		res->exit_code = 124;
+		res->timed_out = true;
+	}
+	return pump_rest(p, err);
+}
+
+int pump_program(const struct pump_program *program,
+		 const struct exec_request *req, struct exec_result *res,
+		 const struct stop *stop, struct error *err)
+{
+	struct proc_spec spec = program->spec;
+	struct pump p;
+	pid_t pid;
+	int rc = pump_open(&p, req, err);
+
+	*res = (struct exec_result){ .exit_code = -1 };
+	spec.fds = p.theirs;
+	spec.nfds = 3;
+	if (rc == 0)
+		rc = proc_spawn(&spec, &pid, err);
+	pump_close_theirs(&p);
+	if (rc == 0)
+		rc = follow_program(&p, program, pid, res, stop, err);
+	pump_release(&p, program->reaper);
+	return rc;
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "base/proc.h"
 #include "sandbox/sandbox.h"
 
 /*
@@ -19,19 +20,19 @@ struct pipe_reaper {
 	bool running;
 	bool leaving;
 	int wake[2];
-	struct kept {
+	struct left_behind {
 		int fd;    /* a pipe's read end or a process descriptor */
 		pid_t pid; /* 0 for a pipe */
 	} * items;
 	size_t n;
 };
-void pipe_reaper_init(struct pipe_reaper *k);
+void pipe_reaper_init(struct pipe_reaper *r);
 /* Takes the descriptor over. */
-void pipe_reaper_drain(struct pipe_reaper *k, int fd);
+void pipe_reaper_drain(struct pipe_reaper *r, int fd);
 /* Reaps the child, now or when it ends. */
-void pipe_reaper_reap(struct pipe_reaper *k, pid_t pid);
+void pipe_reaper_reap(struct pipe_reaper *r, pid_t pid);
 /* Ends the thread and closes what it holds. */
-void pipe_reaper_release(struct pipe_reaper *k);
+void pipe_reaper_release(struct pipe_reaper *r);
 
 struct pump {
 	/* Filled by pump_open(): ours are non-blocking and close-on-exec. */
@@ -50,6 +51,7 @@ enum pump_end {
 	PUMP_FAILED   /* err says: stopped, the callback's refusal, ... */
 };
 
+/* Refuses a command with a NUL byte. Release it in any case. */
 int pump_open(struct pump *p, const struct exec_request *req,
 	      struct error *err);
 /* Once the command has been started. */
@@ -61,7 +63,21 @@ enum pump_end pump_run(struct pump *p, int done, const struct stop *stop,
 /* Delivers what the ended command left in its pipes, not waiting for
  * processes that still hold them. */
 int pump_rest(struct pump *p, struct error *err);
-/* Closes; pipes that somebody still writes to go to the keeper. */
-void pump_release(struct pump *p, struct pipe_reaper *keeper);
+/* Closes; pipes that somebody still writes to go to the reaper. */
+void pump_release(struct pump *p, struct pipe_reaper *reaper);
+
+struct pump_program {          /* all borrowed */
+	struct proc_spec spec; /* without fds */
+	const char *marker;    /* as in struct proc_tree */
+	struct pipe_reaper *reaper;
+};
+/* Runs a program on this machine as req says. When it is stopped, or its time
+ * is up, all processes that came of it are killed. */
+int pump_program(const struct pump_program *program,
+		 const struct exec_request *req, struct exec_result *res,
+		 const struct stop *stop, struct error *err);
+
+/* Sets it to -1. */
+void close_fd(int *fd);
 
 #endif

@@ -1,5 +1,6 @@
 /* files_local_test.c - file operations in a real local sandbox. */
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], JAIL_ARGUMENT))
 		return jail_main(argc, argv);
+	(void)signal(SIGPIPE, SIG_IGN); /* as dcode does */
 	ids_init();
 	(void)box_home; /* of the other tests */
 	return cmocka_run_group_tests(tests, box_setup, box_teardown);

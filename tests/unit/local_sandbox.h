@@ -14,7 +14,7 @@ static const char *box_home(void)
 	return box_settings.home;
 }
 
-static void box_free(struct sandbox *sb)
+static void free_box(struct sandbox *sb)
 {
 	local_provider.ops->discard(sb);
 	free(sb->id);
@@ -63,7 +63,7 @@ static int box_teardown(void **state)
 	struct error err = { 0 };
 	int rc = local_provider.ops->remove(sb->host, sb->id, &stop, &err);
 
-	box_free(sb);
+	free_box(sb);
 	local_provider.ops->close(sb->host);
 	return rc < 0 ? rc : path_remove_tree(box_settings.home, &err);
 }

@@ -1,6 +1,7 @@
 /* local_test.c - the bubblewrap sandbox: contract, files, lifecycle. */
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -10,6 +11,10 @@
 #include "exec_contract.h"
 #include "local_sandbox.h"
 #include "providers/local/jail.h"
+
+/* The library's own table would bring every provider. */
+const struct sandbox_provider *const sandbox_providers[] = { &local_provider,
+							     NULL };
 
 #define X(name)                                                                \
 	static void test_##name(void **state)                                  \
@@ -80,8 +85,7 @@ static int move(struct sandbox *sb, bool up, struct transfer *t, size_t n)
 	struct stop stop = stop_cleanup(60000);
 	struct error err = { 0 };
 
-	return (up ? local_provider.ops->upload
-		   : local_provider.ops->download)(sb, t, n, &stop, &err);
+	return (up ? sandbox_upload : sandbox_download)(sb, t, n, &stop, &err);
 }
 
 static void test_files(void **state)
@@ -131,8 +135,8 @@ static void test_file_errors(void **state)
 	};
 	static const enum file_error want[9] = {
 		FILE_NOT_FOUND,    FILE_IS_DIRECTORY, FILE_PERMISSION_DENIED,
-		FILE_INVALID_PATH, FILE_INVALID_PATH, FILE_OTHER,
-		FILE_NOT_FOUND,    FILE_INVALID_PATH, FILE_OK,
+		FILE_INVALID_PATH, FILE_NOT_FOUND,    FILE_OTHER,
+		FILE_NOT_FOUND,    FILE_NOT_FOUND,    FILE_OK,
 	};
 	char command[1200];
 
@@ -159,7 +163,7 @@ static void test_file_errors(void **state)
 	t[1].path = "/workspace/";
 	assert_int_equal(move(*state, true, t, 5), 0);
 	assert_int_equal(t[0].error, FILE_PERMISSION_DENIED);
-	assert_int_equal(t[1].error, FILE_IS_DIRECTORY);
+	assert_int_equal(t[1].error, FILE_INVALID_PATH);
 	assert_int_equal(t[2].error, FILE_PERMISSION_DENIED);
 	assert_int_equal(t[3].error, FILE_INVALID_PATH);
 	assert_int_equal(t[4].error, FILE_INVALID_PATH);
@@ -184,7 +188,7 @@ static void test_file_aborts(void **state)
 	t.arg = &out;
 	assert_int_equal(move(*state, false, &t, 1), 0);
 	assert_int_equal(t.error, FILE_OTHER);
-	assert_string_equal(t.detail, "the sink broke");
+	assert_string_equal(t.detail, "local: the sink broke");
 	/* Process 1 and the runner of this very command. */
 	expect(*state, "rm half; sleep 0.1; ps -e | grep -c supervisor", 0,
 	       "2\n", "");
@@ -244,8 +248,8 @@ static void test_lifecycle(void **state)
 	}
 	assert_int_equal(ops->info(host, a.id, &sink, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
-	box_free(&a);
-	box_free(&b);
+	free_box(&a);
+	free_box(&b);
 }
 
 static void test_snapshot(void **state)
@@ -261,7 +265,7 @@ static void test_snapshot(void **state)
 	assert_int_equal(ops->create(&a, &spec, &stop, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_int_equal(ops->remove(a.host, a.id, &stop, &err), 0);
-	box_free(&a);
+	free_box(&a);
 	a = (struct sandbox){ .host = first->host };
 	expect(first,
 	       "mkdir p; echo one >p/q; chmod 750 p/q; ln -s /etc/passwd l; "
@@ -283,7 +287,7 @@ static void test_snapshot(void **state)
 	       "readlink l",
 	       0, "one\ntwo\n750 2\n/etc/passwd\n", "");
 	assert_int_equal(ops->remove(a.host, a.id, &stop, &err), 0);
-	box_free(&a);
+	free_box(&a);
 }
 
 static void test_lifetime(void **state)
@@ -304,7 +308,7 @@ static void test_lifetime(void **state)
 	ran_release(&r);
 	assert_int_equal(local_provider.ops->remove(a.host, a.id, &stop, &err),
 			 0);
-	box_free(&a);
+	free_box(&a);
 }
 
 static void test_cost(void **state)
@@ -340,6 +344,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], JAIL_ARGUMENT))
 		return jail_main(argc, argv);
+	(void)signal(SIGPIPE, SIG_IGN); /* as dcode does */
 	ids_init();
 	return cmocka_run_group_tests(tests, box_setup, box_teardown);
 }

@@ -1,6 +1,7 @@
 /* none_test.c - commands on this machine: the contract, and nothing left. */
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -125,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_cost),
 	};
 
+	(void)signal(SIGPIPE, SIG_IGN); /* as dcode does */
 	ids_init();
 	setenv("ACME_API_KEY", "secret", 1);
 	setenv("MODAL_TOKEN_SECRET", "secret", 1);
