@@ -64,20 +64,8 @@ const struct setting docker_settings[] = {
 static const char first_process[] =
 	"trap 'exit 0' TERM INT; sleep \"$0\" & wait \"$!\"";
 
-static void comma(struct buf *b)
-{
-	if (b->len && b->ptr[b->len - 1] != '{' && b->ptr[b->len - 1] != '[')
-		buf_addc(b, ',');
-}
-
-static void member(struct buf *b, const char *key, const char *value)
-{
-	comma(b);
-	json_member(b, key, str_of(value));
-}
-
-static int string_of(const struct docker *d, const char *key,
-		     const char **value, struct error *err)
+static int read_string(const struct docker *d, const char *key,
+		       const char **value, struct error *err)
 {
 	*value = NULL;
 	return settings_string(d->settings, "docker", key, value, err);
@@ -92,7 +80,7 @@ int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		*image = xasprintf("dcode-snapshot:%s", spec->snapshot);
 		return 0;
 	}
-	if (string_of(d, "image", &name, err) < 0)
+	if (read_string(d, "image", &name, err) < 0)
 		return -1;
 	if (!name || !*name)
 		return error_set(err, ERR_CONFIG, "the image is empty");
@@ -122,7 +110,7 @@ static int64_t parse_memory(struct str text)
 	return n * factor;
 }
 
-static int add_limits(const struct docker *d, struct buf *b, struct error *err)
+static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *memory;
 	const char *cpus;
@@ -130,8 +118,8 @@ static int add_limits(const struct docker *d, struct buf *b, struct error *err)
 	double n;
 	int64_t bytes;
 
-	if (string_of(d, "memory", &memory, err) < 0 ||
-	    string_of(d, "cpus", &cpus, err) < 0)
+	if (read_string(d, "memory", &memory, err) < 0 ||
+	    read_string(d, "cpus", &cpus, err) < 0)
 		return -1;
 	if (memory) {
 		bytes = !strcmp(memory, "0") ? 0 : parse_memory(str_of(memory));
@@ -140,8 +128,7 @@ static int add_limits(const struct docker *d, struct buf *b, struct error *err)
 					 "memory = \"%s\" is no amount like "
 					 "512m or 2g",
 					 memory);
-		comma(b);
-		buf_addf(b, "\"Memory\":%lld", (long long)bytes);
+		cJSON_AddNumberToObject(config, "Memory", (double)bytes);
 	}
 	if (cpus) {
 		n = strtod(cpus, &end);
@@ -149,15 +136,15 @@ static int add_limits(const struct docker *d, struct buf *b, struct error *err)
 			return error_set(err, ERR_CONFIG,
 					 "cpus = \"%s\" is no number like 1.5",
 					 cpus);
-		comma(b);
-		buf_addf(b, "\"NanoCpus\":%lld", (long long)(n * 1e9));
+		cJSON_AddNumberToObject(config, "NanoCpus",
+					(double)(int64_t)(n * 1e9));
 	}
 	return 0;
 }
 
 /* "src:dst[:ro]"; a src with a slash, dot or tilde in front is a path here,
  * anything else the name of a volume. */
-static int add_mount(const struct docker *d, struct buf *b, const char *mount,
+static int add_mount(const struct docker *d, cJSON *binds, const char *mount,
 		     struct error *err)
 {
 	const char *colon = strchr(mount, ':');
@@ -177,74 +164,64 @@ static int add_mount(const struct docker *d, struct buf *b, const char *mount,
 		free(expanded);
 	}
 	expanded = xasprintf("%s%s", src, colon);
-	comma(b);
-	json_quote(b, str_of(expanded));
+	cJSON_AddItemToArray(binds, cJSON_CreateString(expanded));
 	free(expanded);
 	free(src);
 	return 0;
 }
 
-static int add_mounts(const struct docker *d, struct buf *b, struct error *err)
+static int add_mounts(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *const *list;
+	cJSON *binds;
 	size_t n = 0;
 
 	if (settings_list(d->settings, "docker", "mounts", &list, &n, err) < 0)
 		return -1;
-	if (!n)
-		return 0;
-	comma(b);
-	buf_adds(b, "\"Binds\":[");
+	binds = n ? cJSON_AddArrayToObject(config, "Binds") : NULL;
 	for (size_t i = 0; i < n; i++)
-		if (add_mount(d, b, list[i], err) < 0)
+		if (add_mount(d, binds, list[i], err) < 0)
 			return -1;
-	buf_addc(b, ']');
 	return 0;
 }
 
 static int add_host_config(const struct docker *d,
 			   const struct sandbox_spec *spec,
-			   const struct docker_limits *limits, struct buf *b,
+			   const struct docker_limits *limits, cJSON *body,
 			   struct error *err)
 {
+	cJSON *config = cJSON_AddObjectToObject(body, "HostConfig");
 	const char *network;
 
-	if (string_of(d, "network", &network, err) < 0)
+	if (read_string(d, "network", &network, err) < 0 ||
+	    docker_harden(d, limits, config, err) < 0)
 		return -1;
 	if (spec->network == NETWORK_NONE)
 		network = "none";
 	else if (spec->network == NETWORK_FULL && network &&
 		 strcmp(network, "none") == 0)
 		network = NULL;
-	comma(b);
-	buf_adds(b, "\"HostConfig\":{");
-	if (docker_harden(d, limits, b, err) < 0)
-		return -1;
 	if (network && *network)
-		member(b, "NetworkMode", network);
-	if (add_limits(d, b, err) < 0 || add_mounts(d, b, err) < 0)
+		cJSON_AddStringToObject(config, "NetworkMode", network);
+	if (add_limits(d, config, err) < 0)
 		return -1;
-	buf_addc(b, '}');
-	return 0;
+	return add_mounts(d, config, err);
 }
 
-static int add_env(const struct docker *d, struct buf *b, struct error *err)
+static int add_env(const struct docker *d, cJSON *body, struct error *err)
 {
+	cJSON *env = cJSON_AddArrayToObject(body, "Env");
 	const char *const *list;
 	size_t n = 0;
 
 	if (settings_list(d->settings, "docker", "env", &list, &n, err) < 0)
 		return -1;
-	comma(b);
-	buf_adds(b, "\"Env\":[");
 	for (size_t i = 0; i < n; i++) {
 		if (!strchr(list[i], '=') || list[i][0] == '=')
 			return error_set(err, ERR_CONFIG,
 					 "env: each entry is NAME=value");
-		comma(b);
-		json_quote(b, str_of(list[i]));
+		cJSON_AddItemToArray(env, cJSON_CreateString(list[i]));
 	}
-	buf_addc(b, ']');
 	return 0;
 }
 
@@ -263,41 +240,55 @@ static int lifetime_of(const struct docker *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
-		       const char *image, const struct docker_limits *limits,
-		       struct buf *b, struct error *err)
+static int fill_body(const struct docker *d, const struct sandbox_spec *spec,
+		     const char *image, const struct docker_limits *limits,
+		     cJSON *body, struct error *err)
 {
+	static const char *const shell[] = { "/bin/sh", "-c" };
 	const char *workdir;
 	const char *user;
 	int64_t seconds;
 	char life[32];
+	cJSON *labels;
 
-	if (string_of(d, "workdir", &workdir, err) < 0 ||
-	    string_of(d, "user", &user, err) < 0 ||
+	if (read_string(d, "workdir", &workdir, err) < 0 ||
+	    read_string(d, "user", &user, err) < 0 ||
 	    lifetime_of(d, spec, &seconds, err) < 0)
 		return -1;
 	if (!workdir || workdir[0] != '/')
 		return error_set(err, ERR_CONFIG,
 				 "workdir must be an absolute path");
 	snprintf(life, sizeof(life), "%lld", (long long)seconds);
-	buf_addc(b, '{');
-	member(b, "Image", image);
-	member(b, "WorkingDir", workdir);
+	cJSON_AddStringToObject(body, "Image", image);
+	cJSON_AddStringToObject(body, "WorkingDir", workdir);
 	if (user)
-		member(b, "User", user);
-	buf_adds(b, ",\"Entrypoint\":[\"/bin/sh\",\"-c\"],\"Cmd\":[");
-	json_quote(b, str_of(first_process));
-	comma(b);
-	json_quote(b, str_of(life));
-	buf_adds(b, "],\"Labels\":{");
-	member(b, "dcode.label", spec->label);
-	member(b, "dcode.owner", spec->owner ? spec->owner : "");
-	member(b, "dcode.workdir", workdir);
-	member(b, "dcode.lifetime", life);
-	buf_addc(b, '}');
-	if (add_env(d, b, err) < 0 ||
-	    add_host_config(d, spec, limits, b, err) < 0)
+		cJSON_AddStringToObject(body, "User", user);
+	cJSON_AddItemToObject(body, "Entrypoint",
+			      cJSON_CreateStringArray(shell, 2));
+	cJSON_AddItemToObject(
+		body, "Cmd",
+		cJSON_CreateStringArray((const char *[]){ first_process, life },
+					2));
+	labels = cJSON_AddObjectToObject(body, "Labels");
+	cJSON_AddStringToObject(labels, "dcode.label", spec->label);
+	cJSON_AddStringToObject(labels, "dcode.owner",
+				spec->owner ? spec->owner : "");
+	cJSON_AddStringToObject(labels, "dcode.workdir", workdir);
+	cJSON_AddStringToObject(labels, "dcode.lifetime", life);
+	if (add_env(d, body, err) < 0)
 		return -1;
-	buf_addc(b, '}');
-	return buf_check(b, "the container's description", err);
+	return add_host_config(d, spec, limits, body, err);
+}
+
+int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
+		       const char *image, const struct docker_limits *limits,
+		       struct buf *out, struct error *err)
+{
+	cJSON *body = cJSON_CreateObject();
+	int rc = fill_body(d, spec, image, limits, body, err);
+
+	if (rc == 0)
+		json_print(out, body);
+	cJSON_Delete(body);
+	return rc < 0 ? rc : buf_check(out, "the container's description", err);
 }

@@ -81,8 +81,9 @@ static void add_mounts(struct sandbox *sb, const cJSON *inspected)
 	}
 }
 
-/* What attach and create learn of a container. */
-static void adopt(struct sandbox *sb, bool created, const cJSON *inspected)
+/* Fills sb from what GET /containers/ID/json says. */
+static void fill_sandbox(struct sandbox *sb, bool created,
+			 const cJSON *inspected)
 {
 	const char *dir = label_of(inspected, "dcode.workdir");
 
@@ -139,8 +140,9 @@ static int no_snapshot(const char *name, struct error *err)
 /* An engine takes the name before there is anything to inspect: Podman 4.3 is
  * seen to refuse it meanwhile with status 500, Docker with 409 (taken). *err
  * changes only when stop ended the wait. */
-static int find_made(struct engine *e, const char *label, bool taken,
-		     cJSON **answer, const struct stop *stop, struct error *err)
+static int find_created(struct engine *e, const char *label, bool taken,
+			cJSON **answer, const struct stop *stop,
+			struct error *err)
 {
 	struct stop limit = stop_within(stop, APPEAR_MS);
 	struct error why = { 0 };
@@ -164,9 +166,9 @@ static int post_create(struct engine *e, const char *label, struct str body,
 		       struct error *err)
 {
 	struct http_response res = { 0 };
-	char *path = xasprintf("/containers/create?name=%s", label);
 	struct engine_ask ask = { .method = "POST",
-				  .path = path,
+				  .path = "/containers/create?name=",
+				  .id = label,
 				  .body = body,
 				  .what = "creating a container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
@@ -177,13 +179,13 @@ static int post_create(struct engine *e, const char *label, struct str body,
 		http_status_error(&res, ask.what, err);
 		/* What an engine on this machine refuses, it refuses again. */
 		err->exhausted = true;
-		rc = find_made(e, label, res.status == 409 || res.status == 500,
-			       answer, stop, err);
+		rc = find_created(e, label,
+				  res.status == 409 || res.status == 500,
+				  answer, stop, err);
 	} else if (rc == 0) {
 		*answer = json_parse(buf_str(&res.body));
 	}
 	http_response_release(&res);
-	free(path);
 	return rc;
 }
 
@@ -216,14 +218,10 @@ static int fetch_image(struct docker *d, const struct sandbox_spec *spec,
 static int start_container(struct engine *e, const char *id,
 			   const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/containers/%s/start", id);
-	struct engine_ask ask = { .method = "POST",
-				  .path = path,
-				  .what = "starting the container" };
 	struct error why = { 0 };
-	int rc = engine_json(e, &ask, NULL, stop, &why);
+	int rc = engine_post(e, id, "/start", "starting the container", stop,
+			     &why);
 
-	free(path);
 	/* 304: it runs already. */
 	if (rc == 0 || why.http_status == 304)
 		return 0;
@@ -231,34 +229,30 @@ static int start_container(struct engine *e, const char *id,
 	return -1;
 }
 
-static int create_one(struct sandbox *sb, const struct sandbox_spec *spec,
-		      const char *image, const struct docker_limits *limits,
-		      const struct stop *stop, struct error *err)
+static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
+			    const char *image,
+			    const struct docker_limits *limits,
+			    const struct stop *stop, struct error *err)
 {
 	struct docker *d = docker_of(sb->host);
 	struct buf body = BUF_INIT(BODY_MAX);
 	cJSON *answer = NULL;
 	int rc = docker_create_body(d, spec, image, limits, &body, err);
 
-	if (rc == 0)
-		rc = fetch_image(d, spec, image, false, stop, err);
-	if (rc < 0)
-		err->nothing_made = true;
-	else
-		rc = post_create(&d->engine, spec->label, buf_str(&body),
-				 &answer, stop, err);
-	if (rc == 1) {
-		rc = fetch_image(d, spec, image, true, stop, err);
+	err->nothing_made = rc < 0;
+	for (int missing = 0; missing < 2 && rc >= 0; missing++) {
+		rc = fetch_image(d, spec, image, missing, stop, err);
 		if (rc < 0)
 			err->nothing_made = true;
 		else
 			rc = post_create(&d->engine, spec->label,
 					 buf_str(&body), &answer, stop, err);
-		if (rc == 1)
-			rc = error_set(err, ERR_NOT_FOUND,
-				       "the engine does not find the image %s",
-				       image);
+		if (rc <= 0)
+			break;
 	}
+	if (rc == 1)
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "the engine does not find the image %s", image);
 	if (rc == 0)
 		rc = set_id(sb, answer, err);
 	cJSON_Delete(answer);
@@ -271,9 +265,10 @@ static int remove_once(struct engine *e, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	char *path = xasprintf("/containers/%s?force=true&v=true", id);
 	struct engine_ask ask = { .method = "DELETE",
-				  .path = path,
+				  .path = "/containers/",
+				  .id = id,
+				  .action = "?force=true&v=true",
 				  .what = "removing the container" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 
@@ -282,7 +277,6 @@ static int remove_once(struct engine *e, const char *id,
 	else if (rc == 0 && res.status >= 400)
 		rc = http_status_error(&res, ask.what, err);
 	http_response_release(&res);
-	free(path);
 	return rc;
 }
 
@@ -304,14 +298,14 @@ static int docker_remove(struct sandbox_client *host, const char *id,
 	return rc == 1 && was_there ? 0 : rc;
 }
 
-/* Made and started, by the engine's word. */
-static int make(struct sandbox *sb, const struct sandbox_spec *spec,
-		const char *image, const struct docker_limits *limits,
-		const struct stop *stop, struct error *err)
+/* 0 when the engine says that it is created and started. */
+static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
+			  const char *image, const struct docker_limits *limits,
+			  const struct stop *stop, struct error *err)
 {
 	struct docker *d = docker_of(sb->host);
 
-	if (create_one(sb, spec, image, limits, stop, err) < 0)
+	if (create_container(sb, spec, image, limits, stop, err) < 0)
 		return -1;
 	return start_container(&d->engine, sb->id, stop, err);
 }
@@ -319,9 +313,9 @@ static int make(struct sandbox *sb, const struct sandbox_spec *spec,
 /* Engines say in words of their own that they cannot limit memory or
  * processes, some when the container is started: so any refusal that these may
  * be the cause of is followed by one attempt without them. */
-static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
-			const char *image, const struct stop *stop,
-			struct error *err)
+static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
+			  const char *image, const struct stop *stop,
+			  struct error *err)
 {
 	struct docker_limits limits;
 	struct error why = { 0 };
@@ -333,7 +327,7 @@ static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->nothing_made = true;
 		return -1;
 	}
-	if (make(sb, spec, image, &limits, stop, &why) == 0)
+	if (create_started(sb, spec, image, &limits, stop, &why) == 0)
 		return 0;
 	*err = why;
 	if (why.http_status != 400 && why.http_status < 500)
@@ -341,7 +335,7 @@ static int make_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (sb->id && docker_remove(sb->host, sb->id, stop, &again) < 0)
 		return -1;
 	limits = (struct docker_limits){ 0 };
-	if (make(sb, spec, image, &limits, stop, &again) < 0) {
+	if (create_started(sb, spec, image, &limits, stop, &again) < 0) {
 		if (!again.http_status) /* cut, or cancelled: it may exist */
 			*err = again;
 		err->nothing_made = why.nothing_made && again.nothing_made;
@@ -376,10 +370,10 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		return -1;
 	}
 	rc = -1;
-	if (make_limited(sb, spec, image, stop, err) == 0 &&
+	if (create_limited(sb, spec, image, stop, err) == 0 &&
 	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0 &&
 	    docker_check_runtime(d, inspected, err) == 0) {
-		adopt(sb, true, inspected);
+		fill_sandbox(sb, true, inspected);
 		rc = docker_give_workdir(d, sb, inspected, stop, err);
 	}
 	cJSON_Delete(inspected);
@@ -387,29 +381,17 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-static int unpause(struct engine *e, const char *id, const struct stop *stop,
-		   struct error *err)
-{
-	char *path = xasprintf("/containers/%s/unpause", id);
-	struct engine_ask ask = { .method = "POST",
-				  .path = path,
-				  .what = "resuming the container" };
-	int rc = engine_json(e, &ask, NULL, stop, err);
-
-	free(path);
-	return rc;
-}
-
-/* Started if it was stopped; looked at again, since some containers end as
- * soon as they start. */
-static int wake(struct sandbox *sb, cJSON **inspected, const struct stop *stop,
-		struct error *err)
+/* Starts it if it was stopped and inspects it again, since some containers end
+ * as soon as they start. */
+static int ensure_running(struct sandbox *sb, cJSON **inspected,
+			  const struct stop *stop, struct error *err)
 {
 	struct engine *e = &docker_of(sb->host)->engine;
 	const cJSON *state = json_get(*inspected, "State");
 
 	if (json_bool(state, "Paused", false))
-		return unpause(e, sb->id, stop, err);
+		return engine_post(e, sb->id, "/unpause",
+				   "resuming the container", stop, err);
 	if (json_bool(state, "Running", false))
 		return 0;
 	if (start_container(e, sb->id, stop, err) < 0 ||
@@ -434,8 +416,8 @@ static int docker_attach(struct sandbox *sb, const char *id,
 
 	if (engine_inspect(e, id, &inspected, stop, err) == 0 &&
 	    set_id(sb, inspected, err) == 0 &&
-	    wake(sb, &inspected, stop, err) == 0) {
-		adopt(sb, false, inspected);
+	    ensure_running(sb, &inspected, stop, err) == 0) {
+		fill_sandbox(sb, false, inspected);
 		rc = 0;
 	}
 	cJSON_Delete(inspected);

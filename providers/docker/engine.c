@@ -127,7 +127,9 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
 	const char *const type[] = {
 		ask->type ? ask->type : "Content-Type: application/json", NULL
 	};
-	char *url = xasprintf("%s%s", e->base, ask->path);
+	char *url = xasprintf("%s%s%s%s", e->base, ask->path,
+			      ask->id ? ask->id : "",
+			      ask->action ? ask->action : "");
 	struct http_request req = {
 		.method = ask->method,
 		.url = url,
@@ -138,7 +140,7 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
 		.data = ask->data,
 		.arg = ask->arg,
 		.connect_ms = CONNECT_MS,
-		.idle_ms = IDLE_MS,
+		.idle_ms = ask->idle_ms ? ask->idle_ms : IDLE_MS,
 	};
 	int rc;
 
@@ -170,6 +172,18 @@ int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 	return rc;
 }
 
+int engine_post(struct engine *e, const char *id, const char *action,
+		const char *what, const struct stop *stop, struct error *err)
+{
+	struct engine_ask ask = { .method = "POST",
+				  .path = "/containers/",
+				  .id = id,
+				  .action = action,
+				  .what = what };
+
+	return engine_json(e, &ask, NULL, stop, err);
+}
+
 void engine_quote(struct buf *path, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -196,18 +210,18 @@ bool engine_name_ok(const char *name)
 int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err)
 {
-	struct engine_ask ask = { .method = "GET", .what = id };
-	char *path;
+	struct engine_ask ask = { .method = "GET",
+				  .path = "/containers/",
+				  .id = id,
+				  .action = "/json",
+				  .what = id };
 	int rc;
 
 	if (!engine_name_ok(id))
 		return error_set(err, ERR_USAGE,
 				 "'%s' is no container's name or id", id);
-	path = xasprintf("/containers/%s/json", id);
-	ask.path = path;
 	rc = engine_json(e, &ask, answer, stop, err);
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
 		error_set(err, ERR_NOT_FOUND, "no container '%s'", id);
-	free(path);
 	return rc;
 }

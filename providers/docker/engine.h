@@ -29,10 +29,12 @@ void engine_release(struct engine *e);
 
 struct engine_ask { /* one request; all borrowed */
 	const char *method;
-	const char *path; /* with its query */
-	struct str body;  /* JSON, or empty */
-	const char *what; /* names the request for a message */
-	const char *type; /* header of the body, or NULL: JSON */
+	const char *path;        /* with its query; id and action follow it */
+	const char *id, *action; /* of a container or an exec, or NULL */
+	struct str body;         /* JSON, or empty */
+	const char *what;        /* names the request for a message */
+	const char *type;        /* header of the body, or NULL: JSON */
+	int64_t idle_ms; /* without a byte, then it is cut; 0: 2 minutes */
 	/* As in struct http_request. */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	void *arg;
@@ -53,6 +55,9 @@ void engine_quote(struct buf *path, const char *text);
 /* A name or id that can stand in a path. */
 bool engine_name_ok(const char *name);
 
+/* POST /containers/ID/ACTION without a body. */
+int engine_post(struct engine *e, const char *id, const char *action,
+		const char *what, const struct stop *stop, struct error *err);
 /* GET /containers/ID/json. ERR_NOT_FOUND when there is none. */
 int engine_inspect(struct engine *e, const char *id, cJSON **answer,
 		   const struct stop *stop, struct error *err);
@@ -78,9 +83,9 @@ struct docker_limits {
 /* GET /info, unless the user has set the memory. */
 int docker_limits_init(struct docker *d, struct docker_limits *limits,
 		       const struct stop *stop, struct error *err);
-/* Appends the members of HostConfig that take rights from a container. */
+/* Adds the members of HostConfig that take rights from a container. */
 int docker_harden(const struct docker *d, const struct docker_limits *limits,
-		  struct buf *body, struct error *err);
+		  cJSON *config, struct error *err);
 /* Podman 4.3 ignores a runtime in silence: a container that was to be in
  * gVisor is not used then. */
 int docker_check_runtime(const struct docker *d, const cJSON *inspected,

@@ -23,37 +23,36 @@ static bool is_capability(const char *name)
 	return *name && name[strspn(name, letters)] == '\0';
 }
 
-static int add_capabilities(const struct docker *d, struct buf *b,
+static int add_capabilities(const struct docker *d, cJSON *config,
 			    struct error *err)
 {
+	static const char *const all[] = { "ALL" };
 	const char *const *more;
+	cJSON *added;
 	size_t n = 0;
 
 	if (settings_list(d->settings, "docker", "cap_add", &more, &n, err) < 0)
 		return -1;
-	buf_adds(b, ",\"CapDrop\":[\"ALL\"],\"CapAdd\":[");
-	for (size_t i = 0; i < sizeof(capabilities) / sizeof(*capabilities);
-	     i++) {
-		if (i)
-			buf_addc(b, ',');
-		json_quote(b, str_of(capabilities[i]));
-	}
+	cJSON_AddItemToObject(config, "CapDrop",
+			      cJSON_CreateStringArray(all, 1));
+	added = cJSON_CreateStringArray(
+		capabilities, sizeof(capabilities) / sizeof(*capabilities));
+	cJSON_AddItemToObject(config, "CapAdd", added);
 	for (size_t i = 0; i < n; i++) {
 		if (!is_capability(more[i]))
 			return error_set(err, ERR_CONFIG,
 					 "cap_add: \"%s\" is no capability "
 					 "like NET_RAW",
 					 more[i]);
-		buf_addc(b, ',');
-		json_quote(b, str_of(more[i]));
+		cJSON_AddItemToArray(added, cJSON_CreateString(more[i]));
 	}
-	buf_addc(b, ']');
 	return 0;
 }
 
 int docker_harden(const struct docker *d, const struct docker_limits *limits,
-		  struct buf *b, struct error *err)
+		  cJSON *config, struct error *err)
 {
+	static const char *const no_new_privileges[] = { "no-new-privileges" };
 	const char *runtime = NULL;
 	bool no_new = true;
 
@@ -62,18 +61,18 @@ int docker_harden(const struct docker *d, const struct docker_limits *limits,
 	    settings_string(d->settings, "docker", "runtime", &runtime, err) <
 		    0)
 		return -1;
-	buf_addf(b, "\"SecurityOpt\":[%s]",
-		 no_new ? "\"no-new-privileges\"" : "");
-	if (add_capabilities(d, b, err) < 0)
+	cJSON_AddItemToObject(
+		config, "SecurityOpt",
+		cJSON_CreateStringArray(no_new_privileges, no_new ? 1 : 0));
+	if (add_capabilities(d, config, err) < 0)
 		return -1;
 	if (limits->wanted)
-		buf_addf(b, ",\"PidsLimit\":%d", PIDS_MAX);
+		cJSON_AddNumberToObject(config, "PidsLimit", PIDS_MAX);
 	if (limits->wanted && limits->memory > 0)
-		buf_addf(b, ",\"Memory\":%lld", (long long)limits->memory);
-	if (runtime && *runtime) {
-		buf_addc(b, ',');
-		json_member(b, "Runtime", str_of(runtime));
-	}
+		cJSON_AddNumberToObject(config, "Memory",
+					(double)limits->memory);
+	if (runtime && *runtime)
+		cJSON_AddStringToObject(config, "Runtime", runtime);
 	return 0;
 }
 

@@ -143,19 +143,14 @@ static int restart(struct kill_job *job, struct error *err)
 {
 	struct engine *e = &job->docker->engine;
 	struct stop stop = stop_cleanup(RESTART_MS);
-	char *path =
-		xasprintf("/containers/%s/restart?t=0", job->call.container);
-	struct engine_ask ask = { .method = "POST",
-				  .path = path,
-				  .what = "restarting the container" };
 	cJSON *inspected = NULL;
 	int rc;
 
 	pthread_mutex_lock(&job->box->lock);
 	job->box->restarts++;
 	pthread_mutex_unlock(&job->box->lock);
-	rc = engine_json(e, &ask, NULL, &stop, err);
-	free(path);
+	rc = engine_post(e, job->call.container, "/restart?t=0",
+			 "restarting the container", &stop, err);
 	if (rc == 0)
 		rc = stop_sleep(&stop, STAYS_MS, err);
 	if (rc == 0)

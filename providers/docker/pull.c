@@ -1,4 +1,4 @@
-/* pull.c - fetches an image, telling how far it is. */
+/* pull.c - fetches an image and reports the progress. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@ enum {
 	LINE_MAX_LEN = 1 << 20, /* bytes of one message */
 	LAYERS_MAX = 256,
 	STEP = 5, /* percent between two lines */
-	CONNECT_MS = 10000,
 	IDLE_MS = 300000,
 };
 
@@ -31,7 +30,7 @@ struct pull {
 	struct error refused;
 };
 
-static void say(struct pull *p, int percent)
+static void report_progress(struct pull *p, int percent)
 {
 	char *line;
 
@@ -79,10 +78,10 @@ static void on_progress(struct pull *p, const cJSON *message)
 	if (percent < p->shown + STEP)
 		return;
 	p->shown = percent;
-	say(p, percent);
+	report_progress(p, percent);
 }
 
-static void refuse(struct pull *p, const char *words)
+static void set_refused(struct pull *p, const char *words)
 {
 	struct buf text = BUF_INIT(300);
 
@@ -103,7 +102,7 @@ static void on_message(struct pull *p, struct str line)
 		error = json_string(json_get(message, "errorDetail"), "message",
 				    NULL);
 	if (error) {
-		refuse(p, error);
+		set_refused(p, error);
 	} else if (str_is(str_of(json_string(message, "status", "")),
 			  "Downloading")) {
 		on_progress(p, message);
@@ -158,27 +157,20 @@ int engine_pull(struct engine *e, const char *image,
 	struct pull *p = xcalloc(1, sizeof(*p));
 	struct http_response res = { 0 };
 	char *path = pull_path(image);
-	char *url = xasprintf("%s%s", e->base, path);
-	struct http_request req = {
-		.method = "POST",
-		.url = url,
-		.unix_socket = e->socket,
-		.data = on_data,
-		.arg = p,
-		.connect_ms = CONNECT_MS,
-		.idle_ms = IDLE_MS,
-	};
+	struct engine_ask ask = { .method = "POST",
+				  .path = path,
+				  .idle_ms = IDLE_MS,
+				  .data = on_data,
+				  .arg = p };
 	int rc;
 
 	p->image = image;
 	p->spec = spec;
 	p->shown = -STEP;
 	p->line = BUF_INIT(LINE_MAX_LEN);
-	say(p, -1);
-	rc = http_do(e->http, &req, &res, stop, err);
-	if (rc < 0)
-		(void)engine_unreachable(e, err);
-	else if (res.status >= 400)
+	report_progress(p, -1);
+	rc = engine_call(e, &ask, &res, stop, err);
+	if (rc == 0 && res.status >= 400)
 		rc = http_status_error(&res, "pulling the image", err);
 	on_message(p, buf_str(&p->line));
 	if (rc == 0 && p->refused.code != ERR_NONE) {
@@ -192,6 +184,5 @@ int engine_pull(struct engine *e, const char *image,
 	buf_release(&p->line);
 	free(p);
 	free(path);
-	free(url);
 	return rc;
 }

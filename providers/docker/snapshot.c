@@ -27,9 +27,10 @@ int docker_find_snapshot(struct sandbox_client *host, const char *name,
 			 const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	char *path = xasprintf("/images/dcode-snapshot:%s/json", name);
 	struct engine_ask ask = { .method = "GET",
-				  .path = path,
+				  .path = "/images/dcode-snapshot:",
+				  .id = name,
+				  .action = "/json",
 				  .what = "looking for the snapshot" };
 	int rc = check_snapshot_name(name, err);
 
@@ -40,7 +41,6 @@ int docker_find_snapshot(struct sandbox_client *host, const char *name,
 	else if (rc == 0)
 		rc = res.status != 404;
 	http_response_release(&res);
-	free(path);
 	return rc;
 }
 

@@ -15,8 +15,8 @@ enum {
 	REFUSAL_MS = 1000,   /* longest wait for the words of a refusal */
 };
 
-/* Engines differ in how they refuse a container that does not run: so it is
- * looked at. */
+/* Engines differ in how they refuse a container that does not run, so its
+ * state is asked for. */
 static bool has_ended(struct engine *e, const char *container,
 		      const struct stop *stop)
 {
@@ -45,16 +45,16 @@ int exec_create(struct engine *e, const char *container, struct str body,
 		char **id, const struct stop *stop, struct error *err)
 {
 	struct http_response res = { 0 };
-	char *path = xasprintf("/containers/%s/exec", container);
 	struct engine_ask ask = { .method = "POST",
-				  .path = path,
+				  .path = "/containers/",
+				  .id = container,
+				  .action = "/exec",
 				  .body = body,
 				  .what = "running a command" };
 	int rc = engine_call(e, &ask, &res, stop, err);
 	cJSON *answer = NULL;
 	const char *found;
 
-	free(path);
 	if (rc == 0 && res.status >= 400) {
 		rc = refuse_exec(e, container, &res, stop, err);
 	} else if (rc == 0) {
@@ -90,56 +90,39 @@ static int send_start(struct engine *e, struct conn *c, const char *id,
 	return rc;
 }
 
-/* Reads until the head of the answer is in; *head is its length. */
-static int read_head(struct conn *c, struct buf *in, size_t *head,
-		     const struct stop *stop, struct error *err)
+/* Receives some more of the answer. */
+static int receive_more(struct conn *c, struct buf *in, const struct stop *stop,
+			struct error *err)
 {
-	for (;;) {
-		size_t at = str_search(buf_str(in), STR("\r\n\r\n"));
-		char *room;
-		int64_t n;
+	char *room = buf_room(in, 4096);
+	int64_t n;
 
-		if (at < in->len) {
-			*head = at + 4;
-			return 0;
-		}
-		room = buf_room(in, 4096);
-		if (!room)
-			return error_set(err, ERR_PROTOCOL,
-					 "the engine's answer has no end");
-		n = conn_recv(c, room, 4096, stop, err);
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			return error_set(err, ERR_NETWORK,
-					 "the engine closed the connection");
+	if (!room)
+		return error_set(err, ERR_PROTOCOL,
+				 "the engine's answer has no end");
+	n = conn_recv(c, room, 4096, stop, err);
+	if (n == 0)
+		return error_set(err, ERR_NETWORK,
+				 "the engine closed the connection");
+	if (n > 0)
 		buf_added(in, (size_t)n);
-	}
+	return n < 0 ? -1 : 0;
 }
 
-/* The words of a refusal: the JSON object in the body, however framed. */
-static int refused(struct conn *c, int status, struct buf *in,
-		   const struct stop *stop, struct error *err)
+/* in: the whole head, and what there is of the body, which says why. */
+static int parse_refusal(struct conn *c, int status, struct buf *in,
+			 const struct stop *stop, struct error *err)
 {
 	struct stop brief = stop_within(stop, REFUSAL_MS);
 	struct http_response res = { .status = status,
 				     .body = BUF_INIT(HEAD_MAX) };
 	struct error ignored = { 0 };
-	const char *open;
-	const char *close;
-	char *room;
-	int64_t n = 1;
+	size_t head = ws_head_size(buf_str(in));
 
-	while (n > 0 && !memchr(in->ptr, '}', in->len) &&
-	       (room = buf_room(in, 4096))) {
-		n = conn_recv(c, room, 4096, &brief, &ignored);
-		if (n > 0)
-			buf_added(in, (size_t)n);
-	}
-	open = in->len ? memchr(in->ptr, '{', in->len) : NULL;
-	close = in->len ? memrchr(in->ptr, '}', in->len) : NULL;
-	if (open && close && close > open)
-		buf_add(&res.body, open, (size_t)(close - open) + 1);
+	while (!ws_head_body((struct str){ in->ptr, head },
+			     str_skip(buf_str(in), head), &res.body) &&
+	       receive_more(c, in, &brief, &ignored) == 0)
+		buf_clear(&res.body);
 	http_status_error(&res, "starting a command", err);
 	if (status == 404 || status == 409)
 		err->code = ERR_GONE;
@@ -147,18 +130,7 @@ static int refused(struct conn *c, int status, struct buf *in,
 	return -1;
 }
 
-static int status_of(struct str head)
-{
-	struct str rest = str_skip(head, str_find(head, ' ') + 1);
-	int64_t status;
-
-	rest.len = rest.len < 3 ? rest.len : 3;
-	return str_starts(head, "HTTP/1.") && str_to_int(rest, &status)
-		       ? (int)status
-		       : 0;
-}
-
-/* The engine, or what stands in its place, points elsewhere. */
+/* The engine, or a proxy in its place, answered with another address. */
 static int redirected(int status, struct str head, struct error *err)
 {
 	struct http_response res = { .status = status, .retry_after_ms = -1 };
@@ -180,27 +152,29 @@ int exec_start(struct engine *e, const char *id, struct exec_link *link,
 {
 	struct conn_target to = { .url = e->base, .unix_socket = e->socket };
 	struct buf *rest = &link->rest;
-	size_t head = 0;
+	size_t head;
 	int status;
 
 	*link = (struct exec_link){ .rest = BUF_INIT(HEAD_MAX) };
 	if (conn_open(&link->conn, e->http, &to, stop, err) < 0)
 		return engine_unreachable(e, err);
 	link->sent = true;
-	if (send_start(e, link->conn, id, stop, err) < 0 ||
-	    read_head(link->conn, rest, &head, stop, err) < 0)
+	if (send_start(e, link->conn, id, stop, err) < 0)
 		return -1;
-	status = status_of(buf_str(rest));
+	while (!(head = ws_head_size(buf_str(rest))))
+		if (receive_more(link->conn, rest, stop, err) < 0)
+			return -1;
+	status = ws_head_status(buf_str(rest));
 	link->sent = status == 101 || status == 200;
 	if (status >= 300 && status < 400)
 		return redirected(status, (struct str){ rest->ptr, head }, err);
-	buf_consume(rest, head);
-	if (link->sent)
-		return 0;
-	if (status < 400)
+	if (status >= 400)
+		return parse_refusal(link->conn, status, rest, stop, err);
+	if (!link->sent)
 		return error_set(err, ERR_PROTOCOL,
 				 "the engine does not start the command");
-	return refused(link->conn, status, rest, stop, err);
+	buf_consume(rest, head);
+	return 0;
 }
 
 void exec_link_release(struct exec_link *link)
@@ -213,10 +187,11 @@ void exec_link_release(struct exec_link *link)
 int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
 		 const struct stop *stop, struct error *err)
 {
-	char *path = xasprintf("/exec/%s/json", id);
 	cJSON *answer = NULL;
 	struct engine_ask ask = { .method = "GET",
-				  .path = path,
+				  .path = "/exec/",
+				  .id = id,
+				  .action = "/json",
 				  .what = "asking for the exit status" };
 	int rc = engine_json(e, &ask, &answer, stop, err);
 	const cJSON *code;
@@ -230,6 +205,5 @@ int exec_inspect(struct engine *e, const char *id, struct exec_state *state,
 		state->pid = json_int(answer, "Pid", 0);
 	}
 	cJSON_Delete(answer);
-	free(path);
 	return rc;
 }

@@ -19,9 +19,9 @@ enum {
 	NAME_MAX_BYTES = 60,
 };
 
-static const char *const questions[] = {
-	"hpid,pid,ppid,state,etime,args", /* Podman */
-	"-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
+static const char *const queries[] = {
+	"/top?ps_args=hpid,pid,ppid,state,etime,args", /* Podman */
+	"/top?ps_args=-o%20pid,ppid,stat,etime,args",  /* Docker, any ps */
 };
 
 /* "[[DD-]HH:]MM:SS", what ps prints. */
@@ -192,16 +192,15 @@ int engine_top(struct engine *e, const char *container, struct top *top,
 
 	*top = (struct top){ 0 };
 	for (int i = atomic_load(&e->top_words); i < 2; i++) {
-		char *path = xasprintf("/containers/%s/top?ps_args=%s",
-				       container, questions[i]);
 		struct engine_ask ask = { .method = "GET",
-					  .path = path,
+					  .path = "/containers/",
+					  .id = container,
+					  .action = queries[i],
 					  .what = "listing processes" };
 		struct error why = { 0 };
 		cJSON *answer = NULL;
 
 		rc = engine_json(e, &ask, &answer, stop, &why);
-		free(path);
 		if (rc == 0)
 			rc = top_parse(top, answer, &why);
 		if (rc == 0)
