@@ -27,7 +27,6 @@ struct mount {
 
 struct plan {
 	struct guard *g;
-	struct record living;
 	struct mount *list;
 	size_t n;
 };
@@ -46,7 +45,7 @@ static void add_mount(struct plan *p, const char *path, bool writable)
 	p->list = xrealloc(p->list, p->n + 1, sizeof(*p->list));
 	p->list[p->n++] = (struct mount){ xstrdup(path), writable };
 	whole = path_join(p->g->watch.root_path, path);
-	record_share(&p->g->record, &p->living, whole);
+	record_share(&p->g->record, whole);
 	free(whole);
 }
 
@@ -207,11 +206,9 @@ static int write_arguments(struct plan *p, struct error *err)
 
 static int make_plan(struct guard *g, struct error *err)
 {
-	struct plan p = { .g = g, .living = { .fd = -1 } };
+	struct plan p = { .g = g };
 	int rc;
 
-	record_sweep(g->settings_dir);
-	record_living(&p.living, g->settings_dir, &g->record);
 	add_plain(&p);
 	for (size_t i = 0; i < g->watch.n; i++)
 		if (g->watch.nodes[i].kind != NODE_LEAF)
@@ -219,9 +216,7 @@ static int make_plan(struct guard *g, struct error *err)
 	for (size_t i = 0; i < g->watch.n; i++)
 		if (g->watch.nodes[i].kind == NODE_LEAF)
 			add_node(&p, &g->watch.nodes[i]);
-	rc = record_sync(&g->record, err);
-	if (rc == 0)
-		rc = record_make(&g->record, err);
+	rc = record_make(&g->record, err);
 	if (rc == 0)
 		rc = write_arguments(&p, err);
 	for (size_t i = 0; i < p.n; i++) {
@@ -230,7 +225,6 @@ static int make_plan(struct guard *g, struct error *err)
 		free(p.list[i].path);
 	}
 	free(p.list);
-	record_release(&p.living);
 	return rc;
 }
 
@@ -238,21 +232,13 @@ int guard_open(struct guard *g, const struct settings *set, const char *root,
 	       const char *label, const struct stop *stop, struct error *err)
 {
 	struct protect names;
-	int lock;
-	int rc = -1;
 
-	*g = (struct guard){ .record = { .fd = -1 } };
-	g->settings_dir = xstrdup(settings_dir(set));
+	*g = (struct guard){ .record = { .fd = -1, .lock = -1 } };
 	if (protect_load(&names, set, err) < 0 ||
-	    watch_open(&g->watch, root, &names, stop, err) < 0)
+	    watch_open(&g->watch, root, &names, stop, err) < 0 ||
+	    record_open(&g->record, settings_dir(set), label, stop, err) < 0)
 		return -1;
-	lock = record_lock(g->settings_dir, stop, err);
-	if (lock < 0)
-		return -1;
-	if (record_open(&g->record, g->settings_dir, label, err) == 0)
-		rc = make_plan(g, err);
-	close(lock);
-	return rc;
+	return make_plan(g, err);
 }
 
 static void note(void *arg, const char *path)
@@ -333,23 +319,11 @@ void guard_check(struct guard *g, bool last,
 
 void guard_release(struct guard *g)
 {
-	struct stop limit = stop_cleanup(10000);
-	struct error ignored = { 0 };
-	int lock = -1;
-
-	if (g->record.path) {
-		lock = record_lock(g->settings_dir, &limit, &ignored);
-		if (lock >= 0) /* else the next dcode does it */
-			record_end(&g->record, g->settings_dir);
-	}
-	if (lock >= 0)
-		close(lock);
 	record_release(&g->record);
 	watch_release(&g->watch);
 	for (size_t i = 0; i < g->n_found; i++)
 		free(g->found[i]);
 	free(g->found);
-	free(g->settings_dir);
 	free(g->arguments);
-	*g = (struct guard){ .record = { .fd = -1 } };
+	*g = (struct guard){ .record = { .fd = -1, .lock = -1 } };
 }

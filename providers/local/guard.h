@@ -17,11 +17,10 @@
  *     are missing and no pattern, too.
  * Mounts cannot prevent new names elsewhere: guard_check() names those.
  */
-struct guard { /* from { .record.fd = -1 } */
+struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
 	struct watch watch;
 	struct record record;
-	char *settings_dir; /* owned */
-	char *arguments;    /* owned: bubblewrap's, NUL after each */
+	char *arguments; /* owned: bubblewrap's, NUL after each */
 	size_t arguments_len;
 	size_t left_out; /* names without a mount: there are too many */
 	char **found;    /* owned; relative paths, said already */

@@ -194,22 +194,12 @@ void cgroup_release(struct cgroup *c)
 	remove_group(&c->pids);
 }
 
-static bool is_leaving(struct disk_watch *d)
-{
-	bool leaving;
-
-	pthread_mutex_lock(&d->lock);
-	leaving = d->leaving;
-	pthread_mutex_unlock(&d->lock);
-	return leaving;
-}
-
-/* Bytes in all directories; UINT64_MAX when it was left early. */
-static uint64_t measure(const char *const *dirs, struct disk_watch *d,
-			int64_t deadline)
+/* Bytes in all directories; UINT64_MAX when it was stopped. */
+static uint64_t measure(const char *const *dirs, const struct stop *stop)
 {
 	FTS *fts = fts_open((char *const *)dirs,
 			    FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	struct error ignored = { 0 };
 	uint64_t bytes = 0;
 	unsigned n = 0;
 	FTSENT *e;
@@ -217,8 +207,7 @@ static uint64_t measure(const char *const *dirs, struct disk_watch *d,
 	while (fts && (e = fts_read(fts))) {
 		if (e->fts_info != FTS_DP && e->fts_statp)
 			bytes += (uint64_t)e->fts_statp->st_blocks * 512;
-		if ((++n & 255) == 0 &&
-		    ((d && is_leaving(d)) || clock_ms() > deadline)) {
+		if ((++n & 255) == 0 && stop_check(stop, &ignored) < 0) {
 			bytes = UINT64_MAX;
 			break;
 		}
@@ -231,14 +220,15 @@ static uint64_t measure(const char *const *dirs, struct disk_watch *d,
 uint64_t disk_measure(const char *dir, const char *other, int64_t ms)
 {
 	const char *dirs[] = { dir, other, NULL };
+	struct stop limit = stop_cleanup(ms);
 
-	return measure(dirs, NULL, clock_ms() + ms);
+	return measure(dirs, &limit);
 }
 
 /* Over the limit, and growing: a command that makes room may go on. */
-static bool is_over(struct disk_watch *d)
+static bool is_over(struct disk_watch *d, const struct stop *stop)
 {
-	uint64_t now = measure(d->dirs, d, INT64_MAX);
+	uint64_t now = measure(d->dirs, stop);
 	uint64_t before = d->last;
 
 	if (now == UINT64_MAX)
@@ -252,61 +242,43 @@ static bool is_over(struct disk_watch *d)
 static void *watch_disk(void *arg)
 {
 	struct disk_watch *d = arg;
+	struct stop stop = stop_on(&d->ended);
+	struct error ignored = { 0 };
 	int64_t pause = FIRST_MS;
 
-	pthread_mutex_lock(&d->lock);
-	while (!d->leaving && !d->hit) {
-		struct timespec until;
-		int64_t began;
-		bool over;
+	while (stop_sleep(&stop, pause, &ignored) == 0) {
+		int64_t began = clock_ms();
 
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += (pause % 1000) * 1000000;
-		until.tv_sec += pause / 1000 + until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		if (pthread_cond_timedwait(&d->wake, &d->lock, &until) == 0)
-			continue;
-		pthread_mutex_unlock(&d->lock);
-		began = clock_ms();
-		over = is_over(d);
+		d->hit = is_over(d, &stop) && !cancel_triggered(&d->ended);
+		if (d->hit) {
+			shutdown(d->control, SHUT_WR); /* the runner kills it */
+			break;
+		}
 		pause = (clock_ms() - began) * SHARE;
 		pause = pause < PAUSE_MS ? PAUSE_MS : pause;
 		pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
-		pthread_mutex_lock(&d->lock);
-		d->hit = over && !d->leaving;
 	}
-	if (d->hit)
-		shutdown(d->control, SHUT_WR); /* the runner kills it then */
-	pthread_mutex_unlock(&d->lock);
 	return NULL;
 }
 
 void disk_watch_start(struct disk_watch *d)
 {
-	pthread_condattr_t attr;
+	struct error ignored = { 0 };
 
-	if (!d->limit)
+	if (!d->limit || cancel_init(&d->ended, &ignored) < 0)
 		return;
-	pthread_mutex_init(&d->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&d->wake, &attr);
-	pthread_condattr_destroy(&attr);
 	d->running = pthread_create(&d->thread, NULL, watch_disk, d) == 0;
+	if (!d->running)
+		cancel_release(&d->ended);
 }
 
 bool disk_watch_end(struct disk_watch *d)
 {
-	if (!d->limit)
+	if (!d->running)
 		return false;
-	pthread_mutex_lock(&d->lock);
-	d->leaving = true;
-	pthread_cond_signal(&d->wake);
-	pthread_mutex_unlock(&d->lock);
-	if (d->running)
-		pthread_join(d->thread, NULL);
-	pthread_mutex_destroy(&d->lock);
-	pthread_cond_destroy(&d->wake);
+	cancel_trigger(&d->ended);
+	pthread_join(d->thread, NULL);
+	cancel_release(&d->ended);
 	return d->hit;
 }
 

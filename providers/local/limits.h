@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/stop.h"
 #include "providers/local/jail.h"
 
 /* Control groups that hold a sandbox; none where none can be made. */
@@ -30,10 +31,8 @@ struct disk_watch {
 	uint64_t base;       /* does not count; set when last was not */
 	int control;         /* shut down to kill the command */
 	bool hit;
-	bool leaving;
 	bool running;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
+	struct cancel ended; /* the command has ended */
 	pthread_t thread;
 };
 /* Bytes; UINT64_MAX when it takes longer than ms. */

@@ -1,5 +1,4 @@
-/* record.c - what dcode put into a directory of the user's, for a time.
- */
+/* record.c - the placeholders that dcode made in directories of the user's. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/local/record.h"
 
@@ -29,11 +28,10 @@ static char *records_dir(const char *settings_dir)
 	return path_join(settings_dir, "sandboxes/.placeholders");
 }
 
-int record_lock(const char *settings_dir, const struct stop *stop,
-		struct error *err)
+static int lock_records(const char *dir, const struct stop *stop,
+			struct error *err)
 {
 	struct stop limit = stop_within(stop, LOCK_MS);
-	char *dir = records_dir(settings_dir);
 	char *path = path_join(dir, "lock");
 	int fd = -1;
 
@@ -41,42 +39,60 @@ int record_lock(const char *settings_dir, const struct stop *stop,
 		fd = path_lock(path, &limit, err);
 	if (fd < 0 && err->code == ERR_TIMEOUT)
 		error_wrap(err, "waiting for another dcode (%s)", path);
-	free(dir);
 	free(path);
 	return fd;
 }
 
-static struct placeholder *add(struct record *r, const char *path,
-			       bool directory)
+static struct placeholder *find(const struct placeholders *all,
+				const char *path)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (!strcmp(r->list[i].path, path))
-			return &r->list[i];
-	r->list = xrealloc(r->list, r->n + 1, sizeof(*r->list));
-	r->list[r->n] = (struct placeholder){ .path = xstrdup(path),
-					      .directory = directory };
-	return &r->list[r->n++];
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->list[i].path, path))
+			return &all->list[i];
+	return NULL;
+}
+
+/* The one of this path, a new one with these members if need be. */
+static struct placeholder *add(struct placeholders *all, const char *path,
+			       const struct placeholder *like)
+{
+	struct placeholder *p = find(all, path);
+
+	if (p)
+		return p;
+	all->list = xrealloc(all->list, all->n + 1, sizeof(*all->list));
+	p = &all->list[all->n++];
+	*p = *like;
+	p->path = xstrdup(path);
+	return p;
+}
+
+static void release(struct placeholders *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		free(all->list[i].path);
+	free(all->list);
 }
 
 /* Lines "d DEV INO /path" that end in NUL; a later one counts. */
-static void parse(struct record *r, struct str text)
+static void parse_lines(struct str text, struct placeholders *out)
 {
 	struct str line;
 
 	while (str_split(&text, '\0', &line)) {
 		char *copy = xstrndup(line.ptr, line.len);
-		struct placeholder *p;
-		uint64_t dev;
-		uint64_t ino;
+		struct placeholder p = { 0 };
+		struct placeholder *found;
 		char kind;
 		int at = 0;
 
-		if (sscanf(copy, "%c %" SCNu64 " %" SCNu64 " %n", &kind, &dev,
-			   &ino, &at) == 3 &&
+		if (sscanf(copy, "%c %" SCNu64 " %" SCNu64 " %n", &kind, &p.dev,
+			   &p.ino, &at) == 3 &&
 		    at && copy[at] == '/') {
-			p = add(r, copy + at, kind == 'd');
-			p->dev = dev;
-			p->ino = ino;
+			p.directory = kind == 'd';
+			found = add(out, copy + at, &p);
+			found->dev = p.dev;
+			found->ino = p.ino;
 		}
 		free(copy);
 	}
@@ -89,41 +105,24 @@ static void write_line(struct record *r, const struct placeholder *p)
 			  p->directory ? 'd' : 'f', p->dev, p->ino, p->path);
 	size_t len = strlen(line) + 1;
 
-	/* A full disk shows at record_sync(). */
+	/* A full disk shows at sync_record(). */
 	(void)!write(r->fd, line, len);
 	free(line);
 }
 
-int record_open(struct record *r, const char *settings_dir, const char *label,
-		struct error *err)
-{
-	char *dir = records_dir(settings_dir);
-	char once[9];
-
-	ids_random(once, sizeof(once) - 1);
-	r->path = xasprintf("%s/%s.%s", dir, label, once);
-	free(dir);
-	r->fd = open(r->path,
-		     O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC |
-			     O_NOFOLLOW,
-		     0600);
-	if (r->fd < 0 || flock(r->fd, LOCK_EX | LOCK_NB) < 0)
-		return error_errno(err, "writing %s", r->path);
-	return 0;
-}
-
 void record_plan(struct record *r, const char *path, bool directory)
 {
-	write_line(r, add(r, path, directory));
+	write_line(r, add(&r->own, path,
+			  &(struct placeholder){ .directory = directory }));
 }
 
-int record_sync(const struct record *r, struct error *err)
+static int sync_record(const struct record *r, struct error *err)
 {
 	struct stat st;
 	int64_t want = 0;
 
-	for (size_t i = 0; i < r->n; i++)
-		want += (int64_t)strlen(r->list[i].path) + 1;
+	for (size_t i = 0; i < r->own.n; i++)
+		want += (int64_t)strlen(r->own.list[i].path) + 1;
 	if (fstat(r->fd, &st) < 0 || st.st_size < want || fsync(r->fd) < 0)
 		return error_errno(err, "writing %s", r->path);
 	return 0;
@@ -168,28 +167,41 @@ static int make_file(const char *path)
 	return rc;
 }
 
+static int make_placeholder(struct placeholder *p, struct error *err)
+{
+	struct stat st;
+
+	if ((p->directory ? mkdir(p->path, 0755) : make_file(p->path)) < 0) {
+		/* Nor can the sandbox then: it is the same user. */
+		if (errno != EROFS && errno != EACCES && errno != EPERM &&
+		    errno != EEXIST)
+			return error_errno(err, "making %s", p->path);
+		p->dev = p->ino = UINT64_MAX; /* not ours */
+	} else if (lstat(p->path, &st) == 0) {
+		p->dev = st.st_dev;
+		p->ino = st.st_ino;
+	}
+	return 0;
+}
+
 int record_make(struct record *r, struct error *err)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		struct placeholder *p = &r->list[i];
-		struct stat st;
+	int rc = sync_record(r, err);
+
+	for (size_t i = 0; i < r->own.n && rc == 0; i++) {
+		struct placeholder *p = &r->own.list[i];
 
 		if (p->ino)
 			continue;
-		if ((p->directory ? mkdir(p->path, 0755) : make_file(p->path)) <
-		    0) {
-			/* Nor can the sandbox then: it is the same user. */
-			if (errno != EROFS && errno != EACCES &&
-			    errno != EPERM && errno != EEXIST)
-				return error_errno(err, "making %s", p->path);
-			p->dev = p->ino = UINT64_MAX; /* not ours */
-		} else if (lstat(p->path, &st) == 0) {
-			p->dev = st.st_dev;
-			p->ino = st.st_ino;
-		}
-		write_line(r, p);
+		rc = make_placeholder(p, err);
+		if (rc == 0)
+			write_line(r, p);
 	}
-	return record_sync(r, err);
+	if (rc == 0)
+		rc = sync_record(r, err);
+	close(r->lock);
+	r->lock = -1;
+	return rc;
 }
 
 /* The directory of path, reached without any link; the name in *last. */
@@ -252,162 +264,148 @@ static void remove_one(const struct placeholder *p)
 	close(parent);
 }
 
-/* A visitor of records; dead: nobody holds the record's lock. */
-struct record_sink {
-	void (*each)(void *arg, struct record *other, bool dead);
-	void *arg;
-};
+static void remove_all(const struct placeholders *all,
+		       const struct placeholders *living)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!find(living, all->list[i].path))
+			remove_one(&all->list[i]);
+}
 
-static void visit(struct record *other, const struct record_sink *sink)
+/* Adds what a record names. False when its process has ended: nobody holds its
+ * lock any more. */
+static bool read_record(const char *path, struct placeholders *out)
 {
 	struct buf text = BUF_INIT(RECORD_MAX);
 	struct error ignored = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool living = true;
 
-	other->fd = open(other->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (other->fd >= 0 && path_read(other->path, &text, &ignored) == 0) {
-		parse(other, buf_str(&text));
-		sink->each(sink->arg, other,
-			   flock(other->fd, LOCK_SH | LOCK_NB) == 0);
+	if (fd >= 0 && path_read(path, &text, &ignored) == 0) {
+		parse_lines(buf_str(&text), out);
+		living = flock(fd, LOCK_SH | LOCK_NB) < 0;
 	}
+	if (fd >= 0)
+		close(fd);
 	buf_release(&text);
+	return living;
 }
 
-/* Calls each for every record but ours. */
-static void
-each_record(const char *settings_dir, const struct record *ours,
-	    void (*each)(void *arg, struct record *other, bool dead), void *arg)
+static char *next_record(DIR *dir, const char *path)
 {
-	const struct record_sink sink = { each, arg };
-	char *path = records_dir(settings_dir);
-	DIR *dir = opendir(path);
 	struct dirent *e;
 
-	while (dir && (e = readdir(dir))) {
-		struct record other = { .fd = -1 };
-
-		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock"))
-			continue;
-		other.path = path_join(path, e->d_name);
-		if (!ours || !ours->path || strcmp(ours->path, other.path))
-			visit(&other, &sink);
-		record_release(&other);
-	}
-	if (dir)
-		closedir(dir);
-	free(path);
-}
-
-static void gather_living(void *arg, struct record *other, bool dead)
-{
-	struct record *living = arg;
-
-	for (size_t i = 0; !dead && i < other->n; i++) {
-		struct placeholder *p = add(living, other->list[i].path,
-					    other->list[i].directory);
-
-		p->dev = other->list[i].dev;
-		p->ino = other->list[i].ino;
-	}
-}
-
-static const struct placeholder *named(const struct record *r, const char *path)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (!strcmp(r->list[i].path, path))
-			return &r->list[i];
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && strcmp(e->d_name, "lock") != 0)
+			return path_join(path, e->d_name);
 	return NULL;
 }
 
-void record_living(struct record *living, const char *settings_dir,
-		   const struct record *ours)
+/* Under the lock. Adds what the living records but ours name; then removes the
+ * dead ones with what they name. */
+static void sweep(const char *path, const char *ours,
+		  struct placeholders *living)
 {
-	each_record(settings_dir, ours, gather_living, living);
-}
+	for (int dead = 0; dead < 2; dead++) {
+		DIR *dir = opendir(path);
+		char *name;
 
-void record_share(struct record *r, const struct record *living,
-		  const char *path)
-{
-	const struct placeholder *theirs = named(living, path);
-	struct placeholder *p;
+		while ((name = next_record(dir, path))) {
+			struct placeholders named = { 0 };
+			bool lives = (ours && !strcmp(name, ours)) ||
+				     read_record(name, &named);
 
-	if (!theirs)
-		return;
-	p = add(r, path, theirs->directory);
-	p->dev = theirs->dev;
-	p->ino = theirs->ino;
-	write_line(r, p);
-}
-
-struct sweep {
-	const char *settings_dir;
-	struct record living;
-};
-
-static void sweep_one(void *arg, struct record *other, bool dead)
-{
-	const struct sweep *s = arg;
-
-	for (size_t i = 0; dead && i < other->n; i++)
-		if (!named(&s->living, other->list[i].path))
-			remove_one(&other->list[i]);
-	if (dead)
-		unlink(other->path);
-}
-
-void record_sweep(const char *settings_dir)
-{
-	struct sweep s = { .settings_dir = settings_dir,
-			   .living = { .fd = -1 } };
-
-	each_record(settings_dir, NULL, gather_living, &s.living);
-	each_record(settings_dir, NULL, sweep_one, &s);
-	record_release(&s.living);
+			for (size_t i = 0; lives && i < named.n; i++)
+				(void)add(living, named.list[i].path,
+					  &named.list[i]);
+			if (!lives && dead) {
+				remove_all(&named, living);
+				unlink(name);
+			}
+			release(&named);
+			free(name);
+		}
+		if (dir)
+			closedir(dir);
+	}
 }
 
 void record_sweep_all(const char *settings_dir)
 {
 	struct stop limit = stop_cleanup(LOCK_MS);
+	struct placeholders living = { 0 };
 	struct error ignored = { 0 };
 	char *path = records_dir(settings_dir);
 	DIR *dir = opendir(path);
-	struct dirent *e;
-	bool any = false;
-	int lock;
+	char *any = next_record(dir, path);
+	int lock = any ? lock_records(path, &limit, &ignored) : -1;
 
-	while (dir && !any && (e = readdir(dir)))
-		any = e->d_name[0] != '.' && strcmp(e->d_name, "lock") != 0;
 	if (dir)
 		closedir(dir);
+	if (lock >= 0) {
+		sweep(path, NULL, &living);
+		close(lock);
+	}
+	release(&living);
+	free(any);
 	free(path);
-	if (!any)
-		return;
-	lock = record_lock(settings_dir, &limit, &ignored);
-	if (lock < 0)
-		return;
-	record_sweep(settings_dir);
-	close(lock);
 }
 
-void record_end(struct record *r, const char *settings_dir)
+int record_open(struct record *r, const char *settings_dir, const char *label,
+		const struct stop *stop, struct error *err)
 {
-	struct record living = { .fd = -1 };
+	char once[9];
 
-	each_record(settings_dir, r, gather_living, &living);
-	for (size_t i = 0; i < r->n; i++)
-		if (!named(&living, r->list[i].path))
-			remove_one(&r->list[i]);
-	if (r->path)
-		unlink(r->path);
-	record_release(&living);
+	*r = (struct record){ .fd = -1, .dir = records_dir(settings_dir) };
+	r->lock = lock_records(r->dir, stop, err);
+	if (r->lock < 0)
+		return -1;
+	sweep(r->dir, NULL, &r->living);
+	ids_random(once, sizeof(once) - 1);
+	r->path = xasprintf("%s/%s.%s", r->dir, label, once);
+	r->fd = open(r->path,
+		     O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC |
+			     O_NOFOLLOW,
+		     0600);
+	if (r->fd < 0 || flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+		return error_errno(err, "writing %s", r->path);
+	return 0;
+}
+
+void record_share(struct record *r, const char *path)
+{
+	const struct placeholder *other = find(&r->living, path);
+	struct placeholder *p;
+
+	if (!other)
+		return;
+	p = add(&r->own, path, other);
+	p->dev = other->dev;
+	p->ino = other->ino;
+	write_line(r, p);
 }
 
 void record_release(struct record *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		free(r->list[i].path);
-	free(r->list);
-	free(r->path);
+	struct stop limit = stop_cleanup(LOCK_MS);
+	struct error ignored = { 0 };
+
+	release(&r->living);
+	r->living = (struct placeholders){ 0 };
+	if (r->path && r->lock < 0)
+		r->lock = lock_records(r->dir, &limit, &ignored);
+	if (r->path && r->lock >= 0) { /* else the next dcode does it */
+		sweep(r->dir, r->path, &r->living);
+		remove_all(&r->own, &r->living);
+		unlink(r->path);
+	}
 	if (r->fd >= 0)
 		close(r->fd);
-	*r = (struct record){ .fd = -1 };
+	if (r->lock >= 0)
+		close(r->lock);
+	release(&r->living);
+	release(&r->own);
+	free(r->path);
+	free(r->dir);
+	*r = (struct record){ .fd = -1, .lock = -1 };
 }

@@ -1,5 +1,4 @@
-/* record.h - what dcode put into a directory of the user's, for a time.
- */
+/* record.h - the placeholders that dcode made in directories of the user's. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_LOCAL_RECORD_H
 #define PROVIDERS_LOCAL_RECORD_H
@@ -25,37 +24,35 @@ struct placeholder {
 	uint64_t dev, ino; /* 0: was about to be made */
 };
 
-struct record { /* from { .fd = -1 } */
-	int fd;
-	char *path; /* owned; of the record itself */
+struct placeholders {
 	struct placeholder *list;
 	size_t n;
 };
 
-/* One process at a time changes records and placeholders: the lock, or -1. */
-int record_lock(const char *settings_dir, const struct stop *stop,
-		struct error *err);
-/* Removes what killed processes left; under the lock. */
-void record_sweep(const char *settings_dir);
-/* The same with a lock of its own, if there is anything. */
-void record_sweep_all(const char *settings_dir);
+struct record { /* from { .fd = -1, .lock = -1 } */
+	int fd;
+	int lock;   /* while it is being made */
+	char *dir;  /* owned; .placeholders */
+	char *path; /* owned; of the record itself */
+	struct placeholders own;
+	struct placeholders living; /* of all other processes that run */
+};
 
+/* Removes what killed processes left. */
+void record_sweep_all(const char *settings_dir);
+/* Sweeps, and begins a record. One process at a time changes records and
+ * placeholders: the lock is held until record_make(). */
 int record_open(struct record *r, const char *settings_dir, const char *label,
-		struct error *err);
-/* What all other living records name; under the lock. */
-void record_living(struct record *living, const char *settings_dir,
-		   const struct record *ours);
+		const struct stop *stop, struct error *err);
 /* Notes in ours what a living one names, so that it stays for us, too. */
-void record_share(struct record *r, const struct record *living,
-		  const char *path);
-/* Announces a placeholder; record_make() comes after record_sync(). */
+void record_share(struct record *r, const char *path);
+/* Announces a placeholder. */
 void record_plan(struct record *r, const char *path, bool directory);
-int record_sync(const struct record *r, struct error *err);
-/* Makes all that were planned; text is what the files called commondir hold.
- * What exists, or cannot be made because nobody may write there, is none. */
+/* Writes the plan to the disk and makes all of it; files called commondir hold
+ * a text. What exists, or cannot be made because nobody may write there, is
+ * none. */
 int record_make(struct record *r, struct error *err);
-/* Removes what nobody else relies on, and the record; under the lock. */
-void record_end(struct record *r, const char *settings_dir);
+/* Removes what nobody else relies on, and the record; frees. */
 void record_release(struct record *r);
 
 #endif
