@@ -14,7 +14,6 @@ enum {
 	COMMAND_MAX = 1 << 20, /* bytes; Linux takes 2 MiB of arguments */
 	LIFETIME_S = 4 * 3600,
 	POLL_MS = 50,
-	CLOSE_POLL_MS = 5,
 	APPEAR_MS = 5000, /* from a name in use to its container */
 };
 
@@ -42,13 +41,9 @@ static int docker_open(struct sandbox_client *host, const struct settings *set,
 static void docker_close(struct sandbox_client *host)
 {
 	struct docker *d = docker_of(host);
-	struct stop never = stop_on(NULL);
-	struct error ignored = { 0 };
 
 	if (!d)
 		return;
-	while (atomic_load(&d->kills) > 0)
-		(void)stop_sleep(&never, CLOSE_POLL_MS, &ignored);
 	engine_release(&d->engine);
 	free(d);
 	host->priv = NULL;
@@ -96,7 +91,7 @@ static void fill_sandbox(struct sandbox *sb, bool created,
 		dir = "/";
 	free(sb->workdir);
 	sb->workdir = xstrdup(dir);
-	sb->priv = docker_box_new(created);
+	sb->priv = docker_box_new(sb->host->priv, created);
 	docker_box_set_init(sb->priv, inspected);
 }
 
@@ -426,7 +421,7 @@ static int docker_attach(struct sandbox *sb, const char *id,
 
 static void docker_discard(struct sandbox *sb)
 {
-	docker_box_unref(sb->priv);
+	docker_box_free(sb->priv);
 	sb->priv = NULL;
 }
 

@@ -71,7 +71,6 @@ int engine_pull(struct engine *e, const char *image,
 struct docker {
 	struct engine engine;
 	const struct settings *settings; /* borrowed */
-	atomic_int kills;                /* at work on threads of their own */
 };
 extern const struct setting docker_settings[];
 /* Limits that nobody asked for: an engine that cannot keep them (rootless,

@@ -58,7 +58,7 @@ static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 }
 
 /* Asks the source for more once all that it gave is sent. */
-static int refill(struct run *r, struct error *err)
+static int read_source(struct run *r, struct error *err)
 {
 	char *room;
 	int64_t n;
@@ -81,13 +81,13 @@ static bool wants_input(const struct run *r)
 
 /* Sends what the command takes now: input, then replies, or the end; 1 when
  * something went. A command that closed its input is no failure of ours. */
-static int feed(struct run *r, struct error *err)
+static int send_input(struct run *r, struct error *err)
 {
 	struct error ignored = { 0 };
 	bool piped = r->req->input.len || r->req->source;
 	int64_t n = 0;
 
-	if (refill(r, err) < 0)
+	if (read_source(r, err) < 0)
 		return -1;
 	if (r->input.len) {
 		n = conn_try_send(r->link.conn, r->input, &ignored);
@@ -106,7 +106,7 @@ static int feed(struct run *r, struct error *err)
 }
 
 /* 1 when something came, 0 when not. */
-static int take(struct run *r, struct error *err)
+static int receive_output(struct run *r, struct error *err)
 {
 	char room[65536];
 	int64_t n = conn_try_recv(r->link.conn, room, sizeof(room), &r->closed,
@@ -123,8 +123,10 @@ static int take(struct run *r, struct error *err)
 		       : 1;
 }
 
-/* A background process may hold the stream open after the command's end. */
-static int ask(struct run *r, const struct stop *stop, struct error *err)
+/* A background process may hold the stream open after the command's end, so
+ * the engine is asked. */
+static int check_ended(struct run *r, const struct stop *stop,
+		       struct error *err)
 {
 	struct exec_state state = { 0 };
 
@@ -135,8 +137,8 @@ static int ask(struct run *r, const struct stop *stop, struct error *err)
 	return 0;
 }
 
-static int ask_if_due(struct run *r, bool moved, const struct stop *stop,
-		      struct error *err)
+static int check_if_due(struct run *r, bool moved, const struct stop *stop,
+			struct error *err)
 {
 	int64_t now = clock_ms();
 
@@ -147,12 +149,12 @@ static int ask_if_due(struct run *r, bool moved, const struct stop *stop,
 		r->ask_ms = r->ask_ms * 2 < SILENT_MAX_MS ? r->ask_ms * 2
 							  : SILENT_MAX_MS;
 		r->ask_at = now + r->ask_ms;
-		return ask(r, stop, err);
+		return check_ended(r, stop, err);
 	}
 	if (now >= r->loud_at) {
 		r->loud_ms *= 2;
 		r->loud_at = now + r->loud_ms;
-		return ask(r, stop, err);
+		return check_ended(r, stop, err);
 	}
 	return 0;
 }
@@ -161,8 +163,8 @@ static int ask_if_due(struct run *r, bool moved, const struct stop *stop,
 static int pump(struct run *r, const struct stop *stop, struct error *err)
 {
 	while (!r->closed && !r->ended) {
-		int fed = feed(r, err);
-		int got = fed < 0 ? -1 : take(r, err);
+		int fed = send_input(r, err);
+		int got = fed < 0 ? -1 : receive_output(r, err);
 		int64_t left;
 
 		if (got < 0)
@@ -171,7 +173,7 @@ static int pump(struct run *r, const struct stop *stop, struct error *err)
 			return -1;
 		if (r->closed)
 			break;
-		if (ask_if_due(r, fed || got, stop, err) < 0)
+		if (check_if_due(r, fed || got, stop, err) < 0)
 			return -1;
 		left = r->ask_at - clock_ms();
 		if (!fed && !got && !r->ended &&
@@ -191,7 +193,7 @@ static void drain(struct run *r, int64_t quiet_ms, struct error *err)
 
 	while (!r->closed && stop_check(&stop, &ignored) == 0) {
 		int64_t left = last + quiet_ms - clock_ms();
-		int got = take(r, err);
+		int got = receive_output(r, err);
 
 		if (got < 0 || (!got && left <= 0))
 			return;
@@ -209,13 +211,13 @@ static int wait_end(struct run *r, const struct stop *stop, struct error *err)
 	int64_t ms = 2;
 
 	if (!docker_frames_whole(&r->frames) && r->closed) {
-		if (!r->ended && ask(r, stop, err) < 0)
+		if (!r->ended && check_ended(r, stop, err) < 0)
 			return -1; /* the container has gone */
 		return error_set(err, ERR_NETWORK,
 				 "the command's output was cut short");
 	}
 	while (!r->ended) {
-		if (ask(r, stop, err) < 0)
+		if (check_ended(r, stop, err) < 0)
 			return -1;
 		if (r->ended)
 			break;
@@ -257,12 +259,12 @@ static void kill_tree(struct run *r, bool later, char notice[SANDBOX_NOTICE])
 	if (!r->link.sent)
 		return;
 	if (later)
-		docker_kill_later(r->sb->host->priv, r->sb->priv, &call);
+		docker_kill_later(r->sb->priv, &call);
 	else
-		docker_kill(r->sb->host->priv, r->sb->priv, &call, notice);
+		docker_kill(r->sb->priv, &call, notice);
 }
 
-/* Its time is up: killed, and what it printed until then is kept. */
+/* Kills it and keeps what it printed. */
 static int time_out(struct run *r, struct exec_result *res, struct error *err)
 {
 	struct error failed = { 0 };
@@ -276,7 +278,7 @@ static int time_out(struct run *r, struct exec_result *res, struct error *err)
 	return 0;
 }
 
-/* Did a restart of the container end it? 137: by SIGKILL. */
+/* True when a restart of the container ended it (137: by SIGKILL). */
 static bool ended_by_restart(const struct run *r, int rc,
 			     const struct error *why)
 {
@@ -284,17 +286,16 @@ static bool ended_by_restart(const struct run *r, int rc,
 		    : why->code == ERR_CANCELLED || why->code == ERR_TIMEOUT ||
 			      !r->link.sent)
 		return false;
-	return docker_box_restarted(r->sb->host->priv, r->sb->priv, r->sb->id,
-				    r->restarts);
+	return docker_box_restarted(r->sb->priv, r->sb->id, r->restarts);
 }
 
-static int tell_restart(const struct run *r, struct exec_result *res,
-			struct error *err)
+static int report_restart(const struct run *r, struct exec_result *res,
+			  struct error *err)
 {
 	static const char text[] =
 		"the container was restarted, which ended this command";
 
-	if (r->req->plain) /* one of our own: its reader takes errors */
+	if (r->req->plain) /* a helper of ours: its reader expects an error */
 		return error_set(err, ERR_REMOTE, "%s", text);
 	snprintf(res->notice, sizeof(res->notice),
 		 "The container was restarted to end what another command left "
@@ -318,16 +319,17 @@ static int run_command(struct run *r, const struct stop *stop,
 	return rc;
 }
 
-/* What came of it, once it has ended or has been given up. */
-static int settle(struct run *r, int rc, bool late, struct exec_result *res,
-		  struct error *why)
+/* Fills the result of a command that has ended or was given up. late: its own
+ * time is up. */
+static int finish_result(struct run *r, int rc, bool late,
+			 struct exec_result *res, struct error *why)
 {
 	bool cancelled = why->code == ERR_CANCELLED;
 
 	if (rc < 0 && late)
 		return time_out(r, res, why);
 	if (ended_by_restart(r, rc, why))
-		return tell_restart(r, res, why);
+		return report_restart(r, res, why);
 	if (rc == 0)
 		res->exit_code = r->exit_code;
 	else
@@ -360,7 +362,8 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 	r.restarts = docker_box_restarts(box);
 	ids_random(r.token, TOKEN);
 	rc = run_command(&r, &within, &why);
-	rc = settle(&r, rc, why.code == ERR_TIMEOUT && own_time, res, &why);
+	rc = finish_result(&r, rc, why.code == ERR_TIMEOUT && own_time, res,
+			   &why);
 	if (rc < 0)
 		*err = why;
 	if (!req->plain)

@@ -16,10 +16,10 @@
 enum {
 	KILL_MS = 2000, /* then the container is restarted, */
 	RESTART_MS = 30000,
-	STAYS_MS = 100, /* and is looked at after this */
+	STAYS_MS = 100, /* and is inspected after this */
 	ASK_MS = 5000,  /* for one question to the engine */
 	POLL_MS = 5,
-	LOOK_MS = 100,
+	COUNT_PAUSE_MS = 100,
 	NAMES_MAX = 400, /* bytes */
 };
 
@@ -29,7 +29,6 @@ static const char kill_tree[] = {
 };
 
 struct kill_job {
-	struct docker *docker; /* outlives the job: docker_close() waits */
 	struct docker_box *box;
 	struct docker_call call;
 	struct top_call seen;
@@ -64,7 +63,7 @@ static void describe_killer(const char *token, struct buf *body)
 /* Until its output ends, or the time is over: then its pid is found out. */
 static void run_killer(struct kill_job *job, const struct stop *stop)
 {
-	struct engine *e = &job->docker->engine;
+	struct engine *e = &job->box->docker->engine;
 	struct stop brief = stop_cleanup(ASK_MS);
 	struct buf body = BUF_INIT(64 << 10);
 	struct exec_link link = { 0 };
@@ -90,14 +89,14 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 }
 
 /* Without a list of processes: the call's first one is all that is known. */
-static size_t ask_exec(struct kill_job *job, const struct stop *stop,
-		       struct buf *names)
+static size_t count_exec(struct kill_job *job, const struct stop *stop,
+			 struct buf *names)
 {
 	struct exec_state state = { 0 };
 	struct error ignored = { 0 };
 
-	if (exec_inspect(&job->docker->engine, job->call.exec, &state, stop,
-			 &ignored) < 0 ||
+	if (exec_inspect(&job->box->docker->engine, job->call.exec, &state,
+			 stop, &ignored) < 0 ||
 	    !state.running)
 		return 0;
 	buf_adds(names, "the command itself");
@@ -109,7 +108,7 @@ static size_t ask_exec(struct kill_job *job, const struct stop *stop,
 static size_t count_living(struct kill_job *job, struct buf *names,
 			   struct buf *others)
 {
-	struct engine *e = &job->docker->engine;
+	struct engine *e = &job->box->docker->engine;
 	struct stop stop = stop_cleanup(ASK_MS);
 	struct error why = { 0 };
 	cJSON *inspected = NULL;
@@ -120,15 +119,16 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 	buf_clear(names);
 	buf_clear(others);
 	if (engine_inspect(e, job->call.container, &inspected, &stop, &why) < 0)
-		return why.code == ERR_NOT_FOUND ? 0
-						 : ask_exec(job, &stop, names);
+		return why.code == ERR_NOT_FOUND
+			       ? 0
+			       : count_exec(job, &stop, names);
 	state = json_get(inspected, "State");
 	job->seen.init = json_int(state, "Pid", 0);
 	job->seen.age_ms = clock_ms() - job->call.sent_ms;
 	if (!json_bool(state, "Running", true)) {
 		; /* every process ends with the first */
 	} else if (engine_top(e, job->call.container, &top, &stop, &why) < 0) {
-		n = ask_exec(job, &stop, names);
+		n = count_exec(job, &stop, names);
 	} else {
 		n = top_names(&top, &job->seen, false, names);
 		(void)top_names(&top, &job->seen, true, others);
@@ -141,7 +141,7 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 /* 0 when the container runs again, with another first process. */
 static int restart(struct kill_job *job, struct error *err)
 {
-	struct engine *e = &job->docker->engine;
+	struct engine *e = &job->box->docker->engine;
 	struct stop stop = stop_cleanup(RESTART_MS);
 	cJSON *inspected = NULL;
 	int rc;
@@ -193,7 +193,7 @@ static void end_by_restart(struct kill_job *job, const struct buf *names,
 	free(text);
 }
 
-static void tell_living(struct kill_job *job, const struct buf *names)
+static void report_living(struct kill_job *job, const struct buf *names)
 {
 	char *text = xasprintf(
 		"Processes of the command live on, and the container is not "
@@ -213,18 +213,18 @@ static void end_call(struct kill_job *job)
 	struct error ignored = { 0 };
 	size_t living;
 
-	if (exec_inspect(&job->docker->engine, job->call.exec, &state, &limit,
-			 &ignored) == 0)
+	if (exec_inspect(&job->box->docker->engine, job->call.exec, &state,
+			 &limit, &ignored) == 0)
 		job->seen.root = state.pid;
 	job->seen.init_reaps = job->box->created;
 	run_killer(job, &limit);
 	do {
 		living = count_living(job, &names, &others);
-	} while (living && stop_sleep(&limit, LOOK_MS, &ignored) == 0);
+	} while (living && stop_sleep(&limit, COUNT_PAUSE_MS, &ignored) == 0);
 	if (!living)
 		goto done;
 	if (!job->box->created) {
-		tell_living(job, &names);
+		report_living(job, &names);
 		goto done;
 	}
 	/* Another thread may have restarted it meanwhile. */
@@ -237,10 +237,10 @@ done:
 	buf_release(&others);
 }
 
-void docker_kill(struct docker *d, struct docker_box *box,
-		 const struct docker_call *call, char notice[SANDBOX_NOTICE])
+void docker_kill(struct docker_box *box, const struct docker_call *call,
+		 char notice[SANDBOX_NOTICE])
 {
-	struct kill_job job = { .docker = d, .box = box, .call = *call };
+	struct kill_job job = { .box = box, .call = *call };
 
 	end_call(&job);
 	add_notice(notice, job.notice);
@@ -249,24 +249,21 @@ void docker_kill(struct docker *d, struct docker_box *box,
 static void *kill_thread(void *arg)
 {
 	struct kill_job *job = arg;
-	struct docker *d = job->docker;
+	struct docker_box *box = job->box;
 
 	end_call(job);
-	pthread_mutex_lock(&job->box->lock);
-	add_notice(job->box->notice, job->notice);
-	pthread_mutex_unlock(&job->box->lock);
-	atomic_fetch_sub(&job->box->kills, 1);
-	docker_box_unref(job->box);
+	pthread_mutex_lock(&box->lock);
+	add_notice(box->notice, job->notice);
+	pthread_mutex_unlock(&box->lock);
 	free((char *)job->call.container);
 	free((char *)job->call.exec);
 	free((char *)job->call.token);
 	free(job);
-	atomic_fetch_sub(&d->kills, 1);
+	atomic_fetch_sub(&box->kills, 1); /* the box may be freed now */
 	return NULL;
 }
 
-void docker_kill_later(struct docker *d, struct docker_box *box,
-		       const struct docker_call *call)
+void docker_kill_later(struct docker_box *box, const struct docker_call *call)
 {
 	struct kill_job *job = xcalloc(1, sizeof(*job));
 	pthread_attr_t attr;
@@ -274,14 +271,11 @@ void docker_kill_later(struct docker *d, struct docker_box *box,
 	sigset_t all;
 	sigset_t before;
 
-	job->docker = d;
 	job->box = box;
 	job->call = (struct docker_call){ xstrdup(call->container),
 					  xstrdup(call->exec),
 					  xstrdup(call->token), call->sent_ms };
-	atomic_fetch_add(&d->kills, 1);
 	atomic_fetch_add(&box->kills, 1);
-	atomic_fetch_add(&box->users, 1);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
@@ -301,21 +295,25 @@ int docker_kills_done(struct docker_box *box, const struct stop *stop,
 	return 0;
 }
 
-struct docker_box *docker_box_new(bool created)
+struct docker_box *docker_box_new(struct docker *docker, bool created)
 {
 	struct docker_box *box = xcalloc(1, sizeof(*box));
 
-	atomic_init(&box->users, 1);
+	box->docker = docker;
 	box->created = created;
 	pthread_mutex_init(&box->lock, NULL);
 	pthread_mutex_init(&box->restarting, NULL);
 	return box;
 }
 
-void docker_box_unref(struct docker_box *box)
+void docker_box_free(struct docker_box *box)
 {
-	if (!box || atomic_fetch_sub(&box->users, 1) > 1)
+	struct stop never = stop_on(NULL);
+	struct error ignored = { 0 };
+
+	if (!box)
 		return;
+	(void)docker_kills_done(box, &never, &ignored);
 	pthread_mutex_destroy(&box->lock);
 	pthread_mutex_destroy(&box->restarting);
 	free(box);
@@ -364,19 +362,19 @@ static int64_t running_init(struct docker *d, const char *container, int64_t ms)
 		if (json_bool(state, "Running", false))
 			init = json_int(state, "Pid", 0);
 		cJSON_Delete(inspected);
-	} while (!init && stop_sleep(&stop, LOOK_MS, &ignored) == 0);
+	} while (!init && stop_sleep(&stop, COUNT_PAUSE_MS, &ignored) == 0);
 	return init;
 }
 
-bool docker_box_restarted(struct docker *d, struct docker_box *box,
-			  const char *container, unsigned restarts)
+bool docker_box_restarted(struct docker_box *box, const char *container,
+			  unsigned restarts)
 {
 	int64_t init;
 	bool changed;
 
 	if (docker_box_restarts(box) != restarts)
 		return true;
-	init = running_init(d, container, KILL_MS);
+	init = running_init(box->docker, container, KILL_MS);
 	pthread_mutex_lock(&box->lock);
 	changed = init && box->init && box->init != init;
 	if (init)
