@@ -173,10 +173,8 @@ static int send_once(struct agentcore *a, struct agentcore_ask *ask,
 	if (rc < 0 && res->status >= 400)
 		parse_error_name(ask, buf_str(&res->body));
 	t->date = head.date;
-	for (size_t i = 0; i < s.n; i++) {
-		explicit_bzero(s.lines[i], strlen(s.lines[i]));
-		free(s.lines[i]);
-	}
+	for (size_t i = 0; i < s.n; i++)
+		mem_wipe(s.lines[i]);
 	free(path);
 	return rc;
 }

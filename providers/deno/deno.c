@@ -80,8 +80,7 @@ static int add_headers(const struct deno *d, struct rest *r, struct error *err)
 	char *bearer = xasprintf("Bearer %s", d->token);
 	int rc = rest_header(r, "Authorization", bearer, err);
 
-	explicit_bzero(bearer, strlen(bearer));
-	free(bearer);
+	mem_wipe(bearer);
 	if (rc == 0 && d->org)
 		rc = rest_header(r, "X-Deno-Org", d->org, err);
 	return rc;

@@ -102,10 +102,8 @@ int rest_header(struct rest *r, const char *name, const char *value,
 void rest_release(struct rest *r)
 {
 	free(r->base);
-	for (size_t n = 0; r->headers[n]; n++) {
-		explicit_bzero(r->headers[n], strlen(r->headers[n]));
-		free(r->headers[n]);
-	}
+	for (size_t n = 0; r->headers[n]; n++)
+		mem_wipe(r->headers[n]);
 	*r = (struct rest){ 0 };
 }
 

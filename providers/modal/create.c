@@ -1,8 +1,9 @@
-/* create.c - a sandbox of Modal made from the settings, once. */
+/* create.c - a sandbox made from the settings, its snapshots, its end. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
@@ -17,10 +18,13 @@ enum {
 	PAUSE_MS = 2000,
 	TAGS = 32,
 	GPUS_MAX = 64,
+	FOREVER = -1, /* a snapshot's life */
+	SNAPSHOT_MS = 300000,
+	END_WAIT_S = 10, /* for which the server holds a question */
+	END_PAUSE_MS = 100,
 };
 
-/* What a request points to while it is sent. */
-struct draft {
+struct create_request { /* and what it points to */
 	Modal__SandboxCreateRequest request;
 	Modal__Sandbox box;
 	Modal__Resources resources;
@@ -30,20 +34,22 @@ struct draft {
 	Modal__SchedulerPlacement placement;
 	Modal__SandboxTag tags[TAGS];
 	Modal__SandboxTag *tag_list[TAGS];
-	char *owned[TAGS + 2]; /* freed at the end */
-	size_t n_owned;
 	char **cidrs;
 	char **domains;
-	char *image; /* owned */
+	char *image;  /* owned */
+	char **owned; /* freed at the end */
+	size_t n_owned;
 };
 
-static char *keep(struct draft *d, char *text)
+/* Frees text together with the request. */
+static char *keep_text(struct create_request *d, char *text)
 {
+	d->owned = xrealloc(d->owned, d->n_owned + 1, sizeof(char *));
 	d->owned[d->n_owned++] = text;
 	return text;
 }
 
-static void add_tag(struct draft *d, char *name, const char *value)
+static void add_tag(struct create_request *d, char *name, const char *value)
 {
 	size_t n = d->request.n_tags++;
 
@@ -55,7 +61,7 @@ static void add_tag(struct draft *d, char *name, const char *value)
 }
 
 static int add_tags(const struct modal *m, const struct sandbox_spec *spec,
-		    struct draft *d, struct error *err)
+		    struct create_request *d, struct error *err)
 {
 	const char *const *list;
 	size_t n = 0;
@@ -74,14 +80,16 @@ static int add_tags(const struct modal *m, const struct sandbox_spec *spec,
 		    str_starts(str_of(list[i]), "dcode."))
 			return error_set(err, ERR_CONFIG,
 					 "labels: each entry is NAME=value");
-		add_tag(d, keep(d, xstrndup(list[i], (size_t)(eq - list[i]))),
+		add_tag(d,
+			keep_text(d, xstrndup(list[i], (size_t)(eq - list[i]))),
 			eq + 1);
 	}
 	return 0;
 }
 
 /* "T4" or "H100:2". */
-static int add_gpu(const char *text, struct draft *d, struct error *err)
+static int add_gpu(const char *text, struct create_request *d,
+		   struct error *err)
 {
 	const char *colon = strchr(text, ':');
 	int64_t count = 1;
@@ -90,12 +98,13 @@ static int add_gpu(const char *text, struct draft *d, struct error *err)
 		      count > GPUS_MAX))
 		return error_set(err, ERR_CONFIG, "gpu: '%.60s' is none", text);
 	d->gpu.count = (uint32_t)count;
-	d->gpu.gpu_type = keep(d, xstrndup(text, colon ? (size_t)(colon - text)
-						       : strlen(text)));
+	d->gpu.gpu_type =
+		keep_text(d, xstrndup(text, colon ? (size_t)(colon - text)
+						  : strlen(text)));
 	return 0;
 }
 
-static int add_resources(const struct modal *m, struct draft *d,
+static int add_resources(const struct modal *m, struct create_request *d,
 			 struct error *err)
 {
 	const char *cpu = NULL;
@@ -124,7 +133,7 @@ static int add_resources(const struct modal *m, struct draft *d,
 }
 
 /* A network, or an address as one, owned; NULL for a domain. */
-static char *network_of(const char *text)
+static char *parse_network(const char *text)
 {
 	size_t len = strlen(text);
 
@@ -138,16 +147,15 @@ static char *network_of(const char *text)
 }
 
 static int add_network(const struct modal *m, const struct sandbox_spec *spec,
-		       struct draft *d, struct error *err)
+		       struct create_request *d, struct error *err)
 {
 	Modal__NetworkAccess *a = &d->network;
 	const char *const *list;
 	size_t n = 0;
 
 	a->network_access_type = spec->network == NETWORK_NONE ? BLOCKED : OPEN;
-	if (spec->network != NETWORK_DEFAULT)
-		return 0;
-	if (settings_list(m->settings, "modal", "network_allow", &list, &n,
+	if (spec->network == NETWORK_DEFAULT &&
+	    settings_list(m->settings, "modal", "network_allow", &list, &n,
 			  err) < 0)
 		return -1;
 	if (!n)
@@ -156,17 +164,18 @@ static int add_network(const struct modal *m, const struct sandbox_spec *spec,
 	a->allowed_cidrs = d->cidrs = xcalloc(n, sizeof(char *));
 	a->allowed_domains = d->domains = xcalloc(n, sizeof(char *));
 	for (size_t i = 0; i < n; i++) {
-		char *network = network_of(list[i]);
+		char *network = parse_network(list[i]);
 
 		if (network)
-			d->cidrs[a->n_allowed_cidrs++] = network;
+			d->cidrs[a->n_allowed_cidrs++] = keep_text(d, network);
 		else
 			d->domains[a->n_allowed_domains++] = (char *)list[i];
 	}
 	return 0;
 }
 
-static int add_place(const struct modal *m, struct draft *d, struct error *err)
+static int add_placement(const struct modal *m, struct create_request *d,
+			 struct error *err)
 {
 	const char *const *list;
 	const char *cloud = NULL;
@@ -188,7 +197,7 @@ static int add_place(const struct modal *m, struct draft *d, struct error *err)
 }
 
 static int add_times(const struct modal *m, const struct sandbox_spec *spec,
-		     struct draft *d, struct error *err)
+		     struct create_request *d, struct error *err)
 {
 	int64_t idle = 0;
 
@@ -205,9 +214,9 @@ static int add_times(const struct modal *m, const struct sandbox_spec *spec,
 	return 0;
 }
 
-static void draft_init(struct draft *d)
+static void request_init(struct create_request *d)
 {
-	*d = (struct draft){
+	*d = (struct create_request){
 		.request = MODAL__SANDBOX_CREATE_REQUEST__INIT,
 		.box = MODAL__SANDBOX__INIT,
 		.resources = MODAL__RESOURCES__INIT,
@@ -224,12 +233,11 @@ static void draft_init(struct draft *d)
 	d->box.open_ports = &d->ports;
 }
 
-static void draft_release(struct draft *d)
+static void request_release(struct create_request *d)
 {
 	for (size_t i = 0; i < d->n_owned; i++)
 		free(d->owned[i]);
-	for (size_t i = 0; i < d->network.n_allowed_cidrs; i++)
-		free(d->cidrs[i]);
+	free(d->owned);
 	free(d->cidrs);
 	free(d->domains);
 	free(d->image);
@@ -237,8 +245,9 @@ static void draft_release(struct draft *d)
 
 /* A name is unique among the sandboxes of an app, so that a repeated request
  * never makes a second one. */
-static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
-		    struct draft *d, const struct stop *stop, struct error *err)
+static int fill_request(struct sandbox *sb, const struct sandbox_spec *spec,
+			struct create_request *d, const struct stop *stop,
+			struct error *err)
 {
 	static const char *const sleep_on[] = { "sleep", "172800" };
 	struct modal *m = modal_of(sb->host);
@@ -248,10 +257,10 @@ static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 		return error_set(err, ERR_CONFIG,
 				 "the lifetime is not above zero");
 	if (add_tags(m, spec, d, err) < 0 || add_resources(m, d, err) < 0 ||
-	    add_network(m, spec, d, err) < 0 || add_place(m, d, err) < 0 ||
+	    add_network(m, spec, d, err) < 0 || add_placement(m, d, err) < 0 ||
 	    add_times(m, spec, d, err) < 0 ||
-	    modal_app(m, true, stop, err) < 0 ||
-	    modal_image(m, spec, &d->image, &bare, stop, err) < 0)
+	    modal_find_app(m, true, stop, err) < 0 ||
+	    modal_find_image(m, spec, &d->image, &bare, stop, err) < 0)
 		return -1;
 	if (bare) {
 		d->box.entrypoint_args = (char **)sleep_on;
@@ -266,78 +275,70 @@ static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 	return 0;
 }
 
-static int take_id(struct sandbox *sb, const char *id, struct error *err)
-{
-	if (!modal_id_ok(id))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no sandbox id");
-	free(sb->id);
-	sb->id = xstrdup(id);
-	return 0;
-}
-
-/* The one that has our label for its name. */
+/* Sets the id of the sandbox that has our label for its name. */
 static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
 {
 	struct modal *m = modal_of(sb->host);
 	Modal__SandboxGetFromNameRequest request =
 		MODAL__SANDBOX_GET_FROM_NAME_REQUEST__INIT;
-	struct modal_ask ask = {
-		.method = "SandboxGetFromName",
-		.what = "finding the sandbox",
-		.request = &request.base,
-		.answer = &modal__sandbox_get_from_name_response__descriptor,
-	};
-	ProtobufCMessage *answer = NULL;
+	const struct modal_ask ask = { "SandboxGetFromName",
+				       "finding the sandbox",
+				       .request = &request.base };
 	const char *app = NULL;
-	int rc = settings_string(m->settings, "modal", "app", &app, err);
 
+	if (settings_string(m->settings, "modal", "app", &app, err) < 0)
+		return -1;
 	request.sandbox_name = (char *)label;
 	request.environment_name = m->environment;
 	request.app_name = (char *)app;
-	if (rc == 0)
-		rc = modal_ask(m, &ask, &answer, stop, err);
-	if (rc == 0)
-		rc = take_id(sb,
-			     ((Modal__SandboxGetFromNameResponse *)answer)
-				     ->sandbox_id,
-			     err);
-	modal_free(answer);
-	return rc;
+	return modal_ask_id(m, &ask, "sandbox_id", &sb->id, stop, err);
 }
 
-static int post(struct sandbox *sb, const struct draft *d,
-		const struct sandbox_spec *spec, const struct stop *stop,
-		struct error *err)
+static int send_request(struct sandbox *sb, const struct create_request *d,
+			const struct sandbox_spec *spec,
+			const struct stop *stop, struct error *err)
 {
 	enum grpc_code code = GRPC_NONE;
-	struct modal_ask ask = {
+	const struct modal_ask ask = {
 		.method = "SandboxCreate",
 		.what = "creating the sandbox",
 		.request = &d->request.base,
-		.answer = &modal__sandbox_create_response__descriptor,
 		.timeout_ms = CREATE_MS,
 		.code = &code,
 	};
-	ProtobufCMessage *answer = NULL;
-	int rc = modal_ask(modal_of(sb->host), &ask, &answer, stop, err);
+	int rc = modal_ask_id(modal_of(sb->host), &ask, "sandbox_id", &sb->id,
+			      stop, err);
 
-	if (rc < 0 && code == GRPC_ALREADY_EXISTS) {
-		*err = (struct error){ 0 };
-		return find_named(sb, spec->label, stop, err);
-	}
-	if (rc == 0)
-		rc = take_id(
-			sb,
-			((Modal__SandboxCreateResponse *)answer)->sandbox_id,
-			err);
-	modal_free(answer);
-	return rc;
+	if (rc == 0 || code != GRPC_ALREADY_EXISTS)
+		return rc;
+	*err = (struct error){ 0 };
+	return find_named(sb, spec->label, stop, err);
 }
 
-int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
-		const struct stop *stop, struct error *err)
+int modal_is_running(struct modal *m, const char *id, float wait_s,
+		     const struct stop *stop, struct error *err)
+{
+	Modal__SandboxWaitRequest request = MODAL__SANDBOX_WAIT_REQUEST__INIT;
+	struct modal_ask ask = { "SandboxWait", "asking for the sandbox",
+				 .request = &request.base,
+				 .flags = modal_flags(id) };
+	ProtobufCMessage *answer = NULL;
+	const Modal__GenericResult *result;
+	int state;
+
+	request.sandbox_id = (char *)id;
+	request.timeout = wait_s;
+	if (modal_ask(m, &ask, &answer, stop, err) < 0)
+		return -1;
+	result = ((Modal__SandboxWaitResponse *)answer)->result;
+	state = !result || !result->status;
+	modal_free(answer);
+	return state;
+}
+
+int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+		     const struct stop *stop, struct error *err)
 {
 	const char *const argv[] = {
 		"/bin/sh", "-c", "mkdir -p -- \"$1\"", "sh", sb->workdir, NULL
@@ -373,20 +374,122 @@ int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		 const struct stop *stop, struct error *err)
 {
-	struct draft d;
+	struct create_request d;
 	int rc;
 
-	draft_init(&d);
-	rc = modal_set_up(sb, err);
+	request_init(&d);
+	rc = modal_read_settings(sb, err);
 	if (rc == 0)
-		rc = describe(sb, spec, &d, stop, err);
+		rc = fill_request(sb, spec, &d, stop, err);
 	/* Until here nothing was made. */
 	if (rc < 0)
 		err->nothing_made = true;
 	if (rc == 0)
-		rc = post(sb, &d, spec, stop, err);
+		rc = send_request(sb, &d, spec, stop, err);
 	if (rc == 0)
-		rc = modal_ready(sb, spec, stop, err);
-	draft_release(&d);
+		rc = modal_wait_ready(sb, spec, stop, err);
+	request_release(&d);
 	return rc;
+}
+
+int modal_remove(struct sandbox_client *host, const char *id,
+		 const struct stop *stop, struct error *err)
+{
+	struct modal *m = modal_of(host);
+	Modal__SandboxTerminateRequest request =
+		MODAL__SANDBOX_TERMINATE_REQUEST__INIT;
+	struct modal_ask ask = { "SandboxTerminate", "ending the sandbox",
+				 .request = &request.base,
+				 .flags = modal_flags(id) };
+	ProtobufCMessage *answer = NULL;
+	struct error why = { 0 };
+	int state = 1;
+
+	if (!modal_id_ok(id))
+		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
+				 id);
+	request.sandbox_id = (char *)id;
+	if (modal_ask(m, &ask, &answer, stop, &why) == 0) {
+		const Modal__GenericResult *before =
+			((Modal__SandboxTerminateResponse *)answer)
+				->existing_result;
+
+		state = !before || !before->status;
+		modal_free(answer);
+	}
+	while (!why.code && state > 0) {
+		state = modal_is_running(m, id, END_WAIT_S, stop, &why);
+		if (state > 0)
+			(void)stop_sleep(stop, END_PAUSE_MS, &why);
+	}
+	if (!why.code || why.code == ERR_NOT_FOUND)
+		return why.code != ERR_NONE;
+	*err = why;
+	return -1;
+}
+
+static int publish_image(struct modal *m, char *id, const char *name,
+			 const struct stop *stop, struct error *err)
+{
+	Modal__ImagePublishRequest request = MODAL__IMAGE_PUBLISH_REQUEST__INIT;
+	const struct modal_ask ask = { "ImagePublish", "naming the snapshot",
+				       .request = &request.base };
+	int rc;
+
+	request.tag = modal_tag(m, name, &request.environment_name);
+	request.image_id = id;
+	rc = modal_ask(m, &ask, NULL, stop, err);
+	free(request.tag);
+	return rc;
+}
+
+/* The file system as an image, published under the name, whoever has it. */
+int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
+		   const struct stop *stop, struct error *err)
+{
+	Modal__TaskSnapshotFilesystemRequest request =
+		MODAL__TASK_SNAPSHOT_FILESYSTEM_REQUEST__INIT;
+	const struct modal_ask ask = {
+		.method = "TaskSnapshotFilesystem",
+		.what = "making the snapshot",
+		.request = &request.base,
+		.timeout_ms = SNAPSHOT_MS,
+	};
+	ProtobufCMessage *answer;
+	char uuid[MODAL_UUID];
+	char *id = NULL;
+	int rc;
+
+	(void)replace;
+	if (modal_ensure_router(sb, false, stop, err) < 0)
+		return -1;
+	ids_uuid4(uuid);
+	request.task_id = modal_box(sb)->task;
+	request.snapshot_id = uuid;
+	request.has_ttl_case =
+		MODAL__TASK_SNAPSHOT_FILESYSTEM_REQUEST__HAS_TTL_TTL_SECONDS;
+	request.ttl_seconds = FOREVER;
+	if (modal_route(sb, &ask, &answer, stop, err) < 0)
+		return -1;
+	rc = modal_answer_id(answer, "image_id", &id, err);
+	if (rc == 0)
+		rc = publish_image(modal_of(sb->host), id, name, stop, err);
+	free(id);
+	return rc;
+}
+
+int modal_find_snapshot(struct sandbox_client *host, const char *name,
+			const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	char *id = NULL;
+	int rc = modal_find_published(modal_of(host), name, &id, stop, &why);
+
+	free(id);
+	if (rc == 0)
+		return 1;
+	if (why.code == ERR_NOT_FOUND)
+		return 0;
+	*err = why;
+	return -1;
 }

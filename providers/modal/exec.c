@@ -1,15 +1,26 @@
-/* exec.c - commands as supervised jobs through Modal's router. */
+/* exec.c - a sandbox's own server, the router, and commands through it. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
+#include "providers/kit/jwt.h"
+#include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 #include "sandbox/supervise/supervise.h"
 
 enum {
+	TRIES = 10,
+	PAUSE_MS = 10, /* doubled each time */
+	TASK_MS = 500, /* between questions for the task */
+	TASK_S = 10,   /* for which the server may hold one */
+	FRESH_S = 30,  /* a token that lasts as long is not the cause */
+	JWT_MAX = 16 << 10,
+	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
+	ARGUMENTS = 8,
 	/* All arguments together are at most 64 KiB (the SDKs' limit); what is
 	 * longer goes through the input. */
 	ARGUMENT_MAX = 60000,
@@ -17,8 +28,398 @@ enum {
 	ANSWER_MAX = 4 << 20, /* bytes of a job's answer */
 };
 
-/* Our script is printable and holds no NUL. */
-static const char from_input[] = "eval \"$(cat)\"";
+struct modal_box *modal_box(struct sandbox *sb)
+{
+	struct modal_box *b = sb->priv;
+
+	if (!b) {
+		b = xcalloc(1, sizeof(*b));
+		pthread_mutex_init(&b->lock, NULL);
+		sb->priv = b;
+	}
+	return b;
+}
+
+static int fail_gone(const struct sandbox *sb, struct error *err)
+{
+	return error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
+}
+
+/* The JavaScript SDK 0.11.1 takes no router but https:// and speaks cleartext
+ * to it all the same when the control plane is on the same machine. Owned;
+ * NULL when that is not so. */
+static char *cleartext_url(const struct modal *m, struct str url)
+{
+	char *clear;
+
+	if (!m->local || !str_starts(url, "https://"))
+		return NULL;
+	clear = xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
+	if (rest_url_ok(str_of(clear)))
+		return clear;
+	free(clear);
+	return NULL;
+}
+
+static int set_router(struct sandbox *sb, const char *url, const char *jwt,
+		      struct error *err)
+{
+	const struct modal *m = modal_of(sb->host);
+	struct modal_box *b = modal_box(sb);
+	struct str base = str_of(url);
+	char *clear;
+
+	while (str_ends(base, "/"))
+		base.len--;
+	if (!rest_url_ok(base) || (!m->near && !str_starts(base, "https://")))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: the router's "
+				 "address is '%.100s'",
+				 url);
+	if (!modal_token_ok(jwt, JWT_MAX))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no token for the "
+				 "router");
+	clear = cleartext_url(m, base);
+	pthread_mutex_lock(&b->lock);
+	free(b->router);
+	free(b->bearer);
+	b->router = clear ? clear : xstrndup(base.ptr, base.len);
+	b->bearer = xasprintf("authorization: Bearer %s", jwt);
+	b->expires = jwt_expires(jwt);
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+/* Waits until the sandbox has been given a machine: its task, owned. */
+static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
+		     struct error *err)
+{
+	Modal__SandboxGetTaskIdRequest request =
+		MODAL__SANDBOX_GET_TASK_ID_REQUEST__INIT;
+	const struct modal_ask ask = { "SandboxGetTaskId",
+				       "waiting for the sandbox",
+				       .request = &request.base,
+				       .flags = modal_flags(sb->id) };
+	int rc = 0;
+
+	request.sandbox_id = sb->id;
+	request.has_timeout_case =
+		MODAL__SANDBOX_GET_TASK_ID_REQUEST__HAS_TIMEOUT_TIMEOUT;
+	request.timeout = TASK_S;
+	while (rc == 0 && !*task) {
+		ProtobufCMessage *answer;
+		const Modal__SandboxGetTaskIdResponse *r;
+
+		if (modal_ask(modal_of(sb->host), &ask, &answer, stop, err) < 0)
+			return -1;
+		r = (Modal__SandboxGetTaskIdResponse *)answer;
+		if (r->has_task_id_case && modal_id_ok(r->task_id))
+			*task = xstrdup(r->task_id);
+		else if (!r->has_task_result_case)
+			rc = stop_sleep(stop, TASK_MS, err);
+		else if (r->task_result && r->task_result->exception[0])
+			rc = error_set(err, ERR_GONE, "the sandbox ended: %s",
+				       r->task_result->exception);
+		else
+			rc = fail_gone(sb, err);
+		modal_free(answer);
+	}
+	return rc;
+}
+
+static int find_router(struct sandbox *sb, const struct stop *stop,
+		       struct error *err)
+{
+	Modal__TaskGetCommandRouterAccessRequest v1 =
+		MODAL__TASK_GET_COMMAND_ROUTER_ACCESS_REQUEST__INIT;
+	Modal__SandboxGetCommandRouterAccessRequest v2 =
+		MODAL__SANDBOX_GET_COMMAND_ROUTER_ACCESS_REQUEST__INIT;
+	bool second = modal_flags(sb->id) & MODAL_V2;
+	ProtobufCMessage *answer = NULL;
+	enum grpc_code code = GRPC_NONE;
+	struct modal_ask ask = {
+		.method = "TaskGetCommandRouterAccess",
+		.what = "asking for the sandbox's router",
+		.request = &v1.base,
+		.code = &code,
+	};
+	const Modal__CommandRouterAccess *access;
+	int rc;
+
+	v1.task_id = modal_box(sb)->task;
+	if (second) {
+		v2.sandbox_id = sb->id;
+		ask.method = "SandboxGetCommandRouterAccess";
+		ask.request = &v2.base;
+		ask.flags = MODAL_TOKEN;
+	}
+	rc = modal_ask(modal_of(sb->host), &ask, &answer, stop, err);
+	if (rc < 0 &&
+	    (code == GRPC_FAILED_PRECONDITION || code == GRPC_NOT_FOUND)) {
+		*err = (struct error){ 0 };
+		return fail_gone(sb, err);
+	}
+	if (rc < 0)
+		return -1;
+	access = (Modal__CommandRouterAccess *)answer;
+	rc = set_router(sb, access->url, access->jwt, err);
+	modal_free(answer);
+	return rc;
+}
+
+int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
+			struct error *err)
+{
+	struct modal_box *b = modal_box(sb);
+	char *task = NULL;
+	bool found;
+	bool known;
+
+	pthread_mutex_lock(&b->lock);
+	found = b->task != NULL;
+	known = b->router != NULL;
+	pthread_mutex_unlock(&b->lock);
+	if (!found) {
+		if (find_task(sb, &task, stop, err) < 0)
+			return -1;
+		pthread_mutex_lock(&b->lock);
+		if (b->task)
+			free(task);
+		else
+			b->task = task;
+		pthread_mutex_unlock(&b->lock);
+	}
+	return known && !renew ? 0 : find_router(sb, stop, err);
+}
+
+/* One try, with the address and the token as they are now. */
+static int route_once(struct sandbox *sb, const struct modal_ask *ask,
+		      struct modal_result *result, const struct stop *stop,
+		      struct error *err)
+{
+	struct modal_box *b = modal_box(sb);
+	const char *headers[] = { NULL, NULL };
+	struct modal_where where = {
+		.service = "modal.task_command_router.TaskCommandRouter",
+		.methods = &modal__task_command_router__descriptor,
+		.headers = headers
+	};
+	char *base;
+	char *bearer;
+	int rc;
+
+	pthread_mutex_lock(&b->lock);
+	base = xstrdup(b->router);
+	bearer = xstrdup(b->bearer);
+	pthread_mutex_unlock(&b->lock);
+	where.base = base;
+	headers[0] = bearer;
+	rc = modal_try(modal_of(sb->host), &where, ask, result, stop, err);
+	free(base);
+	mem_wipe(bearer);
+	return rc;
+}
+
+/* The token was refused. A young one may do when tried again, as the SDKs
+ * have it; then a new one is asked for. */
+static int renew_token(struct sandbox *sb, int attempt, const struct stop *stop,
+		       struct error *err)
+{
+	struct modal_box *b = modal_box(sb);
+	bool young;
+
+	pthread_mutex_lock(&b->lock);
+	young = b->expires > clock_unix_ms() / 1000 + FRESH_S;
+	pthread_mutex_unlock(&b->lock);
+	return young && !attempt ? 0 : modal_ensure_router(sb, true, stop, err);
+}
+
+/* After the router did not know the task: ERR_GONE when the sandbox has ended;
+ * else err stays. */
+static int check_ended(struct sandbox *sb, const struct stop *stop,
+		       struct error *err)
+{
+	struct error why = { 0 };
+	int state = modal_is_running(modal_of(sb->host), sb->id, 0, stop, &why);
+
+	if (state == 0 || (state < 0 && why.code == ERR_NOT_FOUND))
+		return fail_gone(sb, err);
+	return 0;
+}
+
+/* After a failed try: 1 to try again, 0 when err is the outcome, -1 with a new
+ * one. */
+static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
+			  enum grpc_code code, int attempt,
+			  const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	int rc = 0;
+
+	if (ask->source || attempt >= TRIES || ask->flags & MODAL_ONE_TRY)
+		return code == GRPC_NOT_FOUND ? check_ended(sb, stop, err) : 0;
+	if (code == GRPC_UNAUTHENTICATED && attempt < 2) {
+		rc = renew_token(sb, attempt, stop, &why);
+	} else if (code == GRPC_NOT_FOUND || code == GRPC_FAILED_PRECONDITION) {
+		return check_ended(sb, stop, err);
+	} else if (!modal_is_passing(code, err)) {
+		return 0;
+	} else {
+		/* After the first failures: is there anybody at all? */
+		if (attempt == TRIES / 2)
+			rc = check_ended(sb, stop, &why);
+		if (rc == 0)
+			rc = stop_sleep(stop, (int64_t)PAUSE_MS << attempt,
+					&why);
+	}
+	if (rc == 0)
+		return 1;
+	*err = why;
+	return -1;
+}
+
+int modal_route(struct sandbox *sb, const struct modal_ask *ask,
+		ProtobufCMessage **answer, const struct stop *stop,
+		struct error *err)
+{
+	struct modal_result result = { 0 };
+	int rc = modal_ensure_router(sb, false, stop, err);
+
+	if (answer)
+		*answer = NULL;
+	if (rc < 0)
+		return -1;
+	for (int attempt = 0;; attempt++) {
+		struct error why = { 0 };
+		int next;
+
+		rc = route_once(sb, ask, &result, stop, &why);
+		if (rc == 0)
+			break;
+		if (result.outcome.replies)
+			attempt = 0;
+		next = handle_failure(sb, ask, result.outcome.code, attempt,
+				      stop, &why);
+		if (next > 0)
+			continue;
+		*err = why;
+		if (next == 0)
+			error_wrap(err, "%s", ask->what);
+		break;
+	}
+	grpc_outcome_release(&result.outcome);
+	if (answer)
+		*answer = result.answer;
+	else
+		modal_free(result.answer);
+	return rc;
+}
+
+/* The process's id makes a repeated start the same one. */
+int modal_start(struct modal_exec *x, struct sandbox *sb,
+		const char *const *argv, bool errors, const struct stop *stop,
+		struct error *err)
+{
+	Modal__TaskExecStartRequest request =
+		MODAL__TASK_EXEC_START_REQUEST__INIT;
+	const struct modal_ask ask = { "TaskExecStart", "starting the command",
+				       .request = &request.base };
+	char *args[ARGUMENTS];
+	size_t n = 0;
+
+	if (modal_ensure_router(sb, false, stop, err) < 0)
+		return -1;
+	*x = (struct modal_exec){ .sb = sb, .task = modal_box(sb)->task };
+	ids_uuid4(x->id);
+	request.task_id = x->task;
+	request.exec_id = x->id;
+	for (; argv[n] && n < ARGUMENTS; n++)
+		args[n] = (char *)argv[n];
+	request.command_args = args;
+	request.n_command_args = n;
+	request.stdout_config = PIPE;
+	request.stderr_config = errors ? PIPE : 0;
+	return modal_route(sb, &ask, NULL, stop, err);
+}
+
+struct output_reader {
+	Modal__TaskExecStdioReadRequest request;
+	int (*data)(void *arg, struct str chunk, struct error *err);
+	void *arg;
+};
+
+/* A repeated request begins where this one has come to. */
+static int on_stdio(void *arg, const ProtobufCMessage *message,
+		    struct error *err)
+{
+	struct output_reader *r = arg;
+	const ProtobufCBinaryData *data =
+		&((Modal__TaskExecStdioReadResponse *)message)->data;
+
+	r->request.offset += data->len;
+	return r->data(r->arg, (struct str){ (char *)data->data, data->len },
+		       err);
+}
+
+int modal_read(struct modal_exec *x, int stream,
+	       int (*data)(void *arg, struct str chunk, struct error *err),
+	       void *arg, const struct stop *stop, struct error *err)
+{
+	struct output_reader r = {
+		.request = MODAL__TASK_EXEC_STDIO_READ_REQUEST__INIT,
+		.data = data,
+		.arg = arg,
+	};
+	const struct modal_ask ask = {
+		.method = "TaskExecStdioRead",
+		.what = "reading the output",
+		.request = &r.request.base,
+		.each = on_stdio,
+		.arg = &r,
+	};
+
+	r.request.task_id = x->task;
+	r.request.exec_id = x->id;
+	r.request.file_descriptor = stream;
+	return modal_route(x->sb, &ask, NULL, stop, err);
+}
+
+int modal_ask_process(struct modal_exec *x, struct modal_ask *ask,
+		      ProtobufCMessage **answer, const struct stop *stop,
+		      struct error *err)
+{
+	Modal__TaskExecRequest request = MODAL__TASK_EXEC_REQUEST__INIT;
+
+	request.task_id = x->task;
+	request.exec_id = x->id;
+	ask->request = &request.base;
+	return modal_route(x->sb, ask, answer, stop, err);
+}
+
+int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
+	       struct error *err)
+{
+	struct modal_ask ask = {
+		.method = "TaskExecWait",
+		.what = "waiting for the command",
+	};
+	ProtobufCMessage *answer;
+	const Modal__TaskExecWaitResponse *end;
+
+	if (modal_ask_process(x, &ask, &answer, stop, err) < 0)
+		return -1;
+	end = (Modal__TaskExecWaitResponse *)answer;
+	*status = -1;
+	if (end->exit_status_case ==
+	    MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_CODE)
+		*status = end->code;
+	else if (end->exit_status_case ==
+		 MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL)
+		*status = 128 + end->signal;
+	modal_free(answer);
+	return 0;
+}
 
 static int on_output(void *arg, struct str chunk, struct error *err)
 {
@@ -32,54 +433,33 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 			 "for");
 }
 
-static int64_t from_text(void *arg, char *room, size_t len, struct error *err)
-{
-	struct str *rest = arg;
-	size_t n = rest->len < len ? rest->len : len;
-
-	(void)err;
-	memcpy(room, rest->ptr, n);
-	*rest = str_skip(*rest, n);
-	return (int64_t)n;
-}
-
-/* What the supervisor shall do: ask again after all that may pass, which what
- * the router refuses does not. */
-static int judge(struct error *err)
-{
-	if (err->code == ERR_REMOTE &&
-	    (!err->grpc_status || retry_is_transient(err)))
-		err->code = ERR_NETWORK;
-	return -1;
-}
-
 /* struct supervisor.call: two calls, start and read to the end; three when
- * the command is long. */
+ * the command is long. Our script is printable and holds no NUL. */
 static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
 	bool large = command.len > ARGUMENT_MAX;
-	const char *argv[] = { "/bin/sh", "-c", from_input, NULL };
-	struct str rest = command;
-	struct modal_input in = { .read = from_text,
-				  .arg = &rest,
-				  .size = (int64_t)command.len };
+	char *text = xstrndup(command.ptr, command.len);
+	const char *argv[] = { "/bin/sh", "-c",
+			       large ? "eval \"$(cat)\"" : text, NULL };
+	struct transfer file = { .size = (int64_t)command.len };
+	struct file_source in = { .file = &file,
+				  .is_held = true,
+				  .held = { .ptr = text } };
 	struct modal_exec x;
-	char *text = NULL;
-	int rc;
+	int rc = modal_start(&x, arg, argv, false, stop, err);
 
 	(void)wait_ms;
-	if (!large) {
-		text = xstrndup(command.ptr, command.len);
-		argv[2] = text;
-	}
-	rc = modal_start(&x, arg, argv, false, stop, err);
 	if (rc == 0 && large)
 		rc = modal_write(&x, &in, stop, err);
 	if (rc == 0)
 		rc = modal_read(&x, 0, on_output, out, stop, err);
 	free(text);
-	return rc < 0 ? judge(err) : 0;
+	/* The supervisor asks again after all that may pass. */
+	if (rc < 0 && err->code == ERR_REMOTE &&
+	    (!err->grpc_status || retry_is_transient(err)))
+		err->code = ERR_NETWORK;
+	return rc;
 }
 
 /* The configured variables and then the request's; owned. */
@@ -91,10 +471,8 @@ static const char **join_env(const struct modal_box *b, const char *const *more)
 	while (more && more[n])
 		n++;
 	list = xcalloc(b->n_env + n + 1, sizeof(*list));
-	for (size_t i = 0; i < b->n_env; i++)
-		list[i] = b->env[i];
-	for (size_t i = 0; i < n; i++)
-		list[b->n_env + i] = more[i];
+	for (size_t i = 0; i < b->n_env + n; i++)
+		list[i] = i < b->n_env ? b->env[i] : more[i - b->n_env];
 	return list;
 }
 

@@ -1,4 +1,4 @@
-/* files.c - files in and out by the tool that Modal puts inside. */
+/* files.c - input of processes, and files moved by a tool inside. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/envelope.h"
 #include "net/retry.h"
 #include "providers/modal/modal.h"
 #include "sandbox/quote.h"
@@ -21,6 +22,12 @@
 static const char tool[] = "/__modal/.bin/modal-sandbox-fs-tools";
 
 enum {
+	CHUNK = 64 << 10, /* bytes of input in one message */
+	WINDOW = 4 << 20, /* bytes of input kept to be sent again */
+	FRAME_MAX = 256 << 10,
+	LONG_MS = 24 * 3600 * 1000,
+	RESUMES = 9, /* of input, without any progress */
+	RESUME_MS = 100,
 	REQUEST_MAX = 60000,
 	ERRORS_MAX = 64 << 10,
 	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
@@ -29,8 +36,186 @@ enum {
 	MODES_MAX = 100000, /* bytes of one command */
 };
 
-static int begin(struct modal_exec *x, struct sandbox *sb, const char *verb,
-		 struct transfer *f, const struct stop *stop, struct error *err)
+struct input_writer {
+	struct modal_exec *x;
+	struct file_source *in;
+	char *window; /* the last bytes read from in, by offset % WINDOW */
+	int64_t at;   /* bytes in messages of this stream, and before */
+	struct buf out;
+	bool ended;
+};
+
+static void add_message(struct input_writer *w,
+			const Modal__TaskExecStdinWriteStreamRequest *message)
+{
+	envelope_head(&w->out,
+		      protobuf_c_message_get_packed_size(&message->base));
+	modal_pack(&message->base, &w->out);
+}
+
+/* Reads the input into the window up to this offset. */
+static int fill_window(struct input_writer *w, int64_t end, struct error *err)
+{
+	while (w->in->sent < end) {
+		size_t place = (size_t)(w->in->sent % WINDOW);
+		size_t room = (size_t)(end - w->in->sent);
+
+		if (room > WINDOW - place)
+			room = WINDOW - place;
+		if (file_source_read(w->in, w->window + place, room, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The next message: bytes at w->at, from the window or read anew. */
+static int add_data(struct input_writer *w, struct error *err)
+{
+	Modal__TaskExecStdinWriteStreamRequest message =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
+	size_t place = (size_t)(w->at % WINDOW);
+	size_t n = WINDOW - place < CHUNK ? WINDOW - place : CHUNK;
+
+	if (w->in->file->size - w->at < (int64_t)n)
+		n = (size_t)(w->in->file->size - w->at);
+	if (fill_window(w, w->at + (int64_t)n, err) < 0)
+		return -1;
+	message.payload_case =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_DATA;
+	message.data.data = (uint8_t *)w->window + place;
+	message.data.len = n;
+	w->at += (int64_t)n;
+	add_message(w, &message);
+	return 0;
+}
+
+static void add_end(struct input_writer *w)
+{
+	Modal__Empty end = MODAL__EMPTY__INIT;
+	Modal__TaskExecStdinWriteStreamRequest message =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
+
+	message.payload_case =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_END;
+	message.end = &end;
+	add_message(w, &message);
+	w->ended = true;
+}
+
+static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
+{
+	struct input_writer *w = arg;
+	size_t n;
+
+	if (!w->out.len && w->at < w->in->file->size) {
+		if (add_data(w, err) < 0)
+			return -1;
+	} else if (!w->out.len && !w->ended) {
+		add_end(w);
+	}
+	n = w->out.len < len ? w->out.len : len;
+	if (n)
+		memcpy(room, w->out.ptr, n);
+	buf_consume(&w->out, n);
+	return (int64_t)n;
+}
+
+static int write_once(struct input_writer *w, enum grpc_code *code,
+		      const struct stop *stop, struct error *err)
+{
+	Modal__TaskExecStdinWriteStreamStart start =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_START__INIT;
+	Modal__TaskExecStdinWriteStreamRequest message =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
+	const struct modal_ask ask = { .method = "TaskExecStdinWriteStream",
+				       .what = "sending the input",
+				       .source = on_source,
+				       .source_size = -1,
+				       .arg = w,
+				       .timeout_ms = LONG_MS,
+				       .code = code };
+
+	start.task_id = w->x->task;
+	start.exec_id = w->x->id;
+	start.offset = (uint64_t)w->at;
+	message.payload_case =
+		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_START;
+	message.start = &start;
+	w->out.max = FRAME_MAX;
+	buf_clear(&w->out);
+	w->ended = false;
+	add_message(w, &message);
+	return modal_route(w->x->sb, &ask, NULL, stop, err);
+}
+
+/* How much has arrived: 1 when that is all, 0 to go on there. */
+static int find_offset(struct input_writer *w, const struct stop *stop,
+		       struct error *err)
+{
+	struct modal_ask ask = {
+		.method = "TaskExecStdinStatus",
+		.what = "sending the input",
+	};
+	ProtobufCMessage *answer = NULL;
+	const Modal__TaskExecStdinStatusResponse *status;
+	int64_t at;
+	bool closed;
+
+	if (modal_ask_process(w->x, &ask, &answer, stop, err) < 0)
+		return -1;
+	status = (Modal__TaskExecStdinStatusResponse *)answer;
+	at = (int64_t)status->num_bytes_written;
+	closed = status->closed;
+	modal_free(answer);
+	if (at < 0 || at > w->in->sent || at < w->in->sent - WINDOW)
+		return error_set(err, ERR_NETWORK,
+				 "sending the input was cut, and cannot "
+				 "be taken up");
+	w->at = at;
+	if (closed && at < w->in->file->size)
+		return error_set(err, ERR_REMOTE, "the input was closed early");
+	return closed;
+}
+
+int modal_write(struct modal_exec *x, struct file_source *in,
+		const struct stop *stop, struct error *err)
+{
+	struct input_writer w = { .x = x, .in = in };
+	int64_t before = 0;
+	int rc;
+
+	w.window = xcalloc(1, WINDOW);
+	for (int i = 0;; i++) {
+		struct error why = { 0 };
+		enum grpc_code code = GRPC_NONE;
+
+		rc = write_once(&w, &code, stop, &why);
+		if (rc == 0)
+			break;
+		if (code == GRPC_FAILED_PRECONDITION)
+			why.code = ERR_REMOTE;
+		if (in->failed || i == RESUMES ||
+		    (!modal_is_passing(code, &why) &&
+		     code != GRPC_UNAUTHENTICATED) ||
+		    stop_sleep(stop, (int64_t)i * RESUME_MS, &why) < 0) {
+			*err = why;
+			break;
+		}
+		rc = find_offset(&w, stop, err);
+		if (rc != 0)
+			break;
+		if (w.at > before)
+			i = 0;
+		before = w.at;
+	}
+	buf_release(&w.out);
+	free(w.window);
+	return rc < 0 ? -1 : 0;
+}
+
+static int start_tool(struct modal_exec *x, struct sandbox *sb,
+		      const char *verb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
 {
 	struct buf request = BUF_INIT(REQUEST_MAX);
 	const char *argv[] = { tool, NULL, NULL };
@@ -55,7 +240,8 @@ static int on_errors(void *arg, struct str chunk, struct error *err)
 }
 
 /* What the tool says about this file. */
-static void refuse(struct transfer *f, const struct buf *errors, int status)
+static void parse_refusal(struct transfer *f, const struct buf *errors,
+			  int status)
 {
 	static const struct {
 		const char *kind;
@@ -82,9 +268,9 @@ static void refuse(struct transfer *f, const struct buf *errors, int status)
 	cJSON_Delete(tree);
 }
 
-/* Its end: 0 when all is well or f has the reason. */
-static int end(struct modal_exec *x, struct transfer *f,
-	       const struct stop *stop, struct error *err)
+/* Waits for its end: 0 when all is well or f has the reason. */
+static int wait_tool(struct modal_exec *x, struct transfer *f,
+		     const struct stop *stop, struct error *err)
 {
 	struct buf errors = BUF_INIT(ERRORS_MAX);
 	int status = 0;
@@ -93,100 +279,70 @@ static int end(struct modal_exec *x, struct transfer *f,
 	if (rc == 0 && status != 0) {
 		rc = modal_read(x, 1, on_errors, &errors, stop, err);
 		if (rc == 0)
-			refuse(f, &errors, status);
+			parse_refusal(f, &errors, status);
 	}
 	buf_release(&errors);
 	return rc;
 }
 
-struct upload {
-	struct transfer *file;
-	struct buf whole; /* a small file */
-	size_t at;
-};
-
-static int64_t from_file(void *arg, char *room, size_t len, struct error *err)
-{
-	struct upload *u = arg;
-
-	return u->file->read(u->file->arg, room, len, err);
-}
-
-static int64_t from_memory(void *arg, char *room, size_t len, struct error *err)
-{
-	struct upload *u = arg;
-	size_t n = u->whole.len - u->at < len ? u->whole.len - u->at : len;
-
-	(void)err;
-	memcpy(room, u->whole.ptr + u->at, n);
-	u->at += n;
-	return (int64_t)n;
-}
-
 /* A tool that closes its input early has something to say. */
-static int send_once(struct sandbox *sb, struct upload *u, bool small,
+static int send_once(struct sandbox *sb, struct file_source *s,
 		     const struct stop *stop, struct error *err)
 {
-	struct modal_input in = { .read = small ? from_memory : from_file,
-				  .arg = u,
-				  .size = u->file->size };
 	struct error why = { 0 };
-	struct modal_exec x;
-	int rc = begin(&x, sb, "WriteFile", u->file, stop, err);
+	struct modal_exec x = { .sb = sb };
 
-	if (rc < 0)
+	if (start_tool(&x, sb, "WriteFile", s->file, stop, err) < 0)
 		return -1;
-	rc = modal_write(&x, &in, stop, &why);
-	if (rc == 0)
-		return end(&x, u->file, stop, err);
-	if (!in.failed && why.code == ERR_REMOTE &&
-	    end(&x, u->file, stop, err) == 0 && u->file->error != FILE_OK)
+	s->sent = 0;
+	if (modal_write(&x, s, stop, &why) == 0)
+		return wait_tool(&x, s->file, stop, err);
+	if (!s->failed && why.code == ERR_REMOTE &&
+	    wait_tool(&x, s->file, stop, err) == 0 && s->file->error != FILE_OK)
 		return 0;
 	*err = why;
-	if (in.failed) {
-		transfer_fail(u->file, FILE_OTHER, why.message);
-		return 0;
-	}
 	return -1;
 }
 
-static bool worth(const struct error *why)
+/* Pauses before the next try; -1 when it would be of no use. */
+static int pause_before_retry(int attempt, const struct error *why,
+			      const struct stop *stop, struct error *err)
 {
-	if (why->grpc_status)
-		return retry_is_transient(why);
-	return why->code == ERR_NETWORK || why->code == ERR_REMOTE ||
-	       why->code == ERR_PROTOCOL;
+	bool passing = why->grpc_status ? retry_is_transient(why)
+					: why->code == ERR_NETWORK ||
+						  why->code == ERR_REMOTE ||
+						  why->code == ERR_PROTOCOL;
+
+	*err = *why;
+	if (attempt == TRIES || !passing)
+		return -1;
+	return stop_sleep(stop, attempt * PAUSE_MS, err);
 }
 
 static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
-	struct upload u = { .file = f };
-	bool small = f->size <= SMALL;
-	int rc = 0;
+	struct file_source s;
+	int rc;
 
 	(void)arg;
 	if (!str_is_utf8(str_of(f->path))) /* a message cannot have it */
 		return transfer_upload(sb, f, 1, stop, err);
-	u.whole = BUF_INIT(SMALL);
-	if (small && transfer_read_all(f, &u.whole, (size_t)f->size, err) < 0) {
-		transfer_fail(f, FILE_OTHER, err->message);
-		buf_release(&u.whole);
-		return 0;
-	}
-	for (int i = 1;; i++) {
+	rc = file_source_open(&s, f, SMALL, err);
+	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
 
-		u.at = 0;
-		rc = send_once(sb, &u, small, stop, &why);
-		if (rc == 0)
+		if (send_once(sb, &s, stop, &why) == 0)
 			break;
-		*err = why;
-		if (!small || i == TRIES || !worth(&why) ||
-		    stop_sleep(stop, i * PAUSE_MS, err) < 0)
-			break;
+		rc = s.is_held ? pause_before_retry(i, &why, stop, err) : -1;
+		if (!s.is_held)
+			*err = why;
 	}
-	buf_release(&u.whole);
+	if (rc < 0 && s.failed) {
+		transfer_fail(f, FILE_OTHER, s.why.message);
+		rc = 0;
+	}
+	file_source_release(&s);
 	return rc;
 }
 
@@ -262,22 +418,16 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	(void)arg;
 	if (!str_is_utf8(str_of(f->path)))
 		return transfer_download(sb, f, 1, stop, err);
-	for (int i = 1;; i++) {
+	for (int i = 1; rc == 0; i++) {
 		struct error why = { 0 };
-		struct modal_exec x;
+		struct modal_exec x = { .sb = sb };
 
 		d.at = 0;
-		rc = begin(&x, sb, "ReadFile", f, stop, &why);
-		if (rc == 0)
-			rc = modal_read(&x, 0, on_data, &d, stop, &why);
-		if (rc == 0)
-			rc = end(&x, f, stop, &why);
-		if (rc == 0)
+		if (start_tool(&x, sb, "ReadFile", f, stop, &why) == 0 &&
+		    modal_read(&x, 0, on_data, &d, stop, &why) == 0 &&
+		    wait_tool(&x, f, stop, &why) == 0)
 			break;
-		*err = why;
-		if (d.failed || i == TRIES || !worth(&why) ||
-		    stop_sleep(stop, i * PAUSE_MS, err) < 0)
-			break;
+		rc = pause_before_retry(d.failed ? TRIES : i, &why, stop, err);
 	}
 	if (rc < 0 && d.failed) {
 		transfer_fail(f, FILE_OTHER, err->message);

@@ -1,27 +1,345 @@
-/* modal.c - sandboxes of Modal: the account, and one sandbox's life. */
+/* modal.c - the account at Modal: variables, then ~/.modal.toml. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/modal/modal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "providers/kit/rest.h"
 #include "providers/table.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
-	END_WAIT_S = 10, /* for which the server holds a question */
-	END_PAUSE_MS = 100,
+	FILE_MAX = 1 << 20,
+	TOKEN_MAX = 4096,
 };
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+
+static const char default_servers[] =
+	"https://api.modal.com,https://api.modal2.com";
+
+static const struct setting settings[] = {
+	{ .key = "token_id",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "MODAL_TOKEN_ID",
+	  .help = "id of a token of https://modal.com/settings/tokens; this "
+		  "and the next also from ~/.modal.toml" },
+	{ .key = "token_secret",
+	  .type = SETTING_STRING,
+	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
+	  .env = "MODAL_TOKEN_SECRET",
+	  .help = "its secret" },
+	{ .key = "app",
+	  .type = SETTING_STRING,
+	  .fallback = "\"deepagents-sandbox\"",
+	  .help = "app that the sandboxes belong to, made when missing" },
+	{ .key = "image",
+	  .type = SETTING_STRING,
+	  .fallback = "\"debian_slim\"",
+	  .help = "debian_slim, an image of a registry, or an id (im-...)" },
+	{ .key = "named_image",
+	  .type = SETTING_STRING,
+	  .help = "published image to start from instead: NAME or NAME:TAG" },
+	{ .key = "registry_secret",
+	  .type = SETTING_STRING,
+	  .help = "id (st-...) of the secret for a private registry" },
+	{ .key = "workdir",
+	  .type = SETTING_STRING,
+	  .fallback = "\"/workspace\"",
+	  .help = "working directory inside" },
+	{ .key = "cpu",
+	  .type = SETTING_STRING,
+	  .help = "CPUs: \"0.5\", \"2\"" },
+	{ .key = "memory", .type = SETTING_INT, .help = "MiB of memory" },
+	{ .key = "gpu",
+	  .type = SETTING_STRING,
+	  .help = "GPU and how many: \"T4\", \"H100:2\"" },
+	{ .key = "cloud",
+	  .type = SETTING_STRING,
+	  .help = "cloud to run in: aws, gcp, oci" },
+	{ .key = "region",
+	  .type = SETTING_LIST,
+	  .help = "regions to run in, any of them" },
+	{ .key = "env",
+	  .type = SETTING_LIST,
+	  .help = "variables of every command: NAME=value" },
+	{ .key = "labels",
+	  .type = SETTING_LIST,
+	  .help = "tags of the sandbox: NAME=value" },
+	{ .key = "network_allow",
+	  .type = SETTING_LIST,
+	  .help = "networks (10.0.0.0/8) or domains that may be reached" },
+	{ .key = "lifetime",
+	  .type = SETTING_INT,
+	  .help = "seconds that a sandbox lives (86400, the longest)" },
+	{ .key = "idle_timeout",
+	  .type = SETTING_INT,
+	  .fallback = "1800",
+	  .help = "seconds without a command after which it ends; 0: none" },
+	{ 0 },
+};
+
+static bool is_active(const struct toml_value *profile)
+{
+	const struct toml_value *active = toml_get(profile, "active");
+
+	return active && active->kind == TOML_BOOL && active->integer;
+}
+
+int modal_profile(const struct toml_value *root, const char *name,
+		  const struct toml_value **profile, struct error *err)
+{
+	size_t n_active = 0;
+
+	*profile = NULL;
+	for (size_t i = 0; i < root->n_items; i++) {
+		if (root->items[i].kind != TOML_TABLE)
+			return error_set(err, ERR_CONFIG,
+					 "line %d: '%.60s' is no profile",
+					 root->items[i].line,
+					 root->items[i].key);
+		if (!is_active(&root->items[i]))
+			continue;
+		n_active++;
+		if (!name)
+			*profile = &root->items[i];
+	}
+	if (name) {
+		*profile = toml_get(root, name);
+		if (!*profile)
+			return error_set(err, ERR_CONFIG,
+					 "there is no profile '%.60s'", name);
+		return 0;
+	}
+	if (n_active > 1)
+		return error_set(err, ERR_CONFIG,
+				 "more than one profile is active");
+	if (!*profile)
+		*profile = toml_get(root, "default");
+	if (!*profile && root->n_items == 1)
+		*profile = &root->items[0];
+	if (!*profile && root->n_items)
+		return error_set(err, ERR_CONFIG, "no profile is active");
+	return 0;
+}
+
+struct config { /* the file, if there is one */
+	struct toml_value root;
+	const struct toml_value *profile;
+};
+
+/* Reads the file, if there is one. Without MODAL_PROFILE a file that leaves
+ * open which profile is meant is no failure when the variables have it all. */
+static int load_config(const struct modal *m, bool complete, struct config *c,
+		       struct error *err)
+{
+	const char *name = settings_env(m->settings, "MODAL_PROFILE");
+	const char *given = settings_env(m->settings, "MODAL_CONFIG_PATH");
+	const char *home = settings_home(m->settings);
+	char *path = given ? xstrdup(given)
+			   : xasprintf("%s/.modal.toml", home ? home : "");
+	struct buf text = BUF_INIT(FILE_MAX);
+	bool missing =
+		access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+	int rc = missing ? 0 : path_read(path, &text, err);
+
+	if (missing && name && !complete)
+		rc = error_set(err, ERR_CONFIG,
+			       "MODAL_PROFILE=%.60s, but there is no %s", name,
+			       path);
+	if (rc == 0 && !missing)
+		rc = toml_parse(&c->root, buf_str(&text), path, err);
+	if (rc == 0 && !missing &&
+	    modal_profile(&c->root, name, &c->profile, err) < 0) {
+		rc = complete && !name ? 0 : error_wrap(err, "%s", path);
+		if (rc == 0)
+			*err = (struct error){ 0 };
+	}
+	buf_wipe(&text);
+	free(path);
+	return rc;
+}
+
+static const char *profile_value(const struct config *c, const char *key)
+{
+	const struct toml_value *v =
+		c->profile ? toml_get(c->profile, key) : NULL;
+
+	if (!v || v->kind != TOML_STRING || !v->text_len ||
+	    memchr(v->text, 0, v->text_len))
+		return NULL;
+	return v->text;
+}
+
+/* The variable, else the profile's; NULL. */
+static const char *config_value(const struct modal *m, const struct config *c,
+				const char *variable, const char *key)
+{
+	const char *text = settings_env(m->settings, variable);
+
+	return text ? text : profile_value(c, key);
+}
+
+/* As config_value(), and where the profile has no part of a token either, that
+ * of a project's .env. */
+static const char *token_value(struct modal *m, const struct config *c,
+			       const char *variable, const char *key)
+{
+	const char *text = config_value(m, c, variable, key);
+
+	if (text || profile_value(c, "token_id") ||
+	    profile_value(c, "token_secret"))
+		return text;
+	return settings_credential(m->settings, variable, &m->project_key);
+}
+
+static int add_server(struct modal *m, struct str url, struct error *err)
+{
+	while (str_ends(url, "/"))
+		url.len--;
+	if (!rest_url_ok(url)) {
+		error_set(err, ERR_CONFIG,
+			  "MODAL_SERVER_URL: %.*s is no address that a token "
+			  "may be sent to",
+			  (int)(url.len < 200 ? url.len : 200), url.ptr);
+		return error_hint(err, "Use https://..., or http:// on a "
+				       "loopback address.");
+	}
+	if (m->n_servers == MODAL_SERVERS)
+		return error_set(err, ERR_CONFIG,
+				 "MODAL_SERVER_URL: more than %d addresses",
+				 MODAL_SERVERS);
+	m->servers[m->n_servers++] = xstrndup(url.ptr, url.len);
+	return 0;
+}
+
+/* What may be http:// is loopback. */
+static bool is_loopback(const char *server)
+{
+	char *clear = xasprintf("http%s", strstr(server, "://"));
+	bool near = rest_url_ok(str_of(clear));
+
+	free(clear);
+	return near;
+}
+
+static int set_servers(struct modal *m, const char *list, struct error *err)
+{
+	struct str rest = str_of(list);
+	struct str item;
+
+	while (str_split(&rest, ',', &item)) {
+		item = str_trim(item);
+		if (item.len && add_server(m, item, err) < 0)
+			return -1;
+	}
+	if (!m->n_servers)
+		return error_set(err, ERR_CONFIG,
+				 "MODAL_SERVER_URL names no address");
+	m->local = m->near = true;
+	for (size_t i = 0; i < m->n_servers; i++) {
+		m->local = m->local &&
+			   str_starts(str_of(m->servers[i]), "http://");
+		m->near = m->near && is_loopback(m->servers[i]);
+	}
+	return 0;
+}
+
+/* Seconds in all that a server may make one call wait; 0: none, NULL: any. */
+static int set_throttle(struct modal *m, const char *text, struct error *err)
+{
+	char *end = NULL;
+	double seconds = text ? strtod(text, &end) : 0;
+
+	m->throttle_ms = -1;
+	if (!text)
+		return 0;
+	if (end == text || *end || !(seconds >= 0 && seconds < 1e9))
+		return error_set(err, ERR_CONFIG,
+				 "MODAL_MAX_THROTTLE_WAIT=%.40s is no number "
+				 "of seconds",
+				 text);
+	m->throttle_ms = (int64_t)(seconds * 1000);
+	return 0;
+}
+
+bool modal_token_ok(const char *token, size_t max)
+{
+	size_t len = strlen(token);
+
+	for (size_t i = 0; i < len; i++)
+		if (token[i] <= ' ' || token[i] > '~')
+			return false;
+	return len && len <= max;
+}
+
+static int set_token(char **header, const char *name, const char *token,
+		     struct error *err)
+{
+	if (!token) {
+		error_set(err, ERR_AUTH, "%s is not set", name);
+		return error_hint(err,
+				  "Get a token at "
+				  "https://modal.com/settings/tokens, then "
+				  "export MODAL_TOKEN_ID=ak-... and "
+				  "MODAL_TOKEN_SECRET=as-..., or run: modal "
+				  "setup");
+	}
+	if (!modal_token_ok(token, TOKEN_MAX))
+		return error_set(err, ERR_CONFIG, "%s is no token", name);
+	*header = xasprintf("%s: %s",
+			    strstr(name, "SECRET") ? "x-modal-token-secret"
+						   : "x-modal-token-id",
+			    token);
+	return 0;
+}
+
+/* Credentials, servers and environment: variables, then ~/.modal.toml. */
+static int configure(struct modal *m, struct error *err)
+{
+	static const char *const names[] = { "MODAL_TOKEN_ID",
+					     "MODAL_TOKEN_SECRET" };
+	bool complete = settings_env(m->settings, names[0]) &&
+			settings_env(m->settings, names[1]);
+	struct config c = { 0 };
+	const char *servers;
+	const char *text;
+	int rc = load_config(m, complete, &c, err);
+
+	if (rc == 0)
+		rc = set_token(&m->id_header, names[0],
+			       token_value(m, &c, names[0], "token_id"), err);
+	if (rc == 0)
+		rc = set_token(&m->secret_header, names[1],
+			       token_value(m, &c, names[1], "token_secret"),
+			       err);
+	servers = config_value(m, &c, "MODAL_SERVER_URL", "server_url");
+	if (rc == 0)
+		rc = set_servers(m, servers ? servers : default_servers, err);
+	text = config_value(m, &c, "MODAL_MAX_THROTTLE_WAIT",
+			    "max_throttle_wait");
+	if (rc == 0)
+		rc = set_throttle(m, text, err);
+	text = config_value(m, &c, "MODAL_ENVIRONMENT", "environment");
+	m->environment = xstrdup(text ? text : "");
+	m->builder = xstrdup(config_value(m, &c, "MODAL_IMAGE_BUILDER_VERSION",
+					  "image_builder_version"));
+	toml_release(&c.root);
+	return rc;
+}
 
 struct modal *modal_of(const struct sandbox_client *host)
 {
 	return host->priv;
 }
-
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define DIGITS "0123456789"
 
 bool modal_id_ok(const char *id)
 {
@@ -40,22 +358,15 @@ unsigned modal_flags(const char *id)
 	return MODAL_V2 | MODAL_TOKEN;
 }
 
-static void wipe(char *secret)
-{
-	if (secret)
-		explicit_bzero(secret, strlen(secret));
-	free(secret);
-}
-
 static void modal_close(struct sandbox_client *host)
 {
 	struct modal *m = modal_of(host);
 
 	if (!m)
 		return;
-	wipe(m->id_header);
-	wipe(m->secret_header);
-	wipe(m->auth);
+	mem_wipe(m->id_header);
+	mem_wipe(m->secret_header);
+	mem_wipe(m->auth);
 	for (size_t i = 0; i < m->n_servers; i++)
 		free(m->servers[i]);
 	free(m->environment);
@@ -76,39 +387,14 @@ static int modal_open(struct sandbox_client *host, const struct settings *set,
 	m->http = host->http;
 	m->settings = set;
 	pthread_mutex_init(&m->lock, NULL);
-	if (modal_configure(m, err) < 0)
+	if (configure(m, err) < 0)
 		return -1;
 	host->project_key = m->project_key;
 	host->endpoint = m->servers[0];
 	return 0;
 }
 
-int modal_running(struct modal *m, const char *id, float wait_s,
-		  const struct stop *stop, struct error *err)
-{
-	Modal__SandboxWaitRequest request = MODAL__SANDBOX_WAIT_REQUEST__INIT;
-	struct modal_ask ask = {
-		.method = "SandboxWait",
-		.what = "asking for the sandbox",
-		.request = &request.base,
-		.answer = &modal__sandbox_wait_response__descriptor,
-		.flags = modal_flags(id),
-	};
-	ProtobufCMessage *answer = NULL;
-	const Modal__GenericResult *result;
-	int state;
-
-	request.sandbox_id = (char *)id;
-	request.timeout = wait_s;
-	if (modal_ask(m, &ask, &answer, stop, err) < 0)
-		return -1;
-	result = ((Modal__SandboxWaitResponse *)answer)->result;
-	state = !result || !result->status;
-	modal_free(answer);
-	return state;
-}
-
-int modal_set_up(struct sandbox *sb, struct error *err)
+int modal_read_settings(struct sandbox *sb, struct error *err)
 {
 	struct modal *m = modal_of(sb->host);
 	struct modal_box *b = modal_box(sb);
@@ -138,57 +424,16 @@ static int modal_attach(struct sandbox *sb, const char *id,
 	if (!modal_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
 				 id);
-	if (modal_set_up(sb, err) < 0)
+	if (modal_read_settings(sb, err) < 0)
 		return -1;
-	state = modal_running(modal_of(sb->host), id, 0, stop, err);
+	state = modal_is_running(modal_of(sb->host), id, 0, stop, err);
 	if (state < 0)
 		return -1;
 	if (!state)
 		return error_set(err, ERR_GONE, "the sandbox %s has ended", id);
 	free(sb->id);
 	sb->id = xstrdup(id);
-	return modal_ready(sb, NULL, stop, err);
-}
-
-/* Ending is asked for, and then waited for. */
-static int modal_remove(struct sandbox_client *host, const char *id,
-			const struct stop *stop, struct error *err)
-{
-	struct modal *m = modal_of(host);
-	Modal__SandboxTerminateRequest request =
-		MODAL__SANDBOX_TERMINATE_REQUEST__INIT;
-	struct modal_ask ask = {
-		.method = "SandboxTerminate",
-		.what = "ending the sandbox",
-		.request = &request.base,
-		.answer = &modal__sandbox_terminate_response__descriptor,
-		.flags = modal_flags(id),
-	};
-	ProtobufCMessage *answer = NULL;
-	struct error why = { 0 };
-	int state = 1;
-
-	if (!modal_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
-	request.sandbox_id = (char *)id;
-	if (modal_ask(m, &ask, &answer, stop, &why) == 0) {
-		const Modal__GenericResult *before =
-			((Modal__SandboxTerminateResponse *)answer)
-				->existing_result;
-
-		state = !before || !before->status;
-		modal_free(answer);
-	}
-	while (!why.code && state > 0) {
-		state = modal_running(m, id, END_WAIT_S, stop, &why);
-		if (state > 0)
-			(void)stop_sleep(stop, END_PAUSE_MS, &why);
-	}
-	if (!why.code || why.code == ERR_NOT_FOUND)
-		return why.code != ERR_NONE;
-	*err = why;
-	return -1;
+	return modal_wait_ready(sb, NULL, stop, err);
 }
 
 static void modal_discard(struct sandbox *sb)
@@ -199,7 +444,7 @@ static void modal_discard(struct sandbox *sb)
 		return;
 	free(b->task);
 	free(b->router);
-	wipe(b->bearer);
+	mem_wipe(b->bearer);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 	sb->priv = NULL;
@@ -229,7 +474,7 @@ const struct sandbox_provider modal_provider = {
 		 SANDBOX_NETWORK | SANDBOX_LIST,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = MODAL_LIFETIME_S,
-	.settings = modal_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "MODAL_SERVER_URL", NULL },
 	.ops = &ops,
 };

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "net/grpc.h"
+#include "providers/kit/file_source.h"
 #include "providers/modal/modal.pb-c.h"
 #include "sandbox/sandbox.h"
 
@@ -48,7 +49,8 @@ struct modal {                           /* sandbox_client.priv */
 
 struct modal_box { /* sandbox.priv */
 	pthread_mutex_t lock;
-	char *task;             /* owned, as are the others; NULL until asked */
+	/* Owned, as are the next two; NULL until asked. Does not change. */
+	char *task;
 	char *router;           /* the router's address */
 	char *bearer;           /* "authorization: Bearer ..." */
 	int64_t expires;        /* Unix seconds of the token's end; 0 unknown */
@@ -56,20 +58,7 @@ struct modal_box { /* sandbox.priv */
 	size_t n_env;
 };
 
-extern const struct setting modal_settings[];
-
-/* modal_config.c */
-/* Credentials, servers and environment: variables, then ~/.modal.toml. */
-int modal_configure(struct modal *m, struct error *err);
-/*
- * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root or
- * NULL when there is none; ERR_CONFIG when name is not among them or it is
- * unclear which is meant.
- */
-int modal_profile(const struct toml_value *root, const char *name,
-		  const struct toml_value **profile, struct error *err);
-
-/* modal_rpc.c */
+/* rpc.c */
 enum {
 	MODAL_V2 = 1 << 0,    /* the method's V2 */
 	MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
@@ -77,9 +66,8 @@ enum {
 };
 struct modal_ask {          /* one call; all borrowed */
 	const char *method; /* "SandboxCreate" */
-	const char *what;   /* the deed, for messages */
+	const char *what;   /* the request, for messages */
 	const ProtobufCMessage *request;
-	const ProtobufCMessageDescriptor *answer;
 	/* For streams: each message of the answer; -1 ends the call. */
 	int (*each)(void *arg, const ProtobufCMessage *message,
 		    struct error *err);
@@ -99,6 +87,14 @@ struct modal_ask {          /* one call; all borrowed */
 int modal_ask(struct modal *m, const struct modal_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
+/* The same where only the id in this field of the answer is of interest. It
+ * replaces *id, which the caller owns. */
+int modal_ask_id(struct modal *m, const struct modal_ask *ask,
+		 const char *field, char **id, const struct stop *stop,
+		 struct error *err);
+/* The same of an answer that came, which is freed. */
+int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
+		    struct error *err);
 void modal_free(ProtobufCMessage *message); /* NULL is fine */
 struct modal_result {                       /* start from { 0 } */
 	ProtobufCMessage *answer; /* the one message; NULL unless it came */
@@ -107,6 +103,7 @@ struct modal_result {                       /* start from { 0 } */
 struct modal_where {
 	const char *base;
 	const char *service; /* "modal.client.ModalClient" */
+	const ProtobufCServiceDescriptor *methods; /* its */
 	const char *const *headers;
 	int64_t connect_ms;
 };
@@ -115,30 +112,40 @@ struct modal_where {
 int modal_try(struct modal *m, const struct modal_where *where,
 	      const struct modal_ask *ask, struct modal_result *result,
 	      const struct stop *stop, struct error *err);
-/* May the outcome of a call be another one when it is repeated? */
-bool modal_passing(enum grpc_code code, const struct error *why);
+/* True when the call may have another outcome when it is repeated. */
+bool modal_is_passing(enum grpc_code code, const struct error *why);
 
-/* modal_pb.c: pure */
-/* NULL for what is no such message, or would take far more memory than its
- * bytes. modal_free() it. */
+/* Pure: NULL for what is no such message, or would take far more memory than
+ * its bytes. modal_free() it. */
 ProtobufCMessage *modal_unpack(const ProtobufCMessageDescriptor *type,
 			       struct str bytes);
 void modal_pack(const ProtobufCMessage *message, struct buf *out);
-/* The end of a JWT in Unix seconds, unverified; 0 when it does not say. */
-int64_t modal_jwt_expires(const char *token);
-/* ms to wait before the next try as grpc-status-details-bin wants; -1. */
+/* Pure: ms to wait before the next try as grpc-status-details-bin wants; -1. */
 int64_t modal_retry_wish(struct str details);
-void modal_uuid4(char out[MODAL_UUID]);
 
-/* modal_router.c */
+/* modal.c */
+struct modal *modal_of(const struct sandbox_client *host);
+bool modal_id_ok(const char *id);
+/* At most max printable characters without white space. */
+bool modal_token_ok(const char *token, size_t max);
+/* The flags for calls about this sandbox. */
+unsigned modal_flags(const char *id);
+/*
+ * Pure: the profile of a ~/.modal.toml to use. *profile is a table of root or
+ * NULL when there is none; ERR_CONFIG when name is not among them or it is
+ * unclear which is meant.
+ */
+int modal_profile(const struct toml_value *root, const char *name,
+		  const struct toml_value **profile, struct error *err);
+/* The settings that every command needs: directory and variables. */
+int modal_read_settings(struct sandbox *sb, struct error *err);
+
+/* exec.c */
 struct modal_box *modal_box(struct sandbox *sb);
 /* Asks for the task and the router's address unless known. renew: its token
  * was refused. ERR_GONE when the sandbox has ended. */
-int modal_access(struct sandbox *sb, bool renew, const struct stop *stop,
-		 struct error *err);
-/* Takes over what a create said at once. */
-int modal_adopt_access(struct sandbox *sb, const char *url, const char *jwt,
-		       struct error *err);
+int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
+			struct error *err);
 /* A call of the router. ERR_GONE when the sandbox has ended meanwhile. */
 int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
@@ -146,10 +153,9 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 
 struct modal_exec { /* one process in the sandbox */
 	struct sandbox *sb;
-	char task[MODAL_ID_MAX + 1];
+	char *task; /* borrowed */
 	char id[MODAL_UUID];
 };
-/* modal_process.c */
 int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err);
@@ -157,60 +163,61 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err);
-struct modal_input {
-	/* At most len bytes into room; 0 at the end, -1 aborts. */
-	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
-	void *arg;
-	int64_t size; /* bytes that read() will give */
-	bool failed;  /* out: read() did */
-};
-/* All of the process's input; resumed after cuts. ERR_REMOTE when it closed
- * its input early. */
-int modal_write(struct modal_exec *x, struct modal_input *in,
-		const struct stop *stop, struct error *err);
-/* Its end: exit status, 128 + n when killed. */
-int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
-	       struct error *err);
+/* A call that only names the process; the answer is the caller's. */
+int modal_ask_process(struct modal_exec *x, struct modal_ask *ask,
+		      ProtobufCMessage **answer, const struct stop *stop,
+		      struct error *err);
+int modal_execute(struct sandbox *sb, const struct exec_request *req,
+		  struct exec_result *res, const struct stop *stop,
+		  struct error *err);
 
-/* modal_image.c */
-int modal_app(struct modal *m, bool create, const struct stop *stop,
-	      struct error *err);
+/* find.c */
+/* Finds m->app, or makes it. */
+int modal_find_app(struct modal *m, bool create, const struct stop *stop,
+		   struct error *err);
 /* The id of the image to start from, owned; *bare: it may not keep running by
  * itself. */
-int modal_image(struct modal *m, const struct sandbox_spec *spec, char **id,
-		bool *bare, const struct stop *stop, struct error *err);
-int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
-		   const struct stop *stop, struct error *err);
-int modal_find_snapshot(struct sandbox_client *host, const char *name,
-			const struct stop *stop, struct error *err);
-/* modal_create.c */
-int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
-		 const struct stop *stop, struct error *err);
-/* Waits for a machine that runs a command, and makes the directory. spec, for
- * its progress, may be NULL. */
-int modal_ready(struct sandbox *sb, const struct sandbox_spec *spec,
-		const struct stop *stop, struct error *err);
-/* modal_list.c */
+int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
+		     char **id, bool *bare, const struct stop *stop,
+		     struct error *err);
+/* The id of a published image, owned. */
+int modal_find_published(struct modal *m, const char *name, char **id,
+			 const struct stop *stop, struct error *err);
+/* "name:latest" for "name", owned. What has a '/' names its environment itself.
+ */
+char *modal_tag(const struct modal *m, const char *name, char **environment);
 int modal_list(struct sandbox_client *host, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
 int modal_info(struct sandbox_client *host, const char *id,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);
-/* modal.c */
-struct modal *modal_of(const struct sandbox_client *host);
-bool modal_id_ok(const char *id);
-/* The flags for calls about this sandbox. */
-unsigned modal_flags(const char *id);
-/* The settings that every command needs: directory and variables. */
-int modal_set_up(struct sandbox *sb, struct error *err);
-/* 1 while it runs, 0 when it has ended; -1. ERR_NOT_FOUND: never was. */
-int modal_running(struct modal *m, const char *id, float wait_s,
-		  const struct stop *stop, struct error *err);
-/* modal_exec.c, modal_files.c */
-int modal_execute(struct sandbox *sb, const struct exec_request *req,
-		  struct exec_result *res, const struct stop *stop,
-		  struct error *err);
+
+/* create.c */
+int modal_create(struct sandbox *sb, const struct sandbox_spec *spec,
+		 const struct stop *stop, struct error *err);
+/* Waits for a machine that runs a command, and makes the directory. spec, for
+ * its progress, may be NULL. */
+int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
+		     const struct stop *stop, struct error *err);
+int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
+		   const struct stop *stop, struct error *err);
+int modal_find_snapshot(struct sandbox_client *host, const char *name,
+			const struct stop *stop, struct error *err);
+int modal_remove(struct sandbox_client *host, const char *id,
+		 const struct stop *stop, struct error *err);
+/* 1 while it runs, 0 when it has ended; -1. ERR_NOT_FOUND: never was. The
+ * server holds the question for wait_s while it runs. */
+int modal_is_running(struct modal *m, const char *id, float wait_s,
+		     const struct stop *stop, struct error *err);
+/* files.c */
+/* The file as the process's input, from its first byte; resumed after cuts.
+ * ERR_REMOTE when the process closed its input early. */
+int modal_write(struct modal_exec *x, struct file_source *in,
+		const struct stop *stop, struct error *err);
+/* Its end: exit status, 128 + n when killed. */
+int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
+	       struct error *err);
 int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		 const struct stop *stop, struct error *err);
 int modal_download(struct sandbox *sb, struct transfer *files, size_t n,

@@ -1,15 +1,22 @@
-/* rpc.c - calls of Modal's control plane, repeated as its clients do. */
+/* rpc.c - Modal's messages, and calls repeated as its clients do. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
+#include "providers/kit/jwt.h"
 #include "providers/modal/modal.h"
 
 enum {
+	/* An empty message of a list is two bytes on the wire and a hundred in
+	 * memory. */
+	MEMORY_MIN = 8 << 20,
+	MEMORY_FACTOR = 8,
+	WISH_MAX_S = 3600,
 	REQUEST_MAX = 8 << 20,
 	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
 	STREAM_MAX = 32 << 20, /* of one of a stream */
@@ -23,23 +30,126 @@ enum {
 	AUTH_FOR_S = 1200, /* a token that does not say */
 };
 
-static const char service[] = "modal.client.ModalClient";
+/* protobuf-c's allocator: fails when the message takes too much. */
+struct budget {
+	size_t left;
+};
+
+static void *allocate(void *arg, size_t size)
+{
+	struct budget *b = arg;
+
+	if (size > b->left)
+		return NULL;
+	b->left -= size;
+	return xcalloc(1, size ? size : 1);
+}
+
+static void deallocate(void *arg, void *ptr)
+{
+	(void)arg;
+	free(ptr);
+}
+
+ProtobufCMessage *modal_unpack(const ProtobufCMessageDescriptor *type,
+			       struct str bytes)
+{
+	struct budget budget = { .left = MEMORY_MIN +
+					 bytes.len * MEMORY_FACTOR };
+	ProtobufCAllocator own = { .alloc = allocate,
+				   .free = deallocate,
+				   .allocator_data = &budget };
+
+	return protobuf_c_message_unpack(type, &own, bytes.len,
+					 (const uint8_t *)bytes.ptr);
+}
+
+void modal_free(ProtobufCMessage *message)
+{
+	ProtobufCAllocator own = { .alloc = allocate, .free = deallocate };
+
+	if (message)
+		protobuf_c_message_free_unpacked(message, &own);
+}
+
+void modal_pack(const ProtobufCMessage *message, struct buf *out)
+{
+	size_t len = protobuf_c_message_get_packed_size(message);
+	char *room = buf_room(out, len);
+
+	if (room)
+		buf_added(out,
+			  protobuf_c_message_pack(message, (uint8_t *)room));
+}
+
+int64_t modal_retry_wish(struct str details)
+{
+	ProtobufCMessage *status =
+		modal_unpack(&modal__rpcstatus__descriptor, details);
+	const Modal__RPCStatus *s = (const Modal__RPCStatus *)status;
+	int64_t wish = -1;
+
+	for (size_t i = 0; s && wish < 0 && i < s->n_details; i++) {
+		const Modal__Any *any = s->details[i];
+		struct str value = { (char *)any->value.data, any->value.len };
+		ProtobufCMessage *policy = NULL;
+		float seconds;
+
+		if (str_ends(str_of(any->type_url),
+			     "/modal.client.RPCRetryPolicy"))
+			policy = modal_unpack(
+				&modal__rpcretry_policy__descriptor, value);
+		if (!policy)
+			continue;
+		seconds = ((Modal__RPCRetryPolicy *)policy)->retry_after_secs;
+		/* Also for what is no number. */
+		if (!(seconds >= 0.1F))
+			seconds = 0.1F;
+		if (seconds > WISH_MAX_S)
+			seconds = WISH_MAX_S;
+		wish = (int64_t)(seconds * 1000);
+		modal_free(policy);
+	}
+	modal_free(status);
+	return wish;
+}
+
+int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
+		    struct error *err)
+{
+	const ProtobufCFieldDescriptor *f =
+		protobuf_c_message_descriptor_get_field_by_name(
+			answer->descriptor, field);
+	const char *text = *(char **)((char *)answer + f->offset);
+	int rc = 0;
+
+	if (modal_id_ok(text)) {
+		free(*id);
+		*id = xstrdup(text);
+	} else {
+		rc = error_set(err, ERR_PROTOCOL,
+			       "unexpected server response: no %s", field);
+	}
+	modal_free(answer);
+	return rc;
+}
 
 struct relay { /* between one call and who asked for it */
 	const struct modal_ask *ask;
+	const ProtobufCMessageDescriptor *type; /* of the answer */
 	struct modal_result *result;
 };
 
-static int on_reply(void *arg, struct str bytes, struct error *err)
+static int on_message(void *arg, struct str bytes, struct error *err)
 {
 	const struct relay *r = arg;
-	ProtobufCMessage *message = modal_unpack(r->ask->answer, bytes);
+	ProtobufCMessage *message = modal_unpack(r->type, bytes);
 	int rc = 0;
 
 	if (!message)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no %s",
-				 r->ask->answer->short_name);
+				 r->type->short_name);
 	if (!r->ask->each && !r->result->answer) {
 		r->result->answer = message;
 		return 0;
@@ -64,7 +174,10 @@ int modal_try(struct modal *m, const struct modal_where *where,
 	      const struct modal_ask *ask, struct modal_result *result,
 	      const struct stop *stop, struct error *err)
 {
-	struct relay relay = { ask, result };
+	const ProtobufCMethodDescriptor *method =
+		protobuf_c_service_descriptor_get_method_by_name(where->methods,
+								 ask->method);
+	struct relay relay = { ask, method->output, result };
 	struct buf body = BUF_INIT(REQUEST_MAX);
 	char *path = xasprintf("/%s/%s%s", where->service, ask->method,
 			       ask->flags & MODAL_V2 ? "V2" : "");
@@ -74,7 +187,7 @@ int modal_try(struct modal *m, const struct modal_where *where,
 		.headers = where->headers,
 		.source = ask->source ? on_source : NULL,
 		.source_size = ask->source_size,
-		.reply = on_reply,
+		.reply = on_message,
 		.arg = &relay,
 		.timeout_ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS,
 		.connect_ms = where->connect_ms,
@@ -109,7 +222,7 @@ static bool is_cut(const struct error *why)
 	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
 }
 
-bool modal_passing(enum grpc_code code, const struct error *why)
+bool modal_is_passing(enum grpc_code code, const struct error *why)
 {
 	switch (code) {
 	case GRPC_CANCELLED:
@@ -136,9 +249,9 @@ struct tries {
 	size_t moves; /* to other servers */
 };
 
-/* The lines of one try; the caller frees those from *own on. */
-static void compose(const struct modal *m, const struct tries *t, char **list,
-		    size_t *own)
+/* The header lines of one try; the caller frees those from *own on. */
+static void add_headers(const struct modal *m, const struct tries *t,
+			char **list, size_t *own)
 {
 	const char *server = m->servers[t->server];
 	const char *host = strstr(server, "://") + 3;
@@ -178,26 +291,26 @@ static int one_try(struct modal *m, const struct modal_ask *ask,
 {
 	char *headers[GRPC_HEADERS + 1];
 	size_t own = 0;
-	struct modal_where where = { .base = m->servers[t->server],
-				     .service = service,
-				     .headers = (const char *const *)headers,
-				     .connect_ms = m->n_servers > 1 ? CONNECT_MS
-								    : 0 };
+	struct modal_where where = {
+		.base = m->servers[t->server],
+		.service = "modal.client.ModalClient",
+		.methods = &modal__modal_client__descriptor,
+		.headers = (const char *const *)headers,
+		.connect_ms = m->n_servers > 1 ? CONNECT_MS : 0
+	};
 	int rc;
 
-	compose(m, t, headers, &own);
+	add_headers(m, t, headers, &own);
 	rc = modal_try(m, &where, ask, result, stop, err);
-	for (; headers[own]; own++) {
-		explicit_bzero(headers[own], strlen(headers[own]));
-		free(headers[own]);
-	}
+	for (; headers[own]; own++)
+		mem_wipe(headers[own]);
 	return rc;
 }
 
-/* After a failed try: waits, and says whether to try again. */
-static bool again(struct modal *m, struct tries *t, unsigned flags,
-		  const struct grpc_outcome *outcome, struct error *why,
-		  const struct stop *stop)
+/* Whether a failed call is tried again; waits before that. */
+static bool shall_repeat(struct modal *m, struct tries *t, unsigned flags,
+			 const struct grpc_outcome *outcome, struct error *why,
+			 const struct stop *stop)
 {
 	int64_t wish = outcome->code > GRPC_OK && outcome->details.len
 			       ? modal_retry_wish(buf_str(&outcome->details))
@@ -215,7 +328,7 @@ static bool again(struct modal *m, struct tries *t, unsigned flags,
 		why->retry_after_ms = wish;
 		return retry_sleep(why, 0, stop, why) == 0;
 	}
-	if (flags & MODAL_ONE_TRY || !modal_passing(outcome->code, why))
+	if (flags & MODAL_ONE_TRY || !modal_is_passing(outcome->code, why))
 		return false;
 	/* Who asked for a sandbox need not ask again (sandbox_create()): the
 	 * key that makes the call idempotent is of this one. */
@@ -230,7 +343,7 @@ static bool again(struct modal *m, struct tries *t, unsigned flags,
 	return true;
 }
 
-static void advise(struct error *err)
+static void add_hint(struct error *err)
 {
 	if (err->code == ERR_AUTH && !err->hint[0])
 		error_hint(err, "Is the token of this workspace, and not "
@@ -249,7 +362,7 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 	struct modal_result result = { 0 };
 	int rc;
 
-	modal_uuid4(t.key);
+	ids_uuid4(t.key);
 	pthread_mutex_lock(&m->lock);
 	t.server = m->server;
 	pthread_mutex_unlock(&m->lock);
@@ -259,8 +372,8 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 		rc = one_try(m, ask, &t, &result, stop, &why);
 		if (rc == 0)
 			break;
-		if (ask->each ||
-		    !again(m, &t, ask->flags, &result.outcome, &why, stop)) {
+		if (ask->each || !shall_repeat(m, &t, ask->flags,
+					       &result.outcome, &why, stop)) {
 			*err = why;
 			break;
 		}
@@ -276,7 +389,7 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 		modal_free(result.answer);
 	if (rc == 0)
 		return 0;
-	advise(err);
+	add_hint(err);
 	return error_wrap(err, "%s", ask->what);
 }
 
@@ -290,7 +403,6 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 		.method = "AuthTokenGet",
 		.what = "fetching a token",
 		.request = &empty.base,
-		.answer = &modal__auth_token_get_response__descriptor,
 		.timeout_ms = AUTH_MS,
 	};
 	ProtobufCMessage *answer = NULL;
@@ -302,10 +414,10 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	pthread_mutex_unlock(&m->lock);
 	if (*token)
 		return 0;
-	if (call(m, &ask, NULL, &answer, stop, err) < 0 || !answer)
+	if (call(m, &ask, NULL, &answer, stop, err) < 0)
 		return -1;
 	fresh = ((Modal__AuthTokenGetResponse *)answer)->token;
-	seconds = modal_jwt_expires(fresh) - clock_unix_ms() / 1000;
+	seconds = jwt_expires(fresh) - clock_unix_ms() / 1000;
 	if (seconds <= 0 || seconds > MODAL_LIFETIME_S)
 		seconds = AUTH_FOR_S;
 	*token = xstrdup(fresh);
@@ -332,4 +444,15 @@ int modal_ask(struct modal *m, const struct modal_ask *ask,
 	rc = call(m, ask, token, answer, stop, err);
 	free(token);
 	return rc;
+}
+
+int modal_ask_id(struct modal *m, const struct modal_ask *ask,
+		 const char *field, char **id, const struct stop *stop,
+		 struct error *err)
+{
+	ProtobufCMessage *answer = NULL;
+
+	if (modal_ask(m, ask, &answer, stop, err) < 0)
+		return -1;
+	return modal_answer_id(answer, field, id, err);
 }

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/jwt.h"
 #include "providers/vercel/vercel.h"
 
-enum { CLAIMS_MAX = 16 << 10, SCOPE_MAX = 200 };
+enum { SCOPE_MAX = 200 };
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -34,30 +33,12 @@ bool vercel_id_ok(const char *id)
 	       strspn(id, LETTERS "0123456789-_.") == len;
 }
 
-static cJSON *parse_claims(const char *token)
-{
-	struct str rest = str_of(token);
-	struct str part;
-	unsigned char text[CLAIMS_MAX];
-	size_t len = 0;
-
-	for (int i = 0; i < 2; i++)
-		if (!str_split(&rest, '.', &part))
-			return NULL;
-	if (!rest.len ||
-	    sodium_base642bin(text, sizeof(text), part.ptr, part.len, NULL,
-			      &len, NULL,
-			      sodium_base64_VARIANT_URLSAFE_NO_PADDING) < 0)
-		return NULL;
-	return json_parse((struct str){ (const char *)text, len });
-}
-
 static int use_oidc(struct access *a, const char *token, struct error *err)
 {
 	int64_t exp;
 
 	a->token = token;
-	a->claims = parse_claims(token);
+	a->claims = jwt_claims(token);
 	exp = json_int(a->claims, "exp", 0);
 	if (exp && exp <= clock_unix_ms() / 1000) {
 		error_set(err, ERR_AUTH, "VERCEL_OIDC_TOKEN has expired");
@@ -136,8 +117,7 @@ static int use_access(struct vercel *v, const struct access *a,
 	v->endpoint = xasprintf("%s (%s/%s)", v->api.base, v->team, v->project);
 	bearer = xasprintf("Bearer %s", a->token);
 	rc = rest_header(&v->api, "Authorization", bearer, err);
-	explicit_bzero(bearer, strlen(bearer));
-	free(bearer);
+	mem_wipe(bearer);
 	return rc;
 }
 

@@ -24,18 +24,11 @@ enum {
 	ANSWER_MAX = 64 << 10,
 };
 
-static void wipe(char *text)
-{
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
-}
-
 void aws_credentials_release(struct aws_credentials *c)
 {
-	wipe(c->id);
-	wipe(c->secret);
-	wipe(c->token);
+	mem_wipe(c->id);
+	mem_wipe(c->secret);
+	mem_wipe(c->token);
 	*c = (struct aws_credentials){ 0 };
 }
 
@@ -212,7 +205,7 @@ int aws_container(struct aws *a, struct aws_credentials *c,
 		if (err->code == ERR_NETWORK)
 			err->code = ERR_AUTH;
 	}
-	wipe(header);
+	mem_wipe(header);
 	buf_wipe(&out);
 	free(url);
 	return rc;
@@ -323,7 +316,7 @@ int aws_instance(struct aws *a, struct aws_credentials *c,
 		error_wrap(err, "the instance's credentials");
 		err->code = ERR_AUTH;
 	}
-	wipe(header);
+	mem_wipe(header);
 	buf_wipe(&token);
 	free(base);
 	free(url);

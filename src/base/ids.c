@@ -30,6 +30,19 @@ void ids_uuid7(char out[37])
 		 r[7], r[8], r[9]);
 }
 
+void ids_uuid4(char out[37])
+{
+	unsigned char r[16];
+
+	randombytes_buf(r, sizeof(r));
+	snprintf(out, 37,
+		 "%02x%02x%02x%02x-%02x%02x-4%01x%02x-%02x%02x-"
+		 "%02x%02x%02x%02x%02x%02x",
+		 r[0], r[1], r[2], r[3], r[4], r[5], r[6] & 0xF, r[7],
+		 (r[8] & 0x3F) | 0x80, r[9], r[10], r[11], r[12], r[13], r[14],
+		 r[15]);
+}
+
 void ids_random(char *out, size_t n)
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";

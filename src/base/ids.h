@@ -10,6 +10,8 @@
 void ids_init(void);
 /* UUIDv7 (RFC 9562): 36 characters and NUL, sorts by time. */
 void ids_uuid7(char out[37]);
+/* UUIDv4: the same length, all random. */
+void ids_uuid4(char out[37]);
 /* n characters of a-z and 2-7 and NUL, from the system's randomness. */
 void ids_random(char *out, size_t n);
 /* How an id is shown: 12 digits of a container's 64, as docker ps has them;

@@ -74,3 +74,10 @@ char *xasprintf(const char *fmt, ...)
 		exhausted();
 	return text;
 }
+
+void mem_wipe(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+}

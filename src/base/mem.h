@@ -11,6 +11,8 @@ void *xrealloc(void *ptr, size_t count, size_t size);
 char *xstrdup(const char *s); /* NULL gives NULL */
 char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Zeroes the text and frees it; NULL is fine. */
+void mem_wipe(char *secret);
 /* Called once before abort(), to put the terminal back. NULL clears it. */
 void mem_on_exhausted(void (*restore)(void));
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/jwt.h"
 #include "providers/modal/modal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -72,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		profile(rest);
 	} else {
 		text = xstrndup(rest.ptr ? rest.ptr : "", rest.len);
-		if (modal_jwt_expires(text) < 0)
+		if (jwt_expires(text) < 0)
 			abort();
 		free(text);
 	}

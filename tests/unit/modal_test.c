@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/jwt.h"
 #include "providers/modal/modal.h"
 #include "unit.h"
 
@@ -28,15 +30,15 @@ static void test_generations(void **state)
 static void test_tokens(void **state)
 {
 	(void)state;
-	assert_int_equal(modal_jwt_expires("eyJhbGciOiJIUzI1NiJ9."
-					   "eyJleHAiOjE3OTUxNjQ0MDR9.c2ln"),
+	assert_int_equal(jwt_expires("eyJhbGciOiJIUzI1NiJ9."
+				     "eyJleHAiOjE3OTUxNjQ0MDR9.c2ln"),
 			 1795164404);
-	assert_int_equal(modal_jwt_expires("eyJhbGciOiJIUzI1NiJ9."
-					   "eyJleHAiOi01fQ.c2ln"),
+	assert_int_equal(jwt_expires("eyJhbGciOiJIUzI1NiJ9."
+				     "eyJleHAiOi01fQ.c2ln"),
 			 0);
-	assert_int_equal(modal_jwt_expires("a.b.c"), 0);
-	assert_int_equal(modal_jwt_expires("a..c"), 0);
-	assert_int_equal(modal_jwt_expires("nothing"), 0);
+	assert_int_equal(jwt_expires("a.b.c"), 0);
+	assert_int_equal(jwt_expires("a..c"), 0);
+	assert_int_equal(jwt_expires("nothing"), 0);
 }
 
 static void test_uuids(void **state)
@@ -45,8 +47,8 @@ static void test_uuids(void **state)
 	char b[MODAL_UUID];
 
 	(void)state;
-	modal_uuid4(a);
-	modal_uuid4(b);
+	ids_uuid4(a);
+	ids_uuid4(b);
 	assert_int_equal(strlen(a), 36);
 	assert_int_equal(a[14], '4');
 	assert_non_null(strchr("89ab", a[19]));
