@@ -1,15 +1,11 @@
-/* http_exec.c - commands as supervised jobs over a templated request. */
+/* http_exec.c - commands as supervised jobs of a described service. */
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <sodium.h>
-
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/external/http_provider.h"
+#include "providers/external/json_pointer.h"
 #include "sandbox/supervise/supervise.h"
 
 enum {
@@ -19,57 +15,42 @@ enum {
 	SLACK_MS = 10000,
 };
 
-static int add_base64(struct buf *out, const char *text, struct error *err)
-{
-	size_t room = strlen(text) / 4 * 3 + 3;
-	char *to = buf_room(out, room);
-	size_t len = 0;
-
-	if (!to || sodium_base642bin((unsigned char *)to, room, text,
-				     strlen(text), "\r\n ", &len, NULL,
-				     sodium_base64_VARIANT_ORIGINAL) < 0)
-		return error_set(err, ERR_PROTOCOL,
-				 "the command's output is no base64");
-	buf_added(out, len);
-	return 0;
-}
-
-/* Where the answer has the output and the exit status. */
-static int take(const struct http_provider_request *q, struct str body,
-		struct buf *out, struct error *err)
+/* Appends the output in an answer of execute. */
+static int parse_output(const struct http_operation *op, struct str body,
+			struct buf *out, struct error *err)
 {
 	cJSON *tree = NULL;
 	const cJSON *text;
 	int rc = 0;
 
-	if (!q->output) {
+	if (!op->output) {
 		buf_addstr(out, body);
 		return buf_check(out, "the answer", err);
 	}
 	tree = json_parse(body);
-	text = http_provider_point(tree, q->output);
+	text = json_pointer_get(tree, op->output);
 	if (!cJSON_IsString(text))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "the answer has no output of the command at %s",
-			       q->output);
-	else if (q->exit_code &&
-		 !cJSON_IsNumber(http_provider_point(tree, q->exit_code)))
+			       op->output);
+	else if (op->exit_code &&
+		 !cJSON_IsNumber(json_pointer_get(tree, op->exit_code)))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "the answer has no exit status at %s",
-			       q->exit_code);
-	else if (q->base64)
-		rc = add_base64(out, text->valuestring, err);
-	else
+			       op->exit_code);
+	else if (!op->base64)
 		buf_adds(out, text->valuestring);
+	else if (!json_decode_base64(out, str_of(text->valuestring)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the command's output is no base64");
 	cJSON_Delete(tree);
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
 
-/* A service that is busy, or whose own time limit came, is asked again. */
-static void judge(const struct http_provider_call *c, struct error *err)
+/* Gives err the code by which the supervisor asks again: when the service was
+ * busy, or its own time limit came. */
+static void classify_failure(int status, struct error *err)
 {
-	int status = c->status;
-
 	if (err->code == ERR_CANCELLED)
 		return;
 	if (status == 404 || status == 410)
@@ -84,12 +65,8 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
 	struct sandbox *sb = arg;
-	struct http_provider_config *t = http_provider_of(sb->host);
-	struct http_provider_call c = {
-		.deed = DEED_EXECUTE,
-		.values = http_provider_values(sb->host, sb),
-		.timeout_ms = wait_ms + SLACK_MS,
-	};
+	const struct http_service *t = http_service_of(sb->host);
+	struct http_call c = http_service_call(sb->host, sb, OP_EXECUTE);
 	struct http_response res = {
 		.body = BUF_INIT(4 * (t->held ? HELD_MAX : ANSWER_MAX)),
 	};
@@ -98,21 +75,22 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 
 	snprintf(seconds, sizeof(seconds), "%" PRId64,
 		 (wait_ms + SLACK_MS / 2 + 999) / 1000);
+	c.ask.timeout_ms = wait_ms + SLACK_MS;
 	c.values.is[VALUE_COMMAND] = command;
 	c.values.is[VALUE_TIMEOUT] = str_of(seconds);
-	rc = http_provider_send(t, &c, &res, stop, err);
+	rc = http_call_send(&c, &res, NULL, stop, err);
 	if (rc < 0)
-		judge(&c, err);
+		classify_failure(res.status, err);
 	else
-		rc = take(&t->p->deeds[DEED_EXECUTE], buf_str(&res.body), out,
-			  err);
+		rc = parse_output(&t->p->operations[OP_EXECUTE],
+				  buf_str(&res.body), out, err);
 	http_response_release(&res);
 	return rc;
 }
 
 static struct supervisor supervisor_of(struct sandbox *sb)
 {
-	bool held = http_provider_of(sb->host)->held;
+	bool held = http_service_of(sb->host)->held;
 
 	return (struct supervisor){
 		.call = call,
@@ -123,10 +101,10 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
-void http_provider_find_held(struct sandbox *sb, const struct stop *stop)
+void http_provider_probe_held(struct sandbox *sb, const struct stop *stop)
 {
 	const struct supervisor s = supervisor_of(sb);
-	struct http_provider_config *t = http_provider_of(sb->host);
+	struct http_service *t = http_service_of(sb->host);
 
 	t->held = supervise_probe(&s, stop);
 	if (t->held)

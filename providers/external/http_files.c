@@ -1,13 +1,10 @@
-/* http_files.c - large files over templated requests, the rest by shell. */
+/* http_files.c - large files by requests, small ones by commands. */
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/ids.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/external/http_provider.h"
+#include "providers/kit/file_source.h"
 #include "sandbox/quote.h"
 #include "sandbox/transfer.h"
 
@@ -16,54 +13,25 @@ enum {
 	LONGEST_MS = 3600000,
 };
 
-struct upload {
-	struct transfer *file;
-	int64_t sent;
-	bool failed; /* the source did */
-};
-
-static int64_t pull(void *arg, char *room, size_t len, struct error *err)
-{
-	struct upload *u = arg;
-	int64_t left = u->file->size - u->sent;
-	int64_t n;
-
-	if (left <= 0)
-		return 0;
-	if ((int64_t)len > left)
-		len = (size_t)left;
-	n = transfer_read(u->file, room, len, err);
-	if (n < 0) {
-		u->failed = true;
-		return -1;
-	}
-	u->sent += n;
-	return n;
-}
-
 static int upload_large(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct http_provider_config *t = http_provider_of(sb->host);
-	struct upload u = { .file = f };
-	struct http_provider_call c = {
-		.deed = DEED_WRITE,
-		.values = http_provider_values(sb->host, sb),
-		.timeout_ms = LONGEST_MS,
-		.source = pull,
-		.source_size = f->size,
-		.arg = &u,
-	};
+	struct http_call c = http_service_call(sb->host, sb, OP_WRITE);
+	struct file_source source = { .file = f };
 	struct http_response res = { 0 };
 	char *staged = transfer_stage(f);
 	int rc;
 
 	c.values.is[VALUE_PATH] = str_of(staged);
-	rc = http_provider_send(t, &c, &res, stop, err);
+	c.ask.timeout_ms = LONGEST_MS;
+	c.ask.source = file_source_read;
+	c.ask.source_size = f->size;
+	c.ask.arg = &source;
+	rc = http_call_send(&c, &res, NULL, stop, err);
 	http_response_release(&res);
 	if (rc == 0)
 		rc = transfer_place(sb, f, staged, stop, err);
-	else if (u.failed || c.status) {
+	else if (source.failed || res.status) {
 		transfer_fail(f, FILE_OTHER, err->message);
 		rc = 0;
 	}
@@ -72,8 +40,8 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
-		    const struct stop *stop, struct error *err)
+static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
+		      const struct stop *stop, struct error *err)
 {
 	(void)arg;
 	return f->size > SMALL || f->api_only
@@ -84,7 +52,7 @@ static int put_file(const void *arg, struct sandbox *sb, struct transfer *f,
 int http_provider_upload(struct sandbox *sb, struct transfer *files, size_t n,
 			 const struct stop *stop, struct error *err)
 {
-	const struct transfer_mover m = { put_file, NULL };
+	const struct transfer_mover m = { upload_one, NULL };
 
 	return transfer_each(sb, files, n, &m, stop, err);
 }
@@ -95,7 +63,7 @@ struct download {
 	bool failed; /* the sink did */
 };
 
-static int push(void *arg, struct str chunk, struct error *err)
+static int on_data(void *arg, struct str chunk, struct error *err)
 {
 	struct download *d = arg;
 
@@ -108,8 +76,8 @@ static int push(void *arg, struct str chunk, struct error *err)
 	return -1;
 }
 
-static int collect(void *arg, enum exec_stream stream, struct str chunk,
-		   struct buf *reply, struct error *err)
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
 {
 	(void)reply;
 	(void)err;
@@ -118,9 +86,10 @@ static int collect(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-/* How large is it, and a file at all? -1: the shell shall say what is wrong. */
-static int64_t size_of(struct sandbox *sb, const char *path,
-		       const struct stop *stop)
+/* The size of a file that can be read; -1: a download by commands will say what
+ * is wrong with it. */
+static int64_t get_size(struct sandbox *sb, const char *path,
+			const struct stop *stop)
 {
 	struct exec_request req = { .cwd = "/", .plain = true };
 	struct exec_result res;
@@ -133,7 +102,7 @@ static int64_t size_of(struct sandbox *sb, const char *path,
 	quote_word(&command, str_of(path));
 	buf_adds(&command, "; [ -f \"$f\" ] && [ -r \"$f\" ] && wc -c <\"$f\"");
 	req.command = buf_str(&command);
-	req.output = collect;
+	req.output = on_output;
 	req.arg = &out;
 	if (!command.over &&
 	    http_provider_execute(sb, &req, &res, stop, &ignored) == 0 &&
@@ -147,20 +116,16 @@ static int64_t size_of(struct sandbox *sb, const char *path,
 static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 			  const struct stop *stop, struct error *err)
 {
-	struct http_provider_config *t = http_provider_of(sb->host);
 	struct download d = { .file = f };
-	struct http_provider_call c = {
-		.deed = DEED_READ,
-		.values = http_provider_values(sb->host, sb),
-		.timeout_ms = LONGEST_MS,
-		.data = push,
-		.arg = &d,
-	};
+	struct http_call c = http_service_call(sb->host, sb, OP_READ);
 	struct http_response res = { 0 };
 	int rc;
 
 	c.values.is[VALUE_PATH] = str_of(f->path);
-	rc = http_provider_send(t, &c, &res, stop, err);
+	c.ask.timeout_ms = LONGEST_MS;
+	c.ask.data = on_data;
+	c.ask.arg = &d;
+	rc = http_call_send(&c, &res, NULL, stop, err);
 	http_response_release(&res);
 	if (rc == 0 && d.got < size) {
 		error_set(err, ERR_PROTOCOL,
@@ -170,18 +135,18 @@ static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 	}
 	if (rc == 0)
 		return 0;
-	if (!d.got && c.status >= 400 && err->code != ERR_CANCELLED) {
+	if (!d.got && res.status >= 400 && err->code != ERR_CANCELLED) {
 		*err = (struct error){ 0 };
 		return transfer_download(sb, f, 1, stop, err);
 	}
 	transfer_fail(f, FILE_OTHER, err->message);
-	return d.failed || c.status ? 0 : -1;
+	return d.failed || res.status ? 0 : -1;
 }
 
-static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
-		    const struct stop *stop, struct error *err)
+static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
+			const struct stop *stop, struct error *err)
 {
-	int64_t size = size_of(sb, f->path, stop);
+	int64_t size = get_size(sb, f->path, stop);
 
 	(void)arg;
 	return size > SMALL ? download_large(sb, f, size, stop, err)
@@ -191,7 +156,7 @@ static int get_file(const void *arg, struct sandbox *sb, struct transfer *f,
 int http_provider_download(struct sandbox *sb, struct transfer *files, size_t n,
 			   const struct stop *stop, struct error *err)
 {
-	const struct transfer_mover m = { get_file, NULL };
+	const struct transfer_mover m = { download_one, NULL };
 
 	return transfer_each(sb, files, n, &m, stop, err);
 }

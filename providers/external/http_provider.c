@@ -1,4 +1,4 @@
-/* http_provider.c - a REST provider that config.toml describes by templates. */
+/* http_provider.c - a REST service that config.toml describes. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/external/http_provider.h"
 
@@ -10,21 +10,23 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
+#include "providers/external/json_pointer.h"
 
 enum {
 	POLL_MS = 500, /* at first; doubled each time */
 	POLL_MOST_MS = 4000,
+	READY_MS = 30000, /* for one answer */
 	HEADER_MAX = 16 << 10,
 	LIFETIME_S = 3600,
 	COMMAND_MAX = 32 << 10, /* 80 KiB once encoded */
 };
 
-static int set_base(struct http_provider_config *t,
-		    const struct http_provider_values *v, struct error *err)
+static int set_base(struct http_service *t, const struct http_values *v,
+		    struct error *err)
 {
 	struct buf base = BUF_INIT(4096);
 	struct str s;
-	int rc = http_provider_expand(&base, t->p->base, PLACE_BASE, v, err);
+	int rc = http_text_expand(&base, t->p->base, CONTEXT_RAW, v, err);
 
 	s = buf_str(&base);
 	if (rc == 0 && (base.over || !rest_url_ok(s))) {
@@ -41,8 +43,8 @@ static int set_base(struct http_provider_config *t,
 	return rc;
 }
 
-static int set_headers(struct http_provider_config *t,
-		       const struct http_provider_values *v, struct error *err)
+static int set_headers(struct http_service *t, const struct http_values *v,
+		       struct error *err)
 {
 	const struct toml_value *all = t->p->headers;
 	int rc = 0;
@@ -50,8 +52,8 @@ static int set_headers(struct http_provider_config *t,
 	for (size_t i = 0; rc == 0 && all && i < all->n_items; i++) {
 		struct buf value = BUF_INIT(HEADER_MAX);
 
-		rc = http_provider_expand(&value, all->items[i].text,
-					  PLACE_HEADER, v, err);
+		rc = http_text_expand(&value, all->items[i].text,
+				      CONTEXT_HEADER, v, err);
 		if (rc == 0)
 			rc = buf_check(&value, all->items[i].key, err);
 		if (rc == 0)
@@ -62,17 +64,17 @@ static int set_headers(struct http_provider_config *t,
 	return rc;
 }
 
-static int open_host(struct sandbox_client *host, const struct settings *set,
-		     struct error *err)
+static int open_client(struct sandbox_client *host, const struct settings *set,
+		       struct error *err)
 {
-	struct http_provider_config *t = xcalloc(1, sizeof(*t));
-	struct http_provider_values v;
+	struct http_service *t = xcalloc(1, sizeof(*t));
+	struct http_values v;
 
 	host->priv = t;
 	t->p = (const struct http_provider *)host->provider;
 	t->settings = set;
 	t->rest.http = host->http;
-	v = http_provider_values(host, NULL);
+	v = http_service_call(host, NULL, OP_CREATE).values;
 	v.project_key = &host->project_key;
 	if (set_base(t, &v, err) < 0 || set_headers(t, &v, err) < 0)
 		return -1;
@@ -80,9 +82,9 @@ static int open_host(struct sandbox_client *host, const struct settings *set,
 	return 0;
 }
 
-static void close_host(struct sandbox_client *host)
+static void close_client(struct sandbox_client *host)
 {
-	struct http_provider_config *t = http_provider_of(host);
+	struct http_service *t = http_service_of(host);
 
 	if (!t)
 		return;
@@ -92,21 +94,7 @@ static void close_host(struct sandbox_client *host)
 	host->endpoint = NULL;
 }
 
-/* Text that a pointer names, a number too; owned, or NULL. */
-static char *text_at(const cJSON *tree, const char *pointer)
-{
-	const cJSON *v = http_provider_point(tree, pointer);
-
-	if (cJSON_IsString(v))
-		return xstrdup(v->valuestring);
-	if (cJSON_IsNumber(v))
-		return xasprintf("%.0f", v->valuedouble);
-	if (cJSON_IsBool(v))
-		return xstrdup(cJSON_IsTrue(v) ? "true" : "false");
-	return NULL;
-}
-
-static bool one_of(const struct toml_value *list, const char *state)
+static bool is_listed(const struct toml_value *list, const char *state)
 {
 	for (size_t i = 0; list && i < list->n_items; i++)
 		if (!strcmp(list->items[i].text, state))
@@ -115,47 +103,42 @@ static bool one_of(const struct toml_value *list, const char *state)
 }
 
 /* 1 ready, 0 not yet, -1 never. */
-static int judge_state(const struct http_provider_request *q, const cJSON *tree,
+static int parse_state(const struct http_operation *op, const cJSON *tree,
 		       struct error *err)
 {
-	char *state = q->state ? text_at(tree, q->state) : NULL;
+	char *state = op->state ? json_pointer_text(tree, op->state) : NULL;
 	int rc = 0;
 
-	if (!q->state || (state && one_of(q->is, state)))
+	if (!op->state || (state && is_listed(op->is, state)))
 		rc = 1;
 	else if (!state)
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the answer has no state at %s", q->state);
-	else if (one_of(q->failed, state))
+			       "the answer has no state at %s", op->state);
+	else if (is_listed(op->failed, state))
 		rc = error_set(err, ERR_REMOTE,
 			       "the sandbox is in the state '%.80s'", state);
 	free(state);
 	return rc;
 }
 
-/* Asks until it is ready. gone: it must be there. */
-static int until_ready(struct sandbox *sb, const struct stop *stop,
-		       struct error *err)
+static int wait_until_ready(struct sandbox *sb, const struct stop *stop,
+			    struct error *err)
 {
-	struct http_provider_config *t = http_provider_of(sb->host);
-	const struct http_provider_request *q = &t->p->deeds[DEED_READY];
-	struct stop limit = stop_within(stop, q->timeout_s * 1000);
+	const struct http_service *t = http_service_of(sb->host);
+	const struct http_operation *op = &t->p->operations[OP_READY];
+	struct stop limit = stop_within(stop, op->timeout_s * 1000);
 	int64_t pause = POLL_MS;
-	int state = q->given ? 0 : 1;
+	int state = op->given ? 0 : 1;
 
 	while (state == 0) {
-		struct http_provider_call c = {
-			.deed = DEED_READY,
-			.values = http_provider_values(sb->host, sb),
-			.flags = REST_AGAIN,
-			.timeout_ms = 30000,
-		};
+		struct http_call c = http_service_call(sb->host, sb, OP_READY);
 		cJSON *tree = NULL;
 
-		if (http_provider_ask(t, &c, &tree, &limit, err) < 0)
-			state = -1;
-		else
-			state = judge_state(q, tree, err);
+		c.ask.flags = REST_AGAIN;
+		c.ask.timeout_ms = READY_MS;
+		state = http_call_send(&c, NULL, &tree, &limit, err);
+		if (state == 0)
+			state = parse_state(op, tree, err);
 		cJSON_Delete(tree);
 		if (state == 0 && stop_sleep(&limit, pause, err) < 0)
 			state = -1;
@@ -165,15 +148,15 @@ static int until_ready(struct sandbox *sb, const struct stop *stop,
 	    clock_ms() < stop->deadline)
 		error_set(err, ERR_TIMEOUT,
 			  "the sandbox was not ready within %" PRId64 " s",
-			  q->timeout_s);
+			  op->timeout_s);
 	return state < 0 ? -1 : 0;
 }
 
-static int take_id(struct sandbox *sb, const cJSON *tree, struct error *err)
+static int parse_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 {
-	const struct http_provider_config *t = http_provider_of(sb->host);
-	const char *pointer = t->p->deeds[DEED_CREATE].id;
-	char *id = text_at(tree, pointer);
+	const struct http_service *t = http_service_of(sb->host);
+	const char *pointer = t->p->operations[OP_CREATE].id;
+	char *id = json_pointer_text(tree, pointer);
 
 	if (id && provider_config_id_ok(id)) {
 		sb->id = id;
@@ -187,11 +170,8 @@ static int take_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err)
 {
-	struct http_provider_config *t = http_provider_of(sb->host);
-	struct http_provider_call c = {
-		.deed = DEED_CREATE,
-		.values = http_provider_values(sb->host, NULL),
-	};
+	const struct http_service *t = http_service_of(sb->host);
+	struct http_call c = http_service_call(sb->host, NULL, OP_CREATE);
 	cJSON *tree = NULL;
 	char lifetime[24];
 	int rc;
@@ -201,27 +181,27 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	c.values.is[VALUE_OWNER] = str_of(spec->owner);
 	c.values.is[VALUE_SNAPSHOT] = str_of(spec->snapshot);
 	c.values.is[VALUE_LIFETIME] = str_of(lifetime);
-	rc = http_provider_ask(t, &c, &tree, stop, err);
+	rc = http_call_send(&c, NULL, &tree, stop, err);
 	/* A value is missing: nothing was sent. */
-	if (rc < 0 && !c.status &&
+	if (rc < 0 && !err->http_status &&
 	    (err->code == ERR_AUTH || err->code == ERR_CONFIG))
 		err->nothing_made = true;
 	if (rc == 0)
-		rc = take_id(sb, tree, err);
-	/* Only what was refused makes no second one when it is sent again,
-	 * unless the service is said to take care of that. */
-	if (rc < 0 && !t->p->deeds[DEED_CREATE].repeats &&
+		rc = parse_id(sb, tree, err);
+	/* A create that was refused may be sent again without making a second
+	 * sandbox; any other only when config.toml says so. */
+	if (rc < 0 && !t->p->operations[OP_CREATE].repeats &&
 	    !retry_was_refused(err))
 		err->exhausted = true;
 	cJSON_Delete(tree);
 	if (rc == 0)
-		rc = until_ready(sb, stop, err);
+		rc = wait_until_ready(sb, stop, err);
 	if (rc == 0)
-		http_provider_find_held(sb, stop);
+		http_provider_probe_held(sb, stop);
 	return rc;
 }
 
-static int not_found(const char *id, struct error *err)
+static int set_not_found(const char *id, struct error *err)
 {
 	return error_set(err, ERR_NOT_FOUND, "there is no sandbox '%.100s'",
 			 id);
@@ -230,105 +210,136 @@ static int not_found(const char *id, struct error *err)
 static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		  struct error *err)
 {
-	const struct http_provider_config *t = http_provider_of(sb->host);
+	const struct http_service *t = http_service_of(sb->host);
 	struct exec_request req = { .command = STR(":"), .plain = true };
 	struct exec_result res;
 	int rc;
 
 	if (!provider_config_id_ok(id))
-		return not_found(id, err);
+		return set_not_found(id, err);
 	sb->id = xstrdup(id);
-	if (t->p->deeds[DEED_READY].given)
-		rc = until_ready(sb, stop, err);
+	if (t->p->operations[OP_READY].given)
+		rc = wait_until_ready(sb, stop, err);
 	else
 		rc = http_provider_execute(sb, &req, &res, stop, err);
 	if (rc < 0 && (err->code == ERR_NOT_FOUND || err->code == ERR_GONE))
-		return not_found(id, err);
+		return set_not_found(id, err);
 	if (rc == 0)
-		http_provider_find_held(sb, stop);
+		http_provider_probe_held(sb, stop);
 	return rc;
 }
 
-static int remove_box(struct sandbox_client *host, const char *id,
-		      const struct stop *stop, struct error *err)
+static int remove_sandbox(struct sandbox_client *host, const char *id,
+			  const struct stop *stop, struct error *err)
 {
-	struct http_provider_config *t = http_provider_of(host);
-	struct http_provider_call c = {
-		.deed = DEED_DELETE,
-		.values = http_provider_values(host, NULL),
-		.flags = REST_MISSING_OK,
-	};
+	struct http_call c = http_service_call(host, NULL, OP_DELETE);
 	struct http_response res = { 0 };
 	int rc;
 
 	if (!provider_config_id_ok(id))
 		return error_set(err, ERR_USAGE, "'%.100s' is no id", id);
 	c.values.is[VALUE_ID] = str_of(id);
-	rc = http_provider_send(t, &c, &res, stop, err);
-	if (c.status == 404 || c.status == 410)
+	c.ask.flags = REST_MISSING_OK;
+	rc = http_call_send(&c, &res, NULL, stop, err);
+	if (res.status == 404 || res.status == 410)
 		rc = 1;
 	http_response_release(&res);
 	return rc;
 }
 
-static void discard(struct sandbox *sb)
+/* Reports the sandbox of an item of a list, if it has a label of ours. */
+static void report(const struct http_operation *op, const cJSON *item,
+		   const char *owner, const struct info_sink *sink)
 {
-	sb->priv = NULL;
+	char *id = json_pointer_text(item, op->id);
+	char *label = json_pointer_text(item, op->label);
+	char *of =
+		op->item_owner ? json_pointer_text(item, op->item_owner) : NULL;
+	struct sandbox_info info = {
+		.id = id, .label = label, .owner = of ? of : "", .image = ""
+	};
+
+	if (id && provider_config_id_ok(id) && label &&
+	    str_starts(str_of(label), "dcode-") &&
+	    (!owner || !op->item_owner || !strcmp(owner, info.owner)))
+		info_emit(sink, &info);
+	free(id);
+	free(label);
+	free(of);
+}
+
+static int list(struct sandbox_client *host, const char *owner,
+		const struct info_sink *sink, const struct stop *stop,
+		struct error *err)
+{
+	const struct http_service *t = http_service_of(host);
+	const struct http_operation *op = &t->p->operations[OP_LIST];
+	struct http_call c = http_service_call(host, NULL, OP_LIST);
+	const cJSON *items;
+	const cJSON *item;
+	cJSON *tree = NULL;
+	int rc;
+
+	c.ask.flags = REST_AGAIN;
+	c.values.is[VALUE_OWNER] = str_of(owner);
+	rc = http_call_send(&c, NULL, &tree, stop, err);
+	items = json_pointer_get(tree, op->items ? op->items : "");
+	if (rc == 0 && !cJSON_IsArray(items))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the answer has no list of sandboxes");
+	if (rc == 0)
+		cJSON_ArrayForEach (item, items)
+			report(op, item, owner, sink);
+	cJSON_Delete(tree);
+	return rc;
 }
 
 static void free_provider(struct made_provider *made)
 {
 	struct http_provider *p = (struct http_provider *)made;
 
-	provider_config_release(&p->d);
+	provider_config_release(&p->config);
 	free(p);
-}
-
-static const char *file_of(const struct provider_config *d, char *room,
-			   size_t size)
-{
-	const char *colon = strrchr(d->origin, ':');
-
-	snprintf(room, size, "%.*s",
-		 (int)(colon ? colon - d->origin : (long)strlen(d->origin)),
-		 d->origin);
-	return room;
 }
 
 struct made_provider *http_provider_new(struct provider_config *d,
 					struct error *err)
 {
 	struct http_provider *p = xcalloc(1, sizeof(*p));
-	char file[4096];
+	const char *colon = strrchr(d->origin, ':'); /* "FILE:3" */
+	char *file = xstrndup(d->origin, colon ? (size_t)(colon - d->origin)
+					       : strlen(d->origin));
+	int rc;
 
-	p->d = *d;
+	p->config = *d;
 	*d = (struct provider_config){ 0 };
-	if (http_provider_read(p, file_of(&p->d, file, sizeof(file)), err) <
-	    0) {
+	rc = http_config_read(p, file, err);
+	free(file);
+	if (rc < 0) {
 		free_provider(&p->made);
 		return NULL;
 	}
 	p->ops = (struct sandbox_ops){
-		.open = open_host,
-		.close = close_host,
+		.open = open_client,
+		.close = close_client,
 		.create = create,
 		.attach = attach,
-		.list = p->deeds[DEED_LIST].given ? http_provider_list : NULL,
+		.list = p->operations[OP_LIST].given ? list : NULL,
 		.execute = http_provider_execute,
-		.upload = p->deeds[DEED_WRITE].given ? http_provider_upload
-						     : NULL,
-		.download = p->deeds[DEED_READ].given ? http_provider_download
-						      : NULL,
-		.remove = remove_box,
-		.discard = discard,
+		.upload = p->operations[OP_WRITE].given ? http_provider_upload
+							: NULL,
+		.download = p->operations[OP_READ].given
+				    ? http_provider_download
+				    : NULL,
+		.remove = remove_sandbox,
 	};
 	p->made.free = free_provider;
 	p->made.base = (struct sandbox_provider){
-		.name = p->d.name,
+		.name = p->config.name,
 		.summary = "a REST service that config.toml describes",
-		.workdir = p->d.workdir ? p->d.workdir : "/workspace",
-		.flags = (p->d.flags & ~(unsigned)SANDBOX_LIST) | SANDBOX_LIVE |
-			 (p->ops.list ? SANDBOX_LIST : 0),
+		.workdir = p->config.workdir ? p->config.workdir : "/workspace",
+		.flags = (p->config.flags & ~(unsigned)SANDBOX_LIST) |
+			 SANDBOX_LIVE | (p->ops.list ? SANDBOX_LIST : 0),
 		.max_command = COMMAND_MAX,
 		.lifetime_s = LIFETIME_S,
 		.ops = &p->ops,

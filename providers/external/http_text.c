@@ -2,15 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "providers/external/http_provider.h"
+#include "providers/external/params.h"
 #include "sandbox/quote.h"
 
-enum { NAME_MAX_ = 128, DEEPEST = 32, TEXT_MAX_ = 4 << 20 };
+enum { NAME_LONGEST = 128, STRING_MAX = 4 << 20 }; /* bytes */
 
 static const char *const names[VALUES] = {
 	[VALUE_ID] = "id",
@@ -24,69 +23,80 @@ static const char *const names[VALUES] = {
 	[VALUE_LIFETIME] = "lifetime",
 };
 
-enum piece { PIECE_TEXT, PIECE_VALUE, PIECE_PARAM, PIECE_VARIABLE, PIECE_END };
+enum piece_kind {
+	PIECE_TEXT,
+	PIECE_VALUE,
+	PIECE_PARAM,
+	PIECE_VARIABLE,
+	PIECE_END,
+	PIECE_BAD, /* the braces are not well formed */
+};
 
-/* The next piece of *text: what it is, and its text or name. -1: the braces
- * are not well formed. */
-static int next(struct str *text, struct str *piece)
+struct piece {
+	enum piece_kind kind;
+	struct str text;             /* of PIECE_TEXT */
+	char name[NAME_LONGEST + 1]; /* of the others */
+};
+
+/* Cuts the next piece off *rest. */
+static enum piece_kind next_piece(struct str *rest, struct piece *p)
 {
-	struct str s = *text;
+	struct str s = *rest;
 	bool variable = str_starts(s, "${");
-	size_t end;
+	bool param;
+	size_t end = 0;
 
 	if (!s.len)
-		return PIECE_END;
+		return p->kind = PIECE_END;
+	p->kind = PIECE_TEXT;
 	if (str_starts(s, "{{") || str_starts(s, "}}")) {
-		*piece = (struct str){ s.ptr, 1 };
-		*text = str_skip(s, 2);
-		return PIECE_TEXT;
+		p->text = (struct str){ s.ptr, 1 };
+		*rest = str_skip(s, 2);
+		return p->kind;
 	}
-	if (s.ptr[0] == '}')
-		return -1;
-	if (!variable && s.ptr[0] != '{') {
-		size_t n = 1;
-
-		while (n < s.len && !strchr("{}$", s.ptr[n]))
-			n++;
-		*piece = (struct str){ s.ptr, n };
-		*text = str_skip(s, n);
-		return PIECE_TEXT;
+	if (!variable && !strchr("{}", s.ptr[0])) {
+		end = 1;
+		while (end < s.len && !strchr("{}$", s.ptr[end]))
+			end++;
+		p->text = (struct str){ s.ptr, end };
+		*rest = str_skip(s, end);
+		return p->kind;
 	}
 	s = str_skip(s, variable ? 2 : 1);
 	end = str_find(s, '}');
-	if (end == s.len || !end || end > NAME_MAX_)
-		return -1;
-	*piece = (struct str){ s.ptr, end };
-	*text = str_skip(s, end + 1);
-	if (variable)
-		return PIECE_VARIABLE;
-	if (!str_starts(*piece, "param."))
-		return PIECE_VALUE;
-	*piece = str_skip(*piece, strlen("param."));
-	return PIECE_PARAM;
+	if (rest->ptr[0] == '}' || end == s.len || !end || end > NAME_LONGEST)
+		return p->kind = PIECE_BAD;
+	*rest = str_skip(s, end + 1);
+	s.len = end;
+	param = !variable && str_starts(s, "param.");
+	if (param)
+		s = str_skip(s, strlen("param."));
+	snprintf(p->name, sizeof(p->name), "%.*s", (int)s.len, s.ptr);
+	p->kind = variable ? PIECE_VARIABLE : param ? PIECE_PARAM : PIECE_VALUE;
+	return p->kind;
 }
 
-static int value_of(struct str name)
+static int find_value(const char *name)
 {
 	for (int i = 0; i < VALUES; i++)
-		if (str_is(name, names[i]))
+		if (!strcmp(name, names[i]))
 			return i;
 	return -1;
 }
 
-static bool variable_ok(struct str name)
+static bool variable_ok(const char *name)
 {
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.ptr[i];
+	for (size_t i = 0; name[i]; i++) {
+		char c = name[i];
 
 		if (!(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') &&
 		    c != '_' && !(i && c >= '0' && c <= '9'))
 			return false;
 	}
-	return name.len > 0;
+	return name[0];
 }
 
-static int list_allowed(unsigned allowed, struct str name, struct error *err)
+static int list_allowed(unsigned allowed, const char *name, struct error *err)
 {
 	struct buf list = BUF_INIT(400);
 
@@ -94,38 +104,37 @@ static int list_allowed(unsigned allowed, struct str name, struct error *err)
 		if (allowed & (1U << i))
 			buf_addf(&list, "{%s} ", names[i]);
 	error_set(err, ERR_CONFIG,
-		  "{%.*s} is not known here; there are %s{param.NAME} and "
+		  "{%.60s} is not known here; there are %s{param.NAME} and "
 		  "${NAME}",
-		  (int)(name.len < 60 ? name.len : 60), name.ptr,
-		  list.len ? list.ptr : "");
+		  name, list.len ? list.ptr : "");
 	buf_release(&list);
 	return -1;
 }
 
-int http_provider_check(const char *text, unsigned allowed, struct error *err)
+int http_text_check(const char *text, unsigned allowed, struct error *err)
 {
 	struct str rest = str_of(text);
-	struct str piece;
+	struct piece p;
 	int value;
-	int kind;
 
-	while ((kind = next(&rest, &piece)) != PIECE_END) {
-		if (kind < 0 ||
-		    (kind == PIECE_VARIABLE && !variable_ok(piece)) ||
-		    (kind == PIECE_PARAM && !piece.len))
+	while (next_piece(&rest, &p) != PIECE_END) {
+		if (p.kind == PIECE_BAD ||
+		    (p.kind == PIECE_VARIABLE && !variable_ok(p.name)) ||
+		    (p.kind == PIECE_PARAM && !p.name[0]))
 			return error_set(err, ERR_CONFIG,
 					 "is not well formed: {name} and "
 					 "${NAME} stand for values, {{ and }} "
 					 "for braces");
-		value = kind == PIECE_VALUE ? value_of(piece) : 0;
-		if (kind == PIECE_VALUE &&
+		value = p.kind == PIECE_VALUE ? find_value(p.name) : 0;
+		if (p.kind == PIECE_VALUE &&
 		    (value < 0 || !(allowed & (1U << value))))
-			return list_allowed(allowed, piece, err);
+			return list_allowed(allowed, p.name, err);
 	}
 	return 0;
 }
 
-/* What quoting makes of the text up to its end; q: in which quote, or 0. */
+/* Follows a shell's quoting through text: *q is the open quote, or 0. -1 for
+ * constructs whose quoting is not followed. */
 static int follow_quotes(struct str text, char *q, bool *escaped)
 {
 	char before = ' ';
@@ -151,23 +160,21 @@ static int follow_quotes(struct str text, char *q, bool *escaped)
 	return 0;
 }
 
-int http_provider_check_shell(const char *text, unsigned allowed,
-			      struct error *err)
+int http_text_check_shell(const char *text, unsigned allowed, struct error *err)
 {
 	struct str rest = str_of(text);
-	struct str piece;
+	struct piece p;
 	bool escaped = false;
 	char quote = 0;
-	int rc = http_provider_check(text, allowed, err);
-	int kind;
+	int rc = http_text_check(text, allowed, err);
 
-	while (rc == 0 && (kind = next(&rest, &piece)) != PIECE_END) {
-		if (kind == PIECE_TEXT &&
-		    follow_quotes(piece, &quote, &escaped) < 0)
+	while (rc == 0 && next_piece(&rest, &p) != PIECE_END) {
+		if (p.kind == PIECE_TEXT &&
+		    follow_quotes(p.text, &quote, &escaped) < 0)
 			return error_set(err, ERR_CONFIG,
 					 "must hold no backquotes, comments "
 					 "or here-documents");
-		if (kind != PIECE_TEXT && (quote || escaped))
+		if (p.kind != PIECE_TEXT && (quote || escaped))
 			return error_set(err, ERR_CONFIG,
 					 "has a value inside of quotes: values "
 					 "are quoted already");
@@ -175,7 +182,7 @@ int http_provider_check_shell(const char *text, unsigned allowed,
 	return rc;
 }
 
-/* Control characters (a line end ends a header) and what is no ASCII. */
+/* Printable ASCII: a line end would end the header. */
 static bool header_ok(struct str value)
 {
 	for (size_t i = 0; i < value.len; i++)
@@ -185,126 +192,104 @@ static bool header_ok(struct str value)
 	return true;
 }
 
-static int put(struct buf *out, struct str value,
-	       enum http_provider_place place, struct error *err)
+static int add_value(struct buf *out, struct str value,
+		     enum http_context context, struct error *err)
 {
 	if (value.len && memchr(value.ptr, 0, value.len))
 		return error_set(err, ERR_CONFIG, "a value holds a NUL byte");
-	switch (place) {
-	case PLACE_BASE:
-		buf_addstr(out, value); /* the whole is checked */
-		break;
-	case PLACE_PATH:
-	case PLACE_QUERY:
+	if (context == CONTEXT_HEADER && !header_ok(value))
+		return error_set(err, ERR_CONFIG,
+				 "a value for a header holds a control "
+				 "character or no ASCII");
+	if (context == CONTEXT_PATH)
 		rest_encode(out, value);
-		break;
-	case PLACE_HEADER:
-		if (!header_ok(value))
-			return error_set(err, ERR_CONFIG,
-					 "a value for a header holds a control "
-					 "character or no ASCII");
-		buf_addstr(out, value);
-		break;
-	case PLACE_TEXT:
-		buf_addstr(out, value);
-		break;
-	case PLACE_SHELL:
+	else if (context == CONTEXT_SHELL)
 		quote_word(out, value);
-		break;
-	}
+	else
+		buf_addstr(out, value);
 	return 0;
 }
 
-/* A parameter of config.toml as text. */
-static int add_param(struct buf *out, struct str name,
-		     enum http_provider_place place,
-		     const struct http_provider_values *v, struct error *err)
+static const struct toml_value *find_param(const struct http_values *v,
+					   const char *name)
 {
-	char *key = xstrndup(name.ptr, name.len);
-	const struct toml_value *p =
-		v->params ? toml_get(v->params, key) : NULL;
-	char number[32];
-	int rc = 0;
+	return v->params ? toml_get(v->params, name) : NULL;
+}
 
-	free(key);
+static int add_param(struct buf *out, const char *name,
+		     enum http_context context, const struct http_values *v,
+		     struct error *err)
+{
+	const struct toml_value *p = find_param(v, name);
+	char number[32];
+
 	if (!p)
 		return 0;
 	if (p->kind == TOML_STRING)
-		return put(out, (struct str){ p->text, p->text_len }, place,
-			   err);
-	if (p->kind == TOML_INT)
-		snprintf(number, sizeof(number), "%" PRId64, p->integer);
-	else if (p->kind == TOML_BOOL)
-		snprintf(number, sizeof(number), "%s",
-			 p->integer ? "true" : "false");
-	else
-		rc = error_set(err, ERR_CONFIG,
-			       "params.%.*s is neither a string, an integer "
-			       "nor a boolean",
-			       (int)name.len, name.ptr);
-	return rc < 0 ? rc : put(out, str_of(number), place, err);
+		return add_value(out, (struct str){ p->text, p->text_len },
+				 context, err);
+	if (p->kind != TOML_INT && p->kind != TOML_BOOL)
+		return error_set(err, ERR_CONFIG,
+				 "params.%s is neither a string, an integer "
+				 "nor a boolean",
+				 name);
+	snprintf(number, sizeof(number), "%" PRId64, p->integer);
+	if (p->kind == TOML_BOOL)
+		return add_value(out, str_of(p->integer ? "true" : "false"),
+				 context, err);
+	return add_value(out, str_of(number), context, err);
 }
 
-static int add_variable(struct buf *out, struct str name,
-			enum http_provider_place place,
-			const struct http_provider_values *v, struct error *err)
+static int add_variable(struct buf *out, const char *name,
+			enum http_context context, const struct http_values *v,
+			struct error *err)
 {
-	char *key = xstrndup(name.ptr, name.len);
 	const char *value = NULL;
-	int rc;
 
 	/* Only a header's variable is a credential: what chooses the address,
 	 * the image or the account never comes from a project's .env. */
 	if (v->settings)
-		value = place == PLACE_HEADER
-				? settings_credential(v->settings, key,
+		value = context == CONTEXT_HEADER
+				? settings_credential(v->settings, name,
 						      v->project_key)
-				: settings_env(v->settings, key);
-	if (value) {
-		rc = put(out, str_of(value), place, err);
-	} else {
-		rc = error_set(err, ERR_AUTH, "%s is not set", key);
-		error_hint(err,
-			   "export %s=..., or put it into "
-			   "~/.deepagents/.env",
-			   key);
-	}
-	free(key);
-	return rc;
+				: settings_env(v->settings, name);
+	if (value)
+		return add_value(out, str_of(value), context, err);
+	error_set(err, ERR_AUTH, "%s is not set", name);
+	return error_hint(
+		err, "export %s=..., or put it into ~/.deepagents/.env", name);
 }
 
-int http_provider_expand(struct buf *out, const char *text,
-			 enum http_provider_place place,
-			 const struct http_provider_values *v,
-			 struct error *err)
+int http_text_expand(struct buf *out, const char *text,
+		     enum http_context context, const struct http_values *v,
+		     struct error *err)
 {
 	struct str rest = str_of(text);
-	struct str piece;
+	struct piece p;
 	int rc = 0;
-	int kind;
 	int value;
 
-	while (rc == 0 && (kind = next(&rest, &piece)) != PIECE_END) {
-		if (kind < 0)
+	while (rc == 0 && next_piece(&rest, &p) != PIECE_END) {
+		if (p.kind == PIECE_BAD)
 			return error_set(err, ERR_CONFIG,
-					 "a template is not well formed");
-		if (kind == PIECE_TEXT) {
-			buf_addstr(out, piece);
-		} else if (kind == PIECE_PARAM) {
-			rc = add_param(out, piece, place, v, err);
-		} else if (kind == PIECE_VARIABLE) {
-			rc = add_variable(out, piece, place, v, err);
+					 "a text is not well formed");
+		if (p.kind == PIECE_TEXT) {
+			buf_addstr(out, p.text);
+		} else if (p.kind == PIECE_PARAM) {
+			rc = add_param(out, p.name, context, v, err);
+		} else if (p.kind == PIECE_VARIABLE) {
+			rc = add_variable(out, p.name, context, v, err);
 		} else {
-			value = value_of(piece);
-			if (value < 0)
-				return list_allowed(0, piece, err);
-			rc = put(out, v->is[value], place, err);
+			value = find_value(p.name);
+			rc = value < 0 ? list_allowed(0, p.name, err)
+				       : add_value(out, v->is[value], context,
+						   err);
 		}
 	}
 	return rc;
 }
 
-/* "." and "..", also as "%2e": what is between names another place. */
+/* "." and "..", also as "%2e": the address would lead elsewhere. */
 static bool dots_only(struct str segment)
 {
 	size_t n = 0;
@@ -323,147 +308,73 @@ static bool dots_only(struct str segment)
 	return n == 1 || n == 2;
 }
 
-static int check_segments(struct str path, struct error *err)
+int http_text_path(struct buf *out, const char *text,
+		   const struct http_values *v, struct error *err)
 {
+	struct str path;
 	struct str segment;
 
+	if (http_text_expand(out, text, CONTEXT_PATH, v, err) < 0)
+		return -1;
+	path = buf_str(out);
+	path.len = str_find(path, '?'); /* values hold none: they are encoded */
 	while (str_split(&path, '/', &segment))
 		if (dots_only(segment))
 			return error_set(err, ERR_CONFIG,
 					 "a value makes the address lead "
 					 "elsewhere");
-	return 0;
+	return buf_check(out, "the address", err);
 }
 
-int http_provider_path(struct buf *out, const char *text,
-		       const struct http_provider_values *v, struct error *err)
-{
-	size_t question = strcspn(text, "?");
-	char *path = xstrndup(text, question);
-	int rc = http_provider_expand(out, path, PLACE_PATH, v, err);
-
-	free(path);
-	if (rc == 0)
-		rc = check_segments(buf_str(out), err);
-	if (rc == 0 && text[question])
-		rc = http_provider_expand(out, text + question, PLACE_QUERY, v,
-					  err);
-	return rc < 0 ? rc : buf_check(out, "the address", err);
-}
-
-/* A string that is one {name} and nothing else: which value, or -1. */
-static int lone_value(const char *text)
+/* Reads a string that is one piece and nothing else. */
+static bool is_lone(const char *text, struct piece *p)
 {
 	struct str rest = str_of(text);
-	struct str piece;
 
-	return next(&rest, &piece) == PIECE_VALUE && !rest.len ? value_of(piece)
-							       : -1;
+	return next_piece(&rest, p) < PIECE_END && !rest.len;
 }
 
-static bool lone_param_missing(const char *text,
-			       const struct http_provider_values *v)
+/* struct params_strings.omit: of a lone value that is absent. */
+static bool is_absent(const void *arg, const char *text)
 {
-	struct str rest = str_of(text);
-	struct str piece;
-	bool missing;
-	char *key;
+	const struct http_values *v = arg;
+	struct piece p;
+	int value;
 
-	if (next(&rest, &piece) != PIECE_PARAM || rest.len)
+	if (!is_lone(text, &p))
 		return false;
-	key = xstrndup(piece.ptr, piece.len);
-	missing = !v->params || !toml_get(v->params, key);
-	free(key);
-	return missing;
+	if (p.kind == PIECE_PARAM)
+		return !find_param(v, p.name);
+	value = p.kind == PIECE_VALUE ? find_value(p.name) : -1;
+	return value >= 0 && !v->is[value].ptr;
 }
 
-static bool left_out(const struct toml_value *item,
-		     const struct http_provider_values *v)
+/* struct params_strings.add: a lone number stays one. */
+static int add_string(const void *arg, const char *text, struct buf *out,
+		      struct error *err)
 {
-	int value = item->kind == TOML_STRING ? lone_value(item->text) : -1;
-
-	if (value >= 0)
-		return !v->is[value].ptr;
-	return item->kind == TOML_STRING && lone_param_missing(item->text, v);
-}
-
-static int add_string(struct buf *out, const char *template,
-		      const struct http_provider_values *v, struct error *err)
-{
-	struct buf text = BUF_INIT(TEXT_MAX_);
-	int value = lone_value(template);
-	int rc = http_provider_expand(&text, template, PLACE_TEXT, v, err);
+	struct buf string = BUF_INIT(STRING_MAX);
+	struct piece p;
+	int value = is_lone(text, &p) && p.kind == PIECE_VALUE
+			    ? find_value(p.name)
+			    : -1;
+	int rc = http_text_expand(&string, text, CONTEXT_RAW, arg, err);
 
 	if (rc == 0)
-		rc = buf_check(&text, "the request", err);
+		rc = buf_check(&string, "the request", err);
 	if (rc == 0 && (value == VALUE_TIMEOUT || value == VALUE_LIFETIME))
-		buf_addstr(out, buf_str(&text));
+		buf_addstr(out, buf_str(&string));
 	else if (rc == 0)
-		json_quote(out, buf_str(&text));
-	buf_wipe(&text);
+		json_quote(out, buf_str(&string));
+	buf_wipe(&string);
 	return rc;
 }
 
-static int add_value(struct buf *out, const struct toml_value *v,
-		     const struct http_provider_values *values, int depth,
-		     struct error *err);
-
-static int add_items(struct buf *out, const struct toml_value *v,
-		     const struct http_provider_values *values, int depth,
-		     struct error *err)
+int http_text_body(struct buf *out, const struct toml_value *table,
+		   const struct http_values *v, struct error *err)
 {
-	bool table = v->kind == TOML_TABLE;
-	const char *between = "";
-	int rc = 0;
-
-	buf_addc(out, table ? '{' : '[');
-	for (size_t i = 0; rc == 0 && i < v->n_items; i++) {
-		if (left_out(&v->items[i], values))
-			continue;
-		buf_adds(out, between);
-		between = ",";
-		if (table) {
-			json_quote(out, (struct str){ v->items[i].key,
-						      v->items[i].key_len });
-			buf_addc(out, ':');
-		}
-		rc = add_value(out, &v->items[i], values, depth + 1, err);
-	}
-	buf_addc(out, table ? '}' : ']');
-	return rc;
-}
-
-static int add_value(struct buf *out, const struct toml_value *v,
-		     const struct http_provider_values *values, int depth,
-		     struct error *err)
-{
-	if (depth > DEEPEST)
-		return error_set(err, ERR_CONFIG, "a body is nested too deep");
-	switch (v->kind) {
-	case TOML_TABLE:
-	case TOML_ARRAY:
-		return add_items(out, v, values, depth, err);
-	case TOML_INT:
-		buf_addf(out, "%" PRId64, v->integer);
-		return 0;
-	case TOML_BOOL:
-		buf_adds(out, v->integer ? "true" : "false");
-		return 0;
-	case TOML_FLOAT:
-		buf_addf(out, "%.17g", v->real);
-		return 0;
-	case TOML_STRING:
-		return add_string(out, v->text, values, err);
-	default:
-		json_quote(out, (struct str){ v->text, v->text_len });
-		return 0;
-	}
-}
-
-int http_provider_body(struct buf *out, const struct toml_value *table,
-		       const struct http_provider_values *v, struct error *err)
-{
-	int rc = add_value(out, table, v, 0, err);
+	const struct params_strings strings = { is_absent, add_string, v };
+	int rc = params_json(table, &strings, out, err);
 
 	return rc < 0 ? rc : buf_check(out, "the request", err);
 }

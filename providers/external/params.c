@@ -1,4 +1,4 @@
-/* params.c - a provider's params of config.toml, as JSON. */
+/* params.c - tables of config.toml as JSON. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/external/params.h"
 
@@ -8,8 +8,6 @@
 
 #include "base/str.h"
 
-static int add(const struct toml_value *v, struct buf *out, struct error *err);
-
 static int wrong(const struct toml_value *v, const char *what,
 		 struct error *err)
 {
@@ -17,35 +15,46 @@ static int wrong(const struct toml_value *v, const char *what,
 			 v->line, v->column, what);
 }
 
-static int add_items(const struct toml_value *v, struct buf *out,
+static int add_value(const struct toml_value *v,
+		     const struct params_strings *strings, struct buf *out,
+		     struct error *err);
+
+static int add_items(const struct toml_value *v,
+		     const struct params_strings *strings, struct buf *out,
 		     struct error *err)
 {
 	bool table = v->kind == TOML_TABLE;
+	const char *between = "";
 
 	buf_addc(out, table ? '{' : '[');
 	for (size_t i = 0; i < v->n_items; i++) {
 		const struct toml_value *item = &v->items[i];
 
-		if (i)
-			buf_addc(out, ',');
+		if (strings && item->kind == TOML_STRING &&
+		    strings->omit(strings->arg, item->text))
+			continue;
+		buf_adds(out, between);
+		between = ",";
 		if (table) {
 			json_quote(out,
 				   (struct str){ item->key, item->key_len });
 			buf_addc(out, ':');
 		}
-		if (add(item, out, err) < 0)
+		if (add_value(item, strings, out, err) < 0)
 			return -1;
 	}
 	buf_addc(out, table ? '}' : ']');
 	return 0;
 }
 
-static int add(const struct toml_value *v, struct buf *out, struct error *err)
+static int add_value(const struct toml_value *v,
+		     const struct params_strings *strings, struct buf *out,
+		     struct error *err)
 {
 	switch (v->kind) {
 	case TOML_TABLE:
 	case TOML_ARRAY:
-		return add_items(v, out, err);
+		return add_items(v, strings, out, err);
 	case TOML_INT:
 		buf_addf(out, "%" PRId64, v->integer);
 		return 0;
@@ -60,16 +69,19 @@ static int add(const struct toml_value *v, struct buf *out, struct error *err)
 	default:
 		if (v->text_len && memchr(v->text, 0, v->text_len))
 			return wrong(v, "a string with NUL in it", err);
+		if (strings && v->kind == TOML_STRING)
+			return strings->add(strings->arg, v->text, out, err);
 		json_quote(out, (struct str){ v->text, v->text_len });
 		return 0;
 	}
 }
 
-int params_json(const struct toml_value *table, struct buf *out,
+int params_json(const struct toml_value *table,
+		const struct params_strings *strings, struct buf *out,
 		struct error *err)
 {
 	if (table)
-		return add(table, out, err);
+		return add_value(table, strings, out, err);
 	buf_adds(out, "{}");
 	return 0;
 }

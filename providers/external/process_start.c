@@ -233,7 +233,7 @@ int process_initialize(struct process_client *c, struct jsonrpc *w,
 		 CHILD_PROTOCOL);
 	json_member(&params, "provider", str_of(c->p->made.base.name));
 	buf_adds(&params, ",\"params\":");
-	rc = params_json(c->p->config.params, &params, err);
+	rc = params_json(c->p->config.params, NULL, &params, err);
 	buf_addc(&params, '}');
 	ask.params = buf_str(&params);
 	if (rc == 0)

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "providers/external/http_provider.h"
+#include "providers/external/json_pointer.h"
 #include "tests/unit/settings_world.h"
 
 /* What somebody may try to have us write. */
@@ -48,9 +49,9 @@ static const char *const attacks[] = {
 };
 enum { ATTACKS = sizeof(attacks) / sizeof(*attacks) };
 
-static struct http_provider_values with(const char *value)
+static struct http_values with(const char *value)
 {
-	struct http_provider_values v = { 0 };
+	struct http_values v = { 0 };
 
 	for (int i = 0; i < VALUES; i++)
 		v.is[i] = (struct str){ value, strlen(value) };
@@ -89,13 +90,13 @@ static void in_a_path(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ATTACKS; i++) {
-		struct http_provider_values v = with(attacks[i]);
+		struct http_values v = with(attacks[i]);
 		struct buf out = BUF_INIT(1 << 12);
 		struct error err = { 0 };
 		bool dots =
 			!strcmp(attacks[i], ".") || !strcmp(attacks[i], "..");
-		int rc = http_provider_path(
-			&out, "/boxes/{id}/file?at={path}&x=1", &v, &err);
+		int rc = http_text_path(&out, "/boxes/{id}/file?at={path}&x=1",
+					&v, &err);
 		struct str s = buf_str(&out);
 		struct str id;
 
@@ -117,16 +118,14 @@ static void in_a_path(void **state)
 
 static void dots_of_two_values(void **state)
 {
-	struct http_provider_values v = with(".");
+	struct http_values v = with(".");
 	struct buf out = BUF_INIT(1 << 12);
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(http_provider_path(&out, "/a/{id}{path}/b", &v, &err),
-			 -1);
+	assert_int_equal(http_text_path(&out, "/a/{id}{path}/b", &v, &err), -1);
 	buf_clear(&out);
-	assert_int_equal(http_provider_path(&out, "/a/x{id}{path}/b", &v, &err),
-			 0);
+	assert_int_equal(http_text_path(&out, "/a/x{id}{path}/b", &v, &err), 0);
 	assert_string_equal(out.ptr, "/a/x../b");
 	buf_release(&out);
 }
@@ -135,7 +134,7 @@ static void in_a_header(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ATTACKS; i++) {
-		struct http_provider_values v = with(attacks[i]);
+		struct http_values v = with(attacks[i]);
 		struct buf out = BUF_INIT(1 << 12);
 		struct error err = { 0 };
 		bool good = true;
@@ -144,8 +143,8 @@ static void in_a_header(void **state)
 		for (const char *c = attacks[i]; *c; c++)
 			good = good && (unsigned char)*c >= ' ' &&
 			       (unsigned char)*c < 0x7F;
-		rc = http_provider_expand(&out, "Bearer {label}", PLACE_HEADER,
-					  &v, &err);
+		rc = http_text_expand(&out, "Bearer {label}", CONTEXT_HEADER,
+				      &v, &err);
 		assert_int_equal(rc, good ? 0 : -1);
 		if (good)
 			assert_string_equal(out.ptr + 7, attacks[i]);
@@ -169,25 +168,25 @@ static void in_json(void **state)
 	parse(&root, "a = \"x{id}y\"\nb = { \"k\\\"\" = [\"{command}\", 1, "
 		     "true, 1.5] }\n");
 	for (int i = 0; i < ATTACKS; i++) {
-		struct http_provider_values v = with(attacks[i]);
+		struct http_values v = with(attacks[i]);
 		struct buf out = BUF_INIT(1 << 16);
 		struct error err = { 0 };
 		const cJSON *item;
 		cJSON *tree;
 
-		assert_int_equal(http_provider_body(&out, &root, &v, &err), 0);
+		assert_int_equal(http_text_body(&out, &root, &v, &err), 0);
 		tree = json_parse(buf_str(&out));
 		assert_non_null(tree);
 		assert_int_equal(cJSON_GetArraySize(tree), 2);
-		item = http_provider_point(tree, "/b/k\"/0");
+		item = json_pointer_get(tree, "/b/k\"/0");
 		assert_true(cJSON_IsString(item));
 		if (str_is_utf8(str_of(attacks[i])))
 			assert_string_equal(item->valuestring, attacks[i]);
 		assert_int_equal(
-			cJSON_GetArraySize(http_provider_point(tree, "/b/k\"")),
+			cJSON_GetArraySize(json_pointer_get(tree, "/b/k\"")),
 			4);
 		assert_int_equal(
-			cJSON_GetArraySize(http_provider_point(tree, "/b")), 1);
+			cJSON_GetArraySize(json_pointer_get(tree, "/b")), 1);
 		cJSON_Delete(tree);
 		buf_release(&out);
 	}
@@ -199,16 +198,15 @@ static void in_a_shell(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ATTACKS; i++) {
-		struct http_provider_values v = with(attacks[i]);
+		struct http_values v = with(attacks[i]);
 		struct buf out = BUF_INIT(1 << 12);
 		struct error err = { 0 };
 		char read[256] = "";
 		size_t len;
 		FILE *p;
 
-		assert_int_equal(http_provider_expand(&out,
-						      "printf %s {command}",
-						      PLACE_SHELL, &v, &err),
+		assert_int_equal(http_text_expand(&out, "printf %s {command}",
+						  CONTEXT_SHELL, &v, &err),
 				 0);
 		p = popen(out.ptr, "r");
 		assert_non_null(p);
@@ -225,7 +223,7 @@ static void absent_and_numbers(void **state)
 	static const char wanted[] =
 		"{\"name\":\"dcode-x\",\"ttl\":60,\"list\":[],\"note\":\"s-\"}";
 	struct toml_value root = { 0 };
-	struct http_provider_values v = { 0 };
+	struct http_values v = { 0 };
 	struct buf out = BUF_INIT(1 << 12);
 	struct error err = { 0 };
 
@@ -235,7 +233,7 @@ static void absent_and_numbers(void **state)
 	parse(&root, "name = \"{label}\"\nsnapshot = \"{snapshot}\"\n"
 		     "ttl = \"{lifetime}\"\nlist = [\"{param.no}\"]\n"
 		     "note = \"s-{snapshot}\"\n");
-	assert_int_equal(http_provider_body(&out, &root, &v, &err), 0);
+	assert_int_equal(http_text_body(&out, &root, &v, &err), 0);
 	assert_string_equal(out.ptr, wanted);
 	toml_release(&root);
 	buf_release(&out);
@@ -245,7 +243,7 @@ static void params_and_variables(void **state)
 {
 	struct world *w = *state;
 	struct toml_value params = { 0 };
-	struct http_provider_values v = { 0 };
+	struct http_values v = { 0 };
 	struct buf out = BUF_INIT(1 << 12);
 	struct error err = { 0 };
 
@@ -255,20 +253,19 @@ static void params_and_variables(void **state)
 	v.settings = load(w);
 	v.params = &params;
 	assert_int_equal(
-		http_provider_expand(&out,
-				     "{param.image} {param.cpu} "
-				     "{param.big} {param.none}"
-				     "${ACME_TOKEN} ${ACME_OTHER} $5 {{x}}",
-				     PLACE_TEXT, &v, &err),
+		http_text_expand(&out,
+				 "{param.image} {param.cpu} "
+				 "{param.big} {param.none}"
+				 "${ACME_TOKEN} ${ACME_OTHER} $5 {{x}}",
+				 CONTEXT_RAW, &v, &err),
 		0);
 	assert_string_equal(out.ptr,
 			    "deb/ian 4 true tok-0123456789 own $5 {x}");
 	assert_int_equal(
-		http_provider_expand(&out, "{param.l}", PLACE_TEXT, &v, &err),
+		http_text_expand(&out, "{param.l}", CONTEXT_RAW, &v, &err), -1);
+	assert_int_equal(
+		http_text_expand(&out, "${ACME_NONE}", CONTEXT_RAW, &v, &err),
 		-1);
-	assert_int_equal(http_provider_expand(&out, "${ACME_NONE}", PLACE_TEXT,
-					      &v, &err),
-			 -1);
 	assert_int_equal(err.code, ERR_AUTH);
 	assert_non_null(strstr(err.message, "ACME_NONE is not set"));
 	buf_release(&out);
@@ -296,7 +293,7 @@ static void what_is_well_formed(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct error err = { 0 };
 
-		if ((http_provider_check(rows[i].text, 1U << VALUE_ID, &err) ==
+		if ((http_text_check(rows[i].text, 1U << VALUE_ID, &err) ==
 		     0) != rows[i].ok)
 			fail_msg("%s: %s", rows[i].text, err.message);
 	}
@@ -328,10 +325,10 @@ static void what_a_shell_string_may_be(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct error err = { 0 };
 
-		if ((http_provider_check_shell(rows[i].text,
-					       1U << VALUE_COMMAND |
-						       1U << VALUE_WORKDIR,
-					       &err) == 0) != rows[i].ok)
+		if ((http_text_check_shell(rows[i].text,
+					   1U << VALUE_COMMAND |
+						   1U << VALUE_WORKDIR,
+					   &err) == 0) != rows[i].ok)
 			fail_msg("%s: %s", rows[i].text, err.message);
 	}
 }
@@ -353,17 +350,17 @@ static void pointers(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const cJSON *v = http_provider_point(tree, rows[i].pointer);
+		const cJSON *v = json_pointer_get(tree, rows[i].pointer);
 
-		assert_true(http_provider_pointer_ok(rows[i].pointer));
+		assert_true(json_pointer_ok(rows[i].pointer));
 		assert_int_equal(cJSON_IsNumber(v) ? v->valueint : 0,
 				 rows[i].number);
 	}
-	assert_ptr_equal(http_provider_point(tree, ""), tree);
-	assert_null(http_provider_point(NULL, "/a"));
-	assert_false(http_provider_pointer_ok("a"));
-	assert_false(http_provider_pointer_ok("/~2"));
-	assert_false(http_provider_pointer_ok("/a~"));
+	assert_ptr_equal(json_pointer_get(tree, ""), tree);
+	assert_null(json_pointer_get(NULL, "/a"));
+	assert_false(json_pointer_ok("a"));
+	assert_false(json_pointer_ok("/~2"));
+	assert_false(json_pointer_ok("/a~"));
 	cJSON_Delete(tree);
 }
 

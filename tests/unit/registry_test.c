@@ -322,7 +322,7 @@ static void test_params(void **state)
 					"d = 2020-01-02\n"),
 				    "t", &err),
 			 0);
-	assert_int_equal(params_json(&root, &json, &err), 0);
+	assert_int_equal(params_json(&root, NULL, &json, &err), 0);
 	assert_string_equal(json.ptr,
 			    "{\"s\":\"a\\\"\\n\",\"n\":1.5,\"i\":-3,\"b\":true,"
 			    "\"a\":[1,{\"x\":2}],\"d\":\"2020-01-02\"}");
@@ -332,7 +332,7 @@ static void test_params(void **state)
 	toml_release(&root);
 	buf_clear(&json);
 	assert_int_equal(toml_parse(&root, STR("n = inf"), "t", &err), 0);
-	assert_int_equal(params_json(&root, &json, &err), -1);
+	assert_int_equal(params_json(&root, NULL, &json, &err), -1);
 	toml_release(&root);
 	assert_int_equal(toml_parse(&root, STR("n = \"1\""), "t", &err), 0);
 	assert_int_equal(params_check(&root, known, "p", &err), -1);

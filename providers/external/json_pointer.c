@@ -1,12 +1,13 @@
-/* http_point.c - JSON pointers: where in an answer a value stands. */
+/* json_pointer.c - RFC 6901: where in a JSON document a value stands. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/external/json_pointer.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/external/http_provider.h"
 
-bool http_provider_pointer_ok(const char *pointer)
+bool json_pointer_ok(const char *pointer)
 {
 	if (pointer[0] && pointer[0] != '/')
 		return false;
@@ -30,7 +31,7 @@ static char *unescape(struct str token)
 	return out;
 }
 
-const cJSON *http_provider_point(const cJSON *tree, const char *pointer)
+const cJSON *json_pointer_get(const cJSON *tree, const char *pointer)
 {
 	struct str rest = str_of(pointer);
 
@@ -53,4 +54,17 @@ const cJSON *http_provider_point(const cJSON *tree, const char *pointer)
 		free(name);
 	}
 	return tree;
+}
+
+char *json_pointer_text(const cJSON *tree, const char *pointer)
+{
+	const cJSON *v = json_pointer_get(tree, pointer);
+
+	if (cJSON_IsString(v))
+		return xstrdup(v->valuestring);
+	if (cJSON_IsNumber(v))
+		return xasprintf("%.0f", v->valuedouble);
+	if (cJSON_IsBool(v))
+		return xstrdup(cJSON_IsTrue(v) ? "true" : "false");
+	return NULL;
 }
