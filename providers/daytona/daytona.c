@@ -80,14 +80,6 @@ static int daytona_open(struct sandbox_client *host, const struct settings *set,
 	return 0;
 }
 
-/* Is the toolbox as safe as the API was? */
-static bool is_safe(const struct rest *api, const char *url)
-{
-	return rest_url_ok(str_of(url)) &&
-	       (str_starts(str_of(url), "https://") ||
-		!str_starts(str_of(api->base), "https://"));
-}
-
 /* Servers before toolboxProxyUrl have a path of its own for it. Owned, or
  * NULL. */
 static char *ask_url(struct sandbox *sb, const struct stop *stop,
@@ -112,20 +104,12 @@ static int adopt(struct sandbox *sb, const cJSON *answer,
 {
 	const char *named = json_string(answer, "toolboxProxyUrl", "");
 	char *url = *named ? xstrdup(named) : ask_url(sb, stop, err);
+	char *base = url ? vendor_server_url(sb->host->priv, url, err) : NULL;
 	struct rest toolbox = { .http = sb->host->http };
-	struct str base = str_of(url ? url : "");
-	int rc = url ? 0 : -1;
+	int rc = -1;
 
-	if (url && !is_safe(&vendor_of(sb->host)->api, url))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: %.200s is no "
-			       "address that the key may be sent to",
-			       url);
-	while (str_ends(base, "/"))
-		base.len--;
-	if (rc == 0) {
-		toolbox.base =
-			xasprintf("%.*s/%s", (int)base.len, base.ptr, sb->id);
+	if (base) {
+		toolbox.base = xasprintf("%s/%s", base, sb->id);
 		rc = add_headers(&toolbox, sb->host->settings, NULL, err);
 	}
 	if (rc == 0) {
@@ -134,6 +118,7 @@ static int adopt(struct sandbox *sb, const cJSON *answer,
 				 json_int(answer, "autoStopInterval", 0) * 60);
 	}
 	rest_release(&toolbox);
+	free(base);
 	free(url);
 	return rc;
 }
@@ -183,34 +168,6 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
-/* As all ids are, and the names of those that were given none. */
-static bool is_uuid(const char *id)
-{
-	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
-}
-
-/* The server takes a name too; then the id differs. */
-static int daytona_attach(struct sandbox *sb, const char *id,
-			  const struct stop *stop, struct error *err)
-{
-	struct vendor_client *c = sb->host->priv;
-	cJSON *answer = NULL;
-	const char *found;
-	int rc = 0;
-
-	if (vendor_check_id(&vendor, id, err) < 0)
-		return -1;
-	if (!is_uuid(id))
-		rc = vendor_get(c, id, &answer, stop, err);
-	found = json_string(answer, "id", id);
-	if (strcmp(json_string(answer, "name", ""), id) != 0)
-		found = id;
-	if (rc >= 0)
-		rc = vendor_attach(sb, found, stop, err);
-	cJSON_Delete(answer);
-	return rc;
-}
-
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	int64_t minutes = json_int(item, "autoStopInterval", 0);
@@ -221,10 +178,12 @@ static void add_end(const cJSON *item, struct sandbox_info *info)
 }
 
 /* The filter is JSON in the query. */
-static void list_path(struct buf *path, const char *label, const char *value)
+static void list_path(const struct vendor_client *c, struct buf *path,
+		      const char *label, const char *value)
 {
 	struct buf labels = BUF_INIT(4096);
 
+	(void)c;
 	buf_adds(path, "/sandbox?limit=100");
 	if (!label)
 		return;
@@ -271,6 +230,7 @@ static const struct vendor vendor = {
 	.box_size = sizeof(struct vendor_box),
 	.path = "/sandbox/",
 	.fields = { .id = "id",
+		    .alias = "name",
 		    .labels = "labels",
 		    .state = "state",
 		    .reason = "errorReason",
@@ -300,7 +260,7 @@ static const struct sandbox_ops ops = {
 	.open = daytona_open,
 	.close = vendor_close,
 	.create = vendor_create,
-	.attach = daytona_attach,
+	.attach = vendor_attach,
 	.list = vendor_list,
 	.info = vendor_info,
 	.extend = vendor_extend,

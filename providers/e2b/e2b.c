@@ -285,12 +285,14 @@ static int make_workdir(struct sandbox *sb, const struct stop *stop,
 
 /* As the SDK does: names and values are encoded, the pairs made from them once
  * more, and the whole as a query's value. */
-static void list_path(struct buf *path, const char *label, const char *value)
+static void list_path(const struct vendor_client *c, struct buf *path,
+		      const char *label, const char *value)
 {
 	struct buf name = BUF_INIT(4096);
 	struct buf text = BUF_INIT(4096);
 	struct buf pair = BUF_INIT(16 << 10);
 
+	(void)c;
 	buf_adds(path, "/v2/sandboxes?state=running,paused&limit=100");
 	if (!label)
 		return;

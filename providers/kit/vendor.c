@@ -150,6 +150,25 @@ void vendor_set_server(struct sandbox *sb, struct rest *server)
 	*server = (struct rest){ 0 };
 }
 
+char *vendor_server_url(const struct vendor_client *c, const char *url,
+			struct error *err)
+{
+	struct str base = str_of(url);
+
+	if (!rest_url_ok(base) ||
+	    (!str_starts(base, "https://") &&
+	     str_starts(str_of(c->api.base), "https://"))) {
+		error_set(err, ERR_PROTOCOL,
+			  "unexpected server response: refusing to send the "
+			  "key to '%.200s'",
+			  url);
+		return NULL;
+	}
+	while (str_ends(base, "/"))
+		base.len--;
+	return xstrndup(base.ptr, base.len);
+}
+
 void vendor_set_lease(struct sandbox *sb, int64_t lifetime_s)
 {
 	struct vendor_box *b = vendor_box(sb);

@@ -37,6 +37,8 @@ struct vendor_state {
 /* Members of the vendor's JSON about a sandbox. */
 struct vendor_fields {
 	const char *id;
+	const char *alias;  /* what may be in the id's place in a path, or
+			       NULL */
 	const char *labels; /* an object of text: ours are in there */
 	const char *state;
 	const char *reason;   /* why it failed; may be NULL */
@@ -62,6 +64,9 @@ struct vendor {
 	/* A second sandbox of the same name, our label, is refused with 409,
 	 * and a GET by the name finds the first. Else list_path() finds it. */
 	bool unique_names;
+	/* With them: the name is the id. A new one whose id is another is ours
+	 * only if there is none of our name. */
+	bool name_is_id;
 	bool attach_starts;   /* attach sends start(), not a GET */
 	bool awaits_end;      /* after it was deleted it is there for a while */
 	const char *end_path; /* a POST to it deletes one; NULL: DELETE does */
@@ -101,8 +106,8 @@ struct vendor {
 	void (*info)(const cJSON *item, struct sandbox_info *info);
 	/* The path, with a query, of the list of sandboxes whose label has
 	 * this value; label NULL: of all. */
-	void (*list_path)(struct buf *path, const char *label,
-			  const char *value);
+	void (*list_path)(const struct vendor_client *c, struct buf *path,
+			  const char *label, const char *value);
 	/* Instead of pages and list_path(): the list without a filter. */
 	int (*items)(struct vendor_client *c,
 		     bool (*each)(void *arg, const cJSON *item), void *arg,
@@ -155,6 +160,11 @@ int vendor_check_id(const struct vendor *v, const char *id, struct error *err);
 const struct rest *vendor_server(struct sandbox *sb);
 /* Takes over what server holds. */
 void vendor_set_server(struct sandbox *sb, struct rest *server);
+/* The address of another server that an answer names, without a slash at its
+ * end, owned. NULL with ERR_PROTOCOL when the key must not be sent there: it
+ * is not https, nor on loopback as the API itself. */
+char *vendor_server_url(const struct vendor_client *c, const char *url,
+			struct error *err);
 /* It ends lifetime_s from now. */
 void vendor_set_lease(struct sandbox *sb, int64_t lifetime_s);
 int64_t vendor_lifetime(struct sandbox *sb);

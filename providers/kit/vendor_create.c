@@ -57,14 +57,17 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 	struct vendor_client *c = vendor_of(sb->host);
 	const struct vendor_fields *f = &c->vendor->fields;
 	struct error other = { 0 };
+	const char *ours;
 	const char *id;
 
 	if (err->code == ERR_AUTH || err->http_status == 429 ||
 	    vendor_get(c, label, answer, stop, &other) != 0)
 		return -1;
 	id = json_string(*answer, f->id, "");
-	if (strcmp(json_string(json_get(*answer, f->labels), "dcode.label", ""),
-		   label) == 0) {
+	ours = c->vendor->name_is_id ? id
+				     : json_string(json_get(*answer, f->labels),
+						   "dcode.label", "");
+	if (strcmp(ours, label) == 0) {
 		if (err->http_status == 409 || retry_is_transient(err))
 			return 0;
 		if (vendor_id_ok(id))
@@ -111,6 +114,27 @@ static void delete_duplicates(struct sandbox *sb,
 	duplicate_create_delete(sb->host, &d, stop);
 }
 
+/* Where the name is the id: an answer about another id is worth less than one
+ * about our name, unless the vendor has none and gives names of its own. */
+static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
+		      const struct stop *stop, struct error *err)
+{
+	struct vendor_client *c = vendor_of(sb->host);
+	cJSON *named = NULL;
+	int rc;
+
+	if (!c->vendor->name_is_id || sb->id ||
+	    strcmp(json_string(*answer, c->vendor->fields.id, ""), label) == 0)
+		return 0;
+	rc = vendor_get(c, label, &named, stop, err);
+	if (rc == 0) {
+		cJSON_Delete(*answer);
+		*answer = named;
+		sb->id = xstrdup(label);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
 static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 		cJSON *body, cJSON **answer, const struct stop *stop,
 		struct error *err)
@@ -118,7 +142,8 @@ static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 	const struct vendor *v = vendor_of(sb->host)->vendor;
 	struct error why = { 0 };
 
-	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
+	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer &&
+	    check_name(sb, spec->label, answer, stop, &why) == 0) {
 		vendor_set_lease(sb, spec->lifetime_s);
 		return 0;
 	}
@@ -168,6 +193,24 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
+static bool is_uuid(const char *id)
+{
+	return strlen(id) == 36 && strspn(id, "0123456789abcdefABCDEF-") == 36;
+}
+
+/* It was asked for by its alias, a name for a UUID or the reverse. A UUID for
+ * another is no alias but a wrong answer. */
+static void set_id_of_alias(struct sandbox *sb, const char *asked,
+			    const cJSON *answer)
+{
+	const struct vendor_fields *f = &vendor_of(sb->host)->vendor->fields;
+	const char *id = json_string(answer, f->id, "");
+
+	if (f->alias && !sb->id && is_uuid(asked) != is_uuid(id) &&
+	    strcmp(json_string(answer, f->alias, ""), asked) == 0)
+		sb->id = xstrdup(id);
+}
+
 int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		  struct error *err)
 {
@@ -189,8 +232,10 @@ int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		rc = vendor_get(c, id, &answer, stop, err);
 	if (rc > 0)
 		rc = error_set(err, ERR_NOT_FOUND, "no %s %s", v->noun, id);
-	if (rc == 0)
+	if (rc == 0) {
+		set_id_of_alias(sb, id, answer);
 		rc = vendor_wait(sb, answer, id, NULL, stop, err);
+	}
 	if (rc < 0 && err->code == ERR_GONE)
 		err->code = ERR_NOT_FOUND;
 	if (rc == 0 && v->prepare)

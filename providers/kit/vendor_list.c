@@ -82,7 +82,7 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 
 	if (c->vendor->items)
 		return c->vendor->items(c, on_item, &all, stop, err);
-	c->vendor->list_path(&path, label, value);
+	c->vendor->list_path(c, &path, label, value);
 	q.path = path.ptr;
 	rc = buf_check(&path, "the request", err);
 	if (rc == 0)

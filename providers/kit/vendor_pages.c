@@ -12,7 +12,9 @@ enum { PAGES_MAX = 1000, TOKEN_MAX = 8192, PATH_ROOM = 64 << 10 };
 
 struct pager {
 	const struct vendor_pages *row;
-	char *token; /* owned: of the next page, or NULL */
+	char *token; /* owned: of the next page, or its path, or NULL */
+	char *first; /* owned, for .next: id of the last page's first item */
+	int64_t seen;
 };
 
 static void on_header(void *arg, struct str line)
@@ -33,17 +35,37 @@ static const cJSON *items_of(const struct vendor_pages *row, const cJSON *page)
 {
 	const cJSON *list = row->items ? json_get(page, row->items) : page;
 
+	list = list ? list : json_get(page, "items");
 	list = list ? list : page;
 	return cJSON_IsArray(list) ? list : NULL;
 }
 
+/* A server that does not know offsets sends the first page again. */
+static void make_path(struct pager *p, const struct vendor_query *q,
+		      const cJSON *page)
+{
+	const cJSON *items = items_of(p->row, page);
+	const char *first = json_string(items->child, "id", "");
+	struct buf path = BUF_INIT(PATH_ROOM);
+
+	p->seen += cJSON_GetArraySize(items);
+	if (!p->first || !*first || strcmp(p->first, first) != 0)
+		p->row->next(&path, q->path, page, p->seen);
+	free(p->first);
+	p->first = xstrdup(first);
+	p->token = path.len ? buf_detach(&path) : NULL;
+}
+
 /* Where the answer says how the list goes on. */
-static int read_token(struct pager *p, const cJSON *page, struct error *err)
+static int read_token(struct pager *p, const struct vendor_query *q,
+		      const cJSON *page, struct error *err)
 {
 	const cJSON *items = items_of(p->row, page);
 	const char *next = "";
 
-	if (p->row->header)
+	if (p->row->next)
+		make_path(p, q, page);
+	if (p->row->next || p->row->header)
 		return 0;
 	if (p->row->member)
 		next = json_string(page, p->row->member, "");
@@ -70,8 +92,8 @@ static int read_page(struct vendor_client *c, const struct vendor_query *q,
 				.arg = p };
 	int rc;
 
-	buf_adds(&path, q->path);
-	if (p->token) {
+	buf_adds(&path, p->token && p->row->next ? p->token : q->path);
+	if (p->token && !p->row->next) {
 		buf_addf(&path, "&%s=", p->row->query);
 		rest_encode(&path, str_of(p->token));
 	}
@@ -85,7 +107,7 @@ static int read_page(struct vendor_client *c, const struct vendor_query *q,
 	if (rc == 0 && !items_of(p->row, *page))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no list");
-	return rc == 0 ? read_token(p, *page, err) : rc;
+	return rc == 0 ? read_token(p, q, *page, err) : rc;
 }
 
 int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
@@ -110,5 +132,6 @@ int vendor_pages(struct vendor_client *c, const struct vendor_query *q,
 			rc = error_set(err, ERR_LIMIT, "the list does not end");
 	}
 	free(p.token);
+	free(p.first);
 	return rc;
 }

@@ -12,7 +12,12 @@ struct vendor_pages {
 	const char *header; /* of the answer */
 	const char *query;  /* the parameter that takes it: "cursor" */
 	const char *items;  /* the member with the array; where it is missing
-			       the answer must be the array */
+			       it is "items", or the answer is the array */
+	/* For lists that go on in another way: appends the path of the next
+	 * page, or nothing at the end. first: that of the first page; seen:
+	 * items so far. A page that begins as the one before ends the list. */
+	void (*next)(struct buf *path, const char *first, const cJSON *page,
+		     int64_t seen);
 };
 
 struct vendor_query {

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-static enum langsmith_word word_of_error(const char *type)
+static enum langsmith_kind kind_of_error(const char *type)
 {
 	if (strcmp(type, "CommandTimeout") == 0)
 		return LANGSMITH_TIMEOUT;
@@ -16,12 +16,12 @@ static enum langsmith_word word_of_error(const char *type)
 	return LANGSMITH_FAILED;
 }
 
-static int take_output(struct langsmith_frame *f, enum exec_stream stream,
-		       struct error *err)
+static int parse_output(struct langsmith_frame *f, enum exec_stream stream,
+			struct error *err)
 {
 	const char *data = json_string(f->tree, "data", NULL);
 
-	f->word = LANGSMITH_OUTPUT;
+	f->kind = LANGSMITH_OUTPUT;
 	f->stream = stream;
 	f->offset = json_int(f->tree, "offset", -1);
 	if (!data || f->offset < -1 || f->offset > INT64_MAX / 2)
@@ -31,7 +31,7 @@ static int take_output(struct langsmith_frame *f, enum exec_stream stream,
 	return 0;
 }
 
-static int take_exit(struct langsmith_frame *f, struct error *err)
+static int parse_exit(struct langsmith_frame *f, struct error *err)
 {
 	const cJSON *code = json_get(f->tree, "exit_code");
 	int64_t n = json_int(f->tree, "exit_code", -1);
@@ -39,7 +39,7 @@ static int take_exit(struct langsmith_frame *f, struct error *err)
 	if (!cJSON_IsNumber(code) || n < -64 || n > 255)
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no exit code");
-	f->word = LANGSMITH_EXIT;
+	f->kind = LANGSMITH_EXIT;
 	f->exit_code = (int)(n < 0 ? 128 - n : n);
 	return 0;
 }
@@ -56,15 +56,15 @@ int langsmith_frame_parse(struct langsmith_frame *f, struct str text,
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no message");
 	if (strcmp(type, "started") == 0)
-		f->word = LANGSMITH_STARTED;
+		f->kind = LANGSMITH_STARTED;
 	else if (strcmp(type, "stdout") == 0)
-		return take_output(f, EXEC_STDOUT, err);
+		return parse_output(f, EXEC_STDOUT, err);
 	else if (strcmp(type, "stderr") == 0)
-		return take_output(f, EXEC_STDERR, err);
+		return parse_output(f, EXEC_STDERR, err);
 	else if (strcmp(type, "exit") == 0)
-		return take_exit(f, err);
+		return parse_exit(f, err);
 	if (strcmp(type, "error") == 0) {
-		f->word = word_of_error(json_string(f->tree, "error_type", ""));
+		f->kind = kind_of_error(json_string(f->tree, "error_type", ""));
 		f->message = json_string(f->tree, "error", "");
 	}
 	return 0;
@@ -76,8 +76,8 @@ void langsmith_frame_release(struct langsmith_frame *f)
 	*f = (struct langsmith_frame){ 0 };
 }
 
-int langsmith_stream_take(struct langsmith_stream *s,
-			  const struct langsmith_frame *f, struct str *part)
+int langsmith_stream_advance(struct langsmith_stream *s,
+			     const struct langsmith_frame *f, struct str *part)
 {
 	int64_t len = (int64_t)f->data.len;
 	int64_t skip = f->offset < 0 ? 0 : s->at - f->offset;

@@ -6,28 +6,29 @@
 #include "base/json.h"
 #include "sandbox/sandbox.h"
 
-enum langsmith_word {
-	LANGSMITH_OTHER, /* a kind that we do not know: to be ignored */
+enum langsmith_kind {
+	LANGSMITH_OTHER, /* an unknown kind: to be ignored */
 	LANGSMITH_STARTED,
 	LANGSMITH_OUTPUT,
 	LANGSMITH_EXIT,
 	LANGSMITH_TIMEOUT, /* the server has killed it */
-	LANGSMITH_UNKNOWN, /* no such command, or not any more */
+	LANGSMITH_UNKNOWN, /* the server does not know the command, or forgot it
+			    */
 	LANGSMITH_FAILED,
 };
 
 struct langsmith_frame {
 	cJSON *tree; /* owned; what follows points into it */
-	enum langsmith_word word;
+	enum langsmith_kind kind;
 	enum exec_stream stream;
 	struct str data; /* UTF-8 */
-	int64_t offset;  /* of data in its stream; -1: not told */
+	int64_t offset;  /* of data in its stream; -1: not given */
 	int exit_code;
 	const char *message;
 };
 
-/* For any bytes. ERR_PROTOCOL for what is no such message; release it in any
- * case. */
+/* Takes any bytes. ERR_PROTOCOL where text is no such message. The caller
+ * releases f in any case. */
 int langsmith_frame_parse(struct langsmith_frame *f, struct str text,
 			  struct error *err);
 void langsmith_frame_release(struct langsmith_frame *f);
@@ -39,10 +40,11 @@ struct langsmith_stream {
 };
 
 /*
- * The part of the frame's data that is new; moves on. -1 when something
- * between is missing (nothing moves then): ask for it again.
+ * Sets *part to the frame's data that was not delivered before, and advances s.
+ * -1, with s unchanged, when bytes before the frame are missing: the caller
+ * asks for them again.
  */
-int langsmith_stream_take(struct langsmith_stream *s,
-			  const struct langsmith_frame *f, struct str *part);
+int langsmith_stream_advance(struct langsmith_stream *s,
+			     const struct langsmith_frame *f, struct str *part);
 
 #endif

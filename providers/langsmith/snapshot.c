@@ -7,18 +7,54 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/retry.h"
+#include "providers/kit/vendor_pages.h"
 #include "providers/langsmith/langsmith.h"
 
 enum {
 	POLL_MS = 2000,
 	BUILD_MS = 900000, /* python:3 may need more than the SDK's 60 s */
-	TELL_MS = 10000,
+	PROGRESS_MS = 10000,
 	NAME_MAX_BYTES = 128,
+	PAGE = 500,
 	TRIES = 4,
 	PAUSE_MS = 500, /* doubled each time */
+	POST_MS = 120000,
+	DISK_MAX = 1 << 20, /* GiB */
 };
 
-struct found {
+#define SNAPSHOTS "/v2/sandboxes/snapshots"
+
+void langsmith_list_path(struct buf *path, const char *list, const char *part)
+{
+	buf_addf(path, "%s?limit=%d&offset=0&name_contains=", list, PAGE);
+	rest_encode(path, str_of(part));
+}
+
+/* Newer servers answer {"items":[...],"next_cursor":C}. */
+void langsmith_next_path(struct buf *path, const char *first, const cJSON *page,
+			 int64_t seen)
+{
+	struct str list = { first, strcspn(first, "?") };
+	const char *cursor = json_string(page, "next_cursor", "");
+	bool newer = json_get(page, "next_cursor") || json_get(page, "items");
+	const cJSON *member;
+	bool any = false;
+
+	cJSON_ArrayForEach (member, page)
+		any = any || (cJSON_IsArray(member) && member->child);
+	if (newer ? !*cursor : !any)
+		return;
+	buf_addstr(path, list);
+	if (newer) {
+		buf_addf(path, "?page_size=%d&cursor=", PAGE);
+		rest_encode(path, str_of(cursor));
+	} else {
+		buf_addf(path, "?limit=%d&offset=%lld", PAGE, (long long)seen);
+	}
+	buf_adds(path, strstr(first, "&name_contains="));
+}
+
+struct snapshot_search {
 	const char *name;
 	char *id;        /* owned: of one that is ready, else of any */
 	char status[32]; /* of that */
@@ -27,12 +63,12 @@ struct found {
 
 static bool on_snapshot(void *arg, const cJSON *item)
 {
-	struct found *f = arg;
+	struct snapshot_search *f = arg;
 	const char *id = json_string(item, "id", "");
 	const char *status = json_string(item, "status", "");
 
 	if (strcmp(json_string(item, "name", ""), f->name) != 0 ||
-	    !langsmith_id_ok(id))
+	    !vendor_id_ok(id))
 		return true;
 	/* One that is being built is worth more than one that failed. */
 	if (f->id && strcmp(f->status, "building") == 0 &&
@@ -46,30 +82,31 @@ static bool on_snapshot(void *arg, const cJSON *item)
 	return strcmp(status, "ready") != 0;
 }
 
-static int find(struct langsmith *l, struct found *f, const struct stop *stop,
-		struct error *err)
+static const struct vendor_pages pages = { .items = "snapshots",
+					   .next = langsmith_next_path };
+
+static int find_snapshot(struct vendor_client *c, struct snapshot_search *f,
+			 const struct stop *stop, struct error *err)
 {
-	struct langsmith_query q = { .path = "/v2/sandboxes/snapshots",
-				     .each = on_snapshot,
-				     .arg = f };
-	struct buf query = BUF_INIT(4096);
+	struct buf path = BUF_INIT(4096);
+	struct vendor_query q = { .pages = &pages,
+				  .each = on_snapshot,
+				  .arg = f };
 	int rc;
 
 	free(f->id);
 	f->id = NULL;
-	buf_adds(&query, "&name_contains=");
-	rest_encode(&query, str_of(f->name));
-	buf_addc(&query, '\0');
-	q.more = query.ptr;
-	rc = langsmith_pages(l, &q, stop, err);
-	buf_release(&query);
+	langsmith_list_path(&path, SNAPSHOTS, f->name);
+	q.path = path.ptr;
+	rc = vendor_pages(c, &q, stop, err);
+	buf_release(&path);
 	if (rc < 0)
 		error_wrap(err, "Failed to list snapshots");
 	return rc;
 }
 
-static void tell(const struct sandbox_spec *spec, const char *name,
-		 const char *status, int64_t began)
+static void report_progress(const struct sandbox_spec *spec, const char *name,
+			    const char *status, int64_t began)
 {
 	char line[256];
 
@@ -89,25 +126,25 @@ static int not_ready(const char *name, const char *status, const char *message,
 			 name, status, *message ? ": " : "", message);
 }
 
-static int poll_ready(struct langsmith *l, const char *id, const char *name,
+static int poll_ready(struct vendor_client *c, const char *id, const char *name,
 		      const struct sandbox_spec *spec, const struct stop *stop,
 		      struct error *err)
 {
-	char *path = xasprintf("/v2/sandboxes/snapshots/%s", id);
+	char *path = xasprintf(SNAPSHOTS "/%s", id);
 	struct rest_ask ask = { .method = "GET",
 				.path = path,
 				.what = "waiting for the snapshot",
 				.flags = REST_AGAIN };
 	struct stop within = stop_within(stop, BUILD_MS);
 	int64_t began = clock_ms();
-	int64_t told = began - TELL_MS;
+	int64_t reported = began - PROGRESS_MS;
 	int rc = 0;
 
 	while (rc == 0) {
 		cJSON *tree = NULL;
 		const char *status;
 
-		rc = langsmith_api(l, &ask, &tree, NULL, &within, err);
+		rc = vendor_api(c, &ask, &tree, &within, err);
 		status = json_string(tree, "status", "");
 		if (rc == 0 && strcmp(json_string(tree, "id", ""), id) != 0)
 			rc = error_set(err, ERR_PROTOCOL,
@@ -119,9 +156,9 @@ static int poll_ready(struct langsmith *l, const char *id, const char *name,
 			rc = not_ready(name, status,
 				       json_string(tree, "status_message", ""),
 				       err);
-		if (rc == 0 && clock_ms() - told >= TELL_MS) {
-			told = clock_ms();
-			tell(spec, name, status, began);
+		if (rc == 0 && clock_ms() - reported >= PROGRESS_MS) {
+			reported = clock_ms();
+			report_progress(spec, name, status, began);
 		}
 		cJSON_Delete(tree);
 		if (rc == 0)
@@ -131,57 +168,63 @@ static int poll_ready(struct langsmith *l, const char *id, const char *name,
 	return rc > 0 ? 0 : -1;
 }
 
-static int post_build(struct langsmith *l, const char *name, char **id,
+/* The id (owned) of the snapshot that an answer is about. */
+static int parse_id(const cJSON *answer, char **id, struct error *err)
+{
+	const char *text = json_string(answer, "id", "");
+
+	if (!vendor_id_ok(text))
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: no snapshot");
+	*id = xstrdup(text);
+	return 0;
+}
+
+static int post_build(struct vendor_client *c, const char *name, char **id,
 		      const struct stop *stop, struct error *err)
 {
-	struct buf body = BUF_INIT(8192);
+	const struct settings *set = c->host->settings;
 	struct rest_ask ask = { .method = "POST",
-				.path = "/v2/sandboxes/snapshots",
+				.path = SNAPSHOTS,
 				.what = "building the snapshot",
-				.timeout_ms = 120000 };
+				.timeout_ms = POST_MS };
 	const char *image = NULL;
 	int64_t gib = 0;
 	cJSON *tree = NULL;
+	cJSON *body;
 	int rc;
 
-	if (settings_string(l->settings, "langsmith", "image", &image, err) <
-		    0 ||
-	    settings_int(l->settings, "langsmith", "disk", &gib, err) < 0)
+	if (settings_string(set, "langsmith", "image", &image, err) < 0 ||
+	    settings_int(set, "langsmith", "disk", &gib, err) < 0)
 		return -1;
-	if (gib < 1 || gib > 1 << 20)
-		return error_set(err, ERR_CONFIG, "disk: no size in GiB");
-	buf_addc(&body, '{');
-	json_member(&body, "name", str_of(name));
-	buf_addc(&body, ',');
-	json_member(&body, "docker_image", str_of(image));
-	buf_addf(&body, ",\"fs_capacity_bytes\":%lld}",
-		 (long long)gib * (1 << 30));
-	ask.body = buf_str(&body);
-	rc = buf_check(&body, "the snapshot's description", err);
+	if (gib < 1 || gib > DISK_MAX)
+		return error_set(err, ERR_CONFIG, "disk must be from 1 to %d",
+				 DISK_MAX);
+	body = cJSON_CreateObject();
+	cJSON_AddStringToObject(body, "name", name);
+	cJSON_AddStringToObject(body, "docker_image", image);
+	cJSON_AddNumberToObject(body, "fs_capacity_bytes",
+				(double)gib * (1 << 30));
+	rc = vendor_post(c, &ask, body, &tree, stop, err);
 	if (rc == 0)
-		rc = langsmith_api(l, &ask, &tree, NULL, stop, err);
-	if (rc == 0 && langsmith_id_ok(json_string(tree, "id", "")))
-		*id = xstrdup(json_string(tree, "id", ""));
-	else if (rc == 0)
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no snapshot");
+		rc = parse_id(tree, id, err);
 	cJSON_Delete(tree);
-	buf_release(&body);
+	cJSON_Delete(body);
 	return rc;
 }
 
-static int find_or_build(struct langsmith *l, struct found *f,
+static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
 			 const struct stop *stop, struct error *err)
 {
 	int64_t pause = PAUSE_MS;
 
 	for (int i = 1;; i++, pause *= 2) {
 		struct error why = { 0 };
-		int rc = find(l, f, stop, err);
+		int rc = find_snapshot(c, f, stop, err);
 
 		if (rc < 0 || f->id)
 			return rc;
-		rc = post_build(l, f->name, &f->id, stop, &why);
+		rc = post_build(c, f->name, &f->id, stop, &why);
 		snprintf(f->status, sizeof(f->status), "building");
 		if (rc == 0)
 			return 0;
@@ -197,17 +240,19 @@ static int find_or_build(struct langsmith *l, struct found *f,
 	}
 }
 
-int langsmith_resolve(struct langsmith *l, const struct sandbox_spec *spec,
-		      char **id, const struct stop *stop, struct error *err)
+int langsmith_resolve_snapshot(struct vendor_client *c,
+			       const struct sandbox_spec *spec, char **id,
+			       const struct stop *stop, struct error *err)
 {
-	struct found f = { .name = spec->snapshot };
+	struct snapshot_search f = { .name = spec->snapshot };
 	const char *known = NULL;
 	int rc;
 
-	if (settings_string(l->settings, "langsmith", "snapshot_id", &known,
-			    err) < 0 ||
-	    (!f.name && settings_string(l->settings, "langsmith", "snapshot",
-					&f.name, err) < 0))
+	const struct settings *set = c->host->settings;
+
+	if (settings_string(set, "langsmith", "snapshot_id", &known, err) < 0 ||
+	    (!f.name &&
+	     settings_string(set, "langsmith", "snapshot", &f.name, err) < 0))
 		return -1;
 	if (known) {
 		*id = xstrdup(known);
@@ -215,9 +260,9 @@ int langsmith_resolve(struct langsmith *l, const struct sandbox_spec *spec,
 	}
 	if (!f.name || !*f.name || strlen(f.name) > NAME_MAX_BYTES)
 		return error_set(err, ERR_CONFIG, "no name of a snapshot");
-	rc = find_or_build(l, &f, stop, err);
+	rc = find_or_build(c, &f, stop, err);
 	if (rc == 0 && strcmp(f.status, "building") == 0) {
-		rc = poll_ready(l, f.id, f.name, spec, stop, err);
+		rc = poll_ready(c, f.id, f.name, spec, stop, err);
 		if (rc < 0)
 			error_wrap(err, "Failed to build snapshot '%s'",
 				   f.name);
@@ -234,8 +279,8 @@ int langsmith_resolve(struct langsmith *l, const struct sandbox_spec *spec,
 int langsmith_find_snapshot(struct sandbox_client *host, const char *name,
 			    const struct stop *stop, struct error *err)
 {
-	struct found f = { .name = name };
-	int rc = find(langsmith_of(host), &f, stop, err);
+	struct snapshot_search f = { .name = name };
+	int rc = find_snapshot(host->priv, &f, stop, err);
 
 	if (rc == 0)
 		rc = f.id != NULL;
@@ -247,34 +292,29 @@ int langsmith_find_snapshot(struct sandbox_client *host, const char *name,
 int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 		       const struct stop *stop, struct error *err)
 {
-	struct langsmith *l = langsmith_of(sb->host);
-	char *path = xasprintf("/v2/sandboxes/boxes/%s/snapshot", sb->id);
 	struct buf body = BUF_INIT(1024);
 	struct rest_ask ask = { .method = "POST",
-				.path = path,
+				.path = "/snapshot",
 				.what = "making the snapshot",
-				.timeout_ms = 120000 };
+				.timeout_ms = POST_MS };
 	cJSON *tree = NULL;
-	const char *id;
+	char *id = NULL;
 	int rc;
 
 	(void)replace; /* names are not unique there: the newest is used */
+	if (!*name || strlen(name) > NAME_MAX_BYTES)
+		return error_set(err, ERR_USAGE, "no name of a snapshot");
 	buf_addc(&body, '{');
 	json_member(&body, "name", str_of(name));
 	buf_addc(&body, '}');
 	ask.body = buf_str(&body);
-	if (!*name || strlen(name) > NAME_MAX_BYTES)
-		rc = error_set(err, ERR_USAGE, "no name of a snapshot");
-	else
-		rc = langsmith_api(l, &ask, &tree, NULL, stop, err);
-	id = json_string(tree, "id", "");
-	if (rc == 0 && !langsmith_id_ok(id))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no snapshot");
+	rc = vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err);
 	if (rc == 0)
-		rc = poll_ready(l, id, name, NULL, stop, err);
+		rc = parse_id(tree, &id, err);
+	if (rc == 0)
+		rc = poll_ready(sb->host->priv, id, name, NULL, stop, err);
+	free(id);
 	cJSON_Delete(tree);
 	buf_release(&body);
-	free(path);
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* ws.c - a command over a WebSocket: live, killable, cut-proof. */
+/* ws.c - a command over a WebSocket: followed over cuts, killed at its limit.
+ */
 /* SPDX-License-Identifier: MIT */
 #include "net/ws.h"
 
@@ -35,7 +36,7 @@ enum {
 	KEPT_S = 600,     /* that the server keeps what it printed */
 };
 
-struct run {
+struct ws_command {
 	struct sandbox *sb;
 	const struct exec_request *req;
 	struct exec_result *res;
@@ -51,11 +52,11 @@ struct run {
 	bool killed;
 	unsigned failures; /* in a row */
 	unsigned gaps;     /* in a row */
-	int64_t heard;     /* ms, when a message last came */
-	int64_t limit;     /* ms, of the command's time; INT64_MAX */
+	int64_t last_ms;   /* when a message last came */
+	int64_t limit;     /* clock_ms() when its time is over; INT64_MAX */
 };
 
-static int compose(struct run *r, struct error *err)
+static int write_start(struct ws_command *r, struct error *err)
 {
 	int64_t ms = r->req->timeout_ms;
 
@@ -73,13 +74,14 @@ static int compose(struct run *r, struct error *err)
 	return buf_check(&r->start, "the command", err);
 }
 
-static void hang_up(struct run *r)
+static void disconnect(struct ws_command *r)
 {
 	ws_free(r->ws);
 	r->ws = NULL;
 }
 
-static int say_hello(struct run *r, const struct stop *stop, struct error *err)
+static int send_first(struct ws_command *r, const struct stop *stop,
+		      struct error *err)
 {
 	char text[192];
 
@@ -95,29 +97,26 @@ static int say_hello(struct run *r, const struct stop *stop, struct error *err)
 }
 
 /* One try. *answer is released by the caller. */
-static int dial(struct run *r, struct http_response *answer,
-		const struct stop *stop, struct error *err)
+static int connect_once(struct ws_command *r, struct http_response *answer,
+			const struct stop *stop, struct error *err)
 {
-	struct rest plane = { 0 };
+	const struct rest *plane = vendor_server(r->sb);
 	struct ws_request ask = { .message_max = MESSAGE_MAX,
 				  .open_ms = OPEN_MS,
 				  .ping_ms = PING_MS,
 				  .pong_ms = PONG_MS,
 				  .answer = answer };
-	char *url;
-	int rc = langsmith_plane(r->sb, &plane, err);
+	char *url = xasprintf("%s/execute/ws", plane->base);
+	int rc;
 
-	url = xasprintf("%s/execute/ws", plane.base);
 	ask.url = url;
-	ask.headers = (const char *const *)plane.headers;
+	ask.headers = (const char *const *)plane->headers;
+	rc = ws_open(&r->ws, r->sb->host->http, &ask, stop, err);
 	if (rc == 0)
-		rc = ws_open(&r->ws, r->sb->host->http, &ask, stop, err);
-	if (rc == 0)
-		rc = say_hello(r, stop, err);
+		rc = send_first(r, stop, err);
 	if (rc < 0)
-		hang_up(r);
+		disconnect(r);
 	free(url);
-	rest_release(&plane);
 	return rc;
 }
 
@@ -128,16 +127,17 @@ static bool refuses_ws(int status)
 	       status != 425 && status != 429;
 }
 
-static void remember_no_ws(struct run *r)
+static void set_no_ws(struct ws_command *r)
 {
-	struct langsmith_box *b = langsmith_box(r->sb);
+	struct langsmith_box *b = (struct langsmith_box *)vendor_box(r->sb);
 
-	pthread_mutex_lock(&b->lock);
+	pthread_mutex_lock(&b->kit.lock);
 	b->no_ws = true;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->kit.lock);
 }
 
-static int64_t pause_of(const struct run *r, const struct http_response *answer)
+static int64_t pause_of(const struct ws_command *r,
+			const struct http_response *answer)
 {
 	if (answer->retry_after_ms == 0)
 		return 0;
@@ -145,10 +145,11 @@ static int64_t pause_of(const struct run *r, const struct http_response *answer)
 			       : (int64_t)PAUSE_MS << (r->failures - 1);
 }
 
-/* After a dial that failed: 0 to try again, 1 for plain requests, -1. */
-static int recover(struct run *r, const struct http_response *answer,
-		   const struct error *why, const struct stop *stop,
-		   struct error *err)
+/* After a connection that failed: 0 to try again, 1 for plain requests, -1. */
+static int decide_retry(struct ws_command *r,
+			const struct http_response *answer,
+			const struct error *why, const struct stop *stop,
+			struct error *err)
 {
 	int status = answer->status;
 	struct error gone = { 0 };
@@ -156,20 +157,20 @@ static int recover(struct run *r, const struct http_response *answer,
 	if (stop_check(stop, err) < 0)
 		return -1;
 	if (!r->sent && refuses_ws(status)) {
-		remember_no_ws(r);
+		set_no_ws(r);
 		return 1;
 	}
 	r->failures++;
 	if (!r->sent && r->failures >= OPENS_MAX)
 		return 1;
 	if (status == 401 || status == 403 ||
-	    clock_ms() - r->heard > PATIENCE_MS ||
+	    clock_ms() - r->last_ms > PATIENCE_MS ||
 	    (!status && why->code != ERR_NETWORK && why->code != ERR_TIMEOUT &&
 	     why->code != ERR_PROTOCOL)) {
 		*err = *why;
 		return -1;
 	}
-	if (status >= 400 && langsmith_revive(r->sb, stop, &gone) < 0 &&
+	if (status >= 400 && vendor_revive(r->sb, stop, &gone) < 0 &&
 	    gone.code == ERR_GONE) {
 		*err = gone;
 		return -1;
@@ -177,8 +178,8 @@ static int recover(struct run *r, const struct http_response *answer,
 	return retry_sleep(why, pause_of(r, answer), stop, err);
 }
 
-static int connect_surely(struct run *r, const struct stop *stop,
-			  struct error *err)
+static int ensure_connected(struct ws_command *r, const struct stop *stop,
+			    struct error *err)
 {
 	int rc = 0;
 
@@ -186,25 +187,25 @@ static int connect_surely(struct run *r, const struct stop *stop,
 		struct http_response answer = { .retry_after_ms = -1 };
 		struct error why = { 0 };
 
-		if (dial(r, &answer, stop, &why) < 0)
-			rc = recover(r, &answer, &why, stop, err);
+		if (connect_once(r, &answer, stop, &why) < 0)
+			rc = decide_retry(r, &answer, &why, stop, err);
 		http_response_release(&answer);
 	}
 	return rc;
 }
 
-static int on_output(struct run *r, const struct langsmith_frame *f,
+static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 		     struct error *err)
 {
 	int i = f->stream == EXEC_STDERR;
 	struct str part;
 
-	if (langsmith_stream_take(&r->out[i], f, &part) < 0) {
+	if (langsmith_stream_advance(&r->out[i], f, &part) < 0) {
 		if (++r->gaps > 2)
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: a part "
 					 "of the output is missing");
-		hang_up(r); /* and ask from where we are */
+		disconnect(r); /* the next connection asks from where we are */
 		return 0;
 	}
 	if (!part.len)
@@ -214,10 +215,10 @@ static int on_output(struct run *r, const struct langsmith_frame *f,
 }
 
 /* 0 to go on or, with r->ended, at the end; 1 for plain requests; -1. */
-static int on_frame(struct run *r, const struct langsmith_frame *f,
+static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 		    struct error *err)
 {
-	switch (f->word) {
+	switch (f->kind) {
 	case LANGSMITH_STARTED:
 		r->started = true;
 		return 0;
@@ -236,10 +237,10 @@ static int on_frame(struct run *r, const struct langsmith_frame *f,
 	case LANGSMITH_UNKNOWN:
 	case LANGSMITH_FAILED:
 		r->ended = true;
-		/* It could not be begun: the other way tells why. */
+		/* It could not be started: a plain request tells why. */
 		if (!r->started && !r->failures && !r->killing)
 			return 1;
-		if (f->word == LANGSMITH_UNKNOWN)
+		if (f->kind == LANGSMITH_UNKNOWN)
 			return error_set(err, ERR_REMOTE,
 					 "the command's output was lost in the "
 					 "sandbox");
@@ -249,8 +250,10 @@ static int on_frame(struct run *r, const struct langsmith_frame *f,
 	}
 }
 
-/* Waits for a message and obeys it. 0, 1, -1 as on_frame(); a cut hangs up. */
-static int hear(struct run *r, const struct stop *stop, struct error *err)
+/* Waits for a message and does what it says: 0, 1, -1 as on_frame(). A cut
+ * disconnects. */
+static int receive_frame(struct ws_command *r, const struct stop *stop,
+			 struct error *err)
 {
 	struct langsmith_frame f = { 0 };
 	struct error why = { 0 };
@@ -259,7 +262,7 @@ static int hear(struct run *r, const struct stop *stop, struct error *err)
 
 	rc = ws_receive(r->ws, &r->message, &kind, stop, &why);
 	if (rc > 0) {
-		r->heard = clock_ms();
+		r->last_ms = clock_ms();
 		r->failures = 0;
 		rc = langsmith_frame_parse(&f, buf_str(&r->message), err);
 		if (rc == 0)
@@ -274,14 +277,15 @@ static int hear(struct run *r, const struct stop *stop, struct error *err)
 	/* Cut, or closed before the end; 1001: the server reloads. */
 	if (rc < 0 || ws_code(r->ws) != WS_CODE_AWAY)
 		r->failures++;
-	hang_up(r);
+	disconnect(r);
 	if (r->failures > 1)
 		return stop_sleep(stop, PAUSE_MS, err);
 	return 0;
 }
 
 /* Follows the command to its end: 0, 1, -1. ERR_TIMEOUT may be its own. */
-static int follow(struct run *r, const struct stop *stop, struct error *err)
+static int follow_command(struct ws_command *r, const struct stop *stop,
+			  struct error *err)
 {
 	struct stop within = *stop;
 	int rc = 0;
@@ -289,40 +293,40 @@ static int follow(struct run *r, const struct stop *stop, struct error *err)
 	if (r->limit < within.deadline)
 		within.deadline = r->limit;
 	while (rc == 0 && !r->ended) {
-		if (clock_ms() - r->heard > PATIENCE_MS && r->failures)
+		if (clock_ms() - r->last_ms > PATIENCE_MS && r->failures)
 			return error_set(err, ERR_NETWORK, "no answer for %d s",
 					 PATIENCE_MS / 1000);
-		rc = connect_surely(r, &within, err);
+		rc = ensure_connected(r, &within, err);
 		if (rc)
 			break;
-		rc = hear(r, &within, err);
+		rc = receive_frame(r, &within, err);
 	}
 	return rc;
 }
 
 /* Ends the command whatever has happened; what it has printed is still
  * delivered. */
-static void kill_command(struct run *r)
+static void kill_command(struct ws_command *r)
 {
 	struct stop stop = stop_cleanup(KILL_MS);
 	struct error ignored = { 0 };
 	int rc = 0;
 
-	r->heard = clock_ms();
+	r->last_ms = clock_ms();
 	r->failures = 0;
-	r->killing = true; /* one that has not begun shall not any more */
+	r->killing = true; /* a command that has not started must not start */
 	while (rc == 0 && !r->ended) {
 		if (!r->ws)
 			r->killed = false;
-		rc = connect_surely(r, &stop, &ignored);
+		rc = ensure_connected(r, &stop, &ignored);
 		if (rc == 0 && !r->killed) {
 			r->killed = true;
 			if (ws_send(r->ws, WS_TEXT, STR("{\"type\":\"kill\"}"),
 				    &stop, &ignored) < 0)
-				hang_up(r);
+				disconnect(r);
 		}
 		if (rc == 0 && r->ws)
-			rc = hear(r, &stop, &ignored);
+			rc = receive_frame(r, &stop, &ignored);
 	}
 }
 
@@ -335,12 +339,12 @@ int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
 			 struct exec_result *res, const struct stop *stop,
 			 struct error *err)
 {
-	struct run r = { .sb = sb,
-			 .req = req,
-			 .res = res,
-			 .heard = clock_ms(),
-			 .limit = limit_of(req),
-			 .message = BUF_INIT(MESSAGE_MAX) };
+	struct ws_command r = { .sb = sb,
+				.req = req,
+				.res = res,
+				.last_ms = clock_ms(),
+				.limit = limit_of(req),
+				.message = BUF_INIT(MESSAGE_MAX) };
 	struct stop closing;
 	struct error ignored = { 0 };
 	struct error why = { 0 };
@@ -348,9 +352,9 @@ int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
 
 	*res = (struct exec_result){ .exit_code = -1 };
 	ids_uuid7(r.id);
-	rc = compose(&r, &why);
+	rc = write_start(&r, &why);
 	if (rc == 0)
-		rc = follow(&r, stop, &why);
+		rc = follow_command(&r, stop, &why);
 	if (rc < 0 && r.sent && !r.ended && why.code != ERR_GONE) {
 		bool late = why.code == ERR_TIMEOUT && clock_ms() >= r.limit;
 
@@ -364,7 +368,7 @@ int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
 	closing = stop_within(stop, CLOSE_MS);
 	if (r.ws)
 		(void)ws_close(r.ws, WS_CODE_NORMAL, "", &closing, &ignored);
-	hang_up(&r);
+	disconnect(&r);
 	buf_release(&r.start);
 	buf_release(&r.message);
 	if (rc < 0)

@@ -180,7 +180,7 @@ def test_attach_to_nothing(langsmith, model, task):
     langsmith()
     model([DONE])
     r = task("--sandbox-id", "no-such-one")
-    assert r.status != 0 and "sandbox not found" in r.err
+    assert r.status != 0 and "no sandbox no-such-one" in r.err
 
 
 def test_wrong_id_in_an_answer(langsmith, model, task):

@@ -18,9 +18,9 @@ static void parse(struct langsmith_stream *s, struct str text)
 	if (langsmith_frame_parse(&f, text, &err) < 0) {
 		if (err.code != ERR_PROTOCOL)
 			abort();
-	} else if (f.word == LANGSMITH_OUTPUT) {
+	} else if (f.kind == LANGSMITH_OUTPUT) {
 		bool replaced = s->replaced;
-		int rc = langsmith_stream_take(s, &f, &part);
+		int rc = langsmith_stream_advance(s, &f, &part);
 
 		if (rc < 0 && s->at != before)
 			abort();

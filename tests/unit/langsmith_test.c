@@ -63,7 +63,7 @@ static void test_frames(void **state)
 	static const struct {
 		const char *text;
 		enum err code;
-		enum langsmith_word word;
+		enum langsmith_kind kind;
 		int exit_code;
 	} cases[] = {
 		{ "{\"type\":\"started\",\"pid\":4}", 0, LANGSMITH_STARTED, 0 },
@@ -102,8 +102,8 @@ static void test_frames(void **state)
 		langsmith_frame_parse(&f, str_of(cases[i].text), &err);
 		assert_int_equal(err.code, cases[i].code);
 		if (!err.code)
-			assert_int_equal(f.word, cases[i].word);
-		if (f.word == LANGSMITH_EXIT)
+			assert_int_equal(f.kind, cases[i].kind);
+		if (f.kind == LANGSMITH_EXIT)
 			assert_int_equal(f.exit_code, cases[i].exit_code);
 		langsmith_frame_release(&f);
 	}
@@ -133,7 +133,7 @@ static void test_stream(void **state)
 		struct langsmith_frame f = { .data = str_of(steps[i].data),
 					     .offset = steps[i].offset };
 		struct str part = { 0 };
-		int rc = langsmith_stream_take(&s, &f, &part);
+		int rc = langsmith_stream_advance(&s, &f, &part);
 
 		assert_int_equal(rc, steps[i].part ? 0 : -1);
 		if (steps[i].part)

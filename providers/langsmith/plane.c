@@ -1,11 +1,11 @@
-/* exec.c - commands as supervised jobs, over two kinds of requests.
- */
+/* plane.c - commands and files on a sandbox's data plane. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/kit/http_files.h"
 #include "providers/langsmith/langsmith.h"
 #include "sandbox/supervise/supervise.h"
 
@@ -17,34 +17,8 @@ enum {
 	LONG_MS = 2000,
 };
 
-/* Turns what went wrong into what the supervisor does next: ask again
- * (ERR_NETWORK), give up, or ERR_GONE. */
-static int judge(struct sandbox *sb, const struct http_response *res,
-		 const struct stop *stop, struct error *err)
-{
-	struct error why = { 0 };
-	int status = res->status;
-	bool may_be_gone = status == 400 || status == 404 || status == 409 ||
-			   status == 502 || status == 503;
-
-	if (err->code == ERR_CANCELLED ||
-	    (err->code == ERR_LIMIT && status != 429))
-		return -1;
-	if (may_be_gone && langsmith_revive(sb, stop, &why) < 0) {
-		if (why.code != ERR_NETWORK && why.code != ERR_TIMEOUT) {
-			*err = why;
-			return -1;
-		}
-		err->code = ERR_NETWORK;
-		return -1;
-	}
-	if (may_be_gone || status == 408 || status == 429 || status >= 500)
-		err->code = ERR_NETWORK;
-	return -1;
-}
-
 /* The output out of {"stdout":...,"stderr":...,"exit_code":n}. */
-static int take(struct str body, struct buf *out, struct error *err)
+static int parse_output(struct str body, struct buf *out, struct error *err)
 {
 	cJSON *tree = json_parse(body);
 	const char *text = json_string(tree, "stdout", NULL);
@@ -59,17 +33,18 @@ static int take(struct str body, struct buf *out, struct error *err)
 	return rc;
 }
 
-struct way { /* struct supervisor.arg */
+struct ws_job { /* struct supervisor.arg */
 	struct sandbox *sb;
-	bool ws; /* may be tried, once */
+	bool try_ws; /* once */
 	int64_t began;
 };
 
 /*
  * Plain request: its output comes at the end. Our script's answers are ASCII,
- * which both ways carry unharmed; a command's own bytes they would not.
+ * which both kinds of requests carry unharmed; a command's own bytes they would
+ * not.
  */
-static int over_http(struct sandbox *sb, struct str command, int64_t wait_ms,
+static int call_http(struct sandbox *sb, struct str command, int64_t wait_ms,
 		     struct buf *out, const struct stop *stop,
 		     struct error *err)
 {
@@ -81,7 +56,6 @@ static int over_http(struct sandbox *sb, struct str command, int64_t wait_ms,
 		.what = "running the command",
 		.timeout_ms = wait_ms + SLACK_MS,
 	};
-	struct rest plane = { 0 };
 	int rc;
 
 	buf_addc(&body, '{');
@@ -91,23 +65,19 @@ static int over_http(struct sandbox *sb, struct str command, int64_t wait_ms,
 	ask.body = buf_str(&body);
 	res.body.max = (size_t)4 * ANSWER_MAX;
 	rc = buf_check(&body, "the command", err);
-	if (rc == 0)
-		rc = langsmith_plane(sb, &plane, err);
 	if (rc == 0) {
-		rc = rest_call(&plane, &ask, &res, stop, err);
-		if (rc < 0)
-			rc = judge(sb, &res, stop, err);
-		else
-			rc = take(buf_str(&res.body), out, err);
+		rc = vendor_send(sb, &ask, &res, stop, err);
+		rc = rc < 0 ? vendor_exec_failed(sb, res.status, false, stop,
+						 err)
+			    : parse_output(buf_str(&res.body), out, err);
 	}
-	rest_release(&plane);
 	http_response_release(&res);
 	buf_release(&body);
 	return rc;
 }
 
-static int collect(void *arg, enum exec_stream stream, struct str chunk,
-		   struct buf *reply, struct error *err)
+static int add_output(void *arg, enum exec_stream stream, struct str chunk,
+		      struct buf *reply, struct error *err)
 {
 	struct buf *out = arg;
 
@@ -117,12 +87,12 @@ static int collect(void *arg, enum exec_stream stream, struct str chunk,
 	return buf_check(out, "the command's output", err);
 }
 
-static int over_ws(struct sandbox *sb, struct str command, int64_t wait_ms,
+static int call_ws(struct sandbox *sb, struct str command, int64_t wait_ms,
 		   struct buf *out, const struct stop *stop, struct error *err)
 {
 	const struct exec_request req = { .command = command,
 					  .timeout_ms = wait_ms + SLACK_MS,
-					  .output = collect,
+					  .output = add_output,
 					  .arg = out };
 	struct exec_result res;
 	int rc = langsmith_ws_execute(sb, &req, &res, stop, err);
@@ -132,15 +102,15 @@ static int over_ws(struct sandbox *sb, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-static bool may_ws(struct sandbox *sb)
+static bool has_ws(struct sandbox *sb)
 {
-	struct langsmith_box *b = langsmith_box(sb);
-	bool may;
+	struct langsmith_box *b = (struct langsmith_box *)vendor_box(sb);
+	bool has;
 
-	pthread_mutex_lock(&b->lock);
-	may = !b->no_ws;
-	pthread_mutex_unlock(&b->lock);
-	return may;
+	pthread_mutex_lock(&b->kit.lock);
+	has = !b->no_ws;
+	pthread_mutex_unlock(&b->kit.lock);
+	return has;
 }
 
 /*
@@ -152,33 +122,79 @@ static bool may_ws(struct sandbox *sb)
 static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err)
 {
-	struct way *way = arg;
+	struct ws_job *job = arg;
 	int rc = 1;
 
-	if (way->ws && clock_ms() - way->began >= LONG_MS &&
-	    wait_ms >= LONG_MS && may_ws(way->sb)) {
-		way->ws = false;
-		rc = over_ws(way->sb, command, wait_ms, out, stop, err);
+	if (job->try_ws && clock_ms() - job->began >= LONG_MS &&
+	    wait_ms >= LONG_MS && has_ws(job->sb)) {
+		job->try_ws = false;
+		rc = call_ws(job->sb, command, wait_ms, out, stop, err);
 	}
 	return rc <= 0 ? rc
-		       : over_http(way->sb, command, wait_ms, out, stop, err);
+		       : call_http(job->sb, command, wait_ms, out, stop, err);
 }
 
 int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err)
 {
-	struct way way = { .sb = sb, .ws = true, .began = clock_ms() };
+	struct ws_job job = { .sb = sb, .try_ws = true, .began = clock_ms() };
 	const struct supervisor s = { .call = call,
-				      .arg = &way,
+				      .arg = &job,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX,
 				      .first_ms = LONG_MS };
 
-	if (settings_bool(sb->host->settings, "langsmith", "websocket", &way.ws,
-			  err) < 0)
+	if (settings_bool(sb->host->settings, "langsmith", "websocket",
+			  &job.try_ws, err) < 0)
 		return -1;
 	/* Our own helpers end at once. */
-	way.ws = way.ws && !req->plain;
+	job.try_ws = job.try_ws && !req->plain;
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
+
+static void get(struct sandbox *sb, const char *file,
+		struct http_files_way *way)
+{
+	(void)sb;
+	buf_adds(&way->path, "/download?path=");
+	rest_encode(&way->path, str_of(file));
+}
+
+/* The form's name is only shown: the path is in the query. */
+static void put(struct sandbox *sb, const char *file,
+		struct http_files_way *way)
+{
+	(void)sb;
+	buf_adds(&way->path, "/upload?path=");
+	rest_encode(&way->path, str_of(file));
+	way->file_field = "file";
+	way->file_name = "file";
+}
+
+static bool says(const struct http_response *res, const char *word)
+{
+	struct str body = buf_str(&res->body);
+
+	return str_search(body, str_of(word)) < body.len;
+}
+
+/* A 404 may still be the file's: then the sandbox is there. */
+static enum http_files_verdict classify_failure(const struct http_response *res)
+{
+	if (res->status == 502 || res->status == 503 ||
+	    ((res->status == 400 || res->status == 409) &&
+	     says(res, "NotReady")))
+		return FILES_REVIVE;
+	if (res->status == 404 && !says(res, "FileNotFound"))
+		return FILES_DOUBT;
+	return FILES_REFUSED;
+}
+
+const struct http_files langsmith_files = {
+	.call = vendor_send,
+	.get = get,
+	.put = put,
+	.judge = classify_failure,
+	.revive = vendor_revive,
+};
