@@ -29,21 +29,22 @@ static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 		    cJSON *body, const struct stop *stop, struct error *err)
 {
 	struct vendor_client *c = vendor_of(sb->host);
-	cJSON *labels;
+	const char *field = c->vendor->fields.labels;
+	cJSON *labels = cJSON_CreateObject();
 
 	if (spec->lifetime_s <= 0)
-		return error_set(err, ERR_CONFIG,
-				 "the lifetime is not above zero");
-	if (set_workdir(sb, err) < 0 ||
-	    c->vendor->describe(c, spec, body, stop, err) < 0)
-		return -1;
-	labels = cJSON_GetObjectItemCaseSensitive(body,
-						  c->vendor->fields.labels);
-	if (!labels)
-		labels =
-			cJSON_AddObjectToObject(body, c->vendor->fields.labels);
-	return env_list_labels(sb->host->settings, sb->host->provider->name,
-			       spec, labels, err);
+		error_set(err, ERR_CONFIG, "the lifetime is not above zero");
+	else if (set_workdir(sb, err) == 0 &&
+		 env_list_labels(sb->host->settings, sb->host->provider->name,
+				 spec, labels, err) == 0 &&
+		 c->vendor->describe(c, spec, body, stop, err) == 0) {
+		if (!cJSON_ReplaceItemInObjectCaseSensitive(body, field,
+							    labels))
+			cJSON_AddItemToObject(body, field, labels);
+		return 0;
+	}
+	cJSON_Delete(labels);
+	return -1;
 }
 
 /*

@@ -273,6 +273,16 @@ def test_blueprint_that_fails(runloop, model, task):
     assert cloud.left() == [] and cloud.count(CREATE) == 0
 
 
+def test_a_wrong_label_is_told_before_a_blueprint_is_built(
+        runloop, model, task, config):
+    cloud = runloop()
+    config('[sandboxes.providers.runloop.params]\nlabels = ["team"]\n')
+    model([DONE])
+    r = task("--sandbox-snapshot-name", "bp")
+    assert r.status != 0 and "labels: each entry is NAME=value" in r.err
+    assert cloud.count("POST") == 0
+
+
 def test_blueprint_made_once_after_a_cut(runloop, model, task):
     cloud = runloop()
     cloud.fault("POST /v1/blueprints$", truncate=10)
