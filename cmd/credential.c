@@ -12,7 +12,6 @@
 #include "base/str.h"
 #include "cmd/secret.h"
 #include "model/presets.h"
-#include "providers/table.h"
 
 enum { LOCK_MS = 30000 };
 

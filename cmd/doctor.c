@@ -15,7 +15,6 @@
 #include "cmd/provider.h"
 #include "model/model.h"
 #include "providers/local/local.h"
-#include "providers/table.h"
 
 enum verdict { FINE, REMARK, BROKEN };
 

@@ -118,7 +118,7 @@ static int check_directory(struct error *err)
 static int open_sandbox(struct run *r, const struct stop *stop,
 			struct error *err)
 {
-	struct box_request request = {
+	struct lifecycle_request request = {
 		.host = &r->host,
 		.mask = r->app->mask,
 		.attach_id = r->options.sandbox_id,

@@ -5,9 +5,9 @@
 
 #include "agent/agent.h"
 #include "agent/approve.h"
-#include "agent/lifecycle.h"
 #include "cmd/app.h"
 #include "cmd/args.h"
+#include "lifecycle/lifecycle.h"
 
 /* What the command line asks for, checked. Strings are borrowed from argv. */
 struct run_options {
@@ -46,7 +46,7 @@ struct run {
 	/* made by run_open() */
 	struct model_choice choice;
 	struct sandbox_client host;
-	struct box box;
+	struct managed_sandbox box;
 	struct session *session;
 	struct model *model;
 	struct agent agent;

@@ -1,5 +1,7 @@
 /* registry.c - every provider of this user: which one a name means. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/registry.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,6 @@
 #include "config/settings_env.h"
 #include "providers/external/entry_points.h"
 #include "providers/external/python.h"
-#include "providers/registry_impl.h"
 
 #define GROUP "deepagents_code.sandbox_providers"
 #define PROGRAM "dcode-sandbox-"

@@ -3,8 +3,8 @@
 #ifndef CMD_SANDBOX_SANDBOX_CMD_H
 #define CMD_SANDBOX_SANDBOX_CMD_H
 
-#include "agent/lifecycle.h"
 #include "cmd/command.h"
+#include "lifecycle/lifecycle.h"
 
 /* A sandbox that was named on the command line. */
 struct target { /* start from { 0 } */

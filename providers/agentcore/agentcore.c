@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/table.h"
+#include "config/settings_env.h"
 
 enum { COMMAND_MAX = 64 << 10 };
 
@@ -181,17 +181,39 @@ static void agentcore_close(struct sandbox_client *host)
 	host->endpoint = NULL;
 }
 
+static const char *get_env(const void *arg, const char *name)
+{
+	return settings_env(arg, name);
+}
+
+static const char *get_credential(const void *arg, const char *name,
+				  const char **project)
+{
+	return settings_credential(arg, name, project);
+}
+
+static char **program_env(const void *arg)
+{
+	return settings_environ(arg, NULL);
+}
+
 static int agentcore_open(struct sandbox_client *host,
 			  const struct settings *set, struct error *err)
 {
 	struct agentcore *a = xcalloc(1, sizeof(*a));
+	const struct aws_env env = { .arg = set,
+				     .get = get_env,
+				     .get_any = get_credential,
+				     .program_env = program_env,
+				     .free_env = settings_environ_free,
+				     .home = settings_home(set) };
 
 	host->priv = a;
 	a->api.http = host->http;
 	a->settings = set;
 	pthread_mutex_init(&a->lock, NULL);
 	create_log_init(&a->tried);
-	if (aws_open(&a->aws, set, host->http, err) < 0 ||
+	if (aws_open(&a->aws, &env, host->http, err) < 0 ||
 	    set_region(a, err) < 0 || set_address(a, err) < 0)
 		return -1;
 	host->project_key = a->aws.project_key;

@@ -138,4 +138,6 @@ char *agentcore_relative(struct sandbox *sb, const char *path);
 /* After a file tool failed: would the shell fail, too? */
 bool agentcore_is_fatal(const struct error *e);
 
+extern const struct sandbox_provider agentcore_provider;
+
 #endif

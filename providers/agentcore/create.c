@@ -56,7 +56,7 @@ static bool parse_info(const cJSON *session, char label[LABEL + 1],
 		.label = label,
 		.owner = len && name[len] ? name + len + 1 : "",
 		.image = json_string(session, "codeInterpreterIdentifier", ""),
-		.created = rest_time(json_string(session, "createdAt", "")),
+		.created = json_time(session, "createdAt"),
 	};
 	if (has_status(session, "READY"))
 		info->state = STATE_RUNNING;

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/kit/vendor_pages.h"
-#include "providers/table.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
@@ -171,7 +170,7 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	int64_t minutes = json_int(item, "autoStopInterval", 0);
-	int64_t active = rest_time(json_string(item, "lastActivityAt", ""));
+	int64_t active = json_time(item, "lastActivityAt");
 
 	if (active && minutes > 0 && info->state == STATE_RUNNING)
 		info->ends = active + minutes * 60;

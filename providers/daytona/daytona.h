@@ -29,4 +29,6 @@ int daytona_find_snapshot(struct sandbox_client *host, const char *name,
 int daytona_call(void *arg, struct str command, int64_t wait_ms,
 		 struct buf *out, const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider daytona_provider;
+
 #endif

@@ -329,7 +329,7 @@ static void emit_info(struct selection *s, const cJSON *item)
 		.owner = json_string(labels, "dcode.owner", ""),
 		.state = runs ? STATE_RUNNING : STATE_GONE,
 		.image = "",
-		.created = rest_time(json_string(item, "createdAt", "")),
+		.created = json_time(item, "createdAt"),
 	};
 
 	if (!is_selected(s, &info))

@@ -101,4 +101,6 @@ int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider deno_provider;
+
 #endif

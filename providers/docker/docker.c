@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "providers/docker/engine.h"
 #include "providers/docker/kill.h"
-#include "providers/table.h"
 
 enum {
 	BODY_MAX = 1 << 20,    /* bytes of a description */

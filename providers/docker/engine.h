@@ -120,4 +120,6 @@ int docker_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int docker_download(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider docker_provider;
+
 #endif

@@ -123,7 +123,7 @@ int docker_info(struct sandbox_client *host, const char *id,
 	info.image = json_string(config, "Image", "");
 	info.state =
 		state_of(json_string(json_get(answer, "State"), "Status", ""));
-	info.created = rest_time(json_string(answer, "Created", ""));
+	info.created = json_time(answer, "Created");
 	fill_labels(&info, json_get(config, "Labels"));
 	info_emit(sink, &info);
 	cJSON_Delete(answer);

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/kit/vendor_pages.h"
-#include "providers/table.h"
 
 enum {
 	PORT = 49983, /* envd's, inside every sandbox */
@@ -312,7 +311,7 @@ static void list_path(const struct vendor_client *c, struct buf *path,
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	if (info->state != STATE_STOPPED)
-		info->ends = rest_time(json_string(item, "endAt", ""));
+		info->ends = json_time(item, "endAt");
 }
 
 /* The answers to a create and a connect tell no state. */

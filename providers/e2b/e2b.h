@@ -47,4 +47,6 @@ extern const struct vendor_pages e2b_pages;
 int e2b_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	     const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider e2b_provider;
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "net/retry.h"
 #include "providers/external/json_pointer.h"
 
@@ -29,7 +30,7 @@ static int set_base(struct http_service *t, const struct http_values *v,
 	int rc = http_text_expand(&base, t->p->base, CONTEXT_RAW, v, err);
 
 	s = buf_str(&base);
-	if (rc == 0 && (base.over || !rest_url_ok(s))) {
+	if (rc == 0 && (base.over || !loopback_or_https(s))) {
 		error_set(err, ERR_CONFIG,
 			  "base is no address that a key may be sent to");
 		rc = error_hint(err, "Use https://..., or http:// on a "

@@ -1,12 +1,13 @@
 /* provider_config.c - an entry [sandboxes.providers.NAME] of config.toml. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/external/provider_config.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/external/entry_points.h"
-#include "providers/registry_impl.h"
 
 enum { VARIABLE_MAX = 60 }; /* bytes of a variable's name */
 

@@ -19,6 +19,13 @@ struct provider_config {
 	const struct toml_value *http;   /* of config.toml, or NULL */
 };
 void provider_config_release(struct provider_config *d);
+/* Reads an entry with its types checked; base: the built-in provider of that
+ * name, whose checks stay, or NULL. ERR_CONFIG: "FILE:3:5: KEY must be ...";
+ * d has to be released in any case. */
+int provider_config_read(struct provider_config *d,
+			 const struct toml_value *entry, const char *file,
+			 const struct sandbox_provider *base,
+			 struct error *err);
 
 enum { PROVIDER_ID_MAX = 512 }; /* bytes of a sandbox's id */
 /* Is this a sandbox's id as an external provider may give it: UTF-8 without

@@ -19,37 +19,6 @@ enum {
 	ANSWER_MAX = 16 << 20, /* bytes of a JSON answer */
 };
 
-/* The host of an authority: no user, no port, no brackets. */
-static struct str host_of(struct str authority)
-{
-	struct str host = authority;
-	size_t end;
-
-	if (str_starts(host, "[")) {
-		end = str_find(host, ']');
-		return (struct str){ host.ptr + 1, end ? end - 1 : 0 };
-	}
-	host.len = str_find(host, ':');
-	return host;
-}
-
-bool rest_url_ok(struct str url)
-{
-	bool secure = str_starts(url, "https://");
-	struct str rest = str_skip(url, secure ? 8 : 7);
-	struct str authority = { rest.ptr, str_find(rest, '/') };
-
-	if (!secure && !str_starts(url, "http://"))
-		return false;
-	for (size_t i = 0; i < url.len; i++)
-		if (url.ptr[i] <= ' ' || url.ptr[i] == 0x7F ||
-		    strchr("?#\\\"<>", url.ptr[i]))
-			return false;
-	if (!host_of(authority).len || memchr(rest.ptr, '@', rest.len))
-		return false;
-	return secure || loopback_url(url);
-}
-
 int rest_address(char **base, const struct settings *set,
 		 const char *const *variables, const char *fallback,
 		 struct error *err)
@@ -60,7 +29,7 @@ int rest_address(char **base, const struct settings *set,
 
 	for (; !value && *variables; variables++) {
 		value = settings_env(set, *variables);
-		if (value && !rest_url_ok(str_of(value))) {
+		if (value && !loopback_or_https(str_of(value))) {
 			error_set(err, ERR_CONFIG,
 				  "%s=%.200s is no address that a key may be "
 				  "sent to",
@@ -232,24 +201,4 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 	}
 	http_response_release(&res);
 	return rc;
-}
-
-int64_t rest_time(const char *text)
-{
-	struct tm tm = { 0 };
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	int hours = 0;
-	int minutes = 0;
-	int64_t t;
-
-	if (!rest)
-		return 0;
-	t = timegm(&tm);
-	rest += strspn(rest, ".0123456789");
-	if ((*rest == '+' || *rest == '-') && strlen(rest) >= 6) {
-		hours = (rest[1] - '0') * 10 + (rest[2] - '0');
-		minutes = (rest[4] - '0') * 10 + (rest[5] - '0');
-		t -= (*rest == '+' ? 60 : -60) * (hours * 60 + minutes);
-	}
-	return t > 0 ? t : 0;
 }

@@ -25,8 +25,6 @@ struct rest {
 int rest_address(char **base, const struct settings *set,
 		 const char *const *variables, const char *fallback,
 		 struct error *err);
-/* Is it https, or http to a loopback address, with nothing after the path? */
-bool rest_url_ok(struct str url);
 /* Adds "Name: value"; a value with a control character is ERR_CONFIG. */
 int rest_header(struct rest *r, const char *name, const char *value,
 		struct error *err);
@@ -76,8 +74,4 @@ int rest_json(const struct rest *r, const struct rest_ask *ask, cJSON **tree,
 /* Appends text percent-encoded for one path segment or query value
  * (RFC 3986 §2.3: only unreserved characters stay). */
 void rest_encode(struct buf *out, struct str text);
-/* "2026-11-20T11:17:55.123Z", or with an offset, in Unix seconds; 0 when it is
- * not like that. */
-int64_t rest_time(const char *text);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "providers/kit/http_files.h"
 
 enum { BODY_MAX = 1 << 20 };
@@ -155,7 +156,7 @@ char *vendor_server_url(const struct vendor_client *c, const char *url,
 {
 	struct str base = str_of(url);
 
-	if (!rest_url_ok(base) ||
+	if (!loopback_or_https(base) ||
 	    (!str_starts(base, "https://") &&
 	     str_starts(str_of(c->api.base), "https://"))) {
 		error_set(err, ERR_PROTOCOL,

@@ -11,7 +11,7 @@ static int64_t time_of(const cJSON *item, const char *field)
 	const cJSON *value = json_get(item, field);
 
 	return cJSON_IsNumber(value) ? json_int(item, field, 0) / 1000
-				     : rest_time(json_string(item, field, ""));
+				     : json_time(item, field);
 }
 
 struct search {            /* arg of an info_sink that filters */

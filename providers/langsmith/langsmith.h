@@ -56,4 +56,6 @@ int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
 			 struct exec_result *res, const struct stop *stop,
 			 struct error *err);
 
+extern const struct sandbox_provider langsmith_provider;
+
 #endif

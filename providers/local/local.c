@@ -13,7 +13,6 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
-#include "providers/table.h"
 
 enum {
 	LIFETIME_S = 24 * 3600,

@@ -129,4 +129,8 @@ int local_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);
 
+extern const struct sandbox_provider local_provider;
+
+extern const struct sandbox_provider none_provider;
+
 #endif

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
+#include "providers/local/local.h"
 #include "providers/local/pipes.h"
-#include "providers/table.h"
 
 enum {
 	COMMAND_MAX = (128 << 10) - 1, /* Linux, MAX_ARG_STRLEN, without NUL */

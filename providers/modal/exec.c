@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "net/retry.h"
 #include "providers/kit/jwt.h"
 #include "providers/kit/rest.h"
@@ -55,7 +56,7 @@ static char *cleartext_url(const struct modal *m, struct str url)
 	if (!m->local || !str_starts(url, "https://"))
 		return NULL;
 	clear = xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
-	if (rest_url_ok(str_of(clear)))
+	if (loopback_or_https(str_of(clear)))
 		return clear;
 	free(clear);
 	return NULL;
@@ -71,7 +72,8 @@ static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 
 	while (str_ends(base, "/"))
 		base.len--;
-	if (!rest_url_ok(base) || (!m->near && !str_starts(base, "https://")))
+	if (!loopback_or_https(base) ||
+	    (!m->near && !str_starts(base, "https://")))
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: the router's "
 				 "address is '%.100s'",

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "net/loopback.h"
 #include "providers/kit/rest.h"
-#include "providers/table.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
@@ -205,7 +205,7 @@ static int add_server(struct modal *m, struct str url, struct error *err)
 {
 	while (str_ends(url, "/"))
 		url.len--;
-	if (!rest_url_ok(url)) {
+	if (!loopback_or_https(url)) {
 		error_set(err, ERR_CONFIG,
 			  "MODAL_SERVER_URL: %.*s is no address that a token "
 			  "may be sent to",
@@ -225,7 +225,7 @@ static int add_server(struct modal *m, struct str url, struct error *err)
 static bool is_loopback(const char *server)
 {
 	char *clear = xasprintf("http%s", strstr(server, "://"));
-	bool near = rest_url_ok(str_of(clear));
+	bool near = loopback_or_https(str_of(clear));
 
 	free(clear);
 	return near;

@@ -223,4 +223,6 @@ int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int modal_download(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider modal_provider;
+
 #endif

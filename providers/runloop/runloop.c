@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "net/retry.h"
 #include "providers/kit/vendor_pages.h"
-#include "providers/table.h"
 
 enum {
 	COMMAND_MAX = 64 << 10,

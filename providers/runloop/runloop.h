@@ -44,4 +44,6 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 int runloop_call(void *arg, struct str command, int64_t wait_ms,
 		 struct buf *out, const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider runloop_provider;
+
 #endif

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/kit/lease.h"
-#include "providers/table.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,

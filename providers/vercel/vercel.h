@@ -142,4 +142,6 @@ int vercel_upload(struct sandbox *sb, struct transfer *files, size_t n,
 int vercel_download(struct sandbox *sb, struct transfer *files, size_t n,
 		    const struct stop *stop, struct error *err);
 
+extern const struct sandbox_provider vercel_provider;
+
 #endif

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "config/settings_env.h"
 
 enum {
 	FILE_MAX = 1 << 20,
@@ -42,9 +41,9 @@ static int from_env(struct aws *a, const char **project, struct error *err)
 	const char *token;
 
 	for (size_t i = 0; i < 3; i++)
-		found[i] = project ? settings_credential(a->settings, names[i],
-							 project)
-				   : settings_env(a->settings, names[i]);
+		found[i] =
+			project ? a->env.get_any(a->env.arg, names[i], project)
+				: a->env.get(a->env.arg, names[i]);
 	id = found[0];
 	secret = found[1];
 	token = found[2];
@@ -66,8 +65,8 @@ static int from_env(struct aws *a, const char **project, struct error *err)
 static int read_file(struct aws *a, const char *variable, const char *usual,
 		     const char *name, struct aws_profile *p, struct error *err)
 {
-	const char *own = settings_env(a->settings, variable);
-	char *path = path_expand(own ? own : usual, settings_home(a->settings));
+	const char *own = a->env.get(a->env.arg, variable);
+	char *path = path_expand(own ? own : usual, a->env.home);
 	struct buf text = BUF_INIT(FILE_MAX);
 	struct error why = { 0 };
 	int rc;
@@ -144,14 +143,14 @@ static int choose(struct aws *a, const char *name, struct aws_profile *first,
 
 static int from_profile(struct aws *a, struct error *err)
 {
-	const char *name = settings_env(a->settings, "AWS_DEFAULT_PROFILE");
+	const char *name = a->env.get(a->env.arg, "AWS_DEFAULT_PROFILE");
 	struct aws_profile first = { 0 };
 	struct aws_profile second = { 0 };
 	bool named;
 	int rc;
 
 	if (!name)
-		name = settings_env(a->settings, "AWS_PROFILE");
+		name = a->env.get(a->env.arg, "AWS_PROFILE");
 	named = name;
 	if (!name)
 		name = "default";
@@ -174,21 +173,21 @@ static int from_profile(struct aws *a, struct error *err)
 	return rc;
 }
 
-int aws_open(struct aws *a, const struct settings *set, struct http *http,
+int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 	     struct error *err)
 {
 	int rc;
 
-	*a = (struct aws){ .settings = set, .http = http };
+	*a = (struct aws){ .env = *env, .http = http };
 	pthread_mutex_init(&a->lock, NULL);
 	rc = from_env(a, NULL, err);
 	if (rc == 0)
 		rc = from_profile(a, err);
 	if (rc)
 		return rc < 0 ? -1 : 0;
-	if (aws_container_set(set))
+	if (aws_container_set(env))
 		a->source = AWS_CONTAINER;
-	else if (aws_instance_likely(set))
+	else if (aws_instance_likely(env))
 		a->source = AWS_INSTANCE;
 	else /* a project's key comes after all of the user's */
 		rc = from_env(a, &a->project_key, err);
@@ -199,7 +198,7 @@ int aws_open(struct aws *a, const struct settings *set, struct http *http,
 
 void aws_close(struct aws *a)
 {
-	if (!a->settings)
+	if (!a->env.get)
 		return;
 	aws_credentials_release(&a->now);
 	free(a->process);
@@ -220,9 +219,9 @@ static int renew(struct aws *a, const struct stop *stop, struct error *err)
 	int rc;
 
 	if (a->source == AWS_PROCESS) {
-		env = settings_environ(a->settings, NULL);
+		env = a->env.program_env(a->env.arg);
 		rc = aws_process(a->process, env, &c, stop, err);
-		settings_environ_free(env);
+		a->env.free_env(env);
 	} else if (a->source == AWS_CONTAINER) {
 		rc = aws_container(a, &c, stop, err);
 	} else if (a->source == AWS_INSTANCE) {

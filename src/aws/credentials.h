@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/stop.h"
-#include "config/settings.h"
 #include "net/http.h"
 
 /*
@@ -35,9 +34,24 @@ enum aws_source {
 	AWS_INSTANCE,
 };
 
+/* The user's environment, handed in by who reads it; arg outlives struct
+ * aws. Values are borrowed, NULL when a variable is not set. */
+struct aws_env {
+	const void *arg;
+	const char *(*get)(const void *arg, const char *name);
+	/* A project's .env, too: *project is then its name, see
+	 * settings_credential(). */
+	const char *(*get_any)(const void *arg, const char *name,
+			       const char **project);
+	/* For credential_process: NAME=value, NULL-terminated. */
+	char **(*program_env)(const void *arg);
+	void (*free_env)(char **env);
+	const char *home;
+};
+
 struct aws {
-	const struct settings *settings; /* borrowed */
-	struct http *http;               /* borrowed */
+	struct aws_env env;
+	struct http *http; /* borrowed */
 	enum aws_source source;
 	char *process; /* owned: the credential_process' command line */
 	pthread_mutex_t lock;
@@ -47,7 +61,7 @@ struct aws {
 
 /* Decides where the key comes from; asks nobody. ERR_AUTH when there is no
  * such place, ERR_CONFIG for a profile that makes no sense. */
-int aws_open(struct aws *a, const struct settings *set, struct http *http,
+int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 	     struct error *err);
 void aws_close(struct aws *a);
 /* A copy of a key that is good for some minutes more; asks for a new one when
@@ -84,8 +98,8 @@ int aws_process(const char *line, char *const *env, struct aws_credentials *c,
 		const struct stop *stop, struct error *err);
 
 /* aws_remote.c: the endpoints of a container and of an instance. */
-bool aws_container_set(const struct settings *set);
-bool aws_instance_likely(const struct settings *set);
+bool aws_container_set(const struct aws_env *env);
+bool aws_instance_likely(const struct aws_env *env);
 int aws_container(struct aws *a, struct aws_credentials *c,
 		  const struct stop *stop, struct error *err);
 int aws_instance(struct aws *a, struct aws_credentials *c,

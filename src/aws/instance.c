@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "providers/kit/rest.h"
+#include "net/loopback.h"
 
 /* docs.aws.amazon.com/sdkref, "Container credential provider" and "IMDS
  * credential provider" (read 2026-11). */
@@ -49,7 +49,7 @@ int aws_take_json(struct str text, const char *token, const char *what,
 		.id = member(tree, "AccessKeyId"),
 		.secret = member(tree, "SecretAccessKey"),
 		.token = member(tree, token),
-		.expires = rest_time(end),
+		.expires = json_time(tree, "Expiration"),
 	};
 	int rc = 0;
 
@@ -99,15 +99,10 @@ static int ask(struct aws *a, const char *method, const char *url,
 	return rc;
 }
 
-static const char *env(const struct settings *set, const char *name)
+bool aws_container_set(const struct aws_env *env)
 {
-	return settings_env(set, name);
-}
-
-bool aws_container_set(const struct settings *set)
-{
-	return env(set, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
-	       env(set, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	return env->get(env->arg, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
+	       env->get(env->arg, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
 }
 
 /* https, this machine, or one of the two addresses that ECS and EKS use. */
@@ -126,15 +121,19 @@ static bool full_ok(struct str url)
 		    !memchr(url.ptr, '@', url.len))
 			return true;
 	}
-	return rest_url_ok((struct str){ url.ptr, query });
+	return loopback_or_https((struct str){ url.ptr, query });
+}
+
+static const char *variable(const struct aws *a, const char *name)
+{
+	return a->env.get(a->env.arg, name);
 }
 
 static char *container_url(struct aws *a, struct error *err)
 {
 	const char *relative =
-		env(a->settings, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-	const char *full =
-		env(a->settings, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+		variable(a, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *full = variable(a, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
 
 	if (relative && relative[0] == '/')
 		return xasprintf(CONTAINER "%s", relative);
@@ -155,9 +154,9 @@ static char *container_url(struct aws *a, struct error *err)
 static int container_header(struct aws *a, char **header, struct error *err)
 {
 	const char *file =
-		env(a->settings, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-	const char *token = env(a->settings, "AWS_CONTAINER_AUTHORIZATION_"
-					     "TOKEN");
+		variable(a, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *token = variable(a, "AWS_CONTAINER_AUTHORIZATION_"
+					"TOKEN");
 	struct buf text = BUF_INIT(ANSWER_MAX);
 	struct str value = str_of(token);
 	int rc = 0;
@@ -223,13 +222,13 @@ static bool file_has(const char *path, const char *word)
 }
 
 /* Elsewhere nobody answers, and asking only takes time. */
-bool aws_instance_likely(const struct settings *set)
+bool aws_instance_likely(const struct aws_env *env)
 {
-	const char *off = env(set, "AWS_EC2_METADATA_DISABLED");
+	const char *off = env->get(env->arg, "AWS_EC2_METADATA_DISABLED");
 
 	if (off && str_is_nocase(str_of(off), "true"))
 		return false;
-	return env(set, "AWS_EC2_METADATA_SERVICE_ENDPOINT") ||
+	return env->get(env->arg, "AWS_EC2_METADATA_SERVICE_ENDPOINT") ||
 	       file_has("/sys/class/dmi/id/sys_vendor", "Amazon EC2") ||
 	       file_has("/sys/hypervisor/uuid", "ec2");
 }
@@ -237,13 +236,13 @@ bool aws_instance_likely(const struct settings *set)
 /* The usual one, https, this machine, or what is link-local. */
 static int instance_base(struct aws *a, char **base, struct error *err)
 {
-	const char *own = env(a->settings, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *own = variable(a, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	struct str url = str_of(own ? own : INSTANCE);
 
 	while (str_ends(url, "/"))
 		url.len--;
 	if (!str_is(url, INSTANCE) && !str_is(url, "http://[fd00:ec2::254]") &&
-	    !rest_url_ok(url))
+	    !loopback_or_https(url))
 		return error_set(err, ERR_CONFIG,
 				 "AWS_EC2_METADATA_SERVICE_ENDPOINT is no "
 				 "address that may be asked for a key");

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <sodium.h>
 
@@ -56,6 +57,27 @@ bool json_bool(const cJSON *object, const char *key, bool fallback)
 	const cJSON *item = json_get(object, key);
 
 	return cJSON_IsBool(item) ? cJSON_IsTrue(item) : fallback;
+}
+
+int64_t json_time(const cJSON *object, const char *key)
+{
+	struct tm tm = { 0 };
+	const char *rest = strptime(json_string(object, key, ""),
+				    "%Y-%m-%dT%H:%M:%S", &tm);
+	int hours = 0;
+	int minutes = 0;
+	int64_t t;
+
+	if (!rest)
+		return 0;
+	t = timegm(&tm);
+	rest += strspn(rest, ".0123456789");
+	if ((*rest == '+' || *rest == '-') && strlen(rest) >= 6) {
+		hours = (rest[1] - '0') * 10 + (rest[2] - '0');
+		minutes = (rest[4] - '0') * 10 + (rest[5] - '0');
+		t -= (*rest == '+' ? 60 : -60) * (hours * 60 + minutes);
+	}
+	return t > 0 ? t : 0;
 }
 
 static void quote_byte(struct buf *out, unsigned char c)

@@ -19,6 +19,9 @@ const char *json_string(const cJSON *object, const char *key,
 			const char *fallback);
 int64_t json_int(const cJSON *object, const char *key, int64_t fallback);
 bool json_bool(const cJSON *object, const char *key, bool fallback);
+/* "2026-11-20T11:17:55.123Z", or with an offset, in Unix seconds; 0 when it is
+ * not like that. */
+int64_t json_time(const cJSON *object, const char *key);
 
 /* Writes s as a JSON string. Bytes that are no UTF-8 become U+FFFD, so the
  * result is always valid; controls (C1, too) are escaped, and so are Unicode's

@@ -10,7 +10,7 @@ enum { CONTRACT_COMMANDS = 16, CONTRACT_COMMAND_MS = 60000 };
 struct contract {
 	const struct contract_request *request;
 	const struct contract_check *check; /* the one that runs */
-	struct box box;
+	struct managed_sandbox box;
 	struct sandbox *sb;
 	char *id;       /* owned, outlives the box */
 	char label[16]; /* the box's, or "" */

@@ -157,7 +157,7 @@ static enum contract_verdict make_dir(struct contract *c)
 static enum contract_verdict check_create(struct contract *c)
 {
 	const struct contract_request *r = c->request;
-	struct box_request request = {
+	struct lifecycle_request request = {
 		.host = r->host, .store = r->store, .mask = r->mask, .ui = r->ui
 	};
 	struct error err = { 0 };

@@ -3,7 +3,7 @@
 #ifndef CONTRACT_CONTRACT_H
 #define CONTRACT_CONTRACT_H
 
-#include "agent/lifecycle.h"
+#include "lifecycle/lifecycle.h"
 
 enum contract_verdict {
 	CONTRACT_OK = 1,
@@ -28,7 +28,7 @@ struct contract_request { /* all borrowed for the call */
 	/* Of the checks in the sandbox, only those whose name has this in it;
 	 * NULL: all. */
 	const char *only;
-	struct box_ui ui;
+	struct lifecycle_ui ui;
 	void (*each)(void *arg, const struct contract_result *result);
 	void *arg;
 };

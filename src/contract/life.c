@@ -205,13 +205,13 @@ enum contract_verdict check_extend(struct contract *c)
 static enum contract_verdict from_snapshot(struct contract *c, const char *path)
 {
 	const struct contract_request *r = c->request;
-	struct box_request request = { .host = r->host,
-				       .store = r->store,
-				       .mask = r->mask,
-				       .snapshot = r->snapshot,
-				       .ui = r->ui };
+	struct lifecycle_request request = { .host = r->host,
+					     .store = r->store,
+					     .mask = r->mask,
+					     .snapshot = r->snapshot,
+					     .ui = r->ui };
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 	enum contract_verdict verdict;
 
 	if (lifecycle_open(&box, &request, &c->stop, &err) < 0)

@@ -48,3 +48,34 @@ bool loopback_url(struct str url)
 	return str_is_nocase(host, "localhost") || str_is(host, "[::1]") ||
 	       is_number(host);
 }
+
+/* The host of an authority: no user, no port, no brackets. */
+static struct str host_of(struct str authority)
+{
+	struct str host = authority;
+	size_t end;
+
+	if (str_starts(host, "[")) {
+		end = str_find(host, ']');
+		return (struct str){ host.ptr + 1, end ? end - 1 : 0 };
+	}
+	host.len = str_find(host, ':');
+	return host;
+}
+
+bool loopback_or_https(struct str url)
+{
+	bool secure = str_starts(url, "https://");
+	struct str rest = str_skip(url, secure ? 8 : 7);
+	struct str authority = { rest.ptr, str_find(rest, '/') };
+
+	if (!secure && !str_starts(url, "http://"))
+		return false;
+	for (size_t i = 0; i < url.len; i++)
+		if (url.ptr[i] <= ' ' || url.ptr[i] == 0x7F ||
+		    strchr("?#\\\"<>", url.ptr[i]))
+			return false;
+	if (!host_of(authority).len || memchr(rest.ptr, '@', rest.len))
+		return false;
+	return secure || loopback_url(url);
+}

@@ -19,11 +19,12 @@ MAY = {
     "table": "base config net sandbox kit vendor",
     "session": "base model",
     "tool": "base config net model sandbox",
-    "contract": "base config net sandbox",
+    "lifecycle": "base config net sandbox session",
+    "contract": "base config net sandbox session tool lifecycle",
     "agent": "base config net model sandbox session tool",
     "ui": "base config model tool agent",
     "cmd": "base config net archive model sandbox contract vendor table "
-           "session tool agent ui",
+           "session tool lifecycle agent ui",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "config/settings.h"
 #include "net/http.h"
-#include "providers/table.h"
+#include "sandbox/sandbox.h"
 #include "unit.h"
 
 /*

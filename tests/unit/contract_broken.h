@@ -10,7 +10,7 @@
 
 #include "contract_mutants.h"
 #include "fake_box.h"
-#include "providers/table.h"
+#include "providers/local/local.h"
 #include "sandbox/transfer.h"
 
 /* What breaks, and since when. */

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/lifecycle.h"
 #include "base/ids.h"
 #include "base/path.h"
 #include "fake_box.h"
+#include "lifecycle/lifecycle.h"
 #include "session/store.h"
 #include "unit.h"
 
@@ -111,9 +111,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct box_request request(struct scene *s)
+static struct lifecycle_request request(struct scene *s)
 {
-	return (struct box_request){
+	return (struct lifecycle_request){
 		.host = &s->host,
 		.store = s->store,
 		.mask = s->mask,
@@ -157,10 +157,10 @@ static void has(const struct buf *text, const char *what)
 static void from_start_to_end(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 
 	write_script(s, "#!/bin/sh\necho \"got $DEPLOY_TOKEN\"\n"
 			"echo '${SHORTY}' > made\n");
@@ -188,10 +188,10 @@ static void from_start_to_end(void **state)
 static void missing_script_first(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 
 	r.setup = "/no/such/file";
 	assert_int_equal(lifecycle_open(&box, &r, &stop, &err), -1);
@@ -206,10 +206,10 @@ static void missing_script_first(void **state)
 static void failing_script_deletes(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 
 	write_script(s, "echo ${DEPLOY_TOKEN}; exit 7\n");
 	r.setup = s->script;
@@ -227,10 +227,10 @@ static void failing_script_deletes(void **state)
 static void attached_is_kept(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 	char id[32];
 
 	fake_add("other", "other", id);
@@ -254,10 +254,10 @@ static void attached_is_kept(void **state)
 static void refusals(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 
 	r.snapshot = "x";
 	assert_int_equal(lifecycle_open(&box, &r, &stop, &err), -1);
@@ -325,10 +325,10 @@ static const enum err kinds[] = { ERR_NETWORK, ERR_REMOTE, ERR_AUTH,
 static bool torture(void **state, int n, enum err kind, bool after)
 {
 	struct scene *s;
-	struct box_request r;
+	struct lifecycle_request r;
 	struct stop stop;
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 	bool reached;
 	struct rows rows;
 
@@ -381,10 +381,10 @@ static void fails_at_every_step(void **state)
 static void retries_keep_the_label(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box box = { 0 };
+	struct managed_sandbox box = { 0 };
 
 	fake.fail_at = 1;
 	fake.fail_for = 1;
@@ -400,11 +400,11 @@ static void retries_keep_the_label(void **state)
 static void gc_touches_only_ours(void **state)
 {
 	struct scene *s = *state;
-	struct box_request r = request(s);
+	struct lifecycle_request r = request(s);
 	struct stop stop = stop_on(&s->cancel);
 	struct error err = { 0 };
-	struct box live = { 0 };
-	struct box dead = { 0 };
+	struct managed_sandbox live = { 0 };
+	struct managed_sandbox dead = { 0 };
 	char id[32];
 
 	fake_add("dcode-aaaaaaaa", "somebody else", id);

@@ -4,7 +4,7 @@
 #define UNIT_LOCAL_SANDBOX_H
 
 #include "base/path.h"
-#include "providers/table.h"
+#include "providers/local/local.h"
 #include "settings_fake.h"
 
 static struct settings box_settings;

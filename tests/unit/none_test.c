@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/proc.h"
 #include "exec_contract.h"
-#include "providers/table.h"
+#include "providers/local/local.h"
 #include "settings_fake.h"
 
 static struct settings set = { .home = "/", .cwd = "/", .dir = "/nowhere" };

@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
+#include "providers/docker/engine.h"
 #include "providers/external/entry_points.h"
 #include "providers/external/params.h"
 #include "providers/external/process.h"
+#include "providers/local/local.h"
 #include "providers/registry.h"
-#include "providers/table.h"
+#include "providers/runloop/runloop.h"
+#include "providers/vercel/vercel.h"
 #include "settings_world.h"
 
 static struct buf warnings;

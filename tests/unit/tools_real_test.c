@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/settings.h"
-#include "providers/table.h"
+#include "providers/local/local.h"
 #include "tool/result.h"
 #include "tool/tool.h"
 #include "unit.h"

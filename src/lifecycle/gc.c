@@ -1,11 +1,11 @@
-/* lifecycle_gc.c - deletes what dead processes of this installation left. */
+/* gc.c - deletes what dead processes of this installation left. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/lifecycle.h"
 #include "base/mem.h"
+#include "lifecycle/lifecycle.h"
 
 enum { /* an engine may still be making what a dead process asked it for */
        YOUNG_S = 120,

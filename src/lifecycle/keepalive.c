@@ -1,11 +1,11 @@
-/* lifecycle_keep.c - a sandbox stays alive while nobody runs anything in it. */
+/* keepalive.c - a sandbox stays alive while nobody runs anything in it. */
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
-#include "agent/lifecycle_setup.h"
 #include "base/mem.h"
+#include "lifecycle/lifecycle_impl.h"
 
 enum {
 	SHARE = 3,       /* of the lifetime, from one extension to the next */
@@ -46,7 +46,7 @@ static void *keep(void *arg)
 	return NULL;
 }
 
-void lifecycle_keep(struct box *box, int64_t lifetime_s)
+void lifecycle_keep(struct managed_sandbox *box, int64_t lifetime_s)
 {
 	const struct sandbox_client *host = box->sandbox.host;
 	struct lifecycle_keeper *k;
@@ -77,7 +77,7 @@ void lifecycle_keep(struct box *box, int64_t lifetime_s)
 	free(k);
 }
 
-void lifecycle_unkeep(struct box *box)
+void lifecycle_unkeep(struct managed_sandbox *box)
 {
 	struct lifecycle_keeper *k = box->keeper;
 

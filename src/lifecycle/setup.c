@@ -1,11 +1,10 @@
-/* lifecycle_setup.c - runs a box's setup script and hides what it received. */
+/* setup.c - runs a box's setup script and hides what it received. */
 /* SPDX-License-Identifier: MIT */
-#include "agent/lifecycle_setup.h"
-
 #include <stdlib.h>
 
 #include "base/redact_stream.h"
 #include "base/str.h"
+#include "lifecycle/lifecycle_impl.h"
 
 enum {
 	TAIL_MAX = 64 << 10, /* bytes held of the output, unless it is shown */
@@ -13,7 +12,7 @@ enum {
 };
 
 struct reading {
-	struct box *box;
+	struct managed_sandbox *box;
 	struct buf names; /* whose values are the user's: "A, B" */
 };
 
@@ -58,7 +57,7 @@ static void note(void *arg, const char *line)
  * script runs, and can read there what the script was given. */
 static int check_account(const struct reading *r, struct error *err)
 {
-	const struct box_request *request = &r->box->request;
+	const struct lifecycle_request *request = &r->box->request;
 	const struct sandbox_client *host = request->host;
 	struct buf question = BUF_INIT(4096);
 	char *key;
@@ -88,8 +87,8 @@ static int check_account(const struct reading *r, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
-int lifecycle_setup_read(struct box *box, struct setup_script *script,
-			 struct error *err)
+int lifecycle_setup_read(struct managed_sandbox *box,
+			 struct setup_script *script, struct error *err)
 {
 	struct reading r = { box, BUF_INIT(1024) };
 	struct setup_values values = { value, receive, note, &r };
@@ -106,7 +105,7 @@ int lifecycle_setup_read(struct box *box, struct setup_script *script,
 }
 
 struct sink {
-	const struct box *box;
+	const struct managed_sandbox *box;
 	struct redact_stream shown;
 	struct buf text; /* of one chunk */
 	struct buf tail;
@@ -114,7 +113,7 @@ struct sink {
 
 static void pass_on(struct sink *s, enum exec_stream stream)
 {
-	const struct box_ui *ui = &s->box->request.ui;
+	const struct lifecycle_ui *ui = &s->box->request.ui;
 
 	if (ui->output && s->text.len) {
 		ui->output(ui->arg, stream, buf_str(&s->text));
@@ -162,7 +161,8 @@ static int failed(const struct sink *s, int exit_code, struct error *err)
 	return error_set(err, ERR_REMOTE, "Setup failed - aborting");
 }
 
-int lifecycle_setup_run(struct box *box, const struct setup_script *script,
+int lifecycle_setup_run(struct managed_sandbox *box,
+			const struct setup_script *script,
 			const struct stop *stop, struct error *err)
 {
 	struct sink s = {

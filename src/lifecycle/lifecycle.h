@@ -1,7 +1,7 @@
 /* lifecycle.h - a sandbox from intent to confirmed end, whatever happens. */
 /* SPDX-License-Identifier: MIT */
-#ifndef AGENT_LIFECYCLE_H
-#define AGENT_LIFECYCLE_H
+#ifndef LIFECYCLE_LIFECYCLE_H
+#define LIFECYCLE_LIFECYCLE_H
 
 #include "base/mask.h"
 #include "sandbox/sandbox.h"
@@ -12,7 +12,7 @@ enum {
 	LIFECYCLE_SETUP_MS = 60 * 60000, /* longest setup script */
 };
 
-struct box_ui { /* on the calling thread; each may be NULL */
+struct lifecycle_ui { /* on the calling thread; each may be NULL */
 	/* A whole line of progress, masked, not cleaned of controls:
 	 * "Starting Docker sandbox...". */
 	void (*progress)(void *arg, const char *line);
@@ -26,7 +26,7 @@ struct box_ui { /* on the calling thread; each may be NULL */
 	void *arg;
 };
 
-struct box_request { /* all borrowed, until lifecycle_close() */
+struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	struct sandbox_client *host;
 	struct store *store; /* not used with SANDBOX_UNISOLATED: may be NULL */
 	struct mask *mask;   /* gets the values that setup received */
@@ -36,15 +36,15 @@ struct box_request { /* all borrowed, until lifecycle_close() */
 	bool trust_project;    /* --trust-project: no question about its key */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* 0: the provider's default */
-	struct box_ui ui;
+	struct lifecycle_ui ui;
 };
 
 struct lifecycle_keeper;
-struct box { /* start from { 0 } */
+struct managed_sandbox { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
 	bool ours;      /* lifecycle_close() deletes it */
-	struct box_request request;
+	struct lifecycle_request request;
 	struct lifecycle_keeper *keeper; /* owned, or NULL */
 };
 
@@ -60,14 +60,15 @@ struct box { /* start from { 0 } */
  * that neither a long answer of the model nor a user who thinks ends it: box
  * must stay where it is.
  */
-int lifecycle_open(struct box *box, const struct box_request *request,
+int lifecycle_open(struct managed_sandbox *box,
+		   const struct lifecycle_request *request,
 		   const struct stop *stop, struct error *err);
 /*
  * Deletes what lifecycle_open() created and frees the rest; never longer than
  * LIFECYCLE_CLEANUP_MS. -1: it is left for gc, said by a warning already.
  * Calling it twice, or on a zeroed box, does nothing.
  */
-int lifecycle_close(struct box *box, struct error *err);
+int lifecycle_close(struct managed_sandbox *box, struct error *err);
 
 /* Deletes by id, confirmed, with its ledger row (by label, NULL: none). An id
  * that the provider does not know is looked for by label. */

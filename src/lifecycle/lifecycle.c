@@ -1,16 +1,16 @@
 /* lifecycle.c - a sandbox from intent to confirmed end, whatever happens. */
 /* SPDX-License-Identifier: MIT */
-#include "agent/lifecycle.h"
+#include "lifecycle/lifecycle.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/lifecycle_setup.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "lifecycle/lifecycle_impl.h"
 #include "sandbox/supervise/supervise.h"
 
 enum {
@@ -21,8 +21,8 @@ enum {
 
 /* Gives tell the masked line. */
 __attribute__((format(printf, 3, 0))) static void
-say(const struct box *box, void (*tell)(void *arg, const char *line),
-    const char *fmt, va_list ap)
+say(const struct managed_sandbox *box,
+    void (*tell)(void *arg, const char *line), const char *fmt, va_list ap)
 {
 	struct buf line = BUF_INIT(1 << 20);
 	struct buf masked = BUF_INIT(1 << 20);
@@ -44,7 +44,7 @@ say(const struct box *box, void (*tell)(void *arg, const char *line),
 	buf_release(&masked);
 }
 
-void lifecycle_say(const struct box *box, const char *fmt, ...)
+void lifecycle_say(const struct managed_sandbox *box, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -55,7 +55,7 @@ void lifecycle_say(const struct box *box, const char *fmt, ...)
 	va_end(ap);
 }
 
-void lifecycle_warn(const struct box *box, const char *fmt, ...)
+void lifecycle_warn(const struct managed_sandbox *box, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -67,7 +67,7 @@ void lifecycle_warn(const struct box *box, const char *fmt, ...)
 }
 
 /* "Docker" */
-static const char *title(const struct box *box, char room[64])
+static const char *title(const struct managed_sandbox *box, char room[64])
 {
 	snprintf(room, 64, "%s", box->request.host->provider->name);
 	if (room[0] >= 'a' && room[0] <= 'z')
@@ -162,10 +162,10 @@ static bool was_cut(const struct error *err)
 }
 
 /* After a create that told no id: looks for a sandbox with our label. */
-static int remove_by_label(struct box *box, const struct error *why,
+static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 			   const struct stop *limit, struct error *err)
 {
-	const struct box_request *r = &box->request;
+	const struct lifecycle_request *r = &box->request;
 	struct search search = { .label = box->label };
 	const struct info_sink sink = { match, &search };
 	int tries = was_cut(why) ? SEARCH_TRIES : 1;
@@ -205,7 +205,8 @@ static void name_keys(const struct sandbox_provider *p, struct buf *names)
 				 row->env);
 }
 
-static void warn_left(const struct box *box, const struct error *why)
+static void warn_left(const struct managed_sandbox *box,
+		      const struct error *why)
 {
 	struct buf names = BUF_INIT(256);
 	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
@@ -229,9 +230,10 @@ static void warn_left(const struct box *box, const struct error *why)
 }
 
 /* Deletes what is ours; says it when that failed. */
-static int dispose(struct box *box, const struct error *why, struct error *err)
+static int dispose(struct managed_sandbox *box, const struct error *why,
+		   struct error *err)
 {
-	const struct box_request *r = &box->request;
+	const struct lifecycle_request *r = &box->request;
 	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
 	struct error ignored = { 0 };
 	int rc;
@@ -259,7 +261,7 @@ static void forward(void *arg, const char *line)
 }
 
 /* The request's, else the configured one, else the provider's. */
-static int choose_lifetime(const struct box_request *r, int64_t *seconds,
+static int choose_lifetime(const struct lifecycle_request *r, int64_t *seconds,
 			   struct error *err)
 {
 	const struct sandbox_provider *p = r->host->provider;
@@ -278,10 +280,10 @@ static int choose_lifetime(const struct box_request *r, int64_t *seconds,
 	return 0;
 }
 
-static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
-		  struct error *err)
+static int create(struct managed_sandbox *box, int64_t lifetime_s,
+		  const struct stop *stop, struct error *err)
 {
-	const struct box_request *r = &box->request;
+	const struct lifecycle_request *r = &box->request;
 	const struct sandbox_provider *p = r->host->provider;
 	struct sandbox_spec spec = {
 		.label = box->label,
@@ -316,9 +318,10 @@ static int create(struct box *box, int64_t lifetime_s, const struct stop *stop,
 	return 0;
 }
 
-static int attach(struct box *box, const struct stop *stop, struct error *err)
+static int attach(struct managed_sandbox *box, const struct stop *stop,
+		  struct error *err)
 {
-	const struct box_request *r = &box->request;
+	const struct lifecycle_request *r = &box->request;
 	struct error ignored = { 0 };
 	char room[64];
 	char id[IDS_SHOWN];
@@ -340,7 +343,7 @@ static int attach(struct box *box, const struct stop *stop, struct error *err)
 }
 
 /* What no create call has to be made for to know that it is wrong. */
-static int check(const struct box_request *r, struct error *err)
+static int check(const struct lifecycle_request *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->host->provider;
 
@@ -366,10 +369,10 @@ static int check(const struct box_request *r, struct error *err)
 	return 0;
 }
 
-static int begin(struct box *box, int64_t lifetime_s, const struct stop *stop,
-		 struct error *err)
+static int begin(struct managed_sandbox *box, int64_t lifetime_s,
+		 const struct stop *stop, struct error *err)
 {
-	const struct box_request *r = &box->request;
+	const struct lifecycle_request *r = &box->request;
 	struct sandbox_spec none = { .label = "", .owner = "" };
 
 	if (r->host->provider->flags & SANDBOX_UNISOLATED)
@@ -383,7 +386,8 @@ static void warn_line(void *arg, const char *line)
 	lifecycle_warn(arg, "%s", line);
 }
 
-int lifecycle_open(struct box *box, const struct box_request *request,
+int lifecycle_open(struct managed_sandbox *box,
+		   const struct lifecycle_request *request,
 		   const struct stop *stop, struct error *err)
 {
 	struct setup_script script;
@@ -393,7 +397,7 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 	int rc;
 
 	setup_script_init(&script);
-	*box = (struct box){ .request = *request };
+	*box = (struct managed_sandbox){ .request = *request };
 	rc = check(request, &failure);
 	if (rc == 0 && request->setup)
 		rc = lifecycle_setup_read(box, &script, &failure);
@@ -415,12 +419,12 @@ int lifecycle_open(struct box *box, const struct box_request *request,
 		supervise_forget(&box->sandbox);
 	(void)dispose(box, &failure, &ignored); /* it has warned */
 	sandbox_release(&box->sandbox);
-	*box = (struct box){ 0 };
+	*box = (struct managed_sandbox){ 0 };
 	*err = failure;
 	return -1;
 }
 
-int lifecycle_close(struct box *box, struct error *err)
+int lifecycle_close(struct managed_sandbox *box, struct error *err)
 {
 	struct error none = { 0 };
 	bool ours = box->ours;
@@ -446,6 +450,6 @@ int lifecycle_close(struct box *box, struct error *err)
 	if (ours && rc == 0)
 		lifecycle_say(box, "✓ %s sandbox terminated", title(box, room));
 	sandbox_release(&box->sandbox);
-	*box = (struct box){ 0 };
+	*box = (struct managed_sandbox){ 0 };
 	return rc;
 }

@@ -1,0 +1,30 @@
+/* lifecycle_impl.h - what the parts of the lifecycle share; not for others. */
+/* SPDX-License-Identifier: MIT */
+#ifndef LIFECYCLE_LIFECYCLE_IMPL_H
+#define LIFECYCLE_LIFECYCLE_IMPL_H
+
+#include "lifecycle/lifecycle.h"
+#include "sandbox/setup/setup.h"
+
+/* Lines for the user, masked. */
+void lifecycle_say(const struct managed_sandbox *box, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void lifecycle_warn(const struct managed_sandbox *box, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Reads and expands request.setup; what it receives is masked from then on.
+ * Where a project's .env decides in whose account the script runs, the user is
+ * asked before a value of his own is put in: ERR_USAGE when he does not agree.
+ */
+int lifecycle_setup_read(struct managed_sandbox *box,
+			 struct setup_script *script, struct error *err);
+int lifecycle_setup_run(struct managed_sandbox *box,
+			const struct setup_script *script,
+			const struct stop *stop, struct error *err);
+
+/* keepalive.c: a thread that extends the sandbox's life every third of
+ * lifetime_s, where the provider can, until lifecycle_unkeep(). */
+void lifecycle_keep(struct managed_sandbox *box, int64_t lifetime_s);
+void lifecycle_unkeep(struct managed_sandbox *box);
+
+#endif
