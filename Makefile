@@ -180,7 +180,7 @@ threaded: units
 	@printf '%s\n' $(THREADED) | sort | diff - $(B)/threaded || \
 		{ echo 'Makefile: THREADED is not what was linked'; exit 1; }
 unit: units
-	@sh tests/run-units.sh $(UNITS)
+	@sh tests/run-units.sh $(filter $(call UNIT_OF,$(SLOW)),$(UNITS)) $(filter $(QUICK),$(UNITS))
 # Reads of memory that was never written, which the sanitizers do not see. valgrind 3.19 knows no
 # pidfd_open, so tests that start programs fail in it: only its own findings count.
 memcheck: units
