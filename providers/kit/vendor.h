@@ -147,7 +147,7 @@ struct vendor_client *vendor_open(struct sandbox_client *host,
 int vendor_bearer(struct rest *r, const char *token, struct error *err);
 struct vendor_client *vendor_of(const struct sandbox_client *host);
 struct vendor_box *vendor_box(struct sandbox *sb); /* made when missing */
-/* Letters, digits, - and _: safe in a path. */
+/* Letters, digits, -, _ and, not first, dots: safe in a path. */
 bool vendor_id_ok(const char *id);
 /* The same, or ERR_USAGE. */
 int vendor_check_id(const struct vendor *v, const char *id, struct error *err);
