@@ -135,7 +135,7 @@ int command_run(struct app *app, const struct command *c,
 		const struct subcommand *sub, const struct args *args)
 {
 	const char *word = args->argc ? args->argv[0] : NULL;
-	bool several = c->subs->name && c->subs[1].name;
+	bool several = !sub || sub != c->subs || sub[1].name;
 	struct args rest = *args;
 
 	if (!sub && !word)

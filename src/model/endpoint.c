@@ -106,8 +106,8 @@ bool endpoint_has_key(const struct provider *p, const struct settings *set,
 	       (by_project || !project);
 }
 
-static int no_python_class(const struct provider *p, const char *class_path,
-			   struct error *err)
+static void refuse_class(const struct provider *p, const char *class_path,
+			 struct error *err)
 {
 	const char *colon = strchr(class_path, ':');
 	struct buf names = BUF_INIT(256);
@@ -129,10 +129,9 @@ static int no_python_class(const struct provider *p, const char *class_path,
 			   names.ptr);
 	}
 	buf_release(&names);
-	return -1;
 }
 
-static int no_such_wire(const struct provider *p, const char *name,
+static void refuse_wire(const struct provider *p, const char *name,
 			struct error *err)
 {
 	struct buf names = BUF_INIT(256);
@@ -142,35 +141,44 @@ static int no_such_wire(const struct provider *p, const char *name,
 		  "models.providers.%s.wire must be %s, not \"%s\"", p->name,
 		  names.ptr, name);
 	buf_release(&names);
-	return -1;
 }
 
-static int find_wire(const struct provider *p, const struct wire **wire,
-		     struct error *err)
+static void refuse_vendor(const struct provider *p, struct error *err)
 {
+	(void)error_set(err, ERR_CONFIG,
+			"provider '%s' speaks a protocol that dcode does not",
+			p->name);
+	error_hint(err, "reach its models through an OpenAI-compatible "
+			"server: [models.providers.NAME] base_url");
+}
+
+/* NULL with err when there is none that dcode speaks. */
+static const struct wire *find_wire(const struct provider *p, struct error *err)
+{
+	const struct wire *wire;
 	const char *class_path = NULL;
 	const char *name = NULL;
 
 	if (text(p, "wire", &name, err) < 0 ||
 	    text(p, "class_path", &class_path, err) < 0)
-		return -1;
+		return NULL;
 	if (class_path && !name) {
 		name = preset_class_wire(class_path);
-		if (!name)
-			return no_python_class(p, class_path, err);
+		if (!name) {
+			refuse_class(p, class_path, err);
+			return NULL;
+		}
 	}
 	if (!name)
 		name = p->preset ? p->preset->wire : wire_openai_chat.name;
-	*wire = name ? wire_find(name) : NULL;
-	if (*wire)
-		return 0;
+	wire = name ? wire_find(name) : NULL;
+	if (wire)
+		return wire;
 	if (name)
-		return no_such_wire(p, name, err);
-	(void)error_set(err, ERR_CONFIG,
-			"provider '%s' speaks a protocol that dcode does not",
-			p->name);
-	return error_hint(err, "reach its models through an OpenAI-compatible "
-			       "server: [models.providers.NAME] base_url");
+		refuse_wire(p, name, err);
+	else
+		refuse_vendor(p, err);
+	return NULL;
 }
 
 static struct str url_path(struct str url)
@@ -419,10 +427,10 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 int endpoint_fill(struct model_choice *c, const struct provider *p,
 		  const struct settings *set, struct error *err)
 {
-	const struct wire *wire;
+	const struct wire *wire = find_wire(p, err);
 	bool own;
 
-	if (find_wire(p, &wire, err) < 0)
+	if (!wire)
 		return -1;
 	c->wire = xstrdup(wire->name);
 	if (find_url(c, p, wire, set, &own, err) < 0)
