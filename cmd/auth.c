@@ -24,7 +24,7 @@ struct rows {
 	struct buf json;
 };
 
-static bool row(void *arg, const struct settings_credential *c)
+static bool print_credential(void *arg, const struct settings_credential *c)
 {
 	struct rows *r = arg;
 	struct buf label = BUF_INIT(1024);
@@ -56,7 +56,7 @@ static bool row(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-static int list(struct app *app, const char *only)
+static int list_credentials(struct app *app, const char *only)
 {
 	struct rows r = { app, only, BUF_INIT(LARGEST) };
 	struct buf data = BUF_INIT(LARGEST + 2);
@@ -65,7 +65,7 @@ static int list(struct app *app, const char *only)
 
 	if (app_settings(app, &set, &err) < 0)
 		return app_fail(app, &err);
-	settings_each_credential(set, row, &r);
+	settings_each_credential(set, print_credential, &r);
 	if (app->json) {
 		buf_adds(&data, only ? "" : "[");
 		buf_addstr(&data, buf_str(&r.json));
@@ -77,7 +77,7 @@ static int list(struct app *app, const char *only)
 	return 0;
 }
 
-static int status(struct app *app, const struct args *args)
+static int print_status(struct app *app, const struct args *args)
 {
 	struct credential c;
 	struct error err = { 0 };
@@ -85,12 +85,12 @@ static int status(struct app *app, const struct args *args)
 
 	if (credential_find(&c, app, args->argv[0], &err) < 0)
 		return app_fail(app, &err);
-	rc = list(app, c.name);
+	rc = list_credentials(app, c.name);
 	credential_release(&c);
 	return rc;
 }
 
-static int path(struct app *app, const struct args *args)
+static int print_paths(struct app *app, const struct args *args)
 {
 	static const char *const names[] = { "path", "key_file", "auth_json" };
 	static const char *const files[] = { "credentials", "credentials.key",
@@ -122,8 +122,8 @@ static int path(struct app *app, const struct args *args)
 }
 
 /* us and eu are LangSmith's; all else must be an address. */
-static int base_url(const struct credential *c, const char *given,
-		    const char **url, struct error *err)
+static int resolve_base_url(const struct credential *c, const char *given,
+			    const char **url, struct error *err)
 {
 	bool langsmith = c->group && !strcmp(c->group, "langsmith");
 	struct str s;
@@ -150,7 +150,7 @@ static int base_url(const struct credential *c, const char *given,
 	return 0;
 }
 
-static int from_variable(const struct settings *set, const char *name,
+static int read_variable(const struct settings *set, const char *name,
 			 char *room, struct error *err)
 {
 	const char *value = settings_env_plain(set, name);
@@ -194,7 +194,7 @@ static void keys_release(struct keys *k)
 		credential_release(&k->list[i]);
 }
 
-static int no_key(struct error *err)
+static int refuse_key(struct error *err)
 {
 	return error_set(err, ERR_CONFIG,
 			 "what was read is no API key: it holds white space "
@@ -202,8 +202,8 @@ static int no_key(struct error *err)
 }
 
 /* One line for each, the first at least. */
-static int cut_lines(struct str all, size_t most, struct str *found,
-		     struct error *err)
+static int split_keys(struct str all, size_t most, struct str *found,
+		      struct error *err)
 {
 	struct str line;
 	size_t n = 0;
@@ -213,7 +213,7 @@ static int cut_lines(struct str all, size_t most, struct str *found,
 		if (!line.len)
 			continue;
 		if (n == most || !vault_key_ok(line))
-			return no_key(err);
+			return refuse_key(err);
 		found[n++] = line;
 	}
 	return n ? (int)n
@@ -244,7 +244,7 @@ static int ask_keys(struct app *app, const struct keys *k, char *room,
 					 "no API key was entered");
 		found[i] = (struct str){ room + used, (size_t)n };
 		if (n && !vault_key_ok(found[i]))
-			return no_key(err);
+			return refuse_key(err);
 		used += (size_t)n;
 	}
 	return (int)k->n;
@@ -258,16 +258,16 @@ static int read_keys(struct app *app, const struct keys *k, const char *from,
 
 	if (!from && secret_terminal(app))
 		return ask_keys(app, k, room, found, err);
-	n = from ? from_variable(app->settings, from, room, err)
+	n = from ? read_variable(app->settings, from, room, err)
 		 : secret_read(app, room, k->n * VAULT_KEY_MAX, err);
 	if (n < 0)
 		return -1;
-	return cut_lines((struct str){ room, (size_t)n }, from ? 1 : k->n,
-			 found, err);
+	return split_keys((struct str){ room, (size_t)n }, from ? 1 : k->n,
+			  found, err);
 }
 
 /* Twice, for nobody sees it. Returns its length. */
-static int new_phrase(struct app *app, char *room, struct error *err)
+static int ask_new_phrase(struct app *app, char *room, struct error *err)
 {
 	char *again = secret_room(VAULT_PHRASE_MAX);
 	int n = secret_ask(app, "New passphrase for all stored keys: ", room,
@@ -288,8 +288,8 @@ static int new_phrase(struct app *app, char *room, struct error *err)
 }
 
 /* Fills stored with those that were. */
-static int store(struct app *app, const struct keys *k, const struct args *args,
-		 bool *stored, struct error *err)
+static int store_keys(struct app *app, const struct keys *k,
+		      const struct args *args, bool *stored, struct error *err)
 {
 	struct vault_change change = { 0 };
 	struct str found[KEYS_MOST] = { { 0 } };
@@ -299,13 +299,14 @@ static int store(struct app *app, const struct keys *k, const struct args *args,
 	int rc = -1;
 	int n;
 
-	if (base_url(&k->list[0], args_value(args, "base-url"), &url, err) < 0)
+	if (resolve_base_url(&k->list[0], args_value(args, "base-url"), &url,
+			     err) < 0)
 		goto out;
 	n = read_keys(app, k, args_value(args, "from-env"), room, found, err);
 	if (n < 0)
 		goto out;
 	if (args_flag(args, "passphrase")) {
-		int len = new_phrase(app, phrase, err);
+		int len = ask_new_phrase(app, phrase, err);
 
 		if (len < 0)
 			goto out;
@@ -335,7 +336,7 @@ struct reminder {
 };
 
 /* Of a provider with two secrets, the other one while it is missing. */
-static bool remind(void *arg, const struct settings_credential *c)
+static bool print_missing_key(void *arg, const struct settings_credential *c)
 {
 	const struct reminder *r = arg;
 	const struct credential *done = r->done;
@@ -351,8 +352,8 @@ static bool remind(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-static void tell(struct app *app, const char *command, const char *name,
-		 bool changed, const char *words)
+static void print_outcome(struct app *app, const char *command,
+			  const char *name, bool changed, const char *words)
 {
 	struct buf data = BUF_INIT(1 << 12);
 
@@ -379,17 +380,17 @@ static int set_key(struct app *app, const struct args *args)
 		return app_fail(app, &err);
 	if (!args_value(args, "from-env"))
 		settings_each_credential(app->settings, add_key, &k);
-	if (store(app, &k, args, stored, &err) < 0) {
+	if (store_keys(app, &k, args, stored, &err) < 0) {
 		rc = app_fail(app, &err);
 		if (rc == 2)
 			rc = 1;
 	}
 	for (size_t i = 0; i < k.n; i++)
 		if (stored[i] && (i == 0 || !app->json))
-			tell(app, "auth set", k.list[i].name, true,
-			     "Stored credential for");
+			print_outcome(app, "auth set", k.list[i].name, true,
+				      "Stored credential for");
 	if (!rc && !app->json)
-		settings_each_credential(app->settings, remind, &r);
+		settings_each_credential(app->settings, print_missing_key, &r);
 	keys_release(&k);
 	return rc;
 }
@@ -414,14 +415,14 @@ static int remove_keys(struct app *app, const struct args *args)
 		if (credential_store_key(app, &change, &changed, &err) < 0)
 			rc = app_fail(app, &err);
 		if (changed && !app->json)
-			tell(app, "auth remove", change.name, true,
-			     "Removed stored credential for");
+			print_outcome(app, "auth remove", change.name, true,
+				      "Removed stored credential for");
 		any |= changed;
 	}
 	settings_store_changed(app->settings);
 	if (!rc && (app->json || !any))
-		tell(app, "auth remove", k.list[0].name, any,
-		     "No stored credential for");
+		print_outcome(app, "auth remove", k.list[0].name, any,
+			      "No stored credential for");
 	if (!rc)
 		e = settings_vault_entry(app->settings, k.list[0].name);
 	if (e && e->plain)
@@ -435,7 +436,7 @@ static int remove_keys(struct app *app, const struct args *args)
 static int run_list(struct app *app, const struct args *args)
 {
 	(void)args;
-	return list(app, NULL);
+	return list_credentials(app, NULL);
 }
 
 static const struct arg_row json_option[] = { ARG_JSON, { 0 } };
@@ -462,7 +463,7 @@ static const struct subcommand subs[] = {
 	  .options = json_option,
 	  .least = 1,
 	  .most = 1,
-	  .run = status },
+	  .run = print_status },
 	{ .name = "set",
 	  .args = "PROVIDER",
 	  .summary = "Store its key, read at a hidden prompt or stdin",
@@ -483,7 +484,7 @@ static const struct subcommand subs[] = {
 	  .summary = "The file that stored keys are in",
 	  .options = json_option,
 	  .flags = SUB_EXPLAINS,
-	  .run = path },
+	  .run = print_paths },
 	{ 0 },
 };
 

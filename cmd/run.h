@@ -68,13 +68,13 @@ enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
 /* The approval policy: sets a->allowed for RUN_ALLOW, a->reason for
  * RUN_REFUSE, which is all that is left of RUN_ASK without a user. -1 when the
  * run was cancelled. */
-int run_judge(struct run *r, struct approval *a, enum run_verdict *verdict,
-	      const struct stop *stop, struct error *err);
+int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
+	       const struct stop *stop, struct error *err);
 /* Its parts about paths: run_paths.c. */
-enum run_verdict run_judge_reading(const struct run *r, struct approval *a);
-int run_judge_writing(struct run *r, struct approval *a,
-		      enum run_verdict *verdict, const struct stop *stop,
-		      struct error *err);
+enum run_verdict run_decide_reading(const struct run *r, struct approval *a);
+int run_decide_writing(struct run *r, struct approval *a,
+		       enum run_verdict *verdict, const struct stop *stop,
+		       struct error *err);
 /* Appends what a run without a user may do, one line; nothing when all. */
 void run_limits(const struct run *r, struct buf *out);
 

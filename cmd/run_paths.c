@@ -48,7 +48,7 @@ static char *real_path(const char *path)
 	return whole;
 }
 
-enum run_verdict run_judge_reading(const struct run *r, struct approval *a)
+enum run_verdict run_decide_reading(const struct run *r, struct approval *a)
 {
 	char *path = written_path(r, a);
 	char *real = path ? real_path(path) : NULL;
@@ -107,8 +107,8 @@ static struct str protected_name(const struct protect *p,
 }
 
 /* Why a run without a user may not write there; nothing when it may. */
-static void object(const struct protect *p, const struct files_target *t,
-		   struct buf *why)
+static void find_objection(const struct protect *p,
+			   const struct files_target *t, struct buf *why)
 {
 	struct str name = { 0 };
 
@@ -131,9 +131,9 @@ static void object(const struct protect *p, const struct files_target *t,
 
 /* "/home/ann/.bashrc (outside the working directory)", where the path that
  * was written does not say it. */
-static void describe(const struct run *r, const char *path,
-		     const struct files_target *t, struct str why,
-		     struct buf *place)
+static void describe_target(const struct run *r, const char *path,
+			    const struct files_target *t, struct str why,
+			    struct buf *place)
 {
 	const struct sandbox_mounts *m = &r->box.sandbox.mounts;
 
@@ -151,17 +151,17 @@ static void describe(const struct run *r, const char *path,
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
 
-static int judge_target(struct run *r, struct approval *a, const char *path,
-			struct files_target *t, enum run_verdict *verdict,
-			struct error *err)
+static int decide_target(struct run *r, struct approval *a, const char *path,
+			 struct files_target *t, enum run_verdict *verdict,
+			 struct error *err)
 {
 	struct protect protect;
 	struct buf why = BUF_INIT(1 << 12);
 
 	if (protect_load(&protect, r->app->settings, err) < 0)
 		return -1;
-	object(&protect, t, &why);
-	describe(r, path, t, buf_str(&why), &a->place);
+	find_objection(&protect, t, &why);
+	describe_target(r, path, t, buf_str(&why), &a->place);
 	if (!r->interactive && !why.len)
 		*verdict = RUN_ALLOW;
 	a->real_path = t->real;
@@ -170,9 +170,9 @@ static int judge_target(struct run *r, struct approval *a, const char *path,
 	return 0;
 }
 
-int run_judge_writing(struct run *r, struct approval *a,
-		      enum run_verdict *verdict, const struct stop *stop,
-		      struct error *err)
+int run_decide_writing(struct run *r, struct approval *a,
+		       enum run_verdict *verdict, const struct stop *stop,
+		       struct error *err)
 {
 	bool deletes = a->tool->flags & TOOL_DELETES;
 	struct files_target target = { 0 };
@@ -187,7 +187,7 @@ int run_judge_writing(struct run *r, struct approval *a,
 		rc = files_resolve(&r->box.sandbox, path, how, &target, stop,
 				   err);
 	if (path && rc == 0) {
-		rc = judge_target(r, a, path, &target, verdict, err);
+		rc = decide_target(r, a, path, &target, verdict, err);
 	} else if (rc < 0 && err->code != ERR_CANCELLED) {
 		*verdict = RUN_REFUSE;
 		(void)result_file_failed(&a->reason, "Path", path, err);

@@ -67,8 +67,9 @@ static void refuse(const struct run *r, struct approval *a)
 }
 
 /* Decides without asking anybody: allowed, refused, or to be asked about. */
-static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
-		 const struct stop *stop, struct error *err)
+static int decide_call(struct run *r, struct approval *a,
+		       enum run_verdict *verdict, const struct stop *stop,
+		       struct error *err)
 {
 	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
 	bool listed = runs_command(a) && r->options.allow.given;
@@ -76,7 +77,7 @@ static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
 	*verdict = RUN_ALLOW;
 	if (!(a->tool->flags & TOOL_ASKS)) {
 		if (host && a->tool->path_arg)
-			*verdict = run_judge_reading(r, a);
+			*verdict = run_decide_reading(r, a);
 		return 0;
 	}
 	if (r->options.yes)
@@ -89,14 +90,14 @@ static int judge(struct run *r, struct approval *a, enum run_verdict *verdict,
 		return 0;
 	*verdict = RUN_ASK;
 	if (a->tool->path_arg && run_offers(r, a->tool))
-		return run_judge_writing(r, a, verdict, stop, err);
+		return run_decide_writing(r, a, verdict, stop, err);
 	return 0;
 }
 
-int run_judge(struct run *r, struct approval *a, enum run_verdict *verdict,
-	      const struct stop *stop, struct error *err)
+int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
+	       const struct stop *stop, struct error *err)
 {
-	if (judge(r, a, verdict, stop, err) < 0)
+	if (decide_call(r, a, verdict, stop, err) < 0)
 		return -1;
 	if (*verdict == RUN_ASK && !r->interactive)
 		*verdict = RUN_REFUSE;

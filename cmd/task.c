@@ -47,7 +47,7 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	struct task *t = arg;
 	enum run_verdict verdict;
 
-	return run_judge(t->run, a, &verdict, stop, err);
+	return run_decide(t->run, a, &verdict, stop, err);
 }
 
 static void announce(struct task *t)

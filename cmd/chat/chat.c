@@ -38,7 +38,7 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	struct chat *c = arg;
 	enum run_verdict verdict;
 
-	if (run_judge(c->run, a, &verdict, stop, err) < 0)
+	if (run_decide(c->run, a, &verdict, stop, err) < 0)
 		return -1;
 	if (verdict != RUN_ASK)
 		return 0;
@@ -53,7 +53,7 @@ static bool ends_chat(enum err code)
 }
 
 /* One prompt to its answer; false when the chat is over. */
-static bool turn(struct chat *c, const char *prompt)
+static bool run_turn(struct chat *c, const char *prompt)
 {
 	struct app *app = c->run->app;
 	struct stop stop = app_stop(app);
@@ -75,7 +75,7 @@ static bool turn(struct chat *c, const char *prompt)
 }
 
 /* Ctrl-C at the prompt: the first empties the line, the second leaves. */
-static bool interrupted(struct chat *c)
+static bool handle_interrupt(struct chat *c)
 {
 	if (c->armed || ends_chat(ERR_NONE)) {
 		fputc('\n', stderr);
@@ -125,10 +125,10 @@ static void report_cut(void)
 		TERMINAL_LINE);
 }
 
-static int converse(struct chat *c, const char *first)
+static int run_conversation(struct chat *c, const char *first)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
-	bool on = !first || turn(c, first);
+	bool on = !first || run_turn(c, first);
 	int status = 0;
 
 	while (on) {
@@ -139,7 +139,7 @@ static int converse(struct chat *c, const char *first)
 		rc = read_message(c, &message);
 		line = str_trim(buf_str(&message));
 		if (rc < 0) {
-			on = !interrupted(c);
+			on = !handle_interrupt(c);
 			status = on ? 0 : 128 + app_signal();
 			continue;
 		}
@@ -152,7 +152,7 @@ static int converse(struct chat *c, const char *first)
 		} else if (c->cut)
 			report_cut();
 		else if (line.len)
-			on = turn(c, message.ptr);
+			on = run_turn(c, message.ptr);
 	}
 	if (!on && !status)
 		status = app_signal() ? 128 + app_signal() : 1;
@@ -185,7 +185,7 @@ int run_chat(struct run *r, const char *first)
 			model, place.len ? place.ptr : "?");
 		buf_release(&place);
 		free(model);
-		status = converse(&c, first);
+		status = run_conversation(&c, first);
 	}
 	run_close(r);
 	/* A terminal that goes is an end of input and a signal, in any order.

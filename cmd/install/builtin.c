@@ -93,7 +93,7 @@ static bool offer(void *arg, const struct settings_credential *c)
 }
 
 /* Tells which keys are there, and from where. */
-static bool tell_key(void *arg, const struct settings_credential *c)
+static bool print_key(void *arg, const struct settings_credential *c)
 {
 	const struct check *check = arg;
 	struct buf label = BUF_INIT(1024);
@@ -176,7 +176,7 @@ static int ask_provider(struct check *c, struct sandbox_client *host)
 
 /* How to store each key that is missing; of several that stand for each other,
  * the first. */
-static bool tell_store(void *arg, const struct settings_credential *c)
+static bool print_store(void *arg, const struct settings_credential *c)
 {
 	const struct check *check = arg;
 	struct buf label = BUF_INIT(1024);
@@ -248,7 +248,7 @@ static void report(const struct check *c)
 	const char *at = c->endpoint.len ? c->endpoint.ptr : c->name;
 	struct buf line = BUF_INIT(1 << 12);
 
-	settings_each_credential(c->in->app->settings, tell_key, (void *)c);
+	settings_each_credential(c->in->app->settings, print_key, (void *)c);
 	if (c->verified)
 		buf_addf(&line, "%s answered in %lld ms", at, (long long)c->ms);
 	else if (c->cannot_tell)
@@ -270,7 +270,7 @@ static void report(const struct check *c)
 	if (c->why.hint[0])
 		printf("  %s\n", c->why.hint);
 	if (c->why.code == ERR_AUTH)
-		settings_each_credential(c->in->app->settings, tell_store,
+		settings_each_credential(c->in->app->settings, print_store,
 					 (void *)c);
 	printf("'%s' is not ready.\n", c->name);
 }

@@ -318,7 +318,7 @@ static void list_providers(struct settings *set, struct buf *out)
 }
 
 /* The lines that were not there before. */
-static size_t tell_gained(struct str before, struct str after)
+static size_t print_gained(struct str before, struct str after)
 {
 	struct str line;
 	size_t n = 0;
@@ -387,7 +387,7 @@ static int install_now(struct job *j, const char *shown)
 	} else {
 		list_providers(j->set, &after);
 		printf("Installed package '%s'.\n", shown);
-		if (!tell_gained(buf_str(&before), buf_str(&after)))
+		if (!print_gained(buf_str(&before), buf_str(&after)))
 			puts("It brought no new sandbox provider.");
 	}
 	buf_release(&before);

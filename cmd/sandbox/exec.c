@@ -184,8 +184,8 @@ static int give_input(const struct target *t, const struct args *args,
 
 /* What happened to the sandbox besides: with the command's result, or after a
  * cancel, once the command has been ended. */
-static void tell_notice(struct run *run, struct sandbox *sb,
-			const struct exec_result *res)
+static void print_notices(struct run *run, struct sandbox *sb,
+			  const struct exec_result *res)
 {
 	struct buf masked = BUF_INIT(4 * SANDBOX_NOTICE);
 	char late[SANDBOX_NOTICE] = "";
@@ -227,7 +227,7 @@ static int execute(struct run *run, struct target *t, const struct args *args,
 		req.command = buf_str(&line);
 		req.input = buf_str(&input);
 		rc = sandbox_execute(&sb, &req, res, &stop, err);
-		tell_notice(run, &sb, res);
+		print_notices(run, &sb, res);
 	}
 	sandbox_check(&sb, true, print_notice, NULL);
 	supervise_forget(&sb);

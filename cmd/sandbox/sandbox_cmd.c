@@ -48,7 +48,7 @@ struct found {
 	char *endpoint;
 };
 
-static bool see(void *arg, const struct ledger_row *row)
+static bool fill_target(void *arg, const struct ledger_row *row)
 {
 	struct found *f = arg;
 	struct target *t = f->target;
@@ -73,7 +73,7 @@ static const char *named_provider(const struct args *args)
 }
 
 /* One that --sandbox-id named once. */
-static void see_attached(void *arg, const struct ledger_attached *row)
+static void fill_attached(void *arg, const struct ledger_attached *row)
 {
 	struct found *f = arg;
 	struct target *t = f->target;
@@ -95,18 +95,18 @@ static int find_known(struct found *f, struct store *store, const char *name,
 		      struct error *err)
 {
 	struct error ignored = { 0 };
-	int rc = ledger_find(store, name, see, f, err);
+	int rc = ledger_find(store, name, fill_target, f, err);
 
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		return ledger_find_attached(store, name, see_attached, f, err);
+		return ledger_find_attached(store, name, fill_attached, f, err);
 	if (rc == 0 && f->target->id)
-		(void)ledger_find_attached(store, f->target->id, see_attached,
+		(void)ledger_find_attached(store, f->target->id, fill_attached,
 					   f, &ignored);
 	return rc;
 }
 
-static int search(struct found *f, struct app *app, const char *name,
-		  const char *provider, struct error *err)
+static int find_target(struct found *f, struct app *app, const char *name,
+		       const char *provider, struct error *err)
 {
 	struct store *store;
 	int rc;
@@ -138,7 +138,7 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err)
 {
 	struct found f = { .target = t };
-	int rc = search(&f, app, name, named_provider(args), err);
+	int rc = find_target(&f, app, name, named_provider(args), err);
 
 	if (rc == 0)
 		rc = app_host(app, f.provider, &t->host, err);

@@ -67,8 +67,8 @@ static int call_start(struct draft *d, const cJSON *block, int64_t key,
 	return 0;
 }
 
-static int take_block(struct draft *d, const cJSON *block, int64_t key,
-		      struct error *err)
+static int parse_block(struct draft *d, const cJSON *block, int64_t key,
+		       struct error *err)
 {
 	const char *type = json_string(block, "type", "");
 	struct draft_part *p;
@@ -91,7 +91,7 @@ static int take_block(struct draft *d, const cJSON *block, int64_t key,
 	return add(d, p, json_string(block, "thinking", ""), err);
 }
 
-static void take_usage(struct draft *d, const cJSON *usage)
+static void parse_usage(struct draft *d, const cJSON *usage)
 {
 	struct usage *u = &d->usage;
 
@@ -114,7 +114,7 @@ static const struct {
 	{ "refusal", FINISH_REFUSAL },
 };
 
-static void take_reason(struct draft *d, const char *reason)
+static void parse_reason(struct draft *d, const char *reason)
 {
 	if (!reason)
 		return;
@@ -125,8 +125,8 @@ static void take_reason(struct draft *d, const char *reason)
 }
 
 /* What the vendor says of a refusal is all that there is to read. */
-static int take_details(struct draft *d, const cJSON *details,
-			struct error *err)
+static int parse_details(struct draft *d, const cJSON *details,
+			 struct error *err)
 {
 	const char *why = json_string(details, "explanation", NULL);
 	struct draft_part *p;
@@ -143,9 +143,9 @@ static int message_delta(struct draft *d, const cJSON *tree, struct error *err)
 {
 	const cJSON *delta = json_get(tree, "delta");
 
-	take_usage(d, json_get(tree, "usage"));
-	take_reason(d, json_string(delta, "stop_reason", NULL));
-	return take_details(d, json_get(delta, "stop_details"), err);
+	parse_usage(d, json_get(tree, "usage"));
+	parse_reason(d, json_string(delta, "stop_reason", NULL));
+	return parse_details(d, json_get(delta, "stop_details"), err);
 }
 
 /* From a server that does not stream. */
@@ -155,12 +155,12 @@ static int whole_message(struct draft *d, const cJSON *tree, struct error *err)
 	int64_t key = 0;
 
 	cJSON_ArrayForEach (block, json_get(tree, "content"))
-		if (take_block(d, block, key++, err) < 0)
+		if (parse_block(d, block, key++, err) < 0)
 			return -1;
-	take_usage(d, json_get(tree, "usage"));
-	take_reason(d, json_string(tree, "stop_reason", NULL));
+	parse_usage(d, json_get(tree, "usage"));
+	parse_reason(d, json_string(tree, "stop_reason", NULL));
 	d->done = d->finish != 0;
-	return take_details(d, json_get(tree, "stop_details"), err);
+	return parse_details(d, json_get(tree, "stop_details"), err);
 }
 
 static int dispatch(struct draft *d, const char *type, const cJSON *tree,
@@ -171,14 +171,14 @@ static int dispatch(struct draft *d, const char *type, const cJSON *tree,
 	if (strcmp(type, "content_block_delta") == 0)
 		return block_delta(d, tree, err);
 	if (strcmp(type, "content_block_start") == 0)
-		return take_block(d, json_get(tree, "content_block"),
-				  json_int(tree, "index", 0), err);
+		return parse_block(d, json_get(tree, "content_block"),
+				   json_int(tree, "index", 0), err);
 	if (strcmp(type, "message_delta") == 0)
 		return message_delta(d, tree, err);
 	if (strcmp(type, "message") == 0)
 		return whole_message(d, tree, err);
 	if (strcmp(type, "message_start") == 0)
-		take_usage(d, json_get(json_get(tree, "message"), "usage"));
+		parse_usage(d, json_get(json_get(tree, "message"), "usage"));
 	if (strcmp(type, "message_stop") == 0)
 		d->done = true;
 	if (strcmp(type, "error") == 0 || cJSON_IsObject(error) ||

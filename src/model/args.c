@@ -23,7 +23,7 @@ static void space(struct scan *s)
 		s->at++;
 }
 
-static bool take(struct scan *s, char c)
+static bool accept_char(struct scan *s, char c)
 {
 	if (s->at == s->end || *s->at != (unsigned char)c)
 		return false;
@@ -52,15 +52,15 @@ static bool digits(struct scan *s)
 
 static bool number(struct scan *s)
 {
-	(void)take(s, '-'); /* optional */
-	if (!take(s, '0') && !digits(s))
+	(void)accept_char(s, '-'); /* optional */
+	if (!accept_char(s, '0') && !digits(s))
 		return false;
-	if (take(s, '.') && !digits(s))
+	if (accept_char(s, '.') && !digits(s))
 		return false;
-	if (!take(s, 'e') && !take(s, 'E'))
+	if (!accept_char(s, 'e') && !accept_char(s, 'E'))
 		return true;
-	if (!take(s, '+'))
-		(void)take(s, '-');
+	if (!accept_char(s, '+'))
+		(void)accept_char(s, '-');
 	return digits(s);
 }
 
@@ -104,7 +104,7 @@ static bool escape(struct scan *s)
 
 static bool string(struct scan *s)
 {
-	if (!take(s, '"'))
+	if (!accept_char(s, '"'))
 		return false;
 	while (s->at < s->end) {
 		unsigned char c = *s->at++;
@@ -121,7 +121,7 @@ static bool items(struct scan *s, char close, int depth)
 {
 	s->at++;
 	space(s);
-	if (take(s, close))
+	if (accept_char(s, close))
 		return true;
 	do {
 		space(s);
@@ -129,13 +129,13 @@ static bool items(struct scan *s, char close, int depth)
 			if (!string(s))
 				return false;
 			space(s);
-			if (!take(s, ':'))
+			if (!accept_char(s, ':'))
 				return false;
 		}
 		if (!value(s, depth + 1))
 			return false;
-	} while (take(s, ','));
-	return take(s, close);
+	} while (accept_char(s, ','));
+	return accept_char(s, close);
 }
 
 static bool value(struct scan *s, int depth)

@@ -59,8 +59,8 @@ static const char *listed_by(const struct settings *set, const char *model)
 }
 
 /* A bare "gemini-2.5-pro" is Google's; Bedrock's names say so themselves. */
-static int infer(const struct settings *set, const char *model,
-		 const char **provider, struct error *err)
+static int infer_provider(const struct settings *set, const char *model,
+			  const char **provider, struct error *err)
 {
 	*provider = listed_by(set, model);
 	if (!*provider)
@@ -76,8 +76,9 @@ static int infer(const struct settings *set, const char *model,
 			       "~/.deepagents/config.toml");
 }
 
-static int fill(struct model_choice *c, const struct settings *set,
-		const char *provider, const char *model, struct error *err)
+static int fill_choice(struct model_choice *c, const struct settings *set,
+		       const char *provider, const char *model,
+		       struct error *err)
 {
 	struct provider p;
 
@@ -107,8 +108,8 @@ static int no_model(const char *spec, struct error *err)
 }
 
 /* "provider:model", ":model" or "model". */
-static int resolve(struct model_choice *c, const struct settings *set,
-		   const char *spec, struct error *err)
+static int resolve_spec(struct model_choice *c, const struct settings *set,
+			const char *spec, struct error *err)
 {
 	const char *colon = strchr(spec, ':');
 	const char *model = colon ? colon + 1 : spec;
@@ -121,15 +122,15 @@ static int resolve(struct model_choice *c, const struct settings *set,
 	if (!model[0])
 		return no_model(spec, err);
 	if (!colon || colon == spec) {
-		if (infer(set, bare, &found, err) < 0)
+		if (infer_provider(set, bare, &found, err) < 0)
 			return -1;
-		return fill(c, set, found, bare, err);
+		return fill_choice(c, set, found, bare, err);
 	}
 	name = xstrndup(spec, (size_t)(colon - spec));
 	if (endpoint_find(&p, set, name))
-		rc = fill(c, set, name, model, err);
+		rc = fill_choice(c, set, name, model, err);
 	else if ((found = listed_by(set, spec)) != NULL)
-		rc = fill(c, set, found, spec, err); /* "qwen3:8b" */
+		rc = fill_choice(c, set, found, spec, err); /* "qwen3:8b" */
 	else
 		rc = unknown_provider(name, spec, err);
 	free(name);
@@ -191,7 +192,7 @@ static int by_credentials(struct model_choice *c, const struct settings *set,
 	if (!model && !has_own_key(set))
 		model = first_with_key(set, true, &provider);
 	if (model)
-		return fill(c, set, provider, model, err);
+		return fill_choice(c, set, provider, model, err);
 	(void)error_set(err, ERR_AUTH,
 			"No credentials configured. Please set one of: "
 			"ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY");
@@ -199,20 +200,20 @@ static int by_credentials(struct model_choice *c, const struct settings *set,
 			       "provider:model, see [models.providers.NAME]");
 }
 
-static int which(struct model_choice *c, const struct settings *set,
-		 const char *spec, struct error *err)
+static int choose_spec(struct model_choice *c, const struct settings *set,
+		       const char *spec, struct error *err)
 {
 	const struct toml_value *recent = settings_toml(set, "models.recent");
 
 	if (spec)
-		return resolve(c, set, spec, err);
+		return resolve_spec(c, set, spec, err);
 	if (settings_string(set, NULL, "models.default", &spec, err) < 0)
 		return -1;
 	if ((!spec || !spec[0]) && recent && recent->kind == TOML_STRING)
 		spec = recent->text;
 	if (!spec || !spec[0])
 		return by_credentials(c, set, err);
-	return resolve(c, set, spec, err);
+	return resolve_spec(c, set, spec, err);
 }
 
 /* --max-retries, then retries.PROVIDER, then retries, then params. */
@@ -312,7 +313,8 @@ int model_choose(struct model_choice *c, const struct settings *set,
 		 const char *spec, const char *params, struct error *err)
 {
 	*c = (struct model_choice){ 0 };
-	if (which(c, set, spec, err) == 0 && check_allowed(c, set, err) == 0 &&
+	if (choose_spec(c, set, spec, err) == 0 &&
+	    check_allowed(c, set, err) == 0 &&
 	    find_params(c, set, params, err) == 0)
 		return 0;
 	model_choice_release(c);

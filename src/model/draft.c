@@ -166,10 +166,10 @@ static char *call_id(const struct message *m, const struct call_ids *earlier,
 	return xstrdup(random);
 }
 
-static void take_part(struct message *m, struct draft_part *p,
-		      const struct call_ids *earlier,
-		      void (*replay)(const struct draft_part *p,
-				     struct buf *out))
+static void convert_part(struct message *m, struct draft_part *p,
+			 const struct call_ids *earlier,
+			 void (*replay)(const struct draft_part *p,
+					struct buf *out))
 {
 	struct buf again = BUF_INIT(SIZE_MAX / 2);
 	struct part *part;
@@ -211,7 +211,7 @@ void draft_take(struct draft *d, struct model_reply *reply,
 
 		if (p->kind == PART_TOOL_CALL && d->finish == FINISH_REFUSAL)
 			continue;
-		take_part(m, p, earlier, replay);
+		convert_part(m, p, earlier, replay);
 		calls |= p->kind == PART_TOOL_CALL;
 	}
 	reply->usage = d->usage;

@@ -71,7 +71,7 @@ static int check_quiet(struct exchange *x, struct error *err)
 			 (long long)(now - x->progress_at) / 1000);
 }
 
-static int feed(struct exchange *x, struct str chunk, struct error *err)
+static int feed_stream(struct exchange *x, struct str chunk, struct error *err)
 {
 	return sse_feed(&x->sse, chunk, on_event, x, err);
 }
@@ -103,7 +103,7 @@ int exchange_data(void *arg, struct str chunk, struct error *err)
 
 	if (!x->events)
 		buf_addstr(&x->lead, chunk);
-	if (feed(x, chunk, err) < 0 || check_quiet(x, err) < 0) {
+	if (feed_stream(x, chunk, err) < 0 || check_quiet(x, err) < 0) {
 		x->refused = true;
 		return -1;
 	}
@@ -116,7 +116,7 @@ static int last_event(struct exchange *x, struct error *err)
 {
 	struct str lead;
 
-	if (feed(x, STR("\n\n"), err) < 0)
+	if (feed_stream(x, STR("\n\n"), err) < 0)
 		return -1;
 	lead = str_trim(buf_str(&x->lead));
 	if (x->events || !lead.len || lead.ptr[0] != '{')
@@ -170,7 +170,7 @@ static bool is_stream(struct str lead)
 }
 
 /* Something came, but no stream: asking again brings the same. */
-static int no_stream(struct exchange *x, struct error *err)
+static int refuse_no_stream(struct exchange *x, struct error *err)
 {
 	(void)error_set(err, ERR_PROTOCOL,
 			"%s: the server's answer is no event stream (HTTP "
@@ -182,14 +182,14 @@ static int no_stream(struct exchange *x, struct error *err)
 			  x->choice->base_url);
 }
 
-static int cut(struct exchange *x, struct error *err)
+static int refuse_cut(struct exchange *x, struct error *err)
 {
 	int status = x->response.status;
 
 	x->again = (x->events || is_stream(buf_str(&x->lead))) &&
 		   status < 300 && status != 204;
 	if (!x->again)
-		return no_stream(x, err);
+		return refuse_no_stream(x, err);
 	return error_set(err, ERR_NETWORK,
 			 "%s: the stream ended before the answer was complete",
 			 x->choice->provider);
@@ -202,7 +202,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 					 err);
 	if (rc == 0 && !x->draft.done && last_event(x, err) < 0) {
 		if (err->code == ERR_PROTOCOL)
-			return cut(x, err);
+			return refuse_cut(x, err);
 		x->refused = true;
 		rc = -1;
 	}
@@ -210,7 +210,7 @@ int exchange_end(struct exchange *x, int rc, struct error *err)
 	if (x->wire->complete(&x->draft) && (rc == 0 || x->draft.done))
 		return 0;
 	if (rc == 0)
-		return cut(x, err);
+		return refuse_cut(x, err);
 	if (x->refused)
 		x->again = !x->draft.fatal;
 	else

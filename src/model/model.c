@@ -153,7 +153,7 @@ static const char *const not_sent[] = {
 	"rate_limiter",
 };
 
-static void take_inner(cJSON *params, const char *key)
+static void merge_inner(cJSON *params, const char *key)
 {
 	cJSON *inner = cJSON_DetachItemFromObjectCaseSensitive(params, key);
 	cJSON *item = cJSON_IsObject(inner) ? inner->child : NULL;
@@ -175,8 +175,8 @@ static void clean_params(struct model *m, cJSON *params)
 	cJSON *item;
 	cJSON *next;
 
-	take_inner(params, "model_kwargs");
-	take_inner(params, "extra_body");
+	merge_inner(params, "model_kwargs");
+	merge_inner(params, "extra_body");
 	/* ours are already as many as a request may have */
 	if (m->wire->mark)
 		cJSON_DeleteItemFromObjectCaseSensitive(params,
@@ -343,8 +343,8 @@ static size_t segments(const struct model *m, struct str out[MAX_SEGMENTS])
 }
 
 /* One request, one answer or none. */
-static int attempt(struct model *m, struct exchange *x, const struct stop *stop,
-		   struct error *err)
+static int send_request(struct model *m, struct exchange *x,
+			const struct stop *stop, struct error *err)
 {
 	struct str pieces[MAX_SEGMENTS];
 	struct http_request req = {
@@ -371,7 +371,7 @@ static int attempt(struct model *m, struct exchange *x, const struct stop *stop,
 }
 
 /* A server that minds an option says so by name. */
-static bool turn_option(struct model *m, const struct exchange *x,
+static bool flip_option(struct model *m, const struct exchange *x,
 			const struct model_sink *sink)
 {
 	const struct wire_option *o = m->wire->options;
@@ -395,8 +395,9 @@ static bool turn_option(struct model *m, const struct exchange *x,
 	return false;
 }
 
-static void tell(const struct model_sink *sink, const struct retry *r,
-		 const struct http_response *res, const struct error *err)
+static void announce_retry(const struct model_sink *sink, const struct retry *r,
+			   const struct http_response *res,
+			   const struct error *err)
 {
 	long long s = (long long)retry_wish(res) / 1000;
 	char why[sizeof(err->message) + 64];
@@ -412,16 +413,16 @@ static void tell(const struct model_sink *sink, const struct retry *r,
 }
 
 /* Whether to try once more, after the wait for it. */
-static bool once_more(const struct model_sink *sink, struct retry *r,
-		      const struct exchange *x, const struct stop *stop,
-		      struct error *err)
+static bool wait_for_retry(const struct model_sink *sink, struct retry *r,
+			   const struct exchange *x, const struct stop *stop,
+			   struct error *err)
 {
 	int64_t wish = retry_wish(&x->response);
 
 	if (!x->again)
 		return false;
 	if (retry_possible(r, &x->response)) {
-		tell(sink, r, &x->response, err);
+		announce_retry(sink, r, &x->response, err);
 		return retry_wait(r, &x->response, stop, err);
 	}
 	if (r->attempt < r->max && !err->hint[0])
@@ -447,7 +448,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		int rc;
 
 		exchange_init(&x, m->wire, &m->choice, sink, quiet_ms);
-		rc = attempt(m, &x, stop, &failed);
+		rc = send_request(m, &x, stop, &failed);
 		if (rc == 0) {
 			m->marked = m->history.block_end;
 			draft_take(&x.draft, reply, &m->call_ids,
@@ -455,12 +456,12 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			exchange_release(&x);
 			return 0;
 		}
-		if (turn_option(m, &x, sink)) {
+		if (flip_option(m, &x, sink)) {
 			exchange_release(&x);
 			continue;
 		}
 		*err = failed;
-		again = once_more(sink, &retry, &x, stop, err);
+		again = wait_for_retry(sink, &retry, &x, stop, err);
 		exchange_release(&x);
 		if (!again)
 			return -1;

@@ -34,7 +34,7 @@ static void set(cJSON *object, const char *key, cJSON *value)
 }
 
 /* Everything that later pieces say (a signature comes last) is kept. */
-static void take_members(cJSON *into, const cJSON *piece)
+static void merge_members(cJSON *into, const cJSON *piece)
 {
 	const cJSON *item;
 
@@ -56,7 +56,7 @@ static void join(cJSON *list, cJSON *first)
 		cJSON *piece = cJSON_DetachItemViaPointer(list, first->next);
 
 		buf_adds(&text, json_string(piece, key, ""));
-		take_members(first, piece);
+		merge_members(first, piece);
 		cJSON_Delete(piece);
 	}
 	set(first, key, cJSON_CreateString(text.ptr));

@@ -205,7 +205,7 @@ static int call_list(struct draft *d, const cJSON *calls, struct error *err)
 	return 0;
 }
 
-static int take_delta(struct draft *d, const cJSON *delta, struct error *err)
+static int parse_delta(struct draft *d, const cJSON *delta, struct error *err)
 {
 	const cJSON *item;
 
@@ -239,7 +239,7 @@ static const struct {
 	{ "content_filter", FINISH_REFUSAL },
 };
 
-static void take_reason(struct draft *d, const char *reason)
+static void parse_reason(struct draft *d, const char *reason)
 {
 	if (!reason)
 		return;
@@ -249,7 +249,7 @@ static void take_reason(struct draft *d, const char *reason)
 			d->finish = reasons[i].finish;
 }
 
-static int take_choice(struct draft *d, const cJSON *choice, struct error *err)
+static int parse_choice(struct draft *d, const cJSON *choice, struct error *err)
 {
 	const cJSON *delta = json_get(choice, "delta");
 	const char *reason = filled(choice, "finish_reason");
@@ -257,13 +257,13 @@ static int take_choice(struct draft *d, const cJSON *choice, struct error *err)
 	/* a server that does not stream, or ends with the whole message */
 	if (!cJSON_IsObject(delta) && !d->n)
 		delta = json_get(choice, "message");
-	if (take_delta(d, delta, err) < 0)
+	if (parse_delta(d, delta, err) < 0)
 		return -1;
 	/* OpenRouter, when the vendor behind it broke off */
 	if (reason && strcmp(reason, "error") == 0)
 		return error_set(err, ERR_REMOTE,
 				 "the model's server broke off the answer");
-	take_reason(d, reason);
+	parse_reason(d, reason);
 	return 0;
 }
 
@@ -275,7 +275,7 @@ static int64_t tokens(const cJSON *usage, const char *key, int64_t fallback)
 }
 
 /* Counts are of the whole answer, wherever and however often they come. */
-static void take_usage(struct draft *d, const cJSON *usage)
+static void parse_usage(struct draft *d, const cJSON *usage)
 {
 	const cJSON *details = json_get(usage, "prompt_tokens_details");
 	int64_t input;
@@ -302,11 +302,11 @@ static int chunk(struct draft *d, const cJSON *tree, struct error *err)
 	if ((error && !cJSON_IsNull(error)) ||
 	    strcmp(json_string(tree, "object", ""), "error") == 0)
 		return failure_in_stream(d, tree, err);
-	take_usage(d, json_get(tree, "usage"));
-	take_usage(d, json_get(json_get(tree, "x_groq"), "usage"));
+	parse_usage(d, json_get(tree, "usage"));
+	parse_usage(d, json_get(json_get(tree, "x_groq"), "usage"));
 	cJSON_ArrayForEach (choice, json_get(tree, "choices"))
 		if (json_int(choice, "index", 0) == 0 &&
-		    take_choice(d, choice, err) < 0)
+		    parse_choice(d, choice, err) < 0)
 			return -1;
 	return 0;
 }

@@ -135,7 +135,7 @@ void evict_clip(const char *why, struct str text, struct buf *out)
 	buf_addstr(out, str_skip(text, tail));
 }
 
-static int take_dir(void *arg, enum exec_stream stream, struct str chunk,
+static int read_dir(void *arg, enum exec_stream stream, struct str chunk,
 		    struct buf *reply, struct error *err)
 {
 	(void)reply;
@@ -164,7 +164,7 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 		.command = { (const char *)results_dir, sizeof(results_dir) },
 		.plain = true,
 		.timeout_ms = FIND_MS,
-		.output = take_dir,
+		.output = read_dir,
 		.arg = dir,
 	};
 	struct exec_result res = { 0 };

@@ -70,8 +70,8 @@ static void emit(struct running *r)
 	buf_clear(&r->text);
 }
 
-static int take(void *arg, enum exec_stream stream, struct str chunk,
-		struct buf *reply, struct error *err)
+static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
+			 struct buf *reply, struct error *err)
 {
 	struct running *r = arg;
 
@@ -173,7 +173,7 @@ static int check(const struct sandbox *sb, struct str command,
 	return 0;
 }
 
-static void take_output(struct running *r, bool *cut, struct buf *out)
+static void add_output(struct running *r, bool *cut, struct buf *out)
 {
 	*cut = capture_take(&r->capture, out);
 	if (out->len && out->ptr[out->len - 1] == '\n')
@@ -189,7 +189,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	struct exec_request req = {
 		.command = str_of(json_string(args, "command", "")),
 		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
-		.output = take,
+		.output = receive_chunk,
 		.arg = &r,
 	};
 	struct exec_result res = { .exit_code = -1 };
@@ -203,7 +203,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	redact_stream_end(&r.shown, env->mask, &r.text);
 	emit(&r);
 	show_end(&r);
-	take_output(&r, &cut, out);
+	add_output(&r, &cut, out);
 	if (!rc && !out->len)
 		buf_adds(out, "<no output>");
 	if (rc)

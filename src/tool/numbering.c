@@ -26,7 +26,7 @@ size_t numbering_count(struct str text)
 	return n;
 }
 
-static struct str take_line(struct str *rest)
+static struct str next_line(struct str *rest)
 {
 	struct str line = { rest->ptr, str_find(*rest, '\n') };
 
@@ -59,7 +59,7 @@ static int widest_marker(struct str text, int64_t first, size_t n)
 	int widest = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t part = further_parts(take_line(&text));
+		size_t part = further_parts(next_line(&text));
 		int width;
 
 		if (!part && i + 1 < n)
@@ -101,7 +101,7 @@ void numbering_render(struct numbering *nb, struct str text, int64_t first,
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_addc(&nb->text, '\n');
-		add_line(&nb->text, take_line(&text), first + (int64_t)i,
+		add_line(&nb->text, next_line(&text), first + (int64_t)i,
 			 width);
 		nb->ends[i] = nb->text.len;
 	}
