@@ -135,7 +135,7 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 /* The path below the interpreter's directory, owned; NULL when the file tools
  * cannot reach it. */
 char *agentcore_relative(struct sandbox *sb, const char *path);
-/* After a file tool failed: would the shell fail, too? */
+/* After a file tool failed: the shell would fail, too. */
 bool agentcore_is_fatal(const struct error *e);
 
 extern const struct sandbox_provider agentcore_provider;

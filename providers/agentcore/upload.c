@@ -300,7 +300,7 @@ static int upload_large(struct sandbox *sb, struct transfer *f,
 	char id[17];
 	char *part;
 	char *whole;
-	int rc = look(sb, STAT_FOR_UPLOAD, f, 1, stop, err);
+	int rc = stat_files(sb, STAT_FOR_UPLOAD, f, 1, stop, err);
 
 	if (rc < 0 || f->error != FILE_OK)
 		return rc;
@@ -364,5 +364,6 @@ int agentcore_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		rc = -1;
 	}
 	free(b);
-	return rc < 0 ? -1 : look(sb, STAT_SET_MODES, files, n, stop, err);
+	return rc < 0 ? -1
+		      : stat_files(sb, STAT_SET_MODES, files, n, stop, err);
 }

@@ -1,5 +1,4 @@
-/* stat_files.c - what the shell says of paths that a vendor's files API does
- * not. */
+/* stat_files.c - by the shell, what a vendor's files API cannot tell or do. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/kit/stat_files.h"
 
@@ -9,10 +8,10 @@
 #include "base/str.h"
 #include "sandbox/quote.h"
 
-enum { COMMAND_MAX = 48 << 10, WORD_MAX = 12 << 10, LOOK_MS = 60000 };
+enum { COMMAND_MAX = 48 << 10, WORD_MAX = 12 << 10, STAT_MS = 60000 };
 
-/* Each prints one letter: k good, n not there, d a directory, p not allowed,
- * i a parent that is no directory. */
+/* Each prints one letter for a file: k good, d a directory, p not allowed, i a
+ * parent that is no directory. */
 static const char upload_sh[] =
 	"c(){ d=${1%/*} d=${d:-/}\n"
 	"[ -d \"$d\" ]||mkdir -p -- \"$d\" 2>/dev/null\n"
@@ -22,13 +21,6 @@ static const char upload_sh[] =
 	"[ -w \"$t\" ]&&printf k||printf p;return;fi\n"
 	"while [ -n \"$t\" ]&&[ ! -e \"$t\" ];do t=${t%/*};done\n"
 	"[ -d \"${t:-/}\" ]&&printf p||printf i;}\n";
-static const char download_sh[] =
-	"c(){ if [ -d \"$1\" ];then printf d\n"
-	"elif [ -e \"$1\" ];then [ -r \"$1\" ]&&printf k||printf p\n"
-	"else t=${1%/*};while [ -n \"$t\" ]&&[ ! -e \"$t\" ];do "
-	"t=${t%/*};done\n"
-	"if [ ! -d \"${t:-/}\" ];then printf i\n"
-	"elif [ -x \"${t:-/}\" ];then printf n;else printf p;fi;fi;}\n";
 static const char modes_sh[] =
 	"c(){ chmod $2 \"$1\" 2>/dev/null&&printf k||printf p;}\n";
 
@@ -50,18 +42,15 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return 0;
 }
 
-static bool concerned(const struct transfer *f, enum stat_purpose what)
+static bool is_concerned(const struct transfer *f, enum stat_purpose what)
 {
 	return f->error == FILE_OK && (what != STAT_SET_MODES || f->mode);
 }
 
-static int apply(struct transfer *f, char letter, struct error *err)
+static int set_error(struct transfer *f, char letter, struct error *err)
 {
 	switch (letter) {
 	case 'k':
-		return 0;
-	case 'n':
-		f->error = FILE_NOT_FOUND;
 		return 0;
 	case 'd':
 		f->error = FILE_IS_DIRECTORY;
@@ -82,18 +71,17 @@ static int apply(struct transfer *f, char letter, struct error *err)
 
 /* Files from *i on, as many as fit into one command. */
 /* NOLINTNEXTLINE(readability-function-size): parameters to be gathered */
-static int look_some(struct sandbox *sb, enum stat_purpose what,
+static int stat_some(struct sandbox *sb, enum stat_purpose what,
 		     struct transfer *files, size_t n, size_t *i,
 		     const struct stop *stop, struct error *err)
 {
-	static const char *const scripts[] = { upload_sh, download_sh,
-					       modes_sh };
+	static const char *const scripts[] = { upload_sh, modes_sh };
 	struct buf command = BUF_INIT(COMMAND_MAX);
 	struct answers a = { .n = 0 };
 	struct exec_result res;
 	struct exec_request req = { .cwd = "/",
 				    .plain = true,
-				    .timeout_ms = LOOK_MS,
+				    .timeout_ms = STAT_MS,
 				    .output = on_output,
 				    .arg = &a };
 	size_t first = *i;
@@ -104,7 +92,7 @@ static int look_some(struct sandbox *sb, enum stat_purpose what,
 	for (; *i < n && command.len < COMMAND_MAX - WORD_MAX &&
 	       asked < sizeof(a.letters);
 	     (*i)++) {
-		if (!concerned(&files[*i], what))
+		if (!is_concerned(&files[*i], what))
 			continue;
 		if (strlen(files[*i].path) > WORD_MAX / 4) {
 			files[*i].error = FILE_INVALID_PATH;
@@ -120,21 +108,22 @@ static int look_some(struct sandbox *sb, enum stat_purpose what,
 		rc = sb->host->provider->ops->execute(sb, &req, &res, stop,
 						      err);
 	for (size_t k = first, at = 0; rc == 0 && k < *i; k++)
-		if (concerned(&files[k], what))
-			rc = apply(&files[k], at < a.n ? a.letters[at] : '?',
-				   err),
+		if (is_concerned(&files[k], what))
+			rc = set_error(&files[k],
+				       at < a.n ? a.letters[at] : '?', err),
 			at++;
 	buf_release(&command);
 	return rc;
 }
 
-int look(struct sandbox *sb, enum stat_purpose what, struct transfer *files,
-	 size_t n, const struct stop *stop, struct error *err)
+int stat_files(struct sandbox *sb, enum stat_purpose what,
+	       struct transfer *files, size_t n, const struct stop *stop,
+	       struct error *err)
 {
 	size_t i = 0;
 
 	while (i < n)
-		if (look_some(sb, what, files, n, &i, stop, err) < 0)
+		if (stat_some(sb, what, files, n, &i, stop, err) < 0)
 			return -1;
 	return 0;
 }

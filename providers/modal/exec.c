@@ -268,7 +268,7 @@ static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
 	} else if (!modal_is_passing(code, err)) {
 		return 0;
 	} else {
-		/* After the first failures: is there anybody at all? */
+		/* After some failures the sandbox itself is asked for. */
 		if (attempt == TRIES / 2)
 			rc = check_ended(sb, stop, &why);
 		if (rc == 0)
