@@ -259,7 +259,7 @@ static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
 	struct error why = { 0 };
 	int rc = 0;
 
-	if (ask->source || attempt >= TRIES || ask->flags & MODAL_ONE_TRY)
+	if (ask->source || attempt >= TRIES)
 		return code == GRPC_NOT_FOUND ? check_ended(sb, stop, err) : 0;
 	if (code == GRPC_UNAUTHENTICATED && attempt < 2) {
 		rc = renew_token(sb, attempt, stop, &why);

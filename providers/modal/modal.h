@@ -20,7 +20,6 @@
  */
 enum {
 	MODAL_LIFETIME_S = 24 * 3600, /* the longest; cannot be extended */
-	MODAL_IDLE_S = 1800,
 	MODAL_SERVERS = 4,
 	MODAL_ID_MAX = 128,
 	MODAL_UUID = 37,
@@ -62,7 +61,6 @@ struct modal_box { /* sandbox.priv */
 enum {
 	MODAL_V2 = 1 << 0,    /* the method's V2 */
 	MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
-	MODAL_ONE_TRY = 1 << 2,
 };
 struct modal_ask {          /* one call; all borrowed */
 	const char *method; /* "SandboxCreate" */

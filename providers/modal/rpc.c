@@ -192,7 +192,6 @@ int modal_try(struct modal *m, const struct modal_where *where,
 		.timeout_ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS,
 		.connect_ms = where->connect_ms,
 		.largest = ask->each ? STREAM_MAX : ANSWER_MAX,
-		.flags = ask->flags & MODAL_ONE_TRY ? GRPC_ONCE : 0,
 	};
 	int rc;
 
@@ -308,7 +307,7 @@ static int one_try(struct modal *m, const struct modal_ask *ask,
 }
 
 /* Whether a failed call is tried again; waits before that. */
-static bool shall_repeat(struct modal *m, struct tries *t, unsigned flags,
+static bool shall_repeat(struct modal *m, struct tries *t,
 			 const struct grpc_outcome *outcome, struct error *why,
 			 const struct stop *stop)
 {
@@ -328,7 +327,7 @@ static bool shall_repeat(struct modal *m, struct tries *t, unsigned flags,
 		why->retry_after_ms = wish;
 		return retry_sleep(why, 0, stop, why) == 0;
 	}
-	if (flags & MODAL_ONE_TRY || !modal_is_passing(outcome->code, why))
+	if (!modal_is_passing(outcome->code, why))
 		return false;
 	/* Who asked for a sandbox need not ask again (sandbox_create()): the
 	 * key that makes the call idempotent is of this one. */
@@ -372,8 +371,8 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 		rc = one_try(m, ask, &t, &result, stop, &why);
 		if (rc == 0)
 			break;
-		if (ask->each || !shall_repeat(m, &t, ask->flags,
-					       &result.outcome, &why, stop)) {
+		if (ask->each ||
+		    !shall_repeat(m, &t, &result.outcome, &why, stop)) {
 			*err = why;
 			break;
 		}
