@@ -38,26 +38,15 @@ struct registry {
 
 bool registry_name_ok(const char *name)
 {
+	static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_."
+				   "abcdefghijklmnopqrstuvwxyz0123456789";
 	size_t n = strlen(name);
 
-	for (size_t i = 0; i < n; i++) {
-		char c = name[i];
-		bool inner = i && strchr("-_.", c);
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
-		    !(c >= '0' && c <= '9') && !inner)
-			return false;
-	}
-	return n > 0 && n <= NAME_LONGEST;
+	return n > 0 && n <= NAME_LONGEST && strspn(name, good) == n &&
+	       !strchr("-_.", name[0]);
 }
 
-static void warn(const struct registry *r, const char *text)
-{
-	if (r->warn)
-		r->warn(text);
-}
-
-static struct entry *entry_of(const struct registry *r, const char *name)
+static struct entry *find_entry(const struct registry *r, const char *name)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (!strcmp(r->entries[i].provider->name, name))
@@ -76,25 +65,23 @@ static struct entry *add(struct registry *r, const struct sandbox_provider *p,
 	return e;
 }
 
-static void skip(const struct registry *r, const struct error *why)
+static void warn_skipped(const struct registry *r, const char *why)
 {
-	char *text = xasprintf("%s; the entry is skipped", why->message);
+	char *text = xasprintf("%s; the entry is skipped", why);
 
-	warn(r, text);
+	if (r->warn)
+		r->warn(text);
 	free(text);
 }
 
-/* Makes a provider of what is declared; d is empty after that. */
-static int make(struct registry *r, struct provider_config *d,
-		struct error *err)
+/* Adds the provider that d describes; d is empty after that. */
+static int add_external(struct registry *r, struct provider_config *d,
+			struct error *err)
 {
 	char *origin = xstrdup(d->origin);
-	struct made_provider *made = NULL;
+	struct made_provider *made = d->http ? http_provider_new(d, err)
+					     : process_provider_new(d, err);
 
-	if (d->http)
-		made = http_provider_new(d, err);
-	else
-		made = process_provider_new(d, err);
 	if (made)
 		add(r, &made->base, made, origin);
 	provider_config_release(d);
@@ -103,18 +90,17 @@ static int make(struct registry *r, struct provider_config *d,
 }
 
 /* "none" is the user's own machine: no name may be mistaken for it. */
-static bool reserved(const struct registry *r, const char *name,
-		     const char *origin)
+static bool is_reserved(const struct registry *r, const char *name,
+			const char *origin)
 {
-	char *text;
+	char *why;
 
 	if (registry_name_ok(name) && strcmp(name, "none") != 0)
 		return false;
-	text = xasprintf("%s: no sandbox provider can be named '%s'; the "
-			 "entry is skipped",
-			 origin, name);
-	warn(r, text);
-	free(text);
+	why = xasprintf("%s: no sandbox provider can be named '%s'", origin,
+			name);
+	warn_skipped(r, why);
+	free(why);
 	return true;
 }
 
@@ -129,33 +115,34 @@ static const char *config_file(const struct settings *set)
 	return "config.toml";
 }
 
-static char *dup_str(struct str s)
+/* Adds a provider that was found, unless another one has its name; takes over
+ * what d holds. */
+static void add_found(struct registry *r, struct provider_config *d)
 {
-	return xstrndup(s.ptr, s.len);
+	struct error err = { 0 };
+
+	d->flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT;
+	if (r->n >= FOUND_MAX || find_entry(r, d->name) ||
+	    is_reserved(r, d->name, d->origin))
+		provider_config_release(d);
+	else if (add_external(r, d, &err) < 0)
+		warn_skipped(r, err.message);
 }
 
 static void on_entry_point(void *arg, const struct entry_point *e)
 {
-	struct registry *r = arg;
-	char *name = dup_str(e->name);
-	struct provider_config d = { .flags = SANDBOX_ATTACH |
-					      SANDBOX_SNAPSHOT };
-	struct error err = { 0 };
+	struct provider_config d = {
+		.name = xstrndup(e->name.ptr, e->name.len),
+		.class_path = xstrndup(e->object.ptr, e->object.len),
+		.origin = xstrdup(e->package),
+		.package =
+			xstrndup(e->package, str_find(str_of(e->package), '-')),
+	};
 
-	if (r->n < FOUND_MAX && !entry_of(r, name) &&
-	    !reserved(r, name, e->package) && class_path_ok(e->object)) {
-		const char *dash = strchr(e->package, '-');
-
-		d.name = xstrdup(name);
-		d.class_path = dup_str(e->object);
-		d.origin = xstrdup(e->package);
-		d.package =
-			xstrndup(e->package, dash ? (size_t)(dash - e->package)
-						  : strlen(e->package));
-		if (make(r, &d, &err) < 0)
-			skip(r, &err);
-	}
-	free(name);
+	if (class_path_ok(e->object))
+		add_found(arg, &d);
+	else
+		provider_config_release(&d);
 }
 
 static void on_site(void *arg, const char *dir)
@@ -165,18 +152,12 @@ static void on_site(void *arg, const char *dir)
 
 static void add_program(struct registry *r, const char *name, const char *path)
 {
-	struct provider_config d = { .flags = SANDBOX_ATTACH |
-					      SANDBOX_SNAPSHOT };
-	struct error err = { 0 };
+	struct provider_config d = { .name = xstrdup(name),
+				     .origin = xstrdup(path),
+				     .command = xcalloc(2, sizeof(char *)) };
 
-	if (r->n >= FOUND_MAX || entry_of(r, name) || reserved(r, name, path))
-		return;
-	d.name = xstrdup(name);
-	d.origin = xstrdup(path);
-	d.command = xcalloc(2, sizeof(*d.command));
 	d.command[0] = xstrdup(path);
-	if (make(r, &d, &err) < 0)
-		skip(r, &err);
+	add_found(r, &d);
 }
 
 /* DIR/FILE, or DIR/FILE/FILE for one that is a folder: a program's path,
@@ -221,13 +202,14 @@ static void add_programs(struct registry *r, const char *dir)
 	free(list);
 }
 
-/* Lays an entry without a class or a command over a provider that there is. */
+/* Applies an entry without a class, a command or http to a provider that is
+ * already there. */
 static int overlay(struct registry *r, struct provider_config *d,
 		   struct error *err)
 {
-	/* One on PATH is looked for as it is when it is named. */
+	/* registry_find() also finds programs on PATH. */
 	struct entry *e =
-		registry_find(r, d->name) ? entry_of(r, d->name) : NULL;
+		registry_find(r, d->name) ? find_entry(r, d->name) : NULL;
 	char *key;
 	int rc = 0;
 
@@ -254,8 +236,8 @@ static int overlay(struct registry *r, struct provider_config *d,
 	return rc;
 }
 
-/* Two rounds: first the providers of their own, which nothing overrides, at
- * last what is laid over others. */
+/* First the entries that are providers, which nothing overrides; at the end
+ * those that change others (overlays). */
 static void add_config(struct registry *r, bool overlays)
 {
 	const char *file = config_file(r->set);
@@ -270,18 +252,18 @@ static void add_config(struct registry *r, bool overlays)
 		int rc;
 
 		if (v->kind != TOML_TABLE)
-			continue; /* said when the file was read */
+			continue; /* reading the file has warned of it */
 		rc = provider_config_read(&d, v, file,
 					  sandbox_provider_find(v->key), &err);
 		if (rc < 0 && !overlays)
-			skip(r, &err);
+			warn_skipped(r, err.message);
 		if (rc == 0 &&
 		    overlays == !(d.class_path || d.command || d.http) &&
-		    !reserved(r, d.name, d.origin)) {
+		    !is_reserved(r, d.name, d.origin)) {
 			rc = overlays ? overlay(r, &d, &err)
-				      : make(r, &d, &err);
+				      : add_external(r, &d, &err);
 			if (rc < 0)
-				skip(r, &err);
+				warn_skipped(r, err.message);
 		}
 		provider_config_release(&d);
 	}
@@ -299,7 +281,7 @@ struct registry *registry_new(struct settings *set,
 	python_each_site(set, on_site, r);
 	add_programs(r, dir);
 	for (size_t i = 0; sandbox_providers[i]; i++)
-		if (!entry_of(r, sandbox_providers[i]->name))
+		if (!find_entry(r, sandbox_providers[i]->name))
 			add(r, sandbox_providers[i], NULL, "built in");
 	add_config(r, true);
 	free(dir);
@@ -323,7 +305,7 @@ void registry_free(struct registry *r)
 const struct sandbox_provider *registry_find(struct registry *r,
 					     const char *name)
 {
-	struct entry *e = name ? entry_of(r, name) : NULL;
+	struct entry *e = name ? find_entry(r, name) : NULL;
 	char *file;
 	char *path;
 
@@ -335,7 +317,7 @@ const struct sandbox_provider *registry_find(struct registry *r,
 		add_program(r, name, path);
 	free(path);
 	free(file);
-	e = entry_of(r, name);
+	e = find_entry(r, name);
 	return e ? e->provider : NULL;
 }
 
@@ -353,7 +335,7 @@ const struct sandbox_provider *const *registry_list(struct registry *r)
 	struct str item;
 
 	while (!r->scanned && str_split(&rest, ':', &item)) {
-		char *dir = dup_str(item);
+		char *dir = xstrndup(item.ptr, item.len);
 
 		if (dir[0] == '/')
 			add_programs(r, dir);
@@ -371,7 +353,7 @@ const struct sandbox_provider *const *registry_list(struct registry *r)
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider)
 {
-	const struct entry *e = entry_of(r, provider->name);
+	const struct entry *e = find_entry(r, provider->name);
 
 	return e ? e->origin : "";
 }

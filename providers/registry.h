@@ -6,10 +6,10 @@
 #include "providers/external/provider_config.h"
 
 /*
- * config.toml goes over packages (entry points of the group
- * deepagents_code.sandbox_providers), these over programs in
- * ~/.deepagents/providers, these over what is built in, and that over programs
- * on PATH. Making it starts no process. One thread at a time.
+ * The first that has a name wins: config.toml, packages (entry points of the
+ * group deepagents_code.sandbox_providers), programs in
+ * ~/.deepagents/providers, what is built in, programs on PATH. Making it
+ * starts no process. One thread at a time.
  */
 struct registry;
 
@@ -27,7 +27,7 @@ const struct sandbox_provider *const *registry_list(struct registry *r);
 /* Where a provider comes from: "built in", "config.toml:12". Borrowed. */
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider);
-/* May a provider have this name? */
+/* Letters, digits and, not first, - _ . */
 bool registry_name_ok(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* entry_points.c - what installed Python packages say that they provide. */
+/* entry_points.c - the entry points of installed Python packages. */
 /* SPDX-License-Identifier: MIT */
 #include "providers/external/entry_points.h"
 
@@ -52,16 +52,15 @@ static bool is_section(struct str line, const char *group)
 	       str_is(str_trim((struct str){ line.ptr + 1, end - 1 }), group);
 }
 
-void entry_points_parse(struct str text, const char *group,
-			void (*each)(void *arg, struct str name,
-				     struct str object),
+void entry_points_parse(struct str text, const char *group, const char *package,
+			void (*each)(void *arg, const struct entry_point *e),
 			void *arg)
 {
 	bool inside = false;
 	struct str line;
 
 	while (str_split(&text, '\n', &line)) {
-		struct str object;
+		struct entry_point e = { .package = package };
 		size_t n;
 
 		line = str_trim(line);
@@ -74,56 +73,41 @@ void entry_points_parse(struct str text, const char *group,
 		n = str_find(line, '=');
 		if (!inside || n == line.len)
 			continue;
-		object = str_skip(line, n + 1);
-		object.len = str_find(object, '['); /* extras */
-		each(arg, str_trim((struct str){ line.ptr, n }),
-		     str_trim(object));
+		e.name = str_trim((struct str){ line.ptr, n });
+		e.object = str_skip(line, n + 1);
+		e.object.len = str_find(e.object, '['); /* extras */
+		e.object = str_trim(e.object);
+		each(arg, &e);
 	}
 }
 
-struct found {
-	const char *package;
-	void (*each)(void *arg, const struct entry_point *e);
-	void *arg;
-};
-
-static void on_entry(void *arg, struct str name, struct str object)
+static int is_package(const struct dirent *e)
 {
-	const struct found *f = arg;
+	struct str name = str_of(e->d_name);
 
-	f->each(f->arg, &(struct entry_point){ name, object, f->package });
-}
-
-static void read_package(const char *dir, const char *entry, const char *group,
-			 struct found *f)
-{
-	char *path = xasprintf("%s/%s/entry_points.txt", dir, entry);
-	char *package = xstrdup(entry);
-	struct buf text = BUF_INIT(FILE_MAX);
-	struct error ignored = { 0 };
-
-	*strrchr(package, '.') = '\0'; /* "acme-1.2" of "acme-1.2.dist-info" */
-	f->package = package;
-	if (path_read(path, &text, &ignored) == 0)
-		entry_points_parse(buf_str(&text), group, on_entry, f);
-	buf_release(&text);
-	free(package);
-	free(path);
+	return str_ends(name, ".dist-info") || str_ends(name, ".egg-info");
 }
 
 void entry_points_read(const char *dir, const char *group,
 		       void (*each)(void *arg, const struct entry_point *e),
 		       void *arg)
 {
-	struct found f = { .each = each, .arg = arg };
 	struct dirent **list = NULL;
-	int n = scandir(dir, &list, NULL, alphasort);
+	int n = scandir(dir, &list, is_package, alphasort);
 
 	for (int i = 0; i < n; i++) {
-		struct str name = str_of(list[i]->d_name);
+		char *package = list[i]->d_name;
+		char *path = xasprintf("%s/%s/entry_points.txt", dir, package);
+		struct buf text = BUF_INIT(FILE_MAX);
+		struct error ignored = { 0 };
 
-		if (str_ends(name, ".dist-info") || str_ends(name, ".egg-info"))
-			read_package(dir, list[i]->d_name, group, &f);
+		/* "acme-1.2" of "acme-1.2.dist-info" */
+		*strrchr(package, '.') = '\0';
+		if (path_read(path, &text, &ignored) == 0)
+			entry_points_parse(buf_str(&text), group, package, each,
+					   arg);
+		buf_release(&text);
+		free(path);
 		free(list[i]);
 	}
 	free(list);

@@ -1,4 +1,4 @@
-/* entry_points.h - what installed Python packages say that they provide. */
+/* entry_points.h - the entry points of installed Python packages. */
 /* SPDX-License-Identifier: MIT */
 #ifndef PROVIDERS_EXTERNAL_ENTRY_POINTS_H
 #define PROVIDERS_EXTERNAL_ENTRY_POINTS_H
@@ -16,12 +16,11 @@ struct entry_point { /* borrowed for the call */
 	const char *package;
 };
 
-/* Those of a group in one file's text. */
-void entry_points_parse(struct str text, const char *group,
-			void (*each)(void *arg, struct str name,
-				     struct str object),
+/* Those of a group in one file's text, which is package's. */
+void entry_points_parse(struct str text, const char *group, const char *package,
+			void (*each)(void *arg, const struct entry_point *e),
 			void *arg);
-/* Those of all packages that lie in a directory. */
+/* Those of all packages in a directory. */
 void entry_points_read(const char *dir, const char *group,
 		       void (*each)(void *arg, const struct entry_point *e),
 		       void *arg);

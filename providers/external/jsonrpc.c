@@ -68,11 +68,8 @@ static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 	struct proc_spec mine = *spec;
 
 	for (size_t i = 0; i < spec->nfds; i++)
-		fds[i] = spec->fds[i];
-	for (int i = 0; i < 3; i++)
-		fds[i] = theirs[i];
+		fds[i] = i < 3 ? theirs[i] : spec->fds[i];
 	mine.fds = fds;
-	mine.nfds = spec->nfds < 3 ? 3 : spec->nfds;
 	mine.session = true;
 	if (proc_spawn(&mine, &w->pid, err) < 0)
 		return -1;
@@ -87,6 +84,7 @@ static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 struct jsonrpc *jsonrpc_start(const struct proc_spec *spec, struct error *err)
 {
 	struct jsonrpc *w = xcalloc(1, sizeof(*w));
+	int *ours[] = { &w->in, &w->out, &w->err };
 	int theirs[3] = { -1, -1, -1 };
 	int rc;
 
@@ -100,12 +98,8 @@ struct jsonrpc *jsonrpc_start(const struct proc_spec *spec, struct error *err)
 	pthread_mutex_init(&w->lock, NULL);
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = w->wake < 0 ? error_errno(err, "creating an event") : 0;
-	if (rc == 0)
-		rc = open_pipe(&w->in, &theirs[0], false, err);
-	if (rc == 0)
-		rc = open_pipe(&w->out, &theirs[1], true, err);
-	if (rc == 0)
-		rc = open_pipe(&w->err, &theirs[2], true, err);
+	for (int i = 0; rc == 0 && i < 3; i++)
+		rc = open_pipe(ours[i], &theirs[i], i > 0, err);
 	if (rc == 0)
 		rc = spawn(w, spec, theirs, err);
 	for (int i = 0; i < 3; i++)
@@ -157,7 +151,7 @@ static int begin_call(struct jsonrpc *w, struct pending *p,
 		 "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\","
 		 "\"params\":",
 		 (long long)p->id, ask->method);
-	buf_addstr(&line, ask->params.len ? ask->params : STR("{}"));
+	buf_addstr(&line, ask->params);
 	buf_adds(&line, "}\n");
 	if (w->broken)
 		*err = w->why;

@@ -29,7 +29,7 @@ struct jsonrpc;
 /* What to ask. All borrowed for the call. */
 struct jsonrpc_ask {
 	const char *method;
-	struct str params; /* a JSON object; "" is an empty one */
+	struct str params; /* a JSON object */
 	const char *what;  /* "creating the sandbox", for errors */
 	int64_t timeout_ms;
 	/* A notification about this request, on the calling thread. -1 (err
@@ -42,7 +42,8 @@ struct jsonrpc_ask {
 	int error_code;
 };
 
-/* Starts the child; spec's fds are ours. Its stdin and stdout are the wire. */
+/* Starts the child. Pipes of ours take the place of the first three of spec's
+ * descriptors, of which there are at least three. */
 struct jsonrpc *jsonrpc_start(const struct proc_spec *spec, struct error *err);
 /*
  * Asks and waits for the answer: *result is owned by the caller. On -1 the

@@ -69,9 +69,9 @@ void process_translate_error(const struct process_client *c, int code,
 			   c->p->made.base.name, package, package);
 }
 
-/* With the lock held: starts a child where none runs. */
-static int ensure_running(struct process_client *c, const struct stop *stop,
-			  struct error *err)
+/* With the lock held. */
+static int start_child(struct process_client *c, const struct stop *stop,
+		       struct error *err)
 {
 	struct jsonrpc *w;
 
@@ -98,7 +98,7 @@ static int ensure_running(struct process_client *c, const struct stop *stop,
 		c->wire = w;
 		return 0;
 	}
-	/* One that cannot begin will not do so later. */
+	/* A child that cannot start once is not tried again. */
 	if (err->code == ERR_NETWORK)
 		err->code = ERR_REMOTE;
 	c->last = *err;
@@ -106,27 +106,36 @@ static int ensure_running(struct process_client *c, const struct stop *stop,
 	return -1;
 }
 
-static int call_child(struct process_client *c, struct jsonrpc_ask *ask,
-		      cJSON **result, const struct stop *stop,
-		      struct error *err)
+/* Starts a child where none runs; it is not replaced before release_child(). */
+static int acquire_child(struct process_client *c, const struct stop *stop,
+			 struct error *err)
 {
 	int rc;
 
 	pthread_mutex_lock(&c->lock);
-	rc = ensure_running(c, stop, err);
+	rc = start_child(c, stop, err);
 	if (rc == 0)
 		c->users++;
 	pthread_mutex_unlock(&c->lock);
-	if (rc < 0)
-		return -1;
-	rc = jsonrpc_call(c->wire, ask, result, stop, err);
+	return rc;
+}
+
+static void release_child(struct process_client *c, const struct error *failure)
+{
 	pthread_mutex_lock(&c->lock);
 	c->users--;
-	if (rc < 0 && jsonrpc_broken(c->wire))
-		c->last = *err;
+	if (failure && jsonrpc_broken(c->wire))
+		c->last = *failure;
 	pthread_mutex_unlock(&c->lock);
-	if (rc < 0)
-		process_translate_error(c, ask->error_code, err);
+}
+
+static int ensure_running(struct process_client *c, const struct stop *stop,
+			  struct error *err)
+{
+	int rc = acquire_child(c, stop, err);
+
+	if (rc == 0)
+		release_child(c, NULL);
 	return rc;
 }
 
@@ -144,7 +153,13 @@ int process_request(struct process_client *c, struct jsonrpc_ask *ask,
 		ask->timeout_ms = c->p->limits.call;
 	rc = buf_check(params, "the request", err);
 	if (rc == 0)
-		rc = call_child(c, ask, &answer, stop, err);
+		rc = acquire_child(c, stop, err);
+	if (rc == 0) {
+		rc = jsonrpc_call(c->wire, ask, &answer, stop, err);
+		release_child(c, rc < 0 ? err : NULL);
+	}
+	if (rc < 0)
+		process_translate_error(c, ask->error_code, err);
 	buf_release(params);
 	if (result)
 		*result = answer;
@@ -173,8 +188,8 @@ static int on_progress(void *arg, const char *method, const cJSON *params,
 	return 0;
 }
 
-/* Sets where files are: as config.toml says, as the child said of this sandbox
- * (dir) or of all, or where its commands start. */
+/* The first that is known: config.toml's, the child's for this sandbox (dir) or
+ * for all, the directory that its commands start in. */
 static void set_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop)
 {
@@ -226,14 +241,8 @@ static int probe(struct sandbox_client *host, const struct stop *stop,
 		 struct error *err)
 {
 	struct process_client *c = process_of(host);
-	int rc;
 
-	if (c->p->config.class_path)
-		return 0;
-	pthread_mutex_lock(&c->lock);
-	rc = ensure_running(c, stop, err);
-	pthread_mutex_unlock(&c->lock);
-	return rc;
+	return c->p->config.class_path ? 0 : ensure_running(c, stop, err);
 }
 
 /* Starts the child, and checks the request by what it said it can do. */
@@ -242,11 +251,8 @@ static int check_spec(struct sandbox *sb, const struct sandbox_spec *spec,
 {
 	struct process_client *c = process_of(sb->host);
 	const struct sandbox_provider *p = &c->p->made.base;
-	int rc;
+	int rc = ensure_running(c, stop, err);
 
-	pthread_mutex_lock(&c->lock);
-	rc = ensure_running(c, stop, err);
-	pthread_mutex_unlock(&c->lock);
 	if (rc == 0 && spec && spec->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
 		rc = error_set(err, ERR_USAGE,
 			       "--sandbox-snapshot-name is not supported by "

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/external/provider_config.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,109 +35,82 @@ bool provider_config_id_ok(const char *id)
 	return len > 0 && len <= PROVIDER_ID_MAX && str_is_utf8(str_of(id));
 }
 
-struct reading {
-	const char *file;
-	const struct toml_value *entry;
-	struct provider_config *d;
-	struct error *err;
-};
+/* Readers return what is wrong with v ("must be a string"), or NULL. */
 
-/* "FILE:3:5: sandboxes.providers.acme.command must be ..." */
-static int wrong(const struct reading *r, const struct toml_value *v,
-		 const char *must)
+static const char *read_string(const struct toml_value *v, void *field,
+			       unsigned flag)
 {
-	return error_set(r->err, ERR_CONFIG,
-			 "%s:%d:%d: sandboxes.providers.%.64s.%.40s %s",
-			 r->file, v->line, v->column, r->entry->key, v->key,
-			 must);
-}
-
-static int take_string(const struct reading *r, const struct toml_value *v,
-		       char **out)
-{
+	(void)flag;
 	if (v->kind != TOML_STRING)
-		return wrong(r, v, "must be a string");
+		return "must be a string";
 	if (!v->text_len || strlen(v->text) != v->text_len)
-		return wrong(r, v, "must not be empty or hold NUL");
-	*out = xstrdup(v->text);
-	return 0;
+		return "must not be empty or hold NUL";
+	*(char **)field = xstrdup(v->text);
+	return NULL;
 }
 
-static int take_class(const struct reading *r, const struct toml_value *v)
+static const char *read_class(const struct toml_value *v, void *field,
+			      unsigned flag)
 {
-	if (take_string(r, v, &r->d->class_path) < 0)
-		return -1;
-	if (class_path_ok(str_of(r->d->class_path)))
-		return 0;
-	return wrong(r, v, "must be \"module.path:ClassName\"");
+	const char *wrong = read_string(v, field, flag);
+
+	if (!wrong && !class_path_ok(str_of(v->text)))
+		wrong = "must be \"module.path:ClassName\"";
+	return wrong;
 }
 
-static int take_workdir(const struct reading *r, const struct toml_value *v)
+static const char *read_workdir(const struct toml_value *v, void *field,
+				unsigned flag)
 {
-	if (take_string(r, v, &r->d->workdir) < 0)
-		return -1;
-	return r->d->workdir[0] == '/'
-		       ? 0
-		       : wrong(r, v, "must be an absolute path");
+	const char *wrong = read_string(v, field, flag);
+
+	if (!wrong && v->text[0] != '/')
+		wrong = "must be an absolute path";
+	return wrong;
 }
 
-static int take_package(const struct reading *r, const struct toml_value *v)
-{
-	return take_string(r, v, &r->d->package);
-}
-
-static int take_command(const struct reading *r, const struct toml_value *v)
+static const char *read_command(const struct toml_value *v, void *field,
+				unsigned flag)
 {
 	static const char must[] =
 		"must be an array of strings, the program first";
+	char **argv;
 
+	(void)flag;
 	if (v->kind != TOML_ARRAY || !v->n_items)
-		return wrong(r, v, must);
-	r->d->command = xcalloc(v->n_items + 1, sizeof(*r->d->command));
+		return must;
+	argv = xcalloc(v->n_items + 1, sizeof(*argv));
+	*(char ***)field = argv;
 	for (size_t i = 0; i < v->n_items; i++) {
 		const struct toml_value *item = &v->items[i];
 
 		if (item->kind != TOML_STRING || (!i && !item->text_len) ||
 		    strlen(item->text) != item->text_len)
-			return wrong(r, v, must);
-		r->d->command[i] = xstrdup(item->text);
+			return must;
+		argv[i] = xstrdup(item->text);
 	}
-	return 0;
+	return NULL;
 }
 
-static int take_flag(const struct reading *r, const struct toml_value *v,
-		     unsigned flag)
+static const char *read_flag(const struct toml_value *v, void *field,
+			     unsigned flag)
 {
+	unsigned *flags = field;
+
 	if (v->kind != TOML_BOOL)
-		return wrong(r, v, "must be true or false");
-	if (v->integer)
-		r->d->flags |= flag;
-	else
-		r->d->flags &= ~flag;
-	return 0;
+		return "must be true or false";
+	*flags = v->integer ? *flags | flag : *flags & ~flag;
+	return NULL;
 }
 
-static int take_attach(const struct reading *r, const struct toml_value *v)
+static const char *read_table(const struct toml_value *v, void *field,
+			      unsigned flag)
 {
-	return take_flag(r, v, SANDBOX_ATTACH);
-}
-
-static int take_snapshot(const struct reading *r, const struct toml_value *v)
-{
-	return take_flag(r, v, SANDBOX_SNAPSHOT);
-}
-
-static int take_list(const struct reading *r, const struct toml_value *v)
-{
-	return take_flag(r, v, SANDBOX_LIST);
-}
-
-static int take_params(const struct reading *r, const struct toml_value *v)
-{
+	(void)flag;
 	if (v->kind != TOML_TABLE)
-		return wrong(r, v, "must be a table");
-	r->d->params = v;
-	return 0;
+		return "must be a table";
+	*(const struct toml_value **)field = v;
+	return NULL;
 }
 
 static bool is_variable(const struct toml_value *v)
@@ -150,84 +124,82 @@ static bool is_variable(const struct toml_value *v)
 	       !(v->text[0] >= '0' && v->text[0] <= '9');
 }
 
-/* Read by config/settings_env.c. */
-static int take_credentials(const struct reading *r, const struct toml_value *v)
+/* They are read by config/settings_env.c. */
+static const char *check_credentials(const struct toml_value *v, void *field,
+				     unsigned flag)
 {
-	static const char must[] = "must be an array of names of variables: "
-				   "[\"ACME_API_KEY\"]";
+	bool good = v->kind == TOML_ARRAY;
 
-	if (v->kind != TOML_ARRAY)
-		return wrong(r, v, must);
-	for (size_t i = 0; i < v->n_items; i++)
-		if (!is_variable(&v->items[i]))
-			return wrong(r, v, must);
-	return 0;
+	(void)field;
+	(void)flag;
+	for (size_t i = 0; good && i < v->n_items; i++)
+		good = is_variable(&v->items[i]);
+	return good ? NULL
+		    : "must be an array of names of variables: "
+		      "[\"ACME_API_KEY\"]";
 }
 
-static int take_http(const struct reading *r, const struct toml_value *v)
-{
-	if (v->kind != TOML_TABLE)
-		return wrong(r, v, "must be a table");
-	r->d->http = v;
-	return 0;
-}
+#define FIELD(name) offsetof(struct provider_config, name)
 
 static const struct {
 	const char *key;
-	int (*take)(const struct reading *r, const struct toml_value *v);
+	const char *(*read)(const struct toml_value *v, void *field,
+			    unsigned flag);
+	size_t field;
+	unsigned flag;
 } keys[] = {
-	{ "class_path", take_class },
-	{ "command", take_command },
-	{ "working_dir", take_workdir },
-	{ "package", take_package },
-	{ "supports_sandbox_id", take_attach },
-	{ "supports_snapshot_name", take_snapshot },
-	{ "supports_list", take_list },
-	{ "params", take_params },
-	{ "credentials", take_credentials },
-	{ "http", take_http },
+	{ "class_path", read_class, FIELD(class_path), 0 },
+	{ "command", read_command, FIELD(command), 0 },
+	{ "working_dir", read_workdir, FIELD(workdir), 0 },
+	{ "package", read_string, FIELD(package), 0 },
+	{ "supports_sandbox_id", read_flag, FIELD(flags), SANDBOX_ATTACH },
+	{ "supports_snapshot_name", read_flag, FIELD(flags), SANDBOX_SNAPSHOT },
+	{ "supports_list", read_flag, FIELD(flags), SANDBOX_LIST },
+	{ "params", read_table, FIELD(params), 0 },
+	{ "credentials", check_credentials, 0, 0 },
+	{ "http", read_table, FIELD(http), 0 },
 };
 
-static int take(const struct reading *r, const struct toml_value *v)
+static const char *read_key(struct provider_config *d,
+			    const struct toml_value *v)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (!strcmp(keys[i].key, v->key))
-			return keys[i].take(r, v);
-	return wrong(r, v, "is not known");
-}
-
-static int check_ways(const struct reading *r)
-{
-	const struct provider_config *d = r->d;
-	int ways = !!d->class_path + !!d->command + !!d->http;
-
-	if (ways <= 1)
-		return 0;
-	return error_set(r->err, ERR_CONFIG,
-			 "%s:%d:%d: sandboxes.providers.%.64s has more than "
-			 "one of class_path, command and http",
-			 r->file, r->entry->line, r->entry->column,
-			 r->entry->key);
+			return keys[i].read(v, (char *)d + keys[i].field,
+					    keys[i].flag);
+	return "is not known";
 }
 
 int provider_config_read(struct provider_config *d,
 			 const struct toml_value *entry, const char *file,
 			 const struct sandbox_provider *base, struct error *err)
 {
-	struct reading r = { file, entry, d, err };
+	int ways;
 
 	*d = (struct provider_config){ .flags = SANDBOX_ATTACH,
 				       .certain = true };
 	if (base)
 		d->flags = base->flags & (SANDBOX_ATTACH | SANDBOX_SNAPSHOT);
-	for (size_t i = 0; i < entry->n_items; i++)
-		if (take(&r, &entry->items[i]) < 0)
-			return -1;
-	if (check_ways(&r) < 0)
-		return -1;
+	for (size_t i = 0; i < entry->n_items; i++) {
+		const struct toml_value *v = &entry->items[i];
+		const char *wrong = read_key(d, v);
+
+		if (wrong)
+			return error_set(err, ERR_CONFIG,
+					 "%s:%d:%d: sandboxes.providers.%.64s."
+					 "%.40s %s",
+					 file, v->line, v->column, entry->key,
+					 v->key, wrong);
+	}
+	ways = !!d->class_path + !!d->command + !!d->http;
+	if (ways > 1)
+		return error_set(err, ERR_CONFIG,
+				 "%s:%d:%d: sandboxes.providers.%.64s has more "
+				 "than one of class_path, command and http",
+				 file, entry->line, entry->column, entry->key);
 	d->name = xstrdup(entry->key);
 	d->origin = xasprintf("%s:%d", file, entry->line);
-	if (base && !d->workdir && (d->class_path || d->command || d->http))
-		d->workdir = base->workdir ? xstrdup(base->workdir) : NULL;
+	if (base && !d->workdir && ways && base->workdir)
+		d->workdir = xstrdup(base->workdir);
 	return 0;
 }

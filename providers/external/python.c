@@ -52,7 +52,7 @@ char *python_program(const struct settings *set)
 	return program;
 }
 
-static bool put(int fd, const unsigned char *bytes, size_t len)
+static bool write_all(int fd, const unsigned char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, bytes, len);
@@ -71,8 +71,9 @@ int python_script(struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, "making room for the host script");
-	if (put(fd, stand_ins_py, sizeof(stand_ins_py)) &&
-	    put(fd, host_py, sizeof(host_py)) && lseek(fd, 0, SEEK_SET) == 0)
+	if (write_all(fd, stand_ins_py, sizeof(stand_ins_py)) &&
+	    write_all(fd, host_py, sizeof(host_py)) &&
+	    lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	(void)error_errno(err, "writing the host script");
 	close(fd);
@@ -82,6 +83,7 @@ int python_script(struct error *err)
 struct sites {
 	void (*each)(void *arg, const char *dir);
 	void *arg;
+	bool missing_too; /* not only directories that exist */
 };
 
 static bool is_directory(const char *path)
@@ -91,24 +93,28 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static void emit_site(const struct sites *s, const char *path)
+{
+	if (s->missing_too || is_directory(path))
+		s->each(s->arg, path);
+}
+
 /* PREFIX/lib/python3.N/site-packages, and PREFIX/site-packages. */
-static void each_in(const char *prefix, const struct sites *s)
+static void each_site_in(const char *prefix, const struct sites *s)
 {
 	char *lib = path_join(prefix, "lib");
 	char *plain = path_join(prefix, "site-packages");
 	DIR *dir = opendir(lib);
 	struct dirent *e;
 
-	if (is_directory(plain))
-		s->each(s->arg, plain);
+	emit_site(s, plain);
 	while (dir && (e = readdir(dir))) {
 		char *path;
 
 		if (strncmp(e->d_name, "python3", 7) != 0)
 			continue;
 		path = xasprintf("%s/%s/site-packages", lib, e->d_name);
-		if (is_directory(path))
-			s->each(s->arg, path);
+		emit_site(s, path);
 		free(path);
 	}
 	if (dir)
@@ -119,7 +125,7 @@ static void each_in(const char *prefix, const struct sites *s)
 
 /* Each absolute entry of PYTHONPATH: a relative one would be in the directory
  * that dcode was started in. */
-static void each_entry(const struct settings *set, const struct sites *s)
+static void each_pythonpath(const struct settings *set, const struct sites *s)
 {
 	struct str rest = str_of(settings_exported(set, "PYTHONPATH"));
 	struct str item;
@@ -128,31 +134,23 @@ static void each_entry(const struct settings *set, const struct sites *s)
 		char *path = xstrndup(item.ptr, item.len);
 
 		if (path[0] == '/')
-			s->each(s->arg, path);
+			emit_site(s, path);
 		free(path);
 	}
-}
-
-static void if_directory(void *arg, const char *path)
-{
-	const struct sites *s = arg;
-
-	if (is_directory(path))
-		s->each(s->arg, path);
 }
 
 void python_each_site(const struct settings *set,
 		      void (*each)(void *arg, const char *dir), void *arg)
 {
-	struct sites s = { each, arg };
+	struct sites s = { .each = each, .arg = arg };
 	const char *active = settings_exported(set, "VIRTUAL_ENV");
 	char *home = python_home(set);
 
-	each_in(home, &s);
+	each_site_in(home, &s);
 	free(home);
-	each_entry(set, &(struct sites){ if_directory, &s });
+	each_pythonpath(set, &s);
 	if (active && active[0] == '/')
-		each_in(active, &s);
+		each_site_in(active, &s);
 }
 
 struct argv {
@@ -160,7 +158,7 @@ struct argv {
 	size_t n;
 };
 
-static void add(void *arg, const char *word)
+static void add_argument(void *arg, const char *word)
 {
 	struct argv *a = arg;
 
@@ -188,14 +186,15 @@ char **python_argv(const struct settings *set, const char *program,
 	char first[24];
 
 	snprintf(first, sizeof(first), "%zu", sizeof(stand_ins_py));
-	add(&a, program);
-	add(&a, "-I");
-	add(&a, "-c");
-	add(&a, boot);
-	add(&a, first);
-	add(&a, class_path);
-	each_entry(set, &(struct sites){ add, &a });
-	add(&a, "--");
-	python_each_site(set, add, &a);
+	add_argument(&a, program);
+	add_argument(&a, "-I");
+	add_argument(&a, "-c");
+	add_argument(&a, boot);
+	add_argument(&a, first);
+	add_argument(&a, class_path);
+	each_pythonpath(
+		set, &(struct sites){ add_argument, &a, .missing_too = true });
+	add_argument(&a, "--");
+	python_each_site(set, add_argument, &a);
 	return a.words;
 }

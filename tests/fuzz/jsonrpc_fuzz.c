@@ -43,13 +43,13 @@ static void feed(struct str text, size_t piece, struct buf *out)
 	buf_release(&w.tail);
 }
 
-static void on_point(void *arg, struct str name, struct str object)
+static void on_point(void *arg, const struct entry_point *e)
 {
 	(void)arg;
-	if (class_path_ok(object) &&
-	    (!str_is_utf8(object) || str_find(object, ':') == object.len))
+	if (class_path_ok(e->object) &&
+	    (!str_is_utf8(e->object) ||
+	     str_find(e->object, ':') == e->object.len))
 		abort();
-	(void)name;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	buf_release(&whole);
 	buf_release(&cut);
-	entry_points_parse(text, "deepagents_code.sandbox_providers", on_point,
-			   NULL);
+	entry_points_parse(text, "deepagents_code.sandbox_providers", "p",
+			   on_point, NULL);
 	return 0;
 }

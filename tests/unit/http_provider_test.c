@@ -86,7 +86,7 @@ static void expect_encoded(struct str text, const char *value)
 	buf_release(&back);
 }
 
-static void in_a_path(void **state)
+static void test_a_value_in_a_path_stays_in_its_segment(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ATTACKS; i++) {
@@ -116,7 +116,7 @@ static void in_a_path(void **state)
 	}
 }
 
-static void dots_of_two_values(void **state)
+static void test_two_values_make_no_dot_dot(void **state)
 {
 	struct http_values v = with(".");
 	struct buf out = BUF_INIT(1 << 12);
@@ -130,7 +130,7 @@ static void dots_of_two_values(void **state)
 	buf_release(&out);
 }
 
-static void in_a_header(void **state)
+static void test_a_value_that_would_end_a_header_is_refused(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ATTACKS; i++) {
@@ -160,7 +160,7 @@ static void parse(struct toml_value *root, const char *text)
 		fail_msg("%s", err.message);
 }
 
-static void in_json(void **state)
+static void test_a_value_in_a_body_stays_one_string(void **state)
 {
 	struct toml_value root = { 0 };
 
@@ -194,7 +194,7 @@ static void in_json(void **state)
 }
 
 /* What a real shell makes of it. */
-static void in_a_shell(void **state)
+static void test_a_shell_reads_a_value_as_one_word(void **state)
 {
 	(void)state;
 	for (int i = 0; i < ATTACKS; i++) {
@@ -218,7 +218,7 @@ static void in_a_shell(void **state)
 	}
 }
 
-static void absent_and_numbers(void **state)
+static void test_absent_values_are_left_out_and_numbers_stay(void **state)
 {
 	static const char wanted[] =
 		"{\"name\":\"dcode-x\",\"ttl\":60,\"list\":[],\"note\":\"s-\"}";
@@ -239,7 +239,7 @@ static void absent_and_numbers(void **state)
 	buf_release(&out);
 }
 
-static void params_and_variables(void **state)
+static void test_params_and_variables_are_written_as_text(void **state)
 {
 	struct world *w = *state;
 	struct toml_value params = { 0 };
@@ -272,7 +272,7 @@ static void params_and_variables(void **state)
 	toml_release(&params);
 }
 
-static void what_is_well_formed(void **state)
+static void test_braces_that_are_not_well_formed_are_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -299,7 +299,7 @@ static void what_is_well_formed(void **state)
 	}
 }
 
-static void what_a_shell_string_may_be(void **state)
+static void test_a_shell_string_has_values_outside_of_quotes(void **state)
 {
 	static const struct {
 		const char *text;
@@ -333,7 +333,7 @@ static void what_a_shell_string_may_be(void **state)
 	}
 }
 
-static void pointers(void **state)
+static void test_a_pointer_finds_what_rfc_6901_says(void **state)
 {
 	static const char text[] = "{\"a\":{\"b\":[1,{\"c/d\":2,\"~\":3}]},"
 				   "\"\":4}";
@@ -367,16 +367,20 @@ static void pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_path),
-		cmocka_unit_test(dots_of_two_values),
-		cmocka_unit_test(in_a_header),
-		cmocka_unit_test(in_json),
-		cmocka_unit_test(in_a_shell),
-		cmocka_unit_test(absent_and_numbers),
-		IN_A_WORLD(params_and_variables),
-		cmocka_unit_test(what_is_well_formed),
-		cmocka_unit_test(what_a_shell_string_may_be),
-		cmocka_unit_test(pointers),
+		cmocka_unit_test(test_a_value_in_a_path_stays_in_its_segment),
+		cmocka_unit_test(test_two_values_make_no_dot_dot),
+		cmocka_unit_test(
+			test_a_value_that_would_end_a_header_is_refused),
+		cmocka_unit_test(test_a_value_in_a_body_stays_one_string),
+		cmocka_unit_test(test_a_shell_reads_a_value_as_one_word),
+		cmocka_unit_test(
+			test_absent_values_are_left_out_and_numbers_stay),
+		IN_A_WORLD(test_params_and_variables_are_written_as_text),
+		cmocka_unit_test(
+			test_braces_that_are_not_well_formed_are_refused),
+		cmocka_unit_test(
+			test_a_shell_string_has_values_outside_of_quotes),
+		cmocka_unit_test(test_a_pointer_finds_what_rfc_6901_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

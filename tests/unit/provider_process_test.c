@@ -142,7 +142,7 @@ static char **words(const char *const *from)
 	return to;
 }
 
-static void limit(struct process_limits *l, const struct fault *f)
+static void set_limits(struct process_limits *l, const struct fault *f)
 {
 	int64_t ms = f->pace == HANGS ? SHORT_MS : LONG_MS;
 
@@ -166,7 +166,7 @@ static void limit(struct process_limits *l, const struct fault *f)
 		l->grace = SHORT_MS;
 }
 
-static void begin(struct trial *t)
+static void open_provider(struct trial *t)
 {
 	char *script = realpath("tests/emulators/hostile_provider.py", NULL);
 	const char *command[] = { "/usr/bin/python3", script, t->fault->mode,
@@ -182,13 +182,13 @@ static void begin(struct trial *t)
 	assert_non_null(t->made);
 	provider_config_release(&d);
 	free(script);
-	limit(&((struct process_provider *)t->made)->limits, t->fault);
+	set_limits(&((struct process_provider *)t->made)->limits, t->fault);
 	assert_int_equal(sandbox_host_open(&t->host, &t->made->base, t->w->s,
 					   NULL, &err),
 			 0);
 }
 
-static int64_t give(void *arg, char *room, size_t len, struct error *err)
+static int64_t read_file(void *arg, char *room, size_t len, struct error *err)
 {
 	(void)arg;
 	(void)err;
@@ -196,7 +196,7 @@ static int64_t give(void *arg, char *room, size_t len, struct error *err)
 	return (int64_t)len;
 }
 
-static int keep(void *arg, struct str chunk, struct error *err)
+static int drop_chunk(void *arg, struct str chunk, struct error *err)
 {
 	(void)arg;
 	(void)chunk;
@@ -204,12 +204,13 @@ static int keep(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
-static int act(struct trial *t, const struct stop *stop, struct error *err)
+static int run_operation(struct trial *t, const struct stop *stop,
+			 struct error *err)
 {
 	struct exec_request req = { .command = STR("exit 7") };
 	struct sandbox_spec spec = { .label = "dcode-abcdefgh", .owner = "me" };
 	struct transfer file = {
-		.path = "/f", .size = 9, .read = give, .write = keep
+		.path = "/f", .size = 9, .read = read_file, .write = drop_chunk
 	};
 	struct exec_result res;
 	int rc = 0;
@@ -240,7 +241,7 @@ static int act(struct trial *t, const struct stop *stop, struct error *err)
 }
 
 /* Nothing may be left that is in the child's process group. */
-static void gone(struct trial *t)
+static void expect_no_process(struct trial *t)
 {
 	struct buf text = BUF_INIT(1 << 16);
 	struct error err = { 0 };
@@ -265,7 +266,8 @@ static void gone(struct trial *t)
 /* All faults are tried before the first of them fails the test. */
 static int failures;
 
-static void judge(const struct fault *f, int rc, const struct error *err)
+static void check_outcome(const struct fault *f, int rc,
+			  const struct error *err)
 {
 	bool wrong = (rc < 0) != (f->code != ERR_NONE);
 
@@ -283,7 +285,7 @@ static void judge(const struct fault *f, int rc, const struct error *err)
 	failures++;
 }
 
-static void try(struct world *w, const struct fault *f)
+static void try_fault(struct world *w, const struct fault *f)
 {
 	struct stop stop = stop_cleanup(2 * LONG_MS);
 	struct trial t = { .w = w, .fault = f };
@@ -293,20 +295,20 @@ static void try(struct world *w, const struct fault *f)
 
 	t.pids = path_join(w->home, "pids");
 	(void)unlink(t.pids);
-	begin(&t);
-	rc = act(&t, &stop, &err);
-	judge(f, rc, &err);
+	open_provider(&t);
+	rc = run_operation(&t, &stop, &err);
+	check_outcome(f, rc, &err);
 	sandbox_release(&t.box);
 	sandbox_host_close(&t.host);
 	t.made->free(t.made);
-	gone(&t);
+	expect_no_process(&t);
 	free(t.pids);
 	assert_int_equal(open_fds(), before);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
 
-static void test_faults(void **state)
+static void test_no_fault_of_a_child_harms_us(void **state)
 {
 	struct world *w = *state;
 	const char *only = getenv("DCODE_TEST_FAULT");
@@ -316,13 +318,14 @@ static void test_faults(void **state)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		if (only ? !strcmp(only, faults[i].mode)
 			 : faults[i].pace != SLOW || getenv("DCODE_TEST_LONG"))
-			try(w, &faults[i]);
+			try_fault(w, &faults[i]);
 	assert_int_equal(failures, 0);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { IN_A_WORLD(test_faults) };
+	const struct CMUnitTest tests[] = { IN_A_WORLD(
+		test_no_fault_of_a_child_harms_us) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static const struct provider_config *declared(const struct sandbox_provider *p)
 	return &((const struct process_provider *)p)->config;
 }
 
-static void test_built_in(void **state)
+static void test_built_in_providers_are_found_by_name(void **state)
 {
 	struct registry *r = make(*state, "");
 
@@ -60,7 +60,7 @@ static void test_built_in(void **state)
 	registry_free(r);
 }
 
-static void test_every_key(void **state)
+static void test_every_key_of_an_entry_counts(void **state)
 {
 	struct registry *r =
 		make(*state, "[sandboxes.providers.acme]\n"
@@ -91,7 +91,7 @@ static void test_every_key(void **state)
 }
 
 /* Each line alone makes the entry, at its line 2, one that is skipped. */
-static void test_malformed(void **state)
+static void test_a_malformed_entry_is_skipped_with_its_place(void **state)
 {
 	static const struct {
 		const char *line, *warning;
@@ -142,7 +142,7 @@ static void test_malformed(void **state)
 	}
 }
 
-static void test_no_way(void **state)
+static void test_an_entry_without_exactly_one_program_is_skipped(void **state)
 {
 	struct registry *r =
 		make(*state, "[sandboxes.providers.acme]\nparams.x = 1\n"
@@ -167,7 +167,7 @@ static void test_no_way(void **state)
 }
 
 /* An entry of a built-in provider's name: in its place, with its checks. */
-static void test_override(void **state)
+static void test_an_entry_replaces_a_built_in_provider(void **state)
 {
 	struct registry *r = make(*state, "[sandboxes.providers.vercel]\n"
 					  "class_path = \"a:B\"\n"
@@ -188,7 +188,7 @@ static void test_override(void **state)
 }
 
 /* Without a class or a command it lies over what there is. */
-static void test_overlay(void **state)
+static void test_an_entry_without_a_program_changes_another(void **state)
 {
 	static const struct setting rows[] = {
 		{ .key = "workdir", .type = SETTING_STRING },
@@ -237,7 +237,7 @@ static void test_overlay(void **state)
 	registry_free(r);
 }
 
-static void test_programs(void **state)
+static void test_programs_are_found_in_their_folder_and_on_path(void **state)
 {
 	struct world *w = *state;
 	char *path = path_join(w->home, "bin");
@@ -285,13 +285,13 @@ static void test_programs(void **state)
 	free(path);
 }
 
-static void on_point(void *arg, struct str name, struct str object)
+static void on_point(void *arg, const struct entry_point *e)
 {
-	buf_addf(arg, "%.*s>%.*s\n", (int)name.len, name.ptr, (int)object.len,
-		 object.ptr);
+	buf_addf(arg, "%.*s>%.*s\n", (int)e->name.len, e->name.ptr,
+		 (int)e->object.len, e->object.ptr);
 }
 
-static void test_entry_points(void **state)
+static void test_entry_points_of_one_group_are_read(void **state)
 {
 	struct buf got = BUF_INIT(4096);
 
@@ -299,7 +299,7 @@ static void test_entry_points(void **state)
 	entry_points_parse(STR("x = no:No\r\n[ g ]\r\n# c\n;c\na=m.n:C\n"
 			       " b  =  o:D [extra, more]\nnothing\n=\n[h]\n"
 			       "c = p:E\n[g]\nd = q:F\n[g\ne = r:G"),
-			   "g", on_point, &got);
+			   "g", "p", on_point, &got);
 	assert_string_equal(got.ptr, "a>m.n:C\nb>o:D\n>\nd>q:F\n");
 	buf_release(&got);
 	assert_true(class_path_ok(STR("a_1.b:C.D")));
@@ -311,7 +311,7 @@ static void test_entry_points(void **state)
 	assert_false(class_path_ok(STR("a\xff:C")));
 }
 
-static void test_params(void **state)
+static void test_params_become_json_and_are_checked(void **state)
 {
 	struct buf json = BUF_INIT(4096);
 	struct toml_value root = { 0 };
@@ -350,11 +350,15 @@ static void test_params(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(test_built_in),  HERE(test_every_key),
-		HERE(test_malformed), HERE(test_no_way),
-		HERE(test_override),  HERE(test_overlay),
-		HERE(test_programs),  HERE(test_entry_points),
-		HERE(test_params),
+		HERE(test_built_in_providers_are_found_by_name),
+		HERE(test_every_key_of_an_entry_counts),
+		HERE(test_a_malformed_entry_is_skipped_with_its_place),
+		HERE(test_an_entry_without_exactly_one_program_is_skipped),
+		HERE(test_an_entry_replaces_a_built_in_provider),
+		HERE(test_an_entry_without_a_program_changes_another),
+		HERE(test_programs_are_found_in_their_folder_and_on_path),
+		HERE(test_entry_points_of_one_group_are_read),
+		HERE(test_params_become_json_and_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
