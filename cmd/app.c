@@ -242,7 +242,7 @@ int app_host_check(struct app *app, const char *provider,
 
 	if (app_settings(app, &set, err) < 0)
 		return -1;
-	/* The user's own machine is what it is, whatever else there is. */
+	/* No other provider can take the name of the user's own machine. */
 	if (!strcmp(provider, "none"))
 		p = sandbox_provider_find(provider);
 	else if (app_providers(app, &registry, err) < 0)
@@ -284,8 +284,8 @@ struct stop app_stop(const struct app *app)
 
 /* Masks and cleans a line that may hold foreign bytes; masks again, for an
  * escape sequence may have stood in the middle of a value. */
-static void presentable(const struct app *app, const char *text,
-			struct buf *out)
+static void mask_and_clean(const struct app *app, const char *text,
+			   struct buf *out)
 {
 	const struct mask *mask = app ? app->mask : NULL;
 	struct buf masked = BUF_INIT(1 << 20);
@@ -315,8 +315,8 @@ int app_fail(struct app *app, const struct error *err)
 	struct buf hint = BUF_INIT(1 << 20);
 	int status = app_exit_status(err);
 
-	presentable(app, err->message, &message);
-	presentable(app, err->hint, &hint);
+	mask_and_clean(app, err->message, &message);
+	mask_and_clean(app, err->hint, &hint);
 	buf_adds(&message, "");
 	fprintf(stderr, "Error: %s\n", message.ptr);
 	if (hint.len)

@@ -266,7 +266,7 @@ static int read_keys(struct app *app, const struct keys *k, const char *from,
 			  found, err);
 }
 
-/* Twice, for nobody sees it. Returns its length. */
+/* Asked for twice, since typing is not shown. Returns its length. */
 static int ask_new_phrase(struct app *app, char *room, struct error *err)
 {
 	char *again = secret_room(VAULT_PHRASE_MAX);

@@ -105,7 +105,7 @@ static void add_json(struct buf *out, const struct config_entry *entry,
 }
 
 /* key itself, or something below it; letters of any case. NULL: all. */
-static bool chosen(const struct config_entry *entry, const char *key)
+static bool matches_key(const struct config_entry *entry, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
 	char next;
@@ -140,7 +140,7 @@ static void show_json(const struct config_entries *e, const char *key,
 	buf_adds(&data, single ? "" : "[");
 	for (size_t i = 0; i < e->n; i++) {
 		if (single ? !is_exactly(&e->list[i], key)
-			   : !chosen(&e->list[i], key))
+			   : !matches_key(&e->list[i], key))
 			continue;
 		buf_adds(&data, between);
 		add_json(&data, &e->list[i], verbose);
@@ -160,7 +160,7 @@ static void show_text(const struct config_entries *e, const char *key,
 	for (size_t i = 0; i < e->n; i++) {
 		const struct config_entry *entry = &e->list[i];
 
-		if (!chosen(entry, key))
+		if (!matches_key(entry, key))
 			continue;
 		if (!key && !verbose && !entry->set && !entry->error) {
 			hidden = true;
@@ -180,7 +180,7 @@ static void show_text(const struct config_entries *e, const char *key,
 		       group ? "\n" : "");
 }
 
-static int unknown(struct app *app, const char *key)
+static int report_unknown(struct app *app, const char *key)
 {
 	struct buf data = BUF_INIT(1 << 16);
 
@@ -203,7 +203,7 @@ static int unknown(struct app *app, const char *key)
 }
 
 /* The setting or section that is named, else everything. */
-static int show(struct app *app, const struct args *args)
+static int show_settings(struct app *app, const struct args *args)
 {
 	const char *key = args->argc ? args->argv[0] : NULL;
 	bool verbose = args_flag(args, "verbose") || args_flag(args, "all");
@@ -217,9 +217,9 @@ static int show(struct app *app, const struct args *args)
 		return app_fail(app, &err);
 	config_collect(&e, set, app->groups);
 	for (size_t i = 0; i < e.n; i++)
-		any = any || chosen(&e.list[i], key);
+		any = any || matches_key(&e.list[i], key);
 	if (!any)
-		status = unknown(app, key);
+		status = report_unknown(app, key);
 	else if (app->json)
 		show_json(&e, key, verbose);
 	else
@@ -284,7 +284,7 @@ static const struct subcommand subs[] = {
 	  .aliases = "list ls",
 	  .options = show_options,
 	  .flags = SUB_EXPLAINS,
-	  .run = show },
+	  .run = show_settings },
 	{ .name = "get",
 	  .args = "KEY",
 	  .summary = "One setting or section, as dcode config -v names it",
@@ -292,7 +292,7 @@ static const struct subcommand subs[] = {
 	  .least = 1,
 	  .most = 1,
 	  .flags = SUB_EXPLAINS,
-	  .run = show },
+	  .run = show_settings },
 	{ .name = "path",
 	  .summary = "The files that settings are read from",
 	  .options = path_options,

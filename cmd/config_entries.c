@@ -172,7 +172,7 @@ static void add_float(struct buf *text, struct buf *json, double real)
 		buf_addf(json, "\"%.17g\"", real);
 }
 
-/* A table inside an array is not taken apart: only said to be there. */
+/* A table inside an array is listed as one entry, without its members. */
 static void add_value(struct buf *text, struct buf *json,
 		      const struct toml_value *v)
 {
@@ -252,7 +252,7 @@ struct walk {
 	const char *group; /* the table right below the row, or the row */
 };
 
-/* The members below path, down to what is no table. */
+/* The members below path; tables are followed down to their values. */
 static void add_leaves(const struct walk *w, const char *path,
 		       const struct toml_value *table, bool secret)
 {

@@ -32,8 +32,8 @@ static const char *url_owner(const char *variable)
 	return NULL;
 }
 
-static int passphrase(void *arg, int attempt, char *room, size_t size,
-		      struct error *err)
+static int ask_passphrase(void *arg, int attempt, char *room, size_t size,
+			  struct error *err)
 {
 	static const char variable[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 	struct app *app = arg;
@@ -53,7 +53,7 @@ static int passphrase(void *arg, int attempt, char *room, size_t size,
 	return error_set(err, ERR_CONFIG, "%s is not set", variable);
 }
 
-static void found(void *arg, const char *name, const char *value)
+static void mask_key(void *arg, const char *name, const char *value)
 {
 	struct app *app = arg;
 	char *shown = xasprintf("%s key", name);
@@ -66,9 +66,9 @@ static void found(void *arg, const char *name, const char *value)
 struct settings_store credential_store(struct app *app)
 {
 	return (struct settings_store){
-		.ask = { passphrase, app },
+		.ask = { ask_passphrase, app },
 		.warn = app_warn_line,
-		.found = found,
+		.found = mask_key,
 		.url_owner = url_owner,
 		.arg = app,
 	};
@@ -202,7 +202,7 @@ int credential_store_key(struct app *app, const struct vault_change *change,
 			 bool *changed, struct error *err)
 {
 	struct stop stop = app_stop(app);
-	struct vault_ask ask = { passphrase, app };
+	struct vault_ask ask = { ask_passphrase, app };
 	struct settings *set;
 	char *dir;
 	int rc;

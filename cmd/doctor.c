@@ -1,4 +1,4 @@
-/* doctor.c - dcode doctor: what is in place. Talks to nobody. */
+/* doctor.c - dcode doctor: checks the setup without any request. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ struct report {
 	bool broken;
 };
 
-static void line(struct report *r, const char *section, const char *name,
-		 enum verdict verdict, const char *text)
+static void add_check(struct report *r, const char *section, const char *name,
+		      enum verdict verdict, const char *text)
 {
 	static const char *const words[] = { "ok", "remark", "broken" };
 	static const char *const marks[] = { " ok ", " -- ", "FAIL" };
@@ -53,15 +53,16 @@ static void line(struct report *r, const char *section, const char *name,
 	buf_release(&shown);
 }
 
-static void with_hint(struct report *r, const char *section, const char *name,
-		      enum verdict verdict, const struct error *err)
+static void add_check_with_hint(struct report *r, const char *section,
+				const char *name, enum verdict verdict,
+				const struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 12);
 
 	buf_adds(&text, err->message);
 	if (err->hint[0])
 		buf_addf(&text, " (%s)", err->hint);
-	line(r, section, name, verdict, text.ptr);
+	add_check(r, section, name, verdict, text.ptr);
 	buf_release(&text);
 }
 
@@ -73,8 +74,8 @@ static void check_program(struct report *r)
 	if (uname(&u) == 0)
 		snprintf(platform, sizeof(platform), "%s %s %s", u.sysname,
 			 u.release, u.machine);
-	line(r, "program", "version", FINE, "dcode " DCODE_VERSION);
-	line(r, "program", "platform", FINE, platform);
+	add_check(r, "program", "version", FINE, "dcode " DCODE_VERSION);
+	add_check(r, "program", "platform", FINE, platform);
 }
 
 static void check_configuration(struct report *r, const struct settings *set)
@@ -94,19 +95,19 @@ static void check_configuration(struct report *r, const struct settings *set)
 		verdict = BROKEN;
 		buf_adds(&text, " cannot be written");
 	}
-	line(r, "configuration", "data directory", verdict, text.ptr);
+	add_check(r, "configuration", "data directory", verdict, text.ptr);
 	buf_release(&text);
 	if (settings_policy_error(set))
-		line(r, "configuration", "managed config", BROKEN,
-		     settings_policy_error(set));
+		add_check(r, "configuration", "managed config", BROKEN,
+			  settings_policy_error(set));
 	if (settings_broken(set))
-		line(r, "configuration", "config.toml", BROKEN,
-		     settings_broken(set));
+		add_check(r, "configuration", "config.toml", BROKEN,
+			  settings_broken(set));
 	else
-		line(r, "configuration", "config.toml", FINE,
-		     "readable, or absent");
+		add_check(r, "configuration", "config.toml", FINE,
+			  "readable, or absent");
 	for (size_t i = 0; i < n && r->app->json; i++) /* else on stderr */
-		line(r, "configuration", "warning", REMARK, warnings[i]);
+		add_check(r, "configuration", "warning", REMARK, warnings[i]);
 }
 
 static void check_model(struct report *r, const struct settings *set)
@@ -116,18 +117,18 @@ static void check_model(struct report *r, const struct settings *set)
 	char text[256];
 
 	if (model_choose(&choice, set, NULL, NULL, &err) < 0) {
-		with_hint(r, "model", "default", REMARK, &err);
+		add_check_with_hint(r, "model", "default", REMARK, &err);
 		return;
 	}
 	snprintf(text, sizeof(text), "%s:%s at %s", choice.provider,
 		 choice.model, choice.base_url);
-	line(r, "model", "default", FINE, text);
+	add_check(r, "model", "default", FINE, text);
 	if (choice.project_key)
-		line(r, "model", "key", REMARK, choice.key_from);
+		add_check(r, "model", "key", REMARK, choice.key_from);
 	model_choice_release(&choice);
 }
 
-/* What it is, what it talks to, and what it can. */
+/* A provider that is ready: its address, key, workdir, capabilities. */
 static void describe(struct report *r, const struct sandbox_client *host,
 		     const char *origin)
 {
@@ -147,13 +148,13 @@ static void describe(struct report *r, const struct sandbox_client *host,
 	buf_addf(&text, "; in %s; ",
 		 p->workdir ? p->workdir : "the current directory");
 	provider_capabilities(&text, p->flags, false);
-	line(r, "sandbox", p->name, FINE, text.ptr);
+	add_check(r, "sandbox", p->name, FINE, text.ptr);
 	buf_release(&text);
 }
 
-/* What is missing, and what it could do. */
-static void incapable(struct report *r, const struct sandbox_provider *p,
-		      const struct error *err)
+/* A provider that is not ready: why, and its capabilities. */
+static void describe_missing(struct report *r, const struct sandbox_provider *p,
+			     const struct error *err)
 {
 	struct buf text = BUF_INIT(1 << 12);
 
@@ -163,7 +164,7 @@ static void incapable(struct report *r, const struct sandbox_provider *p,
 	buf_addf(&text, "; in %s; ",
 		 p->workdir ? p->workdir : "the current directory");
 	provider_capabilities(&text, p->flags, false);
-	line(r, "sandbox", p->name, REMARK, text.ptr);
+	add_check(r, "sandbox", p->name, REMARK, text.ptr);
 	buf_release(&text);
 }
 
@@ -172,7 +173,7 @@ static void describe_limits(struct report *r, const struct sandbox_client *host)
 	struct buf text = BUF_INIT(1 << 12);
 
 	local_describe_limits(host, &text);
-	line(r, "sandbox", "local limits", FINE, text.ptr);
+	add_check(r, "sandbox", "local limits", FINE, text.ptr);
 	buf_release(&text);
 }
 
@@ -190,7 +191,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 
 		if (app_host_check(r->app, p->name, &host, &err) < 0) {
 			if (verbose || r->app->json)
-				incapable(r, p, &err);
+				describe_missing(r, p, &err);
 			else
 				buf_addf(&rest, "%s%s", n++ ? ", " : "",
 					 p->name);
@@ -206,7 +207,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 
 		buf_adds(&rest, ": not ready; dcode doctor -v says what is "
 				"missing");
-		line(r, "sandbox", count, FINE, rest.ptr);
+		add_check(r, "sandbox", count, FINE, rest.ptr);
 		free(count);
 	}
 	buf_release(&rest);

@@ -87,7 +87,7 @@ static int refuse_word(const char *name)
 	return command_refuse(NULL, NULL, &err);
 }
 
-/* Words before the one that is wrong say what it was meant for. */
+/* The words before the wrong one name the command that was meant. */
 static int refuse_line(const struct line *l, struct error *err)
 {
 	const struct args *args = &l->args;
@@ -136,7 +136,7 @@ static int dispatch(struct app *app, struct line *l)
 	return command_run(app, l->c, l->sub, args);
 }
 
-/* Nothing may be lost unsaid: a full disk, a closed descriptor. */
+/* Reports output that could not be written: full disk, closed pipe. */
 static int end_output(int status)
 {
 	bool lost;

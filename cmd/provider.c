@@ -43,7 +43,7 @@ void provider_table(unsigned flags)
 		       flags & capabilities[i].flag ? "yes" : "no");
 }
 
-/* True when it can be opened with what is configured. Talks to nobody. */
+/* True when it can be opened with these settings. Sends no request. */
 static bool ready(struct app *app, const struct sandbox_provider *p,
 		  struct buf *endpoint, struct error *err)
 {

@@ -83,8 +83,8 @@ static void print_number(const char *what, int64_t number, const char *unit)
 		printf("  %-24s %8lld %s\n", what, (long long)number, unit);
 }
 
-static void conclude(const struct sandbox_client *host,
-		     const struct contract_summary *s)
+static void print_summary(const struct sandbox_client *host,
+			  const struct contract_summary *s)
 {
 	const struct sandbox_provider *p = host->provider;
 
@@ -108,8 +108,9 @@ static void add_number(struct buf *out, const char *key, int64_t number)
 		buf_addf(out, ",\"%s\":%lld", key, (long long)number);
 }
 
-static void conclude_json(struct test *t, const struct sandbox_client *host,
-			  const struct contract_summary *s)
+static void print_summary_json(struct test *t,
+			       const struct sandbox_client *host,
+			       const struct contract_summary *s)
 {
 	struct buf data = BUF_INIT(1 << 20);
 
@@ -159,9 +160,9 @@ static int test(struct test *t, struct sandbox_client *host,
 	if (contract_run(&request, &summary, &stop, err) < 0)
 		return -1;
 	if (t->app->json)
-		conclude_json(t, host, &summary);
+		print_summary_json(t, host, &summary);
 	else
-		conclude(host, &summary);
+		print_summary(host, &summary);
 	return summary.failed ? 1 : 0;
 }
 

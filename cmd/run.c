@@ -231,7 +231,8 @@ void run_close(struct run *r)
 {
 	struct error ignored = { 0 };
 
-	/* First what costs money; a failure was said by its warning. */
+	/* The sandbox first, since it costs money; a failure has been warned
+	 * about. */
 	(void)lifecycle_close(&r->box, &ignored);
 	if (r->opened_host)
 		sandbox_host_close(&r->host);

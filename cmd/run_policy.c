@@ -36,14 +36,14 @@ static bool runs_command(const struct approval *a)
 	return a->tool->flags & TOOL_RUNS;
 }
 
-static bool permitted(const struct run *r, const struct approval *a)
+static bool is_listed(const struct run *r, const struct approval *a)
 {
 	return allow_list_permits(&r->options.allow,
 				  str_of(json_string(a->args, "command", "")));
 }
 
 /* What is offered but may not be: words for the model. */
-static void refuse(const struct run *r, struct approval *a)
+static void explain_refusal(const struct run *r, struct approval *a)
 {
 	if (runs_command(a) && r->options.allow.given)
 		refuse_command(r, json_string(a->args, "command", ""),
@@ -82,10 +82,9 @@ static int decide_call(struct run *r, struct approval *a,
 	}
 	if (r->options.yes)
 		return 0;
-	if (listed && permitted(r, a))
+	if (listed && is_listed(r, a))
 		return 0;
-	/* A list limits commands in a sandbox, too, when nobody can be asked.
-	 */
+	/* Unattended, the list also limits commands in a sandbox. */
 	if (!on_host(r) && (!listed || r->interactive))
 		return 0;
 	*verdict = RUN_ASK;
@@ -104,7 +103,7 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	if (*verdict == RUN_ASK)
 		buf_clear(&a->reason); /* that is for the user to say */
 	if (*verdict == RUN_REFUSE && !a->reason.len)
-		refuse(r, a);
+		explain_refusal(r, a);
 	a->allowed = *verdict == RUN_ALLOW;
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* secret.c - reads what nobody may see: from a terminal, or a pipe. */
+/* secret.c - reads a secret from a terminal without echo, or a pipe. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/secret.h"
 

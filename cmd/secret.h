@@ -1,4 +1,4 @@
-/* secret.h - reads what nobody may see: from a terminal, or a pipe. */
+/* secret.h - reads a secret from a terminal without echo, or a pipe. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_SECRET_H
 #define CMD_SECRET_H

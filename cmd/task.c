@@ -1,4 +1,4 @@
-/* task.c - dcode -n: one task, nobody to ask, one exit status. */
+/* task.c - dcode -n: runs one task unattended. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return run_decide(t->run, a, &verdict, stop, err);
 }
 
-static void announce(struct task *t)
+static void print_start(struct task *t)
 {
 	struct run *r = t->run;
 	char *model = run_model_name(r);
@@ -147,13 +147,13 @@ static void report(struct task *t, const struct error *err)
 }
 
 /* The last lines on both streams, once the sandbox has gone. */
-static int conclude(struct task *t, int rc, int code, const char *status,
-		    struct error *err)
+static int print_end(struct task *t, int rc, int code, const char *status,
+		     struct error *err)
 {
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
-		/* Perhaps only because nobody made room until the end. */
+		/* The reader may have made room only now. */
 		(void)stop_check(&r->stop, err);
 		code = verdict(t, &r->stop, err, &status);
 		rc = -1;
@@ -184,7 +184,7 @@ int run_fail(struct run *r, struct error *err)
 
 	open_output(&t);
 	output_guard(&guard, &r->stop);
-	code = conclude(&t, -1, code, status, err);
+	code = print_end(&t, -1, code, status, err);
 	output_release(&guard);
 	events_release(&t.events);
 	plain_release(&t.plain);
@@ -206,14 +206,14 @@ int run_task(struct run *r, const char *prompt)
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
 	rc = run_open(r, &r->stop, &err);
 	if (rc == 0) {
-		announce(&t);
+		print_start(&t);
 		rc = agent_run(&r->agent, prompt, &r->stop, &err);
 	}
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);
 	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
-	code = conclude(&t, rc, code, status, &err);
+	code = print_end(&t, rc, code, status, &err);
 	run_close(r);
 	output_release(&guard);
 	events_release(&t.events);

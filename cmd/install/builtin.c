@@ -190,7 +190,7 @@ static bool print_store(void *arg, const struct settings_credential *c)
 	return true;
 }
 
-/* What config.toml says that somebody else's provider needs. */
+/* The variables that config.toml names for an external provider. */
 static bool need_key(void *arg, const struct settings_credential *c)
 {
 	struct check *check = arg;

@@ -45,7 +45,7 @@ static const struct {
 	{ "quickjs", "dcode has no JavaScript interpreter" },
 };
 
-static int bad_name(const char *name)
+static int refuse_name(const char *name)
 {
 	struct buf text = BUF_INIT(1024);
 
@@ -59,7 +59,7 @@ static int bad_name(const char *name)
 }
 
 /* No package is suggested by this name: in the index it is a stranger's. */
-static int unknown(const char *name)
+static int refuse_unknown(const char *name)
 {
 	fprintf(stderr,
 		"Error: '%s' is not a known extra.\nKnown extras:", name);
@@ -77,7 +77,7 @@ static int unknown(const char *name)
 }
 
 /* A name that the Python program knows, and dcode has nothing for. */
-static int unsupported(const struct install *in, const char *why)
+static int refuse_unsupported(const struct install *in, const char *why)
 {
 	struct error err = { 0 };
 
@@ -93,11 +93,11 @@ static int install_vendor(const struct install *in, const struct preset *p)
 	struct install model = *in;
 
 	if (!p->wire)
-		return unsupported(in,
-				   "dcode speaks Anthropic Messages and OpenAI "
-				   "Chat Completions only; a gateway such as "
-				   "LiteLLM, declared in [models.providers."
-				   "NAME], reaches its models");
+		return refuse_unsupported(
+			in, "dcode speaks Anthropic Messages and OpenAI "
+			    "Chat Completions only; a gateway such as "
+			    "LiteLLM, declared in [models.providers."
+			    "NAME], reaches its models");
 	model.name = p->name;
 	return install_model(&model);
 }
@@ -111,7 +111,7 @@ int install_run(const struct install *in)
 	if (in->package)
 		return install_package(in);
 	if (!name_ok(in->name))
-		return bad_name(in->name);
+		return refuse_name(in->name);
 	if (!strcmp(in->name, "all-sandboxes"))
 		return install_all(in);
 	if (!strcmp(in->name, "all-providers"))
@@ -123,9 +123,9 @@ int install_run(const struct install *in)
 		return install_builtin(in, p);
 	for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++)
 		if (!strcmp(not_here[i].name, in->name))
-			return unsupported(in, not_here[i].why);
+			return refuse_unsupported(in, not_here[i].why);
 	if (!model_of(in->name))
-		return unknown(in->name);
+		return refuse_unknown(in->name);
 	return install_vendor(in, model_of(in->name));
 }
 
@@ -139,7 +139,8 @@ static int run(struct app *app, const struct args *args)
 		.offline = args_flag(args, "offline"),
 	};
 
-	return in.package && !in.name[0] ? bad_name(in.name) : install_run(&in);
+	return in.package && !in.name[0] ? refuse_name(in.name)
+					 : install_run(&in);
 }
 
 static int run_uninstall(struct app *app, const struct args *args)
@@ -150,7 +151,7 @@ static int run_uninstall(struct app *app, const struct args *args)
 		.yes = args_flag(args, "yes"),
 	};
 
-	return name_ok(in.name) ? install_uninstall(&in) : bad_name(in.name);
+	return name_ok(in.name) ? install_uninstall(&in) : refuse_name(in.name);
 }
 
 static const struct arg_row options[] = {

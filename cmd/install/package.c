@@ -1,4 +1,4 @@
-/* package.c - somebody else's provider: a package or a program. */
+/* package.c - installs an external provider: a package or a program. */
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ struct job {
 	enum kind kind;
 	char *source;  /* owned: an absolute path, or the name */
 	char *program; /* owned: "dcode-sandbox-acme", of KIND_PROGRAM */
-	char *dir;     /* owned: where what is installed lives */
+	char *dir;     /* owned: the folder of installed packages */
 	char *stage;   /* owned: dir/.install-PID */
 	struct install_log log;
 	struct stop stop;
@@ -247,7 +247,7 @@ static int run_pip(struct job *j, const char *site, struct error *err)
 	return rc;
 }
 
-/* Older versions of what is in fresh go out of site. */
+/* Removes older versions of the packages in fresh from site. */
 static void drop_older(const char *site, const char *fresh)
 {
 	DIR *entries = opendir(fresh);
@@ -265,8 +265,8 @@ static void drop_older(const char *site, const char *fresh)
 		closedir(entries);
 }
 
-/* pip's work in an empty folder, laid over a copy of what is there, and then
- * the one for the other. */
+/* pip installs into an empty folder, which is merged into a copy of the
+ * present one; the copy then replaces it. */
 static int put_python(struct job *j, struct error *err)
 {
 	char *site = path_join(j->dir, "site-packages");

@@ -57,7 +57,7 @@ static char *package_of(struct settings *set, const char *name)
 	return package;
 }
 
-/* On a copy, which then takes the place of what was there. */
+/* Works on a copy, which then replaces the original. */
 static int remove_package(struct settings *set, const char *name,
 			  const struct stop *stop, struct error *err)
 {

@@ -31,7 +31,7 @@ int copy_receive(struct copy *c, size_t bytes, struct error *err);
  * left to others: -1 with ERR_LIMIT. */
 int copy_store(struct copy *c, int64_t bytes, struct error *err);
 
-/* Runs a script of ours there; its standard output is appended to out. -1 also
+/* Runs a script in the sandbox and appends its output to out. -1 also
  * when its exit status is not 0: ERR_REMOTE with what. */
 int copy_script(struct copy *c, struct str script, struct buf *out,
 		const char *what, struct error *err);

@@ -69,7 +69,7 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 }
 
 /* What the filters still hold back. */
-static void finish(struct run *run)
+static void flush_filters(struct run *run)
 {
 	struct error ignored = { 0 };
 	int terminal = run->streams[0].terminal ? 0 : 1;
@@ -253,7 +253,7 @@ int sandbox_cmd_exec(struct app *app, const struct args *args)
 	rc = target_open(&t, app, args, args->argv[0], &err);
 	if (rc == 0)
 		rc = execute(&run, &t, args, &res, &err);
-	finish(&run);
+	flush_filters(&run);
 	if (rc == 0 && app->json)
 		print_json(&run, &t, &res);
 	if (rc == 0 && res.exit_code < 0)

@@ -106,8 +106,8 @@ int copy_tree_in(struct copy *c, const char *remote, struct error *err)
 	return copy_archive_in(c, remote, MODE, read_stdin, c, err);
 }
 
-static int spool(struct copy *c, int fd, archive_pull *pull, void *arg,
-		 struct error *err)
+static int write_spool(struct copy *c, int fd, archive_pull *pull, void *arg,
+		       struct error *err)
 {
 	char *chunk = xcalloc(1, CHUNK);
 	int64_t n;
@@ -136,7 +136,7 @@ int copy_spool(struct copy *c, archive_pull *pull, void *arg, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "storing the copy in %s",
 				   temporary_dir());
-	if (spool(c, fd, pull, arg, err) == 0)
+	if (write_spool(c, fd, pull, arg, err) == 0)
 		return fd;
 	close(fd);
 	return -1;

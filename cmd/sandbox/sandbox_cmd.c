@@ -1,4 +1,4 @@
-/* sandbox_cmd.c - dcode sandbox: what it can do, and which one is meant. */
+/* sandbox_cmd.c - dcode sandbox: its subcommands, and finding a sandbox. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/sandbox/sandbox_cmd.h"
 
@@ -72,7 +72,7 @@ static const char *named_provider(const struct args *args)
 	return name && name[0] && strcmp(name, "none") != 0 ? name : NULL;
 }
 
-/* One that --sandbox-id named once. */
+/* A sandbox that --sandbox-id named in an earlier run. */
 static void fill_attached(void *arg, const struct ledger_attached *row)
 {
 	struct found *f = arg;
@@ -90,7 +90,7 @@ static void fill_attached(void *arg, const struct ledger_attached *row)
 	}
 }
 
-/* Both lists: who uses one that is ours is in the second. */
+/* Looks in both lists: the second also has the users of our sandboxes. */
 static int find_known(struct found *f, struct store *store, const char *name,
 		      struct error *err)
 {

@@ -149,7 +149,7 @@ static void upload_script(struct copy *c, const char *remote, mode_t mode,
 		 (unsigned)(mode & 0777), c->tar);
 }
 
-/* How a command of ours begins whose standard input is a file there. */
+/* The beginning of a command that reads a file of the sandbox as input. */
 static void add_input(struct buf *script, const char *file)
 {
 	buf_adds(script, "exec <");

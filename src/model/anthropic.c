@@ -111,7 +111,7 @@ static void put_result(struct buf *out, const struct part *p)
 	buf_addc(out, '}');
 }
 
-static bool sendable(const struct part *p)
+static bool is_sendable(const struct part *p)
 {
 	if (p->kind == PART_TEXT)
 		return !blank(p->text);
@@ -170,11 +170,11 @@ static void push(struct history *h, const struct message *m)
 	size_t sent = 0;
 
 	/* thinking may not be the last block of a message */
-	while (n && (!sendable(&m->parts[n - 1]) ||
+	while (n && (!is_sendable(&m->parts[n - 1]) ||
 		     m->parts[n - 1].kind == PART_THINKING))
 		n--;
 	for (size_t i = 0; i < n; i++) {
-		if (!sendable(&m->parts[i]))
+		if (!is_sendable(&m->parts[i]))
 			continue;
 		open_block(h, role);
 		put_part(&h->bytes, &m->parts[i]);

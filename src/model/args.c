@@ -195,7 +195,7 @@ static void replace(struct buf *args, const cJSON *tree)
 }
 
 /* What cJSON makes of it; true when that is an object, now in *args. */
-static bool lenient(struct buf *args)
+static bool parse_lenient(struct buf *args)
 {
 	cJSON *tree = json_parse(buf_str(args));
 	bool ok;
@@ -225,7 +225,7 @@ bool args_repair(struct buf *args)
 	}
 	if (text.ptr[0] == '{' && args_strict(text))
 		return true;
-	if (lenient(args))
+	if (parse_lenient(args))
 		return true;
 	/* some servers end a streamed call by sending all of it again */
 	if (text.len % 2 == 0 && text.ptr[0] == '{' &&

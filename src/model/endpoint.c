@@ -47,8 +47,8 @@ static const struct toml_value *member(const struct provider *p,
 }
 
 /* A string that is set and not empty; *value stays as it was otherwise. */
-static int text(const struct provider *p, const char *key, const char **value,
-		struct error *err)
+static int read_text(const struct provider *p, const char *key,
+		     const char **value, struct error *err)
 {
 	const struct toml_value *v = member(p, key);
 
@@ -78,7 +78,7 @@ const char *endpoint_key_env(const struct provider *p)
 	struct error ignored = { 0 };
 
 	/* a mistyped one is reported by endpoint_fill() */
-	(void)text(p, "api_key_env", &env, &ignored);
+	(void)read_text(p, "api_key_env", &env, &ignored);
 	return env;
 }
 
@@ -159,8 +159,8 @@ static const struct wire *find_wire(const struct provider *p, struct error *err)
 	const char *class_path = NULL;
 	const char *name = NULL;
 
-	if (text(p, "wire", &name, err) < 0 ||
-	    text(p, "class_path", &class_path, err) < 0)
+	if (read_text(p, "wire", &name, err) < 0 ||
+	    read_text(p, "class_path", &class_path, err) < 0)
 		return NULL;
 	if (class_path && !name) {
 		name = preset_class_wire(class_path);
@@ -244,8 +244,8 @@ static char *finish_url(const struct provider *p, const struct wire *wire,
 }
 
 /* A variable that dcode alone reads; *hides: it is there, perhaps empty. */
-static const char *prefixed(const struct settings *set, const char *name,
-			    bool *hides)
+static const char *read_prefixed(const struct settings *set, const char *name,
+				 bool *hides)
 {
 	char *own = xasprintf("DEEPAGENTS_CODE_%s", name);
 	const char *value = settings_env_plain(set, own);
@@ -274,11 +274,11 @@ static const char *stored_key_url(const struct provider *p,
 
 		usual = usual || (env && named && strcmp(env, named) == 0);
 		if (env)
-			url = prefixed(set, env, &hides);
+			url = read_prefixed(set, env, &hides);
 	}
 	/* One that config.toml alone names is the user's word for it. */
 	if (!url && !hides && named)
-		url = usual ? prefixed(set, named, &hides)
+		url = usual ? read_prefixed(set, named, &hides)
 			    : settings_env(set, named);
 	if (url || hides)
 		return url;
@@ -308,8 +308,8 @@ static int own_url(const struct provider *p, const struct settings *set,
 	const char *key = endpoint_key_env(p);
 	const char *env = NULL;
 
-	if (text(p, "base_url", url, err) < 0 ||
-	    text(p, "base_url_env", &env, err) < 0)
+	if (read_text(p, "base_url", url, err) < 0 ||
+	    read_text(p, "base_url_env", &env, err) < 0)
 		return -1;
 	if (*url)
 		*from = config_place(p, set);
@@ -369,7 +369,7 @@ static int find_key(struct model_choice *c, const struct provider *p,
 	const char *named = NULL;
 	const char *value;
 
-	if (text(p, "api_key_env", &named, err) < 0)
+	if (read_text(p, "api_key_env", &named, err) < 0)
 		return -1;
 	if (named)
 		env = named;

@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "model/presets.h"
 
-struct provider { /* what is known of one; all borrowed */
+struct provider { /* all borrowed */
 	const char *name;
 	const struct preset *preset;     /* or NULL */
 	const struct toml_value *config; /* [models.providers.NAME] or NULL */
@@ -16,13 +16,13 @@ struct provider { /* what is known of one; all borrowed */
  * none or it is no table. */
 const struct toml_value *endpoint_config(const struct settings *set,
 					 const char *name);
-/* Everything known about a name. False when nobody knows it. */
+/* Preset and table of a name. False when it has neither. */
 bool endpoint_find(struct provider *p, const struct settings *set,
 		   const char *name);
 bool endpoint_disabled(const struct provider *p);
 /* The variable its key is read from, or NULL when it needs none. */
 const char *endpoint_key_env(const struct provider *p);
-/* by_project: one of a project's .env counts as well. */
+/* by_project: true when a key from a project's .env counts. */
 bool endpoint_has_key(const struct provider *p, const struct settings *set,
 		      bool by_project);
 /* Fills wire, base_url, api_key and key_env of a choice whose model is set. */

@@ -1,4 +1,4 @@
-/* message.c - what was said, in no vendor's format. */
+/* message.c - a message of the conversation, independent of vendors. */
 /* SPDX-License-Identifier: MIT */
 #include "model/message.h"
 

@@ -1,4 +1,4 @@
-/* message.h - what was said, in no vendor's format. */
+/* message.h - a message of the conversation, independent of vendors. */
 /* SPDX-License-Identifier: MIT */
 #ifndef MODEL_MESSAGE_H
 #define MODEL_MESSAGE_H

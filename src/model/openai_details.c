@@ -10,7 +10,7 @@
 #include "model/openai_chat.h"
 
 /* The member that grows from piece to piece, or NULL. */
-static const char *growing(const cJSON *item)
+static const char *find_growing(const cJSON *item)
 {
 	const char *type = json_string(item, "type", "");
 
@@ -21,13 +21,14 @@ static const char *growing(const cJSON *item)
 
 static bool same_block(const cJSON *a, const cJSON *b)
 {
-	const char *key = growing(a);
+	const char *key = find_growing(a);
 
-	return key && b && growing(b) && strcmp(key, growing(b)) == 0 &&
+	return key && b && find_growing(b) &&
+	       strcmp(key, find_growing(b)) == 0 &&
 	       json_int(a, "index", 0) == json_int(b, "index", 0);
 }
 
-static void set(cJSON *object, const char *key, cJSON *value)
+static void set_member(cJSON *object, const char *key, cJSON *value)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
 	cJSON_AddItemToObject(object, key, value);
@@ -40,13 +41,14 @@ static void merge_members(cJSON *into, const cJSON *piece)
 
 	cJSON_ArrayForEach (item, piece)
 		if (!cJSON_IsNull(item) && item->string)
-			set(into, item->string, cJSON_Duplicate(item, true));
+			set_member(into, item->string,
+				   cJSON_Duplicate(item, true));
 }
 
 /* Makes one block of first and the pieces after it that belong to it. */
 static void join(cJSON *list, cJSON *first)
 {
-	const char *key = growing(first);
+	const char *key = find_growing(first);
 	struct buf text = BUF_INIT(DRAFT_MAX_TEXT);
 
 	if (!same_block(first, first->next))
@@ -59,7 +61,7 @@ static void join(cJSON *list, cJSON *first)
 		merge_members(first, piece);
 		cJSON_Delete(piece);
 	}
-	set(first, key, cJSON_CreateString(text.ptr));
+	set_member(first, key, cJSON_CreateString(text.ptr));
 	buf_release(&text);
 }
 

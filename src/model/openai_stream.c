@@ -110,7 +110,7 @@ static struct draft_part *call_by_id(struct draft *d, const char *id)
 }
 
 /* A whole object is there, so what comes with a name is another call. */
-static bool whole(const struct draft_part *p)
+static bool is_whole(const struct draft_part *p)
 {
 	return p->text.len && p->text.ptr[p->text.len - 1] == '}' &&
 	       args_strict(buf_str(&p->text));
@@ -138,7 +138,7 @@ static struct draft_part *call_of(struct draft *d, int64_t key, const char *id,
 	/* a new id alone is noise; with a name it is a new call */
 	if (id && p->id && strcmp(p->id, id) != 0)
 		p->key = KEY_OVER;
-	else if (!id && whole(p))
+	else if (!id && is_whole(p))
 		p->key = KEY_OVER;
 	return p->key == KEY_OVER ? NULL : p;
 }

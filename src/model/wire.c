@@ -155,7 +155,7 @@ void wire_args(struct buf *out, const struct part *call)
 		buf_adds(out, call->args);
 		return;
 	}
-	/* the model shall see what it wrote, in a form that no server minds */
+	/* Shown to the model as it wrote them, but as valid JSON. */
 	buf_addc(out, '{');
 	json_member(out, "invalid_arguments", str_of(call->args));
 	buf_addc(out, '}');

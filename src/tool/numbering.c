@@ -35,7 +35,7 @@ static struct str next_line(struct str *rest)
 }
 
 /* The marker of one row; part 0 is the line's first. Returns its length. */
-static int marker(char out[MARKER], int64_t line, size_t part)
+static int format_marker(char out[MARKER], int64_t line, size_t part)
 {
 	if (!part)
 		return snprintf(out, MARKER, "%" PRId64, line);
@@ -64,7 +64,7 @@ static int widest_marker(struct str text, int64_t first, size_t n)
 
 		if (!part && i + 1 < n)
 			continue; /* a later line is as wide */
-		width = marker(room, first + (int64_t)i, part);
+		width = format_marker(room, first + (int64_t)i, part);
 		if (width > widest)
 			widest = width;
 	}
@@ -84,7 +84,7 @@ static void add_line(struct buf *out, struct str line, int64_t number,
 			len = str_char_offset(line, NUMBERING_WRAP);
 		if (part)
 			buf_addc(out, '\n');
-		marker(room, number, part);
+		format_marker(room, number, part);
 		buf_addf(out, "%*s  ", width, room);
 		buf_add(out, line.ptr, len);
 		line = str_skip(line, len);

@@ -29,7 +29,7 @@ static const struct {
 	{ 0x1D173, 0x1D17A }, { 0x40000, 0xE00FF }, { 0xE01F0, 0x10FFFF },
 };
 
-static bool printable(uint32_t c)
+static bool is_printable(uint32_t c)
 {
 	size_t n = sizeof(unprintable) / sizeof(unprintable[0]);
 
@@ -82,7 +82,7 @@ void pylist_string(struct buf *out, struct str s)
 		bool broken;
 		uint32_t c = decode(one, &broken);
 
-		if (broken || !printable(c)) {
+		if (broken || !is_printable(c)) {
 			add_escape(out, c);
 		} else {
 			if (c == (unsigned char)quote || c == '\\')
