@@ -239,12 +239,16 @@ int vendor_ask(struct vendor_client *c, const char *id,
 int vendor_get(struct vendor_client *c, const char *id, cJSON **tree,
 	       const struct stop *stop, struct error *err)
 {
-	char *what = xasprintf("asking for the %s", c->vendor->noun);
 	struct rest_ask ask = { .method = "GET",
-				.what = what,
 				.flags = REST_AGAIN | REST_MISSING_OK };
-	int rc = vendor_ask(c, id, &ask, tree, stop, err);
+	char *what;
+	int rc;
 
+	if (c->vendor->get)
+		return c->vendor->get(c, id, tree, stop, err);
+	what = xasprintf("asking for the %s", c->vendor->noun);
+	ask.what = what;
+	rc = vendor_ask(c, id, &ask, tree, stop, err);
 	free(what);
 	return rc;
 }

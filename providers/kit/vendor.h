@@ -37,9 +37,8 @@ struct vendor_state {
 /* Members of the vendor's JSON about a sandbox. */
 struct vendor_fields {
 	const char *id;
-	const char *alias;  /* what may be in the id's place in a path, or
-			       NULL */
-	const char *labels; /* an object of text: ours are in there */
+	const char *alias;  /* what a path may have in its place, or NULL */
+	const char *labels; /* an object of text, with ours; or NULL */
 	const char *state;
 	const char *reason;   /* why it failed; may be NULL */
 	const char *created;  /* RFC 3339, or milliseconds */
@@ -64,9 +63,7 @@ struct vendor {
 	/* A second sandbox of the same name, our label, is refused with 409,
 	 * and a GET by the name finds the first. Else list_path() finds it. */
 	bool unique_names;
-	/* With them: the name is the id. A new one whose id is another is ours
-	 * only if there is none of our name. */
-	bool name_is_id;
+	bool name_is_id;      /* with them; unless the vendor chose another */
 	bool attach_starts;   /* attach sends start(), not a GET */
 	bool awaits_end;      /* after it was deleted it is there for a while */
 	const char *end_path; /* a POST to it deletes one; NULL: DELETE does */
@@ -77,6 +74,12 @@ struct vendor {
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
+	/* vendor_get(), and what deletes one, where paths or answers need more
+	 * than path and end_path; may be NULL. */
+	int (*get)(struct vendor_client *c, const char *id, cJSON **answer,
+		   const struct stop *stop, struct error *err);
+	int (*end)(struct vendor_client *c, const char *id, cJSON **answer,
+		   const struct stop *stop, struct error *err);
 	/* Sends it once; *answer is about the new sandbox. */
 	int (*post)(struct sandbox *sb, const struct sandbox_spec *spec,
 		    cJSON *body, cJSON **answer, const struct stop *stop,
@@ -89,8 +92,7 @@ struct vendor {
 	 * NULL: a GET does, after a pause. */
 	int (*poll)(struct sandbox *sb, const char *state, cJSON **answer,
 		    const struct stop *stop, struct error *err);
-	/* It runs: reads what requests to it need (vendor_set_server()); may
-	 * be NULL. */
+	/* It runs: reads what requests to it need; may be NULL. */
 	int (*adopt)(struct sandbox *sb, const cJSON *answer,
 		     const struct stop *stop, struct error *err);
 	/* After create and attach; may be NULL. */
@@ -161,8 +163,7 @@ const struct rest *vendor_server(struct sandbox *sb);
 /* Takes over what server holds. */
 void vendor_set_server(struct sandbox *sb, struct rest *server);
 /* The address of another server that an answer names, without a slash at its
- * end, owned. NULL with ERR_PROTOCOL when the key must not be sent there: it
- * is not https, nor on loopback as the API itself. */
+ * end, owned. NULL with ERR_PROTOCOL when the key must not be sent there. */
 char *vendor_server_url(const struct vendor_client *c, const char *url,
 			struct error *err);
 /* It ends lifetime_s from now. */

@@ -38,8 +38,10 @@ static int describe(struct sandbox *sb, const struct sandbox_spec *spec,
 		 env_list_labels(sb->host->settings, sb->host->provider->name,
 				 spec, labels, err) == 0 &&
 		 c->vendor->describe(c, spec, body, stop, err) == 0) {
-		if (!cJSON_ReplaceItemInObjectCaseSensitive(body, field,
-							    labels))
+		if (!field)
+			cJSON_Delete(labels);
+		else if (!cJSON_ReplaceItemInObjectCaseSensitive(body, field,
+								 labels))
 			cJSON_AddItemToObject(body, field, labels);
 		return 0;
 	}
@@ -128,10 +130,11 @@ static int check_name(struct sandbox *sb, const char *label, cJSON **answer,
 	    strcmp(json_string(*answer, c->vendor->fields.id, ""), label) == 0)
 		return 0;
 	rc = vendor_get(c, label, &named, stop, err);
-	if (rc == 0) {
+	if (rc == 0)
+		sb->id = xstrdup(label);
+	if (rc <= 0) {
 		cJSON_Delete(*answer);
 		*answer = named;
-		sb->id = xstrdup(label);
 	}
 	return rc < 0 ? -1 : 0;
 }

@@ -88,7 +88,8 @@ int vendor_remove(struct sandbox_client *host, const char *id,
 
 	if (vendor_check_id(v, id, err) < 0)
 		return -1;
-	rc = vendor_ask(c, id, &ask, &answer, stop, &why);
+	rc = v->end ? v->end(c, id, &answer, stop, &why)
+		    : vendor_ask(c, id, &ask, &answer, stop, &why);
 	ended = rc == 0 && (!v->awaits_end || has_ended(v, id, answer));
 	cJSON_Delete(answer);
 	if (rc > 0 || ended)

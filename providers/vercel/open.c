@@ -10,8 +10,6 @@
 
 enum { SCOPE_MAX = 200 };
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 struct access { /* borrowed but for claims */
 	const char *token;
 	const char *project;
@@ -19,19 +17,6 @@ struct access { /* borrowed but for claims */
 	const char *project_key; /* as in struct sandbox_client */
 	cJSON *claims;           /* owned: those of an OIDC token */
 };
-
-struct vercel *vercel_of(const struct sandbox_client *host)
-{
-	return host->priv;
-}
-
-bool vercel_id_ok(const char *id)
-{
-	size_t len = strlen(id);
-
-	return len && len <= VERCEL_ID_MAX && id[0] != '.' &&
-	       strspn(id, LETTERS "0123456789-_.") == len;
-}
 
 static int use_oidc(struct access *a, const char *token, struct error *err)
 {
@@ -104,37 +89,18 @@ static int use_access(struct vercel *v, const struct access *a,
 		      struct error *err)
 {
 	struct buf team = BUF_INIT(1024);
-	char *bearer;
-	int rc;
 
 	if (strlen(a->project) > SCOPE_MAX || strlen(a->team) > SCOPE_MAX)
 		return error_set(err, ERR_CONFIG,
 				 "VERCEL_PROJECT_ID or VERCEL_TEAM_ID is too "
 				 "long");
+	v->token = a->token;
 	v->project = xstrdup(a->project);
 	rest_encode(&team, str_of(a->team));
 	v->team = buf_detach(&team);
-	v->endpoint = xasprintf("%s (%s/%s)", v->api.base, v->team, v->project);
-	bearer = xasprintf("Bearer %s", a->token);
-	rc = rest_header(&v->api, "Authorization", bearer, err);
-	mem_wipe(bearer);
-	return rc;
-}
-
-void vercel_close(struct sandbox_client *host)
-{
-	struct vercel *v = vercel_of(host);
-
-	if (!v)
-		return;
-	rest_release(&v->api);
-	free(v->project);
-	free(v->team);
-	free(v->endpoint);
-	create_log_release(&v->tried);
-	free(v);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	v->endpoint =
+		xasprintf("%s (%s/%s)", v->kit.api.base, v->team, v->project);
+	return vendor_bearer(&v->kit.api, a->token, err);
 }
 
 static int set_api(struct vercel *v, const struct settings *set,
@@ -145,26 +111,23 @@ static int set_api(struct vercel *v, const struct settings *set,
 
 	if (settings_string(set, "vercel", "api", &version, err) < 0)
 		return -1;
-	if (strcmp(version, "v1") != 0 && strcmp(version, "v2") != 0)
+	v->v1 = strcmp(version, "v1") == 0;
+	if (!v->v1 && strcmp(version, "v2") != 0)
 		return error_set(err, ERR_CONFIG,
 				 "api is v1 or v2, not '%.40s'", version);
-	v->v1 = strcmp(version, "v1") == 0;
-	return rest_address(&v->api.base, set, url, "https://api.vercel.com",
-			    err);
+	if (v->v1)
+		v->kit.vendor = &vercel_v1;
+	return rest_address(&v->kit.api.base, set, url,
+			    "https://api.vercel.com", err);
 }
 
 int vercel_open(struct sandbox_client *host, const struct settings *set,
 		struct error *err)
 {
-	struct vercel *v = xcalloc(1, sizeof(*v));
+	struct vercel *v = (struct vercel *)vendor_open(host, &vercel_v2);
 	struct access a = { 0 };
-	int rc;
+	int rc = find_access(set, &a, err);
 
-	host->priv = v;
-	v->api.http = host->http;
-	v->settings = set;
-	create_log_init(&v->tried);
-	rc = find_access(set, &a, err);
 	host->project_key = a.project_key;
 	if (rc == 0)
 		rc = set_api(v, set, err);

@@ -2,31 +2,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "providers/vercel/vercel.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "providers/kit/lease.h"
+#include "providers/kit/vendor_pages.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
-	READY_MS = 180000,
-	TRIES_AGAIN = 4,
-	AGAIN_MS = 100,
-	POLL_MS = 500,
-	EXTEND_MS = 10000,
-	EXTEND_PAUSE_MS = 15000,
+	LIFETIME_S = 1800,
+	WAIT_MS = 180000,
 	EXTEND_LEAST_MS = 1000, /* the vendor's */
 };
 
 char *vercel_path(const struct vercel *v, const char *path, const char *more)
 {
-	return xasprintf("%s?teamId=%s%s", path, v->team, more ? more : "");
+	return xasprintf("%s?teamId=%s%s", path, v->team, more);
 }
 
-char *vercel_project(const struct vercel *v, const char *name)
+/* "&projectId=P" or, for lists, "&project=P"; owned. */
+static char *project_query(const struct vercel *v, const char *name)
 {
 	struct buf b = BUF_INIT(1024);
 
@@ -35,323 +31,429 @@ char *vercel_project(const struct vercel *v, const char *name)
 	return buf_detach(&b);
 }
 
-static struct vercel_box *box_of(struct sandbox *sb)
+static const char *session_path(const struct vercel *v)
 {
-	struct vercel_box *b = sb->priv;
+	return v->v1 ? "/v1/sandboxes/" : "/v2/sandboxes/sessions/";
+}
 
-	if (!b) {
-		b = xcalloc(1, sizeof(*b));
-		pthread_mutex_init(&b->lock, NULL);
-		sb->priv = b;
+/* Those of v1 have no session: what is said of one is said of the sandbox. */
+static const cJSON *session_of(const struct vercel *v, const cJSON *sandbox)
+{
+	return v->v1 ? sandbox : json_get(sandbox, "session");
+}
+
+int vercel_unwrap(const struct vercel *v, cJSON **answer, struct error *err)
+{
+	cJSON *sandbox =
+		cJSON_DetachItemFromObjectCaseSensitive(*answer, "sandbox");
+	cJSON *session =
+		cJSON_DetachItemFromObjectCaseSensitive(*answer, "session");
+	const char *status = json_string(session, "status", "");
+
+	cJSON_Delete(*answer);
+	*answer = cJSON_IsObject(sandbox) ? sandbox : cJSON_CreateObject();
+	if (*answer != sandbox)
+		cJSON_Delete(sandbox);
+	if (v->v1) {
+		cJSON_Delete(session);
+	} else {
+		if (vendor_state(&vercel_v2, session)->step == STEP_ENDED &&
+		    json_bool(*answer, "persistent", false))
+			status = "resumable";
+		cJSON_DeleteItemFromObjectCaseSensitive(*answer, "status");
+		cJSON_AddStringToObject(*answer, "status", status);
+		cJSON_AddItemToObject(*answer, "session", session);
 	}
-	return b;
+	if (vendor_id_ok(json_string(session_of(v, *answer), "id", "")))
+		return 0;
+	cJSON_Delete(*answer);
+	*answer = NULL;
+	error_set(err, ERR_PROTOCOL,
+		  "unexpected server response: no sandbox id");
+	err->http_status = 200;
+	return -1;
 }
 
-char *vercel_session(struct sandbox *sb, const char *tail)
+static int get_sandbox(struct vendor_client *c, const char *id,
+		       const char *more, cJSON **answer,
+		       const struct stop *stop, struct error *err)
 {
-	const struct vercel *v = vercel_of(sb->host);
-	struct vercel_box *b = box_of(sb);
-	char *path;
+	const struct vercel *v = (const struct vercel *)c;
+	char *project = project_query(v, "projectId");
+	char *query = xasprintf("%s%s", project, more);
+	char *bare = xasprintf("/%s/sandboxes/%s", v->v1 ? "v1" : "v2", id);
+	char *path = vercel_path(v, bare, v->v1 ? "" : query);
+	struct rest_ask ask = { .method = "GET",
+				.path = path,
+				.what = *more ? "resuming the sandbox"
+					      : "asking for the sandbox",
+				.flags = REST_AGAIN | REST_MISSING_OK };
+	int rc = vendor_api(c, &ask, answer, stop, err);
 
-	pthread_mutex_lock(&b->lock);
-	path = xasprintf("/%s/%s%s?teamId=%s",
-			 v->v1 ? "v1/sandboxes" : "v2/sandboxes/sessions",
-			 b->session ? b->session : "", tail, v->team);
-	pthread_mutex_unlock(&b->lock);
-	return path;
+	free(path);
+	free(bare);
+	free(query);
+	free(project);
+	return rc == 0 ? vercel_unwrap(v, answer, err) : rc;
 }
 
-/* A damaged answer to what may be repeated is asked for again. */
-int vercel_api(struct vercel *v, const struct rest_ask *ask, cJSON **tree,
-	       int *status, const struct stop *stop, struct error *err)
+static int get(struct vendor_client *c, const char *id, cJSON **answer,
+	       const struct stop *stop, struct error *err)
 {
-	int tries = ask->flags & REST_AGAIN ? TRIES_AGAIN : 1;
-
-	for (int i = 1;; i++) {
-		struct error why = { 0 };
-		cJSON *ignored = NULL;
-		int rc = rest_json(&v->api, ask, tree ? tree : &ignored, status,
-				   stop, &why);
-
-		cJSON_Delete(ignored);
-		if (rc == 0)
-			return 0;
-		if (why.code == ERR_PROTOCOL && i < tries &&
-		    stop_sleep(stop, i * AGAIN_MS, err) == 0)
-			continue;
-		why.exhausted = why.exhausted || i > 1;
-		if (why.code == ERR_AUTH && !why.hint[0])
-			error_hint(&why, "Is the token valid for this team and "
-					 "project, and not expired? See "
-					 "https://vercel.com/account/tokens");
-		*err = why;
-		return -1;
-	}
+	return get_sandbox(c, id, "", answer, stop, err);
 }
 
-enum vercel_status vercel_status(const char *word)
+/* Boots one that was stopped. */
+static int start(struct sandbox *sb, const char *id, cJSON **answer,
+		 const struct stop *stop, struct error *err)
 {
-	static const struct {
-		const char *word;
-		enum vercel_status status;
-	} words[] = {
-		{ "pending", VERCEL_PENDING }, { "running", VERCEL_RUNNING },
-		{ "stopping", VERCEL_BUSY },   { "snapshotting", VERCEL_BUSY },
-		{ "stopped", VERCEL_ENDED },   { "failed", VERCEL_ENDED },
-		{ "aborted", VERCEL_ENDED },
-	};
+	int rc = get_sandbox(sb->host->priv, id, "&resume=true", answer, stop,
+			     err);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(words[i].word, word) == 0)
-			return words[i].status;
-	return VERCEL_UNKNOWN;
+	if (rc == 0 && vendor_state(&vercel_v2, *answer)->step == STEP_START)
+		return error_set(err, ERR_GONE,
+				 "the sandbox %s does not resume", id);
+	return rc;
 }
 
 /* How long the session still has, in ms, by its own times. */
 static int64_t left_ms(const cJSON *session)
 {
 	int64_t timeout = json_int(session, "timeout", 0);
-	int64_t start = json_int(session, "startedAt",
+	int64_t begin = json_int(session, "startedAt",
 				 json_int(session, "requestedAt", 0));
-	int64_t gone = clock_unix_ms() - start;
+	int64_t gone = clock_unix_ms() - begin;
 
 	if (timeout <= 0)
 		return 0;
-	if (start <= 0 || gone < 0)
+	if (begin <= 0 || gone < 0)
 		return timeout;
 	return gone < timeout ? timeout - gone : 0;
 }
 
-int vercel_adopt(struct sandbox *sb, const cJSON *answer, const char *want,
-		 int64_t lifetime_s, enum vercel_status *status,
-		 struct error *err)
+/* Commands and files go to the session. */
+static int adopt(struct sandbox *sb, const cJSON *answer,
+		 const struct stop *stop, struct error *err)
 {
-	const struct vercel *v = vercel_of(sb->host);
-	const cJSON *sandbox = json_get(answer, "sandbox");
-	const cJSON *session = v->v1 ? sandbox : json_get(answer, "session");
-	const char *id = json_string(sandbox, v->v1 ? "id" : "name", "");
-	const char *sid = json_string(session, "id", "");
-	struct vercel_box *b = box_of(sb);
+	const struct vercel *v = sb->host->priv;
+	const cJSON *session = session_of(v, answer);
+	struct vendor_box *b = vendor_box(sb);
+	struct rest server = { .http = sb->host->http };
+	int rc = vendor_bearer(&server, v->token, err);
 
-	if (!vercel_id_ok(id) || !vercel_id_ok(sid))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no sandbox id");
-	if (want && strcmp(id, want) != 0)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: asked for "
-				 "sandbox %s, got %s",
-				 want, id);
-	if (!sb->id)
-		sb->id = xstrdup(id);
-	pthread_mutex_lock(&b->lock);
-	free(b->session);
-	b->session = xstrdup(sid);
-	if (lifetime_s)
-		b->lifetime_s = lifetime_s;
-	b->ends = clock_ms() +
-		  (lifetime_s ? lifetime_s * 1000 : left_ms(session));
-	pthread_mutex_unlock(&b->lock);
-	if (status)
-		*status = vercel_status(json_string(session, "status", ""));
+	(void)stop;
+	server.base = xasprintf("%s%s%s", v->kit.api.base, session_path(v),
+				json_string(session, "id", ""));
+	if (rc == 0) {
+		vendor_set_server(sb, &server);
+		pthread_mutex_lock(&b->lock);
+		b->ends = clock_ms() + left_ms(session);
+		pthread_mutex_unlock(&b->lock);
+	}
+	rest_release(&server);
+	return rc;
+}
+
+/* One that was attached may have little time left. */
+static int prepare(struct sandbox *sb, const struct stop *stop,
+		   struct error *err)
+{
+	(void)err;
+	vendor_keep(sb, stop);
 	return 0;
 }
 
-int vercel_get(struct vercel *v, const char *id, bool resume, cJSON **tree,
-	       const struct stop *stop, struct error *err)
+static int extend(struct sandbox *sb, int64_t lifetime_s,
+		  const struct stop *stop, struct error *err)
 {
-	char *project = vercel_project(v, "projectId");
-	char *more = xasprintf("%s%s", project, resume ? "&resume=true" : "");
-	char *bare = xasprintf("/%s/sandboxes/%s", v->v1 ? "v1" : "v2", id);
-	char *path = vercel_path(v, bare, v->v1 ? NULL : more);
-	struct rest_ask ask = { .method = "GET",
-				.path = path,
-				.what = resume ? "resuming the sandbox"
-					       : "asking for the sandbox",
-				.flags = REST_AGAIN };
-	int rc = vercel_api(v, &ask, tree, NULL, stop, err);
-
-	free(path);
-	free(bare);
-	free(more);
-	free(project);
-	return rc;
-}
-
-static int ended(const cJSON *tree, const char *id, struct error *err)
-{
-	const cJSON *session = json_get(tree, "session");
-
-	if (!session)
-		session = json_get(tree, "sandbox");
-	return error_set(err, ERR_GONE, "the sandbox %s has ended: %.40s", id,
-			 json_string(session, "status", "unknown"));
-}
-
-/* One look: 1 when it runs, 0 to look again. */
-static int look(struct sandbox *sb, const char *id, bool *resume,
-		const struct stop *stop, struct error *err)
-{
-	enum vercel_status status = VERCEL_UNKNOWN;
-	bool resumed = *resume;
-	cJSON *tree = NULL;
-	int rc = vercel_get(vercel_of(sb->host), id, resumed, &tree, stop, err);
-
-	*resume = false;
-	if (rc == 0)
-		rc = vercel_adopt(sb, tree, id, 0, &status, err);
-	if (rc == 0 && status == VERCEL_ENDED) {
-		*resume = !resumed && json_bool(json_get(tree, "sandbox"),
-						"persistent", false);
-		if (!*resume)
-			rc = ended(tree, id, err);
-	}
-	cJSON_Delete(tree);
-	return rc < 0 ? -1 : status == VERCEL_RUNNING;
-}
-
-int vercel_bring(struct sandbox *sb, const char *id,
-		 const struct sandbox_spec *progress, const struct stop *stop,
-		 struct error *err)
-{
-	struct stop limit = stop_within(stop, READY_MS);
-	bool resume = false;
-	bool told = false;
-	int rc;
-
-	for (;;) {
-		rc = look(sb, id, &resume, &limit, err);
-		if (rc > 0)
-			return 0;
-		if (rc < 0)
-			break;
-		if (!told && progress && progress->progress)
-			progress->progress(progress->arg,
-					   "waiting for the sandbox");
-		told = true;
-		if (!resume && stop_sleep(&limit, POLL_MS, err) < 0)
-			break;
-	}
-	if (err->code == ERR_TIMEOUT && clock_ms() < stop->deadline)
-		error_set(err, ERR_REMOTE,
-			  "the sandbox %s did not start within %d s", id,
-			  READY_MS / 1000);
-	return -1;
-}
-
-static int vercel_attach(struct sandbox *sb, const char *id,
-			 const struct stop *stop, struct error *err)
-{
-	struct vercel *v = vercel_of(sb->host);
-	struct vercel_box *b = box_of(sb);
-	int64_t lifetime = 0;
-	char *name = NULL;
-	int rc = -1;
-
-	if (!vercel_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
-	if (settings_int(sb->host->settings, "vercel", "lifetime", &lifetime,
-			 err) < 0)
-		return -1;
-	if (!v->v1 && str_starts(str_of(id), "sbx_"))
-		name = vercel_name(v, id, stop, err);
-	else
-		name = xstrdup(id);
-	if (name)
-		rc = vercel_bring(sb, name, NULL, stop, err);
-	free(name);
-	if (rc == 0) {
-		b->lifetime_s = lifetime > 0 ? lifetime : VERCEL_LIFETIME_S;
-		vercel_keep(sb, stop);
-	}
-	return rc;
-}
-
-static int vercel_extend(struct sandbox *sb, int64_t lifetime_s,
-			 const struct stop *stop, struct error *err)
-{
-	struct vercel_box *b = box_of(sb);
-	char *path = vercel_session(sb, "/extend-timeout");
-	char body[64];
+	struct vendor_box *b = vendor_box(sb);
+	char *path = vercel_path(sb->host->priv, "/extend-timeout", "");
+	struct http_response res = { 0 };
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
 				.what = "extending the sandbox's life",
 				.flags = REST_AGAIN };
 	int64_t more;
+	char *body;
 	int rc = 0;
 
 	pthread_mutex_lock(&b->lock);
 	more = clock_ms() + lifetime_s * 1000 - b->ends;
 	pthread_mutex_unlock(&b->lock);
-	snprintf(body, sizeof(body), "{\"duration\":%lld}", (long long)more);
+	body = xasprintf("{\"duration\":%lld}", (long long)more);
 	ask.body = str_of(body);
-	if (more >= EXTEND_LEAST_MS) {
-		rc = vercel_api(vercel_of(sb->host), &ask, NULL, NULL, stop,
-				err);
-		if (rc == 0) {
-			pthread_mutex_lock(&b->lock);
-			b->ends += more;
-			pthread_mutex_unlock(&b->lock);
-		} else if (err->code == ERR_NOT_FOUND ||
-			   err->http_status == 410) {
-			err->code = ERR_GONE;
-		}
-	}
+	if (more >= EXTEND_LEAST_MS)
+		rc = vendor_send(sb, &ask, &res, stop, err);
+	if (rc < 0 && err->http_status == 410)
+		err->code = ERR_GONE;
+	http_response_release(&res);
+	free(body);
 	free(path);
 	return rc;
 }
 
-void vercel_keep(struct sandbox *sb, const struct stop *stop)
+/* Stops the session, which costs money, but not one that would leave a
+ * snapshot behind: that ends with its sandbox. */
+static int stop_session(struct vendor_client *c, const cJSON *sandbox,
+			const struct stop *stop, struct error *err)
 {
-	struct vercel_box *b = box_of(sb);
-	struct stop within = stop_within(stop, EXTEND_MS);
-	struct error ignored = { 0 };
-	int64_t lifetime;
-	bool due;
+	const struct vercel *v = (const struct vercel *)c;
+	const char *id = json_string(session_of(v, sandbox), "id", "");
+	enum vendor_step step = vendor_state(c->vendor, sandbox)->step;
+	struct rest_ask ask = { .method = "POST",
+				.what = "deleting the sandbox",
+				.flags = REST_MISSING_OK };
+	struct error why = { 0 };
+	char *bare;
+	char *path;
+	int rc;
 
-	pthread_mutex_lock(&b->lock);
-	lifetime = b->lifetime_s;
-	due = lease_due(b->ends, lifetime, EXTEND_PAUSE_MS, &b->asked);
-	pthread_mutex_unlock(&b->lock);
-	if (due)
-		(void)vercel_extend(sb, lifetime, &within, &ignored);
+	if (step == STEP_ENDED || json_bool(sandbox, "persistent", false))
+		return 0;
+	bare = xasprintf("%s%s/stop", session_path(v), id);
+	path = vercel_path(v, bare, "");
+	ask.path = path;
+	rc = vendor_api(c, &ask, NULL, stop, &why);
+	free(path);
+	free(bare);
+	/* It ends, or has ended. */
+	if (rc >= 0 || why.http_status == 409 || why.http_status == 410 ||
+	    why.http_status == 422)
+		return 0;
+	*err = why;
+	return -1;
 }
 
-int vercel_revive(struct sandbox *sb, const struct stop *stop,
-		  struct error *err)
+/* 409, 422: its state is changing. */
+static int delete_name(struct vendor_client *c, const char *id,
+		       const struct stop *stop, struct error *err)
 {
-	int rc = vercel_bring(sb, sb->id, NULL, stop, err);
+	const struct vercel *v = (const struct vercel *)c;
+	char *bare = xasprintf("/v2/sandboxes/%s", id);
+	char *query = project_query(v, "projectId");
+	char *path = vercel_path(v, bare, query);
+	struct rest_ask ask = { .method = "DELETE",
+				.path = path,
+				.what = "deleting the sandbox",
+				.flags = REST_MISSING_OK };
+	struct error why = { 0 };
+	int rc = vendor_api(c, &ask, NULL, stop, &why);
 
-	if (rc < 0 && err->code == ERR_NOT_FOUND)
-		error_set(err, ERR_GONE, "the sandbox %s has ended", sb->id);
+	free(path);
+	free(query);
+	free(bare);
+	if (rc >= 0 || why.http_status == 410)
+		return 0;
+	if (why.http_status == 409 || why.http_status == 422)
+		why.code = ERR_BUSY;
+	*err = why;
+	return -1;
+}
+
+/* v1 knows no deletion: what has ended is gone. */
+static int end(struct vendor_client *c, const char *id, cJSON **answer,
+	       const struct stop *stop, struct error *err)
+{
+	struct error why = { 0 };
+	int rc = vendor_get(c, id, answer, stop, &why);
+
+	if (rc < 0 && why.http_status == 410)
+		return 1;
+	if (rc < 0)
+		*err = why;
+	if (rc == 0)
+		rc = stop_session(c, *answer, stop, err);
+	if (rc == 0 && c->vendor == &vercel_v2)
+		rc = delete_name(c, id, stop, err);
 	return rc;
 }
 
-static void vercel_discard(struct sandbox *sb)
+static void list_path(const struct vendor_client *c, struct buf *path,
+		      const char *label, const char *value)
 {
-	struct vercel_box *b = sb->priv;
+	const struct vercel *v = (const struct vercel *)c;
+	char *project = project_query(v, "project");
 
-	if (!b)
-		return;
-	free(b->session);
-	pthread_mutex_destroy(&b->lock);
-	free(b);
-	sb->priv = NULL;
+	buf_addf(path, "/v2/sandboxes?teamId=%s%s&limit=50", v->team, project);
+	if (label) {
+		buf_addf(path, "&tags=%s%%3A", label);
+		rest_encode(path, str_of(value));
+	} else {
+		buf_adds(path, "&sortBy=name&namePrefix=dcode-");
+	}
+	free(project);
 }
+
+static void next_path(struct buf *path, const char *first, const cJSON *page,
+		      int64_t seen)
+{
+	const char *cursor =
+		json_string(json_get(page, "pagination"), "next", "");
+
+	(void)seen;
+	if (!*cursor)
+		return;
+	buf_addf(path, "%s&cursor=", first);
+	rest_encode(path, str_of(cursor));
+}
+
+static const struct vendor_pages pages = { .items = "sandboxes",
+					   .next = next_path };
+
+/* v1 keeps no labels: no sandbox is known as ours. */
+static int list_nothing(struct vendor_client *c,
+			bool (*each)(void *arg, const cJSON *item), void *arg,
+			const struct stop *stop, struct error *err)
+{
+	(void)c;
+	(void)each;
+	(void)arg;
+	(void)stop;
+	(void)err;
+	return 0;
+}
+
+struct session_search {
+	const char *session;
+	char *name; /* owned: of its sandbox */
+};
+
+static bool on_sandbox(void *arg, const cJSON *item)
+{
+	struct session_search *s = arg;
+	const char *name = json_string(item, "name", "");
+
+	if (vendor_id_ok(name) &&
+	    strcmp(json_string(item, "currentSessionId", ""), s->session) == 0)
+		s->name = xstrdup(name);
+	return !s->name;
+}
+
+/* By the id of a session, the sandbox that has it. */
+static int vercel_attach(struct sandbox *sb, const char *id,
+			 const struct stop *stop, struct error *err)
+{
+	const struct vercel *v = sb->host->priv;
+	struct session_search s = { .session = id };
+	struct vendor_query q = { .pages = &pages,
+				  .each = on_sandbox,
+				  .arg = &s };
+	char *project;
+	char *path;
+	int rc;
+
+	if (v->v1 || !str_starts(str_of(id), "sbx_"))
+		return vendor_attach(sb, id, stop, err);
+	project = project_query(v, "project");
+	path = xasprintf("/v2/sandboxes?teamId=%s%s&limit=50", v->team,
+			 project);
+	q.path = path;
+	rc = vendor_pages(sb->host->priv, &q, stop, err);
+	if (rc == 0 && !s.name)
+		rc = error_set(err, ERR_NOT_FOUND,
+			       "no sandbox has the session %.100s", id);
+	if (rc == 0)
+		rc = vendor_attach(sb, s.name, stop, err);
+	free(s.name);
+	free(path);
+	free(project);
+	return rc;
+}
+
+static void add_end(const cJSON *item, struct sandbox_info *info)
+{
+	int64_t timeout = json_int(item, "timeout", 0) / 1000;
+
+	if (info->state == STATE_RUNNING && info->created > 0 && timeout > 0 &&
+	    timeout < INT64_MAX - info->created)
+		info->ends = info->created + timeout;
+}
+
+static void free_client(struct vendor_client *c)
+{
+	struct vercel *v = (struct vercel *)c;
+
+	free(v->project);
+	free(v->team);
+	free(v->endpoint);
+}
+
+static const struct vendor_state states_v1[] = {
+	{ "pending", STATE_STARTING, STEP_WAIT, false },
+	{ "running", STATE_RUNNING, STEP_READY, false },
+	{ "stopping", STATE_STOPPED, STEP_ENDING, false },
+	{ "snapshotting", STATE_STOPPED, STEP_ENDING, false },
+	{ "stopped", STATE_STOPPED, STEP_ENDED, false },
+	{ "failed", STATE_STOPPED, STEP_ENDED, false },
+	{ "aborted", STATE_STOPPED, STEP_ENDED, false },
+	{ 0 },
+};
+
+static const struct vendor_state states_v2[] = {
+	{ "pending", STATE_STARTING, STEP_WAIT, false },
+	{ "running", STATE_RUNNING, STEP_READY, false },
+	{ "stopping", STATE_STOPPED, STEP_WAIT, false },
+	{ "snapshotting", STATE_STOPPED, STEP_WAIT, false },
+	{ "resumable", STATE_STOPPED, STEP_START, false },
+	{ "stopped", STATE_STOPPED, STEP_ENDED, false },
+	{ "failed", STATE_STOPPED, STEP_ENDED, false },
+	{ "aborted", STATE_STOPPED, STEP_ENDED, false },
+	{ 0 },
+};
+
+/* What both versions of the API have alike. */
+#define BOTH_VERSIONS                                                          \
+	.noun = "sandbox",                                                     \
+	.where = "Is the token valid for this team and project, and not "      \
+		 "expired? See https://vercel.com/account/tokens",             \
+	.client_size = sizeof(struct vercel),                                  \
+	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
+	.wait_ms = WAIT_MS, .describe = vercel_describe, .get = get,           \
+	.end = end, .post = vercel_post, .start = start, .adopt = adopt,       \
+	.prepare = prepare, .extend = extend, .info = add_end,                 \
+	.call = vercel_call,                                                   \
+	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */      \
+		.max_answer = 4 << 20,                                         \
+	.may_be_gone = (const int[]){ 404, 410, 422, 0 },                      \
+	.files = &vercel_files, .close = free_client
+
+const struct vendor vercel_v1 = {
+	BOTH_VERSIONS,
+	.fields = { .id = "id",
+		    .state = "status",
+		    .created = "createdAt",
+		    .image = { "image", "runtime" } },
+	.states = states_v1,
+	.awaits_end = true,
+	.items = list_nothing,
+};
+
+const struct vendor vercel_v2 = {
+	BOTH_VERSIONS,
+	.fields = { .id = "name",
+		    .labels = "tags",
+		    .state = "status",
+		    .created = "createdAt",
+		    .image = { "image", "runtime" } },
+	.states = states_v2,
+	.unique_names = true,
+	.name_is_id = true,
+	.list_path = list_path,
+};
 
 static const struct sandbox_ops ops = {
 	.open = vercel_open,
-	.close = vercel_close,
-	.create = vercel_create,
+	.close = vendor_close,
+	.create = vendor_create,
 	.attach = vercel_attach,
-	.list = vercel_list,
-	.info = vercel_info,
-	.extend = vercel_extend,
-	.execute = vercel_execute,
-	.upload = vercel_upload,
-	.download = vercel_download,
-	.remove = vercel_remove,
-	.discard = vercel_discard,
+	.list = vendor_list,
+	.info = vendor_info,
+	.extend = vendor_extend,
+	.execute = vendor_execute,
+	.upload = vendor_upload,
+	.download = vendor_download,
+	.remove = vendor_remove,
+	.discard = vendor_discard,
 };
 
 const struct sandbox_provider vercel_provider = {
@@ -361,7 +463,7 @@ const struct sandbox_provider vercel_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_NETWORK | SANDBOX_LIST,
 	.max_command = COMMAND_MAX,
-	.lifetime_s = VERCEL_LIFETIME_S,
+	.lifetime_s = LIFETIME_S,
 	.settings = vercel_settings,
 	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,

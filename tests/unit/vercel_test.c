@@ -56,7 +56,7 @@ static int64_t give_none(void *arg, char *room, size_t len, struct error *err)
 	return error_set(err, ERR_SYSTEM, "no more");
 }
 
-/* Many in few requests; the one whose source fails does not harm the rest. */
+/* The one whose source fails does not harm the rest. */
 static void test_many_files(void **state)
 {
 	enum { MANY = 100 };
