@@ -21,7 +21,7 @@
 
 enum { NAME_LONGEST = 64, FOUND_MAX = 1000 };
 
-struct entry {
+struct registry_entry {
 	const struct sandbox_provider *provider;
 	struct made_provider *made; /* owned; NULL: built in */
 	char *origin;               /* owned */
@@ -30,7 +30,7 @@ struct entry {
 struct registry {
 	struct settings *set;
 	void (*warn)(const char *line);
-	struct entry *entries;
+	struct registry_entry *entries;
 	size_t n;
 	const struct sandbox_provider **list; /* of the last registry_list() */
 	bool scanned;                         /* PATH was looked through */
@@ -46,7 +46,8 @@ bool registry_name_ok(const char *name)
 	       !strchr("-_.", name[0]);
 }
 
-static struct entry *find_entry(const struct registry *r, const char *name)
+static struct registry_entry *find_entry(const struct registry *r,
+					 const char *name)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (!strcmp(r->entries[i].provider->name, name))
@@ -54,14 +55,16 @@ static struct entry *find_entry(const struct registry *r, const char *name)
 	return NULL;
 }
 
-static struct entry *add(struct registry *r, const struct sandbox_provider *p,
-			 struct made_provider *made, const char *origin)
+static struct registry_entry *add(struct registry *r,
+				  const struct sandbox_provider *p,
+				  struct made_provider *made,
+				  const char *origin)
 {
-	struct entry *e;
+	struct registry_entry *e;
 
 	r->entries = xrealloc(r->entries, r->n + 1, sizeof(*r->entries));
 	e = &r->entries[r->n++];
-	*e = (struct entry){ p, made, xstrdup(origin) };
+	*e = (struct registry_entry){ p, made, xstrdup(origin) };
 	return e;
 }
 
@@ -208,7 +211,7 @@ static int overlay(struct registry *r, struct provider_config *d,
 		   struct error *err)
 {
 	/* registry_find() also finds programs on PATH. */
-	struct entry *e =
+	struct registry_entry *e =
 		registry_find(r, d->name) ? find_entry(r, d->name) : NULL;
 	char *key;
 	int rc = 0;
@@ -305,7 +308,7 @@ void registry_free(struct registry *r)
 const struct sandbox_provider *registry_find(struct registry *r,
 					     const char *name)
 {
-	struct entry *e = name ? find_entry(r, name) : NULL;
+	struct registry_entry *e = name ? find_entry(r, name) : NULL;
 	char *file;
 	char *path;
 
@@ -353,7 +356,7 @@ const struct sandbox_provider *const *registry_list(struct registry *r)
 const char *registry_origin(const struct registry *r,
 			    const struct sandbox_provider *provider)
 {
-	const struct entry *e = find_entry(r, provider->name);
+	const struct registry_entry *e = find_entry(r, provider->name);
 
 	return e ? e->origin : "";
 }

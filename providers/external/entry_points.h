@@ -24,7 +24,7 @@ void entry_points_parse(struct str text, const char *group, const char *package,
 void entry_points_read(const char *dir, const char *group,
 		       void (*each)(void *arg, const struct entry_point *e),
 		       void *arg);
-/* "module.path:Class" with nothing else? */
+/* True for "module.path:Class" and nothing else. */
 bool class_path_ok(struct str s);
 
 #endif

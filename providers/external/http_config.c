@@ -36,7 +36,7 @@ static const struct {
 	[OP_LIST] = { "list", "GET", EVERY | BIT(VALUE_OWNER), 60 },
 };
 
-struct reader {
+struct config_reader {
 	const char *operation; /* "create", or NULL */
 	unsigned values;
 	const struct toml_value *at; /* what is being read */
@@ -45,7 +45,7 @@ struct reader {
 
 /* Readers return what is wrong with r->at ("must be a string"), or NULL. */
 
-static const char *read_string(struct reader *r, void *field)
+static const char *read_string(struct config_reader *r, void *field)
 {
 	if (r->at->kind != TOML_STRING ||
 	    strlen(r->at->text) != r->at->text_len)
@@ -54,7 +54,7 @@ static const char *read_string(struct reader *r, void *field)
 	return NULL;
 }
 
-static const char *read_text(struct reader *r, void *field)
+static const char *read_text(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);
 
@@ -64,7 +64,7 @@ static const char *read_text(struct reader *r, void *field)
 }
 
 /* A shell string makes the command: it is the only one with {command}. */
-static const char *read_shell(struct reader *r, void *field)
+static const char *read_shell(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);
 
@@ -74,7 +74,7 @@ static const char *read_shell(struct reader *r, void *field)
 	return wrong;
 }
 
-static const char *read_pointer(struct reader *r, void *field)
+static const char *read_pointer(struct config_reader *r, void *field)
 {
 	const char *wrong = read_string(r, field);
 
@@ -83,7 +83,7 @@ static const char *read_pointer(struct reader *r, void *field)
 	return wrong;
 }
 
-static const char *read_method(struct reader *r, void *field)
+static const char *read_method(struct config_reader *r, void *field)
 {
 	static const char *const all[] = { "GET", "POST", "PUT", "PATCH",
 					   "DELETE" };
@@ -95,7 +95,7 @@ static const char *read_method(struct reader *r, void *field)
 	return wrong ? wrong : "must be GET, POST, PUT, PATCH or DELETE";
 }
 
-static const char *read_path(struct reader *r, void *field)
+static const char *read_path(struct config_reader *r, void *field)
 {
 	const char *wrong = read_text(r, field);
 
@@ -109,7 +109,7 @@ static const char *read_path(struct reader *r, void *field)
 	return NULL;
 }
 
-static const char *check_body(struct reader *r, int depth)
+static const char *check_body(struct config_reader *r, int depth)
 {
 	const struct toml_value *v = r->at;
 	const char *wrong = NULL;
@@ -128,7 +128,7 @@ static const char *check_body(struct reader *r, int depth)
 	return wrong;
 }
 
-static const char *read_body(struct reader *r, void *field)
+static const char *read_body(struct config_reader *r, void *field)
 {
 	if (r->at->kind != TOML_TABLE)
 		return "must be a table";
@@ -136,7 +136,7 @@ static const char *read_body(struct reader *r, void *field)
 	return check_body(r, 0);
 }
 
-static const char *read_states(struct reader *r, void *field)
+static const char *read_states(struct config_reader *r, void *field)
 {
 	bool good = r->at->kind == TOML_ARRAY && r->at->n_items;
 
@@ -146,7 +146,7 @@ static const char *read_states(struct reader *r, void *field)
 	return good ? NULL : "must be an array of strings";
 }
 
-static const char *read_flag(struct reader *r, void *field)
+static const char *read_flag(struct config_reader *r, void *field)
 {
 	if (r->at->kind != TOML_BOOL)
 		return "must be true or false";
@@ -154,7 +154,7 @@ static const char *read_flag(struct reader *r, void *field)
 	return NULL;
 }
 
-static const char *read_seconds(struct reader *r, void *field)
+static const char *read_seconds(struct config_reader *r, void *field)
 {
 	if (r->at->kind != TOML_INT || r->at->integer < 1 ||
 	    r->at->integer > TIMEOUT_MAX)
@@ -163,7 +163,7 @@ static const char *read_seconds(struct reader *r, void *field)
 	return NULL;
 }
 
-static const char *read_encoding(struct reader *r, void *field)
+static const char *read_encoding(struct config_reader *r, void *field)
 {
 	const char *name = NULL;
 	const char *wrong = read_string(r, &name);
@@ -174,7 +174,7 @@ static const char *read_encoding(struct reader *r, void *field)
 	return wrong;
 }
 
-static const char *read_headers(struct reader *r, void *field)
+static const char *read_headers(struct config_reader *r, void *field)
 {
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -205,7 +205,7 @@ static const struct {
 	const char *key;
 	unsigned operations; /* bits: those that have it */
 	size_t field;
-	const char *(*read)(struct reader *r, void *field);
+	const char *(*read)(struct config_reader *r, void *field);
 } keys[] = {
 	{ "method", ALL, FIELD(method), read_method },
 	{ "path", ALL, FIELD(path), read_path },
@@ -225,7 +225,7 @@ static const struct {
 	{ "owner", BIT(OP_LIST), FIELD(item_owner), read_pointer },
 };
 
-static const char *read_key(struct reader *r, struct http_operation *op,
+static const char *read_key(struct config_reader *r, struct http_operation *op,
 			    enum http_op which)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
@@ -235,8 +235,8 @@ static const char *read_key(struct reader *r, struct http_operation *op,
 	return "is not known";
 }
 
-static const char *read_operation(struct reader *r, struct http_operation *op,
-				  enum http_op which)
+static const char *read_operation(struct config_reader *r,
+				  struct http_operation *op, enum http_op which)
 {
 	const struct toml_value *table = r->at;
 	const char *wrong = NULL;
@@ -259,7 +259,7 @@ static const char *read_operation(struct reader *r, struct http_operation *op,
 	return "has no path";
 }
 
-static const char *read_member(struct reader *r, struct http_provider *p)
+static const char *read_member(struct config_reader *r, struct http_provider *p)
 {
 	r->operation = NULL;
 	r->values = EVERY;
@@ -298,7 +298,7 @@ int http_config_read(struct http_provider *p, const char *file,
 		     struct error *err)
 {
 	const struct toml_value *http = p->config.http;
-	struct reader r = { 0 };
+	struct config_reader r = { 0 };
 	const char *wrong = NULL;
 	const char *key = "";
 
@@ -308,7 +308,7 @@ int http_config_read(struct http_provider *p, const char *file,
 		key = r.at->key ? r.at->key : "(item)";
 	}
 	if (!wrong) {
-		r = (struct reader){ .at = http };
+		r = (struct config_reader){ .at = http };
 		key = "";
 		wrong = find_missing(p);
 	}

@@ -57,7 +57,7 @@ int http_provider_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-struct download {
+struct counted_download {
 	struct transfer *file;
 	int64_t got;
 	bool failed; /* the sink did */
@@ -65,7 +65,7 @@ struct download {
 
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
-	struct download *d = arg;
+	struct counted_download *d = arg;
 
 	if (!chunk.len)
 		return 0;
@@ -116,7 +116,7 @@ static int64_t get_size(struct sandbox *sb, const char *path,
 static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 			  const struct stop *stop, struct error *err)
 {
-	struct download d = { .file = f };
+	struct counted_download d = { .file = f };
 	struct http_call c = http_service_call(sb->host, sb, OP_READ);
 	struct http_response res = { 0 };
 	int rc;

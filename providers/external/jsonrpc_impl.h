@@ -45,7 +45,8 @@ void jsonrpc_add_tail(struct jsonrpc *w, struct str bytes);
 void jsonrpc_quote_tail(const struct jsonrpc *w, struct error *err);
 /* Hands each complete line of the child's output to its call. */
 void jsonrpc_feed(struct jsonrpc *w, struct str chunk);
-/* Has a call more notifications than it may keep? Then nothing is read. */
+/* True while a call has more notifications than it may keep: then nothing is
+ * read. */
 bool jsonrpc_is_behind(const struct jsonrpc *w);
 
 /* jsonrpc_io.c */

@@ -78,8 +78,7 @@ static char **copy_argv(const struct process_client *c)
 	while (from[n])
 		n++;
 	argv = xcalloc(n + 1, sizeof(*argv));
-	/* Programs that look for their files beside themselves need it whole.
-	 */
+	/* With the directory: a program may look for its files there. */
 	argv[0] = xstrdup(is_bare(from[0]) ? from[0] : c->program);
 	for (size_t i = 1; i < n; i++)
 		argv[i] = xstrdup(from[i]);
@@ -171,7 +170,7 @@ static const char *set_sizes(struct process_client *c, const cJSON *result)
 		return "max_file is not between 0 and 16777216";
 	c->max_command = (size_t)command;
 	c->max_file = (size_t)file;
-	/* Half of it is left to our own framing. */
+	/* The rest is for the script around the user's command. */
 	if (command)
 		c->p->made.base.max_command = (size_t)command * 2 / 5;
 	return NULL;

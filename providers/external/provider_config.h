@@ -28,8 +28,8 @@ int provider_config_read(struct provider_config *d,
 void provider_config_release(struct provider_config *d);
 
 enum { PROVIDER_ID_MAX = 512 }; /* bytes of a sandbox's id */
-/* Is this a sandbox's id as an external provider may give it: UTF-8 without
- * controls and white space? */
+/* True for an id that an external provider may give a sandbox: UTF-8 without
+ * controls and white space. */
 bool provider_config_id_ok(const char *id);
 
 /* A provider made at run time; the registry owns it. */

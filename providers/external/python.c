@@ -168,9 +168,9 @@ static void add_argument(void *arg, const char *word)
 }
 
 /*
- * -I: nothing of the current directory, no PYTHON* variable. What the variables
- * say that were exported comes as arguments: PYTHONPATH's entries up to "--",
- * then the directories of packages.
+ * -I ignores the current directory and all PYTHON* variables. The arguments
+ * replace those that the user exported: PYTHONPATH's entries up to "--", then
+ * the directories of packages.
  */
 char **python_argv(const struct settings *set, const char *program,
 		   const char *class_path)

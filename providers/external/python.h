@@ -14,13 +14,13 @@ char *python_home(const struct settings *set);
 /* The interpreter: python_home()'s, that of the active virtual environment,
  * or python3 on PATH; absolute, owned. NULL when there is none. */
 char *python_program(const struct settings *set);
-/* A descriptor that the host script can be read from; -1: none. */
+/* A descriptor to read the host script from, the caller's; -1 with err. */
 int python_script(struct error *err);
 /* The arguments that make an interpreter read the script from descriptor 3 and
  * serve this class; NULL-terminated, owned. */
 char **python_argv(const struct settings *set, const char *program,
 		   const char *class_path);
-/* Each directory in which packages of the user's lie: those of python_home(),
+/* Each directory that may hold Python packages of the user: of python_home(),
  * PYTHONPATH, the active virtual environment. dir is borrowed. */
 void python_each_site(const struct settings *set,
 		      void (*each)(void *arg, const char *dir), void *arg);
