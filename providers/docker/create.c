@@ -88,28 +88,6 @@ int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 	return 0;
 }
 
-/* "512m", "2g", "1073741824" */
-static int64_t parse_memory(struct str text)
-{
-	static const char units[] = "bkmgt";
-	int64_t factor = 1;
-	int64_t n;
-
-	if (text.len && (text.ptr[text.len - 1] | 32) == 'b' && text.len > 1 &&
-	    !(text.ptr[text.len - 2] >= '0' && text.ptr[text.len - 2] <= '9'))
-		text.len--;
-	for (size_t i = 0; text.len && i < sizeof(units) - 1; i++) {
-		if ((text.ptr[text.len - 1] | 32) != units[i])
-			continue;
-		factor = (int64_t)1 << (10 * i);
-		text.len--;
-		break;
-	}
-	if (!str_to_int(text, &n) || n <= 0 || n > INT64_MAX / factor)
-		return -1;
-	return n * factor;
-}
-
 static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *memory;
@@ -122,8 +100,7 @@ static int add_limits(const struct docker *d, cJSON *config, struct error *err)
 	    read_string(d, "cpus", &cpus, err) < 0)
 		return -1;
 	if (memory) {
-		bytes = !strcmp(memory, "0") ? 0 : parse_memory(str_of(memory));
-		if (bytes < 0)
+		if (!str_to_size(str_of(memory), &bytes))
 			return error_set(err, ERR_CONFIG,
 					 "memory = \"%s\" is no amount like "
 					 "512m or 2g",

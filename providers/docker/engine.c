@@ -184,19 +184,6 @@ int engine_post(struct engine *e, const char *id, const char *action,
 	return engine_json(e, &ask, NULL, stop, err);
 }
 
-void engine_quote(struct buf *path, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
-
-	for (; *text; text++) {
-		if (strchr(plain, *text))
-			buf_addc(path, *text);
-		else
-			buf_addf(path, "%%%02X", (unsigned char)*text);
-	}
-}
-
 bool engine_name_ok(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"

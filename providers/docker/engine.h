@@ -47,10 +47,8 @@ int engine_call(struct engine *e, const struct engine_ask *ask,
  * body, the caller's. */
 int engine_json(struct engine *e, const struct engine_ask *ask, cJSON **answer,
 		const struct stop *stop, struct error *err);
-/* Words a failure to reach the engine. */
+/* Names the engine in an error of the network; other errors stay. */
 int engine_unreachable(const struct engine *e, struct error *err);
-/* Appends text as one component of a query string. */
-void engine_quote(struct buf *path, const char *text);
 
 /* A name or id that can stand in a path. */
 bool engine_name_ok(const char *name);
@@ -67,7 +65,6 @@ int engine_pull(struct engine *e, const char *image,
 		const struct sandbox_spec *spec, const struct stop *stop,
 		struct error *err);
 
-/* The provider's own part, by file. */
 struct docker {
 	struct engine engine;
 	const struct settings *settings; /* borrowed */
@@ -93,11 +90,11 @@ int docker_check_runtime(const struct docker *d, const cJSON *inspected,
 int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 		       const char *image, const struct docker_limits *limits,
 		       struct buf *body, struct error *err);
-/* What decides about the image: a snapshot's or the parameter's. Owned. */
+/* The snapshot's image or that of the setting. Owned. */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);
 
-/* Hands the working directory over to the container's user. */
+/* Makes the container's user the owner of the working directory. */
 int docker_give_workdir(struct docker *d, const struct sandbox *sb,
 			const cJSON *inspected, const struct stop *stop,
 			struct error *err);
@@ -115,10 +112,6 @@ int docker_find_snapshot(struct sandbox_client *host, const char *name,
 int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct exec_result *res, const struct stop *stop,
 		   struct error *err);
-int docker_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		  const struct stop *stop, struct error *err);
-int docker_download(struct sandbox *sb, struct transfer *files, size_t n,
-		    const struct stop *stop, struct error *err);
 
 extern const struct sandbox_provider docker_provider;
 

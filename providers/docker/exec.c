@@ -42,10 +42,11 @@ struct run {
 	int exit_code;
 	int64_t sent_ms;   /* when the command was sent */
 	unsigned restarts; /* of the container until then */
-	int64_t ask_at;    /* ms, when next to ask; grows while silent */
-	int64_t ask_ms;
-	int64_t loud_at;
-	int64_t loud_ms;
+	/* Between two questions whether it has ended; both grow. */
+	struct pause {
+		int64_t ms;
+		int64_t end; /* by clock_ms() */
+	} silent, loud;
 };
 
 static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
@@ -137,26 +138,29 @@ static int check_ended(struct run *r, const struct stop *stop,
 	return 0;
 }
 
+/* Begins a pause, after which the engine is asked. */
+static void start_pause(struct pause *p, int64_t ms)
+{
+	p->ms = ms;
+	p->end = clock_ms() + ms;
+}
+
 static int check_if_due(struct run *r, bool moved, const struct stop *stop,
 			struct error *err)
 {
 	int64_t now = clock_ms();
+	bool silent = !moved && now >= r->silent.end;
+	bool loud = now >= r->loud.end;
 
-	if (moved) {
-		r->ask_ms = SILENT_MS;
-		r->ask_at = now + r->ask_ms;
-	} else if (now >= r->ask_at) {
-		r->ask_ms = r->ask_ms * 2 < SILENT_MAX_MS ? r->ask_ms * 2
-							  : SILENT_MAX_MS;
-		r->ask_at = now + r->ask_ms;
-		return check_ended(r, stop, err);
-	}
-	if (now >= r->loud_at) {
-		r->loud_ms *= 2;
-		r->loud_at = now + r->loud_ms;
-		return check_ended(r, stop, err);
-	}
-	return 0;
+	if (moved)
+		start_pause(&r->silent, SILENT_MS);
+	if (silent)
+		start_pause(&r->silent, r->silent.ms * 2 < SILENT_MAX_MS
+						? r->silent.ms * 2
+						: SILENT_MAX_MS);
+	else if (loud)
+		start_pause(&r->loud, r->loud.ms * 2);
+	return silent || loud ? check_ended(r, stop, err) : 0;
 }
 
 /* Until the stream ends, or the engine says that the command has. */
@@ -175,7 +179,7 @@ static int pump(struct run *r, const struct stop *stop, struct error *err)
 			break;
 		if (check_if_due(r, fed || got, stop, err) < 0)
 			return -1;
-		left = r->ask_at - clock_ms();
+		left = r->silent.end - clock_ms();
 		if (!fed && !got && !r->ended &&
 		    conn_wait(r->link.conn, wants_input(r), left > 0 ? left : 0,
 			      stop, err) < 0)
@@ -231,7 +235,6 @@ static int wait_end(struct run *r, const struct stop *stop, struct error *err)
 static int start(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
-	int64_t now;
 	int rc = docker_command(r->req, r->sb->workdir, r->token, &body, err);
 
 	if (rc == 0)
@@ -243,11 +246,8 @@ static int start(struct run *r, const struct stop *stop, struct error *err)
 	if (rc == 0)
 		rc = docker_frames_feed(&r->frames, buf_str(&r->link.rest),
 					on_frame, r, err);
-	now = clock_ms();
-	r->ask_ms = SILENT_MS;
-	r->ask_at = now + r->ask_ms;
-	r->loud_ms = LOUD_MS;
-	r->loud_at = now + r->loud_ms;
+	start_pause(&r->silent, SILENT_MS);
+	start_pause(&r->loud, LOUD_MS);
 	buf_release(&body);
 	return rc;
 }

@@ -60,7 +60,8 @@ static void describe_killer(const char *token, struct buf *body)
 	buf_adds(body, "]}");
 }
 
-/* Until its output ends, or the time is over: then its pid is found out. */
+/* Runs it until its output ends. When the time is over first, its pid is asked
+ * for. */
 static void run_killer(struct kill_job *job, const struct stop *stop)
 {
 	struct engine *e = &job->box->docker->engine;
@@ -88,7 +89,8 @@ static void run_killer(struct kill_job *job, const struct stop *stop)
 	free(id);
 }
 
-/* Without a list of processes: the call's first one is all that is known. */
+/* For engines without a list of processes: only the call's first one can be
+ * asked for. */
 static size_t count_exec(struct kill_job *job, const struct stop *stop,
 			 struct buf *names)
 {

@@ -40,8 +40,8 @@ static void fill_labels(struct sandbox_info *info, const cJSON *labels)
 		info->ends = info->created + lifetime;
 }
 
-/* A container made from a snapshot by other means inherits the label of the
- * one that was committed, but never its name. */
+/* A container that somebody makes from a snapshot inherits the label of the
+ * one that was committed, but not its name. */
 static bool is_named(const cJSON *item, const char *label)
 {
 	const cJSON *name;
@@ -69,7 +69,7 @@ static char *list_path(const char *owner)
 	}
 	buf_adds(&filter, "]}");
 	buf_adds(&path, "/containers/json?all=true&filters=");
-	engine_quote(&path, filter.ptr);
+	rest_encode(&path, buf_str(&filter));
 	buf_release(&filter);
 	free(label);
 	return buf_detach(&path);

@@ -7,6 +7,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "providers/docker/engine.h"
+#include "providers/kit/rest.h"
 
 enum {
 	LINE_MAX_LEN = 1 << 20, /* bytes of one message */
@@ -141,10 +142,10 @@ static char *pull_path(const char *image)
 				      : xstrdup(image);
 
 	buf_adds(&path, "/images/create?fromImage=");
-	engine_quote(&path, name);
+	rest_encode(&path, str_of(name));
 	if (!digest) {
 		buf_adds(&path, "&tag=");
-		engine_quote(&path, colon ? colon + 1 : "latest");
+		rest_encode(&path, str_of(colon ? colon + 1 : "latest"));
 	}
 	free(name);
 	return buf_detach(&path);

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "providers/docker/engine.h"
+#include "providers/kit/rest.h"
 
 enum { SNAPSHOT_NAME_MAX = 128 }; /* of a tag */
 
@@ -57,8 +59,8 @@ static int commit(struct sandbox *sb, const char *name, bool pause,
 	buf_addf(&path, "/commit?container=%s&repo=dcode-snapshot&tag=%s",
 		 sb->id, name);
 	buf_addf(&path, "&pause=%s&changes=", pause ? "true" : "false");
-	engine_quote(&path, "LABEL dcode.snapshot=");
-	engine_quote(&path, name);
+	rest_encode(&path, STR("LABEL dcode.snapshot="));
+	rest_encode(&path, str_of(name));
 	ask.path = path.ptr;
 	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&path);

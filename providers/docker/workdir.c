@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/docker/engine.h"
+#include "providers/kit/rest.h"
 
 /*
  * The engine makes the working directory, for root. That its owner changes
@@ -46,7 +47,7 @@ static int read_archive(struct engine *e, const char *id, const char *path,
 	int rc;
 
 	buf_addf(&query, "/containers/%s/archive?path=", id);
-	engine_quote(&query, path);
+	rest_encode(&query, str_of(path));
 	ask.path = query.ptr;
 	rc = engine_call(e, &ask, &res, stop, &why);
 	if (rc == 0 && res.status >= 400)
@@ -138,7 +139,7 @@ static int write_archive(struct engine *e, const char *id, const char *parent,
 	int rc;
 
 	buf_addf(&query, "/containers/%s/archive?copyUIDGID=0&path=", id);
-	engine_quote(&query, parent);
+	rest_encode(&query, str_of(parent));
 	ask.path = query.ptr;
 	rc = engine_json(e, &ask, NULL, stop, err);
 	buf_release(&query);

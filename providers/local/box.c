@@ -279,7 +279,8 @@ void box_stop(struct box *b)
 
 void box_free(struct box *b, struct pipe_reaper *reaper)
 {
-	/* While something runs, a placeholder that goes could be replaced. */
+	/* While something runs, it could take the name of a placeholder that
+	 * is removed. */
 	if (b->guard || b->group.memory || b->group.pids)
 		box_stop(b);
 	if (b->guard) {

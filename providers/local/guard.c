@@ -73,7 +73,7 @@ static void protect_existing(struct plan *p, const char *path)
 		protect(p, path, &st);
 }
 
-/* Read-only, be it there or not. */
+/* Makes a name read-only; a missing one is occupied by a placeholder. */
 static void occupy(struct plan *p, const char *dir, const char *name,
 		   bool directory)
 {
@@ -150,7 +150,7 @@ static void add_node(struct plan *p, const struct node *node)
 	}
 }
 
-/* Names without a pattern: nothing can have them that is not there now. */
+/* Names that are no patterns can be occupied while they are missing. */
 static void add_plain(struct plan *p)
 {
 	const struct protect *names = &p->g->watch.names;
@@ -188,7 +188,8 @@ static int write_arguments(struct plan *p, struct error *err)
 		char *to = path_join("/workspace", p->list[i].path);
 		struct stat st;
 
-		/* What could not be made nobody else can make. */
+		/* A placeholder that dcode could not make the sandbox, the
+		 * same user, cannot make either. */
 		if (lstat(from, &st) == 0)
 			add_words(&out,
 				  p->list[i].writable ? "--bind-try"
@@ -221,7 +222,7 @@ static int make_plan(struct guard *g, struct error *err)
 		rc = write_arguments(&p, err);
 	for (size_t i = 0; i < p.n; i++) {
 		if (!p.list[i].writable)
-			watch_know(&g->watch, p.list[i].path);
+			watch_set_known(&g->watch, p.list[i].path);
 		free(p.list[i].path);
 	}
 	free(p.list);
@@ -241,7 +242,7 @@ int guard_open(struct guard *g, const struct settings *set, const char *root,
 	return make_plan(g, err);
 }
 
-static void note(void *arg, const char *path)
+static void add_found(void *arg, const char *path)
 {
 	struct guard *g = arg;
 
@@ -249,20 +250,20 @@ static void note(void *arg, const char *path)
 	g->found[g->n_found++] = xstrdup(path);
 }
 
-static void say_limits(struct guard *g,
-		       void (*each)(void *arg, const char *line), void *arg)
+static void report_limits(struct guard *g,
+			  void (*each)(void *arg, const char *line), void *arg)
 {
 	const struct watch *w = &g->watch;
 	char *line;
 
-	if (g->left_out && g->said < 1) {
+	if (g->left_out && g->reported < 1) {
 		line = xasprintf("%s has more protected names than can be "
 				 "mounted: %zu of them are not read-only",
 				 w->root_path, g->left_out);
 		each(arg, line);
 		free(line);
 	}
-	if (w->over && g->said < 2) {
+	if (w->over && g->reported < 2) {
 		line = xasprintf("%s is too large to be looked through: new "
 				 "protected names in a part of it will not "
 				 "be noticed",
@@ -270,7 +271,7 @@ static void say_limits(struct guard *g,
 		each(arg, line);
 		free(line);
 	}
-	g->said = w->over ? 2 : 1;
+	g->reported = w->over ? 2 : 1;
 }
 
 /* "a, b and 3 more" */
@@ -303,8 +304,8 @@ void guard_check(struct guard *g, bool last,
 	struct buf names = BUF_INIT(1 << 16);
 	char *line;
 
-	watch_scan(&g->watch, note, g);
-	say_limits(g, each, arg);
+	watch_scan(&g->watch, add_found, g);
+	report_limits(g, each, arg);
 	add_names(g, last ? 0 : before, &names);
 	if (names.len) {
 		line = xasprintf("new, moved or replaced in %s while the "

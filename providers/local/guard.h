@@ -23,14 +23,14 @@ struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
 	char *arguments; /* owned: bubblewrap's, NUL after each */
 	size_t arguments_len;
 	size_t left_out; /* names without a mount: there are too many */
-	char **found;    /* owned; relative paths, said already */
+	char **found;    /* owned; relative paths, reported already */
 	size_t n_found;
-	int said; /* of what is not covered: 1 mounts, 2 the tree, too */
+	int reported; /* what is not covered: 1 mounts, 2 the tree, too */
 };
 
 int guard_open(struct guard *g, const struct settings *set, const char *root,
 	       const char *label, const struct stop *stop, struct error *err);
-/* What the user should know now; last: all of it once more. */
+/* Reports what was found since the last call; last: all of it once more. */
 void guard_check(struct guard *g, bool last,
 		 void (*each)(void *arg, const char *line), void *arg);
 /* Removes the placeholders: the sandbox must have ended. */

@@ -1,7 +1,5 @@
 /* limits.c - limits of a whole local sandbox: control group, disk. */
 /* SPDX-License-Identifier: MIT */
-#include "providers/local/limits.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +17,7 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "providers/local/local.h"
 
 enum {
 	FIRST_MS = 300, /* a quick command is not measured at all */
@@ -53,7 +52,7 @@ static bool has_word(struct str words, char sep, const char *word)
 	return false;
 }
 
-/* Where a group beside or below ours with this controller would be. Owned. */
+/* The directory to make a group with this controller in. Owned, or NULL. */
 static char *parent_of(const char *controller)
 {
 	struct buf text = BUF_INIT(1 << 16);
@@ -75,7 +74,8 @@ static char *parent_of(const char *controller)
 					  (int)path.len, path.ptr);
 		else if (!list.len &&
 			 access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
-			/* Ours has processes, so it cannot have groups. */
+			/* Cgroup 2 allows no groups below one that has
+			 * processes, as ours has: so beside it. */
 			found = xasprintf("/sys/fs/cgroup%.*s/..",
 					  (int)path.len, path.ptr);
 	}
@@ -83,7 +83,7 @@ static char *parent_of(const char *controller)
 	return found;
 }
 
-/* Those of killed processes; one that is in use cannot be removed. */
+/* Removes groups of killed dcodes; the kernel refuses one that is in use. */
 static void remove_orphans(const char *parent)
 {
 	DIR *dir = opendir(parent);
@@ -99,7 +99,8 @@ static void remove_orphans(const char *parent)
 		closedir(dir);
 }
 
-/* A group whose limit, in the file of cgroup 2 or 1, is set; else NULL. */
+/* Makes a group and sets its limit, in the file of cgroup 2 or in old_file, of
+ * cgroup 1. NULL when it cannot be limited. */
 static char *make_group(const char *controller, const char *file,
 			const char *old_file, uint64_t limit)
 {
@@ -282,9 +283,10 @@ bool disk_watch_end(struct disk_watch *d)
 	return d->hit;
 }
 
-void limits_describe(const struct jail_limits *limits, uint64_t disk,
-		     struct buf *out)
+void local_describe_limits(const struct sandbox_client *host, struct buf *out)
 {
+	const struct local *l = host->priv;
+	const struct jail_limits *limits = &l->limits;
 	const struct jail_limits probe = {
 		.memory = limits->memory ? limits->memory : 1 << 30,
 		.processes = limits->processes,
@@ -312,6 +314,6 @@ void limits_describe(const struct jail_limits *limits, uint64_t disk,
 			      "control group can be made here");
 	buf_adds(out, limits->file_size ? "; max_file_size: binds"
 					: "; max_file_size: no limit set");
-	buf_adds(out, disk ? "; disk: watched" : "; disk: no limit set");
+	buf_adds(out, l->disk ? "; disk: watched" : "; disk: no limit set");
 	cgroup_release(&c);
 }

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/stop.h"
 #include "providers/local/jail.h"
 
@@ -40,9 +39,5 @@ uint64_t disk_measure(const char *dir, const char *other, int64_t ms);
 void disk_watch_start(struct disk_watch *d);
 /* True when the command was killed for it. */
 bool disk_watch_end(struct disk_watch *d);
-
-/* One line for doctor: which limits bind on this machine. */
-void limits_describe(const struct jail_limits *limits, uint64_t disk,
-		     struct buf *out);
 
 #endif

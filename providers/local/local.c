@@ -174,7 +174,7 @@ out:
 
 /* The directory that was bound at first; another sandbox that has its parent
  * may have put a link there. */
-static int bind_again(const struct sandbox *sb, const char *dir,
+static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {
 	char *real = NULL;
@@ -203,7 +203,7 @@ static int local_attach(struct sandbox *sb, const char *id,
 	if (stat(dir, &st) < 0)
 		local_not_found(id, err);
 	else if (local_meta_read(dir, &m, err) == 0 &&
-		 (!m.bind || bind_again(sb, m.bind, err) == 0))
+		 (!m.bind || check_bind(sb, m.bind, err) == 0))
 		rc = start(sb, dir, &m, lifetime_of(l, NULL), stop, err);
 	if (rc == 0 && !sb->id)
 		sb->id = xstrdup(id);
@@ -256,7 +256,7 @@ static int local_find_snapshot(struct sandbox_client *host, const char *name,
 static int replace_snapshot(const char *part, const char *to, bool replace,
 			    struct error *err)
 {
-	char *old = xasprintf("%s.old", to); /* a name that none can have */
+	char *old = xasprintf("%s.old", to); /* local_id_ok() refuses the dot */
 	struct error ignored = { 0 };
 	int rc = replace ? path_remove_tree(old, err) : 0;
 
@@ -278,7 +278,8 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 {
 	struct local *l = sb->host->priv;
 	char *to = local_snapshot_dir(sb->host, name);
-	char *part = xasprintf("%s.part", to); /* a name that none can have */
+	char *part =
+		xasprintf("%s.part", to); /* local_id_ok() refuses the dot */
 	char *dir = local_dir(sb->host, sb->id);
 	struct local_meta m = { 0 };
 	struct error ignored = { 0 };
@@ -347,13 +348,6 @@ static void local_discard(struct sandbox *sb)
 		return;
 	box_free(sb->priv, &l->reaper);
 	sb->priv = NULL;
-}
-
-void local_describe_limits(const struct sandbox_client *host, struct buf *out)
-{
-	const struct local *l = host->priv;
-
-	limits_describe(&l->limits, l->disk, out);
 }
 
 static const struct sandbox_ops local_ops = {

@@ -43,7 +43,7 @@ extern const struct setting local_settings[];
 int local_settings_read(struct local *l, const struct settings *set,
 			struct error *err);
 
-/* For doctor: which limits bind on this machine. */
+/* limits.c: one line for doctor, which limits bind on this machine. */
 void local_describe_limits(const struct sandbox_client *host, struct buf *out);
 
 /* box.c: one running bubblewrap. */
@@ -100,7 +100,8 @@ enum { LOCAL_ETC = 8 };
 int args_etc(struct words *w, bool network, int *fds, size_t *n,
 	     struct error *err);
 
-/* store.c: what is on disk. All NULL-free names; ids are checked. */
+/* store.c: what is on disk. An id or a snapshot's name must be ok before it
+ * becomes part of a path. */
 bool local_id_ok(const char *id);
 char *local_dir(const struct sandbox_client *host, const char *id); /* owned */
 char *local_snapshot_dir(const struct sandbox_client *host, const char *name);
@@ -108,10 +109,12 @@ int local_meta_write(const char *dir, const struct local_meta *m,
 		     struct error *err);
 int local_meta_read(const char *dir, struct local_meta *m, struct error *err);
 void local_meta_release(struct local_meta *m);
-/* Calls each for every sandbox that runs from dir, ends those when kill. */
+/* How many bubblewraps run from dir. */
 int local_running(const char *dir);
+/* Ends them. */
 int local_end(const char *dir, const struct stop *stop, struct error *err);
-/* Why the user's directory may not be bound, or 0. *real is owned. */
+/* 0 when the user's directory may be bound. *real, its path without links, is
+ * owned in any case. */
 int local_bind_check(const struct settings *set, const char *dir, char **real,
 		     struct error *err);
 

@@ -47,32 +47,25 @@ const struct setting local_settings[] = {
 	{ 0 },
 };
 
-/* "512m", "2g", "1048576": bytes. */
+/* In bytes; *size stays when it is not set. */
 static int read_size(const struct settings *set, const char *key,
 		     uint64_t *size, struct error *err)
 {
-	static const char units[] = "kmgt";
 	const char *text = NULL;
-	struct str digits;
-	int64_t n = 0;
-	int shift = 0;
+	struct str trimmed;
+	int64_t bytes = 0;
 
 	if (settings_string(set, group, key, &text, err) < 0)
 		return -1;
-	digits = str_trim(str_of(text));
-	if (!digits.len)
+	trimmed = str_trim(str_of(text));
+	if (!trimmed.len)
 		return 0;
-	for (size_t i = 0; units[i]; i++)
-		if ((digits.ptr[digits.len - 1] | 0x20) == units[i])
-			shift = 10 * (int)(i + 1);
-	if (shift)
-		digits.len--;
-	if (!str_to_int(digits, &n) || n < 0 || n > INT64_MAX >> shift)
+	if (!str_to_size(trimmed, &bytes))
 		return error_set(err, ERR_CONFIG,
 				 "%s = \"%s\" is no size like \"512m\" or "
 				 "\"2g\"",
 				 key, text);
-	*size = (uint64_t)n << shift;
+	*size = (uint64_t)bytes;
 	return 0;
 }
 

@@ -36,8 +36,8 @@ bool local_id_ok(const char *id)
 	return n > 0;
 }
 
-static char *below(const struct sandbox_client *host, const char *dir,
-		   const char *name)
+static char *settings_path(const struct sandbox_client *host, const char *dir,
+			   const char *name)
 {
 	return xasprintf("%s/%s%s%s", settings_dir(host->settings), dir,
 			 name ? "/" : "", name ? name : "");
@@ -45,12 +45,12 @@ static char *below(const struct sandbox_client *host, const char *dir,
 
 char *local_dir(const struct sandbox_client *host, const char *id)
 {
-	return below(host, "sandboxes", id);
+	return settings_path(host, "sandboxes", id);
 }
 
 char *local_snapshot_dir(const struct sandbox_client *host, const char *name)
 {
-	return below(host, "snapshots", name);
+	return settings_path(host, "snapshots", name);
 }
 
 int local_meta_write(const char *dir, const struct local_meta *m,
@@ -113,7 +113,7 @@ void local_meta_release(struct local_meta *m)
 }
 
 /* The process of a run.PID.START file; 0 when it has ended. */
-static pid_t runs(const char *name)
+static pid_t parse_mark(const char *name)
 {
 	unsigned long long started;
 	int end = 0;
@@ -132,14 +132,14 @@ int local_running(const char *dir)
 	int n = 0;
 
 	while (d && (e = readdir(d)))
-		n += runs(e->d_name) > 0;
+		n += parse_mark(e->d_name) > 0;
 	if (d)
 		closedir(d);
 	return n;
 }
 
-/* Everything in it first: bubblewrap's own process ends once the kernel has
- * cleared the sandbox. */
+/* Kills everything in the sandbox first: bubblewrap's own process ends once the
+ * kernel has cleared it. */
 static int end_one(pid_t pid, const struct stop *stop, struct error *err)
 {
 	struct proc_tree tree = { .root = pid, .spare_root = true };
@@ -170,7 +170,7 @@ int local_end(const char *dir, const struct stop *stop, struct error *err)
 	if (!d)
 		return 0;
 	while (rc == 0 && (e = readdir(d))) {
-		pid_t pid = runs(e->d_name);
+		pid_t pid = parse_mark(e->d_name);
 
 		if (pid > 0)
 			rc = end_one(pid, stop, err);
@@ -179,7 +179,7 @@ int local_end(const char *dir, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-/* Is a the same directory as b, or one above it? */
+/* True when a is b or a directory above it. */
 static bool contains(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -189,7 +189,8 @@ static bool contains(const char *a, const char *b)
 	return !strncmp(a, b, len) && (b[len] == '/' || b[len] == '\0');
 }
 
-/* Places that are no project, and from which a sandbox would reach the host:
+/* Directories that are no project, and through which a sandbox would reach the
+ * host:
  * the kernel's and the devices' trees, the system's files, and directories
  * that everybody shares, where other programs keep their sockets. */
 static bool is_systems(const char *real)

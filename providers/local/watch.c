@@ -72,7 +72,7 @@ static int64_t born(const struct watch *w, const char *path)
 	       (x.stx_mode & S_IFMT);
 }
 
-/* True while the name still stands for the file that was recorded. */
+/* True while the path still names the file that was recorded. */
 static bool is_same(const struct watch *w, const struct node *node,
 		    const struct stat *st)
 {
@@ -174,84 +174,101 @@ static void add_name(struct watch *w, const char *path, enum node_kind kind,
 }
 
 /* A name that counts. */
-static void leaf(struct watch *w, const char *path, const struct stat *st)
+static void add_leaf(struct watch *w, const char *path, const struct stat *st)
 {
 	add_name(w, path, NODE_LEAF, st);
 }
 
 /* A directory to list, with all that counts in it. One of git's that is new
  * is news itself. */
-static void branch(struct watch *w, const char *path, enum node_kind kind,
-		   const struct stat *st)
+static void add_directory(struct watch *w, const char *path,
+			  enum node_kind kind, const struct stat *st)
 {
 	if (is_same(w, find(w, path), st))
 		return;
 	if (w->learning || kind == NODE_TREE || kind == NODE_LOGS)
 		set_node(w, path, kind, st);
 	else
-		leaf(w, path, st);
+		add_leaf(w, path, st);
 }
 
-static void see_in_tree(struct watch *w, const char *path, const char *name,
-			const struct stat *st)
+static void check_in_tree(struct watch *w, const char *path, const char *name,
+			  const struct stat *st)
 {
 	bool git = protect_is_git(str_of(name));
 
 	if (git && S_ISDIR(st->st_mode)) {
-		branch(w, path, NODE_GIT, st);
+		add_directory(w, path, NODE_GIT, st);
 	} else if (git || protect_matches(&w->names, str_of(name))) {
-		leaf(w, path, st);
+		add_leaf(w, path, st);
 	} else if (S_ISDIR(st->st_mode)) {
-		branch(w, path, NODE_TREE, st);
+		add_directory(w, path, NODE_TREE, st);
 	}
 }
 
 /*
- * Git writes through links: with .git/COMMIT_EDITMSG or .git/logs/HEAD a link
- * to ~/.bashrc, the user's next commit writes a text of the model's there. Of a
+ * What counts in git's directories; the first row that fits. Git writes
+ * through links: with .git/COMMIT_EDITMSG or .git/logs/HEAD a link to
+ * ~/.bashrc, the user's next commit writes a text of the model's there. Of a
  * rebase that was begun, git runs the lines `exec ...`.
  */
-static bool see_link(struct watch *w, const char *path, const char *name,
-		     const struct stat *st)
+static const struct git_rule {
+	enum node_kind in;
+	mode_t type;         /* S_IFDIR, S_IFLNK, or 0: any */
+	const char *pattern; /* NULL: any name */
+	enum node_kind kind;
+} git_rules[] = {
+	{ NODE_GIT, 0, "config*", NODE_LEAF },
+	{ NODE_GIT, 0, "hooks", NODE_LEAF },
+	{ NODE_GIT, 0, "info", NODE_LEAF },
+	{ NODE_GIT, 0, "commondir", NODE_LEAF },
+	{ NODE_GIT, S_IFDIR, "modules", NODE_MODULES },
+	{ NODE_GIT, S_IFDIR, "worktrees", NODE_WORKTREES },
+	{ NODE_GIT, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_GIT, 0, "rebase-merge", NODE_NAMED },
+	{ NODE_GIT, S_IFDIR, "logs", NODE_LOGS },
+	{ NODE_WORKTREES, S_IFDIR, NULL, NODE_WORKTREE },
+	{ NODE_WORKTREE, 0, "config.worktree", NODE_LEAF },
+	{ NODE_WORKTREE, 0, "commondir", NODE_LEAF },
+	{ NODE_WORKTREE, 0, "gitdir", NODE_LEAF },
+	{ NODE_WORKTREE, S_IFDIR, "modules", NODE_MODULES },
+	{ NODE_WORKTREE, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_WORKTREE, 0, "rebase-merge", NODE_NAMED },
+	{ NODE_WORKTREE, S_IFDIR, "logs", NODE_LOGS },
+	{ NODE_LOGS, S_IFLNK, NULL, NODE_NAMED },
+	{ NODE_LOGS, S_IFDIR, NULL, NODE_LOGS },
+};
+
+static bool fits(const struct git_rule *r, enum node_kind in, const char *name,
+		 const struct stat *st)
 {
-	if (S_ISLNK(st->st_mode) || !strcmp(name, "rebase-merge"))
-		add_name(w, path, NODE_NAMED, st);
-	else if (S_ISDIR(st->st_mode) && !strcmp(name, "logs"))
-		branch(w, path, NODE_LOGS, st);
-	else
-		return false;
-	return true;
+	size_t n = r->pattern ? strcspn(r->pattern, "*") : 0;
+
+	return r->in == in && (!r->type || r->type == (st->st_mode & S_IFMT)) &&
+	       (!r->pattern || (strncmp(r->pattern, name, n) == 0 &&
+				(r->pattern[n] || !name[n])));
 }
 
-static bool see_in_git(struct watch *w, const char *path, const char *name,
-		       const struct stat *st)
+/* False when no rule fits. */
+static bool check_in_git(struct watch *w, enum node_kind in, const char *path,
+			 const char *name, const struct stat *st)
 {
-	if (!strncmp(name, "config", 6) || !strcmp(name, "hooks") ||
-	    !strcmp(name, "info") || !strcmp(name, "commondir"))
-		leaf(w, path, st);
-	else if (S_ISDIR(st->st_mode) && !strcmp(name, "modules"))
-		branch(w, path, NODE_MODULES, st);
-	else if (S_ISDIR(st->st_mode) && !strcmp(name, "worktrees"))
-		branch(w, path, NODE_WORKTREES, st);
-	else
-		return see_link(w, path, name, st);
-	return true;
+	for (size_t i = 0; i < sizeof(git_rules) / sizeof(*git_rules); i++) {
+		const struct git_rule *r = &git_rules[i];
+
+		if (!fits(r, in, name, st))
+			continue;
+		if (r->kind == NODE_LEAF || r->kind == NODE_NAMED)
+			add_name(w, path, r->kind, st);
+		else
+			add_directory(w, path, r->kind, st);
+		return true;
+	}
+	return false;
 }
 
-static void see_in_worktree(struct watch *w, const char *path, const char *name,
-			    const struct stat *st)
-{
-	if (!strcmp(name, "config.worktree") || !strcmp(name, "commondir") ||
-	    !strcmp(name, "gitdir"))
-		leaf(w, path, st);
-	else if (S_ISDIR(st->st_mode) && !strcmp(name, "modules"))
-		branch(w, path, NODE_MODULES, st);
-	else
-		see_link(w, path, name, st);
-}
-
-static void see_in_modules(struct watch *w, const char *path,
-			   const struct stat *st)
+static void check_in_modules(struct watch *w, const char *path,
+			     const struct stat *st)
 {
 	char *head = path_join(path, "HEAD");
 	struct stat file;
@@ -259,42 +276,23 @@ static void see_in_modules(struct watch *w, const char *path,
 
 	free(head);
 	if (S_ISDIR(st->st_mode))
-		branch(w, path, git ? NODE_GIT : NODE_MODULES, st);
+		add_directory(w, path, git ? NODE_GIT : NODE_MODULES, st);
 	else
-		leaf(w, path, st);
+		add_leaf(w, path, st);
 }
 
-static void see(struct watch *w, size_t at, const char *path, const char *name,
-		const struct stat *st)
+static void check_entry(struct watch *w, size_t at, const char *path,
+			const char *name, const struct stat *st)
 {
-	switch (w->nodes[at].kind) {
-	case NODE_TREE:
-		if (!w->nodes[at].bare || !see_in_git(w, path, name, st))
-			see_in_tree(w, path, name, st);
-		break;
-	case NODE_GIT:
-		see_in_git(w, path, name, st);
-		break;
-	case NODE_MODULES:
-		see_in_modules(w, path, st);
-		break;
-	case NODE_WORKTREES:
-		if (S_ISDIR(st->st_mode))
-			branch(w, path, NODE_WORKTREE, st);
-		break;
-	case NODE_WORKTREE:
-		see_in_worktree(w, path, name, st);
-		break;
-	case NODE_LOGS:
-		if (S_ISLNK(st->st_mode))
-			add_name(w, path, NODE_NAMED, st);
-		else if (S_ISDIR(st->st_mode))
-			branch(w, path, NODE_LOGS, st);
-		break;
-	case NODE_LEAF:
-	case NODE_NAMED:
-		break;
-	}
+	enum node_kind in = w->nodes[at].kind;
+
+	if (in == NODE_MODULES)
+		check_in_modules(w, path, st);
+	else if (in != NODE_TREE)
+		check_in_git(w, in, path, name, st);
+	else if (!w->nodes[at].bare ||
+		 !check_in_git(w, NODE_GIT, path, name, st))
+		check_in_tree(w, path, name, st);
 }
 
 /* Most names are of files that do not matter: no stat for those. */
@@ -308,7 +306,7 @@ static bool may_matter(const struct watch *w, const struct node *node,
 	       protect_matches(&w->names, str_of(e->d_name));
 }
 
-static bool has(int dir, const char *name)
+static bool has_entry(int dir, const char *name)
 {
 	struct stat st;
 
@@ -322,17 +320,17 @@ static void note_bare(struct watch *w, size_t at, int dir)
 {
 	struct node *node = &w->nodes[at];
 
-	if (node->kind != NODE_TREE || node->bare || !has(dir, "HEAD") ||
-	    !((has(dir, "objects") && has(dir, "refs")) ||
-	      has(dir, "commondir")))
+	if (node->kind != NODE_TREE || node->bare || !has_entry(dir, "HEAD") ||
+	    !((has_entry(dir, "objects") && has_entry(dir, "refs")) ||
+	      has_entry(dir, "commondir")))
 		return;
 	node->bare = true;
 	if (!w->learning)
 		w->found(w->arg, node->path[0] ? node->path : ".");
 }
 
-/* Names read. */
-static size_t list(struct watch *w, size_t at)
+/* Returns how many names it read. */
+static size_t list_directory(struct watch *w, size_t at)
 {
 	char *dir = xstrdup(w->nodes[at].path);
 	int fd = openat(w->root, dir[0] ? dir : ".",
@@ -354,7 +352,7 @@ static size_t list(struct watch *w, size_t at)
 			continue;
 		path = dir[0] ? path_join(dir, e->d_name) : xstrdup(e->d_name);
 		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			see(w, at, path, e->d_name, &st);
+			check_entry(w, at, path, e->d_name, &st);
 		free(path);
 	}
 	if (d)
@@ -370,8 +368,9 @@ static int64_t ns_of(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Lists the directory if it may have changed; names read. */
-static size_t visit(struct watch *w, size_t at)
+/* Lists the directory if it may have changed. Returns how many names it read.
+ */
+static size_t visit_directory(struct watch *w, size_t at)
 {
 	const char *path = w->nodes[at].path;
 	struct timespec now;
@@ -386,7 +385,7 @@ static size_t visit(struct watch *w, size_t at)
 	    ns_of(st.st_ctim) == w->nodes[at].changed)
 		return 0; /* a new one in its place is in its parent's list */
 	clock_gettime(CLOCK_REALTIME, &now);
-	n = list(w, at);
+	n = list_directory(w, at);
 	w->nodes[at].changed = ns_of(now) - ns_of(st.st_ctim) > STEP_NS
 				       ? ns_of(st.st_ctim)
 				       : 0;
@@ -402,7 +401,7 @@ static int learn(struct watch *w, size_t from, const struct stop *stop,
 		if (seen > ENTRIES_MAX)
 			w->over = true;
 		else
-			seen += visit(w, i);
+			seen += visit_directory(w, i);
 		if (stop_check(stop, err) < 0)
 			return -1;
 	}
@@ -439,10 +438,10 @@ void watch_scan(struct watch *w, void (*found)(void *arg, const char *path),
 	w->found = found;
 	w->arg = arg;
 	for (size_t i = 0; i < w->n; i++)
-		visit(w, i);
+		visit_directory(w, i);
 }
 
-void watch_know(struct watch *w, const char *path)
+void watch_set_known(struct watch *w, const char *path)
 {
 	struct stat st;
 

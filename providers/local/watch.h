@@ -16,8 +16,8 @@ enum node_kind {
 	NODE_WORKTREES, /* .git/worktrees */
 	NODE_WORKTREE,  /* .git/worktrees/NAME */
 	NODE_LOGS,      /* .git/logs and directories in it */
-	NODE_LEAF,      /* a name that counts; nothing below it is looked at */
-	NODE_NAMED,     /* told when it is new, but never made read-only */
+	NODE_LEAF,      /* a name that counts; it is never listed */
+	NODE_NAMED,     /* reported when it is new, never made read-only */
 };
 
 struct node {
@@ -54,8 +54,8 @@ int watch_open(struct watch *w, const char *root, const struct protect *names,
 /* Calls found for what is new; each once. */
 void watch_scan(struct watch *w, void (*found)(void *arg, const char *path),
 		void *arg);
-/* What is at this path now is no news. */
-void watch_know(struct watch *w, const char *path);
+/* The file that is at this path now is not reported. */
+void watch_set_known(struct watch *w, const char *path);
 /* Where a link leads, relative to the root, if it stays inside. Owned. */
 char *watch_resolve(const struct watch *w, const char *path);
 void watch_release(struct watch *w);

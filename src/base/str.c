@@ -116,6 +116,25 @@ bool str_to_int(struct str s, int64_t *value)
 	return true;
 }
 
+bool str_to_size(struct str s, int64_t *bytes)
+{
+	static const char units[] = "kmgt";
+	int64_t n;
+	int shift = 0;
+
+	if (s.len && (s.ptr[s.len - 1] | 32) == 'b')
+		s.len--;
+	for (int i = 0; s.len && units[i]; i++)
+		if ((s.ptr[s.len - 1] | 32) == units[i])
+			shift = 10 * (i + 1);
+	if (shift)
+		s.len--;
+	if (!str_to_int(s, &n) || n < 0 || n > INT64_MAX >> shift)
+		return false;
+	*bytes = n << shift;
+	return true;
+}
+
 /* Bytes of the well-formed sequence at the front, or 0 (RFC 3629 §4). */
 static size_t sequence(const unsigned char *p, size_t len)
 {

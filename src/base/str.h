@@ -27,6 +27,9 @@ size_t str_search(struct str s, struct str needle);
 bool str_split(struct str *rest, char sep, struct str *item);
 /* Decimal, optional sign, nothing else; false on garbage or overflow. */
 bool str_to_int(struct str s, int64_t *value);
+/* "1048576", "512m", "2gb": bytes, b, k, m, g, t in any case being powers of
+ * 1024; false on garbage, overflow or a negative number. */
+bool str_to_size(struct str s, int64_t *bytes);
 /* Number of code points; a byte of a broken sequence counts as one. */
 size_t str_chars(struct str s);
 /* Bytes taken by the first n code points. */

@@ -92,6 +92,23 @@ static void str_reads_integers(void **state)
 	assert_false(str_to_int(STR("0x10"), &v));
 }
 
+static void str_reads_sizes(void **state)
+{
+	int64_t n = 0;
+
+	(void)state;
+	assert_true(str_to_size(STR("1048576"), &n) && n == 1 << 20);
+	assert_true(str_to_size(STR("512m"), &n) && n == 512 << 20);
+	assert_true(str_to_size(STR("2G"), &n) && n == (int64_t)2 << 30);
+	assert_true(str_to_size(STR("2gb"), &n) && n == (int64_t)2 << 30);
+	assert_true(str_to_size(STR("7b"), &n) && n == 7);
+	assert_false(str_to_size(STR(""), &n));
+	assert_false(str_to_size(STR("b"), &n));
+	assert_false(str_to_size(STR("-1m"), &n));
+	assert_false(str_to_size(STR("2 g"), &n));
+	assert_false(str_to_size(STR("8388608t"), &n));
+}
+
 static void str_knows_utf8(void **state)
 {
 	(void)state;
@@ -206,6 +223,7 @@ int main(void)
 		cmocka_unit_test(buf_formats_long_text),
 		cmocka_unit_test(str_splits_and_trims),
 		cmocka_unit_test(str_reads_integers),
+		cmocka_unit_test(str_reads_sizes),
 		cmocka_unit_test(str_knows_utf8),
 		cmocka_unit_test(json_keeps_to_one_line),
 		cmocka_unit_test(json_quotes_anything),
