@@ -301,8 +301,25 @@ static char *next_record(DIR *dir, const char *path)
 	return NULL;
 }
 
-/* Under the lock. Adds what the living records but ours name; then removes the
- * dead ones with what they name. */
+/* Adds what a living record names; with dead, removes a dead one and what only
+ * it names. */
+static void sweep_record(const char *name, bool dead,
+			 struct placeholders *living)
+{
+	struct placeholders named = { 0 };
+	bool lives = read_record(name, &named);
+
+	for (size_t i = 0; lives && i < named.n; i++)
+		(void)add(living, named.list[i].path, &named.list[i]);
+	if (!lives && dead) {
+		remove_all(&named, living);
+		unlink(name);
+	}
+	release(&named);
+}
+
+/* Under the lock. First what the living records but ours name, then the dead
+ * ones. */
 static void sweep(const char *path, const char *ours,
 		  struct placeholders *living)
 {
@@ -311,18 +328,8 @@ static void sweep(const char *path, const char *ours,
 		char *name;
 
 		while ((name = next_record(dir, path))) {
-			struct placeholders named = { 0 };
-			bool lives = (ours && !strcmp(name, ours)) ||
-				     read_record(name, &named);
-
-			for (size_t i = 0; lives && i < named.n; i++)
-				(void)add(living, named.list[i].path,
-					  &named.list[i]);
-			if (!lives && dead) {
-				remove_all(&named, living);
-				unlink(name);
-			}
-			release(&named);
+			if (!ours || strcmp(name, ours) != 0)
+				sweep_record(name, dead, living);
 			free(name);
 		}
 		if (dir)
