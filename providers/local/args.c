@@ -174,7 +174,7 @@ static const char *const etc_shared[] = {
 
 int args_fd(const char *text, size_t len, struct error *err)
 {
-	int fd = memfd_create("etc", MFD_CLOEXEC);
+	int fd = memfd_create("text", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return error_errno(err, "making a file in memory");

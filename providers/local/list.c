@@ -14,30 +14,27 @@ int local_not_found(const char *id, struct error *err)
 	return error_set(err, ERR_NOT_FOUND, "there is no sandbox %s", id);
 }
 
-/* False when owner asks for another's. */
-static bool describe(struct sandbox_client *host, const char *id,
+/* Reports a sandbox, unless owner asks for those of another. */
+static void describe(struct sandbox_client *host, const char *id,
 		     const char *owner, const struct info_sink *sink)
 {
 	char *dir = local_dir(host, id);
 	struct error ignored = { 0 };
 	struct local_meta m = { 0 };
 	struct sandbox_info info = { .id = id, .label = id, .image = "" };
-	bool ours;
 
-	/* Killed before it was written, or after it was deleted: whoever may
-	 * write here may delete it. */
+	/* Without sandbox.json (dcode was killed before it was written, or
+	 * after it was deleted) it belongs to whoever may write here. */
 	if (local_meta_read(dir, &m, &ignored) < 0)
 		snprintf(m.owner, sizeof(m.owner), "%s", owner ? owner : "");
 	info.owner = m.owner;
 	info.state = local_running(dir) ? STATE_RUNNING : STATE_STOPPED;
 	info.created = m.created;
 	info.ends = m.ends;
-	ours = !owner || !strcmp(owner, m.owner);
-	if (ours)
+	if (!owner || !strcmp(owner, m.owner))
 		info_emit(sink, &info);
 	local_meta_release(&m);
 	free(dir);
-	return ours;
 }
 
 int local_list(struct sandbox_client *host, const char *owner,

@@ -77,7 +77,7 @@ int pump_program(const struct pump_program *program,
 		 const struct exec_request *req, struct exec_result *res,
 		 const struct stop *stop, struct error *err);
 
-/* Sets it to -1. */
+/* Closes it unless it is -1, and sets it to -1. */
 void close_fd(int *fd);
 
 #endif
