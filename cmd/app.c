@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/credential.h"
 #include "config/settings_env.h"
 #include "providers/local/record.h"
 
@@ -149,7 +148,6 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 		groups[i + 1].name = sandbox_providers[i]->name;
 		groups[i + 1].rows = sandbox_providers[i]->settings;
 	}
-	app->keys = credential_store(app);
 	in.groups = groups;
 	in.store = &app->keys;
 	in.cwd = cwd ? cwd : "/";

@@ -30,7 +30,7 @@ struct app {
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
-	struct settings_store keys; /* how settings open stored keys */
+	struct settings_store keys; /* main() says how stored keys are opened */
 };
 
 int app_init(struct app *app, struct error *err);

@@ -9,6 +9,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "cmd/command.h"
+#include "cmd/credential.h"
 #include "cmd/options.h"
 #include "cmd/policy.h"
 #include "cmd/reference.h"
@@ -166,6 +167,7 @@ int main(int argc, char **argv)
 		return jail_main(argc, argv);
 	if (app_init(&app, &err) < 0)
 		return app_fail(&app, &err);
+	app.keys = credential_store(&app);
 	if (parse_line(&line, argc - 1, argv + 1, &err) < 0)
 		status = refuse_line(&line, &err);
 	else

@@ -13,7 +13,6 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
-#include "cmd/policy.h"
 #include "cmd/secret.h"
 
 enum {
@@ -331,7 +330,7 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	if (o->max_retries && settings_set_flag(set, "retries.max_retries",
 						o->max_retries, err) < 0)
 		return -1;
-	if (policy_apply(o, set, err) < 0)
+	if (run_policy_apply(o, set, err) < 0)
 		return -1;
 	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
 		return -1;
@@ -339,7 +338,7 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 		    0 ||
 	    run_options_check(o, err) < 0)
 		return -1;
-	policy_remark(o, set);
+	run_policy_remark(o, set);
 	return 0;
 }
 

@@ -75,6 +75,12 @@ enum run_verdict run_decide_reading(const struct run *r, struct approval *a);
 int run_decide_writing(struct run *r, struct approval *a,
 		       enum run_verdict *verdict, const struct stop *stop,
 		       struct error *err);
+/* Flags, just read, that the policy forbids are an error; what it limits is
+ * limited. */
+int run_policy_apply(struct run_options *o, const struct settings *set,
+		     struct error *err);
+/* A warning where the policy's sandbox was not asked for. */
+void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* Appends what a run without a user may do, one line; nothing when all. */
 void run_limits(const struct run *r, struct buf *out);
 

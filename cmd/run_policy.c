@@ -1,4 +1,5 @@
-/* run_policy.c - which tool calls may run without a question. */
+/* run_policy.c - what may run without a question, and what the machine limits.
+ */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
@@ -127,4 +128,59 @@ void run_limits(const struct run *r, struct buf *out)
 		buf_adds(out, ", and change files of the working directory, "
 			      "but not in .git or protected names (-y allows "
 			      "everything)");
+}
+
+static int forbidden(const char *flag, const char *key,
+		     const struct toml_value *v, struct error *err)
+{
+	return error_set(err, ERR_POLICY,
+			 "%s is not allowed on this machine: %s:%d sets %s",
+			 flag, SETTINGS_POLICY_FILE, v->line, key);
+}
+
+/* -y would go over each of these. */
+static int check_yes(const struct settings *set, struct error *err)
+{
+	static const char *const keys[] = { "startup.mode", "shell.allow_list",
+					    "startup.yolo_switcher" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct toml_value *v = settings_policy(set, keys[i]);
+
+		if (v && !(v->kind == TOML_BOOL && v->integer))
+			return forbidden("--auto-approve (-y)", keys[i], v,
+					 err);
+	}
+	return 0;
+}
+
+int run_policy_apply(struct run_options *o, const struct settings *set,
+		     struct error *err)
+{
+	const struct toml_value *list =
+		settings_policy(set, "shell.allow_list");
+	const struct toml_value *steps =
+		settings_policy(set, "runtime.recursion_limit");
+
+	if (o->yes && check_yes(set, err) < 0)
+		return -1;
+	if (list && o->allow.given)
+		return forbidden("--shell-allow-list (-S)", "shell.allow_list",
+				 list, err);
+	/* A turn is two steps: the model's answer, and its tools. */
+	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
+		o->max_turns = steps->integer / 2;
+	return 0;
+}
+
+void run_policy_remark(const struct run_options *o, const struct settings *set)
+{
+	const struct toml_value *box =
+		settings_policy(set, "sandboxes.default");
+
+	if (box && box->kind == TOML_STRING && box->text[0] &&
+	    !strcmp(o->sandbox, "none"))
+		app_warn("sandboxes.default of this machine is '%s', but tools"
+			 " run here: no --sandbox was given",
+			 box->text);
 }

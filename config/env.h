@@ -4,7 +4,7 @@
 #define CONFIG_ENV_H
 
 #include "config/hash.h"
-#include "config/settings.h"
+#include "config/source.h"
 
 struct env_var {
 	const char *name;

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "config/foreign.h"
 #include "config/settings_impl.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 enum { PATH_BYTES = 512, STEPS_LEAST = 25, STEPS_MOST = 100000 };
 

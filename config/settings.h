@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "config/source.h"
 #include "config/toml.h"
 #include "config/vault.h"
 
@@ -45,18 +46,6 @@ struct setting {         /* an array of these ends in { 0 } */
 /* The machine's policy, shared with the Python program. Nothing leads it
  * elsewhere: who may write to /etc decides. */
 #define SETTINGS_POLICY_FILE "/etc/dcode/managed_config.toml"
-
-enum setting_source {
-	SOURCE_NONE = 0,
-	SOURCE_DEFAULT,
-	SOURCE_CONFIG,      /* ~/.deepagents/config.toml */
-	SOURCE_DOTENV_USER, /* ~/.deepagents/.env */
-	SOURCE_DOTENV_PROJECT,
-	SOURCE_ENV,    /* exported */
-	SOURCE_STORED, /* dcode auth set */
-	SOURCE_FLAG,   /* command line */
-	SOURCE_POLICY, /* SETTINGS_POLICY_FILE */
-};
 
 /* Immutable once loaded, but for settings_set_flag(); any thread may read. */
 struct settings;

@@ -3,7 +3,7 @@
 #ifndef CONFIG_SETTINGS_ENV_H
 #define CONFIG_SETTINGS_ENV_H
 
-#include "config/settings.h"
+struct settings;
 
 /*
  * Environments for programs, from what was exported alone: NAME=value,

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_impl.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 static bool same_group(const char *a, const char *b)
 {

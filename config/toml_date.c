@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 static bool digit(char c)
 {

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 enum outcome { IS_VALUE, NOT_THIS, TOO_LARGE };
 

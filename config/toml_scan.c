@@ -6,7 +6,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 /* Counts on from the last place asked for, so that a long line costs its
  * length once. */

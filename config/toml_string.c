@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 /* One string being read. */
 struct quoted {

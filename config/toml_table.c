@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 void toml_begin_table(struct toml_reader *r, struct toml_value *v,
 		      unsigned flags)

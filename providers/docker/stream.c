@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/ws_handshake.h"
+#include "net/ws_impl.h"
 
 enum {
 	HEAD_MAX = 32 << 10, /* bytes of an answer's head or error */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "agent/toolrun.h"
+#include "agent/agent_impl.h"
 #include "base/mem.h"
 
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)

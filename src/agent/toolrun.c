@@ -1,11 +1,10 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
-#include "agent/toolrun.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent_impl.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tool/args.h"

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/check.h"
+#include "contract/contract_impl.h"
 
 enum {
 	CHECK_MS = 180000, /* a check that hangs has failed */

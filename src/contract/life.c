@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "contract/check.h"
-#include "session/store.h"
+#include "contract/contract_impl.h"
+#include "session/session.h"
 
 enum { LATEST_S = 7 * 86400 }; /* whatever a user may have set */
 

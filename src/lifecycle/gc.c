@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "lifecycle/lifecycle.h"
+#include "session/session.h"
 
 enum { /* an engine may still be making what a dead process asked it for */
        YOUNG_S = 120,

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "lifecycle/lifecycle_impl.h"
 #include "sandbox/supervise/supervise.h"
+#include "session/session.h"
 
 enum {
 	SEARCH_MS = 150,  /* for what an interrupted create may have made; */

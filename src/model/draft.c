@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/args.h"
-#include "model/wire.h"
+#include "model/wire_id.h"
 
 void draft_init(struct draft *d, const struct model_sink *sink)
 {

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "model/draft.h"
+#include "model/wire_id.h"
 
 /* The conversation as it goes over the wire, each message written once. */
 struct history {
@@ -77,12 +78,6 @@ void wire_names(struct buf *out);
 cJSON *wire_parse(struct str data, struct error *err);
 /* Members of params, each followed by a comma. */
 void wire_params(const cJSON *params, struct buf *out);
-/* Names and ids as every vendor takes them: [A-Za-z0-9_-], at most 64 bytes
- * for names, never empty. Adds a JSON string. */
-void wire_name(struct buf *out, const char *name);
-void wire_id(struct buf *out, const char *id);
-/* True when wire_id() maps both to the same id. */
-bool wire_same_id(const char *a, const char *b);
 /* JSON of an object that stands for the arguments of a call. */
 void wire_args(struct buf *out, const struct part *call);
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "net/conn.h"
-#include "net/ws_connect.h"
+#include "net/ws_impl.h"
 
 enum {
 	/* Payload of a frame of ours, between which others get. The vendors'

@@ -1,13 +1,12 @@
 /* ws_connect.c - connects and shakes hands for a WebSocket. */
 /* SPDX-License-Identifier: MIT */
-#include "net/ws_connect.h"
-
 #include <stdlib.h>
 
 #include <sodium.h>
 
 #include "net/handles.h"
 #include "net/head.h"
+#include "net/ws_impl.h"
 
 enum {
 	OPEN_MS = 60000,

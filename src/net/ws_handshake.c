@@ -1,7 +1,5 @@
 /* ws_handshake.c - the opening of a WebSocket (RFC 6455 §4): pure text. */
 /* SPDX-License-Identifier: MIT */
-#include "net/ws_handshake.h"
-
 #include <string.h>
 #include <strings.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/mem.h"
 #include "net/sha1.h"
+#include "net/ws_impl.h"
 
 /* RFC 6455 §1.3 */
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

@@ -3,6 +3,7 @@
 #ifndef SANDBOX_FILES_H
 #define SANDBOX_FILES_H
 
+#include "sandbox/page.h"
 #include "sandbox/sandbox.h"
 
 /*
@@ -19,23 +20,8 @@
  * ERR_CANCELLED, ERR_GONE or ERR_PROTOCOL.
  */
 
-enum {
-	FILES_PAGE_BYTES = 512000,
-	FILES_BINARY_BYTES = 512000,
-	FILES_COUNT_BYTES = 1 << 20
-};
+enum { FILES_BINARY_BYTES = 512000, FILES_COUNT_BYTES = 1 << 20 };
 
-struct files_page {
-	struct buf text;     /* LF line ends, no trailing one; UTF-8; its ptr
-				is NULL when nothing was read */
-	bool binary;         /* text holds the raw bytes instead */
-	bool no_lines;       /* the limit was zero or negative */
-	bool clipped;        /* the page cap cut it: the marker is in text */
-	int64_t total_lines; /* -1 unknown */
-	int64_t start_line;  /* 1-based, inclusive; 0 when no line was read */
-	int64_t end_line;
-	int64_t next_offset; /* -1 at the end of the file */
-};
 struct files_window { /* what to read of a file */
 	const char *path;
 	int64_t offset; /* lines before it; negative counts as 0 */

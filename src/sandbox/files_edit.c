@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "sandbox/edit_match.h"
-#include "sandbox/files_put.h"
+#include "sandbox/files_impl.h"
 
 enum {
 	EDIT_BYTES = 32 << 20, /* of a file that is edited, before and after */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/files_put.h"
+#include "sandbox/files_impl.h"
 #include "sandbox/glob_match.h"
 #include "sandbox/records.h"
 

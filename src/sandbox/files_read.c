@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files_put.h"
+#include "sandbox/files_impl.h"
 #include "sandbox/page.h"
 
 enum {

@@ -3,7 +3,25 @@
 #ifndef SANDBOX_PAGE_H
 #define SANDBOX_PAGE_H
 
-#include "sandbox/files.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+enum { FILES_PAGE_BYTES = 512000 };
+
+struct files_page {
+	struct buf text;     /* LF line ends, no trailing one; UTF-8; its ptr
+				is NULL when nothing was read */
+	bool binary;         /* text holds the raw bytes instead */
+	bool no_lines;       /* the limit was zero or negative */
+	bool clipped;        /* the page cap cut it: the marker is in text */
+	int64_t total_lines; /* -1 unknown */
+	int64_t start_line;  /* 1-based, inclusive; 0 when no line was read */
+	int64_t end_line;
+	int64_t next_offset; /* -1 at the end of the file */
+};
 
 struct page_source {
 	struct str raw;     /* a whole file, or a window of it */

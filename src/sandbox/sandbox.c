@@ -7,8 +7,7 @@
 
 #include "base/mem.h"
 #include "net/retry.h"
-#include "sandbox/supervise/supervise.h"
-#include "sandbox/transfer.h"
+#include "sandbox/supervise/read.h"
 
 enum {
 	TRIES = 4,            /* of a create, and of a remove */
@@ -89,8 +88,7 @@ static void name_address(const struct sandbox_client *host, struct error *err)
 	free(from);
 }
 
-/* A cancel is nobody's fault, and needs no name. */
-static int blame(const struct sandbox_client *host, struct error *err)
+int sandbox_blame(const struct sandbox_client *host, struct error *err)
 {
 	char *key = err->code == ERR_AUTH ? key_name(host) : NULL;
 
@@ -132,7 +130,7 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 
 	if (!sb->id || !*sb->id) {
 		error_set(err, ERR_PROTOCOL, "%s gave no sandbox id", what);
-		return blame(sb->host, err);
+		return sandbox_blame(sb->host, err);
 	}
 	if (!sb->workdir)
 		sb->workdir = xstrdup(p->workdir ? p->workdir : "/");
@@ -234,7 +232,7 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		return -1;
 	}
 	if (create_surely(sb, spec, stop, err) < 0)
-		return blame(host, err);
+		return sandbox_blame(host, err);
 	return made(sb, "create", err);
 }
 
@@ -251,7 +249,7 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 	if (stop_check(stop, err))
 		return -1;
 	if (p->ops->attach(sb, id, stop, err))
-		return blame(host, err);
+		return sandbox_blame(host, err);
 	return made(sb, "attach", err);
 }
 
@@ -277,7 +275,7 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		return error_set(err, ERR_USAGE,
 				 "%s cannot give a command input", p->name);
 	if (p->ops->execute(sb, req, res, stop, err))
-		return blame(sb->host, err);
+		return sandbox_blame(sb->host, err);
 	return 0;
 }
 
@@ -286,31 +284,6 @@ void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 	notice[0] = '\0';
 	if (sb->host && sb->host->provider->ops->settle && sb->id)
 		sb->host->provider->ops->settle(sb, notice);
-}
-
-int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		   const struct stop *stop, struct error *err)
-{
-	const struct sandbox_ops *ops = sb->host->provider->ops;
-
-	if (stop_check(stop, err))
-		return -1;
-	if (!ops->upload)
-		return transfer_upload(sb, files, n, stop, err);
-	return ops->upload(sb, files, n, stop, err) ? blame(sb->host, err) : 0;
-}
-
-int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
-		     const struct stop *stop, struct error *err)
-{
-	const struct sandbox_ops *ops = sb->host->provider->ops;
-
-	if (stop_check(stop, err))
-		return -1;
-	if (!ops->download)
-		return transfer_download(sb, files, n, stop, err);
-	return ops->download(sb, files, n, stop, err) ? blame(sb->host, err)
-						      : 0;
 }
 
 int sandbox_remove(struct sandbox_client *host, const char *id,
@@ -333,7 +306,7 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 		if (!retry_is_transient(&why) ||
 		    !retry_after(&retry, stop, &why)) {
 			*err = why;
-			return blame(host, err);
+			return sandbox_blame(host, err);
 		}
 	}
 }
@@ -344,7 +317,7 @@ int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
 	if (!sandbox_needs_probe(host) ||
 	    host->provider->ops->probe(host, stop, err) == 0)
 		return 0;
-	return blame(host, err);
+	return sandbox_blame(host, err);
 }
 
 bool sandbox_needs_probe(const struct sandbox_client *host)
@@ -385,7 +358,9 @@ int sandbox_list(struct sandbox_client *host, const char *owner,
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 
-	return ops->list(host, owner, sink, stop, err) ? blame(host, err) : 0;
+	return ops->list(host, owner, sink, stop, err)
+		       ? sandbox_blame(host, err)
+		       : 0;
 }
 
 int sandbox_get(struct sandbox_client *host, const char *id,
@@ -394,7 +369,8 @@ int sandbox_get(struct sandbox_client *host, const char *id,
 {
 	const struct sandbox_ops *ops = host->provider->ops;
 
-	return ops->info(host, id, sink, stop, err) ? blame(host, err) : 0;
+	return ops->info(host, id, sink, stop, err) ? sandbox_blame(host, err)
+						    : 0;
 }
 
 int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
@@ -402,8 +378,9 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 {
 	const struct sandbox_ops *ops = sb->host->provider->ops;
 
-	return ops->extend(sb, lifetime_s, stop, err) ? blame(sb->host, err)
-						      : 0;
+	return ops->extend(sb, lifetime_s, stop, err)
+		       ? sandbox_blame(sb->host, err)
+		       : 0;
 }
 
 /* Engines and vendors give a name to the new one without a word. */
@@ -428,7 +405,7 @@ int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 
 	if (rc == 0)
 		rc = ops->snapshot(sb, name, replace, stop, err);
-	return rc ? blame(sb->host, err) : 0;
+	return rc ? sandbox_blame(sb->host, err) : 0;
 }
 
 bool sandbox_acts_on_host(const struct sandbox *sb)

@@ -234,6 +234,9 @@ int sandbox_extend(struct sandbox *sb, int64_t lifetime_s,
 		   const struct stop *stop, struct error *err);
 int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
+/* Puts the provider's name before an error, and the key that was refused; a
+ * cancel needs no name. Always -1. */
+int sandbox_blame(const struct sandbox_client *host, struct error *err);
 /* Frees what the struct holds; the machine itself stays. */
 void sandbox_release(struct sandbox *sb);
 

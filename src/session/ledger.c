@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "session/process.h"
-#include "session/store.h"
+#include "session/session_impl.h"
 
 enum { SHORT_NAME = 8 }; /* characters after "dcode-" */
 

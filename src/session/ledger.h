@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "session/session.h"
+
+struct store; /* session/session.h */
 
 enum ledger_state {
 	LEDGER_INTENT = 1, /* create was, or will be, asked for */

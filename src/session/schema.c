@@ -1,7 +1,7 @@
 /* schema.c - the tables, as numbered migrations that are never edited. */
 /* SPDX-License-Identifier: MIT */
 #include "base/ids.h"
-#include "session/store.h"
+#include "session/session_impl.h"
 
 /* PRAGMA user_version is the number of these that were applied. */
 static const char *const migrations[] = {

@@ -8,7 +8,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/stop.h"
-#include "session/store.h"
+#include "session/session_impl.h"
 
 enum {
 	BODY_MAX = 256 << 20,  /* bytes of one stored message */

@@ -1,7 +1,5 @@
 /* store.c - opens the database, heals it, and keeps its statements. */
 /* SPDX-License-Identifier: MIT */
-#include "session/store.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,6 +13,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/stop.h"
+#include "session/session_impl.h"
 
 enum {
 	BUSY_MS = 5000,    /* another dcode is writing */

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "contract/contract.h"
 #include "contract_broken.h"
-#include "session/store.h"
+#include "session/session_impl.h"
 #include "unit.h"
 
 enum { AT_ONCE = 5, SLOW_ONES = 6 };

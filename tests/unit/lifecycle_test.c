@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "fake_box.h"
 #include "lifecycle/lifecycle.h"
-#include "session/store.h"
+#include "session/session_impl.h"
 #include "unit.h"
 
 struct scene {

@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "session/ledger.h"
-#include "session/store.h"
+#include "session/session_impl.h"
 #include "unit.h"
 
 struct place {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "config/toml.h"
-#include "config/toml_read.h"
+#include "config/toml_impl.h"
 
 static struct toml_value parse_bytes(struct str text)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/sha1.h"
-#include "net/ws_handshake.h"
+#include "net/ws_impl.h"
 #include "tests/unit/unit.h"
 
 /* RFC 6455 §1.3 */

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup/shell_assignments.h"
+#include "sandbox/setup/shell_word.h"
 
 /* A script that names one of these means the sandbox's own. Sorted. */
 const char *const setup_machine_names[] = {

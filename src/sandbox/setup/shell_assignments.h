@@ -31,7 +31,5 @@ struct assigned {
 void assigned_find(struct assigned *a, struct str script);
 bool assigned_has(const struct assigned *a, struct str name);
 void assigned_release(struct assigned *a);
-/* The longest [A-Za-z_][A-Za-z0-9_]* at the front of s. */
-struct str name_prefix(struct str s);
 
 #endif

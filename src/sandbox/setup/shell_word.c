@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/setup/shell_assignments.h"
 
 static bool starts_name(char c)
 {

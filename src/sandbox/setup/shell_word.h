@@ -31,5 +31,7 @@ struct word_effect {
 	int cases;      /* +1 for case, -1 for esac */
 };
 struct word_effect word_effect(enum expecting now, const struct word *w);
+/* The longest [A-Za-z_][A-Za-z0-9_]* at the front of s. */
+struct str name_prefix(struct str s);
 
 #endif

@@ -1,14 +1,15 @@
 /* read.c - jobs whose output was read and shall not stay there. */
 /* SPDX-License-Identifier: MIT */
+#include "sandbox/supervise/read.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/supervise/supervise.h"
 
-enum { MAX = SUPERVISE_READ_MAX, FORGET_MS = 2000 };
+enum { MAX = SUPERVISE_READ_MAX };
 
 struct supervise_read {
 	pthread_mutex_t lock;
@@ -73,18 +74,4 @@ void supervise_read_forgot(struct supervise_read *r, const char *ids)
 		if (str_search(all, str_of(r->ids[i])) < all.len)
 			remove_at(r, i);
 	pthread_mutex_unlock(&r->lock);
-}
-
-void supervise_forget(struct sandbox *sb)
-{
-	struct stop stop = stop_cleanup(FORGET_MS);
-	struct exec_request req = { .command = STR(":"),
-				    .cwd = "/",
-				    .plain = true,
-				    .timeout_ms = FORGET_MS };
-	struct error ignored = { 0 };
-	struct exec_result res;
-
-	if (sb->read && sb->read->n)
-		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
 }

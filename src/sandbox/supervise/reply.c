@@ -1,7 +1,5 @@
 /* reply.c - requests about a job and their answers, as bytes. */
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/supervise/reply.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,6 +8,7 @@
 #include "sandbox/frame.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup/setup.h"
+#include "sandbox/supervise/supervise_impl.h"
 
 enum {
 	SCRIPT_MAX = 64 << 10,

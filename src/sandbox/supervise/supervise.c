@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 #include "net/retry.h"
-#include "sandbox/supervise/reply.h"
+#include "sandbox/supervise/supervise_impl.h"
 
 enum {
 	MAX_COMMAND = 120000,
@@ -16,6 +16,7 @@ enum {
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
 	HELD_MS = 24 * 3600 * 1000, /* a held command without a time limit */
+	FORGET_MS = 2000,
 	NOBODY_MS = 5000,  /* the same for a server that never took a call */
 	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
 	GRACE_MS = 10000,  /* on top of a command's time limit */
@@ -463,4 +464,20 @@ int supervise_follow(const char *job, const struct exec_request *req,
 	j.out_at = -1;
 	j.err_at = -1;
 	return run(&j, res, stop, err);
+}
+
+void supervise_forget(struct sandbox *sb)
+{
+	struct stop stop = stop_cleanup(FORGET_MS);
+	struct exec_request req = { .command = STR(":"),
+				    .cwd = "/",
+				    .plain = true,
+				    .timeout_ms = FORGET_MS };
+	char ids[SUPERVISE_READ_IDS];
+	struct error ignored = { 0 };
+	struct exec_result res;
+
+	supervise_read_list(sb->read, ids);
+	if (ids[0])
+		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
 }

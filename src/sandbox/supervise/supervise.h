@@ -4,6 +4,7 @@
 #define SANDBOX_SUPERVISE_SUPERVISE_H
 
 #include "sandbox/sandbox.h"
+#include "sandbox/supervise/read.h"
 
 /*
  * For a provider whose API only runs a shell command and gives its output at
@@ -25,9 +26,6 @@
 enum {
 	SUPERVISE_CAP = 64 << 20,
 	SUPERVISE_HELD_CAP = 1 << 30, /* nobody follows a held command */
-	SUPERVISE_JOB = 16,
-	SUPERVISE_READ_MAX = 32,
-	SUPERVISE_READ_IDS = SUPERVISE_READ_MAX * (SUPERVISE_JOB + 1) + 1,
 };
 
 struct supervisor {
@@ -79,14 +77,6 @@ int supervise_follow(const char *job, const struct exec_request *req,
 		     struct exec_result *res, const struct supervisor *s,
 		     const struct stop *stop, struct error *err);
 
-/* The jobs of a sandbox that have been read to their end, for that. May be
- * NULL: then it is up to the sandbox. All for several threads at once. */
-struct supervise_read *supervise_read_new(void);
-void supervise_read_free(struct supervise_read *r);
-void supervise_read_add(struct supervise_read *r, const char *id);
-/* Into SUPERVISE_READ_IDS bytes, with a space after each. */
-void supervise_read_list(struct supervise_read *r, char *ids);
-void supervise_read_forgot(struct supervise_read *r, const char *ids);
 /* The last of a sandbox that is left to others: one request, if any job's
  * output is still there, of at most two seconds. */
 void supervise_forget(struct sandbox *sb);

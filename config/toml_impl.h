@@ -1,7 +1,7 @@
-/* toml_read.h - what the parts of the TOML reader share; not for others. */
+/* toml_impl.h - what the parts of the TOML reader share; not for others. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CONFIG_TOML_READ_H
-#define CONFIG_TOML_READ_H
+#ifndef CONFIG_TOML_IMPL_H
+#define CONFIG_TOML_IMPL_H
 
 #include "config/hash.h"
 #include "config/toml.h"

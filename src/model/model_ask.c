@@ -1,7 +1,5 @@
-/* model.c - one streamed answer, from any vendor. */
+/* model_ask.c - one streamed answer, from any vendor. */
 /* SPDX-License-Identifier: MIT */
-#include "model/model.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/exchange.h"
+#include "model/model.h"
 #include "model/presets.h"
 #include "model/wire.h"
 #include "net/retry.h"

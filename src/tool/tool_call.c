@@ -1,13 +1,12 @@
-/* tool.c - one call of a tool, from its name to the text for the model. */
+/* tool_call.c - one call of a tool, from its name to the text for the model. */
 /* SPDX-License-Identifier: MIT */
-#include "tool/tool.h"
-
 #include <string.h>
 
 #include "base/str.h"
 #include "tool/args.h"
 #include "tool/evict.h"
 #include "tool/result.h"
+#include "tool/tool.h"
 
 const struct tool *tool_find(const char *name)
 {

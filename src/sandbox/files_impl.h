@@ -1,7 +1,7 @@
-/* files_put.h - what the files_*.c share. */
+/* files_impl.h - what the files_*.c share. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_FILES_PUT_H
-#define SANDBOX_FILES_PUT_H
+#ifndef SANDBOX_FILES_IMPL_H
+#define SANDBOX_FILES_IMPL_H
 
 #include "sandbox/files.h"
 #include "sandbox/helper.h"

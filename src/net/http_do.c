@@ -1,7 +1,5 @@
-/* http.c - one HTTP exchange, cancellable, on the caller's thread. */
+/* http_do.c - one HTTP exchange, cancellable, on the caller's thread. */
 /* SPDX-License-Identifier: MIT */
-#include "net/http.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "base/str.h"
 #include "net/handles.h"
 #include "net/head.h"
+#include "net/http.h"
 #include "net/loopback.h"
 #include "net/notice.h"
 

@@ -1,7 +1,7 @@
-/* reply.h - requests about a job and their answers, as bytes. */
+/* supervise_impl.h - requests about a job and their answers, as bytes. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_SUPERVISE_REPLY_H
-#define SANDBOX_SUPERVISE_REPLY_H
+#ifndef SANDBOX_SUPERVISE_SUPERVISE_IMPL_H
+#define SANDBOX_SUPERVISE_SUPERVISE_IMPL_H
 
 #include "sandbox/supervise/supervise.h"
 

@@ -1,7 +1,7 @@
-/* check.h - what the checks of the contract share. */
+/* contract_impl.h - what the checks of the contract share. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CONTRACT_CHECK_H
-#define CONTRACT_CHECK_H
+#ifndef CONTRACT_CONTRACT_IMPL_H
+#define CONTRACT_CONTRACT_IMPL_H
 
 #include "contract/contract.h"
 

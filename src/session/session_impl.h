@@ -1,7 +1,8 @@
-/* store.h - the database under threads and ledger; for src/session only. */
+/* session_impl.h - the database under threads and ledger; for src/session only.
+ */
 /* SPDX-License-Identifier: MIT */
-#ifndef SESSION_STORE_H
-#define SESSION_STORE_H
+#ifndef SESSION_SESSION_IMPL_H
+#define SESSION_SESSION_IMPL_H
 
 #include <stdbool.h>
 

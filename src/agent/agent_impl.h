@@ -1,7 +1,7 @@
-/* toolrun.h - the tool calls of one answer: order, approval, results. */
+/* agent_impl.h - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
-#ifndef AGENT_TOOLRUN_H
-#define AGENT_TOOLRUN_H
+#ifndef AGENT_AGENT_IMPL_H
+#define AGENT_AGENT_IMPL_H
 
 #include "agent/agent.h"
 

@@ -1,11 +1,12 @@
-/* ws_handshake.h - the opening of a WebSocket (RFC 6455 §4): pure text. */
+/* ws_impl.h - the opening of a WebSocket (RFC 6455 §4); not for others. */
 /* SPDX-License-Identifier: MIT */
-#ifndef NET_WS_HANDSHAKE_H
-#define NET_WS_HANDSHAKE_H
+#ifndef NET_WS_IMPL_H
+#define NET_WS_IMPL_H
 
+#include "net/conn.h"
 #include "net/ws.h"
 
-/* For ws.c only. */
+/* ws_handshake.c: pure text. */
 enum { WS_KEY_SIZE = 25, WS_ACCEPT_SIZE = 29, WS_PROTOCOL_SIZE = 64 };
 
 /* What Sec-WebSocket-Accept must say to key. */
@@ -32,5 +33,17 @@ int ws_head_check(struct str head, const char *key, const char *offered,
  * coding. Returns whether that is all of it; when only the end of the
  * connection can tell, false. */
 bool ws_head_body(struct str head, struct str raw, struct buf *body);
+
+/* ws_connect.c */
+struct ws_link {
+	struct conn *conn;
+	struct buf rest; /* bytes that came after the head */
+	char protocol[WS_PROTOCOL_SIZE];
+};
+
+/* As ws_open() says; the caller owns what is in *link after 0. */
+int ws_connect(struct ws_link *link, struct http *h,
+	       const struct ws_request *req, const struct stop *stop,
+	       struct error *err);
 
 #endif
