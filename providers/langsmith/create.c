@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "providers/kit/body.h"
-#include "providers/kit/env_list.h"
 #include "providers/langsmith/langsmith.h"
 
 enum {
@@ -163,16 +162,12 @@ int langsmith_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		       cJSON *body, const struct stop *stop, struct error *err)
 {
 	char *snapshot = NULL;
-	cJSON *labels;
 
 	cJSON_AddBoolToObject(body, "wait_for_ready", true);
 	cJSON_AddNumberToObject(body, "timeout", READY_S);
 	cJSON_AddStringToObject(body, "name", spec->label);
-	labels = cJSON_AddObjectToObject(body, "labels");
-	/* Bad labels are found before a snapshot is built. */
-	if (env_list_labels(c->host->settings, "langsmith", spec, labels, err) <
-		    0 ||
-	    body_add_settings(c->host, "env", body, err) < 0 ||
+	cJSON_AddObjectToObject(body, "labels");
+	if (body_add_settings(c->host, "env", body, err) < 0 ||
 	    add_life(c, spec, body, err) < 0 ||
 	    add_resources(c, body, err) < 0 ||
 	    add_network(c, spec, body, err) < 0 ||

@@ -49,12 +49,12 @@ void langsmith_next_path(struct buf *path, const char *first, const cJSON *page,
 int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 		      struct exec_result *res, const struct stop *stop,
 		      struct error *err);
-/* ws.c: the command as text over a WebSocket, by sh; only command, timeout_ms,
- * output and arg of req count, and output is UTF-8. 1 when there is no
- * WebSocket to be had: then nothing was started. */
-int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
-			 struct exec_result *res, const struct stop *stop,
-			 struct error *err);
+/* ws.c: runs the command over a WebSocket and appends its standard output, as
+ * UTF-8, to out. 1 when there is no WebSocket to be had: then nothing was
+ * started. ERR_TIMEOUT when it did not end in time. */
+int langsmith_ws_call(struct sandbox *sb, struct str command,
+		      int64_t timeout_ms, struct buf *out,
+		      const struct stop *stop, struct error *err);
 
 extern const struct sandbox_provider langsmith_provider;
 

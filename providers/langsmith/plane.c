@@ -76,32 +76,6 @@ static int call_http(struct sandbox *sb, struct str command, int64_t wait_ms,
 	return rc;
 }
 
-static int add_output(void *arg, enum exec_stream stream, struct str chunk,
-		      struct buf *reply, struct error *err)
-{
-	struct buf *out = arg;
-
-	(void)reply;
-	if (stream == EXEC_STDOUT)
-		buf_addstr(out, chunk);
-	return buf_check(out, "the command's output", err);
-}
-
-static int call_ws(struct sandbox *sb, struct str command, int64_t wait_ms,
-		   struct buf *out, const struct stop *stop, struct error *err)
-{
-	const struct exec_request req = { .command = command,
-					  .timeout_ms = wait_ms + SLACK_MS,
-					  .output = add_output,
-					  .arg = out };
-	struct exec_result res;
-	int rc = langsmith_ws_execute(sb, &req, &res, stop, err);
-
-	if (rc == 0 && res.timed_out)
-		return error_set(err, ERR_TIMEOUT, "no answer in time");
-	return rc;
-}
-
 static bool has_ws(struct sandbox *sb)
 {
 	struct langsmith_box *b = (struct langsmith_box *)vendor_box(sb);
@@ -128,7 +102,8 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	if (job->try_ws && clock_ms() - job->began >= LONG_MS &&
 	    wait_ms >= LONG_MS && has_ws(job->sb)) {
 		job->try_ws = false;
-		rc = call_ws(job->sb, command, wait_ms, out, stop, err);
+		rc = langsmith_ws_call(job->sb, command, wait_ms + SLACK_MS,
+				       out, stop, err);
 	}
 	return rc <= 0 ? rc
 		       : call_http(job->sb, command, wait_ms, out, stop, err);

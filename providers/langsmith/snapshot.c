@@ -168,16 +168,15 @@ static int poll_ready(struct vendor_client *c, const char *id, const char *name,
 	return rc > 0 ? 0 : -1;
 }
 
-/* The id (owned) of the snapshot that an answer is about. */
-static int parse_id(const cJSON *answer, char **id, struct error *err)
+/* The id (owned) of the snapshot that an answer is about, or NULL. */
+static char *parse_id(const cJSON *answer, struct error *err)
 {
 	const char *text = json_string(answer, "id", "");
 
-	if (!vendor_id_ok(text))
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no snapshot");
-	*id = xstrdup(text);
-	return 0;
+	if (vendor_id_ok(text))
+		return xstrdup(text);
+	error_set(err, ERR_PROTOCOL, "unexpected server response: no snapshot");
+	return NULL;
 }
 
 static int post_build(struct vendor_client *c, const char *name, char **id,
@@ -206,11 +205,10 @@ static int post_build(struct vendor_client *c, const char *name, char **id,
 	cJSON_AddNumberToObject(body, "fs_capacity_bytes",
 				(double)gib * (1 << 30));
 	rc = vendor_post(c, &ask, body, &tree, stop, err);
-	if (rc == 0)
-		rc = parse_id(tree, id, err);
+	*id = rc == 0 ? parse_id(tree, err) : NULL;
 	cJSON_Delete(tree);
 	cJSON_Delete(body);
-	return rc;
+	return *id ? 0 : -1;
 }
 
 static int find_or_build(struct vendor_client *c, struct snapshot_search *f,
@@ -310,9 +308,8 @@ int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 	ask.body = buf_str(&body);
 	rc = vendor_ask(sb->host->priv, sb->id, &ask, &tree, stop, err);
 	if (rc == 0)
-		rc = parse_id(tree, &id, err);
-	if (rc == 0)
-		rc = poll_ready(sb->host->priv, id, name, NULL, stop, err);
+		id = parse_id(tree, err);
+	rc = id ? poll_ready(sb->host->priv, id, name, NULL, stop, err) : -1;
 	free(id);
 	cJSON_Delete(tree);
 	buf_release(&body);

@@ -38,38 +38,38 @@ enum {
 
 struct ws_command {
 	struct sandbox *sb;
-	const struct exec_request *req;
-	struct exec_result *res;
+	struct str command;
+	int64_t timeout_ms;
+	struct buf *out; /* standard output; borrowed */
 	char id[37];
 	struct buf start; /* the first message */
 	struct ws *ws;    /* NULL: not connected */
 	struct buf message;
-	struct langsmith_stream out[2];
+	struct langsmith_stream streams[2];
 	bool sent; /* the start, at least once */
 	bool started;
 	bool ended;
+	bool timed_out;
 	bool killing;
 	bool killed;
 	unsigned failures; /* in a row */
 	unsigned gaps;     /* in a row */
 	int64_t last_ms;   /* when a message last came */
-	int64_t limit;     /* clock_ms() when its time is over; INT64_MAX */
+	int64_t limit;     /* clock_ms() when its time is over */
 };
 
 static int write_start(struct ws_command *r, struct error *err)
 {
-	int64_t ms = r->req->timeout_ms;
-
 	r->start.max = BODY_MAX;
 	buf_adds(&r->start, "{\"type\":\"execute\",");
-	json_member(&r->start, "command", r->req->command);
+	json_member(&r->start, "command", r->command);
 	buf_addf(&r->start,
 		 ",\"timeout_seconds\":%lld,\"shell\":\"/bin/sh\","
 		 "\"idle_timeout_seconds\":%d,\"kill_on_disconnect\":false,"
 		 "\"ttl_seconds\":%d,\"close_stdin\":true,"
 		 "\"command_id\":\"%s\"",
-		 ms > 0 ? (long long)(ms + 999) / 1000 + LATER_S : 0,
-		 ABANDONED_S, KEPT_S, r->id);
+		 (long long)(r->timeout_ms + 999) / 1000 + LATER_S, ABANDONED_S,
+		 KEPT_S, r->id);
 	buf_addc(&r->start, '}');
 	return buf_check(&r->start, "the command", err);
 }
@@ -92,7 +92,8 @@ static int send_first(struct ws_command *r, const struct stop *stop,
 	snprintf(text, sizeof(text),
 		 "{\"type\":\"reconnect\",\"command_id\":\"%s\","
 		 "\"stdout_offset\":%lld,\"stderr_offset\":%lld}",
-		 r->id, (long long)r->out[0].at, (long long)r->out[1].at);
+		 r->id, (long long)r->streams[0].at,
+		 (long long)r->streams[1].at);
 	return ws_send(r->ws, WS_TEXT, str_of(text), stop, err);
 }
 
@@ -200,7 +201,7 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 	int i = f->stream == EXEC_STDERR;
 	struct str part;
 
-	if (langsmith_stream_advance(&r->out[i], f, &part) < 0) {
+	if (langsmith_stream_advance(&r->streams[i], f, &part) < 0) {
 		if (++r->gaps > 2)
 			return error_set(err, ERR_PROTOCOL,
 					 "unexpected server response: a part "
@@ -208,10 +209,11 @@ static int on_output(struct ws_command *r, const struct langsmith_frame *f,
 		disconnect(r); /* the next connection asks from where we are */
 		return 0;
 	}
-	if (!part.len)
-		return 0;
-	r->gaps = 0;
-	return r->req->output(r->req->arg, f->stream, part, NULL, err);
+	if (part.len)
+		r->gaps = 0;
+	if (f->stream == EXEC_STDOUT)
+		buf_addstr(r->out, part);
+	return buf_check(r->out, "the command's output", err);
 }
 
 /* 0 to go on or, with r->ended, at the end; 1 for plain requests; -1. */
@@ -227,12 +229,10 @@ static int on_frame(struct ws_command *r, const struct langsmith_frame *f,
 		return on_output(r, f, err);
 	case LANGSMITH_EXIT:
 		r->ended = true;
-		r->res->exit_code = f->exit_code;
 		return 0;
 	case LANGSMITH_TIMEOUT:
 		r->ended = true;
-		r->res->timed_out = true;
-		r->res->exit_code = 124;
+		r->timed_out = true;
 		return 0;
 	case LANGSMITH_UNKNOWN:
 	case LANGSMITH_FAILED:
@@ -304,8 +304,7 @@ static int follow_command(struct ws_command *r, const struct stop *stop,
 	return rc;
 }
 
-/* Ends the command whatever has happened; what it has printed is still
- * delivered. */
+/* Ends the command whatever has happened. */
 static void kill_command(struct ws_command *r)
 {
 	struct stop stop = stop_cleanup(KILL_MS);
@@ -330,41 +329,30 @@ static void kill_command(struct ws_command *r)
 	}
 }
 
-static int64_t limit_of(const struct exec_request *req)
-{
-	return req->timeout_ms > 0 ? clock_ms() + req->timeout_ms : INT64_MAX;
-}
-
-int langsmith_ws_execute(struct sandbox *sb, const struct exec_request *req,
-			 struct exec_result *res, const struct stop *stop,
-			 struct error *err)
+int langsmith_ws_call(struct sandbox *sb, struct str command,
+		      int64_t timeout_ms, struct buf *out,
+		      const struct stop *stop, struct error *err)
 {
 	struct ws_command r = { .sb = sb,
-				.req = req,
-				.res = res,
+				.command = command,
+				.timeout_ms = timeout_ms,
+				.out = out,
 				.last_ms = clock_ms(),
-				.limit = limit_of(req),
+				.limit = clock_ms() + timeout_ms,
 				.message = BUF_INIT(MESSAGE_MAX) };
 	struct stop closing;
 	struct error ignored = { 0 };
 	struct error why = { 0 };
 	int rc;
 
-	*res = (struct exec_result){ .exit_code = -1 };
 	ids_uuid7(r.id);
 	rc = write_start(&r, &why);
 	if (rc == 0)
 		rc = follow_command(&r, stop, &why);
-	if (rc < 0 && r.sent && !r.ended && why.code != ERR_GONE) {
-		bool late = why.code == ERR_TIMEOUT && clock_ms() >= r.limit;
-
+	if (rc == 0 && r.timed_out)
+		rc = error_set(&why, ERR_TIMEOUT, "no answer in time");
+	else if (rc < 0 && r.sent && !r.ended && why.code != ERR_GONE)
 		kill_command(&r);
-		if (late && r.ended) {
-			res->exit_code = 124;
-			res->timed_out = true;
-			rc = 0;
-		}
-	}
 	closing = stop_within(stop, CLOSE_MS);
 	if (r.ws)
 		(void)ws_close(r.ws, WS_CODE_NORMAL, "", &closing, &ignored);
