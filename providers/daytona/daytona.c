@@ -98,8 +98,8 @@ static char *ask_url(struct sandbox *sb, const struct stop *stop,
 }
 
 /* The toolbox's address may differ from region to region. */
-static int adopt(struct sandbox *sb, const cJSON *answer,
-		 const struct stop *stop, struct error *err)
+static int set_endpoint(struct sandbox *sb, const cJSON *answer,
+			const struct stop *stop, struct error *err)
 {
 	const char *named = json_string(answer, "toolboxProxyUrl", "");
 	char *url = *named ? xstrdup(named) : ask_url(sb, stop, err);
@@ -223,8 +223,8 @@ static const struct vendor_pages pages = { .items = "items",
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
-	.where = "Is DAYTONA_API_KEY a key of this account, and may it do "
-		 "this? See https://app.daytona.io/dashboard/keys",
+	.auth_hint = "Is DAYTONA_API_KEY a key of this account, and may it do "
+		     "this? See https://app.daytona.io/dashboard/keys",
 	.client_size = sizeof(struct vendor_client),
 	.box_size = sizeof(struct vendor_box),
 	.path = "/sandbox/",
@@ -243,7 +243,7 @@ static const struct vendor vendor = {
 	.describe = daytona_describe,
 	.post = daytona_post,
 	.start = start,
-	.adopt = adopt,
+	.set_endpoint = set_endpoint,
 	.extend = extend,
 	.touch = touch,
 	.info = add_end,

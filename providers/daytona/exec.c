@@ -94,7 +94,7 @@ int daytona_call(void *arg, struct str command, int64_t wait_ms,
 	};
 	int rc;
 
-	vendor_keep(sb, stop);
+	vendor_touch(sb, stop);
 	rc = compose(command, wait_ms, &body, err);
 	ask.body = buf_str(&body);
 	if (rc == 0) {

@@ -4,16 +4,14 @@
 #include "providers/daytona/daytona.h"
 #include "providers/kit/http_files.h"
 
-static void get(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	(void)sb;
 	buf_adds(&way->path, "/files/download?path=");
 	rest_encode(&way->path, str_of(file));
 }
 
-static void put(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	(void)sb;
 	(void)file;
@@ -31,22 +29,22 @@ static bool says(const struct http_response *res, const char *words)
 }
 
 /* The proxy's words when there is no sandbox, or none that answers. */
-static enum http_files_verdict judge(const struct http_response *res)
+static enum file_retry classify_failure(const struct http_response *res)
 {
 	int status = res->status;
 
 	if (status == 401 || status == 502 || status == 503 || status == 504 ||
 	    ((status == 400 || status == 404) && says(res, "andbox") &&
 	     !says(res, "FILE_") && !says(res, "\"errors\"")))
-		return FILES_REVIVE;
-	return FILES_REFUSED;
+		return FILE_RETRY_STARTED;
+	return FILE_RETRY_NEVER;
 }
 
 const struct http_files daytona_files = {
 	.call = vendor_send,
 	.get = get,
 	.put = put,
-	.judge = judge,
-	.revive = vendor_revive,
-	.keep = vendor_keep,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+	.touch = vendor_touch,
 };

@@ -32,8 +32,9 @@ static int post(struct sandbox *sb, const char *name, const struct stop *stop,
 }
 
 /* 1 when it can be used, 0 to look again; *known once it was there. */
-static int look(struct sandbox_client *host, const char *name, bool *known,
-		const struct stop *stop, struct error *err)
+static int poll_snapshot(struct sandbox_client *host, const char *name,
+			 bool *known, const struct stop *stop,
+			 struct error *err)
 {
 	struct buf path = BUF_INIT(4096);
 	struct rest_ask ask = { .method = "GET",
@@ -69,7 +70,7 @@ int daytona_find_snapshot(struct sandbox_client *host, const char *name,
 	bool known = false;
 
 	/* One whose build failed has the name all the same. */
-	if (look(host, name, &known, stop, &failed) < 0 && !known) {
+	if (poll_snapshot(host, name, &known, stop, &failed) < 0 && !known) {
 		*err = failed;
 		return -1;
 	}
@@ -89,7 +90,8 @@ int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		return error_set(err, ERR_USAGE, "no name of a snapshot");
 	if (post(sb, name, stop, err) < 0)
 		return -1;
-	while ((rc = look(sb->host, name, &known, &within, err)) == 0) {
+	while ((rc = poll_snapshot(sb->host, name, &known, &within, err)) ==
+	       0) {
 		if (!known && clock_ms() > noticed)
 			return error_set(err, ERR_REMOTE,
 					 "the snapshot was not made");

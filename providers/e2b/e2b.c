@@ -141,8 +141,8 @@ static void replace(char **text, const char *value)
 
 /* Reads what an answer says of envd; what it leaves out stays. Then envd's
  * address and headers. */
-static int adopt(struct sandbox *sb, const cJSON *answer,
-		 const struct stop *stop, struct error *err)
+static int set_endpoint(struct sandbox *sb, const cJSON *answer,
+			const struct stop *stop, struct error *err)
 {
 	const struct e2b *e = sb->host->priv;
 	const char *domain = json_string(answer, "domain", NULL);
@@ -327,8 +327,8 @@ const struct vendor_pages e2b_pages = { .header = "x-next-token",
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
-	.where = "Is E2B_API_KEY a key of this account? See "
-		 "https://e2b.dev/dashboard (API Keys)",
+	.auth_hint = "Is E2B_API_KEY a key of this account? See "
+		     "https://e2b.dev/dashboard (API Keys)",
 	.client_size = sizeof(struct e2b),
 	.box_size = sizeof(struct e2b_box),
 	.path = "/sandboxes/",
@@ -344,7 +344,7 @@ static const struct vendor vendor = {
 	.describe = e2b_describe,
 	.post = e2b_post,
 	.start = start,
-	.adopt = adopt,
+	.set_endpoint = set_endpoint,
 	.prepare = make_workdir,
 	.extend = extend,
 	.info = add_end,

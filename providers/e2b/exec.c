@@ -107,7 +107,7 @@ int e2b_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	};
 	int rc;
 
-	vendor_keep(sb, stop);
+	vendor_touch(sb, stop);
 	rc = compose(sb, command, &body, err);
 	ask.body = buf_str(&body);
 	if (rc == 0) {

@@ -6,8 +6,7 @@
 
 enum { RAW_SINCE = 507 }; /* envd 0.5.7 takes a body that is the file */
 
-static void get(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	const char *user = e2b_user(sb);
 
@@ -20,8 +19,7 @@ static void get(struct sandbox *sb, const char *file,
 }
 
 /* The form's name is only shown: the path is in the query. */
-static void put(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	int version = e2b_version(sb);
 
@@ -33,22 +31,22 @@ static void put(struct sandbox *sb, const char *file,
 }
 
 /* The proxy's words when there is no sandbox, or none that answers. */
-static enum http_files_verdict judge(const struct http_response *res)
+static enum file_retry classify_failure(const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
 
 	if (res->status == 401 || res->status == 502 || res->status == 503 ||
 	    (res->status == 404 && str_search(body, STR("andbox")) < body.len &&
 	     str_search(body, STR("path '")) == body.len))
-		return FILES_REVIVE;
-	return FILES_REFUSED;
+		return FILE_RETRY_STARTED;
+	return FILE_RETRY_NEVER;
 }
 
 const struct http_files e2b_files = {
 	.call = vendor_send,
 	.get = get,
 	.put = put,
-	.judge = judge,
-	.revive = vendor_revive,
-	.keep = vendor_keep,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+	.touch = vendor_touch,
 };

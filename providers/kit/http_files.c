@@ -22,7 +22,7 @@ enum {
 };
 
 /* JSON, a form and a query can say it. */
-static bool plain(const char *path)
+static bool is_plain(const char *path)
 {
 	for (const char *c = path; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7F)
@@ -30,39 +30,41 @@ static bool plain(const char *path)
 	return str_is_utf8(str_of(path));
 }
 
-static enum http_files_verdict verdict(const struct http_files *v,
+static enum file_retry classify_answer(const struct http_files *v,
 				       const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
 	bool denied = str_search(body, STR("permission denied")) < body.len;
-	enum http_files_verdict said = v->judge ? v->judge(res) : FILES_REFUSED;
+	enum file_retry said =
+		v->classify ? v->classify(res) : FILE_RETRY_NEVER;
 
-	if (said != FILES_REFUSED)
+	if (said != FILE_RETRY_NEVER)
 		return said;
 	/* 507: the disk is full. */
 	if (res->status == 408 || res->status == 429 ||
 	    (res->status >= 500 && res->status != 507 && !denied))
-		return FILES_AGAIN;
-	return FILES_REFUSED;
+		return FILE_RETRY;
+	return FILE_RETRY_NEVER;
 }
 
-int http_files_judge(struct sandbox *sb, const struct http_files *v,
-		     const struct http_response *res, const struct error *why,
-		     const struct stop *stop, struct error *err)
+int http_files_classify(struct sandbox *sb, const struct http_files *v,
+			const struct http_response *res,
+			const struct error *why, const struct stop *stop,
+			struct error *err)
 {
-	enum http_files_verdict said = FILES_FAILED;
+	enum file_retry said = FILE_RETRY_FATAL;
 
 	if (why->code == ERR_NETWORK)
 		return 0;
 	if (res->status >= 400)
-		said = verdict(v, res);
-	if (said == FILES_FAILED)
+		said = classify_answer(v, res);
+	if (said == FILE_RETRY_FATAL)
 		*err = *why;
-	if (said == FILES_AGAIN || said == FILES_REFUSED)
-		return said == FILES_REFUSED;
-	if (said == FILES_FAILED || v->revive(sb, stop, err) < 0)
+	if (said == FILE_RETRY || said == FILE_RETRY_NEVER)
+		return said == FILE_RETRY_NEVER;
+	if (said == FILE_RETRY_FATAL || v->ensure_running(sb, stop, err) < 0)
 		return -1;
-	return said == FILES_DOUBT;
+	return said == FILE_RETRY_UNSURE;
 }
 
 struct job { /* what one file's move has to do with */
@@ -74,10 +76,11 @@ struct job { /* what one file's move has to do with */
 
 /* The same with the pause before the next try, of which there are TRIES.
  * err is filled when this returns -1. */
-static int judge(const struct job *j, const struct http_response *res,
-		 int tries, const struct error *why, struct error *err)
+static int classify_failure(const struct job *j,
+			    const struct http_response *res, int tries,
+			    const struct error *why, struct error *err)
 {
-	int rc = http_files_judge(j->sb, j->v, res, why, j->stop, err);
+	int rc = http_files_classify(j->sb, j->v, res, why, j->stop, err);
 
 	if (rc == 0 && tries >= TRIES) {
 		*err = *why;
@@ -87,16 +90,16 @@ static int judge(const struct job *j, const struct http_response *res,
 		  : retry_sleep(why, (int64_t)tries * PAUSE_MS, j->stop, err);
 }
 
-static void release_way(struct http_files_way *way)
+static void release_way(struct file_request *way)
 {
 	buf_release(&way->path);
 	buf_release(&way->body);
 }
 
-static struct http_files_way new_way(void)
+static struct file_request new_way(void)
 {
-	return (struct http_files_way){ .path = BUF_INIT(HEAD_MAX),
-					.body = BUF_INIT(HEAD_MAX) };
+	return (struct file_request){ .path = BUF_INIT(HEAD_MAX),
+				      .body = BUF_INIT(HEAD_MAX) };
 }
 
 struct upload {
@@ -123,7 +126,7 @@ static int64_t read_file(struct upload *u, char *room, size_t len,
 	return n;
 }
 
-static int64_t take(struct buf *b, char *room, size_t len)
+static int64_t consume(struct buf *b, char *room, size_t len)
 {
 	size_t n = b->len < len ? b->len : len;
 
@@ -138,14 +141,14 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 	struct upload *u = arg;
 
 	if (u->head.len)
-		return take(&u->head, room, len);
+		return consume(&u->head, room, len);
 	if (u->sent < u->put.file->size)
 		return read_file(u, room, len, err);
-	return take(&u->tail, room, len);
+	return consume(&u->tail, room, len);
 }
 
 /* A field with the path comes before the file's: servers read as a stream. */
-static void wrap(struct upload *u, const struct http_files_way *way, char *type,
+static void wrap(struct upload *u, const struct file_request *way, char *type,
 		 size_t room)
 {
 	static const char part[] = "Content-Disposition: form-data; name=";
@@ -167,7 +170,7 @@ static void wrap(struct upload *u, const struct http_files_way *way, char *type,
 static int send_once(const struct job *j, struct upload *u,
 		     struct http_response *res, struct error *err)
 {
-	struct http_files_way way = new_way();
+	struct file_request way = new_way();
 	char type[96] = "application/octet-stream";
 	struct rest_ask ask = { .method = "POST",
 				.type = type,
@@ -210,7 +213,7 @@ static int send_part(const struct job *j, int tries, struct error *why,
 	if (rc < 0 || f->error != FILE_OK)
 		goto out;
 	u.put.path = part.path.ptr;
-	if (!plain(u.put.path)) {
+	if (!is_plain(u.put.path)) {
 		rc = transfer_upload(j->sb, f, 1, j->stop, err);
 		goto out;
 	}
@@ -223,7 +226,7 @@ static int send_part(const struct job *j, int tries, struct error *why,
 		transfer_fail(f, FILE_OTHER, why->message);
 		rc = 0;
 	} else {
-		rc = judge(j, &res, tries, why, err);
+		rc = classify_failure(j, &res, tries, why, err);
 		if (rc > 0)
 			transfer_fail(f, FILE_OTHER, why->message);
 		rc = rc < 0 ? -1 : !rc;
@@ -242,8 +245,8 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	const struct http_files *v = arg;
 	struct job j = { sb, v, f, stop };
 
-	if (v->keep)
-		v->keep(sb, stop);
+	if (v->touch)
+		v->touch(sb, stop);
 	if (!f->api_only && transfer_fits(sb, f->size))
 		return transfer_upload(sb, f, 1, stop, err);
 	for (int i = 1;; i++) {
@@ -319,7 +322,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 static int get_once(const struct job *j, struct download *d,
 		    struct http_response *res, struct error *err)
 {
-	struct http_files_way way = new_way();
+	struct file_request way = new_way();
 	char *range =
 		d->got ? xasprintf("Range: bytes=%" PRId64 "-", d->got) : NULL;
 	const char *const headers[] = { range, NULL };
@@ -370,9 +373,9 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	struct download d = { .file = f };
 	int rc = 1;
 
-	if (v->keep)
-		v->keep(sb, stop);
-	if (!plain(f->path))
+	if (v->touch)
+		v->touch(sb, stop);
+	if (!is_plain(f->path))
 		return transfer_download(sb, f, 1, stop, err);
 	for (int i = 1; rc > 0; i++) {
 		struct http_response res = { 0 };
@@ -388,7 +391,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		} else if (rc < 0 && res.status == 416 && d.got) {
 			rc = 0; /* it was cut at its very end */
 		} else if (rc < 0) {
-			rc = judge(&j, &res, i, &why, err);
+			rc = classify_failure(&j, &res, i, &why, err);
 			if (rc > 0)
 				rc = download_else(sb, &d, &why, stop, err);
 			else if (rc == 0)

@@ -7,16 +7,16 @@
 #include "sandbox/sandbox.h"
 
 /* What the answer to a failed request means. */
-enum http_files_verdict {
-	FILES_AGAIN,   /* a passing trouble */
-	FILES_REVIVE,  /* the sandbox may be asleep or gone; then again */
-	FILES_DOUBT,   /* the same, but if it is there, it was the file */
-	FILES_REFUSED, /* this file */
-	FILES_FAILED,  /* everything: the key is bad */
+enum file_retry {
+	FILE_RETRY,         /* a passing trouble */
+	FILE_RETRY_STARTED, /* the sandbox may be asleep or gone; then again */
+	FILE_RETRY_UNSURE,  /* the same, but if it is there, it was the file */
+	FILE_RETRY_NEVER,   /* this file */
+	FILE_RETRY_FATAL,   /* everything: the key is bad */
 };
 
 /* How a file is asked for or sent; what the vendor fills in. */
-struct http_files_way {
+struct file_request {
 	struct buf path; /* of the request, with its query */
 	struct buf body; /* download: JSON for a POST; empty: a GET */
 	const char
@@ -40,21 +40,21 @@ struct http_files {
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,
-		    struct http_files_way *way);
+		    struct file_request *way);
 	/* One of the two. send() does all of it, as rest_call() into res. */
 	void (*put)(struct sandbox *sb, const char *file,
-		    struct http_files_way *way);
+		    struct file_request *way);
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
-	/* Of an answer of 400 or more that http_files_judge() does not settle;
-	 * NULL: it was the file. */
-	enum http_files_verdict (*judge)(const struct http_response *res);
-	/* As e2b_revive(). */
-	int (*revive)(struct sandbox *sb, const struct stop *stop,
-		      struct error *err);
+	/* Of an answer of 400 or more that http_files_classify() does not
+	 * settle; NULL: it was the file. */
+	enum file_retry (*classify)(const struct http_response *res);
+	/* As vendor_ensure_running(). */
+	int (*ensure_running)(struct sandbox *sb, const struct stop *stop,
+			      struct error *err);
 	/* Before each file: the sandbox is in use. NULL: it knows. */
-	void (*keep)(struct sandbox *sb, const struct stop *stop);
+	void (*touch)(struct sandbox *sb, const struct stop *stop);
 };
 
 /*
@@ -74,8 +74,9 @@ int http_files_download(struct sandbox *sb, const struct http_files *v,
  * After a request that failed with why: 0 to try again, 1 when the file is
  * refused, -1 (err filled) when nothing more can be done.
  */
-int http_files_judge(struct sandbox *sb, const struct http_files *v,
-		     const struct http_response *res, const struct error *why,
-		     const struct stop *stop, struct error *err);
+int http_files_classify(struct sandbox *sb, const struct http_files *v,
+			const struct http_response *res,
+			const struct error *why, const struct stop *stop,
+			struct error *err);
 
 #endif

@@ -208,7 +208,7 @@ int vendor_api(struct vendor_client *c, const struct rest_ask *ask,
 	}
 	rc = rest_json(&c->api, &own, &answer, &status, stop, err);
 	if (rc < 0 && err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "%s", c->vendor->where);
+		error_hint(err, "%s", c->vendor->auth_hint);
 	if (rc == 0 && status == 404) {
 		cJSON_Delete(answer);
 		answer = NULL;

@@ -51,11 +51,11 @@ struct transfer;
 struct http_files;
 
 struct vendor {
-	const char *noun;   /* for messages: "sandbox" */
-	const char *where;  /* the hint when the key was refused */
-	size_t client_size; /* of what begins with a struct vendor_client */
-	size_t box_size;    /* of what begins with a struct vendor_box */
-	const char *path;   /* before an id: "/sandboxes/" */
+	const char *noun;      /* for messages: "sandbox" */
+	const char *auth_hint; /* the hint when the key was refused */
+	size_t client_size;    /* of what begins with a struct vendor_client */
+	size_t box_size;       /* of what begins with a struct vendor_box */
+	const char *path;      /* before an id: "/sandboxes/" */
 	struct vendor_fields fields;
 	const struct vendor_state *states;
 	const struct vendor_pages *pages; /* vendor_pages.h */
@@ -93,8 +93,8 @@ struct vendor {
 	int (*poll)(struct sandbox *sb, const char *state, cJSON **answer,
 		    const struct stop *stop, struct error *err);
 	/* It runs: reads what requests to it need; may be NULL. */
-	int (*adopt)(struct sandbox *sb, const cJSON *answer,
-		     const struct stop *stop, struct error *err);
+	int (*set_endpoint)(struct sandbox *sb, const cJSON *answer,
+			    const struct stop *stop, struct error *err);
 	/* After create and attach; may be NULL. */
 	int (*prepare)(struct sandbox *sb, const struct stop *stop,
 		       struct error *err);
@@ -196,11 +196,11 @@ int vendor_wait(struct sandbox *sb, cJSON *answer, const char *want,
 		struct error *err);
 /* A request to the sandbox failed: is it there? 0 to try again, a stopped one
  * started; -1 with ERR_GONE or why nobody can tell. */
-int vendor_revive(struct sandbox *sb, const struct stop *stop,
-		  struct error *err);
+int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
+			  struct error *err);
 /* Before a request to it: extends its life when half of it has passed. A
  * failure of that is no failure of the request. */
-void vendor_keep(struct sandbox *sb, const struct stop *stop);
+void vendor_touch(struct sandbox *sb, const struct stop *stop);
 const struct vendor_state *vendor_state(const struct vendor *v,
 					const cJSON *answer);
 

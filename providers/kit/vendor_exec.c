@@ -20,7 +20,7 @@ int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 	    (err->code == ERR_LIMIT && status != 429))
 		return -1;
 	may_be_gone = may_be_gone || is_listed(v->may_be_gone, status);
-	if (may_be_gone && vendor_revive(sb, stop, &why) < 0 &&
+	if (may_be_gone && vendor_ensure_running(sb, stop, &why) < 0 &&
 	    why.code != ERR_NETWORK && why.code != ERR_TIMEOUT) {
 		*err = why;
 		return -1;

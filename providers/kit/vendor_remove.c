@@ -13,8 +13,8 @@ enum {
 
 /* 1 when it is gone, 0 when its end is coming; ERR_BUSY: nothing happens, so
  * the request has to be sent again (an answer of 200 may come from a proxy). */
-static int look(struct vendor_client *c, const char *id, int *looks,
-		const struct stop *stop, struct error *err)
+static int check_ended(struct vendor_client *c, const char *id, int *looks,
+		       const struct stop *stop, struct error *err)
 {
 	enum vendor_step step;
 	cJSON *answer = NULL;
@@ -41,7 +41,7 @@ static int await_end(struct vendor_client *c, const char *id,
 	int looks = 0;
 	int rc;
 
-	while ((rc = look(c, id, &looks, &within, err)) == 0) {
+	while ((rc = check_ended(c, id, &looks, &within, err)) == 0) {
 		if (stop_sleep(&within, pause, err) < 0)
 			return -1;
 		if (pause < POLL_MAX_MS)
@@ -64,7 +64,7 @@ static int confirm(struct vendor_client *c, const char *id,
 		   struct error *err)
 {
 	int looks = 0;
-	int rc = look(c, id, &looks, stop, err);
+	int rc = check_ended(c, id, &looks, stop, err);
 
 	if (rc == 0)
 		*err = *why;

@@ -143,8 +143,9 @@ static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		return -1;
 	note_state(w, s);
 	if (s->step == STEP_READY)
-		return w->v->adopt && w->v->adopt(w->sb, w->answer, stop, err) <
-					       0
+		return w->v->set_endpoint &&
+				       w->v->set_endpoint(w->sb, w->answer,
+							  stop, err) < 0
 			       ? -1
 			       : 1;
 	if (s->step == STEP_FAIL || s->step == STEP_ENDING ||
@@ -174,8 +175,8 @@ int vendor_wait(struct sandbox *sb, cJSON *answer, const char *want,
 	return rc < 0 ? -1 : 0;
 }
 
-int vendor_revive(struct sandbox *sb, const struct stop *stop,
-		  struct error *err)
+int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,
+			  struct error *err)
 {
 	struct vendor_client *c = vendor_of(sb->host);
 	cJSON *answer = NULL;
@@ -187,7 +188,7 @@ int vendor_revive(struct sandbox *sb, const struct stop *stop,
 	return rc < 0 ? -1 : vendor_wait(sb, answer, NULL, NULL, stop, err);
 }
 
-void vendor_keep(struct sandbox *sb, const struct stop *stop)
+void vendor_touch(struct sandbox *sb, const struct stop *stop)
 {
 	const struct vendor *v = vendor_of(sb->host)->vendor;
 	struct vendor_box *b = vendor_box(sb);

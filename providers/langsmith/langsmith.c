@@ -88,8 +88,8 @@ static int langsmith_open(struct sandbox_client *host,
 }
 
 /* The address of its data plane. */
-static int adopt(struct sandbox *sb, const cJSON *answer,
-		 const struct stop *stop, struct error *err)
+static int set_endpoint(struct sandbox *sb, const cJSON *answer,
+			const struct stop *stop, struct error *err)
 {
 	const struct langsmith *l = sb->host->priv;
 	struct rest plane = { .http = sb->host->http };
@@ -227,8 +227,9 @@ static const struct vendor_pages pages = { .items = "sandboxes",
 
 static const struct vendor vendor = {
 	.noun = "sandbox",
-	.where = "Is LANGSMITH_API_KEY a key of this account and region? See "
-		 "https://smith.langchain.com (Settings, API Keys)",
+	.auth_hint =
+		"Is LANGSMITH_API_KEY a key of this account and region? See "
+		"https://smith.langchain.com (Settings, API Keys)",
 	.client_size = sizeof(struct langsmith),
 	.box_size = sizeof(struct langsmith_box),
 	.path = "/v2/sandboxes/boxes/",
@@ -247,7 +248,7 @@ static const struct vendor vendor = {
 	.describe = langsmith_describe,
 	.post = langsmith_post,
 	.start = start,
-	.adopt = adopt,
+	.set_endpoint = set_endpoint,
 	.extend = extend,
 	.info = add_label,
 	.list_path = list_path,

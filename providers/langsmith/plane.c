@@ -128,8 +128,7 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
 
-static void get(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	(void)sb;
 	buf_adds(&way->path, "/download?path=");
@@ -137,8 +136,7 @@ static void get(struct sandbox *sb, const char *file,
 }
 
 /* The form's name is only shown: the path is in the query. */
-static void put(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	(void)sb;
 	buf_adds(&way->path, "/upload?path=");
@@ -155,21 +153,21 @@ static bool says(const struct http_response *res, const char *word)
 }
 
 /* A 404 may still be the file's: then the sandbox is there. */
-static enum http_files_verdict classify_failure(const struct http_response *res)
+static enum file_retry classify_failure(const struct http_response *res)
 {
 	if (res->status == 502 || res->status == 503 ||
 	    ((res->status == 400 || res->status == 409) &&
 	     says(res, "NotReady")))
-		return FILES_REVIVE;
+		return FILE_RETRY_STARTED;
 	if (res->status == 404 && !says(res, "FileNotFound"))
-		return FILES_DOUBT;
-	return FILES_REFUSED;
+		return FILE_RETRY_UNSURE;
+	return FILE_RETRY_NEVER;
 }
 
 const struct http_files langsmith_files = {
 	.call = vendor_send,
 	.get = get,
 	.put = put,
-	.judge = classify_failure,
-	.revive = vendor_revive,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
 };

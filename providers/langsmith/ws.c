@@ -171,7 +171,7 @@ static int decide_retry(struct ws_command *r,
 		*err = *why;
 		return -1;
 	}
-	if (status >= 400 && vendor_revive(r->sb, stop, &gone) < 0 &&
+	if (status >= 400 && vendor_ensure_running(r->sb, stop, &gone) < 0 &&
 	    gone.code == ERR_GONE) {
 		*err = gone;
 		return -1;

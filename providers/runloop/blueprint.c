@@ -120,8 +120,8 @@ static int start(struct vendor_client *c, struct build *b,
 	return rc;
 }
 
-static int look(struct vendor_client *c, struct build *b,
-		const struct stop *stop, struct error *err)
+static int poll_build(struct vendor_client *c, struct build *b,
+		      const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("/v1/blueprints/%s", b->id);
 	struct rest_ask ask = { .method = "GET",
@@ -166,7 +166,7 @@ static int await(struct vendor_client *c, struct build *b,
 		}
 		snprintf(told, sizeof(told), "%s", b->status);
 		if (stop_sleep(stop, LOOK_MS, err) < 0 ||
-		    look(c, b, stop, err) < 0)
+		    poll_build(c, b, stop, err) < 0)
 			return -1;
 	}
 	return 0;

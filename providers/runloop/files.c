@@ -21,8 +21,7 @@ static int call(struct sandbox *sb, const struct rest_ask *ask,
 	return vendor_send(sb, &own, res, stop, err);
 }
 
-static void get(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	buf_addf(&way->path, "/v1/devboxes/%s/download_file", sb->id);
 	buf_addc(&way->body, '{');
@@ -30,8 +29,7 @@ static void get(struct sandbox *sb, const char *file,
 	buf_addc(&way->body, '}');
 }
 
-static void put(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	(void)file;
 	buf_addf(&way->path, "/v1/devboxes/%s/upload_file", sb->id);
@@ -41,19 +39,19 @@ static void put(struct sandbox *sb, const char *file,
 }
 
 /* What the API says of a file is not documented. */
-static enum http_files_verdict judge(const struct http_response *res)
+static enum file_retry classify_failure(const struct http_response *res)
 {
 	if (res->status == 401)
-		return FILES_FAILED;
+		return FILE_RETRY_FATAL;
 	if (res->status == 408 || res->status == 429 || res->status >= 500)
-		return FILES_AGAIN;
-	return FILES_DOUBT;
+		return FILE_RETRY;
+	return FILE_RETRY_UNSURE;
 }
 
 const struct http_files runloop_files = {
 	.call = call,
 	.get = get,
 	.put = put,
-	.judge = judge,
-	.revive = vendor_revive,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
 };

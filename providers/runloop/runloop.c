@@ -280,8 +280,8 @@ static const struct vendor_state states[] = {
 
 static const struct vendor vendor = {
 	.noun = "devbox",
-	.where = "Is RUNLOOP_API_KEY a key of this account? See "
-		 "https://platform.runloop.ai (Settings, API Keys)",
+	.auth_hint = "Is RUNLOOP_API_KEY a key of this account? See "
+		     "https://platform.runloop.ai (Settings, API Keys)",
 	.client_size = sizeof(struct vendor_client),
 	.box_size = sizeof(struct vendor_box),
 	.path = "/v1/devboxes/",

@@ -101,7 +101,7 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	struct buf body = BUF_INIT(BODY_MAX);
 	int rc;
 
-	vendor_keep(sb, stop);
+	vendor_touch(sb, stop);
 	buf_adds(&body, "{\"command\":\"sh\",\"args\":[\"-c\",");
 	arguments_add(&body, command);
 	buf_adds(&body, "],\"cwd\":\"/\",\"env\":{},\"sudo\":false");

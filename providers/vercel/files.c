@@ -46,8 +46,7 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 	return rc;
 }
 
-static void get(struct sandbox *sb, const char *file,
-		struct http_files_way *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *way)
 {
 	char *path = vercel_path(sb->host->priv, "/fs/read", "");
 
@@ -58,18 +57,18 @@ static void get(struct sandbox *sb, const char *file,
 	buf_addc(&way->body, '}');
 }
 
-static enum http_files_verdict classify_failure(const struct http_response *res)
+static enum file_retry classify_failure(const struct http_response *res)
 {
 	switch (res->status) {
 	case 401:
-		return FILES_FAILED;
+		return FILE_RETRY_FATAL;
 	case 404:
-		return FILES_DOUBT;
+		return FILE_RETRY_UNSURE;
 	case 410:
 	case 422:
-		return FILES_REVIVE;
+		return FILE_RETRY_STARTED;
 	default:
-		return FILES_REFUSED;
+		return FILE_RETRY_NEVER;
 	}
 }
 
@@ -77,7 +76,7 @@ const struct http_files vercel_files = {
 	.call = vendor_send,
 	.get = get,
 	.send = send_file,
-	.judge = classify_failure,
-	.revive = vendor_revive,
-	.keep = vendor_keep,
+	.classify = classify_failure,
+	.ensure_running = vendor_ensure_running,
+	.touch = vendor_touch,
 };

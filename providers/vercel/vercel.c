@@ -132,8 +132,8 @@ static int64_t left_ms(const cJSON *session)
 }
 
 /* Commands and files go to the session. */
-static int adopt(struct sandbox *sb, const cJSON *answer,
-		 const struct stop *stop, struct error *err)
+static int set_endpoint(struct sandbox *sb, const cJSON *answer,
+			const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = sb->host->priv;
 	const cJSON *session = session_of(v, answer);
@@ -159,7 +159,7 @@ static int prepare(struct sandbox *sb, const struct stop *stop,
 		   struct error *err)
 {
 	(void)err;
-	vendor_keep(sb, stop);
+	vendor_touch(sb, stop);
 	return 0;
 }
 
@@ -404,14 +404,14 @@ static const struct vendor_state states_v2[] = {
 /* What both versions of the API have alike. */
 #define BOTH_VERSIONS                                                          \
 	.noun = "sandbox",                                                     \
-	.where = "Is the token valid for this team and project, and not "      \
-		 "expired? See https://vercel.com/account/tokens",             \
+	.auth_hint = "Is the token valid for this team and project, and not "  \
+		     "expired? See https://vercel.com/account/tokens",         \
 	.client_size = sizeof(struct vercel),                                  \
 	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
 	.wait_ms = WAIT_MS, .describe = vercel_describe, .get = get,           \
-	.end = end, .post = vercel_post, .start = start, .adopt = adopt,       \
-	.prepare = prepare, .extend = extend, .info = add_end,                 \
-	.call = vercel_call,                                                   \
+	.end = end, .post = vercel_post, .start = start,                       \
+	.set_endpoint = set_endpoint, .prepare = prepare, .extend = extend,    \
+	.info = add_end, .call = vercel_call,                                  \
 	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */      \
 		.max_answer = 4 << 20,                                         \
 	.may_be_gone = (const int[]){ 404, 410, 422, 0 },                      \
