@@ -15,7 +15,9 @@ s_copy() {
 	while :; do
 		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
 			: >"$s_dir/full"
-		s_n=$(($(wc -c <"$s_dir/$1.$s_at")))
+		# dash ends the shell at $(()) of nothing: when the job was
+		# cleared away, its daemon would get SIGPIPE.
+		s_n=$(wc -c <"$s_dir/$1.$s_at") || s_n=0
 		[ "$s_n" -gt "$s_len" ] || break
 		s_len=$s_n
 		s_in=${s_in%% *}
