@@ -18,7 +18,7 @@ enum {
 	KEYS_MOST = 16, /* keys of one provider */
 };
 
-struct rows {
+struct key_rows {
 	struct app *app;
 	const char *only; /* or NULL */
 	struct buf json;
@@ -26,7 +26,7 @@ struct rows {
 
 static bool print_credential(void *arg, const struct settings_credential *c)
 {
-	struct rows *r = arg;
+	struct key_rows *r = arg;
 	struct buf label = BUF_INIT(1024);
 	struct buf name = BUF_INIT(1024);
 	enum credential_state state;
@@ -58,7 +58,7 @@ static bool print_credential(void *arg, const struct settings_credential *c)
 
 static int list_credentials(struct app *app, const char *only)
 {
-	struct rows r = { app, only, BUF_INIT(LARGEST) };
+	struct key_rows r = { app, only, BUF_INIT(LARGEST) };
 	struct buf data = BUF_INIT(LARGEST + 2);
 	struct settings *set;
 	struct error err = { 0 };

@@ -79,14 +79,14 @@ char *credential_dir(const struct settings *set)
 	return path_join(settings_dir(set), ".state");
 }
 
-struct search {
+struct credential_search {
 	const char *name;
 	struct credential *c;
 };
 
 static bool match(void *arg, const struct settings_credential *c)
 {
-	struct search *s = arg;
+	struct credential_search *s = arg;
 
 	if (strcmp(c->name, s->name) != 0 && strcmp(c->variable, s->name) != 0)
 		return true;
@@ -135,7 +135,7 @@ int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err)
 {
 	const struct preset *preset = preset_find(name);
-	struct search search = { name, c };
+	struct credential_search search = { name, c };
 	struct settings *set;
 
 	*c = (struct credential){ 0 };

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-struct reader {
+struct dotenv_reader {
 	const struct dotenv_input *in;
 	struct dotenv *out;
 	const char *at; /* the next byte */
@@ -19,10 +19,10 @@ struct reader {
 	struct buf value; /* the one being read */
 };
 
-static void warn(struct reader *r, int line, const char *fmt, ...)
+static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void warn(struct reader *r, int line, const char *fmt, ...)
+static void warn(struct dotenv_reader *r, int line, const char *fmt, ...)
 {
 	struct dotenv *d = r->out;
 	char what[256];
@@ -56,25 +56,25 @@ static bool blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool at_line_end(const struct reader *r)
+static bool at_line_end(const struct dotenv_reader *r)
 {
 	return r->at == r->end || *r->at == '\n' || *r->at == '\r';
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct dotenv_reader *r)
 {
 	while (r->at < r->end && blank(*r->at))
 		r->at++;
 }
 
-static void skip_line(struct reader *r)
+static void skip_line(struct dotenv_reader *r)
 {
 	while (r->at < r->end && *r->at != '\n')
 		r->at++;
 }
 
 /* Blank lines and comments; at the first byte of a statement, or the end. */
-static void skip_gap(struct reader *r)
+static void skip_gap(struct dotenv_reader *r)
 {
 	for (; r->at < r->end; r->at++) {
 		if (*r->at == '#')
@@ -113,7 +113,7 @@ const char *dotenv_get(const struct dotenv *d, struct str name)
 
 /* ${NAME} in a project's file means that file alone: otherwise a line such as
  * RUNLOOP_API_KEY=${GITHUB_TOKEN} would send the user's token to a vendor. */
-static const char *look_up(const struct reader *r, struct str name)
+static const char *look_up(const struct dotenv_reader *r, struct str name)
 {
 	char *text = xstrndup(name.ptr, name.len);
 	const char *value = NULL;
@@ -125,7 +125,8 @@ static const char *look_up(const struct reader *r, struct str name)
 }
 
 /* A reference that a project's file cannot resolve stays in the value. */
-static void keep_reference(struct reader *r, struct str name, const char *end)
+static void keep_reference(struct dotenv_reader *r, struct str name,
+			   const char *end)
 {
 	warn(r, r->line,
 	     "${%.*s} is not set in this file and stays as it is: a project's "
@@ -135,7 +136,7 @@ static void keep_reference(struct reader *r, struct str name, const char *end)
 }
 
 /* At "${": replaces it, or false when it is no reference. end bounds it. */
-static bool reference(struct reader *r, const char *end)
+static bool reference(struct dotenv_reader *r, const char *end)
 {
 	const char *name = r->at + 2;
 	size_t len = name_length(name, end);
@@ -167,7 +168,7 @@ static bool reference(struct reader *r, const char *end)
 	return true;
 }
 
-static void add_plain(struct reader *r, const char *end)
+static void add_plain(struct dotenv_reader *r, const char *end)
 {
 	if (end - r->at > 2 && r->at[0] == '$' && r->at[1] == '{' &&
 	    reference(r, end))
@@ -176,7 +177,7 @@ static void add_plain(struct reader *r, const char *end)
 }
 
 /* At a backslash inside quotes. */
-static void add_escape(struct reader *r, char quote)
+static void add_escape(struct dotenv_reader *r, char quote)
 {
 	static const char letters[] = "abfnrtv\\\"'$";
 	static const char bytes[] = "\a\b\f\n\r\t\v\\\"'$";
@@ -192,7 +193,7 @@ static void add_escape(struct reader *r, char quote)
 }
 
 /* The quote that closes the one at r->at, or NULL. */
-static const char *closing_quote(const struct reader *r)
+static const char *closing_quote(const struct dotenv_reader *r)
 {
 	for (const char *p = r->at + 1; p < r->end; p++) {
 		if (*p == '\\' && p + 1 < r->end)
@@ -203,7 +204,7 @@ static const char *closing_quote(const struct reader *r)
 	return NULL;
 }
 
-static int quoted_value(struct reader *r)
+static int quoted_value(struct dotenv_reader *r)
 {
 	const char *close = closing_quote(r);
 	char quote = *r->at;
@@ -230,7 +231,7 @@ static int quoted_value(struct reader *r)
 	return -1;
 }
 
-static int plain_value(struct reader *r)
+static int plain_value(struct dotenv_reader *r)
 {
 	const char *end = r->at;
 	const char *p = r->at;
@@ -246,7 +247,7 @@ static int plain_value(struct reader *r)
 	return 0;
 }
 
-static void store(struct reader *r, struct str name, int line)
+static void store(struct dotenv_reader *r, struct str name, int line)
 {
 	struct dotenv *d = r->out;
 	uint64_t code = hash_code(name, 0);
@@ -271,7 +272,7 @@ static void store(struct reader *r, struct str name, int line)
 }
 
 /* Everything counts, kept or not: references can multiply a small file. */
-static void too_large(struct reader *r, int line)
+static void too_large(struct dotenv_reader *r, int line)
 {
 	warn(r, line,
 	     "the values are larger than %d bytes; the rest is ignored",
@@ -279,7 +280,7 @@ static void too_large(struct reader *r, int line)
 	r->at = r->end;
 }
 
-static void keep(struct reader *r, struct str name, int line)
+static void keep(struct dotenv_reader *r, struct str name, int line)
 {
 	const char *owner =
 		r->in->owner == DOTENV_PROJECT ? "a project's " : "a ";
@@ -300,7 +301,7 @@ static void keep(struct reader *r, struct str name, int line)
 		store(r, name, line);
 }
 
-static void statement(struct reader *r)
+static void statement(struct dotenv_reader *r)
 {
 	int line = r->line;
 	struct str name;
@@ -333,7 +334,7 @@ static void statement(struct reader *r)
 
 void dotenv_parse(struct dotenv *d, const struct dotenv_input *in)
 {
-	struct reader r = {
+	struct dotenv_reader r = {
 		.in = in,
 		.out = d,
 		.at = in->text.ptr,

@@ -242,14 +242,14 @@ void settings_each_credential(const struct settings *s,
 		(void)each_service(s, each, arg);
 }
 
-struct search {
+struct stored_search {
 	const char *name;
 	char *variable; /* owned; of its key */
 };
 
 static bool match(void *arg, const struct settings_credential *c)
 {
-	struct search *s = arg;
+	struct stored_search *s = arg;
 
 	if (!strcmp(c->name, s->name))
 		s->variable = xstrdup(c->variable);
@@ -396,7 +396,7 @@ const char *settings_stored_url(const struct settings *s, const char *variable)
 	const char *name = s->store && s->store->url_owner
 				   ? s->store->url_owner(variable)
 				   : NULL;
-	struct search search = { name, NULL };
+	struct stored_search search = { name, NULL };
 	const struct vault_entry *e = NULL;
 
 	if (!name || overruled(s, variable))

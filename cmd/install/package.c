@@ -27,7 +27,7 @@ enum kind {
 	KIND_PROGRAM, /* an executable, or a folder with one */
 };
 
-struct job {
+struct install_job {
 	const struct install *in;
 	struct settings *set;
 	enum kind kind;
@@ -59,7 +59,8 @@ static const char *base_name(const char *path)
 
 /* An executable is named like the provider, with or without the prefix; a
  * folder's program like the folder. */
-static int look_at_program(struct job *j, bool folder, struct error *err)
+static int look_at_program(struct install_job *j, bool folder,
+			   struct error *err)
 {
 	const char *name = base_name(j->source);
 	bool whole = strncmp(name, PROGRAM, strlen(PROGRAM)) == 0;
@@ -117,7 +118,7 @@ static bool requirement_ok(const char *name)
 	       strlen(name) <= 200 && !strchr("-_.[],<>=!~", name[0]);
 }
 
-static int find_out(struct job *j, struct error *err)
+static int find_out(struct install_job *j, struct error *err)
 {
 	const char *name = j->in->name;
 	struct stat st;
@@ -157,7 +158,7 @@ static int find_out(struct job *j, struct error *err)
 }
 
 /* 0 yes; else the exit status. */
-static int confirm(const struct job *j, const char *shown)
+static int confirm(const struct install_job *j, const char *shown)
 {
 	struct app *app = j->in->app;
 	struct error err = { 0 };
@@ -188,7 +189,7 @@ static int confirm(const struct job *j, const char *shown)
 
 /* pip of this interpreter: its own, or that of a virtual environment which is
  * made for it. Owned: the interpreter to run it with. */
-static char *find_pip(struct job *j, struct error *err)
+static char *find_pip(struct install_job *j, struct error *err)
 {
 	char *python = python_program(j->set);
 	char *venv = path_join(j->stage, "venv");
@@ -216,7 +217,7 @@ static char *find_pip(struct job *j, struct error *err)
 	return python;
 }
 
-static int run_pip(struct job *j, const char *site, struct error *err)
+static int run_pip(struct install_job *j, const char *site, struct error *err)
 {
 	char *python = find_pip(j, err);
 	char *argv[24] = { python };
@@ -267,7 +268,7 @@ static void drop_older(const char *site, const char *fresh)
 
 /* pip installs into an empty folder, which is merged into a copy of the
  * present one; the copy then replaces it. */
-static int put_python(struct job *j, struct error *err)
+static int put_python(struct install_job *j, struct error *err)
 {
 	char *site = path_join(j->dir, "site-packages");
 	char *fresh = path_join(j->stage, "fresh");
@@ -290,7 +291,7 @@ static int put_python(struct job *j, struct error *err)
 	return rc;
 }
 
-static int put_program(struct job *j, struct error *err)
+static int put_program(struct install_job *j, struct error *err)
 {
 	char *place = path_join(j->dir, j->program);
 	char *fresh = path_join(j->stage, j->program);
@@ -342,7 +343,7 @@ static size_t print_gained(struct str before, struct str after)
 	return n;
 }
 
-static int failed(const struct job *j, const struct error *err,
+static int failed(const struct install_job *j, const struct error *err,
 		  const char *shown)
 {
 	struct buf tail = BUF_INIT(1 << 12);
@@ -364,7 +365,7 @@ static int failed(const struct job *j, const struct error *err,
 	return 1;
 }
 
-static int install_now(struct job *j, const char *shown)
+static int install_now(struct install_job *j, const char *shown)
 {
 	struct buf before = BUF_INIT(NAMES_MAX);
 	struct buf after = BUF_INIT(NAMES_MAX);
@@ -395,7 +396,7 @@ static int install_now(struct job *j, const char *shown)
 	return rc;
 }
 
-static int begin(struct job *j, struct error *err)
+static int begin(struct install_job *j, struct error *err)
 {
 	struct stop stop = app_stop(j->in->app);
 
@@ -411,7 +412,7 @@ static int begin(struct job *j, struct error *err)
 
 int install_package(const struct install *in)
 {
-	struct job j = { .in = in, .log = { .fd = -1 } };
+	struct install_job j = { .in = in, .log = { .fd = -1 } };
 	struct buf shown = BUF_INIT(1 << 12);
 	struct error err = { 0 };
 	int lock = -1;

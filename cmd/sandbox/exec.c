@@ -21,7 +21,7 @@ enum {
 	UNKNOWN_STATUS = 125,   /* the provider could not tell it */
 };
 
-struct run {
+struct exec_run {
 	struct app *app;
 	struct {
 		int fd;
@@ -50,7 +50,7 @@ static int write_all(int fd, struct str data, struct error *err)
 static int output(void *arg, enum exec_stream stream, struct str chunk,
 		  struct buf *reply, struct error *err)
 {
-	struct run *run = arg;
+	struct exec_run *run = arg;
 	int i = stream == EXEC_STDERR;
 	struct buf text = BUF_INIT(INPUT_MAX);
 	int rc = 0;
@@ -69,7 +69,7 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 }
 
 /* What the filters still hold back. */
-static void flush_filters(struct run *run)
+static void flush_filters(struct exec_run *run)
 {
 	struct error ignored = { 0 };
 	int terminal = run->streams[0].terminal ? 0 : 1;
@@ -145,7 +145,7 @@ static void command_line(const struct args *args, struct buf *out)
 	}
 }
 
-static void print_json(struct run *run, const struct target *t,
+static void print_json(struct exec_run *run, const struct target *t,
 		       const struct exec_result *res)
 {
 	struct buf data = BUF_INIT(1 << 28);
@@ -184,7 +184,7 @@ static int give_input(const struct target *t, const struct args *args,
 
 /* What happened to the sandbox besides: with the command's result, or after a
  * cancel, once the command has been ended. */
-static void print_notices(struct run *run, struct sandbox *sb,
+static void print_notices(struct exec_run *run, struct sandbox *sb,
 			  const struct exec_result *res)
 {
 	struct buf masked = BUF_INIT(4 * SANDBOX_NOTICE);
@@ -209,8 +209,9 @@ static void print_notice(void *arg, const char *line)
 	app_warn_line(line);
 }
 
-static int execute(struct run *run, struct target *t, const struct args *args,
-		   struct exec_result *res, struct error *err)
+static int execute(struct exec_run *run, struct target *t,
+		   const struct args *args, struct exec_result *res,
+		   struct error *err)
 {
 	struct stop stop = app_stop(run->app);
 	struct buf line = BUF_INIT(1 << 22);
@@ -239,7 +240,7 @@ static int execute(struct run *run, struct target *t, const struct args *args,
 
 int sandbox_cmd_exec(struct app *app, const struct args *args)
 {
-	struct run run = { .app = app };
+	struct exec_run run = { .app = app };
 	struct exec_result res = { .exit_code = -1 };
 	struct target t = { 0 };
 	struct error err = { 0 };

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "cmd/sandbox/copy.h"
 
-struct source { /* the file that is being sent */
+struct local_source { /* the file that is being sent */
 	int fd;
 	int64_t left;
 	const char *remote;
@@ -22,7 +22,7 @@ struct source { /* the file that is being sent */
 /* Exactly as many bytes as were promised, or an error. */
 static int64_t read_source(void *arg, char *room, size_t len, struct error *err)
 {
-	struct source *s = arg;
+	struct local_source *s = arg;
 	ssize_t n;
 
 	if (s->left <= 0)
@@ -43,7 +43,7 @@ static int64_t read_source(void *arg, char *room, size_t len, struct error *err)
 
 static int rewind_source(void *arg, struct error *err)
 {
-	struct source *s = arg;
+	struct local_source *s = arg;
 	struct stat st;
 
 	if (lseek(s->fd, 0, SEEK_SET) < 0 || fstat(s->fd, &st) < 0)
@@ -56,7 +56,7 @@ static int rewind_source(void *arg, struct error *err)
 int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
 		 struct error *err)
 {
-	struct source s = { .fd = fd, .remote = remote };
+	struct local_source s = { .fd = fd, .remote = remote };
 	struct transfer t = {
 		.path = remote,
 		.mode = mode,
@@ -75,7 +75,7 @@ int copy_file_up(struct copy *c, int fd, int mode, const char *remote,
 
 enum { TEMPORARY = 24 }; /* characters of a temporary name, with NUL */
 
-struct sink { /* the file that is being received */
+struct file_sink { /* the file that is being received */
 	struct copy *copy;
 	int dir; /* where it goes */
 	const char *name;
@@ -83,7 +83,7 @@ struct sink { /* the file that is being received */
 	int fd; /* -1 until the first byte */
 };
 
-static int sink_open(struct sink *s, struct error *err)
+static int sink_open(struct file_sink *s, struct error *err)
 {
 	char random[17];
 
@@ -99,7 +99,7 @@ static int sink_open(struct sink *s, struct error *err)
 
 static int write_sink(void *arg, struct str chunk, struct error *err)
 {
-	struct sink *s = arg;
+	struct file_sink *s = arg;
 
 	if (copy_receive(s->copy, chunk.len, err) < 0 ||
 	    copy_store(s->copy, (int64_t)chunk.len, err) < 0 ||
@@ -118,7 +118,7 @@ static int write_sink(void *arg, struct str chunk, struct error *err)
 }
 
 /* whole: gives it its name; else it is removed. */
-static int sink_close(struct sink *s, bool whole, struct error *err)
+static int sink_close(struct file_sink *s, bool whole, struct error *err)
 {
 	int rc = whole ? sink_open(s, err) : 0; /* it may be empty */
 	mode_t mask = umask(0);
@@ -142,9 +142,9 @@ int copy_file_down(struct copy *c, const char *remote, const char *local,
 	const char *slash = strrchr(local, '/');
 	char *directory = slash ? xstrndup(local, (size_t)(slash - local) + 1)
 				: xstrdup(".");
-	struct sink s = { .copy = c,
-			  .name = slash ? slash + 1 : local,
-			  .fd = -1 };
+	struct file_sink s = { .copy = c,
+			       .name = slash ? slash + 1 : local,
+			       .fd = -1 };
 	struct error ignored = { 0 };
 	int rc;
 

@@ -264,7 +264,7 @@ static void download_script(struct copy *c, const char *remote,
 	buf_adds(script, " .\n");
 }
 
-struct download {
+struct tar_download {
 	copy_write *write;
 	void *arg;
 	struct complaints said;
@@ -274,7 +274,7 @@ struct download {
 static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 		       struct buf *reply, struct error *err)
 {
-	struct download *d = arg;
+	struct tar_download *d = arg;
 
 	(void)reply;
 	if (stream == EXEC_STDOUT && !d->by_file)
@@ -286,10 +286,10 @@ static int on_download(void *arg, enum exec_stream stream, struct str chunk,
 int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 		     void *arg, struct error *err)
 {
-	struct download d = { .write = write,
-			      .arg = arg,
-			      .said = { .line = BUF_INIT(LINE_BYTES) },
-			      .by_file = !has_stdin(c) };
+	struct tar_download d = { .write = write,
+				  .arg = arg,
+				  .said = { .line = BUF_INIT(LINE_BYTES) },
+				  .by_file = !has_stdin(c) };
 	struct buf script = BUF_INIT(SCRIPT_BYTES);
 	char *file = d.by_file ? new_file() : xstrdup("-");
 	struct exec_request req = {
@@ -319,7 +319,7 @@ int copy_archive_out(struct copy *c, const char *remote, copy_write *write,
 
 /* tar's output comes on one thread and is unpacked on another, which reads
  * when it needs more; between them is a socket. */
-struct relay {
+struct tar_relay {
 	struct copy *copy;
 	pthread_t thread;
 	int in;     /* we write here; -1 when closed */
@@ -333,7 +333,7 @@ struct relay {
 
 static int64_t relay_pull(void *arg, char *room, size_t len, struct error *err)
 {
-	struct relay *r = arg;
+	struct tar_relay *r = arg;
 	ssize_t n;
 
 	do
@@ -346,14 +346,14 @@ static int64_t relay_pull(void *arg, char *room, size_t len, struct error *err)
 
 static int relay_store(void *arg, int64_t bytes, struct error *err)
 {
-	struct relay *r = arg;
+	struct tar_relay *r = arg;
 
 	return copy_store(r->copy, bytes, err);
 }
 
 static void *relay_thread(void *arg)
 {
-	struct relay *r = arg;
+	struct tar_relay *r = arg;
 	struct archive_input from = { relay_pull, relay_store, r };
 	int told = 0;
 	struct archive_log to_user = { skipped, &told };
@@ -365,7 +365,7 @@ static void *relay_thread(void *arg)
 
 static int relay_write(void *arg, struct str data, struct error *err)
 {
-	struct relay *r = arg;
+	struct tar_relay *r = arg;
 	const struct stop *stop = r->copy->stop;
 
 	while (data.len) {
@@ -390,7 +390,7 @@ static int relay_write(void *arg, struct str data, struct error *err)
 	return 0;
 }
 
-static int relay_start(struct relay *r, struct error *err)
+static int relay_start(struct tar_relay *r, struct error *err)
 {
 	sigset_t all;
 	sigset_t before;
@@ -413,7 +413,7 @@ static int relay_start(struct relay *r, struct error *err)
 	return error_errno(err, "starting a thread");
 }
 
-static int unpack(struct relay *r, const char *remote, struct error *err)
+static int unpack(struct tar_relay *r, const char *remote, struct error *err)
 {
 	struct error why = { 0 };
 	int rc = relay_start(r, err);
@@ -436,7 +436,7 @@ static int unpack(struct relay *r, const char *remote, struct error *err)
 int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		   struct error *err)
 {
-	struct relay r = { .copy = c };
+	struct tar_relay r = { .copy = c };
 	int rc;
 
 	if (mkdir(local, 0777) < 0 && errno != EEXIST)

@@ -136,7 +136,7 @@ static void parse_error_name(struct agentcore_ask *ask, struct str body)
 	cJSON_Delete(tree);
 }
 
-struct tries {
+struct request_tries {
 	struct retry retry;
 	struct aws_credentials key; /* of the current try */
 	int64_t date;               /* of its answer; 0 unknown */
@@ -146,7 +146,7 @@ struct tries {
 
 /* One try, signed for now. */
 static int send_once(struct agentcore *a, struct agentcore_ask *ask,
-		     struct tries *t, struct http_response *res,
+		     struct request_tries *t, struct http_response *res,
 		     const struct stop *stop, struct error *err)
 {
 	char *path = xasprintf("%s%s", a->path, ask->rest.path);
@@ -216,7 +216,7 @@ static bool is_expired(const struct agentcore_ask *ask)
 
 /* Whether a failed request is sent again; waits before that. */
 static bool shall_repeat(struct agentcore *a, const struct agentcore_ask *ask,
-			 struct tries *t, const struct stop *stop,
+			 struct request_tries *t, const struct stop *stop,
 			 struct error *err)
 {
 	if (!t->renewed && is_expired(ask) && aws_forget(&a->aws, t->key.id)) {
@@ -251,7 +251,7 @@ int agentcore_call(struct agentcore *a, struct agentcore_ask *ask, cJSON **tree,
 		   const struct stop *stop, struct error *err)
 {
 	struct http_response res = { .body = BUF_INIT(ANSWER_MAX) };
-	struct tries t = { .retry = { .max = TRIES } };
+	struct request_tries t = { .retry = { .max = TRIES } };
 	bool more;
 	int rc;
 

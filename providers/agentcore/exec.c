@@ -291,7 +291,8 @@ int agentcore_find_cwd(struct sandbox *sb, const struct stop *stop,
 	return rc;
 }
 
-struct task { /* a command that is started by one call, polled by others */
+struct agentcore_task { /* a command that is started by one call, polled by
+			   others */
 	char id[TASK_ID_MAX + 1];
 	char status[32];
 	struct buf *out; /* NULL for the starting call */
@@ -300,7 +301,7 @@ struct task { /* a command that is started by one call, polled by others */
 static int on_task(void *arg, const cJSON *result, struct str raw,
 		   struct error *err)
 {
-	struct task *t = arg;
+	struct agentcore_task *t = arg;
 	const cJSON *content = json_get(result, "structuredContent");
 
 	(void)raw;
@@ -313,8 +314,9 @@ static int on_task(void *arg, const cJSON *result, struct str raw,
 }
 
 /* Starts the task with a command, or polls it by its id. */
-static int call_task(struct sandbox *sb, struct task *t, struct str text,
-		     const struct stop *stop, struct error *err)
+static int call_task(struct sandbox *sb, struct agentcore_task *t,
+		     struct str text, const struct stop *stop,
+		     struct error *err)
 {
 	const struct agentcore_invoke call = {
 		.tool = t->out ? "getTask" : "startCommandExecution",
@@ -339,7 +341,7 @@ static int disable_tasks(struct sandbox *sb, struct error *err)
 	return error_set(err, ERR_USAGE, "there are no tasks here");
 }
 
-static bool goes_on(const struct task *t)
+static bool goes_on(const struct agentcore_task *t)
 {
 	return strcmp(t->status, "submitted") == 0 ||
 	       strcmp(t->status, "working") == 0;
@@ -349,7 +351,7 @@ static bool goes_on(const struct task *t)
 static int run_task(struct sandbox *sb, struct str command, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
-	struct task t = { .out = NULL };
+	struct agentcore_task t = { .out = NULL };
 	struct error why = { 0 };
 	int64_t pause = TASK_FIRST_MS;
 	int rc = call_task(sb, &t, command, stop, &why);

@@ -260,7 +260,7 @@ static bool cursor_ok(const char *cursor)
 			      "0123456789-._~%+=/") == strlen(cursor);
 }
 
-struct selection {         /* which sandboxes of the account go to sink */
+struct deno_selection {    /* which sandboxes of the account go to sink */
 	const char *label; /* or NULL */
 	const char *owner; /* or NULL */
 	const char *id;    /* this one alone, in any state; or NULL */
@@ -270,8 +270,9 @@ struct selection {         /* which sandboxes of the account go to sink */
 
 /* *cursor: of the page, as it stands in an address (NULL: the first one), and
  * then of the next; owned. */
-static int get_page(struct deno *d, const struct selection *s, char **cursor,
-		    cJSON **page, const struct stop *stop, struct error *err)
+static int get_page(struct deno *d, const struct deno_selection *s,
+		    char **cursor, cJSON **page, const struct stop *stop,
+		    struct error *err)
 {
 	const char *value = s->label ? s->label : s->owner;
 	struct buf path = BUF_INIT(PATH_MAX_BYTES);
@@ -308,7 +309,7 @@ static int get_page(struct deno *d, const struct selection *s, char **cursor,
 }
 
 /* One that has stopped is gone: nothing starts it again. */
-static bool is_selected(const struct selection *s,
+static bool is_selected(const struct deno_selection *s,
 			const struct sandbox_info *info)
 {
 	if (!deno_id_ok(info->id))
@@ -319,7 +320,7 @@ static bool is_selected(const struct selection *s,
 	       (!s->owner || strcmp(info->owner, s->owner) == 0);
 }
 
-static void emit_info(struct selection *s, const cJSON *item)
+static void emit_info(struct deno_selection *s, const cJSON *item)
 {
 	const cJSON *labels = json_get(item, "labels");
 	bool runs = strcmp(json_string(item, "status", ""), "running") == 0;
@@ -338,7 +339,7 @@ static void emit_info(struct selection *s, const cJSON *item)
 	info_emit(s->sink, &info);
 }
 
-static int list_pages(struct deno *d, struct selection *s,
+static int list_pages(struct deno *d, struct deno_selection *s,
 		      const struct stop *stop, struct error *err)
 {
 	char *cursor = NULL;
@@ -366,7 +367,7 @@ int deno_list(struct sandbox_client *host, const char *owner,
 	      const struct info_sink *sink, const struct stop *stop,
 	      struct error *err)
 {
-	struct selection s = { .owner = owner, .sink = sink };
+	struct deno_selection s = { .owner = owner, .sink = sink };
 
 	return list_pages(deno_of(host), &s, stop, err);
 }
@@ -376,7 +377,7 @@ static int list_label(struct sandbox_client *host, const char *label,
 		      const struct info_sink *sink, const struct stop *stop,
 		      struct error *err)
 {
-	struct selection s = { .label = label, .sink = sink };
+	struct deno_selection s = { .label = label, .sink = sink };
 
 	return list_pages(deno_of(host), &s, stop, err);
 }
@@ -386,7 +387,7 @@ int deno_info(struct sandbox_client *host, const char *id,
 	      const struct info_sink *sink, const struct stop *stop,
 	      struct error *err)
 {
-	struct selection s = { .id = id, .sink = sink };
+	struct deno_selection s = { .id = id, .sink = sink };
 
 	if (list_pages(deno_of(host), &s, stop, err) < 0)
 		return -1;

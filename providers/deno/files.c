@@ -178,7 +178,7 @@ static bool is_text(const struct transfer *f)
 	return str_is_utf8(str_of(f->path));
 }
 
-struct download {
+struct deno_download {
 	struct transfer *file;
 	char head[HEAD_MAX + 1]; /* "ok SIZE", without the line end */
 	size_t head_len;
@@ -189,14 +189,14 @@ struct download {
 	struct error why;
 };
 
-static int fail_file(struct download *d, const struct error *err)
+static int fail_file(struct deno_download *d, const struct error *err)
 {
 	d->failed = true;
 	d->why = *err;
 	return -1;
 }
 
-static int parse_head(struct download *d, struct error *err)
+static int parse_head(struct deno_download *d, struct error *err)
 {
 	struct str head = { d->head, d->head_len };
 	int64_t size = -1;
@@ -216,7 +216,7 @@ static int parse_head(struct download *d, struct error *err)
 
 static int on_output(void *arg, struct str chunk, struct error *err)
 {
-	struct download *d = arg;
+	struct deno_download *d = arg;
 
 	while (!d->headed && chunk.len) {
 		char c = chunk.ptr[0];
@@ -239,7 +239,7 @@ static int on_output(void *arg, struct str chunk, struct error *err)
 
 /* Reads the rest of the file, from d->got on. 0 with d->size -1: it cannot be
  * read so. */
-static int read_once(struct sandbox *sb, struct download *d,
+static int read_once(struct sandbox *sb, struct deno_download *d,
 		     const struct stop *stop, struct error *err)
 {
 	static const char script[] =
@@ -277,7 +277,7 @@ static int read_once(struct sandbox *sb, struct download *d,
 static int download_one(struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct download d = { .file = f, .size = -1 };
+	struct deno_download d = { .file = f, .size = -1 };
 
 	for (int i = 1;; i++) {
 		struct error why = { 0 };

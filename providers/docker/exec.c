@@ -25,7 +25,7 @@ enum {
 	ENDED_POLL_MS = 500,
 };
 
-struct run {
+struct docker_run {
 	struct sandbox *sb;
 	struct engine *engine;
 	const struct exec_request *req;
@@ -51,7 +51,7 @@ struct run {
 
 static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 {
-	struct run *r = arg;
+	struct docker_run *r = arg;
 	enum exec_stream to = stream == 1 ? EXEC_STDOUT : EXEC_STDERR;
 
 	return r->req->output(r->req->arg, to, chunk,
@@ -59,7 +59,7 @@ static int on_frame(void *arg, int stream, struct str chunk, struct error *err)
 }
 
 /* Asks the source for more once all that it gave is sent. */
-static int read_source(struct run *r, struct error *err)
+static int read_source(struct docker_run *r, struct error *err)
 {
 	char *room;
 	int64_t n;
@@ -75,14 +75,14 @@ static int read_source(struct run *r, struct error *err)
 	return 0;
 }
 
-static bool wants_input(const struct run *r)
+static bool wants_input(const struct docker_run *r)
 {
 	return r->input.len || r->reply.len || !r->dry;
 }
 
 /* Sends what the command takes now: input, then replies, or the end; 1 when
  * something went. A command that closed its input is no failure of ours. */
-static int send_input(struct run *r, struct error *err)
+static int send_input(struct docker_run *r, struct error *err)
 {
 	struct error ignored = { 0 };
 	bool piped = r->req->input.len || r->req->source;
@@ -107,7 +107,7 @@ static int send_input(struct run *r, struct error *err)
 }
 
 /* 1 when something came, 0 when not. */
-static int receive_output(struct run *r, struct error *err)
+static int receive_output(struct docker_run *r, struct error *err)
 {
 	char room[65536];
 	int64_t n = conn_try_recv(r->link.conn, room, sizeof(room), &r->closed,
@@ -126,7 +126,7 @@ static int receive_output(struct run *r, struct error *err)
 
 /* A background process may hold the stream open after the command's end, so
  * the engine is asked. */
-static int check_ended(struct run *r, const struct stop *stop,
+static int check_ended(struct docker_run *r, const struct stop *stop,
 		       struct error *err)
 {
 	struct exec_state state = { 0 };
@@ -145,8 +145,8 @@ static void start_pause(struct pause *p, int64_t ms)
 	p->end = clock_ms() + ms;
 }
 
-static int check_if_due(struct run *r, bool moved, const struct stop *stop,
-			struct error *err)
+static int check_if_due(struct docker_run *r, bool moved,
+			const struct stop *stop, struct error *err)
 {
 	int64_t now = clock_ms();
 	bool silent = !moved && now >= r->silent.end;
@@ -164,7 +164,8 @@ static int check_if_due(struct run *r, bool moved, const struct stop *stop,
 }
 
 /* Until the stream ends, or the engine says that the command has. */
-static int pump(struct run *r, const struct stop *stop, struct error *err)
+static int pump(struct docker_run *r, const struct stop *stop,
+		struct error *err)
 {
 	while (!r->closed && !r->ended) {
 		int fed = send_input(r, err);
@@ -189,7 +190,7 @@ static int pump(struct run *r, const struct stop *stop, struct error *err)
 }
 
 /* What was printed just before the end is still on its way. */
-static void drain(struct run *r, int64_t quiet_ms, struct error *err)
+static void drain(struct docker_run *r, int64_t quiet_ms, struct error *err)
 {
 	struct stop stop = stop_cleanup(DRAIN_MS);
 	struct error ignored = { 0 };
@@ -210,7 +211,8 @@ static void drain(struct run *r, int64_t quiet_ms, struct error *err)
 }
 
 /* The stream has ended: the command nearly always has, too. */
-static int wait_end(struct run *r, const struct stop *stop, struct error *err)
+static int wait_end(struct docker_run *r, const struct stop *stop,
+		    struct error *err)
 {
 	int64_t ms = 2;
 
@@ -232,7 +234,8 @@ static int wait_end(struct run *r, const struct stop *stop, struct error *err)
 	return 0;
 }
 
-static int start(struct run *r, const struct stop *stop, struct error *err)
+static int start(struct docker_run *r, const struct stop *stop,
+		 struct error *err)
 {
 	struct buf body = BUF_INIT(BODY_MAX);
 	int rc = docker_command(r->req, r->sb->workdir, r->token, &body, err);
@@ -252,7 +255,8 @@ static int start(struct run *r, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-static void kill_tree(struct run *r, bool later, char notice[SANDBOX_NOTICE])
+static void kill_tree(struct docker_run *r, bool later,
+		      char notice[SANDBOX_NOTICE])
 {
 	struct docker_call call = { r->sb->id, r->id, r->token, r->sent_ms };
 
@@ -265,7 +269,8 @@ static void kill_tree(struct run *r, bool later, char notice[SANDBOX_NOTICE])
 }
 
 /* Kills it and keeps what it printed. */
-static int time_out(struct run *r, struct exec_result *res, struct error *err)
+static int time_out(struct docker_run *r, struct exec_result *res,
+		    struct error *err)
 {
 	struct error failed = { 0 };
 
@@ -279,7 +284,7 @@ static int time_out(struct run *r, struct exec_result *res, struct error *err)
 }
 
 /* True when a restart of the container ended it (137: by SIGKILL). */
-static bool ended_by_restart(const struct run *r, int rc,
+static bool ended_by_restart(const struct docker_run *r, int rc,
 			     const struct error *why)
 {
 	if (rc == 0 ? r->exit_code != 137
@@ -289,7 +294,7 @@ static bool ended_by_restart(const struct run *r, int rc,
 	return docker_box_restarted(r->sb->priv, r->sb->id, r->restarts);
 }
 
-static int report_restart(const struct run *r, struct exec_result *res,
+static int report_restart(const struct docker_run *r, struct exec_result *res,
 			  struct error *err)
 {
 	static const char text[] =
@@ -305,7 +310,7 @@ static int report_restart(const struct run *r, struct exec_result *res,
 	return 0;
 }
 
-static int run_command(struct run *r, const struct stop *stop,
+static int run_command(struct docker_run *r, const struct stop *stop,
 		       struct error *err)
 {
 	int rc = start(r, stop, err);
@@ -321,7 +326,7 @@ static int run_command(struct run *r, const struct stop *stop,
 
 /* Fills the result of a command that has ended or was given up. late: its own
  * time is up. */
-static int finish_result(struct run *r, int rc, bool late,
+static int finish_result(struct docker_run *r, int rc, bool late,
 			 struct exec_result *res, struct error *why)
 {
 	bool cancelled = why->code == ERR_CANCELLED;
@@ -342,7 +347,7 @@ int docker_execute(struct sandbox *sb, const struct exec_request *req,
 		   struct error *err)
 {
 	struct docker_box *box = sb->priv;
-	struct run r = {
+	struct docker_run r = {
 		.sb = sb,
 		.engine = &((struct docker *)sb->host->priv)->engine,
 		.req = req,

@@ -163,13 +163,13 @@ static void split_path(const char *dir, char **parent, char **name)
 			       : xstrndup(dir, (size_t)(slash - dir));
 }
 
-struct owner {
+struct file_owner {
 	int64_t uid;
 	int64_t gid; /* -1: as it is */
 };
 
 static int change_owner(struct engine *e, const char *id, const char *workdir,
-			struct owner owner, const struct stop *stop,
+			struct file_owner owner, const struct stop *stop,
 			struct error *err)
 {
 	char *dir = xstrdup(workdir);
@@ -220,5 +220,5 @@ int docker_give_workdir(struct docker *d, const struct sandbox *sb,
 				 "or group in the image",
 				 sb->workdir, text);
 	return change_owner(&d->engine, sb->id, sb->workdir,
-			    (struct owner){ uid, gid }, stop, err);
+			    (struct file_owner){ uid, gid }, stop, err);
 }

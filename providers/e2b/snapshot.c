@@ -35,14 +35,14 @@ static bool has_name(const cJSON *snapshot, const char *name)
 	return false;
 }
 
-struct search {
+struct e2b_search {
 	const char *name;
 	bool found;
 };
 
 static bool on_snapshot(void *arg, const cJSON *item)
 {
-	struct search *s = arg;
+	struct e2b_search *s = arg;
 
 	s->found = has_name(item, s->name);
 	return !s->found;
@@ -51,7 +51,7 @@ static bool on_snapshot(void *arg, const cJSON *item)
 int e2b_find_snapshot(struct sandbox_client *host, const char *name,
 		      const struct stop *stop, struct error *err)
 {
-	struct search s = { .name = name };
+	struct e2b_search s = { .name = name };
 	const struct vendor_query q = { .pages = &e2b_pages,
 					.path = "/snapshots?limit=100",
 					.each = on_snapshot,

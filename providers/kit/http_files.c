@@ -67,7 +67,7 @@ int http_files_classify(struct sandbox *sb, const struct http_files *v,
 	return said == FILE_RETRY_UNSURE;
 }
 
-struct job { /* what one file's move has to do with */
+struct file_job { /* what one file's move has to do with */
 	struct sandbox *sb;
 	const struct http_files *v;
 	struct transfer *file;
@@ -76,7 +76,7 @@ struct job { /* what one file's move has to do with */
 
 /* The same with the pause before the next try, of which there are TRIES.
  * err is filled when this returns -1. */
-static int classify_failure(const struct job *j,
+static int classify_failure(const struct file_job *j,
 			    const struct http_response *res, int tries,
 			    const struct error *why, struct error *err)
 {
@@ -102,14 +102,14 @@ static struct file_request new_way(void)
 				      .body = BUF_INIT(HEAD_MAX) };
 }
 
-struct upload {
+struct file_upload {
 	struct http_files_put put;
 	int64_t sent;
 	struct buf head; /* of a form */
 	struct buf tail;
 };
 
-static int64_t read_file(struct upload *u, char *room, size_t len,
+static int64_t read_file(struct file_upload *u, char *room, size_t len,
 			 struct error *err)
 {
 	int64_t left = u->put.file->size - u->sent;
@@ -138,7 +138,7 @@ static int64_t consume(struct buf *b, char *room, size_t len)
 
 static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 {
-	struct upload *u = arg;
+	struct file_upload *u = arg;
 
 	if (u->head.len)
 		return consume(&u->head, room, len);
@@ -148,8 +148,8 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 }
 
 /* A field with the path comes before the file's: servers read as a stream. */
-static void wrap(struct upload *u, const struct file_request *way, char *type,
-		 size_t room)
+static void wrap(struct file_upload *u, const struct file_request *way,
+		 char *type, size_t room)
 {
 	static const char part[] = "Content-Disposition: form-data; name=";
 	char boundary[33];
@@ -167,7 +167,7 @@ static void wrap(struct upload *u, const struct file_request *way, char *type,
 }
 
 /* All of it, once. */
-static int send_once(const struct job *j, struct upload *u,
+static int send_once(const struct file_job *j, struct file_upload *u,
 		     struct http_response *res, struct error *err)
 {
 	struct file_request way = new_way();
@@ -201,11 +201,11 @@ static int send_once(const struct job *j, struct upload *u,
 
 /* One part: 0 when the file is done, in whatever way; 1 to try again with why;
  * -1. */
-static int send_part(const struct job *j, int tries, struct error *why,
+static int send_part(const struct file_job *j, int tries, struct error *why,
 		     struct error *err)
 {
 	struct transfer *f = j->file;
-	struct upload u = { .put.file = f };
+	struct file_upload u = { .put.file = f };
 	struct transfer_part part = { .path = BUF_INIT(0) };
 	struct http_response res = { 0 };
 	int rc = transfer_begin(j->sb, f, &part, j->stop, err);
@@ -243,7 +243,7 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		      const struct stop *stop, struct error *err)
 {
 	const struct http_files *v = arg;
-	struct job j = { sb, v, f, stop };
+	struct file_job j = { sb, v, f, stop };
 
 	if (v->touch)
 		v->touch(sb, stop);
@@ -275,7 +275,7 @@ int http_files_upload(struct sandbox *sb, const struct http_files *v,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-struct download {
+struct file_download {
 	struct transfer *file;
 	int64_t got;   /* bytes given to the file */
 	int64_t start; /* of this answer's body */
@@ -286,7 +286,7 @@ struct download {
 /* "Content-Range: bytes 100-199/200" */
 static void on_header(void *arg, struct str line)
 {
-	struct download *d = arg;
+	struct file_download *d = arg;
 	size_t colon = str_find(line, ':');
 	struct str name = { line.ptr, colon };
 	struct str value = str_trim(str_skip(line, colon + 1));
@@ -303,7 +303,7 @@ static void on_header(void *arg, struct str line)
 
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
-	struct download *d = arg;
+	struct file_download *d = arg;
 	int64_t skip = d->got - (d->start + d->at);
 
 	d->at += (int64_t)chunk.len;
@@ -319,7 +319,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 }
 
 /* After a cut, the rest; a server that knows no ranges sends all again. */
-static int get_once(const struct job *j, struct download *d,
+static int get_once(const struct file_job *j, struct file_download *d,
 		    struct http_response *res, struct error *err)
 {
 	struct file_request way = new_way();
@@ -355,7 +355,7 @@ static int get_once(const struct job *j, struct download *d,
 }
 
 /* Refused: the sandbox's shell knows why, or gives it. */
-static int download_else(struct sandbox *sb, const struct download *d,
+static int download_else(struct sandbox *sb, const struct file_download *d,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)
 {
@@ -369,8 +369,8 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
 	const struct http_files *v = arg;
-	struct job j = { sb, v, f, stop };
-	struct download d = { .file = f };
+	struct file_job j = { sb, v, f, stop };
+	struct file_download d = { .file = f };
 	int rc = 1;
 
 	if (v->touch)

@@ -14,7 +14,7 @@ static int64_t time_of(const cJSON *item, const char *field)
 				     : json_time(item, field);
 }
 
-struct search {            /* arg of an info_sink that filters */
+struct vendor_search {     /* arg of an info_sink that filters */
 	const char *owner; /* NULL: any */
 	const char *label; /* the same */
 	const struct info_sink *sink;
@@ -22,7 +22,7 @@ struct search {            /* arg of an info_sink that filters */
 
 static void emit_ours(void *arg, const struct sandbox_info *info)
 {
-	const struct search *s = arg;
+	const struct vendor_search *s = arg;
 
 	if (info->label[0] && info->state != STATE_GONE &&
 	    (!s->owner || strcmp(info->owner, s->owner) == 0) &&
@@ -70,9 +70,9 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  struct error *err)
 {
 	bool owner = label && strcmp(label, "dcode.owner") == 0;
-	struct search s = { .owner = owner ? value : NULL,
-			    .label = owner ? NULL : value,
-			    .sink = sink };
+	struct vendor_search s = { .owner = owner ? value : NULL,
+				   .label = owner ? NULL : value,
+				   .sink = sink };
 	struct items all = { c->vendor, { emit_ours, &s } };
 	struct buf path = BUF_INIT(PATH_ROOM);
 	struct vendor_query q = { .pages = c->vendor->pages,

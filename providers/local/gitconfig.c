@@ -12,7 +12,7 @@
 
 enum { CONFIG_MAX = 1 << 20, INCLUDES_MAX = 4 };
 
-struct reader {
+struct gitconfig_reader {
 	const char *root;
 	char *top; /* owned: where the hooks run */
 	void (*each)(void *arg, const char *path, enum named_kind kind);
@@ -60,10 +60,10 @@ static char *directory_of(const char *path)
 	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
 }
 
-static void read_config(struct reader *r, const char *path);
+static void read_config(struct gitconfig_reader *r, const char *path);
 
-static void name_file(struct reader *r, const char *base, const char *value,
-		      enum named_kind kind)
+static void name_file(struct gitconfig_reader *r, const char *base,
+		      const char *value, enum named_kind kind)
 {
 	char *path = join_inside(r->root, base, value);
 
@@ -90,8 +90,8 @@ static bool names_program(struct str key)
 }
 
 /* value: without quotes and comment. */
-static void read_key(struct reader *r, const char *dir, struct str key,
-		     char *value)
+static void read_key(struct gitconfig_reader *r, const char *dir,
+		     struct str key, char *value)
 {
 	if (str_is_nocase(key, "path")) {
 		name_file(r, dir, value, NAMED_CONFIG);
@@ -108,7 +108,8 @@ static void read_key(struct reader *r, const char *dir, struct str key,
 	}
 }
 
-static void read_line(struct reader *r, const char *dir, struct str line)
+static void read_line(struct gitconfig_reader *r, const char *dir,
+		      struct str line)
 {
 	char *value;
 	size_t n = 0;
@@ -139,7 +140,7 @@ static void read_line(struct reader *r, const char *dir, struct str line)
 	free(value);
 }
 
-static void read_config(struct reader *r, const char *path)
+static void read_config(struct gitconfig_reader *r, const char *path)
 {
 	struct buf text = BUF_INIT(CONFIG_MAX);
 	char *whole = path_join(r->root, path);
@@ -169,7 +170,8 @@ void gitconfig_each(const char *root, const char *git_dir,
 		    void *arg)
 {
 	static const char *const names[] = { "config", "config.worktree" };
-	struct reader r = { root, directory_of(git_dir), each, arg, 0 };
+	struct gitconfig_reader r = { root, directory_of(git_dir), each, arg,
+				      0 };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *path = git_dir[0] ? path_join(git_dir, names[i])

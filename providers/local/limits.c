@@ -1,5 +1,7 @@
 /* limits.c - limits of a whole local sandbox: control group, disk. */
 /* SPDX-License-Identifier: MIT */
+#include "providers/local/limits.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,6 @@
 #include "base/path.h"
 #include "base/stop.h"
 #include "base/str.h"
-#include "providers/local/local.h"
 
 enum {
 	FIRST_MS = 300, /* a quick command is not measured at all */
@@ -281,39 +282,4 @@ bool disk_watch_end(struct disk_watch *d)
 	pthread_join(d->thread, NULL);
 	cancel_release(&d->ended);
 	return d->hit;
-}
-
-void local_describe_limits(const struct sandbox_client *host, struct buf *out)
-{
-	const struct local *l = host->priv;
-	const struct jail_limits *limits = &l->limits;
-	const struct jail_limits probe = {
-		.memory = limits->memory ? limits->memory : 1 << 30,
-		.processes = limits->processes,
-	};
-	struct cgroup c = { 0 };
-
-	cgroup_open(&c, &probe);
-	if (!limits->memory)
-		buf_adds(out, "memory: no limit set");
-	else if (c.memory)
-		buf_adds(out, "memory: binds each process and, by a control "
-			      "group, all of the sandbox with its shared "
-			      "mappings; /tmp and /dev/shm half of it each");
-	else
-		buf_adds(out,
-			 "memory: binds each process; /tmp and /dev/shm half "
-			 "of it each; no control group can be made here, so "
-			 "not shared mappings and not all processes together");
-	if (!limits->processes)
-		buf_adds(out, "; max_processes: no limit set");
-	else if (geteuid() != 0 || c.pids)
-		buf_adds(out, "; max_processes: binds");
-	else
-		buf_adds(out, "; max_processes: does not bind for root, no "
-			      "control group can be made here");
-	buf_adds(out, limits->file_size ? "; max_file_size: binds"
-					: "; max_file_size: no limit set");
-	buf_adds(out, l->disk ? "; disk: watched" : "; disk: no limit set");
-	cgroup_release(&c);
 }

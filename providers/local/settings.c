@@ -1,6 +1,7 @@
 /* settings.c - the parameters of the bubblewrap provider. */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "providers/local/local.h"
@@ -116,4 +117,39 @@ int local_settings_read(struct local *l, const struct settings *set,
 		return -1;
 	l->limits.processes = processes > 0 ? (uint64_t)processes : 0;
 	return 0;
+}
+
+void local_describe_limits(const struct sandbox_client *host, struct buf *out)
+{
+	const struct local *l = host->priv;
+	const struct jail_limits *limits = &l->limits;
+	const struct jail_limits probe = {
+		.memory = limits->memory ? limits->memory : 1 << 30,
+		.processes = limits->processes,
+	};
+	struct cgroup c = { 0 };
+
+	cgroup_open(&c, &probe);
+	if (!limits->memory)
+		buf_adds(out, "memory: no limit set");
+	else if (c.memory)
+		buf_adds(out, "memory: binds each process and, by a control "
+			      "group, all of the sandbox with its shared "
+			      "mappings; /tmp and /dev/shm half of it each");
+	else
+		buf_adds(out,
+			 "memory: binds each process; /tmp and /dev/shm half "
+			 "of it each; no control group can be made here, so "
+			 "not shared mappings and not all processes together");
+	if (!limits->processes)
+		buf_adds(out, "; max_processes: no limit set");
+	else if (geteuid() != 0 || c.pids)
+		buf_adds(out, "; max_processes: binds");
+	else
+		buf_adds(out, "; max_processes: does not bind for root, no "
+			      "control group can be made here");
+	buf_adds(out, limits->file_size ? "; max_file_size: binds"
+					: "; max_file_size: no limit set");
+	buf_adds(out, l->disk ? "; disk: watched" : "; disk: no limit set");
+	cgroup_release(&c);
 }

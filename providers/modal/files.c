@@ -384,7 +384,7 @@ int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return set_modes(sb, files, n, stop, err);
 }
 
-struct download {
+struct modal_download {
 	struct transfer *file;
 	int64_t got; /* bytes given to the file */
 	int64_t at;  /* bytes of this process's output */
@@ -394,7 +394,7 @@ struct download {
 /* A second process gives all of the file again. */
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
-	struct download *d = arg;
+	struct modal_download *d = arg;
 	int64_t skip = d->got - d->at;
 
 	d->at += (int64_t)chunk.len;
@@ -412,7 +412,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct download d = { .file = f };
+	struct modal_download d = { .file = f };
 	int rc = 0;
 
 	(void)arg;

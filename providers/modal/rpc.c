@@ -134,7 +134,7 @@ int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 	return rc;
 }
 
-struct relay { /* between one call and who asked for it */
+struct stream_relay { /* between one call and who asked for it */
 	const struct modal_ask *ask;
 	const ProtobufCMessageDescriptor *type; /* of the answer */
 	struct modal_result *result;
@@ -142,7 +142,7 @@ struct relay { /* between one call and who asked for it */
 
 static int on_message(void *arg, struct str bytes, struct error *err)
 {
-	const struct relay *r = arg;
+	const struct stream_relay *r = arg;
 	ProtobufCMessage *message = modal_unpack(r->type, bytes);
 	int rc = 0;
 
@@ -165,7 +165,7 @@ static int on_message(void *arg, struct str bytes, struct error *err)
 
 static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 {
-	const struct relay *r = arg;
+	const struct stream_relay *r = arg;
 
 	return r->ask->source(r->ask->arg, room, len, err);
 }
@@ -177,7 +177,7 @@ int modal_try(struct modal *m, const struct modal_where *where,
 	const ProtobufCMethodDescriptor *method =
 		protobuf_c_service_descriptor_get_method_by_name(where->methods,
 								 ask->method);
-	struct relay relay = { ask, method->output, result };
+	struct stream_relay relay = { ask, method->output, result };
 	struct buf body = BUF_INIT(REQUEST_MAX);
 	char *path = xasprintf("/%s/%s%s", where->service, ask->method,
 			       ask->flags & MODAL_V2 ? "V2" : "");
@@ -235,7 +235,7 @@ bool modal_is_passing(enum grpc_code code, const struct error *why)
 	}
 }
 
-struct tries {
+struct rpc_tries {
 	const char *auth; /* borrowed, or NULL */
 	char key[MODAL_UUID];
 	int attempt;
@@ -249,7 +249,7 @@ struct tries {
 };
 
 /* The header lines of one try; the caller frees those from *own on. */
-static void add_headers(const struct modal *m, const struct tries *t,
+static void add_headers(const struct modal *m, const struct rpc_tries *t,
 			char **list, size_t *own)
 {
 	const char *server = m->servers[t->server];
@@ -285,7 +285,7 @@ static void add_headers(const struct modal *m, const struct tries *t,
 }
 
 static int one_try(struct modal *m, const struct modal_ask *ask,
-		   const struct tries *t, struct modal_result *result,
+		   const struct rpc_tries *t, struct modal_result *result,
 		   const struct stop *stop, struct error *err)
 {
 	char *headers[GRPC_HEADERS + 1];
@@ -307,7 +307,7 @@ static int one_try(struct modal *m, const struct modal_ask *ask,
 }
 
 /* Whether a failed call is tried again; waits before that. */
-static bool shall_repeat(struct modal *m, struct tries *t,
+static bool shall_repeat(struct modal *m, struct rpc_tries *t,
 			 const struct grpc_outcome *outcome, struct error *why,
 			 const struct stop *stop)
 {
@@ -354,10 +354,10 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err)
 {
-	struct tries t = { .auth = auth,
-			   .began = clock_ms(),
-			   .began_at = clock_unix_ms(),
-			   .pause_ms = PAUSE_MS };
+	struct rpc_tries t = { .auth = auth,
+			       .began = clock_ms(),
+			       .began_at = clock_unix_ms(),
+			       .pause_ms = PAUSE_MS };
 	struct modal_result result = { 0 };
 	int rc;
 

@@ -38,14 +38,14 @@ static void name_policy(const struct runloop_rules *rules, char name[NAME_ROOM])
 static const struct vendor_pages pages = { .items = "network_policies",
 					   .query = "starting_after" };
 
-struct search {
+struct policy_search {
 	const char *name;
 	char *id; /* owned */
 };
 
 static bool on_policy(void *arg, const cJSON *item)
 {
-	struct search *s = arg;
+	struct policy_search *s = arg;
 	const char *id = json_string(item, "id", "");
 
 	if (strcmp(json_string(item, "name", ""), s->name) == 0 &&
@@ -57,7 +57,7 @@ static bool on_policy(void *arg, const cJSON *item)
 static int find(struct vendor_client *c, const char *name, char **id,
 		const struct stop *stop, struct error *err)
 {
-	struct search s = { .name = name };
+	struct policy_search s = { .name = name };
 	char *path = xasprintf("/v1/network-policies?name=%s&limit=100", name);
 	const struct vendor_query q = { &pages, path, on_policy, &s };
 	int rc = vendor_pages(c, &q, stop, err);

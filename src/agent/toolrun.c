@@ -21,7 +21,7 @@ struct batch {
 	pthread_mutex_t events; /* so that no two events overlap */
 };
 
-struct job {
+struct tool_job {
 	struct batch *batch;
 	const struct part *call;
 	struct buf out;
@@ -44,7 +44,7 @@ static void emit(struct batch *b, const struct agent_event *ev)
 
 static void on_output(void *arg, struct str delta)
 {
-	struct job *job = arg;
+	struct tool_job *job = arg;
 
 	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
 						.call = job->call,
@@ -53,7 +53,7 @@ static void on_output(void *arg, struct str delta)
 
 static void *run_job(void *arg)
 {
-	struct job *job = arg;
+	struct tool_job *job = arg;
 	struct tool_env env = {
 		.sandbox = job->batch->agent->sandbox,
 		.stop = job->batch->stop,
@@ -79,7 +79,7 @@ static bool only_reads(const struct part *call)
 	return tool && tool->flags & TOOL_READS;
 }
 
-static void cancelled_result(struct job *job)
+static void cancelled_result(struct tool_job *job)
 {
 	buf_clear(&job->out);
 	buf_addf(&job->out,
@@ -88,7 +88,7 @@ static void cancelled_result(struct job *job)
 	job->failed = true;
 }
 
-static void refused_result(struct job *job, const struct approval *a)
+static void refused_result(struct tool_job *job, const struct approval *a)
 {
 	if (a->reason.len)
 		buf_addstr(&job->out, buf_str(&a->reason));
@@ -102,7 +102,7 @@ static void refused_result(struct job *job, const struct approval *a)
 
 /* What the tool itself will refuse needs no approval: the same args_read()
  * decides there. -1 when the run was cancelled. */
-static int approve(struct job *job, struct error *err)
+static int approve(struct tool_job *job, struct error *err)
 {
 	const struct agent_ui *ui = &job->batch->agent->ui;
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
@@ -130,7 +130,7 @@ static int approve(struct job *job, struct error *err)
 
 /* Before the result, also of a call that is cancelled before its turn: readers
  * of the events know a result by its call. */
-static void announce(struct job *job)
+static void announce(struct tool_job *job)
 {
 	if (job->announced)
 		return;
@@ -151,7 +151,7 @@ static void on_notice(void *arg, const char *line)
 }
 
 /* Runs jobs[0..n) side by side; a single one on this thread. */
-static void run_group(struct job *jobs, size_t n)
+static void run_group(struct tool_job *jobs, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		jobs[i].started = pthread_create(&jobs[i].thread, NULL, run_job,
@@ -165,7 +165,8 @@ static void run_group(struct job *jobs, size_t n)
 	}
 }
 
-static int finish(struct job *job, struct message *results, struct error *err)
+static int finish(struct tool_job *job, struct message *results,
+		  struct error *err)
 {
 	struct part *p = message_add(results, PART_TOOL_RESULT);
 	struct str text = buf_str(&job->out);
@@ -186,7 +187,7 @@ static int finish(struct job *job, struct message *results, struct error *err)
 }
 
 /* How many jobs from the first on may run together. */
-static size_t group_size(const struct job *jobs, size_t n)
+static size_t group_size(const struct tool_job *jobs, size_t n)
 {
 	size_t size = 1;
 
@@ -198,7 +199,7 @@ static size_t group_size(const struct job *jobs, size_t n)
 }
 
 /* Each call of a group is announced and approved by itself. */
-static int approve_group(struct job *jobs, size_t n, struct error *err)
+static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		announce(&jobs[i]);
@@ -209,7 +210,7 @@ static int approve_group(struct job *jobs, size_t n, struct error *err)
 	return 0;
 }
 
-static int run_all(struct job *jobs, size_t n, struct message *results,
+static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 		   struct error *err)
 {
 	size_t at = 0;
@@ -240,7 +241,7 @@ int toolrun(struct agent *a, const struct message *reply,
 	    struct message *results, const struct stop *stop, struct error *err)
 {
 	struct batch batch = { .agent = a, .stop = stop };
-	struct job *jobs = xcalloc(reply->n, sizeof(*jobs));
+	struct tool_job *jobs = xcalloc(reply->n, sizeof(*jobs));
 	size_t n = 0;
 	int rc;
 

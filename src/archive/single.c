@@ -8,14 +8,14 @@
 #include "archive/archive.h"
 #include "base/mem.h"
 
-struct source {
+struct member_source {
 	struct str bytes;
 	bool given;
 };
 
 static la_ssize_t give_bytes(struct archive *a, void *arg, const void **data)
 {
-	struct source *s = arg;
+	struct member_source *s = arg;
 
 	(void)a;
 	*data = s->bytes.ptr;
@@ -42,7 +42,7 @@ int archive_single_read(struct str bytes, struct archive_single *out,
 			struct buf *data, struct error *err)
 {
 	struct archive_api api;
-	struct source source = { .bytes = bytes };
+	struct member_source source = { .bytes = bytes };
 	struct archive_entry *entry = NULL;
 	struct archive *a;
 	const void *block;

@@ -24,7 +24,7 @@ enum {
 
 #define TIME_MAX INT64_C(077777777777) /* what every tar can read */
 
-struct frame {
+struct archive_frame {
 	DIR *entries;
 	size_t path; /* bytes of the path that name it, with its slash */
 	mode_t mode;
@@ -37,7 +37,7 @@ struct archive_writer {
 	struct archive_entry *entry;
 	struct archive_log log;
 	struct archive_counts counts;
-	struct frame stack[DEEPEST];
+	struct archive_frame stack[DEEPEST];
 	int depth;
 	struct buf path; /* of the entry at hand, below the top */
 	struct buf out;  /* not yet pulled */
@@ -191,12 +191,12 @@ static int put_link(struct archive_writer *w, int dir, const char *name,
 /* Takes the descriptor over. */
 static int enter(struct archive_writer *w, int fd, const struct stat *st)
 {
-	struct frame *f = &w->stack[w->depth];
+	struct archive_frame *f = &w->stack[w->depth];
 
-	*f = (struct frame){ .entries = fdopendir(fd),
-			     .path = w->path.len,
-			     .mode = st->st_mode,
-			     .mtime = st->st_mtime };
+	*f = (struct archive_frame){ .entries = fdopendir(fd),
+				     .path = w->path.len,
+				     .mode = st->st_mode,
+				     .mtime = st->st_mtime };
 	if (!f->entries) {
 		close(fd);
 		return -1;
@@ -233,7 +233,7 @@ static int put_directory(struct archive_writer *w, int dir, const char *name,
 /* One that its owner may not write to says so once it is full. */
 static int leave(struct archive_writer *w, struct error *err)
 {
-	struct frame *f = &w->stack[--w->depth];
+	struct archive_frame *f = &w->stack[--w->depth];
 
 	closedir(f->entries);
 	cut_path(w, f->path);
@@ -245,7 +245,7 @@ static int leave(struct archive_writer *w, struct error *err)
 
 static int put_next(struct archive_writer *w, struct error *err)
 {
-	struct frame *f = &w->stack[w->depth - 1];
+	struct archive_frame *f = &w->stack[w->depth - 1];
 	int dir = dirfd(f->entries);
 	struct dirent *e;
 	struct stat st;

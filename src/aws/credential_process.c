@@ -20,14 +20,14 @@ enum {
 	WORDS_MAX = 256,
 };
 
-struct scan {
+struct word_scan {
 	struct str rest;
 	struct buf word;
 	bool open; /* a quote is */
 };
 
 /* Takes a quoted part, whose quote has been taken. */
-static void take_quoted(struct scan *s, char quote)
+static void take_quoted(struct word_scan *s, char quote)
 {
 	s->open = true;
 	while (s->rest.len && s->open) {
@@ -54,7 +54,7 @@ static bool is_space(char c)
 }
 
 /* The next word into s->word; false when there is none. */
-static bool take_word(struct scan *s)
+static bool take_word(struct word_scan *s)
 {
 	bool any = false;
 
@@ -80,7 +80,7 @@ static bool take_word(struct scan *s)
 
 char **aws_words(struct str line)
 {
-	struct scan s = { .rest = line, .word = BUF_INIT(line.len + 1) };
+	struct word_scan s = { .rest = line, .word = BUF_INIT(line.len + 1) };
 	char **words = xcalloc(WORDS_MAX + 1, sizeof(*words));
 	size_t n = 0;
 

@@ -20,7 +20,7 @@
  * unless a shell reordered it. */
 enum { ENVIRON_MAX = 4 << 20 }; /* bytes */
 
-struct process { /* proc(5), /proc/PID/stat */
+struct proc_entry { /* proc(5), /proc/PID/stat */
 	pid_t pid;
 	pid_t parent;
 	pid_t session;
@@ -29,7 +29,7 @@ struct process { /* proc(5), /proc/PID/stat */
 	unsigned long long started; /* clock ticks since boot */
 };
 
-static int read_stat(pid_t pid, struct process *p)
+static int read_stat(pid_t pid, struct proc_entry *p)
 {
 	char path[64];
 	char text[1024];
@@ -64,17 +64,17 @@ static int read_stat(pid_t pid, struct process *p)
 
 unsigned long long proc_started(pid_t pid)
 {
-	struct process p;
+	struct proc_entry p;
 
 	if (read_stat(pid, &p) < 0 || p.state == 'Z' || p.state == 'X')
 		return 0;
 	return p.started;
 }
 
-static struct process *read_all(size_t *n)
+static struct proc_entry *read_all(size_t *n)
 {
 	DIR *dir = opendir("/proc");
-	struct process *list = NULL;
+	struct proc_entry *list = NULL;
 	size_t room = 0;
 	struct dirent *e;
 
@@ -119,7 +119,7 @@ static bool has_marker(pid_t pid, const char *marker)
 	return found;
 }
 
-static bool has_member(const struct process *list, size_t n, pid_t pid)
+static bool has_member(const struct proc_entry *list, size_t n, pid_t pid)
 {
 	for (size_t i = 0; i < n; i++)
 		if (list[i].pid == pid)
@@ -127,7 +127,7 @@ static bool has_member(const struct process *list, size_t n, pid_t pid)
 	return false;
 }
 
-static void mark_children(struct process *list, size_t n,
+static void mark_children(struct proc_entry *list, size_t n,
 			  unsigned long long since)
 {
 	bool more = true;
@@ -141,7 +141,8 @@ static void mark_children(struct process *list, size_t n,
 	}
 }
 
-static void mark(struct process *list, size_t n, const struct proc_tree *tree)
+static void mark(struct proc_entry *list, size_t n,
+		 const struct proc_tree *tree)
 {
 	unsigned long long since = ULLONG_MAX;
 
@@ -149,7 +150,7 @@ static void mark(struct process *list, size_t n, const struct proc_tree *tree)
 		if (list[i].pid == tree->root)
 			since = list[i].started;
 	for (size_t i = 0; i < n; i++) {
-		struct process *p = &list[i];
+		struct proc_entry *p = &list[i];
 
 		if (p->started < since)
 			continue;
@@ -160,7 +161,7 @@ static void mark(struct process *list, size_t n, const struct proc_tree *tree)
 }
 
 /* Through a descriptor, so that a pid which was reused meanwhile is safe. */
-static void kill_one(const struct process *p)
+static void kill_one(const struct proc_entry *p)
 {
 	int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 
@@ -177,14 +178,14 @@ static void kill_one(const struct process *p)
 int proc_tree_kill(const struct proc_tree *tree)
 {
 	size_t n;
-	struct process *list = read_all(&n);
+	struct proc_entry *list = read_all(&n);
 	int alive = 0;
 
 	if (!list)
 		return -1;
 	mark(list, n, tree);
 	for (size_t i = 0; i < n; i++) {
-		const struct process *p = &list[i];
+		const struct proc_entry *p = &list[i];
 
 		if (!p->member || p->state == 'Z' || p->state == 'X' ||
 		    p->pid == getpid() || p->pid <= 1 ||

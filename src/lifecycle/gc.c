@@ -101,7 +101,7 @@ static struct left *find_row(struct gc *gc, const char *label)
 	return NULL;
 }
 
-struct owner {
+struct label_owner {
 	bool known; /* the ledger has this label */
 	bool alive;
 	bool gone; /* its end was confirmed, maybe since it was listed */
@@ -109,7 +109,7 @@ struct owner {
 
 static bool see_owner(void *arg, const struct ledger_row *row)
 {
-	struct owner *owner = arg;
+	struct label_owner *owner = arg;
 
 	owner->known = true;
 	owner->gone = row->state == LEDGER_GONE;
@@ -119,11 +119,12 @@ static bool see_owner(void *arg, const struct ledger_row *row)
 
 /* Asked of the ledger now, after the provider has listed it: a process may
  * have written its row and made its sandbox since gc began. */
-static bool is_alive(struct gc *gc, const char *label, struct owner *owner)
+static bool is_alive(struct gc *gc, const char *label,
+		     struct label_owner *owner)
 {
 	struct error err = { 0 };
 
-	*owner = (struct owner){ 0 };
+	*owner = (struct label_owner){ 0 };
 	if (ledger_find(gc->request->store, label, see_owner, owner, &err) < 0)
 		return err.code != ERR_NOT_FOUND; /* unknown: leave it */
 	return owner->alive;
@@ -167,7 +168,7 @@ static void clean_listed(struct gc *gc, struct sandbox_client *host)
 			.reason = "",
 		};
 		struct left *row = find_row(gc, item.label);
-		struct owner owner;
+		struct label_owner owner;
 
 		if (is_alive(gc, item.label, &owner) ||
 		    (owner.gone && is_absent(gc, host, item.id)))

@@ -81,14 +81,14 @@ const char *lifecycle_endpoint(const struct sandbox_client *host)
 	return host->endpoint ? host->endpoint : "";
 }
 
-struct search {
+struct label_search {
 	const char *label;
 	char *id; /* owned, NULL: not found */
 };
 
 static void match(void *arg, const struct sandbox_info *info)
 {
-	struct search *search = arg;
+	struct label_search *search = arg;
 
 	if (search->id || strcmp(info->label, search->label) != 0 ||
 	    info->state == STATE_GONE)
@@ -119,7 +119,7 @@ static int remove_labelled(struct sandbox_client *host, struct store *store,
 			   const char *label, const struct stop *stop,
 			   struct error *err)
 {
-	struct search search = { .label = label };
+	struct label_search search = { .label = label };
 	const struct info_sink sink = { match, &search };
 	int rc = 0;
 
@@ -167,7 +167,7 @@ static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 			   const struct stop *limit, struct error *err)
 {
 	const struct lifecycle_request *r = &box->request;
-	struct search search = { .label = box->label };
+	struct label_search search = { .label = box->label };
 	const struct info_sink sink = { match, &search };
 	int tries = was_cut(why) ? SEARCH_TRIES : 1;
 	int rc = 0;

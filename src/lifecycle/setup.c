@@ -104,14 +104,14 @@ int lifecycle_setup_read(struct managed_sandbox *box,
 	return rc;
 }
 
-struct sink {
+struct script_sink {
 	const struct managed_sandbox *box;
 	struct redact_stream shown;
 	struct buf text; /* of one chunk */
 	struct buf tail;
 };
 
-static void pass_on(struct sink *s, enum exec_stream stream)
+static void pass_on(struct script_sink *s, enum exec_stream stream)
 {
 	const struct lifecycle_ui *ui = &s->box->request.ui;
 
@@ -127,7 +127,7 @@ static void pass_on(struct sink *s, enum exec_stream stream)
 
 static void take(void *arg, enum exec_stream stream, struct str chunk)
 {
-	struct sink *s = arg;
+	struct script_sink *s = arg;
 
 	while (chunk.len) {
 		struct str piece = chunk;
@@ -141,14 +141,14 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 	}
 }
 
-static void finish(struct sink *s)
+static void finish(struct script_sink *s)
 {
 	redact_stream_end(&s->shown, s->box->request.mask, &s->text);
 	pass_on(s, EXEC_STDOUT);
 	buf_release(&s->text);
 }
 
-static int failed(const struct sink *s, int exit_code, struct error *err)
+static int failed(const struct script_sink *s, int exit_code, struct error *err)
 {
 	struct str tail = str_trim(buf_str(&s->tail));
 
@@ -165,7 +165,7 @@ int lifecycle_setup_run(struct managed_sandbox *box,
 			const struct setup_script *script,
 			const struct stop *stop, struct error *err)
 {
-	struct sink s = {
+	struct script_sink s = {
 		.box = box,
 		.text = BUF_INIT(8 << 20),
 		.tail = BUF_INIT(TAIL_MAX),

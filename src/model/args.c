@@ -10,20 +10,20 @@
 
 enum { MAX_DEPTH = 200 };
 
-struct scan {
+struct args_scan {
 	const unsigned char *at, *end;
 };
 
-static bool value(struct scan *s, int depth);
+static bool value(struct args_scan *s, int depth);
 
-static void space(struct scan *s)
+static void space(struct args_scan *s)
 {
 	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' ||
 				  *s->at == '\n' || *s->at == '\r'))
 		s->at++;
 }
 
-static bool accept_char(struct scan *s, char c)
+static bool accept_char(struct args_scan *s, char c)
 {
 	if (s->at == s->end || *s->at != (unsigned char)c)
 		return false;
@@ -31,7 +31,7 @@ static bool accept_char(struct scan *s, char c)
 	return true;
 }
 
-static bool literal(struct scan *s, const char *word)
+static bool literal(struct args_scan *s, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -41,7 +41,7 @@ static bool literal(struct scan *s, const char *word)
 	return true;
 }
 
-static bool digits(struct scan *s)
+static bool digits(struct args_scan *s)
 {
 	const unsigned char *from = s->at;
 
@@ -50,7 +50,7 @@ static bool digits(struct scan *s)
 	return s->at > from;
 }
 
-static bool number(struct scan *s)
+static bool number(struct args_scan *s)
 {
 	(void)accept_char(s, '-'); /* optional */
 	if (!accept_char(s, '0') && !digits(s))
@@ -65,7 +65,7 @@ static bool number(struct scan *s)
 }
 
 /* The four digits after \u; -1 when they are not there. */
-static int hex4(struct scan *s)
+static int hex4(struct args_scan *s)
 {
 	int code = 0;
 
@@ -82,7 +82,7 @@ static int hex4(struct scan *s)
 	return code;
 }
 
-static bool escape(struct scan *s)
+static bool escape(struct args_scan *s)
 {
 	int code;
 
@@ -102,7 +102,7 @@ static bool escape(struct scan *s)
 	return code >= 0xDC00 && code <= 0xDFFF;
 }
 
-static bool string(struct scan *s)
+static bool string(struct args_scan *s)
 {
 	if (!accept_char(s, '"'))
 		return false;
@@ -117,7 +117,7 @@ static bool string(struct scan *s)
 	return false;
 }
 
-static bool items(struct scan *s, char close, int depth)
+static bool items(struct args_scan *s, char close, int depth)
 {
 	s->at++;
 	space(s);
@@ -138,7 +138,7 @@ static bool items(struct scan *s, char close, int depth)
 	return accept_char(s, close);
 }
 
-static bool value(struct scan *s, int depth)
+static bool value(struct args_scan *s, int depth)
 {
 	bool ok;
 
@@ -173,7 +173,7 @@ static bool value(struct scan *s, int depth)
 
 bool args_strict(struct str text)
 {
-	struct scan s = { 0 };
+	struct args_scan s = { 0 };
 
 	if (!text.len || !str_is_utf8(text))
 		return false;

@@ -19,7 +19,7 @@ enum {
 	SETTLE_MS = 50,     /* for libcurl to see that a call has ended */
 };
 
-struct run { /* what the callbacks of one try share */
+struct grpc_run { /* what the callbacks of one try share */
 	const struct grpc_call *call;
 	struct grpc_outcome *outcome;
 	struct envelope frames;
@@ -62,7 +62,7 @@ static int hex(char c)
 }
 
 /* Percent-encoded UTF-8; what is not so encoded stays as it is. */
-static void decode_message(struct run *r, struct str text)
+static void decode_message(struct grpc_run *r, struct str text)
 {
 	struct buf raw = BUF_INIT(MESSAGE_MAX);
 	struct buf clean = BUF_INIT(MESSAGE_MAX);
@@ -88,7 +88,7 @@ static void decode_message(struct run *r, struct str text)
 }
 
 /* Base64 with or without padding. */
-static void decode_details(struct run *r, struct str text)
+static void decode_details(struct grpc_run *r, struct str text)
 {
 	struct buf *out = &r->outcome->details;
 	size_t n = 0;
@@ -111,7 +111,7 @@ static void decode_details(struct run *r, struct str text)
  * counts. */
 static void on_header(void *arg, struct str line)
 {
-	struct run *r = arg;
+	struct grpc_run *r = arg;
 	size_t colon = str_find(line, ':');
 	struct str name = { line.ptr, colon };
 	struct str value = str_trim(str_skip(line, colon + 1));
@@ -132,7 +132,7 @@ static void on_header(void *arg, struct str line)
 static int on_message(void *arg, struct str message, bool last,
 		      struct error *err)
 {
-	struct run *r = arg;
+	struct grpc_run *r = arg;
 
 	(void)last;
 	r->outcome->replies++;
@@ -141,14 +141,14 @@ static int on_message(void *arg, struct str message, bool last,
 
 static int on_data(void *arg, struct str chunk, struct error *err)
 {
-	struct run *r = arg;
+	struct grpc_run *r = arg;
 
 	return envelope_feed(&r->frames, chunk, on_message, r, err);
 }
 
 static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 {
-	struct run *r = arg;
+	struct grpc_run *r = arg;
 
 	return r->call->source(r->call->arg, room, len, err);
 }
@@ -157,7 +157,7 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
  * all of it would else be waited for. */
 static int64_t on_idle(void *arg)
 {
-	const struct run *r = arg;
+	const struct grpc_run *r = arg;
 
 	return r->outcome->code != GRPC_NONE ? SETTLE_MS : -1;
 }
@@ -202,7 +202,7 @@ static enum err err_of(enum grpc_code code)
 }
 
 /* The outcome of a complete exchange. */
-static int judge_outcome(struct run *r, const struct http_response *res,
+static int judge_outcome(struct grpc_run *r, const struct http_response *res,
 			 struct error *err)
 {
 	struct grpc_outcome *o = r->outcome;
@@ -232,7 +232,7 @@ static int judge_outcome(struct run *r, const struct http_response *res,
 			 r->message);
 }
 
-static int judge(struct run *r, const struct http_response *res,
+static int judge(struct grpc_run *r, const struct http_response *res,
 		 struct error *err)
 {
 	int rc = judge_outcome(r, res, err);
@@ -254,7 +254,7 @@ static char *timeout_header(int64_t ms)
 	return xasprintf("grpc-timeout: %lldS", (long long)(ms / 1000));
 }
 
-static int once(struct http *h, struct run *r, unsigned flags,
+static int once(struct http *h, struct grpc_run *r, unsigned flags,
 		const struct stop *stop, struct error *err)
 {
 	const struct grpc_call *call = r->call;
@@ -305,7 +305,7 @@ static int once(struct http *h, struct run *r, unsigned flags,
 	return rc;
 }
 
-static void start_over(struct run *r)
+static void start_over(struct grpc_run *r)
 {
 	envelope_release(&r->frames);
 	r->frames.largest = r->call->largest ? r->call->largest : GRPC_LARGEST;
@@ -320,7 +320,7 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 	    struct grpc_outcome *outcome, const struct stop *stop,
 	    struct error *err)
 {
-	struct run r = { .call = call, .outcome = outcome };
+	struct grpc_run r = { .call = call, .outcome = outcome };
 	struct stop within =
 		call->timeout_ms > 0
 			? stop_within(stop, call->timeout_ms + BACKSTOP_MS)

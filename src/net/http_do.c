@@ -19,7 +19,7 @@ enum {
 };
 
 /* What the callbacks of one transfer share. */
-struct exchange {
+struct http_exchange {
 	const struct curl_api *api;
 	const struct http_request *req;
 	struct http_response *res;
@@ -37,7 +37,7 @@ struct exchange {
 	struct error err;
 };
 
-static size_t fail(struct exchange *x)
+static size_t fail(struct http_exchange *x)
 {
 	x->failed = true;
 	return 0;
@@ -45,7 +45,7 @@ static size_t fail(struct exchange *x)
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
-	struct exchange *x = arg;
+	struct http_exchange *x = arg;
 	struct str chunk = { data, size * n };
 
 	x->moved = true;
@@ -67,7 +67,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
-	struct exchange *x = arg;
+	struct http_exchange *x = arg;
 	struct str line = { data, size * n };
 
 	x->moved = true;
@@ -87,7 +87,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 	return size * n;
 }
 
-static size_t read_source(struct exchange *x, char *room, size_t len)
+static size_t read_source(struct http_exchange *x, char *room, size_t len)
 {
 	int64_t got = x->req->source(x->req->arg, room, len, &x->err);
 
@@ -99,7 +99,7 @@ static size_t read_source(struct exchange *x, char *room, size_t len)
 
 static size_t on_read(char *room, size_t size, size_t n, void *arg)
 {
-	struct exchange *x = arg;
+	struct http_exchange *x = arg;
 	size_t len = size * n;
 	size_t done = 0;
 
@@ -126,7 +126,7 @@ static size_t on_read(char *room, size_t size, size_t n, void *arg)
 /* libcurl sends the body again when a kept connection turns out dead. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
-	struct exchange *x = arg;
+	struct http_exchange *x = arg;
 
 	if (origin != SEEK_SET || x->req->source)
 		return CURL_SEEKFUNC_CANTSEEK;
@@ -148,7 +148,7 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 static int on_connected(void *arg, char *ip, char *local_ip, int port,
 			int local_port)
 {
-	struct exchange *x = arg;
+	struct http_exchange *x = arg;
 
 	(void)ip;
 	(void)local_ip;
@@ -168,7 +168,7 @@ static bool has_body(const struct http_request *req)
 
 /* The method and the body. A single segment is handed over as it is: libcurl
  * then sends head and body in one piece. */
-static void set_body(struct exchange *x, CURL *easy)
+static void set_body(struct http_exchange *x, CURL *easy)
 {
 	const struct curl_api *api = x->api;
 	const struct http_request *req = x->req;
@@ -201,7 +201,7 @@ static void set_body(struct exchange *x, CURL *easy)
 
 /* Links the caller's lines, and those that switch libcurl's own off, into the
  * list that libcurl wants, without copying. */
-static int set_headers(struct exchange *x, CURL *easy,
+static int set_headers(struct http_exchange *x, CURL *easy,
 		       struct curl_slist list[HEADERS_MAX], struct error *err)
 {
 	static char no_expect[] = "Expect:";
@@ -229,7 +229,7 @@ static int set_headers(struct exchange *x, CURL *easy,
 	return 0;
 }
 
-static void set_transfer(struct exchange *x, const struct handle *hd)
+static void set_transfer(struct http_exchange *x, const struct handle *hd)
 {
 	const struct curl_api *api = x->api;
 	CURL *easy = hd->easy;
@@ -268,7 +268,7 @@ static void set_transfer(struct exchange *x, const struct handle *hd)
 }
 
 /* For how many ms a server that says nothing needs no mention. */
-static int64_t until_notice(struct exchange *x, const struct stop *stop)
+static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 {
 	int64_t from =
 		x->quiet_since > stop->held ? x->quiet_since : stop->held;
@@ -284,7 +284,7 @@ static int64_t until_notice(struct exchange *x, const struct stop *stop)
 }
 
 /* Sleeps until something can move, the cancel fires or a time is up. */
-static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
+static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		     const struct stop *stop, struct error *err)
 {
 	struct curl_waitfd extra = { .fd = stop_fd(stop),
@@ -327,7 +327,7 @@ static int wait_turn(struct exchange *x, struct handle *hd, int64_t *last,
 	return 0;
 }
 
-static int finish(struct exchange *x, struct handle *hd, struct error *err)
+static int finish(struct http_exchange *x, struct handle *hd, struct error *err)
 {
 	const struct curl_api *api = x->api;
 	CURLcode code = CURLE_RECV_ERROR;
@@ -353,7 +353,7 @@ static int finish(struct exchange *x, struct handle *hd, struct error *err)
 	return -1;
 }
 
-static void tell_sent(struct exchange *x)
+static void tell_sent(struct http_exchange *x)
 {
 	if (x->told_sent || !x->connected || !x->req->sent ||
 	    (x->req->n_segments > 1 && x->segment < x->req->n_segments))
@@ -363,7 +363,7 @@ static void tell_sent(struct exchange *x)
 }
 
 /* Asks the caller whether what has arrived will do without the rest. */
-static void sufficient(struct exchange *x)
+static void sufficient(struct http_exchange *x)
 {
 	int64_t ms = x->req->idle ? x->req->idle(x->req->arg) : -1;
 
@@ -371,8 +371,8 @@ static void sufficient(struct exchange *x)
 		x->suffices_at = clock_ms() + ms;
 }
 
-static int drive(struct exchange *x, struct handle *hd, const struct stop *stop,
-		 struct error *err)
+static int drive(struct http_exchange *x, struct handle *hd,
+		 const struct stop *stop, struct error *err)
 {
 	const struct curl_api *api = x->api;
 	int64_t last = x->req->idle_ms ? clock_ms() : 0;
@@ -424,10 +424,10 @@ int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err)
 {
-	struct exchange x = { .req = req,
-			      .res = res,
-			      .quiet_since = clock_ms(),
-			      .suffices_at = INT64_MAX };
+	struct http_exchange x = { .req = req,
+				   .res = res,
+				   .quiet_since = clock_ms(),
+				   .suffices_at = INT64_MAX };
 	struct curl_slist headers[HEADERS_MAX];
 	struct handle *hd;
 	int rc;

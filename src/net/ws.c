@@ -25,17 +25,17 @@ enum {
 };
 
 /* A message that waits to be received. */
-struct message {
+struct ws_message {
 	struct buf bytes;
 	enum ws_kind kind;
-	struct message *next;
+	struct ws_message *next;
 };
 
 struct ws {
 	struct conn *conn;
 	struct ws_parser parser;
-	struct message *first;
-	struct message **last;
+	struct ws_message *first;
+	struct ws_message **last;
 	size_t queued;  /* bytes that they take */
 	uint64_t total; /* bytes received */
 	uint64_t total_max;
@@ -138,7 +138,7 @@ static bool push(struct ws *ws)
 
 static void enqueue(struct ws *ws)
 {
-	struct message *m = xcalloc(1, sizeof(*m));
+	struct ws_message *m = xcalloc(1, sizeof(*m));
 
 	m->bytes = BUF_INIT(ws->parser.message.max);
 	m->kind = ws_parser_take(&ws->parser, &m->bytes);
@@ -149,7 +149,7 @@ static void enqueue(struct ws *ws)
 
 static bool dequeue(struct ws *ws, struct buf *to, enum ws_kind *kind)
 {
-	struct message *m = ws->first;
+	struct ws_message *m = ws->first;
 	size_t max = to->max;
 
 	if (!m)

@@ -133,7 +133,7 @@ int files_answered(const struct helper *h, struct error *err)
 	return helper_failed(h->status, err);
 }
 
-struct source {
+struct content_source {
 	struct str all;
 	struct str rest;
 };
@@ -141,7 +141,7 @@ struct source {
 static int64_t read_content(void *arg, char *room, size_t len,
 			    struct error *err)
 {
-	struct source *s = arg;
+	struct content_source *s = arg;
 	size_t take = len < s->rest.len ? len : s->rest.len;
 
 	(void)err; /* memory does not fail */
@@ -153,7 +153,7 @@ static int64_t read_content(void *arg, char *room, size_t len,
 
 static int rewind_content(void *arg, struct error *err)
 {
-	struct source *s = arg;
+	struct content_source *s = arg;
 
 	(void)err;
 	s->rest = s->all;
@@ -166,7 +166,7 @@ static char *stage(struct sandbox *sb, const char *path, struct str content,
 		   const struct stop *stop, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
-	struct source source = { content, content };
+	struct content_source source = { content, content };
 	struct transfer file = { .size = (int64_t)content.len,
 				 .mode = 0600,
 				 .read = read_content,

@@ -21,7 +21,7 @@ enum {
 	STEP = 64,
 };
 
-struct search {
+struct find_search {
 	struct glob *glob;
 	const char *root;
 	struct files_names *list;
@@ -32,7 +32,7 @@ struct search {
 
 static bool on_path(void *arg, struct str path)
 {
-	struct search *s = arg;
+	struct find_search *s = arg;
 
 	if (!glob_match(s->glob, path))
 		return true;
@@ -46,7 +46,7 @@ static bool on_path(void *arg, struct str path)
 
 static int on_names(void *arg, struct str bytes, struct error *err)
 {
-	struct search *s = arg;
+	struct find_search *s = arg;
 
 	s->bytes += bytes.len;
 	if (s->bytes > GLOB_BYTES)
@@ -69,7 +69,7 @@ int files_glob(struct sandbox *sb, const char *root, const char *pattern,
 	       struct error *err)
 {
 	bool live = sb->host->provider->flags & SANDBOX_STDIN;
-	struct search s = { .root = root, .list = list };
+	struct find_search s = { .root = root, .list = list };
 	struct glob_filter filter;
 	char limit[24];
 	struct helper h = { .script = HELPER_GLOB,

@@ -12,15 +12,16 @@ enum {
 };
 static const int64_t most_lines = 2000000000; /* busybox head and tail */
 
-struct window {
+struct read_window {
 	int64_t offset;
 	int64_t limit;
 	bool binary;
 };
 
 /* Asks for one line more than wanted, to know whether there is one. */
-static int ask(struct sandbox *sb, const char *path, const struct window *w,
-	       struct helper *h, const struct stop *stop, struct error *err)
+static int ask(struct sandbox *sb, const char *path,
+	       const struct read_window *w, struct helper *h,
+	       const struct stop *stop, struct error *err)
 {
 	bool fast = sb->host->provider->flags & SANDBOX_STDIN;
 	int64_t whole = fast ? FILES_COUNT_BYTES : WHOLE_TEXT;
@@ -56,8 +57,9 @@ static int64_t lines_in(struct str raw)
 	return n;
 }
 
-static int text_page(const struct window *w, const struct helper *h, bool whole,
-		     int64_t total, struct files_page *page, struct error *err)
+static int text_page(const struct read_window *w, const struct helper *h,
+		     bool whole, int64_t total, struct files_page *page,
+		     struct error *err)
 {
 	struct page_source src = { .raw = buf_str(&h->out),
 				   .at_end = whole,
@@ -72,7 +74,7 @@ static int text_page(const struct window *w, const struct helper *h, bool whole,
 	return page_cut(&src, w->offset, w->limit, page, err);
 }
 
-static int understand(const struct window *w, struct helper *h,
+static int understand(const struct read_window *w, struct helper *h,
 		      struct files_page *page, struct error *err)
 {
 	const char *rest = h->status + 2;
@@ -116,9 +118,10 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 	       struct error *err)
 {
 	struct helper h = { 0 };
-	struct window w = { .offset = window->offset > 0 ? window->offset : 0,
-			    .limit = window->limit > 0 ? window->limit : 0,
-			    .binary = window->as_binary };
+	struct read_window w = { .offset = window->offset > 0 ? window->offset
+							      : 0,
+				 .limit = window->limit > 0 ? window->limit : 0,
+				 .binary = window->as_binary };
 	int rc;
 
 	*page = (struct files_page){ 0 };

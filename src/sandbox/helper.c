@@ -138,7 +138,7 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	return buf_check(cmd, "the helper's command", err);
 }
 
-struct run {
+struct helper_run {
 	struct helper *h;
 	struct frame frame;
 	struct frame_sink sink;
@@ -147,7 +147,7 @@ struct run {
 
 static int on_body(void *arg, struct str bytes, struct error *err)
 {
-	struct run *r = arg;
+	struct helper_run *r = arg;
 
 	if (r->h->body)
 		return r->h->body(r->h->arg, bytes, err);
@@ -157,7 +157,7 @@ static int on_body(void *arg, struct str bytes, struct error *err)
 
 static int on_status(void *arg, const char *status, struct error *err)
 {
-	struct run *r = arg;
+	struct helper_run *r = arg;
 	int len = snprintf(r->h->status, sizeof(r->h->status), "%s", status);
 
 	if (len < 0 || (size_t)len >= sizeof(r->h->status))
@@ -176,7 +176,7 @@ static int on_status(void *arg, const char *status, struct error *err)
 static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 		     struct buf *reply, struct error *err)
 {
-	struct run *r = arg;
+	struct helper_run *r = arg;
 
 	if (stream != EXEC_STDOUT)
 		return 0;
@@ -184,7 +184,7 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return frame_feed(&r->frame, chunk, &r->sink, err);
 }
 
-static int unexpected(struct run *r, const struct exec_result *res,
+static int unexpected(struct helper_run *r, const struct exec_result *res,
 		      struct error *err)
 {
 	struct buf text = BUF_INIT(200);
@@ -206,7 +206,7 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	       struct error *err)
 {
 	struct buf cmd = BUF_INIT(COMMAND_MAX);
-	struct run r = { .h = h, .sink = { on_body, on_status, &r } };
+	struct helper_run r = { .h = h, .sink = { on_body, on_status, &r } };
 	struct exec_request req = { .cwd = "/",
 				    .plain = true,
 				    .dialog = h->dialog,

@@ -11,14 +11,14 @@
 
 enum { NOTICE_BYTES = 8192 }; /* with a path of PATHS_BYTES twice in it */
 
-struct window {
+struct text_window {
 	int64_t first; /* 1-based, inclusive */
 	int64_t last;
 	int64_t total; /* -1 unknown */
 	bool more;     /* lines follow */
 };
 
-static void add_window(struct buf *out, const struct window *w)
+static void add_window(struct buf *out, const struct text_window *w)
 {
 	int64_t n = w->last - w->first + 1;
 	const char *plural = n == 1 ? "" : "s";
@@ -53,10 +53,10 @@ static void add_too_large(struct buf *out, const char *path)
 }
 
 /* The notices after the first n lines of a page cut to fit. */
-static void add_cut_notices(struct buf *out, const struct window *w, size_t n,
-			    const char *path)
+static void add_cut_notices(struct buf *out, const struct text_window *w,
+			    size_t n, const char *path)
 {
-	struct window cut = *w;
+	struct text_window cut = *w;
 
 	cut.last = w->first + (int64_t)n - 1;
 	cut.more = true;
@@ -65,8 +65,8 @@ static void add_cut_notices(struct buf *out, const struct window *w, size_t n,
 }
 
 /* The most whole lines that fit with their notices; 0 when not even one. */
-static size_t lines_that_fit(const struct numbering *nb, const struct window *w,
-			     const char *path)
+static size_t lines_that_fit(const struct numbering *nb,
+			     const struct text_window *w, const char *path)
 {
 	struct buf notices = BUF_INIT(NOTICE_BYTES);
 	size_t chars = 0;
@@ -88,7 +88,7 @@ static size_t lines_that_fit(const struct numbering *nb, const struct window *w,
 }
 
 static void add_cut(struct buf *out, const struct numbering *nb,
-		    const struct window *w, const char *path)
+		    const struct text_window *w, const char *path)
 {
 	size_t n = lines_that_fit(nb, w, path);
 	struct buf notice = BUF_INIT(NOTICE_BYTES);
@@ -119,9 +119,9 @@ static bool is_whole(const struct files_page *page)
 void read_text_render(const struct files_page *page,
 		      const struct read_text_request *req, struct buf *out)
 {
-	struct window w = { page->start_line > 0 ? page->start_line : 1,
-			    page->end_line, page->total_lines,
-			    page->next_offset >= 0 };
+	struct text_window w = { page->start_line > 0 ? page->start_line : 1,
+				 page->end_line, page->total_lines,
+				 page->next_offset >= 0 };
 	struct buf notice = BUF_INIT(NOTICE_BYTES);
 	struct numbering nb;
 

@@ -24,14 +24,14 @@ enum {
 static const char wrapped[] = "    ";
 static const char next_line[] = "  | ";
 
-struct rows { /* of one item */
+struct question_rows { /* of one item */
 	struct buf text;
 	size_t *begin; /* of each row in text */
 	size_t n;
 };
 
 struct pen {
-	struct rows *rows;
+	struct question_rows *rows;
 	size_t column;
 	size_t limit;     /* columns of a row */
 	bool line_begins; /* only blanks so far in this line of the text */
@@ -41,7 +41,7 @@ struct pen {
 
 static void begin_row(struct pen *p, const char *prefix)
 {
-	struct rows *r = p->rows;
+	struct question_rows *r = p->rows;
 
 	if (r->n)
 		buf_addc(&r->text, '\n');
@@ -239,7 +239,7 @@ static size_t put_char(struct pen *p, struct str text)
 	return bytes.len;
 }
 
-static void lay_out(struct rows *r, const struct question_item *item,
+static void lay_out(struct question_rows *r, const struct question_item *item,
 		    size_t columns, size_t max)
 {
 	struct pen p = { .rows = r, .line_begins = true };
@@ -248,7 +248,7 @@ static void lay_out(struct rows *r, const struct question_item *item,
 	if (columns < LEAST_COLUMNS)
 		columns = LEAST_COLUMNS;
 	p.limit = columns - 1; /* a full row may wrap by itself */
-	*r = (struct rows){ .text = BUF_INIT(max) };
+	*r = (struct question_rows){ .text = BUF_INIT(max) };
 	begin_row(&p, "  ");
 	put_ascii(&p, item->label);
 	put_ascii(&p, ": ");
@@ -265,7 +265,7 @@ static void lay_out(struct rows *r, const struct question_item *item,
 	}
 }
 
-static void add_rows(const struct rows *r, size_t from, size_t to,
+static void add_rows(const struct question_rows *r, size_t from, size_t to,
 		     struct buf *out)
 {
 	size_t end = to < r->n ? r->begin[to] : r->text.len;
@@ -280,7 +280,8 @@ static void add_rows(const struct rows *r, size_t from, size_t to,
 }
 
 /* The beginning and the end, in so many rows; returns how many are left out. */
-static size_t add_ends(const struct rows *r, size_t share, struct buf *out)
+static size_t add_ends(const struct question_rows *r, size_t share,
+		       struct buf *out)
 {
 	size_t head;
 	size_t hidden;
@@ -299,7 +300,7 @@ static size_t add_ends(const struct rows *r, size_t share, struct buf *out)
 
 /* The rows that an item may have where all together have so many: short ones
  * are whole, long ones share what is left. */
-static size_t fair_share(const struct rows *r, size_t n, size_t rows)
+static size_t fair_share(const struct question_rows *r, size_t n, size_t rows)
 {
 	size_t share = LEAST_ROWS;
 
@@ -320,7 +321,7 @@ static size_t fair_share(const struct rows *r, size_t n, size_t rows)
 size_t question_render(const struct question_item *items, size_t n,
 		       struct question_screen screen, struct buf *out)
 {
-	struct rows *r = xcalloc(n, sizeof(*r));
+	struct question_rows *r = xcalloc(n, sizeof(*r));
 	size_t hidden = 0;
 	size_t share = SIZE_MAX;
 

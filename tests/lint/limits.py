@@ -151,6 +151,36 @@ def check_messages():
                 yield path, number, f"{name}() on an error's text: use a code"
 
 
+TAG = re.compile(r"\bstruct (\w+)\s*\{")
+
+
+def repeated_tags(texts):
+    """(path, line, tag, path of the first) of each tag defined again."""
+    seen = {}
+    for path, text in texts:
+        code = bare(text)
+        for hit in TAG.finditer(code):
+            first = seen.setdefault(hit.group(1), path)
+            if first != path:
+                yield (path, code.count("\n", 0, hit.start()) + 1,
+                       hit.group(1), first)
+
+
+def check_tags():
+    """One struct tag means one thing. The first part is the check's own
+    test."""
+    one, two = ("a.c", "struct run {\n"), ("b.h", "\nstatic struct run\n{")
+    other = ("b.h", "struct run r = x;\n/* struct run { */\nstruct runs {")
+    if [hit[1] for hit in repeated_tags([one, two])] != [2]:
+        yield "tests/lint/limits.py", 1, "does not catch a tag used twice"
+    if list(repeated_tags([one, other])):
+        yield "tests/lint/limits.py", 1, "catches a tag used once"
+    texts = [(path, text_of(path)) for path in tree(".c", ".h")
+             if path.parts[0] in CODE and "examples" not in path.parts]
+    for path, number, tag, first in repeated_tags(texts):
+        yield path, number, f"struct {tag} is in {first} too: name the concept"
+
+
 def main():
     bad = 0
     for path, number, what in globals()["check_" + sys.argv[1]]():

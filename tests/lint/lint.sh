@@ -46,6 +46,7 @@ heads() { $python tests/lint/limits.py heads; }
 banned() { $python tests/lint/limits.py banned; }
 words() { $python tests/lint/limits.py words; }
 messages() { $python tests/lint/limits.py messages; }
+tags() { $python tests/lint/limits.py tags; }
 format() {
 	sources c h | xargs -P "$jobs" -I FILE sh -c \
 		'clang-format --dry-run -Werror FILE 2>/dev/null ||
@@ -88,7 +89,7 @@ run() { # NAME FUNCTION
 }
 
 [ $# -gt 0 ] || set -- layers sizes functions heads banned words \
-	messages format shell python headers tidy
+	messages tags format shell python headers tidy
 for check in "$@"; do
 	case $check in
 	python) run python python_ ;;

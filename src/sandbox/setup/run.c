@@ -209,14 +209,14 @@ static int send_enciphered(struct entry *e, struct str script,
 	return rc;
 }
 
-struct source {
+struct script_source {
 	struct str all;
 	struct str rest;
 };
 
 static int64_t read_script(void *arg, char *room, size_t len, struct error *err)
 {
-	struct source *s = arg;
+	struct script_source *s = arg;
 
 	(void)err;
 	if (len > s->rest.len)
@@ -229,7 +229,7 @@ static int64_t read_script(void *arg, char *room, size_t len, struct error *err)
 
 static int rewind_script(void *arg, struct error *err)
 {
-	struct source *s = arg;
+	struct script_source *s = arg;
 
 	(void)err;
 	s->rest = s->all;
@@ -240,7 +240,7 @@ static int rewind_script(void *arg, struct error *err)
 static int upload(struct sandbox *sb, const char *file, struct str script,
 		  const struct stop *stop, struct error *err)
 {
-	struct source source = { script, script };
+	struct script_source source = { script, script };
 	struct transfer t = {
 		.path = file,
 		.size = (int64_t)script.len,
