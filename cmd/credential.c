@@ -26,8 +26,8 @@ static const char *url_owner(const char *variable)
 			return p->name;
 	}
 	for (const struct preset *p = presets; p->name; p++)
-		if (preset_key_env(p) && p->url_env[0] &&
-		    !strcmp(p->url_env[0], variable))
+		if (p->url_env[0] && !strcmp(p->url_env[0], variable) &&
+		    preset_key_env(p))
 			return p->name;
 	return NULL;
 }
