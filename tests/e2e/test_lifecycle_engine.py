@@ -108,6 +108,8 @@ def test_name_in_use_before_it_can_be_inspected(start, model, engine, rig,
     """As Podman does while another request is still making it."""
     server = model(HUNG)
     engine.fault("POST .*/containers/create", "cut_late")
+    # Else the second request may take the name before the first.
+    engine.fault("POST .*/containers/create", "delay", seconds=1)
     unseen = engine.fault("GET .*/containers/dcode-.*/json", "404", times=2)
     r = start(*TASK)
     wait_for(lambda: server.model.received)
