@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/retry.h"
 #include "providers/docker/engine.h"
 #include "providers/docker/kill.h"
 
@@ -331,7 +332,7 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 		return -1;
 	limits = (struct docker_limits){ 0 };
 	if (create_started(sb, spec, image, &limits, stop, &again) < 0) {
-		if (!again.http_status) /* cut, or cancelled: it may exist */
+		if (!retry_was_refused(&again)) /* it may exist */
 			*err = again;
 		err->nothing_made = why.nothing_made && again.nothing_made;
 		return -1;

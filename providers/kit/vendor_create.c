@@ -62,9 +62,17 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 	struct error other = { 0 };
 	const char *ours;
 	const char *id;
+	int rc;
 
-	if (err->code == ERR_AUTH || err->http_status == 429 ||
-	    vendor_get(c, label, answer, stop, &other) != 0)
+	if (err->code == ERR_AUTH || err->http_status == 429)
+		return -1;
+	rc = vendor_get(c, label, answer, stop, &other);
+	if (rc < 0 && err->http_status == 409) {
+		/* Something has the name: this is no refusal of the create. */
+		*err = other;
+		err->http_status = 0;
+	}
+	if (rc != 0)
 		return -1;
 	id = json_string(*answer, f->id, "");
 	ours = c->vendor->name_is_id ? id
@@ -146,8 +154,12 @@ static int post(struct sandbox *sb, const struct sandbox_spec *spec,
 	const struct vendor *v = vendor_of(sb->host)->vendor;
 	struct error why = { 0 };
 
-	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer &&
-	    check_name(sb, spec->label, answer, stop, &why) == 0) {
+	if (v->post(sb, spec, body, answer, stop, &why) == 0 && *answer) {
+		if (check_name(sb, spec->label, answer, stop, err) < 0) {
+			/* It was made: a refusal now is none of the create. */
+			sb->id = xstrdup(spec->label);
+			return -1;
+		}
 		vendor_set_lease(sb, spec->lifetime_s);
 		return 0;
 	}

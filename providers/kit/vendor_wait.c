@@ -36,7 +36,7 @@ struct wait {
 	char word[WORD_MAX];             /* its state */
 	int64_t until;                   /* it may last */
 	int64_t pause;                   /* ms before the next look */
-	bool started;                    /* in this state */
+	bool started; /* once: one that falls back does not start */
 };
 
 static int check_id(const struct wait *w, const char *want, struct error *err)
@@ -68,7 +68,6 @@ static void note_state(struct wait *w, const struct vendor_state *s)
 		return;
 	snprintf(w->word, sizeof(w->word), "%s", word);
 	w->until = clock_ms() + (s->slow ? SLOW_MS : w->v->wait_ms);
-	w->started = false;
 	if (!w->spec || !w->spec->progress || s->step == STEP_READY)
 		return;
 	snprintf(line, sizeof(line), "the %s is %s", w->v->noun, w->word);

@@ -259,6 +259,8 @@ static int end(struct vendor_client *c, const char *id, cJSON **answer,
 
 	if (rc < 0 && why.http_status == 410)
 		return 1;
+	if (rc < 0 && why.code == ERR_PROTOCOL && c->vendor == &vercel_v2)
+		return delete_name(c, id, stop, err); /* no session to stop */
 	if (rc < 0)
 		*err = why;
 	if (rc == 0)
