@@ -20,11 +20,12 @@ MAY = {
     "session": "base model",
     "tool": "base config net model sandbox",
     "lifecycle": "base config net sandbox session",
+    "workspace": "base config net archive sandbox session",
     "contract": "base config net sandbox session tool lifecycle",
     "agent": "base config net model sandbox session tool",
     "ui": "base config model tool agent",
     "cmd": "base config net archive model sandbox contract vendor table "
-           "session tool lifecycle agent ui",
+           "session tool lifecycle workspace agent ui",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
