@@ -232,6 +232,14 @@ const char *args_value(const struct args *a, const char *name)
 	return NULL;
 }
 
+const char *args_next(const struct args *a, const char *name, size_t *at)
+{
+	while (*at < a->n)
+		if (!strcmp(a->found[(*at)++].row->name, name))
+			return a->found[*at - 1].value;
+	return NULL;
+}
+
 bool args_flag(const struct args *a, const char *name)
 {
 	return args_value(a, name) != NULL;

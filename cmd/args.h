@@ -52,6 +52,9 @@ void args_release(struct args *a);
 extern const char args_bare[];
 /* The last value given, args_bare for a bare ARG_OPTIONAL, NULL when absent. */
 const char *args_value(const struct args *a, const char *name);
+/* The next value of an option that may be given several times, from *at on (0
+ * at first), in the order of the line; NULL when there is no other. */
+const char *args_next(const struct args *a, const char *name, size_t *at);
 bool args_flag(const struct args *a, const char *name);
 /* The row with exactly this name, or NULL; rows may be NULL. */
 const struct arg_row *args_row(const struct arg_row *rows, const char *name);

@@ -147,7 +147,7 @@ static int run_conversation(struct chat *c, const char *first)
 		if (rc == 0)
 			break;
 		if (slash_is_command(line) && !c->cut) {
-			if (!slash_run(c->run->app, line))
+			if (!slash_run(c->run, line))
 				break;
 		} else if (c->cut)
 			report_cut();

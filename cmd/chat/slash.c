@@ -27,11 +27,11 @@ struct slash_command {
 	const struct command *command;
 	const char *bare; /* the subcommand when none is named, or NULL */
 	/* words: what was typed after the name. False when the chat is over. */
-	bool (*run)(struct app *app, struct str words);
+	bool (*run)(struct run *r, struct str words);
 };
 
-static bool print_help(struct app *app, struct str words);
-static bool end_chat(struct app *app, struct str words);
+static bool print_help(struct run *r, struct str words);
+static bool end_chat(struct run *r, struct str words);
 
 static const struct slash_command slash_commands[] = {
 	{ .name = "/help",
@@ -56,9 +56,9 @@ static const struct slash_command slash_commands[] = {
 
 enum { N_COMMANDS = sizeof(slash_commands) / sizeof(*slash_commands) };
 
-static bool print_help(struct app *app, struct str words)
+static bool print_help(struct run *r, struct str words)
 {
-	(void)app;
+	(void)r;
 	(void)words;
 	fputs("Type a message and Enter. A line that ends in \\ goes on. "
 	      "Ctrl-C interrupts.\n",
@@ -71,9 +71,9 @@ static bool print_help(struct app *app, struct str words)
 	return true;
 }
 
-static bool end_chat(struct app *app, struct str words)
+static bool end_chat(struct run *r, struct str words)
 {
-	(void)app;
+	(void)r;
 	(void)words;
 	return false;
 }
@@ -149,16 +149,16 @@ static void run_command(struct app *app, const struct slash_command *s,
 		free(words[i]);
 }
 
-bool slash_run(struct app *app, struct str line)
+bool slash_run(struct run *r, struct str line)
 {
 	const struct slash_command *s = find_command(line);
 	struct str word = first_word(line);
 	struct str words = str_trim(str_skip(line, word.len));
 
 	if (s && s->run)
-		return s->run(app, words);
+		return s->run(r, words);
 	if (s)
-		run_command(app, s, words);
+		run_command(r->app, s, words);
 	else
 		report_unknown(word);
 	return true;

@@ -3,13 +3,13 @@
 #ifndef CMD_CHAT_SLASH_H
 #define CMD_CHAT_SLASH_H
 
-#include "cmd/app.h"
+#include "cmd/run.h"
 
 /* True for a slash and a word of letters, digits, "-" and "_", and for "exit".
  * Paths, and the rest of what begins with a slash, are text for the model. */
 bool slash_is_command(struct str line);
 /* Runs it; one that is unknown is answered with the nearest. False when the
  * chat is over. */
-bool slash_run(struct app *app, struct str line);
+bool slash_run(struct run *r, struct str line);
 
 #endif

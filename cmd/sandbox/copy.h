@@ -14,6 +14,8 @@ struct copy {
 	const char *tar;         /* how to call it there; NULL: it has none */
 	int64_t files, directories, links;
 	int64_t skipped; /* neither, unsafe, or failed: each had a warning */
+	int told;        /* warnings about them so far */
+	const struct archive_log *log; /* hears of a tree's files; or NULL */
 	/* A sandbox may send without end. */
 	int64_t limit;    /* bytes that may come: sandboxes.copy_limit */
 	int64_t received; /* of them */

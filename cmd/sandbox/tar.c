@@ -71,13 +71,23 @@ static void add_complaints(struct complaints *c, struct str chunk)
 
 static void skipped(void *arg, struct str name, const char *why)
 {
-	int *told = arg;
+	struct copy *c = arg;
 
-	if (*told < TOLD_MAX)
+	if (c->told < TOLD_MAX)
 		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
-	else if (*told == TOLD_MAX)
+	else if (c->told == TOLD_MAX)
 		app_warn("not copied: more like this");
-	*told += *told <= TOLD_MAX;
+	c->told += c->told <= TOLD_MAX;
+	if (c->log && c->log->skipped)
+		c->log->skipped(c->log->arg, name, why);
+}
+
+static void carried(void *arg, struct str name)
+{
+	const struct copy *c = arg;
+
+	if (c->log && c->log->carried)
+		c->log->carried(c->log->arg, name);
 }
 
 static void count(struct copy *c, const struct archive_counts *n)
@@ -235,8 +245,7 @@ int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 
 int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 {
-	int told = 0;
-	struct archive_log to_user = { skipped, &told };
+	struct archive_log to_user = { skipped, carried, c };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
 	struct stat st;
@@ -355,8 +364,7 @@ static void *relay_thread(void *arg)
 {
 	struct tar_relay *r = arg;
 	struct archive_input from = { relay_pull, relay_store, r };
-	int told = 0;
-	struct archive_log to_user = { skipped, &told };
+	struct archive_log to_user = { skipped, carried, r->copy };
 
 	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
 	shutdown(r->out, SHUT_RDWR);

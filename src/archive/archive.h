@@ -13,10 +13,12 @@ struct archive_counts {
 	int64_t skipped; /* each was told to archive_log.skipped */
 };
 
-/* Hears of every entry that is not carried: its name, raw, and why. On the
- * thread of the call. */
+/* Hears of entries by their names, raw. On the thread of the call. */
 struct archive_log {
+	/* One that is left out, and why. */
 	void (*skipped)(void *arg, struct str name, const char *why);
+	/* A file or link that is whole. NULL: nobody wants to know. */
+	void (*carried)(void *arg, struct str name);
 	void *arg;
 };
 

@@ -360,6 +360,8 @@ static int put(struct unpack *u, mode_t type, struct error *err)
 		rc = put_symlink(u, dir, name, err);
 	else
 		rc = put_directory(u, dir, name, err);
+	if (rc > 0 && u->log->carried)
+		u->log->carried(u->log->arg, buf_str(&u->path));
 	if (dir >= 0)
 		close(dir);
 	free(path);

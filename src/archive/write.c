@@ -72,6 +72,12 @@ static void skip(struct archive_writer *w, const char *why)
 	w->log.skipped(w->log.arg, buf_str(&w->path), why);
 }
 
+static void carried(struct archive_writer *w)
+{
+	if (w->log.carried)
+		w->log.carried(w->log.arg, buf_str(&w->path));
+}
+
 /* 1: it is in; 0: it was skipped. */
 static int put_header(struct archive_writer *w, struct error *err)
 {
@@ -158,6 +164,8 @@ static int put_chunk(struct archive_writer *w, struct error *err)
 
 	if (!want) {
 		w->counts.files += !w->filling;
+		if (!w->filling)
+			carried(w);
 		close(w->file);
 		w->file = -1;
 		return 0;
@@ -185,6 +193,8 @@ static int put_link(struct archive_writer *w, int dir, const char *name,
 	w->api.entry_set_symlink(w->entry, target);
 	rc = put_header(w, err);
 	w->counts.links += rc > 0;
+	if (rc > 0)
+		carried(w);
 	return rc < 0 ? -1 : 0;
 }
 

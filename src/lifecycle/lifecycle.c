@@ -410,6 +410,9 @@ int lifecycle_open(struct managed_sandbox *box,
 		lifecycle_keep(box, lifetime_s);
 		sandbox_check(&box->sandbox, false, warn_line, box);
 	}
+	if (rc == 0 && request->fill)
+		rc = request->fill(request->fill_arg, &box->sandbox, stop,
+				   &failure);
 	if (rc == 0 && request->setup)
 		rc = lifecycle_setup_run(box, &script, stop, &failure);
 	setup_script_release(&script);

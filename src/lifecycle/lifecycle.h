@@ -33,7 +33,12 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	const char *attach_id; /* --sandbox-id, or NULL: create */
 	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
 	const char *setup;     /* --sandbox-setup: a local path, or NULL */
-	bool trust_project;    /* --trust-project: no question about its key */
+	/* Called when the sandbox is there, before the setup script: -1 ends
+	 * the opening, as a script that fails does. May be NULL. */
+	int (*fill)(void *arg, struct sandbox *sb, const struct stop *stop,
+		    struct error *err);
+	void *fill_arg;
+	bool trust_project; /* --trust-project: no question about its key */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* 0: the provider's default */
 	struct lifecycle_ui ui;
@@ -49,11 +54,11 @@ struct managed_sandbox { /* start from { 0 } */
 };
 
 /*
- * Reads the setup script, creates (or attaches to) the sandbox and runs the
- * script. On -1 everything that was created has been deleted again, under a
- * deadline of its own that stop does not shorten, or stays in the ledger for
- * gc with a warning; box needs no close, though it does no harm. A missing
- * script is ERR_NOT_FOUND before anything is created; a failing one is
+ * Reads the setup script, creates (or attaches to) the sandbox, fills it and
+ * runs the script. On -1 everything that was created has been deleted again,
+ * under a deadline of its own that stop does not shorten, or stays in the
+ * ledger for gc with a warning; box needs no close, though it does no harm. A
+ * missing script is ERR_NOT_FOUND before anything is created; a failing one is
  * ERR_REMOTE "Setup failed - aborting" after its progress line.
  *
  * Until lifecycle_close() a thread extends the sandbox's life now and then, so

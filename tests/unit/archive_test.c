@@ -85,7 +85,7 @@ static int64_t from_file(void *arg, char *room, size_t len, struct error *err)
 
 static int unpack(struct room *r, const char *name, const char *how)
 {
-	struct archive_log log = { told, r };
+	struct archive_log log = { .skipped = told, .arg = r };
 	struct archive_input from = { from_file, NULL, NULL };
 	char *command =
 		xasprintf("/usr/bin/python3 tests/emulators/hostile_tar.py"
@@ -233,7 +233,7 @@ static void broken_streams(void **arg)
 /* Writes r/src as a stream into a tar command, in pulls of odd sizes. */
 static int pack(struct room *r, const char *command)
 {
-	struct archive_log log = { told, r };
+	struct archive_log log = { .skipped = told, .arg = r };
 	struct archive_writer *w = NULL;
 	char *line = xasprintf("cd %s && %s", r->top, command);
 	char *src = xasprintf("%s/src", r->top);
@@ -315,7 +315,7 @@ static void there_and_back(void **arg)
 
 	(void)arg;
 	enter(&r);
-	log = (struct archive_log){ told, &r };
+	log = (struct archive_log){ .skipped = told, .arg = &r };
 	make_source(&r);
 	assert_int_equal(pack(&r, "cat >t.tar"), 0);
 	path = xasprintf("%s/t.tar", r.top);
@@ -346,7 +346,7 @@ static void compressed_streams_are_refused(void **arg)
 		char *line;
 
 		enter(&r);
-		log = (struct archive_log){ told, &r };
+		log = (struct archive_log){ .skipped = told, .arg = &r };
 		shell("mkdir %s/src && echo x >%s/src/f", r.top, r.top);
 		line = xasprintf("tar -cf - -C %s/src . | %s", r.top,
 				 filters[i]);
@@ -404,7 +404,7 @@ static void a_ceiling_ends_the_copy(void **arg)
 		int rc;
 
 		enter(&r);
-		log = (struct archive_log){ told, &r };
+		log = (struct archive_log){ .skipped = told, .arg = &r };
 		shell("mkdir %s/src && cd %s/src && %s", r.top, r.top,
 		      sources[i]);
 		line = xasprintf("tar -cSf - -C %s/src .", r.top);
@@ -433,7 +433,7 @@ static void shrinking(void **arg)
 
 	(void)arg;
 	enter(&r);
-	log = (struct archive_log){ told, &r };
+	log = (struct archive_log){ .skipped = told, .arg = &r };
 	shell("mkdir %s/src && truncate -s 1000000 %s/src/f", r.top, r.top);
 	src = xasprintf("%s/src", r.top);
 	assert_int_equal(archive_writer_open(&w,
