@@ -178,7 +178,9 @@ static int open_session(struct run *r, struct error *err)
 	struct store *store;
 	char *name;
 	struct session_info info = {
-		.sandbox = r->box.sandbox.id ? r->box.sandbox.id : "",
+		.provider = r->host.provider->name,
+		.sandbox = r->box.sandbox.id,
+		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
 	};
 

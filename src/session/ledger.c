@@ -19,11 +19,6 @@ static int64_t now(void)
 	return clock_unix_ms() / 1000;
 }
 
-static void bind_text(sqlite3_stmt *st, int at, const char *text)
-{
-	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
-}
-
 int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 		  int64_t lifetime_s, char label[16], struct error *err)
 {
@@ -37,22 +32,22 @@ int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 	process_self(&self);
 	ids_random(name, SHORT_NAME);
 	snprintf(label, 16, "dcode-%s", name);
-	bind_text(st, 1, label);
-	bind_text(st, 2, provider);
-	bind_text(st, 3, endpoint ? endpoint : "");
+	store_bind(st, 1, label);
+	store_bind(st, 2, provider);
+	store_bind(st, 3, endpoint);
 	sqlite3_bind_int(st, 4, LEDGER_INTENT);
 	sqlite3_bind_int64(st, 5, created);
 	sqlite3_bind_int64(st, 6, lifetime_s > 0 ? created + lifetime_s : 0);
 	sqlite3_bind_int64(st, 7, self.pid);
 	sqlite3_bind_int64(st, 8, self.started);
-	bind_text(st, 9, self.place);
+	store_bind(st, 9, self.place);
 	return store_run_durably(s, st, err);
 }
 
 static int change(struct store *s, sqlite3_stmt *st, const char *label,
 		  struct error *err)
 {
-	bind_text(st, 1, label);
+	store_bind(st, 1, label);
 	if (store_run_durably(s, st, err) < 0)
 		return -1;
 	if (sqlite3_changes(s->db) != 1)
@@ -82,7 +77,7 @@ int ledger_created(struct store *s, const char *label, const char *id,
 		return -1;
 	sqlite3_bind_int(st, 2, LEDGER_LIVE);
 	sqlite3_bind_int64(st, 3, now());
-	bind_text(st, 4, id);
+	store_bind(st, 4, id);
 	return change(s, st, label, err);
 }
 
@@ -103,7 +98,7 @@ int ledger_note(struct store *s, const char *label, const char *note,
 
 	if (!st)
 		return -1;
-	bind_text(st, 2, note);
+	store_bind(st, 2, note);
 	return change(s, st, label, err);
 }
 
@@ -129,17 +124,6 @@ static void read_row(sqlite3_stmt *st, const struct process *self,
 	};
 }
 
-/* rc: of the last sqlite3_step(). */
-static int finish(struct store *s, sqlite3_stmt *st, int rc, struct error *err)
-{
-	int result =
-		rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_error(s, err);
-
-	sqlite3_reset(st);
-	sqlite3_clear_bindings(st);
-	return result;
-}
-
 int ledger_each(struct store *s, bool all,
 		bool (*each)(void *arg, const struct ledger_row *row),
 		void *arg, struct error *err)
@@ -160,7 +144,7 @@ int ledger_each(struct store *s, bool all,
 		if (!each(arg, &row))
 			break;
 	}
-	return finish(s, st, rc, err);
+	return store_finish(s, st, rc, err);
 }
 
 /* Whether the next row fits as well as the first did: then which one is meant
@@ -191,7 +175,7 @@ int ledger_find(struct store *s, const char *name,
 
 	if (!st)
 		return -1;
-	bind_text(st, 1, name);
+	store_bind(st, 1, name);
 	sqlite3_bind_int(st, 2, LEDGER_GONE);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
@@ -208,7 +192,7 @@ int ledger_find(struct store *s, const char *name,
 			(void)each(arg, &row); /* there is no second one */
 		}
 	}
-	if (finish(s, st, rc, err) < 0)
+	if (store_finish(s, st, rc, err) < 0)
 		return -1;
 	if (several)
 		return several_fit(name, err);
@@ -228,13 +212,13 @@ int ledger_attached(struct store *s, const char *provider, const char *endpoint,
 	if (!st || !trim)
 		return -1;
 	process_self(&self);
-	bind_text(st, 1, provider);
-	bind_text(st, 2, endpoint ? endpoint : "");
-	bind_text(st, 3, id);
-	bind_text(st, 4, name);
+	store_bind(st, 1, provider);
+	store_bind(st, 2, endpoint);
+	store_bind(st, 3, id);
+	store_bind(st, 4, name);
 	sqlite3_bind_int64(st, 5, self.pid);
 	sqlite3_bind_int64(st, 6, self.started);
-	bind_text(st, 7, self.place);
+	store_bind(st, 7, self.place);
 	if (store_run(s, st, err) < 0)
 		return -1;
 	return store_run(s, trim, err);
@@ -261,7 +245,7 @@ int ledger_find_attached(struct store *s, const char *name,
 	if (!st)
 		return -1;
 	process_self(&self);
-	bind_text(st, 1, name);
+	store_bind(st, 1, name);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct process user = { .pid = sqlite3_column_int64(st, 3),
 					.started =
@@ -282,7 +266,7 @@ int ledger_find_attached(struct store *s, const char *name,
 		if (user.pid != self.pid && process_lives(&user, &self))
 			row.user = user.pid;
 	}
-	rc = finish(s, st, rc, err);
+	rc = store_finish(s, st, rc, err);
 	if (rc == 0 && several)
 		rc = several_fit(name, err);
 	else if (rc == 0 && !first[0])

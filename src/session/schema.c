@@ -60,6 +60,41 @@ static const char *const migrations[] = {
 	" started INTEGER NOT NULL,"
 	" place TEXT NOT NULL"
 	");",
+
+	/* sandbox is the id, label the ledger's name of one that dcode made for
+	 * the thread. pid, started, place: who is using it (struct process).
+	 */
+	"ALTER TABLE thread ADD COLUMN title TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE thread ADD COLUMN updated INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE thread ADD COLUMN provider TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE thread ADD COLUMN label TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE thread ADD COLUMN branch TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE thread ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE thread ADD COLUMN input INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE thread ADD COLUMN output INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE thread ADD COLUMN pid INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE thread ADD COLUMN started INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE thread ADD COLUMN place TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE thread ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE thread SET"
+	" updated = coalesce((SELECT max(m.created) FROM message m"
+	"  WHERE m.thread = thread.no), created),"
+	" messages = (SELECT count(*) FROM message m"
+	"  WHERE m.thread = thread.no),"
+	" input = (SELECT total(m.input + m.cache_read + m.cache_write)"
+	"  FROM message m WHERE m.thread = thread.no),"
+	" output = (SELECT total(m.output) FROM message m"
+	"  WHERE m.thread = thread.no),"
+	" title = coalesce((SELECT CASE WHEN json_valid(m.body) THEN"
+	"  substr(json_extract(m.body, '$.parts[0].text'), 1, 72) END"
+	"  FROM message m WHERE m.thread = thread.no"
+	"  ORDER BY m.no LIMIT 1), '');"
+	"CREATE TRIGGER message_added AFTER INSERT ON message BEGIN"
+	" UPDATE thread SET updated = max(updated, NEW.created),"
+	"  messages = messages + 1,"
+	"  input = input + NEW.input + NEW.cache_read + NEW.cache_write,"
+	"  output = output + NEW.output WHERE no = NEW.thread;"
+	"END;",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

@@ -3,12 +3,16 @@
 #include "session/session.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/stop.h"
+#include "session/branch.h"
+#include "session/process.h"
 #include "session/session_impl.h"
+#include "session/thread.h"
 
 enum {
 	BODY_MAX = 256 << 20,  /* bytes of one stored message */
@@ -18,12 +22,18 @@ enum {
 struct session {
 	struct store *store; /* borrowed */
 	char id[37];
-	char *model;
-	char *sandbox;
-	char *cwd;
-	sqlite3_int64 no; /* 0: not in the database yet */
+	char *model, *cwd, *provider, *sandbox, *label;
+	char *title;
+	sqlite3_int64 no;      /* 0: not in the database yet */
+	sqlite3_int64 copy_of; /* its messages come first; 0: none */
+	bool outdated;         /* what is stored differs from the above */
 	struct buf body;
 };
+
+static char *copy(const char *s)
+{
+	return xstrdup(s ? s : "");
+}
 
 struct session *session_new(struct store *s, const struct session_info *info)
 {
@@ -31,10 +41,38 @@ struct session *session_new(struct store *s, const struct session_info *info)
 
 	session->store = s;
 	ids_uuid7(session->id);
-	session->model = xstrdup(info->model);
-	session->sandbox = xstrdup(info->sandbox);
-	session->cwd = xstrdup(info->cwd);
+	session->model = copy(info->model);
+	session->cwd = copy(info->cwd);
+	session->provider = copy(info->provider);
+	session->sandbox = copy(info->sandbox);
+	session->label = copy(info->label);
 	session->body = BUF_INIT(BODY_MAX);
+	return session;
+}
+
+int session_resume(struct session **out, struct store *s,
+		   const struct thread *t, const struct session_info *info,
+		   int64_t *pid, struct error *err)
+{
+	struct session *session;
+
+	if (thread_lock(s, t->no, pid, err) < 0)
+		return -1;
+	session = session_new(s, info);
+	snprintf(session->id, sizeof(session->id), "%s", t->id);
+	session->no = t->no;
+	session->outdated = true;
+	*out = session;
+	return 0;
+}
+
+struct session *session_copy(struct store *s, const struct thread *t,
+			     const struct session_info *info)
+{
+	struct session *session = session_new(s, info);
+
+	session->title = xstrdup(t->title);
+	session->copy_of = t->no;
 	return session;
 }
 
@@ -43,26 +81,69 @@ const char *session_id(const struct session *s)
 	return s->id;
 }
 
-static void bind_text(sqlite3_stmt *st, int at, const char *text)
+bool session_is_stored(const struct session *s)
 {
-	sqlite3_bind_text(st, at, text ? text : "", -1, SQLITE_STATIC);
+	return s->no != 0;
 }
 
 static int add_thread(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_ADD, err);
+	struct process self = { 0 };
+	char branch[BRANCH_SIZE];
 
 	if (!st)
 		return -1;
-	bind_text(st, 1, s->id);
+	process_self(&self);
+	branch_read(s->cwd, branch);
+	store_bind(st, 1, s->id);
 	sqlite3_bind_int64(st, 2, clock_unix_ms());
-	bind_text(st, 3, s->model);
-	bind_text(st, 4, s->sandbox);
-	bind_text(st, 5, s->cwd);
+	store_bind(st, 3, s->model);
+	store_bind(st, 4, s->sandbox);
+	store_bind(st, 5, s->cwd);
+	store_bind(st, 6, s->provider);
+	store_bind(st, 7, s->label);
+	store_bind(st, 8, branch);
+	store_bind(st, 9, s->title);
+	sqlite3_bind_int64(st, 10, self.pid);
+	sqlite3_bind_int64(st, 11, self.started);
+	store_bind(st, 12, self.place);
 	if (store_run(s->store, st, err) < 0)
 		return -1;
 	s->no = sqlite3_last_insert_rowid(s->store->db);
 	return 0;
+}
+
+static int update_thread(struct session *s, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_SET, err);
+	char branch[BRANCH_SIZE];
+
+	if (!st)
+		return -1;
+	branch_read(s->cwd, branch);
+	sqlite3_bind_int64(st, 1, s->no);
+	store_bind(st, 2, s->model);
+	store_bind(st, 3, s->sandbox);
+	store_bind(st, 4, s->cwd);
+	store_bind(st, 5, s->provider);
+	store_bind(st, 6, s->label);
+	store_bind(st, 7, branch);
+	return store_run(s->store, st, err);
+}
+
+static int copy_messages(struct session *s, struct error *err)
+{
+	sqlite3_stmt *st;
+
+	if (!s->copy_of)
+		return 0;
+	st = store_sql(s->store, SQL_MESSAGE_COPY, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, s->no);
+	sqlite3_bind_int64(st, 2, s->copy_of);
+	return store_run(s->store, st, err);
 }
 
 static int add_message(struct session *s, const struct usage *u,
@@ -86,40 +167,45 @@ static int add_message(struct session *s, const struct usage *u,
 	return store_run(s->store, st, err);
 }
 
-static int run_plain(struct store *s, enum statement which, struct error *err)
-{
-	sqlite3_stmt *st = store_sql(s, which, err);
-
-	return st ? store_run(s, st, err) : -1;
-}
-
 /* The thread appears together with its first message, or not at all. */
 static int add_first(struct session *s, const struct usage *u,
 		     struct error *err)
 {
-	struct error ignored = { 0 };
-
-	if (run_plain(s->store, SQL_BEGIN, err) < 0)
+	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
 		return -1;
-	if (add_thread(s, err) == 0 && add_message(s, u, err) == 0 &&
-	    run_plain(s->store, SQL_COMMIT, err) == 0)
+	if (add_thread(s, err) == 0 && copy_messages(s, err) == 0 &&
+	    add_message(s, u, err) == 0 &&
+	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
 		return 0;
 	s->no = 0;
-	if (!sqlite3_get_autocommit(s->store->db))
-		(void)run_plain(s->store, SQL_ROLLBACK, &ignored);
+	store_rollback(s->store);
 	return -1;
+}
+
+static int add_next(struct session *s, const struct usage *u, struct error *err)
+{
+	if (s->outdated && update_thread(s, err) < 0)
+		return -1;
+	s->outdated = false;
+	return add_message(s, u, err);
 }
 
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err)
 {
+	char *text;
 	int rc;
 
 	buf_clear(&s->body);
 	message_to_json(m, &s->body);
 	rc = buf_check(&s->body, "message", err);
+	if (rc == 0 && !s->title) {
+		text = message_text(m);
+		s->title = thread_title(text);
+		free(text);
+	}
 	if (rc == 0)
-		rc = s->no ? add_message(s, u, err) : add_first(s, u, err);
+		rc = s->no ? add_next(s, u, err) : add_first(s, u, err);
 	if (s->body.cap > BODY_KEPT)
 		buf_release(&s->body);
 	return rc;
@@ -129,9 +215,14 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
+	if (s->no)
+		thread_unlock(s->store, s->no);
 	free(s->model);
-	free(s->sandbox);
 	free(s->cwd);
+	free(s->provider);
+	free(s->sandbox);
+	free(s->label);
+	free(s->title);
 	buf_release(&s->body);
 	free(s);
 }

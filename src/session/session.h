@@ -22,14 +22,33 @@ void store_close(struct store *s);
 /* This installation's id, a UUID made on first use. Owned by the store. */
 const char *store_owner(const struct store *s);
 
-struct session; /* one thread in the store */
-struct session_info {
-	const char *model, *sandbox, *cwd; /* for the list; may be "" */
+struct session;            /* one thread in the store */
+struct session_info {      /* copied; NULL counts as "" */
+	const char *model; /* "anthropic:claude-opus-5" */
+	const char *cwd;
+	const char *provider; /* of the sandbox, "none" on this machine */
+	const char *sandbox;  /* its id */
+	const char *label;    /* in the ledger, when dcode made it for us */
 };
 /* A new thread; its id is a UUIDv7. Nothing is written before the first
  * append. */
 struct session *session_new(struct store *s, const struct session_info *info);
+struct thread; /* session/thread.h */
+/*
+ * Goes on with a stored thread, which this process then uses until
+ * session_free(). ERR_BUSY when another living dcode uses it, *pid says which.
+ * info takes the place of what is stored with the next append.
+ */
+int session_resume(struct session **out, struct store *s,
+		   const struct thread *t, const struct session_info *info,
+		   int64_t *pid, struct error *err);
+/* A new thread that begins with the messages of t as they are when it is first
+ * appended to. */
+struct session *session_copy(struct store *s, const struct thread *t,
+			     const struct session_info *info);
 const char *session_id(const struct session *s);
+/* Whether anything of it is in the database. */
+bool session_is_stored(const struct session *s);
 /* On return the message survives SIGKILL. */
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err);

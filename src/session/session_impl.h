@@ -5,6 +5,7 @@
 #define SESSION_SESSION_IMPL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <sqlite3.h>
 
@@ -17,6 +18,18 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_ROLLBACK,
 		 SQL_OWNER,
 		 SQL_THREAD_ADD,
+		 SQL_THREAD_SET,
+		 SQL_THREAD_LIST,
+		 SQL_THREAD_FIND,
+		 SQL_THREAD_LATEST,
+		 SQL_THREAD_TITLE,
+		 SQL_THREAD_OWNER,
+		 SQL_THREAD_LOCK,
+		 SQL_THREAD_UNLOCK,
+		 SQL_THREAD_DELETE,
+		 SQL_MESSAGE_DELETE,
+		 SQL_MESSAGE_COPY,
+		 SQL_MESSAGE_EACH,
 		 SQL_MESSAGE_ADD,
 		 SQL_LEDGER_ADD,
 		 SQL_LEDGER_CREATED,
@@ -39,6 +52,8 @@ struct store {
 	void (*warn)(const char *line);
 };
 
+extern const char *const store_texts[SQL_COUNT];
+
 /* Ready to bind; NULL with err filled when it cannot be prepared. */
 sqlite3_stmt *store_sql(struct store *s, enum statement which,
 			struct error *err);
@@ -48,8 +63,25 @@ int store_run(struct store *s, sqlite3_stmt *st, struct error *err);
 int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err);
 /* Fills err from the connection; -1. */
 int store_error(struct store *s, struct error *err);
+/* Runs a statement without parameters. */
+int store_run_plain(struct store *s, enum statement which, struct error *err);
+/* Ends a transaction that failed, if one is open. */
+void store_rollback(struct store *s);
+/* Resets a statement that gave rows. rc: of the last sqlite3_step(). */
+int store_finish(struct store *s, sqlite3_stmt *st, int rc, struct error *err);
+/* Binds a text that outlives the step; NULL as "". */
+void store_bind(sqlite3_stmt *st, int at, const char *text);
 /* Text of a column; "" for NULL. Borrowed until the next step. */
 const char *store_text(sqlite3_stmt *st, int column);
+
+/* thread_lock.c: the thread no belongs to this process from now on. ERR_BUSY
+ * when a living one has it, *pid then says which. */
+int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err);
+void thread_unlock(struct store *s, int64_t no);
+/* ERR_BUSY when a living process other than this one has the thread no. Call
+ * it within a transaction. */
+int thread_check_unused(struct store *s, int64_t no, int64_t *pid,
+			struct error *err);
 
 /* schema.c: brings a database of any older version up to this one. */
 int schema_migrate(sqlite3 *db, int version);

@@ -21,50 +21,6 @@ enum {
 };
 
 #define CACHE_KIB "256" /* pages sqlite keeps in memory */
-#define LEDGER_COLUMNS                                                         \
-	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
-	" place, note"
-
-static const char *const sql[SQL_COUNT] = {
-	[SQL_BEGIN] = "BEGIN IMMEDIATE",
-	[SQL_COMMIT] = "COMMIT",
-	[SQL_ROLLBACK] = "ROLLBACK",
-	[SQL_OWNER] = "SELECT value FROM meta WHERE key='owner'",
-	[SQL_THREAD_ADD] = "INSERT INTO thread(id, created, model, sandbox,"
-			   " cwd) VALUES(?1, ?2, ?3, ?4, ?5)",
-	[SQL_MESSAGE_ADD] = "INSERT INTO message(thread, created, input,"
-			    " output, cache_read, cache_write, body)"
-			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_LEDGER_ADD] = "INSERT INTO ledger(label, provider, endpoint,"
-			   " state, created, ends, changed, pid, started,"
-			   " place)"
-			   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9)",
-	[SQL_LEDGER_CREATED] = "UPDATE ledger SET state=?2, changed=?3, id=?4"
-			       " WHERE label=?1",
-	[SQL_LEDGER_STATE] = "UPDATE ledger SET state=?2, changed=?3"
-			     " WHERE label=?1",
-	[SQL_LEDGER_NOTE] = "UPDATE ledger SET note=?2 WHERE label=?1",
-	[SQL_LEDGER_EACH] = "SELECT " LEDGER_COLUMNS " FROM ledger"
-			    " WHERE ?1 OR state<>?2 ORDER BY no DESC",
-	/* Best first: whole names before prefixes, the living before the
-	 * gone, the newest before the old. */
-	[SQL_LEDGER_FIND] = "SELECT " LEDGER_COLUMNS ","
-			    " label=?1 OR label='dcode-'||?1 OR id=?1 AS whole"
-			    " FROM ledger WHERE whole OR"
-			    " (length(?1)>=4 AND substr(id,1,length(?1))=?1)"
-			    " ORDER BY whole DESC, state=?2, no DESC",
-	[SQL_ATTACHED_ADD] = "INSERT INTO attached(provider, endpoint, id,"
-			     " name, pid, started, place)"
-			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_ATTACHED_TRIM] = "DELETE FROM attached WHERE no <="
-			      " (SELECT max(no) FROM attached) - 500",
-	[SQL_ATTACHED_FIND] = "SELECT provider, endpoint, id, pid, started,"
-			      " place, id=?1 OR name=?1 AS whole"
-			      " FROM attached WHERE whole OR (length(?1)>=4"
-			      " AND substr(id,1,length(?1))=?1)"
-			      " ORDER BY whole DESC, no DESC",
-};
-
 int store_error(struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->db);
@@ -85,9 +41,9 @@ sqlite3_stmt *store_sql(struct store *s, enum statement which,
 
 	if (store_ready(s, err) < 0)
 		return NULL;
-	if (!*st &&
-	    sqlite3_prepare_v3(s->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT,
-			       st, NULL) != SQLITE_OK) {
+	if (!*st && sqlite3_prepare_v3(s->db, store_texts[which], -1,
+				       SQLITE_PREPARE_PERSISTENT, st,
+				       NULL) != SQLITE_OK) {
 		store_error(s, err);
 		return NULL;
 	}
@@ -101,6 +57,36 @@ int store_run(struct store *s, sqlite3_stmt *st, struct error *err)
 	sqlite3_reset(st);
 	sqlite3_clear_bindings(st);
 	return rc;
+}
+
+int store_run_plain(struct store *s, enum statement which, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, which, err);
+
+	return st ? store_run(s, st, err) : -1;
+}
+
+void store_rollback(struct store *s)
+{
+	struct error ignored = { 0 };
+
+	if (!sqlite3_get_autocommit(s->db))
+		(void)store_run_plain(s, SQL_ROLLBACK, &ignored);
+}
+
+int store_finish(struct store *s, sqlite3_stmt *st, int rc, struct error *err)
+{
+	int result =
+		rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_error(s, err);
+
+	sqlite3_reset(st);
+	sqlite3_clear_bindings(st);
+	return result;
+}
+
+void store_bind(sqlite3_stmt *st, int at, const char *text)
+{
+	sqlite3_bind_text(st, at, text ? text : "", -1, SQLITE_STATIC);
 }
 
 static int exec(struct store *s, const char *text)
@@ -161,16 +147,17 @@ static int migrate(struct store *s, struct error *err)
 	int version;
 	int rc;
 
-	if (enter_wal(s) != SQLITE_OK || exec(s, sql[SQL_BEGIN]) != SQLITE_OK)
+	if (enter_wal(s) != SQLITE_OK ||
+	    exec(s, store_texts[SQL_BEGIN]) != SQLITE_OK)
 		return store_error(s, err);
 	version = read_version(s);
 	rc = version < 0 ? SQLITE_ERROR : schema_migrate(s->db, version);
 	if (rc == SQLITE_OK)
-		rc = exec(s, sql[SQL_COMMIT]);
+		rc = exec(s, store_texts[SQL_COMMIT]);
 	if (rc == SQLITE_OK)
 		return 0;
 	store_error(s, err);
-	(void)exec(s, sql[SQL_ROLLBACK]);
+	(void)exec(s, store_texts[SQL_ROLLBACK]);
 	return -1;
 }
 

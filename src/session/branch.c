@@ -1,0 +1,76 @@
+/* branch.c - the name of the git branch that a directory is on. */
+/* SPDX-License-Identifier: MIT */
+#include "session/branch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+enum { LINE_MOST = 4096 };
+
+/* The first line of a small file; false when it cannot be read. */
+static bool read_line(const char *path, char line[LINE_MOST])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, line, LINE_MOST - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	return n > 0;
+}
+
+static bool read_head(const char *path, char line[LINE_MOST])
+{
+	char *head = xasprintf("%s/HEAD", path);
+	bool ok = read_line(head, line);
+
+	free(head);
+	return ok;
+}
+
+/* .git is a directory, or a file that names it: "gitdir: ../.git/worktrees/x"
+ * (gitrepository-layout(5)). */
+static bool read_git(const char *directory, char line[LINE_MOST])
+{
+	char *git = path_join(directory, ".git");
+	char *named;
+	bool ok = read_head(git, line);
+
+	if (!ok && read_line(git, line) &&
+	    str_starts(str_of(line), "gitdir: ")) {
+		named = path_join(directory, line + strlen("gitdir: "));
+		ok = read_head(named, line);
+		free(named);
+	}
+	free(git);
+	return ok;
+}
+
+void branch_read(const char *directory, char out[BRANCH_SIZE])
+{
+	static const char ref[] = "ref: refs/heads/";
+	char *at = xstrdup(directory && directory[0] == '/' ? directory : "");
+	char line[LINE_MOST];
+
+	out[0] = '\0';
+	while (at[0]) {
+		if (read_git(at, line)) {
+			if (str_starts(str_of(line), ref))
+				snprintf(out, BRANCH_SIZE, "%s",
+					 line + strlen(ref));
+			break;
+		}
+		*strrchr(at, '/') = '\0';
+	}
+	free(at);
+}

@@ -1,0 +1,82 @@
+/* sql.c - the text of every statement. */
+/* SPDX-License-Identifier: MIT */
+#include "session/session_impl.h"
+
+#define THREAD_COLUMNS                                                         \
+	"no, id, title, model, provider, sandbox, label, cwd, branch,"         \
+	" created, updated, messages, input, output, pid, started, place,"     \
+	" imported"
+#define LEDGER_COLUMNS                                                         \
+	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
+	" place, note"
+
+const char *const store_texts[SQL_COUNT] = {
+	[SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[SQL_COMMIT] = "COMMIT",
+	[SQL_ROLLBACK] = "ROLLBACK",
+	[SQL_OWNER] = "SELECT value FROM meta WHERE key='owner'",
+	[SQL_THREAD_ADD] = "INSERT INTO thread(id, created, model, sandbox,"
+			   " cwd, provider, label, branch, title, pid, started,"
+			   " place, updated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+			   " ?8, ?9, ?10, ?11, ?12, ?2)",
+	[SQL_THREAD_SET] = "UPDATE thread SET model=?2, sandbox=?3, cwd=?4,"
+			   " provider=?5, label=?6, branch=?7 WHERE no=?1",
+	[SQL_THREAD_LIST] = "SELECT " THREAD_COLUMNS " FROM thread"
+			    " WHERE (?1='' OR cwd=?1) AND (?2='' OR branch=?2)"
+			    " ORDER BY CASE WHEN ?3 THEN created ELSE updated"
+			    " END DESC, no DESC LIMIT ?4",
+	[SQL_THREAD_FIND] = "SELECT " THREAD_COLUMNS " FROM thread"
+			    " WHERE substr(id,1,length(?1))=lower(?1)"
+			    " ORDER BY length(id), no DESC LIMIT 2",
+	[SQL_THREAD_LATEST] = "SELECT " THREAD_COLUMNS " FROM thread"
+			      " WHERE ?1='' OR cwd=?1"
+			      " ORDER BY updated DESC, no DESC LIMIT 1",
+	[SQL_THREAD_TITLE] = "UPDATE thread SET title=?2 WHERE no=?1",
+	[SQL_THREAD_OWNER] = "SELECT pid, started, place FROM thread"
+			     " WHERE no=?1",
+	[SQL_THREAD_LOCK] = "UPDATE thread SET pid=?2, started=?3, place=?4"
+			    " WHERE no=?1",
+	[SQL_THREAD_UNLOCK] = "UPDATE thread SET pid=0, started=0, place=''"
+			      " WHERE no=?1 AND pid=?2 AND started=?3",
+	[SQL_THREAD_DELETE] = "DELETE FROM thread WHERE no=?1",
+	[SQL_MESSAGE_DELETE] = "DELETE FROM message WHERE thread=?1",
+	[SQL_MESSAGE_COPY] = "INSERT INTO message(thread, created, input,"
+			     " output, cache_read, cache_write, body)"
+			     " SELECT ?1, created, input, output, cache_read,"
+			     " cache_write, body FROM message WHERE thread=?2"
+			     " ORDER BY no",
+	[SQL_MESSAGE_EACH] = "SELECT no, created, input, output, cache_read,"
+			     " cache_write, body FROM message WHERE thread=?1"
+			     " ORDER BY no",
+	[SQL_MESSAGE_ADD] = "INSERT INTO message(thread, created, input,"
+			    " output, cache_read, cache_write, body)"
+			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_LEDGER_ADD] = "INSERT INTO ledger(label, provider, endpoint,"
+			   " state, created, ends, changed, pid, started,"
+			   " place)"
+			   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9)",
+	[SQL_LEDGER_CREATED] = "UPDATE ledger SET state=?2, changed=?3, id=?4"
+			       " WHERE label=?1",
+	[SQL_LEDGER_STATE] = "UPDATE ledger SET state=?2, changed=?3"
+			     " WHERE label=?1",
+	[SQL_LEDGER_NOTE] = "UPDATE ledger SET note=?2 WHERE label=?1",
+	[SQL_LEDGER_EACH] = "SELECT " LEDGER_COLUMNS " FROM ledger"
+			    " WHERE ?1 OR state<>?2 ORDER BY no DESC",
+	/* Best first: whole names before prefixes, the living before the
+	 * gone, the newest before the old. */
+	[SQL_LEDGER_FIND] = "SELECT " LEDGER_COLUMNS ","
+			    " label=?1 OR label='dcode-'||?1 OR id=?1 AS whole"
+			    " FROM ledger WHERE whole OR"
+			    " (length(?1)>=4 AND substr(id,1,length(?1))=?1)"
+			    " ORDER BY whole DESC, state=?2, no DESC",
+	[SQL_ATTACHED_ADD] = "INSERT INTO attached(provider, endpoint, id,"
+			     " name, pid, started, place)"
+			     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_ATTACHED_TRIM] = "DELETE FROM attached WHERE no <="
+			      " (SELECT max(no) FROM attached) - 500",
+	[SQL_ATTACHED_FIND] = "SELECT provider, endpoint, id, pid, started,"
+			      " place, id=?1 OR name=?1 AS whole"
+			      " FROM attached WHERE whole OR (length(?1)>=4"
+			      " AND substr(id,1,length(?1))=?1)"
+			      " ORDER BY whole DESC, no DESC",
+};

@@ -1,0 +1,86 @@
+/* thread.h - the stored threads: list, find, read, rename, delete, prune. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_THREAD_H
+#define SESSION_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/message.h"
+#include "model/model.h"
+
+struct store; /* session/session.h */
+
+struct thread { /* strings owned, never NULL once filled; start from { 0 } */
+	int64_t no; /* in this database only */
+	char *id;   /* UUIDv7 */
+	char *title;
+	char *model;    /* "anthropic:claude-opus-5" */
+	char *provider; /* of the sandbox: "docker"; "none", or "" if unknown */
+	char *sandbox;  /* its id, or "" */
+	char *label;    /* its ledger label when dcode made it, else "" */
+	char *cwd;
+	char *branch;             /* git's in cwd, or "" */
+	int64_t created, updated; /* Unix ms */
+	int64_t messages;
+	int64_t input, output; /* tokens; input counts the cached ones too */
+	int64_t pid;           /* the living dcode that uses it, or 0 */
+	bool imported;
+};
+void thread_release(struct thread *t);
+
+struct thread_filter {
+	const char *cwd, *branch; /* exactly these; NULL: any */
+	bool by_created;          /* order; else by the last change */
+	int64_t limit;            /* 0: all */
+};
+/* Newest first. each returns false to stop; it may take *t over and leave
+ * { 0 }. */
+int thread_each(struct store *s, const struct thread_filter *f,
+		bool (*each)(void *arg, struct thread *t), void *arg,
+		struct error *err);
+/*
+ * Fills *t with the thread that name means: an id, the beginning of one, or
+ * "latest" (also NULL or ""): the last changed one of the directory cwd (NULL:
+ * of all). ERR_NOT_FOUND with near ids as the hint, ERR_USAGE when several
+ * begin so.
+ */
+int thread_find(struct store *s, const char *name, const char *cwd,
+		struct thread *t, struct error *err);
+
+struct thread_message {
+	int64_t no;
+	int64_t created; /* Unix ms */
+	struct usage usage;
+	struct message message;
+	bool damaged; /* it could not be read: message is empty */
+};
+/* In order. each returns false to stop; it may take m->message over and leave
+ * { 0 }. */
+int thread_each_message(struct store *s, int64_t no,
+			bool (*each)(void *arg, struct thread_message *m),
+			void *arg, struct error *err);
+
+/* title is made one clean line. */
+int thread_rename(struct store *s, const struct thread *t, const char *title,
+		  struct error *err);
+/* With all its messages. ERR_BUSY when another living dcode uses it. */
+int thread_delete(struct store *s, const struct thread *t, struct error *err);
+
+struct thread_prune {
+	int64_t before; /* delete what was last changed before, Unix ms */
+	int64_t keep;   /* delete all but so many newest ones; -1: off */
+	bool dry_run;
+};
+/* Deletes threads by age or number, oldest last; those in use stay. each is
+ * told of every one that is (or, dry, would be) deleted. */
+int thread_prune(struct store *s, const struct thread_prune *p,
+		 void (*each)(void *arg, const struct thread *t), void *arg,
+		 struct error *err);
+
+/* The first words of a text as one clean line of at most 72 characters.
+ * Owned. */
+char *thread_title(const char *text);
+
+#endif
