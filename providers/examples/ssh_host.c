@@ -15,7 +15,9 @@
  * (a key, an agent). A sandbox is a directory of its own there, no more: what
  * runs in it can do whatever that user can do on that host.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
