@@ -65,9 +65,7 @@ static unsigned char next(unsigned char state, uint32_t c)
 	return TEXT;
 }
 
-/* Characters that reorder or hide text (Unicode UAX #9, general category Cf,
- * and fillers); U+200D joins emoji and stays. */
-static bool invisible(uint32_t c)
+bool sanitize_is_invisible(uint32_t c)
 {
 	static const struct {
 		uint32_t first;
@@ -115,7 +113,8 @@ static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 		buf_addc(out, '\n');
 	else if (cp == '\n' || cp == '\t')
 		buf_addc(out, (char)cp);
-	else if (cp >= 0x20 && (cp < 0x7F || cp >= 0xA0) && !invisible(cp))
+	else if (cp >= 0x20 && (cp < 0x7F || cp >= 0xA0) &&
+		 !sanitize_is_invisible(cp))
 		buf_addstr(out, bytes);
 }
 

@@ -4,6 +4,7 @@
 #define BASE_SANITIZE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -35,5 +36,8 @@ void sanitize_text(struct str text, struct buf *out);
 void sanitize_message(struct str text, struct buf *out);
 /* The same in one line: LF and tabs become spaces, too. */
 void sanitize_line(struct str text, struct buf *out);
+/* Characters that reorder or hide text (Unicode UAX #9, general category Cf,
+ * and fillers); U+200D joins emoji and is none of them. */
+bool sanitize_is_invisible(uint32_t c);
 
 #endif

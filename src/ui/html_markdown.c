@@ -1,0 +1,369 @@
+/* html_markdown.c - Markdown that nobody vouches for, as HTML. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/html_markdown.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include <md4c.h>
+#include <utf8proc.h>
+
+#include "ui/html_diff.h"
+
+enum {
+	INPUT_MAX = 128 << 10,  /* bytes: some of its loops are quadratic */
+	OUTPUT_MAX = 2 << 20,   /* bytes: definitions can be used often */
+	DEPTH_MAX = 64,         /* elements within each other */
+	ADDRESS_MAX = 16 << 10, /* bytes of one address */
+	TEXT_MAX = OUTPUT_MAX,
+};
+
+struct markdown {
+	struct html page; /* of this text alone: nothing is written yet */
+	struct buf text;  /* of the element at hand, not escaped yet */
+	int depth;
+	bool in_diff; /* text is a code block of a diff */
+};
+
+static const char *const blocks[] = {
+	[MD_BLOCK_QUOTE] = "blockquote",
+	[MD_BLOCK_UL] = "ul",
+	[MD_BLOCK_OL] = "ol",
+	[MD_BLOCK_LI] = "li",
+	[MD_BLOCK_P] = "p",
+	[MD_BLOCK_TABLE] = "table",
+	[MD_BLOCK_THEAD] = "thead",
+	[MD_BLOCK_TBODY] = "tbody",
+	[MD_BLOCK_TR] = "tr",
+	[MD_BLOCK_TH] = "th",
+	[MD_BLOCK_TD] = "td",
+};
+
+static const char *const spans[] = {
+	[MD_SPAN_EM] = "em",
+	[MD_SPAN_STRONG] = "strong",
+	[MD_SPAN_CODE] = "code",
+	[MD_SPAN_DEL] = "del",
+};
+
+int html_markdown_load(struct html *h, struct error *err)
+{
+	void *library = dlopen("libmd4c.so.0", RTLD_LAZY | RTLD_LOCAL);
+
+	h->markdown = library ? dlsym(library, "md_parse") : NULL;
+	if (!h->markdown) {
+		error_set(err, ERR_SYSTEM, "loading libmd4c: %s", dlerror());
+		return error_hint(err, "install it: apt install libmd4c0");
+	}
+	return 0;
+}
+
+/* A key may be cut by marks of Markdown and be whole again without them, so
+ * what is left of the text is masked once more. */
+static void flush_text(struct markdown *m)
+{
+	if (m->in_diff)
+		html_diff(&m->page, buf_str(&m->text));
+	else
+		html_text(&m->page, buf_str(&m->text));
+	buf_clear(&m->text);
+}
+
+static void add_code_point(struct buf *out, long c)
+{
+	utf8proc_uint8_t bytes[4];
+	utf8proc_ssize_t n = 0;
+
+	if (c > 0 && utf8proc_codepoint_valid((utf8proc_int32_t)c))
+		n = utf8proc_encode_char((utf8proc_int32_t)c, bytes);
+	if (n > 0)
+		buf_add(out, bytes, (size_t)n);
+	else
+		buf_adds(out, "\xEF\xBF\xBD");
+}
+
+/* "&#38;" or "&#x26;": at most seven digits, so that a long holds them. */
+static void add_numeric(struct buf *out, struct str entity)
+{
+	bool hex = entity.len > 2 && (entity.ptr[2] | 0x20) == 'x';
+	long c = 0;
+
+	for (size_t i = hex ? 3 : 2; i + 1 < entity.len && c < 0x110000; i++) {
+		unsigned char digit = (unsigned char)entity.ptr[i];
+		long value = digit <= '9' ? digit - '0' : (digit | 0x20) - 87;
+
+		c = c * (hex ? 16 : 10) + value;
+	}
+	add_code_point(out, c < 0x110000 ? c : 0);
+}
+
+/* The names that are met in prose; any other is shown as it was written. */
+static void add_entity(struct buf *out, struct str entity)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+	} known[] = {
+		{ "&amp;", "&" },
+		{ "&lt;", "<" },
+		{ "&gt;", ">" },
+		{ "&quot;", "\"" },
+		{ "&apos;", "'" },
+		{ "&nbsp;", "\xC2\xA0" },
+		{ "&copy;", "\xC2\xA9" },
+		{ "&middot;", "\xC2\xB7" },
+		{ "&times;", "\xC3\x97" },
+		{ "&ndash;", "\xE2\x80\x93" },
+		{ "&mdash;", "\xE2\x80\x94" },
+		{ "&bull;", "\xE2\x80\xA2" },
+		{ "&hellip;", "\xE2\x80\xA6" },
+		{ "&larr;", "\xE2\x86\x90" },
+		{ "&rarr;", "\xE2\x86\x92" },
+	};
+
+	if (str_starts(entity, "&#")) {
+		add_numeric(out, entity);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!str_is(entity, known[i].name))
+			continue;
+		buf_adds(out, known[i].text);
+		return;
+	}
+	buf_addstr(out, entity);
+}
+
+static void add_text(struct buf *out, MD_TEXTTYPE type, struct str text)
+{
+	if (type == MD_TEXT_NULLCHAR)
+		buf_adds(out, "\xEF\xBF\xBD");
+	else if (type == MD_TEXT_ENTITY)
+		add_entity(out, text);
+	else if (type == MD_TEXT_SOFTBR)
+		buf_addc(out, '\n');
+	else
+		buf_addstr(out, text);
+}
+
+/* The address or the language that an attribute stands for. */
+static void add_attribute(struct buf *out, const MD_ATTRIBUTE *a)
+{
+	for (int i = 0; a->size && a->substr_offsets[i] < a->size; i++) {
+		MD_OFFSET from = a->substr_offsets[i];
+		MD_OFFSET to = a->substr_offsets[i + 1];
+
+		add_text(out, a->substr_types[i],
+			 (struct str){ a->text + from, to - from });
+	}
+}
+
+/* One that nothing runs from, and that holds no secret. */
+static bool may_link(const struct markdown *m, const struct buf *address)
+{
+	static const char *const schemes[] = { "https://", "http://",
+					       "mailto:" };
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+	struct str s = buf_str(address);
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (s.len > len &&
+		    str_is_nocase((struct str){ s.ptr, len }, schemes[i]))
+			known = true;
+	}
+	if (!known || address->over)
+		return false;
+	mask_text(m->page.mask, s, &masked);
+	known = str_eq(buf_str(&masked), s);
+	buf_release(&masked);
+	return known;
+}
+
+static void enter_link(struct markdown *m, const MD_ATTRIBUTE *href)
+{
+	struct buf address = BUF_INIT(ADDRESS_MAX);
+
+	add_attribute(&address, href);
+	if (may_link(m, &address)) {
+		html_markup(&m->page, "<a rel=\"noopener noreferrer nofollow\""
+				      " href=\"");
+		html_address(&m->page, buf_str(&address));
+		html_markup(&m->page, "\">");
+	}
+	buf_release(&address);
+}
+
+/* shown: an image, whose address is never followed. */
+static void leave_link(struct markdown *m, const MD_ATTRIBUTE *href, bool shown)
+{
+	struct buf address = BUF_INIT(ADDRESS_MAX);
+
+	add_attribute(&address, href);
+	if (!shown && may_link(m, &address)) {
+		html_markup(&m->page, "</a>");
+	} else {
+		html_markup(&m->page, " <span class=\"url\">(");
+		html_text(&m->page, buf_str(&address));
+		html_markup(&m->page, ")</span>");
+	}
+	buf_release(&address);
+}
+
+static bool is_diff_block(const MD_BLOCK_CODE_DETAIL *code)
+{
+	struct buf name = BUF_INIT(64);
+	bool is_diff;
+
+	add_attribute(&name, &code->lang);
+	is_diff = str_is(buf_str(&name), "diff") ||
+		  str_is(buf_str(&name), "patch");
+	buf_release(&name);
+	return is_diff;
+}
+
+/* The page's own headings are the first two. */
+static unsigned heading_level(const MD_BLOCK_H_DETAIL *heading)
+{
+	return heading->level < 4 ? heading->level + 2 : 6;
+}
+
+/* Depth counts what is open; past the limits the parser is told to end. */
+static int go_on(struct markdown *m, int deeper)
+{
+	m->depth += deeper;
+	return m->depth > DEPTH_MAX || m->page.out.over || m->text.over;
+}
+
+static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+	struct markdown *m = arg;
+	const MD_BLOCK_LI_DETAIL *item = detail;
+	const MD_BLOCK_TD_DETAIL *cell = detail;
+
+	flush_text(m);
+	if (type == MD_BLOCK_DOC)
+		return 0;
+	if (type == MD_BLOCK_HR)
+		html_markup(&m->page, "<hr>\n");
+	else if (type == MD_BLOCK_H)
+		html_markupf(&m->page, "<h%u>", heading_level(detail));
+	else if (type == MD_BLOCK_CODE)
+		m->in_diff = is_diff_block(detail);
+	else if (type == MD_BLOCK_OL)
+		html_markupf(&m->page, "<ol start=\"%u\">",
+			     ((MD_BLOCK_OL_DETAIL *)detail)->start);
+	else if ((type == MD_BLOCK_TD || type == MD_BLOCK_TH) &&
+		 cell->align == MD_ALIGN_RIGHT)
+		html_markupf(&m->page, "<%s class=\"r\">", blocks[type]);
+	else if (type != MD_BLOCK_HTML)
+		html_markupf(&m->page, "<%s>", blocks[type]);
+	if (type == MD_BLOCK_CODE && !m->in_diff)
+		html_markup(&m->page, "<pre><code>");
+	if (type == MD_BLOCK_LI && item->is_task)
+		html_markup(&m->page,
+			    item->task_mark == ' ' ? "&#x2610; " : "&#x2611; ");
+	return go_on(m, 1);
+}
+
+static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+	struct markdown *m = arg;
+
+	flush_text(m);
+	if (type == MD_BLOCK_H)
+		html_markupf(&m->page, "</h%u>\n", heading_level(detail));
+	else if (type == MD_BLOCK_CODE && !m->in_diff)
+		html_markup(&m->page, "</code></pre>\n");
+	else if (type != MD_BLOCK_DOC && type != MD_BLOCK_HTML &&
+		 type != MD_BLOCK_HR && type != MD_BLOCK_CODE)
+		html_markupf(&m->page, "</%s>\n", blocks[type]);
+	m->in_diff = false;
+	return go_on(m, type == MD_BLOCK_DOC ? 0 : -1);
+}
+
+static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+	struct markdown *m = arg;
+
+	flush_text(m);
+	if (type == MD_SPAN_A)
+		enter_link(m, &((MD_SPAN_A_DETAIL *)detail)->href);
+	else if (type == MD_SPAN_IMG)
+		html_markup(&m->page, "<span class=\"url\">image:</span> ");
+	else
+		html_markupf(&m->page, "<%s>", spans[type]);
+	return go_on(m, 1);
+}
+
+static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+	struct markdown *m = arg;
+
+	flush_text(m);
+	if (type == MD_SPAN_A)
+		leave_link(m, &((MD_SPAN_A_DETAIL *)detail)->href, false);
+	else if (type == MD_SPAN_IMG)
+		leave_link(m, &((MD_SPAN_IMG_DETAIL *)detail)->src, true);
+	else
+		html_markupf(&m->page, "</%s>", spans[type]);
+	return go_on(m, -1);
+}
+
+static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
+		   void *arg)
+{
+	struct markdown *m = arg;
+
+	if (type == MD_TEXT_BR) {
+		flush_text(m);
+		html_markup(&m->page, "<br>\n");
+	} else {
+		add_text(&m->text, type, (struct str){ text, size });
+	}
+	return go_on(m, 0);
+}
+
+static const MD_PARSER parser = {
+	.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS |
+		 MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_NOHTML,
+	.enter_block = enter_block,
+	.leave_block = leave_block,
+	.enter_span = enter_span,
+	.leave_span = leave_span,
+	.text = on_text,
+};
+
+static bool parse(const struct html *h, struct str text, struct markdown *m)
+{
+	int (*md_parse)(const MD_CHAR *, MD_SIZE, const MD_PARSER *, void *);
+
+	if (!h->markdown || text.len > INPUT_MAX)
+		return false;
+	memcpy(&md_parse, &h->markdown, sizeof(md_parse));
+	return md_parse(text.ptr, (MD_SIZE)text.len, &parser, m) == 0 &&
+	       !m->page.out.over;
+}
+
+void html_markdown(struct html *h, struct str text)
+{
+	struct markdown m = {
+		.page = { .out = BUF_INIT(OUTPUT_MAX), .mask = h->mask },
+		.text = BUF_INIT(TEXT_MAX),
+	};
+	struct buf masked = BUF_INIT(SIZE_MAX / 4);
+
+	mask_text(h->mask, text, &masked);
+	if (!masked.len || parse(h, buf_str(&masked), &m)) {
+		html_markup(h, m.page.out.ptr ? m.page.out.ptr : "");
+	} else {
+		html_markup(h, "<div class=\"plain\">");
+		html_escape(h, buf_str(&masked));
+		html_markup(h, "</div>\n");
+	}
+	buf_release(&masked);
+	buf_release(&m.text);
+	buf_release(&m.page.out);
+}
