@@ -123,6 +123,7 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	a->turns++;
 	a->finish = reply.finish;
 	usage_sum(&a->usage, &reply.usage);
+	reply.message.refused = reply.finish == FINISH_REFUSAL;
 	keep_answer(a, &reply.message);
 	save_put_off(a);
 	model_push(a->model, &reply.message);

@@ -59,6 +59,7 @@ void message_release(struct message *m)
 	for (size_t i = 0; i < m->n; i++)
 		part_release(&m->parts[i]);
 	free(m->parts);
+	free(m->origin);
 	*m = (struct message){ 0 };
 }
 
@@ -100,6 +101,9 @@ void message_to_json(const struct message *m, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "role", str_of(roles[m->role]));
+	member(out, "origin", m->origin);
+	if (m->refused)
+		buf_adds(out, ",\"refused\":true");
 	buf_adds(out, ",\"parts\":[");
 	for (size_t i = 0; i < m->n; i++) {
 		if (i)
@@ -135,7 +139,11 @@ int message_from_json(struct message *m, struct str json, struct error *err)
 	int role = name_index(roles, N_ROLES, json_string(tree, "role", ""));
 	int rc = role && cJSON_IsArray(parts) ? 0 : -1;
 
-	*m = (struct message){ .role = (enum role)role };
+	*m = (struct message){
+		.role = (enum role)role,
+		.origin = xstrdup(json_string(tree, "origin", NULL)),
+		.refused = json_bool(tree, "refused", false),
+	};
 	if (rc == 0)
 		cJSON_ArrayForEach (item, parts)
 			if (rc == 0)

@@ -34,6 +34,10 @@ struct message {
 	enum role role;
 	struct part *parts; /* owned */
 	size_t n;
+	/* On answers: which wire and vendor made it (model_origin()); its
+	 * replay members go to no other. Owned, or NULL: unknown. */
+	char *origin;
+	bool refused; /* on answers: the model refused the prompt before it */
 };
 
 /* Appends a zeroed part of this kind and returns it (valid until the next). */

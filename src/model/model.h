@@ -98,6 +98,8 @@ void model_close(struct model *m);
  * call: the caller keeps that. Consecutive user and tool messages are joined
  * where the vendor needs it. */
 void model_push(struct model *m, const struct message *message);
+/* The wire and the vendor, as the origin of its answers. Borrowed. */
+const char *model_origin(const struct model *m);
 /* Takes the last ROLE_USER message, and all after it, out again: what a vendor
  * has refused it refuses for as long as it is there
  * (platform.claude.com/docs, "Handle streaming refusals", read 2026-11-20). */

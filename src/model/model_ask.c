@@ -28,6 +28,7 @@ struct model {
 	struct http *http; /* borrowed */
 	const struct wire *wire;
 	struct model_choice choice; /* own copies */
+	char *origin;               /* see model_origin() */
 	char *url;
 	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
 	size_t n_headers;
@@ -82,6 +83,17 @@ static void add_header(struct model *m, const char *name, const char *value)
 {
 	if (m->n_headers < MAX_HEADERS)
 		m->headers[m->n_headers++] = xasprintf("%s%s", name, value);
+}
+
+/* Gateways pass on what the vendor behind them has signed: of
+ * "anthropic/claude-opus-5" the vendor counts. */
+static char *make_origin(const struct wire *wire, const struct model_choice *c)
+{
+	const char *slash = c->model ? strrchr(c->model, '/') : NULL;
+
+	return xasprintf("%s %s%s%.*s", wire->name,
+			 c->provider ? c->provider : "", slash ? " " : "",
+			 slash ? (int)(slash - c->model) : 0, c->model);
 }
 
 /* A value that would end its line must not begin another header. */
@@ -209,6 +221,7 @@ int model_open(struct model **out, struct http *http,
 	m->head = BUF_INIT(MAX_HEAD);
 	m->history.bytes = BUF_INIT(MAX_HISTORY);
 	m->history.calls_alone = preset && preset->calls_alone;
+	m->history.wants_thoughts = preset && preset->thoughts;
 	copy_choice(&m->choice, choice);
 	if (!m->wire) {
 		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",
@@ -221,6 +234,7 @@ int model_open(struct model **out, struct http *http,
 			  choice->model);
 		goto out;
 	}
+	m->origin = make_origin(m->wire, choice);
 	m->url = make_url(choice->base_url, m->wire->path);
 	if (make_headers(m, params, err) < 0)
 		goto out;
@@ -244,6 +258,7 @@ void model_close(struct model *m)
 		explicit_bzero(m->headers[i], strlen(m->headers[i]));
 		free(m->headers[i]);
 	}
+	free(m->origin);
 	free(m->url);
 	buf_release(&m->head);
 	buf_release(&m->history.bytes);
@@ -265,7 +280,12 @@ void model_push(struct model *m, const struct message *message)
 			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
 	}
 	call_ids_add(&m->call_ids, message);
-	m->wire->push(&m->history, message);
+	wire_push(m->wire, &m->history, m->origin, message);
+}
+
+const char *model_origin(const struct model *m)
+{
+	return m->origin;
 }
 
 void model_forget_prompt(struct model *m)
@@ -452,6 +472,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			m->marked = m->history.block_end;
 			draft_take(&x.draft, reply, &m->call_ids,
 				   m->wire->replay);
+			reply->message.origin = xstrdup(m->origin);
 			exchange_release(&x);
 			return 0;
 		}

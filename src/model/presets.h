@@ -19,6 +19,8 @@ struct preset {
 	 * it must be a URL. */
 	const char *listen_port;
 	bool calls_alone; /* refuses text beside tool calls in a request */
+	/* wants reasoning_content on each answer, those of others too */
+	bool thoughts;
 };
 
 extern const struct preset presets[];

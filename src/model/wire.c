@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 const struct wire *const wires[] = { &wire_anthropic, &wire_openai_chat, NULL };
@@ -17,6 +18,25 @@ const struct wire *wire_find(const char *name)
 		if (strcmp(wires[i]->name, name) == 0)
 			return wires[i];
 	return NULL;
+}
+
+void wire_push(const struct wire *w, struct history *h, const char *origin,
+	       const struct message *m)
+{
+	struct message plain = *m; /* borrows all but the list of parts */
+
+	if (!m->origin || strcmp(m->origin, origin) == 0) {
+		w->push(h, m);
+		return;
+	}
+	plain.parts = xcalloc(m->n + 1, sizeof(*plain.parts));
+	for (size_t i = 0; i < m->n; i++) {
+		plain.parts[i] = m->parts[i];
+		plain.parts[i].replay = NULL;
+	}
+	h->thoughts |= h->wants_thoughts;
+	w->push(h, &plain);
+	free(plain.parts);
 }
 
 void wire_names(struct buf *out)

@@ -11,11 +11,12 @@
 /* The conversation as it goes over the wire, each message written once. */
 struct history {
 	struct buf bytes;
-	enum role last;   /* what the bytes end in; 0 at the start */
-	size_t block_end; /* where a cache mark can go in after the last user
-			     block; 0: nowhere */
-	bool calls_alone; /* text beside tool calls is left out */
-	bool thoughts;    /* an answer came with reasoning_content */
+	enum role last;      /* what the bytes end in; 0 at the start */
+	size_t block_end;    /* where a cache mark can go in after the last user
+				block; 0: nowhere */
+	bool calls_alone;    /* text beside tool calls is left out */
+	bool thoughts;       /* an answer came with reasoning_content */
+	bool wants_thoughts; /* the vendor misses them on others' answers */
 };
 
 struct history_point { /* where the history can be cut off again */
@@ -70,6 +71,13 @@ extern const struct wire wire_anthropic, wire_openai_chat;
 extern const struct wire *const wires[]; /* NULL ends */
 /* NULL when there is no such wire. */
 const struct wire *wire_find(const char *name);
+/*
+ * Pushes a message to a model of this origin. What only the vendor that made it
+ * understands (replay: signatures, its form of thinking) stays out for others;
+ * a message of unknown origin counts as the model's own.
+ */
+void wire_push(const struct wire *w, struct history *h, const char *origin,
+	       const struct message *m);
 /* The names as a user may type them: "anthropic" or "openai-chat". */
 void wire_names(struct buf *out);
 /* The JSON object of one event; NULL with ERR_PROTOCOL when it is none. Half a

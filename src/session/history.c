@@ -1,0 +1,327 @@
+/* history.c - a conversation rebuilt from stored messages, for any vendor. */
+/* SPDX-License-Identifier: MIT */
+#include "session/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/args.h"
+#include "model/wire_id.h"
+#include "session/thread.h"
+
+enum { NEW_ID = 9 }; /* characters: see call_id() of model/draft.c */
+
+#define UNKNOWN_OUTCOME                                                        \
+	"The outcome of this call is unknown: dcode ended before its result "  \
+	"was stored. It may have run in part or in full."
+
+struct open_call {
+	const char *stored; /* its id as it was; in ids */
+	const char *id;     /* and as it is now */
+	const char *name;
+	bool answered;
+};
+
+/* What the repair remembers while it goes through the messages. */
+struct repair {
+	struct conversation out;
+	char **ids; /* owned: every id that was used, stored ones too */
+	size_t n_ids;
+	struct open_call *calls; /* owned: of the last answer */
+	size_t n_calls;
+};
+
+void history_release(struct conversation *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		message_release(&c->list[i]);
+	free(c->list);
+	*c = (struct conversation){ 0 };
+}
+
+void history_add(struct conversation *c, struct message *m)
+{
+	/* grows at powers of two, so that no capacity need be kept */
+	if (!(c->n & (c->n - 1)))
+		c->list = xrealloc(c->list, c->n ? c->n * 2 : 1,
+				   sizeof(*c->list));
+	c->list[c->n++] = *m;
+	*m = (struct message){ 0 };
+}
+
+static void add_text(struct conversation *c, enum role role, const char *text)
+{
+	struct message m = { .role = role };
+
+	message_add(&m, PART_TEXT)->text = xstrdup(text);
+	history_add(c, &m);
+}
+
+static enum role last_role(const struct conversation *c)
+{
+	return c->n ? c->list[c->n - 1].role : 0;
+}
+
+static bool fits_role(enum role role, enum part_kind kind)
+{
+	if (role == ROLE_USER)
+		return kind == PART_TEXT;
+	if (role == ROLE_TOOL)
+		return kind == PART_TOOL_RESULT;
+	return kind != PART_TOOL_RESULT;
+}
+
+/* Both are spliced into requests as they are. */
+static void check_json(struct part *p)
+{
+	struct buf args = BUF_INIT(SIZE_MAX / 2);
+	cJSON *tree = p->replay && args_strict(str_of(p->replay))
+			      ? json_parse(str_of(p->replay))
+			      : NULL;
+
+	if (p->replay && !cJSON_IsObject(tree)) {
+		free(p->replay);
+		p->replay = NULL;
+	}
+	cJSON_Delete(tree);
+	if (p->kind != PART_TOOL_CALL || p->bad_args)
+		return;
+	buf_adds(&args, p->args ? p->args : "");
+	p->bad_args = !args_repair(&args);
+	free(p->args);
+	p->args = buf_detach(&args);
+}
+
+static void part_drop(struct part *p)
+{
+	struct message gone = { .parts = NULL };
+	struct part *slot = message_add(&gone, p->kind);
+
+	*slot = *p;
+	message_release(&gone);
+}
+
+/* Parts that such a message cannot have go; the rest is made sound. */
+static void clean_parts(struct message *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (!fits_role(m->role, m->parts[i].kind)) {
+			part_drop(&m->parts[i]);
+			continue;
+		}
+		m->parts[n] = m->parts[i];
+		check_json(&m->parts[n++]);
+	}
+	m->n = n;
+}
+
+static const char *remember_id(struct repair *r, const char *id)
+{
+	if (!(r->n_ids & (r->n_ids - 1)))
+		r->ids = xrealloc(r->ids, r->n_ids ? r->n_ids * 2 : 1,
+				  sizeof(*r->ids));
+	return r->ids[r->n_ids++] = xstrdup(id);
+}
+
+static bool is_used(const struct repair *r, const char *id)
+{
+	for (size_t i = 0; i < r->n_ids; i++)
+		if (wire_same_id(r->ids[i], id))
+			return true;
+	return false;
+}
+
+/* Two calls of one id could not be told apart by their results. */
+static void open_call(struct repair *r, struct part *p)
+{
+	struct open_call *call;
+	const char *stored = p->id ? p->id : "";
+	bool taken = !stored[0] || is_used(r, stored);
+
+	if (!(r->n_calls & (r->n_calls - 1)))
+		r->calls = xrealloc(r->calls, r->n_calls ? r->n_calls * 2 : 1,
+				    sizeof(*r->calls));
+	call = &r->calls[r->n_calls++];
+	call->stored = remember_id(r, stored);
+	call->id = call->stored;
+	call->name = p->name;
+	call->answered = false;
+	if (!taken)
+		return;
+	free(p->id);
+	p->id = xcalloc(NEW_ID + 1, 1);
+	ids_random(p->id, NEW_ID);
+	call->id = remember_id(r, p->id);
+}
+
+/* Gives a result to each call that has none; none is open afterwards. */
+static void close_calls(struct repair *r)
+{
+	struct message none = { .role = ROLE_TOOL };
+
+	for (size_t i = 0; i < r->n_calls; i++) {
+		struct part *p;
+
+		if (r->calls[i].answered)
+			continue;
+		if (last_role(&r->out) != ROLE_TOOL)
+			history_add(&r->out, &none);
+		p = message_add(&r->out.list[r->out.n - 1], PART_TOOL_RESULT);
+		p->id = xstrdup(r->calls[i].id);
+		p->name = xstrdup(r->calls[i].name);
+		p->text = xstrdup(UNKNOWN_OUTCOME);
+		p->failed = true;
+	}
+	r->n_calls = 0;
+}
+
+static struct open_call *find_call(struct repair *r, const char *id)
+{
+	for (size_t i = 0; i < r->n_calls; i++)
+		if (!r->calls[i].answered &&
+		    strcmp(r->calls[i].stored, id ? id : "") == 0)
+			return &r->calls[i];
+	return NULL;
+}
+
+static void add_results(struct repair *r, struct message *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct part *p = &m->parts[i];
+		struct open_call *call = find_call(r, p->id);
+
+		if (!call) {
+			part_drop(p);
+			continue;
+		}
+		call->answered = true;
+		free(p->id);
+		p->id = xstrdup(call->id);
+		m->parts[n++] = *p;
+	}
+	m->n = n;
+	if (n)
+		history_add(&r->out, m);
+	else
+		message_release(m);
+}
+
+/* As model_forget_prompt(). */
+static void forget_prompt(struct repair *r)
+{
+	struct conversation *c = &r->out;
+	bool found = false;
+
+	while (c->n && !found) {
+		found = c->list[c->n - 1].role == ROLE_USER;
+		message_release(&c->list[--c->n]);
+	}
+	r->n_calls = 0;
+}
+
+static void add_answer(struct repair *r, struct message *m)
+{
+	struct conversation *c = &r->out;
+
+	close_calls(r);
+	if (m->refused) {
+		forget_prompt(r);
+		message_release(m);
+		return;
+	}
+	if (!c->n)
+		add_text(c, ROLE_USER,
+			 "(the beginning of this conversation is missing)");
+	else if (last_role(c) == ROLE_ASSISTANT)
+		add_text(c, ROLE_USER, "(a message is missing here)");
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].kind == PART_TOOL_CALL)
+			open_call(r, &m->parts[i]);
+	history_add(c, m);
+}
+
+void history_repair(struct conversation *c)
+{
+	struct repair r = { .out.damaged = c->damaged };
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct message *m = &c->list[i];
+
+		clean_parts(m);
+		if (m->role == ROLE_ASSISTANT) {
+			add_answer(&r, m);
+		} else if (m->role == ROLE_TOOL) {
+			add_results(&r, m);
+		} else {
+			close_calls(&r);
+			history_add(&r.out, m);
+		}
+	}
+	close_calls(&r);
+	for (size_t i = 0; i < r.n_ids; i++)
+		free(r.ids[i]);
+	free(r.ids);
+	free(r.calls);
+	free(c->list);
+	*c = r.out;
+}
+
+static bool add_stored(void *arg, struct thread_message *m)
+{
+	struct conversation *c = arg;
+
+	c->damaged += m->damaged;
+	if (!m->damaged)
+		history_add(c, &m->message);
+	return true;
+}
+
+int history_load(struct conversation *c, struct store *s, int64_t no,
+		 struct error *err)
+{
+	*c = (struct conversation){ 0 };
+	if (thread_each_message(s, no, add_stored, c, err) < 0) {
+		history_release(c);
+		return -1;
+	}
+	history_repair(c);
+	return 0;
+}
+
+void history_send(const struct conversation *c, const char *origin,
+		  void (*push)(void *arg, const struct message *m), void *arg)
+{
+	struct conversation bridge = { 0 };
+	bool foreign = false; /* the last answer */
+
+	add_text(&bridge, ROLE_ASSISTANT, "(interrupted)");
+	for (size_t i = 0; i < c->n; i++) {
+		const struct message *m = &c->list[i];
+		enum role next = i + 1 < c->n ? c->list[i + 1].role : ROLE_USER;
+
+		if (m->role == ROLE_ASSISTANT)
+			foreign = m->origin && strcmp(m->origin, origin) != 0;
+		push(arg, m);
+		if (foreign && m->role == ROLE_TOOL && next == ROLE_USER)
+			push(arg, &bridge.list[0]);
+	}
+	history_release(&bridge);
+}
+
+static void push_one(void *arg, const struct message *m)
+{
+	model_push(arg, m);
+}
+
+void history_push(const struct conversation *c, struct model *m)
+{
+	history_send(c, model_origin(m), push_one, m);
+}

@@ -1,0 +1,44 @@
+/* history.h - a conversation rebuilt from stored messages, for any vendor. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_HISTORY_H
+#define SESSION_HISTORY_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/message.h"
+#include "model/model.h"
+
+struct store; /* session/session.h */
+
+struct conversation {         /* start from { 0 }; history_release() after */
+	struct message *list; /* owned */
+	size_t n;
+	size_t damaged; /* stored messages that could not be read */
+};
+/* Reads the messages of the thread no, as they are stored, and repairs them. */
+int history_load(struct conversation *c, struct store *s, int64_t no,
+		 struct error *err);
+/* Appends one; takes *m over. */
+void history_add(struct conversation *c, struct message *m);
+/*
+ * Makes a valid conversation of what a crash, a damaged row or another program
+ * has left: every call gets its one result (a failed one that says that the
+ * outcome is unknown), results without a call go, ids of calls are unique,
+ * arguments and replays are JSON, and a refused prompt goes with all that came
+ * of it, as model_forget_prompt() did. Any prompt may follow.
+ */
+void history_repair(struct conversation *c);
+/*
+ * Hands the conversation on, message by message, to a model of this origin.
+ * After results of calls that another vendor's model made comes a short answer:
+ * Anthropic takes results without signed thinking before the calls for an
+ * error, unless an answer ends them
+ * (platform.claude.com/docs "Extended thinking", read 2026-11-20).
+ */
+void history_send(const struct conversation *c, const char *origin,
+		  void (*push)(void *arg, const struct message *m), void *arg);
+void history_push(const struct conversation *c, struct model *m);
+void history_release(struct conversation *c);
+
+#endif
