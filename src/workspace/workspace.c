@@ -1,0 +1,122 @@
+/* workspace.c - a working tree of the user's, and its copy in a sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include "workspace/workspace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+enum { KEY_DIGITS = 16 };
+
+static char *make_directory(const char *state, const char *root)
+{
+	char hash[LISTING_HASH];
+
+	listing_digest(str_of(root), hash);
+	return xasprintf("%s/workspaces/%.*s", state, KEY_DIGITS, hash);
+}
+
+static int open_git(struct workspace *w, const struct stop *stop,
+		    struct error *err)
+{
+	struct error why = { 0 };
+	int rc;
+
+	if (git_find(w->root, &w->program, err) < 0)
+		return -1;
+	w->git_dir = path_join(w->directory, "git");
+	w->git = (struct git){ .program = w->program, .dir = w->git_dir };
+	if (git_init(&w->git, stop, err) < 0)
+		return -1;
+	w->base_ref = odb_ref_name(w->label, "base");
+	w->theirs_ref = odb_ref_name(w->label, "sandbox");
+	rc = odb_ref_get(&w->git, w->base_ref, w->base, stop, &why);
+	if (rc == 0 || why.code == ERR_NOT_FOUND)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+int workspace_open(struct workspace *w, const char *state, const char *root,
+		   const char *label, const struct stop *stop,
+		   struct error *err)
+{
+	*w = (struct workspace){ .root = realpath(root, NULL) };
+	if (!w->root)
+		return error_errno(err, "%s", root);
+	w->label = xstrdup(label);
+	w->branch = xstrdup("");
+	w->directory = make_directory(state, w->root);
+	if (path_mkdirs(w->directory, 0700, err) == 0 &&
+	    open_git(w, stop, err) == 0)
+		return 0;
+	workspace_close(w);
+	return -1;
+}
+
+void workspace_close(struct workspace *w)
+{
+	free(w->root);
+	free(w->directory);
+	free(w->label);
+	free(w->program);
+	free(w->git_dir);
+	free(w->base_ref);
+	free(w->theirs_ref);
+	free(w->branch);
+	*w = (struct workspace){ 0 };
+}
+
+int workspace_set_base(struct workspace *w, const char *commit,
+		       const struct stop *stop, struct error *err)
+{
+	if (odb_ref_set(&w->git, w->base_ref, commit, stop, err) < 0)
+		return -1;
+	memcpy(w->base, commit, strlen(commit) + 1);
+	return 0;
+}
+
+static char *listing_file(const struct workspace *w)
+{
+	return xasprintf("%s/%s.listing", w->directory, w->label);
+}
+
+int workspace_read_listing(const struct workspace *w, struct listing *l,
+			   struct error *err)
+{
+	struct buf text = BUF_INIT(LISTING_MAX);
+	char *file = listing_file(w);
+	int rc = path_read(file, &text, err);
+
+	if (rc == 0 && listing_parse(l, buf_str(&text), err) < 0)
+		rc = error_wrap(err, "%s", file);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+int workspace_write_listing(const struct workspace *w, struct listing *l,
+			    struct error *err)
+{
+	struct buf text = BUF_INIT(LISTING_MAX);
+	char *file = listing_file(w);
+	int rc;
+
+	listing_write(l, &text);
+	rc = buf_check(&text, "the listing", err);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+char *workspace_path(const struct workspace *w, const char *name)
+{
+	return path_join(w->root, name);
+}

@@ -1,0 +1,51 @@
+/* workspace.h - a working tree of the user's, and its copy in a sandbox. */
+/* SPDX-License-Identifier: MIT */
+#ifndef WORKSPACE_WORKSPACE_H
+#define WORKSPACE_WORKSPACE_H
+
+#include "workspace/git.h"
+#include "workspace/listing.h"
+#include "workspace/odb.h"
+
+/*
+ * Everything that dcode keeps of a tree is in STATE/workspaces/KEY/, KEY being
+ * 16 hexadecimal digits of the SHA-256 of the real path of its root:
+ *   git/           a bare repository of dcode's own, for git_run() and odb_...
+ *   LABEL.listing  what both sides share, as a listing
+ * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
+ * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox. LABEL
+ * is the sandbox's in the ledger ("dcode-abcd2345").
+ */
+struct workspace {
+	char *root;         /* owned: the real path of the tree's root */
+	char *directory;    /* owned: .../workspaces/KEY */
+	char *label;        /* owned */
+	char *program;      /* owned: git */
+	char *git_dir;      /* owned */
+	struct git git;     /* of git_dir, without index and work tree */
+	char *base_ref;     /* owned: refs/dcode/LABEL/base */
+	char *theirs_ref;   /* owned: refs/dcode/LABEL/sandbox */
+	char base[GIT_OID]; /* the commit base_ref names; "": there is none */
+	char *branch;       /* owned: the user's when the tree was sent, with
+			       refs/heads/ taken off; "": none, detached */
+	char head[GIT_OID]; /* his HEAD then, or "" */
+};
+
+/* state is the directory of dcode's state; root any path of the tree's root.
+ * Makes what is missing. ERR_CONFIG when there is no git. On -1 w is empty. */
+int workspace_open(struct workspace *w, const char *state, const char *root,
+		   const char *label, const struct stop *stop,
+		   struct error *err);
+void workspace_close(struct workspace *w); /* a zeroed one is fine */
+/* Makes commit the base: what both sides share from now on. */
+int workspace_set_base(struct workspace *w, const char *commit,
+		       const struct stop *stop, struct error *err);
+/* The listing of the base, and its replacement on the disk. */
+int workspace_read_listing(const struct workspace *w, struct listing *l,
+			   struct error *err);
+int workspace_write_listing(const struct workspace *w, struct listing *l,
+			    struct error *err);
+/* A path below the root that the kernel may be given: owned. */
+char *workspace_path(const struct workspace *w, const char *name);
+
+#endif

@@ -1,0 +1,217 @@
+/* odb_test.c - commits of exact bytes in dcode's own repository. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "unit.h"
+#include "workspace/workspace.h"
+
+struct place {
+	char directory[64];
+	struct workspace w;
+	struct stop stop;
+};
+
+static int setup(void **state)
+{
+	struct place *p = xcalloc(1, sizeof(*p));
+	struct error err = { 0 };
+	char *root;
+
+	snprintf(p->directory, sizeof(p->directory), "/tmp/dcode-odb-XXXXXX");
+	assert_non_null(mkdtemp(p->directory));
+	p->stop = stop_cleanup(60000);
+	root = path_join(p->directory, "tree");
+	assert_int_equal(path_mkdirs(root, 0755, &err), 0);
+	if (workspace_open(&p->w, p->directory, root, "dcode-abcd2345",
+			   &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	free(root);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+	struct error ignored = { 0 };
+
+	workspace_close(&p->w);
+	(void)path_remove_tree(p->directory, &ignored);
+	free(p);
+	return 0;
+}
+
+static int64_t read_text(void *arg, char *room, size_t len, struct error *err)
+{
+	struct str *left = arg;
+	size_t n = left->len < len ? left->len : len;
+
+	(void)err;
+	if (n)
+		memcpy(room, left->ptr, n);
+	*left = str_skip(*left, n);
+	return (int64_t)n;
+}
+
+static int commit_files(struct place *p, const char *parent,
+			const struct odb_change *changes, size_t n,
+			char oid[GIT_OID], struct error *err)
+{
+	struct odb_commit_info info = { .ref = p->w.base_ref,
+					.parent = parent,
+					.message = "a \"base\"\n\nof files" };
+
+	return odb_commit(&p->w.git, &info, changes, n, oid, &p->stop, err);
+}
+
+static int collect(void *arg, struct str chunk, struct error *err)
+{
+	(void)err;
+	buf_addstr(arg, chunk);
+	return 0;
+}
+
+static int note(void *arg, const struct odb_record *r, struct error *err)
+{
+	(void)err;
+	buf_addf(arg, "%o>%o %s%s", r->old_mode, r->new_mode, r->path, "|");
+	return 0;
+}
+
+static int read_blobs(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct place *p = ((void **)arg)[0];
+
+	return odb_blob_read(&p->w.git, r->new_oid, collect, ((void **)arg)[1],
+			     &p->stop, err);
+}
+
+static void test_bytes_and_names_go_in_as_they_are(void **state)
+{
+	struct place *p = *state;
+	struct str bytes[] = { STR("cr\r\nlf\n\0\377$Id$"), STR("../away"),
+			       STR("") };
+	struct odb_change changes[] = {
+		{ STR("od\nd \"\377\\"), 0100755, NULL, (int64_t)bytes[0].len,
+		  read_text, &bytes[0] },
+		{ STR("link"), 0120000, NULL, (int64_t)bytes[1].len, read_text,
+		  &bytes[1] },
+		{ STR("d/empty"), 0100644, NULL, 0, read_text, &bytes[2] },
+	};
+	char oid[GIT_OID];
+	struct error err = { 0 };
+	struct buf out = BUF_INIT(4096);
+	void *both[] = { p, &out };
+
+	if (commit_files(p, NULL, changes, 3, oid, &err) < 0)
+		fail_msg("%s", err.message);
+	if (odb_tree_diff(&p->w.git, NULL, oid, note, &out, &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_string_equal(out.ptr, "0>100644 d/empty|0>120000 link|"
+				     "0>100755 od\nd \"\377\\|");
+	buf_clear(&out);
+	assert_int_equal(odb_tree_diff(&p->w.git, NULL, oid, read_blobs, both,
+				       &p->stop, &err),
+			 0);
+	assert_true(str_eq(buf_str(&out), STR("../awaycr\r\nlf\n\0\377$Id$")));
+	buf_release(&out);
+}
+
+static void test_a_commit_changes_what_its_parent_has(void **state)
+{
+	struct place *p = *state;
+	struct str bytes[] = { STR("one"), STR("two"), STR("three") };
+	struct odb_change first[] = {
+		{ STR("a"), 0100644, NULL, 3, read_text, &bytes[0] },
+		{ STR("d/b"), 0100644, NULL, 3, read_text, &bytes[1] },
+	};
+	struct odb_change second[] = {
+		{ .path = STR("d") },
+		{ STR("a"), 0100755, NULL, 5, read_text, &bytes[2] },
+	};
+	char base[GIT_OID];
+	char next[GIT_OID];
+	char found[GIT_OID];
+	struct error err = { 0 };
+	struct buf out = BUF_INIT(4096);
+
+	assert_int_equal(commit_files(p, NULL, first, 2, base, &err), 0);
+	assert_int_equal(commit_files(p, base, second, 2, next, &err), 0);
+	assert_int_equal(odb_tree_diff(&p->w.git, base, next, note, &out,
+				       &p->stop, &err),
+			 0);
+	assert_string_equal(out.ptr, "100644>100755 a|100644>0 d/b|");
+	assert_int_equal(
+		odb_ref_get(&p->w.git, p->w.base_ref, found, &p->stop, &err),
+		0);
+	assert_string_equal(found, next);
+	assert_int_equal(workspace_set_base(&p->w, base, &p->stop, &err), 0);
+	assert_string_equal(p->w.base, base);
+	buf_release(&out);
+}
+
+static void test_a_cut_file_makes_no_commit(void **state)
+{
+	struct place *p = *state;
+	struct str bytes = STR("short");
+	struct odb_change change = { STR("a"), 0100644,   NULL,
+				     9,        read_text, &bytes };
+	char oid[GIT_OID];
+	struct error err = { 0 };
+
+	assert_int_equal(commit_files(p, NULL, &change, 1, oid, &err), -1);
+	assert_non_null(strstr(err.message, "4 bytes too early"));
+	err = (struct error){ 0 };
+	assert_int_equal(
+		odb_ref_get(&p->w.git, p->w.base_ref, oid, &p->stop, &err), -1);
+	assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
+static void test_a_workspace_is_found_again_with_its_base(void **state)
+{
+	struct place *p = *state;
+	struct workspace again;
+	struct listing l = { 0 };
+	struct listing read = { 0 };
+	char hash[LISTING_HASH];
+	char oid[GIT_OID];
+	struct error err = { 0 };
+
+	assert_int_equal(commit_files(p, NULL, NULL, 0, oid, &err), 0);
+	listing_digest(STR("x"), hash);
+	listing_add(&l, LISTING_FILE, hash, STR("a\nb"));
+	assert_int_equal(workspace_write_listing(&p->w, &l, &err), 0);
+	assert_int_equal(workspace_open(&again, p->directory, p->w.root,
+					"dcode-abcd2345", &p->stop, &err),
+			 0);
+	assert_string_equal(again.base, oid);
+	assert_int_equal(workspace_read_listing(&again, &read, &err), 0);
+	assert_non_null(listing_find(&read, "a\nb"));
+	workspace_close(&again);
+	listing_release(&l);
+	listing_release(&read);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_bytes_and_names_go_in_as_they_are, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_commit_changes_what_its_parent_has, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(test_a_cut_file_makes_no_commit,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_workspace_is_found_again_with_its_base, setup,
+			teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
