@@ -29,11 +29,12 @@ static void add_option(struct buf *out, const struct arg_row *r)
 	buf_addc(out, '}');
 }
 
-static void add_options(struct buf *out, const struct arg_row *rows)
+static void add_options(struct buf *out, const char *key,
+			const struct arg_row *rows)
 {
 	const char *between = "";
 
-	buf_adds(out, ",\"options\":[");
+	buf_addf(out, ",\"%s\":[", key);
 	for (; rows && rows->name; rows++) {
 		if (!rows->help)
 			continue;
@@ -82,7 +83,7 @@ static void add_subcommand(struct buf *out, const struct command *c,
 	json_member(out, "summary", str_of(sub->summary));
 	buf_addc(out, ',');
 	add_usage(out, c, sub);
-	add_options(out, sub->options);
+	add_options(out, "options", sub->options);
 	buf_addc(out, '}');
 }
 
@@ -101,7 +102,7 @@ static void add_command(struct buf *out, const struct command *c)
 		add_usage(out, c, bare);
 	else
 		json_member(out, "usage", str_of(""));
-	add_options(out, bare ? bare->options : NULL);
+	add_options(out, "options", bare ? bare->options : NULL);
 	buf_adds(out, ",\"subcommands\":[");
 	for (const struct subcommand *s = c->subs; s->name; s++) {
 		if (!s->name[0])
@@ -126,7 +127,8 @@ int command_help_json(const struct command *c)
 			add_command(&data, commands[i]);
 		}
 		buf_addc(&data, ']');
-		add_options(&data, options_global);
+		add_options(&data, "options", options_global);
+		add_options(&data, "run_options", options_run);
 		add_names(&data);
 		buf_adds(&data, ",\"version\":\"" DCODE_VERSION "\"}");
 	}
@@ -228,6 +230,7 @@ static int run_help(struct app *app, const struct args *args)
 			  printf("  %s", commands[i]->name), 13);
 	puts("\nOptions:");
 	args_help(stdout, options_global);
+	args_help(stdout, options_run);
 	puts("\nExit status: 0 done, 1 error, 2 wrong use, 78 the policy of "
 	     "the\n"
 	     "machine, 124 --timeout or --max-turns, 130 Ctrl-C, 141 nobody\n"

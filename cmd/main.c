@@ -51,7 +51,8 @@ static int parse_line(struct line *l, int argc, char **argv, struct error *err)
 		return rc;
 	args_release(&l->args);
 	*err = (struct error){ 0 };
-	return args_parse(&l->args, options_global, NULL, argc, argv, err);
+	return args_parse(&l->args, options_global, options_run, argc, argv,
+			  err);
 }
 
 static int print_help(struct app *app, const struct line *l)

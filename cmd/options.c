@@ -23,6 +23,10 @@ const struct arg_row options_global[] = {
 	{ "sandbox-setup", 0, ARG_VALUE, "PATH",
 	  "Run this local script in the sandbox first; ${NAME} comes from "
 	  "your environment" },
+	{ "upload", 0, ARG_VALUE, "LOCAL[:REMOTE]",
+	  "Copy this file or directory into the sandbox first; repeatable" },
+	{ "download", 0, ARG_VALUE, "REMOTE[:LOCAL]",
+	  "Copy this out of the sandbox at the end; repeatable" },
 	{ "sandbox-network", 0, ARG_VALUE, "full|none",
 	  "Network of the sandbox; default: the provider's" },
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
@@ -47,5 +51,11 @@ const struct arg_row options_global[] = {
 	{ "install", 0, ARG_VALUE, "NAME", "The same as dcode install NAME" },
 	{ "version", 'v', ARG_FLAG, NULL, "Print the version" },
 	{ "help", 'h', ARG_FLAG, NULL, "Print this help, or a command's" },
+	{ 0 },
+};
+
+const struct arg_row options_run[] = {
+	{ "force", 0, ARG_FLAG, NULL,
+	  "Let --download replace local files and add to directories" },
 	{ 0 },
 };

@@ -6,5 +6,8 @@
 #include "cmd/args.h"
 
 extern const struct arg_row options_global[];
+/* Those that only a line without a command may carry: as options of their own,
+ * commands have some of these names. */
+extern const struct arg_row options_run[];
 
 #endif

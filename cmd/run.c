@@ -124,6 +124,8 @@ static int open_sandbox(struct run *r, const struct stop *stop,
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
 		.network = r->options.network,
+		.fill = run_fill,
+		.fill_arg = r,
 		.trust_project = r->options.trust_project,
 		.ui = { on_line, on_warning, on_setup_output, on_confirm, r },
 	};

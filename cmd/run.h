@@ -7,6 +7,7 @@
 #include "agent/approve.h"
 #include "cmd/app.h"
 #include "cmd/args.h"
+#include "cmd/run_transfer.h"
 #include "lifecycle/lifecycle.h"
 
 /* What the command line asks for, checked. Strings are borrowed from argv. */
@@ -22,6 +23,7 @@ struct run_options {
 	int64_t max_turns;       /* 0: no cap */
 	const char *max_retries; /* checked, or NULL */
 	int64_t timeout_s;       /* 0: not given */
+	struct run_transfers transfers;
 };
 
 /* Reads and checks the flags that need no file: ERR_USAGE. */

@@ -69,6 +69,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.read_stdin = args_flag(args, "stdin"),
 		.trust_project = args_flag(args, "trust-project"),
 	};
+	if (run_transfers_read(&o->transfers, args, err) < 0)
+		return -1;
 	if (o->task && !str_trim(str_of(o->task)).len)
 		return error_set(err, ERR_USAGE,
 				 "argument -n/--non-interactive: the task is "
@@ -103,6 +105,8 @@ int run_options_check(const struct run_options *o, struct error *err)
 	cJSON *params = NULL;
 	int rc = o->setup ? setup_check(o->setup, err) : 0;
 
+	if (rc == 0)
+		rc = run_transfers_check(&o->transfers, err);
 	if (rc == 0 && o->model_params)
 		rc = params_merge(&params, NULL, "", o->model_params, err);
 	cJSON_Delete(params);
@@ -112,6 +116,7 @@ int run_options_check(const struct run_options *o, struct error *err)
 void run_options_release(struct run_options *o)
 {
 	allow_list_release(&o->allow);
+	run_transfers_release(&o->transfers);
 }
 
 static void add_broken(const struct settings *set, struct error *err)
@@ -183,6 +188,10 @@ static int check_host(const struct run_options *o, struct error *err)
 		return error_set(err, ERR_USAGE, text, "--sandbox-setup");
 	if (o->network)
 		return error_set(err, ERR_USAGE, text, "--sandbox-network");
+	if (o->transfers.n)
+		return error_set(err, ERR_USAGE, text,
+				 o->transfers.list[0].uploads ? "--upload"
+							      : "--download");
 	return 0;
 }
 

@@ -150,6 +150,7 @@ static void report(struct task *t, const struct error *err)
 static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
 {
+	struct buf transfers = BUF_INIT(256 << 20);
 	struct run *r = t->run;
 
 	if (!t->json && plain_end(&t->plain) < 0 && rc == 0) {
@@ -165,6 +166,9 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	if (!t->json)
 		return code;
 	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
+	run_transfers_json(r, &transfers);
+	events_add(&t->events, "transfers", buf_str(&transfers));
+	buf_release(&transfers);
 	if (events_result(&t->events, status, buf_str(&r->agent.answer),
 			  r->agent.turns, &r->agent.usage, code) < 0 &&
 	    rc == 0) {
@@ -196,6 +200,7 @@ int run_task(struct run *r, const char *prompt)
 	struct task t = { .run = r };
 	struct output_guard guard;
 	struct error err = { 0 };
+	struct error lost = { 0 };
 	struct error ignored = { 0 };
 	const char *status = "success";
 	int code = 0;
@@ -212,6 +217,13 @@ int run_task(struct run *r, const char *prompt)
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);
+	if (run_download(r, &lost) < 0 && rc == 0) {
+		const struct stop signals = app_stop(r->app);
+
+		rc = -1;
+		err = lost;
+		code = verdict(&t, &signals, &err, &status);
+	}
 	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
 	code = print_end(&t, rc, code, status, &err);
 	run_close(r);

@@ -187,6 +187,8 @@ int run_chat(struct run *r, const char *first)
 		free(model);
 		status = run_conversation(&c, first);
 	}
+	if (run_download(r, &err) < 0 && !status)
+		status = app_fail(r->app, &err);
 	run_close(r);
 	/* A terminal that goes is an end of input and a signal, in any order.
 	 */

@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "cmd/chat/input.h"
 #include "cmd/command.h"
+#include "cmd/run_transfer.h"
 
 enum {
 	WORDS_MOST = 16, /* after a command's name */
@@ -26,12 +28,25 @@ struct slash_command {
 	/* The command of the shell that it is, or NULL: run is called. */
 	const struct command *command;
 	const char *bare; /* the subcommand when none is named, or NULL */
-	/* words: what was typed after the name. False when the chat is over. */
-	bool (*run)(struct run *r, struct str words);
+	/* words: what was typed after the name, NULL-terminated. False when
+	 * the chat is over. */
+	bool (*run)(struct run *r, int n, char **words);
 };
 
-static bool print_help(struct run *r, struct str words);
-static bool end_chat(struct run *r, struct str words);
+static bool print_help(struct run *r, int n, char **words);
+static bool end_chat(struct run *r, int n, char **words);
+
+static bool upload(struct run *r, int n, char **words)
+{
+	run_transfer_words(r, true, n, words);
+	return true;
+}
+
+static bool download(struct run *r, int n, char **words)
+{
+	run_transfer_words(r, false, n, words);
+	return true;
+}
 
 static const struct slash_command slash_commands[] = {
 	{ .name = "/help",
@@ -43,6 +58,14 @@ static const struct slash_command slash_commands[] = {
 	  .args = "",
 	  .summary = "Leave (also exit, Ctrl-D)",
 	  .run = end_chat },
+	{ .name = "/upload",
+	  .args = "LOCAL [REMOTE]",
+	  .summary = "Copy a file or directory into the sandbox",
+	  .run = upload },
+	{ .name = "/download",
+	  .args = "[--force] REMOTE [LOCAL]",
+	  .summary = "Copy a file or directory out of the sandbox",
+	  .run = download },
 	{ .name = "/install",
 	  .args = "NAME",
 	  .summary = "Make a provider ready to use",
@@ -56,9 +79,10 @@ static const struct slash_command slash_commands[] = {
 
 enum { N_COMMANDS = sizeof(slash_commands) / sizeof(*slash_commands) };
 
-static bool print_help(struct run *r, struct str words)
+static bool print_help(struct run *r, int n, char **words)
 {
 	(void)r;
+	(void)n;
 	(void)words;
 	fputs("Type a message and Enter. A line that ends in \\ goes on. "
 	      "Ctrl-C interrupts.\n",
@@ -71,9 +95,10 @@ static bool print_help(struct run *r, struct str words)
 	return true;
 }
 
-static bool end_chat(struct run *r, struct str words)
+static bool end_chat(struct run *r, int n, char **words)
 {
 	(void)r;
+	(void)n;
 	(void)words;
 	return false;
 }
@@ -130,36 +155,57 @@ static void report_unknown(struct str word)
 		nearest_name(word, names, N_COMMANDS));
 }
 
-/* rest: what follows the name; options are as in the shell. */
-static void run_command(struct app *app, const struct slash_command *s,
-			struct str rest)
+/* Takes a word off the front of rest. Blanks, quotes and backslashes are as in
+ * a shell, but that nothing is expanded. Owned, or NULL at the end. */
+static char *split_word(struct str *rest)
 {
-	char *words[WORDS_MOST + 1] = { NULL };
-	struct str word;
-	int n = 0;
+	struct buf word = BUF_INIT(CHAT_MAX_LINE);
+	char quote = '\0';
 
-	while (n < WORDS_MOST && str_split(&rest, ' ', &word))
-		if (word.len)
-			words[n++] = xstrndup(word.ptr, word.len);
-	if (!n && s->bare)
-		words[n++] = xstrdup(s->bare);
-	(void)command_run_words(app, s->command, n, words);
-	fflush(stdout);
-	for (int i = 0; i < n; i++)
-		free(words[i]);
+	*rest = str_trim(*rest);
+	if (!rest->len)
+		return NULL;
+	for (; rest->len; *rest = str_skip(*rest, 1)) {
+		char c = rest->ptr[0];
+
+		if (!quote && isspace((unsigned char)c))
+			break;
+		if (quote ? c == quote : c == '"' || c == '\'') {
+			quote = quote ? '\0' : c;
+			continue;
+		}
+		if (c == '\\' && quote != '\'' && rest->len > 1) {
+			*rest = str_skip(*rest, 1);
+			c = rest->ptr[0];
+		}
+		buf_addc(&word, c);
+	}
+	return buf_detach(&word);
 }
 
 bool slash_run(struct run *r, struct str line)
 {
 	const struct slash_command *s = find_command(line);
-	struct str word = first_word(line);
-	struct str words = str_trim(str_skip(line, word.len));
+	struct str name = first_word(line);
+	struct str rest = str_skip(line, name.len);
+	char *words[WORDS_MOST + 1] = { NULL };
+	bool goes_on = true;
+	int n = 0;
 
-	if (s && s->run)
-		return s->run(r, words);
-	if (s)
-		run_command(r->app, s, words);
+	if (!s) {
+		report_unknown(name);
+		return true;
+	}
+	while (n < WORDS_MOST && (words[n] = split_word(&rest)))
+		n++;
+	if (!n && s->bare)
+		words[n++] = xstrdup(s->bare);
+	if (s->run)
+		goes_on = s->run(r, n, words);
 	else
-		report_unknown(word);
-	return true;
+		(void)command_run_words(r->app, s->command, n, words);
+	fflush(stdout);
+	while (n)
+		free(words[--n]);
+	return goes_on;
 }

@@ -1,4 +1,4 @@
-/* copy.c - dcode sandbox cp: which way, from where and to where. */
+/* copy.c - copies in and out of a sandbox: from where and to where. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/sandbox/copy.h"
 
@@ -197,68 +197,122 @@ static char *into(const char *target, bool is_directory, const char *source)
 	return path;
 }
 
+/* Relative ones are of the sandbox's working directory. Owned. */
+static char *remote_path(const struct copy *c, const char *path)
+{
+	const char *workdir = c->sb->workdir ? c->sb->workdir : "/";
+
+	return path[0] == '/' ? xstrdup(path) : join_path(workdir, path);
+}
+
 /* A tar stream is unpacked into a directory that is there, or that a slash at
  * the end asks for; else the bytes become a file. */
 static int up_stdin(struct copy *c, const char *remote, struct error *err)
 {
+	char *path = remote_path(c, remote);
 	char kind = 'n';
-	char *target;
-	int rc;
+	int rc = copy_check_stdin(err);
 
-	if (copy_check_stdin(err) < 0 || remote_kind(c, remote, &kind, err) < 0)
-		return -1;
-	target = into(remote, false, "");
-	rc = kind == 'd' || ends_in_slash(remote)
-		     ? copy_tree_in(c, target, err)
-		     : copy_file_in(c, target, err);
-	free(target);
+	if (rc == 0)
+		rc = remote_kind(c, path, &kind, err);
+	c->target = into(path, false, "");
+	if (rc == 0)
+		rc = kind == 'd' || ends_in_slash(path)
+			     ? copy_tree_in(c, c->target, err)
+			     : copy_file_in(c, c->target, err);
+	free(path);
 	return rc;
+}
+
+/* A file or directory that can be read: its descriptor, or -1. */
+static int open_local(const char *local, struct stat *st, struct error *err)
+{
+	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, st) < 0)
+		(void)error_errno(err, "%s", local);
+	else if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+		return fd;
+	else
+		error_set(err, ERR_USAGE,
+			  "%s is neither a file nor a directory", local);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int copy_check_local(const char *local, struct error *err)
+{
+	struct stat st;
+	int fd = open_local(local, &st, err);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -1 : 0;
 }
 
 static int up(struct copy *c, const char *local, const char *remote,
 	      struct error *err)
 {
-	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	int fd = open_local(local, &st, err);
 	char kind = 'n';
-	char *target;
 	int rc;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		rc = error_errno(err, "%s", local);
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-		close(fd);
-		return error_set(err, ERR_USAGE,
-				 "%s is neither a file nor a directory", local);
-	}
+	if (fd < 0)
+		return -1;
 	rc = remote_kind(c, remote, &kind, err);
-	target = into(remote, kind == 'd' || ends_in_slash(remote), local);
+	c->target = into(remote, kind == 'd' || ends_in_slash(remote), local);
 	if (rc == 0)
 		rc = S_ISDIR(st.st_mode)
-			     ? copy_tree_up(c, fd, target, err)
+			     ? copy_tree_up(c, fd, c->target, err)
 			     : copy_file_up(c, fd, (int)st.st_mode & 0777,
-					    target, err);
+					    c->target, err);
 	c->files += rc == 0 && S_ISREG(st.st_mode);
-	free(target);
 	close(fd);
 	return rc;
+}
+
+int copy_up(struct copy *c, const char *local, const char *remote,
+	    struct error *err)
+{
+	char *path = remote_path(c, remote);
+	int rc = up(c, local, path, err);
+
+	free(path);
+	return rc;
+}
+
+char *copy_local_target(const char *local, const char *remote)
+{
+	struct stat st;
+	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
+
+	return into(local, directory || ends_in_slash(local), remote);
+}
+
+int copy_check_free(const char *target, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(target, &st) < 0)
+		return 0;
+	error_set(err, ERR_USAGE, "%s exists already", target);
+	return error_hint(err, "Name another place, or say --force to replace "
+			       "files that are there.");
 }
 
 static int down_to(struct copy *c, char kind, const char *remote,
 		   const char *local, struct error *err)
 {
-	struct stat st;
-	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
-	char *target = into(local, directory || ends_in_slash(local), remote);
-	int rc = kind == 'd' ? copy_tree_down(c, remote, target, err)
-			     : copy_file_down(c, remote, target, err);
+	int rc;
 
+	c->target = copy_local_target(local, remote);
+	if (c->no_replace && copy_check_free(c->target, err) < 0)
+		return -1;
+	rc = kind == 'd' ? copy_tree_down(c, remote, c->target, err)
+			 : copy_file_down(c, remote, c->target, err);
 	c->files += rc == 0 && kind != 'd';
-	free(target);
 	return rc;
 }
 
@@ -288,6 +342,16 @@ static int down(struct copy *c, const char *remote, const char *local,
 	return rc;
 }
 
+int copy_down(struct copy *c, const char *remote, const char *local,
+	      struct error *err)
+{
+	char *path = remote_path(c, remote);
+	int rc = down(c, path, local, err);
+
+	free(path);
+	return rc;
+}
+
 /* "ID:PATH": a colon before the first slash. Returns the path, and the id. */
 static const char *remote_side(const char *argument, char **id)
 {
@@ -314,7 +378,7 @@ static void summary(struct app *app, const struct copy *c)
 	buf_release(&data);
 }
 
-static int read_limit(struct app *app, struct copy *c, struct error *err)
+int copy_read_limit(struct copy *c, struct app *app, struct error *err)
 {
 	struct settings *set;
 	int64_t mib = 0;
@@ -339,8 +403,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	struct target t = { 0 };
 	struct sandbox sb = { 0 };
 	struct copy c = { .sb = &sb, .stop = &stop, .disk = -1 };
-	char *remote;
-	int rc = read_limit(app, &c, err);
+	int rc = copy_read_limit(&c, app, err);
 
 	if (rc == 0)
 		rc = target_open(&t, app, args, id, err);
@@ -350,17 +413,13 @@ static int copy(struct app *app, const struct args *args, const char *id,
 		target_close(&t);
 		return -1;
 	}
-	remote = (uploads ? to : from)[0] == '/'
-			 ? xstrdup(uploads ? to : from)
-			 : join_path(sb.workdir ? sb.workdir : "/",
-				     uploads ? to : from);
 	if (!uploads)
-		rc = down(&c, remote, args->argv[1], err);
+		rc = copy_down(&c, from, args->argv[1], err);
 	else if (!strcmp(args->argv[0], "-"))
-		rc = up_stdin(&c, remote, err);
+		rc = up_stdin(&c, to, err);
 	else
-		rc = up(&c, args->argv[0], remote, err);
-	free(remote);
+		rc = copy_up(&c, args->argv[0], to, err);
+	free(c.target);
 	supervise_forget(&sb);
 	sandbox_release(&sb);
 	target_close(&t);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "archive/archive.h"
+#include "cmd/app.h"
 #include "sandbox/sandbox.h"
 
 struct copy {
@@ -21,11 +22,30 @@ struct copy {
 	int64_t received; /* of them */
 	int disk;         /* open file or directory on the disk that they go
 			     to; -1: to a pipe */
+	bool no_replace;  /* a local file, nor add to a local directory */
+	char *target;     /* where it goes, once known; the caller frees it */
 	bool unread;      /* nobody reads standard output any more */
 	/* Why nothing more may come, once code is set: a transfer that was
 	 * refused for it keeps its first words only. */
 	struct error full;
 };
+
+/* Sets limit from the settings. */
+int copy_read_limit(struct copy *c, struct app *app, struct error *err);
+/* A local file or directory to a remote path, as cp does it: into an existing
+ * directory under its own name. Relative remote paths are of the working
+ * directory there. */
+int copy_up(struct copy *c, const char *local, const char *remote,
+	    struct error *err);
+/* The other way; local "-": standard output. */
+int copy_down(struct copy *c, const char *remote, const char *local,
+	      struct error *err);
+/* Whether copy_up() can read it: a file or a directory. */
+int copy_check_local(const char *local, struct error *err);
+/* Where copy_down() would put it. Owned. */
+char *copy_local_target(const char *local, const char *remote);
+/* -1 with ERR_USAGE where something is there already. */
+int copy_check_free(const char *target, struct error *err);
 
 /* Counts what came from the sandbox; -1 with ERR_LIMIT past the limit. */
 int copy_receive(struct copy *c, size_t bytes, struct error *err);

@@ -117,6 +117,20 @@ static int write_sink(void *arg, struct str chunk, struct error *err)
 	return 0;
 }
 
+static int rename_temporary(const struct file_sink *s)
+{
+	if (!s->copy->no_replace)
+		return renameat(s->dir, s->temporary, s->dir, s->name);
+	if (renameat2(s->dir, s->temporary, s->dir, s->name,
+		      RENAME_NOREPLACE) == 0)
+		return 0;
+	/* A file system that cannot, such as NFS. */
+	if (errno != EINVAL ||
+	    linkat(s->dir, s->temporary, s->dir, s->name, 0) < 0)
+		return -1;
+	return unlinkat(s->dir, s->temporary, 0);
+}
+
 /* whole: gives it its name; else it is removed. */
 static int sink_close(struct file_sink *s, bool whole, struct error *err)
 {
@@ -127,8 +141,7 @@ static int sink_close(struct file_sink *s, bool whole, struct error *err)
 	if (s->fd < 0)
 		return rc;
 	if (rc == 0 && whole &&
-	    (fchmod(s->fd, 0666 & ~mask) < 0 ||
-	     renameat(s->dir, s->temporary, s->dir, s->name) < 0))
+	    (fchmod(s->fd, 0666 & ~mask) < 0 || rename_temporary(s) < 0))
 		rc = error_errno(err, "creating %s", s->name);
 	close(s->fd);
 	if (rc < 0 || !whole)

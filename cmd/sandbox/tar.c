@@ -447,7 +447,7 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 	struct tar_relay r = { .copy = c };
 	int rc;
 
-	if (mkdir(local, 0777) < 0 && errno != EEXIST)
+	if (mkdir(local, 0777) < 0 && (errno != EEXIST || c->no_replace))
 		return error_errno(err, "creating %s", local);
 	r.root = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r.root < 0)

@@ -87,7 +87,7 @@ def man_page(data):
     yield ".SH DESCRIPTION"
     yield from (roff(ABOUT[0]), ".PP", roff(ABOUT[1]))
     yield ".SH OPTIONS"
-    yield from man_options(data["options"])
+    yield from man_options(data["options"] + data["run_options"])
     yield ".SH COMMANDS"
     for command in data["commands"]:
         yield from (f".SS dcode {command['name']}",
@@ -109,7 +109,7 @@ def man_page(data):
 
 def choices(kind, data):
     """The words for a metavar; None: files; []: nothing is known."""
-    if kind in ("PATH", "SRC", "DST"):
+    if kind in ("PATH", "SRC", "DST", "LOCAL[:REMOTE]"):
         return None
     if kind == "COMMAND":
         return [c["name"] for c in data["commands"]]
@@ -235,7 +235,8 @@ def bash_case(pattern, words):
 
 
 def bash(data):
-    options = [bash_case("''", words_of(data["options"]).split())]
+    options = [bash_case("''", words_of(data["options"]).split()),
+               bash_case("' '", words_of(data["run_options"]).split())]
     arguments = []
     subs = []
     for command in data["commands"]:
@@ -318,6 +319,11 @@ def zsh(data):
     yield "    esac"
     yield "  done"
     yield "  case \"$command $sub\" in"
+    yield "  ' ')"
+    yield "    own=("
+    yield from zsh_specs(data["run_options"], data)
+    yield "    )"
+    yield "    ;;"
     for command in reversed(data["commands"]):
         for words, sub in reversed(list(parts(command))):
             bare = not words[1:]
@@ -367,6 +373,8 @@ def fish(data):
         "tables."
     yield "complete -c dcode -f"
     yield from fish_options("", data["options"], data)
+    yield from fish_options(" -n __fish_use_subcommand",
+                            data["run_options"], data)
     for command in data["commands"]:
         yield (f"complete -c dcode -n __fish_use_subcommand -a "
                f"{command['name']} -d {fish_quote(command['summary'])}")

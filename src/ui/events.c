@@ -168,6 +168,15 @@ void events_error(struct events *e, const char *code, struct str message,
 	flush(e);
 }
 
+void events_add(struct events *e, const char *key, struct str json)
+{
+	e->members.max = MAX_LINES;
+	if (!json.len)
+		return;
+	buf_addf(&e->members, ",\"%s\":", key);
+	buf_addstr(&e->members, json);
+}
+
 int events_result(struct events *e, const char *status, struct str text,
 		  int64_t turns, const struct usage *usage, int exit_status)
 {
@@ -177,6 +186,7 @@ int events_result(struct events *e, const char *status, struct str text,
 	buf_addf(&e->out, ",\"turns\":%lld,\"usage\":", (long long)turns);
 	usage_to_json(usage, &e->out);
 	buf_addf(&e->out, ",\"exit_status\":%d", exit_status);
+	buf_addstr(&e->out, buf_str(&e->members));
 	end(e);
 	flush(e);
 	return e->failed ? -1 : 0;
@@ -185,4 +195,5 @@ int events_result(struct events *e, const char *status, struct str text,
 void events_release(struct events *e)
 {
 	buf_release(&e->out);
+	buf_release(&e->members);
 }

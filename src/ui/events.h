@@ -11,6 +11,7 @@ enum { EVENTS_SCHEMA = 1 };
 struct events {                  /* zeroed, then stop set */
 	const struct stop *stop; /* no writing on after it; may be NULL */
 	struct buf out;          /* not yet written */
+	struct buf members;      /* of the last line: events_add() */
 	bool started;            /* the start event is out */
 	int failed;              /* errno of a write to stdout, or 0 */
 };
@@ -21,6 +22,8 @@ void events_start(struct events *e, const char *thread, const char *model,
 void events_event(void *arg, const struct agent_event *ev);
 void events_error(struct events *e, const char *code, struct str message,
 		  struct str hint);
+/* A further member of the last line; json "" adds none. */
+void events_add(struct events *e, const char *key, struct str json);
 /* The last line. status: "success", "error", "max_turns", "timeout" or
  * "cancelled". -1 when stdout failed. */
 int events_result(struct events *e, const char *status, struct str text,

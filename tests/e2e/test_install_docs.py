@@ -66,7 +66,7 @@ def test_the_manual_is_clean_and_has_every_option_and_command(installed,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert r.stderr == b""
     text = r.stdout.decode()
-    for option in tables["options"]:
+    for option in tables["options"] + tables["run_options"]:
         assert f"--{option['name']}" in text, option["name"]
     for command in tables["commands"]:
         for row in [command, *command["subcommands"]]:
@@ -91,6 +91,7 @@ def test_bash_completes_commands_and_subcommands(complete, tables):
 def test_bash_completes_an_option_only_where_its_subcommand_is(complete):
     assert complete("sandbox", "rm", "--fo") == ["--force"]
     assert complete("sandbox", "gc", "--fo") == [""]
+    assert complete("-n", "x", "--fo") == ["--force"]
     assert complete("sandbox", "gc", "--dr") == ["--dry-run"]
 
 
@@ -114,7 +115,7 @@ def test_completions_know_each_option_and_parse(installed, tables, shell,
     """Where the shell is missing scripts/check says so at its end."""
     text = (installed / path).read_text()
     dashes = "-l " if shell == "fish" else "--"
-    for option in tables["options"]:
+    for option in tables["options"] + tables["run_options"]:
         assert dashes + option["name"] in text
     if shutil.which(shell):
         subprocess.run([shell, "-n", installed / path], check=True)
