@@ -27,6 +27,7 @@ static const struct {
 	SYMBOL(write_free),
 	SYMBOL(read_new),
 	SYMBOL(read_support_format_tar),
+	SYMBOL(read_set_format_option),
 	SYMBOL(read_open),
 	SYMBOL(read_next_header),
 	SYMBOL(read_data_block),

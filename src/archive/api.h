@@ -30,6 +30,8 @@ struct archive_api {
 	int (*write_free)(struct archive *a);
 	struct archive *(*read_new)(void);
 	int (*read_support_format_tar)(struct archive *a);
+	int (*read_set_format_option)(struct archive *a, const char *module,
+				      const char *name, const char *value);
 	int (*read_open)(struct archive *a, void *arg, archive_open_callback *,
 			 archive_read_callback *, archive_close_callback *);
 	int (*read_next_header)(struct archive *a, struct archive_entry **e);

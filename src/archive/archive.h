@@ -104,4 +104,26 @@ int archive_extract(const struct archive_input *from, int dir,
 		    const struct archive_log *log,
 		    struct archive_counts *counts, struct error *err);
 
+/* One entry of a stream, borrowed for the call. */
+struct archive_item {
+	struct str path;      /* as it stands there */
+	unsigned mode;        /* with its type, as in stat */
+	int64_t size;         /* bytes that data() gets, for a file */
+	const char *target;   /* of a symbolic link, else NULL */
+	const char *original; /* of a hard link: an earlier path, else NULL */
+};
+/* Reads a tar stream that nobody vouches for, or several in a row, entry by
+ * entry, and writes nothing. A compressed stream is an error, as above. */
+struct archive_visitor {
+	archive_pull *pull;
+	/* 1: its bytes are wanted; 0: go on; -1 (err filled) ends it. */
+	int (*entry)(void *arg, const struct archive_item *item,
+		     struct error *err);
+	/* Exactly item->size bytes in all, zeros where it is sparse; -1 ends
+	 * it. */
+	int (*data)(void *arg, struct str bytes, struct error *err);
+	void *arg;
+};
+int archive_visit(const struct archive_visitor *v, struct error *err);
+
 #endif

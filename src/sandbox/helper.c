@@ -55,6 +55,10 @@ static const unsigned char resolve_sh[] = {
 #include "scripts/sandbox/resolve.sh.inc"
 };
 
+static const unsigned char workspace_scan_sh[] = {
+#include "scripts/sandbox/workspace_scan.sh.inc"
+};
+
 #define SCRIPT(array)                                                          \
 	{                                                                      \
 		(const char *)(array), sizeof(array)                           \
@@ -74,6 +78,7 @@ static const struct {
 	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true },
 	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false },
 	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true },
+	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh), true },
 };
 
 /* Without indentation and comment lines: every byte travels. */

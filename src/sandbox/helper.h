@@ -16,6 +16,7 @@ enum helper_script {
 	HELPER_UPLOAD,
 	HELPER_DOWNLOAD,
 	HELPER_RESOLVE,
+	HELPER_SCAN, /* workspace_scan.sh */
 };
 
 enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };

@@ -58,9 +58,11 @@ static char poor[128]; /* has sh and the applets but base64 */
 __attribute__((unused)) static void link_poor(void)
 {
 	static const char *const applets[] = {
-		"sh",    "ls", "cat", "head",  "tail", "sed",   "tr",
-		"grep",  "wc", "cp",  "mkdir", "mv",   "rm",    "readlink",
-		"cksum", "od", "dd",  "find",  "cut",  "chmod", NULL
+		"sh",  "ls",       "cat",   "head", "tail",  "sed",
+		"tr",  "grep",     "wc",    "cp",   "mkdir", "mv",
+		"rm",  "readlink", "cksum", "od",   "dd",    "find",
+		"cut", "chmod",    "sort",  "comm", "xargs", "sha256sum",
+		"tar", "id",       "env",   NULL
 	};
 
 	for (int i = 0; applets[i]; i++) {

@@ -29,8 +29,9 @@ struct shell_kind {
 struct shell_state {
 	const struct shell_kind *kind;
 	int executes;
-	size_t longest; /* command, in bytes */
-	int64_t hurry;  /* ms that replace a longer time limit, 0 none */
+	size_t longest;   /* command, in bytes */
+	const char *home; /* HOME, NULL: one that does not exist */
+	int64_t hurry;    /* ms that replace a longer time limit, 0 none */
 	void (*before)(void *arg, int n); /* before the n-th, from 1 */
 	void *arg;
 };
@@ -74,7 +75,8 @@ static void shell_spawn(struct shell_state *s, const struct exec_request *req,
 {
 	char *argv[10] = { 0 };
 	char *path = xasprintf("PATH=%s", s->kind->path);
-	char *env[] = { path, (char *)"HOME=/nonexistent", NULL };
+	char *home = xasprintf("HOME=%s", s->home ? s->home : "/nonexistent");
+	char *env[] = { path, home, NULL };
 	char *command =
 		xasprintf("%s%.*s", s->kind->noise ? s->kind->noise : "",
 			  (int)req->command.len, req->command.ptr);
@@ -113,6 +115,7 @@ static void shell_spawn(struct shell_state *s, const struct exec_request *req,
 	p->out[1] = pipes[2][0];
 	fcntl(p->in, F_SETFL, O_NONBLOCK);
 	free(path);
+	free(home);
 	free(command);
 }
 

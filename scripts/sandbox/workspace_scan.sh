@@ -1,0 +1,255 @@
+#!/bin/sh
+# workspace_scan.sh - what differs from the tree that was sent, and its files.
+# SPDX-License-Identifier: MIT
+# op DIR ROOT FILE TOTAL INLINE NAMES: DIR is the tree, ROOT the hash of the
+# listing that both sides share (the file "base" of the state directory), FILE
+# and TOTAL the most bytes of one file and of all, INLINE those of an answer
+# that needs no download. NAMES: 1 leaves it to the caller which new files are
+# ignored. Content: patterns as in git's info/exclude. ROOT "pack": nothing is
+# compared; the files that the content names.
+#
+# Lines are of paths in which a newline is the byte 1. The body is a report,
+# then tar archives in a row. Records of the report:
+#   c PATH  a changed file         n PATH  a new one     (both are in the tar)
+#   d PATH  one that is gone       ? PATH  a new one, when NAMES or without git
+#   u PATH  it cannot be read      b SIZE PATH  it is larger than FILE
+#   s PATH  no file, no link       r PATH  another repository
+#   x PATH  its name has a byte 1  i N     N new files are ignored
+# st: "ok same"; "ok nobase STATE"; "ok inline REPORT TAR" with the sizes of
+# both in bytes; "ok file REPORT TAR PATH": the body is in that file.
+# shellcheck disable=SC2034,SC2086,SC2154
+tool() {
+	if command -v "$1" >/dev/null; then
+		printf %s "$1"
+	else
+		printf 'busybox %s' "$1"
+	fi
+}
+sha=$(tool sha256sum)
+tar=$(tool tar)
+need find xargs sort uniq sed tr cut head ls cat wc mkdir rm id readlink
+need sha256sum mv env
+soh=$(printf '\001')
+# The first directory that is ours, a real one, writable, not in the tree $1.
+state_of() {
+	user=$(id -u) || user=0
+	for s in "$HOME/.dcode/workspace" "/var/tmp/.dcode-$user" \
+		"/tmp/.dcode-$user"; do
+		case $s/ in
+		"$1"/* | /.dcode/*) continue ;;
+		"$HOME"/*) [ -d "$HOME" ] || continue ;;
+		esac
+		mkdir -p "$s"
+		[ -d "$s" ] && [ ! -L "$s" ] && [ -O "$s" ] && [ -w "$s" ] &&
+			return 0
+	done
+	st=no_state
+	return 1
+}
+
+# The lines of two sorted lists that are in both, and those of the first alone.
+both() {
+	sort -m "$1" "$2" | uniq -d
+}
+
+only() {
+	sort -m "$1" "$2" "$2" | uniq -u
+}
+
+# Sorted lines of what find's expression matches, but for .git.
+list() {
+	(cd "$tree" && find . -name .git -prune -o ! -path "*$soh*" "$@" \
+		-print0) | tr '\n\0' '\1\n' | sed 's:^\./::' | sort
+}
+
+# The name of line $1, in f.
+name_of() {
+	f=./$1
+	case $1 in
+	*"$soh"*)
+		f=$(printf '%sx' "$f" | tr '\1' '\n')
+		f=${f%x}
+		;;
+	esac
+}
+
+# Lines of files, to lines of a listing with the mode $1. sha256sum quotes names
+# with a newline or a backslash in ways of its own.
+digest() {
+	cat >in
+	(
+		cd "$tree" || exit
+		sed "/[\\\\$soh]/d; s:^:./:" "$w/in" | tr '\n' '\0' |
+			xargs -0 $sha |
+			sed -n "s:^\([0-9a-f]\{64\}\)  \./:$1 \1 :p"
+		sed "/[\\\\$soh]/!d" "$w/in" | while IFS= read -r p; do
+			name_of "$p"
+			h=$($sha <"$f") && [ -n "$h" ] &&
+				printf '%s %s %s\n' "$1" "${h%% *}" "$p"
+		done
+	)
+}
+
+digest_links() {
+	(
+		cd "$tree" || exit
+		while IFS= read -r p; do
+			name_of "$p"
+			h=$(readlink -n "$f" | sha256sum) &&
+				printf '120000 %s %s\n' "${h%% *}" "$p"
+		done
+	)
+}
+
+# Each line after the record's letter.
+tell() {
+	sed "s:^:$1 :" >>report
+}
+
+# Why a path of the base has no hash now.
+missing() {
+	(
+		cd "$tree" || exit
+		while IFS= read -r p; do
+			name_of "$p"
+			what=d
+			if [ -f "$f" ] || [ -L "$f" ]; then
+				what=u
+			elif [ -e "$f" ] && ! [ -d "$f" ]; then
+				what=s
+			elif ! [ -e "$f" ]; then
+				absent "$tree/${f#./}" gone
+				[ "$st" = gone ] || what=u
+			fi
+			printf '%s %s\n' $what "$p"
+		done
+	) >>report
+}
+
+# New files as git sees them: its own repository, nothing of the tree's .git.
+# What is ignored there stays behind.
+ask_git() {
+	[ -z "$names" ] && command -v git >/dev/null || return 1
+	(
+		for v in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do
+			unset "$v"
+		done
+		GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+		GIT_CONFIG_SYSTEM=/dev/null GIT_DIR=$w/git
+		export GIT_CONFIG_NOSYSTEM GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM
+		export GIT_DIR
+		git init -q --bare "$w/git" && mkdir -p "$w/git/info" || exit 1
+		cat exclude >git/info/exclude
+		GIT_WORK_TREE=$tree
+		export GIT_WORK_TREE
+		cd "$tree" && git -c core.fsmonitor=false -c core.bare=false \
+			-c core.excludesFile=/dev/null \
+			ls-files -z -o --exclude-standard >"$w/raw"
+	) || return 1
+	tr '\n\0' '\1\n' <raw | sort >other
+	sed -n 's:/$::p' other | tell r
+	sed '/\/$/d' other | both - all | only - paths >new
+	only all paths | only - new >ignored
+}
+
+types() {
+	list -type f -perm -100 >programs
+	list -type f ! -perm -100 >files
+	list -type l >links
+	sort -m programs files links >all
+}
+
+# Leaves out of the list "pack" what is too large, and makes the archive.
+archive() {
+	list -type f -size "+${most}c" | both - pack >big
+	while IFS= read -r p; do
+		name_of "$p"
+		fields=$(ls -ldn "$tree/$f")
+		size_of $fields
+		printf 'b %s %s\n' "$size" "$p" >>report
+	done <big
+	only pack big >in
+	unset TAR_OPTIONS POSIXLY_CORRECT
+	# Only GNU's reads "\n" in a name as a line end.
+	case $($tar --version) in
+	*GNU*) tar="$tar --no-unquote" ;;
+	esac
+	report=$(($(wc -c <report) + 0))
+	mv report answer
+	if [ -s in ]; then
+		sed 's:^:./:' in | tr '\n\1' '\0\n' |
+			(cd "$tree" && xargs -0 $tar -cf -) |
+			head -c $((total + 1)) >>answer
+	fi
+	packed=$(($(wc -c <answer) - report))
+	if [ $((report + packed)) -le "$inline" ]; then
+		cat answer
+		st="ok inline $report $packed"
+	else
+		st=failed
+		mv answer "$s/answer" &&
+			st="ok file $report $packed $s/answer"
+	fi
+}
+
+compare() {
+	if ! [ -f "$s/base" ] || h=$(sha256sum <"$s/base") &&
+		[ "${h%% *}" != "$1" ]; then
+		st="ok nobase $s"
+		return
+	fi
+	cut -b 73- "$s/base" | sort >paths
+	(cd "$tree" && find . -name .git -prune -o -path "*$soh*" -print0) |
+		tr '\n\0' '\1\n' | sed 's:^\./::' | head -n 100 | tell x
+	{
+		both paths programs | digest 100755
+		both paths files | digest 100644
+		both paths links | digest_links
+	} | sort >now
+	: >new
+	: >ignored
+	if ! ask_git; then
+		only all paths | tell '?'
+		(cd "$tree" && find . -name .git -prune -print0) |
+			tr '\n\0' '\1\n' | sed -n 's:^\./\(.*\)/\.git$:\1:p' |
+			tell r
+	fi
+	h=$(sha256sum <now)
+	[ "${h%% *}" != "$1" ] || [ -s new ] || [ -s report ] || {
+		st='ok same'
+		return
+	}
+	[ ! -s ignored ] || printf 'i %s\n' $(($(wc -l <ignored))) >>report
+	only now "$s/base" | cut -b 73- | sort >pack
+	tell c <pack
+	tell n <new
+	cut -b 73- now | sort | only paths - | missing
+	list ! -type d ! -type f ! -type l | only - paths | head -n 100 |
+		tell s
+	sort -m pack new >in
+	mv in pack
+	archive
+}
+
+op() {
+	tree=$1 most=$3 total=$4 inline=$5 names=$6
+	umask 077
+	enter "$1" || return
+	tree=$(pwd -P)
+	state_of "$tree" || return
+	rm -rf "$s/answer"
+	w=$s/scan-$nonce
+	st=no_space
+	trap 'rm -rf "$w"' EXIT
+	mkdir "$w" && cd "$w" && : >report || return
+	types
+	if [ "$2" = pack ]; then
+		content | sort >pack
+		archive
+	else
+		content >exclude
+		compare "$2"
+	fi
+	cd / || true
+	rm -rf "$w"
+}
