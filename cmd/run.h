@@ -7,7 +7,7 @@
 #include "agent/approve.h"
 #include "cmd/app.h"
 #include "cmd/args.h"
-#include "cmd/run_transfer.h"
+#include "cmd/transfer_options.h"
 #include "lifecycle/lifecycle.h"
 
 /* What the command line asks for, checked. Strings are borrowed from argv. */
@@ -23,7 +23,7 @@ struct run_options {
 	int64_t max_turns;       /* 0: no cap */
 	const char *max_retries; /* checked, or NULL */
 	int64_t timeout_s;       /* 0: not given */
-	struct run_transfers transfers;
+	struct transfer_options transfers;
 };
 
 /* Reads and checks the flags that need no file: ERR_USAGE. */
@@ -85,6 +85,21 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* Appends what a run without a user may do, one line; nothing when all. */
 void run_limits(const struct run *r, struct buf *out);
+
+/* Before the setup script and the first request: the uploads, in their order,
+ * to the first that fails. arg is the run; as lifecycle_request.fill. */
+int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
+	     struct error *err);
+/*
+ * After the last answer, while the sandbox is there: the downloads, within a
+ * time of their own, which is shorter once the run was interrupted. Each is
+ * tried. -1 when one did not come whole; what happened to each is on stderr.
+ */
+int run_download(struct run *r, struct error *err);
+/* What became of each, as a JSON array; nothing without transfers. */
+void run_transfers_json(const struct run *r, struct buf *out);
+/* /upload LOCAL [REMOTE] and /download [--force] REMOTE [LOCAL] of the chat. */
+void run_transfer_words(struct run *r, bool uploads, int n, char **words);
 
 /* Text piped to standard input. 0 with *text owned (NULL: there was none);
  * a terminal gives NULL, an error with --stdin. With -n but not --stdin a pipe

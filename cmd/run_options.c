@@ -69,7 +69,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.read_stdin = args_flag(args, "stdin"),
 		.trust_project = args_flag(args, "trust-project"),
 	};
-	if (run_transfers_read(&o->transfers, args, err) < 0)
+	if (transfer_options_read(&o->transfers, args, err) < 0)
 		return -1;
 	if (o->task && !str_trim(str_of(o->task)).len)
 		return error_set(err, ERR_USAGE,
@@ -106,7 +106,7 @@ int run_options_check(const struct run_options *o, struct error *err)
 	int rc = o->setup ? setup_check(o->setup, err) : 0;
 
 	if (rc == 0)
-		rc = run_transfers_check(&o->transfers, err);
+		rc = transfer_options_check(&o->transfers, err);
 	if (rc == 0 && o->model_params)
 		rc = params_merge(&params, NULL, "", o->model_params, err);
 	cJSON_Delete(params);
@@ -116,7 +116,7 @@ int run_options_check(const struct run_options *o, struct error *err)
 void run_options_release(struct run_options *o)
 {
 	allow_list_release(&o->allow);
-	run_transfers_release(&o->transfers);
+	transfer_options_release(&o->transfers);
 }
 
 static void add_broken(const struct settings *set, struct error *err)

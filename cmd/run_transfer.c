@@ -1,17 +1,11 @@
 /* run_transfer.c - files that go into a run's sandbox and come back from it. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run_transfer.h"
-
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/json.h"
-#include "base/mem.h"
-#include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/run.h"
@@ -24,154 +18,6 @@ enum {
 	DOWNLOAD_MS = 30 * 60000, /* all of them, after a run that went well, */
 	INTERRUPTED_MS = 60 * 1000 /* and after one that was ended */
 };
-
-/* Takes what stands before the first colon off *text; "\:" stands for one that
- * belongs to a name. */
-static char *split_side(const char **text)
-{
-	struct buf side = BUF_INIT(NAME_BYTES);
-
-	for (; **text && **text != ':'; ++*text) {
-		if (**text == '\\' && (*text)[1] == ':')
-			++*text;
-		buf_addc(&side, **text);
-	}
-	*text += **text == ':';
-	return buf_detach(&side);
-}
-
-/* first and second are owned. */
-static void set_sides(struct run_transfer *t, bool uploads, char *first,
-		      char *second)
-{
-	char *local = uploads ? first : second;
-	const char *home = getenv("HOME");
-
-	*t = (struct run_transfer){
-		.uploads = uploads,
-		.local = path_expand(local, home ? home : "/"),
-		.remote = uploads ? second : first,
-		.entries = BUF_INIT(LISTED_MOST * NAME_BYTES),
-	};
-	free(local);
-}
-
-static void release_transfer(struct run_transfer *t)
-{
-	free(t->local);
-	free(t->remote);
-	free(t->target);
-	buf_release(&t->entries);
-}
-
-/* The side that is named first has to be. */
-static int check_sides(const struct run_transfer *t, const char *option,
-		       struct error *err)
-{
-	if (!(t->uploads ? t->local : t->remote)[0])
-		return error_set(err, ERR_USAGE, "argument %s: %s is empty",
-				 option, t->uploads ? "LOCAL" : "REMOTE");
-	if (!t->uploads && !strcmp(t->local, "-"))
-		return error_set(err, ERR_USAGE,
-				 "argument %s: LOCAL is a file or directory, "
-				 "not standard output",
-				 option);
-	return 0;
-}
-
-static int add_all(struct run_transfers *t, const struct args *args,
-		   bool uploads, struct error *err)
-{
-	const char *option = uploads ? "upload" : "download";
-	const char *spec;
-	size_t at = 0;
-
-	while ((spec = args_next(args, option, &at))) {
-		struct run_transfer *last = &t->list[t->n++];
-		char *first = split_side(&spec);
-
-		set_sides(last, uploads, first, xstrdup(spec));
-		if (check_sides(last, uploads ? "--upload" : "--download",
-				err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-int run_transfers_read(struct run_transfers *t, const struct args *args,
-		       struct error *err)
-{
-	t->list = xcalloc(ARGS_MOST, sizeof(*t->list));
-	t->force = args_flag(args, "force");
-	if (t->force && !args_value(args, "download"))
-		return error_set(err, ERR_USAGE,
-				 "--force requires --download: it lets "
-				 "downloads replace local files");
-	if (add_all(t, args, true, err) < 0)
-		return -1;
-	return add_all(t, args, false, err);
-}
-
-/* The directory that a download goes to has to be there. */
-static int check_parent(const char *target, struct error *err)
-{
-	const char *slash = strrchr(target, '/');
-	char *parent = slash ? xstrndup(target, (size_t)(slash - target) + 1)
-			     : xstrdup(".");
-	struct stat st;
-	int rc = 0;
-
-	if (stat(parent, &st) < 0)
-		rc = error_errno(err, "%s", parent);
-	else if (!S_ISDIR(st.st_mode))
-		rc = error_set(err, ERR_USAGE, "%s is not a directory", parent);
-	free(parent);
-	return rc;
-}
-
-static const char *local_side(const struct run_transfer *t)
-{
-	return t->local[0] ? t->local : ".";
-}
-
-static int check_transfer(const struct run_transfer *t, bool force,
-			  struct error *err)
-{
-	char *target;
-	int rc;
-
-	if (t->uploads)
-		return copy_check_local(t->local, err);
-	target = copy_local_target(local_side(t), t->remote);
-	rc = check_parent(target, err);
-	if (rc == 0 && !force)
-		rc = copy_check_free(target, err);
-	free(target);
-	return rc;
-}
-
-int run_transfers_check(const struct run_transfers *t, struct error *err)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct run_transfer *one = &t->list[i];
-
-		if (check_transfer(one, t->force, err) < 0) {
-			err->code = ERR_USAGE;
-			return error_wrap(err, "argument %s",
-					  one->uploads ? "--upload"
-						       : "--download");
-		}
-	}
-	return 0;
-}
-
-void run_transfers_release(struct run_transfers *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		release_transfer(&t->list[i]);
-	free(t->list);
-	*t = (struct run_transfers){ 0 };
-}
 
 /* A line on standard error, masked and cleaned. */
 __attribute__((format(printf, 2, 3))) static void
@@ -207,13 +53,13 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 /* Who hears of the files of a tree. */
 struct tree_log {
 	const struct run *run;
-	struct run_transfer *transfer;
+	struct transfer_option *transfer;
 	int64_t shown; /* that got a line, or would have */
 };
 
 static void list_entry(struct tree_log *log, struct str name, const char *why)
 {
-	struct run_transfer *t = log->transfer;
+	struct transfer_option *t = log->transfer;
 
 	if (t->listed == LISTED_MOST) {
 		t->unlisted++;
@@ -243,7 +89,7 @@ static void on_carried(void *arg, struct str name)
 	list_entry(log, name, NULL);
 }
 
-static void report_copied(const struct run *r, const struct run_transfer *t)
+static void report_copied(const struct run *r, const struct transfer_option *t)
 {
 	long long n = t->files + t->links;
 
@@ -256,7 +102,7 @@ static void report_copied(const struct run *r, const struct run_transfer *t)
 }
 
 static void run_transfer(struct run *r, struct sandbox *sb,
-			 struct run_transfer *t, bool force,
+			 struct transfer_option *t, bool force,
 			 const struct stop *stop)
 {
 	struct tree_log to = { r, t, 0 };
@@ -270,9 +116,9 @@ static void run_transfer(struct run *r, struct sandbox *sb,
 	t->tried = true;
 	t->rc = copy_read_limit(&c, r->app, &t->err);
 	if (t->rc == 0)
-		t->rc = t->uploads ? copy_up(&c, t->local, t->remote, &t->err)
-				   : copy_down(&c, t->remote, local_side(t),
-					       &t->err);
+		t->rc = t->uploads
+				? copy_up(&c, t->local, t->remote, &t->err)
+				: copy_down(&c, t->remote, t->local, &t->err);
 	t->files = c.files;
 	t->links = c.links;
 	t->skipped = c.skipped;
@@ -285,10 +131,10 @@ int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
 	     struct error *err)
 {
 	struct run *r = arg;
-	struct run_transfers *all = &r->options.transfers;
+	struct transfer_options *all = &r->options.transfers;
 
 	for (size_t i = 0; i < all->n && all->list[i].uploads; i++) {
-		struct run_transfer *t = &all->list[i];
+		struct transfer_option *t = &all->list[i];
 
 		run_transfer(r, sb, t, false, stop);
 		if (t->rc == 0)
@@ -299,7 +145,7 @@ int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
 	return 0;
 }
 
-static size_t count_downloads(const struct run_transfers *all)
+static size_t count_downloads(const struct transfer_options *all)
 {
 	size_t n = 0;
 
@@ -321,7 +167,7 @@ static struct stop download_stop(const struct run *r, size_t n)
 	return stop_cleanup(INTERRUPTED_MS);
 }
 
-static void warn_failed(const struct run *r, const struct run_transfer *t)
+static void warn_failed(const struct run *r, const struct transfer_option *t)
 {
 	struct buf line = BUF_INIT(NAME_BYTES);
 	struct buf masked = BUF_INIT(NAME_BYTES);
@@ -335,7 +181,7 @@ static void warn_failed(const struct run *r, const struct run_transfer *t)
 
 int run_download(struct run *r, struct error *err)
 {
-	struct run_transfers *all = &r->options.transfers;
+	struct transfer_options *all = &r->options.transfers;
 	enum err code = ERR_REMOTE;
 	size_t failed = 0;
 	size_t n = r->box.sandbox.host ? count_downloads(all) : 0;
@@ -345,7 +191,7 @@ int run_download(struct run *r, struct error *err)
 		return 0;
 	stop = download_stop(r, n);
 	for (size_t i = 0; i < all->n; i++) {
-		struct run_transfer *t = &all->list[i];
+		struct transfer_option *t = &all->list[i];
 
 		if (t->uploads)
 			continue;
@@ -361,7 +207,7 @@ int run_download(struct run *r, struct error *err)
 		      : 0;
 }
 
-static const char *status_of(const struct run_transfer *t)
+static const char *status_of(const struct transfer_option *t)
 {
 	if (!t->tried)
 		return "not_tried";
@@ -370,7 +216,7 @@ static const char *status_of(const struct run_transfer *t)
 	return t->skipped ? "partial" : "ok";
 }
 
-static void add_transfer(const struct run *r, const struct run_transfer *t,
+static void add_transfer(const struct run *r, const struct transfer_option *t,
 			 struct buf *out)
 {
 	const char *from = t->uploads ? t->local : t->remote;
@@ -400,7 +246,7 @@ static void add_transfer(const struct run *r, const struct run_transfer *t,
 
 void run_transfers_json(const struct run *r, struct buf *out)
 {
-	const struct run_transfers *all = &r->options.transfers;
+	const struct transfer_options *all = &r->options.transfers;
 
 	for (size_t i = 0; i < all->n; i++) {
 		buf_addc(out, i ? ',' : '[');
@@ -437,7 +283,7 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 	struct stop signals = app_stop(r->app);
 	struct stop stop = stop_within(&signals, DOWNLOAD_MS);
 	const char *sides[2] = { NULL, "" };
-	struct run_transfer t;
+	struct transfer_option t = { .uploads = uploads };
 	bool force = false;
 	int rc;
 
@@ -450,14 +296,14 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 	}
 	if (read_words(sides, uploads ? NULL : &force, n, words, err) < 0)
 		return -1;
-	set_sides(&t, uploads, xstrdup(sides[0]), xstrdup(sides[1]));
-	rc = check_sides(&t, uploads ? "/upload" : "/download", err);
+	rc = transfer_option_set(&t, uploads ? "/upload" : "/download",
+				 sides[0], sides[1], err);
 	if (rc == 0) {
 		run_transfer(r, &r->box.sandbox, &t, force, &stop);
 		*err = t.err;
 		rc = t.rc;
 	}
-	release_transfer(&t);
+	transfer_option_release(&t);
 	return rc;
 }
 

@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "cmd/chat/input.h"
 #include "cmd/command.h"
-#include "cmd/run_transfer.h"
 
 enum {
 	WORDS_MOST = 16, /* after a command's name */
