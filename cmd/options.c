@@ -27,6 +27,10 @@ const struct arg_row options_global[] = {
 	  "Copy this file or directory into the sandbox first; repeatable" },
 	{ "download", 0, ARG_VALUE, "REMOTE[:LOCAL]",
 	  "Copy this out of the sandbox at the end; repeatable" },
+	{ "keep", 0, ARG_FLAG, NULL, "The same as --on-exit keep" },
+	{ "on-exit", 0, ARG_VALUE, "delete|stop|keep",
+	  "What the end does with the sandbox; stop keeps its files, keep also "
+	  "what runs in it" },
 	{ "sandbox-network", 0, ARG_VALUE, "full|none",
 	  "Network of the sandbox; default: the provider's" },
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",

@@ -62,84 +62,6 @@ static size_t offered_tools(const struct run *r, struct tool_spec *specs,
 	return n;
 }
 
-static void on_line(void *arg, const char *line)
-{
-	const struct run *r = arg;
-	struct buf text = BUF_INIT(1 << 16);
-
-	if (r->options.quiet)
-		return;
-	sanitize_line(str_of(line), &text);
-	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
-	buf_release(&text);
-}
-
-static void on_warning(void *arg, const char *line)
-{
-	(void)arg;
-	app_warn_line(line);
-}
-
-static void on_setup_output(void *arg, enum exec_stream stream,
-			    struct str chunk)
-{
-	const struct run *r = arg;
-
-	(void)stream;
-	if (!r->options.quiet)
-		fwrite(chunk.ptr, 1, chunk.len, stderr);
-}
-
-static int on_confirm(void *arg, const char *sentence, struct error *err)
-{
-	const struct run *r = arg;
-
-	if (!r->interactive || !secret_terminal(r->app))
-		return 0;
-	on_warning(NULL, sentence);
-	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
-	return secret_confirm(r->app, "Go on? [y/N] ", err);
-}
-
-/* Where the directory is gone, tools must not act in some other one. */
-static int check_directory(struct error *err)
-{
-	char *cwd = getcwd(NULL, 0);
-
-	if (!cwd) {
-		error_errno(err, "finding the current directory");
-		return error_hint(err, "cd to a directory that exists");
-	}
-	free(cwd);
-	return 0;
-}
-
-static int open_sandbox(struct run *r, const struct stop *stop,
-			struct error *err)
-{
-	struct lifecycle_request request = {
-		.host = &r->host,
-		.mask = r->app->mask,
-		.attach_id = r->options.sandbox_id,
-		.snapshot = r->options.snapshot,
-		.setup = r->options.setup,
-		.network = r->options.network,
-		.fill = run_fill,
-		.fill_arg = r,
-		.trust_project = r->options.trust_project,
-		.ui = { on_line, on_warning, on_setup_output, on_confirm, r },
-	};
-
-	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)
-		return -1;
-	r->opened_host = true;
-	if (on_host(r) && check_directory(err) < 0)
-		return -1;
-	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
-		return -1;
-	return lifecycle_open(&r->box, &request, stop, err);
-}
-
 /* With -q only warnings that concern security are printed. */
 static void ignore_line(const char *line)
 {
@@ -211,9 +133,10 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 			       r->choice.key_env ? r->choice.key_env
 						 : "API_KEY",
 			       str_of(r->choice.api_key));
-	if (open_sandbox(r, stop, err) < 0 || open_session(r, err) < 0 ||
+	if (run_open_sandbox(r, stop, err) < 0 || open_session(r, err) < 0 ||
 	    open_model(r, err) < 0)
 		return -1;
+	r->box.request.thread = session_id(r->session);
 	if (on_host(r))
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
 	r->agent = (struct agent){
@@ -340,6 +263,7 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 		return -1;
 	if (run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err) <
 		    0 ||
+	    run_exit_resolve(o, r->app, args, err) < 0 ||
 	    run_options_check(o, err) < 0)
 		return -1;
 	run_policy_remark(o, set);

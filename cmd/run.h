@@ -18,6 +18,9 @@ struct run_options {
 	const char *sandbox; /* provider's name after resolution; "none" */
 	const char *sandbox_id, *snapshot, *setup;
 	enum sandbox_network network;
+	enum lifecycle_exit on_exit;
+	bool exit_given; /* by flag or setting: nobody is asked */
+	int64_t keep_s;
 	struct allow_list allow;
 	bool yes, quiet, no_stream, read_stdin, trust_project;
 	int64_t max_turns;       /* 0: no cap */
@@ -33,6 +36,12 @@ int run_options_read(struct run_options *o, const struct args *args,
  * reference (spec/cli.md §2.1). */
 int run_sandbox_resolve(struct run_options *o, struct app *app,
 			const char *flag, struct error *err);
+/* What becomes of the sandbox at the end: by --keep, --on-exit, else the
+ * setting. After run_sandbox_resolve(). */
+int run_exit_resolve(struct run_options *o, struct app *app,
+		     const struct args *args, struct error *err);
+/* [sandboxes] keep_for. */
+int run_keep_time(struct app *app, int64_t *seconds, struct error *err);
 /* What else can be wrong without asking for a key: the files and texts that
  * flags name. */
 int run_options_check(const struct run_options *o, struct error *err);
@@ -54,7 +63,14 @@ struct run {
 	struct agent agent;
 	struct secret_files secrets;
 	bool opened_host;
+	bool wrote; /* a tool ran that may have changed files */
 };
+/* Opens the provider and the sandbox of r->box: that of the resumed thread
+ * where there still is one. */
+int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
+/* True when the sandbox, which is about to be deleted, may hold work that has
+ * not come back. */
+bool run_has_unreturned_work(const struct run *r);
 /* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
  * be called: it deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);

@@ -47,6 +47,17 @@ const struct setting settings_core[] = {
 		.help = "Provider meant by a bare --sandbox",
 	},
 	{
+		.key = "sandboxes.keep_for",
+		.type = SETTING_INT,
+		.fallback = "604800",
+		.help = "Seconds for which a sandbox is kept",
+	},
+	{
+		.key = "sandboxes.on_exit",
+		.help = "What the end does with the sandbox: delete, stop or "
+			"keep (delete; a chat with work in it asks)",
+	},
+	{
 		.key = "sandboxes.providers",
 		.type = SETTING_TABLE,
 		.help = "Sandbox providers and their params",

@@ -25,10 +25,19 @@ struct chat {
 	bool armed; /* one Ctrl-C at an empty prompt was seen */
 };
 
+static void note_tool(struct run *r, const char *name)
+{
+	const struct tool *tool = tool_find(name);
+
+	r->wrote = r->wrote || (tool && !(tool->flags & TOOL_READS));
+}
+
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct chat *c = arg;
 
+	if (ev->kind == EVENT_TOOL_CALL && ev->call)
+		note_tool(c->run, ev->call->name);
 	plain_event(&c->plain, ev);
 }
 
@@ -43,6 +52,37 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	if (verdict != RUN_ASK)
 		return 0;
 	return chat_approve(&c->input, a, stop, err);
+}
+
+/* A chat that ends by itself, with work in a sandbox that is to be deleted. */
+static void ask_exit(struct chat *c)
+{
+	struct run *r = c->run;
+	struct buf line = BUF_INIT(CHAT_MAX_LINE);
+	char answer;
+
+	if (r->options.exit_given || !r->box.ours || app_signal() ||
+	    r->box.request.on_exit != LIFECYCLE_DELETE ||
+	    !(r->host.provider->flags & SANDBOX_ATTACH) ||
+	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r))
+		return;
+	c->input.ended = false; /* a terminal's end of input is one key */
+	buf_clear(&c->input.typed);
+	fprintf(stderr, "\nDelete the sandbox, %skeep it? [D/%sk] ",
+		sandbox_can_stop(&r->host) ? "stop it, or " : "or ",
+		sandbox_can_stop(&r->host) ? "s/" : "");
+	if (chat_read_line(&c->input, &line) == 1) {
+		struct str word = str_trim(buf_str(&line));
+
+		answer = word.len ? word.ptr[0] : 'd';
+		if (answer == 's' || answer == 'S')
+			r->box.request.on_exit = LIFECYCLE_STOP;
+		else if (answer == 'k' || answer == 'K')
+			r->box.request.on_exit = LIFECYCLE_KEEP;
+	} else {
+		fputc('\n', stderr);
+	}
+	buf_release(&line);
 }
 
 /* true when the program shall end. */
@@ -186,6 +226,8 @@ int run_chat(struct run *r, const char *first)
 		buf_release(&place);
 		free(model);
 		status = run_conversation(&c, first);
+		if (!status)
+			ask_exit(&c);
 	}
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);

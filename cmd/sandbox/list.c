@@ -14,11 +14,47 @@
 enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 
 static const char *const states[] = {
-	[LEDGER_INTENT] = "creating",
-	[LEDGER_LIVE] = "live",
-	[LEDGER_REMOVING] = "removing",
-	[LEDGER_GONE] = "gone",
+	[LEDGER_INTENT] = "creating",   [LEDGER_LIVE] = "live",
+	[LEDGER_REMOVING] = "removing", [LEDGER_GONE] = "gone",
+	[LEDGER_STOPPING] = "stopping", [LEDGER_STOPPED] = "stopped",
 };
+
+/* "3 d", "5 h" or "12 min". */
+static void print_age(int64_t created)
+{
+	int64_t minutes = (clock_unix_ms() / 1000 - created) / 60;
+
+	if (minutes >= 2 * 24 * 60)
+		printf("%" PRId64 " d", minutes / (24 * 60));
+	else if (minutes >= 2 * 60)
+		printf("%" PRId64 " h", minutes / 60);
+	else
+		printf("%" PRId64 " min", minutes < 0 ? 0 : minutes);
+}
+
+/* Who answers for it: a dcode that runs, the user, or nobody but gc. */
+static void print_owner(const struct ledger_row *row)
+{
+	char room[20];
+
+	if (row->state == LEDGER_GONE) {
+		fputs("-", stdout);
+		return;
+	}
+	if (row->owned_by_live) {
+		printf("dcode %" PRId64, row->pid);
+	} else if (row->kept) {
+		fputs(row->held ? "kept, " : "was kept, ", stdout);
+		print_age(row->created);
+		printf(" old, until %s", sandbox_time(row->ends, room));
+	} else {
+		fputs("has ended", stdout);
+	}
+	if (row->note[0]) {
+		fputs("  ", stdout);
+		sandbox_cell(row->note, 0);
+	}
+}
 
 struct listing {
 	struct buf json;
@@ -48,11 +84,13 @@ static void row_json(struct buf *out, const struct ledger_row *row)
 	member(out, "endpoint", row->endpoint);
 	member(out, "state", states[row->state]);
 	member(out, "note", row->note);
+	member(out, "thread", row->thread);
 	buf_addf(out,
 		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
-		 ",\"owner_runs\":%s}",
+		 ",\"owner_runs\":%s,\"kept\":%s}",
 		 row->created, row->ends, row->pid,
-		 row->owned_by_live ? "true" : "false");
+		 row->owned_by_live ? "true" : "false",
+		 row->held ? "true" : "false");
 }
 
 static void head(void)
@@ -67,7 +105,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	char room[20];
 	char id[IDS_SHOWN];
 
-	if (row->state < LEDGER_INTENT || row->state > LEDGER_GONE ||
+	if (row->state < LEDGER_INTENT || row->state > LEDGER_STOPPED ||
 	    (l->provider && strcmp(l->provider, row->provider) != 0))
 		return true;
 	if (l->as_json) {
@@ -85,16 +123,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	sandbox_cell(id, LISTED_ID);
 	sandbox_cell(states[row->state], 9);
 	sandbox_cell(sandbox_time(row->created, room), 16);
-	if (row->state == LEDGER_GONE)
-		fputs("-", stdout);
-	else if (row->owned_by_live)
-		printf("dcode %" PRId64, row->pid);
-	else
-		fputs("has ended", stdout);
-	if (row->note[0] && row->state != LEDGER_GONE) {
-		fputs("  ", stdout);
-		sandbox_cell(row->note, 0);
-	}
+	print_owner(row);
 	putchar('\n');
 	return true;
 }
@@ -234,9 +263,11 @@ static void print_facts(struct app *app, const struct target *t,
 		member(&out, "note", text(t->note));
 		buf_addf(&out,
 			 "\"created\":%" PRId64 ",\"ends\":%" PRId64
-			 ",\"pid\":%" PRId64 ",\"owner_runs\":%s}",
+			 ",\"pid\":%" PRId64
+			 ",\"owner_runs\":%s,\"kept_until\":%" PRId64 "}",
 			 f->created, f->ends, t->pid,
-			 t->owner_runs ? "true" : "false");
+			 t->owner_runs ? "true" : "false",
+			 t->held ? t->ends : 0);
 		app_envelope("sandbox info", &out);
 		buf_release(&out);
 		return;
@@ -249,7 +280,10 @@ static void print_facts(struct app *app, const struct target *t,
 	sandbox_cell(text(f->image), 0);
 	printf("\ncreated   %s\n", sandbox_time(f->created, room));
 	printf("ends by   %s\n", sandbox_time(f->ends, room));
-	if (ledger[0])
+	if (t->held && !t->owner_runs)
+		printf("ledger    %s, kept until %s\n", ledger,
+		       sandbox_time(t->ends, room));
+	else if (ledger[0])
 		printf("ledger    %s, its dcode (%" PRId64 ") %s\n", ledger,
 		       t->pid, t->owner_runs ? "runs" : "has ended");
 	if (t->note) {

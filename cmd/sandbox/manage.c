@@ -17,7 +17,7 @@ static void note_label(void *arg, const struct sandbox_info *info)
 }
 
 /* An id that is not in the ledger may be anything of that provider's. */
-static int check_ours(struct target *t, const struct stop *stop,
+int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err)
 {
 	bool ours = false;
@@ -30,16 +30,15 @@ static int check_ours(struct target *t, const struct stop *stop,
 		return -1;
 	if (ours)
 		return 0;
-	error_set(err, ERR_USAGE,
-		  "%s was not made by dcode: it is not deleted here",
-		  ids_shown(t->id, id));
-	return error_hint(err, "Delete it with the tools of %s.",
-			  t->host.provider->name);
+	error_set(err, ERR_USAGE, "%s was not made by dcode: it is not %s here",
+		  ids_shown(t->id, id), stops ? "stopped" : "deleted");
+	return error_hint(err, "%s it with the tools of %s.",
+			  stops ? "Stop" : "Delete", t->host.provider->name);
 }
 
 /* Its work would end under another process, or another user's hands. */
-static int check_unused(const struct target *t, const struct args *args,
-			const char *name, struct error *err)
+int target_check_unused(const struct target *t, const struct args *args,
+			const char *verb, const char *name, struct error *err)
 {
 	if (!t->owner_runs || (t->label[0] && t->state == LEDGER_GONE) ||
 	    args_flag(args, "force"))
@@ -48,9 +47,9 @@ static int check_unused(const struct target *t, const struct args *args,
 		  "sandbox %s is in use by the dcode with process id %lld",
 		  name, (long long)t->pid);
 	return error_hint(err,
-			  "End that one first, or: dcode sandbox rm"
+			  "End that one first, or: dcode sandbox %s"
 			  " --force %s",
-			  name);
+			  verb, name);
 }
 
 static int already_deleted(const char *name, struct error *err)
@@ -71,9 +70,9 @@ static int delete_one(struct app *app, const struct args *args,
 	if (app_store(app, &store, err) < 0 ||
 	    target_open(&t, app, args, name, err) < 0)
 		return -1;
-	rc = check_unused(&t, args, name, err);
+	rc = target_check_unused(&t, args, "rm", name, err);
 	if (rc == 0)
-		rc = check_ours(&t, &stop, err);
+		rc = target_check_ours(&t, false, &stop, err);
 	if (rc == 0 && t.label[0] && t.state == LEDGER_GONE)
 		rc = already_deleted(name, err);
 	else if (rc == 0 && !t.id)

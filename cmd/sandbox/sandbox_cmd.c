@@ -61,6 +61,8 @@ static bool fill_target(void *arg, const struct ledger_row *row)
 	t->state = row->state;
 	t->pid = row->pid;
 	t->owner_runs = row->owned_by_live;
+	t->held = row->held;
+	t->ends = row->ends;
 	return false;
 }
 
@@ -113,6 +115,7 @@ static int find_target(struct found *f, struct app *app, const char *name,
 
 	if (app_store(app, &store, err) < 0)
 		return -1;
+	f->target->store = store;
 	rc = find_known(f, store, name, err);
 	if (rc == 0 && provider && strcmp(provider, f->provider) != 0) {
 		target_close(f->target);
@@ -129,6 +132,7 @@ static int find_target(struct found *f, struct app *app, const char *name,
 				       " with --sandbox NAME any id of that"
 				       " provider can be given.");
 	}
+	f->target->store = store;
 	f->provider = xstrdup(provider);
 	f->target->id = xstrdup(name);
 	return 0;
@@ -182,6 +186,7 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		return error_hint(err, "dcode sandbox gc looks for it, and"
 				       " deletes what it finds.");
 	}
+	lifecycle_mark_started(&t->host, t->store, t->id);
 	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0)
 		return 0;
 	sandbox_release(sb);
@@ -229,6 +234,24 @@ static const struct arg_row rm_options[] = {
 	{ 0 },
 };
 
+static const struct arg_row create_options[] = {
+	{ "sandbox", 0, ARG_VALUE, "TYPE",
+	  "Its provider (the default: [sandboxes].default)" },
+	{ "snapshot", 0, ARG_VALUE, "NAME", "Start from this snapshot" },
+	{ "setup", 0, ARG_VALUE, "PATH", "Run this local script in it first" },
+	{ "lifetime", 0, ARG_VALUE, "SECONDS",
+	  "When it ends by itself, and how long it is kept" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct arg_row stop_options[] = {
+	{ "force", 0, ARG_FLAG, NULL, "Also what another dcode is using" },
+	OF_PROVIDER,
+	ARG_JSON,
+	{ 0 },
+};
+
 static const struct arg_row gc_options[] = {
 	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be deleted" },
 	{ "sandbox", 0, ARG_VALUE, "TYPE", "Only those of this provider" },
@@ -266,6 +289,24 @@ static const struct subcommand subs[] = {
 	  .least = 2,
 	  .most = 2,
 	  .run = sandbox_cmd_copy },
+	{ .name = "create",
+	  .summary = "Make a sandbox that stays, and print its id",
+	  .options = create_options,
+	  .run = sandbox_cmd_create },
+	{ .name = "stop",
+	  .args = "ID...",
+	  .summary = "Stop sandboxes; their files stay",
+	  .options = stop_options,
+	  .least = 1,
+	  .most = -1,
+	  .run = sandbox_cmd_stop },
+	{ .name = "start",
+	  .args = "ID...",
+	  .summary = "Start stopped sandboxes again",
+	  .options = sandbox_options,
+	  .least = 1,
+	  .most = -1,
+	  .run = sandbox_cmd_start },
 	{ .name = "snapshot",
 	  .args = "ID NAME",
 	  .summary = "Save its state, for --sandbox-snapshot-name",
@@ -281,7 +322,8 @@ static const struct subcommand subs[] = {
 	  .most = -1,
 	  .run = sandbox_cmd_delete },
 	{ .name = "gc",
-	  .summary = "Delete what crashed runs have left",
+	  .summary = "Delete what crashed runs have left, and what was kept "
+		     "beyond its time",
 	  .options = gc_options,
 	  .run = sandbox_cmd_gc },
 	{ 0 },

@@ -9,13 +9,16 @@
 /* A sandbox that was named on the command line. */
 struct target { /* start from { 0 } */
 	struct sandbox_client host;
-	bool open;      /* host is */
-	char *id;       /* owned; NULL while only the ledger knows it */
-	char label[16]; /* "" when it is not in the ledger */
+	bool open;           /* host is */
+	struct store *store; /* borrowed */
+	char *id;            /* owned; NULL while only the ledger knows it */
+	char label[16];      /* "" when it is not in the ledger */
 	enum ledger_state state;
 	int64_t pid;
 	bool owner_runs; /* or another dcode uses it; its pid is in pid */
 	char *note;      /* owned, or NULL */
+	bool held;       /* kept, and its end has not come */
+	int64_t ends;    /* as in struct ledger_row */
 };
 
 /*
@@ -30,12 +33,22 @@ void target_close(struct target *t);
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 
+/* ERR_USAGE for one that no dcode made; stops: else it is to be deleted. */
+int target_check_ours(struct target *t, bool stops, const struct stop *stop,
+		      struct error *err);
+/* ERR_USAGE for one that another dcode uses, without --force. */
+int target_check_unused(const struct target *t, const struct args *args,
+			const char *verb, const char *name, struct error *err);
+
 /* One subcommand each; args without its own name. Return the exit status. */
 int sandbox_cmd_list(struct app *app, const struct args *args);
 int sandbox_cmd_info(struct app *app, const struct args *args);
 int sandbox_cmd_exec(struct app *app, const struct args *args);
 int sandbox_cmd_copy(struct app *app, const struct args *args);
 int sandbox_cmd_snapshot(struct app *app, const struct args *args);
+int sandbox_cmd_create(struct app *app, const struct args *args);
+int sandbox_cmd_stop(struct app *app, const struct args *args);
+int sandbox_cmd_start(struct app *app, const struct args *args);
 int sandbox_cmd_delete(struct app *app, const struct args *args);
 int sandbox_cmd_gc(struct app *app, const struct args *args);
 

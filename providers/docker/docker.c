@@ -403,6 +403,33 @@ static int ensure_running(struct sandbox *sb, cJSON **inspected,
 			 "the container ends as soon as it is started");
 }
 
+/* POST /containers/ID/stop: 304 when it does not run. A paused one is resumed
+ * first, so that its processes see the signal. */
+static int docker_stop(struct sandbox_client *host, const char *id,
+		       int64_t *keep_s, const struct stop *stop,
+		       struct error *err)
+{
+	struct engine *e = &docker_of(host)->engine;
+	cJSON *inspected = NULL;
+	struct error why = { 0 };
+	int rc = engine_inspect(e, id, &inspected, stop, &why);
+
+	if (rc == 0 && json_bool(json_get(inspected, "State"), "Paused", false))
+		rc = engine_post(e, id, "/unpause", "resuming the container",
+				 stop, &why);
+	if (rc == 0)
+		rc = engine_post(e, id, "/stop?t=2", "stopping the container",
+				 stop, &why);
+	cJSON_Delete(inspected);
+	*keep_s = 0;
+	if (rc == 0 || why.http_status == 304)
+		return 0;
+	if (why.code == ERR_NOT_FOUND)
+		return 1;
+	*err = why;
+	return -1;
+}
+
 static int docker_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
@@ -448,6 +475,7 @@ static const struct sandbox_ops ops = {
 	.find_snapshot = docker_find_snapshot,
 	.execute = docker_execute,
 	.settle = docker_settle,
+	.stop = docker_stop,
 	.remove = docker_remove,
 	.discard = docker_discard,
 };
@@ -457,7 +485,7 @@ const struct sandbox_provider docker_provider = {
 	.summary = "containers of Docker or Podman",
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_STAYS,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = docker_settings,

@@ -300,6 +300,32 @@ static int local_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return rc;
 }
 
+/* Its directory stays whatever happens. */
+static int local_stop(struct sandbox_client *host, const char *id,
+		      int64_t *keep_s, const struct stop *stop,
+		      struct error *err)
+{
+	struct local_meta m = { 0 };
+	struct error ignored = { 0 };
+	struct stat st;
+	char *dir;
+	int rc = 1;
+
+	if (!local_id_ok(id))
+		return local_not_found(id, err);
+	dir = local_dir(host, id);
+	if (stat(dir, &st) == 0)
+		rc = local_end(dir, stop, err);
+	if (rc == 0 && local_meta_read(dir, &m, &ignored) == 0) {
+		m.ends = clock_unix_ms() / 1000 + *keep_s;
+		rc = local_meta_write(dir, &m, err);
+	}
+	*keep_s = 0;
+	local_meta_release(&m);
+	free(dir);
+	return rc;
+}
+
 static int local_remove(struct sandbox_client *host, const char *id,
 			const struct stop *stop, struct error *err)
 {
@@ -361,6 +387,7 @@ static const struct sandbox_ops local_ops = {
 	.snapshot = local_snapshot,
 	.find_snapshot = local_find_snapshot,
 	.execute = local_execute,
+	.stop = local_stop,
 	.remove = local_remove,
 	.check = local_check,
 	.discard = local_discard,
@@ -371,7 +398,8 @@ const struct sandbox_provider local_provider = {
 	.summary = "a sandbox on this machine, made by bubblewrap",
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST |
+		 SANDBOX_STAYS | SANDBOX_BOUND,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = local_settings,

@@ -36,7 +36,7 @@ static bool take_row(void *arg, const struct ledger_row *row)
 {
 	struct gc *gc = arg;
 
-	if (row->owned_by_live)
+	if (row->owned_by_live || row->held)
 		return true;
 	gc->rows = xrealloc(gc->rows, gc->n_rows + 1, sizeof(*gc->rows));
 	gc->rows[gc->n_rows++] = (struct left){
@@ -103,8 +103,8 @@ static struct left *find_row(struct gc *gc, const char *label)
 
 struct label_owner {
 	bool known; /* the ledger has this label */
-	bool alive;
-	bool gone; /* its end was confirmed, maybe since it was listed */
+	bool alive; /* or held for the user */
+	bool gone;  /* its end was confirmed, maybe since it was listed */
 };
 
 static bool see_owner(void *arg, const struct ledger_row *row)
@@ -113,7 +113,7 @@ static bool see_owner(void *arg, const struct ledger_row *row)
 
 	owner->known = true;
 	owner->gone = row->state == LEDGER_GONE;
-	owner->alive = row->owned_by_live && !owner->gone;
+	owner->alive = (row->owned_by_live || row->held) && !owner->gone;
 	return false;
 }
 

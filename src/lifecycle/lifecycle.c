@@ -67,8 +67,7 @@ void lifecycle_warn(const struct managed_sandbox *box, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* "Docker" */
-static const char *title(const struct managed_sandbox *box, char room[64])
+const char *lifecycle_title(const struct managed_sandbox *box, char room[64])
 {
 	snprintf(room, 64, "%s", box->request.host->provider->name);
 	if (room[0] >= 'a' && room[0] <= 'z')
@@ -154,8 +153,7 @@ int lifecycle_remove(struct sandbox_client *host, struct store *store,
 	return -1;
 }
 
-/* True when the request may have been carried out although no answer came. */
-static bool was_cut(const struct error *err)
+bool lifecycle_was_cut(const struct error *err)
 {
 	return err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT ||
 	       err->code == ERR_NETWORK || err->code == ERR_PROTOCOL ||
@@ -169,7 +167,7 @@ static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 	const struct lifecycle_request *r = &box->request;
 	struct label_search search = { .label = box->label };
 	const struct info_sink sink = { match, &search };
-	int tries = was_cut(why) ? SEARCH_TRIES : 1;
+	int tries = lifecycle_was_cut(why) ? SEARCH_TRIES : 1;
 	int rc = 0;
 
 	if (why->nothing_made)
@@ -185,7 +183,7 @@ static int remove_by_label(struct managed_sandbox *box, const struct error *why,
 	if (search.id)
 		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
 				      limit, err);
-	else if (rc == 0 && was_cut(why))
+	else if (rc == 0 && lifecycle_was_cut(why))
 		rc = error_set(err, ERR_REMOTE,
 			       "its creation was cut off, and nothing of it is"
 			       " there yet");
@@ -242,6 +240,10 @@ static int dispose(struct managed_sandbox *box, const struct error *why,
 	if (!box->ours)
 		return 0;
 	box->ours = false;
+	if (box->resumed && why->code) {
+		lifecycle_put_back(box, why);
+		return 0;
+	}
 	if (box->sandbox.id) {
 		rc = lifecycle_remove(r->host, r->store, box->sandbox.id,
 				      box->label, &limit, err);
@@ -305,7 +307,8 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 			  spec.lifetime_s, box->label, err) < 0)
 		return -1;
 	box->ours = true;
-	lifecycle_say(box, "Starting %s sandbox...", title(box, room));
+	lifecycle_say(box, "Starting %s sandbox...",
+		      lifecycle_title(box, room));
 	if (sandbox_create(&box->sandbox, r->host, &spec, stop, err) < 0) {
 		if (box->sandbox.id)
 			(void)ledger_created(r->store, box->label,
@@ -314,7 +317,7 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 	}
 	if (ledger_created(r->store, box->label, box->sandbox.id, err) < 0)
 		return -1;
-	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
+	lifecycle_say(box, "✓ %s sandbox ready: %s", lifecycle_title(box, room),
 		      ids_shown(box->sandbox.id, id));
 	return 0;
 }
@@ -327,8 +330,10 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 	char room[64];
 	char id[IDS_SHOWN];
 
-	lifecycle_say(box, "Connecting to %s sandbox %s...", title(box, room),
-		      r->attach_id);
+	lifecycle_say(box, "Connecting to %s sandbox %s...",
+		      lifecycle_title(box, room), r->attach_id);
+	if (r->store)
+		lifecycle_mark_started(r->host, r->store, r->attach_id);
 	if (sandbox_attach(&box->sandbox, r->host, r->attach_id, stop, err) < 0)
 		return -1;
 	/* For the commands that name it later: the work goes on without. */
@@ -338,12 +343,30 @@ static int attach(struct managed_sandbox *box, const struct stop *stop,
 			    r->attach_id, &ignored) < 0)
 		lifecycle_say(box, "this sandbox is not remembered: %s",
 			      ignored.message);
-	lifecycle_say(box, "✓ %s sandbox ready: %s", title(box, room),
+	lifecycle_say(box, "✓ %s sandbox ready: %s", lifecycle_title(box, room),
 		      ids_shown(box->sandbox.id, id));
 	return 0;
 }
 
-/* What no create call has to be made for to know that it is wrong. */
+static int check_keeping(const struct lifecycle_request *r, struct error *err)
+{
+	const struct sandbox_provider *p = r->host->provider;
+
+	if (!(p->flags & SANDBOX_ATTACH))
+		return error_set(err, ERR_USAGE,
+				 "a sandbox of %s cannot be kept: it cannot be "
+				 "attached to again",
+				 p->name);
+	/* What a program can is known once it has been started. */
+	if (r->on_exit != LIFECYCLE_STOP || sandbox_needs_probe(r->host) ||
+	    sandbox_can_stop(r->host))
+		return 0;
+	error_set(err, ERR_USAGE,
+		  "%s cannot stop a sandbox so that its files stay", p->name);
+	return error_hint(err, "Keep it running: --on-exit keep");
+}
+
+/* Errors that can be found without calling the vendor. */
 static int check(const struct lifecycle_request *r, struct error *err)
 {
 	const struct sandbox_provider *p = r->host->provider;
@@ -363,6 +386,8 @@ static int check(const struct lifecycle_request *r, struct error *err)
 				 "--sandbox-snapshot-name is not supported by"
 				 " provider '%s'",
 				 p->name);
+	if (r->on_exit != LIFECYCLE_DELETE && check_keeping(r, err) < 0)
+		return -1;
 	if (r->setup && (p->flags & SANDBOX_UNISOLATED))
 		return error_set(err, ERR_USAGE,
 				 "--sandbox-setup requires a --sandbox"
@@ -378,6 +403,8 @@ static int begin(struct managed_sandbox *box, int64_t lifetime_s,
 
 	if (r->host->provider->flags & SANDBOX_UNISOLATED)
 		return sandbox_create(&box->sandbox, r->host, &none, stop, err);
+	if (r->resume)
+		return lifecycle_resume(box, lifetime_s, stop, err);
 	return r->attach_id ? attach(box, stop, err)
 			    : create(box, lifetime_s, stop, err);
 }
@@ -406,6 +433,7 @@ int lifecycle_open(struct managed_sandbox *box,
 		rc = choose_lifetime(request, &lifetime_s, &failure);
 	if (rc == 0)
 		rc = begin(box, lifetime_s, stop, &failure);
+	box->lifetime_s = lifetime_s;
 	if (rc == 0) {
 		lifecycle_keep(box, lifetime_s);
 		sandbox_check(&box->sandbox, false, warn_line, box);
@@ -431,7 +459,8 @@ int lifecycle_open(struct managed_sandbox *box,
 int lifecycle_close(struct managed_sandbox *box, struct error *err)
 {
 	struct error none = { 0 };
-	bool ours = box->ours;
+	bool stays = !box->ours || (box->request.on_exit != LIFECYCLE_DELETE &&
+				    box->sandbox.id);
 	char notice[SANDBOX_NOTICE] = "";
 	char room[64];
 	char id[IDS_SHOWN];
@@ -440,19 +469,22 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	if (!box->request.host)
 		return 0;
 	lifecycle_unkeep(box);
-	if (!ours)
+	if (stays)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)
 		lifecycle_warn(box, "%s", notice);
 	sandbox_check(&box->sandbox, true, warn_line, box);
-	if (ours)
+	if (!stays)
 		lifecycle_say(box, "Terminating %s sandbox %s...",
-			      title(box, room), ids_shown(box->sandbox.id, id));
+			      lifecycle_title(box, room),
+			      ids_shown(box->sandbox.id, id));
 	else
 		supervise_forget(&box->sandbox);
-	rc = dispose(box, &none, err);
-	if (ours && rc == 0)
-		lifecycle_say(box, "✓ %s sandbox terminated", title(box, room));
+	rc = stays && box->ours ? lifecycle_leave(box, err)
+				: dispose(box, &none, err);
+	if (!stays && rc == 0)
+		lifecycle_say(box, "✓ %s sandbox terminated",
+			      lifecycle_title(box, room));
 	sandbox_release(&box->sandbox);
 	*box = (struct managed_sandbox){ 0 };
 	return rc;

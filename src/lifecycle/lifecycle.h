@@ -10,6 +10,16 @@
 enum {
 	LIFECYCLE_CLEANUP_MS = 10000,    /* to delete, once work has ended */
 	LIFECYCLE_SETUP_MS = 60 * 60000, /* longest setup script */
+	LIFECYCLE_STOP_MS = 60000,       /* to stop one that is kept */
+	LIFECYCLE_KEEP_S = 7 * 86400,    /* unless the user said how long */
+	/* A running one costs money: its vendor is asked for no more. */
+	LIFECYCLE_KEEP_RUNNING_S = 86400,
+};
+
+enum lifecycle_exit { /* what lifecycle_close() does with one of ours */
+		      LIFECYCLE_DELETE = 0,
+		      LIFECYCLE_STOP, /* its files stay */
+		      LIFECYCLE_KEEP, /* it goes on running where it can */
 };
 
 struct lifecycle_ui { /* on the calling thread; each may be NULL */
@@ -41,6 +51,13 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	bool trust_project; /* --trust-project: no question about its key */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* 0: the provider's default */
+	/* The label of a thread's own sandbox: it is taken over instead of a
+	 * new one, started when it was stopped. NULL: create. */
+	const char *resume;
+	/* May change until lifecycle_close(). */
+	enum lifecycle_exit on_exit;
+	const char *thread; /* whose sandbox it is, or NULL */
+	int64_t keep_s;     /* how long it is kept; 0: the default */
 	struct lifecycle_ui ui;
 };
 
@@ -48,8 +65,13 @@ struct lifecycle_keeper;
 struct managed_sandbox { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
-	bool ours;      /* lifecycle_close() deletes it */
+	bool ours;      /* lifecycle_close() deletes or keeps it */
+	bool resumed;   /* it was taken over: a failure never deletes it */
+	/* With resumed: what it was until then. */
+	bool was_kept;
+	enum ledger_state before;
 	struct lifecycle_request request;
+	int64_t lifetime_s; /* that the vendor is asked for while it is used */
 	struct lifecycle_keeper *keeper; /* owned, or NULL */
 };
 
@@ -60,6 +82,9 @@ struct managed_sandbox { /* start from { 0 } */
  * ledger for gc with a warning; box needs no close, though it does no harm. A
  * missing script is ERR_NOT_FOUND before anything is created; a failing one is
  * ERR_REMOTE "Setup failed - aborting" after its progress line.
+ * With resume: ERR_GONE when that sandbox has ended, which the ledger knows
+ * then; ERR_BUSY when a living dcode uses it; after any failure it is what it
+ * was before.
  *
  * Until lifecycle_close() a thread extends the sandbox's life now and then, so
  * that neither a long answer of the model nor a user who thinks ends it: box
@@ -69,9 +94,11 @@ int lifecycle_open(struct managed_sandbox *box,
 		   const struct lifecycle_request *request,
 		   const struct stop *stop, struct error *err);
 /*
- * Deletes what lifecycle_open() created and frees the rest; never longer than
- * LIFECYCLE_CLEANUP_MS. -1: it is left for gc, said by a warning already.
- * Calling it twice, or on a zeroed box, does nothing.
+ * Deletes what lifecycle_open() created, or keeps it, as on_exit says, and
+ * frees the rest; never longer than LIFECYCLE_CLEANUP_MS, LIFECYCLE_STOP_MS
+ * where it stops one. What is kept is in the ledger before it is left, with
+ * its end, and said in the last lines. -1: it is left for gc, or runs on, said
+ * by a warning already. Calling it twice, or on a zeroed box, does nothing.
  */
 int lifecycle_close(struct managed_sandbox *box, struct error *err);
 
@@ -80,6 +107,24 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err);
 int lifecycle_remove(struct sandbox_client *host, struct store *store,
 		     const char *id, const char *label, const struct stop *stop,
 		     struct error *err);
+struct lifecycle_stopping {
+	const char *id;
+	const char *label;  /* its row, or NULL: it has none */
+	const char *thread; /* or NULL: as it was */
+	int64_t keep_s;     /* how long it is kept; 0: the default */
+	/* Set by the call. */
+	int64_t ends;     /* Unix seconds: until when it is kept */
+	bool vendor_ends; /* its vendor deletes it then; else gc does */
+};
+/* Stops it so that its files stay, with its row kept. ERR_GONE when there is
+ * none, or nothing of it is left; its row says so then. */
+int lifecycle_stop(struct sandbox_client *host, struct store *store,
+		   struct lifecycle_stopping *s, const struct stop *stop,
+		   struct error *err);
+/* Before one is attached to by its id, which starts it: a row that has it as
+ * stopped says that it runs. It stays kept. */
+void lifecycle_mark_started(const struct sandbox_client *host,
+			    struct store *store, const char *id);
 /* Which engine or account a host talks to, as the ledger stores it. */
 const char *lifecycle_endpoint(const struct sandbox_client *host);
 
@@ -109,8 +154,9 @@ struct gc_request {
 /*
  * Deletes what dead processes of this installation left: by the ledger's id,
  * by label where no id is known, and what the provider lists under our owner
- * id without a living row. *left counts the GC_LEFT ones. -1 only when the
- * ledger cannot be read or stop ended it.
+ * id without a living row; nothing that is kept and within its time. *left
+ * counts the GC_LEFT ones. -1 only when the ledger cannot be read or stop ended
+ * it.
  */
 int lifecycle_gc(const struct gc_request *request, size_t *left,
 		 const struct stop *stop, struct error *err);

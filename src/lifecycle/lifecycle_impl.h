@@ -27,4 +27,16 @@ int lifecycle_setup_run(struct managed_sandbox *box,
 void lifecycle_keep(struct managed_sandbox *box, int64_t lifetime_s);
 void lifecycle_unkeep(struct managed_sandbox *box);
 
+/* "Docker" */
+const char *lifecycle_title(const struct managed_sandbox *box, char room[64]);
+/* True when the request may have been carried out although no answer came. */
+bool lifecycle_was_cut(const struct error *err);
+/* keep.c: takes over the sandbox that request.resume names. */
+int lifecycle_resume(struct managed_sandbox *box, int64_t lifetime_s,
+		     const struct stop *stop, struct error *err);
+/* After a failure: it is again what it was before. */
+void lifecycle_put_back(struct managed_sandbox *box, const struct error *why);
+/* Leaves it as on_exit says, which is not LIFECYCLE_DELETE. */
+int lifecycle_leave(struct managed_sandbox *box, struct error *err);
+
 #endif

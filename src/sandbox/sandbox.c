@@ -311,6 +311,14 @@ int sandbox_remove(struct sandbox_client *host, const char *id,
 	}
 }
 
+int sandbox_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+		 const struct stop *stop, struct error *err)
+{
+	int rc = host->provider->ops->stop(host, id, keep_s, stop, err);
+
+	return rc < 0 ? sandbox_blame(host, err) : rc;
+}
+
 int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
 		  struct error *err)
 {
@@ -338,6 +346,13 @@ bool sandbox_can_get(const struct sandbox_client *host)
 bool sandbox_can_extend(const struct sandbox_client *host)
 {
 	return host->provider->ops->extend;
+}
+
+bool sandbox_can_stop(const struct sandbox_client *host)
+{
+	const struct sandbox_provider *p = host->provider;
+
+	return p->flags & ~host->lacks & SANDBOX_ATTACH && p->ops->stop;
 }
 
 bool sandbox_can_snapshot(const struct sandbox_client *host)

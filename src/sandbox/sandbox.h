@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "config/settings.h"
 #include "net/http.h"
+#include "sandbox/exec.h"
 #include "sandbox/file.h"
 #include "sandbox/info.h"
 #include "sandbox/mounts.h"
@@ -22,9 +23,9 @@ enum {
 	SANDBOX_NETWORK = 1 << 4,  /* --sandbox-network works */
 	SANDBOX_UNISOLATED = 1 << 5, /* no isolation: the user's own machine */
 	SANDBOX_LIST = 1 << 6,       /* list() finds ours by label */
+	SANDBOX_STAYS = 1 << 7,      /* its files outlast its lifetime */
+	SANDBOX_BOUND = 1 << 8,      /* it runs only while a dcode uses it */
 };
-
-enum { SANDBOX_NOTICE = 640 }; /* bytes of a notice */
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
 struct sandbox_spec {         /* what to create; borrowed for the call */
@@ -39,40 +40,6 @@ struct sandbox_spec {         /* what to create; borrowed for the call */
 	void *arg;
 };
 
-enum exec_stream { EXEC_STDOUT = 1, EXEC_STDERR = 2 };
-struct exec_request {
-	struct str command;     /* for the sandbox's shell; any bytes but NUL */
-	const char *cwd;        /* absolute, NULL: the sandbox's workdir */
-	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
-	bool plain;             /* run by sh even where bash exists: for our own
-				   helpers */
-	/* Without SANDBOX_STDIN all must be empty. Else what the command reads;
-	 * then EOF, or with dialog, instead of EOF, the callback's replies. */
-	struct str input;
-	bool dialog;
-	/* Instead of both: called when the command can take more, on the
-	 * calling thread, until it closes its input. At most len bytes into
-	 * room; 0 at the end; -1 (err filled) kills the command: -1. */
-	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
-	void *source_arg;
-	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
-	/* Output as it arrives, in order per stream, on the calling thread;
-	 * chunks are split anywhere. What it appends to reply (NULL without
-	 * dialog) goes to the command's stdin. -1 (err filled) kills the
-	 * command and makes execute fail with that error. */
-	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
-		      struct buf *reply, struct error *err);
-	void *arg;
-};
-
-struct exec_result {
-	int exit_code; /* 128 + n when killed by signal n; 124 on timeout;
-			  -1 when the provider cannot tell */
-	bool timed_out;
-	/* What else happened to the sandbox, for user and model: a restart,
-	 * processes that live on. "" is the rule. */
-	char notice[SANDBOX_NOTICE];
-};
 struct sandbox;
 struct sandbox_client;
 /*
@@ -136,9 +103,16 @@ struct sandbox_ops {
 	 * confirmed, 1 when there is none with this id. */
 	int (*remove)(struct sandbox_client *host, const char *id,
 		      const struct stop *stop, struct error *err);
-	/* Tells the user what commands did to files of his machine that he
-	 * should know of: what is new since the last time, or, last, all of
-	 * it; the caller then only removes and discards. Agent's thread. */
+	/* By id: its processes end, or freeze, and its files stay; attach()
+	 * starts it. The vendor shall not delete it for *keep_s seconds;
+	 * then how long it will not, 0: never. 0 once it has stopped, also
+	 * before; 1 when there is none. */
+	int (*stop)(struct sandbox_client *host, const char *id,
+		    int64_t *keep_s, const struct stop *stop,
+		    struct error *err);
+	/* Tells what commands did to files of the user's machine: what is new
+	 * since the last time, or, last, all of it; the caller then only
+	 * removes or stops, and discards. Agent's thread. */
 	void (*check)(struct sandbox *sb, bool last,
 		      void (*each)(void *arg, const char *line), void *arg);
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
@@ -209,6 +183,9 @@ int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,
 /* 0 when it is gone; 1 when the provider knows no such id. */
 int sandbox_remove(struct sandbox_client *host, const char *id,
 		   const struct stop *stop, struct error *err);
+/* As ops.stop. */
+int sandbox_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+		 const struct stop *stop, struct error *err);
 /* To be called before a sandbox that stays is left: some seconds at most. */
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE]);
 void sandbox_check(struct sandbox *sb, bool last,
@@ -221,6 +198,7 @@ bool sandbox_needs_probe(const struct sandbox_client *host);
 bool sandbox_can_list(const struct sandbox_client *host);
 bool sandbox_can_get(const struct sandbox_client *host);
 bool sandbox_can_extend(const struct sandbox_client *host);
+bool sandbox_can_stop(const struct sandbox_client *host);
 bool sandbox_can_snapshot(const struct sandbox_client *host);
 /* Without it sandbox_upload() works through execute. */
 bool sandbox_can_upload(const struct sandbox_client *host);

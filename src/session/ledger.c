@@ -12,7 +12,10 @@
 #include "session/process.h"
 #include "session/session_impl.h"
 
-enum { SHORT_NAME = 8 }; /* characters after "dcode-" */
+enum {
+	SHORT_NAME = 8, /* characters after "dcode-" */
+	WHOLE = 13,     /* SQL_LEDGER_FIND's column after LEDGER_COLUMNS */
+};
 
 static int64_t now(void)
 {
@@ -119,9 +122,13 @@ static void read_row(sqlite3_stmt *st, const struct process *self,
 		.created = sqlite3_column_int64(st, 5),
 		.ends = sqlite3_column_int64(st, 6),
 		.pid = owner.pid,
-		.owned_by_live = process_lives(&owner, self),
+		.owned_by_live = owner.pid > 0 && process_lives(&owner, self),
 		.note = store_text(st, 10),
+		.kept = sqlite3_column_int(st, 11),
+		.thread = store_text(st, 12),
 	};
+	row->held = row->kept && row->ends > now() &&
+		    row->state != LEDGER_REMOVING && row->state != LEDGER_GONE;
 }
 
 int ledger_each(struct store *s, bool all,
@@ -153,7 +160,7 @@ static bool ambiguous(sqlite3_stmt *st, bool whole, bool gone)
 {
 	if (sqlite3_step(st) != SQLITE_ROW || gone)
 		return false;
-	return (sqlite3_column_int(st, 11) != 0) == whole &&
+	return (sqlite3_column_int(st, WHOLE) != 0) == whole &&
 	       sqlite3_column_int(st, 4) != LEDGER_GONE;
 }
 
@@ -179,7 +186,7 @@ int ledger_find(struct store *s, const char *name,
 	sqlite3_bind_int(st, 2, LEDGER_GONE);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		several = ambiguous(st, sqlite3_column_int(st, 11) != 0,
+		several = ambiguous(st, sqlite3_column_int(st, WHOLE) != 0,
 				    sqlite3_column_int(st, 4) == LEDGER_GONE);
 	if (rc == SQLITE_ROW && !several) {
 		struct ledger_row row;
@@ -200,6 +207,98 @@ int ledger_find(struct store *s, const char *name,
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s is known",
 				 name);
 	return 0;
+}
+
+static int set_kept(struct store *s, enum statement which, const char *label,
+		    const struct ledger_row *row, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, which, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, row->state);
+	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int64(st, 4, row->ends);
+	if (row->thread)
+		store_bind(st, 5, row->thread);
+	return change(s, st, label, err);
+}
+
+int ledger_keep(struct store *s, const char *label, enum ledger_state state,
+		int64_t ends, const char *thread, struct error *err)
+{
+	const struct ledger_row row = { .state = state,
+					.ends = ends,
+					.thread = thread };
+
+	return set_kept(s, SQL_LEDGER_KEEP, label, &row, err);
+}
+
+int ledger_kept(struct store *s, const char *label, enum ledger_state state,
+		int64_t ends, struct error *err)
+{
+	const struct ledger_row row = { .state = state, .ends = ends };
+
+	return set_kept(s, SQL_LEDGER_KEPT, label, &row, err);
+}
+
+static bool copy_row(void *arg, const struct ledger_row *row)
+{
+	struct ledger_row *copy = arg;
+
+	*copy = *row; /* but for its strings */
+	copy->id = row->id[0] ? "known" : "";
+	return false;
+}
+
+static int check_free(const char *label, const struct ledger_row *row,
+		      struct error *err)
+{
+	if (row->state == LEDGER_GONE || row->state == LEDGER_REMOVING)
+		return error_set(err, ERR_GONE, "sandbox %s has been deleted",
+				 label);
+	if (!row->id[0])
+		return error_set(err, ERR_GONE,
+				 "the id of sandbox %s is not known: its create"
+				 " was cut or failed",
+				 label);
+	if (!row->owned_by_live)
+		return 0;
+	error_set(err, ERR_BUSY,
+		  "sandbox %s is in use by the dcode with process id %lld",
+		  label, (long long)row->pid);
+	return error_hint(err, "End that one first.");
+}
+
+int ledger_claim(struct store *s, const char *label, int64_t ends,
+		 enum ledger_state *before, struct error *err)
+{
+	struct process self = { 0 };
+	struct ledger_row row = { 0 };
+	sqlite3_stmt *st;
+
+	if (ledger_find(s, label, copy_row, &row, err) < 0 ||
+	    check_free(label, &row, err) < 0)
+		return -1;
+	st = store_sql(s, SQL_LEDGER_CLAIM, err);
+	if (!st)
+		return -1;
+	*before = row.state;
+	process_self(&self);
+	sqlite3_bind_int(st, 2, LEDGER_LIVE);
+	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int64(st, 4, ends);
+	sqlite3_bind_int64(st, 5, self.pid);
+	sqlite3_bind_int64(st, 6, self.started);
+	store_bind(st, 7, self.place);
+	sqlite3_bind_int(st, 8, row.state);
+	sqlite3_bind_int64(st, 9, row.pid);
+	if (change(s, st, label, err) == 0)
+		return 0;
+	if (err->code == ERR_NOT_FOUND)
+		error_set(err, ERR_BUSY,
+			  "another dcode has just taken sandbox %s", label);
+	return -1;
 }
 
 int ledger_attached(struct store *s, const char *provider, const char *endpoint,

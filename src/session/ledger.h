@@ -15,6 +15,8 @@ enum ledger_state {
 	LEDGER_LIVE,       /* id known */
 	LEDGER_REMOVING,   /* deletion asked for, not confirmed */
 	LEDGER_GONE,       /* the provider confirmed its end */
+	LEDGER_STOPPING,   /* its stop was asked for, not confirmed */
+	LEDGER_STOPPED,    /* kept without running */
 };
 struct ledger_row {           /* strings borrowed for the callback */
 	const char *label;    /* "dcode-abcd2345"; its last 8 characters are
@@ -25,9 +27,13 @@ struct ledger_row {           /* strings borrowed for the callback */
 				 only: DOCKER_HOST's value */
 	enum ledger_state state;
 	int64_t created, ends; /* Unix seconds */
-	int64_t pid;           /* of the dcode that owns it */
+	int64_t pid;           /* of the dcode that owns it; 0: nobody does */
 	bool owned_by_live;    /* that process still runs (pid, start time and
 				  boot id compared) */
+	bool kept;             /* the user wanted it to outlive its dcode */
+	bool held;             /* kept, and its end has not come: only he
+				  deletes it */
+	const char *thread;    /* whose sandbox it is, or "" */
 	const char *note;      /* why it was left, or "" */
 };
 
@@ -40,6 +46,25 @@ int ledger_removing(struct store *s, const char *label, struct error *err);
 int ledger_gone(struct store *s, const char *label, struct error *err);
 int ledger_note(struct store *s, const char *label, const char *note,
 		struct error *err);
+
+/*
+ * A sandbox that stays when its dcode ends, until ends (above 0). First the
+ * intent, state LEDGER_LIVE or LEDGER_STOPPING, while this process owns it;
+ * from then on it is held. Then what came of it, LEDGER_LIVE, LEDGER_STOPPING
+ * or LEDGER_STOPPED: with that nobody owns it. thread: or NULL, as before.
+ */
+int ledger_keep(struct store *s, const char *label, enum ledger_state state,
+		int64_t ends, const char *thread, struct error *err);
+int ledger_kept(struct store *s, const char *label, enum ledger_state state,
+		int64_t ends, struct error *err);
+/*
+ * This process takes over a sandbox that no living one owns, as LEDGER_LIVE;
+ * *before is its state until now. ends: the earliest one that it may have.
+ * ERR_BUSY: a living dcode owns it. ERR_GONE: it has been deleted, or is being
+ * deleted, or its id is not known.
+ */
+int ledger_claim(struct store *s, const char *label, int64_t ends,
+		 enum ledger_state *before, struct error *err);
 /* Newest first; all: also those that are gone. each returns false to stop. */
 int ledger_each(struct store *s, bool all,
 		bool (*each)(void *arg, const struct ledger_row *row),

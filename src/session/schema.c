@@ -95,6 +95,10 @@ static const char *const migrations[] = {
 	"  input = input + NEW.input + NEW.cache_read + NEW.cache_write,"
 	"  output = output + NEW.output WHERE no = NEW.thread;"
 	"END;",
+
+	/* Sandboxes that outlive the process that made them. */
+	"ALTER TABLE ledger ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE ledger ADD COLUMN thread TEXT NOT NULL DEFAULT '';",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

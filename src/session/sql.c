@@ -8,7 +8,7 @@
 	" imported"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
-	" place, note"
+	" place, note, kept, thread"
 
 const char *const store_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -60,6 +60,16 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_LEDGER_STATE] = "UPDATE ledger SET state=?2, changed=?3"
 			     " WHERE label=?1",
 	[SQL_LEDGER_NOTE] = "UPDATE ledger SET note=?2 WHERE label=?1",
+	[SQL_LEDGER_KEEP] = "UPDATE ledger SET state=?2, changed=?3, ends=?4,"
+			    " kept=1, thread=coalesce(?5, thread)"
+			    " WHERE label=?1",
+	[SQL_LEDGER_KEPT] = "UPDATE ledger SET state=?2, changed=?3, ends=?4,"
+			    " kept=1, pid=0, note='' WHERE label=?1",
+	/* Only as it was when it was read: another may be claiming it. */
+	[SQL_LEDGER_CLAIM] = "UPDATE ledger SET state=?2, changed=?3,"
+			     " ends=max(ends, ?4), pid=?5, started=?6,"
+			     " place=?7, note='' WHERE label=?1 AND"
+			     " state=?8 AND pid=?9",
 	[SQL_LEDGER_EACH] = "SELECT " LEDGER_COLUMNS " FROM ledger"
 			    " WHERE ?1 OR state<>?2 ORDER BY no DESC",
 	/* Best first: whole names before prefixes, the living before the

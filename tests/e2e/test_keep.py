@@ -1,0 +1,274 @@
+"""test_keep.py - sandboxes that outlive their dcode: kept, stopped, started."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from lifecycle import Terminal, execute, folders, wait_for
+
+WRITES = [execute("echo kept >f"), {"text": "done"}]
+
+
+@pytest.fixture(params=["local", "docker"])
+def box(request, env, config):
+    """The provider, configured; its containers are removed at the end."""
+    if request.param == "docker":
+        rig = request.getfixturevalue("rig")
+        env["DOCKER_HOST"] = rig.docker_host
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{rig.image}"\nnetwork = "none"\n')
+        yield request.param
+        for name in rig.containers():
+            rig.podman("rm", "-f", "-t", "0", name)
+    else:
+        yield request.param
+
+
+@pytest.fixture
+def rows(run):
+    def read(*options):
+        r = run("sandbox", "list", "--json", *options)
+        assert r.status == 0, r.err
+        return json.loads(r.out)["data"]
+    return read
+
+
+@pytest.fixture
+def there(box, home, request):
+    """there(): the names of the sandboxes that there really are."""
+    if box == "docker":
+        return request.getfixturevalue("rig").containers
+    return lambda: folders(home)
+
+
+@pytest.fixture
+def expire(home):
+    """expire(): the time of what is kept is over."""
+    def change():
+        path = home / ".deepagents" / ".state" / "dcode.db"
+        with sqlite3.connect(path) as db:
+            assert db.execute("UPDATE ledger SET ends = 5 WHERE kept") \
+                .rowcount
+    return change
+
+
+def task(run, box, *options):
+    return run("-n", "hi", "-M", "anthropic:m", "--sandbox", box, *options)
+
+
+def test_what_is_stopped_at_the_end_stays_with_its_files(
+        run, model, box, rows, there):
+    model(WRITES)
+    r = task(run, box, "--on-exit", "stop")
+    assert r.status == 0, r.err
+    row, = rows()
+    assert (row["state"], row["kept"], row["owner_runs"]) == \
+        ("stopped", True, False)
+    assert row["ends"] > time.time() + 6 * 86400
+    assert there() == [row["label"]]
+    assert "stopped, its files are kept" in r.err
+    assert f"dcode -r {row['thread']}\n" in r.err
+    assert f"dcode sandbox rm {row['id'][:14]}" in r.err or \
+        f"dcode sandbox rm {row['id'][:12]}\n" in r.err
+    assert "terminated" not in r.err
+    r = run("sandbox", "exec", row["id"], "--", "cat f")
+    assert (r.status, r.out) == (0, "kept\n")
+    assert run("sandbox", "rm", row["name"]).status == 0
+    assert there() == rows() == []
+
+
+def test_without_a_flag_it_is_deleted(run, model, box, rows, there):
+    model(WRITES)
+    assert task(run, box).status == 0
+    assert there() == rows() == []
+
+
+def test_gc_leaves_what_is_kept_until_its_time_is_over(
+        run, model, box, rows, there, expire):
+    model(WRITES)
+    assert task(run, box, "--keep").status == 0
+    assert json.loads(run("sandbox", "gc", "--json").out)["data"]["items"] \
+        == []
+    assert there() == [rows()[0]["label"]]
+    expire()
+    assert not rows()[0]["kept"]
+    item, = json.loads(run("sandbox", "gc", "--json").out)["data"]["items"]
+    assert item["outcome"] == "removed"
+    assert there() == rows() == []
+
+
+def test_the_setting_counts_and_a_flag_takes_precedence(
+        run, model, config, home, rows):
+    config('[sandboxes]\non_exit = "stop"\nkeep_for = 600\n')
+    model(WRITES * 3)
+    assert task(run, "local").status == 0
+    row, = rows()
+    assert row["state"] == "stopped"
+    assert 0 < row["ends"] - time.time() <= 600
+    assert task(run, "local", "--on-exit", "delete").status == 0
+    assert [r["id"] for r in rows()] == [row["id"]]
+    config('[sandboxes]\non_exit = "delete"\n')
+    assert task(run, "local").status == 0
+    assert folders(home) == [row["label"]]
+
+
+@pytest.mark.parametrize("options, word", [
+    (["--sandbox", "local", "--on-exit", "sleep"], "invalid choice: 'sleep'"),
+    (["--sandbox", "local", "--keep", "--on-exit", "stop"],
+     "cannot be combined with --on-exit stop"),
+    (["--keep"], "--keep requires a --sandbox provider"),
+    (["--on-exit", "stop"], "--on-exit requires a --sandbox provider"),
+    (["--sandbox", "local", "--sandbox-id", "x", "--on-exit", "stop"],
+     "such a sandbox always stays"),
+])
+def test_flags_that_make_no_sense_are_refused(run, options, word, rows):
+    r = run("-n", "hi", "-M", "anthropic:m", *options)
+    assert r.status == 2 and word in r.err
+    assert rows() == []
+
+
+@pytest.mark.parametrize("text, word", [
+    ('on_exit = "sleep"', 'on_exit = "sleep": use delete, stop or keep'),
+    ("keep_for = 5", "keep_for = 5: use seconds, 60 at least"),
+])
+def test_settings_that_make_no_sense_are_refused(run, config, text, word):
+    config(f"[sandboxes]\n{text}\n")
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
+    assert r.status == 1 and word in r.err
+
+
+def test_a_vendor_that_cannot_stop_says_so_before_anything_is_made(
+        run, env, config, model, rows):
+    model(WRITES)
+    env["MODAL_TOKEN_ID"] = env["MODAL_TOKEN_SECRET"] = "x"
+    r = task(run, "modal", "--on-exit", "stop")
+    assert r.status == 2
+    assert "modal cannot stop a sandbox so that its files stay" in r.err
+    config('[sandboxes]\non_exit = "stop"\n')
+    assert "modal cannot stop" in task(run, "modal").err
+    assert rows() == []
+
+
+def test_create_stop_start_and_delete_by_hand(run, box, rows, there):
+    r = run("sandbox", "create", "--sandbox", box, "--lifetime", "900")
+    assert r.status == 0, r.err
+    row, = rows()
+    assert r.out == row["id"] + "\n"
+    assert 0 < row["ends"] - time.time() <= 900
+    assert run("sandbox", "exec", row["id"], "--", "echo one >f").status == 0
+    r = run("sandbox", "stop", row["name"])
+    assert r.status == 0 and r.out.startswith("stopped "), r.err
+    assert rows()[0]["state"] == "stopped"
+    assert "until 20" in run("sandbox", "list").out
+    r = run("sandbox", "stop", row["name"])
+    assert r.status == 0, r.err
+    r = run("sandbox", "start", row["name"])
+    if box == "local":
+        assert r.status == 2 and "runs only while a dcode uses it" in r.err
+    else:
+        assert r.status == 0, r.err
+        assert rows()[0]["state"] == "live" and rows()[0]["kept"]
+    r = run("sandbox", "exec", row["id"], "--", "cat f")
+    assert (r.status, r.out) == (0, "one\n"), r.err
+    assert run("sandbox", "rm", row["id"]).status == 0
+    assert there() == rows() == []
+    for what in "stop", "start":
+        r = run("sandbox", what, row["id"])
+        assert r.status == 1 and "has been deleted" in r.err
+
+
+def test_exec_in_a_stopped_one_leaves_it_listed_as_it_is(
+        run, env, config, rig, rows):
+    env["DOCKER_HOST"] = rig.docker_host
+    config("[sandboxes.providers.docker.params]\n"
+           f'image = "{rig.image}"\nnetwork = "none"\n')
+    id = run("sandbox", "create", "--sandbox", "docker").out.strip()
+    assert run("sandbox", "stop", id).status == 0
+    assert rows()[0]["state"] == "stopped"
+    assert run("sandbox", "exec", id, "--", "true").status == 0
+    assert (rows()[0]["state"], rows()[0]["kept"]) == ("live", True)
+    assert run("sandbox", "rm", id).status == 0
+
+
+def test_create_refuses_what_it_cannot_do(run, rows):
+    r = run("sandbox", "create")
+    assert r.status == 2 and "needs a provider" in r.err
+    r = run("sandbox", "create", "--sandbox", "local", "--lifetime", "-1")
+    assert r.status == 2 and "no number of seconds" in r.err
+    r = run("sandbox", "create", "--sandbox", "agentcore")
+    assert r.status != 0
+    assert rows() == []
+
+
+def test_a_kept_one_attached_by_its_id_is_never_deleted(
+        run, model, rows, home):
+    model(WRITES * 2)
+    id = run("sandbox", "create", "--sandbox", "local").out.strip()
+    r = task(run, "local", "--sandbox-id", id)
+    assert r.status == 0, r.err
+    row, = rows()
+    assert row["kept"] and folders(home) == [id]
+
+
+@pytest.mark.parametrize("setting, stays", [("stop", True), ("", False)])
+def test_at_signals_the_setting_holds(
+        start, model, config, home, rows, setting, stays):
+    config(f'[sandboxes]\non_exit = "{setting}"\n' if setting else "")
+    model([execute("echo kept >f; sleep 97"), {"text": "done"}])
+    r = start("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
+    wait_for(lambda: [f for f in folders(home) if
+                      (home / ".deepagents/sandboxes" / f / "workspace/f")
+                      .exists()])
+    r.signal(signal.SIGTERM)
+    assert r.wait().status == 143
+    assert len(folders(home)) == len(rows()) == stays
+    assert [row["state"] for row in rows()] == ["stopped"] * stays
+
+
+@pytest.mark.parametrize("answer, state", [
+    ("s\n", "stopped"), ("k\n", "stopped"), ("\n", None), ("d\n", None)])
+def test_a_chat_with_work_asks_once_at_its_end(
+        dcode_release, env, model, tmp_path, home, rows, answer, state):
+    model(WRITES)
+    t = Terminal(dcode_release, env, tmp_path / "work", "-M", "anthropic:m",
+                 "--sandbox", "local")
+    t.until("> ")
+    t.type("go\n")
+    t.until("done")
+    t.until("> ")
+    t.type("/quit\n")
+    t.until("Delete the sandbox, stop it, or keep it? [D/s/k] ")
+    t.type(answer)
+    assert t.end() == 0
+    assert [row["state"] for row in rows()] == ([state] if state else [])
+    assert len(folders(home)) == (1 if state else 0)
+
+
+@pytest.mark.parametrize("how", ["no work", "flag", "hangup"])
+def test_a_chat_does_not_ask_without_need(
+        dcode_release, env, model, tmp_path, rows, how):
+    model([{"text": "done"}] if how == "no work" else WRITES)
+    t = Terminal(dcode_release, env, tmp_path / "work", "-M", "anthropic:m",
+                 "--sandbox", "local",
+                 *(["--on-exit", "delete"] if how == "flag" else []))
+    t.until("> ")
+    t.type("go\n")
+    t.until("done")
+    t.until("> ")
+    if how == "hangup":
+        os.kill(t.pid, signal.SIGHUP)
+    else:
+        t.type("/quit\n")
+    text = bytearray()
+    try:
+        while chunk := os.read(t.fd, 65536):
+            text += chunk
+    except OSError:
+        pass
+    t.end()
+    assert b"Delete the sandbox" not in text
+    assert rows() == []
