@@ -33,7 +33,7 @@ static char *masked_args(const struct mask *mask, const struct part *call)
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out)
 {
-	*out = (struct message){ .role = m->role };
+	*out = (struct message){ .role = m->role, .refused = m->refused };
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
 		struct part *to = message_add(out, from->kind);

@@ -9,7 +9,7 @@
 /*
  * Fills *out with a copy of m, secrets masked; arguments of calls stay valid
  * JSON. What only the vendor can read (struct part: replay) is left out, for
- * nobody can tell what it holds. The caller releases it.
+ * nobody can tell what it holds, and so is the vendor. The caller releases it.
  */
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out);

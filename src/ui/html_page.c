@@ -270,6 +270,9 @@ void html_page_message(struct html *h, const struct message *message)
 	html_markup(h, heads[message->role]);
 	for (size_t i = 0; i < masked.n; i++)
 		add_part(h, masked.role, &masked.parts[i]);
+	if (masked.refused)
+		html_markup(h, "<p class=\"meta\">refused: not part of the"
+			       " conversation any more</p>\n");
 	html_markup(h, "</section>\n");
 	message_release(&masked);
 }

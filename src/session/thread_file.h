@@ -1,0 +1,67 @@
+/* thread_file.h - a thread as one file that another machine can read. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_THREAD_FILE_H
+#define SESSION_THREAD_FILE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/message.h"
+
+/*
+ * One JSON object in UTF-8:
+ *   format    "dcode-thread"
+ *   version   1
+ *   thread    {"id","title","created"}; created in Unix ms
+ *   sandbox   {"provider","id"} where the messages were made, if in any
+ *   messages  as message_to_json() has them, each with "created"
+ *   patch     {"name"}, and patch_base64 its bytes: strings to be decoded one
+ *             by one
+ * A reader ignores what it does not know. There are no settings in it, no
+ * permissions, addresses or keys, and nothing that only a vendor can read.
+ */
+enum {
+	THREAD_FILE_VERSION = 1,
+	THREAD_FILE_CHUNK = 48 << 10, /* bytes of a patch in one string */
+};
+
+struct thread_file {    /* strings borrowed, NULL or "": none */
+	const char *id; /* where it was written */
+	const char *title;
+	const char *provider, *sandbox;
+	const char *patch; /* its file's name, without a folder */
+	int64_t created;   /* Unix ms, 0: unknown */
+};
+
+/* Writing: begin, each message (masked by the caller), each chunk of the patch
+ * where head->patch is set, end. They append to out. */
+void thread_file_begin(const struct thread_file *head, struct buf *out);
+void thread_file_message(const struct message *m, int64_t created, bool first,
+			 struct buf *out);
+void thread_file_patch(struct str chunk, bool first, struct buf *out);
+void thread_file_end(struct buf *out);
+
+/*
+ * Reading: bytes nobody vouches for are fed as they come, cut anywhere. What
+ * was read is told as it becomes whole: messages and chunks of the patch before
+ * all is known to be right. Sizes, depth and numbers are capped; parts that
+ * only a vendor can read are dropped. Errors name the line.
+ */
+struct thread_reader;
+struct thread_reader_sink { /* each may be NULL; -1 ends the reading */
+	/* m is the sink's to take; whatever it leaves is released. */
+	int (*message)(void *arg, struct message *m, int64_t created,
+		       struct error *err);
+	int (*patch)(void *arg, struct str bytes, struct error *err);
+	void *arg;
+};
+struct thread_reader *thread_reader_new(const struct thread_reader_sink *sink);
+void thread_reader_free(struct thread_reader *r);
+/* ERR_USAGE for what is no such file, ERR_LIMIT for what is too large. */
+int thread_reader_feed(struct thread_reader *r, struct str bytes,
+		       struct error *err);
+/* The end of the file. *head is borrowed from the reader. */
+int thread_reader_end(struct thread_reader *r, struct thread_file *head,
+		      struct error *err);
+
+#endif
