@@ -78,6 +78,7 @@ extern const struct command command_help_all;
 extern const struct command command_install;
 extern const struct command command_provider;
 extern const struct command command_sandbox;
+extern const struct command command_threads;
 extern const struct command command_uninstall;
 extern const struct command command_version;
 

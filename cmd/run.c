@@ -103,7 +103,7 @@ static int open_session(struct run *r, struct error *err)
 	char *name;
 	struct session_info info = {
 		.provider = r->host.provider->name,
-		.sandbox = r->box.sandbox.id,
+		.sandbox = on_host(r) ? "" : r->box.sandbox.id,
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
 	};

@@ -22,6 +22,19 @@ static int64_t now(void)
 	return clock_unix_ms() / 1000;
 }
 
+const char *ledger_state_name(enum ledger_state state)
+{
+	static const char *const names[] = {
+		[LEDGER_INTENT] = "creating",
+		[LEDGER_LIVE] = "live",
+		[LEDGER_REMOVING] = "removing",
+		[LEDGER_GONE] = "gone",
+	};
+
+	return state >= LEDGER_INTENT && state <= LEDGER_GONE ? names[state]
+							      : "unknown";
+}
+
 int ledger_intend(struct store *s, const char *provider, const char *endpoint,
 		  int64_t lifetime_s, char label[16], struct error *err)
 {

@@ -1,0 +1,87 @@
+/* delete.c - dcode threads delete. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/threads/threads_cmd.h"
+
+/* Deleting the thread leaves what costs money: say so. */
+static void report_sandbox(struct store *s, const struct thread *t)
+{
+	struct thread_sandbox box;
+
+	threads_read_sandbox(s, t, &box);
+	if (box.exists)
+		app_warn("the sandbox of thread %s is still there (%s, %s); "
+			 "dcode sandbox rm %s deletes it",
+			 t->id, t->provider, box.state, box.name);
+}
+
+static void report(struct app *app, struct buf *json, const struct thread *t,
+		   bool dry)
+{
+	struct buf title = BUF_INIT(1 << 16);
+
+	if (app->json) {
+		buf_adds(json, json->len > 1 ? ",{" : "{");
+		threads_add_member(app, json, "thread_id", t->id);
+		buf_addf(json, ",\"deleted\":%s}", dry ? "false" : "true");
+		return;
+	}
+	threads_add_line(app, &title, t->title);
+	printf(dry ? "Would delete thread '%s' (%s).\n"
+		   : "Thread '%s' deleted (%s).\n",
+	       t->id, title.len ? title.ptr : "no title");
+	buf_release(&title);
+}
+
+static int refuse_used(const struct thread *t, struct error *err)
+{
+	error_set(err, ERR_BUSY,
+		  "thread %s is in use by the dcode with process id %" PRId64,
+		  t->id, t->pid);
+	return error_hint(err, "End that one first.");
+}
+
+static int delete_one(struct app *app, const char *name, bool dry,
+		      struct buf *json, struct error *err)
+{
+	struct store *store;
+	struct thread t = { 0 };
+	int rc = threads_find(app, name, &store, &t, err);
+
+	if (rc == 0 && t.pid)
+		rc = refuse_used(&t, err);
+	if (rc == 0 && !dry)
+		rc = thread_delete(store, &t, err);
+	if (rc == 0) {
+		report(app, json, &t, dry);
+		report_sandbox(store, &t);
+	}
+	thread_release(&t);
+	return rc;
+}
+
+int threads_cmd_delete(struct app *app, const struct args *args)
+{
+	bool dry = args_flag(args, "dry-run");
+	bool as_json = app->json;
+	struct buf json = BUF_INIT(1 << 20);
+	int status = 0;
+
+	buf_addc(&json, '[');
+	for (int i = 0; i < args->argc; i++) {
+		struct error err = { 0 };
+
+		if (delete_one(app, args->argv[i], dry, &json, &err) == 0)
+			continue;
+		app->json = false; /* one document: errors go to stderr */
+		status = app_fail(app, &err);
+		app->json = as_json;
+	}
+	buf_addc(&json, ']');
+	if (app->json)
+		app_envelope("threads delete", &json);
+	buf_release(&json);
+	return status;
+}

@@ -1,0 +1,198 @@
+/* show.c - dcode threads show: one thread with its messages. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/threads/threads_cmd.h"
+
+enum {
+	TEXT_MOST = 64 << 20,
+	RESULT_LINES = 8, /* of a tool's result; --json has all */
+};
+
+struct showing {
+	struct app *app;
+	struct buf json;
+	size_t n;
+};
+
+/* Masked and cleaned; lines: at most so many, 0: all. */
+static void print_text(struct app *app, const char *text, const char *indent,
+		       int lines)
+{
+	struct buf masked = BUF_INIT(TEXT_MOST);
+	struct buf clean = BUF_INIT(TEXT_MOST);
+	struct str rest;
+	struct str line;
+	int n = 0;
+
+	mask_text(app->mask, str_of(text), &masked);
+	sanitize_text(buf_str(&masked), &clean);
+	rest = str_trim(buf_str(&clean));
+	while ((!lines || n < lines) && str_split(&rest, '\n', &line)) {
+		printf("%s%.*s\n", indent, (int)line.len, line.ptr);
+		n++;
+	}
+	if (rest.len)
+		printf("%s...\n", indent);
+	buf_release(&masked);
+	buf_release(&clean);
+}
+
+static void print_call(struct app *app, const struct part *p)
+{
+	struct buf line = BUF_INIT(TEXT_MOST);
+
+	threads_add_line(app, &line, p->name);
+	buf_addc(&line, ' ');
+	threads_add_line(app, &line, p->args);
+	printf("* %.*s\n", (int)line.len, line.ptr);
+	buf_release(&line);
+}
+
+static void print_part(struct app *app, enum role role, const struct part *p)
+{
+	if (p->kind == PART_TOOL_CALL)
+		print_call(app, p);
+	else if (p->kind == PART_TOOL_RESULT)
+		print_text(app, p->text, p->failed ? "  ! " : "  | ",
+			   RESULT_LINES);
+	else if (p->kind == PART_TEXT)
+		print_text(app, p->text, role == ROLE_USER ? "> " : "", 0);
+}
+
+static bool print_message(void *arg, struct thread_message *m)
+{
+	struct showing *s = arg;
+
+	if (m->damaged)
+		puts("(a message that cannot be read)");
+	if (m->message.role == ROLE_USER)
+		putchar('\n');
+	for (size_t i = 0; i < m->message.n; i++)
+		print_part(s->app, m->message.role, &m->message.parts[i]);
+	if (m->message.refused)
+		puts("(refused: not part of the conversation any more)");
+	return true;
+}
+
+static void add_part(struct showing *s, const struct part *p, bool first)
+{
+	static const char *const kinds[] = {
+		[PART_TEXT] = "text",
+		[PART_THINKING] = "thinking",
+		[PART_TOOL_CALL] = "tool_call",
+		[PART_TOOL_RESULT] = "tool_result",
+	};
+	const struct {
+		const char *key, *value;
+	} members[] = { { "text", p->text },
+			{ "id", p->id },
+			{ "name", p->name },
+			{ "args", p->args } };
+
+	buf_adds(&s->json, first ? "{" : ",{");
+	threads_add_member(s->app, &s->json, "kind", kinds[p->kind]);
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (!members[i].value)
+			continue;
+		buf_addc(&s->json, ',');
+		threads_add_member(s->app, &s->json, members[i].key,
+				   members[i].value);
+	}
+	buf_adds(&s->json, p->failed ? ",\"failed\":true}" : "}");
+}
+
+static bool add_message(void *arg, struct thread_message *m)
+{
+	static const char *const roles[] = { "damaged", "user", "assistant",
+					     "tool" };
+	struct showing *s = arg;
+
+	buf_addf(&s->json,
+		 "%s{\"role\":\"%s\",\"created\":%" PRId64 ",\"refused\":%s,"
+		 "\"usage\":",
+		 s->n++ ? "," : "", roles[m->message.role], m->created,
+		 m->message.refused ? "true" : "false");
+	usage_to_json(&m->usage, &s->json);
+	buf_adds(&s->json, ",\"parts\":[");
+	for (size_t i = 0; i < m->message.n; i++)
+		add_part(s, &m->message.parts[i], i == 0);
+	buf_adds(&s->json, "]}");
+	return true;
+}
+
+static void print_fact(struct app *app, const char *name, const char *value)
+{
+	struct buf line = BUF_INIT(1 << 16);
+
+	threads_add_line(app, &line, value[0] ? value : "-");
+	printf("%-10s%s\n", name, line.ptr);
+	buf_release(&line);
+}
+
+static void print_facts(struct app *app, struct store *s,
+			const struct thread *t)
+{
+	struct thread_sandbox box;
+	char room[2 * THREADS_SHORT];
+	char more[THREADS_SHORT];
+
+	threads_read_sandbox(s, t, &box);
+	print_fact(app, "thread", t->id);
+	print_fact(app, "title", t->title);
+	print_fact(app, "model", t->model);
+	print_fact(app, "directory", t->cwd);
+	print_fact(app, "branch", t->branch);
+	print_fact(app, "sandbox", threads_place(t, &box, room));
+	if (box.name[0])
+		print_fact(app, "", box.name);
+	print_fact(app, "begun", sandbox_time(t->created / 1000, room));
+	print_fact(app, "last used", sandbox_time(t->updated / 1000, room));
+	printf("%-10s%" PRId64 ", %s tokens in, %s out\n", "messages",
+	       t->messages, threads_count(t->input, room),
+	       threads_count(t->output, more));
+	if (t->pid)
+		printf("%-10sdcode %" PRId64 "\n", "in use by", t->pid);
+}
+
+static int show_json(struct app *app, struct store *store,
+		     const struct thread *t, struct error *err)
+{
+	struct showing s = { .app = app, .json = BUF_INIT(1 << 30) };
+	int rc;
+
+	buf_addc(&s.json, '{');
+	threads_add_json(app, store, t, &s.json);
+	buf_adds(&s.json, ",\"messages\":[");
+	rc = thread_each_message(store, t->no, add_message, &s, err);
+	buf_adds(&s.json, "]}");
+	if (rc == 0)
+		rc = buf_check(&s.json, "the thread as JSON", err);
+	if (rc == 0)
+		app_envelope("threads show", &s.json);
+	buf_release(&s.json);
+	return rc;
+}
+
+int threads_cmd_show(struct app *app, const struct args *args)
+{
+	struct showing s = { .app = app };
+	struct store *store;
+	struct thread t = { 0 };
+	struct error err = { 0 };
+	int rc = threads_find(app, args->argv[0], &store, &t, &err);
+
+	if (rc == 0 && app->json) {
+		rc = show_json(app, store, &t, &err);
+	} else if (rc == 0) {
+		print_facts(app, store, &t);
+		rc = thread_each_message(store, t.no, print_message, &s, &err);
+	}
+	thread_release(&t);
+	return rc == 0 ? 0 : app_fail(app, &err);
+}
