@@ -1,0 +1,47 @@
+/* fetch.h - brings what changed in a sandbox into dcode's own repository. */
+/* SPDX-License-Identifier: MIT */
+#ifndef WORKSPACE_FETCH_H
+#define WORKSPACE_FETCH_H
+
+#include "sandbox/sandbox.h"
+#include "workspace/workspace.h"
+
+struct fetch_request { /* all borrowed */
+	struct sandbox *sandbox;
+	struct str exclude; /* patterns of the user's, beside .gitignore */
+	/* Patterns as in .gitignore of ignored new files that come as well. */
+	const char *const *include;
+	size_t n_include;
+	int64_t file_max;  /* bytes of one file */
+	int64_t total_max; /* of all that come */
+};
+
+struct fetch_item { /* what does not come, untrusted; owned */
+	char *path;
+	const char *why; /* static, goes on after the path: "is a pipe ..." */
+	int64_t size;    /* of a file that is too large, else 0 */
+};
+
+struct fetch {                /* start from { 0 } */
+	bool same;            /* nothing differs from the base */
+	char theirs[GIT_OID]; /* the commit of what is there, or the base */
+	/* Names, links and modes that nothing of the user's may be given. */
+	struct fetch_item *refused;
+	size_t n_refused;
+	/* Too large, unreadable, no file, or another repository. */
+	struct fetch_item *left;
+	size_t n_left;
+	int64_t ignored; /* new files that git ignores, where it is known */
+};
+
+/*
+ * Makes w->theirs_ref a commit on top of the base with what the sandbox has
+ * now: one command and at most one download there; one more of each when its
+ * image has no git, or with include. Nothing of the user's is written.
+ * ERR_LIMIT: more than total_max would come. Release f in any case.
+ */
+int fetch_changes(struct workspace *w, const struct fetch_request *r,
+		  struct fetch *f, const struct stop *stop, struct error *err);
+void fetch_release(struct fetch *f);
+
+#endif

@@ -1,0 +1,251 @@
+/* fetch_ignored.c - which new files stay behind, decided by the git here. */
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "workspace/fetch_impl.h"
+#include "workspace/name.h"
+
+enum {
+	PATTERNS_MAX = 1 << 20, /* bytes of one .gitignore */
+	NAMES_MAX = 256 << 20,
+	FILES_MAX = 10000, /* .gitignore files that count */
+};
+
+struct ignore_file {
+	char *path; /* owned */
+	char oid[GIT_OID];
+};
+
+struct ignore_files {
+	struct ignore_file *list;
+	size_t n;
+};
+
+static bool is_gitignore(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return !strcmp(name ? name + 1 : path, ".gitignore");
+}
+
+static int note_file(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct ignore_files *files = arg;
+	struct ignore_file *file;
+
+	(void)err;
+	if (!is_gitignore(r->path) || r->new_mode == NAME_LINK ||
+	    name_refuse(str_of(r->path), NAME_FILE) || files->n == FILES_MAX)
+		return 0;
+	files->list = xrealloc(files->list, files->n + 1, sizeof(*file));
+	file = &files->list[files->n++];
+	file->path = xstrdup(r->path);
+	snprintf(file->oid, sizeof(file->oid), "%s", r->new_oid);
+	return 0;
+}
+
+static int add_bytes(void *arg, struct str bytes, struct error *err)
+{
+	buf_addstr(arg, bytes); /* what is beyond the ceiling does not count */
+	(void)err;
+	return 0;
+}
+
+/* One below the scratch directory, which has no links. */
+static int write_below(const char *scratch, const char *path, struct str text,
+		       struct error *err)
+{
+	char *file = path_join(scratch, path);
+	char *slash = strrchr(file, '/');
+	int rc;
+
+	*slash = '\0';
+	rc = path_mkdirs(file, 0700, err);
+	*slash = '/';
+	if (rc == 0)
+		rc = path_write(file, text, 0600, err);
+	free(file);
+	return rc;
+}
+
+/* The .gitignore files of what the sandbox has, with the user's own patterns
+ * before those of the root. */
+static int write_patterns(struct fetching *g, const char *scratch,
+			  struct error *err)
+{
+	struct ignore_files files = { 0 };
+	struct buf text = BUF_INIT(PATTERNS_MAX);
+	int rc = odb_tree_diff(&g->w->git, NULL, g->f->theirs, note_file,
+			       &files, g->stop, err);
+
+	buf_addstr(&text, g->request->exclude);
+	buf_addc(&text, '\n');
+	if (rc == 0)
+		rc = write_below(scratch, ".gitignore", buf_str(&text), err);
+	for (size_t i = 0; i < files.n && rc == 0; i++) {
+		const struct ignore_file *f = &files.list[i];
+
+		buf_clear(&text);
+		if (!strcmp(f->path, ".gitignore")) {
+			buf_addstr(&text, g->request->exclude);
+			buf_addc(&text, '\n');
+		}
+		rc = odb_blob_read(&g->w->git, f->oid, add_bytes, &text,
+				   g->stop, err);
+		if (rc == 0)
+			rc = write_below(scratch, f->path, buf_str(&text), err);
+	}
+	for (size_t i = 0; i < files.n; i++)
+		free(files.list[i].path);
+	free(files.list);
+	buf_release(&text);
+	return rc;
+}
+
+/* Sets matched for each name that the .gitignore files in scratch match. */
+static int match_names(struct fetching *g, const char *scratch, bool *matched,
+		       struct error *err)
+{
+	/* check-ignore refuses to run with literal pathspecs. */
+	static const char *const argv[] = { "--no-literal-pathspecs",
+					    "check-ignore",
+					    "-z",
+					    "--stdin",
+					    "--no-index",
+					    NULL };
+	struct buf names = BUF_INIT(NAMES_MAX);
+	struct buf out = BUF_INIT(NAMES_MAX);
+	struct git git = g->w->git;
+	struct str rest;
+	struct str name;
+	int status = 0;
+	size_t at = 0;
+	int rc;
+
+	git.work_tree = scratch;
+	for (size_t i = 0; i < g->n; i++)
+		buf_add(&names, g->names[i].path, strlen(g->names[i].path) + 1);
+	rc = buf_check(&names, "the list of new files", err);
+	if (rc == 0)
+		rc = git_run(&git,
+			     &(struct git_request){ .argv = argv,
+						    .input = buf_str(&names),
+						    .out = &out,
+						    .status = &status },
+			     g->stop, err);
+	if (rc == 0 && status > 1)
+		rc = error_set(err, ERR_SYSTEM, "git check-ignore: status %d",
+			       status);
+	rest = buf_str(&out);
+	while (rc == 0 && str_split(&rest, '\0', &name)) {
+		while (at < g->n && !str_is(name, g->names[at].path))
+			at++;
+		if (at < g->n)
+			matched[at] = true;
+	}
+	buf_release(&names);
+	buf_release(&out);
+	return rc;
+}
+
+static int match_in(struct fetching *g, bool include, bool *matched,
+		    struct error *err)
+{
+	const struct fetch_request *r = g->request;
+	char *scratch = path_join(g->w->directory, "ignored.XXXXXX");
+	struct error ignored = { 0 };
+	struct buf text = BUF_INIT(PATTERNS_MAX);
+	int rc = mkdtemp(scratch) ? 0 : error_errno(err, "%s", scratch);
+
+	if (rc < 0) {
+		free(scratch);
+		return -1;
+	}
+	for (size_t i = 0; include && i < r->n_include; i++)
+		buf_addf(&text, "%s\n", r->include[i]);
+	rc = include ? write_below(scratch, ".gitignore", buf_str(&text), err)
+		     : write_patterns(g, scratch, err);
+	if (rc == 0)
+		rc = match_names(g, scratch, matched, err);
+	(void)path_remove_tree(scratch, &ignored);
+	buf_release(&text);
+	free(scratch);
+	return rc;
+}
+
+static bool is_in_repository(const struct fetching *g, const char *path)
+{
+	for (size_t i = 0; i < g->scan.n; i++) {
+		const struct scan_record *r = &g->scan.records[i];
+		size_t len = strlen(r->path);
+
+		if (r->kind == SCAN_REPOSITORY && len &&
+		    !strncmp(path, r->path, len) && path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+static bool may_come(struct fetching *g, const char *path)
+{
+	const char *why = name_refuse(str_of(path), NAME_FILE);
+
+	if (why)
+		fetch_note(&g->f->refused, &g->f->n_refused, path, why);
+	return !why && !is_in_repository(g, path);
+}
+
+int fetch_drop_ignored(struct fetching *g, struct error *err)
+{
+	size_t kept = 0;
+	bool *ignored;
+	bool *included;
+	int rc;
+
+	for (size_t i = 0; i < g->n; i++)
+		if (may_come(g, g->names[i].path))
+			g->names[kept++] = g->names[i];
+	g->n = kept;
+	if (!g->n)
+		return 0;
+	ignored = xcalloc(g->n, sizeof(*ignored));
+	included = xcalloc(g->n, sizeof(*included));
+	rc = match_in(g, false, ignored, err);
+	if (rc == 0 && g->request->n_include)
+		rc = match_in(g, true, included, err);
+	kept = 0;
+	for (size_t i = 0; i < g->n && rc == 0; i++) {
+		if (ignored[i] && !included[i])
+			g->f->ignored++;
+		else
+			g->names[kept++] = g->names[i];
+	}
+	g->n = kept;
+	free(ignored);
+	free(included);
+	return rc;
+}
+
+int fetch_entry(struct fetching *g, const char *commit, const char *path,
+		struct fetch_entry *out, struct error *err)
+{
+	const char *argv[] = { "ls-tree", "-z", "--full-tree", commit,
+			       "--",      path, NULL };
+	struct buf text = BUF_INIT(1 << 16);
+	struct git_request r = { .argv = argv, .out = &text };
+	int rc = git_run(&g->w->git, &r, g->stop, err);
+
+	*out = (struct fetch_entry){ 0 };
+	if (rc == 0 && text.len &&
+	    sscanf(text.ptr, "%o blob %64[0-9a-f]", &out->mode, out->oid) != 2)
+		out->mode = 0;
+	buf_release(&text);
+	return rc;
+}

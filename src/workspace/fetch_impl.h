@@ -1,0 +1,46 @@
+/* fetch_impl.h - what the parts of a fetch share; not for others. */
+/* SPDX-License-Identifier: MIT */
+#ifndef WORKSPACE_FETCH_IMPL_H
+#define WORKSPACE_FETCH_IMPL_H
+
+#include "workspace/fetch.h"
+#include "workspace/scan.h"
+
+struct announced { /* a path whose bytes the sandbox says that it sends */
+	const char *path; /* a record's */
+	bool seen;        /* it came, or why it does not is known */
+	bool taken;       /* it is in the commit */
+};
+
+struct fetching {
+	struct workspace *w;
+	const struct fetch_request *request;
+	struct fetch *f;
+	const struct stop *stop;
+	struct scan scan;
+	struct listing base;
+	struct odb_commit *commit; /* NULL between two */
+	struct announced *names;   /* sorted by path; owned */
+	size_t n;
+	int64_t bytes; /* that came */
+	/* Hard links and, under the same index, what they are links to. */
+	struct fetch_item *links, *originals;
+	size_t n_links, n_originals;
+};
+
+void fetch_note(struct fetch_item **list, size_t *n, const char *path,
+		const char *why);
+void fetch_items_release(struct fetch_item **items, size_t *n);
+
+struct fetch_entry { /* of a tree; mode 0: it is not there */
+	unsigned mode;
+	char oid[GIT_OID];
+};
+/* What a commit has at path. */
+int fetch_entry(struct fetching *g, const char *commit, const char *path,
+		struct fetch_entry *out, struct error *err);
+/* Takes out of g->names what git ignores here, what is in another repository,
+ * and what name_refuse() does not allow; what include names stays. */
+int fetch_drop_ignored(struct fetching *g, struct error *err);
+
+#endif
