@@ -74,7 +74,7 @@ THREADED := agentcore aws choose contract deno docker_life docker_pull docker \
             tools_real vercel ws_node ws ws_torture
 # Unit programs that take a second or longer under ASan (measured 2026-11-22; the
 # end of make unit names the slowest): make quick leaves them out.
-SLOW     := agentcore archive contract deno docker docker_life docker_pull e2b \
+SLOW     := agentcore apply_history archive contract deno docker docker_life docker_pull e2b \
             event_stream files files_find files_hostile files_target grpc langsmith \
             lifecycle local local_isolation model_faults none path provider_process \
             runloop setup supervise supervise_life tools_real transfer vault vercel \
