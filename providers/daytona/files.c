@@ -4,21 +4,21 @@
 #include "providers/daytona/daytona.h"
 #include "providers/kit/http_files.h"
 
-static void get(struct sandbox *sb, const char *file, struct file_request *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	(void)sb;
-	buf_adds(&way->path, "/files/download?path=");
-	rest_encode(&way->path, str_of(file));
+	buf_adds(&req->path, "/files/download?path=");
+	rest_encode(&req->path, str_of(file));
 }
 
-static void put(struct sandbox *sb, const char *file, struct file_request *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	(void)sb;
 	(void)file;
-	buf_adds(&way->path, "/files/bulk-upload");
-	way->path_field = "files[0].path";
-	way->file_field = "files[0].file";
-	way->file_name = "file";
+	buf_adds(&req->path, "/files/bulk-upload");
+	req->path_field = "files[0].path";
+	req->file_field = "files[0].file";
+	req->file_name = "file";
 }
 
 static bool says(const struct http_response *res, const char *words)

@@ -26,7 +26,7 @@ static int compose(struct sandbox *sb, struct str command, struct buf *out,
 	int rc;
 
 	buf_adds(&json, "{\"process\":{\"cmd\":\"/bin/sh\",\"args\":[\"-c\",");
-	arguments_add(&json, command);
+	shell_argument_add(&json, command);
 	buf_adds(&json, "],\"cwd\":\"/\"}");
 	if (!version || version >= STDIN_SINCE)
 		buf_adds(&json, ",\"stdin\":false");

@@ -6,28 +6,28 @@
 
 enum { RAW_SINCE = 507 }; /* envd 0.5.7 takes a body that is the file */
 
-static void get(struct sandbox *sb, const char *file, struct file_request *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	const char *user = e2b_user(sb);
 
-	buf_adds(&way->path, "/files?path=");
-	rest_encode(&way->path, str_of(file));
+	buf_adds(&req->path, "/files?path=");
+	rest_encode(&req->path, str_of(file));
 	if (user) {
-		buf_adds(&way->path, "&username=");
-		rest_encode(&way->path, str_of(user));
+		buf_adds(&req->path, "&username=");
+		rest_encode(&req->path, str_of(user));
 	}
 }
 
 /* The form's name is only shown: the path is in the query. */
-static void put(struct sandbox *sb, const char *file, struct file_request *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	int version = e2b_version(sb);
 
-	get(sb, file, way);
+	get(sb, file, req);
 	if (!version || version >= RAW_SINCE)
 		return;
-	way->file_field = "file";
-	way->file_name = "file";
+	req->file_field = "file";
+	req->file_name = "file";
 }
 
 /* The proxy's words when there is no sandbox, or none that answers. */

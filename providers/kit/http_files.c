@@ -90,13 +90,13 @@ static int classify_failure(const struct file_job *j,
 		  : retry_sleep(why, (int64_t)tries * PAUSE_MS, j->stop, err);
 }
 
-static void release_way(struct file_request *way)
+static void release_request(struct file_request *req)
 {
-	buf_release(&way->path);
-	buf_release(&way->body);
+	buf_release(&req->path);
+	buf_release(&req->body);
 }
 
-static struct file_request new_way(void)
+static struct file_request new_request(void)
 {
 	return (struct file_request){ .path = BUF_INIT(HEAD_MAX),
 				      .body = BUF_INIT(HEAD_MAX) };
@@ -148,7 +148,7 @@ static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 }
 
 /* A field with the path comes before the file's: servers read as a stream. */
-static void wrap(struct file_upload *u, const struct file_request *way,
+static void wrap(struct file_upload *u, const struct file_request *req,
 		 char *type, size_t room)
 {
 	static const char part[] = "Content-Disposition: form-data; name=";
@@ -156,13 +156,13 @@ static void wrap(struct file_upload *u, const struct file_request *way,
 
 	ids_random(boundary, 32);
 	snprintf(type, room, "multipart/form-data; boundary=%s", boundary);
-	if (way->path_field)
+	if (req->path_field)
 		buf_addf(&u->head, "--%s\r\n%s\"%s\"\r\n\r\n%s\r\n", boundary,
-			 part, way->path_field, u->put.path);
+			 part, req->path_field, u->put.path);
 	buf_addf(&u->head,
 		 "--%s\r\n%s\"%s\"; filename=\"%s\"\r\n"
 		 "Content-Type: application/octet-stream\r\n\r\n",
-		 boundary, part, way->file_field, way->file_name);
+		 boundary, part, req->file_field, req->file_name);
 	buf_addf(&u->tail, "\r\n--%s--\r\n", boundary);
 }
 
@@ -170,7 +170,7 @@ static void wrap(struct file_upload *u, const struct file_request *way,
 static int send_once(const struct file_job *j, struct file_upload *u,
 		     struct http_response *res, struct error *err)
 {
-	struct file_request way = new_way();
+	struct file_request req = new_request();
 	char type[96] = "application/octet-stream";
 	struct rest_ask ask = { .method = "POST",
 				.type = type,
@@ -186,14 +186,14 @@ static int send_once(const struct file_job *j, struct file_upload *u,
 	u->sent = 0;
 	u->head = BUF_INIT(HEAD_MAX);
 	u->tail = BUF_INIT(HEAD_MAX);
-	j->v->put(j->sb, u->put.path, &way);
-	if (way.file_field)
-		wrap(u, &way, type, sizeof(type));
-	ask.path = way.path.ptr;
+	j->v->put(j->sb, u->put.path, &req);
+	if (req.file_field)
+		wrap(u, &req, type, sizeof(type));
+	ask.path = req.path.ptr;
 	ask.source_size =
 		u->put.file->size + (int64_t)u->head.len + (int64_t)u->tail.len;
 	rc = j->v->call(j->sb, &ask, res, j->stop, err);
-	release_way(&way);
+	release_request(&req);
 	buf_release(&u->head);
 	buf_release(&u->tail);
 	return rc;
@@ -322,7 +322,7 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 static int get_once(const struct file_job *j, struct file_download *d,
 		    struct http_response *res, struct error *err)
 {
-	struct file_request way = new_way();
+	struct file_request req = new_request();
 	char *range =
 		d->got ? xasprintf("Range: bytes=%" PRId64 "-", d->got) : NULL;
 	const char *const headers[] = { range, NULL };
@@ -337,11 +337,11 @@ static int get_once(const struct file_job *j, struct file_download *d,
 
 	d->start = 0;
 	d->at = 0;
-	j->v->get(j->sb, d->file->path, &way);
-	ask.path = way.path.ptr;
-	if (way.body.len) {
+	j->v->get(j->sb, d->file->path, &req);
+	ask.path = req.path.ptr;
+	if (req.body.len) {
 		ask.method = "POST";
-		ask.body = buf_str(&way.body);
+		ask.body = buf_str(&req.body);
 	} else {
 		ask.headers = headers;
 	}
@@ -349,7 +349,7 @@ static int get_once(const struct file_job *j, struct file_download *d,
 	if (rc == 0 && d->start + d->at < d->got)
 		rc = error_set(err, ERR_REMOTE,
 			       "the file changed while it was read");
-	release_way(&way);
+	release_request(&req);
 	free(range);
 	return rc;
 }

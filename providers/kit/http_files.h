@@ -15,12 +15,13 @@ enum file_retry {
 	FILE_RETRY_FATAL,   /* everything: the key is bad */
 };
 
-/* How a file is asked for or sent; what the vendor fills in. */
+/* The request for a file (GET, or POST with a body) or with one (POST; another
+ * method needs http_files.send); what the vendor fills in. */
 struct file_request {
 	struct buf path; /* of the request, with its query */
 	struct buf body; /* download: JSON for a POST; empty: a GET */
-	const char
-		*path_field; /* upload: form's field with the path, or NULL */
+	/* Upload: the form's field with the path, or NULL. */
+	const char *path_field;
 	const char *file_field; /* its field with the bytes; NULL: no form, the
 				   body is the file */
 	const char *file_name;  /* in the form */
@@ -40,10 +41,10 @@ struct http_files {
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
 	void (*get)(struct sandbox *sb, const char *file,
-		    struct file_request *way);
+		    struct file_request *req);
 	/* One of the two. send() does all of it, as rest_call() into res. */
 	void (*put)(struct sandbox *sb, const char *file,
-		    struct file_request *way);
+		    struct file_request *req);
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);

@@ -10,7 +10,7 @@ enum { ARGUMENT_MAX = 120000 };
 
 static const char join[] = "IFS=;set -- \"$*\";unset IFS;eval \"$1\"";
 
-void arguments_add(struct buf *json, struct str command)
+void shell_argument_add(struct buf *json, struct str command)
 {
 	if (command.len <= ARGUMENT_MAX) {
 		json_quote(json, command);

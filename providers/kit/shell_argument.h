@@ -9,6 +9,6 @@
 /* Appends what follows "-c" in an array of arguments of sh: the command, or,
  * when it is too long for one argument (Linux takes 128 KiB), a script that
  * joins the pieces that come after it. */
-void arguments_add(struct buf *json, struct str command);
+void shell_argument_add(struct buf *json, struct str command);
 
 #endif

@@ -70,7 +70,7 @@ struct vendor {
 
 	/* "Name: value", new for each request that is no GET; may be NULL. */
 	void (*header)(char line[VENDOR_HEADER]);
-	/* Fills the body of the create request, but for the labels. */
+	/* Fills the body of the create request, but for fields.labels. */
 	int (*describe)(struct vendor_client *c,
 			const struct sandbox_spec *spec, cJSON *body,
 			const struct stop *stop, struct error *err);
@@ -85,7 +85,8 @@ struct vendor {
 		    cJSON *body, cJSON **answer, const struct stop *stop,
 		    struct error *err);
 	/* Starts or resumes one; *answer is about it, or NULL. The error of
-	 * one whose state is changing has the status 409. */
+	 * one whose state is changing has the status 409. May be NULL where no
+	 * state has STEP_START. */
 	int (*start)(struct sandbox *sb, const char *id, cJSON **answer,
 		     const struct stop *stop, struct error *err);
 	/* Waits until the state is no more the one named; *answer is about it.
@@ -98,13 +99,13 @@ struct vendor {
 	/* After create and attach; may be NULL. */
 	int (*prepare)(struct sandbox *sb, const struct stop *stop,
 		       struct error *err);
-	/* So long from now on. */
+	/* So long from now on. NULL: cannot; then not in sandbox_ops either. */
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
 	/* Tells that it is in use; NULL: extend() does. */
 	int (*touch)(struct sandbox *sb, const struct stop *stop,
 		     struct error *err);
-	/* Corrects what the fields alone do not tell; may be NULL. */
+	/* Sets what the fields do not tell, such as info->ends; or NULL. */
 	void (*info)(const cJSON *item, struct sandbox_info *info);
 	/* The path, with a query, of the list of sandboxes whose label has
 	 * this value; label NULL: of all. */
@@ -121,6 +122,7 @@ struct vendor {
 	size_t max_command;     /* as in struct supervisor */
 	size_t max_answer;      /* the same */
 	const int *may_be_gone; /* statuses of call(); 0 ends them */
+	/* NULL where sandbox_ops has no upload and download. */
 	const struct http_files *files;
 	void (*close)(struct vendor_client *c); /* may be NULL */
 	void (*discard)(struct sandbox *sb);    /* may be NULL */

@@ -200,10 +200,12 @@ void vendor_touch(struct sandbox *sb, const struct stop *stop)
 	lifetime = b->lifetime_s;
 	due = lease_due(b->ends, lifetime, KEEP_PAUSE_MS, &b->asked);
 	pthread_mutex_unlock(&b->lock);
-	if (due && !v->touch)
-		(void)vendor_extend(sb, lifetime, &within, &ignored);
-	else if (due && v->touch(sb, &within, &ignored) == 0)
+	if (!due)
+		return;
+	if (v->touch && v->touch(sb, &within, &ignored) == 0)
 		vendor_set_lease(sb, lifetime);
+	else if (!v->touch && v->extend)
+		(void)vendor_extend(sb, lifetime, &within, &ignored);
 }
 
 int vendor_extend(struct sandbox *sb, int64_t lifetime_s,

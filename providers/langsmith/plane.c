@@ -128,21 +128,21 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 	return supervise_execute(sb, req, res, &s, stop, err);
 }
 
-static void get(struct sandbox *sb, const char *file, struct file_request *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	(void)sb;
-	buf_adds(&way->path, "/download?path=");
-	rest_encode(&way->path, str_of(file));
+	buf_adds(&req->path, "/download?path=");
+	rest_encode(&req->path, str_of(file));
 }
 
 /* The form's name is only shown: the path is in the query. */
-static void put(struct sandbox *sb, const char *file, struct file_request *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	(void)sb;
-	buf_adds(&way->path, "/upload?path=");
-	rest_encode(&way->path, str_of(file));
-	way->file_field = "file";
-	way->file_name = "file";
+	buf_adds(&req->path, "/upload?path=");
+	rest_encode(&req->path, str_of(file));
+	req->file_field = "file";
+	req->file_name = "file";
 }
 
 static bool says(const struct http_response *res, const char *word)

@@ -21,21 +21,21 @@ static int call(struct sandbox *sb, const struct rest_ask *ask,
 	return vendor_send(sb, &own, res, stop, err);
 }
 
-static void get(struct sandbox *sb, const char *file, struct file_request *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {
-	buf_addf(&way->path, "/v1/devboxes/%s/download_file", sb->id);
-	buf_addc(&way->body, '{');
-	json_member(&way->body, "path", str_of(file));
-	buf_addc(&way->body, '}');
+	buf_addf(&req->path, "/v1/devboxes/%s/download_file", sb->id);
+	buf_addc(&req->body, '{');
+	json_member(&req->body, "path", str_of(file));
+	buf_addc(&req->body, '}');
 }
 
-static void put(struct sandbox *sb, const char *file, struct file_request *way)
+static void put(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	(void)file;
-	buf_addf(&way->path, "/v1/devboxes/%s/upload_file", sb->id);
-	way->path_field = "path";
-	way->file_field = "file";
-	way->file_name = "upload";
+	buf_addf(&req->path, "/v1/devboxes/%s/upload_file", sb->id);
+	req->path_field = "path";
+	req->file_field = "file";
+	req->file_name = "upload";
 }
 
 /* What the API says of a file is not documented. */

@@ -103,7 +103,7 @@ int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 
 	vendor_touch(sb, stop);
 	buf_adds(&body, "{\"command\":\"sh\",\"args\":[\"-c\",");
-	arguments_add(&body, command);
+	shell_argument_add(&body, command);
 	buf_adds(&body, "],\"cwd\":\"/\",\"env\":{},\"sudo\":false");
 	buf_adds(&body, v1 ? "}" : ",\"wait\":true,\"logs\":true}");
 	ask.body = buf_str(&body);

@@ -46,15 +46,15 @@ static int send_file(struct sandbox *sb, struct http_files_put *put,
 	return rc;
 }
 
-static void get(struct sandbox *sb, const char *file, struct file_request *way)
+static void get(struct sandbox *sb, const char *file, struct file_request *req)
 {
 	char *path = vercel_path(sb->host->priv, "/fs/read", "");
 
-	buf_adds(&way->path, path);
+	buf_adds(&req->path, path);
 	free(path);
-	buf_addc(&way->body, '{');
-	json_member(&way->body, "path", str_of(file));
-	buf_addc(&way->body, '}');
+	buf_addc(&req->body, '{');
+	json_member(&req->body, "path", str_of(file));
+	buf_addc(&req->body, '}');
 }
 
 static enum file_retry classify_failure(const struct http_response *res)

@@ -26,7 +26,7 @@ void redact_stream_feed(struct redact_stream *s, const struct mask *mask,
 void redact_stream_end(struct redact_stream *s, const struct mask *mask,
 		       struct buf *out)
 {
-	for (size_t i = 0; i < SHOWN_STREAMS; i++) {
+	for (size_t i = 0; i < REDACT_STREAMS; i++) {
 		begin(s);
 		mask_end(mask, &s->before[i], &s->masked);
 		sanitize_feed(&s->clean[i], buf_str(&s->masked), &s->text);

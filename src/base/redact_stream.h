@@ -7,17 +7,18 @@
 #include "base/mask.h"
 #include "base/sanitize.h"
 
-enum { SHOWN_STREAMS = 2 }; /* standard output, standard error */
+enum { REDACT_STREAMS = 2 }; /* standard output, standard error */
 
 /*
+ * For the output of execute, of a setup script and of dcode sandbox exec.
  * Secrets are masked in each stream before its escape sequences are taken
  * out, for a value may hold control characters, and in both together after
  * that: a value may have come in halves, or with a sequence in its middle.
  * Zero-initialise.
  */
 struct redact_stream {
-	struct mask_stream before[SHOWN_STREAMS];
-	struct sanitizer clean[SHOWN_STREAMS];
+	struct mask_stream before[REDACT_STREAMS];
+	struct sanitizer clean[REDACT_STREAMS];
 	struct mask_stream after;
 	struct buf masked; /* scratch */
 	struct buf text;   /* scratch */
