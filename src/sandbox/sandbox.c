@@ -162,10 +162,18 @@ static void announce(const struct sandbox_spec *spec, const struct error *why)
 	free(line);
 }
 
+/* Of one that was made and does not get ready only what was cut off is asked
+ * for again. */
+static bool may_repeat_create(const struct sandbox *sb, const struct error *why)
+{
+	return retry_is_transient(why) && (!sb->id || why->code == ERR_NETWORK);
+}
+
 /* The same label each time: that never makes two. An id that a failed try told
  * is kept, for it has to be deleted. */
-static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
-			 const struct stop *stop, struct error *err)
+static int create_with_retries(struct sandbox *sb,
+			       const struct sandbox_spec *spec,
+			       const struct stop *stop, struct error *err)
 {
 	struct retry retry = { .max = TRIES - 1 };
 	struct sandbox_client *host = sb->host;
@@ -184,10 +192,7 @@ static int create_surely(struct sandbox *sb, const struct sandbox_spec *spec,
 			free(known);
 			known = xstrdup(sb->id);
 		}
-		/* One that was made and does not get ready: only what was cut
-		 * off is asked for again. */
-		if (!retry_is_transient(&why) ||
-		    (sb->id && why.code != ERR_NETWORK) ||
+		if (!may_repeat_create(sb, &why) ||
 		    retry.attempt == retry.max) {
 			*err = why;
 			break;
@@ -231,7 +236,7 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		err->nothing_made = true;
 		return -1;
 	}
-	if (create_surely(sb, spec, stop, err) < 0)
+	if (create_with_retries(sb, spec, stop, err) < 0)
 		return sandbox_blame(host, err);
 	return made(sb, "create", err);
 }

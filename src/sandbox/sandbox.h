@@ -166,8 +166,10 @@ int sandbox_host_open(struct sandbox_client *host,
 		      const struct settings *set, struct http *http,
 		      struct error *err);
 void sandbox_host_close(struct sandbox_client *host);
-/* After a failure there is something to delete when sb->id is set, and there
- * may be something of that label unless err->nothing_made. */
+/* Tried again where retry_is_transient() (net/retry.h) says so, and once there
+ * is an id only after a cut. After a failure there is something to delete when
+ * sb->id is set, and there may be something of that label unless
+ * err->nothing_made. */
 int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   const struct sandbox_spec *spec, const struct stop *stop,
 		   struct error *err);
