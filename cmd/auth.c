@@ -121,35 +121,6 @@ static int print_paths(struct app *app, const struct args *args)
 	return 0;
 }
 
-/* us and eu are LangSmith's; all else must be an address. */
-static int resolve_base_url(const struct credential *c, const char *given,
-			    const char **url, struct error *err)
-{
-	bool langsmith = c->group && !strcmp(c->group, "langsmith");
-	struct str s;
-
-	*url = given;
-	if (!given)
-		return 0;
-	if (langsmith && !strcmp(given, "us"))
-		*url = "https://api.smith.langchain.com";
-	if (langsmith && !strcmp(given, "eu"))
-		*url = "https://eu.api.smith.langchain.com";
-	s = str_of(*url);
-	for (size_t i = 0; i < s.len; i++)
-		if (s.ptr[i] <= ' ' || s.ptr[i] >= 0x7F)
-			return error_set(err, ERR_CONFIG,
-					 "--base-url holds white space or "
-					 "characters that are no ASCII");
-	if ((!str_starts(s, "https://") && !str_starts(s, "http://")) ||
-	    s.len > VAULT_KEY_MAX)
-		return error_set(err, ERR_CONFIG,
-				 "--base-url must be an http:// or https:// "
-				 "address%s",
-				 langsmith ? ", us or eu" : "");
-	return 0;
-}
-
 static int read_variable(const struct settings *set, const char *name,
 			 char *room, struct error *err)
 {
@@ -299,8 +270,8 @@ static int store_keys(struct app *app, const struct keys *k,
 	int rc = -1;
 	int n;
 
-	if (resolve_base_url(&k->list[0], args_value(args, "base-url"), &url,
-			     err) < 0)
+	if (credential_base_url(&k->list[0], args_value(args, "base-url"), &url,
+				err) < 0)
 		goto out;
 	n = read_keys(app, k, args_value(args, "from-env"), room, found, err);
 	if (n < 0)

@@ -237,3 +237,46 @@ int credential_ask(struct app *app, const char *name, struct error *err)
 	free(prompt);
 	return rc;
 }
+
+/* Those of a built-in sandbox provider; else none. */
+static const struct sandbox_region *regions_of(const struct credential *c)
+{
+	static const struct sandbox_region none[] = { { 0 } };
+	const struct sandbox_provider *p =
+		c->group ? sandbox_provider_find(c->group) : NULL;
+
+	return p && p->regions ? p->regions : none;
+}
+
+int credential_base_url(const struct credential *c, const char *given,
+			const char **url, struct error *err)
+{
+	const struct sandbox_region *regions = regions_of(c);
+	struct buf names = BUF_INIT(256);
+	struct str s;
+	int rc = 0;
+
+	*url = given;
+	if (!given)
+		return 0;
+	for (size_t i = 0; regions[i].name; i++) {
+		if (!strcmp(given, regions[i].name))
+			*url = regions[i].url;
+		buf_addf(&names, "%s%s", i ? " or " : ", ", regions[i].name);
+	}
+	s = str_of(*url);
+	for (size_t i = 0; i < s.len && rc == 0; i++)
+		if (s.ptr[i] <= ' ' || s.ptr[i] >= 0x7F)
+			rc = error_set(err, ERR_CONFIG,
+				       "--base-url holds white space or "
+				       "characters that are no ASCII");
+	if (rc == 0 &&
+	    ((!str_starts(s, "https://") && !str_starts(s, "http://")) ||
+	     s.len > VAULT_KEY_MAX))
+		rc = error_set(err, ERR_CONFIG,
+			       "--base-url must be an http:// or https:// "
+			       "address%s",
+			       names.len ? names.ptr : "");
+	buf_release(&names);
+	return rc;
+}

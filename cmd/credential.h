@@ -22,6 +22,10 @@ struct credential {
 int credential_find(struct credential *c, struct app *app, const char *name,
 		    struct error *err);
 void credential_release(struct credential *c);
+/* What --base-url was given as, checked: an address, or the name of a region
+ * of its provider, whose address it becomes. given may be NULL. */
+int credential_base_url(const struct credential *c, const char *given,
+			const char **url, struct error *err);
 
 enum credential_state {
 	CREDENTIAL_MISSING,

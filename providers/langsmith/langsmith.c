@@ -284,5 +284,10 @@ const struct sandbox_provider langsmith_provider = {
 	.settings = langsmith_settings,
 	.url_env = (const char *const[]){ "LANGSMITH_ENDPOINT",
 					  "LANGCHAIN_ENDPOINT", NULL },
+	.regions =
+		(const struct sandbox_region[]){
+			{ "us", "https://api.smith.langchain.com" },
+			{ "eu", "https://eu.api.smith.langchain.com" },
+			{ 0 } },
 	.ops = &ops,
 };

@@ -118,7 +118,12 @@ struct sandbox_ops {
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
 };
 
-/* Static description; one per file in providers/. */
+struct sandbox_region {
+	const char *name; /* "eu" */
+	const char *url;
+};
+
+/* Static description; a row of providers/table.c. */
 struct sandbox_provider {
 	const char *name;    /* "docker" */
 	const char *summary; /* one line for provider list */
@@ -131,6 +136,9 @@ struct sandbox_provider {
 	/* Variables that may name its server, the strongest first, NULL ends;
 	 * or NULL. */
 	const char *const *url_env;
+	/* Names that its address may be given by (dcode auth set --base-url);
+	 * ends in { 0 }, or NULL. */
+	const struct sandbox_region *regions;
 };
 extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 							providers/table.c */

@@ -203,6 +203,16 @@ def test_a_sandbox_uses_it(auth, model, run, env):
         assert len(server.requests) == 1
 
 
+def test_a_region_stands_for_its_address_with_its_own_vendor_only(auth, run):
+    auth("set", "langsmith", "--base-url", "eu", key=KEY)
+    assert "ready: https://eu.api.smith.langchain.com" in \
+        run("provider", "list", "-v").out
+    told = auth("set", "langsmith", "--base-url", "xx", key=KEY, status=1).err
+    assert "address, us or eu" in told
+    told = auth("set", "daytona", "--base-url", "eu", key=KEY, status=1).err
+    assert "https:// address" in told and "us or eu" not in told
+
+
 def test_what_the_model_prints_is_masked(auth, model, run, env):
     model({"turns": [{"tool_calls": [{
         "name": "execute", "args": {
