@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-const struct wire *const wires[] = { &wire_anthropic, &wire_openai_chat, NULL };
+#define POINTER(name) &wire_##name,
+
+const struct wire *const wires[] = { WIRES(POINTER) NULL };
 
 const struct wire *wire_find(const char *name)
 {

@@ -67,7 +67,13 @@ struct wire {
 	void (*replay)(const struct draft_part *p, struct buf *out);
 };
 
-extern const struct wire wire_anthropic, wire_openai_chat;
+/* A row for each wire; wire_NAME is defined in NAME.c. */
+#define WIRES(ROW)                                                             \
+	ROW(anthropic)                                                         \
+	ROW(openai_chat)
+
+#define WIRE_DECLARE(name) extern const struct wire wire_##name;
+WIRES(WIRE_DECLARE)
 extern const struct wire *const wires[]; /* NULL ends */
 /* NULL when there is no such wire. */
 const struct wire *wire_find(const char *name);

@@ -5,13 +5,19 @@
 
 #include "tool/tool.h"
 
-extern const struct tool tool_ls;
-extern const struct tool tool_read_file;
-extern const struct tool tool_write_file;
-extern const struct tool tool_edit_file;
-extern const struct tool tool_delete;
-extern const struct tool tool_glob;
-extern const struct tool tool_grep;
-extern const struct tool tool_execute;
+/* A row for each tool, in the order in which the model sees them; tool_NAME is
+ * defined in NAME.c. */
+#define TOOLS(ROW)                                                             \
+	ROW(ls)                                                                \
+	ROW(read_file)                                                         \
+	ROW(write_file)                                                        \
+	ROW(edit_file)                                                         \
+	ROW(delete)                                                            \
+	ROW(glob)                                                              \
+	ROW(grep)                                                              \
+	ROW(execute)
+
+#define TOOL_DECLARE(name) extern const struct tool tool_##name;
+TOOLS(TOOL_DECLARE)
 
 #endif
