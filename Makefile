@@ -67,18 +67,21 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # Unit programs that can start a thread, the only ones that ThreadSanitizer has to
 # run. A program belongs here when it, or a part of libdcode.a that it links,
 # calls pthread_create: make threaded compares the list with what was linked.
-THREADED := agentcore aws choose contract deno docker_life docker_pull docker \
-            docker_top e2b files_local grpc http_error http_fault http_provider http \
-            langsmith lifecycle local_isolation local modal model_faults model none \
-            provider_process registry runloop stream supervise_life supervise \
-            tools_real vercel ws_node ws ws_torture
+# Those of the vendors over tests/unit/cloud_contract.h are found by that.
+VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
+THREADED := $(VENDORS) agentcore aws choose contract deno docker_life docker_pull \
+            docker docker_top files_local grpc http_error http_fault http_provider \
+            http lifecycle local_isolation local modal model_faults model none \
+            provider_process registry stream supervise_life supervise tools_real \
+            ws_node ws ws_torture
 # Unit programs that take a second or longer under ASan (measured 2026-11-22; the
 # end of make unit names the slowest): make quick leaves them out.
-SLOW     := agentcore apply_history archive contract deno docker docker_life docker_pull e2b \
-            event_stream files files_find files_hostile files_target grpc langsmith \
+SLOW     := $(VENDORS) agentcore apply_history archive contract deno docker \
+            docker_life docker_pull event_stream files files_find files_hostile \
+            files_target grpc \
             lifecycle local local_isolation model_faults none path provider_process \
-            runloop setup supervise supervise_life tools_real transfer vault vercel \
-            ws ws_frame ws_node ws_torture
+            setup supervise supervise_life tools_real transfer vault ws ws_frame \
+            ws_node ws_torture
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
 ifeq ($(V),tsan)
