@@ -19,10 +19,13 @@ enum {                     /* exit statuses beside 0, 1, 2 and 128 + signal */
 };
 
 struct app {
-	struct cancel cancel; /* triggered by SIGINT, SIGTERM, SIGHUP */
-	bool json;            /* --json */
-	bool quiet;           /* -q */
-	bool unattended;      /* nobody may be asked anything */
+	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
+	 * lost): what runs ends, and lifecycle_close() deletes its sandbox. A
+	 * second Ctrl-C, or a third signal of any kind, leaves at once. */
+	struct cancel cancel;
+	bool json;       /* --json */
+	bool quiet;      /* -q */
+	bool unattended; /* nobody may be asked anything */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */

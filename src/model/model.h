@@ -96,7 +96,7 @@ int model_open(struct model **m, struct http *http,
 void model_close(struct model *m);
 /* The wire wants user and assistant turns in order and a result for every
  * call: the caller keeps that. Consecutive user and tool messages are joined
- * where the vendor needs it. */
+ * where the vendor needs it. Past 1 GiB model_stream() fails with ERR_LIMIT. */
 void model_push(struct model *m, const struct message *message);
 /* The wire and the vendor, as the origin of its answers. Borrowed. */
 const char *model_origin(const struct model *m);
