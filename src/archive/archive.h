@@ -67,6 +67,28 @@ int64_t archive_files_pull(void *w, char *room, size_t len, struct error *err);
 const struct archive_file *archive_files_failed(const struct archive_files *w);
 void archive_files_close(struct archive_files *w); /* NULL is fine */
 
+/*
+ * A tar stream in GNU's format that its user writes: an entry, its bytes, the
+ * next. What is not yet consumed of it is in archive_stream_out(), at most
+ * some KiB more than one call wrote.
+ */
+struct archive_header {
+	const char *path;
+	const char *link; /* where a symbolic link leads; NULL: a file */
+	int mode;         /* permission bits */
+	int64_t size;     /* bytes that follow through archive_stream_data() */
+	int64_t mtime;    /* Unix seconds, not negative */
+};
+struct archive_stream;
+struct archive_stream *archive_stream_open(bool gzip, struct error *err);
+int archive_stream_entry(struct archive_stream *s,
+			 const struct archive_header *item, struct error *err);
+int archive_stream_data(struct archive_stream *s, struct str bytes,
+			struct error *err);
+int archive_stream_end(struct archive_stream *s, struct error *err);
+struct buf *archive_stream_out(struct archive_stream *s);
+void archive_stream_close(struct archive_stream *s); /* NULL is fine */
+
 /* An archive of one entry, as engines take and give them. */
 struct archive_single {
 	int mode; /* with its type: S_IFDIR | 0755 */

@@ -213,6 +213,14 @@ int odb_commit_delete(struct odb_commit *c, struct str path, struct error *err)
 	return send_line(c, err);
 }
 
+int odb_commit_clear(struct odb_commit *c, struct error *err)
+{
+	if (next_change(c, err) < 0)
+		return -1;
+	buf_adds(&c->line, "deleteall\n");
+	return send_line(c, err);
+}
+
 int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err)
 {
 	struct git_process *import = c->import;

@@ -44,6 +44,8 @@ int odb_commit_blob(struct odb_commit *c, unsigned mode, struct str path,
 		    const char *oid, struct error *err);
 /* A file, or a directory with all in it. */
 int odb_commit_delete(struct odb_commit *c, struct str path, struct error *err);
+/* All that its parent has. */
+int odb_commit_clear(struct odb_commit *c, struct error *err);
 /* Frees c, whatever it returns. */
 int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err);
 void odb_commit_abort(struct odb_commit *c); /* NULL is fine */

@@ -1,0 +1,119 @@
+/* stream.c - a tar stream that its user writes entry by entry. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "archive/api.h"
+#include "archive/archive.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { OUT_MAX = 4 << 20 }; /* what one entry's header or chunk becomes */
+
+struct archive_stream {
+	struct archive_api api;
+	struct archive *a;
+	struct archive_entry *entry;
+	struct buf out;
+};
+
+static la_ssize_t on_bytes(struct archive *a, void *arg, const void *data,
+			   size_t len)
+{
+	struct archive_stream *s = arg;
+
+	(void)a;
+	buf_add(&s->out, data, len);
+	return s->out.over ? -1 : (la_ssize_t)len;
+}
+
+static int broken(struct archive_stream *s, struct error *err)
+{
+	const char *why = s->api.error_string(s->a);
+
+	return error_set(err, ERR_SYSTEM, "writing the archive: %s",
+			 why ? why : "it failed");
+}
+
+static int begin(struct archive_stream *s, bool gzip, struct error *err)
+{
+	struct archive_api *api = &s->api;
+
+	if (archive_api_load(api, err) < 0)
+		return -1;
+	s->a = api->write_new();
+	s->entry = api->entry_new();
+	if (!s->a || !s->entry)
+		return error_set(err, ERR_SYSTEM, "libarchive does not start");
+	if (api->write_set_format_gnutar(s->a) < ARCHIVE_WARN ||
+	    (gzip &&
+	     (api->write_add_filter_gzip(s->a) < ARCHIVE_WARN ||
+	      api->write_set_filter_option(s->a, "gzip", "compression-level",
+					   "3") < ARCHIVE_WARN)) ||
+	    api->write_set_bytes_per_block(s->a, 0) < ARCHIVE_WARN ||
+	    api->write_open(s->a, s, NULL, on_bytes, NULL) != ARCHIVE_OK)
+		return broken(s, err);
+	return 0;
+}
+
+struct archive_stream *archive_stream_open(bool gzip, struct error *err)
+{
+	struct archive_stream *s = xcalloc(1, sizeof(*s));
+
+	s->out = BUF_INIT(OUT_MAX);
+	if (begin(s, gzip, err) == 0)
+		return s;
+	archive_stream_close(s);
+	return NULL;
+}
+
+int archive_stream_entry(struct archive_stream *s,
+			 const struct archive_header *item, struct error *err)
+{
+	const struct archive_api *api = &s->api;
+
+	api->entry_clear(s->entry);
+	api->entry_set_pathname(s->entry, item->path);
+	api->entry_set_mode(s->entry,
+			    (__LA_MODE_T)(item->link ? S_IFLNK | 0777
+						     : S_IFREG | item->mode));
+	if (item->link)
+		api->entry_set_symlink(s->entry, item->link);
+	api->entry_set_mtime(s->entry, (time_t)item->mtime, 0);
+	api->entry_set_size(s->entry, item->link ? 0 : item->size);
+	if (api->write_header(s->a, s->entry) < ARCHIVE_WARN)
+		return broken(s, err);
+	return 0;
+}
+
+int archive_stream_data(struct archive_stream *s, struct str bytes,
+			struct error *err)
+{
+	if (s->api.write_data(s->a, bytes.ptr, bytes.len) !=
+	    (la_ssize_t)bytes.len)
+		return broken(s, err);
+	return 0;
+}
+
+int archive_stream_end(struct archive_stream *s, struct error *err)
+{
+	return s->api.write_close(s->a) == ARCHIVE_OK ? 0 : broken(s, err);
+}
+
+struct buf *archive_stream_out(struct archive_stream *s)
+{
+	return &s->out;
+}
+
+void archive_stream_close(struct archive_stream *s)
+{
+	if (!s)
+		return;
+	if (s->entry)
+		s->api.entry_free(s->entry);
+	if (s->a)
+		s->api.write_free(s->a);
+	buf_release(&s->out);
+	free(s);
+}

@@ -1,0 +1,485 @@
+/* select.c - which files of the user's tree a sandbox gets. */
+/* SPDX-License-Identifier: MIT */
+#include "workspace/select.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/ids.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "sandbox/glob_match.h"
+#include "workspace/name.h"
+#include "workspace/tree_dir.h"
+
+enum {
+	HEAD_BYTES = 64 << 10, /* of a file, in which a key is looked for */
+	RECORD_MAX = 1 << 20,
+	DEEPEST = 8, /* submodules within each other */
+	NAMES_MAX = 1000000,
+	EXCLUDE_MAX = 4 << 20,
+};
+
+/* One walk: the tree, or a submodule in it. */
+struct walk {
+	struct selection *s;
+	const struct workspace *w;
+	const struct select_request *r;
+	const struct stop *stop;
+	struct tree_dir dir; /* of the root of it all */
+	struct glob **globs;
+	char *index; /* a file of ours */
+	char head[HEAD_BYTES];
+};
+
+/* Records of a git that separates them with NUL. */
+struct records {
+	struct buf held;
+	int (*each)(void *arg, const char *record, struct error *err);
+	void *arg;
+};
+
+static int on_records(void *arg, struct str chunk, struct error *err)
+{
+	struct records *r = arg;
+	size_t done = 0;
+	int rc = 0;
+
+	buf_addstr(&r->held, chunk);
+	if (buf_check(&r->held, "a name", err) < 0)
+		return -1;
+	while (rc == 0 && done < r->held.len) {
+		const char *one = r->held.ptr + done;
+		const char *end = memchr(one, '\0', r->held.len - done);
+
+		if (!end)
+			break;
+		done += (size_t)(end - one) + 1;
+		rc = r->each(r->arg, one, err);
+	}
+	buf_consume(&r->held, done);
+	return rc;
+}
+
+static int run_records(const struct git *g, const char *const *argv,
+		       struct records *r, const struct stop *stop,
+		       struct error *err)
+{
+	struct git_request q = { .argv = argv,
+				 .sink = on_records,
+				 .sink_arg = r };
+	int rc;
+
+	r->held = BUF_INIT(RECORD_MAX);
+	rc = git_run(g, &q, stop, err);
+	buf_release(&r->held);
+	return rc;
+}
+
+static void add_left(struct walk *k, const char *path, const char *why,
+		     bool asked)
+{
+	struct selection *s = k->s;
+
+	s->left = xrealloc(s->left, s->n_left + 1, sizeof(*s->left));
+	s->left[s->n_left++] = (struct select_left){ .path = xstrdup(path),
+						     .why = why,
+						     .asked = asked };
+}
+
+static bool is_included(struct walk *k, const char *path)
+{
+	for (size_t i = 0; i < k->r->n_include; i++)
+		if (glob_match(k->globs[i], str_of(path)))
+			return true;
+	return false;
+}
+
+static int add_file(struct walk *k, const char *path, const struct stat *st,
+		    struct error *err)
+{
+	struct selection *s = k->s;
+
+	if (s->n == NAMES_MAX)
+		return error_set(err, ERR_LIMIT,
+				 "the tree has more than %d files", NAMES_MAX);
+	if (s->n == s->cap) {
+		s->cap = s->cap ? s->cap * 2 : 256;
+		s->files = xrealloc(s->files, s->cap, sizeof(*s->files));
+	}
+	s->files[s->n++] = (struct selected){
+		.path = xstrdup(path),
+		.mode = S_ISLNK(st->st_mode)      ? LISTING_LINK
+			: (st->st_mode & S_IXUSR) ? LISTING_PROGRAM
+						  : LISTING_FILE,
+		.size = st->st_size,
+	};
+	return 0;
+}
+
+/* The bytes that a file begins with; unreadable ones are found when sent. */
+static struct str read_head(struct walk *k, int dir, const char *name)
+{
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? 0 : read(fd, k->head, sizeof(k->head));
+
+	if (fd >= 0)
+		close(fd);
+	return (struct str){ k->head, n > 0 ? (size_t)n : 0 };
+}
+
+/* Looks at one path; 1: there is nothing. */
+static int look(struct walk *k, const char *path, bool anyway,
+		struct error *err)
+{
+	struct str none = { "", 0 };
+	const char *why;
+	const char *name;
+	struct stat st;
+	int dir = tree_dir_parent(&k->dir, path, &name);
+
+	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    S_ISDIR(st.st_mode))
+		return 1;
+	why = name_refuse(str_of(path),
+			  S_ISLNK(st.st_mode) ? LISTING_LINK : LISTING_FILE);
+	if (!why && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		why = "is neither a file nor a link";
+	if (why) {
+		add_left(k, path, why, false);
+		return 0;
+	}
+	why = select_secret(path, st.st_size,
+			    S_ISREG(st.st_mode) && !anyway
+				    ? read_head(k, dir, name)
+				    : none);
+	if (why && !anyway && !is_included(k, path)) {
+		add_left(k, path, why, true);
+		return 0;
+	}
+	return add_file(k, path, &st, err);
+}
+
+/* A part of a walk: what git lists below a prefix. */
+struct part {
+	struct walk *k;
+	const char *prefix; /* "" or "sub/module/" */
+	int depth;
+	char **modules; /* owned: found on the way */
+	size_t n_modules;
+	bool matching;  /* only what --include names */
+	char **dropped; /* owned, sorted: what .dcodeignore names */
+	size_t n_dropped;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int on_dropped(void *arg, const char *record, struct error *err)
+{
+	struct part *p = arg;
+
+	(void)err;
+	if (p->n_dropped % 256 == 0)
+		p->dropped = xrealloc(p->dropped, p->n_dropped + 256,
+				      sizeof(*p->dropped));
+	p->dropped[p->n_dropped++] = xstrdup(record);
+	return 0;
+}
+
+static bool is_dropped(const struct part *p, const char *record)
+{
+	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,
+				       sizeof(*p->dropped), by_name);
+}
+
+static int on_tracked(void *arg, const char *record, struct error *err)
+{
+	struct part *p = arg;
+	const char *tab = strchr(record, '\t');
+	unsigned mode;
+	char *path;
+	int rc = 0;
+
+	if (!tab || tab - record < 10)
+		return error_set(err, ERR_PROTOCOL,
+				 "git ls-files: a broken record");
+	mode = (unsigned)strtoul(record + 2, NULL, 8);
+	path = xasprintf("%s%s", p->prefix, tab + 1);
+	if (mode == 0160000) {
+		p->modules = xrealloc(p->modules, p->n_modules + 1,
+				      sizeof(*p->modules));
+		p->modules[p->n_modules++] = path;
+		return 0;
+	}
+	if (mode == 0040000)
+		p->k->s->sparse++;
+	else
+		rc = look(p->k, path, false, err);
+	if (rc > 0 && record[0] == 'S')
+		p->k->s->sparse++;
+	free(path);
+	return rc < 0 ? -1 : 0;
+}
+
+static int on_other(void *arg, const char *record, struct error *err)
+{
+	struct part *p = arg;
+	char *path = xasprintf("%s%s", p->prefix, record);
+	size_t len = strlen(path);
+	int rc = 0;
+
+	if (p->matching ? !is_included(p->k, path) : is_dropped(p, record)) {
+		free(path);
+		return 0;
+	}
+	if (len && path[len - 1] == '/') {
+		path[len - 1] = '\0';
+		if (!p->matching)
+			add_left(p->k, path, "is another repository", false);
+	} else {
+		rc = look(p->k, path, false, err);
+	}
+	free(path);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Untracked files, then, with --include, those among the ignored ones. */
+static int list_others(struct part *p, struct git *g, const char *excludes,
+		       bool is_repository, struct error *err)
+{
+	struct records each = { .each = on_other, .arg = p };
+	char *from = xasprintf("--exclude-from=%s", excludes);
+	const char *plain[] = {
+		"ls-files", "-z", "-o", "--exclude-per-directory=.gitignore",
+		from,       NULL
+	};
+	const char *all[] = { "ls-files", "-z", "-o", NULL };
+	const char *ours[] = { "ls-files",
+			       "-z",
+			       "-o",
+			       "-i",
+			       "--exclude-per-directory=.dcodeignore",
+			       NULL };
+	struct records drop = { .each = on_dropped, .arg = p };
+	int rc = 0;
+
+	if (!is_repository)
+		rc = run_records(g, ours, &drop, p->k->stop, err);
+	if (p->n_dropped)
+		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped), by_name);
+	if (rc == 0)
+		rc = run_records(g, plain, &each, p->k->stop, err);
+	if (rc == 0 && p->k->r->n_include) {
+		p->matching = true;
+		rc = run_records(g, all, &each, p->k->stop, err);
+		p->matching = false;
+	}
+	free(from);
+	return rc;
+}
+
+static int write_excludes(struct walk *k, const struct user_repo *u,
+			  const char *file, struct error *err)
+{
+	struct buf text = BUF_INIT(EXCLUDE_MAX);
+	int rc = user_repo_excludes(u, &k->w->git, k->r->home, &text, k->stop,
+				    err);
+
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	return rc;
+}
+
+static int walk_tree(struct walk *k, const char *prefix, int depth,
+		     struct error *err);
+
+static int walk_modules(struct part *p, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < p->n_modules; i++) {
+		char *prefix = xasprintf("%s/", p->modules[i]);
+
+		p->k->s->submodules++;
+		if (rc == 0 && p->depth < DEEPEST)
+			rc = walk_tree(p->k, prefix, p->depth + 1, err);
+		free(prefix);
+		free(p->modules[i]);
+	}
+	free(p->modules);
+	for (size_t i = 0; i < p->n_dropped; i++)
+		free(p->dropped[i]);
+	free(p->dropped);
+	return rc;
+}
+
+/* A submodule's directory may have become a link that leads elsewhere. */
+static bool is_inside(struct walk *k, const char *prefix)
+{
+	char *below = xasprintf("%s.", prefix);
+	const char *name;
+	bool inside = tree_dir_parent(&k->dir, below, &name) >= 0;
+
+	free(below);
+	return inside;
+}
+
+static int list_part(struct part *p, const char *root, struct git *g,
+		     const char *excludes, struct error *err)
+{
+	static const char *const tracked[] = { "ls-files", "-z",       "-s",
+					       "-t",       "--sparse", NULL };
+	struct records each = { .each = on_tracked, .arg = p };
+	struct walk *k = p->k;
+	struct user_repo u;
+	int rc = user_repo_open(&u, root, &k->w->git, k->stop, err);
+
+	if (rc == 0)
+		rc = user_repo_copy_index(&u, &k->w->git, k->index, err);
+	if (rc == 0)
+		rc = write_excludes(k, &u, excludes, err);
+	if (rc == 0 && p->depth == 0)
+		k->s->is_repository = u.git_dir != NULL;
+	if (rc == 0 && u.git_dir)
+		rc = run_records(g, tracked, &each, k->stop, err);
+	if (rc == 0 && (u.git_dir || p->depth == 0))
+		rc = list_others(p, g, excludes, u.git_dir != NULL, err);
+	user_repo_release(&u);
+	return rc;
+}
+
+static int walk_tree(struct walk *k, const char *prefix, int depth,
+		     struct error *err)
+{
+	struct part p = { .k = k, .prefix = prefix, .depth = depth };
+	char *root = workspace_path(k->w, prefix);
+	char *excludes = xasprintf("%s.excludes", k->index);
+	struct git g = k->w->git;
+	size_t len = strlen(root);
+	int rc = 0;
+
+	while (len > 1 && root[len - 1] == '/')
+		root[--len] = '\0';
+	g.index = k->index;
+	g.work_tree = root;
+	if (depth == 0 || is_inside(k, prefix))
+		rc = list_part(&p, root, &g, excludes, err);
+	(void)unlink(excludes);
+	if (rc == 0)
+		rc = walk_modules(&p, err);
+	free(excludes);
+	free(root);
+	return rc;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct selected *)a)->path,
+		      ((const struct selected *)b)->path);
+}
+
+static int left_by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct select_left *)a)->path,
+		      ((const struct select_left *)b)->path);
+}
+
+/* Unmerged paths are in the index three times. */
+static void finish(struct selection *s)
+{
+	size_t kept = 0;
+	size_t left = 0;
+
+	if (s->n)
+		qsort(s->files, s->n, sizeof(*s->files), by_path);
+	for (size_t i = 0; i < s->n; i++) {
+		if (kept && !strcmp(s->files[kept - 1].path, s->files[i].path))
+			free(s->files[i].path);
+		else
+			s->files[kept++] = s->files[i];
+	}
+	s->n = kept;
+	s->bytes = 0;
+	for (size_t i = 0; i < s->n; i++)
+		s->bytes += s->files[i].size;
+	if (s->n_left)
+		qsort(s->left, s->n_left, sizeof(*s->left), left_by_path);
+	for (size_t i = 0; i < s->n_left; i++) {
+		if (left && !strcmp(s->left[left - 1].path, s->left[i].path))
+			free(s->left[i].path);
+		else
+			s->left[left++] = s->left[i];
+	}
+	s->n_left = left;
+}
+
+static int open_walk(struct walk *k, struct error *err)
+{
+	char random[17];
+
+	ids_random(random, 16);
+	k->index = xasprintf("%s/index-%s", k->w->directory, random);
+	k->globs = xcalloc(k->r->n_include + 1, sizeof(*k->globs));
+	for (size_t i = 0; i < k->r->n_include; i++)
+		if (glob_new(&k->globs[i], str_of(k->r->include[i]),
+			     GLOB_HIDDEN, err) < 0)
+			return error_wrap(err, "--include %s",
+					  k->r->include[i]);
+	return tree_dir_open(&k->dir, k->w->root, err);
+}
+
+static void close_walk(struct walk *k)
+{
+	for (size_t i = 0; i < k->r->n_include; i++)
+		glob_free(k->globs[i]);
+	free(k->globs);
+	(void)unlink(k->index);
+	free(k->index);
+	tree_dir_close(&k->dir);
+	free(k);
+}
+
+int select_files(struct selection *s, const struct workspace *w,
+		 const struct select_request *r, const struct stop *stop,
+		 struct error *err)
+{
+	struct walk *k = xcalloc(1, sizeof(*k));
+	int rc;
+
+	*s = (struct selection){ 0 };
+	*k = (struct walk){
+		.s = s, .w = w, .r = r, .stop = stop, .dir = { .root = -1 }
+	};
+	rc = open_walk(k, err);
+	if (rc == 0)
+		rc = walk_tree(k, "", 0, err);
+	for (size_t i = 0; rc == 0 && i < r->n_extra; i++)
+		rc = look(k, r->extra[i], true, err) < 0 ? -1 : 0;
+	close_walk(k);
+	finish(s);
+	if (rc < 0)
+		select_release(s);
+	return rc;
+}
+
+void select_release(struct selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->files[i].path);
+	for (size_t i = 0; i < s->n_left; i++)
+		free(s->left[i].path);
+	free(s->files);
+	free(s->left);
+	*s = (struct selection){ 0 };
+}

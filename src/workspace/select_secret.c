@@ -1,0 +1,62 @@
+/* select_secret.c - files that are never sent unasked. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "workspace/select.h"
+
+#define SIZE_MOST ((int64_t)100 << 20)
+
+static bool is_env(struct str name)
+{
+	if (str_is(name, ".env"))
+		return true;
+	return str_starts(name, ".env.") && !str_ends(name, ".example") &&
+	       !str_ends(name, ".sample") && !str_ends(name, ".template");
+}
+
+/* "id_ed25519", not "id_map.c" and not the public half, "id_rsa.pub". */
+static bool is_ssh_key(struct str name)
+{
+	return str_starts(name, "id_") && str_find(name, '.') == name.len;
+}
+
+static bool is_listed(struct str name)
+{
+	static const char *const names[] = { ".netrc", ".npmrc", ".pypirc" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_is(name, names[i]))
+			return true;
+	return false;
+}
+
+/* A line "-----BEGIN ... PRIVATE KEY-----" (RFC 7468; OpenPGP: BLOCK). */
+static bool has_private_key(struct str head)
+{
+	struct str line;
+
+	while (str_split(&head, '\n', &line))
+		if (str_starts(line, "-----BEGIN ") &&
+		    str_search(line, STR(" PRIVATE KEY")) < line.len)
+			return true;
+	return false;
+}
+
+const char *select_secret(const char *path, int64_t size, struct str head)
+{
+	struct str rest = str_of(path);
+	struct str name = rest;
+
+	while (str_split(&rest, '/', &name))
+		if (rest.len && str_is(name, ".aws"))
+			return "AWS credentials";
+	if (is_env(name) || is_listed(name))
+		return "a file of secrets";
+	if (is_ssh_key(name))
+		return "a key";
+	if (size > SIZE_MOST)
+		return "larger than 100 MiB";
+	return has_private_key(head) ? "a private key" : NULL;
+}

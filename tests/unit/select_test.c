@@ -1,0 +1,367 @@
+/* select_test.c - which files of a tree are sent, and that they are read once.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "unit.h"
+#include "workspace/pass.h"
+#include "workspace/snapshot.h"
+
+struct place {
+	char directory[64];
+	struct workspace w;
+	struct stop stop;
+	struct selection s;
+	struct buf text; /* what the last list() says */
+};
+
+/* Runs a script with the directory as $D, its git free of the user's. */
+static void run_script(const struct place *p, const char *script)
+{
+	char *all = xasprintf(
+		"cd '%s' && D=$(pwd) && export D HOME=$D/home"
+		" GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a"
+		" GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a"
+		" GIT_ALLOW_PROTOCOL=file && set -e\nmkdir -p home tree\n"
+		"cd tree\n%s",
+		p->directory, script);
+	char *file = path_join(p->directory, "script");
+	char *line = xasprintf("sh %s >/dev/null 2>%s.said", file, file);
+	struct error err = { 0 };
+
+	assert_int_equal(path_write(file, str_of(all), 0700, &err), 0);
+	/* NOLINTNEXTLINE(cert-env33-c): a command of the test's own */
+	if (pclose(popen(line, "r")) != 0) {
+		struct buf said = BUF_INIT(1 << 16);
+		char *name = xasprintf("%s.said", file);
+
+		(void)path_read(name, &said, &err);
+		fail_msg("%s\n%s", all, said.len ? said.ptr : "");
+	}
+	free(all);
+	free(file);
+	free(line);
+}
+
+static int setup(void **state)
+{
+	struct place *p = xcalloc(1, sizeof(*p));
+
+	snprintf(p->directory, sizeof(p->directory), "/tmp/dcode-sel-XXXXXX");
+	assert_non_null(mkdtemp(p->directory));
+	p->stop = stop_cleanup(60000);
+	p->text = BUF_INIT(1 << 20);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+	struct error ignored = { 0 };
+
+	select_release(&p->s);
+	workspace_close(&p->w);
+	(void)path_remove_tree(p->directory, &ignored);
+	buf_release(&p->text);
+	free(p);
+	return 0;
+}
+
+static void open_tree(struct place *p)
+{
+	char *root = path_join(p->directory, "tree");
+	struct error err = { 0 };
+
+	if (!p->w.root && workspace_open(&p->w, p->directory, root,
+					 "dcode-abcd2345", &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	free(root);
+}
+
+/* "mode path|" of what is selected, then "-path|" of what is left out. */
+static const char *list_with(struct place *p, const struct select_request *r)
+{
+	struct error err = { 0 };
+
+	open_tree(p);
+	select_release(&p->s);
+	if (select_files(&p->s, &p->w, r, &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	buf_clear(&p->text);
+	for (size_t i = 0; i < p->s.n; i++)
+		buf_addf(&p->text, "%s%s|",
+			 p->s.files[i].mode == LISTING_LINK      ? "@"
+			 : p->s.files[i].mode == LISTING_PROGRAM ? "*"
+								 : "",
+			 p->s.files[i].path);
+	for (size_t i = 0; i < p->s.n_left; i++)
+		buf_addf(&p->text, "-%s|", p->s.left[i].path);
+	buf_adds(&p->text, "");
+	return p->text.ptr ? p->text.ptr : "";
+}
+
+static const char *list_files(struct place *p)
+{
+	char *home = path_join(p->directory, "home");
+	struct select_request r = { .home = home };
+	const char *text = list_with(p, &r);
+
+	free(home);
+	return text;
+}
+
+static void test_tracked_and_untracked_files_go_as_they_are_now(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, "git init -q; printf 'x.o\\nkept.o\\n' >.gitignore\n"
+		      "echo g >.git/info/exclude; mkdir -p d ../home\n"
+		      "printf 'glob\\n' >../home/ignore\n"
+		      "git config --global core.excludesFile '~/ignore'\n"
+		      "echo a >a; echo b >d/b; echo c >gone; echo k >kept.o\n"
+		      "ln -s ../away link; printf 'r\\r\\n\\0' >crlf\n"
+		      "git add .; git add -f kept.o; git commit -qm x\n"
+		      "rm gone; echo new >d/new; chmod 755 d/b; echo x >x.o\n"
+		      "echo i >g; echo i >glob; mkfifo pipe\n"
+		      "printf y >\"$(printf 'n\\nl \\377\"\\\\')\"\n");
+	assert_string_equal(list_files(p),
+			    ".gitignore|a|crlf|*d/b|d/new|kept.o|@link|"
+			    "n\nl \377\"\\|");
+	assert_true(p->s.is_repository);
+}
+
+static void test_secrets_are_left_out_unless_they_are_included(void **state)
+{
+	static const char *const patterns[] = { ".env", "deep/id_rsa" };
+	struct place *p = *state;
+	struct select_request r = { .include = patterns, .n_include = 2 };
+
+	run_script(p,
+		   "git init -q; echo .env >.gitignore; mkdir deep .aws\n"
+		   "for f in .env .env.local .env.example deep/id_rsa id_x.c"
+		   " deep/id_rsa.pub .netrc .npmrc .pypirc .aws/config"
+		   " .env.sample .env.template; do echo $f >$f; done\n"
+		   "printf 'cert\\n-----BEGIN RSA PRIVATE KEY-----\\n' >pem\n"
+		   "printf 'x = \"-----BEGIN RSA PRIVATE KEY-----\"' >a.c\n"
+		   "truncate -s 101M big; truncate -s 100M fits\n"
+		   "git init -q nested; echo n >nested/n\n");
+	assert_string_equal(
+		list_files(p),
+		".env.example|.env.sample|.env.template|.gitignore|a.c|"
+		"deep/id_rsa.pub|fits|id_x.c|"
+		"-.aws/config|-.env.local|-.netrc|-.npmrc|-.pypirc|-big|"
+		"-deep/id_rsa|-nested|-pem|");
+	assert_non_null(strstr(list_with(p, &r), ".env|.env.example|"));
+	assert_non_null(strstr(p->text.ptr, "|deep/id_rsa|"));
+	assert_non_null(strstr(p->text.ptr, "|-.env.local|"));
+}
+
+static void test_a_directory_without_git_minus_what_is_ignored(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p,
+		   "mkdir d; echo '*.o' >.gitignore; echo big >.dcodeignore\n"
+		   "echo '/only' >d/.dcodeignore\n"
+		   "touch a a.o big d/b d/big d/only only\n");
+	assert_string_equal(list_files(p), ".dcodeignore|.gitignore|a|"
+					   "d/.dcodeignore|d/b|only|");
+	assert_false(p->s.is_repository);
+}
+
+static void test_files_of_submodules_go_as_plain_files(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p,
+		   "git init -q ../lib; cd ../lib; echo l >l;"
+		   " echo '*.o' >.gitignore; git add .; git commit -qm x\n"
+		   "cd ../tree; git init -q; git submodule -q add ../lib sub\n"
+		   "git commit -qm x; echo o >sub/x.o; echo n >sub/new\n");
+	assert_string_equal(list_files(p), ".gitmodules|sub/.gitignore|sub/l|"
+					   "sub/new|");
+	assert_int_equal(p->s.submodules, 1);
+}
+
+static void test_worktrees_sparse_and_split_indexes_are_read(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, "cd ..; rmdir tree; git init -q main; cd main\n"
+		      "mkdir in out; echo a >in/a; echo b >out/b; echo c >c\n"
+		      "git add .; git commit -qm x\n"
+		      "git worktree add -q ../tree; cd ../tree\n"
+		      "git sparse-checkout set --cone --sparse-index in\n"
+		      "echo n >n\n");
+	assert_string_equal(list_files(p), "c|in/a|n|");
+	assert_int_equal(p->s.sparse, 1);
+	assert_true(p->s.is_repository);
+	run_script(p, "git sparse-checkout disable\n"
+		      "git update-index --split-index; echo m >m; git add m\n"
+		      "ls $(git rev-parse --git-dir)/sharedindex.*\n");
+	assert_string_equal(list_files(p), "c|in/a|m|n|out/b|");
+}
+
+static void test_a_git_file_that_is_not_answered_is_not_followed(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, "git init -q ../other; cd ../other; echo o >secret-name\n"
+		      "git add .; git commit -qm x; cd ../tree\n"
+		      "echo \"gitdir: $D/other/.git\" >.git; echo a >a\n"
+		      "echo a >secret-name; echo secret-name >.gitignore\n");
+	assert_string_equal(list_files(p), ".gitignore|a|");
+	assert_false(p->s.is_repository);
+}
+
+static void test_no_link_on_the_way_is_followed(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, "git init -q; mkdir d ../away; echo a >d/a; git add .\n"
+		      "git commit -qm x; rm -r d; echo s >../away/a\n"
+		      "ln -s ../away d\n");
+	assert_string_equal(list_files(p), "@d|");
+}
+
+static void test_reading_leaves_the_users_repository_as_it_is(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, "git init -q; echo a >a; git add .; git commit -qm x\n"
+		      "sleep 0.1; touch a; find .git -type f | sort |"
+		      " xargs sha256sum >../before\n");
+	assert_string_equal(list_files(p), "a|");
+	run_script(p, "find .git -type f | sort | xargs sha256sum |"
+		      " cmp - ../before\n");
+}
+
+static void trailer(void *arg, struct listing *read, struct buf *out)
+{
+	(void)arg;
+	listing_write(read, out);
+}
+
+static void read_stream(struct place *p, struct pass *pass, struct buf *out)
+{
+	struct error err = { 0 };
+	char room[1000];
+	int64_t n;
+
+	(void)p;
+	while ((n = pass_pull(pass, room, sizeof(room), &err)) > 0)
+		buf_add(out, room, (size_t)n);
+	if (n < 0)
+		fail_msg("%s", err.message);
+}
+
+static void test_a_stream_has_the_size_that_was_said(void **state)
+{
+	struct place *p = *state;
+	struct pass_request r = { .workspace = &p->w,
+				  .tar_trailer = ".dcode-list",
+				  .trailer = trailer,
+				  .trailer_size = 1 << 16 };
+	struct buf out = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+	struct pass *pass;
+	int64_t size;
+	char *file;
+
+	run_script(p,
+		   "mkdir -p d/$(printf %0200d 1); echo a >a; touch empty\n"
+		   "ln -s $(printf %0300d 1) d/l; head -c 70000 /dev/zero"
+		   " >d/$(printf %0200d 1)/$(printf %0150d 2); echo gone >g\n"
+		   "echo shrinks >s; chmod 755 a\n");
+	(void)list_files(p);
+	run_script(p, "rm g; : >s; echo longer >a\n");
+	r.files = p->s.files;
+	r.n = p->s.n;
+	assert_int_equal(pass_open(&pass, &r, &err), 0);
+	size = pass_size(pass, &err);
+	read_stream(p, pass, &out);
+	assert_int_equal(size, (int64_t)out.len);
+	file = path_join(p->directory, "out.tar");
+	assert_int_equal(path_write(file, buf_str(&out), 0600, &err), 0);
+	run_script(p, "mkdir ../x; tar -xf ../out.tar -C ../x; cd ../x\n"
+		      "mv .dcode-list ../list\n"
+		      "{ find . -type f | while read -r f; do m=100644;"
+		      " [ ! -x $f ] || m=100755; h=$(sha256sum <$f);"
+		      " echo $m ${h%% *} ${f#./}; done\n"
+		      "h=$(readlink -n d/l | sha256sum)\n"
+		      "echo 120000 ${h%% *} d/l; } | LC_ALL=C sort |"
+		      " cmp - ../list\n");
+	free(file);
+	pass_close(pass);
+	buf_release(&out);
+}
+
+static int collect(void *arg, struct str chunk, struct error *err)
+{
+	(void)err;
+	buf_addstr(arg, chunk);
+	return 0;
+}
+
+static int read_blob(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct place *p = arg;
+
+	buf_addf(&p->text, "%o %s=", r->new_mode, r->path);
+	return odb_blob_read(&p->w.git, r->new_oid, collect, &p->text, &p->stop,
+			     err);
+}
+
+static void test_a_snapshot_has_the_raw_bytes_and_the_extra_paths(void **state)
+{
+	static const char *const extra[] = { ".env", "ignored", "absent" };
+	struct place *p = *state;
+	struct select_request r = { .extra = extra, .n_extra = 3 };
+	struct listing l = { 0 };
+	char oid[GIT_OID];
+	struct error err = { 0 };
+
+	run_script(p, "git init -q; echo '* text eol=lf' >.gitattributes\n"
+		      "echo ignored >.gitignore; printf 'a\\r\\n' >a\n"
+		      "printf E >.env; printf i >ignored; ln -s away l\n");
+	open_tree(p);
+	if (workspace_snapshot(&p->w, &r, "refs/dcode/x/ours", &l, oid,
+			       &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(odb_tree_diff(&p->w.git, NULL, oid, read_blob, p,
+				       &p->stop, &err),
+			 0);
+	assert_string_equal(p->text.ptr,
+			    "100644 .env=E100644 .gitattributes=* text eol=lf\n"
+			    "100644 .gitignore=ignored\n100644 a=a\r\n"
+			    "100644 ignored=i120000 l=away");
+	assert_int_equal(l.n, 6);
+	listing_release(&l);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_tracked_and_untracked_files_go_as_they_are_now),
+		TEST(test_secrets_are_left_out_unless_they_are_included),
+		TEST(test_a_directory_without_git_minus_what_is_ignored),
+		TEST(test_files_of_submodules_go_as_plain_files),
+		TEST(test_worktrees_sparse_and_split_indexes_are_read),
+		TEST(test_a_git_file_that_is_not_answered_is_not_followed),
+		TEST(test_no_link_on_the_way_is_followed),
+		TEST(test_reading_leaves_the_users_repository_as_it_is),
+		TEST(test_a_stream_has_the_size_that_was_said),
+		TEST(test_a_snapshot_has_the_raw_bytes_and_the_extra_paths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
