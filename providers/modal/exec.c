@@ -21,7 +21,6 @@ enum {
 	FRESH_S = 30,  /* a token that lasts as long is not the cause */
 	JWT_MAX = 16 << 10,
 	PIPE = 1, /* TaskExecStdoutConfig, TaskExecStderrConfig */
-	ARGUMENTS = 8,
 	/* All arguments together are at most 64 KiB (the SDKs' limit); what is
 	 * longer goes through the input. */
 	ARGUMENT_MAX = 60000,
@@ -97,22 +96,18 @@ static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 		     struct error *err)
 {
-	Modal__SandboxGetTaskIdRequest request =
-		MODAL__SANDBOX_GET_TASK_ID_REQUEST__INIT;
-	const struct modal_ask ask = { "SandboxGetTaskId",
-				       "waiting for the sandbox",
-				       .request = &request.base,
-				       .flags = modal_flags(sb->id) };
 	int rc = 0;
 
-	request.sandbox_id = sb->id;
-	request.has_timeout_case =
-		MODAL__SANDBOX_GET_TASK_ID_REQUEST__HAS_TIMEOUT_TIMEOUT;
-	request.timeout = TASK_S;
 	while (rc == 0 && !*task) {
+		const struct modal_ask ask = {
+			"SandboxGetTaskId", "waiting for the sandbox",
+			.request = protobuf_texts("sandbox_id", sb->id, NULL),
+			.flags = modal_flags(sb->id)
+		};
 		ProtobufCMessage *answer;
 		const Modal__SandboxGetTaskIdResponse *r;
 
+		cJSON_AddNumberToObject(ask.request, "timeout", TASK_S);
 		if (modal_ask(modal_of(sb->host), &ask, &answer, stop, err) < 0)
 			return -1;
 		r = (Modal__SandboxGetTaskIdResponse *)answer;
@@ -125,7 +120,7 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 				       r->task_result->exception);
 		else
 			rc = fail_gone(sb, err);
-		modal_free(answer);
+		protobuf_free(answer);
 	}
 	return rc;
 }
@@ -133,40 +128,28 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 static int find_router(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
-	Modal__TaskGetCommandRouterAccessRequest v1 =
-		MODAL__TASK_GET_COMMAND_ROUTER_ACCESS_REQUEST__INIT;
-	Modal__SandboxGetCommandRouterAccessRequest v2 =
-		MODAL__SANDBOX_GET_COMMAND_ROUTER_ACCESS_REQUEST__INIT;
 	bool second = modal_flags(sb->id) & MODAL_V2;
-	ProtobufCMessage *answer = NULL;
-	enum grpc_code code = GRPC_NONE;
-	struct modal_ask ask = {
-		.method = "TaskGetCommandRouterAccess",
+	const struct modal_ask ask = {
+		.method = second ? "SandboxGetCommandRouterAccess"
+				 : "TaskGetCommandRouterAccess",
 		.what = "asking for the sandbox's router",
-		.request = &v1.base,
-		.code = &code,
+		.request = second ? protobuf_texts("sandbox_id", sb->id, NULL)
+				  : protobuf_texts("task_id",
+						   modal_box(sb)->task, NULL),
+		.flags = second ? MODAL_TOKEN : 0,
 	};
+	ProtobufCMessage *answer = NULL;
 	const Modal__CommandRouterAccess *access;
-	int rc;
+	int rc = modal_ask(modal_of(sb->host), &ask, &answer, stop, err);
 
-	v1.task_id = modal_box(sb)->task;
-	if (second) {
-		v2.sandbox_id = sb->id;
-		ask.method = "SandboxGetCommandRouterAccess";
-		ask.request = &v2.base;
-		ask.flags = MODAL_TOKEN;
-	}
-	rc = modal_ask(modal_of(sb->host), &ask, &answer, stop, err);
-	if (rc < 0 &&
-	    (code == GRPC_FAILED_PRECONDITION || code == GRPC_NOT_FOUND)) {
-		*err = (struct error){ 0 };
+	if (rc < 0 && (err->grpc_status == GRPC_FAILED_PRECONDITION ||
+		       err->grpc_status == GRPC_NOT_FOUND))
 		return fail_gone(sb, err);
-	}
 	if (rc < 0)
 		return -1;
 	access = (Modal__CommandRouterAccess *)answer;
 	rc = set_router(sb, access->url, access->jwt, err);
-	modal_free(answer);
+	protobuf_free(answer);
 	return rc;
 }
 
@@ -175,24 +158,15 @@ int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 {
 	struct modal_box *b = modal_box(sb);
 	char *task = NULL;
-	bool found;
-	bool known;
 
-	pthread_mutex_lock(&b->lock);
-	found = b->task != NULL;
-	known = b->router != NULL;
-	pthread_mutex_unlock(&b->lock);
-	if (!found) {
+	if (!modal_keep_first(&b->lock, &b->task, NULL)) {
 		if (find_task(sb, &task, stop, err) < 0)
 			return -1;
-		pthread_mutex_lock(&b->lock);
-		if (b->task)
-			free(task);
-		else
-			b->task = task;
-		pthread_mutex_unlock(&b->lock);
+		(void)modal_keep_first(&b->lock, &b->task, task);
 	}
-	return known && !renew ? 0 : find_router(sb, stop, err);
+	if (!renew && modal_keep_first(&b->lock, &b->router, NULL))
+		return 0;
+	return find_router(sb, stop, err);
 }
 
 /* One try, with the address and the token as they are now. */
@@ -253,9 +227,10 @@ static int check_ended(struct sandbox *sb, const struct stop *stop,
 /* After a failed try: 1 to try again, 0 when err is the outcome, -1 with a new
  * one. */
 static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
-			  enum grpc_code code, int attempt,
-			  const struct stop *stop, struct error *err)
+			  int attempt, const struct stop *stop,
+			  struct error *err)
 {
+	int code = err->grpc_status;
 	struct error why = { 0 };
 	int rc = 0;
 
@@ -265,7 +240,7 @@ static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
 		rc = renew_token(sb, attempt, stop, &why);
 	} else if (code == GRPC_NOT_FOUND || code == GRPC_FAILED_PRECONDITION) {
 		return check_ended(sb, stop, err);
-	} else if (!modal_is_passing(code, err)) {
+	} else if (!modal_is_passing(err)) {
 		return 0;
 	} else {
 		/* After some failures the sandbox itself is asked for. */
@@ -290,9 +265,7 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 
 	if (answer)
 		*answer = NULL;
-	if (rc < 0)
-		return -1;
-	for (int attempt = 0;; attempt++) {
+	for (int attempt = 0; rc == 0; attempt++) {
 		struct error why = { 0 };
 		int next;
 
@@ -301,21 +274,22 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 			break;
 		if (result.outcome.replies)
 			attempt = 0;
-		next = handle_failure(sb, ask, result.outcome.code, attempt,
-				      stop, &why);
-		if (next > 0)
-			continue;
-		*err = why;
+		next = handle_failure(sb, ask, attempt, stop, &why);
+		rc = next > 0 ? 0 : -1;
+		if (rc < 0)
+			*err = why;
 		if (next == 0)
 			error_wrap(err, "%s", ask->what);
-		break;
 	}
+	cJSON_Delete(ask->request);
 	grpc_outcome_release(&result.outcome);
-	if (answer)
-		*answer = result.answer;
-	else
-		modal_free(result.answer);
+	modal_give(result.answer, answer);
 	return rc;
+}
+
+cJSON *modal_process(const struct modal_exec *x)
+{
+	return protobuf_texts("task_id", x->task, "exec_id", x->id, NULL);
 }
 
 /* The process's id makes a repeated start the same one. */
@@ -323,30 +297,27 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err)
 {
-	Modal__TaskExecStartRequest request =
-		MODAL__TASK_EXEC_START_REQUEST__INIT;
-	const struct modal_ask ask = { "TaskExecStart", "starting the command",
-				       .request = &request.base };
-	char *args[ARGUMENTS];
-	size_t n = 0;
+	struct modal_ask ask = { .method = "TaskExecStart",
+				 .what = "starting the command" };
+	int n = 0;
 
 	if (modal_ensure_router(sb, false, stop, err) < 0)
 		return -1;
 	*x = (struct modal_exec){ .sb = sb, .task = modal_box(sb)->task };
 	ids_uuid4(x->id);
-	request.task_id = x->task;
-	request.exec_id = x->id;
-	for (; argv[n] && n < ARGUMENTS; n++)
-		args[n] = (char *)argv[n];
-	request.command_args = args;
-	request.n_command_args = n;
-	request.stdout_config = PIPE;
-	request.stderr_config = errors ? PIPE : 0;
+	while (argv[n])
+		n++;
+	ask.request = modal_process(x);
+	cJSON_AddItemToObject(ask.request, "command_args",
+			      cJSON_CreateStringArray(argv, n));
+	cJSON_AddNumberToObject(ask.request, "stdout_config", PIPE);
+	cJSON_AddNumberToObject(ask.request, "stderr_config",
+				errors ? PIPE : 0);
 	return modal_route(sb, &ask, NULL, stop, err);
 }
 
 struct output_reader {
-	Modal__TaskExecStdioReadRequest request;
+	cJSON *offset; /* of the request */
 	int (*data)(void *arg, struct str chunk, struct error *err);
 	void *arg;
 };
@@ -359,7 +330,8 @@ static int on_stdio(void *arg, const ProtobufCMessage *message,
 	const ProtobufCBinaryData *data =
 		&((Modal__TaskExecStdioReadResponse *)message)->data;
 
-	r->request.offset += data->len;
+	cJSON_SetNumberValue(r->offset,
+			     r->offset->valuedouble + (double)data->len);
 	return r->data(r->arg, (struct str){ (char *)data->data, data->len },
 		       err);
 }
@@ -368,48 +340,31 @@ int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err)
 {
-	struct output_reader r = {
-		.request = MODAL__TASK_EXEC_STDIO_READ_REQUEST__INIT,
-		.data = data,
-		.arg = arg,
-	};
-	const struct modal_ask ask = {
-		.method = "TaskExecStdioRead",
-		.what = "reading the output",
-		.request = &r.request.base,
-		.each = on_stdio,
-		.arg = &r,
-	};
+	cJSON *request = modal_process(x);
+	struct output_reader r = { .offset = cJSON_AddNumberToObject(
+					   request, "offset", 0),
+				   .data = data,
+				   .arg = arg };
+	const struct modal_ask ask = { .method = "TaskExecStdioRead",
+				       .what = "reading the output",
+				       .request = request,
+				       .each = on_stdio,
+				       .arg = &r };
 
-	r.request.task_id = x->task;
-	r.request.exec_id = x->id;
-	r.request.file_descriptor = stream;
+	cJSON_AddNumberToObject(request, "file_descriptor", stream);
 	return modal_route(x->sb, &ask, NULL, stop, err);
-}
-
-int modal_ask_process(struct modal_exec *x, struct modal_ask *ask,
-		      ProtobufCMessage **answer, const struct stop *stop,
-		      struct error *err)
-{
-	Modal__TaskExecRequest request = MODAL__TASK_EXEC_REQUEST__INIT;
-
-	request.task_id = x->task;
-	request.exec_id = x->id;
-	ask->request = &request.base;
-	return modal_route(x->sb, ask, answer, stop, err);
 }
 
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err)
 {
-	struct modal_ask ask = {
-		.method = "TaskExecWait",
-		.what = "waiting for the command",
-	};
+	const struct modal_ask ask = { "TaskExecWait",
+				       "waiting for the command",
+				       .request = modal_process(x) };
 	ProtobufCMessage *answer;
 	const Modal__TaskExecWaitResponse *end;
 
-	if (modal_ask_process(x, &ask, &answer, stop, err) < 0)
+	if (modal_route(x->sb, &ask, &answer, stop, err) < 0)
 		return -1;
 	end = (Modal__TaskExecWaitResponse *)answer;
 	*status = -1;
@@ -419,7 +374,7 @@ int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	else if (end->exit_status_case ==
 		 MODAL__TASK_EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL)
 		*status = 128 + end->signal;
-	modal_free(answer);
+	protobuf_free(answer);
 	return 0;
 }
 

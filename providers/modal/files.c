@@ -9,8 +9,8 @@
 #include "base/str.h"
 #include "net/envelope.h"
 #include "net/retry.h"
+#include "providers/kit/stat_files.h"
 #include "providers/modal/modal.h"
-#include "sandbox/quote.h"
 #include "sandbox/transfer.h"
 
 /*
@@ -33,7 +33,6 @@ enum {
 	SMALL = 1 << 20, /* is held in memory, so that it can be sent again */
 	TRIES = 4,
 	PAUSE_MS = 200,
-	MODES_MAX = 100000, /* bytes of one command */
 };
 
 struct input_writer {
@@ -50,7 +49,7 @@ static void add_message(struct input_writer *w,
 {
 	envelope_head(&w->out,
 		      protobuf_c_message_get_packed_size(&message->base));
-	modal_pack(&message->base, &w->out);
+	protobuf_pack(&message->base, &w->out);
 }
 
 /* Reads the input into the window up to this offset. */
@@ -120,8 +119,8 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 	return (int64_t)n;
 }
 
-static int write_once(struct input_writer *w, enum grpc_code *code,
-		      const struct stop *stop, struct error *err)
+static int write_once(struct input_writer *w, const struct stop *stop,
+		      struct error *err)
 {
 	Modal__TaskExecStdinWriteStreamStart start =
 		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_START__INIT;
@@ -132,8 +131,7 @@ static int write_once(struct input_writer *w, enum grpc_code *code,
 				       .source = on_source,
 				       .source_size = -1,
 				       .arg = w,
-				       .timeout_ms = LONG_MS,
-				       .code = code };
+				       .timeout_ms = LONG_MS };
 
 	start.task_id = w->x->task;
 	start.exec_id = w->x->id;
@@ -152,21 +150,20 @@ static int write_once(struct input_writer *w, enum grpc_code *code,
 static int find_offset(struct input_writer *w, const struct stop *stop,
 		       struct error *err)
 {
-	struct modal_ask ask = {
-		.method = "TaskExecStdinStatus",
-		.what = "sending the input",
-	};
+	const struct modal_ask ask = { "TaskExecStdinStatus",
+				       "sending the input",
+				       .request = modal_process(w->x) };
 	ProtobufCMessage *answer = NULL;
 	const Modal__TaskExecStdinStatusResponse *status;
 	int64_t at;
 	bool closed;
 
-	if (modal_ask_process(w->x, &ask, &answer, stop, err) < 0)
+	if (modal_route(w->x->sb, &ask, &answer, stop, err) < 0)
 		return -1;
 	status = (Modal__TaskExecStdinStatusResponse *)answer;
 	at = (int64_t)status->num_bytes_written;
 	closed = status->closed;
-	modal_free(answer);
+	protobuf_free(answer);
 	if (at < 0 || at > w->in->sent || at < w->in->sent - WINDOW)
 		return error_set(err, ERR_NETWORK,
 				 "sending the input was cut, and cannot "
@@ -187,16 +184,15 @@ int modal_write(struct modal_exec *x, struct file_source *in,
 	w.window = xcalloc(1, WINDOW);
 	for (int i = 0;; i++) {
 		struct error why = { 0 };
-		enum grpc_code code = GRPC_NONE;
 
-		rc = write_once(&w, &code, stop, &why);
+		rc = write_once(&w, stop, &why);
 		if (rc == 0)
 			break;
-		if (code == GRPC_FAILED_PRECONDITION)
+		if (why.grpc_status == GRPC_FAILED_PRECONDITION)
 			why.code = ERR_REMOTE;
 		if (in->failed || i == RESUMES ||
-		    (!modal_is_passing(code, &why) &&
-		     code != GRPC_UNAUTHENTICATED) ||
+		    (!modal_is_passing(&why) &&
+		     why.grpc_status != GRPC_UNAUTHENTICATED) ||
 		    stop_sleep(stop, (int64_t)i * RESUME_MS, &why) < 0) {
 			*err = why;
 			break;
@@ -346,34 +342,6 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 	return rc;
 }
 
-/* The tool sets no modes: one command for all files that want one. */
-static int set_modes(struct sandbox *sb, const struct transfer *files, size_t n,
-		     const struct stop *stop, struct error *err)
-{
-	struct buf command = BUF_INIT(MODES_MAX);
-	struct exec_result res;
-	size_t i = 0;
-	int rc = 0;
-
-	while (rc == 0 && i < n) {
-		struct exec_request req = { .cwd = "/", .plain = true };
-
-		buf_clear(&command);
-		for (; i < n && command.len < MODES_MAX / 2; i++) {
-			if (files[i].error != FILE_OK || !files[i].mode)
-				continue;
-			buf_addf(&command, "chmod %o ", files[i].mode & 07777);
-			quote_word(&command, str_of(files[i].path));
-			buf_addc(&command, '\n');
-		}
-		req.command = buf_str(&command);
-		if (command.len)
-			rc = modal_execute(sb, &req, &res, stop, err);
-	}
-	buf_release(&command);
-	return rc;
-}
-
 int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		 const struct stop *stop, struct error *err)
 {
@@ -381,7 +349,7 @@ int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 
 	if (transfer_each(sb, files, n, &m, stop, err) < 0)
 		return -1;
-	return set_modes(sb, files, n, stop, err);
+	return stat_files(sb, STAT_SET_MODES, files, n, stop, err);
 }
 
 struct modal_download {

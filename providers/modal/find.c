@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -19,40 +20,25 @@ enum {
 	PAGES_MAX = 1000, /* of a list */
 };
 
-/* What the field holds. The first value that is given for it stays: value is
- * owned, and may be NULL. */
-static const char *keep_first(struct modal *m, char **field, char *value)
-{
-	pthread_mutex_lock(&m->lock);
-	if (*field)
-		free(value);
-	else
-		*field = value;
-	value = *field;
-	pthread_mutex_unlock(&m->lock);
-	return value;
-}
-
 int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 		   struct error *err)
 {
-	Modal__AppGetOrCreateRequest request =
-		MODAL__APP_GET_OR_CREATE_REQUEST__INIT;
-	const struct modal_ask ask = { "AppGetOrCreate", "finding the app",
-				       .request = &request.base };
+	struct modal_ask ask = { .method = "AppGetOrCreate",
+				 .what = "finding the app" };
 	const char *name = NULL;
 	char *id = NULL;
 
-	if (keep_first(m, &m->app, NULL))
+	if (modal_keep_first(&m->lock, &m->app, NULL))
 		return 0;
 	if (settings_string(m->settings, "modal", "app", &name, err) < 0)
 		return -1;
-	request.app_name = (char *)name;
-	request.environment_name = m->environment;
-	request.object_creation_type = create ? CREATE_IF_MISSING : 0;
+	ask.request = protobuf_texts("app_name", name, "environment_name",
+				     m->environment, NULL);
+	cJSON_AddNumberToObject(ask.request, "object_creation_type",
+				create ? CREATE_IF_MISSING : 0);
 	if (modal_ask_id(m, &ask, "app_id", &id, stop, err) < 0)
 		return -1;
-	(void)keep_first(m, &m->app, id);
+	(void)modal_keep_first(&m->lock, &m->app, id);
 	return 0;
 }
 
@@ -60,38 +46,31 @@ int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 static int find_builder(struct modal *m, const struct stop *stop,
 			struct error *err)
 {
-	Modal__EnvironmentGetOrCreateRequest request =
-		MODAL__ENVIRONMENT_GET_OR_CREATE_REQUEST__INIT;
-	const struct modal_ask ask = { "EnvironmentGetOrCreate",
-				       "asking for the environment",
-				       .request = &request.base };
+	struct modal_ask ask = { .method = "EnvironmentGetOrCreate",
+				 .what = "asking for the environment" };
 	ProtobufCMessage *answer;
 	const Modal__EnvironmentMetadata *metadata;
 
-	if (keep_first(m, &m->builder, NULL))
+	if (modal_keep_first(&m->lock, &m->builder, NULL))
 		return 0;
-	request.deployment_name = m->environment;
+	ask.request = protobuf_texts("deployment_name", m->environment, NULL);
 	if (modal_ask(m, &ask, &answer, stop, err) < 0)
 		return -1;
 	metadata = ((Modal__EnvironmentGetOrCreateResponse *)answer)->metadata;
-	(void)keep_first(
-		m, &m->builder,
+	(void)modal_keep_first(
+		&m->lock, &m->builder,
 		xstrdup(metadata && metadata->settings
 				? metadata->settings->image_builder_version
 				: ""));
-	modal_free(answer);
+	protobuf_free(answer);
 	return 0;
 }
 
 struct image_build {
 	const struct sandbox_spec *spec; /* for progress */
-	char **commands;                 /* of its Dockerfile */
-	size_t n_commands;
-	const char *secret; /* of a private registry, or NULL */
-	bool modals;        /* one of Modal's own images */
-	char *entry;        /* owned: the last log entry seen */
-	int status;         /* GenericStatus; 0: goes on */
-	char *why;          /* owned */
+	char *entry;                     /* owned: the last log entry seen */
+	int status;                      /* GenericStatus; 0: goes on */
+	char *why;                       /* owned */
 };
 
 static void set_result(struct image_build *b,
@@ -131,32 +110,27 @@ static int on_log(void *arg, const ProtobufCMessage *message, struct error *err)
 static int wait_build(struct modal *m, char *id, struct image_build *b,
 		      const struct stop *stop, struct error *err)
 {
-	Modal__ImageJoinStreamingRequest request =
-		MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
-	enum grpc_code code = GRPC_NONE;
-	const struct modal_ask ask = {
-		.method = "ImageJoinStreaming",
-		.what = "waiting for the image",
-		.request = &request.base,
-		.each = on_log,
-		.arg = b,
-		.timeout_ms = (JOIN_S + 10) * 1000,
-		.code = &code,
-	};
 	int failures = 0;
 
-	request.image_id = id;
-	request.timeout = JOIN_S;
 	while (!b->status) {
+		const struct modal_ask ask = {
+			"ImageJoinStreaming",
+			"waiting for the image",
+			.request =
+				protobuf_texts("image_id", id, "last_entry_id",
+					       b->entry, NULL),
+			.each = on_log,
+			.arg = b,
+			.timeout_ms = (JOIN_S + 10) * 1000,
+		};
 		struct error why = { 0 };
 
-		if (b->entry)
-			request.last_entry_id = b->entry;
+		cJSON_AddNumberToObject(ask.request, "timeout", JOIN_S);
 		if (modal_ask(m, &ask, NULL, stop, &why) == 0) {
 			failures = 0;
 			if (stop_sleep(stop, b->status ? 0 : 50, err) < 0)
 				return -1;
-		} else if (!b->status && (!modal_is_passing(code, &why) ||
+		} else if (!b->status && (!modal_is_passing(&why) ||
 					  ++failures == JOIN_FAILURES)) {
 			*err = why;
 			return -1;
@@ -168,44 +142,31 @@ static int wait_build(struct modal *m, char *id, struct image_build *b,
 			 b->why && b->why[0] ? b->why : "no reason");
 }
 
-/* Finds the image of these commands, or has it built. */
-static int get_image(struct modal *m, struct image_build *b, char **id,
-		     const struct stop *stop, struct error *err)
+/* Finds the image, or has it built; takes its description over. */
+static int get_image(struct modal *m, const struct sandbox_spec *spec,
+		     cJSON *image, char **id, const struct stop *stop,
+		     struct error *err)
 {
-	Modal__ImageGetOrCreateRequest request =
-		MODAL__IMAGE_GET_OR_CREATE_REQUEST__INIT;
-	Modal__Image image = MODAL__IMAGE__INIT;
-	Modal__GPUConfig gpu = MODAL__GPUCONFIG__INIT;
-	Modal__ImageRegistryConfig registry =
-		MODAL__IMAGE_REGISTRY_CONFIG__INIT;
-	const struct modal_ask ask = { "ImageGetOrCreate", "finding the image",
-				       .request = &request.base };
+	const struct modal_ask ask = {
+		"ImageGetOrCreate", "finding the image",
+		.request = protobuf_texts("app_id", m->app, "builder_version",
+					  m->builder, NULL)
+	};
+	struct image_build b = { .spec = spec };
 	ProtobufCMessage *answer;
 	int rc;
 
-	image.n_dockerfile_commands = b->n_commands;
-	image.dockerfile_commands = b->commands;
-	if (b->modals) {
-		image.gpu_config = &gpu;
-		request.namespace_ = GLOBAL;
-	}
-	if (b->secret) {
-		registry.registry_auth_type = STATIC_CREDS;
-		registry.secret_id = (char *)b->secret;
-	}
-	if (b->modals || b->secret)
-		image.image_registry_config = &registry;
-	request.image = &image;
-	request.app_id = m->app;
-	request.builder_version = m->builder;
+	cJSON_AddNumberToObject(ask.request, "namespace",
+				json_get(image, "gpu_config") ? GLOBAL : 0);
+	cJSON_AddItemToObject(ask.request, "image", image);
 	if (modal_ask(m, &ask, &answer, stop, err) < 0)
 		return -1;
-	set_result(b, ((Modal__ImageGetOrCreateResponse *)answer)->result);
+	set_result(&b, ((Modal__ImageGetOrCreateResponse *)answer)->result);
 	rc = modal_answer_id(answer, "image_id", id, err);
 	if (rc == 0)
-		rc = wait_build(m, *id, b, stop, err);
-	free(b->entry);
-	free(b->why);
+		rc = wait_build(m, *id, &b, stop, err);
+	free(b.entry);
+	free(b.why);
 	return rc;
 }
 
@@ -214,68 +175,65 @@ static int get_image(struct modal *m, struct image_build *b, char **id,
  * byte as the Python SDK's debian_slim() with that builder. Of older ones it
  * is longer and comes with a file: an image of the registry does for them.
  */
-static int get_debian_slim(struct modal *m, const struct sandbox_spec *spec,
-			   char **id, const struct stop *stop,
-			   struct error *err)
-{
-	static const char *const recipe[] = {
-		"FROM python:3.13.3-slim-bookworm",
-		"RUN apt-get update",
-		"RUN apt-get install -y gcc gfortran build-essential",
-		"RUN pip install --upgrade pip wheel uv",
-		("RUN echo 'debconf debconf/frontend select Noninteractive' | "
-		 "debconf-set-selections"),
-		"CMD [\"sleep\", \"172800\"]",
-	};
-	struct image_build b = { .spec = spec,
-				 .commands = (char **)recipe,
-				 .n_commands = sizeof(recipe) / sizeof(*recipe),
-				 .modals = true };
-
-	return get_image(m, &b, id, stop, err);
-}
+static const char debian_slim[] =
+	"{\"dockerfile_commands\":["
+	"\"FROM python:3.13.3-slim-bookworm\","
+	"\"RUN apt-get update\","
+	"\"RUN apt-get install -y gcc gfortran build-essential\","
+	"\"RUN pip install --upgrade pip wheel uv\","
+	"\"RUN echo 'debconf debconf/frontend select Noninteractive' | "
+	"debconf-set-selections\","
+	"\"CMD [\\\"sleep\\\", \\\"172800\\\"]\"],"
+	"\"gpu_config\":{},\"image_registry_config\":{}}";
 
 static int get_from_registry(struct modal *m, const char *name,
 			     const struct sandbox_spec *spec, char **id,
 			     const struct stop *stop, struct error *err)
 {
-	char *from;
-	struct image_build b = { .spec = spec,
-				 .commands = &from,
-				 .n_commands = 1 };
-	int rc;
+	cJSON *image = cJSON_CreateObject();
+	const char *secret = NULL;
+	char *from = xasprintf("FROM %s", name);
+	int rc = settings_string(m->settings, "modal", "registry_secret",
+				 &secret, err);
 
-	if (settings_string(m->settings, "modal", "registry_secret", &b.secret,
-			    err) < 0)
-		return -1;
-	if (strpbrk(name, " \t\r\n\\"))
-		return error_set(err, ERR_CONFIG, "'%.200s' is no image", name);
-	from = xasprintf("FROM %s", name);
-	rc = get_image(m, &b, id, stop, err);
+	cJSON_AddItemToObject(
+		image, "dockerfile_commands",
+		cJSON_CreateStringArray((const char *const *)&from, 1));
+	if (secret) {
+		cJSON *registry = protobuf_texts("secret_id", secret, NULL);
+
+		cJSON_AddNumberToObject(registry, "registry_auth_type",
+					STATIC_CREDS);
+		cJSON_AddItemToObject(image, "image_registry_config", registry);
+	}
 	free(from);
-	return rc;
+	if (rc == 0 && strpbrk(name, " \t\r\n\\"))
+		rc = error_set(err, ERR_CONFIG, "'%.200s' is no image", name);
+	if (rc == 0)
+		return get_image(m, spec, image, id, stop, err);
+	cJSON_Delete(image);
+	return -1;
 }
 
-char *modal_tag(const struct modal *m, const char *name, char **environment)
+cJSON *modal_tag(const struct modal *m, const char *name)
 {
-	*environment = strchr(name, '/') ? (char *)"" : m->environment;
-	return strchr(name, ':') ? xstrdup(name) : xasprintf("%s:latest", name);
+	char *tag = xasprintf("%s%s", name, strchr(name, ':') ? "" : ":latest");
+	cJSON *request =
+		protobuf_texts("tag", tag, "environment_name",
+			       strchr(name, '/') ? NULL : m->environment, NULL);
+
+	free(tag);
+	return request;
 }
 
 int modal_find_published(struct modal *m, const char *name, char **id,
 			 const struct stop *stop, struct error *err)
 {
-	Modal__ImageGetByTagRequest request =
-		MODAL__IMAGE_GET_BY_TAG_REQUEST__INIT;
 	const struct modal_ask ask = { "ImageGetByTag",
 				       "finding the named image",
-				       .request = &request.base };
-	int rc;
+				       .request = modal_tag(m, name) };
 
-	request.tag = modal_tag(m, name, &request.environment_name);
-	rc = modal_ask_id(m, &ask, "image_id", id, stop, err);
-	free(request.tag);
-	return rc;
+	return modal_ask_id(m, &ask, "image_id", id, stop, err);
 }
 
 int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
@@ -308,7 +266,8 @@ int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
 	*bare = !slim || (strcmp(m->builder, "PREVIEW") != 0 &&
 			  strcmp(m->builder, "2025.06") < 0);
 	if (!*bare)
-		return get_debian_slim(m, spec, id, stop, err);
+		return get_image(m, spec, json_parse(str_of(debian_slim)), id,
+				 stop, err);
 	return get_from_registry(m, slim ? "python:3.13-slim-bookworm" : image,
 				 spec, id, stop, err);
 }
@@ -332,18 +291,16 @@ static enum sandbox_state state_of(const Modal__SandboxInfo *info)
 	return task && task->started_at > 0 ? STATE_RUNNING : STATE_STARTING;
 }
 
-/* The tags of one sandbox; modal_free() them. */
+/* The tags of one sandbox; protobuf_free() them. */
 static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
 		    const struct stop *stop, struct error *err)
 {
-	Modal__SandboxTagsGetRequest request =
-		MODAL__SANDBOX_TAGS_GET_REQUEST__INIT;
-	const struct modal_ask ask = { "SandboxTagsGet",
-				       "asking for the sandbox",
-				       .request = &request.base,
-				       .flags = modal_flags(id) };
+	const struct modal_ask ask = {
+		"SandboxTagsGet", "asking for the sandbox",
+		.request = protobuf_texts("sandbox_id", id, NULL),
+		.flags = modal_flags(id)
+	};
 
-	request.sandbox_id = (char *)id;
 	return modal_ask(m, &ask, tags, stop, err);
 }
 
@@ -400,51 +357,58 @@ static void emit_item(struct selection *s, const Modal__SandboxInfo *item)
 	(void)get_tags(s->m, item->id, &answer, s->stop, &ignored);
 	r = (const Modal__SandboxTagsGetResponse *)answer;
 	emit_info(s, item, r ? r->tags : NULL, r ? r->n_tags : 0);
-	modal_free(answer);
+	protobuf_free(answer);
+}
+
+/* The request for a page: sandboxes made before that time, 0: the newest. */
+static cJSON *list_request(const struct selection *s, double before)
+{
+	cJSON *request = protobuf_texts("app_id", s->m->app, "environment_name",
+					s->m->environment, NULL);
+
+	cJSON_AddNumberToObject(request, "before_timestamp", before);
+	if (s->owner)
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(request, "tags"),
+				     protobuf_texts("tag_name", "dcode.owner",
+						    "tag_value", s->owner,
+						    NULL));
+	return request;
 }
 
 static int list_pages(struct selection *s, struct error *err)
 {
-	struct modal *m = s->m;
-	Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
-	Modal__SandboxTag tag = MODAL__SANDBOX_TAG__INIT;
-	Modal__SandboxTag *tags[] = { &tag };
-	const struct modal_ask ask = { "SandboxList", "listing sandboxes",
-				       .request = &request.base };
+	double before = 0;
 
 	/* Without the app there are none; nothing is made to see that. */
-	if (modal_find_app(m, false, s->stop, err) < 0) {
+	if (modal_find_app(s->m, false, s->stop, err) < 0) {
 		if (err->code != ERR_NOT_FOUND)
 			return -1;
 		*err = (struct error){ 0 };
 		return 0;
 	}
-	request.app_id = m->app;
-	request.environment_name = m->environment;
-	tag.tag_name = (char *)"dcode.owner";
-	tag.tag_value = (char *)s->owner;
-	request.tags = tags;
-	request.n_tags = s->owner ? 1 : 0;
 	for (int page = 0; page < PAGES_MAX; page++) {
+		const struct modal_ask ask = {
+			"SandboxList", "listing sandboxes",
+			.request = list_request(s, before)
+		};
+		double last = before;
 		ProtobufCMessage *answer;
 		const Modal__SandboxListResponse *r;
-		double before = request.before_timestamp;
 		size_t n;
 
-		if (modal_ask(m, &ask, &answer, s->stop, err) < 0)
+		if (modal_ask(s->m, &ask, &answer, s->stop, err) < 0)
 			return -1;
 		r = (Modal__SandboxListResponse *)answer;
 		n = r->n_sandboxes;
 		for (size_t i = 0; i < n; i++)
 			emit_item(s, r->sandboxes[i]);
 		if (n)
-			request.before_timestamp =
-				r->sandboxes[n - 1]->created_at;
-		modal_free(answer);
+			before = r->sandboxes[n - 1]->created_at;
+		protobuf_free(answer);
 		if (!n)
 			return 0;
 		/* Newest first: each page is older than the one before. */
-		if (before > 0 && !(request.before_timestamp < before))
+		if (last > 0 && !(before < last))
 			break;
 	}
 	return error_set(err, ERR_PROTOCOL,
@@ -495,6 +459,6 @@ int modal_info(struct sandbox_client *host, const char *id,
 	}
 	if (!s.found)
 		info_emit(sink, &info);
-	modal_free(answer);
+	protobuf_free(answer);
 	return 0;
 }

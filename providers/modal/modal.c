@@ -58,15 +58,20 @@ static const struct setting settings[] = {
 	{ .key = "cpu",
 	  .type = SETTING_STRING,
 	  .help = "CPUs: \"0.5\", \"2\"" },
-	{ .key = "memory", .type = SETTING_INT, .help = "MiB of memory" },
+	{ .key = "memory",
+	  .type = SETTING_INT,
+	  .field = "resources.memory_mb",
+	  .help = "MiB of memory" },
 	{ .key = "gpu",
 	  .type = SETTING_STRING,
 	  .help = "GPU and how many: \"T4\", \"H100:2\"" },
 	{ .key = "cloud",
 	  .type = SETTING_STRING,
+	  .field = "cloud_provider_str",
 	  .help = "cloud to run in: aws, gcp, oci" },
 	{ .key = "region",
 	  .type = SETTING_LIST,
+	  .field = "scheduler_placement.regions",
 	  .help = "regions to run in, any of them" },
 	{ .key = "env",
 	  .type = SETTING_LIST,
@@ -339,6 +344,18 @@ static int configure(struct modal *m, struct error *err)
 struct modal *modal_of(const struct sandbox_client *host)
 {
 	return host->priv;
+}
+
+const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value)
+{
+	pthread_mutex_lock(lock);
+	if (*field)
+		free(value);
+	else
+		*field = value;
+	value = *field;
+	pthread_mutex_unlock(lock);
+	return value;
 }
 
 bool modal_id_ok(const char *id)

@@ -7,6 +7,7 @@
 
 #include "net/grpc.h"
 #include "providers/kit/file_source.h"
+#include "providers/kit/protobuf.h"
 #include "providers/modal/modal.pb-c.h"
 #include "sandbox/sandbox.h"
 
@@ -39,8 +40,8 @@ struct modal {                           /* sandbox_client.priv */
 	int64_t throttle_ms; /* most that is waited when a server asks for it;
 				-1: as long as it takes */
 	const char *project_key; /* as in struct sandbox_client */
+	_Atomic size_t server;   /* which answered last */
 	pthread_mutex_t lock;
-	size_t server;      /* which answered last */
 	char *app;          /* owned: the app's id, once known */
 	char *auth;         /* owned: token for calls about V2, once fetched */
 	int64_t auth_until; /* clock_ms() */
@@ -62,10 +63,10 @@ enum {
 	MODAL_V2 = 1 << 0,    /* the method's V2 */
 	MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
 };
-struct modal_ask {          /* one call; all borrowed */
+struct modal_ask {          /* one call; all but request is borrowed */
 	const char *method; /* "SandboxCreate" */
 	const char *what;   /* the request, for messages */
-	const ProtobufCMessage *request;
+	cJSON *request;     /* owned; NULL: an empty message */
 	/* For streams: each message of the answer; -1 ends the call. */
 	int (*each)(void *arg, const ProtobufCMessage *message,
 		    struct error *err);
@@ -75,12 +76,11 @@ struct modal_ask {          /* one call; all borrowed */
 	void *arg;
 	int64_t timeout_ms; /* of one try; 0: 60 s */
 	unsigned flags;
-	enum grpc_code *code; /* out: of the last try; may be NULL */
 };
 /*
- * A call of the control plane, repeated as its clients do. Without each,
- * *answer is the one message of the answer: modal_free() it. The error begins
- * with what.
+ * A call of the control plane, repeated as its clients do; frees the request.
+ * Without each, *answer is the one message of the answer: protobuf_free() it.
+ * The error begins with what.
  */
 int modal_ask(struct modal *m, const struct modal_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
@@ -93,8 +93,9 @@ int modal_ask_id(struct modal *m, const struct modal_ask *ask,
 /* The same of an answer that came, which is freed. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err);
-void modal_free(ProtobufCMessage *message); /* NULL is fine */
-struct modal_result {                       /* start from { 0 } */
+/* To *answer, or, where that is NULL, to nobody. */
+void modal_give(ProtobufCMessage *message, ProtobufCMessage **answer);
+struct modal_result {             /* start from { 0 } */
 	ProtobufCMessage *answer; /* the one message; NULL unless it came */
 	struct grpc_outcome outcome;
 };
@@ -111,13 +112,8 @@ int modal_try(struct modal *m, const struct modal_where *where,
 	      const struct modal_ask *ask, struct modal_result *result,
 	      const struct stop *stop, struct error *err);
 /* True when the call may have another outcome when it is repeated. */
-bool modal_is_passing(enum grpc_code code, const struct error *why);
+bool modal_is_passing(const struct error *why);
 
-/* Pure: NULL for what is no such message, or would take far more memory than
- * its bytes. modal_free() it. */
-ProtobufCMessage *modal_unpack(const ProtobufCMessageDescriptor *type,
-			       struct str bytes);
-void modal_pack(const ProtobufCMessage *message, struct buf *out);
 /* Pure: ms to wait before the next try as grpc-status-details-bin wants; -1. */
 int64_t modal_retry_wish(struct str details);
 
@@ -126,6 +122,9 @@ struct modal *modal_of(const struct sandbox_client *host);
 bool modal_id_ok(const char *id);
 /* At most max printable characters without white space. */
 bool modal_token_ok(const char *token, size_t max);
+/* What the field holds. The first value that is given for it stays: value is
+ * owned, and may be NULL. */
+const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value);
 /* The flags for calls about this sandbox. */
 unsigned modal_flags(const char *id);
 /*
@@ -144,7 +143,8 @@ struct modal_box *modal_box(struct sandbox *sb);
  * was refused. ERR_GONE when the sandbox has ended. */
 int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 			struct error *err);
-/* A call of the router. ERR_GONE when the sandbox has ended meanwhile. */
+/* A call of the router; frees the request. ERR_GONE when the sandbox has ended
+ * meanwhile. */
 int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err);
@@ -161,10 +161,8 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 int modal_read(struct modal_exec *x, int stream,
 	       int (*data)(void *arg, struct str chunk, struct error *err),
 	       void *arg, const struct stop *stop, struct error *err);
-/* A call that only names the process; the answer is the caller's. */
-int modal_ask_process(struct modal_exec *x, struct modal_ask *ask,
-		      ProtobufCMessage **answer, const struct stop *stop,
-		      struct error *err);
+/* A request that names the process. */
+cJSON *modal_process(const struct modal_exec *x);
 int modal_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err);
@@ -181,9 +179,9 @@ int modal_find_image(struct modal *m, const struct sandbox_spec *spec,
 /* The id of a published image, owned. */
 int modal_find_published(struct modal *m, const char *name, char **id,
 			 const struct stop *stop, struct error *err);
-/* "name:latest" for "name", owned. What has a '/' names its environment itself.
- */
-char *modal_tag(const struct modal *m, const char *name, char **environment);
+/* A request that names an image: "name:latest" for "name". What has a '/' names
+ * its environment itself. */
+cJSON *modal_tag(const struct modal *m, const char *name);
 int modal_list(struct sandbox_client *host, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err);

@@ -1,4 +1,4 @@
-/* rpc.c - Modal's messages, and calls repeated as its clients do. */
+/* rpc.c - calls of Modal's services, repeated as its clients do. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,6 @@
 #include "providers/modal/modal.h"
 
 enum {
-	/* An empty message of a list is two bytes on the wire and a hundred in
-	 * memory. */
-	MEMORY_MIN = 8 << 20,
-	MEMORY_FACTOR = 8,
 	WISH_MAX_S = 3600,
 	REQUEST_MAX = 8 << 20,
 	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
@@ -30,87 +26,44 @@ enum {
 	AUTH_FOR_S = 1200, /* a token that does not say */
 };
 
-/* protobuf-c's allocator: fails when the message takes too much. */
-struct budget {
-	size_t left;
-};
-
-static void *allocate(void *arg, size_t size)
+void modal_give(ProtobufCMessage *message, ProtobufCMessage **answer)
 {
-	struct budget *b = arg;
-
-	if (size > b->left)
-		return NULL;
-	b->left -= size;
-	return xcalloc(1, size ? size : 1);
+	if (answer)
+		*answer = message;
+	else
+		protobuf_free(message);
 }
 
-static void deallocate(void *arg, void *ptr)
+static int64_t policy_ms(const Modal__Any *any)
 {
-	(void)arg;
-	free(ptr);
-}
+	struct str value = { (char *)any->value.data, any->value.len };
+	ProtobufCMessage *policy =
+		str_ends(str_of(any->type_url), "/modal.client.RPCRetryPolicy")
+			? protobuf_unpack(&modal__rpcretry_policy__descriptor,
+					  value)
+			: NULL;
+	float seconds;
 
-ProtobufCMessage *modal_unpack(const ProtobufCMessageDescriptor *type,
-			       struct str bytes)
-{
-	struct budget budget = { .left = MEMORY_MIN +
-					 bytes.len * MEMORY_FACTOR };
-	ProtobufCAllocator own = { .alloc = allocate,
-				   .free = deallocate,
-				   .allocator_data = &budget };
-
-	return protobuf_c_message_unpack(type, &own, bytes.len,
-					 (const uint8_t *)bytes.ptr);
-}
-
-void modal_free(ProtobufCMessage *message)
-{
-	ProtobufCAllocator own = { .alloc = allocate, .free = deallocate };
-
-	if (message)
-		protobuf_c_message_free_unpacked(message, &own);
-}
-
-void modal_pack(const ProtobufCMessage *message, struct buf *out)
-{
-	size_t len = protobuf_c_message_get_packed_size(message);
-	char *room = buf_room(out, len);
-
-	if (room)
-		buf_added(out,
-			  protobuf_c_message_pack(message, (uint8_t *)room));
+	if (!policy)
+		return -1;
+	seconds = ((Modal__RPCRetryPolicy *)policy)->retry_after_secs;
+	protobuf_free(policy);
+	if (!(seconds >= 0.1F)) /* also what is no number */
+		seconds = 0.1F;
+	return seconds > WISH_MAX_S ? WISH_MAX_S * 1000
+				    : (int64_t)(seconds * 1000);
 }
 
 int64_t modal_retry_wish(struct str details)
 {
 	ProtobufCMessage *status =
-		modal_unpack(&modal__rpcstatus__descriptor, details);
+		protobuf_unpack(&modal__rpcstatus__descriptor, details);
 	const Modal__RPCStatus *s = (const Modal__RPCStatus *)status;
 	int64_t wish = -1;
 
-	for (size_t i = 0; s && wish < 0 && i < s->n_details; i++) {
-		const Modal__Any *any = s->details[i];
-		struct str value = { (char *)any->value.data, any->value.len };
-		ProtobufCMessage *policy = NULL;
-		float seconds;
-
-		if (str_ends(str_of(any->type_url),
-			     "/modal.client.RPCRetryPolicy"))
-			policy = modal_unpack(
-				&modal__rpcretry_policy__descriptor, value);
-		if (!policy)
-			continue;
-		seconds = ((Modal__RPCRetryPolicy *)policy)->retry_after_secs;
-		/* Also for what is no number. */
-		if (!(seconds >= 0.1F))
-			seconds = 0.1F;
-		if (seconds > WISH_MAX_S)
-			seconds = WISH_MAX_S;
-		wish = (int64_t)(seconds * 1000);
-		modal_free(policy);
-	}
-	modal_free(status);
+	for (size_t i = 0; s && wish < 0 && i < s->n_details; i++)
+		wish = policy_ms(s->details[i]);
+	protobuf_free(status);
 	return wish;
 }
 
@@ -130,7 +83,7 @@ int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no %s", field);
 	}
-	modal_free(answer);
+	protobuf_free(answer);
 	return rc;
 }
 
@@ -143,23 +96,20 @@ struct stream_relay { /* between one call and who asked for it */
 static int on_message(void *arg, struct str bytes, struct error *err)
 {
 	const struct stream_relay *r = arg;
-	ProtobufCMessage *message = modal_unpack(r->type, bytes);
+	ProtobufCMessage *message = protobuf_unpack(r->type, bytes);
 	int rc = 0;
 
-	if (!message)
-		return error_set(err, ERR_PROTOCOL,
-				 "unexpected server response: no %s",
-				 r->type->short_name);
-	if (!r->ask->each && !r->result->answer) {
+	if (message && !r->ask->each && !r->result->answer) {
 		r->result->answer = message;
 		return 0;
 	}
-	if (r->ask->each)
+	if (message && r->ask->each)
 		rc = r->ask->each(r->ask->arg, message, err);
 	else
 		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: two answers");
-	modal_free(message);
+			       "unexpected server response: %s %s",
+			       message ? "two of" : "no", r->type->short_name);
+	protobuf_free(message);
 	return rc;
 }
 
@@ -195,8 +145,13 @@ int modal_try(struct modal *m, const struct modal_where *where,
 	};
 	int rc;
 
-	if (ask->request)
-		modal_pack(ask->request, &body);
+	if (ask->request) {
+		ProtobufCMessage *request =
+			protobuf_build(method->input, ask->request);
+
+		protobuf_pack(request, &body);
+		protobuf_free(request);
+	}
 	call.message = buf_str(&body);
 	rc = buf_check(&body, "the request", err);
 	if (rc == 0)
@@ -205,11 +160,9 @@ int modal_try(struct modal *m, const struct modal_where *where,
 		rc = error_set(err, ERR_PROTOCOL,
 			       "unexpected server response: no answer");
 	if (rc < 0) {
-		modal_free(result->answer);
+		protobuf_free(result->answer);
 		result->answer = NULL;
 	}
-	if (ask->code)
-		*ask->code = result->outcome.code;
 	buf_release(&body);
 	free(path);
 	return rc;
@@ -221,9 +174,9 @@ static bool is_cut(const struct error *why)
 	return why->code == ERR_NETWORK || why->code == ERR_UNREACHABLE;
 }
 
-bool modal_is_passing(enum grpc_code code, const struct error *why)
+bool modal_is_passing(const struct error *why)
 {
-	switch (code) {
+	switch (why->grpc_status) {
 	case GRPC_CANCELLED:
 	case GRPC_UNKNOWN:
 	case GRPC_DEADLINE_EXCEEDED:
@@ -248,12 +201,18 @@ struct rpc_tries {
 	size_t moves; /* to other servers */
 };
 
+/* "x-retry-delay: 1.250", owned. */
+static char *seconds_header(const char *name, int64_t ms)
+{
+	return xasprintf("%s: %lld.%03lld", name, (long long)(ms / 1000),
+			 (long long)(ms % 1000));
+}
+
 /* The header lines of one try; the caller frees those from *own on. */
 static void add_headers(const struct modal *m, const struct rpc_tries *t,
 			char **list, size_t *own)
 {
-	const char *server = m->servers[t->server];
-	const char *host = strstr(server, "://") + 3;
+	const char *host = strstr(m->servers[t->server], "://") + 3;
 	int64_t since = clock_ms() - t->began;
 	size_t n = 0;
 
@@ -268,17 +227,11 @@ static void add_headers(const struct modal *m, const struct rpc_tries *t,
 	list[n++] = xasprintf("x-idempotency-key: %s", t->key);
 	list[n++] = xasprintf("x-retry-attempt: %d", t->attempt);
 	list[n++] = xasprintf("x-throttle-retry-attempt: %d", t->throttled);
-	list[n++] = xasprintf("x-modal-timestamp: %lld.%03lld",
-			      (long long)(t->began_at / 1000),
-			      (long long)(t->began_at % 1000));
+	list[n++] = seconds_header("x-modal-timestamp", t->began_at);
 	if (t->attempt)
-		list[n++] = xasprintf("x-retry-delay: %lld.%03lld",
-				      (long long)(since / 1000),
-				      (long long)(since % 1000));
+		list[n++] = seconds_header("x-retry-delay", since);
 	if (t->throttled)
-		list[n++] = xasprintf("x-throttle-retry-delay: %lld.%03lld",
-				      (long long)(since / 1000),
-				      (long long)(since % 1000));
+		list[n++] = seconds_header("x-throttle-retry-delay", since);
 	if (t->auth)
 		list[n++] = xasprintf("x-modal-auth-token: %s", t->auth);
 	list[n] = NULL;
@@ -327,7 +280,7 @@ static bool shall_repeat(struct modal *m, struct rpc_tries *t,
 		why->retry_after_ms = wish;
 		return retry_sleep(why, 0, stop, why) == 0;
 	}
-	if (!modal_is_passing(outcome->code, why))
+	if (!modal_is_passing(why))
 		return false;
 	/* Who asked for a sandbox need not ask again (sandbox_create()): the
 	 * key that makes the call idempotent is of this one. */
@@ -342,14 +295,6 @@ static bool shall_repeat(struct modal *m, struct rpc_tries *t,
 	return true;
 }
 
-static void add_hint(struct error *err)
-{
-	if (err->code == ERR_AUTH && !err->hint[0])
-		error_hint(err, "Is the token of this workspace, and not "
-				"revoked? See https://modal.com/settings/tokens"
-				", or run: modal setup");
-}
-
 static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err)
@@ -357,38 +302,29 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 	struct rpc_tries t = { .auth = auth,
 			       .began = clock_ms(),
 			       .began_at = clock_unix_ms(),
+			       .server = m->server,
 			       .pause_ms = PAUSE_MS };
 	struct modal_result result = { 0 };
+	struct error why;
 	int rc;
 
 	ids_uuid4(t.key);
-	pthread_mutex_lock(&m->lock);
-	t.server = m->server;
-	pthread_mutex_unlock(&m->lock);
-	for (;;) {
-		struct error why = { 0 };
-
+	do {
+		why = (struct error){ 0 };
 		rc = one_try(m, ask, &t, &result, stop, &why);
-		if (rc == 0)
-			break;
-		if (ask->each ||
-		    !shall_repeat(m, &t, &result.outcome, &why, stop)) {
-			*err = why;
-			break;
-		}
-	}
-	pthread_mutex_lock(&m->lock);
+	} while (rc < 0 && !ask->each &&
+		 shall_repeat(m, &t, &result.outcome, &why, stop));
 	if (result.outcome.began)
 		m->server = t.server;
-	pthread_mutex_unlock(&m->lock);
 	grpc_outcome_release(&result.outcome);
-	if (answer)
-		*answer = result.answer;
-	else
-		modal_free(result.answer);
+	modal_give(result.answer, answer);
 	if (rc == 0)
 		return 0;
-	add_hint(err);
+	*err = why;
+	if (err->code == ERR_AUTH && !err->hint[0])
+		error_hint(err, "Is the token of this workspace, and not "
+				"revoked? See https://modal.com/settings/tokens"
+				", or run: modal setup");
 	return error_wrap(err, "%s", ask->what);
 }
 
@@ -397,13 +333,8 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 static int auth_token(struct modal *m, char **token, const struct stop *stop,
 		      struct error *err)
 {
-	const Modal__Empty empty = MODAL__EMPTY__INIT;
-	struct modal_ask ask = {
-		.method = "AuthTokenGet",
-		.what = "fetching a token",
-		.request = &empty.base,
-		.timeout_ms = AUTH_MS,
-	};
+	struct modal_ask ask = { "AuthTokenGet", "fetching a token",
+				 .timeout_ms = AUTH_MS };
 	ProtobufCMessage *answer = NULL;
 	const char *fresh;
 	int64_t seconds;
@@ -425,7 +356,7 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	m->auth = xstrdup(fresh);
 	m->auth_until = clock_ms() + seconds * 500;
 	pthread_mutex_unlock(&m->lock);
-	modal_free(answer);
+	protobuf_free(answer);
 	return 0;
 }
 
@@ -438,10 +369,11 @@ int modal_ask(struct modal *m, const struct modal_ask *ask,
 
 	if (answer)
 		*answer = NULL;
-	if (ask->flags & MODAL_TOKEN && auth_token(m, &token, stop, err) < 0)
-		return -1;
-	rc = call(m, ask, token, answer, stop, err);
+	rc = ask->flags & MODAL_TOKEN ? auth_token(m, &token, stop, err) : 0;
+	if (rc == 0)
+		rc = call(m, ask, token, answer, stop, err);
 	free(token);
+	cJSON_Delete(ask->request);
 	return rc;
 }
 

@@ -26,19 +26,19 @@ static const ProtobufCMessageDescriptor *const types[] = {
  * it does not know, even of number 0, which it then refuses. */
 static void message(const ProtobufCMessageDescriptor *type, struct str bytes)
 {
-	ProtobufCMessage *first = modal_unpack(type, bytes);
+	ProtobufCMessage *first = protobuf_unpack(type, bytes);
 	ProtobufCMessage *second;
 	struct buf wire = BUF_INIT(16 << 20);
 
 	if (!first)
 		return;
-	modal_pack(first, &wire);
+	protobuf_pack(first, &wire);
 	if (wire.len > 16 * (bytes.len + 16))
 		abort();
-	second = modal_unpack(type, buf_str(&wire));
+	second = protobuf_unpack(type, buf_str(&wire));
 	buf_release(&wire);
-	modal_free(first);
-	modal_free(second);
+	protobuf_free(first);
+	protobuf_free(second);
 }
 
 static void profile(struct str text)

@@ -66,13 +66,13 @@ static int64_t wish_for(float seconds, const char *type)
 	int64_t wish;
 
 	policy.retry_after_secs = seconds;
-	modal_pack(&policy.base, &inner);
+	protobuf_pack(&policy.base, &inner);
 	any.type_url = (char *)type;
 	any.value.data = (uint8_t *)inner.ptr;
 	any.value.len = inner.len;
 	status.details = details;
 	status.n_details = 1;
-	modal_pack(&status.base, &outer);
+	protobuf_pack(&status.base, &outer);
 	wish = modal_retry_wish(buf_str(&outer));
 	buf_release(&inner);
 	buf_release(&outer);
@@ -106,14 +106,41 @@ static void test_bytes(void **state)
 	read.task_id = (char *)"ta";
 	read.exec_id = (char *)"x";
 	read.file_descriptor = 1;
-	modal_pack(&read.base, &out);
+	protobuf_pack(&read.base, &out);
 	assert_int_equal(out.len, 9);
 	assert_memory_equal(out.ptr, "\x0a\x02ta\x12\x01x\x20\x01", 9);
 	buf_clear(&out);
 	wait.sandbox_id = (char *)"sb";
-	modal_pack(&wait.base, &out); /* no timeout: nothing on the wire */
+	protobuf_pack(&wait.base, &out); /* no timeout: nothing on the wire */
 	assert_int_equal(out.len, 4);
 	buf_release(&out);
+}
+
+/* The same as of the struct, its members in whatever order. */
+static void test_an_object_becomes_the_bytes_of_its_message(void **state)
+{
+	cJSON *object = json_parse(
+		STR("{\"tags\":[{\"tag_value\":\"v\",\"tag_name\":\"n\"}],"
+		    "\"definition\":{\"workdir\":\"\",\"timeout_secs\":300,"
+		    "\"entrypoint_args\":[\"a\",\"b\"],\"image_id\":\"\","
+		    "\"open_ports\":{}},\"app_id\":\"ap\"}"));
+	ProtobufCMessage *message = protobuf_build(
+		&modal__sandbox_create_request__descriptor, object);
+	struct buf out = BUF_INIT(100);
+	static const char bytes[] = "\x0a\x02"
+				    "ap\x12\x0e"
+				    "\x0a\x01"
+				    "a\x0a\x01"
+				    "b\x38\xac\x02\x42\x00\xa2\x01\x00"
+				    "\x22\x06\x0a\x01n\x12\x01v";
+
+	(void)state;
+	protobuf_pack(message, &out);
+	assert_int_equal(out.len, sizeof(bytes) - 1);
+	assert_memory_equal(out.ptr, bytes, out.len);
+	buf_release(&out);
+	protobuf_free(message);
+	cJSON_Delete(object);
 }
 
 /* Two bytes each on the wire, far more in memory. */
@@ -128,12 +155,12 @@ static void test_too_many_messages(void **state)
 	(void)state;
 	for (size_t i = 0; i < len; i += 2)
 		bytes[i] = 0x0A;
-	assert_null(modal_unpack(type, (struct str){ bytes, len }));
-	message = modal_unpack(type, (struct str){ bytes, 2000 });
+	assert_null(protobuf_unpack(type, (struct str){ bytes, len }));
+	message = protobuf_unpack(type, (struct str){ bytes, 2000 });
 	assert_non_null(message);
 	assert_int_equal(((Modal__SandboxListResponse *)message)->n_sandboxes,
 			 1000);
-	modal_free(message);
+	protobuf_free(message);
 	free(bytes);
 }
 
@@ -186,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_uuids),
 		cmocka_unit_test(test_the_pace),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(
+			test_an_object_becomes_the_bytes_of_its_message),
 		cmocka_unit_test(test_too_many_messages),
 		cmocka_unit_test(test_profiles),
 	};
