@@ -151,6 +151,10 @@ static void print_facts(struct app *app, struct store *s,
 	print_fact(app, "sandbox", threads_place(t, &box, room));
 	if (box.name[0])
 		print_fact(app, "", box.name);
+	if (t->imported && t->sandbox[0])
+		print_fact(app, "on offer", t->sandbox);
+	if (t->imported)
+		print_fact(app, "imported", t->origin);
 	print_fact(app, "begun", sandbox_time(t->created / 1000, room));
 	print_fact(app, "last used", sandbox_time(t->updated / 1000, room));
 	printf("%-10s%" PRId64 ", %s tokens in, %s out\n", "messages",

@@ -113,8 +113,9 @@ void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 	buf_addc(out, ',');
 	threads_add_member(app, out, "git_branch", t->branch);
 	add_sandbox(app, s, t, out);
-	buf_addf(out, ",\"in_use_by\":%" PRId64 ",\"imported\":%s", t->pid,
+	buf_addf(out, ",\"in_use_by\":%" PRId64 ",\"imported\":%s,", t->pid,
 		 t->imported ? "true" : "false");
+	threads_add_member(app, out, "origin_id", t->origin);
 }
 
 const char *threads_age(int64_t ms, char room[THREADS_SHORT])
@@ -190,6 +191,16 @@ static const struct arg_row prune_options[] = {
 	{ 0 },
 };
 
+static const struct arg_row export_options[] = {
+	{ "html", 0, ARG_FLAG, NULL,
+	  "A page for people: no scripts, nothing loaded from outside" },
+	{ "with-patch", 0, ARG_FLAG, NULL,
+	  "Also the patch that is saved of it" },
+	{ "force", 0, ARG_FLAG, NULL, "Replace FILE" },
+	ARG_JSON,
+	{ 0 },
+};
+
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
@@ -219,6 +230,21 @@ static const struct subcommand subs[] = {
 	  .least = 1,
 	  .most = -1,
 	  .run = threads_cmd_delete },
+	{ .name = "export",
+	  .args = "ID [FILE]",
+	  .summary = "Write a thread to a file (- is standard output), known "
+		     "secrets masked",
+	  .options = export_options,
+	  .least = 1,
+	  .most = 2,
+	  .run = threads_cmd_export },
+	{ .name = "import",
+	  .args = "FILE",
+	  .summary = "Store a thread that was exported; - is standard input",
+	  .options = json_options,
+	  .least = 1,
+	  .most = 1,
+	  .run = threads_cmd_import },
 	{ .name = "prune",
 	  .summary = "Delete old threads",
 	  .options = prune_options,

@@ -12,6 +12,8 @@ int threads_cmd_show(struct app *app, const struct args *args);
 int threads_cmd_rename(struct app *app, const struct args *args);
 int threads_cmd_delete(struct app *app, const struct args *args);
 int threads_cmd_prune(struct app *app, const struct args *args);
+int threads_cmd_export(struct app *app, const struct args *args);
+int threads_cmd_import(struct app *app, const struct args *args);
 
 /* As thread_find() with the directory of this run; opens the database. */
 int threads_find(struct app *app, const char *name, struct store **store,

@@ -18,6 +18,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_ROLLBACK,
 		 SQL_OWNER,
 		 SQL_THREAD_ADD,
+		 SQL_THREAD_IMPORT,
 		 SQL_THREAD_SET,
 		 SQL_THREAD_LIST,
 		 SQL_THREAD_FIND,

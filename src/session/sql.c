@@ -5,7 +5,7 @@
 #define THREAD_COLUMNS                                                         \
 	"no, id, title, model, provider, sandbox, label, cwd, branch,"         \
 	" created, updated, messages, input, output, pid, started, place,"     \
-	" imported"
+	" imported, origin"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
 	" place, note, kept, thread"
@@ -19,6 +19,10 @@ const char *const store_texts[SQL_COUNT] = {
 			   " cwd, provider, label, branch, title, pid, started,"
 			   " place, updated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"
 			   " ?8, ?9, ?10, ?11, ?12, ?2)",
+	[SQL_THREAD_IMPORT] = "INSERT INTO thread(id, created, updated, model,"
+			      " sandbox, cwd, provider, title, origin,"
+			      " imported)"
+			      " VALUES(?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, 1)",
 	[SQL_THREAD_SET] = "UPDATE thread SET model=?2, sandbox=?3, cwd=?4,"
 			   " provider=?5, label=?6, branch=?7 WHERE no=?1",
 	[SQL_THREAD_LIST] = "SELECT " THREAD_COLUMNS " FROM thread"

@@ -32,6 +32,7 @@ void thread_release(struct thread *t)
 	free(t->label);
 	free(t->cwd);
 	free(t->branch);
+	free(t->origin);
 	*t = (struct thread){ 0 };
 }
 
@@ -59,6 +60,7 @@ static void read_thread(sqlite3_stmt *st, const struct process *self,
 		.input = sqlite3_column_int64(st, 12),
 		.output = sqlite3_column_int64(st, 13),
 		.imported = sqlite3_column_int(st, 17) != 0,
+		.origin = xstrdup(store_text(st, 18)),
 	};
 	if (owner.pid && process_lives(&owner, self))
 		t->pid = owner.pid;

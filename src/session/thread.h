@@ -26,7 +26,10 @@ struct thread { /* strings owned, never NULL once filled; start from { 0 } */
 	int64_t messages;
 	int64_t input, output; /* tokens; input counts the cached ones too */
 	int64_t pid;           /* the living dcode that uses it, or 0 */
+	/* From a file: sandbox is then an offer of whoever wrote it, made by
+	 * none of ours, and origin the id that the thread had there, or "". */
 	bool imported;
+	char *origin;
 };
 void thread_release(struct thread *t);
 
