@@ -1,0 +1,34 @@
+/* patch.h - changes as a git patch: printed, and saved before a sandbox goes.
+ */
+/* SPDX-License-Identifier: MIT */
+#ifndef WORKSPACE_PATCH_H
+#define WORKSPACE_PATCH_H
+
+#include "workspace/fetch.h"
+
+/* The exact patch between two commits: renames, modes, links, deletions and
+ * binary files; `git apply` takes it. */
+int patch_write(const struct git *g, const char *before, const char *after,
+		git_sink *sink, void *arg, const struct stop *stop,
+		struct error *err);
+
+struct patch_save {            /* all borrowed */
+	const char *directory; /* .../patches, made when missing */
+	const char *thread;    /* its id */
+	const struct workspace *workspace;
+	const struct fetch *fetch; /* from fetch_changes() */
+};
+/*
+ * Writes what differs from the base to a new file DIRECTORY/THREAD-N.patch,
+ * 0600, under a name that no file has: it appears whole or not at all. Where
+ * the newest of the thread says the same, that one is it. *path is owned.
+ */
+int patch_save(const struct patch_save *s, char **path, const struct stop *stop,
+	       struct error *err);
+/* The newest of a thread, owned; NULL: there is none. */
+char *patch_newest(const char *directory, const char *thread);
+/* Deletes those older than days, then the oldest until all are no more than
+ * bytes; never the newest of a thread. How many went. */
+size_t patch_sweep(const char *directory, int64_t days, int64_t bytes);
+
+#endif
