@@ -20,8 +20,9 @@ enum {                     /* exit statuses beside 0, 1, 2 and 128 + signal */
 
 struct app {
 	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
-	 * lost): what runs ends, and lifecycle_close() deletes its sandbox. A
-	 * second Ctrl-C, or a third signal of any kind, leaves at once. */
+	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
+	 * keeps it where the user said so. A second Ctrl-C, or a third signal
+	 * of any kind, leaves at once. */
 	struct cancel cancel;
 	bool json;       /* --json */
 	bool quiet;      /* -q */

@@ -49,8 +49,8 @@ int copy_check_free(const char *target, struct error *err);
 
 /* Counts what came from the sandbox; -1 with ERR_LIMIT past the limit. */
 int copy_receive(struct copy *c, size_t bytes, struct error *err);
-/* Checks that there is room for so many more on the disk, of which a part is
- * left to others: -1 with ERR_LIMIT. */
+/* Checks that there is room for so many more on the disk, of which 5 %, 1 GiB
+ * at most, stay free: -1 with ERR_LIMIT. */
 int copy_store(struct copy *c, int64_t bytes, struct error *err);
 
 /* Runs a script in the sandbox and appends its output to out. -1 also
