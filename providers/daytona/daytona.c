@@ -167,6 +167,23 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	return 0;
 }
 
+/* Minutes from stop to deletion; with 0, the default of create, there are
+ * none. */
+static int hold(struct vendor_client *c, const char *id, int64_t *keep_s,
+		const struct stop *stop, struct error *err)
+{
+	char *path =
+		xasprintf("/autodelete/%lld", (long long)(*keep_s + 59) / 60);
+	struct rest_ask ask = { .method = "POST",
+				.path = path,
+				.what = "putting off the sandbox's deletion",
+				.flags = REST_AGAIN };
+	int rc = vendor_ask(c, id, &ask, NULL, stop, err);
+
+	free(path);
+	return rc;
+}
+
 static void add_end(const cJSON *item, struct sandbox_info *info)
 {
 	int64_t minutes = json_int(item, "autoStopInterval", 0);
@@ -244,6 +261,9 @@ static const struct vendor vendor = {
 	.post = daytona_post,
 	.start = start,
 	.set_endpoint = set_endpoint,
+	.stop_path = "/stop",
+	.stop_body = "",
+	.hold = hold,
 	.extend = extend,
 	.touch = touch,
 	.info = add_end,
@@ -268,6 +288,7 @@ static const struct sandbox_ops ops = {
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,
+	.stop = vendor_stop,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -346,6 +346,8 @@ static const struct vendor vendor = {
 	.start = start,
 	.set_endpoint = set_endpoint,
 	.prepare = make_workdir,
+	.stop_path = "/pause",
+	.stop_body = "{}",
 	.extend = extend,
 	.info = add_end,
 	.list_path = list_path,
@@ -371,6 +373,7 @@ static const struct sandbox_ops ops = {
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,
+	.stop = vendor_stop,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -7,6 +7,7 @@
 
 #include "providers/kit/duplicate_create.h"
 #include "providers/kit/rest.h"
+#include "providers/kit/vendor_ops.h"
 #include "sandbox/sandbox.h"
 
 /*
@@ -99,6 +100,16 @@ struct vendor {
 	/* After create and attach; may be NULL. */
 	int (*prepare)(struct sandbox *sb, const struct stop *stop,
 		       struct error *err);
+	/* vendor_stop(): a POST to this path with this body stops it, or
+	 * halt() does, which is given its description; hold() makes that the
+	 * vendor keeps a stopped one for *keep_s seconds and says how long it
+	 * does. NULL: it has no such limit. */
+	const char *stop_path, *stop_body;
+	int (*halt)(struct vendor_client *c, const char *id,
+		    const cJSON *sandbox, const struct stop *stop,
+		    struct error *err);
+	int (*hold)(struct vendor_client *c, const char *id, int64_t *keep_s,
+		    const struct stop *stop, struct error *err);
 	/* So long from now on. NULL: cannot; then not in sandbox_ops either. */
 	int (*extend)(struct sandbox *sb, int64_t lifetime_s,
 		      const struct stop *stop, struct error *err);
@@ -221,30 +232,5 @@ void vendor_emit_info(const struct vendor *v, const cJSON *item,
  * may_be_gone: besides what the vendor's statuses say. Returns -1. */
 int vendor_exec_failed(struct sandbox *sb, int status, bool may_be_gone,
 		       const struct stop *stop, struct error *err);
-
-/* Rows for struct sandbox_ops. */
-void vendor_close(struct sandbox_client *host);
-int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
-		  const struct stop *stop, struct error *err);
-int vendor_attach(struct sandbox *sb, const char *id, const struct stop *stop,
-		  struct error *err);
-int vendor_list(struct sandbox_client *host, const char *owner,
-		const struct info_sink *sink, const struct stop *stop,
-		struct error *err);
-int vendor_info(struct sandbox_client *host, const char *id,
-		const struct info_sink *sink, const struct stop *stop,
-		struct error *err);
-int vendor_extend(struct sandbox *sb, int64_t lifetime_s,
-		  const struct stop *stop, struct error *err);
-int vendor_execute(struct sandbox *sb, const struct exec_request *req,
-		   struct exec_result *res, const struct stop *stop,
-		   struct error *err);
-int vendor_upload(struct sandbox *sb, struct transfer *files, size_t n,
-		  const struct stop *stop, struct error *err);
-int vendor_download(struct sandbox *sb, struct transfer *files, size_t n,
-		    const struct stop *stop, struct error *err);
-int vendor_remove(struct sandbox_client *host, const char *id,
-		  const struct stop *stop, struct error *err);
-void vendor_discard(struct sandbox *sb);
 
 #endif

@@ -120,19 +120,27 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 }
 
 /* The server takes whole minutes. */
-static int set_lifetime(struct sandbox *sb, int64_t lifetime_s,
-			const struct stop *stop, struct error *err)
+static int set_seconds(struct vendor_client *c, const char *id,
+		       const char *member, int64_t seconds,
+		       const struct stop *stop, struct error *err)
 {
-	char *body = xasprintf("{\"idle_ttl_seconds\":%lld}",
-			       (long long)(lifetime_s + 59) / 60 * 60);
+	char *body = xasprintf("{\"%s\":%lld}", member,
+			       (long long)(seconds + 59) / 60 * 60);
 	struct rest_ask ask = { .method = "PATCH",
 				.body = str_of(body),
 				.what = "extending the sandbox's life",
 				.flags = REST_AGAIN };
-	int rc = vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
+	int rc = vendor_ask(c, id, &ask, NULL, stop, err);
 
 	free(body);
 	return rc;
+}
+
+static int hold(struct vendor_client *c, const char *id, int64_t *keep_s,
+		const struct stop *stop, struct error *err)
+{
+	return set_seconds(c, id, "delete_after_stop_seconds", *keep_s, stop,
+			   err);
 }
 
 /* 1 when it runs, else 0: a request to the data plane would wake one that
@@ -178,7 +186,8 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	int rc;
 
 	if (vendor_lifetime(sb) != lifetime_s) {
-		rc = set_lifetime(sb, lifetime_s, stop, err);
+		rc = set_seconds(sb->host->priv, sb->id, "idle_ttl_seconds",
+				 lifetime_s, stop, err);
 	} else {
 		rc = is_ready(sb, stop, err);
 		if (rc > 0)
@@ -249,6 +258,9 @@ static const struct vendor vendor = {
 	.post = langsmith_post,
 	.start = start,
 	.set_endpoint = set_endpoint,
+	.stop_path = "/stop",
+	.stop_body = "{}",
+	.hold = hold,
 	.extend = extend,
 	.info = add_label,
 	.list_path = list_path,
@@ -269,6 +281,7 @@ static const struct sandbox_ops ops = {
 	.execute = langsmith_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,
+	.stop = vendor_stop,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -134,10 +134,9 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 				.path = "/keep_alive",
 				.what = "extending the devbox's life",
 				.flags = REST_AGAIN };
-	int rc = vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
 
 	(void)lifetime_s;
-	return rc;
+	return vendor_ask(sb->host->priv, sb->id, &ask, NULL, stop, err);
 }
 
 /* With an idle limit nothing says when it will end. */
@@ -300,6 +299,8 @@ static const struct vendor vendor = {
 	.post = runloop_post,
 	.start = resume,
 	.poll = poll_status,
+	.stop_path = "/suspend",
+	.stop_body = "",
 	.extend = extend,
 	.info = add_end,
 	.call = runloop_call,
@@ -320,6 +321,7 @@ static const struct sandbox_ops ops = {
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,
+	.stop = vendor_stop,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };
@@ -329,7 +331,7 @@ const struct sandbox_provider runloop_provider = {
 	.summary = "devboxes of Runloop",
 	.workdir = "/home/user",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_RENEWS,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = runloop_settings,

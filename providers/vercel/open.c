@@ -137,6 +137,7 @@ int vercel_open(struct sandbox_client *host, const struct settings *set,
 	if (rc == 0)
 		host->endpoint = v->endpoint;
 	if (v->v1)
-		host->lacks = SANDBOX_LIST; /* it keeps no labels */
+		/* It keeps no labels, and nothing of what has stopped. */
+		host->lacks = SANDBOX_LIST | SANDBOX_STOP;
 	return rc;
 }

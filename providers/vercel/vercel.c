@@ -21,8 +21,7 @@ char *vercel_path(const struct vercel *v, const char *path, const char *more)
 	return xasprintf("%s?teamId=%s%s", path, v->team, more);
 }
 
-/* "&projectId=P" or, for lists, "&project=P"; owned. */
-static char *project_query(const struct vercel *v, const char *name)
+char *vercel_project_query(const struct vercel *v, const char *name)
 {
 	struct buf b = BUF_INIT(1024);
 
@@ -31,13 +30,12 @@ static char *project_query(const struct vercel *v, const char *name)
 	return buf_detach(&b);
 }
 
-static const char *session_path(const struct vercel *v)
+const char *vercel_session_path(const struct vercel *v)
 {
 	return v->v1 ? "/v1/sandboxes/" : "/v2/sandboxes/sessions/";
 }
 
-/* Those of v1 have no session: what is said of one is said of the sandbox. */
-static const cJSON *session_of(const struct vercel *v, const cJSON *sandbox)
+const cJSON *vercel_session(const struct vercel *v, const cJSON *sandbox)
 {
 	return v->v1 ? sandbox : json_get(sandbox, "session");
 }
@@ -64,7 +62,7 @@ int vercel_unwrap(const struct vercel *v, cJSON **answer, struct error *err)
 		cJSON_AddStringToObject(*answer, "status", status);
 		cJSON_AddItemToObject(*answer, "session", session);
 	}
-	if (vendor_id_ok(json_string(session_of(v, *answer), "id", "")))
+	if (vendor_id_ok(json_string(vercel_session(v, *answer), "id", "")))
 		return 0;
 	cJSON_Delete(*answer);
 	*answer = NULL;
@@ -79,7 +77,7 @@ static int get_sandbox(struct vendor_client *c, const char *id,
 		       const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = (const struct vercel *)c;
-	char *project = project_query(v, "projectId");
+	char *project = vercel_project_query(v, "projectId");
 	char *query = xasprintf("%s%s", project, more);
 	char *bare = xasprintf("/%s/sandboxes/%s", v->v1 ? "v1" : "v2", id);
 	char *path = vercel_path(v, bare, v->v1 ? "" : query);
@@ -136,14 +134,15 @@ static int set_endpoint(struct sandbox *sb, const cJSON *answer,
 			const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = sb->host->priv;
-	const cJSON *session = session_of(v, answer);
+	const cJSON *session = vercel_session(v, answer);
 	struct vendor_box *b = vendor_box(sb);
 	struct rest server = { .http = sb->host->http };
 	int rc = vendor_bearer(&server, v->token, err);
 
 	(void)stop;
-	server.base = xasprintf("%s%s%s", v->kit.api.base, session_path(v),
-				json_string(session, "id", ""));
+	server.base =
+		xasprintf("%s%s%s", v->kit.api.base, vercel_session_path(v),
+			  json_string(session, "id", ""));
 	if (rc == 0) {
 		vendor_set_server(sb, &server);
 		pthread_mutex_lock(&b->lock);
@@ -192,89 +191,11 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 	return rc;
 }
 
-/* Stops the session, which costs money, but not one that would leave a
- * snapshot behind: that ends with its sandbox. */
-static int stop_session(struct vendor_client *c, const cJSON *sandbox,
-			const struct stop *stop, struct error *err)
-{
-	const struct vercel *v = (const struct vercel *)c;
-	const char *id = json_string(session_of(v, sandbox), "id", "");
-	enum vendor_step step = vendor_state(c->vendor, sandbox)->step;
-	struct rest_ask ask = { .method = "POST",
-				.what = "deleting the sandbox",
-				.flags = REST_MISSING_OK };
-	struct error why = { 0 };
-	char *bare;
-	char *path;
-	int rc;
-
-	if (step == STEP_ENDED || json_bool(sandbox, "persistent", false))
-		return 0;
-	bare = xasprintf("%s%s/stop", session_path(v), id);
-	path = vercel_path(v, bare, "");
-	ask.path = path;
-	rc = vendor_api(c, &ask, NULL, stop, &why);
-	free(path);
-	free(bare);
-	/* It ends, or has ended. */
-	if (rc >= 0 || why.http_status == 409 || why.http_status == 410 ||
-	    why.http_status == 422)
-		return 0;
-	*err = why;
-	return -1;
-}
-
-/* 409, 422: its state is changing. */
-static int delete_name(struct vendor_client *c, const char *id,
-		       const struct stop *stop, struct error *err)
-{
-	const struct vercel *v = (const struct vercel *)c;
-	char *bare = xasprintf("/v2/sandboxes/%s", id);
-	char *query = project_query(v, "projectId");
-	char *path = vercel_path(v, bare, query);
-	struct rest_ask ask = { .method = "DELETE",
-				.path = path,
-				.what = "deleting the sandbox",
-				.flags = REST_MISSING_OK };
-	struct error why = { 0 };
-	int rc = vendor_api(c, &ask, NULL, stop, &why);
-
-	free(path);
-	free(query);
-	free(bare);
-	if (rc >= 0 || why.http_status == 410)
-		return 0;
-	if (why.http_status == 409 || why.http_status == 422)
-		why.code = ERR_BUSY;
-	*err = why;
-	return -1;
-}
-
-/* v1 knows no deletion: what has ended is gone. */
-static int end(struct vendor_client *c, const char *id, cJSON **answer,
-	       const struct stop *stop, struct error *err)
-{
-	struct error why = { 0 };
-	int rc = vendor_get(c, id, answer, stop, &why);
-
-	if (rc < 0 && why.http_status == 410)
-		return 1;
-	if (rc < 0 && why.code == ERR_PROTOCOL && c->vendor == &vercel_v2)
-		return delete_name(c, id, stop, err); /* no session to stop */
-	if (rc < 0)
-		*err = why;
-	if (rc == 0)
-		rc = stop_session(c, *answer, stop, err);
-	if (rc == 0 && c->vendor == &vercel_v2)
-		rc = delete_name(c, id, stop, err);
-	return rc;
-}
-
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
 	const struct vercel *v = (const struct vercel *)c;
-	char *project = project_query(v, "project");
+	char *project = vercel_project_query(v, "project");
 
 	buf_addf(path, "/v2/sandboxes?teamId=%s%s&limit=50", v->team, project);
 	if (label) {
@@ -346,7 +267,7 @@ static int vercel_attach(struct sandbox *sb, const char *id,
 
 	if (v->v1 || !str_starts(str_of(id), "sbx_"))
 		return vendor_attach(sb, id, stop, err);
-	project = project_query(v, "project");
+	project = vercel_project_query(v, "project");
 	path = xasprintf("/v2/sandboxes?teamId=%s%s&limit=50", v->team,
 			 project);
 	q.path = path;
@@ -411,7 +332,7 @@ static const struct vendor_state states_v2[] = {
 	.client_size = sizeof(struct vercel),                                  \
 	.box_size = sizeof(struct vendor_box), .pages = &pages,                \
 	.wait_ms = WAIT_MS, .describe = vercel_describe, .get = get,           \
-	.end = end, .post = vercel_post, .start = start,                       \
+	.end = vercel_end, .post = vercel_post, .start = start,                \
 	.set_endpoint = set_endpoint, .prepare = prepare, .extend = extend,    \
 	.info = add_end, .call = vercel_call,                                  \
 	.max_command = 1 << 20, /* of all arguments; Linux takes 2 MiB */      \
@@ -438,6 +359,8 @@ const struct vendor vercel_v2 = {
 		    .created = "createdAt",
 		    .image = { "image", "runtime" } },
 	.states = states_v2,
+	.hold = vercel_hold,
+	.halt = vercel_halt,
 	.unique_names = true,
 	.name_is_id = true,
 	.list_path = list_path,
@@ -454,6 +377,7 @@ static const struct sandbox_ops ops = {
 	.execute = vendor_execute,
 	.upload = vendor_upload,
 	.download = vendor_download,
+	.stop = vendor_stop,
 	.remove = vendor_remove,
 	.discard = vendor_discard,
 };

@@ -30,6 +30,11 @@ int vercel_open(struct sandbox_client *host, const struct settings *set,
 		struct error *err);
 /* vercel.c: path with the team, and more of the query ("&a=b" or ""); owned. */
 char *vercel_path(const struct vercel *v, const char *path, const char *more);
+/* "&projectId=P" or, for lists, "&project=P"; owned. */
+char *vercel_project_query(const struct vercel *v, const char *name);
+const char *vercel_session_path(const struct vercel *v);
+/* Those of v1 have no session: what is said of one is said of the sandbox. */
+const cJSON *vercel_session(const struct vercel *v, const cJSON *sandbox);
 /* Makes of {"sandbox":{...},"session":{...}} the sandbox, with the session as
  * its member "session" and the session's status, which is "resumable" for an
  * ended one that can be resumed. ERR_PROTOCOL for what is no such answer. */
@@ -40,6 +45,13 @@ int vercel_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 int vercel_post(struct sandbox *sb, const struct sandbox_spec *spec,
 		cJSON *body, cJSON **answer, const struct stop *stop,
 		struct error *err);
+/* stop.c: as in struct vendor */
+int vercel_end(struct vendor_client *c, const char *id, cJSON **answer,
+	       const struct stop *stop, struct error *err);
+int vercel_halt(struct vendor_client *c, const char *id, const cJSON *sandbox,
+		const struct stop *stop, struct error *err);
+int vercel_hold(struct vendor_client *c, const char *id, int64_t *keep_s,
+		const struct stop *stop, struct error *err);
 /* exec.c: as struct supervisor.call */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err);

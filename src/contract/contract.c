@@ -248,6 +248,7 @@ static const struct contract_check checks[] = {
 	{ "lifetime", CHECK_BOX, check_lifetime, NULL },
 	{ "extend", CHECK_BOX, check_extend, NULL },
 	{ "snapshot", CHECK_BOX | CHECK_SLOW, check_snapshot, NULL },
+	{ "stop and start", CHECK_BOX | CHECK_SLOW, check_stop, NULL },
 	{ "remove", CHECK_BOX | CHECK_SURE, check_remove, NULL },
 	{ "remove again", CHECK_AFTER | CHECK_SURE, check_remove_again, NULL },
 	{ "nothing left", CHECK_AFTER | CHECK_SURE, check_nothing_left, NULL },

@@ -94,6 +94,7 @@ enum contract_verdict check_info(struct contract *c);
 enum contract_verdict check_lifetime(struct contract *c);
 enum contract_verdict check_extend(struct contract *c);
 enum contract_verdict check_snapshot(struct contract *c);
+enum contract_verdict check_stop(struct contract *c);
 enum contract_verdict check_remove_again(struct contract *c);
 enum contract_verdict check_nothing_left(struct contract *c);
 

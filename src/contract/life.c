@@ -222,6 +222,55 @@ static enum contract_verdict from_snapshot(struct contract *c, const char *path)
 	return verdict;
 }
 
+static enum contract_verdict stopped(struct contract *c)
+{
+	struct look look = { .id = c->id, .label = c->label };
+	const struct info_sink sink = { see, &look };
+	struct sandbox_client *host = c->request->host;
+	int64_t keep_s = LIFECYCLE_KEEP_S;
+	struct error err = { 0 };
+	int rc = sandbox_stop(host, c->id, &keep_s, &c->stop, &err);
+
+	if (rc != 0)
+		return contract_fail(c, "%s",
+				     rc < 0 ? err.message : "there is none");
+	if (!sandbox_can_get(host))
+		return CONTRACT_OK;
+	if (sandbox_get(host, c->id, &sink, &c->stop, &err) < 0)
+		return contract_fail(c, "%s", err.message);
+	return look.state == STATE_STOPPED
+		       ? CONTRACT_OK
+		       : contract_fail(c, "it is not said to be stopped");
+}
+
+/* The last look at it: its processes have ended, or it has another server. */
+enum contract_verdict check_stop(struct contract *c)
+{
+	struct sandbox other = { 0 };
+	struct error err = { 0 };
+	enum contract_verdict verdict;
+	char *path;
+
+	if (!sandbox_can_stop(c->request->host))
+		return contract_na(c, "not supported");
+	path = contract_path(c, "kept");
+	verdict = leave_file(c, path);
+	for (int i = 0; i < 2 && verdict == CONTRACT_OK; i++)
+		verdict = stopped(c); /* the second time it is stopped */
+	if (verdict != CONTRACT_OK)
+		;
+	else if (sandbox_attach(&other, c->request->host, c->id, &c->stop,
+				&err) < 0)
+		verdict = contract_fail(c, "starting again: %s", err.message);
+	else if (strcmp(other.id, c->id) != 0)
+		verdict = contract_fail(c, "became %.100s", other.id);
+	else
+		verdict = same_files(c, &other, path);
+	sandbox_release(&other);
+	free(path);
+	return verdict;
+}
+
 enum contract_verdict check_snapshot(struct contract *c)
 {
 	const char *name = c->request->snapshot;

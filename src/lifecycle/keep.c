@@ -110,20 +110,17 @@ static bool note_row_end(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-/* As far as the vendor lets it run on without a dcode: Unix seconds. */
-static int64_t extend_far(struct managed_sandbox *box, int64_t wanted,
-			  const struct stop *stop)
+/* As far as the vendor lets it run on without a dcode, in Unix seconds; ends:
+ * when it does so far. */
+static int64_t extend_far(struct managed_sandbox *box, int64_t ends,
+			  int64_t wanted, const struct stop *stop)
 {
 	const struct lifecycle_request *r = &box->request;
-	struct end row = { 0 };
 	struct end told = { 0 };
 	const struct info_sink sink = { note_end, &told };
 	struct error ignored = { 0 };
 	int64_t now = unix_now();
-	int64_t ends;
 
-	(void)ledger_find(r->store, box->label, note_row_end, &row, &ignored);
-	ends = row.ends > now ? row.ends : now;
 	if (sandbox_can_extend(r->host)) {
 		if (sandbox_extend(&box->sandbox, wanted, stop, &ignored) == 0)
 			ends = now + wanted;
@@ -142,11 +139,14 @@ static int64_t wanted_time(const struct managed_sandbox *box)
 {
 	const struct lifecycle_request *r = &box->request;
 	int64_t wanted = r->keep_s > 0 ? r->keep_s : LIFECYCLE_KEEP_S;
+	unsigned flags = r->host->provider->flags;
 
-	if (!(r->host->provider->flags & SANDBOX_STAYS) &&
-	    wanted > LIFECYCLE_KEEP_RUNNING_S)
-		wanted = LIFECYCLE_KEEP_RUNNING_S;
-	return wanted;
+	if (flags & SANDBOX_STAYS)
+		return wanted;
+	if (flags & SANDBOX_RENEWS)
+		wanted = box->lifetime_s;
+	return wanted < LIFECYCLE_KEEP_RUNNING_S ? wanted
+						 : LIFECYCLE_KEEP_RUNNING_S;
 }
 
 static int keep_running(struct managed_sandbox *box, const struct stop *stop,
@@ -160,14 +160,14 @@ static int keep_running(struct managed_sandbox *box, const struct stop *stop,
 					.thread = r->thread,
 					.ends = unix_now() + wanted,
 					.vendor_ends = !stays };
-	int64_t ends = s.ends;
+	struct end row = { 0 };
 
-	/* Of a running one the intent is the row as a crash would leave it. */
-	if (ledger_keep(r->store, box->label, LEDGER_LIVE, ends, r->thread,
+	if (ledger_find(r->store, box->label, note_row_end, &row, err) < 0 ||
+	    ledger_keep(r->store, box->label, LEDGER_LIVE, s.ends, r->thread,
 			err) < 0)
 		return -1;
 	if (!stays)
-		s.ends = extend_far(box, wanted, stop);
+		s.ends = extend_far(box, row.ends, wanted, stop);
 	if (ledger_kept(r->store, box->label, LEDGER_LIVE, s.ends, err) < 0)
 		return -1;
 	say_kept(box, false, &s);

@@ -355,9 +355,7 @@ bool sandbox_can_extend(const struct sandbox_client *host)
 
 bool sandbox_can_stop(const struct sandbox_client *host)
 {
-	const struct sandbox_provider *p = host->provider;
-
-	return p->flags & ~host->lacks & SANDBOX_ATTACH && p->ops->stop;
+	return host->provider->ops->stop && !(host->lacks & SANDBOX_STOP);
 }
 
 bool sandbox_can_snapshot(const struct sandbox_client *host)

@@ -25,6 +25,9 @@ enum {
 	SANDBOX_LIST = 1 << 6,       /* list() finds ours by label */
 	SANDBOX_STAYS = 1 << 7,      /* its files outlast its lifetime */
 	SANDBOX_BOUND = 1 << 8,      /* it runs only while a dcode uses it */
+	SANDBOX_STOP = 1 << 9,       /* in lacks alone: stop() does not hold */
+	SANDBOX_RENEWS =
+		1 << 10, /* extend() gives its lifetime again, no more */
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };

@@ -19,22 +19,24 @@ from lifecycle import wait_for
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
-        "snapshot", "remove", "remove again", "nothing left"}
+        "snapshot", "stop and start", "remove", "remove again", "nothing left"}
 # What it is run with, and every check that does not apply.
 ROWS = {
     "none": ({}, (), HOST),
     "local": ({}, ("--snapshot", "kept"), set()),
     **{f"docker on {engine}": ({}, ("--snapshot", "dcode-kept"), {"extend"})
        for engine in ENGINES},
-    "agentcore": ({}, (), {"snapshot", "extend"}),
+    "agentcore": ({}, (), {"snapshot", "extend", "stop and start"}),
     "daytona": ({}, ("--snapshot", "kept"), set()),
-    "deno": ({}, (), {"snapshot", "lifetime"}),
+    "deno": ({}, (), {"snapshot", "lifetime", "stop and start"}),
     "e2b": ({}, ("--snapshot", "kept"), set()),
     "langsmith": ({}, ("--snapshot", "kept"), {"lifetime"}),
-    "modal": ({}, ("--snapshot", "kept"), {"extend", "lifetime"}),
+    "modal": ({}, ("--snapshot", "kept"),
+              {"extend", "lifetime", "stop and start"}),
     "runloop": ({}, (), {"snapshot", "lifetime"}),
     "vercel": ({}, (), {"snapshot"}),
-    "vercel v1": ({"VERCEL_API": "v1"}, (), {"snapshot", "list by label"}),
+    "vercel v1": ({"VERCEL_API": "v1"}, (),
+                  {"snapshot", "list by label", "stop and start"}),
 }
 
 
@@ -99,7 +101,7 @@ def test_contract(request, dcode, tmp_path, row):
     assert made.status == 0 and made.data["failed"] == 0
     assert {n for n, c in checks.items() if c["status"] == "n/a"} == \
         ROWS[row][2]
-    assert len(checks) >= (45 if LONG else 43) == len(checks)
+    assert len(checks) == (46 if LONG else 44)
     assert made.data["provider"] == made.provider and made.ledger == []
     assert made.data["create_ms"] is not None
     assert made.data["command_ms"] is not None

@@ -303,8 +303,8 @@ class Vercel(Session, Cloud):
         kept.policy = body.get("networkPolicy", kept.policy)
         kept.timeout = body.get("timeout", kept.timeout)
         kept.persistent = body.get("persistent", kept.persistent)
-        kept.body.update({k: body[k] for k in ("tags", "resources")
-                          if k in body})
+        kept.body.update({k: body[k] for k in ("tags", "resources",
+                                               "persistent") if k in body})
         return 200, {"sandbox": kept.shown(), "routes": []}
 
     @route("DELETE", API + "/v2/sandboxes/" + NAME)

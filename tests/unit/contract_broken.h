@@ -3,6 +3,7 @@
 #ifndef UNIT_CONTRACT_BROKEN_H
 #define UNIT_CONTRACT_BROKEN_H
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -280,8 +281,11 @@ static int broken_info(struct sandbox_client *host, const char *id,
 			  .label = breaks(INFO_LABEL) ? ""
 						      : fake.machines[at].label,
 			  .owner = fake.machines[at].owner,
-			  .state = breaks(INFO_STOPPED) ? STATE_STOPPED
-							: STATE_RUNNING,
+			  .state = breaks(INFO_STOPPED) ||
+						   (fake.machines[at].stopped &&
+						    !breaks(STOP_UNSAID))
+					   ? STATE_STOPPED
+					   : STATE_RUNNING,
 			  .image = "",
 			  .ends = broken_end(),
 		  });
@@ -307,6 +311,26 @@ static int broken_snapshot(struct sandbox *sb, const char *name, bool replace,
 	return breaks(SNAPSHOT_FAILS) ? error_set(err, ERR_REMOTE, "no") : 0;
 }
 
+static int broken_stop(struct sandbox_client *host, const char *id,
+		       int64_t *keep_s, const struct stop *stop,
+		       struct error *err)
+{
+	int at = fake_find(id);
+	char pattern[128];
+	glob_t found;
+
+	if (breaks(STOP_FAILS) ||
+	    (breaks(STOP_ONCE) && at >= 0 && fake.machines[at].stopped))
+		return error_set(err, ERR_REMOTE, "no");
+	snprintf(pattern, sizeof(pattern), "%s/*/kept", fake.workdir);
+	if (breaks(STOP_LOSES_FILES) && glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			unlink(found.gl_pathv[i]);
+		globfree(&found);
+	}
+	return fake_stop(host, id, keep_s, stop, err);
+}
+
 static int broken_remove(struct sandbox_client *host, const char *id,
 			 const struct stop *stop, struct error *err)
 {
@@ -327,6 +351,7 @@ static const struct sandbox_ops broken_ops = {
 	.execute = broken_execute,
 	.upload = broken_upload,
 	.download = broken_download,
+	.stop = broken_stop,
 	.remove = broken_remove,
 	.discard = fake_discard,
 };

@@ -51,6 +51,10 @@ enum breach {
 	EXTEND_FAILS,
 	SNAPSHOT_FAILS,
 	SNAPSHOT_NO_START,
+	STOP_FAILS,
+	STOP_UNSAID, /* it is said to run */
+	STOP_LOSES_FILES,
+	STOP_ONCE, /* a stopped one cannot be stopped */
 	REMOVE_FAILS,
 	REMOVE_STRICT, /* what is gone cannot be removed */
 	REMOVE_LIES,
@@ -155,6 +159,13 @@ static const struct mutant {
 	{ EXTEND_FAILS, 0, 0, "create", "extend", NULL },
 	{ SNAPSHOT_FAILS, 0, 0, "create", "snapshot", NULL },
 	{ SNAPSHOT_NO_START, 0, 0, "create", "snapshot", NULL },
+	{ KEEPS_ALL, 0, 0, "create", "", "stop and start" },
+	{ STOP_FAILS, 0, 0, "create", "stop and start", NULL },
+	{ STOP_UNSAID, 0, 0, "create", "stop and start", NULL },
+	{ STOP_LOSES_FILES, 0, 0, "create", "stop and start", NULL },
+	{ STOP_ONCE, 0, 0, "create", "stop and start", NULL },
+	{ ATTACH_FAILS, 0, 0, "create", "stop and start", NULL },
+	{ ATTACH_OTHER, 0, 0, "create", "stop and start", NULL },
 	{ REMOVE_FAILS, 0, 0, NULL, "remove", "id" },
 	{ REMOVE_FAILS, 0, 0, "remove", "remove again", "id" },
 	{ REMOVE_STRICT, 0, 0, NULL, "remove again", "id" },

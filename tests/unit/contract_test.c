@@ -14,7 +14,7 @@
 #include "session/session_impl.h"
 #include "unit.h"
 
-enum { AT_ONCE = 5, SLOW_ONES = 6 };
+enum { AT_ONCE = 5, SLOW_ONES = 7 };
 
 static struct scene {
 	char first_failed[32];

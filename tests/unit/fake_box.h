@@ -21,6 +21,7 @@ enum { FAKE_MACHINES = 16, FAKE_CALLS = 64 };
 static struct fake {
 	struct {
 		char id[32], label[16], owner[40];
+		bool stopped;
 	} machines[FAKE_MACHINES];
 	int made;  /* machines ever made */
 	int calls; /* of any kind */
@@ -89,6 +90,7 @@ static void fake_add(const char *label, const char *owner, char id[32])
 		}
 	while (fake.machines[i].id[0])
 		i++;
+	fake.machines[i].stopped = false;
 	snprintf(id, 32, "machine-%d", ++fake.made);
 	snprintf(fake.machines[i].id, 32, "%s", id);
 	snprintf(fake.machines[i].label, 16, "%s", label);
@@ -121,7 +123,25 @@ static int fake_attach(struct sandbox *sb, const char *id,
 		return error_set(err, ERR_NOT_FOUND, "no sandbox %s", id);
 	sb->id = xstrdup(id);
 	sb->workdir = xstrdup(fake.workdir);
+	fake.machines[fake_find(id)].stopped = false;
 	return 0;
+}
+
+static int fake_stop(struct sandbox_client *host, const char *id,
+		     int64_t *keep_s, const struct stop *stop,
+		     struct error *err)
+{
+	int fails = fake_step("stop", err);
+	int at = fake_find(id);
+
+	(void)host;
+	(void)stop;
+	*keep_s = 0;
+	if (fails && !fake.fail_after)
+		return -1;
+	if (at >= 0)
+		fake.machines[at].stopped = true;
+	return fails ? -1 : at < 0;
 }
 
 static int fake_list(struct sandbox_client *host, const char *owner,
@@ -250,6 +270,7 @@ static const struct sandbox_ops fake_ops = {
 	.list = fake_list,
 	.execute = fake_execute,
 	.upload = fake_upload,
+	.stop = fake_stop,
 	.remove = fake_remove,
 	.discard = fake_discard,
 };

@@ -1,0 +1,381 @@
+/* keep_test.c - what is kept is neither lost nor left without an end. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/ids.h"
+#include "base/path.h"
+#include "fake_box.h"
+#include "lifecycle/lifecycle.h"
+#include "session/session_impl.h"
+#include "unit.h"
+
+struct scene {
+	char dir[64];
+	struct store *store;
+	struct sandbox_client host;
+	struct buf lines; /* progress and warnings */
+};
+
+static void note_line(void *arg, const char *line)
+{
+	struct scene *s = arg;
+
+	buf_addf(&s->lines, "%s\n", line);
+}
+
+static int set_up(void **state)
+{
+	struct scene *s = xcalloc(1, sizeof(*s));
+	struct error err = { 0 };
+	char *path;
+
+	fake_reset();
+	snprintf(s->dir, sizeof(s->dir), "/tmp/dcode-unit-XXXXXX");
+	assert_non_null(mkdtemp(s->dir));
+	snprintf(fake.workdir, sizeof(fake.workdir), "%s", s->dir);
+	path = path_join(s->dir, "dcode.db");
+	assert_int_equal(store_open(&s->store, path, NULL, &err), 0);
+	free(path);
+	s->host = (struct sandbox_client){ .provider = &fake_provider };
+	s->lines = BUF_INIT(1 << 20);
+	*state = s;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *s = *state;
+	struct error err = { 0 };
+
+	store_close(s->store);
+	buf_release(&s->lines);
+	path_remove_tree(s->dir, &err);
+	free(s);
+	fake_reset();
+	return 0;
+}
+
+static struct lifecycle_request request(struct scene *s,
+					enum lifecycle_exit on_exit)
+{
+	return (struct lifecycle_request){
+		.host = &s->host,
+		.store = s->store,
+		.on_exit = on_exit,
+		.ui = { .progress = note_line, .warn = note_line, .arg = s },
+	};
+}
+
+static void has(struct scene *s, const char *what)
+{
+	if (!s->lines.ptr || !strstr(s->lines.ptr, what))
+		fail_msg("no \"%s\" in:\n%s", what, s->lines.ptr);
+}
+
+struct seen {
+	enum ledger_state state;
+	bool held, live;
+	int64_t ends;
+	char label[16], thread[40], note[200];
+};
+
+static bool see(void *arg, const struct ledger_row *row)
+{
+	struct seen *seen = arg;
+
+	seen->state = row->state;
+	seen->held = row->held;
+	seen->live = row->owned_by_live;
+	seen->ends = row->ends;
+	snprintf(seen->label, sizeof(seen->label), "%s", row->label);
+	snprintf(seen->thread, sizeof(seen->thread), "%s", row->thread);
+	snprintf(seen->note, sizeof(seen->note), "%s", row->note);
+	return true;
+}
+
+/* The only row. */
+static struct seen row_of(struct scene *s)
+{
+	struct seen seen = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(ledger_each(s->store, true, see, &seen, &err), 0);
+	return seen;
+}
+
+static void sql(struct scene *s, const char *text)
+{
+	assert_int_equal(sqlite3_exec(s->store->db, text, NULL, NULL, NULL),
+			 SQLITE_OK);
+}
+
+static int open_fake(void *arg, const char *provider,
+		     struct sandbox_client *host, struct error *err)
+{
+	(void)arg;
+	(void)provider;
+	(void)err;
+	*host = (struct sandbox_client){ .provider = &fake_provider };
+	return 0;
+}
+
+static void gc(struct scene *s)
+{
+	static const struct sandbox_provider *const all[] = { &fake_provider,
+							      NULL };
+	struct gc_request g = { .store = s->store,
+				.providers = all,
+				.host = open_fake };
+	struct stop stop = stop_cleanup(10000);
+	struct error err = { 0 };
+	size_t left = 99;
+
+	assert_int_equal(lifecycle_gc(&g, &left, &stop, &err), 0);
+	assert_int_equal(left, 0);
+}
+
+/* A sandbox that was opened and closed with this. */
+static void make(struct scene *s, enum lifecycle_exit on_exit)
+{
+	struct lifecycle_request r = request(s, on_exit);
+	struct stop stop = stop_cleanup(10000);
+	struct managed_sandbox box = { 0 };
+	struct error err = { 0 };
+
+	r.thread = "a-thread";
+	assert_int_equal(lifecycle_open(&box, &r, &stop, &err), 0);
+	assert_int_equal(lifecycle_close(&box, &err), 0);
+}
+
+static int resume(struct scene *s, struct managed_sandbox *box,
+		  const char *label, enum lifecycle_exit on_exit,
+		  struct error *err)
+{
+	struct lifecycle_request r = request(s, on_exit);
+	struct stop stop = stop_cleanup(10000);
+
+	r.resume = label;
+	return lifecycle_open(box, &r, &stop, err);
+}
+
+static void test_a_stopped_one_is_held_until_its_end(void **state)
+{
+	struct scene *s = *state;
+	struct seen row;
+
+	make(s, LIFECYCLE_STOP);
+	row = row_of(s);
+	assert_int_equal(row.state, LEDGER_STOPPED);
+	assert_true(row.held && !row.live);
+	assert_true(row.ends > time(NULL) + LIFECYCLE_KEEP_S - 60);
+	assert_string_equal(row.thread, "a-thread");
+	assert_true(fake.machines[0].stopped);
+	has(s, "stopped, its files are kept: machine-1, until 20");
+	has(s, "dcode -r a-thread");
+	has(s, "dcode sandbox rm machine-1");
+	gc(s);
+	assert_int_equal(fake_alive(), 1);
+	sql(s, "UPDATE ledger SET ends = 5");
+	gc(s);
+	assert_int_equal(fake_alive(), 0);
+	assert_int_equal(row_of(s).state, LEDGER_GONE);
+}
+
+static void
+test_a_running_one_is_held_as_far_as_its_vendor_lets_it(void **state)
+{
+	struct scene *s = *state;
+	struct seen row;
+
+	make(s, LIFECYCLE_KEEP);
+	row = row_of(s);
+	assert_int_equal(row.state, LEDGER_LIVE);
+	assert_true(row.held && !row.live);
+	/* It cannot be extended: until the end that it was made with. */
+	assert_in_range(row.ends, time(NULL),
+			time(NULL) + fake_provider.lifetime_s);
+	assert_false(fake.machines[0].stopped);
+	gc(s);
+	assert_int_equal(fake_alive(), 1);
+}
+
+static void test_a_deletion_that_was_begun_is_finished_by_gc(void **state)
+{
+	struct scene *s = *state;
+	struct error err = { 0 };
+
+	make(s, LIFECYCLE_STOP);
+	assert_int_equal(ledger_removing(s->store, row_of(s).label, &err), 0);
+	assert_false(row_of(s).held);
+	gc(s);
+	assert_int_equal(fake_alive(), 0);
+}
+
+static void test_a_stopped_one_is_taken_over_and_started(void **state)
+{
+	struct scene *s = *state;
+	struct managed_sandbox box = { 0 };
+	struct managed_sandbox other = { 0 };
+	struct error err = { 0 };
+	struct seen row;
+
+	make(s, LIFECYCLE_STOP);
+	row = row_of(s);
+	assert_int_equal(resume(s, &box, row.label, LIFECYCLE_DELETE, &err), 0);
+	assert_true(box.ours && box.resumed && box.was_kept);
+	assert_int_equal(box.before, LEDGER_STOPPED);
+	assert_string_equal(box.sandbox.id, "machine-1");
+	assert_false(fake.machines[0].stopped);
+	assert_int_equal(row_of(s).state, LEDGER_LIVE);
+	assert_true(row_of(s).held && row_of(s).live);
+	/* It has one user. */
+	assert_int_equal(resume(s, &other, row.label, LIFECYCLE_DELETE, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_BUSY);
+	assert_int_equal(row_of(s).state, LEDGER_LIVE);
+	assert_int_equal(lifecycle_close(&box, &err), 0);
+	assert_int_equal(fake_alive(), 0);
+	assert_int_equal(row_of(s).state, LEDGER_GONE);
+}
+
+static void test_what_a_crash_left_is_taken_over(void **state)
+{
+	struct scene *s = *state;
+	struct lifecycle_request r = request(s, LIFECYCLE_DELETE);
+	struct stop stop = stop_cleanup(10000);
+	struct managed_sandbox crashed = { 0 };
+	struct managed_sandbox box = { 0 };
+	struct error err = { 0 };
+
+	assert_int_equal(lifecycle_open(&crashed, &r, &stop, &err), 0);
+	sql(s, "UPDATE ledger SET started = 1"); /* as if it had died */
+	assert_int_equal(resume(s, &box, crashed.label, LIFECYCLE_STOP, &err),
+			 0);
+	assert_false(box.was_kept);
+	assert_int_equal(lifecycle_close(&box, &err), 0);
+	assert_int_equal(row_of(s).state, LEDGER_STOPPED);
+	assert_true(row_of(s).held);
+	sandbox_release(&crashed.sandbox);
+}
+
+static void test_one_that_is_gone_is_told_and_its_row_closed(void **state)
+{
+	struct scene *s = *state;
+	struct managed_sandbox box = { 0 };
+	struct error err = { 0 };
+	struct seen row;
+
+	make(s, LIFECYCLE_STOP);
+	row = row_of(s);
+	fake.machines[0].id[0] = '\0';
+	for (int i = 0; i < 2; i++) {
+		err = (struct error){ 0 };
+		assert_int_equal(
+			resume(s, &box, row.label, LIFECYCLE_DELETE, &err), -1);
+		assert_int_equal(err.code, ERR_GONE);
+		assert_int_equal(row_of(s).state, LEDGER_GONE);
+	}
+	err = (struct error){ 0 };
+	assert_int_equal(
+		resume(s, &box, "dcode-aaaaaaaa", LIFECYCLE_DELETE, &err), -1);
+	assert_int_equal(err.code, ERR_GONE);
+}
+
+static void test_a_resume_that_fails_changes_nothing(void **state)
+{
+	struct scene *s = *state;
+	struct managed_sandbox box = { 0 };
+	struct error err = { 0 };
+	struct seen before;
+
+	make(s, LIFECYCLE_STOP);
+	before = row_of(s);
+	fake.fail_at = fake.calls + 1;
+	fake.fail_with = ERR_AUTH;
+	assert_int_equal(resume(s, &box, before.label, LIFECYCLE_DELETE, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_AUTH);
+	assert_int_equal(row_of(s).state, LEDGER_STOPPED);
+	assert_true(row_of(s).held && !row_of(s).live);
+	/* Nobody knows whether the vendor started it: then it may run. */
+	fake.fail_at = fake.calls + 1;
+	fake.fail_with = ERR_NETWORK;
+	assert_int_equal(resume(s, &box, before.label, LIFECYCLE_DELETE, &err),
+			 -1);
+	assert_int_equal(row_of(s).state, LEDGER_LIVE);
+	assert_true(row_of(s).held && !row_of(s).live);
+	assert_true(row_of(s).ends >= before.ends);
+	gc(s);
+	assert_int_equal(fake_alive(), 1);
+}
+
+static const enum err kinds[] = { ERR_NETWORK, ERR_REMOTE, ERR_AUTH,
+				  ERR_TIMEOUT, ERR_GONE,   ERR_CANCELLED };
+
+/* Opened, then stopped with call n failing; true while n was reached. */
+static bool stop_fails_at(void **state, int n, enum err kind, bool after)
+{
+	struct lifecycle_request r;
+	struct stop stop = stop_cleanup(10000);
+	struct managed_sandbox box = { 0 };
+	struct error err = { 0 };
+	struct scene *s;
+	struct seen row;
+	bool reached;
+
+	set_up(state);
+	s = *state;
+	r = request(s, LIFECYCLE_STOP);
+	assert_int_equal(lifecycle_open(&box, &r, &stop, &err), 0);
+	fake.fail_at = fake.calls + n;
+	fake.fail_with = kind;
+	fake.fail_after = after;
+	(void)lifecycle_close(&box, &err);
+	reached = fake.calls >= fake.fail_at;
+	row = row_of(s);
+	if (kind == ERR_GONE && reached) {
+		assert_int_equal(row.state, LEDGER_GONE);
+		has(s, "Nothing is kept");
+	} else {
+		assert_true(row.held && !row.live);
+		assert_true(row.state == LEDGER_STOPPED || row.note[0]);
+		gc(s); /* nothing of it is deleted */
+		assert_int_equal(fake_alive(), 1);
+	}
+	tear_down(state);
+	return reached;
+}
+
+static void test_a_stop_that_fails_leaves_a_row_that_says_so(void **state)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (int after = 0; after < 2; after++) {
+			int n = 1;
+
+			while (stop_fails_at(state, n, kinds[i], after))
+				n++;
+			assert_true(n > 1);
+		}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_stopped_one_is_held_until_its_end),
+		TEST(test_a_running_one_is_held_as_far_as_its_vendor_lets_it),
+		TEST(test_a_deletion_that_was_begun_is_finished_by_gc),
+		TEST(test_a_stopped_one_is_taken_over_and_started),
+		TEST(test_what_a_crash_left_is_taken_over),
+		TEST(test_one_that_is_gone_is_told_and_its_row_closed),
+		TEST(test_a_resume_that_fails_changes_nothing),
+		cmocka_unit_test(
+			test_a_stop_that_fails_leaves_a_row_that_says_so),
+	};
+
+	ids_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
