@@ -344,6 +344,9 @@ static int list_part(struct part *p, const char *root, struct git *g,
 	struct walk *k = p->k;
 	struct user_repo u;
 	int rc = user_repo_open(&u, root, &k->w->git, k->stop, err);
+	char *objects = u.common ? path_join(u.common, "objects") : NULL;
+
+	g->objects = objects; /* the trees that a sparse index stands for */
 
 	if (rc == 0)
 		rc = user_repo_copy_index(&u, &k->w->git, k->index, err);
@@ -355,6 +358,8 @@ static int list_part(struct part *p, const char *root, struct git *g,
 		rc = run_records(g, tracked, &each, k->stop, err);
 	if (rc == 0 && (u.git_dir || p->depth == 0))
 		rc = list_others(p, g, excludes, u.git_dir != NULL, err);
+	free(objects);
+	g->objects = NULL;
 	user_repo_release(&u);
 	return rc;
 }
