@@ -18,59 +18,15 @@
 # st: "ok same"; "ok nobase STATE"; "ok inline REPORT TAR" with the sizes of
 # both in bytes; "ok file REPORT TAR PATH": the body is in that file.
 # shellcheck disable=SC2034,SC2086,SC2154
-tool() {
-	if command -v "$1" >/dev/null; then
-		printf %s "$1"
-	else
-		printf 'busybox %s' "$1"
-	fi
-}
 sha=$(tool sha256sum)
 tar=$(tool tar)
 need find xargs sort uniq sed tr cut head ls cat wc mkdir rm id readlink
 need sha256sum mv env
-soh=$(printf '\001')
-# The first directory that is ours, a real one, writable, not in the tree $1.
-state_of() {
-	user=$(id -u) || user=0
-	for s in "$HOME/.dcode/workspace" "/var/tmp/.dcode-$user" \
-		"/tmp/.dcode-$user"; do
-		case $s/ in
-		"$1"/* | /.dcode/*) continue ;;
-		"$HOME"/*) [ -d "$HOME" ] || continue ;;
-		esac
-		mkdir -p "$s"
-		[ -d "$s" ] && [ ! -L "$s" ] && [ -O "$s" ] && [ -w "$s" ] &&
-			return 0
-	done
-	st=no_state
-	return 1
-}
-
-# The lines of two sorted lists that are in both, and those of the first alone.
-both() {
-	sort -m "$1" "$2" | uniq -d
-}
-
-only() {
-	sort -m "$1" "$2" "$2" | uniq -u
-}
 
 # Sorted lines of what find's expression matches, but for .git.
 list() {
 	(cd "$tree" && find . -name .git -prune -o ! -path "*$soh*" "$@" \
 		-print0) | tr '\n\0' '\1\n' | sed 's:^\./::' | sort
-}
-
-# The name of line $1, in f.
-name_of() {
-	f=./$1
-	case $1 in
-	*"$soh"*)
-		f=$(printf '%sx' "$f" | tr '\1' '\n')
-		f=${f%x}
-		;;
-	esac
 }
 
 # Lines of files, to lines of a listing with the mode $1. sha256sum quotes names

@@ -24,6 +24,15 @@ static const unsigned char prelude_sh[] = {
 static const unsigned char put_sh[] = {
 #include "scripts/sandbox/put.sh.inc"
 };
+static const unsigned char workspace_state_sh[] = {
+#include "scripts/sandbox/workspace_state.sh.inc"
+};
+static const unsigned char workspace_send_sh[] = {
+#include "scripts/sandbox/workspace_send.sh.inc"
+};
+static const unsigned char workspace_sync_sh[] = {
+#include "scripts/sandbox/workspace_sync.sh.inc"
+};
 static const unsigned char read_sh[] = {
 #include "scripts/sandbox/read.sh.inc"
 };
@@ -66,19 +75,22 @@ static const unsigned char workspace_scan_sh[] = {
 
 static const struct {
 	struct str text;
-	bool puts; /* needs put.sh */
+	bool puts;  /* needs put.sh */
+	bool state; /* needs workspace_state.sh */
 } scripts[] = {
-	[HELPER_READ] = { SCRIPT(read_sh), false },
-	[HELPER_LS] = { SCRIPT(ls_sh), false },
-	[HELPER_DELETE] = { SCRIPT(delete_sh), false },
-	[HELPER_WRITE] = { SCRIPT(write_sh), true },
-	[HELPER_EDIT] = { SCRIPT(edit_sh), true },
-	[HELPER_GLOB] = { SCRIPT(glob_sh), false },
-	[HELPER_GREP] = { SCRIPT(grep_sh), false },
-	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true },
-	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false },
-	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true },
-	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh), true },
+	[HELPER_READ] = { SCRIPT(read_sh), false, false },
+	[HELPER_LS] = { SCRIPT(ls_sh), false, false },
+	[HELPER_DELETE] = { SCRIPT(delete_sh), false, false },
+	[HELPER_WRITE] = { SCRIPT(write_sh), true, false },
+	[HELPER_EDIT] = { SCRIPT(edit_sh), true, false },
+	[HELPER_GLOB] = { SCRIPT(glob_sh), false, false },
+	[HELPER_GREP] = { SCRIPT(grep_sh), false, false },
+	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true, false },
+	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false, false },
+	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true, false },
+	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh), true, true },
+	[HELPER_SEND] = { SCRIPT(workspace_send_sh), true, true },
+	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh), true, true },
 };
 
 /* Without indentation and comment lines: every byte travels. */
@@ -132,6 +144,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	add_script(cmd, (struct str)SCRIPT(prelude_sh));
 	if (scripts[h->script].puts)
 		add_script(cmd, (struct str)SCRIPT(put_sh));
+	if (scripts[h->script].state)
+		add_script(cmd, (struct str)SCRIPT(workspace_state_sh));
 	add_script(cmd, scripts[h->script].text);
 	buf_adds(cmd, "frame op");
 	name[1] = '0';

@@ -17,6 +17,8 @@ enum helper_script {
 	HELPER_DOWNLOAD,
 	HELPER_RESOLVE,
 	HELPER_SCAN, /* workspace_scan.sh */
+	HELPER_SEND, /* workspace_send.sh */
+	HELPER_SYNC, /* workspace_sync.sh */
 };
 
 enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };

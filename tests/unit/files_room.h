@@ -62,7 +62,8 @@ __attribute__((unused)) static void link_poor(void)
 		"tr",  "grep",     "wc",    "cp",   "mkdir", "mv",
 		"rm",  "readlink", "cksum", "od",   "dd",    "find",
 		"cut", "chmod",    "sort",  "comm", "xargs", "sha256sum",
-		"tar", "id",       "env",   NULL
+		"tar", "id",       "env",   "uniq", "gzip",  "rmdir",
+		NULL
 	};
 
 	for (int i = 0; applets[i]; i++) {

@@ -1,0 +1,228 @@
+/* send.c - the user's tree into a sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include "workspace/send.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "workspace/carry.h"
+
+enum {
+	LINE = 6 + 1 + 64 + 1 + 1, /* of a listing, but for its path */
+	EXCLUDE_MAX = 4 << 20,
+	MESSAGE_MAX = 4096,
+};
+
+/* What the trailer and the progress need. */
+struct sending {
+	const struct send_request *r;
+};
+
+static void write_trailer(void *arg, struct listing *read, struct buf *out)
+{
+	(void)arg;
+	listing_write(read, out);
+}
+
+static void on_progress(void *arg, size_t files, int64_t bytes)
+{
+	const struct sending *s = arg;
+
+	if (s->r->progress)
+		s->r->progress(s->r->arg, files, bytes);
+}
+
+static size_t listing_size(const struct selection *s)
+{
+	size_t size = 1;
+
+	for (size_t i = 0; i < s->n; i++)
+		size += LINE + strlen(s->files[i].path);
+	return size;
+}
+
+/* Where the tree came from, for whoever reads git log in the sandbox. */
+static void write_message(const struct workspace *w, const struct selection *s,
+			  struct buf *out)
+{
+	const char *name = strrchr(w->root, '/') + 1;
+
+	sanitize_line(str_of(name), out);
+	if (w->branch[0])
+		buf_addf(out, ", branch %.200s", w->branch);
+	if (w->head[0])
+		buf_addf(out, " at %.12s", w->head);
+	buf_addf(out, ", as it was when dcode sent it\n\n%zu files.\n", s->n);
+	if (s->n_left)
+		buf_addf(out, "%zu were not sent.\n", s->n_left);
+}
+
+/* A branch's name that git takes, and a shell's argument can hold. */
+static const char *branch_name(const struct workspace *w)
+{
+	const char *b = w->branch;
+	size_t good = strspn(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
+				"RSTUVWXYZ0123456789._/-");
+
+	if (!b[0] || b[good] || strstr(b, "..") || strstr(b, "//") ||
+	    strstr(b, "/.") || b[0] == '/' || b[0] == '-' || b[0] == '.' ||
+	    str_ends(str_of(b), "/") || str_ends(str_of(b), ".lock") ||
+	    str_ends(str_of(b), "."))
+		return "main";
+	return b;
+}
+
+static char *exclude_file(const struct workspace *w)
+{
+	return xasprintf("%s/%s.exclude", w->directory, w->label);
+}
+
+int workspace_read_exclude(const struct workspace *w, struct buf *out,
+			   struct error *err)
+{
+	char *file = exclude_file(w);
+	int rc = path_read(file, out, err);
+
+	free(file);
+	return rc;
+}
+
+static bool is_sent(const struct selection *s, struct str name)
+{
+	size_t low = 0;
+	size_t high = s->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const char *path = s->files[middle].path;
+		int order = strncmp(path, name.ptr, name.len);
+
+		if (order == 0 && (!path[name.len] || path[name.len] == '/'))
+			return true;
+		if (order < 0 || (order == 0 && path[name.len] < '/'))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* What was there before is none of the agent's work, unless the tree has a file
+ * of this name. said is untrusted: one pattern a line. */
+static void add_earlier(struct buf *out, struct str said,
+			const struct selection *s)
+{
+	struct str line;
+
+	while (str_split(&said, '\n', &line)) {
+		if (!line.len || is_sent(s, line) || str_is(line, ".git"))
+			continue;
+		buf_adds(out, "/");
+		for (size_t i = 0; i < line.len; i++) {
+			if (strchr("*?[]\\! ", line.ptr[i]))
+				buf_addc(out, '\\');
+			buf_addc(out, line.ptr[i]);
+		}
+		buf_addc(out, '\n');
+	}
+}
+
+static int keep_exclude(struct workspace *w, const struct user_repo *u,
+			const struct send_request *r, struct str said,
+			const struct selection *s, const struct stop *stop,
+			struct error *err)
+{
+	struct buf text = BUF_INIT(EXCLUDE_MAX);
+	char *file = exclude_file(w);
+	int rc = user_repo_excludes(u, &w->git, r->home, &text, stop, err);
+
+	add_earlier(&text, said, s);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	free(file);
+	buf_release(&text);
+	return rc;
+}
+
+static int check_status(const struct carried *out, struct send_result *result,
+			struct error *err)
+{
+	struct str said = str_trim(buf_str(&out->said));
+	struct buf line = BUF_INIT(512);
+
+	result->repository = !strcmp(out->status, "ok git");
+	result->git_failed = !strcmp(out->status, "ok failed");
+	result->changed = out->changed;
+	if (str_starts(str_of(out->status), "ok "))
+		return 0;
+	if (strcmp(out->status, "unpack") != 0)
+		return error_set(err, ERR_REMOTE,
+				 "the sandbox cannot take the tree: %s",
+				 out->status);
+	sanitize_line(said, &line);
+	error_set(err, ERR_REMOTE, "unpacking the tree in the sandbox: %s",
+		  line.len ? line.ptr : "it has no tar that works");
+	buf_release(&line);
+	return error_hint(err, "The sandbox needs tar (and gzip); busybox's"
+			       " will do.");
+}
+
+static int send_files(struct workspace *w, const struct selection *s,
+		      const struct send_request *r, struct carried *out,
+		      const struct stop *stop, struct error *err)
+{
+	struct sending sending = { r };
+	struct buf message = BUF_INIT(MESSAGE_MAX);
+	struct odb_commit_info info = { .ref = w->base_ref };
+	struct carry c = { .sandbox = r->sandbox,
+			   .workspace = w,
+			   .files = s->files,
+			   .n = s->n,
+			   .trailer = write_trailer,
+			   .trailer_size = listing_size(s),
+			   .progress = on_progress,
+			   .arg = &sending,
+			   .commit = &info,
+			   .script = HELPER_SEND };
+	int rc;
+
+	write_message(w, s, &message);
+	info.message = message.ptr;
+	c.args[0] = str_of(branch_name(w));
+	c.args[1] = buf_str(&message);
+	rc = carry_run(&c, out, stop, err);
+	buf_release(&message);
+	return rc;
+}
+
+int workspace_send(struct workspace *w, const struct selection *s,
+		   const struct send_request *r, struct send_result *result,
+		   const struct stop *stop, struct error *err)
+{
+	struct carried out = { .said = BUF_INIT(1) };
+	struct user_repo u;
+	int rc = user_repo_open(&u, w->root, &w->git, stop, err);
+
+	*result = (struct send_result){ 0 };
+	free(w->branch);
+	w->branch = xstrdup(u.branch ? u.branch : "");
+	memcpy(w->head, u.head, sizeof(w->head));
+	if (rc == 0)
+		rc = send_files(w, s, r, &out, stop, err);
+	if (rc == 0)
+		rc = check_status(&out, result, err);
+	if (rc == 0)
+		rc = keep_exclude(w, &u, r, buf_str(&out.said), s, stop, err);
+	if (rc == 0)
+		rc = workspace_write_listing(w, &out.read, err);
+	if (rc == 0)
+		rc = workspace_set_base(w, out.oid, stop, err);
+	carried_release(&out);
+	user_repo_release(&u);
+	return rc;
+}

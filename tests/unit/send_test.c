@@ -1,0 +1,281 @@
+/* send_test.c - a tree goes into a sandbox, and later what changed in it. */
+/* SPDX-License-Identifier: MIT */
+#include "files_room.h"
+#include "workspace/send.h"
+
+#define ODD "it's \\n\n \xff\xc3\xa9 -x $(y)"
+
+struct sent { /* a tree of the user's, and its copy */
+	struct room room;
+	char *home;
+	char *state; /* dcode's */
+	char *root;
+	struct workspace w;
+	struct selection s;
+	struct sync_result result;
+	struct buf said;
+};
+
+static void write_here(struct sent *t, const char *name, struct str data,
+		       mode_t mode)
+{
+	char *path = path_join(t->root, name);
+	struct error err = { 0 };
+
+	(void)unlink(path);
+	assert_int_equal(path_write(path, data, mode, &err), 0);
+	free(path);
+}
+
+static void run_shell(struct sent *t, const char *script)
+{
+	char *all = xasprintf("cd \"$(cat %s/place)\" && { %s\n}\n", t->state,
+			      script);
+	char *place = path_join(t->state, "place");
+	char *file = path_join(t->state, "script");
+	char *line = xasprintf("ROOT='%s' sh %s 2>&1", t->root, file);
+	struct error err = { 0 };
+
+	assert_int_equal(path_write(place, str_of(t->room.dir), 0600, &err), 0);
+	assert_int_equal(path_write(file, str_of(all), 0600, &err), 0);
+	/* NOLINTNEXTLINE(cert-env33-c): a command of the test's own */
+	if (pclose(popen(line, "r")) != 0)
+		fail_msg("%s", all);
+	free(all);
+	free(place);
+	free(file);
+	free(line);
+}
+
+static void fill(struct sent *t)
+{
+	char *sub = path_join(t->root, "src/deep");
+	char *link_path = path_join(t->root, "link");
+	struct error err = { 0 };
+
+	assert_int_equal(path_mkdirs(sub, 0755, &err), 0);
+	write_here(t, "a", STR("one\n"), 0644);
+	write_here(t, "-b", STR("two\r\n\0\xff"), 0644);
+	write_here(t, "run", STR("#!/bin/sh\n"), 0755);
+	write_here(t, "src/empty", STR(""), 0644);
+	write_here(t, "src/deep/" ODD, STR("odd\n"), 0644);
+	write_here(t, "src/deep/only", STR("here\n"), 0644);
+	write_here(t, ".env", STR("SECRET=1\n"), 0644);
+	assert_int_equal(symlink("../away", link_path), 0);
+	free(sub);
+	free(link_path);
+}
+
+static void select_now(struct sent *t)
+{
+	struct select_request r = { 0 };
+	struct error err = { 0 };
+
+	select_release(&t->s);
+	if (select_files(&t->s, &t->w, &r, &t->room.stop, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void begin(struct sent *t, int kind)
+{
+	struct error err = { 0 };
+
+	*t = (struct sent){ .said = BUF_INIT(1 << 16) };
+	enter(&t->room, kind);
+	t->home = xasprintf("%s/home.XXXXXX", tools);
+	assert_non_null(mkdtemp(t->home));
+	t->state = xasprintf("%s/state.XXXXXX", tools);
+	assert_non_null(mkdtemp(t->state));
+	t->root = path_join(t->state, "tree");
+	t->room.state.home = t->home;
+	t->room.sb.workdir = t->room.dir;
+	fill(t);
+	if (workspace_open(&t->w, t->state, t->root, "dcode-abcd2345",
+			   &t->room.stop, &err) < 0)
+		fail_msg("%s", err.message);
+	select_now(t);
+}
+
+static void end(struct sent *t)
+{
+	sync_result_release(&t->result);
+	select_release(&t->s);
+	workspace_close(&t->w);
+	buf_release(&t->said);
+	free(t->home);
+	free(t->state);
+	free(t->root);
+	leave(&t->room);
+}
+
+static struct send_result send_tree(struct sent *t)
+{
+	struct send_request r = { .sandbox = &t->room.sb };
+	struct send_result result;
+	struct error err = { 0 };
+
+	if (workspace_send(&t->w, &t->s, &r, &result, &t->room.stop, &err) < 0)
+		fail_msg("%s", err.message);
+	return result;
+}
+
+static bool has_git(const struct sent *t)
+{
+	return strstr(t->room.state.kind->path, "/usr/bin");
+}
+
+static void the_tree_arrives_byte_by_byte(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct sent t;
+		struct listing l = { 0 };
+		struct error err = { 0 };
+		struct send_result result;
+
+		begin(&t, k);
+		put(&t.room, "earlier", STR("image's"), 0644);
+		result = send_tree(&t);
+		assert_int_equal(result.repository, has_git(&t));
+		assert_int_equal(t.room.state.executes, 1);
+		run_shell(&t, "diff -r --no-dereference -x .git -x earlier"
+			      " -x .env . \"$ROOT\" && [ -x run ] &&"
+			      " [ ! -x a ] && [ ! -e .env ] &&"
+			      " ! ls -A | grep dcode-");
+		assert_int_equal(workspace_read_listing(&t.w, &l, &err), 0);
+		assert_int_equal(l.n, 7);
+		listing_release(&l);
+		assert_int_equal(workspace_read_exclude(&t.w, &t.said, &err),
+				 0);
+		assert_non_null(strstr(t.said.ptr, "/earlier\n"));
+		if (has_git(&t))
+			run_shell(&t, "git status --porcelain | grep -v"
+				      " earlier; [ $(git log --oneline |"
+				      " wc -l) = 1 ] && git log | grep -q"
+				      " 'tree, as it was when dcode'");
+		end(&t);
+	}
+}
+
+/* "t path|k path|" */
+static const char *sync_now(struct sent *t, bool force)
+{
+	struct sync_request r = { .sandbox = &t->room.sb, .force = force };
+	struct error err = { 0 };
+
+	sync_result_release(&t->result);
+	t->room.state.executes = 0;
+	if (workspace_sync(&t->w, &r, &t->result, &t->room.stop, &err) < 0)
+		fail_msg("%s", err.message);
+	buf_clear(&t->said);
+	for (size_t i = 0; i < t->result.n_taken; i++)
+		buf_addf(&t->said, "t %s|", t->result.taken[i]);
+	for (size_t i = 0; i < t->result.n_kept; i++)
+		buf_addf(&t->said, "k %s|", t->result.kept[i]);
+	buf_adds(&t->said, "");
+	return t->said.len ? t->said.ptr : "";
+}
+
+static void remove_here(struct sent *t, const char *name)
+{
+	char *path = path_join(t->root, name);
+
+	assert_int_equal(unlink(path), 0);
+	free(path);
+}
+
+static void changes_of_one_side_are_taken_and_of_both_kept(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct sent t;
+
+		begin(&t, k);
+		(void)send_tree(&t);
+		assert_string_equal(sync_now(&t, false), "");
+		assert_int_equal(t.room.state.executes, 0);
+		put(&t.room, "a", STR("agent's\n"), 0644);
+		put(&t.room, "run", STR("#!/bin/sh\n"), 0755);
+		write_here(&t, "a", STR("local\n"), 0644);
+		write_here(&t, "run", STR("#!/bin/sh\n"), 0644);
+		write_here(&t, "new", STR("new\n"), 0644);
+		write_here(&t, "src/deep/" ODD, STR("odder\n"), 0644);
+		remove_here(&t, "src/empty");
+		remove_here(&t, "link");
+		assert_string_equal(sync_now(&t, false),
+				    "t link|t new|t run|t src/deep/" ODD
+				    "|t src/empty|k a|");
+		assert_true(t.room.state.executes <= 3);
+		run_shell(&t, "[ \"$(cat a)\" = \"agent's\" ] && [ ! -x run ]"
+			      " && [ ! -e src/empty ] && [ ! -L link ] &&"
+			      " cmp new \"$ROOT/new\" && diff -r src"
+			      " \"$ROOT/src\"");
+		assert_string_equal(sync_now(&t, false), "k a|");
+		assert_string_equal(sync_now(&t, true), "t a|");
+		run_shell(&t, "cmp a \"$ROOT/a\"");
+		assert_string_equal(sync_now(&t, false), "");
+		end(&t);
+	}
+}
+
+static void a_lost_listing_is_sent_again(void **arg)
+{
+	struct sent t;
+
+	(void)arg;
+	begin(&t, 0);
+	(void)send_tree(&t);
+	run_shell(&t, "rm -r ../home.*/.dcode");
+	write_here(&t, "a", STR("local\n"), 0644);
+	assert_string_equal(sync_now(&t, false), "t a|");
+	run_shell(&t, "cmp a \"$ROOT/a\"");
+	end(&t);
+}
+
+static int note(void *arg, const struct odb_record *r, struct error *err)
+{
+	(void)err;
+	buf_addf(arg, "%o>%o %s|", r->old_mode, r->new_mode, r->path);
+	return 0;
+}
+
+static void the_base_becomes_what_both_sides_share(void **arg)
+{
+	struct sent t;
+	char before[GIT_OID];
+	struct listing l = { 0 };
+	struct error err = { 0 };
+
+	(void)arg;
+	begin(&t, 0);
+	(void)send_tree(&t);
+	memcpy(before, t.w.base, sizeof(before));
+	put(&t.room, "a", STR("agent's\n"), 0644);
+	write_here(&t, "a", STR("local\n"), 0644);
+	write_here(&t, "-b", STR("local\n"), 0755);
+	remove_here(&t, "src/empty");
+	(void)sync_now(&t, false);
+	buf_clear(&t.said);
+	assert_int_equal(odb_tree_diff(&t.w.git, before, t.w.base, note,
+				       &t.said, &t.room.stop, &err),
+			 0);
+	assert_string_equal(t.said.ptr, "100644>100755 -b|100644>0 src/empty|");
+	assert_int_equal(workspace_read_listing(&t.w, &l, &err), 0);
+	assert_null(listing_find(&l, "src/empty"));
+	assert_int_equal(listing_find(&l, "-b")->mode, LISTING_PROGRAM);
+	listing_release(&l);
+	end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_tree_arrives_byte_by_byte),
+		cmocka_unit_test(
+			changes_of_one_side_are_taken_and_of_both_kept),
+		cmocka_unit_test(a_lost_listing_is_sent_again),
+		cmocka_unit_test(the_base_becomes_what_both_sides_share),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
