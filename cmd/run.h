@@ -4,7 +4,7 @@
 #define CMD_RUN_H
 
 #include "agent/agent.h"
-#include "agent/approve.h"
+#include "agent/allow_list.h"
 #include "cmd/app.h"
 #include "cmd/args.h"
 #include "cmd/transfer_options.h"

@@ -1,7 +1,7 @@
-/* approve.h - which shell commands may run without asking. */
+/* allow_list.h - which shell commands may run without asking. */
 /* SPDX-License-Identifier: MIT */
-#ifndef AGENT_APPROVE_H
-#define AGENT_APPROVE_H
+#ifndef AGENT_ALLOW_LIST_H
+#define AGENT_ALLOW_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* approve_test.c - the allow-list's rules, spec cases 94 to 98. */
+/* allow_list_test.c - the allow-list's rules, spec cases 94 to 98. */
 /* SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/approve.h"
+#include "agent/allow_list.h"
 #include "base/str.h"
 
 static bool permits(const char *names, const char *command)

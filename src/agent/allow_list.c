@@ -1,6 +1,6 @@
-/* approve.c - which shell commands may run without asking. */
+/* allow_list.c - which shell commands may run without asking. */
 /* SPDX-License-Identifier: MIT */
-#include "agent/approve.h"
+#include "agent/allow_list.h"
 
 #include <stdlib.h>
 #include <string.h>
