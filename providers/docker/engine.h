@@ -19,7 +19,7 @@ struct engine {
 	char *base;           /* owned: "http://docker", "https://host:2376" */
 	char *socket;         /* owned: path of the unix socket, or NULL */
 	char *shown;          /* owned: for messages, "unix:///run/..." */
-	atomic_int top_words; /* see engine_top() */
+	atomic_int top_words; /* see top_read() */
 };
 
 /* DOCKER_HOST, else Docker's socket, else Podman's. Talks to nobody. */

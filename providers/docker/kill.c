@@ -129,7 +129,7 @@ static size_t count_living(struct kill_job *job, struct buf *names,
 	job->seen.age_ms = clock_ms() - job->call.sent_ms;
 	if (!json_bool(state, "Running", true)) {
 		; /* every process ends with the first */
-	} else if (engine_top(e, job->call.container, &top, &stop, &why) < 0) {
+	} else if (top_read(e, job->call.container, &top, &stop, &why) < 0) {
 		n = count_exec(job, &stop, names);
 	} else {
 		n = top_names(&top, &job->seen, false, names);

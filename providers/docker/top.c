@@ -185,8 +185,8 @@ void top_release(struct top *top)
 	*top = (struct top){ 0 };
 }
 
-int engine_top(struct engine *e, const char *container, struct top *top,
-	       const struct stop *stop, struct error *err)
+int top_read(struct engine *e, const char *container, struct top *top,
+	     const struct stop *stop, struct error *err)
 {
 	int rc = -1;
 

@@ -28,8 +28,8 @@ struct top {
  * container's ps for all others, so Podman's words are tried first
  * (20.10 and 4.3, 2026-11).
  */
-int engine_top(struct engine *e, const char *container, struct top *top,
-	       const struct stop *stop, struct error *err);
+int top_read(struct engine *e, const char *container, struct top *top,
+	     const struct stop *stop, struct error *err);
 void top_release(struct top *top);
 /* Pure: from the engine's answer, which top takes over. */
 int top_parse(struct top *top, cJSON *answer, struct error *err);

@@ -35,7 +35,7 @@ struct wait {
 	cJSON *answer;                   /* owned: the last one */
 	char word[WORD_MAX];             /* its state */
 	int64_t until;                   /* it may last */
-	int64_t pause;                   /* ms before the next look */
+	int64_t pause;                   /* ms before the next request */
 	bool started; /* once: one that falls back does not start */
 };
 
@@ -103,8 +103,8 @@ static int get_again(struct wait *w, const struct stop *stop, struct error *err)
 	return rc;
 }
 
-static int look_again(struct wait *w, const struct stop *stop,
-		      struct error *err)
+static int await_change(struct wait *w, const struct stop *stop,
+			struct error *err)
 {
 	struct stop within = stop_within(stop, w->until - clock_ms());
 	int rc = w->v->poll
@@ -129,7 +129,7 @@ static int start(struct wait *w, const struct stop *stop, struct error *err)
 		*err = why;
 		return -1;
 	}
-	return w->answer ? 0 : look_again(w, stop, err);
+	return w->answer ? 0 : await_change(w, stop, err);
 }
 
 /* 1 when it runs, 0 to go on with another answer. */
@@ -152,8 +152,9 @@ static int do_step(struct wait *w, const char *want, const struct stop *stop,
 		return fail(w, s->step, err);
 	cJSON_Delete(w->answer);
 	w->answer = NULL;
-	return s->step == STEP_START && !w->started ? start(w, stop, err)
-						    : look_again(w, stop, err);
+	return s->step == STEP_START && !w->started
+		       ? start(w, stop, err)
+		       : await_change(w, stop, err);
 }
 
 int vendor_wait(struct sandbox *sb, cJSON *answer, const char *want,

@@ -175,7 +175,7 @@ static void *run_one(void *arg)
 	return NULL;
 }
 
-static enum contract_verdict judge(struct contract *c, struct one *o)
+static enum contract_verdict check_one(struct contract *c, struct one *o)
 {
 	char want[32];
 
@@ -219,7 +219,7 @@ enum contract_verdict check_parallel(struct contract *c)
 			pthread_join(all[i].thread, NULL);
 	for (int i = 0; i < THREADS; i++) {
 		if (verdict == CONTRACT_OK)
-			verdict = judge(c, &all[i]);
+			verdict = check_one(c, &all[i]);
 		ran_release(&all[i].r);
 		free(all[i].command);
 	}

@@ -202,8 +202,8 @@ static enum err err_of(enum grpc_code code)
 }
 
 /* The outcome of a complete exchange. */
-static int judge_outcome(struct grpc_run *r, const struct http_response *res,
-			 struct error *err)
+static int classify_outcome(struct grpc_run *r, const struct http_response *res,
+			    struct error *err)
 {
 	struct grpc_outcome *o = r->outcome;
 	bool grpc = strncasecmp(res->content_type, "application/grpc", 16) == 0;
@@ -232,10 +232,10 @@ static int judge_outcome(struct grpc_run *r, const struct http_response *res,
 			 r->message);
 }
 
-static int judge(struct grpc_run *r, const struct http_response *res,
-		 struct error *err)
+static int finish_outcome(struct grpc_run *r, const struct http_response *res,
+			  struct error *err)
 {
-	int rc = judge_outcome(r, res, err);
+	int rc = classify_outcome(r, res, err);
 
 	if (rc == 0)
 		return 0;
@@ -297,7 +297,7 @@ static int once(struct http *h, struct grpc_run *r, unsigned flags,
 	rc = http_do(h, &req, &res, stop, err);
 	r->outcome->began = res.began;
 	if (rc == 0)
-		rc = judge(r, &res, err);
+		rc = finish_outcome(r, &res, err);
 	http_response_release(&res);
 	buf_release(&head);
 	free(timeout);

@@ -221,7 +221,8 @@ static void relax(struct job *j, int64_t ms)
 }
 
 /* Asks until an answer comes. */
-static int ask_surely(struct job *j, const struct stop *stop, struct error *err)
+static int ask_until_answered(struct job *j, const struct stop *stop,
+			      struct error *err)
 {
 	for (;;) {
 		struct error why = { 0 };
@@ -337,7 +338,7 @@ static int follow(struct job *j, struct exec_result *res,
 	int rc;
 
 	do {
-		rc = ask_surely(j, stop, err);
+		rc = ask_until_answered(j, stop, err);
 		if (rc == 0)
 			rc = deliver(j, err);
 		if (rc == 0)
