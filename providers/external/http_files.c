@@ -57,25 +57,6 @@ int http_provider_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-struct counted_download {
-	struct transfer *file;
-	int64_t got;
-	bool failed; /* the sink did */
-};
-
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	struct counted_download *d = arg;
-
-	if (!chunk.len)
-		return 0;
-	d->got += (int64_t)chunk.len;
-	if (d->file->write(d->file->arg, chunk, err) == 0)
-		return 0;
-	d->failed = true;
-	return -1;
-}
-
 static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 		     struct buf *reply, struct error *err)
 {
@@ -116,14 +97,14 @@ static int64_t get_size(struct sandbox *sb, const char *path,
 static int download_large(struct sandbox *sb, struct transfer *f, int64_t size,
 			  const struct stop *stop, struct error *err)
 {
-	struct counted_download d = { .file = f };
+	struct transfer_sink d = { .file = f };
 	struct http_call c = http_service_call(sb->host, sb, OP_READ);
 	struct http_response res = { 0 };
 	int rc;
 
 	c.values.is[VALUE_PATH] = str_of(f->path);
 	c.ask.timeout_ms = LONGEST_MS;
-	c.ask.data = on_data;
+	c.ask.data = transfer_sink_write;
 	c.ask.arg = &d;
 	rc = http_call_send(&c, &res, NULL, stop, err);
 	http_response_release(&res);

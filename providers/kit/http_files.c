@@ -275,18 +275,10 @@ int http_files_upload(struct sandbox *sb, const struct http_files *v,
 	return transfer_each(sb, files, n, &m, stop, err);
 }
 
-struct file_download {
-	struct transfer *file;
-	int64_t got;   /* bytes given to the file */
-	int64_t start; /* of this answer's body */
-	int64_t at;    /* bytes of it that came */
-	bool own;      /* the file's own sink failed */
-};
-
 /* "Content-Range: bytes 100-199/200" */
 static void on_header(void *arg, struct str line)
 {
-	struct file_download *d = arg;
+	struct transfer_sink *d = arg;
 	size_t colon = str_find(line, ':');
 	struct str name = { line.ptr, colon };
 	struct str value = str_trim(str_skip(line, colon + 1));
@@ -298,28 +290,11 @@ static void on_header(void *arg, struct str line)
 	value = str_skip(value, 6);
 	value.len = str_find(value, '-');
 	if (str_to_int(value, &start) && start >= 0 && start <= d->got)
-		d->start = start;
-}
-
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	struct file_download *d = arg;
-	int64_t skip = d->got - (d->start + d->at);
-
-	d->at += (int64_t)chunk.len;
-	if (skip > 0)
-		chunk = str_skip(chunk, (size_t)skip);
-	if (!chunk.len)
-		return 0;
-	d->got += (int64_t)chunk.len;
-	if (d->file->write(d->file->arg, chunk, err) == 0)
-		return 0;
-	d->own = true;
-	return -1;
+		d->skip = d->got - start;
 }
 
 /* After a cut, the rest; a server that knows no ranges sends all again. */
-static int get_once(const struct file_job *j, struct file_download *d,
+static int get_once(const struct file_job *j, struct transfer_sink *d,
 		    struct http_response *res, struct error *err)
 {
 	struct file_request req = new_request();
@@ -328,15 +303,14 @@ static int get_once(const struct file_job *j, struct file_download *d,
 	const char *const headers[] = { range, NULL };
 	struct rest_ask ask = { .method = "GET",
 				.what = "reading the file",
-				.data = on_data,
+				.data = transfer_sink_write,
 				.header = on_header,
 				.arg = d,
 				.timeout_ms = LONGEST_MS,
 				.idle_ms = IDLE_MS };
 	int rc;
 
-	d->start = 0;
-	d->at = 0;
+	d->skip = d->got;
 	j->v->get(j->sb, d->file->path, &req);
 	ask.path = req.path.ptr;
 	if (req.body.len) {
@@ -346,7 +320,7 @@ static int get_once(const struct file_job *j, struct file_download *d,
 		ask.headers = headers;
 	}
 	rc = j->v->call(j->sb, &ask, res, j->stop, err);
-	if (rc == 0 && d->start + d->at < d->got)
+	if (rc == 0 && d->skip > 0)
 		rc = error_set(err, ERR_REMOTE,
 			       "the file changed while it was read");
 	release_request(&req);
@@ -355,7 +329,7 @@ static int get_once(const struct file_job *j, struct file_download *d,
 }
 
 /* Refused: the sandbox's shell knows why, or gives it. */
-static int download_else(struct sandbox *sb, const struct file_download *d,
+static int download_else(struct sandbox *sb, const struct transfer_sink *d,
 			 const struct error *why, const struct stop *stop,
 			 struct error *err)
 {
@@ -370,7 +344,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 {
 	const struct http_files *v = arg;
 	struct file_job j = { sb, v, f, stop };
-	struct file_download d = { .file = f };
+	struct transfer_sink d = { .file = f };
 	int rc = 1;
 
 	if (v->touch)
@@ -385,7 +359,7 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		rc = get_once(&j, &d, &res, &why);
 		if (d.got > before)
 			i = 1;
-		if (rc < 0 && d.own) {
+		if (rc < 0 && d.failed) {
 			transfer_fail(f, FILE_OTHER, why.message);
 			rc = 0;
 		} else if (rc < 0 && res.status == 416 && d.got) {

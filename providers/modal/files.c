@@ -352,35 +352,11 @@ int modal_upload(struct sandbox *sb, struct transfer *files, size_t n,
 	return stat_files(sb, STAT_SET_MODES, files, n, stop, err);
 }
 
-struct modal_download {
-	struct transfer *file;
-	int64_t got; /* bytes given to the file */
-	int64_t at;  /* bytes of this process's output */
-	bool failed; /* the file's own sink */
-};
-
 /* A second process gives all of the file again. */
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	struct modal_download *d = arg;
-	int64_t skip = d->got - d->at;
-
-	d->at += (int64_t)chunk.len;
-	if (skip > 0)
-		chunk = str_skip(chunk, (size_t)skip);
-	if (!chunk.len)
-		return 0;
-	d->got += (int64_t)chunk.len;
-	if (d->file->write(d->file->arg, chunk, err) == 0)
-		return 0;
-	d->failed = true;
-	return -1;
-}
-
 static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 			const struct stop *stop, struct error *err)
 {
-	struct modal_download d = { .file = f };
+	struct transfer_sink d = { .file = f };
 	int rc = 0;
 
 	(void)arg;
@@ -390,9 +366,10 @@ static int download_one(const void *arg, struct sandbox *sb, struct transfer *f,
 		struct error why = { 0 };
 		struct modal_exec x = { .sb = sb };
 
-		d.at = 0;
+		d.skip = d.got;
 		if (start_tool(&x, sb, "ReadFile", f, stop, &why) == 0 &&
-		    modal_read(&x, 0, on_data, &d, stop, &why) == 0 &&
+		    modal_read(&x, 0, transfer_sink_write, &d, stop, &why) ==
+			    0 &&
 		    wait_tool(&x, f, stop, &why) == 0)
 			break;
 		rc = pause_before_retry(d.failed ? TRIES : i, &why, stop, err);

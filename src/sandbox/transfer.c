@@ -16,6 +16,23 @@ enum {
 	PIECE_MS = 300000,
 };
 
+int transfer_sink_write(void *arg, struct str chunk, struct error *err)
+{
+	struct transfer_sink *s = arg;
+	int64_t skip =
+		s->skip < (int64_t)chunk.len ? s->skip : (int64_t)chunk.len;
+
+	s->skip -= skip;
+	chunk = str_skip(chunk, (size_t)skip);
+	if (!chunk.len)
+		return 0;
+	s->got += (int64_t)chunk.len;
+	if (s->file->write(s->file->arg, chunk, err) == 0)
+		return 0;
+	s->failed = true;
+	return -1;
+}
+
 struct upload {
 	struct sandbox *sb;
 	struct transfer *file;

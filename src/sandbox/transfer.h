@@ -39,6 +39,15 @@ int64_t transfer_read(const struct transfer *f, char *room, size_t want,
 /* Appends the next want bytes, which have to fit. */
 int transfer_read_all(const struct transfer *f, struct buf *out, size_t want,
 		      struct error *err);
+/* A file that comes down, whose beginning may come again after a cut. */
+struct transfer_sink {         /* set file; the rest is { 0 } */
+	struct transfer *file; /* borrowed */
+	int64_t got;           /* bytes given to the file */
+	int64_t skip;          /* bytes to come that it has already */
+	bool failed;           /* the file's own write() did */
+};
+/* More of it; arg is the struct transfer_sink. */
+int transfer_sink_write(void *arg, struct str chunk, struct error *err);
 /* True when transfer_upload() needs one request only. */
 bool transfer_fits(const struct sandbox *sb, int64_t size);
 
