@@ -7,41 +7,88 @@
 #include "base/str.h"
 #include "providers/kit/http_files.h"
 #include "providers/vercel/vercel.h"
+#include "sandbox/transfer.h"
 
 enum {
 	LONGEST_MS = 24 * 3600 * 1000,
 	IDLE_MS = 60000,
+	CHUNK = 64 << 10, /* bytes of a file that are read at once */
 };
 
-/* As an archive of one entry, which is unpacked at "/". */
+struct archived_file { /* an archive of one entry, pulled */
+	struct archive_stream *tar;
+	const struct transfer *file;
+	int64_t left; /* bytes of the file */
+	bool ended;
+	bool failed; /* the file could not be read */
+};
+
+static int add_bytes(struct archived_file *a, struct error *err)
+{
+	char chunk[CHUNK];
+	size_t want = a->left < CHUNK ? (size_t)a->left : CHUNK;
+	int64_t n = transfer_read(a->file, chunk, want, err);
+
+	a->failed = n < 0;
+	if (n < 0)
+		return -1;
+	a->left -= n;
+	return archive_stream_data(a->tar, (struct str){ chunk, (size_t)n },
+				   err);
+}
+
+static int64_t pull_archive(void *arg, char *room, size_t len,
+			    struct error *err)
+{
+	struct archived_file *a = arg;
+	struct buf *out = archive_stream_out(a->tar);
+
+	while (!out->len && !a->ended) {
+		a->ended = !a->left;
+		if ((a->ended ? archive_stream_end(a->tar, err)
+			      : add_bytes(a, err)) < 0)
+			return -1;
+	}
+	if (len > out->len)
+		len = out->len;
+	if (len)
+		memcpy(room, out->ptr, len);
+	buf_consume(out, len);
+	return (int64_t)len;
+}
+
+/* It is unpacked at "/". */
 static int send_file(struct sandbox *sb, struct http_files_put *put,
 		     struct http_response *res, const struct stop *stop,
 		     struct error *err)
 {
 	static const char *const headers[] = { "x-cwd: /", NULL };
 	const struct transfer *f = put->file;
-	const struct archive_file file = { .path = put->path +
-						   strspn(put->path, "/"),
-					   .size = f->size,
-					   .mode = f->mode ? f->mode : 0644,
-					   .read = f->read,
-					   .arg = f->arg };
-	struct archive_files *tar = archive_files_open(&file, 1, err);
+	const struct archive_header entry = { .path = put->path +
+						      strspn(put->path, "/"),
+					      .size = f->size,
+					      .mode = f->mode ? f->mode : 0644,
+					      .mtime = clock_unix_ms() / 1000 };
+	struct archived_file a = { archive_stream_open_pax(err), f, f->size,
+				   false, false };
 	char *path = vercel_path(sb->host->priv, "/fs/write", "");
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
 				.type = "application/gzip",
 				.what = "writing files",
 				.headers = headers,
-				.source = archive_files_pull,
+				.source = pull_archive,
 				.source_size = -1,
-				.arg = tar,
+				.arg = &a,
 				.timeout_ms = LONGEST_MS,
 				.idle_ms = IDLE_MS };
-	int rc = tar ? vendor_send(sb, &ask, res, stop, err) : -1;
+	int rc = -1;
 
-	put->own = !tar || (rc < 0 && archive_files_failed(tar));
-	archive_files_close(tar);
+	put->own = !a.tar || archive_stream_entry(a.tar, &entry, err) < 0;
+	if (!put->own)
+		rc = vendor_send(sb, &ask, res, stop, err);
+	put->own |= a.failed;
+	archive_stream_close(a.tar);
 	free(path);
 	return rc;
 }

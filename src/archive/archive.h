@@ -46,28 +46,6 @@ struct archive_counts archive_writer_counts(const struct archive_writer *w);
 void archive_writer_close(struct archive_writer *w); /* NULL is fine */
 
 /*
- * Files of any source as one gzipped tar stream: ustar entries, with a pax
- * header where a name or a size needs one, stored rather than compressed.
- * Memory does not grow with the files.
- */
-struct archive_file {
-	const char *path; /* of the entry; borrowed */
-	int64_t size;     /* bytes that read() gives in all */
-	int mode;         /* permission bits */
-	archive_pull *read;
-	void *arg;
-};
-struct archive_files;
-/* files: borrowed until the end. NULL with err when libarchive is missing. */
-struct archive_files *archive_files_open(const struct archive_file *files,
-					 size_t n, struct error *err);
-/* The stream: an archive_pull, whose arg is the struct archive_files. */
-int64_t archive_files_pull(void *w, char *room, size_t len, struct error *err);
-/* The file that could not be read or named, after -1; else NULL. */
-const struct archive_file *archive_files_failed(const struct archive_files *w);
-void archive_files_close(struct archive_files *w); /* NULL is fine */
-
-/*
  * A tar stream in GNU's format that its user writes: an entry, its bytes, the
  * next. What is not yet consumed of it is in archive_stream_out(), at most
  * some KiB more than one call wrote.
@@ -80,7 +58,11 @@ struct archive_header {
 	int64_t mtime;    /* Unix seconds, not negative */
 };
 struct archive_stream;
+/* NULL with err when libarchive is missing. */
 struct archive_stream *archive_stream_open(bool gzip, struct error *err);
+/* The same as ustar entries, with a pax header where a name or a size needs
+ * one, in gzip that stores them. */
+struct archive_stream *archive_stream_open_pax(struct error *err);
 int archive_stream_entry(struct archive_stream *s,
 			 const struct archive_header *item, struct error *err);
 int archive_stream_data(struct archive_stream *s, struct str bytes,

@@ -36,9 +36,12 @@ static int broken(struct archive_stream *s, struct error *err)
 			 why ? why : "it failed");
 }
 
-static int begin(struct archive_stream *s, bool gzip, struct error *err)
+/* level: of gzip's compression; NULL: none. */
+static int begin(struct archive_stream *s, bool pax, const char *level,
+		 struct error *err)
 {
 	struct archive_api *api = &s->api;
+	int rc;
 
 	if (archive_api_load(api, err) < 0)
 		return -1;
@@ -46,26 +49,39 @@ static int begin(struct archive_stream *s, bool gzip, struct error *err)
 	s->entry = api->entry_new();
 	if (!s->a || !s->entry)
 		return error_set(err, ERR_SYSTEM, "libarchive does not start");
-	if (api->write_set_format_gnutar(s->a) < ARCHIVE_WARN ||
-	    (gzip &&
+	rc = pax ? api->write_set_format_pax_restricted(s->a)
+		 : api->write_set_format_gnutar(s->a);
+	if (rc < ARCHIVE_WARN ||
+	    (level &&
 	     (api->write_add_filter_gzip(s->a) < ARCHIVE_WARN ||
 	      api->write_set_filter_option(s->a, "gzip", "compression-level",
-					   "3") < ARCHIVE_WARN)) ||
+					   level) < ARCHIVE_WARN)) ||
 	    api->write_set_bytes_per_block(s->a, 0) < ARCHIVE_WARN ||
 	    api->write_open(s->a, s, NULL, on_bytes, NULL) != ARCHIVE_OK)
 		return broken(s, err);
 	return 0;
 }
 
-struct archive_stream *archive_stream_open(bool gzip, struct error *err)
+static struct archive_stream *open_stream(bool pax, const char *level,
+					  struct error *err)
 {
 	struct archive_stream *s = xcalloc(1, sizeof(*s));
 
 	s->out = BUF_INIT(OUT_MAX);
-	if (begin(s, gzip, err) == 0)
+	if (begin(s, pax, level, err) == 0)
 		return s;
 	archive_stream_close(s);
 	return NULL;
+}
+
+struct archive_stream *archive_stream_open(bool gzip, struct error *err)
+{
+	return open_stream(false, gzip ? "3" : NULL, err);
+}
+
+struct archive_stream *archive_stream_open_pax(struct error *err)
+{
+	return open_stream(true, "0", err);
 }
 
 int archive_stream_entry(struct archive_stream *s,
