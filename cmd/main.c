@@ -2,9 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/proc.h"
 #include "base/str.h"
@@ -138,6 +140,15 @@ static int dispatch(struct app *app, struct line *l)
 	return command_run(app, l->c, l->sub, args);
 }
 
+/* A reader that has gone shows at the pipe, also when an earlier write met it.
+ */
+static bool reader_left(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
+}
+
 /* Reports output that could not be written: full disk, closed pipe. */
 static int end_output(int status)
 {
@@ -148,7 +159,7 @@ static int end_output(int status)
 	lost |= ferror(stdout) != 0;
 	if (!lost || status)
 		return status;
-	if (errno == EPIPE)
+	if (errno == EPIPE || reader_left())
 		return STATUS_PIPE;
 	fputs("Error: writing standard output failed\n", stderr);
 	return 1;

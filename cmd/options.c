@@ -7,6 +7,12 @@ const struct arg_row options_global[] = {
 	  "Do this one task without asking, print the answer, exit" },
 	{ "message", 'm', ARG_VALUE, "TEXT",
 	  "Begin the chat with this message" },
+	{ "resume", 'r', ARG_OPTIONAL, "ID",
+	  "Go on with a thread: an id, its beginning, or latest; bare: the "
+	  "last "
+	  "one of this directory" },
+	{ "fork", 0, ARG_FLAG, NULL,
+	  "With -r: go on in a copy, the thread stays as it is" },
 	{ "model", 'M', ARG_VALUE, "SPEC",
 	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
 	{ "model-params", 0, ARG_VALUE, "JSON",

@@ -32,7 +32,6 @@ static const struct absent flags[] = {
 	{ "prerelease", 0, by_package },
 	{ "profile-override", 0, "set fields with --model-params" },
 	{ "recursion-limit", 0, "limit the turns with --max-turns N" },
-	{ "resume", 'r', "begin a new conversation" },
 	{ "rubric", 0, keep_task },
 	{ "rubric-max-iterations", 0, NULL },
 	{ "rubric-model", 0, NULL },
@@ -52,15 +51,10 @@ static const struct absent flags[] = {
 };
 
 static const struct absent names[] = {
-	{ "agents", 0, NULL },
-	{ "mcp", 0, NULL },
-	{ "plugin", 0, NULL },
-	{ "plugins", 0, NULL },
-	{ "skills", 0, NULL },
-	{ "threads", 0, NULL },
-	{ "tools", 0, NULL },
-	{ "update", 0, by_package },
-	{ 0 },
+	{ "agents", 0, NULL },       { "mcp", 0, NULL },
+	{ "plugin", 0, NULL },       { "plugins", 0, NULL },
+	{ "skills", 0, NULL },       { "tools", 0, NULL },
+	{ "update", 0, by_package }, { 0 },
 };
 
 static bool fail(const char *dashes, const struct absent *a, const char *what,

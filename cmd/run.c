@@ -112,9 +112,28 @@ static int open_session(struct run *r, struct error *err)
 		return -1;
 	name = run_model_name(r);
 	info.model = name;
-	r->session = session_new(store, &info);
+	if (r->session)
+		session_set_info(r->session, &info);
+	else
+		r->session = session_new(store, &info);
 	free(name);
 	return 0;
+}
+
+/* A thread goes on with its model; -M takes precedence. */
+static int choose_model(struct run *r, const struct settings *set,
+			struct error *err)
+{
+	const char *model = r->options.model;
+
+	if (!model && r->thread.id && r->thread.model[0])
+		model = r->thread.model;
+	if (model_choose(&r->choice, set, model, r->options.model_params,
+			 err) == 0)
+		return 0;
+	if (r->thread.id && !r->options.model && !err->hint[0])
+		error_hint(err, "-M SPEC goes on with another model.");
+	return -1;
 }
 
 int run_open(struct run *r, const struct stop *stop, struct error *err)
@@ -122,8 +141,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	struct settings *set;
 
 	if (app_settings(r->app, &set, err) < 0 ||
-	    model_choose(&r->choice, set, r->options.model,
-			 r->options.model_params, err) < 0)
+	    run_resume_begin(r, err) < 0 || choose_model(r, set, err) < 0)
 		return -1;
 	if (r->choice.project_key)
 		app_warn_project_key(r->app, r->choice.project_key,
@@ -134,7 +152,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 						 : "API_KEY",
 			       str_of(r->choice.api_key));
 	if (run_open_sandbox(r, stop, err) < 0 || open_session(r, err) < 0 ||
-	    open_model(r, err) < 0)
+	    open_model(r, err) < 0 || run_resume_load(r, err) < 0)
 		return -1;
 	r->box.request.thread = session_id(r->session);
 	if (on_host(r))
@@ -145,6 +163,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		.session = r->session,
 		.mask = r->app->mask,
 		.thread = session_id(r->session),
+		.saved_results = r->stored_results,
 		.secrets = &r->secrets,
 		.ui = r->ui,
 		.max_turns = r->options.max_turns,
@@ -170,6 +189,7 @@ void run_close(struct run *r)
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);
 	run_options_release(&r->options);
+	thread_release(&r->thread);
 }
 
 static char *join_prompt(char *piped, const char *task)
@@ -243,6 +263,19 @@ static int configured_allow_list(struct run_options *o,
 	return rc;
 }
 
+/* A thread goes on where it was, in a sandbox of the same provider. Before it
+ * has run on this machine it has no model, and its provider is what the file
+ * says that it was imported from: no reason to start anything. */
+static const char *sandbox_name(const struct run *r, const struct args *args)
+{
+	const char *given = args_value(args, "sandbox");
+
+	return given || !r->thread.id || !r->thread.model[0] ||
+			       !r->thread.provider[0]
+		       ? given
+		       : r->thread.provider;
+}
+
 static int read_flags(struct run *r, const struct args *args, struct error *err)
 {
 	struct run_options *o = &r->options;
@@ -261,8 +294,8 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 		return -1;
 	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
 		return -1;
-	if (run_sandbox_resolve(o, r->app, args_value(args, "sandbox"), err) <
-		    0 ||
+	if (run_resume_find(r, err) < 0 ||
+	    run_sandbox_resolve(o, r->app, sandbox_name(r, args), err) < 0 ||
 	    run_exit_resolve(o, r->app, args, err) < 0 ||
 	    run_options_check(o, err) < 0)
 		return -1;
@@ -331,6 +364,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 		status = run_task(&r, prompt);
 	free(prompt);
 	run_options_release(&r.options);
+	thread_release(&r.thread);
 	return status;
 }
 

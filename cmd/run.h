@@ -9,11 +9,14 @@
 #include "cmd/args.h"
 #include "cmd/transfer_options.h"
 #include "lifecycle/lifecycle.h"
+#include "session/thread.h"
 
 /* What the command line asks for, checked. Strings are borrowed from argv. */
 struct run_options {
 	const char *task;    /* -n, or NULL */
 	const char *message; /* -m, or NULL */
+	const char *resume;  /* -r: what names the thread, args_bare; or NULL */
+	bool fork;           /* go on in a copy of it */
 	const char *model, *model_params;
 	const char *sandbox; /* provider's name after resolution; "none" */
 	const char *sandbox_id, *snapshot, *setup;
@@ -54,6 +57,8 @@ struct run {
 	bool interactive;
 	struct stop stop;   /* the signals, and --timeout from the start on */
 	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
+	/* The thread that is resumed; id NULL: a new one is begun. */
+	struct thread thread;
 	/* made by run_open() */
 	struct model_choice choice;
 	struct sandbox_client host;
@@ -62,9 +67,20 @@ struct run {
 	struct model *model;
 	struct agent agent;
 	struct secret_files secrets;
+	unsigned stored_results; /* of tools, in the resumed thread */
 	bool opened_host;
 	bool wrote; /* a tool ran that may have changed files */
 };
+/* Fills r->thread when -r was given; opens the database only then. Where a chat
+ * asks for the last thread and there is none, says so and begins a new one. */
+int run_resume_find(struct run *r, struct error *err);
+/* Asks, or says, what has to be known before the thread goes on: that it is of
+ * another directory, or in use. Makes r->session, which has it from then on. */
+int run_resume_begin(struct run *r, struct error *err);
+/* Hands the stored messages on to r->model; shows the last ones in a chat. */
+int run_resume_load(struct run *r, struct error *err);
+/* How to go on with this thread, on stderr, when a chat ends. */
+void run_resume_hint(const struct run *r);
 /* Opens the provider and the sandbox of r->box: that of the resumed thread
  * where there still is one. */
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);

@@ -57,6 +57,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 	*o = (struct run_options){
 		.task = args_value(args, "non-interactive"),
 		.message = args_value(args, "message"),
+		.resume = args_value(args, "resume"),
+		.fork = args_flag(args, "fork"),
 		.model = args_value(args, "model"),
 		.model_params = args_value(args, "model-params"),
 		.max_retries = args_value(args, "max-retries"),
@@ -81,6 +83,9 @@ int run_options_read(struct run_options *o, const struct args *args,
 				 "--message begins a chat and cannot be "
 				 "combined with --non-interactive (-n); give "
 				 "the whole task to -n");
+	if (o->fork && !o->resume)
+		return error_set(err, ERR_USAGE,
+				 "--fork requires --resume (-r)");
 	if (integer(args, "max-turns", 1, &o->max_turns, err) < 0 ||
 	    integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||
 	    integer(args, "max-retries", 0, &retries, err) < 0 ||

@@ -231,6 +231,7 @@ int run_chat(struct run *r, const char *first)
 	}
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);
+	run_resume_hint(r);
 	run_close(r);
 	/* A terminal that goes is an end of input and a signal, in any order.
 	 */

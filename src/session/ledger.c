@@ -25,14 +25,13 @@ static int64_t now(void)
 const char *ledger_state_name(enum ledger_state state)
 {
 	static const char *const names[] = {
-		[LEDGER_INTENT] = "creating",
-		[LEDGER_LIVE] = "live",
-		[LEDGER_REMOVING] = "removing",
-		[LEDGER_GONE] = "gone",
+		[LEDGER_INTENT] = "creating",   [LEDGER_LIVE] = "live",
+		[LEDGER_REMOVING] = "removing", [LEDGER_GONE] = "gone",
+		[LEDGER_STOPPING] = "stopping", [LEDGER_STOPPED] = "stopped",
 	};
 
-	return state >= LEDGER_INTENT && state <= LEDGER_GONE ? names[state]
-							      : "unknown";
+	return state >= LEDGER_INTENT && state <= LEDGER_STOPPED ? names[state]
+								 : "unknown";
 }
 
 int ledger_intend(struct store *s, const char *provider, const char *endpoint,

@@ -18,7 +18,7 @@ enum ledger_state {
 	LEDGER_STOPPING,   /* its stop was asked for, not confirmed */
 	LEDGER_STOPPED,    /* kept without running */
 };
-/* "creating", "live", "removing", "gone". Static storage. */
+/* "creating", "live", "removing", "gone", "stopping", "stopped". Static. */
 const char *ledger_state_name(enum ledger_state state);
 struct ledger_row {           /* strings borrowed for the callback */
 	const char *label;    /* "dcode-abcd2345"; its last 8 characters are

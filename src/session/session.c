@@ -35,17 +35,38 @@ static char *copy(const char *s)
 	return xstrdup(s ? s : "");
 }
 
+static void copy_info(struct session *s, const struct session_info *info)
+{
+	s->model = copy(info->model);
+	s->cwd = copy(info->cwd);
+	s->provider = copy(info->provider);
+	s->sandbox = copy(info->sandbox);
+	s->label = copy(info->label);
+}
+
+static void release_info(struct session *s)
+{
+	free(s->model);
+	free(s->cwd);
+	free(s->provider);
+	free(s->sandbox);
+	free(s->label);
+}
+
+void session_set_info(struct session *s, const struct session_info *info)
+{
+	release_info(s);
+	copy_info(s, info);
+	s->outdated = true;
+}
+
 struct session *session_new(struct store *s, const struct session_info *info)
 {
 	struct session *session = xcalloc(1, sizeof(*session));
 
 	session->store = s;
 	ids_uuid7(session->id);
-	session->model = copy(info->model);
-	session->cwd = copy(info->cwd);
-	session->provider = copy(info->provider);
-	session->sandbox = copy(info->sandbox);
-	session->label = copy(info->label);
+	copy_info(session, info);
 	session->body = BUF_INIT(BODY_MAX);
 	return session;
 }
@@ -217,11 +238,7 @@ void session_free(struct session *s)
 		return;
 	if (s->no)
 		thread_unlock(s->store, s->no);
-	free(s->model);
-	free(s->cwd);
-	free(s->provider);
-	free(s->sandbox);
-	free(s->label);
+	release_info(s);
 	free(s->title);
 	buf_release(&s->body);
 	free(s);

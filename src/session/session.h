@@ -46,6 +46,8 @@ int session_resume(struct session **out, struct store *s,
  * appended to. */
 struct session *session_copy(struct store *s, const struct thread *t,
 			     const struct session_info *info);
+/* Replaces what is told of it, with the next append. */
+void session_set_info(struct session *s, const struct session_info *info);
 const char *session_id(const struct session *s);
 /* Whether anything of it is in the database. */
 bool session_is_stored(const struct session *s);

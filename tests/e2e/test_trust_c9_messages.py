@@ -9,10 +9,10 @@ ABSENT = "is a {} of the Python program that dcode does not have\n"
 
 
 @pytest.mark.parametrize("line, flag, instead", [
-    ("--resume", "--resume", "Instead: begin a new conversation."),
-    ("-r abc", "--resume", ""),
-    ("--resume=abc -n x", "--resume", ""),
-    ("--resu -n x", "--resume", ""),
+    ("--no-mcp", "--no-mcp", "Instead: leave it out: dcode starts no MCP"),
+    ("-s abc", "--skill", ""),
+    ("--skill=abc -n x", "--skill", ""),
+    ("--skil -n x", "--skill", ""),
     ("--yolo -n x", "--yolo", "--auto-approve (-y)"),
     ("-n x --recursion-limit 5", "--recursion-limit", "--max-turns"),
     ("-n x --show-reasoning", "--show-reasoning", ""),
@@ -25,7 +25,7 @@ def test_a_flag_of_the_python_program_is_told_as_such(run, line, flag, instead):
 
 
 def test_a_command_of_the_python_program_is_told_as_such(run):
-    for line in (["threads", "list", "--branch", "x"], ["mcp"]):
+    for line in (["skills", "list", "--agent", "x"], ["mcp"]):
         r = run(*line)
         assert r.status == 2
         assert f"dcode {line[0]} {ABSENT.format('command')}" in r.err
@@ -52,7 +52,8 @@ def test_a_mistyped_option_is_answered_with_the_nearest(run):
      "[--json] -- COMMAND..."),
     ("sandbox cp a b", "sandbox cp SRC DST [--sandbox TYPE] [--json]"),
     ("sandbox info", "sandbox info ID [--sandbox TYPE] [--json]"),
-    ("sandbox nosuch", "sandbox list|info|exec|cp|snapshot|rm|gc ..."),
+    ("sandbox nosuch", "sandbox list|info|exec|cp|create|stop|start|"
+     "snapshot|rm|gc ..."),
     ("config get", "config get KEY [-v] [--json]"),
     ("config --nosuch", "config [-v] [--json]"),
     ("auth ls x", "auth list [--json]"),
