@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/threads/new_file.h"
-#include "cmd/threads/patch.h"
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "model/message_mask.h"
 #include "session/thread_file.h"
@@ -289,7 +289,7 @@ static void find_patch(struct exporting *e, const struct args *args)
 {
 	if (!args_flag(args, "with-patch"))
 		return;
-	e->patch = patch_find(e->app, e->thread->id);
+	e->patch = saved_patch_find(e->app, e->thread->id);
 	if (!e->patch)
 		app_warn("no patch of thread %s is saved; it is exported"
 			 " without one",

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "cmd/threads/new_file.h"
-#include "cmd/threads/patch.h"
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "session/thread_file.h"
 #include "session/thread_import.h"
@@ -146,8 +146,8 @@ static int store_patch(void *arg, struct str bytes, struct error *err)
 
 static int open_patch(struct importing *i, struct error *err)
 {
-	char *folder = patch_folder(i->app);
-	char *path = patch_imported(i->app, i->in.id);
+	char *folder = saved_patch_folder(i->app);
+	char *path = saved_patch_imported(i->app, i->in.id);
 	int rc = path_mkdirs(folder, 0700, err);
 
 	if (rc == 0)
@@ -213,7 +213,8 @@ static void report_json(const struct importing *i,
 
 static void report(const struct importing *i, const struct thread_file *head)
 {
-	char *patch = head->patch ? patch_imported(i->app, i->in.id) : NULL;
+	char *patch =
+		head->patch ? saved_patch_imported(i->app, i->in.id) : NULL;
 
 	if (i->app->json) {
 		report_json(i, head, patch);

@@ -97,8 +97,8 @@ static const char *const migrations[] = {
 	"END;",
 
 	/* Sandboxes that outlive the process that made them. */
-	"ALTER TABLE ledger ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;"
-	"ALTER TABLE ledger ADD COLUMN thread TEXT NOT NULL DEFAULT '';",
+	("ALTER TABLE ledger ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE ledger ADD COLUMN thread TEXT NOT NULL DEFAULT '';"),
 
 	/* Of an imported thread: the id that it had where it was exported. */
 	"ALTER TABLE thread ADD COLUMN origin TEXT NOT NULL DEFAULT '';",
