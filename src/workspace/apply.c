@@ -292,7 +292,7 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	if (rc == 0)
 		rc = make_plan(&w, err);
 	if (rc == 0 && !r->n_blocked && !r->n_changed &&
-	    (!r->merge.n || q->conflicts))
+	    (!r->merge.n || (q->conflicts && !r->merge.unwritable)))
 		rc = write_all(&w, err);
 	else
 		(void)journal_abandon(j, &ignored);

@@ -76,12 +76,6 @@ static int name_sides(const struct git *g, const struct merge_sides *s,
 	return rc;
 }
 
-/* Up to the next NUL. */
-static bool next_field(struct str *rest, struct str *field)
-{
-	return str_split(rest, '\0', field);
-}
-
 /* "CONFLICT (contents)" is the kind "contents". */
 static bool conflict_kind(struct str type, struct str *kind)
 {
@@ -115,14 +109,14 @@ static bool parse_message(struct merge *m, struct str count, struct str *rest)
 	if (!str_to_int(count, &n) || n < 0)
 		return false;
 	for (int64_t i = 0; i < n; i++)
-		if (!next_field(rest, &path))
+		if (!str_split(rest, '\0', &path))
 			return false;
-	if (!next_field(rest, &type) || !next_field(rest, &text))
+	if (!str_split(rest, '\0', &type) || !str_split(rest, '\0', &text))
 		return false;
 	if (!conflict_kind(type, &kind))
 		return true;
 	for (int64_t i = 0; i < n; i++)
-		if (next_field(&paths, &path))
+		if (str_split(&paths, '\0', &path))
 			add_once(m, path, kind);
 	return true;
 }
@@ -135,24 +129,45 @@ static bool has_conflict(const struct merge *m, struct str path)
 	return false;
 }
 
+/* Unmerged paths, which come sorted by git, of which one is above another. */
+static bool has_nested(struct str unmerged)
+{
+	struct str above = { 0 };
+	struct str field;
+
+	while (str_split(&unmerged, '\0', &field) && field.len) {
+		struct str path = str_skip(field, str_find(field, '\t') + 1);
+
+		if (above.len && path.len > above.len &&
+		    path.ptr[above.len] == '/' &&
+		    !memcmp(path.ptr, above.ptr, above.len))
+			return true;
+		if (!above.len || path.len <= above.len ||
+		    memcmp(path.ptr, above.ptr, above.len) != 0)
+			above = path;
+	}
+	return false;
+}
+
 /* git merge-tree -z: the tree; "MODE OID STAGE\tPATH" for each unmerged one;
  * an empty field; the messages (git-merge-tree(1), 2.39). */
 static int parse_output(struct merge *m, struct str out, struct error *err)
 {
 	struct str field;
 	struct str unmerged;
-	bool ok = next_field(&out, &field) && field.len < GIT_OID;
+	bool ok = str_split(&out, '\0', &field) && field.len < GIT_OID;
 
 	if (ok) {
 		memcpy(m->tree, field.ptr, field.len);
 		m->tree[field.len] = '\0';
 	}
 	unmerged = out;
-	while (ok && next_field(&out, &field) && field.len)
+	m->unwritable = ok && has_nested(out);
+	while (ok && str_split(&out, '\0', &field) && field.len)
 		;
-	while (ok && next_field(&out, &field) && field.len)
+	while (ok && str_split(&out, '\0', &field) && field.len)
 		ok = parse_message(m, field, &out);
-	while (ok && next_field(&unmerged, &field) && field.len) {
+	while (ok && str_split(&unmerged, '\0', &field) && field.len) {
 		struct str path = str_skip(field, str_find(field, '\t') + 1);
 
 		if (!has_conflict(m, path))

@@ -3,6 +3,8 @@
 #ifndef WORKSPACE_MERGE_H
 #define WORKSPACE_MERGE_H
 
+#include <stdbool.h>
+
 #include "workspace/git.h"
 
 struct merge_conflict {
@@ -15,6 +17,9 @@ struct merge {              /* start from { 0 } */
 			       conflicts */
 	struct merge_conflict *conflicts;
 	size_t n;
+	/* A file and a directory of the same name are left: git merge, too,
+	 * gives up on such (2.39), and the tree lacks one of them. */
+	bool unwritable;
 };
 
 /* What is merged: commits or trees of g. */
