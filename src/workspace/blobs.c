@@ -24,7 +24,8 @@ struct blob_stream {
 	struct buf line; /* of the header, until its end */
 	int64_t left;    /* bytes of the current file */
 	bool ending;     /* the line end after them is to come */
-	int fd;          /* -1: a header is next */
+	bool inside;     /* else a header is next */
+	int fd;          /* of the file; -1: it is only hashed */
 	crypto_hash_sha256_state state;
 };
 
@@ -43,6 +44,9 @@ static int begin_file(struct blob_stream *e, struct error *err)
 				 e->next < e->n ? f->oid : "");
 	buf_clear(&e->line);
 	crypto_hash_sha256_init(&e->state);
+	e->inside = true;
+	if (!f->path)
+		return 0;
 	e->fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return e->fd < 0 ? error_errno(err, "writing %s", f->path) : 0;
 }
@@ -53,7 +57,7 @@ static int write_bytes(struct blob_stream *e, struct str bytes,
 	crypto_hash_sha256_update(&e->state, (const unsigned char *)bytes.ptr,
 				  bytes.len);
 	e->left -= (int64_t)bytes.len;
-	while (bytes.len) {
+	while (e->fd >= 0 && bytes.len) {
 		ssize_t n = write(e->fd, bytes.ptr, bytes.len);
 
 		if (n < 0 && errno != EINTR)
@@ -66,8 +70,10 @@ static int write_bytes(struct blob_stream *e, struct str bytes,
 
 static void end_file(struct blob_stream *e)
 {
-	close(e->fd);
+	if (e->fd >= 0)
+		close(e->fd);
 	e->fd = -1;
+	e->inside = false;
 	crypto_hash_sha256_final(&e->state, e->list[e->next].hash);
 	e->next++;
 	e->ending = true;
@@ -83,7 +89,7 @@ static int step(struct blob_stream *e, struct str *chunk, struct error *err)
 		e->ending = false;
 		return 0;
 	}
-	if (e->fd >= 0) {
+	if (e->inside) {
 		if ((int64_t)part.len > e->left)
 			part.len = (size_t)e->left;
 		*chunk = str_skip(*chunk, part.len);
@@ -108,7 +114,7 @@ static int consume(void *arg, struct str chunk, struct error *err)
 	while (chunk.len) {
 		if (step(e, &chunk, err) < 0)
 			return -1;
-		if (e->fd >= 0 && e->left == 0)
+		if (e->inside && e->left == 0)
 			end_file(e);
 	}
 	return 0;

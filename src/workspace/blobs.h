@@ -8,7 +8,7 @@
 
 struct blobs_file {
 	char oid[GIT_OID];
-	char *path;                        /* owned; must not exist */
+	char *path; /* owned; must not exist; NULL: only hash */
 	unsigned char hash[TREEFILE_HASH]; /* out: SHA-256 of the bytes */
 };
 

@@ -1,0 +1,151 @@
+/* apply.c - dcode apply: a sandbox's changes onto the user's tree. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/command.h"
+#include "cmd/workspace/bring.h"
+#include "cmd/workspace/thread_tree.h"
+
+enum { JSON_MAX = 64 << 20 };
+
+static const struct arg_row apply_options[] = {
+	{ "conflicts", 0, ARG_FLAG, NULL,
+	  "Write conflicts too, with git's markers; else nothing is written" },
+	{ "index", 0, ARG_FLAG, NULL, "Stage what is written" },
+	{ "branch", 0, ARG_VALUE, "NAME",
+	  "Make a commit on this new branch instead; working tree and index "
+	  "stay as they are" },
+	{ "patch", 0, ARG_VALUE, "FILE",
+	  "Apply this git patch, not a sandbox's changes" },
+	{ "undo", 0, ARG_FLAG, NULL, "Take the last apply back" },
+	{ "force", 0, ARG_FLAG, NULL,
+	  "On another branch than the tree came from; over a branch that "
+	  "exists; with --undo also over files changed since" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static int check_options(const struct args *args, struct error *err)
+{
+	static const char *const alone[] = { "conflicts", "index", "branch",
+					     "patch" };
+	bool undo = args_flag(args, "undo");
+	const char *branch = args_value(args, "branch");
+
+	for (size_t i = 0; i < sizeof(alone) / sizeof(*alone); i++)
+		if (undo && args_value(args, alone[i]))
+			return error_set(err, ERR_USAGE,
+					 "--undo cannot be combined with --%s",
+					 alone[i]);
+	if (branch &&
+	    (args_flag(args, "index") || args_flag(args, "conflicts")))
+		return error_set(err, ERR_USAGE,
+				 "--branch leaves working tree and index as "
+				 "they are: it cannot be combined with "
+				 "--index or --conflicts");
+	if (branch && args_value(args, "patch"))
+		return error_set(err, ERR_USAGE,
+				 "--branch cannot be combined with --patch");
+	if (args->argc && args_value(args, "patch"))
+		return error_set(err, ERR_USAGE,
+				 "--patch FILE takes no thread");
+	return 0;
+}
+
+static void report(struct bring *b, bool undo)
+{
+	struct buf data = BUF_INIT(JSON_MAX);
+
+	if (!b->app->json) {
+		bring_print(b, undo);
+		return;
+	}
+	buf_addc(&data, '{');
+	bring_json(b, undo, &data);
+	buf_addc(&data, '}');
+	app_envelope("apply", &data);
+	buf_release(&data);
+}
+
+static int apply_thread(struct bring *b, const char *name,
+			const struct stop *stop, struct error *err)
+{
+	struct thread_tree t = { 0 };
+	int rc = thread_tree_open(&t, b->app, name, stop, err);
+
+	b->workspace = &t.workspace;
+	b->thread = t.thread.id;
+	b->from_branch = t.thread.branch;
+	if (rc == 0)
+		rc = thread_tree_fetch(&t, b->theirs, stop, err);
+	if (rc == 0)
+		rc = bring_run(b, stop, err);
+	if (rc == 0)
+		report(b, false);
+	thread_tree_close(&t);
+	return rc;
+}
+
+/* What needs no thread: the tree here, by a patch or backwards. */
+static int apply_here(struct bring *b, bool undo, const struct stop *stop,
+		      struct error *err)
+{
+	struct workspace w = { 0 };
+	int rc = thread_tree_here(&w, b->app, stop, err);
+
+	b->workspace = &w;
+	if (rc == 0)
+		rc = undo ? bring_undo(b, stop, err) : bring_run(b, stop, err);
+	if (rc == 0)
+		report(b, undo);
+	workspace_close(&w);
+	return rc;
+}
+
+static int run_apply(struct app *app, const struct args *args)
+{
+	bool undo = args_flag(args, "undo");
+	struct bring b = {
+		.app = app,
+		.options = { .conflicts = args_flag(args, "conflicts"),
+			     .index = args_flag(args, "index"),
+			     .force = args_flag(args, "force"),
+			     .branch = args_value(args, "branch"),
+			     .patch = args_value(args, "patch") },
+	};
+	struct stop stop = app_stop(app);
+	struct settings *set;
+	struct error err = { 0 };
+	int status;
+	int rc = check_options(args, &err);
+
+	if (rc == 0)
+		rc = app_settings(app, &set, &err);
+	if (rc == 0 && (undo || b.options.patch))
+		rc = apply_here(&b, undo, &stop, &err);
+	else if (rc == 0)
+		rc = apply_thread(&b, args->argc ? args->argv[0] : NULL, &stop,
+				  &err);
+	status = rc < 0 ? app_fail(app, &err) : bring_status(&b);
+	bring_release(&b);
+	return status;
+}
+
+static const struct subcommand subs[] = {
+	{ .name = "",
+	  .args = "[ID]",
+	  .options = apply_options,
+	  .most = 1,
+	  .run = run_apply },
+	{ 0 },
+};
+
+const struct command command_apply = {
+	.name = "apply",
+	.summary = "Merge what a thread's sandbox changed into the working "
+		   "tree, or take that back",
+	.subs = subs,
+};

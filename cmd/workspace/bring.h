@@ -1,0 +1,54 @@
+/* bring.h - what a sandbox changed, brought onto the user's tree or a branch.
+ */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_WORKSPACE_BRING_H
+#define CMD_WORKSPACE_BRING_H
+
+#include "cmd/app.h"
+#include "workspace/apply.h"
+#include "workspace/workspace.h"
+
+struct bring_options {      /* all borrowed */
+	bool conflicts;     /* --conflicts */
+	bool index;         /* --index */
+	bool force;         /* --force */
+	bool interactive;   /* --interactive */
+	const char *branch; /* --branch NAME, or NULL */
+	const char *patch;  /* --patch FILE, or NULL */
+};
+
+struct bring { /* start from { .app = ..., ... } */
+	struct app *app;
+	struct bring_options options;
+	struct workspace *workspace; /* open; label "" for a patch alone */
+	const char *thread;          /* its id, or NULL */
+	const char *from_branch;     /* that the tree came from; "" unknown */
+	char theirs[GIT_OID];        /* the sandbox's commit */
+	/* out */
+	struct apply_result result;
+	char commit[GIT_OID]; /* with --branch: the commit made */
+	bool nothing;         /* the sandbox has changed nothing */
+};
+
+/* Recovers what a crash left, then merges and writes. 0 also where nothing was
+ * written: see result. */
+int bring_run(struct bring *b, const struct stop *stop, struct error *err);
+/* dcode apply --undo. */
+int bring_undo(struct bring *b, const struct stop *stop, struct error *err);
+/* Exit status: 0 when all came back, 1 when something keeps it from that. */
+int bring_status(const struct bring *b);
+/* What happened, on stderr: files, conflicts, what to type. */
+void bring_print(const struct bring *b, bool undo);
+/* The same as the members of a JSON object, without braces. */
+void bring_json(const struct bring *b, bool undo, struct buf *out);
+void bring_release(struct bring *b);
+
+/* Parts of it. */
+int bring_index(void *bring, const char *before, const char *after,
+		struct apply_file *files, size_t n, struct error *err);
+int bring_branch(struct bring *b, const struct stop *stop, struct error *err);
+/* Sets theirs (and base) from --patch. */
+int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
+		const struct stop *stop, struct error *err);
+
+#endif

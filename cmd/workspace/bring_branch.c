@@ -1,0 +1,340 @@
+/* bring_branch.c - dcode apply --branch: a commit, and nothing else. */
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/workspace/bring.h"
+#include "cmd/workspace/tree_index.h"
+#include "cmd/workspace/user_git.h"
+#include "workspace/name.h"
+
+enum { TRANSFER_MS = 3600 * 1000, LINE_MAX_BYTES = 4096 };
+
+struct branching {
+	struct bring *bring;
+	struct user_git user;
+	struct git git;    /* dcode's, reading the user's objects too */
+	char *ref;         /* owned: refs/heads/NAME */
+	char old[GIT_OID]; /* that it names now, or "" */
+	const struct stop *stop;
+};
+
+/* Whether a HEAD file is on this branch. */
+static bool is_head(const char *file, const char *ref)
+{
+	struct buf text = BUF_INIT(LINE_MAX_BYTES);
+	struct error ignored = { 0 };
+	bool is = path_read(file, &text, &ignored) == 0 &&
+		  str_starts(buf_str(&text), "ref: ") &&
+		  str_is(str_trim(str_skip(buf_str(&text), 5)), ref);
+
+	buf_release(&text);
+	return is;
+}
+
+static bool is_checked_out(const struct branching *k)
+{
+	char *main = path_join(k->user.repo.common, "HEAD");
+	char *list = path_join(k->user.repo.common, "worktrees");
+	bool found = is_head(main, k->ref);
+	DIR *dir = opendir(list);
+	const struct dirent *d;
+
+	while (!found && dir && (d = readdir(dir))) {
+		char *head = xasprintf("%s/%s/HEAD", list, d->d_name);
+
+		found = d->d_name[0] != '.' && is_head(head, k->ref);
+		free(head);
+	}
+	if (dir)
+		closedir(dir);
+	free(main);
+	free(list);
+	return found;
+}
+
+/* git would write through a directory that is a link. */
+static int check_no_link(const struct branching *k, struct error *err)
+{
+	char *path = path_join(k->user.repo.common, k->ref);
+	size_t from = strlen(k->user.repo.common) + 1;
+	struct stat st;
+	int rc = 0;
+
+	for (size_t i = from; rc == 0; i++) {
+		char kept = path[i];
+
+		if (kept != '/' && kept != '\0')
+			continue;
+		path[i] = '\0';
+		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+			rc = error_set(err, ERR_USAGE,
+				       "%s is a link: dcode does not write "
+				       "there",
+				       path);
+		path[i] = kept;
+		if (!kept)
+			break;
+	}
+	free(path);
+	return rc;
+}
+
+static int check_name(struct branching *k, struct error *err)
+{
+	const char *name = k->bring->options.branch;
+	const char *format[] = { "check-ref-format", k->ref, NULL };
+	const char *parse[] = { "rev-parse", "-q", "--verify", k->ref, NULL };
+	struct buf out = BUF_INIT(LINE_MAX_BYTES);
+	struct str oid;
+	int status = 0;
+	struct git_request r = { .argv = format, .status = &status };
+	int rc = git_run(&k->user.git, &r, k->stop, err);
+
+	if (rc == 0 && (status != 0 || name[0] == '-'))
+		return error_set(err, ERR_USAGE, "'%s' is no name for a branch",
+				 name);
+	if (rc < 0 || check_no_link(k, err) < 0)
+		return -1;
+	r.argv = parse;
+	r.out = &out;
+	rc = git_run(&k->user.git, &r, k->stop, err);
+	oid = str_trim(buf_str(&out));
+	if (rc == 0 && status == 0 && oid.len < GIT_OID)
+		snprintf(k->old, sizeof(k->old), "%.*s", (int)oid.len, oid.ptr);
+	buf_release(&out);
+	if (rc == 0 && k->old[0] && is_checked_out(k)) {
+		rc = error_set(
+			err, ERR_USAGE,
+			"branch %s is checked out: it cannot be replaced",
+			name);
+		error_hint(err, "Give another name, or dcode apply without"
+				" --branch.");
+	} else if (rc == 0 && k->old[0] && !k->bring->options.force) {
+		rc = error_set(err, ERR_USAGE, "branch %s exists already",
+			       name);
+		error_hint(err, "Give another name, or --force to replace"
+				" it.");
+	}
+	return rc;
+}
+
+/* Files that are in the base but in no commit of the user's, as new ones are:
+ * what the sandbox made of them goes in whole. */
+struct uncommitted {
+	struct tree_index *index;
+	const struct branching *k;
+	struct buf known; /* "path\0" of all in HEAD's tree */
+};
+
+static int add_uncommitted(void *arg, const struct odb_record *d,
+			   struct error *err)
+{
+	struct uncommitted *u = arg;
+	struct buf key = BUF_INIT(2 * LINE_MAX_BYTES);
+	char mode[16];
+
+	(void)err;
+	if (!d->old_mode)
+		return 0;
+	buf_addc(&key, '\0');
+	buf_add(&key, d->path, strlen(d->path) + 1);
+	snprintf(mode, sizeof(mode), "%o", d->old_mode);
+	if (str_search(buf_str(&u->known), buf_str(&key)) == u->known.len)
+		tree_index_set(u->index, str_of(mode), str_of(d->old_oid),
+			       str_of(d->path));
+	buf_release(&key);
+	return 0;
+}
+
+/* The tree of HEAD, as the side of the merge that is not the sandbox's. */
+static int make_ours(struct branching *k, char tree[GIT_OID], struct error *err)
+{
+	const struct workspace *w = k->bring->workspace;
+	const char *list[] = { "ls-files", "-z", NULL };
+	struct tree_index index;
+	struct uncommitted u = { &index, k, BUF_INIT(256 << 20) };
+	struct git_request r = { .argv = list, .out = &u.known };
+	int rc;
+
+	tree_index_init(&index, &k->git, w->directory, "branch.index");
+	rc = tree_index_read(&index, k->user.repo.head, k->stop, err);
+	buf_addc(&u.known, '\0');
+	if (rc == 0)
+		rc = git_run(&index.git, &r, k->stop, err);
+	if (rc == 0)
+		rc = odb_tree_diff(&k->git, w->base, k->bring->theirs,
+				   add_uncommitted, &u, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_update(&index, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&index, tree, k->stop, err);
+	tree_index_release(&index);
+	buf_release(&u.known);
+	return rc;
+}
+
+/* Written as an object, since dcode's git has an author of its own. */
+static int make_commit(struct branching *k, const char *identity,
+		       struct error *err)
+{
+	struct bring *b = k->bring;
+	const char *argv[] = { "hash-object", "-t",      "commit",
+			       "-w",          "--stdin", NULL };
+	struct buf text = BUF_INIT(1 << 16);
+	struct buf out = BUF_INIT(LINE_MAX_BYTES);
+	struct git_request r = { .argv = argv, .out = &out };
+	time_t now = time(NULL);
+	struct tm parts;
+	char zone[8] = "+0000";
+	struct str oid;
+	int rc;
+
+	if (localtime_r(&now, &parts))
+		(void)strftime(zone, sizeof(zone), "%z", &parts);
+	buf_addf(&text, "tree %s\nparent %s\n", b->result.merge.tree,
+		 k->user.repo.head);
+	buf_addf(&text, "author %s %lld %s\n", identity, (long long)now, zone);
+	buf_addf(&text, "committer %s %lld %s\n\n", identity, (long long)now,
+		 zone);
+	buf_addf(&text, "Changes made in dcode's sandbox\n\nThread: %s\n",
+		 b->thread ? b->thread : "none");
+	r.input = buf_str(&text);
+	rc = git_run(&k->git, &r, k->stop, err);
+	oid = str_trim(buf_str(&out));
+	if (rc == 0 && (!oid.len || oid.len >= GIT_OID))
+		rc = error_set(err, ERR_SYSTEM, "git hash-object: no commit");
+	if (rc == 0)
+		snprintf(b->commit, sizeof(b->commit), "%.*s", (int)oid.len,
+			 oid.ptr);
+	buf_release(&text);
+	buf_release(&out);
+	return rc;
+}
+
+static int feed_unpack(void *arg, struct str chunk, struct error *err)
+{
+	return git_write(arg, chunk, err);
+}
+
+/* What the commit needs and the user's repository lacks. */
+static int copy_objects(struct branching *k, struct error *err)
+{
+	const char *unpack[] = { "unpack-objects", "-q", NULL };
+	const char *pack[] = { "pack-objects", "-q", "--revs", "--stdout",
+			       NULL };
+	struct git_request out = { .argv = unpack, .timeout_ms = TRANSFER_MS };
+	struct buf revs = BUF_INIT(LINE_MAX_BYTES);
+	struct git_request in = { .argv = pack, .timeout_ms = TRANSFER_MS };
+	struct git_process *p;
+	int rc;
+
+	if (git_start(&p, &k->user.git, &out, k->stop, err) < 0)
+		return -1;
+	buf_addf(&revs, "%s\n^%s\n", k->bring->commit, k->user.repo.head);
+	in.input = buf_str(&revs);
+	in.sink = feed_unpack;
+	in.sink_arg = p;
+	rc = git_run(&k->git, &in, k->stop, err);
+	if (rc == 0)
+		rc = git_finish(p, err);
+	else
+		git_abort(p);
+	buf_release(&revs);
+	return rc;
+}
+
+static int set_branch(struct branching *k, struct error *err)
+{
+	const char *old =
+		k->old[0] ? k->old : "0000000000000000000000000000000000000000";
+	const char *argv[] = { "-c",
+			       "core.logAllRefUpdates=true",
+			       "update-ref",
+			       "-m",
+			       "dcode apply",
+			       k->ref,
+			       k->bring->commit,
+			       old,
+			       NULL };
+	struct git_request r = { .argv = argv };
+
+	return git_run(&k->user.git, &r, k->stop, err);
+}
+
+static int add_file(void *arg, const struct odb_record *d, struct error *err)
+{
+	struct apply_result *r = arg;
+
+	(void)err;
+	r->files = xrealloc(r->files, r->n + 1, sizeof(*r->files));
+	r->files[r->n++] = (struct apply_file){
+		.path = xstrdup(d->path),
+		.letter = !d->old_mode   ? 'A'
+			  : !d->new_mode ? 'D'
+					 : 'M',
+	};
+	return 0;
+}
+
+static int commit_merge(struct branching *k, struct error *err)
+{
+	struct bring *b = k->bring;
+	struct apply_result *r = &b->result;
+	char *identity = NULL;
+	int rc = user_git_identity(&k->git, settings_home(b->app->settings),
+				   &identity, k->stop, err);
+
+	if (rc == 0)
+		rc = make_commit(k, identity, err);
+	if (rc == 0)
+		rc = odb_tree_diff(&k->git, k->user.repo.head, r->merge.tree,
+				   add_file, r, k->stop, err);
+	for (size_t i = 0; rc == 0 && i < r->n; i++)
+		if (name_refuse(str_of(r->files[i].path), NAME_FILE))
+			rc = error_set(err, ERR_PROTOCOL, "%s is refused",
+				       r->files[i].path);
+	if (rc == 0)
+		rc = copy_objects(k, err);
+	if (rc == 0)
+		rc = set_branch(k, err);
+	if (rc < 0)
+		b->commit[0] = '\0';
+	free(identity);
+	return rc;
+}
+
+int bring_branch(struct bring *b, const struct stop *stop, struct error *err)
+{
+	struct workspace *w = b->workspace;
+	struct branching k = { .bring = b, .git = w->git, .stop = stop };
+	char ours[GIT_OID];
+	struct merge_sides sides = { w->base, ours, b->theirs };
+	int rc = user_git_open(&k.user, w, stop, err);
+
+	if (rc < 0)
+		return error_wrap(err, "--branch");
+	k.ref = xasprintf("refs/heads/%s", b->options.branch);
+	k.git.objects = k.user.objects;
+	if (!k.user.repo.head[0])
+		rc = error_set(err, ERR_USAGE,
+			       "--branch: the repository has no commit yet");
+	if (rc == 0)
+		rc = check_name(&k, err);
+	if (rc == 0)
+		rc = make_ours(&k, ours, err);
+	if (rc == 0)
+		rc = merge_compute(&b->result.merge, &k.git, &sides, stop, err);
+	if (rc == 0 && !b->result.merge.n)
+		rc = commit_merge(&k, err);
+	user_git_close(&k.user);
+	free(k.ref);
+	return rc;
+}

@@ -1,0 +1,93 @@
+/* bring_patch.c - dcode apply --patch: a patch file as a side of the merge. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd/workspace/bring.h"
+#include "cmd/workspace/tree_index.h"
+
+enum { PATCH_MAX = 512 << 20 };
+
+/* What git apply could not merge: base gets stage 1 and theirs stage 3 of each
+ * path, so that the merge of both sides finds the same conflicts. */
+static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
+			   struct str unmerged, const struct stop *stop,
+			   struct error *err)
+{
+	struct str entry;
+
+	while (str_split(&unmerged, '\0', &entry)) {
+		struct str info = { entry.ptr, str_find(entry, '\t') };
+		struct str path = str_skip(entry, info.len + 1);
+		struct str mode = { 0 }, oid = { 0 }, stage = { 0 };
+
+		(void)(str_split(&info, ' ', &mode) &&
+		       str_split(&info, ' ', &oid) &&
+		       str_split(&info, ' ', &stage));
+		tree_index_forget(base, path);
+		tree_index_forget(theirs, path);
+		if (str_is(stage, "1"))
+			tree_index_set(base, mode, oid, path);
+		if (str_is(stage, "3"))
+			tree_index_set(theirs, mode, oid, path);
+	}
+	if (tree_index_update(base, stop, err) < 0)
+		return -1;
+	return tree_index_update(theirs, stop, err);
+}
+
+static int run_apply(const struct git *g, struct str patch, struct buf *left,
+		     const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "apply",
+			       "--cached",
+			       "--3way",
+			       "--binary",
+			       "--whitespace=nowarn",
+			       "-",
+			       NULL };
+	const char *unmerged[] = { "ls-files", "-u", "-z", NULL };
+	struct git_request r = { .argv = argv, .input = patch };
+	struct git_request list = { .argv = unmerged, .out = left };
+	struct error why = { 0 };
+
+	if (git_run(g, &r, stop, err) == 0)
+		return 0;
+	if (git_run(g, &list, stop, &why) < 0 || !left->len)
+		return error_wrap(err, "the patch does not apply here");
+	return 0;
+}
+
+int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
+		const struct stop *stop, struct error *err)
+{
+	struct workspace *w = b->workspace;
+	struct tree_index mine, theirs;
+	struct buf patch = BUF_INIT(PATCH_MAX);
+	struct buf left = BUF_INIT(64 << 20);
+	int rc = path_read(b->options.patch, &patch, err);
+
+	tree_index_init(&mine, &w->git, w->directory, "patch.base");
+	tree_index_init(&theirs, &w->git, w->directory, "patch.theirs");
+	if (rc == 0)
+		rc = tree_index_read(&mine, ours, stop, err);
+	if (rc == 0)
+		rc = tree_index_read(&theirs, ours, stop, err);
+	if (rc == 0)
+		rc = run_apply(&theirs.git, buf_str(&patch), &left, stop, err);
+	if (rc == 0)
+		rc = split_conflicts(&mine, &theirs, buf_str(&left), stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&mine, base, stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&theirs, b->theirs, stop, err);
+	tree_index_release(&mine);
+	tree_index_release(&theirs);
+	buf_release(&patch);
+	buf_release(&left);
+	return rc;
+}

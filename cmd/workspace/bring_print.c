@@ -1,0 +1,222 @@
+/* bring_print.c - tells what an apply did, to people and to programs. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/workspace/bring.h"
+
+enum {
+	SHOWN_MOST = 100, /* files that get a line; --json has all */
+	PATH_BYTES = 1 << 14,
+};
+
+static void print_path(const struct bring *b, const char *before,
+		       const char *path, const char *after)
+{
+	struct buf masked = BUF_INIT(PATH_BYTES);
+	struct buf line = BUF_INIT(PATH_BYTES);
+
+	mask_text(b->app->mask, str_of(path), &masked);
+	sanitize_line(buf_str(&masked), &line);
+	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
+	buf_release(&masked);
+	buf_release(&line);
+}
+
+static void print_paths(const struct bring *b, char *const *list, size_t n,
+			const char *after)
+{
+	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
+		print_path(b, "  ", list[i], after);
+	if (n > SHOWN_MOST)
+		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_MOST);
+}
+
+static void print_files(const struct bring *b)
+{
+	const struct apply_result *r = &b->result;
+
+	for (size_t i = 0; i < r->n && i < SHOWN_MOST; i++) {
+		const char before[] = { ' ', ' ', r->files[i].letter, ' ',
+					'\0' };
+
+		print_path(b, before, r->files[i].path,
+			   r->files[i].unstaged ? "  (not staged)" : "");
+	}
+	if (r->n > SHOWN_MOST)
+		fprintf(stderr, "  ... and %zu more\n", r->n - SHOWN_MOST);
+	for (size_t i = 0; i < r->n; i++)
+		if (r->files[i].secret)
+			print_path(b, "Warning: ", r->files[i].path,
+				   " holds a known secret");
+}
+
+static void print_conflicts(const struct bring *b)
+{
+	const struct merge *m = &b->result.merge;
+
+	fprintf(stderr, "%zu conflict%s:\n", m->n, m->n == 1 ? "" : "s");
+	for (size_t i = 0; i < m->n && i < SHOWN_MOST; i++) {
+		char kind[80];
+
+		snprintf(kind, sizeof(kind), "  (%s)", m->conflicts[i].kind);
+		print_path(b, "  ", m->conflicts[i].path, kind);
+	}
+	if (m->n > SHOWN_MOST)
+		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
+}
+
+static void print_hint(const struct bring *b)
+{
+	const struct apply_result *r = &b->result;
+
+	if (r->merge.unwritable)
+		fputs("Nothing was written: a file and a directory of one name "
+		      "cannot both be written. Move one away and apply "
+		      "again.\n",
+		      stderr);
+	else if (r->n_blocked)
+		fputs("Nothing was written. Move them away and apply again.\n",
+		      stderr);
+	else if (r->n_changed)
+		fputs("Nothing was written. Apply again.\n", stderr);
+	else if (b->options.branch)
+		fputs("No commit was made. dcode apply --conflicts writes them "
+		      "to the working tree.\n",
+		      stderr);
+	else if (r->merge.n && !r->applied)
+		fputs("Nothing was written. dcode apply --conflicts writes "
+		      "them with markers.\n",
+		      stderr);
+}
+
+static void print_undo(const struct bring *b)
+{
+	const struct apply_result *r = &b->result;
+
+	if (r->n_changed) {
+		fprintf(stderr, "Changed since, and left as they are:\n");
+		print_paths(b, r->changed, r->n_changed, "");
+		fputs("dcode apply --undo --force takes them back, too.\n",
+		      stderr);
+	}
+	if (r->applied && r->n) {
+		fprintf(stderr, "Took back %zu file%s:\n", r->n,
+			r->n == 1 ? "" : "s");
+		print_files(b);
+	}
+}
+
+void bring_print(const struct bring *b, bool undo)
+{
+	const struct apply_result *r = &b->result;
+
+	if (undo) {
+		print_undo(b);
+		return;
+	}
+	if (b->nothing || (!r->n && !r->merge.n && !r->n_blocked &&
+			   !r->n_changed && !b->commit[0])) {
+		fputs("Nothing to apply: what the sandbox changed is here "
+		      "already.\n",
+		      stderr);
+		return;
+	}
+	if (b->commit[0])
+		fprintf(stderr, "Made commit %.12s on branch %s:\n", b->commit,
+			b->options.branch);
+	else if (r->applied)
+		fprintf(stderr, "Applied %zu file%s:\n", r->n,
+			r->n == 1 ? "" : "s");
+	if (r->applied || b->commit[0])
+		print_files(b);
+	if (r->merge.n)
+		print_conflicts(b);
+	if (r->n_blocked) {
+		fputs("In the way, and not part of the tree that was sent:\n",
+		      stderr);
+		print_paths(b, r->blocked, r->n_blocked, "");
+	}
+	if (!r->applied && r->n_changed) {
+		fputs("Changed while it was merged:\n", stderr);
+		print_paths(b, r->changed, r->n_changed, "");
+	}
+	print_hint(b);
+	if (r->applied)
+		fputs("dcode apply --undo takes it back.\n", stderr);
+}
+
+static void add_text(const struct bring *b, struct buf *out, const char *key,
+		     const char *text)
+{
+	struct buf masked = BUF_INIT(PATH_BYTES);
+
+	mask_text(b->app->mask, str_of(text), &masked);
+	json_member(out, key, buf_str(&masked));
+	buf_release(&masked);
+}
+
+static void add_list(const struct bring *b, struct buf *out, const char *key,
+		     char *const *list, size_t n)
+{
+	buf_addf(out, ",\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(out, i ? ",{" : "{");
+		add_text(b, out, "path", list[i]);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
+static const char *status_of(const struct bring *b, bool undo)
+{
+	const struct apply_result *r = &b->result;
+
+	if (undo)
+		return r->applied ? r->n_changed ? "partly" : "undone" : "left";
+	if (b->commit[0])
+		return "committed";
+	if (r->applied)
+		return r->merge.n ? "conflicts_written" : "applied";
+	if (r->merge.n)
+		return "conflicts";
+	if (r->n_blocked || r->n_changed)
+		return "blocked";
+	return "nothing";
+}
+
+void bring_json(const struct bring *b, bool undo, struct buf *out)
+{
+	const struct apply_result *r = &b->result;
+
+	json_member(out, "status", str_of(status_of(b, undo)));
+	if (b->commit[0]) {
+		buf_addc(out, ',');
+		json_member(out, "branch", str_of(b->options.branch));
+		buf_addc(out, ',');
+		json_member(out, "commit", str_of(b->commit));
+	}
+	buf_adds(out, ",\"files\":[");
+	for (size_t i = 0; i < r->n; i++) {
+		const char letter[] = { r->files[i].letter, '\0' };
+
+		buf_adds(out, i ? ",{" : "{");
+		add_text(b, out, "path", r->files[i].path);
+		buf_addc(out, ',');
+		json_member(out, "change", str_of(letter));
+		buf_adds(out, r->files[i].secret ? ",\"secret\":true}" : "}");
+	}
+	buf_adds(out, "],\"conflicts\":[");
+	for (size_t i = 0; i < r->merge.n; i++) {
+		buf_adds(out, i ? ",{" : "{");
+		add_text(b, out, "path", r->merge.conflicts[i].path);
+		buf_addc(out, ',');
+		json_member(out, "kind", str_of(r->merge.conflicts[i].kind));
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+	add_list(b, out, "in_the_way", r->blocked, r->n_blocked);
+	add_list(b, out, "changed", r->changed, r->n_changed);
+}

@@ -1,0 +1,36 @@
+/* user_git.h - writes objects and branches of the user's repository, with none
+ * of its settings and hooks. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_WORKSPACE_USER_GIT_H
+#define CMD_WORKSPACE_USER_GIT_H
+
+#include "workspace/user_repo.h"
+#include "workspace/workspace.h"
+
+/*
+ * A git whose GIT_DIR is a directory of dcode's own, made anew each time; in it
+ * are links to the user's refs, packed-refs and logs, and its objects are the
+ * user's. So git itself locks and writes branches, but what the repository
+ * configures, its hooks too, is never read. Attributes are those of the
+ * working tree, line ends as the user and the repository set them.
+ */
+struct user_git {
+	struct user_repo repo;
+	struct git git;
+	char *dir, *objects; /* owned */
+	const char *env[2];
+	char *object_env;  /* owned */
+	char autocrlf[32]; /* "core.autocrlf=input" */
+	char eol[32];
+};
+
+/* ERR_USAGE where there is no repository, or one that this cannot write. */
+int user_git_open(struct user_git *u, const struct workspace *w,
+		  const struct stop *stop, struct error *err);
+void user_git_close(struct user_git *u);
+/* "Ann <ann@example.org>" of the user's own environment or configuration;
+ * owned. ERR_CONFIG. */
+int user_git_identity(const struct git *g, const char *home, char **identity,
+		      const struct stop *stop, struct error *err);
+
+#endif
