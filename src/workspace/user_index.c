@@ -22,25 +22,41 @@ static void lock_text(const char *token, char text[LOCK_MAX])
 	snprintf(text, LOCK_MAX, "locked by dcode apply %s\n", token);
 }
 
+static int write_lock(const char *path, const char *text, struct error *err)
+{
+	int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		     0600);
+	ssize_t len = (ssize_t)strlen(text);
+	int rc = 0;
+
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		rc = error_errno(err, "writing %s", path);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int user_index_lock(const char *index, const char *token, struct error *err)
 {
 	char text[LOCK_MAX];
 	char *lock = xasprintf("%s.lock", index);
-	char *temporary = xasprintf("%s.dcode.lock", index);
+	char *temporary = xasprintf("%s.dcode-%s", index, token);
 	int rc;
 
 	lock_text(token, text);
-	rc = path_write(temporary, str_of(text), 0600, err);
-
+	rc = write_lock(temporary, text, err);
 	/* A link appears with all that it holds, or not at all. */
-	if (rc == 0 && link(temporary, lock) < 0 && errno == EEXIST) {
-		rc = error_set(err, ERR_BUSY,
-			       "another git is using the index: %s exists",
-			       lock);
+	if (rc == 0 && link(temporary, lock) < 0) {
+		bool busy = errno == EEXIST;
+
+		rc = error_errno(err, "creating %s", lock);
+		if (busy)
+			error_set(err, ERR_BUSY,
+				  "another git is using the index: %s exists",
+				  lock);
 		error_hint(err, "Try again when it has ended; remove the file"
 				" if none runs.");
-	} else if (rc == 0 && access(lock, F_OK) < 0) {
-		rc = error_errno(err, "creating %s", lock);
 	}
 	unlink(temporary);
 	free(lock);
@@ -52,15 +68,22 @@ void user_index_unlock(const char *index, const char *token)
 {
 	char ours[LOCK_MAX];
 	char *lock = xasprintf("%s.lock", index);
+	char *temporary = xasprintf("%s.dcode-%s", index, token);
+	char *copy = xasprintf("%s.dcode", index);
 	struct buf text = BUF_INIT(LOCK_MAX);
 	struct error ignored = { 0 };
 
 	lock_text(token, ours);
+	unlink(temporary);
 	if (path_read(lock, &text, &ignored) == 0 &&
-	    str_is(buf_str(&text), ours))
+	    str_is(buf_str(&text), ours)) {
+		unlink(copy);
 		unlink(lock);
+	}
 	buf_release(&text);
 	free(lock);
+	free(temporary);
+	free(copy);
 }
 
 /* The bytes reach the disk under another name before they get theirs. */

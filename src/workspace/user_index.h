@@ -10,7 +10,7 @@
 /* Makes INDEX.lock, so that no git writes meanwhile; ERR_BUSY where one does.
  * The token is in it. */
 int user_index_lock(const char *index, const char *token, struct error *err);
-/* Removes the lock that has this token, also after a crash. */
+/* Removes the lock that has this token, and what a crash left beside it. */
 void user_index_unlock(const char *index, const char *token);
 /* Copies a whole index file; from missing: to is removed. */
 int user_index_copy(const char *from, const char *to, struct error *err);
