@@ -225,6 +225,16 @@ int app_store(struct app *app, struct store **store, struct error *err)
 	return store_ready(*store, err);
 }
 
+char *app_state_path(struct app *app, const char *name, struct error *err)
+{
+	struct settings *set;
+
+	if (app_settings(app, &set, err) < 0)
+		return NULL;
+	return xasprintf("%s/.state%s%s", settings_dir(set), name[0] ? "/" : "",
+			 name);
+}
+
 int app_unknown_provider(const char *name, struct error *err)
 {
 	error_set(err, ERR_USAGE, "Unknown sandbox provider '%s'", name);

@@ -18,15 +18,22 @@ enum {                     /* exit statuses beside 0, 1, 2 and 128 + signal */
        STATUS_PIPE = 141,  /* nobody reads stdout any more */
 };
 
+struct app_chat {           /* the chat that a command is typed in; borrowed */
+	const char *thread; /* its id */
+	const char *label;  /* of its sandbox, in the ledger */
+	struct sandbox *sandbox;
+};
+
 struct app {
 	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
 	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
 	 * keeps it where the user said so. A second Ctrl-C, or a third signal
 	 * of any kind, leaves at once. */
 	struct cancel cancel;
-	bool json;       /* --json */
-	bool quiet;      /* -q */
-	bool unattended; /* nobody may be asked anything */
+	bool json;                   /* --json */
+	bool quiet;                  /* -q */
+	bool unattended;             /* nobody may be asked anything */
+	const struct app_chat *chat; /* NULL: a command of the shell */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */
@@ -49,6 +56,8 @@ struct http *app_http(struct app *app);
 int app_store(struct app *app, struct store **store, struct error *err);
 /* The same, opened by its first use. */
 int app_store_later(struct app *app, struct store **store, struct error *err);
+/* A path in the directory of dcode's state, "" itself. Owned; NULL with err. */
+char *app_state_path(struct app *app, const char *name, struct error *err);
 /* Opens a provider by name with all of the above; says on stderr when the
  * credential comes from a project's .env. */
 int app_host(struct app *app, const char *provider, struct sandbox_client *host,

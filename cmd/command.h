@@ -74,6 +74,7 @@ int command_help_json(const struct command *c);
 extern const struct command command_apply;
 extern const struct command command_auth;
 extern const struct command command_config;
+extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_help_all;
 extern const struct command command_install;

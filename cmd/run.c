@@ -186,6 +186,7 @@ void run_close(struct run *r)
 	if (r->session)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
+	saved_work_release(&r->saved);
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);
 	run_options_release(&r->options);

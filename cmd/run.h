@@ -8,6 +8,7 @@
 #include "cmd/app.h"
 #include "cmd/args.h"
 #include "cmd/transfer_options.h"
+#include "cmd/workspace/save.h"
 #include "lifecycle/lifecycle.h"
 #include "session/thread.h"
 
@@ -69,7 +70,8 @@ struct run {
 	struct secret_files secrets;
 	unsigned stored_results; /* of tools, in the resumed thread */
 	bool opened_host;
-	bool wrote; /* a tool ran that may have changed files */
+	bool wrote;              /* a tool ran that may have changed files */
+	struct saved_work saved; /* what was in the sandbox at its end */
 };
 /* Fills r->thread when -r was given; opens the database only then. Where a chat
  * asks for the last thread and there is none, says so and begins a new one. */
@@ -86,7 +88,10 @@ void run_resume_hint(const struct run *r);
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
 /* True when the sandbox, which is about to be deleted, may hold work that has
  * not come back. */
-bool run_has_unreturned_work(const struct run *r);
+bool run_has_unreturned_work(struct run *r);
+/* lifecycle_request.before_remove; arg is the run: saves that work, or says
+ * what goes with the sandbox. */
+void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
 /* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
  * be called: it deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);

@@ -93,11 +93,6 @@ int run_exit_resolve(struct run_options *o, struct app *app,
 	return 0;
 }
 
-bool run_has_unreturned_work(const struct run *r)
-{
-	return r->wrote;
-}
-
 static bool on_host(const struct run *r)
 {
 	return r->host.provider->flags & SANDBOX_UNISOLATED;
@@ -166,6 +161,8 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.network = r->options.network,
 		.fill = run_fill,
 		.fill_arg = r,
+		.before_remove = run_save,
+		.before_remove_arg = r,
 		.trust_project = r->options.trust_project,
 		.on_exit = r->options.on_exit,
 		.keep_s = r->options.keep_s,

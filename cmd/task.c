@@ -28,10 +28,19 @@ static int output_failed(const struct task *t)
 	return number == ECANCELED ? 0 : number; /* the run was to end */
 }
 
+/* Commands may have written, too; of these it is certain. */
+static bool writes_files(const char *tool)
+{
+	return !strcmp(tool, "write_file") || !strcmp(tool, "edit_file");
+}
+
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct task *t = arg;
 
+	if (ev->kind == EVENT_TOOL_RESULT && !ev->failed && ev->call &&
+	    writes_files(ev->call->name))
+		t->run->wrote = true;
 	if (t->json)
 		events_event(&t->events, ev);
 	else
@@ -150,6 +159,7 @@ static void report(struct task *t, const struct error *err)
 static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
 {
+	struct buf changes = BUF_INIT(1 << 16);
 	struct buf transfers = BUF_INIT(256 << 20);
 	struct run *r = t->run;
 
@@ -168,6 +178,9 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
 	run_transfers_json(r, &transfers);
 	events_add(&t->events, "transfers", buf_str(&transfers));
+	save_json(&r->saved, &changes);
+	events_add(&t->events, "changes", buf_str(&changes));
+	buf_release(&changes);
 	buf_release(&transfers);
 	if (events_result(&t->events, status, buf_str(&r->agent.answer),
 			  r->agent.turns, &r->agent.usage, code) < 0 &&

@@ -209,6 +209,7 @@ int run_chat(struct run *r, const char *first)
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
 	struct buf place = BUF_INIT(1 << 16);
+	struct app_chat here;
 	char *model;
 	int status;
 
@@ -216,6 +217,9 @@ int run_chat(struct run *r, const char *first)
 	if (run_open(r, &stop, &err) < 0) {
 		status = app_fail(r->app, &err);
 	} else {
+		here = (struct app_chat){ session_id(r->session), r->box.label,
+					  &r->box.sandbox };
+		r->app->chat = &here;
 		model = run_model_name(r);
 		sanitize_line(str_of(r->box.sandbox.workdir), &place);
 		run_mounts(r, &place);
@@ -228,6 +232,7 @@ int run_chat(struct run *r, const char *first)
 		status = run_conversation(&c, first);
 		if (!status)
 			ask_exit(&c);
+		r->app->chat = NULL;
 	}
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/workspace/save.h"
 
 static void note_label(void *arg, const struct sandbox_info *info)
 {
@@ -80,6 +81,8 @@ static int delete_one(struct app *app, const struct args *args,
 			       "the id of sandbox %s is not known: dcode"
 			       " sandbox gc looks for it",
 			       name);
+	if (rc == 0)
+		save_removed(app, &t.host, t.id, t.label);
 	if (rc == 0)
 		rc = lifecycle_remove(&t.host, store, t.id,
 				      t.label[0] ? t.label : NULL, &stop, err);
@@ -186,6 +189,14 @@ static int open_host(void *arg, const char *provider,
 	return app_host(c->app, provider, host, err);
 }
 
+static void before_remove(void *arg, struct sandbox_client *host,
+			  const struct gc_item *item)
+{
+	struct collection *c = arg;
+
+	save_removed(c->app, host, item->id, item->label);
+}
+
 static void each(void *arg, const struct gc_item *item)
 {
 	struct collection *c = arg;
@@ -223,6 +234,7 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 		.provider = provider && provider[0] ? provider : NULL,
 		.dry_run = args_flag(args, "dry-run"),
 		.host = open_host,
+		.before_remove = before_remove,
 		.each = each,
 		.arg = &c,
 	};

@@ -137,6 +137,8 @@ static void remove_one(struct gc *gc, struct sandbox_client *host,
 	struct error err = { 0 };
 
 	done.outcome = GC_REMOVED;
+	if (!gc->request->dry_run && gc->request->before_remove && item->id[0])
+		gc->request->before_remove(gc->request->arg, host, item);
 	if (gc->request->dry_run) {
 		done.outcome = GC_WOULD;
 	} else if (lifecycle_remove(host, gc->request->store, item->id,

@@ -379,3 +379,12 @@ void lifecycle_mark_started(const struct sandbox_client *host,
 		return;
 	(void)ledger_kept(store, s.label, LEDGER_LIVE, s.ends, &ignored);
 }
+
+void lifecycle_save(struct managed_sandbox *box)
+{
+	const struct lifecycle_request *r = &box->request;
+	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
+
+	if (box->ours && box->sandbox.id && r->before_remove)
+		r->before_remove(r->before_remove_arg, &box->sandbox, &limit);
+}

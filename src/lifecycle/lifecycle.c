@@ -473,6 +473,8 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)
 		lifecycle_warn(box, "%s", notice);
+	if (!stays)
+		lifecycle_save(box);
 	sandbox_check(&box->sandbox, true, warn_line, box);
 	if (!stays)
 		lifecycle_say(box, "Terminating %s sandbox %s...",

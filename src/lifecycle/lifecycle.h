@@ -9,6 +9,7 @@
 
 enum {
 	LIFECYCLE_CLEANUP_MS = 10000,    /* to delete, once work has ended */
+	LIFECYCLE_SAVE_MS = 30000,       /* to save work before that */
 	LIFECYCLE_SETUP_MS = 60 * 60000, /* longest setup script */
 	LIFECYCLE_STOP_MS = 60000,       /* to stop one that is kept */
 	LIFECYCLE_KEEP_S = 7 * 86400,    /* unless the user said how long */
@@ -48,6 +49,11 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	int (*fill)(void *arg, struct sandbox *sb, const struct stop *stop,
 		    struct error *err);
 	void *fill_arg;
+	/* Called before the sandbox is deleted, with LIFECYCLE_SAVE_MS of its
+	 * own: whatever comes of it, the deletion follows. May be NULL. */
+	void (*before_remove)(void *arg, struct sandbox *sb,
+			      const struct stop *stop);
+	void *before_remove_arg;
 	bool trust_project; /* --trust-project: no question about its key */
 	enum sandbox_network network;
 	int64_t lifetime_s; /* 0: the provider's default */
@@ -148,6 +154,9 @@ struct gc_request {
 	/* Opens a provider, or -1. The host is closed by lifecycle_gc(). */
 	int (*host)(void *arg, const char *provider,
 		    struct sandbox_client *host, struct error *err);
+	/* Called before each deletion: see lifecycle_request. May be NULL. */
+	void (*before_remove)(void *arg, struct sandbox_client *host,
+			      const struct gc_item *item);
 	void (*each)(void *arg, const struct gc_item *item);
 	void *arg;
 };

@@ -36,6 +36,8 @@ int lifecycle_resume(struct managed_sandbox *box, int64_t lifetime_s,
 		     const struct stop *stop, struct error *err);
 /* After a failure: it is again what it was before. */
 void lifecycle_put_back(struct managed_sandbox *box, const struct error *why);
+/* Calls request.before_remove, where there is something to ask. */
+void lifecycle_save(struct managed_sandbox *box);
 /* Leaves it as on_exit says, which is not LIFECYCLE_DELETE. */
 int lifecycle_leave(struct managed_sandbox *box, struct error *err);
 

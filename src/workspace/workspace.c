@@ -42,6 +42,20 @@ static int open_git(struct workspace *w, const struct stop *stop,
 	return -1;
 }
 
+bool workspace_exists(const char *state, const char *root, const char *label)
+{
+	char *real = realpath(root, NULL);
+	char *directory = real ? make_directory(state, real) : NULL;
+	char *file =
+		xasprintf("%s/%s.listing", directory ? directory : "", label);
+	bool exists = directory && label[0] && access(file, F_OK) == 0;
+
+	free(real);
+	free(directory);
+	free(file);
+	return exists;
+}
+
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err)

@@ -36,6 +36,8 @@ struct workspace {
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err);
+/* True when a tree was sent to the sandbox of this label: nothing is made. */
+bool workspace_exists(const char *state, const char *root, const char *label);
 void workspace_close(struct workspace *w); /* a zeroed one is fine */
 /* Makes commit the base: what both sides share from now on. */
 int workspace_set_base(struct workspace *w, const char *commit,

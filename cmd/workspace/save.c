@@ -1,0 +1,193 @@
+/* save.c - changes that have not come back, saved before a sandbox goes. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/workspace/save.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/workspace/tree.h"
+#include "session/thread.h"
+#include "workspace/patch.h"
+#include "workspace/review.h"
+
+void saved_work_release(struct saved_work *s)
+{
+	free(s->patch);
+	free(s->failed);
+	*s = (struct saved_work){ 0 };
+}
+
+static bool is_on(struct app *app)
+{
+	struct error ignored = { 0 };
+	bool on = true;
+
+	(void)settings_bool(app->settings, NULL, "workspace.save", &on,
+			    &ignored);
+	return on;
+}
+
+/* Old ones go when a new one has come. */
+static void sweep(struct app *app, const char *directory)
+{
+	struct error ignored = { 0 };
+	int64_t days = 0;
+	int64_t mib = 0;
+
+	if (settings_int(app->settings, NULL, "workspace.patches_days", &days,
+			 &ignored) == 0 &&
+	    settings_int(app->settings, NULL, "workspace.patches_mb", &mib,
+			 &ignored) == 0 &&
+	    days > 0 && mib > 0 && days < 100000 && mib < INT64_MAX >> 20)
+		(void)patch_sweep(directory, days, mib << 20);
+}
+
+static int write_patch(struct saved_work *s, struct app *app,
+		       const struct workspace *w, const char *thread,
+		       const struct fetch *f, const struct stop *stop,
+		       struct error *err)
+{
+	char *directory = app_state_path(app, "patches", err);
+	const struct patch_save save = { directory, thread, w, f };
+	struct review v = { 0 };
+	int rc = directory ? 0 : -1;
+
+	if (rc == 0)
+		rc = review_read(&v, &w->git, w->base, f->theirs, NULL, stop,
+				 err);
+	s->files = v.n;
+	if (rc == 0 && v.n)
+		rc = patch_save(&save, &s->patch, stop, err);
+	if (rc == 0)
+		sweep(app, directory);
+	review_release(&v);
+	free(directory);
+	return rc;
+}
+
+static void save_work(struct saved_work *s, struct app *app,
+		      struct workspace *w, struct sandbox *sb,
+		      const char *thread, const struct stop *stop)
+{
+	struct error err = { 0 };
+	struct fetch f = { 0 };
+	int rc = tree_fetch_from(w, app, sb, NULL, &f, stop, &err);
+
+	s->looked = true;
+	s->refused = f.n_refused;
+	s->left = f.n_left;
+	if (rc == 0 && !f.same)
+		rc = write_patch(s, app, w, thread, &f, stop, &err);
+	if (rc == 0)
+		tree_report(app, &f);
+	else
+		s->failed = xstrdup(err.message);
+	fetch_release(&f);
+}
+
+static void report(const struct saved_work *s, const char *thread, bool quiet)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	if (s->failed) {
+		app_warn("what changed in the sandbox could not be saved: %s",
+			 s->failed);
+	} else if (s->patch && !quiet) {
+		sanitize_line(str_of(s->patch), &line);
+		fprintf(stderr,
+			"Saved %zu changed file%s: %s\n"
+			"`dcode apply %s` brings them here.\n",
+			s->files, s->files == 1 ? "" : "s", line.ptr, thread);
+	}
+	buf_release(&line);
+}
+
+void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
+		  struct sandbox *sb, const struct save_terms *terms)
+{
+	if (!is_on(app))
+		return;
+	save_work(s, app, w, sb, terms->thread, terms->stop);
+	report(s, terms->thread, terms->quiet);
+}
+
+struct owner { /* the thread of a label */
+	const char *label;
+	char *id, *cwd; /* owned; NULL: not found */
+};
+
+static bool match_label(void *arg, struct thread *t)
+{
+	struct owner *o = arg;
+
+	if (strcmp(t->label, o->label) != 0)
+		return true;
+	o->id = xstrdup(t->id);
+	o->cwd = xstrdup(t->cwd);
+	return false;
+}
+
+static void save_owned(struct app *app, struct sandbox_client *host,
+		       const char *id, const struct owner *o)
+{
+	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
+	struct saved_work s = { 0 };
+	struct sandbox sb = { 0 };
+	struct error err = { 0 };
+	struct workspace w;
+	int rc = tree_find(&w, app, o->cwd, o->label, &limit, &err);
+
+	if (rc > 0)
+		return;
+	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)
+		save_work(&s, app, &w, &sb, o->id, &limit);
+	else if (err.code != ERR_NOT_FOUND && err.code != ERR_GONE)
+		s.failed = xstrdup(err.message);
+	report(&s, o->id, false);
+	sandbox_release(&sb);
+	saved_work_release(&s);
+	if (rc == 0)
+		workspace_close(&w);
+}
+
+void save_removed(struct app *app, struct sandbox_client *host, const char *id,
+		  const char *label)
+{
+	const struct thread_filter all = { 0 };
+	struct owner o = { .label = label };
+	struct error ignored = { 0 };
+	struct settings *set;
+	struct store *store;
+
+	if (!label[0] || app_settings(app, &set, &ignored) < 0 || !is_on(app) ||
+	    app_store(app, &store, &ignored) < 0)
+		return;
+	(void)thread_each(store, &all, match_label, &o, &ignored);
+	if (o.id)
+		save_owned(app, host, id, &o);
+	free(o.id);
+	free(o.cwd);
+}
+
+void save_json(const struct saved_work *s, struct buf *out)
+{
+	if (!s->looked)
+		return;
+	buf_addf(out, "{\"files\":%zu,\"refused\":%zu,\"left\":%zu,\"patch\":",
+		 s->files, s->refused, s->left);
+	if (s->patch)
+		json_quote(out, str_of(s->patch));
+	else
+		buf_adds(out, "null");
+	buf_adds(out, ",\"error\":");
+	if (s->failed)
+		json_quote(out, str_of(s->failed));
+	else
+		buf_adds(out, "null");
+	buf_addc(out, '}');
+}

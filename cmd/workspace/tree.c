@@ -1,0 +1,296 @@
+/* tree.c - the tree and the sandbox that diff, apply and sync are about. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/workspace/tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "session/thread.h"
+#include "workspace/send.h"
+#include "workspace/user_repo.h"
+
+enum {
+	EXCLUDE_MAX = 1 << 20,
+	TOLD_MAX = 20, /* names of one kind */
+};
+
+int tree_find(struct workspace *w, struct app *app, const char *cwd,
+	      const char *label, const struct stop *stop, struct error *err)
+{
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(cwd, &repository, &ignored);
+	char *state = app_state_path(app, "", err);
+	int rc = state ? 1 : -1;
+
+	*w = (struct workspace){ 0 };
+	if (rc > 0 && root && workspace_exists(state, root, label))
+		rc = workspace_open(w, state, root, label, stop, err);
+	if (rc == 0 && !w->base[0]) {
+		workspace_close(w);
+		rc = 1;
+	}
+	free(root);
+	free(state);
+	return rc;
+}
+
+struct search {
+	struct tree_session *session;
+	struct app *app;
+	const struct stop *stop;
+	char *label;
+	struct error err;
+	int rc;
+};
+
+/* Takes the first thread whose tree was sent; false ends the search. */
+static bool try_thread(void *arg, struct thread *t)
+{
+	struct search *s = arg;
+
+	s->rc = tree_find(&s->session->workspace, s->app, t->cwd, t->label,
+			  s->stop, &s->err);
+	if (s->rc > 0)
+		return true;
+	if (s->rc == 0) {
+		s->session->thread = xstrdup(t->id);
+		s->label = xstrdup(t->label);
+	}
+	return false;
+}
+
+static int no_tree(const char *name, struct error *err)
+{
+	if (name)
+		error_set(err, ERR_NOT_FOUND,
+			  "no tree was sent to the sandbox of thread %s", name);
+	else
+		error_set(err, ERR_NOT_FOUND,
+			  "no thread of this directory has a tree in a "
+			  "sandbox");
+	return error_hint(err, "--workspace repo sends it there.");
+}
+
+static int search_threads(struct search *s, const char *name, struct error *err)
+{
+	struct thread_filter newest = { 0 };
+	struct settings *set;
+	struct store *store;
+	struct thread t = { 0 };
+	int rc;
+
+	if (app_settings(s->app, &set, err) < 0 ||
+	    app_store(s->app, &store, err) < 0)
+		return -1;
+	s->rc = 1;
+	if (name && strcmp(name, "latest") != 0) {
+		rc = thread_find(store, name, settings_cwd(set), &t, err);
+		if (rc == 0)
+			(void)try_thread(s, &t);
+		thread_release(&t);
+	} else {
+		name = NULL;
+		newest.cwd = settings_cwd(set);
+		rc = thread_each(store, &newest, try_thread, s, err);
+	}
+	if (rc == 0 && s->rc < 0)
+		*err = s->err;
+	if (rc == 0 && s->rc > 0)
+		return no_tree(name, err);
+	return rc < 0 ? rc : s->rc;
+}
+
+/* It is asked by a connection of its own. */
+static void attach(struct tree_session *t, struct app *app, const char *label,
+		   const struct stop *stop)
+{
+	const struct args none = { 0 };
+	int rc = target_open(&t->target, app, &none, label, &t->gone);
+
+	if (rc == 0)
+		rc = target_attach(&t->target, &t->attached, stop, &t->gone);
+	if (rc == 0)
+		t->sandbox = &t->attached;
+}
+
+static int open_chat(struct tree_session *t, struct app *app,
+		     const struct stop *stop, struct error *err)
+{
+	const struct app_chat *chat = app->chat;
+	int rc = tree_find(&t->workspace, app, settings_cwd(app->settings),
+			   chat->label, stop, err);
+
+	if (rc == 0) {
+		t->thread = xstrdup(chat->thread);
+		t->sandbox = chat->sandbox;
+	}
+	return rc;
+}
+
+int tree_open(struct tree_session *t, struct app *app, const char *name,
+	      const struct stop *stop, struct error *err)
+{
+	struct search s = { .session = t, .app = app, .stop = stop };
+	int rc;
+
+	*t = (struct tree_session){ 0 };
+	if (app->chat && !name) {
+		rc = open_chat(t, app, stop, err);
+		return rc > 0 ? no_tree("of this chat", err) : rc;
+	}
+	rc = search_threads(&s, name, err);
+	if (rc == 0)
+		attach(t, app, s.label, stop);
+	free(s.label);
+	if (t->gone.code == ERR_CANCELLED) {
+		*err = t->gone;
+		return -1;
+	}
+	return rc;
+}
+
+void tree_close(struct tree_session *t)
+{
+	if (t->sandbox == &t->attached && t->sandbox)
+		sandbox_release(&t->attached);
+	target_close(&t->target);
+	workspace_close(&t->workspace);
+	free(t->thread);
+	*t = (struct tree_session){ 0 };
+}
+
+static int read_mib(struct app *app, const char *key, int64_t *bytes,
+		    struct error *err)
+{
+	int64_t mib = 0;
+
+	if (settings_int(app->settings, NULL, key, &mib, err) < 0)
+		return -1;
+	if (mib < 1 || mib > INT64_MAX >> 22)
+		return error_set(err, ERR_CONFIG,
+				 "%s must be a number of MiB from 1 on, not "
+				 "%" PRId64,
+				 key, mib);
+	*bytes = mib << 20;
+	return 0;
+}
+
+int tree_fetch_from(struct workspace *w, struct app *app, struct sandbox *sb,
+		    const struct fetch_request *with, struct fetch *f,
+		    const struct stop *stop, struct error *err)
+{
+	struct fetch_request r = { .sandbox = sb };
+	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
+	struct settings *set;
+	int rc = app_settings(app, &set, err);
+
+	*f = (struct fetch){ 0 };
+	if (with) {
+		r.include = with->include;
+		r.n_include = with->n_include;
+	}
+	if (rc == 0)
+		rc = read_mib(app, "workspace.fetch_mb", &r.total_max, err);
+	if (rc == 0)
+		rc = read_mib(app, "workspace.file_mb", &r.file_max, err);
+	if (rc == 0)
+		rc = workspace_read_exclude(w, &exclude, err);
+	r.exclude = buf_str(&exclude);
+	if (rc == 0)
+		rc = fetch_changes(w, &r, f, stop, err);
+	buf_release(&exclude);
+	return rc;
+}
+
+static int recall(struct tree_session *t, struct fetch *f,
+		  const struct stop *stop, struct error *err)
+{
+	struct workspace *w = &t->workspace;
+
+	if (odb_ref_get(&w->git, w->theirs_ref, f->theirs, stop, err) < 0) {
+		if (err->code == ERR_NOT_FOUND)
+			*err = t->gone;
+		return -1;
+	}
+	f->same = !strcmp(f->theirs, w->base);
+	app_warn("the sandbox cannot be asked (%s): this is what was last seen "
+		 "there",
+		 t->gone.message);
+	return 0;
+}
+
+int tree_fetch(struct tree_session *t, struct app *app,
+	       const char *const *include, size_t n_include, struct fetch *f,
+	       const struct stop *stop, struct error *err)
+{
+	const struct fetch_request with = { .include = include,
+					    .n_include = n_include };
+
+	*f = (struct fetch){ 0 };
+	return t->sandbox ? tree_fetch_from(&t->workspace, app, t->sandbox,
+					    &with, f, stop, err)
+			  : recall(t, f, stop, err);
+}
+
+static void report_items(struct app *app, const char *what,
+			 const struct fetch_item *items, size_t n)
+{
+	for (size_t i = 0; i < n && i < TOLD_MAX; i++) {
+		struct buf masked = BUF_INIT(1 << 14);
+		struct buf line = BUF_INIT(1 << 14);
+
+		mask_text(app->mask, str_of(items[i].path), &masked);
+		sanitize_line(buf_str(&masked), &line);
+		fprintf(stderr, "%s: %s %s\n", what, line.len ? line.ptr : "",
+			items[i].why);
+		buf_release(&masked);
+		buf_release(&line);
+	}
+	if (n > TOLD_MAX)
+		fprintf(stderr, "%s: %zu more\n", what, n - TOLD_MAX);
+}
+
+void tree_report(struct app *app, const struct fetch *f)
+{
+	report_items(app, "Refused", f->refused, f->n_refused);
+	report_items(app, "Left in the sandbox", f->left, f->n_left);
+	if (f->ignored)
+		fprintf(stderr,
+			"Left in the sandbox: %" PRId64 " new file%s that git "
+			"ignores (--include PATTERN brings them)\n",
+			f->ignored, f->ignored == 1 ? "" : "s");
+}
+
+static void items_json(struct app *app, const char *key,
+		       const struct fetch_item *items, size_t n,
+		       struct buf *out)
+{
+	buf_addf(out, "\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
+		struct buf masked = BUF_INIT(1 << 14);
+
+		mask_text(app->mask, str_of(items[i].path), &masked);
+		buf_adds(out, i ? ",{" : "{");
+		json_member(out, "path", buf_str(&masked));
+		buf_addc(out, ',');
+		json_member(out, "why", str_of(items[i].why));
+		buf_addc(out, '}');
+		buf_release(&masked);
+	}
+	buf_addc(out, ']');
+}
+
+void tree_json(struct app *app, const struct fetch *f, struct buf *out)
+{
+	items_json(app, "refused", f->refused, f->n_refused, out);
+	buf_addc(out, ',');
+	items_json(app, "left", f->left, f->n_left, out);
+	buf_addf(out, ",\"ignored\":%" PRId64, f->ignored);
+}

@@ -1,0 +1,49 @@
+/* tree.h - the tree and the sandbox that diff, apply and sync are about. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_WORKSPACE_TREE_H
+#define CMD_WORKSPACE_TREE_H
+
+#include "cmd/app.h"
+#include "cmd/sandbox/sandbox_cmd.h"
+#include "workspace/fetch.h"
+
+struct tree_session { /* start from { 0 } */
+	struct workspace workspace;
+	char *thread;            /* its id; owned */
+	struct sandbox *sandbox; /* NULL: it cannot be asked, see gone */
+	struct error gone;
+	/* Its own, unless the command was typed in the chat of this sandbox. */
+	struct sandbox attached;
+	struct target target;
+};
+
+/*
+ * name is a thread as thread_find() takes it; NULL is the chat that the command
+ * was typed in, else the newest thread of this directory with a tree in a
+ * sandbox. Where the sandbox has gone, or does not answer, its last seen state
+ * remains. ERR_NOT_FOUND when no tree was sent. Close it in any case.
+ */
+int tree_open(struct tree_session *t, struct app *app, const char *name,
+	      const struct stop *stop, struct error *err);
+void tree_close(struct tree_session *t);
+/* The workspace of a label, for a thread that was started in cwd. 1: there is
+ * none; -1 with err. */
+int tree_find(struct workspace *w, struct app *app, const char *cwd,
+	      const char *label, const struct stop *stop, struct error *err);
+
+/* What changed in the sandbox: asks it, else takes what was last seen there,
+ * which is said on stderr. Release f in any case. */
+int tree_fetch(struct tree_session *t, struct app *app,
+	       const char *const *include, size_t n_include, struct fetch *f,
+	       const struct stop *stop, struct error *err);
+/* The same for any sandbox that answers. */
+int tree_fetch_from(struct workspace *w, struct app *app, struct sandbox *sb,
+		    const struct fetch_request *with, struct fetch *f,
+		    const struct stop *stop, struct error *err);
+/* Names on stderr what was refused, what stays behind and why. */
+void tree_report(struct app *app, const struct fetch *f);
+/* The same as members of a JSON object: "refused":[...],"left":[...],
+ * "ignored":N. */
+void tree_json(struct app *app, const struct fetch *f, struct buf *out);
+
+#endif
