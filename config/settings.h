@@ -177,6 +177,9 @@ int settings_set_flag(struct settings *s, const char *key, const char *value,
  */
 int settings_string(const struct settings *s, const char *group,
 		    const char *key, const char **value, struct error *err);
+/* The same of an absolute path: ERR_CONFIG for any other. */
+int settings_directory(const struct settings *s, const char *group,
+		       const char *key, const char **value, struct error *err);
 int settings_int(const struct settings *s, const char *group, const char *key,
 		 int64_t *value, struct error *err);
 int settings_bool(const struct settings *s, const char *group, const char *key,

@@ -287,6 +287,17 @@ int settings_string(const struct settings *s, const char *group,
 	return slot ? slot_string(s, slot, value, err) : -1;
 }
 
+int settings_directory(const struct settings *s, const char *group,
+		       const char *key, const char **value, struct error *err)
+{
+	if (settings_string(s, group, key, value, err) < 0)
+		return -1;
+	return *value && **value != '/'
+		       ? error_set(err, ERR_CONFIG,
+				   "%s must be an absolute path", key)
+		       : 0;
+}
+
 int settings_int(const struct settings *s, const char *group, const char *key,
 		 int64_t *value, struct error *err)
 {

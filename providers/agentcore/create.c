@@ -262,20 +262,6 @@ static int start_session(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* The configured directory, or NULL. */
-static int get_workdir(struct sandbox *sb, const char **dir, struct error *err)
-{
-	const struct agentcore *a = agentcore_of(sb->host);
-
-	*dir = NULL;
-	if (settings_string(a->settings, "agentcore", "workdir", dir, err) < 0)
-		return -1;
-	if (*dir && **dir != '/')
-		return error_set(err, ERR_CONFIG,
-				 "workdir must be an absolute path");
-	return 0;
-}
-
 /* Makes the directory when it is not the one that is always there. */
 static int make_workdir(struct sandbox *sb, const char *dir,
 			const struct stop *stop, struct error *err)
@@ -303,8 +289,9 @@ static int make_workdir(struct sandbox *sb, const char *dir,
 int agentcore_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		     const struct stop *stop, struct error *err)
 {
-	const char *dir;
-	int rc = get_workdir(sb, &dir, err);
+	const char *dir = NULL;
+	int rc = settings_directory(sb->host->settings, "agentcore", "workdir",
+				    &dir, err);
 
 	if (rc == 0 && spec->lifetime_s <= 0)
 		rc = error_set(err, ERR_CONFIG,
@@ -323,10 +310,12 @@ int agentcore_attach(struct sandbox *sb, const char *id,
 		     const struct stop *stop, struct error *err)
 {
 	cJSON *session = NULL;
-	const char *dir;
+	const char *dir = NULL;
 	int rc;
 
-	if (check_id(id, err) < 0 || get_workdir(sb, &dir, err) < 0)
+	if (check_id(id, err) < 0 ||
+	    settings_directory(sb->host->settings, "agentcore", "workdir", &dir,
+			       err) < 0)
 		return -1;
 	agentcore_box(sb);
 	rc = get_session(sb->host, id, &session, stop, err);

@@ -249,12 +249,9 @@ int deno_set_workdir(struct sandbox *sb, const struct stop *stop,
 	struct stop within = stop_within(stop, WORKDIR_MS);
 	struct buf command = BUF_INIT(PATH_MAX_BYTES * 16);
 	const char *dir = NULL;
-	int rc = settings_string(deno_of(sb->host)->settings, "deno", "workdir",
-				 &dir, err);
+	int rc = settings_directory(deno_of(sb->host)->settings, "deno",
+				    "workdir", &dir, err);
 
-	if (rc == 0 && dir && dir[0] != '/')
-		rc = error_set(err, ERR_CONFIG,
-			       "workdir must be an absolute path");
 	if (rc == 0 && dir) {
 		buf_adds(&command, "mkdir -p -- ");
 		quote_word(&command, str_of(dir));

@@ -222,19 +222,17 @@ static int fill_body(const struct docker *d, const struct sandbox_spec *spec,
 		     cJSON *body, struct error *err)
 {
 	static const char *const shell[] = { "/bin/sh", "-c" };
-	const char *workdir;
+	const char *workdir = NULL;
 	const char *user;
 	int64_t seconds;
 	char life[32];
 	cJSON *labels;
 
-	if (read_string(d, "workdir", &workdir, err) < 0 ||
+	if (settings_directory(d->settings, "docker", "workdir", &workdir,
+			       err) < 0 ||
 	    read_string(d, "user", &user, err) < 0 ||
 	    lifetime_of(d, spec, &seconds, err) < 0)
 		return -1;
-	if (!workdir || workdir[0] != '/')
-		return error_set(err, ERR_CONFIG,
-				 "workdir must be an absolute path");
 	snprintf(life, sizeof(life), "%lld", (long long)seconds);
 	cJSON_AddStringToObject(body, "Image", image);
 	cJSON_AddStringToObject(body, "WorkingDir", workdir);

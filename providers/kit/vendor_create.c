@@ -13,12 +13,9 @@ static int set_workdir(struct sandbox *sb, struct error *err)
 {
 	const char *dir = NULL;
 
-	if (settings_string(sb->host->settings, sb->host->provider->name,
-			    "workdir", &dir, err) < 0)
+	if (settings_directory(sb->host->settings, sb->host->provider->name,
+			       "workdir", &dir, err) < 0)
 		return -1;
-	if (dir && dir[0] != '/')
-		return error_set(err, ERR_CONFIG,
-				 "workdir must be an absolute path");
 	if (dir && !sb->workdir)
 		sb->workdir = xstrdup(dir);
 	return 0;

@@ -417,7 +417,8 @@ int modal_read_settings(struct sandbox *sb, struct error *err)
 	struct modal_box *b = modal_box(sb);
 	const char *dir = NULL;
 
-	if (settings_string(m->settings, "modal", "workdir", &dir, err) < 0 ||
+	if (settings_directory(m->settings, "modal", "workdir", &dir, err) <
+		    0 ||
 	    settings_list(m->settings, "modal", "env", &b->env, &b->n_env,
 			  err) < 0)
 		return -1;
@@ -425,9 +426,6 @@ int modal_read_settings(struct sandbox *sb, struct error *err)
 		if (!strchr(b->env[i], '=') || b->env[i][0] == '=')
 			return error_set(err, ERR_CONFIG,
 					 "env: each entry is NAME=value");
-	if (!dir || dir[0] != '/')
-		return error_set(err, ERR_CONFIG,
-				 "workdir must be an absolute path");
 	free(sb->workdir);
 	sb->workdir = xstrdup(dir);
 	return 0;

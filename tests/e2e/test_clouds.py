@@ -10,7 +10,7 @@ import time
 import pytest
 
 from clouds import (CREATE, DONE, EXECUTE, NAMES, UPLOAD, commands_end,
-                    elsewhere, results)
+                    elsewhere, results, task_of)
 from lifecycle import call, execute, wait_for
 
 every = pytest.mark.parametrize("name", UPLOAD)
@@ -92,6 +92,20 @@ def test_requests_per_tool(vendor, model, run, name):
     assert len(before) - polls <= 3
     assert "exit code 3" in results(server)[0]
     assert len({q["connection"] for q in cloud.requests}) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_relative_working_directory_is_refused(vendor, model, run, config,
+                                                 name):
+    vendor(name)
+    server = model([DONE])
+    for path, status in (("some/where", 1), ("/tmp/some where", 0)):
+        config(f'[sandboxes.providers.{name}.params]\nworkdir = "{path}"\n')
+        r = task_of(run, name)()
+        assert r.status == status, r.err
+        refused = "workdir must be an absolute path" in r.err
+        assert refused == (status == 1)
+    assert len(server.requests) == 1
 
 
 @every
