@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+enum { DUPLICATE_MAX = 8 };
+
 void create_log_init(struct create_log *t)
 {
 	*t = (struct create_log){ 0 };
@@ -33,43 +35,40 @@ bool create_log_add(struct create_log *t, const char *label)
 	return known;
 }
 
-void duplicate_create_found(void *arg, const struct sandbox_info *info)
-{
-	struct duplicate_create *s = arg;
+struct duplicates {
+	const char *label;
+	char *id; /* owned: the one that stays; the first that is found */
+	char *others[DUPLICATE_MAX];
+	size_t n;
+};
 
-	if (strcmp(info->label, s->label) != 0)
+static void on_found(void *arg, const struct sandbox_info *info)
+{
+	struct duplicates *d = arg;
+
+	if (strcmp(info->label, d->label) != 0)
 		return;
-	if (!s->id)
-		s->id = xstrdup(info->id);
-	else if (strcmp(s->id, info->id) != 0 && s->n < DUPLICATE_MAX)
-		s->others[s->n++] = xstrdup(info->id);
-}
-
-void duplicate_create_delete(struct sandbox_client *host,
-			     struct duplicate_create *s,
-			     const struct stop *stop)
-{
-	struct error ignored = { 0 };
-
-	for (size_t i = 0; i < s->n; i++) {
-		(void)sandbox_remove(host, s->others[i], stop, &ignored);
-		free(s->others[i]);
-	}
-	free(s->id);
-	*s = (struct duplicate_create){ 0 };
+	if (!d->id)
+		d->id = xstrdup(info->id);
+	else if (strcmp(d->id, info->id) != 0 && d->n < DUPLICATE_MAX)
+		d->others[d->n++] = xstrdup(info->id);
 }
 
 int duplicate_create_resolve(struct sandbox_client *host,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err)
 {
-	struct duplicate_create found = { .label = query->label,
-					  .id = xstrdup(*id) };
-	const struct info_sink sink = { duplicate_create_found, &found };
+	struct duplicates found = { .label = query->label, .id = xstrdup(*id) };
+	const struct info_sink sink = { on_found, &found };
 	int rc = query->list(host, query->key, &sink, stop, err);
+	struct error ignored = { 0 };
 
 	if (rc == 0 && !*id)
 		*id = xstrdup(found.id);
-	duplicate_create_delete(host, &found, stop);
+	for (size_t i = 0; i < found.n; i++) {
+		(void)sandbox_remove(host, found.others[i], stop, &ignored);
+		free(found.others[i]);
+	}
+	free(found.id);
 	return rc;
 }

@@ -9,7 +9,7 @@
 
 /* For vendors that make a second sandbox of the same label when asked again.
  */
-enum { CREATE_LOG_MAX = 16, DUPLICATE_MAX = 8 };
+enum { CREATE_LOG_MAX = 16 };
 
 /* Labels that a create was sent for, the last ones. Any thread. */
 struct create_log {
@@ -22,14 +22,6 @@ void create_log_release(struct create_log *t);
 /* Was a request sent for this label before? Remembers it. */
 bool create_log_add(struct create_log *t, const char *label);
 
-struct duplicate_create { /* set label, and maybe id; the rest is { 0 } */
-	const char *label;
-	char *id; /* owned: the one that stays; the first that is found */
-	char *others[DUPLICATE_MAX];
-	size_t n;
-};
-/* For a list of sandboxes; arg is a struct duplicate_create. */
-void duplicate_create_found(void *arg, const struct sandbox_info *info);
 /* How a vendor lists the sandboxes that may carry a label. */
 struct duplicate_query {
 	const char *label;
@@ -43,9 +35,5 @@ struct duplicate_query {
 int duplicate_create_resolve(struct sandbox_client *host,
 			     const struct duplicate_query *query, char **id,
 			     const struct stop *stop, struct error *err);
-/* Deletes all but id, and frees. */
-void duplicate_create_delete(struct sandbox_client *host,
-			     struct duplicate_create *s,
-			     const struct stop *stop);
 
 #endif

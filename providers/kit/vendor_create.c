@@ -86,40 +86,32 @@ static int find_by_name(struct sandbox *sb, const char *label, cJSON **answer,
 	return -1;
 }
 
-/* Starts what an earlier request for this label has made, deletes the others;
- * 0 when there is none. */
-static int find_by_label(struct sandbox *sb, const struct sandbox_spec *spec,
-			 cJSON **answer, const struct stop *stop,
-			 struct error *err)
+static int list_label(struct sandbox_client *host, const char *label,
+		      const struct info_sink *sink, const struct stop *stop,
+		      struct error *err)
 {
-	struct vendor_client *c = vendor_of(sb->host);
-	struct duplicate_create d = { .label = spec->label };
-	const struct info_sink sink = { duplicate_create_found, &d };
-	int rc = vendor_search(c, "dcode.label", spec->label, &sink, stop, err);
-
-	if (rc == 0 && d.id) {
-		rc = c->vendor->attach_starts
-			     ? c->vendor->start(sb, d.id, answer, stop, err)
-			     : vendor_get(c, d.id, answer, stop, err);
-		rc = rc < 0 ? -1 : rc == 0;
-	}
-	duplicate_create_delete(sb->host, &d, stop);
-	return rc;
+	return vendor_search(vendor_of(host), "dcode.label", label, sink, stop,
+			     err);
 }
 
-/* A second request was sent, and the first may have been performed late. */
-static void delete_duplicates(struct sandbox *sb,
-			      const struct sandbox_spec *spec,
-			      const struct stop *stop)
+/* Starts what an earlier request for this label has made, deletes the others;
+ * 0 when there is none. */
+static int find_by_label(struct sandbox *sb,
+			 const struct duplicate_query *query, cJSON **answer,
+			 const struct stop *stop, struct error *err)
 {
-	struct duplicate_create d = { .label = spec->label,
-				      .id = xstrdup(sb->id) };
-	const struct info_sink sink = { duplicate_create_found, &d };
-	struct error ignored = { 0 };
+	struct vendor_client *c = vendor_of(sb->host);
+	char *id = NULL;
+	int rc = duplicate_create_resolve(sb->host, query, &id, stop, err);
 
-	(void)vendor_search(vendor_of(sb->host), "dcode.label", spec->label,
-			    &sink, stop, &ignored);
-	duplicate_create_delete(sb->host, &d, stop);
+	if (rc == 0 && id) {
+		rc = c->vendor->attach_starts
+			     ? c->vendor->start(sb, id, answer, stop, err)
+			     : vendor_get(c, id, answer, stop, err);
+		rc = rc < 0 ? -1 : rc == 0;
+	}
+	free(id);
+	return rc;
 }
 
 /* Where the name is the id: an answer about another id is worth less than one
@@ -176,6 +168,9 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct vendor_client *c = vendor_of(sb->host);
 	cJSON *body = cJSON_CreateObject();
 	cJSON *answer = NULL;
+	const struct duplicate_query labelled = { spec->label, list_label,
+						  spec->label };
+	struct error ignored = { 0 };
 	bool again = false;
 	int rc = describe(sb, spec, body, stop, err);
 
@@ -186,7 +181,7 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0)
 		vendor_set_lease(sb, spec->lifetime_s);
 	if (rc == 0 && again)
-		rc = find_by_label(sb, spec, &answer, stop, err);
+		rc = find_by_label(sb, &labelled, &answer, stop, err);
 	if (rc > 0)
 		again = false;
 	if (rc == 0)
@@ -199,8 +194,10 @@ int vendor_create(struct sandbox *sb, const struct sandbox_spec *spec,
 		err->code = ERR_REMOTE;
 		error_wrap(err, "it did not boot");
 	}
+	/* A second request was sent; the first may have been done late. */
 	if (rc == 0 && again)
-		delete_duplicates(sb, spec, stop);
+		(void)duplicate_create_resolve(sb->host, &labelled, &sb->id,
+					       stop, &ignored);
 	if (rc == 0 && c->vendor->prepare)
 		rc = c->vendor->prepare(sb, stop, err);
 	return rc;
