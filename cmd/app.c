@@ -202,6 +202,32 @@ struct http *app_http(struct app *app)
 	return app->http;
 }
 
+static int set_capacity(struct app *app, struct error *err)
+{
+	const char *full = NULL;
+	int64_t mib = 0;
+	bool prune;
+
+	if (settings_int(app->settings, NULL, "threads.max_size_mb", &mib,
+			 err) < 0 ||
+	    settings_string(app->settings, NULL, "threads.when_full", &full,
+			    err) < 0)
+		return -1;
+	prune = full && !strcmp(full, "prune");
+	if (full && !prune && strcmp(full, "stop"))
+		return error_set(err, ERR_CONFIG,
+				 "[threads] when_full = \"%s\": use stop or "
+				 "prune",
+				 full);
+	if (mib < 0 || mib > INT32_MAX)
+		return error_set(err, ERR_CONFIG,
+				 "[threads] max_size_mb = %lld: use MiB, or 0 "
+				 "for no cap",
+				 (long long)mib);
+	store_set_capacity(app->store, mib, prune);
+	return 0;
+}
+
 int app_store_later(struct app *app, struct store **store, struct error *err)
 {
 	struct settings *set;
@@ -213,6 +239,11 @@ int app_store_later(struct app *app, struct store **store, struct error *err)
 		path = path_join(settings_dir(set), ".state/dcode.db");
 		app->store = store_later(path, app_warn_line);
 		free(path);
+		if (set_capacity(app, err) < 0) {
+			store_close(app->store);
+			app->store = NULL;
+			return -1;
+		}
 	}
 	*store = app->store;
 	return 0;

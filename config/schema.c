@@ -70,6 +70,17 @@ const struct setting settings_core[] = {
 		.help = "Commands that run without asking; recommended; all",
 	},
 	{
+		.key = "threads.max_size_mb",
+		.type = SETTING_INT,
+		.fallback = "1024",
+		.help = "MiB that the stored threads may have; 0: no cap",
+	},
+	{
+		.key = "threads.when_full",
+		.fallback = "stop",
+		.help = "At that size: stop storing, or prune old threads",
+	},
+	{
 		.key = "startup.read_project_dotenv",
 		.type = SETTING_BOOL,
 		.flags = SETTING_PREFIX_ONLY,

@@ -110,6 +110,8 @@ int threads_cmd_prune(struct app *app, const struct args *args)
 		rc = app_store(app, &p.store, &err);
 	if (rc == 0)
 		rc = thread_prune(p.store, &what, report, &p, &err);
+	if (rc == 0 && p.n && !p.dry)
+		store_compact(p.store);
 	if (rc == 0)
 		print_end(&p);
 	buf_release(&p.json);

@@ -220,6 +220,8 @@ int session_append(struct session *s, const struct message *m,
 	buf_clear(&s->body);
 	message_to_json(m, &s->body);
 	rc = buf_check(&s->body, "message", err);
+	if (rc == 0)
+		rc = store_check_capacity(s->store, s->body.len, err);
 	if (rc == 0 && !s->title) {
 		text = message_text(m);
 		s->title = thread_title(text);

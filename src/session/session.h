@@ -18,6 +18,12 @@ int store_open(struct store **s, const char *path,
  * Opening takes longer than all else before a first request. */
 struct store *store_later(const char *path, void (*warn)(const char *line));
 int store_ready(struct store *s, struct error *err);
+/* Messages are refused beyond so many MiB (0: no cap); prune: the oldest
+ * threads are deleted instead. */
+void store_set_capacity(struct store *s, int64_t max_mib, bool prune);
+/* Gives what deleted threads have left back to the file system, where nobody
+ * else uses the database. */
+void store_compact(struct store *s);
 void store_close(struct store *s);
 /* This installation's id, a UUID made on first use. Owned by the store. */
 const char *store_owner(const struct store *s);

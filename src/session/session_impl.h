@@ -17,6 +17,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_COMMIT,
 		 SQL_ROLLBACK,
 		 SQL_OWNER,
+		 SQL_SIZE,
 		 SQL_THREAD_ADD,
 		 SQL_THREAD_IMPORT,
 		 SQL_THREAD_SET,
@@ -54,6 +55,9 @@ struct store {
 	int code; /* sqlite's, of the last store_error() */
 	char *path;
 	void (*warn)(const char *line);
+	int64_t capacity; /* bytes, 0: no cap */
+	bool prunes;      /* old threads are deleted where it is reached */
+	bool warned;      /* of the size */
 };
 
 extern const char *const store_texts[SQL_COUNT];
@@ -78,6 +82,9 @@ void store_bind(sqlite3_stmt *st, int at, const char *text);
 /* Text of a column; "" for NULL. Borrowed until the next step. */
 const char *store_text(sqlite3_stmt *st, int column);
 
+/* capacity.c: ERR_LIMIT where so many bytes more are too many; a warning from
+ * 80 % on, once. */
+int store_check_capacity(struct store *s, size_t more, struct error *err);
 /* thread_lock.c: the thread no belongs to this process from now on. ERR_BUSY
  * when a living one has it, *pid then says which. */
 int thread_lock(struct store *s, int64_t no, int64_t *pid, struct error *err);

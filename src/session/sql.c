@@ -15,6 +15,9 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_OWNER] = "SELECT value FROM meta WHERE key='owner'",
+	[SQL_SIZE] = "SELECT (c.page_count - f.freelist_count) * p.page_size"
+		     " FROM pragma_page_count c, pragma_freelist_count f,"
+		     " pragma_page_size p",
 	[SQL_THREAD_ADD] = "INSERT INTO thread(id, created, model, sandbox,"
 			   " cwd, provider, label, branch, title, pid, started,"
 			   " place, updated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"

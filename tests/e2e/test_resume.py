@@ -273,3 +273,24 @@ def test_killed_at_any_point_every_thread_resumes(model, run, start, home,
         assert not m.violations, (seed, m.violations)
     with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_full_store_stops_storing_and_not_the_work(model, run, config, home):
+    m = model([{"text": "x" * 300000, "tool_calls": [LS]}, {"text": "Done."}])
+    config("[threads]\nmax_size_mb = 1\n")
+    for i in range(4):
+        assert run("-n", f"fill {i}", *A).status == 0
+    r = run("-n", "one more", *A)
+    assert r.status == 0 and r.out.endswith("Done.\n")
+    assert "not stored any more" in r.err and "threads prune" in r.err
+    stored = len(threads(run))
+    r = run("threads", "prune", "--keep", "1")
+    assert r.status == 0
+    assert len(threads(run)) == 1 < stored
+    assert (home / ".deepagents/.state/dcode.db").stat().st_size < 1 << 20
+    r = run("-n", "one more", *A)
+    assert r.status == 0 and "not stored" not in r.err
+    assert not m.violations
+    config('[threads]\nwhen_full = "burn"\n')
+    r = run("threads", "list")
+    assert r.status == 1 and "use stop or prune" in r.err

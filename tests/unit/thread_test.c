@@ -78,7 +78,7 @@ static void run_sql(struct store *s, const char *sql)
 }
 
 struct names {
-	char text[1024];
+	char text[8192];
 	size_t n;
 };
 
@@ -413,6 +413,63 @@ static void test_pruning_goes_by_age_and_by_number(void **state)
 	assert_string_equal(names.text, "one ");
 }
 
+static char warned[512];
+static int warnings;
+
+static void on_warning(const char *line)
+{
+	snprintf(warned, sizeof(warned), "%s", line);
+	warnings++;
+}
+
+/* Messages of 64 KiB until one is refused; how many were stored. */
+static int fill(struct store *s, int most, struct error *err)
+{
+	const struct session_info info = { .model = "m", .cwd = "/x" };
+	struct message m = { .role = ROLE_USER };
+	char *text = xcalloc((64 << 10) + 1, 1);
+	int n = 0;
+	int rc = 0;
+
+	memset(text, 'x', 64 << 10);
+	message_add(&m, PART_TEXT)->text = text;
+	while (n < most && rc == 0) {
+		struct session *one = session_new(s, &info);
+
+		rc = session_append(one, &m, NULL, err);
+		n += rc == 0;
+		session_free(one);
+	}
+	message_release(&m);
+	return n;
+}
+
+static void test_the_size_is_capped_after_a_warning(void **state)
+{
+	const struct place *p = *state;
+	struct error err = { 0 };
+	struct names names;
+	int n;
+
+	warnings = 0;
+	p->store->warn = on_warning;
+	assert_int_equal(fill(p->store, 20, &err), 20);
+	assert_int_equal(warnings, 0);
+	store_set_capacity(p->store, 2, false);
+	n = fill(p->store, 20, &err);
+	assert_in_range(n, 1, 12);
+	assert_int_equal(err.code, ERR_LIMIT);
+	assert_non_null(strstr(err.message, "threads prune"));
+	assert_int_equal(warnings, 1);
+	assert_non_null(strstr(warned, "max_size_mb"));
+	store_set_capacity(p->store, 2, true);
+	assert_int_equal(fill(p->store, 20, &err), 20);
+	list(p->store, &(struct thread_filter){ 0 }, &names);
+	assert_in_range(names.n, 10, 31);
+	store_set_capacity(p->store, 0, false);
+	assert_int_equal(fill(p->store, 40, &err), 40);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -427,6 +484,7 @@ int main(void)
 		TEST(test_a_thread_belongs_to_one_living_process),
 		TEST(test_renaming_makes_one_clean_line),
 		TEST(test_pruning_goes_by_age_and_by_number),
+		TEST(test_the_size_is_capped_after_a_warning),
 	};
 
 	ids_init();

@@ -1,0 +1,124 @@
+/* capacity.c - how large the threads may become. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "session/session_impl.h"
+#include "session/thread.h"
+
+enum {
+	MIB = 1 << 20,
+	WARN_PERCENT = 80,
+	PRUNED_PERCENT = 90, /* of the cap, once old threads were deleted */
+};
+
+void store_set_capacity(struct store *s, int64_t max_mib, bool prune)
+{
+	s->capacity = max_mib * MIB;
+	s->prunes = prune;
+}
+
+/* Bytes in use; what deleted rows have left is room for new ones. */
+static int read_size(struct store *s, int64_t *size, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_SIZE, err);
+	int rc;
+
+	if (!st)
+		return -1;
+	rc = sqlite3_step(st);
+	*size = sqlite3_column_int64(st, 0);
+	return store_finish(s, st, rc, err);
+}
+
+static bool count(void *arg, struct thread *t)
+{
+	(void)t;
+	++*(int64_t *)arg;
+	return true;
+}
+
+static void count_pruned(void *arg, const struct thread *t)
+{
+	(void)t;
+	++*(int64_t *)arg;
+}
+
+/* Deletes the oldest tenth until there is room, or nothing more can go. */
+static int make_room(struct store *s, int64_t *size, int64_t *deleted,
+		     struct error *err)
+{
+	const struct thread_filter all = { 0 };
+
+	while (*size > s->capacity / 100 * PRUNED_PERCENT) {
+		struct thread_prune prune = { 0 };
+		int64_t before = *deleted;
+		int64_t n = 0;
+
+		if (thread_each(s, &all, count, &n, err) < 0)
+			return -1;
+		prune.keep = n - 1 - n / 10;
+		if (prune.keep < 0 ||
+		    thread_prune(s, &prune, count_pruned, deleted, err) < 0)
+			return prune.keep < 0 ? 0 : -1;
+		if (*deleted == before)
+			return 0;
+		if (read_size(s, size, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void warn_once(struct store *s, char *line)
+{
+	if (s->warn && !s->warned)
+		s->warn(line);
+	s->warned = true;
+	free(line);
+}
+
+int store_check_capacity(struct store *s, size_t more, struct error *err)
+{
+	int64_t deleted = 0;
+	int64_t size;
+
+	if (!s->capacity)
+		return 0;
+	if (read_size(s, &size, err) < 0)
+		return -1;
+	if (size + (int64_t)more > s->capacity && s->prunes) {
+		if (make_room(s, &size, &deleted, err) < 0)
+			return -1;
+		if (deleted)
+			warn_once(s,
+				  xasprintf("the oldest %" PRId64
+					    " threads were deleted: [threads]"
+					    " max_size_mb = %" PRId64,
+					    deleted, s->capacity / MIB));
+	}
+	if (size + (int64_t)more > s->capacity)
+		return error_set(err, ERR_LIMIT,
+				 "the threads have %" PRId64 " MiB, [threads]"
+				 " max_size_mb = %" PRId64 "; dcode threads"
+				 " prune --older-than 90d makes room",
+				 size / MIB, s->capacity / MIB);
+	if (size > s->capacity / 100 * WARN_PERCENT)
+		warn_once(s,
+			  xasprintf("the threads have %" PRId64 " of %" PRId64
+				    " MiB ([threads] max_size_mb); dcode"
+				    " threads prune --older-than 90d makes"
+				    " room",
+				    size / MIB, s->capacity / MIB));
+	return 0;
+}
+
+void store_compact(struct store *s)
+{
+	struct error ignored = { 0 };
+
+	if (store_ready(s, &ignored) == 0)
+		(void)sqlite3_exec(s->db,
+				   "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+				   NULL, NULL, NULL);
+}
