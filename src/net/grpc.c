@@ -333,8 +333,7 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 	start_over(&r);
 	rc = once(h, &r, 0, &within, &why);
 	if (rc < 0 && why.code == ERR_NETWORK && !outcome->began && warm &&
-	    !call->source && !(call->flags & GRPC_ONCE) &&
-	    stop_check(&within, &why) == 0) {
+	    !call->source && stop_check(&within, &why) == 0) {
 		why = (struct error){ 0 };
 		start_over(&r);
 		rc = once(h, &r, HTTP_FRESH, &within, &why);

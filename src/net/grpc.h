@@ -38,8 +38,6 @@ enum {
 	GRPC_LARGEST = 32 << 20, /* bytes of a message received */
 	GRPC_DETAILS_MAX = 8 << 10,
 	GRPC_HEADERS = 16,
-
-	GRPC_ONCE = 1 << 0, /* never made a second time */
 };
 
 struct grpc_call {                  /* all borrowed */
@@ -59,7 +57,6 @@ struct grpc_call {                  /* all borrowed */
 	int64_t timeout_ms; /* also told to the server; 0: none */
 	int64_t connect_ms; /* 0: 30 s */
 	size_t largest;     /* bytes of a message; 0: GRPC_LARGEST */
-	unsigned flags;     /* GRPC_... */
 };
 
 struct grpc_outcome {

@@ -349,7 +349,9 @@ static void test_replay(void **state)
 	assert_string_not_equal(m[0].last.ptr, m[1].last.ptr);
 	for (int i = 0; i < 2; i++)
 		made_release(&m[i]);
-	make(&m[2], 1, "Dies", (struct grpc_call){ .flags = GRPC_ONCE });
+	streamed = 0;
+	make(&m[2], 1, "Dies",
+	     (struct grpc_call){ .source = messages, .source_size = -1 });
 	assert_int_equal(m[2].err.code, ERR_NETWORK);
 	assert_false(m[2].outcome.began);
 	made_release(&m[2]);
