@@ -198,9 +198,9 @@ static void convert_part(struct message *m, struct draft_part *p,
 	buf_release(&again);
 }
 
-void draft_take(struct draft *d, struct model_reply *reply,
-		const struct call_ids *earlier,
-		void (*replay)(const struct draft_part *p, struct buf *out))
+void draft_finish(struct draft *d, struct model_reply *reply,
+		  const struct call_ids *earlier,
+		  void (*replay)(const struct draft_part *p, struct buf *out))
 {
 	struct message *m = &reply->message;
 	bool calls = false;

@@ -62,8 +62,8 @@ void call_ids_release(struct call_ids *ids);
  * came before), a refusal keeps no calls. replay writes what goes back to the
  * vendor with this part, or nothing. The draft is empty afterwards.
  */
-void draft_take(struct draft *d, struct model_reply *reply,
-		const struct call_ids *earlier,
-		void (*replay)(const struct draft_part *p, struct buf *out));
+void draft_finish(struct draft *d, struct model_reply *reply,
+		  const struct call_ids *earlier,
+		  void (*replay)(const struct draft_part *p, struct buf *out));
 
 #endif

@@ -470,8 +470,8 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		rc = send_request(m, &x, stop, &failed);
 		if (rc == 0) {
 			m->marked = m->history.block_end;
-			draft_take(&x.draft, reply, &m->call_ids,
-				   m->wire->replay);
+			draft_finish(&x.draft, reply, &m->call_ids,
+				     m->wire->replay);
 			reply->message.origin = xstrdup(m->origin);
 			exchange_release(&x);
 			return 0;

@@ -63,7 +63,7 @@ struct wire {
 		     struct error *err);
 	/* True when the stream may end here. */
 	bool (*complete)(const struct draft *d);
-	/* See draft_take(). */
+	/* See draft_finish(). */
 	void (*replay)(const struct draft_part *p, struct buf *out);
 };
 

@@ -91,7 +91,7 @@ static void move_head(struct capture *c, size_t len, struct buf *out)
 	c->head = BUF_INIT(c->half);
 }
 
-bool capture_take(struct capture *c, struct buf *out)
+bool capture_finish(struct capture *c, struct buf *out)
 {
 	int64_t total = (int64_t)c->head.len + c->past;
 	bool cut = c->past > (int64_t)c->half;

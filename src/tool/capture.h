@@ -23,6 +23,6 @@ void capture_release(struct capture *c);
 void capture_add(struct capture *c, struct str chunk);
 /* Appends what was kept, with a line in the place of what was not, never
  * cutting a UTF-8 sequence; true when bytes were dropped. Empties c. */
-bool capture_take(struct capture *c, struct buf *out);
+bool capture_finish(struct capture *c, struct buf *out);
 
 #endif

@@ -175,7 +175,7 @@ static int check(const struct sandbox *sb, struct str command,
 
 static void add_output(struct running *r, bool *cut, struct buf *out)
 {
-	*cut = capture_take(&r->capture, out);
+	*cut = capture_finish(&r->capture, out);
 	if (out->len && out->ptr[out->len - 1] == '\n')
 		out->ptr[--out->len] = '\0';
 }

@@ -39,7 +39,7 @@ static inline int run_stream(const struct wire *wire, struct str bytes,
 	rc = exchange_end(&x, rc, &err);
 	require(rc == 0 || (err.code && err.message[0]));
 	if (rc == 0)
-		draft_take(&x.draft, reply, NULL, wire->replay);
+		draft_finish(&x.draft, reply, NULL, wire->replay);
 	exchange_release(&x);
 	return rc;
 }

@@ -24,7 +24,7 @@ static void expect(const char *text, size_t step, bool cut, const char *want)
 		capture_add(&c, chunk);
 		rest = str_skip(rest, chunk.len);
 	}
-	assert_int_equal(capture_take(&c, &out), cut);
+	assert_int_equal(capture_finish(&c, &out), cut);
 	assert_string_equal(out.ptr ? out.ptr : "", want);
 	buf_release(&out);
 	capture_release(&c);

@@ -35,7 +35,7 @@ static int run(const struct wire *wire, struct str bytes, size_t size,
 	rc = exchange_end(&x, rc, err);
 	*reply = (struct model_reply){ 0 };
 	if (rc == 0)
-		draft_take(&x.draft, reply, NULL, wire->replay);
+		draft_finish(&x.draft, reply, NULL, wire->replay);
 	exchange_release(&x);
 	return rc;
 }
