@@ -29,6 +29,12 @@ const struct arg_row options_global[] = {
 	{ "sandbox-setup", 0, ARG_VALUE, "PATH",
 	  "Run this local script in the sandbox first; ${NAME} comes from "
 	  "your environment" },
+	{ "workspace", 0, ARG_VALUE, "repo|none|bind",
+	  "What the sandbox has of this directory: a copy of the git working "
+	  "tree, nothing, or the directory itself (local)" },
+	{ "include", 0, ARG_VALUE, "PATTERN",
+	  "Send this with --workspace repo although it is a secret, ignored "
+	  "or large; repeatable" },
 	{ "upload", 0, ARG_VALUE, "LOCAL[:REMOTE]",
 	  "Copy this file or directory into the sandbox first; repeatable" },
 	{ "download", 0, ARG_VALUE, "REMOTE[:LOCAL]",

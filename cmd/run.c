@@ -298,6 +298,7 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	if (run_resume_find(r, err) < 0 ||
 	    run_sandbox_resolve(o, r->app, sandbox_name(r, args), err) < 0 ||
 	    run_exit_resolve(o, r->app, args, err) < 0 ||
+	    run_workspace_resolve(o, r->app, args, err) < 0 ||
 	    run_options_check(o, err) < 0)
 		return -1;
 	run_policy_remark(o, set);

@@ -31,6 +31,9 @@ struct run_options {
 	const char *max_retries; /* checked, or NULL */
 	int64_t timeout_s;       /* 0: not given */
 	struct transfer_options transfers;
+	const char *workspace; /* --workspace or the setting; NULL: neither */
+	const char **include;  /* patterns; the array is owned */
+	size_t n_include;
 };
 
 /* Reads and checks the flags that need no file: ERR_USAGE. */
@@ -44,6 +47,10 @@ int run_sandbox_resolve(struct run_options *o, struct app *app,
  * setting. After run_sandbox_resolve(). */
 int run_exit_resolve(struct run_options *o, struct app *app,
 		     const struct args *args, struct error *err);
+/* Reads --workspace, --include and their settings: ERR_USAGE, ERR_CONFIG. After
+ * run_sandbox_resolve(). */
+int run_workspace_resolve(struct run_options *o, struct app *app,
+			  const struct args *args, struct error *err);
 /* [sandboxes] keep_for. */
 int run_keep_time(struct app *app, int64_t *seconds, struct error *err);
 /* What else can be wrong without asking for a key: the files and texts that
@@ -86,6 +93,10 @@ void run_resume_hint(const struct run *r);
 /* Opens the provider and the sandbox of r->box: that of the resumed thread
  * where there still is one. */
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
+/* The user's tree into the sandbox, as o->workspace, or the user when asked,
+ * says; or what changed in it since, where it was sent before. */
+int run_workspace_fill(struct run *r, struct sandbox *sb,
+		       const struct stop *stop, struct error *err);
 /* True when the sandbox, which is about to be deleted, may hold work that has
  * not come back. */
 bool run_has_unreturned_work(struct run *r);

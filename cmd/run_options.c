@@ -1,5 +1,6 @@
 /* run_options.c - the flags of a run, read and checked. */
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -122,6 +123,9 @@ void run_options_release(struct run_options *o)
 {
 	allow_list_release(&o->allow);
 	transfer_options_release(&o->transfers);
+	free(o->include);
+	o->include = NULL;
+	o->n_include = 0;
 }
 
 static void add_broken(const struct settings *set, struct error *err)

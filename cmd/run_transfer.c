@@ -133,6 +133,8 @@ int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
 	struct run *r = arg;
 	struct transfer_options *all = &r->options.transfers;
 
+	if (run_workspace_fill(r, sb, stop, err) < 0)
+		return -1;
 	for (size_t i = 0; i < all->n && all->list[i].uploads; i++) {
 		struct transfer_option *t = &all->list[i];
 

@@ -101,6 +101,18 @@ const struct setting settings_core[] = {
 		.help = "MiB of one of them; larger ones are named and stay",
 	},
 	{
+		.key = "workspace.include",
+		.type = SETTING_LIST,
+		.help = "Patterns of files that are sent although they hold "
+			"secrets, are ignored or large",
+	},
+	{
+		.key = "workspace.mode",
+		.type = SETTING_STRING,
+		.help = "\"repo\": the git working tree goes into each new "
+			"sandbox; \"bind\": it is bound there; \"none\"",
+	},
+	{
 		.key = "workspace.patches_days",
 		.type = SETTING_INT,
 		.fallback = "30",

@@ -102,6 +102,14 @@ static const char *const migrations[] = {
 
 	/* Of an imported thread: the id that it had where it was exported. */
 	"ALTER TABLE thread ADD COLUMN origin TEXT NOT NULL DEFAULT '';",
+
+	/* Whether the tree at root may go to sandboxes of provider. */
+	"CREATE TABLE consent ("
+	" root TEXT NOT NULL,"
+	" provider TEXT NOT NULL,"
+	" allowed INTEGER NOT NULL,"
+	" PRIMARY KEY (root, provider)"
+	") WITHOUT ROWID;",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

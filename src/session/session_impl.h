@@ -45,6 +45,8 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_ATTACHED_ADD,
 		 SQL_ATTACHED_TRIM,
 		 SQL_ATTACHED_FIND,
+		 SQL_CONSENT_GET,
+		 SQL_CONSENT_SET,
 		 SQL_COUNT
 };
 

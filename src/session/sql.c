@@ -96,4 +96,8 @@ const char *const store_texts[SQL_COUNT] = {
 			      " FROM attached WHERE whole OR (length(?1)>=4"
 			      " AND substr(id,1,length(?1))=?1)"
 			      " ORDER BY whole DESC, no DESC",
+	[SQL_CONSENT_GET] = "SELECT allowed FROM consent"
+			    " WHERE root=?1 AND provider=?2",
+	[SQL_CONSENT_SET] = "INSERT OR REPLACE INTO consent(root, provider,"
+			    " allowed) VALUES(?1, ?2, ?3)",
 };

@@ -180,6 +180,9 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 		out->ptr[--out->len] = '\0';
 }
 
+/* A git that asks for a password would wait for ever. */
+static const char *const environment[] = { "GIT_TERMINAL_PROMPT=0", NULL };
+
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
@@ -188,6 +191,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	struct running r = { .env = env, .text = BUF_INIT(RESULT_RAW_BYTES) };
 	struct exec_request req = {
 		.command = str_of(json_string(args, "command", "")),
+		.env = environment,
 		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
 		.output = receive_chunk,
 		.arg = &r,

@@ -1,0 +1,184 @@
+"""test_workspace.py - the user's git tree goes into the sandbox."""
+# SPDX-License-Identifier: MIT
+import hashlib
+import os
+import subprocess
+
+import pytest
+
+from clouds import results as result_list
+from test_hostile_chat import Terminal
+
+DONE = {"text": "done."}
+
+
+def execute(command):
+    return {"tool_calls": [{"name": "execute", "args": {"command": command}}]}
+
+
+# e2b has no standard input: the tree travels through its file API; the image
+# of docker is a busybox without git.
+@pytest.fixture(params=["local", "docker", "e2b"])
+def box(request, env, config):
+    if request.param == "docker":
+        rig = request.getfixturevalue("rig")
+        env["DOCKER_HOST"] = rig.docker_host
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{rig.image}"\n')
+    elif request.param != "local":
+        request.getfixturevalue("vendor")(request.param)
+    return request.param
+
+
+local = pytest.mark.parametrize("box", ["local"], indirect=True)
+
+
+def git(work, *args):
+    names = {f"GIT_{who}_{what}": "a" for who in ("AUTHOR", "COMMITTER")
+             for what in ("NAME", "EMAIL")}
+    return subprocess.run(
+        ["git", "-C", work, *args], check=True, capture_output=True,
+        text=True, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent",
+                        "GIT_CONFIG_NOSYSTEM": "1", **names}).stdout
+
+
+@pytest.fixture
+def work(home):
+    """A repository with a bit of everything; dcode starts in it."""
+    top = home.parent / "work"
+    git(top, "init", "-q", "-b", "topic/x")
+    (top / ".gitignore").write_text("*.o\n")
+    (top / "src").mkdir()
+    (top / "src" / "main.c").write_text("int main;\n")
+    (top / "run.sh").write_text("#!/bin/sh\necho ran\n")
+    (top / "run.sh").chmod(0o755)
+    (top / "gone").write_text("x")
+    (top / "dos").write_bytes(b"a\r\nb\r\n")
+    (top / "link").symlink_to("../away")
+    git(top, "add", ".")
+    git(top, "commit", "-qm", "first")
+    (top / "gone").unlink()
+    (top / "src" / "main.c").write_text("int main2;\n")
+    (top / "new\nname \\ \"é").write_text("new")
+    (top / os.fsdecode(b"\xff\xfe")).write_bytes(bytes(range(256)))
+    (top / "x.o").write_text("ignored")
+    (top / ".env").write_text("SECRET=verysecretvalue\n")
+    return top
+
+
+@pytest.fixture
+def task(model, start, box):
+    def begin(script, *args):
+        begin.server = model(script)
+        return start("-n", "go", "-M", "anthropic:m", "--sandbox", box, *args)
+    return begin
+
+
+def results(server):
+    return "\n".join(map(str, result_list(server)))
+
+
+def test_the_tree_is_there_before_setup(task, work, box):
+    (work / "setup.sh").write_text("cat src/main.c >seen-by-setup\n")
+    r = task([execute("cat seen-by-setup; ./run.sh; sha256sum dos;"
+                      " readlink link; ls -A; [ ! -d .git ] ||"
+                      " { git status --short; git log --format=%s%d;"
+                      " git stash list; }"), DONE],
+             "--workspace", "repo", "--sandbox-setup", "setup.sh").wait()
+    assert r.status == 0, r.err
+    said = results(task.server)
+    for there in ("int main2;", "ran", "../away", "seen-by-setup",
+                  "setup.sh"):
+        assert there in said
+    for absent in ("gone", "x.o", ".env", "int main;", ".dcode-"):
+        assert absent not in said
+    assert hashlib.sha256(b"a\r\nb\r\n").hexdigest() in said
+    if box != "docker":
+        assert "topic/x" in said
+        assert "?? seen-by-setup" in said and "M " not in said
+    assert "✓ Sent work: " in r.err
+    assert ".env (a file of secrets)" in r.err
+
+
+@local
+def test_what_is_left_out_goes_when_it_is_included(task, work):
+    r = task([execute("ls -A"), DONE], "--workspace", "repo",
+             "--include", ".env", "--include", "*.o").wait()
+    assert r.status == 0, r.err
+    said = results(task.server)
+    assert ".env" in said and "x.o" in said
+    assert "not sent" not in r.err
+
+
+@local
+def test_without_the_flag_it_says_in_one_line_that_it_starts_empty(
+        task, work, config):
+    line = "The sandbox starts empty: --workspace repo sends work there.\n"
+    r = task([execute("ls -A"), DONE]).wait()
+    assert r.status == 0 and r.err.count(line) == 1
+    assert "main.c" not in results(task.server)
+    assert line not in task([DONE], "-q").wait().err
+    assert line not in task([DONE], "--workspace", "none").wait().err
+    config('[workspace]\nmode = "repo"\n')
+    r = task([execute("ls -A src"), DONE]).wait()
+    assert line not in r.err and "main.c" in results(task.server)
+    subprocess.run(["rm", "-r", work / ".git"], check=True)
+    config("")
+    assert line not in task([DONE]).wait().err
+
+
+@local
+def test_the_whole_tree_goes_when_started_in_a_directory_of_it(
+        model, start, work, box):
+    server = model([execute("ls; ls src"), DONE])
+    r = start("-n", "go", "-M", "anthropic:m", "--sandbox", box,
+              "--workspace", "repo", cwd=work / "src").wait()
+    assert r.status == 0, r.err
+    assert "run.sh" in results(server) and "main.c" in results(server)
+
+
+@local
+def test_bind_is_the_providers_own_setting(task, work):
+    r = task([execute("echo here >made"), DONE], "--workspace", "bind",
+             "-y").wait()
+    assert r.status == 0, r.err
+    assert (work / "made").read_text() == "here\n"
+
+
+@local
+@pytest.mark.parametrize("args, text", [
+    (["--workspace", "all"], "invalid choice: 'all'"),
+    (["--workspace", "repo", "--sandbox", "none"],
+     "--workspace requires a --sandbox provider"),
+])
+def test_bad_flags_are_refused(run, work, box, args, text):
+    if "--sandbox" not in args:
+        args = args + ["--sandbox", box]
+    r = run("-n", "go", "-M", "anthropic:m", *args)
+    assert r.status == 2 and text in r.err
+
+
+@local
+def test_a_git_in_a_command_does_not_ask_for_a_password(task, work):
+    r = task([execute("echo prompt=$GIT_TERMINAL_PROMPT"), DONE],
+             "--workspace", "none").wait()
+    assert r.status == 0 and "prompt=0" in results(task.server)
+
+
+@local
+def test_the_chat_asks_once_for_a_tree_and_a_provider(
+        model, env, work, box, dcode):
+    server = model([execute("ls -A src"), DONE] * 2)
+    command = [str(dcode), "-M", "anthropic:m", "--sandbox", box,
+               "-y", "--on-exit", "delete", "-m", "look"]
+    for text in ("of work to Local? [y/N]", "Sent work"):
+        t = Terminal(command, env, work)
+        t.until(text)
+        if "y/N" in text:
+            t.type("y\r")
+        t.until("done.")
+        assert ("[y/N]" in t.seen) == ("[y/N]" in text)
+        t.type("/quit\r")
+        t.until("terminated", 30)
+        t.close()
+        assert "main.c" in results(server)
