@@ -344,6 +344,20 @@ static bool add_pruned(void *arg, struct thread *t)
 	return true;
 }
 
+/* 1 deleted, 0 taken up or deleted by another meanwhile, -1. */
+static int delete_pruned(struct store *s, const struct thread *t,
+			 struct error *err)
+{
+	struct error failed = { 0 };
+
+	if (thread_delete(s, t, &failed) == 0)
+		return 1;
+	if (failed.code == ERR_BUSY || failed.code == ERR_NOT_FOUND)
+		return 0;
+	*err = failed;
+	return -1;
+}
+
 int thread_prune(struct store *s, const struct thread_prune *what,
 		 void (*each)(void *arg, const struct thread *t), void *arg,
 		 struct error *err)
@@ -353,19 +367,14 @@ int thread_prune(struct store *s, const struct thread_prune *what,
 	int rc = thread_each(s, &all, add_pruned, &p, err);
 
 	for (size_t i = 0; i < p.n; i++) {
-		struct error failed = { 0 };
+		int gone = what->dry_run;
 
-		if (rc == 0 && !what->dry_run &&
-		    thread_delete(s, &p.list[i], &failed) < 0) {
-			/* Taken up, or deleted by another, meanwhile. */
-			if (failed.code != ERR_BUSY &&
-			    failed.code != ERR_NOT_FOUND) {
-				*err = failed;
-				rc = -1;
-			}
-		} else if (rc == 0) {
+		if (rc == 0 && !gone)
+			gone = delete_pruned(s, &p.list[i], err);
+		if (gone < 0)
+			rc = -1;
+		if (rc == 0 && gone)
 			each(arg, &p.list[i]);
-		}
 		thread_release(&p.list[i]);
 	}
 	free(p.list);
