@@ -1,0 +1,166 @@
+"""test_diff.py - what a sandbox changed is shown, and saved before it goes."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from lifecycle import Terminal, call, execute, wait_for
+from test_workspace import DONE, box, git, task, work  # noqa: F401
+
+CHANGES = r"""
+set -e
+printf 'int changed;\n' >src/main.c
+rm dos
+printf 'fresh\0\377' >bin.dat
+mkdir -p .github/workflows; echo 'on: push' >.github/workflows/ci.yml
+echo object >y.o
+mkfifo pipe
+ln -s /etc/passwd out
+mkdir -p .GIT; echo x >.GIT/config
+chmod 4755 run.sh || true # local forbids it
+"""
+
+
+def patches(home):
+    return sorted((home / ".deepagents" / ".state" / "patches").glob("*"))
+
+
+def copy_of(work, home):
+    """The tree as it was sent, to apply a patch to."""
+    subprocess.run(["cp", "-a", work, home / "copy"], check=True)
+    return home / "copy"
+
+
+def test_a_deleted_sandbox_leaves_an_exact_patch(task, work, home):
+    end = task([execute(CHANGES), DONE], "--workspace", "repo", "-y",
+               "--json").wait()
+    assert end.status == 0, end.err
+    changes = json.loads(end.out.splitlines()[-1])["changes"]
+    saved, = patches(home)
+    assert str(saved) == changes["patch"] and str(saved) in end.err
+    assert changes["files"] == 4 and changes["error"] is None
+    assert changes["refused"] in (2, 3) and changes["left"] == 1
+    assert saved.stat().st_mode & 0o777 == 0o600
+    tree = copy_of(work, home)
+    git(tree, "apply", saved)
+    assert (tree / "src/main.c").read_text() == "int changed;\n"
+    assert not (tree / "dos").exists() and not (tree / "y.o").exists()
+    assert (tree / "bin.dat").read_bytes() == b"fresh\0\xff"
+    for name in ("out", ".GIT/config"):
+        assert f"Refused: {name} " in end.err
+    assert "old mode" not in saved.read_text(errors="replace")
+    assert "Left in the sandbox: pipe is a pipe" in end.err
+
+
+def test_nothing_is_saved_when_nothing_changed(task, work, home):
+    end = task([execute("cat src/main.c"), DONE], "--workspace", "repo",
+               "-y", "--json").wait()
+    assert end.status == 0, end.err
+    assert patches(home) == []
+    changes = json.loads(end.out.splitlines()[-1])["changes"]
+    assert changes == {"files": 0, "refused": 0, "left": 0, "patch": None,
+                       "error": None}
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_saving_can_be_turned_off(task, work, home, config):
+    config("[workspace]\nsave = false\n")
+    end = task([execute("echo 2 >src/main.c"), DONE], "--workspace", "repo",
+               "-y").wait()
+    assert end.status == 0, end.err
+    assert patches(home) == [] and "Saved" not in end.err
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM,
+                                    signal.SIGHUP])
+def test_a_signal_loses_nothing(task, work, home, number):
+    going = task([execute("echo 2 >src/main.c; sleep 60"), DONE],
+                 "--workspace", "repo", "-y")
+    boxes = home / ".deepagents" / "sandboxes"
+
+    def changed():
+        return any(p.read_text() == "2\n"
+                   for p in boxes.glob("**/src/main.c"))
+    wait_for(changed)
+    going.signal(number)
+    end = going.wait()
+    assert end.status == 128 + number, end.err
+    saved, = patches(home)
+    assert "+2" in saved.read_text()
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_work_without_a_tree_is_named_before_it_goes(task, work, home):
+    wrote = {"tool_calls": [call("write_file", file_path="a", content="x")]}
+    end = task([wrote, DONE], "-y").wait()
+    assert "goes with it: --workspace repo" in end.err
+    end = task([wrote, DONE], "-y", "-q").wait()
+    assert "goes with it" not in end.err
+    end = task([execute("true"), DONE], "-y").wait()
+    assert "goes with it" not in end.err
+    assert patches(home) == []
+
+
+@pytest.fixture
+def kept(task, work):
+    """A sandbox that stays, with changes."""
+    end = task([execute(CHANGES + "printf '\\033[31mred\\n' >esc\n"), DONE],
+               "--workspace", "repo", "-y", "--keep").wait()
+    assert end.status == 0, end.err
+
+
+def test_diff_prints_the_exact_patch(kept, run, work, home):
+    end = run("diff")
+    assert end.status == 0, end.err
+    assert "diff --git a/src/main.c b/src/main.c" in end.out
+    assert "deleted file mode 100644" in end.out
+    assert "GIT binary patch" in end.out and "\033[31mred" in end.out
+    assert "Look at .github/workflows/ci.yml: it runs in CI" in end.err
+    assert "Refused: out is a link that leaves the tree" in end.err
+    assert "y.o" not in end.out
+    assert patches(home) == []  # it lives
+    assert "y.o" in run("diff", "--include", "*.o").out
+    run("sandbox", "gc")
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_diff_has_short_forms(kept, run):
+    names = run("diff", "--name-only").out.split("\n")
+    assert "src/main.c" in names and "dos" in names
+    assert "src/main.c" in run("diff", "--stat").out
+    assert run("diff", "--exit-code").status == 1
+    data = json.loads(run("diff", "--json").out)["data"]
+    files = {f["path"]: f for f in data["files"]}
+    assert files["dos"]["status"] == "D" and data["live"]
+    assert files[".github/workflows/ci.yml"]["look"] == "runs in CI"
+    assert {r["path"] for r in data["refused"]} == {"out", ".GIT/config"}
+    assert run("diff", "ffffffff").status == 1
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_removing_a_kept_sandbox_saves_first(kept, run, home):
+    listed = json.loads(run("sandbox", "list", "--json").out)["data"]
+    end = run("sandbox", "rm", listed[0]["name"])
+    assert end.status == 0, end.err
+    saved, = patches(home)
+    assert str(saved) in end.err
+    end = run("diff")  # what was last seen there
+    assert end.status == 0 and "+int changed;" in end.out
+    assert "this is what was last seen there" in end.err
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_a_terminal_shows_controls_and_no_secrets(kept, dcode, env, home):
+    env["NO_COLOR"] = "1"
+    term = Terminal(dcode, env, home.parent / "work", "diff")
+    text = ""
+    try:
+        while True:
+            text += os.read(term.fd, 65536).decode(errors="replace")
+    except OSError:
+        pass
+    assert "+^[[31mred" in text and "\033" not in text
