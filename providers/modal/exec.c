@@ -330,8 +330,8 @@ static int on_stdio(void *arg, const ProtobufCMessage *message,
 	const ProtobufCBinaryData *data =
 		&((Modal__TaskExecStdioReadResponse *)message)->data;
 
-	cJSON_SetNumberValue(r->offset,
-			     r->offset->valuedouble + (double)data->len);
+	cJSON_SetNumberHelper(r->offset,
+			      r->offset->valuedouble + (double)data->len);
 	return r->data(r->arg, (struct str){ (char *)data->data, data->len },
 		       err);
 }

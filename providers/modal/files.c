@@ -44,12 +44,26 @@ struct input_writer {
 	bool ended;
 };
 
-static void add_message(struct input_writer *w,
-			const Modal__TaskExecStdinWriteStreamRequest *message)
+static void add_message(struct input_writer *w, const ProtobufCMessage *message)
 {
-	envelope_head(&w->out,
-		      protobuf_c_message_get_packed_size(&message->base));
-	protobuf_pack(&message->base, &w->out);
+	envelope_head(&w->out, protobuf_c_message_get_packed_size(message));
+	protobuf_pack(message, &w->out);
+}
+
+/* A message whose payload is this one, which is taken over. */
+static void add_payload(struct input_writer *w, const char *name,
+			cJSON *payload)
+{
+	cJSON *object = cJSON_CreateObject();
+	ProtobufCMessage *message;
+
+	cJSON_AddItemToObject(object, name, payload);
+	message = protobuf_build(
+		&modal__task_exec_stdin_write_stream_request__descriptor,
+		object);
+	add_message(w, message);
+	protobuf_free(message);
+	cJSON_Delete(object);
 }
 
 /* Reads the input into the window up to this offset. */
@@ -84,21 +98,8 @@ static int add_data(struct input_writer *w, struct error *err)
 	message.data.data = (uint8_t *)w->window + place;
 	message.data.len = n;
 	w->at += (int64_t)n;
-	add_message(w, &message);
+	add_message(w, &message.base);
 	return 0;
-}
-
-static void add_end(struct input_writer *w)
-{
-	Modal__Empty end = MODAL__EMPTY__INIT;
-	Modal__TaskExecStdinWriteStreamRequest message =
-		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
-
-	message.payload_case =
-		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_END;
-	message.end = &end;
-	add_message(w, &message);
-	w->ended = true;
 }
 
 static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
@@ -110,7 +111,8 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 		if (add_data(w, err) < 0)
 			return -1;
 	} else if (!w->out.len && !w->ended) {
-		add_end(w);
+		add_payload(w, "end", cJSON_CreateObject());
+		w->ended = true;
 	}
 	n = w->out.len < len ? w->out.len : len;
 	if (n)
@@ -122,10 +124,7 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 static int write_once(struct input_writer *w, const struct stop *stop,
 		      struct error *err)
 {
-	Modal__TaskExecStdinWriteStreamStart start =
-		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_START__INIT;
-	Modal__TaskExecStdinWriteStreamRequest message =
-		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__INIT;
+	cJSON *start = modal_process(w->x);
 	const struct modal_ask ask = { .method = "TaskExecStdinWriteStream",
 				       .what = "sending the input",
 				       .source = on_source,
@@ -133,16 +132,11 @@ static int write_once(struct input_writer *w, const struct stop *stop,
 				       .arg = w,
 				       .timeout_ms = LONG_MS };
 
-	start.task_id = w->x->task;
-	start.exec_id = w->x->id;
-	start.offset = (uint64_t)w->at;
-	message.payload_case =
-		MODAL__TASK_EXEC_STDIN_WRITE_STREAM_REQUEST__PAYLOAD_START;
-	message.start = &start;
+	cJSON_AddNumberToObject(start, "offset", (double)w->at);
 	w->out.max = FRAME_MAX;
 	buf_clear(&w->out);
 	w->ended = false;
-	add_message(w, &message);
+	add_payload(w, "start", start);
 	return modal_route(w->x->sb, &ask, NULL, stop, err);
 }
 
@@ -250,12 +244,13 @@ static void parse_refusal(struct transfer *f, const struct buf *errors,
 	};
 	cJSON *tree = json_parse(str_trim(buf_str(errors)));
 	const char *kind = json_string(tree, "error_kind", "");
+	const char *why = json_string(tree, "message", errors->ptr);
 	char detail[sizeof(f->detail)];
 
-	snprintf(detail, sizeof(detail), "%s: %s", kind[0] ? kind : "failed",
-		 json_string(tree, "message",
-			     errors->len ? errors->ptr : "no reason"));
-	if (!errors->len)
+	if (errors->len)
+		snprintf(detail, sizeof(detail), "%s: %s",
+			 kind[0] ? kind : "failed", why);
+	else
 		snprintf(detail, sizeof(detail), "exit status %d", status);
 	transfer_fail(f, FILE_OTHER, detail);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
