@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/run.h"
 #include "cmd/secret.h"
+#include "cmd/threads/saved_patch.h"
 
 enum { LEAST_KEEP_S = 60 };
 
@@ -150,8 +151,70 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
+/* The thread has a sandbox of its own, and nothing asks for another one. */
+static bool has_own(struct run *r)
+{
+	const struct run_options *o = &r->options;
+
+	if (!r->thread.id || !r->thread.label[0] || o->fork || o->sandbox_id ||
+	    o->snapshot || on_host(r))
+		return false;
+	if (!strcmp(r->thread.provider, o->sandbox))
+		return true;
+	on_line(r, "The sandbox that this thread had is of another provider.");
+	return false;
+}
+
+/* What of it is still there: its last patch. */
+static void say_gone(struct run *r, const struct error *why)
+{
+	char *patch = saved_patch_find(r->app, r->thread.id);
+	struct buf line = BUF_INIT(1 << 16);
+
+	buf_addf(&line, "The sandbox of this thread is gone: %s.",
+		 why->message);
+	if (patch)
+		buf_addf(&line, " Its last changes are in %s.", patch);
+	buf_adds(&line, " A new one is made; its files begin anew.");
+	on_line(r, line.ptr);
+	buf_release(&line);
+	free(patch);
+}
+
+/* One that was kept stays so, unless it was said what becomes of it. */
+static void stay_as_it_was(struct run *r)
+{
+	bool stopped = r->box.before == LEDGER_STOPPED ||
+		       r->box.before == LEDGER_STOPPING;
+
+	if (r->box.resumed && r->box.was_kept && !r->options.exit_given)
+		r->box.request.on_exit =
+			stopped ? LIFECYCLE_STOP : LIFECYCLE_KEEP;
+}
+
+/* 0, -1, or 1 when there is none any more. */
+static int resume_own(struct run *r, const struct lifecycle_request *request,
+		      const struct stop *stop, struct error *err)
+{
+	struct lifecycle_request own = *request;
+	struct error why = { 0 };
+
+	own.resume = r->thread.label;
+	if (lifecycle_open(&r->box, &own, stop, &why) == 0) {
+		stay_as_it_was(r);
+		return 0;
+	}
+	if (why.code == ERR_GONE) {
+		say_gone(r, &why);
+		return 1;
+	}
+	*err = why;
+	return -1;
+}
+
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
+	int rc = 1;
 	struct lifecycle_request request = {
 		.host = &r->host,
 		.mask = r->app->mask,
@@ -176,5 +239,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
-	return lifecycle_open(&r->box, &request, stop, err);
+	if (has_own(r))
+		rc = resume_own(r, &request, stop, err);
+	return rc > 0 ? lifecycle_open(&r->box, &request, stop, err) : rc;
 }

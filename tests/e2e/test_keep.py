@@ -272,3 +272,73 @@ def test_a_chat_does_not_ask_without_need(
     t.end()
     assert b"Delete the sandbox" not in text
     assert rows() == []
+
+
+def thread_of(r):
+    return r.err.rpartition("dcode -r ")[2].split()[0]
+
+
+def test_a_thread_goes_on_in_its_own_sandbox(run, model, box, rows, there):
+    model([execute("echo kept >f"), {"text": "done"},
+           execute("cat f; echo more >>f"), {"text": "done"},
+           execute("cat f"), {"text": "done"}])
+    r = task(run, box, "--on-exit", "stop")
+    assert r.status == 0, r.err
+    before, = rows()
+    r = run("-r", before["thread"], "-n", "go on")
+    assert r.status == 0, r.err
+    assert "again..." in r.err and "terminated" not in r.err
+    after, = rows()
+    assert (after["label"], after["state"], after["kept"]) == \
+        (before["label"], "stopped", True)
+    assert thread_of(r) == before["thread"]
+    r = run("-r", before["thread"], "-n", "end it", "--on-exit", "delete")
+    assert r.status == 0 and "terminated" in r.err, r.err
+    assert there() == rows() == []
+
+
+def test_what_a_crash_left_goes_on_with_its_thread(
+        run, start, model, box, rows, there):
+    model([execute("echo kept >f; sleep 97"), execute("cat f"),
+           {"text": "done"}])
+    r = start("-n", "hi", "-M", "anthropic:m", "--sandbox", box)
+    wait_for(there)
+    time.sleep(2)
+    r.kill()
+    r.p.communicate()
+    label, = there()
+    r = run("-r", "-n", "go on")
+    assert r.status == 0, r.err
+    assert "Connecting to" in r.err and "gone" not in r.err
+    assert there() == rows() == [], label
+
+
+def test_a_thread_whose_sandbox_is_gone_is_told_and_gets_a_new_one(
+        run, model, home, rows, box, there):
+    model(WRITES + [execute("ls"), {"text": "done"}] * 2)
+    assert task(run, box, "--on-exit", "stop").status == 0
+    row, = rows()
+    patches = home / ".deepagents" / ".state" / "patches"
+    patches.mkdir(mode=0o700, exist_ok=True)
+    (patches / f"{row['thread']}-3.patch").write_text("x")
+    assert run("sandbox", "rm", row["id"]).status == 0
+    r = run("-r", row["thread"], "-n", "go on")
+    assert r.status == 0, r.err
+    assert "The sandbox of this thread is gone: " in r.err
+    assert f"{row['thread']}-3.patch" in r.err
+    assert "A new one is made" in r.err
+    assert there() == rows() == []
+
+
+def test_a_sandbox_that_its_vendor_lost_is_found_to_be_gone(
+        run, model, env, config, rig, rows):
+    env["DOCKER_HOST"] = rig.docker_host
+    config("[sandboxes.providers.docker.params]\n"
+           f'image = "{rig.image}"\nnetwork = "none"\n')
+    model(WRITES + [{"text": "done"}])
+    assert task(run, "docker", "--keep").status == 0
+    row, = rows()
+    rig.podman("rm", "-f", "-t", "0", row["label"])
+    r = run("-r", row["thread"], "-n", "go on")
+    assert r.status == 0 and "is gone" in r.err, r.err
+    assert rows() == []
