@@ -124,6 +124,86 @@ def test_killed_anywhere(kill_at, dcode_release, env, config, model, home,
         assert state.stdout.strip() == b"true"
 
 
+class Keeper:
+    """What is there after a kill in a run that keeps its sandbox."""
+
+    def __init__(self, killer, there, running):
+        self.killer, self.there, self.running = killer, there, running
+
+    def check(self):
+        """gc deletes nothing that is kept, and leaves nothing else."""
+        self.killer.gc()
+        rows = self.killer.rows()
+        assert [row["label"] for row in rows] == self.there()
+        for row in rows:
+            assert row["kept"] and not row["owner_runs"]
+            assert row["ends"] > time.time()
+            assert row["state"] in ("live", "stopping", "stopped")
+            assert row["state"] != "stopped" or not self.running()
+        return rows
+
+    def remove(self):
+        for row in self.killer.rows():
+            subprocess.run([self.killer.dcode, "sandbox", "rm", row["id"]],
+                           env=self.killer.env, check=True, timeout=60,
+                           capture_output=True, cwd=self.killer.work)
+
+
+@pytest.fixture
+def keeper(kill_at, dcode_release, env, config, model, home, tmp_path,
+           orphans, request, box_kind):
+    there, running = lambda: folders(home), lambda: False
+    if box_kind == "docker":
+        rig = request.getfixturevalue("rig")
+        env["DOCKER_HOST"] = rig.docker_host
+        config("[sandboxes.providers.docker.params]\n"
+               f'image = "{rig.image}"\nnetwork = "none"\n')
+        there = rig.containers
+        running = lambda: rig.podman("ps", "-q").stdout.strip()
+    model({"turns": [execute("echo x >>f"), {"text": "done"}], "repeat": True})
+    killer = Killer(kill_at, dcode_release, env, tmp_path, orphans)
+    return Keeper(killer, there, running)
+
+
+def test_killed_anywhere_while_it_is_kept(keeper, box_kind, home):
+    killer = keeper.killer
+    options = ("--sandbox", box_kind, "--on-exit", "stop")
+    status, total, err = killer.task(0, *options)
+    assert status == 0, err
+    assert [row["state"] for row in keeper.check()] == ["stopped"]
+    keeper.remove()
+    kept = 0
+    for n in moments(total, SAMPLES[box_kind]):
+        status, _, err = killer.task(n, *options)
+        assert status in (0, KILLED), (n, err)
+        kept += len(keeper.check())
+        keeper.remove()
+        killer.nothing_left(home, keeper.there)
+    # The last calls come after the intent to keep it.
+    for n in range(total - 2, total + 1):
+        killer.task(n, *options)
+        kept += len(keeper.check())
+        keeper.remove()
+    assert kept
+
+
+def test_killed_anywhere_while_it_is_resumed(keeper, box_kind, home):
+    killer = keeper.killer
+    status, _, err = killer.task(0, "--sandbox", box_kind, "--on-exit", "stop")
+    assert status == 0, err
+    row, = keeper.check()
+    status, total, err = killer.task(0, "-r", row["thread"])
+    assert status == 0, err
+    for n in moments(total, SAMPLES[box_kind]):
+        status, _, err = killer.task(n, "-r", row["thread"])
+        assert status in (0, KILLED), (n, err)
+        again, = keeper.check()
+        assert again["label"] == row["label"], f"killed before call {n}"
+    status, _, err = killer.task(0, "-r", row["thread"], "--on-exit", "delete")
+    assert status == 0, err
+    killer.nothing_left(home, keeper.there)
+
+
 @pytest.fixture(params=["local", "docker"])
 def box_kind(request):
     return request.param
