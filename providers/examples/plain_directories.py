@@ -83,6 +83,7 @@ class Boxes:
                 "list",
                 "make_snapshot",
                 "snapshot",
+                "stop",
                 "upload",
             ],
             "settings": {"root": "string"},
@@ -148,7 +149,17 @@ class Boxes:
         return self.entered(label)
 
     def attach(self, params, _request):
+        self.change(params["sandbox"], state="running")
         return self.entered(params["sandbox"])
+
+    def stop(self, params, _request):
+        """Nothing runs in a directory: dcode has ended its commands."""
+        ends = int(time.time()) + params["keep_s"]
+        self.change(params["sandbox"], state="stopped", ends=ends)
+        return {"keep_s": 0}
+
+    def change(self, name, **values):
+        self.tell(name, {**self.about(name), **values})
 
     def list(self, params, _request):
         found = []
@@ -257,7 +268,7 @@ def note(request, method, **params):
 
 METHODS = (
     "attach create delete download execute extend info initialize list "
-    "snapshot upload"
+    "snapshot stop upload"
 ).split()
 
 

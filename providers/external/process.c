@@ -362,6 +362,25 @@ static int extend(struct sandbox *sb, int64_t lifetime_s,
 			       err);
 }
 
+static int stop_sandbox(struct sandbox_client *host, const char *id,
+			int64_t *keep_s, const struct stop *stop,
+			struct error *err)
+{
+	struct process_client *c = process_of(host);
+	struct buf params = process_params("sandbox", id);
+	struct jsonrpc_ask ask = { .method = "stop",
+				   .what = "stopping the sandbox",
+				   .timeout_ms = c->p->limits.create };
+	cJSON *result = NULL;
+	int rc;
+
+	buf_addf(&params, ",\"keep_s\":%lld", (long long)*keep_s);
+	rc = process_request(c, &ask, &params, &result, stop, err);
+	*keep_s = json_int(result, "keep_s", 0);
+	cJSON_Delete(result);
+	return rc < 0 && err->code == ERR_NOT_FOUND ? 1 : rc;
+}
+
 static int make_snapshot(struct sandbox *sb, const char *name, bool replace,
 			 const struct stop *stop, struct error *err)
 {
@@ -404,6 +423,7 @@ static const struct sandbox_ops all_ops = {
 	.execute = process_execute,
 	.upload = process_upload,
 	.download = process_download,
+	.stop = stop_sandbox,
 	.remove = remove_sandbox,
 };
 

@@ -153,6 +153,8 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 		p->ops.info = NULL;
 	if (!has_word(list, "extend"))
 		p->ops.extend = NULL;
+	if (!has_word(list, "stop"))
+		p->ops.stop = NULL;
 	if (!has_word(list, "make_snapshot"))
 		p->ops.snapshot = NULL;
 	c->uploads = has_word(list, "upload");
