@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "providers/vercel/vercel.h"
 
+enum { DAY_S = 86400 };
+
 /* Of the sandbox of this name; owned. */
 static char *name_path(const struct vercel *v, const char *id, const char *more)
 {
@@ -54,20 +56,27 @@ int vercel_halt(struct vendor_client *c, const char *id, const cJSON *sandbox,
 	return stop_session(c, sandbox, stop, err);
 }
 
-/* Only a persistent one leaves a snapshot, to resume from, when it stops. */
+/* Only a persistent one leaves a snapshot, to resume from, when it stops; one
+ * takes the place of the one before. They last for a day at least. */
 int vercel_hold(struct vendor_client *c, const char *id, int64_t *keep_s,
 		const struct stop *stop, struct error *err)
 {
 	const struct vercel *v = (const struct vercel *)c;
+	int64_t seconds = *keep_s > DAY_S ? *keep_s : DAY_S;
 	char *path = name_path(v, id, "");
+	char *body = xasprintf("{\"persistent\":true,\"keepLastSnapshots\":{"
+			       "\"count\":1,\"expiration\":%lld,"
+			       "\"deleteEvicted\":true}}",
+			       (long long)seconds * 1000);
 	struct rest_ask ask = { .method = "PATCH",
 				.path = path,
-				.body = STR("{\"persistent\":true}"),
+				.body = str_of(body),
 				.what = "making the sandbox persistent",
 				.flags = REST_AGAIN };
 	int rc = vendor_api(c, &ask, NULL, stop, err);
 
-	*keep_s = 0; /* a snapshot has no end */
+	*keep_s = seconds;
+	free(body);
 	free(path);
 	return rc;
 }

@@ -80,14 +80,18 @@ static void say_kept(const struct managed_sandbox *box, bool stopped,
 	char until[20];
 	char id[IDS_SHOWN];
 
-	lifecycle_say(box, "✓ %s sandbox %s: %s, until %s",
+	lifecycle_say(box, "✓ %s sandbox %s: %s, until %s%s",
 		      lifecycle_title(box, room),
 		      stopped ? "stopped, its files are kept" : "kept running",
-		      ids_shown(s->id, id), shown_time(s->ends, until));
+		      ids_shown(s->id, id), shown_time(s->ends, until),
+		      !stopped && s->vendor_ends &&
+				      !sandbox_can_extend(box->request.host)
+			      ? " at the latest"
+			      : "");
 	if (!s->vendor_ends)
 		lifecycle_say(box,
-			      "  %s does not delete it by itself: after that "
-			      "`dcode sandbox gc` does",
+			      "  %s sets it no end: after that `dcode sandbox "
+			      "gc` deletes it",
 			      lifecycle_title(box, room));
 	if (s->thread)
 		lifecycle_say(box, "  go on:     dcode -r %s", s->thread);

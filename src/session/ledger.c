@@ -286,7 +286,7 @@ int ledger_claim(struct store *s, const char *label, int64_t ends,
 		 enum ledger_state *before, struct error *err)
 {
 	struct process self = { 0 };
-	struct ledger_row row = { 0 };
+	struct ledger_row row = { .id = "" };
 	sqlite3_stmt *st;
 
 	if (ledger_find(s, label, copy_row, &row, err) < 0 ||

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from lifecycle import Terminal, execute, folders, wait_for
+from lifecycle import Terminal, contract, execute, folders, wait_for
+from test_providers import example
 
 WRITES = [execute("echo kept >f"), {"text": "done"}]
 
@@ -272,6 +273,68 @@ def test_a_chat_does_not_ask_without_need(
     t.end()
     assert b"Delete the sandbox" not in text
     assert rows() == []
+
+
+STOPPED = {"daytona": "stopped", "e2b": "paused", "langsmith": "stopped",
+           "runloop": "suspended", "vercel": "stopped"}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_vendors_stop_what_is_kept_and_start_it_for_its_thread(
+        run, vendor, model, rows, name):
+    cloud = vendor(name)
+    model([execute("echo kept >f"), {"text": "done"},
+           execute("cat f; echo more >>f"), {"text": "done"}])
+    r = task(run, name, "--on-exit", "stop")
+    assert r.status == 0, r.err
+    row, = rows()
+    assert (row["state"], row["kept"]) == ("stopped", True)
+    info = json.loads(run("sandbox", "info", row["id"], "--json").out)["data"]
+    assert info["state"] == "stopped"
+    kept, = cloud.boxes.values()
+    assert STOPPED[name] in (getattr(kept, "state", ""),
+                             getattr(kept, "status", ""))
+    if name == "daytona":
+        assert kept.delete_after == 7 * 24 * 60
+    if name == "langsmith":
+        assert kept.body["delete_after_stop_seconds"] == 7 * 86400
+    assert ("sets it no end" in r.err) == (name in ("e2b", "runloop"))
+    r = run("-r", row["thread"], "-n", "go on")
+    assert r.status == 0 and "again..." in r.err, r.err
+    assert [(a["label"], a["state"]) for a in rows()] == \
+        [(row["label"], "stopped")]
+    r = run("sandbox", "exec", row["id"], "--", "cat f")
+    assert r.out == "kept\nmore\n", r.err
+    assert rows()[0]["state"] == "live"
+    assert run("sandbox", "rm", row["id"]).status == 0
+    assert cloud.left() == [] and rows() == []
+
+
+@pytest.mark.parametrize("name, least, most", [
+    ("daytona", 86000, 86400), ("e2b", 86000, 86400),
+    ("runloop", 14000, 14400), ("modal", 86000, 86400)])
+def test_a_running_one_is_kept_as_far_as_its_vendor_goes(
+        run, vendor, model, rows, name, least, most):
+    cloud = vendor(name)
+    model(WRITES)
+    r = task(run, name, "--keep")
+    assert r.status == 0 and "kept running" in r.err, r.err
+    assert ("at the latest" in r.err) == (name == "modal")
+    row, = rows()
+    assert (row["state"], row["kept"]) == ("live", True)
+    assert least <= row["ends"] - time.time() <= most
+    assert json.loads(run("sandbox", "gc", "--json").out)["data"]["items"] \
+        == []
+    assert run("sandbox", "rm", row["id"]).status == 0
+    assert cloud.left() == []
+
+
+def test_a_program_can_stop_its_sandboxes(top, home, run, config):
+    example(top, home, "directories", "plain_directories.py")
+    config("[sandboxes.providers.directories]\n"
+           f'params.root = "{home / "boxes"}"\n')
+    _, checks = contract(run, "directories", "--only", "stop and start")
+    assert checks["stop and start"]["status"] == "ok"
 
 
 def thread_of(r):

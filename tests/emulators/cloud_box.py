@@ -252,9 +252,18 @@ class Box:
         copy = tempfile.mkdtemp(prefix="dcode-cloud-save-")
         for name in os.listdir(self.root):
             if name not in LINKS and name not in ("dev", "proc", "usr", "etc"):
-                subprocess.run(["cp", "-a", self.root / name, copy],
-                               check=True)
+                self.copy_whole(name, copy)
         return copy
+
+    def copy_whole(self, name, copy):
+        """What runs may delete files meanwhile: then once more."""
+        for attempt in range(10):
+            done = subprocess.run(["cp", "-a", self.root / name, copy],
+                                  check=False, capture_output=True)
+            if done.returncode == 0:
+                return
+            shutil.rmtree(os.path.join(copy, name), ignore_errors=True)
+        raise OSError(done.stderr)
 
     def suspend(self):
         self.ask("all", signal=int(signal.SIGSTOP))

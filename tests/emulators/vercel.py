@@ -28,6 +28,8 @@ TOKEN, TEAM, PROJECT = "vercel_token_0123456789", "team_test", "prj_test"
 RUNTIMES = {"node26", "node24", "node22", "python3.13"}
 REGIONS = {"iad1", "sfo1", "cle1", "cdg1"}
 API = "(?:/api)?"
+KEEP = {"count": lambda n: n == 1, "?expiration": lambda ms: ms == 0 or
+        ms >= 86400000, "?deleteEvicted": bool}
 NAME = "(?P<name>(?!sessions$|snapshots$)[^/]+)"
 NUMBER = r"\d+"
 
@@ -51,7 +53,7 @@ NEW_2 = {**BOTH, "?networkPolicy": NETWORK_2, "?persistent": bool,
          "?tags": lambda v: isinstance(v, dict) and len(v) <= 5 and
          all(isinstance(x, str) for x in v.values()),
          "?region": REGIONS, "?failoverRegions": [REGIONS],
-         "?snapshotExpiration": int, "?keepLastSnapshots": dict,
+         "?snapshotExpiration": int, "?keepLastSnapshots": KEEP,
          "?mounts": dict, "?networkId": str}
 
 
@@ -126,7 +128,7 @@ class Vercel(Session, Cloud):
         super().__init__(port)
         self.delay, self.most, self.page = delay, most, page
         self.nameless = False  # sandboxes get names of our own
-        self.snapshots = {}
+        self.snapshots, self.saved = {}, 0
         self.tokens = {TOKEN}
 
     def __exit__(self, *what):
@@ -223,7 +225,9 @@ class Vercel(Session, Cloud):
             if kept.persistent:
                 kept.status = "snapshotting"
                 time.sleep(self.delay)
-                kept.snapshot = self.save(kept)
+                old, kept.snapshot = kept.snapshot, self.save(kept)
+                if old and kept.body.get("keepLastSnapshots"):
+                    self.drop(old["id"])  # its count is 1
             kept.box.destroy()
             kept.times["stoppedAt"] = now()
             kept.status = "stopped"
@@ -233,7 +237,8 @@ class Vercel(Session, Cloud):
             run()
 
     def save(self, kept):
-        id = f"snap_{len(self.snapshots) + 1:024d}"
+        self.saved += 1
+        id = f"snap_{self.saved:024d}"
         self.snapshots[id] = {
             "root": kept.box.save(), "id": id, "region": "iad1",
             "sourceSandboxId" if kept.v1 else "sourceSessionId": kept.session,
@@ -304,7 +309,9 @@ class Vercel(Session, Cloud):
         kept.timeout = body.get("timeout", kept.timeout)
         kept.persistent = body.get("persistent", kept.persistent)
         kept.body.update({k: body[k] for k in ("tags", "resources",
-                                               "persistent") if k in body})
+                                               "persistent",
+                                               "keepLastSnapshots")
+                          if k in body})
         return 200, {"sandbox": kept.shown(), "routes": []}
 
     @route("DELETE", API + "/v2/sandboxes/" + NAME)
