@@ -18,6 +18,8 @@ static const struct arg_row apply_options[] = {
 	{ "branch", 0, ARG_VALUE, "NAME",
 	  "Make a commit on this new branch instead; working tree and index "
 	  "stay as they are" },
+	{ "interactive", 0, ARG_FLAG, NULL,
+	  "Ask for each file and hunk, as git add -p does" },
 	{ "patch", 0, ARG_VALUE, "FILE",
 	  "Apply this git patch, not a sandbox's changes" },
 	{ "undo", 0, ARG_FLAG, NULL, "Take the last apply back" },
@@ -31,7 +33,7 @@ static const struct arg_row apply_options[] = {
 static int check_options(const struct args *args, struct error *err)
 {
 	static const char *const alone[] = { "conflicts", "index", "branch",
-					     "patch" };
+					     "patch", "interactive" };
 	bool undo = args_flag(args, "undo");
 	const char *branch = args_value(args, "branch");
 
@@ -46,6 +48,10 @@ static int check_options(const struct args *args, struct error *err)
 				 "--branch leaves working tree and index as "
 				 "they are: it cannot be combined with "
 				 "--index or --conflicts");
+	if (args_flag(args, "interactive") && args_value(args, "patch"))
+		return error_set(err, ERR_USAGE,
+				 "--interactive cannot be combined with "
+				 "--patch");
 	if (branch && args_value(args, "patch"))
 		return error_set(err, ERR_USAGE,
 				 "--branch cannot be combined with --patch");
@@ -113,6 +119,7 @@ static int run_apply(struct app *app, const struct args *args)
 		.options = { .conflicts = args_flag(args, "conflicts"),
 			     .index = args_flag(args, "index"),
 			     .force = args_flag(args, "force"),
+			     .interactive = args_flag(args, "interactive"),
 			     .branch = args_value(args, "branch"),
 			     .patch = args_value(args, "patch") },
 	};

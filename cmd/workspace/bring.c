@@ -176,6 +176,8 @@ int bring_run(struct bring *b, const struct stop *stop, struct error *err)
 		return -1;
 	rc = open_journal(b, &j, stop, err);
 	b->nothing = !b->options.patch && !strcmp(b->theirs, w->base);
+	if (rc == 0 && !b->nothing && b->options.interactive)
+		rc = bring_pick(b, stop, err);
 	if (rc == 0 && !b->nothing && b->options.branch)
 		rc = bring_branch(b, stop, err);
 	else if (rc == 0 && !b->nothing)

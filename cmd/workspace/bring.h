@@ -47,6 +47,8 @@ void bring_release(struct bring *b);
 int bring_index(void *bring, const char *before, const char *after,
 		struct apply_file *files, size_t n, struct error *err);
 int bring_branch(struct bring *b, const struct stop *stop, struct error *err);
+/* Asks which changes come; theirs is then the base with these. */
+int bring_pick(struct bring *b, const struct stop *stop, struct error *err);
 /* Sets theirs (and base) from --patch. */
 int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
 		const struct stop *stop, struct error *err);
