@@ -7,9 +7,13 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/workspace/bring.h"
-#include "cmd/workspace/thread_tree.h"
+#include "cmd/workspace/tree.h"
+#include "session/thread.h"
+#include "workspace/user_repo.h"
 
 enum { JSON_MAX = 64 << 20 };
+
+#define NO_SANDBOX "here" /* the label of a workspace without one */
 
 static const struct arg_row apply_options[] = {
 	{ "conflicts", 0, ARG_FLAG, NULL,
@@ -76,22 +80,81 @@ static void report(struct bring *b, bool undo)
 	buf_release(&data);
 }
 
+/* The branch that the thread's tree came from; owned. */
+static char *read_branch(struct app *app, const char *thread)
+{
+	struct error ignored = { 0 };
+	struct thread t = { 0 };
+	struct store *store;
+	char *branch = NULL;
+
+	if (app_store(app, &store, &ignored) == 0 &&
+	    thread_find(store, thread, NULL, &t, &ignored) == 0)
+		branch = xstrdup(t.branch);
+	thread_release(&t);
+	return branch;
+}
+
+/* A thread by its id may be of any tree; only the one here is written to. */
+static int check_root(struct bring *b, struct error *err)
+{
+	bool is_repository;
+	char *root = user_repo_root(settings_cwd(b->app->settings),
+				    &is_repository, err);
+	int rc = root ? 0 : -1;
+
+	if (root && strcmp(root, b->workspace->root) != 0) {
+		rc = error_set(err, ERR_USAGE, "thread %s belongs to %s",
+			       b->thread, b->workspace->root);
+		error_hint(err, "cd %s first", b->workspace->root);
+	}
+	free(root);
+	return rc;
+}
+
 static int apply_thread(struct bring *b, const char *name,
 			const struct stop *stop, struct error *err)
 {
-	struct thread_tree t = { 0 };
-	int rc = thread_tree_open(&t, b->app, name, stop, err);
+	struct tree_session t;
+	struct fetch f = { 0 };
+	char *branch = NULL;
+	int rc = tree_open(&t, b->app, name, stop, err);
 
 	b->workspace = &t.workspace;
-	b->thread = t.thread.id;
-	b->from_branch = t.thread.branch;
+	b->thread = t.thread;
 	if (rc == 0)
-		rc = thread_tree_fetch(&t, b->theirs, stop, err);
+		rc = check_root(b, err);
 	if (rc == 0)
+		rc = tree_fetch(&t, b->app, NULL, 0, &f, stop, err);
+	if (rc == 0) {
+		b->from_branch = branch = read_branch(b->app, t.thread);
+		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
 		rc = bring_run(b, stop, err);
-	if (rc == 0)
+	}
+	if (rc == 0) {
 		report(b, false);
-	thread_tree_close(&t);
+		tree_report(b->app, &f);
+	}
+	fetch_release(&f);
+	tree_close(&t);
+	free(branch);
+	return rc;
+}
+
+/* The tree that dcode was started in, without a sandbox. */
+static int open_here(struct workspace *w, struct app *app,
+		     const struct stop *stop, struct error *err)
+{
+	bool is_repository;
+	char *state = app_state_path(app, "", err);
+	char *root = state ? user_repo_root(settings_cwd(app->settings),
+					    &is_repository, err)
+			   : NULL;
+	int rc = root ? workspace_open(w, state, root, NO_SANDBOX, stop, err)
+		      : -1;
+
+	free(state);
+	free(root);
 	return rc;
 }
 
@@ -100,7 +163,7 @@ static int apply_here(struct bring *b, bool undo, const struct stop *stop,
 		      struct error *err)
 {
 	struct workspace w = { 0 };
-	int rc = thread_tree_here(&w, b->app, stop, err);
+	int rc = open_here(&w, b->app, stop, err);
 
 	b->workspace = &w;
 	if (rc == 0)
