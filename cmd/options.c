@@ -35,6 +35,11 @@ const struct arg_row options_global[] = {
 	{ "include", 0, ARG_VALUE, "PATTERN",
 	  "Send this with --workspace repo although it is a secret, ignored "
 	  "or large; repeatable" },
+	{ "apply", 0, ARG_FLAG, NULL,
+	  "With -n: merge what the sandbox changed into the working tree at "
+	  "the end" },
+	{ "branch", 0, ARG_VALUE, "NAME",
+	  "With -n: make a commit of it on this new branch" },
 	{ "upload", 0, ARG_VALUE, "LOCAL[:REMOTE]",
 	  "Copy this file or directory into the sandbox first; repeatable" },
 	{ "download", 0, ARG_VALUE, "REMOTE[:LOCAL]",

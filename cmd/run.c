@@ -187,6 +187,7 @@ void run_close(struct run *r)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
 	saved_work_release(&r->saved);
+	buf_release(&r->applied);
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);
 	run_options_release(&r->options);
@@ -228,6 +229,9 @@ static int check_unattended(const struct run *r, struct error *err)
 		return error_set(err, ERR_USAGE, text, "--max-turns");
 	if (o->timeout_s)
 		return error_set(err, ERR_USAGE, text, "--timeout");
+	if (o->apply || o->branch)
+		return error_set(err, ERR_USAGE, text,
+				 o->apply ? "--apply" : "--branch");
 	if (o->quiet && o->no_stream)
 		return error_set(err, ERR_USAGE, text,
 				 "--quiet and --no-stream");

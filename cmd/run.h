@@ -26,6 +26,8 @@ struct run_options {
 	bool exit_given; /* by flag or setting: nobody is asked */
 	int64_t keep_s;
 	struct allow_list allow;
+	bool apply;         /* --apply */
+	const char *branch; /* --branch NAME, or NULL */
 	bool yes, quiet, no_stream, read_stdin, trust_project;
 	int64_t max_turns;       /* 0: no cap */
 	const char *max_retries; /* checked, or NULL */
@@ -78,6 +80,7 @@ struct run {
 	unsigned stored_results; /* of tools, in the resumed thread */
 	bool opened_host;
 	bool wrote;              /* a tool ran that may have changed files */
+	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */
 };
 /* Fills r->thread when -r was given; opens the database only then. Where a chat
@@ -103,6 +106,10 @@ bool run_has_unreturned_work(struct run *r);
 /* lifecycle_request.before_remove; arg is the run: saves that work, or says
  * what goes with the sandbox. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
+/* --apply and --branch NAME of -n: whether they can be, known before the first
+ * request; and what the sandbox changed, brought back while it still lives. */
+int run_apply_check(struct run *r, struct error *err);
+int run_apply(struct run *r, struct error *err);
 /* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
  * be called: it deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);

@@ -71,6 +71,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.no_stream = args_flag(args, "no-stream"),
 		.read_stdin = args_flag(args, "stdin"),
 		.trust_project = args_flag(args, "trust-project"),
+		.apply = args_flag(args, "apply"),
+		.branch = args_value(args, "branch"),
 	};
 	if (transfer_options_read(&o->transfers, args, err) < 0)
 		return -1;
@@ -94,6 +96,11 @@ int run_options_read(struct run_options *o, const struct args *args,
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
 		return -1;
+	if (o->apply && o->branch)
+		return error_set(err, ERR_USAGE,
+				 "--apply cannot be combined with --branch: "
+				 "the one writes to the working tree, the "
+				 "other does not");
 	if (o->sandbox_id && !o->sandbox_id[0])
 		return error_set(err, ERR_USAGE,
 				 "argument --sandbox-id: must not be empty");

@@ -12,7 +12,10 @@
 #include "ui/output.h"
 #include "ui/plain.h"
 
-enum { STATUS_LIMIT = 124 };
+enum {
+	STATUS_LIMIT = 124,
+	RETURN_FAILED = -2, /* the run went well, its results did not come */
+};
 
 struct task {
 	struct run *run;
@@ -180,6 +183,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	events_add(&t->events, "transfers", buf_str(&transfers));
 	save_json(&r->saved, &changes);
 	events_add(&t->events, "changes", buf_str(&changes));
+	events_add(&t->events, "apply", buf_str(&r->applied));
 	buf_release(&changes);
 	buf_release(&transfers);
 	if (events_result(&t->events, status, buf_str(&r->agent.answer),
@@ -223,6 +227,8 @@ int run_task(struct run *r, const char *prompt)
 	output_guard(&guard, &r->stop);
 	r->ui = (struct agent_ui){ on_event, on_approve, &t };
 	rc = run_open(r, &r->stop, &err);
+	if (rc == 0)
+		rc = run_apply_check(r, &err);
 	if (rc == 0) {
 		print_start(&t);
 		rc = agent_run(&r->agent, prompt, &r->stop, &err);
@@ -230,7 +236,11 @@ int run_task(struct run *r, const char *prompt)
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);
-	if (run_download(r, &lost) < 0 && rc == 0) {
+	if (run_download(r, &lost) < 0 && rc == 0)
+		rc = RETURN_FAILED;
+	if (rc == 0 && run_apply(r, &lost) < 0)
+		rc = RETURN_FAILED;
+	if (rc == RETURN_FAILED) {
 		const struct stop signals = app_stop(r->app);
 
 		rc = -1;

@@ -8,7 +8,6 @@
 #include "cmd/command.h"
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/tree.h"
-#include "session/thread.h"
 #include "workspace/user_repo.h"
 
 enum { JSON_MAX = 64 << 20 };
@@ -80,21 +79,6 @@ static void report(struct bring *b, bool undo)
 	buf_release(&data);
 }
 
-/* The branch that the thread's tree came from; owned. */
-static char *read_branch(struct app *app, const char *thread)
-{
-	struct error ignored = { 0 };
-	struct thread t = { 0 };
-	struct store *store;
-	char *branch = NULL;
-
-	if (app_store(app, &store, &ignored) == 0 &&
-	    thread_find(store, thread, NULL, &t, &ignored) == 0)
-		branch = xstrdup(t.branch);
-	thread_release(&t);
-	return branch;
-}
-
 /* A thread by its id may be of any tree; only the one here is written to. */
 static int check_root(struct bring *b, struct error *err)
 {
@@ -127,7 +111,7 @@ static int apply_thread(struct bring *b, const char *name,
 	if (rc == 0)
 		rc = tree_fetch(&t, b->app, NULL, 0, &f, stop, err);
 	if (rc == 0) {
-		b->from_branch = branch = read_branch(b->app, t.thread);
+		b->from_branch = branch = bring_came_from(b->app, t.thread);
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
 		rc = bring_run(b, stop, err);
 	}

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/shared.h"
+#include "session/thread.h"
 #include "workspace/select.h"
 #include "workspace/snapshot.h"
 #include "workspace/user_repo.h"
@@ -210,4 +211,18 @@ int bring_status(const struct bring *b)
 void bring_release(struct bring *b)
 {
 	apply_result_release(&b->result);
+}
+
+char *bring_came_from(struct app *app, const char *thread)
+{
+	struct error ignored = { 0 };
+	struct thread t = { 0 };
+	struct store *store;
+	char *branch = NULL;
+
+	if (app_store(app, &store, &ignored) == 0 &&
+	    thread_find(store, thread, NULL, &t, &ignored) == 0)
+		branch = xstrdup(t.branch);
+	thread_release(&t);
+	return branch;
 }

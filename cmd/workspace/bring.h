@@ -35,6 +35,8 @@ struct bring { /* start from { .app = ..., ... } */
 int bring_run(struct bring *b, const struct stop *stop, struct error *err);
 /* dcode apply --undo. */
 int bring_undo(struct bring *b, const struct stop *stop, struct error *err);
+/* The branch that a thread's tree came from; owned, or NULL. */
+char *bring_came_from(struct app *app, const char *thread);
 /* Exit status: 0 when all came back, 1 when something keeps it from that. */
 int bring_status(const struct bring *b);
 /* What happened, on stderr: files, conflicts, what to type. */
