@@ -339,3 +339,13 @@ def test_a_patch_that_does_not_fit_or_leaves_the_tree_is_refused(
         assert run("apply", "--patch", patch).status == 1
     assert run("apply", "--patch", tmp_path / "none").status == 1
     assert tree(room.root) == before
+
+
+def test_a_run_that_cannot_bring_anything_back_asks_no_model(
+        run, model, room):
+    server = model([])
+    done = run("-n", "hi", "-M", "anthropic:m", "--apply", timeout=60)
+    assert done.status == 2 and "--workspace repo" in done.err
+    assert not server.requests
+    both = run("-n", "hi", "--apply", "--branch", "x")
+    assert both.status == 2 and "cannot be combined" in both.err
