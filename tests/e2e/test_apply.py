@@ -349,3 +349,50 @@ def test_a_run_that_cannot_bring_anything_back_asks_no_model(
     assert not server.requests
     both = run("-n", "hi", "--apply", "--branch", "x")
     assert both.status == 2 and "cannot be combined" in both.err
+
+
+def writes(path, text):
+    return [{"tool_calls": [{"name": "write_file", "args": {
+        "file_path": path, "content": text}}]}, {"text": "done."}]
+
+
+def run_task(run, model, room, *args, name="made"):
+    model(writes(name, "by the agent\n"))
+    return run("-n", "go", "-M", "anthropic:m", "--sandbox", "local", "-y",
+               "--workspace", "repo", *args)
+
+
+def test_a_run_with_apply_brings_its_work_back(run, model, room):
+    index = room.index()
+    done = run_task(run, model, room, "--apply", "--json")
+    assert done.status == 0, done.err
+    last = json.loads(done.out.splitlines()[-1])
+    assert last["apply"]["status"] == "applied"
+    assert last["apply"]["files"] == [{"path": "made", "change": "A"}]
+    assert (room.root / "made").read_text() == "by the agent\n"
+    assert room.index() == index and "Saved" not in done.err
+    assert run("apply", "--undo").status == 0
+    assert not (room.root / "made").exists()
+    again = run("apply")  # the sandbox is gone, what was seen there is not
+    assert again.status == 0, again.err
+    assert (room.root / "made").read_text() == "by the agent\n"
+
+
+def test_a_run_with_branch_leaves_a_commit(run, model, room, home):
+    (home / ".gitconfig").write_text(
+        "[user]\nname = Ben\nemail = ben@example.org\n")
+    before = tree(room.root)
+    done = run_task(run, model, room, "--branch", "fix")
+    assert done.status == 0, done.err
+    assert tree(room.root) == before
+    assert git(room.root, "show", "fix:made") == "by the agent\n"
+
+
+def test_a_run_whose_work_meets_conflicts_says_so_and_loses_nothing(
+        run, model, room):
+    room.write(**{".env": "mine, and never sent\n"})
+    done = run_task(run, model, room, "--apply", name=".env")
+    assert done.status == 1, done.err
+    assert "  .env  (contents)" in done.err
+    assert "--apply: not all" in done.err and "Saved 1" in done.err
+    assert (room.root / ".env").read_text() == "mine, and never sent\n"
