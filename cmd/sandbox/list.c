@@ -13,12 +13,6 @@
 
 enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 
-static const char *const states[] = {
-	[LEDGER_INTENT] = "creating",   [LEDGER_LIVE] = "live",
-	[LEDGER_REMOVING] = "removing", [LEDGER_GONE] = "gone",
-	[LEDGER_STOPPING] = "stopping", [LEDGER_STOPPED] = "stopped",
-};
-
 /* "3 d", "5 h" or "12 min". */
 static void print_age(int64_t created)
 {
@@ -82,7 +76,7 @@ static void row_json(struct buf *out, const struct ledger_row *row)
 	member(out, "provider", row->provider);
 	member(out, "id", row->id);
 	member(out, "endpoint", row->endpoint);
-	member(out, "state", states[row->state]);
+	member(out, "state", ledger_state_name(row->state));
 	member(out, "note", row->note);
 	member(out, "thread", row->thread);
 	buf_addf(out,
@@ -121,7 +115,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	sandbox_cell(short_name(row->label), 9);
 	sandbox_cell(row->provider, 10);
 	sandbox_cell(id, LISTED_ID);
-	sandbox_cell(states[row->state], 9);
+	sandbox_cell(ledger_state_name(row->state), 9);
 	sandbox_cell(sandbox_time(row->created, room), 16);
 	print_owner(row);
 	putchar('\n');
@@ -243,7 +237,7 @@ static const char *text(const char *s)
 static void print_facts(struct app *app, const struct target *t,
 			const struct facts *f)
 {
-	const char *ledger = t->label[0] ? states[t->state] : "";
+	const char *ledger = t->label[0] ? ledger_state_name(t->state) : "";
 	const char *state = sandbox_state_name(f->state);
 	char room[20];
 	char id[IDS_SHOWN];
