@@ -268,23 +268,11 @@ static int configured_allow_list(struct run_options *o,
 	return rc;
 }
 
-/* A thread goes on where it was, in a sandbox of the same provider. Before it
- * has run on this machine it has no model, and its provider is what the file
- * says that it was imported from: no reason to start anything. */
-static const char *sandbox_name(const struct run *r, const struct args *args)
-{
-	const char *given = args_value(args, "sandbox");
-
-	return given || !r->thread.id || !r->thread.model[0] ||
-			       !r->thread.provider[0]
-		       ? given
-		       : r->thread.provider;
-}
-
 static int read_flags(struct run *r, const struct args *args, struct error *err)
 {
 	struct run_options *o = &r->options;
 	struct settings *set;
+	const char *sandbox;
 
 	if (run_options_read(o, args, err) < 0)
 		return -1;
@@ -300,7 +288,8 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
 		return -1;
 	if (run_resume_find(r, err) < 0 ||
-	    run_sandbox_resolve(o, r->app, sandbox_name(r, args), err) < 0 ||
+	    run_offer_sandbox(r, args, &sandbox, err) < 0 ||
+	    run_sandbox_resolve(o, r->app, sandbox, err) < 0 ||
 	    run_exit_resolve(o, r->app, args, err) < 0 ||
 	    run_workspace_resolve(o, r->app, args, err) < 0 ||
 	    run_options_check(o, err) < 0)

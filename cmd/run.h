@@ -86,6 +86,13 @@ struct run {
 /* Fills r->thread when -r was given; opens the database only then. Where a chat
  * asks for the last thread and there is none, says so and begins a new one. */
 int run_resume_find(struct run *r, struct error *err);
+/*
+ * *name is the provider: --sandbox, else that of the resumed thread, else NULL.
+ * A thread that was imported and has not gone on here yet has a sandbox on offer
+ * only: a chat asks whether to use it, like one of --sandbox-id; -n says how.
+ */
+int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
+		      struct error *err);
 /* Asks, or says, what has to be known before the thread goes on: that it is of
  * another directory, or in use. Makes r->session, which has it from then on. */
 int run_resume_begin(struct run *r, struct error *err);

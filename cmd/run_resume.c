@@ -95,26 +95,6 @@ static int offer_copy(struct run *r, int64_t pid, struct error *err)
 			  r->thread.id, r->thread.id);
 }
 
-/* The sandbox of an imported thread is another's: only told. */
-static void offer_sandbox(const struct run *r)
-{
-	const struct thread *t = &r->thread;
-	struct buf line = BUF_INIT(1 << 12);
-
-	if (t->model[0] || !t->sandbox[0] || r->options.sandbox_id ||
-	    r->options.quiet)
-		return;
-	buf_adds(&line, "--sandbox ");
-	threads_add_line(r->app, &line, t->provider);
-	buf_adds(&line, " --sandbox-id ");
-	threads_add_line(r->app, &line, t->sandbox);
-	fprintf(stderr,
-		"This thread was imported; %s goes on in the sandbox that the "
-		"file names, and never deletes it.\n",
-		line.ptr);
-	buf_release(&line);
-}
-
 int run_resume_begin(struct run *r, struct error *err)
 {
 	const struct session_info none = { 0 };
@@ -125,7 +105,6 @@ int run_resume_begin(struct run *r, struct error *err)
 		return 0;
 	if (app_store(r->app, &store, err) < 0 || check_directory(r, err) < 0)
 		return -1;
-	offer_sandbox(r);
 	if (!r->options.fork) {
 		if (session_resume(&r->session, store, &r->thread, &none, &pid,
 				   err) == 0)

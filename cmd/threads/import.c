@@ -246,6 +246,8 @@ static int import_file(struct importing *i, struct error *err)
 
 	if (rc == 0)
 		rc = read_file(i, &counting, &r, &head, err);
+	if (rc == 0 && head.provider && !strcmp(head.provider, "none"))
+		head.provider = head.sandbox = NULL; /* no sandbox at all */
 	if (rc == 0)
 		rc = app_store(i->app, &store, err);
 	if (rc == 0 && (!head.title || !head.title[0]))

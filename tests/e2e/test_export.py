@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from test_hostile_chat import Terminal, execute
+
 M = ("-M", "anthropic:m")
 SECRET = 'sekret-"quoted"-sekret'
 HELLO = {"turns": [{"text": "Hello there."}], "repeat": True}
@@ -264,3 +266,80 @@ def test_an_import_that_was_killed_leaves_no_thread(start, run, home,
     rows = sqlite3.connect(database).execute(
         "SELECT count(*) FROM message").fetchone()[0]
     assert rows in (0, 40000) and len(threads(run)) == (rows > 0)
+
+
+@pytest.fixture
+def offered(run, tmp_path):
+    """An imported thread whose file names a running sandbox; its id."""
+    r = run("sandbox", "create", "--sandbox", "local", "--json")
+    assert r.status == 0, r.err
+    row = json.loads(run("sandbox", "list", "--json").out)["data"][0]
+    r = run("sandbox", "exec", row["id"], "--", "echo offered >f")
+    assert r.status == 0, r.err
+    (tmp_path / "work" / "f.json").write_text(exported(
+        [say("a"), say("b", "assistant")],
+        sandbox={"provider": "local", "id": row["id"]}))
+    assert run("threads", "import", "f.json").status == 0
+    return row["id"]
+
+
+def told(server):
+    return json.dumps(server.requests[-1]["body"]["messages"])
+
+
+# The first is the imported answer.
+LOOK = [{"text": "b"}, {"tool_calls": [execute("cat f || echo nothing")]},
+        {"text": "seen"}]
+JUST_SAY = [LOOK[0], {"text": "seen"}]
+
+
+def in_chat(dcode, env, cwd, *typed):
+    """A chat that resumes, answers and ends; what it showed."""
+    t = Terminal([str(dcode), "-r", *M], env, cwd)
+    try:
+        for after, text in typed:
+            t.until(after)
+            t.type(text)
+        t.until("dcode -r ")
+        return t.seen
+    finally:
+        t.close()
+
+
+def test_a_chat_asks_before_it_uses_the_offered_sandbox(
+        dcode, env, run, model, offered, tmp_path):
+    server = model(LOOK)
+    shown_ = in_chat(dcode, env, tmp_path / "work",
+                     ("Use this sandbox? [y/N] ", "y\r"), ("\n> ", "look\r"),
+                     ("seen", "/quit\r"))
+    assert f"names a sandbox: local {offered}" in shown_
+    assert "offered" in told(server)
+    r = run("sandbox", "exec", offered, "--", "cat f")
+    assert (r.status, r.out) == (0, "offered\n")  # never deleted
+
+
+def test_a_no_leaves_the_offered_sandbox_alone(
+        dcode, env, run, model, offered, tmp_path):
+    server = model(JUST_SAY)
+    shown_ = in_chat(dcode, env, tmp_path / "work",
+                     ("Use this sandbox? [y/N] ", "\r"), ("\n> ", "look\r"),
+                     ("seen", "/quit\r"))
+    assert "local" not in shown_.split("[y/N]")[1]
+    assert '"a"' in told(server) and '"b"' in told(server)
+    assert shown(run)["sandbox"]["provider"] == "none"
+
+
+def test_without_anybody_to_ask_only_the_flags_use_the_sandbox(
+        run, model, offered):
+    server = model(JUST_SAY)
+    r = run("-n", "look", "-r", "latest", *M)
+    flags = f"--sandbox local --sandbox-id {offered}"
+    assert r.status == 0 and flags in r.err
+    assert "[y/N]" not in r.err and '"b"' in told(server)
+    assert shown(run)["sandbox"]["provider"] == "none"
+    assert run("threads", "import", "f.json").status == 0
+    server = model(LOOK)
+    r = run("-n", "look", "-r", "latest", *M, *flags.split())
+    assert r.status == 0 and "offered" in told(server), r.err
+    assert "names" not in r.err
+    assert run("sandbox", "exec", offered, "--", "cat f").out == "offered\n"
