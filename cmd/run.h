@@ -88,8 +88,9 @@ struct run {
 int run_resume_find(struct run *r, struct error *err);
 /*
  * *name is the provider: --sandbox, else that of the resumed thread, else NULL.
- * A thread that was imported and has not gone on here yet has a sandbox on offer
- * only: a chat asks whether to use it, like one of --sandbox-id; -n says how.
+ * A thread that was imported and has not gone on here yet has a sandbox on
+ * offer only: a chat asks whether to use it, like one of --sandbox-id; -n says
+ * how.
  */
 int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err);

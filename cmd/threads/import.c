@@ -31,6 +31,7 @@ struct importing {
 	int fd;
 	char *title; /* of the first prompt, owned */
 	int64_t messages;
+	size_t bytes; /* of the messages, as they are stored */
 	struct thread_import in;
 	struct new_file patch;
 	bool patch_open;
@@ -117,8 +118,12 @@ static int count_message(void *arg, struct message *m, int64_t created,
 			 struct error *err)
 {
 	struct importing *i = arg;
+	struct buf json = BUF_INIT(SIZE_MAX / 4);
 
 	(void)created, (void)err;
+	message_to_json(m, &json);
+	i->bytes += json.len;
+	buf_release(&json);
 	if (!i->title && m->role == ROLE_USER) {
 		char *text = message_text(m);
 
@@ -169,7 +174,8 @@ static int store_thread(struct importing *i, struct store *store,
 	struct thread_reader *r = NULL;
 	struct error ignored = { 0 };
 	int rc = thread_import_begin(&i->in, store, head,
-				     settings_cwd(i->app->settings), err);
+				     settings_cwd(i->app->settings), i->bytes,
+				     err);
 
 	if (rc < 0)
 		return -1;

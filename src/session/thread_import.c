@@ -53,11 +53,13 @@ static int add_thread(struct thread_import *in, const struct thread_file *head,
 
 int thread_import_begin(struct thread_import *in, struct store *s,
 			const struct thread_file *head, const char *cwd,
-			struct error *err)
+			size_t bytes, struct error *err)
 {
 	*in = (struct thread_import){ .store = s, .now = clock_unix_ms() };
 	ids_uuid7(in->id);
-	if (store_run_plain(s, SQL_BEGIN, err) < 0)
+	/* Before the transaction: making room has its own. */
+	if (store_check_capacity(s, bytes, err) < 0 ||
+	    store_run_plain(s, SQL_BEGIN, err) < 0)
 		return -1;
 	if (add_thread(in, head, cwd, err) == 0)
 		return 0;

@@ -17,11 +17,12 @@ struct thread_import {
 /*
  * Begins a thread with an id of its own: of head only the title, the date, the
  * original id and the sandbox on offer are kept. Other processes cannot write
- * until thread_import_end(), which alone makes it last.
+ * until thread_import_end(), which alone makes it last. ERR_LIMIT where there
+ * is no room for so many bytes of messages.
  */
 int thread_import_begin(struct thread_import *in, struct store *s,
 			const struct thread_file *head, const char *cwd,
-			struct error *err);
+			size_t bytes, struct error *err);
 /* created: Unix ms, 0: now. */
 int thread_import_add(struct thread_import *in, const struct message *m,
 		      int64_t created, struct error *err);

@@ -251,6 +251,18 @@ def test_an_import_brings_no_control_to_the_terminal(run, tmp_path):
     assert "docker abc, is on offer" in run("threads", "import", "f.json").out
 
 
+def test_an_import_that_has_no_room_is_refused_whole(run, config, tmp_path):
+    (tmp_path / "work" / "f.json").write_text(
+        exported([say("x" * 1000)] * 2000))
+    config("[threads]\nmax_size_mb = 1\n")
+    r = run("threads", "import", "f.json")
+    assert r.status == 1 and "max_size_mb = 1" in r.err
+    assert threads(run) == []
+    config("[threads]\nmax_size_mb = 10\n")
+    assert run("threads", "import", "f.json").status == 0
+    assert thread(run)["message_count"] == 2000
+
+
 def test_an_import_that_was_killed_leaves_no_thread(start, run, home,
                                                     tmp_path):
     file = tmp_path / "work" / "f.json"
