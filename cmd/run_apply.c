@@ -60,6 +60,8 @@ static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
 	int rc = tree_fetch_from(b->workspace, r->app, &r->box.sandbox, NULL,
 				 &f, stop, err);
 
+	if (rc == 0)
+		rc = tree_confirm(r->app, &f, false, err);
 	if (rc == 0) {
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
 		rc = bring_run(b, stop, err);

@@ -23,6 +23,8 @@ static const struct arg_row apply_options[] = {
 	  "stay as they are" },
 	{ "interactive", 0, ARG_FLAG, NULL,
 	  "Ask for each file and hunk, as git add -p does" },
+	{ "partial", 0, ARG_FLAG, NULL,
+	  "Where something in the sandbox is refused, take the rest" },
 	{ "patch", 0, ARG_VALUE, "FILE",
 	  "Apply this git patch, not a sandbox's changes" },
 	{ "undo", 0, ARG_FLAG, NULL, "Take the last apply back" },
@@ -96,7 +98,7 @@ static int check_root(struct bring *b, struct error *err)
 	return rc;
 }
 
-static int apply_thread(struct bring *b, const char *name,
+static int apply_thread(struct bring *b, const char *name, bool partial,
 			const struct stop *stop, struct error *err)
 {
 	struct tree_session t;
@@ -110,6 +112,8 @@ static int apply_thread(struct bring *b, const char *name,
 		rc = check_root(b, err);
 	if (rc == 0)
 		rc = tree_fetch(&t, b->app, NULL, 0, &f, stop, err);
+	if (rc == 0)
+		rc = tree_confirm(b->app, &f, partial, err);
 	if (rc == 0) {
 		b->from_branch = branch = bring_came_from(b->app, t.thread);
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
@@ -181,8 +185,8 @@ static int run_apply(struct app *app, const struct args *args)
 	if (rc == 0 && (undo || b.options.patch))
 		rc = apply_here(&b, undo, &stop, &err);
 	else if (rc == 0)
-		rc = apply_thread(&b, args->argc ? args->argv[0] : NULL, &stop,
-				  &err);
+		rc = apply_thread(&b, args->argc ? args->argv[0] : NULL,
+				  args_flag(args, "partial"), &stop, &err);
 	status = rc < 0 ? app_fail(app, &err) : bring_status(&b);
 	bring_release(&b);
 	return status;

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/secret.h"
 #include "session/thread.h"
 #include "workspace/send.h"
 #include "workspace/user_repo.h"
@@ -266,6 +267,25 @@ void tree_report(struct app *app, const struct fetch *f)
 			"Left in the sandbox: %" PRId64 " new file%s that git "
 			"ignores (--include PATTERN brings them)\n",
 			f->ignored, f->ignored == 1 ? "" : "s");
+}
+
+int tree_confirm(struct app *app, const struct fetch *f, bool partial,
+		 struct error *err)
+{
+	int rc = 0;
+
+	if (!f->n_refused || partial)
+		return 0;
+	report_items(app, "Refused", f->refused, f->n_refused);
+	if (!app->unattended && !app->json && secret_terminal(app))
+		rc = secret_confirm(app, "Take the rest? [y/N] ", err);
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	error_set(err, ERR_REMOTE,
+		  "%zu name%s in the sandbox cannot be taken: nothing was "
+		  "written",
+		  f->n_refused, f->n_refused == 1 ? "" : "s");
+	return error_hint(err, "dcode apply --partial takes the rest.");
 }
 
 static void items_json(struct app *app, const char *key,

@@ -42,6 +42,10 @@ int tree_fetch_from(struct workspace *w, struct app *app, struct sandbox *sb,
 		    const struct stop *stop, struct error *err);
 /* Names on stderr what was refused, what stays behind and why. */
 void tree_report(struct app *app, const struct fetch *f);
+/* Where something was refused, the rest is taken only if the user says so: with
+ * partial, else a terminal is asked. 0 to go on; -1: it is left. */
+int tree_confirm(struct app *app, const struct fetch *f, bool partial,
+		 struct error *err);
 /* The same as members of a JSON object: "refused":[...],"left":[...],
  * "ignored":N. */
 void tree_json(struct app *app, const struct fetch *f, struct buf *out);

@@ -164,3 +164,17 @@ def test_a_terminal_shows_controls_and_no_secrets(kept, dcode, env, home):
     except OSError:
         pass
     assert "+^[[31mred" in text and "\033" not in text
+
+
+def test_the_rest_is_applied_only_when_the_user_says_so(kept, run, work):
+    end = run("apply")
+    assert end.status == 1 and "Refused: out is a link" in end.err
+    assert "--partial takes the rest" in end.err
+    assert (work / "src/main.c").read_text() == "int main2;\n"
+    end = run("apply", "--partial")
+    assert end.status == 0, end.err
+    assert (work / "src/main.c").read_text() == "int changed;\n"
+    assert not (work / "out").is_symlink()
+    assert not (work / ".GIT").exists()
+    assert run("diff", "--exit-code").status == 0  # both sides share it now
+    run("sandbox", "gc")
