@@ -17,6 +17,11 @@ struct install { /* one dcode install, or /install; borrowed */
 int install_run(const struct install *in);
 int install_uninstall(const struct install *in);
 
+/* Asks, unless --yes was given. 0 yes; else the exit status. refusal: the
+ * beginning of what is said where nobody can be asked. */
+int install_confirm(const struct install *in, const char *refusal,
+		    const char *question);
+
 /* builtin.c: whether it is ready, and what is missing. */
 int install_builtin(const struct install *in,
 		    const struct sandbox_provider *provider);

@@ -160,8 +160,6 @@ static int find_out(struct install_job *j, struct error *err)
 /* 0 yes; else the exit status. */
 static int confirm(const struct install_job *j, const char *shown)
 {
-	struct app *app = j->in->app;
-	struct error err = { 0 };
 	char *question;
 	int rc;
 
@@ -169,22 +167,10 @@ static int confirm(const struct install_job *j, const char *shown)
 		"This will install the package '%s' into the dcode "
 		"environment (this runs third-party code).\n",
 		shown);
-	if (j->in->yes)
-		return 0;
-	if (!secret_terminal(app)) {
-		fputs("Refusing package install in non-interactive mode. Pass "
-		      "--yes to proceed.\n",
-		      stderr);
-		return 2;
-	}
 	question = xasprintf("Install package '%s'? [y/N] ", shown);
-	rc = secret_confirm(app, question, &err);
+	rc = install_confirm(j->in, "Refusing package install", question);
 	free(question);
-	if (rc < 0)
-		return 130;
-	if (rc == 0)
-		fputs("Aborted.\n", stderr);
-	return rc ? 0 : 1;
+	return rc;
 }
 
 /* pip of this interpreter: its own, or that of a virtual environment which is

@@ -14,28 +14,35 @@
 
 enum { REMOVE_MS = 120000 };
 
-static int confirm(const struct install *in)
+int install_confirm(const struct install *in, const char *refusal,
+		    const char *question)
 {
 	struct error err = { 0 };
-	char *question;
 	int rc;
 
 	if (in->yes)
 		return 0;
 	if (!secret_terminal(in->app)) {
-		fputs("Refusing to uninstall in non-interactive mode. Pass "
-		      "--yes to proceed.\n",
-		      stderr);
+		fprintf(stderr,
+			"%s in non-interactive mode. Pass --yes to proceed.\n",
+			refusal);
 		return 2;
 	}
-	question = xasprintf("Remove '%s'? [y/N] ", in->name);
 	rc = secret_confirm(in->app, question, &err);
-	free(question);
 	if (rc < 0)
 		return 130;
 	if (rc == 0)
 		fputs("Aborted.\n", stderr);
 	return rc ? 0 : 1;
+}
+
+static int confirm(const struct install *in)
+{
+	char *question = xasprintf("Remove '%s'? [y/N] ", in->name);
+	int rc = install_confirm(in, "Refusing to uninstall", question);
+
+	free(question);
+	return rc;
 }
 
 /* The package that publishes a provider of this name, or the name itself.
