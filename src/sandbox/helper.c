@@ -93,20 +93,6 @@ static const struct {
 	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh), true, true },
 };
 
-/* Without indentation and comment lines: every byte travels. */
-static void add_script(struct buf *out, struct str text)
-{
-	struct str line;
-
-	while (str_split(&text, '\n', &line)) {
-		line = str_trim(line);
-		if (!line.len || line.ptr[0] == '#')
-			continue;
-		buf_addstr(out, line);
-		buf_addc(out, '\n');
-	}
-}
-
 static bool has_stdin(const struct sandbox *sb)
 {
 	return sb->host->provider->flags & SANDBOX_STDIN;
@@ -141,12 +127,12 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	}
 	if (text)
 		quote_content(cmd, h->content, !h->no_base64);
-	add_script(cmd, (struct str)SCRIPT(prelude_sh));
+	quote_script(cmd, (struct str)SCRIPT(prelude_sh));
 	if (scripts[h->script].puts)
-		add_script(cmd, (struct str)SCRIPT(put_sh));
+		quote_script(cmd, (struct str)SCRIPT(put_sh));
 	if (scripts[h->script].state)
-		add_script(cmd, (struct str)SCRIPT(workspace_state_sh));
-	add_script(cmd, scripts[h->script].text);
+		quote_script(cmd, (struct str)SCRIPT(workspace_state_sh));
+	quote_script(cmd, scripts[h->script].text);
 	buf_adds(cmd, "frame op");
 	name[1] = '0';
 	for (size_t i = 0; i < h->n_args; i++, name[1]++)

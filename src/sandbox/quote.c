@@ -118,3 +118,16 @@ bool quote_content(struct buf *out, struct str bytes, bool base64)
 	buf_adds(out, "; }\n");
 	return base64;
 }
+
+void quote_script(struct buf *out, struct str text)
+{
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		line = str_trim(line);
+		if (!line.len || line.ptr[0] == '#')
+			continue;
+		buf_addstr(out, line);
+		buf_addc(out, '\n');
+	}
+}

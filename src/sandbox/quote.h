@@ -17,5 +17,8 @@ void quote_assign(struct buf *out, const char *name, struct str s);
 bool quote_content(struct buf *out, struct str bytes, bool base64);
 /* Bytes that quote_content() writes for bytes at most. */
 size_t quote_content_size(struct str bytes, bool base64);
+/* Appends a script of ours without its indentation and comment lines: every
+ * byte travels. */
+void quote_script(struct buf *out, struct str text);
 
 #endif

@@ -31,27 +31,13 @@ static const unsigned char keep_sh[] = {
 
 #define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
-/* Without indentation and comment lines: every byte travels. */
-static void add_script(struct buf *out, struct str text)
-{
-	struct str line;
-
-	while (str_split(&text, '\n', &line)) {
-		line = str_trim(line);
-		if (!line.len || line.ptr[0] == '#')
-			continue;
-		buf_addstr(out, line);
-		buf_addc(out, '\n');
-	}
-}
-
 static void assign_script(struct buf *out, const char *name, struct str a,
 			  struct str b)
 {
 	struct buf text = BUF_INIT(SCRIPT_MAX);
 
-	add_script(&text, a);
-	add_script(&text, b);
+	quote_script(&text, a);
+	quote_script(&text, b);
 	quote_assign(out, name, buf_str(&text));
 	buf_release(&text);
 }
@@ -144,11 +130,11 @@ int supervise_compose(const struct job_request *ask, struct buf *command,
 		if (add_start(command, ask, err) < 0)
 			return -1;
 	} else {
-		add_script(command, SCRIPT(lib_sh));
+		quote_script(command, SCRIPT(lib_sh));
 		if (ask->op == JOB_KILL)
-			add_script(command, SCRIPT(kill_sh));
+			quote_script(command, SCRIPT(kill_sh));
 	}
-	add_script(command, SCRIPT(request_sh));
+	quote_script(command, SCRIPT(request_sh));
 	return buf_check(command, "the request for the command", err);
 }
 
