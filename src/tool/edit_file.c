@@ -101,11 +101,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "file_path",
-	  .type = ARG_STRING,
-	  .description = "The file: absolute, or relative to the working "
-			 "directory.",
-	  .required = true },
+	ARG_FILE_PATH,
 	{ .name = "old_string",
 	  .type = ARG_STRING,
 	  .description = "The text to find.",

@@ -82,4 +82,12 @@ char *tool_schema(const struct tool *tool);
 int tool_call(const struct tool_env *env, const struct part *call,
 	      struct buf *out, bool *failed, struct error *err);
 
+/* The row of the file that a tool acts on. */
+#define ARG_FILE_PATH                                                          \
+	{                                                                      \
+		.name = "file_path", .type = ARG_STRING, .required = true,     \
+		.description = "The file: absolute, or relative to the "       \
+			       "working directory."                            \
+	}
+
 #endif

@@ -29,11 +29,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 }
 
 static const struct tool_arg args[] = {
-	{ .name = "file_path",
-	  .type = ARG_STRING,
-	  .description = "The file: absolute, or relative to the working "
-			 "directory.",
-	  .required = true },
+	ARG_FILE_PATH,
 	{ .name = "content",
 	  .type = ARG_STRING,
 	  .description = "Everything that the file is to hold, with its last "
