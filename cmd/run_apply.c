@@ -57,8 +57,8 @@ static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
 		      struct error *err)
 {
 	struct fetch f = { 0 };
-	int rc = tree_fetch_from(b->workspace, r->app, &r->box.sandbox, NULL,
-				 &f, stop, err);
+	const struct fetch_request with = { .sandbox = &r->box.sandbox };
+	int rc = tree_fetch_from(b->workspace, r->app, &with, &f, stop, err);
 
 	if (rc == 0)
 		rc = tree_confirm(r->app, &f, false, err);

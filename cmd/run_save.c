@@ -37,6 +37,7 @@ bool run_has_unreturned_work(struct run *r)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);
 	struct error err = { 0 };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox };
 	struct fetch f = { 0 };
 	struct workspace w;
 	bool same;
@@ -44,8 +45,7 @@ bool run_has_unreturned_work(struct run *r)
 	if (!r->wrote || tree_find(&w, r->app, settings_cwd(r->app->settings),
 				   r->box.label, &limit, &err) != 0)
 		return r->wrote;
-	same = tree_fetch_from(&w, r->app, &r->box.sandbox, NULL, &f, &limit,
-			       &err) == 0 &&
+	same = tree_fetch_from(&w, r->app, &with, &f, &limit, &err) == 0 &&
 	       f.same && !f.n_left && !f.n_refused;
 	fetch_release(&f);
 	workspace_close(&w);

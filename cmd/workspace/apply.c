@@ -101,6 +101,7 @@ static int check_root(struct bring *b, struct error *err)
 static int apply_thread(struct bring *b, const char *name, bool partial,
 			const struct stop *stop, struct error *err)
 {
+	const struct fetch_request none = { 0 };
 	struct tree_session t;
 	struct fetch f = { 0 };
 	char *branch = NULL;
@@ -111,7 +112,7 @@ static int apply_thread(struct bring *b, const char *name, bool partial,
 	if (rc == 0)
 		rc = check_root(b, err);
 	if (rc == 0)
-		rc = tree_fetch(&t, b->app, NULL, 0, &f, stop, err);
+		rc = tree_fetch(&t, b->app, &none, &f, stop, err);
 	if (rc == 0)
 		rc = tree_confirm(b->app, &f, partial, err);
 	if (rc == 0) {

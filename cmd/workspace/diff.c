@@ -113,6 +113,7 @@ static int print_form(struct diff *d, const char *form, const struct stop *stop,
 static int print_diff(struct diff *d, const struct stop *stop,
 		      struct error *err)
 {
+	const struct patch_output to = { on_bytes, d };
 	const struct workspace *w = &d->tree.workspace;
 	int rc;
 
@@ -123,8 +124,8 @@ static int print_diff(struct diff *d, const struct stop *stop,
 	else if (d->terminal)
 		rc = print_form(d, "--patch", stop, err);
 	else
-		rc = patch_write(&w->git, w->base, d->fetch.theirs, on_bytes, d,
-				 stop, err);
+		rc = patch_write(&w->git, w->base, d->fetch.theirs, &to, stop,
+				 err);
 	if (rc == 0 && d->terminal) {
 		mask_end(d->app->mask, &d->stream, &d->masked);
 		rc = print_lines(d, true, err);
@@ -206,6 +207,7 @@ static int read_changes(struct diff *d, const struct stop *stop,
 			struct error *err)
 {
 	const char *include[INCLUDE_MOST];
+	struct fetch_request with = { .include = include };
 	struct protect protect = { 0 };
 	const char *pattern;
 	size_t at = 0;
@@ -214,15 +216,15 @@ static int read_changes(struct diff *d, const struct stop *stop,
 	while ((pattern = args_next(d->args, "include", &at)))
 		if (n < INCLUDE_MOST)
 			include[n++] = pattern;
+	with.n_include = n;
 	if (tree_open(&d->tree, d->app, d->args->argc ? d->args->argv[0] : NULL,
 		      stop, err) < 0 ||
-	    tree_fetch(&d->tree, d->app, include, n, &d->fetch, stop, err) <
-		    0 ||
+	    tree_fetch(&d->tree, d->app, &with, &d->fetch, stop, err) < 0 ||
 	    protect_load(&protect, d->app->settings, err) < 0)
 		return -1;
+	d->review.protect = &protect;
 	return review_read(&d->review, &d->tree.workspace.git,
-			   d->tree.workspace.base, d->fetch.theirs, &protect,
-			   stop, err);
+			   d->tree.workspace.base, d->fetch.theirs, stop, err);
 }
 
 static int run(struct app *app, const struct args *args)

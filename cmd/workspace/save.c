@@ -48,21 +48,21 @@ static void sweep(struct app *app, const char *directory)
 }
 
 static int write_patch(struct saved_work *s, struct app *app,
-		       const struct workspace *w, const char *thread,
-		       const struct fetch *f, const struct stop *stop,
+		       struct patch_save *save, const struct stop *stop,
 		       struct error *err)
 {
 	char *directory = app_state_path(app, "patches", err);
-	const struct patch_save save = { directory, thread, w, f };
+	const struct workspace *w = save->workspace;
 	struct review v = { 0 };
 	int rc = directory ? 0 : -1;
 
+	save->directory = directory;
 	if (rc == 0)
-		rc = review_read(&v, &w->git, w->base, f->theirs, NULL, stop,
-				 err);
+		rc = review_read(&v, &w->git, w->base, save->fetch->theirs,
+				 stop, err);
 	s->files = v.n;
 	if (rc == 0 && v.n)
-		rc = patch_save(&save, &s->patch, stop, err);
+		rc = patch_save(save, &s->patch, stop, err);
 	if (rc == 0)
 		sweep(app, directory);
 	review_release(&v);
@@ -76,13 +76,17 @@ static void save_work(struct saved_work *s, struct app *app,
 {
 	struct error err = { 0 };
 	struct fetch f = { 0 };
-	int rc = tree_fetch_from(w, app, sb, NULL, &f, stop, &err);
+	struct patch_save save = { .thread = thread,
+				   .workspace = w,
+				   .fetch = &f };
+	const struct fetch_request with = { .sandbox = sb };
+	int rc = tree_fetch_from(w, app, &with, &f, stop, &err);
 
 	s->looked = true;
 	s->refused = f.n_refused;
 	s->left = f.n_left;
 	if (rc == 0 && !f.same)
-		rc = write_patch(s, app, w, thread, &f, stop, &err);
+		rc = write_patch(s, app, &save, stop, &err);
 	if (rc == 0)
 		tree_report(app, &f);
 	else

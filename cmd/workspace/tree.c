@@ -183,20 +183,16 @@ static int read_mib(struct app *app, const char *key, int64_t *bytes,
 	return 0;
 }
 
-int tree_fetch_from(struct workspace *w, struct app *app, struct sandbox *sb,
+int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err)
 {
-	struct fetch_request r = { .sandbox = sb };
+	struct fetch_request r = *with;
 	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
 	struct settings *set;
 	int rc = app_settings(app, &set, err);
 
 	*f = (struct fetch){ 0 };
-	if (with) {
-		r.include = with->include;
-		r.n_include = with->n_include;
-	}
 	if (rc == 0)
 		rc = read_mib(app, "workspace.fetch_mb", &r.total_max, err);
 	if (rc == 0)
@@ -228,16 +224,16 @@ static int recall(struct tree_session *t, struct fetch *f,
 }
 
 int tree_fetch(struct tree_session *t, struct app *app,
-	       const char *const *include, size_t n_include, struct fetch *f,
+	       const struct fetch_request *with, struct fetch *f,
 	       const struct stop *stop, struct error *err)
 {
-	const struct fetch_request with = { .include = include,
-					    .n_include = n_include };
+	struct fetch_request r = *with;
 
 	*f = (struct fetch){ 0 };
-	return t->sandbox ? tree_fetch_from(&t->workspace, app, t->sandbox,
-					    &with, f, stop, err)
-			  : recall(t, f, stop, err);
+	r.sandbox = t->sandbox;
+	return t->sandbox
+		       ? tree_fetch_from(&t->workspace, app, &r, f, stop, err)
+		       : recall(t, f, stop, err);
 }
 
 static void report_items(struct app *app, const char *what,

@@ -32,12 +32,12 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err);
 
 /* What changed in the sandbox: asks it, else takes what was last seen there,
- * which is said on stderr. Release f in any case. */
+ * which is said on stderr. Of with, include counts. Release f in any case. */
 int tree_fetch(struct tree_session *t, struct app *app,
-	       const char *const *include, size_t n_include, struct fetch *f,
+	       const struct fetch_request *with, struct fetch *f,
 	       const struct stop *stop, struct error *err);
-/* The same for any sandbox that answers. */
-int tree_fetch_from(struct workspace *w, struct app *app, struct sandbox *sb,
+/* The same for with->sandbox, which answers. */
+int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err);
 /* Names on stderr what was refused, what stays behind and why. */

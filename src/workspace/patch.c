@@ -27,7 +27,7 @@ enum {
 #define SUFFIX ".patch"
 
 int patch_write(const struct git *g, const char *before, const char *after,
-		git_sink *sink, void *arg, const struct stop *stop,
+		const struct patch_output *to, const struct stop *stop,
 		struct error *err)
 {
 	const char *const argv[] = { "diff",
@@ -41,8 +41,8 @@ int patch_write(const struct git *g, const char *before, const char *after,
 				     "--",
 				     NULL };
 	const struct git_request r = { .argv = argv,
-				       .sink = sink,
-				       .sink_arg = arg };
+				       .sink = to->sink,
+				       .sink_arg = to->arg };
 
 	return git_run(g, &r, stop, err);
 }
@@ -275,6 +275,7 @@ static int fill(const struct patch_save *s, int fd, const struct stop *stop,
 		struct error *err)
 {
 	const struct workspace *w = s->workspace;
+	const struct patch_output to = { write_all, &fd };
 	struct buf head = BUF_INIT(1 << 20);
 	int rc;
 
@@ -282,8 +283,8 @@ static int fill(const struct patch_save *s, int fd, const struct stop *stop,
 	rc = write_all(&fd, buf_str(&head), err);
 	buf_release(&head);
 	if (rc == 0)
-		rc = patch_write(&w->git, w->base, s->fetch->theirs, write_all,
-				 &fd, stop, err);
+		rc = patch_write(&w->git, w->base, s->fetch->theirs, &to, stop,
+				 err);
 	if (rc == 0 && fsync(fd) < 0)
 		rc = error_errno(err, "saving the patch");
 	return rc;

@@ -6,10 +6,14 @@
 
 #include "workspace/fetch.h"
 
+struct patch_output {
+	git_sink *sink;
+	void *arg;
+};
 /* The exact patch between two commits: renames, modes, links, deletions and
  * binary files; `git apply` takes it. */
 int patch_write(const struct git *g, const char *before, const char *after,
-		git_sink *sink, void *arg, const struct stop *stop,
+		const struct patch_output *to, const struct stop *stop,
 		struct error *err);
 
 struct patch_save {            /* all borrowed */

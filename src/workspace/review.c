@@ -103,13 +103,12 @@ static bool read_file(struct str *rest, struct review_file *f,
 	return true;
 }
 
-static int parse(struct review *v, struct str text, const struct protect *p,
-		 struct error *err)
+static int parse(struct review *v, struct str text, struct error *err)
 {
 	while (text.len) {
 		struct review_file file = { 0 };
 
-		if (!read_file(&text, &file, p)) {
+		if (!read_file(&text, &file, v->protect)) {
 			free(file.from);
 			return error_set(err, ERR_PROTOCOL,
 					 "git's list of changes makes no "
@@ -125,8 +124,7 @@ static int parse(struct review *v, struct str text, const struct protect *p,
 }
 
 int review_read(struct review *v, const struct git *g, const char *before,
-		const char *after, const struct protect *p,
-		const struct stop *stop, struct error *err)
+		const char *after, const struct stop *stop, struct error *err)
 {
 	const char *const argv[] = { "diff", "--raw", "-z", "-M", "--no-abbrev",
 				     before, after,   "--", NULL };
@@ -134,9 +132,9 @@ int review_read(struct review *v, const struct git *g, const char *before,
 	const struct git_request r = { .argv = argv, .out = &out };
 	int rc = git_run(g, &r, stop, err);
 
-	*v = (struct review){ 0 };
+	*v = (struct review){ .protect = v->protect };
 	if (rc == 0)
-		rc = parse(v, buf_str(&out), p, err);
+		rc = parse(v, buf_str(&out), err);
 	buf_release(&out);
 	if (rc < 0)
 		review_release(v);

@@ -17,16 +17,16 @@ struct review_file {
 	char *from;       /* owned: the old name of a renamed one, or NULL */
 	const char *loud; /* review_path() of either name, or NULL */
 };
-struct review {                    /* start from { 0 } */
-	struct review_file *files; /* by path */
+struct review {
+	const struct protect *protect; /* set before; borrowed, or NULL */
+	struct review_file *files;     /* by path */
 	size_t n;
 	size_t n_loud;
 };
 
 /* What differs between two commits of dcode's repository, renames found. */
 int review_read(struct review *v, const struct git *g, const char *before,
-		const char *after, const struct protect *p,
-		const struct stop *stop, struct error *err);
+		const char *after, const struct stop *stop, struct error *err);
 void review_release(struct review *v);
 
 #endif

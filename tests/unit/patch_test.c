@@ -232,7 +232,7 @@ static void files_that_make_programs_run_are_loud(void **arg)
 
 static void a_review_lists_changes_and_renames(void **arg)
 {
-	struct review v;
+	struct review v = { 0 };
 	struct room r;
 	char one[GIT_OID];
 	char two[GIT_OID];
@@ -243,7 +243,7 @@ static void a_review_lists_changes_and_renames(void **arg)
 	       STR("some bytes\n"), one);
 	commit(&r, "refs/dcode/x/two", NULL, "n\n ew", STR("some bytes\n"),
 	       two);
-	WORKS(&r, review_read(&v, &r.w.git, one, two, NULL, &r.stop, &r.err));
+	WORKS(&r, review_read(&v, &r.w.git, one, two, &r.stop, &r.err));
 	assert_int_equal(v.n, 1);
 	assert_int_equal(v.files[0].status, 'R');
 	assert_string_equal(v.files[0].from, ".gitlab-ci.yml");
