@@ -80,8 +80,8 @@ SLOW     := $(VENDORS) agentcore apply_history archive contract deno docker \
             docker_life docker_pull event_stream files files_find files_hostile \
             files_target grpc \
             lifecycle local local_isolation model_faults none path provider_process \
-            setup supervise supervise_life tools_real transfer vault ws ws_frame \
-            ws_node ws_torture
+            setup supervise supervise_life thread_file tools_real transfer vault ws \
+            ws_frame ws_node ws_torture
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
 ifeq ($(V),tsan)

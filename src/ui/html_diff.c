@@ -41,7 +41,9 @@ static const char *line_class(struct str line, bool *in_hunk)
 	}
 	if (str_starts(line, "diff "))
 		*in_hunk = false;
-	if (!*in_hunk)
+	if (!*in_hunk &&
+	    (str_starts(line, "+++ ") || str_starts(line, "--- ") ||
+	     !(line.len && (line.ptr[0] == '+' || line.ptr[0] == '-'))))
 		return "head";
 	if (str_starts(line, "+"))
 		return "add";
@@ -80,14 +82,16 @@ static size_t same_head(struct str a, struct str b)
 static size_t same_tail(struct str a, struct str b)
 {
 	size_t least = a.len < b.len ? a.len : b.len;
+	struct str longer = a.len > b.len ? a : b;
 	size_t same = 0;
+	size_t i = 1;
 
-	for (size_t i = 1; i <= least; i++) {
-		if (a.ptr[a.len - i] != b.ptr[b.len - i])
-			break;
+	for (; i <= least && a.ptr[a.len - i] == b.ptr[b.len - i]; i++)
 		if (a.ptr[a.len - i] == '\n')
 			same = i - 1;
-	}
+	/* All of the shorter one, where a line of the longer begins. */
+	if (i > least && i <= longer.len && longer.ptr[longer.len - i] == '\n')
+		same = least;
 	return same;
 }
 

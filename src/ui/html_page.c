@@ -93,7 +93,7 @@ static void add_date(struct html *h, int64_t unix_ms)
 	if (unix_ms <= 0 || !gmtime_r(&when, &tm) ||
 	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &tm))
 		return;
-	html_markupf(h, " &#183; %s", text);
+	html_markup(h, text);
 }
 
 static void add_meta(struct html *h, const struct html_page *page)
@@ -101,9 +101,10 @@ static void add_meta(struct html *h, const struct html_page *page)
 	html_markup(h, "<p class=\"meta\">");
 	add_line(h,
 		 page->model && page->model[0] ? page->model : "model unknown");
+	html_markup(h, page->created > 0 ? " &#183; " : "");
 	add_date(h, page->created);
-	if (page->updated / 60000 != page->created / 60000) {
-		html_markup(h, page->updated > 0 ? " &#8211;" : "");
+	if (page->updated / 60000 > page->created / 60000) {
+		html_markup(h, " &#8211; ");
 		add_date(h, page->updated);
 	}
 	html_markupf(h,

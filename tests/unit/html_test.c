@@ -263,6 +263,13 @@ static void a_diff_is_known_and_coloured(void **state)
 			    "<span class=\"add\">+y</span>\n</pre>\n");
 }
 
+static void a_diff_without_a_head_is_coloured_too(void **state)
+{
+	(void)state;
+	has(markdown("```diff\n-a\n+b\n```"),
+	    "<span class=\"del\">-a</span>\n<span class=\"add\">+b</span>");
+}
+
 static void an_edit_shows_what_changes_and_a_little_around(void **state)
 {
 	struct html h = begin();
@@ -273,6 +280,11 @@ static void an_edit_shows_what_changes_and_a_little_around(void **state)
 	assert_string_equal(end(&h), "<pre class=\"diff\"> 2\n 3\n 4\n"
 				     "<span class=\"del\">-old</span>\n"
 				     "<span class=\"add\">+new</span>\n z\n"
+				     "</pre>\n");
+	h = begin();
+	html_diff_edit(&h, STR("a\nz"), STR("a\nb\nz"));
+	assert_string_equal(end(&h), "<pre class=\"diff\"> a\n"
+				     "<span class=\"add\">+b</span>\n z\n"
 				     "</pre>\n");
 	h = begin();
 	html_diff_edit(&h, STR("same\n"), STR("same\n"));
@@ -415,6 +427,7 @@ int main(void)
 		cmocka_unit_test(what_would_grow_too_much_is_shown_as_written),
 		cmocka_unit_test(secrets_are_masked_however_they_are_written),
 		cmocka_unit_test(a_diff_is_known_and_coloured),
+		cmocka_unit_test(a_diff_without_a_head_is_coloured_too),
 		cmocka_unit_test(
 			an_edit_shows_what_changes_and_a_little_around),
 		cmocka_unit_test(the_policy_names_the_style_by_its_hash),
