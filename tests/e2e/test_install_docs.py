@@ -83,15 +83,16 @@ def test_bash_completes_options_of_a_run(complete):
 def test_bash_completes_commands_and_subcommands(complete, tables):
     assert complete("") == [c["name"] for c in tables["commands"]]
     assert complete("sandbox", "") == [
-        "list", "info", "exec", "cp", "snapshot", "rm", "gc"]
+        "list", "info", "exec", "cp", "create", "stop", "start", "snapshot",
+        "rm", "gc"]
     assert complete("-q", "--sandbox", "local", "sandbox", "l") == ["list"]
     assert complete("help", "pro") == ["provider"]
 
 
 def test_bash_completes_an_option_only_where_its_subcommand_is(complete):
-    assert complete("sandbox", "rm", "--fo") == ["--force"]
-    assert complete("sandbox", "gc", "--fo") == [""]
-    assert complete("-n", "x", "--fo") == ["--force"]
+    assert complete("sandbox", "rm", "--forc") == ["--force"]
+    assert complete("sandbox", "gc", "--forc") == [""]
+    assert complete("-n", "x", "--forc") == ["--force"]
     assert complete("sandbox", "gc", "--dr") == ["--dry-run"]
 
 
