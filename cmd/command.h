@@ -75,6 +75,7 @@ extern const struct command command_apply;
 extern const struct command command_auth;
 extern const struct command command_config;
 extern const struct command command_diff;
+extern const struct command command_sync;
 extern const struct command command_doctor;
 extern const struct command command_help_all;
 extern const struct command command_install;

@@ -1,6 +1,7 @@
 """test_workspace.py - the user's git tree goes into the sandbox."""
 # SPDX-License-Identifier: MIT
 import hashlib
+import json
 import os
 import subprocess
 
@@ -98,6 +99,35 @@ def test_the_tree_is_there_before_setup(task, work, box):
         assert "?? seen-by-setup" in said and "M " not in said
     assert "✓ Sent work: " in r.err
     assert ".env (a file of secrets)" in r.err
+
+
+def test_sync_sends_what_changed_and_keeps_what_both_changed(
+        task, run, work, box):
+    r = task([execute("echo agent >src/main.c; chmod 644 run.sh"), DONE],
+             "--workspace", "repo", "--keep").wait()
+    assert r.status == 0, r.err
+    assert json.loads(run("sync", "--json").out)["data"] == {
+        "sent": [], "kept": [], "bytes": 0}
+    (work / "src" / "main.c").write_text("local\n")
+    (work / "dos").write_bytes(b"c\r\n")
+    (work / "link").unlink()
+    (work / "added").mkdir()
+    (work / "added" / "file").write_text("added\n")
+    r = run("sync", "--json")
+    assert r.status == 1, r.err
+    data = json.loads(r.out)["data"]
+    assert data["sent"] == ["added/file", "dos", "link"]
+    assert data["kept"] == ["src/main.c"]
+    name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
+    look = ("cat src/main.c added/file dos; ls -A link;"
+            " [ -x run.sh ] || echo plain")
+    said = run("sandbox", "exec", name, "--", look).out
+    assert said.startswith("agent\nadded\nc") and said.endswith("plain\n")
+    r = run("sync", "--force")
+    assert r.status == 0 and "src/main.c" in r.err, r.err
+    assert run("sandbox", "exec", name, "--", "cat src/main.c").out == (
+        "local\n")
+    assert run("sandbox", "rm", name).status == 0
 
 
 @local

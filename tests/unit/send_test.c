@@ -232,6 +232,34 @@ static void a_lost_listing_is_sent_again(void **arg)
 	end(&t);
 }
 
+static void ten_changed_files_cost_three_commands_and_64_kib(void **arg)
+{
+	enum { FILES = 10, BYTES = 1000, BEYOND = 64 << 10 };
+
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct sent t;
+		char room[BYTES];
+
+		begin(&t, k);
+		(void)send_tree(&t);
+		t.room.state.longest = 0;
+		for (int i = 0; i < FILES; i++) {
+			char name[] = "file-0";
+
+			name[5] = (char)('0' + i);
+			ids_random(room, BYTES - 1);
+			write_here(&t, name, str_of(room), 0644);
+		}
+		(void)sync_now(&t, false);
+		assert_int_equal(t.result.n_taken, FILES);
+		assert_true(t.room.state.executes >= 1);
+		assert_true(t.room.state.executes <= 3);
+		assert_true(t.room.state.longest * 3 <= FILES * BYTES + BEYOND);
+		end(&t);
+	}
+}
+
 static int note(void *arg, const struct odb_record *r, struct error *err)
 {
 	(void)err;
@@ -273,6 +301,8 @@ int main(void)
 		cmocka_unit_test(the_tree_arrives_byte_by_byte),
 		cmocka_unit_test(
 			changes_of_one_side_are_taken_and_of_both_kept),
+		cmocka_unit_test(
+			ten_changed_files_cost_three_commands_and_64_kib),
 		cmocka_unit_test(a_lost_listing_is_sent_again),
 		cmocka_unit_test(the_base_becomes_what_both_sides_share),
 	};

@@ -1,0 +1,166 @@
+/* sync.c - dcode sync and /sync: what changed here goes into the sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/command.h"
+#include "cmd/workspace/tree.h"
+#include "workspace/send.h"
+
+enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
+
+static void print_name(const struct app *app, const char *path,
+		       const char *text)
+{
+	struct buf masked = BUF_INIT(LIST_MAX);
+	struct buf line = BUF_INIT(LIST_MAX);
+
+	mask_text(app->mask, str_of(path), &masked);
+	sanitize_line(buf_str(&masked), &line);
+	fprintf(stderr, "  %s%s\n", line.len ? line.ptr : "", text);
+	buf_release(&masked);
+	buf_release(&line);
+}
+
+static void print_result(const struct app *app, const struct sync_result *r)
+{
+	static const char kept[] = " changed there too: kept as it is there "
+				   "(--force takes the local one)";
+
+	for (size_t i = 0; i < r->n_taken && i < SHOWN_MOST; i++)
+		print_name(app, r->taken[i], "");
+	if (r->n_taken > SHOWN_MOST)
+		fprintf(stderr, "  ... and %zu more\n",
+			r->n_taken - SHOWN_MOST);
+	for (size_t i = 0; i < r->n_kept; i++)
+		print_name(app, r->kept[i], kept);
+	if (!r->n_taken && !r->n_kept)
+		fputs("Nothing has changed here.\n", stderr);
+	else
+		fprintf(stderr, "✓ %zu file%s sent, %zu kept there\n",
+			r->n_taken, r->n_taken == 1 ? "" : "s", r->n_kept);
+}
+
+static void add_names(const struct app *app, struct buf *out, const char *key,
+		      char *const *names, size_t n)
+{
+	buf_addf(out, "\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
+		struct buf masked = BUF_INIT(LIST_MAX);
+
+		mask_text(app->mask, str_of(names[i]), &masked);
+		buf_adds(out, i ? "," : "");
+		json_quote(out, buf_str(&masked));
+		buf_release(&masked);
+	}
+	buf_adds(out, "]");
+}
+
+static void print_json(const struct app *app, const struct sync_result *r)
+{
+	struct buf data = BUF_INIT(LIST_MAX);
+
+	buf_adds(&data, "{");
+	add_names(app, &data, "sent", r->taken, r->n_taken);
+	buf_adds(&data, ",");
+	add_names(app, &data, "kept", r->kept, r->n_kept);
+	buf_addf(&data, ",\"bytes\":%" PRId64 "}", r->bytes);
+	app_envelope("sync", &data);
+	buf_release(&data);
+}
+
+/* The patterns of the setting and of the flags. Owned. */
+static const char **read_include(struct app *app, const struct args *args,
+				 size_t *n, struct error *err)
+{
+	const char *const *names = NULL;
+	const char **all;
+	const char *one;
+	size_t at = 0;
+
+	if (settings_list(app->settings, NULL, "workspace.include", &names, n,
+			  err) < 0)
+		return NULL;
+	all = xcalloc(*n + 1, sizeof(const char *));
+	for (size_t i = 0; i < *n; i++)
+		all[i] = names[i];
+	while ((one = args_next(args, "include", &at))) {
+		all = xrealloc(all, *n + 1, sizeof(const char *));
+		all[(*n)++] = one;
+	}
+	return all;
+}
+
+static int sync_tree(struct tree_session *t, struct app *app,
+		     const struct args *args, struct sync_result *result,
+		     struct error *err)
+{
+	struct stop stop = app_stop(app);
+	struct sync_request q = { .force = args_flag(args, "force") };
+	const char **include;
+	int rc = tree_open(t, app, args->argc ? args->argv[0] : NULL, &stop,
+			   err);
+
+	if (rc < 0)
+		return -1;
+	if (!t->sandbox) {
+		*err = t->gone;
+		return error_wrap(err, "the sandbox cannot be asked");
+	}
+	include = read_include(app, args, &q.select.n_include, err);
+	if (!include)
+		return -1;
+	q.sandbox = t->sandbox;
+	q.select.home = settings_home(app->settings);
+	q.select.include = include;
+	rc = workspace_sync(&t->workspace, &q, result, &stop, err);
+	free(include);
+	return rc;
+}
+
+static int run(struct app *app, const struct args *args)
+{
+	struct tree_session t = { 0 };
+	struct sync_result result = { 0 };
+	struct error err = { 0 };
+	int rc = sync_tree(&t, app, args, &result, &err);
+
+	if (rc == 0 && app->json)
+		print_json(app, &result);
+	else if (rc == 0)
+		print_result(app, &result);
+	if (rc == 0 && result.n_kept)
+		rc = 1;
+	sync_result_release(&result);
+	tree_close(&t);
+	return rc < 0 ? app_fail(app, &err) : rc;
+}
+
+static const struct arg_row options[] = {
+	{ "force", 0, ARG_FLAG, NULL,
+	  "Take the local file where both sides changed it" },
+	{ "include", 0, ARG_VALUE, "PATTERN",
+	  "Send files of this name, too, that are not sent unasked" },
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "",
+	  .args = "[ID]",
+	  .options = options,
+	  .most = 1,
+	  .run = run },
+	{ 0 },
+};
+
+const struct command command_sync = {
+	.name = "sync",
+	.summary = "Send what changed here into a sandbox that has the tree",
+	.subs = subs,
+};
