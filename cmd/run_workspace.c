@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cmd/run.h"
 #include "cmd/secret.h"
+#include "cmd/workspace/bring.h"
 #include "session/consent.h"
 #include "workspace/send.h"
 
@@ -319,6 +320,8 @@ static int open_tree(struct filling *f, const char *root,
 	int rc = workspace_open(&f->w, state, root, r->box.label, stop, err);
 
 	free(state);
+	if (rc == 0)
+		rc = bring_recover(r->app, &f->w, stop, err);
 	if (rc == 0)
 		f->name = strrchr(f->w.root, '/') + 1;
 	return rc;

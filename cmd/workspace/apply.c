@@ -127,6 +127,8 @@ static int apply_thread(struct bring *b, const char *name, bool partial,
 	fetch_release(&f);
 	tree_close(&t);
 	free(branch);
+	b->workspace = NULL;
+	b->thread = b->from_branch = NULL;
 	return rc;
 }
 
@@ -160,6 +162,7 @@ static int apply_here(struct bring *b, bool undo, const struct stop *stop,
 	if (rc == 0)
 		report(b, undo);
 	workspace_close(&w);
+	b->workspace = NULL;
 	return rc;
 }
 

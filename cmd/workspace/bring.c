@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
@@ -47,6 +48,22 @@ static int open_journal(struct bring *b, struct journal *j,
 		error_hint(err, "Another dcode applies to this tree; try again"
 				" when it has ended.");
 	return -1;
+}
+
+int bring_recover(struct app *app, struct workspace *w, const struct stop *stop,
+		  struct error *err)
+{
+	struct bring b = { .app = app, .workspace = w };
+	char *left = path_join(w->directory, "journal");
+	struct journal j;
+	int rc = 0;
+
+	if (access(left, F_OK) == 0) {
+		rc = open_journal(&b, &j, stop, err);
+		journal_close(&j);
+	}
+	free(left);
+	return rc;
 }
 
 struct touched {

@@ -8,6 +8,11 @@
 #include "workspace/apply.h"
 #include "workspace/workspace.h"
 
+/* Finishes or takes back an apply to this tree that was killed; cheap where
+ * there was none. To be called before the tree is read. */
+int bring_recover(struct app *app, struct workspace *w, const struct stop *stop,
+		  struct error *err);
+
 struct bring_options {      /* all borrowed */
 	bool conflicts;     /* --conflicts */
 	bool index;         /* --index */

@@ -117,7 +117,7 @@ static void add_hunk(struct picking *p, struct str hunk, long *shift)
 	old = strtol(s + 4, &s, 10);
 	if (*s == ',')
 		old_n = strtol(s + 1, &s, 10);
-	at = strtol(s + 2, &s, 10);
+	(void)strtol(s + 2, &s, 10);
 	if (*s == ',')
 		new_n = strtol(s + 1, &s, 10);
 	at = old + *shift + (old_n == 0) - (new_n == 0);

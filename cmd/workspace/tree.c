@@ -12,6 +12,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/secret.h"
+#include "cmd/workspace/bring.h"
 #include "session/thread.h"
 #include "workspace/send.h"
 #include "workspace/user_repo.h"
@@ -33,6 +34,10 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	*w = (struct workspace){ 0 };
 	if (rc > 0 && root && workspace_exists(state, root, label))
 		rc = workspace_open(w, state, root, label, stop, err);
+	if (rc == 0 && bring_recover(app, w, stop, err) < 0) {
+		workspace_close(w);
+		rc = -1;
+	}
 	if (rc == 0 && !w->base[0]) {
 		workspace_close(w);
 		rc = 1;
