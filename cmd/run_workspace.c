@@ -255,6 +255,10 @@ static void report_kept(struct run *r, const struct sync_result *result)
 	if (result->n_kept > NAMES_SHOWN)
 		app_warn("and %zu more like this",
 			 result->n_kept - NAMES_SHOWN);
+	for (size_t i = 0; i < result->n_held && i < NAMES_SHOWN; i++)
+		app_warn("%s stays here, since it may hold secrets; --include"
+			 " sends it",
+			 result->held[i]);
 }
 
 static struct select_request selection_of(const struct run *r)

@@ -31,6 +31,7 @@ static void print_result(const struct app *app, const struct sync_result *r)
 {
 	static const char kept[] = " changed there too: kept as it is there "
 				   "(--force takes the local one)";
+	static const char held[] = " stays here, since it may hold secrets";
 
 	for (size_t i = 0; i < r->n_taken && i < SHOWN_MOST; i++)
 		print_name(app, r->taken[i], "");
@@ -39,6 +40,8 @@ static void print_result(const struct app *app, const struct sync_result *r)
 			r->n_taken - SHOWN_MOST);
 	for (size_t i = 0; i < r->n_kept; i++)
 		print_name(app, r->kept[i], kept);
+	for (size_t i = 0; i < r->n_held; i++)
+		print_name(app, r->held[i], held);
 	if (!r->n_taken && !r->n_kept)
 		fputs("Nothing has changed here.\n", stderr);
 	else
@@ -69,6 +72,8 @@ static void print_json(const struct app *app, const struct sync_result *r)
 	add_names(app, &data, "sent", r->taken, r->n_taken);
 	buf_adds(&data, ",");
 	add_names(app, &data, "kept", r->kept, r->n_kept);
+	buf_adds(&data, ",");
+	add_names(app, &data, "held", r->held, r->n_held);
 	buf_addf(&data, ",\"bytes\":%" PRId64 "}", r->bytes);
 	app_envelope("sync", &data);
 	buf_release(&data);

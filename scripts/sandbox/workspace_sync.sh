@@ -41,7 +41,9 @@ put_one() {
 		return 0
 	fi
 	[ ! -d "$1" ] || [ -L "$1" ] || return 1
-	parents "${1%/*}" && mv -f "$w/t/$1" "$1"
+	# mv would put it into the directory that a link leads to.
+	parents "${1%/*}" && { [ ! -L "$1" ] || rm -f "$1"; } &&
+		mv -f "$w/t/$1" "$1"
 }
 
 merge() {

@@ -19,7 +19,7 @@
 #include "workspace/tree_dir.h"
 
 enum {
-	HEAD_BYTES = 64 << 10, /* of a file, in which a key is looked for */
+	HEAD_BYTES = 1 << 20, /* of a file, in which a key is looked for */
 	RECORD_MAX = 1 << 20,
 	DEEPEST = 8, /* submodules within each other */
 	NAMES_MAX = 1000000,
@@ -35,7 +35,7 @@ struct walk {
 	struct tree_dir dir; /* of the root of it all */
 	struct glob **globs;
 	char *index; /* a file of ours */
-	char head[HEAD_BYTES];
+	char *head;  /* HEAD_BYTES, owned */
 };
 
 /* Records of a git that separates them with NUL. */
@@ -128,11 +128,16 @@ static struct str read_head(struct walk *k, int dir, const char *name)
 {
 	int fd = openat(dir, name,
 			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? 0 : read(fd, k->head, sizeof(k->head));
+	size_t len = 0;
+	ssize_t n = fd < 0 ? 0 : 1;
 
+	while (n > 0 && len < HEAD_BYTES) {
+		n = read(fd, k->head + len, HEAD_BYTES - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
 	if (fd >= 0)
 		close(fd);
-	return (struct str){ k->head, n > 0 ? (size_t)n : 0 };
+	return (struct str){ k->head, len };
 }
 
 /* Looks at one path; 1: there is nothing. */
@@ -435,6 +440,7 @@ static int open_walk(struct walk *k, struct error *err)
 
 	ids_random(random, 16);
 	k->index = xasprintf("%s/index-%s", k->w->directory, random);
+	k->head = xcalloc(1, HEAD_BYTES);
 	k->globs = xcalloc(k->r->n_include + 1, sizeof(*k->globs));
 	for (size_t i = 0; i < k->r->n_include; i++)
 		if (glob_new(&k->globs[i], str_of(k->r->include[i]),
@@ -451,6 +457,7 @@ static void close_walk(struct walk *k)
 	free(k->globs);
 	(void)unlink(k->index);
 	free(k->index);
+	free(k->head);
 	tree_dir_close(&k->dir);
 	free(k);
 }
@@ -470,7 +477,7 @@ int select_files(struct selection *s, const struct workspace *w,
 	if (rc == 0)
 		rc = walk_tree(k, "", 0, err);
 	for (size_t i = 0; rc == 0 && i < r->n_extra; i++)
-		rc = look(k, r->extra[i], true, err) < 0 ? -1 : 0;
+		rc = look(k, r->extra[i], !r->guard_extra, err) < 0 ? -1 : 0;
 	close_walk(k);
 	finish(s);
 	if (rc < 0)

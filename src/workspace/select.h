@@ -35,9 +35,10 @@ struct select_request {             /* all borrowed */
 	const char *const *include; /* patterns of --include, as glob has them;
 				       without "/" of the name alone */
 	size_t n_include;
-	/* Paths that are looked at in any case, whatever they hold. */
+	/* Paths that are looked at though they may be ignored. */
 	const char *const *extra;
 	size_t n_extra;
+	bool guard_extra; /* secrets and sizes leave them out too */
 };
 
 /*
@@ -45,7 +46,7 @@ struct select_request {             /* all borrowed */
  * ignored; of submodules too. Without git, all that .gitignore and .dcodeignore
  * do not name. Left out unless included: files of secrets by name, private
  * keys by content, files over 100 MiB; .git always. Reads names and the
- * beginnings of files; writes nothing of the user's.
+ * first MiB of files; writes nothing of the user's.
  */
 int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,

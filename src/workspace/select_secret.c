@@ -32,14 +32,31 @@ static bool is_listed(struct str name)
 	return false;
 }
 
-/* A line "-----BEGIN ... PRIVATE KEY-----" (RFC 7468; OpenPGP: BLOCK). */
+/* A line "-----BEGIN ... PRIVATE KEY-----" (RFC 7468; OpenPGP: BLOCK), also
+ * indented (YAML), or in a string with "\n" after it (JSON). Source code that
+ * only names the marker has neither. */
+static bool begins_key(struct str line)
+{
+	static const char mark[] = "-----BEGIN ";
+	size_t at = str_search(line, str_of(mark));
+	struct str rest = str_skip(line, at);
+	size_t name = str_search(rest, STR(" PRIVATE KEY"));
+
+	if (name == rest.len)
+		return false;
+	if (str_trim((struct str){ line.ptr, at }).len == 0)
+		return true;
+	rest = str_skip(rest, name);
+	name = str_search(rest, STR("-----\\"));
+	return name < rest.len;
+}
+
 static bool has_private_key(struct str head)
 {
 	struct str line;
 
 	while (str_split(&head, '\n', &line))
-		if (str_starts(line, "-----BEGIN ") &&
-		    str_search(line, STR(" PRIVATE KEY")) < line.len)
+		if (begins_key(line))
 			return true;
 	return false;
 }

@@ -43,6 +43,8 @@ struct sync_result {  /* start from { 0 }; release it */
 	size_t n_taken;
 	char **kept; /* changed on both sides: as the agent has them; owned */
 	size_t n_kept;
+	char **held; /* not sent unasked, as select.h says; owned */
+	size_t n_held;
 	int64_t bytes; /* of files that went there */
 };
 /*

@@ -30,7 +30,8 @@ struct syncing {
 	const struct sync_request *r;
 	struct sync_result *result;
 	struct listing base;
-	struct listing now; /* as found when looking for changes */
+	struct listing now;            /* as found when looking for changes */
+	const struct selection *found; /* while they are looked for */
 	struct change *changes;
 	size_t n;
 	struct selected *files; /* those to send; paths are the listing's */
@@ -42,6 +43,26 @@ struct syncing {
 	struct carried out;
 };
 
+static void add_path(char ***list, size_t *n, struct str line)
+{
+	char *path = xstrndup(line.ptr ? line.ptr : "", line.len);
+
+	for (char *p = path; *p; p++)
+		if (*p == '\1')
+			*p = '\n';
+	*list = xrealloc(*list, *n + 1, sizeof(**list));
+	(*list)[(*n)++] = path;
+}
+
+/* Holds what is never sent unasked: it is there, though not among the files. */
+static bool is_held(const struct selection *found, const char *path)
+{
+	for (size_t i = 0; i < found->n_left; i++)
+		if (!strcmp(found->left[i].path, path))
+			return true;
+	return false;
+}
+
 static int add_change(void *arg, const struct listing_entry *before,
 		      const struct listing_entry *after, struct error *err)
 {
@@ -51,6 +72,10 @@ static int add_change(void *arg, const struct listing_entry *before,
 			    .gone = after == NULL };
 
 	(void)err;
+	if (c.gone && is_held(s->found, c.path)) {
+		add_path(&s->result->held, &s->result->n_held, str_of(c.path));
+		return 0;
+	}
 	memcpy(c.old_hash, before ? before->hash : NO_HASH, LISTING_HASH);
 	s->changes = xrealloc(s->changes, s->n + 1, sizeof(*s->changes));
 	s->changes[s->n++] = c;
@@ -71,6 +96,7 @@ static int select_all(struct syncing *s, struct selection *sel,
 		extra[i] = s->base.entries[i].path;
 	q.extra = extra;
 	q.n_extra = s->base.n;
+	q.guard_extra = true; /* the agent's .env may hold real keys by now */
 	rc = select_files(sel, s->w, &q, stop, err);
 	free(extra);
 	return rc;
@@ -117,6 +143,7 @@ static int find_changes(struct syncing *s, const struct stop *stop,
 	if (rc == 0) {
 		s->now = *pass_listing(p);
 		*pass_listing(p) = (struct listing){ 0 };
+		s->found = &sel;
 		rc = listing_compare(&s->base, &s->now, add_change, s, err);
 	}
 	if (rc == 0)
@@ -215,17 +242,6 @@ static int send_base(struct syncing *s, const char *state,
 	free(path);
 	buf_release(&text);
 	return rc;
-}
-
-static void add_path(char ***list, size_t *n, struct str line)
-{
-	char *path = xstrndup(line.ptr ? line.ptr : "", line.len);
-
-	for (char *p = path; *p; p++)
-		if (*p == '\1')
-			*p = '\n';
-	*list = xrealloc(*list, *n + 1, sizeof(**list));
-	(*list)[(*n)++] = path;
 }
 
 static int by_name(const void *a, const void *b)
@@ -393,6 +409,9 @@ void sync_result_release(struct sync_result *result)
 	for (size_t i = 0; i < result->n_kept; i++)
 		free(result->kept[i]);
 	free(result->taken);
+	for (size_t i = 0; i < result->n_held; i++)
+		free(result->held[i]);
 	free(result->kept);
+	free(result->held);
 	*result = (struct sync_result){ 0 };
 }

@@ -150,6 +150,11 @@ static void test_secrets_are_left_out_unless_they_are_included(void **state)
 		   " .env.sample .env.template; do echo $f >$f; done\n"
 		   "printf 'cert\\n-----BEGIN RSA PRIVATE KEY-----\\n' >pem\n"
 		   "printf 'x = \"-----BEGIN RSA PRIVATE KEY-----\"' >a.c\n"
+		   "printf '{\"k\":\"-----BEGIN PRIVATE KEY-----\\\\nMIIE' "
+		   ">sa.json\n"
+		   "printf 'k: |\n  -----BEGIN PRIVATE KEY-----\n' >k.yaml\n"
+		   "(head -c 900000 /dev/zero | tr '\\0' '\\n';"
+		   " echo '-----BEGIN PRIVATE KEY-----') >late\n"
 		   "truncate -s 101M big; truncate -s 100M fits\n"
 		   "git init -q nested; echo n >nested/n\n");
 	assert_string_equal(
@@ -157,7 +162,7 @@ static void test_secrets_are_left_out_unless_they_are_included(void **state)
 		".env.example|.env.sample|.env.template|.gitignore|a.c|"
 		"deep/id_rsa.pub|fits|id_x.c|"
 		"-.aws/config|-.env.local|-.netrc|-.npmrc|-.pypirc|-big|"
-		"-deep/id_rsa|-nested|-pem|");
+		"-deep/id_rsa|-k.yaml|-late|-nested|-pem|-sa.json|");
 	assert_non_null(strstr(list_with(p, &r), ".env|.env.example|"));
 	assert_non_null(strstr(p->text.ptr, "|deep/id_rsa|"));
 	assert_non_null(strstr(p->text.ptr, "|-.env.local|"));

@@ -295,6 +295,45 @@ static void the_base_becomes_what_both_sides_share(void **arg)
 	end(&t);
 }
 
+static void what_may_hold_secrets_stays_though_the_base_has_it(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct sent t;
+
+		begin(&t, k);
+		write_here(&t, "plain", STR("x\n"), 0644);
+		write_here(&t, "pem", STR("x\n"), 0644);
+		select_now(&t);
+		(void)send_tree(&t);
+		write_here(&t, "plain", STR("y\n"), 0644);
+		write_here(&t, "pem", STR("-----BEGIN PRIVATE KEY-----\n"),
+			   0644);
+		assert_string_equal(sync_now(&t, false), "t plain|");
+		assert_int_equal(t.result.n_held, 1);
+		assert_string_equal(t.result.held[0], "pem");
+		run_shell(&t, "[ \"$(cat pem)\" = x ]");
+		end(&t);
+	}
+}
+
+static void a_link_to_a_directory_is_replaced_and_not_followed(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct sent t;
+
+		begin(&t, k);
+		run_shell(&t, "ln -s src \"$ROOT/current\"");
+		(void)send_tree(&t);
+		run_shell(&t, "ln -sfn src/deep \"$ROOT/current\"");
+		assert_string_equal(sync_now(&t, false), "t current|");
+		run_shell(&t, "[ \"$(readlink current)\" = src/deep ] &&"
+			      " [ ! -e src/current ] && [ ! -L src/current ]");
+		end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +342,10 @@ int main(void)
 			changes_of_one_side_are_taken_and_of_both_kept),
 		cmocka_unit_test(
 			ten_changed_files_cost_three_commands_and_64_kib),
+		cmocka_unit_test(
+			what_may_hold_secrets_stays_though_the_base_has_it),
+		cmocka_unit_test(
+			a_link_to_a_directory_is_replaced_and_not_followed),
 		cmocka_unit_test(a_lost_listing_is_sent_again),
 		cmocka_unit_test(the_base_becomes_what_both_sides_share),
 	};
