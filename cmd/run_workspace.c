@@ -371,6 +371,22 @@ static int fill(struct filling *f, struct sandbox *sb, const char *root,
 	return rc;
 }
 
+/* A home directory is sent only as a repository that somebody made of it. */
+static int check_project(const struct run *r, const char *root,
+			 struct error *err)
+{
+	char *home = realpath(settings_home(r->app->settings), NULL);
+	bool is_project = strcmp(root, "/") && (!home || strcmp(root, home));
+
+	free(home);
+	if (is_project)
+		return 0;
+	error_set(err, ERR_USAGE, "refusing to send %s: it is no project",
+		  root);
+	return error_hint(err, "cd to a project, or run git init here, or use"
+			       " --workspace none");
+}
+
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       const struct stop *stop, struct error *err)
 {
@@ -395,7 +411,9 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 	if (!root)
 		return -1;
 	decision = decide(r, is_repository, root);
-	if (decision != SEND_NOTHING)
+	if (decision == SEND_TREE && !is_repository)
+		rc = check_project(r, root, err);
+	if (rc == 0 && decision != SEND_NOTHING)
 		rc = fill(&f, sb, root, decision, stop, err);
 	select_release(&f.s);
 	workspace_close(&f.w);

@@ -150,7 +150,8 @@ static int look(struct walk *k, const char *path, bool anyway,
 	struct stat st;
 	int dir = tree_dir_parent(&k->dir, path, &name);
 
-	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (dir < 0 || select_is_own(k->w, path) ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    S_ISDIR(st.st_mode))
 		return 1;
 	why = name_refuse(str_of(path),

@@ -52,6 +52,8 @@ int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
 		 struct error *err);
 void select_release(struct selection *s);
+/* Below the directory of dcode's own files, ~/.deepagents: never sent. */
+bool select_is_own(const struct workspace *w, const char *path);
 /* Why a file is not sent unasked, or NULL; head is how its bytes begin. */
 const char *select_secret(const char *path, int64_t size, struct str head);
 

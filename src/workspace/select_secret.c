@@ -8,6 +8,8 @@
 
 #define SIZE_MOST ((int64_t)100 << 20)
 
+enum { STATE_DEPTH = 3 }; /* of ~/.deepagents/.state/workspaces/KEY */
+
 static bool is_env(struct str name)
 {
 	if (str_is(name, ".env"))
@@ -59,6 +61,22 @@ static bool has_private_key(struct str head)
 		if (begins_key(line))
 			return true;
 	return false;
+}
+
+bool select_is_own(const struct workspace *w, const char *path)
+{
+	size_t root = str_is(str_of(w->root), "/") ? 0 : strlen(w->root);
+	const char *own = w->directory;
+	size_t len = strlen(own);
+
+	for (int up = 0; up < STATE_DEPTH; up++)
+		while (len && own[--len] != '/')
+			;
+	if (len <= root || strncmp(own, w->root, root) != 0 || own[root] != '/')
+		return false;
+	own += root + 1;
+	len -= root + 1;
+	return !strncmp(path, own, len) && (path[len] == '/' || !path[len]);
 }
 
 const char *select_secret(const char *path, int64_t size, struct str head)

@@ -107,7 +107,7 @@ def test_sync_sends_what_changed_and_keeps_what_both_changed(
              "--workspace", "repo", "--keep").wait()
     assert r.status == 0, r.err
     assert json.loads(run("sync", "--json").out)["data"] == {
-        "sent": [], "kept": [], "bytes": 0}
+        "sent": [], "kept": [], "held": [], "bytes": 0}
     (work / "src" / "main.c").write_text("local\n")
     (work / "dos").write_bytes(b"c\r\n")
     (work / "link").unlink()
@@ -155,6 +155,22 @@ def test_without_the_flag_it_says_in_one_line_that_it_starts_empty(
     subprocess.run(["rm", "-r", work / ".git"], check=True)
     config("")
     assert line not in task([DONE]).wait().err
+
+
+@local
+def test_a_home_directory_is_refused_and_dcodes_own_files_stay(
+        model, start, home, box):
+    args = ("-n", "go", "-M", "anthropic:m", "--sandbox", box,
+            "--workspace", "repo")
+    (home / "mine").write_text("x")
+    server = model([execute("find . -type f"), DONE])
+    r = start(*args, cwd=home).wait()
+    assert r.status != 0 and "refusing to send" in r.err
+    assert not server.requests
+    r = start(*args, cwd=home.parent).wait()
+    assert r.status == 0, r.err
+    said = results(server)
+    assert "home/mine" in said and ".deepagents" not in said
 
 
 @local
