@@ -7,6 +7,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 
 enum {
@@ -135,6 +136,16 @@ static void print_fact(struct app *app, const char *name, const char *value)
 	buf_release(&line);
 }
 
+/* Where changes of its sandbox were saved last. */
+static void print_patch(struct app *app, const char *id)
+{
+	char *path = saved_patch_find(app, id);
+
+	if (path)
+		print_fact(app, "patch", path);
+	free(path);
+}
+
 static void print_facts(struct app *app, struct store *s,
 			const struct thread *t)
 {
@@ -148,6 +159,7 @@ static void print_facts(struct app *app, struct store *s,
 	print_fact(app, "model", t->model);
 	print_fact(app, "directory", t->cwd);
 	print_fact(app, "branch", t->branch);
+	print_patch(app, t->id);
 	print_fact(app, "sandbox", threads_place(t, &box, room));
 	if (box.name[0])
 		print_fact(app, "", box.name);

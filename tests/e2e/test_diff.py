@@ -148,6 +148,7 @@ def test_removing_a_kept_sandbox_saves_first(kept, run, home):
     assert end.status == 0, end.err
     saved, = patches(home)
     assert str(saved) in end.err
+    assert str(saved) in run("threads", "show", "latest").out
     end = run("diff")  # what was last seen there
     assert end.status == 0 and "+int changed;" in end.out
     assert "this is what was last seen there" in end.err
