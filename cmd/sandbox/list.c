@@ -50,7 +50,7 @@ static void print_owner(const struct ledger_row *row)
 	}
 }
 
-struct listing {
+struct sandbox_table {
 	struct buf json;
 	bool as_json;
 	const char *provider; /* only this one, or NULL */
@@ -95,7 +95,7 @@ static void head(void)
 
 static bool add_row(void *arg, const struct ledger_row *row)
 {
-	struct listing *l = arg;
+	struct sandbox_table *l = arg;
 	char room[20];
 	char id[IDS_SHOWN];
 
@@ -125,7 +125,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 /* What a provider has under our label, whether or not the ledger knows it. */
 static void add_listed(void *arg, const struct sandbox_info *info)
 {
-	struct listing *l = arg;
+	struct sandbox_table *l = arg;
 	char room[20];
 	char id[IDS_SHOWN];
 
@@ -160,8 +160,8 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 }
 
 /* --sandbox NAME: the provider itself is asked; --all: other owners' too. */
-static int ask_provider(struct listing *l, struct app *app, struct store *store,
-			bool all, struct error *err)
+static int ask_provider(struct sandbox_table *l, struct app *app,
+			struct store *store, bool all, struct error *err)
 {
 	const struct info_sink sink = { add_listed, l };
 	struct sandbox_client host = { 0 };
@@ -183,7 +183,7 @@ int sandbox_cmd_list(struct app *app, const struct args *args)
 {
 	const char *provider = args_value(args, "sandbox");
 	bool all = args_flag(args, "all");
-	struct listing l = {
+	struct sandbox_table l = {
 		.json = BUF_INIT(64 << 20),
 		.as_json = app->json,
 		.provider = provider && provider[0] ? provider : NULL,

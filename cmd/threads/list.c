@@ -13,7 +13,7 @@
 
 enum { LIMIT = 20, CELL_MOST = 1 << 14 };
 
-struct listing {
+struct thread_table {
 	struct app *app;
 	struct store *store;
 	struct thread *threads; /* owned */
@@ -23,7 +23,7 @@ struct listing {
 
 static bool add_thread(void *arg, struct thread *t)
 {
-	struct listing *l = arg;
+	struct thread_table *l = arg;
 
 	/* grows at powers of two, so that no capacity need be kept */
 	if (!(l->n & (l->n - 1)))
@@ -51,7 +51,7 @@ static void print_cell(struct app *app, const char *text, int width)
 	buf_release(&line);
 }
 
-static const char *show_time(const struct listing *l, int64_t ms,
+static const char *show_time(const struct thread_table *l, int64_t ms,
 			     char room[THREADS_SHORT])
 {
 	return l->absolute ? sandbox_time(ms / 1000, room)
@@ -70,7 +70,7 @@ static char *short_path(const struct app *app, const char *path)
 	return xstrdup(path);
 }
 
-static void print_row(struct listing *l, const struct thread *t)
+static void print_row(struct thread_table *l, const struct thread *t)
 {
 	struct thread_sandbox box;
 	char room[2 * THREADS_SHORT];
@@ -100,7 +100,7 @@ static void print_row(struct listing *l, const struct thread *t)
 	free(cwd);
 }
 
-static void print_table(struct listing *l, int64_t limit)
+static void print_table(struct thread_table *l, int64_t limit)
 {
 	int when = l->absolute ? 16 : 8;
 
@@ -117,7 +117,7 @@ static void print_table(struct listing *l, int64_t limit)
 		       l->n);
 }
 
-static void print_json(struct listing *l)
+static void print_json(struct thread_table *l)
 {
 	struct buf out = BUF_INIT(256 << 20);
 
@@ -201,7 +201,7 @@ static int read_filter(struct thread_filter *f, const struct args *args,
 
 int threads_cmd_list(struct app *app, const struct args *args)
 {
-	struct listing l = {
+	struct thread_table l = {
 		.app = app,
 		.verbose = args_flag(args, "verbose"),
 		.absolute = args_flag(args, "no-relative"),

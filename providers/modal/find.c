@@ -304,7 +304,7 @@ static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
 	return modal_ask(m, &ask, tags, stop, err);
 }
 
-struct selection { /* which sandboxes of the app go to sink */
+struct sandbox_choice { /* which sandboxes of the app go to sink */
 	struct modal *m;
 	const struct stop *stop;
 	const char *owner; /* or NULL */
@@ -313,7 +313,7 @@ struct selection { /* which sandboxes of the app go to sink */
 	bool found;
 };
 
-static void emit_info(struct selection *s, const Modal__SandboxInfo *item,
+static void emit_info(struct sandbox_choice *s, const Modal__SandboxInfo *item,
 		      Modal__SandboxTag *const *tags, size_t n_tags)
 {
 	const char *label = get_tag(tags, n_tags, "dcode.label");
@@ -341,7 +341,7 @@ static void emit_info(struct selection *s, const Modal__SandboxInfo *item,
 /* A list may leave the tags out: our label is the name, too, and who asked for
  * an owner's sandboxes got only those. Others are asked for their tags, which
  * not every server can tell. */
-static void emit_item(struct selection *s, const Modal__SandboxInfo *item)
+static void emit_item(struct sandbox_choice *s, const Modal__SandboxInfo *item)
 {
 	bool named = str_starts(str_of(item->name), "dcode-");
 	ProtobufCMessage *answer = NULL;
@@ -361,7 +361,7 @@ static void emit_item(struct selection *s, const Modal__SandboxInfo *item)
 }
 
 /* The request for a page: sandboxes made before that time, 0: the newest. */
-static cJSON *list_request(const struct selection *s, double before)
+static cJSON *list_request(const struct sandbox_choice *s, double before)
 {
 	cJSON *request = protobuf_texts("app_id", s->m->app, "environment_name",
 					s->m->environment, NULL);
@@ -375,7 +375,7 @@ static cJSON *list_request(const struct selection *s, double before)
 	return request;
 }
 
-static int list_pages(struct selection *s, struct error *err)
+static int list_pages(struct sandbox_choice *s, struct error *err)
 {
 	double before = 0;
 
@@ -419,7 +419,8 @@ int modal_list(struct sandbox_client *host, const char *owner,
 	       const struct info_sink *sink, const struct stop *stop,
 	       struct error *err)
 {
-	struct selection s = { modal_of(host), stop, owner, NULL, sink, false };
+	struct sandbox_choice s = { modal_of(host), stop, owner,
+				    NULL,           sink, false };
 
 	return list_pages(&s, err);
 }
@@ -431,7 +432,9 @@ int modal_info(struct sandbox_client *host, const char *id,
 	       struct error *err)
 {
 	struct modal *m = modal_of(host);
-	struct selection s = { .m = m, .stop = stop, .id = id, .sink = sink };
+	struct sandbox_choice s = {
+		.m = m, .stop = stop, .id = id, .sink = sink
+	};
 	struct sandbox_info info = {
 		.id = id, .label = "", .owner = "", .image = ""
 	};

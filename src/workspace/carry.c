@@ -23,7 +23,7 @@ enum {
 	CLEANUP_MS = 10000,
 };
 
-struct stream {
+struct tree_stream {
 	const struct carry *c;
 	const struct stop *stop;
 	struct odb_commit *commit;
@@ -42,7 +42,7 @@ struct stream {
 	struct carried *out;
 };
 
-static void close_stream(struct stream *s)
+static void close_stream(struct tree_stream *s)
 {
 	odb_commit_abort(s->commit);
 	pass_close(s->pass);
@@ -54,7 +54,7 @@ static void close_stream(struct stream *s)
 	s->spooled = 0;
 }
 
-static int open_spool(struct stream *s, struct error *err)
+static int open_spool(struct tree_stream *s, struct error *err)
 {
 	s->spool = open(s->c->workspace->directory,
 			O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
@@ -64,7 +64,7 @@ static int open_spool(struct stream *s, struct error *err)
 	return 0;
 }
 
-static int open_stream(struct stream *s, bool gzip, bool kept,
+static int open_stream(struct tree_stream *s, bool gzip, bool kept,
 		       struct error *err)
 {
 	const struct carry *c = s->c;
@@ -93,7 +93,7 @@ static int open_stream(struct stream *s, bool gzip, bool kept,
 }
 
 /* Keeps what comes out of the pass, so that an upload can begin again. */
-static int64_t pull_new(struct stream *s, char *room, size_t len,
+static int64_t pull_new(struct tree_stream *s, char *room, size_t len,
 			struct error *err)
 {
 	int64_t n = pass_pull(s->pass, room, len, err);
@@ -107,7 +107,7 @@ static int64_t pull_new(struct stream *s, char *room, size_t len,
 /* A part of the stream: from the spool as far as it goes. */
 static int64_t read_part(void *arg, char *room, size_t len, struct error *err)
 {
-	struct stream *s = arg;
+	struct tree_stream *s = arg;
 	int64_t at = s->from + s->at;
 	int64_t n;
 
@@ -131,7 +131,7 @@ static int64_t read_part(void *arg, char *room, size_t len, struct error *err)
 
 static int rewind_part(void *arg, struct error *err)
 {
-	struct stream *s = arg;
+	struct tree_stream *s = arg;
 
 	(void)err;
 	s->at = 0;
@@ -139,7 +139,7 @@ static int rewind_part(void *arg, struct error *err)
 	return 0;
 }
 
-static int upload_part(struct stream *s, int64_t from, int64_t size,
+static int upload_part(struct tree_stream *s, int64_t from, int64_t size,
 		       char **path, struct error *err)
 {
 	struct transfer t = { .path = "/tmp/x",
@@ -167,7 +167,7 @@ static int upload_part(struct stream *s, int64_t from, int64_t size,
 	return 0;
 }
 
-static void drop_part(struct stream *s, char **path)
+static void drop_part(struct tree_stream *s, char **path)
 {
 	if (*path)
 		transfer_unstage(s->c->sandbox, *path);
@@ -176,7 +176,7 @@ static void drop_part(struct stream *s, char **path)
 }
 
 /* All of it into the spool, then as one file, or within the command. */
-static int send_gzip(struct stream *s, struct error *err)
+static int send_gzip(struct tree_stream *s, struct error *err)
 {
 	char *room = xcalloc(1, 64 << 10);
 	int64_t n = -1;
@@ -208,7 +208,7 @@ static int send_gzip(struct stream *s, struct error *err)
 }
 
 /* A piece of it is measured: the rest follows, or all goes again, smaller. */
-static int send_large(struct stream *s, bool *gzip, struct error *err)
+static int send_large(struct tree_stream *s, bool *gzip, struct error *err)
 {
 	int64_t size;
 
@@ -235,20 +235,20 @@ static int64_t total_size(const struct carry *c)
 
 static int64_t pull_stdin(void *arg, char *room, size_t len, struct error *err)
 {
-	struct stream *s = arg;
+	struct tree_stream *s = arg;
 
 	return pass_pull(s->pass, room, len, err);
 }
 
 static int on_body(void *arg, struct str bytes, struct error *err)
 {
-	struct stream *s = arg;
+	struct tree_stream *s = arg;
 
 	buf_addstr(&s->out->said, bytes);
 	return buf_check(&s->out->said, "what the sandbox says", err);
 }
 
-static int run_script(struct stream *s, bool gzip, struct error *err)
+static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 {
 	const struct carry *c = s->c;
 	struct helper h = {
@@ -274,7 +274,7 @@ static int run_script(struct stream *s, bool gzip, struct error *err)
 	return 0;
 }
 
-static int finish(struct stream *s, struct error *err)
+static int finish(struct tree_stream *s, struct error *err)
 {
 	struct odb_commit *commit = s->commit;
 	struct listing *read = pass_listing(s->pass);
@@ -291,7 +291,9 @@ static int finish(struct stream *s, struct error *err)
 int carry_run(const struct carry *c, struct carried *out,
 	      const struct stop *stop, struct error *err)
 {
-	struct stream s = { .c = c, .stop = stop, .spool = -1, .out = out };
+	struct tree_stream s = {
+		.c = c, .stop = stop, .spool = -1, .out = out
+	};
 	bool streams = c->sandbox->host->provider->flags & SANDBOX_STDIN;
 	bool gzip = !streams && total_size(c) < SMALL;
 	char random[17];

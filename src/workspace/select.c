@@ -27,7 +27,7 @@ enum {
 };
 
 /* One walk: the tree, or a submodule in it. */
-struct walk {
+struct tree_walk {
 	struct selection *s;
 	const struct workspace *w;
 	const struct select_request *r;
@@ -82,7 +82,7 @@ static int run_records(const struct git *g, const char *const *argv,
 	return rc;
 }
 
-static void add_left(struct walk *k, const char *path, const char *why,
+static void add_left(struct tree_walk *k, const char *path, const char *why,
 		     bool asked)
 {
 	struct selection *s = k->s;
@@ -93,7 +93,7 @@ static void add_left(struct walk *k, const char *path, const char *why,
 						     .asked = asked };
 }
 
-static bool is_included(struct walk *k, const char *path)
+static bool is_included(struct tree_walk *k, const char *path)
 {
 	for (size_t i = 0; i < k->r->n_include; i++)
 		if (glob_match(k->globs[i], str_of(path)))
@@ -101,8 +101,8 @@ static bool is_included(struct walk *k, const char *path)
 	return false;
 }
 
-static int add_file(struct walk *k, const char *path, const struct stat *st,
-		    struct error *err)
+static int add_file(struct tree_walk *k, const char *path,
+		    const struct stat *st, struct error *err)
 {
 	struct selection *s = k->s;
 
@@ -124,7 +124,7 @@ static int add_file(struct walk *k, const char *path, const struct stat *st,
 }
 
 /* The bytes that a file begins with; unreadable ones are found when sent. */
-static struct str read_head(struct walk *k, int dir, const char *name)
+static struct str read_head(struct tree_walk *k, int dir, const char *name)
 {
 	int fd = openat(dir, name,
 			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -141,7 +141,7 @@ static struct str read_head(struct walk *k, int dir, const char *name)
 }
 
 /* Looks at one path; 1: there is nothing. */
-static int look(struct walk *k, const char *path, bool anyway,
+static int look(struct tree_walk *k, const char *path, bool anyway,
 		struct error *err)
 {
 	struct str none = { "", 0 };
@@ -174,8 +174,8 @@ static int look(struct walk *k, const char *path, bool anyway,
 }
 
 /* A part of a walk: what git lists below a prefix. */
-struct part {
-	struct walk *k;
+struct walk_part {
+	struct tree_walk *k;
 	const char *prefix; /* "" or "sub/module/" */
 	int depth;
 	char **modules; /* owned: found on the way */
@@ -192,7 +192,7 @@ static int by_name(const void *a, const void *b)
 
 static int on_dropped(void *arg, const char *record, struct error *err)
 {
-	struct part *p = arg;
+	struct walk_part *p = arg;
 
 	(void)err;
 	if (p->n_dropped % 256 == 0)
@@ -202,7 +202,7 @@ static int on_dropped(void *arg, const char *record, struct error *err)
 	return 0;
 }
 
-static bool is_dropped(const struct part *p, const char *record)
+static bool is_dropped(const struct walk_part *p, const char *record)
 {
 	return p->n_dropped && bsearch(&record, p->dropped, p->n_dropped,
 				       sizeof(*p->dropped), by_name);
@@ -210,7 +210,7 @@ static bool is_dropped(const struct part *p, const char *record)
 
 static int on_tracked(void *arg, const char *record, struct error *err)
 {
-	struct part *p = arg;
+	struct walk_part *p = arg;
 	const char *tab = strchr(record, '\t');
 	unsigned mode;
 	char *path;
@@ -239,7 +239,7 @@ static int on_tracked(void *arg, const char *record, struct error *err)
 
 static int on_other(void *arg, const char *record, struct error *err)
 {
-	struct part *p = arg;
+	struct walk_part *p = arg;
 	char *path = xasprintf("%s%s", p->prefix, record);
 	size_t len = strlen(path);
 	int rc = 0;
@@ -260,7 +260,7 @@ static int on_other(void *arg, const char *record, struct error *err)
 }
 
 /* Untracked files, then, with --include, those among the ignored ones. */
-static int list_others(struct part *p, struct git *g, const char *excludes,
+static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		       bool is_repository, struct error *err)
 {
 	struct records each = { .each = on_other, .arg = p };
@@ -294,7 +294,7 @@ static int list_others(struct part *p, struct git *g, const char *excludes,
 	return rc;
 }
 
-static int write_excludes(struct walk *k, const struct user_repo *u,
+static int write_excludes(struct tree_walk *k, const struct user_repo *u,
 			  const char *file, struct error *err)
 {
 	struct buf text = BUF_INIT(EXCLUDE_MAX);
@@ -307,10 +307,10 @@ static int write_excludes(struct walk *k, const struct user_repo *u,
 	return rc;
 }
 
-static int walk_tree(struct walk *k, const char *prefix, int depth,
+static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 		     struct error *err);
 
-static int walk_modules(struct part *p, struct error *err)
+static int walk_modules(struct walk_part *p, struct error *err)
 {
 	int rc = 0;
 
@@ -331,7 +331,7 @@ static int walk_modules(struct part *p, struct error *err)
 }
 
 /* A submodule's directory may have become a link that leads elsewhere. */
-static bool is_inside(struct walk *k, const char *prefix)
+static bool is_inside(struct tree_walk *k, const char *prefix)
 {
 	char *below = xasprintf("%s.", prefix);
 	const char *name;
@@ -341,13 +341,13 @@ static bool is_inside(struct walk *k, const char *prefix)
 	return inside;
 }
 
-static int list_part(struct part *p, const char *root, struct git *g,
+static int list_part(struct walk_part *p, const char *root, struct git *g,
 		     const char *excludes, struct error *err)
 {
 	static const char *const tracked[] = { "ls-files", "-z",       "-s",
 					       "-t",       "--sparse", NULL };
 	struct records each = { .each = on_tracked, .arg = p };
-	struct walk *k = p->k;
+	struct tree_walk *k = p->k;
 	struct user_repo u;
 	int rc = user_repo_open(&u, root, &k->w->git, k->stop, err);
 	char *objects = u.common ? path_join(u.common, "objects") : NULL;
@@ -370,10 +370,10 @@ static int list_part(struct part *p, const char *root, struct git *g,
 	return rc;
 }
 
-static int walk_tree(struct walk *k, const char *prefix, int depth,
+static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 		     struct error *err)
 {
-	struct part p = { .k = k, .prefix = prefix, .depth = depth };
+	struct walk_part p = { .k = k, .prefix = prefix, .depth = depth };
 	char *root = workspace_path(k->w, prefix);
 	char *excludes = xasprintf("%s.excludes", k->index);
 	struct git g = k->w->git;
@@ -435,7 +435,7 @@ static void finish(struct selection *s)
 	s->n_left = left;
 }
 
-static int open_walk(struct walk *k, struct error *err)
+static int open_walk(struct tree_walk *k, struct error *err)
 {
 	char random[17];
 
@@ -451,7 +451,7 @@ static int open_walk(struct walk *k, struct error *err)
 	return tree_dir_open(&k->dir, k->w->root, err);
 }
 
-static void close_walk(struct walk *k)
+static void close_walk(struct tree_walk *k)
 {
 	for (size_t i = 0; i < k->r->n_include; i++)
 		glob_free(k->globs[i]);
@@ -467,11 +467,11 @@ int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
 		 struct error *err)
 {
-	struct walk *k = xcalloc(1, sizeof(*k));
+	struct tree_walk *k = xcalloc(1, sizeof(*k));
 	int rc;
 
 	*s = (struct selection){ 0 };
-	*k = (struct walk){
+	*k = (struct tree_walk){
 		.s = s, .w = w, .r = r, .stop = stop, .dir = { .root = -1 }
 	};
 	rc = open_walk(k, err);
