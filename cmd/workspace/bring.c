@@ -228,6 +228,9 @@ int bring_status(const struct bring *b)
 void bring_release(struct bring *b)
 {
 	apply_result_release(&b->result);
+	for (size_t i = 0; i < b->n_left_out; i++)
+		free(b->left_out[i]);
+	free(b->left_out);
 }
 
 char *bring_came_from(struct app *app, const char *thread)

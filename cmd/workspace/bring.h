@@ -31,8 +31,10 @@ struct bring { /* start from { .app = ..., ... } */
 	char theirs[GIT_OID];        /* the sandbox's commit */
 	/* out */
 	struct apply_result result;
-	char commit[GIT_OID]; /* with --branch: the commit made */
-	bool nothing;         /* the sandbox has changed nothing */
+	char commit[GIT_OID]; /* with --branch: the commit made, ... */
+	char **left_out;      /* ... without these files of submodules */
+	size_t n_left_out;
+	bool nothing; /* the sandbox has changed nothing */
 };
 
 /* Recovers what a crash left, then merges and writes. 0 also where nothing was

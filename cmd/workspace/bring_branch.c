@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/workspace/bring.h"
+#include "cmd/workspace/gitlinks.h"
 #include "cmd/workspace/tree_index.h"
 #include "cmd/workspace/user_git.h"
 #include "workspace/name.h"
@@ -126,58 +127,120 @@ static int check_name(struct branching *k, struct error *err)
 	return rc;
 }
 
-/* Files that are in the base but in no commit of the user's, as new ones are:
- * what the sandbox made of them goes in whole. */
-struct uncommitted {
-	struct tree_index *index;
+/* Two trees for the merge, each from what the sandbox changed. */
+struct sides {
 	const struct branching *k;
+	/* HEAD's, with the files that are in the base but in no commit of the
+	 * user's, as new ones are: what became of them goes in whole. */
+	struct tree_index ours;
 	struct buf known; /* "path\0" of all in HEAD's tree */
+	/* The sandbox's, with the files of submodules as in the base. */
+	struct tree_index theirs;
+	struct gitlinks links;
+	size_t kept; /* changes that are in no submodule */
 };
 
-static int add_uncommitted(void *arg, const struct odb_record *d,
-			   struct error *err)
+static bool is_known(const struct sides *s, const char *path)
 {
-	struct uncommitted *u = arg;
 	struct buf key = BUF_INIT(2 * LINE_MAX_BYTES);
+	bool known;
+
+	buf_addc(&key, '\0');
+	buf_add(&key, path, strlen(path) + 1);
+	known = str_search(buf_str(&s->known), buf_str(&key)) != s->known.len;
+	buf_release(&key);
+	return known;
+}
+
+static int add_change(void *arg, const struct odb_record *d, struct error *err)
+{
+	struct sides *s = arg;
+	struct bring *b = s->k->bring;
+	bool leave = gitlinks_touch(&s->links, d->path);
+	struct tree_index *index = leave ? &s->theirs : &s->ours;
 	char mode[16];
 
 	(void)err;
-	if (!d->old_mode)
-		return 0;
-	buf_addc(&key, '\0');
-	buf_add(&key, d->path, strlen(d->path) + 1);
 	snprintf(mode, sizeof(mode), "%o", d->old_mode);
-	if (str_search(buf_str(&u->known), buf_str(&key)) == u->known.len)
-		tree_index_set(u->index, str_of(mode), str_of(d->old_oid),
+	if (leave)
+		apply_add_path(&b->left_out, &b->n_left_out, d->path);
+	else
+		s->kept++;
+	if (d->old_mode && (leave || !is_known(s, d->path)))
+		tree_index_set(index, str_of(mode), str_of(d->old_oid),
 			       str_of(d->path));
-	buf_release(&key);
+	else if (leave)
+		tree_index_forget(index, str_of(d->path));
 	return 0;
 }
 
-/* The tree of HEAD, as the side of the merge that is not the sandbox's. */
-static int make_ours(struct branching *k, char tree[GIT_OID], struct error *err)
+/* Those of HEAD, and those that are staged. */
+static int read_links(struct sides *s, struct error *err)
 {
-	const struct workspace *w = k->bring->workspace;
-	const char *list[] = { "ls-files", "-z", NULL };
-	struct tree_index index;
-	struct uncommitted u = { &index, k, BUF_INIT(256 << 20) };
-	struct git_request r = { .argv = list, .out = &u.known };
+	const struct branching *k = s->k;
+	struct git user = k->user.git;
+	char *index = path_join(user.dir, "index");
 	int rc;
 
-	tree_index_init(&index, &k->git, w->directory, "branch.index");
-	rc = tree_index_read(&index, k->user.repo.head, k->stop, err);
-	buf_addc(&u.known, '\0');
+	user.index = index;
+	rc = user_repo_copy_index(&k->user.repo, &user, index, err);
 	if (rc == 0)
-		rc = git_run(&index.git, &r, k->stop, err);
+		rc = gitlinks_read(&s->links, &user, k->stop, err);
 	if (rc == 0)
-		rc = odb_tree_diff(&k->git, w->base, k->bring->theirs,
-				   add_uncommitted, &u, k->stop, err);
+		rc = gitlinks_read(&s->links, &s->ours.git, k->stop, err);
+	free(index);
+	return rc;
+}
+
+static int read_sides(struct sides *s, struct error *err)
+{
+	const struct branching *k = s->k;
+	struct bring *b = k->bring;
+	const char *list[] = { "ls-files", "-z", NULL };
+	struct git_request r = { .argv = list, .out = &s->known };
+	int rc = tree_index_read(&s->ours, k->user.repo.head, k->stop, err);
+
 	if (rc == 0)
-		rc = tree_index_update(&index, k->stop, err);
+		rc = tree_index_read(&s->theirs, b->theirs, k->stop, err);
+	buf_addc(&s->known, '\0');
 	if (rc == 0)
-		rc = tree_index_write(&index, tree, k->stop, err);
-	tree_index_release(&index);
-	buf_release(&u.known);
+		rc = git_run(&s->ours.git, &r, k->stop, err);
+	if (rc == 0)
+		rc = read_links(s, err);
+	if (rc == 0)
+		rc = odb_tree_diff(&k->git, b->workspace->base, b->theirs,
+				   add_change, s, k->stop, err);
+	if (rc == 0 && !s->kept) {
+		rc = error_set(err, ERR_USAGE,
+			       "--branch: all that the sandbox changed is in "
+			       "submodules, which have commits of their own");
+		error_hint(err, "dcode apply writes it to the working tree.");
+	}
+	return rc;
+}
+
+static int make_sides(struct branching *k, char ours[GIT_OID],
+		      char theirs[GIT_OID], struct error *err)
+{
+	const char *directory = k->bring->workspace->directory;
+	struct sides s = { .k = k, .known = BUF_INIT(256 << 20) };
+	int rc;
+
+	tree_index_init(&s.ours, &k->git, directory, "branch.index");
+	tree_index_init(&s.theirs, &k->git, directory, "branch-sandbox.index");
+	rc = read_sides(&s, err);
+	if (rc == 0)
+		rc = tree_index_update(&s.ours, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&s.ours, ours, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_update(&s.theirs, k->stop, err);
+	if (rc == 0)
+		rc = tree_index_write(&s.theirs, theirs, k->stop, err);
+	tree_index_release(&s.ours);
+	tree_index_release(&s.theirs);
+	gitlinks_release(&s.links);
+	buf_release(&s.known);
 	return rc;
 }
 
@@ -315,8 +378,8 @@ int bring_branch(struct bring *b, const struct stop *stop, struct error *err)
 {
 	struct workspace *w = b->workspace;
 	struct branching k = { .bring = b, .git = w->git, .stop = stop };
-	char ours[GIT_OID];
-	struct merge_sides sides = { w->base, ours, b->theirs };
+	char ours[GIT_OID], theirs[GIT_OID];
+	struct merge_sides sides = { w->base, ours, theirs };
 	int rc = user_git_open(&k.user, w, stop, err);
 
 	if (rc < 0)
@@ -329,7 +392,7 @@ int bring_branch(struct bring *b, const struct stop *stop, struct error *err)
 	if (rc == 0)
 		rc = check_name(&k, err);
 	if (rc == 0)
-		rc = make_ours(&k, ours, err);
+		rc = make_sides(&k, ours, theirs, err);
 	if (rc == 0)
 		rc = merge_compute(&b->result.merge, &k.git, &sides, stop, err);
 	if (rc == 0 && !b->result.merge.n)

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/workspace/bring.h"
+#include "cmd/workspace/gitlinks.h"
 #include "cmd/workspace/user_git.h"
 
 enum { PATHS_MAX = 256 << 20 };
@@ -34,6 +35,20 @@ static void leave_unstaged(struct apply_file *files, size_t n, struct str path)
 	for (size_t i = 0; i < n; i++)
 		if (str_is(path, files[i].path))
 			files[i].unstaged = true;
+}
+
+static int leave_submodules(const struct git *g, struct apply_file *files,
+			    size_t n, const struct stop *stop,
+			    struct error *err)
+{
+	struct gitlinks links = { 0 };
+	int rc = gitlinks_read(&links, g, stop, err);
+
+	for (size_t i = 0; i < n; i++)
+		if (gitlinks_touch(&links, files[i].path))
+			files[i].unstaged = true;
+	gitlinks_release(&links);
+	return rc;
 }
 
 /* git would run a program on these; only the user does. */
@@ -100,6 +115,8 @@ int bring_index(void *bring, const char *before, const char *after,
 	for (size_t i = 0; i < n; i++)
 		files[i].unstaged = in_conflict(b, files[i].path);
 	rc = user_repo_copy_index(&u.repo, &g, after, err);
+	if (rc == 0)
+		rc = leave_submodules(&g, files, n, &stop, err);
 	if (rc == 0)
 		rc = leave_filtered(&g, files, n, &stop, err);
 	if (rc == 0)

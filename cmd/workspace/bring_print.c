@@ -132,6 +132,12 @@ void bring_print(const struct bring *b, bool undo)
 			r->n == 1 ? "" : "s");
 	if (r->applied || b->commit[0])
 		print_files(b);
+	if (b->n_left_out) {
+		fputs("Not on the branch, since they are in submodules; "
+		      "dcode apply writes them:\n",
+		      stderr);
+		print_paths(b, b->left_out, b->n_left_out, "");
+	}
 	if (r->merge.n)
 		print_conflicts(b);
 	if (r->n_blocked) {
@@ -206,6 +212,8 @@ void bring_json(const struct bring *b, bool undo, struct buf *out)
 		add_text(b, out, "path", r->files[i].path);
 		buf_addc(out, ',');
 		json_member(out, "change", str_of(letter));
+		if (r->files[i].unstaged)
+			buf_adds(out, ",\"unstaged\":true");
 		buf_adds(out, r->files[i].secret ? ",\"secret\":true}" : "}");
 	}
 	buf_adds(out, "],\"conflicts\":[");
@@ -219,4 +227,5 @@ void bring_json(const struct bring *b, bool undo, struct buf *out)
 	buf_addc(out, ']');
 	add_list(b, out, "in_the_way", r->blocked, r->n_blocked);
 	add_list(b, out, "changed", r->changed, r->n_changed);
+	add_list(b, out, "left_out", b->left_out, b->n_left_out);
 }

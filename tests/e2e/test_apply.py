@@ -301,6 +301,81 @@ def test_branch_makes_a_commit_and_nothing_else(run, room, tmp_path, env):
     assert "ran-reference-transaction" in ran(out)
 
 
+def add_submodule(room, tmp_path):
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    git(lib, "init", "-q")
+    (lib / "x").write_text("x\n")
+    (lib / "y").write_text("y\n")
+    git(lib, "add", "-A")
+    git(lib, "commit", "-q", "-m", "lib")
+    git(room.root, "-c", "protocol.file.allow=always", "submodule",
+        "--quiet", "add", str(lib), "sub/lib")
+    git(room.root, "commit", "-q", "-m", "with a submodule")
+    return git(room.root, "ls-tree", "main", "sub/lib")
+
+
+def edit_submodule(there):
+    (there / "sub/lib/x").write_text("the sandbox's\n")
+    (there / "sub/lib/y").unlink()
+    (there / "sub/lib/new").write_text("new\n")
+
+
+def test_index_stages_no_file_of_a_submodule_and_keeps_it(
+        run, room, tmp_path):
+    add_submodule(room, tmp_path)
+
+    def change(there):
+        edit_a(there)
+        edit_submodule(there)
+    send(room, tmp_path, change)
+    links = git(room.root, "ls-files", "-s", "sub")
+    assert links.startswith("160000 ")
+    done = run("apply", "--index")
+    assert done.status == 0, done.err
+    assert git(room.root, "ls-files", "-s", "sub") == links
+    for name in ("x", "y", "new"):
+        assert f"sub/lib/{name}  (not staged)\n" in done.err
+    assert (room.root / "sub/lib/x").read_text() == "the sandbox's\n"
+    assert not (room.root / "sub/lib/y").exists()
+    assert git(room.root, "diff", "--cached", "--name-only") == "a\n"
+
+
+@pytest.mark.parametrize("staged_only", [False, True])
+def test_branch_keeps_a_submodule_and_names_what_it_leaves_out(
+        run, room, tmp_path, staged_only):
+    link = add_submodule(room, tmp_path)
+    if staged_only:
+        git(room.root, "reset", "-q", "--soft", "HEAD^")
+        link = ""
+
+    def change(there):
+        edit_a(there)
+        edit_submodule(there)
+    send(room, tmp_path, change)
+    (room.home / ".gitconfig").write_text(
+        "[user]\nname = Ben\nemail = ben@example.org\n")
+    done = run("apply", "--branch", "made")
+    assert done.status == 0, done.err
+    assert "in submodules" in done.err and "  sub/lib/new\n" in done.err
+    assert git(room.root, "ls-tree", "made", "sub/lib") == link
+    assert git(room.root, "diff", "--name-only", "main", "made") == "a\n"
+    again = run("apply", "--branch", "more", "--json")
+    assert [f["path"] for f in json.loads(again.out)["data"]["left_out"]] == [
+        "sub/lib/new", "sub/lib/x", "sub/lib/y"]
+
+
+def test_branch_of_changes_in_submodules_alone_is_refused(
+        run, room, tmp_path):
+    add_submodule(room, tmp_path)
+    send(room, tmp_path, edit_submodule)
+    done = run("apply", "--branch", "made")
+    assert done.status == 2 and "all that the sandbox changed" in done.err
+    assert git(room.root, "branch", "--list", "made") == ""
+    assert run("apply").status == 0
+    assert (room.root / "sub/lib/new").exists()
+
+
 def make_patch(room, change):
     """What change() does to the tree, as a patch; then it is as before."""
     change(room.root)
