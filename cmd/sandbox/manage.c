@@ -60,6 +60,24 @@ static int already_deleted(const char *name, struct error *err)
 	return error_hint(err, "dcode sandbox list shows those that are left.");
 }
 
+/* Before its work is saved, which takes a while: nobody takes it over then. */
+static int claim_removal(const struct target *t, const struct args *args,
+			 struct store *store, struct error *err)
+{
+	enum ledger_spared spared = args_flag(args, "force")
+					    ? LEDGER_SPARE_NONE
+					    : LEDGER_SPARE_USED;
+
+	if (!t->label[0] ||
+	    ledger_claim_removal(store, t->label, spared, err) == 0)
+		return 0;
+	if (err->code == ERR_BUSY)
+		return -1;
+	/* A ledger that cannot be written is no reason to leave a machine. */
+	*err = (struct error){ 0 };
+	return 0;
+}
+
 static int delete_one(struct app *app, const struct args *args,
 		      const char *name, struct error *err)
 {
@@ -81,6 +99,8 @@ static int delete_one(struct app *app, const struct args *args,
 			       "the id of sandbox %s is not known: dcode"
 			       " sandbox gc looks for it",
 			       name);
+	if (rc == 0)
+		rc = claim_removal(&t, args, store, err);
 	if (rc == 0)
 		save_removed(app, &t.host, t.id, t.label);
 	if (rc == 0)

@@ -136,6 +136,13 @@ static void remove_one(struct gc *gc, struct sandbox_client *host,
 	struct gc_item done = *item;
 	struct error err = { 0 };
 
+	/* A ledger that cannot be written is no reason to leave a machine. */
+	if (in_ledger && !gc->request->dry_run &&
+	    ledger_claim_removal(gc->request->store, item->label,
+				 LEDGER_SPARE_HELD, &err) < 0 &&
+	    err.code == ERR_BUSY)
+		return; /* taken over since its row was read */
+	err = (struct error){ 0 };
 	done.outcome = GC_REMOVED;
 	if (!gc->request->dry_run && gc->request->before_remove && item->id[0])
 		gc->request->before_remove(gc->request->arg, host, item);

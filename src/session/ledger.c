@@ -263,6 +263,27 @@ static bool copy_row(void *arg, const struct ledger_row *row)
 	return false;
 }
 
+static int in_use(const char *label, const struct ledger_row *row,
+		  struct error *err)
+{
+	error_set(err, ERR_BUSY,
+		  "sandbox %s is in use by the dcode with process id %lld",
+		  label, (long long)row->pid);
+	return error_hint(err, "End that one first.");
+}
+
+/* A change that only the row as it was read allows. */
+static int change_as_read(struct store *s, sqlite3_stmt *st, const char *label,
+			  struct error *err)
+{
+	if (change(s, st, label, err) == 0)
+		return 0;
+	if (err->code == ERR_NOT_FOUND)
+		error_set(err, ERR_BUSY,
+			  "another dcode has just taken sandbox %s", label);
+	return -1;
+}
+
 static int check_free(const char *label, const struct ledger_row *row,
 		      struct error *err)
 {
@@ -274,12 +295,7 @@ static int check_free(const char *label, const struct ledger_row *row,
 				 "the id of sandbox %s is not known: its create"
 				 " was cut or failed",
 				 label);
-	if (!row->owned_by_live)
-		return 0;
-	error_set(err, ERR_BUSY,
-		  "sandbox %s is in use by the dcode with process id %lld",
-		  label, (long long)row->pid);
-	return error_hint(err, "End that one first.");
+	return row->owned_by_live ? in_use(label, row, err) : 0;
 }
 
 int ledger_claim(struct store *s, const char *label, int64_t ends,
@@ -305,12 +321,30 @@ int ledger_claim(struct store *s, const char *label, int64_t ends,
 	store_bind(st, 7, self.place);
 	sqlite3_bind_int(st, 8, row.state);
 	sqlite3_bind_int64(st, 9, row.pid);
-	if (change(s, st, label, err) == 0)
-		return 0;
-	if (err->code == ERR_NOT_FOUND)
-		error_set(err, ERR_BUSY,
-			  "another dcode has just taken sandbox %s", label);
-	return -1;
+	return change_as_read(s, st, label, err);
+}
+
+int ledger_claim_removal(struct store *s, const char *label,
+			 enum ledger_spared spared, struct error *err)
+{
+	struct ledger_row row = { .id = "" };
+	sqlite3_stmt *st;
+
+	if (ledger_find(s, label, copy_row, &row, err) < 0)
+		return -1;
+	if (spared >= LEDGER_SPARE_USED && row.owned_by_live &&
+	    row.state != LEDGER_GONE)
+		return in_use(label, &row, err);
+	if (spared >= LEDGER_SPARE_HELD && row.held)
+		return error_set(err, ERR_BUSY, "sandbox %s is kept", label);
+	st = store_sql(s, SQL_LEDGER_CLAIM_REMOVAL, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int(st, 2, LEDGER_REMOVING);
+	sqlite3_bind_int64(st, 3, now());
+	sqlite3_bind_int(st, 4, row.state);
+	sqlite3_bind_int64(st, 5, row.pid);
+	return change_as_read(s, st, label, err);
 }
 
 int ledger_attached(struct store *s, const char *provider, const char *endpoint,

@@ -67,6 +67,18 @@ int ledger_kept(struct store *s, const char *label, enum ledger_state state,
  */
 int ledger_claim(struct store *s, const char *label, int64_t ends,
 		 enum ledger_state *before, struct error *err);
+enum ledger_spared {                    /* which a removal leaves alone */
+		     LEDGER_SPARE_NONE, /* the user said --force */
+		     LEDGER_SPARE_USED, /* those that a living dcode owns */
+		     LEDGER_SPARE_HELD, /* those, and what is held */
+};
+/*
+ * Makes it LEDGER_REMOVING before anything is done to it: from then on nobody
+ * can take it over. ERR_BUSY: it is spared, or another dcode has changed its
+ * row meanwhile; the row is as it was.
+ */
+int ledger_claim_removal(struct store *s, const char *label,
+			 enum ledger_spared spared, struct error *err);
 /* Newest first; all: also those that are gone. each returns false to stop. */
 int ledger_each(struct store *s, bool all,
 		bool (*each)(void *arg, const struct ledger_row *row),

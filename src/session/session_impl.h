@@ -40,6 +40,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_LEDGER_KEEP,
 		 SQL_LEDGER_KEPT,
 		 SQL_LEDGER_CLAIM,
+		 SQL_LEDGER_CLAIM_REMOVAL,
 		 SQL_LEDGER_EACH,
 		 SQL_LEDGER_FIND,
 		 SQL_ATTACHED_ADD,

@@ -77,6 +77,9 @@ const char *const store_texts[SQL_COUNT] = {
 			     " ends=max(ends, ?4), pid=?5, started=?6,"
 			     " place=?7, note='' WHERE label=?1 AND"
 			     " state=?8 AND pid=?9",
+	[SQL_LEDGER_CLAIM_REMOVAL] = "UPDATE ledger SET state=?2, changed=?3"
+				     " WHERE label=?1 AND state=?4 AND"
+				     " pid=?5",
 	[SQL_LEDGER_EACH] = "SELECT " LEDGER_COLUMNS " FROM ledger"
 			    " WHERE ?1 OR state<>?2 ORDER BY no DESC",
 	/* Best first: whole names before prefixes, the living before the

@@ -121,10 +121,10 @@ static int open_fake(void *arg, const char *provider,
 	return 0;
 }
 
+static const struct sandbox_provider *const all[] = { &fake_provider, NULL };
+
 static void gc(struct scene *s)
 {
-	static const struct sandbox_provider *const all[] = { &fake_provider,
-							      NULL };
 	struct gc_request g = { .store = s->store,
 				.providers = all,
 				.host = open_fake };
@@ -360,6 +360,122 @@ static void test_a_stop_that_fails_leaves_a_row_that_says_so(void **state)
 		}
 }
 
+/* Another dcode that wants the sandbox of label while gc is at work. */
+struct rival {
+	struct scene *scene;
+	char label[16];
+	/* gc knows it by its row alone; taken when the provider is opened,
+	 * else before the removal. */
+	bool unlisted;
+	struct managed_sandbox box;
+	enum err answer;
+};
+
+static void take_over(struct rival *rival)
+{
+	struct error err = { 0 };
+
+	(void)resume(rival->scene, &rival->box, rival->label, LIFECYCLE_DELETE,
+		     &err);
+	rival->answer = err.code;
+}
+
+static int open_and_take(void *arg, const char *provider,
+			 struct sandbox_client *host, struct error *err)
+{
+	static struct sandbox_provider unlisted;
+	struct rival *rival = arg;
+
+	unlisted = fake_provider;
+	unlisted.flags &= ~(unsigned)SANDBOX_LIST;
+	(void)open_fake(NULL, provider, host, err);
+	if (rival->unlisted) {
+		host->provider = &unlisted;
+		take_over(rival);
+	}
+	return 0;
+}
+
+static void take_before_removal(void *arg, struct sandbox_client *host,
+				const struct gc_item *item)
+{
+	struct rival *rival = arg;
+
+	(void)host;
+	(void)item;
+	if (!rival->unlisted)
+		take_over(rival);
+}
+
+/* gc, of one whose time is over, with such a rival. */
+static void gc_with(struct rival *rival)
+{
+	struct scene *s = rival->scene;
+	struct gc_request g = { .store = s->store,
+				.providers = all,
+				.host = open_and_take,
+				.before_remove = take_before_removal,
+				.arg = rival };
+	struct stop stop = stop_cleanup(10000);
+	struct error err = { 0 };
+	size_t left = 99;
+
+	make(s, LIFECYCLE_STOP);
+	sql(s, "UPDATE ledger SET ends = 5");
+	snprintf(rival->label, sizeof(rival->label), "%s", row_of(s).label);
+	assert_int_equal(lifecycle_gc(&g, &left, &stop, &err), 0);
+	assert_int_equal(left, 0);
+}
+
+static void test_gc_leaves_one_that_was_taken_over_meanwhile(void **state)
+{
+	struct rival rival = { .scene = *state, .unlisted = true };
+	struct error err = { 0 };
+
+	gc_with(&rival);
+	assert_int_equal(rival.answer, 0);
+	assert_int_equal(fake_alive(), 1);
+	assert_int_equal(row_of(*state).state, LEDGER_LIVE);
+	assert_int_equal(lifecycle_close(&rival.box, &err), 0);
+	assert_int_equal(fake_alive(), 0);
+}
+
+static void test_nobody_takes_over_what_gc_saves_and_deletes(void **state)
+{
+	struct rival rival = { .scene = *state };
+
+	gc_with(&rival);
+	assert_int_equal(rival.answer, ERR_GONE);
+	assert_int_equal(fake_alive(), 0);
+	assert_int_equal(row_of(*state).state, LEDGER_GONE);
+}
+
+static int claim(struct scene *s, enum ledger_spared spared)
+{
+	struct error err = { 0 };
+	int rc = ledger_claim_removal(s->store, row_of(s).label, spared, &err);
+
+	assert_int_equal(err.code, rc < 0 ? ERR_BUSY : 0);
+	assert_int_equal(row_of(s).state == LEDGER_REMOVING, rc == 0);
+	return rc;
+}
+
+static void test_a_removal_spares_what_it_was_told_to(void **state)
+{
+	struct scene *s = *state;
+	struct managed_sandbox box = { 0 };
+	struct error err = { 0 };
+
+	make(s, LIFECYCLE_STOP);
+	assert_int_equal(claim(s, LEDGER_SPARE_HELD), -1);
+	assert_int_equal(resume(s, &box, row_of(s).label, LIFECYCLE_STOP, &err),
+			 0);
+	assert_int_equal(claim(s, LEDGER_SPARE_USED), -1);
+	assert_int_equal(claim(s, LEDGER_SPARE_NONE), 0);
+	assert_int_equal(lifecycle_close(&box, &err), 0);
+	assert_int_equal(claim(s, LEDGER_SPARE_USED), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -372,6 +488,9 @@ int main(void)
 		TEST(test_what_a_crash_left_is_taken_over),
 		TEST(test_one_that_is_gone_is_told_and_its_row_closed),
 		TEST(test_a_resume_that_fails_changes_nothing),
+		TEST(test_gc_leaves_one_that_was_taken_over_meanwhile),
+		TEST(test_nobody_takes_over_what_gc_saves_and_deletes),
+		TEST(test_a_removal_spares_what_it_was_told_to),
 		cmocka_unit_test(
 			test_a_stop_that_fails_leaves_a_row_that_says_so),
 	};
