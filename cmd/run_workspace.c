@@ -20,7 +20,8 @@
 #include "workspace/send.h"
 
 enum {
-	NAMES_SHOWN = 10, /* of what is not sent */
+	NAMES_SHOWN = 10,     /* of what is not sent */
+	RATE_LEAST = 1 << 20, /* bytes from which a rate says anything */
 	LINE_MAX_BYTES = 8192,
 	REDRAW_MS = 200,
 };
@@ -205,10 +206,14 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 {
 	char size[32];
 
+	char rate[32] = "";
+
 	format_size(f->s.bytes, size);
-	print_line(f->r, "✓ Sent %s: %zu file%s, %s (%.1f MB/s)", f->name,
-		   f->s.n, f->s.n == 1 ? "" : "s", size,
-		   rate_of(f, f->s.bytes));
+	if (f->s.bytes >= RATE_LEAST)
+		snprintf(rate, sizeof(rate), " (%.1f MB/s)",
+			 rate_of(f, f->s.bytes));
+	print_line(f->r, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
+		   f->s.n == 1 ? "" : "s", size, rate);
 	report_left(f);
 	if (res->changed)
 		app_warn("%zu file%s of %s changed while being sent",
@@ -302,9 +307,9 @@ static int ask(struct filling *f, struct error *err)
 	if (rc < 0 || asked)
 		return rc;
 	format_size(f->s.bytes, size);
-	buf_addf(&question, "%zu files, %s of %.200s to %c%s? [y/N] ", f->s.n,
-		 size, f->name, toupper((unsigned char)provider[0]),
-		 provider + 1);
+	buf_addf(&question, "%zu file%s, %s of %.200s to %c%s? [y/N] ", f->s.n,
+		 f->s.n == 1 ? "" : "s", size, f->name,
+		 toupper((unsigned char)provider[0]), provider + 1);
 	sanitize_message(buf_str(&question), &clean);
 	report_left(f);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
@@ -371,6 +376,22 @@ static int fill(struct filling *f, struct sandbox *sb, const char *root,
 	return rc;
 }
 
+/* A sandbox that was kept has the tree, and gets what has changed since, but
+ * with --workspace none. */
+static bool was_sent(const struct run *r, const char *root)
+{
+	const char *mode = r->options.workspace;
+	char *state;
+	bool sent;
+
+	if (mode && strcmp(mode, "repo") != 0)
+		return false;
+	state = path_join(settings_dir(r->app->settings), ".state");
+	sent = workspace_exists(state, root, r->box.label);
+	free(state);
+	return sent;
+}
+
 /* A home directory is sent only as a repository that somebody made of it. */
 static int check_project(const struct run *r, const char *root,
 			 struct error *err)
@@ -410,7 +431,8 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 			      err);
 	if (!root)
 		return -1;
-	decision = decide(r, is_repository, root);
+	decision =
+		was_sent(r, root) ? SEND_TREE : decide(r, is_repository, root);
 	if (decision == SEND_TREE && !is_repository)
 		rc = check_project(r, root, err);
 	if (rc == 0 && decision != SEND_NOTHING)

@@ -101,6 +101,18 @@ def test_the_tree_is_there_before_setup(task, work, box):
     assert ".env (a file of secrets)" in r.err
 
 
+@local
+def test_a_run_that_resumes_sends_what_changed_since(task, start, work, box):
+    r = task([execute("echo agent >made"), DONE, DONE], "--workspace",
+             "repo", "--keep").wait()
+    assert r.status == 0, r.err
+    (work / "src" / "main.c").write_text("later\n")
+    r = start("-r", "-n", "go on", cwd=work).wait()
+    assert r.status == 0 and "starts empty" not in r.err, r.err
+    assert "✓ Sent what changed here: 1 file" in r.err
+    assert "made" in start("diff", "--name-only", cwd=work).wait().out
+
+
 def test_sync_sends_what_changed_and_keeps_what_both_changed(
         task, run, work, box):
     r = task([execute("echo agent >src/main.c; chmod 644 run.sh"), DONE],
