@@ -28,13 +28,14 @@ struct branching {
 };
 
 /* Whether a HEAD file is on this branch. */
-static bool is_head(const char *file, const char *ref)
+static bool is_head(const struct branching *k, const char *file)
 {
+	const char *common = k->user.repo.common;
 	struct buf text = BUF_INIT(LINE_MAX_BYTES);
 	struct error ignored = { 0 };
-	bool is = path_read(file, &text, &ignored) == 0 &&
+	bool is = user_repo_read(common, file, &text, &ignored) == 0 &&
 		  str_starts(buf_str(&text), "ref: ") &&
-		  str_is(str_trim(str_skip(buf_str(&text), 5)), ref);
+		  str_is(str_trim(str_skip(buf_str(&text), 5)), k->ref);
 
 	buf_release(&text);
 	return is;
@@ -42,29 +43,28 @@ static bool is_head(const char *file, const char *ref)
 
 static bool is_checked_out(const struct branching *k)
 {
-	char *main = path_join(k->user.repo.common, "HEAD");
 	char *list = path_join(k->user.repo.common, "worktrees");
-	bool found = is_head(main, k->ref);
+	bool found = is_head(k, "HEAD");
 	DIR *dir = opendir(list);
 	const struct dirent *d;
 
 	while (!found && dir && (d = readdir(dir))) {
-		char *head = xasprintf("%s/%s/HEAD", list, d->d_name);
+		char *head = xasprintf("worktrees/%s/HEAD", d->d_name);
 
-		found = d->d_name[0] != '.' && is_head(head, k->ref);
+		found = d->d_name[0] != '.' && is_head(k, head);
 		free(head);
 	}
 	if (dir)
 		closedir(dir);
-	free(main);
 	free(list);
 	return found;
 }
 
-/* git would write through a directory that is a link. */
-static int check_no_link(const struct branching *k, struct error *err)
+/* git would write through links, and wait for who reads a pipe. */
+static int check_writable(const struct branching *k, const char *name,
+			  struct error *err)
 {
-	char *path = path_join(k->user.repo.common, k->ref);
+	char *path = path_join(k->user.repo.common, name);
 	size_t from = strlen(k->user.repo.common) + 1;
 	struct stat st;
 	int rc = 0;
@@ -75,16 +75,29 @@ static int check_no_link(const struct branching *k, struct error *err)
 		if (kept != '/' && kept != '\0')
 			continue;
 		path[i] = '\0';
-		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
+		    !S_ISREG(st.st_mode))
 			rc = error_set(err, ERR_USAGE,
-				       "%s is a link: dcode does not write "
-				       "there",
+				       "%s is a link, a pipe or a device: "
+				       "dcode does not write there",
 				       path);
 		path[i] = kept;
 		if (!kept)
 			break;
 	}
 	free(path);
+	return rc;
+}
+
+/* The branch, and its log. */
+static int check_files(const struct branching *k, struct error *err)
+{
+	char *log = path_join("logs", k->ref);
+	int rc = check_writable(k, k->ref, err);
+
+	if (rc == 0)
+		rc = check_writable(k, log, err);
+	free(log);
 	return rc;
 }
 
@@ -102,7 +115,7 @@ static int check_name(struct branching *k, struct error *err)
 	if (rc == 0 && (status != 0 || name[0] == '-'))
 		return error_set(err, ERR_USAGE, "'%s' is no name for a branch",
 				 name);
-	if (rc < 0 || check_no_link(k, err) < 0)
+	if (rc < 0 || check_files(k, err) < 0)
 		return -1;
 	r.argv = parse;
 	r.out = &out;

@@ -16,16 +16,12 @@
 
 enum { VALUE_MAX = 4096 };
 
-/* A value of one file, without what it includes unless asked. */
+/* A value of one of the user's own files, with what it includes. */
 static bool read_value(const struct git *g, const char *file, const char *key,
-		       bool includes, struct buf *out, const struct stop *stop)
+		       struct buf *out, const struct stop *stop)
 {
-	const char *argv[] = {
-		"config", "--file",
-		file,     includes ? "--includes" : "--no-includes",
-		"--get",  key,
-		NULL
-	};
+	const char *argv[] = { "config", "--file", file, "--includes",
+			       "--get",  key,      NULL };
 	struct error ignored = { 0 };
 	int status = 0;
 	struct git_request r = { .argv = argv, .out = out, .status = &status };
@@ -46,16 +42,16 @@ static void read_line_ends(struct user_git *u, const char *key, char *setting,
 	static const char *const known[] = { "true", "false", "input",
 					     "lf",   "crlf",  "native" };
 	const char *home = getenv("HOME");
-	char *own = path_join(u->repo.common, "config");
+	struct error ignored = { 0 };
 	char *global = path_join(home ? home : "/", ".gitconfig");
 	struct buf value = BUF_INIT(VALUE_MAX);
 
-	if (read_value(&u->git, own, key, false, &value, stop) ||
-	    read_value(&u->git, global, key, true, &value, stop))
+	if (user_repo_config(u->repo.common, key, &u->git, &value, stop,
+			     &ignored) == 0 ||
+	    read_value(&u->git, global, key, &value, stop))
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (str_is_nocase(buf_str(&value), known[i]))
 				snprintf(setting, size, "%s=%s", key, known[i]);
-	free(own);
 	free(global);
 	buf_release(&value);
 }
@@ -67,21 +63,21 @@ static int check_format(struct user_git *u, const struct stop *stop,
 		const char *key, *value;
 	} known[] = { { "extensions.objectformat", "sha1" },
 		      { "extensions.refstorage", "files" } };
-	char *own = path_join(u->repo.common, "config");
 	struct buf value = BUF_INIT(VALUE_MAX);
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < 2; i++)
-		if (read_value(&u->git, own, known[i].key, false, &value,
-			       stop) &&
-		    !str_is_nocase(buf_str(&value), known[i].value))
+	for (size_t i = 0; rc >= 0 && i < 2; i++) {
+		buf_clear(&value);
+		rc = user_repo_config(u->repo.common, known[i].key, &u->git,
+				      &value, stop, err);
+		if (rc == 0 && !str_is_nocase(buf_str(&value), known[i].value))
 			rc = error_set(err, ERR_USAGE,
 				       "the repository's %s is not %s: dcode "
 				       "writes only to working trees of such",
 				       known[i].key, known[i].value);
-	free(own);
+	}
 	buf_release(&value);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 static int link_part(const struct user_git *u, const char *name,
@@ -94,9 +90,11 @@ static int link_part(const struct user_git *u, const char *name,
 
 	if (path_remove_tree(to, err) < 0 && access(to, F_OK) == 0)
 		rc = -1;
-	else if (lstat(from, &st) == 0 && S_ISLNK(st.st_mode))
+	else if (lstat(from, &st) == 0 && !S_ISDIR(st.st_mode) &&
+		 !S_ISREG(st.st_mode))
 		rc = error_set(err, ERR_USAGE,
-			       "%s is a link: dcode does not write there",
+			       "%s is a link, a pipe or a device: dcode does "
+			       "not write there",
 			       from);
 	else if (lstat(from, &st) == 0 && symlink(from, to) < 0)
 		rc = error_errno(err, "linking %s", to);
@@ -201,7 +199,7 @@ static bool read_half(const struct git *g, const char *home, bool email,
 		buf_adds(&value, env);
 	for (int i = 0; i < 2; i++) {
 		if (!(env && env[0]) && !value.len)
-			(void)read_value(g, files[i], key, true, &value, stop);
+			(void)read_value(g, files[i], key, &value, stop);
 		free(files[i]);
 	}
 	for (size_t i = 0; i < value.len; i++)

@@ -14,10 +14,11 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "workspace/tree_dir.h"
 
 enum {
 	SMALL_MAX = 64 << 10, /* of a file that names something */
-	EXCLUDE_MAX = 1 << 20,
+	CONFIG_MAX = 1 << 20,
 	INDEX_MAX = 512 << 20,
 	SHARED_MOST = 16,
 	CHUNK = 64 << 10,
@@ -58,22 +59,105 @@ char *user_repo_root(const char *path, bool *is_repository, struct error *err)
 	return at;
 }
 
+static int open_below(const char *directory, const char *name)
+{
+	struct tree_dir dir;
+	struct error ignored = { 0 };
+	const char *last;
+	int fd = -1;
+	int why;
+
+	if (tree_dir_open(&dir, directory, &ignored) == 0 &&
+	    tree_dir_parent(&dir, name, &last) >= 0)
+		fd = openat(dir.fd, last,
+			    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	why = errno;
+	tree_dir_close(&dir);
+	errno = why;
+	return fd;
+}
+
+/* 1: there is none. */
+static int open_file(const char *directory, const char *name, int *fd,
+		     struct error *err)
+{
+	struct stat st;
+
+	*fd = open_below(directory, name);
+	if (*fd < 0 && errno == ENOENT)
+		return 1;
+	if (*fd < 0 && errno != ELOOP && errno != ENOTDIR && errno != ENXIO)
+		return error_errno(err, "%s/%s", directory, name);
+	if (*fd >= 0 && fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
+		return 0;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return error_set(err, ERR_USAGE,
+			 "%s/%s is a link, is reached through one, or is no "
+			 "regular file: dcode does not read it",
+			 directory, name);
+}
+
+int user_repo_read(const char *directory, const char *name, struct buf *out,
+		   struct error *err)
+{
+	char *room = NULL;
+	ssize_t n = 0;
+	int fd;
+	int rc = open_file(directory, name, &fd, err);
+
+	if (rc != 0)
+		return rc;
+	room = xcalloc(1, CHUNK);
+	while ((n = read(fd, room, CHUNK)) > 0 && !out->over)
+		buf_add(out, room, (size_t)n);
+	if (n < 0)
+		rc = error_errno(err, "%s/%s", directory, name);
+	else
+		rc = buf_check(out, name, err);
+	close(fd);
+	free(room);
+	return rc;
+}
+
+int user_repo_config(const char *directory, const char *key,
+		     const struct git *g, struct buf *out,
+		     const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "config", "--no-includes", "-f",
+			       "-",      "--get",         key,
+			       NULL };
+	struct buf text = BUF_INIT(CONFIG_MAX);
+	int status = 0;
+	struct git_request r = { .argv = argv, .out = out, .status = &status };
+	int rc = user_repo_read(directory, "config", &text, err);
+
+	r.input = buf_str(&text);
+	if (rc == 0)
+		rc = git_run(g, &r, stop, err);
+	while (out->len && out->ptr[out->len - 1] == '\n')
+		out->ptr[--out->len] = '\0';
+	if (rc == 0 && (status != 0 || !out->len))
+		rc = 1;
+	buf_release(&text);
+	return rc;
+}
+
 /* The first line of a small file, trimmed; NULL. Owned. */
 static char *read_line(const char *directory, const char *name)
 {
 	struct buf text = BUF_INIT(SMALL_MAX);
-	char *file = path_join(directory, name);
 	struct error ignored = { 0 };
 	char *line = NULL;
 
-	if (path_read(file, &text, &ignored) == 0 && text.len) {
+	if (user_repo_read(directory, name, &text, &ignored) == 0 && text.len) {
 		struct str s = { text.ptr, str_find(buf_str(&text), '\n') };
 
 		s = str_trim(s);
 		line = xstrndup(s.ptr ? s.ptr : "", s.len);
 	}
 	buf_release(&text);
-	free(file);
 	return line;
 }
 
@@ -91,15 +175,13 @@ static bool same_file(const char *a, const char *b)
 static bool points_back(const char *git_dir, const char *root, const char *dot,
 			const struct git *g, const struct stop *stop)
 {
-	char *config = path_join(git_dir, "config");
-	const char *argv[] = { "config", "--no-includes", "-f",
-			       config,   "core.worktree", NULL };
 	struct buf out = BUF_INIT(SMALL_MAX);
 	struct error ignored = { 0 };
 	char *back = read_line(git_dir, "gitdir");
 	bool is_back = back && back[0] == '/' && same_file(back, dot);
 
-	if (!back && git_ask(g, argv, &out, stop, &ignored) == 0 && out.len) {
+	if (!back && user_repo_config(git_dir, "core.worktree", g, &out, stop,
+				      &ignored) == 0) {
 		char *tree = path_join(git_dir, out.ptr);
 
 		is_back = same_file(tree, root);
@@ -112,7 +194,6 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 		free(tree);
 	}
 	buf_release(&out);
-	free(config);
 	free(back);
 	return is_back;
 }
@@ -154,7 +235,6 @@ static bool is_oid(const char *s)
 static void find_commit(struct user_repo *u, const char *ref)
 {
 	struct buf text = BUF_INIT(16 << 20);
-	char *file = path_join(u->common, "packed-refs");
 	char *line = read_line(u->common, ref);
 	struct error ignored = { 0 };
 	struct str rest;
@@ -162,7 +242,8 @@ static void find_commit(struct user_repo *u, const char *ref)
 
 	if (line && is_oid(line)) {
 		snprintf(u->head, sizeof(u->head), "%s", line);
-	} else if (path_read(file, &text, &ignored) == 0) {
+	} else if (user_repo_read(u->common, "packed-refs", &text, &ignored) ==
+		   0) {
 		rest = buf_str(&text);
 		while (str_split(&rest, '\n', &one)) {
 			size_t n = str_find(one, ' ');
@@ -175,7 +256,6 @@ static void find_commit(struct user_repo *u, const char *ref)
 			u->head[0] = '\0';
 	}
 	free(line);
-	free(file);
 	buf_release(&text);
 }
 
@@ -225,19 +305,19 @@ void user_repo_release(struct user_repo *u)
 }
 
 /* 1: there is no such file. */
-static int copy_file(const char *from, const char *to, struct error *err)
+static int copy_file(const char *directory, const char *from, const char *to,
+		     struct error *err)
 {
-	int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int in;
 	int out = -1;
 	int64_t left = INDEX_MAX;
-	char *room = xcalloc(1, CHUNK);
+	char *room;
 	ssize_t n = 0;
-	int rc = 0;
+	int rc = open_file(directory, from, &in, err);
 
-	if (in < 0) {
-		free(room);
-		return errno == ENOENT ? 1 : error_errno(err, "%s", from);
-	}
+	if (rc != 0)
+		return rc;
+	room = xcalloc(1, CHUNK);
 	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	while (out >= 0 && left >= 0 && (n = read(in, room, CHUNK)) > 0) {
 		left -= n;
@@ -268,16 +348,13 @@ static int copy_shared(const struct user_repo *u, const struct git *g,
 	int rc = 0;
 
 	while (d && rc == 0 && copied < SHARED_MOST && (e = readdir(d))) {
-		char *from;
 		char *to;
 
 		if (!str_starts(str_of(e->d_name), "sharedindex."))
 			continue;
-		from = path_join(u->git_dir, e->d_name);
 		to = path_join(g->dir, e->d_name);
-		rc = copy_file(from, to, err) < 0 ? -1 : 0;
+		rc = copy_file(u->git_dir, e->d_name, to, err) < 0 ? -1 : 0;
 		copied++;
-		free(from);
 		free(to);
 	}
 	if (d)
@@ -288,24 +365,18 @@ static int copy_shared(const struct user_repo *u, const struct git *g,
 int user_repo_copy_index(const struct user_repo *u, const struct git *g,
 			 const char *index, struct error *err)
 {
-	char *from;
 	int rc;
 
 	(void)unlink(index);
 	if (!u->git_dir)
 		return 0;
-	from = path_join(u->git_dir, "index");
-	rc = copy_file(from, index, err);
-	free(from);
+	rc = copy_file(u->git_dir, "index", index, err);
 	return rc == 0 ? copy_shared(u, g, err) : rc > 0 ? 0 : -1;
 }
 
-static void add_file(struct buf *out, const char *file)
+static void end_line(struct buf *out)
 {
-	struct error ignored = { 0 };
-
-	if (path_read(file, out, &ignored) == 0 && out->len &&
-	    out->ptr[out->len - 1] != '\n')
+	if (out->len && out->ptr[out->len - 1] != '\n')
 		buf_addc(out, '\n');
 }
 
@@ -339,17 +410,18 @@ int user_repo_excludes(const struct user_repo *u, const struct git *g,
 		       const char *home, struct buf *out,
 		       const struct stop *stop, struct error *err)
 {
-	if (u->common) {
-		char *file = path_join(u->common, "info/exclude");
+	struct error ignored = { 0 };
 
-		add_file(out, file);
-		free(file);
-	}
+	/* Without its patterns more would be sent than the user expects. */
+	if (u->common &&
+	    user_repo_read(u->common, "info/exclude", out, err) < 0)
+		return -1;
+	end_line(out);
 	if (home) {
 		char *file = excludes_file(g, home, stop);
 
-		if (file[0] == '/')
-			add_file(out, file);
+		if (file[0] == '/' && path_read(file, out, &ignored) == 0)
+			end_line(out);
 		free(file);
 	}
 	return buf_check(out, "the patterns of what git ignores", err);

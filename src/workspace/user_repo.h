@@ -25,6 +25,15 @@ struct user_repo {     /* all owned */
 int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
 		   const struct stop *stop, struct error *err);
 void user_repo_release(struct user_repo *u);
+/* Appends a file below directory (a git directory), through no link; 1: there
+ * is none. ERR_USAGE for what is no regular file, ERR_LIMIT. */
+int user_repo_read(const char *directory, const char *name, struct buf *out,
+		   struct error *err);
+/* Appends a value of directory's own file config, without what that includes;
+ * 1: it has none. */
+int user_repo_config(const char *directory, const char *key,
+		     const struct git *g, struct buf *out,
+		     const struct stop *stop, struct error *err);
 /* Copies the index, and what it shares, to a file of ours (index) and into
  * g->dir. A repository without one: there is no file then. */
 int user_repo_copy_index(const struct user_repo *u, const struct git *g,
