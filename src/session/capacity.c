@@ -70,11 +70,12 @@ static int make_room(struct store *s, int64_t *size, int64_t *deleted,
 	return 0;
 }
 
-static void warn_once(struct store *s, char *line)
+/* said: whether this has been said. line is freed. */
+static void warn_once(struct store *s, bool *said, char *line)
 {
-	if (s->warn && !s->warned)
+	if (s->warn && !*said)
 		s->warn(line);
-	s->warned = true;
+	*said = true;
 	free(line);
 }
 
@@ -91,7 +92,7 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 		if (make_room(s, &size, &deleted, err) < 0)
 			return -1;
 		if (deleted)
-			warn_once(s,
+			warn_once(s, &s->warned_of_pruning,
 				  xasprintf("the oldest %" PRId64
 					    " threads were deleted: [threads]"
 					    " max_size_mb = %" PRId64,
@@ -104,7 +105,7 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 				 " prune --older-than 90d makes room",
 				 size / MIB, s->capacity / MIB);
 	if (size > s->capacity / 100 * WARN_PERCENT)
-		warn_once(s,
+		warn_once(s, &s->warned_of_size,
 			  xasprintf("the threads have %" PRId64 " of %" PRId64
 				    " MiB ([threads] max_size_mb); dcode"
 				    " threads prune --older-than 90d makes"

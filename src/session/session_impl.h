@@ -60,7 +60,7 @@ struct store {
 	void (*warn)(const char *line);
 	int64_t capacity; /* bytes, 0: no cap */
 	bool prunes;      /* old threads are deleted where it is reached */
-	bool warned;      /* of the size */
+	bool warned_of_size, warned_of_pruning;
 };
 
 extern const char *const store_texts[SQL_COUNT];

@@ -444,7 +444,7 @@ static int fill(struct store *s, int most, struct error *err)
 	return n;
 }
 
-static void test_the_size_is_capped_after_a_warning(void **state)
+static void test_the_cap_is_warned_of_and_so_is_a_deletion(void **state)
 {
 	const struct place *p = *state;
 	struct error err = { 0 };
@@ -464,6 +464,8 @@ static void test_the_size_is_capped_after_a_warning(void **state)
 	assert_non_null(strstr(warned, "max_size_mb"));
 	store_set_capacity(p->store, 2, true);
 	assert_int_equal(fill(p->store, 20, &err), 20);
+	assert_int_equal(warnings, 2);
+	assert_non_null(strstr(warned, "were deleted"));
 	list(p->store, &(struct thread_filter){ 0 }, &names);
 	assert_in_range(names.n, 10, 31);
 	store_set_capacity(p->store, 0, false);
@@ -484,7 +486,7 @@ int main(void)
 		TEST(test_a_thread_belongs_to_one_living_process),
 		TEST(test_renaming_makes_one_clean_line),
 		TEST(test_pruning_goes_by_age_and_by_number),
-		TEST(test_the_size_is_capped_after_a_warning),
+		TEST(test_the_cap_is_warned_of_and_so_is_a_deletion),
 	};
 
 	ids_init();
