@@ -18,7 +18,10 @@
 #include "workspace/snapshot.h"
 #include "workspace/user_repo.h"
 
-enum { LOCK_MS = 10000 };
+enum {
+	LOCK_MS = 10000,
+	BASE_MS = 120000,
+};
 
 static void on_line(void *arg, const char *text)
 {
@@ -26,10 +29,11 @@ static void on_line(void *arg, const char *text)
 	app_warn("%s", text);
 }
 
+/* The tree is written by now: Ctrl-C comes too late for what belongs to it. */
 static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 {
 	struct bring *b = arg;
-	struct stop stop = app_stop(b->app);
+	struct stop stop = stop_cleanup(BASE_MS);
 
 	return shared_move(b->workspace, p->label, p->base_after, &stop, err);
 }

@@ -413,7 +413,7 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 					.file_max = r->file_max,
 					.total_max = r->total_max,
 					.scratch = w->directory };
-	int rc = workspace_read_listing(w, &g.base, err);
+	int rc = workspace_read_listing(w, &g.base, stop, err);
 
 	*f = (struct fetch){ 0 };
 	if (rc == 0) {

@@ -219,7 +219,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	if (rc == 0)
 		rc = keep_exclude(w, &u, r, buf_str(&out.said), s, stop, err);
 	if (rc == 0)
-		rc = workspace_write_listing(w, &out.read, err);
+		rc = workspace_write_listing(w, &out.read, out.oid, err);
 	if (rc == 0)
 		rc = workspace_set_base(w, out.oid, stop, err);
 	carried_release(&out);

@@ -345,7 +345,8 @@ static int take_over(struct syncing *s, const struct stop *stop,
 	if (rc == 0)
 		memcpy(s->w->base, base, sizeof(base));
 	take_listing(s);
-	return rc == 0 ? workspace_write_listing(s->w, &s->base, err) : -1;
+	return rc == 0 ? workspace_write_listing(s->w, &s->base, base, err)
+		       : -1;
 }
 
 static int exchange(struct syncing *s, const struct stop *stop,
@@ -381,7 +382,7 @@ int workspace_sync(struct workspace *w, const struct sync_request *r,
 		.w = w, .r = r, .result = result, .out = { .said = BUF_INIT(1) }
 	};
 	char *ref = odb_ref_name(w->label, "local");
-	int rc = workspace_read_listing(w, &s.base, err);
+	int rc = workspace_read_listing(w, &s.base, stop, err);
 
 	if (strlen(ref) < sizeof(s.local_ref))
 		memcpy(s.local_ref, ref, strlen(ref) + 1);

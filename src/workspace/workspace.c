@@ -10,8 +10,11 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "workspace/relist.h"
 
 enum { KEY_DIGITS = 16 };
+
+#define OF_COMMIT "commit " /* begins the first line of a listing */
 
 static char *make_directory(const char *state, const char *root)
 {
@@ -100,27 +103,44 @@ static char *listing_file(const struct workspace *w)
 	return xasprintf("%s/%s.listing", w->directory, w->label);
 }
 
-int workspace_read_listing(const struct workspace *w, struct listing *l,
-			   struct error *err)
+/* Takes off the line that says of which commit a listing is; one without it
+ * is believed. */
+static bool is_of_base(const struct workspace *w, struct str *text)
 {
-	struct buf text = BUF_INIT(LISTING_MAX);
-	char *file = listing_file(w);
-	int rc = path_read(file, &text, err);
+	struct str line;
 
-	if (rc == 0 && listing_parse(l, buf_str(&text), err) < 0)
-		rc = error_wrap(err, "%s", file);
-	buf_release(&text);
-	free(file);
+	if (!str_starts(*text, OF_COMMIT))
+		return true;
+	(void)str_split(text, '\n', &line);
+	line = str_skip(line, sizeof(OF_COMMIT) - 1);
+	return !w->base[0] || str_is(line, w->base);
+}
+
+int workspace_read_listing(const struct workspace *w, struct listing *l,
+			   const struct stop *stop, struct error *err)
+{
+	struct buf file = BUF_INIT(LISTING_MAX);
+	char *path = listing_file(w);
+	int rc = path_read(path, &file, err);
+	struct str text = buf_str(&file);
+
+	if (rc == 0 && !is_of_base(w, &text))
+		rc = relist_commit(l, &w->git, NULL, w->base, stop, err);
+	else if (rc == 0 && listing_parse(l, text, err) < 0)
+		rc = error_wrap(err, "%s", path);
+	buf_release(&file);
+	free(path);
 	return rc;
 }
 
 int workspace_write_listing(const struct workspace *w, struct listing *l,
-			    struct error *err)
+			    const char *commit, struct error *err)
 {
 	struct buf text = BUF_INIT(LISTING_MAX);
 	char *file = listing_file(w);
 	int rc;
 
+	buf_addf(&text, OF_COMMIT "%s\n", commit);
 	listing_write(l, &text);
 	rc = buf_check(&text, "the listing", err);
 	if (rc == 0)

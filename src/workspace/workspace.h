@@ -11,7 +11,7 @@
  * Everything that dcode keeps of a tree is in STATE/workspaces/KEY/, KEY being
  * 16 hexadecimal digits of the SHA-256 of the real path of its root:
  *   git/           a bare repository of dcode's own, for git_run() and odb_...
- *   LABEL.listing  what both sides share, as a listing
+ *   LABEL.listing  "commit OID", and what both sides share as a listing
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
  * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox. LABEL
  * is the sandbox's in the ledger ("dcode-abcd2345").
@@ -42,11 +42,13 @@ void workspace_close(struct workspace *w); /* a zeroed one is fine */
 /* Makes commit the base: what both sides share from now on. */
 int workspace_set_base(struct workspace *w, const char *commit,
 		       const struct stop *stop, struct error *err);
-/* The listing of the base, and its replacement on the disk. */
+/* The listing of the base, and its replacement on the disk, which says of
+ * which commit it is. One that a crash parted from the base is not used: the
+ * base is read instead. */
 int workspace_read_listing(const struct workspace *w, struct listing *l,
-			   struct error *err);
+			   const struct stop *stop, struct error *err);
 int workspace_write_listing(const struct workspace *w, struct listing *l,
-			    struct error *err);
+			    const char *commit, struct error *err);
 /* A path below the root that the kernel may be given: owned. */
 char *workspace_path(const struct workspace *w, const char *name);
 

@@ -73,7 +73,8 @@ static void begin(struct tree *t, int kind)
 				   &t->room.stop, &t->room.err));
 	WORKS(&t->room,
 	      workspace_set_base(&t->w, oid, &t->room.stop, &t->room.err));
-	WORKS(&t->room, workspace_write_listing(&t->w, &t->base, &t->room.err));
+	WORKS(&t->room,
+	      workspace_write_listing(&t->w, &t->base, oid, &t->room.err));
 	t->request = (struct fetch_request){ .sandbox = &t->room.sb,
 					     .exclude = STR("*.log"),
 					     .file_max = 1 << 20,

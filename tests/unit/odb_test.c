@@ -185,14 +185,54 @@ static void test_a_workspace_is_found_again_with_its_base(void **state)
 	assert_int_equal(commit_files(p, NULL, NULL, 0, oid, &err), 0);
 	listing_digest(STR("x"), hash);
 	listing_add(&l, LISTING_FILE, hash, STR("a\nb"));
-	assert_int_equal(workspace_write_listing(&p->w, &l, &err), 0);
+	assert_int_equal(workspace_write_listing(&p->w, &l, oid, &err), 0);
 	assert_int_equal(workspace_open(&again, p->directory, p->w.root,
 					"dcode-abcd2345", &p->stop, &err),
 			 0);
 	assert_string_equal(again.base, oid);
-	assert_int_equal(workspace_read_listing(&again, &read, &err), 0);
+	assert_int_equal(workspace_read_listing(&again, &read, &p->stop, &err),
+			 0);
 	assert_non_null(listing_find(&read, "a\nb"));
 	workspace_close(&again);
+	listing_release(&l);
+	listing_release(&read);
+}
+
+/* As a kill at the end of an apply leaves it: the listing is new, the base is
+ * not. */
+static void test_a_listing_of_another_commit_is_read_anew(void **state)
+{
+	struct place *p = *state;
+	struct str bytes[] = { STR("one"), STR("two") };
+	struct odb_change files[] = {
+		{ STR("a"), 0100644, NULL, 3, read_text, &bytes[0] },
+		{ STR("d/b"), 0100755, NULL, 3, read_text, &bytes[1] },
+	};
+	const char *other = "0123456789012345678901234567890123456789";
+	struct listing l = { 0 };
+	struct listing read = { 0 };
+	char one[LISTING_HASH], changed[LISTING_HASH];
+	char oid[GIT_OID];
+	struct error err = { 0 };
+
+	assert_int_equal(commit_files(p, NULL, files, 2, oid, &err), 0);
+	assert_int_equal(workspace_set_base(&p->w, oid, &p->stop, &err), 0);
+	listing_digest(STR("one"), one);
+	listing_digest(STR("changed"), changed);
+	listing_add(&l, LISTING_FILE, changed, STR("a"));
+	assert_int_equal(workspace_write_listing(&p->w, &l, other, &err), 0);
+	assert_int_equal(workspace_read_listing(&p->w, &read, &p->stop, &err),
+			 0);
+	assert_int_equal(read.n, 2);
+	assert_string_equal(listing_find(&read, "a")->hash, one);
+	assert_int_equal(listing_find(&read, "d/b")->mode, LISTING_PROGRAM);
+	listing_release(&read);
+	/* That of the base is believed. */
+	assert_int_equal(workspace_write_listing(&p->w, &l, oid, &err), 0);
+	assert_int_equal(workspace_read_listing(&p->w, &read, &p->stop, &err),
+			 0);
+	assert_int_equal(read.n, 1);
+	assert_string_equal(listing_find(&read, "a")->hash, changed);
 	listing_release(&l);
 	listing_release(&read);
 }
@@ -210,6 +250,9 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_workspace_is_found_again_with_its_base, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_listing_of_another_commit_is_read_anew, setup,
 			teardown),
 	};
 

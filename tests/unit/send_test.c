@@ -142,7 +142,9 @@ static void the_tree_arrives_byte_by_byte(void **arg)
 			      " -x .env . \"$ROOT\" && [ -x run ] &&"
 			      " [ ! -x a ] && [ ! -e .env ] &&"
 			      " ! ls -A | grep dcode-");
-		assert_int_equal(workspace_read_listing(&t.w, &l, &err), 0);
+		assert_int_equal(
+			workspace_read_listing(&t.w, &l, &t.room.stop, &err),
+			0);
 		assert_int_equal(l.n, 7);
 		listing_release(&l);
 		assert_int_equal(workspace_read_exclude(&t.w, &t.said, &err),
@@ -288,7 +290,8 @@ static void the_base_becomes_what_both_sides_share(void **arg)
 				       &t.said, &t.room.stop, &err),
 			 0);
 	assert_string_equal(t.said.ptr, "100644>100755 -b|100644>0 src/empty|");
-	assert_int_equal(workspace_read_listing(&t.w, &l, &err), 0);
+	assert_int_equal(workspace_read_listing(&t.w, &l, &t.room.stop, &err),
+			 0);
 	assert_null(listing_find(&l, "src/empty"));
 	assert_int_equal(listing_find(&l, "-b")->mode, LISTING_PROGRAM);
 	listing_release(&l);
