@@ -6,6 +6,7 @@
 #include "cmd/run.h"
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/tree.h"
+#include "cmd/workspace/user_git.h"
 
 enum { APPLY_MS = 10 * 60000 };
 
@@ -36,8 +37,13 @@ static int open_tree(struct run *r, struct workspace *w,
 int run_apply_check(struct run *r, struct error *err)
 {
 	struct workspace w = { 0 };
+	char *identity = NULL;
 	int rc = is_asked(r) ? open_tree(r, &w, &r->stop, err) : 0;
 
+	if (rc == 0 && r->options.branch)
+		rc = user_git_identity(&w.git, settings_home(r->app->settings),
+				       &identity, &r->stop, err);
+	free(identity);
 	workspace_close(&w);
 	return rc;
 }

@@ -422,6 +422,10 @@ def test_a_run_that_cannot_bring_anything_back_asks_no_model(
     done = run("-n", "hi", "-M", "anthropic:m", "--apply", timeout=60)
     assert done.status == 2 and "--workspace repo" in done.err
     assert not server.requests
+    nobody = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "local",
+                 "--workspace", "repo", "--branch", "x")
+    assert nobody.status == 1 and "user.name" in nobody.err
+    assert not server.requests
     both = run("-n", "hi", "--apply", "--branch", "x")
     assert both.status == 2 and "cannot be combined" in both.err
 
