@@ -15,13 +15,15 @@
 #   u PATH  it cannot be read      b SIZE PATH  it is larger than FILE
 #   s PATH  no file, no link       r PATH  another repository
 #   x PATH  its name has a byte 1  i N     N new files are ignored
+#   e N M   the last one: N lines were compared or asked for, M are before it
+# A report without its last record is not whole: a disk may be full.
 # st: "ok same"; "ok nobase STATE"; "ok inline REPORT TAR" with the sizes of
 # both in bytes; "ok file REPORT TAR PATH": the body is in that file.
 # shellcheck disable=SC2034,SC2086,SC2154
 sha=$(tool sha256sum)
 tar=$(tool tar)
 need find xargs sort uniq sed tr cut head ls cat wc mkdir rm id readlink
-need sha256sum mv env
+need sha256sum mv env cp
 
 # Sorted lines of what find's expression matches, but for .git.
 list() {
@@ -29,16 +31,15 @@ list() {
 		-print0) | tr '\n\0' '\1\n' | sed 's:^\./::' | sort
 }
 
-# Lines of files, to lines of a listing with the mode $1. sha256sum quotes names
-# with a newline or a backslash in ways of its own.
+# Lines of files in the file $2, to lines of a listing with the mode $1.
+# sha256sum quotes names with a newline or a backslash in ways of its own.
 digest() {
-	cat >in
 	(
 		cd "$tree" || exit
-		sed "/[\\\\$soh]/d; s:^:./:" "$w/in" | tr '\n' '\0' |
+		sed "/[\\\\$soh]/d; s:^:./:" "$w/$2" | tr '\n' '\0' |
 			xargs -0 $sha |
 			sed -n "s:^\([0-9a-f]\{64\}\)  \./:$1 \1 :p"
-		sed "/[\\\\$soh]/!d" "$w/in" | while IFS= read -r p; do
+		sed "/[\\\\$soh]/!d" "$w/$2" | while IFS= read -r p; do
 			name_of "$p"
 			h=$($sha <"$f") && [ -n "$h" ] &&
 				printf '%s %s %s\n' "$1" "${h%% *}" "$p"
@@ -79,7 +80,7 @@ missing() {
 			fi
 			printf '%s %s\n' $what "$p"
 		done
-	) >>report
+	)
 }
 
 # New files as git sees them: its own repository, nothing of the tree's .git.
@@ -95,47 +96,54 @@ ask_git() {
 		export GIT_CONFIG_NOSYSTEM GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM
 		export GIT_DIR
 		git init -q --bare "$w/git" && mkdir -p "$w/git/info" || exit 1
-		cat exclude >git/info/exclude
+		cat exclude >git/info/exclude || exit 1
 		GIT_WORK_TREE=$tree
 		export GIT_WORK_TREE
 		cd "$tree" && git -c core.fsmonitor=false -c core.bare=false \
 			-c core.excludesFile=/dev/null \
 			ls-files -z -o --exclude-standard >"$w/raw"
 	) || return 1
-	tr '\n\0' '\1\n' <raw | sort >other
-	sed -n 's:/$::p' other | tell r
-	sed '/\/$/d' other | both - all | only - paths >new
-	only all paths | only - new >ignored
+	tr '\n\0' '\1\n' <raw | sort >other &&
+		sed -n 's:/$::p' other | tell r &&
+		sed '/\/$/d' other | both - all | only - paths >new &&
+		only all paths | only - new >ignored
 }
 
 types() {
-	list -type f -perm -100 >programs
-	list -type f ! -perm -100 >files
-	list -type l >links
-	sort -m programs files links >all
+	list -type f -perm -100 >programs &&
+		list -type f ! -perm -100 >files &&
+		list -type l >links &&
+		sort -m programs files links >all
 }
 
-# Leaves out of the list "pack" what is too large, and makes the archive.
+# The lines of the file $1 were compared or asked for.
+finish_report() {
+	n=$(wc -l <"$1") && m=$(wc -l <report) &&
+		printf 'e %s %s\n' $((n)) $((m)) >>report
+}
+
+# Leaves out of the list "pack" what is too large, and makes the archive. The
+# report is on the lines of the file $1.
 archive() {
-	list -type f -size "+${most}c" | both - pack >big
+	list -type f -size "+${most}c" | both - pack >big || return
 	while IFS= read -r p; do
 		name_of "$p"
 		fields=$(ls -ldn "$tree/$f")
 		size_of $fields
-		printf 'b %s %s\n' "$size" "$p" >>report
-	done <big
-	only pack big >in
+		printf 'b %s %s\n' "$size" "$p"
+	done <big | cat >>report || return
+	only pack big >in && finish_report "$1" || return
 	unset TAR_OPTIONS POSIXLY_CORRECT
 	# Only GNU's reads "\n" in a name as a line end.
 	case $($tar --version) in
 	*GNU*) tar="$tar --no-unquote" ;;
 	esac
 	report=$(($(wc -c <report) + 0))
-	mv report answer
+	mv report answer || return
 	if [ -s in ]; then
 		sed 's:^:./:' in | tr '\n\1' '\0\n' |
 			(cd "$tree" && xargs -0 $tar -cf -) |
-			head -c $((total + 1)) >>answer
+			head -c $((total + 1)) >>answer || return
 	fi
 	packed=$(($(wc -c <answer) - report))
 	if [ $((report + packed)) -le "$inline" ]; then
@@ -148,43 +156,60 @@ archive() {
 	fi
 }
 
+# Lines of what the base has, to "now" as lines of a listing.
+hash_base() {
+	both paths programs >old_programs &&
+		both paths files >old_files &&
+		both paths links >old_links || return
+	{
+		digest 100755 old_programs
+		digest 100644 old_files
+		digest_links <old_links
+	} | sort >now
+}
+
+# All new names, and the repositories among them.
+tell_undecided() {
+	: >new && : >ignored || return
+	only all paths | tell '?' &&
+		(cd "$tree" && find . -name .git -prune -print0) |
+		tr '\n\0' '\1\n' | sed -n 's:^\./\(.*\)/\.git$:\1:p' |
+			tell r
+}
+
+tell_differences() {
+	[ ! -s ignored ] || printf 'i %s\n' $(($(wc -l <ignored))) >>report ||
+		return
+	only now "$s/base" | cut -b 73- | sort >pack &&
+		tell c <pack &&
+		tell n <new &&
+		cut -b 73- now | sort | only paths - | missing |
+		cat >>report &&
+		list ! -type d ! -type f ! -type l | only - paths |
+		head -n 100 | tell s &&
+		sort -m pack new >in &&
+		mv in pack
+}
+
+# Fails when what it keeps could not be written.
 compare() {
 	if ! [ -f "$s/base" ] || h=$(sha256sum <"$s/base") &&
 		[ "${h%% *}" != "$1" ]; then
 		st="ok nobase $s"
 		return
 	fi
-	cut -b 73- "$s/base" | sort >paths
+	cut -b 73- "$s/base" | sort >paths || return
 	(cd "$tree" && find . -name .git -prune -o -path "*$soh*" -print0) |
-		tr '\n\0' '\1\n' | sed 's:^\./::' | head -n 100 | tell x
-	{
-		both paths programs | digest 100755
-		both paths files | digest 100644
-		both paths links | digest_links
-	} | sort >now
-	: >new
-	: >ignored
-	if ! ask_git; then
-		only all paths | tell '?'
-		(cd "$tree" && find . -name .git -prune -print0) |
-			tr '\n\0' '\1\n' | sed -n 's:^\./\(.*\)/\.git$:\1:p' |
-			tell r
-	fi
+		tr '\n\0' '\1\n' | sed 's:^\./::' | head -n 100 | tell x ||
+		return
+	hash_base || return
+	ask_git || tell_undecided || return
 	h=$(sha256sum <now)
 	[ "${h%% *}" != "$1" ] || [ -s new ] || [ -s report ] || {
 		st='ok same'
 		return
 	}
-	[ ! -s ignored ] || printf 'i %s\n' $(($(wc -l <ignored))) >>report
-	only now "$s/base" | cut -b 73- | sort >pack
-	tell c <pack
-	tell n <new
-	cut -b 73- now | sort | only paths - | missing
-	list ! -type d ! -type f ! -type l | only - paths | head -n 100 |
-		tell s
-	sort -m pack new >in
-	mv in pack
-	archive
+	tell_differences && archive paths
 }
 
 op() {
@@ -197,14 +222,11 @@ op() {
 	w=$s/scan-$nonce
 	st=no_space
 	trap 'rm -rf "$w"' EXIT
-	mkdir "$w" && cd "$w" && : >report || return
-	types
+	mkdir "$w" && cd "$w" && : >report && types || return
 	if [ "$2" = pack ]; then
-		content | sort >pack
-		archive
+		content | sort >asked && cp asked pack && archive asked
 	else
-		content >exclude
-		compare "$2"
+		content >exclude && compare "$2"
 	fi
 	cd / || true
 	rm -rf "$w"

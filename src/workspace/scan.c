@@ -28,9 +28,10 @@ struct call { /* one run of the script */
 	const struct scan_request *request;
 	const char *root; /* or "pack" */
 	struct str content;
-	int64_t most; /* bytes that may still come */
-	char *staged; /* owned: the content's file in the sandbox, or NULL */
-	char *state;  /* owned: the directory that misses the listing */
+	int64_t most;  /* bytes that may still come */
+	int64_t lines; /* that the sandbox compares, or is asked for */
+	char *staged;  /* owned: the content's file in the sandbox, or NULL */
+	char *state;   /* owned: the directory that misses the listing */
 };
 
 static int open_spool(const char *directory, struct error *err)
@@ -165,26 +166,59 @@ static int add_record(struct scan *s, struct str line, struct error *err)
 	return 0;
 }
 
-/* The first report bytes of the spool; the archive follows. */
-static int read_report(struct scan *s, int64_t report, struct error *err)
+static int64_t count_lines(struct str text)
 {
+	int64_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		n += text.ptr[i] == '\n';
+	return n;
+}
+
+static int not_whole(struct error *err)
+{
+	error_set(err, ERR_PROTOCOL,
+		  "the sandbox's list of changes is not whole");
+	return error_hint(err, "Its disk may be full: `df -h` there");
+}
+
+/* "e LINES RECORDS" is the last line, and both numbers are right: without it
+ * a list that a full disk has cut would read as one with fewer changes. */
+static int check_end(const struct call *c, struct str line, struct str rest,
+		     struct error *err)
+{
+	char *want = xasprintf("e %" PRId64 " %zu", c->lines, c->scan->n);
+	bool whole = str_is(line, want) && !rest.len;
+
+	free(want);
+	return whole ? 0 : not_whole(err);
+}
+
+/* The first report bytes of the spool; the archive follows. */
+static int read_report(struct call *c, int64_t report, struct error *err)
+{
+	struct scan *s = c->scan;
 	struct buf text = BUF_INIT(REPORT_MAX);
 	char *room = report <= REPORT_MAX ? buf_room(&text, (size_t)report + 1)
 					  : NULL;
 	struct str rest;
 	struct str line;
+	bool ended = false;
 	int rc = 0;
 
 	if (report && (!room || pread(s->spool, room, (size_t)report, 0) !=
 					(ssize_t)report))
-		rc = error_set(err, ERR_PROTOCOL,
-			       "the sandbox's list of changes is not whole");
+		rc = not_whole(err);
 	else
 		buf_added(&text, (size_t)report);
 	rest = buf_str(&text);
-	while (rc == 0 && str_split(&rest, '\n', &line))
-		if (line.len)
-			rc = add_record(s, line, err);
+	while (rc == 0 && str_split(&rest, '\n', &line)) {
+		ended = str_starts(line, "e ");
+		rc = ended ? check_end(c, line, rest, err)
+			   : add_record(s, line, err);
+	}
+	if (rc == 0 && !ended)
+		rc = not_whole(err);
 	buf_release(&text);
 	return rc;
 }
@@ -206,6 +240,10 @@ static int read_status(struct call *c, const char *status,
 	s->same = !strcmp(status, "ok same");
 	if (s->same)
 		return 0;
+	if (!strcmp(status, "no_space"))
+		return error_set(err, ERR_REMOTE,
+				 "the disk of the sandbox has no room to list "
+				 "what changed there");
 	if (!file && strncmp(status, "ok inline ", 10) != 0)
 		return error_set(err, ERR_REMOTE,
 				 "comparing the tree in the sandbox: %s",
@@ -224,7 +262,7 @@ static int read_status(struct call *c, const char *status,
 	if (lseek(s->spool, report, SEEK_SET) < 0)
 		return error_errno(err, "keeping what changed");
 	s->left = archive;
-	return read_report(s, report, err);
+	return read_report(c, report, err);
 }
 
 static int run_script(struct call *c, const struct stop *stop,
@@ -325,9 +363,11 @@ static int run_call(struct call *c, const struct stop *stop, struct error *err)
 int scan_run(struct scan *s, const struct scan_request *r,
 	     const struct stop *stop, struct error *err)
 {
-	struct call c = {
-		.scan = s, .request = r, .root = r->root, .content = r->exclude
-	};
+	struct call c = { .scan = s,
+			  .request = r,
+			  .root = r->root,
+			  .content = r->exclude,
+			  .lines = count_lines(r->listing) };
 
 	return run_call(&c, stop, err);
 }
@@ -337,7 +377,9 @@ int scan_fetch(struct scan *s, const struct scan_request *r,
 	       struct error *err)
 {
 	struct buf list = BUF_INIT(REPORT_MAX);
-	struct call c = { .scan = s, .request = r, .root = "pack" };
+	struct call c = {
+		.scan = s, .request = r, .root = "pack", .lines = (int64_t)n
+	};
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {

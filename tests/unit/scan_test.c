@@ -348,6 +348,56 @@ static void the_tree_is_left_as_it_was(void **arg)
 	}
 }
 
+/* Runs scan_run() where no file may grow beyond so many blocks of 512 bytes,
+ * which a shell's writes meet like a full disk. */
+static int scan_with_blocks(struct tree *t, int blocks)
+{
+	const struct shell_kind *kind = t->room.state.kind;
+	struct shell_kind full = *kind;
+	char limit[128];
+	int rc;
+
+	snprintf(limit, sizeof(limit), "trap '' XFSZ; ulimit -f %d; %s", blocks,
+		 kind->noise ? kind->noise : "");
+	full.noise = limit;
+	t->room.state.kind = &full;
+	scan_release(&t->scan);
+	rc = scan_run(&t->scan, &t->request, &t->room.stop, &t->room.err);
+	t->room.state.kind = kind;
+	return rc;
+}
+
+static void a_full_disk_never_reads_as_fewer_changes(void **arg)
+{
+	enum { FILES = 150, BLOCKS_MAX = 1 << 14 };
+
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+		int failed = 0;
+		int blocks = 0;
+
+		begin(&t, k);
+		for (int i = 0; i < FILES; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "new%d", i);
+			put(&t.room, name, STR("more"), 0644);
+		}
+		put(&t.room, "a", STR("changed"), 0644);
+		assert_int_equal(unlink(in(&t.room, "run")), 0);
+		(void)scan(&t);
+		for (; scan_with_blocks(&t, blocks) < 0; failed++)
+			blocks = blocks ? blocks * 2 : 1;
+		assert_true(failed > 2 && blocks < BLOCKS_MAX);
+		assert_true(says(&t, SCAN_CHANGED, "a"));
+		assert_true(says(&t, SCAN_GONE, "run"));
+		assert_int_equal(
+			count(&t, SCAN_NEW) + count(&t, SCAN_UNDECIDED), FILES);
+		end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +407,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_file_is_named_and_stays),
 		cmocka_unit_test(more_than_the_limit_does_not_come),
 		cmocka_unit_test(the_tree_is_left_as_it_was),
+		cmocka_unit_test(a_full_disk_never_reads_as_fewer_changes),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
