@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 enum {
+	DROPPED = 0, /* the mode of an entry that takes those before it out */
 	MODE_DIGITS = 6,
 	HASH_DIGITS = LISTING_HASH - 1,
 	PATH_AT = MODE_DIGITS + 1 + HASH_DIGITS + 1,
@@ -59,6 +60,12 @@ void listing_add(struct listing *l, unsigned mode, const char *hash,
 	snprintf(e->hash, sizeof(e->hash), "%s", hash);
 }
 
+void listing_drop(struct listing *l, const char *path)
+{
+	listing_add(l, DROPPED, "", str_of(path));
+	l->unsorted = true;
+}
+
 static int by_path(const void *a, const void *b)
 {
 	const struct listing_entry *x = a;
@@ -89,7 +96,8 @@ void listing_sort(struct listing *l)
 		struct listing_entry *e = &l->entries[i];
 
 		e->mode = modes[e->mode];
-		if (i + 1 < l->n && !strcmp(e->path, e[1].path))
+		if (e->mode == DROPPED ||
+		    (i + 1 < l->n && !strcmp(e->path, e[1].path)))
 			free(e->path);
 		else
 			l->entries[kept++] = *e;

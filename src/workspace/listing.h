@@ -51,7 +51,10 @@ void listing_sort(struct listing *l);
 int listing_parse(struct listing *l, struct str text, struct error *err);
 /* The entry of a path, or NULL. Borrowed until the next addition. */
 const struct listing_entry *listing_find(struct listing *l, const char *path);
-/* True when it was there. */
+/* Takes a path out when the listing is sorted next, once for any number of
+ * them; one that is not there is fine. */
+void listing_drop(struct listing *l, const char *path);
+/* True when it was there. Sorts: for many, listing_drop(). */
 bool listing_remove(struct listing *l, const char *path);
 /* Appends the text. */
 void listing_write(struct listing *l, struct buf *out);

@@ -57,9 +57,10 @@ static void change_listing(struct listing *l, const struct changes *c)
 		const struct change *one = &c->list[i];
 		char hex[LISTING_HASH];
 
-		(void)listing_remove(l, one->path);
-		if (!one->mode)
+		if (!one->mode) {
+			listing_drop(l, one->path);
 			continue;
+		}
 		sodium_bin2hex(hex, sizeof(hex), c->blobs[blob++].hash,
 			       TREEFILE_HASH);
 		listing_add(l, one->mode, hex, str_of(one->path));

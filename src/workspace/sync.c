@@ -317,15 +317,14 @@ static void take_listing(struct syncing *s)
 		const struct change *c = &s->changes[i];
 		const struct listing_entry *e =
 			listing_find(&s->out.read, c->path);
-		char *path;
 
 		if (!is_taken(s, c->path))
 			continue;
-		path = xstrdup(c->path); /* may go with the entry */
-		(void)listing_remove(&s->base, path);
 		if (e)
-			listing_add(&s->base, e->mode, e->hash, str_of(path));
-		free(path);
+			listing_add(&s->base, e->mode, e->hash,
+				    str_of(c->path));
+		else
+			listing_drop(&s->base, c->path);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "unit.h"
+#include "workspace/relist.h"
 #include "workspace/workspace.h"
 
 struct place {
@@ -237,6 +238,44 @@ static void test_a_listing_of_another_commit_is_read_anew(void **state)
 	listing_release(&read);
 }
 
+/* Sorting after each change made large trees wait for minutes. */
+static void test_a_listing_follows_a_commit_and_is_sorted_once(void **state)
+{
+	struct place *p = *state;
+	struct str bytes[] = { STR("one"), STR("two"), STR("three"),
+			       STR("new") };
+	struct odb_change first[] = {
+		{ STR("a"), 0100644, NULL, 3, read_text, &bytes[0] },
+		{ STR("b"), 0100644, NULL, 3, read_text, &bytes[1] },
+		{ STR("c"), 0100644, NULL, 5, read_text, &bytes[2] },
+	};
+	struct odb_change second[] = {
+		{ STR("a"), 0100755, NULL, 3, read_text, &bytes[3] },
+		{ .path = STR("c") },
+	};
+	struct listing l = { 0 };
+	char changed[LISTING_HASH];
+	char base[GIT_OID];
+	char next[GIT_OID];
+	struct error err = { 0 };
+
+	assert_int_equal(commit_files(p, NULL, first, 3, base, &err), 0);
+	assert_int_equal(commit_files(p, base, second, 2, next, &err), 0);
+	assert_int_equal(
+		relist_commit(&l, &p->w.git, NULL, base, &p->stop, &err), 0);
+	assert_non_null(listing_find(&l, "c"));
+	assert_int_equal(
+		relist_commit(&l, &p->w.git, base, next, &p->stop, &err), 0);
+	assert_true(l.unsorted);
+	assert_null(listing_find(&l, "c"));
+	assert_int_equal(l.n, 2);
+	listing_digest(STR("new"), changed);
+	assert_string_equal(listing_find(&l, "a")->hash, changed);
+	assert_int_equal(listing_find(&l, "a")->mode, LISTING_PROGRAM);
+	assert_non_null(listing_find(&l, "b"));
+	listing_release(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +293,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_listing_of_another_commit_is_read_anew, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_listing_follows_a_commit_and_is_sorted_once,
+			setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
