@@ -15,7 +15,7 @@
 #include "sandbox/transfer.h"
 
 enum {
-	PROBE = 2 << 20,      /* bytes of the piece that is measured, */
+	PROBE = 4 << 20,      /* bytes of the piece that is measured, */
 	PROBE_FROM = 1 << 20, /* from here on: before, buffers fill */
 	SMALL = 16 << 20,     /* a tree that is gzipped unmeasured */
 	SLOW = 20000,         /* bytes per ms: 20 MB/s */
@@ -35,6 +35,7 @@ struct tree_stream {
 	int64_t at;      /* read of it */
 	int64_t left;    /* of it */
 	int64_t began;   /* ms, when the measured piece began; 0: not yet */
+	int64_t ended;   /* ms, when its last bytes were asked for */
 	int64_t rate;    /* bytes per ms, measured */
 	char *first;     /* owned: where the parts are in the sandbox */
 	char *rest;
@@ -126,6 +127,8 @@ static int64_t read_part(void *arg, char *room, size_t len, struct error *err)
 	if (n < 0 && !err->code)
 		return error_errno(err, "reading what is sent");
 	s->at += n;
+	if (n > 0)
+		s->ended = clock_ms();
 	return n;
 }
 
@@ -162,7 +165,8 @@ static int upload_part(struct tree_stream *s, int64_t from, int64_t size,
 				 t.error == FILE_OTHER && t.detail[0]
 					 ? t.detail
 					 : file_error_name(t.error));
-	took = s->began ? clock_ms() - s->began : 0;
+	/* Without the wait for the answer: that is latency, not speed. */
+	took = s->began ? s->ended - s->began : 0;
 	s->rate = (size - PROBE_FROM) / (took > 0 ? took : 1);
 	return 0;
 }

@@ -25,6 +25,7 @@ static const char *const settings[] = {
 	"core.precomposeUnicode=false",
 	"core.quotePath=true",
 	"core.compression=1",
+	"pack.compression=0", /* fast-import is slower than networks else */
 	"core.pager=cat",
 	"core.editor=false",
 	"core.sshCommand=false",
