@@ -20,6 +20,9 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	terms.thread = session_id(r->session);
 	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
 		       stop, &err);
+	terms.elsewhere = rc > 0;
+	if (rc > 0)
+		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
 	if (rc > 0 && r->wrote && !r->options.quiet)
 		fputs("What the tools wrote in the sandbox goes with it: "
 		      "--workspace repo brings such work back.\n",

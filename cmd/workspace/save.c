@@ -94,19 +94,24 @@ static void save_work(struct saved_work *s, struct app *app,
 	fetch_release(&f);
 }
 
-static void report(const struct saved_work *s, const char *thread, bool quiet)
+static void report(const struct saved_work *s, const struct save_terms *terms)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
 	if (s->failed) {
 		app_warn("what changed in the sandbox could not be saved: %s",
 			 s->failed);
-	} else if (s->patch && !quiet) {
+	} else if (s->patch && !terms->quiet) {
 		sanitize_line(str_of(s->patch), &line);
-		fprintf(stderr,
-			"Saved %zu changed file%s: %s\n"
-			"`dcode apply %s` brings them here.\n",
-			s->files, s->files == 1 ? "" : "s", line.ptr, thread);
+		fprintf(stderr, "Saved %zu changed file%s: %s\n", s->files,
+			s->files == 1 ? "" : "s", line.ptr);
+		if (terms->elsewhere)
+			fputs("`git apply` with that file, in the tree that it "
+			      "is of, brings them back.\n",
+			      stderr);
+		else
+			fprintf(stderr, "`dcode apply %s` brings them here.\n",
+				terms->thread);
 	}
 	buf_release(&line);
 }
@@ -117,7 +122,7 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 	if (!is_on(app))
 		return;
 	save_work(s, app, w, sb, terms->thread, terms->stop);
-	report(s, terms->thread, terms->quiet);
+	report(s, terms);
 }
 
 struct owner { /* the thread of a label */
@@ -136,23 +141,38 @@ static bool match_label(void *arg, struct thread *t)
 	return false;
 }
 
+/* The thread that the ledger knows: none names the label any more. */
+static bool note_thread(void *arg, const struct ledger_row *row)
+{
+	struct owner *o = arg;
+
+	o->id = xstrdup(row->thread[0] ? row->thread : row->label);
+	return false;
+}
+
 static void save_owned(struct app *app, struct sandbox_client *host,
 		       const char *id, const struct owner *o)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
+	struct save_terms terms = { .thread = o->id };
 	struct saved_work s = { 0 };
 	struct sandbox sb = { 0 };
 	struct error err = { 0 };
 	struct workspace w;
-	int rc = tree_find(&w, app, o->cwd, o->label, &limit, &err);
+	int rc = 1;
 
+	if (o->cwd)
+		rc = tree_find(&w, app, o->cwd, o->label, &limit, &err);
+	terms.elsewhere = rc > 0;
+	if (rc > 0)
+		rc = tree_find_label(&w, app, o->label, &limit, &err);
 	if (rc > 0)
 		return;
 	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)
 		save_work(&s, app, &w, &sb, o->id, &limit);
-	else if (err.code != ERR_NOT_FOUND && err.code != ERR_GONE)
+	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
 		s.failed = xstrdup(err.message);
-	report(&s, o->id, false);
+	report(&s, &terms);
 	sandbox_release(&sb);
 	saved_work_release(&s);
 	if (rc == 0)
@@ -172,8 +192,11 @@ void save_removed(struct app *app, struct sandbox_client *host, const char *id,
 	    app_store(app, &store, &ignored) < 0)
 		return;
 	(void)thread_each(store, &all, match_label, &o, &ignored);
-	if (o.id)
-		save_owned(app, host, id, &o);
+	if (!o.id)
+		(void)ledger_find(store, label, note_thread, &o, &ignored);
+	if (!o.id)
+		o.id = xstrdup(label);
+	save_owned(app, host, id, &o);
 	free(o.id);
 	free(o.cwd);
 }

@@ -27,7 +27,8 @@ void saved_work_release(struct saved_work *s);
 struct save_terms { /* all borrowed */
 	const char *thread;
 	const struct stop *stop;
-	bool quiet; /* only what failed is said */
+	bool quiet;     /* only what failed is said */
+	bool elsewhere; /* the thread does not lead to this tree */
 };
 /* Asks the sandbox, saves what changed there since w's base, and says on stderr
  * where, or why not. Does nothing with [workspace] save = false. */

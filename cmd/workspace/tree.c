@@ -47,6 +47,20 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	return rc;
 }
 
+int tree_find_label(struct workspace *w, struct app *app, const char *label,
+		    const struct stop *stop, struct error *err)
+{
+	char *state = app_state_path(app, "", err);
+	int rc = -1;
+
+	*w = (struct workspace){ 0 };
+	if (state)
+		rc = workspace_open_label(w, state, settings_cwd(app->settings),
+					  label, stop, err);
+	free(state);
+	return rc;
+}
+
 struct search {
 	struct tree_session *session;
 	struct app *app;

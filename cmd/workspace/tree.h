@@ -30,6 +30,10 @@ void tree_close(struct tree_session *t);
  * none; -1 with err. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	      const char *label, const struct stop *stop, struct error *err);
+/* The same wherever its tree is, or was: to save what the sandbox has. Of w,
+ * root is "". */
+int tree_find_label(struct workspace *w, struct app *app, const char *label,
+		    const struct stop *stop, struct error *err);
 
 /* What changed in the sandbox: asks it, else takes what was last seen there,
  * which is said on stderr. Of with, include counts. Release f in any case. */

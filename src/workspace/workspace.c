@@ -2,9 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "workspace/workspace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -24,13 +26,14 @@ static char *make_directory(const char *state, const char *root)
 	return xasprintf("%s/workspaces/%.*s", state, KEY_DIGITS, hash);
 }
 
-static int open_git(struct workspace *w, const struct stop *stop,
-		    struct error *err)
+/* No git below avoid is run. */
+static int open_git(struct workspace *w, const char *avoid,
+		    const struct stop *stop, struct error *err)
 {
 	struct error why = { 0 };
 	int rc;
 
-	if (git_find(w->root, &w->program, err) < 0)
+	if (git_find(avoid, &w->program, err) < 0)
 		return -1;
 	w->git_dir = path_join(w->directory, "git");
 	w->git = (struct git){ .program = w->program, .dir = w->git_dir };
@@ -70,10 +73,61 @@ int workspace_open(struct workspace *w, const char *state, const char *root,
 	w->branch = xstrdup("");
 	w->directory = make_directory(state, w->root);
 	if (path_mkdirs(w->directory, 0700, err) == 0 &&
-	    open_git(w, stop, err) == 0)
+	    open_git(w, w->root, stop, err) == 0)
 		return 0;
 	workspace_close(w);
 	return -1;
+}
+
+/* The directory with the newest listing of the label: owned, or NULL. A thread
+ * that went on in another directory has two. */
+static char *find_label(const char *state, const char *label)
+{
+	char *all = path_join(state, "workspaces");
+	DIR *d = label[0] ? opendir(all) : NULL;
+	struct dirent *entry;
+	char *newest = NULL;
+	time_t when = 0;
+
+	while (d && (entry = readdir(d))) {
+		char *one = path_join(all, entry->d_name);
+		char *file = xasprintf("%s/%s.listing", one, label);
+		struct stat st;
+
+		if (entry->d_name[0] != '.' && lstat(file, &st) == 0 &&
+		    (!newest || st.st_mtime > when)) {
+			free(newest);
+			newest = xstrdup(one);
+			when = st.st_mtime;
+		}
+		free(file);
+		free(one);
+	}
+	if (d)
+		closedir(d);
+	free(all);
+	return newest;
+}
+
+int workspace_open_label(struct workspace *w, const char *state,
+			 const char *avoid, const char *label,
+			 const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	*w = (struct workspace){ .directory = find_label(state, label) };
+	if (!w->directory)
+		return 1;
+	w->root = xstrdup("");
+	w->label = xstrdup(label);
+	w->branch = xstrdup("");
+	rc = open_git(w, avoid, stop, err);
+	if (rc == 0 && !w->base[0])
+		rc = error_set(err, ERR_CONFIG, "%s has no base for %s",
+			       w->directory, label);
+	if (rc < 0)
+		workspace_close(w);
+	return rc;
 }
 
 void workspace_close(struct workspace *w)

@@ -17,7 +17,8 @@
  * is the sandbox's in the ledger ("dcode-abcd2345").
  */
 struct workspace {
-	char *root;         /* owned: the real path of the tree's root */
+	char *root;         /* owned: the real path of the tree's root; "": it
+			       is not known */
 	char *directory;    /* owned: .../workspaces/KEY */
 	char *label;        /* owned */
 	char *program;      /* owned: git */
@@ -38,6 +39,14 @@ int workspace_open(struct workspace *w, const char *state, const char *root,
 		   struct error *err);
 /* True when a tree was sent to the sandbox of this label: nothing is made. */
 bool workspace_exists(const char *state, const char *root, const char *label);
+/*
+ * The store of a label, wherever its tree is or was: to read the base, and to
+ * fetch what the sandbox has. Not for what reads or writes the tree: root is
+ * "". No git below avoid is run. 1: there is none; on -1 and 1 w is empty.
+ */
+int workspace_open_label(struct workspace *w, const char *state,
+			 const char *avoid, const char *label,
+			 const struct stop *stop, struct error *err);
 void workspace_close(struct workspace *w); /* a zeroed one is fine */
 /* Makes commit the base: what both sides share from now on. */
 int workspace_set_base(struct workspace *w, const char *commit,

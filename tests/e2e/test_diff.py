@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 
 import pytest
@@ -152,6 +153,27 @@ def test_removing_a_kept_sandbox_saves_first(kept, run, home):
     end = run("diff")  # what was last seen there
     assert end.status == 0 and "+int changed;" in end.out
     assert "this is what was last seen there" in end.err
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+@pytest.mark.parametrize("lost", ["thread", "tree"])
+def test_work_is_saved_when_thread_or_tree_is_gone(
+        kept, run, work, home, lost):
+    row = json.loads(run("sandbox", "list", "--json").out)["data"][0]
+    tree = copy_of(work, home)
+    if lost == "thread":
+        assert run("threads", "delete", row["thread"]).status == 0
+    else:
+        path = home / ".deepagents" / ".state" / "dcode.db"
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE thread SET cwd = '/removed'")
+    end = run("sandbox", "rm", row["name"], cwd=home)
+    assert end.status == 0, end.err
+    saved, = patches(home)
+    assert str(saved) in end.err and "`git apply`" in end.err
+    assert "dcode apply" not in end.err
+    git(tree, "apply", saved)
+    assert (tree / "src/main.c").read_text() == "int changed;\n"
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)
