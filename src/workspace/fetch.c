@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,6 +119,26 @@ static unsigned git_mode(unsigned mode)
 	return mode & 0100 ? NAME_PROGRAM : NAME_FILE;
 }
 
+static const char *skip_here(const char *path)
+{
+	while (str_starts(str_of(path), "./"))
+		path += 2;
+	return path;
+}
+
+/* A hard link is as large as its file, which has come before it. */
+static const char *check_link(const struct fetching *g, const char *original,
+			      int64_t *size)
+{
+	struct announced *name = find_name(g, skip_here(original));
+
+	if (!name || !name->is_file)
+		return "is a link to a file that did not come";
+	name->is_linked = true;
+	*size = name->size;
+	return NULL;
+}
+
 static const char *check_entry(const struct fetching *g,
 			       const struct archive_item *item,
 			       const char *path, unsigned mode)
@@ -142,7 +163,8 @@ static int put_entry(struct fetching *g, const struct archive_item *item,
 
 	if (item->original) {
 		fetch_note(&g->links, &g->n_links, path, "");
-		fetch_note(&g->originals, &g->n_originals, item->original, "");
+		fetch_note(&g->originals, &g->n_originals,
+			   skip_here(item->original), "");
 		return 0;
 	}
 	if (mode == NAME_LINK)
@@ -162,6 +184,7 @@ static int on_entry(void *arg, const struct archive_item *item,
 	struct str path = item->path;
 	struct announced *name;
 	const char *why;
+	int64_t size = item->size;
 	unsigned mode = item->original ? NAME_FILE : git_mode(item->mode);
 
 	while (str_starts(path, "./"))
@@ -180,17 +203,21 @@ static int on_entry(void *arg, const struct archive_item *item,
 	}
 	name->seen = true;
 	why = check_entry(g, item, path.ptr, mode);
+	if (!why && item->original)
+		why = check_link(g, item->original, &size);
 	if (why) {
 		refuse(g, path.ptr, why);
 		return 0;
 	}
-	g->bytes += item->size;
+	g->bytes += size;
 	if (g->bytes > g->request->total_max)
 		return error_set(err, ERR_LIMIT,
 				 "the changes in the sandbox grow to more than "
 				 "%" PRId64 " MiB",
 				 g->request->total_max >> 20);
 	name->taken = true;
+	name->is_file = !item->original && mode != NAME_LINK;
+	name->size = size;
 	return put_entry(g, item, path.ptr, mode, err);
 }
 
@@ -255,7 +282,33 @@ static int commit_scan(struct fetching *g, const char *parent, bool gone,
 	return end_commit(g, rc, err);
 }
 
-/* Hard links: a second commit gives them the bytes of the file that came. */
+static int note_entry(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct announced *name = find_name(arg, r->path);
+
+	(void)err;
+	if (!name || !name->is_linked || name->entry)
+		return 0;
+	name->entry = xcalloc(1, sizeof(*name->entry));
+	name->entry->mode = r->new_mode;
+	snprintf(name->entry->oid, sizeof(name->entry->oid), "%s", r->new_oid);
+	return 0;
+}
+
+static int put_link(struct fetching *g, size_t i, struct error *err)
+{
+	const struct announced *name = find_name(g, g->originals[i].path);
+	const char *path = g->links[i].path;
+
+	if (name && name->entry)
+		return odb_commit_blob(g->commit, name->entry->mode,
+				       str_of(path), name->entry->oid, err);
+	refuse(g, path, "is a link to a file that did not come");
+	return 0;
+}
+
+/* Hard links: a second commit gives them the bytes of the files that came,
+ * all looked up in one go. */
 static int commit_links(struct fetching *g, struct error *err)
 {
 	char parent[GIT_OID];
@@ -264,26 +317,15 @@ static int commit_links(struct fetching *g, struct error *err)
 	if (!g->n_links)
 		return 0;
 	memcpy(parent, g->f->theirs, sizeof(parent));
-	rc = begin_commit(g, parent, err);
-	for (size_t i = 0; i < g->n_links && rc == 0; i++) {
-		const char *path = g->originals[i].path;
-		const struct announced *name;
-		struct fetch_entry from = { 0 };
-
-		while (str_starts(str_of(path), "./"))
-			path += 2;
-		name = find_name(g, path);
-		if (name && name->taken)
-			rc = fetch_entry(g, parent, path, &from, err);
-		if (rc == 0 && !from.mode)
-			refuse(g, g->links[i].path,
-			       "is a link to a file that did not come");
-		else if (rc == 0)
-			rc = odb_commit_blob(g->commit, from.mode,
-					     str_of(g->links[i].path), from.oid,
-					     err);
-	}
+	rc = odb_tree_diff(&g->w->git, NULL, parent, note_entry, g, g->stop,
+			   err);
+	if (rc == 0)
+		rc = begin_commit(g, parent, err);
+	for (size_t i = 0; i < g->n_links && rc == 0; i++)
+		rc = put_link(g, i, err);
 	rc = g->commit ? end_commit(g, rc, err) : -1;
+	for (size_t i = 0; i < g->n; i++)
+		free(g->names[i].entry);
 	fetch_items_release(&g->links, &g->n_links);
 	fetch_items_release(&g->originals, &g->n_originals);
 	return rc;

@@ -232,20 +232,3 @@ int fetch_drop_ignored(struct fetching *g, struct error *err)
 	free(included);
 	return rc;
 }
-
-int fetch_entry(struct fetching *g, const char *commit, const char *path,
-		struct fetch_entry *out, struct error *err)
-{
-	const char *argv[] = { "ls-tree", "-z", "--full-tree", commit,
-			       "--",      path, NULL };
-	struct buf text = BUF_INIT(1 << 16);
-	struct git_request r = { .argv = argv, .out = &text };
-	int rc = git_run(&g->w->git, &r, g->stop, err);
-
-	*out = (struct fetch_entry){ 0 };
-	if (rc == 0 && text.len &&
-	    sscanf(text.ptr, "%o blob %64[0-9a-f]", &out->mode, out->oid) != 2)
-		out->mode = 0;
-	buf_release(&text);
-	return rc;
-}

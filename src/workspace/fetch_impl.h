@@ -6,10 +6,19 @@
 #include "workspace/fetch.h"
 #include "workspace/scan.h"
 
+struct fetch_entry { /* of a tree */
+	unsigned mode;
+	char oid[GIT_OID];
+};
+
 struct announced { /* a path whose bytes the sandbox says that it sends */
 	const char *path; /* a record's */
 	bool seen;        /* it came, or why it does not is known */
 	bool taken;       /* it is in the commit */
+	bool is_file;     /* its own bytes came, size of them */
+	bool is_linked;   /* hard links to it came */
+	int64_t size;
+	struct fetch_entry *entry; /* owned; NULL until commit_links() */
 };
 
 struct fetching {
@@ -32,13 +41,6 @@ void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why);
 void fetch_items_release(struct fetch_item **items, size_t *n);
 
-struct fetch_entry { /* of a tree; mode 0: it is not there */
-	unsigned mode;
-	char oid[GIT_OID];
-};
-/* What a commit has at path. */
-int fetch_entry(struct fetching *g, const char *commit, const char *path,
-		struct fetch_entry *out, struct error *err);
 /* Takes out of g->names what git ignores here, what is in another repository,
  * and what name_refuse() does not allow; what include names stays. */
 int fetch_drop_ignored(struct fetching *g, struct error *err);

@@ -211,6 +211,58 @@ static void a_file_that_explodes_is_refused(void **arg)
 	end(&t);
 }
 
+static void add_links(struct tree *t, const char *to, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "link%03d", i);
+		buf_addf(&t->report, "n %s\n", name);
+		add_entry(t, name, '1', 0644, to, STR(""));
+	}
+}
+
+static void each_hard_link_counts_as_its_file(void **arg)
+{
+	enum { SIZE = 10000, LINKS = 200 };
+	static const char bytes[SIZE];
+	struct tree t;
+
+	(void)arg;
+	for (int extra = 0; extra < 2; extra++) {
+		begin_lie(&t);
+		t.request.total_max = SIZE * (LINKS + 1) + 3;
+		add_file(&t, "file", (struct str){ bytes, SIZE });
+		add_links(&t, "./file", LINKS + extra);
+		if (extra) {
+			fails(&t, ERR_LIMIT);
+		} else {
+			fetch(&t);
+			contains(&t, "link199", (struct str){ bytes, SIZE });
+			assert_int_equal(t.f.n_refused, 0);
+		}
+		end(&t);
+	}
+}
+
+static void a_hard_link_needs_a_file_before_it(void **arg)
+{
+	struct tree t;
+
+	(void)arg;
+	begin_lie(&t);
+	buf_adds(&t.report, "n src/l\nn s\n");
+	add_entry(&t, "src/l", '2', 0777, "../a", STR(""));
+	add_entry(&t, "s", '1', 0777, "src/l", STR(""));
+	add_links(&t, "late", 1);
+	add_file(&t, "late", STR("bytes"));
+	fetch(&t);
+	differs(&t, "A	honest|A	late|A	src/l|");
+	refuses(&t, "s", "is a link to a file that did not come");
+	refuses(&t, "link000", "is a link to a file that did not come");
+	end(&t);
+}
+
 static void a_broken_answer_changes_nothing(void **arg)
 {
 	struct tree t;
@@ -278,6 +330,8 @@ int main(void)
 		cmocka_unit_test(one_name_is_one_file),
 		cmocka_unit_test(what_was_never_sent_is_no_deletion),
 		cmocka_unit_test(a_file_that_explodes_is_refused),
+		cmocka_unit_test(each_hard_link_counts_as_its_file),
+		cmocka_unit_test(a_hard_link_needs_a_file_before_it),
 		cmocka_unit_test(a_broken_answer_changes_nothing),
 		cmocka_unit_test(a_report_that_was_cut_is_refused),
 		cmocka_unit_test(an_empty_answer_is_not_an_unchanged_tree),
