@@ -217,10 +217,13 @@ class Rig:
         out = self.podman("ps", "-a", "--format", "{{.Names}}").stdout
         return out.decode().split()
 
+    def remove_all(self):
+        self.podman("rm", "-a", "-f", "-t", "0", check=False)
+
     def stop(self):
         if not self.root:
             return
-        self.podman("rm", "-a", "-f", "-t", "0", check=False)
+        self.remove_all()
         if self.service:
             self.end_service()
         self.unmount()

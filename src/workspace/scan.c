@@ -73,14 +73,14 @@ static int write_spool(void *arg, struct str bytes, struct error *err)
 	return 0;
 }
 
-struct upload {
+struct scan_upload {
 	struct str all;
 	struct str rest;
 };
 
 static int64_t read_upload(void *arg, char *room, size_t len, struct error *err)
 {
-	struct upload *u = arg;
+	struct scan_upload *u = arg;
 	size_t n = len < u->rest.len ? len : u->rest.len;
 
 	(void)err;
@@ -92,7 +92,7 @@ static int64_t read_upload(void *arg, char *room, size_t len, struct error *err)
 
 static int rewind_upload(void *arg, struct error *err)
 {
-	struct upload *u = arg;
+	struct scan_upload *u = arg;
 
 	(void)err;
 	u->rest = u->all;
@@ -102,7 +102,7 @@ static int rewind_upload(void *arg, struct error *err)
 static int put_file(struct sandbox *sb, const char *path, struct str bytes,
 		    const struct stop *stop, struct error *err)
 {
-	struct upload u = { bytes, bytes };
+	struct scan_upload u = { bytes, bytes };
 	struct transfer t = { .path = path,
 			      .size = (int64_t)bytes.len,
 			      .mode = 0600,

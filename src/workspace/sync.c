@@ -18,7 +18,7 @@ enum { LINE = 2 * (6 + 1 + 64) + 2 + 1 };
 #define NOTHING "000000 " NO_HASH
 
 /* One path that differs. */
-struct change {
+struct local_change {
 	const char *path;  /* of a listing */
 	unsigned old_mode; /* 0: the base has none */
 	char old_hash[LISTING_HASH];
@@ -32,7 +32,7 @@ struct syncing {
 	struct listing base;
 	struct listing now;            /* as found when looking for changes */
 	const struct selection *found; /* while they are looked for */
-	struct change *changes;
+	struct local_change *changes;
 	size_t n;
 	struct selected *files; /* those to send; paths are the listing's */
 	size_t n_files;
@@ -67,9 +67,9 @@ static int add_change(void *arg, const struct listing_entry *before,
 		      const struct listing_entry *after, struct error *err)
 {
 	struct syncing *s = arg;
-	struct change c = { .path = (after ? after : before)->path,
-			    .old_mode = before ? before->mode : 0,
-			    .gone = after == NULL };
+	struct local_change c = { .path = (after ? after : before)->path,
+				  .old_mode = before ? before->mode : 0,
+				  .gone = after == NULL };
 
 	(void)err;
 	if (c.gone && is_held(s->found, c.path)) {
@@ -159,7 +159,7 @@ static void write_trailer(void *arg, struct listing *read, struct buf *out)
 	struct syncing *s = arg;
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct change *c = &s->changes[i];
+		const struct local_change *c = &s->changes[i];
 		const struct listing_entry *e =
 			c->gone ? NULL : listing_find(read, c->path);
 		size_t from;
@@ -314,7 +314,7 @@ static int advance(struct syncing *s, const char *ref, const char *parent,
 static void take_listing(struct syncing *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct change *c = &s->changes[i];
+		const struct local_change *c = &s->changes[i];
 		const struct listing_entry *e =
 			listing_find(&s->out.read, c->path);
 

@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import pty
+import select
+import signal
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -100,18 +102,44 @@ class Terminal:
     def until(self, word, seconds=20):
         end = time.monotonic() + seconds
         while word not in self.text:
-            assert time.monotonic() < end, self.text
-            self.text += os.read(self.fd, 65536).decode(errors="replace")
+            self.text += self.read(end).decode(errors="replace")
         self.text = self.text.partition(word)[2]
         return time.monotonic()
 
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def end(self):
+    def read(self, end):
+        """Some bytes, by this time."""
+        left = max(0, end - time.monotonic())
+        if not select.select([self.fd], [], [], left)[0]:
+            os.kill(self.pid, signal.SIGKILL)
+            raise AssertionError(f"nothing more came after: {self.text}")
+        return os.read(self.fd, 65536)
+
+    def leave(self):
+        """/quit; the question what becomes of the sandbox may follow."""
+        self.type("/quit\n")
+        end = time.monotonic() + 30
+        self.text = ""
         try:
-            while os.read(self.fd, 65536):
-                pass
+            while "keep it?" not in self.text:
+                part = self.read(end)
+                self.text += part.decode(errors="replace")
+                if not part:
+                    break
+            else:
+                self.type("d\n")
+        except OSError:
+            pass
+        return self.end()
+
+    def end(self, seconds=30):
+        end = time.monotonic() + seconds
+        self.text = ""
+        try:
+            while part := self.read(end):
+                self.text += part.decode(errors="replace")
         except OSError:
             pass
         os.close(self.fd)

@@ -212,8 +212,7 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
         out = rig.podman("exec", name, "ps", "-o", "args").stdout
         return b"777" not in out
     wait_for(is_quiet, 5)
-    t.type("/quit\n")
-    assert t.end() == 0
+    assert t.leave() == 0
     assert rig.containers() == []
     collected()
 

@@ -214,8 +214,7 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, where, hung):
     print(f"{where}: prompt back after {took * 1000:.1f} ms")
     assert took < 1
     wait_for(lambda: not [c for c in processes().values() if "778" in c], 5)
-    t.type("/quit\n")
-    assert t.end() == 0
+    assert t.leave() == 0
 
 
 def test_gc_after_a_death_that_nobody_asked_for(start, model, kind, run,

@@ -23,6 +23,7 @@ def execute(command):
 def box(request, env, config):
     if request.param == "docker":
         rig = request.getfixturevalue("rig")
+        request.addfinalizer(rig.remove_all)  # what a test has kept
         env["DOCKER_HOST"] = rig.docker_host
         config("[sandboxes.providers.docker.params]\n"
                f'image = "{rig.image}"\n')
