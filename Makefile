@@ -71,7 +71,7 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) agentcore aws choose contract deno docker_life docker_pull \
             docker docker_top files_local grpc history http_error http_fault http_provider \
-            http lifecycle local_isolation local modal model_faults model none \
+            http keep lifecycle local_isolation local modal model_faults model none \
             provider_process registry stream supervise_life supervise tools_real \
             ws_node ws ws_torture
 # Unit programs that take a second or longer under ASan (measured 2026-11-22; the
