@@ -1,6 +1,5 @@
 /* run_workspace.c - the user's tree in the sandbox of a run. */
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -289,6 +288,11 @@ static int sync_tree(struct filling *f, struct sandbox *sb,
 		      : 0;
 }
 
+static char upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
 /* 1: it may be sent. Asked once for each tree and provider. */
 static int ask(struct filling *f, struct error *err)
 {
@@ -308,8 +312,8 @@ static int ask(struct filling *f, struct error *err)
 		return rc;
 	format_size(f->s.bytes, size);
 	buf_addf(&question, "%zu file%s, %s of %.200s to %c%s? [y/N] ", f->s.n,
-		 f->s.n == 1 ? "" : "s", size, f->name,
-		 toupper((unsigned char)provider[0]), provider + 1);
+		 f->s.n == 1 ? "" : "s", size, f->name, upper(provider[0]),
+		 provider + 1);
 	sanitize_message(buf_str(&question), &clean);
 	report_left(f);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */

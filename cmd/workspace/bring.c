@@ -90,19 +90,21 @@ static int snapshot(struct bring *b, const char *base, char ours[GIT_OID],
 {
 	struct workspace *w = b->workspace;
 	struct touched t = { 0 };
+	struct snapshot snapshot = { .ref = "refs/dcode-apply/ours" };
 	struct select_request r = {
 		.home = settings_home(b->app->settings),
 	};
 	int rc = 0;
 
 	if (base)
-		rc = odb_tree_diff(&w->git, base, b->theirs, add_touched, &t,
-				   stop, err);
+		rc = odb_tree_diff(&w->git, base, b->theirs,
+				   &(struct odb_sink){ add_touched, &t }, stop,
+				   err);
 	r.extra = (const char *const *)t.paths;
 	r.n_extra = t.n;
 	if (rc == 0)
-		rc = workspace_snapshot(w, &r, "refs/dcode-apply/ours", NULL,
-					ours, stop, err);
+		rc = workspace_snapshot(w, &r, &snapshot, stop, err);
+	memcpy(ours, snapshot.commit, sizeof(snapshot.commit));
 	for (size_t i = 0; i < t.n; i++)
 		free(t.paths[i]);
 	free(t.paths);

@@ -222,7 +222,8 @@ static int read_sides(struct sides *s, struct error *err)
 		rc = read_links(s, err);
 	if (rc == 0)
 		rc = odb_tree_diff(&k->git, b->workspace->base, b->theirs,
-				   add_change, s, k->stop, err);
+				   &(struct odb_sink){ add_change, s }, k->stop,
+				   err);
 	if (rc == 0 && !s->kept) {
 		rc = error_set(err, ERR_USAGE,
 			       "--branch: all that the sandbox changed is in "
@@ -372,7 +373,8 @@ static int commit_merge(struct branching *k, struct error *err)
 		rc = make_commit(k, identity, err);
 	if (rc == 0)
 		rc = odb_tree_diff(&k->git, k->user.repo.head, r->merge.tree,
-				   add_file, r, k->stop, err);
+				   &(struct odb_sink){ add_file, r }, k->stop,
+				   err);
 	for (size_t i = 0; rc == 0 && i < r->n; i++)
 		if (name_refuse(str_of(r->files[i].path), NAME_FILE))
 			rc = error_set(err, ERR_PROTOCOL, "%s is refused",

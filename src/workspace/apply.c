@@ -227,8 +227,9 @@ static int make_plan(struct apply_work *w, struct error *err)
 		snprintf(j->plan.base_after, GIT_OID, "%s", q->base_after);
 	}
 	j->plan.index = xstrdup(q->index);
-	if (odb_tree_diff(q->git, q->ours, w->result->merge.tree, add_change, w,
-			  w->stop, err) < 0 ||
+	if (odb_tree_diff(q->git, q->ours, w->result->merge.tree,
+			  &(struct odb_sink){ add_change, w }, w->stop,
+			  err) < 0 ||
 	    blobs_write(q->git, w->blobs, w->n_blobs, w->stop, err) < 0)
 		return -1;
 	set_hashes(w);

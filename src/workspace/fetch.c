@@ -317,8 +317,8 @@ static int commit_links(struct fetching *g, struct error *err)
 	if (!g->n_links)
 		return 0;
 	memcpy(parent, g->f->theirs, sizeof(parent));
-	rc = odb_tree_diff(&g->w->git, NULL, parent, note_entry, g, g->stop,
-			   err);
+	rc = odb_tree_diff(&g->w->git, NULL, parent,
+			   &(struct odb_sink){ note_entry, g }, g->stop, err);
 	if (rc == 0)
 		rc = begin_commit(g, parent, err);
 	for (size_t i = 0; i < g->n_links && rc == 0; i++)
@@ -466,8 +466,10 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 	}
 	f->same = rc == 0;
 	if (rc == 0)
-		rc = odb_tree_diff(&w->git, w->base, f->theirs, see_difference,
-				   &f->same, stop, err);
+		rc = odb_tree_diff(
+			&w->git, w->base, f->theirs,
+			&(struct odb_sink){ see_difference, &f->same }, stop,
+			err);
 	odb_commit_abort(g.commit);
 	scan_release(&g.scan);
 	listing_release(&g.base);

@@ -82,8 +82,9 @@ static int write_patterns(struct fetching *g, const char *scratch,
 {
 	struct ignore_files files = { 0 };
 	struct buf text = BUF_INIT(PATTERNS_MAX);
-	int rc = odb_tree_diff(&g->w->git, NULL, g->f->theirs, note_file,
-			       &files, g->stop, err);
+	int rc = odb_tree_diff(&g->w->git, NULL, g->f->theirs,
+			       &(struct odb_sink){ note_file, &files }, g->stop,
+			       err);
 
 	buf_addstr(&text, g->request->exclude);
 	buf_addc(&text, '\n');

@@ -289,15 +289,15 @@ static int add_change(struct odb_commit *c, const struct odb_change *change,
 }
 
 int odb_commit(const struct git *g, const struct odb_commit_info *info,
-	       const struct odb_change *changes, size_t n, char oid[GIT_OID],
+	       const struct odb_changes *changes, char oid[GIT_OID],
 	       const struct stop *stop, struct error *err)
 {
 	struct odb_commit *c;
 
 	if (odb_commit_begin(&c, g, info, stop, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (add_change(c, &changes[i], err) < 0) {
+	for (size_t i = 0; i < changes->n; i++)
+		if (add_change(c, &changes->list[i], err) < 0) {
 			odb_commit_abort(c);
 			return -1;
 		}
@@ -306,8 +306,7 @@ int odb_commit(const struct git *g, const struct odb_commit_info *info,
 
 struct diff_reader {
 	struct buf held; /* not yet a whole record */
-	odb_each *each;
-	void *arg;
+	const struct odb_sink *sink;
 };
 
 /* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
@@ -335,7 +334,7 @@ static int read_record(const struct diff_reader *d, char *head,
 		copy_oid(new_oid, part[3]);
 	r.old_oid = old_oid;
 	r.new_oid = new_oid;
-	return d->each(d->arg, &r, err);
+	return d->sink->each(d->sink->arg, &r, err);
 }
 
 static int on_diff(void *arg, struct str chunk, struct error *err)
@@ -365,7 +364,7 @@ static int on_diff(void *arg, struct str chunk, struct error *err)
 }
 
 int odb_tree_diff(const struct git *g, const char *before, const char *after,
-		  odb_each *each, void *arg, const struct stop *stop,
+		  const struct odb_sink *sink, const struct stop *stop,
 		  struct error *err)
 {
 	const char *argv[] = { "diff-tree",
@@ -377,7 +376,7 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 			       before ? before : EMPTY_TREE,
 			       after,
 			       NULL };
-	struct diff_reader d = { BUF_INIT(CHUNK + RECORD_MAX), each, arg };
+	struct diff_reader d = { BUF_INIT(CHUNK + RECORD_MAX), sink };
 	struct git_request r = { .argv = argv,
 				 .sink = on_diff,
 				 .sink_arg = &d };

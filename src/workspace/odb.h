@@ -50,7 +50,6 @@ int odb_commit_clear(struct odb_commit *c, struct error *err);
 int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err);
 void odb_commit_abort(struct odb_commit *c); /* NULL is fine */
 
-/* The same in one call. */
 struct odb_change {
 	struct str path;
 	unsigned mode;   /* 0: deleted */
@@ -59,8 +58,13 @@ struct odb_change {
 	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
 	void *arg;
 };
+/* The same in one call. */
+struct odb_changes {
+	const struct odb_change *list;
+	size_t n;
+};
 int odb_commit(const struct git *g, const struct odb_commit_info *info,
-	       const struct odb_change *changes, size_t n, char oid[GIT_OID],
+	       const struct odb_changes *changes, char oid[GIT_OID],
 	       const struct stop *stop, struct error *err);
 
 struct odb_record {                    /* borrowed for the callback */
@@ -68,11 +72,14 @@ struct odb_record {                    /* borrowed for the callback */
 	const char *old_oid, *new_oid; /* "" where it is not there */
 	const char *path;
 };
-typedef int odb_each(void *arg, const struct odb_record *r, struct error *err);
+struct odb_sink {
+	int (*each)(void *arg, const struct odb_record *r, struct error *err);
+	void *arg;
+};
 /* What differs between two trees or commits, by path, without renames. before
  * NULL: all that is in after. A path that is no listing's is ERR_PROTOCOL. */
 int odb_tree_diff(const struct git *g, const char *before, const char *after,
-		  odb_each *each, void *arg, const struct stop *stop,
+		  const struct odb_sink *sink, const struct stop *stop,
 		  struct error *err);
 /* The bytes of a blob to sink. */
 int odb_blob_read(const struct git *g, const char *oid, git_sink *sink,

@@ -71,7 +71,8 @@ int relist_commit(struct listing *l, const struct git *g, const char *before,
 		  const char *after, const struct stop *stop, struct error *err)
 {
 	struct changes c = { 0 };
-	int rc = odb_tree_diff(g, before, after, add_change, &c, stop, err);
+	int rc = odb_tree_diff(g, before, after,
+			       &(struct odb_sink){ add_change, &c }, stop, err);
 
 	if (rc == 0)
 		rc = blobs_write(g, c.blobs, c.n_blobs, stop, err);

@@ -442,7 +442,7 @@ static int open_walk(struct tree_walk *k, struct error *err)
 	ids_random(random, 16);
 	k->index = xasprintf("%s/index-%s", k->w->directory, random);
 	k->head = xcalloc(1, HEAD_BYTES);
-	k->globs = xcalloc(k->r->n_include + 1, sizeof(*k->globs));
+	k->globs = xcalloc(k->r->n_include + 1, sizeof(void *));
 	for (size_t i = 0; i < k->r->n_include; i++)
 		if (glob_new(&k->globs[i], str_of(k->r->include[i]),
 			     GLOB_HIDDEN, err) < 0)

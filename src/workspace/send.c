@@ -133,15 +133,14 @@ static void add_earlier(struct buf *out, struct str said,
 }
 
 static int keep_exclude(struct workspace *w, const struct user_repo *u,
-			const struct send_request *r, struct str said,
-			const struct selection *s, const struct stop *stop,
-			struct error *err)
+			const char *home, struct str earlier,
+			const struct stop *stop, struct error *err)
 {
 	struct buf text = BUF_INIT(EXCLUDE_MAX);
 	char *file = exclude_file(w);
-	int rc = user_repo_excludes(u, &w->git, r->home, &text, stop, err);
+	int rc = user_repo_excludes(u, &w->git, home, &text, stop, err);
 
-	add_earlier(&text, said, s);
+	buf_add(&text, earlier.ptr, earlier.len);
 	if (rc == 0)
 		rc = path_write(file, buf_str(&text), 0600, err);
 	free(file);
@@ -205,6 +204,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 		   const struct stop *stop, struct error *err)
 {
 	struct carried out = { .said = BUF_INIT(1) };
+	struct buf earlier = BUF_INIT(EXCLUDE_MAX);
 	struct user_repo u;
 	int rc = user_repo_open(&u, w->root, &w->git, stop, err);
 
@@ -216,12 +216,14 @@ int workspace_send(struct workspace *w, const struct selection *s,
 		rc = send_files(w, s, r, &out, stop, err);
 	if (rc == 0)
 		rc = check_status(&out, result, err);
+	add_earlier(&earlier, buf_str(&out.said), s);
 	if (rc == 0)
-		rc = keep_exclude(w, &u, r, buf_str(&out.said), s, stop, err);
+		rc = keep_exclude(w, &u, r->home, buf_str(&earlier), stop, err);
 	if (rc == 0)
 		rc = workspace_write_listing(w, &out.read, out.oid, err);
 	if (rc == 0)
 		rc = workspace_set_base(w, out.oid, stop, err);
+	buf_release(&earlier);
 	carried_release(&out);
 	user_repo_release(&u);
 	return rc;

@@ -38,8 +38,7 @@ static int read_all(const struct pass_request *r, struct listing *read,
 }
 
 int workspace_snapshot(struct workspace *w, const struct select_request *r,
-		       const char *ref, struct listing *read,
-		       char commit[GIT_OID], const struct stop *stop,
+		       struct snapshot *snapshot, const struct stop *stop,
 		       struct error *err)
 {
 	struct selection s;
@@ -50,12 +49,12 @@ int workspace_snapshot(struct workspace *w, const struct select_request *r,
 		return -1;
 	pass.files = s.files;
 	pass.n = s.n;
-	rc = begin(w, ref, &pass.commit, stop, err);
-	if (rc == 0 && read_all(&pass, read, stop, err) < 0) {
+	rc = begin(w, snapshot->ref, &pass.commit, stop, err);
+	if (rc == 0 && read_all(&pass, snapshot->read, stop, err) < 0) {
 		odb_commit_abort(pass.commit);
 		rc = -1;
 	} else if (rc == 0) {
-		rc = odb_commit_end(pass.commit, commit, err);
+		rc = odb_commit_end(pass.commit, snapshot->commit, err);
 	}
 	select_release(&s);
 	return rc;

@@ -5,14 +5,17 @@
 
 #include "workspace/select.h"
 
+struct snapshot {
+	const char *ref;      /* names the commit from then on */
+	struct listing *read; /* out: what is in it; NULL is fine */
+	char commit[GIT_OID]; /* out */
+};
 /*
  * The selection that a sandbox would get, with r->extra, as a commit whose
- * parent is the base (if there is one): raw bytes. ref names it from then on.
- * read: gets what is in it; NULL is fine.
+ * parent is the base (if there is one): raw bytes.
  */
 int workspace_snapshot(struct workspace *w, const struct select_request *r,
-		       const char *ref, struct listing *read,
-		       char commit[GIT_OID], const struct stop *stop,
+		       struct snapshot *snapshot, const struct stop *stop,
 		       struct error *err);
 
 #endif

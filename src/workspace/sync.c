@@ -303,8 +303,8 @@ static int advance(struct syncing *s, const char *ref, const char *parent,
 
 	if (odb_commit_begin(&t.to, &s->w->git, &info, stop, err) < 0)
 		return -1;
-	if (odb_tree_diff(&s->w->git, s->w->base, s->out.oid, take_one, &t,
-			  stop, err) < 0) {
+	if (odb_tree_diff(&s->w->git, s->w->base, s->out.oid,
+			  &(struct odb_sink){ take_one, &t }, stop, err) < 0) {
 		odb_commit_abort(t.to);
 		return -1;
 	}

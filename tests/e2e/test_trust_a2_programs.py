@@ -268,7 +268,9 @@ def opened(trace, work):
             path = os.path.normpath(os.path.join(str(work), name))
             if path.startswith(f"{work}/"):
                 found.add(os.path.relpath(path, work))
-    return found - {".env", "AGENTS.md", ".deepagents/AGENTS.md"}
+    # A thread is listed with its branch, which .git/HEAD names.
+    return found - {".env", "AGENTS.md", ".deepagents/AGENTS.md", ".git",
+                    ".git/HEAD"}
 
 
 @pytest.mark.parametrize("args", [

@@ -72,8 +72,9 @@ __attribute__((unused)) static void begin(struct tree *t, int kind)
 	WORKS(&t->room, workspace_open(&t->w, t->state, tools, "dcode-abcd2345",
 				       &t->room.stop, &t->room.err));
 	info.ref = t->w.base_ref;
-	WORKS(&t->room, odb_commit(&t->w.git, &info, t->changes, t->n, oid,
-				   &t->room.stop, &t->room.err));
+	WORKS(&t->room, odb_commit(&t->w.git, &info,
+				   &(struct odb_changes){ t->changes, t->n },
+				   oid, &t->room.stop, &t->room.err));
 	WORKS(&t->room,
 	      workspace_set_base(&t->w, oid, &t->room.stop, &t->room.err));
 	WORKS(&t->room,

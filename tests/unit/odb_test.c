@@ -67,7 +67,8 @@ static int commit_files(struct place *p, const char *parent,
 					.parent = parent,
 					.message = "a \"base\"\n\nof files" };
 
-	return odb_commit(&p->w.git, &info, changes, n, oid, &p->stop, err);
+	return odb_commit(&p->w.git, &info, &(struct odb_changes){ changes, n },
+			  oid, &p->stop, err);
 }
 
 static int collect(void *arg, struct str chunk, struct error *err)
@@ -111,12 +112,14 @@ static void test_bytes_and_names_go_in_as_they_are(void **state)
 
 	if (commit_files(p, NULL, changes, 3, oid, &err) < 0)
 		fail_msg("%s", err.message);
-	if (odb_tree_diff(&p->w.git, NULL, oid, note, &out, &p->stop, &err) < 0)
+	if (odb_tree_diff(&p->w.git, NULL, oid,
+			  &(struct odb_sink){ note, &out }, &p->stop, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_string_equal(out.ptr, "0>100644 d/empty|0>120000 link|"
 				     "0>100755 od\nd \"\377\\|");
 	buf_clear(&out);
-	assert_int_equal(odb_tree_diff(&p->w.git, NULL, oid, read_blobs, both,
+	assert_int_equal(odb_tree_diff(&p->w.git, NULL, oid,
+				       &(struct odb_sink){ read_blobs, both },
 				       &p->stop, &err),
 			 0);
 	assert_true(str_eq(buf_str(&out), STR("../awaycr\r\nlf\n\0\377$Id$")));
@@ -143,7 +146,8 @@ static void test_a_commit_changes_what_its_parent_has(void **state)
 
 	assert_int_equal(commit_files(p, NULL, first, 2, base, &err), 0);
 	assert_int_equal(commit_files(p, base, second, 2, next, &err), 0);
-	assert_int_equal(odb_tree_diff(&p->w.git, base, next, note, &out,
+	assert_int_equal(odb_tree_diff(&p->w.git, base, next,
+				       &(struct odb_sink){ note, &out },
 				       &p->stop, &err),
 			 0);
 	assert_string_equal(out.ptr, "100644>100755 a|100644>0 d/b|");

@@ -60,7 +60,8 @@ static void commit(struct room *r, const char *ref, const char *parent,
 				     .arg = &bytes };
 
 	WORKS(r,
-	      odb_commit(&r->w.git, &info, &change, 1, oid, &r->stop, &r->err));
+	      odb_commit(&r->w.git, &info, &(struct odb_changes){ &change, 1 },
+			 oid, &r->stop, &r->err));
 }
 
 static void begin(struct room *r)

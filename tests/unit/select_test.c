@@ -330,17 +330,18 @@ static void test_a_snapshot_has_the_raw_bytes_and_the_extra_paths(void **state)
 	struct place *p = *state;
 	struct select_request r = { .extra = extra, .n_extra = 3 };
 	struct listing l = { 0 };
-	char oid[GIT_OID];
+	struct snapshot snapshot = { .ref = "refs/dcode/x/ours", .read = &l };
+	const char *oid = snapshot.commit;
 	struct error err = { 0 };
 
 	run_script(p, "git init -q; echo '* text eol=lf' >.gitattributes\n"
 		      "echo ignored >.gitignore; printf 'a\\r\\n' >a\n"
 		      "printf E >.env; printf i >ignored; ln -s away l\n");
 	open_tree(p);
-	if (workspace_snapshot(&p->w, &r, "refs/dcode/x/ours", &l, oid,
-			       &p->stop, &err) < 0)
+	if (workspace_snapshot(&p->w, &r, &snapshot, &p->stop, &err) < 0)
 		fail_msg("%s", err.message);
-	assert_int_equal(odb_tree_diff(&p->w.git, NULL, oid, read_blob, p,
+	assert_int_equal(odb_tree_diff(&p->w.git, NULL, oid,
+				       &(struct odb_sink){ read_blob, p },
 				       &p->stop, &err),
 			 0);
 	assert_string_equal(p->text.ptr,

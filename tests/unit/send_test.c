@@ -286,8 +286,9 @@ static void the_base_becomes_what_both_sides_share(void **arg)
 	remove_here(&t, "src/empty");
 	(void)sync_now(&t, false);
 	buf_clear(&t.said);
-	assert_int_equal(odb_tree_diff(&t.w.git, before, t.w.base, note,
-				       &t.said, &t.room.stop, &err),
+	assert_int_equal(odb_tree_diff(&t.w.git, before, t.w.base,
+				       &(struct odb_sink){ note, &t.said },
+				       &t.room.stop, &err),
 			 0);
 	assert_string_equal(t.said.ptr, "100644>100755 -b|100644>0 src/empty|");
 	assert_int_equal(workspace_read_listing(&t.w, &l, &t.room.stop, &err),
