@@ -15,7 +15,7 @@
 #include "cmd/options.h"
 #include "cmd/policy.h"
 #include "cmd/reference.h"
-#include "cmd/run.h"
+#include "cmd/run/run.h"
 #include "providers/local/jail.h"
 
 /* A standard stream that the caller closed would become our first pipe or the

@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/run.h"
+#include "cmd/run/run.h"
 #include "ui/events.h"
 #include "ui/output.h"
 #include "ui/plain.h"

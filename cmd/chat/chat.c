@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cmd/chat/approve.h"
 #include "cmd/chat/slash.h"
-#include "cmd/run.h"
+#include "cmd/run/run.h"
 #include "ui/plain.h"
 
 enum {

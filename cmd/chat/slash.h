@@ -3,7 +3,7 @@
 #ifndef CMD_CHAT_SLASH_H
 #define CMD_CHAT_SLASH_H
 
-#include "cmd/run.h"
+#include "cmd/run/run.h"
 
 /* True for a slash and a word of letters, digits, "-" and "_", and for "exit".
  * Paths, and the rest of what begins with a slash, are text for the model. */

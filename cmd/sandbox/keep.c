@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/run.h"
+#include "cmd/run/run.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 
 static void print_line(void *arg, const char *line)

@@ -8,7 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/tree.h"
-#include "workspace/user_repo.h"
+#include "tree/user_repo.h"
 
 enum { JSON_MAX = 64 << 20 };
 

@@ -14,9 +14,9 @@
 #include "cmd/secret.h"
 #include "cmd/workspace/shared.h"
 #include "session/thread.h"
+#include "tree/user_repo.h"
 #include "workspace/select.h"
 #include "workspace/snapshot.h"
-#include "workspace/user_repo.h"
 
 enum {
 	LOCK_MS = 10000,

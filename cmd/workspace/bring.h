@@ -4,8 +4,8 @@
 #ifndef CMD_WORKSPACE_BRING_H
 #define CMD_WORKSPACE_BRING_H
 
+#include "apply/apply.h"
 #include "cmd/app.h"
-#include "workspace/apply.h"
 #include "workspace/workspace.h"
 
 /* Finishes or takes back an apply to this tree that was killed; cheap where

@@ -14,7 +14,7 @@
 #include "cmd/workspace/gitlinks.h"
 #include "cmd/workspace/tree_index.h"
 #include "cmd/workspace/user_git.h"
-#include "workspace/name.h"
+#include "tree/name.h"
 
 enum { TRANSFER_MS = 3600 * 1000, LINE_MAX_BYTES = 4096 };
 

@@ -3,7 +3,7 @@
 #ifndef CMD_WORKSPACE_GITLINKS_H
 #define CMD_WORKSPACE_GITLINKS_H
 
-#include "workspace/git.h"
+#include "git/git.h"
 
 struct gitlinks {
 	char **paths; /* owned */

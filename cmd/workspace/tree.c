@@ -14,8 +14,8 @@
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
 #include "session/thread.h"
+#include "tree/user_repo.h"
 #include "workspace/send.h"
-#include "workspace/user_repo.h"
 
 enum {
 	EXCLUDE_MAX = 1 << 20,

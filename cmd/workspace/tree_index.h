@@ -3,7 +3,7 @@
 #ifndef CMD_WORKSPACE_TREE_INDEX_H
 #define CMD_WORKSPACE_TREE_INDEX_H
 
-#include "workspace/git.h"
+#include "git/git.h"
 
 struct tree_index {
 	struct git git;

@@ -4,7 +4,7 @@
 #ifndef CMD_WORKSPACE_USER_GIT_H
 #define CMD_WORKSPACE_USER_GIT_H
 
-#include "workspace/user_repo.h"
+#include "tree/user_repo.h"
 #include "workspace/workspace.h"
 
 /*

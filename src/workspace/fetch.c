@@ -12,8 +12,8 @@
 #include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tree/name.h"
 #include "workspace/fetch_impl.h"
-#include "workspace/name.h"
 
 void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why)

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "tree/name.h"
 #include "workspace/fetch_impl.h"
-#include "workspace/name.h"
 
 enum {
 	PATTERNS_MAX = 1 << 20, /* bytes of one .gitignore */

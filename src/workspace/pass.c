@@ -15,7 +15,7 @@
 #include "archive/archive.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "workspace/tree_dir.h"
+#include "tree/tree_dir.h"
 
 enum {
 	CHUNK = 64 << 10,

@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "workspace/blobs.h"
-#include "workspace/odb.h"
+#include "git/odb.h"
+#include "tree/blobs.h"
 
 struct change {
 	unsigned mode; /* 0: it is gone */

@@ -3,8 +3,8 @@
 #ifndef WORKSPACE_RELIST_H
 #define WORKSPACE_RELIST_H
 
-#include "workspace/git.h"
-#include "workspace/listing.h"
+#include "git/git.h"
+#include "git/listing.h"
 
 /* Makes the listing of before that of after. before NULL: l is empty, and all
  * of after is read. On -1 l is as it was. */

@@ -4,7 +4,7 @@
 #define WORKSPACE_REVIEW_H
 
 #include "config/protect.h"
-#include "workspace/odb.h"
+#include "git/odb.h"
 
 /* Why a change of this path is named loudly: programs run what such a file
  * says, on the user's machine or with a server's secrets. NULL: it is not.

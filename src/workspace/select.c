@@ -15,8 +15,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "sandbox/glob_match.h"
-#include "workspace/name.h"
-#include "workspace/tree_dir.h"
+#include "tree/name.h"
+#include "tree/tree_dir.h"
 
 enum {
 	HEAD_BYTES = 1 << 20, /* of a file, in which a key is looked for */

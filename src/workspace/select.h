@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_SELECT_H
 #define WORKSPACE_SELECT_H
 
-#include "workspace/user_repo.h"
+#include "tree/user_repo.h"
 #include "workspace/workspace.h"
 
 struct selected {

@@ -3,9 +3,9 @@
 #ifndef WORKSPACE_WORKSPACE_H
 #define WORKSPACE_WORKSPACE_H
 
-#include "workspace/git.h"
-#include "workspace/listing.h"
-#include "workspace/odb.h"
+#include "git/git.h"
+#include "git/listing.h"
+#include "git/odb.h"
 
 /*
  * Everything that dcode keeps of a tree is in STATE/workspaces/KEY/, KEY being

@@ -20,12 +20,15 @@ MAY = {
     "session": "base model",
     "tool": "base config net model sandbox",
     "lifecycle": "base config net sandbox session",
-    "workspace": "base config net archive sandbox session",
+    "git": "base",
+    "tree": "base git",
+    "workspace": "base config net archive sandbox session git tree",
+    "apply": "base git tree workspace",
     "contract": "base config net sandbox session tool lifecycle",
     "agent": "base config net model sandbox session tool",
     "ui": "base config model tool agent",
     "cmd": "base config net archive model sandbox contract vendor table "
-           "session tool lifecycle workspace agent ui",
+           "session tool lifecycle git tree workspace apply agent ui",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

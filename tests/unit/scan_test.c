@@ -4,7 +4,7 @@
 
 #include "archive/archive.h"
 #include "files_room.h"
-#include "workspace/listing.h"
+#include "git/listing.h"
 #include "workspace/scan.h"
 
 #define ODD "it's \\n\n \xff\xc3\xa9 -x $(y)"

@@ -9,9 +9,9 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "tree/name.h"
+#include "tree/treefile.h"
 #include "unit.h"
-#include "workspace/name.h"
-#include "workspace/treefile.h"
 
 struct room {
 	char top[64];

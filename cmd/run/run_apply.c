@@ -1,0 +1,113 @@
+/* run_apply.c - dcode -n --apply: the changes come back at the end of a run. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/run/run.h"
+#include "cmd/workspace/bring.h"
+#include "cmd/workspace/tree.h"
+#include "cmd/workspace/user_git.h"
+
+enum { APPLY_MS = 10 * 60000 };
+
+static const char *flag(const struct run *r)
+{
+	return r->options.branch ? "--branch" : "--apply";
+}
+
+static bool is_asked(const struct run *r)
+{
+	return r->options.apply || r->options.branch;
+}
+
+/* 0, or -1 where the sandbox has no tree. */
+static int open_tree(struct run *r, struct workspace *w,
+		     const struct stop *stop, struct error *err)
+{
+	int rc = tree_find(w, r->app, settings_cwd(r->app->settings),
+			   r->box.label, stop, err);
+
+	if (rc <= 0)
+		return rc;
+	error_set(err, ERR_USAGE, "%s: no tree was sent to the sandbox",
+		  flag(r));
+	return error_hint(err, "--workspace repo sends it there.");
+}
+
+int run_apply_check(struct run *r, struct error *err)
+{
+	struct workspace w = { 0 };
+	char *identity = NULL;
+	int rc = is_asked(r) ? open_tree(r, &w, &r->stop, err) : 0;
+
+	if (rc == 0 && r->options.branch)
+		rc = user_git_identity(&w.git, settings_home(r->app->settings),
+				       &identity, &r->stop, err);
+	free(identity);
+	workspace_close(&w);
+	return rc;
+}
+
+/* What keeps the changes from coming: the run has failed then. */
+static int check_result(const struct run *r, const struct bring *b,
+			struct error *err)
+{
+	if (bring_status(b) == 0)
+		return 0;
+	error_set(err, ERR_BUSY, "%s: not all that the sandbox changed is here",
+		  flag(r));
+	return error_hint(err, "dcode apply %s brings it", b->thread);
+}
+
+static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
+		      struct error *err)
+{
+	struct fetch f = { 0 };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox };
+	int rc = tree_fetch_from(b->workspace, r->app, &with, &f, stop, err);
+
+	if (rc == 0)
+		rc = tree_confirm(r->app, &f, false, err);
+	if (rc == 0) {
+		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
+		rc = bring_run(b, stop, err);
+	}
+	if (rc == 0) {
+		buf_addc(&r->applied, '{');
+		bring_json(b, false, &r->applied);
+		buf_addc(&r->applied, '}');
+		if (!r->options.quiet)
+			bring_print(b, false);
+		rc = check_result(r, b, err);
+	}
+	fetch_release(&f);
+	return rc;
+}
+
+int run_apply(struct run *r, struct error *err)
+{
+	struct stop signals = app_stop(r->app);
+	struct stop stop = stop_within(&signals, APPLY_MS);
+	struct workspace w = { 0 };
+	struct bring b = {
+		.app = r->app,
+		.options = { .branch = r->options.branch },
+		.workspace = &w,
+		.thread = session_id(r->session),
+	};
+	char *branch;
+	int rc;
+
+	if (!is_asked(r))
+		return 0;
+	r->applied = BUF_INIT(64 << 20);
+	branch = bring_came_from(r->app, b.thread);
+	b.from_branch = branch;
+	rc = open_tree(r, &w, &stop, err);
+	if (rc == 0)
+		rc = bring_back(r, &b, &stop, err);
+	bring_release(&b);
+	workspace_close(&w);
+	free(branch);
+	return rc;
+}

@@ -1,0 +1,186 @@
+/* run_policy.c - what may run without a question, and what the machine limits.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "cmd/run/run.h"
+
+static bool on_host(const struct run *r)
+{
+	return sandbox_acts_on_host(&r->box.sandbox);
+}
+
+/* In a run without anybody to ask, on the user's own files, the model is
+ * offered only what it may use. */
+bool run_offers(const struct run *r, const struct tool *tool)
+{
+	return r->interactive || !on_host(r) || r->options.yes ||
+	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
+}
+
+static void refuse_command(const struct run *r, const char *command,
+			   struct buf *reason)
+{
+	buf_addf(reason,
+		 "Shell command rejected: `%.400s` is not in the allow-list. "
+		 "Allowed commands: ",
+		 command);
+	allow_list_names(&r->options.allow, reason);
+	buf_adds(reason, ". Please use an allowed command or try another "
+			 "approach.");
+}
+
+static bool runs_command(const struct approval *a)
+{
+	return a->tool->flags & TOOL_RUNS;
+}
+
+static bool is_listed(const struct run *r, const struct approval *a)
+{
+	return allow_list_permits(&r->options.allow,
+				  str_of(json_string(a->args, "command", "")));
+}
+
+/* What is offered but may not be: words for the model. */
+static void explain_refusal(const struct run *r, struct approval *a)
+{
+	if (runs_command(a) && r->options.allow.given)
+		refuse_command(r, json_string(a->args, "command", ""),
+			       &a->reason);
+	else if (runs_command(a))
+		buf_adds(&a->reason,
+			 "Shell commands are not permitted in non-interactive "
+			 "mode without a --shell-allow-list. Use "
+			 "--shell-allow-list to specify allowed commands.");
+	else if (a->place.len)
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on %s. "
+			 "Tell the user to run with --auto-approve.",
+			 a->tool->spec.name, a->place.ptr);
+	else
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on the "
+			 "user's own machine. Only reading tools are; tell the "
+			 "user to run with --auto-approve or with a --sandbox.",
+			 a->tool->spec.name);
+}
+
+/* Decides without asking anybody: allowed, refused, or to be asked about. */
+static int decide_call(struct run *r, struct approval *a,
+		       enum run_verdict *verdict, const struct stop *stop,
+		       struct error *err)
+{
+	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
+	bool listed = runs_command(a) && r->options.allow.given;
+
+	*verdict = RUN_ALLOW;
+	if (!(a->tool->flags & TOOL_ASKS)) {
+		if (host && a->tool->path_arg)
+			*verdict = run_decide_reading(r, a);
+		return 0;
+	}
+	if (r->options.yes)
+		return 0;
+	if (listed && is_listed(r, a))
+		return 0;
+	/* Unattended, the list also limits commands in a sandbox. */
+	if (!on_host(r) && (!listed || r->interactive))
+		return 0;
+	*verdict = RUN_ASK;
+	if (a->tool->path_arg && run_offers(r, a->tool))
+		return run_decide_writing(r, a, verdict, stop, err);
+	return 0;
+}
+
+int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
+	       const struct stop *stop, struct error *err)
+{
+	if (decide_call(r, a, verdict, stop, err) < 0)
+		return -1;
+	if (*verdict == RUN_ASK && !r->interactive)
+		*verdict = RUN_REFUSE;
+	if (*verdict == RUN_ASK)
+		buf_clear(&a->reason); /* that is for the user to say */
+	if (*verdict == RUN_REFUSE && !a->reason.len)
+		explain_refusal(r, a);
+	a->allowed = *verdict == RUN_ALLOW;
+	return 0;
+}
+
+void run_limits(const struct run *r, struct buf *out)
+{
+	const struct allow_list *allow = &r->options.allow;
+
+	if (r->options.yes || (!on_host(r) && !allow->given))
+		return;
+	if (!allow->given) {
+		buf_adds(out, "only read files of the working directory (-S "
+			      "LIST allows commands, and changes there; -y "
+			      "everything)");
+		return;
+	}
+	buf_adds(out,
+		 allow->all ? "run any command" : "run only these commands: ");
+	allow_list_names(allow, out);
+	if (on_host(r))
+		buf_adds(out, ", and change files of the working directory, "
+			      "but not in .git or protected names (-y allows "
+			      "everything)");
+}
+
+static int forbidden(const char *flag, const char *key,
+		     const struct toml_value *v, struct error *err)
+{
+	return error_set(err, ERR_POLICY,
+			 "%s is not allowed on this machine: %s:%d sets %s",
+			 flag, SETTINGS_POLICY_FILE, v->line, key);
+}
+
+/* -y would go over each of these. */
+static int check_yes(const struct settings *set, struct error *err)
+{
+	static const char *const keys[] = { "startup.mode", "shell.allow_list",
+					    "startup.yolo_switcher" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct toml_value *v = settings_policy(set, keys[i]);
+
+		if (v && !(v->kind == TOML_BOOL && v->integer))
+			return forbidden("--auto-approve (-y)", keys[i], v,
+					 err);
+	}
+	return 0;
+}
+
+int run_policy_apply(struct run_options *o, const struct settings *set,
+		     struct error *err)
+{
+	const struct toml_value *list =
+		settings_policy(set, "shell.allow_list");
+	const struct toml_value *steps =
+		settings_policy(set, "runtime.recursion_limit");
+
+	if (o->yes && check_yes(set, err) < 0)
+		return -1;
+	if (list && o->allow.given)
+		return forbidden("--shell-allow-list (-S)", "shell.allow_list",
+				 list, err);
+	/* A turn is two steps: the model's answer, and its tools. */
+	if (steps && (!o->max_turns || o->max_turns > steps->integer / 2))
+		o->max_turns = steps->integer / 2;
+	return 0;
+}
+
+void run_policy_remark(const struct run_options *o, const struct settings *set)
+{
+	const struct toml_value *box =
+		settings_policy(set, "sandboxes.default");
+
+	if (box && box->kind == TOML_STRING && box->text[0] &&
+	    !strcmp(o->sandbox, "none"))
+		app_warn("sandboxes.default of this machine is '%s', but tools"
+			 " run here: no --sandbox was given",
+			 box->text);
+}

@@ -1,0 +1,56 @@
+/* run_save.c - what a run's sandbox holds that has not come back. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cmd/run/run.h"
+#include "cmd/workspace/tree.h"
+
+enum { CHECK_MS = 30000 };
+
+void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
+{
+	struct run *r = arg;
+	struct error err = { 0 };
+	struct workspace w;
+	struct save_terms terms = { .stop = stop, .quiet = r->options.quiet };
+	int rc;
+
+	if (!r->session)
+		return;
+	terms.thread = session_id(r->session);
+	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
+		       stop, &err);
+	terms.elsewhere = rc > 0;
+	if (rc > 0)
+		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
+	if (rc > 0 && r->wrote && !r->options.quiet)
+		fputs("What the tools wrote in the sandbox goes with it: "
+		      "--workspace repo brings such work back.\n",
+		      stderr);
+	if (rc < 0)
+		app_warn("what changed in the sandbox cannot be saved: %s",
+			 err.message);
+	if (rc != 0)
+		return;
+	save_sandbox(&r->saved, r->app, &w, sb, &terms);
+	workspace_close(&w);
+}
+
+bool run_has_unreturned_work(struct run *r)
+{
+	struct stop limit = stop_cleanup(CHECK_MS);
+	struct error err = { 0 };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox };
+	struct fetch f = { 0 };
+	struct workspace w;
+	bool same;
+
+	if (!r->wrote || tree_find(&w, r->app, settings_cwd(r->app->settings),
+				   r->box.label, &limit, &err) != 0)
+		return r->wrote;
+	same = tree_fetch_from(&w, r->app, &with, &f, &limit, &err) == 0 &&
+	       f.same && !f.n_left && !f.n_refused;
+	fetch_release(&f);
+	workspace_close(&w);
+	return !same;
+}

@@ -1,0 +1,448 @@
+/* run_workspace.c - the user's tree in the sandbox of a run. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "cmd/run/run.h"
+#include "cmd/secret.h"
+#include "cmd/workspace/bring.h"
+#include "session/consent.h"
+#include "workspace/send.h"
+
+enum {
+	NAMES_SHOWN = 10,     /* of what is not sent */
+	RATE_LEAST = 1 << 20, /* bytes from which a rate says anything */
+	LINE_MAX_BYTES = 8192,
+	REDRAW_MS = 200,
+};
+
+static bool is_mode(const char *word)
+{
+	return !strcmp(word, "repo") || !strcmp(word, "none") ||
+	       !strcmp(word, "bind");
+}
+
+static int read_include(struct run_options *o, const struct settings *set,
+			const struct args *args, struct error *err)
+{
+	const char *const *names = NULL;
+	const char *one;
+	size_t n = 0;
+	size_t at = 0;
+
+	if (settings_list(set, NULL, "workspace.include", &names, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		o->include = xrealloc(o->include, o->n_include + 1,
+				      sizeof(*o->include));
+		o->include[o->n_include++] = names[i];
+	}
+	while ((one = args_next(args, "include", &at))) {
+		o->include = xrealloc(o->include, o->n_include + 1,
+				      sizeof(*o->include));
+		o->include[o->n_include++] = one;
+	}
+	return 0;
+}
+
+/* The provider's own setting says it, so that its checks and warnings hold. */
+static int bind_directory(struct run_options *o, struct settings *set,
+			  bool by_flag, struct error *err)
+{
+	if (!strcmp(o->sandbox, "local"))
+		return settings_set_flag(
+			set, "sandboxes.providers.local.params.workspace",
+			"bind", err);
+	if (!by_flag) {
+		o->workspace = NULL; /* it is meant for local */
+		return 0;
+	}
+	error_set(err, ERR_USAGE,
+		  "--workspace bind is not supported by provider '%s'",
+		  o->sandbox);
+	return error_hint(err, "Use --workspace repo: it sends a copy.");
+}
+
+int run_workspace_resolve(struct run_options *o, struct app *app,
+			  const struct args *args, struct error *err)
+{
+	const char *flag = args_value(args, "workspace");
+	struct settings *set;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    settings_string(set, NULL, "workspace.mode", &o->workspace, err) <
+		    0 ||
+	    read_include(o, set, args, err) < 0)
+		return -1;
+	if (o->workspace && !is_mode(o->workspace))
+		return error_set(err, ERR_CONFIG,
+				 "[workspace] mode = \"%s\": use repo, none or"
+				 " bind",
+				 o->workspace);
+	if (flag && !is_mode(flag))
+		return error_set(err, ERR_USAGE,
+				 "argument --workspace: invalid choice: '%s' "
+				 "(choose from 'repo', 'none', 'bind')",
+				 flag);
+	if (flag)
+		o->workspace = flag;
+	if (!strcmp(o->sandbox, "none")) {
+		o->workspace = NULL;
+		if (flag && strcmp(flag, "none") != 0)
+			return error_set(err, ERR_USAGE,
+					 "--workspace requires a --sandbox "
+					 "provider");
+	}
+	if (o->workspace && !strcmp(o->workspace, "bind"))
+		return bind_directory(o, set, flag != NULL, err);
+	return 0;
+}
+
+/* A line on standard error, masked and cleaned; not with -q. */
+__attribute__((format(printf, 2, 3))) static void
+print_line(const struct run *r, const char *fmt, ...)
+{
+	struct buf masked = BUF_INIT(2 * LINE_MAX_BYTES);
+	struct buf line = BUF_INIT(2 * LINE_MAX_BYTES);
+	char text[LINE_MAX_BYTES];
+	va_list ap;
+
+	if (r->options.quiet)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	mask_text(r->app->mask, str_of(text), &masked);
+	sanitize_line(buf_str(&masked), &line);
+	fprintf(stderr, "%s\n", line.len ? line.ptr : "");
+	buf_release(&masked);
+	buf_release(&line);
+}
+
+/* One filling: what is known of the tree, and the line of progress. */
+struct filling {
+	struct run *r;
+	struct workspace w;
+	struct selection s;
+	const char *name; /* of the tree: the last part of its root */
+	int64_t began;    /* ms */
+	int64_t drawn;
+	bool draws;
+};
+
+static void format_size(int64_t bytes, char room[32])
+{
+	if (bytes >= 100000)
+		snprintf(room, 32, "%.1f MB", (double)bytes / 1e6);
+	else if (bytes >= 1000)
+		snprintf(room, 32, "%.1f kB", (double)bytes / 1e3);
+	else
+		snprintf(room, 32, "%" PRId64 " bytes", bytes);
+}
+
+static double rate_of(const struct filling *f, int64_t bytes)
+{
+	int64_t ms = clock_ms() - f->began;
+
+	return (double)bytes / 1e3 / (double)(ms > 0 ? ms : 1);
+}
+
+static void on_progress(void *arg, size_t files, int64_t bytes)
+{
+	struct filling *f = arg;
+	int64_t now = clock_ms();
+	char size[32];
+
+	if (!f->draws || (now - f->drawn < REDRAW_MS && files < f->s.n))
+		return;
+	f->drawn = now;
+	format_size(bytes, size);
+	fprintf(stderr, "\r\033[KSending %zu of %zu files, %s, %.1f MB/s",
+		files, f->s.n, size, rate_of(f, bytes));
+	if (files == f->s.n)
+		fputs("\r\033[K", stderr);
+}
+
+/* "3 not sent: .env (a file of secrets), ..." */
+static void report_left(const struct filling *f)
+{
+	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
+	bool can_ask = false;
+
+	for (size_t i = 0; i < f->s.n_left; i++) {
+		can_ask |= f->s.left[i].asked;
+		if (i < NAMES_SHOWN)
+			buf_addf(&names, "%s%.200s (%s)", i ? ", " : "",
+				 f->s.left[i].path, f->s.left[i].why);
+	}
+	if (f->s.n_left > NAMES_SHOWN)
+		buf_addf(&names, " and %zu more", f->s.n_left - NAMES_SHOWN);
+	if (f->s.n_left)
+		print_line(f->r, "  %zu not sent: %s%s", f->s.n_left,
+			   names.len ? names.ptr : "",
+			   can_ask ? "; --include PATTERN sends one" : "");
+	if (f->s.sparse)
+		print_line(f->r, "  %zu left out by the sparse checkout",
+			   f->s.sparse);
+	if (f->s.submodules)
+		print_line(f->r,
+			   "  files of %zu submodule%s are plain files"
+			   " there",
+			   f->s.submodules, f->s.submodules == 1 ? "" : "s");
+	buf_release(&names);
+}
+
+static void report_sent(const struct filling *f, const struct send_result *res)
+{
+	char size[32];
+
+	char rate[32] = "";
+
+	format_size(f->s.bytes, size);
+	if (f->s.bytes >= RATE_LEAST)
+		snprintf(rate, sizeof(rate), " (%.1f MB/s)",
+			 rate_of(f, f->s.bytes));
+	print_line(f->r, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
+		   f->s.n == 1 ? "" : "s", size, rate);
+	report_left(f);
+	if (res->changed)
+		app_warn("%zu file%s of %s changed while being sent",
+			 res->changed, res->changed == 1 ? "" : "s", f->name);
+	if (res->git_failed)
+		app_warn("the sandbox's git could not make a repository of the"
+			 " tree");
+}
+
+static int send_tree(struct filling *f, struct sandbox *sb,
+		     const struct stop *stop, struct error *err)
+{
+	struct send_request q = { .sandbox = sb,
+				  .home = settings_home(f->r->app->settings),
+				  .progress = on_progress,
+				  .arg = f };
+	struct send_result result;
+	int rc;
+
+	f->began = clock_ms();
+	f->draws = !f->r->options.quiet && isatty(STDERR_FILENO);
+	rc = workspace_send(&f->w, &f->s, &q, &result, stop, err);
+	if (f->draws)
+		fputs("\r\033[K", stderr);
+	if (rc < 0)
+		return error_wrap(err, "sending %s", f->name);
+	report_sent(f, &result);
+	return 0;
+}
+
+static void report_kept(struct run *r, const struct sync_result *result)
+{
+	char size[32];
+
+	format_size(result->bytes, size);
+	if (result->n_taken)
+		print_line(r, "✓ Sent what changed here: %zu file%s, %s",
+			   result->n_taken, result->n_taken == 1 ? "" : "s",
+			   size);
+	for (size_t i = 0; i < result->n_kept && i < NAMES_SHOWN; i++)
+		app_warn("%s changed here and in the sandbox: it stays as it is"
+			 " there",
+			 result->kept[i]);
+	if (result->n_kept > NAMES_SHOWN)
+		app_warn("and %zu more like this",
+			 result->n_kept - NAMES_SHOWN);
+	for (size_t i = 0; i < result->n_held && i < NAMES_SHOWN; i++)
+		app_warn("%s stays here, since it may hold secrets; --include"
+			 " sends it",
+			 result->held[i]);
+}
+
+static struct select_request selection_of(const struct run *r)
+{
+	return (struct select_request){
+		.home = settings_home(r->app->settings),
+		.include = r->options.include,
+		.n_include = r->options.n_include,
+	};
+}
+
+static int sync_tree(struct filling *f, struct sandbox *sb,
+		     const struct stop *stop, struct error *err)
+{
+	struct sync_request q = { .sandbox = sb, .select = selection_of(f->r) };
+	struct sync_result result = { 0 };
+	int rc = workspace_sync(&f->w, &q, &result, stop, err);
+
+	if (rc == 0)
+		report_kept(f->r, &result);
+	sync_result_release(&result);
+	return rc < 0 ? error_wrap(err, "sending what changed in %s", f->name)
+		      : 0;
+}
+
+static char upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* 1: it may be sent. Asked once for each tree and provider. */
+static int ask(struct filling *f, struct error *err)
+{
+	struct run *r = f->r;
+	const char *provider = r->host.provider->name;
+	struct buf question = BUF_INIT(1024);
+	struct buf clean = BUF_INIT(2048);
+	struct store *store;
+	char size[32];
+	bool asked;
+	int rc;
+
+	if (app_store(r->app, &store, err) < 0)
+		return -1;
+	rc = consent_get(store, f->w.root, provider, &asked, err);
+	if (rc < 0 || asked)
+		return rc;
+	format_size(f->s.bytes, size);
+	buf_addf(&question, "%zu file%s, %s of %.200s to %c%s? [y/N] ", f->s.n,
+		 f->s.n == 1 ? "" : "s", size, f->name, upper(provider[0]),
+		 provider + 1);
+	sanitize_message(buf_str(&question), &clean);
+	report_left(f);
+	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
+	rc = secret_confirm(r->app, clean.ptr, err);
+	if (rc >= 0 && consent_set(store, f->w.root, provider, rc > 0, err) < 0)
+		rc = -1;
+	buf_release(&question);
+	buf_release(&clean);
+	return rc;
+}
+
+static int open_tree(struct filling *f, const char *root,
+		     const struct stop *stop, struct error *err)
+{
+	struct run *r = f->r;
+	char *state = path_join(settings_dir(r->app->settings), ".state");
+	int rc = workspace_open(&f->w, state, root, r->box.label, stop, err);
+
+	free(state);
+	if (rc == 0)
+		rc = bring_recover(r->app, &f->w, stop, err);
+	if (rc == 0)
+		f->name = strrchr(f->w.root, '/') + 1;
+	return rc;
+}
+
+/* 1: a tree that nobody has decided about is to be asked for; 0: nothing is
+ * sent; else the tree is. */
+enum decision { SEND_NOTHING, SEND_ASKED, SEND_TREE };
+
+static enum decision decide(const struct run *r, bool is_repository,
+			    const char *root)
+{
+	const char *mode = r->options.workspace;
+
+	if (mode)
+		return strcmp(mode, "repo") ? SEND_NOTHING : SEND_TREE;
+	if (!is_repository)
+		return SEND_NOTHING;
+	if (r->interactive && secret_terminal(r->app))
+		return SEND_ASKED;
+	print_line(r,
+		   "The sandbox starts empty: --workspace repo sends %s"
+		   " there.",
+		   strrchr(root, '/') + 1);
+	return SEND_NOTHING;
+}
+
+static int fill(struct filling *f, struct sandbox *sb, const char *root,
+		enum decision decision, const struct stop *stop,
+		struct error *err)
+{
+	struct select_request q = selection_of(f->r);
+	int rc = open_tree(f, root, stop, err);
+
+	if (rc == 0 && f->w.base[0])
+		return sync_tree(f, sb, stop, err);
+	if (rc == 0)
+		rc = select_files(&f->s, &f->w, &q, stop, err);
+	if (rc == 0)
+		rc = decision == SEND_TREE ? 1 : ask(f, err);
+	if (rc > 0)
+		rc = send_tree(f, sb, stop, err);
+	return rc;
+}
+
+/* A sandbox that was kept has the tree, and gets what has changed since, but
+ * with --workspace none. */
+static bool was_sent(const struct run *r, const char *root)
+{
+	const char *mode = r->options.workspace;
+	char *state;
+	bool sent;
+
+	if (mode && strcmp(mode, "repo") != 0)
+		return false;
+	state = path_join(settings_dir(r->app->settings), ".state");
+	sent = workspace_exists(state, root, r->box.label);
+	free(state);
+	return sent;
+}
+
+/* A home directory is sent only as a repository that somebody made of it. */
+static int check_project(const struct run *r, const char *root,
+			 struct error *err)
+{
+	char *home = realpath(settings_home(r->app->settings), NULL);
+	bool is_project = strcmp(root, "/") && (!home || strcmp(root, home));
+
+	free(home);
+	if (is_project)
+		return 0;
+	error_set(err, ERR_USAGE, "refusing to send %s: it is no project",
+		  root);
+	return error_hint(err, "cd to a project, or run git init here, or use"
+			       " --workspace none");
+}
+
+int run_workspace_fill(struct run *r, struct sandbox *sb,
+		       const struct stop *stop, struct error *err)
+{
+	struct filling f = { .r = r };
+	const char *mode = r->options.workspace;
+	enum decision decision;
+	bool is_repository;
+	char *root;
+	int rc = 0;
+
+	if (r->host.provider->flags & SANDBOX_UNISOLATED || sb->mounts.n)
+		return 0;
+	if (!r->box.label[0]) {
+		if (!mode || strcmp(mode, "repo") != 0)
+			return 0;
+		return error_set(err, ERR_USAGE,
+				 "--workspace repo needs a sandbox of dcode's "
+				 "own: --sandbox-id is somebody's");
+	}
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      err);
+	if (!root)
+		return -1;
+	decision =
+		was_sent(r, root) ? SEND_TREE : decide(r, is_repository, root);
+	if (decision == SEND_TREE && !is_repository)
+		rc = check_project(r, root, err);
+	if (rc == 0 && decision != SEND_NOTHING)
+		rc = fill(&f, sb, root, decision, stop, err);
+	select_release(&f.s);
+	workspace_close(&f.w);
+	free(root);
+	return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,146 @@
+/* transfer_options.c - what --upload and --download ask for, checked early. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/transfer_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "cmd/sandbox/copy.h"
+
+enum { SPEC_BYTES = 1 << 16, ENTRY_BYTES = 64 << 20 };
+
+/* Takes what stands before the first colon off *text; "\:" stands for one that
+ * belongs to a name. */
+static char *split_side(const char **text)
+{
+	struct buf side = BUF_INIT(SPEC_BYTES);
+
+	for (; **text && **text != ':'; ++*text) {
+		if (**text == '\\' && (*text)[1] == ':')
+			++*text;
+		buf_addc(&side, **text);
+	}
+	*text += **text == ':';
+	return buf_detach(&side);
+}
+
+int transfer_option_set(struct transfer_option *t, const char *option,
+			const char *first, const char *second,
+			struct error *err)
+{
+	const char *home = getenv("HOME");
+	const char *local = t->uploads ? first : second;
+
+	t->local = path_expand(local[0] ? local : ".", home ? home : "/");
+	t->remote = xstrdup(t->uploads ? second : first);
+	t->entries = BUF_INIT(ENTRY_BYTES);
+	if (!first[0])
+		return error_set(err, ERR_USAGE, "argument %s: %s is empty",
+				 option, t->uploads ? "LOCAL" : "REMOTE");
+	if (!t->uploads && !strcmp(second, "-"))
+		return error_set(err, ERR_USAGE,
+				 "argument %s: LOCAL is a file or directory, "
+				 "not standard output",
+				 option);
+	return 0;
+}
+
+void transfer_option_release(struct transfer_option *t)
+{
+	free(t->local);
+	free(t->remote);
+	free(t->target);
+	buf_release(&t->entries);
+}
+
+/* name: "--upload". */
+static int add_all(struct transfer_options *t, const struct args *args,
+		   const char *name, struct error *err)
+{
+	const char *spec;
+	size_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && (spec = args_next(args, name + 2, &at))) {
+		struct transfer_option *last = &t->list[t->n++];
+		char *first = split_side(&spec);
+
+		last->uploads = !strcmp(name, "--upload");
+		rc = transfer_option_set(last, name, first, spec, err);
+		free(first);
+	}
+	return rc;
+}
+
+int transfer_options_read(struct transfer_options *t, const struct args *args,
+			  struct error *err)
+{
+	t->list = xcalloc(ARGS_MOST, sizeof(*t->list));
+	t->force = args_flag(args, "force");
+	if (t->force && !args_value(args, "download"))
+		return error_set(err, ERR_USAGE,
+				 "--force requires --download: it lets "
+				 "downloads replace local files");
+	if (add_all(t, args, "--upload", err) < 0)
+		return -1;
+	return add_all(t, args, "--download", err);
+}
+
+/* The directory that a download goes to has to be there. */
+static int check_parent(const char *target, struct error *err)
+{
+	const char *slash = strrchr(target, '/');
+	char *parent = slash ? xstrndup(target, (size_t)(slash - target) + 1)
+			     : xstrdup(".");
+	struct stat st;
+	int rc = 0;
+
+	if (stat(parent, &st) < 0)
+		rc = error_errno(err, "%s", parent);
+	else if (!S_ISDIR(st.st_mode))
+		rc = error_set(err, ERR_USAGE, "%s is not a directory", parent);
+	free(parent);
+	return rc;
+}
+
+static int check_transfer(const struct transfer_option *t, bool force,
+			  struct error *err)
+{
+	char *target;
+	int rc;
+
+	if (t->uploads)
+		return copy_check_local(t->local, err);
+	target = copy_local_target(t->local, t->remote);
+	rc = check_parent(target, err);
+	if (rc == 0 && !force)
+		rc = copy_check_free(target, err);
+	free(target);
+	return rc;
+}
+
+int transfer_options_check(const struct transfer_options *t, struct error *err)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct transfer_option *one = &t->list[i];
+
+		if (check_transfer(one, t->force, err) < 0) {
+			err->code = ERR_USAGE;
+			return error_wrap(err, "argument %s",
+					  one->uploads ? "--upload"
+						       : "--download");
+		}
+	}
+	return 0;
+}
+
+void transfer_options_release(struct transfer_options *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		transfer_option_release(&t->list[i]);
+	free(t->list);
+	*t = (struct transfer_options){ 0 };
+}

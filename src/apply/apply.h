@@ -1,0 +1,69 @@
+/* apply.h - brings what a sandbox changed onto the user's tree, and undoes it.
+ */
+/* SPDX-License-Identifier: MIT */
+#ifndef APPLY_APPLY_H
+#define APPLY_APPLY_H
+
+#include "apply/journal.h"
+#include "base/mask.h"
+#include "git/merge.h"
+
+struct apply_file {
+	char *path;    /* owned */
+	char letter;   /* 'A', 'M' or 'D' */
+	bool secret;   /* it holds a value that is masked */
+	bool unstaged; /* --index left it out */
+};
+
+struct apply_request {
+	const struct git *git;   /* with base, ours and theirs */
+	const char *label;       /* of the sandbox; NULL: no base changes */
+	const char *base;        /* commits or trees */
+	const char *ours;        /* of the tree as it is now */
+	const char *theirs;      /* the sandbox's */
+	const char *base_before; /* what label's base is, ... */
+	const char *base_after;  /* ... and becomes; with label */
+	const struct mask *mask; /* known secrets, or NULL */
+	bool conflicts;          /* write them with markers */
+	/* With --index: the user's index (absolute), and what makes from it and
+	 * the written tree the new one in the file after; or NULL. files may
+	 * be marked as unstaged. */
+	const char *index;
+	int (*stage)(void *arg, const char *before, const char *after,
+		     struct apply_file *files, size_t n, struct error *err);
+	void *stage_arg;
+};
+
+struct apply_result {       /* start from { 0 }; apply_result_release() */
+	bool applied;       /* the tree is now as merged */
+	struct merge merge; /* its conflicts */
+	char **blocked;     /* files that are in the way, not in the merge */
+	size_t n_blocked;
+	char **changed; /* since ours was read */
+	size_t n_changed;
+	struct apply_file *files; /* written, or what would have been */
+	size_t n;
+};
+
+/*
+ * Merges, and writes the result through the open journal j. Nothing is written
+ * where there are conflicts (unless asked for), or files in the way, or some
+ * that changed meanwhile: 0 then, too, without r->applied. Everything is taken
+ * back on -1.
+ */
+int apply_merge(struct apply_result *r, struct journal *j,
+		const struct apply_request *q, const struct stop *stop,
+		struct error *err);
+
+/*
+ * Takes the last apply back: bytes, permissions, times, the index. Files that
+ * the user changed since are listed in r->changed and left, all others are
+ * restored; with force they are, too.
+ */
+int apply_undo(struct apply_result *r, struct journal *j, bool force,
+	       struct error *err);
+
+void apply_result_release(struct apply_result *r);
+void apply_add_path(char ***list, size_t *n, const char *path);
+
+#endif

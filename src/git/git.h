@@ -1,0 +1,69 @@
+/* git.h - the one place that starts git, where no repository steers it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef GIT_GIT_H
+#define GIT_GIT_H
+
+#include "base/buf.h"
+#include "base/stop.h"
+
+/*
+ * git starts with a clean environment, in a git directory that dcode made, and
+ * with no configuration but that one's and what is given on its command line:
+ * no fsmonitor, hooks, aliases, includes, filters, external diffs, textconv or
+ * merge drivers, signing, credentials, editors, pagers, network or lazy
+ * fetches. The user's repositories are read as data; none is ever GIT_DIR.
+ */
+struct git {                    /* all borrowed */
+	const char *program;    /* absolute: git_find() */
+	const char *dir;        /* a bare repository of dcode's own */
+	const char *index;      /* absolute; NULL: none is read or written */
+	const char *work_tree;  /* absolute, also where git starts; or NULL */
+	const char *objects;    /* where objects are also read from; or NULL */
+	const char *const *env; /* more NAME=value, NULL ends; or NULL */
+};
+
+enum { GIT_OID = 65 }; /* a hexadecimal object id, SHA-256 too, and NUL */
+
+/* The first git in an absolute directory of PATH that is not below root (may
+ * be NULL). ERR_CONFIG when there is none. *program is owned. */
+int git_find(const char *root, char **program, struct error *err);
+/* Makes g->dir where it is missing, its attributes in any case. */
+int git_init(const struct git *g, const struct stop *stop, struct error *err);
+
+/* Takes a part of what git prints; -1 (err filled) ends git. */
+typedef int git_sink(void *arg, struct str chunk, struct error *err);
+
+struct git_request {
+	const char *const *argv; /* what follows "git"; NULL ends */
+	struct str input;        /* its standard input */
+	/* Or pulled: at most len bytes into room, 0 at the end, -1 fails. */
+	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
+	void *source_arg;
+	struct buf *out; /* what it prints, with its ceiling; or NULL */
+	git_sink *sink;  /* or this takes it */
+	void *sink_arg;
+	int *status;        /* out; NULL: any other than 0 is an error */
+	int64_t timeout_ms; /* 0: two minutes */
+};
+/* Runs git to its end. diff commands get --no-ext-diff and --no-textconv. The
+ * error ends in the last line that git said. */
+int git_run(const struct git *g, const struct git_request *r,
+	    const struct stop *stop, struct error *err);
+/* The same with its arguments alone, white space at the end of its output
+ * taken off. */
+int git_ask(const struct git *g, const char *const *argv, struct buf *out,
+	    const struct stop *stop, struct error *err);
+
+/* A git that is fed piece by piece: fast-import. r without input, source and
+ * status; r and its argv are not needed after git_start(). */
+struct git_process;
+int git_start(struct git_process **p, const struct git *g,
+	      const struct git_request *r, const struct stop *stop,
+	      struct error *err);
+int git_write(struct git_process *p, struct str bytes, struct error *err);
+/* Ends its input and waits for it. Frees p, whatever it returns. */
+int git_finish(struct git_process *p, struct error *err);
+/* Kills it; NULL is fine. */
+void git_abort(struct git_process *p);
+
+#endif

@@ -1,0 +1,88 @@
+/* odb.h - dcode's own git repository: commits of exact bytes, and the diffs
+ * between them. */
+/* SPDX-License-Identifier: MIT */
+#ifndef GIT_ODB_H
+#define GIT_ODB_H
+
+#include <stdint.h>
+
+#include "git/git.h"
+
+/* "refs/dcode/LABEL/base": WHICH is "base" or "sandbox". Owned. */
+char *odb_ref_name(const char *label, const char *which);
+/* 0, or ERR_NOT_FOUND when there is no such reference. */
+int odb_ref_get(const struct git *g, const char *ref, char oid[GIT_OID],
+		const struct stop *stop, struct error *err);
+/* oid NULL deletes it; one that is not there is fine. */
+int odb_ref_set(const struct git *g, const char *ref, const char *oid,
+		const struct stop *stop, struct error *err);
+
+/*
+ * A commit, written file by file through git fast-import: the bytes go in as
+ * they are. On success ref (which it replaces) names the new commit; after a
+ * failure or odb_commit_abort() it is what it was.
+ */
+struct odb_commit_info {
+	const char *ref;
+	const char *parent; /* a commit whose tree it begins with; NULL: it is
+			       empty, and the commit a root */
+	const char *second; /* a second parent, or NULL */
+	const char *message;
+	int64_t time; /* Unix seconds; 0: now */
+};
+struct odb_commit;
+int odb_commit_begin(struct odb_commit **c, const struct git *g,
+		     const struct odb_commit_info *info,
+		     const struct stop *stop, struct error *err);
+/* A file or link (mode 0100644, 0100755, 0120000) of size bytes, which follow
+ * through odb_commit_data(), all of them. */
+int odb_commit_file(struct odb_commit *c, unsigned mode, struct str path,
+		    int64_t size, struct error *err);
+int odb_commit_data(struct odb_commit *c, struct str bytes, struct error *err);
+/* One whose bytes are in the repository already. */
+int odb_commit_blob(struct odb_commit *c, unsigned mode, struct str path,
+		    const char *oid, struct error *err);
+/* A file, or a directory with all in it. */
+int odb_commit_delete(struct odb_commit *c, struct str path, struct error *err);
+/* All that its parent has. */
+int odb_commit_clear(struct odb_commit *c, struct error *err);
+/* Frees c, whatever it returns. */
+int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err);
+void odb_commit_abort(struct odb_commit *c); /* NULL is fine */
+
+struct odb_change {
+	struct str path;
+	unsigned mode;   /* 0: deleted */
+	const char *oid; /* of bytes that are there; or NULL: */
+	int64_t size;    /* bytes that read() gives */
+	int64_t (*read)(void *arg, char *room, size_t len, struct error *err);
+	void *arg;
+};
+/* The same in one call. */
+struct odb_changes {
+	const struct odb_change *list;
+	size_t n;
+};
+int odb_commit(const struct git *g, const struct odb_commit_info *info,
+	       const struct odb_changes *changes, char oid[GIT_OID],
+	       const struct stop *stop, struct error *err);
+
+struct odb_record {                    /* borrowed for the callback */
+	unsigned old_mode, new_mode;   /* 0: not there on that side */
+	const char *old_oid, *new_oid; /* "" where it is not there */
+	const char *path;
+};
+struct odb_sink {
+	int (*each)(void *arg, const struct odb_record *r, struct error *err);
+	void *arg;
+};
+/* What differs between two trees or commits, by path, without renames. before
+ * NULL: all that is in after. A path that is no listing's is ERR_PROTOCOL. */
+int odb_tree_diff(const struct git *g, const char *before, const char *after,
+		  const struct odb_sink *sink, const struct stop *stop,
+		  struct error *err);
+/* The bytes of a blob to sink. */
+int odb_blob_read(const struct git *g, const char *oid, git_sink *sink,
+		  void *arg, const struct stop *stop, struct error *err);
+
+#endif

@@ -1,0 +1,428 @@
+/* user_repo.c - the user's own repository, read as data. */
+/* SPDX-License-Identifier: MIT */
+#include "tree/user_repo.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tree/tree_dir.h"
+
+enum {
+	SMALL_MAX = 64 << 10, /* of a file that names something */
+	CONFIG_MAX = 1 << 20,
+	INDEX_MAX = 512 << 20,
+	SHARED_MOST = 16,
+	CHUNK = 64 << 10,
+};
+
+static bool has_git(const char *directory)
+{
+	char *dot = path_join(directory, ".git");
+	struct stat st;
+	bool there = lstat(dot, &st) == 0;
+
+	free(dot);
+	return there;
+}
+
+char *user_repo_root(const char *path, bool *is_repository, struct error *err)
+{
+	char *real = realpath(path, NULL);
+	char *at;
+
+	if (!real) {
+		error_errno(err, "%s", path);
+		return NULL;
+	}
+	at = xstrdup(real);
+	*is_repository = true;
+	while (!has_git(at)) {
+		char *slash = strrchr(at, '/');
+
+		if (slash == at && !at[1]) {
+			*is_repository = false;
+			free(at);
+			return real;
+		}
+		slash[slash == at] = '\0';
+	}
+	free(real);
+	return at;
+}
+
+static int open_below(const char *directory, const char *name)
+{
+	struct tree_dir dir;
+	struct error ignored = { 0 };
+	const char *last;
+	int fd = -1;
+	int why;
+
+	if (tree_dir_open(&dir, directory, &ignored) == 0 &&
+	    tree_dir_parent(&dir, name, &last) >= 0)
+		fd = openat(dir.fd, last,
+			    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	why = errno;
+	tree_dir_close(&dir);
+	errno = why;
+	return fd;
+}
+
+/* 1: there is none. */
+static int open_file(const char *directory, const char *name, int *fd,
+		     struct error *err)
+{
+	struct stat st;
+
+	*fd = open_below(directory, name);
+	if (*fd < 0 && errno == ENOENT)
+		return 1;
+	if (*fd < 0 && errno != ELOOP && errno != ENOTDIR && errno != ENXIO)
+		return error_errno(err, "%s/%s", directory, name);
+	if (*fd >= 0 && fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
+		return 0;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return error_set(err, ERR_USAGE,
+			 "%s/%s is a link, is reached through one, or is no "
+			 "regular file: dcode does not read it",
+			 directory, name);
+}
+
+int user_repo_read(const char *directory, const char *name, struct buf *out,
+		   struct error *err)
+{
+	char *room = NULL;
+	ssize_t n = 0;
+	int fd;
+	int rc = open_file(directory, name, &fd, err);
+
+	if (rc != 0)
+		return rc;
+	room = xcalloc(1, CHUNK);
+	while ((n = read(fd, room, CHUNK)) > 0 && !out->over)
+		buf_add(out, room, (size_t)n);
+	if (n < 0)
+		rc = error_errno(err, "%s/%s", directory, name);
+	else
+		rc = buf_check(out, name, err);
+	close(fd);
+	free(room);
+	return rc;
+}
+
+int user_repo_config(const char *directory, const char *key,
+		     const struct git *g, struct buf *out,
+		     const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "config", "--no-includes", "-f",
+			       "-",      "--get",         key,
+			       NULL };
+	struct buf text = BUF_INIT(CONFIG_MAX);
+	int status = 0;
+	struct git_request r = { .argv = argv, .out = out, .status = &status };
+	int rc = user_repo_read(directory, "config", &text, err);
+
+	r.input = buf_str(&text);
+	if (rc == 0)
+		rc = git_run(g, &r, stop, err);
+	while (out->len && out->ptr[out->len - 1] == '\n')
+		out->ptr[--out->len] = '\0';
+	if (rc == 0 && (status != 0 || !out->len))
+		rc = 1;
+	buf_release(&text);
+	return rc;
+}
+
+/* The first line of a small file, trimmed; NULL. Owned. */
+static char *read_line(const char *directory, const char *name)
+{
+	struct buf text = BUF_INIT(SMALL_MAX);
+	struct error ignored = { 0 };
+	char *line = NULL;
+
+	if (user_repo_read(directory, name, &text, &ignored) == 0 && text.len) {
+		struct str s = { text.ptr, str_find(buf_str(&text), '\n') };
+
+		s = str_trim(s);
+		line = xstrndup(s.ptr ? s.ptr : "", s.len);
+	}
+	buf_release(&text);
+	return line;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x;
+	struct stat y;
+
+	return lstat(a, &x) == 0 && lstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/* A worktree's directory has a file gitdir that names its .git file; that of a
+ * submodule a core.worktree. */
+static bool points_back(const char *git_dir, const char *root, const char *dot,
+			const struct git *g, const struct stop *stop)
+{
+	struct buf out = BUF_INIT(SMALL_MAX);
+	struct error ignored = { 0 };
+	char *back = read_line(git_dir, "gitdir");
+	bool is_back = back && back[0] == '/' && same_file(back, dot);
+
+	if (!back && user_repo_config(git_dir, "core.worktree", g, &out, stop,
+				      &ignored) == 0) {
+		char *tree = path_join(git_dir, out.ptr);
+
+		is_back = same_file(tree, root);
+		if (!is_back) {
+			char *real = realpath(tree, NULL);
+
+			is_back = real && same_file(real, root);
+			free(real);
+		}
+		free(tree);
+	}
+	buf_release(&out);
+	free(back);
+	return is_back;
+}
+
+static void follow_file(struct user_repo *u, const char *root, const char *dot,
+			const struct git *g, const struct stop *stop)
+{
+	char *line = read_line(root, ".git");
+	char *named = NULL;
+	char *real = NULL;
+
+	if (line && str_starts(str_of(line), "gitdir: "))
+		named = path_join(root, line + strlen("gitdir: "));
+	if (named)
+		real = realpath(named, NULL);
+	if (real && points_back(real, root, dot, g, stop)) {
+		char *shared = read_line(real, "commondir");
+		char *common = shared ? path_join(real, shared) : NULL;
+
+		u->git_dir = xstrdup(real);
+		u->common = common ? realpath(common, NULL) : xstrdup(real);
+		free(shared);
+		free(common);
+	}
+	free(line);
+	free(named);
+	free(real);
+}
+
+static bool is_oid(const char *s)
+{
+	size_t n = strspn(s, "0123456789abcdef");
+
+	return !s[n] && (n == 40 || n == 64);
+}
+
+/* Without git: it would read the configuration there. A packed reference is
+ * looked for in packed-refs. */
+static void find_commit(struct user_repo *u, const char *ref)
+{
+	struct buf text = BUF_INIT(16 << 20);
+	char *line = read_line(u->common, ref);
+	struct error ignored = { 0 };
+	struct str rest;
+	struct str one;
+
+	if (line && is_oid(line)) {
+		snprintf(u->head, sizeof(u->head), "%s", line);
+	} else if (user_repo_read(u->common, "packed-refs", &text, &ignored) ==
+		   0) {
+		rest = buf_str(&text);
+		while (str_split(&rest, '\n', &one)) {
+			size_t n = str_find(one, ' ');
+
+			if (n < GIT_OID && str_is(str_skip(one, n + 1), ref))
+				snprintf(u->head, sizeof(u->head), "%.*s",
+					 (int)n, one.ptr);
+		}
+		if (!is_oid(u->head))
+			u->head[0] = '\0';
+	}
+	free(line);
+	buf_release(&text);
+}
+
+static void read_head(struct user_repo *u)
+{
+	static const char heads[] = "ref: refs/heads/";
+	char *line = read_line(u->git_dir, "HEAD");
+
+	if (line && str_starts(str_of(line), heads)) {
+		free(u->branch);
+		u->branch = xstrdup(line + strlen(heads));
+		if (!strstr(line, ".."))
+			find_commit(u, line + strlen("ref: "));
+	} else if (line && is_oid(line)) {
+		snprintf(u->head, sizeof(u->head), "%s", line);
+	}
+	free(line);
+}
+
+int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
+		   const struct stop *stop, struct error *err)
+{
+	char *dot = path_join(root, ".git");
+	struct stat st;
+
+	*u = (struct user_repo){ .branch = xstrdup("") };
+	if (lstat(dot, &st) < 0)
+		st.st_mode = 0;
+	if (S_ISDIR(st.st_mode)) {
+		u->git_dir = xstrdup(dot);
+		u->common = xstrdup(dot);
+	} else if (S_ISREG(st.st_mode)) {
+		follow_file(u, root, dot, g, stop);
+	}
+	free(dot);
+	if (u->git_dir && u->common)
+		read_head(u);
+	return stop_check(stop, err);
+}
+
+void user_repo_release(struct user_repo *u)
+{
+	free(u->git_dir);
+	free(u->common);
+	free(u->branch);
+	*u = (struct user_repo){ 0 };
+}
+
+/* 1: there is no such file. */
+static int copy_file(const char *directory, const char *from, const char *to,
+		     struct error *err)
+{
+	int in;
+	int out = -1;
+	int64_t left = INDEX_MAX;
+	char *room;
+	ssize_t n = 0;
+	int rc = open_file(directory, from, &in, err);
+
+	if (rc != 0)
+		return rc;
+	room = xcalloc(1, CHUNK);
+	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	while (out >= 0 && left >= 0 && (n = read(in, room, CHUNK)) > 0) {
+		left -= n;
+		if (write(out, room, (size_t)n) != n)
+			n = -1;
+		if (n < 0)
+			break;
+	}
+	if (out < 0 || n < 0)
+		rc = error_errno(err, "copying %s", from);
+	else if (left < 0)
+		rc = error_set(err, ERR_LIMIT, "%s is larger than %d MiB", from,
+			       INDEX_MAX >> 20);
+	close(in);
+	if (out >= 0)
+		close(out);
+	free(room);
+	return rc;
+}
+
+/* A split index names its other half by a hash. */
+static int copy_shared(const struct user_repo *u, const struct git *g,
+		       struct error *err)
+{
+	DIR *d = opendir(u->git_dir);
+	struct dirent *e;
+	int copied = 0;
+	int rc = 0;
+
+	while (d && rc == 0 && copied < SHARED_MOST && (e = readdir(d))) {
+		char *to;
+
+		if (!str_starts(str_of(e->d_name), "sharedindex."))
+			continue;
+		to = path_join(g->dir, e->d_name);
+		rc = copy_file(u->git_dir, e->d_name, to, err) < 0 ? -1 : 0;
+		copied++;
+		free(to);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+int user_repo_copy_index(const struct user_repo *u, const struct git *g,
+			 const char *index, struct error *err)
+{
+	int rc;
+
+	(void)unlink(index);
+	if (!u->git_dir)
+		return 0;
+	rc = copy_file(u->git_dir, "index", index, err);
+	return rc == 0 ? copy_shared(u, g, err) : rc > 0 ? 0 : -1;
+}
+
+static void end_line(struct buf *out)
+{
+	if (out->len && out->ptr[out->len - 1] != '\n')
+		buf_addc(out, '\n');
+}
+
+/* What ~/.gitconfig or ~/.config/git/config says, else git's own default. */
+static char *excludes_file(const struct git *g, const char *home,
+			   const struct stop *stop)
+{
+	static const char *const files[] = { ".gitconfig",
+					     ".config/git/config" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char *config = path_join(home, files[i]);
+		const char *argv[] = { "config", "--no-includes",     "-f",
+				       config,   "core.excludesFile", NULL };
+		struct buf out = BUF_INIT(SMALL_MAX);
+		struct error ignored = { 0 };
+		char *found = NULL;
+
+		if (access(config, R_OK) == 0 &&
+		    git_ask(g, argv, &out, stop, &ignored) == 0 && out.len)
+			found = path_expand(out.ptr, home);
+		buf_release(&out);
+		free(config);
+		if (found)
+			return found;
+	}
+	return path_join(home, ".config/git/ignore");
+}
+
+int user_repo_excludes(const struct user_repo *u, const struct git *g,
+		       const char *home, struct buf *out,
+		       const struct stop *stop, struct error *err)
+{
+	struct error ignored = { 0 };
+
+	/* Without its patterns more would be sent than the user expects. */
+	if (u->common &&
+	    user_repo_read(u->common, "info/exclude", out, err) < 0)
+		return -1;
+	end_line(out);
+	if (home) {
+		char *file = excludes_file(g, home, stop);
+
+		if (file[0] == '/' && path_read(file, out, &ignored) == 0)
+			end_line(out);
+		free(file);
+	}
+	return buf_check(out, "the patterns of what git ignores", err);
+}

@@ -1,0 +1,47 @@
+/* user_repo.h - the user's own repository, read as data. */
+/* SPDX-License-Identifier: MIT */
+#ifndef TREE_USER_REPO_H
+#define TREE_USER_REPO_H
+
+#include <stdbool.h>
+
+#include "git/git.h"
+
+/* The nearest directory from path upwards that has a .git; path itself where
+ * none has (*is_repository false). Owned, a real path; NULL with err. */
+char *user_repo_root(const char *path, bool *is_repository, struct error *err);
+
+struct user_repo {     /* all owned */
+	char *git_dir; /* of this working tree; NULL: it has none of its own */
+	char *common;  /* what its working trees share */
+	char *branch;  /* "" when there is none */
+	char head[GIT_OID]; /* "" before the first commit */
+};
+/*
+ * Finds it for the working tree at root. A .git file (a worktree's, a
+ * submodule's) is followed only to a directory that points back: else, as for
+ * a .git that is a link, git_dir is NULL. g runs git, to read files.
+ */
+int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
+		   const struct stop *stop, struct error *err);
+void user_repo_release(struct user_repo *u);
+/* Appends a file below directory (a git directory), through no link; 1: there
+ * is none. ERR_USAGE for what is no regular file, ERR_LIMIT. */
+int user_repo_read(const char *directory, const char *name, struct buf *out,
+		   struct error *err);
+/* Appends a value of directory's own file config, without what that includes;
+ * 1: it has none. */
+int user_repo_config(const char *directory, const char *key,
+		     const struct git *g, struct buf *out,
+		     const struct stop *stop, struct error *err);
+/* Copies the index, and what it shares, to a file of ours (index) and into
+ * g->dir. A repository without one: there is no file then. */
+int user_repo_copy_index(const struct user_repo *u, const struct git *g,
+			 const char *index, struct error *err);
+/* Appends the patterns that hold beside .gitignore: info/exclude, and the
+ * user's own core.excludesFile. home may be NULL. */
+int user_repo_excludes(const struct user_repo *u, const struct git *g,
+		       const char *home, struct buf *out,
+		       const struct stop *stop, struct error *err);
+
+#endif
