@@ -58,7 +58,8 @@ int apply_merge(struct apply_result *r, struct journal *j,
 /*
  * Takes the last apply back: bytes, permissions, times, the index. Files that
  * the user changed since are listed in r->changed and left, all others are
- * restored; with force they are, too.
+ * restored; with force they are, too. The base is what it was before that
+ * apply, so that the next one brings what was taken back.
  */
 int apply_undo(struct apply_result *r, struct journal *j, bool force,
 	       struct error *err);

@@ -228,9 +228,6 @@ static int prepare(struct apply_result *r, struct journal *j,
 		return -1;
 	for (size_t i = 0; i < j->plan.n; i++)
 		list_change(r, &j->plan.changes[i]);
-	/* What stays applied keeps the base where it is. */
-	if (r->n_changed)
-		j->plan.base_after[0] = '\0';
 	return 0;
 }
 

@@ -87,11 +87,20 @@ def test_undo_brings_back_bytes_modes_times_and_the_index(
 def test_undo_leaves_and_names_what_was_changed_since(run, room, tmp_path):
     send(room, tmp_path, edit_much)
     assert run("apply").status == 0
+    applied = (room.root / "a").read_text()
     room.write(a="mine now\n")
     undone = run("apply", "--undo")
     assert undone.status == 1
     assert "  a\n" in undone.err and "--undo --force" in undone.err
     assert (room.root / "a").read_text() == "mine now\n"
+    assert (room.root / "gone").exists()
+    room.write(a=applied.replace("line 1", "mine now"))
+    again = run("apply")  # what was taken back is not shared any more
+    assert again.status == 0, again.err
+    assert not (room.root / "gone").exists()
+    assert (room.root / "dir/new").read_text() == "new\n"
+    assert "mine now\n" in (room.root / "a").read_text()
+    assert run("apply", "--undo").status == 0
     assert (room.root / "gone").exists()
     assert run("apply", "--undo", "--force").status == 0
     assert (room.root / "a").read_text() == TEN
