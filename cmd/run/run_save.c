@@ -15,12 +15,11 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	struct save_terms terms = { .stop = stop, .quiet = r->options.quiet };
 	int rc;
 
-	if (!r->session)
-		return;
-	terms.thread = session_id(r->session);
+	/* A setup script can fail before there is a thread. */
+	terms.thread = r->session ? session_id(r->session) : r->box.label;
 	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
 		       stop, &err);
-	terms.elsewhere = rc > 0;
+	terms.elsewhere = rc > 0 || !r->session;
 	if (rc > 0)
 		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
 	if (rc > 0 && r->wrote && !r->options.quiet)

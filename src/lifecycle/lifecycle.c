@@ -449,6 +449,8 @@ int lifecycle_open(struct managed_sandbox *box,
 	lifecycle_unkeep(box);
 	if (!box->ours)
 		supervise_forget(&box->sandbox);
+	else if (!box->resumed)
+		lifecycle_save(box);
 	(void)dispose(box, &failure, &ignored); /* it has warned */
 	sandbox_release(&box->sandbox);
 	*box = (struct managed_sandbox){ 0 };

@@ -95,6 +95,23 @@ def test_a_signal_loses_nothing(task, work, home, number):
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_a_setup_script_that_fails_loses_nothing(
+        task, work, home, tmp_path):
+    script = tmp_path / "setup.sh"
+    script.write_text("exit 3\n")
+    options = ("--workspace", "repo", "-y", "--sandbox-setup", script)
+    end = task([DONE], *options).wait()
+    assert end.status == 1 and "exit 3" in end.err
+    assert patches(home) == [] and "Saved" not in end.err
+    script.write_text("echo 2 >src/main.c; exit 3\n")
+    end = task([DONE], *options, "--json").wait()
+    assert end.status == 1, end.err
+    saved, = patches(home)
+    assert "+2" in saved.read_text() and str(saved) in end.err
+    assert json.loads(end.out.splitlines()[-1])["changes"]["files"] == 1
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
 def test_work_without_a_tree_is_named_before_it_goes(task, work, home):
     wrote = {"tool_calls": [call("write_file", file_path="a", content="x")]}
     end = task([wrote, DONE], "-y").wait()
@@ -145,10 +162,15 @@ def test_diff_has_short_forms(kept, run):
 @pytest.mark.parametrize("box", ["local"], indirect=True)
 def test_removing_a_kept_sandbox_saves_first(kept, run, home):
     listed = json.loads(run("sandbox", "list", "--json").out)["data"]
+    assert "saved patch" not in run("threads", "list").out
     end = run("sandbox", "rm", listed[0]["name"])
     assert end.status == 0, end.err
     saved, = patches(home)
     assert str(saved) in end.err
+    assert f"saved patch: ~/.deepagents/.state/patches/{saved.name}\n" in \
+        run("threads", "list").out
+    thread, = json.loads(run("threads", "list", "--json").out)["data"]
+    assert thread["patch"] == str(saved)
     assert str(saved) in run("threads", "show", "latest").out
     end = run("diff")  # what was last seen there
     assert end.status == 0 and "+int changed;" in end.out
