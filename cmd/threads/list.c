@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 
 enum { LIMIT = 20, CELL_MOST = 1 << 14 };
@@ -70,6 +71,22 @@ static char *short_path(const struct app *app, const char *path)
 	return xstrdup(path);
 }
 
+/* On a line of its own: the name is as long as the table is wide. */
+static void print_patch(struct thread_table *l, const struct thread *t)
+{
+	char *path = saved_patch_find(l->app, t->id);
+	char *shown = path ? short_path(l->app, path) : NULL;
+
+	if (path) {
+		printf("%*s", THREADS_ID + 2, "");
+		fputs("saved patch: ", stdout);
+		print_cell(l->app, shown, 0);
+		putchar('\n');
+	}
+	free(path);
+	free(shown);
+}
+
 static void print_row(struct thread_table *l, const struct thread *t)
 {
 	struct thread_sandbox box;
@@ -97,6 +114,7 @@ static void print_row(struct thread_table *l, const struct thread *t)
 	if (t->pid)
 		printf(" (in use)");
 	putchar('\n');
+	print_patch(l, t);
 	free(cwd);
 }
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -9,6 +10,7 @@
 #include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "session/ledger.h"
 
@@ -95,6 +97,18 @@ static void add_sandbox(struct app *app, struct store *s,
 	buf_addc(out, '}');
 }
 
+static void add_patch(struct app *app, const struct thread *t, struct buf *out)
+{
+	char *path = saved_patch_find(app, t->id);
+
+	buf_addc(out, ',');
+	if (path)
+		threads_add_member(app, out, "patch", path);
+	else
+		buf_adds(out, "\"patch\":null");
+	free(path);
+}
+
 void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 		      struct buf *out)
 {
@@ -113,6 +127,7 @@ void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 	buf_addc(out, ',');
 	threads_add_member(app, out, "git_branch", t->branch);
 	add_sandbox(app, s, t, out);
+	add_patch(app, t, out);
 	buf_addf(out, ",\"in_use_by\":%" PRId64 ",\"imported\":%s,", t->pid,
 		 t->imported ? "true" : "false");
 	threads_add_member(app, out, "origin_id", t->origin);

@@ -129,7 +129,6 @@ static void read_directory(const char *directory, struct saved_list *l)
 	}
 	if (d)
 		closedir(d);
-	mark_newest(l);
 }
 
 static void release_list(struct saved_list *l)
@@ -141,14 +140,21 @@ static void release_list(struct saved_list *l)
 
 char *patch_newest(const char *directory, const char *thread)
 {
+	const struct saved *newest = NULL;
 	struct saved_list l;
 	char *path = NULL;
 
 	read_directory(directory, &l);
-	for (size_t i = 0; i < l.n && !path; i++)
-		if (l.files[i].newest && l.files[i].thread == strlen(thread) &&
-		    !memcmp(l.files[i].name, thread, strlen(thread)))
-			path = path_join(directory, l.files[i].name);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct saved *s = &l.files[i];
+
+		if (s->thread == strlen(thread) &&
+		    !memcmp(s->name, thread, s->thread) &&
+		    (!newest || s->number > newest->number))
+			newest = s;
+	}
+	if (newest)
+		path = path_join(directory, newest->name);
 	release_list(&l);
 	return path;
 }
@@ -169,6 +175,7 @@ size_t patch_sweep(const char *directory, int64_t days, int64_t bytes)
 	size_t swept = 0;
 
 	read_directory(directory, &l);
+	mark_newest(&l);
 	if (l.n)
 		qsort(l.files, l.n, sizeof(*l.files), by_age);
 	for (size_t i = 0; i < l.n; i++)

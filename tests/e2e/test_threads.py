@@ -38,6 +38,7 @@ def test_the_list_tells_what_a_thread_is(model, run, home, tmp_path):
     assert t["sandbox"] == {"provider": "none", "id": "", "label": "",
                             "state": ""}
     assert t["in_use_by"] == 0 and not t["imported"]
+    assert t["patch"] is None
     assert t["updated_at"] >= t["created_at"]
     r = run("threads", "ls")
     assert r.status == 0
