@@ -11,7 +11,7 @@ import sys
 # Layers in one row are siblings and never include each other.
 MAY = {
     "base": "",
-    "config": "base", "net": "base", "archive": "base",
+    "config": "base", "net": "base", "archive": "base", "term": "base",
     "aws": "base net",
     "model": "base config net aws", "sandbox": "base config net",
     "kit": "base config net sandbox",
@@ -26,8 +26,8 @@ MAY = {
     "apply": "base git tree workspace",
     "contract": "base config net sandbox session tool lifecycle",
     "agent": "base config net model sandbox session tool",
-    "ui": "base config model tool agent",
-    "cmd": "base config net archive model sandbox contract vendor table "
+    "ui": "base config term model tool agent",
+    "cmd": "base config net archive term model sandbox contract vendor table "
            "session tool lifecycle git tree workspace apply agent ui",
 }
 TOPS = ("src", "config", "providers", "cmd")

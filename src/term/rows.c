@@ -1,0 +1,295 @@
+/* rows.c - lines of styled text for a terminal, cleaned when they are added. */
+/* SPDX-License-Identifier: MIT */
+#include "term/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "term/width.h"
+
+/* Room for one more of count elements; they double. */
+static void *grow(void *array, size_t count, size_t *cap, size_t size)
+{
+	if (count < *cap)
+		return array;
+	*cap = *cap ? *cap * 2 : 16;
+	return xrealloc(array, *cap, size);
+}
+
+static void open_row(struct rows *r)
+{
+	if (r->open)
+		return;
+	r->rows = grow(r->rows, r->n, &r->cap_rows, sizeof(*r->rows));
+	r->rows[r->n++] = (struct row){ r->bytes.len, r->n_spans };
+	r->open = true;
+}
+
+void rows_close(struct rows *r)
+{
+	r->open = false;
+}
+
+void rows_end(struct rows *r)
+{
+	open_row(r);
+	rows_close(r);
+}
+
+static bool same_look(const struct span *a, const struct span *b)
+{
+	return a->style.attrs == b->style.attrs &&
+	       a->style.role == b->style.role && a->link == b->link;
+}
+
+/* Appends clean bytes to the open row; joined to the span before when they
+ * look the same. */
+static void add_bytes(struct rows *r, struct span look, struct str text)
+{
+	size_t before = r->bytes.len;
+
+	r->bytes.max = ROWS_MAX_BYTES;
+	buf_addstr(&r->bytes, text);
+	look.len = r->bytes.len - before;
+	if (!look.len)
+		return;
+	if (r->n_spans > r->rows[r->n - 1].span &&
+	    same_look(&r->spans[r->n_spans - 1], &look)) {
+		r->spans[r->n_spans - 1].len += look.len;
+		return;
+	}
+	r->spans = grow(r->spans, r->n_spans, &r->cap_spans, sizeof(*r->spans));
+	r->spans[r->n_spans++] = look;
+}
+
+/* A mark without a base would change the cell before the row: it gets a space
+ * as its base. */
+static void add_base(struct rows *r, struct span look, struct str text)
+{
+	size_t cells;
+
+	if (r->bytes.len > r->rows[r->n - 1].byte)
+		return;
+	if (width_next(text, &cells) && !cells)
+		add_bytes(r, look, STR(" "));
+}
+
+/* Text without LF. */
+static void add_piece(struct rows *r, struct span look, struct str text)
+{
+	static const char blanks[ROWS_TAB + 1] = "        ";
+
+	while (text.len) {
+		size_t n = str_find(text, '\t');
+
+		if (n)
+			add_base(r, look, (struct str){ text.ptr, n });
+		add_bytes(r, look, (struct str){ text.ptr, n });
+		if (n < text.len) {
+			size_t at = rows_cells(r, r->n - 1) % ROWS_TAB;
+
+			add_bytes(r, look,
+				  (struct str){ blanks, ROWS_TAB - at });
+			n++;
+		}
+		text = str_skip(text, n);
+	}
+}
+
+static void add_text(struct rows *r, struct span look, struct str text)
+{
+	struct str rest;
+
+	r->clean.max = ROWS_MAX_BYTES;
+	buf_clear(&r->clean);
+	sanitize_text(text, &r->clean);
+	rest = buf_str(&r->clean);
+	while (rest.len) {
+		size_t n = str_find(rest, '\n');
+
+		open_row(r);
+		add_piece(r, look, (struct str){ rest.ptr, n });
+		if (n < rest.len) {
+			rows_close(r);
+			n++;
+		}
+		rest = str_skip(rest, n);
+	}
+}
+
+void rows_add(struct rows *r, struct style style, struct str text)
+{
+	add_text(r, (struct span){ .style = style }, text);
+}
+
+void rows_adds(struct rows *r, struct style style, const char *text)
+{
+	rows_add(r, style, str_of(text));
+}
+
+bool rows_address_is_safe(struct str address)
+{
+	static const char *const schemes[] = { "http://", "https://",
+					       "mailto:", "file://" };
+
+	if (!address.len || address.len > ROWS_MAX_ADDRESS)
+		return false;
+	for (size_t i = 0; i < address.len; i++)
+		if (address.ptr[i] <= ' ' || address.ptr[i] >= 0x7F)
+			return false;
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		struct str head = { address.ptr, strlen(schemes[i]) };
+
+		if (head.len < address.len && str_is_nocase(head, schemes[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Puts a safe address into links and returns what span.link is of it. */
+static size_t add_address(struct rows *r, struct str address)
+{
+	size_t at = r->links.len;
+
+	r->links.max = ROWS_MAX_BYTES;
+	if (!buf_room(&r->links, address.len + 1))
+		return 0;
+	buf_addstr(&r->links, address);
+	buf_addc(&r->links, '\0');
+	return at + 1;
+}
+
+void rows_add_link(struct rows *r, struct style style, struct str text,
+		   struct str address)
+{
+	struct span look = { .style = style };
+
+	if (rows_address_is_safe(address))
+		look.link = add_address(r, address);
+	add_text(r, look, text);
+}
+
+struct str rows_link(const struct rows *r, const struct span *span)
+{
+	return span->link ? str_of(r->links.ptr + span->link - 1)
+			  : (struct str){ 0 };
+}
+
+void rows_add_span(struct rows *r, const struct rows *from,
+		   const struct span *span, struct str bytes)
+{
+	struct str address = rows_link(from, span);
+	struct span look = { .style = span->style };
+
+	open_row(r);
+	/* Pieces of one link stay one: the last address is used again. */
+	if (span->link) {
+		const struct span *last =
+			r->n_spans ? &r->spans[r->n_spans - 1] : NULL;
+
+		look.link = last && last->link &&
+					    str_eq(rows_link(r, last), address)
+				    ? last->link
+				    : add_address(r, address);
+	}
+	add_bytes(r, look, bytes);
+}
+
+void rows_append(struct rows *r, const struct rows *from, size_t first,
+		 size_t n)
+{
+	rows_close(r);
+	for (size_t i = first; i < first + n; i++) {
+		struct row_view v = rows_view(from, i);
+
+		open_row(r);
+		for (size_t k = 0; k < v.n_spans; k++) {
+			rows_add_span(
+				r, from, &v.spans[k],
+				(struct str){ v.bytes.ptr, v.spans[k].len });
+			v.bytes = str_skip(v.bytes, v.spans[k].len);
+		}
+		rows_close(r);
+	}
+}
+
+void rows_consume(struct rows *r, size_t n)
+{
+	struct row at;
+
+	if (n >= r->n) {
+		rows_clear(r);
+		return;
+	}
+	at = r->rows[n];
+	buf_consume(&r->bytes, at.byte);
+	r->n_spans -= at.span;
+	if (r->n_spans)
+		memmove(r->spans, r->spans + at.span,
+			r->n_spans * sizeof(*r->spans));
+	r->n -= n;
+	for (size_t i = 0; i < r->n; i++)
+		r->rows[i] = (struct row){ r->rows[i + n].byte - at.byte,
+					   r->rows[i + n].span - at.span };
+}
+
+void rows_clear(struct rows *r)
+{
+	buf_clear(&r->bytes);
+	buf_clear(&r->links);
+	r->n_spans = 0;
+	r->n = 0;
+	r->open = false;
+}
+
+void rows_release(struct rows *r)
+{
+	buf_release(&r->bytes);
+	buf_release(&r->links);
+	buf_release(&r->clean);
+	free(r->spans);
+	free(r->rows);
+	*r = (struct rows){ 0 };
+}
+
+struct row_view rows_view(const struct rows *r, size_t i)
+{
+	struct row end = i + 1 < r->n
+				 ? r->rows[i + 1]
+				 : (struct row){ r->bytes.len, r->n_spans };
+	struct row at = r->rows[i];
+
+	return (struct row_view){
+		.bytes = { end.byte > at.byte ? r->bytes.ptr + at.byte : NULL,
+			   end.byte - at.byte },
+		.spans = end.span > at.span ? r->spans + at.span : NULL,
+		.n_spans = end.span - at.span,
+	};
+}
+
+size_t rows_cells(const struct rows *r, size_t i)
+{
+	return width_cells(rows_view(r, i).bytes);
+}
+
+bool rows_equal(const struct rows *a, size_t i, const struct rows *b, size_t j)
+{
+	struct row_view x = rows_view(a, i);
+	struct row_view y = rows_view(b, j);
+
+	if (x.n_spans != y.n_spans || !str_eq(x.bytes, y.bytes))
+		return false;
+	for (size_t k = 0; k < x.n_spans; k++) {
+		const struct span *s = &x.spans[k];
+		const struct span *t = &y.spans[k];
+
+		if (s->len != t->len || s->style.attrs != t->style.attrs ||
+		    s->style.role != t->style.role ||
+		    !str_eq(rows_link(a, s), rows_link(b, t)))
+			return false;
+	}
+	return true;
+}
