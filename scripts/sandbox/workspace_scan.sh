@@ -228,6 +228,5 @@ op() {
 	else
 		content >exclude && compare "$2"
 	fi
-	cd / || true
 	rm -rf "$w"
 }

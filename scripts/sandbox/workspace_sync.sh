@@ -7,8 +7,8 @@
 # A file that is as it was before is replaced; one that is not stays, unless
 # FORCE. ROOT is the hash of the listing that both sides share.
 # The body has a line for each: t PATH taken over, k PATH kept. st: "ok done
-# ROOT" with the new hash, "ok nobase STATE", or "unpack".
-# shellcheck disable=SC2034,SC2154
+# ROOT" with the new hash, "ok nobase STATE", "no_space", or "unpack".
+# shellcheck disable=SC2015,SC2034,SC2154
 need mkdir rmdir rm mv cat tr cut tail readlink sha256sum
 tar=$(tool tar)
 none=0000000000000000000000000000000000000000000000000000000000000000
@@ -62,16 +62,16 @@ merge() {
 		fi
 		printf 't %s\n' "$p"
 		[ "$old" = "000000 $none" ] ||
-			printf '%s %s\n' "$old" "$p" >>"$w/drop"
+			printf '%s %s\n' "$old" "$p" >>"$w/drop" || return
 		[ "$new" = "000000 $none" ] ||
-			printf '%s %s\n' "$new" "$p" >>"$w/add"
+			printf '%s %s\n' "$new" "$p" >>"$w/add" || return
 	done <"$w/list"
-	st=failed
+	# busybox's sort says nothing when it cannot write, its cat does.
 	for one in drop add; do
-		sort "$w/$one" >"$w/$one.sorted" || return
+		sort "$w/$one" | cat >"$w/$one.sorted" || return
 	done
-	only "$s/base" "$w/drop.sorted" | sort -m - "$w/add.sorted" \
-		>"$w/base" && mv -f "$w/base" "$s/base" || return
+	only "$s/base" "$w/drop.sorted" | sort -m - "$w/add.sorted" |
+		cat >"$w/base" && mv -f "$w/base" "$s/base" || return
 	h=$(sha256sum <"$s/base")
 	st="ok done ${h%% *}"
 }
@@ -84,20 +84,21 @@ op() {
 	state_of "$tree" || return
 	w=$s/sync-$nonce
 	st=no_space
-	mkdir -p "$w/t" || return
-	: >"$w/drop"
-	: >"$w/add"
+	mkdir -p "$w/t" && : >"$w/drop" && : >"$w/add" || {
+		rm -rf "$w"
+		return
+	}
 	h=none
 	[ ! -f "$s/base" ] || h=$(sha256sum <"$s/base")
 	unset TAR_OPTIONS POSIXLY_CORRECT
 	if [ "${h%% *}" != "$5" ]; then
 		st="ok nobase $s"
-	elif (cd "$w/t" && stream |
-		EXTRACT_UNSAFE_SYMLINKS=1 $tar -xpof - 2>"$w/said") &&
+	elif said=$(cd "$w/t" && stream |
+		EXTRACT_UNSAFE_SYMLINKS=1 $tar -xpof - 2>&1) &&
 		mv "$w/t/$2" "$w/list"; then
 		merge "$6"
 	else
-		tail -n 3 "$w/said"
+		printf '%s\n' "$said" | tail -n 3 | head -c 600
 		st=unpack
 	fi
 	rm -rf "$w"
@@ -105,5 +106,4 @@ op() {
 	case $src in
 	/*) rm -f "$src" ;;
 	esac
-	cd / || true
 }

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "sandbox/transfer.h"
 
@@ -323,6 +324,31 @@ int carry_run(const struct carry *c, struct carried *out,
 	free(s.first);
 	free(s.rest);
 	return rc;
+}
+
+int carried_failed(const struct carried *out, const char *what,
+		   struct error *err)
+{
+	struct str said = str_trim(buf_str(&out->said));
+	struct buf line = BUF_INIT(512);
+
+	if (!strcmp(out->status, "no_space")) {
+		error_set(err, ERR_REMOTE,
+			  "the disk of the sandbox has no "
+			  "room for %s",
+			  what);
+		return error_hint(err, "`df -h` there says which one is full.");
+	}
+	if (strcmp(out->status, "unpack") != 0)
+		return error_set(err, ERR_REMOTE,
+				 "the sandbox cannot take %s: %s", what,
+				 out->status);
+	sanitize_line(said, &line);
+	error_set(err, ERR_REMOTE, "unpacking %s in the sandbox: %s", what,
+		  line.len ? line.ptr : "it has no tar that works");
+	buf_release(&line);
+	return error_hint(err, "The sandbox needs tar (and gzip); busybox's"
+			       " will do.");
 }
 
 void carried_release(struct carried *out)

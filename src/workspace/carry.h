@@ -45,6 +45,9 @@ struct carried {
  */
 int carry_run(const struct carry *c, struct carried *out,
 	      const struct stop *stop, struct error *err);
+/* The error of a status that is not "ok ...": what is "the tree". -1. */
+int carried_failed(const struct carried *out, const char *what,
+		   struct error *err);
 void carried_release(struct carried *out);
 
 #endif

@@ -151,24 +151,12 @@ static int keep_exclude(struct workspace *w, const struct user_repo *u,
 static int check_status(const struct carried *out, struct send_result *result,
 			struct error *err)
 {
-	struct str said = str_trim(buf_str(&out->said));
-	struct buf line = BUF_INIT(512);
-
 	result->repository = !strcmp(out->status, "ok git");
 	result->git_failed = !strcmp(out->status, "ok failed");
 	result->changed = out->changed;
 	if (str_starts(str_of(out->status), "ok "))
 		return 0;
-	if (strcmp(out->status, "unpack") != 0)
-		return error_set(err, ERR_REMOTE,
-				 "the sandbox cannot take the tree: %s",
-				 out->status);
-	sanitize_line(said, &line);
-	error_set(err, ERR_REMOTE, "unpacking the tree in the sandbox: %s",
-		  line.len ? line.ptr : "it has no tar that works");
-	buf_release(&line);
-	return error_hint(err, "The sandbox needs tar (and gzip); busybox's"
-			       " will do.");
+	return carried_failed(out, "the tree", err);
 }
 
 static int send_files(struct workspace *w, const struct selection *s,

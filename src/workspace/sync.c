@@ -364,9 +364,7 @@ static int exchange(struct syncing *s, const struct stop *stop,
 			rc = carry_changes(s, stop, err);
 	}
 	if (rc == 0 && !str_starts(str_of(s->out.status), "ok done "))
-		rc = error_set(err, ERR_REMOTE,
-			       "the sandbox cannot take the changes: %s",
-			       s->out.status);
+		rc = carried_failed(&s->out, "the changes", err);
 	if (rc == 0)
 		rc = take_over(s, stop, err);
 	(void)odb_ref_set(&s->w->git, s->local_ref, NULL, stop, &ignored);

@@ -338,6 +338,121 @@ static void a_link_to_a_directory_is_replaced_and_not_followed(void **arg)
 	}
 }
 
+/* Calls fn where no file may grow beyond so many blocks of 512 bytes, which a
+ * shell's writes and tar's meet like a full disk. */
+static int with_blocks(struct sent *t, int blocks, int (*fn)(struct sent *t))
+{
+	const struct shell_kind *kind = t->room.state.kind;
+	struct shell_kind full = *kind;
+	char limit[128];
+	int rc;
+
+	snprintf(limit, sizeof(limit), "trap '' XFSZ; ulimit -f %d; %s", blocks,
+		 kind->noise ? kind->noise : "");
+	full.noise = limit;
+	t->room.state.kind = &full;
+	rc = fn(t);
+	t->room.state.kind = kind;
+	return rc;
+}
+
+static int try_send(struct sent *t)
+{
+	struct send_request r = { .sandbox = &t->room.sb };
+	struct send_result result;
+
+	t->room.err = (struct error){ 0 };
+	return workspace_send(&t->w, &t->s, &r, &result, &t->room.stop,
+			      &t->room.err);
+}
+
+static int try_sync(struct sent *t)
+{
+	struct sync_request r = { .sandbox = &t->room.sb };
+
+	t->room.err = (struct error){ 0 };
+	sync_result_release(&t->result);
+	return workspace_sync(&t->w, &r, &t->result, &t->room.stop,
+			      &t->room.err);
+}
+
+/* The least size of a file at which it works; fewer blocks fail in words. */
+static int first_that_works(struct sent *t, int (*fn)(struct sent *t))
+{
+	enum { BLOCKS_MAX = 1 << 14 };
+	int blocks = 0;
+
+	while (with_blocks(t, blocks, fn) < 0) {
+		assert_true(
+			strstr(t->room.err.message, "has no room for the") ||
+			strstr(t->room.err.message, "unpacking the "));
+		assert_null(strstr(t->room.err.message, "no tar"));
+		blocks = blocks ? blocks * 2 : 1;
+		assert_true(blocks < BLOCKS_MAX);
+	}
+	return blocks;
+}
+
+static void a_full_disk_never_reads_as_a_whole_tree(void **arg)
+{
+	enum { FILES = 50, BYTES = 3000 };
+	char bytes[BYTES + 1];
+
+	(void)arg;
+	memset(bytes, 'x', BYTES);
+	bytes[BYTES] = '\0';
+	for (int k = 0; k < KINDS; k++) {
+		struct sent t;
+
+		begin(&t, k);
+		for (int i = 0; i < FILES; i++) {
+			char name[40];
+
+			snprintf(name, sizeof(name), "of-the-image-%d", i);
+			put(&t.room, name, STR("x"), 0644);
+			snprintf(name, sizeof(name), "file-%d", i);
+			write_here(&t, name, str_of(bytes), 0644);
+		}
+		select_now(&t);
+		assert_true(first_that_works(&t, try_send) > BYTES / 512);
+		run_shell(&t, "diff -r --no-dereference -x .git -x .env"
+			      " -x 'of-*' . \"$ROOT\"");
+		assert_int_equal(
+			workspace_read_exclude(&t.w, &t.said, &t.room.err), 0);
+		assert_non_null(strstr(t.said.ptr, "/of-the-image-49\n"));
+		write_here(&t, "file-7", STR("changed\n"), 0644);
+		assert_true(first_that_works(&t, try_sync) > BYTES / 512);
+		assert_int_equal(t.result.n_taken, 1);
+		run_shell(&t, "cmp file-7 \"$ROOT/file-7\"");
+		end(&t);
+	}
+}
+
+/* A git whose add fails at its end, as on a full disk. */
+static void a_repository_that_failed_half_way_is_not_left(void **arg)
+{
+	struct send_request r = { 0 };
+	struct send_result result;
+	struct sent t;
+
+	(void)arg;
+	begin(&t, 0);
+	r.sandbox = &t.room.sb;
+	t.room.state.kind = &(struct shell_kind){
+		.name = "dash, git cannot commit",
+		.shell = { "/bin/dash" },
+		.path = "/usr/bin:/bin",
+		.noise = "git() { case $* in *commit*) return 1;; esac;"
+			 " command git \"$@\"; }; ",
+	};
+	assert_int_equal(workspace_send(&t.w, &t.s, &r, &result, &t.room.stop,
+					&t.room.err),
+			 0);
+	assert_true(result.git_failed && !result.repository);
+	run_shell(&t, "[ ! -e .git ] && [ -x run ]");
+	end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +466,8 @@ int main(void)
 		cmocka_unit_test(
 			a_link_to_a_directory_is_replaced_and_not_followed),
 		cmocka_unit_test(a_lost_listing_is_sent_again),
+		cmocka_unit_test(a_full_disk_never_reads_as_a_whole_tree),
+		cmocka_unit_test(a_repository_that_failed_half_way_is_not_left),
 		cmocka_unit_test(the_base_becomes_what_both_sides_share),
 	};
 
