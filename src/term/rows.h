@@ -18,30 +18,30 @@ enum {
 };
 
 /* What a text is; theme.h says what each looks like. */
-enum role {
-	ROLE_PLAIN,
-	ROLE_ACCENT,
-	ROLE_MUTED,
-	ROLE_OK,
-	ROLE_WARN,
-	ROLE_ERROR,
-	ROLE_CODE,
-	ROLE_LINK,
-	ROLE_HEADING,
-	ROLE_USER,
-	ROLE_TOOL,
-	ROLE_ADDED,
-	ROLE_REMOVED,
-	ROLE_KEYWORD,
-	ROLE_STRING,
-	ROLE_COMMENT,
-	ROLE_NUMBER,
-	N_ROLES,
+enum style_role {
+	STYLE_PLAIN,
+	STYLE_ACCENT,
+	STYLE_MUTED,
+	STYLE_OK,
+	STYLE_WARN,
+	STYLE_ERROR,
+	STYLE_CODE,
+	STYLE_LINK,
+	STYLE_HEADING,
+	STYLE_USER,
+	STYLE_TOOL,
+	STYLE_ADDED,
+	STYLE_REMOVED,
+	STYLE_KEYWORD,
+	STYLE_STRING,
+	STYLE_COMMENT,
+	STYLE_NUMBER,
+	N_STYLES,
 };
 
 struct style {
 	uint8_t attrs; /* ATTR_... */
-	uint8_t role;  /* enum role */
+	uint8_t role;  /* enum style_role */
 };
 
 /* Bytes of one look within a row. */

@@ -14,8 +14,8 @@
 #include "term/width.h"
 
 static const struct style plain;
-static const struct style bold = { ATTR_BOLD, ROLE_PLAIN };
-static const struct style code = { 0, ROLE_CODE };
+static const struct style bold = { ATTR_BOLD, STYLE_PLAIN };
+static const struct style code = { 0, STYLE_CODE };
 
 /* Row i as text. */
 static void assert_row(const struct rows *r, size_t i, const char *want)
@@ -182,7 +182,7 @@ static void consumed_rows_leave_the_rest_as_it_was(void **state)
 	assert_row(&r, 0, "b");
 	assert_row(&r, 1, "");
 	assert_row(&r, 2, "d");
-	assert_int_equal(rows_view(&r, 2).spans[0].style.role, ROLE_CODE);
+	assert_int_equal(rows_view(&r, 2).spans[0].style.role, STYLE_CODE);
 	rows_adds(&r, code, "e");
 	assert_row(&r, 2, "de");
 	rows_consume(&r, 9);
