@@ -5,6 +5,7 @@
 
 #include "base/mask.h"
 #include "base/str.h"
+#include "term/md4c_api.h"
 
 /*
  * A page on its way out. Start from HTML_INIT(); what was added is written in
@@ -16,7 +17,7 @@ struct html {
 	const struct mask *mask; /* borrowed, or NULL */
 	int (*write)(void *arg, struct str piece, struct error *err);
 	void *arg;
-	void *markdown; /* of libmd4c: html_markdown_load() */
+	md4c_parse *markdown; /* html_markdown_load() */
 	bool failed;
 	struct error err; /* when failed */
 };

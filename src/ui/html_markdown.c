@@ -2,11 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui/html_markdown.h"
 
-#include <dlfcn.h>
 #include <string.h>
-
-#include <md4c.h>
-#include <utf8proc.h>
 
 #include "ui/html_diff.h"
 
@@ -48,14 +44,8 @@ static const char *const spans[] = {
 
 int html_markdown_load(struct html *h, struct error *err)
 {
-	void *library = dlopen("libmd4c.so.0", RTLD_LAZY | RTLD_LOCAL);
-
-	h->markdown = library ? dlsym(library, "md_parse") : NULL;
-	if (!h->markdown) {
-		error_set(err, ERR_SYSTEM, "loading libmd4c: %s", dlerror());
-		return error_hint(err, "install it: apt install libmd4c0");
-	}
-	return 0;
+	h->markdown = md4c_load(err);
+	return h->markdown ? 0 : -1;
 }
 
 /* A key may be cut by marks of Markdown and be whole again without them, so
@@ -67,95 +57,6 @@ static void flush_text(struct markdown *m)
 	else
 		html_text(&m->page, buf_str(&m->text));
 	buf_clear(&m->text);
-}
-
-static void add_code_point(struct buf *out, long c)
-{
-	utf8proc_uint8_t bytes[4];
-	utf8proc_ssize_t n = 0;
-
-	if (c > 0 && utf8proc_codepoint_valid((utf8proc_int32_t)c))
-		n = utf8proc_encode_char((utf8proc_int32_t)c, bytes);
-	if (n > 0)
-		buf_add(out, bytes, (size_t)n);
-	else
-		buf_adds(out, "\xEF\xBF\xBD");
-}
-
-/* "&#38;" or "&#x26;": at most seven digits, so that a long holds them. */
-static void add_numeric(struct buf *out, struct str entity)
-{
-	bool hex = entity.len > 2 && (entity.ptr[2] | 0x20) == 'x';
-	long c = 0;
-
-	for (size_t i = hex ? 3 : 2; i + 1 < entity.len && c < 0x110000; i++) {
-		unsigned char digit = (unsigned char)entity.ptr[i];
-		long value = digit <= '9' ? digit - '0' : (digit | 0x20) - 87;
-
-		c = c * (hex ? 16 : 10) + value;
-	}
-	add_code_point(out, c < 0x110000 ? c : 0);
-}
-
-/* The names that are met in prose; any other is shown as it was written. */
-static void add_entity(struct buf *out, struct str entity)
-{
-	static const struct {
-		const char *name;
-		const char *text;
-	} known[] = {
-		{ "&amp;", "&" },
-		{ "&lt;", "<" },
-		{ "&gt;", ">" },
-		{ "&quot;", "\"" },
-		{ "&apos;", "'" },
-		{ "&nbsp;", "\xC2\xA0" },
-		{ "&copy;", "\xC2\xA9" },
-		{ "&middot;", "\xC2\xB7" },
-		{ "&times;", "\xC3\x97" },
-		{ "&ndash;", "\xE2\x80\x93" },
-		{ "&mdash;", "\xE2\x80\x94" },
-		{ "&bull;", "\xE2\x80\xA2" },
-		{ "&hellip;", "\xE2\x80\xA6" },
-		{ "&larr;", "\xE2\x86\x90" },
-		{ "&rarr;", "\xE2\x86\x92" },
-	};
-
-	if (str_starts(entity, "&#")) {
-		add_numeric(out, entity);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (!str_is(entity, known[i].name))
-			continue;
-		buf_adds(out, known[i].text);
-		return;
-	}
-	buf_addstr(out, entity);
-}
-
-static void add_text(struct buf *out, MD_TEXTTYPE type, struct str text)
-{
-	if (type == MD_TEXT_NULLCHAR)
-		buf_adds(out, "\xEF\xBF\xBD");
-	else if (type == MD_TEXT_ENTITY)
-		add_entity(out, text);
-	else if (type == MD_TEXT_SOFTBR)
-		buf_addc(out, '\n');
-	else
-		buf_addstr(out, text);
-}
-
-/* The address or the language that an attribute stands for. */
-static void add_attribute(struct buf *out, const MD_ATTRIBUTE *a)
-{
-	for (int i = 0; a->size && a->substr_offsets[i] < a->size; i++) {
-		MD_OFFSET from = a->substr_offsets[i];
-		MD_OFFSET to = a->substr_offsets[i + 1];
-
-		add_text(out, a->substr_types[i],
-			 (struct str){ a->text + from, to - from });
-	}
 }
 
 /* One that nothing runs from, and that holds no secret. */
@@ -186,7 +87,7 @@ static void enter_link(struct markdown *m, const MD_ATTRIBUTE *href)
 {
 	struct buf address = BUF_INIT(ADDRESS_MAX);
 
-	add_attribute(&address, href);
+	md4c_add_attribute(&address, href);
 	if (may_link(m, &address)) {
 		html_markup(&m->page, "<a rel=\"noopener noreferrer nofollow\""
 				      " href=\"");
@@ -201,7 +102,7 @@ static void leave_link(struct markdown *m, const MD_ATTRIBUTE *href, bool shown)
 {
 	struct buf address = BUF_INIT(ADDRESS_MAX);
 
-	add_attribute(&address, href);
+	md4c_add_attribute(&address, href);
 	if (!shown && may_link(m, &address)) {
 		html_markup(&m->page, "</a>");
 	} else {
@@ -217,7 +118,7 @@ static bool is_diff_block(const MD_BLOCK_CODE_DETAIL *code)
 	struct buf name = BUF_INIT(64);
 	bool is_diff;
 
-	add_attribute(&name, &code->lang);
+	md4c_add_attribute(&name, &code->lang);
 	is_diff = str_is(buf_str(&name), "diff") ||
 		  str_is(buf_str(&name), "patch");
 	buf_release(&name);
@@ -321,14 +222,13 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 		flush_text(m);
 		html_markup(&m->page, "<br>\n");
 	} else {
-		add_text(&m->text, type, (struct str){ text, size });
+		md4c_add_text(&m->text, type, (struct str){ text, size });
 	}
 	return go_on(m, 0);
 }
 
 static const MD_PARSER parser = {
-	.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS |
-		 MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_NOHTML,
+	.flags = MD4C_FLAGS,
 	.enter_block = enter_block,
 	.leave_block = leave_block,
 	.enter_span = enter_span,
@@ -338,12 +238,9 @@ static const MD_PARSER parser = {
 
 static bool parse(const struct html *h, struct str text, struct markdown *m)
 {
-	int (*md_parse)(const MD_CHAR *, MD_SIZE, const MD_PARSER *, void *);
-
 	if (!h->markdown || text.len > INPUT_MAX)
 		return false;
-	memcpy(&md_parse, &h->markdown, sizeof(md_parse));
-	return md_parse(text.ptr, (MD_SIZE)text.len, &parser, m) == 0 &&
+	return h->markdown(text.ptr, (MD_SIZE)text.len, &parser, m) == 0 &&
 	       !m->page.out.over;
 }
 
