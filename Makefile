@@ -90,8 +90,8 @@ endif
 # End-to-end tests for make quick: a few of each kind, seconds in all.
 SMOKE   := $(addprefix tests/e2e/test_,readme.py config.py task.py chat.py) \
            -k 'not (light or hung or never_ends or nobody_reads)'
-FORM    := layers sizes functions heads banned words messages tags format \
-           shell python headers
+FORM    := layers exports sizes functions heads banned words messages tags \
+           format shell python headers
 BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 

@@ -237,7 +237,7 @@ int app_store_later(struct app *app, struct store **store, struct error *err)
 		if (app_settings(app, &set, err) < 0)
 			return -1;
 		path = path_join(settings_dir(set), ".state/dcode.db");
-		app->store = store_later(path, app_warn_line);
+		app->store = store_new(path, app_warn_line);
 		free(path);
 		if (set_capacity(app, err) < 0) {
 			store_close(app->store);

@@ -58,7 +58,6 @@ bool toml_is_bare(char c); /* may stand in a key without quotes */
 bool toml_at_newline(const struct toml_reader *r); /* LF or CR LF */
 void toml_newline(struct toml_reader *r);          /* steps over one */
 void toml_blanks(struct toml_reader *r);           /* spaces and tabs */
-int toml_comment(struct toml_reader *r);           /* if one stands here */
 int toml_gap(struct toml_reader *r); /* blanks, comments and newlines */
 int toml_line_end(struct toml_reader *r, const char *after);
 

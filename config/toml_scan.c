@@ -116,7 +116,8 @@ void toml_blanks(struct toml_reader *r)
 		r->at++;
 }
 
-int toml_comment(struct toml_reader *r)
+/* If one stands here. */
+static int skip_comment(struct toml_reader *r)
 {
 	char found[32];
 
@@ -136,7 +137,7 @@ int toml_gap(struct toml_reader *r)
 {
 	for (;;) {
 		toml_blanks(r);
-		if (toml_comment(r) < 0)
+		if (skip_comment(r) < 0)
 			return -1;
 		if (!toml_at_newline(r))
 			return 0;
@@ -149,7 +150,7 @@ int toml_line_end(struct toml_reader *r, const char *after)
 	char found[32];
 
 	toml_blanks(r);
-	if (toml_comment(r) < 0)
+	if (skip_comment(r) < 0)
 		return -1;
 	if (r->at == r->end)
 		return 0;

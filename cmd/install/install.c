@@ -102,7 +102,8 @@ static int install_vendor(const struct install *in, const struct preset *p)
 	return install_model(&model);
 }
 
-int install_run(const struct install *in)
+/* The exit status: 0 ready, 1 not, 2 wrong use, 130. */
+static int install_named(const struct install *in)
 {
 	const struct sandbox_provider *p;
 	struct registry *registry;
@@ -140,7 +141,7 @@ static int run(struct app *app, const struct args *args)
 	};
 
 	return in.package && !in.name[0] ? refuse_name(in.name)
-					 : install_run(&in);
+					 : install_named(&in);
 }
 
 static int run_uninstall(struct app *app, const struct args *args)

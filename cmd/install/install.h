@@ -13,8 +13,7 @@ struct install { /* one dcode install, or /install; borrowed */
 	bool offline;     /* --offline */
 };
 
-/* Both return the exit status: 0 ready, 1 not, 2 wrong use, 130. */
-int install_run(const struct install *in);
+/* The exit status: 0 removed, 1 not, 2 wrong use, 130. */
 int install_uninstall(const struct install *in);
 
 /* Asks, unless --yes was given. 0 yes; else the exit status. refusal: the
@@ -31,10 +30,10 @@ int install_model(const struct install *in);
 /* All of them; nothing is asked. */
 int install_models(const struct install *in);
 
-/* install_package.c: a Python package or an executable provider. */
+/* package.c: a Python package or an executable provider. */
 int install_package(const struct install *in);
 
-/* install_log.c: programs whose output goes to a log. */
+/* log.c: programs whose output goes to a log. */
 struct install_log {
 	char *path;                 /* owned */
 	int fd;                     /* -1: not open */
@@ -52,7 +51,7 @@ int install_log_run(const struct install_log *log, char *const *argv,
  * characters. */
 void install_log_last(const struct install_log *log, struct buf *out);
 
-/* install_tree.c: files that are put in place all at once. */
+/* tree.c: files that are put in place all at once. */
 /* Copies a file or folder; links are copied as links. cp -a: nothing of it is
  * run. */
 int install_copy(const struct install_log *log, const char *from,
@@ -66,8 +65,6 @@ void install_sweep(const char *dir);
 /* Takes the lock that keeps two installations apart; a descriptor to close. */
 int install_lock(const struct settings *set, struct error *err);
 
-/* "Acme.Provider" and "acme-provider" are one (PEP 503). Owned. */
-char *install_normal(const char *name, size_t len);
 /* Removes a package's files from site, a folder of packages. ERR_NOT_FOUND. */
 int install_remove_dist(const char *site, const char *name, struct error *err);
 

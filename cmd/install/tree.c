@@ -87,7 +87,8 @@ int install_lock(const struct settings *set, struct error *err)
 	return fd;
 }
 
-char *install_normal(const char *name, size_t len)
+/* "Acme.Provider" and "acme-provider" are one (PEP 503). Owned. */
+static char *normalize_name(const char *name, size_t len)
 {
 	char *out = xcalloc(len + 1, 1);
 	size_t n = 0;
@@ -108,14 +109,14 @@ char *install_normal(const char *name, size_t len)
 /* "acme_provider-1.2.dist-info" of the package name. */
 static char *find_dist(const char *site, const char *name)
 {
-	char *wanted = install_normal(name, strlen(name));
+	char *wanted = normalize_name(name, strlen(name));
 	DIR *entries = opendir(site);
 	char *found = NULL;
 	struct dirent *e;
 
 	while (entries && !found && (e = readdir(entries))) {
 		struct str s = str_of(e->d_name);
-		char *given = install_normal(s.ptr, str_find(s, '-'));
+		char *given = normalize_name(s.ptr, str_find(s, '-'));
 
 		if (str_ends(s, ".dist-info") && !strcmp(given, wanted))
 			found = xstrdup(e->d_name);

@@ -15,7 +15,7 @@ enum { COMMAND_MAX = 64 << 10 };
 #define DIGITS "0123456789"
 #define INTERPRETER "aws.codeinterpreter.v1"
 
-const struct setting agentcore_settings[] = {
+static const struct setting settings[] = {
 	{ .key = "secret_access_key",
 	  .type = SETTING_STRING,
 	  .flags = SETTING_SECRET | SETTING_REQUIRED | SETTING_ENV_ONLY,
@@ -257,7 +257,7 @@ const struct sandbox_provider agentcore_provider = {
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = AGENTCORE_LIFETIME_S,
-	.settings = agentcore_settings,
+	.settings = settings,
 	.url_env = (const char *const[]){ "BEDROCK_AGENTCORE_DP_ENDPOINT",
 					  "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE",
 					  "AWS_ENDPOINT_URL", NULL },

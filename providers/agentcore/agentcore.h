@@ -47,8 +47,6 @@ struct agentcore_box { /* sandbox.priv */
 	atomic_bool no_tasks; /* the task calls do not work here */
 };
 
-extern const struct setting agentcore_settings[];
-
 /* agentcore.c */
 struct agentcore *agentcore_of(const struct sandbox_client *host);
 bool agentcore_id_ok(const char *id);

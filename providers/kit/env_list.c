@@ -30,20 +30,6 @@ int env_list_add(const struct settings *set, const char *group, const char *key,
 	return 0;
 }
 
-int env_list_member(const struct settings *set, const char *group,
-		    const char *key, cJSON *body, const char *name,
-		    struct error *err)
-{
-	cJSON *object = cJSON_CreateObject();
-	int rc = env_list_add(set, group, key, object, err);
-
-	if (rc == 0 && object->child)
-		cJSON_AddItemToObject(body, name, object);
-	else
-		cJSON_Delete(object);
-	return rc;
-}
-
 int env_list_labels(const struct settings *set, const char *group,
 		    const struct sandbox_spec *spec, cJSON *labels,
 		    struct error *err)

@@ -11,10 +11,6 @@
  * that is none. */
 int env_list_add(const struct settings *set, const char *group, const char *key,
 		 cJSON *object, struct error *err);
-/* The pairs as a member of body, called name, if there are any. */
-int env_list_member(const struct settings *set, const char *group,
-		    const char *key, cJSON *body, const char *name,
-		    struct error *err);
 /* The pairs of the key "labels", and ours, which none of them replaces:
  * dcode.label and dcode.owner. */
 int env_list_labels(const struct settings *set, const char *group,

@@ -47,10 +47,14 @@ static enum file_retry classify_answer(const struct http_files *v,
 	return FILE_RETRY_NEVER;
 }
 
-int http_files_classify(struct sandbox *sb, const struct http_files *v,
-			const struct http_response *res,
-			const struct error *why, const struct stop *stop,
-			struct error *err)
+/*
+ * After a request that failed with why: 0 to try again, 1 when the file is
+ * refused, -1 (err filled) when nothing more can be done.
+ */
+static int classify_error(struct sandbox *sb, const struct http_files *v,
+			  const struct http_response *res,
+			  const struct error *why, const struct stop *stop,
+			  struct error *err)
 {
 	enum file_retry said = FILE_RETRY_FATAL;
 
@@ -80,7 +84,7 @@ static int classify_failure(const struct file_job *j,
 			    const struct http_response *res, int tries,
 			    const struct error *why, struct error *err)
 {
-	int rc = http_files_classify(j->sb, j->v, res, why, j->stop, err);
+	int rc = classify_error(j->sb, j->v, res, why, j->stop, err);
 
 	if (rc == 0 && tries >= TRIES) {
 		*err = *why;

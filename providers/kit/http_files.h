@@ -48,7 +48,7 @@ struct http_files {
 	int (*send)(struct sandbox *sb, struct http_files_put *put,
 		    struct http_response *res, const struct stop *stop,
 		    struct error *err);
-	/* Of an answer of 400 or more that http_files_classify() does not
+	/* Of an answer of 400 or more that http_files.c does not
 	 * settle; NULL: it was the file. */
 	enum file_retry (*classify)(const struct http_response *res);
 	/* As vendor_ensure_running(). */
@@ -71,13 +71,5 @@ int http_files_upload(struct sandbox *sb, const struct http_files *v,
 int http_files_download(struct sandbox *sb, const struct http_files *v,
 			struct transfer *files, size_t n,
 			const struct stop *stop, struct error *err);
-/*
- * After a request that failed with why: 0 to try again, 1 when the file is
- * refused, -1 (err filled) when nothing more can be done.
- */
-int http_files_classify(struct sandbox *sb, const struct http_files *v,
-			const struct http_response *res,
-			const struct error *why, const struct stop *stop,
-			struct error *err);
 
 #endif

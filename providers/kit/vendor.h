@@ -223,10 +223,6 @@ int vendor_search(struct vendor_client *c, const char *label, const char *value,
 		  const struct info_sink *sink, const struct stop *stop,
 		  struct error *err);
 
-/* One item of the vendor's, whoever's it is. */
-void vendor_emit_info(const struct vendor *v, const cJSON *item,
-		      const struct info_sink *sink);
-
 /* vendor_exec.c: what the supervisor does after a failed request, in err->code:
  * it asks again (ERR_NETWORK) or gives up. status: of the answer, or 0.
  * may_be_gone: besides what the vendor's statuses say. Returns -1. */

@@ -30,7 +30,8 @@ static void emit_ours(void *arg, const struct sandbox_info *info)
 		info_emit(s->sink, info);
 }
 
-void vendor_emit_info(const struct vendor *v, const cJSON *item,
+/* One item of the vendor's, whoever's it is. */
+static void emit_item(const struct vendor *v, const cJSON *item,
 		      const struct info_sink *sink)
 {
 	const struct vendor_fields *f = &v->fields;
@@ -61,7 +62,7 @@ static bool on_item(void *arg, const cJSON *item)
 {
 	const struct items *all = arg;
 
-	vendor_emit_info(all->v, item, &all->sink);
+	emit_item(all->v, item, &all->sink);
 	return true;
 }
 
@@ -121,7 +122,7 @@ int vendor_info(struct sandbox_client *host, const char *id,
 			       "%s %s, got %.100s",
 			       v->noun, id, got);
 	else if (rc == 0)
-		vendor_emit_info(v, tree, sink);
+		emit_item(v, tree, sink);
 	cJSON_Delete(tree);
 	return rc;
 }

@@ -28,15 +28,7 @@ struct plan_change *plan_add(struct apply_plan *p, const char *path)
 	return c;
 }
 
-void plan_add_dir(struct plan_dirs *d, const char *path, mode_t perm)
-{
-	if (plan_has_dir(d, path))
-		return;
-	d->list = xrealloc(d->list, d->n + 1, sizeof(*d->list));
-	d->list[d->n++] = (struct plan_dir){ xstrdup(path), perm };
-}
-
-bool plan_has_dir(const struct plan_dirs *d, const char *path)
+static bool has_dir(const struct plan_dirs *d, const char *path)
 {
 	for (size_t i = d->n; i > 0; i--)
 		if (!strcmp(d->list[i - 1].path, path))
@@ -44,12 +36,20 @@ bool plan_has_dir(const struct plan_dirs *d, const char *path)
 	return false;
 }
 
+void plan_add_dir(struct plan_dirs *d, const char *path, mode_t perm)
+{
+	if (has_dir(d, path))
+		return;
+	d->list = xrealloc(d->list, d->n + 1, sizeof(*d->list));
+	d->list[d->n++] = (struct plan_dir){ xstrdup(path), perm };
+}
+
 void plan_subtract_dirs(struct plan_dirs *d, const struct plan_dirs *other)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
-		if (plan_has_dir(other, d->list[i].path))
+		if (has_dir(other, d->list[i].path))
 			free(d->list[i].path);
 		else
 			d->list[n++] = d->list[i];

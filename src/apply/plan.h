@@ -40,7 +40,6 @@ struct apply_plan {
 /* path is copied. Borrowed until the next addition. */
 struct plan_change *plan_add(struct apply_plan *p, const char *path);
 void plan_add_dir(struct plan_dirs *d, const char *path, mode_t perm);
-bool plan_has_dir(const struct plan_dirs *d, const char *path);
 /* Takes those that other has, too, out of d. */
 void plan_subtract_dirs(struct plan_dirs *d, const struct plan_dirs *other);
 void plan_release_dirs(struct plan_dirs *d);

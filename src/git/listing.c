@@ -190,7 +190,7 @@ int listing_parse(struct listing *l, struct str text, struct error *err)
 	return 0;
 }
 
-static struct listing_entry *search(struct listing *l, const char *path)
+const struct listing_entry *listing_find(struct listing *l, const char *path)
 {
 	size_t low = 0;
 	size_t high;
@@ -209,25 +209,6 @@ static struct listing_entry *search(struct listing *l, const char *path)
 			low = middle + 1;
 	}
 	return NULL;
-}
-
-const struct listing_entry *listing_find(struct listing *l, const char *path)
-{
-	return search(l, path);
-}
-
-bool listing_remove(struct listing *l, const char *path)
-{
-	struct listing_entry *e = search(l, path);
-	size_t after;
-
-	if (!e)
-		return false;
-	free(e->path);
-	after = l->n - (size_t)(e - l->entries) - 1;
-	memmove(e, e + 1, after * sizeof(*e));
-	l->n--;
-	return true;
 }
 
 /* As the lines are sorted: as bytes, with the byte 1 for a line end. */

@@ -54,8 +54,6 @@ const struct listing_entry *listing_find(struct listing *l, const char *path);
 /* Takes a path out when the listing is sorted next, once for any number of
  * them; one that is not there is fine. */
 void listing_drop(struct listing *l, const char *path);
-/* True when it was there. Sorts: for many, listing_drop(). */
-bool listing_remove(struct listing *l, const char *path);
 /* Appends the text. */
 void listing_write(struct listing *l, struct buf *out);
 void listing_root(struct listing *l, char out[LISTING_HASH]);

@@ -11,7 +11,7 @@
 
 enum { OUTPUT_MAX = 64 << 20 };
 
-void merge_add_conflict(struct merge *m, struct str path, struct str kind)
+static void add_conflict(struct merge *m, struct str path, struct str kind)
 {
 	m->conflicts = xrealloc(m->conflicts, m->n + 1, sizeof(*m->conflicts));
 	m->conflicts[m->n++] = (struct merge_conflict){
@@ -95,7 +95,7 @@ static void add_once(struct merge *m, struct str path, struct str kind)
 		if (str_is(path, m->conflicts[i].path) &&
 		    str_is(kind, m->conflicts[i].kind))
 			return;
-	merge_add_conflict(m, path, kind);
+	add_conflict(m, path, kind);
 }
 
 /* One message: number of paths, paths, type, text. False: malformed. */
@@ -171,7 +171,7 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 		struct str path = str_skip(field, str_find(field, '\t') + 1);
 
 		if (!has_conflict(m, path))
-			merge_add_conflict(m, path, STR("contents"));
+			add_conflict(m, path, STR("contents"));
 	}
 	return ok ? 0
 		  : error_set(err, ERR_PROTOCOL,
@@ -198,7 +198,7 @@ int merge_compute(struct merge *m, const struct git *g,
 		rc = parse_output(m, buf_str(&out), err);
 	/* A conflict that it does not name a path of. */
 	if (rc == 0 && status == 1 && !m->n)
-		merge_add_conflict(m, STR("."), STR("contents"));
+		add_conflict(m, STR("."), STR("contents"));
 	buf_release(&out);
 	return rc;
 }

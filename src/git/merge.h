@@ -33,7 +33,6 @@ struct merge_sides {
 int merge_compute(struct merge *m, const struct git *g,
 		  const struct merge_sides *sides, const struct stop *stop,
 		  struct error *err);
-void merge_add_conflict(struct merge *m, struct str path, struct str kind);
 void merge_release(struct merge *m);
 
 #endif

@@ -72,7 +72,8 @@ bool endpoint_disabled(const struct provider *p)
 	return v && v->kind == TOML_BOOL && !v->integer;
 }
 
-const char *endpoint_key_env(const struct provider *p)
+/* The variable its key is read from, or NULL when it needs none. */
+static const char *key_env_of(const struct provider *p)
 {
 	const char *env = p->preset ? preset_key_env(p->preset) : NULL;
 	struct error ignored = { 0 };
@@ -99,7 +100,7 @@ static const char *key_value(const struct provider *p,
 bool endpoint_has_key(const struct provider *p, const struct settings *set,
 		      bool by_project)
 {
-	const char *env = endpoint_key_env(p);
+	const char *env = key_env_of(p);
 	const char *project = NULL;
 
 	return env && key_value(p, set, env, &project) &&
@@ -305,7 +306,7 @@ static char *config_place(const struct provider *p, const struct settings *set)
 static int own_url(const struct provider *p, const struct settings *set,
 		   const char **url, char **from, struct error *err)
 {
-	const char *key = endpoint_key_env(p);
+	const char *key = key_env_of(p);
 	const char *env = NULL;
 
 	if (read_text(p, "base_url", url, err) < 0 ||

@@ -20,8 +20,6 @@ const struct toml_value *endpoint_config(const struct settings *set,
 bool endpoint_find(struct provider *p, const struct settings *set,
 		   const char *name);
 bool endpoint_disabled(const struct provider *p);
-/* The variable its key is read from, or NULL when it needs none. */
-const char *endpoint_key_env(const struct provider *p);
 /* by_project: true when a key from a project's .env counts. */
 bool endpoint_has_key(const struct provider *p, const struct settings *set,
 		      bool by_project);

@@ -233,8 +233,3 @@ void conn_finish(struct conn *c)
 {
 	(void)shutdown(c->fd, SHUT_WR);
 }
-
-int conn_fd(const struct conn *c)
-{
-	return c->fd;
-}

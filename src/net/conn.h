@@ -45,6 +45,5 @@ int conn_wait_writable(struct conn *c, int64_t ms, const struct stop *stop,
 		       struct error *err);
 /* No more will be sent: the peer reads the end of the stream. */
 void conn_finish(struct conn *c);
-int conn_fd(const struct conn *c); /* to poll */
 
 #endif

@@ -26,7 +26,8 @@ struct grpc_run { /* what the callbacks of one try share */
 	char message[MESSAGE_MAX + 1]; /* grpc-message, decoded */
 };
 
-const char *grpc_code_name(enum grpc_code code)
+/* "UNAVAILABLE" */
+static const char *code_name(enum grpc_code code)
 {
 	static const char *const names[] = {
 		"OK",
@@ -211,7 +212,7 @@ static int classify_outcome(struct grpc_run *r, const struct http_response *res,
 	if (res->status != 200 && o->code == GRPC_NONE) {
 		o->code = code_of_http(res->status);
 		return error_set(err, err_of(o->code), "HTTP %d: %s",
-				 res->status, grpc_code_name(o->code));
+				 res->status, code_name(o->code));
 	}
 	if (!grpc && o->code == GRPC_NONE)
 		return error_set(err, ERR_PROTOCOL,
@@ -227,9 +228,8 @@ static int classify_outcome(struct grpc_run *r, const struct http_response *res,
 				 "middle of a message");
 	if (o->code == GRPC_OK)
 		return 0;
-	return error_set(err, err_of(o->code), "%s%s%s",
-			 grpc_code_name(o->code), r->message[0] ? ": " : "",
-			 r->message);
+	return error_set(err, err_of(o->code), "%s%s%s", code_name(o->code),
+			 r->message[0] ? ": " : "", r->message);
 }
 
 static int finish_outcome(struct grpc_run *r, const struct http_response *res,

@@ -77,6 +77,5 @@ int grpc_do(struct http *h, const struct grpc_call *call,
 	    struct grpc_outcome *outcome, const struct stop *stop,
 	    struct error *err);
 void grpc_outcome_release(struct grpc_outcome *outcome);
-const char *grpc_code_name(enum grpc_code code); /* "UNAVAILABLE" */
 
 #endif

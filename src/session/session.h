@@ -9,14 +9,13 @@
 
 /* The database file holds threads and the sandbox ledger. */
 struct store;
+/* Does not touch the disk yet: opening takes longer than all else before a
+ * first request. One thread at a time per store. */
+struct store *store_new(const char *path, void (*warn)(const char *line));
 /* Opens or creates it (0600, its directory 0700), WAL; migrates. A damaged
  * file is moved aside with a warning on warn (may be NULL) and a new one
- * begun. One thread at a time per store. */
-int store_open(struct store **s, const char *path,
-	       void (*warn)(const char *line), struct error *err);
-/* The same without touching the disk yet: the first use opens it, or fails.
- * Opening takes longer than all else before a first request. */
-struct store *store_later(const char *path, void (*warn)(const char *line));
+ * begun. Each use of a store does this first, and waits five seconds at most
+ * for another dcode that writes: then ERR_SYSTEM. */
 int store_ready(struct store *s, struct error *err);
 /* Messages are refused beyond so many MiB (0: no cap); prune: the oldest
  * threads are deleted instead. */

@@ -55,7 +55,7 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_COUNT];
 	char owner[40];
-	int code; /* sqlite's, of the last store_error() */
+	int code; /* sqlite's, of the last failure */
 	char *path;
 	void (*warn)(const char *line);
 	int64_t capacity; /* bytes, 0: no cap */
@@ -72,8 +72,6 @@ sqlite3_stmt *store_sql(struct store *s, enum statement which,
 int store_run(struct store *s, sqlite3_stmt *st, struct error *err);
 /* The same, and on return it is on the disk, fsync and all. */
 int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err);
-/* Fills err from the connection; -1. */
-int store_error(struct store *s, struct error *err);
 /* Runs a statement without parameters. */
 int store_run_plain(struct store *s, enum statement which, struct error *err);
 /* Ends a transaction that failed, if one is open. */

@@ -21,7 +21,9 @@ enum {
 };
 
 #define CACHE_KIB "256" /* pages sqlite keeps in memory */
-int store_error(struct store *s, struct error *err)
+
+/* Fills err from the connection; -1. */
+static int fill_error(struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->db);
 	const char *name = sqlite3_db_filename(s->db, "main");
@@ -44,7 +46,7 @@ sqlite3_stmt *store_sql(struct store *s, enum statement which,
 	if (!*st && sqlite3_prepare_v3(s->db, store_texts[which], -1,
 				       SQLITE_PREPARE_PERSISTENT, st,
 				       NULL) != SQLITE_OK) {
-		store_error(s, err);
+		fill_error(s, err);
 		return NULL;
 	}
 	return *st;
@@ -52,7 +54,7 @@ sqlite3_stmt *store_sql(struct store *s, enum statement which,
 
 int store_run(struct store *s, sqlite3_stmt *st, struct error *err)
 {
-	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : store_error(s, err);
+	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : fill_error(s, err);
 
 	sqlite3_reset(st);
 	sqlite3_clear_bindings(st);
@@ -77,7 +79,7 @@ void store_rollback(struct store *s)
 int store_finish(struct store *s, sqlite3_stmt *st, int rc, struct error *err)
 {
 	int result =
-		rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_error(s, err);
+		rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fill_error(s, err);
 
 	sqlite3_reset(st);
 	sqlite3_clear_bindings(st);
@@ -100,7 +102,7 @@ int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err)
 
 	if (exec(s, "PRAGMA synchronous=FULL") != SQLITE_OK) {
 		sqlite3_reset(st);
-		return store_error(s, err);
+		return fill_error(s, err);
 	}
 	rc = store_run(s, st, err);
 	(void)exec(s, "PRAGMA synchronous=NORMAL"); /* else only slower */
@@ -149,14 +151,14 @@ static int migrate(struct store *s, struct error *err)
 
 	if (enter_wal(s) != SQLITE_OK ||
 	    exec(s, store_texts[SQL_BEGIN]) != SQLITE_OK)
-		return store_error(s, err);
+		return fill_error(s, err);
 	version = read_version(s);
 	rc = version < 0 ? SQLITE_ERROR : schema_migrate(s->db, version);
 	if (rc == SQLITE_OK)
 		rc = exec(s, store_texts[SQL_COMMIT]);
 	if (rc == SQLITE_OK)
 		return 0;
-	store_error(s, err);
+	fill_error(s, err);
 	(void)exec(s, store_texts[SQL_ROLLBACK]);
 	return -1;
 }
@@ -169,7 +171,7 @@ static int read_owner(struct store *s, struct error *err)
 		return -1;
 	if (sqlite3_step(st) != SQLITE_ROW) {
 		sqlite3_reset(st);
-		return store_error(s, err);
+		return fill_error(s, err);
 	}
 	snprintf(s->owner, sizeof(s->owner), "%s", store_text(st, 0));
 	sqlite3_reset(st);
@@ -221,14 +223,14 @@ static int try_open(struct store *s, const char *path, bool *damaged,
 
 	s->code = SQLITE_OK;
 	if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
-		return store_error(s, err);
+		return fill_error(s, err);
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	if (exec(s, "PRAGMA synchronous=NORMAL;"
 		    "PRAGMA cache_size=-" CACHE_KIB) != SQLITE_OK)
-		rc = store_error(s, err);
+		rc = fill_error(s, err);
 	version = rc < 0 ? -1 : read_version(s);
 	if (rc == 0 && version < 0)
-		rc = store_error(s, err);
+		rc = fill_error(s, err);
 	if (rc == 0 && version > schema_version())
 		return error_set(err, ERR_CONFIG,
 				 "database %s was written by a newer dcode",
@@ -295,7 +297,7 @@ out:
 	return rc;
 }
 
-struct store *store_later(const char *path, void (*warn)(const char *line))
+struct store *store_new(const char *path, void (*warn)(const char *line))
 {
 	struct store *s = xcalloc(1, sizeof(*s));
 
@@ -324,19 +326,6 @@ int store_ready(struct store *s, struct error *err)
 	shut(s);
 	*err = failure;
 	return -1;
-}
-
-int store_open(struct store **out, const char *path,
-	       void (*warn)(const char *line), struct error *err)
-{
-	struct store *s = store_later(path, warn);
-
-	if (store_ready(s, err) < 0) {
-		store_close(s);
-		return -1;
-	}
-	*out = s;
-	return 0;
 }
 
 void store_close(struct store *s)

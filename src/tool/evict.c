@@ -102,8 +102,9 @@ void evict_preview(struct str text, struct buf *out)
 		     out);
 }
 
-void evict_render(const char *id, const char *path, struct str text,
-		  struct buf *out)
+/* What stands for the text. */
+static void add_reference(const char *id, const char *path, struct str text,
+			  struct buf *out)
 {
 	buf_adds(out, "Tool result too large, the result of this tool call ");
 	result_clip(str_of(id ? id : "unknown"), EVICT_ID_BYTES, out);
@@ -207,7 +208,7 @@ void evict_apply(const struct tool_env *env, const char *id, bool may_save,
 	else if (save(env, buf_str(text), &path, &err))
 		evict_clip(err.message, buf_str(text), &out);
 	else
-		evict_render(id, path.ptr, buf_str(text), &out);
+		add_reference(id, path.ptr, buf_str(text), &out);
 	buf_release(text);
 	*text = out;
 	buf_release(&path);

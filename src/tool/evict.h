@@ -27,9 +27,6 @@ void evict_apply(const struct tool_env *env, const char *id, bool save,
 void evict_name(const char *thread, unsigned n, struct buf *out);
 /* True for such a file of this thread, on this machine. real: without links. */
 bool evict_is_own(const char *thread, const char *real);
-/* What stands for the text. */
-void evict_render(const char *id, const char *path, struct str text,
-		  struct buf *out);
 /* The head and tail lines, numbered. */
 void evict_preview(struct str text, struct buf *out);
 /* The head and tail of the text, RESULT_CHARS code points together. */

@@ -31,18 +31,13 @@ bool result_is_file_error(const struct error *err)
 	       err->code != ERR_AUTH;
 }
 
-int result_failed(struct buf *out, const struct error *err)
-{
-	buf_addf(out, "Error: %s", err->message);
-	return -1;
-}
-
 int result_file_failed(struct buf *out, const char *noun, const char *path,
 		       const struct error *err)
 {
 	if (!result_is_file_error(err))
-		return result_failed(out, err);
-	buf_addf(out, "Error: %s '%s': %s", noun, path, err->message);
+		buf_addf(out, "Error: %s", err->message);
+	else
+		buf_addf(out, "Error: %s '%s': %s", noun, path, err->message);
 	return -1;
 }
 

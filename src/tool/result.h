@@ -28,8 +28,6 @@ bool result_is_file_error(const struct error *err);
  * "Error: " and the words of the transport. Returns -1. noun: "Path". */
 int result_file_failed(struct buf *out, const char *noun, const char *path,
 		       const struct error *err);
-/* The failed result "Error: " and err's own words. Returns -1. */
-int result_failed(struct buf *out, const struct error *err);
 /* Masks each line by itself, so that their number stays: for text whose lines
  * are wrapped or numbered before the whole result is masked. */
 void result_mask_lines(const struct mask *m, struct buf *text);

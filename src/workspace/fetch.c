@@ -307,6 +307,15 @@ static int put_link(struct fetching *g, size_t i, struct error *err)
 	return 0;
 }
 
+static void release_items(struct fetch_item **items, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		free((*items)[i].path);
+	free(*items);
+	*items = NULL;
+	*n = 0;
+}
+
 /* Hard links: a second commit gives them the bytes of the files that came,
  * all looked up in one go. */
 static int commit_links(struct fetching *g, struct error *err)
@@ -326,8 +335,8 @@ static int commit_links(struct fetching *g, struct error *err)
 	rc = g->commit ? end_commit(g, rc, err) : -1;
 	for (size_t i = 0; i < g->n; i++)
 		free(g->names[i].entry);
-	fetch_items_release(&g->links, &g->n_links);
-	fetch_items_release(&g->originals, &g->n_originals);
+	release_items(&g->links, &g->n_links);
+	release_items(&g->originals, &g->n_originals);
 	return rc;
 }
 
@@ -473,24 +482,15 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 	odb_commit_abort(g.commit);
 	scan_release(&g.scan);
 	listing_release(&g.base);
-	fetch_items_release(&g.links, &g.n_links);
-	fetch_items_release(&g.originals, &g.n_originals);
+	release_items(&g.links, &g.n_links);
+	release_items(&g.originals, &g.n_originals);
 	free(g.names);
 	buf_release(&text);
 	return rc;
 }
 
-void fetch_items_release(struct fetch_item **items, size_t *n)
-{
-	for (size_t i = 0; i < *n; i++)
-		free((*items)[i].path);
-	free(*items);
-	*items = NULL;
-	*n = 0;
-}
-
 void fetch_release(struct fetch *f)
 {
-	fetch_items_release(&f->refused, &f->n_refused);
-	fetch_items_release(&f->left, &f->n_left);
+	release_items(&f->refused, &f->n_refused);
+	release_items(&f->left, &f->n_left);
 }

@@ -39,7 +39,6 @@ struct fetching {
 
 void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why);
-void fetch_items_release(struct fetch_item **items, size_t *n);
 
 /* Takes out of g->names what git ignores here, what is in another repository,
  * and what name_refuse() does not allow; what include names stays. */

@@ -40,6 +40,7 @@ scripts() {
 }
 
 layers() { $python tests/lint/layers.py; }
+exports() { $python tests/lint/exports.py; }
 sizes() { $python tests/lint/limits.py size; }
 functions() { $python tests/lint/limits.py functions; }
 heads() { $python tests/lint/limits.py heads; }
@@ -99,7 +100,7 @@ run() { # NAME FUNCTION
 	fi
 }
 
-[ $# -gt 0 ] || set -- layers sizes functions heads banned words \
+[ $# -gt 0 ] || set -- layers exports sizes functions heads banned words \
 	messages tags format shell python headers tidy analyze
 for check in "$@"; do
 	case $check in

@@ -12,6 +12,7 @@
 #include "contract/contract.h"
 #include "contract_broken.h"
 #include "session/session_impl.h"
+#include "store_open.h"
 #include "unit.h"
 
 enum { AT_ONCE = 5, SLOW_ONES = 7 };

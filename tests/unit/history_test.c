@@ -12,6 +12,7 @@
 #include "session/thread.h"
 /* clang-format off: cmocka needs the standard headers before it */
 #include "history_check.h"
+#include "store_open.h"
 #include "unit.h"
 /* clang-format on */
 

@@ -6,15 +6,13 @@
 
 #include "base/ids.h"
 #include "base/path.h"
-#include "fake_box.h"
+#include "fake_store.h"
 #include "lifecycle/lifecycle.h"
 #include "session/session_impl.h"
 #include "unit.h"
 
 struct scene {
-	char dir[64];
-	struct store *store;
-	struct sandbox_client host;
+	struct fake_store f;
 	struct buf lines; /* progress and warnings */
 };
 
@@ -28,17 +26,8 @@ static void note_line(void *arg, const char *line)
 static int set_up(void **state)
 {
 	struct scene *s = xcalloc(1, sizeof(*s));
-	struct error err = { 0 };
-	char *path;
 
-	fake_reset();
-	snprintf(s->dir, sizeof(s->dir), "/tmp/dcode-unit-XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
-	snprintf(fake.workdir, sizeof(fake.workdir), "%s", s->dir);
-	path = path_join(s->dir, "dcode.db");
-	assert_int_equal(store_open(&s->store, path, NULL, &err), 0);
-	free(path);
-	s->host = (struct sandbox_client){ .provider = &fake_provider };
+	fake_store_open(&s->f);
 	s->lines = BUF_INIT(1 << 20);
 	*state = s;
 	return 0;
@@ -47,13 +36,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct scene *s = *state;
-	struct error err = { 0 };
 
-	store_close(s->store);
+	fake_store_close(&s->f);
 	buf_release(&s->lines);
-	path_remove_tree(s->dir, &err);
 	free(s);
-	fake_reset();
 	return 0;
 }
 
@@ -61,8 +47,8 @@ static struct lifecycle_request request(struct scene *s,
 					enum lifecycle_exit on_exit)
 {
 	return (struct lifecycle_request){
-		.host = &s->host,
-		.store = s->store,
+		.host = &s->f.client,
+		.store = s->f.store,
 		.on_exit = on_exit,
 		.ui = { .progress = note_line, .warn = note_line, .arg = s },
 	};
@@ -101,13 +87,13 @@ static struct seen row_of(struct scene *s)
 	struct seen seen = { 0 };
 	struct error err = { 0 };
 
-	assert_int_equal(ledger_each(s->store, true, see, &seen, &err), 0);
+	assert_int_equal(ledger_each(s->f.store, true, see, &seen, &err), 0);
 	return seen;
 }
 
 static void sql(struct scene *s, const char *text)
 {
-	assert_int_equal(sqlite3_exec(s->store->db, text, NULL, NULL, NULL),
+	assert_int_equal(sqlite3_exec(s->f.store->db, text, NULL, NULL, NULL),
 			 SQLITE_OK);
 }
 
@@ -125,7 +111,7 @@ static const struct sandbox_provider *const all[] = { &fake_provider, NULL };
 
 static void gc(struct scene *s)
 {
-	struct gc_request g = { .store = s->store,
+	struct gc_request g = { .store = s->f.store,
 				.providers = all,
 				.host = open_fake };
 	struct stop stop = stop_cleanup(10000);
@@ -207,7 +193,7 @@ static void test_a_deletion_that_was_begun_is_finished_by_gc(void **state)
 	struct error err = { 0 };
 
 	make(s, LIFECYCLE_STOP);
-	assert_int_equal(ledger_removing(s->store, row_of(s).label, &err), 0);
+	assert_int_equal(ledger_removing(s->f.store, row_of(s).label, &err), 0);
 	assert_false(row_of(s).held);
 	gc(s);
 	assert_int_equal(fake_alive(), 0);
@@ -411,7 +397,7 @@ static void take_before_removal(void *arg, struct sandbox_client *host,
 static void gc_with(struct rival *rival)
 {
 	struct scene *s = rival->scene;
-	struct gc_request g = { .store = s->store,
+	struct gc_request g = { .store = s->f.store,
 				.providers = all,
 				.host = open_and_take,
 				.before_remove = take_before_removal,
@@ -453,7 +439,8 @@ static void test_nobody_takes_over_what_gc_saves_and_deletes(void **state)
 static int claim(struct scene *s, enum ledger_spared spared)
 {
 	struct error err = { 0 };
-	int rc = ledger_claim_removal(s->store, row_of(s).label, spared, &err);
+	int rc =
+		ledger_claim_removal(s->f.store, row_of(s).label, spared, &err);
 
 	assert_int_equal(err.code, rc < 0 ? ERR_BUSY : 0);
 	assert_int_equal(row_of(s).state == LEDGER_REMOVING, rc == 0);

@@ -6,17 +6,15 @@
 
 #include "base/ids.h"
 #include "base/path.h"
-#include "fake_box.h"
+#include "fake_store.h"
 #include "lifecycle/lifecycle.h"
 #include "session/session_impl.h"
 #include "unit.h"
 
 struct scene {
-	char dir[64];
+	struct fake_store f;
 	char *script; /* a path */
-	struct store *store;
 	struct settings *set;
-	struct sandbox_client host;
 	struct mask *mask;
 	struct cancel cancel;
 	struct buf lines; /* progress */
@@ -62,27 +60,19 @@ static int set_up(void **state)
 						       { 0 } };
 	struct scene *s = xcalloc(1, sizeof(*s));
 	struct error err = { 0 };
-	char *path;
 
-	fake_reset();
-	snprintf(s->dir, sizeof(s->dir), "/tmp/dcode-unit-XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
-	snprintf(fake.workdir, sizeof(fake.workdir), "%s", s->dir);
-	path = path_join(s->dir, "dcode.db");
-	assert_int_equal(store_open(&s->store, path, NULL, &err), 0);
-	free(path);
-	s->script = path_join(s->dir, "setup.sh");
+	fake_store_open(&s->f);
+	s->script = path_join(s->f.dir, "setup.sh");
 	assert_int_equal(settings_load(&s->set,
 				       &(struct settings_input){
-					       .home = s->dir,
-					       .cwd = s->dir,
+					       .home = s->f.dir,
+					       .cwd = s->f.dir,
 					       .environ = env,
 					       .groups = groups,
 				       },
 				       &err),
 			 0);
-	s->host = (struct sandbox_client){ .provider = &fake_provider,
-					   .settings = s->set };
+	s->f.client.settings = s->set;
 	s->mask = mask_new();
 	assert_int_equal(cancel_init(&s->cancel, &err), 0);
 	s->lines = BUF_INIT(1 << 20);
@@ -95,27 +85,24 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct scene *s = *state;
-	struct error err = { 0 };
 
-	store_close(s->store);
+	fake_store_close(&s->f);
 	settings_free(s->set);
 	mask_free(s->mask);
 	cancel_release(&s->cancel);
 	buf_release(&s->lines);
 	buf_release(&s->warnings);
 	buf_release(&s->output);
-	path_remove_tree(s->dir, &err);
 	free(s->script);
 	free(s);
-	fake_reset();
 	return 0;
 }
 
 static struct lifecycle_request request(struct scene *s)
 {
 	return (struct lifecycle_request){
-		.host = &s->host,
-		.store = s->store,
+		.host = &s->f.client,
+		.store = s->f.store,
 		.mask = s->mask,
 		.ui = { progress, warn, output, NULL, s },
 	};
@@ -144,7 +131,7 @@ static struct rows rows_of(struct scene *s, bool all)
 	struct rows rows = { 0 };
 	struct error err = { 0 };
 
-	assert_int_equal(ledger_each(s->store, all, count, &rows, &err), 0);
+	assert_int_equal(ledger_each(s->f.store, all, count, &rows, &err), 0);
 	return rows;
 }
 
@@ -280,7 +267,7 @@ static int host(void *arg, const char *provider, struct sandbox_client *h,
 
 	if (strcmp(provider, "fake") != 0)
 		return error_set(err, ERR_CONFIG, "not configured");
-	*h = s->host;
+	*h = s->f.client;
 	return 0;
 }
 
@@ -294,7 +281,7 @@ static void no_item(void *arg, const struct gc_item *item)
 
 static size_t gc(struct scene *s, bool dry_run)
 {
-	struct gc_request g = { .store = s->store,
+	struct gc_request g = { .store = s->f.store,
 				.dry_run = dry_run,
 				.host = host,
 				.each = no_item,
@@ -312,7 +299,7 @@ static size_t gc(struct scene *s, bool dry_run)
 /* The ledger's owner is this process: pretend that it died. */
 static void orphan(struct scene *s)
 {
-	assert_int_equal(sqlite3_exec(s->store->db,
+	assert_int_equal(sqlite3_exec(s->f.store->db,
 				      "UPDATE ledger SET started=1", NULL, NULL,
 				      NULL),
 			 SQLITE_OK);
@@ -408,8 +395,8 @@ static void gc_touches_only_ours(void **state)
 	char id[32];
 
 	fake_add("dcode-aaaaaaaa", "somebody else", id);
-	fake_add("theirs", store_owner(s->store), id);
-	fake_add("dcode-bbbbbbbb", store_owner(s->store), id); /* no row */
+	fake_add("theirs", store_owner(s->f.store), id);
+	fake_add("dcode-bbbbbbbb", store_owner(s->f.store), id); /* no row */
 	assert_int_equal(lifecycle_open(&dead, &r, &stop, &err), 0);
 	orphan(s);
 	assert_int_equal(lifecycle_open(&live, &r, &stop, &err), 0);
@@ -438,7 +425,7 @@ static void gc_of_the_silent(void **state)
 	struct error err = { 0 };
 	char label[16];
 
-	assert_int_equal(ledger_intend(s->store, "fake", "", 0, label, &err),
+	assert_int_equal(ledger_intend(s->f.store, "fake", "", 0, label, &err),
 			 0);
 	orphan(s);
 	fake.fail_at = 1;
@@ -448,17 +435,18 @@ static void gc_of_the_silent(void **state)
 	assert_int_equal(gc(s, false), 0);
 	assert_int_equal(rows_of(s, false).n, 0);
 	/* A provider that cannot be opened, with a row. */
-	assert_int_equal(ledger_intend(s->store, "poor", "", 0, label, &err),
+	assert_int_equal(ledger_intend(s->f.store, "poor", "", 0, label, &err),
 			 0);
 	orphan(s);
 	assert_int_equal(gc(s, false), 1);
 	has(&s->output, "not configured");
 	/* Another engine of the same provider. */
-	assert_int_equal(ledger_gone(s->store, label, &err), 0);
-	assert_int_equal(
-		ledger_intend(s->store, "fake", "tcp://other", 0, label, &err),
-		0);
-	assert_int_equal(ledger_created(s->store, label, "machine-1", &err), 0);
+	assert_int_equal(ledger_gone(s->f.store, label, &err), 0);
+	assert_int_equal(ledger_intend(s->f.store, "fake", "tcp://other", 0,
+				       label, &err),
+			 0);
+	assert_int_equal(ledger_created(s->f.store, label, "machine-1", &err),
+			 0);
 	orphan(s);
 	assert_int_equal(gc(s, false), 1);
 	has(&s->output, "tcp://other");

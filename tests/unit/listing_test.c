@@ -101,9 +101,6 @@ static void test_the_last_entry_of_a_path_stays(void **state)
 	listing_sort(&l);
 	assert_int_equal(l.n, 2);
 	assert_int_equal(listing_find(&l, "b")->mode, LISTING_PROGRAM);
-	assert_true(listing_remove(&l, "a"));
-	assert_false(listing_remove(&l, "a"));
-	assert_int_equal(l.n, 1);
 	listing_release(&l);
 }
 

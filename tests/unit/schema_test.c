@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "session/session_impl.h"
 #include "session/thread.h"
+#include "store_open.h"
 #include "unit.h"
 
 /* As version 2 made it, with two threads. */

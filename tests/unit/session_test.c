@@ -17,6 +17,7 @@
 #include "base/stop.h"
 #include "session/ledger.h"
 #include "session/session_impl.h"
+#include "store_open.h"
 #include "unit.h"
 
 struct place {

@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "session/session_impl.h"
 #include "session/thread.h"
+#include "store_open.h"
 #include "unit.h"
 
 struct place {

@@ -15,8 +15,9 @@
 #include "sandbox/setup/shell_assignments.h"
 #include "sandbox/setup/shell_word.h"
 
-/* A script that names one of these means the sandbox's own. Sorted. */
-const char *const setup_machine_names[] = {
+/* A script that names one of these means the sandbox's own. Sorted; "LC_*" is
+ * a prefix. */
+static const char *const machine_names[] = {
 	"BASH",
 	"BASHOPTS",
 	"BASHPID",
@@ -104,8 +105,8 @@ const char *const setup_machine_names[] = {
 
 bool setup_machine_name(struct str name)
 {
-	for (size_t i = 0; setup_machine_names[i]; i++) {
-		struct str row = str_of(setup_machine_names[i]);
+	for (size_t i = 0; machine_names[i]; i++) {
+		struct str row = str_of(machine_names[i]);
 
 		if (str_ends(row, "*")) {
 			row.len--;

@@ -50,8 +50,6 @@ void setup_script_init(struct setup_script *s);
 void setup_script_release(struct setup_script *s);
 /* Names that belong to the machine the script runs on: HOME, PATH, ... */
 bool setup_machine_name(struct str name);
-/* The documented list of them, NULL-terminated; "LC_*" is a prefix. */
-extern const char *const setup_machine_names[];
 
 /*
  * Where the variables are that the script left in ~/.bashrc and ~/.profile: in

@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""exports.py - a function that a header shows is used by another file.
+
+Of each function of src, config, providers and cmd that is not static: some
+other file calls it, or its own file does and a test looks at it alone. What
+remains is dead, or should be static. Reads the sources: nothing must be built.
+"""
+# SPDX-License-Identifier: MIT
+import pathlib
+import re
+import sys
+
+TOPS = ("src", "config", "providers", "cmd")
+# Called by tests only, on purpose.
+ALLOWED = {
+    "ws_protocol",       # what the peer chose and why it closed, which the
+    "ws_reason",         # contract of WebSockets is checked with
+    "supervise_follow",  # a job outlives its reader: what the reader's own
+                         # retries rest on
+    "mem_on_exhausted",  # of a terminal that is to be put back
+}
+# `type name(...)` from column 0 to the brace that opens the body.
+DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b|#)[a-z][^;{}()=]*?"
+                     r"\b(\w+)\([^;{}]*\)\n\{", re.M)
+PROTOTYPE = re.compile(r"^[a-z][^;{}#]*?\([^;{}]*?\)[^;{}]*;", re.M)
+NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
+                      r"'(?:\\.|[^'\\\n])+'", re.S)
+WORD = re.compile(r"[A-Za-z_]\w+")
+
+
+def words_of(path, text):
+    """How often each word stands in the code; prototypes do not count."""
+    code = NOT_CODE.sub(" ", text)
+    if path.endswith(".h"):
+        code = PROTOTYPE.sub(" ", code)
+    seen = {}
+    for word in WORD.findall(code):
+        seen[word] = seen.get(word, 0) + 1
+    return seen
+
+
+def find_unused(files, tests):
+    """(path, line, name, why) of each function that nothing else calls."""
+    words = {path: words_of(path, text) for path, text in files.items()}
+    tested = set().union(*(words_of("x.c", text) for text in tests))
+    users = {}
+    for path, seen in words.items():
+        for word in seen:
+            users.setdefault(word, set()).add(path)
+    for path, text in files.items():
+        if not path.endswith(".c"):
+            continue
+        code = NOT_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+        for hit in DEFINED.finditer(code):
+            name, line = hit.group(1), code.count("\n", 0, hit.start(1)) + 1
+            if name == "main" or users[name] != {path}:
+                continue
+            if words[path][name] == 1:
+                why = "only tests call it" if name in tested else \
+                    "nothing calls it"
+                yield path, line, name, why
+            elif name not in tested:
+                yield path, line, name, "only this file uses it: static"
+
+
+def check_itself():
+    """One file of each kind, and what must be said of it."""
+    files = {
+        "a.h": "/* used(): says */\nint used(int a,\n\t\t int b);\n"
+               "int own(void);\nint dead(void);\nint tried(void);\n"
+               "int seen(void);\nstatic inline int f(void)\n{\n"
+               "\treturn by_header(1);\n}\n#define M() by_macro()\n",
+        "a.c": "int used(int a,\n\t int b)\n{\n}\nint own(void)\n{\n}\n"
+               "int dead(void)\n{\n\tlog(\"dead()\"); /* dead() */\n}\n"
+               "int tried(void)\n{\n\treturn own();\n}\n"
+               "const struct row *seen(void)\n{\n}\nint by_header(int a)\n"
+               "{\n\treturn seen();\n}\nint by_macro(void)\n{\n}\n"
+               "static int mine(void)\n{\n\treturn mine();\n}\n",
+        "b.c": "static int f(void)\n{\n\treturn used(1, 2);\n}\n",
+    }
+    found = [(line, name, why.split(":")[0]) for _, line, name, why
+             in find_unused(files, ["tried(); seen();"])]
+    return found == [(5, "own", "only this file uses it"),
+                     (8, "dead", "nothing calls it"),
+                     (12, "tried", "only tests call it")]
+
+
+def main():
+    if not check_itself():
+        print("tests/lint/exports.py:1: does not find what it should")
+        return 1
+    files = {path.as_posix(): path.read_text("utf-8") for top in TOPS
+             for path in sorted(pathlib.Path(top).rglob("*.[ch]"))
+             if "examples" not in path.parts}
+    tests = [path.read_text("utf-8") for path
+             in sorted(pathlib.Path("tests").rglob("*.[ch]"))
+             if "node_modules" not in path.parts]
+    bad, left = 0, set(ALLOWED)
+    for path, line, name, why in find_unused(files, tests):
+        left.discard(name)
+        if name not in ALLOWED:
+            bad += 1
+            print(f"{path}:{line}: {name}(): {why}")
+    for name in sorted(left):
+        bad += 1
+        print(f"tests/lint/exports.py:1: {name}() is used now, or gone")
+    return 1 if bad else 0
+
+
+sys.exit(main())
