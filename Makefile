@@ -70,7 +70,7 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # Those of the vendors over tests/unit/cloud_contract.h are found by that.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) agentcore aws choose contract deno docker_life docker_pull \
-            docker docker_top files_local grpc history http_error http_fault http_provider \
+            docker docker_top eventq files_local grpc history http_error http_fault http_provider \
             http keep lifecycle local_isolation local modal model_faults model none \
             provider_process registry stream supervise_life supervise tools_real \
             ws_node ws ws_torture

@@ -316,6 +316,18 @@ void app_warn_project_key(const struct app *app, const char *variable,
 	free(from);
 }
 
+void app_borrow_terminal(const struct app *app)
+{
+	if (app->terminal)
+		app->terminal->borrow(app->terminal->arg);
+}
+
+void app_return_terminal(const struct app *app)
+{
+	if (app->terminal)
+		app->terminal->give_back(app->terminal->arg);
+}
+
 struct stop app_stop(const struct app *app)
 {
 	return stop_on(&app->cancel);

@@ -24,16 +24,25 @@ struct app_chat {           /* the chat that a command is typed in; borrowed */
 	struct sandbox *sandbox;
 };
 
+/* Who draws on the terminal. What asks there itself has it as it is without a
+ * screen between app_borrow_terminal() and app_return_terminal(). */
+struct app_terminal {
+	void (*borrow)(void *arg);
+	void (*give_back)(void *arg);
+	void *arg;
+};
+
 struct app {
 	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
 	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
 	 * keeps it where the user said so. A second Ctrl-C, or a third signal
 	 * of any kind, leaves at once. */
 	struct cancel cancel;
-	bool json;                   /* --json */
-	bool quiet;                  /* -q */
-	bool unattended;             /* nobody may be asked anything */
-	const struct app_chat *chat; /* NULL: a command of the shell */
+	bool json;                           /* --json */
+	bool quiet;                          /* -q */
+	bool unattended;                     /* nobody may be asked anything */
+	const struct app_chat *chat;         /* NULL: a command of the shell */
+	const struct app_terminal *terminal; /* NULL: nobody draws there */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */
@@ -69,6 +78,10 @@ int app_host_check(struct app *app, const char *provider,
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);
 int app_unknown_provider(const char *name, struct error *err);
+/* Nothing where nobody draws; may be one within the other. On the thread that
+ * the chat's work is done on. */
+void app_borrow_terminal(const struct app *app);
+void app_return_terminal(const struct app *app);
 /* What ends the work of this run: the signals. */
 struct stop app_stop(const struct app *app);
 /* The signal that triggered cancel, or 0. */

@@ -34,7 +34,7 @@ void secret_free(char *room)
 bool secret_terminal(const struct app *app)
 {
 	return !app->unattended && isatty(STDIN_FILENO) &&
-	       isatty(STDERR_FILENO);
+	       (app->terminal || isatty(STDERR_FILENO));
 }
 
 /* One byte: 1, 0 at the end, -1 with err. */
@@ -101,8 +101,8 @@ static int read_hidden(struct app *app, int fd, char *room, size_t size,
 	return rc < 0 ? -1 : trim(room, len);
 }
 
-int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
-	       struct error *err)
+static int ask_hidden(struct app *app, const char *prompt, char *room,
+		      size_t size, struct error *err)
 {
 	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios was;
@@ -134,6 +134,17 @@ int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	return rc;
 }
 
+int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
+	       struct error *err)
+{
+	int rc;
+
+	app_borrow_terminal(app);
+	rc = ask_hidden(app, prompt, room, size, err);
+	app_return_terminal(app);
+	return rc;
+}
+
 int secret_read(struct app *app, char *room, size_t size, struct error *err)
 {
 	size_t len = 0;
@@ -149,7 +160,7 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 	return rc < 0 ? -1 : trim(room, len);
 }
 
-int secret_confirm(struct app *app, const char *question, struct error *err)
+static int confirm(struct app *app, const char *question, struct error *err)
 {
 	char answer[16] = "";
 	size_t len = 0;
@@ -168,4 +179,15 @@ int secret_confirm(struct app *app, const char *question, struct error *err)
 		return error_set(err, ERR_CANCELLED, "no answer");
 	return str_is_nocase(str_trim(str_of(answer)), "y") ||
 	       str_is_nocase(str_trim(str_of(answer)), "yes");
+}
+
+int secret_confirm(struct app *app, const char *question, struct error *err)
+{
+	int rc;
+
+	app_borrow_terminal(app);
+	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
+	rc = confirm(app, question, err);
+	app_return_terminal(app);
+	return rc;
 }

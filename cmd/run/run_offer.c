@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cmd/run/run.h"
@@ -52,7 +51,6 @@ static int ask(struct run *r, struct error *err)
 		"dcode never deletes it.\n",
 		line.ptr);
 	buf_release(&line);
-	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	rc = secret_confirm(r->app, "Use this sandbox? [y/N] ", err);
 	return rc;
 }

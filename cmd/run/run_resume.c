@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -42,7 +41,6 @@ static int confirm(const struct run *r, const char *question, struct error *err)
 {
 	if (!r->interactive || !secret_terminal(r->app))
 		return 0;
-	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	return secret_confirm(r->app, question, err);
 }
 

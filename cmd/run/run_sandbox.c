@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/sanitize.h"
@@ -134,7 +133,6 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 	if (!r->interactive || !secret_terminal(r->app))
 		return 0;
 	on_warning(NULL, sentence);
-	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	return secret_confirm(r->app, "Go on? [y/N] ", err);
 }
 

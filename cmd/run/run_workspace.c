@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -316,7 +315,6 @@ static int ask(struct filling *f, struct error *err)
 		 provider + 1);
 	sanitize_message(buf_str(&question), &clean);
 	report_left(f);
-	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	rc = secret_confirm(r->app, clean.ptr, err);
 	if (rc >= 0 && consent_set(store, f->w.root, provider, rc > 0, err) < 0)
 		rc = -1;

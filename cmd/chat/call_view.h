@@ -1,0 +1,29 @@
+/* call_view.h - a call that waits for approval, as the user is shown it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CHAT_CALL_VIEW_H
+#define CMD_CHAT_CALL_VIEW_H
+
+#include "agent/agent.h"
+#include "ui/question.h"
+
+enum {
+	CALL_VIEW_ITEMS = 10,       /* arguments of a tool and what is added */
+	CALL_VIEW_BYTES = 16 << 20, /* of what is shown */
+};
+
+struct call_view { /* what is shown; borrowed from the call */
+	struct question_item items[CALL_VIEW_ITEMS];
+	size_t n;
+	char title[128]; /* with its line end */
+	/* its own */
+	char *owned[CALL_VIEW_ITEMS];
+	size_t n_owned;
+	struct buf unused; /* members that the tool does not read */
+};
+
+/* What the tool will read comes first, in the tool's own order: other members
+ * could push it into the part that is left out. */
+void call_view_open(struct call_view *v, const struct approval *a);
+void call_view_close(struct call_view *v);
+
+#endif

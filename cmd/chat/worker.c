@@ -1,0 +1,115 @@
+/* worker.c - the chat's second thread: the agent's, and of all that waits. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/chat/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		int result;
+
+		while (!w->run && !w->quits)
+			pthread_cond_wait(&w->changed, &w->lock);
+		if (!w->run)
+			break;
+		pthread_mutex_unlock(&w->lock);
+		result = w->run(w->arg);
+		fflush(stdout);
+		pthread_mutex_lock(&w->lock);
+		w->result = result;
+		w->run = NULL;
+		eventq_notify(w->events, NOTICE_DONE, NULL);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+int worker_start(struct worker *w, struct error *err)
+{
+	sigset_t all;
+	sigset_t before;
+	int rc;
+
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&w->thread, NULL, work, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		return 0;
+	errno = rc;
+	return error_errno(err, "starting the agent's thread");
+}
+
+void worker_run(struct worker *w, int (*run)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&w->lock);
+	w->run = run;
+	w->arg = arg;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void worker_answer(struct worker *w, int answer)
+{
+	pthread_mutex_lock(&w->lock);
+	w->answer = answer;
+	w->answered = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void worker_stop(struct worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->quits = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+}
+
+static int wait_for_answer(struct worker *w, enum worker_notice notice,
+			   void *arg)
+{
+	int answer;
+
+	fflush(stdout);
+	pthread_mutex_lock(&w->lock);
+	w->answered = false;
+	eventq_notify(w->events, (int)notice, arg);
+	while (!w->answered)
+		pthread_cond_wait(&w->changed, &w->lock);
+	answer = w->answer;
+	pthread_mutex_unlock(&w->lock);
+	return answer;
+}
+
+int worker_ask(struct worker *w, void *question)
+{
+	return wait_for_answer(w, NOTICE_QUESTION, question);
+}
+
+void worker_borrow_terminal(void *arg)
+{
+	struct worker *w = arg;
+
+	if (w->borrowed++ == 0)
+		(void)wait_for_answer(w, NOTICE_BORROW, NULL);
+}
+
+void worker_return_terminal(void *arg)
+{
+	struct worker *w = arg;
+
+	if (--w->borrowed == 0)
+		(void)wait_for_answer(w, NOTICE_RETURN, NULL);
+}

@@ -1,0 +1,50 @@
+/* worker.h - the chat's second thread: the agent's, and of all that waits. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CHAT_WORKER_H
+#define CMD_CHAT_WORKER_H
+
+#include <pthread.h>
+
+#include "base/error.h"
+#include "ui/eventq.h"
+
+/* What the worker has for the loop, in the queue of events. */
+enum worker_notice {
+	NOTICE_DONE = 1, /* the job has ended */
+	NOTICE_QUESTION, /* arg: struct approval; worker_answer() */
+	NOTICE_BORROW,   /* wants the terminal; worker_answer() lends it */
+	NOTICE_RETURN,   /* gives it back; worker_answer() takes it */
+};
+
+struct worker {                /* zeroed; the queue set */
+	struct eventq *events; /* borrowed */
+	/* its own */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int (*run)(void *arg); /* the job, NULL: none */
+	void *arg;
+	int result;    /* of the last job */
+	bool quits;    /* there will be no more jobs */
+	bool answered; /* what it waits for */
+	int answer;
+	int borrowed; /* how often, one within the other */
+};
+
+/* On the loop's thread. The worker takes no signals: they reach the loop. */
+int worker_start(struct worker *w, struct error *err);
+/* Begins a job; the one before has ended (NOTICE_DONE, then its result). */
+void worker_run(struct worker *w, int (*run)(void *arg), void *arg);
+void worker_answer(struct worker *w, int answer);
+/* Waits for the end of the job and of the thread. */
+void worker_stop(struct worker *w);
+
+/* On the worker's thread, or one of its tools': waits for the answer, which
+ * always comes. */
+int worker_ask(struct worker *w, void *question);
+/* The terminal as it is without a screen, until as many calls of the second:
+ * for what asks there itself. arg is the worker. */
+void worker_borrow_terminal(void *arg);
+void worker_return_terminal(void *arg);
+
+#endif

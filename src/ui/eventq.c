@@ -1,0 +1,199 @@
+/* eventq.c - agent events on their way from its thread to a screen's. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/eventq.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	MAX_QUEUED = 1 << 20, /* bytes of text; one event may be longer */
+	MAX_JOINED = 1 << 16, /* bytes of text in one event */
+	MAX_TEXT = 64 << 20,
+};
+
+struct eventq {
+	pthread_mutex_t lock;
+	pthread_cond_t room;
+	struct queued *first, *last;
+	size_t bytes; /* of text in all of them */
+	bool closed;
+	int fd; /* eventfd: above zero while there is an item */
+};
+
+struct eventq *eventq_new(struct error *err)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct eventq *q;
+
+	if (fd < 0) {
+		error_errno(err, "making an event queue");
+		return NULL;
+	}
+	q = xcalloc(1, sizeof(*q));
+	q->fd = fd;
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->room, NULL);
+	return q;
+}
+
+void queued_free(struct queued *item)
+{
+	if (!item)
+		return;
+	buf_release(&item->text);
+	free(item->call.id);
+	free(item->call.name);
+	free(item->call.args);
+	free(item);
+}
+
+void eventq_free(struct eventq *q)
+{
+	if (!q)
+		return;
+	while (q->first) {
+		struct queued *next = q->first->next;
+
+		queued_free(q->first);
+		q->first = next;
+	}
+	close(q->fd);
+	pthread_cond_destroy(&q->room);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}
+
+int eventq_fd(const struct eventq *q)
+{
+	return q->fd;
+}
+
+static bool same_call(const struct part *a, const struct part *b)
+{
+	return a == b || (a && b && str_eq(str_of(a->id), str_of(b->id)));
+}
+
+/* Delta after delta is one for the reader. */
+static bool join(struct eventq *q, const struct agent_event *ev)
+{
+	struct queued *last = q->last;
+
+	if (!last || last->event.kind != ev->kind ||
+	    last->text.len + ev->text.len > MAX_JOINED)
+		return false;
+	if (ev->kind != EVENT_TEXT && ev->kind != EVENT_THINKING &&
+	    ev->kind != EVENT_TOOL_OUTPUT)
+		return false;
+	if (!same_call(last->event.call, ev->call))
+		return false;
+	buf_addstr(&last->text, ev->text);
+	last->event.text = buf_str(&last->text);
+	return true;
+}
+
+static char *copy_of(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static struct queued *copy_event(const struct agent_event *ev)
+{
+	struct queued *item = xcalloc(1, sizeof(*item));
+
+	item->event = *ev;
+	item->text = BUF_INIT(MAX_TEXT);
+	buf_addstr(&item->text, ev->text);
+	item->event.text = buf_str(&item->text);
+	if (ev->call) {
+		item->call = (struct part){
+			.kind = ev->call->kind,
+			.id = copy_of(ev->call->id),
+			.name = copy_of(ev->call->name),
+			/* They may be long, and output comes in many pieces.
+			 */
+			.args = ev->kind == EVENT_TOOL_OUTPUT
+					? NULL
+					: copy_of(ev->call->args),
+			.bad_args = ev->call->bad_args,
+		};
+		item->event.call = &item->call;
+	}
+	if (ev->usage) {
+		item->usage = *ev->usage;
+		item->event.usage = &item->usage;
+	}
+	return item;
+}
+
+/* Under the lock. */
+static void append(struct eventq *q, struct queued *item)
+{
+	static const uint64_t one = 1;
+
+	if (q->last)
+		q->last->next = item;
+	else
+		q->first = item;
+	q->last = item;
+	if (q->first == item)
+		(void)!write(q->fd, &one, sizeof(one));
+}
+
+void eventq_push(struct eventq *q, const struct agent_event *ev)
+{
+	pthread_mutex_lock(&q->lock);
+	while (!q->closed && q->first && q->bytes + ev->text.len > MAX_QUEUED)
+		pthread_cond_wait(&q->room, &q->lock);
+	if (!q->closed) {
+		if (!join(q, ev))
+			append(q, copy_event(ev));
+		q->bytes += ev->text.len;
+	}
+	pthread_mutex_unlock(&q->lock);
+}
+
+void eventq_notify(struct eventq *q, int notice, void *arg)
+{
+	struct queued *item = xcalloc(1, sizeof(*item));
+
+	item->notice = notice;
+	item->arg = arg;
+	pthread_mutex_lock(&q->lock);
+	append(q, item);
+	pthread_mutex_unlock(&q->lock);
+}
+
+struct queued *eventq_take(struct eventq *q)
+{
+	struct queued *item;
+	uint64_t count;
+
+	pthread_mutex_lock(&q->lock);
+	item = q->first;
+	if (item) {
+		q->first = item->next;
+		q->bytes -= item->text.len;
+		item->next = NULL;
+		if (!q->first) {
+			q->last = NULL;
+			(void)!read(q->fd, &count, sizeof(count));
+		}
+		pthread_cond_broadcast(&q->room);
+	}
+	pthread_mutex_unlock(&q->lock);
+	return item;
+}
+
+void eventq_close(struct eventq *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->closed = true;
+	pthread_cond_broadcast(&q->room);
+	pthread_mutex_unlock(&q->lock);
+}
