@@ -39,6 +39,26 @@ struct fetching {
 
 void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why);
+void fetch_items_release(struct fetch_item **items, size_t *n);
+void fetch_refuse(struct fetching *g, const char *path, const char *why);
+void fetch_leave(struct fetching *g, const char *path, const char *why);
+
+/* g->names anew, sorted, each once: of the records of these two kinds. */
+void fetch_announce_all(struct fetching *g, char kind, char other);
+/* Adds a path; it is borrowed. Then sort. */
+void fetch_announce(struct fetching *g, const char *path);
+void fetch_sort_names(struct fetching *g);
+/* The index of path, or of the first name after it. */
+size_t fetch_seek_name(const struct fetching *g, const char *path);
+struct announced *fetch_find_name(const struct fetching *g, const char *path);
+
+/* The archive of g->scan as a commit on top of parent. gone: also the
+ * deletions that it reports. */
+int fetch_commit_scan(struct fetching *g, const char *parent, bool gone,
+		      struct error *err);
+/* Hard links: a second commit gives them the bytes of the files that came,
+ * all looked up in one go. */
+int fetch_commit_links(struct fetching *g, struct error *err);
 
 /* Takes out of g->names what git ignores here, what is in another repository,
  * and what name_refuse() does not allow; what include names stays. */
