@@ -54,42 +54,49 @@ static void note_records(struct fetching *g)
 	}
 }
 
-/* Where the sandbox did not decide what is ignored: what is here left of the
- * new names comes with a second command. */
-static int fetch_undecided(struct fetching *g, const struct scan_request *r,
-			   struct error *err)
+int fetch_pack(struct fetching *g, const struct scan_request *r,
+	       const char *parent, struct error *err)
 {
-	struct scan first;
-	const char **paths;
-	char parent[GIT_OID];
-	size_t n = 0;
+	const char **paths = xcalloc(g->n, sizeof(*paths));
 	int rc;
 
-	fetch_announce_all(g, SCAN_UNDECIDED, SCAN_UNDECIDED);
-	if (fetch_drop_ignored(g, err) < 0)
-		return -1;
-	if (!g->n)
-		return 0;
-	first = g->scan; /* it owns the names */
-	paths = xcalloc(g->n, sizeof(*paths));
-	for (; n < g->n; n++)
-		paths[n] = g->names[n].path;
-	memcpy(parent, g->f->theirs, sizeof(parent));
-	rc = scan_fetch(&g->scan, r, paths, n, g->stop, err);
-	if (rc == 0) {
-		for (size_t i = 0; i < g->scan.n; i++) {
-			struct announced *name =
-				fetch_find_name(g, g->scan.records[i].path);
+	for (size_t i = 0; i < g->n; i++)
+		paths[i] = g->names[i].path;
+	rc = scan_fetch(&g->scan, r, paths, g->n, g->stop, err);
+	for (size_t i = 0; i < g->scan.n && rc == 0; i++) {
+		struct announced *name =
+			fetch_find_name(g, g->scan.records[i].path);
 
-			if (name)
-				name->seen = true; /* named just below */
-		}
+		if (name)
+			name->seen = true; /* named just below */
+	}
+	if (rc == 0) {
 		note_records(g);
 		rc = fetch_commit_scan(g, parent, false, err);
 	}
 	if (rc == 0)
 		rc = fetch_commit_links(g, err);
 	free(paths);
+	return rc;
+}
+
+/* Where the sandbox did not decide what is ignored: what is here left of the
+ * new names comes with a second command. */
+static int fetch_undecided(struct fetching *g, const struct scan_request *r,
+			   struct error *err)
+{
+	struct scan first;
+	char parent[GIT_OID];
+	int rc;
+
+	fetch_announce_all(g, SCAN_UNDECIDED, SCAN_UNDECIDED);
+	if (fetch_drop_ignored(g, r, err) < 0)
+		return -1;
+	if (!g->n)
+		return 0;
+	first = g->scan; /* it owns the names */
+	memcpy(parent, g->f->theirs, sizeof(parent));
+	rc = fetch_pack(g, r, parent, err);
 	scan_release(&first);
 	return rc;
 }
@@ -132,6 +139,7 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 			      .request = r,
 			      .f = f,
 			      .stop = stop,
+			      .ref = w->theirs_ref,
 			      .scan = { .spool = -1 } };
 	struct buf text = BUF_INIT(LISTING_MAX);
 	char root[LISTING_HASH];

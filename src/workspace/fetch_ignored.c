@@ -18,6 +18,9 @@ enum {
 	FILES_MAX = 10000, /* .gitignore files that count */
 };
 
+/* Of a commit that is needed only while names are matched. */
+#define PATTERNS_REF "refs/dcode-fetch/patterns"
+
 struct ignore_file {
 	char *path; /* owned */
 	char oid[GIT_OID];
@@ -203,25 +206,15 @@ static bool may_come(struct fetching *g, const char *path)
 	return !why && !is_in_repository(g, path);
 }
 
-int fetch_drop_ignored(struct fetching *g, struct error *err)
+static int drop_matched(struct fetching *g, struct error *err)
 {
+	bool *ignored = xcalloc(g->n, sizeof(*ignored));
+	bool *included = xcalloc(g->n, sizeof(*included));
 	size_t kept = 0;
-	bool *ignored;
-	bool *included;
-	int rc;
+	int rc = match_in(g, false, ignored, err);
 
-	for (size_t i = 0; i < g->n; i++)
-		if (may_come(g, g->names[i].path))
-			g->names[kept++] = g->names[i];
-	g->n = kept;
-	if (!g->n)
-		return 0;
-	ignored = xcalloc(g->n, sizeof(*ignored));
-	included = xcalloc(g->n, sizeof(*included));
-	rc = match_in(g, false, ignored, err);
 	if (rc == 0 && g->request->n_include)
 		rc = match_in(g, true, included, err);
-	kept = 0;
 	for (size_t i = 0; i < g->n && rc == 0; i++) {
 		if (ignored[i] && !included[i])
 			g->f->ignored++;
@@ -232,4 +225,56 @@ int fetch_drop_ignored(struct fetching *g, struct error *err)
 	free(ignored);
 	free(included);
 	return rc;
+}
+
+/* New .gitignore files decide about the other names, and about themselves:
+ * they come to a commit that is only read. */
+static int fetch_patterns(struct fetching *g, const struct scan_request *r,
+			  struct error *err)
+{
+	struct fetch f = { 0 };
+	struct fetching p = { .w = g->w,
+			      .request = g->request,
+			      .f = &f,
+			      .stop = g->stop,
+			      .ref = PATTERNS_REF,
+			      .scan = { .spool = -1 } };
+	int rc = 0;
+
+	for (size_t i = 0; i < g->n; i++)
+		if (is_gitignore(g->names[i].path))
+			fetch_announce(&p, g->names[i].path);
+	if (p.n)
+		rc = fetch_pack(&p, r, g->f->theirs, err);
+	if (p.n && rc == 0) {
+		char theirs[GIT_OID];
+
+		memcpy(theirs, g->f->theirs, sizeof(theirs));
+		memcpy(g->f->theirs, f.theirs, sizeof(theirs));
+		rc = drop_matched(g, err);
+		memcpy(g->f->theirs, theirs, sizeof(theirs));
+	}
+	odb_commit_abort(p.commit);
+	scan_release(&p.scan);
+	fetch_items_release(&p.links, &p.n_links);
+	fetch_items_release(&p.originals, &p.n_originals);
+	fetch_release(&f);
+	free(p.names);
+	return rc;
+}
+
+int fetch_drop_ignored(struct fetching *g, const struct scan_request *r,
+		       struct error *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->n; i++)
+		if (may_come(g, g->names[i].path))
+			g->names[kept++] = g->names[i];
+	g->n = kept;
+	if (!g->n)
+		return 0;
+	if (drop_matched(g, err) < 0)
+		return -1;
+	return fetch_patterns(g, r, err);
 }

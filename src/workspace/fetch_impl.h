@@ -29,6 +29,7 @@ struct fetching {
 	struct scan scan;
 	struct listing base;
 	struct odb_commit *commit; /* NULL between two */
+	const char *ref;           /* that the commits go to */
 	struct announced *names;   /* sorted by path; owned */
 	size_t n;
 	int64_t bytes; /* that came */
@@ -61,7 +62,14 @@ int fetch_commit_scan(struct fetching *g, const char *parent, bool gone,
 int fetch_commit_links(struct fetching *g, struct error *err);
 
 /* Takes out of g->names what git ignores here, what is in another repository,
- * and what name_refuse() does not allow; what include names stays. */
-int fetch_drop_ignored(struct fetching *g, struct error *err);
+ * and what name_refuse() does not allow; what include names stays. New
+ * .gitignore files count: with one among the names, they come first, r being
+ * the request of the scan. */
+int fetch_drop_ignored(struct fetching *g, const struct scan_request *r,
+		       struct error *err);
+/* With one more command: the bytes of these names, to a commit on top of
+ * parent. */
+int fetch_pack(struct fetching *g, const struct scan_request *r,
+	       const char *parent, struct error *err);
 
 #endif

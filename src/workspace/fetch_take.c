@@ -165,7 +165,7 @@ static int begin_commit(struct fetching *g, const char *parent,
 			struct error *err)
 {
 	const struct odb_commit_info info = {
-		.ref = g->w->theirs_ref,
+		.ref = g->ref,
 		.parent = parent,
 		.message = "What is in the sandbox\n",
 	};

@@ -78,6 +78,31 @@ static void hard_links_and_named_ignored_files_come(void **arg)
 	}
 }
 
+static void new_ignore_files_count_at_once(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+
+		begin(&t, k);
+		make_dir(&t.room, "venv");
+		make_dir(&t.room, "venv/lib");
+		make_dir(&t.room, "sub");
+		put(&t.room, "venv/.gitignore", STR("*\n"), 0644);
+		put(&t.room, "venv/lib/x", STR("x"), 0644);
+		put(&t.room, "sub/.gitignore", STR("*.tmp\n!b.tmp\n"), 0644);
+		put(&t.room, "sub/a.tmp", STR("a"), 0644);
+		put(&t.room, "sub/b.tmp", STR("b"), 0644);
+		put(&t.room, "a.tmp", STR("not of sub"), 0644);
+		fetch(&t);
+		differs(&t, "A	a.tmp|A	sub/.gitignore|A	"
+			    "sub/b.tmp|");
+		assert_int_equal(t.f.ignored, 3);
+		assert_int_equal(t.f.n_refused + t.f.n_left, 0);
+		end(&t);
+	}
+}
+
 static void what_no_tree_can_hold_is_named(void **arg)
 {
 	(void)arg;
@@ -115,6 +140,7 @@ int main(void)
 		cmocka_unit_test(changes_become_a_commit_on_the_base),
 		cmocka_unit_test(an_undone_change_is_no_change),
 		cmocka_unit_test(hard_links_and_named_ignored_files_come),
+		cmocka_unit_test(new_ignore_files_count_at_once),
 		cmocka_unit_test(what_no_tree_can_hold_is_named),
 	};
 
