@@ -236,6 +236,8 @@ static int recall(struct tree_session *t, struct fetch *f,
 		return -1;
 	}
 	f->same = !strcmp(f->theirs, w->base);
+	if (fetch_recall(w, f, err) < 0)
+		return -1;
 	app_warn("the sandbox cannot be asked (%s): this is what was last seen "
 		 "there",
 		 t->gone.message);

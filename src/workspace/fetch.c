@@ -165,6 +165,8 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 			&w->git, w->base, f->theirs,
 			&(struct odb_sink){ see_difference, &f->same }, stop,
 			err);
+	if (rc == 0)
+		rc = fetch_remember(w, f, err);
 	odb_commit_abort(g.commit);
 	scan_release(&g.scan);
 	listing_release(&g.base);
@@ -188,4 +190,6 @@ void fetch_release(struct fetch *f)
 {
 	fetch_items_release(&f->refused, &f->n_refused);
 	fetch_items_release(&f->left, &f->n_left);
+	free(f->recalled);
+	f->recalled = NULL;
 }

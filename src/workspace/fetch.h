@@ -32,6 +32,7 @@ struct fetch {                /* start from { 0 } */
 	struct fetch_item *left;
 	size_t n_left;
 	int64_t ignored; /* new files that git ignores, where it is known */
+	char *recalled;  /* owned: what why of recalled items points to */
 };
 
 /*
@@ -44,5 +45,10 @@ struct fetch {                /* start from { 0 } */
 int fetch_changes(struct workspace *w, const struct fetch_request *r,
 		  struct fetch *f, const struct stop *stop, struct error *err);
 void fetch_release(struct fetch *f);
+
+/* fetch_changes() keeps what it refused and left, beside the commit theirs.
+ * This reads it again, when the sandbox cannot be asked any more: f->theirs is
+ * set by the caller, and nothing is added where another commit was kept. */
+int fetch_recall(const struct workspace *w, struct fetch *f, struct error *err);
 
 #endif

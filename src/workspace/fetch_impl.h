@@ -44,11 +44,14 @@ void fetch_items_release(struct fetch_item **items, size_t *n);
 void fetch_refuse(struct fetching *g, const char *path, const char *why);
 void fetch_leave(struct fetching *g, const char *path, const char *why);
 
+/* For fetch_recall(). */
+int fetch_remember(const struct workspace *w, const struct fetch *f,
+		   struct error *err);
+
 /* g->names anew, sorted, each once: of the records of these two kinds. */
 void fetch_announce_all(struct fetching *g, char kind, char other);
-/* Adds a path; it is borrowed. Then sort. */
+/* Adds a path, in order; it is borrowed. */
 void fetch_announce(struct fetching *g, const char *path);
-void fetch_sort_names(struct fetching *g);
 /* The index of path, or of the first name after it. */
 size_t fetch_seek_name(const struct fetching *g, const char *path);
 struct announced *fetch_find_name(const struct fetching *g, const char *path);

@@ -22,7 +22,7 @@ void fetch_announce(struct fetching *g, const char *path)
 	g->names[g->n++] = (struct announced){ .path = path };
 }
 
-void fetch_sort_names(struct fetching *g)
+static void sort_names(struct fetching *g)
 {
 	size_t kept = 0;
 
@@ -65,5 +65,5 @@ void fetch_announce_all(struct fetching *g, char kind, char other)
 		if (g->scan.records[i].kind == kind ||
 		    g->scan.records[i].kind == other)
 			fetch_announce(g, g->scan.records[i].path);
-	fetch_sort_names(g);
+	sort_names(g);
 }

@@ -12,6 +12,7 @@
  * 16 hexadecimal digits of the SHA-256 of the real path of its root:
  *   git/           a bare repository of dcode's own, for git_run() and odb_...
  *   LABEL.listing  "commit OID", and what both sides share as a listing
+ *   LABEL.seen     what was refused and left when it was last asked
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
  * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox. LABEL
  * is the sandbox's in the ledger ("dcode-abcd2345").

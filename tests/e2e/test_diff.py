@@ -223,3 +223,24 @@ def test_the_rest_is_applied_only_when_the_user_says_so(kept, run, work):
     assert not (work / ".GIT").exists()
     assert run("diff", "--exit-code").status == 0  # both sides share it now
     run("sandbox", "gc")
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_what_was_refused_is_known_when_the_sandbox_is_gone(kept, run, work):
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    live = run("apply")
+    assert live.status == 1 and "Refused: out is a link" in live.err
+    assert run("sandbox", "rm", row["name"]).status == 0
+    end = run("apply")
+    assert end.status == 1 and "what was last seen there" in end.err
+
+    def refused(text):
+        return sorted(line for line in text.splitlines()
+                      if line.startswith("Refused: "))
+    assert refused(end.err) == refused(live.err)
+    assert end.err.splitlines()[-2:] == live.err.splitlines()[-2:]
+    assert (work / "src/main.c").read_text() == "int main2;\n"
+    assert "Left in the sandbox: pipe is a pipe" in run("diff").err
+    end = run("apply", "--partial")
+    assert end.status == 0, end.err
+    assert (work / "src/main.c").read_text() == "int changed;\n"
