@@ -1,0 +1,163 @@
+/* theme.c - what a role looks like, and the glyphs of the screen. */
+/* SPDX-License-Identifier: MIT */
+#include "term/theme.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static const char *const names[N_THEMES] = { "dark", "light", "none" };
+
+/* SGR parameters: of the 16 colours that users set in their palette, so that
+ * theirs rule. Attributes that are part of a role stay without colours. */
+struct appearance {
+	const char *dark, *light;
+	uint8_t attrs;
+};
+
+static const struct appearance looks[N_STYLES] = {
+	[STYLE_PLAIN] = { "", "", 0 },
+	[STYLE_ACCENT] = { "36", "34", 0 },
+	[STYLE_MUTED] = { "", "", ATTR_DIM },
+	[STYLE_OK] = { "32", "32", 0 },
+	[STYLE_WARN] = { "33", "33", 0 },
+	[STYLE_ERROR] = { "31", "31", 0 },
+	[STYLE_CODE] = { "36", "34", 0 },
+	[STYLE_LINK] = { "94", "34", ATTR_UNDERLINE },
+	[STYLE_HEADING] = { "", "", ATTR_BOLD },
+	[STYLE_USER] = { "96", "34", 0 },
+	[STYLE_TOOL] = { "", "", ATTR_BOLD },
+	[STYLE_ADDED] = { "32", "32", 0 },
+	[STYLE_REMOVED] = { "31", "31", 0 },
+	[STYLE_KEYWORD] = { "35", "35", 0 },
+	[STYLE_STRING] = { "32", "32", 0 },
+	[STYLE_COMMENT] = { "", "", ATTR_DIM },
+	[STYLE_NUMBER] = { "33", "36", 0 },
+};
+
+static const struct {
+	const char *utf8, *ascii;
+} glyphs[N_GLYPHS] = {
+	[GLYPH_BULLET] = { "•", "*" },
+	[GLYPH_ELLIPSIS] = { "…", "..." },
+	[GLYPH_CHECK] = { "✓", "+" },
+	[GLYPH_CROSS] = { "✗", "x" },
+	[GLYPH_WARNING] = { "⚠", "!" },
+	[GLYPH_ARROW] = { "→", "->" },
+	[GLYPH_PROMPT] = { "❯", ">" },
+	[GLYPH_TOOL] = { "⏺", "*" },
+	[GLYPH_RESULT] = { "⎿", "|" },
+	[GLYPH_DOT] = { "·", "-" },
+	[GLYPH_QUOTE] = { "│", "|" },
+	[GLYPH_BOX_H] = { "─", "-" },
+	[GLYPH_BOX_V] = { "│", "|" },
+	[GLYPH_BOX_TOP_LEFT] = { "┌", "+" },
+	[GLYPH_BOX_TOP_RIGHT] = { "┐", "+" },
+	[GLYPH_BOX_BOTTOM_LEFT] = { "└", "+" },
+	[GLYPH_BOX_BOTTOM_RIGHT] = { "┘", "+" },
+	[GLYPH_BOX_CROSS] = { "┼", "+" },
+	[GLYPH_BOX_LEFT] = { "├", "+" },
+	[GLYPH_BOX_RIGHT] = { "┤", "+" },
+	[GLYPH_BOX_TOP] = { "┬", "+" },
+	[GLYPH_BOX_BOTTOM] = { "┴", "+" },
+	[GLYPH_TODO] = { "☐", "[ ]" },
+	[GLYPH_DONE] = { "☑", "[x]" },
+};
+
+static bool locale_is_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value = NULL;
+
+	for (size_t i = 0; i < 3 && (!value || !*value); i++)
+		value = getenv(variables[i]);
+	return value &&
+	       (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
+}
+
+/* COLORFGBG ends in the number of the background's colour: 7 and 15 are the
+ * white ones. */
+static bool background_is_light(void)
+{
+	const char *value = getenv("COLORFGBG");
+	const char *last = value ? strrchr(value, ';') : NULL;
+
+	return last && (!strcmp(last, ";7") || !strcmp(last, ";15"));
+}
+
+void theme_init(struct theme *t)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	*t = (struct theme){ .name = THEME_DARK,
+			     .ascii = !locale_is_utf8(),
+			     .links = !term || strcmp(term, "linux") != 0 };
+	if (no_color && *no_color)
+		t->name = THEME_NONE;
+	else if (background_is_light())
+		t->name = THEME_LIGHT;
+}
+
+bool theme_parse(struct str name, enum theme_name *found)
+{
+	for (size_t i = 0; i < N_THEMES; i++) {
+		if (str_is(name, names[i])) {
+			*found = (enum theme_name)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *theme_name(enum theme_name name)
+{
+	return names[name];
+}
+
+void theme_background(struct theme *t, uint32_t rgb)
+{
+	/* Luminance as ITU-R BT.709 weighs the colours, in ten-thousandths. */
+	uint32_t light = 2126 * (rgb >> 16 & 0xFF) + 7152 * (rgb >> 8 & 0xFF) +
+			 722 * (rgb & 0xFF);
+
+	if (t->name != THEME_NONE)
+		t->name = light > 1275000 ? THEME_LIGHT : THEME_DARK;
+}
+
+void theme_style(const struct theme *t, struct style style, struct buf *out)
+{
+	/* By bit of ATTR_..., lowest first. */
+	static const char *const codes[] = {
+		";1", ";2", ";3", ";4", ";9", ";7"
+	};
+	const struct appearance *look =
+		&looks[style.role < N_STYLES ? style.role : 0];
+	const char *colour = t->name == THEME_LIGHT ? look->light : look->dark;
+	unsigned attrs = style.attrs | look->attrs;
+
+	buf_adds(out, "\x1b[0");
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (attrs & 1U << i)
+			buf_adds(out, codes[i]);
+	if (*colour && t->name != THEME_NONE) {
+		buf_addc(out, ';');
+		buf_adds(out, colour);
+	}
+	buf_addc(out, 'm');
+}
+
+const char *theme_glyph(const struct theme *t, enum glyph glyph)
+{
+	return t->ascii ? glyphs[glyph].ascii : glyphs[glyph].utf8;
+}
+
+const char *theme_spinner(const struct theme *t, size_t n)
+{
+	static const char *const utf8[] = { "⠋", "⠙", "⠹", "⠸", "⠼",
+					    "⠴", "⠦", "⠧", "⠇", "⠏" };
+	static const char *const ascii[] = { "|", "/", "-", "\\" };
+
+	return t->ascii ? ascii[n % 4] : utf8[n % 10];
+}

@@ -1,0 +1,65 @@
+/* theme.h - what a role looks like, and the glyphs of the screen. */
+/* SPDX-License-Identifier: MIT */
+#ifndef TERM_THEME_H
+#define TERM_THEME_H
+
+#include "term/rows.h"
+
+enum theme_name { THEME_DARK, THEME_LIGHT, THEME_NONE, N_THEMES };
+
+/* Signs of the screen's own; ASCII where the locale has no UTF-8. */
+enum glyph {
+	GLYPH_BULLET,
+	GLYPH_ELLIPSIS,
+	GLYPH_CHECK,
+	GLYPH_CROSS,
+	GLYPH_WARNING,
+	GLYPH_ARROW,
+	GLYPH_PROMPT,
+	GLYPH_TOOL,   /* before a tool call */
+	GLYPH_RESULT, /* before what belongs to it */
+	GLYPH_DOT,    /* between parts of a line */
+	GLYPH_QUOTE,  /* bar before quoted text */
+	GLYPH_BOX_H,
+	GLYPH_BOX_V,
+	GLYPH_BOX_TOP_LEFT,
+	GLYPH_BOX_TOP_RIGHT,
+	GLYPH_BOX_BOTTOM_LEFT,
+	GLYPH_BOX_BOTTOM_RIGHT,
+	GLYPH_BOX_CROSS,
+	GLYPH_BOX_LEFT,   /* a line to the right begins */
+	GLYPH_BOX_RIGHT,  /* one to the left begins */
+	GLYPH_BOX_TOP,    /* one down begins */
+	GLYPH_BOX_BOTTOM, /* one up begins */
+	GLYPH_TODO,       /* a task that is open */
+	GLYPH_DONE,       /* one that is done */
+	N_GLYPHS,
+};
+
+struct theme {
+	enum theme_name name; /* THEME_NONE: attributes, no colours */
+	bool ascii;           /* glyphs in ASCII */
+	bool links;           /* OSC 8 */
+};
+
+/*
+ * From the environment: NO_COLOR (https://no-color.org) set and not empty is
+ * THEME_NONE; COLORFGBG (rxvt, konsole: "foreground;background") tells a light
+ * background; else dark. LC_ALL, LC_CTYPE or LANG, the first that is set, says
+ * whether glyphs are UTF-8. The Linux console shows no links.
+ */
+void theme_init(struct theme *t);
+/* "dark", "light", "none"; false when it is no theme. */
+bool theme_parse(struct str name, enum theme_name *found);
+const char *theme_name(enum theme_name name);
+/* The theme for a background that the terminal told, 0xRRGGBB; THEME_NONE
+ * stays. */
+void theme_background(struct theme *t, uint32_t rgb);
+/* Appends the escape sequence that sets exactly this style (SGR 0 first). */
+void theme_style(const struct theme *t, struct style style, struct buf *out);
+const char *theme_glyph(const struct theme *t, enum glyph glyph);
+/* Frame n of the sign that moves while something is waited for; any n. One
+ * cell wide. */
+const char *theme_spinner(const struct theme *t, size_t n);
+
+#endif
