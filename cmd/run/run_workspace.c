@@ -189,6 +189,9 @@ static void report_left(const struct filling *f)
 		print_line(f->r, "  %zu not sent: %s%s", f->s.n_left,
 			   names.len ? names.ptr : "",
 			   can_ask ? "; --include PATTERN sends one" : "");
+	if (f->s.refused)
+		print_line(f->r, "  %s %s: it is sent as no repository",
+			   f->name, f->s.refused);
 	if (f->s.sparse)
 		print_line(f->r, "  %zu left out by the sparse checkout",
 			   f->s.sparse);

@@ -35,6 +35,11 @@ enum { PROC_FDS_MAX = 32 };
 /* Without fork's cost (the memory is not copied). The child has default
  * signals. Any thread. The caller reaps the child. */
 int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err);
+/* The same, core aside, for a child that must not outlive dcode, however that
+ * ends: SIGKILL too. The kernel kills it when the calling thread ends, which
+ * therefore waits for it. */
+int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
+		     struct error *err);
 /* No core file of this process, and no debugger of the same user: its memory
  * holds keys. To be called first in main; not in sanitizer builds, whose leak
  * check is a debugger. */

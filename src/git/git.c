@@ -109,7 +109,7 @@ static int spawn(struct git_process *p, const struct git *g,
 	int rc = make_streams(ours, theirs, err);
 
 	if (rc == 0)
-		rc = proc_spawn(&spec, &p->pid, err);
+		rc = proc_spawn_bound(&spec, &p->pid, err);
 	for (int i = 0; i < 3; i++)
 		close_fd(&theirs[i]);
 	git_free_list(args);

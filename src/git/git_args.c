@@ -23,6 +23,8 @@ static const char *const settings[] = {
 	"core.symlinks=true",
 	"core.ignoreCase=false",
 	"core.precomposeUnicode=false",
+	"core.commitGraph=false", /* the user's may say what is not so */
+	"core.multiPackIndex=false",
 	"core.quotePath=true",
 	"core.compression=1",
 	"pack.compression=0", /* fast-import is slower than networks else */
@@ -102,6 +104,24 @@ char **git_args(const struct git *g, const char *const *argv)
 	return all;
 }
 
+/* Quoted, since ":" separates one from the next. */
+static char *alternates_value(const char *objects)
+{
+	struct buf out = BUF_INIT(1 << 20);
+	char *value;
+
+	buf_adds(&out, "GIT_ALTERNATE_OBJECT_DIRECTORIES=\"");
+	for (const char *p = objects; *p; p++) {
+		if (*p == '"' || *p == '\\')
+			buf_addc(&out, '\\');
+		buf_addc(&out, *p);
+	}
+	buf_addc(&out, '"');
+	value = xstrdup(out.ptr);
+	buf_release(&out);
+	return value;
+}
+
 char **git_env(const struct git *g)
 {
 	char **all = xcalloc(ENV_MAX, sizeof(*all));
@@ -117,8 +137,7 @@ char **git_env(const struct git *g)
 	if (g->work_tree)
 		all[n++] = xasprintf("GIT_WORK_TREE=%s", g->work_tree);
 	if (g->objects)
-		all[n++] = xasprintf("GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
-				     g->objects);
+		all[n++] = alternates_value(g->objects);
 	for (size_t i = 0; g->env && g->env[i] && n < ENV_MAX - 1; i++)
 		all[n++] = xstrdup(g->env[i]);
 	free(path);

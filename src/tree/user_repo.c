@@ -198,6 +198,35 @@ static bool points_back(const char *git_dir, const char *root, const char *dot,
 	return is_back;
 }
 
+/* What commondir names, when that has git_dir as worktrees/NAME, as git makes
+ * them; else NULL. Without the file, git_dir itself. Owned. */
+static char *find_common(const char *git_dir)
+{
+	struct stat st;
+	char *file = path_join(git_dir, "commondir");
+	bool is_own = lstat(file, &st) < 0 && errno == ENOENT;
+	char *line = is_own ? NULL : read_line(git_dir, "commondir");
+	char *named = line && line[0] ? path_join(git_dir, line) : NULL;
+	char *common = is_own ? xstrdup(git_dir) : NULL;
+	char *back = NULL;
+
+	if (named)
+		common = realpath(named, NULL);
+	if (named && common) {
+		back = xasprintf("%s/worktrees%s", common,
+				 strrchr(git_dir, '/'));
+		if (!same_file(back, git_dir)) {
+			free(common);
+			common = NULL;
+		}
+	}
+	free(file);
+	free(line);
+	free(named);
+	free(back);
+	return common;
+}
+
 static void follow_file(struct user_repo *u, const char *root, const char *dot,
 			const struct git *g, const struct stop *stop)
 {
@@ -205,18 +234,18 @@ static void follow_file(struct user_repo *u, const char *root, const char *dot,
 	char *named = NULL;
 	char *real = NULL;
 
+	u->refused = "has a .git that names no directory which points back";
+
 	if (line && str_starts(str_of(line), "gitdir: "))
 		named = path_join(root, line + strlen("gitdir: "));
 	if (named)
 		real = realpath(named, NULL);
 	if (real && points_back(real, root, dot, g, stop)) {
-		char *shared = read_line(real, "commondir");
-		char *common = shared ? path_join(real, shared) : NULL;
-
-		u->git_dir = xstrdup(real);
-		u->common = common ? realpath(common, NULL) : xstrdup(real);
-		free(shared);
-		free(common);
+		u->common = find_common(real);
+		u->git_dir = u->common ? xstrdup(real) : NULL;
+		u->refused = u->common ? NULL
+				       : "has a .git whose commondir names a "
+					 "repository that it is no worktree of";
 	}
 	free(line);
 	free(named);
@@ -289,6 +318,8 @@ int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
 		u->common = xstrdup(dot);
 	} else if (S_ISREG(st.st_mode)) {
 		follow_file(u, root, dot, g, stop);
+	} else if (st.st_mode) {
+		u->refused = "has a .git that is a link, a pipe or a device";
 	}
 	free(dot);
 	if (u->git_dir && u->common)

@@ -15,12 +15,15 @@ struct user_repo {     /* all owned */
 	char *git_dir; /* of this working tree; NULL: it has none of its own */
 	char *common;  /* what its working trees share */
 	char *branch;  /* "" when there is none */
-	char head[GIT_OID]; /* "" before the first commit */
+	char head[GIT_OID];  /* "" before the first commit */
+	const char *refused; /* static: why a .git that is there has no git_dir,
+				as "has a .git that is a link"; else NULL */
 };
 /*
  * Finds it for the working tree at root. A .git file (a worktree's, a
- * submodule's) is followed only to a directory that points back: else, as for
- * a .git that is a link, git_dir is NULL. g runs git, to read files.
+ * submodule's) is followed only to a directory that points back, and that one's
+ * commondir only to the repository that has it as a worktree: else, as for a
+ * .git that is a link, git_dir is NULL. g runs git, to read files.
  */
 int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
 		   const struct stop *stop, struct error *err);

@@ -14,14 +14,15 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "git/nul_records.h"
 #include "sandbox/glob_match.h"
 #include "tree/name.h"
 #include "tree/tree_dir.h"
+#include "tree/user_objects.h"
 
 enum {
 	HEAD_BYTES = 1 << 20, /* of a file, in which a key is looked for */
-	RECORD_MAX = 1 << 20,
-	DEEPEST = 8, /* submodules within each other */
+	DEEPEST = 8,          /* submodules within each other */
 	NAMES_MAX = 1000000,
 	EXCLUDE_MAX = 4 << 20,
 };
@@ -37,50 +38,6 @@ struct tree_walk {
 	char *index; /* a file of ours */
 	char *head;  /* HEAD_BYTES, owned */
 };
-
-/* Records of a git that separates them with NUL. */
-struct records {
-	struct buf held;
-	int (*each)(void *arg, const char *record, struct error *err);
-	void *arg;
-};
-
-static int on_records(void *arg, struct str chunk, struct error *err)
-{
-	struct records *r = arg;
-	size_t done = 0;
-	int rc = 0;
-
-	buf_addstr(&r->held, chunk);
-	if (buf_check(&r->held, "a name", err) < 0)
-		return -1;
-	while (rc == 0 && done < r->held.len) {
-		const char *one = r->held.ptr + done;
-		const char *end = memchr(one, '\0', r->held.len - done);
-
-		if (!end)
-			break;
-		done += (size_t)(end - one) + 1;
-		rc = r->each(r->arg, one, err);
-	}
-	buf_consume(&r->held, done);
-	return rc;
-}
-
-static int run_records(const struct git *g, const char *const *argv,
-		       struct records *r, const struct stop *stop,
-		       struct error *err)
-{
-	struct git_request q = { .argv = argv,
-				 .sink = on_records,
-				 .sink_arg = r };
-	int rc;
-
-	r->held = BUF_INIT(RECORD_MAX);
-	rc = git_run(g, &q, stop, err);
-	buf_release(&r->held);
-	return rc;
-}
 
 static void add_left(struct tree_walk *k, const char *path, const char *why,
 		     bool asked)
@@ -263,7 +220,7 @@ static int on_other(void *arg, const char *record, struct error *err)
 static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		       bool is_repository, struct error *err)
 {
-	struct records each = { .each = on_other, .arg = p };
+	struct nul_records each = { .each = on_other, .arg = p };
 	char *from = xasprintf("--exclude-from=%s", excludes);
 	const char *plain[] = {
 		"ls-files", "-z", "-o", "--exclude-per-directory=.gitignore",
@@ -276,18 +233,18 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 			       "-i",
 			       "--exclude-per-directory=.dcodeignore",
 			       NULL };
-	struct records drop = { .each = on_dropped, .arg = p };
+	struct nul_records drop = { .each = on_dropped, .arg = p };
 	int rc = 0;
 
 	if (!is_repository)
-		rc = run_records(g, ours, &drop, p->k->stop, err);
+		rc = nul_records_run(g, ours, &drop, p->k->stop, err);
 	if (p->n_dropped)
 		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped), by_name);
 	if (rc == 0)
-		rc = run_records(g, plain, &each, p->k->stop, err);
+		rc = nul_records_run(g, plain, &each, p->k->stop, err);
 	if (rc == 0 && p->k->r->n_include) {
 		p->matching = true;
-		rc = run_records(g, all, &each, p->k->stop, err);
+		rc = nul_records_run(g, all, &each, p->k->stop, err);
 		p->matching = false;
 	}
 	free(from);
@@ -317,7 +274,6 @@ static int walk_modules(struct walk_part *p, struct error *err)
 	for (size_t i = 0; i < p->n_modules; i++) {
 		char *prefix = xasprintf("%s/", p->modules[i]);
 
-		p->k->s->submodules++;
 		if (rc == 0 && p->depth < DEEPEST)
 			rc = walk_tree(p->k, prefix, p->depth + 1, err);
 		free(prefix);
@@ -341,27 +297,53 @@ static bool is_inside(struct tree_walk *k, const char *prefix)
 	return inside;
 }
 
+/* Of a submodule without a repository that is read nothing is sent: that is
+ * said, but for one that the user has deleted. */
+static void note_module(struct walk_part *p, const char *root,
+			const struct user_repo *u)
+{
+	size_t len = strlen(p->prefix);
+	char *path;
+
+	if (p->depth == 0)
+		return;
+	p->k->s->submodules += u->git_dir != NULL;
+	if (u->git_dir || access(root, F_OK) < 0)
+		return;
+	path = xstrndup(p->prefix, len - 1);
+	add_left(p->k, path,
+		 u->refused ? u->refused
+			    : "is a submodule that is not checked out",
+		 false);
+	free(path);
+}
+
 static int list_part(struct walk_part *p, const char *root, struct git *g,
 		     const char *excludes, struct error *err)
 {
 	static const char *const tracked[] = { "ls-files", "-z",       "-s",
 					       "-t",       "--sparse", NULL };
-	struct records each = { .each = on_tracked, .arg = p };
+	struct nul_records each = { .each = on_tracked, .arg = p };
 	struct tree_walk *k = p->k;
+	struct error why = { 0 };
 	struct user_repo u;
 	int rc = user_repo_open(&u, root, &k->w->git, k->stop, err);
-	char *objects = u.common ? path_join(u.common, "objects") : NULL;
+	char *objects = rc == 0 ? user_objects_open(&u, &why) : NULL;
 
 	g->objects = objects; /* the trees that a sparse index stands for */
-
+	note_module(p, root, &u);
 	if (rc == 0)
 		rc = user_repo_copy_index(&u, &k->w->git, k->index, err);
 	if (rc == 0)
 		rc = write_excludes(k, &u, excludes, err);
 	if (rc == 0 && p->depth == 0)
 		k->s->is_repository = u.git_dir != NULL;
+	if (p->depth == 0)
+		k->s->refused = u.refused;
 	if (rc == 0 && u.git_dir)
-		rc = run_records(g, tracked, &each, k->stop, err);
+		rc = nul_records_run(g, tracked, &each, k->stop, err);
+	if (rc < 0 && !objects && why.code)
+		*err = why;
 	if (rc == 0 && (u.git_dir || p->depth == 0))
 		rc = list_others(p, g, excludes, u.git_dir != NULL, err);
 	free(objects);

@@ -28,6 +28,7 @@ struct selection {              /* start from { 0 } */
 	size_t sparse;     /* tracked, and left out by a sparse checkout */
 	size_t submodules; /* whose files go in as plain files */
 	bool is_repository;
+	const char *refused; /* why its .git does not count; or NULL */
 };
 
 struct select_request {             /* all borrowed */

@@ -1,6 +1,7 @@
 /* git_test.c - git, started so that a repository cannot steer it. */
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,62 @@ static void test_a_cancel_ends_git(void **state)
 	assert_int_equal(err.code, ERR_TIMEOUT);
 }
 
+/* A process with a git that waits for input for good: a third one holds the
+ * other end, until hold is closed. */
+static pid_t start_waiting(struct place *p, const int names[2],
+			   const int hold[2])
+{
+	static const char *const argv[] = { "hash-object", "--stdin", NULL };
+	struct git g = { .program = p->program, .dir = p->git_dir };
+	struct git_request r = { .argv = argv };
+	struct git_process *process = NULL;
+	struct error err = { 0 };
+	pid_t parent = fork();
+	char byte;
+
+	if (parent != 0)
+		return parent;
+	close(hold[1]);
+	if (git_start(&process, &g, &r, &p->stop, &err) == 0)
+		(void)!write(names[1], "x", 1);
+	(void)fork();
+	(void)!read(hold[0], &byte, 1);
+	_exit(0);
+}
+
+static void test_git_does_not_outlive_a_kill_of_its_parent(void **state)
+{
+	struct place *p = *state;
+	struct git g = { .program = p->program, .dir = p->git_dir };
+	struct error err = { 0 };
+	int names[2];
+	int hold[2];
+	char byte;
+	char *find;
+	pid_t parent;
+	int alive = 0;
+
+	assert_int_equal(git_init(&g, &p->stop, &err), 0);
+	find = xasprintf("grep -lz GIT_DIR=%s /proc/[0-9]*/environ 2>/dev/null"
+			 " | grep -q .",
+			 p->git_dir);
+	assert_int_equal(pipe(names), 0);
+	assert_int_equal(pipe(hold), 0);
+	parent = start_waiting(p, names, hold);
+	close(names[1]);
+	assert_int_equal(read(names[0], &byte, 1), 1);
+	assert_int_equal(system(find), 0); /* the control: it runs */
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	for (int i = 0; i < 500 && (alive = system(find)) == 0; i++)
+		usleep(10000);
+	close(names[0]);
+	close(hold[0]);
+	close(hold[1]);
+	free(find);
+	assert_int_not_equal(alive, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +376,9 @@ int main(void)
 			test_a_failure_says_what_git_said, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_cancel_ends_git, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			test_git_does_not_outlive_a_kill_of_its_parent, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,6 +226,87 @@ static void test_a_git_file_that_is_not_answered_is_not_followed(void **state)
 	assert_false(p->s.is_repository);
 }
 
+static void test_a_commondir_counts_only_where_git_would_make_it(void **state)
+{
+	struct place *p = *state;
+	const char *planted = "git init -q $D/plain; rm -rf .git\n"
+			      "mkdir -p $D/fake; echo $D/tree/.git"
+			      " >$D/fake/gitdir\n"
+			      "echo \"gitdir: $D/fake\" >.git\n"
+			      "echo ref: refs/heads/main >$D/fake/HEAD\n"
+			      "echo $D/plain/.git >$D/fake/commondir\n"
+			      "echo a >a\n";
+
+	run_script(p, planted);
+	assert_string_equal(list_files(p), "a|");
+	assert_false(p->s.is_repository);
+	assert_non_null(p->s.refused);
+	/* The control: without it the directory counts by itself. */
+	run_script(p, "rm $D/fake/commondir; cp -r $D/plain/.git/. $D/fake\n");
+	assert_string_equal(list_files(p), "a|");
+	assert_true(p->s.is_repository);
+	assert_null(p->s.refused);
+}
+
+/* A sparse index, whose directories need the objects. */
+static const char sparse[] =
+	"git init -q; mkdir in out; echo a >in/a; echo b >out/b\n"
+	"git add .; git commit -qm x\n"
+	"git sparse-checkout set --cone --sparse-index in\n";
+
+static void test_a_pipe_among_the_objects_hangs_nothing(void **state)
+{
+	static const char *const pipes[] = { "info/alternates", "pack/x.idx",
+					     "aa/bb", "info/other" };
+	struct place *p = *state;
+	int64_t began = clock_ms();
+
+	run_script(p, sparse);
+	assert_string_equal(list_files(p), "in/a|"); /* the control */
+	for (size_t i = 0; i < 4; i++) {
+		char *script =
+			xasprintf("cd .git/objects; mkdir -p aa pack info"
+				  " $D/lent/info; rm -f info/alternates\n"
+				  "[ %s != info/other ] ||"
+				  " { echo $D/lent >info/alternates;"
+				  " mkfifo $D/lent/info/alternates; exit; }\n"
+				  "mkfifo %s\n",
+				  pipes[i], pipes[i]);
+		char *undo = xasprintf("cd .git/objects; rm -f %s\n", pipes[i]);
+
+		run_script(p, script);
+		assert_string_equal(list_files(p), "in/a|");
+		run_script(p, undo);
+		free(script);
+		free(undo);
+	}
+	assert_true(clock_ms() - began < 60000);
+}
+
+static void test_alternates_that_lead_nowhere_are_passed_over(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p, sparse);
+	run_script(p, "echo /nonexistent >.git/objects/info/alternates\n");
+	assert_string_equal(list_files(p), "in/a|");
+}
+
+static void test_submodules_that_cannot_be_read_are_named(void **state)
+{
+	struct place *p = *state;
+
+	run_script(p,
+		   "git init -q ../lib; cd ../lib; echo l >l; git add .;"
+		   " git commit -qm x\n"
+		   "cd ../tree; git init -q; git submodule -q add ../lib a\n"
+		   "git submodule -q add ../lib b; git submodule -q add ../lib"
+		   " c; git commit -qm x; git submodule -q deinit -f b\n"
+		   "echo gitdir: $D/lib/.git >c/.git\n");
+	assert_string_equal(list_files(p), ".gitmodules|a/l|-b|-c|");
+	assert_int_equal(p->s.submodules, 1);
+}
+
 static void test_no_link_on_the_way_is_followed(void **state)
 {
 	struct place *p = *state;
@@ -363,6 +444,10 @@ int main(void)
 		TEST(test_files_of_submodules_go_as_plain_files),
 		TEST(test_worktrees_sparse_and_split_indexes_are_read),
 		TEST(test_a_git_file_that_is_not_answered_is_not_followed),
+		TEST(test_a_commondir_counts_only_where_git_would_make_it),
+		TEST(test_a_pipe_among_the_objects_hangs_nothing),
+		TEST(test_alternates_that_lead_nowhere_are_passed_over),
+		TEST(test_submodules_that_cannot_be_read_are_named),
 		TEST(test_no_link_on_the_way_is_followed),
 		TEST(test_reading_leaves_the_users_repository_as_it_is),
 		TEST(test_a_stream_has_the_size_that_was_said),
