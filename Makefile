@@ -80,7 +80,7 @@ SLOW     := $(VENDORS) agentcore apply_history archive contract deno docker \
             docker_life docker_pull event_stream files files_find files_hostile \
             files_target grpc \
             lifecycle local local_isolation model_faults none path provider_process \
-            setup supervise supervise_life thread_file tools_real transfer vault ws \
+            setup stat_cache supervise supervise_life thread_file tools_real transfer vault ws \
             ws_frame ws_node ws_torture
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -31,7 +32,9 @@ struct pass {
 	int file;     /* at hand; -1: none */
 	int64_t left; /* bytes of it */
 	crypto_hash_sha256_state hash;
-	bool short_of; /* it ended early: zeros */
+	bool short_of;         /* it ended early: zeros */
+	struct stat st;        /* as it was before the first byte */
+	struct timespec began; /* before that */
 	size_t changed;
 	int64_t bytes;   /* of files, read */
 	int64_t size;    /* of the whole stream; 0: not asked for */
@@ -41,6 +44,11 @@ struct pass {
 	enum { FILES, TRAILER, PADDING, ENDED } state;
 	char chunk[CHUNK];
 };
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
 
 int pass_open(struct pass **out, const struct pass_request *r,
 	      struct error *err)
@@ -81,6 +89,25 @@ static int put_bytes(struct pass *p, struct str bytes, struct error *err)
 	return p->tar ? archive_stream_data(p->tar, bytes, err) : 0;
 }
 
+/* What was read is known from now on, unless it changed meanwhile. */
+static void note_hash(struct pass *p, const struct selected *f,
+		      const char *hash)
+{
+	struct stat_cached read = {
+		.keyless = f->keyless && is_same_time(&f->ctime, &p->st.st_ctim)
+	};
+	struct stat now;
+
+	if (p->short_of || p->st.st_size > f->size ||
+	    fstat(p->file, &now) < 0 || now.st_size != p->st.st_size ||
+	    !is_same_time(&now.st_mtim, &p->st.st_mtim) ||
+	    !is_same_time(&now.st_ctim, &p->st.st_ctim))
+		return;
+	memcpy(read.hash, hash, sizeof(read.hash));
+	stat_cache_put(p->r.workspace->cache, f->path, &p->st, &read,
+		       &p->began);
+}
+
 static void end_file(struct pass *p)
 {
 	const struct selected *f = &p->r.files[p->next - 1];
@@ -90,6 +117,8 @@ static void end_file(struct pass *p)
 	crypto_hash_sha256_final(&p->hash, hash);
 	sodium_bin2hex(text, sizeof(text), hash, sizeof(hash));
 	listing_add(&p->read, f->mode, text, str_of(f->path));
+	if (p->file >= 0)
+		note_hash(p, f, text);
 	if (p->file >= 0)
 		close(p->file);
 	p->file = -1;
@@ -149,31 +178,48 @@ static int open_file(struct pass *p, int dir, const char *name,
 		     struct error *err)
 {
 	const struct selected *f = &p->r.files[p->next - 1];
-	int fd = openat(dir, name,
-			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
+	int64_t size;
+	int fd;
 
+	(void)clock_gettime(CLOCK_REALTIME, &p->began);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && errno == EACCES)
 		return error_errno(err, "%s/%s", p->r.workspace->root, f->path);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+	if (fd < 0 || fstat(fd, &p->st) < 0 || !S_ISREG(p->st.st_mode)) {
 		if (fd >= 0)
 			close(fd);
 		p->changed++;
 		return 0;
 	}
 	p->file = fd;
-	if (st.st_size > f->size)
-		st.st_size = f->size;
-	if (begin_entry(p, NULL, st.st_size, st.st_mtime, err) < 0)
+	size = p->st.st_size < f->size ? p->st.st_size : f->size;
+	if (begin_entry(p, NULL, size, p->st.st_mtime, err) < 0)
 		return -1;
 	if (!p->left)
 		end_file(p);
 	return 0;
 }
 
+/* Whether the file at hand need not be read for its hash. */
+static bool is_known(const struct pass *p, int dir, const char *name,
+		     char hash[LISTING_HASH])
+{
+	const struct selected *f = &p->r.files[p->next - 1];
+	struct stat_cached known;
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_size != f->size ||
+	    !stat_cache_get(p->r.workspace->cache, f->path, &st, &known))
+		return false;
+	memcpy(hash, known.hash, sizeof(known.hash));
+	return true;
+}
+
 static int next_file(struct pass *p, struct error *err)
 {
 	const struct selected *f = &p->r.files[p->next++];
+	char hash[LISTING_HASH];
 	const char *name;
 	int dir = tree_dir_parent(&p->dir, f->path, &name);
 
@@ -181,8 +227,13 @@ static int next_file(struct pass *p, struct error *err)
 		p->changed++;
 		return 0;
 	}
-	return f->mode == LISTING_LINK ? read_link(p, dir, name, err)
-				       : open_file(p, dir, name, err);
+	if (f->mode == LISTING_LINK)
+		return read_link(p, dir, name, err);
+	if (!p->tar && !p->r.commit && is_known(p, dir, name, hash)) {
+		listing_add(&p->read, f->mode, hash, str_of(f->path));
+		return 0;
+	}
+	return open_file(p, dir, name, err);
 }
 
 static int read_file(struct pass *p, struct error *err)

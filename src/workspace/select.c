@@ -21,8 +21,7 @@
 #include "tree/user_objects.h"
 
 enum {
-	HEAD_BYTES = 1 << 20, /* of a file, in which a key is looked for */
-	DEEPEST = 8,          /* submodules within each other */
+	DEEPEST = 8, /* submodules within each other */
 	NAMES_MAX = 1000000,
 	EXCLUDE_MAX = 4 << 20,
 };
@@ -36,7 +35,7 @@ struct tree_walk {
 	struct tree_dir dir; /* of the root of it all */
 	struct glob **globs;
 	char *index; /* a file of ours */
-	char *head;  /* HEAD_BYTES, owned */
+	char *head;  /* SELECT_HEAD bytes, owned */
 };
 
 static void add_left(struct tree_walk *k, const char *path, const char *why,
@@ -59,7 +58,7 @@ static bool is_included(struct tree_walk *k, const char *path)
 }
 
 static int add_file(struct tree_walk *k, const char *path,
-		    const struct stat *st, struct error *err)
+		    const struct stat *st, bool keyless, struct error *err)
 {
 	struct selection *s = k->s;
 
@@ -76,32 +75,18 @@ static int add_file(struct tree_walk *k, const char *path,
 			: (st->st_mode & S_IXUSR) ? LISTING_PROGRAM
 						  : LISTING_FILE,
 		.size = st->st_size,
+		.ctime = st->st_ctim,
+		.keyless = keyless,
 	};
 	return 0;
-}
-
-/* The bytes that a file begins with; unreadable ones are found when sent. */
-static struct str read_head(struct tree_walk *k, int dir, const char *name)
-{
-	int fd = openat(dir, name,
-			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	size_t len = 0;
-	ssize_t n = fd < 0 ? 0 : 1;
-
-	while (n > 0 && len < HEAD_BYTES) {
-		n = read(fd, k->head + len, HEAD_BYTES - len);
-		len += n > 0 ? (size_t)n : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	return (struct str){ k->head, len };
 }
 
 /* Looks at one path; 1: there is nothing. */
 static int look(struct tree_walk *k, const char *path, bool anyway,
 		struct error *err)
 {
-	struct str none = { "", 0 };
+	struct select_look l;
+	bool keyless = false;
 	const char *why;
 	const char *name;
 	struct stat st;
@@ -119,15 +104,13 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 		add_left(k, path, why, false);
 		return 0;
 	}
-	why = select_secret(path, st.st_size,
-			    S_ISREG(st.st_mode) && !anyway
-				    ? read_head(k, dir, name)
-				    : none);
-	if (why && !anyway && !is_included(k, path)) {
+	l = (struct select_look){ k->w->cache, dir, path, &st, k->head };
+	why = anyway ? NULL : select_find_secret(&l, &keyless);
+	if (why && !is_included(k, path)) {
 		add_left(k, path, why, true);
 		return 0;
 	}
-	return add_file(k, path, &st, err);
+	return add_file(k, path, &st, keyless, err);
 }
 
 /* A part of a walk: what git lists below a prefix. */
@@ -423,7 +406,7 @@ static int open_walk(struct tree_walk *k, struct error *err)
 
 	ids_random(random, 16);
 	k->index = xasprintf("%s/index-%s", k->w->directory, random);
-	k->head = xcalloc(1, HEAD_BYTES);
+	k->head = xcalloc(1, SELECT_HEAD);
 	k->globs = xcalloc(k->r->n_include + 1, sizeof(void *));
 	for (size_t i = 0; i < k->r->n_include; i++)
 		if (glob_new(&k->globs[i], str_of(k->r->include[i]),

@@ -7,9 +7,11 @@
 #include "workspace/workspace.h"
 
 struct selected {
-	char *path;    /* below the root; owned */
-	unsigned mode; /* a mode of listing.h */
-	int64_t size;  /* bytes when it was looked at */
+	char *path;            /* below the root; owned */
+	unsigned mode;         /* a mode of listing.h */
+	int64_t size;          /* bytes when it was looked at */
+	struct timespec ctime; /* and its change then */
+	bool keyless;          /* its bytes were looked at: no private key */
 };
 
 struct select_left {     /* what is not sent unasked */
@@ -47,7 +49,7 @@ struct select_request {             /* all borrowed */
  * ignored; of submodules too. Without git, all that .gitignore and .dcodeignore
  * do not name. Left out unless included: files of secrets by name, private
  * keys by content, files over 100 MiB; .git always. Reads names and the
- * first MiB of files; writes nothing of the user's.
+ * first MiB of files that w->cache does not know; writes nothing of the user's.
  */
 int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
@@ -55,7 +57,18 @@ int select_files(struct selection *s, const struct workspace *w,
 void select_release(struct selection *s);
 /* Below the directory of dcode's own files, ~/.deepagents: never sent. */
 bool select_is_own(const struct workspace *w, const char *path);
-/* Why a file is not sent unasked, or NULL; head is how its bytes begin. */
-const char *select_secret(const char *path, int64_t size, struct str head);
+
+enum { SELECT_HEAD = 1 << 20 }; /* bytes in which a key is looked for */
+
+struct select_look { /* at one file; all borrowed */
+	struct stat_cache *cache;
+	int dir; /* the file's */
+	const char *path;
+	const struct stat *st;
+	char *head; /* room for SELECT_HEAD bytes */
+};
+/* Why it is not sent unasked, or NULL. Reads it when the cache does not know
+ * that no private key is in it; keyless says whether it is known then. */
+const char *select_find_secret(const struct select_look *look, bool *keyless);
 
 #endif

@@ -1,7 +1,10 @@
 /* select_secret.c - files that are never sent unasked. */
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "workspace/select.h"
@@ -79,7 +82,9 @@ bool select_is_own(const struct workspace *w, const char *path)
 	return !strncmp(path, own, len) && (path[len] == '/' || !path[len]);
 }
 
-const char *select_secret(const char *path, int64_t size, struct str head)
+/* Why a file is not sent unasked, or NULL; head is how its bytes begin. */
+static const char *select_secret(const char *path, int64_t size,
+				 struct str head)
 {
 	struct str rest = str_of(path);
 	struct str name = rest;
@@ -94,4 +99,39 @@ const char *select_secret(const char *path, int64_t size, struct str head)
 	if (size > SIZE_MOST)
 		return "larger than 100 MiB";
 	return has_private_key(head) ? "a private key" : NULL;
+}
+
+/* The bytes that a file begins with; unreadable ones are found when sent. */
+static struct str read_head(const struct select_look *l)
+{
+	const char *slash = strrchr(l->path, '/');
+	int fd = openat(l->dir, slash ? slash + 1 : l->path,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	size_t len = 0;
+	ssize_t n = fd < 0 ? 0 : 1;
+
+	while (n > 0 && len < SELECT_HEAD) {
+		n = read(fd, l->head + len, SELECT_HEAD - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return (struct str){ l->head, len };
+}
+
+const char *select_find_secret(const struct select_look *l, bool *keyless)
+{
+	const char *why =
+		select_secret(l->path, l->st->st_size, (struct str){ 0 });
+	struct stat_cached known = { .keyless = false };
+
+	*keyless = false;
+	if (why || !S_ISREG(l->st->st_mode))
+		return why;
+	*keyless = stat_cache_get(l->cache, l->path, l->st, &known) &&
+		   known.keyless;
+	if (!*keyless)
+		why = select_secret(l->path, l->st->st_size, read_head(l));
+	*keyless = !why;
+	return why;
 }

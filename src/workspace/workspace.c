@@ -26,6 +26,15 @@ static char *make_directory(const char *state, const char *root)
 	return xasprintf("%s/workspaces/%.*s", state, KEY_DIGITS, hash);
 }
 
+static struct stat_cache *open_cache(const char *directory)
+{
+	char *file = path_join(directory, "files.stat");
+	struct stat_cache *cache = stat_cache_open(file);
+
+	free(file);
+	return cache;
+}
+
 /* No git below avoid is run. */
 static int open_git(struct workspace *w, const char *avoid,
 		    const struct stop *stop, struct error *err)
@@ -37,6 +46,7 @@ static int open_git(struct workspace *w, const char *avoid,
 		return -1;
 	w->git_dir = path_join(w->directory, "git");
 	w->git = (struct git){ .program = w->program, .dir = w->git_dir };
+	w->cache = open_cache(w->directory);
 	if (git_init(&w->git, stop, err) < 0)
 		return -1;
 	w->base_ref = odb_ref_name(w->label, "base");
@@ -132,6 +142,7 @@ int workspace_open_label(struct workspace *w, const char *state,
 
 void workspace_close(struct workspace *w)
 {
+	stat_cache_close(w->cache);
 	free(w->root);
 	free(w->directory);
 	free(w->label);

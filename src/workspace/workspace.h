@@ -6,6 +6,7 @@
 #include "git/git.h"
 #include "git/listing.h"
 #include "git/odb.h"
+#include "tree/stat_cache.h"
 
 /*
  * Everything that dcode keeps of a tree is in STATE/workspaces/KEY/, KEY being
@@ -13,6 +14,7 @@
  *   git/           a bare repository of dcode's own, for git_run() and odb_...
  *   LABEL.listing  "commit OID", and what both sides share as a listing
  *   LABEL.seen     what was refused and left when it was last asked
+ *   files.stat     hashes of its files (tree/stat_cache.h)
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
  * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox. LABEL
  * is the sandbox's in the ledger ("dcode-abcd2345").
@@ -31,6 +33,7 @@ struct workspace {
 	char *branch;       /* owned: the user's when the tree was sent, with
 			       refs/heads/ taken off; "": none, detached */
 	char head[GIT_OID]; /* his HEAD then, or "" */
+	struct stat_cache *cache; /* owned: of the tree's files */
 };
 
 /* state is the directory of dcode's state; root any path of the tree's root.
