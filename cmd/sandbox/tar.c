@@ -59,14 +59,8 @@ static void end_complaint(struct complaints *c)
 
 static void add_complaints(struct complaints *c, struct str chunk)
 {
-	while (chunk.len) {
-		size_t end = str_find(chunk, '\n');
-
-		buf_addstr(&c->line, (struct str){ chunk.ptr, end });
-		if (end < chunk.len)
-			end_complaint(c);
-		chunk = str_skip(chunk, end + 1);
-	}
+	while (buf_add_line(&c->line, &chunk))
+		end_complaint(c);
 }
 
 static void skipped(void *arg, struct str name, const char *why)

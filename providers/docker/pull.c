@@ -115,19 +115,16 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 {
 	struct pull *p = arg;
 
-	while (chunk.len) {
-		size_t end = str_find(chunk, '\n');
+	for (;;) {
+		bool whole = buf_add_line(&p->line, &chunk);
 
-		buf_add(&p->line, chunk.ptr, end);
 		if (buf_check(&p->line, "a message of the pull", err) < 0)
 			return -1;
-		if (end == chunk.len)
+		if (!whole)
 			return 0;
 		on_message(p, buf_str(&p->line));
 		buf_clear(&p->line);
-		chunk = str_skip(chunk, end + 1);
 	}
-	return 0;
 }
 
 /* /images/create?fromImage=NAME&tag=TAG; without a tag the engine would fetch

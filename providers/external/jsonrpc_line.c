@@ -160,12 +160,9 @@ static void on_line(struct jsonrpc *w, struct str line)
 
 void jsonrpc_feed(struct jsonrpc *w, struct str chunk)
 {
-	struct str rest = chunk;
+	while (!w->broken) {
+		bool whole = buf_add_line(&w->line, &chunk);
 
-	while (rest.len && !w->broken) {
-		size_t n = str_find(rest, '\n');
-
-		buf_add(&w->line, rest.ptr, n);
 		if (w->line.over) {
 			buf_release(&w->line);
 			w->line = BUF_INIT(JSONRPC_LINE);
@@ -173,11 +170,10 @@ void jsonrpc_feed(struct jsonrpc *w, struct str chunk)
 				      JSONRPC_LINE >> 20);
 			return;
 		}
-		if (n == rest.len)
+		if (!whole)
 			return;
 		on_line(w, buf_str(&w->line));
 		buf_clear(&w->line);
-		rest = str_skip(rest, n + 1);
 	}
 }
 

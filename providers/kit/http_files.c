@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
@@ -130,25 +129,15 @@ static int64_t read_file(struct file_upload *u, char *room, size_t len,
 	return n;
 }
 
-static int64_t consume(struct buf *b, char *room, size_t len)
-{
-	size_t n = b->len < len ? b->len : len;
-
-	if (n)
-		memcpy(room, b->ptr, n);
-	buf_consume(b, n);
-	return (int64_t)n;
-}
-
 static int64_t body_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct file_upload *u = arg;
 
 	if (u->head.len)
-		return consume(&u->head, room, len);
+		return buf_take(&u->head, room, len);
 	if (u->sent < u->put.file->size)
 		return read_file(u, room, len, err);
-	return consume(&u->tail, room, len);
+	return buf_take(&u->tail, room, len);
 }
 
 /* A field with the path comes before the file's: servers read as a stream. */

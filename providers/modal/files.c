@@ -105,7 +105,6 @@ static int add_data(struct input_writer *w, struct error *err)
 static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 {
 	struct input_writer *w = arg;
-	size_t n;
 
 	if (!w->out.len && w->at < w->in->file->size) {
 		if (add_data(w, err) < 0)
@@ -114,11 +113,7 @@ static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
 		add_payload(w, "end", cJSON_CreateObject());
 		w->ended = true;
 	}
-	n = w->out.len < len ? w->out.len : len;
-	if (n)
-		memcpy(room, w->out.ptr, n);
-	buf_consume(&w->out, n);
-	return (int64_t)n;
+	return buf_take(&w->out, room, len);
 }
 
 static int write_once(struct input_writer *w, const struct stop *stop,

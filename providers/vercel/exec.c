@@ -1,18 +1,87 @@
 /* exec.c - commands as supervised jobs over the stream of a command. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "providers/kit/shell_argument.h"
-#include "providers/vercel/lines.h"
 #include "providers/vercel/vercel.h"
 
 enum {
 	BODY_MAX = 4 << 20,
+	LINE_MAX_BYTES = 16 << 20,
 	SLACK_MS = 8000, /* beyond the time that a request is held */
 };
+
+static void on_stream(struct vercel_lines *l, const cJSON *tree,
+		      const char *stream)
+{
+	const cJSON *data = json_get(tree, "data");
+
+	if (strcmp(stream, "error") == 0) {
+		snprintf(l->code, sizeof(l->code), "%s",
+			 json_string(data, "code", "unknown"));
+		snprintf(l->message, sizeof(l->message), "%s",
+			 json_string(data, "message", ""));
+	} else if (strcmp(stream, "stdout") == 0) {
+		buf_adds(l->out, json_string(tree, "data", ""));
+	}
+}
+
+static int on_line(struct vercel_lines *l, struct str line, struct error *err)
+{
+	const cJSON *command;
+	cJSON *tree;
+
+	line = str_trim(line);
+	if (!line.len)
+		return 0;
+	tree = json_parse(line);
+	if (!tree)
+		return error_set(err, ERR_PROTOCOL,
+				 "unexpected server response: a line that is "
+				 "no JSON");
+	command = json_get(tree, "command");
+	if (command && cJSON_IsNumber(json_get(command, "exitCode")))
+		l->ended = true;
+	on_stream(l, tree, json_string(tree, "stream", ""));
+	cJSON_Delete(tree);
+	return buf_check(l->out, "the answer", err);
+}
+
+int vercel_lines_feed(struct vercel_lines *l, struct str chunk,
+		      struct error *err)
+{
+	l->line.max = LINE_MAX_BYTES;
+	for (;;) {
+		bool whole = buf_add_line(&l->line, &chunk);
+
+		if (buf_check(&l->line, "a line of the answer", err) < 0)
+			return -1;
+		if (!whole)
+			return 0;
+		if (on_line(l, buf_str(&l->line), err) < 0)
+			return -1;
+		buf_clear(&l->line);
+	}
+}
+
+int vercel_lines_end(struct vercel_lines *l, bool logs, struct error *err)
+{
+	if (l->code[0])
+		return error_set(err, ERR_NETWORK, "%s: %s", l->code,
+				 l->message);
+	if (str_trim(buf_str(&l->line)).len || (!logs && !l->ended))
+		return error_set(err, ERR_NETWORK, "the answer was cut");
+	return 0;
+}
+
+void vercel_lines_release(struct vercel_lines *l)
+{
+	buf_release(&l->line);
+}
 
 struct command_call {
 	struct sandbox *sb;

@@ -49,12 +49,7 @@ static int64_t pull_archive(void *arg, char *room, size_t len,
 			      : add_bytes(a, err)) < 0)
 			return -1;
 	}
-	if (len > out->len)
-		len = out->len;
-	if (len)
-		memcpy(room, out->ptr, len);
-	buf_consume(out, len);
-	return (int64_t)len;
+	return buf_take(out, room, len);
 }
 
 /* It is unpacked at "/". */

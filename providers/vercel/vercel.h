@@ -52,7 +52,28 @@ int vercel_halt(struct vendor_client *c, const char *id, const cJSON *sandbox,
 		const struct stop *stop, struct error *err);
 int vercel_hold(struct vendor_client *c, const char *id, int64_t *keep_s,
 		const struct stop *stop, struct error *err);
-/* exec.c: as struct supervisor.call */
+/*
+ * exec.c: the lines of a command's answer are {"command":{"id":...,
+ * "exitCode":null or a number}}, {"stream":"stdout" or "stderr","data":"..."}
+ * and {"stream":"error","data":{"code","message"}}. Zero it, set out, feed it,
+ * end it, release it.
+ */
+struct vercel_lines {
+	struct buf *out; /* takes the standard output; borrowed */
+	struct buf line; /* so far */
+	bool ended;      /* the command has */
+	char code[64];   /* of an error line, or "" */
+	char message[160];
+};
+
+/* Pure. ERR_PROTOCOL for a line that is no JSON or too long; else 0. */
+int vercel_lines_feed(struct vercel_lines *l, struct str chunk,
+		      struct error *err);
+/* The stream is over. ERR_NETWORK when it was cut: before the command's end
+ * (of which logs know nothing), within a line, or by the server's words. */
+int vercel_lines_end(struct vercel_lines *l, bool logs, struct error *err);
+void vercel_lines_release(struct vercel_lines *l);
+/* As struct supervisor.call. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err);
 

@@ -13,7 +13,6 @@
 #include "archive/api.h"
 #include "archive/archive.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 enum {
 	DEEPEST = 200,     /* directories within each other: one is open each */
@@ -301,12 +300,7 @@ int64_t archive_writer_pull(void *arg, char *room, size_t len,
 	while (!w->out.len && !w->ended)
 		if (step(w, err) < 0)
 			return -1;
-	if (len > w->out.len)
-		len = w->out.len;
-	if (len)
-		memcpy(room, w->out.ptr, len);
-	buf_consume(&w->out, len);
-	return (int64_t)len;
+	return buf_take(&w->out, room, len);
 }
 
 static int begin(struct archive_writer *w, int dir, struct error *err)

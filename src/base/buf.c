@@ -105,6 +105,28 @@ void buf_consume(struct buf *b, size_t len)
 	b->ptr[b->len] = '\0';
 }
 
+int64_t buf_take(struct buf *b, char *room, size_t len)
+{
+	if (len > b->len)
+		len = b->len;
+	if (len)
+		memcpy(room, b->ptr, len);
+	buf_consume(b, len);
+	return (int64_t)len;
+}
+
+bool buf_add_line(struct buf *line, struct str *chunk)
+{
+	const char *end =
+		chunk->len ? memchr(chunk->ptr, '\n', chunk->len) : NULL;
+	size_t n = end ? (size_t)(end - chunk->ptr) : chunk->len;
+	size_t used = n + (end != NULL);
+
+	buf_add(line, chunk->ptr, n);
+	*chunk = (struct str){ chunk->ptr + used, chunk->len - used };
+	return end;
+}
+
 void buf_clear(struct buf *b)
 {
 	b->len = 0;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -40,6 +41,11 @@ char *buf_room(struct buf *b, size_t len);
 void buf_added(struct buf *b, size_t len);
 /* Drops len bytes from the front. */
 void buf_consume(struct buf *b, size_t len);
+/* Moves at most len bytes from the front into room: how many. */
+int64_t buf_take(struct buf *b, char *room, size_t len);
+/* Moves the next of a stream's bytes, up to a line feed, from chunk to the end
+ * of line; true when the line is whole, without its line feed. */
+bool buf_add_line(struct buf *line, struct str *chunk);
 /* Empties, keeps the memory and the ceiling, forgets over. */
 void buf_clear(struct buf *b);
 /* 0, or -1 with ERR_LIMIT "what is larger than N bytes" when over. */

@@ -334,11 +334,7 @@ int64_t pass_pull(void *arg, char *room, size_t len, struct error *err)
 	while (!out->len && p->state != ENDED)
 		if (step(p, err) < 0)
 			return -1;
-	if (len > out->len)
-		len = out->len;
-	if (len)
-		memcpy(room, out->ptr, len);
-	buf_consume(out, len);
+	len = (size_t)buf_take(out, room, len);
 	p->written += (int64_t)len;
 	return (int64_t)len;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "providers/vercel/lines.h"
+#include "providers/vercel/vercel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

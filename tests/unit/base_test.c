@@ -36,6 +36,51 @@ static void buf_keeps_its_ceiling(void **state)
 	assert_int_equal(b.max, 5);
 }
 
+/* Whatever the pieces are that a stream comes in. */
+static void lines_of_a_stream_are_whole_and_in_order(void **state)
+{
+	static const char text[] = "one\n\nthree\nrest";
+	size_t len = strlen(text);
+
+	(void)state;
+	for (size_t step = 1; step <= len; step++) {
+		struct buf line = BUF_INIT(100);
+		struct buf seen = BUF_INIT(100);
+
+		for (size_t i = 0; i < len; i += step) {
+			struct str chunk = { text + i,
+					     len - i < step ? len - i : step };
+
+			while (buf_add_line(&line, &chunk)) {
+				buf_addf(&seen, "<%s>",
+					 line.len ? line.ptr : "");
+				buf_clear(&line);
+			}
+			assert_int_equal(chunk.len, 0);
+		}
+		assert_string_equal(seen.ptr, "<one><><three>");
+		assert_string_equal(line.ptr, "rest");
+		buf_release(&line);
+		buf_release(&seen);
+	}
+}
+
+static void bytes_are_taken_from_the_front_of_a_buffer(void **state)
+{
+	struct buf b = BUF_INIT(10);
+	char room[4];
+
+	(void)state;
+	assert_int_equal(buf_take(&b, room, sizeof(room)), 0);
+	buf_adds(&b, "abcdef");
+	assert_int_equal(buf_take(&b, room, sizeof(room)), 4);
+	assert_memory_equal(room, "abcd", 4);
+	assert_string_equal(b.ptr, "ef");
+	assert_int_equal(buf_take(&b, room, sizeof(room)), 2);
+	assert_int_equal(b.len, 0);
+	buf_release(&b);
+}
+
 static void buf_formats_long_text(void **state)
 {
 	struct buf b = BUF_INIT(100000);
@@ -220,6 +265,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buf_keeps_its_ceiling),
+		cmocka_unit_test(lines_of_a_stream_are_whole_and_in_order),
+		cmocka_unit_test(bytes_are_taken_from_the_front_of_a_buffer),
 		cmocka_unit_test(buf_formats_long_text),
 		cmocka_unit_test(str_splits_and_trims),
 		cmocka_unit_test(str_reads_integers),

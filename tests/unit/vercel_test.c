@@ -2,7 +2,6 @@
  */
 /* SPDX-License-Identifier: MIT */
 #include "cloud_contract.h"
-#include "providers/vercel/lines.h"
 #include "providers/vercel/vercel.h"
 
 static const struct cloud_case at_emulator = {
