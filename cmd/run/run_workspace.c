@@ -138,16 +138,6 @@ struct filling {
 	bool draws;
 };
 
-static void format_size(int64_t bytes, char room[32])
-{
-	if (bytes >= 100000)
-		snprintf(room, 32, "%.1f MB", (double)bytes / 1e6);
-	else if (bytes >= 1000)
-		snprintf(room, 32, "%.1f kB", (double)bytes / 1e3);
-	else
-		snprintf(room, 32, "%" PRId64 " bytes", bytes);
-}
-
 static double rate_of(const struct filling *f, int64_t bytes)
 {
 	int64_t ms = clock_ms() - f->began;
@@ -164,7 +154,7 @@ static void on_progress(void *arg, size_t files, int64_t bytes)
 	if (!f->draws || (now - f->drawn < REDRAW_MS && files < f->s.n))
 		return;
 	f->drawn = now;
-	format_size(bytes, size);
+	str_format_size(bytes, size);
 	fprintf(stderr, "\r\033[KSending %zu of %zu files, %s, %.1f MB/s",
 		files, f->s.n, size, rate_of(f, bytes));
 	if (files == f->s.n)
@@ -209,7 +199,7 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 
 	char rate[32] = "";
 
-	format_size(f->s.bytes, size);
+	str_format_size(f->s.bytes, size);
 	if (f->s.bytes >= RATE_LEAST)
 		snprintf(rate, sizeof(rate), " (%.1f MB/s)",
 			 rate_of(f, f->s.bytes));
@@ -249,7 +239,7 @@ static void report_kept(struct run *r, const struct sync_result *result)
 {
 	char size[32];
 
-	format_size(result->bytes, size);
+	str_format_size(result->bytes, size);
 	if (result->n_taken)
 		print_line(r, "✓ Sent what changed here: %zu file%s, %s",
 			   result->n_taken, result->n_taken == 1 ? "" : "s",
@@ -312,7 +302,7 @@ static int ask(struct filling *f, struct error *err)
 	rc = consent_get(store, f->w.root, provider, &asked, err);
 	if (rc < 0 || asked)
 		return rc;
-	format_size(f->s.bytes, size);
+	str_format_size(f->s.bytes, size);
 	buf_addf(&question, "%zu file%s, %s of %.200s to %c%s? [y/N] ", f->s.n,
 		 f->s.n == 1 ? "" : "s", size, f->name, upper(provider[0]),
 		 provider + 1);

@@ -2,12 +2,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/threads/saved_patch.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "workspace/patch.h"
+
+enum { HEAD_READ = 1 << 16 };
 
 char *saved_patch_folder(const struct app *app)
 {
@@ -36,4 +39,22 @@ char *saved_patch_find(const struct app *app, const char *id)
 		return path;
 	free(path);
 	return NULL;
+}
+
+void saved_patch_each_missing(const char *path,
+			      void (*each)(void *arg, struct str line),
+			      void *arg)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char *room = xcalloc(HEAD_READ, 1);
+	ssize_t n = fd < 0 ? -1 : read(fd, room, HEAD_READ);
+	struct str rest = { room, n > 0 ? (size_t)n : 0 };
+	struct str line;
+
+	while (str_split(&rest, '\n', &line) && line.len)
+		if (str_starts(line, "Left: ") || str_starts(line, "Refused: "))
+			each(arg, line);
+	if (fd >= 0)
+		close(fd);
+	free(room);
 }

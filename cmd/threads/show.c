@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json.h"
+#include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
@@ -12,6 +14,7 @@
 
 enum {
 	TEXT_MOST = 64 << 20,
+	MISSING_MOST = 20,
 	RESULT_LINES = 8, /* of a tool's result; --json has all */
 };
 
@@ -136,13 +139,54 @@ static void print_fact(struct app *app, const char *name, const char *value)
 	buf_release(&line);
 }
 
-/* Where changes of its sandbox were saved last. */
+struct missing_list {
+	struct app *app;
+	struct buf *json; /* or NULL: it is printed */
+	size_t n;
+};
+
+static void add_missing(void *arg, struct str line)
+{
+	struct missing_list *m = arg;
+	char *text = xstrndup(line.ptr, line.len);
+	struct buf masked = BUF_INIT(TEXT_MOST);
+
+	if (m->json) {
+		mask_text(m->app->mask, line, &masked);
+		buf_adds(m->json, m->n ? "," : "");
+		json_quote(m->json, buf_str(&masked));
+	} else if (m->n < MISSING_MOST) {
+		print_fact(m->app, "", text);
+	}
+	m->n++;
+	buf_release(&masked);
+	free(text);
+}
+
+/* Where changes of its sandbox were saved last, and what is not in it. */
 static void print_patch(struct app *app, const char *id)
 {
+	struct missing_list m = { .app = app };
 	char *path = saved_patch_find(app, id);
 
-	if (path)
+	if (path) {
 		print_fact(app, "patch", path);
+		saved_patch_each_missing(path, add_missing, &m);
+	}
+	if (m.n > MISSING_MOST)
+		printf("%-10s%zu more\n", "", m.n - MISSING_MOST);
+	free(path);
+}
+
+static void add_patch_missing(struct app *app, const char *id, struct buf *out)
+{
+	struct missing_list m = { .app = app, .json = out };
+	char *path = saved_patch_find(app, id);
+
+	buf_adds(out, ",\"patch_missing\":[");
+	if (path)
+		saved_patch_each_missing(path, add_missing, &m);
+	buf_addc(out, ']');
 	free(path);
 }
 
@@ -184,6 +228,7 @@ static int show_json(struct app *app, struct store *store,
 
 	buf_addc(&s.json, '{');
 	threads_add_json(app, store, t, &s.json);
+	add_patch_missing(app, t->id, &s.json);
 	buf_adds(&s.json, ",\"messages\":[");
 	rc = thread_each_message(store, t->no, add_message, &s, err);
 	buf_adds(&s.json, "]}");

@@ -15,6 +15,8 @@
 #include "workspace/patch.h"
 #include "workspace/review.h"
 
+enum { WRITE_MS = 8000 }; /* of the time of saving: for the last patch */
+
 void saved_work_release(struct saved_work *s)
 {
 	free(s->patch);
@@ -47,51 +49,88 @@ static void sweep(struct app *app, const char *directory)
 		(void)patch_sweep(directory, days, mib << 20);
 }
 
-static int write_patch(struct saved_work *s, struct app *app,
-		       struct patch_save *save, const struct stop *stop,
-		       struct error *err)
+struct saving {
+	struct saved_work *work;
+	struct app *app;
+	struct workspace *workspace;
+	struct fetch fetch;
+	struct fetch_request with;
+	const char *thread;
+	const struct stop *stop;
+};
+
+static int write_patch(struct saving *v, struct error *err)
 {
-	char *directory = app_state_path(app, "patches", err);
-	const struct workspace *w = save->workspace;
-	struct review v = { 0 };
+	char *directory = app_state_path(v->app, "patches", err);
+	const struct workspace *w = v->workspace;
+	struct saved_work *s = v->work;
+	const struct patch_save save = { .directory = directory,
+					 .thread = v->thread,
+					 .workspace = w,
+					 .fetch = &v->fetch,
+					 .replace = s->patch };
+	struct review changes = { 0 };
+	char *path = NULL;
 	int rc = directory ? 0 : -1;
 
-	save->directory = directory;
 	if (rc == 0)
-		rc = review_read(&v, &w->git, w->base, save->fetch->theirs,
-				 stop, err);
-	s->files = v.n;
-	if (rc == 0 && v.n)
-		rc = patch_save(save, &s->patch, stop, err);
-	if (rc == 0)
-		sweep(app, directory);
-	review_release(&v);
+		rc = review_read(&changes, &w->git, w->base, v->fetch.theirs,
+				 v->stop, err);
+	s->files = changes.n;
+	if (rc == 0 && changes.n)
+		rc = patch_save(&save, &path, v->stop, err);
+	if (path) {
+		free(s->patch);
+		s->patch = path;
+		sweep(v->app, directory);
+	}
+	review_release(&changes);
 	free(directory);
 	return rc;
 }
 
-static void save_work(struct saved_work *s, struct app *app,
-		      struct workspace *w, struct sandbox *sb,
-		      const char *thread, const struct stop *stop)
+/* What is large comes when all else is safe, as far as the time goes; the patch
+ * with it takes the place of the one without. */
+static void save_later(struct saving *v)
 {
 	struct error err = { 0 };
-	struct fetch f = { 0 };
-	struct patch_save save = { .thread = thread,
-				   .workspace = w,
-				   .fetch = &f };
-	const struct fetch_request with = { .sandbox = sb };
-	int rc = tree_fetch_from(w, app, &with, &f, stop, &err);
+	struct stop limit = *v->stop;
+
+	limit.deadline -= WRITE_MS;
+	if (!v->fetch.n_later)
+		return;
+	(void)tree_fetch_later(v->workspace, v->app, &v->with, &v->fetch,
+			       &limit, &err);
+	err = (struct error){ 0 };
+	if (!v->fetch.same && write_patch(v, &err) < 0)
+		app_warn("large files are not in the patch: %s", err.message);
+}
+
+static void save_work(struct saved_work *s, struct app *app,
+		      struct workspace *w, struct sandbox *sb,
+		      const struct save_terms *terms)
+{
+	struct error err = { 0 };
+	struct saving v = { .work = s,
+			    .app = app,
+			    .workspace = w,
+			    .with = { .sandbox = sb, .small_first = true },
+			    .thread = terms->thread,
+			    .stop = terms->stop };
+	int rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
 
 	s->looked = true;
-	s->refused = f.n_refused;
-	s->left = f.n_left;
-	if (rc == 0 && !f.same)
-		rc = write_patch(s, app, &save, stop, &err);
+	if (rc == 0 && !v.fetch.same)
+		rc = write_patch(&v, &err);
 	if (rc == 0)
-		tree_report(app, &f);
+		save_later(&v);
+	s->refused = v.fetch.n_refused;
+	s->left = v.fetch.n_left;
+	if (rc == 0)
+		tree_report(app, &v.fetch);
 	else
 		s->failed = xstrdup(err.message);
-	fetch_release(&f);
+	fetch_release(&v.fetch);
 }
 
 static void report(const struct saved_work *s, const struct save_terms *terms)
@@ -121,7 +160,7 @@ void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 {
 	if (!is_on(app))
 		return;
-	save_work(s, app, w, sb, terms->thread, terms->stop);
+	save_work(s, app, w, sb, terms);
 	report(s, terms);
 }
 
@@ -154,7 +193,7 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 		       const char *id, const struct owner *o)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
-	struct save_terms terms = { .thread = o->id };
+	struct save_terms terms = { .thread = o->id, .stop = &limit };
 	struct saved_work s = { 0 };
 	struct sandbox sb = { 0 };
 	struct error err = { 0 };
@@ -169,7 +208,7 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	if (rc > 0)
 		return;
 	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)
-		save_work(&s, app, &w, &sb, o->id, &limit);
+		save_work(&s, app, &w, &sb, &terms);
 	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
 		s.failed = xstrdup(err.message);
 	report(&s, &terms);

@@ -202,20 +202,26 @@ static int read_mib(struct app *app, const char *key, int64_t *bytes,
 	return 0;
 }
 
+static int read_limits(struct app *app, struct fetch_request *r,
+		       struct error *err)
+{
+	struct settings *set;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    read_mib(app, "workspace.fetch_mb", &r->total_max, err) < 0)
+		return -1;
+	return read_mib(app, "workspace.file_mb", &r->file_max, err);
+}
+
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err)
 {
 	struct fetch_request r = *with;
 	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
-	struct settings *set;
-	int rc = app_settings(app, &set, err);
+	int rc = read_limits(app, &r, err);
 
 	*f = (struct fetch){ 0 };
-	if (rc == 0)
-		rc = read_mib(app, "workspace.fetch_mb", &r.total_max, err);
-	if (rc == 0)
-		rc = read_mib(app, "workspace.file_mb", &r.file_max, err);
 	if (rc == 0)
 		rc = workspace_read_exclude(w, &exclude, err);
 	r.exclude = buf_str(&exclude);
@@ -223,6 +229,16 @@ int tree_fetch_from(struct workspace *w, struct app *app,
 		rc = fetch_changes(w, &r, f, stop, err);
 	buf_release(&exclude);
 	return rc;
+}
+
+int tree_fetch_later(struct workspace *w, struct app *app,
+		     const struct fetch_request *with, struct fetch *f,
+		     const struct stop *stop, struct error *err)
+{
+	struct fetch_request r = *with;
+
+	return read_limits(app, &r, err) < 0 ? -1
+					     : fetch_later(w, &r, f, stop, err);
 }
 
 static int recall(struct tree_session *t, struct fetch *f,
@@ -263,11 +279,15 @@ static void report_items(struct app *app, const char *what,
 	for (size_t i = 0; i < n && i < TOLD_MAX; i++) {
 		struct buf masked = BUF_INIT(1 << 14);
 		struct buf line = BUF_INIT(1 << 14);
+		char size[32] = "";
 
 		mask_text(app->mask, str_of(items[i].path), &masked);
 		sanitize_line(buf_str(&masked), &line);
-		fprintf(stderr, "%s: %s %s\n", what, line.len ? line.ptr : "",
-			items[i].why);
+		if (items[i].size)
+			str_format_size(items[i].size, size);
+		fprintf(stderr, "%s: %s%s%s%s %s\n", what,
+			line.len ? line.ptr : "", *size ? " (" : "", size,
+			*size ? ")" : "", items[i].why);
 		buf_release(&masked);
 		buf_release(&line);
 	}

@@ -44,6 +44,10 @@ int tree_fetch(struct tree_session *t, struct app *app,
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err);
+/* As fetch_later(). */
+int tree_fetch_later(struct workspace *w, struct app *app,
+		     const struct fetch_request *with, struct fetch *f,
+		     const struct stop *stop, struct error *err);
 /* Names on stderr what was refused, what stays behind and why. */
 void tree_report(struct app *app, const struct fetch *f);
 /* Where something was refused, the rest is taken only if the user says so: with

@@ -24,6 +24,8 @@ sha=$(tool sha256sum)
 tar=$(tool tar)
 need find xargs sort uniq sed tr cut head ls cat wc mkdir rm id readlink
 need sha256sum mv env cp
+# Of ls -ln on a file, to its time: the size is the group.
+fields_of='^-[^ ]* *[^ ]* *[^ ]* *[^ ]* *\([0-9]\{1,\}\) *[^ ]* *[^ ]* *[^ ]*'
 
 # Sorted lines of what find's expression matches, but for .git.
 list() {
@@ -122,16 +124,27 @@ finish_report() {
 		printf 'e %s %s\n' $((n)) $((m)) >>report
 }
 
+# A record with the size for each line of "big": plain names all at once.
+tell_sizes() {
+	(
+		cd "$tree" || exit
+		sed '/[^ -~]/d; s:^:./:' "$w/big" | tr '\n' '\0' |
+			xargs -0 ls -ldn |
+			sed -n "s:$fields_of \./:b \1 :p"
+		sed '/[^ -~]/!d' "$w/big" | while IFS= read -r p; do
+			name_of "$p"
+			fields=$(ls -ldn "$f")
+			size_of $fields
+			printf 'b %s %s\n' "$size" "$p"
+		done
+	)
+}
+
 # Leaves out of the list "pack" what is too large, and makes the archive. The
 # report is on the lines of the file $1.
 archive() {
-	list -type f -size "+${most}c" | both - pack >big || return
-	while IFS= read -r p; do
-		name_of "$p"
-		fields=$(ls -ldn "$tree/$f")
-		size_of $fields
-		printf 'b %s %s\n' "$size" "$p"
-	done <big | cat >>report || return
+	list -type f -size "+${most}c" | both - pack >big &&
+		tell_sizes >>report || return
 	only pack big >in && finish_report "$1" || return
 	unset TAR_OPTIONS POSIXLY_CORRECT
 	# Only GNU's reads "\n" in a name as a line end.

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/str.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -210,4 +212,14 @@ size_t str_chars(struct str s)
 		at += step ? step : 1;
 	}
 	return n;
+}
+
+void str_format_size(int64_t bytes, char room[32])
+{
+	if (bytes >= 100000)
+		snprintf(room, 32, "%.1f MB", (double)bytes / 1e6);
+	else if (bytes >= 1000)
+		snprintf(room, 32, "%.1f kB", (double)bytes / 1e3);
+	else
+		snprintf(room, 32, "%" PRId64 " bytes", bytes);
 }

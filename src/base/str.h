@@ -30,6 +30,8 @@ bool str_to_int(struct str s, int64_t *value);
 /* "1048576", "512m", "2gb": bytes, b, k, m, g, t in any case being powers of
  * 1024; false on garbage, overflow or a negative number. */
 bool str_to_size(struct str s, int64_t *bytes);
+/* "12 bytes", "1.5 kB", "20.3 MB": powers of ten. */
+void str_format_size(int64_t bytes, char room[32]);
 /* Number of code points; a byte of a broken sequence counts as one. */
 size_t str_chars(struct str s);
 /* Bytes taken by the first n code points. */

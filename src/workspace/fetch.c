@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "workspace/fetch_impl.h"
 
+enum { FIRST_BYTES = 16 << 20 }; /* of a first answer */
+
 void fetch_note(struct fetch_item **list, size_t *n, const char *path,
 		const char *why)
 {
@@ -25,6 +27,18 @@ void fetch_refuse(struct fetching *g, const char *path, const char *why)
 void fetch_leave(struct fetching *g, const char *path, const char *why)
 {
 	fetch_note(&g->f->left, &g->f->n_left, path, why);
+}
+
+/* One that is too large for the first answer alone comes later. */
+static bool note_later(struct fetching *g, const struct scan_record *r)
+{
+	const struct fetch_request *q = g->request;
+
+	if (!q->small_first || r->kind != SCAN_BIG || r->n > q->file_max)
+		return false;
+	fetch_note(&g->f->later, &g->f->n_later, r->path, FETCH_NO_TIME);
+	g->f->later[g->f->n_later - 1].size = r->n;
+	return true;
 }
 
 /* What the sandbox names, but does not send. */
@@ -46,11 +60,25 @@ static void note_records(struct fetching *g)
 
 		if (r->kind == SCAN_IGNORED)
 			g->f->ignored += r->n;
+		if (note_later(g, r))
+			continue;
 		for (size_t k = 0; k < sizeof(reasons) / sizeof(*reasons); k++)
 			if (r->kind == reasons[k].kind) {
 				fetch_leave(g, r->path, reasons[k].why);
 				g->f->left[g->f->n_left - 1].size = r->n;
 			}
+	}
+}
+
+/* What is noted by its own record is not missing in the archive. */
+static void mark_noted(struct fetching *g)
+{
+	for (size_t i = 0; i < g->scan.n; i++) {
+		const struct scan_record *r = &g->scan.records[i];
+		struct announced *name = fetch_find_name(g, r->path);
+
+		if (name && r->kind != SCAN_CHANGED && r->kind != SCAN_NEW)
+			name->seen = true;
 	}
 }
 
@@ -63,15 +91,9 @@ int fetch_pack(struct fetching *g, const struct scan_request *r,
 	for (size_t i = 0; i < g->n; i++)
 		paths[i] = g->names[i].path;
 	rc = scan_fetch(&g->scan, r, paths, g->n, g->stop, err);
-	for (size_t i = 0; i < g->scan.n && rc == 0; i++) {
-		struct announced *name =
-			fetch_find_name(g, g->scan.records[i].path);
-
-		if (name)
-			name->seen = true; /* named just below */
-	}
 	if (rc == 0) {
 		note_records(g);
+		mark_noted(g);
 		rc = fetch_commit_scan(g, parent, false, err);
 	}
 	if (rc == 0)
@@ -115,10 +137,16 @@ static int fetch_all(struct fetching *g, const struct scan_request *r,
 				   err);
 	}
 	fetch_announce_all(g, SCAN_CHANGED, SCAN_NEW);
+	mark_noted(g);
 	if (fetch_commit_scan(g, w->base, true, err) < 0 ||
 	    fetch_commit_links(g, err) < 0)
 		return -1;
 	return fetch_undecided(g, r, err);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 static int see_difference(void *arg, const struct odb_record *r,
@@ -132,8 +160,10 @@ static int see_difference(void *arg, const struct odb_record *r,
 	return 0;
 }
 
-int fetch_changes(struct workspace *w, const struct fetch_request *r,
-		  struct fetch *f, const struct stop *stop, struct error *err)
+/* small: bytes of one file of a first answer; 0: all come at once. */
+static int fetch_once(struct workspace *w, const struct fetch_request *r,
+		      int64_t small, struct fetch *f, const struct stop *stop,
+		      struct error *err)
 {
 	struct fetching g = { .w = w,
 			      .request = r,
@@ -143,13 +173,16 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 			      .scan = { .spool = -1 } };
 	struct buf text = BUF_INIT(LISTING_MAX);
 	char root[LISTING_HASH];
-	struct scan_request request = { .sandbox = r->sandbox,
-					.root = root,
-					.exclude = r->exclude,
-					.names = r->n_include > 0,
-					.file_max = r->file_max,
-					.total_max = r->total_max,
-					.scratch = w->directory };
+	struct scan_request request = {
+		.sandbox = r->sandbox,
+		.root = root,
+		.exclude = r->exclude,
+		.names = r->n_include > 0,
+		.file_max = small ? least(small, r->file_max) : r->file_max,
+		.total_max =
+			small ? least(FIRST_BYTES, r->total_max) : r->total_max,
+		.scratch = w->directory
+	};
 	int rc = workspace_read_listing(w, &g.base, stop, err);
 
 	*f = (struct fetch){ 0 };
@@ -160,6 +193,7 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 		rc = fetch_all(&g, &request, err);
 	}
 	f->same = rc == 0;
+	f->bytes = g.bytes;
 	if (rc == 0)
 		rc = odb_tree_diff(
 			&w->git, w->base, f->theirs,
@@ -177,6 +211,26 @@ int fetch_changes(struct workspace *w, const struct fetch_request *r,
 	return rc;
 }
 
+int fetch_changes(struct workspace *w, const struct fetch_request *r,
+		  struct fetch *f, const struct stop *stop, struct error *err)
+{
+	static const int64_t small[] = { 1 << 20, 64 << 10, 4 << 10 };
+	size_t n = r->small_first ? sizeof(small) / sizeof(*small) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct error why = { 0 };
+
+		if (fetch_once(w, r, small[i], f, stop, &why) == 0)
+			return 0;
+		if (why.code != ERR_LIMIT) {
+			*err = why;
+			return -1;
+		}
+		fetch_release(f);
+	}
+	return fetch_once(w, r, 0, f, stop, err);
+}
+
 void fetch_items_release(struct fetch_item **items, size_t *n)
 {
 	for (size_t i = 0; i < *n; i++)
@@ -190,6 +244,7 @@ void fetch_release(struct fetch *f)
 {
 	fetch_items_release(&f->refused, &f->n_refused);
 	fetch_items_release(&f->left, &f->n_left);
+	fetch_items_release(&f->later, &f->n_later);
 	free(f->recalled);
 	f->recalled = NULL;
 }

@@ -14,6 +14,9 @@ struct fetch_request { /* all borrowed */
 	size_t n_include;
 	int64_t file_max;  /* bytes of one file */
 	int64_t total_max; /* of all that come */
+	/* Files that make a first answer large are only listed in later:
+	 * fetch_later() brings them. */
+	bool small_first;
 };
 
 struct fetch_item { /* what does not come, untrusted; owned */
@@ -31,6 +34,9 @@ struct fetch {                /* start from { 0 } */
 	/* Too large, unreadable, no file, or another repository. */
 	struct fetch_item *left;
 	size_t n_left;
+	struct fetch_item *later; /* with small_first: not come yet */
+	size_t n_later;
+	int64_t bytes;   /* of the files that came */
 	int64_t ignored; /* new files that git ignores, where it is known */
 	char *recalled;  /* owned: what why of recalled items points to */
 };
@@ -44,7 +50,17 @@ struct fetch {                /* start from { 0 } */
  */
 int fetch_changes(struct workspace *w, const struct fetch_request *r,
 		  struct fetch *f, const struct stop *stop, struct error *err);
+/*
+ * Brings the files of f->later, the smallest first, until total_max or the end
+ * of stop: f->theirs and w->theirs_ref then have all that came. The rest is in
+ * f->left, and f->later is empty. -1 with err: why it ended early.
+ */
+int fetch_later(struct workspace *w, const struct fetch_request *r,
+		struct fetch *f, const struct stop *stop, struct error *err);
 void fetch_release(struct fetch *f);
+
+/* Why a file is in left that was in later. */
+#define FETCH_NO_TIME "did not come in the time there was"
 
 /* fetch_changes() keeps what it refused and left, beside the commit theirs.
  * This reads it again, when the sandbox cannot be asked any more: f->theirs is

@@ -43,6 +43,7 @@ int fetch_remember(const struct workspace *w, const struct fetch *f,
 		 f->ignored);
 	add_items(&text, "refused", f->refused, f->n_refused);
 	add_items(&text, "left", f->left, f->n_left);
+	add_items(&text, "left", f->later, f->n_later);
 	rc = buf_check(&text, "the list of what was left", err);
 	if (rc == 0)
 		rc = path_write(file, buf_str(&text), 0600, err);

@@ -22,6 +22,8 @@ enum {
 	CHUNK = 64 << 10,
 	NUMBERS = 100000, /* names tried for one thread */
 	TEMPORARY_S = 86400,
+	NAMED_MOST = 500, /* of one kind in the head */
+	HEAD_MAX = 16 << 20,
 };
 
 #define SUFFIX ".patch"
@@ -214,11 +216,18 @@ static int write_all(void *arg, struct str bytes, struct error *err)
 static void add_names(struct buf *out, const char *what,
 		      const struct fetch_item *items, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && i < NAMED_MOST; i++) {
+		char size[32];
+
 		buf_addf(out, "%s: ", what);
 		sanitize_line(str_of(items[i].path), out);
+		str_format_size(items[i].size, size);
+		if (items[i].size)
+			buf_addf(out, " (%s)", size);
 		buf_addf(out, " %s\n", items[i].why);
 	}
+	if (n > NAMED_MOST)
+		buf_addf(out, "%s: %zu more\n", what, n - NAMED_MOST);
 }
 
 /* Lines before the first diff, which git apply skips. */
@@ -231,6 +240,7 @@ static void add_head(const struct patch_save *s, struct buf *out)
 	buf_addf(out, "\nBase: %s\n", w->base);
 	add_names(out, "Refused", s->fetch->refused, s->fetch->n_refused);
 	add_names(out, "Left", s->fetch->left, s->fetch->n_left);
+	add_names(out, "Left", s->fetch->later, s->fetch->n_later);
 	buf_addc(out, '\n');
 }
 
@@ -263,6 +273,13 @@ static int take_name(const struct patch_save *s, const char *temporary,
 	struct saved last = { 0 };
 	const char *slash = newest ? strrchr(newest, '/') : NULL;
 
+	if (s->replace) {
+		*path = xstrdup(s->replace);
+		return rename(temporary, *path) == 0
+			       ? 0
+			       : error_errno(err, "saving the patch as %s",
+					     *path);
+	}
 	if (slash)
 		(void)read_name(slash + 1, &last);
 	for (int64_t n = last.number + 1; n < last.number + NUMBERS; n++) {
@@ -283,7 +300,7 @@ static int fill(const struct patch_save *s, int fd, const struct stop *stop,
 {
 	const struct workspace *w = s->workspace;
 	const struct patch_output to = { write_all, &fd };
-	struct buf head = BUF_INIT(1 << 20);
+	struct buf head = BUF_INIT(HEAD_MAX);
 	int rc;
 
 	add_head(s, &head);

@@ -21,9 +21,12 @@ struct patch_save {            /* all borrowed */
 	const char *thread;    /* its id */
 	const struct workspace *workspace;
 	const struct fetch *fetch; /* from fetch_changes() */
+	const char *replace; /* a patch that the new one takes the place of, or
+				NULL */
 };
 /*
- * Writes what differs from the base to a new file DIRECTORY/THREAD-N.patch,
+ * Writes what differs from the base, after a head that names what was refused
+ * and left, to a new file DIRECTORY/THREAD-N.patch,
  * 0600, under a name that no file has: it appears whole or not at all. Where
  * the newest of the thread says the same, that one is it. *path is owned.
  */

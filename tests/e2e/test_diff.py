@@ -244,3 +244,34 @@ def test_what_was_refused_is_known_when_the_sandbox_is_gone(kept, run, work):
     end = run("apply", "--partial")
     assert end.status == 0, end.err
     assert (work / "src/main.c").read_text() == "int changed;\n"
+
+
+LARGE = ("echo 2 >src/main.c; for i in 1 2 3; do "
+         "head -c 700000 /dev/urandom >big$i; done")
+
+
+def test_what_is_too_large_to_be_saved_is_named_and_the_rest_is_saved(
+        task, work, home, config, run, box):
+    path = home / ".deepagents" / "config.toml"
+    config("[workspace]\nfetch_mb = 2\n" +
+           (path.read_text() if path.exists() else ""))
+    end = task([execute(LARGE), DONE], "--workspace", "repo", "-y",
+               "--json").wait()
+    assert end.status == 0, end.err
+    saved, = patches(home)
+    changes = json.loads(end.out.splitlines()[-1])["changes"]
+    assert (changes["patch"], changes["files"]) == (str(saved), 3)
+    assert changes["left"] == 1
+    missing = ("big3 (0.7 MB) is more than [workspace] fetch_mb lets come")
+    assert f"Left in the sandbox: {missing}" in end.err
+    show = run("threads", "show", "latest")
+    assert f"          Left: {missing}\n" in show.out
+    data = json.loads(run("threads", "show", "latest", "--json").out)["data"]
+    assert data["patch_missing"] == [f"Left: {missing}"]
+    tree = copy_of(work, home)
+    git(tree, "apply", saved)
+    assert (tree / "src/main.c").read_text() == "2\n"
+    assert (tree / "big2").stat().st_size == 700000
+    assert not (tree / "big3").exists()
+    assert run("apply").status == 0
+    assert (work / "big1").read_bytes() == (tree / "big1").read_bytes()

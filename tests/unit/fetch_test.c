@@ -130,6 +130,78 @@ static void what_no_tree_can_hold_is_named(void **arg)
 		refuses(&t, "run", "has the setuid, setgid or sticky bit");
 		refuses(&t, ".GIT/config", "is inside .git");
 		refuses(&t, "out", "is a link that leaves the tree");
+		assert_int_equal(t.f.n_left, 3); /* each once */
+		end(&t);
+	}
+}
+
+static void put_zeros(struct tree *t, const char *name, off_t size)
+{
+	put(&t->room, name, STR(""), 0644);
+	assert_int_equal(truncate(in(&t->room, name), size), 0);
+}
+
+static void begin_large(struct tree *t, int kind, int64_t total_max)
+{
+	static const char *const large[] = { "b\n\xff", "b0", "b1",
+					     "b2",      "b3", "b4" };
+
+	begin(t, kind);
+	t->request.small_first = true;
+	t->request.file_max = 300 << 10;
+	t->request.total_max = total_max;
+	put(&t->room, "s", STR("small"), 0644);
+	assert_int_equal(unlink(in(&t->room, "a")), 0);
+	put_zeros(t, "huge", 400 << 10);
+	for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
+		put_zeros(t, large[i], 200 << 10);
+	fetch(t);
+}
+
+/* The first answer is to be no larger than 1 MiB, so 64 KiB a file. */
+static void small_files_come_first_and_large_ones_as_they_fit(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+		char oid[GIT_OID];
+
+		begin_large(&t, k, 1 << 20);
+		differs(&t, "D	a|A	s|");
+		assert_int_equal(t.f.n_later, 6);
+		names(&t, "huge", "is larger than it may be");
+		WORKS(&t.room, fetch_later(&t.w, &t.request, &t.f, &t.room.stop,
+					   &t.room.err));
+		differs(&t, "D	a|A	\"b\\n\\377\"|A	b0|A	b1|A	"
+			    "b2|A	b3|A	s|");
+		assert_int_equal(t.f.n_later, 0);
+		names(&t, "b4", "is more than [workspace] fetch_mb lets come");
+		assert_int_equal(t.f.left[1].size, 200 << 10);
+		WORKS(&t.room, odb_ref_get(&t.w.git, t.w.theirs_ref, oid,
+					   &t.room.stop, &t.room.err));
+		assert_string_equal(oid, t.f.theirs);
+		end(&t);
+	}
+}
+
+static void what_came_stays_when_the_time_for_large_files_is_over(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		const struct stop over = stop_cleanup(0);
+		struct tree t;
+
+		begin_large(&t, k, 1 << 20);
+		assert_int_equal(
+			fetch_later(&t.w, &t.request, &t.f, &over, &t.room.err),
+			-1);
+		assert_int_equal(t.room.err.code, ERR_TIMEOUT);
+		differs(&t, "D	a|A	s|");
+		names(&t, "b4", FETCH_NO_TIME);
+		end(&t);
+		begin_large(&t, k, 4 << 20); /* all fits the first answer */
+		assert_int_equal(t.f.n_later, 0);
+		assert_int_equal(t.f.n_left, 1);
 		end(&t);
 	}
 }
@@ -141,6 +213,10 @@ int main(void)
 		cmocka_unit_test(an_undone_change_is_no_change),
 		cmocka_unit_test(hard_links_and_named_ignored_files_come),
 		cmocka_unit_test(new_ignore_files_count_at_once),
+		cmocka_unit_test(
+			small_files_come_first_and_large_ones_as_they_fit),
+		cmocka_unit_test(
+			what_came_stays_when_the_time_for_large_files_is_over),
 		cmocka_unit_test(what_no_tree_can_hold_is_named),
 	};
 

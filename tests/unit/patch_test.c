@@ -77,7 +77,10 @@ static void begin(struct room *r)
 	WORKS(r, workspace_set_base(&r->w, oid, &r->stop, &r->err));
 	commit(r, r->w.theirs_ref, oid, "b", STR("\0\xff two"), r->f.theirs);
 	r->directory = path_join(r->top, "patches");
-	r->save = (struct patch_save){ r->directory, THREAD, &r->w, &r->f };
+	r->save = (struct patch_save){ .directory = r->directory,
+				       .thread = THREAD,
+				       .workspace = &r->w,
+				       .fetch = &r->f };
 }
 
 static void end(struct room *r)
