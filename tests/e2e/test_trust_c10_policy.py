@@ -10,9 +10,10 @@ import pytest
 
 PLACE = "/etc/dcode/managed_config.toml"
 # The real path, in a name space of its own: nothing else leads dcode there.
-INSIDE = ('mkdir -p "$1/etc" && cp -r --preserve=mode /etc/ssl /etc/passwd '
-          '/etc/nsswitch.conf /etc/hosts "$1/etc/" 2>/dev/null; '
-          'mkdir -p "$1/etc/dcode" && mount --bind "$1/etc" /etc && '
+INSIDE = ('mkdir -p "$1/etc/dcode" "$1/etc/ssl" && cp --preserve=mode '
+          '/etc/passwd /etc/nsswitch.conf /etc/hosts "$1/etc/" 2>/dev/null; '
+          'mount --bind /etc/ssl "$1/etc/ssl" && '
+          'mount --rbind "$1/etc" /etc && '
           'cp -a "$1/policy" /etc/dcode/managed_config.toml && shift && '
           'exec "$@"')
 

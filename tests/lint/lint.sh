@@ -49,9 +49,14 @@ words() { $python tests/lint/limits.py words; }
 messages() { $python tests/lint/limits.py messages; }
 tags() { $python tests/lint/limits.py tags; }
 format() {
-	sources c h | xargs -P "$jobs" -I FILE sh -c \
-		'clang-format --dry-run -Werror FILE 2>/dev/null ||
-			{ echo "FILE: not formatted: make format"; exit 1; }'
+	# shellcheck disable=SC2016 # the inner shell's variables
+	sources c h | xargs -P "$jobs" -n 25 sh -c '
+		clang-format --dry-run -Werror "$@" 2>/dev/null && exit
+		for f; do
+			clang-format --dry-run -Werror "$f" 2>/dev/null ||
+				echo "$f: not formatted: make format"
+		done
+		exit 1' sh
 }
 shell() {
 	# In the sandbox's scripts words split on purpose, and ls is what
