@@ -172,8 +172,8 @@ def test_heartbeats_alone_are_one(serve, ask, env, wire):
         w.send(raw.head())
         while True:
             w.send(": x\n\n" if wire == "openai" else
-                   'event: ping\ndata: {"type":"ping"}\n\n', wait=0.05)
-    env["DEEPAGENTS_CODE_STREAM_IDLE_SECONDS"] = "0.2"
+                   'event: ping\ndata: {"type":"ping"}\n\n', wait=0.02)
+    env["DEEPAGENTS_CODE_STREAM_IDLE_SECONDS"] = "0.5"
     serve(beat, ok(wire))
     r = ask(wire)
     assert (r.status, r.out) == (0, "Hello.\n")

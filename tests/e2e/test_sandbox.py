@@ -9,34 +9,25 @@ import time
 import pytest
 
 from model import ModelServer
-from podman_rig import Rig, missing
 
 HUNG = [{"text": "abc", "fault": {"stall_after_bytes": 40}}]
-EXAMPLE = "../shared/spec/setup-example.sh"
 
 
 def call(name, **args):
     return {"name": name, "args": args}
 
 
-@pytest.fixture(scope="session")
-def engine():
-    lacks = missing()
-    if lacks:
-        pytest.skip("no Podman here: " + "; ".join(lacks))
-    with Rig() as rig:
-        yield rig
-
-
 @pytest.fixture(params=["local", "docker"])
 def box(request, env, config):
     """The provider, configured."""
     if request.param == "docker":
-        engine = request.getfixturevalue("engine")
-        env["DOCKER_HOST"] = engine.docker_host
+        rig = request.getfixturevalue("rig")
+        env["DOCKER_HOST"] = rig.docker_host
         config("[sandboxes.providers.docker.params]\n"
-               f'image = "{engine.image}"\nnetwork = "none"\n')
-    return request.param
+               f'image = "{rig.image}"\nnetwork = "none"\n')
+    yield request.param
+    if request.param == "docker" and rig.containers():
+        rig.remove_all()
 
 
 @pytest.fixture
@@ -293,9 +284,7 @@ def test_setup_failures(serve, run, rows, tmp_path, box):
 
 
 def test_setup_example(serve, run, env, top, box):
-    path = top / EXAMPLE
-    if not path.exists():
-        pytest.skip(f"{EXAMPLE} is not there")
+    path = top / "tests/data/setup-example.sh"
     env["GIT_TOKEN"] = "ghp_0123456789abcdef"
     env["MODEL_KEY"] = "model-key-value-1"
     look = ("cat $HOME/project/clone.log; "
