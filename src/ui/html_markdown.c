@@ -14,7 +14,7 @@ enum {
 	TEXT_MAX = OUTPUT_MAX,
 };
 
-struct markdown {
+struct html_blocks {
 	struct html page; /* of this text alone: nothing is written yet */
 	struct buf text;  /* of the element at hand, not escaped yet */
 	int depth;
@@ -50,7 +50,7 @@ int html_markdown_load(struct html *h, struct error *err)
 
 /* A key may be cut by marks of Markdown and be whole again without them, so
  * what is left of the text is masked once more. */
-static void flush_text(struct markdown *m)
+static void flush_text(struct html_blocks *m)
 {
 	if (m->in_diff)
 		html_diff(&m->page, buf_str(&m->text));
@@ -60,7 +60,7 @@ static void flush_text(struct markdown *m)
 }
 
 /* One that nothing runs from, and that holds no secret. */
-static bool may_link(const struct markdown *m, const struct buf *address)
+static bool may_link(const struct html_blocks *m, const struct buf *address)
 {
 	static const char *const schemes[] = { "https://", "http://",
 					       "mailto:" };
@@ -83,7 +83,7 @@ static bool may_link(const struct markdown *m, const struct buf *address)
 	return known;
 }
 
-static void enter_link(struct markdown *m, const MD_ATTRIBUTE *href)
+static void enter_link(struct html_blocks *m, const MD_ATTRIBUTE *href)
 {
 	struct buf address = BUF_INIT(ADDRESS_MAX);
 
@@ -98,7 +98,8 @@ static void enter_link(struct markdown *m, const MD_ATTRIBUTE *href)
 }
 
 /* shown: an image, whose address is never followed. */
-static void leave_link(struct markdown *m, const MD_ATTRIBUTE *href, bool shown)
+static void leave_link(struct html_blocks *m, const MD_ATTRIBUTE *href,
+		       bool shown)
 {
 	struct buf address = BUF_INIT(ADDRESS_MAX);
 
@@ -132,7 +133,7 @@ static unsigned heading_level(const MD_BLOCK_H_DETAIL *heading)
 }
 
 /* Depth counts what is open; past the limits the parser is told to end. */
-static int go_on(struct markdown *m, int deeper)
+static int go_on(struct html_blocks *m, int deeper)
 {
 	m->depth += deeper;
 	return m->depth > DEPTH_MAX || m->page.out.over || m->text.over;
@@ -140,7 +141,7 @@ static int go_on(struct markdown *m, int deeper)
 
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-	struct markdown *m = arg;
+	struct html_blocks *m = arg;
 	const MD_BLOCK_LI_DETAIL *item = detail;
 	const MD_BLOCK_TD_DETAIL *cell = detail;
 
@@ -171,7 +172,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
 
 static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 {
-	struct markdown *m = arg;
+	struct html_blocks *m = arg;
 
 	flush_text(m);
 	if (type == MD_BLOCK_H)
@@ -187,7 +188,7 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
 
 static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 {
-	struct markdown *m = arg;
+	struct html_blocks *m = arg;
 
 	flush_text(m);
 	if (type == MD_SPAN_A)
@@ -201,7 +202,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 {
-	struct markdown *m = arg;
+	struct html_blocks *m = arg;
 
 	flush_text(m);
 	if (type == MD_SPAN_A)
@@ -216,7 +217,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size,
 		   void *arg)
 {
-	struct markdown *m = arg;
+	struct html_blocks *m = arg;
 
 	if (type == MD_TEXT_BR) {
 		flush_text(m);
@@ -236,7 +237,7 @@ static const MD_PARSER parser = {
 	.text = on_text,
 };
 
-static bool parse(const struct html *h, struct str text, struct markdown *m)
+static bool parse(const struct html *h, struct str text, struct html_blocks *m)
 {
 	if (!h->markdown || text.len > INPUT_MAX)
 		return false;
@@ -246,7 +247,7 @@ static bool parse(const struct html *h, struct str text, struct markdown *m)
 
 void html_markdown(struct html *h, struct str text)
 {
-	struct markdown m = {
+	struct html_blocks m = {
 		.page = { .out = BUF_INIT(OUTPUT_MAX), .mask = h->mask },
 		.text = BUF_INIT(TEXT_MAX),
 	};
