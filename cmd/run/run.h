@@ -108,6 +108,17 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
  * says; or what changed in it since, where it was sent before. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       const struct stop *stop, struct error *err);
+/* --workspace bind (by_flag), or the setting: the provider's own setting says
+ * it, so that its checks and warnings hold. */
+int run_bind_resolve(struct run_options *o, struct settings *set, bool by_flag,
+		     struct error *err);
+/* The directory of the user's that is the working directory, or NULL. */
+const char *run_bound_directory(const struct sandbox *sb);
+/* Of a sandbox that has the directory: notes it, for those who ask for what
+ * changed there. Checks that docker's is this machine's, and says whose the
+ * files are that are made there. */
+int run_bind_begin(struct run *r, struct sandbox *sb, const struct stop *stop,
+		   struct error *err);
 /* True when the sandbox, which is about to be deleted, may hold work that has
  * not come back. */
 bool run_has_unreturned_work(struct run *r);

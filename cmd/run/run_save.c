@@ -22,7 +22,7 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	terms.elsewhere = rc > 0 || !r->session;
 	if (rc > 0)
 		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
-	if (rc > 0 && r->wrote && !r->options.quiet)
+	if (rc > 0 && r->wrote && !r->options.quiet && !run_bound_directory(sb))
 		fputs("What the tools wrote in the sandbox goes with it: "
 		      "--workspace repo brings such work back.\n",
 		      stderr);
@@ -44,6 +44,8 @@ bool run_has_unreturned_work(struct run *r)
 	struct workspace w;
 	bool same;
 
+	if (run_bound_directory(&r->box.sandbox))
+		return false;
 	if (!r->wrote || tree_find(&w, r->app, settings_cwd(r->app->settings),
 				   r->box.label, &limit, &err) != 0)
 		return r->wrote;

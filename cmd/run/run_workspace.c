@@ -53,24 +53,6 @@ static int read_include(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-/* The provider's own setting says it, so that its checks and warnings hold. */
-static int bind_directory(struct run_options *o, struct settings *set,
-			  bool by_flag, struct error *err)
-{
-	if (!strcmp(o->sandbox, "local"))
-		return settings_set_flag(
-			set, "sandboxes.providers.local.params.workspace",
-			"bind", err);
-	if (!by_flag) {
-		o->workspace = NULL; /* it is meant for local */
-		return 0;
-	}
-	error_set(err, ERR_USAGE,
-		  "--workspace bind is not supported by provider '%s'",
-		  o->sandbox);
-	return error_hint(err, "Use --workspace repo: it sends a copy.");
-}
-
 int run_workspace_resolve(struct run_options *o, struct app *app,
 			  const struct args *args, struct error *err)
 {
@@ -102,7 +84,7 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 					 "provider");
 	}
 	if (o->workspace && !strcmp(o->workspace, "bind"))
-		return bind_directory(o, set, flag != NULL, err);
+		return run_bind_resolve(o, set, flag != NULL, err);
 	return 0;
 }
 
@@ -413,8 +395,10 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 	char *root;
 	int rc = 0;
 
-	if (r->host.provider->flags & SANDBOX_UNISOLATED || sb->mounts.n)
+	if (r->host.provider->flags & SANDBOX_UNISOLATED)
 		return 0;
+	if (sb->mounts.n || (mode && !strcmp(mode, "bind")))
+		return run_bind_begin(r, sb, stop, err);
 	if (!r->box.label[0]) {
 		if (!mode || strcmp(mode, "repo") != 0)
 			return 0;

@@ -61,12 +61,28 @@ int tree_find_label(struct workspace *w, struct app *app, const char *label,
 	return rc;
 }
 
+static bool is_bound(struct app *app, const char *cwd, const char *label)
+{
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(cwd, &repository, &ignored);
+	char *state = app_state_path(app, "", &ignored);
+	bool bound = root && state &&
+		     (workspace_is_bound(state, root, label) ||
+		      workspace_is_bound(state, cwd, label));
+
+	free(root);
+	free(state);
+	return bound;
+}
+
 struct search {
 	struct tree_session *session;
 	struct app *app;
 	const struct stop *stop;
 	char *label;
 	struct error err;
+	bool bound; /* a sandbox has the tree itself */
 	int rc;
 };
 
@@ -77,8 +93,10 @@ static bool try_thread(void *arg, struct thread *t)
 
 	s->rc = tree_find(&s->session->workspace, s->app, t->cwd, t->label,
 			  s->stop, &s->err);
-	if (s->rc > 0)
+	if (s->rc > 0) {
+		s->bound |= is_bound(s->app, t->cwd, t->label);
 		return true;
+	}
 	if (s->rc == 0) {
 		s->session->thread = xstrdup(t->id);
 		s->label = xstrdup(t->label);
@@ -86,8 +104,15 @@ static bool try_thread(void *arg, struct thread *t)
 	return false;
 }
 
-static int no_tree(const char *name, struct error *err)
+static int no_tree(const char *name, bool bound, struct error *err)
 {
+	if (bound) {
+		error_set(err, ERR_NOT_FOUND,
+			  "the sandbox works on this directory itself "
+			  "(--workspace bind): there is nothing to send or to "
+			  "bring back");
+		return error_hint(err, "git diff shows what changed.");
+	}
 	if (name)
 		error_set(err, ERR_NOT_FOUND,
 			  "no tree was sent to the sandbox of thread %s", name);
@@ -123,7 +148,7 @@ static int search_threads(struct search *s, const char *name, struct error *err)
 	if (rc == 0 && s->rc < 0)
 		*err = s->err;
 	if (rc == 0 && s->rc > 0)
-		return no_tree(name, err);
+		return no_tree(name, s->bound, err);
 	return rc < 0 ? rc : s->rc;
 }
 
@@ -163,7 +188,10 @@ int tree_open(struct tree_session *t, struct app *app, const char *name,
 	*t = (struct tree_session){ 0 };
 	if (app->chat && !name) {
 		rc = open_chat(t, app, stop, err);
-		return rc > 0 ? no_tree("of this chat", err) : rc;
+		if (rc > 0)
+			rc = no_tree("of this chat",
+				     app->chat->sandbox->mounts.n > 0, err);
+		return rc;
 	}
 	rc = search_threads(&s, name, err);
 	if (rc == 0)

@@ -48,6 +48,10 @@ const struct setting docker_settings[] = {
 	{ .key = "mounts",
 	  .type = SETTING_LIST,
 	  .help = "directories or volumes inside: src:dst or src:dst:ro" },
+	{ .key = "bind",
+	  .type = SETTING_STRING,
+	  .help = "directory here that is the working directory inside, for "
+		  "writing (set by --workspace bind)" },
 	{ .key = "env",
 	  .type = SETTING_LIST,
 	  .help = "variables inside: NAME=value" },
@@ -180,13 +184,16 @@ static int add_host_config(const struct docker *d,
 		network = NULL;
 	if (network && *network)
 		cJSON_AddStringToObject(config, "NetworkMode", network);
-	if (add_limits(d, config, err) < 0)
+	if (add_limits(d, config, err) < 0 || add_mounts(d, config, err) < 0)
 		return -1;
-	return add_mounts(d, config, err);
+	return docker_bind_mount(d, config, err);
 }
 
-static int add_env(const struct docker *d, cJSON *body, struct error *err)
+/* A user whom the image does not know has "/" as home, and cannot write it. */
+static int add_env(const struct docker *d, const struct docker_limits *limits,
+		   cJSON *body, struct error *err)
 {
+	bool needs_home = limits->user[0] && limits->user[0] != '0';
 	cJSON *env = cJSON_AddArrayToObject(body, "Env");
 	const char *const *list;
 	size_t n = 0;
@@ -198,7 +205,10 @@ static int add_env(const struct docker *d, cJSON *body, struct error *err)
 			return error_set(err, ERR_CONFIG,
 					 "env: each entry is NAME=value");
 		cJSON_AddItemToArray(env, cJSON_CreateString(list[i]));
+		needs_home &= strncmp(list[i], "HOME=", 5) != 0;
 	}
+	if (needs_home)
+		cJSON_AddItemToArray(env, cJSON_CreateString("HOME=/tmp"));
 	return 0;
 }
 
@@ -236,8 +246,9 @@ static int fill_body(const struct docker *d, const struct sandbox_spec *spec,
 	snprintf(life, sizeof(life), "%lld", (long long)seconds);
 	cJSON_AddStringToObject(body, "Image", image);
 	cJSON_AddStringToObject(body, "WorkingDir", workdir);
-	if (user)
-		cJSON_AddStringToObject(body, "User", user);
+	if (user || limits->user[0])
+		cJSON_AddStringToObject(body, "User",
+					user ? user : limits->user);
 	cJSON_AddItemToObject(body, "Entrypoint",
 			      cJSON_CreateStringArray(shell, 2));
 	cJSON_AddItemToObject(
@@ -250,7 +261,7 @@ static int fill_body(const struct docker *d, const struct sandbox_spec *spec,
 				spec->owner ? spec->owner : "");
 	cJSON_AddStringToObject(labels, "dcode.workdir", workdir);
 	cJSON_AddStringToObject(labels, "dcode.lifetime", life);
-	if (add_env(d, body, err) < 0)
+	if (add_env(d, limits, body, err) < 0)
 		return -1;
 	return add_host_config(d, spec, limits, body, err);
 }

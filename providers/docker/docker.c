@@ -330,7 +330,8 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 		return -1;
 	if (sb->id && docker_remove(sb->host, sb->id, stop, &again) < 0)
 		return -1;
-	limits = (struct docker_limits){ 0 };
+	limits.wanted = false;
+	limits.memory = 0;
 	if (create_started(sb, spec, image, &limits, stop, &again) < 0) {
 		if (!retry_was_refused(&again)) /* it may exist */
 			*err = again;
@@ -370,7 +371,9 @@ static int docker_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	    engine_inspect(&d->engine, sb->id, &inspected, stop, err) == 0 &&
 	    docker_check_runtime(d, inspected, err) == 0) {
 		fill_sandbox(sb, true, inspected);
-		rc = docker_give_workdir(d, sb, inspected, stop, err);
+		rc = docker_is_bound(sb)
+			     ? 0
+			     : docker_give_workdir(d, sb, inspected, stop, err);
 	}
 	cJSON_Delete(inspected);
 	free(image);

@@ -75,6 +75,7 @@ extern const struct setting docker_settings[];
 struct docker_limits {
 	bool wanted;
 	int64_t memory; /* bytes, three quarters of the engine's; 0: none */
+	char user[48];  /* whose files are ours where "bind" is set, or "" */
 };
 /* GET /info, unless the user has set the memory. */
 int docker_limits_init(struct docker *d, struct docker_limits *limits,
@@ -93,6 +94,15 @@ int docker_create_body(const struct docker *d, const struct sandbox_spec *spec,
 /* The snapshot's image or that of the setting. Owned. */
 int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 		 char **image, struct error *err);
+
+/* Appends the mount of the setting "bind", if there is one. An engine on
+ * another machine cannot have it. */
+int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err);
+/* "UID:GID" in the container whose files are those of this process's user on
+ * this machine; info is what GET /info says. */
+void docker_bind_user(const cJSON *info, char *user, size_t size);
+/* The working directory is a mount of the user's own: its owner stays. */
+bool docker_is_bound(const struct sandbox *sb);
 
 /* Makes the container's user the owner of the working directory. */
 int docker_give_workdir(struct docker *d, const struct sandbox *sb,

@@ -84,18 +84,23 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 				  .path = "/info",
 				  .what = "asking for the engine's memory" };
 	const char *memory = NULL;
+	const char *bind = NULL;
 	struct error ignored = { 0 };
 	cJSON *info = NULL;
 
 	*limits = (struct docker_limits){ .wanted = true };
-	if (settings_string(d->settings, "docker", "memory", &memory, err) < 0)
+	if (settings_string(d->settings, "docker", "memory", &memory, err) <
+		    0 ||
+	    settings_string(d->settings, "docker", "bind", &bind, err) < 0)
 		return -1;
-	if (memory)
+	if (memory && !bind)
 		return 0;
 	/* An engine that does not say has no default for it. */
 	if (engine_json(&d->engine, &ask, &info, &limit, &ignored) == 0 &&
-	    json_bool(info, "MemoryLimit", true))
+	    !memory && json_bool(info, "MemoryLimit", true))
 		limits->memory = json_int(info, "MemTotal", 0) / 4 * 3;
+	if (bind)
+		docker_bind_user(info, limits->user, sizeof(limits->user));
 	cJSON_Delete(info);
 	return stop_check(stop, err);
 }

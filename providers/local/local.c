@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "sandbox/bind.h"
 
 enum {
 	LIFETIME_S = 24 * 3600,
@@ -157,9 +158,9 @@ static int local_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (!sb->id)
 		sb->id = xstrdup(spec->label);
 	if (path_mkdirs(dir, 0700, err) < 0 ||
-	    (l->bind && local_bind_check(sb->host->settings,
-					 settings_cwd(sb->host->settings),
-					 &m.bind, err) < 0))
+	    (l->bind &&
+	     bind_check(sb->host->settings, settings_cwd(sb->host->settings),
+			&m.bind, err) < 0))
 		goto out;
 	rc = local_meta_write(dir, &m, err);
 	if (rc == 0)
@@ -178,7 +179,7 @@ static int check_bind(const struct sandbox *sb, const char *dir,
 		      struct error *err)
 {
 	char *real = NULL;
-	int rc = local_bind_check(sb->host->settings, dir, &real, err);
+	int rc = bind_check(sb->host->settings, dir, &real, err);
 
 	if (rc == 0 && strcmp(real, dir) != 0)
 		rc = error_set(err, ERR_CONFIG,

@@ -113,10 +113,6 @@ void local_meta_release(struct local_meta *m);
 int local_running(const char *dir);
 /* Ends them. */
 int local_end(const char *dir, const struct stop *stop, struct error *err);
-/* 0 when the user's directory may be bound. *real, its path without links, is
- * owned in any case. */
-int local_bind_check(const struct settings *set, const char *dir, char **real,
-		     struct error *err);
 
 /* list.c */
 int local_not_found(const char *id, struct error *err);

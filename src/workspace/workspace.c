@@ -58,18 +58,54 @@ static int open_git(struct workspace *w, const char *avoid,
 	return -1;
 }
 
-bool workspace_exists(const char *state, const char *root, const char *label)
+/* A file of a label. Owned; NULL: the root is not there. */
+static char *label_file(const char *state, const char *root, const char *label,
+			const char *kind)
 {
 	char *real = realpath(root, NULL);
 	char *directory = real ? make_directory(state, real) : NULL;
-	char *file =
-		xasprintf("%s/%s.listing", directory ? directory : "", label);
-	bool exists = directory && label[0] && access(file, F_OK) == 0;
+	char *file = directory && label[0]
+			     ? xasprintf("%s/%s.%s", directory, label, kind)
+			     : NULL;
 
 	free(real);
 	free(directory);
+	return file;
+}
+
+static bool has_file(char *file)
+{
+	bool exists = file && access(file, F_OK) == 0;
+
 	free(file);
 	return exists;
+}
+
+bool workspace_exists(const char *state, const char *root, const char *label)
+{
+	return has_file(label_file(state, root, label, "listing"));
+}
+
+bool workspace_is_bound(const char *state, const char *root, const char *label)
+{
+	return has_file(label_file(state, root, label, "bound"));
+}
+
+int workspace_note_bound(const char *state, const char *root, const char *label,
+			 struct error *err)
+{
+	char *file = label_file(state, root, label, "bound");
+	char *directory =
+		file ? xstrndup(file, (size_t)(strrchr(file, '/') - file))
+		     : NULL;
+	int rc = file ? path_mkdirs(directory, 0700, err)
+		      : error_errno(err, "%s", root);
+
+	if (rc == 0)
+		rc = path_write(file, STR(""), 0600, err);
+	free(directory);
+	free(file);
+	return rc;
 }
 
 int workspace_open(struct workspace *w, const char *state, const char *root,

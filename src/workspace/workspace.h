@@ -15,6 +15,7 @@
  *   LABEL.listing  "commit OID", and what both sides share as a listing
  *   LABEL.seen     what was refused and left when it was last asked
  *   files.stat     hashes of its files (tree/stat_cache.h)
+ *   LABEL.bound    that sandbox has the tree itself: nothing was sent
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
  * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox. LABEL
  * is the sandbox's in the ledger ("dcode-abcd2345").
@@ -43,6 +44,10 @@ int workspace_open(struct workspace *w, const char *state, const char *root,
 		   struct error *err);
 /* True when a tree was sent to the sandbox of this label: nothing is made. */
 bool workspace_exists(const char *state, const char *root, const char *label);
+/* Notes that the sandbox of this label has the tree itself, and asks. */
+int workspace_note_bound(const char *state, const char *root, const char *label,
+			 struct error *err);
+bool workspace_is_bound(const char *state, const char *root, const char *label);
 /*
  * The store of a label, wherever its tree is or was: to read the base, and to
  * fetch what the sandbox has. Not for what reads or writes the tree: root is

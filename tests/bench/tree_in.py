@@ -2,13 +2,16 @@
 """tree_in.py - a working tree into a sandbox: dcode against tar and curl.
 
 tree_in.py [--dcode PATH] [--quick] [--files N] [--mb N] [--rounds N] [--rate N]
+           [--place DIR]
 
 `dcode --sandbox e2b --workspace repo` and `tar c | curl -T -`, in turns, to the
 same emulated server through the same relay, which lets --rate MB/s through.
 dcode's time runs from its start until the files are in place; curl's until the
 server has the archive, which it does not unpack. Prints the times, their ratio
 and dcode's largest resident set. Exit status 1 if a bar is missed; --quick is a
-small tree and has no bar for the ratio.
+small tree and has no bar for the ratio. All files, the server's too, are in
+memory where there is room, else, or with --place, on a disk, which tar then
+reads from, too.
 """
 # SPDX-License-Identifier: MIT
 import argparse
@@ -202,12 +205,15 @@ def main():
     p.add_argument("--mb", type=int, default=200)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--rate", type=float, default=50)
+    p.add_argument("--place", help="directory for all files")
     p.add_argument("--verbose", action="store_true")
     args = p.parse_args()
     if args.quick:
         args.files, args.mb, args.rounds = 500, 20, 1
     shm = pathlib.Path("/dev/shm")  # a disk would be what is measured
-    if shm.is_dir() and shutil.disk_usage(shm).free > 6 * args.mb * 10**6:
+    if args.place:
+        tempfile.tempdir = args.place
+    elif shm.is_dir() and shutil.disk_usage(shm).free > 6 * args.mb * 10**6:
         tempfile.tempdir = str(shm)
     args.dcode = str(pathlib.Path(args.dcode).resolve())
     with tempfile.TemporaryDirectory() as home, emulator("e2b") as cloud:

@@ -70,9 +70,10 @@ def work(home):
 
 @pytest.fixture
 def task(model, start, box):
-    def begin(script, *args):
+    def begin(script, *args, **how):
         begin.server = model(script)
-        return start("-n", "go", "-M", "anthropic:m", "--sandbox", box, *args)
+        return start("-n", "go", "-M", "anthropic:m", "--sandbox", box, *args,
+                     **how)
     return begin
 
 
@@ -202,6 +203,65 @@ def test_bind_is_the_providers_own_setting(task, work):
              "-y").wait()
     assert r.status == 0, r.err
     assert (work / "made").read_text() == "here\n"
+
+
+BOUND = "the sandbox works on this directory itself"
+
+
+@pytest.mark.parametrize("box", ["docker"], indirect=True)
+def test_bind_gives_docker_the_tree_itself(task, start, work, box):
+    below = work / "src"
+    r = task([execute("pwd; ls; echo here >made; chmod 600 made"), DONE, DONE],
+             "--workspace", "bind", "-y", "--keep", cwd=below).wait()
+    assert r.status == 0, r.err
+    said = results(task.server)
+    assert "/workspace" in said and "run.sh" in said, said
+    assert f"/workspace = {work} on this machine" in r.err
+    assert (work / "made").read_text() == "here\n"
+    assert (work / "made").stat().st_uid == os.geteuid()
+    assert not list(work.glob(".dcode-*"))
+    for command in ("diff", "sync", "apply"):
+        r = start(command, cwd=below).wait()
+        assert r.status and BOUND in r.err, (command, r.err)
+    r = start("-r", "-n", "more", cwd=below).wait()
+    assert r.status == 0 and "Sent" not in r.err, r.err
+
+
+@pytest.mark.parametrize("box", ["docker"], indirect=True)
+def test_in_a_tree_bound_to_docker_nothing_changes_unasked(task, work, box):
+    calls = [execute("touch made"), {"tool_calls": [
+        {"name": "write_file", "args": {"file_path": path, "content": "x"}}
+        for path in (".git/config", ".envrc", "free")]}, DONE]
+    r = task(calls, "--workspace", "bind", "-S", "touch").wait()
+    assert r.status == 0, r.err
+    assert (work / "made").exists() and (work / "free").exists()
+    assert not (work / ".envrc").exists()
+    assert "[core]" in (work / ".git" / "config").read_text()
+    r = task(calls, "--workspace", "bind").wait()
+    assert "not permitted" in results(task.server)
+
+
+@pytest.mark.parametrize("box", ["docker"], indirect=True)
+def test_an_engine_elsewhere_cannot_bind(task, env, work, box):
+    env["DOCKER_HOST"] = "tcp://127.0.0.1:9"
+    r = task([DONE], "--workspace", "bind").wait()
+    assert r.status == 1 and "is on another machine" in r.err, r.err
+    assert "--workspace repo" in r.err
+
+
+@pytest.mark.parametrize("box", ["docker"], indirect=True)
+def test_a_home_directory_is_not_bound(task, home, box):
+    r = task([DONE], "--workspace", "bind", cwd=home).wait()
+    assert r.status == 1 and "your home directory" in r.err, r.err
+
+
+@local
+def test_what_local_binds_has_nothing_to_bring_back(task, run, work, box):
+    r = task([execute("echo here >made"), DONE], "--workspace", "bind",
+             "-y").wait()
+    assert r.status == 0 and "goes with it" not in r.err, r.err
+    r = run("diff")
+    assert r.status and BOUND in r.err, r.err
 
 
 @local
