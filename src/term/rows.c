@@ -257,17 +257,18 @@ void rows_release(struct rows *r)
 
 struct row_view rows_view(const struct rows *r, size_t i)
 {
-	struct row end = i + 1 < r->n
-				 ? r->rows[i + 1]
-				 : (struct row){ r->bytes.len, r->n_spans };
 	struct row at = r->rows[i];
+	struct row end = { r->bytes.len, r->n_spans };
+	struct row_view v = { 0 };
 
-	return (struct row_view){
-		.bytes = { end.byte > at.byte ? r->bytes.ptr + at.byte : NULL,
-			   end.byte - at.byte },
-		.spans = end.span > at.span ? r->spans + at.span : NULL,
-		.n_spans = end.span - at.span,
-	};
+	if (i + 1 < r->n)
+		end = r->rows[i + 1];
+	if (end.byte == at.byte || !r->bytes.ptr || !r->spans)
+		return v;
+	v.bytes = (struct str){ r->bytes.ptr + at.byte, end.byte - at.byte };
+	v.spans = r->spans + at.span;
+	v.n_spans = end.span - at.span;
+	return v;
 }
 
 size_t rows_cells(const struct rows *r, size_t i)

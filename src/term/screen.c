@@ -1,0 +1,422 @@
+/* screen.c - a transcript that scrolls, and a live part that stands below it.
+ */
+/* SPDX-License-Identifier: MIT */
+#include "term/screen.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/stop.h"
+#include "base/str.h"
+#include "term/draw.h"
+
+enum {
+	MAX_FRAME = 256 << 10, /* bytes; more is printed with the next one */
+	CLOSE_MS = 2000,
+	/* Frames wait until sizes stop changing: what is drawn while a terminal
+	 * wraps its rows anew could stand anywhere. tmux wraps at once and
+	 * tells 250 ms later when it has just told another size
+	 * (server_client_resize_timer). */
+	SETTLE_MS = 40,
+	SETTLE_TMUX_MS = 300,
+};
+
+#define FRAME_BEGIN "\x1b[?2026h"
+#define FRAME_END "\x1b[?2026l"
+#define CARET_HIDE "\x1b[?25l"
+#define CARET_SHOW "\x1b[?25h"
+#define AUTOWRAP_OFF "\x1b[?7l"
+#define AUTOWRAP_ON "\x1b[?7h"
+/* From the first column. tmux moves the whole screen to its history when it is
+ * erased from its first cell on; so the first cell is erased apart. */
+#define ERASE_BELOW "\x1b[K\x1b[C\x1b[J\r"
+
+static bool env_starts(const char *name, const char *prefix)
+{
+	return str_starts(str_of(getenv(name)), prefix);
+}
+
+static enum screen_reflow guess_reflow(bool in_tmux)
+{
+	static const char *const cuts[] = { "linux", "vt", "putty", "screen" };
+	static const char *const xtermjs[] = { "vscode", "Hyper", "Tabby" };
+
+	if (in_tmux)
+		return REFLOW_ALL;
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++)
+		if (env_starts("TERM", cuts[i]))
+			return REFLOW_NONE;
+	if (getenv("XTERM_VERSION"))
+		return REFLOW_NONE;
+	for (size_t i = 0; i < sizeof(xtermjs) / sizeof(*xtermjs); i++)
+		if (env_starts("TERM_PROGRAM", xtermjs[i]))
+			return REFLOW_XTERMJS;
+	return REFLOW_ALL;
+}
+
+int screen_open(struct screen *s, int in, int out, const struct theme *theme,
+		struct error *err)
+{
+	*s = (struct screen){ .theme = theme,
+			      .caret_row = SIZE_MAX,
+			      .frame = BUF_INIT(TTY_MAX_UNSENT) };
+	if (tty_open(&s->tty, in, out, err) < 0)
+		return -1;
+	s->in_tmux = getenv("TMUX") || env_starts("TERM", "tmux");
+	s->reflow = guess_reflow(s->in_tmux);
+	(void)tty_size(&s->tty, &s->columns, &s->lines);
+	s->drawn_columns = s->columns;
+	s->drawn_lines = s->lines;
+	return 0;
+}
+
+void screen_print(struct screen *s, const struct rows *rows, size_t first,
+		  size_t n)
+{
+	rows_append(&s->printed, rows, first, n);
+}
+
+size_t screen_backlog(const struct screen *s)
+{
+	return s->printed.bytes.len + s->tty.unsent.len;
+}
+
+void screen_live(struct screen *s, const struct rows *rows, size_t caret_row,
+		 size_t caret_column)
+{
+	rows_clear(&s->live);
+	rows_append(&s->live, rows, 0, rows->n);
+	s->caret_row = caret_row < rows->n ? caret_row : SIZE_MAX;
+	s->caret_column = caret_column;
+}
+
+void screen_redraw(struct screen *s)
+{
+	s->fresh = true;
+}
+
+size_t screen_columns(const struct screen *s)
+{
+	return s->columns;
+}
+
+size_t screen_live_rows(const struct screen *s)
+{
+	return s->lines > 1 ? s->lines - 1 : 1;
+}
+
+/* What of live is shown: its first row and how many. */
+static size_t find_shown(const struct screen *s, size_t *n)
+{
+	size_t most = screen_live_rows(s);
+	size_t first = s->live.n > most ? s->live.n - most : 0;
+
+	if (s->caret_row < first)
+		first = s->caret_row;
+	*n = s->live.n - first < most ? s->live.n - first : most;
+	return first;
+}
+
+static size_t count_wraps(const struct screen *s, size_t i)
+{
+	return draw_wrapped(rows_view(&s->drawn, i).bytes, s->columns) - 1;
+}
+
+/* xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0) first makes room
+ * for less lines by dropping rows below the cursor. Then it wraps from the last
+ * row up, moves the cursor down by all rows that this adds, and leaves out the
+ * row that the cursor has come to by then. */
+static size_t count_above_xtermjs(const struct screen *s)
+{
+	size_t above = s->at_row;
+	size_t below = s->drawn.n - s->at_row - 1;
+	size_t dropped = 0;
+
+	if (s->drawn_lines > s->lines)
+		dropped = s->drawn_lines - s->lines;
+	for (size_t i = s->drawn.n - (dropped < below ? dropped : below);
+	     i-- > 0;)
+		if (i != above)
+			above += count_wraps(s, i);
+	return above;
+}
+
+/* Rows from the cursor up to the first of the live part, after the terminal
+ * may have wrapped them anew. */
+static size_t count_above(const struct screen *s)
+{
+	size_t above = s->at_row;
+
+	if (s->reflow == REFLOW_NONE || s->columns >= s->drawn_columns ||
+	    !s->drawn.n)
+		return above;
+	if (s->reflow == REFLOW_XTERMJS)
+		return count_above_xtermjs(s);
+	for (size_t i = 0; i < s->at_row; i++)
+		above += count_wraps(s, i);
+	return above + draw_wrapped_at(rows_view(&s->drawn, s->at_row).bytes,
+				       s->at_column, s->columns);
+}
+
+/* The cursor goes to the first column of row i of the live part. */
+static void go_to(struct screen *s, size_t row)
+{
+	draw_move((long)row - (long)s->at_row, &s->frame);
+	s->at_row = row;
+}
+
+/* From the first row of the live part on: as many of the printed rows as a
+ * frame takes. */
+static size_t draw_printed(struct screen *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->printed.n && s->frame.len < MAX_FRAME; i++) {
+		draw_row(s->theme, &s->printed, i, SIZE_MAX, &s->frame);
+		buf_adds(&s->frame, "\r\n");
+	}
+	rows_consume(&s->printed, i);
+	return i;
+}
+
+/* All rows of the live part, from its first one; old: rows of the screen that
+ * the former one took from there on. */
+static void draw_whole(struct screen *s, size_t first, size_t n, size_t old)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_adds(&s->frame, "\r\n");
+		draw_row(s->theme, &s->live, first + i, s->columns, &s->frame);
+	}
+	s->at_row = n ? n - 1 : 0;
+	if (old <= n)
+		return;
+	if (n)
+		go_to(s, n);
+	buf_adds(&s->frame, ERASE_BELOW);
+}
+
+static void draw_differences(struct screen *s, size_t first, size_t n)
+{
+	size_t old = s->drawn.n;
+
+	for (size_t i = 0; i < n && i < old; i++) {
+		if (rows_equal(&s->live, first + i, &s->drawn, i))
+			continue;
+		go_to(s, i);
+		draw_row(s->theme, &s->live, first + i, s->columns, &s->frame);
+	}
+	if (n > old && old)
+		go_to(s, old - 1);
+	for (size_t i = old; i < n; i++) {
+		buf_adds(&s->frame, i ? "\r\n" : "\r");
+		draw_row(s->theme, &s->live, first + i, s->columns, &s->frame);
+		s->at_row = i;
+	}
+	if (n < old) {
+		go_to(s, n);
+		buf_adds(&s->frame, ERASE_BELOW);
+	}
+}
+
+static size_t clamp_column(const struct screen *s)
+{
+	return s->caret_column < s->columns ? s->caret_column : s->columns - 1;
+}
+
+/* The cursor goes to the caret, or to the last row when that is hidden. */
+static void draw_caret(struct screen *s, size_t first, size_t n)
+{
+	bool shown = s->caret_row != SIZE_MAX;
+	size_t column = shown ? clamp_column(s) : 0;
+
+	go_to(s, shown ? s->caret_row - first : n ? n - 1 : 0);
+	if (column)
+		buf_addf(&s->frame, "\x1b[%zuC", column);
+	s->at_column = column;
+	s->caret_shown = shown;
+	if (shown)
+		buf_adds(&s->frame, CARET_SHOW);
+}
+
+static bool is_drawn(const struct screen *s, size_t first, size_t n)
+{
+	bool shown = s->caret_row != SIZE_MAX;
+
+	if (s->fresh || s->printed.n || n != s->drawn.n ||
+	    shown != s->caret_shown)
+		return false;
+	if (shown && (s->caret_row - first != s->at_row ||
+		      clamp_column(s) != s->at_column))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!rows_equal(&s->live, first + i, &s->drawn, i))
+			return false;
+	return true;
+}
+
+static void build_frame(struct screen *s, size_t first, size_t n)
+{
+	size_t old = s->drawn.n;
+	bool whole = s->fresh || s->printed.n;
+	size_t printed;
+
+	buf_adds(&s->frame, FRAME_BEGIN CARET_HIDE);
+	if (whole) {
+		s->at_row = count_above(s);
+		go_to(s, 0);
+		/* The terminal has marked rows that it wrapped: all of them are
+		 * erased before they are used again. */
+		if (s->fresh) {
+			buf_adds(&s->frame, ERASE_BELOW);
+			old = 0;
+		}
+		printed = draw_printed(s);
+		old -= printed < old ? printed : old;
+	}
+	buf_adds(&s->frame, AUTOWRAP_OFF);
+	if (whole)
+		draw_whole(s, first, n, old);
+	else
+		draw_differences(s, first, n);
+	buf_adds(&s->frame, AUTOWRAP_ON);
+	draw_caret(s, first, n);
+	buf_adds(&s->frame, FRAME_END);
+}
+
+static void note_resize(struct screen *s, bool *resized)
+{
+	size_t columns;
+	size_t lines;
+
+	(void)tty_size(&s->tty, &columns, &lines);
+	if (columns == s->columns && lines == s->lines)
+		return;
+	s->columns = columns;
+	s->lines = lines;
+	s->fresh = true;
+	s->hold_until = clock_ms() + (s->in_tmux ? SETTLE_TMUX_MS : SETTLE_MS);
+	if (resized)
+		*resized = true;
+}
+
+/* Nothing of ours is on the screen any more. */
+static void forget_drawn(struct screen *s)
+{
+	rows_clear(&s->drawn);
+	s->at_row = 0;
+	s->at_column = 0;
+	s->caret_shown = false;
+	s->fresh = true;
+}
+
+static int send_frame(struct screen *s)
+{
+	size_t n;
+	size_t first = find_shown(s, &n);
+	int rc;
+
+	if (is_drawn(s, first, n))
+		return 0;
+	buf_clear(&s->frame);
+	build_frame(s, first, n);
+	rows_clear(&s->drawn);
+	rows_append(&s->drawn, &s->live, first, n);
+	s->drawn_columns = s->columns;
+	s->drawn_lines = s->lines;
+	s->fresh = false;
+	tty_set_above(-1);
+	rc = tty_write(&s->tty, buf_str(&s->frame));
+	if (rc == 0)
+		tty_set_above((int)s->at_row);
+	return rc;
+}
+
+int screen_flush(struct screen *s, bool *resized)
+{
+	int rc;
+
+	if (resized)
+		*resized = false;
+	if (s->away)
+		return 0;
+	tty_woken(&s->tty);
+	if (tty_was_stopped())
+		forget_drawn(s);
+	note_resize(s, resized);
+	if (clock_ms() < s->hold_until)
+		return 1;
+	rc = tty_drain(&s->tty, 0);
+	if (rc == 0)
+		rc = send_frame(s);
+	return rc == 0 && s->printed.n ? 1 : rc;
+}
+
+int64_t screen_wait(const struct screen *s, struct pollfd fds[2])
+{
+	fds[0] = (struct pollfd){ .fd = s->tty.wake, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = s->tty.unsent.len ? s->tty.out : -1,
+				  .events = POLLOUT };
+	if (s->hold_until > clock_ms())
+		return s->hold_until;
+	return s->printed.n && !s->tty.unsent.len ? 0 : INT64_MAX;
+}
+
+/* Prints what is left and erases the live part, which is wanted again after a
+ * resume. */
+static void finish_frames(struct screen *s)
+{
+	int64_t end = clock_ms() + CLOSE_MS;
+	struct rows live = s->live;
+	size_t caret_row = s->caret_row;
+
+	s->live = (struct rows){ 0 };
+	s->caret_row = SIZE_MAX;
+	if (tty_was_stopped())
+		forget_drawn(s);
+	note_resize(s, NULL);
+	for (int64_t now = clock_ms(); now < end; now = clock_ms()) {
+		if (tty_drain(&s->tty, (int)(end - now)) != 0 ||
+		    is_drawn(s, 0, 0))
+			break;
+		(void)send_frame(s);
+	}
+	rows_release(&s->live);
+	s->live = live;
+	s->caret_row = caret_row;
+}
+
+void screen_suspend(struct screen *s)
+{
+	if (s->away)
+		return;
+	finish_frames(s);
+	tty_leave(&s->tty);
+	s->away = true;
+}
+
+void screen_resume(struct screen *s)
+{
+	if (!s->away)
+		return;
+	s->away = false;
+	tty_enter(&s->tty);
+	forget_drawn(s);
+}
+
+void screen_stop(struct screen *s)
+{
+	screen_suspend(s);
+	(void)raise(SIGTSTP);
+	screen_resume(s);
+}
+
+void screen_close(struct screen *s)
+{
+	screen_suspend(s);
+	tty_close(&s->tty);
+	rows_release(&s->printed);
+	rows_release(&s->live);
+	rows_release(&s->drawn);
+	buf_release(&s->frame);
+}

@@ -1,0 +1,387 @@
+/* tty.c - the terminal as a device: raw mode, its way back, bounded writes. */
+/* SPDX-License-Identifier: MIT */
+#include "term/tty.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/stop.h"
+#include "base/str.h"
+
+enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100 };
+
+#define PASTE_ON "\x1b[?2004h"
+#define PASTE_OFF "\x1b[?2004l"
+/* https://sw.kovidgoyal.net/kitty/keyboard-protocol/: push flag 1, pop. */
+#define KITTY_ON "\x1b[>1u"
+#define KITTY_OFF "\x1b[<u"
+#define OTHER_KEYS_ON "\x1b[>4;2m"
+#define OTHER_KEYS_OFF "\x1b[>4m"
+/* Kitty flags, background colour (OSC 11), device attributes. */
+#define QUERIES "\x1b[?u\x1b]11;?\x1b\\\x1b[c"
+/* Ends a sequence that was cut, links, synchronized updates, looks; autowrap
+ * on, cursor visible. */
+#define SANE "\x1b\\\x1b]8;;\x1b\\\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h"
+#define SANE_PLAIN "\x1b[0m\x1b[?7h\x1b[?25h"
+
+/* What signal handlers need. Written while no handler of ours is installed, or
+ * of types that a handler may read at any time. */
+static struct {
+	volatile sig_atomic_t active; /* raw, modes on */
+	volatile sig_atomic_t open;   /* between tty_open() and tty_close(),
+					 not left to somebody else */
+	volatile sig_atomic_t stopped;
+	volatile sig_atomic_t above;
+	volatile sig_atomic_t other_keys;
+	int in, out, wake;
+	bool plain;
+	struct termios cooked, raw;
+} guard;
+
+static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT,
+			     SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+enum { N_FATAL = sizeof(fatal) / sizeof(*fatal) };
+static struct sigaction before[N_FATAL];
+
+static void emit(const char *text, size_t len)
+{
+	struct pollfd p = { .fd = guard.out, .events = POLLOUT };
+
+	for (int tries = 0; len && tries < RESTORE_TRIES;) {
+		ssize_t n = write(guard.out, text, len);
+
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+		} else if (n < 0 && errno == EAGAIN) {
+			(void)poll(&p, 1, RESTORE_WAIT_MS);
+			tries++;
+		} else if (n < 0 && errno != EINTR) {
+			return;
+		}
+	}
+}
+
+#define EMIT(literal) emit(literal, sizeof(literal) - 1)
+
+/* A process in the background leaves the terminal to who is in front. */
+static bool in_background(void)
+{
+	pid_t front = tcgetpgrp(guard.in);
+
+	return front > 0 && front != getpgrp();
+}
+
+static void erase_live_part(void)
+{
+	int above = guard.above;
+
+	if (above < 0) {
+		EMIT("\r\n");
+		return;
+	}
+	while (above-- > 0)
+		EMIT("\x1b[A");
+	EMIT("\r\x1b[K\x1b[C\x1b[J\r"); /* as screen.c does */
+}
+
+void tty_restore(void)
+{
+	int saved = errno;
+
+	if (!guard.active)
+		return;
+	guard.active = 0;
+	if (!in_background()) {
+		if (guard.plain)
+			EMIT(SANE_PLAIN);
+		else
+			EMIT(SANE PASTE_OFF KITTY_OFF);
+		if (guard.other_keys)
+			EMIT(OTHER_KEYS_OFF);
+		erase_live_part();
+		/* TCSANOW: draining would wait for a terminal that is stuck. */
+		(void)tcsetattr(guard.in, TCSANOW, &guard.cooked);
+	}
+	guard.above = 0;
+	errno = saved;
+}
+
+static void enter(void)
+{
+	if (guard.active || in_background())
+		return;
+	(void)tcsetattr(guard.in, TCSANOW, &guard.raw);
+	guard.active = 1;
+	if (!guard.plain)
+		EMIT(PASTE_ON KITTY_ON);
+	if (guard.other_keys)
+		EMIT(OTHER_KEYS_ON);
+}
+
+static void wake(void)
+{
+	uint64_t one = 1;
+
+	if (guard.open)
+		(void)!write(guard.wake, &one, sizeof(one));
+}
+
+/* Puts the terminal back, then does what the signal did before. */
+static void on_fatal(int number)
+{
+	tty_restore();
+	for (size_t i = 0; i < N_FATAL; i++)
+		if (fatal[i] == number)
+			(void)sigaction(number, &before[i], NULL);
+	(void)raise(number); /* delivered when this handler returns */
+}
+
+static void on_stop(int number)
+{
+	struct sigaction ours;
+	struct sigaction stop = { .sa_handler = SIG_DFL };
+	sigset_t set;
+	int saved = errno;
+
+	tty_restore();
+	sigemptyset(&stop.sa_mask);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	(void)sigaction(number, &stop, &ours);
+	(void)raise(number);
+	/* It stops here, until SIGCONT. */
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)sigaction(number, &ours, NULL);
+	errno = saved;
+}
+
+/* The shell has made the terminal its own while we were stopped, whether by
+ * SIGTSTP or by SIGSTOP. */
+static void on_continue(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	if (guard.open) {
+		guard.active = 0;
+		enter();
+		guard.stopped = 1;
+		wake();
+	}
+	errno = saved;
+}
+
+static void on_resize(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	wake();
+	errno = saved;
+}
+
+static void handle(int number, void (*handler)(int))
+{
+	struct sigaction act = { .sa_handler = handler,
+				 .sa_flags = SA_RESTART };
+
+	sigemptyset(&act.sa_mask);
+	(void)sigaction(number, &act, NULL);
+}
+
+/* Once in a process. Handlers that others installed for SIGTERM and the like
+ * stay: they lead to exit(). Those of SIGSEGV and the like are called after
+ * ours. */
+static void install_handlers(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	for (size_t i = 0; i < N_FATAL; i++) {
+		bool ends = fatal[i] == SIGTERM || fatal[i] == SIGHUP ||
+			    fatal[i] == SIGINT || fatal[i] == SIGQUIT;
+
+		if (sigaction(fatal[i], NULL, &before[i]) == 0 &&
+		    (!ends || before[i].sa_handler == SIG_DFL))
+			handle(fatal[i], on_fatal);
+	}
+	handle(SIGTSTP, on_stop);
+	handle(SIGCONT, on_continue);
+	handle(SIGWINCH, on_resize);
+	mem_on_exhausted(tty_restore);
+	(void)atexit(tty_restore);
+}
+
+static bool is_plain(void)
+{
+	static const char *const names[] = { "linux", "vt", "ansi", "cons",
+					     "dumb" };
+	const char *term = getenv("TERM");
+
+	if (!term || !*term)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (str_starts(str_of(term), names[i]))
+			return true;
+	return false;
+}
+
+/* O_NONBLOCK belongs to the open description, which the shell shares: so the
+ * terminal is opened once more. */
+static void open_own(struct tty *t, int out)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
+	t->out = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	t->owned = t->out >= 0;
+	if (!t->owned)
+		t->out = out;
+}
+
+static void make_raw(struct termios *mode)
+{
+	mode->c_iflag &= (tcflag_t) ~(BRKINT | ICRNL | INLCR | IGNCR | INPCK |
+				      ISTRIP | IXON);
+	mode->c_lflag &= (tcflag_t) ~(ECHO | ICANON | ISIG | IEXTEN);
+	mode->c_cc[VMIN] = 1;
+	mode->c_cc[VTIME] = 0;
+}
+
+int tty_open(struct tty *t, int in, int out, struct error *err)
+{
+	struct termios mode;
+
+	*t = (struct tty){ .plain = is_plain(),
+			   .unsent = BUF_INIT(TTY_MAX_UNSENT) };
+	if (!isatty(out) || tcgetattr(in, &mode) < 0)
+		return error_errno(err, "cannot use the terminal");
+	t->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (t->wake < 0)
+		return error_errno(err, "cannot use the terminal");
+	open_own(t, out);
+	guard.in = in;
+	guard.out = t->out;
+	guard.wake = t->wake;
+	guard.plain = t->plain;
+	guard.cooked = mode;
+	make_raw(&mode);
+	guard.raw = mode;
+	guard.above = 0;
+	guard.other_keys = 0;
+	install_handlers();
+	tty_enter(t);
+	if (!t->plain)
+		EMIT(QUERIES);
+	return 0;
+}
+
+void tty_enter(struct tty *t)
+{
+	(void)t;
+	guard.open = 1;
+	enter();
+}
+
+void tty_leave(struct tty *t)
+{
+	(void)tty_drain(t, RESTORE_TRIES * RESTORE_WAIT_MS);
+	buf_clear(&t->unsent);
+	guard.open = 0;
+	tty_restore();
+}
+
+void tty_close(struct tty *t)
+{
+	tty_leave(t);
+	if (t->owned)
+		close(t->out);
+	close(t->wake);
+	buf_release(&t->unsent);
+}
+
+bool tty_size(const struct tty *t, size_t *columns, size_t *lines)
+{
+	struct winsize size = { 0 };
+	bool known = ioctl(t->out, TIOCGWINSZ, &size) == 0 && size.ws_col &&
+		     size.ws_row;
+
+	*columns = known ? size.ws_col : 80;
+	*lines = known ? size.ws_row : 24;
+	return known;
+}
+
+static int send(struct tty *t, int ms)
+{
+	struct pollfd p = { .fd = t->out, .events = POLLOUT };
+
+	if (poll(&p, 1, ms) <= 0)
+		return 1;
+	for (;;) {
+		ssize_t n = write(t->out, t->unsent.ptr, t->unsent.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			return -1;
+		if (n > 0)
+			buf_consume(&t->unsent, (size_t)n);
+		return t->unsent.len ? 1 : 0;
+	}
+}
+
+int tty_write(struct tty *t, struct str frame)
+{
+	buf_addstr(&t->unsent, frame);
+	return t->unsent.len ? send(t, 0) : 0;
+}
+
+int tty_drain(struct tty *t, int ms)
+{
+	int64_t end = clock_ms() + ms;
+	int rc = t->unsent.len ? 1 : 0;
+
+	while (rc > 0 && clock_ms() < end)
+		rc = send(t, (int)(end - clock_ms()));
+	return rc;
+}
+
+void tty_use_modify_other_keys(struct tty *t)
+{
+	guard.other_keys = 1;
+	(void)tty_write(t, STR(OTHER_KEYS_ON));
+}
+
+bool tty_was_stopped(void)
+{
+	bool was = guard.stopped && guard.active;
+
+	if (was)
+		guard.stopped = 0;
+	return was;
+}
+
+void tty_woken(const struct tty *t)
+{
+	uint64_t count;
+
+	(void)!read(t->wake, &count, sizeof(count));
+}
+
+void tty_set_above(int rows)
+{
+	guard.above = rows;
+}
