@@ -4,11 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
 #include "cmd/threads/saved_patch.h"
+#include "session/thread_label.h"
 
 enum { LEAST_KEEP_S = 60 };
 
@@ -149,18 +151,56 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
-/* The thread has a sandbox of its own, and nothing asks for another one. */
-static bool has_own(struct run *r)
+struct own_search {
+	struct run *run;
+	struct store *store;
+	bool other; /* it had some of another provider */
+	bool exists;
+	char *label; /* owned: the last of the provider that may be there, else
+			the last one */
+};
+
+static bool note_existing(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state != LEDGER_GONE;
+	return false;
+}
+
+static bool note_own(void *arg, const struct thread_label *l)
+{
+	struct error ignored = { 0 };
+	struct own_search *own = arg;
+
+	if (strcmp(l->provider, own->run->options.sandbox) != 0) {
+		own->other = true;
+		return true;
+	}
+	(void)ledger_find(own->store, l->label, note_existing, &own->exists,
+			  &ignored);
+	if (own->exists || !own->label) {
+		free(own->label);
+		own->label = xstrdup(l->label);
+	}
+	return !own->exists;
+}
+
+/* The label of a sandbox that the thread has of its own, where nothing asks for
+ * another one: owned, or NULL. */
+static char *find_own(struct run *r, struct store *store)
 {
 	const struct run_options *o = &r->options;
+	struct own_search own = { .run = r, .store = store };
+	struct error ignored = { 0 };
 
-	if (!r->thread.id || !r->thread.label[0] || o->fork || o->sandbox_id ||
-	    o->snapshot || on_host(r))
-		return false;
-	if (!strcmp(r->thread.provider, o->sandbox))
-		return true;
-	on_line(r, "The sandbox that this thread had is of another provider.");
-	return false;
+	if (!r->thread.id || o->fork || o->sandbox_id || o->snapshot ||
+	    on_host(r))
+		return NULL;
+	(void)thread_label_each(store, r->thread.no, NULL, note_own, &own,
+				&ignored);
+	if (!own.label && own.other)
+		on_line(r, "The sandbox that this thread had is of another "
+			   "provider.");
+	return own.label;
 }
 
 /* What of it is still there: its last patch. */
@@ -192,12 +232,13 @@ static void stay_as_it_was(struct run *r)
 
 /* 0, -1, or 1 when there is none any more. */
 static int resume_own(struct run *r, const struct lifecycle_request *request,
-		      const struct stop *stop, struct error *err)
+		      const char *label, const struct stop *stop,
+		      struct error *err)
 {
 	struct lifecycle_request own = *request;
 	struct error why = { 0 };
 
-	own.resume = r->thread.label;
+	own.resume = label;
 	if (lifecycle_open(&r->box, &own, stop, &why) == 0) {
 		stay_as_it_was(r);
 		return 0;
@@ -213,6 +254,7 @@ static int resume_own(struct run *r, const struct lifecycle_request *request,
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
+	char *label;
 	struct lifecycle_request request = {
 		.host = &r->host,
 		.mask = r->app->mask,
@@ -237,7 +279,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
-	if (has_own(r))
-		rc = resume_own(r, &request, stop, err);
+	label = find_own(r, request.store);
+	if (label)
+		rc = resume_own(r, &request, label, stop, err);
+	free(label);
 	return rc > 0 ? lifecycle_open(&r->box, &request, stop, err) : rc;
 }

@@ -17,9 +17,10 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 
 	/* A setup script can fail before there is a thread. */
 	terms.thread = r->session ? session_id(r->session) : r->box.label;
+	terms.name = r->session ? terms.thread : tree_short_name(r->box.label);
 	rc = tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
 		       stop, &err);
-	terms.elsewhere = rc > 0 || !r->session;
+	terms.elsewhere = rc > 0;
 	if (rc > 0)
 		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
 	if (rc > 0 && r->wrote && !r->options.quiet && !run_bound_directory(sb))

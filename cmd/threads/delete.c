@@ -2,19 +2,46 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "session/thread_label.h"
 
-/* Deleting the thread leaves what costs money: say so. */
-static void report_sandbox(struct store *s, const struct thread *t)
+struct leaving {
+	struct store *store;
+	const struct thread *thread;
+};
+
+static bool report_label(void *arg, const struct thread_label *l)
 {
+	const struct leaving *d = arg;
 	struct thread_sandbox box;
 
-	threads_read_sandbox(s, t, &box);
+	threads_read_sandbox(d->store, l->label, &box);
 	if (box.exists)
 		app_warn("the sandbox of thread %s is still there (%s, %s); "
 			 "dcode sandbox rm %s deletes it",
-			 t->id, t->provider, box.state, box.name);
+			 d->thread->id, l->provider, box.state, box.name);
+	return true;
+}
+
+/* Deleting the thread leaves what costs money, and its saved work: say so. */
+static void report_left(struct app *app, struct store *s,
+			const struct thread *t)
+{
+	struct leaving d = { s, t };
+	struct error ignored = { 0 };
+	struct buf line = BUF_INIT(1 << 16);
+	char *patch = saved_patch_find(app, t->id);
+
+	(void)thread_label_each(s, t->no, NULL, report_label, &d, &ignored);
+	if (patch) {
+		threads_add_line(app, &line, patch);
+		app_warn("its saved patch stays: %s", line.ptr);
+	}
+	buf_release(&line);
+	free(patch);
 }
 
 static void report(struct app *app, struct buf *json, const struct thread *t,
@@ -52,12 +79,12 @@ static int delete_one(struct app *app, const char *name, bool dry,
 
 	if (rc == 0 && t.pid)
 		rc = refuse_used(&t, err);
+	if (rc == 0)
+		report_left(app, store, &t);
 	if (rc == 0 && !dry)
 		rc = thread_delete(store, &t, err);
-	if (rc == 0) {
+	if (rc == 0)
 		report(app, json, &t, dry);
-		report_sandbox(store, &t);
-	}
 	thread_release(&t);
 	return rc;
 }

@@ -88,7 +88,7 @@ static bool offers_sandbox(struct store *s, const struct thread *t)
 {
 	struct thread_sandbox box;
 
-	threads_read_sandbox(s, t, &box);
+	threads_read_sandbox(s, t->label, &box);
 	return strcmp(t->provider, "none") != 0 && (!t->label[0] || box.exists);
 }
 

@@ -94,7 +94,7 @@ static void print_row(struct thread_table *l, const struct thread *t)
 	char id[THREADS_ID + 1];
 	char *cwd = short_path(l->app, t->cwd);
 
-	threads_read_sandbox(l->store, t, &box);
+	threads_read_sandbox(l->store, t->label, &box);
 	snprintf(id, sizeof(id), "%s", t->id);
 	print_cell(l->app, id, THREADS_ID);
 	print_cell(l->app, show_time(l, t->updated, room),

@@ -1,28 +1,49 @@
 /* prune.c - dcode threads prune. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/stop.h"
 #include "base/str.h"
+#include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "session/ledger.h"
 
 struct pruned {
 	struct app *app;
 	struct store *store;
 	struct buf json;
-	size_t n, alive;
+	size_t n, alive, patches;
 	bool dry;
 };
+
+struct leftover {
+	const struct thread *thread; /* it is deleted by now */
+	size_t alive;
+};
+
+static bool count_alive(void *arg, const struct ledger_row *row)
+{
+	struct leftover *l = arg;
+
+	l->alive += !strcmp(row->label, l->thread->label) ||
+		    !strcmp(row->thread, l->thread->id);
+	return true;
+}
 
 static void report(void *arg, const struct thread *t)
 {
 	struct pruned *p = arg;
 	struct buf title = BUF_INIT(1 << 16);
-	struct thread_sandbox box;
+	struct leftover left = { .thread = t };
+	struct error ignored = { 0 };
+	char *patch = saved_patch_find(p->app, t->id);
 
-	threads_read_sandbox(p->store, t, &box);
-	p->alive += box.exists;
+	(void)ledger_each(p->store, false, count_alive, &left, &ignored);
+	p->alive += left.alive;
+	p->patches += patch != NULL;
+	free(patch);
 	if (p->app->json) {
 		buf_adds(&p->json, p->n ? ",{" : "{");
 		threads_add_member(p->app, &p->json, "thread_id", t->id);
@@ -95,6 +116,10 @@ static void print_end(struct pruned *p)
 		app_warn("%zu of their sandboxes are still there: dcode "
 			 "sandbox list",
 			 p->alive);
+	if (p->patches)
+		app_warn("%zu of them leave a saved patch in "
+			 "~/.deepagents/.state/patches",
+			 p->patches);
 }
 
 int threads_cmd_prune(struct app *app, const struct args *args)

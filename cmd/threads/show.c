@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -11,6 +12,7 @@
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "session/thread_label.h"
 
 enum {
 	TEXT_MOST = 64 << 20,
@@ -190,14 +192,47 @@ static void add_patch_missing(struct app *app, const char *id, struct buf *out)
 	free(path);
 }
 
+struct past_sandboxes {
+	struct app *app;
+	struct store *store;
+	const char *label; /* of the one that it has now */
+	struct buf *json;  /* or NULL: they are printed */
+	size_t n;
+};
+
+static bool add_sandbox(void *arg, const struct thread_label *l)
+{
+	struct past_sandboxes *p = arg;
+	char room[4 * THREADS_SHORT];
+	struct thread_sandbox box;
+
+	threads_read_sandbox(p->store, l->label, &box);
+	if (p->json) {
+		buf_adds(p->json, p->n++ ? ",{" : "{");
+		threads_add_member(p->app, p->json, "label", l->label);
+		buf_addc(p->json, ',');
+		threads_add_member(p->app, p->json, "provider", l->provider);
+		buf_addc(p->json, ',');
+		threads_add_member(p->app, p->json, "state", box.state);
+		buf_addc(p->json, '}');
+	} else if (strcmp(l->label, p->label) != 0) {
+		snprintf(room, sizeof(room), "%.40s %s %s", l->provider,
+			 box.state, box.name);
+		print_fact(p->app, p->n++ ? "" : "earlier", room);
+	}
+	return true;
+}
+
 static void print_facts(struct app *app, struct store *s,
 			const struct thread *t)
 {
+	struct past_sandboxes past = { app, s, t->label, NULL, 0 };
+	struct error ignored = { 0 };
 	struct thread_sandbox box;
 	char room[2 * THREADS_SHORT];
 	char more[THREADS_SHORT];
 
-	threads_read_sandbox(s, t, &box);
+	threads_read_sandbox(s, t->label, &box);
 	print_fact(app, "thread", t->id);
 	print_fact(app, "title", t->title);
 	print_fact(app, "model", t->model);
@@ -207,6 +242,7 @@ static void print_facts(struct app *app, struct store *s,
 	print_fact(app, "sandbox", threads_place(t, &box, room));
 	if (box.name[0])
 		print_fact(app, "", box.name);
+	(void)thread_label_each(s, t->no, NULL, add_sandbox, &past, &ignored);
 	if (t->imported && t->sandbox[0])
 		print_fact(app, "on offer", t->sandbox);
 	if (t->imported)
@@ -224,11 +260,16 @@ static int show_json(struct app *app, struct store *store,
 		     const struct thread *t, struct error *err)
 {
 	struct showing s = { .app = app, .json = BUF_INIT(1 << 30) };
+	struct past_sandboxes past = { app, store, t->label, NULL, 0 };
 	int rc;
 
 	buf_addc(&s.json, '{');
 	threads_add_json(app, store, t, &s.json);
 	add_patch_missing(app, t->id, &s.json);
+	past.json = &s.json;
+	buf_adds(&s.json, ",\"sandboxes\":[");
+	(void)thread_label_each(store, t->no, NULL, add_sandbox, &past, err);
+	buf_addc(&s.json, ']');
 	buf_adds(&s.json, ",\"messages\":[");
 	rc = thread_each_message(store, t->no, add_message, &s, err);
 	buf_adds(&s.json, "]}");

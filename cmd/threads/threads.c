@@ -33,10 +33,10 @@ static bool note_state(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-void threads_read_sandbox(struct store *s, const struct thread *t,
+void threads_read_sandbox(struct store *s, const char *name,
 			  struct thread_sandbox *box)
 {
-	struct str label = str_of(t->label);
+	struct str label = str_of(name);
 	struct error ignored = { 0 };
 
 	*box = (struct thread_sandbox){ .state = "" };
@@ -47,7 +47,7 @@ void threads_read_sandbox(struct store *s, const struct thread *t,
 	snprintf(box->name, sizeof(box->name), "%.*s", (int)label.len,
 		 label.ptr);
 	box->state = "gone";
-	(void)ledger_find(s, t->label, note_state, box, &ignored);
+	(void)ledger_find(s, name, note_state, box, &ignored);
 }
 
 void threads_add_line(struct app *app, struct buf *out, const char *text)
@@ -85,7 +85,7 @@ static void add_sandbox(struct app *app, struct store *s,
 {
 	struct thread_sandbox box;
 
-	threads_read_sandbox(s, t, &box);
+	threads_read_sandbox(s, t->label, &box);
 	buf_adds(out, ",\"sandbox\":{");
 	threads_add_member(app, out, "provider", t->provider);
 	buf_addc(out, ',');

@@ -24,7 +24,7 @@ struct thread_sandbox {    /* as the ledger knows it: no vendor is asked */
 	bool exists;       /* it may still cost money */
 	char name[16];     /* the short one of dcode sandbox */
 };
-void threads_read_sandbox(struct store *s, const struct thread *t,
+void threads_read_sandbox(struct store *s, const char *label,
 			  struct thread_sandbox *box);
 /* Appends the members of a thread's JSON object, without its braces. */
 void threads_add_json(struct app *app, struct store *s, const struct thread *t,

@@ -102,9 +102,8 @@ static int apply_thread(struct bring *b, const char *name, bool partial,
 			const struct stop *stop, struct error *err)
 {
 	const struct fetch_request none = { 0 };
-	struct tree_session t;
+	struct tree_session t = { 0 };
 	struct fetch f = { 0 };
-	char *branch = NULL;
 	int rc = tree_open(&t, b->app, name, stop, err);
 
 	b->workspace = &t.workspace;
@@ -116,7 +115,7 @@ static int apply_thread(struct bring *b, const char *name, bool partial,
 	if (rc == 0)
 		rc = tree_confirm(b->app, &f, partial, err);
 	if (rc == 0) {
-		b->from_branch = branch = bring_came_from(b->app, t.thread);
+		b->from_branch = t.branch;
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
 		rc = bring_run(b, stop, err);
 	}
@@ -126,7 +125,6 @@ static int apply_thread(struct bring *b, const char *name, bool partial,
 	}
 	fetch_release(&f);
 	tree_close(&t);
-	free(branch);
 	b->workspace = NULL;
 	b->thread = b->from_branch = NULL;
 	return rc;

@@ -11,7 +11,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/workspace/tree.h"
-#include "session/thread.h"
+#include "session/thread_label.h"
 #include "workspace/patch.h"
 #include "workspace/review.h"
 
@@ -150,7 +150,7 @@ static void report(const struct saved_work *s, const struct save_terms *terms)
 			      stderr);
 		else
 			fprintf(stderr, "`dcode apply %s` brings them here.\n",
-				terms->thread);
+				terms->name);
 	}
 	buf_release(&line);
 }
@@ -169,14 +169,12 @@ struct owner { /* the thread of a label */
 	char *id, *cwd; /* owned; NULL: not found */
 };
 
-static bool match_label(void *arg, struct thread *t)
+static bool note_owner(void *arg, const struct thread_label *l)
 {
 	struct owner *o = arg;
 
-	if (strcmp(t->label, o->label) != 0)
-		return true;
-	o->id = xstrdup(t->id);
-	o->cwd = xstrdup(t->cwd);
+	o->id = xstrdup(l->thread);
+	o->cwd = xstrdup(l->cwd);
 	return false;
 }
 
@@ -193,7 +191,9 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 		       const char *id, const struct owner *o)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
-	struct save_terms terms = { .thread = o->id, .stop = &limit };
+	struct save_terms terms = { .thread = o->id,
+				    .name = tree_short_name(o->label),
+				    .stop = &limit };
 	struct saved_work s = { 0 };
 	struct sandbox sb = { 0 };
 	struct error err = { 0 };
@@ -221,7 +221,6 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 void save_removed(struct app *app, struct sandbox_client *host, const char *id,
 		  const char *label)
 {
-	const struct thread_filter all = { 0 };
 	struct owner o = { .label = label };
 	struct error ignored = { 0 };
 	struct settings *set;
@@ -230,7 +229,7 @@ void save_removed(struct app *app, struct sandbox_client *host, const char *id,
 	if (!label[0] || app_settings(app, &set, &ignored) < 0 || !is_on(app) ||
 	    app_store(app, &store, &ignored) < 0)
 		return;
-	(void)thread_each(store, &all, match_label, &o, &ignored);
+	(void)thread_label_each(store, 0, label, note_owner, &o, &ignored);
 	if (!o.id)
 		(void)ledger_find(store, label, note_thread, &o, &ignored);
 	if (!o.id)

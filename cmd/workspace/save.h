@@ -26,6 +26,7 @@ void saved_work_release(struct saved_work *s);
 
 struct save_terms { /* all borrowed */
 	const char *thread;
+	const char *name; /* that `dcode apply` takes for this sandbox */
 	const struct stop *stop;
 	bool quiet;     /* only what failed is said */
 	bool elsewhere; /* the thread does not lead to this tree */

@@ -130,7 +130,7 @@ static int sync_tree(struct tree_session *t, struct app *app,
 
 static int run(struct app *app, const struct args *args)
 {
-	struct tree_session t = { 0 };
+	struct tree_session t = { .living = true };
 	struct sync_result result = { 0 };
 	struct error err = { 0 };
 	int rc = sync_tree(&t, app, args, &result, &err);

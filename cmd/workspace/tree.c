@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
-#include "session/thread.h"
 #include "tree/user_repo.h"
 #include "workspace/send.h"
 
@@ -61,97 +60,6 @@ int tree_find_label(struct workspace *w, struct app *app, const char *label,
 	return rc;
 }
 
-static bool is_bound(struct app *app, const char *cwd, const char *label)
-{
-	struct error ignored = { 0 };
-	bool repository;
-	char *root = user_repo_root(cwd, &repository, &ignored);
-	char *state = app_state_path(app, "", &ignored);
-	bool bound = root && state &&
-		     (workspace_is_bound(state, root, label) ||
-		      workspace_is_bound(state, cwd, label));
-
-	free(root);
-	free(state);
-	return bound;
-}
-
-struct search {
-	struct tree_session *session;
-	struct app *app;
-	const struct stop *stop;
-	char *label;
-	struct error err;
-	bool bound; /* a sandbox has the tree itself */
-	int rc;
-};
-
-/* Takes the first thread whose tree was sent; false ends the search. */
-static bool try_thread(void *arg, struct thread *t)
-{
-	struct search *s = arg;
-
-	s->rc = tree_find(&s->session->workspace, s->app, t->cwd, t->label,
-			  s->stop, &s->err);
-	if (s->rc > 0) {
-		s->bound |= is_bound(s->app, t->cwd, t->label);
-		return true;
-	}
-	if (s->rc == 0) {
-		s->session->thread = xstrdup(t->id);
-		s->label = xstrdup(t->label);
-	}
-	return false;
-}
-
-static int no_tree(const char *name, bool bound, struct error *err)
-{
-	if (bound) {
-		error_set(err, ERR_NOT_FOUND,
-			  "the sandbox works on this directory itself "
-			  "(--workspace bind): there is nothing to send or to "
-			  "bring back");
-		return error_hint(err, "git diff shows what changed.");
-	}
-	if (name)
-		error_set(err, ERR_NOT_FOUND,
-			  "no tree was sent to the sandbox of thread %s", name);
-	else
-		error_set(err, ERR_NOT_FOUND,
-			  "no thread of this directory has a tree in a "
-			  "sandbox");
-	return error_hint(err, "--workspace repo sends it there.");
-}
-
-static int search_threads(struct search *s, const char *name, struct error *err)
-{
-	struct thread_filter newest = { 0 };
-	struct settings *set;
-	struct store *store;
-	struct thread t = { 0 };
-	int rc;
-
-	if (app_settings(s->app, &set, err) < 0 ||
-	    app_store(s->app, &store, err) < 0)
-		return -1;
-	s->rc = 1;
-	if (name && strcmp(name, "latest") != 0) {
-		rc = thread_find(store, name, settings_cwd(set), &t, err);
-		if (rc == 0)
-			(void)try_thread(s, &t);
-		thread_release(&t);
-	} else {
-		name = NULL;
-		newest.cwd = settings_cwd(set);
-		rc = thread_each(store, &newest, try_thread, s, err);
-	}
-	if (rc == 0 && s->rc < 0)
-		*err = s->err;
-	if (rc == 0 && s->rc > 0)
-		return no_tree(name, s->bound, err);
-	return rc < 0 ? rc : s->rc;
-}
-
 /* It is asked by a connection of its own. */
 static void attach(struct tree_session *t, struct app *app, const char *label,
 		   const struct stop *stop)
@@ -174,6 +82,7 @@ static int open_chat(struct tree_session *t, struct app *app,
 
 	if (rc == 0) {
 		t->thread = xstrdup(chat->thread);
+		t->branch = bring_came_from(app, chat->thread);
 		t->sandbox = chat->sandbox;
 	}
 	return rc;
@@ -182,21 +91,19 @@ static int open_chat(struct tree_session *t, struct app *app,
 int tree_open(struct tree_session *t, struct app *app, const char *name,
 	      const struct stop *stop, struct error *err)
 {
-	struct search s = { .session = t, .app = app, .stop = stop };
 	int rc;
 
-	*t = (struct tree_session){ 0 };
 	if (app->chat && !name) {
 		rc = open_chat(t, app, stop, err);
 		if (rc > 0)
-			rc = no_tree("of this chat",
-				     app->chat->sandbox->mounts.n > 0, err);
+			rc = tree_missing("of this chat",
+					  app->chat->sandbox->mounts.n > 0,
+					  err);
 		return rc;
 	}
-	rc = search_threads(&s, name, err);
+	rc = tree_search(t, app, name, stop, err);
 	if (rc == 0)
-		attach(t, app, s.label, stop);
-	free(s.label);
+		attach(t, app, t->workspace.label, stop);
 	if (t->gone.code == ERR_CANCELLED) {
 		*err = t->gone;
 		return -1;
@@ -211,6 +118,7 @@ void tree_close(struct tree_session *t)
 	target_close(&t->target);
 	workspace_close(&t->workspace);
 	free(t->thread);
+	free(t->branch);
 	*t = (struct tree_session){ 0 };
 }
 

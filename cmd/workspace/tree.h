@@ -8,8 +8,10 @@
 #include "workspace/fetch.h"
 
 struct tree_session { /* start from { 0 } */
+	bool living;  /* set before: only a sandbox that may be there will do */
 	struct workspace workspace;
-	char *thread;            /* its id; owned */
+	char *thread; /* its id, or the label when it has none; owned */
+	char *branch; /* that the tree came from, or ""; owned, or NULL */
 	struct sandbox *sandbox; /* NULL: it cannot be asked, see gone */
 	struct error gone;
 	/* Its own, unless the command was typed in the chat of this sandbox. */
@@ -18,14 +20,23 @@ struct tree_session { /* start from { 0 } */
 };
 
 /*
- * name is a thread as thread_find() takes it; NULL is the chat that the command
- * was typed in, else the newest thread of this directory with a tree in a
- * sandbox. Where the sandbox has gone, or does not answer, its last seen state
+ * name is a thread as thread_find() takes it, or a sandbox by label, short name
+ * or id; NULL is the chat that the command was typed in, else the newest thread
+ * of this directory with a tree in a sandbox. Of the sandboxes that a thread
+ * has had it is the last one with work; older ones that have some are named on
+ * stderr. Where the sandbox has gone, or does not answer, its last seen state
  * remains. ERR_NOT_FOUND when no tree was sent. Close it in any case.
  */
 int tree_open(struct tree_session *t, struct app *app, const char *name,
 	      const struct stop *stop, struct error *err);
 void tree_close(struct tree_session *t);
+/* Its part before anything is asked of the sandbox: tree_search.c. */
+int tree_search(struct tree_session *t, struct app *app, const char *name,
+		const struct stop *stop, struct error *err);
+/* bound: its sandbox has the tree itself. */
+int tree_missing(const char *name, bool bound, struct error *err);
+/* "abcd2345" of "dcode-abcd2345": what a user types. */
+const char *tree_short_name(const char *label);
 /* The workspace of a label, for a thread that was started in cwd. 1: there is
  * none; -1 with err. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,

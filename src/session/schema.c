@@ -110,6 +110,37 @@ static const char *const migrations[] = {
 	" allowed INTEGER NOT NULL,"
 	" PRIMARY KEY (root, provider)"
 	") WITHOUT ROWID;",
+
+	/* Every sandbox that dcode made for a thread; the highest no is that
+	 * of the last one. Work is kept by its label. */
+	("CREATE TABLE thread_label ("
+	 " no INTEGER PRIMARY KEY,"
+	 " thread INTEGER NOT NULL REFERENCES thread(no),"
+	 " label TEXT NOT NULL UNIQUE,"
+	 " provider TEXT NOT NULL,"
+	 " cwd TEXT NOT NULL,"
+	 " branch TEXT NOT NULL"
+	 ");"
+	 "CREATE INDEX thread_label_thread ON thread_label(thread);"
+	 "INSERT OR REPLACE INTO thread_label(thread, label, provider, cwd,"
+	 " branch) SELECT no, label, provider, cwd, branch FROM thread"
+	 " WHERE label<>'' ORDER BY updated;"
+	 "CREATE TRIGGER thread_label_added AFTER INSERT ON thread"
+	 " WHEN NEW.label<>'' BEGIN"
+	 " INSERT OR REPLACE INTO thread_label(thread, label, provider, cwd,"
+	 "  branch) VALUES(NEW.no, NEW.label, NEW.provider, NEW.cwd,"
+	 "  NEW.branch);"
+	 "END;"
+	 "CREATE TRIGGER thread_label_changed"
+	 " AFTER UPDATE OF label, provider, cwd, branch ON thread"
+	 " WHEN NEW.label<>'' BEGIN"
+	 " INSERT OR REPLACE INTO thread_label(thread, label, provider, cwd,"
+	 "  branch) VALUES(NEW.no, NEW.label, NEW.provider, NEW.cwd,"
+	 "  NEW.branch);"
+	 "END;"
+	 "CREATE TRIGGER thread_label_removed BEFORE DELETE ON thread BEGIN"
+	 " DELETE FROM thread_label WHERE thread=OLD.no;"
+	 "END;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

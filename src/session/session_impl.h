@@ -48,6 +48,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_ATTACHED_FIND,
 		 SQL_CONSENT_GET,
 		 SQL_CONSENT_SET,
+		 SQL_LABEL_EACH,
 		 SQL_COUNT
 };
 

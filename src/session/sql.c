@@ -103,4 +103,8 @@ const char *const store_texts[SQL_COUNT] = {
 			    " WHERE root=?1 AND provider=?2",
 	[SQL_CONSENT_SET] = "INSERT OR REPLACE INTO consent(root, provider,"
 			    " allowed) VALUES(?1, ?2, ?3)",
+	[SQL_LABEL_EACH] = "SELECT l.label, l.provider, l.cwd, l.branch, t.id"
+			   " FROM thread_label l JOIN thread t"
+			   " ON t.no=l.thread WHERE (?1=0 OR l.thread=?1)"
+			   " AND (?2='' OR l.label=?2) ORDER BY l.no DESC",
 };

@@ -1,0 +1,216 @@
+/* tree_search.c - which sandbox's tree the user means. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/workspace/tree.h"
+#include "session/thread.h"
+#include "session/thread_label.h"
+#include "tree/user_repo.h"
+
+struct search {
+	struct tree_session *session;
+	struct app *app;
+	struct store *store;
+	const struct stop *stop;
+	bool found;   /* session has a tree ... */
+	bool settled; /* ... with work */
+	bool bound;   /* a sandbox has the tree itself */
+	struct buf older;
+	struct error err;
+	int rc; /* -1: err */
+};
+
+const char *tree_short_name(const char *label)
+{
+	static const char prefix[] = "dcode-";
+
+	return str_starts(str_of(label), prefix) ? label + strlen(prefix)
+						 : label;
+}
+
+int tree_missing(const char *name, bool bound, struct error *err)
+{
+	if (bound) {
+		error_set(err, ERR_NOT_FOUND,
+			  "the sandbox works on this directory itself "
+			  "(--workspace bind): there is nothing to send or to "
+			  "bring back");
+		return error_hint(err, "git diff shows what changed.");
+	}
+	if (name)
+		error_set(err, ERR_NOT_FOUND,
+			  "no tree was sent to the sandbox of thread %s", name);
+	else
+		error_set(err, ERR_NOT_FOUND,
+			  "no thread of this directory has a tree in a "
+			  "sandbox");
+	return error_hint(err, "--workspace repo sends it there.");
+}
+
+static bool is_bound(struct app *app, const char *cwd, const char *label)
+{
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(cwd, &repository, &ignored);
+	char *state = app_state_path(app, "", &ignored);
+	bool bound = root && state &&
+		     (workspace_is_bound(state, root, label) ||
+		      workspace_is_bound(state, cwd, label));
+
+	free(root);
+	free(state);
+	return bound;
+}
+
+static bool note_existing(void *arg, const struct ledger_row *row)
+{
+	*(bool *)arg = row->state != LEDGER_GONE;
+	return false;
+}
+
+/* By what is known here: one that is there may have changed since. */
+static bool has_work(struct search *s, const struct workspace *w)
+{
+	struct error ignored = { 0 };
+	char theirs[GIT_OID];
+	bool exists = false;
+
+	(void)ledger_find(s->store, w->label, note_existing, &exists, &ignored);
+	if (exists || s->session->living)
+		return exists;
+	return odb_ref_get(&w->git, w->theirs_ref, theirs, s->stop, &ignored) ==
+		       0 &&
+	       strcmp(theirs, w->base) != 0;
+}
+
+/* Takes w over. */
+static void settle(struct search *s, struct workspace *w,
+		   const struct thread_label *l)
+{
+	struct tree_session *t = s->session;
+
+	workspace_close(&t->workspace);
+	free(t->thread);
+	free(t->branch);
+	t->workspace = *w;
+	t->thread = xstrdup(l->thread);
+	t->branch = xstrdup(l->branch);
+	s->found = true;
+}
+
+static bool try_label(void *arg, const struct thread_label *l)
+{
+	struct search *s = arg;
+	struct workspace w;
+	bool work;
+	int rc = tree_find(&w, s->app, l->cwd, l->label, s->stop, &s->err);
+
+	if (rc != 0) {
+		s->bound |= rc > 0 && is_bound(s->app, l->cwd, l->label);
+		s->rc = rc < 0 ? -1 : 0;
+		return rc > 0;
+	}
+	work = has_work(s, &w);
+	if (!s->found || (work && !s->settled)) {
+		settle(s, &w, l);
+		s->settled = work;
+		return true;
+	}
+	if (work)
+		buf_addf(
+			&s->older,
+			"Older work of this thread: `dcode diff %s` shows what "
+			"its %s sandbox has.\n",
+			tree_short_name(l->label), l->provider);
+	workspace_close(&w);
+	return true;
+}
+
+/* Takes the first thread whose tree was sent; false ends the search. */
+static bool try_thread(void *arg, struct thread *t)
+{
+	struct search *s = arg;
+
+	if (thread_label_each(s->store, t->no, NULL, try_label, s, &s->err) < 0)
+		s->rc = -1;
+	return s->rc == 0 && !s->found;
+}
+
+static bool note_row(void *arg, const struct ledger_row *row)
+{
+	struct thread_label *l = arg;
+
+	l->label = xstrdup(row->label);
+	l->provider = xstrdup(row->provider);
+	l->thread = xstrdup(row->thread[0] ? row->thread : row->label);
+	return false;
+}
+
+/* A sandbox by its name. Its thread may have been deleted. */
+static int search_sandbox(struct search *s, const char *name, struct error *err)
+{
+	struct thread_label l = { .cwd = settings_cwd(s->app->settings),
+				  .branch = "" };
+	int rc = ledger_find(s->store, name, note_row, &l, err);
+
+	if (rc == 0)
+		rc = thread_label_each(s->store, 0, l.label, try_label, s, err);
+	if (rc == 0 && s->rc == 0 && !s->found)
+		(void)try_label(s, &l);
+	free((char *)l.label);
+	free((char *)l.provider);
+	free((char *)l.thread);
+	return rc;
+}
+
+static int search_name(struct search *s, const char *name, struct error *err)
+{
+	struct error why = { 0 };
+	struct thread t = { 0 };
+	int rc = thread_find(s->store, name, settings_cwd(s->app->settings), &t,
+			     err);
+
+	if (rc == 0)
+		(void)try_thread(s, &t);
+	else if (err->code == ERR_NOT_FOUND)
+		rc = search_sandbox(s, name, &why);
+	thread_release(&t);
+	return rc;
+}
+
+int tree_search(struct tree_session *t, struct app *app, const char *name,
+		const struct stop *stop, struct error *err)
+{
+	struct search s = { .session = t,
+			    .app = app,
+			    .stop = stop,
+			    .older = BUF_INIT(1 << 16) };
+	struct thread_filter newest = { 0 };
+	struct settings *set;
+	int rc;
+
+	if (app_settings(app, &set, err) < 0 ||
+	    app_store(app, &s.store, err) < 0)
+		return -1;
+	if (name && strcmp(name, "latest") != 0) {
+		rc = search_name(&s, name, err);
+	} else {
+		name = NULL;
+		newest.cwd = settings_cwd(set);
+		rc = thread_each(s.store, &newest, try_thread, &s, err);
+	}
+	if (rc == 0 && s.rc < 0) {
+		*err = s.err;
+		rc = -1;
+	}
+	if (rc == 0 && !s.found)
+		rc = tree_missing(name, s.bound, err);
+	if (rc == 0 && s.older.len)
+		fputs(s.older.ptr, stderr);
+	buf_release(&s.older);
+	return rc;
+}

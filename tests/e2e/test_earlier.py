@@ -1,0 +1,113 @@
+"""test_earlier.py - a thread with several sandboxes loses no work."""
+# SPDX-License-Identifier: MIT
+import json
+
+import pytest
+
+from lifecycle import execute
+from test_diff import kept, patches  # noqa: F401
+from test_workspace import DONE, box, local, task, work  # noqa: F401
+
+pytestmark = local
+
+
+@pytest.fixture
+def first(kept, run):
+    """The row of the sandbox that is kept, with changes."""
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    return row
+
+
+def go_on(run, model, first, command, *options):
+    first["turns"] = first.get("turns", 0) + 2
+    model([DONE] * first["turns"] + [execute(command), DONE])
+    end = run("-r", first["thread"], "-n", "go on", "-y", *options)
+    assert end.status == 0, end.err
+    return end
+
+
+def test_work_is_found_by_its_thread_after_a_run_without_a_sandbox(
+        first, run, model, work):
+    go_on(run, model, first, "true", "--sandbox", "none")
+    end = run("diff", first["thread"])
+    assert end.status == 0 and "+int changed;" in end.out, end.err
+    assert "Older work" not in end.err
+    (work / "local").write_text("here\n")
+    end = run("sync", first["thread"])
+    assert end.status == 0 and "1 file sent" in end.err, end.err
+    end = run("apply", first["thread"], "--partial")
+    assert end.status == 0, end.err
+    assert (work / "src/main.c").read_text() == "int changed;\n"
+
+
+def test_of_two_sandboxes_the_newer_work_comes_and_the_older_is_named(
+        first, run, model, work, vendor, home):
+    vendor("e2b")
+    command = "echo newer >newer"
+    end = go_on(run, model, first, command, "--sandbox", "e2b",
+                "--workspace", "repo")
+    assert "of another provider" in end.err
+    assert "+newer" in patches(home)[0].read_text()
+    end = run("diff")
+    assert "+newer" in end.out and "int changed" not in end.out, end.err
+    older = f"`dcode diff {first['name']}` shows what its local sandbox has"
+    assert older in end.err
+    end = run("sync")  # only the older one is there
+    assert end.status == 0, end.err
+    end = run("diff", first["name"])
+    assert "+int changed;" in end.out and "newer" not in end.out
+    assert "Older work" not in end.err
+    assert run("apply").status == 0
+    assert (work / "newer").exists()
+    end = run("apply", first["id"], "--partial")
+    assert end.status == 0, end.err
+    assert (work / "src/main.c").read_text() == "int changed;\n"
+    assert (work / "newer").exists()
+    show = run("threads", "show", first["thread"]).out
+    assert f"earlier   local stopped {first['name']}\n" in show
+    data = json.loads(run("threads", "show", first["thread"],
+                          "--json").out)["data"]
+    assert [(s["provider"], s["state"]) for s in data["sandboxes"]] == \
+        [("e2b", "gone"), ("local", "stopped")]
+
+
+def test_a_thread_comes_back_to_its_sandbox_of_the_provider_asked_for(
+        first, run, model):
+    go_on(run, model, first, "true", "--sandbox", "none")
+    end = go_on(run, model, first, "echo again >again", "--sandbox", "local")
+    assert "again..." in end.err or "Connecting to" in end.err
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    assert row["label"] == first["label"]
+    end = run("diff")
+    assert "+again" in end.out and "+int changed;" in end.out
+
+
+def test_work_outlives_its_thread_and_its_sandbox(first, run, work, home):
+    end = run("threads", "delete", first["thread"])
+    assert end.status == 0
+    assert f"dcode sandbox rm {first['name']} deletes it" in end.err
+    end = run("sandbox", "rm", first["name"])
+    saved, = patches(home)
+    assert str(saved) in end.err
+    end = run("apply", first["name"], "--partial")
+    assert end.status == 0, end.err
+    assert (work / "src/main.c").read_text() == "int changed;\n"
+    assert run("apply", "nosuchname").status == 1
+
+
+def test_a_saved_patch_is_named_when_its_thread_goes(first, run, home):
+    assert run("sandbox", "rm", first["name"]).status == 0
+    saved, = patches(home)
+    end = run("threads", "prune", "--keep", "0", "--dry-run")
+    assert "1 of them leave a saved patch" in end.err
+    end = run("threads", "delete", first["thread"])
+    assert f"its saved patch stays: {saved}\n" in end.err
+    assert saved.exists() and run("threads", "delete", "x").status == 1
+
+
+def test_prune_counts_every_sandbox_that_a_thread_leaves(first, run, model):
+    go_on(run, model, first, "true", "--sandbox", "none")
+    end = run("threads", "prune", "--keep", "0")
+    assert "1 of their sandboxes are still there" in end.err
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    assert row["label"] == first["label"]
