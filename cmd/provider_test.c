@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/provider.h"
 #include "contract/contract.h"
 
@@ -42,11 +43,9 @@ static void add_json(struct buf *out, const struct contract_result *r,
 static void on_check(void *arg, const struct contract_result *r)
 {
 	struct test *t = arg;
-	struct buf masked = BUF_INIT(1 << 14);
 	struct buf shown = BUF_INIT(1 << 14);
 
-	mask_text(t->app->mask, str_of(r->reason), &masked);
-	sanitize_line(buf_str(&masked), &shown);
+	print_add_line(t->app, &shown, r->reason);
 	if (t->app->json) {
 		add_json(&t->json, r, buf_str(&shown));
 	} else {
@@ -56,7 +55,6 @@ static void on_check(void *arg, const struct contract_result *r)
 		       shown.len ? shown.ptr : "");
 		fflush(stdout); /* as it happens, also into a pipe */
 	}
-	buf_release(&masked);
 	buf_release(&shown);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
 #include "cmd/threads/threads_cmd.h"
@@ -21,7 +22,7 @@ static void add_name(const struct run *r, const char *flag, const char *name,
 		     struct buf *out)
 {
 	buf_adds(out, flag);
-	threads_add_line(r->app, out, name);
+	print_add_line(r->app, out, name);
 }
 
 /* Nobody is asked: say what would use it. */

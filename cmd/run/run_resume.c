@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
 #include "cmd/threads/threads_cmd.h"
@@ -53,7 +54,7 @@ static int check_directory(struct run *r, struct error *err)
 
 	if (!r->thread.cwd[0] || !strcmp(r->thread.cwd, here))
 		return 0;
-	threads_add_line(r->app, &line, r->thread.cwd);
+	print_add_line(r->app, &line, r->thread.cwd);
 	if (!r->options.quiet)
 		app_warn("this thread was last used in %s", line.ptr);
 	if (r->interactive) {
@@ -157,7 +158,7 @@ static void show_last(struct run *r, const struct conversation *c)
 	struct str rest;
 	char age[THREADS_SHORT];
 
-	threads_add_line(r->app, &title, r->thread.title);
+	print_add_line(r->app, &title, r->thread.title);
 	fprintf(stderr, "%s thread %s: %s (%" PRId64 " messages, %s)\n",
 		r->options.fork ? "Copied" : "Resumed", r->thread.id,
 		title.len ? title.ptr : "-", r->thread.messages,
@@ -188,7 +189,7 @@ static void warn_vendor(const struct run *r)
 	was.len = str_find(was, ':');
 	if (!was.len || r->options.quiet || str_is(was, r->choice.provider))
 		return;
-	threads_add_line(r->app, &line, r->thread.model);
+	print_add_line(r->app, &line, r->thread.model);
 	app_warn("this thread was with %s; its thinking stays out of what %s "
 		 "is sent",
 		 line.ptr, r->choice.provider);

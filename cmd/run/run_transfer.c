@@ -1,13 +1,12 @@
 /* run_transfer.c - files that go into a run's sandbox and come back from it. */
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/sandbox/copy.h"
 
@@ -18,27 +17,6 @@ enum {
 	DOWNLOAD_MS = 30 * 60000, /* all of them, after a run that went well, */
 	INTERRUPTED_MS = 60 * 1000 /* and after one that was ended */
 };
-
-/* A line on standard error, masked and cleaned. */
-__attribute__((format(printf, 2, 3))) static void
-print_line(const struct run *r, const char *fmt, ...)
-{
-	struct buf masked = BUF_INIT(NAME_BYTES * 2);
-	struct buf line = BUF_INIT(NAME_BYTES * 2);
-	char text[NAME_BYTES];
-	va_list ap;
-
-	if (r->options.quiet)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	mask_text(r->app->mask, str_of(text), &masked);
-	sanitize_line(buf_str(&masked), &line);
-	fprintf(stderr, "%s\n", line.len ? line.ptr : "");
-	buf_release(&masked);
-	buf_release(&line);
-}
 
 static void add_member(const struct run *r, struct buf *out, const char *key,
 		       struct str value)
@@ -85,7 +63,7 @@ static void on_carried(void *arg, struct str name)
 	struct tree_log *log = arg;
 
 	if (log->shown++ < SHOWN_MOST)
-		print_line(log->run, "  %.*s", (int)name.len, name.ptr);
+		print_line(log->run->app, "  %.*s", (int)name.len, name.ptr);
 	list_entry(log, name, NULL);
 }
 
@@ -94,8 +72,8 @@ static void report_copied(const struct run *r, const struct transfer_option *t)
 	long long n = t->files + t->links;
 
 	if (n > SHOWN_MOST)
-		print_line(r, "  ... and %lld more", n - SHOWN_MOST);
-	print_line(r, "✓ %s %s to %s: %lld file%s%s",
+		print_line(r->app, "  ... and %lld more", n - SHOWN_MOST);
+	print_line(r->app, "✓ %s %s to %s: %lld file%s%s",
 		   t->uploads ? "Uploaded" : "Downloaded",
 		   t->uploads ? t->local : t->remote, t->target, n,
 		   n == 1 ? "" : "s", t->skipped ? ", not all" : "");
@@ -164,7 +142,7 @@ static struct stop download_stop(const struct run *r, size_t n)
 
 	if (stop_check(&r->stop, &why) == 0)
 		return stop_within(&signals, DOWNLOAD_MS);
-	print_line(r, "Downloading %zu path%s, for %d s at most...", n,
+	print_line(r->app, "Downloading %zu path%s, for %d s at most...", n,
 		   n == 1 ? "" : "s", INTERRUPTED_MS / 1000);
 	return stop_cleanup(INTERRUPTED_MS);
 }

@@ -1,7 +1,6 @@
 /* run_workspace.c - the user's tree in the sandbox of a run. */
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
@@ -88,27 +88,6 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 	return 0;
 }
 
-/* A line on standard error, masked and cleaned; not with -q. */
-__attribute__((format(printf, 2, 3))) static void
-print_line(const struct run *r, const char *fmt, ...)
-{
-	struct buf masked = BUF_INIT(2 * LINE_MAX_BYTES);
-	struct buf line = BUF_INIT(2 * LINE_MAX_BYTES);
-	char text[LINE_MAX_BYTES];
-	va_list ap;
-
-	if (r->options.quiet)
-		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	mask_text(r->app->mask, str_of(text), &masked);
-	sanitize_line(buf_str(&masked), &line);
-	fprintf(stderr, "%s\n", line.len ? line.ptr : "");
-	buf_release(&masked);
-	buf_release(&line);
-}
-
 /* One filling: what is known of the tree, and the line of progress. */
 struct filling {
 	struct run *r;
@@ -158,17 +137,17 @@ static void report_left(const struct filling *f)
 	if (f->s.n_left > NAMES_SHOWN)
 		buf_addf(&names, " and %zu more", f->s.n_left - NAMES_SHOWN);
 	if (f->s.n_left)
-		print_line(f->r, "  %zu not sent: %s%s", f->s.n_left,
+		print_line(f->r->app, "  %zu not sent: %s%s", f->s.n_left,
 			   names.len ? names.ptr : "",
 			   can_ask ? "; --include PATTERN sends one" : "");
 	if (f->s.refused)
-		print_line(f->r, "  %s %s: it is sent as no repository",
+		print_line(f->r->app, "  %s %s: it is sent as no repository",
 			   f->name, f->s.refused);
 	if (f->s.sparse)
-		print_line(f->r, "  %zu left out by the sparse checkout",
+		print_line(f->r->app, "  %zu left out by the sparse checkout",
 			   f->s.sparse);
 	if (f->s.submodules)
-		print_line(f->r,
+		print_line(f->r->app,
 			   "  files of %zu submodule%s are plain files"
 			   " there",
 			   f->s.submodules, f->s.submodules == 1 ? "" : "s");
@@ -185,7 +164,7 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 	if (f->s.bytes >= RATE_LEAST)
 		snprintf(rate, sizeof(rate), " (%.1f MB/s)",
 			 rate_of(f, f->s.bytes));
-	print_line(f->r, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
+	print_line(f->r->app, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
 		   f->s.n == 1 ? "" : "s", size, rate);
 	report_left(f);
 	if (res->changed)
@@ -223,7 +202,7 @@ static void report_kept(struct run *r, const struct sync_result *result)
 
 	str_format_size(result->bytes, size);
 	if (result->n_taken)
-		print_line(r, "✓ Sent what changed here: %zu file%s, %s",
+		print_line(r->app, "✓ Sent what changed here: %zu file%s, %s",
 			   result->n_taken, result->n_taken == 1 ? "" : "s",
 			   size);
 	for (size_t i = 0; i < result->n_kept && i < NAMES_SHOWN; i++)
@@ -328,7 +307,7 @@ static enum decision decide(const struct run *r, bool is_repository,
 		return SEND_NOTHING;
 	if (r->interactive && secret_terminal(r->app))
 		return SEND_ASKED;
-	print_line(r,
+	print_line(r->app,
 		   "The sandbox starts empty: --workspace repo sends %s"
 		   " there.",
 		   strrchr(root, '/') + 1);

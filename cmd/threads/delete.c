@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cmd/print.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "session/thread_label.h"
@@ -37,7 +38,7 @@ static void report_left(struct app *app, struct store *s,
 
 	(void)thread_label_each(s, t->no, NULL, report_label, &d, &ignored);
 	if (patch) {
-		threads_add_line(app, &line, patch);
+		print_add_line(app, &line, patch);
 		app_warn("its saved patch stays: %s", line.ptr);
 	}
 	buf_release(&line);
@@ -51,11 +52,11 @@ static void report(struct app *app, struct buf *json, const struct thread *t,
 
 	if (app->json) {
 		buf_adds(json, json->len > 1 ? ",{" : "{");
-		threads_add_member(app, json, "thread_id", t->id);
+		print_add_member(app, json, "thread_id", t->id);
 		buf_addf(json, ",\"deleted\":%s}", dry ? "false" : "true");
 		return;
 	}
-	threads_add_line(app, &title, t->title);
+	print_add_line(app, &title, t->title);
 	printf(dry ? "Would delete thread '%s' (%s).\n"
 		   : "Thread '%s' deleted (%s).\n",
 	       t->id, title.len ? title.ptr : "no title");

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "cmd/print.h"
 #include "cmd/threads/new_file.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
@@ -102,7 +103,7 @@ static int begin_file(struct exporting *e, struct store *store)
 		.patch = e->patch ? base_name(e->patch) : NULL,
 	};
 
-	threads_add_line(e->app, &title, t->title);
+	print_add_line(e->app, &title, t->title);
 	head.title = title.ptr;
 	if (offers_sandbox(store, t)) {
 		head.provider = t->provider;
@@ -254,7 +255,7 @@ static void report(const struct exporting *e, const char *path)
 		return;
 	}
 	buf_addc(&json, '{');
-	threads_add_member(e->app, &json, "thread_id", e->thread->id);
+	print_add_member(e->app, &json, "thread_id", e->thread->id);
 	buf_addc(&json, ',');
 	json_member(&json, "file", str_of(path));
 	buf_addf(&json,

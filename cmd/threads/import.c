@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/sanitize.h"
+#include "cmd/print.h"
 #include "cmd/threads/new_file.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
@@ -205,12 +204,12 @@ static void report_json(const struct importing *i,
 	struct buf json = BUF_INIT(1 << 20);
 
 	buf_addc(&json, '{');
-	threads_add_member(i->app, &json, "thread_id", i->in.id);
+	print_add_member(i->app, &json, "thread_id", i->in.id);
 	buf_addf(&json, ",\"message_count\":%" PRId64, i->messages);
 	for (size_t k = 0; k < sizeof(members) / sizeof(*members); k++) {
 		buf_addc(&json, ',');
-		threads_add_member(i->app, &json, members[k].key,
-				   members[k].value ? members[k].value : "");
+		print_add_member(i->app, &json, members[k].key,
+				 members[k].value ? members[k].value : "");
 	}
 	buf_addc(&json, '}');
 	app_envelope("threads import", &json);

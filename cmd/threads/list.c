@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
@@ -42,7 +43,7 @@ static void print_cell(struct app *app, const char *text, int width)
 	struct str shown;
 	size_t chars;
 
-	threads_add_line(app, &line, text[0] ? text : "-");
+	print_add_line(app, &line, text[0] ? text : "-");
 	shown = buf_str(&line);
 	if (width)
 		shown.len = str_char_offset(shown, (size_t)width);

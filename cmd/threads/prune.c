@@ -6,6 +6,7 @@
 
 #include "base/stop.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "session/ledger.h"
@@ -46,11 +47,11 @@ static void report(void *arg, const struct thread *t)
 	free(patch);
 	if (p->app->json) {
 		buf_adds(&p->json, p->n ? ",{" : "{");
-		threads_add_member(p->app, &p->json, "thread_id", t->id);
+		print_add_member(p->app, &p->json, "thread_id", t->id);
 		buf_addf(&p->json, ",\"deleted\":%s}",
 			 p->dry ? "false" : "true");
 	} else {
-		threads_add_line(p->app, &title, t->title);
+		print_add_line(p->app, &title, t->title);
 		printf("%s '%s' (%s)\n", p->dry ? "Would delete" : "Deleted",
 		       t->id, title.len ? title.ptr : "no title");
 	}

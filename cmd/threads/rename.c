@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/threads/threads_cmd.h"
 
 enum { TITLE_MOST = 1 << 16 };
@@ -14,13 +15,13 @@ static void report(struct app *app, const struct thread *t)
 
 	if (app->json) {
 		buf_addc(&out, '{');
-		threads_add_member(app, &out, "thread_id", t->id);
+		print_add_member(app, &out, "thread_id", t->id);
 		buf_addc(&out, ',');
-		threads_add_member(app, &out, "title", t->title);
+		print_add_member(app, &out, "title", t->title);
 		buf_addc(&out, '}');
 		app_envelope("threads rename", &out);
 	} else {
-		threads_add_line(app, &out, t->title);
+		print_add_line(app, &out, t->title);
 		printf("Thread '%s' is now \"%s\".\n", t->id, out.ptr);
 	}
 	buf_release(&out);

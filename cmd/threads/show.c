@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
@@ -27,8 +28,8 @@ struct showing {
 };
 
 /* Masked and cleaned; lines: at most so many, 0: all. */
-static void print_text(struct app *app, const char *text, const char *indent,
-		       int lines)
+static void print_clean(struct app *app, const char *text, const char *indent,
+			int lines)
 {
 	struct buf masked = BUF_INIT(TEXT_MOST);
 	struct buf clean = BUF_INIT(TEXT_MOST);
@@ -53,9 +54,9 @@ static void print_call(struct app *app, const struct part *p)
 {
 	struct buf line = BUF_INIT(TEXT_MOST);
 
-	threads_add_line(app, &line, p->name);
+	print_add_line(app, &line, p->name);
 	buf_addc(&line, ' ');
-	threads_add_line(app, &line, p->args);
+	print_add_line(app, &line, p->args);
 	printf("* %.*s\n", (int)line.len, line.ptr);
 	buf_release(&line);
 }
@@ -65,10 +66,10 @@ static void print_part(struct app *app, enum role role, const struct part *p)
 	if (p->kind == PART_TOOL_CALL)
 		print_call(app, p);
 	else if (p->kind == PART_TOOL_RESULT)
-		print_text(app, p->text, p->failed ? "  ! " : "  | ",
-			   RESULT_LINES);
+		print_clean(app, p->text, p->failed ? "  ! " : "  | ",
+			    RESULT_LINES);
 	else if (p->kind == PART_TEXT)
-		print_text(app, p->text, role == ROLE_USER ? "> " : "", 0);
+		print_clean(app, p->text, role == ROLE_USER ? "> " : "", 0);
 }
 
 static bool print_message(void *arg, struct thread_message *m)
@@ -102,13 +103,13 @@ static void add_part(struct showing *s, const struct part *p, bool first)
 			{ "args", p->args } };
 
 	buf_adds(&s->json, first ? "{" : ",{");
-	threads_add_member(s->app, &s->json, "kind", kinds[p->kind]);
+	print_add_member(s->app, &s->json, "kind", kinds[p->kind]);
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		if (!members[i].value)
 			continue;
 		buf_addc(&s->json, ',');
-		threads_add_member(s->app, &s->json, members[i].key,
-				   members[i].value);
+		print_add_member(s->app, &s->json, members[i].key,
+				 members[i].value);
 	}
 	buf_adds(&s->json, p->failed ? ",\"failed\":true}" : "}");
 }
@@ -136,7 +137,7 @@ static void print_fact(struct app *app, const char *name, const char *value)
 {
 	struct buf line = BUF_INIT(1 << 16);
 
-	threads_add_line(app, &line, value[0] ? value : "-");
+	print_add_line(app, &line, value[0] ? value : "-");
 	printf("%-10s%s\n", name, line.ptr);
 	buf_release(&line);
 }
@@ -209,11 +210,11 @@ static bool add_sandbox(void *arg, const struct thread_label *l)
 	threads_read_sandbox(p->store, l->label, &box);
 	if (p->json) {
 		buf_adds(p->json, p->n++ ? ",{" : "{");
-		threads_add_member(p->app, p->json, "label", l->label);
+		print_add_member(p->app, p->json, "label", l->label);
 		buf_addc(p->json, ',');
-		threads_add_member(p->app, p->json, "provider", l->provider);
+		print_add_member(p->app, p->json, "provider", l->provider);
 		buf_addc(p->json, ',');
-		threads_add_member(p->app, p->json, "state", box.state);
+		print_add_member(p->app, p->json, "state", box.state);
 		buf_addc(p->json, '}');
 	} else if (strcmp(l->label, p->label) != 0) {
 		snprintf(room, sizeof(room), "%.40s %s %s", l->provider,

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "base/json.h"
-#include "base/sanitize.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "session/ledger.h"
@@ -50,25 +50,6 @@ void threads_read_sandbox(struct store *s, const char *name,
 	(void)ledger_find(s, name, note_state, box, &ignored);
 }
 
-void threads_add_line(struct app *app, struct buf *out, const char *text)
-{
-	struct buf masked = BUF_INIT(TEXT_MOST);
-
-	mask_text(app->mask, str_of(text), &masked);
-	sanitize_line(buf_str(&masked), out);
-	buf_release(&masked);
-}
-
-void threads_add_member(struct app *app, struct buf *out, const char *key,
-			const char *value)
-{
-	struct buf masked = BUF_INIT(TEXT_MOST);
-
-	mask_text(app->mask, str_of(value), &masked);
-	json_member(out, key, buf_str(&masked));
-	buf_release(&masked);
-}
-
 static void add_time(struct buf *out, const char *key, int64_t ms)
 {
 	time_t when = (time_t)(ms / 1000);
@@ -87,13 +68,13 @@ static void add_sandbox(struct app *app, struct store *s,
 
 	threads_read_sandbox(s, t->label, &box);
 	buf_adds(out, ",\"sandbox\":{");
-	threads_add_member(app, out, "provider", t->provider);
+	print_add_member(app, out, "provider", t->provider);
 	buf_addc(out, ',');
-	threads_add_member(app, out, "id", t->sandbox);
+	print_add_member(app, out, "id", t->sandbox);
 	buf_addc(out, ',');
-	threads_add_member(app, out, "label", t->label);
+	print_add_member(app, out, "label", t->label);
 	buf_addc(out, ',');
-	threads_add_member(app, out, "state", box.state);
+	print_add_member(app, out, "state", box.state);
 	buf_addc(out, '}');
 }
 
@@ -103,7 +84,7 @@ static void add_patch(struct app *app, const struct thread *t, struct buf *out)
 
 	buf_addc(out, ',');
 	if (path)
-		threads_add_member(app, out, "patch", path);
+		print_add_member(app, out, "patch", path);
 	else
 		buf_adds(out, "\"patch\":null");
 	free(path);
@@ -112,25 +93,25 @@ static void add_patch(struct app *app, const struct thread *t, struct buf *out)
 void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 		      struct buf *out)
 {
-	threads_add_member(app, out, "thread_id", t->id);
+	print_add_member(app, out, "thread_id", t->id);
 	buf_addc(out, ',');
-	threads_add_member(app, out, "title", t->title);
+	print_add_member(app, out, "title", t->title);
 	buf_addc(out, ',');
-	threads_add_member(app, out, "model", t->model);
+	print_add_member(app, out, "model", t->model);
 	add_time(out, "created_at", t->created);
 	add_time(out, "updated_at", t->updated);
 	buf_addf(out,
 		 ",\"message_count\":%" PRId64 ",\"input_tokens\":%" PRId64
 		 ",\"output_tokens\":%" PRId64 ",",
 		 t->messages, t->input, t->output);
-	threads_add_member(app, out, "cwd", t->cwd);
+	print_add_member(app, out, "cwd", t->cwd);
 	buf_addc(out, ',');
-	threads_add_member(app, out, "git_branch", t->branch);
+	print_add_member(app, out, "git_branch", t->branch);
 	add_sandbox(app, s, t, out);
 	add_patch(app, t, out);
 	buf_addf(out, ",\"in_use_by\":%" PRId64 ",\"imported\":%s,", t->pid,
 		 t->imported ? "true" : "false");
-	threads_add_member(app, out, "origin_id", t->origin);
+	print_add_member(app, out, "origin_id", t->origin);
 }
 
 const char *threads_age(int64_t ms, char room[THREADS_SHORT])

@@ -29,11 +29,6 @@ void threads_read_sandbox(struct store *s, const char *label,
 /* Appends the members of a thread's JSON object, without its braces. */
 void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 		      struct buf *out);
-/* Appends "key":"value" with secrets masked. */
-void threads_add_member(struct app *app, struct buf *out, const char *key,
-			const char *value);
-/* Appends foreign text, masked and on one line without controls. */
-void threads_add_line(struct app *app, struct buf *out, const char *text);
 
 enum { THREADS_ID = 13 }; /* of an id in a list: its millisecond */
 enum { THREADS_SHORT = 24 };

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/workspace/bring.h"
 
 enum {
@@ -12,24 +12,11 @@ enum {
 	PATH_BYTES = 1 << 14,
 };
 
-static void print_path(const struct bring *b, const char *before,
-		       const char *path, const char *after)
-{
-	struct buf masked = BUF_INIT(PATH_BYTES);
-	struct buf line = BUF_INIT(PATH_BYTES);
-
-	mask_text(b->app->mask, str_of(path), &masked);
-	sanitize_line(buf_str(&masked), &line);
-	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
-	buf_release(&masked);
-	buf_release(&line);
-}
-
 static void print_paths(const struct bring *b, char *const *list, size_t n,
 			const char *after)
 {
 	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
-		print_path(b, "  ", list[i], after);
+		print_text(b->app, "  ", list[i], after);
 	if (n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_MOST);
 }
@@ -42,14 +29,14 @@ static void print_files(const struct bring *b)
 		const char before[] = { ' ', ' ', r->files[i].letter, ' ',
 					'\0' };
 
-		print_path(b, before, r->files[i].path,
+		print_text(b->app, before, r->files[i].path,
 			   r->files[i].unstaged ? "  (not staged)" : "");
 	}
 	if (r->n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n", r->n - SHOWN_MOST);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->files[i].secret)
-			print_path(b, "Warning: ", r->files[i].path,
+			print_text(b->app, "Warning: ", r->files[i].path,
 				   " holds a known secret");
 }
 
@@ -62,7 +49,7 @@ static void print_conflicts(const struct bring *b)
 		char kind[80];
 
 		snprintf(kind, sizeof(kind), "  (%s)", m->conflicts[i].kind);
-		print_path(b, "  ", m->conflicts[i].path, kind);
+		print_text(b->app, "  ", m->conflicts[i].path, kind);
 	}
 	if (m->n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
@@ -154,23 +141,13 @@ void bring_print(const struct bring *b, bool undo)
 		fputs("dcode apply --undo takes it back.\n", stderr);
 }
 
-static void add_text(const struct bring *b, struct buf *out, const char *key,
-		     const char *text)
-{
-	struct buf masked = BUF_INIT(PATH_BYTES);
-
-	mask_text(b->app->mask, str_of(text), &masked);
-	json_member(out, key, buf_str(&masked));
-	buf_release(&masked);
-}
-
 static void add_list(const struct bring *b, struct buf *out, const char *key,
 		     char *const *list, size_t n)
 {
 	buf_addf(out, ",\"%s\":[", key);
 	for (size_t i = 0; i < n; i++) {
 		buf_adds(out, i ? ",{" : "{");
-		add_text(b, out, "path", list[i]);
+		print_add_member(b->app, out, "path", list[i]);
 		buf_addc(out, '}');
 	}
 	buf_addc(out, ']');
@@ -209,7 +186,7 @@ void bring_json(const struct bring *b, bool undo, struct buf *out)
 		const char letter[] = { r->files[i].letter, '\0' };
 
 		buf_adds(out, i ? ",{" : "{");
-		add_text(b, out, "path", r->files[i].path);
+		print_add_member(b->app, out, "path", r->files[i].path);
 		buf_addc(out, ',');
 		json_member(out, "change", str_of(letter));
 		if (r->files[i].unstaged)
@@ -219,7 +196,8 @@ void bring_json(const struct bring *b, bool undo, struct buf *out)
 	buf_adds(out, "],\"conflicts\":[");
 	for (size_t i = 0; i < r->merge.n; i++) {
 		buf_adds(out, i ? ",{" : "{");
-		add_text(b, out, "path", r->merge.conflicts[i].path);
+		print_add_member(b->app, out, "path",
+				 r->merge.conflicts[i].path);
 		buf_addc(out, ',');
 		json_member(out, "kind", str_of(r->merge.conflicts[i].kind));
 		buf_addc(out, '}');

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/visible.h"
 #include "cmd/command.h"
+#include "cmd/print.h"
 #include "cmd/workspace/tree.h"
 #include "workspace/patch.h"
 #include "workspace/review.h"
@@ -49,7 +50,7 @@ static const char *colour_of(struct diff *d, struct str line)
 	return c == '+' ? "\033[32m" : c == '-' ? "\033[31m" : "";
 }
 
-static void print_line(struct diff *d, struct str line)
+static void print_visible(struct diff *d, struct str line)
 {
 	const char *colour = d->colour ? colour_of(d, line) : "";
 	struct buf shown = BUF_INIT(4 * LINE_MAX_BYTES);
@@ -71,7 +72,7 @@ static int print_lines(struct diff *d, bool last, struct error *err)
 		if (end == rest.len && !(last && rest.len) &&
 		    rest.len < LINE_MAX_BYTES)
 			break;
-		print_line(d, (struct str){ rest.ptr, end });
+		print_visible(d, (struct str){ rest.ptr, end });
 		done += end < rest.len ? end + 1 : end;
 		rest = str_skip(rest, end + 1);
 		if (!rest.len)
@@ -135,23 +136,13 @@ static int print_diff(struct diff *d, const struct stop *stop,
 	return rc;
 }
 
-static void add_text(struct diff *d, const char *key, const char *text,
-		     struct buf *out)
-{
-	struct buf masked = BUF_INIT(1 << 16);
-
-	mask_text(d->app->mask, str_of(text), &masked);
-	json_member(out, key, buf_str(&masked));
-	buf_release(&masked);
-}
-
 static void print_json(struct diff *d)
 {
 	const struct review *v = &d->review;
 	struct buf out = BUF_INIT(JSON_MAX);
 
 	buf_addc(&out, '{');
-	add_text(d, "thread", d->tree.thread, &out);
+	print_add_member(d->app, &out, "thread", d->tree.thread);
 	buf_addc(&out, ',');
 	json_member(&out, "sandbox", str_of(d->tree.workspace.label));
 	buf_addf(&out, ",\"live\":%s,\"files\":[",
@@ -161,12 +152,12 @@ static void print_json(struct diff *d)
 		const char status[2] = { f->status };
 
 		buf_adds(&out, i ? ",{" : "{");
-		add_text(d, "path", f->path, &out);
+		print_add_member(d->app, &out, "path", f->path);
 		buf_addc(&out, ',');
 		json_member(&out, "status", str_of(status));
 		buf_addc(&out, ',');
 		if (f->from)
-			add_text(d, "from", f->from, &out);
+			print_add_member(d->app, &out, "from", f->from);
 		else
 			buf_adds(&out, "\"from\":null");
 		buf_adds(&out, ",\"look\":");

@@ -6,26 +6,13 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
+#include "cmd/print.h"
 #include "cmd/workspace/tree.h"
 #include "workspace/send.h"
 
 enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
-
-static void print_name(const struct app *app, const char *path,
-		       const char *text)
-{
-	struct buf masked = BUF_INIT(LIST_MAX);
-	struct buf line = BUF_INIT(LIST_MAX);
-
-	mask_text(app->mask, str_of(path), &masked);
-	sanitize_line(buf_str(&masked), &line);
-	fprintf(stderr, "  %s%s\n", line.len ? line.ptr : "", text);
-	buf_release(&masked);
-	buf_release(&line);
-}
 
 static void print_result(const struct app *app, const struct sync_result *r)
 {
@@ -34,14 +21,14 @@ static void print_result(const struct app *app, const struct sync_result *r)
 	static const char held[] = " stays here, since it may hold secrets";
 
 	for (size_t i = 0; i < r->n_taken && i < SHOWN_MOST; i++)
-		print_name(app, r->taken[i], "");
+		print_text(app, "  ", r->taken[i], "");
 	if (r->n_taken > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n",
 			r->n_taken - SHOWN_MOST);
 	for (size_t i = 0; i < r->n_kept; i++)
-		print_name(app, r->kept[i], kept);
+		print_text(app, "  ", r->kept[i], kept);
 	for (size_t i = 0; i < r->n_held; i++)
-		print_name(app, r->held[i], held);
+		print_text(app, "  ", r->held[i], held);
 	if (!r->n_taken && !r->n_kept)
 		fputs("Nothing has changed here.\n", stderr);
 	else

@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
 #include "tree/user_repo.h"
@@ -213,18 +213,15 @@ static void report_items(struct app *app, const char *what,
 			 const struct fetch_item *items, size_t n)
 {
 	for (size_t i = 0; i < n && i < TOLD_MAX; i++) {
-		struct buf masked = BUF_INIT(1 << 14);
 		struct buf line = BUF_INIT(1 << 14);
 		char size[32] = "";
 
-		mask_text(app->mask, str_of(items[i].path), &masked);
-		sanitize_line(buf_str(&masked), &line);
+		print_add_line(app, &line, items[i].path);
 		if (items[i].size)
 			str_format_size(items[i].size, size);
 		fprintf(stderr, "%s: %s%s%s%s %s\n", what,
 			line.len ? line.ptr : "", *size ? " (" : "", size,
 			*size ? ")" : "", items[i].why);
-		buf_release(&masked);
 		buf_release(&line);
 	}
 	if (n > TOLD_MAX)
@@ -267,15 +264,11 @@ static void items_json(struct app *app, const char *key,
 {
 	buf_addf(out, "\"%s\":[", key);
 	for (size_t i = 0; i < n; i++) {
-		struct buf masked = BUF_INIT(1 << 14);
-
-		mask_text(app->mask, str_of(items[i].path), &masked);
 		buf_adds(out, i ? ",{" : "{");
-		json_member(out, "path", buf_str(&masked));
+		print_add_member(app, out, "path", items[i].path);
 		buf_addc(out, ',');
 		json_member(out, "why", str_of(items[i].why));
 		buf_addc(out, '}');
-		buf_release(&masked);
 	}
 	buf_addc(out, ']');
 }

@@ -1,0 +1,56 @@
+/* print.c - foreign text as it is shown: masked, and on one line. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/print.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mask.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+
+enum { TEXT_MAX = 64 << 20, LINE_BYTES = 1 << 16 };
+
+void print_add_line(const struct app *app, struct buf *out, const char *text)
+{
+	struct buf masked = BUF_INIT(TEXT_MAX);
+
+	mask_text(app->mask, str_of(text), &masked);
+	sanitize_line(buf_str(&masked), out);
+	buf_release(&masked);
+}
+
+void print_add_member(const struct app *app, struct buf *out, const char *key,
+		      const char *text)
+{
+	struct buf masked = BUF_INIT(TEXT_MAX);
+
+	mask_text(app->mask, str_of(text), &masked);
+	json_member(out, key, buf_str(&masked));
+	buf_release(&masked);
+}
+
+void print_text(const struct app *app, const char *before, const char *text,
+		const char *after)
+{
+	struct buf line = BUF_INIT(TEXT_MAX);
+
+	print_add_line(app, &line, text);
+	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
+	buf_release(&line);
+}
+
+void print_line(const struct app *app, const char *fmt, ...)
+{
+	char text[LINE_BYTES];
+	va_list ap;
+
+	if (app->quiet)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	print_text(app, "", text, "");
+}
