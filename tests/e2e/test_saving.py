@@ -1,0 +1,132 @@
+"""test_saving.py - no way out of a run, a chat or a sandbox loses its work."""
+# SPDX-License-Identifier: MIT
+import json
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from lifecycle import Terminal, execute, folders, wait_for
+from test_diff import patches
+from test_workspace import DONE, box, local, task, work  # noqa: F401
+
+pytestmark = local
+CHANGE = execute("echo 2 >src/main.c")
+TREE = ("--workspace", "repo", "-y")
+
+
+def is_saved(home, err):
+    saved, = patches(home)
+    assert "+2" in saved.read_text() and str(saved) in err
+    assert folders(home) == []
+    return True
+
+
+@pytest.mark.parametrize("last, options, status", [
+    ({"fault": {"status": 400, "body": "no"}}, (), 1),
+    ({"fault": {"status": 401, "body": {"error": "bad key"}}}, (), 1),
+    ({"fault": {"status": 500, "body": "no"}}, ("--max-retries", "0"), 1),
+    (execute("true"), ("--max-turns", "2"), 124),
+    (execute("sleep 60"), ("--timeout", "3"), 124),
+], ids=["400", "401", "500", "turns", "timeout"])
+def test_a_run_that_fails_saves_what_changed(task, work, home, last, options,
+                                             status):
+    end = task([CHANGE, last, last], *TREE, *options).wait()
+    assert end.status == status, end.err
+    assert is_saved(home, end.err)
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGINT),
+                                     (signal.SIGHUP, signal.SIGTERM)])
+def test_two_signals_save_as_one_does(task, work, home, numbers):
+    going = task([execute("echo 2 >src/main.c; sleep 60"), DONE], *TREE)
+    boxes = home / ".deepagents" / "sandboxes"
+    wait_for(lambda: any(p.read_text() == "2\n"
+                         for p in boxes.glob("**/src/main.c")))
+    for number in numbers:
+        going.signal(number)
+    end = going.wait()
+    assert end.status in [128 + n for n in numbers], end.err
+    assert is_saved(home, end.err)
+
+
+def test_a_reader_that_goes_away_loses_nothing(
+        dcode, env, model, work, home, box):
+    model([CHANGE, {"text": "x" * 100_000, "chunk_bytes": 500,
+                    "chunk_delay_ms": 1}])
+    p = subprocess.Popen(
+        [dcode, "-n", "go", "-M", "anthropic:m", "--sandbox", "local", *TREE],
+        env=env, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL)
+    p.stdout.read(10)
+    p.stdout.close()
+    err = p.stderr.read().decode()
+    assert p.wait(30) == 141, err
+    assert is_saved(home, err)
+
+
+@pytest.fixture
+def chat(dcode_release, env, model, work, box):
+    """A chat whose sandbox has changed a file, at its prompt."""
+    model([CHANGE, DONE])
+    t = Terminal(dcode_release, env, work, "-M", "anthropic:m", "--sandbox",
+                 "local", "--workspace", "repo")
+    t.until("> ")
+    t.type("go\n")
+    t.until("done")
+    t.until("> ")
+    return t
+
+
+def rows(run):
+    return json.loads(run("sandbox", "list", "--json").out)["data"]
+
+
+@pytest.mark.parametrize("keys, state", [
+    ("d\n", None), ("\n", None), ("\x04", None), ("\x03", None),
+    ("s\n", "stopped"), ("k\n", "stopped")],
+    ids=["delete", "default", "end of input", "Ctrl-C", "stop", "keep"])
+def test_the_question_at_the_end_of_a_chat_loses_nothing(
+        chat, run, home, keys, state):
+    chat.type("/quit\n")
+    chat.until("Delete the sandbox, stop it, or keep it? [D/s/k] ")
+    chat.type(keys)
+    chat.end()
+    assert [row["state"] for row in rows(run)] == ([state] if state else [])
+    if state:
+        assert patches(home) == []
+        assert "+2" in run("diff").out
+    else:
+        assert is_saved(home, chat.text)
+
+
+def test_a_chat_shows_what_changed_and_does_not_ask_once_it_is_applied(
+        chat, run, work, home):
+    chat.type("/diff\n")
+    chat.until("+2")
+    chat.until("> ")
+    chat.type("/diff --name-only\n")
+    chat.until("src/main.c")
+    chat.until("> ")
+    chat.type("/apply\n")
+    chat.until("> ")
+    chat.type("/diff\n")
+    chat.until("Nothing has changed in the sandbox.")
+    chat.until("> ")
+    assert chat.leave() == 0
+    assert (work / "src/main.c").read_text() == "2\n"
+    assert patches(home) == [] and rows(run) == []
+    assert "keep it?" not in chat.text
+
+
+def test_gc_saves_what_is_in_a_sandbox_whose_time_is_over(
+        task, work, run, home):
+    assert task([CHANGE, DONE], *TREE, "--keep").wait().status == 0
+    assert run("sandbox", "gc").status == 0
+    assert patches(home) == [] and len(rows(run)) == 1  # its time is not over
+    with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+        db.execute("UPDATE ledger SET ends = 5")
+    end = run("sandbox", "gc")
+    assert end.status == 0, end.err
+    assert is_saved(home, end.err)
