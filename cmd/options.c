@@ -35,6 +35,9 @@ const struct arg_row options_global[] = {
 	{ "include", 0, ARG_VALUE, "PATTERN",
 	  "Send this with --workspace repo although it is a secret, ignored "
 	  "or large; repeatable" },
+	{ "history", 0, ARG_VALUE, "N",
+	  "Send the last N commits too, without what is never sent; 0, the "
+	  "default: none" },
 	{ "apply", 0, ARG_FLAG, NULL,
 	  "With -n: merge what the sandbox changed into the working tree at "
 	  "the end" },

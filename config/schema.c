@@ -101,6 +101,12 @@ const struct setting settings_core[] = {
 		.help = "MiB of one of them; larger ones are named and stay",
 	},
 	{
+		.key = "workspace.history",
+		.type = SETTING_INT,
+		.fallback = "0",
+		.help = "How many of the last commits are sent with the tree",
+	},
+	{
 		.key = "workspace.include",
 		.type = SETTING_LIST,
 		.help = "Patterns of files that are sent although they hold "

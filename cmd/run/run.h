@@ -36,6 +36,7 @@ struct run_options {
 	const char *workspace; /* --workspace or the setting; NULL: neither */
 	const char **include;  /* patterns; the array is owned */
 	size_t n_include;
+	int64_t history; /* commits that are sent with the tree */
 };
 
 /* Reads and checks the flags that need no file: ERR_USAGE. */

@@ -24,70 +24,6 @@ enum {
 	REDRAW_MS = 200,
 };
 
-static bool is_mode(const char *word)
-{
-	return !strcmp(word, "repo") || !strcmp(word, "none") ||
-	       !strcmp(word, "bind");
-}
-
-static int read_include(struct run_options *o, const struct settings *set,
-			const struct args *args, struct error *err)
-{
-	const char *const *names = NULL;
-	const char *one;
-	size_t n = 0;
-	size_t at = 0;
-
-	if (settings_list(set, NULL, "workspace.include", &names, &n, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		o->include = xrealloc(o->include, o->n_include + 1,
-				      sizeof(*o->include));
-		o->include[o->n_include++] = names[i];
-	}
-	while ((one = args_next(args, "include", &at))) {
-		o->include = xrealloc(o->include, o->n_include + 1,
-				      sizeof(*o->include));
-		o->include[o->n_include++] = one;
-	}
-	return 0;
-}
-
-int run_workspace_resolve(struct run_options *o, struct app *app,
-			  const struct args *args, struct error *err)
-{
-	const char *flag = args_value(args, "workspace");
-	struct settings *set;
-
-	if (app_settings(app, &set, err) < 0 ||
-	    settings_string(set, NULL, "workspace.mode", &o->workspace, err) <
-		    0 ||
-	    read_include(o, set, args, err) < 0)
-		return -1;
-	if (o->workspace && !is_mode(o->workspace))
-		return error_set(err, ERR_CONFIG,
-				 "[workspace] mode = \"%s\": use repo, none or"
-				 " bind",
-				 o->workspace);
-	if (flag && !is_mode(flag))
-		return error_set(err, ERR_USAGE,
-				 "argument --workspace: invalid choice: '%s' "
-				 "(choose from 'repo', 'none', 'bind')",
-				 flag);
-	if (flag)
-		o->workspace = flag;
-	if (!strcmp(o->sandbox, "none")) {
-		o->workspace = NULL;
-		if (flag && strcmp(flag, "none") != 0)
-			return error_set(err, ERR_USAGE,
-					 "--workspace requires a --sandbox "
-					 "provider");
-	}
-	if (o->workspace && !strcmp(o->workspace, "bind"))
-		return run_bind_resolve(o, set, flag != NULL, err);
-	return 0;
-}
-
 /* One filling: what is known of the tree, and the line of progress. */
 struct filling {
 	struct run *r;
@@ -154,6 +90,38 @@ static void report_left(const struct filling *f)
 	buf_release(&names);
 }
 
+static void report_history(const struct filling *f,
+			   const struct send_result *res)
+{
+	const struct rewritten *h = &res->history;
+
+	if (f->r->options.history <= 0)
+		return;
+	if (res->unwritten.code)
+		app_warn("the history of %s is not sent: %s", f->name,
+			 res->unwritten.message);
+	else if (!h->commits)
+		print_line(f->r->app, "  no history: %s has no commits here",
+			   f->name);
+	else if (res->no_git)
+		print_line(f->r->app, "  no history: the sandbox has no git");
+	else if (!res->has_history)
+		app_warn("the sandbox's git did not take the history of %s",
+			 f->name);
+	else
+		print_line(f->r->app,
+			   "  history: %zu commit%s%s, %zu of them rewritten "
+			   "without what is not sent",
+			   h->commits, h->commits == 1 ? "" : "s",
+			   h->is_shallow ? " of a shallow clone" : "",
+			   h->changed);
+	if (h->missing)
+		print_line(f->r->app,
+			   "  %zu contents of earlier files are not in this "
+			   "partial clone, nor there",
+			   h->missing);
+}
+
 static void report_sent(const struct filling *f, const struct send_result *res)
 {
 	char size[32];
@@ -167,6 +135,7 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 	print_line(f->r->app, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
 		   f->s.n == 1 ? "" : "s", size, rate);
 	report_left(f);
+	report_history(f, res);
 	if (res->changed)
 		app_warn("%zu file%s of %s changed while being sent",
 			 res->changed, res->changed == 1 ? "" : "s", f->name);
@@ -180,6 +149,10 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 {
 	struct send_request q = { .sandbox = sb,
 				  .home = settings_home(f->r->app->settings),
+				  .history = f->r->options.history,
+				  .include = f->r->options.include,
+				  .n_include = f->r->options.n_include,
+				  .mask = f->r->app->mask,
 				  .progress = on_progress,
 				  .arg = f };
 	struct send_result result;

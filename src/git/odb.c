@@ -21,7 +21,6 @@ enum {
 };
 
 #define IDENTITY "dcode <dcode@localhost>"
-#define EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 char *odb_ref_name(const char *label, const char *which)
 {
@@ -85,8 +84,7 @@ static int on_reply(void *arg, struct str chunk, struct error *err)
 	return buf_check(&c->reply, "git fast-import's answer", err);
 }
 
-/* As git's fast-import reads names: in C's way, whatever bytes they are. */
-static void quote_path(struct buf *out, struct str path)
+void odb_quote_path(struct buf *out, struct str path)
 {
 	buf_addc(out, '"');
 	for (size_t i = 0; i < path.len; i++) {
@@ -176,7 +174,7 @@ int odb_commit_file(struct odb_commit *c, unsigned mode, struct str path,
 	if (next_change(c, err) < 0)
 		return -1;
 	buf_addf(&c->line, "M %06o inline ", mode);
-	quote_path(&c->line, path);
+	odb_quote_path(&c->line, path);
 	buf_addf(&c->line, "\ndata %" PRId64 "\n", size);
 	c->left = size;
 	c->in_file = true;
@@ -198,7 +196,7 @@ int odb_commit_blob(struct odb_commit *c, unsigned mode, struct str path,
 	if (next_change(c, err) < 0)
 		return -1;
 	buf_addf(&c->line, "M %06o %s ", mode, oid);
-	quote_path(&c->line, path);
+	odb_quote_path(&c->line, path);
 	buf_addc(&c->line, '\n');
 	return send_line(c, err);
 }
@@ -208,7 +206,7 @@ int odb_commit_delete(struct odb_commit *c, struct str path, struct error *err)
 	if (next_change(c, err) < 0)
 		return -1;
 	buf_adds(&c->line, "D ");
-	quote_path(&c->line, path);
+	odb_quote_path(&c->line, path);
 	buf_addc(&c->line, '\n');
 	return send_line(c, err);
 }
@@ -373,7 +371,7 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 			       "--raw",
 			       "--no-renames",
 			       "--full-index",
-			       before ? before : EMPTY_TREE,
+			       before ? before : ODB_EMPTY_TREE,
 			       after,
 			       NULL };
 	struct diff_reader d = { BUF_INIT(CHUNK + RECORD_MAX), sink };

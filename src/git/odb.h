@@ -8,6 +8,10 @@
 
 #include "git/git.h"
 
+#define ODB_EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+/* As git's fast-import reads names: in C's way, whatever bytes they are. */
+void odb_quote_path(struct buf *out, struct str path);
 /* "refs/dcode/LABEL/base": WHICH is "base" or "sandbox". Owned. */
 char *odb_ref_name(const char *label, const char *which);
 /* 0, or ERR_NOT_FOUND when there is no such reference. */

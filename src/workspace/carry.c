@@ -76,6 +76,8 @@ static int open_stream(struct tree_stream *s, bool gzip, bool kept,
 				  .tar_trailer = s->trailer,
 				  .trailer = c->trailer,
 				  .trailer_size = c->trailer_size,
+				  .attachment = c->attachment,
+				  .attachment_size = c->attachment_size,
 				  .gzip = gzip,
 				  .progress = c->progress,
 				  .arg = c->arg };
@@ -231,7 +233,7 @@ static int send_large(struct tree_stream *s, bool *gzip, struct error *err)
 
 static int64_t total_size(const struct carry *c)
 {
-	int64_t total = 0;
+	int64_t total = c->attachment_size;
 
 	for (size_t i = 0; i < c->n; i++)
 		total += c->files[i].size + 1024;
@@ -260,7 +262,7 @@ static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 		.script = c->script,
 		.args = { str_of(c->sandbox->workdir), str_of(s->trailer),
 			  str_of(gzip ? "1" : ""), str_of(s->rest), c->args[0],
-			  c->args[1] },
+			  c->args[1], c->args[2] },
 		.n_args = 4 + CARRY_ARGS,
 		.content = s->inline_content,
 		.source = s->first,

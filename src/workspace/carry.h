@@ -6,7 +6,7 @@
 #include "sandbox/helper.h"
 #include "workspace/pass.h"
 
-enum { CARRY_ARGS = 2, CARRY_SAID = 256 << 10 };
+enum { CARRY_ARGS = 3, CARRY_SAID = 256 << 10 };
 
 struct carry { /* all borrowed for the call */
 	struct sandbox *sandbox;
@@ -16,6 +16,10 @@ struct carry { /* all borrowed for the call */
 	/* The text that goes along as the last entry, and its most bytes. */
 	void (*trailer)(void *arg, struct listing *read, struct buf *out);
 	size_t trailer_size;
+	/* A file that goes along under the trailer's name and ".git"; size 0:
+	 * none. */
+	int attachment;
+	int64_t attachment_size;
 	/* May be NULL; bytes of files, of them all. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);
 	void *arg;

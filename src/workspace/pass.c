@@ -36,12 +36,13 @@ struct pass {
 	struct stat st;        /* as it was before the first byte */
 	struct timespec began; /* before that */
 	size_t changed;
-	int64_t bytes;   /* of files, read */
-	int64_t size;    /* of the whole stream; 0: not asked for */
-	int64_t written; /* of the stream, given away */
-	struct buf text; /* of the trailer */
-	struct str rest; /* of text */
-	enum { FILES, TRAILER, PADDING, ENDED } state;
+	int64_t bytes;    /* of files, read */
+	int64_t size;     /* of the whole stream; 0: not asked for */
+	int64_t written;  /* of the stream, given away */
+	struct buf text;  /* of the trailer */
+	struct str rest;  /* of text */
+	int64_t attached; /* of the attachment */
+	enum { FILES, ATTACHMENT, TRAILER, PADDING, ENDED } state;
 	char chunk[CHUNK];
 };
 
@@ -257,6 +258,34 @@ static int read_file(struct pass *p, struct error *err)
 	return 0;
 }
 
+static int begin_attachment(struct pass *p, struct error *err)
+{
+	char *name = xasprintf("%s.git", p->r.tar_trailer);
+	struct archive_header item = { .path = name,
+				       .mode = 0600,
+				       .size = p->r.attachment_size };
+	int rc = archive_stream_entry(p->tar, &item, err);
+
+	free(name);
+	return rc;
+}
+
+/* A piece. */
+static int put_attachment(struct pass *p, struct error *err)
+{
+	int64_t left = p->r.attachment_size - p->attached;
+	ssize_t n = pread(p->r.attachment, p->chunk,
+			  left < CHUNK ? (size_t)left : CHUNK, p->attached);
+	struct str bytes = { p->chunk, n > 0 ? (size_t)n : 0 };
+
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n <= 0)
+		return error_errno(err, "reading the commits");
+	p->attached += n;
+	return archive_stream_data(p->tar, bytes, err);
+}
+
 static int begin_trailer(struct pass *p, struct error *err)
 {
 	struct archive_header item = { .path = p->r.tar_trailer, .mode = 0600 };
@@ -307,7 +336,13 @@ static int step(struct pass *p, struct error *err)
 		return read_file(p, err);
 	if (p->next < p->r.n)
 		return next_file(p, err);
-	if (p->state == FILES) {
+	if (p->state == FILES && p->tar && p->r.attachment_size) {
+		p->state = ATTACHMENT;
+		rc = begin_attachment(p, err);
+	} else if (p->state == ATTACHMENT &&
+		   p->attached < p->r.attachment_size) {
+		rc = put_attachment(p, err);
+	} else if (p->state == FILES || p->state == ATTACHMENT) {
 		p->state = p->tar ? TRAILER : ENDED;
 		rc = p->tar ? begin_trailer(p, err) : 0;
 	} else if (p->state == TRAILER) {
@@ -363,6 +398,8 @@ static int64_t blocks(int64_t size)
 int64_t pass_size(struct pass *p, struct error *err)
 {
 	struct archive_stream *tar = archive_stream_open(false, err);
+	char *name = xasprintf("%s.git", p->r.tar_trailer);
+	struct archive_header attached = { .path = name };
 	struct archive_header last = { .path = p->r.tar_trailer };
 	int64_t total = 0;
 	int rc = tar ? 0 : -1;
@@ -380,6 +417,10 @@ int64_t pass_size(struct pass *p, struct error *err)
 		p->chunk[len] = 'x';
 		total += is_link ? 0 : blocks(f->size);
 	}
+	if (rc == 0 && p->r.attachment_size) {
+		rc = add_header(tar, &attached, &total, err);
+		total += blocks(p->r.attachment_size);
+	}
 	if (rc == 0)
 		rc = add_header(tar, &last, &total, err);
 	if (rc == 0)
@@ -388,6 +429,7 @@ int64_t pass_size(struct pass *p, struct error *err)
 		total += (int64_t)archive_stream_out(tar)->len +
 			 blocks((int64_t)p->r.trailer_size);
 	archive_stream_close(tar);
+	free(name);
 	p->size = rc == 0 ? total : 0;
 	return rc == 0 ? total : -1;
 }

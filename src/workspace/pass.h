@@ -15,6 +15,10 @@ struct pass_request { /* all borrowed until pass_close() */
 	const char *tar_trailer;
 	void (*trailer)(void *arg, struct listing *read, struct buf *out);
 	size_t trailer_size; /* the most bytes that it appends */
+	/* Before it, a file of this many bytes, named with ".git" after the
+	 * trailer's name; 0: none. */
+	int attachment;
+	int64_t attachment_size;
 	bool gzip;
 	/* After each file, for a line of progress. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);

@@ -151,16 +151,40 @@ static int keep_exclude(struct workspace *w, const struct user_repo *u,
 static int check_status(const struct carried *out, struct send_result *result,
 			struct error *err)
 {
-	result->repository = !strcmp(out->status, "ok git");
+	result->repository = !strcmp(out->status, "ok git") ||
+			     !strcmp(out->status, "ok history");
 	result->git_failed = !strcmp(out->status, "ok failed");
+	result->no_git = !strcmp(out->status, "ok nogit");
+	result->has_history = !strcmp(out->status, "ok history");
 	result->changed = out->changed;
 	if (str_starts(str_of(out->status), "ok "))
 		return 0;
 	return carried_failed(out, "the tree", err);
 }
 
+/* The tree goes without them where they cannot be made. */
+static int make_history(struct workspace *w, const struct selection *s,
+			const struct send_request *r,
+			struct send_result *result, const struct stop *stop,
+			struct error *err)
+{
+	struct rewrite_request q = { .most = r->history,
+				     .include = r->include,
+				     .n_include = r->n_include,
+				     .mask = r->mask,
+				     .files = s };
+
+	if (r->history <= 0)
+		return 0;
+	if (rewrite_commits(&result->history, w, &q, stop,
+			    &result->unwritten) == 0)
+		return 0;
+	return stop_check(stop, err);
+}
+
 static int send_files(struct workspace *w, const struct selection *s,
-		      const struct send_request *r, struct carried *out,
+		      const struct send_request *r,
+		      const struct rewritten *history, struct carried *out,
 		      const struct stop *stop, struct error *err)
 {
 	struct sending sending = { r };
@@ -174,17 +198,33 @@ static int send_files(struct workspace *w, const struct selection *s,
 			   .trailer_size = listing_size(s),
 			   .progress = on_progress,
 			   .arg = &sending,
+			   .attachment = history->fd,
+			   .attachment_size = history->size,
 			   .commit = &info,
 			   .script = HELPER_SEND };
+	char *commits =
+		xasprintf("%s:%" PRId64, history->head, history->names_size);
 	int rc;
 
 	write_message(w, s, &message);
 	info.message = message.ptr;
 	c.args[0] = str_of(branch_name(w));
 	c.args[1] = buf_str(&message);
+	c.args[2] = str_of(history->size ? commits : "");
 	rc = carry_run(&c, out, stop, err);
 	buf_release(&message);
+	free(commits);
 	return rc;
+}
+
+/* Its numbers stay. */
+static void close_history(struct rewritten *history)
+{
+	struct rewritten numbers = *history;
+
+	rewritten_release(history);
+	*history = numbers;
+	history->fd = -1;
 }
 
 int workspace_send(struct workspace *w, const struct selection *s,
@@ -201,7 +241,10 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	w->branch = xstrdup(u.branch ? u.branch : "");
 	memcpy(w->head, u.head, sizeof(w->head));
 	if (rc == 0)
-		rc = send_files(w, s, r, &out, stop, err);
+		rc = make_history(w, s, r, result, stop, err);
+	if (rc == 0)
+		rc = send_files(w, s, r, &result->history, &out, stop, err);
+	close_history(&result->history);
 	if (rc == 0)
 		rc = check_status(&out, result, err);
 	add_earlier(&earlier, buf_str(&out.said), s);

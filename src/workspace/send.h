@@ -4,20 +4,28 @@
 #define WORKSPACE_SEND_H
 
 #include "sandbox/sandbox.h"
-#include "workspace/select.h"
+#include "workspace/rewrite.h"
 
 struct send_request { /* all borrowed */
 	struct sandbox *sandbox;
 	const char *home; /* the user's, for his core.excludesFile */
+	int64_t history;  /* of the last commits this many go too; 0: none */
+	const char *const *include; /* as in selecting the files */
+	size_t n_include;
+	const struct mask *mask; /* for the words of commits; or NULL */
 	/* After each file, of all of them. NULL: nobody watches. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);
 	void *arg;
 };
 
 struct send_result {
-	bool repository; /* the sandbox's git made one of it */
-	bool git_failed; /* it has a git that could not */
-	size_t changed;  /* files that changed while they were read */
+	bool repository;          /* the sandbox's git made one of it */
+	bool git_failed;          /* it has a git that could not */
+	size_t changed;           /* files that changed while they were read */
+	bool no_git;              /* it has no git */
+	bool has_history;         /* its repository has these commits: */
+	struct rewritten history; /* released; commits 0: there are none */
+	struct error unwritten;   /* why no history was sent: code 0, it was */
 };
 
 /*

@@ -19,8 +19,7 @@ def execute(command):
 
 # e2b has no standard input: the tree travels through its file API; the image
 # of docker is a busybox without git.
-@pytest.fixture(params=["local", "docker", "e2b"])
-def box(request, env, config):
+def prepare_box(request, env, config):
     if request.param == "docker":
         rig = request.getfixturevalue("rig")
         request.addfinalizer(rig.remove_all)  # what a test has kept
@@ -30,6 +29,11 @@ def box(request, env, config):
     elif request.param != "local":
         request.getfixturevalue("vendor")(request.param)
     return request.param
+
+
+@pytest.fixture(params=["local", "docker", "e2b"])
+def box(request, env, config):
+    return prepare_box(request, env, config)
 
 
 local = pytest.mark.parametrize("box", ["local"], indirect=True)
