@@ -8,7 +8,7 @@
 
 enum { LINE_MAX_BYTES = 4096, BATCH_MS = 3600000, TYPE_MAX = 16 };
 
-static int begin_object(struct batch *b, struct error *err)
+static int begin_object(struct object_batch *b, struct error *err)
 {
 	struct str line = buf_str(&b->line);
 	struct str oid = { NULL, 0 };
@@ -35,7 +35,8 @@ static int begin_object(struct batch *b, struct error *err)
 }
 
 /* The bytes of the object at hand; its line end is none of them. */
-static int take_data(struct batch *b, struct str *chunk, struct error *err)
+static int take_data(struct object_batch *b, struct str *chunk,
+		     struct error *err)
 {
 	struct str bytes = *chunk;
 	bool ends;
@@ -51,7 +52,7 @@ static int take_data(struct batch *b, struct str *chunk, struct error *err)
 
 static int on_chunk(void *arg, struct str chunk, struct error *err)
 {
-	struct batch *b = arg;
+	struct object_batch *b = arg;
 	int rc = 0;
 
 	while (rc == 0 && chunk.len) {
@@ -71,7 +72,7 @@ static int on_chunk(void *arg, struct str chunk, struct error *err)
 	return rc;
 }
 
-int batch_read(const struct git *g, struct str names, struct batch *b,
+int batch_read(const struct git *g, struct str names, struct object_batch *b,
 	       const struct stop *stop, struct error *err)
 {
 	const char *bytes[] = { "cat-file", "--batch", "--buffer", NULL };

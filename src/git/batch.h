@@ -14,7 +14,7 @@ struct batch_object {
 	int64_t size; /* -1: there is no such object; oid and type are "" */
 };
 
-struct batch {
+struct object_batch {
 	int (*begin)(void *arg, const struct batch_object *o,
 		     struct error *err);
 	/* The bytes of the one that began. NULL: sizes alone are asked for. */
@@ -26,7 +26,7 @@ struct batch {
 	int64_t left; /* bytes of the object, with the line end after it */
 };
 /* names: one a line, each with its line end. In their order. */
-int batch_read(const struct git *g, struct str names, struct batch *b,
+int batch_read(const struct git *g, struct str names, struct object_batch *b,
 	       const struct stop *stop, struct error *err);
 
 #endif

@@ -295,8 +295,8 @@ static int take_content(void *arg, struct str bytes, struct error *err)
 static int check_blobs(struct rewrite *k, struct error *err)
 {
 	struct check_run c = { .k = k, .head = BUF_INIT(HEAD_BYTES) };
-	struct batch sizes = { .begin = on_size, .arg = k };
-	struct batch contents = { on_content, take_content, .arg = &c };
+	struct object_batch sizes = { .begin = on_size, .arg = k };
+	struct object_batch contents = { on_content, take_content, .arg = &c };
 	struct buf names = BUF_INIT(NAMES_MAX);
 	int rc;
 

@@ -266,7 +266,7 @@ static int on_tree(void *arg, const struct batch_object *o, struct error *err)
 static int count_changed(struct rewrite *k, struct error *err)
 {
 	struct compare_run c = { .k = k };
-	struct batch trees = { .begin = on_tree, .arg = &c };
+	struct object_batch trees = { .begin = on_tree, .arg = &c };
 	struct buf names = BUF_INIT(NAMES_MAX);
 	int rc;
 

@@ -122,7 +122,7 @@ static void sort_commits(struct rewrite *k)
 	free(stack);
 }
 
-struct reading {
+struct text_run {
 	struct rewrite *k;
 	size_t i;
 	int64_t total;
@@ -131,7 +131,7 @@ struct reading {
 static int begin_text(void *arg, const struct batch_object *o,
 		      struct error *err)
 {
-	struct reading *r = arg;
+	struct text_run *r = arg;
 	struct old_commit *c = &r->k->commits[o->i];
 
 	r->i = o->i;
@@ -148,7 +148,7 @@ static int begin_text(void *arg, const struct batch_object *o,
 
 static int take_text(void *arg, struct str bytes, struct error *err)
 {
-	struct reading *r = arg;
+	struct text_run *r = arg;
 	struct old_commit *c = &r->k->commits[r->i];
 
 	(void)err;
@@ -160,7 +160,7 @@ static int take_text(void *arg, struct str bytes, struct error *err)
 static int begin_tree(void *arg, const struct batch_object *o,
 		      struct error *err)
 {
-	struct reading *r = arg;
+	struct text_run *r = arg;
 
 	(void)err;
 	r->k->commits[o->i].absent = strcmp(o->type, "tree") != 0;
@@ -169,9 +169,9 @@ static int begin_tree(void *arg, const struct batch_object *o,
 
 static int read_texts(struct rewrite *k, struct error *err)
 {
-	struct reading r = { .k = k };
-	struct batch texts = { begin_text, take_text, .arg = &r };
-	struct batch trees = { .begin = begin_tree, .arg = &r };
+	struct text_run r = { .k = k };
+	struct object_batch texts = { begin_text, take_text, .arg = &r };
+	struct object_batch trees = { .begin = begin_tree, .arg = &r };
 	struct buf names = BUF_INIT(LIST_MAX);
 	int rc;
 
