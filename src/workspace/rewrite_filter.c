@@ -14,8 +14,7 @@
 enum {
 	CHANGES_MOST = 4000000,
 	PATHS_MAX = 512 << 20,
-	HELD_MAX = 1 << 20,   /* bytes of one change */
-	HEAD_BYTES = 1 << 20, /* of a blob, in which a key is looked for */
+	HELD_MAX = 1 << 20, /* bytes of one change */
 	NAMES_MAX = 512 << 20,
 	DIFF_MS = 3600000,
 };
@@ -294,7 +293,7 @@ static int take_content(void *arg, struct str bytes, struct error *err)
 
 static int check_blobs(struct rewrite *k, struct error *err)
 {
-	struct check_run c = { .k = k, .head = BUF_INIT(HEAD_BYTES) };
+	struct check_run c = { .k = k, .head = BUF_INIT(SELECT_HEAD) };
 	struct object_batch sizes = { .begin = on_size, .arg = k };
 	struct object_batch contents = { on_content, take_content, .arg = &c };
 	struct buf names = BUF_INIT(NAMES_MAX);

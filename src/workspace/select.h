@@ -70,5 +70,8 @@ struct select_look { /* at one file; all borrowed */
 /* Why it is not sent unasked, or NULL. Reads it when the cache does not know
  * that no private key is in it; keyless says whether it is known then. */
 const char *select_find_secret(const struct select_look *look, bool *keyless);
+/* Why a file of this name and size, which begins with head, is not sent
+ * unasked; or NULL. */
+const char *select_secret(const char *path, int64_t size, struct str head);
 
 #endif

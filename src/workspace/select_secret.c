@@ -82,9 +82,7 @@ bool select_is_own(const struct workspace *w, const char *path)
 	return !strncmp(path, own, len) && (path[len] == '/' || !path[len]);
 }
 
-/* Why a file is not sent unasked, or NULL; head is how its bytes begin. */
-static const char *select_secret(const char *path, int64_t size,
-				 struct str head)
+const char *select_secret(const char *path, int64_t size, struct str head)
 {
 	struct str rest = str_of(path);
 	struct str name = rest;
