@@ -1,0 +1,201 @@
+/* complete_test.c - half-typed commands and files find what they mean. */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/str.h"
+#include "term/complete.h"
+#include "unit.h"
+
+static struct fuzzy_item commands[4];
+
+static void fill_commands(void)
+{
+	commands[0].name = STR("/clear");
+	commands[0].alias = STR("/new");
+	commands[0].summary = STR("a new thread");
+	commands[1].name = STR("/compact");
+	commands[1].alias = STR("/offload /shrink");
+	commands[2].name = STR("/model");
+	commands[2].summary = STR("another model");
+	commands[3].name = STR("/quit");
+	commands[3].alias = STR("/q");
+}
+
+static void list_files(void *context)
+{
+	complete_set_files(context, STR("src/main.c\nsrc/my file.c\nREADME.md\n"
+					"src/\ndocs/domain.txt\n"));
+}
+
+static void type(struct completer *c, struct editor *e, const char *text)
+{
+	editor_type(e, str_of(text));
+	complete_update(c, e);
+}
+
+static bool press(struct completer *c, struct editor *e, enum key_name name)
+{
+	return complete_key(c, e, (struct key){ .name = name });
+}
+
+static void expect(struct editor *e, const char *text)
+{
+	assert_true(str_is(editor_before(e, 1000), text));
+}
+
+static void expect_choices(const struct completer *c, const char *want)
+{
+	struct rows rows = { 0 };
+	struct buf out = BUF_INIT(10000);
+
+	buf_adds(&out, "");
+	complete_render(c, 40, &rows);
+	for (size_t i = 0; i < rows.n; i++) {
+		buf_addstr(&out, str_trim(rows_view(&rows, i).bytes));
+		buf_addc(&out, '\n');
+		assert_true(rows_cells(&rows, i) < 40);
+	}
+	assert_string_equal(out.ptr, want);
+	buf_release(&out);
+	rows_release(&rows);
+}
+
+static void test_a_command_is_found_by_letters_and_by_its_alias(void **state)
+{
+	struct completer c = { .commands = commands, .n_commands = 4 };
+	struct editor e = { 0 };
+
+	(void)state;
+	type(&c, &e, "/");
+	expect_choices(&c, "/clear    a new thread\n/compact\n"
+			   "/model    another model\n/quit\n");
+	type(&c, &e, "cp");
+	expect_choices(&c, "/compact\n");
+	editor_set(&e, STR("/off"));
+	complete_update(&c, &e);
+	expect_choices(&c, "/compact\n");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "/compact ");
+	expect_choices(&c, "");
+	assert_false(press(&c, &e, KEY_TAB));
+	/* Only at the very begin. */
+	editor_set(&e, STR("see /mo"));
+	complete_update(&c, &e);
+	expect_choices(&c, "");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_enter_takes_a_choice_and_sends_a_whole_command(void **state)
+{
+	struct completer c = { .commands = commands, .n_commands = 4 };
+	struct editor e = { 0 };
+
+	(void)state;
+	type(&c, &e, "/c");
+	assert_true(press(&c, &e, KEY_DOWN));
+	assert_true(press(&c, &e, KEY_ENTER));
+	expect(&e, "/compact ");
+	editor_set(&e, STR("/model"));
+	complete_update(&c, &e);
+	assert_int_equal(c.n, 1);
+	assert_false(press(&c, &e, KEY_ENTER));
+	expect(&e, "/model");
+	editor_set(&e, STR("/q"));
+	complete_update(&c, &e);
+	assert_int_equal(c.n, 1);
+	assert_false(press(&c, &e, KEY_ENTER));
+	expect(&e, "/q");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_escape_closes_until_another_word_is_begun(void **state)
+{
+	struct completer c = { .commands = commands, .n_commands = 4 };
+	struct editor e = { 0 };
+
+	(void)state;
+	type(&c, &e, "/c");
+	assert_true(press(&c, &e, KEY_ESCAPE));
+	type(&c, &e, "l");
+	assert_int_equal(c.n, 0);
+	assert_false(press(&c, &e, KEY_ESCAPE));
+	editor_reset(&e);
+	complete_update(&c, &e);
+	type(&c, &e, "/c");
+	assert_int_equal(c.n, 2);
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_files_are_asked_for_and_taken_with_their_blanks(void **state)
+{
+	struct completer c = { .list_files = list_files };
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "read @main");
+	expect_choices(&c, "src/main.c\ndocs/domain.txt\n");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "read @src/main.c ");
+	type(&c, &e, "@myf");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "read @src/main.c @src/my\\ file.c ");
+	type(&c, &e, "@src/my\\ f");
+	expect_choices(&c, "src/my file.c\n");
+	/* An address is no file. */
+	type(&c, &e, " me@ma");
+	expect_choices(&c, "");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_an_answer_that_comes_later_is_shown_then(void **state)
+{
+	struct completer c = { 0 };
+	struct editor e = { 0 };
+
+	(void)state;
+	type(&c, &e, "@read");
+	expect_choices(&c, "");
+	list_files(&c);
+	complete_update(&c, &e);
+	expect_choices(&c, "README.md\n");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_letters_side_by_side_and_at_words_count_more(void **state)
+{
+	(void)state;
+	assert_int_equal(fuzzy_score(STR("xyz"), STR("xy")), 0);
+	assert_true(fuzzy_score(STR("mc"), STR("main.c")) > 0);
+	assert_true(fuzzy_score(STR("main"), STR("src/main.c")) >
+		    fuzzy_score(STR("main"), STR("src/mxaxixn.c")));
+	assert_true(fuzzy_score(STR("main"), STR("src/main.c")) >
+		    fuzzy_score(STR("main"), STR("src/domain.c")));
+	assert_true(fuzzy_score(STR("ab"), STR("ab")) >
+		    fuzzy_score(STR("ab"), STR("abc")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_command_is_found_by_letters_and_by_its_alias),
+		cmocka_unit_test(
+			test_enter_takes_a_choice_and_sends_a_whole_command),
+		cmocka_unit_test(
+			test_escape_closes_until_another_word_is_begun),
+		cmocka_unit_test(
+			test_files_are_asked_for_and_taken_with_their_blanks),
+		cmocka_unit_test(test_an_answer_that_comes_later_is_shown_then),
+		cmocka_unit_test(
+			test_letters_side_by_side_and_at_words_count_more),
+	};
+
+	fill_commands();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

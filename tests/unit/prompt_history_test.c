@@ -1,0 +1,281 @@
+/* prompt_history_test.c - prompts come back, secrets and broken lines not. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "term/prompt_history.h"
+#include "unit.h"
+
+static char folder[] = "/tmp/prompt-history-XXXXXX";
+static char *path;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
+	path = mkdtemp(folder) ? xasprintf("%s/state/h.jsonl", folder) : NULL;
+	return path ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	free(path);
+	return path_remove_tree(folder, &err);
+}
+
+static void open_history(struct prompt_history *h, const struct mask *mask)
+{
+	struct error err = { 0 };
+
+	assert_int_equal(prompt_history_open(h, path, mask, &err), 0);
+}
+
+static void add(struct prompt_history *h, const char *text)
+{
+	struct error err = { 0 };
+
+	assert_int_equal(prompt_history_add(h, str_of(text), &err), 0);
+}
+
+static void expect_file(const char *want)
+{
+	struct buf all = BUF_INIT(1 << 20);
+	struct error err = { 0 };
+	struct stat st;
+
+	assert_int_equal(path_read(path, &all, &err), 0);
+	assert_string_equal(all.ptr, want);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	buf_release(&all);
+}
+
+static void test_prompts_are_stored_but_not_what_is_no_prompt(void **state)
+{
+	struct mask *mask = mask_new();
+	struct prompt_history h;
+	struct str text;
+
+	(void)state;
+	mask_add(mask, "API_KEY", STR("sk-very-secret"));
+	open_history(&h, mask);
+	add(&h, "one\n\"two\"");
+	add(&h, "one\n\"two\"");
+	add(&h, "  ");
+	add(&h, "/help");
+	add(&h, "/skill:x");
+	add(&h, "use sk-very-secret");
+	expect_file("\"one\\n\\\"two\\\"\"\n\"/skill:x\"\n");
+	/* This session has it all the same. */
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(str_is(text, "use sk-very-secret"));
+	prompt_history_release(&h);
+	open_history(&h, mask);
+	assert_int_equal(h.n, 2);
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(str_is(text, "/skill:x"));
+	prompt_history_release(&h);
+	mask_free(mask);
+}
+
+static void test_up_and_down_walk_and_keep_the_draft(void **state)
+{
+	struct prompt_history h;
+	struct str text = { 0 };
+
+	(void)state;
+	open_history(&h, NULL);
+	add(&h, "fix the parser");
+	add(&h, "run tests");
+	add(&h, "fix tests");
+	assert_true(prompt_history_older(&h, STR("fix"), &text));
+	assert_true(str_is(text, "fix tests"));
+	assert_true(prompt_history_older(&h, text, &text));
+	assert_true(str_is(text, "fix the parser"));
+	assert_false(prompt_history_older(&h, text, &text));
+	assert_true(prompt_history_newer(&h, text, &text));
+	assert_true(str_is(text, "fix tests"));
+	assert_true(prompt_history_newer(&h, text, &text));
+	assert_true(str_is(text, "fix"));
+	assert_false(prompt_history_newer(&h, text, &text));
+	/* An edited one is a draft of its own. */
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(prompt_history_older(&h, STR("tests"), &text));
+	assert_true(str_is(text, "fix tests"));
+	assert_true(prompt_history_newer(&h, text, &text));
+	assert_true(str_is(text, "tests"));
+	prompt_history_release(&h);
+}
+
+static void test_search_finds_older_ones_in_any_case(void **state)
+{
+	struct prompt_history h;
+	struct str text = { 0 };
+	size_t at;
+
+	(void)state;
+	open_history(&h, NULL);
+	add(&h, "Fix the Parser");
+	add(&h, "other");
+	add(&h, "parse it");
+	at = h.n;
+	assert_true(prompt_history_find(&h, STR("PARSE"), &at, &text));
+	assert_true(str_is(text, "parse it"));
+	assert_true(prompt_history_find(&h, STR("PARSE"), &at, &text));
+	assert_true(str_is(text, "Fix the Parser"));
+	assert_false(prompt_history_find(&h, STR("PARSE"), &at, &text));
+	prompt_history_release(&h);
+}
+
+static void test_broken_lines_are_skipped_and_a_cut_one_is_ended(void **state)
+{
+	struct prompt_history h;
+	struct error err = { 0 };
+	struct str text;
+
+	(void)state;
+	open_history(&h, NULL);
+	add(&h, "first");
+	assert_int_equal(path_write(path,
+				    STR("\"good\"\nnot json\n{\"a\":1}\n17\n\n"
+					"\"b\\u00e9\"\n\xFF\xFE\n\"cut"),
+				    0644, &err),
+			 0);
+	prompt_history_release(&h);
+	open_history(&h, NULL);
+	assert_int_equal(h.n, 2);
+	add(&h, "next");
+	prompt_history_release(&h);
+	open_history(&h, NULL);
+	assert_int_equal(h.n, 3);
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(str_is(text, "next"));
+	assert_true(prompt_history_older(&h, text, &text));
+	assert_true(str_is(text, "b\xC3\xA9"));
+	prompt_history_release(&h);
+}
+
+static void test_a_long_prompt_is_stored_cut_between_characters(void **state)
+{
+	struct prompt_history h;
+	struct buf text = BUF_INIT(1 << 20);
+
+	(void)state;
+	for (size_t i = 0; i < PROMPT_HISTORY_TEXT / 3 + 1; i++)
+		buf_adds(&text, "\xE4\xBD\xA0");
+	open_history(&h, NULL);
+	add(&h, text.ptr);
+	prompt_history_release(&h);
+	open_history(&h, NULL);
+	assert_int_equal(h.items[0].len, PROMPT_HISTORY_TEXT / 3 * 3);
+	assert_memory_equal(h.items[0].ptr, text.ptr, h.items[0].len);
+	prompt_history_release(&h);
+	buf_release(&text);
+}
+
+static void add_many(int from, int n)
+{
+	struct prompt_history h;
+
+	open_history(&h, NULL);
+	for (int i = from; i < from + n; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "prompt %d", i);
+		add(&h, text);
+	}
+	prompt_history_release(&h);
+}
+
+static void test_the_file_shrinks_to_the_newest_100(void **state)
+{
+	struct prompt_history h;
+
+	(void)state;
+	add_many(0, PROMPT_HISTORY_COMPACT);
+	open_history(&h, NULL);
+	assert_int_equal(h.lines, PROMPT_HISTORY_KEEP);
+	assert_true(str_is(buf_str(&h.items[0]), "prompt 100"));
+	assert_true(str_is(buf_str(&h.items[99]), "prompt 199"));
+	prompt_history_release(&h);
+}
+
+static void test_processes_that_add_at_once_lose_nothing(void **state)
+{
+	enum { PROCESSES = 4, EACH = 20 };
+	struct prompt_history h;
+	int status;
+
+	(void)state;
+	add_many(0, PROMPT_HISTORY_COMPACT - 1);
+	for (int i = 0; i < PROCESSES; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			add_many(1000 * (i + 1), EACH);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	open_history(&h, NULL);
+	assert_int_equal(h.n, PROMPT_HISTORY_KEEP);
+	for (int i = 0; i < PROCESSES * EACH; i++) {
+		size_t at = h.n;
+		char text[32];
+		struct str found;
+
+		snprintf(text, sizeof(text), "prompt %d",
+			 1000 * (i / EACH + 1) + i % EACH);
+		assert_true(prompt_history_find(&h, str_of(text), &at, &found));
+	}
+	prompt_history_release(&h);
+}
+
+static void
+test_a_file_that_is_none_is_an_error_and_history_goes_on(void **state)
+{
+	struct prompt_history h;
+	struct error err = { 0 };
+	struct str text;
+
+	(void)state;
+	assert_int_equal(prompt_history_open(&h, folder, NULL, &err), -1);
+	assert_int_equal(err.code, ERR_SYSTEM);
+	assert_int_equal(prompt_history_add(&h, STR("x"), &err), -1);
+	assert_true(prompt_history_older(&h, STR(""), &text));
+	assert_true(str_is(text, "x"));
+	prompt_history_release(&h);
+}
+
+#define ROW(test)                                                              \
+	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROW(test_prompts_are_stored_but_not_what_is_no_prompt),
+		ROW(test_up_and_down_walk_and_keep_the_draft),
+		ROW(test_search_finds_older_ones_in_any_case),
+		ROW(test_broken_lines_are_skipped_and_a_cut_one_is_ended),
+		ROW(test_a_long_prompt_is_stored_cut_between_characters),
+		ROW(test_the_file_shrinks_to_the_newest_100),
+		ROW(test_processes_that_add_at_once_lose_nothing),
+		ROW(test_a_file_that_is_none_is_an_error_and_history_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+/* selection_list_test.c - keys move and filter, Enter chooses what is shown. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "term/selection_list.h"
+#include "unit.h"
+
+enum { ITEMS = 5 };
+
+static struct fuzzy_item items[ITEMS];
+static struct selection_list list;
+
+static int open_list(void **state)
+{
+	(void)state;
+	items[0].name = STR("alpha");
+	items[0].summary = STR("the first");
+	items[1].name = STR("beta");
+	items[2].name = STR("gamma \xE4\xBD\xA0\xE5\xA5\xBD");
+	items[3].name = STR("delta");
+	items[4].name = STR("beta two");
+	selection_list_open(&list, STR("Pick one"), items, ITEMS, 1);
+	return 0;
+}
+
+static int close_list(void **state)
+{
+	(void)state;
+	selection_list_release(&list);
+	return 0;
+}
+
+static enum selection_result press(enum key_name name)
+{
+	const struct key_event event = { .kind = KEY_EVENT_KEY,
+					 .key = { .name = name } };
+
+	return selection_list_event(&list, &event);
+}
+
+static enum selection_result type(const char *text)
+{
+	const struct key_event event = { .kind = KEY_EVENT_TEXT,
+					 .text = str_of(text) };
+
+	return selection_list_event(&list, &event);
+}
+
+static void expect_rows(size_t columns, size_t max, const char *want)
+{
+	struct rows rows = { 0 };
+	struct buf out = BUF_INIT(10000);
+	size_t row;
+	size_t column;
+
+	selection_list_render(&list, columns, max, &rows, &row, &column);
+	assert_true(rows.n <= max);
+	for (size_t i = 0; i < rows.n; i++) {
+		assert_true(rows_cells(&rows, i) <= columns);
+		buf_addstr(&out, rows_view(&rows, i).bytes);
+		buf_addc(&out, '\n');
+	}
+	buf_addf(&out, "%zu,%zu", row, column);
+	assert_string_equal(out.ptr, want);
+	buf_release(&out);
+	rows_release(&rows);
+}
+
+static void test_it_begins_where_it_was_told_and_moves(void **state)
+{
+	(void)state;
+	assert_int_equal(selection_list_chosen(&list), 1);
+	assert_int_equal(press(KEY_DOWN), SELECTION_CHANGED);
+	assert_int_equal(selection_list_chosen(&list), 2);
+	press(KEY_END);
+	assert_int_equal(selection_list_chosen(&list), 4);
+	press(KEY_DOWN);
+	assert_int_equal(selection_list_chosen(&list), 0);
+	press(KEY_UP);
+	assert_int_equal(selection_list_chosen(&list), 4);
+	assert_int_equal(press(KEY_ENTER), SELECTION_CHOSEN);
+	assert_int_equal(press(KEY_ESCAPE), SELECTION_CANCELLED);
+}
+
+static void test_typing_filters_and_backspace_widens(void **state)
+{
+	(void)state;
+	assert_int_equal(type("be"), SELECTION_CHANGED);
+	assert_int_equal(list.n, 2);
+	type("tw");
+	assert_int_equal(list.n, 1);
+	assert_int_equal(selection_list_chosen(&list), 4);
+	type("\xE4\xBD\xA0");
+	assert_int_equal(list.n, 0);
+	assert_int_equal(press(KEY_ENTER), SELECTION_NOTHING);
+	assert_int_equal(press(KEY_DOWN), SELECTION_NOTHING);
+	press(KEY_BACKSPACE);
+	assert_int_equal(list.n, 1);
+	press(KEY_BACKSPACE);
+	press(KEY_BACKSPACE);
+	assert_int_equal(list.n, 2);
+}
+
+static void test_rows_scroll_within_the_room(void **state)
+{
+	(void)state;
+	expect_rows(40, 20,
+		    "Pick one\nFilter: \n  alpha  the first\n> beta\n"
+		    "  gamma \xE4\xBD\xA0\xE5\xA5\xBD\n  delta\n  beta two\n"
+		    "2 of 5, Enter chooses, Esc leaves\n1,8");
+	press(KEY_END);
+	expect_rows(13, 5,
+		    "Pick one\nFilter: \n  delta\n> beta two\n"
+		    "5 of 5, Ente\n1,8");
+	type("zz");
+	expect_rows(50, 5,
+		    "Pick one\nFilter: zz\n"
+		    "nothing matches, Enter chooses, Esc leaves\n1,10");
+}
+
+#define ROW(test) cmocka_unit_test_setup_teardown(test, open_list, close_list)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROW(test_it_begins_where_it_was_told_and_moves),
+		ROW(test_typing_filters_and_backspace_widens),
+		ROW(test_rows_scroll_within_the_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
