@@ -78,6 +78,7 @@ const struct tool tool_delete = {
 			"no way back.",
 	},
 	.args = args,
+	.summary = "{file_path}",
 	.path_arg = "file_path",
 	.flags = TOOL_ASKS | TOOL_DELETES,
 	.run = run,

@@ -251,6 +251,7 @@ const struct tool tool_execute = {
 			"kept.",
 	},
 	.args = args,
+	.summary = "{command}",
 	.flags = TOOL_ASKS | TOOL_EVICTS | TOOL_RUNS,
 	.run = run,
 };

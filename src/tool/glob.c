@@ -91,6 +91,7 @@ const struct tool tool_glob = {
 			"'.' needs a pattern that does.",
 	},
 	.args = args,
+	.summary = "{pattern}[ in {path}]",
 	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = run,

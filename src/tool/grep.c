@@ -167,6 +167,7 @@ const struct tool tool_grep = {
 			"'count' how many there are in each file.",
 	},
 	.args = args,
+	.summary = "{pattern}[ in {path}][ ({glob})]",
 	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = run,

@@ -59,6 +59,7 @@ const struct tool tool_ls = {
 			"read or edit; use glob to search a whole tree.",
 	},
 	.args = args,
+	.summary = "{path}",
 	.path_arg = "path",
 	.flags = TOOL_READS,
 	.run = run,

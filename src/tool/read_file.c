@@ -92,6 +92,7 @@ const struct tool tool_read_file = {
 			"once by several calls in one answer.",
 	},
 	.args = args,
+	.summary = "{file_path}[ after line {offset}][, {limit} lines]",
 	.path_arg = "file_path",
 	.flags = TOOL_READS,
 	.run = run,

@@ -63,6 +63,13 @@ struct tool {
 	struct tool_spec spec; /* its schema: see tool_schema() */
 	const struct tool_arg *args;
 	const char *path_arg; /* names the file it acts on; NULL: none */
+	/* What a call is for, on one line for people: "{argument}" stands for
+	 * its value, "[...]" is left out where an argument in it is missing. */
+	const char *summary;
+	/* Arguments that hold what it takes out of the file and what it puts
+	 * there; NULL: none; only new_arg: that is all of the file then. */
+	const char *old_arg;
+	const char *new_arg;
 	unsigned flags;
 	int (*run)(const struct tool_env *env, const cJSON *args,
 		   struct buf *out, struct error *err);

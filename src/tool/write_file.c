@@ -48,6 +48,8 @@ const struct tool tool_write_file = {
 			"edit_file instead.",
 	},
 	.args = args,
+	.summary = "{file_path}",
+	.new_arg = "content",
 	.path_arg = "file_path",
 	.flags = TOOL_ASKS,
 	.run = run,

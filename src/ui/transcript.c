@@ -1,0 +1,419 @@
+/* transcript.c - agent events as rows: finished ones, and those that move. */
+/* SPDX-License-Identifier: MIT */
+#include "ui/transcript.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "term/wrap.h"
+
+enum {
+	FIRST_WORDS = 60,  /* characters of thinking that stay */
+	THINKING_ROWS = 3, /* of it that are seen while it comes */
+};
+
+static const struct style muted = { .role = STYLE_MUTED };
+static const struct style thought = { ATTR_DIM | ATTR_ITALIC, STYLE_MUTED };
+
+void transcript_init(struct transcript *t, const struct theme *theme,
+		     size_t columns)
+{
+	struct error ignored = { 0 }; /* text is shown as written then */
+
+	*t = (struct transcript){
+		.look = { theme, columns },
+		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
+		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
+	};
+	t->markdown.look =
+		(struct markdown_look){ md4c_load(&ignored), theme, columns };
+}
+
+void transcript_width(struct transcript *t, size_t columns)
+{
+	t->look.columns = t->markdown.look.columns = columns;
+}
+
+/* An empty row between parts; calls of tools stand together. */
+static void begin_part(struct transcript *t, enum transcript_part part)
+{
+	rows_close(&t->done);
+	if (t->last && (part != t->last || part == TRANSCRIPT_USER))
+		rows_end(&t->done);
+	t->last = part;
+}
+
+/* Wraps text behind a sign. */
+static void add_text(const struct transcript *t, const char *sign,
+		     struct style style, struct str text, struct rows *out)
+{
+	struct wrap w = { .columns = t->look.columns,
+			  .first = { str_of(sign), style },
+			  .rest = { str_of(*sign ? "  " : ""), style },
+			  .words = true };
+	struct rows lines = { 0 };
+
+	rows_add(&lines, style, text);
+	rows_close(&lines);
+	for (size_t i = 0; i < lines.n; i++) {
+		wrap_row(&lines, i, &w, out);
+		w.first = w.rest;
+	}
+	rows_release(&lines);
+}
+
+void transcript_user(struct transcript *t, struct str text)
+{
+	struct style style = { ATTR_BOLD, STYLE_USER };
+	struct buf sign = BUF_INIT(32);
+
+	begin_part(t, TRANSCRIPT_USER);
+	buf_addf(&sign, "%s ", theme_glyph(t->look.theme, GLYPH_PROMPT));
+	add_text(t, sign.ptr, style, str_trim(text), &t->done);
+	buf_release(&sign);
+}
+
+static size_t count_words(struct str text)
+{
+	bool in_word = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		bool blank = (unsigned char)text.ptr[i] <= ' ';
+
+		n += !blank && !in_word;
+		in_word = !blank;
+	}
+	return n;
+}
+
+/* "Thinking: I should first look at ... (231 words)" */
+static void fold_thinking(const struct transcript *t, struct rows *out)
+{
+	struct str text = str_trim(buf_str(&t->thinking));
+	size_t most = str_char_offset(text, FIRST_WORDS);
+	struct buf line = BUF_INIT(1024);
+
+	buf_adds(&line, "Thinking: ");
+	while (most && most < text.len && text.ptr[most] != ' ')
+		most--;
+	sanitize_line((struct str){ text.ptr, most }, &line);
+	if (most < text.len)
+		buf_addf(&line, " %s (%s%zu words)",
+			 theme_glyph(t->look.theme, GLYPH_ELLIPSIS),
+			 t->thought > t->thinking.len ? "more than " : "",
+			 count_words(text));
+	add_text(t, "", thought, buf_str(&line), out);
+	buf_release(&line);
+}
+
+static void end_thinking(struct transcript *t)
+{
+	if (str_trim(buf_str(&t->thinking)).len) {
+		begin_part(t, TRANSCRIPT_NOTE);
+		if (t->show_thinking)
+			add_text(t, "", thought,
+				 str_trim(buf_str(&t->thinking)), &t->done);
+		else
+			fold_thinking(t, &t->done);
+	}
+	buf_clear(&t->thinking);
+	t->thought = 0;
+}
+
+/* Moves the blocks of the answer that are done. */
+static void move_answer(struct transcript *t)
+{
+	struct rows *from = &t->markdown.done;
+
+	if (!from->n)
+		return;
+	begin_part(t, TRANSCRIPT_TEXT);
+	rows_append(&t->done, from, 0, from->n);
+	rows_clear(from);
+}
+
+static void end_answer(struct transcript *t)
+{
+	struct markdown next = { .look = t->markdown.look };
+
+	end_thinking(t);
+	if (!t->answering)
+		return;
+	markdown_end(&t->markdown);
+	move_answer(t);
+	markdown_release(&t->markdown);
+	t->markdown = next;
+	t->answering = false;
+	t->last = TRANSCRIPT_END;
+}
+
+static void add_note(struct transcript *t, const char *what, struct str text)
+{
+	struct buf line = BUF_INIT(1 << 16);
+	struct buf sign = BUF_INIT(32);
+
+	begin_part(t, TRANSCRIPT_NOTE);
+	buf_adds(&line, what);
+	buf_addstr(&line, str_trim(text));
+	buf_addf(&sign, "%s ", theme_glyph(t->look.theme, GLYPH_WARNING));
+	add_text(t, sign.ptr, (struct style){ .role = STYLE_WARN },
+		 buf_str(&line), &t->done);
+	buf_release(&sign);
+	buf_release(&line);
+}
+
+static void on_restart(struct transcript *t, struct str why)
+{
+	bool shown = t->answering;
+
+	end_answer(t);
+	add_note(t, "Retrying: ", why);
+	if (shown)
+		add_note(t, "",
+			 STR("The text above is void: the answer begins "
+			     "again."));
+}
+
+static void on_thinking(struct transcript *t, struct str text)
+{
+	size_t room = TRANSCRIPT_THINKING - t->thinking.len;
+
+	if (t->answering)
+		end_answer(t);
+	t->thought += text.len;
+	if (text.len > room) {
+		text.len = room;
+		text.len = str_utf8_prefix(text);
+	}
+	buf_addstr(&t->thinking, text);
+}
+
+static void on_text(struct transcript *t, struct str text)
+{
+	if (!t->answering)
+		end_thinking(t);
+	t->answering = true;
+	markdown_feed(&t->markdown, text);
+	move_answer(t);
+}
+
+/* The call that an event is about, or NULL. */
+static struct toolview *find_view(struct transcript *t, const struct part *call)
+{
+	for (size_t i = 0; i < t->n_views; i++)
+		if (call->id && !strcmp(t->views[i].id, call->id))
+			return &t->views[i];
+	return NULL;
+}
+
+static void release_newest(struct transcript *t)
+{
+	toolview_release(&t->newest);
+	free(t->newest_call.id);
+	free(t->newest_call.name);
+	free(t->newest_call.args);
+	t->newest_call = (struct part){ 0 };
+	buf_clear(&t->newest_output);
+	t->newest_cut = 0;
+}
+
+static struct toolview *on_call(struct transcript *t, const struct part *call,
+				int64_t now)
+{
+	struct toolview *v;
+
+	end_answer(t);
+	t->views = xrealloc(t->views, t->n_views + 1, sizeof(*t->views));
+	v = &t->views[t->n_views++];
+	toolview_begin(v, call, now);
+	release_newest(t);
+	toolview_begin(&t->newest, call, now);
+	t->newest_call.id = xstrdup(v->id);
+	t->newest_call.name = xstrdup(v->name);
+	if (call->args && strlen(call->args) <= 2 * TRANSCRIPT_FULL)
+		t->newest_call.args = xstrdup(call->args);
+	t->newest_call.bad_args = call->bad_args;
+	return v;
+}
+
+static bool is_newest(const struct transcript *t, const struct part *call)
+{
+	return call->id && t->newest_call.id &&
+	       !strcmp(call->id, t->newest_call.id);
+}
+
+static void keep_output(struct transcript *t, struct str text)
+{
+	size_t room = TRANSCRIPT_FULL - t->newest_output.len;
+
+	if (text.len > room) {
+		t->newest_cut += text.len - room;
+		text.len = room;
+	}
+	buf_addstr(&t->newest_output, text);
+}
+
+static void on_output(struct transcript *t, const struct agent_event *ev)
+{
+	struct toolview *v = find_view(t, ev->call);
+
+	if (v)
+		toolview_output(v, ev->text);
+	if (is_newest(t, ev->call))
+		keep_output(t, ev->text);
+}
+
+static void on_result(struct transcript *t, const struct agent_event *ev,
+		      int64_t now)
+{
+	struct toolview *v = find_view(t, ev->call);
+
+	if (!v)
+		v = on_call(t, ev->call, now);
+	begin_part(t, TRANSCRIPT_TOOL);
+	toolview_done(v, ev, &t->look, now, &t->done);
+	/* What came live is all of it; a result may be cut for the model. */
+	if (is_newest(t, ev->call) && !t->newest_output.len)
+		keep_output(t, ev->text);
+	toolview_release(v);
+	t->n_views--;
+	memmove(v, v + 1, (size_t)(t->views + t->n_views - v) * sizeof(*v));
+}
+
+void transcript_event(struct transcript *t, const struct agent_event *ev,
+		      int64_t now)
+{
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		on_text(t, ev->text);
+		break;
+	case EVENT_THINKING:
+		on_thinking(t, ev->text);
+		break;
+	case EVENT_RESTART:
+		on_restart(t, ev->text);
+		break;
+	case EVENT_TOOL_CALL:
+		on_call(t, ev->call, now);
+		break;
+	case EVENT_TOOL_OUTPUT:
+		on_output(t, ev);
+		break;
+	case EVENT_TOOL_RESULT:
+		on_result(t, ev, now);
+		break;
+	case EVENT_TURN:
+		end_answer(t);
+		break;
+	case EVENT_WARNING:
+		add_note(t, "", ev->text);
+		break;
+	case EVENT_FLUSH:
+		break;
+	}
+}
+
+void transcript_end_turn(struct transcript *t, int64_t now)
+{
+	end_answer(t);
+	for (size_t i = 0; i < t->n_views; i++) {
+		begin_part(t, TRANSCRIPT_TOOL);
+		toolview_done(&t->views[i], NULL, &t->look, now, &t->done);
+		toolview_release(&t->views[i]);
+	}
+	t->n_views = 0;
+}
+
+/* The last rows of the thinking so far. */
+static void add_live_thinking(const struct transcript *t, struct rows *out)
+{
+	struct str text = buf_str(&t->thinking);
+	size_t most = 4 * THINKING_ROWS * (t->look.columns + 1);
+	struct rows rows = { 0 };
+	size_t n;
+
+	if (text.len > most)
+		text = str_skip(text, text.len - most);
+	while (text.len && ((unsigned char)text.ptr[0] & 0xC0) == 0x80)
+		text = str_skip(text, 1);
+	add_text(t, "", thought, str_trim(text), &rows);
+	n = rows.n < THINKING_ROWS ? rows.n : THINKING_ROWS;
+	rows_append(out, &rows, rows.n - n, n);
+	rows_release(&rows);
+}
+
+void transcript_live(struct transcript *t, size_t max, int64_t now,
+		     struct rows *out)
+{
+	struct rows live = { 0 };
+	struct rows tail = { 0 };
+	size_t n;
+
+	if (t->thinking.len)
+		add_live_thinking(t, &live);
+	if (t->answering)
+		markdown_tail(&t->markdown, &tail);
+	rows_append(&live, &tail, 0, tail.n);
+	for (size_t i = 0; i < t->n_views; i++)
+		toolview_live(&t->views[i], &t->look, now, &live);
+	n = live.n < max ? live.n : max;
+	rows_append(out, &live, live.n - n, n);
+	rows_release(&tail);
+	rows_release(&live);
+}
+
+/* The arguments as the model wrote them, by name. */
+static void add_arguments(const struct transcript *t, struct rows *out)
+{
+	struct str raw = str_of(t->newest_call.args);
+	cJSON *args = json_parse(raw);
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, args) {
+		struct buf line = BUF_INIT(4 * TRANSCRIPT_FULL);
+
+		buf_addf(&line, "%s: ", item->string ? item->string : "");
+		if (cJSON_IsString(item))
+			buf_adds(&line, item->valuestring);
+		else
+			json_print(&line, item);
+		add_text(t, "  ", muted, buf_str(&line), out);
+		buf_release(&line);
+	}
+	if (!args)
+		add_text(t, "  ", muted, raw, out);
+	cJSON_Delete(args);
+}
+
+bool transcript_newest(const struct transcript *t, struct rows *out)
+{
+	struct buf note = BUF_INIT(128);
+
+	if (!t->newest_call.id)
+		return false;
+	toolview_line(&t->newest, &t->look, out);
+	if (!toolview_diff(&t->newest_call, NULL, &t->look, out))
+		add_arguments(t, out);
+	add_text(t, "", (struct style){ 0 }, buf_str(&t->newest_output), out);
+	if (t->newest_cut) {
+		buf_addf(&note, "%zu more bytes were not kept", t->newest_cut);
+		add_text(t, "", muted, buf_str(&note), out);
+	}
+	buf_release(&note);
+	return true;
+}
+
+void transcript_release(struct transcript *t)
+{
+	for (size_t i = 0; i < t->n_views; i++)
+		toolview_release(&t->views[i]);
+	free(t->views);
+	release_newest(t);
+	buf_release(&t->newest_output);
+	buf_release(&t->thinking);
+	markdown_release(&t->markdown);
+	rows_release(&t->done);
+}

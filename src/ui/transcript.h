@@ -1,0 +1,63 @@
+/* transcript.h - agent events as rows: finished ones, and those that move. */
+/* SPDX-License-Identifier: MIT */
+#ifndef UI_TRANSCRIPT_H
+#define UI_TRANSCRIPT_H
+
+#include "agent/agent.h"
+#include "term/markdown.h"
+#include "term/theme.h"
+#include "ui/toolview.h"
+
+enum transcript_part {
+	TRANSCRIPT_NOTHING = 0,
+	TRANSCRIPT_USER,
+	TRANSCRIPT_TEXT,
+	TRANSCRIPT_TOOL,
+	TRANSCRIPT_NOTE,
+	TRANSCRIPT_END, /* of an answer */
+};
+
+/* One thread's. Times are ms of the caller's clock. */
+struct transcript { /* transcript_init() */
+	struct toolview_look look;
+	struct rows done;   /* the caller prints these and clears them */
+	bool show_thinking; /* in full; else only how it begins */
+	/* its own */
+	struct markdown markdown;
+	bool answering;         /* text of this answer has come */
+	struct buf thinking;    /* of this answer, its beginning */
+	size_t thought;         /* bytes of it */
+	struct toolview *views; /* calls that are not done */
+	size_t n_views;
+	enum transcript_part last; /* what done ends in */
+	/* The newest call. */
+	struct toolview newest;   /* its line */
+	struct part newest_call;  /* id, name and args: copies */
+	struct buf newest_output; /* its beginning */
+	size_t newest_cut;        /* bytes that found no room */
+};
+
+enum {
+	TRANSCRIPT_FULL = 1 << 20,      /* bytes of a call's output kept */
+	TRANSCRIPT_THINKING = 64 << 10, /* bytes of thinking kept */
+};
+
+void transcript_init(struct transcript *t, const struct theme *theme,
+		     size_t columns);
+/* For what comes from now on. */
+void transcript_width(struct transcript *t, size_t columns);
+/* What the user has sent. */
+void transcript_user(struct transcript *t, struct str text);
+void transcript_event(struct transcript *t, const struct agent_event *ev,
+		      int64_t now);
+/* The turn is over, whether by its end, an error or the user: all is done. */
+void transcript_end_turn(struct transcript *t, int64_t now);
+/* Appends what is not done yet, at most the last max rows of it. */
+void transcript_live(struct transcript *t, size_t max, int64_t now,
+		     struct rows *out);
+/* Appends the newest call in full: arguments, or what it changes, and output;
+ * false: there was none. */
+bool transcript_newest(const struct transcript *t, struct rows *out);
+void transcript_release(struct transcript *t);
+
+#endif

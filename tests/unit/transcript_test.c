@@ -1,0 +1,376 @@
+/* transcript_test.c - what an agent does, as rows of a conversation. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "markup.h"
+#include "ui/tool_summary.h"
+#include "ui/transcript.h"
+#include "unit.h"
+
+/* In the place of providers/table.c: no provider is linked. */
+const struct sandbox_provider *const sandbox_providers[] = { NULL };
+
+static const struct theme theme;
+
+static struct transcript begin(void)
+{
+	struct transcript t;
+
+	transcript_init(&t, &theme, 50);
+	return t;
+}
+
+static void text(struct transcript *t, enum agent_event_kind kind,
+		 const char *delta)
+{
+	transcript_event(
+		t, &(struct agent_event){ .kind = kind, .text = str_of(delta) },
+		0);
+}
+
+static struct part call_of(const char *id, const char *name, const char *args)
+{
+	return (struct part){ .kind = PART_TOOL_CALL,
+			      .id = (char *)id,
+			      .name = (char *)name,
+			      .args = (char *)args };
+}
+
+static void tool(struct transcript *t, enum agent_event_kind kind,
+		 const struct part *call, const char *delta, int64_t now)
+{
+	transcript_event(t,
+			 &(struct agent_event){ .kind = kind,
+						.call = call,
+						.text = str_of(delta) },
+			 now);
+}
+
+static void shows(struct transcript *t, const char *expected)
+{
+	char *shown = markup(&t->done);
+
+	assert_string_equal(shown, expected);
+	free(shown);
+	rows_clear(&t->done);
+}
+
+static void shows_live(struct transcript *t, size_t max, int64_t now,
+		       const char *expected)
+{
+	struct rows rows = { 0 };
+	char *shown;
+
+	transcript_live(t, max, now, &rows);
+	shown = rows_text(&rows);
+	assert_string_equal(shown, expected);
+	free(shown);
+	rows_release(&rows);
+}
+
+static void parts_stand_apart(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	transcript_user(&t, STR("Hello\nthere\n"));
+	text(&t, EVENT_TEXT, "Hi **you**");
+	shows_live(&t, 9, 0, "Hi you\n");
+	text(&t, EVENT_TEXT, "\n\nmore");
+	text(&t, EVENT_TURN, "");
+	text(&t, EVENT_TEXT, "again");
+	transcript_end_turn(&t, 0);
+	shows(&t, "{bold user|\xE2\x9D\xAF Hello}\n{bold user|  there}\n\n"
+		  "Hi {bold|you}\n\nmore\n\nagain\n");
+	shows_live(&t, 9, 0, "");
+	transcript_release(&t);
+}
+
+static void a_command_is_one_line_when_it_is_done(void **state)
+{
+	struct transcript t = begin();
+	struct part call =
+		call_of("1", "execute", "{\"command\":\"make\\ntest\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 1000);
+	shows_live(&t, 9, 1000,
+		   "\xE2\x8F\xBA execute make \xE2\x80\xA6\n"
+		   "  \xE2\x8E\xBF 0.0 s\n");
+	for (int i = 0; i < 3000; i++)
+		tool(&t, EVENT_TOOL_OUTPUT, &call, "line\n", 1000);
+	tool(&t, EVENT_TOOL_OUTPUT, &call, "last", 1000);
+	shows_live(&t, 99, 3500,
+		   "\xE2\x8F\xBA execute make \xE2\x80\xA6\n"
+		   "    line\n    line\n    line\n    line\n    last\n"
+		   "  \xE2\x8E\xBF 3001 lines, 2.5 s\n");
+	shows_live(&t, 2, 3500, "    last\n  \xE2\x8E\xBF 3001 lines, 2.5 s\n");
+	assert_int_equal(t.done.n, 0);
+	tool(&t, EVENT_TOOL_RESULT, &call,
+	     "...\n[Command succeeded with exit code 0]", 3100);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} make "
+		  "\xE2\x80\xA6\n"
+		  "{muted|  \xE2\x8E\xBF 3001 lines, exit 0, 2.1 s}\n");
+	shows_live(&t, 9, 0, "");
+	transcript_release(&t);
+}
+
+static void a_command_that_fails_shows_its_end(void **state)
+{
+	struct transcript t = begin();
+	struct part call = call_of("1", "execute", "{\"command\":\"x\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &call, "no x\n", 0);
+	tool(&t, EVENT_TOOL_RESULT, &call,
+	     "no x\n[Command failed with exit code 127]", 90500);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} x\n"
+		  "{muted|    no x}\n{muted|  \xE2\x8E\xBF }"
+		  "{error|1 line, exit 127, 1 min 30 s}\n");
+	transcript_release(&t);
+}
+
+static void several_calls_at_once_stay_apart(void **state)
+{
+	struct transcript t = begin();
+	struct part a = call_of("a", "execute", "{\"command\":\"one\"}");
+	struct part b = call_of("b", "execute", "{\"command\":\"two\"}");
+	struct part c = call_of("c", "ls", "{\"path\":\"/x\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &a, "", 0);
+	tool(&t, EVENT_TOOL_CALL, &b, "", 0);
+	tool(&t, EVENT_TOOL_CALL, &c, "", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &a, "of ", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &b, "of two\n", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &a, "one\n", 0);
+	shows_live(&t, 20, 0,
+		   "\xE2\x8F\xBA execute one\n    of one\n"
+		   "  \xE2\x8E\xBF 0.0 s\n"
+		   "\xE2\x8F\xBA execute two\n    of two\n"
+		   "  \xE2\x8E\xBF 0.0 s\n"
+		   "\xE2\x8F\xBA ls /x\n  \xE2\x8E\xBF 0.0 s\n");
+	tool(&t, EVENT_TOOL_RESULT, &b, "", 0);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} two\n"
+		  "{muted|  \xE2\x8E\xBF 1 line, 0.0 s}\n");
+	transcript_end_turn(&t, 0);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} one\n"
+		  "{muted|  \xE2\x8E\xBF }{error|stopped}\n"
+		  "{tool|\xE2\x8F\xBA}{muted| }{bold tool|ls} /x\n"
+		  "{muted|  \xE2\x8E\xBF }{error|stopped}\n");
+	transcript_release(&t);
+}
+
+static void an_edit_is_shown_as_a_diff(void **state)
+{
+	struct transcript t = begin();
+	struct part call = call_of("1", "edit_file",
+				   "{\"file_path\":\"a.c\",\"old_string\":"
+				   "\"x = 1;\",\"new_string\":\"x = 2;\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+	tool(&t, EVENT_TOOL_RESULT, &call, "Successfully replaced", 0);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|edit_file} a.c +1 -1"
+		  "\n{removed|- x = }{bold removed|1}{removed|;}\n"
+		  "{added|+ x = }{bold added|2}{added|;}\n");
+	transcript_release(&t);
+}
+
+static void a_failed_edit_shows_why_and_no_diff(void **state)
+{
+	struct transcript t = begin();
+	struct part call =
+		call_of("1", "write_file",
+			"{\"file_path\":\"a\",\"content\":\"x\\n\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 0);
+	transcript_event(&t,
+			 &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+						.call = &call,
+						.failed = true,
+						.text = STR("Error: no\nx") },
+			 0);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|write_file} a +1\n"
+		  "{muted|  \xE2\x8E\xBF }{error|Error: no}\n");
+	transcript_release(&t);
+}
+
+static void an_edit_of_a_known_file_has_its_line_numbers(void **state)
+{
+	struct part call = call_of("1", "edit_file",
+				   "{\"file_path\":\"a\",\"old_string\":\"c\","
+				   "\"new_string\":\"C\"}");
+	struct toolview_look look = { &theme, 40 };
+	struct str content = STR("a\nb\nc\nd\n");
+	struct rows rows = { 0 };
+	char *shown;
+
+	(void)state;
+	assert_true(toolview_diff(&call, &content, &look, &rows));
+	shown = rows_text(&rows);
+	assert_string_equal(shown, "1   a\n2   b\n3 - c\n3 + C\n4   d\n");
+	free(shown);
+	rows_clear(&rows);
+	call = call_of("1", "write_file",
+		       "{\"file_path\":\"a\",\"content\":\"a\\nb\\nd\\n\"}");
+	assert_true(toolview_diff(&call, &content, &look, &rows));
+	shown = rows_text(&rows);
+	assert_string_equal(shown, "1   a\n2   b\n3 - c\n3   d\n");
+	free(shown);
+	call = call_of("1", "ls", "{\"path\":\"a\"}");
+	assert_false(toolview_diff(&call, &content, &look, &rows));
+	rows_release(&rows);
+}
+
+static void each_tool_says_what_matters(void **state)
+{
+	static const struct {
+		const char *tool, *args, *line;
+	} cases[] = {
+		{ "execute", "{\"command\":\"ls -l\",\"timeout\":5}", "ls -l" },
+		{ "read_file", "{\"file_path\":\"a\"}", "a" },
+		{ "read_file",
+		  "{\"file_path\":\"a\",\"offset\":9,\"limit\":20}",
+		  "a after line 9, 20 lines" },
+		{ "grep",
+		  "{\"pattern\":\"x\",\"path\":\"src\",\"glob\":\"*.c\"}",
+		  "x in src (*.c)" },
+		{ "grep", "{\"pattern\":\"x\",\"path\":null}", "x" },
+		{ "glob", "{\"pattern\":\"**\"}", "**" },
+		{ "delete", "{\"file_path\":\"/a\"}", "/a" },
+		{ "made_up", "{\"a\":1}", "{\"a\":1}" },
+		{ "ls", "no json\nat all", "no json \xE2\x80\xA6" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf out = BUF_INIT(1 << 16);
+		cJSON *args = json_parse(str_of(cases[i].args));
+
+		tool_summary_add(tool_find(cases[i].tool), args,
+				 str_of(cases[i].args), &out);
+		buf_addc(&out, '\0');
+		assert_string_equal(out.ptr, cases[i].line);
+		cJSON_Delete(args);
+		buf_release(&out);
+	}
+	/* every tool has a row for it */
+	for (size_t i = 0; tools[i]; i++)
+		assert_non_null(tools[i]->summary);
+}
+
+static void thinking_is_folded_to_its_first_words(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	text(&t, EVENT_THINKING, "I should first look\nat all of the files");
+	shows_live(&t, 9, 0, "I should first look\nat all of the files\n");
+	text(&t, EVENT_THINKING, " of the whole tree and read them.");
+	text(&t, EVENT_TEXT, "Done");
+	text(&t, EVENT_TURN, "");
+	shows(&t,
+	      "{dim italic muted|Thinking: I should first look at all of "
+	      "the files}\n{dim italic muted|of the whole tree \xE2\x80\xA6 "
+	      "(16 words)}\n\nDone\n");
+	t.show_thinking = true;
+	text(&t, EVENT_THINKING, "one\ntwo");
+	text(&t, EVENT_TURN, "");
+	shows(&t, "\n{dim italic muted|one}\n{dim italic muted|two}\n");
+	transcript_release(&t);
+}
+
+static void an_answer_that_begins_again_is_said(void **state)
+{
+	struct transcript t = begin();
+
+	(void)state;
+	text(&t, EVENT_RESTART, "cut");
+	shows(&t, "{warn|\xE2\x9A\xA0 Retrying: cut}\n");
+	text(&t, EVENT_TEXT, "```\nhalf");
+	text(&t, EVENT_RESTART, "cut");
+	text(&t, EVENT_TEXT, "whole");
+	text(&t, EVENT_TURN, "");
+	shows(&t,
+	      "\n{code|half}\n\n{warn|\xE2\x9A\xA0 Retrying: cut}\n"
+	      "{warn|\xE2\x9A\xA0 The text above is void: the answer begins "
+	      "again.}\n\nwhole\n");
+	text(&t, EVENT_WARNING, "careful\x1b[2J");
+	shows(&t, "\n{warn|\xE2\x9A\xA0 careful}\n");
+	transcript_release(&t);
+}
+
+static void the_newest_call_is_kept_in_full_up_to_a_limit(void **state)
+{
+	struct transcript t = begin();
+	struct part a = call_of("a", "execute", "{\"command\":\"one\\ntwo\"}");
+	struct rows rows = { 0 };
+	char *shown;
+
+	(void)state;
+	assert_false(transcript_newest(&t, &rows));
+	tool(&t, EVENT_TOOL_CALL, &a, "", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &a, "out\n", 0);
+	assert_true(transcript_newest(&t, &rows));
+	shown = rows_text(&rows);
+	assert_string_equal(shown, "\xE2\x8F\xBA execute one \xE2\x80\xA6\n"
+				   "  command: one\n  two\nout\n");
+	free(shown);
+	for (int i = 0; i < 300000; i++)
+		tool(&t, EVENT_TOOL_OUTPUT, &a, "12345\n", 0);
+	assert_true(t.newest_output.len <= TRANSCRIPT_FULL);
+	assert_true(t.views[0].tail.cap <= 4 * TOOLVIEW_TAIL);
+	rows_clear(&rows);
+	assert_true(transcript_newest(&t, &rows));
+	assert_non_null(strstr(rows.bytes.ptr, "751428 more bytes were not "
+					       "kept"));
+	rows_release(&rows);
+	transcript_release(&t);
+}
+
+static void a_long_session_does_not_grow(void **state)
+{
+	struct transcript t = begin();
+	struct part a = call_of("a", "execute", "{\"command\":\"one\"}");
+	size_t before = 0;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		transcript_user(&t, STR("question"));
+		text(&t, EVENT_TEXT, "an *answer*\n\n- of\n- several\n");
+		tool(&t, EVENT_TOOL_CALL, &a, "", 0);
+		tool(&t, EVENT_TOOL_OUTPUT, &a, "output\n", 0);
+		tool(&t, EVENT_TOOL_RESULT, &a, "output\n", 0);
+		transcript_end_turn(&t, 0);
+		rows_clear(&t.done);
+		if (i == 20)
+			before = t.done.bytes.cap + t.done.cap_spans;
+	}
+	assert_int_equal(t.done.bytes.cap + t.done.cap_spans, before);
+	assert_int_equal(t.n_views, 0);
+	transcript_release(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_stand_apart),
+		cmocka_unit_test(a_command_is_one_line_when_it_is_done),
+		cmocka_unit_test(a_command_that_fails_shows_its_end),
+		cmocka_unit_test(several_calls_at_once_stay_apart),
+		cmocka_unit_test(an_edit_is_shown_as_a_diff),
+		cmocka_unit_test(a_failed_edit_shows_why_and_no_diff),
+		cmocka_unit_test(an_edit_of_a_known_file_has_its_line_numbers),
+		cmocka_unit_test(each_tool_says_what_matters),
+		cmocka_unit_test(thinking_is_folded_to_its_first_words),
+		cmocka_unit_test(an_answer_that_begins_again_is_said),
+		cmocka_unit_test(the_newest_call_is_kept_in_full_up_to_a_limit),
+		cmocka_unit_test(a_long_session_does_not_grow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
