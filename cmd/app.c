@@ -272,8 +272,8 @@ int app_unknown_provider(const char *name, struct error *err)
 	return error_hint(err, "dcode provider list shows all there are.");
 }
 
-int app_host_check(struct app *app, const char *provider,
-		   struct sandbox_client *host, struct error *err)
+int app_client_check(struct app *app, const char *provider,
+		     struct sandbox_client *host, struct error *err)
 {
 	const struct sandbox_provider *p;
 	struct registry *registry;
@@ -290,13 +290,13 @@ int app_host_check(struct app *app, const char *provider,
 		p = registry_find(registry, provider);
 	if (!p)
 		return app_unknown_provider(provider, err);
-	return sandbox_host_open(host, p, set, app_http(app), err);
+	return sandbox_client_open(host, p, set, app_http(app), err);
 }
 
-int app_host(struct app *app, const char *provider, struct sandbox_client *host,
-	     struct error *err)
+int app_client(struct app *app, const char *provider,
+	       struct sandbox_client *host, struct error *err)
 {
-	if (app_host_check(app, provider, host, err) < 0)
+	if (app_client_check(app, provider, host, err) < 0)
 		return -1;
 	if (host->project_key)
 		app_warn_project_key(app, host->project_key, provider);

@@ -69,11 +69,11 @@ int app_store_later(struct app *app, struct store **store, struct error *err);
 char *app_state_path(struct app *app, const char *name, struct error *err);
 /* Opens a provider by name with all of the above; says on stderr when the
  * credential comes from a project's .env. */
-int app_host(struct app *app, const char *provider, struct sandbox_client *host,
-	     struct error *err);
+int app_client(struct app *app, const char *provider,
+	       struct sandbox_client *host, struct error *err);
 /* The same for those who only look whether it can be opened: says nothing. */
-int app_host_check(struct app *app, const char *provider,
-		   struct sandbox_client *host, struct error *err);
+int app_client_check(struct app *app, const char *provider,
+		     struct sandbox_client *host, struct error *err);
 /* Says that this variable of a project's .env is what name is asked with. */
 void app_warn_project_key(const struct app *app, const char *variable,
 			  const char *name);

@@ -189,7 +189,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 		struct sandbox_client host = { 0 };
 		struct error err = { 0 };
 
-		if (app_host_check(r->app, p->name, &host, &err) < 0) {
+		if (app_client_check(r->app, p->name, &host, &err) < 0) {
 			if (verbose || r->app->json)
 				describe_missing(r, p, &err);
 			else
@@ -200,7 +200,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 		describe(r, &host, registry_origin(registry, p));
 		if (p == &local_provider)
 			describe_limits(r, &host);
-		sandbox_host_close(&host);
+		sandbox_client_close(&host);
 	}
 	if (n) {
 		char *count = xasprintf("%zu more", n);

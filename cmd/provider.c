@@ -49,10 +49,10 @@ static bool ready(struct app *app, const struct sandbox_provider *p,
 {
 	struct sandbox_client host = { 0 };
 
-	if (app_host_check(app, p->name, &host, err) < 0)
+	if (app_client_check(app, p->name, &host, err) < 0)
 		return false;
 	buf_adds(endpoint, host.endpoint ? host.endpoint : "");
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 	return true;
 }
 

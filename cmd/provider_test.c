@@ -176,10 +176,10 @@ int provider_test(struct app *app, const struct args *args)
 		rc = error_set(&err, ERR_USAGE,
 			       "no check has '%.100s' in its name", only);
 	else
-		rc = app_host(app, args->argv[0], &host, &err);
+		rc = app_client(app, args->argv[0], &host, &err);
 	if (rc == 0) {
 		rc = test(&t, &host, args, &err);
-		sandbox_host_close(&host);
+		sandbox_client_close(&host);
 	}
 	buf_release(&t.json);
 	return rc < 0 ? app_fail(app, &err) : rc;

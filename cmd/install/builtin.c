@@ -220,11 +220,11 @@ static int open_and_ask(struct check *c)
 		settings_each_credential(c->in->app->settings, need_key, c);
 	if (c->why.code)
 		return -1;
-	if (app_host(c->in->app, c->name, &host, &c->why) < 0)
+	if (app_client(c->in->app, c->name, &host, &c->why) < 0)
 		return -1;
 	buf_adds(&c->endpoint, host.endpoint ? host.endpoint : "");
 	c->ready = ask_provider(c, &host) == 0;
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 	return c->ready ? 0 : -1;
 }
 

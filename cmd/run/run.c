@@ -178,8 +178,8 @@ void run_close(struct run *r)
 	/* The sandbox first, since it costs money; a failure has been warned
 	 * about. */
 	(void)lifecycle_close(&r->box, &ignored);
-	if (r->opened_host)
-		sandbox_host_close(&r->host);
+	if (r->opened_client)
+		sandbox_client_close(&r->host);
 	if (r->model)
 		model_close(r->model);
 	if (r->session)

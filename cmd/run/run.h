@@ -79,7 +79,7 @@ struct run {
 	struct agent agent;
 	struct secret_files secrets;
 	unsigned stored_results; /* of tools, in the resumed thread */
-	bool opened_host;
+	bool opened_client;
 	bool wrote;              /* a tool ran that may have changed files */
 	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */

@@ -272,9 +272,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.ui = { on_line, on_warning, on_setup_output, on_confirm, r },
 	};
 
-	if (app_host(r->app, r->options.sandbox, &r->host, err) < 0)
+	if (app_client(r->app, r->options.sandbox, &r->host, err) < 0)
 		return -1;
-	r->opened_host = true;
+	r->opened_client = true;
 	if (on_host(r) && check_directory(err) < 0)
 		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)

@@ -91,7 +91,7 @@ static int make(struct app *app, const struct args *args, struct made *made,
 	    read_lifetime(args, &r.lifetime_s, err) < 0 ||
 	    run_keep_time(app, &r.keep_s, err) < 0 ||
 	    app_store(app, &r.store, err) < 0 ||
-	    app_host(app, provider, &host, err) < 0)
+	    app_client(app, provider, &host, err) < 0)
 		return -1;
 	r.host = &host;
 	if (r.lifetime_s)
@@ -103,7 +103,7 @@ static int make(struct app *app, const struct args *args, struct made *made,
 		made->provider = xstrdup(provider);
 		rc = lifecycle_close(&box, err);
 	}
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 	return rc;
 }
 

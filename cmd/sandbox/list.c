@@ -168,14 +168,14 @@ static int ask_provider(struct sandbox_table *l, struct app *app,
 	struct stop stop = app_stop(app);
 	int rc;
 
-	if (app_host(app, l->provider, &host, err) < 0)
+	if (app_client(app, l->provider, &host, err) < 0)
 		return -1;
 	if (sandbox_can_list(&host))
 		rc = sandbox_list(&host, all ? NULL : store_owner(store), &sink,
 				  &stop, err);
 	else
 		rc = ledger_each(store, all, add_row, l, err);
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 	return rc;
 }
 

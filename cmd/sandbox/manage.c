@@ -206,7 +206,7 @@ static int open_host(void *arg, const char *provider,
 {
 	struct collection *c = arg;
 
-	return app_host(c->app, provider, host, err);
+	return app_client(c->app, provider, host, err);
 }
 
 static void before_remove(void *arg, struct sandbox_client *host,

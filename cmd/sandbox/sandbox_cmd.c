@@ -145,7 +145,7 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 	int rc = find_target(&f, app, name, named_provider(args), err);
 
 	if (rc == 0)
-		rc = app_host(app, f.provider, &t->host, err);
+		rc = app_client(app, f.provider, &t->host, err);
 	t->open = rc == 0;
 	if (rc == 0 && f.endpoint &&
 	    strcmp(f.endpoint, lifecycle_endpoint(&t->host)) != 0) {
@@ -163,7 +163,7 @@ int target_open(struct target *t, struct app *app, const struct args *args,
 void target_close(struct target *t)
 {
 	if (t->open)
-		sandbox_host_close(&t->host);
+		sandbox_client_close(&t->host);
 	free(t->id);
 	free(t->note);
 	*t = (struct target){ 0 };

@@ -338,7 +338,7 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 	/* What a create that was cut has made is found by listing alone. */
 	if (sandbox_probe(&host, gc->stop, &err) < 0) {
 		leave_all(gc, p->name, err.message);
-		sandbox_host_close(&host);
+		sandbox_client_close(&host);
 		return;
 	}
 	listing = lists(&host);
@@ -349,7 +349,7 @@ static void clean_provider(struct gc *gc, const struct sandbox_provider *p)
 		clean_rows(gc, &host, listing);
 	}
 	release_list(gc);
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 }
 
 int lifecycle_gc(const struct gc_request *request, size_t *left,

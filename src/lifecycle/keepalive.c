@@ -14,7 +14,7 @@ enum {
 	LEAST_MS = 1000,
 };
 
-struct lifecycle_keeper {
+struct lifecycle_keepalive {
 	struct sandbox *sandbox; /* borrowed */
 	int64_t lifetime_s;
 	struct cancel cancel;
@@ -22,9 +22,9 @@ struct lifecycle_keeper {
 };
 
 /* A failure is no reason to end the session: the next command will tell. */
-static void *keep(void *arg)
+static void *extend(void *arg)
 {
-	struct lifecycle_keeper *k = arg;
+	struct lifecycle_keepalive *k = arg;
 	struct stop stop = stop_on(&k->cancel);
 	int64_t pause = k->lifetime_s * 1000 / SHARE;
 	struct error err = { 0 };
@@ -46,10 +46,10 @@ static void *keep(void *arg)
 	return NULL;
 }
 
-void lifecycle_keep(struct managed_sandbox *box, int64_t lifetime_s)
+void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 {
 	const struct sandbox_client *host = box->sandbox.host;
-	struct lifecycle_keeper *k;
+	struct lifecycle_keepalive *k;
 	struct error ignored = { 0 };
 	sigset_t all;
 	sigset_t before;
@@ -67,19 +67,19 @@ void lifecycle_keep(struct managed_sandbox *box, int64_t lifetime_s)
 	}
 	sigfillset(&all); /* signals are for the other threads */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&k->thread, NULL, keep, k);
+	rc = pthread_create(&k->thread, NULL, extend, k);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0) {
-		box->keeper = k;
+		box->keepalive = k;
 		return;
 	}
 	cancel_release(&k->cancel);
 	free(k);
 }
 
-void lifecycle_unkeep(struct managed_sandbox *box)
+void lifecycle_keepalive_stop(struct managed_sandbox *box)
 {
-	struct lifecycle_keeper *k = box->keeper;
+	struct lifecycle_keepalive *k = box->keepalive;
 
 	if (!k)
 		return;
@@ -87,5 +87,5 @@ void lifecycle_unkeep(struct managed_sandbox *box)
 	pthread_join(k->thread, NULL);
 	cancel_release(&k->cancel);
 	free(k);
-	box->keeper = NULL;
+	box->keepalive = NULL;
 }

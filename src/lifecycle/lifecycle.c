@@ -435,7 +435,7 @@ int lifecycle_open(struct managed_sandbox *box,
 		rc = begin(box, lifetime_s, stop, &failure);
 	box->lifetime_s = lifetime_s;
 	if (rc == 0) {
-		lifecycle_keep(box, lifetime_s);
+		lifecycle_keepalive_start(box, lifetime_s);
 		sandbox_check(&box->sandbox, false, warn_line, box);
 	}
 	if (rc == 0 && request->fill)
@@ -446,7 +446,7 @@ int lifecycle_open(struct managed_sandbox *box,
 	setup_script_release(&script);
 	if (rc == 0)
 		return 0;
-	lifecycle_unkeep(box);
+	lifecycle_keepalive_stop(box);
 	if (!box->ours)
 		supervise_forget(&box->sandbox);
 	else if (!box->resumed)
@@ -470,7 +470,7 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 
 	if (!box->request.host)
 		return 0;
-	lifecycle_unkeep(box);
+	lifecycle_keepalive_stop(box);
 	if (stays)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)

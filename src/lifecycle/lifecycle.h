@@ -67,7 +67,7 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	struct lifecycle_ui ui;
 };
 
-struct lifecycle_keeper;
+struct lifecycle_keepalive;
 struct managed_sandbox { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
@@ -78,7 +78,7 @@ struct managed_sandbox { /* start from { 0 } */
 	enum ledger_state before;
 	struct lifecycle_request request;
 	int64_t lifetime_s; /* that the vendor is asked for while it is used */
-	struct lifecycle_keeper *keeper; /* owned, or NULL */
+	struct lifecycle_keepalive *keepalive; /* owned, or NULL */
 };
 
 /*

@@ -23,9 +23,9 @@ int lifecycle_setup_run(struct managed_sandbox *box,
 			const struct stop *stop, struct error *err);
 
 /* keepalive.c: a thread that extends the sandbox's life every third of
- * lifetime_s, where the provider can, until lifecycle_unkeep(). */
-void lifecycle_keep(struct managed_sandbox *box, int64_t lifetime_s);
-void lifecycle_unkeep(struct managed_sandbox *box);
+ * lifetime_s, where the provider can, until lifecycle_keepalive_stop(). */
+void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s);
+void lifecycle_keepalive_stop(struct managed_sandbox *box);
 
 /* "Docker" */
 const char *lifecycle_title(const struct managed_sandbox *box, char room[64]);

@@ -102,10 +102,10 @@ int sandbox_blame(const struct sandbox_client *host, struct error *err)
 	return -1;
 }
 
-int sandbox_host_open(struct sandbox_client *host,
-		      const struct sandbox_provider *provider,
-		      const struct settings *set, struct http *http,
-		      struct error *err)
+int sandbox_client_open(struct sandbox_client *host,
+			const struct sandbox_provider *provider,
+			const struct settings *set, struct http *http,
+			struct error *err)
 {
 	*host = (struct sandbox_client){ .provider = provider,
 					 .settings = set,
@@ -113,11 +113,11 @@ int sandbox_host_open(struct sandbox_client *host,
 	if (!provider->ops->open || !provider->ops->open(host, set, err))
 		return 0;
 	error_wrap(err, "%s", provider->name);
-	sandbox_host_close(host);
+	sandbox_client_close(host);
 	return -1;
 }
 
-void sandbox_host_close(struct sandbox_client *host)
+void sandbox_client_close(struct sandbox_client *host)
 {
 	if (host->provider && host->provider->ops->close)
 		host->provider->ops->close(host);

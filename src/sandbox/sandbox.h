@@ -172,11 +172,11 @@ struct sandbox {
 /* The wrappers: call these, never ops. They put the provider's name before
  * errors, supply what a provider lacks, and own the retries of a create and of
  * a remove: four requests each, as long apart as the server asks. */
-int sandbox_host_open(struct sandbox_client *host,
-		      const struct sandbox_provider *provider,
-		      const struct settings *set, struct http *http,
-		      struct error *err);
-void sandbox_host_close(struct sandbox_client *host);
+int sandbox_client_open(struct sandbox_client *host,
+			const struct sandbox_provider *provider,
+			const struct settings *set, struct http *http,
+			struct error *err);
+void sandbox_client_close(struct sandbox_client *host);
 /* Tried again where retry_is_transient() (net/retry.h) says so, and once there
  * is an id only after a cut. After a failure there is something to delete when
  * sb->id is set, and there may be something of that label unless

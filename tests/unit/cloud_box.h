@@ -117,8 +117,8 @@ static int cloud_setup(void **state, const struct cloud_case *c)
 		return -1;
 	cloud.http = http_new(NULL);
 	if (cloud_settings(c, &err) < 0 ||
-	    sandbox_host_open(&cloud.host, c->provider, cloud.set, cloud.http,
-			      &err) < 0 ||
+	    sandbox_client_open(&cloud.host, c->provider, cloud.set, cloud.http,
+				&err) < 0 ||
 	    sandbox_create(&cloud.sandbox, &cloud.host, &spec, &stop, &err) <
 		    0) {
 		fprintf(stderr, "%s (%s)\n", err.message, err.hint);
@@ -138,7 +138,7 @@ static int cloud_teardown(void **state)
 	if (cloud.sandbox.id)
 		rc = sandbox_remove(&cloud.host, cloud.sandbox.id, &stop, &err);
 	sandbox_release(&cloud.sandbox);
-	sandbox_host_close(&cloud.host);
+	sandbox_client_close(&cloud.host);
 	http_free(cloud.http);
 	settings_free(cloud.set);
 	if (cloud.pid > 0) {

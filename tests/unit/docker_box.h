@@ -153,7 +153,7 @@ static inline int box_start(void **state)
 	in.environ = env;
 	http = http_new(NULL);
 	if (settings_load(&settings, &in, &err) < 0 ||
-	    sandbox_host_open(&host, &docker_provider, settings, http, &err) <
+	    sandbox_client_open(&host, &docker_provider, settings, http, &err) <
 		    0 ||
 	    sandbox_create(&box, &host, &spec, &stop, &err) < 0) {
 		print_message("%s\n", err.message);
@@ -169,7 +169,7 @@ static inline int box_end(void **state)
 
 	(void)state;
 	sandbox_release(&box);
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 	http_free(http);
 	settings_free(settings);
 	relay_stop(&relay);

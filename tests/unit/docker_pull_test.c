@@ -193,14 +193,14 @@ static int load(const char *docker_host, struct error *err)
 	rc = settings_load(&settings, &in, err);
 	free(line);
 	if (rc == 0)
-		rc = sandbox_host_open(&host, &docker_provider, settings, http,
-				       err);
+		rc = sandbox_client_open(&host, &docker_provider, settings,
+					 http, err);
 	return rc;
 }
 
 static void unload(void)
 {
-	sandbox_host_close(&host);
+	sandbox_client_close(&host);
 	settings_free(settings);
 	settings = NULL;
 }

@@ -183,8 +183,8 @@ static void open_provider(struct trial *t)
 	provider_config_release(&d);
 	free(script);
 	set_limits(&((struct process_provider *)t->made)->limits, t->fault);
-	assert_int_equal(sandbox_host_open(&t->host, &t->made->base, t->w->s,
-					   NULL, &err),
+	assert_int_equal(sandbox_client_open(&t->host, &t->made->base, t->w->s,
+					     NULL, &err),
 			 0);
 }
 
@@ -299,7 +299,7 @@ static void try_fault(struct world *w, const struct fault *f)
 	rc = run_operation(&t, &stop, &err);
 	check_outcome(f, rc, &err);
 	sandbox_release(&t.box);
-	sandbox_host_close(&t.host);
+	sandbox_client_close(&t.host);
 	t.made->free(t.made);
 	expect_no_process(&t);
 	free(t.pids);

@@ -268,7 +268,7 @@ static void test_late_start(void **state)
 	vendor_clean(&v);
 }
 
-/* The keeper was killed: that is an end, too, and what came is kept. */
+/* The keepalive was killed: that is an end, too, and what came is kept. */
 static void test_orphan(void **state)
 {
 	struct vendor v = plain_vendor();

@@ -64,7 +64,7 @@ static int setup(void **state)
 	r->stop = stop_on(&r->cancel);
 	r->out = BUF_INIT(TOOL_RESULT_BYTES);
 	r->live = BUF_INIT(RESULT_RAW_BYTES);
-	if (sandbox_host_open(&r->host, &none_provider, r->set, NULL, &err) ||
+	if (sandbox_client_open(&r->host, &none_provider, r->set, NULL, &err) ||
 	    sandbox_create(&r->sandbox, &r->host,
 			   &(struct sandbox_spec){ .label = "dcode-aaaaaaaa" },
 			   &r->stop, &err))
@@ -82,7 +82,7 @@ static int teardown(void **state)
 	struct error err = { 0 };
 
 	sandbox_release(&r->sandbox);
-	sandbox_host_close(&r->host);
+	sandbox_client_close(&r->host);
 	settings_free(r->set);
 	cancel_release(&r->cancel);
 	path_remove_tree(r->dir, &err);

@@ -286,7 +286,8 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
 		return 0;
 	case WORD_END:
 	case WORD_KILLED:
-		/* Its keeper has died: the machine was stopped, or killed it.
+		/* Its keepalive has died: the machine was stopped, or killed
+		 * it.
 		 */
 		if (j->answer.code < 0)
 			return error_set(err, ERR_REMOTE,
