@@ -2,8 +2,8 @@
 # run-units.sh - runs each cmocka program; ends with "N passed, N failed".
 # SPDX-License-Identifier: MIT
 #
-# More at a time than there are cores, as most of them wait for something; those
-# that take longest come first. A skipped test counts as failed.
+# One more at a time than there are cores, as most of them wait for something;
+# those that take longest come first. A skipped test counts as failed.
 # One that fails is run once more, alone, when all others are done: if it
 # passes then, it is named as unsteady. A sanitizer's finding has no second
 # try (what a failed test leaks is none).
@@ -30,7 +30,7 @@ bad_in() { # LOG
 
 for t in "$@"; do
 	printf '%s\n%s\n' "$t" "$(log_of "$t")"
-done | xargs -n 2 -P $(($(getconf _NPROCESSORS_ONLN) * 2)) sh "$0" --one
+done | xargs -n 2 -P $(($(getconf _NPROCESSORS_ONLN) + 1)) sh "$0" --one
 for t in "$@"; do
 	log=$(log_of "$t")
 	if bad_in "$log"; then

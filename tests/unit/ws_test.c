@@ -451,10 +451,10 @@ static void test_flood(void **state)
 
 static void test_no_answer_to_close(void **state)
 {
-	struct stop stop = stop_cleanup(200);
 	struct ws *ws = opened("/mute/stay", (struct ws_request){ 0 });
 	struct error err = { 0 };
 	int64_t began = clock_ms();
+	struct stop stop = stop_cleanup(200);
 
 	(void)state;
 	assert_int_equal(ws_close(ws, 1000, "", &stop, &err), -1);
