@@ -122,6 +122,17 @@ static void report_history(const struct filling *f,
 			   h->missing);
 }
 
+static void report_pointers(const struct filling *f)
+{
+	size_t n = select_count_pointers(&f->s, &f->w);
+
+	if (n)
+		print_line(f->r->app,
+			   "  %zu file%s a pointer of Git LFS: the contents are"
+			   " not here, nor there",
+			   n, n == 1 ? " is" : "s are each");
+}
+
 static void report_sent(const struct filling *f, const struct send_result *res)
 {
 	char size[32];
@@ -135,6 +146,7 @@ static void report_sent(const struct filling *f, const struct send_result *res)
 	print_line(f->r->app, "✓ Sent %s: %zu file%s, %s%s", f->name, f->s.n,
 		   f->s.n == 1 ? "" : "s", size, rate);
 	report_left(f);
+	report_pointers(f);
 	report_history(f, res);
 	if (res->changed)
 		app_warn("%zu file%s of %s changed while being sent",

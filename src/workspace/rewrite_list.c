@@ -91,6 +91,17 @@ static int parse_list(struct rewrite *k, struct str text, struct error *err)
 	return 0;
 }
 
+/* The next parent that was not reached yet, as *p. */
+static bool next_parent(struct rewrite *k, struct old_commit *c, size_t *p)
+{
+	while (c->visited < c->n_parents) {
+		*p = k->parents[c->parents + c->visited++];
+		if (!k->commits[*p].reached)
+			return true;
+	}
+	return false;
+}
+
 /* By date, a parent may come before a child of its: depth first it does not. */
 static void sort_commits(struct rewrite *k)
 {
@@ -100,23 +111,16 @@ static void sort_commits(struct rewrite *k)
 
 	k->order = xcalloc(k->n + 1, sizeof(*k->order));
 	for (size_t i = 0; i < k->n; i++) {
-		if (k->commits[i].reached)
-			continue;
-		k->commits[i].reached = true;
-		stack[depth++] = i;
-		while (depth) {
-			struct old_commit *c = &k->commits[stack[depth - 1]];
-			size_t p;
+		size_t at = i;
 
-			if (c->visited == c->n_parents) {
+		if (!k->commits[i].reached)
+			stack[depth++] = i;
+		while (depth) {
+			k->commits[stack[depth - 1]].reached = true;
+			if (next_parent(k, &k->commits[stack[depth - 1]], &at))
+				stack[depth++] = at;
+			else
 				k->order[done++] = stack[--depth];
-				continue;
-			}
-			p = k->parents[c->parents + c->visited++];
-			if (!k->commits[p].reached) {
-				k->commits[p].reached = true;
-				stack[depth++] = p;
-			}
 		}
 	}
 	free(stack);

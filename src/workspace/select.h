@@ -54,6 +54,9 @@ struct select_request {             /* all borrowed */
 int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
 		 struct error *err);
+/* Files that are pointers of Git LFS: their contents are elsewhere. */
+size_t select_count_pointers(const struct selection *s,
+			     const struct workspace *w);
 void select_release(struct selection *s);
 /* Below the directory of dcode's own files, ~/.deepagents: never sent. */
 bool select_is_own(const struct workspace *w, const char *path);

@@ -18,9 +18,10 @@ enum {
 	MESSAGE_MAX = 4096,
 };
 
-/* What the trailer and the progress need. */
 struct sending {
 	const struct send_request *r;
+	const struct selection *s;
+	const struct rewritten *history;
 };
 
 static void write_trailer(void *arg, struct listing *read, struct buf *out)
@@ -182,22 +183,22 @@ static int make_history(struct workspace *w, const struct selection *s,
 	return stop_check(stop, err);
 }
 
-static int send_files(struct workspace *w, const struct selection *s,
-		      const struct send_request *r,
-		      const struct rewritten *history, struct carried *out,
-		      const struct stop *stop, struct error *err)
+static int send_files(struct workspace *w, struct sending *sending,
+		      struct carried *out, const struct stop *stop,
+		      struct error *err)
 {
-	struct sending sending = { r };
+	const struct selection *s = sending->s;
+	const struct rewritten *history = sending->history;
 	struct buf message = BUF_INIT(MESSAGE_MAX);
 	struct odb_commit_info info = { .ref = w->base_ref };
-	struct carry c = { .sandbox = r->sandbox,
+	struct carry c = { .sandbox = sending->r->sandbox,
 			   .workspace = w,
 			   .files = s->files,
 			   .n = s->n,
 			   .trailer = write_trailer,
 			   .trailer_size = listing_size(s),
 			   .progress = on_progress,
-			   .arg = &sending,
+			   .arg = sending,
 			   .attachment = history->fd,
 			   .attachment_size = history->size,
 			   .commit = &info,
@@ -231,6 +232,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 		   const struct send_request *r, struct send_result *result,
 		   const struct stop *stop, struct error *err)
 {
+	struct sending sending = { r, s, &result->history };
 	struct carried out = { .said = BUF_INIT(1) };
 	struct buf earlier = BUF_INIT(EXCLUDE_MAX);
 	struct user_repo u;
@@ -243,7 +245,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	if (rc == 0)
 		rc = make_history(w, s, r, result, stop, err);
 	if (rc == 0)
-		rc = send_files(w, s, r, &result->history, &out, stop, err);
+		rc = send_files(w, &sending, &out, stop, err);
 	close_history(&result->history);
 	if (rc == 0)
 		rc = check_status(&out, result, err);

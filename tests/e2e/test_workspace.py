@@ -305,3 +305,63 @@ def test_the_chat_asks_once_for_a_tree_and_a_provider(
         t.until("terminated", 30)
         t.close()
         assert "main.c" in results(server)
+
+
+POINTER = ("version https://git-lfs.github.com/spec/v1\n"
+           f"oid sha256:{'0' * 64}\nsize 12345\n")
+
+
+@local
+def test_pointers_of_lfs_go_as_they_are_and_are_named(task, work):
+    (work / "big.bin").write_text(POINTER)
+    (work / "no-pointer").write_text("x" + POINTER)
+    r = task([execute("sha256sum <big.bin"), DONE], "--workspace",
+             "repo").wait()
+    assert "1 file is a pointer of Git LFS" in r.err
+    assert hashlib.sha256(POINTER.encode()).hexdigest() in results(task.server)
+
+
+@local
+def test_a_submodule_goes_as_plain_files_or_is_named(task, work):
+    lib = work.parent / "lib"
+    git(lib.parent, "init", "-q", lib)
+    (lib / "l").write_text("of lib\n")
+    git(lib, "add", ".")
+    git(lib, "commit", "-qm", "l")
+    for name in ("one", "two"):
+        git(work, "-c", "protocol.file.allow=always", "submodule", "-q",
+            "add", lib, name)
+    git(work, "submodule", "-q", "deinit", "-f", "two")
+    r = task([execute("cat one/l; ls two"), DONE], "--workspace",
+             "repo").wait()
+    assert "files of 1 submodule are plain files there" in r.err
+    assert "two (is a submodule that is not checked out)" in r.err
+    assert "of lib" in results(task.server)
+
+
+@local
+def test_a_sparse_checkout_and_a_shallow_clone_go_as_they_are(task, work):
+    old = work.parent / "old"
+    work.rename(old)
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{old}",
+                    work], check=True)
+    git(work, "sparse-checkout", "set", "--cone", "nothing")
+    r = task([execute("ls src; cat dos"), DONE], "--workspace", "repo",
+             "--keep").wait()
+    assert "1 left out by the sparse checkout" in r.err
+    assert "No such file" in results(task.server)
+
+
+@local
+@pytest.mark.parametrize("plant,said", [
+    ("mv .git ../real; ln -s ../real .git", "a .git that is a link"),
+    ("mv .git ../real; echo gitdir: ../real >.git", "points back"),
+    ("mkdir ../fake; mv .git ../real; echo $PWD/.git >../fake/gitdir;"
+     " echo $PWD/../real >../fake/commondir; cp ../real/HEAD ../fake;"
+     " echo gitdir: ../fake >.git", "no worktree of")])
+def test_a_git_that_does_not_count_is_named(task, work, plant, said):
+    subprocess.run(plant, shell=True, cwd=work, check=True)
+    r = task([execute("cat src/main.c"), DONE], "--workspace", "repo").wait()
+    assert r.status == 0 and said in r.err, r.err
+    assert "sent as no repository" in r.err
+    assert "main2" in results(task.server)
