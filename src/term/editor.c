@@ -98,7 +98,8 @@ static bool is_long(struct str text)
 }
 
 /* Puts a marker of the bytes, which it takes over, in place of len bytes. */
-static void put_mark(struct editor *e, size_t at, size_t len, struct buf *bytes)
+static void put_mark(struct editor *e, size_t at, size_t len, struct buf *bytes,
+		     bool clean)
 {
 	char mark[PASTES_MARK];
 
@@ -106,7 +107,7 @@ static void put_mark(struct editor *e, size_t at, size_t len, struct buf *bytes)
 		buf_release(bytes);
 		return;
 	}
-	pastes_write_mark(pastes_add(&e->pastes, bytes), mark);
+	pastes_write_mark(pastes_add(&e->pastes, bytes, clean), mark);
 	editor_replace(e, at, len, (struct str){ mark, sizeof(mark) });
 }
 
@@ -127,7 +128,7 @@ void editor_paste_end(struct editor *e)
 				    editor_len(e)) {
 		editor_replace(e, at, PASTES_MARK, text);
 	} else {
-		put_mark(e, e->caret, 0, &e->pasting);
+		put_mark(e, e->caret, 0, &e->pasting, clean);
 	}
 	buf_release(&e->pasting);
 }
@@ -174,7 +175,7 @@ void editor_set(struct editor *e, struct str text)
 		return;
 	}
 	buf_addstr(&bytes, text);
-	put_mark(e, 0, editor_len(e), &bytes);
+	put_mark(e, 0, editor_len(e), &bytes, false);
 }
 
 void editor_reset(struct editor *e)

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "term/pastes.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +20,37 @@ void pastes_line_ends(struct buf *bytes)
 		*at = '\n';
 }
 
+/* Eight bytes of printable ASCII. */
+static bool is_plain_word(const char *p)
+{
+	const uint64_t ones = UINT64_MAX / 255;
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	/* Of bytes below 0x80 these borrow or carry into the top bit where one
+	 * is below 0x20, or 0x7F. */
+	return !((w | (w - ones * 0x20) | (w + ones)) & ones * 0x80);
+}
+
 bool pastes_is_clean(struct str bytes)
 {
+	bool ascii = true;
+
 	for (size_t i = 0; i < bytes.len; i++) {
 		unsigned char c = (unsigned char)bytes.ptr[i];
 
+		if (bytes.len - i > 8 && is_plain_word(bytes.ptr + i)) {
+			i += 7;
+			continue;
+		}
 		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F)
 			return false;
 		if (c == 0xC2 && i + 1 < bytes.len &&
 		    (unsigned char)bytes.ptr[i + 1] < 0xA0)
 			return false;
+		ascii = ascii && c < 0x80;
 	}
-	return str_is_utf8(bytes);
+	return ascii || str_is_utf8(bytes);
 }
 
 static size_t count_lines(struct str s)
@@ -44,7 +64,7 @@ static size_t count_lines(struct str s)
 	return n;
 }
 
-size_t pastes_add(struct pastes *p, struct buf *bytes)
+size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean)
 {
 	struct str s = buf_str(bytes);
 	struct paste *new;
@@ -56,8 +76,8 @@ size_t pastes_add(struct pastes *p, struct buf *bytes)
 	new = &p->items[p->n];
 	*new = (struct paste){ .len = s.len,
 			       .lines = count_lines(s),
-			       .utf8 = str_is_utf8(s),
-			       .clean = pastes_is_clean(s) };
+			       .utf8 = clean || str_is_utf8(s),
+			       .clean = clean };
 	new->bytes = buf_detach(bytes);
 	return p->n++;
 }

@@ -34,8 +34,9 @@ struct pastes {
  */
 void pastes_line_ends(struct buf *bytes);
 bool pastes_is_clean(struct str bytes);
-/* Takes the bytes over; returns their number, which is below PASTES_MAX. */
-size_t pastes_add(struct pastes *p, struct buf *bytes);
+/* Takes the bytes over, which are clean or not; returns their number, which is
+ * below PASTES_MAX. */
+size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean);
 /* The number of a paste of the same bytes, or p->n. */
 size_t pastes_find(const struct pastes *p, struct str bytes);
 void pastes_write_mark(size_t number, char mark[PASTES_MARK]);
