@@ -67,6 +67,7 @@ int screen_open(struct screen *s, int in, int out, const struct theme *theme,
 	(void)tty_size(&s->tty, &s->columns, &s->lines);
 	s->drawn_columns = s->columns;
 	s->drawn_lines = s->lines;
+	s->room = s->lines;
 	return 0;
 }
 
@@ -122,36 +123,48 @@ static size_t count_wraps(const struct screen *s, size_t i)
 	return draw_wrapped(rows_view(&s->drawn, i).bytes, s->columns) - 1;
 }
 
-/* xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0) first makes room
- * for less lines by dropping rows below the cursor. Then it wraps from the last
- * row up, moves the cursor down by all rows that this adds, and leaves out the
- * row that the cursor has come to by then. */
-static size_t count_above_xtermjs(const struct screen *s)
+/* xterm.js (Buffer.ts, resize() and _reflowSmaller(), 6.0.0): what other
+ * lines do to the rows from the first of the live part down. Below the cursor
+ * rows are added while there are some, and dropped first. */
+static void resize_room(struct screen *s)
+{
+	size_t below = s->room - s->at_row - 1;
+
+	if (s->lines > s->drawn_lines && below)
+		s->room += s->lines - s->drawn_lines;
+	else if (s->lines + below < s->drawn_lines)
+		s->room -= below;
+	else if (s->lines < s->drawn_lines)
+		s->room -= s->drawn_lines - s->lines;
+}
+
+/* Then it wraps from the last row up, moves the cursor down by all rows that
+ * this adds, and leaves out the row that the cursor has come to by then. */
+static size_t count_above_xtermjs(struct screen *s)
 {
 	size_t above = s->at_row;
-	size_t below = s->drawn.n - s->at_row - 1;
-	size_t dropped = 0;
+	size_t n;
 
-	if (s->drawn_lines > s->lines)
-		dropped = s->drawn_lines - s->lines;
-	for (size_t i = s->drawn.n - (dropped < below ? dropped : below);
-	     i-- > 0;)
+	resize_room(s);
+	n = s->drawn.n < s->room ? s->drawn.n : s->room;
+	for (size_t i = n; s->columns < s->drawn_columns && i-- > 0;)
 		if (i != above)
 			above += count_wraps(s, i);
+	s->room += above - s->at_row;
 	return above;
 }
 
 /* Rows from the cursor up to the first of the live part, after the terminal
  * may have wrapped them anew. */
-static size_t count_above(const struct screen *s)
+static size_t count_above(struct screen *s)
 {
 	size_t above = s->at_row;
 
+	if (s->reflow == REFLOW_XTERMJS)
+		return count_above_xtermjs(s);
 	if (s->reflow == REFLOW_NONE || s->columns >= s->drawn_columns ||
 	    !s->drawn.n)
 		return above;
-	if (s->reflow == REFLOW_XTERMJS)
-		return count_above_xtermjs(s);
 	for (size_t i = 0; i < s->at_row; i++)
 		above += count_wraps(s, i);
 	return above + draw_wrapped_at(rows_view(&s->drawn, s->at_row).bytes,
@@ -272,6 +285,7 @@ static void build_frame(struct screen *s, size_t first, size_t n)
 			old = 0;
 		}
 		printed = draw_printed(s);
+		s->room -= printed < s->room ? printed : s->room;
 		old -= printed < old ? printed : old;
 	}
 	buf_adds(&s->frame, AUTOWRAP_OFF);
@@ -281,6 +295,8 @@ static void build_frame(struct screen *s, size_t first, size_t n)
 		draw_differences(s, first, n);
 	buf_adds(&s->frame, AUTOWRAP_ON);
 	draw_caret(s, first, n);
+	if (s->room < n || !s->room)
+		s->room = n ? n : 1;
 	buf_adds(&s->frame, FRAME_END);
 }
 
@@ -307,6 +323,8 @@ static void forget_drawn(struct screen *s)
 	s->at_row = 0;
 	s->at_column = 0;
 	s->caret_shown = false;
+	s->room = s->lines;
+	s->drawn_lines = s->lines;
 	s->fresh = true;
 }
 

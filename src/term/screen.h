@@ -33,6 +33,8 @@ struct screen {
 	struct rows drawn; /* as it stands, at columns drawn_columns */
 	size_t drawn_columns, drawn_lines;
 	size_t at_row, at_column; /* where the cursor is in drawn */
+	size_t room;              /* rows from the first of drawn down to the
+				     last of the terminal, at most */
 	bool caret_shown;
 	bool fresh;         /* all is to be drawn anew */
 	bool away;          /* suspended */

@@ -352,10 +352,15 @@ int tty_write(struct tty *t, struct str frame)
 int tty_drain(struct tty *t, int ms)
 {
 	int64_t end = clock_ms() + ms;
-	int rc = t->unsent.len ? 1 : 0;
+	int rc;
 
-	while (rc > 0 && clock_ms() < end)
-		rc = send(t, (int)(end - clock_ms()));
+	if (!t->unsent.len)
+		return 0;
+	do {
+		int64_t left = end - clock_ms();
+
+		rc = send(t, left > 0 ? (int)left : 0);
+	} while (rc > 0 && clock_ms() < end);
 	return rc;
 }
 

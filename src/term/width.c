@@ -10,11 +10,30 @@
 
 enum { VARIATION_SELECTOR_16 = 0xFE0F };
 
-size_t width_char(uint32_t c)
+static const utf8proc_property_t *property(utf8proc_int32_t c)
 {
-	int width = utf8proc_charwidth((utf8proc_int32_t)c);
+	return utf8proc_get_property(c);
+}
 
-	return width > 0 ? (size_t)width : 0;
+static bool is_prepended(utf8proc_int32_t c)
+{
+	return property(c)->boundclass == UTF8PROC_BOUNDCLASS_PREPEND;
+}
+
+static bool is_spacing(utf8proc_int32_t c)
+{
+	return property(c)->category == UTF8PROC_CATEGORY_MC ||
+	       property(c)->boundclass == UTF8PROC_BOUNDCLASS_SPACINGMARK;
+}
+
+/* Cells of one character alone. utf8proc gives 0 to spacing marks and to the
+ * signs that stand before Arabic and other numbers; tmux 3.3a and xterm.js
+ * 6.0.0 give them one. */
+static size_t width_char(utf8proc_int32_t c)
+{
+	size_t cells = property(c)->charwidth;
+
+	return !cells && (is_spacing(c) || is_prepended(c)) ? 1 : cells;
 }
 
 static bool is_regional(utf8proc_int32_t c)
@@ -42,8 +61,8 @@ static void widen(size_t *cells, utf8proc_int32_t before, utf8proc_int32_t c)
 		*cells = 2;
 	else if (is_regional(before) && is_regional(c))
 		*cells = 2;
-	else if (!*cells)
-		*cells = width_char((uint32_t)c);
+	else if (!*cells || is_spacing(c) || is_prepended(before))
+		*cells += width_char(c);
 }
 
 size_t width_next(struct str s, size_t *cells)
@@ -62,7 +81,7 @@ size_t width_next(struct str s, size_t *cells)
 		return 1;
 	}
 	len = next_char(s, &before);
-	*cells = before < 0 ? 1 : width_char((uint32_t)before);
+	*cells = before < 0 ? 1 : width_char(before);
 	while (before >= 0 && len < s.len) {
 		size_t n = next_char(str_skip(s, len), &c);
 

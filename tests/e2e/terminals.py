@@ -8,7 +8,6 @@ import pathlib
 import pty
 import select
 import shlex
-import shutil
 import struct
 import subprocess
 import termios
@@ -126,7 +125,7 @@ class Play:
 
     def check(self):
         """The terminal may need a moment to read what was written."""
-        end = time.monotonic() + 3
+        end = time.monotonic() + 10
         while (found := self.differs()) and time.monotonic() < end:
             time.sleep(0.05)
         assert not found, f"is {found[0]}, should be {found[1]}"
@@ -260,5 +259,37 @@ class Xterm(Play):
         os.close(self.fd)
 
 
-def have_tmux():
-    return shutil.which("tmux")
+def some_text(r, most, wide):
+    pieces = ["a", "b", "word ", " ", "x", "-", *(["漢", "字"] if wide else [])]
+    return "".join(r.choice(pieces)
+                   for _ in range(r.randrange(1, most + 1))).strip() or "."
+
+
+def some_live(r, columns):
+    """Few rows: of more than the screen has, once they are wrapped, a terminal
+    keeps the first in its history."""
+    rows = [some_text(r, 40, True) for _ in range(r.randrange(5))]
+    if not rows or r.random() < 0.2:
+        return rows, (-1, 0)
+    row = r.randrange(len(rows))
+    return rows, (row, r.randrange(cells(cut(rows[row], columns)) + 1))
+
+
+def play(t, r, steps, wide=True):
+    """Prints, changes of the live part and resizes, checked one by one. wide:
+    the transcript has such characters; rows of them that tmux 3.3a has wrapped
+    it does not always join again."""
+    for i in range(t.size[1] + 5):
+        t.print(f"row {i}")
+    for _ in range(steps):
+        what = r.choice("pplrr")
+        if what == "p":
+            for _ in range(r.choice([1, 3, 30])):
+                t.print(some_text(r, 120, wide))
+        elif what == "l":
+            t.set_live(*some_live(r, t.size[0]))
+        else:
+            t.resize(r.choice([30, 40, 41, 79, 80, 120, 200]),
+                     r.choice([20, 24, 30, 50]))
+        t.flush()
+        t.check()

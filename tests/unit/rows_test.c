@@ -208,9 +208,10 @@ static void width_counts_clusters(void **state)
 		{ "\xE2\x9D\xA4\xEF\xB8\x8F", 6, 2 }, /* heart, VS16 */
 		{ "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA\xF0\x9F\x87\xA9", 8, 2 },
 		{ "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBBx", 11, 2 },
-		{ "\xFF\xFE", 1, 1 }, /* no UTF-8 */
-		{ "\xCC\x81", 2, 0 }, /* a mark alone */
-		{ "\x1b[", 1, 0 },    /* a control */
+		{ "\xE0\xA4\x95\xE0\xA4\xBE", 6, 2 }, /* ka, aa */
+		{ "\xFF\xFE", 1, 1 },                 /* no UTF-8 */
+		{ "\xCC\x81", 2, 0 },                 /* a mark alone */
+		{ "\x1b[", 1, 0 },                    /* a control */
 		{ "", 0, 0 },
 	};
 	size_t cells;
