@@ -18,7 +18,8 @@
 enum {
 	TEXT_MOST = 64 << 20,
 	MISSING_MOST = 20,
-	RESULT_LINES = 8, /* of a tool's result; --json has all */
+	EARLIER_MOST = 50, /* sandboxes; --json has all */
+	RESULT_LINES = 8,  /* of a tool's result; --json has all */
 };
 
 struct showing {
@@ -216,7 +217,7 @@ static bool add_sandbox(void *arg, const struct thread_label *l)
 		buf_addc(p->json, ',');
 		print_add_member(p->app, p->json, "state", box.state);
 		buf_addc(p->json, '}');
-	} else if (strcmp(l->label, p->label) != 0) {
+	} else if (strcmp(l->label, p->label) != 0 && p->n < EARLIER_MOST) {
 		snprintf(room, sizeof(room), "%.40s %s %s", l->provider,
 			 box.state, box.name);
 		print_fact(p->app, p->n++ ? "" : "earlier", room);

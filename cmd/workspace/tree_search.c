@@ -11,6 +11,8 @@
 #include "session/thread_label.h"
 #include "tree/user_repo.h"
 
+enum { OLDER_MOST = 8 }; /* sandboxes looked at for older work */
+
 struct search {
 	struct tree_session *session;
 	struct app *app;
@@ -19,6 +21,7 @@ struct search {
 	bool found;   /* session has a tree ... */
 	bool settled; /* ... with work */
 	bool bound;   /* a sandbox has the tree itself */
+	int n_older;
 	struct buf older;
 	struct error err;
 	int rc; /* -1: err */
@@ -107,7 +110,14 @@ static bool try_label(void *arg, const struct thread_label *l)
 	struct search *s = arg;
 	struct workspace w;
 	bool work;
-	int rc = tree_find(&w, s->app, l->cwd, l->label, s->stop, &s->err);
+	int rc;
+
+	if (s->settled && s->n_older++ == OLDER_MOST) {
+		buf_adds(&s->older, "`dcode threads show` lists all that this "
+				    "thread has had.\n");
+		return false;
+	}
+	rc = tree_find(&w, s->app, l->cwd, l->label, s->stop, &s->err);
 
 	if (rc != 0) {
 		s->bound |= rc > 0 && is_bound(s->app, l->cwd, l->label);

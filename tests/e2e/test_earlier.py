@@ -1,6 +1,7 @@
 """test_earlier.py - a thread with several sandboxes loses no work."""
 # SPDX-License-Identifier: MIT
 import json
+import sqlite3
 
 import pytest
 
@@ -111,3 +112,24 @@ def test_prune_counts_every_sandbox_that_a_thread_leaves(first, run, model):
     assert "1 of their sandboxes are still there" in end.err
     row, = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert row["label"] == first["label"]
+
+
+def test_a_thread_of_many_sandboxes_is_looked_through_for_some_older_work(
+        first, run, home):
+    with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+        add = ("INSERT INTO thread_label(thread, label, provider, cwd, branch)"
+               " SELECT thread, ?, provider, cwd, branch FROM thread_label"
+               " WHERE label = ?")
+        for i in range(60):
+            db.execute(add, (f"dcode-gone{i:04}", first["label"]))
+        db.execute("UPDATE thread_label SET no = 1000 WHERE label = ?",
+                   (first["label"],))
+    end = run("diff")
+    assert "+int changed;" in end.out and "lists all" in end.err
+    with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+        db.execute("UPDATE thread_label SET no = 0 WHERE label = ?",
+                   (first["label"],))
+    end = run("diff")  # the only one with work is found, wherever it is
+    assert "+int changed;" in end.out and "lists all" not in end.err
+    show = run("threads", "show", first["thread"]).out
+    assert show.count(" gone gone") == 50
