@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -16,11 +17,16 @@ enum { INFO_MAX = 256 << 20 };
 void tree_index_init(struct tree_index *t, const struct git *g,
 		     const char *directory, const char *name)
 {
+	char *lock; /* a killed git leaves it */
+
 	*t = (struct tree_index){ .git = *g,
 				  .file = path_join(directory, name),
 				  .info = BUF_INIT(INFO_MAX) };
 	t->git.index = t->file;
+	lock = xasprintf("%s.lock", t->file);
 	unlink(t->file);
+	unlink(lock);
+	free(lock);
 }
 
 void tree_index_release(struct tree_index *t)

@@ -364,18 +364,21 @@ int git_init(const struct git *g, const struct stop *stop, struct error *err)
 			       "--template=", g->dir, NULL };
 	struct git_request r = { .argv = argv };
 	struct git bare = { .program = g->program, .dir = g->dir };
-	char *head = path_join(g->dir, "HEAD");
+	/* What git makes last: without it a first init was killed. */
+	char *last = path_join(g->dir, "objects/info");
 	char *info = path_join(g->dir, "info");
 	char *file = path_join(info, "attributes");
 	int rc = path_mkdirs(g->dir, 0700, err);
 
-	if (rc == 0 && access(head, F_OK) < 0)
+	if (rc == 0 && access(last, F_OK) < 0)
 		rc = git_run(&bare, &r, stop, err);
 	if (rc == 0)
 		rc = path_mkdirs(info, 0700, err);
 	if (rc == 0 && access(file, F_OK) < 0)
 		rc = path_write(file, str_of(attributes), 0600, err);
-	free(head);
+	if (rc == 0)
+		git_locks_drop(g->dir, stop);
+	free(last);
 	free(info);
 	free(file);
 	return rc;

@@ -27,7 +27,8 @@ enum { GIT_OID = 65 }; /* a hexadecimal object id, SHA-256 too, and NUL */
 /* The first git in an absolute directory of PATH that is not below root (may
  * be NULL). ERR_CONFIG when there is none. *program is owned. */
 int git_find(const char *root, char **program, struct error *err);
-/* Makes g->dir where it is missing, its attributes in any case. */
+/* Makes g->dir where it is missing or half made, its attributes in any case;
+ * takes away locks that a killed git has left in it. */
 int git_init(const struct git *g, const struct stop *stop, struct error *err);
 
 /* Takes a part of what git prints; -1 (err filled) ends git. */

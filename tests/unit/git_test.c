@@ -361,6 +361,50 @@ static void test_git_does_not_outlive_a_kill_of_its_parent(void **state)
 	assert_int_not_equal(alive, 0);
 }
 
+static void test_what_a_killed_git_left_does_not_stop_the_next(void **state)
+{
+	static const char *const set[] = { "update-ref", "refs/dcode/x/base",
+					   NULL, NULL };
+	static const char *const make[] = { "hash-object", "-w", "--stdin",
+					    NULL };
+	struct place *p = *state;
+	struct git g = { .program = p->program, .dir = p->git_dir };
+	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	const struct stop over = stop_cleanup(0);
+	const char *argv[4];
+	struct buf oid = BUF_INIT(4096);
+	struct buf out = BUF_INIT(4096);
+	struct error err = { 0 };
+	char *lock;
+
+	/* A first init that ended in its middle. */
+	assert_int_equal(path_mkdirs(p->git_dir, 0700, &err), 0);
+	lock = path_join(p->git_dir, "HEAD");
+	assert_int_equal(
+		path_write(lock, STR("ref: refs/heads/x\n"), 0600, &err), 0);
+	free(lock);
+	assert_int_equal(git_init(&g, &p->stop, &err), 0);
+	assert_int_equal(git_ask(&g, make, &oid, &p->stop, &err), 0);
+	memcpy(argv, set, sizeof(set));
+	oid.ptr[str_trim(buf_str(&oid)).len] = '\0';
+	argv[2] = oid.ptr;
+	assert_int_equal(git_ask(&g, argv, &out, &p->stop, &err), 0);
+	/* A lock that may be held stays, one that is old goes. */
+	lock = path_join(p->git_dir, "refs/dcode/x/base.lock");
+	assert_int_equal(path_write(lock, STR(""), 0600, &err), 0);
+	assert_int_equal(git_init(&g, &over, &err), 0);
+	assert_int_equal(access(lock, F_OK), 0);
+	assert_int_equal(git_ask(&g, argv, &out, &p->stop, &err), -1);
+	assert_int_equal(utimensat(AT_FDCWD, lock, old, 0), 0);
+	err = (struct error){ 0 };
+	assert_int_equal(git_init(&g, &p->stop, &err), 0);
+	assert_int_equal(access(lock, F_OK), -1);
+	assert_int_equal(git_ask(&g, argv, &out, &p->stop, &err), 0);
+	free(lock);
+	buf_release(&oid);
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +423,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_git_does_not_outlive_a_kill_of_its_parent, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_what_a_killed_git_left_does_not_stop_the_next,
+			setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
