@@ -74,6 +74,7 @@ struct odb_commit {
 	struct buf line;  /* of a command */
 	int64_t left;     /* bytes of the file at hand still to come */
 	bool in_file;
+	bool done; /* nothing more is sent */
 };
 
 static int on_reply(void *arg, struct str chunk, struct error *err)
@@ -132,7 +133,13 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 {
 	const char *argv[] = { "fast-import", "--quiet", "--force",
 			       "--depth=0",   "--done",  NULL };
+	/* Git before 2.36 does not know it, and syncs. */
+	static const char *const unsynced[] = { "GIT_CONFIG_COUNT=1",
+						"GIT_CONFIG_KEY_0=core.fsync",
+						"GIT_CONFIG_VALUE_0=none",
+						NULL };
 	struct odb_commit *c = xcalloc(1, sizeof(*c));
+	struct git own = *g;
 	struct git_request r = { .argv = argv,
 				 .sink = on_reply,
 				 .sink_arg = c,
@@ -140,7 +147,9 @@ int odb_commit_begin(struct odb_commit **out, const struct git *g,
 
 	c->reply = BUF_INIT(REPLY_MAX);
 	c->line = BUF_INIT(4 * LISTING_PATH + REPLY_MAX * 4);
-	if (git_start(&c->import, g, &r, stop, err) == 0 &&
+	if (info->unsynced)
+		own.env = unsynced;
+	if (git_start(&c->import, &own, &r, stop, err) == 0 &&
 	    begin(c, info, err) == 0) {
 		*out = c;
 		return 0;
@@ -219,16 +228,21 @@ int odb_commit_clear(struct odb_commit *c, struct error *err)
 	return send_line(c, err);
 }
 
+int odb_commit_done(struct odb_commit *c, struct error *err)
+{
+	if (next_change(c, err) < 0)
+		return -1;
+	c->done = true;
+	buf_adds(&c->line, "\nget-mark :1\ndone\n");
+	return send_line(c, err);
+}
+
 int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err)
 {
 	struct git_process *import = c->import;
 	struct str text;
-	int rc = next_change(c, err);
+	int rc = c->done ? 0 : odb_commit_done(c, err);
 
-	if (rc == 0) {
-		buf_adds(&c->line, "\nget-mark :1\ndone\n");
-		rc = send_line(c, err);
-	}
 	if (rc == 0) {
 		c->import = NULL;
 		rc = git_finish(import, err);

@@ -32,7 +32,9 @@ struct odb_commit_info {
 			       empty, and the commit a root */
 	const char *second; /* a second parent, or NULL */
 	const char *message;
-	int64_t time; /* Unix seconds; 0: now */
+	int64_t time;  /* Unix seconds; 0: now */
+	bool unsynced; /* a power cut may lose it: hundreds of MB take a busy
+			  disk many seconds */
 };
 struct odb_commit;
 int odb_commit_begin(struct odb_commit **c, const struct git *g,
@@ -50,6 +52,8 @@ int odb_commit_blob(struct odb_commit *c, unsigned mode, struct str path,
 int odb_commit_delete(struct odb_commit *c, struct str path, struct error *err);
 /* All that its parent has. */
 int odb_commit_clear(struct odb_commit *c, struct error *err);
+/* No file follows: git writes the rest while the caller does something else. */
+int odb_commit_done(struct odb_commit *c, struct error *err);
 /* Frees c, whatever it returns. */
 int odb_commit_end(struct odb_commit *c, char oid[GIT_OID], struct error *err);
 void odb_commit_abort(struct odb_commit *c); /* NULL is fine */

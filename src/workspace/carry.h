@@ -23,8 +23,9 @@ struct carry { /* all borrowed for the call */
 	/* May be NULL; bytes of files, of them all. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);
 	void *arg;
-	const struct odb_commit_info *commit; /* gets the files */
-	const char *const *deleted;           /* and loses these paths */
+	/* Gets the files. Its ref may have them though the sandbox has not. */
+	const struct odb_commit_info *commit;
+	const char *const *deleted; /* and loses these paths */
 	size_t n_deleted;
 	/* Its arguments are the working directory, the trailer's name, "1" for
 	 * gzip, where the second part of the stream is, and args. */

@@ -16,6 +16,7 @@ enum {
 	LINE = 6 + 1 + 64 + 1 + 1, /* of a listing, but for its path */
 	EXCLUDE_MAX = 4 << 20,
 	MESSAGE_MAX = 4096,
+	CLEANUP_MS = 10000,
 };
 
 struct sending {
@@ -190,7 +191,8 @@ static int send_files(struct workspace *w, struct sending *sending,
 	const struct selection *s = sending->s;
 	const struct rewritten *history = sending->history;
 	struct buf message = BUF_INIT(MESSAGE_MAX);
-	struct odb_commit_info info = { .ref = w->base_ref };
+	char *ref = odb_ref_name(w->label, "sending");
+	struct odb_commit_info info = { .ref = ref, .unsynced = true };
 	struct carry c = { .sandbox = sending->r->sandbox,
 			   .workspace = w,
 			   .files = s->files,
@@ -215,6 +217,7 @@ static int send_files(struct workspace *w, struct sending *sending,
 	rc = carry_run(&c, out, stop, err);
 	buf_release(&message);
 	free(commits);
+	free(ref);
 	return rc;
 }
 
@@ -226,6 +229,17 @@ static void close_history(struct rewritten *history)
 	rewritten_release(history);
 	*history = numbers;
 	history->fd = -1;
+}
+
+/* It is the base by now, or was for nothing. */
+static void drop_sending(const struct workspace *w)
+{
+	struct stop own = stop_cleanup(CLEANUP_MS);
+	char *ref = odb_ref_name(w->label, "sending");
+	struct error ignored = { 0 };
+
+	(void)odb_ref_set(&w->git, ref, NULL, &own, &ignored);
+	free(ref);
 }
 
 int workspace_send(struct workspace *w, const struct selection *s,
@@ -256,6 +270,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 		rc = workspace_write_listing(w, &out.read, out.oid, err);
 	if (rc == 0)
 		rc = workspace_set_base(w, out.oid, stop, err);
+	drop_sending(w);
 	buf_release(&earlier);
 	carried_release(&out);
 	user_repo_release(&u);
