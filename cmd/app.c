@@ -19,9 +19,11 @@
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/local/record.h"
+#include "term/tty.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
+static volatile sig_atomic_t signal_output = STDERR_FILENO;
 static volatile sig_atomic_t signal_number;
 static volatile sig_atomic_t signal_count;
 
@@ -52,15 +54,23 @@ static void on_signal(int number)
 	if (number == SIGINT && signal_number == SIGINT) {
 		if (now_ms() - signal_ms < SAME_PRESS)
 			return;
-		(void)!write(STDERR_FILENO, bye, sizeof(bye) - 1);
+		tty_restore();
+		(void)!write(signal_output, bye, sizeof(bye) - 1);
 		_exit(128 + number);
 	}
 	signal_number = number;
 	signal_ms = now_ms();
-	if (++signal_count >= IMPATIENT)
+	if (++signal_count >= IMPATIENT) {
+		tty_restore();
 		_exit(128 + number);
+	}
 	if (signal_cancel)
 		cancel_trigger(signal_cancel);
+}
+
+void app_signal_output(int fd)
+{
+	signal_output = fd;
 }
 
 int app_signal(void)

@@ -84,6 +84,9 @@ void app_borrow_terminal(const struct app *app);
 void app_return_terminal(const struct app *app);
 /* What ends the work of this run: the signals. */
 struct stop app_stop(const struct app *app);
+/* Where the last words of a user who will not wait go; standard error, unless
+ * said otherwise. */
+void app_signal_output(int fd);
 /* The signal that triggered cancel, or 0. */
 int app_signal(void);
 /* Forgets it: an interactive program goes on after a cancelled turn. */

@@ -66,6 +66,8 @@ const struct arg_row options_global[] = {
 	  "Give up after this time (exit status 124)" },
 	{ "quiet", 'q', ARG_FLAG, NULL, "Print nothing but the last answer" },
 	{ "no-stream", 0, ARG_FLAG, NULL, "Print the answer once, at the end" },
+	{ "plain", 0, ARG_FLAG, NULL,
+	  "Chat line by line, without a screen: for screen readers" },
 	{ "json", 0, ARG_FLAG, NULL,
 	  "Machine output: with -n one JSON event per line" },
 	{ "output-format", 0, ARG_VALUE, "FORMAT",

@@ -8,6 +8,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/approve.h"
+#include "cmd/chat/leave.h"
+#include "cmd/chat/live.h"
 #include "cmd/chat/slash.h"
 #include "cmd/run/run.h"
 #include "ui/plain.h"
@@ -25,19 +27,11 @@ struct chat {
 	bool armed; /* one Ctrl-C at an empty prompt was seen */
 };
 
-static void note_tool(struct run *r, const char *name)
-{
-	const struct tool *tool = tool_find(name);
-
-	r->wrote = r->wrote || (tool && !(tool->flags & TOOL_READS));
-}
-
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct chat *c = arg;
 
-	if (ev->kind == EVENT_TOOL_CALL && ev->call)
-		note_tool(c->run, ev->call->name);
+	chat_note_event(c->run, ev);
 	plain_event(&c->plain, ev);
 }
 
@@ -52,44 +46,6 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	if (verdict != RUN_ASK)
 		return 0;
 	return chat_approve(&c->input, a, stop, err);
-}
-
-/* A chat that ends by itself, with work in a sandbox that is to be deleted. */
-static void ask_exit(struct chat *c)
-{
-	struct run *r = c->run;
-	struct buf line = BUF_INIT(CHAT_MAX_LINE);
-	char answer;
-
-	if (r->options.exit_given || !r->box.ours || app_signal() ||
-	    r->box.request.on_exit != LIFECYCLE_DELETE ||
-	    !(r->host.provider->flags & SANDBOX_ATTACH) ||
-	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r))
-		return;
-	c->input.ended = false; /* a terminal's end of input is one key */
-	buf_clear(&c->input.typed);
-	fprintf(stderr, "\nDelete the sandbox, %skeep it? [D/%sk] ",
-		sandbox_can_stop(&r->host) ? "stop it, or " : "or ",
-		sandbox_can_stop(&r->host) ? "s/" : "");
-	if (chat_read_line(&c->input, &line) == 1) {
-		struct str word = str_trim(buf_str(&line));
-
-		answer = word.len ? word.ptr[0] : 'd';
-		if (answer == 's' || answer == 'S')
-			r->box.request.on_exit = LIFECYCLE_STOP;
-		else if (answer == 'k' || answer == 'K')
-			r->box.request.on_exit = LIFECYCLE_KEEP;
-	} else {
-		fputc('\n', stderr);
-	}
-	buf_release(&line);
-}
-
-/* true when the program shall end. */
-static bool ends_chat(enum err code)
-{
-	return code == ERR_GONE || app_signal() == SIGTERM ||
-	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
 }
 
 /* One prompt to its answer; false when the chat is over. */
@@ -108,7 +64,7 @@ static bool run_turn(struct chat *c, const char *prompt)
 		(void)app_fail(app, &err);
 	else
 		run_remark(c->run);
-	over = (rc < 0 && ends_chat(err.code)) || c->plain.failed;
+	over = (rc < 0 && chat_ends(err.code)) || c->plain.failed;
 	if (!over)
 		app_signal_clear(app);
 	return !over;
@@ -117,7 +73,7 @@ static bool run_turn(struct chat *c, const char *prompt)
 /* Ctrl-C at the prompt: the first empties the line, the second leaves. */
 static bool handle_interrupt(struct chat *c)
 {
-	if (c->armed || ends_chat(ERR_NONE)) {
+	if (c->armed || chat_ends(ERR_NONE)) {
 		fputc('\n', stderr);
 		return true;
 	}
@@ -200,7 +156,7 @@ static int run_conversation(struct chat *c, const char *first)
 	return status;
 }
 
-int run_chat(struct run *r, const char *first)
+static int chat_in_lines(struct run *r, const char *first)
 {
 	struct chat c = { .run = r,
 			  .plain = { .chat = true },
@@ -231,7 +187,7 @@ int run_chat(struct run *r, const char *first)
 		free(model);
 		status = run_conversation(&c, first);
 		if (!status)
-			ask_exit(&c);
+			chat_ask_exit(r);
 		r->app->chat = NULL;
 	}
 	if (run_download(r, &err) < 0 && !status)
@@ -240,9 +196,14 @@ int run_chat(struct run *r, const char *first)
 	run_close(r);
 	/* A terminal that goes is an end of input and a signal, in any order.
 	 */
-	if (!status && ends_chat(ERR_NONE))
+	if (!status && chat_ends(ERR_NONE))
 		status = 128 + app_signal();
 	plain_release(&c.plain);
 	buf_release(&c.input.typed);
 	return status;
+}
+
+int run_chat(struct run *r, const char *first)
+{
+	return live_can(r) ? live_chat(r, first) : chat_in_lines(r, first);
 }

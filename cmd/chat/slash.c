@@ -3,6 +3,7 @@
 #include "cmd/chat/slash.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/chat/input.h"
 #include "cmd/command.h"
+#include "cmd/secret.h"
 
 enum {
 	WORDS_MOST = 16, /* after a command's name */
@@ -47,6 +49,50 @@ static bool download(struct run *r, int n, char **words)
 	return true;
 }
 
+static bool ask_always(struct run *r, int n, char **words)
+{
+	(void)n;
+	(void)words;
+	r->mode = RUN_MANUAL;
+	if (r->options.yes)
+		fputs("-y was given: everything is allowed until dcode ends.\n",
+		      stderr);
+	return true;
+}
+
+static bool ask_never(struct run *r, int n, char **words)
+{
+	struct error err = { 0 };
+	int rc = run_check_yolo(r, &err);
+
+	(void)n;
+	(void)words;
+	if (rc == 0)
+		rc = secret_confirm(r->app,
+				    "Run every call on this machine without "
+				    "asking? [y/N] ",
+				    &err);
+	if (rc < 0)
+		(void)app_fail(r->app, &err);
+	else if (rc > 0)
+		r->mode = RUN_YOLO;
+	return true;
+}
+
+static bool print_tokens(struct run *r, int n, char **words)
+{
+	const struct usage *u = &r->agent.usage;
+
+	(void)n;
+	(void)words;
+	fprintf(stderr,
+		"%" PRId64 " tokens in, %" PRId64 " of them read from the "
+		"cache and %" PRId64 " written to it; %" PRId64 " out\n",
+		u->input + u->cache_read + u->cache_write, u->cache_read,
+		u->cache_write, u->output);
+	return true;
+}
+
 static const struct slash_command slash_commands[] = {
 	{ .name = "/help",
 	  .args = "",
@@ -77,6 +123,37 @@ static const struct slash_command slash_commands[] = {
 	  .args = "[--force]",
 	  .summary = "Send what changed here into the sandbox",
 	  .command = &command_sync },
+	{ .name = "/threads",
+	  .args = "[list|show|...]",
+	  .summary = "Conversations that are stored",
+	  .command = &command_threads,
+	  .bare = "list" },
+	{ .name = "/sandbox",
+	  .args = "[list|info|...]",
+	  .summary = "Sandboxes: list, info, exec, cp, stop, rm, gc, ...",
+	  .command = &command_sandbox,
+	  .bare = "list" },
+	{ .name = "/config",
+	  .args = "[get KEY|path]",
+	  .summary = "Settings, with where each comes from",
+	  .command = &command_config },
+	{ .name = "/manual",
+	  .args = "",
+	  .summary = "Ask before each call that acts on this machine",
+	  .run = ask_always },
+	{ .name = "/yolo",
+	  .args = "",
+	  .summary = "Run every call on this machine without asking",
+	  .run = ask_never },
+	{ .name = "/tokens",
+	  .args = "",
+	  .summary = "What this session has used",
+	  .run = print_tokens },
+	{ .name = "/version",
+	  .alias = "/about",
+	  .args = "",
+	  .summary = "The version of dcode",
+	  .command = &command_version },
 	{ .name = "/install",
 	  .args = "NAME",
 	  .summary = "Make a provider ready to use",
@@ -219,4 +296,16 @@ bool slash_run(struct run *r, struct str line)
 	while (n)
 		free(words[--n]);
 	return goes_on;
+}
+
+size_t slash_list(struct fuzzy_item **list)
+{
+	*list = xcalloc(N_COMMANDS, sizeof(**list));
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		(*list)[i] = (struct fuzzy_item){
+			.name = str_of(slash_commands[i].name),
+			.alias = str_of(slash_commands[i].alias),
+			.summary = str_of(slash_commands[i].summary),
+		};
+	return N_COMMANDS;
 }

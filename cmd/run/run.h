@@ -29,7 +29,8 @@ struct run_options {
 	bool apply;         /* --apply */
 	const char *branch; /* --branch NAME, or NULL */
 	bool yes, quiet, no_stream, read_stdin, trust_project;
-	int64_t max_turns;       /* 0: no cap */
+	bool plain;        /* --plain: a chat of lines, without a screen */
+	int64_t max_turns; /* 0: no cap */
 	const char *max_retries; /* checked, or NULL */
 	int64_t timeout_s;       /* 0: not given */
 	struct transfer_options transfers;
@@ -61,11 +62,21 @@ int run_keep_time(struct app *app, int64_t *seconds, struct error *err);
 int run_options_check(const struct run_options *o, struct error *err);
 void run_options_release(struct run_options *o);
 
+/* What a user is asked about on his own machine. */
+enum run_mode {
+	RUN_MANUAL,    /* each call that acts there */
+	RUN_AUTO_EDIT, /* but not edits within the working directory that
+			  touch nothing protected */
+	RUN_YOLO,      /* nothing, as with -y */
+	N_RUN_MODES,
+};
+
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
+	_Atomic int mode;   /* enum run_mode; any thread */
 	struct stop stop;   /* the signals, and --timeout from the start on */
 	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
 	/* The thread that is resumed; id NULL: a new one is begun. */
@@ -147,6 +158,12 @@ enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
  * run was cancelled. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err);
+/* Everything is allowed: -y, or a mode that was chosen later. */
+bool run_allows_all(const struct run *r);
+/* ERR_POLICY where the machine's policy forbids to allow everything. */
+int run_check_yolo(const struct run *r, struct error *err);
+/* "manual", "auto-edit", "yolo" */
+const char *run_mode_name(enum run_mode mode);
 /* Its parts about paths: run_paths.c. */
 enum run_verdict run_decide_reading(const struct run *r, struct approval *a);
 int run_decide_writing(struct run *r, struct approval *a,

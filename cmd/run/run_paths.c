@@ -66,7 +66,7 @@ enum run_verdict run_decide_reading(const struct run *r, struct approval *a)
 			 "tool.",
 			 real);
 		verdict = RUN_REFUSE;
-	} else if (r->options.yes || paths_contain(workdir, real) ||
+	} else if (run_allows_all(r) || paths_contain(workdir, real) ||
 		   evict_is_own(session_id(r->session), real)) {
 		verdict = RUN_ALLOW;
 	} else {
@@ -151,6 +151,13 @@ static void describe_target(const struct run *r, const char *path,
 		buf_addf(place, " (%.*s)", (int)why.len, why.ptr);
 }
 
+/* What a deleted directory holds is not looked through while a user is there to
+ * ask. */
+static bool allows_edit(const struct run *r, const struct approval *a)
+{
+	return r->mode == RUN_AUTO_EDIT && !(a->tool->flags & TOOL_DELETES);
+}
+
 static int decide_target(struct run *r, struct approval *a, const char *path,
 			 struct files_target *t, enum run_verdict *verdict,
 			 struct error *err)
@@ -162,7 +169,7 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 		return -1;
 	find_objection(&protect, t, &why);
 	describe_target(r, path, t, buf_str(&why), &a->place);
-	if (!r->interactive && !why.len)
+	if (!why.len && (!r->interactive || allows_edit(r, a)))
 		*verdict = RUN_ALLOW;
 	a->real_path = t->real;
 	t->real = NULL;

@@ -81,7 +81,7 @@ static int decide_call(struct run *r, struct approval *a,
 			*verdict = run_decide_reading(r, a);
 		return 0;
 	}
-	if (r->options.yes)
+	if (run_allows_all(r))
 		return 0;
 	if (listed && is_listed(r, a))
 		return 0;
@@ -139,7 +139,8 @@ static int forbidden(const char *flag, const char *key,
 }
 
 /* -y would go over each of these. */
-static int check_yes(const struct settings *set, struct error *err)
+static int check_yes(const struct settings *set, const char *what,
+		     struct error *err)
 {
 	static const char *const keys[] = { "startup.mode", "shell.allow_list",
 					    "startup.yolo_switcher" };
@@ -148,10 +149,30 @@ static int check_yes(const struct settings *set, struct error *err)
 		const struct toml_value *v = settings_policy(set, keys[i]);
 
 		if (v && !(v->kind == TOML_BOOL && v->integer))
-			return forbidden("--auto-approve (-y)", keys[i], v,
-					 err);
+			return forbidden(what, keys[i], v, err);
 	}
 	return 0;
+}
+
+bool run_allows_all(const struct run *r)
+{
+	return r->options.yes || r->mode == RUN_YOLO;
+}
+
+int run_check_yolo(const struct run *r, struct error *err)
+{
+	return check_yes(r->app->settings, "yolo", err);
+}
+
+const char *run_mode_name(enum run_mode mode)
+{
+	static const char *const names[] = {
+		[RUN_MANUAL] = "manual",
+		[RUN_AUTO_EDIT] = "auto-edit",
+		[RUN_YOLO] = "yolo",
+	};
+
+	return names[mode];
 }
 
 int run_policy_apply(struct run_options *o, const struct settings *set,
@@ -162,7 +183,7 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 	const struct toml_value *steps =
 		settings_policy(set, "runtime.recursion_limit");
 
-	if (o->yes && check_yes(set, err) < 0)
+	if (o->yes && check_yes(set, "--auto-approve (-y)", err) < 0)
 		return -1;
 	if (list && o->allow.given)
 		return forbidden("--shell-allow-list (-S)", "shell.allow_list",

@@ -81,6 +81,8 @@ static bool only_reads(const struct part *call)
 
 static void cancelled_result(struct tool_job *job)
 {
+	if (job->refused)
+		return; /* that ended the turn, and the model is told */
 	buf_clear(&job->out);
 	buf_addf(&job->out,
 		 "Tool call %s with id %s was cancelled before it ran.",

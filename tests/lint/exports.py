@@ -17,7 +17,6 @@ ALLOWED = {
     "ws_reason",         # contract of WebSockets is checked with
     "supervise_follow",  # a job outlives its reader: what the reader's own
                          # retries rest on
-    "mem_on_exhausted",  # of a terminal that is to be put back
 }
 # `type name(...)` from column 0 to the brace that opens the body.
 DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b|#)[a-z][^;{}()=]*?"

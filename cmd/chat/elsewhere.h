@@ -1,0 +1,15 @@
+/* elsewhere.h - the user's own editor and pager, which take the terminal. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CHAT_ELSEWHERE_H
+#define CMD_CHAT_ELSEWHERE_H
+
+#include "cmd/chat/live_impl.h"
+
+/* The draft in $VISUAL, $EDITOR or vi. A status other than 0 keeps the draft
+ * as it was. */
+void elsewhere_edit(struct live *l);
+/* The newest call with all of its output: above the live part, or in $PAGER
+ * (less -R) when it is longer than the screen. */
+void elsewhere_show_call(struct live *l);
+
+#endif

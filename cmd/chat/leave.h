@@ -1,0 +1,16 @@
+/* leave.h - what both kinds of chat do with the work at their end. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_CHAT_LEAVE_H
+#define CMD_CHAT_LEAVE_H
+
+#include "cmd/run/run.h"
+
+/* Remembers whether a tool ran that may have changed files. */
+void chat_note_event(struct run *r, const struct agent_event *ev);
+/* A chat that ends by itself, with work in a sandbox that is to be deleted,
+ * asks at the terminal what becomes of it. */
+void chat_ask_exit(struct run *r);
+/* True when the program shall end after this error, or by a signal. */
+bool chat_ends(enum err code);
+
+#endif

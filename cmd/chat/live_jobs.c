@@ -1,0 +1,107 @@
+/* live_jobs.c - what the chat's second thread does. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/own_command.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/leave.h"
+#include "cmd/chat/live_impl.h"
+#include "cmd/chat/slash.h"
+
+int live_job_open(void *arg)
+{
+	struct live *l = arg;
+	struct stop stop = app_stop(l->run->app);
+
+	return run_open(l->run, &stop, &l->err);
+}
+
+void live_on_event(void *arg, const struct agent_event *ev)
+{
+	struct live *l = arg;
+
+	chat_note_event(l->run, ev);
+	eventq_push(l->events, ev);
+}
+
+/* Answers of the loop's thread are enum dialog_answer; DIALOG_OPEN: the turn
+ * was stopped instead. */
+int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
+		    struct error *err)
+{
+	struct live *l = arg;
+	enum run_verdict verdict;
+
+	if (run_decide(l->run, a, &verdict, stop, err) < 0)
+		return -1;
+	if (verdict != RUN_ASK)
+		return 0;
+	a->allowed = run_allows_all(l->run) || grants_have(&l->grants, a);
+	if (a->allowed)
+		return 0;
+	switch ((enum dialog_answer)worker_ask(&l->worker, a)) {
+	case DIALOG_ALWAYS:
+		grants_add(&l->grants, a);
+		a->allowed = true;
+		break;
+	case DIALOG_YES:
+		a->allowed = true;
+		break;
+	case DIALOG_OPEN:
+		return stop_check(stop, err);
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* With what the user's own commands have printed since the last one. */
+static int run_prompt(struct live *l, const char *text, const struct stop *stop)
+{
+	char *whole;
+	int rc;
+
+	if (!l->told.len)
+		return agent_run(&l->run->agent, text, stop, &l->err);
+	whole = xasprintf("%s\n%s", l->told.ptr, text);
+	buf_clear(&l->told);
+	rc = agent_run(&l->run->agent, whole, stop, &l->err);
+	free(whole);
+	return rc;
+}
+
+int live_job_run(void *arg)
+{
+	struct live *l = arg;
+	struct stop stop = app_stop(l->run->app);
+	bool hidden = l->now.kind == JOB_HIDDEN_COMMAND;
+
+	switch (l->now.kind) {
+	case JOB_PROMPT:
+		return run_prompt(l, l->now.text, &stop);
+	case JOB_SLASH:
+		worker_borrow_terminal(&l->worker);
+		l->left = !slash_run(l->run, str_of(l->now.text));
+		worker_return_terminal(&l->worker);
+		return 0;
+	default:
+		return agent_run_own_command(&l->run->agent, l->now.text,
+					     hidden ? NULL : &l->told, &stop,
+					     &l->err);
+	}
+}
+
+int live_job_close(void *arg)
+{
+	struct live *l = arg;
+
+	if (!l->status)
+		chat_ask_exit(l->run);
+	if (run_download(l->run, &l->err) < 0 && !l->status)
+		l->status = app_fail(l->run->app, &l->err);
+	run_resume_hint(l->run);
+	run_close(l->run);
+	return 0;
+}

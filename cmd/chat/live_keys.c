@@ -1,0 +1,269 @@
+/* live_keys.c - what is typed into the chat with a screen. */
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/elsewhere.h"
+#include "cmd/chat/live_impl.h"
+
+enum { MAX_MESSAGE = 64 << 20 };
+
+static bool is_ctrl(const struct key_event *ev, char c)
+{
+	return ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_CHAR &&
+	       ev->key.c == (uint32_t)c && ev->key.mods == KEY_CTRL;
+}
+
+/* Replies of the terminal. True when ev is one. */
+static bool on_reply(struct live *l, const struct key_event *ev)
+{
+	switch (ev->kind) {
+	case KEY_EVENT_BACKGROUND:
+		theme_background(&l->theme, ev->value);
+		screen_redraw(&l->screen);
+		return true;
+	case KEY_EVENT_KITTY_FLAGS:
+		l->kitty = true;
+		return true;
+	case KEY_EVENT_DEVICE:
+		if (!l->kitty)
+			tty_use_modify_other_keys(&l->screen.tty);
+		return true;
+	case KEY_EVENT_MODE:
+	case KEY_EVENT_FOCUS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void answer(struct live *l, enum dialog_answer a)
+{
+	dialog_close(&l->dialog);
+	l->asked = NULL;
+	worker_answer(&l->worker, (int)a);
+	live_set_wait(l, "running");
+}
+
+/* A no without a word ends the turn: the user says what he wants instead. */
+static void refuse(struct live *l)
+{
+	l->refused = true;
+	l->stopping = true;
+	l->held = l->n_queue > 0;
+	cancel_trigger(&l->run->app->cancel);
+	answer(l, DIALOG_NO);
+}
+
+static void on_dialog(struct live *l, const struct key_event *ev)
+{
+	struct rows whole = { 0 };
+	enum dialog_answer said = dialog_event(&l->dialog, ev);
+
+	switch (said) {
+	case DIALOG_OPEN:
+		break;
+	case DIALOG_SHOW:
+		if (dialog_render_whole(&l->dialog, screen_columns(&l->screen),
+					&whole))
+			screen_print(&l->screen, &whole, 0, whole.n);
+		rows_release(&whole);
+		break;
+	case DIALOG_NO:
+		refuse(l);
+		break;
+	case DIALOG_REASON:
+		buf_addf(&((struct approval *)l->asked)->reason,
+			 "User rejected the tool call with reason: %s",
+			 l->dialog.reason.ptr);
+		answer(l, said);
+		break;
+	default:
+		answer(l, said);
+		break;
+	}
+}
+
+/* Stops what runs; else empties the draft; else leaves, the second time. */
+static void on_interrupt(struct live *l)
+{
+	if (l->state == LIVE_CLOSING)
+		return;
+	if (l->state != LIVE_IDLE && !l->stopping) {
+		live_stop_job(l);
+	} else if (!editor_is_empty(&l->editor)) {
+		editor_set(&l->editor, STR(""));
+	} else if (l->armed) {
+		l->over = true;
+		l->status = 128 + SIGINT;
+		live_stop_job(l);
+		return;
+	}
+	l->armed = true;
+}
+
+static void on_escape(struct live *l)
+{
+	if (!live_take_back(l))
+		live_stop_job(l);
+	l->held = l->held && l->n_queue;
+}
+
+static void set_mode(struct live *l, enum run_mode mode)
+{
+	struct error err = { 0 };
+
+	l->confirms = false;
+	if (mode == RUN_YOLO && !l->run->app->settings)
+		return;
+	if (mode == RUN_YOLO && run_check_yolo(l->run, &err) < 0) {
+		(void)app_fail(l->run->app, &err);
+		mode = RUN_MANUAL;
+	}
+	if (mode == RUN_YOLO && !l->acknowledged) {
+		l->confirms = true;
+		return;
+	}
+	l->run->mode = (int)mode;
+}
+
+static void send_draft(struct live *l)
+{
+	struct buf text = BUF_INIT(MAX_MESSAGE);
+
+	struct error ignored = { 0 }; /* it is in memory all the same */
+
+	editor_text(&l->editor, &text);
+	editor_reset(&l->editor);
+	if (!str_trim(buf_str(&text)).len) {
+		buf_release(&text);
+		l->held = false; /* Enter goes on with what waits */
+		live_next(l);
+		return;
+	}
+	(void)prompt_history_add(&l->history, buf_str(&text), &ignored);
+	live_submit(l, buf_detach(&text));
+}
+
+static void walk_history(struct live *l, bool older)
+{
+	struct buf draft = BUF_INIT(MAX_MESSAGE);
+	struct str text;
+
+	editor_text(&l->editor, &draft);
+	if (older ? prompt_history_older(&l->history, buf_str(&draft), &text)
+		  : prompt_history_newer(&l->history, buf_str(&draft), &text))
+		editor_set(&l->editor, text);
+	buf_release(&draft);
+}
+
+/* The prompts of the history to choose from, the newest first. */
+static void search_history(struct live *l)
+{
+	size_t n = l->history.n;
+
+	if (!n)
+		return;
+	l->found = xcalloc(n, sizeof(*l->found));
+	for (size_t i = 0; i < n; i++)
+		l->found[i].name = buf_str(&l->history.items[n - 1 - i]);
+	selection_list_open(&l->picker, STR("History"), l->found, n, n);
+	l->picking = true;
+}
+
+static void on_picker(struct live *l, const struct key_event *ev)
+{
+	enum selection_result result = selection_list_event(&l->picker, ev);
+
+	if (result == SELECTION_CHOSEN)
+		editor_set(&l->editor,
+			   l->found[selection_list_chosen(&l->picker)].name);
+	if (result != SELECTION_CHOSEN && result != SELECTION_CANCELLED)
+		return;
+	selection_list_release(&l->picker);
+	free(l->found);
+	l->found = NULL;
+	l->picking = false;
+}
+
+static void leave(struct live *l)
+{
+	l->over = true;
+	live_stop_job(l);
+}
+
+static void on_editor(struct live *l, const struct key_event *ev)
+{
+	enum editor_result result;
+
+	if (ev->kind == KEY_EVENT_KEY &&
+	    complete_key(&l->completer, &l->editor, ev->key))
+		return;
+	result = editor_event(&l->editor, ev);
+	complete_update(&l->completer, &l->editor);
+	switch (result) {
+	case EDITOR_SUBMIT:
+		send_draft(l);
+		break;
+	case EDITOR_OLDER:
+	case EDITOR_NEWER:
+		walk_history(l, result == EDITOR_OLDER);
+		break;
+	case EDITOR_SEARCH:
+		search_history(l);
+		break;
+	case EDITOR_ESCAPE:
+		on_escape(l);
+		break;
+	case EDITOR_INTERRUPT:
+		on_interrupt(l);
+		break;
+	case EDITOR_EOF:
+		leave(l);
+		break;
+	case EDITOR_SUSPEND:
+		screen_stop(&l->screen);
+		break;
+	case EDITOR_REDRAW:
+		screen_redraw(&l->screen);
+		break;
+	case EDITOR_EXTERNAL:
+		elsewhere_edit(l);
+		break;
+	case EDITOR_OUTPUT:
+		elsewhere_show_call(l);
+		break;
+	case EDITOR_MODE:
+		set_mode(l, ((enum run_mode)l->run->mode + 1) % N_RUN_MODES);
+		break;
+	default:
+		break;
+	}
+}
+
+void live_on_key(void *arg, const struct key_event *ev)
+{
+	struct live *l = arg;
+
+	if (on_reply(l, ev))
+		return;
+	l->typed = clock_ms();
+	if (!is_ctrl(ev, 'c'))
+		l->armed = false;
+	if (l->confirms && ev->kind == KEY_EVENT_TEXT) {
+		l->acknowledged = str_is_nocase(ev->text, "y");
+		set_mode(l, l->acknowledged ? RUN_YOLO : RUN_MANUAL);
+	} else if (l->dialog.asked && is_ctrl(ev, 'c')) {
+		on_interrupt(l);
+	} else if (l->dialog.asked) {
+		on_dialog(l, ev);
+	} else if (l->picking) {
+		on_picker(l, ev);
+	} else {
+		on_editor(l, ev);
+	}
+}

@@ -1,0 +1,123 @@
+/* live_queue.c - messages that wait for their turn, and the job that runs. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/live_impl.h"
+#include "cmd/chat/slash.h"
+
+void live_set_wait(struct live *l, const char *what)
+{
+	snprintf(l->wait, sizeof(l->wait), "%s", what);
+	l->since = clock_ms();
+}
+
+/* "!ls" runs where the tools run; "!!ls" too, and the model never sees it. */
+static enum job_kind kind_of(struct str text)
+{
+	if (slash_is_command(str_trim(text)))
+		return JOB_SLASH;
+	if (str_starts(text, "!!"))
+		return JOB_HIDDEN_COMMAND;
+	return str_starts(text, "!") ? JOB_COMMAND : JOB_PROMPT;
+}
+
+static const char *const job_prefix[] = {
+	[JOB_PROMPT] = "",
+	[JOB_SLASH] = "",
+	[JOB_COMMAND] = "!",
+	[JOB_HIDDEN_COMMAND] = "!!",
+};
+
+static void append(struct live *l, enum job_kind kind, const char *text)
+{
+	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
+	l->queue[l->n_queue++] =
+		(struct waiting){ kind,
+				  xstrdup(text + strlen(job_prefix[kind])) };
+}
+
+/* Its text without white space around it, or NULL. */
+static bool is_leave(const char *text)
+{
+	struct str word = str_trim(str_of(text));
+
+	return str_is_nocase(word, "/quit") || str_is_nocase(word, "/q") ||
+	       str_is_nocase(word, "exit");
+}
+
+void live_submit(struct live *l, char *text)
+{
+	l->held = false;
+	if (is_leave(text) && l->state != LIVE_IDLE) {
+		l->over = true;
+		live_stop_job(l);
+	} else if (str_trim(str_of(text)).len) {
+		append(l, kind_of(str_of(text)), text);
+	}
+	free(text);
+	live_next(l);
+}
+
+static void show_message(struct live *l, const struct waiting *m)
+{
+	char *text = xasprintf("%s%s", job_prefix[m->kind], m->text);
+
+	transcript_user(&l->transcript, str_of(text));
+	free(text);
+}
+
+void live_next(struct live *l)
+{
+	if (l->state != LIVE_IDLE || !l->n_queue || l->held || l->over)
+		return;
+	free(l->now.text);
+	l->now = l->queue[0];
+	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
+	show_message(l, &l->now);
+	l->state = LIVE_WORKING;
+	l->stopping = l->refused = l->armed = false;
+	l->calls = 0;
+	l->err = (struct error){ 0 };
+	live_set_wait(l, l->now.kind == JOB_PROMPT ? "waiting for the model"
+						   : "running");
+	worker_run(&l->worker, live_job_run, l);
+}
+
+bool live_take_back(struct live *l)
+{
+	struct waiting *last;
+	struct buf draft = BUF_INIT(64 << 20);
+
+	if (!l->n_queue)
+		return false;
+	last = &l->queue[--l->n_queue];
+	buf_adds(&draft, job_prefix[last->kind]);
+	buf_adds(&draft, last->text);
+	if (!editor_is_empty(&l->editor)) {
+		buf_addc(&draft, '\n');
+		editor_text(&l->editor, &draft);
+	}
+	editor_set(&l->editor, buf_str(&draft));
+	free(last->text);
+	buf_release(&draft);
+	return true;
+}
+
+void live_stop_job(struct live *l)
+{
+	if (l->state == LIVE_IDLE || l->stopping)
+		return;
+	l->stopping = true;
+	l->held = l->n_queue > 0;
+	cancel_trigger(&l->run->app->cancel);
+	if (l->asked) {
+		dialog_close(&l->dialog);
+		l->asked = NULL;
+		worker_answer(&l->worker, DIALOG_OPEN);
+	}
+	live_set_wait(l, "stopping");
+}

@@ -1,0 +1,80 @@
+"""screens.py - dcode in a tmux of its own: keys in, the screen out."""
+# SPDX-License-Identifier: MIT
+import shlex
+import subprocess
+import time
+
+DEADLINE = 30
+
+
+class Screen:
+    """One window of a tmux server that nobody else uses."""
+
+    def __init__(self, place, command, env, cwd, columns=80, lines=24):
+        self.socket = place / "tmux"
+        self.status_file = place / "status"
+        env = {**env, "TMUX_TMPDIR": str(place), "SHELL": "/bin/sh"}
+        env.pop("TERM")
+        line = " ".join(map(shlex.quote, map(str, command)))
+        line += f"; echo $? > {shlex.quote(str(self.status_file))}; sleep 600"
+        self.env = env
+        (place / "tmux.conf").write_text(
+            "set -g status off\nset -g escape-time 10\n"
+            "set -g default-terminal tmux-256color\n"
+            "set -g history-limit 50000\n")
+        self.tmux("-f", place / "tmux.conf", "new-session", "-d", "-c", cwd,
+                  "-x", columns, "-y", lines, line)
+
+    def tmux(self, *args):
+        done = subprocess.run(
+            ["tmux", "-S", str(self.socket), *map(str, args)], env=self.env,
+            check=True, capture_output=True, timeout=DEADLINE)
+        return done.stdout.decode("utf-8", "replace")
+
+    def text(self, scrollback=False):
+        """The screen; with scrollback all that was ever printed."""
+        how = ["-S", "-"] if scrollback else []
+        return self.tmux("capture-pane", "-p", *how)
+
+    def type(self, text):
+        """Characters as they are; keys() for named ones."""
+        self.tmux("send-keys", "-l", text)
+
+    def keys(self, *names):
+        self.tmux("send-keys", *names)
+
+    def until(self, wanted, scrollback=False, seconds=DEADLINE):
+        """Waits for a text, or for a function of the screen to be true."""
+        end = time.monotonic() + seconds
+        test = wanted if callable(wanted) else lambda s: wanted in s
+        while True:
+            seen = self.text(scrollback)
+            if test(seen):
+                return seen
+            assert time.monotonic() < end, f"no {wanted!r} in:\n{seen}"
+            time.sleep(0.02)
+
+    def resize(self, columns, lines):
+        self.tmux("resize-window", "-x", columns, "-y", lines)
+
+    def pid(self):
+        """Of the program itself."""
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        children = subprocess.run(["pgrep", "-P", shell], check=True,
+                                  capture_output=True).stdout.split()
+        return int(children[0])
+
+    def status(self):
+        """The exit status, once it has ended."""
+        end = time.monotonic() + DEADLINE
+        while not (self.status_file.exists() and
+                   self.status_file.read_text().strip()):
+            assert time.monotonic() < end, f"still runs:\n{self.text()}"
+            time.sleep(0.02)
+        return int(self.status_file.read_text())
+
+    def close(self):
+        subprocess.run(["tmux", "-S", str(self.socket), "kill-server"],
+                       env=self.env, capture_output=True, timeout=DEADLINE)
+
+

@@ -1,0 +1,253 @@
+"""test_live_chat.py - the chat with a screen, as a user sees and types it."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import signal
+import tempfile
+import pathlib
+
+import pytest
+
+from screens import Screen
+
+HELLO = {"turns": [{"text": "Hello there."}], "repeat": True, "by": "count"}
+SLOW = {"turns": [{"text": "Hello there.", "delay_ms": 1500}],
+        "repeat": True, "by": "count"}
+DONE = {"text": "done."}
+
+
+@pytest.fixture
+def live(dcode, env, tmp_path, model):
+    """live(turns) -> (Screen at its prompt, the model's server)."""
+    open_ones = []
+
+    def begin(turns, args=(), ready="anthropic:m", **size):
+        server = model(turns)
+        place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+        (tmp_path / "work").mkdir(exist_ok=True)
+        s = Screen(place, [dcode, "-M", "anthropic:m", *args], env,
+                   tmp_path / "work", **size)
+        open_ones.append(s)
+        s.until(ready)
+        return s, server
+    yield begin
+    for s in open_ones:
+        s.close()
+
+
+def prompts(server):
+    return [r["body"]["messages"][-1]["content"][0]["text"]
+            for r in server.requests]
+
+
+def execute(command):
+    return {"tool_calls": [{"name": "execute", "args": {"command": command}}]}
+
+
+def test_an_answer_stands_above_the_editor(live):
+    s, server = live(HELLO)
+    s.type("hi")
+    s.keys("Enter")
+    seen = s.until("Hello there.")
+    assert prompts(server) == ["hi"]
+    assert seen.index("hi") < seen.index("Hello there.")
+    assert seen.index("Hello there.") < seen.index("anthropic:m \u00b7") \
+        if "anthropic:m \u00b7" in seen else True
+
+
+def test_lines_are_made_without_sending(live):
+    s, server = live(HELLO)
+    s.type("one")
+    s.keys("C-j")
+    s.type("two\\")
+    s.keys("Enter")
+    s.type("three")
+    s.keys("M-Enter")
+    s.type("four")
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert prompts(server) == ["one\ntwo\nthree\nfour"]
+
+
+def test_what_is_typed_meanwhile_waits_and_is_shown(live):
+    s, server = live(SLOW)
+    s.type("first")
+    s.keys("Enter")
+    s.until("Esc stops it")
+    s.type("second")
+    s.keys("Enter")
+    seen = s.until("1 queued")
+    assert "+ second" in seen
+    s.until(lambda t: t.count("Hello there.") == 2)
+    assert prompts(server) == ["first", "second"]
+
+
+def test_escape_takes_back_what_waits_and_then_stops(live):
+    s, server = live({"turns": [{"text": "late", "delay_ms": 60000}],
+                      "repeat": True, "by": "count"})
+    s.type("first")
+    s.keys("Enter")
+    s.until("Esc stops it")
+    s.type("second")
+    s.keys("Enter")
+    s.until("+ second")
+    s.keys("Escape")
+    s.until(lambda t: "+ second" not in t and "second" in t)
+    s.keys("Escape")
+    s.until("Interrupted")
+    assert prompts(server) == ["first"]
+
+
+def test_interrupt_keeps_the_queue_and_leaves_at_an_empty_prompt(live):
+    s, server = live({"turns": [{"text": "late", "delay_ms": 60000}],
+                      "repeat": True, "by": "count"})
+    s.type("first")
+    s.keys("Enter")
+    s.until("Esc stops it")
+    s.type("second")
+    s.keys("Enter")
+    s.until("+ second")
+    s.keys("C-c")
+    s.until("Interrupted")
+    s.until("+ second")
+    assert prompts(server) == ["first"]
+    s.keys("C-c")
+    s.until(lambda t: "dcode -r" in t)
+    assert s.status() == 130
+
+
+def test_end_of_input_leaves_only_at_an_empty_prompt(live):
+    s, server = live(HELLO)
+    s.type("xyz")
+    s.keys("Home", "C-d")
+    s.until(lambda t: "yz" in t and "xyz" not in t)
+    s.keys("C-u", "C-e", "C-u", "C-d")
+    assert s.status() == 0
+    assert not server.requests
+
+
+@pytest.mark.parametrize("key, ran, more", [
+    ("y", True, 1), ("n", False, 0), ("Escape", False, 0)])
+def test_a_call_is_shown_and_asked_about(live, tmp_path, key, ran, more):
+    s, server = live([execute("echo 1 > made"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("echo 1 > made")
+    s.until("y yes")
+    assert not (tmp_path / "work" / "made").exists()
+    s.keys(key)
+    s.until("done." if more else "what you would like")
+    assert (tmp_path / "work" / "made").exists() == ran
+    assert len(server.requests) == 1 + more
+    assert "execute" in seen
+
+
+def test_a_no_with_a_reason_goes_on(live, tmp_path):
+    s, server = live([execute("touch made"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("w")
+    s.until("No, because")
+    s.type("use make instead")
+    s.keys("Enter")
+    s.until("done.")
+    assert not (tmp_path / "work" / "made").exists()
+    assert "use make instead" in json.dumps(server.requests[-1]["body"])
+
+
+def test_always_is_for_exactly_what_was_shown(live, tmp_path):
+    s, server = live([execute("echo a >> log"), execute("echo a >> log"),
+                      execute("echo b >> log"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("a")
+    s.until("echo b >> log")
+    s.until("y yes")
+    assert (tmp_path / "work" / "log").read_text() == "a\na\n"
+    s.keys("n")
+    s.until("what you would like")
+    assert (tmp_path / "work" / "log").read_text() == "a\na\n"
+
+
+def test_a_command_of_ones_own_is_told_to_the_model(live):
+    s, server = live(HELLO)
+    s.type("!echo $((40+2))")
+    s.keys("Enter")
+    s.until("42")
+    s.type("!!echo $((60+6))")
+    s.keys("Enter")
+    s.until("66")
+    s.type("hi")
+    s.keys("Enter")
+    s.until("Hello there.")
+    sent = json.dumps(server.requests[-1]["body"]["messages"])
+    assert "echo $((40+2))" in sent and "42" in sent
+    assert "60+6" not in sent and "66" not in sent
+
+
+def test_slash_commands_print_into_the_scrollback(live):
+    s, _ = live(HELLO)
+    s.type("/help")
+    s.keys("Enter")
+    s.until("/apply")
+    s.type("hi")
+    s.keys("Enter")
+    s.until("Hello there.")
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
+    assert "/apply" in s.text(True)
+
+
+def test_the_terminal_is_as_before_after_every_way_out(live):
+    for way in ("quit", signal.SIGTERM, signal.SIGHUP, "interrupt"):
+        s, _ = live(HELLO)
+        if way == "quit":
+            s.type("/quit")
+            s.keys("Enter")
+        elif way == "interrupt":
+            s.keys("C-c", "C-c")
+        else:
+            os.kill(s.pid(), way)
+        status = s.status()
+        assert status == (0 if way == "quit" else 130 if way == "interrupt"
+                          else 128 + way)
+        tty = s.tmux("display-message", "-p", "#{pane_tty}").strip()
+        with open(tty) as terminal:
+            import termios
+            flags = termios.tcgetattr(terminal)[3]
+        assert flags & termios.ICANON and flags & termios.ECHO
+        assert s.tmux("display-message", "-p",
+                      "#{cursor_flag}").strip() == "1"
+
+
+def test_a_failure_to_begin_is_said_and_ends(live, env):
+    env["DCODE_NOTHING"] = "1"
+    s, _ = live(HELLO, args=["--sandbox", "daytona"], ready="DAYTONA_API_KEY")
+    assert s.status() == 1
+
+
+def test_plain_is_the_chat_of_lines(live):
+    s, _ = live(HELLO, args=["--plain"], ready="/quit")
+    s.type("hi")
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert "Esc stops" not in s.text(True)
+
+
+def test_answers_stay_whole_through_resizes(live):
+    text = "\n\n".join(f"Paragraph {i} of the long answer." for i in range(60))
+    s, _ = live([{"text": text}, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("Paragraph 59")
+    for size in ((40, 10), (120, 40), (60, 20), (80, 24)):
+        s.resize(*size)
+    s.type("more")
+    s.keys("Enter")
+    s.until("done.")
+    seen = s.text(True)
+    for i in range(60):
+        assert seen.count(f"Paragraph {i} of") == 1, i
