@@ -77,6 +77,17 @@ static void add_base(struct rows *r, struct span look, struct str text)
 		add_bytes(r, look, STR(" "));
 }
 
+/* Cells of the open row behind its last tab stop: of a row of tabs each cell is
+ * measured once. */
+static size_t cells_behind_stop(const struct rows *r)
+{
+	size_t from = r->rows[r->n - 1].byte;
+
+	if (r->tab_byte > from)
+		from = r->tab_byte;
+	return width_cells(str_skip(buf_str(&r->bytes), from));
+}
+
 /* Text without LF. */
 static void add_piece(struct rows *r, struct span look, struct str text)
 {
@@ -89,10 +100,11 @@ static void add_piece(struct rows *r, struct span look, struct str text)
 			add_base(r, look, (struct str){ text.ptr, n });
 		add_bytes(r, look, (struct str){ text.ptr, n });
 		if (n < text.len) {
-			size_t at = rows_cells(r, r->n - 1) % ROWS_TAB;
+			size_t at = cells_behind_stop(r) % ROWS_TAB;
 
 			add_bytes(r, look,
 				  (struct str){ blanks, ROWS_TAB - at });
+			r->tab_byte = r->bytes.len;
 			n++;
 		}
 		text = str_skip(text, n);
@@ -225,6 +237,7 @@ void rows_consume(struct rows *r, size_t n)
 		return;
 	}
 	at = r->rows[n];
+	r->tab_byte = 0;
 	buf_consume(&r->bytes, at.byte);
 	r->n_spans -= at.span;
 	if (r->n_spans)
@@ -240,6 +253,7 @@ void rows_clear(struct rows *r)
 {
 	buf_clear(&r->bytes);
 	buf_clear(&r->links);
+	r->tab_byte = 0;
 	r->n_spans = 0;
 	r->n = 0;
 	r->open = false;

@@ -71,6 +71,7 @@ struct rows {
 	size_t n, cap_rows;
 	struct buf links; /* addresses, a NUL after each */
 	struct buf clean; /* working memory of rows_add() */
+	size_t tab_byte;  /* of the last tab stop; bytes are added behind it */
 	bool open;
 };
 
