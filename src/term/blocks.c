@@ -65,24 +65,21 @@ static bool is_heading(struct str text)
 
 static bool is_underline(struct str text)
 {
-	size_t n = 0;
+	char c = text.len ? text.ptr[0] : '\0';
 
-	if (text.len && (text.ptr[0] == '=' || text.ptr[0] == '-'))
-		n = count_run(text, text.ptr[0]);
-	return n && is_blank(str_skip(text, n));
+	return (c == '=' || c == '-') &&
+	       is_blank(str_skip(text, count_run(text, c)));
 }
 
 /* The length of the fence that text begins with, or 0. */
 static size_t fence_length(struct str text)
 {
-	size_t n = 0;
+	char c = text.len ? text.ptr[0] : '\0';
+	size_t n = c == '`' || c == '~' ? count_run(text, c) : 0;
 
-	if (text.len && (text.ptr[0] == '`' || text.ptr[0] == '~'))
-		n = count_run(text, text.ptr[0]);
 	if (n < 3)
 		return 0;
-	if (text.ptr[0] == '`' &&
-	    str_find(str_skip(text, n), '`') < text.len - n)
+	if (c == '`' && str_find(str_skip(text, n), '`') < text.len - n)
 		return 0;
 	return n;
 }

@@ -24,6 +24,23 @@ enum diff_kind diff_line_kind(struct str line, bool *in_hunk)
 	return str_starts(line, "-") ? DIFF_REMOVED : DIFF_CONTEXT;
 }
 
+bool diff_lines_are_unified(struct str text)
+{
+	static const char *const order[] = { "--- ", "+++ ", "@@ -" };
+	size_t at = 0;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		if (str_starts(line, order[at]))
+			at++;
+		else
+			at = str_starts(line, order[0]) ? 1 : 0;
+		if (at == sizeof(order) / sizeof(*order))
+			return true;
+	}
+	return false;
+}
+
 struct diff_text {
 	struct str *items;
 	size_t n;
@@ -31,13 +48,13 @@ struct diff_text {
 
 static struct diff_text split_lines(struct str text)
 {
-	struct diff_text l = { NULL, 0 };
-	size_t room = 0;
+	size_t room = 64;
+	struct diff_text l = { xcalloc(room, sizeof(*l.items)), 0 };
 	struct str line;
 
 	while (str_split(&text, '\n', &line)) {
 		if (l.n == room) {
-			room = room ? 2 * room : 64;
+			room *= 2;
 			l.items = xrealloc(l.items, room, sizeof(*l.items));
 		}
 		l.items[l.n++] = line;

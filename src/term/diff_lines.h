@@ -17,6 +17,9 @@ enum diff_kind {
  * ("--- "): *in_hunk is false before the first line, then kept by it. */
 enum diff_kind diff_line_kind(struct str line, bool *in_hunk);
 
+/* Whether text holds a unified diff: lines of ---, +++ and @@ in this order. */
+bool diff_lines_are_unified(struct str text);
+
 /* Lines of old_text, then of new_text: n_old removed, n_new added, after `same`
  * lines that both have. The last step has neither. */
 struct diff_step {

@@ -54,15 +54,6 @@ void highlight_begin(struct highlight *h, struct str name)
 			h->language = l;
 }
 
-void highlight_begin_file(struct highlight *h, struct str path)
-{
-	size_t at = path.len;
-
-	while (at && path.ptr[at - 1] != '.' && path.ptr[at - 1] != '/')
-		at--;
-	highlight_begin(h, str_skip(path, at));
-}
-
 static void add(struct rows *out, enum style_role role, struct str text)
 {
 	rows_add(out, (struct style){ .role = (uint8_t)role }, text);

@@ -21,8 +21,6 @@ struct highlight {
 /* name: of a fence ("c", "py title=x") or a file's suffix, any case; unknown
  * ones are plain. */
 void highlight_begin(struct highlight *h, struct str name);
-/* Begins with the language that the name of a file tells. */
-void highlight_begin_file(struct highlight *h, struct str path);
 /* Adds the next line, without its LF, to the open row of out. */
 void highlight_line(struct highlight *h, struct str line, struct rows *out);
 

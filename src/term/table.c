@@ -121,6 +121,22 @@ static void add_cell(struct layout *l, const struct rows *text, size_t row,
 		add_blanks(l->out, space - left);
 }
 
+/* One row of a line: that of each of its wrapped cells. */
+static void add_cells(struct layout *l, const struct rows *cells, size_t row)
+{
+	add_prefix(l);
+	for (size_t c = 0; c < l->t->columns; c++) {
+		if (c) {
+			rows_add(l->out, muted, STR(" "));
+			rows_adds(l->out, muted,
+				  theme_glyph(l->theme, GLYPH_BOX_V));
+			rows_add(l->out, muted, STR(" "));
+		}
+		add_cell(l, &cells[c], row, c);
+	}
+	rows_end(l->out);
+}
+
 /* One line of the table: as many rows as its highest cell. */
 static void add_line(struct layout *l, size_t first)
 {
@@ -135,19 +151,8 @@ static void add_line(struct layout *l, size_t first)
 		if (cells[c].n > high)
 			high = cells[c].n;
 	}
-	for (size_t row = 0; row < high; row++) {
-		add_prefix(l);
-		for (size_t c = 0; c < l->t->columns; c++) {
-			if (c) {
-				rows_add(l->out, muted, STR(" "));
-				rows_adds(l->out, muted,
-					  theme_glyph(l->theme, GLYPH_BOX_V));
-				rows_add(l->out, muted, STR(" "));
-			}
-			add_cell(l, &cells[c], row, c);
-		}
-		rows_end(l->out);
-	}
+	for (size_t row = 0; row < high; row++)
+		add_cells(l, cells, row);
 	for (size_t c = 0; c < l->t->columns; c++)
 		rows_release(&cells[c]);
 }
@@ -172,7 +177,7 @@ static void add_rule(struct layout *l)
 }
 
 /* "head: cell", for what does not fit side by side. */
-static void add_entry(struct layout *l, size_t i)
+static void add_entry(struct layout *l, size_t i, size_t column)
 {
 	const struct table *t = l->t;
 	struct wrap w = *l->place;
@@ -183,7 +188,7 @@ static void add_entry(struct layout *l, size_t i)
 	l->begun = true;
 	w.words = true;
 	if (i >= t->columns) {
-		add_row(&line, &t->cells, i % t->columns);
+		add_row(&line, &t->cells, column);
 		rows_add(&line, muted, STR(": "));
 	}
 	add_row(&line, &t->cells, i);
@@ -195,14 +200,15 @@ static void add_entry(struct layout *l, size_t i)
 static void add_list(struct layout *l)
 {
 	const struct table *t = l->t;
+	size_t first = t->cells.n > t->columns ? t->columns : 0;
 
-	for (size_t i = t->cells.n > t->columns ? t->columns : 0;
-	     i < t->cells.n; i++) {
-		if (i > t->columns && i % t->columns == 0) {
+	for (size_t i = first; i < t->cells.n; i += t->columns) {
+		if (i > first) {
 			add_prefix(l);
 			rows_end(l->out);
 		}
-		add_entry(l, i);
+		for (size_t c = 0; c < t->columns && i + c < t->cells.n; c++)
+			add_entry(l, i + c, c);
 	}
 }
 

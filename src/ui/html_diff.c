@@ -2,24 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui/html_diff.h"
 
+#include "term/diff_lines.h"
+
 enum { CONTEXT = 3 }; /* lines around an edit */
-
-bool html_diff_is(struct str text)
-{
-	static const char *const order[] = { "--- ", "+++ ", "@@ -" };
-	size_t at = 0;
-	struct str line;
-
-	while (str_split(&text, '\n', &line)) {
-		if (str_starts(line, order[at]))
-			at++;
-		else
-			at = str_starts(line, order[0]) ? 1 : 0;
-		if (at == sizeof(order) / sizeof(*order))
-			return true;
-	}
-	return false;
-}
 
 static void add_line(struct html *h, const char *class, char sign,
 		     struct str line)
@@ -32,23 +17,10 @@ static void add_line(struct html *h, const char *class, char sign,
 	html_markup(h, class ? "</span>\n" : "\n");
 }
 
-/* NULL: context. A hunk's own lines may look like a head ("--- "). */
-static const char *line_class(struct str line, bool *in_hunk)
-{
-	if (str_starts(line, "@@ ")) {
-		*in_hunk = true;
-		return "at";
-	}
-	if (str_starts(line, "diff "))
-		*in_hunk = false;
-	if (!*in_hunk &&
-	    (str_starts(line, "+++ ") || str_starts(line, "--- ") ||
-	     !(line.len && (line.ptr[0] == '+' || line.ptr[0] == '-'))))
-		return "head";
-	if (str_starts(line, "+"))
-		return "add";
-	return str_starts(line, "-") ? "del" : NULL;
-}
+static const char *const classes[] = {
+	[DIFF_CONTEXT] = NULL, [DIFF_ADDED] = "add", [DIFF_REMOVED] = "del",
+	[DIFF_HUNK] = "at",    [DIFF_HEAD] = "head",
+};
 
 void html_diff(struct html *h, struct str text)
 {
@@ -61,93 +33,57 @@ void html_diff(struct html *h, struct str text)
 	rest = buf_str(&masked);
 	html_markup(h, "<pre class=\"diff\">");
 	while (str_split(&rest, '\n', &line))
-		add_line(h, line_class(line, &in_hunk), 0, line);
+		add_line(h, classes[diff_line_kind(line, &in_hunk)], 0, line);
 	html_markup(h, "</pre>\n");
 	buf_release(&masked);
 }
 
-/* Bytes of the lines that both begin with. */
-static size_t same_head(struct str a, struct str b)
-{
-	size_t least = a.len < b.len ? a.len : b.len;
-	size_t same = 0;
-
-	for (size_t i = 0; i < least && a.ptr[i] == b.ptr[i]; i++)
-		if (a.ptr[i] == '\n')
-			same = i + 1;
-	return same;
-}
-
-/* Bytes of the whole lines that both end with, in what is left of them. */
-static size_t same_tail(struct str a, struct str b)
-{
-	size_t least = a.len < b.len ? a.len : b.len;
-	struct str longer = a.len > b.len ? a : b;
-	size_t same = 0;
-	size_t i = 1;
-
-	for (; i <= least && a.ptr[a.len - i] == b.ptr[b.len - i]; i++)
-		if (a.ptr[a.len - i] == '\n')
-			same = i - 1;
-	/* All of the shorter one, where a line of the longer begins. */
-	if (i > least && i <= longer.len && longer.ptr[longer.len - i] == '\n')
-		same = least;
-	return same;
-}
-
-static size_t count_lines(struct str text)
-{
-	struct str line;
-	size_t n = 0;
-
-	while (str_split(&text, '\n', &line))
-		n++;
-	return n;
-}
-
-static void add_lines(struct html *h, const char *class, char sign,
-		      struct str text)
+/* Lines that both texts have: those next to a change. */
+static void add_same(struct html *h, struct str *old_rest, struct str *new_rest,
+		     size_t n, bool begin, bool end)
 {
 	struct str line;
 
-	while (str_split(&text, '\n', &line))
-		add_line(h, class, sign, line);
-}
-
-/* The last lines of what comes before an edit, or the first behind it. */
-static void add_context(struct html *h, struct str text, bool last)
-{
-	size_t lines = count_lines(text);
-	struct str line;
-
-	for (size_t i = 0; str_split(&text, '\n', &line); i++)
-		if (last ? i + CONTEXT >= lines : i < CONTEXT)
+	for (size_t i = 0; i < n; i++) {
+		str_split(old_rest, '\n', &line);
+		str_split(new_rest, '\n', &line);
+		if ((!begin && i < CONTEXT) || (!end && i + CONTEXT >= n))
 			add_line(h, NULL, ' ', line);
+	}
+}
+
+static void add_lines(struct html *h, enum diff_kind kind, struct str *rest,
+		      size_t n)
+{
+	struct str line;
+
+	while (n-- && str_split(rest, '\n', &line))
+		add_line(h, classes[kind], kind == DIFF_ADDED ? '+' : '-',
+			 line);
 }
 
 void html_diff_edit(struct html *h, struct str before, struct str after)
 {
-	struct buf old = BUF_INIT(SIZE_MAX / 4);
-	struct buf new = BUF_INIT(SIZE_MAX / 4);
-	struct str a;
-	struct str b;
-	size_t head;
-	size_t tail;
+	struct buf old_text = BUF_INIT(SIZE_MAX / 4);
+	struct buf new_text = BUF_INIT(SIZE_MAX / 4);
+	struct diff_steps steps = { 0 };
+	struct str old_rest;
+	struct str new_rest;
 
-	mask_text(h->mask, before, &old);
-	mask_text(h->mask, after, &new);
-	a = buf_str(&old);
-	b = buf_str(&new);
-	head = same_head(a, b);
-	tail = same_tail(str_skip(a, head), str_skip(b, head));
+	mask_text(h->mask, before, &old_text);
+	mask_text(h->mask, after, &new_text);
+	old_rest = buf_str(&old_text);
+	new_rest = buf_str(&new_text);
+	diff_lines(old_rest, new_rest, &steps);
 	html_markup(h, "<pre class=\"diff\">");
-	add_context(h, (struct str){ a.ptr, head }, true);
-	add_lines(h, "del", '-',
-		  (struct str){ a.ptr + head, a.len - head - tail });
-	add_lines(h, "add", '+',
-		  (struct str){ b.ptr + head, b.len - head - tail });
-	add_context(h, str_skip(a, a.len - tail), false);
+	for (size_t i = 0; i < steps.n; i++) {
+		add_same(h, &old_rest, &new_rest, steps.items[i].same, i == 0,
+			 i + 1 == steps.n);
+		add_lines(h, DIFF_REMOVED, &old_rest, steps.items[i].n_old);
+		add_lines(h, DIFF_ADDED, &new_rest, steps.items[i].n_new);
+	}
 	html_markup(h, "</pre>\n");
-	buf_release(&old);
-	buf_release(&new);
+	diff_steps_release(&steps);
+	buf_release(&old_text);
+	buf_release(&new_text);
 }

@@ -5,8 +5,6 @@
 
 #include "ui/html.h"
 
-/* Whether text holds a unified diff: lines of ---, +++ and @@ in this order. */
-bool html_diff_is(struct str text);
 /* A unified diff, masked. */
 void html_diff(struct html *h, struct str text);
 /* What replaces one text by another; lines that both begin or end with are

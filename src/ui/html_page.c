@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "model/message_mask.h"
+#include "term/diff_lines.h"
 #include "ui/html_diff.h"
 #include "ui/html_markdown.h"
 #include "ui/summary.h"
@@ -146,7 +147,7 @@ static void begin_fold(struct html *h, const char *class)
 
 static void add_pre(struct html *h, struct str text)
 {
-	if (html_diff_is(text)) {
+	if (diff_lines_are_unified(text)) {
 		html_diff(h, text);
 		return;
 	}

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "term/diff_lines.h"
+#include "term/diffview.h"
 #include "term/wrap.h"
 
 enum {
@@ -388,6 +390,17 @@ static void add_arguments(const struct transcript *t, struct rows *out)
 	cJSON_Delete(args);
 }
 
+static void add_output(const struct transcript *t, struct rows *out)
+{
+	struct diffview d = { t->look.theme, t->look.columns, false };
+	struct str text = buf_str(&t->newest_output);
+
+	if (diff_lines_are_unified(text))
+		diffview_unified(&d, text, out);
+	else
+		add_text(t, "", (struct style){ 0 }, text, out);
+}
+
 bool transcript_newest(const struct transcript *t, struct rows *out)
 {
 	struct buf note = BUF_INIT(128);
@@ -397,7 +410,7 @@ bool transcript_newest(const struct transcript *t, struct rows *out)
 	toolview_line(&t->newest, &t->look, out);
 	if (!toolview_diff(&t->newest_call, NULL, &t->look, out))
 		add_arguments(t, out);
-	add_text(t, "", (struct style){ 0 }, buf_str(&t->newest_output), out);
+	add_output(t, out);
 	if (t->newest_cut) {
 		buf_addf(&note, "%zu more bytes were not kept", t->newest_cut);
 		add_text(t, "", muted, buf_str(&note), out);

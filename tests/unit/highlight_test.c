@@ -91,19 +91,6 @@ static void lines_of_a_diff_are_coloured(void **state)
 	      "{code| c}\n{removed|-d}\n{added|+e}\n");
 }
 
-static void the_name_of_a_file_tells_its_language(void **state)
-{
-	struct highlight h;
-
-	(void)state;
-	highlight_begin_file(&h, STR("/a.b/c.py"));
-	assert_non_null(h.language);
-	highlight_begin_file(&h, STR("/a.py/zz"));
-	assert_null(h.language);
-	highlight_begin_file(&h, STR("Makefile"));
-	assert_non_null(h.language);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,7 +101,6 @@ int main(void)
 		cmocka_unit_test(a_hash_within_a_word_begins_no_comment),
 		cmocka_unit_test(keywords_are_whole_words),
 		cmocka_unit_test(lines_of_a_diff_are_coloured),
-		cmocka_unit_test(the_name_of_a_file_tells_its_language),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

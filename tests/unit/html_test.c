@@ -7,6 +7,7 @@
 #include <sodium.h>
 
 #include "base/mem.h"
+#include "term/diff_lines.h"
 #include "ui/html_diff.h"
 #include "ui/html_markdown.h"
 #include "ui/html_page.h"
@@ -249,10 +250,12 @@ static void a_diff_is_known_and_coloured(void **state)
 			   "@@ -1,3 +1,2 @@\n c<\n--- x\n+y\n";
 
 	(void)state;
-	assert_true(html_diff_is(str_of(diff)));
-	assert_true(html_diff_is(STR("text\n--- a\n+++ b\n@@ -1 +1 @@\n")));
-	assert_false(html_diff_is(STR("--- a\nx\n+++ b\n@@ -1 +1 @@\n")));
-	assert_false(html_diff_is(STR("")));
+	assert_true(diff_lines_are_unified(str_of(diff)));
+	assert_true(diff_lines_are_unified(
+		STR("text\n--- a\n+++ b\n@@ -1 +1 @@\n")));
+	assert_false(
+		diff_lines_are_unified(STR("--- a\nx\n+++ b\n@@ -1 +1 @@\n")));
+	assert_false(diff_lines_are_unified(STR("")));
 	html_diff(&h, str_of(diff));
 	assert_string_equal(end(&h),
 			    "<pre class=\"diff\"><span class=\"head\">diff "

@@ -339,6 +339,7 @@ static void hostile_texts_take_work_by_their_length_and_stay_whole(void **state)
 		{ "   - a\n", 20000 },
 		{ "a\n\n", 40000 },
 		{ "\t", 30000 },
+		{ "a\tb", 30000 },
 		{ "\\\n", 50000 },
 	};
 

@@ -332,6 +332,25 @@ static void the_newest_call_is_kept_in_full_up_to_a_limit(void **state)
 	transcript_release(&t);
 }
 
+static void a_diff_that_a_command_prints_is_coloured_in_full(void **state)
+{
+	struct transcript t = begin();
+	struct part a = call_of("a", "execute", "{\"command\":\"d\"}");
+	struct rows rows = { 0 };
+	char *shown;
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &a, "", 0);
+	tool(&t, EVENT_TOOL_OUTPUT, &a, "--- a\n+++ b\n@@ -1 +1 @@\n-c\n+d\n",
+	     0);
+	assert_true(transcript_newest(&t, &rows));
+	shown = markup(&rows);
+	assert_non_null(strstr(shown, "{removed|-c}\n{added|+d}\n"));
+	free(shown);
+	rows_release(&rows);
+	transcript_release(&t);
+}
+
 static void a_long_session_does_not_grow(void **state)
 {
 	struct transcript t = begin();
@@ -369,6 +388,8 @@ int main(void)
 		cmocka_unit_test(thinking_is_folded_to_its_first_words),
 		cmocka_unit_test(an_answer_that_begins_again_is_said),
 		cmocka_unit_test(the_newest_call_is_kept_in_full_up_to_a_limit),
+		cmocka_unit_test(
+			a_diff_that_a_command_prints_is_coloured_in_full),
 		cmocka_unit_test(a_long_session_does_not_grow),
 	};
 
