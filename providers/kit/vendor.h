@@ -207,6 +207,12 @@ int vendor_send(struct sandbox *sb, const struct rest_ask *ask,
 int vendor_wait(struct sandbox *sb, cJSON *answer, const char *want,
 		const struct sandbox_spec *spec, const struct stop *stop,
 		struct error *err);
+/* Until check() is not 0, looks counting for it what it sees: 0, or -1. */
+int vendor_poll(struct vendor_client *c, const char *id, int64_t within_ms,
+		int (*check)(struct vendor_client *c, const char *id,
+			     int *looks, const struct stop *stop,
+			     struct error *err),
+		const struct stop *stop, struct error *err);
 /* A request to the sandbox failed: is it there? 0 to try again, a stopped one
  * started; -1 with ERR_GONE or why nobody can tell. */
 int vendor_ensure_running(struct sandbox *sb, const struct stop *stop,

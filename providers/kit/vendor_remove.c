@@ -5,8 +5,6 @@
 #include "providers/kit/vendor.h"
 
 enum {
-	POLL_MS = 100, /* grows by a quarter each time */
-	POLL_MAX_MS = 1000,
 	END_MS = 120000,
 	LOOKS_MAX = 4, /* that see no end coming: about 0.4 s */
 };
@@ -31,23 +29,6 @@ static int check_ended(struct vendor_client *c, const char *id, int *looks,
 				 "the %s %s is not being deleted",
 				 c->vendor->noun, id);
 	return 0;
-}
-
-static int await_end(struct vendor_client *c, const char *id,
-		     const struct stop *stop, struct error *err)
-{
-	struct stop within = stop_within(stop, END_MS);
-	int64_t pause = POLL_MS;
-	int looks = 0;
-	int rc;
-
-	while ((rc = check_ended(c, id, &looks, &within, err)) == 0) {
-		if (stop_sleep(&within, pause, err) < 0)
-			return -1;
-		if (pause < POLL_MAX_MS)
-			pause += pause / 4;
-	}
-	return rc < 0 ? -1 : 0;
 }
 
 /* As far as the answer to the request tells. */
@@ -95,7 +76,7 @@ int vendor_remove(struct sandbox_client *host, const char *id,
 	if (rc > 0 || ended)
 		return rc;
 	if (v->awaits_end && (rc == 0 || why.http_status == 409))
-		return await_end(c, id, stop, err);
+		return vendor_poll(c, id, END_MS, check_ended, stop, err);
 	if (v->awaits_end && why.http_status == 400)
 		return confirm(c, id, &why, stop, err);
 	*err = why;

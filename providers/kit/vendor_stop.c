@@ -4,8 +4,6 @@
 #include "providers/kit/vendor.h"
 
 enum {
-	POLL_MS = 100, /* grows by a quarter each time */
-	POLL_MAX_MS = 1000,
 	STOP_MS = 120000,    /* to save its memory, where a vendor does */
 	REQUEST_MS = 110000, /* some answer when it has stopped */
 	LOOKS_MAX = 8,       /* that see it run on: about 2 s */
@@ -50,23 +48,6 @@ static int check_stopped(struct vendor_client *c, const char *id, int *looks,
 			 c->vendor->noun, id);
 }
 
-static int await_stop(struct vendor_client *c, const char *id,
-		      const struct stop *stop, struct error *err)
-{
-	struct stop within = stop_within(stop, STOP_MS);
-	int64_t pause = POLL_MS;
-	int looks = 0;
-	int rc;
-
-	while ((rc = check_stopped(c, id, &looks, &within, err)) == 0) {
-		if (stop_sleep(&within, pause, err) < 0)
-			return -1;
-		if (pause < POLL_MAX_MS)
-			pause += pause / 4;
-	}
-	return rc < 0 ? -1 : 0;
-}
-
 /* Refused because its state is changing, or is what was asked for. */
 static bool may_be_stopping(const struct error *why)
 {
@@ -82,8 +63,9 @@ static int stop_running(struct vendor_client *c, const char *id,
 	struct error later = { 0 };
 
 	if (ask_stop(c, id, sandbox, stop, &why) == 0)
-		return await_stop(c, id, stop, err);
-	if (may_be_stopping(&why) && await_stop(c, id, stop, &later) == 0)
+		return vendor_poll(c, id, STOP_MS, check_stopped, stop, err);
+	if (may_be_stopping(&why) &&
+	    vendor_poll(c, id, STOP_MS, check_stopped, stop, &later) == 0)
 		return 0;
 	*err = later.code == ERR_GONE ? later : why;
 	return -1;

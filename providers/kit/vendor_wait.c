@@ -87,14 +87,40 @@ static int fail(const struct wait *w, enum vendor_step step, struct error *err)
 			 w->sb->id, w->word);
 }
 
+/* Before the next request; *pause grows. */
+static int sleep_longer(int64_t *pause, const struct stop *stop,
+			struct error *err)
+{
+	if (stop_sleep(stop, *pause, err) < 0)
+		return -1;
+	if (*pause < POLL_MAX_MS)
+		*pause += *pause / 4;
+	return 0;
+}
+
+int vendor_poll(struct vendor_client *c, const char *id, int64_t within_ms,
+		int (*check)(struct vendor_client *c, const char *id,
+			     int *looks, const struct stop *stop,
+			     struct error *err),
+		const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, within_ms);
+	int64_t pause = POLL_MS;
+	int looks = 0;
+	int rc;
+
+	while ((rc = check(c, id, &looks, &within, err)) == 0)
+		if (sleep_longer(&pause, &within, err) < 0)
+			return -1;
+	return rc < 0 ? -1 : 0;
+}
+
 static int get_again(struct wait *w, const struct stop *stop, struct error *err)
 {
 	int rc;
 
-	if (stop_sleep(stop, w->pause, err) < 0)
+	if (sleep_longer(&w->pause, stop, err) < 0)
 		return -1;
-	if (w->pause < POLL_MAX_MS)
-		w->pause += w->pause / 4;
 	rc = vendor_get(vendor_of(w->sb->host), w->sb->id, &w->answer, stop,
 			err);
 	if (rc > 0)

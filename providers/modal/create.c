@@ -297,9 +297,8 @@ int modal_remove(struct sandbox_client *host, const char *id,
 	struct error why = { 0 };
 	int state = 1;
 
-	if (!modal_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
+	if (modal_check_id(id, err) < 0)
+		return -1;
 	ask.request = protobuf_texts("sandbox_id", id, NULL);
 	if (modal_ask(m, &ask, &answer, stop, &why) == 0) {
 		const Modal__GenericResult *before =

@@ -443,9 +443,8 @@ int modal_info(struct sandbox_client *host, const char *id,
 	struct error why = { 0 };
 	int state;
 
-	if (!modal_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
+	if (modal_check_id(id, err) < 0)
+		return -1;
 	state = modal_is_running(m, id, 0, stop, err);
 	if (state < 0)
 		return -1;

@@ -366,6 +366,13 @@ bool modal_id_ok(const char *id)
 	       strspn(id, LETTERS DIGITS "-_") == len;
 }
 
+int modal_check_id(const char *id, struct error *err)
+{
+	if (modal_id_ok(id))
+		return 0;
+	return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id", id);
+}
+
 /* V1 is "sb-" and exactly 22 letters and digits, everything else V2. */
 unsigned modal_flags(const char *id)
 {
@@ -436,10 +443,7 @@ static int modal_attach(struct sandbox *sb, const char *id,
 {
 	int state;
 
-	if (!modal_id_ok(id))
-		return error_set(err, ERR_USAGE, "'%.100s' is no sandbox id",
-				 id);
-	if (modal_read_settings(sb, err) < 0)
+	if (modal_check_id(id, err) < 0 || modal_read_settings(sb, err) < 0)
 		return -1;
 	state = modal_is_running(modal_of(sb->host), id, 0, stop, err);
 	if (state < 0)

@@ -120,6 +120,8 @@ int64_t modal_retry_wish(struct str details);
 /* modal.c */
 struct modal *modal_of(const struct sandbox_client *host);
 bool modal_id_ok(const char *id);
+/* The same of a sandbox's: ERR_USAGE. */
+int modal_check_id(const char *id, struct error *err);
 /* At most max printable characters without white space. */
 bool modal_token_ok(const char *token, size_t max);
 /* What the field holds. The first value that is given for it stays: value is
