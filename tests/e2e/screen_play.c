@@ -10,6 +10,7 @@
  *   size C L         waits until the terminal says this size, then flush
  *   once             one screen_flush(); says what it returned
  *   suspend, resume, stop, close, abort, segv, exit, wait
+ * screen_play                    says the cells of each line of its input
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -156,6 +157,18 @@ static int run(const char *name, char *rest)
 	return 0;
 }
 
+static int say_widths(void)
+{
+	char line[100];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		struct str text = { line, strcspn(line, "\n") };
+
+		printf("%zu\n", width_cells(text));
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static char line[2000000];
@@ -164,7 +177,7 @@ int main(int argc, char **argv)
 	FILE *replies;
 
 	if (argc != 3)
-		return 2;
+		return say_widths();
 	commands = fopen(argv[1], "r");
 	replies = fopen(argv[2], "w");
 	theme_init(&theme);

@@ -1,6 +1,10 @@
 """test_sdk_terminal.py - the screen in @xterm/headless, and hostile text."""
 # SPDX-License-Identifier: MIT
+import json
 import random
+import subprocess
+import time
+import unicodedata
 
 import pytest
 
@@ -111,3 +115,54 @@ def test_hostile_bytes_change_nothing_but_our_cells(xterm):
     # The positive control: the emulator does see what is sent as it is.
     t.ask("write", "G11dMDtvd25lZAcbWzZu")  # OSC 0;owned BEL, CSI 6n
     assert state(t.dump()) != before
+
+
+# Runs in tmux: writes each character and asks where the cursor is.
+PROBE = """
+import json, os, re, sys, tty
+tty.setraw(0)
+found, held = [], b""
+for c in json.load(open(sys.argv[1])):
+    os.write(1, ("\\r\\x1b[K" + chr(c) + "\\x1b[6n").encode())
+    while not (m := re.search(rb"\\x1b\\[\\d+;(\\d+)R", held)):
+        held += os.read(0, 1000)
+    found.append(int(m[1]) - 1)
+    held = held[m.end():]
+json.dump(found, open(sys.argv[1] + ".new", "w"))
+os.rename(sys.argv[1] + ".new", sys.argv[1] + ".widths")
+"""
+
+
+def widths_in_tmux(folder, points):
+    (folder / "points").write_text(json.dumps(points))
+    (folder / "probe.py").write_text(PROBE)
+    tmux = ["tmux", "-S", folder / "socket", "-f", "/dev/null"]
+    subprocess.run([*tmux, "new-session", "-d", "-x", "80", "-y", "24",
+                    f"/usr/bin/python3 {folder}/probe.py {folder}/points"],
+                   check=True, env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin"})
+    found = folder / "points.widths"
+    end = time.monotonic() + 120
+    while not found.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    subprocess.run([*tmux, "kill-server"], check=False,
+                   stderr=subprocess.DEVNULL)
+    return json.loads(found.read_text())
+
+
+def test_width_is_that_of_tmux_and_xterm_where_they_agree(
+        xterm, screen_play, tmp_path):
+    points = [c for c in range(0xA0, 0x20000) if unicodedata.category(chr(c))
+              not in ("Cn", "Cs", "Cc", "Co")]
+    points = sorted(random.Random(5).sample(points, 4000))
+    theirs = zip(xterm((80, 24)).ask("widths", points),
+                 widths_in_tmux(tmp_path, points))
+    ours = subprocess.run([screen_play], text=True, check=True,
+                          input="".join(chr(c) + "\n" for c in points),
+                          stdout=subprocess.PIPE).stdout.split()
+    wrong, agreed = [], 0
+    for c, (x, t), o in zip(points, theirs, ours):
+        agreed += x == t
+        if x == t != int(o):
+            wrong.append(f"U+{c:04X} is {o}, should be {t}")
+    assert not wrong
+    assert agreed > 3500
