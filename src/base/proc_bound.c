@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,12 +62,15 @@ static void close_others(unsigned from)
 
 static void run_child(const struct proc_spec *spec, pid_t parent, int report)
 {
+	struct rlimit most = { spec->data_max, spec->data_max };
 	int number;
 
 	report = fcntl(report, F_DUPFD_CLOEXEC, PROC_FDS_MAX);
 	/* The parent may have ended before the kernel knew of it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(NOT_STARTED);
+	if (spec->data_max)
+		(void)setrlimit(RLIMIT_DATA, &most);
 	default_signals();
 	close_others((unsigned)spec->nfds);
 	if ((!spec->session || setsid() >= 0) && place_fds(spec) == 0 &&

@@ -93,11 +93,11 @@ static int make_streams(int ours[3], int theirs[3], struct error *err)
 }
 
 static int spawn(struct git_process *p, const struct git *g,
-		 const char *const *argv, struct error *err)
+		 const struct git_request *r, struct error *err)
 {
 	int ours[3] = { -1, -1, -1 };
 	int theirs[3] = { -1, -1, -1 };
-	char **args = git_args(g, argv);
+	char **args = git_args(g, r->argv);
 	char **env = git_env(g);
 	struct proc_spec spec = { .path = g->program,
 				  .argv = args,
@@ -105,6 +105,7 @@ static int spawn(struct git_process *p, const struct git *g,
 				  .cwd = g->work_tree ? g->work_tree : g->dir,
 				  .fds = theirs,
 				  .nfds = 3,
+				  .data_max = r->data_max,
 				  .session = true };
 	int rc = make_streams(ours, theirs, err);
 
@@ -131,7 +132,7 @@ int git_start(struct git_process **out, const struct git *g,
 	p->sink = r->sink;
 	p->sink_arg = r->sink_arg;
 	p->stop = stop_within(stop, r->timeout_ms ? r->timeout_ms : RUN_MS);
-	if (spawn(p, g, r->argv, err) == 0) {
+	if (spawn(p, g, r, err) == 0) {
 		*out = p;
 		return 0;
 	}

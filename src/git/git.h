@@ -45,6 +45,7 @@ struct git_request {
 	void *sink_arg;
 	int *status;        /* out; NULL: any other than 0 is an error */
 	int64_t timeout_ms; /* 0: two minutes */
+	size_t data_max;    /* bytes it may allocate; 0: no limit */
 };
 /* Runs git to its end. diff commands get --no-ext-diff and --no-textconv. The
  * error ends in the last line that git said. */

@@ -12,11 +12,12 @@
 #include "workspace/rewrite_impl.h"
 
 enum {
-	CHANGES_MOST = 4000000,
-	PATHS_MAX = 512 << 20,
+	CHANGES_MOST = 2000000,
+	PATHS_MAX = 256 << 20,
 	HELD_MAX = 1 << 20, /* bytes of one change */
 	NAMES_MAX = 512 << 20,
 	DIFF_MS = 3600000,
+	DIFF_DATA = 1 << 30, /* bytes: trees of the same trees are endless */
 };
 
 const struct old_commit *rewrite_parent(const struct rewrite *k,
@@ -183,7 +184,8 @@ static int read_changes(struct rewrite *k, struct error *err)
 	struct git_request r = { .argv = argv,
 				 .sink = on_diff,
 				 .sink_arg = &d,
-				 .timeout_ms = DIFF_MS };
+				 .timeout_ms = DIFF_MS,
+				 .data_max = DIFF_DATA };
 	int rc;
 
 	for (size_t i = 0; i < k->n; i++) {

@@ -322,3 +322,23 @@ def test_nothing_planted_runs_for_a_history(task, work):
     assert not ran.exists()
     git(work, "status")  # the control
     assert ran.exists()
+
+
+def test_a_tree_of_endless_trees_ends(task, work):
+    blob = git(work, "rev-parse", "HEAD:a/b").strip()
+    kind = f"100644 blob {blob}"
+    for _ in range(9):  # 10 ** 9 files
+        tree = subprocess.run(
+            ["git", "-C", work, "mktree"], text=True, check=True,
+            input="".join(f"{kind}\t{i}\n" for i in range(10)),
+            capture_output=True).stdout.strip()
+        kind = f"040000 tree {tree}"
+    bomb = git(work, "commit-tree", tree, "-p", "HEAD", "-m", "x").strip()
+    after = git(work, "commit-tree", "HEAD^{tree}", "-p", bomb, "-m",
+                "y").strip()
+    git(work, "update-ref", "HEAD", after)
+    r, said = send(task, 5, "cat kept")
+    assert "the history of work is not sent: git diff-tree" in r.err
+    assert "old text of kept" in said
+    r, said = send(task, 1, "git log --format=%s")  # the control
+    assert "history: 1 commit, 0 of" in r.err
