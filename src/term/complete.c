@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "term/cut_text.h"
 #include "term/width.h"
 
 enum { TOKEN_MAX = 512 };
@@ -85,12 +86,22 @@ void complete_update(struct completer *c, struct editor *e)
 	buf_release(&path);
 }
 
+static void forget_files(struct completer *c)
+{
+	if (c->kind == COMPLETE_FILE)
+		close_popup(c);
+	free(c->files);
+	buf_release(&c->paths);
+	c->files = NULL;
+	c->n_files = 0;
+}
+
 void complete_set_files(struct completer *c, struct str paths)
 {
 	size_t cap = 0;
 	size_t from = 0;
 
-	complete_forget_files(c);
+	forget_files(c);
 	c->asked = true;
 	c->paths = BUF_INIT(COMPLETE_BYTES);
 	buf_addstr(&c->paths, paths);
@@ -108,17 +119,6 @@ void complete_set_files(struct completer *c, struct str paths)
 			};
 		from = i + 1;
 	}
-}
-
-void complete_forget_files(struct completer *c)
-{
-	if (c->kind == COMPLETE_FILE)
-		close_popup(c);
-	free(c->files);
-	buf_release(&c->paths);
-	c->files = NULL;
-	c->n_files = 0;
-	c->asked = false;
 }
 
 static void take_command(struct completer *c, struct editor *e)
@@ -223,21 +223,16 @@ static void add_choice(const struct fuzzy_item *item, bool selected,
 {
 	struct style name = { selected ? ATTR_REVERSE : 0, STYLE_ACCENT };
 	struct style muted = { 0, STYLE_MUTED };
-	struct str text = item->name;
 	size_t left = columns > 3 ? columns - 3 : 1;
 	size_t used;
 
 	rows_adds(rows, muted, "  ");
-	text.len = width_prefix(text, left);
-	rows_add(rows, name, text);
-	used = width_cells(text);
+	used = cut_text_add(rows, name, item->name, left);
 	while (item->summary.len && used < name_cells + 2 && used < left) {
 		rows_adds(rows, muted, " ");
 		used++;
 	}
-	text = item->summary;
-	text.len = width_prefix(text, left - (used < left ? used : left));
-	rows_add(rows, muted, text);
+	cut_text_add(rows, muted, item->summary, left - used);
 	rows_close(rows);
 }
 
@@ -259,6 +254,6 @@ void complete_render(const struct completer *c, size_t columns,
 
 void complete_release(struct completer *c)
 {
-	complete_forget_files(c);
+	forget_files(c);
 	*c = (struct completer){ 0 };
 }

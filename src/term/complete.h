@@ -39,11 +39,10 @@ struct completer {
 
 /* Looks what stands before the caret: after each change of the draft. */
 void complete_update(struct completer *c, struct editor *e);
-/* The files that there are: a path each, ended by LF or NUL. What is more than
- * the limits is dropped. */
+/* The files that there are now, in place of those before: a path each, ended by
+ * LF or NUL. What is more than the limits is dropped. Then complete_update().
+ */
 void complete_set_files(struct completer *c, struct str paths);
-/* Forgets them, so that they are asked for when needed next. */
-void complete_forget_files(struct completer *c);
 /*
  * A key while something is shown: up and down choose, Tab and Enter take it
  * into the draft, Esc closes. False: the key is the editor's, also Enter after

@@ -275,37 +275,6 @@ bool prompt_history_newer(struct prompt_history *h, struct str draft,
 	return true;
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-static bool contains(struct str text, struct str words)
-{
-	for (size_t i = 0; i + words.len <= text.len; i++) {
-		size_t n = 0;
-
-		while (n < words.len &&
-		       lower(text.ptr[i + n]) == lower(words.ptr[n]))
-			n++;
-		if (n == words.len)
-			return true;
-	}
-	return false;
-}
-
-bool prompt_history_find(const struct prompt_history *h, struct str words,
-			 size_t *at, struct str *text)
-{
-	for (size_t i = *at < h->n ? *at : h->n; i-- > 0;)
-		if (contains(item(h, i), words)) {
-			*at = i;
-			*text = item(h, i);
-			return true;
-		}
-	return false;
-}
-
 void prompt_history_release(struct prompt_history *h)
 {
 	for (size_t i = 0; i < h->n; i++)

@@ -52,10 +52,6 @@ bool prompt_history_older(struct prompt_history *h, struct str draft,
 			  struct str *text);
 bool prompt_history_newer(struct prompt_history *h, struct str draft,
 			  struct str *text);
-/* The newest prompt below index *at that contains the words, in any case of
- * ASCII; *at becomes its index. Start from h->n. */
-bool prompt_history_find(const struct prompt_history *h, struct str words,
-			 size_t *at, struct str *text);
 void prompt_history_release(struct prompt_history *h);
 
 #endif

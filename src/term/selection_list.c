@@ -3,7 +3,7 @@
 #include "term/selection_list.h"
 
 #include "base/str.h"
-#include "term/pastes.h"
+#include "term/cut_text.h"
 #include "term/width.h"
 
 static const struct style plain = { 0, STYLE_PLAIN };
@@ -120,26 +120,19 @@ size_t selection_list_chosen(const struct selection_list *l)
 	return l->order[l->selected];
 }
 
-static void add_cut(struct rows *rows, struct style style, struct str text,
-		    size_t cells)
-{
-	text.len = width_prefix(text, cells);
-	rows_add(rows, style, text);
-}
-
 static void add_item(const struct selection_list *l, size_t i, size_t columns,
 		     struct rows *rows)
 {
 	const struct fuzzy_item *item = &l->items[l->order[i]];
 	bool selected = i == l->selected;
 	struct style style = { selected ? ATTR_REVERSE : 0, STYLE_PLAIN };
-	size_t cells = width_cells(item->name);
+	size_t cells;
 
 	rows_adds(rows, muted, selected ? "> " : "  ");
-	add_cut(rows, style, item->name, columns - 2);
+	cells = cut_text_add(rows, style, item->name, columns - 2);
 	if (item->summary.len && cells + 6 < columns) {
 		rows_adds(rows, muted, "  ");
-		add_cut(rows, muted, item->summary, columns - cells - 4);
+		cut_text_add(rows, muted, item->summary, columns - cells - 4);
 	}
 	rows_end(rows);
 }
@@ -149,7 +142,7 @@ static void add_head(const struct selection_list *l, size_t columns,
 {
 	struct str filter = buf_str(&l->filter);
 
-	add_cut(rows, bold, l->title, columns);
+	cut_text_add(rows, bold, l->title, columns);
 	rows_end(rows);
 	/* The end of a filter that is too long. */
 	while (width_cells(filter) + 10 > columns && filter.len) {
@@ -185,7 +178,7 @@ void selection_list_render(struct selection_list *l, size_t columns,
 	else
 		buf_adds(&foot, "nothing matches");
 	buf_adds(&foot, ", Enter chooses, Esc leaves");
-	add_cut(rows, muted, buf_str(&foot), columns);
+	cut_text_add(rows, muted, buf_str(&foot), columns);
 	rows_end(rows);
 	buf_release(&foot);
 }

@@ -119,6 +119,16 @@ static void test_rows_scroll_within_the_room(void **state)
 		    "nothing matches, Enter chooses, Esc leaves\n1,10");
 }
 
+static void test_a_name_of_several_lines_is_one_row(void **state)
+{
+	(void)state;
+	items[1].name = STR("one\n\ttwo\x1b[31m\r\nthree");
+	type("onethree");
+	expect_rows(40, 20,
+		    "Pick one\nFilter: onethree\n> one  two  three\n"
+		    "1 of 1, Enter chooses, Esc leaves\n1,16");
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, open_list, close_list)
 
 int main(void)
@@ -127,6 +137,7 @@ int main(void)
 		ROW(test_it_begins_where_it_was_told_and_moves),
 		ROW(test_typing_filters_and_backspace_widens),
 		ROW(test_rows_scroll_within_the_room),
+		ROW(test_a_name_of_several_lines_is_one_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
