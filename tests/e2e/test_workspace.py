@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from clouds import EXECUTE, UPLOAD
 from clouds import results as result_list
 from test_hostile_chat import Terminal
 
@@ -365,3 +366,26 @@ def test_a_git_that_does_not_count_is_named(task, work, plant, said):
     assert r.status == 0 and said in r.err, r.err
     assert "sent as no repository" in r.err
     assert "main2" in results(task.server)
+
+
+@pytest.mark.parametrize("name", sorted(EXECUTE))
+def test_ten_changed_files_are_three_round_trips_for_each_vendor(
+        vendor, model, run, work, name):
+    cloud = vendor(name)
+    for n in range(10):
+        (work / f"file{n}").write_text("a")
+    model([DONE])
+    r = run("-n", "go", "-M", "anthropic:m", "--sandbox", name,
+            "--workspace", "repo", "--keep", cwd=work)
+    assert r.status == 0 and "✓ Sent work" in r.err, r.err
+    for n in range(10):
+        (work / f"file{n}").write_bytes(os.urandom(1000))
+    cloud.forget()
+    r = run("sync", "--json", cwd=work)
+    assert r.status == 0, r.err
+    assert len(json.loads(r.out)["data"]["sent"]) == 10
+    trips = cloud.count(EXECUTE[name]) + cloud.count(UPLOAD[name])
+    assert 1 <= trips <= 3, [q["line"] for q in cloud.requests]
+    cloud.forget()
+    assert run("sync", cwd=work).status == 0
+    assert cloud.count(EXECUTE[name]) + cloud.count(UPLOAD[name]) == 0
