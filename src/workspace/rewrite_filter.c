@@ -33,8 +33,9 @@ const struct old_commit *rewrite_parent(const struct rewrite *k,
 	return NULL;
 }
 
-const char *rewrite_refuse(const struct rewrite *k, const char *path,
-			   unsigned mode, bool *asked)
+/* Why a path is never sent, whatever its bytes are; else NULL. */
+static const char *refuse_path(const struct rewrite *k, const char *path,
+			       unsigned mode, bool *asked)
 {
 	struct str none = { "", 0 };
 	const char *why = name_refuse(str_of(path), mode);
@@ -97,7 +98,7 @@ static int add_change(struct diff_run *d, const char *head, const char *path,
 			return error_set(err, ERR_PROTOCOL,
 					 "git diff-tree: a broken record");
 	mode = plain_mode((unsigned)strtoul(part[1].ptr, NULL, 8));
-	if (rewrite_refuse(k, path, mode ? mode : NAME_FILE, &asked)) {
+	if (refuse_path(k, path, mode ? mode : NAME_FILE, &asked)) {
 		/* A file there before goes, say where a submodule comes. */
 		if (!mode || name_refuse(str_of(path), NAME_FILE))
 			return 0;

@@ -66,8 +66,5 @@ int rewrite_import(struct rewrite *k, struct error *err);
 /* The first parent that is here, or NULL. */
 const struct old_commit *rewrite_parent(const struct rewrite *k,
 					const struct old_commit *c);
-/* Why a path is never sent, whatever its bytes are; else NULL. */
-const char *rewrite_refuse(const struct rewrite *k, const char *path,
-			   unsigned mode, bool *asked);
 
 #endif
