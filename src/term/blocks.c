@@ -162,7 +162,7 @@ static bool may_interrupt(struct mark m, struct str text)
 }
 
 /* What is left of a line behind the marks of the containers that it opens;
- * NULL when that is indented code. */
+ * empty when that is indented code. */
 static struct str skip_marks(struct str text, bool paragraph)
 {
 	for (int i = 0; i < MOST_MARKS && !is_rule(text); i++) {
@@ -172,7 +172,7 @@ static struct str skip_marks(struct str text, bool paragraph)
 			break;
 		text = str_skip(text, m.len);
 		if (skip_indent(&text, 0) > CODE_INDENT)
-			return (struct str){ 0 };
+			return STR("");
 		paragraph = false;
 	}
 	return text;
