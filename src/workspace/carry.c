@@ -289,7 +289,9 @@ static int finish(struct tree_stream *s, struct error *err)
 	s->out->read = *read;
 	*read = (struct listing){ 0 };
 	s->out->changed = pass_changed(s->pass);
-	if (!str_starts(str_of(s->out->status), "ok "))
+	/* One without the base answers before it has read what comes. */
+	if (!str_starts(str_of(s->out->status), "ok ") ||
+	    str_starts(str_of(s->out->status), "ok nobase "))
 		return 0;
 	s->commit = NULL;
 	return odb_commit_end(commit, s->out->oid, err);

@@ -133,3 +133,16 @@ def test_a_thread_of_many_sandboxes_is_looked_through_for_some_older_work(
     assert "+int changed;" in end.out and "lists all" not in end.err
     show = run("threads", "show", first["thread"]).out
     assert show.count(" gone gone") == 50
+
+
+def test_a_sandbox_that_has_lost_its_listing_is_synced_all_the_same(
+        first, run, model, work, home):
+    boxes = home / ".deepagents" / "sandboxes"
+    base, = boxes.glob("*/home/.dcode/workspace/**/base")
+    base.unlink()
+    for name in ("one", "two", "three"):
+        (work / name).write_text("local\n" * 200_000)
+    end = go_on(run, model, first, "cat three | wc -l")
+    assert "Sent what changed here: 3 files" in end.err
+    there, = boxes.glob("*/workspace/three")
+    assert there.read_text() == "local\n" * 200_000
