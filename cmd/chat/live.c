@@ -87,6 +87,12 @@ static void end_work(struct live *l, int rc)
 {
 	const struct style warn = { 0, STYLE_WARN };
 
+	if (l->now.kind == JOB_FILES) {
+		complete_set_files(&l->completer, buf_str(&l->files));
+		complete_update(&l->completer, &l->editor);
+		rc = rc < 0 && !chat_ends(l->err.code) ? 0 : rc;
+	} else
+		complete_forget_files(&l->completer);
 	transcript_end_turn(&l->transcript, clock_ms());
 	live_print(l);
 	if (rc < 0 && l->refused)
@@ -395,6 +401,8 @@ static int open_live(struct live *l, struct error *err)
 	l->editor.prompt = str_of(l->prompt);
 	l->completer.n_commands = slash_list(&l->commands);
 	l->completer.commands = l->commands;
+	l->completer.list_files = live_list_files;
+	l->completer.context = l;
 	l->editor.prompt_style = (struct style){ ATTR_BOLD, STYLE_ACCENT };
 	return 0;
 }
@@ -417,6 +425,7 @@ static void close_live(struct live *l)
 	rows_release(&l->live);
 	buf_release(&l->text);
 	buf_release(&l->told);
+	buf_release(&l->files);
 	for (size_t i = 0; i < l->n_queue; i++)
 		free(l->queue[i].text);
 	free(l->queue);
@@ -430,7 +439,8 @@ int live_chat(struct run *r, const char *first)
 {
 	struct live l = { .run = r,
 			  .text = BUF_INIT(MAX_PRINTED),
-			  .told = BUF_INIT(MAX_TOLD) };
+			  .told = BUF_INIT(MAX_TOLD),
+			  .files = BUF_INIT(COMPLETE_BYTES) };
 	struct app_terminal terminal = { worker_borrow_terminal,
 					 worker_return_terminal, &l.worker };
 	struct error err = { 0 };
@@ -442,6 +452,7 @@ int live_chat(struct run *r, const char *first)
 	}
 	r->ui = (struct agent_ui){ live_on_event, live_on_approve, &l };
 	r->app->terminal = &terminal;
+	r->theme = &l.theme;
 	app_signal_output(l.printed.real[1]);
 	live_say(&l, (struct style){ ATTR_BOLD, STYLE_PLAIN },
 		 "dcode " DCODE_VERSION "  /help, /quit");
@@ -452,6 +463,7 @@ int live_chat(struct run *r, const char *first)
 	run_loop(&l);
 	status = l.status;
 	r->app->terminal = NULL;
+	r->theme = NULL;
 	app_signal_output(STDERR_FILENO);
 	close_live(&l);
 	eventq_free(l.events);

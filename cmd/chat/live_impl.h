@@ -26,7 +26,13 @@ enum live_state {
 	LIVE_CLOSING,
 };
 
-enum job_kind { JOB_PROMPT, JOB_SLASH, JOB_COMMAND, JOB_HIDDEN_COMMAND };
+enum job_kind {
+	JOB_PROMPT,
+	JOB_SLASH,
+	JOB_COMMAND,
+	JOB_HIDDEN_COMMAND,
+	JOB_FILES, /* lists them, for completion */
+};
 
 /* What the user has sent, and that has not begun. */
 struct waiting {
@@ -47,6 +53,7 @@ struct live {
 	struct prompt_history history;
 	struct completer completer;
 	struct fuzzy_item *commands; /* owned: the slash commands */
+	bool lists_files;            /* completion asks for them */
 	struct selection_list picker;
 	struct fuzzy_item *found; /* owned: what is picked from */
 	bool picking;
@@ -84,7 +91,8 @@ struct live {
 
 	/* The worker's: while a job runs nobody else touches them. */
 	struct grants grants;
-	struct buf told; /* what the model learns with the next prompt */
+	struct buf told;  /* what the model learns with the next prompt */
+	struct buf files; /* of the working directory, a path a line */
 	struct error err;
 	bool left; /* a slash command has ended the chat */
 };
@@ -102,6 +110,8 @@ int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 void live_submit(struct live *l, char *text);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
+/* Lists the files for completion when nothing runs; arg is the struct live. */
+void live_list_files(void *arg);
 /* The newest message that waits, into the editor; false: none does. */
 bool live_take_back(struct live *l);
 /* Cancels what runs. */

@@ -8,7 +8,10 @@
 #include "base/str.h"
 #include "cmd/chat/leave.h"
 #include "cmd/chat/live_impl.h"
+#include "cmd/chat/mention.h"
 #include "cmd/chat/slash.h"
+
+enum { MAX_PROMPT = 128 << 20 };
 
 int live_job_open(void *arg)
 {
@@ -60,15 +63,18 @@ int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 /* With what the user's own commands have printed since the last one. */
 static int run_prompt(struct live *l, const char *text, const struct stop *stop)
 {
-	char *whole;
+	struct buf whole = BUF_INIT(MAX_PROMPT);
 	int rc;
 
-	if (!l->told.len)
-		return agent_run(&l->run->agent, text, stop, &l->err);
-	whole = xasprintf("%s\n%s", l->told.ptr, text);
-	buf_clear(&l->told);
-	rc = agent_run(&l->run->agent, whole, stop, &l->err);
-	free(whole);
+	buf_addstr(&whole, buf_str(&l->told));
+	if (whole.len)
+		buf_addc(&whole, '\n');
+	rc = mention_expand(l->run, str_of(text), &whole, stop, &l->err);
+	if (rc == 0) {
+		buf_clear(&l->told);
+		rc = agent_run(&l->run->agent, whole.ptr, stop, &l->err);
+	}
+	buf_release(&whole);
 	return rc;
 }
 
@@ -79,6 +85,9 @@ int live_job_run(void *arg)
 	bool hidden = l->now.kind == JOB_HIDDEN_COMMAND;
 
 	switch (l->now.kind) {
+	case JOB_FILES:
+		buf_clear(&l->files);
+		return mention_list(l->run, &l->files, &stop, &l->err);
 	case JOB_PROMPT:
 		return run_prompt(l, l->now.text, &stop);
 	case JOB_SLASH:

@@ -26,10 +26,8 @@ static enum job_kind kind_of(struct str text)
 }
 
 static const char *const job_prefix[] = {
-	[JOB_PROMPT] = "",
-	[JOB_SLASH] = "",
-	[JOB_COMMAND] = "!",
-	[JOB_HIDDEN_COMMAND] = "!!",
+	[JOB_PROMPT] = "",           [JOB_SLASH] = "", [JOB_COMMAND] = "!",
+	[JOB_HIDDEN_COMMAND] = "!!", [JOB_FILES] = "",
 };
 
 static void append(struct live *l, enum job_kind kind, const char *text)
@@ -70,21 +68,40 @@ static void show_message(struct live *l, const struct waiting *m)
 	free(text);
 }
 
+static void begin_job(struct live *l, const char *wait)
+{
+	l->state = LIVE_WORKING;
+	l->stopping = l->refused = l->armed = false;
+	l->calls = 0;
+	l->err = (struct error){ 0 };
+	live_set_wait(l, wait);
+	worker_run(&l->worker, live_job_run, l);
+}
+
+void live_list_files(void *arg)
+{
+	struct live *l = arg;
+
+	l->lists_files = l->state != LIVE_IDLE || l->n_queue;
+	if (l->lists_files || l->over)
+		return;
+	free(l->now.text);
+	l->now = (struct waiting){ .kind = JOB_FILES };
+	begin_job(l, "listing files");
+}
+
 void live_next(struct live *l)
 {
+	if (l->lists_files && l->state == LIVE_IDLE && !l->n_queue)
+		live_list_files(l);
 	if (l->state != LIVE_IDLE || !l->n_queue || l->held || l->over)
 		return;
 	free(l->now.text);
 	l->now = l->queue[0];
 	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
 	show_message(l, &l->now);
-	l->state = LIVE_WORKING;
-	l->stopping = l->refused = l->armed = false;
-	l->calls = 0;
-	l->err = (struct error){ 0 };
-	live_set_wait(l, l->now.kind == JOB_PROMPT ? "waiting for the model"
-						   : "running");
-	worker_run(&l->worker, live_job_run, l);
+	begin_job(l, l->now.kind == JOB_PROMPT ? "waiting for the model"
+					       : "running");
 }
 
 bool live_take_back(struct live *l)

@@ -79,6 +79,20 @@ static bool ask_never(struct run *r, int n, char **words)
 	return true;
 }
 
+static bool change_theme(struct run *r, int n, char **words)
+{
+	enum theme_name name;
+
+	if (!r->theme)
+		fputs("This chat has no screen.\n", stderr);
+	else if (n == 1 && theme_parse(str_of(words[0]), &name))
+		r->theme->name = name;
+	else
+		fprintf(stderr, "The theme is %s. /theme dark|light|none\n",
+			theme_name(r->theme->name));
+	return true;
+}
+
 static bool print_tokens(struct run *r, int n, char **words)
 {
 	const struct usage *u = &r->agent.usage;
@@ -145,6 +159,10 @@ static const struct slash_command slash_commands[] = {
 	  .args = "",
 	  .summary = "Run every call on this machine without asking",
 	  .run = ask_never },
+	{ .name = "/theme",
+	  .args = "[dark|light|none]",
+	  .summary = "The colours of the screen",
+	  .run = change_theme },
 	{ .name = "/tokens",
 	  .args = "",
 	  .summary = "What this session has used",

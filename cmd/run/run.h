@@ -11,6 +11,7 @@
 #include "cmd/workspace/save.h"
 #include "lifecycle/lifecycle.h"
 #include "session/thread.h"
+#include "term/theme.h"
 
 /* What the command line asks for, checked. Strings are borrowed from argv. */
 struct run_options {
@@ -76,9 +77,10 @@ struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
-	_Atomic int mode;   /* enum run_mode; any thread */
-	struct stop stop;   /* the signals, and --timeout from the start on */
-	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
+	_Atomic int mode;    /* enum run_mode; any thread */
+	struct stop stop;    /* the signals, and --timeout from the start on */
+	struct theme *theme; /* of the chat's screen; NULL: there is none */
+	struct agent_ui ui;  /* what agent_run() calls; set before run_open() */
 	/* The thread that is resumed; id NULL: a new one is begun. */
 	struct thread thread;
 	/* made by run_open() */

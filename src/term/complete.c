@@ -86,7 +86,7 @@ void complete_update(struct completer *c, struct editor *e)
 	buf_release(&path);
 }
 
-static void forget_files(struct completer *c)
+void complete_forget_files(struct completer *c)
 {
 	if (c->kind == COMPLETE_FILE)
 		close_popup(c);
@@ -101,7 +101,7 @@ void complete_set_files(struct completer *c, struct str paths)
 	size_t cap = 0;
 	size_t from = 0;
 
-	forget_files(c);
+	complete_forget_files(c);
 	c->asked = true;
 	c->paths = BUF_INIT(COMPLETE_BYTES);
 	buf_addstr(&c->paths, paths);
@@ -254,6 +254,6 @@ void complete_render(const struct completer *c, size_t columns,
 
 void complete_release(struct completer *c)
 {
-	forget_files(c);
+	complete_forget_files(c);
 	*c = (struct completer){ 0 };
 }

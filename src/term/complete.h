@@ -43,6 +43,8 @@ void complete_update(struct completer *c, struct editor *e);
  * LF or NUL. What is more than the limits is dropped. Then complete_update().
  */
 void complete_set_files(struct completer *c, struct str paths);
+/* Forgets them, so that they are asked for when needed next. */
+void complete_forget_files(struct completer *c);
 /*
  * A key while something is shown: up and down choose, Tab and Enter take it
  * into the draft, Esc closes. False: the key is the editor's, also Enter after

@@ -251,3 +251,49 @@ def test_answers_stay_whole_through_resizes(live):
     seen = s.text(True)
     for i in range(60):
         assert seen.count(f"Paragraph {i} of") == 1, i
+
+
+def test_a_file_that_is_named_goes_with_the_message(live, tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "notes of mine.txt").write_text("the words\n")
+    s, server = live(HELLO)
+    s.type("read @not")
+    s.until("notes of mine.txt")
+    s.keys("Tab")
+    s.type("and me@example.com and @nothing.")
+    s.keys("Enter")
+    s.until("Hello there.")
+    sent = prompts(server)[0]
+    assert "## Referenced Files" in sent and "the words" in sent
+    assert "me@example.com" in sent and "@nothing" in sent
+    assert sent.count("###") == 1
+    assert "@nothing is no file" in s.text(True)
+
+
+def test_a_slash_command_is_completed(live):
+    s, _ = live(HELLO)
+    s.type("/vers")
+    s.until("/version")
+    s.keys("Tab")
+    s.keys("Enter")
+    s.until(lambda t: t.count("0.1.0") > 1)
+
+
+def test_the_history_is_there_in_the_next_session(live):
+    s, _ = live(HELLO)
+    s.type("words to find again")
+    s.keys("Enter")
+    s.until("Hello there.")
+    s.keys("C-d")
+    s.status()
+    s, server = live(HELLO)
+    s.keys("Up")
+    s.until("words to find again")
+    s.keys("C-c", "C-r")
+    s.until("History")
+    s.type("find")
+    s.keys("Enter")
+    s.until("words to find again")
+    s.keys("Enter")
+    s.until("Hello there.")
+    assert prompts(server) == ["words to find again"]

@@ -1,0 +1,152 @@
+/* mention.c - @path in a message: the file goes with it. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/chat/mention.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "sandbox/files.h"
+#include "tool/paths.h"
+
+enum {
+	MOST_FILES = 20,      /* in one message */
+	MAX_PATH = 4096,      /* bytes */
+	MAX_FILE = 256 << 10, /* bytes that go with a message */
+	FILE_MS = 10000,
+	LINES = 1 << 30,
+};
+
+/* The path behind an "@" at the front of rest, with its bytes. */
+static size_t read_path(struct str rest, struct buf *path)
+{
+	size_t i = 1;
+
+	while (i < rest.len) {
+		char c = rest.ptr[i];
+
+		if (c == '\\' && i + 1 < rest.len)
+			c = rest.ptr[++i];
+		else if (!isalnum((unsigned char)c) && !strchr("._~/:-+@", c) &&
+			 (unsigned char)c < 0x80)
+			break;
+		buf_addc(path, c);
+		i++;
+	}
+	/* The full stop of a sentence is none of the path. */
+	while (path->len && strchr(".,:", path->ptr[path->len - 1]))
+		path->len--;
+	return i;
+}
+
+static void warn(const char *path, const char *why)
+{
+	struct buf line = BUF_INIT(2 * MAX_PATH);
+
+	sanitize_line(str_of(path), &line);
+	app_warn("@%s %s", line.ptr, why);
+	buf_release(&line);
+}
+
+static void add_page(const char *path, const struct files_page *page,
+		     struct buf *out)
+{
+	buf_addf(out, "\n### %s\n", path);
+	if (page->binary || page->clipped || page->text.len > MAX_FILE)
+		buf_addf(out,
+			 "(too large to embed, or no text: use read_file)\n");
+	else
+		buf_addf(out, "```\n%s\n```\n",
+			 page->text.len ? page->text.ptr : "");
+}
+
+/* 1: it is appended; 0: it stays text. */
+static int add_file(struct run *r, const char *path, struct buf *out,
+		    const struct stop *stop, struct error *err)
+{
+	struct stop within = stop_within(stop, FILE_MS);
+	struct files_page page = { 0 };
+	struct files_window window = { .limit = LINES };
+	char *whole;
+	int rc;
+
+	if (paths_resolve(r->box.sandbox.workdir, path, &whole, err) < 0) {
+		warn(path, "is no path");
+		return 0;
+	}
+	window.path = whole;
+	rc = files_read(&r->box.sandbox, &window, &page, &within, err);
+	if (rc == 0) {
+		add_page(path, &page, out);
+		rc = 1;
+	} else if (err->code == ERR_CANCELLED || err->code == ERR_GONE) {
+		rc = -1;
+	} else if (!strcmp(err->reason, "not_a_text_file")) {
+		page.binary = true;
+		add_page(path, &page, out);
+		rc = 1;
+	} else {
+		warn(path, "is no file that can be read: sent as text");
+		rc = 0;
+	}
+	buf_release(&page.text);
+	free(whole);
+	return rc;
+}
+
+int mention_expand(struct run *r, struct str text, struct buf *out,
+		   const struct stop *stop, struct error *err)
+{
+	struct buf files = BUF_INIT(64 << 20);
+	struct buf path = BUF_INIT(MAX_PATH);
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < text.len && rc >= 0 && n < MOST_FILES; i++) {
+		bool begins = i == 0 || isspace((unsigned char)text.ptr[i - 1]);
+
+		if (text.ptr[i] != '@' || !begins)
+			continue;
+		buf_clear(&path);
+		i += read_path(str_skip(text, i), &path) - 1;
+		if (!path.len)
+			continue;
+		buf_addc(&path, '\0');
+		rc = add_file(r, path.ptr, &files, stop, err);
+		n += rc > 0;
+	}
+	buf_addstr(out, text);
+	if (files.len) {
+		buf_adds(out, "\n\n## Referenced Files\n");
+		buf_addstr(out, buf_str(&files));
+	}
+	buf_release(&files);
+	buf_release(&path);
+	if (rc >= 0)
+		*err = (struct error){ 0 };
+	return rc < 0 ? -1 : 0;
+}
+
+int mention_list(struct run *r, struct buf *out, const struct stop *stop,
+		 struct error *err)
+{
+	struct stop within = stop_within(stop, FILE_MS);
+	const char *root = r->box.sandbox.workdir;
+	struct files_names list = { 0 };
+	size_t skip = strlen(root) + (strcmp(root, "/") != 0);
+	int rc = files_glob(&r->box.sandbox, root, "*", &list, &within, err);
+
+	for (size_t i = 0; rc == 0 && i < list.n; i++) {
+		const char *name = list.names[i];
+
+		if (strlen(name) <= skip || strstr(name, "/.git/") ||
+		    strchr(name, '\n'))
+			continue;
+		buf_adds(out, name + skip);
+		buf_addc(out, '\n');
+	}
+	files_names_release(&list);
+	return rc;
+}
