@@ -4,7 +4,7 @@
 #define CMD_CHAT_SLASH_H
 
 #include "cmd/run/run.h"
-#include "term/fuzzy.h"
+#include "editor/fuzzy.h"
 
 /* True for a slash and a word of letters, digits, "-" and "_", and for "exit".
  * Paths, and the rest of what begins with a slash, are text for the model. */

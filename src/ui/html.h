@@ -5,7 +5,7 @@
 
 #include "base/mask.h"
 #include "base/str.h"
-#include "term/md4c_api.h"
+#include "markup/md4c_api.h"
 
 /*
  * A page on its way out. Start from HTML_INIT(); what was added is written in

@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/sanitize.h"
+#include "markup/diff_lines.h"
 #include "model/message_mask.h"
-#include "term/diff_lines.h"
 #include "ui/html_diff.h"
 #include "ui/html_markdown.h"
 #include "ui/summary.h"

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "term/diffview.h"
+#include "markup/diffview.h"
 #include "term/wrap.h"
 #include "ui/tool_summary.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "term/diff_lines.h"
-#include "term/diffview.h"
+#include "markup/diff_lines.h"
+#include "markup/diffview.h"
 #include "term/wrap.h"
 
 enum {

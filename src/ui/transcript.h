@@ -4,7 +4,7 @@
 #define UI_TRANSCRIPT_H
 
 #include "agent/agent.h"
-#include "term/markdown.h"
+#include "markup/markdown.h"
 #include "term/theme.h"
 #include "ui/toolview.h"
 

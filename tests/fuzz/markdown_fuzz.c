@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "term/letters.h"
-#include "term/markdown.h"
+#include "markup/letters.h"
+#include "markup/markdown.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

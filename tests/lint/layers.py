@@ -20,15 +20,17 @@ MAY = {
     "session": "base model",
     "tool": "base config net model sandbox",
     "lifecycle": "base config net sandbox session",
+    "editor": "base term", "markup": "base term",
     "git": "base",
     "tree": "base git",
     "workspace": "base config net archive sandbox session git tree",
     "apply": "base git tree workspace",
     "contract": "base config net sandbox session tool lifecycle",
     "agent": "base config net model sandbox session tool",
-    "ui": "base config term model tool agent",
-    "cmd": "base config net archive term model sandbox contract vendor table "
-           "session tool lifecycle git tree workspace apply agent ui",
+    "ui": "base config term markup model tool agent",
+    "cmd": "base config net archive term editor markup model sandbox "
+           "contract vendor table session tool lifecycle git tree workspace "
+           "apply agent ui",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "markup.h"
-#include "term/diff_lines.h"
-#include "term/diffview.h"
+#include "markup/diff_lines.h"
+#include "markup/diffview.h"
 #include "unit.h"
 
 static const struct theme theme;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "term/editor.h"
+#include "editor/editor.h"
 #include "unit.h"
 
 enum { UNITS = 12, UNITS_MAX = 400, KEYS = 600, SEEDS = 60, ROWS = 500 };

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "term/editor.h"
+#include "editor/editor.h"
 #include "unit.h"
 
 #define FAMILY "\xF0\x9F\x91\xA8\xE2\x80\x8D\xF0\x9F\x91\xA9"

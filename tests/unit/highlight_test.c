@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "markup.h"
-#include "term/highlight.h"
+#include "markup/highlight.h"
 #include "unit.h"
 
 static void shows(const char *language, const char *code, const char *expected)

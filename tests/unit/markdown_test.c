@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "markup.h"
-#include "term/letters.h"
-#include "term/markdown.h"
+#include "markup/letters.h"
+#include "markup/markdown.h"
 #include "unit.h"
 
 static struct theme theme;

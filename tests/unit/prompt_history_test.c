@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "term/prompt_history.h"
+#include "editor/prompt_history.h"
 #include "unit.h"
 
 static char folder[] = "/tmp/prompt-history-XXXXXX";

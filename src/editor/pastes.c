@@ -1,0 +1,172 @@
+/* pastes.c - long pastes of a draft, each a marker in its text. */
+/* SPDX-License-Identifier: MIT */
+#include "editor/pastes.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+void pastes_line_ends(struct buf *bytes)
+{
+	char *end = bytes->ptr + bytes->len;
+	char *at = bytes->ptr;
+
+	if (!bytes->len || memchr(at, '\n', bytes->len))
+		return;
+	while ((at = memchr(at, '\r', (size_t)(end - at))))
+		*at = '\n';
+}
+
+/* Eight bytes of printable ASCII. */
+static bool is_plain_word(const char *p)
+{
+	const uint64_t ones = UINT64_MAX / 255;
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	/* Of bytes below 0x80 these borrow or carry into the top bit where one
+	 * is below 0x20, or 0x7F. */
+	return !((w | (w - ones * 0x20) | (w + ones)) & ones * 0x80);
+}
+
+bool pastes_is_clean(struct str bytes)
+{
+	bool ascii = true;
+
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char c = (unsigned char)bytes.ptr[i];
+
+		if (bytes.len - i > 8 && is_plain_word(bytes.ptr + i)) {
+			i += 7;
+			continue;
+		}
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F)
+			return false;
+		if (c == 0xC2 && i + 1 < bytes.len &&
+		    (unsigned char)bytes.ptr[i + 1] < 0xA0)
+			return false;
+		ascii = ascii && c < 0x80;
+	}
+	return ascii || str_is_utf8(bytes);
+}
+
+static size_t count_lines(struct str s)
+{
+	size_t n = 0;
+
+	for (size_t at; s.len; s = str_skip(s, at + 1)) {
+		at = str_find(s, '\n');
+		n++;
+	}
+	return n;
+}
+
+size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean)
+{
+	struct str s = buf_str(bytes);
+	struct paste *new;
+
+	if (p->n == p->cap) {
+		p->cap = p->cap ? p->cap * 2 : 8;
+		p->items = xrealloc(p->items, p->cap, sizeof(*p->items));
+	}
+	new = &p->items[p->n];
+	*new = (struct paste){ .len = s.len,
+			       .lines = count_lines(s),
+			       .utf8 = clean || str_is_utf8(s),
+			       .clean = clean };
+	new->bytes = buf_detach(bytes);
+	return p->n++;
+}
+
+size_t pastes_find(const struct pastes *p, struct str bytes)
+{
+	size_t i = 0;
+
+	while (i < p->n && (p->items[i].len != bytes.len ||
+			    memcmp(p->items[i].bytes, bytes.ptr, bytes.len)))
+		i++;
+	return i;
+}
+
+void pastes_write_mark(size_t number, char mark[PASTES_MARK])
+{
+	mark[0] = PASTES_LEAD;
+	mark[1] = (char)(0x80 | (number >> 12 & 0x3F));
+	mark[2] = (char)(0x80 | (number >> 6 & 0x3F));
+	mark[3] = (char)(0x80 | (number & 0x3F));
+}
+
+size_t pastes_read_mark(struct str mark)
+{
+	const unsigned char *m = (const unsigned char *)mark.ptr;
+
+	return (size_t)(m[1] & 0x3F) << 12 | (size_t)(m[2] & 0x3F) << 6 |
+	       (m[3] & 0x3F);
+}
+
+static void add_size(size_t len, struct buf *out)
+{
+	if (len < 1000)
+		buf_addf(out, "%zu B", len);
+	else if (len < 1000000)
+		buf_addf(out, "%zu kB", (len + 500) / 1000);
+	else
+		buf_addf(out, "%zu.%zu MB", len / 1000000, len / 100000 % 10);
+}
+
+void pastes_label(const struct pastes *p, size_t number, struct buf *out)
+{
+	const struct paste *paste = &p->items[number];
+
+	buf_addf(out, "[Pasted #%zu: ", number + 1);
+	if (paste->lines > 1)
+		buf_addf(out, "%zu lines, ", paste->lines);
+	add_size(paste->len, out);
+	if (!paste->utf8)
+		buf_adds(out, ", bytes that are no UTF-8 sent as U+FFFD");
+	else if (!paste->clean)
+		buf_adds(out, ", with control characters");
+	buf_addc(out, ']');
+}
+
+static void add_utf8(const struct paste *paste, struct buf *out)
+{
+	struct str s = { paste->bytes, paste->len };
+
+	while (!paste->utf8 && s.len) {
+		size_t n = str_utf8_prefix(s);
+
+		buf_add(out, s.ptr, n);
+		s = str_skip(s, n);
+		if (s.len)
+			buf_adds(out, "\xEF\xBF\xBD");
+		s = str_skip(s, 1);
+	}
+	buf_addstr(out, s);
+}
+
+void pastes_expand(const struct pastes *p, struct str text, struct buf *out)
+{
+	while (text.len) {
+		size_t n = str_find(text, PASTES_LEAD);
+
+		buf_add(out, text.ptr, n);
+		text = str_skip(text, n);
+		if (!text.len)
+			return;
+		add_utf8(&p->items[pastes_read_mark(text)], out);
+		text = str_skip(text, PASTES_MARK);
+	}
+}
+
+void pastes_clear(struct pastes *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->items[i].bytes);
+	free(p->items);
+	*p = (struct pastes){ 0 };
+}

@@ -1,0 +1,230 @@
+/* diff_lines.c - the lines in which two texts differ, and those of a diff. */
+/* SPDX-License-Identifier: MIT */
+#include "markup/diff_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum diff_kind diff_line_kind(struct str line, bool *in_hunk)
+{
+	if (str_starts(line, "@@ ")) {
+		*in_hunk = true;
+		return DIFF_HUNK;
+	}
+	if (str_starts(line, "diff "))
+		*in_hunk = false;
+	if (!*in_hunk &&
+	    (str_starts(line, "+++ ") || str_starts(line, "--- ") ||
+	     !(line.len && (line.ptr[0] == '+' || line.ptr[0] == '-'))))
+		return DIFF_HEAD;
+	if (str_starts(line, "+"))
+		return DIFF_ADDED;
+	return str_starts(line, "-") ? DIFF_REMOVED : DIFF_CONTEXT;
+}
+
+bool diff_lines_are_unified(struct str text)
+{
+	static const char *const order[] = { "--- ", "+++ ", "@@ -" };
+	size_t at = 0;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		if (str_starts(line, order[at]))
+			at++;
+		else
+			at = str_starts(line, order[0]) ? 1 : 0;
+		if (at == sizeof(order) / sizeof(*order))
+			return true;
+	}
+	return false;
+}
+
+struct diff_text {
+	struct str *items;
+	size_t n;
+};
+
+static struct diff_text split_lines(struct str text)
+{
+	size_t room = 64;
+	struct diff_text l = { xcalloc(room, sizeof(*l.items)), 0 };
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		if (l.n == room) {
+			room *= 2;
+			l.items = xrealloc(l.items, room, sizeof(*l.items));
+		}
+		l.items[l.n++] = line;
+	}
+	return l;
+}
+
+static void add_step(struct diff_steps *steps, struct diff_step step)
+{
+	steps->items =
+		xrealloc(steps->items, steps->n + 1, sizeof(*steps->items));
+	steps->items[steps->n++] = step;
+}
+
+/* Myers 1986, "An O(ND) Difference Algorithm": how far each diagonal reaches
+ * after each number of edits, kept for the way back. */
+struct diff_search {
+	struct diff_text a;
+	struct diff_text b;
+	long *reach; /* a row of 2 * DIFF_EDITS + 3 for each number of edits */
+};
+
+enum { WIDTH = 2 * DIFF_EDITS + 3 };
+
+static long *reach_of(struct diff_search *s, long edits)
+{
+	return s->reach + edits * WIDTH + DIFF_EDITS + 1;
+}
+
+/* Whether the best way to diagonal k at this number of edits adds a line. */
+static bool comes_by_adding(const long *before, long k, long edits)
+{
+	return k == -edits || (k != edits && before[k - 1] < before[k + 1]);
+}
+
+/* Fills a row; true when the end was reached on it. */
+static bool search_row(struct diff_search *s, long edits)
+{
+	long *now = reach_of(s, edits);
+	const long *before = edits ? reach_of(s, edits - 1) : NULL;
+	long n = (long)s->a.n;
+	long m = (long)s->b.n;
+
+	for (long k = -edits; k <= edits; k += 2) {
+		long x = 0;
+
+		if (edits)
+			x = comes_by_adding(before, k, edits)
+				    ? before[k + 1]
+				    : before[k - 1] + 1;
+		while (x < n && x - k < m && x - k >= 0 &&
+		       str_eq(s->a.items[x], s->b.items[x - k]))
+			x++;
+		now[k] = x;
+		if (x >= n && x - k >= m)
+			return true;
+	}
+	return false;
+}
+
+/* Marks the lines that change, from the end back. */
+static void mark_changes(struct diff_search *s, long edits, bool *removed,
+			 bool *added)
+{
+	long x = (long)s->a.n;
+	long k = x - (long)s->b.n;
+
+	for (; edits; edits--) {
+		const long *before = reach_of(s, edits - 1);
+
+		if (comes_by_adding(before, k, edits)) {
+			k++;
+			x = before[k];
+			added[x - k] = true;
+		} else {
+			k--;
+			x = before[k];
+			removed[x] = true;
+		}
+	}
+}
+
+/* Sets what changes between a and b; all of it when that is too much. */
+static void find_changes(struct diff_search *s, bool *removed, bool *added)
+{
+	size_t most =
+		s->a.n + s->b.n < DIFF_EDITS ? s->a.n + s->b.n : DIFF_EDITS;
+
+	for (size_t edits = 0; edits <= most; edits++) {
+		s->reach = xrealloc(s->reach, (edits + 1) * WIDTH,
+				    sizeof(*s->reach));
+		if (!search_row(s, (long)edits))
+			continue;
+		mark_changes(s, (long)edits, removed, added);
+		return;
+	}
+	memset(removed, true, s->a.n);
+	memset(added, true, s->b.n);
+}
+
+static size_t same_head(struct diff_text a, struct diff_text b)
+{
+	size_t n = 0;
+
+	while (n < a.n && n < b.n && str_eq(a.items[n], b.items[n]))
+		n++;
+	return n;
+}
+
+static size_t same_tail(struct diff_text a, struct diff_text b)
+{
+	size_t n = 0;
+
+	while (n < a.n && n < b.n &&
+	       str_eq(a.items[a.n - n - 1], b.items[b.n - n - 1]))
+		n++;
+	return n;
+}
+
+static void add_steps(const struct diff_search *s, const bool *removed,
+		      const bool *added, size_t head, struct diff_steps *steps)
+{
+	size_t i = 0;
+	size_t j = 0;
+
+	while (i < s->a.n || j < s->b.n) {
+		struct diff_step step = { .same = head };
+
+		head = 0;
+		while (i < s->a.n && j < s->b.n && !removed[i] && !added[j])
+			i++, j++, step.same++;
+		while (i < s->a.n && removed[i])
+			i++, step.n_old++;
+		while (j < s->b.n && added[j])
+			j++, step.n_new++;
+		add_step(steps, step);
+	}
+	if (head)
+		add_step(steps, (struct diff_step){ .same = head });
+}
+
+void diff_lines(struct str old_text, struct str new_text,
+		struct diff_steps *steps)
+{
+	struct diff_text a = split_lines(old_text);
+	struct diff_text b = split_lines(new_text);
+	size_t head = same_head(a, b);
+	struct diff_search s = { { a.items + head, a.n - head },
+				 { b.items + head, b.n - head },
+				 NULL };
+	size_t tail = same_tail(s.a, s.b);
+	bool *removed;
+	bool *added;
+
+	s.a.n -= tail;
+	s.b.n -= tail;
+	removed = xcalloc(s.a.n + 1, sizeof(*removed));
+	added = xcalloc(s.b.n + 1, sizeof(*added));
+	find_changes(&s, removed, added);
+	add_steps(&s, removed, added, head, steps);
+	add_step(steps, (struct diff_step){ .same = tail });
+	free(removed);
+	free(added);
+	free(s.reach);
+	free(a.items);
+	free(b.items);
+}
+
+void diff_steps_release(struct diff_steps *steps)
+{
+	free(steps->items);
+	*steps = (struct diff_steps){ 0 };
+}
