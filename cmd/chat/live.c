@@ -59,6 +59,7 @@ static void describe_run(struct live *l)
 	char *line;
 
 	open_history(l);
+	l->asks = sandbox_acts_on_host(&r->box.sandbox);
 	l->model = run_model_name(r);
 	l->place = host ? xstrdup("this machine")
 			: xasprintf("%s %.12s", r->host.provider->name,
@@ -453,6 +454,7 @@ int live_chat(struct run *r, const char *first)
 	r->ui = (struct agent_ui){ live_on_event, live_on_approve, &l };
 	r->app->terminal = &terminal;
 	r->theme = &l.theme;
+	r->show_thinking = &l.transcript.show_thinking;
 	app_signal_output(l.printed.real[1]);
 	live_say(&l, (struct style){ ATTR_BOLD, STYLE_PLAIN },
 		 "dcode " DCODE_VERSION "  /help, /quit");

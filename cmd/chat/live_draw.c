@@ -130,15 +130,23 @@ static void add_queue(const struct live *l, struct rows *out)
 	}
 }
 
-static void add_status(const struct live *l, struct rows *out)
+/* In an isolated sandbox nothing is asked about. */
+static const char *mode_of(const struct live *l)
 {
 	const struct run *r = l->run;
+
+	if (!l->asks)
+		return NULL;
+	return run_mode_name(run_allows_all(r) ? RUN_YOLO
+					       : (enum run_mode)r->mode);
+}
+
+static void add_status(const struct live *l, struct rows *out)
+{
 	struct status s = {
 		.model = l->model,
 		.sandbox = l->place,
-		.mode = run_allows_all(r)
-				? run_mode_name(RUN_YOLO)
-				: run_mode_name((enum run_mode)r->mode),
+		.mode = mode_of(l),
 		.branch = l->branch,
 		.left_s = -1,
 		.context = l->context,

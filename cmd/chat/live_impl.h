@@ -73,11 +73,12 @@ struct live {
 	struct approval *asked; /* its question is shown, or soon is */
 	struct dialog dialog;
 
-	bool stopping;     /* Ctrl-C or Esc has cancelled the job */
-	bool refused;      /* ... since the user said no to a call */
-	bool armed;        /* one more Ctrl-C leaves */
-	bool kitty;        /* the terminal has the keyboard protocol of kitty */
-	bool confirms;     /* the next key says whether everything is allowed */
+	bool stopping; /* Ctrl-C or Esc has cancelled the job */
+	bool refused;  /* ... since the user said no to a call */
+	bool asks;     /* tools act on this machine: calls are asked about */
+	bool armed;    /* one more Ctrl-C leaves */
+	bool kitty;    /* the terminal has the keyboard protocol of kitty */
+	bool confirms; /* the next key says whether everything is allowed */
 	bool acknowledged; /* ... and it was, once */
 	bool lent;         /* the worker has the terminal */
 	bool gone;         /* the terminal: nothing can be read from it */

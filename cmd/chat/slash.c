@@ -93,6 +93,20 @@ static bool change_theme(struct run *r, int n, char **words)
 	return true;
 }
 
+static bool switch_thinking(struct run *r, int n, char **words)
+{
+	(void)n;
+	(void)words;
+	if (!r->theme) {
+		fputs("This chat has no screen.\n", stderr);
+		return true;
+	}
+	*r->show_thinking = !*r->show_thinking;
+	fprintf(stderr, "Thinking is shown %s.\n",
+		*r->show_thinking ? "in full" : "by its first words");
+	return true;
+}
+
 static bool print_tokens(struct run *r, int n, char **words)
 {
 	const struct usage *u = &r->agent.usage;
@@ -163,6 +177,10 @@ static const struct slash_command slash_commands[] = {
 	  .args = "[dark|light|none]",
 	  .summary = "The colours of the screen",
 	  .run = change_theme },
+	{ .name = "/thinking",
+	  .args = "",
+	  .summary = "Show what the model thinks in full, or its first words",
+	  .run = switch_thinking },
 	{ .name = "/tokens",
 	  .args = "",
 	  .summary = "What this session has used",

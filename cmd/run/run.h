@@ -77,10 +77,12 @@ struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
-	_Atomic int mode;    /* enum run_mode; any thread */
-	struct stop stop;    /* the signals, and --timeout from the start on */
-	struct theme *theme; /* of the chat's screen; NULL: there is none */
-	struct agent_ui ui;  /* what agent_run() calls; set before run_open() */
+	_Atomic int mode; /* enum run_mode; any thread */
+	struct stop stop; /* the signals, and --timeout from the start on */
+	/* Of the chat's screen; NULL: there is none. */
+	struct theme *theme;
+	bool *show_thinking;
+	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
 	/* The thread that is resumed; id NULL: a new one is begun. */
 	struct thread thread;
 	/* made by run_open() */
