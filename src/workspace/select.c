@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "git/nul_records.h"
 #include "sandbox/glob_match.h"
+#include "tree/git_files.h"
 #include "tree/name.h"
 #include "tree/tree_dir.h"
 #include "tree/user_objects.h"
@@ -440,6 +441,8 @@ int select_files(struct selection *s, const struct workspace *w,
 		.s = s, .w = w, .r = r, .stop = stop, .dir = { .root = -1 }
 	};
 	rc = open_walk(k, err);
+	if (rc == 0)
+		rc = git_files_check(w->root, err);
 	if (rc == 0)
 		rc = walk_tree(k, "", 0, err);
 	for (size_t i = 0; rc == 0 && i < r->n_extra; i++)

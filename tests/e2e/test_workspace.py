@@ -389,3 +389,18 @@ def test_ten_changed_files_are_three_round_trips_for_each_vendor(
     cloud.forget()
     assert run("sync", cwd=work).status == 0
     assert cloud.count(EXECUTE[name]) + cloud.count(UPLOAD[name]) == 0
+
+
+@local
+@pytest.mark.parametrize("name", [".gitignore", "src/.gitignore",
+                                  ".gitattributes", "src/.dcodeignore"])
+def test_a_pipe_that_git_would_wait_for_is_named(box, task, work, name):
+    (work / name).unlink(missing_ok=True)
+    os.mkfifo(work / name)
+    r = task([DONE], "--workspace", "repo").wait(20)
+    assert r.status == 1
+    assert f"{name} is a pipe or a device" in r.err
+    os.unlink(work / name)
+    (work / name).write_text("*.o\n")
+    r = task([DONE], "--workspace", "repo").wait()  # the control
+    assert r.status == 0, r.err
