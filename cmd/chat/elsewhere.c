@@ -4,14 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "cmd/chat/leave.h"
 
 enum { MAX_DRAFT = 64 << 20 };
 
@@ -26,13 +29,39 @@ static const char *choose(const char *first, const char *second,
 	return value && value[0] ? value : usual;
 }
 
+/* Waits for its end. A signal that ends the chat ends the program first. */
+static int wait_for_program(pid_t pid, struct error *err)
+{
+	struct pollfd p = { .fd = proc_fd(pid, err), .events = POLLIN };
+	bool passed = false;
+	sigset_t all;
+	sigset_t before;
+	int status = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	while (p.fd >= 0 && waitpid(pid, &status, WNOHANG) == 0) {
+		if (!passed && chat_ends(ERR_NONE)) {
+			passed = true;
+			(void)kill(pid, app_signal());
+		}
+		(void)ppoll(&p, 1, NULL, &before);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (p.fd < 0)
+		return -1;
+	close(p.fd);
+	return proc_exit_code(status);
+}
+
 /* The words of program with the file behind them, as a shell reads them: "code
  * --wait". Its exit status, or -1. Ctrl-C is the program's meanwhile. */
 static int run_program(struct live *l, const char *program, const char *file,
 		       struct error *err)
 {
 	extern char **environ;
-	static const int fds[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+	const int fds[] = { STDIN_FILENO, l->printed.real[0],
+			    l->printed.real[1] };
 	char *script = xasprintf("%s \"$1\"", program);
 	char *argv[] = { (char *)"sh", (char *)"-c", script,
 			 (char *)"sh", (char *)file, NULL };
@@ -45,19 +74,18 @@ static int run_program(struct live *l, const char *program, const char *file,
 				  .core = true };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction before;
-	int status = 0;
 	pid_t pid;
 	int rc;
 
-	live_suspend(l);
+	live_leave_screen(l);
 	sigaction(SIGINT, &ignore, &before);
 	rc = proc_spawn(&spec, &pid, err);
-	while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (rc == 0)
+		rc = wait_for_program(pid, err);
 	sigaction(SIGINT, &before, NULL);
-	live_resume(l);
+	screen_resume(&l->screen);
 	free(script);
-	return rc < 0 ? -1 : proc_exit_code(status);
+	return rc;
 }
 
 /* A file of the state directory, which is the user's alone. Owned name. */
@@ -69,8 +97,10 @@ static char *write_file(struct live *l, const char *suffix, struct str text,
 	int fd;
 	bool whole = true;
 
-	if (!state)
+	if (!state || path_mkdirs(state, 0700, err) < 0) {
+		free(state);
 		return NULL;
+	}
 	name = xasprintf("%s/dcode.XXXXXX%s", state, suffix);
 	free(state);
 	fd = mkostemps(name, (int)str_of(suffix).len, O_CLOEXEC);

@@ -74,7 +74,7 @@ void live_print(struct live *l)
 	}
 }
 
-void live_suspend(struct live *l)
+void live_leave_screen(struct live *l)
 {
 	printed_read(&l->printed, &l->text);
 	print_lines(l, true);
@@ -84,6 +84,11 @@ void live_suspend(struct live *l)
 	(void)screen_flush(&l->screen, NULL);
 	screen_suspend(&l->screen);
 	printed_suspend(&l->printed);
+}
+
+void live_suspend(struct live *l)
+{
+	live_leave_screen(l);
 }
 
 void live_resume(struct live *l)

@@ -132,8 +132,10 @@ void live_draw(struct live *l);
 /* When the live part has to change by itself; INT64_MAX: it stands still. */
 int64_t live_redraw_at(const struct live *l);
 
-/* The terminal as it is without a screen, and back: for an editor, a pager or
- * a question. */
+/* The terminal as it is without a screen; screen_resume() brings it back. What
+ * the program prints meanwhile is shown then. */
+void live_leave_screen(struct live *l);
+/* The same for code that asks there itself: what is printed reaches it. */
 void live_suspend(struct live *l);
 void live_resume(struct live *l);
 
