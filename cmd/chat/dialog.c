@@ -8,7 +8,6 @@
 
 enum {
 	MAX_REASON = 2000, /* bytes */
-	LEAST_ROWS = 3,    /* for the call itself */
 	OWN_ROWS = 3,      /* title, what is hidden, answers */
 };
 
@@ -82,10 +81,10 @@ enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 	switch (ev->text.ptr[0]) {
 	case 'y':
 	case 'Y':
-		return DIALOG_YES;
+		return d->seen ? DIALOG_YES : DIALOG_OPEN;
 	case 'a':
 	case 'A':
-		return DIALOG_ALWAYS;
+		return d->seen ? DIALOG_ALWAYS : DIALOG_OPEN;
 	case 'n':
 	case 'N':
 		return DIALOG_NO;
@@ -130,6 +129,12 @@ static void add_line(struct rows *out, struct style style, struct str text,
 	rows_end(out);
 }
 
+/* The longer text where there is room for it. */
+static struct str fitting(const char *text, const char *brief, size_t columns)
+{
+	return str_of(width_cells(str_of(text)) <= columns ? text : brief);
+}
+
 static void add_answers(const struct dialog *d, size_t columns,
 			struct rows *out)
 {
@@ -137,8 +142,9 @@ static void add_answers(const struct dialog *d, size_t columns,
 
 	if (!d->explains) {
 		add_line(out, strong,
-			 STR("y yes  n no  w no, because...  a always this  v "
-			     "view all"),
+			 fitting("y yes  n no  w no, because...  a always this "
+				 " v view all",
+				 "y/n/w/a, v: all", columns),
 			 columns);
 		return;
 	}
@@ -152,32 +158,53 @@ static void add_answers(const struct dialog *d, size_t columns,
 	rows_end(out);
 }
 
-bool dialog_render(struct dialog *d, size_t columns, size_t rows,
-		   struct rows *out)
+/* -1 when it is too much to show. */
+static int add_call(struct dialog *d, size_t columns, size_t rows,
+		    struct rows *out)
 {
 	struct question_screen room = {
-		.rows = rows > OWN_ROWS + LEAST_ROWS ? rows - OWN_ROWS
-						     : LEAST_ROWS,
+		.rows = rows > OWN_ROWS ? rows - OWN_ROWS : 1,
 		.columns = columns,
 	};
 
 	add_line(out, strong, str_trim(str_of(d->view.title)), columns);
 	if (add_items(&d->view, room, out, &d->hidden) < 0)
-		return false;
+		return -1;
 	if (d->hidden)
 		add_line(out, muted,
-			 STR("Not all of it is shown: v shows the rest."),
+			 fitting("Not all of it is shown: v shows the rest.",
+				 "v shows the rest", columns),
 			 columns);
 	add_answers(d, columns, out);
-	return true;
+	return 0;
 }
 
-bool dialog_render_whole(const struct dialog *d, size_t columns,
-			 struct rows *out)
+void dialog_render(struct dialog *d, size_t columns, size_t rows,
+		   struct rows *out)
+{
+	struct rows call = { 0 };
+	int rc = add_call(d, columns, rows, &call);
+
+	if (rc < 0) {
+		add_line(out, strong, STR("Too long to be shown: n is no"),
+			 columns);
+	} else if (call.n > rows) {
+		add_line(out, strong, STR("v shows it, n is no"), columns);
+	} else {
+		d->seen = true;
+		rows_append(out, &call, 0, call.n);
+	}
+	rows_release(&call);
+}
+
+bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out)
 {
 	struct question_screen room = { .columns = columns };
 	size_t hidden;
 
 	add_line(out, strong, str_trim(str_of(d->view.title)), columns);
-	return add_items(&d->view, room, out, &hidden) == 0;
+	if (add_items(&d->view, room, out, &hidden) < 0)
+		return false;
+	d->seen = true;
+	return true;
 }

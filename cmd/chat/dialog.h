@@ -22,6 +22,7 @@ struct dialog {
 	bool explains;     /* the reason is being typed */
 	struct buf reason; /* one line of UTF-8 */
 	size_t hidden;     /* rows that did not fit the last time */
+	bool seen;         /* it was shown: a yes counts */
 };
 
 void dialog_open(struct dialog *d, const struct approval *asked);
@@ -29,12 +30,11 @@ void dialog_close(struct dialog *d); /* a zeroed one is fine */
 /* What was typed while it is shown. */
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev);
 /* Appends at most rows rows of at most columns cells: what is asked about,
- * shortened in its middle where it must be, and the answers. 0: too long to be
- * shown at all, so that only a no is left. */
-bool dialog_render(struct dialog *d, size_t columns, size_t rows,
+ * shortened in its middle where it must be, and the answers. Where there is no
+ * room for that, one row says so; a yes counts once all of it was shown. */
+void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		   struct rows *out);
-/* All of the call, for the part that scrolls away. */
-bool dialog_render_whole(const struct dialog *d, size_t columns,
-			 struct rows *out);
+/* All of the call, for the part that scrolls away. False: it is too long. */
+bool dialog_render_whole(struct dialog *d, size_t columns, struct rows *out);
 
 #endif

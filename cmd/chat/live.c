@@ -243,8 +243,11 @@ static void take_events(struct live *l)
 /* A question waits until nothing is being typed. */
 static void open_dialog(struct live *l, int64_t now)
 {
-	if (l->asked && !l->dialog.asked && now - l->typed >= QUIET_MS)
-		dialog_open(&l->dialog, l->asked);
+	if (!l->asked || l->dialog.asked || now - l->typed < QUIET_MS)
+		return;
+	l->confirms = false; /* one question at a time */
+	dialog_open(&l->dialog, l->asked);
+	l->opened = now;
 }
 
 static void on_signal(struct live *l)

@@ -10,9 +10,10 @@
 #include "term/wrap.h"
 
 enum {
-	MOST_QUEUED = 4,  /* rows for messages that wait */
-	LEAST_EDITOR = 3, /* rows */
-	MOVES_MS = 120,   /* between two frames of the sign of waiting */
+	MOST_QUEUED = 4,   /* rows for messages that wait */
+	LEAST_EDITOR = 3,  /* rows */
+	LEAST_AROUND = 16, /* rows, for a question with all that is around it */
+	MOVES_MS = 120,    /* between two frames of the sign of waiting */
 	MINUTE_MS = 60000,
 };
 
@@ -178,25 +179,28 @@ static void compose_bottom(struct live *l, size_t most, struct rows *out,
 {
 	struct rows editor = { 0 };
 	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
+	size_t columns = screen_columns(&l->screen);
 
+	if (l->dialog.asked && most < LEAST_AROUND) {
+		dialog_render(&l->dialog, columns, most, out);
+		*caret_row = SIZE_MAX;
+		return;
+	}
 	rows_end(out); /* between what was said and what is done */
 	add_wait(l, out);
 	add_queue(l, out);
 	if (l->picking)
-		selection_list_render(&l->picker, screen_columns(&l->screen),
-				      rows + LEAST_EDITOR, &editor, caret_row,
-				      caret_column);
+		selection_list_render(&l->picker, columns, rows + LEAST_EDITOR,
+				      &editor, caret_row, caret_column);
 	else
-		editor_render(&l->editor, screen_columns(&l->screen), rows,
-			      &editor, caret_row, caret_column);
-	if (l->dialog.asked && most > out->n + editor.n + 2 &&
-	    !dialog_render(&l->dialog, screen_columns(&l->screen),
-			   most - out->n - editor.n - 2, out))
-		rows_adds(out, muted, "(too long to be shown)");
-	rows_close(out);
+		editor_render(&l->editor, columns, rows, &editor, caret_row,
+			      caret_column);
+	if (l->dialog.asked)
+		dialog_render(&l->dialog, columns, most - out->n - editor.n - 1,
+			      out);
 	*caret_row += out->n;
 	rows_append(out, &editor, 0, editor.n);
-	complete_render(&l->completer, screen_columns(&l->screen), out);
+	complete_render(&l->completer, columns, out);
 	rows_close(out);
 	add_status(l, out);
 	rows_release(&editor);
@@ -217,7 +221,8 @@ void live_draw(struct live *l)
 		transcript_live(&l->transcript, most - bottom.n, clock_ms(),
 				&l->live);
 	rows_close(&l->live);
-	row += l->live.n;
+	if (row != SIZE_MAX)
+		row += l->live.n;
 	rows_append(&l->live, &bottom, 0, bottom.n);
 	screen_live(&l->screen, &l->live, row, column);
 	rows_release(&bottom);

@@ -72,6 +72,7 @@ struct live {
 
 	struct approval *asked; /* its question is shown, or soon is */
 	struct dialog dialog;
+	int64_t opened; /* clock_ms() when the dialog was */
 
 	bool stopping; /* Ctrl-C or Esc has cancelled the job */
 	bool refused;  /* ... since the user said no to a call */

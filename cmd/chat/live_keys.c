@@ -10,7 +10,10 @@
 #include "cmd/chat/elsewhere.h"
 #include "cmd/chat/live_impl.h"
 
-enum { MAX_MESSAGE = 64 << 20 };
+enum {
+	MAX_MESSAGE = 64 << 20,
+	NOTICED_MS = 250, /* nobody answers a question sooner */
+};
 
 static bool is_ctrl(const struct key_event *ev, char c)
 {
@@ -250,6 +253,13 @@ void live_on_key(void *arg, const struct key_event *ev)
 	struct live *l = arg;
 
 	if (on_reply(l, ev))
+/* A word that the question has cut in two. */
+static bool is_typing(const struct live *l, const struct key_event *ev)
+{
+	return ev->kind == KEY_EVENT_TEXT && !editor_is_empty(&l->editor) &&
+	       clock_ms() - l->opened < NOTICED_MS;
+}
+
 		return;
 	l->typed = clock_ms();
 	if (!is_ctrl(ev, 'c'))
@@ -264,6 +274,9 @@ void live_on_key(void *arg, const struct key_event *ev)
 	} else if (l->picking) {
 		on_picker(l, ev);
 	} else {
+	} else if (l->dialog.asked && is_typing(l, ev)) {
+		dialog_close(&l->dialog); /* until typing has paused again */
+		on_editor(l, ev);
 		on_editor(l, ev);
 	}
 }
