@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -38,6 +39,7 @@ void chat_ask_exit(struct run *r)
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r))
 		return;
 	app_borrow_terminal(r->app);
+	(void)tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	fprintf(stderr, "\nDelete the sandbox, %skeep it? [D/%sk] ",
 		sandbox_can_stop(&r->host) ? "stop it, or " : "or ",
 		sandbox_can_stop(&r->host) ? "s/" : "");

@@ -130,6 +130,7 @@ static void on_done(struct live *l)
 		end_work(l, rc);
 		break;
 	default:
+		l->status = l->status ? l->status : l->failed;
 		l->state = LIVE_IDLE;
 		break;
 	}
@@ -344,6 +345,13 @@ static void draw(struct live *l)
 	}
 }
 
+/* Nobody reads it any more, and whoever prints must not wait for that. */
+static void drop_printed(struct live *l)
+{
+	printed_read(&l->printed, &l->text);
+	buf_clear(&l->text);
+}
+
 static void step(struct live *l, bool *drawn, int64_t *frame)
 {
 	const struct key_sink sink = { live_on_key, l };
@@ -363,6 +371,8 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 	}
 	open_dialog(l, now);
 	*drawn = typed || p[FD_SCREEN].revents || now - *frame >= FRAME_MS;
+	if (l->gone)
+		drop_printed(l);
 	if (!*drawn || l->lent || l->gone)
 		return;
 	draw(l);
@@ -377,6 +387,7 @@ static void run_loop(struct live *l)
 	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
 		step(l, &drawn, &frame);
 	l->state = LIVE_CLOSING;
+	l->offers = !l->status;
 	live_set_wait(l, l->run->box.ours ? "leaving the sandbox" : "leaving");
 	worker_run(&l->worker, live_job_close, l);
 	while (l->state == LIVE_CLOSING)

@@ -84,12 +84,12 @@ void live_leave_screen(struct live *l)
 	screen_live(&l->screen, &l->live, SIZE_MAX, 0);
 	(void)screen_flush(&l->screen, NULL);
 	screen_suspend(&l->screen);
-	printed_suspend(&l->printed);
 }
 
 void live_suspend(struct live *l)
 {
 	live_leave_screen(l);
+	printed_suspend(&l->printed);
 }
 
 void live_resume(struct live *l)

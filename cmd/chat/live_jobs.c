@@ -16,9 +16,15 @@ enum { MAX_PROMPT = 128 << 20 };
 int live_job_open(void *arg)
 {
 	struct live *l = arg;
-	struct stop stop = app_stop(l->run->app);
+	struct run *r = l->run;
+	struct stop stop = app_stop(r->app);
 
-	return run_open(l->run, &stop, &l->err);
+	if (run_open(r, &stop, &l->err) < 0)
+		return -1;
+	l->here = (struct app_chat){ session_id(r->session), r->box.label,
+				     &r->box.sandbox };
+	r->app->chat = &l->here;
+	return 0;
 }
 
 void live_on_event(void *arg, const struct agent_event *ev)
@@ -106,10 +112,11 @@ int live_job_close(void *arg)
 {
 	struct live *l = arg;
 
-	if (!l->status)
+	if (l->offers)
 		chat_ask_exit(l->run);
-	if (run_download(l->run, &l->err) < 0 && !l->status)
-		l->status = app_fail(l->run->app, &l->err);
+	if (run_download(l->run, &l->err) < 0)
+		l->failed = app_fail(l->run->app, &l->err);
+	l->run->app->chat = NULL;
 	run_resume_hint(l->run);
 	run_close(l->run);
 	return 0;

@@ -91,11 +91,16 @@ static void on_dialog(struct live *l, const struct key_event *ev)
 	}
 }
 
-/* Stops what runs; else empties the draft; else leaves, the second time. */
+/* Stops what runs; else empties the draft; else leaves, the second time. While
+ * the chat ends a signal is what Ctrl-C is without a screen: the second one
+ * leaves at once. */
 static void on_interrupt(struct live *l)
 {
-	if (l->state == LIVE_CLOSING)
+	if (l->over) {
+		l->armed = true;
+		(void)raise(SIGINT);
 		return;
+	}
 	if (l->state != LIVE_IDLE && !l->stopping) {
 		live_stop_job(l);
 	} else if (!editor_is_empty(&l->editor)) {
@@ -248,11 +253,6 @@ static void on_editor(struct live *l, const struct key_event *ev)
 	}
 }
 
-void live_on_key(void *arg, const struct key_event *ev)
-{
-	struct live *l = arg;
-
-	if (on_reply(l, ev))
 /* A word that the question has cut in two. */
 static bool is_typing(const struct live *l, const struct key_event *ev)
 {
@@ -260,6 +260,11 @@ static bool is_typing(const struct live *l, const struct key_event *ev)
 	       clock_ms() - l->opened < NOTICED_MS;
 }
 
+void live_on_key(void *arg, const struct key_event *ev)
+{
+	struct live *l = arg;
+
+	if (on_reply(l, ev))
 		return;
 	l->typed = clock_ms();
 	if (!is_ctrl(ev, 'c'))
@@ -269,14 +274,14 @@ static bool is_typing(const struct live *l, const struct key_event *ev)
 		set_mode(l, l->acknowledged ? RUN_YOLO : RUN_MANUAL);
 	} else if (l->dialog.asked && is_ctrl(ev, 'c')) {
 		on_interrupt(l);
+	} else if (l->dialog.asked && is_typing(l, ev)) {
+		dialog_close(&l->dialog); /* until typing has paused again */
+		on_editor(l, ev);
 	} else if (l->dialog.asked) {
 		on_dialog(l, ev);
 	} else if (l->picking) {
 		on_picker(l, ev);
 	} else {
-	} else if (l->dialog.asked && is_typing(l, ev)) {
-		dialog_close(&l->dialog); /* until typing has paused again */
-		on_editor(l, ev);
 		on_editor(l, ev);
 	}
 }

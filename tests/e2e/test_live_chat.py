@@ -3,8 +3,9 @@
 import json
 import os
 import signal
-import tempfile
 import pathlib
+import tempfile
+import time
 
 import pytest
 
@@ -36,6 +37,10 @@ def live(dcode, env, tmp_path, model):
 
 
 def prompts(server):
+    """A request that was cut is known a little later."""
+    end = time.monotonic() + 10
+    while not server.requests and time.monotonic() < end:
+        time.sleep(0.02)
     return [r["body"]["messages"][-1]["content"][0]["text"]
             for r in server.requests]
 

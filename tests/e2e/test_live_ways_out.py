@@ -1,0 +1,109 @@
+"""test_live_ways_out.py - a chat with a screen that is hindered or ended."""
+# SPDX-License-Identifier: MIT
+import os
+import signal
+import time
+
+import pytest
+
+from test_live_chat import DONE, HELLO, execute, live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_chat_and_the_editor_that_it_waits_for(
+        live, env, number):
+    env["EDITOR"] = "echo is open; exec sleep 300;:"
+    s, _ = live(HELLO)
+    s.keys("C-x")
+    s.until("is open")
+    os.kill(s.pid(), number)
+    assert s.status() == 128 + number
+
+
+def test_what_is_printed_while_an_editor_is_open_is_shown_later(live, env):
+    env["EDITOR"] = "echo is open; sleep 1; cat;:"
+    s, _ = live([{"text": "x", "delay_ms": 300,
+                  "fault": {"status": 400, "body": "no such luck"}}, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("Esc stops it")
+    s.keys("C-x")
+    s.until("is open")
+    time.sleep(0.8)
+    assert "no such luck" not in s.text()
+    s.keys("Enter", "C-d")
+    s.until("no such luck")
+
+
+def test_no_yes_counts_for_a_call_that_no_screen_has_shown(live, tmp_path):
+    s, _ = live([execute("touch made"), DONE], columns=20, lines=3,
+                ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    s.until("v shows it")
+    s.keys("y")
+    time.sleep(0.3)
+    assert not (tmp_path / "work" / "made").exists()
+    s.keys("v")
+    s.until("touch ma", True)
+    s.keys("y")
+    s.until("done.", True)
+    assert (tmp_path / "work" / "made").exists()
+
+
+def test_a_question_fits_a_small_terminal(live, tmp_path):
+    s, _ = live([execute("touch made"), DONE], columns=20, lines=6,
+                ready="this machine")
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until("y/n/w/a")
+    assert "execute wants to run" in seen and "touch" in seen
+    s.keys("y")
+    s.until("done.", True)
+    assert (tmp_path / "work" / "made").exists()
+
+
+def test_a_yes_to_a_call_does_not_allow_everything(live):
+    s, _ = live([{**execute("touch one"), "delay_ms": 700},
+                 execute("touch two"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("Esc stops it")
+    s.keys("BTab", "BTab")
+    s.until("yolo: every call")
+    s.until("touch one")
+    seen = s.until("y yes")
+    assert "yolo" not in seen
+    s.keys("y")
+    s.until(lambda t: "touch two" in t and "y yes" in t)
+
+
+def test_a_word_that_a_question_cuts_in_two_goes_on(live, tmp_path):
+    for _ in range(5):  # a slow machine may type too late
+        (tmp_path / "work" / "made").unlink(missing_ok=True)
+        s, _ = live([{**execute("touch made"), "delay_ms": 300}, DONE])
+        s.type("go")
+        s.keys("Enter")
+        s.until("Esc stops it")
+        s.type("man")
+        s.until("y yes")
+        s.type("y")
+        seen = s.until(lambda t: "\u276f many" in t or "done." in t)
+        if "\u276f many" in seen:
+            break
+    assert "\u276f many" in seen
+    assert not (tmp_path / "work" / "made").exists()
+    s.until("y yes")
+    time.sleep(0.5)
+    s.type("y")
+    s.until("done.")
+    assert (tmp_path / "work" / "made").exists()
+
+
+def test_a_diff_in_the_chat_is_of_its_own_sandbox(live):
+    s, _ = live(HELLO, args=["--sandbox", "local", "--workspace", "none"])
+    s.type("/diff")
+    s.keys("Enter")
+    s.until("of this chat")
