@@ -14,6 +14,8 @@
 enum {
 	FIRST_WORDS = 60,  /* characters of thinking that stay */
 	THINKING_ROWS = 3, /* of it that are seen while it comes */
+	MOST_SAID = 4096,  /* bytes of a message of the user's that are shown */
+	MOST_LINES = 40,
 };
 
 static const struct style muted = { .role = STYLE_MUTED };
@@ -66,14 +68,40 @@ static void add_text(const struct transcript *t, const char *sign,
 	rows_release(&lines);
 }
 
+/* What of a message is shown: its user has it, and what he pasted may be more
+ * than any screen. */
+static struct str shorten(struct str text)
+{
+	size_t lines = 0;
+	size_t end = 0;
+
+	if (text.len > MOST_SAID) {
+		text.len = MOST_SAID;
+		text.len = str_utf8_prefix(text);
+	}
+	while (end < text.len &&
+	       (text.ptr[end] != '\n' || ++lines < MOST_LINES))
+		end++;
+	text.len = end;
+	return text;
+}
+
 void transcript_user(struct transcript *t, struct str text)
 {
+	struct str said = str_trim(text);
+	struct str shown = shorten(said);
 	struct style style = { ATTR_BOLD, STYLE_USER };
 	struct buf sign = BUF_INIT(32);
 
 	begin_part(t, TRANSCRIPT_USER);
 	buf_addf(&sign, "%s ", theme_glyph(t->look.theme, GLYPH_PROMPT));
-	add_text(t, sign.ptr, style, str_trim(text), &t->done);
+	add_text(t, sign.ptr, style, shown, &t->done);
+	if (shown.len < said.len) {
+		buf_clear(&sign);
+		buf_addf(&sign, "... (%zu bytes in all)", said.len);
+		add_text(t, "  ", (struct style){ 0, STYLE_MUTED },
+			 buf_str(&sign), &t->done);
+	}
 	buf_release(&sign);
 }
 

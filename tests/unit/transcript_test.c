@@ -87,6 +87,33 @@ static void parts_stand_apart(void **state)
 	transcript_release(&t);
 }
 
+static void a_long_message_shows_its_beginning_and_size(void **state)
+{
+	struct transcript t = begin();
+	struct buf said = BUF_INIT(1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		buf_addf(&said, "%d\n", i);
+	transcript_user(&t, buf_str(&said));
+	assert_int_equal(t.done.n, 40); /* all of it */
+	rows_clear(&t.done);
+	for (int i = 40; i < 70000; i++)
+		buf_addf(&said, "%d\n", i);
+	transcript_user(&t, buf_str(&said));
+	assert_int_equal(t.done.n, 1 + 40 + 1);
+	rows_consume(&t.done, 40);
+	shows(&t, "{bold user|  39}\n{muted|  ... (408889 bytes in all)}\n");
+	buf_clear(&said);
+	for (int i = 0; i < 3000; i++)
+		buf_adds(&said, "\xC3\xA9\xC3\xA9");
+	transcript_user(&t, buf_str(&said));
+	assert_in_range(t.done.bytes.len, 4096, 4096 + 1000);
+	assert_true(str_is_utf8(buf_str(&t.done.bytes)));
+	buf_release(&said);
+	transcript_release(&t);
+}
+
 static void a_command_is_one_line_when_it_is_done(void **state)
 {
 	struct transcript t = begin();
@@ -378,6 +405,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_stand_apart),
+		cmocka_unit_test(a_long_message_shows_its_beginning_and_size),
 		cmocka_unit_test(a_command_is_one_line_when_it_is_done),
 		cmocka_unit_test(a_command_that_fails_shows_its_end),
 		cmocka_unit_test(several_calls_at_once_stay_apart),
