@@ -196,6 +196,7 @@ static void on_picker(struct live *l, const struct key_event *ev)
 	free(l->found);
 	l->found = NULL;
 	l->picking = false;
+	complete_update(&l->completer, &l->editor);
 }
 
 static void leave(struct live *l)
@@ -212,7 +213,6 @@ static void on_editor(struct live *l, const struct key_event *ev)
 	    complete_key(&l->completer, &l->editor, ev->key))
 		return;
 	result = editor_event(&l->editor, ev);
-	complete_update(&l->completer, &l->editor);
 	switch (result) {
 	case EDITOR_SUBMIT:
 		send_draft(l);
@@ -251,6 +251,7 @@ static void on_editor(struct live *l, const struct key_event *ev)
 	default:
 		break;
 	}
+	complete_update(&l->completer, &l->editor);
 }
 
 /* A word that the question has cut in two. */

@@ -107,3 +107,12 @@ def test_a_diff_in_the_chat_is_of_its_own_sandbox(live):
     s.type("/diff")
     s.keys("Enter")
     s.until("of this chat")
+
+
+def test_keys_behind_a_command_do_not_end_in_its_completion(live):
+    s, _ = live(HELLO)
+    s.type("/quit")
+    s.until("Leave (also")
+    s.keys("Enter", "Enter", "Enter", "k", "Enter")
+    assert s.status() == 0
+    assert "Leave (also" not in s.text(True)
