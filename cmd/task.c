@@ -31,19 +31,11 @@ static int output_failed(const struct task *t)
 	return number == ECANCELED ? 0 : number; /* the run was to end */
 }
 
-/* Commands may have written, too; of these it is certain. */
-static bool writes_files(const char *tool)
-{
-	return !strcmp(tool, "write_file") || !strcmp(tool, "edit_file");
-}
-
 static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct task *t = arg;
 
-	if (ev->kind == EVENT_TOOL_RESULT && !ev->failed && ev->call &&
-	    writes_files(ev->call->name))
-		t->run->wrote = true;
+	run_note_event(t->run, ev);
 	if (t->json)
 		events_event(&t->events, ev);
 	else

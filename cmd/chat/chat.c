@@ -31,7 +31,7 @@ static void on_event(void *arg, const struct agent_event *ev)
 {
 	struct chat *c = arg;
 
-	chat_note_event(c->run, ev);
+	run_note_event(c->run, ev);
 	plain_event(&c->plain, ev);
 }
 

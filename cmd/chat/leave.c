@@ -10,16 +10,6 @@
 #include "base/str.h"
 #include "cmd/chat/input.h"
 
-void chat_note_event(struct run *r, const struct agent_event *ev)
-{
-	const struct tool *tool;
-
-	if (ev->kind != EVENT_TOOL_CALL || !ev->call)
-		return;
-	tool = tool_find(ev->call->name);
-	r->wrote = r->wrote || (tool && !(tool->flags & TOOL_READS));
-}
-
 bool chat_ends(enum err code)
 {
 	return code == ERR_GONE || app_signal() == SIGTERM ||

@@ -5,8 +5,6 @@
 
 #include "cmd/run/run.h"
 
-/* Remembers whether a tool ran that may have changed files. */
-void chat_note_event(struct run *r, const struct agent_event *ev);
 /* A chat that ends by itself, with work in a sandbox that is to be deleted,
  * asks at the terminal what becomes of it. */
 void chat_ask_exit(struct run *r);

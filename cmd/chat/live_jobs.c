@@ -31,7 +31,7 @@ void live_on_event(void *arg, const struct agent_event *ev)
 {
 	struct live *l = arg;
 
-	chat_note_event(l->run, ev);
+	run_note_event(l->run, ev);
 	eventq_push(l->events, ev);
 }
 

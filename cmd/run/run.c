@@ -186,6 +186,7 @@ void run_close(struct run *r)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
 	saved_work_release(&r->saved);
+	run_wrote_release(&r->wrote);
 	buf_release(&r->applied);
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);

@@ -72,6 +72,16 @@ enum run_mode {
 	N_RUN_MODES,
 };
 
+/* What the tools may have changed in the sandbox, as far as it is known. */
+enum { RUN_WROTE_NAMED = 5 };
+struct run_wrote {
+	bool any;      /* a tool was called that does not only read */
+	bool commands; /* ... that runs commands */
+	char *files[RUN_WROTE_NAMED]; /* owned: as the tools were told */
+	size_t n;
+	bool more; /* files than have room */
+};
+
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
 	struct app *app;
@@ -95,7 +105,7 @@ struct run {
 	struct secret_files secrets;
 	unsigned stored_results; /* of tools, in the resumed thread */
 	bool opened_client;
-	bool wrote;              /* a tool ran that may have changed files */
+	struct run_wrote wrote;
 	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */
 };
@@ -138,6 +148,12 @@ int run_bind_begin(struct run *r, struct sandbox *sb, const struct stop *stop,
 /* True when the sandbox, which is about to be deleted, may hold work that has
  * not come back. */
 bool run_has_unreturned_work(struct run *r);
+/* Notes in r->wrote what an event of the agent says of changes. */
+void run_note_event(struct run *r, const struct agent_event *ev);
+/* Says on stderr what of r->wrote goes with the sandbox, and what would have
+ * kept it; has_tree: it could have been saved, but the settings forbid it. */
+void run_report_lost(const struct run *r, bool has_tree);
+void run_wrote_release(struct run_wrote *w);
 /* lifecycle_request.before_remove; arg is the run: saves that work, or says
  * what goes with the sandbox. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);

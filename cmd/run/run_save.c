@@ -1,7 +1,5 @@
 /* run_save.c - what a run's sandbox holds that has not come back. */
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
-
 #include "cmd/run/run.h"
 #include "cmd/workspace/tree.h"
 
@@ -23,16 +21,17 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	terms.elsewhere = rc > 0;
 	if (rc > 0)
 		rc = tree_find_label(&w, r->app, r->box.label, stop, &err);
-	if (rc > 0 && r->wrote && !r->options.quiet && !run_bound_directory(sb))
-		fputs("What the tools wrote in the sandbox goes with it: "
-		      "--workspace repo brings such work back.\n",
-		      stderr);
+	if (rc > 0 && !run_bound_directory(sb))
+		run_report_lost(r, false);
 	if (rc < 0)
 		app_warn("what changed in the sandbox cannot be saved: %s",
 			 err.message);
 	if (rc != 0)
 		return;
-	save_sandbox(&r->saved, r->app, &w, sb, &terms);
+	if (save_is_on(r->app))
+		save_sandbox(&r->saved, r->app, &w, sb, &terms);
+	else if (!r->applied.len)
+		run_report_lost(r, true);
 	workspace_close(&w);
 }
 
@@ -47,12 +46,15 @@ bool run_has_unreturned_work(struct run *r)
 
 	if (run_bound_directory(&r->box.sandbox))
 		return false;
-	if (!r->wrote || tree_find(&w, r->app, settings_cwd(r->app->settings),
-				   r->box.label, &limit, &err) != 0)
-		return r->wrote;
+	if (!r->wrote.any ||
+	    tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
+		      &limit, &err) != 0)
+		return r->wrote.any;
 	same = tree_fetch_from(&w, r->app, &with, &f, &limit, &err) == 0 &&
 	       f.same && !f.n_left && !f.n_refused;
 	fetch_release(&f);
 	workspace_close(&w);
+	if (same) /* all of it has come back */
+		run_wrote_release(&r->wrote);
 	return !same;
 }

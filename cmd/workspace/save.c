@@ -24,7 +24,7 @@ void saved_work_release(struct saved_work *s)
 	*s = (struct saved_work){ 0 };
 }
 
-static bool is_on(struct app *app)
+bool save_is_on(struct app *app)
 {
 	struct error ignored = { 0 };
 	bool on = true;
@@ -158,8 +158,6 @@ static void report(const struct saved_work *s, const struct save_terms *terms)
 void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms)
 {
-	if (!is_on(app))
-		return;
 	save_work(s, app, w, sb, terms);
 	report(s, terms);
 }
@@ -226,8 +224,8 @@ void save_removed(struct app *app, struct sandbox_client *host, const char *id,
 	struct settings *set;
 	struct store *store;
 
-	if (!label[0] || app_settings(app, &set, &ignored) < 0 || !is_on(app) ||
-	    app_store(app, &store, &ignored) < 0)
+	if (!label[0] || app_settings(app, &set, &ignored) < 0 ||
+	    !save_is_on(app) || app_store(app, &store, &ignored) < 0)
 		return;
 	(void)thread_label_each(store, 0, label, note_owner, &o, &ignored);
 	if (!o.id)

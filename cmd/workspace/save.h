@@ -31,8 +31,10 @@ struct save_terms { /* all borrowed */
 	bool quiet;     /* only what failed is said */
 	bool elsewhere; /* the thread does not lead to this tree */
 };
+/* [workspace] save, which the callers of save_sandbox() ask first. */
+bool save_is_on(struct app *app);
 /* Asks the sandbox, saves what changed there since w's base, and says on stderr
- * where, or why not. Does nothing with [workspace] save = false. */
+ * where, or why not. */
 void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms);
 /* The same, before gc or sandbox rm deletes the sandbox of a label. */

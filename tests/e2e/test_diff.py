@@ -115,11 +115,33 @@ def test_a_setup_script_that_fails_loses_nothing(
 def test_work_without_a_tree_is_named_before_it_goes(task, work, home):
     wrote = {"tool_calls": [call("write_file", file_path="a", content="x")]}
     end = task([wrote, DONE], "-y").wait()
-    assert "goes with it: --workspace repo" in end.err
-    end = task([wrote, DONE], "-y", "-q").wait()
-    assert "goes with it" not in end.err
-    end = task([execute("true"), DONE], "-y").wait()
-    assert "goes with it" not in end.err
+    assert "Lost with the sandbox: a\n" in end.err
+    for flag in "--keep", "--download PATH", "--workspace repo":
+        assert flag in end.err
+    end = task([execute("echo x >b"), wrote, wrote, DONE], "-y").wait()
+    assert ("Lost with the sandbox: a; what its commands have written\n"
+            in end.err)
+    for options in ("-q",), ("--keep",):
+        end = task([wrote, DONE], "-y", *options).wait()
+        assert end.status == 0 and "Lost" not in end.err, end.err
+    reads = {"tool_calls": [call("ls", path="/")]}
+    end = task([reads, DONE], "-y").wait()
+    assert end.status == 0 and "Lost" not in end.err, end.err
+    assert patches(home) == []
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_what_is_not_saved_is_named_before_it_goes(task, work, home, config):
+    config("[workspace]\nsave = false\n")
+    tree = "--workspace", "repo", "-y"
+    wrote = {"tool_calls": [call("write_file", file_path="a", content="x")]}
+    end = task([wrote, execute("echo 2 >src/main.c"), DONE], *tree).wait()
+    assert end.status == 0 and "Saved" not in end.err
+    assert "a; what its commands have written\n" in end.err
+    assert "[workspace] save = false" in end.err
+    for options in ("--apply",), ("--keep",):
+        end = task([wrote, DONE], *tree, *options).wait()
+        assert end.status == 0 and "Lost" not in end.err, end.err
     assert patches(home) == []
 
 

@@ -264,7 +264,7 @@ def test_a_home_directory_is_not_bound(task, home, box):
 def test_what_local_binds_has_nothing_to_bring_back(task, run, work, box):
     r = task([execute("echo here >made"), DONE], "--workspace", "bind",
              "-y").wait()
-    assert r.status == 0 and "goes with it" not in r.err, r.err
+    assert r.status == 0 and "Lost" not in r.err, r.err
     r = run("diff")
     assert r.status and BOUND in r.err, r.err
 
