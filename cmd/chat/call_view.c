@@ -50,13 +50,17 @@ static void add_unused(struct call_view *v, const cJSON *item)
 void call_view_open(struct call_view *v, const struct approval *a)
 {
 	const cJSON *item;
+	char of[48] = "";
 
 	*v = (struct call_view){ .unused = BUF_INIT(CALL_VIEW_BYTES) };
-	snprintf(v->title, sizeof(v->title), "%s wants to %s:\n",
+	if (a->total > 1)
+		snprintf(of, sizeof(of), " (%zu of %zu)", a->number, a->total);
+	snprintf(v->title, sizeof(v->title), "%s wants to %s%s:\n",
 		 a->tool->spec.name,
 		 a->tool->flags & TOOL_ASKS
 			 ? "run on this machine"
-			 : "read outside the working directory");
+			 : "read outside the working directory",
+		 of);
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++) {
 		item = json_get(a->args, arg->name);
 		if (item)

@@ -31,6 +31,8 @@ struct approval { /* whether a call may run */
 	const struct part *call;
 	const struct tool *tool;
 	const cJSON *args; /* as the tool will read them */
+	size_t number;     /* which call of the answer it is, from 1 */
+	size_t total;      /* calls of the answer */
 	/* Filled by approve: */
 	bool allowed;
 	struct buf reason; /* when not: words for the model, or empty */

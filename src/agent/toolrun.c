@@ -18,12 +18,14 @@ enum {
 struct batch {
 	struct agent *agent;
 	const struct stop *stop;
+	size_t total;           /* calls */
 	pthread_mutex_t events; /* so that no two events overlap */
 };
 
 struct tool_job {
 	struct batch *batch;
 	const struct part *call;
+	size_t number; /* of the batch, from 1 */
 	struct buf out;
 	struct error err;
 	char *real_path; /* from approve, or NULL; owned */
@@ -110,6 +112,8 @@ static int approve(struct tool_job *job, struct error *err)
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	struct approval a = { .call = job->call,
 			      .tool = tool_find(job->call->name),
+			      .number = job->number,
+			      .total = job->batch->total,
 			      .reason = BUF_INIT(1 << 16),
 			      .place = BUF_INIT(1 << 16) };
 	cJSON *args = NULL;
@@ -255,8 +259,10 @@ int toolrun(struct agent *a, const struct message *reply,
 		jobs[n].batch = &batch;
 		jobs[n].call = &reply->parts[i];
 		jobs[n].out = BUF_INIT(MAX_RESULT);
+		jobs[n].number = n + 1;
 		n++;
 	}
+	batch.total = n;
 	rc = n ? run_all(jobs, n, results, err) : 0;
 	pthread_mutex_destroy(&batch.events);
 	free(jobs);

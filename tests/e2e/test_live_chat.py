@@ -302,3 +302,18 @@ def test_the_history_is_there_in_the_next_session(live):
     s.keys("Enter")
     s.until("Hello there.")
     assert prompts(server) == ["words to find again"]
+
+
+def test_several_calls_of_an_answer_are_numbered(live, tmp_path):
+    both = {"tool_calls": [
+        {"name": "execute", "args": {"command": f"echo {c} >> log"}}
+        for c in "ab"]}
+    s, _ = live([both, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("(1 of 2)")
+    s.keys("y")
+    s.until("(2 of 2)")
+    s.keys("y")
+    s.until("done.")
+    assert (tmp_path / "work" / "log").read_text() == "a\nb\n"
