@@ -22,6 +22,8 @@ struct app_chat {           /* the chat that a command is typed in; borrowed */
 	const char *thread; /* its id */
 	const char *label;  /* of its sandbox, in the ledger */
 	struct sandbox *sandbox;
+	const char *const *include; /* its patterns of --include */
+	size_t n_include;
 };
 
 /* Who draws on the terminal. What asks there itself has it as it is without a

@@ -174,7 +174,8 @@ static int chat_in_lines(struct run *r, const char *first)
 		status = app_fail(r->app, &err);
 	} else {
 		here = (struct app_chat){ session_id(r->session), r->box.label,
-					  &r->box.sandbox };
+					  &r->box.sandbox, r->options.include,
+					  r->options.n_include };
 		r->app->chat = &here;
 		model = run_model_name(r);
 		sanitize_line(str_of(r->box.sandbox.workdir), &place);

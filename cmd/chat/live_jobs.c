@@ -22,7 +22,8 @@ int live_job_open(void *arg)
 	if (run_open(r, &stop, &l->err) < 0)
 		return -1;
 	l->here = (struct app_chat){ session_id(r->session), r->box.label,
-				     &r->box.sandbox };
+				     &r->box.sandbox, r->options.include,
+				     r->options.n_include };
 	r->app->chat = &l->here;
 	return 0;
 }

@@ -63,7 +63,9 @@ static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
 		      struct error *err)
 {
 	struct fetch f = { 0 };
-	const struct fetch_request with = { .sandbox = &r->box.sandbox };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox,
+					    .include = r->options.include,
+					    .n_include = r->options.n_include };
 	int rc = tree_fetch_from(b->workspace, r->app, &with, &f, stop, err);
 
 	if (rc == 0)

@@ -10,7 +10,10 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	struct run *r = arg;
 	struct error err = { 0 };
 	struct workspace w;
-	struct save_terms terms = { .stop = stop, .quiet = r->options.quiet };
+	struct save_terms terms = { .stop = stop,
+				    .include = r->options.include,
+				    .n_include = r->options.n_include,
+				    .quiet = r->options.quiet };
 	int rc;
 
 	/* A setup script can fail before there is a thread. */
@@ -39,7 +42,9 @@ bool run_has_unreturned_work(struct run *r)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);
 	struct error err = { 0 };
-	const struct fetch_request with = { .sandbox = &r->box.sandbox };
+	const struct fetch_request with = { .sandbox = &r->box.sandbox,
+					    .include = r->options.include,
+					    .n_include = r->options.n_include };
 	struct fetch f = { 0 };
 	struct workspace w;
 	bool same;

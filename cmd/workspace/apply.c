@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/workspace/bring.h"
+#include "cmd/workspace/include.h"
 #include "cmd/workspace/tree.h"
 #include "tree/user_repo.h"
 
@@ -27,6 +28,8 @@ static const struct arg_row apply_options[] = {
 	  "Where something in the sandbox is refused, take the rest" },
 	{ "patch", 0, ARG_VALUE, "FILE",
 	  "Apply this git patch, not a sandbox's changes" },
+	{ "include", 0, ARG_VALUE, "PATTERN",
+	  "Bring new files of this name, too, that git ignores" },
 	{ "undo", 0, ARG_FLAG, NULL, "Take the last apply back" },
 	{ "force", 0, ARG_FLAG, NULL,
 	  "On another branch than the tree came from; over a branch that "
@@ -98,22 +101,27 @@ static int check_root(struct bring *b, struct error *err)
 	return rc;
 }
 
-static int apply_thread(struct bring *b, const char *name, bool partial,
+static int apply_thread(struct bring *b, const struct args *args,
 			const struct stop *stop, struct error *err)
 {
-	const struct fetch_request none = { 0 };
+	struct fetch_request with = { 0 };
 	struct tree_session t = { 0 };
 	struct fetch f = { 0 };
-	int rc = tree_open(&t, b->app, name, stop, err);
+	const char **include = include_read(b->app, args, &with.n_include, err);
+	int rc = include ? tree_open(&t, b->app,
+				     args->argc ? args->argv[0] : NULL, stop,
+				     err)
+			 : -1;
 
+	with.include = include;
 	b->workspace = &t.workspace;
 	b->thread = t.thread;
 	if (rc == 0)
 		rc = check_root(b, err);
 	if (rc == 0)
-		rc = tree_fetch(&t, b->app, &none, &f, stop, err);
+		rc = tree_fetch(&t, b->app, &with, &f, stop, err);
 	if (rc == 0)
-		rc = tree_confirm(b->app, &f, partial, err);
+		rc = tree_confirm(b->app, &f, args_flag(args, "partial"), err);
 	if (rc == 0) {
 		b->from_branch = t.branch;
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
@@ -124,6 +132,7 @@ static int apply_thread(struct bring *b, const char *name, bool partial,
 		tree_report(b->app, &f);
 	}
 	fetch_release(&f);
+	free(include);
 	tree_close(&t);
 	b->workspace = NULL;
 	b->thread = b->from_branch = NULL;
@@ -187,8 +196,7 @@ static int run_apply(struct app *app, const struct args *args)
 	if (rc == 0 && (undo || b.options.patch))
 		rc = apply_here(&b, undo, &stop, &err);
 	else if (rc == 0)
-		rc = apply_thread(&b, args->argc ? args->argv[0] : NULL,
-				  args_flag(args, "partial"), &stop, &err);
+		rc = apply_thread(&b, args, &stop, &err);
 	status = rc < 0 ? app_fail(app, &err) : bring_status(&b);
 	bring_release(&b);
 	return status;

@@ -11,12 +11,12 @@
 #include "base/visible.h"
 #include "cmd/command.h"
 #include "cmd/print.h"
+#include "cmd/workspace/include.h"
 #include "cmd/workspace/tree.h"
 #include "workspace/patch.h"
 #include "workspace/review.h"
 
 enum {
-	INCLUDE_MOST = 64,
 	LINE_MAX_BYTES = 1 << 20,
 	JSON_MAX = 64 << 20,
 	HIDDEN_MAX = 16 << 20,
@@ -197,21 +197,21 @@ static void print_loud(struct diff *d)
 static int read_changes(struct diff *d, const struct stop *stop,
 			struct error *err)
 {
-	const char *include[INCLUDE_MOST];
-	struct fetch_request with = { .include = include };
+	struct fetch_request with = { 0 };
 	struct protect protect = { 0 };
-	const char *pattern;
-	size_t at = 0;
-	size_t n = 0;
+	const char **include =
+		include_read(d->app, d->args, &with.n_include, err);
+	int rc = include ? 0 : -1;
 
-	while ((pattern = args_next(d->args, "include", &at)))
-		if (n < INCLUDE_MOST)
-			include[n++] = pattern;
-	with.n_include = n;
-	if (tree_open(&d->tree, d->app, d->args->argc ? d->args->argv[0] : NULL,
+	with.include = include;
+	if (rc < 0 ||
+	    tree_open(&d->tree, d->app, d->args->argc ? d->args->argv[0] : NULL,
 		      stop, err) < 0 ||
 	    tree_fetch(&d->tree, d->app, &with, &d->fetch, stop, err) < 0 ||
 	    protect_load(&protect, d->app->settings, err) < 0)
+		rc = -1;
+	free(include);
+	if (rc < 0)
 		return -1;
 	d->review.protect = &protect;
 	return review_read(&d->review, &d->tree.workspace.git,

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/workspace/include.h"
 #include "cmd/workspace/tree.h"
 #include "session/thread_label.h"
 #include "workspace/patch.h"
@@ -114,7 +115,10 @@ static void save_work(struct saved_work *s, struct app *app,
 	struct saving v = { .work = s,
 			    .app = app,
 			    .workspace = w,
-			    .with = { .sandbox = sb, .small_first = true },
+			    .with = { .sandbox = sb,
+				      .include = terms->include,
+				      .n_include = terms->n_include,
+				      .small_first = true },
 			    .thread = terms->thread,
 			    .stop = terms->stop };
 	int rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
@@ -195,16 +199,18 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	struct saved_work s = { 0 };
 	struct sandbox sb = { 0 };
 	struct error err = { 0 };
+	const char **include = include_read(app, NULL, &terms.n_include, &err);
 	struct workspace w;
 	int rc = 1;
 
+	terms.include = include;
 	if (o->cwd)
 		rc = tree_find(&w, app, o->cwd, o->label, &limit, &err);
 	terms.elsewhere = rc > 0;
 	if (rc > 0)
 		rc = tree_find_label(&w, app, o->label, &limit, &err);
 	if (rc > 0)
-		return;
+		goto done;
 	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)
 		save_work(&s, app, &w, &sb, &terms);
 	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
@@ -214,6 +220,8 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	saved_work_release(&s);
 	if (rc == 0)
 		workspace_close(&w);
+done:
+	free(include);
 }
 
 void save_removed(struct app *app, struct sandbox_client *host, const char *id,

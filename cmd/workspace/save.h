@@ -28,6 +28,8 @@ struct save_terms { /* all borrowed */
 	const char *thread;
 	const char *name; /* that `dcode apply` takes for this sandbox */
 	const struct stop *stop;
+	const char *const *include; /* patterns of what git ignores */
+	size_t n_include;
 	bool quiet;     /* only what failed is said */
 	bool elsewhere; /* the thread does not lead to this tree */
 };

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/print.h"
+#include "cmd/workspace/include.h"
 #include "cmd/workspace/tree.h"
 #include "workspace/send.h"
 
@@ -66,28 +66,6 @@ static void print_json(const struct app *app, const struct sync_result *r)
 	buf_release(&data);
 }
 
-/* The patterns of the setting and of the flags. Owned. */
-static const char **read_include(struct app *app, const struct args *args,
-				 size_t *n, struct error *err)
-{
-	const char *const *names = NULL;
-	const char **all;
-	const char *one;
-	size_t at = 0;
-
-	if (settings_list(app->settings, NULL, "workspace.include", &names, n,
-			  err) < 0)
-		return NULL;
-	all = xcalloc(*n + 1, sizeof(const char *));
-	for (size_t i = 0; i < *n; i++)
-		all[i] = names[i];
-	while ((one = args_next(args, "include", &at))) {
-		all = xrealloc(all, *n + 1, sizeof(const char *));
-		all[(*n)++] = one;
-	}
-	return all;
-}
-
 static int sync_tree(struct tree_session *t, struct app *app,
 		     const struct args *args, struct sync_result *result,
 		     struct error *err)
@@ -104,7 +82,7 @@ static int sync_tree(struct tree_session *t, struct app *app,
 		*err = t->gone;
 		return error_wrap(err, "the sandbox cannot be asked");
 	}
-	include = read_include(app, args, &q.select.n_include, err);
+	include = include_read(app, args, &q.select.n_include, err);
 	if (!include)
 		return -1;
 	q.sandbox = t->sandbox;

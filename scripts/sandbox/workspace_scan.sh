@@ -218,7 +218,8 @@ compare() {
 	hash_base || return
 	ask_git || tell_undecided || return
 	h=$(sha256sum <now)
-	[ "${h%% *}" != "$1" ] || [ -s new ] || [ -s report ] || {
+	[ "${h%% *}" != "$1" ] || [ -s new ] || [ -s report ] ||
+		[ -s ignored ] || {
 		st='ok same'
 		return
 	}

@@ -297,3 +297,51 @@ def test_what_is_too_large_to_be_saved_is_named_and_the_rest_is_saved(
     assert not (tree / "big3").exists()
     assert run("apply").status == 0
     assert (work / "big1").read_bytes() == (tree / "big1").read_bytes()
+
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+@pytest.mark.parametrize("by", ["flag", "setting"])
+def test_apply_brings_what_git_ignores_only_when_it_is_named(
+        task, run, work, config, home, box, by):
+    path = home / ".deepagents" / "config.toml"
+    end = task([execute("echo object >named.o; echo object >other.o"), DONE],
+               "--workspace", "repo", "-y", "--keep").wait()
+    assert end.status == 0, end.err
+    first = run("apply")
+    assert first.status == 0, first.err
+    assert "2 new files that git ignores" in first.err
+    assert not (work / "named.o").exists()
+    if by == "setting":
+        config('[workspace]\ninclude = ["named.o"]\n' +
+               (path.read_text() if path.exists() else ""))
+    end = run("apply", *(["--include", "named.o"] if by == "flag" else []))
+    assert end.status == 0, end.err
+    assert (work / "named.o").read_text() == "object\n"
+    assert not (work / "other.o").exists()
+    run("sandbox", "gc")
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_a_run_with_apply_brings_and_saves_the_ignored_files_that_are_named(
+        task, work, home):
+    end = task([execute("echo object >named.o; echo object >other.o"), DONE],
+               "--workspace", "repo", "-y", "--apply", "--include",
+               "named.o").wait()
+    assert end.status == 0, end.err
+    assert (work / "named.o").read_text() == "object\n"
+    assert not (work / "other.o").exists()
+    assert "Left in the sandbox: 1 new file that git ignores" in end.err
+    end = task([execute("echo more >saved.o"), DONE], "--workspace", "repo",
+               "-y", "--include", "*.o").wait()
+    assert "+more" in patches(home)[0].read_text()
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_the_end_of_a_run_counts_ignored_files_where_nothing_else_changed(
+        task, work, home):
+    end = task([execute("echo object >other.o"), DONE], "--workspace",
+               "repo", "-y").wait()
+    assert end.status == 0, end.err
+    assert "Left in the sandbox: 1 new file that git ignores" in end.err
+    assert patches(home) == []
