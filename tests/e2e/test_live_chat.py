@@ -10,6 +10,7 @@ import time
 import pytest
 
 from screens import Screen
+from test_trust_a4_approval import PADDINGS
 
 HELLO = {"turns": [{"text": "Hello there."}], "repeat": True, "by": "count"}
 SLOW = {"turns": [{"text": "Hello there.", "delay_ms": 1500}],
@@ -317,3 +318,16 @@ def test_several_calls_of_an_answer_are_numbered(live, tmp_path):
     s.keys("y")
     s.until("done.")
     assert (tmp_path / "work" / "log").read_text() == "a\nb\n"
+
+
+@pytest.mark.parametrize("padding, columns", [
+    *((p, 80) for p in PADDINGS),
+    *((p, 20) for p in ("spaces", "lines", "wide", "commands"))])
+def test_both_ends_of_a_command_are_in_the_question(live, padding, columns):
+    s, _ = live([execute("touch PWNED #" + PADDINGS[padding] + " ls -la"),
+                 DONE], columns=columns, ready="\u276f")
+    s.type("go")
+    s.keys("Enter")
+    seen = s.until(lambda t: "y yes" in t or "y/n/w/a" in t)
+    seen = seen.split("wants")[-1].replace("\n    ", "")
+    assert "touch PWNED" in seen and "ls -la" in seen

@@ -55,7 +55,8 @@ def screen(dcode, env, tmp_path, model):
 
     def begin(turns, size=(80, 24)):
         server = model(turns)
-        s = Screen(tmp_path / "tmux", [dcode, "-M", "anthropic:m"], env,
+        s = Screen(tmp_path / "tmux",
+                   [dcode, "--plain", "-M", "anthropic:m"], env,
                    tmp_path / "work", size)
         opened.append(s)
         s.until(">")
