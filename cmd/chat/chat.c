@@ -10,6 +10,7 @@
 #include "cmd/chat/approve.h"
 #include "cmd/chat/leave.h"
 #include "cmd/chat/live.h"
+#include "cmd/chat/message.h"
 #include "cmd/chat/slash.h"
 #include "cmd/run/run.h"
 #include "ui/plain.h"
@@ -23,8 +24,9 @@ struct chat {
 	struct run *run;
 	struct plain plain;
 	struct chat_input input;
-	bool cut;   /* the terminal has dropped some of a line */
-	bool armed; /* one Ctrl-C at an empty prompt was seen */
+	struct buf told; /* what the model learns with the next prompt */
+	bool cut;        /* the terminal has dropped some of a line */
+	bool armed;      /* one Ctrl-C at an empty prompt was seen */
 };
 
 static void on_event(void *arg, const struct agent_event *ev)
@@ -48,21 +50,23 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return chat_approve(&c->input, a, stop, err);
 }
 
-/* One prompt to its answer; false when the chat is over. */
-static bool run_turn(struct chat *c, const char *prompt)
+/* One message to its answer, or to a command's end; false when the chat is
+ * over. */
+static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 {
 	struct app *app = c->run->app;
 	struct stop stop = app_stop(app);
 	struct error err = { 0 };
 	bool over = false;
-	int rc = agent_run(&c->run->agent, prompt, &stop, &err);
+	int rc = message_run(c->run, kind, text + strlen(message_prefix(kind)),
+			     &c->told, &stop, &err);
 
 	(void)plain_end(&c->plain);
 	if (rc < 0 && err.code == ERR_CANCELLED)
 		fputs("Interrupted\n", stderr);
 	else if (rc < 0)
 		(void)app_fail(app, &err);
-	else
+	else if (kind == MESSAGE_PROMPT)
 		run_remark(c->run);
 	over = (rc < 0 && chat_ends(err.code)) || c->plain.failed;
 	if (!over)
@@ -124,7 +128,7 @@ static void report_cut(void)
 static int run_conversation(struct chat *c, const char *first)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
-	bool on = !first || run_turn(c, first);
+	bool on = !first || run_turn(c, MESSAGE_PROMPT, first);
 	int status = 0;
 
 	while (on) {
@@ -148,7 +152,8 @@ static int run_conversation(struct chat *c, const char *first)
 		} else if (c->cut)
 			report_cut();
 		else if (line.len)
-			on = run_turn(c, message.ptr);
+			on = run_turn(c, message_classify(buf_str(&message)),
+				      message.ptr);
 	}
 	if (!on && !status)
 		status = app_signal() ? 128 + app_signal() : 1;
@@ -160,6 +165,7 @@ static int chat_in_lines(struct run *r, const char *first)
 {
 	struct chat c = { .run = r,
 			  .plain = { .chat = true },
+			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .input = { .cancel = &r->app->cancel,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
 	struct stop stop = app_stop(r->app);
@@ -200,6 +206,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	if (!status && chat_ends(ERR_NONE))
 		status = 128 + app_signal();
 	plain_release(&c.plain);
+	buf_release(&c.told);
 	buf_release(&c.input.typed);
 	return status;
 }

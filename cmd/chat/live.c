@@ -25,7 +25,6 @@ enum {
 	MAX_PRINTED = 16 << 20,
 	MOST_SHOWN = 16 << 10, /* bytes of a command of the user's own */
 	MAX_BACKLOG = 4 << 20,
-	MAX_TOLD = 4 << 20,
 };
 
 bool live_can(const struct run *r)
@@ -454,7 +453,7 @@ int live_chat(struct run *r, const char *first)
 {
 	struct live l = { .run = r,
 			  .text = BUF_INIT(MAX_PRINTED),
-			  .told = BUF_INIT(MAX_TOLD),
+			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .files = BUF_INIT(COMPLETE_BYTES) };
 	struct app_terminal terminal = { worker_borrow_terminal,
 					 worker_return_terminal, &l.worker };
@@ -475,7 +474,7 @@ int live_chat(struct run *r, const char *first)
 	live_set_wait(&l, "getting ready");
 	worker_run(&l.worker, live_job_open, &l);
 	if (first)
-		live_submit(&l, xstrdup(first));
+		live_submit_prompt(&l, first);
 	run_loop(&l);
 	status = l.status;
 	r->app->terminal = NULL;

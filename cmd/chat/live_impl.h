@@ -7,6 +7,7 @@
 #include "cmd/chat/dialog.h"
 #include "cmd/chat/grants.h"
 #include "cmd/chat/live.h"
+#include "cmd/chat/message.h"
 #include "cmd/chat/printed.h"
 #include "cmd/chat/worker.h"
 #include "editor/complete.h"
@@ -27,10 +28,10 @@ enum live_state {
 };
 
 enum job_kind {
-	JOB_PROMPT,
-	JOB_SLASH,
-	JOB_COMMAND,
-	JOB_HIDDEN_COMMAND,
+	JOB_PROMPT = MESSAGE_PROMPT,
+	JOB_SLASH = MESSAGE_SLASH,
+	JOB_COMMAND = MESSAGE_COMMAND,
+	JOB_HIDDEN_COMMAND = MESSAGE_HIDDEN_COMMAND,
 	JOB_FILES, /* lists them, for completion */
 };
 
@@ -113,6 +114,8 @@ int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 /* live_queue.c */
 /* Sends what was typed, or puts it behind what waits. text is taken over. */
 void live_submit(struct live *l, char *text);
+/* The same for what may come from a pipe: it is never a command. */
+void live_submit_prompt(struct live *l, const char *text);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
 /* Lists the files for completion when nothing runs; arg is the struct live. */

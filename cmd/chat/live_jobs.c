@@ -3,15 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/own_command.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/leave.h"
 #include "cmd/chat/live_impl.h"
 #include "cmd/chat/mention.h"
 #include "cmd/chat/slash.h"
-
-enum { MAX_PROMPT = 128 << 20 };
 
 int live_job_open(void *arg)
 {
@@ -67,45 +64,23 @@ int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return 0;
 }
 
-/* With what the user's own commands have printed since the last one. */
-static int run_prompt(struct live *l, const char *text, const struct stop *stop)
-{
-	struct buf whole = BUF_INIT(MAX_PROMPT);
-	int rc;
-
-	buf_addstr(&whole, buf_str(&l->told));
-	if (whole.len)
-		buf_addc(&whole, '\n');
-	rc = mention_expand(l->run, str_of(text), &whole, stop, &l->err);
-	if (rc == 0) {
-		buf_clear(&l->told);
-		rc = agent_run(&l->run->agent, whole.ptr, stop, &l->err);
-	}
-	buf_release(&whole);
-	return rc;
-}
-
 int live_job_run(void *arg)
 {
 	struct live *l = arg;
 	struct stop stop = app_stop(l->run->app);
-	bool hidden = l->now.kind == JOB_HIDDEN_COMMAND;
 
 	switch (l->now.kind) {
 	case JOB_FILES:
 		buf_clear(&l->files);
 		return mention_list(l->run, &l->files, &stop, &l->err);
-	case JOB_PROMPT:
-		return run_prompt(l, l->now.text, &stop);
 	case JOB_SLASH:
 		worker_borrow_terminal(&l->worker);
 		l->left = !slash_run(l->run, str_of(l->now.text));
 		worker_return_terminal(&l->worker);
 		return 0;
 	default:
-		return agent_run_own_command(&l->run->agent, l->now.text,
-					     hidden ? NULL : &l->told, &stop,
-					     &l->err);
+		return message_run(l->run, (enum message_kind)l->now.kind,
+				   l->now.text, &l->told, &stop, &l->err);
 	}
 }
 

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/live_impl.h"
-#include "cmd/chat/slash.h"
 
 void live_set_wait(struct live *l, const char *what)
 {
@@ -15,27 +14,18 @@ void live_set_wait(struct live *l, const char *what)
 	l->since = clock_ms();
 }
 
-/* "!ls" runs where the tools run; "!!ls" too, and the model never sees it. */
-static enum job_kind kind_of(struct str text)
+static const char *prefix_of(const struct waiting *m)
 {
-	if (slash_is_command(str_trim(text)))
-		return JOB_SLASH;
-	if (str_starts(text, "!!"))
-		return JOB_HIDDEN_COMMAND;
-	return str_starts(text, "!") ? JOB_COMMAND : JOB_PROMPT;
+	return message_prefix((enum message_kind)m->kind);
 }
 
-static const char *const job_prefix[] = {
-	[JOB_PROMPT] = "",           [JOB_SLASH] = "", [JOB_COMMAND] = "!",
-	[JOB_HIDDEN_COMMAND] = "!!", [JOB_FILES] = "",
-};
-
-static void append(struct live *l, enum job_kind kind, const char *text)
+static void append(struct live *l, enum message_kind kind, const char *text)
 {
 	l->queue = xrealloc(l->queue, l->n_queue + 1, sizeof(*l->queue));
-	l->queue[l->n_queue++] =
-		(struct waiting){ kind,
-				  xstrdup(text + strlen(job_prefix[kind])) };
+	l->queue[l->n_queue++] = (struct waiting){
+		(enum job_kind)kind,
+		xstrdup(text + strlen(message_prefix(kind)))
+	};
 }
 
 /* Its text without white space around it, or NULL. */
@@ -54,15 +44,21 @@ void live_submit(struct live *l, char *text)
 		l->over = true;
 		live_stop_job(l);
 	} else if (str_trim(str_of(text)).len) {
-		append(l, kind_of(str_of(text)), text);
+		append(l, message_classify(str_of(text)), text);
 	}
 	free(text);
 	live_next(l);
 }
 
+void live_submit_prompt(struct live *l, const char *text)
+{
+	append(l, MESSAGE_PROMPT, text);
+	live_next(l);
+}
+
 static void show_message(struct live *l, const struct waiting *m)
 {
-	char *text = xasprintf("%s%s", job_prefix[m->kind], m->text);
+	char *text = xasprintf("%s%s", prefix_of(m), m->text);
 
 	transcript_user(&l->transcript, str_of(text));
 	free(text);
@@ -112,7 +108,7 @@ bool live_take_back(struct live *l)
 	if (!l->n_queue)
 		return false;
 	last = &l->queue[--l->n_queue];
-	buf_adds(&draft, job_prefix[last->kind]);
+	buf_adds(&draft, prefix_of(last));
 	buf_adds(&draft, last->text);
 	if (!editor_is_empty(&l->editor)) {
 		buf_addc(&draft, '\n');

@@ -47,6 +47,51 @@ def test_a_line_that_the_terminal_cut_is_not_sent(chat):  # noqa: F811
     assert last(server) == "y" * 4000
 
 
+def test_a_command_of_ones_own_is_told_to_the_model(chat):  # noqa: F811
+    t, server = chat(HELLO)
+    t.type("!echo $((40+2))\n")
+    assert "42" in t.until("> ")
+    t.type("!!echo $((60+6))\n")
+    assert "66" in t.until("> ")
+    assert not server.requests
+    t.type("hi\n")
+    t.until("Hello.")
+    sent = json.dumps(server.requests[-1]["body"]["messages"])
+    assert "echo $((40+2))" in sent and "42" in sent and "hi" in sent
+    assert "60+6" not in sent and "66" not in sent
+    t.type("again\n")
+    t.until("Hello.")
+    assert last(server) == "again"
+
+
+def test_a_command_of_ones_own_is_stopped_and_the_chat_goes_on(
+        chat):  # noqa: F811
+    t, server = chat(HELLO)
+    t.type("!echo begun; sleep 60\n")
+    t.until("begun\r\n")
+    t.type("\x03")
+    t.until("Interrupted\r\n\r\n> ")
+    t.type("hi\n")
+    t.until("Hello.")
+    assert len(server.requests) == 1
+
+
+def test_the_first_message_is_no_command(chat):  # noqa: F811
+    t, server = chat(HELLO, args=("-m", "!echo x >made"))
+    assert "Hello." in t.seen
+    assert last(server) == "!echo x >made"
+
+
+def test_a_file_that_a_message_names_goes_with_it(
+        chat, tmp_path):  # noqa: F811
+    t, server = chat(HELLO)
+    (tmp_path / "work" / "notes").write_text("the text of the file\n")
+    t.type("read @notes, not ann@notes\n")
+    t.until("Hello.")
+    assert last(server).count("the text of the file") == 1
+    assert last(server).startswith("read @notes, not ann@notes")
+
+
 def test_leaving(chat):  # noqa: F811
     for keys, status in (("\x04", 0), ("/quit\n", 0), ("\x03", None)):
         t, _ = chat(HELLO)

@@ -193,6 +193,12 @@ def test_a_command_of_ones_own_is_told_to_the_model(live):
     assert "60+6" not in sent and "66" not in sent
 
 
+def test_the_first_message_is_no_command(live):
+    s, server = live(HELLO, args=("-m", "!echo x >made"))
+    s.until("Hello there.")
+    assert prompts(server) == ["!echo x >made"]
+
+
 def test_slash_commands_print_into_the_scrollback(live):
     s, _ = live(HELLO)
     s.type("/help")

@@ -1,0 +1,60 @@
+/* message.c - what a user sends in a chat: text, or a command of his own. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/chat/message.h"
+
+#include "agent/own_command.h"
+#include "base/str.h"
+#include "cmd/chat/mention.h"
+#include "cmd/chat/slash.h"
+
+enum { MAX_PROMPT = 128 << 20 };
+
+enum message_kind message_classify(struct str text)
+{
+	if (slash_is_command(str_trim(text)))
+		return MESSAGE_SLASH;
+	if (str_starts(text, "!!"))
+		return MESSAGE_HIDDEN_COMMAND;
+	return str_starts(text, "!") ? MESSAGE_COMMAND : MESSAGE_PROMPT;
+}
+
+const char *message_prefix(enum message_kind kind)
+{
+	static const char *const prefixes[] = {
+		[MESSAGE_PROMPT] = "",
+		[MESSAGE_SLASH] = "",
+		[MESSAGE_COMMAND] = "!",
+		[MESSAGE_HIDDEN_COMMAND] = "!!",
+	};
+
+	return prefixes[kind];
+}
+
+/* With what the user's own commands have printed since the last one. */
+static int run_prompt(struct run *r, const char *text, struct buf *told,
+		      const struct stop *stop, struct error *err)
+{
+	struct buf whole = BUF_INIT(MAX_PROMPT);
+	int rc;
+
+	buf_addstr(&whole, buf_str(told));
+	if (whole.len)
+		buf_addc(&whole, '\n');
+	rc = mention_expand(r, str_of(text), &whole, stop, err);
+	if (rc == 0) {
+		buf_clear(told);
+		rc = agent_run(&r->agent, whole.ptr, stop, err);
+	}
+	buf_release(&whole);
+	return rc;
+}
+
+int message_run(struct run *r, enum message_kind kind, const char *text,
+		struct buf *told, const struct stop *stop, struct error *err)
+{
+	if (kind == MESSAGE_PROMPT)
+		return run_prompt(r, text, told, stop, err);
+	return agent_run_own_command(&r->agent, text,
+				     kind == MESSAGE_COMMAND ? told : NULL,
+				     stop, err);
+}
