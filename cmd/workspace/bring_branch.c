@@ -14,6 +14,7 @@
 #include "cmd/workspace/gitlinks.h"
 #include "cmd/workspace/tree_index.h"
 #include "cmd/workspace/user_git.h"
+#include "tree/bare_repo.h"
 #include "tree/name.h"
 
 enum { TRANSFER_MS = 3600 * 1000, LINE_MAX_BYTES = 4096 };
@@ -361,6 +362,31 @@ static int add_file(void *arg, const struct odb_record *d, struct error *err)
 	return 0;
 }
 
+static int check_names(const struct branching *k, struct error *err)
+{
+	const struct apply_result *r = &k->bring->result;
+	struct bare_repos made = { 0 };
+	struct tree_dir disk;
+	int rc = tree_dir_open(&disk, k->bring->workspace->root, err);
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->files[i].letter != 'D')
+			bare_repo_add(&made, str_of(r->files[i].path));
+	for (size_t i = 0; rc == 0 && i < r->n; i++) {
+		const char *path = r->files[i].path;
+		const char *why = name_refuse(str_of(path), NAME_FILE);
+
+		if (!why && bare_repo_find(&made, &disk, path) >= 0)
+			why = bare_repo_refused;
+		if (why)
+			rc = error_set(err, ERR_PROTOCOL,
+				       "%s %s: no commit was made", path, why);
+	}
+	tree_dir_close(&disk);
+	bare_repo_release(&made);
+	return rc;
+}
+
 static int commit_merge(struct branching *k, struct error *err)
 {
 	struct bring *b = k->bring;
@@ -375,10 +401,8 @@ static int commit_merge(struct branching *k, struct error *err)
 		rc = odb_tree_diff(&k->git, k->user.repo.head, r->merge.tree,
 				   &(struct odb_sink){ add_file, r }, k->stop,
 				   err);
-	for (size_t i = 0; rc == 0 && i < r->n; i++)
-		if (name_refuse(str_of(r->files[i].path), NAME_FILE))
-			rc = error_set(err, ERR_PROTOCOL, "%s is refused",
-				       r->files[i].path);
+	if (rc == 0)
+		rc = check_names(k, err);
 	if (rc == 0)
 		rc = copy_objects(k, err);
 	if (rc == 0)

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "git/odb.h"
+#include "tree/bare_repo.h"
 #include "tree/blobs.h"
 #include "tree/name.h"
 
@@ -109,6 +110,27 @@ static void set_hashes(struct apply_work *w)
 			memcpy(c->after.hash, w->blobs[b++].hash,
 			       TREEFILE_HASH);
 	}
+}
+
+/* A patch of any origin may bring one, or the part that one lacks here. */
+static int check_repositories(const struct journal *j, struct error *err)
+{
+	struct bare_repos made = { 0 };
+	struct tree_dir disk;
+	int rc = tree_dir_open(&disk, j->plan.root, err);
+
+	for (size_t i = 0; i < j->plan.n; i++)
+		if (j->plan.changes[i].after.mode)
+			bare_repo_add(&made, str_of(j->plan.changes[i].path));
+	for (size_t i = 0; rc == 0 && i < j->plan.n; i++) {
+		const char *path = j->plan.changes[i].path;
+
+		if (bare_repo_find(&made, &disk, path) >= 0)
+			rc = refuse(path, bare_repo_refused, err);
+	}
+	tree_dir_close(&disk);
+	bare_repo_release(&made);
+	return rc;
 }
 
 static int check_links(const struct journal *j, struct error *err)
@@ -233,7 +255,8 @@ static int make_plan(struct apply_work *w, struct error *err)
 	    blobs_write(q->git, w->blobs, w->n_blobs, w->stop, err) < 0)
 		return -1;
 	set_hashes(w);
-	if (check_links(j, err) < 0 || program_perm(j, &perm, err) < 0 ||
+	if (check_links(j, err) < 0 || check_repositories(j, err) < 0 ||
+	    program_perm(j, &perm, err) < 0 ||
 	    obstacle_check(&j->plan, j->root, perm, &report, err) < 0)
 		return -1;
 	list_files(w);

@@ -57,6 +57,13 @@ static bool is_dot_git(struct str name)
 		str_is_nocase((struct str){ s.ptr, 4 }, "git~"));
 }
 
+bool name_reads_as(struct str name, const char *other)
+{
+	char room[NAME_MAX];
+
+	return str_is_nocase(canonical_name(name, room, sizeof(room)), other);
+}
+
 static bool is_dot_gitmodules(struct str name)
 {
 	char room[NAME_MAX];

@@ -24,5 +24,8 @@ const char *name_refuse(struct str path, unsigned mode);
  * outside .git. Dots after a name are refused, too: behind another link they
  * may lead out. */
 const char *name_refuse_target(struct str path, struct str target);
+/* Whether some file system takes a name, without slashes, for other: without
+ * case, and as .git above. */
+bool name_reads_as(struct str name, const char *other);
 
 #endif

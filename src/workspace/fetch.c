@@ -192,6 +192,8 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 		request.listing = buf_str(&text);
 		rc = fetch_all(&g, &request, err);
 	}
+	if (rc == 0)
+		rc = fetch_refuse_repositories(&g, err);
 	f->same = rc == 0;
 	f->bytes = g.bytes;
 	if (rc == 0)

@@ -44,6 +44,12 @@ void fetch_items_release(struct fetch_item **items, size_t *n);
 void fetch_refuse(struct fetching *g, const char *path, const char *why);
 void fetch_leave(struct fetching *g, const char *path, const char *why);
 
+/* A commit on top of parent, g->commit, and its end with what came of it: it
+ * becomes theirs when that is 0. */
+int fetch_begin_commit(struct fetching *g, const char *parent,
+		       struct error *err);
+int fetch_end_commit(struct fetching *g, int rc, struct error *err);
+
 /* For fetch_recall(). */
 int fetch_remember(const struct workspace *w, const struct fetch *f,
 		   struct error *err);
@@ -74,5 +80,10 @@ int fetch_drop_ignored(struct fetching *g, const struct scan_request *r,
  * parent. */
 int fetch_pack(struct fetching *g, const struct scan_request *r,
 	       const char *parent, struct error *err);
+
+/* Takes what differs from the base and is in a bare repository out of theirs
+ * again, and refuses it. One is what the base, theirs, and the user's tree have
+ * together. */
+int fetch_refuse_repositories(struct fetching *g, struct error *err);
 
 #endif

@@ -5,7 +5,10 @@
 
 #include "workspace/fetch_impl.h"
 
-enum { BATCH_BYTES = 16 << 20 }; /* of the files of one command */
+enum {
+	BATCH_BYTES = 16 << 20, /* of the files of one command */
+	UNDO_MS = 5000,
+};
 
 static int by_size(const void *a, const void *b)
 {
@@ -42,6 +45,20 @@ static size_t count_batch(const struct fetch *f, size_t at, int64_t total_max)
 	return n;
 }
 
+/* What could not be checked does not stay. */
+static int refuse_or_undo(struct fetching *g, const char *parent,
+			  struct error *err)
+{
+	struct stop own = stop_cleanup(UNDO_MS);
+	struct error ignored = { 0 };
+
+	if (fetch_refuse_repositories(g, err) == 0)
+		return 0;
+	memcpy(g->f->theirs, parent, sizeof(g->f->theirs));
+	(void)odb_ref_set(&g->w->git, g->ref, parent, &own, &ignored);
+	return -1;
+}
+
 static int fetch_batch(struct fetching *g, struct fetch_item *items, size_t n,
 		       struct error *err)
 {
@@ -64,6 +81,8 @@ static int fetch_batch(struct fetching *g, struct fetch_item *items, size_t n,
 	memcpy(parent, g->f->theirs, sizeof(parent));
 	rc = fetch_pack(g, &request, parent, err);
 	scan_release(&g->scan);
+	if (rc == 0)
+		rc = refuse_or_undo(g, parent, err);
 	return rc;
 }
 
@@ -91,7 +110,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 	struct error ignored = { 0 };
 	size_t at = 0;
 	size_t n;
-	int rc = 0;
+	int rc = f->n_later ? workspace_read_listing(w, &g.base, stop, err) : 0;
 
 	whole.small_first = false;
 	if (f->n_later)
@@ -108,6 +127,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 	odb_commit_abort(g.commit);
 	fetch_items_release(&g.links, &g.n_links);
 	fetch_items_release(&g.originals, &g.n_originals);
+	listing_release(&g.base);
 	free(g.names);
 	/* Without the list the commit itself still tells what came. */
 	(void)fetch_remember(w, f, &ignored);

@@ -161,8 +161,8 @@ static int64_t on_pull(void *arg, char *room, size_t len, struct error *err)
 	return scan_pull(&g->scan, room, len, err);
 }
 
-static int begin_commit(struct fetching *g, const char *parent,
-			struct error *err)
+int fetch_begin_commit(struct fetching *g, const char *parent,
+		       struct error *err)
 {
 	const struct odb_commit_info info = {
 		.ref = g->ref,
@@ -173,7 +173,7 @@ static int begin_commit(struct fetching *g, const char *parent,
 	return odb_commit_begin(&g->commit, &g->w->git, &info, g->stop, err);
 }
 
-static int end_commit(struct fetching *g, int rc, struct error *err)
+int fetch_end_commit(struct fetching *g, int rc, struct error *err)
 {
 	struct odb_commit *c = g->commit;
 
@@ -188,7 +188,7 @@ int fetch_commit_scan(struct fetching *g, const char *parent, bool gone,
 		      struct error *err)
 {
 	const struct archive_visitor v = { on_pull, on_entry, on_data, g };
-	int rc = begin_commit(g, parent, err);
+	int rc = fetch_begin_commit(g, parent, err);
 
 	if (rc < 0)
 		return -1;
@@ -203,7 +203,7 @@ int fetch_commit_scan(struct fetching *g, const char *parent, bool gone,
 	for (size_t i = 0; i < g->n && rc == 0; i++)
 		if (!g->names[i].seen)
 			fetch_leave(g, g->names[i].path, "could not be read");
-	return end_commit(g, rc, err);
+	return fetch_end_commit(g, rc, err);
 }
 
 static int note_entry(void *arg, const struct odb_record *r, struct error *err)
@@ -242,10 +242,10 @@ int fetch_commit_links(struct fetching *g, struct error *err)
 	rc = odb_tree_diff(&g->w->git, NULL, parent,
 			   &(struct odb_sink){ note_entry, g }, g->stop, err);
 	if (rc == 0)
-		rc = begin_commit(g, parent, err);
+		rc = fetch_begin_commit(g, parent, err);
 	for (size_t i = 0; i < g->n_links && rc == 0; i++)
 		rc = put_link(g, i, err);
-	rc = g->commit ? end_commit(g, rc, err) : -1;
+	rc = g->commit ? fetch_end_commit(g, rc, err) : -1;
 	for (size_t i = 0; i < g->n; i++)
 		free(g->names[i].entry);
 	fetch_items_release(&g->links, &g->n_links);

@@ -1,5 +1,8 @@
 /* fetch_test.c - what a sandbox changed becomes a commit, and no more. */
 /* SPDX-License-Identifier: MIT */
+#include <sys/stat.h>
+
+#include "base/path.h"
 #include "fetch_tree.h"
 
 static void changes_become_a_commit_on_the_base(void **arg)
@@ -206,6 +209,144 @@ static void what_came_stays_when_the_time_for_large_files_is_over(void **arg)
 	}
 }
 
+/* HEAD, objects and refs in a directory of the sandbox. */
+static void put_repository(struct tree *t, const char *where)
+{
+	static const char *const parts[] = { "", "/objects", "/refs" };
+	char *name;
+
+	for (size_t i = 0; i < 3; i++) {
+		name = xasprintf("%s%s", where, parts[i]);
+		make_dir(&t->room, name);
+		free(name);
+		name = xasprintf("%s%s/%s", where, parts[i], i ? "x" : "HEAD");
+		put(&t->room, name, STR("ref: refs/heads/main\n"), 0644);
+		free(name);
+	}
+}
+
+/* HEAD and objects in a directory of the user's. */
+static void put_on_disk(const char *root, const char *where)
+{
+	static const char *const parts[] = { "", "/HEAD", "/objects" };
+
+	for (size_t i = 0; i < 3; i++) {
+		char *name = xasprintf("%s/%s%s", root, where, parts[i]);
+		struct error err = { 0 };
+
+		assert_int_equal(i == 1 ? path_write(name, STR("x"), 0600, &err)
+					: mkdir(name, 0700),
+				 0);
+		free(name);
+	}
+}
+
+static const char inside[] =
+	"is inside a directory that git takes for a repository, whose config "
+	"can run commands";
+
+static void a_bare_repository_of_the_sandbox_is_refused_by_name(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+
+		begin(&t, k);
+		put_repository(&t, "emb");
+		put(&t.room, "emb/config", STR("[core]\n"), 0644);
+		make_dir(&t.room, "half"); /* the control: no refs */
+		make_dir(&t.room, "half/objects");
+		put(&t.room, "half/HEAD", STR("x"), 0644);
+		put(&t.room, "half/objects/x", STR("x"), 0644);
+		make_dir(&t.room, "odd");
+		put(&t.room, "odd/head", STR("x"), 0644);
+		put(&t.room, "odd/CommonDir", STR("x"), 0644);
+		put(&t.room, "a", STR("new"), 0644);
+		fetch(&t);
+		differs(&t, "M	a|A	half/HEAD|A	half/objects/x|");
+		refuses(&t, "emb/HEAD", inside);
+		refuses(&t, "emb/config", inside);
+		refuses(&t, "emb/objects/x", inside);
+		refuses(&t, "odd/head", inside);
+		assert_int_equal(t.f.n_refused, 6);
+		end(&t);
+	}
+}
+
+static void the_missing_part_of_a_repository_is_refused(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+		char *user;
+
+		begin(&t, k);
+		user = xasprintf("%s/user", t.state);
+		assert_int_equal(mkdir(user, 0700), 0);
+		free(t.w.root);
+		t.w.root = user;
+		make_dir(&t.room, "src/refs");
+		put(&t.room, "src/refs/x", STR("x"), 0644);
+		put(&t.room, "src/x", STR("new"), 0644);
+		fetch(&t); /* the control */
+		differs(&t, "A	src/refs/x|M	src/x|");
+		put_on_disk(user, "src");
+		fetch(&t);
+		assert_true(t.f.same);
+		refuses(&t, "src/refs/x", inside);
+		refuses(&t, "src/x", inside);
+		end(&t);
+	}
+}
+
+static void a_repository_in_the_base_stays_as_it_is(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+
+		begin(&t, k);
+		put_repository(&t, "emb");
+		assert_int_equal(unlink(in(&t.room, "emb/HEAD")), 0);
+		fetch(&t);
+		differs(&t, "A	emb/objects/x|A	emb/refs/x|");
+		WORKS(&t.room, workspace_set_base(&t.w, t.f.theirs,
+						  &t.room.stop, &t.room.err));
+		put(&t.room, "emb/HEAD", STR("x"), 0644);
+		assert_int_equal(unlink(in(&t.room, "emb/refs/x")), 0);
+		put(&t.room, "emb/objects/x", STR("new"), 0644);
+		fetch(&t);
+		assert_true(t.f.same);
+		refuses(&t, "emb/HEAD", inside);
+		refuses(&t, "emb/refs/x", inside);
+		refuses(&t, "emb/objects/x", inside);
+		end(&t);
+	}
+}
+
+static void a_large_part_of_a_repository_is_refused_later(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct tree t;
+
+		begin(&t, k);
+		t.request.small_first = true;
+		put_repository(&t, "emb");
+		put_zeros(&t, "emb/objects/x", 100 << 10);
+		put_zeros(&t, "emb/HEAD", 900 << 10);
+		put_zeros(&t, "big", 900 << 10);
+		put_zeros(&t, "big2", 900 << 10);
+		fetch(&t);
+		WORKS(&t.room, fetch_later(&t.w, &t.request, &t.f, &t.room.stop,
+					   &t.room.err));
+		differs(&t, "A	big|A	big2|");
+		refuses(&t, "emb/HEAD", inside);
+		refuses(&t, "emb/refs/x", inside);
+		end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +359,11 @@ int main(void)
 		cmocka_unit_test(
 			what_came_stays_when_the_time_for_large_files_is_over),
 		cmocka_unit_test(what_no_tree_can_hold_is_named),
+		cmocka_unit_test(
+			a_bare_repository_of_the_sandbox_is_refused_by_name),
+		cmocka_unit_test(the_missing_part_of_a_repository_is_refused),
+		cmocka_unit_test(a_repository_in_the_base_stays_as_it_is),
+		cmocka_unit_test(a_large_part_of_a_repository_is_refused_later),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
