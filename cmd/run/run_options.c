@@ -49,6 +49,25 @@ static int network(struct run_options *o, const char *text, struct error *err)
 	return 0;
 }
 
+static int check_together(const struct run_options *o, struct error *err)
+{
+	if (o->apply && o->branch)
+		return error_set(err, ERR_USAGE,
+				 "--apply cannot be combined with --branch: "
+				 "the one writes to the working tree, the "
+				 "other does not");
+	if (o->sandbox_id && !o->sandbox_id[0])
+		return error_set(err, ERR_USAGE,
+				 "argument --sandbox-id: must not be empty");
+	if (o->sandbox_id && o->snapshot)
+		return error_set(
+			err, ERR_USAGE,
+			"--sandbox-snapshot-name cannot be combined with "
+			"--sandbox-id; snapshots only apply when creating a "
+			"fresh sandbox");
+	return 0;
+}
+
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
@@ -97,21 +116,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)
 		return -1;
-	if (o->apply && o->branch)
-		return error_set(err, ERR_USAGE,
-				 "--apply cannot be combined with --branch: "
-				 "the one writes to the working tree, the "
-				 "other does not");
-	if (o->sandbox_id && !o->sandbox_id[0])
-		return error_set(err, ERR_USAGE,
-				 "argument --sandbox-id: must not be empty");
-	if (o->sandbox_id && o->snapshot)
-		return error_set(
-			err, ERR_USAGE,
-			"--sandbox-snapshot-name cannot be combined with "
-			"--sandbox-id; snapshots only apply when creating a "
-			"fresh sandbox");
-	return 0;
+	return check_together(o, err);
 }
 
 int run_options_check(const struct run_options *o, struct error *err)

@@ -214,8 +214,10 @@ static int read_changes(struct diff *d, const struct stop *stop,
 	if (rc < 0)
 		return -1;
 	d->review.protect = &protect;
-	return review_read(&d->review, &d->tree.workspace.git,
-			   d->tree.workspace.base, d->fetch.theirs, stop, err);
+	rc = review_read(&d->review, &d->tree.workspace.git,
+			 d->tree.workspace.base, d->fetch.theirs, stop, err);
+	d->review.protect = NULL;
+	return rc;
 }
 
 static int run(struct app *app, const struct args *args)
