@@ -107,6 +107,28 @@ static int refuse_line(const struct line *l, struct error *err)
 	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
 }
 
+/* -1 where the line of a command has an option that only a run has. */
+static int check_options(const struct line *l, struct error *err)
+{
+	const struct args *args = &l->args;
+
+	for (size_t i = 0; i < args->n; i++) {
+		const struct arg_row *row = args->found[i].row;
+
+		if (options_is_everywhere(row->name) ||
+		    args_row(options_global, row->name) != row)
+			continue;
+		error_set(err, ERR_USAGE,
+			  "--%s is an option of a run, not of dcode %s%s%s",
+			  row->name, l->c ? l->c->name : "install",
+			  l->sub && l->sub->name[0] ? " " : "",
+			  l->sub ? l->sub->name : "");
+		command_name_owners(row->name, err);
+		return -1;
+	}
+	return 0;
+}
+
 static int dispatch(struct app *app, struct line *l)
 {
 	struct args *args = &l->args;
@@ -127,6 +149,9 @@ static int dispatch(struct app *app, struct line *l)
 		return command_version.subs->run(app, args);
 	if (args_flag(args, "help"))
 		return print_help(app, l);
+	if ((l->c || args_value(args, "install")) && check_options(l, &err) < 0)
+		return command_refuse(l->c ? l->c : &command_install,
+				      l->sub ? l->sub->name : NULL, &err);
 	if (policy_check(app, l->sub, &err) < 0)
 		return app_fail(app, &err);
 	if (args_value(args, "install"))

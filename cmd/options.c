@@ -1,6 +1,8 @@
-/* options.c - the options of a run, which every command line may carry. */
+/* options.c - the options of a run, and which of them every command has. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options.h"
+
+#include <string.h>
 
 const struct arg_row options_global[] = {
 	{ "non-interactive", 'n', ARG_VALUE, "TEXT",
@@ -85,3 +87,15 @@ const struct arg_row options_run[] = {
 	  "Let --download replace local files and add to directories" },
 	{ 0 },
 };
+
+bool options_is_everywhere(const char *name)
+{
+	static const char *const names[] = {
+		"quiet", "json", "output-format", "version", "install", "help",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}

@@ -310,3 +310,27 @@ def test_an_empty_sandbox_name_is_not_the_default(model, run, config):
     for args in (["--sandbox", ""], ["--sandbox="]):
         r = run("-n", "x", "-M", "anthropic:m", *args)
         assert r.status == 2 and "Unknown sandbox provider ''" in r.err
+
+
+@pytest.mark.parametrize("line, option, command", [
+    ("apply --history 3", "history", "apply"),
+    ("diff --keep", "keep", "diff"),
+    ("sandbox create --workspace repo", "workspace", "sandbox create"),
+    ("-M anthropic:m config", "model", "config"),
+    ("sandbox list -y", "auto-approve", "sandbox list"),
+    ("--install x --timeout 3", "timeout", "install"),
+])
+def test_a_command_refuses_the_options_of_a_run(run, line, option, command):
+    r = run(*line.split())
+    assert r.status == 2 and not r.out
+    assert f"--{option} is an option of a run, not of dcode {command}\n" in \
+        r.err
+
+
+def test_a_command_takes_its_own_options_and_those_of_all(run):
+    r = run("threads", "prune", "--keep", "1", "--json", "-q")
+    assert r.status == 0, r.err
+    r = run("diff", "--keep", "--help")
+    assert r.status == 0 and "usage: dcode diff" in r.out
+    r = run("diff", "--keep")
+    assert "--keep is an option of dcode threads prune" in r.err
