@@ -61,17 +61,33 @@ static int read_history(struct run_options *o, const struct settings *set,
 	return 0;
 }
 
-/* What --history is of must be going to be sent, or asked about. */
-static int check_history(const struct run_options *o, const struct args *args,
-			 struct error *err)
+/* The flag that is about a tree in the sandbox, or NULL. */
+static const char *tree_flag(const struct run_options *o,
+			     const struct args *args, bool unattended)
 {
-	if (!args_value(args, "history") || !o->history ||
-	    (strcmp(o->sandbox, "none") != 0 &&
-	     (!o->workspace || !strcmp(o->workspace, "repo"))))
+	if (unattended && o->apply)
+		return "--apply";
+	if (unattended && o->branch)
+		return "--branch";
+	if (args_value(args, "include"))
+		return "--include";
+	return args_value(args, "history") && o->history ? "--history" : NULL;
+}
+
+/* The tree must be going to be sent, asked about, or have been sent before. */
+static int check_tree(const struct run_options *o, const struct args *args,
+		      bool unattended, struct error *err)
+{
+	const char *flag = tree_flag(o, args, unattended);
+	bool may_send = o->workspace ? !strcmp(o->workspace, "repo")
+				     : !unattended || o->resume;
+
+	if (!flag || (may_send && strcmp(o->sandbox, "none") != 0))
 		return 0;
 	return error_set(err, ERR_USAGE,
-			 "--history requires --workspace repo and a --sandbox "
-			 "provider");
+			 "%s requires --workspace repo and a --sandbox "
+			 "provider",
+			 flag);
 }
 
 int run_workspace_resolve(struct run_options *o, struct app *app,
@@ -105,7 +121,7 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 					 "--workspace requires a --sandbox "
 					 "provider");
 	}
-	if (check_history(o, args, err) < 0)
+	if (check_tree(o, args, app->unattended, err) < 0)
 		return -1;
 	if (o->workspace && !strcmp(o->workspace, "bind"))
 		return run_bind_resolve(o, set, flag != NULL, err);

@@ -261,6 +261,20 @@ def test_a_home_directory_is_not_bound(task, home, box):
 
 
 @local
+@pytest.mark.parametrize("flag", [("--apply",), ("--branch", "x"),
+                                  ("--include", "q"), ("--history", "3")])
+def test_what_needs_a_tree_is_refused_before_there_is_a_sandbox(
+        task, work, home, flag):
+    for options in (), ("--workspace", "none"), ("--workspace", "bind"):
+        r = task([DONE], *options, *flag).wait()
+        assert r.status == 2, r.err
+        assert f"{flag[0]} requires --workspace repo" in r.err
+        assert "Starting" not in r.err and not task.server.requests
+    r = task([DONE], "--workspace", "repo", *flag).wait()
+    assert f"{flag[0]} requires" not in r.err and "Starting" in r.err
+
+
+@local
 def test_what_local_binds_has_nothing_to_bring_back(task, run, work, box):
     r = task([execute("echo here >made"), DONE], "--workspace", "bind",
              "-y").wait()
