@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "git/nul_records.h"
 #include "sandbox/glob_match.h"
+#include "tree/bare_repo.h"
 #include "tree/git_files.h"
 #include "tree/name.h"
 #include "tree/tree_dir.h"
@@ -37,6 +38,8 @@ struct tree_walk {
 	struct glob **globs;
 	char *index; /* a file of ours */
 	char *head;  /* SELECT_HEAD bytes, owned */
+	char *seen;  /* owned: the last directory that was looked at, ... */
+	int bare;    /* ... and bare_repo_find() of it */
 };
 
 static void add_left(struct tree_walk *k, const char *path, const char *why,
@@ -82,6 +85,31 @@ static int add_file(struct tree_walk *k, const char *path,
 	return 0;
 }
 
+/* A bare repository below the root is named once, and not sent. Files of one
+ * directory come together. */
+static bool leave_repository(struct tree_walk *k, const char *path)
+{
+	const struct selection *s = k->s;
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+	bool leave;
+	char *top;
+
+	if (!k->seen || strlen(k->seen) != len || memcmp(k->seen, path, len)) {
+		free(k->seen);
+		k->seen = xstrndup(path, len);
+		k->bare = bare_repo_find(NULL, &k->dir, path);
+	}
+	if (k->bare <= 0 || is_included(k, path))
+		return false;
+	top = xstrndup(path, (size_t)k->bare - 1);
+	leave = !is_included(k, top);
+	if (leave && (!s->n_left || strcmp(s->left[s->n_left - 1].path, top)))
+		add_left(k, top, "is a bare repository", true);
+	free(top);
+	return leave;
+}
+
 /* Looks at one path; 1: there is nothing. */
 static int look(struct tree_walk *k, const char *path, bool anyway,
 		struct error *err)
@@ -91,8 +119,11 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 	const char *why;
 	const char *name;
 	struct stat st;
+	bool leave = !anyway && leave_repository(k, path);
 	int dir = tree_dir_parent(&k->dir, path, &name);
 
+	if (leave)
+		return 0;
 	if (dir < 0 || select_is_own(k->w, path) ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    S_ISDIR(st.st_mode))
@@ -316,6 +347,12 @@ static int list_part(struct walk_part *p, const char *root, struct git *g,
 
 	g->objects = objects; /* the trees that a sparse index stands for */
 	note_module(p, root, &u);
+	if (rc == 0 && p->depth == 0 && !u.git_dir && bare_repo_above(root))
+		rc = error_set(err, ERR_USAGE,
+			       "%s is inside a bare git repository, which has "
+			       "no working tree: start dcode in one (git "
+			       "worktree add DIR)",
+			       root);
 	if (rc == 0)
 		rc = user_repo_copy_index(&u, &k->w->git, k->index, err);
 	if (rc == 0)
@@ -360,47 +397,6 @@ static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 	return rc;
 }
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct selected *)a)->path,
-		      ((const struct selected *)b)->path);
-}
-
-static int left_by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct select_left *)a)->path,
-		      ((const struct select_left *)b)->path);
-}
-
-/* Unmerged paths are in the index three times. */
-static void finish(struct selection *s)
-{
-	size_t kept = 0;
-	size_t left = 0;
-
-	if (s->n)
-		qsort(s->files, s->n, sizeof(*s->files), by_path);
-	for (size_t i = 0; i < s->n; i++) {
-		if (kept && !strcmp(s->files[kept - 1].path, s->files[i].path))
-			free(s->files[i].path);
-		else
-			s->files[kept++] = s->files[i];
-	}
-	s->n = kept;
-	s->bytes = 0;
-	for (size_t i = 0; i < s->n; i++)
-		s->bytes += s->files[i].size;
-	if (s->n_left)
-		qsort(s->left, s->n_left, sizeof(*s->left), left_by_path);
-	for (size_t i = 0; i < s->n_left; i++) {
-		if (left && !strcmp(s->left[left - 1].path, s->left[i].path))
-			free(s->left[i].path);
-		else
-			s->left[left++] = s->left[i];
-	}
-	s->n_left = left;
-}
-
 static int open_walk(struct tree_walk *k, struct error *err)
 {
 	char random[17];
@@ -425,6 +421,7 @@ static void close_walk(struct tree_walk *k)
 	(void)unlink(k->index);
 	free(k->index);
 	free(k->head);
+	free(k->seen);
 	tree_dir_close(&k->dir);
 	free(k);
 }
@@ -448,7 +445,7 @@ int select_files(struct selection *s, const struct workspace *w,
 	for (size_t i = 0; rc == 0 && i < r->n_extra; i++)
 		rc = look(k, r->extra[i], !r->guard_extra, err) < 0 ? -1 : 0;
 	close_walk(k);
-	finish(s);
+	select_sort(s);
 	if (rc < 0)
 		select_release(s);
 	return rc;

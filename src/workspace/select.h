@@ -48,8 +48,9 @@ struct select_request {             /* all borrowed */
  * Tracked files as they are now, and those that are neither tracked nor
  * ignored; of submodules too. Without git, all that .gitignore and .dcodeignore
  * do not name. Left out unless included: files of secrets by name, private
- * keys by content, files over 100 MiB; .git always. Reads names and the
- * first MiB of files that w->cache does not know; writes nothing of the user's.
+ * keys by content, files over 100 MiB, bare repositories; .git always.
+ * ERR_USAGE inside a bare repository. Reads names and the first MiB of files
+ * that w->cache does not know; writes nothing of the user's.
  */
 int select_files(struct selection *s, const struct workspace *w,
 		 const struct select_request *r, const struct stop *stop,
@@ -57,6 +58,8 @@ int select_files(struct selection *s, const struct workspace *w,
 /* Files that are pointers of Git LFS: their contents are elsewhere. */
 size_t select_count_pointers(const struct selection *s,
 			     const struct workspace *w);
+/* Both lists by path, each path once, and the bytes: select_files() did it. */
+void select_sort(struct selection *s);
 void select_release(struct selection *s);
 /* Below the directory of dcode's own files, ~/.deepagents: never sent. */
 bool select_is_own(const struct workspace *w, const char *path);

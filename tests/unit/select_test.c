@@ -168,6 +168,45 @@ static void test_secrets_are_left_out_unless_they_are_included(void **state)
 	assert_non_null(strstr(p->text.ptr, "|-.env.local|"));
 }
 
+static void test_bare_repositories_in_the_tree_are_left_out(void **state)
+{
+	static const char *const patterns[] = { "mirror.git" };
+	static const char *const files[] = { "t/fix.git/config" };
+	struct place *p = *state;
+	struct select_request r = { .include = patterns, .n_include = 1 };
+
+	run_script(p, "git init -q; mkdir -p t/fix.git/refs t/fix.git/objects\n"
+		      "echo k >t/k; echo h >t/fix.git/HEAD\n"
+		      "for d in refs objects .; do echo x >t/fix.git/$d/config;"
+		      " done; git add .; git commit -qm x\n"
+		      "git clone -q --bare . mirror.git; mkdir -p half/refs\n"
+		      "echo h >half/HEAD; echo r >half/refs/x\n");
+	assert_string_equal(list_files(p), "half/HEAD|half/refs/x|t/k|"
+					   "-mirror.git|-t/fix.git|");
+	assert_true(p->s.left[0].asked);
+	assert_non_null(strstr(list_with(p, &r), "|mirror.git/config|"));
+	assert_non_null(strstr(p->text.ptr, "|-t/fix.git|"));
+	r.include = files;
+	assert_non_null(strstr(list_with(p, &r), "|t/fix.git/config|t/k|"));
+}
+
+static void test_the_inside_of_a_bare_repository_is_no_tree(void **state)
+{
+	struct place *p = *state;
+	struct select_request r = { 0 };
+	struct error err = { 0 };
+
+	run_script(p, "git init -q --bare ..; echo a >a\n");
+	open_tree(p);
+	assert_int_equal(select_files(&p->s, &p->w, &r, &p->stop, &err), -1);
+	assert_int_equal(err.code, ERR_USAGE);
+	assert_non_null(strstr(err.message, "inside a bare git repository"));
+	run_script(p, "git init -q\n"); /* a tree of its own */
+	assert_string_equal(list_files(p), "a|");
+	run_script(p, "rm -r .git ../refs\n");
+	assert_string_equal(list_files(p), "a|");
+}
+
 static void test_a_directory_without_git_minus_what_is_ignored(void **state)
 {
 	struct place *p = *state;
@@ -440,6 +479,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_tracked_and_untracked_files_go_as_they_are_now),
 		TEST(test_secrets_are_left_out_unless_they_are_included),
+		TEST(test_bare_repositories_in_the_tree_are_left_out),
+		TEST(test_the_inside_of_a_bare_repository_is_no_tree),
 		TEST(test_a_directory_without_git_minus_what_is_ignored),
 		TEST(test_files_of_submodules_go_as_plain_files),
 		TEST(test_worktrees_sparse_and_split_indexes_are_read),
