@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,19 @@
 #define SIZE_MOST ((int64_t)100 << 20)
 
 enum { STATE_DEPTH = 3 }; /* of ~/.deepagents/.state/workspaces/KEY */
+
+/* Without case: some file systems have none. In at most size bytes. */
+static struct str lower_name(struct str name, char *room, size_t size)
+{
+	size_t n = 0;
+
+	for (; n < name.len && n < size; n++) {
+		char c = name.ptr[n];
+
+		room[n] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	}
+	return (struct str){ room, n };
+}
 
 static bool is_env(struct str name)
 {
@@ -86,10 +100,15 @@ const char *select_secret(const char *path, int64_t size, struct str head)
 {
 	struct str rest = str_of(path);
 	struct str name = rest;
+	char room[NAME_MAX];
 
-	while (str_split(&rest, '/', &name))
+	while (str_split(&rest, '/', &name)) {
+		name = lower_name(name, room, sizeof(room));
 		if (rest.len && str_is(name, ".aws"))
 			return "AWS credentials";
+		if (rest.len && is_env(name))
+			return "in a directory of secrets";
+	}
 	if (is_env(name) || is_listed(name))
 		return "a file of secrets";
 	if (is_ssh_key(name))
