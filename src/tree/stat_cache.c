@@ -21,7 +21,8 @@ enum {
 	UNSURE_S = 2,
 };
 
-#define MAGIC "dcode stat 1\n"
+/* Another number with other rules of what a key is: all is read again. */
+#define MAGIC "dcode stat 2\n"
 
 /* As it stands in the file, before the path and its NUL: this machine's own
  * byte order, and no gaps. */

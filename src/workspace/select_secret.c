@@ -70,14 +70,50 @@ static bool begins_key(struct str line)
 	return name < rest.len;
 }
 
-static bool has_private_key(struct str head)
+/* PuTTY's own format: "PuTTY-User-Key-File-3: ssh-ed25519". */
+static bool begins_putty_key(struct str line)
+{
+	static const char mark[] = "PuTTY-User-Key-File-";
+	struct str rest = str_skip(line, strlen(mark));
+
+	return str_starts(line, mark) && rest.len > 1 && rest.ptr[0] >= '1' &&
+	       rest.ptr[0] <= '9' && rest.ptr[1] == ':';
+}
+
+static bool has_key_line(struct str text)
 {
 	struct str line;
 
-	while (str_split(&head, '\n', &line))
-		if (begins_key(line))
+	if (str_starts(text, "\xef\xbb\xbf")) /* UTF-8's byte order mark */
+		text = str_skip(text, 3);
+	while (str_split(&text, '\n', &line))
+		if (begins_key(line) || begins_putty_key(line))
 			return true;
 	return false;
+}
+
+/* Editors of Windows write UTF-16, of either byte order. */
+static bool has_wide_key(struct str head)
+{
+	struct buf text = BUF_INIT(SELECT_HEAD);
+	bool found;
+
+	if (str_search(head, STR("-\0B\0E\0G\0I\0N\0 ")) == head.len &&
+	    str_search(head, STR("P\0u\0T\0T\0Y\0-")) == head.len)
+		return false;
+	if (str_starts(head, "\xff\xfe") || str_starts(head, "\xfe\xff"))
+		head = str_skip(head, 2);
+	for (size_t i = 0; i < head.len; i++)
+		if (head.ptr[i])
+			buf_addc(&text, head.ptr[i]);
+	found = has_key_line(buf_str(&text));
+	buf_wipe(&text);
+	return found;
+}
+
+static bool has_private_key(struct str head)
+{
+	return has_key_line(head) || has_wide_key(head);
 }
 
 bool select_is_own(const struct workspace *w, const char *path)
