@@ -69,7 +69,7 @@ static void print_hint(const struct bring *b)
 		      stderr);
 	else if (r->n_changed)
 		fputs("Nothing was written. Apply again.\n", stderr);
-	else if (b->options.branch)
+	else if (b->options.branch && r->merge.n)
 		fputs("No commit was made. dcode apply --conflicts writes them "
 		      "to the working tree.\n",
 		      stderr);

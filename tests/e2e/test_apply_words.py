@@ -1,0 +1,31 @@
+"""test_apply_words.py - what apply says, refuses and leaves to the user."""
+# SPDX-License-Identifier: MIT
+import pytest
+from apply_room import Room, git
+
+
+@pytest.fixture
+def room(run, home, tmp_path):
+    assert run("threads", "list").status == 0  # makes the database
+    made = Room(tmp_path / "work", home)
+    made.write(a="a\n", b="b\n")
+    made.commit()
+    return made
+
+
+def edit(there):
+    (there / "a").write_text("the sandbox's\n")
+
+
+def test_branch_prints_no_hint_of_conflicts_that_it_did_not_meet(
+        run, room, tmp_path):
+    room.send(tmp_path, edit)
+    (room.home / ".gitconfig").write_text(
+        "[user]\nname = Ben\nemail = ben@example.org\n")
+    done = run("apply", "--branch", "made")
+    assert done.status == 0, done.err
+    assert "Made commit" in done.err and "No commit was made" not in done.err
+    room.write(a="mine\n")
+    room.commit()
+    done = run("apply", "--branch", "other")
+    assert done.status == 1 and "No commit was made" in done.err
