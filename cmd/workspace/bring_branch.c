@@ -113,7 +113,7 @@ static int check_name(struct branching *k, struct error *err)
 	struct git_request r = { .argv = format, .status = &status };
 	int rc = git_run(&k->user.git, &r, k->stop, err);
 
-	if (rc == 0 && (status != 0 || name[0] == '-'))
+	if (rc == 0 && (status != 0 || name[0] == '-' || !strcmp(name, "HEAD")))
 		return error_set(err, ERR_USAGE, "'%s' is no name for a branch",
 				 name);
 	if (rc < 0 || check_files(k, err) < 0)

@@ -29,3 +29,13 @@ def test_branch_prints_no_hint_of_conflicts_that_it_did_not_meet(
     room.commit()
     done = run("apply", "--branch", "other")
     assert done.status == 1 and "No commit was made" in done.err
+
+
+def test_no_branch_is_called_head(run, room, tmp_path):
+    room.send(tmp_path, edit)
+    (room.home / ".gitconfig").write_text(
+        "[user]\nname = Ben\nemail = ben@example.org\n")
+    done = run("apply", "--branch", "HEAD")
+    assert done.status == 2 and "no name for a branch" in done.err
+    assert git(room.root, "for-each-ref", "refs/heads/HEAD") == ""
+    assert run("apply", "--branch", "HEADS").status == 0
