@@ -228,7 +228,9 @@ int bring_status(const struct bring *b)
 {
 	const struct apply_result *r = &b->result;
 
-	return r->merge.n || r->n_blocked || r->n_changed ? 1 : 0;
+	return r->merge.n || r->n_blocked || r->n_changed || r->index_changed
+		       ? 1
+		       : 0;
 }
 
 void bring_release(struct bring *b)

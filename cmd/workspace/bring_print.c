@@ -89,6 +89,10 @@ static void print_undo(const struct bring *b)
 		fputs("dcode apply --undo --force takes them back, too.\n",
 		      stderr);
 	}
+	if (r->index_changed)
+		fputs("The index changed since, and is left as it is: git "
+		      "restore --staged PATH unstages what was applied.\n",
+		      stderr);
 	if (r->applied && r->n) {
 		fprintf(stderr, "Took back %zu file%s:\n", r->n,
 			r->n == 1 ? "" : "s");
@@ -158,7 +162,9 @@ static const char *status_of(const struct bring *b, bool undo)
 	const struct apply_result *r = &b->result;
 
 	if (undo)
-		return r->applied ? r->n_changed ? "partly" : "undone" : "left";
+		return r->applied ? r->n_changed || r->index_changed ? "partly"
+								     : "undone"
+				  : "left";
 	if (b->commit[0])
 		return "committed";
 	if (r->applied)

@@ -162,19 +162,21 @@ static int take_changes(struct apply_result *r, struct journal *j,
 	return check_directories(r, j, err);
 }
 
-/* The index goes back when nothing else has written it since. */
-static int take_index(struct journal *j, const char *record, bool *mine,
+/* The index goes back when nothing else has written it since, else *left. */
+static int take_index(struct journal *j, const char *record, bool *left,
 		      struct error *err)
 {
+	bool mine;
 	char *applied = path_join(record, "index.after");
 	char *before = path_join(record, "index.before");
 	char *after = path_join(j->dir, "index.after");
 	int rc = 0;
 
-	*mine = j->plan.index && user_index_same(j->plan.index, applied);
-	if (*mine)
+	mine = j->plan.index && user_index_same(j->plan.index, applied);
+	if (mine)
 		rc = user_index_copy(before, after, err);
-	if (!*mine) {
+	if (!mine) {
+		*left = j->plan.index != NULL;
 		free(j->plan.index);
 		j->plan.index = NULL;
 	}
@@ -211,8 +213,6 @@ static int prepare(struct apply_result *r, struct journal *j,
 		   struct apply_plan *p, const char *record, bool force,
 		   struct error *err)
 {
-	bool mine;
-
 	if (journal_begin(j, err) < 0)
 		return -1;
 	/* The new plan is the old one backwards, under a token of its own. */
@@ -224,7 +224,7 @@ static int prepare(struct apply_result *r, struct journal *j,
 	*p = (struct apply_plan){ 0 };
 	plan_reverse(&j->plan);
 	if (take_changes(r, j, record, force, err) < 0 ||
-	    take_index(j, record, &mine, err) < 0)
+	    take_index(j, record, &r->index_changed, err) < 0)
 		return -1;
 	for (size_t i = 0; i < j->plan.n; i++)
 		list_change(r, &j->plan.changes[i]);

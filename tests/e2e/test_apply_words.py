@@ -39,3 +39,16 @@ def test_no_branch_is_called_head(run, room, tmp_path):
     assert done.status == 2 and "no name for a branch" in done.err
     assert git(room.root, "for-each-ref", "refs/heads/HEAD") == ""
     assert run("apply", "--branch", "HEADS").status == 0
+
+
+def test_undo_names_an_index_that_changed_since(run, room, tmp_path):
+    room.send(tmp_path, edit)
+    assert run("apply", "--index").status == 0
+    room.write(other="mine\n")
+    git(room.root, "add", "other")
+    index = room.index()
+    undone = run("apply", "--undo")
+    assert undone.status == 1, undone.err
+    assert "The index changed since" in undone.err
+    assert room.index() == index
+    assert (room.root / "a").read_text() == "a\n"
