@@ -51,6 +51,24 @@ static int leave_submodules(const struct git *g, struct apply_file *files,
 	return rc;
 }
 
+/* A merge of the user's own is not over: git add would end it there. */
+static int leave_unmerged(const struct git *g, struct apply_file *files,
+			  size_t n, const struct stop *stop, struct error *err)
+{
+	const char *argv[] = { "ls-files", "-u", "-z", NULL };
+	struct buf out = BUF_INIT(PATHS_MAX);
+	struct git_request r = { .argv = argv, .out = &out };
+	int rc = git_run(g, &r, stop, err);
+	struct str rest = buf_str(&out);
+	struct str entry;
+
+	while (rc == 0 && str_split(&rest, '\0', &entry))
+		leave_unstaged(files, n,
+			       str_skip(entry, str_find(entry, '\t') + 1));
+	buf_release(&out);
+	return rc;
+}
+
 /* git would run a program on these; only the user does. */
 static int leave_filtered(const struct git *g, struct apply_file *files,
 			  size_t n, const struct stop *stop, struct error *err)
@@ -117,6 +135,8 @@ int bring_index(void *bring, const char *before, const char *after,
 	rc = user_repo_copy_index(&u.repo, &g, after, err);
 	if (rc == 0)
 		rc = leave_submodules(&g, files, n, &stop, err);
+	if (rc == 0)
+		rc = leave_unmerged(&g, files, n, &stop, err);
 	if (rc == 0)
 		rc = leave_filtered(&g, files, n, &stop, err);
 	if (rc == 0)

@@ -52,3 +52,29 @@ def test_undo_names_an_index_that_changed_since(run, room, tmp_path):
     assert "The index changed since" in undone.err
     assert room.index() == index
     assert (room.root / "a").read_text() == "a\n"
+
+
+def test_index_leaves_what_the_user_is_merging(run, room, tmp_path):
+    ten = "".join(f"line {i}\n" for i in range(10))
+    room.write(b=ten)
+    room.commit()
+
+    def change(there):
+        edit(there)
+        (there / "b").write_text(ten.replace("line 8", "the sandbox's"))
+    room.send(tmp_path, change)
+    git(room.root, "checkout", "-q", "-b", "side")
+    room.write(b=ten.replace("line 1", "side"))
+    room.commit()
+    git(room.root, "checkout", "-q", "main")
+    room.write(b=ten.replace("line 1", "main"))
+    room.commit()
+    git(room.root, "merge", "side", check=False)
+    stages = git(room.root, "ls-files", "-u")
+    assert len(stages.splitlines()) == 3
+    done = run("apply", "--index")
+    assert done.status == 0, done.err
+    assert "b  (not staged)\n" in done.err
+    assert "the sandbox's" in (room.root / "b").read_text()
+    assert git(room.root, "ls-files", "-u") == stages
+    assert "a\n" in git(room.root, "diff", "--cached", "--name-only")
