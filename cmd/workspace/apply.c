@@ -27,7 +27,8 @@ static const struct arg_row apply_options[] = {
 	{ "partial", 0, ARG_FLAG, NULL,
 	  "Where something in the sandbox is refused, take the rest" },
 	{ "patch", 0, ARG_VALUE, "FILE",
-	  "Apply this git patch, not a sandbox's changes" },
+	  "Apply this git patch, not a sandbox's changes; - reads it from "
+	  "standard input" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
 	  "Bring new files of this name, too, that git ignores" },
 	{ "undo", 0, ARG_FLAG, NULL, "Take the last apply back" },

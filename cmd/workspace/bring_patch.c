@@ -1,5 +1,7 @@
 /* bring_patch.c - dcode apply --patch: a patch file as a side of the merge. */
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +64,37 @@ static int run_apply(const struct git *g, struct str patch, struct buf *left,
 	return 0;
 }
 
+/* The whole of standard input. */
+static int read_stdin(struct buf *patch, const struct stop *stop,
+		      struct error *err)
+{
+	char chunk[65536];
+
+	for (;;) {
+		struct pollfd set[2] = {
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN }
+		};
+		ssize_t n;
+
+		if (poll(set, 2, stop_poll_ms(stop, -1)) < 0 && errno != EINTR)
+			return error_errno(err, "reading standard input");
+		if (stop_check(stop, err) < 0)
+			return -1;
+		if (!set[0].revents)
+			continue;
+		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return error_errno(err, "reading standard input");
+		if (n == 0)
+			return buf_check(patch, "the patch", err);
+		if (n > 0)
+			buf_add(patch, chunk, (size_t)n);
+		if (patch->over)
+			return buf_check(patch, "the patch", err);
+	}
+}
+
 int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
 		const struct stop *stop, struct error *err)
 {
@@ -69,7 +102,9 @@ int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
 	struct tree_index mine, theirs;
 	struct buf patch = BUF_INIT(PATCH_MAX);
 	struct buf left = BUF_INIT(64 << 20);
-	int rc = path_read(b->options.patch, &patch, err);
+	int rc = strcmp(b->options.patch, "-") != 0
+			 ? path_read(b->options.patch, &patch, err)
+			 : read_stdin(&patch, stop, err);
 
 	tree_index_init(&mine, &w->git, w->directory, "patch.base");
 	tree_index_init(&theirs, &w->git, w->directory, "patch.theirs");

@@ -230,16 +230,24 @@ static int reap(struct git_process *p, struct error *err)
 	return proc_exit_code(status);
 }
 
-/* The last line that it said, for the user. */
+/* The last line with an error that it said, else the last one. */
+static struct str find_failure(struct str said)
+{
+	struct str found = { 0 };
+	struct str last = { 0 };
+
+	while (str_split(&said, '\n', &last))
+		if (str_starts(last, "error: ") || str_starts(last, "fatal: "))
+			found = last;
+	return found.len ? found : last;
+}
+
 static int say_failure(const struct git_process *p, int status,
 		       struct error *err)
 {
-	struct str said = str_trim(buf_str(&p->said));
 	struct buf line = BUF_INIT(400);
 
-	while (str_find(said, '\n') < said.len)
-		said = str_skip(said, str_find(said, '\n') + 1);
-	sanitize_line(said, &line);
+	sanitize_line(find_failure(str_trim(buf_str(&p->said))), &line);
 	error_set(err, ERR_SYSTEM, "git %s: status %d%s%s", p->name, status,
 		  line.len ? ": " : "", line.len ? line.ptr : "");
 	buf_release(&line);

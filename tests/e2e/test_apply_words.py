@@ -1,5 +1,7 @@
 """test_apply_words.py - what apply says, refuses and leaves to the user."""
 # SPDX-License-Identifier: MIT
+import re
+
 import pytest
 from apply_room import Room, git
 
@@ -78,3 +80,20 @@ def test_index_leaves_what_the_user_is_merging(run, room, tmp_path):
     assert "the sandbox's" in (room.root / "b").read_text()
     assert git(room.root, "ls-files", "-u") == stages
     assert "a\n" in git(room.root, "diff", "--cached", "--name-only")
+
+
+def test_a_patch_that_is_applied_twice_shows_the_error_and_may_be_piped(
+        run, room, tmp_path):
+    room.write(n="n\n", a="changed\n")
+    git(room.root, "add", "-A")
+    text = git(room.root, "diff", "--cached", "--binary", "--full-index")
+    git(room.root, "reset", "-q", "--hard")
+    done = run("apply", "--patch", "-", stdin=text)
+    assert done.status == 0, done.err
+    assert (room.root / "a").read_text() == "changed\n"
+    git_has_not = re.sub("index .*", "index " + "1" * 40 + ".." + "2" * 40 +
+                         " 100644", text, count=1)
+    again = run("apply", "--patch", "-", stdin=git_has_not)
+    assert again.status == 1, again.err
+    assert "error: a: patch does not apply" in again.err
+    assert "cleanly" not in again.err
