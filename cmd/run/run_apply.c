@@ -5,6 +5,7 @@
 
 #include "cmd/run/run.h"
 #include "cmd/workspace/bring.h"
+#include "cmd/workspace/loud.h"
 #include "cmd/workspace/tree.h"
 #include "cmd/workspace/user_git.h"
 
@@ -72,8 +73,10 @@ static int bring_back(struct run *r, struct bring *b, const struct stop *stop,
 		rc = tree_confirm(r->app, &f, false, err);
 	if (rc == 0) {
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
-		rc = bring_run(b, stop, err);
+		rc = loud_changes(r->app, b->workspace, b->theirs, stop, err);
 	}
+	if (rc == 0)
+		rc = bring_run(b, stop, err);
 	if (rc == 0) {
 		buf_addc(&r->applied, '{');
 		bring_json(b, false, &r->applied);

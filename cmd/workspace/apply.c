@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/include.h"
+#include "cmd/workspace/loud.h"
 #include "cmd/workspace/tree.h"
 #include "tree/user_repo.h"
 
@@ -126,8 +127,10 @@ static int apply_thread(struct bring *b, const struct args *args,
 	if (rc == 0) {
 		b->from_branch = t.branch;
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
-		rc = bring_run(b, stop, err);
+		rc = loud_changes(b->app, b->workspace, b->theirs, stop, err);
 	}
+	if (rc == 0)
+		rc = bring_run(b, stop, err);
 	if (rc == 0) {
 		report(b, false);
 		tree_report(b->app, &f);

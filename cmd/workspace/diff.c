@@ -12,6 +12,7 @@
 #include "cmd/command.h"
 #include "cmd/print.h"
 #include "cmd/workspace/include.h"
+#include "cmd/workspace/loud.h"
 #include "cmd/workspace/tree.h"
 #include "workspace/patch.h"
 #include "workspace/review.h"
@@ -174,26 +175,6 @@ static void print_json(struct diff *d)
 	buf_release(&out);
 }
 
-/* After the patch, where it is read last. */
-static void print_loud(struct diff *d)
-{
-	const struct review *v = &d->review;
-
-	for (size_t i = 0; i < v->n; i++) {
-		struct buf masked = BUF_INIT(1 << 16);
-		struct buf line = BUF_INIT(1 << 16);
-
-		if (!v->files[i].loud)
-			continue;
-		mask_text(d->app->mask, str_of(v->files[i].path), &masked);
-		visible_line(buf_str(&masked), &line);
-		fprintf(stderr, "Look at %s: it %s\n", line.len ? line.ptr : "",
-			v->files[i].loud);
-		buf_release(&masked);
-		buf_release(&line);
-	}
-}
-
 static int read_changes(struct diff *d, const struct stop *stop,
 			struct error *err)
 {
@@ -242,7 +223,7 @@ static int run(struct app *app, const struct args *args)
 	if (rc == 0 && !app->json) {
 		if (!d.review.n)
 			fputs("Nothing has changed in the sandbox.\n", stderr);
-		print_loud(&d);
+		loud_print(app, &d.review); /* where it is read last */
 		tree_report(app, &d.fetch);
 	}
 	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))

@@ -97,3 +97,15 @@ def test_a_patch_that_is_applied_twice_shows_the_error_and_may_be_piped(
     assert again.status == 1, again.err
     assert "error: a: patch does not apply" in again.err
     assert "cleanly" not in again.err
+
+
+def test_apply_names_files_that_make_programs_run(run, room, tmp_path):
+    def change(there):
+        edit(there)
+        (there / ".github/workflows").mkdir(parents=True)
+        (there / ".github/workflows/ci.yml").write_text("on: push\n")
+    room.send(tmp_path, change)
+    done = run("apply")
+    assert done.status == 0, done.err
+    assert "Look at .github/workflows/ci.yml: it " in done.err
+    assert "Look at a" not in done.err
