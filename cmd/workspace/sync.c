@@ -14,9 +14,12 @@
 
 enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
 
-static void print_result(const struct app *app, const struct sync_result *r)
+static void print_result(const struct app *app, const struct sync_result *r,
+			 bool force)
 {
-	static const char kept[] = " changed there too: kept as it is there "
+	const char *kept = force ? " cannot take the place of what is there: "
+				   "kept as it is there"
+				 : " changed there too: kept as it is there "
 				   "(--force takes the local one)";
 	static const char held[] = " stays here, since it may hold secrets";
 
@@ -103,7 +106,7 @@ static int run(struct app *app, const struct args *args)
 	if (rc == 0 && app->json)
 		print_json(app, &result);
 	else if (rc == 0)
-		print_result(app, &result);
+		print_result(app, &result, args_flag(args, "force"));
 	if (rc == 0 && result.n_kept)
 		rc = 1;
 	sync_result_release(&result);

@@ -150,6 +150,21 @@ def test_sync_sends_what_changed_and_keeps_what_both_changed(
 
 
 @local
+def test_sync_with_force_does_not_advise_force_over_a_directory(
+        task, run, work):
+    r = task([execute("rm dos; mkdir dos; echo x >dos/x"), DONE],
+             "--workspace", "repo", "--keep").wait()
+    assert r.status == 0, r.err
+    (work / "dos").write_text("local\n")
+    r = run("sync")
+    assert r.status == 1 and "--force takes the local one" in r.err
+    r = run("sync", "--force")
+    assert r.status == 1 and "cannot take the place" in r.err
+    assert "--force" not in r.err
+    run("sandbox", "gc")
+
+
+@local
 def test_what_is_left_out_goes_when_it_is_included(task, work):
     r = task([execute("ls -A"), DONE], "--workspace", "repo",
              "--include", ".env", "--include", "*.o").wait()
