@@ -18,9 +18,11 @@
 #include "workspace/send.h"
 
 enum {
-	NAMES_SHOWN = 10,     /* of what is not sent */
+	NAMES_SHOWN = 10,     /* of what is not sent, in one line */
+	NAMES_LISTED = 1000,  /* ... and with a line each */
 	RATE_LEAST = 1 << 20, /* bytes from which a rate says anything */
 	LINE_MAX_BYTES = 8192,
+	UNSENT_MAX = 256 << 20,
 	REDRAW_MS = 200,
 };
 
@@ -58,6 +60,36 @@ static void on_progress(void *arg, size_t files, int64_t bytes)
 		fputs("\r\033[K", stderr);
 }
 
+/* LABEL.unsent in the workspace's directory names all that is not sent. */
+static void list_in_file(const struct filling *f)
+{
+	char *file = xasprintf("%s/%s.unsent", f->w.directory, f->w.label);
+	struct buf text = BUF_INIT(UNSENT_MAX);
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < f->s.n_left; i++) {
+		sanitize_line(str_of(f->s.left[i].path), &text);
+		buf_addf(&text, " (%s)\n", f->s.left[i].why);
+	}
+	if (path_write(file, buf_str(&text), 0600, &err) < 0)
+		app_warn("the list of what is not sent: %s", err.message);
+	else
+		print_line(f->r->app, "    and %zu more: all are in %s",
+			   f->s.n_left - NAMES_LISTED, file);
+	buf_release(&text);
+	free(file);
+}
+
+/* What the line of names has no room for. */
+static void list_left(const struct filling *f)
+{
+	for (size_t i = NAMES_SHOWN; i < f->s.n_left && i < NAMES_LISTED; i++)
+		print_line(f->r->app, "    %.4000s (%s)", f->s.left[i].path,
+			   f->s.left[i].why);
+	if (f->s.n_left > NAMES_LISTED)
+		list_in_file(f);
+}
+
 /* "3 not sent: .env (a file of secrets), ..." */
 static void report_left(const struct filling *f)
 {
@@ -71,11 +103,12 @@ static void report_left(const struct filling *f)
 				 f->s.left[i].path, f->s.left[i].why);
 	}
 	if (f->s.n_left > NAMES_SHOWN)
-		buf_addf(&names, " and %zu more", f->s.n_left - NAMES_SHOWN);
+		buf_adds(&names, ", and these");
 	if (f->s.n_left)
 		print_line(f->r->app, "  %zu not sent: %s%s", f->s.n_left,
 			   names.len ? names.ptr : "",
 			   can_ask ? "; --include PATTERN sends one" : "");
+	list_left(f);
 	if (f->s.refused)
 		print_line(f->r->app, "  %s %s: it is sent as no repository",
 			   f->name, f->s.refused);

@@ -48,6 +48,30 @@ static size_t listing_size(const struct selection *s)
 	return size;
 }
 
+enum { REASONS_MOST = 64 };
+
+/* "2: a private key", how many for each reason why some were not sent. */
+static void add_reasons(const struct selection *s, struct buf *out)
+{
+	const char *known[REASONS_MOST];
+	size_t count[REASONS_MOST] = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_left; i++) {
+		size_t k = 0;
+
+		while (k < n && strcmp(known[k], s->left[i].why) != 0)
+			k++;
+		if (k == REASONS_MOST)
+			continue;
+		if (k == n)
+			known[n++] = s->left[i].why;
+		count[k]++;
+	}
+	for (size_t k = 0; k < n; k++)
+		buf_addf(out, "%zu: %s\n", count[k], known[k]);
+}
+
 /* Where the tree came from, for whoever reads git log in the sandbox. */
 static void write_message(const struct workspace *w, const struct selection *s,
 			  struct buf *out)
@@ -62,6 +86,7 @@ static void write_message(const struct workspace *w, const struct selection *s,
 	buf_addf(out, ", as it was when dcode sent it\n\n%zu files.\n", s->n);
 	if (s->n_left)
 		buf_addf(out, "%zu were not sent.\n", s->n_left);
+	add_reasons(s, out);
 }
 
 /* A branch's name that git takes, and a shell's argument can hold. */

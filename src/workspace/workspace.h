@@ -14,6 +14,7 @@
  *   git/           a bare repository of dcode's own, for git_run() and odb_...
  *   LABEL.listing  "commit OID", and what both sides share as a listing
  *   LABEL.seen     what was refused and left when it was last asked
+ *   LABEL.unsent   what was not sent, where that is too much for a screen
  *   files.stat     hashes of its files (tree/stat_cache.h)
  *   LABEL.bound    that sandbox has the tree itself: nothing was sent
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
