@@ -233,6 +233,24 @@ static int program_perm(const struct journal *j, mode_t *perm,
 	return rc;
 }
 
+/* The user's own link in place of a directory has a name of git's in the merge,
+ * where it may lead out: a conflict that cannot be written. */
+static int check_merged_links(struct apply_work *w, struct error *err)
+{
+	struct merge *m = &w->result->merge;
+	struct error why = { 0 };
+
+	if (check_links(w->journal, &why) == 0)
+		return 0;
+	for (size_t i = 0; why.code == ERR_PROTOCOL && i < m->n; i++)
+		if (!strcmp(m->conflicts[i].kind, "file/directory"))
+			m->unwritable = true;
+	if (m->unwritable)
+		return 0;
+	*err = why;
+	return -1;
+}
+
 /* The plan, its files, and what of the tree forbids it. */
 static int make_plan(struct apply_work *w, struct error *err)
 {
@@ -255,7 +273,7 @@ static int make_plan(struct apply_work *w, struct error *err)
 	    blobs_write(q->git, w->blobs, w->n_blobs, w->stop, err) < 0)
 		return -1;
 	set_hashes(w);
-	if (check_links(j, err) < 0 || check_repositories(j, err) < 0 ||
+	if (check_merged_links(w, err) < 0 || check_repositories(j, err) < 0 ||
 	    program_perm(j, &perm, err) < 0 ||
 	    obstacle_check(&j->plan, j->root, perm, &report, err) < 0)
 		return -1;

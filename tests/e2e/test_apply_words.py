@@ -109,3 +109,29 @@ def test_apply_names_files_that_make_programs_run(run, room, tmp_path):
     assert done.status == 0, done.err
     assert "Look at .github/workflows/ci.yml: it " in done.err
     assert "Look at a" not in done.err
+
+
+def test_a_link_of_the_users_in_place_of_a_directory_is_a_conflict(
+        run, room, tmp_path):
+    room.write(d__f="f\n")
+    room.commit()
+
+    def change(there):
+        (there / "d/f").write_text("the sandbox's\n")
+        (there / "E").write_text("E\n")
+    room.send(tmp_path, change)
+    outside = tmp_path / "outside"
+    (room.root / "d").rename(outside)
+    (room.root / "d").symlink_to(outside)
+    for args in [], ["--conflicts"], ["--partial"]:
+        done = run("apply", *args)
+        assert done.status == 1 and "leaves the tree" not in done.err
+        assert "  d  (file/directory)\n" in done.err, done.err
+        assert "Move one away" in done.err
+        assert (outside / "f").read_text() == "f\n"
+        assert (room.root / "d").is_symlink()
+        assert not (room.root / "E").exists()
+    (room.root / "d").unlink()
+    outside.rename(room.root / "d")
+    assert run("apply").status == 0
+    assert (room.root / "d/f").read_text() == "the sandbox's\n"
