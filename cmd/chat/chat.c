@@ -66,7 +66,7 @@ static bool run_turn(struct chat *c, enum message_kind kind, const char *text)
 		fputs("Interrupted\n", stderr);
 	else if (rc < 0)
 		(void)app_fail(app, &err);
-	else if (kind == MESSAGE_PROMPT)
+	else if (kind == MESSAGE_PROMPT || kind == MESSAGE_GIVEN)
 		run_remark(c->run);
 	over = (rc < 0 && chat_ends(err.code)) || c->plain.failed;
 	if (!over)
@@ -128,7 +128,7 @@ static void report_cut(void)
 static int run_conversation(struct chat *c, const char *first)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
-	bool on = !first || run_turn(c, MESSAGE_PROMPT, first);
+	bool on = !first || run_turn(c, MESSAGE_GIVEN, first);
 	int status = 0;
 
 	while (on) {

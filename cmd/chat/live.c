@@ -103,7 +103,7 @@ static void end_work(struct live *l, int rc)
 		live_say(l, warn, "Interrupted");
 	else if (rc < 0)
 		(void)app_fail(l->run->app, &l->err);
-	else if (l->now.kind == JOB_PROMPT)
+	else if (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN)
 		run_remark(l->run);
 	l->state = LIVE_IDLE;
 	if (l->left)

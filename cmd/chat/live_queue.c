@@ -52,7 +52,7 @@ void live_submit(struct live *l, char *text)
 
 void live_submit_prompt(struct live *l, const char *text)
 {
-	append(l, MESSAGE_PROMPT, text);
+	append(l, MESSAGE_GIVEN, text);
 	live_next(l);
 }
 
@@ -86,6 +86,11 @@ void live_list_files(void *arg)
 	begin_job(l, "listing files");
 }
 
+static bool asks_model(enum job_kind kind)
+{
+	return kind == JOB_PROMPT || kind == JOB_GIVEN;
+}
+
 void live_next(struct live *l)
 {
 	if (l->lists_files && l->state == LIVE_IDLE && !l->n_queue)
@@ -96,8 +101,8 @@ void live_next(struct live *l)
 	l->now = l->queue[0];
 	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
 	show_message(l, &l->now);
-	begin_job(l, l->now.kind == JOB_PROMPT ? "waiting for the model"
-					       : "running");
+	begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
+					     : "running");
 }
 
 bool live_take_back(struct live *l)

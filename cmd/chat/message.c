@@ -21,10 +21,9 @@ enum message_kind message_classify(struct str text)
 const char *message_prefix(enum message_kind kind)
 {
 	static const char *const prefixes[] = {
-		[MESSAGE_PROMPT] = "",
-		[MESSAGE_SLASH] = "",
-		[MESSAGE_COMMAND] = "!",
-		[MESSAGE_HIDDEN_COMMAND] = "!!",
+		[MESSAGE_PROMPT] = "",   [MESSAGE_SLASH] = "",
+		[MESSAGE_COMMAND] = "!", [MESSAGE_HIDDEN_COMMAND] = "!!",
+		[MESSAGE_GIVEN] = "",
 	};
 
 	return prefixes[kind];
@@ -52,6 +51,8 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 int message_run(struct run *r, enum message_kind kind, const char *text,
 		struct buf *told, const struct stop *stop, struct error *err)
 {
+	if (kind == MESSAGE_GIVEN)
+		return agent_run(&r->agent, text, stop, err);
 	if (kind == MESSAGE_PROMPT)
 		return run_prompt(r, text, told, stop, err);
 	return agent_run_own_command(&r->agent, text,

@@ -12,6 +12,9 @@ enum message_kind {
 	MESSAGE_SLASH,
 	MESSAGE_COMMAND,        /* "!ls": runs where the tools run */
 	MESSAGE_HIDDEN_COMMAND, /* "!!ls": and the model never sees it */
+	/* Of -m or a pipe. Attack: piped text of others that says "@" and the
+	 * path of a key. It is sent as it is, and no file with it. */
+	MESSAGE_GIVEN,
 };
 
 enum message_kind message_classify(struct str text);

@@ -337,3 +337,16 @@ def test_both_ends_of_a_command_are_in_the_question(live, padding, columns):
     seen = s.until(lambda t: "y yes" in t or "y/n/w/a" in t)
     seen = seen.split("wants")[-1].replace("\n    ", "")
     assert "touch PWNED" in seen and "ls -la" in seen
+
+
+@pytest.mark.parametrize("plain", [[], ["--plain"]])
+def test_text_that_was_not_typed_takes_no_file_along(live, tmp_path, plain):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    (tmp_path / "work" / "key").write_text("the secret words\n")
+    s, server = live(HELLO, args=[*plain, "-m", "see @key"],
+                     ready="Hello there.")
+    assert prompts(server) == ["see @key"]
+    s.type("see @key ")  # the control
+    s.keys("Enter")
+    s.until(lambda t: t.count("Hello there.") == 2)
+    assert "the secret words" in prompts(server)[-1]
