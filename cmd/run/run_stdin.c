@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cmd/run/run.h"
+#include "cmd/stdin.h"
 
 enum {
 	MAX_CHARS = 10 << 20,
@@ -59,32 +60,6 @@ static int wait_first(bool forever, bool quiet, const struct stop *stop,
 	}
 }
 
-static int read_all(struct buf *text, const struct stop *stop,
-		    struct error *err)
-{
-	char chunk[65536];
-
-	for (;;) {
-		int rc = wait_readable(3600 * 1000, stop, err);
-		ssize_t n;
-
-		if (rc < 0)
-			return -1;
-		if (rc == 0)
-			continue;
-		n = read(STDIN_FILENO, chunk, sizeof(chunk));
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0)
-			return error_errno(err, "reading standard input");
-		if (n == 0)
-			return 0;
-		buf_add(text, chunk, (size_t)n);
-		if (text->over)
-			return 0;
-	}
-}
-
 static int check(const struct buf *text, struct error *err)
 {
 	if (text->over || str_chars(buf_str(text)) > MAX_CHARS)
@@ -130,7 +105,7 @@ int run_read_stdin(char **text, const struct run_options *o,
 			return rc;
 		rc = -1;
 	}
-	if (read_all(&all, stop, err) < 0 || check(&all, err) < 0)
+	if (stdin_read(&all, stop, err) < 0 || check(&all, err) < 0)
 		goto out;
 	trimmed = str_trim(buf_str(&all));
 	if (trimmed.len) {

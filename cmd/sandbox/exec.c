@@ -11,6 +11,7 @@
 #include "base/redact_stream.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "cmd/stdin.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
 
@@ -104,31 +105,9 @@ static bool has_input(const struct stop *stop)
 static int read_input(struct buf *input, const struct stop *stop,
 		      struct error *err)
 {
-	char chunk[65536];
-	ssize_t n;
-
-	for (;;) {
-		struct pollfd p[2] = {
-			{ .fd = STDIN_FILENO, .events = POLLIN },
-			{ .fd = stop_fd(stop), .events = POLLIN },
-		};
-
-		(void)poll(p, 2, stop_poll_ms(stop, -1));
-		if (stop_check(stop, err) < 0)
-			return -1;
-		if (!p[0].revents)
-			continue;
-		n = read(STDIN_FILENO, chunk, sizeof(chunk));
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0)
-			return error_errno(err, "reading standard input");
-		if (n == 0)
-			return 0;
-		buf_add(input, chunk, (size_t)n);
-		if (buf_check(input, "standard input", err) < 0)
-			return -1;
-	}
+	if (stdin_read(input, stop, err) < 0)
+		return -1;
+	return buf_check(input, "standard input", err);
 }
 
 /* One word is a line for the shell; several are words, kept as they are. */
