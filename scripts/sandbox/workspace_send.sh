@@ -77,6 +77,7 @@ all_commits() {
 		cat >"$s/lacking" || return
 	only "$s/lacking" "$s/deleted" | tr '\n\1' '\0\n' |
 		git update-index -z --skip-worktree --stdin || return
+	# It ends with 1 where a file differs from HEAD, as the user's edits do.
 	git update-index -q --refresh || true
 }
 

@@ -47,8 +47,9 @@ void levels_item(struct levels *l, const MD_BLOCK_LI_DETAIL *item,
 		l->gap = false;
 	list->begun = true;
 	if (item->is_task)
-		sign = theme_glyph(theme, item->task_mark == ' ' ? GLYPH_TODO
-								 : GLYPH_DONE);
+		sign = theme_glyph(theme, item->task_mark == ' '
+						  ? GLYPH_TASK_OPEN
+						  : GLYPH_TASK_DONE);
 	if (list->number == LEVELS_UNORDERED)
 		snprintf(level->mark, sizeof(level->mark), "%s ", sign);
 	else

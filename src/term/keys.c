@@ -15,7 +15,7 @@ enum {
 	STRING,        /* OSC, DCS, SOS, PM, APC: until BEL or ST */
 	STRING_ESCAPE, /* ESC within such a string */
 	MOUSE,         /* the bytes of an X10 mouse report */
-	LATE,          /* after a lone ESC acted: the rest of a sequence? */
+	LATE,          /* a lone ESC has acted; a rest may follow */
 	PASTE,
 };
 

@@ -61,8 +61,8 @@ static const struct {
 	[GLYPH_BOX_RIGHT] = { "┤", "+" },
 	[GLYPH_BOX_TOP] = { "┬", "+" },
 	[GLYPH_BOX_BOTTOM] = { "┴", "+" },
-	[GLYPH_TODO] = { "☐", "[ ]" },
-	[GLYPH_DONE] = { "☑", "[x]" },
+	[GLYPH_TASK_OPEN] = { "☐", "[ ]" },
+	[GLYPH_TASK_DONE] = { "☑", "[x]" },
 };
 
 static bool locale_is_utf8(void)

@@ -31,8 +31,8 @@ enum glyph {
 	GLYPH_BOX_RIGHT,  /* one to the left begins */
 	GLYPH_BOX_TOP,    /* one down begins */
 	GLYPH_BOX_BOTTOM, /* one up begins */
-	GLYPH_TODO,       /* a task that is open */
-	GLYPH_DONE,       /* one that is done */
+	GLYPH_TASK_OPEN,  /* a task that is open */
+	GLYPH_TASK_DONE,  /* one that is done */
 	N_GLYPHS,
 };
 
