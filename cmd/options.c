@@ -33,7 +33,7 @@ const struct arg_row options_global[] = {
 	  "your environment" },
 	{ "workspace", 0, ARG_VALUE, "repo|none|bind",
 	  "What the sandbox has of this directory: a copy of the git working "
-	  "tree, nothing, or the directory itself (local)" },
+	  "tree, nothing, or the directory itself (local, docker)" },
 	{ "include", 0, ARG_VALUE, "PATTERN",
 	  "Send this with --workspace repo although it is a secret, ignored "
 	  "or large; repeatable" },
