@@ -66,23 +66,27 @@ CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
 # Unit programs that can start a thread, the only ones that ThreadSanitizer has to
 # run. A program belongs here when it, or a part of libdcode.a that it links,
-# calls pthread_create: make threaded compares the list with what was linked.
-# Those of the vendors over tests/unit/cloud_contract.h are found by that.
+# calls pthread_create: make threaded compares the lists with what was linked.
+# Those of the vendors over tests/unit/cloud_contract.h are found by that. What a
+# sandbox does in the background is linked with every use of one; those of LINKED
+# have no threads but that, which background runs.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
-THREADED := $(VENDORS) agentcore aws choose contract deno docker_life docker_pull \
-            docker docker_top eventq files_local grpc history http_error http_fault http_provider \
-            http keep lifecycle local_isolation local modal model_faults model none \
-            provider_process registry stream supervise_life supervise tools_real \
-            ws_node ws ws_torture
+THREADED := $(VENDORS) agentcore aws background choose contract deno detached docker_life docker_pull \
+            docker docker_top eventq files_local grpc history http_error http_fault \
+            http_provider http keep lifecycle local_isolation local modal model_faults \
+            model none provider_process registry stream supervise_life supervise \
+            tools_real ws_node ws ws_torture
+LINKED   := compaction fetch fetch_lie files files_find files_hostile files_target grants html plain \
+            sandbox scan send setup setup_foreign transcript transfer
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).
-SLOW     := provider_process $(VENDORS) supervise scan agentcore lifecycle docker fetch \
-            supervise_life apply_history local none files docker_life contract deno \
-            history event_stream grpc archive path keep model_faults setup files_find \
-            local_isolation fetch_lie ws ws_node docker_pull thread_file git \
-            files_hostile vault stat_cache transfer files_target tools_real http_fault ws_frame \
-            ws_torture
+SLOW     := provider_process supervise fetch apply_history $(VENDORS) agentcore docker \
+            lifecycle scan send supervise_life diffview docker_life contract local deno \
+            none files model_faults stat_cache ws files_find ws_node archive grpc \
+            thread_file setup docker_pull history event_stream select markdown fetch_lie \
+            tools_real files_target transfer git http_fault files_hostile local_isolation \
+            path keep vault ws_frame ws_torture
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
 ifeq ($(V),tsan)
@@ -93,7 +97,7 @@ SMOKE   := $(addprefix tests/e2e/test_,readme.py config.py task.py chat.py) \
            -k 'not (light or hung or never_ends or nobody_reads)'
 FORM    := layers exports sizes functions heads banned words messages tags \
            format shell python headers
-BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat)
+BENCH   := $(addprefix $(B)/tests/bench/,harness empty bare_post bare_chat raw_reader)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 
 DOCS    := $(addprefix $(B)/docs/,dcode.1 dcode.bash _dcode dcode.fish)
@@ -181,8 +185,8 @@ quick-units: $(QUICK)
 threaded: units
 	@for t in $(UNITS); do nm -D --undefined-only $$t | \
 		grep -qw pthread_create && basename $$t _test; done | sort >$(B)/threaded
-	@printf '%s\n' $(THREADED) | sort | diff - $(B)/threaded || \
-		{ echo 'Makefile: THREADED is not what was linked'; exit 1; }
+	@printf '%s\n' $(THREADED) $(LINKED) | sort | diff - $(B)/threaded || \
+		{ echo 'Makefile: THREADED, LINKED are not what was linked'; exit 1; }
 unit: units
 	@sh tests/run-units.sh $(filter $(UNITS),$(call UNIT_OF,$(SLOW))) $(filter $(QUICK),$(UNITS))
 # Reads of memory that was never written, which the sanitizers do not see. valgrind 3.19 knows no
@@ -206,6 +210,7 @@ fuzz:
 	sh tests/fuzz/run.sh build/fuzz/tests/fuzz $(T)
 bench: all $(BENCH)
 	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench $(BENCHFLAGS)
+	/usr/bin/python3 tests/bench/terminal.py --bin $(B)/tests/bench $(BENCHFLAGS)
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 PREFIX ?= /usr/local

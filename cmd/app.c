@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/app.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,8 +18,6 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "config/settings_env.h"
-#include "providers/local/record.h"
 #include "term/tty.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
@@ -123,61 +122,11 @@ void app_release(struct app *app)
 		http_free(app->http);
 	if (app->mask)
 		mask_free(app->mask);
+	meter_free(app->meter);
 	registry_free(app->providers);
-	if (app->settings)
-		settings_free(app->settings);
-	free(app->groups);
+	app_settings_release(app);
 	signal_cancel = NULL;
 	cancel_release(&app->cancel);
-}
-
-static void add_secret(void *arg, const char *name, const char *value)
-{
-	(void)mask_add(arg, name, str_of(value));
-}
-
-int app_settings(struct app *app, struct settings **set, struct error *err)
-{
-	extern char **environ;
-	struct setting_group *groups;
-	struct settings_input in = { .environ = environ, .quiet = app->quiet };
-	char *cwd = getcwd(NULL, 0);
-	const char *const *lines;
-	size_t n = 0;
-
-	*set = app->settings;
-	if (app->settings) {
-		free(cwd);
-		return 0;
-	}
-	while (sandbox_providers[n])
-		n++;
-	groups = xcalloc(n + 2, sizeof(*groups));
-	groups[0].rows = settings_core;
-	for (size_t i = 0; i < n; i++) {
-		groups[i + 1].name = sandbox_providers[i]->name;
-		groups[i + 1].rows = sandbox_providers[i]->settings;
-	}
-	in.groups = groups;
-	in.store = &app->keys;
-	in.cwd = cwd ? cwd : "/";
-	in.home = getenv("HOME"); /* before the first thread */
-	if (settings_load(&app->settings, &in, err) < 0) {
-		free(groups);
-		free(cwd);
-		return -1;
-	}
-	app->groups = groups;
-	free(cwd);
-	settings_wipe_environ(app->settings, environ);
-	n = settings_warnings(app->settings, &lines);
-	for (size_t i = 0; i < n; i++)
-		app_warn("%s", lines[i]);
-	app->mask = mask_new();
-	settings_each_secret(app->settings, add_secret, app->mask);
-	record_sweep_all(settings_dir(app->settings)); /* of killed ones */
-	*set = app->settings;
-	return 0;
 }
 
 int app_providers(struct app *app, struct registry **r, struct error *err)
@@ -370,14 +319,58 @@ int app_exit_status(const struct error *err)
 	return 1;
 }
 
+/* Of the shell's commands those that the chat has as well. */
+static bool is_in_chat(struct str rest)
+{
+	static const char *const names[] = { "apply",   "diff",    "sync",
+					     "threads", "sandbox", "config",
+					     "auth",    "install" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t len = strlen(names[i]);
+
+		if (str_starts(rest, names[i]) &&
+		    (rest.len == len || !isalnum((unsigned char)rest.ptr[len])))
+			return true;
+	}
+	return false;
+}
+
+void app_add_advice(const struct app *app, const char *text, struct buf *out)
+{
+	static const char shell[] = "dcode ";
+	struct str rest = str_of(text);
+
+	while (rest.len) {
+		bool ours = app && app->chat && str_starts(rest, shell) &&
+			    is_in_chat(str_skip(rest, sizeof(shell) - 1));
+
+		buf_addc(out, ours ? '/' : rest.ptr[0]);
+		rest = str_skip(rest, ours ? sizeof(shell) - 1 : 1);
+	}
+}
+
+void app_print_advice(const struct app *app, const char *text)
+{
+	struct buf out = BUF_INIT(1 << 16);
+
+	app_add_advice(app, text, &out);
+	buf_addc(&out, '\n');
+	fputs(out.ptr, stderr);
+	buf_release(&out);
+}
+
 int app_fail(struct app *app, const struct error *err)
 {
 	struct buf message = BUF_INIT(1 << 20);
 	struct buf hint = BUF_INIT(1 << 20);
+	struct buf advice = BUF_INIT(1 << 16);
 	int status = app_exit_status(err);
 
 	mask_and_clean(app, err->message, &message);
-	mask_and_clean(app, err->hint, &hint);
+	app_add_advice(app, err->hint, &advice);
+	mask_and_clean(app, advice.len ? advice.ptr : "", &hint);
+	buf_release(&advice);
 	buf_adds(&message, "");
 	fprintf(stderr, "Error: %s\n", message.ptr);
 	if (hint.len)

@@ -8,6 +8,7 @@
 #include "base/mask.h"
 #include "base/stop.h"
 #include "config/settings.h"
+#include "model/money/meter.h"
 #include "net/http.h"
 #include "providers/registry.h"
 #include "sandbox/sandbox.h"
@@ -34,6 +35,13 @@ struct app_terminal {
 	void *arg;
 };
 
+/* What a reload has replaced: others borrow from it still. */
+struct app_retired {
+	struct settings *settings;
+	struct registry *providers; /* or NULL */
+	struct app_retired *next;
+};
+
 struct app {
 	/* Triggered by SIGINT, SIGTERM, SIGQUIT, and SIGHUP (the terminal is
 	 * lost): what runs ends, and lifecycle_close() deletes its sandbox, or
@@ -52,6 +60,8 @@ struct app {
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
+	struct meter *meter; /* by run_money_begin(), or NULL */
+	struct app_retired *retired;
 	struct settings_store keys; /* main() says how stored keys are opened */
 };
 
@@ -60,6 +70,11 @@ void app_release(struct app *app);
 
 /* Settings of this user and directory; warnings go to stderr once. */
 int app_settings(struct app *app, struct settings **set, struct error *err);
+/* Reads the settings again, with the environment that dcode was started with;
+ * on -1 they stay as they are. Those of before stay good to borrow from. */
+int app_settings_reload(struct app *app, struct error *err);
+/* For app_release(). */
+void app_settings_release(struct app *app);
 /* Every provider of this user; warnings go to stderr once. */
 int app_providers(struct app *app, struct registry **r, struct error *err);
 /* Starts loading libcurl on a thread; never fails. */
@@ -97,6 +112,11 @@ void app_signal_clear(struct app *app);
 /* 2 for ERR_USAGE, STATUS_POLICY for ERR_POLICY, 130 or 128 + signal for
  * ERR_CANCELLED, else 1. */
 int app_exit_status(const struct error *err);
+/* Appends text; where a chat is on, its own commands take the place of those
+ * of the shell: "/apply" of "dcode apply". */
+void app_add_advice(const struct app *app, const char *text, struct buf *out);
+/* The same on standard error, with a line's end. */
+void app_print_advice(const struct app *app, const char *text);
 /* Prints "Error: message" and the hint on stderr, masked and cleaned (as a
  * JSON object on stdout too when app->json). Returns app_exit_status(). */
 int app_fail(struct app *app, const struct error *err);

@@ -1,5 +1,7 @@
 /* doctor.c - dcode doctor: checks the setup without any request. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/doctor.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +18,8 @@
 #include "model/model.h"
 #include "providers/local/local.h"
 
-enum verdict { FINE, REMARK, BROKEN };
-
-struct report {
-	struct app *app;
-	struct buf json;
-	bool broken;
-};
-
-static void add_check(struct report *r, const char *section, const char *name,
-		      enum verdict verdict, const char *text)
+void doctor_add(struct report *r, const char *section, const char *name,
+		enum verdict verdict, const char *text)
 {
 	static const char *const words[] = { "ok", "remark", "broken" };
 	static const char *const marks[] = { " ok ", " -- ", "FAIL" };
@@ -62,7 +56,7 @@ static void add_check_with_hint(struct report *r, const char *section,
 	buf_adds(&text, err->message);
 	if (err->hint[0])
 		buf_addf(&text, " (%s)", err->hint);
-	add_check(r, section, name, verdict, text.ptr);
+	doctor_add(r, section, name, verdict, text.ptr);
 	buf_release(&text);
 }
 
@@ -74,8 +68,8 @@ static void check_program(struct report *r)
 	if (uname(&u) == 0)
 		snprintf(platform, sizeof(platform), "%s %s %s", u.sysname,
 			 u.release, u.machine);
-	add_check(r, "program", "version", FINE, "dcode " DCODE_VERSION);
-	add_check(r, "program", "platform", FINE, platform);
+	doctor_add(r, "program", "version", FINE, "dcode " DCODE_VERSION);
+	doctor_add(r, "program", "platform", FINE, platform);
 }
 
 static void check_configuration(struct report *r, const struct settings *set)
@@ -95,19 +89,19 @@ static void check_configuration(struct report *r, const struct settings *set)
 		verdict = BROKEN;
 		buf_adds(&text, " cannot be written");
 	}
-	add_check(r, "configuration", "data directory", verdict, text.ptr);
+	doctor_add(r, "configuration", "data directory", verdict, text.ptr);
 	buf_release(&text);
 	if (settings_policy_error(set))
-		add_check(r, "configuration", "managed config", BROKEN,
-			  settings_policy_error(set));
+		doctor_add(r, "configuration", "managed config", BROKEN,
+			   settings_policy_error(set));
 	if (settings_broken(set))
-		add_check(r, "configuration", "config.toml", BROKEN,
-			  settings_broken(set));
+		doctor_add(r, "configuration", "config.toml", BROKEN,
+			   settings_broken(set));
 	else
-		add_check(r, "configuration", "config.toml", FINE,
-			  "readable, or absent");
+		doctor_add(r, "configuration", "config.toml", FINE,
+			   "readable, or absent");
 	for (size_t i = 0; i < n && r->app->json; i++) /* else on stderr */
-		add_check(r, "configuration", "warning", REMARK, warnings[i]);
+		doctor_add(r, "configuration", "warning", REMARK, warnings[i]);
 }
 
 static void check_model(struct report *r, const struct settings *set)
@@ -122,9 +116,9 @@ static void check_model(struct report *r, const struct settings *set)
 	}
 	snprintf(text, sizeof(text), "%s:%s at %s", choice.provider,
 		 choice.model, choice.base_url);
-	add_check(r, "model", "default", FINE, text);
+	doctor_add(r, "model", "default", FINE, text);
 	if (choice.project_key)
-		add_check(r, "model", "key", REMARK, choice.key_from);
+		doctor_add(r, "model", "key", REMARK, choice.key_from);
 	model_choice_release(&choice);
 }
 
@@ -148,7 +142,7 @@ static void describe(struct report *r, const struct sandbox_client *host,
 	buf_addf(&text, "; in %s; ",
 		 p->workdir ? p->workdir : "the current directory");
 	provider_capabilities(&text, p->flags, false);
-	add_check(r, "sandbox", p->name, FINE, text.ptr);
+	doctor_add(r, "sandbox", p->name, FINE, text.ptr);
 	buf_release(&text);
 }
 
@@ -164,7 +158,7 @@ static void describe_missing(struct report *r, const struct sandbox_provider *p,
 	buf_addf(&text, "; in %s; ",
 		 p->workdir ? p->workdir : "the current directory");
 	provider_capabilities(&text, p->flags, false);
-	add_check(r, "sandbox", p->name, REMARK, text.ptr);
+	doctor_add(r, "sandbox", p->name, REMARK, text.ptr);
 	buf_release(&text);
 }
 
@@ -173,7 +167,7 @@ static void describe_limits(struct report *r, const struct sandbox_client *host)
 	struct buf text = BUF_INIT(1 << 12);
 
 	local_describe_limits(host, &text);
-	add_check(r, "sandbox", "local limits", FINE, text.ptr);
+	doctor_add(r, "sandbox", "local limits", FINE, text.ptr);
 	buf_release(&text);
 }
 
@@ -207,7 +201,7 @@ static void check_sandboxes(struct report *r, struct registry *registry,
 
 		buf_adds(&rest, ": not ready; dcode doctor -v says what is "
 				"missing");
-		add_check(r, "sandbox", count, FINE, rest.ptr);
+		doctor_add(r, "sandbox", count, FINE, rest.ptr);
 		free(count);
 	}
 	buf_release(&rest);
@@ -226,6 +220,7 @@ static int run(struct app *app, const struct args *args)
 	check_program(&r);
 	check_configuration(&r, set);
 	check_model(&r, set);
+	doctor_check_terminal(&r);
 	check_sandboxes(&r, registry, args_flag(args, "verbose"));
 	if (app->json) {
 		struct buf data = BUF_INIT(1 << 21);

@@ -233,8 +233,9 @@ static int run_help(struct app *app, const struct args *args)
 	args_help(stdout, options_run);
 	puts("\nExit status: 0 done, 1 error, 2 wrong use, 78 the policy of "
 	     "the\n"
-	     "machine, 124 --timeout or --max-turns, 130 Ctrl-C, 141 nobody\n"
-	     "reads the output, 128+N signal N.\n"
+	     "machine, 124 --timeout, --max-turns or --max-usd, 130 Ctrl-C, "
+	     "141\n"
+	     "nobody reads the output, 128+N signal N.\n"
 	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
 	return 0;
 }

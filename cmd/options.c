@@ -19,6 +19,9 @@ const struct arg_row options_global[] = {
 	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
 	{ "model-params", 0, ARG_VALUE, "JSON",
 	  "Fields merged into each model request" },
+	{ "effort", 0, ARG_VALUE, "LEVEL",
+	  "How much the model thinks: none, minimal, low, medium, high, xhigh "
+	  "or max, as it takes them" },
 	{ "max-retries", 0, ARG_VALUE, "N",
 	  "Model retries after a failure (default 4)" },
 	{ "sandbox", 0, ARG_OPTIONAL, "TYPE",
@@ -60,8 +63,13 @@ const struct arg_row options_global[] = {
 	  "any file) or all" },
 	{ "auto-approve", 'y', ARG_FLAG, NULL,
 	  "Approve every tool call, also on this machine" },
+	{ "yolo", 0, ARG_FLAG, NULL,
+	  "The same; a chat asks once whether that is meant" },
 	{ "trust-project", 0, ARG_FLAG, NULL,
 	  "Trust what this project's files bring in: keys" },
+	{ "max-usd", 0, ARG_VALUE, "N",
+	  "End a task (status 124), or ask in a chat, before more US dollars "
+	  "than this are spent" },
 	{ "max-turns", 0, ARG_VALUE, "N",
 	  "Give up after N model turns (exit status 124)" },
 	{ "timeout", 0, ARG_VALUE, "SECONDS",
@@ -84,7 +92,8 @@ const struct arg_row options_global[] = {
 
 const struct arg_row options_run[] = {
 	{ "force", 0, ARG_FLAG, NULL,
-	  "Let --download replace local files and add to directories" },
+	  "Let --upload and --download replace files, and downloads add to "
+	  "directories" },
 	{ 0 },
 };
 

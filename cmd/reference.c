@@ -46,7 +46,6 @@ static const struct absent flags[] = {
 	{ "trust-project-mcp", 0, "leave it out: dcode starts no MCP servers" },
 	{ "uninstall", 0, "dcode uninstall NAME" },
 	{ "update", 0, by_package },
-	{ "yolo", 0, "--auto-approve (-y) approves every tool call" },
 	{ 0 },
 };
 

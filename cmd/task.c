@@ -7,10 +7,13 @@
 #include "base/ids.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/chat/mention.h"
 #include "cmd/run/run.h"
 #include "ui/events.h"
 #include "ui/output.h"
 #include "ui/plain.h"
+
+enum { MAX_PROMPT = 128 << 20 /* bytes */ };
 
 enum {
 	STATUS_LIMIT = 124,
@@ -128,6 +131,12 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		*status = "max_turns";
 		return STATUS_LIMIT;
 	}
+	if (err->code == ERR_BUDGET) {
+		*status = "max_usd";
+		(void)error_hint(err, "dcode -r %.40s --max-usd N goes on",
+				 r->session ? session_id(r->session) : "");
+		return STATUS_LIMIT;
+	}
 	return app_exit_status(err);
 }
 
@@ -150,6 +159,16 @@ static void report(struct task *t, const struct error *err)
 		(void)app_fail(t->run->app, err);
 }
 
+static void print_cost(const struct run *r)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	run_money_line(r, &line);
+	if (line.len && !r->options.quiet)
+		fprintf(stderr, "%s\n", line.ptr);
+	buf_release(&line);
+}
+
 /* The last lines on both streams, once the sandbox has gone. */
 static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
@@ -168,14 +187,19 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		report(t, err);
 	else
 		run_remark(r);
-	if (!t->json)
+	if (!t->json) {
+		print_cost(r);
 		return code;
+	}
 	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
 	run_transfers_json(r, &transfers);
 	events_add(&t->events, "transfers", buf_str(&transfers));
 	save_json(&r->saved, &changes);
 	events_add(&t->events, "changes", buf_str(&changes));
 	events_add(&t->events, "apply", buf_str(&r->applied));
+	buf_clear(&changes);
+	run_money_json(r, &changes);
+	events_members(&t->events, buf_str(&changes));
 	buf_release(&changes);
 	buf_release(&transfers);
 	if (events_result(&t->events, status, buf_str(&r->agent.answer),
@@ -204,6 +228,19 @@ int run_fail(struct run *r, struct error *err)
 	return code;
 }
 
+static int ask_model(struct run *r, const char *prompt, struct error *err)
+{
+	struct buf whole = BUF_INIT(MAX_PROMPT);
+	int rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
+				&whole, &r->stop, err);
+
+	if (rc == 0)
+		rc = agent_run(&r->agent, whole.ptr ? whole.ptr : "", &r->stop,
+			       err);
+	buf_release(&whole);
+	return rc;
+}
+
 int run_task(struct run *r, const char *prompt)
 {
 	struct task t = { .run = r };
@@ -217,13 +254,17 @@ int run_task(struct run *r, const char *prompt)
 
 	open_output(&t);
 	output_guard(&guard, &r->stop);
-	r->ui = (struct agent_ui){ on_event, on_approve, &t };
-	rc = run_open(r, &r->stop, &err);
+	r->ui = (struct agent_ui){ .event = on_event,
+				   .approve = on_approve,
+				   .arg = &t };
+	rc = run_branch_check(r, &err);
+	if (rc == 0)
+		rc = run_open(r, &r->stop, &err);
 	if (rc == 0)
 		rc = run_apply_check(r, &err);
 	if (rc == 0) {
 		print_start(&t);
-		rc = agent_run(&r->agent, prompt, &r->stop, &err);
+		rc = ask_model(r, prompt, &err);
 	}
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
@@ -239,7 +280,7 @@ int run_task(struct run *r, const char *prompt)
 		err = lost;
 		code = verdict(&t, &signals, &err, &status);
 	}
-	(void)lifecycle_close(&r->box, &ignored); /* it warned already */
+	(void)run_end_sandbox(r, &ignored); /* it warned already */
 	code = print_end(&t, rc, code, status, &err);
 	run_close(r);
 	output_release(&guard);

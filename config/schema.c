@@ -6,6 +6,25 @@ enum { CREDENTIAL = SETTING_SECRET | SETTING_ENV_ONLY };
 
 const struct setting settings_core[] = {
 	{
+		.key = "approvals.allow",
+		.type = SETTING_LIST,
+		.help = "Calls that run unasked; A at a question adds one",
+	},
+	{
+		.key = "approvals.review",
+		.help = "all: ask about calls that only read, too",
+	},
+	{
+		.key = "approvals.sandbox",
+		.help = "auto or ask: about calls in an isolated sandbox "
+			"(auto)",
+	},
+	{
+		.key = "limits",
+		.type = SETTING_TABLE,
+		.help = "max_usd: as --max-usd; warn_usd: amounts to warn at",
+	},
+	{
 		.key = "models.default",
 		.help = "Model to use, as provider:model",
 	},
@@ -17,6 +36,19 @@ const struct setting settings_core[] = {
 		.key = "models.allowed",
 		.type = SETTING_LIST,
 		.help = "Models that may be used: provider:name, provider:*",
+	},
+	{
+		.key = "models.effort",
+		.help = "How much models think: none, minimal, low, medium, "
+			"high, xhigh, max",
+	},
+	{
+		.key = "models.compact_at",
+		.type = SETTING_INT,
+		.fallback = "85",
+		.least = 10,
+		.help = "How full the window is when a conversation is "
+			"compacted: percent, or tokens",
 	},
 	{
 		.key = "models.providers",
@@ -77,7 +109,7 @@ const struct setting settings_core[] = {
 	},
 	{
 		.key = "threads.when_full",
-		.fallback = "stop",
+		.fallback = "\"stop\"",
 		.help = "At that size: stop storing, or prune old threads",
 	},
 	{
@@ -87,6 +119,30 @@ const struct setting settings_core[] = {
 		.env = "READ_PROJECT_DOTENV",
 		.fallback = "true",
 		.help = "Read the nearest .env file of the project",
+	},
+	{
+		.key = "ui.glyphs",
+		.fallback = "\"auto\"",
+		.help = "Signs of the screen: auto, unicode or ascii",
+	},
+	{
+		.key = "ui.notify",
+		.fallback = "\"bell\"",
+		.help = "When a long turn ends or a question waits: bell, "
+			"desktop or off",
+	},
+	{
+		.key = "ui.notify_after",
+		.type = SETTING_INT,
+		.fallback = "30",
+		.help = "Seconds without a key before that",
+	},
+	{
+		.key = "ui.theme",
+		.flags = SETTING_PREFIX_ONLY,
+		.env = "THEME",
+		.help = "Colours of the screen: auto, dark, light or none; "
+			"/theme sets it too",
 	},
 	{
 		.key = "workspace.fetch_mb",
@@ -148,6 +204,10 @@ const struct setting settings_core[] = {
 	  .flags = CREDENTIAL,
 	  .env = "BASETEN_API_KEY",
 	  .help = "Baseten API key" },
+	{ .key = "credentials.bedrock",
+	  .flags = CREDENTIAL,
+	  .env = "AWS_BEARER_TOKEN_BEDROCK",
+	  .help = "AWS Bedrock API key" },
 	{ .key = "credentials.cerebras",
 	  .flags = CREDENTIAL,
 	  .env = "CEREBRAS_API_KEY",

@@ -182,6 +182,8 @@ int settings_directory(const struct settings *s, const char *group,
 		       const char *key, const char **value, struct error *err);
 int settings_int(const struct settings *s, const char *group, const char *key,
 		 int64_t *value, struct error *err);
+/* What it is where nobody has set it; 0 where its row says none. */
+int64_t settings_int_default(const struct settings *s, const char *key);
 int settings_bool(const struct settings *s, const char *group, const char *key,
 		  bool *value, struct error *err);
 /* A list of strings; *list and its strings are owned by settings. */

@@ -306,6 +306,17 @@ int settings_int(const struct settings *s, const char *group, const char *key,
 	return slot ? slot_int(s, slot, value, err) : -1;
 }
 
+int64_t settings_int_default(const struct settings *s, const char *key)
+{
+	struct error ignored = { 0 };
+	const struct setting_slot *slot = get(s, NULL, key, &ignored);
+	int64_t number = 0;
+
+	if (slot && slot->row->fallback)
+		(void)str_to_int(str_of(slot->row->fallback), &number);
+	return number;
+}
+
 int settings_bool(const struct settings *s, const char *group, const char *key,
 		  bool *value, struct error *err)
 {

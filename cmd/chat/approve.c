@@ -1,4 +1,4 @@
-/* approve.c - asks the user before a tool acts on this machine. */
+/* approve.c - asks whether a call may run, in the chat of lines. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/approve.h"
 
@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "cmd/chat/call_view.h"
+#include "cmd/chat/external.h"
 
 enum {
 	USUAL_ROWS = 24, /* of a terminal that does not tell */
@@ -61,29 +62,130 @@ static int show(const struct call_view *v, struct question_screen s, bool whole)
 	return rc;
 }
 
-enum answer { YES = 1, NO, ALL, OTHER, INTERRUPTED };
+/* All calls of a question for several, in full. */
+static int show_all(const struct question *q, struct question_screen s)
+{
+	int rc = 0;
 
-static enum answer read_answer(struct chat_input *in)
+	for (size_t i = 0; rc == 0 && i < q->n; i++) {
+		struct call_view view;
+
+		call_view_open(&view, q->list[i]);
+		rc = show(&view, s, true);
+		call_view_close(&view);
+	}
+	return rc;
+}
+
+/* -1 when it is too much to show. */
+static int show_question(const struct question *q, struct question_screen s)
+{
+	struct call_view view;
+	int rc;
+
+	if (q->n > 1)
+		return show_all(q, s);
+	call_view_open(&view, q->list[0]);
+	rc = show(&view, s, false);
+	call_view_close(&view);
+	return rc;
+}
+
+/* "n because ..." */
+static bool read_reason(const struct question *q, struct str line)
+{
+	struct str words = str_trim(str_skip(line, 2));
+
+	if (!str_starts(line, "n ") || !words.len)
+		return false;
+	buf_addf(&q->list[0]->reason,
+		 "User rejected the tool call with reason: %.*s",
+		 (int)words.len, words.ptr);
+	return true;
+}
+
+/* DIALOG_OPEN: it is no answer. */
+static enum dialog_answer parse_answer(const struct question *q,
+				       struct str line)
+{
+	static const struct {
+		const char *word;
+		enum dialog_answer answer;
+		bool single; /* about one call */
+	} words[] = {
+		{ "y", DIALOG_YES, false },
+		{ "Y", DIALOG_YES, false },
+		{ "n", DIALOG_NO, false },
+		{ "N", DIALOG_NO, false },
+		{ "no", DIALOG_NO, false },
+		{ "v", DIALOG_SHOW, false },
+		{ "yes", DIALOG_YES, false },
+		{ "V", DIALOG_SHOW, false },
+		{ "a", DIALOG_ALWAYS, true },
+		{ "always", DIALOG_ALWAYS, true },
+		{ "A", DIALOG_CONFIG, true },
+		{ "e", DIALOG_ELSEWHERE, true },
+		{ "all", DIALOG_TOGETHER, true },
+		{ "one", DIALOG_ONE, false },
+	};
+	struct str ignored;
+
+	if (!line.len)
+		return DIALOG_NO;
+	if (read_reason(q, line))
+		return DIALOG_REASON;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		enum dialog_answer said = words[i].answer;
+
+		if (!str_is(line, words[i].word) &&
+		    !(words[i].word[1] && str_is_nocase(line, words[i].word)))
+			continue;
+		if ((words[i].single && q->n > 1) ||
+		    (said == DIALOG_ONE && q->n == 1) ||
+		    (said == DIALOG_TOGETHER && !dialog_has_more(q)) ||
+		    (said == DIALOG_ELSEWHERE && !dialog_editable(q, &ignored)))
+			return DIALOG_OPEN;
+		return said;
+	}
+	return DIALOG_OPEN;
+}
+
+static void explain_answers(const struct question *q)
+{
+	struct str ignored;
+
+	if (q->n > 1) {
+		fputs("Answers: y to all of these, n, \"n WHY\" for the model,"
+		      " one (one by one), v.\n",
+		      stderr);
+		return;
+	}
+	fprintf(stderr,
+		"Answers: y, n, \"n WHY\" for the model, a (always this call, "
+		"until dcode ends),\n"
+		"A (always, kept in config.toml), v (view all)%s%s.\n",
+		dialog_editable(q, &ignored) ? ", e (edit)" : "",
+		dialog_has_more(q) ? ", all (the rest of this answer)" : "");
+}
+
+/* At the end of input nobody can be asked: the turn is stopped. *stopped: by
+ * the user. */
+static enum dialog_answer read_answer(struct approve *p,
+				      const struct question *q, bool *stopped)
 {
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
-	enum answer answer = OTHER;
-	struct str word;
+	enum dialog_answer answer;
 	int rc;
 
 	fputs(question, stderr);
-	rc = chat_read_line(in, &line);
-	word = str_trim(buf_str(&line));
-	if (rc < 0)
-		answer = INTERRUPTED;
-	else if (str_is_nocase(word, "y") || str_is_nocase(word, "yes"))
-		answer = YES;
-	else if (str_is_nocase(word, "v"))
-		answer = ALL;
-	else if (rc == 0 || !word.len || str_is_nocase(word, "n") ||
-		 str_is_nocase(word, "no"))
-		answer = NO;
+	rc = chat_read_line(p->input, &line);
+	answer = parse_answer(q, str_trim(buf_str(&line)));
 	buf_release(&line);
-	return answer;
+	*stopped = rc < 0;
+	if (rc != 0)
+		return rc > 0 ? answer : DIALOG_OPEN;
+	cancel_trigger(&p->app->cancel);
+	return DIALOG_NO;
 }
 
 static bool is_smaller(struct question_screen now, struct question_screen was)
@@ -91,58 +193,89 @@ static bool is_smaller(struct question_screen now, struct question_screen was)
 	return now.rows < was.rows || now.columns < was.columns;
 }
 
-/* 1 yes, 0 no, -1 interrupted, -2 too long to be shown. */
-static int ask(struct chat_input *in, const struct call_view *v)
+/* The call in the user's own editor; false: it is as it was. */
+static bool edit(struct approve *p, struct question *q)
+{
+	struct external x = { p->app, STDOUT_FILENO, STDERR_FILENO };
+	struct str text;
+
+	(void)dialog_editable(q, &text);
+	if (!isatty(STDIN_FILENO)) {
+		fputs("An editor needs a terminal.\n", stderr);
+		return false;
+	}
+	buf_addstr(&q->edited, text);
+	if (external_edit_text(&x, &q->edited))
+		return true;
+	buf_clear(&q->edited);
+	return false;
+}
+
+/* What is shown again before the next answer. */
+static void go_on(const struct question *q, enum dialog_answer said,
+		  struct question_screen now)
+{
+	if (said == DIALOG_OPEN) {
+		fputs("Please answer y or n.\n", stderr);
+		explain_answers(q);
+		return;
+	}
+	if (said == DIALOG_SHOW)
+		(void)show_all(q, now);
+	if (q->n == 1)
+		(void)show_question(q, now);
+}
+
+static enum dialog_answer ask(struct approve *p, struct question *q)
 {
 	struct question_screen size = screen_size();
 
-	if (show(v, size, false) < 0)
-		return -2;
+	if (show_question(q, size) < 0) {
+		fputs("(too long to be shown: not allowed)\n", stderr);
+		buf_addf(&q->list[0]->reason,
+			 "The call of %s is too long to be shown to the user, "
+			 "who has to approve it.",
+			 q->list[0]->tool->spec.name);
+		return DIALOG_REASON;
+	}
 	for (;;) {
-		enum answer answer = read_answer(in);
+		bool stopped;
+		enum dialog_answer said = read_answer(p, q, &stopped);
 		struct question_screen now = screen_size();
 
-		if (answer == INTERRUPTED)
-			return -1;
-		if (answer == NO)
-			return 0;
-		if (answer == ALL) {
-			(void)show(v, now, true);
-			(void)show(v, now, false);
-		} else if (is_smaller(now, size)) {
+		if (stopped || said == DIALOG_NO || said == DIALOG_REASON)
+			return said;
+		if (said != DIALOG_OPEN && said != DIALOG_SHOW &&
+		    is_smaller(now, size)) {
 			/* The terminal may have moved some of it away. */
 			fputs("The terminal became smaller, so here it is "
 			      "again.\n",
 			      stderr);
-			(void)show(v, now, false);
-		} else if (answer == YES) {
-			return 1;
+			(void)show_question(q, now);
+		} else if (said == DIALOG_ELSEWHERE) {
+			if (edit(p, q))
+				return DIALOG_EDITED;
+			(void)show_question(q, now);
+		} else if (said == DIALOG_OPEN || said == DIALOG_SHOW) {
+			go_on(q, said, now);
 		} else {
-			fputs("Please answer y or n.\n", stderr);
+			return said;
 		}
 		size = now;
 	}
 }
 
-int chat_approve(struct chat_input *in, struct approval *a,
-		 const struct stop *stop, struct error *err)
+enum dialog_answer chat_approve(void *arg, struct question *q)
 {
+	struct approve *p = arg;
+	enum dialog_answer said;
 	struct buf early;
-	struct call_view view;
-	int said;
 
-	call_view_open(&view, a);
-	chat_set_aside(in, &early);
-	said = ask(in, &view);
-	chat_put_back(in, &early);
-	call_view_close(&view);
-	if (said == -2) {
-		fputs("(too long to be shown: not allowed)\n", stderr);
-		buf_addf(&a->reason,
-			 "The call of %s is too long to be shown to the user, "
-			 "who has to approve it.",
-			 a->tool->spec.name);
-	}
-	a->allowed = said > 0;
-	return said == -1 ? stop_check(stop, err) : 0;
+	if (!p->explained && q->n == 1)
+		explain_answers(q);
+	p->explained = true;
+	chat_set_aside(p->input, &early);
+	said = ask(p, q);
+	chat_put_back(p->input, &early);
+	return said;
 }

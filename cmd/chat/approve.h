@@ -1,18 +1,24 @@
-/* approve.h - asks the user before a tool acts on this machine. */
+/* approve.h - asks whether a call may run, in the chat of lines. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_CHAT_APPROVE_H
 #define CMD_CHAT_APPROVE_H
 
-#include "agent/agent.h"
+#include "cmd/chat/ask.h"
 #include "cmd/chat/input.h"
 
+struct approve { /* app and input set, else zeroed */
+	struct app *app;
+	struct chat_input *input;
+	bool explained; /* the answers have been said */
+};
+
 /*
- * Shows the call and asks. The question stands under the beginning and the end
- * of each argument, on one screen; "v" shows all that lies between. A terminal
- * that became smaller before the answer is asked anew. 0 with a->allowed set;
- * -1 when stop ended it.
+ * Shows the calls and asks; arg is the struct approve. The question stands
+ * under the beginning and the end of each argument, on one screen; "v" shows
+ * all that lies between. A terminal that became smaller before the answer is
+ * asked anew. At the end of input the answer is no, and the turn is stopped.
+ * As asker.ask.
  */
-int chat_approve(struct chat_input *in, struct approval *a,
-		 const struct stop *stop, struct error *err);
+enum dialog_answer chat_approve(void *arg, struct question *q);
 
 #endif

@@ -4,10 +4,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "markup/diff_text.h"
 
 static void add_item(struct call_view *v, const char *label, struct str text)
 {
@@ -47,25 +51,79 @@ static void add_unused(struct call_view *v, const cJSON *item)
 	free(text);
 }
 
+/* "run on this machine", "run in the sandbox (docker 4f1a)" */
+static void add_deed(const struct approval *a, struct buf *out)
+{
+	const char *here = "this machine";
+	struct buf id = BUF_INIT(IDS_SHOWN);
+	char room[IDS_SHOWN];
+
+	if (a->sandbox)
+		sanitize_line(str_of(ids_shown(a->sandbox, room)), &id);
+	if (!(a->tool->flags & TOOL_ASKS) && a->place.len)
+		buf_adds(out, "read outside the working directory");
+	else if (!a->machine || !strcmp(a->machine, here))
+		buf_addf(out, "run on %s", here);
+	else
+		buf_addf(out, "run in the sandbox (%.40s%s%.40s)", a->machine,
+			 id.len ? " " : "", id.len ? id.ptr : "");
+	buf_release(&id);
+}
+
+static void set_title(struct call_view *v, const struct approval *a)
+{
+	struct buf deed = BUF_INIT(128);
+	char of[48] = "";
+
+	if (a->total > 1)
+		snprintf(of, sizeof(of), " (%zu of %zu)", a->number, a->total);
+	add_deed(a, &deed);
+	snprintf(v->title, sizeof(v->title), "%s wants to %s%s%s:\n",
+		 a->tool->spec.name, deed.ptr, of,
+		 a->edited ? ", as you changed it" : "");
+	buf_release(&deed);
+}
+
+/* The change says what these say, and what they replace. */
+static bool is_in_change(const struct call_view *v, const struct approval *a,
+			 const char *name)
+{
+	return v->change.len && (str_is(str_of(a->tool->old_arg), name) ||
+				 str_is(str_of(a->tool->new_arg), name));
+}
+
+/* Masked only once it is a diff: a secret that is replaced by its mask is a
+ * change, too. */
+static void add_change(struct call_view *v, const struct approval *a)
+{
+	struct buf diff = BUF_INIT(CALL_VIEW_BYTES);
+
+	if (!a->change.known || a->file_note)
+		return;
+	diff_text(buf_str(&a->change.before), buf_str(&a->change.after), &diff);
+	mask_text(a->mask, buf_str(&diff), &v->change);
+	buf_release(&diff);
+	if (!v->change.len)
+		buf_adds(&v->change, "none: the file holds that already");
+}
+
 void call_view_open(struct call_view *v, const struct approval *a)
 {
 	const cJSON *item;
-	char of[48] = "";
 
-	*v = (struct call_view){ .unused = BUF_INIT(CALL_VIEW_BYTES) };
-	if (a->total > 1)
-		snprintf(of, sizeof(of), " (%zu of %zu)", a->number, a->total);
-	snprintf(v->title, sizeof(v->title), "%s wants to %s%s:\n",
-		 a->tool->spec.name,
-		 a->tool->flags & TOOL_ASKS
-			 ? "run on this machine"
-			 : "read outside the working directory",
-		 of);
+	*v = (struct call_view){ .unused = BUF_INIT(CALL_VIEW_BYTES),
+				 .change = BUF_INIT(CALL_VIEW_BYTES) };
+	set_title(v, a);
+	add_change(v, a);
 	for (const struct tool_arg *arg = a->tool->args; arg->name; arg++) {
 		item = json_get(a->args, arg->name);
-		if (item)
+		if (item && !is_in_change(v, a, arg->name))
 			add_item(v, arg->name, text_of(v, item));
 	}
+	if (v->change.len)
+		add_item(v, CALL_VIEW_CHANGE, buf_str(&v->change));
+	if (a->file_note)
+		add_item(v, "the file", str_of(a->file_note));
 	if (a->place.len)
 		add_item(v, "acts on", buf_str(&a->place));
 	cJSON_ArrayForEach (item, a->args)
@@ -73,6 +131,9 @@ void call_view_open(struct call_view *v, const struct approval *a)
 			add_unused(v, item);
 	if (v->unused.len)
 		add_item(v, "not used by the tool", buf_str(&v->unused));
+	v->n_call = v->n;
+	if (a->tool->flags & TOOL_RUNS && a->workdir)
+		add_item(v, "in", str_of(a->workdir));
 }
 
 void call_view_close(struct call_view *v)
@@ -80,4 +141,5 @@ void call_view_close(struct call_view *v)
 	for (size_t i = 0; i < v->n_owned; i++)
 		cJSON_free(v->owned[i]);
 	buf_release(&v->unused);
+	buf_release(&v->change);
 }

@@ -5,14 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/approve.h"
+#include "cmd/chat/external.h"
+#include "cmd/chat/inquire.h"
 #include "cmd/chat/leave.h"
-#include "cmd/chat/live.h"
 #include "cmd/chat/message.h"
-#include "cmd/chat/slash.h"
-#include "cmd/run/run.h"
+#include "cmd/live/live.h"
+#include "cmd/run/next.h"
+#include "cmd/slash/choose.h"
+#include "cmd/slash/slash.h"
 #include "ui/plain.h"
 
 enum {
@@ -24,8 +28,11 @@ struct chat {
 	struct run *run;
 	struct plain plain;
 	struct chat_input input;
+	struct approve approve;
+	struct asker asker;
 	struct buf told; /* what the model learns with the next prompt */
 	bool cut;        /* the terminal has dropped some of a line */
+	bool left;       /* by /quit */
 	bool armed;      /* one Ctrl-C at an empty prompt was seen */
 };
 
@@ -41,13 +48,16 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err)
 {
 	struct chat *c = arg;
-	enum run_verdict verdict;
 
-	if (run_decide(c->run, a, &verdict, stop, err) < 0)
-		return -1;
-	if (verdict != RUN_ASK)
-		return 0;
-	return chat_approve(&c->input, a, stop, err);
+	return ask_approval(&c->asker, a, stop, err);
+}
+
+static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
+		      const struct stop *stop, struct error *err)
+{
+	struct chat *c = arg;
+
+	return chat_inquire(&c->input, q, end, stop, err);
 }
 
 /* One message to its answer, or to a command's end; false when the chat is
@@ -125,6 +135,71 @@ static void report_cut(void)
 		TERMINAL_LINE);
 }
 
+static bool run_line(struct chat *c, struct str text);
+
+/* A message that is written in the user's editor, and sent when he leaves it.
+ */
+static bool edit_message(struct chat *c)
+{
+	const struct external x = { c->run->app, STDOUT_FILENO, STDERR_FILENO };
+	struct buf text = BUF_INIT(EXTERNAL_MOST);
+	struct buf shown = BUF_INIT(EXTERNAL_MOST);
+	struct error err = { 0 };
+	bool on = true;
+
+	if (external_edit(&x, ".md", STR(""), &text, &err) < 0) {
+		(void)app_fail(c->run->app, &err);
+	} else if (!str_trim(buf_str(&text)).len) {
+		fputs("Nothing was written: nothing is sent.\n", stderr);
+	} else {
+		sanitize_text(str_trim(buf_str(&text)), &shown);
+		fprintf(stderr, "> %s\n", shown.ptr);
+		on = run_line(c, str_trim(buf_str(&text)));
+	}
+	buf_release(&text);
+	buf_release(&shown);
+	return on;
+}
+
+static bool run_slash(struct chat *c, struct str line)
+{
+	struct run *was = c->run;
+	bool on;
+
+	if (slash_is(line, "/editor"))
+		return edit_message(c);
+	on = slash_run(was, line, &c->told);
+	c->left = !on;
+	if (was->next) {
+		c->run = c->asker.run = was->next;
+		next_free(was);
+	}
+	if (app_signal() == SIGINT)
+		app_signal_clear(c->run->app);
+	return on && !chat_ends(ERR_NONE);
+}
+
+/* A command or a message, not empty. False when the chat is over. */
+static bool run_line(struct chat *c, struct str text)
+{
+	char *copy;
+	bool on;
+
+	if (slash_is_command(str_trim(text)))
+		return run_slash(c, str_trim(text));
+	copy = xstrndup(text.ptr, text.len);
+	on = run_turn(c, message_classify(text), copy);
+	free(copy);
+	return on;
+}
+
+static int on_pick(void *arg, const struct pick *p)
+{
+	struct chat *c = arg;
+
+	return choose_line(p, &c->input);
+}
+
 static int run_conversation(struct chat *c, const char *first)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
@@ -146,16 +221,12 @@ static int run_conversation(struct chat *c, const char *first)
 		c->armed = false;
 		if (rc == 0)
 			break;
-		if (slash_is_command(line) && !c->cut) {
-			if (!slash_run(c->run, line))
-				break;
-		} else if (c->cut)
+		if (c->cut)
 			report_cut();
 		else if (line.len)
-			on = run_turn(c, message_classify(buf_str(&message)),
-				      message.ptr);
+			on = run_line(c, buf_str(&message));
 	}
-	if (!on && !status)
+	if (!on && !status && !c->left)
 		status = app_signal() ? 128 + app_signal() : 1;
 	buf_release(&message);
 	return status;
@@ -171,18 +242,21 @@ static int chat_in_lines(struct run *r, const char *first)
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
 	struct buf place = BUF_INIT(1 << 16);
-	struct app_chat here;
 	char *model;
 	int status;
 
-	r->ui = (struct agent_ui){ on_event, on_approve, &c };
+	c.approve = (struct approve){ .app = r->app, .input = &c.input };
+	c.asker = (struct asker){ .run = r,
+				  .ask = chat_approve,
+				  .arg = &c.approve };
+	r->ui = (struct agent_ui){ on_event, on_approve, &c,
+				   false,    on_inquiry, false };
+	r->pick = on_pick;
+	r->raise = slash_raise_cap;
 	if (run_open(r, &stop, &err) < 0) {
 		status = app_fail(r->app, &err);
 	} else {
-		here = (struct app_chat){ session_id(r->session), r->box.label,
-					  &r->box.sandbox, r->options.include,
-					  r->options.n_include };
-		r->app->chat = &here;
+		slash_enter(r);
 		model = run_model_name(r);
 		sanitize_line(str_of(r->box.sandbox.workdir), &place);
 		run_mounts(r, &place);
@@ -193,19 +267,20 @@ static int chat_in_lines(struct run *r, const char *first)
 		buf_release(&place);
 		free(model);
 		status = run_conversation(&c, first);
+		r = c.run;
 		if (!status)
 			chat_ask_exit(r);
-		r->app->chat = NULL;
 	}
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);
-	run_resume_hint(r);
-	run_close(r);
+	chat_close(r);
+	next_free(r);
 	/* A terminal that goes is an end of input and a signal, in any order.
 	 */
 	if (!status && chat_ends(ERR_NONE))
 		status = 128 + app_signal();
 	plain_release(&c.plain);
+	asker_release(&c.asker);
 	buf_release(&c.told);
 	buf_release(&c.input.typed);
 	return status;
@@ -213,5 +288,6 @@ static int chat_in_lines(struct run *r, const char *first)
 
 int run_chat(struct run *r, const char *first)
 {
+	r->began = clock_ms();
 	return live_can(r) ? live_chat(r, first) : chat_in_lines(r, first);
 }

@@ -3,11 +3,13 @@
 #ifndef CMD_CHAT_ELSEWHERE_H
 #define CMD_CHAT_ELSEWHERE_H
 
-#include "cmd/chat/live_impl.h"
+#include "cmd/live/live_impl.h"
 
 /* The draft in $VISUAL, $EDITOR or vi. A status other than 0 keeps the draft
  * as it was. */
 void elsewhere_edit(struct live *l);
+/* The same of any text: see external_edit_text(). */
+bool elsewhere_edit_text(struct live *l, struct buf *text);
 /* The newest call with all of its output: above the live part, or in $PAGER
  * (less -R) when it is longer than the screen. */
 void elsewhere_show_call(struct live *l);

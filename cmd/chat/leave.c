@@ -2,13 +2,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/leave.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/ids.h"
 #include "base/str.h"
 #include "cmd/chat/input.h"
+#include "cmd/print.h"
 
 bool chat_ends(enum err code)
 {
@@ -16,35 +19,177 @@ bool chat_ends(enum err code)
 	       app_signal() == SIGHUP || app_signal() == SIGQUIT;
 }
 
-void chat_ask_exit(struct run *r)
+/* Which sandbox it is: another one may be on the screen already. */
+static void print_work(const struct run *r, size_t files)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	print_add_line(r->app, &line, r->host.provider->name);
+	buf_addc(&line, ' ');
+	print_add_line(r->app, &line,
+		       r->box.label[0] ? r->box.label : r->box.sandbox.id);
+	if (files)
+		buf_addf(&line, " has %zu changed file%s not here.", files,
+			 files == 1 ? " that is" : "s that are");
+	else
+		buf_adds(&line, " has work that is not here.");
+	fprintf(stderr, "\n%s\n", line.ptr);
+	buf_release(&line);
+}
+
+static bool parse_exit(struct str word, bool can_stop,
+		       enum lifecycle_exit *exit)
+{
+	if (!word.len || str_is_nocase(word, "d") ||
+	    str_is_nocase(word, "delete"))
+		*exit = LIFECYCLE_DELETE;
+	else if (can_stop &&
+		 (str_is_nocase(word, "s") || str_is_nocase(word, "stop")))
+		*exit = LIFECYCLE_STOP;
+	else if (str_is_nocase(word, "k") || str_is_nocase(word, "keep"))
+		*exit = LIFECYCLE_KEEP;
+	else
+		return false;
+	return true;
+}
+
+/* Until it is answered. At the end of input, and at Ctrl-C, it is deleted. */
+static void read_exit(struct run *r)
 {
 	struct chat_input in = { .cancel = &r->app->cancel,
 				 .typed = BUF_INIT(CHAT_MAX_LINE) };
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
-	char answer;
+	bool can_stop = sandbox_can_stop(&r->host);
+	bool answered;
+
+	do {
+		fprintf(stderr, "Delete it, %skeep it? [D/%sk] ",
+			can_stop ? "stop it, or " : "or ",
+			can_stop ? "s/" : "");
+		buf_clear(&line);
+		answered = chat_read_line(&in, &line) == 1;
+		if (!answered)
+			fputc('\n', stderr);
+	} while (answered && !parse_exit(str_trim(buf_str(&line)), can_stop,
+					 &r->box.request.on_exit));
+	buf_release(&line);
+	buf_release(&in.typed);
+}
+
+void chat_ask_exit(struct run *r)
+{
+	size_t files;
 
 	if (r->options.exit_given || !r->box.ours || app_signal() ||
 	    r->box.request.on_exit != LIFECYCLE_DELETE ||
 	    !(r->host.provider->flags & SANDBOX_ATTACH) ||
-	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r))
+	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
 		return;
 	app_borrow_terminal(r->app);
 	(void)tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
-	fprintf(stderr, "\nDelete the sandbox, %skeep it? [D/%sk] ",
-		sandbox_can_stop(&r->host) ? "stop it, or " : "or ",
-		sandbox_can_stop(&r->host) ? "s/" : "");
-	if (chat_read_line(&in, &line) == 1) {
-		struct str word = str_trim(buf_str(&line));
-
-		answer = word.len ? word.ptr[0] : 'd';
-		if (answer == 's' || answer == 'S')
-			r->box.request.on_exit = LIFECYCLE_STOP;
-		else if (answer == 'k' || answer == 'K')
-			r->box.request.on_exit = LIFECYCLE_KEEP;
-	} else {
-		fputc('\n', stderr);
-	}
+	print_work(r, files);
+	read_exit(r);
 	app_return_terminal(r->app);
+}
+
+/* What is said of a chat when its sandbox has been left. */
+struct parting {
+	char id[64]; /* of its thread; "" when nothing is stored */
+	struct usage usage;
+	int64_t seconds;
+	char left[64];   /* a sandbox that stays although it is not ours */
+	char name[64];   /* of one that stays, for dcode apply */
+	bool unreturned; /* work in one that stays */
+	size_t files;    /* so many; 0: not known */
+};
+
+/* What is in one that is deleted has been saved, or named as lost, then. */
+static void read_sandbox(struct run *r, struct parting *p)
+{
+	bool stays = !r->box.ours || r->box.request.on_exit != LIFECYCLE_DELETE;
+	char id[IDS_SHOWN];
+
+	if (!r->box.sandbox.id ||
+	    (r->host.provider->flags & SANDBOX_UNISOLATED) || !stays)
+		return;
+	ids_shown(r->box.sandbox.id, id);
+	snprintf(p->name, sizeof(p->name), "%s",
+		 r->box.label[0] ? r->box.label : id);
+	if (!r->box.ours)
+		snprintf(p->left, sizeof(p->left), "%s", id);
+	/* A signal leaves no time for it. */
+	if (!app_signal() || app_signal() == SIGINT)
+		p->unreturned = run_has_unreturned_work(r, &p->files);
+}
+
+static void print_sandbox(const struct run *r, const struct parting *p)
+{
+	if (p->left[0])
+		print_line(r->app,
+			   "Sandbox %s stays: it was not made by dcode.",
+			   p->left);
+	if (p->unreturned && p->files) {
+		print_line(r->app,
+			   "%zu changed file%s in the sandbox %s not applied. "
+			   "To have %s here:",
+			   p->files, p->files == 1 ? "" : "s",
+			   p->files == 1 ? "is" : "are",
+			   p->files == 1 ? "it" : "them");
+		print_line(r->app, "  dcode apply %s", p->name);
+	} else if (p->unreturned) {
+		print_line(r->app,
+			   "What changed in the sandbox is only there.");
+	}
+}
+
+static void print_cost(const struct run *r)
+{
+	struct buf line = BUF_INIT(1 << 12);
+
+	run_money_line(r, &line);
+	if (line.len)
+		fprintf(stderr, "%s\n", line.ptr);
 	buf_release(&line);
-	buf_release(&in.typed);
+}
+
+static void print_usage(const struct parting *p)
+{
+	const struct usage *u = &p->usage;
+	int64_t in = u->input + u->cache_read + u->cache_write;
+
+	if (in || u->output)
+		fprintf(stderr,
+			"Tokens: %" PRId64 " in (%" PRId64 " of them cached), "
+			"%" PRId64 " out. ",
+			in, u->cache_read, u->output);
+	if (p->seconds >= 3600)
+		fprintf(stderr, "Time: %" PRId64 " h %" PRId64 " min\n",
+			p->seconds / 3600, p->seconds / 60 % 60);
+	else if (p->seconds >= 60)
+		fprintf(stderr, "Time: %" PRId64 " min %" PRId64 " s\n",
+			p->seconds / 60, p->seconds % 60);
+	else
+		fprintf(stderr, "Time: %" PRId64 " s\n", p->seconds);
+}
+
+void chat_close(struct run *r)
+{
+	struct parting p = { .seconds = (clock_ms() - r->began) / 1000,
+			     .usage = r->agent.usage };
+	bool opened = r->agent.model;
+
+	if (r->session && session_is_stored(r->session))
+		snprintf(p.id, sizeof(p.id), "%s", session_id(r->session));
+	if (opened)
+		read_sandbox(r, &p);
+	r->app->chat = NULL;
+	run_close(r);
+	if (opened) {
+		print_sandbox(r, &p);
+		print_usage(&p);
+		print_cost(r);
+	}
+	if (p.id[0])
+		fprintf(stderr, "Resume this thread with:\n  dcode -r %s\n",
+			p.id);
 }

@@ -8,8 +8,11 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "model/media.h"
 #include "sandbox/files.h"
 #include "tool/paths.h"
+#include "tool/read_text.h"
+#include "tool/result.h"
 
 enum {
 	MOST_FILES = 20,      /* in one message */
@@ -17,6 +20,12 @@ enum {
 	MAX_FILE = 256 << 10, /* bytes that go with a message */
 	FILE_MS = 10000,
 	LINES = 1 << 30,
+};
+
+struct mention_text {     /* borrowed */
+	struct str typed; /* where files may be named */
+	struct str whole; /* what is sent */
+	bool media_only;
 };
 
 /* The path behind an "@" at the front of rest, with its bytes. */
@@ -62,13 +71,63 @@ static void add_page(const char *path, const struct files_page *page,
 			 page->text.len ? page->text.ptr : "");
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static size_t attached_bytes(const struct message *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->parts[i].n_bytes;
+	return n;
+}
+
+/* An image or a PDF file goes with the message, and its line into the text. */
+static int attach(struct run *r, const char *path, struct buf *bytes,
+		  struct buf *out)
+{
+	struct message *to = &r->agent.attached;
+	const struct part *p;
+
+	if (attached_bytes(to) + bytes->len > MEDIA_MESSAGE_BYTES) {
+		warn(path, "is too large: the files of one message have at "
+			   "most 20 MB");
+		return 0;
+	}
+	p = message_add_media(to, base_name(path), bytes);
+	if (p)
+		buf_addf(out, "\n### %s\n%s\n", path, p->text);
+	else
+		warn(path, "is no PNG, JPEG, GIF, WebP or PDF file: sent as "
+			   "text");
+	return p != NULL;
+}
+
+static void warn_unread(const char *path, bool media, const struct error *err)
+{
+	if (media && result_is_file_error(err) && err->code == ERR_REMOTE &&
+	    !err->reason[0])
+		warn(path, "is too large: images and PDF files have at most "
+			   "3.75 MB");
+	else
+		warn(path, "is no file that can be read: sent as text");
+}
+
 /* 1: it is appended; 0: it stays text. */
 static int add_file(struct run *r, const char *path, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
+	bool media = read_text_is_shown(path);
 	struct stop within = stop_within(stop, FILE_MS);
 	struct files_page page = { 0 };
-	struct files_window window = { .limit = LINES };
+	struct files_window window = { .limit = LINES,
+				       .as_binary = media,
+				       .most = MEDIA_MAX_BYTES };
 	char *whole;
 	int rc;
 
@@ -78,7 +137,9 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	}
 	window.path = whole;
 	rc = files_read(&r->box.sandbox, &window, &page, &within, err);
-	if (rc == 0) {
+	if (rc == 0 && media) {
+		rc = attach(r, path, &page.text, out);
+	} else if (rc == 0) {
 		add_page(path, &page, out);
 		rc = 1;
 	} else if (err->code == ERR_CANCELLED || err->code == ERR_GONE) {
@@ -88,7 +149,7 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 		add_page(path, &page, out);
 		rc = 1;
 	} else {
-		warn(path, "is no file that can be read: sent as text");
+		warn_unread(path, media, err);
 		rc = 0;
 	}
 	buf_release(&page.text);
@@ -96,10 +157,12 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	return rc;
 }
 
-int mention_expand(struct run *r, struct str text, struct buf *out,
-		   const struct stop *stop, struct error *err)
+/* Appends the files that text names to files; media_only: other files are left
+ * alone. */
+static int add_files(struct run *r, struct str text, bool media_only,
+		     struct buf *files, const struct stop *stop,
+		     struct error *err)
 {
-	struct buf files = BUF_INIT(64 << 20);
 	struct buf path = BUF_INIT(MAX_PATH);
 	size_t n = 0;
 	int rc = 0;
@@ -114,19 +177,50 @@ int mention_expand(struct run *r, struct str text, struct buf *out,
 		if (!path.len)
 			continue;
 		buf_addc(&path, '\0');
-		rc = add_file(r, path.ptr, &files, stop, err);
+		if (media_only && !read_text_is_shown(path.ptr))
+			continue;
+		rc = add_file(r, path.ptr, files, stop, err);
 		n += rc > 0;
 	}
-	buf_addstr(out, text);
+	buf_release(&path);
+	return rc < 0 ? -1 : 0;
+}
+
+static int expand(struct run *r, const struct mention_text *text,
+		  struct buf *out, const struct stop *stop, struct error *err)
+{
+	struct buf files = BUF_INIT(64 << 20);
+	int rc;
+
+	message_release(&r->agent.attached);
+	rc = add_files(r, text->typed, text->media_only, &files, stop, err);
+	buf_addstr(out, text->whole);
 	if (files.len) {
 		buf_adds(out, "\n\n## Referenced Files\n");
 		buf_addstr(out, buf_str(&files));
 	}
 	buf_release(&files);
-	buf_release(&path);
-	if (rc >= 0)
+	if (rc == 0)
 		*err = (struct error){ 0 };
-	return rc < 0 ? -1 : 0;
+	else
+		message_release(&r->agent.attached);
+	return rc;
+}
+
+int mention_expand(struct run *r, struct str text, struct buf *out,
+		   const struct stop *stop, struct error *err)
+{
+	const struct mention_text all = { text, text, false };
+
+	return expand(r, &all, out, stop, err);
+}
+
+int mention_attach(struct run *r, struct str typed, struct str whole,
+		   struct buf *out, const struct stop *stop, struct error *err)
+{
+	const struct mention_text task = { typed, whole, true };
+
+	return expand(r, &task, out, stop, err);
 }
 
 int mention_list(struct run *r, struct buf *out, const struct stop *stop,

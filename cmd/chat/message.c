@@ -5,7 +5,8 @@
 #include "agent/own_command.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
-#include "cmd/chat/slash.h"
+#include "cmd/slash/slash.h"
+#include "sandbox/background.h"
 
 enum { MAX_PROMPT = 128 << 20 };
 
@@ -51,6 +52,10 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 int message_run(struct run *r, enum message_kind kind, const char *text,
 		struct buf *told, const struct stop *stop, struct error *err)
 {
+	struct error why = { 0 };
+
+	if (background_failed(r->box.sandbox.background, &why) < 0)
+		app_warn("%s", why.message);
 	if (kind == MESSAGE_GIVEN)
 		return agent_run(&r->agent, text, stop, err);
 	if (kind == MESSAGE_PROMPT)

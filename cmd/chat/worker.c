@@ -98,6 +98,16 @@ int worker_ask(struct worker *w, void *question)
 	return wait_for_answer(w, NOTICE_QUESTION, question);
 }
 
+int worker_inquire(struct worker *w, struct inquiry *q)
+{
+	return wait_for_answer(w, NOTICE_INQUIRY, q);
+}
+
+int worker_pick(struct worker *w, const void *pick)
+{
+	return wait_for_answer(w, NOTICE_PICK, (void *)pick);
+}
+
 void worker_borrow_terminal(void *arg)
 {
 	struct worker *w = arg;

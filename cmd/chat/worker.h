@@ -12,6 +12,8 @@
 enum worker_notice {
 	NOTICE_DONE = 1, /* the job has ended */
 	NOTICE_QUESTION, /* arg: struct approval; worker_answer() */
+	NOTICE_INQUIRY,  /* arg: struct inquiry; worker_answer() */
+	NOTICE_PICK,     /* arg: const struct pick; worker_answer() */
 	NOTICE_BORROW,   /* wants the terminal; worker_answer() lends it */
 	NOTICE_RETURN,   /* gives it back; worker_answer() takes it */
 };
@@ -42,6 +44,10 @@ void worker_stop(struct worker *w);
 /* On the worker's thread, or one of its tools': waits for the answer, which
  * always comes. */
 int worker_ask(struct worker *w, void *question);
+/* The same for what the model asks: enum inquiry_end, or -1: stopped. */
+int worker_inquire(struct worker *w, struct inquiry *q);
+/* The same for a choice: what worker_answer() says, an index or -1. */
+int worker_pick(struct worker *w, const void *pick);
 /* The terminal as it is without a screen, until as many calls of the second:
  * for what asks there itself. arg is the worker. */
 void worker_borrow_terminal(void *arg);

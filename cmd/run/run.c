@@ -7,18 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/prompt.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/secret.h"
 
-enum {
-	MAX_PROMPT = 1 << 20,
-	MOST_TOOLS = 64,
-	RUN_MAX_S = 24 * 3600, /* without --timeout */
-};
+enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
 char *run_model_name(const struct run *r)
 {
@@ -44,118 +39,28 @@ void run_mounts(const struct run *r, struct buf *out)
 	buf_adds(out, sb->mounts.n ? ")" : "");
 }
 
-/* With schemas that have to be freed. */
-static size_t offered_tools(const struct run *r, struct tool_spec *specs,
-			    bool *runs_commands)
-{
-	size_t n = 0;
-
-	*runs_commands = false;
-	for (size_t i = 0; tools[i] && n < MOST_TOOLS; i++) {
-		if (!run_offers(r, tools[i]))
-			continue;
-		specs[n] = tools[i]->spec;
-		specs[n++].schema = tool_schema(tools[i]);
-		*runs_commands |= (tools[i]->flags & TOOL_RUNS) != 0;
-	}
-	return n;
-}
-
-/* With -q only warnings that concern security are printed. */
-static void ignore_line(const char *line)
-{
-	(void)line;
-}
-
-static int open_model(struct run *r, struct error *err)
-{
-	struct tool_spec specs[MOST_TOOLS];
-	struct buf prompt = BUF_INIT(MAX_PROMPT);
-	char *name = run_model_name(r);
-	struct prompt_facts facts = {
-		.config_dir = settings_dir(r->app->settings),
-		.cwd = settings_cwd(r->app->settings),
-		.model = name,
-		.sandbox = &r->box.sandbox,
-		.interactive = r->interactive,
-	};
-	struct model_brief brief = {
-		.tools = specs,
-		.n_tools = offered_tools(r, specs, &facts.runs_commands),
-	};
-	int rc;
-
-	prompt_build(&facts, &prompt,
-		     r->options.quiet ? ignore_line : app_warn_line);
-	brief.system = prompt.ptr;
-	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
-	for (size_t i = 0; i < brief.n_tools; i++)
-		free((char *)specs[i].schema);
-	buf_release(&prompt);
-	free(name);
-	return rc;
-}
-
-static int open_session(struct run *r, struct error *err)
-{
-	struct store *store;
-	char *name;
-	struct session_info info = {
-		.provider = r->host.provider->name,
-		.sandbox = on_host(r) ? "" : r->box.sandbox.id,
-		.label = r->box.ours ? r->box.label : "",
-		.cwd = settings_cwd(r->app->settings),
-	};
-
-	if (app_store_later(r->app, &store, err) < 0)
-		return -1;
-	name = run_model_name(r);
-	info.model = name;
-	if (r->session)
-		session_set_info(r->session, &info);
-	else
-		r->session = session_new(store, &info);
-	free(name);
-	return 0;
-}
-
-/* A thread goes on with its model; -M takes precedence. */
-static int choose_model(struct run *r, const struct settings *set,
-			struct error *err)
-{
-	const char *model = r->options.model;
-
-	if (!model && r->thread.id && r->thread.model[0])
-		model = r->thread.model;
-	if (model_choose(&r->choice, set, model, r->options.model_params,
-			 err) == 0)
-		return 0;
-	if (r->thread.id && !r->options.model && !err->hint[0])
-		error_hint(err, "-M SPEC goes on with another model.");
-	return -1;
-}
-
 int run_open(struct run *r, const struct stop *stop, struct error *err)
 {
 	struct settings *set;
 
 	if (app_settings(r->app, &set, err) < 0 ||
-	    run_resume_begin(r, err) < 0 || choose_model(r, set, err) < 0)
+	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0 ||
+	    run_choose_model(r, err) < 0 ||
+	    run_open_sandbox(r, stop, err) < 0 ||
+	    run_name_session(r, err) < 0 || run_open_model(r, err) < 0)
 		return -1;
-	if (r->choice.project_key)
-		app_warn_project_key(r->app, r->choice.project_key,
-				     r->choice.provider);
-	if (r->choice.api_key)
-		(void)mask_add(r->app->mask,
-			       r->choice.key_env ? r->choice.key_env
-						 : "API_KEY",
-			       str_of(r->choice.api_key));
-	if (run_open_sandbox(r, stop, err) < 0 || open_session(r, err) < 0 ||
-	    open_model(r, err) < 0 || run_resume_load(r, err) < 0)
+	run_set_window(r);
+	if (run_resume_load(r, err) < 0 || run_asks_attached(r, err) < 0)
+		return -1;
+	if (r->interactive && r->options.yolo && !r->declined &&
+	    run_set_mode(r, RUN_YOLO, err) < 0)
 		return -1;
 	r->box.request.thread = session_id(r->session);
+	if (r->interactive)
+		grants_load(&r->grants, set);
 	if (on_host(r))
 		secret_files_open(&r->secrets, settings_dir(r->app->settings));
+	r->history_dir = app_state_path(r->app, "conversation_history", err);
 	r->agent = (struct agent){
 		.model = r->model,
 		.sandbox = &r->box.sandbox,
@@ -166,7 +71,14 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		.secrets = &r->secrets,
 		.ui = r->ui,
 		.max_turns = r->options.max_turns,
+		.meter = r->app->meter,
+		.raise = r->raise,
+		.raise_arg = r,
 		.answer = BUF_INIT(64 << 20),
+		.window = r->agent.window,
+		.reset = run_reset_model,
+		.reset_arg = r,
+		.history_dir = r->history_dir,
 	};
 	return 0;
 }
@@ -177,7 +89,7 @@ void run_close(struct run *r)
 
 	/* The sandbox first, since it costs money; a failure has been warned
 	 * about. */
-	(void)lifecycle_close(&r->box, &ignored);
+	(void)run_end_sandbox(r, &ignored);
 	if (r->opened_client)
 		sandbox_client_close(&r->host);
 	if (r->model)
@@ -186,7 +98,9 @@ void run_close(struct run *r)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
 	saved_work_release(&r->saved);
+	free(r->history_dir);
 	run_wrote_release(&r->wrote);
+	grants_clear(&r->grants);
 	buf_release(&r->applied);
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);
@@ -244,9 +158,8 @@ static int check_unattended(const struct run *r, struct error *err)
 	return 0;
 }
 
-/* The configured list; a flag's is there already. */
-static int configured_allow_list(struct run_options *o,
-				 const struct settings *set, struct error *err)
+int run_allow_resolve(struct run_options *o, const struct settings *set,
+		      struct error *err)
 {
 	const char *const *names;
 	struct buf text = BUF_INIT(1 << 16);
@@ -268,7 +181,7 @@ static int configured_allow_list(struct run_options *o,
 	return rc;
 }
 
-static int read_flags(struct run *r, const struct args *args, struct error *err)
+int run_read_flags(struct run *r, const struct args *args, struct error *err)
 {
 	struct run_options *o = &r->options;
 	struct settings *set;
@@ -283,9 +196,13 @@ static int read_flags(struct run *r, const struct args *args, struct error *err)
 	if (o->max_retries && settings_set_flag(set, "retries.max_retries",
 						o->max_retries, err) < 0)
 		return -1;
-	if (run_policy_apply(o, set, err) < 0)
+	if (o->effort &&
+	    settings_set_flag(set, "models.effort", o->effort, err) < 0)
 		return -1;
-	if (!o->allow.given && configured_allow_list(o, set, err) < 0)
+	if (run_policy_apply(o, set, err) < 0 ||
+	    run_asks_resolve(o, set, err) < 0)
+		return -1;
+	if (!o->allow.given && run_allow_resolve(o, set, err) < 0)
 		return -1;
 	if (run_resume_find(r, err) < 0 ||
 	    run_offer_sandbox(r, args, &sandbox, err) < 0 ||
@@ -308,6 +225,7 @@ static int choose_mode(struct run *r, const char *piped, struct error *err)
 	r->interactive = !o->task && chat &&
 			 (isatty(STDIN_FILENO) || back_to_terminal());
 	r->app->unattended = !r->interactive;
+	r->options.yes |= o->yolo && !r->interactive;
 	if (o->task || piped || r->interactive)
 		return 0;
 	error_set(err, ERR_USAGE,
@@ -323,7 +241,7 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 	const struct run_options *o = &r->options;
 	char *piped = NULL;
 
-	if (read_flags(r, args, err) < 0 ||
+	if (run_read_flags(r, args, err) < 0 ||
 	    run_read_stdin(&piped, o, &r->stop, err) < 0)
 		return -1;
 	if (choose_mode(r, piped, err) < 0) {
@@ -341,7 +259,7 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 
 int run_chat_or_task(struct app *app, const struct args *args)
 {
-	struct run r = { .app = app, .stop = app_stop(app) };
+	struct run r = { .app = app, .stop = app_stop(app), .args = args };
 	struct error err = { 0 };
 	char *prompt = NULL;
 	int status;
@@ -372,14 +290,22 @@ void run_remark(const struct run *r)
 				  "context window ends; begin a new "
 				  "conversation",
 		[FINISH_REFUSAL] = "the model refused to answer; the request "
-				   "was taken out of the conversation",
+				   "was taken out of the conversation: word it "
+				   "differently, or choose another model",
 	};
 	enum finish finish = r->agent.finish;
 
 	if (r->options.quiet)
 		return;
-	if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
+	if (finish == FINISH_REFUSAL && r->agent.reason[0] &&
+	    strcmp(r->agent.reason, "refusal") != 0)
+		app_warn("the vendor's filter stopped the answer (%s); the "
+			 "request was taken out of the conversation: word it "
+			 "differently, or choose another model",
+			 r->agent.reason);
+	else if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
 		app_warn("%s", words[finish]);
 	else if (!r->agent.answer.len)
-		app_warn("the model ended its turn without a word");
+		app_warn("the model ended its turn without a word: send "
+			 "the message again, or choose another model");
 }

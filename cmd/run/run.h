@@ -4,64 +4,16 @@
 #define CMD_RUN_RUN_H
 
 #include "agent/agent.h"
-#include "agent/allow_list.h"
 #include "cmd/app.h"
-#include "cmd/args.h"
-#include "cmd/run/transfer_options.h"
+#include "cmd/run/grants.h"
+#include "cmd/run/run_options.h"
+#include "cmd/run/wrote.h"
 #include "cmd/workspace/save.h"
 #include "lifecycle/lifecycle.h"
+#include "model/money/meter.h"
+#include "session/history.h"
 #include "session/thread.h"
 #include "term/theme.h"
-
-/* What the command line asks for, checked. Strings are borrowed from argv. */
-struct run_options {
-	const char *task;    /* -n, or NULL */
-	const char *message; /* -m, or NULL */
-	const char *resume;  /* -r: what names the thread, args_bare; or NULL */
-	bool fork;           /* go on in a copy of it */
-	const char *model, *model_params;
-	const char *sandbox; /* provider's name after resolution; "none" */
-	const char *sandbox_id, *snapshot, *setup;
-	enum sandbox_network network;
-	enum lifecycle_exit on_exit;
-	bool exit_given; /* by flag or setting: nobody is asked */
-	int64_t keep_s;
-	struct allow_list allow;
-	bool apply;         /* --apply */
-	const char *branch; /* --branch NAME, or NULL */
-	bool yes, quiet, no_stream, read_stdin, trust_project;
-	bool plain;        /* --plain: a chat of lines, without a screen */
-	int64_t max_turns; /* 0: no cap */
-	const char *max_retries; /* checked, or NULL */
-	int64_t timeout_s;       /* 0: not given */
-	struct transfer_options transfers;
-	const char *workspace; /* --workspace or the setting; NULL: neither */
-	const char **include;  /* patterns; the array is owned */
-	size_t n_include;
-	int64_t history; /* commits that are sent with the tree */
-};
-
-/* Reads and checks the flags that need no file: ERR_USAGE. */
-int run_options_read(struct run_options *o, const struct args *args,
-		     struct error *err);
-/* Settles o->sandbox by flag and configuration, with the messages of the
- * reference (spec/cli.md §2.1). */
-int run_sandbox_resolve(struct run_options *o, struct app *app,
-			const char *flag, struct error *err);
-/* What becomes of the sandbox at the end: by --keep, --on-exit, else the
- * setting. After run_sandbox_resolve(). */
-int run_exit_resolve(struct run_options *o, struct app *app,
-		     const struct args *args, struct error *err);
-/* Reads --workspace, --include and their settings: ERR_USAGE, ERR_CONFIG. After
- * run_sandbox_resolve(). */
-int run_workspace_resolve(struct run_options *o, struct app *app,
-			  const struct args *args, struct error *err);
-/* [sandboxes] keep_for. */
-int run_keep_time(struct app *app, int64_t *seconds, struct error *err);
-/* What else can be wrong without asking for a key: the files and texts that
- * flags name. */
-int run_options_check(const struct run_options *o, struct error *err);
-void run_options_release(struct run_options *o);
 
 /* What a user is asked about on his own machine. */
 enum run_mode {
@@ -72,27 +24,26 @@ enum run_mode {
 	N_RUN_MODES,
 };
 
-/* What the tools may have changed in the sandbox, as far as it is known. */
-enum { RUN_WROTE_NAMED = 5 };
-struct run_wrote {
-	bool any;      /* a tool was called that does not only read */
-	bool commands; /* ... that runs commands */
-	char *files[RUN_WROTE_NAMED]; /* owned: as the tools were told */
-	size_t n;
-	bool more; /* files than have room */
-};
+struct pick; /* cmd/slash/slash_cmd.h */
 
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
 	struct app *app;
 	struct run_options options;
 	bool interactive;
+	bool box_known;   /* the sandbox that is attached to was made here */
+	bool declined;    /* the user, to run calls in it without asking */
 	_Atomic int mode; /* enum run_mode; any thread */
 	struct stop stop; /* the signals, and --timeout from the start on */
 	/* Of the chat's screen; NULL: there is none. */
 	struct theme *theme;
 	bool *show_thinking;
 	struct agent_ui ui; /* what agent_run() calls; set before run_open() */
+	/* Lets the user choose, in a chat: the index, or -1; arg of ui. */
+	int (*pick)(void *arg, const struct pick *p);
+	/* agent.raise, with the run as its arg; NULL: nobody is asked. */
+	bool (*raise)(void *arg);
+	const struct args *args; /* the command line */
 	/* The thread that is resumed; id NULL: a new one is begun. */
 	struct thread thread;
 	/* made by run_open() */
@@ -104,10 +55,19 @@ struct run {
 	struct agent agent;
 	struct secret_files secrets;
 	unsigned stored_results; /* of tools, in the resumed thread */
+	char *history_dir;       /* for agent.history_dir; owned, or NULL */
 	bool opened_client;
 	struct run_wrote wrote;
+	struct grants grants;    /* for as long as it lives, and stored ones */
 	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */
+	struct app_chat here;    /* of a chat, for its commands */
+	int metered;       /* its sandbox's number in the meter, from 1 on */
+	int64_t cap_step;  /* by which the cap is raised; 0: never was */
+	unsigned switched; /* how often it has gone on with another thread */
+	struct run *next;  /* takes its place in the chat; owned: next.h */
+	bool made;         /* by next_open() */
+	int64_t began;     /* clock_ms() at the start of the chat */
 };
 /* Fills r->thread when -r was given; opens the database only then. Where a chat
  * asks for the last thread and there is none, says so and begins a new one. */
@@ -115,8 +75,8 @@ int run_resume_find(struct run *r, struct error *err);
 /*
  * *name is the provider: --sandbox, else that of the resumed thread, else NULL.
  * A thread that was imported and has not gone on here yet has a sandbox on
- * offer only: a chat asks whether to use it, like one of --sandbox-id; -n says
- * how.
+ * offer only: a chat asks whether to use it, like one of --sandbox-id, unless
+ * --sandbox is another provider; -n says how.
  */
 int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err);
@@ -125,10 +85,12 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 int run_resume_begin(struct run *r, struct error *err);
 /* Hands the stored messages on to r->model; shows the last ones in a chat. */
 int run_resume_load(struct run *r, struct error *err);
-/* How to go on with this thread, on stderr, when a chat ends. */
-void run_resume_hint(const struct run *r);
 /* Opens the provider and the sandbox of r->box: that of the resumed thread
  * where there still is one. */
+/* The label of a sandbox that the thread has of its own: owned, or NULL. One
+ * that something asks to leave alone is named on stderr, and how to take it.
+ * run_own.c */
+char *run_own_find(struct run *r, struct store *store);
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
 /* The user's tree into the sandbox, as o->workspace, or the user when asked,
  * says; or what changed in it since, where it was sent before. */
@@ -145,26 +107,49 @@ const char *run_bound_directory(const struct sandbox *sb);
  * files are that are made there. */
 int run_bind_begin(struct run *r, struct sandbox *sb, const struct stop *stop,
 		   struct error *err);
-/* True when the sandbox, which is about to be deleted, may hold work that has
- * not come back. */
-bool run_has_unreturned_work(struct run *r);
+/* True when the sandbox, which is about to be left, may hold work that has not
+ * come back; *files: so many, 0 where that is not known. */
+bool run_has_unreturned_work(struct run *r, size_t *files);
 /* Notes in r->wrote what an event of the agent says of changes. */
 void run_note_event(struct run *r, const struct agent_event *ev);
 /* Says on stderr what of r->wrote goes with the sandbox, and what would have
  * kept it; has_tree: it could have been saved, but the settings forbid it. */
 void run_report_lost(const struct run *r, bool has_tree);
-void run_wrote_release(struct run_wrote *w);
 /* lifecycle_request.before_remove; arg is the run: saves that work, or says
  * what goes with the sandbox. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
+/* --branch NAME of -n: whether a commit can be made there; no sandbox is needed
+ * to know it. */
+int run_branch_check(struct run *r, struct error *err);
 /* --apply and --branch NAME of -n: whether they can be, known before the first
  * request; and what the sandbox changed, brought back while it still lives. */
 int run_apply_check(struct run *r, struct error *err);
 int run_apply(struct run *r, struct error *err);
+/* Deletes the sandbox, or keeps it: lifecycle_close(). It is counted no more
+ * then. */
+int run_end_sandbox(struct run *r, struct error *err);
 /* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
  * be called: it deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
 void run_close(struct run *r);
+/* r->choice: a resumed thread goes on with its model, -M takes precedence. */
+int run_choose_model(struct run *r, struct error *err);
+/* Masks its key, and says when it comes with the project. */
+void run_watch_key(struct run *r);
+/* r->model, with a prompt that knows the sandbox, but none of the thread. */
+int run_open_model(struct run *r, struct error *err);
+/* agent.reset; arg is the run. */
+int run_reset_model(void *arg, struct error *err);
+/* Tells the agent how much the window of r->choice holds. */
+void run_set_window(struct run *r);
+/* Where the window's size is an assumption: says so, and what to set, on
+ * stderr. */
+void run_tell_assumed(const struct run *r);
+/* Hands a stored conversation on to r->model, which has none yet. */
+int run_push_history(struct run *r, const struct conversation *c,
+		     struct error *err);
+/* Makes r->session, or says anew which model and sandbox it has. */
+int run_name_session(struct run *r, struct error *err);
 /* "anthropic:claude-opus-5"; owned by the caller. */
 char *run_model_name(const struct run *r);
 /* Appends " (/workspace = /home/ann/x on this machine)" when tools can change
@@ -184,6 +169,15 @@ bool run_allows_all(const struct run *r);
 int run_check_yolo(const struct run *r, struct error *err);
 /* "manual", "auto-edit", "yolo" */
 const char *run_mode_name(enum run_mode mode);
+/* run_asks.c. Reads approvals.sandbox and approvals.review: ERR_CONFIG. */
+int run_asks_resolve(struct run_options *o, const struct settings *set,
+		     struct error *err);
+/* Whether calls of this chat are asked about at all, but for its mode. */
+bool run_asks(const struct run *r);
+/* Asks once about a sandbox of --sandbox-id that the ledger does not know. */
+int run_asks_attached(struct run *r, struct error *err);
+/* Asks before a user's first yolo, who may say no. ERR_POLICY, ERR_CANCELLED */
+int run_set_mode(struct run *r, enum run_mode mode, struct error *err);
 /* Its parts about paths: run_paths.c. */
 enum run_verdict run_decide_reading(const struct run *r, struct approval *a);
 int run_decide_writing(struct run *r, struct approval *a,
@@ -199,7 +193,9 @@ void run_policy_remark(const struct run_options *o, const struct settings *set);
 void run_limits(const struct run *r, struct buf *out);
 
 /* Before the setup script and the first request: the uploads, in their order,
- * to the first that fails. arg is the run; as lifecycle_request.fill. */
+ * to the first that fails; one that would replace a file is refused, which is
+ * an error once the others are there. arg is the run; as
+ * lifecycle_request.fill. */
 int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
 	     struct error *err);
 /*
@@ -210,7 +206,8 @@ int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
 int run_download(struct run *r, struct error *err);
 /* What became of each, as a JSON array; nothing without transfers. */
 void run_transfers_json(const struct run *r, struct buf *out);
-/* /upload LOCAL [REMOTE] and /download [--force] REMOTE [LOCAL] of the chat. */
+/* /upload [--force] LOCAL [REMOTE], /download [--force] REMOTE [LOCAL] of the
+ * chat. */
 void run_transfer_words(struct run *r, bool uploads, int n, char **words);
 
 /* Text piped to standard input. 0 with *text owned (NULL: there was none);
@@ -219,8 +216,31 @@ void run_transfer_words(struct run *r, bool uploads, int n, char **words);
 int run_read_stdin(char **text, const struct run_options *o,
 		   const struct stop *stop, struct error *err);
 
+/* What a run of dcode costs is counted in r->app->meter: made by the first of
+ * these, with the cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. */
+int run_money_begin(struct run *r, struct error *err);
+/* ERR_USAGE where there is a cap, and the model of r->choice has no price. */
+int run_money_check(struct run *r, struct error *err);
+/* The same, and its account. */
+int run_money_model(struct run *r, struct meter_model **account,
+		    struct error *err);
+/* The sandbox of r->host costs from now on; no more once its end is confirmed,
+ * or it is left. Says once where a cap cannot count it. ERR_CONFIG. */
+int run_money_sandbox(struct run *r, struct error *err);
+void run_money_sandbox_end(struct run *r);
+/* Stores what the thread has cost since the last time. */
+void run_money_store(struct run *r);
+/* "Cost: $0.42 (...)": one line without its end, "" when nothing was used. */
+void run_money_line(const struct run *r, struct buf *out);
+/* Members of the JSON result: ,"cost_usd":0.42,... */
+void run_money_json(const struct run *r, struct buf *out);
+/* Everything by model, and what the thread has cost before. */
+void run_money_print(struct run *r, struct buf *out);
+
 /* Warns where the last answer did not end as an answer should. */
 void run_remark(const struct run *r);
+/* The flags of r->options, with what the settings say of the same. */
+int run_read_flags(struct run *r, const struct args *args, struct error *err);
 int run_chat_or_task(struct app *app, const struct args *args);
 int run_task(struct run *r, const char *prompt); /* exit status */
 /* Says what kept a run from beginning, as run_task() would. Exit status. */

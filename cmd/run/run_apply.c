@@ -8,6 +8,7 @@
 #include "cmd/workspace/loud.h"
 #include "cmd/workspace/tree.h"
 #include "cmd/workspace/user_git.h"
+#include "tree/user_repo.h"
 
 enum { APPLY_MS = 10 * 60000 };
 
@@ -35,16 +36,47 @@ static int open_tree(struct run *r, struct workspace *w,
 	return error_hint(err, "--workspace repo sends it there.");
 }
 
+/* What can be said of the branch before there is a sandbox. */
+static int check_branch(struct run *r, struct workspace *w, struct error *err)
+{
+	struct bring b = { .app = r->app,
+			   .options = { .branch = r->options.branch },
+			   .workspace = w };
+	bool is_repository;
+	char *identity = NULL;
+	char *state = app_state_path(r->app, "", err);
+	char *root = state ? user_repo_root(settings_cwd(r->app->settings),
+					    &is_repository, err)
+			   : NULL;
+	int rc = root ? workspace_open(w, state, root, WORKSPACE_NO_SANDBOX,
+				       &r->stop, err)
+		      : -1;
+
+	if (rc == 0)
+		rc = bring_branch_check(&b, &r->stop, err);
+	if (rc == 0)
+		rc = user_git_identity(&w->git, settings_home(r->app->settings),
+				       &identity, &r->stop, err);
+	free(identity);
+	free(state);
+	free(root);
+	return rc;
+}
+
+int run_branch_check(struct run *r, struct error *err)
+{
+	struct workspace w = { 0 };
+	int rc = r->options.branch ? check_branch(r, &w, err) : 0;
+
+	workspace_close(&w);
+	return rc;
+}
+
 int run_apply_check(struct run *r, struct error *err)
 {
 	struct workspace w = { 0 };
-	char *identity = NULL;
 	int rc = is_asked(r) ? open_tree(r, &w, &r->stop, err) : 0;
 
-	if (rc == 0 && r->options.branch)
-		rc = user_git_identity(&w.git, settings_home(r->app->settings),
-				       &identity, &r->stop, err);
-	free(identity);
 	workspace_close(&w);
 	return rc;
 }
@@ -111,6 +143,14 @@ int run_apply(struct run *r, struct error *err)
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
 		rc = bring_back(r, &b, &stop, err);
+	/* It was possible when the run began. */
+	if (rc < 0 && r->options.branch && err->code == ERR_USAGE) {
+		err->code = ERR_BUSY;
+		error_hint(err,
+			   "dcode apply %s --branch OTHER makes the commit"
+			   " on another branch.",
+			   b.thread);
+	}
 	bring_release(&b);
 	workspace_close(&w);
 	free(branch);

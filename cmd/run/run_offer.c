@@ -25,8 +25,8 @@ static void add_name(const struct run *r, const char *flag, const char *name,
 	print_add_line(r->app, out, name);
 }
 
-/* Nobody is asked: say what would use it. */
-static void print_flags(const struct run *r)
+/* Nobody is asked: say what would use it. given: --sandbox, or NULL. */
+static void print_flags(const struct run *r, const char *given)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
@@ -34,8 +34,11 @@ static void print_flags(const struct run *r)
 	add_name(r, " --sandbox-id ", r->thread.sandbox, &line);
 	fprintf(stderr,
 		"This thread was imported; %s goes on in the sandbox that the "
-		"file names, and never deletes it.\n",
-		line.ptr);
+		"file names, and never deletes it.%s\n",
+		line.ptr,
+		!given || !strcmp(given, "none")
+			? ""
+			: " This run makes a new one.");
 	buf_release(&line);
 }
 
@@ -59,23 +62,25 @@ static int ask(struct run *r, struct error *err)
 int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 		      struct error *err)
 {
+	const char *given = args_value(args, "sandbox");
 	struct run_options *o = &r->options;
 	int rc = 0;
 
-	*name = args_value(args, "sandbox");
-	if (*name || !r->thread.id)
+	*name = given;
+	if (!r->thread.id)
 		return 0;
 	if (!has_offer(r)) {
-		if (r->thread.model[0] && r->thread.provider[0])
+		if (!given && r->thread.model[0] && r->thread.provider[0])
 			*name = r->thread.provider;
 		return 0;
 	}
 	if (o->sandbox_id || o->snapshot)
 		return 0; /* an error without --sandbox */
-	if (!r->app->unattended && secret_terminal(r->app))
+	if (!r->app->unattended && secret_terminal(r->app) &&
+	    (!given || !strcmp(given, r->thread.provider)))
 		rc = ask(r, err);
 	else if (!o->quiet)
-		print_flags(r);
+		print_flags(r, given);
 	if (rc > 0) {
 		*name = r->thread.provider;
 		o->sandbox_id = r->thread.sandbox;

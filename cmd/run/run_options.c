@@ -1,10 +1,13 @@
 /* run_options.c - the flags of a run, read and checked. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/run_options.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "cmd/run/run.h"
+#include "model/catalog/effort.h"
+#include "model/money/money.h"
 #include "model/params.h"
 #include "sandbox/setup/setup.h"
 
@@ -33,6 +36,19 @@ static int integer(const struct args *args, const char *name, int64_t least,
 	return 0;
 }
 
+static int amount(const struct args *args, const char *name, int64_t *value,
+		  struct error *err)
+{
+	const char *text = args_value(args, name);
+
+	if (!text || money_read(str_of(text), value))
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "argument --%s: must be an amount in US dollars above "
+			 "0, such as 5 or 0.50, got '%s'",
+			 name, text);
+}
+
 static int network(struct run_options *o, const char *text, struct error *err)
 {
 	if (!text)
@@ -56,6 +72,10 @@ static int check_together(const struct run_options *o, struct error *err)
 				 "--apply cannot be combined with --branch: "
 				 "the one writes to the working tree, the "
 				 "other does not");
+	if (o->resume && !o->resume[0] && o->resume != args_bare)
+		return error_set(err, ERR_USAGE,
+				 "argument -r/--resume: ID is empty; bare -r "
+				 "means the last thread of this directory");
 	if (o->sandbox_id && !o->sandbox_id[0])
 		return error_set(err, ERR_USAGE,
 				 "argument --sandbox-id: must not be empty");
@@ -81,11 +101,13 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.fork = args_flag(args, "fork"),
 		.model = args_value(args, "model"),
 		.model_params = args_value(args, "model-params"),
+		.effort = args_value(args, "effort"),
 		.max_retries = args_value(args, "max-retries"),
 		.sandbox_id = args_value(args, "sandbox-id"),
 		.snapshot = args_value(args, "sandbox-snapshot-name"),
 		.setup = args_value(args, "sandbox-setup"),
 		.yes = args_flag(args, "auto-approve"),
+		.yolo = args_flag(args, "yolo"),
 		.quiet = args_flag(args, "quiet"),
 		.no_stream = args_flag(args, "no-stream"),
 		.plain = args_flag(args, "plain"),
@@ -110,6 +132,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		return error_set(err, ERR_USAGE,
 				 "--fork requires --resume (-r)");
 	if (integer(args, "max-turns", 1, &o->max_turns, err) < 0 ||
+	    amount(args, "max-usd", &o->max_usd, err) < 0 ||
 	    integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||
 	    integer(args, "max-retries", 0, &retries, err) < 0 ||
 	    network(o, args_value(args, "sandbox-network"), err) < 0)
@@ -126,6 +149,8 @@ int run_options_check(const struct run_options *o, struct error *err)
 
 	if (rc == 0)
 		rc = transfer_options_check(&o->transfers, err);
+	if (rc == 0 && o->effort && !effort_level(o->effort))
+		rc = effort_unknown("--effort", o->effort, err);
 	if (rc == 0 && o->model_params)
 		rc = params_merge(&params, NULL, "", o->model_params, err);
 	cJSON_Delete(params);

@@ -16,6 +16,8 @@ static bool on_host(const struct run *r)
  * offered only what it may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
+	if (tool->flags & TOOL_INTERACTIVE && !r->interactive)
+		return false;
 	return r->interactive || !on_host(r) || r->options.yes ||
 	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
 }
@@ -74,19 +76,24 @@ static int decide_call(struct run *r, struct approval *a,
 {
 	bool host = r->host.provider->flags & SANDBOX_UNISOLATED;
 	bool listed = runs_command(a) && r->options.allow.given;
+	bool reviews = r->interactive && r->options.reviews_all;
 
 	*verdict = RUN_ALLOW;
+	if (a->tool->flags & TOOL_SESSION)
+		return 0;
 	if (!(a->tool->flags & TOOL_ASKS)) {
 		if (host && a->tool->path_arg)
 			*verdict = run_decide_reading(r, a);
+		if (*verdict == RUN_ALLOW && reviews && !run_allows_all(r))
+			*verdict = RUN_ASK;
 		return 0;
 	}
 	if (run_allows_all(r))
 		return 0;
-	if (listed && is_listed(r, a))
+	if (listed && is_listed(r, a) && !reviews)
 		return 0;
 	/* Unattended, the list also limits commands in a sandbox. */
-	if (!on_host(r) && (!listed || r->interactive))
+	if (!on_host(r) && !run_asks(r) && (!listed || r->interactive))
 		return 0;
 	*verdict = RUN_ASK;
 	if (a->tool->path_arg && run_offers(r, a->tool))
@@ -97,6 +104,11 @@ static int decide_call(struct run *r, struct approval *a,
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
+	a->machine = on_host(r) ? "this machine" : r->host.provider->name;
+	a->sandbox = on_host(r) ? NULL : r->box.sandbox.id;
+	a->workdir = r->box.sandbox.workdir;
+	a->mounted = run_bound_directory(&r->box.sandbox);
+	a->mask = r->app->mask;
 	if (decide_call(r, a, verdict, stop, err) < 0)
 		return -1;
 	if (*verdict == RUN_ASK && !r->interactive)
@@ -145,11 +157,22 @@ static int check_yes(const struct settings *set, const char *what,
 	static const char *const keys[] = { "startup.mode", "shell.allow_list",
 					    "startup.yolo_switcher" };
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const struct toml_value *v = settings_policy(set, keys[i]);
+	static const char *const asking[][2] = {
+		{ "approvals.sandbox", "ask" },
+		{ "approvals.review", "all" },
+	};
+	const struct toml_value *v;
 
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		v = settings_policy(set, keys[i]);
 		if (v && !(v->kind == TOML_BOOL && v->integer))
 			return forbidden(what, keys[i], v, err);
+	}
+	for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+		v = settings_policy(set, asking[i][0]);
+		if (v && v->kind == TOML_STRING &&
+		    !strcmp(v->text, asking[i][1]))
+			return forbidden(what, asking[i][0], v, err);
 	}
 	return 0;
 }
@@ -184,6 +207,8 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 		settings_policy(set, "runtime.recursion_limit");
 
 	if (o->yes && check_yes(set, "--auto-approve (-y)", err) < 0)
+		return -1;
+	if (o->yolo && check_yes(set, "--yolo", err) < 0)
 		return -1;
 	if (list && o->allow.given)
 		return forbidden("--shell-allow-list (-S)", "shell.allow_list",

@@ -28,7 +28,8 @@ int run_resume_find(struct run *r, struct error *err)
 
 	if (!name)
 		return 0;
-	if (threads_find(r->app, name, &store, &r->thread, err) == 0)
+	if (threads_find(r->app, name[0] ? name : NULL, &store, &r->thread,
+			 err) == 0)
 		return 0;
 	if (!latest || err->code != ERR_NOT_FOUND || r->app->unattended)
 		return -1;
@@ -121,7 +122,7 @@ static const struct message *last_of(const struct conversation *c,
 				     enum role role)
 {
 	for (size_t i = c->n; i > 0; i--)
-		if (c->list[i - 1].role == role)
+		if (c->list[i - 1].role == role && !c->list[i - 1].summary)
 			return &c->list[i - 1];
 	return NULL;
 }
@@ -196,21 +197,11 @@ static void warn_vendor(const struct run *r)
 	buf_release(&line);
 }
 
-/* Large results are files named by a number: the next one must be free. */
-static unsigned count_results(const struct conversation *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (c->list[i].role == ROLE_TOOL)
-			n += c->list[i].n;
-	return (unsigned)n;
-}
-
 int run_resume_load(struct run *r, struct error *err)
 {
 	struct conversation c;
 	struct store *store;
+	int rc;
 
 	if (!r->thread.id)
 		return 0;
@@ -222,17 +213,11 @@ int run_resume_load(struct run *r, struct error *err)
 			 "left out",
 			 c.damaged);
 	warn_vendor(r);
-	history_push(&c, r->model);
-	r->stored_results = count_results(&c);
-	if (r->interactive)
+	rc = run_push_history(r, &c, err);
+	/* Large results are files named by a number: the next must be free. */
+	r->stored_results = (unsigned)c.results;
+	if (rc == 0 && r->interactive)
 		show_last(r, &c);
 	history_release(&c);
-	return 0;
-}
-
-void run_resume_hint(const struct run *r)
-{
-	if (r->session && session_is_stored(r->session))
-		fprintf(stderr, "Resume this thread with:\n  dcode -r %s\n",
-			session_id(r->session));
+	return rc;
 }

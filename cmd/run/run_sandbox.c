@@ -10,7 +10,6 @@
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
 #include "cmd/threads/saved_patch.h"
-#include "session/thread_label.h"
 
 enum { LEAST_KEEP_S = 60 };
 
@@ -151,58 +150,6 @@ static int check_directory(struct error *err)
 	return 0;
 }
 
-struct own_search {
-	struct run *run;
-	struct store *store;
-	bool other; /* it had some of another provider */
-	bool exists;
-	char *label; /* owned: the last of the provider that may be there, else
-			the last one */
-};
-
-static bool note_existing(void *arg, const struct ledger_row *row)
-{
-	*(bool *)arg = row->state != LEDGER_GONE;
-	return false;
-}
-
-static bool note_own(void *arg, const struct thread_label *l)
-{
-	struct error ignored = { 0 };
-	struct own_search *own = arg;
-
-	if (strcmp(l->provider, own->run->options.sandbox) != 0) {
-		own->other = true;
-		return true;
-	}
-	(void)ledger_find(own->store, l->label, note_existing, &own->exists,
-			  &ignored);
-	if (own->exists || !own->label) {
-		free(own->label);
-		own->label = xstrdup(l->label);
-	}
-	return !own->exists;
-}
-
-/* The label of a sandbox that the thread has of its own, where nothing asks for
- * another one: owned, or NULL. */
-static char *find_own(struct run *r, struct store *store)
-{
-	const struct run_options *o = &r->options;
-	struct own_search own = { .run = r, .store = store };
-	struct error ignored = { 0 };
-
-	if (!r->thread.id || o->fork || o->sandbox_id || o->snapshot ||
-	    on_host(r))
-		return NULL;
-	(void)thread_label_each(store, r->thread.no, NULL, note_own, &own,
-				&ignored);
-	if (!own.label && own.other)
-		on_line(r, "The sandbox that this thread had is of another "
-			   "provider.");
-	return own.label;
-}
-
 /* What of it is still there: its last patch. */
 static void say_gone(struct run *r, const struct error *why)
 {
@@ -251,6 +198,15 @@ static int resume_own(struct run *r, const struct lifecycle_request *request,
 	return -1;
 }
 
+int run_end_sandbox(struct run *r, struct error *err)
+{
+	int rc = lifecycle_close(&r->box, err);
+
+	run_money_sandbox_end(r);
+	run_money_store(r);
+	return rc;
+}
+
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
@@ -279,9 +235,15 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
-	label = find_own(r, request.store);
+	if (run_money_sandbox(r, err) < 0)
+		return -1;
+	label = run_own_find(r, request.store);
 	if (label)
 		rc = resume_own(r, &request, label, stop, err);
 	free(label);
-	return rc > 0 ? lifecycle_open(&r->box, &request, stop, err) : rc;
+	if (rc > 0)
+		rc = lifecycle_open(&r->box, &request, stop, err);
+	if (rc < 0)
+		run_money_sandbox_end(r);
+	return rc;
 }

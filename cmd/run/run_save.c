@@ -1,7 +1,9 @@
 /* run_save.c - what a run's sandbox holds that has not come back. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/run.h"
+#include "cmd/workspace/shared.h"
 #include "cmd/workspace/tree.h"
+#include "workspace/review.h"
 
 enum { CHECK_MS = 30000 };
 
@@ -38,25 +40,44 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	workspace_close(&w);
 }
 
-bool run_has_unreturned_work(struct run *r)
+/* Of those that came; 0 where it cannot be told. */
+static size_t count_files(const struct workspace *w, const struct fetch *f,
+			  const struct stop *stop)
+{
+	struct review changes = { 0 };
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	if (review_read(&changes, &w->git, w->base, f->theirs, stop,
+			&ignored) == 0)
+		n = changes.n;
+	review_release(&changes);
+	return n;
+}
+
+bool run_has_unreturned_work(struct run *r, size_t *files)
 {
 	struct stop limit = stop_cleanup(CHECK_MS);
 	struct error err = { 0 };
 	const struct fetch_request with = { .sandbox = &r->box.sandbox,
 					    .include = r->options.include,
 					    .n_include = r->options.n_include };
+	bool may_have = r->wrote.any || r->box.resumed || !r->box.ours;
 	struct fetch f = { 0 };
 	struct workspace w;
 	bool same;
 
+	*files = 0;
 	if (run_bound_directory(&r->box.sandbox))
 		return false;
-	if (!r->wrote.any ||
-	    tree_find(&w, r->app, settings_cwd(r->app->settings), r->box.label,
-		      &limit, &err) != 0)
+	if (!may_have || tree_find(&w, r->app, settings_cwd(r->app->settings),
+				   r->box.label, &limit, &err) != 0)
 		return r->wrote.any;
 	same = tree_fetch_from(&w, r->app, &with, &f, &limit, &err) == 0 &&
-	       f.same && !f.n_left && !f.n_refused;
+	       (f.same || shared_is_branched(&w, f.theirs, &limit)) &&
+	       !f.n_left && !f.n_refused;
+	if (!same && !err.code)
+		*files = count_files(&w, &f, &limit);
 	fetch_release(&f);
 	workspace_close(&w);
 	if (same) /* all of it has come back */

@@ -2,13 +2,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/run/run.h"
-#include "cmd/sandbox/copy.h"
+#include "cmd/run/run_uploaded.h"
+#include "cmd/sandbox/upload.h"
 
 enum {
 	SHOWN_MOST = 20,          /* files of a tree that get a line */
@@ -32,6 +35,8 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 struct tree_log {
 	const struct run *run;
 	struct transfer_option *transfer;
+	const struct upload_target *upload; /* or NULL */
+	struct listing uploaded;
 	int64_t shown; /* that got a line, or would have */
 };
 
@@ -58,6 +63,17 @@ static void on_skipped(void *arg, struct str name, const char *why)
 	list_entry(arg, name, why);
 }
 
+static void note_entry(struct tree_log *log, struct str name)
+{
+	const struct upload_target *u = log->upload;
+	char *local = xasprintf("%s/%.*s", u->local, (int)name.len, name.ptr);
+	char *target = xasprintf("%s/%.*s", u->target, (int)name.len, name.ptr);
+
+	run_uploaded(&log->uploaded, &log->run->box.sandbox, local, target);
+	free(local);
+	free(target);
+}
+
 static void on_carried(void *arg, struct str name)
 {
 	struct tree_log *log = arg;
@@ -65,6 +81,8 @@ static void on_carried(void *arg, struct str name)
 	if (log->shown++ < SHOWN_MOST)
 		print_line(log->run->app, "  %.*s", (int)name.len, name.ptr);
 	list_entry(log, name, NULL);
+	if (log->upload)
+		note_entry(log, name);
 }
 
 static void report_copied(const struct run *r, const struct transfer_option *t)
@@ -79,50 +97,107 @@ static void report_copied(const struct run *r, const struct transfer_option *t)
 		   n == 1 ? "" : "s", t->skipped ? ", not all" : "");
 }
 
+/* upload: where it goes, for one that goes up. */
 static void run_transfer(struct run *r, struct sandbox *sb,
-			 struct transfer_option *t, bool force,
-			 const struct stop *stop)
+			 struct transfer_option *t,
+			 struct upload_target *upload, const struct stop *stop)
 {
-	struct tree_log to = { r, t, 0 };
-	struct archive_log log = { on_skipped, on_carried, &to };
+	struct tree_log to = { .run = r, .transfer = t, .upload = upload };
+	struct archive_log log = { on_skipped, on_carried, NULL, &to };
 	struct copy c = { .sb = sb,
 			  .stop = stop,
 			  .disk = -1,
 			  .log = &log,
-			  .no_replace = !force };
+			  .no_replace = !t->force };
 
 	t->tried = true;
 	t->rc = copy_read_limit(&c, r->app, &t->err);
 	if (t->rc == 0)
-		t->rc = t->uploads
-				? copy_up(&c, t->local, t->remote, &t->err)
-				: copy_down(&c, t->remote, t->local, &t->err);
+		t->rc = upload ? upload_run(&c, upload, &t->err)
+			       : copy_down(&c, t->remote, t->local, &t->err);
 	t->files = c.files;
 	t->links = c.links;
 	t->skipped = c.skipped;
 	t->target = c.target;
+	if (upload)
+		t->refused = upload->refused || t->err.code == ERR_USAGE;
 	if (t->rc == 0)
 		report_copied(r, t);
+	if (t->rc == 0 && upload && !upload->tree)
+		run_uploaded(&to.uploaded, sb, t->local, t->target);
+	run_uploaded_note(r, &to.uploaded);
+}
+
+static void warn_failed(const struct run *r, const struct transfer_option *t)
+{
+	struct buf line = BUF_INIT(NAME_BYTES);
+	struct buf masked = BUF_INIT(NAME_BYTES);
+
+	buf_addf(&line, "--%s %s: %s", t->uploads ? "upload" : "download",
+		 t->uploads ? t->local : t->remote, t->err.message);
+	mask_text(r->app->mask, buf_str(&line), &masked);
+	app_warn_line(masked.ptr);
+	buf_release(&line);
+	buf_release(&masked);
+}
+
+/* One that is refused does not hold up the others. */
+static int fill_all(struct run *r, struct sandbox *sb, struct copy *c,
+		    struct upload_target *uploads, size_t n, struct error *err)
+{
+	size_t refused = 0;
+
+	if (upload_stat(c, uploads, n, err) < 0)
+		return error_wrap(err, "--upload");
+	for (size_t i = 0; i < n; i++) {
+		struct transfer_option *t = &r->options.transfers.list[i];
+
+		run_transfer(r, sb, t, &uploads[i], c->stop);
+		refused += t->refused;
+		if (t->rc == 0)
+			continue;
+		if (!t->refused) {
+			*err = t->err;
+			return error_wrap(err, "--upload %s", t->local);
+		}
+		warn_failed(r, t);
+	}
+	if (!refused)
+		return 0;
+	error_set(err, ERR_REMOTE,
+		  "%zu of %zu uploads would have replaced files in the sandbox",
+		  refused, n);
+	return error_hint(err, "Name another place, or say --force to replace "
+			       "files that are there.");
 }
 
 int run_fill(void *arg, struct sandbox *sb, const struct stop *stop,
 	     struct error *err)
 {
 	struct run *r = arg;
-	struct transfer_options *all = &r->options.transfers;
+	const struct transfer_options *all = &r->options.transfers;
+	struct copy c = { .sb = sb, .stop = stop, .disk = -1 };
+	struct upload_target *uploads;
+	size_t n = 0;
+	int rc;
 
 	if (run_workspace_fill(r, sb, stop, err) < 0)
 		return -1;
-	for (size_t i = 0; i < all->n && all->list[i].uploads; i++) {
-		struct transfer_option *t = &all->list[i];
-
-		run_transfer(r, sb, t, false, stop);
-		if (t->rc == 0)
-			continue;
-		*err = t->err;
-		return error_wrap(err, "--upload %s", t->local);
-	}
-	return 0;
+	while (n < all->n && all->list[n].uploads)
+		n++;
+	if (!n)
+		return 0;
+	uploads = xcalloc(n, sizeof(*uploads));
+	for (size_t i = 0; i < n; i++)
+		uploads[i] =
+			(struct upload_target){ .local = all->list[i].local,
+						.remote = all->list[i].remote,
+						.force = all->force };
+	rc = fill_all(r, sb, &c, uploads, n, err);
+	for (size_t i = 0; i < n; i++)
+		upload_release(&uploads[i]);
+	free(uploads);
+	return rc;
 }
 
 static size_t count_downloads(const struct transfer_options *all)
@@ -147,18 +222,6 @@ static struct stop download_stop(const struct run *r, size_t n)
 	return stop_cleanup(INTERRUPTED_MS);
 }
 
-static void warn_failed(const struct run *r, const struct transfer_option *t)
-{
-	struct buf line = BUF_INIT(NAME_BYTES);
-	struct buf masked = BUF_INIT(NAME_BYTES);
-
-	buf_addf(&line, "--download %s: %s", t->remote, t->err.message);
-	mask_text(r->app->mask, buf_str(&line), &masked);
-	app_warn_line(masked.ptr);
-	buf_release(&line);
-	buf_release(&masked);
-}
-
 int run_download(struct run *r, struct error *err)
 {
 	struct transfer_options *all = &r->options.transfers;
@@ -175,7 +238,7 @@ int run_download(struct run *r, struct error *err)
 
 		if (t->uploads)
 			continue;
-		run_transfer(r, &r->box.sandbox, t, all->force, &stop);
+		run_transfer(r, &r->box.sandbox, t, NULL, &stop);
 		if (t->rc < 0)
 			warn_failed(r, t);
 		if (t->err.code == ERR_CANCELLED)
@@ -236,13 +299,13 @@ void run_transfers_json(const struct run *r, struct buf *out)
 }
 
 /* Finds the two sides among the words. */
-static int read_words(const char *sides[2], bool *force, int n, char **words,
-		      struct error *err)
+static int read_words(const char *sides[2], bool uploads, bool *force, int n,
+		      char **words, struct error *err)
 {
 	int found = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (force && !strcmp(words[i], "--force"))
+		if (!strcmp(words[i], "--force"))
 			*force = true;
 		else if (!strncmp(words[i], "--", 2) || found == 2)
 			return error_set(err, ERR_USAGE,
@@ -253,8 +316,30 @@ static int read_words(const char *sides[2], bool *force, int n, char **words,
 	}
 	return found ? 0
 		     : error_set(err, ERR_USAGE, "say which: %s",
-				 force ? "/download [--force] REMOTE [LOCAL]"
-				       : "/upload LOCAL [REMOTE]");
+				 uploads ? "/upload [--force] LOCAL [REMOTE]"
+					 : "/download [--force] REMOTE "
+					   "[LOCAL]");
+}
+
+static int run_one(struct run *r, struct transfer_option *t,
+		   const struct stop *stop, struct error *err)
+{
+	struct sandbox *sb = &r->box.sandbox;
+	struct copy c = { .sb = sb, .stop = stop, .disk = -1 };
+	struct upload_target u = { .local = t->local,
+				   .remote = t->remote,
+				   .force = t->force };
+	int rc = t->uploads ? upload_stat(&c, &u, 1, err) : 0;
+
+	if (rc == 0) {
+		run_transfer(r, sb, t, t->uploads ? &u : NULL, stop);
+		*err = t->err;
+		rc = t->rc;
+	}
+	if (rc < 0 && t->refused && u.kind == 'f')
+		error_hint(err, "Name another place, or say --force.");
+	upload_release(&u);
+	return rc;
 }
 
 static int run_words(struct run *r, bool uploads, int n, char **words,
@@ -264,25 +349,21 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 	struct stop stop = stop_within(&signals, DOWNLOAD_MS);
 	const char *sides[2] = { NULL, "" };
 	struct transfer_option t = { .uploads = uploads };
-	bool force = false;
 	int rc;
 
 	if (r->host.provider->flags & SANDBOX_UNISOLATED) {
 		error_set(err, ERR_USAGE,
 			  "there is no sandbox: tools work on this machine's "
 			  "files");
-		return error_hint(err, "Start dcode with --sandbox to have "
-				       "one.");
+		return error_hint(err, "/sandbox switch PROVIDER moves this "
+				       "thread into one.");
 	}
-	if (read_words(sides, uploads ? NULL : &force, n, words, err) < 0)
+	if (read_words(sides, uploads, &t.force, n, words, err) < 0)
 		return -1;
 	rc = transfer_option_set(&t, uploads ? "/upload" : "/download",
 				 sides[0], sides[1], err);
-	if (rc == 0) {
-		run_transfer(r, &r->box.sandbox, &t, force, &stop);
-		*err = t.err;
-		rc = t.rc;
-	}
+	if (rc == 0)
+		rc = run_one(r, &t, &stop, err);
 	transfer_option_release(&t);
 	return rc;
 }

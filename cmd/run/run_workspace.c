@@ -14,7 +14,10 @@
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
+#include "cmd/workspace/unsent.h"
+#include "sandbox/background.h"
 #include "session/consent.h"
+#include "workspace/commit.h"
 #include "workspace/send.h"
 
 enum {
@@ -67,6 +70,7 @@ static void list_in_file(const struct filling *f)
 	struct buf text = BUF_INIT(UNSENT_MAX);
 	struct error err = { 0 };
 
+	unsent_sweep(f->r->app); /* those of earlier runs */
 	for (size_t i = 0; i < f->s.n_left; i++) {
 		sanitize_line(str_of(f->s.left[i].path), &text);
 		buf_addf(&text, " (%s)\n", f->s.left[i].why);
@@ -90,6 +94,21 @@ static void list_left(const struct filling *f)
 		list_in_file(f);
 }
 
+static void report_asked(const struct filling *f)
+{
+	struct buf names = BUF_INIT(LINE_MAX_BYTES / 2);
+
+	for (size_t i = 0; i < f->s.n_asked && i < NAMES_SHOWN; i++)
+		buf_addf(&names, "%s%.200s (%s)", i ? ", " : "",
+			 f->s.asked[i].path, f->s.asked[i].why);
+	if (f->s.n_asked > NAMES_SHOWN)
+		buf_addf(&names, ", and %zu more", f->s.n_asked - NAMES_SHOWN);
+	if (f->s.n_asked)
+		print_line(f->r->app, "  %zu included: %s", f->s.n_asked,
+			   names.len ? names.ptr : "");
+	buf_release(&names);
+}
+
 /* "3 not sent: .env (a file of secrets), ..." */
 static void report_left(const struct filling *f)
 {
@@ -109,6 +128,7 @@ static void report_left(const struct filling *f)
 			   names.len ? names.ptr : "",
 			   can_ask ? "; --include PATTERN sends one" : "");
 	list_left(f);
+	report_asked(f);
 	if (f->s.refused)
 		print_line(f->r->app, "  %s %s: it is sent as no repository",
 			   f->name, f->s.refused);
@@ -138,7 +158,7 @@ static void report_history(const struct filling *f,
 			   f->name);
 	else if (res->no_git)
 		print_line(f->r->app, "  no history: the sandbox has no git");
-	else if (!res->has_history)
+	else if (!res->has_history && !res->deferred)
 		app_warn("the sandbox's git did not take the history of %s",
 			 f->name);
 	else
@@ -198,13 +218,15 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 				  .include = f->r->options.include,
 				  .n_include = f->r->options.n_include,
 				  .mask = f->r->app->mask,
+				  .may_defer = !f->r->options.setup,
 				  .progress = on_progress,
 				  .arg = f };
 	struct send_result result;
 	int rc;
 
 	f->began = clock_ms();
-	f->draws = !f->r->options.quiet && isatty(STDERR_FILENO);
+	f->draws = !f->r->options.quiet &&
+		   (isatty(STDERR_FILENO) || f->r->app->terminal);
 	rc = workspace_send(&f->w, &f->s, &q, &result, stop, err);
 	if (f->draws)
 		fputs("\r\033[K", stderr);
@@ -223,6 +245,11 @@ static void report_kept(struct run *r, const struct sync_result *result)
 		print_line(r->app, "✓ Sent what changed here: %zu file%s, %s",
 			   result->n_taken, result->n_taken == 1 ? "" : "s",
 			   size);
+	for (size_t i = 0; i < result->n_asked && i < NAMES_SHOWN; i++)
+		print_line(r->app,
+			   "  %.4000s went because --include asked for"
+			   " it",
+			   result->asked[i]);
 	for (size_t i = 0; i < result->n_kept && i < NAMES_SHOWN; i++)
 		app_warn("%s changed here and in the sandbox: it stays as it is"
 			 " there",
@@ -306,6 +333,8 @@ static int open_tree(struct filling *f, const char *root,
 	if (rc == 0)
 		rc = bring_recover(r->app, &f->w, stop, err);
 	if (rc == 0)
+		records_sweep(r->app, &f->w);
+	if (rc == 0)
 		f->name = strrchr(f->w.root, '/') + 1;
 	return rc;
 }
@@ -326,8 +355,10 @@ static enum decision decide(const struct run *r, bool is_repository,
 	if (r->interactive && secret_terminal(r->app))
 		return SEND_ASKED;
 	print_line(r->app,
-		   "The sandbox starts empty: --workspace repo sends %s"
-		   " there.",
+		   r->box.resumed ? "The sandbox has nothing of %s: --workspace"
+				    " repo sends it there."
+				  : "The sandbox starts empty: --workspace repo"
+				    " sends %s there.",
 		   strrchr(root, '/') + 1);
 	return SEND_NOTHING;
 }
@@ -347,6 +378,17 @@ static int fill(struct filling *f, struct sandbox *sb, const char *root,
 		rc = decision == SEND_TREE ? 1 : ask(f, err);
 	if (rc > 0)
 		rc = send_tree(f, sb, stop, err);
+	return rc;
+}
+
+/* What the setup script sees is whole. */
+static int commit_tree(struct filling *f, struct sandbox *sb,
+		       const struct stop *stop, struct error *err)
+{
+	int rc = commit_begin(&f->w, sb, err);
+
+	if (rc == 0 && f->r->options.setup)
+		rc = background_wait(sb->background, stop, err);
 	return rc;
 }
 
@@ -413,6 +455,8 @@ int run_workspace_fill(struct run *r, struct sandbox *sb,
 		rc = check_project(r, root, err);
 	if (rc == 0 && decision != SEND_NOTHING)
 		rc = fill(&f, sb, root, decision, stop, err);
+	if (rc == 0 && f.w.label)
+		rc = commit_tree(&f, sb, stop, err);
 	select_release(&f.s);
 	workspace_close(&f.w);
 	free(root);

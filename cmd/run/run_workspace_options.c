@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/run/run.h"
+#include "cmd/workspace/limits.h"
 
 enum { HISTORY_MOST = 100000 }; /* commits */
 
@@ -122,6 +123,8 @@ int run_workspace_resolve(struct run_options *o, struct app *app,
 					 "provider");
 	}
 	if (check_tree(o, args, app->unattended, err) < 0)
+		return -1;
+	if (strcmp(o->sandbox, "none") != 0 && limits_check(set, err) < 0)
 		return -1;
 	if (o->workspace && !strcmp(o->workspace, "bind"))
 		return run_bind_resolve(o, set, flag != NULL, err);

@@ -69,6 +69,7 @@ static int add_all(struct transfer_options *t, const struct args *args,
 		char *first = split_side(&spec);
 
 		last->uploads = !strcmp(name, "--upload");
+		last->force = t->force;
 		rc = transfer_option_set(last, name, first, spec, err);
 		free(first);
 	}
@@ -80,10 +81,11 @@ int transfer_options_read(struct transfer_options *t, const struct args *args,
 {
 	t->list = xcalloc(ARGS_MOST, sizeof(*t->list));
 	t->force = args_flag(args, "force");
-	if (t->force && !args_value(args, "download"))
+	if (t->force && !args_value(args, "download") &&
+	    !args_value(args, "upload"))
 		return error_set(err, ERR_USAGE,
-				 "--force requires --download: it lets "
-				 "downloads replace local files");
+				 "--force requires --upload or --download: it "
+				 "lets them replace files");
 	if (add_all(t, args, "--upload", err) < 0)
 		return -1;
 	return add_all(t, args, "--download", err);
@@ -122,12 +124,59 @@ static int check_transfer(const struct transfer_option *t, bool force,
 	return rc;
 }
 
+/* A name for the place that it goes to, as far as it is known. Owned. */
+static char *place_of(const struct transfer_option *t)
+{
+	char *target = t->uploads ? copy_join(t->remote, true, t->local)
+				  : copy_local_target(t->local, t->remote);
+	char *slash = t->uploads ? NULL : strrchr(target, '/');
+	char *parent = slash ? xstrndup(target, (size_t)(slash - target) + 1)
+			     : xstrdup(".");
+	char *real = t->uploads ? NULL : realpath(parent, NULL);
+	char *place = real ? path_join(real, slash ? slash + 1 : target)
+			   : xstrdup(target);
+
+	free(target);
+	free(parent);
+	free(real);
+	return place;
+}
+
+/* Two of one direction that go to the same place. */
+static int check_two(const struct transfer_option *a,
+		     const struct transfer_option *b, struct error *err)
+{
+	char *first = place_of(a);
+	char *second = place_of(b);
+	int rc = 0;
+
+	if (a->uploads == b->uploads && !strcmp(first, second)) {
+		error_set(err, ERR_USAGE, "%s and %s both go to %s",
+			  a->uploads ? a->local : a->remote,
+			  a->uploads ? b->local : b->remote, first);
+		rc = error_hint(err, "Name another place for one of them.");
+	}
+	free(first);
+	free(second);
+	return rc;
+}
+
+static int check_option(const struct transfer_options *t, size_t i,
+			struct error *err)
+{
+	int rc = check_transfer(&t->list[i], t->force, err);
+
+	for (size_t k = 0; k < i && rc == 0; k++)
+		rc = check_two(&t->list[k], &t->list[i], err);
+	return rc;
+}
+
 int transfer_options_check(const struct transfer_options *t, struct error *err)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct transfer_option *one = &t->list[i];
 
-		if (check_transfer(one, t->force, err) < 0) {
+		if (check_option(t, i, err) < 0) {
 			err->code = ERR_USAGE;
 			return error_wrap(err, "argument %s",
 					  one->uploads ? "--upload"

@@ -11,7 +11,9 @@ struct transfer_option {
 	bool uploads;
 	char *local;  /* owned */
 	char *remote; /* owned; "": the sandbox's working directory */
+	bool force;   /* replace files that are there */
 	bool tried;
+	bool refused;       /* all or a part: something else is in its place */
 	int rc;             /* -1: it failed, err says why */
 	char *target;       /* owned: where it went, or NULL */
 	int64_t files;      /* that were copied, */
@@ -26,7 +28,7 @@ struct transfer_option {
 struct transfer_options { /* zeroed, or filled by transfer_options_read() */
 	struct transfer_option *list; /* owned */
 	size_t n;
-	bool force; /* downloads may replace local files */
+	bool force; /* files may be replaced, there and here */
 };
 
 /* Sets what is copied from where to where; "" as second is the directory there,
@@ -41,7 +43,7 @@ void transfer_option_release(struct transfer_option *t);
 int transfer_options_read(struct transfer_options *t, const struct args *args,
 			  struct error *err);
 /* Errors that can be found before there is a sandbox: what is to be sent is
- * missing, or a place for what comes back is taken. */
+ * missing, a place for what comes back is taken, or two have one target. */
 int transfer_options_check(const struct transfer_options *t, struct error *err);
 void transfer_options_release(struct transfer_options *t);
 

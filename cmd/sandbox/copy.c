@@ -133,6 +133,11 @@ int copy_download(struct copy *c, const char *remote, copy_write *write,
 	return t.error == FILE_OK ? 0 : copy_failed(c, &t, err);
 }
 
+void copy_set_tar(struct copy *c, char kind)
+{
+	c->tar = kind == 't' ? "tar" : kind == 'b' ? "busybox tar" : NULL;
+}
+
 /* 'd' directory, 'f' anything else that exists, 'n' nothing. Also looks for a
  * tar there. */
 static int remote_kind(struct copy *c, const char *path, char *kind,
@@ -153,7 +158,7 @@ static int remote_kind(struct copy *c, const char *path, char *kind,
 	rc = copy_script(c, buf_str(&script), &out, "looking at the path", err);
 	*kind = out.len ? out.ptr[0] : 'n';
 	if (rc == 0 && out.len > 2)
-		c->tar = out.ptr[2] == 't' ? "tar" : "busybox tar";
+		copy_set_tar(c, out.ptr[2]);
 	buf_release(&script);
 	buf_release(&out);
 	return rc;
@@ -183,8 +188,7 @@ static bool ends_in_slash(const char *path)
 	return len && path[len - 1] == '/';
 }
 
-/* Into an existing directory a copy goes under its own name, as with cp. */
-static char *into(const char *target, bool is_directory, const char *source)
+char *copy_join(const char *target, bool is_directory, const char *source)
 {
 	char *name = last_name(source);
 	char *path = is_directory && name[0] ? join_path(target, name)
@@ -197,8 +201,7 @@ static char *into(const char *target, bool is_directory, const char *source)
 	return path;
 }
 
-/* Relative ones are of the sandbox's working directory. Owned. */
-static char *remote_path(const struct copy *c, const char *path)
+char *copy_remote_path(const struct copy *c, const char *path)
 {
 	const char *workdir = c->sb->workdir ? c->sb->workdir : "/";
 
@@ -209,13 +212,13 @@ static char *remote_path(const struct copy *c, const char *path)
  * the end asks for; else the bytes become a file. */
 static int up_stdin(struct copy *c, const char *remote, struct error *err)
 {
-	char *path = remote_path(c, remote);
+	char *path = copy_remote_path(c, remote);
 	char kind = 'n';
 	int rc = copy_check_stdin(err);
 
 	if (rc == 0)
 		rc = remote_kind(c, path, &kind, err);
-	c->target = into(path, false, "");
+	c->target = copy_join(path, false, "");
 	if (rc == 0)
 		rc = kind == 'd' || ends_in_slash(path)
 			     ? copy_tree_in(c, c->target, err)
@@ -251,34 +254,37 @@ int copy_check_local(const char *local, struct error *err)
 	return fd < 0 ? -1 : 0;
 }
 
-static int up(struct copy *c, const char *local, const char *remote,
-	      struct error *err)
+int copy_up_to(struct copy *c, const char *local, const char *target,
+	       struct error *err)
 {
 	struct stat st;
 	int fd = open_local(local, &st, err);
-	char kind = 'n';
 	int rc;
 
 	if (fd < 0)
 		return -1;
-	rc = remote_kind(c, remote, &kind, err);
-	c->target = into(remote, kind == 'd' || ends_in_slash(remote), local);
-	if (rc == 0)
-		rc = S_ISDIR(st.st_mode)
-			     ? copy_tree_up(c, fd, c->target, err)
-			     : copy_file_up(c, fd, (int)st.st_mode & 0777,
-					    c->target, err);
+	rc = S_ISDIR(st.st_mode)
+		     ? copy_tree_up(c, fd, target, err)
+		     : copy_file_up(c, fd, (int)st.st_mode & 0777, target, err);
 	c->files += rc == 0 && S_ISREG(st.st_mode);
 	close(fd);
 	return rc;
 }
 
-int copy_up(struct copy *c, const char *local, const char *remote,
-	    struct error *err)
+/* As cp does it: into an existing directory under its own name. Relative remote
+ * paths are of the working directory there. */
+static int up(struct copy *c, const char *local, const char *remote,
+	      struct error *err)
 {
-	char *path = remote_path(c, remote);
-	int rc = up(c, local, path, err);
+	char *path = copy_remote_path(c, remote);
+	char kind = 'n';
+	int rc = copy_check_local(local, err);
 
+	if (rc == 0)
+		rc = remote_kind(c, path, &kind, err);
+	c->target = copy_join(path, kind == 'd' || ends_in_slash(path), local);
+	if (rc == 0)
+		rc = copy_up_to(c, local, c->target, err);
 	free(path);
 	return rc;
 }
@@ -288,7 +294,7 @@ char *copy_local_target(const char *local, const char *remote)
 	struct stat st;
 	bool directory = stat(local, &st) == 0 && S_ISDIR(st.st_mode);
 
-	return into(local, directory || ends_in_slash(local), remote);
+	return copy_join(local, directory || ends_in_slash(local), remote);
 }
 
 int copy_check_free(const char *target, struct error *err)
@@ -331,7 +337,7 @@ static int down(struct copy *c, const char *remote, const char *local,
 	if (kind == 'n')
 		return error_set(err, ERR_NOT_FOUND,
 				 "there is no %s in the sandbox", remote);
-	source = into(remote, false, "");
+	source = copy_join(remote, false, "");
 	if (!pipe)
 		rc = down_to(c, kind, source, local, err);
 	else if (kind == 'd')
@@ -345,7 +351,7 @@ static int down(struct copy *c, const char *remote, const char *local,
 int copy_down(struct copy *c, const char *remote, const char *local,
 	      struct error *err)
 {
-	char *path = remote_path(c, remote);
+	char *path = copy_remote_path(c, remote);
 	int rc = down(c, path, local, err);
 
 	free(path);
@@ -418,7 +424,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	else if (!strcmp(args->argv[0], "-"))
 		rc = up_stdin(&c, to, err);
 	else
-		rc = copy_up(&c, args->argv[0], to, err);
+		rc = up(&c, args->argv[0], to, err);
 	free(c.target);
 	supervise_forget(&sb);
 	sandbox_release(&sb);

@@ -22,9 +22,12 @@ struct copy {
 	int64_t received; /* of them */
 	int disk;         /* open file or directory on the disk that they go
 			     to; -1: to a pipe */
-	bool no_replace;  /* a local file, nor add to a local directory */
-	char *target;     /* where it goes, once known; the caller frees it */
-	bool unread;      /* nobody reads standard output any more */
+	/* What of a tree that goes up is left out; as archive_log.refuse. */
+	const char *(*refuse)(void *arg, struct str name, mode_t type);
+	void *refuse_arg;
+	bool no_replace; /* a local file, nor add to a local directory */
+	char *target;    /* where it goes, once known; the caller frees it */
+	bool unread;     /* nobody reads standard output any more */
 	/* Why nothing more may come, once code is set: a transfer that was
 	 * refused for it keeps its first words only. */
 	struct error full;
@@ -32,15 +35,21 @@ struct copy {
 
 /* Sets limit from the settings. */
 int copy_read_limit(struct copy *c, struct app *app, struct error *err);
-/* A local file or directory to a remote path, as cp does it: into an existing
- * directory under its own name. Relative remote paths are of the working
- * directory there. */
-int copy_up(struct copy *c, const char *local, const char *remote,
-	    struct error *err);
+/* A local file or directory to this very path, which is absolute. */
+int copy_up_to(struct copy *c, const char *local, const char *target,
+	       struct error *err);
+/* An absolute path for one that may be of the working directory there. Owned.
+ */
+char *copy_remote_path(const struct copy *c, const char *path);
+/* Where a copy of source goes: into the directory target under its own name, or
+ * to target. Owned. */
+char *copy_join(const char *target, bool is_directory, const char *source);
+/* Sets how the sandbox's tar is called: 't' tar, 'b' busybox. */
+void copy_set_tar(struct copy *c, char kind);
 /* The other way; local "-": standard output. */
 int copy_down(struct copy *c, const char *remote, const char *local,
 	      struct error *err);
-/* Whether copy_up() can read it: a file or a directory. */
+/* Whether copy_up_to() can read it: a file or a directory. */
 int copy_check_local(const char *local, struct error *err);
 /* Where copy_down() would put it. Owned. */
 char *copy_local_target(const char *local, const char *remote);

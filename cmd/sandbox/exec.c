@@ -12,8 +12,10 @@
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/stdin.h"
+#include "cmd/workspace/tree.h"
 #include "sandbox/quote.h"
 #include "sandbox/supervise/supervise.h"
+#include "workspace/commit.h"
 
 enum {
 	INPUT_MAX = 256 << 20,  /* bytes of standard input passed on */
@@ -188,6 +190,23 @@ static void print_notice(void *arg, const char *line)
 	app_warn_line(line);
 }
 
+/* Another dcode may still make the commit of the tree, or was killed before it
+ * was made: the command waits for it, as those of the agent do. */
+static void begin_commit(struct app *app, const struct target *t,
+			 struct sandbox *sb, const struct stop *stop)
+{
+	struct workspace w = { 0 };
+	struct error err = { 0 };
+	int rc = t->label[0] ? tree_find_label(&w, app, t->label, stop, &err)
+			     : 1;
+
+	if (rc == 0)
+		rc = commit_begin(&w, sb, &err);
+	if (rc < 0)
+		app_warn("the commit of the tree there: %s", err.message);
+	workspace_close(&w);
+}
+
 static int execute(struct exec_run *run, struct target *t,
 		   const struct args *args, struct exec_result *res,
 		   struct error *err)
@@ -201,6 +220,7 @@ static int execute(struct exec_run *run, struct target *t,
 
 	if (rc < 0)
 		return -1;
+	begin_commit(run->app, t, &sb, &stop);
 	rc = give_input(t, args, &input, &stop, err);
 	if (rc == 0) {
 		command_line(args, &line);

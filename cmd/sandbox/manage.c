@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/workspace/save.h"
+#include "cmd/workspace/unsent.h"
 
 static void note_label(void *arg, const struct sandbox_info *info)
 {
@@ -136,6 +137,7 @@ int sandbox_cmd_delete(struct app *app, const struct args *args)
 			putchar('\n');
 		}
 	}
+	unsent_sweep(app);
 	buf_adds(&data, "]}");
 	if (app->json && !first.code)
 		app_envelope("sandbox rm", &data);
@@ -275,6 +277,8 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 		request.providers = registry_list(registry);
 		rc = lifecycle_gc(&request, &left, &stop, &err);
 	}
+	if (rc == 0 && !request.dry_run)
+		unsent_sweep(app);
 	buf_addf(&c.items, "],\"left\":%zu}", left);
 	if (rc == 0 && app->json)
 		app_envelope("sandbox gc", &c.items);

@@ -84,6 +84,13 @@ static void carried(void *arg, struct str name)
 		c->log->carried(c->log->arg, name);
 }
 
+static const char *refuse(void *arg, struct str name, mode_t type)
+{
+	const struct copy *c = arg;
+
+	return c->refuse ? c->refuse(c->refuse_arg, name, type) : NULL;
+}
+
 static void count(struct copy *c, const struct archive_counts *n)
 {
 	c->files += n->files;
@@ -239,7 +246,7 @@ int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 
 int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 {
-	struct archive_log to_user = { skipped, carried, c };
+	struct archive_log to_user = { skipped, carried, refuse, c };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
 	struct stat st;
@@ -358,7 +365,7 @@ static void *relay_thread(void *arg)
 {
 	struct tar_relay *r = arg;
 	struct archive_input from = { relay_pull, relay_store, r };
-	struct archive_log to_user = { skipped, carried, r->copy };
+	struct archive_log to_user = { skipped, carried, NULL, r->copy };
 
 	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
 	shutdown(r->out, SHUT_RDWR);

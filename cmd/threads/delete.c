@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "cmd/print.h"
+#include "cmd/threads/history_sweep.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "cmd/workspace/unsent.h"
 #include "session/thread_label.h"
 
 struct leaving {
@@ -106,6 +108,10 @@ int threads_cmd_delete(struct app *app, const struct args *args)
 		app->json = false; /* one document: errors go to stderr */
 		status = app_fail(app, &err);
 		app->json = as_json;
+	}
+	if (!dry) {
+		unsent_sweep(app);
+		history_sweep(app);
 	}
 	buf_addc(&json, ']');
 	if (app->json)

@@ -12,6 +12,7 @@
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "model/money/money.h"
 
 enum { LIMIT = 20, CELL_MOST = 1 << 14 };
 
@@ -60,8 +61,7 @@ static const char *show_time(const struct thread_table *l, int64_t ms,
 			   : threads_age(ms, room);
 }
 
-/* "~/x" for what is in the home directory. Owned. */
-static char *short_path(const struct app *app, const char *path)
+char *threads_short_path(const struct app *app, const char *path)
 {
 	const char *home = settings_home(app->settings);
 	size_t len = home ? strlen(home) : 0;
@@ -76,7 +76,7 @@ static char *short_path(const struct app *app, const char *path)
 static void print_patch(struct thread_table *l, const struct thread *t)
 {
 	char *path = saved_patch_find(l->app, t->id);
-	char *shown = path ? short_path(l->app, path) : NULL;
+	char *shown = path ? threads_short_path(l->app, path) : NULL;
 
 	if (path) {
 		printf("%*s", THREADS_ID + 2, "");
@@ -93,7 +93,7 @@ static void print_row(struct thread_table *l, const struct thread *t)
 	struct thread_sandbox box;
 	char room[2 * THREADS_SHORT];
 	char id[THREADS_ID + 1];
-	char *cwd = short_path(l->app, t->cwd);
+	char *cwd = threads_short_path(l->app, t->cwd);
 
 	threads_read_sandbox(l->store, t->label, &box);
 	snprintf(id, sizeof(id), "%s", t->id);
@@ -109,6 +109,7 @@ static void print_row(struct thread_table *l, const struct thread *t)
 	snprintf(room, sizeof(room), "%" PRId64, t->messages);
 	print_cell(l->app, room, 4);
 	print_cell(l->app, threads_count(t->input + t->output, room), 6);
+	print_cell(l->app, t->cost < 0 ? "-" : money_short(t->cost, room), 7);
 	print_cell(l->app, threads_place(t, &box, room), 14);
 	print_cell(l->app, cwd, l->verbose ? 40 : 24);
 	print_cell(l->app, t->title, l->verbose ? 0 : 48);
@@ -126,8 +127,9 @@ static void print_table(struct thread_table *l, int64_t limit)
 	printf("%-13s  %-*s  ", "THREAD", when, "USED");
 	if (l->verbose)
 		printf("%-*s  %-16s  ", when, "BEGUN", "BRANCH");
-	printf("%-26s  %-4s  %-6s  %-14s  %-*s  %s\n", "MODEL", "MSGS",
-	       "TOKENS", "SANDBOX", l->verbose ? 40 : 24, "DIRECTORY", "TITLE");
+	printf("%-26s  %-4s  %-6s  %-7s  %-14s  %-*s  %s\n", "MODEL", "MSGS",
+	       "TOKENS", "COST", "SANDBOX", l->verbose ? 40 : 24, "DIRECTORY",
+	       "TITLE");
 	for (size_t i = 0; i < l->n; i++)
 		print_row(l, &l->threads[i]);
 	if ((int64_t)l->n == limit)

@@ -7,8 +7,10 @@
 #include "base/stop.h"
 #include "base/str.h"
 #include "cmd/print.h"
+#include "cmd/threads/history_sweep.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "cmd/workspace/unsent.h"
 #include "session/ledger.h"
 
 struct pruned {
@@ -138,6 +140,10 @@ int threads_cmd_prune(struct app *app, const struct args *args)
 		rc = thread_prune(p.store, &what, report, &p, &err);
 	if (rc == 0 && p.n && !p.dry)
 		store_compact(p.store);
+	if (rc == 0 && !p.dry) {
+		unsent_sweep(app);
+		history_sweep(app);
+	}
 	if (rc == 0)
 		print_end(&p);
 	buf_release(&p.json);

@@ -14,6 +14,7 @@
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
 #include "session/thread_label.h"
+#include "ui/todo_view.h"
 
 enum {
 	TEXT_MOST = 64 << 20,
@@ -51,10 +52,31 @@ static void print_clean(struct app *app, const char *text, const char *indent,
 	buf_release(&clean);
 }
 
+/* The steps that a call sets, a line each; false: it sets none. */
+static bool print_todos(struct app *app, const struct part *p)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	struct todos t = { 0 };
+	bool sets = todos_read(&t, p);
+
+	if (sets) {
+		todo_view_count(&t, &text);
+		printf("* %s: %s\n", p->name, text.ptr);
+		buf_clear(&text);
+		todo_view_text(&t, &text);
+		print_clean(app, t.n ? text.ptr : "", "  ", 0);
+	}
+	buf_release(&text);
+	todos_release(&t);
+	return sets;
+}
+
 static void print_call(struct app *app, const struct part *p)
 {
 	struct buf line = BUF_INIT(TEXT_MOST);
 
+	if (print_todos(app, p))
+		return;
 	print_add_line(app, &line, p->name);
 	buf_addc(&line, ' ');
 	print_add_line(app, &line, p->args);
@@ -69,7 +91,8 @@ static void print_part(struct app *app, enum role role, const struct part *p)
 	else if (p->kind == PART_TOOL_RESULT)
 		print_clean(app, p->text, p->failed ? "  ! " : "  | ",
 			    RESULT_LINES);
-	else if (p->kind == PART_TEXT)
+	else if (p->kind == PART_TEXT ||
+		 (p->kind == PART_MEDIA && role == ROLE_USER))
 		print_clean(app, p->text, role == ROLE_USER ? "> " : "", 0);
 }
 
@@ -95,6 +118,7 @@ static void add_part(struct showing *s, const struct part *p, bool first)
 		[PART_THINKING] = "thinking",
 		[PART_TOOL_CALL] = "tool_call",
 		[PART_TOOL_RESULT] = "tool_result",
+		[PART_MEDIA] = "media",
 	};
 	const struct {
 		const char *key, *value;
@@ -245,7 +269,7 @@ static void print_facts(struct app *app, struct store *s,
 	if (box.name[0])
 		print_fact(app, "", box.name);
 	(void)thread_label_each(s, t->no, NULL, add_sandbox, &past, &ignored);
-	if (t->imported && t->sandbox[0])
+	if (t->imported && !t->model[0] && t->sandbox[0])
 		print_fact(app, "on offer", t->sandbox);
 	if (t->imported)
 		print_fact(app, "imported", t->origin);

@@ -12,6 +12,7 @@
 #include "cmd/print.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "model/money/money.h"
 #include "session/ledger.h"
 
 enum { TEXT_MOST = 64 << 20 };
@@ -93,6 +94,8 @@ static void add_patch(struct app *app, const struct thread *t, struct buf *out)
 void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 		      struct buf *out)
 {
+	char money[MONEY_SIZE];
+
 	print_add_member(app, out, "thread_id", t->id);
 	buf_addc(out, ',');
 	print_add_member(app, out, "title", t->title);
@@ -104,6 +107,9 @@ void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 		 ",\"message_count\":%" PRId64 ",\"input_tokens\":%" PRId64
 		 ",\"output_tokens\":%" PRId64 ",",
 		 t->messages, t->input, t->output);
+	buf_addf(out, "\"cost_usd\":%s,",
+		 t->cost < 0 || t->unpriced ? "null"
+					    : money_json(t->cost, money));
 	print_add_member(app, out, "cwd", t->cwd);
 	buf_addc(out, ',');
 	print_add_member(app, out, "git_branch", t->branch);

@@ -36,6 +36,8 @@ enum { THREADS_SHORT = 24 };
 const char *threads_age(int64_t ms, char room[THREADS_SHORT]);
 /* "950", "12.3k", "4.5M" */
 const char *threads_count(int64_t n, char room[THREADS_SHORT]);
+/* "~/x" for what is in the home directory. Owned. */
+char *threads_short_path(const struct app *app, const char *path);
 /* "docker live", "docker", "none" */
 const char *threads_place(const struct thread *t,
 			  const struct thread_sandbox *box,

@@ -14,8 +14,6 @@
 
 enum { JSON_MAX = 64 << 20 };
 
-#define NO_SANDBOX "here" /* the label of a workspace without one */
-
 static const struct arg_row apply_options[] = {
 	{ "conflicts", 0, ARG_FLAG, NULL,
 	  "Write conflicts too, with git's markers; else nothing is written" },
@@ -26,7 +24,8 @@ static const struct arg_row apply_options[] = {
 	{ "interactive", 0, ARG_FLAG, NULL,
 	  "Ask for each file and hunk, as git add -p does" },
 	{ "partial", 0, ARG_FLAG, NULL,
-	  "Where something in the sandbox is refused, take the rest" },
+	  "Where something in the sandbox is refused, or has no place in the "
+	  "tree here, take the rest" },
 	{ "patch", 0, ARG_VALUE, "FILE",
 	  "Apply this git patch, not a sandbox's changes; - reads it from "
 	  "standard input" },
@@ -133,7 +132,7 @@ static int apply_thread(struct bring *b, const struct args *args,
 		rc = bring_run(b, stop, err);
 	if (rc == 0) {
 		report(b, false);
-		tree_report(b->app, &f);
+		tree_report(b->app, &f, tree_is_gone(&t));
 	}
 	fetch_release(&f);
 	free(include);
@@ -152,7 +151,8 @@ static int open_here(struct workspace *w, struct app *app,
 	char *root = state ? user_repo_root(settings_cwd(app->settings),
 					    &is_repository, err)
 			   : NULL;
-	int rc = root ? workspace_open(w, state, root, NO_SANDBOX, stop, err)
+	int rc = root ? workspace_open(w, state, root, WORKSPACE_NO_SANDBOX,
+				       stop, err)
 		      : -1;
 
 	free(state);
@@ -186,6 +186,7 @@ static int run_apply(struct app *app, const struct args *args)
 			     .index = args_flag(args, "index"),
 			     .force = args_flag(args, "force"),
 			     .interactive = args_flag(args, "interactive"),
+			     .partial = args_flag(args, "partial"),
 			     .branch = args_value(args, "branch"),
 			     .patch = args_value(args, "patch") },
 	};

@@ -35,7 +35,8 @@ static int on_base(void *arg, const struct apply_plan *p, struct error *err)
 	struct bring *b = arg;
 	struct stop stop = stop_cleanup(BASE_MS);
 
-	return shared_move(b->workspace, p->label, p->base_after, &stop, err);
+	return shared_move(b->workspace, p->label, p->base_before,
+			   p->base_after, &stop, err);
 }
 
 static int open_journal(struct bring *b, struct journal *j,
@@ -174,6 +175,7 @@ static int merge_tree(struct bring *b, struct journal *j,
 		.stage = bring_index,
 		.stage_arg = b,
 	};
+	struct user_attributes a = { 0 };
 	int rc;
 
 	memcpy(base, w->base, sizeof(base));
@@ -183,9 +185,31 @@ static int merge_tree(struct bring *b, struct journal *j,
 	rc = snapshot(b, b->options.patch ? NULL : base, ours, stop, err);
 	if (rc == 0 && b->options.patch)
 		rc = bring_patch(b, ours, base, stop, err);
+	else if (rc == 0 && b->options.partial)
+		rc = bring_partial(b, ours, stop, err);
 	if (rc == 0)
+		user_repo_attributes(u, &w->git,
+				     settings_home(b->app->settings), &a, stop);
+	if (rc == 0) {
+		q.attributes.info = buf_str(&a.info);
+		q.attributes.global = buf_str(&a.global);
 		rc = apply_merge(&b->result, j, &q, stop, err);
+	}
+	user_repo_attributes_release(&a);
 	free(index);
+	return rc;
+}
+
+/* The commit stands, also where that cannot be remembered. */
+static int branch_off(struct bring *b, const struct stop *stop,
+		      struct error *err)
+{
+	struct error ignored = { 0 };
+	int rc = bring_branch(b, stop, err);
+
+	if (rc == 0 && b->commit[0] && !b->n_left_out && !b->options.patch)
+		(void)shared_set_branched(b->workspace, b->theirs, stop,
+					  &ignored);
 	return rc;
 }
 
@@ -203,7 +227,7 @@ int bring_run(struct bring *b, const struct stop *stop, struct error *err)
 	if (rc == 0 && !b->nothing && b->options.interactive)
 		rc = bring_pick(b, stop, err);
 	if (rc == 0 && !b->nothing && b->options.branch)
-		rc = bring_branch(b, stop, err);
+		rc = branch_off(b, stop, err);
 	else if (rc == 0 && !b->nothing)
 		rc = check_branch(b, &u, err) < 0
 			     ? -1
@@ -215,11 +239,12 @@ int bring_run(struct bring *b, const struct stop *stop, struct error *err)
 
 int bring_undo(struct bring *b, const struct stop *stop, struct error *err)
 {
+	struct apply_undo_request q = { b->options.force, bring_unstage, b };
 	struct journal j;
 	int rc = open_journal(b, &j, stop, err);
 
 	if (rc == 0)
-		rc = apply_undo(&b->result, &j, b->options.force, err);
+		rc = apply_undo(&b->result, &j, &q, err);
 	journal_close(&j);
 	return rc;
 }

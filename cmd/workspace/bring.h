@@ -18,6 +18,7 @@ struct bring_options {      /* all borrowed */
 	bool index;         /* --index */
 	bool force;         /* --force */
 	bool interactive;   /* --interactive */
+	bool partial;       /* --partial */
 	const char *branch; /* --branch NAME, or NULL */
 	const char *patch;  /* --patch FILE, or NULL */
 };
@@ -31,8 +32,10 @@ struct bring { /* start from { .app = ..., ... } */
 	char theirs[GIT_OID];        /* the sandbox's commit */
 	/* out */
 	struct apply_result result;
-	char commit[GIT_OID]; /* with --branch: the commit made, ... */
-	char **left_out;      /* ... without these files of submodules */
+	char commit[GIT_OID]; /* with --branch: the commit made */
+	/* Without these: files of submodules with --branch, else what meets a
+	 * file or directory of the user's with --partial. */
+	char **left_out;
 	size_t n_left_out;
 	bool nothing; /* the sandbox has changed nothing */
 };
@@ -55,9 +58,20 @@ void bring_release(struct bring *b);
 /* Parts of it. */
 int bring_index(void *bring, const char *before, const char *after,
 		struct apply_file *files, size_t n, struct error *err);
+/* Takes what --index staged out of the index again: apply_undo_request. */
+int bring_unstage(void *bring, const struct apply_unstage *q,
+		  struct error *err);
 int bring_branch(struct bring *b, const struct stop *stop, struct error *err);
+/* Whether a branch of this name can be made: what is wrong with it can be said
+ * before there are changes. */
+int bring_branch_check(struct bring *b, const struct stop *stop,
+		       struct error *err);
 /* Asks which changes come; theirs is then the base with these. */
 int bring_pick(struct bring *b, const struct stop *stop, struct error *err);
+/* --partial: takes out of theirs what is in a directory there and below a file
+ * or link of the user's here, or the reverse. */
+int bring_partial(struct bring *b, const char *ours, const struct stop *stop,
+		  struct error *err);
 /* Sets theirs (and base) from --patch. */
 int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
 		const struct stop *stop, struct error *err);

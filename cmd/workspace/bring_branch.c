@@ -135,8 +135,8 @@ static int check_name(struct branching *k, struct error *err)
 	} else if (rc == 0 && k->old[0] && !k->bring->options.force) {
 		rc = error_set(err, ERR_USAGE, "branch %s exists already",
 			       name);
-		error_hint(err, "Give another name, or --force to replace"
-				" it.");
+		error_hint(err, "Give another name; dcode apply --force"
+				" replaces it.");
 	}
 	return rc;
 }
@@ -413,29 +413,62 @@ static int commit_merge(struct branching *k, struct error *err)
 	return rc;
 }
 
+/* The commit goes on top of one. */
+static int check_commit(const struct branching *k, struct error *err)
+{
+	if (k->user.repo.head[0])
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "--branch: the repository has no commit yet");
+}
+
+int bring_branch_check(struct bring *b, const struct stop *stop,
+		       struct error *err)
+{
+	struct branching k = { .bring = b, .stop = stop };
+	int rc = user_git_open(&k.user, b->workspace, stop, err);
+
+	if (rc < 0)
+		return error_wrap(err, "--branch");
+	k.ref = xasprintf("refs/heads/%s", b->options.branch);
+	rc = check_commit(&k, err);
+	if (rc == 0)
+		rc = check_name(&k, err);
+	user_git_close(&k.user);
+	free(k.ref);
+	return rc;
+}
+
 int bring_branch(struct bring *b, const struct stop *stop, struct error *err)
 {
 	struct workspace *w = b->workspace;
 	struct branching k = { .bring = b, .git = w->git, .stop = stop };
 	char ours[GIT_OID], theirs[GIT_OID];
-	struct merge_sides sides = { w->base, ours, theirs };
+	struct merge_sides sides = { .base = w->base,
+				     .ours = ours,
+				     .theirs = theirs };
+	struct user_attributes a = { 0 };
 	int rc = user_git_open(&k.user, w, stop, err);
 
 	if (rc < 0)
 		return error_wrap(err, "--branch");
 	k.ref = xasprintf("refs/heads/%s", b->options.branch);
 	k.git.objects = k.user.objects;
-	if (!k.user.repo.head[0])
-		rc = error_set(err, ERR_USAGE,
-			       "--branch: the repository has no commit yet");
+	rc = check_commit(&k, err);
 	if (rc == 0)
 		rc = check_name(&k, err);
 	if (rc == 0)
 		rc = make_sides(&k, ours, theirs, err);
 	if (rc == 0)
+		user_repo_attributes(&k.user.repo, &w->git,
+				     settings_home(b->app->settings), &a, stop);
+	sides.attributes.info = buf_str(&a.info);
+	sides.attributes.global = buf_str(&a.global);
+	if (rc == 0)
 		rc = merge_compute(&b->result.merge, &k.git, &sides, stop, err);
 	if (rc == 0 && !b->result.merge.n)
 		rc = commit_merge(&k, err);
+	user_repo_attributes_release(&a);
 	user_git_close(&k.user);
 	free(k.ref);
 	return rc;

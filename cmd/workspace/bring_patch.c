@@ -42,6 +42,21 @@ static int split_conflicts(struct tree_index *base, struct tree_index *theirs,
 	return tree_index_update(theirs, stop, err);
 }
 
+/* Whether git finds no file's changes in it. */
+static bool is_empty(const struct git *g, struct str patch,
+		     const struct stop *stop)
+{
+	const char *argv[] = { "apply", "--numstat", "--allow-empty", "-",
+			       NULL };
+	struct buf out = BUF_INIT(PATCH_MAX);
+	struct git_request r = { .argv = argv, .input = patch, .out = &out };
+	struct error ignored = { 0 };
+	bool empty = git_run(g, &r, stop, &ignored) == 0 && !out.len;
+
+	buf_release(&out);
+	return empty;
+}
+
 static int run_apply(const struct git *g, struct str patch, struct buf *left,
 		     const struct stop *stop, struct error *err)
 {
@@ -59,9 +74,12 @@ static int run_apply(const struct git *g, struct str patch, struct buf *left,
 
 	if (git_run(g, &r, stop, err) == 0)
 		return 0;
-	if (git_run(g, &list, stop, &why) < 0 || !left->len)
-		return error_wrap(err, "the patch does not apply here");
-	return 0;
+	if (git_run(g, &list, stop, &why) == 0 && left->len)
+		return 0;
+	if (is_empty(g, patch, stop))
+		return error_set(err, ERR_USAGE,
+				 "there is no patch in what was given");
+	return error_wrap(err, "the patch does not apply here");
 }
 
 /* The whole of standard input. */

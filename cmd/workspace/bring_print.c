@@ -59,24 +59,24 @@ static void print_hint(const struct bring *b)
 {
 	const struct apply_result *r = &b->result;
 
+	const char *line = NULL;
+
 	if (r->merge.unwritable)
-		fputs("Nothing was written: a file and a directory of one name "
-		      "cannot both be written. Move one away and apply "
-		      "again.\n",
-		      stderr);
+		line = "Nothing was written: a file and a directory of one "
+		       "name cannot both be written. Move one away and apply "
+		       "again; dcode apply --partial takes the rest.";
 	else if (r->n_blocked)
-		fputs("Nothing was written. Move them away and apply again.\n",
-		      stderr);
+		line = "Nothing was written. Move them away and apply again.";
 	else if (r->n_changed)
-		fputs("Nothing was written. Apply again.\n", stderr);
+		line = "Nothing was written. Apply again.";
 	else if (b->options.branch && r->merge.n)
-		fputs("No commit was made. dcode apply --conflicts writes them "
-		      "to the working tree.\n",
-		      stderr);
+		line = "No commit was made. dcode apply --conflicts writes "
+		       "them to the working tree.";
 	else if (r->merge.n && !r->applied)
-		fputs("Nothing was written. dcode apply --conflicts writes "
-		      "them with markers.\n",
-		      stderr);
+		line = "Nothing was written. dcode apply --conflicts writes "
+		       "them with markers.";
+	if (line)
+		app_print_advice(b->app, line);
 }
 
 static void print_undo(const struct bring *b)
@@ -86,18 +86,35 @@ static void print_undo(const struct bring *b)
 	if (r->n_changed) {
 		fprintf(stderr, "Changed since, and left as they are:\n");
 		print_paths(b, r->changed, r->n_changed, "");
-		fputs("dcode apply --undo --force takes them back, too.\n",
-		      stderr);
+		app_print_advice(b->app, "dcode apply --undo --force takes "
+					 "them back, too.");
 	}
 	if (r->index_changed)
-		fputs("The index changed since, and is left as it is: git "
-		      "restore --staged PATH unstages what was applied.\n",
-		      stderr);
+		app_print_advice(b->app,
+				 "The index changed since, and is left as it "
+				 "is: dcode apply --undo --force unstages what "
+				 "was applied.");
 	if (r->applied && r->n) {
 		fprintf(stderr, "Took back %zu file%s:\n", r->n,
 			r->n == 1 ? "" : "s");
 		print_files(b);
+	} else if (r->applied) {
+		fputs("Took back what was staged.\n", stderr);
 	}
+}
+
+static void print_left_out(const struct bring *b)
+{
+	if (!b->n_left_out)
+		return;
+	app_print_advice(
+		b->app,
+		b->options.branch
+			? "Not on the branch, since they are in submodules; "
+			  "dcode apply writes them:"
+			: "Left out, since a file of yours is where the "
+			  "sandbox has a directory, or the reverse:");
+	print_paths(b, b->left_out, b->n_left_out, "");
 }
 
 void bring_print(const struct bring *b, bool undo)
@@ -110,9 +127,12 @@ void bring_print(const struct bring *b, bool undo)
 	}
 	if (b->nothing || (!r->n && !r->merge.n && !r->n_blocked &&
 			   !r->n_changed && !b->commit[0])) {
-		fputs("Nothing to apply: what the sandbox changed is here "
-		      "already.\n",
+		fputs(b->n_left_out ? "Nothing else to apply.\n"
+				    : "Nothing to apply: what the sandbox "
+				      "changed is here "
+				      "already.\n",
 		      stderr);
+		print_left_out(b);
 		return;
 	}
 	if (b->commit[0])
@@ -123,12 +143,7 @@ void bring_print(const struct bring *b, bool undo)
 			r->n == 1 ? "" : "s");
 	if (r->applied || b->commit[0])
 		print_files(b);
-	if (b->n_left_out) {
-		fputs("Not on the branch, since they are in submodules; "
-		      "dcode apply writes them:\n",
-		      stderr);
-		print_paths(b, b->left_out, b->n_left_out, "");
-	}
+	print_left_out(b);
 	if (r->merge.n)
 		print_conflicts(b);
 	if (r->n_blocked) {
@@ -142,7 +157,7 @@ void bring_print(const struct bring *b, bool undo)
 	}
 	print_hint(b);
 	if (r->applied)
-		fputs("dcode apply --undo takes it back.\n", stderr);
+		app_print_advice(b->app, "dcode apply --undo takes it back.");
 }
 
 static void add_list(const struct bring *b, struct buf *out, const char *key,

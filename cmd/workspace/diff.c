@@ -201,6 +201,14 @@ static int read_changes(struct diff *d, const struct stop *stop,
 	return rc;
 }
 
+static int check_forms(const struct args *args, struct error *err)
+{
+	if (!args_flag(args, "stat") || !args_flag(args, "name-only"))
+		return 0;
+	return error_set(err, ERR_USAGE,
+			 "--stat cannot be combined with --name-only");
+}
+
 static int run(struct app *app, const struct args *args)
 {
 	struct stop stop = app_stop(app);
@@ -215,7 +223,9 @@ static int run(struct app *app, const struct args *args)
 
 	d.colour = d.terminal && (!none || !none[0]) &&
 		   !args_flag(args, "stat") && !args_flag(args, "name-only");
-	rc = read_changes(&d, &stop, &err);
+	rc = check_forms(args, &err);
+	if (rc == 0)
+		rc = read_changes(&d, &stop, &err);
 	if (rc == 0 && app->json)
 		print_json(&d);
 	else if (rc == 0 && d.review.n)
@@ -224,7 +234,7 @@ static int run(struct app *app, const struct args *args)
 		if (!d.review.n)
 			fputs("Nothing has changed in the sandbox.\n", stderr);
 		loud_print(app, &d.review); /* where it is read last */
-		tree_report(app, &d.fetch);
+		tree_report(app, &d.fetch, tree_is_gone(&d.tree));
 	}
 	if (rc == 0 && d.review.n && args_flag(args, "exit-code"))
 		rc = 1;

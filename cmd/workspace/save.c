@@ -11,6 +11,8 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/workspace/include.h"
+#include "cmd/workspace/limits.h"
+#include "cmd/workspace/shared.h"
 #include "cmd/workspace/tree.h"
 #include "session/thread_label.h"
 #include "workspace/patch.h"
@@ -118,20 +120,26 @@ static void save_work(struct saved_work *s, struct app *app,
 			    .with = { .sandbox = sb,
 				      .include = terms->include,
 				      .n_include = terms->n_include,
-				      .small_first = true },
+				      .small_first = !shared_has_branched(
+					      w, terms->stop) },
 			    .thread = terms->thread,
 			    .stop = terms->stop };
-	int rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
+	bool branched;
+	int rc;
 
+	limits_read_or_default(app->settings, &v.with);
+	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
 	s->looked = true;
-	if (rc == 0 && !v.fetch.same)
+	branched = rc == 0 && !v.with.small_first &&
+		   shared_is_branched(w, v.fetch.theirs, v.stop);
+	if (rc == 0 && !v.fetch.same && !branched)
 		rc = write_patch(&v, &err);
 	if (rc == 0)
 		save_later(&v);
 	s->refused = v.fetch.n_refused;
 	s->left = v.fetch.n_left;
 	if (rc == 0)
-		tree_report(app, &v.fetch);
+		tree_report(app, &v.fetch, true);
 	else
 		s->failed = xstrdup(err.message);
 	fetch_release(&v.fetch);
@@ -149,12 +157,13 @@ static void report(const struct saved_work *s, const struct save_terms *terms)
 		fprintf(stderr, "Saved %zu changed file%s: %s\n", s->files,
 			s->files == 1 ? "" : "s", line.ptr);
 		if (terms->elsewhere)
-			fputs("`git apply` with that file, in the tree that it "
-			      "is of, brings them back.\n",
-			      stderr);
+			fprintf(stderr,
+				"`git apply` with that file, in the tree that "
+				"it is of, brings %s back.\n",
+				s->files == 1 ? "it" : "them");
 		else
-			fprintf(stderr, "`dcode apply %s` brings them here.\n",
-				terms->name);
+			fprintf(stderr, "`dcode apply %s` brings %s here.\n",
+				terms->name, s->files == 1 ? "it" : "them");
 	}
 	buf_release(&line);
 }
@@ -206,6 +215,9 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	terms.include = include;
 	if (o->cwd)
 		rc = tree_find(&w, app, o->cwd, o->label, &limit, &err);
+	if (rc > 0) /* or it went on elsewhere since, and this is the one */
+		rc = tree_find(&w, app, settings_cwd(app->settings), o->label,
+			       &limit, &err);
 	terms.elsewhere = rc > 0;
 	if (rc > 0)
 		rc = tree_find_label(&w, app, o->label, &limit, &err);

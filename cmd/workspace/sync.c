@@ -28,6 +28,9 @@ static void print_result(const struct app *app, const struct sync_result *r,
 	if (r->n_taken > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n",
 			r->n_taken - SHOWN_MOST);
+	for (size_t i = 0; i < r->n_asked && i < SHOWN_MOST; i++)
+		print_text(app, "  ", r->asked[i],
+			   " went because --include asked for it");
 	for (size_t i = 0; i < r->n_kept; i++)
 		print_text(app, "  ", r->kept[i], kept);
 	for (size_t i = 0; i < r->n_held; i++)
@@ -61,6 +64,10 @@ static void print_json(const struct app *app, const struct sync_result *r)
 	buf_adds(&data, "{");
 	add_names(app, &data, "sent", r->taken, r->n_taken);
 	buf_adds(&data, ",");
+	if (r->n_asked) {
+		add_names(app, &data, "included", r->asked, r->n_asked);
+		buf_adds(&data, ",");
+	}
 	add_names(app, &data, "kept", r->kept, r->n_kept);
 	buf_adds(&data, ",");
 	add_names(app, &data, "held", r->held, r->n_held);

@@ -13,12 +13,14 @@
 #include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
+#include "cmd/workspace/limits.h"
 #include "tree/user_repo.h"
 #include "workspace/send.h"
 
 enum {
 	EXCLUDE_MAX = 1 << 20,
-	TOLD_MAX = 20, /* names of one kind */
+	TOLD_MAX = 20,     /* names of one kind */
+	IGNORED_MOST = 12, /* names in one line */
 };
 
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
@@ -85,6 +87,8 @@ static int open_chat(struct tree_session *t, struct app *app,
 		t->branch = bring_came_from(app, chat->thread);
 		t->sandbox = chat->sandbox;
 	}
+	if (rc >= 0 && chat->label[0])
+		tree_name_older(app, chat->thread, chat->label, stop);
 	return rc;
 }
 
@@ -96,8 +100,7 @@ int tree_open(struct tree_session *t, struct app *app, const char *name,
 	if (app->chat && !name) {
 		rc = open_chat(t, app, stop, err);
 		if (rc > 0)
-			rc = tree_missing("of this chat",
-					  app->chat->sandbox->mounts.n > 0,
+			rc = tree_missing("", app->chat->sandbox->mounts.n > 0,
 					  err);
 		return rc;
 	}
@@ -122,31 +125,15 @@ void tree_close(struct tree_session *t)
 	*t = (struct tree_session){ 0 };
 }
 
-static int read_mib(struct app *app, const char *key, int64_t *bytes,
-		    struct error *err)
-{
-	int64_t mib = 0;
-
-	if (settings_int(app->settings, NULL, key, &mib, err) < 0)
-		return -1;
-	if (mib < 1 || mib > INT64_MAX >> 22)
-		return error_set(err, ERR_CONFIG,
-				 "%s must be a number of MiB from 1 on, not "
-				 "%" PRId64,
-				 key, mib);
-	*bytes = mib << 20;
-	return 0;
-}
-
-static int read_limits(struct app *app, struct fetch_request *r,
-		       struct error *err)
+/* A caller that has set the limits keeps them. */
+static int set_limits(struct app *app, struct fetch_request *r,
+		      struct error *err)
 {
 	struct settings *set;
 
-	if (app_settings(app, &set, err) < 0 ||
-	    read_mib(app, "workspace.fetch_mb", &r->total_max, err) < 0)
-		return -1;
-	return read_mib(app, "workspace.file_mb", &r->file_max, err);
+	if (r->total_max)
+		return 0;
+	return app_settings(app, &set, err) < 0 ? -1 : limits_read(set, r, err);
 }
 
 int tree_fetch_from(struct workspace *w, struct app *app,
@@ -155,7 +142,7 @@ int tree_fetch_from(struct workspace *w, struct app *app,
 {
 	struct fetch_request r = *with;
 	struct buf exclude = BUF_INIT(EXCLUDE_MAX);
-	int rc = read_limits(app, &r, err);
+	int rc = set_limits(app, &r, err);
 
 	*f = (struct fetch){ 0 };
 	if (rc == 0)
@@ -173,8 +160,8 @@ int tree_fetch_later(struct workspace *w, struct app *app,
 {
 	struct fetch_request r = *with;
 
-	return read_limits(app, &r, err) < 0 ? -1
-					     : fetch_later(w, &r, f, stop, err);
+	return set_limits(app, &r, err) < 0 ? -1
+					    : fetch_later(w, &r, f, stop, err);
 }
 
 static int recall(struct tree_session *t, struct fetch *f,
@@ -187,9 +174,9 @@ static int recall(struct tree_session *t, struct fetch *f,
 			*err = t->gone;
 		return -1;
 	}
-	f->same = !strcmp(f->theirs, w->base);
-	if (fetch_recall(w, f, err) < 0)
+	if (fetch_recall(w, f, stop, err) < 0)
 		return -1;
+	f->same = !strcmp(f->theirs, w->base);
 	app_warn("the sandbox cannot be asked (%s): this is what was last seen "
 		 "there",
 		 t->gone.message);
@@ -207,6 +194,12 @@ int tree_fetch(struct tree_session *t, struct app *app,
 	return t->sandbox
 		       ? tree_fetch_from(&t->workspace, app, &r, f, stop, err)
 		       : recall(t, f, stop, err);
+}
+
+bool tree_is_gone(const struct tree_session *t)
+{
+	return !t->sandbox &&
+	       (t->gone.code == ERR_NOT_FOUND || t->gone.code == ERR_GONE);
 }
 
 static void report_items(struct app *app, const char *what,
@@ -228,15 +221,43 @@ static void report_items(struct app *app, const char *what,
 		fprintf(stderr, "%s: %zu more\n", what, n - TOLD_MAX);
 }
 
-void tree_report(struct app *app, const struct fetch *f)
+/* "Left in the sandbox: 8 new files that git ignores: dist/ (7 files), .env" */
+static void report_ignored(struct app *app, const char *what,
+			   const struct fetch *f)
 {
+	struct buf line = BUF_INIT(1 << 18);
+	int64_t rest = f->ignored;
+
+	if (!f->ignored)
+		return;
+	for (size_t i = 0; i < f->n_ignored_names && i < IGNORED_MOST; i++) {
+		const struct fetch_item *it = &f->ignored_names[i];
+
+		buf_adds(&line, i ? ", " : ": ");
+		print_add_line(app, &line, it->path);
+		if (it->size)
+			buf_addf(&line, " (%" PRId64 " file%s)", it->size,
+				 it->size == 1 ? "" : "s");
+		rest -= it->size ? it->size : 1;
+	}
+	if (rest > 0 && f->n_ignored_names)
+		buf_addf(&line, ", and %" PRId64 " more", rest);
+	fprintf(stderr,
+		"%s: %" PRId64 " new file%s that git ignores%s (--include "
+		"PATTERN brings such)\n",
+		what, f->ignored, f->ignored == 1 ? "" : "s",
+		line.len ? line.ptr : "");
+	buf_release(&line);
+}
+
+void tree_report(struct app *app, const struct fetch *f, bool deleted)
+{
+	const char *left =
+		deleted ? "Lost with the sandbox" : "Left in the sandbox";
+
 	report_items(app, "Refused", f->refused, f->n_refused);
-	report_items(app, "Left in the sandbox", f->left, f->n_left);
-	if (f->ignored)
-		fprintf(stderr,
-			"Left in the sandbox: %" PRId64 " new file%s that git "
-			"ignores (--include PATTERN brings them)\n",
-			f->ignored, f->ignored == 1 ? "" : "s");
+	report_items(app, left, f->left, f->n_left);
+	report_ignored(app, left, f);
 }
 
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,
@@ -278,5 +299,15 @@ void tree_json(struct app *app, const struct fetch *f, struct buf *out)
 	items_json(app, "refused", f->refused, f->n_refused, out);
 	buf_addc(out, ',');
 	items_json(app, "left", f->left, f->n_left, out);
-	buf_addf(out, ",\"ignored\":%" PRId64, f->ignored);
+	buf_addf(out, ",\"ignored\":%" PRId64 ",\"ignored_names\":[",
+		 f->ignored);
+	for (size_t i = 0; i < f->n_ignored_names; i++) {
+		const struct fetch_item *it = &f->ignored_names[i];
+
+		buf_adds(out, i ? ",{" : "{");
+		print_add_member(app, out, "path", it->path);
+		buf_addf(out, ",\"files\":%" PRId64 "}",
+			 it->size ? it->size : 1);
+	}
+	buf_addc(out, ']');
 }

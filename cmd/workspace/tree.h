@@ -5,7 +5,7 @@
 
 #include "cmd/app.h"
 #include "cmd/sandbox/sandbox_cmd.h"
-#include "workspace/fetch.h"
+#include "workspace/fetch/fetch.h"
 
 struct tree_session { /* start from { 0 } */
 	bool living;  /* set before: only a sandbox that may be there will do */
@@ -33,7 +33,11 @@ void tree_close(struct tree_session *t);
 /* Its part before anything is asked of the sandbox: tree_search.c. */
 int tree_search(struct tree_session *t, struct app *app, const char *name,
 		const struct stop *stop, struct error *err);
-/* bound: its sandbox has the tree itself. */
+/* Names on stderr, in the words of tree_open(), what other sandboxes of the
+ * thread than that of this label have. */
+void tree_name_older(struct app *app, const char *thread, const char *label,
+		     const struct stop *stop);
+/* name: "" for the chat. bound: its sandbox has the tree itself. */
 int tree_missing(const char *name, bool bound, struct error *err);
 /* "abcd2345" of "dcode-abcd2345": what a user types. */
 const char *tree_short_name(const char *label);
@@ -51,7 +55,8 @@ int tree_find_label(struct workspace *w, struct app *app, const char *label,
 int tree_fetch(struct tree_session *t, struct app *app,
 	       const struct fetch_request *with, struct fetch *f,
 	       const struct stop *stop, struct error *err);
-/* The same for with->sandbox, which answers. */
+/* The same for with->sandbox, which answers. The limits of with count, where
+ * they are set. */
 int tree_fetch_from(struct workspace *w, struct app *app,
 		    const struct fetch_request *with, struct fetch *f,
 		    const struct stop *stop, struct error *err);
@@ -59,8 +64,11 @@ int tree_fetch_from(struct workspace *w, struct app *app,
 int tree_fetch_later(struct workspace *w, struct app *app,
 		     const struct fetch_request *with, struct fetch *f,
 		     const struct stop *stop, struct error *err);
-/* Names on stderr what was refused, what stays behind and why. */
-void tree_report(struct app *app, const struct fetch *f);
+/* Whether its sandbox has been deleted. */
+bool tree_is_gone(const struct tree_session *t);
+/* Names on stderr what was refused, what stays behind and why; deleted: the
+ * sandbox is, or is about to be. */
+void tree_report(struct app *app, const struct fetch *f, bool deleted);
 /* Where something was refused, the rest is taken only if the user says so: with
  * partial, else a terminal is asked. 0 to go on; -1: it is left. */
 int tree_confirm(struct app *app, const struct fetch *f, bool partial,

@@ -18,9 +18,11 @@ struct search {
 	struct app *app;
 	struct store *store;
 	const struct stop *stop;
-	bool found;   /* session has a tree ... */
-	bool settled; /* ... with work */
-	bool bound;   /* a sandbox has the tree itself */
+	bool found;      /* session has a tree ... */
+	bool settled;    /* ... with work */
+	bool bound;      /* a sandbox has the tree itself */
+	bool elsewhere;  /* a tree was sent, of another directory than these */
+	const char *own; /* a label that is none of the older ones, or NULL */
 	int n_older;
 	struct buf older;
 	struct error err;
@@ -43,6 +45,12 @@ int tree_missing(const char *name, bool bound, struct error *err)
 			  "(--workspace bind): there is nothing to send or to "
 			  "bring back");
 		return error_hint(err, "git diff shows what changed.");
+	}
+	if (name && !name[0]) {
+		error_set(err, ERR_NOT_FOUND,
+			  "no tree was sent to the sandbox of this chat");
+		return error_hint(err, "A chat that begins with --workspace "
+				       "repo sends it there.");
 	}
 	if (name)
 		error_set(err, ERR_NOT_FOUND,
@@ -105,6 +113,35 @@ static void settle(struct search *s, struct workspace *w,
 	s->found = true;
 }
 
+/* The tree of the directory that the thread was last used in, else of this one:
+ * the thread may have gone on elsewhere since it was sent. */
+static int find_tree(struct search *s, struct workspace *w,
+		     const struct thread_label *l)
+{
+	const char *here = settings_cwd(s->app->settings);
+	struct error ignored = { 0 };
+	int rc = tree_find(w, s->app, l->cwd, l->label, s->stop, &s->err);
+
+	if (rc > 0 && strcmp(l->cwd, here) != 0)
+		rc = tree_find(w, s->app, here, l->label, s->stop, &s->err);
+	if (rc <= 0)
+		return rc;
+	if (tree_find_label(w, s->app, l->label, s->stop, &ignored) == 0) {
+		s->elsewhere = true;
+		workspace_close(w);
+	}
+	return rc;
+}
+
+static void print_older(const struct search *s)
+{
+	struct buf out = BUF_INIT(1 << 17);
+
+	app_add_advice(s->app, s->older.ptr, &out);
+	fputs(out.ptr, stderr);
+	buf_release(&out);
+}
+
 static bool try_label(void *arg, const struct thread_label *l)
 {
 	struct search *s = arg;
@@ -112,13 +149,14 @@ static bool try_label(void *arg, const struct thread_label *l)
 	bool work;
 	int rc;
 
+	if (s->own && !strcmp(s->own, l->label))
+		return true;
 	if (s->settled && s->n_older++ == OLDER_MOST) {
 		buf_adds(&s->older, "`dcode threads show` lists all that this "
 				    "thread has had.\n");
 		return false;
 	}
-	rc = tree_find(&w, s->app, l->cwd, l->label, s->stop, &s->err);
-
+	rc = find_tree(s, &w, l);
 	if (rc != 0) {
 		s->bound |= rc > 0 && is_bound(s->app, l->cwd, l->label);
 		s->rc = rc < 0 ? -1 : 0;
@@ -192,6 +230,15 @@ static int search_name(struct search *s, const char *name, struct error *err)
 	return rc;
 }
 
+static int fail_elsewhere(const char *name, struct error *err)
+{
+	error_set(err, ERR_NOT_FOUND,
+		  "the tree of %s is that of another directory",
+		  name ? name : "the thread");
+	return error_hint(err, "Run this in the directory that it was sent "
+			       "from.");
+}
+
 int tree_search(struct tree_session *t, struct app *app, const char *name,
 		const struct stop *stop, struct error *err)
 {
@@ -217,10 +264,36 @@ int tree_search(struct tree_session *t, struct app *app, const char *name,
 		*err = s.err;
 		rc = -1;
 	}
-	if (rc == 0 && !s.found)
+	if (rc == 0 && !s.found && s.elsewhere)
+		rc = fail_elsewhere(name, err);
+	else if (rc == 0 && !s.found)
 		rc = tree_missing(name, s.bound, err);
 	if (rc == 0 && s.older.len)
-		fputs(s.older.ptr, stderr);
+		print_older(&s);
 	buf_release(&s.older);
 	return rc;
+}
+
+void tree_name_older(struct app *app, const char *thread, const char *label,
+		     const struct stop *stop)
+{
+	struct tree_session none = { 0 };
+	struct search s = { .session = &none,
+			    .app = app,
+			    .stop = stop,
+			    .found = true,
+			    .settled = true,
+			    .own = label,
+			    .older = BUF_INIT(1 << 16) };
+	struct error ignored = { 0 };
+	struct thread t = { 0 };
+
+	if (app_store(app, &s.store, &ignored) == 0 &&
+	    thread_find(s.store, thread, NULL, &t, &ignored) == 0)
+		(void)thread_label_each(s.store, t.no, NULL, try_label, &s,
+					&ignored);
+	if (s.older.len)
+		print_older(&s);
+	thread_release(&t);
+	buf_release(&s.older);
 }

@@ -139,6 +139,17 @@ static const char *check_credentials(const struct toml_value *v, void *field,
 		      "[\"ACME_API_KEY\"]";
 }
 
+/* It is read by providers/price.c. */
+static const char *check_price(const struct toml_value *v, void *field,
+			       unsigned flag)
+{
+	(void)field;
+	(void)flag;
+	return v->kind == TOML_INT || v->kind == TOML_FLOAT
+		       ? NULL
+		       : "must be an amount in US dollars, such as 0.11";
+}
+
 #define FIELD(name) offsetof(struct provider_config, name)
 
 static const struct {
@@ -157,6 +168,7 @@ static const struct {
 	{ "supports_list", read_flag, FIELD(flags), SANDBOX_LIST },
 	{ "params", read_table, FIELD(params), 0 },
 	{ "credentials", check_credentials, 0, 0 },
+	{ "usd_per_hour", check_price, 0, 0 },
 	{ "http", read_table, FIELD(http), 0 },
 };
 

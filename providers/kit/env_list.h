@@ -7,6 +7,13 @@
 #include "config/settings.h"
 #include "sandbox/sandbox.h"
 
+/* The list as it is. ERR_CONFIG for an entry that is none. */
+int env_list_get(const struct settings *set, const char *group, const char *key,
+		 const char *const **list, size_t *n, struct error *err);
+/* These n and then those of more, NULL-terminated (more may be NULL); only the
+ * array is owned by the caller. */
+const char **env_list_join(const char *const *list, size_t n,
+			   const char *const *more);
 /* Adds them as members, the last of a name counts. ERR_CONFIG for an entry
  * that is none. */
 int env_list_add(const struct settings *set, const char *group, const char *key,

@@ -130,6 +130,15 @@ ProtobufCMessage *protobuf_build(const ProtobufCMessageDescriptor *type,
 	return message;
 }
 
+const char *protobuf_text(const ProtobufCMessage *message, const char *field)
+{
+	const ProtobufCFieldDescriptor *f =
+		protobuf_c_message_descriptor_get_field_by_name(
+			message->descriptor, field);
+
+	return *(char *const *)((const char *)message + f->offset);
+}
+
 cJSON *protobuf_texts(const char *name, ...)
 {
 	cJSON *object = cJSON_CreateObject();

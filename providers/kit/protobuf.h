@@ -17,6 +17,8 @@ ProtobufCMessage *protobuf_build(const ProtobufCMessageDescriptor *type,
 				 const cJSON *object);
 void protobuf_pack(const ProtobufCMessage *message, struct buf *out);
 void protobuf_free(ProtobufCMessage *message); /* NULL is fine */
+/* The text in the message's field of this name, which its type has. */
+const char *protobuf_text(const ProtobufCMessage *message, const char *field);
 /* An object of texts: name, value, ... NULL. A NULL value is left out. */
 cJSON *protobuf_texts(const char *name, ...) __attribute__((sentinel));
 

@@ -95,13 +95,11 @@ static int add_resources(const struct modal *m, cJSON *resources,
 /* A network, or an address as one, owned; NULL for a domain. */
 static char *parse_network(const char *text)
 {
-	size_t len = strlen(text);
-
 	if (strchr(text, '/'))
 		return xstrdup(text);
-	if (strspn(text, "0123456789.") == len)
+	if (!text[strspn(text, "0123456789.")])
 		return xasprintf("%s/32", text);
-	if (strchr(text, ':') && strspn(text, "0123456789abcdefABCDEF:") == len)
+	if (strchr(text, ':') && !text[strspn(text, "0123456789abcdefABCDEF:")])
 		return xasprintf("%s/128", text);
 	return NULL;
 }
@@ -189,8 +187,8 @@ static int find_named(struct sandbox *sb, const char *label,
 		      const struct stop *stop, struct error *err)
 {
 	struct modal *m = modal_of(sb->host);
-	struct modal_ask ask = { .method = "SandboxGetFromName",
-				 .what = "finding the sandbox" };
+	struct protobuf_ask ask = { .method = "SandboxGetFromName",
+				    .what = "finding the sandbox" };
 	const char *app = NULL;
 
 	if (settings_string(m->settings, "modal", "app", &app, err) < 0)
@@ -204,9 +202,10 @@ static int send_request(struct sandbox *sb, cJSON *request,
 			const struct sandbox_spec *spec,
 			const struct stop *stop, struct error *err)
 {
-	const struct modal_ask ask = { "SandboxCreate", "creating the sandbox",
-				       .request = request,
-				       .timeout_ms = CREATE_MS };
+	const struct protobuf_ask ask = { "SandboxCreate",
+					  "creating the sandbox",
+					  .request = request,
+					  .timeout_ms = CREATE_MS };
 
 	if (modal_ask_id(modal_of(sb->host), &ask, "sandbox_id", &sb->id, stop,
 			 err) == 0)
@@ -220,10 +219,11 @@ static int send_request(struct sandbox *sb, cJSON *request,
 int modal_is_running(struct modal *m, const char *id, float wait_s,
 		     const struct stop *stop, struct error *err)
 {
-	const struct modal_ask ask = { "SandboxWait", "asking for the sandbox",
-				       .request = protobuf_texts("sandbox_id",
-								 id, NULL),
-				       .flags = modal_flags(id) };
+	const struct protobuf_ask ask = {
+		"SandboxWait", "asking for the sandbox",
+		.request = protobuf_texts("sandbox_id", id, NULL),
+		.flags = modal_flags(id)
+	};
 	ProtobufCMessage *answer = NULL;
 	const Modal__GenericResult *result;
 	int state;
@@ -291,8 +291,8 @@ int modal_remove(struct sandbox_client *host, const char *id,
 		 const struct stop *stop, struct error *err)
 {
 	struct modal *m = modal_of(host);
-	struct modal_ask ask = { "SandboxTerminate", "ending the sandbox",
-				 .flags = modal_flags(id) };
+	struct protobuf_ask ask = { "SandboxTerminate", "ending the sandbox",
+				    .flags = modal_flags(id) };
 	ProtobufCMessage *answer = NULL;
 	struct error why = { 0 };
 	int state = 1;
@@ -319,23 +319,14 @@ int modal_remove(struct sandbox_client *host, const char *id,
 	return -1;
 }
 
-static int publish_image(struct modal *m, const char *id, const char *name,
-			 const struct stop *stop, struct error *err)
-{
-	const struct modal_ask ask = { "ImagePublish", "naming the snapshot",
-				       .request = modal_tag(m, name) };
-
-	cJSON_AddStringToObject(ask.request, "image_id", id);
-	return modal_ask(m, &ask, NULL, stop, err);
-}
-
 /* The file system as an image, published under the name, whoever has it. */
 int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 		   const struct stop *stop, struct error *err)
 {
-	struct modal_ask ask = { "TaskSnapshotFilesystem",
-				 "making the snapshot",
-				 .timeout_ms = SNAPSHOT_MS };
+	struct protobuf_ask ask = { "TaskSnapshotFilesystem",
+				    "making the snapshot",
+				    .timeout_ms = SNAPSHOT_MS };
+	struct modal *m = modal_of(sb->host);
 	ProtobufCMessage *answer;
 	char uuid[MODAL_UUID];
 	char *id = NULL;
@@ -351,8 +342,13 @@ int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 	if (modal_route(sb, &ask, &answer, stop, err) < 0)
 		return -1;
 	rc = modal_answer_id(answer, "image_id", &id, err);
-	if (rc == 0)
-		rc = publish_image(modal_of(sb->host), id, name, stop, err);
+	if (rc == 0) {
+		ask = (struct protobuf_ask){ "ImagePublish",
+					     "naming the snapshot",
+					     .request = modal_tag(m, name) };
+		cJSON_AddStringToObject(ask.request, "image_id", id);
+		rc = modal_ask(m, &ask, NULL, stop, err);
+	}
 	free(id);
 	return rc;
 }
@@ -360,15 +356,14 @@ int modal_snapshot(struct sandbox *sb, const char *name, bool replace,
 int modal_find_snapshot(struct sandbox_client *host, const char *name,
 			const struct stop *stop, struct error *err)
 {
-	struct error why = { 0 };
 	char *id = NULL;
-	int rc = modal_find_published(modal_of(host), name, &id, stop, &why);
+	int rc = modal_find_published(modal_of(host), name, &id, stop, err);
 
 	free(id);
 	if (rc == 0)
 		return 1;
-	if (why.code == ERR_NOT_FOUND)
-		return 0;
-	*err = why;
-	return -1;
+	if (err->code != ERR_NOT_FOUND)
+		return -1;
+	*err = (struct error){ 0 };
+	return 0;
 }

@@ -8,8 +8,8 @@
 #include "base/str.h"
 #include "net/loopback.h"
 #include "net/retry.h"
+#include "providers/kit/env_list.h"
 #include "providers/kit/jwt.h"
-#include "providers/kit/rest.h"
 #include "providers/modal/modal.h"
 #include "sandbox/supervise/supervise.h"
 
@@ -50,15 +50,9 @@ static int fail_gone(const struct sandbox *sb, struct error *err)
  * NULL when that is not so. */
 static char *cleartext_url(const struct modal *m, struct str url)
 {
-	char *clear;
-
-	if (!m->local || !str_starts(url, "https://"))
+	if (!m->local || !str_starts(url, "https://") || !loopback_url(url))
 		return NULL;
-	clear = xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
-	if (loopback_or_https(str_of(clear)))
-		return clear;
-	free(clear);
-	return NULL;
+	return xasprintf("http://%.*s", (int)(url.len - 8), url.ptr + 8);
 }
 
 static int set_router(struct sandbox *sb, const char *url, const char *jwt,
@@ -77,7 +71,7 @@ static int set_router(struct sandbox *sb, const char *url, const char *jwt,
 				 "unexpected server response: the router's "
 				 "address is '%.100s'",
 				 url);
-	if (!modal_token_ok(jwt, JWT_MAX))
+	if (strlen(jwt) > JWT_MAX || !str_is_visible(str_of(jwt)))
 		return error_set(err, ERR_PROTOCOL,
 				 "unexpected server response: no token for the "
 				 "router");
@@ -99,7 +93,7 @@ static int find_task(struct sandbox *sb, char **task, const struct stop *stop,
 	int rc = 0;
 
 	while (rc == 0 && !*task) {
-		const struct modal_ask ask = {
+		const struct protobuf_ask ask = {
 			"SandboxGetTaskId", "waiting for the sandbox",
 			.request = protobuf_texts("sandbox_id", sb->id, NULL),
 			.flags = modal_flags(sb->id)
@@ -129,7 +123,7 @@ static int find_router(struct sandbox *sb, const struct stop *stop,
 		       struct error *err)
 {
 	bool second = modal_flags(sb->id) & MODAL_V2;
-	const struct modal_ask ask = {
+	const struct protobuf_ask ask = {
 		.method = second ? "SandboxGetCommandRouterAccess"
 				 : "TaskGetCommandRouterAccess",
 		.what = "asking for the sandbox's router",
@@ -170,13 +164,14 @@ int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 }
 
 /* One try, with the address and the token as they are now. */
-static int route_once(struct sandbox *sb, const struct modal_ask *ask,
-		      struct modal_result *result, const struct stop *stop,
+static int route_once(struct sandbox *sb, const struct protobuf_ask *ask,
+		      struct protobuf_result *result, const struct stop *stop,
 		      struct error *err)
 {
 	struct modal_box *b = modal_box(sb);
 	const char *headers[] = { NULL, NULL };
-	struct modal_where where = {
+	struct protobuf_service where = {
+		.http = modal_of(sb->host)->http,
 		.service = "modal.task_command_router.TaskCommandRouter",
 		.methods = &modal__task_command_router__descriptor,
 		.headers = headers
@@ -191,7 +186,7 @@ static int route_once(struct sandbox *sb, const struct modal_ask *ask,
 	pthread_mutex_unlock(&b->lock);
 	where.base = base;
 	headers[0] = bearer;
-	rc = modal_try(modal_of(sb->host), &where, ask, result, stop, err);
+	rc = protobuf_call(&where, ask, result, stop, err);
 	free(base);
 	mem_wipe(bearer);
 	return rc;
@@ -226,7 +221,7 @@ static int check_ended(struct sandbox *sb, const struct stop *stop,
 
 /* After a failed try: 1 to try again, 0 when err is the outcome, -1 with a new
  * one. */
-static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
+static int handle_failure(struct sandbox *sb, const struct protobuf_ask *ask,
 			  int attempt, const struct stop *stop,
 			  struct error *err)
 {
@@ -256,11 +251,11 @@ static int handle_failure(struct sandbox *sb, const struct modal_ask *ask,
 	return -1;
 }
 
-int modal_route(struct sandbox *sb, const struct modal_ask *ask,
+int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err)
 {
-	struct modal_result result = { 0 };
+	struct protobuf_result result = { 0 };
 	int rc = modal_ensure_router(sb, false, stop, err);
 
 	if (answer)
@@ -283,7 +278,7 @@ int modal_route(struct sandbox *sb, const struct modal_ask *ask,
 	}
 	cJSON_Delete(ask->request);
 	grpc_outcome_release(&result.outcome);
-	modal_give(result.answer, answer);
+	protobuf_give(result.answer, answer);
 	return rc;
 }
 
@@ -297,8 +292,8 @@ int modal_start(struct modal_exec *x, struct sandbox *sb,
 		const char *const *argv, bool errors, const struct stop *stop,
 		struct error *err)
 {
-	struct modal_ask ask = { .method = "TaskExecStart",
-				 .what = "starting the command" };
+	struct protobuf_ask ask = { .method = "TaskExecStart",
+				    .what = "starting the command" };
 	int n = 0;
 
 	if (modal_ensure_router(sb, false, stop, err) < 0)
@@ -345,11 +340,11 @@ int modal_read(struct modal_exec *x, int stream,
 					   request, "offset", 0),
 				   .data = data,
 				   .arg = arg };
-	const struct modal_ask ask = { .method = "TaskExecStdioRead",
-				       .what = "reading the output",
-				       .request = request,
-				       .each = on_stdio,
-				       .arg = &r };
+	const struct protobuf_ask ask = { .method = "TaskExecStdioRead",
+					  .what = "reading the output",
+					  .request = request,
+					  .each = on_stdio,
+					  .arg = &r };
 
 	cJSON_AddNumberToObject(request, "file_descriptor", stream);
 	return modal_route(x->sb, &ask, NULL, stop, err);
@@ -358,9 +353,9 @@ int modal_read(struct modal_exec *x, int stream,
 int modal_wait(struct modal_exec *x, int *status, const struct stop *stop,
 	       struct error *err)
 {
-	const struct modal_ask ask = { "TaskExecWait",
-				       "waiting for the command",
-				       .request = modal_process(x) };
+	const struct protobuf_ask ask = { "TaskExecWait",
+					  "waiting for the command",
+					  .request = modal_process(x) };
 	ProtobufCMessage *answer;
 	const Modal__TaskExecWaitResponse *end;
 
@@ -419,20 +414,6 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	return rc;
 }
 
-/* The configured variables and then the request's; owned. */
-static const char **join_env(const struct modal_box *b, const char *const *more)
-{
-	const char **list;
-	size_t n = 0;
-
-	while (more && more[n])
-		n++;
-	list = xcalloc(b->n_env + n + 1, sizeof(*list));
-	for (size_t i = 0; i < b->n_env + n; i++)
-		list[i] = i < b->n_env ? b->env[i] : more[i - b->n_env];
-	return list;
-}
-
 int modal_execute(struct sandbox *sb, const struct exec_request *req,
 		  struct exec_result *res, const struct stop *stop,
 		  struct error *err)
@@ -441,7 +422,8 @@ int modal_execute(struct sandbox *sb, const struct exec_request *req,
 				      .arg = sb,
 				      .max_command = COMMAND_MAX,
 				      .max_answer = ANSWER_MAX };
-	const char **env = join_env(modal_box(sb), req->env);
+	const struct modal_box *b = modal_box(sb);
+	const char **env = env_list_join(b->env, b->n_env, req->env);
 	struct exec_request own = *req;
 	int rc;
 

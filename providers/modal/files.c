@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/envelope.h"
 #include "net/retry.h"
 #include "providers/kit/stat_files.h"
 #include "providers/modal/modal.h"
@@ -44,24 +43,18 @@ struct input_writer {
 	bool ended;
 };
 
-static void add_message(struct input_writer *w, const ProtobufCMessage *message)
-{
-	envelope_head(&w->out, protobuf_c_message_get_packed_size(message));
-	protobuf_pack(message, &w->out);
-}
-
 /* A message whose payload is this one, which is taken over. */
 static void add_payload(struct input_writer *w, const char *name,
 			cJSON *payload)
 {
+	const ProtobufCMessageDescriptor *type =
+		&modal__task_exec_stdin_write_stream_request__descriptor;
 	cJSON *object = cJSON_CreateObject();
 	ProtobufCMessage *message;
 
 	cJSON_AddItemToObject(object, name, payload);
-	message = protobuf_build(
-		&modal__task_exec_stdin_write_stream_request__descriptor,
-		object);
-	add_message(w, message);
+	message = protobuf_build(type, object);
+	protobuf_envelope(message, &w->out);
 	protobuf_free(message);
 	cJSON_Delete(object);
 }
@@ -98,7 +91,7 @@ static int add_data(struct input_writer *w, struct error *err)
 	message.data.data = (uint8_t *)w->window + place;
 	message.data.len = n;
 	w->at += (int64_t)n;
-	add_message(w, &message.base);
+	protobuf_envelope(&message.base, &w->out);
 	return 0;
 }
 
@@ -120,12 +113,12 @@ static int write_once(struct input_writer *w, const struct stop *stop,
 		      struct error *err)
 {
 	cJSON *start = modal_process(w->x);
-	const struct modal_ask ask = { .method = "TaskExecStdinWriteStream",
-				       .what = "sending the input",
-				       .source = on_source,
-				       .source_size = -1,
-				       .arg = w,
-				       .timeout_ms = LONG_MS };
+	const struct protobuf_ask ask = { .method = "TaskExecStdinWriteStream",
+					  .what = "sending the input",
+					  .source = on_source,
+					  .source_size = -1,
+					  .arg = w,
+					  .timeout_ms = LONG_MS };
 
 	cJSON_AddNumberToObject(start, "offset", (double)w->at);
 	w->out.max = FRAME_MAX;
@@ -139,9 +132,9 @@ static int write_once(struct input_writer *w, const struct stop *stop,
 static int find_offset(struct input_writer *w, const struct stop *stop,
 		       struct error *err)
 {
-	const struct modal_ask ask = { "TaskExecStdinStatus",
-				       "sending the input",
-				       .request = modal_process(w->x) };
+	const struct protobuf_ask ask = { "TaskExecStdinStatus",
+					  "sending the input",
+					  .request = modal_process(w->x) };
 	ProtobufCMessage *answer = NULL;
 	const Modal__TaskExecStdinStatusResponse *status;
 	int64_t at;
@@ -320,9 +313,7 @@ static int upload_one(const void *arg, struct sandbox *sb, struct transfer *f,
 
 		if (send_once(sb, &s, stop, &why) == 0)
 			break;
-		rc = s.is_held ? pause_before_retry(i, &why, stop, err) : -1;
-		if (!s.is_held)
-			*err = why;
+		rc = pause_before_retry(s.is_held ? i : TRIES, &why, stop, err);
 	}
 	if (rc < 0 && s.failed) {
 		transfer_fail(f, FILE_OTHER, s.why.message);

@@ -23,8 +23,8 @@ enum {
 int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 		   struct error *err)
 {
-	struct modal_ask ask = { .method = "AppGetOrCreate",
-				 .what = "finding the app" };
+	struct protobuf_ask ask = { .method = "AppGetOrCreate",
+				    .what = "finding the app" };
 	const char *name = NULL;
 	char *id = NULL;
 
@@ -46,8 +46,8 @@ int modal_find_app(struct modal *m, bool create, const struct stop *stop,
 static int find_builder(struct modal *m, const struct stop *stop,
 			struct error *err)
 {
-	struct modal_ask ask = { .method = "EnvironmentGetOrCreate",
-				 .what = "asking for the environment" };
+	struct protobuf_ask ask = { .method = "EnvironmentGetOrCreate",
+				    .what = "asking for the environment" };
 	ProtobufCMessage *answer;
 	const Modal__EnvironmentMetadata *metadata;
 
@@ -113,7 +113,7 @@ static int wait_build(struct modal *m, char *id, struct image_build *b,
 	int failures = 0;
 
 	while (!b->status) {
-		const struct modal_ask ask = {
+		const struct protobuf_ask ask = {
 			"ImageJoinStreaming",
 			"waiting for the image",
 			.request =
@@ -147,7 +147,7 @@ static int get_image(struct modal *m, const struct sandbox_spec *spec,
 		     cJSON *image, char **id, const struct stop *stop,
 		     struct error *err)
 {
-	const struct modal_ask ask = {
+	const struct protobuf_ask ask = {
 		"ImageGetOrCreate", "finding the image",
 		.request = protobuf_texts("app_id", m->app, "builder_version",
 					  m->builder, NULL)
@@ -229,9 +229,9 @@ cJSON *modal_tag(const struct modal *m, const char *name)
 int modal_find_published(struct modal *m, const char *name, char **id,
 			 const struct stop *stop, struct error *err)
 {
-	const struct modal_ask ask = { "ImageGetByTag",
-				       "finding the named image",
-				       .request = modal_tag(m, name) };
+	const struct protobuf_ask ask = { "ImageGetByTag",
+					  "finding the named image",
+					  .request = modal_tag(m, name) };
 
 	return modal_ask_id(m, &ask, "image_id", id, stop, err);
 }
@@ -295,7 +295,7 @@ static enum sandbox_state state_of(const Modal__SandboxInfo *info)
 static int get_tags(struct modal *m, const char *id, ProtobufCMessage **tags,
 		    const struct stop *stop, struct error *err)
 {
-	const struct modal_ask ask = {
+	const struct protobuf_ask ask = {
 		"SandboxTagsGet", "asking for the sandbox",
 		.request = protobuf_texts("sandbox_id", id, NULL),
 		.flags = modal_flags(id)
@@ -387,7 +387,7 @@ static int list_pages(struct sandbox_choice *s, struct error *err)
 		return 0;
 	}
 	for (int page = 0; page < PAGES_MAX; page++) {
-		const struct modal_ask ask = {
+		const struct protobuf_ask ask = {
 			"SandboxList", "listing sandboxes",
 			.request = list_request(s, before)
 		};

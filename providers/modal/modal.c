@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "net/loopback.h"
-#include "providers/kit/rest.h"
+#include "providers/kit/env_list.h"
 
 enum {
 	COMMAND_MAX = 512 << 10,
@@ -226,16 +226,6 @@ static int add_server(struct modal *m, struct str url, struct error *err)
 	return 0;
 }
 
-/* What may be http:// is loopback. */
-static bool is_loopback(const char *server)
-{
-	char *clear = xasprintf("http%s", strstr(server, "://"));
-	bool near = loopback_or_https(str_of(clear));
-
-	free(clear);
-	return near;
-}
-
 static int set_servers(struct modal *m, const char *list, struct error *err)
 {
 	struct str rest = str_of(list);
@@ -253,7 +243,7 @@ static int set_servers(struct modal *m, const char *list, struct error *err)
 	for (size_t i = 0; i < m->n_servers; i++) {
 		m->local = m->local &&
 			   str_starts(str_of(m->servers[i]), "http://");
-		m->near = m->near && is_loopback(m->servers[i]);
+		m->near = m->near && loopback_url(str_of(m->servers[i]));
 	}
 	return 0;
 }
@@ -276,16 +266,6 @@ static int set_throttle(struct modal *m, const char *text, struct error *err)
 	return 0;
 }
 
-bool modal_token_ok(const char *token, size_t max)
-{
-	size_t len = strlen(token);
-
-	for (size_t i = 0; i < len; i++)
-		if (token[i] <= ' ' || token[i] > '~')
-			return false;
-	return len && len <= max;
-}
-
 static int set_token(char **header, const char *name, const char *token,
 		     struct error *err)
 {
@@ -298,7 +278,7 @@ static int set_token(char **header, const char *name, const char *token,
 				  "MODAL_TOKEN_SECRET=as-..., or run: modal "
 				  "setup");
 	}
-	if (!modal_token_ok(token, TOKEN_MAX))
+	if (strlen(token) > TOKEN_MAX || !str_is_visible(str_of(token)))
 		return error_set(err, ERR_CONFIG, "%s is no token", name);
 	*header = xasprintf("%s: %s",
 			    strstr(name, "SECRET") ? "x-modal-token-secret"
@@ -426,13 +406,9 @@ int modal_read_settings(struct sandbox *sb, struct error *err)
 
 	if (settings_directory(m->settings, "modal", "workdir", &dir, err) <
 		    0 ||
-	    settings_list(m->settings, "modal", "env", &b->env, &b->n_env,
-			  err) < 0)
+	    env_list_get(m->settings, "modal", "env", &b->env, &b->n_env, err) <
+		    0)
 		return -1;
-	for (size_t i = 0; i < b->n_env; i++)
-		if (!strchr(b->env[i], '=') || b->env[i][0] == '=')
-			return error_set(err, ERR_CONFIG,
-					 "env: each entry is NAME=value");
 	free(sb->workdir);
 	sb->workdir = xstrdup(dir);
 	return 0;

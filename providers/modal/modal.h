@@ -5,9 +5,8 @@
 
 #include <pthread.h>
 
-#include "net/grpc.h"
 #include "providers/kit/file_source.h"
-#include "providers/kit/protobuf.h"
+#include "providers/kit/protobuf_call.h"
 #include "providers/modal/modal.pb-c.h"
 #include "sandbox/sandbox.h"
 
@@ -59,58 +58,26 @@ struct modal_box { /* sandbox.priv */
 };
 
 /* rpc.c */
-enum {
-	MODAL_V2 = 1 << 0,    /* the method's V2 */
-	MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
-};
-struct modal_ask {          /* one call; all but request is borrowed */
-	const char *method; /* "SandboxCreate" */
-	const char *what;   /* the request, for messages */
-	cJSON *request;     /* owned; NULL: an empty message */
-	/* For streams: each message of the answer; -1 ends the call. */
-	int (*each)(void *arg, const ProtobufCMessage *message,
-		    struct error *err);
-	/* For streaming requests, instead of request: see grpc.h. */
-	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
-	int64_t source_size;
-	void *arg;
-	int64_t timeout_ms; /* of one try; 0: 60 s */
-	unsigned flags;
+enum {                       /* flags of a call */
+       MODAL_V2 = 1 << 0,    /* the method's V2 */
+       MODAL_TOKEN = 1 << 1, /* with the token that all of V2 wants */
 };
 /*
  * A call of the control plane, repeated as its clients do; frees the request.
  * Without each, *answer is the one message of the answer: protobuf_free() it.
  * The error begins with what.
  */
-int modal_ask(struct modal *m, const struct modal_ask *ask,
+int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err);
 /* The same where only the id in this field of the answer is of interest. It
  * replaces *id, which the caller owns. */
-int modal_ask_id(struct modal *m, const struct modal_ask *ask,
+int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err);
 /* The same of an answer that came, which is freed. */
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err);
-/* To *answer, or, where that is NULL, to nobody. */
-void modal_give(ProtobufCMessage *message, ProtobufCMessage **answer);
-struct modal_result {             /* start from { 0 } */
-	ProtobufCMessage *answer; /* the one message; NULL unless it came */
-	struct grpc_outcome outcome;
-};
-struct modal_where {
-	const char *base;
-	const char *service; /* "modal.client.ModalClient" */
-	const ProtobufCServiceDescriptor *methods; /* its */
-	const char *const *headers;
-	int64_t connect_ms;
-};
-/* One try, for modal_ask() and the router's calls. The caller releases the
- * result's outcome. */
-int modal_try(struct modal *m, const struct modal_where *where,
-	      const struct modal_ask *ask, struct modal_result *result,
-	      const struct stop *stop, struct error *err);
 /* True when the call may have another outcome when it is repeated. */
 bool modal_is_passing(const struct error *why);
 
@@ -122,8 +89,6 @@ struct modal *modal_of(const struct sandbox_client *host);
 bool modal_id_ok(const char *id);
 /* The same of a sandbox's: ERR_USAGE. */
 int modal_check_id(const char *id, struct error *err);
-/* At most max printable characters without white space. */
-bool modal_token_ok(const char *token, size_t max);
 /* What the field holds. The first value that is given for it stays: value is
  * owned, and may be NULL. */
 const char *modal_keep_first(pthread_mutex_t *lock, char **field, char *value);
@@ -147,7 +112,7 @@ int modal_ensure_router(struct sandbox *sb, bool renew, const struct stop *stop,
 			struct error *err);
 /* A call of the router; frees the request. ERR_GONE when the sandbox has ended
  * meanwhile. */
-int modal_route(struct sandbox *sb, const struct modal_ask *ask,
+int modal_route(struct sandbox *sb, const struct protobuf_ask *ask,
 		ProtobufCMessage **answer, const struct stop *stop,
 		struct error *err);
 

@@ -1,6 +1,5 @@
 /* rpc.c - calls of Modal's services, repeated as its clients do. */
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +12,6 @@
 
 enum {
 	WISH_MAX_S = 3600,
-	REQUEST_MAX = 8 << 20,
-	ANSWER_MAX = 4 << 20,  /* bytes of a single message */
-	STREAM_MAX = 32 << 20, /* of one of a stream */
-	CALL_MS = 60000,
 	CONNECT_MS = 3000, /* when there is another server to go to */
 	TRIES = 4,
 	THROTTLED_MAX = 100,
@@ -25,14 +20,6 @@ enum {
 	AUTH_MS = 5000,
 	AUTH_FOR_S = 1200, /* a token that does not say */
 };
-
-void modal_give(ProtobufCMessage *message, ProtobufCMessage **answer)
-{
-	if (answer)
-		*answer = message;
-	else
-		protobuf_free(message);
-}
 
 static int64_t policy_ms(const Modal__Any *any)
 {
@@ -70,10 +57,7 @@ int64_t modal_retry_wish(struct str details)
 int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 		    struct error *err)
 {
-	const ProtobufCFieldDescriptor *f =
-		protobuf_c_message_descriptor_get_field_by_name(
-			answer->descriptor, field);
-	const char *text = *(char **)((char *)answer + f->offset);
+	const char *text = protobuf_text(answer, field);
 	int rc = 0;
 
 	if (modal_id_ok(text)) {
@@ -84,87 +68,6 @@ int modal_answer_id(ProtobufCMessage *answer, const char *field, char **id,
 			       "unexpected server response: no %s", field);
 	}
 	protobuf_free(answer);
-	return rc;
-}
-
-struct stream_relay { /* between one call and who asked for it */
-	const struct modal_ask *ask;
-	const ProtobufCMessageDescriptor *type; /* of the answer */
-	struct modal_result *result;
-};
-
-static int on_message(void *arg, struct str bytes, struct error *err)
-{
-	const struct stream_relay *r = arg;
-	ProtobufCMessage *message = protobuf_unpack(r->type, bytes);
-	int rc = 0;
-
-	if (message && !r->ask->each && !r->result->answer) {
-		r->result->answer = message;
-		return 0;
-	}
-	if (message && r->ask->each)
-		rc = r->ask->each(r->ask->arg, message, err);
-	else
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: %s %s",
-			       message ? "two of" : "no", r->type->short_name);
-	protobuf_free(message);
-	return rc;
-}
-
-static int64_t on_source(void *arg, char *room, size_t len, struct error *err)
-{
-	const struct stream_relay *r = arg;
-
-	return r->ask->source(r->ask->arg, room, len, err);
-}
-
-int modal_try(struct modal *m, const struct modal_where *where,
-	      const struct modal_ask *ask, struct modal_result *result,
-	      const struct stop *stop, struct error *err)
-{
-	const ProtobufCMethodDescriptor *method =
-		protobuf_c_service_descriptor_get_method_by_name(where->methods,
-								 ask->method);
-	struct stream_relay relay = { ask, method->output, result };
-	struct buf body = BUF_INIT(REQUEST_MAX);
-	char *path = xasprintf("/%s/%s%s", where->service, ask->method,
-			       ask->flags & MODAL_V2 ? "V2" : "");
-	struct grpc_call call = {
-		.base = where->base,
-		.path = path,
-		.headers = where->headers,
-		.source = ask->source ? on_source : NULL,
-		.source_size = ask->source_size,
-		.reply = on_message,
-		.arg = &relay,
-		.timeout_ms = ask->timeout_ms ? ask->timeout_ms : CALL_MS,
-		.connect_ms = where->connect_ms,
-		.largest = ask->each ? STREAM_MAX : ANSWER_MAX,
-	};
-	int rc;
-
-	if (ask->request) {
-		ProtobufCMessage *request =
-			protobuf_build(method->input, ask->request);
-
-		protobuf_pack(request, &body);
-		protobuf_free(request);
-	}
-	call.message = buf_str(&body);
-	rc = buf_check(&body, "the request", err);
-	if (rc == 0)
-		rc = grpc_do(m->http, &call, &result->outcome, stop, err);
-	if (rc == 0 && !ask->each && !result->answer)
-		rc = error_set(err, ERR_PROTOCOL,
-			       "unexpected server response: no answer");
-	if (rc < 0) {
-		protobuf_free(result->answer);
-		result->answer = NULL;
-	}
-	buf_release(&body);
-	free(path);
 	return rc;
 }
 
@@ -237,14 +140,16 @@ static void add_headers(const struct modal *m, const struct rpc_tries *t,
 	list[n] = NULL;
 }
 
-static int one_try(struct modal *m, const struct modal_ask *ask,
-		   const struct rpc_tries *t, struct modal_result *result,
+static int one_try(struct modal *m, const struct protobuf_ask *ask,
+		   const struct rpc_tries *t, struct protobuf_result *result,
 		   const struct stop *stop, struct error *err)
 {
 	char *headers[GRPC_HEADERS + 1];
 	size_t own = 0;
-	struct modal_where where = {
+	struct protobuf_service where = {
+		.http = m->http,
 		.base = m->servers[t->server],
+		.suffix = ask->flags & MODAL_V2 ? "V2" : "",
 		.service = "modal.client.ModalClient",
 		.methods = &modal__modal_client__descriptor,
 		.headers = (const char *const *)headers,
@@ -253,7 +158,7 @@ static int one_try(struct modal *m, const struct modal_ask *ask,
 	int rc;
 
 	add_headers(m, t, headers, &own);
-	rc = modal_try(m, &where, ask, result, stop, err);
+	rc = protobuf_call(&where, ask, result, stop, err);
 	for (; headers[own]; own++)
 		mem_wipe(headers[own]);
 	return rc;
@@ -295,16 +200,16 @@ static bool shall_repeat(struct modal *m, struct rpc_tries *t,
 	return true;
 }
 
-static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
-		ProtobufCMessage **answer, const struct stop *stop,
-		struct error *err)
+static int call(struct modal *m, const struct protobuf_ask *ask,
+		const char *auth, ProtobufCMessage **answer,
+		const struct stop *stop, struct error *err)
 {
 	struct rpc_tries t = { .auth = auth,
 			       .began = clock_ms(),
 			       .began_at = clock_unix_ms(),
 			       .server = m->server,
 			       .pause_ms = PAUSE_MS };
-	struct modal_result result = { 0 };
+	struct protobuf_result result = { 0 };
 	struct error why;
 	int rc;
 
@@ -317,7 +222,7 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 	if (result.outcome.began)
 		m->server = t.server;
 	grpc_outcome_release(&result.outcome);
-	modal_give(result.answer, answer);
+	protobuf_give(result.answer, answer);
 	if (rc == 0)
 		return 0;
 	*err = why;
@@ -333,8 +238,8 @@ static int call(struct modal *m, const struct modal_ask *ask, const char *auth,
 static int auth_token(struct modal *m, char **token, const struct stop *stop,
 		      struct error *err)
 {
-	struct modal_ask ask = { "AuthTokenGet", "fetching a token",
-				 .timeout_ms = AUTH_MS };
+	struct protobuf_ask ask = { "AuthTokenGet", "fetching a token",
+				    .timeout_ms = AUTH_MS };
 	ProtobufCMessage *answer = NULL;
 	const char *fresh;
 	int64_t seconds;
@@ -360,7 +265,7 @@ static int auth_token(struct modal *m, char **token, const struct stop *stop,
 	return 0;
 }
 
-int modal_ask(struct modal *m, const struct modal_ask *ask,
+int modal_ask(struct modal *m, const struct protobuf_ask *ask,
 	      ProtobufCMessage **answer, const struct stop *stop,
 	      struct error *err)
 {
@@ -377,7 +282,7 @@ int modal_ask(struct modal *m, const struct modal_ask *ask,
 	return rc;
 }
 
-int modal_ask_id(struct modal *m, const struct modal_ask *ask,
+int modal_ask_id(struct modal *m, const struct protobuf_ask *ask,
 		 const char *field, char **id, const struct stop *stop,
 		 struct error *err)
 {

@@ -1,9 +1,11 @@
 #!/bin/sh
 # put.sh - puts content into a file: temporary, check of the size, rename.
 # SPDX-License-Identifier: MIT
-# put PATH HEAD TAIL LEN MARK: the file's first HEAD bytes, LEN bytes of
-# content, its last TAIL bytes. MARK: what mark() must still say, or empty. The
-# temporary file is named by $put_id, if set.
+# put PATH HEAD TAIL LEN MARK [MOST]: the file's first HEAD bytes, LEN bytes of
+# content, its last TAIL bytes. MARK: what mark() must still say, or empty. With
+# MOST it prints what the file held: st "ok was SIZE", or "ok new" for a new
+# one, "ok" for one of more than MOST bytes. The temporary file is named by
+# $put_id, if set.
 # shellcheck disable=SC2012,SC2034,SC2086,SC2154
 put_id=
 need cat cp head tail ls mkdir mv rm readlink cksum tr base64
@@ -81,8 +83,19 @@ fill() {
 	} >"$t"
 }
 
+# With "" there is no MOST.
+before() {
+	if [ -z "$1" ]; then
+		was=
+	elif ! [ -e "$f" ]; then
+		was=' new'
+	elif [ "$size" -le "$1" ] && [ -r "$f" ]; then
+		head -c "$1" "$f" && was=" was $size"
+	fi
+}
+
 put() {
-	head=$2 tail=$3 len=$4
+	head=$2 tail=$3 len=$4 was=
 	want=$((head + tail + len))
 	f=$1
 	[ -n "$exact" ] || follow "$1"
@@ -125,6 +138,7 @@ put() {
 		st=changed
 		return
 	fi
+	before "${6-}"
 	stage "$dir" || return
 	[ "${t%/*}" = "${dir%/}" ] || here=1
 	[ -z "$owned" ] || [ -n "$here" ] || cp -p "$f" "$t" || here=1
@@ -133,9 +147,9 @@ put() {
 	st=permission_denied
 	if [ -z "$here" ] && mv -f "$t" "$f"; then
 		t=
-		st=ok
+		st=ok$was
 	elif cat "$t" >"$f"; then
-		st=ok
+		st=ok$was
 	fi
 	[ -z "$t" ] || rm -f "$t"
 	t=

@@ -96,6 +96,7 @@ s_news() {
 # Until the end, enough bytes, or some and then s_gather, or s_hold.
 s_follow() {
 	s_clock
+	echo "$s_now" >"$s_dir/asked"
 	s_end=$((s_now + s_hold))
 	s_some=
 	s_turn=0
@@ -123,7 +124,9 @@ s_follow() {
 		else
 			s_nap 0.4
 		fi
-		[ $((s_turn % 16)) != 0 ] || s_orphan
+		[ $((s_turn % 16)) = 0 ] || continue
+		echo "$s_now" >"$s_dir/asked"
+		s_orphan
 	done
 }
 

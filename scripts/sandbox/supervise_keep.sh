@@ -25,7 +25,7 @@ s_copy() {
 		*[!0-9+]* | +* | *+ | *+*+*) ;;
 		*+*) [ $((${s_in%+*} + ${s_in#*+})) -ge 64 ] || break ;;
 		esac
-		s_wait "$1"
+		s_wait "$1" || break
 		# What a daemon prints after the end is nobody's.
 		[ -e "$s_dir/done" ] && exec cat >/dev/null
 		[ "$s_len" -ge 1048576 ] || continue
@@ -33,21 +33,46 @@ s_copy() {
 		s_len=0
 	done
 	echo $((s_at + s_len)) >"$s_dir/$1.eof"
-	# Not the end, when the disk is full or the job was cleared away.
+	# Not the end, when the disk is full, the job was cleared away, or
+	# nobody reads it any more.
 	exec cat >/dev/null
 }
 
-# While the reader is too far behind.
+# While the reader is too far behind. 1: it will not come any more, for it had
+# the command killed, or nobody has asked for an hour, which ends the command.
 s_wait() {
-	while :; do
+	s_gone=0
+	while [ $s_gone = 0 ]; do
 		s_has=0
 		{ read -r s_has <"$s_dir/a.$1"; } 2>/dev/null
 		[ $((s_at + s_len - ${s_has:-0})) -ge "$s_cap" ] || break
 		[ -e "$s_dir/done" ] && break
 		: >"$s_dir/$1.wait"
-		s_nap 0.1
+		if s_is_alone; then
+			: >"$s_dir/killed"
+			s_kill
+		fi
+		if [ -e "$s_dir/killed" ] || [ ! -d "$s_dir" ]; then
+			s_gone=1
+		else
+			s_nap 0.1
+		fi
 	done
 	[ ! -e "$s_dir/$1.wait" ] || rm -f "$s_dir/$1.wait"
+	return $s_gone
+}
+
+# Whether the last request about the job was an hour ago. A clock that went
+# back is another machine's.
+s_is_alone() {
+	s_asked=
+	{ read -r s_asked <"$s_dir/asked"; } 2>/dev/null
+	s_clock
+	if [ -z "$s_asked" ] || [ "$s_now" -lt "$s_asked" ]; then
+		s_asked=$s_now
+		echo "$s_now" >"$s_dir/asked"
+	fi
+	[ $((s_now - s_asked)) -ge 360000 ]
 }
 
 # The command has ended with $1. A process that it left behind may hold its

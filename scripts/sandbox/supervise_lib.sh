@@ -5,10 +5,10 @@
 # s_dir is the job's directory. In it: o.N and e.N, pieces of the command's
 # output and error output that begin at byte N; a.o and a.e, how many bytes the
 # reader has for sure; o.eof and e.eof, their sizes; born, when it was made
-# (s_clock); pid, the keeper; ended, once the command has; done, once all is
-# known: exit code, both sizes, Unix time; killed, late, nocwd, full: why. Names
-# begin with s_, so that what the command finds in its environment stays as it
-# was.
+# (s_clock); asked, when the last request about it came; pid, the keeper; ended,
+# once the command has; done, once all is known: exit code, both sizes, Unix
+# time; killed, late, nocwd, full: why. Names begin with s_, so that what the
+# command finds in its environment stays as it was.
 # shellcheck disable=SC2015,SC2034,SC2154
 
 s_nap() {

@@ -15,6 +15,7 @@
 #   u PATH  it cannot be read      b SIZE PATH  it is larger than FILE
 #   s PATH  no file, no link       r PATH  another repository
 #   x PATH  its name has a byte 1  i N     N new files are ignored
+#   i N PATH  one of these, or with a slash a directory that has N of them
 #   e N M   the last one: N lines were compared or asked for, M are before it
 # A report without its last record is not whole: a disk may be full.
 # st: "ok same"; "ok nobase STATE"; "ok inline REPORT TAR" with the sizes of
@@ -23,7 +24,7 @@
 sha=$(tool sha256sum)
 tar=$(tool tar)
 need find xargs sort uniq sed tr cut head ls cat wc mkdir rm id readlink
-need sha256sum mv env cp
+need sha256sum mv env cp grep
 # Of ls -ln on a file, to its time: the size is the group.
 fields_of='^-[^ ]* *[^ ]* *[^ ]* *[^ ]* *\([0-9]\{1,\}\) *[^ ]* *[^ ]* *[^ ]*'
 
@@ -85,10 +86,25 @@ missing() {
 	)
 }
 
-# New files as git sees them: its own repository, nothing of the tree's .git.
-# What is ignored there stays behind.
-ask_git() {
-	[ -z "$names" ] && command -v git >/dev/null || return 1
+# Directories in which a .git of any kind is, though git may not follow it.
+repositories() {
+	(cd "$tree" && find . -name .git -prune -print0) |
+		tr '\n\0' '\1\n' | sed -n 's:^\./\(.*\)/\.git$:\1:p'
+}
+
+# The files in those that the file "repos" lists.
+in_repositories() {
+	(
+		cd "$tree" || exit
+		while IFS= read -r p; do
+			name_of "$p"
+			find "$f" ! -type d -print0
+		done <"$w/repos"
+	) | tr '\n\0' '\1\n' | sed 's:^\./::' | sort -u
+}
+
+# git in a repository of its own, on the tree: nothing of the tree's .git.
+own_git() {
 	(
 		for v in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do
 			unset "$v"
@@ -97,18 +113,52 @@ ask_git() {
 		GIT_CONFIG_SYSTEM=/dev/null GIT_DIR=$w/git
 		export GIT_CONFIG_NOSYSTEM GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM
 		export GIT_DIR
-		git init -q --bare "$w/git" && mkdir -p "$w/git/info" || exit 1
-		cat exclude >git/info/exclude || exit 1
-		GIT_WORK_TREE=$tree
-		export GIT_WORK_TREE
-		cd "$tree" && git -c core.fsmonitor=false -c core.bare=false \
-			-c core.excludesFile=/dev/null \
-			ls-files -z -o --exclude-standard >"$w/raw"
-	) || return 1
+		[ "$1" = init ] || {
+			GIT_WORK_TREE=$tree
+			export GIT_WORK_TREE
+			cd "$tree" || exit
+		}
+		exec git -c core.fsmonitor=false -c core.bare=false \
+			-c core.excludesFile=/dev/null "$@"
+	)
+}
+
+# New files as git sees them. What is ignored there stays behind.
+ask_git() {
+	[ -z "$names" ] && command -v git >/dev/null || return 1
+	own_git init -q --bare "$w/git" && mkdir -p "$w/git/info" &&
+		cat exclude >git/info/exclude &&
+		own_git ls-files -z -o --exclude-standard >raw || return
 	tr '\n\0' '\1\n' <raw | sort >other &&
-		sed -n 's:/$::p' other | tell r &&
-		sed '/\/$/d' other | both - all | only - paths >new &&
-		only all paths | only - new >ignored
+		{
+			repositories
+			sed -n 's:/$::p' other
+		} | sort -u >repos && tell r <repos &&
+		in_repositories >inside &&
+		sed '/\/$/d' other | both - all | only - paths |
+		only - inside >new &&
+		only all paths | only - new | only - inside >ignored
+}
+
+# The first of what is ignored, directories as one. git also lists what is in a
+# directory that no pattern names, after it.
+name_ignored() {
+	own_git ls-files -z -o -i --exclude-standard --directory |
+		tr '\n\0' '\1\n' | head -n 5000 | {
+		above=/
+		k=0
+		while [ $k -lt 100 ] && IFS= read -r p; do
+			q=$(printf %s "$p" | sed 's:[][\.*^$]:\\&:g')
+			case $p in
+			"$above"*) continue ;;
+			*/) above=$p ;;
+			*) q=$q\$ ;;
+			esac
+			n=$(grep -c -e "^$q" ignored)
+			[ "$n" -eq 0 ] || printf 'i %s %s\n' "$n" "$p"
+			k=$((k + 1))
+		done
+	} >>report
 }
 
 types() {
@@ -184,15 +234,14 @@ hash_base() {
 # All new names, and the repositories among them.
 tell_undecided() {
 	: >new && : >ignored || return
-	only all paths | tell '?' &&
-		(cd "$tree" && find . -name .git -prune -print0) |
-		tr '\n\0' '\1\n' | sed -n 's:^\./\(.*\)/\.git$:\1:p' |
-			tell r
+	only all paths | tell '?' && repositories | tell r
 }
 
 tell_differences() {
-	[ ! -s ignored ] || printf 'i %s\n' $(($(wc -l <ignored))) >>report ||
-		return
+	[ ! -s ignored ] || {
+		printf 'i %s\n' $(($(wc -l <ignored))) >>report &&
+			name_ignored || return
+	}
 	only now "$s/base" | cut -b 73- | sort >pack &&
 		tell c <pack &&
 		tell n <new &&

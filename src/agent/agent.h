@@ -3,6 +3,7 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
+#include "agent/window.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
@@ -18,29 +19,64 @@ enum agent_event_kind {
 	EVENT_TURN,        /* usage of one answer */
 	EVENT_FLUSH,       /* nothing more has arrived: show what there is */
 	EVENT_WARNING,     /* text: what went wrong without ending the run */
+	EVENT_FILE,        /* text: a file that goes with the prompt */
+	EVENT_COMPACT,     /* text: what happens to the history; compact */
+};
+struct compact_step { /* of the conversation, made shorter */
+	bool over;    /* it has happened, else it begins */
+	bool excerpt; /* no model has summarised it */
+	size_t messages;
+	int64_t before, after; /* input tokens, about; after: once it is over */
 };
 struct agent_event { /* all borrowed for the call */
 	enum agent_event_kind kind;
 	struct str text;
 	const struct part *call; /* on EVENT_TOOL_* */
 	const struct usage *usage;
+	int64_t wait_ms; /* EVENT_RESTART: before the next try; 0: none */
 	bool failed;
+	/* EVENT_TOOL_RESULT: what it did to a file, masked; or NULL. */
+	const struct tool_change *change;
+	/* EVENT_TOOL_RESULT of a command of the user's own: what the tool says
+	 * of its end, with the exit code; masked, a part of text or not. */
+	struct str end;
+	bool edited; /* EVENT_TOOL_CALL, again: as the user has changed it */
+	struct compact_step compact;
 };
 
 struct approval { /* whether a call may run */
 	const struct part *call;
 	const struct tool *tool;
-	const cJSON *args; /* as the tool will read them */
-	size_t number;     /* which call of the answer it is, from 1 */
-	size_t total;      /* calls of the answer */
+	const cJSON *args;               /* as the tool will read them */
+	const struct part *const *later; /* calls of the answer behind it */
+	size_t n_later;
+	size_t number; /* which call of the answer it is, from 1 */
+	size_t total;  /* calls of the answer */
 	/* Filled by approve: */
+	const char *machine;     /* where it acts: "this machine"; or NULL */
+	const char *sandbox;     /* its id; NULL: no sandbox */
+	const char *workdir;     /* there; or NULL */
+	const char *mounted;     /* that directory of the user's, or NULL */
+	const struct mask *mask; /* for what is shown of files; or NULL */
 	bool allowed;
 	struct buf reason; /* when not: words for the model, or empty */
 	struct buf place;  /* for the user: where a file tool acts, or empty */
 	/* The place where a file tool acts, with every link resolved: it acts
 	 * exactly there, or fails. NULL: as called. Owned. */
 	char *real_path;
+	struct tool_change change; /* what it would do to a file */
+	const char *file_note;     /* why that is not known, or NULL */
+	char *edited; /* arguments as the user changed them, or NULL; owned */
+	cJSON *edited_args; /* the same, read; owned */
 };
+/* What args is about to be asked again: place and change of before go. */
+void approval_clear(struct approval *a);
+void approval_release(struct approval *a);
+/* The argument that the user may change before the call runs, or NULL. */
+const char *approval_editable(const struct approval *a);
+/* Puts text in its place: ERR_USAGE where the tool would refuse it. The call
+ * has to be judged and asked about anew. */
+int approval_edit(struct approval *a, struct str text, struct error *err);
 
 /* Called on the agent's thread or one of its tool threads, never two at once.
  * approve is asked before each call of a known tool whose arguments are right;
@@ -50,6 +86,11 @@ struct agent_ui {
 	int (*approve)(void *arg, struct approval *a, const struct stop *stop,
 		       struct error *err);
 	void *arg;
+	bool keep_cr; /* EVENT_TOOL_OUTPUT has a lone CR, which else is an LF */
+	/* As tool_env.ask; NULL: nobody can answer. */
+	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
+		   const struct stop *stop, struct error *err);
+	bool changes; /* agent_event.change is shown; else none is asked for */
 };
 
 struct agent { /* filled by the caller; all borrowed */
@@ -61,19 +102,45 @@ struct agent { /* filled by the caller; all borrowed */
 	unsigned saved_results; /* large ones, in files of the sandbox */
 	const struct secret_files *secrets; /* or NULL */
 	struct agent_ui ui;
-	int64_t max_turns;      /* model turns per agent_run, 0: no cap */
-	struct usage usage;     /* out: total */
-	int64_t turns;          /* out: model turns of the last run */
-	struct buf answer;      /* out: text of the last assistant message */
-	enum finish finish;     /* out: of the last answer */
+	/* Files that go with the next prompt, which takes them over. */
+	struct message attached;
+	struct meter *meter; /* what all of it costs, or NULL */
+	/* Asked when a request could pass the cap: true when it was raised, and
+	 * the request is to be sent. NULL: it never is. */
+	bool (*raise)(void *arg);
+	void *raise_arg;
+	int64_t max_turns;  /* model turns per agent_run, 0: no cap */
+	struct usage usage; /* out: total */
+	int64_t turns;      /* out: model turns of the last run */
+	struct buf answer;  /* out: text of the last assistant message */
+	enum finish finish; /* out: of the last answer */
+	char reason[40];    /* out: the vendor's word for it, or "" */
+	int64_t wait_ms;    /* its own: before the next try */
+	int cuts; /* its own: answers in a row that ended within a call */
 	struct message unsaved; /* its own: stored while a request waits */
+	struct window window;
+	/* Empties the model's history, as model_reset(), and offers
+	 * read_history from now on. NULL: model_reset(). */
+	int (*reset)(void *arg, struct error *err);
+	void *reset_arg;
+	/* Where what was taken out of histories stays readable, or NULL. */
+	const char *history_dir;
 };
 /*
  * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,
- * ERR_LIMIT (max_turns), ERR_GONE, or the model's error. The history is valid
- * for the vendor whatever happened: every call has its result.
+ * ERR_LIMIT (max_turns), ERR_BUDGET, ERR_GONE, or the model's error. The
+ * history is valid for the vendor whatever happened: every call has its result.
  */
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err);
+
+/* For src/agent. Stores a message; a thread that cannot be stored is no reason
+ * to stop the work: the user is warned. */
+void agent_store(struct agent *a, const struct message *m,
+		 const struct usage *usage);
+/* Stores what was put off until the next request had been sent. */
+void agent_save(struct agent *a);
+/* Emits a warning: "what: " and the error's message. */
+void agent_warn(struct agent *a, const char *what, const struct error *err);
 
 #endif

@@ -78,68 +78,6 @@ void allow_list_names(const struct allow_list *list, struct buf *out)
 	}
 }
 
-static bool has_any(struct str s, const char *const *needles)
-{
-	for (; *needles; needles++)
-		if (str_search(s, str_of(*needles)) < s.len)
-			return true;
-	return false;
-}
-
-static bool dangerous(struct str s)
-{
-	static const char *const tokens[] = { "$(", "`", "$'", "$[", "\n", "\r",
-					      "\t", "<", ">",  "${", NULL };
-
-	if (has_any(s, tokens) || memchr(s.ptr, '\0', s.len))
-		return true;
-	for (size_t i = 0; i < s.len; i++) {
-		char next = i + 1 < s.len ? s.ptr[i + 1] : '\0';
-		bool letter = (next >= 'a' && next <= 'z') ||
-			      (next >= 'A' && next <= 'Z') || next == '_';
-		bool paired = next == '&' || (i && s.ptr[i - 1] == '&');
-
-		if (s.ptr[i] == '$' && letter)
-			return true;
-		if (s.ptr[i] == '&' && !paired)
-			return true;
-	}
-	return false;
-}
-
-/*
- * The first word as a POSIX shell would see it, quotes and backslashes
- * removed; false when a quote stays open anywhere in the segment, and for an
- * unquoted parenthesis: "ls () (rm f)" gives ls another meaning.
- */
-static bool first_word(struct str s, struct buf *word)
-{
-	char quote = '\0';
-	bool done = false;
-
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i];
-
-		if (quote == '\0' && (c == '\'' || c == '"')) {
-			quote = c;
-		} else if (c == quote) {
-			quote = '\0';
-		} else if (c == '\\' && quote != '\'') {
-			if (++i == s.len)
-				return false;
-			if (!done)
-				buf_addc(word, s.ptr[i]);
-		} else if (quote == '\0' && (c == '(' || c == ')')) {
-			return false;
-		} else if (c == ' ' && quote == '\0') {
-			done = done || word->len;
-		} else if (!done) {
-			buf_addc(word, c);
-		}
-	}
-	return quote == '\0';
-}
-
 static bool listed(const struct allow_list *list, struct str word)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -148,49 +86,175 @@ static bool listed(const struct allow_list *list, struct str word)
 	return false;
 }
 
-/* Bytes up to the next && || | ; (quoting ignored), *skip of the operator. */
-static size_t segment(struct str s, size_t *skip)
+static bool is_one_of(char c, const char *set)
 {
-	for (size_t i = 0; i < s.len; i++) {
-		char next = i + 1 < s.len ? s.ptr[i + 1] : '\0';
+	return c && strchr(set, c);
+}
 
-		*skip = s.ptr[i] == next ? 2 : 1;
-		if (s.ptr[i] == ';' || s.ptr[i] == '|')
-			return i;
-		if (s.ptr[i] == '&')
-			return i;
+/* A command line as a shell reads it, byte by byte. */
+struct command_scan {
+	const struct allow_list *list;
+	struct str rest; /* from the next byte on */
+	char before;     /* the byte before that */
+	char quote;      /* the quote that is open, or NUL */
+	struct buf word; /* first word of the simple command, unquoted */
+	bool begun;      /* that word has begun, maybe empty: '' */
+	bool done;       /* it has ended */
+	bool any;        /* there was a simple command */
+};
+
+static char peek(const struct command_scan *s, size_t i)
+{
+	return i < s->rest.len ? s->rest.ptr[i] : '\0';
+}
+
+static void skip(struct command_scan *s, size_t n)
+{
+	s->before = s->rest.ptr[n - 1];
+	s->rest = str_skip(s->rest, n);
+}
+
+static void add_byte(struct command_scan *s, char c)
+{
+	if (!s->done)
+		buf_addc(&s->word, c);
+	s->begun = true;
+}
+
+/* In the charsets of some locales (GBK, Shift_JIS) a backslash can be the
+ * second byte of a character: then it escapes nothing. */
+static bool may_be_half(const struct command_scan *s)
+{
+	return (unsigned char)s->before >= 0x80;
+}
+
+static bool take_double_quoted(struct command_scan *s)
+{
+	char c = peek(s, 0);
+	char next = peek(s, 1);
+
+	if (is_one_of(c, "$`!"))
+		return false;
+	if (c == '"') {
+		s->quote = '\0';
+	} else if (c == '\\') {
+		if (may_be_half(s) || is_one_of(next, "$`!"))
+			return false;
+		if (is_one_of(next, "\"\\"))
+			skip(s, 1);
+		add_byte(s, peek(s, 0));
+	} else {
+		add_byte(s, c);
 	}
-	*skip = 0;
-	return s.len;
+	skip(s, 1);
+	return true;
+}
+
+static bool end_command(struct command_scan *s)
+{
+	bool ok = !s->begun ||
+		  (!s->word.over && listed(s->list, buf_str(&s->word)));
+
+	s->any |= s->begun;
+	s->begun = s->done = false;
+	buf_clear(&s->word);
+	return ok;
+}
+
+/* ; | || && */
+static bool take_operator(struct command_scan *s)
+{
+	char c = peek(s, 0);
+	bool twice = c != ';' && peek(s, 1) == c;
+
+	if (c == '&' && (!twice || peek(s, 2) == '&'))
+		return false;
+	skip(s, twice ? 2 : 1);
+	return end_command(s);
+}
+
+static bool is_expanded(char after_dollar)
+{
+	return (after_dollar >= 'a' && after_dollar <= 'z') ||
+	       (after_dollar >= 'A' && after_dollar <= 'Z') ||
+	       is_one_of(after_dollar, "_({['\"");
+}
+
+static bool take_escaped(struct command_scan *s)
+{
+	if (may_be_half(s) || s->rest.len < 2 ||
+	    is_one_of(peek(s, 1), ";|&<>`$"))
+		return false;
+	add_byte(s, peek(s, 1));
+	skip(s, 2);
+	return true;
+}
+
+static bool take_unquoted(struct command_scan *s)
+{
+	char c = peek(s, 0);
+
+	if (is_one_of(c, "`<>()") || (c == '$' && is_expanded(peek(s, 1))))
+		return false;
+	if (c == '\\')
+		return take_escaped(s);
+	if (is_one_of(c, ";|&"))
+		return take_operator(s);
+	if (c == '\'' || c == '"') {
+		s->quote = c;
+		s->begun = true;
+	} else if (c == ' ') {
+		s->done |= s->begun;
+	} else {
+		add_byte(s, c);
+	}
+	skip(s, 1);
+	return true;
+}
+
+static bool take_byte(struct command_scan *s)
+{
+	char c = peek(s, 0);
+
+	if (s->quote == '"')
+		return take_double_quoted(s);
+	if (!s->quote)
+		return take_unquoted(s);
+	if (c == '\'')
+		s->quote = '\0';
+	else
+		add_byte(s, c);
+	skip(s, 1);
+	return true;
+}
+
+/* A shell removes a backslash with the line end behind it before it looks for
+ * words, so "$\<newline>{x}" is an expansion: no state of the scan may see one.
+ */
+static bool has_control(struct str command)
+{
+	for (size_t i = 0; i < command.len; i++)
+		if (!command.ptr[i] || strchr("\n\r\t\v\f", command.ptr[i]))
+			return true;
+	return false;
 }
 
 bool allow_list_permits(const struct allow_list *list, struct str command)
 {
-	bool any = false;
+	struct command_scan s = { .list = list,
+				  .rest = str_trim(command),
+				  .word = BUF_INIT(4096) };
+	bool ok = true;
 
-	command = str_trim(command);
-	if (!list->given || !command.len)
+	if (!list->given || !s.rest.len)
 		return false;
 	if (list->all)
 		return true;
-	if (dangerous(command))
+	if (has_control(command))
 		return false;
-	while (command.len) {
-		struct buf word = BUF_INIT(4096);
-		size_t skip;
-		size_t len = segment(command, &skip);
-		struct str part = str_trim((struct str){ command.ptr, len });
-		bool ok = true;
-
-		if (part.len) {
-			ok = first_word(part, &word) && !word.over &&
-			     listed(list, buf_str(&word));
-			any = true;
-		}
-		buf_release(&word);
-		if (!ok)
-			return false;
-		command = str_skip(command, len + skip);
-	}
-	return any;
+	while (ok && s.rest.len)
+		ok = take_byte(&s);
+	ok = ok && !s.quote && end_command(&s) && s.any;
+	buf_release(&s.word);
+	return ok;
 }

@@ -22,7 +22,10 @@ void allow_list_release(struct allow_list *list);
 /*
  * True when this command line may run. Each simple command is judged by itself:
  * its first word must be a name of the list, exactly. Substitutions,
- * redirections, background and variables are refused whatever the quoting.
+ * redirections, background and variables are refused, and in double quotes
+ * every '$', '`' and '!'; so are NUL and all white space but the space, quoted,
+ * escaped, at either end or not. In single quotes all else is text, in double
+ * quotes ; | & < > ( ) are.
  */
 bool allow_list_permits(const struct allow_list *list, struct str command);
 /* "a, b, c" */

@@ -12,18 +12,17 @@ struct own_command {
 };
 
 static void emit(const struct own_command *c, enum agent_event_kind kind,
-		 struct str text, bool failed)
+		 struct str text)
 {
 	c->agent->ui.event(c->agent->ui.arg,
 			   &(struct agent_event){ .kind = kind,
 						  .call = c->call,
-						  .text = text,
-						  .failed = failed });
+						  .text = text });
 }
 
 static void on_output(void *arg, struct str delta)
 {
-	emit(arg, EVENT_TOOL_OUTPUT, delta, false);
+	emit(arg, EVENT_TOOL_OUTPUT, delta);
 }
 
 /* The tool that runs command lines. */
@@ -56,6 +55,8 @@ int agent_run_own_command(struct agent *a, const char *command,
 			     .args = args_of(command) };
 	struct own_command c = { a, &call };
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
+	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
+	struct buf shown_end = BUF_INIT(TOOL_RESULT_BYTES);
 	bool failed = false;
 	struct tool_env env = {
 		.sandbox = a->sandbox,
@@ -66,12 +67,20 @@ int agent_run_own_command(struct agent *a, const char *command,
 		.secrets = a->secrets,
 		.output = on_output,
 		.arg = &c,
+		.keep_cr = a->ui.keep_cr,
+		.end = &end,
 	};
 	int rc;
 
-	emit(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 }, false);
+	emit(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
 	rc = tool_call(&env, &call, &out, &failed, err);
-	emit(&c, EVENT_TOOL_RESULT, buf_str(&out), failed);
+	mask_text(a->mask, buf_str(&end), &shown_end);
+	a->ui.event(a->ui.arg,
+		    &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+					   .call = &call,
+					   .text = buf_str(&out),
+					   .end = buf_str(&shown_end),
+					   .failed = failed });
 	if (told)
 		buf_addf(told,
 			 "<user_shell_command>\n<command>%s</command>\n"
@@ -79,5 +88,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 			 command, out.len ? out.ptr : "");
 	cJSON_free(call.args);
 	buf_release(&out);
+	buf_release(&end);
+	buf_release(&shown_end);
 	return rc;
 }

@@ -30,7 +30,7 @@ static const char headless[] =
 static const char interactive[] =
 	"The user reads along in the terminal and answers between your turns. "
 	"When a request is ambiguous in a way that matters, ask before you "
-	"act.\n";
+	"act: with ask_user where there are choices.\n";
 
 static const char conduct[] =
 	"\n# How to work\n"
@@ -59,6 +59,8 @@ static const char tool_rules[] =
 	"- Large files: read a window with offset and limit, then page on.\n"
 	"- edit_file needs old_string exactly as it stands in the file, with "
 	"enough context to be unique.\n"
+	"- Work of three steps or more: keep its list with write_todos, and "
+	"the list true.\n"
 	"- When a call is rejected for its arguments, correct them; do not "
 	"repeat the same call.\n";
 
@@ -67,6 +69,8 @@ static const char shell_rules[] =
 	"variables do not carry over. Long output is cut, so filter it. Give "
 	"slow commands a timeout in seconds. Start servers in the background "
 	"with their output in a file.\n";
+
+#define MEMORY_BEGIN "\n<agent_memory>\n"
 
 static const char memory_rules[] =
 	"\nThe text above is what the user keeps about preferences and "
@@ -287,7 +291,7 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 	add_project(&m, f->cwd);
 	first = first_that_fits(&m, own);
 	if (m.n)
-		buf_adds(out, "\n<agent_memory>\n");
+		buf_adds(out, MEMORY_BEGIN);
 	for (size_t i = 0; i < m.n; i++) {
 		if (i < own || i >= first) {
 			buf_addf(out, "%s\n\n", m.list[i].path);
@@ -319,4 +323,9 @@ void prompt_build(const struct prompt_facts *f, struct buf *out,
 			      "run.\n");
 	buf_addf(out, "\nYou run on the model %s.\n", f->model);
 	add_memory(f, out, warn);
+}
+
+size_t prompt_memory(struct str system)
+{
+	return system.len - str_search(system, STR(MEMORY_BEGIN));
 }

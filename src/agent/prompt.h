@@ -26,4 +26,7 @@ struct prompt_facts {           /* all borrowed */
 void prompt_build(const struct prompt_facts *facts, struct buf *out,
 		  void (*warn)(const char *line));
 
+/* How many bytes of a system prompt, at its end, are of AGENTS.md files. */
+size_t prompt_memory(struct str system);
+
 #endif

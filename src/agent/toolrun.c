@@ -1,24 +1,29 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
+#include "agent/toolrun.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent_impl.h"
+#include "agent/recall.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/media.h"
 #include "tool/args.h"
 #include "tool/result.h"
 
 enum {
 	MOST_AT_ONCE = 8,
 	MAX_RESULT = 64 << 20, /* bytes; the tools cap themselves far below */
+	MOST_REMARK = 8000,    /* bytes of what the user put into a call */
 };
 
 struct batch {
 	struct agent *agent;
 	const struct stop *stop;
-	size_t total;           /* calls */
+	const struct part **calls; /* all of the answer */
+	size_t total;
 	pthread_mutex_t events; /* so that no two events overlap */
 };
 
@@ -28,7 +33,11 @@ struct tool_job {
 	size_t number; /* of the batch, from 1 */
 	struct buf out;
 	struct error err;
-	char *real_path; /* from approve, or NULL; owned */
+	char *real_path;    /* from approve, or NULL; owned */
+	struct part edited; /* the call as the user changed it; args owned */
+	struct buf remark;  /* what the model is told of that */
+	struct tool_change change;
+	struct message media; /* of the result */
 	bool failed;
 	bool refused;
 	int rc;
@@ -53,6 +62,14 @@ static void on_output(void *arg, struct str delta)
 						.text = delta });
 }
 
+static int on_recall(void *arg, const struct tool_recall *what, struct buf *out,
+		     struct error *err)
+{
+	struct tool_job *job = arg;
+
+	return recall_read(job->batch->agent, what, out, err);
+}
+
 static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
@@ -64,8 +81,14 @@ static void *run_job(void *arg)
 		.thread = job->batch->agent->thread,
 		.saved = &job->batch->agent->saved_results,
 		.secrets = job->batch->agent->secrets,
+		.change = job->batch->agent->ui.changes ? &job->change : NULL,
+		.media = &job->media,
 		.output = on_output,
+		.recall = on_recall,
 		.arg = job,
+		.keep_cr = job->batch->agent->ui.keep_cr,
+		.ask = job->batch->agent->ui.ask,
+		.ask_arg = job->batch->agent->ui.arg,
 	};
 
 	if (!job->refused)
@@ -74,11 +97,27 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-static bool only_reads(const struct part *call)
+static bool has_flag(const struct part *call, unsigned flags)
 {
 	const struct tool *tool = tool_find(call->name);
 
-	return tool && tool->flags & TOOL_READS;
+	return tool && tool->flags & flags;
+}
+
+static bool only_reads(const struct part *call)
+{
+	return has_flag(call, TOOL_READS);
+}
+
+/* Another call of the answer has the name of this one, which allows one. */
+static bool is_repeated(const struct tool_job *job)
+{
+	const struct tool *tool = tool_find(job->call->name);
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->batch->total; i++)
+		n += tool_find(job->batch->calls[i]->name) == tool;
+	return n > 1 && has_flag(job->call, TOOL_SINGLE);
 }
 
 static void cancelled_result(struct tool_job *job)
@@ -104,6 +143,41 @@ static void refused_result(struct tool_job *job, const struct approval *a)
 	job->refused = true;
 }
 
+/* The model learns what ran in place of its own call. */
+static void add_remark(const struct mask *m, const struct approval *a,
+		       struct buf *out)
+{
+	const char *name = approval_editable(a);
+	struct str text = str_of(json_string(a->args, name, ""));
+	struct str shown = text;
+
+	if (shown.len > MOST_REMARK) {
+		shown.len = MOST_REMARK;
+		shown.len = str_utf8_prefix(shown);
+	}
+	buf_addf(out, "The user changed this call before it ran. Its %s was:\n",
+		 name);
+	mask_text(m, shown, out);
+	if (shown.len < text.len)
+		buf_addf(out, "\n[the first %zu of %zu bytes]", shown.len,
+			 text.len);
+	buf_adds(out, "\n\nThe result of the changed call:\n");
+}
+
+/* From here on the call is the user's. */
+static void take_edited(struct tool_job *job, struct approval *a)
+{
+	add_remark(job->batch->agent->mask, a, &job->remark);
+	job->edited = *job->call;
+	job->edited.args = a->edited;
+	job->edited.bad_args = false;
+	a->edited = NULL;
+	job->call = &job->edited;
+	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+						.call = job->call,
+						.edited = true });
+}
+
 /* What the tool itself will refuse needs no approval: the same args_read()
  * decides there. -1 when the run was cancelled. */
 static int approve(struct tool_job *job, struct error *err)
@@ -114,21 +188,34 @@ static int approve(struct tool_job *job, struct error *err)
 			      .tool = tool_find(job->call->name),
 			      .number = job->number,
 			      .total = job->batch->total,
+			      .later = job->batch->calls + job->number,
+			      .n_later = job->batch->total - job->number,
 			      .reason = BUF_INIT(1 << 16),
 			      .place = BUF_INIT(1 << 16) };
 	cJSON *args = NULL;
 	int rc = 0;
 
-	if (a.tool && ui->approve)
+	if (is_repeated(job)) {
+		buf_addf(&a.reason,
+			 "Error: `%s` must not be called more than once in "
+			 "one answer: none of these calls has run. Call it "
+			 "again, once.",
+			 job->call->name);
+		refused_result(job, &a);
+	} else if (a.tool && ui->approve)
 		args = args_read(a.tool, job->call, &ignored);
 	a.args = args;
 	if (args)
 		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
 	if (args && rc == 0 && !a.allowed)
 		refused_result(job, &a);
+	else if (rc == 0 && a.edited)
+		take_edited(job, &a);
 	job->real_path = a.real_path;
-	buf_release(&a.reason);
-	buf_release(&a.place);
+	a.real_path = NULL;
+	job->change = a.change;
+	a.change = (struct tool_change){ 0 };
+	approval_release(&a);
 	buf_release(&ignored);
 	cJSON_Delete(args);
 	return rc;
@@ -171,22 +258,90 @@ static void run_group(struct tool_job *jobs, size_t n)
 	}
 }
 
+/* What is shown of a change, without the values that are masked. */
+static void mask_change(const struct mask *m, struct tool_change *c)
+{
+	struct buf *texts[] = { &c->before, &c->after };
+
+	for (size_t i = 0; c->known && i < 2; i++) {
+		struct buf masked = BUF_INIT(2 * TOOL_CHANGE_BYTES);
+
+		mask_text(m, buf_str(texts[i]), &masked);
+		buf_release(texts[i]);
+		*texts[i] = masked;
+	}
+}
+
+static void prepend_remark(struct tool_job *job)
+{
+	if (!job->remark.len || job->refused)
+		return;
+	buf_addstr(&job->remark, buf_str(&job->out));
+	buf_release(&job->out);
+	job->out = job->remark;
+	job->remark = (struct buf){ 0 };
+}
+
+static size_t media_bytes(const struct message *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->parts[i].n_bytes;
+	return n;
+}
+
+/* Behind the result, the last part: as much as one message may have. */
+static void attach_media(struct tool_job *job, struct message *results)
+{
+	for (size_t i = 0; i < job->media.n; i++) {
+		struct part *p = &job->media.parts[i];
+
+		if (media_bytes(results) + p->n_bytes <= MEDIA_MESSAGE_BYTES)
+			message_move(results, p);
+	}
+	message_release(&job->media);
+}
+
+/* Said in the result of a file that cannot go with the others. */
+static void check_media(const struct tool_job *job,
+			const struct message *results, struct buf *out)
+{
+	if (job->media.n && media_bytes(results) + media_bytes(&job->media) >
+				    MEDIA_MESSAGE_BYTES)
+		buf_addf(out,
+			 "\nNot shown: files of one answer's calls have at "
+			 "most %d bytes. Read it by itself.",
+			 MEDIA_MESSAGE_BYTES);
+}
+
 static int finish(struct tool_job *job, struct message *results,
 		  struct error *err)
 {
 	struct part *p = message_add(results, PART_TOOL_RESULT);
-	struct str text = buf_str(&job->out);
+	bool changed = job->change.known && !job->failed;
+	struct str text;
 
+	prepend_remark(job);
+	check_media(job, results, &job->out);
+	text = buf_str(&job->out);
+	mask_change(job->batch->agent->mask, &job->change);
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
 	announce(job);
-	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-						.call = job->call,
-						.text = text,
-						.failed = job->failed });
+	emit(job->batch,
+	     &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+				    .call = job->call,
+				    .text = text,
+				    .failed = job->failed,
+				    .change = changed ? &job->change : NULL });
 	p->text = buf_detach(&job->out);
+	attach_media(job, results);
 	free(job->real_path);
+	cJSON_free(job->edited.args);
+	buf_release(&job->remark);
+	tool_change_release(&job->change);
 	if (job->rc < 0)
 		*err = job->err;
 	return job->rc;
@@ -229,7 +384,8 @@ static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 			rc = approve_group(jobs + at, size, err);
 		if (rc == 0)
 			run_group(jobs + at, size);
-		if (rc == 0 && !only_reads(jobs[at].call))
+		if (rc == 0 &&
+		    !has_flag(jobs[at].call, TOOL_READS | TOOL_SESSION))
 			sandbox_check(jobs->batch->agent->sandbox, false,
 				      on_notice, jobs->batch);
 		if (rc < 0)
@@ -248,6 +404,7 @@ int toolrun(struct agent *a, const struct message *reply,
 {
 	struct batch batch = { .agent = a, .stop = stop };
 	struct tool_job *jobs = xcalloc(reply->n, sizeof(*jobs));
+	const struct part **calls = xcalloc(reply->n, sizeof(struct part *));
 	size_t n = 0;
 	int rc;
 
@@ -257,14 +414,17 @@ int toolrun(struct agent *a, const struct message *reply,
 		if (reply->parts[i].kind != PART_TOOL_CALL)
 			continue;
 		jobs[n].batch = &batch;
-		jobs[n].call = &reply->parts[i];
+		jobs[n].call = calls[n] = &reply->parts[i];
+		jobs[n].remark = BUF_INIT(MAX_RESULT);
 		jobs[n].out = BUF_INIT(MAX_RESULT);
 		jobs[n].number = n + 1;
 		n++;
 	}
+	batch.calls = calls;
 	batch.total = n;
 	rc = n ? run_all(jobs, n, results, err) : 0;
 	pthread_mutex_destroy(&batch.events);
 	free(jobs);
+	free(calls);
 	return rc;
 }

@@ -327,7 +327,8 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	struct apply_work w = {
 		.result = r, .journal = j, .request = q, .stop = stop
 	};
-	struct merge_sides sides = { q->base, q->ours, q->theirs };
+	struct merge_sides sides = { q->base, q->ours, q->theirs, q->attributes,
+				     0 };
 	struct error ignored = { 0 };
 	int rc = merge_compute(&r->merge, q->git, &sides, stop, err);
 

@@ -16,11 +16,12 @@ struct apply_file {
 };
 
 struct apply_request {
-	const struct git *git;   /* with base, ours and theirs */
-	const char *label;       /* of the sandbox; NULL: no base changes */
-	const char *base;        /* commits or trees */
-	const char *ours;        /* of the tree as it is now */
-	const char *theirs;      /* the sandbox's */
+	const struct git *git; /* with base, ours and theirs */
+	const char *label;     /* of the sandbox; NULL: no base changes */
+	const char *base;      /* commits or trees */
+	const char *ours;      /* of the tree as it is now */
+	const char *theirs;    /* the sandbox's */
+	struct merge_attributes attributes;
 	const char *base_before; /* what label's base is, ... */
 	const char *base_after;  /* ... and becomes; with label */
 	const struct mask *mask; /* known secrets, or NULL */
@@ -56,14 +57,31 @@ int apply_merge(struct apply_result *r, struct journal *j,
 		const struct apply_request *q, const struct stop *stop,
 		struct error *err);
 
+/* Files of an apply that staged, whose index is no longer as it wrote it. */
+struct apply_unstage {
+	const char *before;  /* the index before that apply; may be missing */
+	const char *applied; /* as it wrote it */
+	const char *to;      /* the new one, to be made of the user's */
+};
+
+struct apply_undo_request { /* all borrowed */
+	bool force;
+	/* 1: it made q->to; 0: the index stays as it is; -1. */
+	int (*unstage)(void *arg, const struct apply_unstage *q,
+		       struct error *err);
+	void *arg;
+};
+
 /*
  * Takes the last apply back: bytes, permissions, times, the index. Files that
  * the user changed since are listed in r->changed and left, all others are
- * restored; with force they are, too. The base is what it was before that
- * apply, so that the next one brings what was taken back.
+ * restored; with force they are, too. So is an index that changed since
+ * (r->index_changed). What was left can be taken back by another undo. The base
+ * is what it was before that apply, so that the next one brings what was taken
+ * back.
  */
-int apply_undo(struct apply_result *r, struct journal *j, bool force,
-	       struct error *err);
+int apply_undo(struct apply_result *r, struct journal *j,
+	       const struct apply_undo_request *q, struct error *err);
 
 void apply_result_release(struct apply_result *r);
 void apply_add_path(char ***list, size_t *n, const char *path);

@@ -187,7 +187,14 @@ static int keep_record(struct journal *j, struct error *err)
 	return rc;
 }
 
-/* The record keeps what this undo did not take back. */
+static void forget_text(char **text)
+{
+	free(*text);
+	*text = NULL;
+}
+
+/* The record keeps what this undo did not take back: files, the index. The base
+ * has been moved, once and for all. */
 static int shorten_record(struct journal *j, struct error *err)
 {
 	char *dir = record_dir(j, j->plan.undoes);
@@ -197,8 +204,12 @@ static int shorten_record(struct journal *j, struct error *err)
 	for (size_t i = old.n; rc == 0 && i > 0; i--)
 		if (plan_find(&j->plan, old.changes[i - 1].path))
 			plan_remove(&old, i - 1);
+	if (j->plan.index)
+		forget_text(&old.index);
+	forget_text(&old.label);
 	if (rc == 0)
-		rc = old.n ? save_plan(&old, dir, err) : remove_dir(dir, err);
+		rc = old.n || old.index ? save_plan(&old, dir, err)
+					: remove_dir(dir, err);
 	plan_release(&old);
 	free(dir);
 	return rc;

@@ -157,8 +157,11 @@ static int check_directory(const struct obstacle_walk *k, const char *path,
 static int check_new(const struct obstacle_walk *k, const struct plan_change *c,
 		     const struct treefile *now, struct error *err)
 {
+	/* What is above stays, also when the plan removes all else there. */
 	if (now->mode == TREEFILE_DIR)
-		return check_directory(k, c->path, err);
+		return each_parent(k, c->path, add_make, err) < 0
+			       ? -1
+			       : check_directory(k, c->path, err);
 	if (now->mode && now->mode != TREEFILE_BLOCKED)
 		k->report->blocked(k->report->arg, c->path);
 	else

@@ -162,33 +162,63 @@ static int take_changes(struct apply_result *r, struct journal *j,
 	return check_directories(r, j, err);
 }
 
-/* The index goes back when nothing else has written it since, else *left. */
-static int take_index(struct journal *j, const char *record, bool *left,
-		      struct error *err)
-{
-	bool mine;
-	char *applied = path_join(record, "index.after");
-	char *before = path_join(record, "index.before");
-	char *after = path_join(j->dir, "index.after");
-	int rc = 0;
+/* What an undo works on. */
+struct undo_work {
+	struct apply_result *result;
+	struct journal *journal;
+	const struct apply_undo_request *request;
+	char *record; /* owned: the directory of what is taken back */
+};
 
-	mine = j->plan.index && user_index_same(j->plan.index, applied);
-	if (mine)
-		rc = user_index_copy(before, after, err);
-	if (!mine) {
-		*left = j->plan.index != NULL;
-		free(j->plan.index);
-		j->plan.index = NULL;
-	}
+/* Makes index.after, which takes the place of the user's index. 1: it is there;
+ * 0: the index changed since, and stays. */
+static int make_index(const struct undo_work *w, struct error *err)
+{
+	const struct journal *j = w->journal;
+	char *applied = path_join(w->record, "index.after");
+	char *before = path_join(w->record, "index.before");
+	char *after = path_join(j->dir, "index.after");
+	struct apply_unstage q = { before, applied, after };
+	int rc;
+
+	if (user_index_same(j->plan.index, applied))
+		rc = user_index_copy(before, after, err) < 0 ? -1 : 1;
+	else
+		rc = w->request->unstage(w->request->arg, &q, err);
 	free(applied);
 	free(before);
 	free(after);
 	return rc;
 }
 
-static int write_undo(struct apply_result *r, struct journal *j,
-		      struct error *err)
+static int take_index(struct undo_work *w, struct error *err)
 {
+	struct journal *j = w->journal;
+	int rc = j->plan.index ? make_index(w, err) : 1;
+
+	if (rc == 0) {
+		w->result->index_changed = true;
+		free(j->plan.index);
+		j->plan.index = NULL;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* The index is locked: what was staged while it was not counts, too. */
+static int write_index(const struct undo_work *w, struct error *err)
+{
+	int rc = make_index(w, err);
+
+	if (rc == 0)
+		rc = error_set(err, ERR_BUSY,
+			       "%s changed while it was taken back",
+			       w->journal->plan.index);
+	return rc < 0 ? -1 : journal_write_index(w->journal, err);
+}
+
+static int write_undo(const struct undo_work *w, struct error *err)
+{
+	struct journal *j = w->journal;
 	struct error why = { 0 };
 	bool index = j->plan.index != NULL;
 
@@ -199,20 +229,20 @@ static int write_undo(struct apply_result *r, struct journal *j,
 	}
 	if (journal_write(j, err) < 0)
 		return -1;
-	if (index && journal_write_index(j, err) < 0) {
+	if (index && write_index(w, err) < 0) {
 		(void)journal_abandon(j, &why);
 		return -1;
 	}
 	if (journal_finish(j, err) < 0)
 		return -1;
-	r->applied = true;
+	w->result->applied = true;
 	return 0;
 }
 
-static int prepare(struct apply_result *r, struct journal *j,
-		   struct apply_plan *p, const char *record, bool force,
-		   struct error *err)
+static int prepare(struct undo_work *w, struct apply_plan *p, struct error *err)
 {
+	struct journal *j = w->journal;
+
 	if (journal_begin(j, err) < 0)
 		return -1;
 	/* The new plan is the old one backwards, under a token of its own. */
@@ -223,29 +253,29 @@ static int prepare(struct apply_result *r, struct journal *j,
 	j->plan = *p;
 	*p = (struct apply_plan){ 0 };
 	plan_reverse(&j->plan);
-	if (take_changes(r, j, record, force, err) < 0 ||
-	    take_index(j, record, &r->index_changed, err) < 0)
+	if (take_changes(w->result, j, w->record, w->request->force, err) < 0 ||
+	    take_index(w, err) < 0)
 		return -1;
 	for (size_t i = 0; i < j->plan.n; i++)
-		list_change(r, &j->plan.changes[i]);
+		list_change(w->result, &j->plan.changes[i]);
 	return 0;
 }
 
-int apply_undo(struct apply_result *r, struct journal *j, bool force,
-	       struct error *err)
+int apply_undo(struct apply_result *r, struct journal *j,
+	       const struct apply_undo_request *q, struct error *err)
 {
+	struct undo_work w = { .result = r, .journal = j, .request = q };
 	struct error ignored = { 0 };
 	struct apply_plan p = { 0 };
-	char *record = NULL;
-	int rc = journal_last(j, &p, &record, err);
+	int rc = journal_last(j, &p, &w.record, err);
 
 	if (rc == 0)
-		rc = prepare(r, j, &p, record, force, err);
-	if (rc == 0 && (r->n || !r->n_changed))
-		rc = write_undo(r, j, err);
+		rc = prepare(&w, &p, err);
+	if (rc == 0 && (r->n || (!r->n_changed && !r->index_changed)))
+		rc = write_undo(&w, err);
 	else
 		(void)journal_abandon(j, &ignored);
 	plan_release(&p);
-	free(record);
+	free(w.record);
 	return rc;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -19,6 +20,9 @@ struct archive_log {
 	void (*skipped)(void *arg, struct str name, const char *why);
 	/* A file or link that is whole. NULL: nobody wants to know. */
 	void (*carried)(void *arg, struct str name);
+	/* Asked by a writer before each entry, of its type: why it is to be
+	 * left out, a directory with all in it; or NULL. May be NULL. */
+	const char *(*refuse)(void *arg, struct str name, mode_t type);
 	void *arg;
 };
 

@@ -252,12 +252,20 @@ static int leave(struct archive_writer *w, struct error *err)
 	return put_header(w, err) < 0 ? -1 : 0;
 }
 
+static const char *refusal(const struct archive_writer *w, mode_t mode)
+{
+	return w->log.refuse ? w->log.refuse(w->log.arg, buf_str(&w->path),
+					     mode & S_IFMT)
+			     : NULL;
+}
+
 static int put_next(struct archive_writer *w, struct error *err)
 {
 	struct archive_frame *f = &w->stack[w->depth - 1];
 	int dir = dirfd(f->entries);
 	struct dirent *e;
 	struct stat st;
+	const char *why;
 
 	cut_path(w, f->path);
 	errno = 0;
@@ -271,6 +279,8 @@ static int put_next(struct archive_writer *w, struct error *err)
 	buf_adds(&w->path, e->d_name);
 	if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		skip(w, "it cannot be looked at");
+	else if ((why = refusal(w, st.st_mode)))
+		skip(w, why);
 	else if (S_ISREG(st.st_mode))
 		return open_file(w, dir, e->d_name, err);
 	else if (S_ISLNK(st.st_mode))

@@ -168,9 +168,26 @@ static int from_profile(struct aws *a, struct error *err)
 	}
 	if (rc == 0)
 		rc = choose(a, name, &first, &second, err);
+	/* the config file is the place for it */
+	a->region = xstrdup(second.region ? second.region : first.region);
 	aws_profile_release(&first);
 	aws_profile_release(&second);
 	return rc;
+}
+
+/* Of the profile, for keys that stand in variables; no failure is one here. */
+static void find_profile_region(struct aws *a)
+{
+	const char *name = a->env.get(a->env.arg, "AWS_DEFAULT_PROFILE");
+	struct aws_profile p = { 0 };
+	struct error ignored = { 0 };
+
+	if (!name)
+		name = a->env.get(a->env.arg, "AWS_PROFILE");
+	(void)read_file(a, "AWS_CONFIG_FILE", "~/.aws/config",
+			name ? name : "default", &p, &ignored);
+	a->region = xstrdup(p.region);
+	aws_profile_release(&p);
 }
 
 int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
@@ -181,6 +198,8 @@ int aws_open(struct aws *a, const struct aws_env *env, struct http *http,
 	*a = (struct aws){ .env = *env, .http = http };
 	pthread_mutex_init(&a->lock, NULL);
 	rc = from_env(a, NULL, err);
+	if (rc > 0)
+		find_profile_region(a);
 	if (rc == 0)
 		rc = from_profile(a, err);
 	if (rc)
@@ -202,6 +221,7 @@ void aws_close(struct aws *a)
 		return;
 	aws_credentials_release(&a->now);
 	free(a->process);
+	free(a->region);
 	pthread_mutex_destroy(&a->lock);
 	*a = (struct aws){ 0 };
 }

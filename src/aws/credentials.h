@@ -54,6 +54,7 @@ struct aws {
 	struct http *http; /* borrowed */
 	enum aws_source source;
 	char *process; /* owned: the credential_process' command line */
+	char *region;  /* owned: what the profile says, or NULL */
 	pthread_mutex_t lock;
 	struct aws_credentials now; /* id NULL until known */
 	const char *project_key;    /* as in struct sandbox_client */
@@ -79,6 +80,7 @@ struct aws_profile {
 	char *secret;
 	char *token;
 	char *process;
+	char *region;
 	char *unsupported; /* the key that asks for what we cannot do */
 };
 /* Pure, for any bytes: the profile's section of a credentials file or, with

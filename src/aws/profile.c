@@ -59,6 +59,7 @@ static void keep(struct aws_profile *p, struct str key, struct str value)
 		{ "aws_secret_access_key", &p->secret },
 		{ "aws_session_token", &p->token },
 		{ "credential_process", &p->process },
+		{ "region", &p->region },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -105,6 +106,7 @@ void aws_profile_release(struct aws_profile *p)
 	set(&p->secret, STR(""));
 	set(&p->token, STR(""));
 	set(&p->process, STR(""));
+	set(&p->region, STR(""));
 	set(&p->unsupported, STR(""));
 	*p = (struct aws_profile){ 0 };
 }

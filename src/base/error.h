@@ -24,6 +24,7 @@ enum err {
 	ERR_SYSTEM,      /* a system call failed; message ends in its text */
 	ERR_BUSY,        /* its state is changing: asking later helps */
 	ERR_POLICY,      /* the machine's policy forbids it, or is broken */
+	ERR_BUDGET,      /* the next request could pass the cap on money */
 };
 
 /*

@@ -2,12 +2,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { KEPT_BYTES = 64 << 10 };
 
 static void (*on_exhausted)(void);
 
@@ -80,4 +83,10 @@ void mem_wipe(char *secret)
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
 	free(secret);
+}
+
+void mem_keep_little(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }

@@ -13,6 +13,10 @@ char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Zeroes the text and frees it; NULL is fine. */
 void mem_wipe(char *secret);
+/* For a process that lives long: what it frees goes back to the system, also
+ * after large blocks, which glibc would otherwise take as a reason to keep up
+ * to twice their size. */
+void mem_keep_little(void);
 /* Called once before abort(), to put the terminal back. NULL clears it. */
 void mem_on_exhausted(void (*restore)(void));
 

@@ -91,6 +91,14 @@ static bool ends_line(uint32_t c)
 	       c == 0x2029;
 }
 
+/* The CR before a character that is no LF. */
+static void put_kept_cr(struct sanitizer *c, struct buf *out)
+{
+	if (c->keep_cr && c->after_cr)
+		buf_addc(out, '\r');
+	c->after_cr = false;
+}
+
 static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 		struct buf *out)
 {
@@ -106,9 +114,14 @@ static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 	}
 	if (cp == '\n' && c->after_cr) {
 		c->after_cr = false;
+		if (c->keep_cr)
+			buf_addc(out, '\n');
 		return;
 	}
+	put_kept_cr(c, out);
 	c->after_cr = cp == '\r';
+	if (cp == '\r' && c->keep_cr)
+		return;
 	if (cp == '\r')
 		buf_addc(out, '\n');
 	else if (cp == '\n' || cp == '\t')
@@ -130,8 +143,11 @@ static uint32_t decode(const unsigned char *p, size_t len)
 
 static void replace(struct sanitizer *c, struct buf *out)
 {
-	if (c->state == TEXT)
-		buf_adds(out, "\xEF\xBF\xBD");
+	if (c->state != TEXT)
+		return;
+	if (c->keep_cr)
+		put_kept_cr(c, out);
+	buf_adds(out, "\xEF\xBF\xBD");
 }
 
 static size_t expected(unsigned char lead)
@@ -187,8 +203,8 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 		if (c->state == TEXT && !c->part_len)
 			n = plain(chunk);
 		if (n) {
+			put_kept_cr(c, out);
 			buf_add(out, chunk.ptr, n);
-			c->after_cr = false;
 		} else {
 			byte(c, (unsigned char)chunk.ptr[0], out);
 			n = 1;
@@ -199,6 +215,7 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 
 void sanitize_end(struct sanitizer *c, struct buf *out)
 {
+	put_kept_cr(c, out);
 	if (c->part_len)
 		replace(c, out);
 	*c = (struct sanitizer){ 0 };

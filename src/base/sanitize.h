@@ -20,7 +20,9 @@
 struct sanitizer {
 	unsigned char state;
 	bool one_line; /* set by the caller: of all line ends only LF stays */
-	bool after_cr;
+	bool keep_cr;  /* set by the caller: a lone CR stays what it is, for
+			  readers that know what it writes over */
+	bool after_cr; /* with keep_cr it is not out yet */
 	unsigned char part[4]; /* an unfinished UTF-8 sequence */
 	unsigned char part_len;
 };

@@ -182,6 +182,14 @@ size_t str_utf8_prefix(struct str s)
 	return at;
 }
 
+bool str_is_visible(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (s.ptr[i] <= ' ' || s.ptr[i] > '~')
+			return false;
+	return s.len > 0;
+}
+
 bool str_is_utf8(struct str s)
 {
 	return str_utf8_prefix(s) == s.len;

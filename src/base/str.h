@@ -38,6 +38,8 @@ size_t str_chars(struct str s);
 size_t str_char_offset(struct str s, size_t n);
 /* Well-formed UTF-8 throughout (RFC 3629: no surrogates, no overlongs). */
 bool str_is_utf8(struct str s);
+/* One or more printable ASCII characters, none of them white space. */
+bool str_is_visible(struct str s);
 /* The longest prefix that is well-formed UTF-8. */
 size_t str_utf8_prefix(struct str s);
 

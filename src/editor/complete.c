@@ -3,6 +3,7 @@
 #include "editor/complete.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -29,14 +30,24 @@ static struct str last_word(struct str before)
 
 static const struct fuzzy_item *items_of(const struct completer *c)
 {
+	if (c->kind == COMPLETE_ARGUMENT)
+		return c->arguments;
 	return c->kind == COMPLETE_COMMAND ? c->commands : c->files;
+}
+
+static size_t count_of(const struct completer *c)
+{
+	if (c->kind == COMPLETE_ARGUMENT)
+		return c->n_arguments;
+	return c->kind == COMPLETE_COMMAND ? c->n_commands : c->n_files;
 }
 
 static void rank(struct completer *c, struct str letters)
 {
-	size_t n = c->kind == COMPLETE_COMMAND ? c->n_commands : c->n_files;
+	size_t n = count_of(c);
 
 	c->selected = 0;
+	c->moved = false;
 	c->n = fuzzy_rank(letters, items_of(c), n, c->order, COMPLETE_ROWS);
 }
 
@@ -55,12 +66,63 @@ static enum complete_kind kind_of(const struct editor *e, struct str word)
 	return word.ptr[0] == '@' ? COMPLETE_FILE : COMPLETE_NONE;
 }
 
+/* The command at the begin of a draft of one line, and what stands behind it:
+ * false when the caret is not there. */
+static bool split_command(const struct editor *e, struct str before,
+			  struct str *command, struct str *rest)
+{
+	size_t end = 0;
+
+	if (before.len != e->caret || !before.len || before.ptr[0] != '/' ||
+	    memchr(before.ptr, '\n', before.len))
+		return false;
+	while (end < before.len && !is_blank(before.ptr[end]))
+		end++;
+	*command = (struct str){ before.ptr, end };
+	*rest = str_skip(before, end);
+	if (!rest->len)
+		return false;
+	while (rest->len && rest->ptr[0] == ' ')
+		*rest = str_skip(*rest, 1);
+	return true;
+}
+
+/* True when the draft is a command whose argument is being typed. */
+static bool update_argument(struct completer *c, struct editor *e)
+{
+	struct str rest;
+	struct str command;
+
+	if (!c->list_arguments ||
+	    !split_command(e, editor_before(e, TOKEN_MAX + 1), &command, &rest))
+		return false;
+	if (!str_eq(buf_str(&c->command), command)) {
+		c->n_arguments = 0;
+		c->command.max = TOKEN_MAX + 1;
+		buf_clear(&c->command);
+		buf_addstr(&c->command, command);
+		c->list_arguments(c->context, command); /* may answer at once */
+	}
+	if (c->dismissed) {
+		close_popup(c);
+		return true;
+	}
+	c->kind = COMPLETE_ARGUMENT;
+	c->token = rest.len;
+	rank(c, rest);
+	if (c->n == 1 && str_eq(items_of(c)[c->order[0]].name, rest))
+		close_popup(c); /* it stands there */
+	return true;
+}
+
 void complete_update(struct completer *c, struct editor *e)
 {
 	struct str word = last_word(editor_before(e, TOKEN_MAX + 1));
 	enum complete_kind kind = kind_of(e, word);
 	struct buf path = BUF_INIT(TOKEN_MAX);
 
+	if (kind != COMPLETE_FILE && update_argument(c, e))
+		return;
 	if (kind == COMPLETE_NONE)
 		c->dismissed = false;
 	if (kind == COMPLETE_NONE || c->dismissed) {
@@ -86,7 +148,17 @@ void complete_update(struct completer *c, struct editor *e)
 	buf_release(&path);
 }
 
-void complete_forget_files(struct completer *c)
+static void forget_arguments(struct completer *c)
+{
+	if (c->kind == COMPLETE_ARGUMENT)
+		close_popup(c);
+	free(c->arguments);
+	buf_release(&c->texts);
+	c->arguments = NULL;
+	c->n_arguments = 0;
+}
+
+static void forget_files(struct completer *c)
 {
 	if (c->kind == COMPLETE_FILE)
 		close_popup(c);
@@ -96,12 +168,50 @@ void complete_forget_files(struct completer *c)
 	c->n_files = 0;
 }
 
+void complete_forget(struct completer *c)
+{
+	forget_files(c);
+	forget_arguments(c);
+	buf_clear(&c->command);
+	c->asked = false;
+}
+
+void complete_set_arguments(struct completer *c, struct str command,
+			    struct str lines)
+{
+	struct str rest;
+	struct str line;
+
+	if (!str_eq(command, buf_str(&c->command)))
+		return; /* another one is being typed now */
+	forget_arguments(c);
+	c->texts = BUF_INIT(COMPLETE_BYTES);
+	buf_addstr(&c->texts, lines);
+	rest = buf_str(&c->texts);
+	while (str_split(&rest, '\n', &line) &&
+	       c->n_arguments < COMPLETE_FILES) {
+		size_t tab = str_find(line, '\t');
+
+		if (!line.len)
+			continue;
+		if (!(c->n_arguments & (c->n_arguments - 1)))
+			c->arguments = xrealloc(
+				c->arguments,
+				c->n_arguments ? c->n_arguments * 2 : 1,
+				sizeof(*c->arguments));
+		c->arguments[c->n_arguments++] = (struct fuzzy_item){
+			.name = { line.ptr, tab },
+			.summary = str_skip(line, tab + 1),
+		};
+	}
+}
+
 void complete_set_files(struct completer *c, struct str paths)
 {
 	size_t cap = 0;
 	size_t from = 0;
 
-	complete_forget_files(c);
+	forget_files(c);
 	c->asked = true;
 	c->paths = BUF_INIT(COMPLETE_BYTES);
 	buf_addstr(&c->paths, paths);
@@ -121,11 +231,12 @@ void complete_set_files(struct completer *c, struct str paths)
 	}
 }
 
-static void take_command(struct completer *c, struct editor *e)
+/* A command, or what stands behind one. */
+static void take_word(struct completer *c, struct editor *e)
 {
 	struct buf text = BUF_INIT(TOKEN_MAX);
 
-	buf_addstr(&text, c->commands[c->order[c->selected]].name);
+	buf_addstr(&text, items_of(c)[c->order[c->selected]].name);
 	buf_addc(&text, ' ');
 	editor_replace_before(e, c->token, buf_str(&text));
 	buf_release(&text);
@@ -152,10 +263,10 @@ static void take_file(struct completer *c, struct editor *e)
 
 static void take(struct completer *c, struct editor *e)
 {
-	if (c->kind == COMPLETE_COMMAND)
-		take_command(c, e);
-	else
+	if (c->kind == COMPLETE_FILE)
 		take_file(c, e);
+	else
+		take_word(c, e);
 	complete_update(c, e);
 }
 
@@ -167,6 +278,8 @@ static bool is_complete(const struct completer *c, struct editor *e)
 	struct str rest = item->alias;
 	struct str alias;
 
+	if (c->kind == COMPLETE_ARGUMENT)
+		return !c->moved; /* it may be one that is not known here */
 	if (c->kind != COMPLETE_COMMAND)
 		return false;
 	while (str_split(&rest, ' ', &alias))
@@ -194,9 +307,11 @@ bool complete_key(struct completer *c, struct editor *e, struct key key)
 	switch (key.name) {
 	case KEY_UP:
 		c->selected = (c->selected + c->n - 1) % c->n;
+		c->moved = true;
 		return true;
 	case KEY_DOWN:
 		c->selected = (c->selected + 1) % c->n;
+		c->moved = true;
 		return true;
 	case KEY_ESCAPE:
 		c->dismissed = true;
@@ -217,7 +332,13 @@ bool complete_key(struct completer *c, struct editor *e, struct key key)
 	}
 }
 
-/* Both texts cut to the row; names get the same room in all. */
+static size_t left_cells(const struct fuzzy_item *item)
+{
+	return width_cells(item->name) +
+	       (item->args.len ? 1 + width_cells(item->args) : 0);
+}
+
+/* All texts cut to the row; the left ones get the same room in all. */
 static void add_choice(const struct fuzzy_item *item, bool selected,
 		       size_t name_cells, size_t columns, struct rows *rows)
 {
@@ -228,6 +349,11 @@ static void add_choice(const struct fuzzy_item *item, bool selected,
 
 	rows_adds(rows, muted, "  ");
 	used = cut_text_add(rows, name, item->name, left);
+	if (item->args.len && used + 1 < left) {
+		rows_adds(rows, muted, " ");
+		used += 1 +
+			cut_text_add(rows, muted, item->args, left - used - 1);
+	}
 	while (item->summary.len && used < name_cells + 2 && used < left) {
 		rows_adds(rows, muted, " ");
 		used++;
@@ -242,7 +368,7 @@ void complete_render(const struct completer *c, size_t columns,
 	size_t cells = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		size_t n = width_cells(items_of(c)[c->order[i]].name);
+		size_t n = left_cells(&items_of(c)[c->order[i]]);
 
 		cells = n > cells ? n : cells;
 	}
@@ -254,6 +380,7 @@ void complete_render(const struct completer *c, size_t columns,
 
 void complete_release(struct completer *c)
 {
-	complete_forget_files(c);
+	complete_forget(c);
+	buf_release(&c->command);
 	*c = (struct completer){ 0 };
 }

@@ -9,7 +9,8 @@
 struct fuzzy_item {
 	struct str name;
 	struct str alias;   /* other names, between blanks; may be empty */
-	struct str summary; /* shown beside; is not searched */
+	struct str args;    /* shown behind the name; neither is searched */
+	struct str summary; /* shown beside */
 };
 
 /*

@@ -17,6 +17,9 @@ static int begin_object(struct object_batch *b, struct error *err)
 	char oid_text[GIT_OID] = "";
 	char type_text[TYPE_MAX] = "";
 
+	if (o.i == b->asked)
+		return error_set(err, ERR_PROTOCOL,
+				 "git cat-file: more objects than asked for");
 	if (str_ends(line, " missing")) {
 		o.size = -1;
 		return b->begin(b->arg, &o, err);
@@ -87,7 +90,13 @@ int batch_read(const struct git *g, struct str names, struct object_batch *b,
 	b->line = BUF_INIT(LINE_MAX_BYTES);
 	b->next = 0;
 	b->left = 0;
+	b->asked = 0;
+	for (size_t i = 0; i < names.len; i++)
+		b->asked += names.ptr[i] == '\n';
 	rc = git_run(g, &r, stop, err);
+	if (rc == 0 && (b->next < b->asked || b->left || b->line.len))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "git cat-file: fewer objects than asked for");
 	buf_release(&b->line);
 	return rc;
 }

@@ -23,9 +23,11 @@ struct object_batch {
 	/* Of batch_read(). */
 	struct buf line;
 	size_t next;
+	size_t asked;
 	int64_t left; /* bytes of the object, with the line end after it */
 };
-/* names: one a line, each with its line end. In their order. */
+/* names: one a line, each with its line end. In their order; each begins once,
+ * or it is ERR_PROTOCOL. */
 int batch_read(const struct git *g, struct str names, struct object_batch *b,
 	       const struct stop *stop, struct error *err);
 

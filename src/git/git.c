@@ -27,7 +27,8 @@ enum {
 /* The highest precedence of all attribute files: what a .gitattributes of the
  * tree says of filters, line ends or drivers does not count. */
 static const char attributes[] =
-	"* -text -eol -ident -filter -working-tree-encoding !merge !diff\n";
+	"* -text -eol -ident -filter -working-tree-encoding !merge !diff"
+	" !conflict-marker-size\n";
 
 struct git_process {
 	char *name; /* owned: the subcommand */

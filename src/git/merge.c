@@ -8,25 +8,33 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "git/odb.h"
 
 enum { OUTPUT_MAX = 64 << 20 };
+
+#define MEMORY_MAX ((size_t)4 << 30) /* that git may use */
 
 static void add_conflict(struct merge *m, struct str path, struct str kind)
 {
 	m->conflicts = xrealloc(m->conflicts, m->n + 1, sizeof(*m->conflicts));
 	m->conflicts[m->n++] = (struct merge_conflict){
-		xstrndup(path.len ? path.ptr : "", path.len),
-		xstrndup(kind.len ? kind.ptr : "", kind.len)
+		.path = xstrndup(path.len ? path.ptr : "", path.len),
+		.kind = xstrndup(kind.len ? kind.ptr : "", kind.len)
 	};
 }
 
-void merge_release(struct merge *m)
+static void release_conflicts(struct merge *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		free(m->conflicts[i].path);
 		free(m->conflicts[i].kind);
 	}
 	free(m->conflicts);
+}
+
+void merge_release(struct merge *m)
+{
+	release_conflicts(m);
 	*m = (struct merge){ 0 };
 }
 
@@ -178,27 +186,128 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 			      "git merge-tree printed something else");
 }
 
-int merge_compute(struct merge *m, const struct git *g,
-		  const struct merge_sides *sides, const struct stop *stop,
-		  struct error *err)
+/* "d~local" and "d~sandbox_1" are names that git invents for a file whose place
+ * a directory has: the length of what is before, or 0. */
+static size_t find_suffix(const char *path)
+{
+	static const char *const sides[] = { "~local", "~sandbox" };
+
+	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+		const char *at = NULL;
+		const char *next = path;
+		const char *rest;
+
+		while ((next = strstr(next, sides[i])))
+			at = next++;
+		rest = at ? at + strlen(sides[i]) : "?";
+		if (*rest == '_' && rest[1])
+			rest += 1 + strspn(rest + 1, "0123456789");
+		if (!*rest && at > path)
+			return (size_t)(at - path);
+	}
+	return 0;
+}
+
+static int mark_real(void *arg, const struct odb_record *r, struct error *err)
+{
+	struct merge *m = arg;
+
+	(void)err;
+	for (size_t i = 0; i < m->n; i++)
+		if (!strcmp(m->conflicts[i].path, r->path))
+			m->conflicts[i].real = true;
+	return 0;
+}
+
+/* Lists the file's own name instead, once. */
+static void rename_conflicts(struct merge *m)
+{
+	struct merge renamed = { 0 };
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct merge_conflict *c = &m->conflicts[i];
+		struct str path = str_of(c->path);
+		size_t len = c->real ? 0 : find_suffix(c->path);
+
+		if (len)
+			path.len = len;
+		add_once(&renamed, path, str_of(c->kind));
+	}
+	release_conflicts(m);
+	m->conflicts = renamed.conflicts;
+	m->n = renamed.n;
+}
+
+/* A side may have a file of such a name. */
+static int drop_invented(struct merge *m, const struct git *g,
+			 const struct merge_sides *s, const struct stop *stop,
+			 struct error *err)
+{
+	const struct odb_sink sink = { mark_real, m };
+	bool any = false;
+
+	for (size_t i = 0; i < m->n; i++)
+		any = any || find_suffix(m->conflicts[i].path);
+	if (!any)
+		return 0;
+	if (odb_tree_diff(g, NULL, s->ours, &sink, stop, err) < 0 ||
+	    odb_tree_diff(g, NULL, s->theirs, &sink, stop, err) < 0)
+		return -1;
+	rename_conflicts(m);
+	return 0;
+}
+
+/* git does not say by its status why it gave up. */
+static int too_large(int status, size_t most, struct error *err)
+{
+	error_set(
+		err, ERR_LIMIT,
+		"the files that changed on both sides cannot be merged in %zu "
+		"MiB of memory (git merge-tree: status %d)",
+		most >> 20, status);
+	return error_hint(err, "dcode apply --interactive takes some of them.");
+}
+
+static int merge_in(struct merge *m, const struct git *g,
+		    const struct merge_sides *sides, const struct stop *stop,
+		    struct error *err)
 {
 	const char *argv[] = { "merge-tree", "--write-tree", "-z", "--messages",
 			       "local",      "sandbox",      NULL };
 	struct buf out = BUF_INIT(OUTPUT_MAX);
 	int status = 0;
-	struct git_request r = { .argv = argv, .out = &out, .status = &status };
+	size_t most = sides->memory_max ? sides->memory_max : MEMORY_MAX;
+	struct git_request r = {
+		.argv = argv, .out = &out, .status = &status, .data_max = most
+	};
 	int rc = name_sides(g, sides, stop, err);
 
 	if (rc == 0)
 		rc = git_run(g, &r, stop, err);
 	if (rc == 0 && status != 0 && status != 1)
-		rc = error_set(err, ERR_SYSTEM, "git merge-tree: status %d",
-			       status);
+		rc = too_large(status, most, err);
 	if (rc == 0)
 		rc = parse_output(m, buf_str(&out), err);
 	/* A conflict that it does not name a path of. */
 	if (rc == 0 && status == 1 && !m->n)
 		add_conflict(m, STR("."), STR("contents"));
+	if (rc == 0)
+		rc = drop_invented(m, g, sides, stop, err);
 	buf_release(&out);
+	return rc;
+}
+
+int merge_compute(struct merge *m, const struct git *g,
+		  const struct merge_sides *sides, const struct stop *stop,
+		  struct error *err)
+{
+	const struct merge_scratch_request r = { sides->ours,
+						 &sides->attributes };
+	struct merge_scratch s;
+	int rc = merge_scratch_open(&s, g, &r, stop, err);
+
+	if (rc == 0)
+		rc = merge_in(m, &s.git, sides, stop, err);
+	merge_scratch_close(&s);
 	return rc;
 }

@@ -5,11 +5,12 @@
 
 #include <stdbool.h>
 
-#include "git/git.h"
+#include "git/merge_scratch.h"
 
 struct merge_conflict {
 	char *path; /* owned */
 	char *kind; /* git's words: "contents", "modify/delete"; owned */
+	bool real;  /* of merge_compute(): a side has a file of this name */
 };
 
 struct merge {              /* start from { 0 } */
@@ -27,9 +28,12 @@ struct merge_sides {
 	const char *base;
 	const char *ours;   /* called "local" in markers and names */
 	const char *theirs; /* called "sandbox" */
+	struct merge_attributes attributes;
+	size_t memory_max; /* bytes that git may use; 0: 4 GiB */
 };
 
-/* Writes nothing but objects, and the branches local and sandbox of g. */
+/* Writes nothing but objects; one at a time for each g. ERR_LIMIT: git gave
+ * up, as it does when it may not use more memory. */
 int merge_compute(struct merge *m, const struct git *g,
 		  const struct merge_sides *sides, const struct stop *stop,
 		  struct error *err);

@@ -397,15 +397,3 @@ int odb_tree_diff(const struct git *g, const char *before, const char *after,
 	buf_release(&d.held);
 	return rc;
 }
-
-int odb_blob_read(const struct git *g, const char *oid, git_sink *sink,
-		  void *arg, const struct stop *stop, struct error *err)
-{
-	const char *argv[] = { "cat-file", "blob", oid, NULL };
-	struct git_request r = { .argv = argv,
-				 .sink = sink,
-				 .sink_arg = arg,
-				 .timeout_ms = IMPORT_MS };
-
-	return git_run(g, &r, stop, err);
-}

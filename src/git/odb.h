@@ -89,8 +89,5 @@ struct odb_sink {
 int odb_tree_diff(const struct git *g, const char *before, const char *after,
 		  const struct odb_sink *sink, const struct stop *stop,
 		  struct error *err);
-/* The bytes of a blob to sink. */
-int odb_blob_read(const struct git *g, const char *oid, git_sink *sink,
-		  void *arg, const struct stop *stop, struct error *err);
 
 #endif

@@ -8,7 +8,10 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "lifecycle/lifecycle_impl.h"
+#include "sandbox/background.h"
 #include "session/session.h"
+
+enum { SHOWN_MS = 300 }; /* a wait that is longer is named */
 
 static int64_t unix_now(void)
 {
@@ -382,6 +385,28 @@ void lifecycle_mark_started(const struct sandbox_client *host,
 	    !s.label[0])
 		return;
 	(void)ledger_kept(store, s.label, LEDGER_LIVE, s.ends, &ignored);
+}
+
+void lifecycle_end_background(struct managed_sandbox *box, bool stays)
+{
+	struct error why = { 0 };
+
+	if (background_end(&box->sandbox.background,
+			   stays ? LIFECYCLE_STOP_MS : 0, &why) < 0 &&
+	    (stays || why.code != ERR_CANCELLED))
+		lifecycle_warn(box, "%s", why.message);
+}
+
+void lifecycle_await_kills(struct managed_sandbox *box)
+{
+	struct stop soon = stop_cleanup(SHOWN_MS);
+	struct stop ever = stop_on(NULL);
+	struct error ignored = { 0 };
+
+	if (sandbox_await_kills(&box->sandbox, &soon, &ignored) == 0)
+		return;
+	lifecycle_say(box, "Waiting for the interrupted command to end...");
+	(void)sandbox_await_kills(&box->sandbox, &ever, &ignored);
 }
 
 void lifecycle_save(struct managed_sandbox *box)

@@ -447,6 +447,7 @@ int lifecycle_open(struct managed_sandbox *box,
 	if (rc == 0)
 		return 0;
 	lifecycle_keepalive_stop(box);
+	lifecycle_end_background(box, false);
 	if (!box->ours)
 		supervise_forget(&box->sandbox);
 	else if (!box->resumed)
@@ -471,6 +472,8 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	if (!box->request.host)
 		return 0;
 	lifecycle_keepalive_stop(box);
+	lifecycle_end_background(box, stays);
+	lifecycle_await_kills(box);
 	if (stays)
 		sandbox_settle(&box->sandbox, notice);
 	if (*notice)

@@ -36,6 +36,11 @@ int lifecycle_resume(struct managed_sandbox *box, int64_t lifetime_s,
 		     const struct stop *stop, struct error *err);
 /* After a failure: it is again what it was before. */
 void lifecycle_put_back(struct managed_sandbox *box, const struct error *why);
+/* What still runs in it is waited for where the sandbox stays, else ended. */
+void lifecycle_end_background(struct managed_sandbox *box, bool stays);
+/* Until a cancelled command is dead, for as long as its kill may take; a wait
+ * that is seen is named. */
+void lifecycle_await_kills(struct managed_sandbox *box);
 /* Calls request.before_remove, where there is something to ask. */
 void lifecycle_save(struct managed_sandbox *box);
 /* Leaves it as on_exit says, which is not LIFECYCLE_DELETE. */

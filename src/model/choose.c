@@ -6,10 +6,15 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/catalog/catalog.h"
+#include "model/catalog/effort.h"
+#include "model/catalog/profile.h"
 #include "model/endpoint.h"
 #include "model/model.h"
+#include "model/model_config.h"
 #include "model/params.h"
 #include "model/wire.h"
+#include "model/wires/bedrock_account.h"
 
 enum {
 	DEFAULT_RETRIES = 4,
@@ -261,22 +266,61 @@ static int find_idle(struct model_choice *c, const struct settings *set,
 	return 0;
 }
 
+/* What Python's client calls the choice between OpenAI's two protocols. */
+static void find_api(struct model_choice *c, const cJSON *params)
+{
+	const cJSON *responses = json_get(params, "use_responses_api");
+	const char *chat = wire_openai_chat.name;
+	const char *name = wire_openai_responses.name;
+
+	if (!cJSON_IsBool(responses) ||
+	    (strcmp(c->wire, chat) != 0 && strcmp(c->wire, name) != 0))
+		return;
+	free(c->wire);
+	c->wire = xstrdup(cJSON_IsTrue(responses) ? name : chat);
+}
+
+/* --effort and /effort are meant for this model; [models] effort for those that
+ * take it. */
+static int add_effort(struct model_choice *c, const struct settings *set,
+		      cJSON *params, struct error *err)
+{
+	bool asked = settings_source(set, NULL, "models.effort") == SOURCE_FLAG;
+	struct model_facts facts = { 0 };
+	const char *level = NULL;
+
+	if (profile_apply(&facts, model_config(set, c->provider), c->model,
+			  err) < 0 ||
+	    settings_string(set, NULL, "models.effort", &level, err) < 0)
+		return -1;
+	if (!level || !level[0] || strcmp(level, "default") == 0)
+		return 0;
+	if (!effort_level(level))
+		return effort_unknown("models.effort", level, err);
+	(void)model_facts(set, c->provider, c->model, &facts);
+	if (!asked && !facts.assumed && !(facts.efforts & effort_level(level)))
+		return 0;
+	return effort_apply(c, &facts, effort_level(level), params, err);
+}
+
 static int find_params(struct model_choice *c, const struct settings *set,
 		       const char *json, struct error *err)
 {
-	const struct toml_value *config = endpoint_config(set, c->provider);
+	const struct toml_value *config = model_config(set, c->provider);
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
 	cJSON *params = NULL;
 
 	if (params_merge(&params, config ? toml_get(config, "params") : NULL,
 			 c->model, json, err) < 0)
 		return -1;
-	json_print(&text, params);
-	c->params = buf_detach(&text);
-	if (find_retries(c, set, params, err) < 0) {
+	find_api(c, params);
+	if (find_retries(c, set, params, err) < 0 ||
+	    add_effort(c, set, params, err) < 0) {
 		cJSON_Delete(params);
 		return -1;
 	}
+	json_print(&text, params);
+	c->params = buf_detach(&text);
 	cJSON_Delete(params);
 	return find_idle(c, set, err);
 }
@@ -309,14 +353,49 @@ static int check_allowed(const struct model_choice *c,
 	return n ? error_hint(err, "allowed is for example %s", list[0]) : -1;
 }
 
+/* A model that the table does not have may take anything, unless its profile
+ * says otherwise. */
+static unsigned known_lacks(const struct model_choice *c,
+			    const struct settings *set)
+{
+	struct error ignored = { 0 }; /* find_params() has reported it */
+	struct model_facts facts;
+
+	if (!model_facts(NULL, c->provider, c->model, &facts))
+		facts.takes = MODEL_TAKES_IMAGES | MODEL_TAKES_PDF;
+	(void)profile_apply(&facts, model_config(set, c->provider), c->model,
+			    &ignored);
+	return ~facts.takes & (MODEL_TAKES_IMAGES | MODEL_TAKES_PDF);
+}
+
 int model_choose(struct model_choice *c, const struct settings *set,
 		 const char *spec, const char *params, struct error *err)
 {
 	*c = (struct model_choice){ 0 };
 	if (choose_spec(c, set, spec, err) == 0 &&
 	    check_allowed(c, set, err) == 0 &&
-	    find_params(c, set, params, err) == 0)
+	    find_params(c, set, params, err) == 0) {
+		c->lacks = known_lacks(c, set);
 		return 0;
+	}
 	model_choice_release(c);
 	return -1;
+}
+
+void model_choice_release(struct model_choice *c)
+{
+	if (c->api_key)
+		explicit_bzero(c->api_key, strlen(c->api_key));
+	free(c->provider);
+	free(c->model);
+	free(c->wire);
+	free(c->base_url);
+	free(c->version);
+	free(c->url_from);
+	free(c->api_key);
+	free(c->key_env);
+	free(c->key_from);
+	free(c->params);
+	bedrock_account_free(c->aws);
+	*c = (struct model_choice){ 0 };
 }

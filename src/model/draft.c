@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/draft.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,8 +167,32 @@ static char *call_id(const struct message *m, const struct call_ids *earlier,
 	return xstrdup(random);
 }
 
+void draft_stopped(struct draft *d, const char *reason,
+		   const struct draft_reason *rows)
+{
+	if (!reason)
+		return;
+	d->finish = FINISH_STOP;
+	d->reason[0] = '\0';
+	for (; rows->reason; rows++) {
+		if (strcmp(rows->reason, reason) != 0)
+			continue;
+		d->finish = rows->finish;
+		snprintf(d->reason, sizeof(d->reason), "%s", rows->reason);
+	}
+}
+
+/* The limit fell into the last call: what there is of its arguments must not
+ * be mended. */
+static bool is_cut(const struct draft *d, const struct draft_part *p)
+{
+	return p == &d->parts[d->n - 1] && p->kind == PART_TOOL_CALL &&
+	       (d->finish == FINISH_LENGTH || d->finish == FINISH_WINDOW) &&
+	       !args_strict(str_trim(buf_str(&p->text)));
+}
+
 static void convert_part(struct message *m, struct draft_part *p,
-			 const struct call_ids *earlier,
+			 const struct call_ids *earlier, bool cut,
 			 void (*replay)(const struct draft_part *p,
 					struct buf *out))
 {
@@ -179,7 +204,7 @@ static void convert_part(struct message *m, struct draft_part *p,
 	replay(p, &again);
 	if (p->kind == PART_TOOL_CALL) {
 		id = call_id(m, earlier, p);
-		bad = !args_repair(&p->text);
+		bad = cut || !args_repair(&p->text);
 	} else if (!p->text.len && !again.len) {
 		buf_release(&again);
 		return;
@@ -211,10 +236,12 @@ void draft_finish(struct draft *d, struct model_reply *reply,
 
 		if (p->kind == PART_TOOL_CALL && d->finish == FINISH_REFUSAL)
 			continue;
-		convert_part(m, p, earlier, replay);
+		reply->cut_call |= is_cut(d, p);
+		convert_part(m, p, earlier, reply->cut_call, replay);
 		calls |= p->kind == PART_TOOL_CALL;
 	}
 	reply->usage = d->usage;
+	snprintf(reply->reason, sizeof(reply->reason), "%s", d->reason);
 	reply->finish = calls                       ? FINISH_TOOLS
 			: d->finish == FINISH_TOOLS ? FINISH_STOP
 						    : d->finish;

@@ -29,6 +29,7 @@ struct draft {
 	size_t bytes; /* of text and thinking */
 	struct usage usage;
 	enum finish finish; /* 0 until the server said */
+	char reason[40];    /* its word for that, or "" */
 	bool done;          /* the vendor's own end mark was seen */
 	bool fatal;         /* the error just returned will come again */
 	uint64_t progress;  /* events that were no mere heartbeat */
@@ -48,6 +49,15 @@ int draft_add(struct draft *d, struct draft_part *p, struct str delta,
 	      struct error *err);
 /* Sets what was not set yet; too long or NULL is ignored. */
 void draft_name(char **field, const char *value);
+
+struct draft_reason {
+	const char *reason;
+	enum finish finish;
+};
+/* Sets finish by the rows, which { 0 } ends; FINISH_STOP where none fits.
+ * reason NULL: nothing was said. */
+void draft_stopped(struct draft *d, const char *reason,
+		   const struct draft_reason *rows);
 
 struct call_ids {    /* of a conversation; start from { 0 } */
 	char **list; /* owned */

@@ -7,25 +7,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/model_config.h"
 #include "model/wire.h"
+#include "model/wires/bedrock_account.h"
 #include "net/loopback.h"
-
-const struct toml_value *endpoint_config(const struct settings *set,
-					 const char *name)
-{
-	const struct toml_value *all = settings_toml(set, "models.providers");
-	const struct preset *preset = preset_find(name);
-	const struct toml_value *found = NULL;
-
-	if (all && all->kind == TOML_TABLE)
-		found = toml_get(all, name);
-	if (!found && preset && all && all->kind == TOML_TABLE) {
-		found = toml_get(all, preset->name);
-		if (!found && preset->alias)
-			found = toml_get(all, preset->alias);
-	}
-	return found && found->kind == TOML_TABLE ? found : NULL;
-}
 
 bool endpoint_find(struct provider *p, const struct settings *set,
 		   const char *name)
@@ -33,53 +18,42 @@ bool endpoint_find(struct provider *p, const struct settings *set,
 	*p = (struct provider){
 		.name = name,
 		.preset = preset_find(name),
-		.config = endpoint_config(set, name),
+		.config = model_config(set, name),
 	};
 	if (p->preset)
 		p->name = p->preset->name;
 	return p->preset || p->config;
 }
 
-static const struct toml_value *member(const struct provider *p,
-				       const char *key)
-{
-	return p->config ? toml_get(p->config, key) : NULL;
-}
-
-/* A string that is set and not empty; *value stays as it was otherwise. */
-static int read_text(const struct provider *p, const char *key,
-		     const char **value, struct error *err)
-{
-	const struct toml_value *v = member(p, key);
-
-	if (!v)
-		return 0;
-	if (v->kind != TOML_STRING)
-		return error_set(err, ERR_CONFIG,
-				 "config.toml:%d:%d: models.providers.%s.%s "
-				 "must be a string, not %s",
-				 v->line, v->column, p->name, key,
-				 toml_kind_name(v->kind));
-	if (v->text[0])
-		*value = v->text;
-	return 0;
-}
-
 bool endpoint_disabled(const struct provider *p)
 {
-	const struct toml_value *v = member(p, "enabled");
+	const struct toml_value *v = endpoint_member(p, "enabled");
 
 	return v && v->kind == TOML_BOOL && !v->integer;
 }
 
-/* The variable its key is read from, or NULL when it needs none. */
-static const char *key_env_of(const struct provider *p)
+/* The variable of a preset's key, or NULL: of its token where only that is
+ * there. */
+static const char *usual_env(const struct provider *p,
+			     const struct settings *set)
 {
-	const char *env = p->preset ? preset_key_env(p->preset) : NULL;
+	const char *key = p->preset ? preset_key_env(p->preset) : NULL;
+	const char *token = p->preset ? p->preset->token_env : NULL;
+
+	return token && !settings_env(set, key) && settings_env(set, token)
+		       ? token
+		       : key;
+}
+
+/* The variable its key is read from, or NULL when it needs none. */
+static const char *key_env_of(const struct provider *p,
+			      const struct settings *set)
+{
+	const char *env = usual_env(p, set);
 	struct error ignored = { 0 };
 
 	/* a mistyped one is reported by endpoint_fill() */
-	(void)read_text(p, "api_key_env", &env, &ignored);
+	(void)endpoint_text(p, "api_key_env", &env, &ignored);
 	return env;
 }
 
@@ -100,86 +74,11 @@ static const char *key_value(const struct provider *p,
 bool endpoint_has_key(const struct provider *p, const struct settings *set,
 		      bool by_project)
 {
-	const char *env = key_env_of(p);
+	const char *env = key_env_of(p, set);
 	const char *project = NULL;
 
 	return env && key_value(p, set, env, &project) &&
 	       (by_project || !project);
-}
-
-static void refuse_class(const struct provider *p, const char *class_path,
-			 struct error *err)
-{
-	const char *colon = strchr(class_path, ':');
-	struct buf names = BUF_INIT(256);
-
-	wire_names(&names);
-	if (!colon || colon == class_path || !colon[1]) {
-		(void)error_set(err, ERR_CONFIG,
-				"models.providers.%s.class_path must be "
-				"'module:Class', got '%s'",
-				p->name, class_path);
-		error_hint(err, "remove it, and set wire = %s", names.ptr);
-	} else {
-		(void)error_set(err, ERR_CONFIG,
-				"models.providers.%s.class_path '%s' is a "
-				"Python class, which dcode cannot run",
-				p->name, class_path);
-		error_hint(err,
-			   "set wire = %s instead, whichever the server speaks",
-			   names.ptr);
-	}
-	buf_release(&names);
-}
-
-static void refuse_wire(const struct provider *p, const char *name,
-			struct error *err)
-{
-	struct buf names = BUF_INIT(256);
-
-	wire_names(&names);
-	error_set(err, ERR_CONFIG,
-		  "models.providers.%s.wire must be %s, not \"%s\"", p->name,
-		  names.ptr, name);
-	buf_release(&names);
-}
-
-static void refuse_vendor(const struct provider *p, struct error *err)
-{
-	(void)error_set(err, ERR_CONFIG,
-			"provider '%s' speaks a protocol that dcode does not",
-			p->name);
-	error_hint(err, "reach its models through an OpenAI-compatible "
-			"server: [models.providers.NAME] base_url");
-}
-
-/* NULL with err when there is none that dcode speaks. */
-static const struct wire *find_wire(const struct provider *p, struct error *err)
-{
-	const struct wire *wire;
-	const char *class_path = NULL;
-	const char *name = NULL;
-
-	if (read_text(p, "wire", &name, err) < 0 ||
-	    read_text(p, "class_path", &class_path, err) < 0)
-		return NULL;
-	if (class_path && !name) {
-		name = preset_class_wire(class_path);
-		if (!name) {
-			refuse_class(p, class_path, err);
-			return NULL;
-		}
-	}
-	if (!name)
-		name = p->preset ? p->preset->wire : wire_openai_chat.name;
-	wire = name ? wire_find(name) : NULL;
-	if (wire)
-		return wire;
-	if (name)
-		refuse_wire(p, name, err);
-	else
-		refuse_vendor(p, err);
-	return NULL;
 }
 
 static struct str url_path(struct str url)
@@ -209,11 +108,22 @@ static char *listen_to_url(const char *host, const char *port)
 			 strchr(name, ':') ? "" : port);
 }
 
+/* The vendor's own address for this wire, or NULL. */
+static const char *preset_url(const struct provider *p, const struct wire *wire)
+{
+	const struct preset *preset = p->preset;
+
+	if (preset && preset->own_base_url &&
+	    strcmp(wire->name, preset->own_wire) == 0)
+		return preset->own_base_url;
+	return preset ? preset->base_url : NULL;
+}
+
 /* Checks an address and completes one that has no path. */
 static char *finish_url(const struct provider *p, const struct wire *wire,
 			const char *raw, struct error *err)
 {
-	const char *preset = p->preset ? p->preset->base_url : NULL;
+	const char *preset = preset_url(p, wire);
 	struct str path = str_of(wire->base_path);
 	struct str url = str_trim(str_of(raw));
 
@@ -298,7 +208,8 @@ static char *config_place(const struct provider *p, const struct settings *set)
 
 	free(key);
 	return xasprintf("base_url of [models.providers.%s], %s line %d",
-			 p->config->key, file, member(p, "base_url")->line);
+			 p->config->key, file,
+			 endpoint_member(p, "base_url")->line);
 }
 
 /* The user's own address, or NULL: config, then the environment; *from is
@@ -306,11 +217,11 @@ static char *config_place(const struct provider *p, const struct settings *set)
 static int own_url(const struct provider *p, const struct settings *set,
 		   const char **url, char **from, struct error *err)
 {
-	const char *key = key_env_of(p);
+	const char *key = key_env_of(p, set);
 	const char *env = NULL;
 
-	if (read_text(p, "base_url", url, err) < 0 ||
-	    read_text(p, "base_url_env", &env, err) < 0)
+	if (endpoint_text(p, "base_url", url, err) < 0 ||
+	    endpoint_text(p, "base_url_env", &env, err) < 0)
 		return -1;
 	if (*url)
 		*from = config_place(p, set);
@@ -332,6 +243,57 @@ static int own_url(const struct provider *p, const struct settings *set,
 	return 0;
 }
 
+/* A bearer token, else AWS's own ways to a key. */
+static int find_aws(struct model_choice *c, const struct provider *p,
+		    const struct settings *set, struct error *err)
+{
+	const char *env = key_env_of(p, set);
+	const char *region = NULL;
+	const char *value =
+		env ? key_value(p, set, env, &c->project_key) : NULL;
+
+	if (endpoint_text(p, "region", &region, err) < 0 ||
+	    endpoint_text(p, "api_key_env", &env, err) < 0)
+		return -1;
+	c->key_env = xstrdup(env);
+	if (value) {
+		struct str key = str_trim(str_of(value));
+
+		c->api_key = xstrndup(key.ptr ? key.ptr : "", key.len);
+		c->key_from = settings_credential_name(set, env);
+	}
+	return bedrock_account_open(c, set, region, err);
+}
+
+/* The version of a dated API that the user asks for, or NULL. */
+static const char *dated_version(const struct provider *p,
+				 const struct settings *set)
+{
+	const char *version = NULL;
+
+	for (size_t i = 0; i < 2 && p->preset && !version; i++)
+		if (p->preset->version_env[i])
+			version = settings_env(set, p->preset->version_env[i]);
+	return version;
+}
+
+/* Of a dated API, which is below an address that has no path of its own; NULL
+ * for every other. */
+static char *dated_url(struct model_choice *c, const struct provider *p,
+		       const struct settings *set, const char *raw)
+{
+	const char *version = dated_version(p, set);
+	struct str url = str_trim(str_of(raw));
+
+	while (url.len && url.ptr[url.len - 1] == '/')
+		url.len--;
+	if (!version || !strstr(raw, "://") || url_path(url).len)
+		return NULL;
+	c->version = xstrdup(version);
+	return xasprintf("%.*s%s", (int)url.len, url.ptr,
+			 p->preset->dated_path);
+}
+
 static int find_url(struct model_choice *c, const struct provider *p,
 		    const struct wire *wire, const struct settings *set,
 		    bool *own, struct error *err)
@@ -342,8 +304,10 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	if (own_url(p, set, &url, &c->url_from, err) < 0)
 		return -1;
 	*own = url != NULL;
-	if (!url && p->preset)
-		url = p->preset->base_url;
+	if (!url)
+		url = preset_url(p, wire);
+	if (!url && c->aws)
+		url = made = bedrock_account_url(c->aws);
 	if (!url) {
 		(void)error_set(err, ERR_CONFIG, "provider %s has no address",
 				p->name);
@@ -354,6 +318,8 @@ static int find_url(struct model_choice *c, const struct provider *p,
 	}
 	if (*own && p->preset && p->preset->listen_port && !strstr(url, "://"))
 		made = listen_to_url(url, p->preset->listen_port);
+	if (!made)
+		made = dated_url(c, p, set, url);
 	c->base_url = finish_url(p, wire, made ? made : url, err);
 	free(made);
 	if (!c->base_url && c->url_from)
@@ -366,11 +332,11 @@ static int find_url(struct model_choice *c, const struct provider *p,
 static int find_key(struct model_choice *c, const struct provider *p,
 		    const struct settings *set, bool own, struct error *err)
 {
-	const char *env = p->preset ? preset_key_env(p->preset) : NULL;
+	const char *env = usual_env(p, set);
 	const char *named = NULL;
 	const char *value;
 
-	if (read_text(p, "api_key_env", &named, err) < 0)
+	if (endpoint_text(p, "api_key_env", &named, err) < 0)
 		return -1;
 	if (named)
 		env = named;
@@ -402,14 +368,15 @@ static int find_key(struct model_choice *c, const struct provider *p,
 static int check_http(const struct model_choice *c, const struct provider *p,
 		      struct error *err)
 {
-	const struct toml_value *allow = member(p, "allow_http");
+	const struct toml_value *allow = endpoint_member(p, "allow_http");
 
 	if (allow && allow->kind != TOML_BOOL)
 		return error_set(err, ERR_CONFIG,
 				 "config.toml:%d:%d: models.providers.%s."
 				 "allow_http must be true or false",
 				 allow->line, allow->column, p->name);
-	if (!c->api_key || !str_starts(str_of(c->base_url), "http://") ||
+	if ((!c->api_key && !c->aws) ||
+	    !str_starts(str_of(c->base_url), "http://") ||
 	    loopback_url(str_of(c->base_url)) || (allow && allow->integer))
 		return 0;
 	(void)error_set(err, ERR_CONFIG,
@@ -425,18 +392,38 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 			  p->name);
 }
 
+/* Where nobody named a wire, a vendor's own address has the better one. */
+static const struct wire *own_wire(struct model_choice *c,
+				   const struct provider *p,
+				   const struct wire *wire)
+{
+	const struct preset *preset = p->preset;
+
+	if (!preset || !preset->own_wire || endpoint_member(p, "wire") ||
+	    endpoint_member(p, "class_path") ||
+	    strcmp(c->base_url, preset->base_url) != 0)
+		return wire;
+	if (preset->own_base_url) {
+		free(c->base_url);
+		c->base_url = xstrdup(preset->own_base_url);
+	}
+	return wire_find(preset->own_wire);
+}
+
 int endpoint_fill(struct model_choice *c, const struct provider *p,
 		  const struct settings *set, struct error *err)
 {
-	const struct wire *wire = find_wire(p, err);
+	const struct wire *wire = endpoint_wire(p, err);
 	bool own;
 
 	if (!wire)
 		return -1;
-	c->wire = xstrdup(wire->name);
+	if (wire->aws && find_aws(c, p, set, err) < 0)
+		return -1;
 	if (find_url(c, p, wire, set, &own, err) < 0)
 		return -1;
-	if (find_key(c, p, set, own, err) < 0)
+	c->wire = xstrdup(own_wire(c, p, wire)->name);
+	if (!wire->aws && find_key(c, p, set, own, err) < 0)
 		return -1;
 	return check_http(c, p, err);
 }

@@ -12,13 +12,19 @@ struct provider { /* all borrowed */
 	const struct toml_value *config; /* [models.providers.NAME] or NULL */
 };
 
-/* The table of this provider, by its own name or its alias; NULL when there is
- * none or it is no table. */
-const struct toml_value *endpoint_config(const struct settings *set,
-					 const char *name);
 /* Preset and table of a name. False when it has neither. */
 bool endpoint_find(struct provider *p, const struct settings *set,
 		   const char *name);
+/* A member of its table, or NULL. */
+const struct toml_value *endpoint_member(const struct provider *p,
+					 const char *key);
+/* A string of its table that is set and not empty; *value stays as it was
+ * otherwise. ERR_CONFIG when it is no string. */
+int endpoint_text(const struct provider *p, const char *key, const char **value,
+		  struct error *err);
+/* NULL with err when there is none that dcode speaks. */
+struct wire;
+const struct wire *endpoint_wire(const struct provider *p, struct error *err);
 bool endpoint_disabled(const struct provider *p);
 /* by_project: true when a key from a project's .env counts. */
 bool endpoint_has_key(const struct provider *p, const struct settings *set,

@@ -33,6 +33,7 @@ void exchange_release(struct exchange *x)
 {
 	draft_release(&x->draft);
 	sse_release(&x->sse);
+	event_stream_release(&x->frames);
 	buf_release(&x->lead);
 	http_response_release(&x->response);
 }
@@ -49,17 +50,44 @@ static int on_event(void *arg, struct str event, struct str data,
 	return x->wire->event(&x->draft, event, data, err);
 }
 
-/* An event that arrives slowly is no silence; comments are. */
-static bool within_event(const struct sse *s)
+/* A frame of AWS's stream that is no event says what went wrong. */
+static int on_frame(void *arg, const struct event_message *m, struct error *err)
 {
-	return s->line.len && s->line.ptr[0] != ':';
+	struct exchange *x = arg;
+	struct str name = m->exception.len ? m->exception : m->code;
+	struct buf data = BUF_INIT(SSE_MAX_EVENT);
+	cJSON *tree;
+	const char *words;
+	int rc;
+
+	if (str_is(m->kind, "event"))
+		return on_event(x, m->event, m->payload, err);
+	tree = json_parse(m->payload);
+	words = json_string(tree, "message", NULL);
+	buf_adds(&data, "{\"error\":{");
+	json_member(&data, "type", name);
+	buf_addc(&data, ',');
+	json_member(&data, "message", words ? str_of(words) : m->text);
+	buf_adds(&data, "}}");
+	rc = on_event(x, STR("exception"), buf_str(&data), err);
+	cJSON_Delete(tree);
+	buf_release(&data);
+	return rc;
+}
+
+/* An event that arrives slowly is no silence; comments are. */
+static bool within_event(const struct exchange *x)
+{
+	const struct sse *s = &x->sse;
+
+	return x->frames.frame.len || (s->line.len && s->line.ptr[0] != ':');
 }
 
 static int check_quiet(struct exchange *x, struct error *err)
 {
 	int64_t now = clock_ms();
 
-	if (x->progress != x->draft.progress || within_event(&x->sse)) {
+	if (x->progress != x->draft.progress || within_event(x)) {
 		x->progress = x->draft.progress;
 		x->progress_at = now;
 	}
@@ -71,8 +99,18 @@ static int check_quiet(struct exchange *x, struct error *err)
 			 (long long)(now - x->progress_at) / 1000);
 }
 
+static bool has_frames(const struct exchange *x)
+{
+	return str_starts(str_of(x->response.content_type),
+			  "application/vnd.amazon.eventstream");
+}
+
 static int feed_stream(struct exchange *x, struct str chunk, struct error *err)
 {
+	if (x->wire->aws)
+		return has_frames(x) ? event_stream_feed(&x->frames, chunk,
+							 on_frame, x, err)
+				     : 0;
 	return sse_feed(&x->sse, chunk, on_event, x, err);
 }
 
@@ -81,8 +119,20 @@ void exchange_sent(void *arg)
 	struct exchange *x = arg;
 	const struct model_sink *sink = x->draft.sink;
 
+	x->sent = true;
 	if (sink && sink->sent)
 		sink->sent(sink->arg);
+}
+
+void exchange_header(void *arg, struct str line)
+{
+	struct exchange *x = arg;
+	size_t colon = str_find(line, ':');
+	struct str value = str_trim(str_skip(line, colon + 1));
+
+	if (str_is_nocase((struct str){ line.ptr, colon }, "x-amzn-errortype"))
+		snprintf(x->error_type, sizeof(x->error_type), "%.*s",
+			 (int)value.len, value.ptr ? value.ptr : "");
 }
 
 /* What came out of the stream since the last time is there to be shown. */
@@ -116,6 +166,8 @@ static int last_event(struct exchange *x, struct error *err)
 {
 	struct str lead;
 
+	if (x->wire->aws)
+		return 0;
 	if (feed_stream(x, STR("\n\n"), err) < 0)
 		return -1;
 	lead = str_trim(buf_str(&x->lead));
@@ -172,6 +224,11 @@ static bool is_stream(struct str lead)
 /* Something came, but no stream: asking again brings the same. */
 static int refuse_no_stream(struct exchange *x, struct error *err)
 {
+	struct str type = str_of(x->response.content_type);
+
+	if (failure_is_page(type, buf_str(&x->lead)))
+		return failure_of_page(x->choice, x->response.status,
+				       buf_str(&x->lead), err);
 	(void)error_set(err, ERR_PROTOCOL,
 			"%s: the server's answer is no event stream (HTTP "
 			"%d%s%s)",
@@ -186,8 +243,10 @@ static int refuse_cut(struct exchange *x, struct error *err)
 {
 	int status = x->response.status;
 
-	x->again = (x->events || is_stream(buf_str(&x->lead))) &&
-		   status < 300 && status != 204;
+	x->again =
+		(x->events || (x->wire->aws ? has_frames(x)
+					    : is_stream(buf_str(&x->lead)))) &&
+		status < 300 && status != 204;
 	if (!x->again)
 		return refuse_no_stream(x, err);
 	return error_set(err, ERR_NETWORK,

@@ -22,5 +22,11 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err);
 int failure_of_status(const struct model_choice *choice,
 		      const struct http_response *res, bool *again,
 		      struct error *err);
+/* Whether an answer of this Content-Type is a page for people. */
+bool failure_is_page(struct str type, struct str body);
+/* -1 with ERR_PROTOCOL that has the title of a page which came in place of the
+ * model's answer. */
+int failure_of_page(const struct model_choice *choice, int status,
+		    struct str page, struct error *err);
 
 #endif

@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
+#include "model/media.h"
 
 static const char *const roles[] = {
 	[ROLE_USER] = "user",
@@ -15,10 +17,9 @@ static const char *const roles[] = {
 	[ROLE_TOOL] = "tool",
 };
 static const char *const kinds[] = {
-	[PART_TEXT] = "text",
-	[PART_THINKING] = "thinking",
-	[PART_TOOL_CALL] = "tool_call",
-	[PART_TOOL_RESULT] = "tool_result",
+	[PART_TEXT] = "text",           [PART_THINKING] = "thinking",
+	[PART_TOOL_CALL] = "tool_call", [PART_TOOL_RESULT] = "tool_result",
+	[PART_MEDIA] = "media",
 };
 enum {
 	N_ROLES = sizeof(roles) / sizeof(roles[0]),
@@ -40,6 +41,7 @@ static void part_release(struct part *p)
 	free(p->name);
 	free(p->args);
 	free(p->replay);
+	free(p->bytes);
 }
 
 struct part *message_add(struct message *m, enum part_kind kind)
@@ -52,6 +54,58 @@ struct part *message_add(struct message *m, enum part_kind kind)
 	p = &m->parts[m->n++];
 	*p = (struct part){ .kind = kind };
 	return p;
+}
+
+struct part *message_add_media(struct message *m, const char *name,
+			       struct buf *bytes)
+{
+	const char *type = media_type(buf_str(bytes));
+	struct buf clean = BUF_INIT(MEDIA_NAME_MAX);
+	struct buf text = BUF_INIT(MEDIA_NAME_MAX + 128);
+	struct part *p;
+
+	if (!type)
+		return NULL;
+	sanitize_line(str_of(name), &clean);
+	clean.len = str_utf8_prefix(buf_str(&clean));
+	if (!clean.len)
+		buf_adds(&clean, "file");
+	clean.ptr[clean.len] = '\0';
+	p = message_add(m, PART_MEDIA);
+	p->type = type;
+	p->n_bytes = bytes->len;
+	p->bytes = buf_detach(bytes);
+	p->name = buf_detach(&clean);
+	media_describe(p->name, (struct str){ p->bytes, p->n_bytes }, NULL,
+		       &text);
+	p->text = buf_detach(&text);
+	return p;
+}
+
+void message_move(struct message *to, struct part *from)
+{
+	struct part moved = *from;
+
+	*from = (struct part){ .kind = moved.kind };
+	*message_add(to, moved.kind) = moved;
+}
+
+size_t message_count_media(const struct message *m, size_t i)
+{
+	size_t n = 0;
+
+	while (i + 1 + n < m->n && m->parts[i + 1 + n].kind == PART_MEDIA)
+		n++;
+	return n;
+}
+
+size_t message_media_weight(const struct part *p)
+{
+	enum { IMAGE = 6400, PDF_SHARE = 8 };
+	bool pdf = p->type && strstr(p->type, "pdf");
+	size_t pages = pdf ? p->n_bytes / PDF_SHARE : 0;
+
+	return pages > IMAGE ? pages : IMAGE;
 }
 
 void message_release(struct message *m)
@@ -81,10 +135,23 @@ static void member(struct buf *out, const char *key, const char *value)
 	json_member(out, key, str_of(value));
 }
 
+static void media_to_json(const struct part *p, struct buf *out)
+{
+	json_member(out, "name", str_of(p->name));
+	buf_adds(out, ",\"data\":\"");
+	json_base64(out, (struct str){ p->bytes, p->n_bytes });
+	buf_adds(out, "\"}");
+}
+
 static void part_to_json(const struct part *p, struct buf *out)
 {
 	buf_addc(out, '{');
 	json_member(out, "kind", str_of(kinds[p->kind]));
+	if (p->kind == PART_MEDIA) {
+		buf_addc(out, ',');
+		media_to_json(p, out);
+		return;
+	}
 	member(out, "text", p->text);
 	member(out, "id", p->id);
 	member(out, "name", p->name);
@@ -104,6 +171,8 @@ void message_to_json(const struct message *m, struct buf *out)
 	member(out, "origin", m->origin);
 	if (m->refused)
 		buf_adds(out, ",\"refused\":true");
+	if (m->summary)
+		buf_adds(out, ",\"summary\":true");
 	buf_adds(out, ",\"parts\":[");
 	for (size_t i = 0; i < m->n; i++) {
 		if (i)
@@ -113,6 +182,18 @@ void message_to_json(const struct message *m, struct buf *out)
 	buf_adds(out, "]}");
 }
 
+static int media_from_json(struct message *m, const cJSON *item)
+{
+	struct buf bytes = BUF_INIT(MEDIA_MAX_BYTES);
+	struct str data = str_of(json_string(item, "data", ""));
+	const struct part *p = NULL;
+
+	if (json_decode_base64(&bytes, data) && !bytes.over)
+		p = message_add_media(m, json_string(item, "name", ""), &bytes);
+	buf_release(&bytes);
+	return p ? 0 : -1;
+}
+
 static int part_from_json(struct message *m, const cJSON *item)
 {
 	int kind = name_index(kinds, N_KINDS, json_string(item, "kind", ""));
@@ -120,6 +201,8 @@ static int part_from_json(struct message *m, const cJSON *item)
 
 	if (!kind)
 		return -1;
+	if (kind == PART_MEDIA)
+		return media_from_json(m, item);
 	p = message_add(m, (enum part_kind)kind);
 	p->text = xstrdup(json_string(item, "text", NULL));
 	p->id = xstrdup(json_string(item, "id", NULL));
@@ -143,6 +226,7 @@ int message_from_json(struct message *m, struct str json, struct error *err)
 		.role = (enum role)role,
 		.origin = xstrdup(json_string(tree, "origin", NULL)),
 		.refused = json_bool(tree, "refused", false),
+		.summary = json_bool(tree, "summary", false),
 	};
 	if (rc == 0)
 		cJSON_ArrayForEach (item, parts)

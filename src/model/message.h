@@ -15,19 +15,26 @@ enum part_kind {
 	PART_THINKING,
 	PART_TOOL_CALL,
 	PART_TOOL_RESULT,
+	/* An image or a PDF file of the user's, or of the result before it. */
+	PART_MEDIA,
 };
 
 struct part { /* every pointer is owned by the part; unused ones are NULL */
 	enum part_kind kind;
-	char *text;    /* text, thinking, or the result of the tool */
+	char *text;    /* text, thinking, or the result of the tool; of media:
+			  the line that stands for it, media_describe() */
 	char *id;      /* of the call, on calls and results */
-	char *name;    /* of the tool, on calls and results */
+	char *name;    /* of the tool, on calls and results; of the file */
 	char *args;    /* on calls: the arguments as the model wrote them; valid
 			  JSON of an object unless bad_args */
 	char *replay;  /* JSON that the vendor wants back unchanged (a whole
 			  thinking block), or NULL */
 	bool bad_args; /* on calls: args is no JSON object */
 	bool failed;   /* on results */
+	/* On media: */
+	const char *type; /* of media_type(), static */
+	char *bytes;
+	size_t n_bytes;
 };
 
 struct message {
@@ -38,10 +45,23 @@ struct message {
 	 * replay members go to no other. Owned, or NULL: unknown. */
 	char *origin;
 	bool refused; /* on answers: the model refused the prompt before it */
+	bool summary; /* ours, in place of older messages: not the user's */
 };
 
 /* Appends a zeroed part of this kind and returns it (valid until the next). */
 struct part *message_add(struct message *m, enum part_kind kind);
+/* Appends a file with these bytes, which it takes over; NULL, and nothing is
+ * appended, where they are none that media_type() knows. */
+struct part *message_add_media(struct message *m, const char *name,
+			       struct buf *bytes);
+/* Bytes of text that cost a model about as many tokens as this file: some 1,600
+ * for an image (platform.claude.com/docs, "Images and vision", read
+ * 2026-11-23), more for the pages of a PDF file. */
+size_t message_media_weight(const struct part *p);
+/* Moves a part from another message, where a zeroed one stays. */
+void message_move(struct message *to, struct part *from);
+/* How many parts behind the result parts[i] are its files. */
+size_t message_count_media(const struct message *m, size_t i);
 void message_release(struct message *m);
 /* All text parts joined; owned. */
 char *message_text(const struct message *m);

@@ -19,6 +19,7 @@ struct usage {         /* tokens, summed over what was asked */
 	int64_t output;
 	int64_t cache_read;
 	int64_t cache_write;
+	int64_t reasoning; /* part of output; 0 where nobody said */
 };
 
 enum finish {
@@ -33,6 +34,10 @@ struct model_reply {            /* zeroed before; model_reply_release() after */
 	struct message message; /* complete, or empty when -1 was returned */
 	struct usage usage;
 	enum finish finish;
+	/* Where the output limit or the window cut the last call: its arguments
+	 * are bad_args then. */
+	bool cut_call;
+	char reason[40]; /* the vendor's word for finish ("SAFETY"), or "" */
 };
 void model_reply_release(struct model_reply *r);
 
@@ -42,6 +47,8 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	/* What was streamed of this answer so far (perhaps nothing) is void: a
 	 * retry begins, after a wait. why is one line for the user. */
 	void (*restart)(void *arg, const char *why);
+	/* Before restart, where a wait of so many ms follows; may be NULL. */
+	void (*waits)(void *arg, int64_t ms);
 	/* The request is on its way: time for work of one's own. Once per
 	 * attempt; may be NULL. */
 	void (*sent)(void *arg);
@@ -52,12 +59,15 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	void *arg;
 };
 
+struct bedrock_account;
+
 /* Which model, where, with what key: the outcome of spec/cli.md §8. */
 struct model_choice {   /* strings owned; model_choice_release() */
 	char *provider; /* "anthropic" */
 	char *model;    /* "claude-opus-5" */
-	char *wire;     /* "anthropic" or "openai-chat" */
+	char *wire;     /* a name of wire.h: "anthropic" */
 	char *base_url; /* without a trailing slash */
+	char *version;  /* of a dated API below base_url, or NULL */
 	char *url_from; /* the setting it is from, for messages; or NULL */
 	char *api_key;  /* or NULL where none is needed */
 	char *key_env;  /* the variable it is of, and where it came from: */
@@ -65,7 +75,12 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	/* The variable of a project's .env that api_key came from, or NULL:
 	 * the user's own; borrowed from the settings. */
 	const char *project_key;
+	/* Signs the requests where there is no api_key, or NULL. Owned; a model
+	 * that was opened with it borrows it. */
+	struct bedrock_account *aws;
 	char *params; /* JSON object merged into the request, or NULL */
+	unsigned
+		lacks; /* MODEL_TAKES_... that the model is known not to take */
 	int max_retries;
 	int64_t idle_ms;    /* no byte for so long is a stall; 5 times as long
 			       with nothing but heartbeats is one too */
@@ -85,10 +100,17 @@ void model_choice_release(struct model_choice *c);
  * One thread at a time.
  */
 struct model;
+struct meter_model;  /* model/meter.h */
 struct model_brief { /* copied into the request's fixed head */
 	const char *system;
 	const struct tool_spec *tools;
 	size_t n_tools;
+	/* The account that its requests are on; NULL: they are not counted.
+	 * Outlives the model. */
+	struct meter_model *meter;
+	/* What the requests of one conversation have in common, for vendors
+	 * that find their cache by it; NULL: made up. */
+	const char *cache_key;
 };
 int model_open(struct model **m, struct http *http,
 	       const struct model_choice *choice,
@@ -98,16 +120,40 @@ void model_close(struct model *m);
  * call: the caller keeps that. Consecutive user and tool messages are joined
  * where the vendor needs it. Past 1 GiB model_stream() fails with ERR_LIMIT. */
 void model_push(struct model *m, const struct message *message);
+/* Forgets all that was pushed: the history is pushed anew. With tools (NULL:
+ * as they are) it is offered these from now on; its system text and what was
+ * learned of the server stay. On -1 (ERR_LIMIT) all is as it was. */
+int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
+		struct error *err);
+/* Another conversation with the same model, over the same account; it ends
+ * before m does. */
+int model_open_beside(struct model **out, const struct model *m,
+		      const struct model_brief *brief, struct error *err);
+/* Bytes of the next request, for an estimate of its tokens (files count as
+ * message_media_weight()), and of its fixed head. */
+size_t model_size(const struct model *m);
+size_t model_head_size(const struct model *m);
+/* The system text that it was opened with. Borrowed. */
+const char *model_system(const struct model *m);
 /* The wire and the vendor, as the origin of its answers. Borrowed. */
 const char *model_origin(const struct model *m);
 /* Takes the last ROLE_USER message, and all after it, out again: what a vendor
  * has refused it refuses for as long as it is there
  * (platform.claude.com/docs, "Handle streaming refusals", read 2026-11-20). */
 void model_forget_prompt(struct model *m);
+/* Files that are pushed while it is set become a line of text each. */
+void model_hide_files(struct model *m, bool hidden);
+/* Whether the history has files that were not hidden. */
+bool model_has_files(const struct model *m);
+/* error.reason where the vendor may have refused a file of the history. */
+#define MODEL_FILE_REFUSED "file_refused"
+/* error.reason where the conversation no longer fits the context window. */
+#define MODEL_TOO_LONG "context_too_long"
 /*
  * Asks for the next assistant message; push it afterwards. Retries by itself
  * (429, 408, 409, 5xx, 529, stalls, cuts) within choice->max_retries. A cut or
- * malformed stream is never a reply.
+ * malformed stream is never a reply. ERR_BUDGET before a request, also one that
+ * repeats another, that the cap may not pay for: see meter_reserve().
  */
 int model_stream(struct model *m, const struct model_sink *sink,
 		 struct model_reply *reply, const struct stop *stop,

@@ -8,38 +8,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/exchange.h"
-#include "model/model.h"
+#include "model/model_state.h"
 #include "model/presets.h"
-#include "model/wire.h"
+#include "model/request_url.h"
+#include "model/wires/bedrock_account.h"
 #include "net/retry.h"
 
 enum {
-	MAX_HISTORY = 1 << 30, /* bytes of one conversation */
-	MAX_HEAD = 64 << 20,
-	MAX_HEADERS = 40,
 	CONNECT_MS = 30000,
 	THINKING_MS = 16000, /* before silence is worth a word */
 	IDLE_MS = 120000,    /* where the choice has no idle_ms */
 	QUIET_FACTOR = 5,    /* times idle_ms: nothing but heartbeats */
 	MAX_ERROR_BODY = 256 << 10,
-};
-
-struct model {
-	struct http *http; /* borrowed */
-	const struct wire *wire;
-	struct model_choice choice; /* own copies */
-	char *origin;               /* see model_origin() */
-	char *url;
-	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
-	size_t n_headers;
-	struct buf head;
-	struct history history;
-	struct history_point prompt; /* before the last one */
-	struct call_ids call_ids;
-	size_t marked;    /* block_end of the last request that was answered */
-	unsigned decided; /* bits of wire->options: not ours to change any more,
-			     by the user or by the server */
-	unsigned turned;  /* and which are the other way round */
 };
 
 static char *copy(const char *s)
@@ -54,29 +34,17 @@ static void copy_choice(struct model_choice *to, const struct model_choice *c)
 		.model = copy(c->model),
 		.wire = copy(c->wire),
 		.base_url = copy(c->base_url),
+		.version = copy(c->version),
 		.url_from = copy(c->url_from),
 		.api_key = copy(c->api_key),
 		.key_env = copy(c->key_env),
 		.key_from = copy(c->key_from),
 		.params = copy(c->params),
+		.lacks = c->lacks,
 		.max_retries = c->max_retries,
 		.idle_ms = c->idle_ms > 0 ? c->idle_ms : IDLE_MS,
 		.backoff_ms = c->backoff_ms,
 	};
-}
-
-/* A base that already ends in (the front of) the path is taken as it is:
- * https://h/v1 and https://h for /v1/messages, a whole address too. */
-static char *make_url(const char *base, const char *path)
-{
-	struct str b = str_of(base);
-	const char *last = strrchr(path, '/');
-
-	if (str_ends(b, path) || str_ends(b, last))
-		return xstrdup(base);
-	if (str_starts(str_of(path), "/v1/") && str_ends(b, "/v1"))
-		path += strlen("/v1");
-	return xasprintf("%s%s", base, path);
 }
 
 static void add_header(struct model *m, const char *name, const char *value)
@@ -140,68 +108,14 @@ static int make_headers(struct model *m, const cJSON *params, struct error *err)
 				 "character",
 				 c->key_env ? c->key_env : "use");
 	add_header(m, "Content-Type: ", "application/json");
-	add_header(m, "Accept: ", "text/event-stream");
+	add_header(m, "Accept: ",
+		   m->wire->aws ? "application/vnd.amazon.eventstream"
+				: "text/event-stream");
 	if (c->api_key)
-		add_header(m, m->wire->auth, c->api_key);
+		add_header(m, request_key_header(m->wire, c), c->api_key);
 	if (m->wire->version)
 		add_header(m, m->wire->version, "");
 	return param_headers(m, params, err);
-}
-
-/* Not for the request: ours, or Python's clients' own. */
-static const char *const not_sent[] = {
-	"model",           "messages",
-	"stream",          "tools",
-	"system",          "stream_options",
-	"max_retries",     "timeout",
-	"streaming",       "stream_usage",
-	"base_url",        "api_key",
-	"default_headers", "default_query",
-	"betas",           "use_responses_api",
-	"output_version",  "disable_streaming",
-	"verbose",         "cache",
-	"extra_body",      "model_kwargs",
-	"rate_limiter",
-};
-
-static void merge_inner(cJSON *params, const char *key)
-{
-	cJSON *inner = cJSON_DetachItemFromObjectCaseSensitive(params, key);
-	cJSON *item = cJSON_IsObject(inner) ? inner->child : NULL;
-
-	while (item) {
-		cJSON *next = item->next;
-
-		cJSON_DetachItemViaPointer(inner, item);
-		cJSON_DeleteItemFromObjectCaseSensitive(params, item->string);
-		cJSON_AddItemToObject(params, item->string, item);
-		item = next;
-	}
-	cJSON_Delete(inner);
-}
-
-static void clean_params(struct model *m, cJSON *params)
-{
-	const struct wire_option *o = m->wire->options;
-	cJSON *item;
-	cJSON *next;
-
-	merge_inner(params, "model_kwargs");
-	merge_inner(params, "extra_body");
-	/* ours are already as many as a request may have */
-	if (m->wire->mark)
-		cJSON_DeleteItemFromObjectCaseSensitive(params,
-							"cache_control");
-	for (size_t i = 0; i < sizeof(not_sent) / sizeof(not_sent[0]); i++)
-		cJSON_DeleteItemFromObjectCaseSensitive(params, not_sent[i]);
-	for (item = params->child; item; item = next) {
-		next = item->next;
-		if (cJSON_IsNull(item))
-			cJSON_Delete(cJSON_DetachItemViaPointer(params, item));
-	}
-	for (unsigned bit = 1; o && o->name; o++, bit <<= 1)
-		if (json_get(params, o->name))
-			m->decided |= bit;
 }
 
 int model_open(struct model **out, struct http *http,
@@ -222,6 +136,8 @@ int model_open(struct model **out, struct http *http,
 	m->history.bytes = BUF_INIT(MAX_HISTORY);
 	m->history.calls_alone = preset && preset->calls_alone;
 	m->history.wants_thoughts = preset && preset->thoughts;
+	m->history.lacks = choice->lacks;
+	m->aws = choice->aws;
 	copy_choice(&m->choice, choice);
 	if (!m->wire) {
 		error_set(err, ERR_CONFIG, "unknown wire protocol \"%s\"",
@@ -235,12 +151,20 @@ int model_open(struct model **out, struct http *http,
 		goto out;
 	}
 	m->origin = make_origin(m->wire, choice);
-	m->url = make_url(choice->base_url, m->wire->path);
+	m->url = request_url(m->wire, choice);
+	m->system = copy(brief->system);
+	m->cache_key = copy(brief->cache_key);
+	if (m->wire->begin)
+		m->wire->begin(choice, &m->history);
 	if (make_headers(m, params, err) < 0)
 		goto out;
-	clean_params(m, params);
+	account_begin(&m->account, brief->meter, &m->options);
+	params_clean(m->wire, &m->choice, params, &m->options);
 	m->wire->head(&in, &m->head);
 	rc = buf_check(&m->head, "the system prompt with its tools", err);
+	if (rc == 0)
+		rc = account_find_limit(&m->account, &m->options, params,
+					&m->head, err);
 out:
 	cJSON_Delete(params);
 	if (rc < 0)
@@ -260,11 +184,19 @@ void model_close(struct model *m)
 	}
 	free(m->origin);
 	free(m->url);
+	free(m->system);
+	free(m->cache_key);
 	buf_release(&m->head);
 	buf_release(&m->history.bytes);
 	call_ids_release(&m->call_ids);
 	model_choice_release(&m->choice);
 	free(m);
+}
+
+static void weigh_media(struct model *m, const struct part *p)
+{
+	m->media.bytes += (p->n_bytes + 2) / 3 * 4;
+	m->media.weight += message_media_weight(p);
 }
 
 void model_push(struct model *m, const struct message *message)
@@ -273,14 +205,19 @@ void model_push(struct model *m, const struct message *message)
 	size_t len = h->bytes.len;
 
 	if (message->role == ROLE_USER) {
+		m->prompt_media = m->media;
 		m->prompt = (struct history_point){
 			len, h->block_end, h->last, { 0 }
 		};
 		if (len >= sizeof(m->prompt.end))
 			memcpy(m->prompt.end, h->bytes.ptr + len - 2, 2);
 	}
+	for (size_t i = 0; i < message->n; i++)
+		if (message->parts[i].kind == PART_MEDIA && !h->hides)
+			weigh_media(m, &message->parts[i]);
 	call_ids_add(&m->call_ids, message);
 	wire_push(m->wire, &m->history, m->origin, message);
+	account_add(&m->account, &m->choice, h, message, h->bytes.len - len);
 }
 
 const char *model_origin(const struct model *m)
@@ -296,32 +233,18 @@ void model_forget_prompt(struct model *m)
 	h->bytes.len = p->len;
 	h->block_end = p->block_end;
 	h->last = p->last;
+	m->media = m->prompt_media;
 	if (p->len >= sizeof(p->end))
 		memcpy(h->bytes.ptr + p->len - 2, p->end, 2);
 	if (m->marked > p->block_end)
 		m->marked = p->block_end;
+	account_forget(&m->account);
 }
 
 void model_reply_release(struct model_reply *r)
 {
 	message_release(&r->message);
 	*r = (struct model_reply){ 0 };
-}
-
-void model_choice_release(struct model_choice *c)
-{
-	if (c->api_key)
-		explicit_bzero(c->api_key, strlen(c->api_key));
-	free(c->provider);
-	free(c->model);
-	free(c->wire);
-	free(c->base_url);
-	free(c->url_from);
-	free(c->api_key);
-	free(c->key_env);
-	free(c->key_from);
-	free(c->params);
-	*c = (struct model_choice){ 0 };
 }
 
 static struct str slice(const struct buf *b, size_t from, size_t to)
@@ -355,10 +278,45 @@ static size_t segments(const struct model *m, struct str out[MAX_SEGMENTS])
 	out[n++] = str_of(m->wire->tail);
 	for (unsigned bit = 1; o && o->name && n + 1 < MAX_SEGMENTS;
 	     o++, bit <<= 1)
-		if (o->at_first != ((m->turned & bit) != 0))
+		if (o->at_first != ((m->options.turned & bit) != 0))
 			out[n++] = str_of(o->member);
 	out[n++] = STR("}");
 	return n;
+}
+
+/* The same request as one piece, with the headers that sign it. */
+static int send_signed(struct model *m, struct http_request *req,
+		       struct exchange *x, const struct stop *stop,
+		       struct error *err)
+{
+	struct signed_request s = { .url = m->url,
+				    .headers = req->headers,
+				    .body = BUF_INIT(MAX_HISTORY) };
+	struct str body;
+	int rc;
+
+	for (size_t i = 0; i < req->n_segments; i++)
+		buf_addstr(&s.body, req->segments[i]);
+	body = buf_str(&s.body);
+	rc = bedrock_account_sign(m->aws, m->http, &s, stop, err);
+	if (rc == 0) {
+		req->segments = &body;
+		req->n_segments = 1;
+		req->headers = s.lines;
+		rc = http_do(m->http, req, &x->response, stop, err);
+	}
+	signed_request_release(&s);
+	return rc;
+}
+
+static int reserve(struct model *m, const struct http_request *req,
+		   struct stop *stop, struct error *err)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < req->n_segments; i++)
+		bytes += req->segments[i].len;
+	return account_reserve(&m->account, &m->head, bytes, stop, err);
 }
 
 /* One request, one answer or none. */
@@ -375,6 +333,7 @@ static int send_request(struct model *m, struct exchange *x,
 		.data = exchange_data,
 		.sent = exchange_sent,
 		.idle = exchange_idle,
+		.header = exchange_header,
 		.arg = x,
 		.connect_ms = CONNECT_MS,
 		.idle_ms = m->choice.idle_ms,
@@ -385,8 +344,14 @@ static int send_request(struct model *m, struct exchange *x,
 
 	thinking.held = clock_ms() + THINKING_MS;
 	x->response.body.max = MAX_ERROR_BODY;
-	rc = http_do(m->http, &req, &x->response, &thinking, err);
-	return exchange_end(x, rc, err);
+	if (reserve(m, &req, &thinking, err) < 0)
+		return -1;
+	rc = m->aws && !m->choice.api_key
+		     ? send_signed(m, &req, x, &thinking, err)
+		     : http_do(m->http, &req, &x->response, &thinking, err);
+	rc = exchange_end(x, rc, err);
+	account_settle(&m->account, x, rc, err);
+	return rc;
 }
 
 /* A server that minds an option says so by name. */
@@ -400,11 +365,11 @@ static bool flip_option(struct model *m, const struct exchange *x,
 	if (x->response.status != 400 && x->response.status != 422)
 		return false;
 	for (unsigned bit = 1; o && o->name; o++, bit <<= 1) {
-		if ((m->decided & bit) ||
+		if ((m->options.decided & bit) ||
 		    str_search(body, str_of(o->complaint)) == body.len)
 			continue;
-		m->decided |= bit;
-		m->turned |= bit;
+		m->options.decided |= bit;
+		m->options.turned |= bit;
 		snprintf(why, sizeof(why), "%s: %s", m->choice.provider,
 			 o->why ? o->why : "");
 		if (o->why && sink && sink->restart)
@@ -414,16 +379,27 @@ static bool flip_option(struct model *m, const struct exchange *x,
 	return false;
 }
 
-static void announce_retry(const struct model_sink *sink, const struct retry *r,
+/* A key of AWS's that has ended is replaced, once in a turn. */
+static bool renew_key(struct model *m, const struct exchange *x)
+{
+	if (!m->aws || m->renewed || strncmp(x->error_type, "ExpiredToken", 12))
+		return false;
+	m->renewed = true;
+	return bedrock_account_renew(m->aws);
+}
+
+static void announce_retry(const struct model_sink *sink, struct retry *r,
 			   const struct http_response *res,
 			   const struct error *err)
 {
-	long long s = (long long)retry_wish(res) / 1000;
+	long long s = (long long)retry_next_ms(r, res) / 1000;
 	char why[sizeof(err->message) + 64];
 	char wait[32] = "";
 
 	if (!sink || !sink->restart)
 		return;
+	if (sink->waits)
+		sink->waits(sink->arg, retry_next_ms(r, res));
 	if (s > 0)
 		snprintf(wait, sizeof(wait), " in %lld s", s);
 	snprintf(why, sizeof(why), "%s; trying again%s (%d of %d)",
@@ -444,7 +420,7 @@ static bool wait_for_retry(const struct model_sink *sink, struct retry *r,
 		announce_retry(sink, r, &x->response, err);
 		return retry_wait(r, &x->response, stop, err);
 	}
-	if (r->attempt < r->max && !err->hint[0])
+	if (r->attempt < r->max)
 		error_hint(err, "the server asks for a wait of %lld minutes",
 			   (long long)wish / 60000);
 	return false;
@@ -458,6 +434,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			       .base_ms = m->choice.backoff_ms };
 	int64_t quiet_ms = m->choice.idle_ms * QUIET_FACTOR;
 
+	m->renewed = false;
 	if (buf_check(&m->history.bytes, "the conversation", err) < 0)
 		return -1;
 	for (;;) {
@@ -476,7 +453,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			exchange_release(&x);
 			return 0;
 		}
-		if (flip_option(m, &x, sink)) {
+		if (renew_key(m, &x) || flip_option(m, &x, sink)) {
 			exchange_release(&x);
 			continue;
 		}

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "model/wire.h"
 
 static cJSON *convert(const struct toml_value *v);
 
@@ -116,4 +117,145 @@ int params_merge(cJSON **out, const struct toml_value *table, const char *model,
 	cJSON_Delete(*out);
 	*out = NULL;
 	return -1;
+}
+
+/* Not for the request: ours, or Python's clients' own. */
+static const char *const not_sent[] = {
+	"model",           "messages",
+	"stream",          "tools",
+	"system",          "stream_options",
+	"max_retries",     "timeout",
+	"streaming",       "stream_usage",
+	"base_url",        "api_key",
+	"default_headers", "default_query",
+	"betas",           "use_responses_api",
+	"output_version",  "disable_streaming",
+	"verbose",         "cache",
+	"extra_body",      "model_kwargs",
+	"rate_limiter",
+};
+
+static void merge_inner(cJSON *params, const char *key)
+{
+	cJSON *inner = cJSON_DetachItemFromObjectCaseSensitive(params, key);
+	cJSON *item = cJSON_IsObject(inner) ? inner->child : NULL;
+
+	while (item) {
+		cJSON *next = item->next;
+
+		cJSON_DetachItemViaPointer(inner, item);
+		cJSON_DeleteItemFromObjectCaseSensitive(params, item->string);
+		cJSON_AddItemToObject(params, item->string, item);
+		item = next;
+	}
+	cJSON_Delete(inner);
+}
+
+/* As users, Python's clients and vendors name it. */
+static const char *const limit_names[] = {
+	"max_tokens", "max_completion_tokens", "max_output_tokens",
+	"maxTokens",  "maxOutputTokens",       NULL
+};
+
+/* Takes an output limit out of object, but for the one named keep. */
+static int64_t take_limit(cJSON *object, const char *keep)
+{
+	int64_t limit = 0;
+
+	for (size_t i = 0; limit_names[i]; i++) {
+		int64_t found = json_int(object, limit_names[i], 0);
+
+		if (found > 0 && found < INT32_MAX && (!limit || found < limit))
+			limit = found;
+		if (!keep || strcmp(keep, limit_names[i]) != 0)
+			cJSON_DeleteItemFromObjectCaseSensitive(object,
+								limit_names[i]);
+	}
+	return limit;
+}
+
+static const char *find_limit(const cJSON *params)
+{
+	size_t i = 0;
+
+	while (limit_names[i] && !json_get(params, limit_names[i]))
+		i++;
+	return limit_names[i];
+}
+
+/* One limit is left, under the name that the user gave it. */
+static void mark_limit(cJSON *params, struct params_options *options)
+{
+	static const char *const groups[] = { "generationConfig",
+					      "inferenceConfig", NULL };
+	const char *name = find_limit(params);
+	int64_t limit = take_limit(params, name);
+
+	for (size_t i = 0; groups[i]; i++) {
+		cJSON *group =
+			cJSON_GetObjectItemCaseSensitive(params, groups[i]);
+		int64_t inner = group ? take_limit(group, NULL) : 0;
+
+		if (inner && (!limit || inner < limit))
+			limit = inner;
+	}
+	options->limit = limit;
+	put(params, name ? name : "max_tokens",
+	    cJSON_CreateNumber((double)options->mark));
+}
+
+void params_clean(const struct wire *wire, const struct model_choice *choice,
+		  cJSON *params, struct params_options *options)
+{
+	const struct wire_option *o = wire->options;
+	cJSON *item;
+	cJSON *next;
+
+	merge_inner(params, "model_kwargs");
+	merge_inner(params, "extra_body");
+	/* ours are already as many as a request may have */
+	if (wire->mark)
+		cJSON_DeleteItemFromObjectCaseSensitive(params,
+							"cache_control");
+	for (size_t i = 0; i < sizeof(not_sent) / sizeof(not_sent[0]); i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(params, not_sent[i]);
+	if (options->mark)
+		mark_limit(params, options);
+	if (wire->params)
+		wire->params(choice, params);
+	for (unsigned bit = 1; o && o->name; o++, bit <<= 1) {
+		if (!json_get(params, o->name))
+			continue;
+		options->decided |= bit;
+		options->turned |= o->at_first ? bit : 0;
+	}
+	for (item = params->child; item; item = next) {
+		next = item->next;
+		if (cJSON_IsNull(item))
+			cJSON_Delete(cJSON_DetachItemViaPointer(params, item));
+	}
+}
+
+void params_rename(cJSON *params, const char *from, const char *to)
+{
+	cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(params, from);
+
+	if (!item || json_get(params, to))
+		cJSON_Delete(item);
+	else
+		cJSON_AddItemToObject(params, to, item);
+}
+
+void params_nest(cJSON *params, const char *from, const char *group,
+		 const char *to)
+{
+	cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(params, from);
+	cJSON *object = cJSON_GetObjectItemCaseSensitive(params, group);
+
+	if (item && !object)
+		object = cJSON_AddObjectToObject(params, group);
+	if (!item || !cJSON_IsObject(object) || json_get(object, to))
+		cJSON_Delete(item);
+	else
+		cJSON_AddItemToObject(object, to, item);
 }

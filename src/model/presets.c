@@ -18,6 +18,8 @@
 
 #define ANTHROPIC "anthropic"
 #define CHAT "openai-chat"
+#define RESPONSES "openai-responses"
+#define GEMINI "gemini"
 
 const struct preset presets[] = {
 	{ .name = "anthropic",
@@ -25,19 +27,28 @@ const struct preset presets[] = {
 	  .base_url = "https://api.anthropic.com",
 	  .url_env = { "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL" } },
 	{ .name = "openai",
-	  .wire = CHAT,
+	  .wire = CHAT, /* what others speak who are put in its place */
+	  .own_wire = RESPONSES,
 	  .base_url = "https://api.openai.com/v1",
 	  .url_env = { "OPENAI_BASE_URL", "OPENAI_API_BASE" } },
 	{ .name = "azure_openai",
 	  .alias = "azure",
 	  .wire = CHAT,
 	  .base_path = "/openai/v1",
-	  .url_env = { "AZURE_OPENAI_ENDPOINT" } },
+	  .url_env = { "AZURE_OPENAI_ENDPOINT" },
+	  /* AzureOpenAI of openai-node 6.49.0 (azure.js) and openai-python
+	   * (lib/azure.py), read 2026-11-23 */
+	  .auth = "api-key: ",
+	  .token_env = "AZURE_OPENAI_AD_TOKEN",
+	  .version_env = { "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION" },
+	  .dated_path = "/openai" },
 	{ .name = "google_genai",
 	  .alias = "google",
 	  .wire = CHAT,
+	  .own_wire = GEMINI,
 	  .base_url = "https://generativelanguage.googleapis.com/v1beta/"
 		      "openai",
+	  .own_base_url = "https://generativelanguage.googleapis.com/v1beta",
 	  .url_env = { "GOOGLE_GEMINI_BASE_URL" } },
 	{ .name = "baseten",
 	  .wire = CHAT,
@@ -123,7 +134,10 @@ const struct preset presets[] = {
 	  .wire = CHAT,
 	  .base_url = "https://api.x.ai/v1",
 	  .url_env = { "XAI_API_BASE" } },
-	{ .name = "bedrock" },
+	{ .name = "bedrock",
+	  .wire = "bedrock", /* its address has the region in it */
+	  .url_env = { "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+		       "AWS_ENDPOINT_URL" } },
 	{ .name = "google_vertexai", .alias = "vertex" },
 	{ .name = "ibm" },
 	{ .name = "openai_codex" },
@@ -176,6 +190,7 @@ const char *preset_infer(const char *model)
 		{ "amazon.", "bedrock" },
 		{ "us.anthropic.", "bedrock" },
 		{ "eu.anthropic.", "bedrock" },
+		{ "global.anthropic.", "bedrock" },
 		{ "us.amazon.", "bedrock" },
 		{ "eu.amazon.", "bedrock" },
 	};
@@ -193,8 +208,10 @@ const char *preset_class_wire(const char *class_path)
 		const char *class_path, *wire;
 	} rows[] = {
 		{ "langchain_anthropic:ChatAnthropic", ANTHROPIC },
+		{ "langchain_aws:ChatBedrockConverse", "bedrock" },
 		{ "langchain_deepseek:ChatDeepSeek", CHAT },
 		{ "langchain_fireworks:ChatFireworks", CHAT },
+		{ "langchain_google_genai:ChatGoogleGenerativeAI", GEMINI },
 		{ "langchain_groq:ChatGroq", CHAT },
 		{ "langchain_mistralai:ChatMistralAI", CHAT },
 		{ "langchain_ollama:ChatOllama", CHAT },

@@ -6,13 +6,23 @@
 #include <stdbool.h>
 
 struct preset {
-	const char *name;      /* NULL ends the table */
-	const char *alias;     /* another name for it, or NULL */
-	const char *wire;      /* NULL: a protocol that we do not speak */
+	const char *name;         /* NULL ends the table */
+	const char *alias;        /* another name for it, or NULL */
+	const char *wire;         /* NULL: a protocol that we do not speak */
+	const char *own_wire;     /* the one at base_url itself; NULL: wire */
+	const char *own_base_url; /* its address, NULL: base_url */
 	const char *base_url;  /* its path also completes a user's address that
 				  has none; NULL: the user must give one */
 	const char *base_path; /* where base_url is NULL */
 	const char *url_env[2];
+	/* The header of its key, where it is not the wire's, or NULL; with it
+	 * the variable of a token that goes as the wire has it, or NULL. */
+	const char *auth;
+	const char *token_env;
+	/* One of these is set: an API of that version, below dated_path of an
+	 * address without a path. */
+	const char *version_env[2];
+	const char *dated_path;
 	bool keyless; /* works without a key */
 	/* An address may be "host:port" without a scheme, as the vendor's own
 	 * server reads it; ":11434" is added where the port is left out. NULL:

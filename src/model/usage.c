@@ -9,8 +9,11 @@ void usage_to_json(const struct usage *u, struct buf *out)
 	buf_addf(out,
 		 "{\"input_tokens\":%" PRId64 ",\"output_tokens\":%" PRId64
 		 ",\"cache_read_tokens\":%" PRId64
-		 ",\"cache_write_tokens\":%" PRId64 "}",
+		 ",\"cache_write_tokens\":%" PRId64,
 		 u->input, u->output, u->cache_read, u->cache_write);
+	if (u->reasoning)
+		buf_addf(out, ",\"reasoning_tokens\":%" PRId64, u->reasoning);
+	buf_addc(out, '}');
 }
 
 /* Counts come from servers: a sum that would overflow stays where it is. */
@@ -26,4 +29,5 @@ void usage_sum(struct usage *total, const struct usage *u)
 	add(&total->output, u->output);
 	add(&total->cache_read, u->cache_read);
 	add(&total->cache_write, u->cache_write);
+	add(&total->reasoning, u->reasoning);
 }

@@ -17,6 +17,11 @@ struct history {
 	bool calls_alone;    /* text beside tool calls is left out */
 	bool thoughts;       /* an answer came with reasoning_content */
 	bool wants_thoughts; /* the vendor misses them on others' answers */
+	bool sign_calls;     /* a call must have a signature, or say why not */
+	bool marks;          /* block_end is kept: the model has a cache */
+	bool result_media;   /* results carry files; else they follow them */
+	unsigned lacks;      /* MODEL_TAKES_...: goes as a line of text */
+	bool hides;          /* so does every file */
 };
 
 struct history_point { /* where the history can be cut off again */
@@ -43,10 +48,18 @@ struct wire_option {
 
 struct wire {
 	const char *name;
-	const char *path; /* "/chat/completions" */
+	const char *path; /* "/chat/completions"; NULL: see url */
+	/* Adds what follows base_url, where the path depends on the model. */
+	void (*url)(const struct model_choice *choice, struct buf *out);
+	/* A dated API has the path below each deployment: Azure's. */
+	bool deployments;
 	/* Completes an address without a path where the preset has none:
 	 * "/v1"; NULL: addresses of this wire stay as they are. */
 	const char *base_path;
+	/* Requests are signed for AWS, unless there is a key; answers are its
+	 * event streams. */
+	bool aws;
+	const char *refuses; /* a media_type() that is never taken, or NULL */
 	int64_t idle_ms;     /* silence before a stream counts as stalled */
 	const char *betas;   /* header of each of params.betas */
 	const char *auth;    /* the header's name and what precedes the key */
@@ -54,6 +67,12 @@ struct wire {
 	const char *mark;    /* cache mark for history.block_end, or NULL */
 	const char *tail;    /* closes the messages; options and "}" follow */
 	const struct wire_option *options; /* ends with a NULL name; or NULL */
+	/* Gives the user's parameters the names and places that this wire has
+	 * for them; a null stands for an option that is not to be sent. NULL:
+	 * nothing to do. */
+	void (*params)(const struct model_choice *choice, cJSON *params);
+	/* Sets what the model asks of the history, or NULL. */
+	void (*begin)(const struct model_choice *choice, struct history *h);
 	/* Everything up to the first message of the history. */
 	void (*head)(const struct wire_head *in, struct buf *out);
 	void (*push)(struct history *h, const struct message *m);
@@ -67,10 +86,13 @@ struct wire {
 	void (*replay)(const struct draft_part *p, struct buf *out);
 };
 
-/* A row for each wire; wire_NAME is defined in NAME.c. */
+/* A row for each wire; wire_NAME is defined in wires/NAME.c. */
 #define WIRES(ROW)                                                             \
 	ROW(anthropic)                                                         \
-	ROW(openai_chat)
+	ROW(openai_chat)                                                       \
+	ROW(openai_responses)                                                  \
+	ROW(gemini)                                                            \
+	ROW(bedrock)
 
 #define WIRE_DECLARE(name) extern const struct wire wire_##name;
 WIRES(WIRE_DECLARE)
@@ -80,11 +102,12 @@ const struct wire *wire_find(const char *name);
 /*
  * Pushes a message to a model of this origin. What only the vendor that made it
  * understands (replay: signatures, its form of thinking) stays out for others;
- * a message of unknown origin counts as the model's own.
+ * a message of unknown origin counts as the model's own. Files that the model
+ * does not take become a line of text each.
  */
 void wire_push(const struct wire *w, struct history *h, const char *origin,
 	       const struct message *m);
-/* The names as a user may type them: "anthropic" or "openai-chat". */
+/* The names as a user may type them: "anthropic" or "openai-chat" ... */
 void wire_names(struct buf *out);
 /* The JSON object of one event; NULL with ERR_PROTOCOL when it is none. Half a
  * surrogate pair (from servers that cut text by UTF-16 units) and NUL become
@@ -92,6 +115,21 @@ void wire_names(struct buf *out);
 cJSON *wire_parse(struct str data, struct error *err);
 /* Members of params, each followed by a comma. */
 void wire_params(const cJSON *params, struct buf *out);
+/* The name, the description and the schema of a tool; before is what precedes
+ * the schema: a comma and the name of its member. */
+void wire_tool(struct buf *out, const struct tool_spec *tool,
+	       const char *before);
+/* Opens the next block of a message: one more of the same role, or the first of
+ * a new one, {"role":NAME,LIST:[. */
+void wire_open_block(struct history *h, enum role role, const char *name,
+		     const char *list);
+/* "data:image/png;base64,..." as a JSON string. */
+void wire_data_url(struct buf *out, const struct part *media);
+/* The bytes in base64 as a JSON string. */
+void wire_base64(struct buf *out, const struct part *media);
+/* Text of a URL's path, percent-encoded but for letters, digits, "-._~" and the
+ * characters of keep. */
+void wire_escape(struct buf *out, const char *text, const char *keep);
 /* JSON of an object that stands for the arguments of a call. */
 void wire_args(struct buf *out, const struct part *call);
 

@@ -9,6 +9,9 @@
  * for names, never empty. Adds a JSON string. */
 void wire_name(struct buf *out, const char *name);
 void wire_id(struct buf *out, const char *id);
+/* The same with at most 64 bytes: the end of a longer id becomes a hash of it.
+ */
+void wire_short_id(struct buf *out, const char *id);
 /* True when wire_id() maps both to the same id. */
 bool wire_same_id(const char *a, const char *b);
 

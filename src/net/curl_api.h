@@ -19,6 +19,7 @@ struct curl_api {
 	void (*easy_cleanup)(CURL *easy);
 	CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
 	CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
+	CURLcode (*easy_pause)(CURL *easy, int bitmask);
 	CURLcode (*easy_recv)(CURL *easy, void *room, size_t len, size_t *n);
 	CURLcode (*easy_send)(CURL *easy, const void *data, size_t len,
 			      size_t *n);

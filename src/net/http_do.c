@@ -16,6 +16,7 @@ enum {
 	CONNECT_MS = 30000,
 	BODY_MAX = 1 << 20, /* bytes of a collected body by default */
 	HEADERS_MAX = 64,   /* header lines of one request */
+	STALL_MS = 200,     /* without a byte: see resume() */
 };
 
 /* What the callbacks of one transfer share. */
@@ -32,6 +33,7 @@ struct http_exchange {
 	int64_t suffices_at;   /* when the rest is not waited for any more */
 	struct notice *notice; /* NULL: nothing is said */
 	int64_t quiet_since;   /* ms: the last byte, either way */
+	bool resumed;          /* since the last byte */
 	bool enough;           /* the body of a refusal was cut at our cap */
 	bool failed;           /* err holds what a callback said */
 	struct error err;
@@ -283,6 +285,26 @@ static int64_t until_notice(struct http_exchange *x, const struct stop *stop)
 	return INT64_MAX;
 }
 
+/* For how many ms a call may be quiet before resume(). */
+static int64_t until_stalled(const struct http_exchange *x)
+{
+	int64_t left = x->quiet_since + STALL_MS - clock_ms();
+
+	if (!(x->req->flags & HTTP_2) || !x->res->began || x->resumed)
+		return INT64_MAX;
+	return left > 0 ? left : 0;
+}
+
+/* libcurl before 8.0 waits for nothing any more, over HTTP/2, when an answer
+ * begins before the request is sent (curl issue 10433). After a pause it tries
+ * to read and to write whatever it waits for. */
+static void resume(struct http_exchange *x, struct handle *hd)
+{
+	x->resumed = true;
+	x->api->easy_pause(hd->easy, CURLPAUSE_ALL);
+	x->api->easy_pause(hd->easy, CURLPAUSE_CONT);
+}
+
 /* Sleeps until something can move, the cancel fires or a time is up. */
 static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		     const struct stop *stop, struct error *err)
@@ -294,6 +316,7 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 			       ? 60000
 			       : x->suffices_at - clock_ms();
 	int64_t quiet;
+	int64_t stalled;
 	CURLMcode code;
 
 	if (idle && x->moved)
@@ -306,6 +329,7 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	 * load). */
 	if (x->moved && x->req->flags & HTTP_2)
 		left = 0;
+	x->resumed = x->resumed && !x->moved;
 	x->moved = false;
 	if (idle && x->connected && x->suffices_at == INT64_MAX && left) {
 		left = *last + idle - clock_ms();
@@ -316,12 +340,16 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	}
 	quiet = until_notice(x, stop);
 	left = quiet < left ? quiet : left;
+	stalled = until_stalled(x);
+	left = stalled < left ? stalled : left;
 	code = x->api->multi_poll(
 		hd->multi, &extra, extra.fd >= 0,
 		stop_poll_ms(stop, left > 60000 ? 60000 : (int)left), NULL);
 	if (code != CURLM_OK)
 		return error_set(err, ERR_SYSTEM, "waiting for the network: %s",
 				 x->api->multi_strerror(code));
+	if (until_stalled(x) == 0)
+		resume(x, hd);
 	if (extra.revents || stop->deadline != INT64_MAX)
 		return stop_check(stop, err);
 	return 0;

@@ -184,16 +184,28 @@ bool retry_possible(const struct retry *r, const struct http_response *res)
 	return r->attempt < r->max && (!res || retry_wish(res) <= WISH_MAX_MS);
 }
 
+int64_t retry_next_ms(struct retry *r, const struct http_response *res)
+{
+	int64_t wish = res ? retry_wish(res) : -1;
+	struct retry next = *r;
+
+	next.attempt++;
+	if (!r->wait_ms)
+		r->wait_ms = wish >= 0 ? wish + ids_below(WISH_JITTER_MS)
+				       : backoff(&next);
+	return r->wait_ms;
+}
+
 bool retry_wait(struct retry *r, const struct http_response *res,
 		const struct stop *stop, struct error *err)
 {
-	int64_t wish = res ? retry_wish(res) : -1;
 	int64_t ms;
 
 	if (!retry_possible(r, res))
 		return false;
+	ms = retry_next_ms(r, res);
 	r->attempt++;
-	ms = wish >= 0 ? wish + ids_below(WISH_JITTER_MS) : backoff(r);
+	r->wait_ms = 0;
 	return stop_sleep(stop, ms, err) == 0;
 }
 

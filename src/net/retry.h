@@ -10,6 +10,7 @@ struct retry {
 	int max;         /* retries allowed after the first try */
 	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles, capped at 30 s,
 			    full jitter on the upper half */
+	int64_t wait_ms; /* before the next try; 0: not chosen yet */
 };
 
 /*
@@ -42,6 +43,8 @@ bool retry_worthy(int rc, const struct http_response *res,
 int64_t retry_wish(const struct http_response *res);
 /* True when retries are left, and the server's pause ends soon enough. */
 bool retry_possible(const struct retry *r, const struct http_response *res);
+/* How long the next retry_wait() waits; the failure as there. */
+int64_t retry_next_ms(struct retry *r, const struct http_response *res);
 /*
  * True after waiting, when the caller shall try again; false when retries are
  * used up (err stays as it was) or stop ended the wait (err says so). A wish

@@ -64,10 +64,8 @@ char *ws_connect_url(const char *url, struct error *err)
 	struct str rest = after_scheme(url, &secure);
 	struct str host = authority_of(rest);
 
-	for (size_t i = 0; i < rest.len; i++)
-		if (rest.ptr[i] <= ' ' || rest.ptr[i] > '~')
-			host.len = 0;
-	if (!host.len || str_find(host, '@') < host.len) {
+	if (!host.len || !str_is_visible(rest) ||
+	    str_find(host, '@') < host.len) {
 		error_set(err, ERR_CONFIG,
 			  "not the address of a WebSocket (wss://host/path)");
 		return NULL;

@@ -204,6 +204,7 @@ static char *stage(struct sandbox *sb, const char *path, struct str content,
 static int put(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	       struct error *err)
 {
+	buf_clear(&h->out);
 	if (helper_run(sb, h, stop, err))
 		return -1;
 	if (strcmp(h->status, "no_base64") == 0 && !h->no_base64 &&
@@ -214,13 +215,30 @@ static int put(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	return files_answered(h, err);
 }
 
+/* The sandbox says how much it was; it may say anything. */
+static void read_before(struct helper *h, struct files_before *b)
+{
+	const char *rest = h->status + strlen("ok");
+
+	if (!b)
+		return;
+	b->known = strcmp(h->status, "ok new") == 0 && !h->out.len;
+	if (str_starts(str_of(h->status), "ok was ")) {
+		rest += strlen(" was");
+		b->known = helper_number(&rest) == (int64_t)h->out.len;
+	}
+	if (b->known)
+		buf_addstr(&b->text, buf_str(&h->out));
+}
+
 int files_put(struct sandbox *sb, const char *path,
 	      const struct files_change *change, const struct stop *stop,
 	      struct error *err)
 {
-	char numbers[3][24];
+	struct files_before *before = change->before;
+	char numbers[4][24];
 	struct helper h = { .script = HELPER_WRITE,
-			    .n_args = 5,
+			    .n_args = 6,
 			    .timeout_ms = FILES_HELPER_MS,
 			    .content = change->content,
 			    .exact = change->exact,
@@ -233,6 +251,11 @@ int files_put(struct sandbox *sb, const char *path,
 	h.args[2] = helper_decimal(change->tail, numbers[1]);
 	h.args[3] = helper_decimal((int64_t)change->content.len, numbers[2]);
 	h.args[4] = str_of(change->mark);
+	if (before) {
+		h.args[5] =
+			helper_decimal((int64_t)before->text.max, numbers[3]);
+		h.out.max += before->text.max;
+	}
 	if (helper_fits(sb, change->content, true)) {
 		rc = put(sb, &h, stop, err);
 		/* Without base64 it may be too large: then upload it. */
@@ -246,9 +269,22 @@ int files_put(struct sandbox *sb, const char *path,
 	h.content = (struct str){ 0 };
 	rc = put(sb, &h, stop, err);
 out:
+	if (rc == 0)
+		read_before(&h, before);
 	free(staged);
 	buf_release(&h.out);
 	return rc;
+}
+
+int files_overwrite(struct sandbox *sb, const struct files_writing *writing,
+		    const struct stop *stop, struct error *err)
+{
+	struct files_change change = { .content = writing->content,
+				       .mark = "",
+				       .exact = writing->exact,
+				       .before = writing->before };
+
+	return files_put(sb, writing->path, &change, stop, err);
 }
 
 int files_write(struct sandbox *sb, const char *path, bool exact,

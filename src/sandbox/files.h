@@ -27,6 +27,7 @@ struct files_window { /* what to read of a file */
 	int64_t offset; /* lines before it; negative counts as 0 */
 	int64_t limit;  /* lines */
 	bool as_binary; /* by the extension, see spec/agent.md §1.2 */
+	int64_t most;   /* bytes of a binary one; 0: FILES_BINARY_BYTES */
 };
 /* The caller releases page->text. */
 int files_read(struct sandbox *sb, const struct files_window *window,
@@ -37,12 +38,28 @@ int files_read(struct sandbox *sb, const struct files_window *window,
  * not followed but gives "path_changed". */
 int files_write(struct sandbox *sb, const char *path, bool exact,
 		struct str content, const struct stop *stop, struct error *err);
+struct files_before {    /* what a file held that was overwritten */
+	struct buf text; /* at most its max; nothing for a new file */
+	bool known;      /* false: it was larger, or cannot be read */
+};
+struct files_writing {
+	const char *path;
+	bool exact;
+	struct str content;
+	struct files_before *before; /* filled; the caller releases its text */
+};
+/* The same, and gives back what was there, in the same round trip. */
+int files_overwrite(struct sandbox *sb, const struct files_writing *writing,
+		    const struct stop *stop, struct error *err);
 struct files_replacement { /* what to replace in a file, by what */
 	const char *path;
 	struct str old;
 	struct str new;
 	bool all;
 	bool exact; /* as in files_write() */
+	/* What the file held and holds then; NULL: not asked for. */
+	void (*made)(void *arg, struct str before, struct str after);
+	void *arg;
 };
 /* Replaces old by new, atomically (rename on the resolved target; in place
  * when it has several links). *count: replacements. Line-end variants as in
@@ -50,6 +67,9 @@ struct files_replacement { /* what to replace in a file, by what */
  * the number found and hint (a struct error hint) may carry advice. */
 int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	       int64_t *count, const struct stop *stop, struct error *err);
+/* All of a file, into out; ERR_LIMIT when it has more bytes than out may. */
+int files_load(struct sandbox *sb, const char *path, bool exact,
+	       struct buf *out, const struct stop *stop, struct error *err);
 int files_delete(struct sandbox *sb, const char *path, bool exact,
 		 const struct stop *stop, struct error *err);
 

@@ -96,6 +96,50 @@ static int by_mark(struct sandbox *sb, const char *path, struct edit *e,
 	return files_put(sb, path, &change, stop, err);
 }
 
+int files_load(struct sandbox *sb, const char *path, bool exact,
+	       struct buf *out, const struct stop *stop, struct error *err)
+{
+	char most[24];
+	struct helper h = { .script = HELPER_EDIT,
+			    .args = { str_of(path) },
+			    .n_args = 2,
+			    .exact = exact,
+			    .source = "none",
+			    .timeout_ms = FILES_HELPER_MS,
+			    .out = BUF_INIT(EDIT_BYTES) };
+	int rc;
+
+	h.args[1] = helper_decimal((int64_t)out->max, most);
+	rc = helper_run(sb, &h, stop, err);
+	if (rc == 0 && h.timed_out)
+		rc = files_answered(&h, err);
+	else if (rc == 0 && str_starts(str_of(h.status), "too_large "))
+		rc = error_set(err, ERR_LIMIT, "the file is too large");
+	else if (rc == 0 && !str_starts(str_of(h.status), "file "))
+		rc = helper_failed(h.status, err);
+	if (rc == 0)
+		buf_addstr(out, buf_str(&h.out));
+	buf_release(&h.out);
+	return rc < 0 ? -1 : buf_check(out, "the file", err);
+}
+
+/* Hands on the file as it was seen, and as it was put back. */
+static void report_change(const struct files_replacement *change,
+			  const struct edit *e)
+{
+	struct str before = buf_str(&e->helper.out);
+	struct buf after = BUF_INIT(2 * EDIT_BYTES);
+
+	if (!change->made)
+		return;
+	buf_add(&after, before.ptr, e->change.head);
+	buf_addstr(&after, buf_str(&e->change.middle));
+	buf_addstr(&after, str_skip(before, before.len - e->change.tail));
+	if (!after.over)
+		change->made(change->arg, before, buf_str(&after));
+	buf_release(&after);
+}
+
 int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	       int64_t *count, const struct stop *stop, struct error *err)
 {
@@ -128,6 +172,8 @@ int files_edit(struct sandbox *sb, const struct files_replacement *change,
 		}
 	}
 	*count = e.change.count;
+	if (rc == 0)
+		report_change(change, &e);
 	buf_release(&e.change.middle);
 	buf_release(&e.helper.out);
 	return rc;

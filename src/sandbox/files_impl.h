@@ -15,6 +15,8 @@ struct files_change {
 	struct str content;
 	const char *mark; /* what the file must still look like, or "" */
 	bool exact;       /* the path is real: see files_resolve() */
+	/* NULL: what the file held is not asked for. */
+	struct files_before *before;
 };
 /* As files_write(); -1 "changed" when mark does not fit any more. */
 int files_put(struct sandbox *sb, const char *path,

@@ -1,5 +1,6 @@
 /* files_read.c - a page of a text file, or a whole small binary one. */
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -16,6 +17,7 @@ struct read_window {
 	int64_t offset;
 	int64_t limit;
 	bool binary;
+	int64_t most; /* bytes of a binary one */
 };
 
 /* Asks for one line more than wanted, to know whether there is one. */
@@ -36,12 +38,13 @@ static int ask(struct sandbox *sb, const char *path,
 	h->args[1] = w->binary ? STR("binary") : STR("text");
 	h->args[2] = helper_decimal(first + 1, numbers[0]);
 	h->args[3] = helper_decimal(count ? count + 1 : 0, numbers[1]);
-	h->args[4] = helper_decimal(w->binary ? FILES_BINARY_BYTES : whole,
-				    numbers[2]);
+	h->args[4] = helper_decimal(w->binary ? w->most : whole, numbers[2]);
 	h->args[5] = helper_decimal(FILES_PAGE_BYTES + SLACK, numbers[3]);
 	h->args[6] = helper_decimal(FILES_COUNT_BYTES, numbers[4]);
 	/* A file that grows meanwhile is cut by this, with an error. */
 	h->out.max = FILES_COUNT_BYTES + FILES_PAGE_BYTES;
+	if (w->binary)
+		h->out.max += (size_t)w->most;
 	if (helper_run(sb, h, stop, err))
 		return -1;
 	return files_answered(h, err);
@@ -93,8 +96,8 @@ static int understand(const struct read_window *w, struct helper *h,
 	if (str_is(kind, "large"))
 		return error_set(err, ERR_REMOTE,
 				 "Binary file exceeds maximum preview size of "
-				 "%d bytes",
-				 FILES_BINARY_BYTES);
+				 "%" PRId64 " bytes",
+				 w->most);
 	page->total_lines = -1;
 	page->next_offset = -1;
 	if (w->binary) {
@@ -118,10 +121,12 @@ int files_read(struct sandbox *sb, const struct files_window *window,
 	       struct error *err)
 {
 	struct helper h = { 0 };
-	struct read_window w = { .offset = window->offset > 0 ? window->offset
-							      : 0,
-				 .limit = window->limit > 0 ? window->limit : 0,
-				 .binary = window->as_binary };
+	struct read_window w = {
+		.offset = window->offset > 0 ? window->offset : 0,
+		.limit = window->limit > 0 ? window->limit : 0,
+		.binary = window->as_binary,
+		.most = window->most ? window->most : FILES_BINARY_BYTES
+	};
 	int rc;
 
 	*page = (struct files_page){ 0 };

@@ -30,6 +30,9 @@ static const unsigned char workspace_state_sh[] = {
 static const unsigned char workspace_send_sh[] = {
 #include "scripts/sandbox/workspace_send.sh.inc"
 };
+static const unsigned char workspace_commit_sh[] = {
+#include "scripts/sandbox/workspace_commit.sh.inc"
+};
 static const unsigned char workspace_sync_sh[] = {
 #include "scripts/sandbox/workspace_sync.sh.inc"
 };
@@ -75,22 +78,24 @@ static const unsigned char workspace_scan_sh[] = {
 
 static const struct {
 	struct str text;
-	bool puts;  /* needs put.sh */
-	bool state; /* needs workspace_state.sh */
+	bool puts;    /* needs put.sh */
+	bool state;   /* needs workspace_state.sh */
+	bool commits; /* needs workspace_commit.sh */
 } scripts[] = {
-	[HELPER_READ] = { SCRIPT(read_sh), false, false },
-	[HELPER_LS] = { SCRIPT(ls_sh), false, false },
-	[HELPER_DELETE] = { SCRIPT(delete_sh), false, false },
-	[HELPER_WRITE] = { SCRIPT(write_sh), true, false },
-	[HELPER_EDIT] = { SCRIPT(edit_sh), true, false },
-	[HELPER_GLOB] = { SCRIPT(glob_sh), false, false },
-	[HELPER_GREP] = { SCRIPT(grep_sh), false, false },
-	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true, false },
-	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false, false },
-	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true, false },
-	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh), true, true },
-	[HELPER_SEND] = { SCRIPT(workspace_send_sh), true, true },
-	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh), true, true },
+	[HELPER_READ] = { SCRIPT(read_sh), false, false, false },
+	[HELPER_LS] = { SCRIPT(ls_sh), false, false, false },
+	[HELPER_DELETE] = { SCRIPT(delete_sh), false, false, false },
+	[HELPER_WRITE] = { SCRIPT(write_sh), true, false, false },
+	[HELPER_EDIT] = { SCRIPT(edit_sh), true, false, false },
+	[HELPER_GLOB] = { SCRIPT(glob_sh), false, false, false },
+	[HELPER_GREP] = { SCRIPT(grep_sh), false, false, false },
+	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true, false, false },
+	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false, false, false },
+	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true, false, false },
+	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh), true, true, false },
+	[HELPER_SEND] = { SCRIPT(workspace_send_sh), true, true, true },
+	[HELPER_COMMIT] = { SCRIPT(workspace_commit_sh), false, true, false },
+	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh), true, true, false },
 };
 
 static bool has_stdin(const struct sandbox *sb)
@@ -132,6 +137,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 		quote_script(cmd, (struct str)SCRIPT(put_sh));
 	if (scripts[h->script].state)
 		quote_script(cmd, (struct str)SCRIPT(workspace_state_sh));
+	if (scripts[h->script].commits)
+		quote_script(cmd, (struct str)SCRIPT(workspace_commit_sh));
 	quote_script(cmd, scripts[h->script].text);
 	buf_adds(cmd, "frame op");
 	name[1] = '0';
@@ -215,6 +222,7 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 	struct exec_request req = { .cwd = "/",
 				    .plain = true,
 				    .dialog = h->dialog,
+				    .ahead = h->ahead,
 				    .timeout_ms = h->timeout_ms,
 				    .output = on_output,
 				    .arg = &r };

@@ -16,9 +16,10 @@ enum helper_script {
 	HELPER_UPLOAD,
 	HELPER_DOWNLOAD,
 	HELPER_RESOLVE,
-	HELPER_SCAN, /* workspace_scan.sh */
-	HELPER_SEND, /* workspace_send.sh */
-	HELPER_SYNC, /* workspace_sync.sh */
+	HELPER_SCAN,   /* workspace_scan.sh */
+	HELPER_SEND,   /* workspace_send.sh */
+	HELPER_COMMIT, /* workspace_commit.sh */
+	HELPER_SYNC,   /* workspace_sync.sh */
 };
 
 enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };
@@ -37,6 +38,7 @@ struct helper {
 	int64_t (*pull)(void *arg, char *room, size_t len, struct error *err);
 	bool no_base64; /* the sandbox cannot decode it */
 	bool exact;     /* args[0] is real: follow no link */
+	bool ahead;     /* as of exec_request */
 	bool dialog;    /* reply is called between the two frames */
 	int64_t timeout_ms;
 	/* Decoded body bytes; NULL collects them in out. */

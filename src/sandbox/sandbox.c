@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "net/retry.h"
+#include "sandbox/background.h"
+#include "sandbox/detached.h"
 #include "sandbox/supervise/read.h"
 
 enum {
@@ -136,6 +138,10 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 		sb->workdir = xstrdup(p->workdir ? p->workdir : "/");
 	if (!sb->read)
 		sb->read = supervise_read_new();
+	/* On this machine a kill is quick, and processes die with the thread
+	 * that began them. */
+	if (!sb->detached && !(p->flags & (SANDBOX_UNISOLATED | SANDBOX_BOUND)))
+		sb->detached = detached_new();
 	return 0;
 }
 
@@ -258,11 +264,21 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 	return made(sb, "attach", err);
 }
 
+/* What a command does to the user's files is looked at once it has ended, and
+ * what answers it is the caller's. */
+static bool may_detach(const struct sandbox *sb, const struct exec_request *req,
+		       const struct stop *stop)
+{
+	return sb->detached && stop->cancel && !req->dialog && !req->source &&
+	       !sandbox_acts_on_host(sb);
+}
+
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err)
 {
 	const struct sandbox_provider *p = sb->host->provider;
+	int rc;
 
 	*res = (struct exec_result){ .exit_code = -1 };
 	if (stop_check(stop, err))
@@ -279,14 +295,33 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 	    !(p->flags & SANDBOX_STDIN))
 		return error_set(err, ERR_USAGE,
 				 "%s cannot give a command input", p->name);
-	if (p->ops->execute(sb, req, res, stop, err))
-		return sandbox_blame(sb->host, err);
-	return 0;
+	if (!req->ahead && background_wait(sb->background, stop, err) < 0)
+		return -1;
+	if (!req->ahead && sandbox_await_kills(sb, stop, err) < 0)
+		return -1;
+	if (may_detach(sb, req, stop))
+		rc = detached_execute(
+			sb->detached,
+			&(struct detached_command){ p->ops->execute, sb, req },
+			res, stop, err);
+	else
+		rc = p->ops->execute(sb, req, res, stop, err);
+	return rc ? sandbox_blame(sb->host, err) : 0;
+}
+
+int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
+			struct error *err)
+{
+	return detached_wait(sb->detached, stop, err);
 }
 
 void sandbox_settle(struct sandbox *sb, char notice[SANDBOX_NOTICE])
 {
+	struct stop ever = stop_on(NULL);
+	struct error ignored = { 0 };
+
 	notice[0] = '\0';
+	(void)sandbox_await_kills(sb, &ever, &ignored);
 	if (sb->host && sb->host->provider->ops->settle && sb->id)
 		sb->host->provider->ops->settle(sb, notice);
 }
@@ -441,6 +476,10 @@ void sandbox_check(struct sandbox *sb, bool last,
 
 void sandbox_release(struct sandbox *sb)
 {
+	struct error ignored = { 0 };
+
+	(void)background_end(&sb->background, 0, &ignored);
+	detached_free(sb->detached);
 	if (sb->host && sb->host->provider && sb->host->provider->ops->discard)
 		sb->host->provider->ops->discard(sb);
 	free(sb->id);

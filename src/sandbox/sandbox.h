@@ -161,12 +161,14 @@ struct sandbox_client {
 };
 
 struct sandbox {
-	struct sandbox_client *host;  /* borrowed */
-	char *id;                     /* owned; NULL until known */
-	char *workdir;                /* owned, absolute */
-	void *priv;                   /* the provider's */
-	struct sandbox_mounts mounts; /* of the host, for writing */
-	struct supervise_read *read;  /* of supervise.h; owned, or NULL */
+	struct sandbox_client *host;   /* borrowed */
+	char *id;                      /* owned; NULL until known */
+	char *workdir;                 /* owned, absolute */
+	void *priv;                    /* the provider's */
+	struct sandbox_mounts mounts;  /* of the host, for writing */
+	struct supervise_read *read;   /* of supervise.h; owned, or NULL */
+	struct background *background; /* of background.h; owned, or NULL */
+	struct detached *detached;     /* of detached.h; owned, or NULL */
 };
 
 /* The wrappers: call these, never ops. They put the provider's name before
@@ -186,9 +188,16 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 		   const char *id, const struct stop *stop, struct error *err);
+/* When cancelled, it returns within some 30 ms, and the command is killed in
+ * the background where the provider is not this machine; what is done next with
+ * the sandbox waits for that. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
+/* Until the cancelled commands have been killed, or their kills have given up:
+ * -1 only when stop ended the wait. */
+int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,
+			struct error *err);
 int sandbox_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		   const struct stop *stop, struct error *err);
 int sandbox_download(struct sandbox *sb, struct transfer *files, size_t n,

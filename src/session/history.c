@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "model/args.h"
 #include "model/wire_id.h"
+#include "session/compaction.h"
 #include "session/thread.h"
 
 enum { NEW_ID = 9 }; /* characters: see call_id() of model/draft.c */
@@ -69,10 +70,10 @@ static enum role last_role(const struct conversation *c)
 static bool fits_role(enum role role, enum part_kind kind)
 {
 	if (role == ROLE_USER)
-		return kind == PART_TEXT;
+		return kind == PART_TEXT || kind == PART_MEDIA;
 	if (role == ROLE_TOOL)
-		return kind == PART_TOOL_RESULT;
-	return kind != PART_TOOL_RESULT;
+		return kind == PART_TOOL_RESULT || kind == PART_MEDIA;
+	return kind != PART_TOOL_RESULT && kind != PART_MEDIA;
 }
 
 /* Both are spliced into requests as they are. */
@@ -192,12 +193,20 @@ static struct open_call *find_call(struct repair *r, const char *id)
 
 static void add_results(struct repair *r, struct message *m)
 {
+	bool kept = false; /* the last result: its files go with it */
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n; i++) {
 		struct part *p = &m->parts[i];
-		struct open_call *call = find_call(r, p->id);
+		struct open_call *call = NULL;
 
+		if (p->kind == PART_MEDIA && kept) {
+			m->parts[n++] = *p;
+			continue;
+		}
+		if (p->kind == PART_TOOL_RESULT)
+			call = find_call(r, p->id);
+		kept = call != NULL;
 		if (!call) {
 			part_drop(p);
 			continue;
@@ -250,7 +259,7 @@ static void add_answer(struct repair *r, struct message *m)
 
 void history_repair(struct conversation *c)
 {
-	struct repair r = { .out.damaged = c->damaged };
+	struct repair r = { .ids = NULL };
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct message *m = &c->list[i];
@@ -271,14 +280,70 @@ void history_repair(struct conversation *c)
 	free(r.ids);
 	free(r.calls);
 	free(c->list);
-	*c = r.out;
+	c->list = r.out.list;
+	c->n = r.out.n;
+}
+
+void history_to_json(const struct conversation *c, struct buf *out)
+{
+	buf_addf(out, "{\"results\":%zu,\"messages\":[", c->results);
+	for (size_t i = 0; i < c->n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		message_to_json(&c->list[i], out);
+	}
+	buf_adds(out, "]}");
+}
+
+static bool add_item(struct conversation *c, const cJSON *item)
+{
+	struct buf text = BUF_INIT(SIZE_MAX / 2);
+	struct error ignored = { 0 };
+	struct message m;
+	bool ok;
+
+	json_print(&text, item);
+	ok = message_from_json(&m, buf_str(&text), &ignored) == 0;
+	if (ok)
+		history_add(c, &m);
+	buf_release(&text);
+	return ok;
+}
+
+/* Whole or not at all: the messages that it stands for are still there. */
+static void from_json(void *arg, struct str json, int64_t after)
+{
+	struct conversation *c = arg;
+	cJSON *tree = json_parse(json);
+	const cJSON *list = json_get(tree, "messages");
+	const cJSON *item;
+	bool ok = cJSON_IsArray(list) && after > 0;
+
+	if (ok)
+		cJSON_ArrayForEach (item, list)
+			ok = ok && add_item(c, item);
+	if (ok) {
+		c->after = c->stored = (size_t)after;
+		c->results = (size_t)json_int(tree, "results", 0);
+	} else {
+		history_release(c);
+	}
+	cJSON_Delete(tree);
 }
 
 static bool add_stored(void *arg, struct thread_message *m)
 {
 	struct conversation *c = arg;
 
+	const struct usage *u = &m->usage;
+	int64_t tokens = u->input + u->output + u->cache_read + u->cache_write;
+
+	c->stored++;
 	c->damaged += m->damaged;
+	if (m->message.role == ROLE_TOOL)
+		c->results += m->message.n;
+	if (tokens)
+		c->tokens = tokens;
 	if (!m->damaged)
 		history_add(c, &m->message);
 	return true;
@@ -288,7 +353,9 @@ int history_load(struct conversation *c, struct store *s, int64_t no,
 		 struct error *err)
 {
 	*c = (struct conversation){ 0 };
-	if (thread_each_message(s, no, add_stored, c, err) < 0) {
+	if (compaction_find(s, no, from_json, c, err) < 0 ||
+	    thread_each_message_from(s, no, (int64_t)c->after, add_stored, c,
+				     err) < 0) {
 		history_release(c);
 		return -1;
 	}

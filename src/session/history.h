@@ -15,10 +15,20 @@ struct conversation {         /* start from { 0 }; history_release() after */
 	struct message *list; /* owned */
 	size_t n;
 	size_t damaged; /* stored messages that could not be read */
+	/* Filled by history_load(): */
+	size_t stored;  /* messages of the thread, */
+	size_t after;   /* of which a compaction replaced the first; 0: none */
+	size_t results; /* of tools, in the whole thread */
+	/* Tokens that the vendor counted for the last answer and all before it;
+	 * 0: unknown. */
+	int64_t tokens;
 };
-/* Reads the messages of the thread no, as they are stored, and repairs them. */
+/* Reads what a model is to go on with in the thread no: its messages as they
+ * are stored, or what the last compaction left and those after it; repaired. */
 int history_load(struct conversation *c, struct store *s, int64_t no,
 		 struct error *err);
+/* As session_compact() stores it: {"results":N,"messages":[...]}. */
+void history_to_json(const struct conversation *c, struct buf *out);
 /* Appends one; takes *m over. */
 void history_add(struct conversation *c, struct message *m);
 /*

@@ -141,6 +141,51 @@ static const char *const migrations[] = {
 	 "CREATE TRIGGER thread_label_removed BEFORE DELETE ON thread BEGIN"
 	 " DELETE FROM thread_label WHERE thread=OLD.no;"
 	 "END;"),
+
+	/* What a thread has cost, at the prices of its time: a row for each
+	 * model and sandbox (struct meter_line). A copy begins without. */
+	("CREATE TABLE spend ("
+	 " thread INTEGER NOT NULL REFERENCES thread(no),"
+	 " name TEXT NOT NULL," /* "anthropic:claude-opus-5", "e2b" */
+	 " sandbox INTEGER NOT NULL,"
+	 " priced INTEGER NOT NULL," /* 0: some of it has no price */
+	 " input INTEGER NOT NULL,"  /* tokens: struct usage */
+	 " output INTEGER NOT NULL,"
+	 " cache_read INTEGER NOT NULL,"
+	 " cache_write INTEGER NOT NULL,"
+	 " calls INTEGER NOT NULL,"
+	 " cut INTEGER NOT NULL,"
+	 " ms INTEGER NOT NULL,"
+	 " cost INTEGER NOT NULL,"    /* trillionths of a US dollar */
+	 " unclear INTEGER NOT NULL," /* the same */
+	 " PRIMARY KEY (thread, name, sandbox)"
+	 ") WITHOUT ROWID;"
+	 "CREATE TRIGGER spend_removed BEFORE DELETE ON thread BEGIN"
+	 " DELETE FROM spend WHERE thread=OLD.no;"
+	 "END;"),
+
+	/* What a model goes on with in place of the first messages of a thread,
+	 * which stay; the highest no counts, older ones lose their body. */
+	("CREATE TABLE compaction ("
+	 " no INTEGER PRIMARY KEY,"
+	 " thread INTEGER NOT NULL REFERENCES thread(no),"
+	 " created INTEGER NOT NULL," /* Unix ms */
+	 " after INTEGER NOT NULL,"   /* so many messages */
+	 " input INTEGER NOT NULL,"   /* tokens of making it: struct usage */
+	 " output INTEGER NOT NULL,"
+	 " cache_read INTEGER NOT NULL,"
+	 " cache_write INTEGER NOT NULL,"
+	 " body TEXT NOT NULL" /* compaction_to_json() */
+	 ");"
+	 "CREATE INDEX compaction_thread ON compaction(thread);"
+	 "CREATE TRIGGER compaction_added AFTER INSERT ON compaction BEGIN"
+	 " UPDATE thread SET"
+	 "  input = input + NEW.input + NEW.cache_read + NEW.cache_write,"
+	 "  output = output + NEW.output WHERE no = NEW.thread;"
+	 "END;"
+	 "CREATE TRIGGER compaction_removed BEFORE DELETE ON thread BEGIN"
+	 " DELETE FROM compaction WHERE thread=OLD.no;"
+	 "END;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

@@ -107,6 +107,12 @@ bool session_is_stored(const struct session *s)
 	return s->no != 0;
 }
 
+int64_t session_row(const struct session *s, struct store **store)
+{
+	*store = s->store;
+	return s->no;
+}
+
 static int add_thread(struct session *s, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s->store, SQL_THREAD_ADD, err);
@@ -153,13 +159,13 @@ static int update_thread(struct session *s, struct error *err)
 	return store_run(s->store, st, err);
 }
 
-static int copy_messages(struct session *s, struct error *err)
+static int copy_rows(struct session *s, enum statement which, struct error *err)
 {
 	sqlite3_stmt *st;
 
 	if (!s->copy_of)
 		return 0;
-	st = store_sql(s->store, SQL_MESSAGE_COPY, err);
+	st = store_sql(s->store, which, err);
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, s->no);
@@ -167,11 +173,12 @@ static int copy_messages(struct session *s, struct error *err)
 	return store_run(s->store, st, err);
 }
 
-static int add_message(struct session *s, const struct usage *u,
-		       struct error *err)
+/* Of a message, or of a compaction: the columns are the same. */
+static int add_body(struct session *s, enum statement which,
+		    const struct usage *u, struct error *err)
 {
 	static const struct usage none;
-	sqlite3_stmt *st = store_sql(s->store, SQL_MESSAGE_ADD, err);
+	sqlite3_stmt *st = store_sql(s->store, which, err);
 
 	if (!st)
 		return -1;
@@ -194,8 +201,10 @@ static int add_first(struct session *s, const struct usage *u,
 {
 	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
 		return -1;
-	if (add_thread(s, err) == 0 && copy_messages(s, err) == 0 &&
-	    add_message(s, u, err) == 0 &&
+	if (add_thread(s, err) == 0 &&
+	    copy_rows(s, SQL_MESSAGE_COPY, err) == 0 &&
+	    copy_rows(s, SQL_COMPACTION_COPY, err) == 0 &&
+	    add_body(s, SQL_MESSAGE_ADD, u, err) == 0 &&
 	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
 		return 0;
 	s->no = 0;
@@ -208,7 +217,7 @@ static int add_next(struct session *s, const struct usage *u, struct error *err)
 	if (s->outdated && update_thread(s, err) < 0)
 		return -1;
 	s->outdated = false;
-	return add_message(s, u, err);
+	return add_body(s, SQL_MESSAGE_ADD, u, err);
 }
 
 int session_append(struct session *s, const struct message *m,
@@ -232,6 +241,47 @@ int session_append(struct session *s, const struct message *m,
 	if (s->body.cap > BODY_KEPT)
 		buf_release(&s->body);
 	return rc;
+}
+
+static int replace_compaction(struct session *s, const struct usage *u,
+			      struct error *err)
+{
+	sqlite3_stmt *st;
+
+	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
+		return -1;
+	st = store_sql(s->store, SQL_COMPACTION_CLEAR, err);
+	if (st)
+		sqlite3_bind_int64(st, 1, s->no);
+	if (st && store_run(s->store, st, err) == 0 &&
+	    add_body(s, SQL_COMPACTION_ADD, u, err) == 0 &&
+	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
+		return 0;
+	store_rollback(s->store);
+	return -1;
+}
+
+int session_compact(struct session *s, struct str body, const struct usage *u,
+		    struct error *err)
+{
+	int rc;
+
+	buf_clear(&s->body);
+	buf_addstr(&s->body, body);
+	rc = buf_check(&s->body, "the compacted conversation", err);
+	if (rc == 0)
+		rc = store_check_capacity(s->store, s->body.len, err);
+	if (rc == 0)
+		rc = replace_compaction(s, u, err);
+	if (s->body.cap > BODY_KEPT)
+		buf_release(&s->body);
+	return rc;
+}
+
+struct store *session_store(const struct session *s, int64_t *no)
+{
+	*no = s->no;
+	return s->store;
 }
 
 void session_free(struct session *s)

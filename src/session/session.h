@@ -59,6 +59,14 @@ bool session_is_stored(const struct session *s);
 /* On return the message survives SIGKILL. */
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err);
+/* From now on a model that goes on with the thread begins with body, which is
+ * history_to_json() of a conversation, in place of all that is stored so far;
+ * that stays. u (or NULL): what making it took. */
+int session_compact(struct session *s, struct str body, const struct usage *u,
+		    struct error *err);
+/* The thread in its database, as history_load() wants it. *no is 0 while
+ * nothing is stored of it. */
+struct store *session_store(const struct session *s, int64_t *no);
 void session_free(struct session *s);
 
 #endif

@@ -33,6 +33,10 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_MESSAGE_COPY,
 		 SQL_MESSAGE_EACH,
 		 SQL_MESSAGE_ADD,
+		 SQL_COMPACTION_ADD,
+		 SQL_COMPACTION_CLEAR,
+		 SQL_COMPACTION_COPY,
+		 SQL_COMPACTION_GET,
 		 SQL_LEDGER_ADD,
 		 SQL_LEDGER_CREATED,
 		 SQL_LEDGER_STATE,
@@ -49,6 +53,8 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_CONSENT_GET,
 		 SQL_CONSENT_SET,
 		 SQL_LABEL_EACH,
+		 SQL_SPEND_ADD,
+		 SQL_SPEND_EACH,
 		 SQL_COUNT
 };
 
@@ -84,6 +90,8 @@ void store_bind(sqlite3_stmt *st, int at, const char *text);
 /* Text of a column; "" for NULL. Borrowed until the next step. */
 const char *store_text(sqlite3_stmt *st, int column);
 
+/* session.c: the row of a stored thread, and where it is. */
+int64_t session_row(const struct session *s, struct store **store);
 /* capacity.c: ERR_LIMIT where so many bytes more are too many; a warning from
  * 80 % on, once. */
 int store_check_capacity(struct store *s, size_t more, struct error *err);

@@ -5,7 +5,9 @@
 #define THREAD_COLUMNS                                                         \
 	"no, id, title, model, provider, sandbox, label, cwd, branch,"         \
 	" created, updated, messages, input, output, pid, started, place,"     \
-	" imported, origin"
+	" imported, origin, (SELECT sum(s.cost) FROM spend s"                  \
+	" WHERE s.thread=thread.no), (SELECT min(s.priced) FROM spend s"       \
+	" WHERE s.thread=thread.no)"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
 	" place, note, kept, thread"
@@ -54,10 +56,24 @@ const char *const store_texts[SQL_COUNT] = {
 			     " ORDER BY no",
 	[SQL_MESSAGE_EACH] = "SELECT no, created, input, output, cache_read,"
 			     " cache_write, body FROM message WHERE thread=?1"
-			     " ORDER BY no",
+			     " ORDER BY no LIMIT -1 OFFSET ?2",
 	[SQL_MESSAGE_ADD] = "INSERT INTO message(thread, created, input,"
 			    " output, cache_read, cache_write, body)"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_COMPACTION_ADD] = "INSERT INTO compaction(thread, created, input,"
+			       " output, cache_read, cache_write, body, after)"
+			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+			       " (SELECT count(*) FROM message"
+			       "  WHERE thread=?1))",
+	[SQL_COMPACTION_CLEAR] = "UPDATE compaction SET body=''"
+				 " WHERE thread=?1",
+	[SQL_COMPACTION_COPY] = "INSERT INTO compaction(thread, created,"
+				" after, input, output, cache_read,"
+				" cache_write, body) SELECT ?1, created, after,"
+				" input, output, cache_read, cache_write, body"
+				" FROM compaction WHERE thread=?2 ORDER BY no",
+	[SQL_COMPACTION_GET] = "SELECT after, body FROM compaction"
+			       " WHERE thread=?1 ORDER BY no DESC LIMIT 1",
 	[SQL_LEDGER_ADD] = "INSERT INTO ledger(label, provider, endpoint,"
 			   " state, created, ends, changed, pid, started,"
 			   " place)"
@@ -107,4 +123,21 @@ const char *const store_texts[SQL_COUNT] = {
 			   " FROM thread_label l JOIN thread t"
 			   " ON t.no=l.thread WHERE (?1=0 OR l.thread=?1)"
 			   " AND (?2='' OR l.label=?2) ORDER BY l.no DESC",
+	[SQL_SPEND_ADD] = "INSERT INTO spend(thread, name, sandbox, priced,"
+			  " input, output, cache_read, cache_write, calls, cut,"
+			  " ms, cost, unclear) VALUES(?1, ?2, ?3, ?4, ?5, ?6,"
+			  " ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+			  " ON CONFLICT DO UPDATE SET"
+			  " priced=min(priced, excluded.priced),"
+			  " input=input+excluded.input,"
+			  " output=output+excluded.output,"
+			  " cache_read=cache_read+excluded.cache_read,"
+			  " cache_write=cache_write+excluded.cache_write,"
+			  " calls=calls+excluded.calls, cut=cut+excluded.cut,"
+			  " ms=ms+excluded.ms, cost=cost+excluded.cost,"
+			  " unclear=unclear+excluded.unclear",
+	[SQL_SPEND_EACH] = "SELECT name, sandbox, priced, input, output,"
+			   " cache_read, cache_write, calls, cut, ms, cost,"
+			   " unclear FROM spend WHERE thread=?1"
+			   " ORDER BY sandbox, cost DESC, name",
 };

@@ -20,7 +20,7 @@ enum {
 	OPEN_ATTEMPTS = 3, /* a damaged file is replaced once or twice */
 };
 
-#define CACHE_KIB "256" /* pages sqlite keeps in memory */
+#define CACHE_KIB "64" /* pages sqlite keeps in memory: a session appends */
 
 /* Fills err from the connection; -1. */
 static int fill_error(struct store *s, struct error *err)

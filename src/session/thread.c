@@ -19,7 +19,8 @@ enum {
 	TITLE_READ = 512, /* bytes of a prompt that a title is made of */
 	PREFIX_LEAST = 4, /* of an id; all begin with the time */
 	NEAR_AMONG = 500, /* newest threads that a mistyped id may mean */
-	NEAR_MOST = 3,    /* letters that may be wrong */
+	NEAR_MOST = 3,    /* letters that may be wrong in an id ... */
+	NEAR_EACH = 4,    /* ... and one in so many of its beginning */
 };
 
 void thread_release(struct thread *t)
@@ -61,6 +62,11 @@ static void read_thread(sqlite3_stmt *st, const struct process *self,
 		.output = sqlite3_column_int64(st, 13),
 		.imported = sqlite3_column_int(st, 17) != 0,
 		.origin = xstrdup(store_text(st, 18)),
+		.cost = sqlite3_column_type(st, 19) == SQLITE_NULL
+				? -1
+				: sqlite3_column_int64(st, 19),
+		.unpriced = sqlite3_column_type(st, 20) != SQLITE_NULL &&
+			    !sqlite3_column_int(st, 20),
 	};
 	if (owner.pid && process_lives(&owner, self))
 		t->pid = owner.pid;
@@ -120,9 +126,12 @@ static bool add_near(void *arg, struct thread *t)
 static int fail_unknown(struct store *s, const char *name, struct error *err)
 {
 	const struct thread_filter newest = { .limit = NEAR_AMONG };
-	struct near n = { .name = str_of(name),
-			  .distances = { NEAR_MOST + 1, NEAR_MOST + 1 } };
+	size_t most = strlen(name) / NEAR_EACH;
+	struct near n = { .name = str_of(name) };
 
+	if (most > NEAR_MOST)
+		most = NEAR_MOST;
+	n.distances[0] = n.distances[1] = most + 1;
 	if (thread_each(s, &newest, add_near, &n, err) < 0)
 		return -1;
 	error_set(err, ERR_NOT_FOUND, "no thread %.64s", name);
@@ -188,8 +197,13 @@ int thread_find(struct store *s, const char *name, const char *cwd,
 	int found;
 
 	*t = (struct thread){ 0 };
-	if (!name || !name[0] || !strcmp(name, "latest"))
+	if (!name || !strcmp(name, "latest"))
 		return find_latest(s, cwd, t, err);
+	if (!name[0]) {
+		error_set(err, ERR_USAGE, "the id of the thread is empty");
+		return error_hint(err, "latest is the last one of this "
+				       "directory.");
+	}
 	st = store_sql(s, SQL_THREAD_FIND, err);
 	if (!st)
 		return -1;
@@ -209,9 +223,9 @@ int thread_find(struct store *s, const char *name, const char *cwd,
 			       " them.");
 }
 
-int thread_each_message(struct store *s, int64_t no,
-			bool (*each)(void *arg, struct thread_message *m),
-			void *arg, struct error *err)
+int thread_each_message_from(struct store *s, int64_t no, int64_t skip,
+			     bool (*each)(void *arg, struct thread_message *m),
+			     void *arg, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s, SQL_MESSAGE_EACH, err);
 	bool more = true;
@@ -220,6 +234,7 @@ int thread_each_message(struct store *s, int64_t no,
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, no);
+	sqlite3_bind_int64(st, 2, skip);
 	while (more && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct str body = { store_text(st, 6), 0 };
 		struct error ignored = { 0 };
@@ -238,6 +253,13 @@ int thread_each_message(struct store *s, int64_t no,
 		message_release(&m.message);
 	}
 	return store_finish(s, st, rc, err);
+}
+
+int thread_each_message(struct store *s, int64_t no,
+			bool (*each)(void *arg, struct thread_message *m),
+			void *arg, struct error *err)
+{
+	return thread_each_message_from(s, no, 0, each, arg, err);
 }
 
 char *thread_title(const char *text)

@@ -25,7 +25,11 @@ struct thread { /* strings owned, never NULL once filled; start from { 0 } */
 	int64_t created, updated; /* Unix ms */
 	int64_t messages;
 	int64_t input, output; /* tokens; input counts the cached ones too */
-	int64_t pid;           /* the living dcode that uses it, or 0 */
+	/* What it has cost here, in trillionths of a US dollar, as far as there
+	 * were prices; -1: that was not counted. */
+	int64_t cost;
+	bool unpriced; /* ... and something of it had none */
+	int64_t pid;   /* the living dcode that uses it, or 0 */
 	/* From a file: sandbox is then an offer of whoever wrote it, made by
 	 * none of ours, and origin the id that the thread had there, or "". */
 	bool imported;
@@ -45,9 +49,9 @@ int thread_each(struct store *s, const struct thread_filter *f,
 		struct error *err);
 /*
  * Fills *t with the thread that name means: an id, the beginning of one, or
- * "latest" (also NULL or ""): the last changed one of the directory cwd (NULL:
- * of all). ERR_NOT_FOUND with near ids as the hint, ERR_USAGE when several
- * begin so.
+ * "latest" (also NULL): the last changed one of the directory cwd (NULL: of
+ * all). ERR_NOT_FOUND with near ids as the hint, ERR_USAGE for "" and when
+ * several begin so.
  */
 int thread_find(struct store *s, const char *name, const char *cwd,
 		struct thread *t, struct error *err);
@@ -64,6 +68,11 @@ struct thread_message {
 int thread_each_message(struct store *s, int64_t no,
 			bool (*each)(void *arg, struct thread_message *m),
 			void *arg, struct error *err);
+
+/* The same without the first skip messages. */
+int thread_each_message_from(struct store *s, int64_t no, int64_t skip,
+			     bool (*each)(void *arg, struct thread_message *m),
+			     void *arg, struct error *err);
 
 /* title is made one clean line. */
 int thread_rename(struct store *s, const struct thread *t, const char *title,

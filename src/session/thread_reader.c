@@ -104,10 +104,15 @@ static char *copy_text(const char *text)
  * tell what it says. */
 static void take_part(struct message *to, struct part *from)
 {
-	struct part *p = message_add(to, from->kind);
+	struct part *p;
 	bool call = from->kind == PART_TOOL_CALL;
 	bool result = from->kind == PART_TOOL_RESULT;
 
+	if (from->kind == PART_MEDIA) { /* read from its own bytes */
+		message_move(to, from);
+		return;
+	}
+	p = message_add(to, from->kind);
 	if (!call)
 		p->text = copy_text(from->text);
 	if (call || result) {
@@ -131,6 +136,8 @@ static bool fits_role(enum role role, enum part_kind kind)
 		return role == ROLE_ASSISTANT;
 	case PART_TOOL_RESULT:
 		return role == ROLE_TOOL;
+	case PART_MEDIA:
+		return role != ROLE_ASSISTANT;
 	}
 	return false;
 }

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-static const char *const names[N_THEMES] = { "dark", "light", "none" };
+static const char *const names[N_THEMES] = { "auto", "dark", "light", "none" };
 
 /* SGR parameters: of the 16 colours that users set in their palette, so that
  * theirs rule. Attributes that are part of a role stay without colours. */
@@ -63,6 +63,7 @@ static const struct {
 	[GLYPH_BOX_BOTTOM] = { "┴", "+" },
 	[GLYPH_TASK_OPEN] = { "☐", "[ ]" },
 	[GLYPH_TASK_DONE] = { "☑", "[x]" },
+	[GLYPH_TASK_NOW] = { "▸", "[>]" },
 };
 
 static bool locale_is_utf8(void)
@@ -91,13 +92,20 @@ void theme_init(struct theme *t)
 	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 
-	*t = (struct theme){ .name = THEME_DARK,
+	*t = (struct theme){ .own = THEME_DARK,
 			     .ascii = !locale_is_utf8(),
 			     .links = !term || strcmp(term, "linux") != 0 };
 	if (no_color && *no_color)
-		t->name = THEME_NONE;
+		t->own = THEME_NONE;
 	else if (background_is_light())
-		t->name = THEME_LIGHT;
+		t->own = THEME_LIGHT;
+	theme_choose(t, THEME_AUTO);
+}
+
+void theme_choose(struct theme *t, enum theme_name chosen)
+{
+	t->chosen = chosen;
+	t->name = chosen == THEME_AUTO ? t->own : chosen;
 }
 
 bool theme_parse(struct str name, enum theme_name *found)
@@ -122,8 +130,9 @@ void theme_background(struct theme *t, uint32_t rgb)
 	uint32_t light = 2126 * (rgb >> 16 & 0xFF) + 7152 * (rgb >> 8 & 0xFF) +
 			 722 * (rgb & 0xFF);
 
-	if (t->name != THEME_NONE)
-		t->name = light > 1275000 ? THEME_LIGHT : THEME_DARK;
+	if (t->own != THEME_NONE)
+		t->own = light > 1275000 ? THEME_LIGHT : THEME_DARK;
+	theme_choose(t, t->chosen);
 }
 
 void theme_style(const struct theme *t, struct style style, struct buf *out)

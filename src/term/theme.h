@@ -5,7 +5,13 @@
 
 #include "term/rows.h"
 
-enum theme_name { THEME_DARK, THEME_LIGHT, THEME_NONE, N_THEMES };
+enum theme_name {
+	THEME_AUTO, /* what fits the terminal */
+	THEME_DARK,
+	THEME_LIGHT,
+	THEME_NONE, /* attributes, no colours */
+	N_THEMES,
+};
 
 /* Signs of the screen's own; ASCII where the locale has no UTF-8. */
 enum glyph {
@@ -33,13 +39,16 @@ enum glyph {
 	GLYPH_BOX_BOTTOM, /* one up begins */
 	GLYPH_TASK_OPEN,  /* a task that is open */
 	GLYPH_TASK_DONE,  /* one that is done */
+	GLYPH_TASK_NOW,   /* one that is at work */
 	N_GLYPHS,
 };
 
 struct theme {
-	enum theme_name name; /* THEME_NONE: attributes, no colours */
-	bool ascii;           /* glyphs in ASCII */
-	bool links;           /* OSC 8 */
+	enum theme_name name;   /* that is drawn: not THEME_AUTO */
+	enum theme_name chosen; /* by the user */
+	enum theme_name own;    /* that THEME_AUTO stands for */
+	bool ascii;             /* glyphs in ASCII */
+	bool links;             /* OSC 8 */
 };
 
 /*
@@ -49,11 +58,13 @@ struct theme {
  * whether glyphs are UTF-8. The Linux console shows no links.
  */
 void theme_init(struct theme *t);
-/* "dark", "light", "none"; false when it is no theme. */
+/* The user's choice. THEME_NONE of NO_COLOR stays what THEME_AUTO is. */
+void theme_choose(struct theme *t, enum theme_name chosen);
+/* "auto", "dark", "light", "none"; false when it is no theme. */
 bool theme_parse(struct str name, enum theme_name *found);
 const char *theme_name(enum theme_name name);
-/* The theme for a background that the terminal told, 0xRRGGBB; THEME_NONE
- * stays. */
+/* The theme for a background that the terminal told, 0xRRGGBB, where nothing
+ * else was chosen; THEME_NONE stays. */
 void theme_background(struct theme *t, uint32_t rgb);
 /* Appends the escape sequence that sets exactly this style (SGR 0 first). */
 void theme_style(const struct theme *t, struct style style, struct buf *out);

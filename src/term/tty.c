@@ -18,10 +18,13 @@
 #include "base/stop.h"
 #include "base/str.h"
 
-enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100 };
+enum { RESTORE_TRIES = 5, RESTORE_WAIT_MS = 100, MOST_STOPS = 100 };
 
 #define PASTE_ON "\x1b[?2004h"
 #define PASTE_OFF "\x1b[?2004l"
+/* Reports of the window's focus: xterm, ctlseqs, "FocusIn/FocusOut". */
+#define FOCUS_ON "\x1b[?1004h"
+#define FOCUS_OFF "\x1b[?1004l"
 /* https://sw.kovidgoyal.net/kitty/keyboard-protocol/: push flag 1, pop. */
 #define KITTY_ON "\x1b[>1u"
 #define KITTY_OFF "\x1b[<u"
@@ -82,6 +85,14 @@ static bool in_background(void)
 	return front > 0 && front != getpgrp();
 }
 
+/* After a shell's bg the process stops again, until fg: what it reads and draws
+ * would be the shell's. One whose shell is gone cannot be stopped so. */
+static void wait_for_front(void)
+{
+	for (int i = 0; i < MOST_STOPS && in_background(); i++)
+		(void)raise(SIGTTOU);
+}
+
 static void erase_live_part(void)
 {
 	int above = guard.above;
@@ -106,7 +117,7 @@ void tty_restore(void)
 		if (guard.plain)
 			EMIT(SANE_PLAIN);
 		else
-			EMIT(SANE PASTE_OFF KITTY_OFF);
+			EMIT(SANE PASTE_OFF FOCUS_OFF KITTY_OFF);
 		if (guard.other_keys)
 			EMIT(OTHER_KEYS_OFF);
 		erase_live_part();
@@ -124,7 +135,7 @@ static void enter(void)
 	(void)tcsetattr(guard.in, TCSANOW, &guard.raw);
 	guard.active = 1;
 	if (!guard.plain)
-		EMIT(PASTE_ON KITTY_ON);
+		EMIT(PASTE_ON FOCUS_ON KITTY_ON);
 	if (guard.other_keys)
 		EMIT(OTHER_KEYS_ON);
 }
@@ -175,6 +186,7 @@ static void on_continue(int number)
 	(void)number;
 	if (guard.open) {
 		guard.active = 0;
+		wait_for_front();
 		enter();
 		guard.stopped = 1;
 		wake();
@@ -292,6 +304,7 @@ int tty_open(struct tty *t, int in, int out, struct error *err)
 void tty_enter(struct tty *t)
 {
 	(void)t;
+	wait_for_front();
 	guard.open = 1;
 	enter();
 }

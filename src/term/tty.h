@@ -21,12 +21,12 @@ struct tty {
 enum { TTY_MAX_UNSENT = 16 << 20 };
 
 /*
- * Makes the terminal of in raw and turns on bracketed paste and the kitty
- * keyboard's flag 1. Asks for the kitty flags, the background colour and, last,
- * the device attributes: the answers come as input. From here on exit(), fatal
- * signals, abort() and SIGTSTP put the terminal back, SIGCONT takes it again;
- * signals that somebody handles already stay theirs. -1 when in or out is no
- * terminal.
+ * Makes the terminal of in raw and turns on bracketed paste, reports of the
+ * focus and the kitty keyboard's flag 1. Asks for the kitty flags, the
+ * background colour and, last, the device attributes: the answers come as
+ * input. From here on exit(), fatal signals, abort() and SIGTSTP put the
+ * terminal back, SIGCONT takes it again; signals that somebody handles already
+ * stay theirs. -1 when in or out is no terminal.
  */
 int tty_open(struct tty *t, int in, int out, struct error *err);
 /* Back as it was before tty_open(); the handlers stay and do nothing. */

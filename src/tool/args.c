@@ -83,6 +83,15 @@ static const char *check_bool(const struct tool_arg *arg, cJSON *args,
 	return NULL;
 }
 
+static const char *check_list(const struct tool_arg *arg, const cJSON *item,
+			      struct buf *wrong)
+{
+	if (!cJSON_IsArray(item))
+		return "Input should be a valid list";
+	arg->check(item, wrong);
+	return NULL;
+}
+
 static bool is_choice(const struct tool_arg *arg, const char *text)
 {
 	for (size_t i = 0; arg->choices[i]; i++)
@@ -119,6 +128,8 @@ static void check(const struct tool_arg *arg, cJSON *args, struct buf *wrong)
 		why = check_int(arg, args, item);
 	else if (arg->type == ARG_BOOL)
 		why = check_bool(arg, args, item);
+	else if (arg->type == ARG_LIST)
+		why = check_list(arg, item, wrong);
 	else if (!cJSON_IsString(item))
 		why = "Input should be a valid string";
 	else if (!arg->choices || is_choice(arg, item->valuestring))

@@ -67,6 +67,11 @@ static void fail(const char *path, const struct error *err, struct buf *out)
 	buf_addf(out, "Error editing file '%s': %s", path, err->message);
 }
 
+static void keep_change(void *arg, struct str before, struct str after)
+{
+	tool_change_set(arg, before, after);
+}
+
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
@@ -76,6 +81,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.new = str_of(json_string(args, "new_string", "")),
 		.all = json_bool(args, "replace_all", false),
 		.exact = env->real_path,
+		.made = env->change ? keep_change : NULL,
+		.arg = env->change,
 	};
 	int64_t count = 0;
 	char *path;

@@ -65,8 +65,11 @@ static void emit(struct running *r)
 
 	if (!text.len)
 		return;
-	capture_add(&r->capture, text);
 	show(r, text);
+	for (size_t i = 0; r->env->keep_cr && i < text.len; i++)
+		if (text.ptr[i] == '\r')
+			r->text.ptr[i] = '\n'; /* as the model sees it */
+	capture_add(&r->capture, text);
 	buf_clear(&r->text);
 }
 
@@ -197,12 +200,15 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.arg = &r,
 	};
 	struct exec_result res = { .exit_code = -1 };
+	size_t output; /* bytes of out before its end */
 	bool cut;
 	int rc;
 
 	if (check(env->sandbox, req.command, timeout_s, err))
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
+	for (size_t i = 0; i < REDACT_STREAMS; i++)
+		r.shown.clean[i].keep_cr = env->keep_cr;
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
 	redact_stream_end(&r.shown, env->mask, &r.text);
 	emit(&r);
@@ -210,12 +216,15 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	add_output(&r, &cut, out);
 	if (!rc && !out->len)
 		buf_adds(out, "<no output>");
+	output = out->len;
 	if (rc)
 		add_failure(err, out);
 	else if (res.timed_out)
 		add_timeout(args, req.timeout_ms / 1000, out);
 	if (!rc)
 		add_status(&res, cut, out);
+	if (env->end)
+		buf_addstr(env->end, str_skip(buf_str(out), output));
 	add_notice(&r, res.notice, out);
 	capture_release(&r.capture);
 	buf_release(&r.text);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "model/media.h"
 #include "sandbox/files.h"
 #include "tool/read_text.h"
 #include "tool/result.h"
@@ -19,6 +21,35 @@ static int fail(const char *path, const struct error *err, struct buf *out)
 		 "it, for example with `od -c` or `file`.",
 		 path);
 	return -1;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int attach(const struct tool_env *env, struct files_page *page,
+		  const char *path, struct buf *out, struct error *err)
+{
+	const struct part *p;
+
+	if (!page->text.len) {
+		buf_adds(out, READ_TEXT_EMPTY);
+		return 0;
+	}
+	p = message_add_media(env->media, base_name(path), &page->text);
+	if (p) {
+		buf_adds(out, p->text);
+		return 0;
+	}
+	buf_addf(out,
+		 "Error: File '%s' is no PNG, JPEG, GIF, WebP or PDF: its "
+		 "first bytes are others (it has %zu bytes). Use execute to "
+		 "look at it, for example with `od -c` or `file`.",
+		 path, page->text.len);
+	return error_reason(err, ERR_REMOTE, "not_a_text_file");
 }
 
 static int render(const struct mask *mask, struct files_page *page,
@@ -47,16 +78,21 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	struct files_page page = { 0 };
 	struct files_window window;
 	char *path;
+	bool shown;
 	int rc;
 
 	if (result_path(env, args, "file_path", &path, err))
 		return -1;
 	req.path = path;
+	shown = env->media && read_text_is_shown(path);
 	window = (struct files_window){ path, req.offset, req.limit,
-					read_text_media(path) != NULL };
+					read_text_media(path) != NULL,
+					shown ? MEDIA_MAX_BYTES : 0 };
 	rc = files_read(env->sandbox, &window, &page, &stop, err);
 	if (rc)
 		fail(path, err, out);
+	else if (shown)
+		rc = attach(env, &page, path, out, err);
 	else
 		rc = render(env->mask, &page, &req, out, err);
 	buf_release(&page.text);
@@ -87,9 +123,10 @@ const struct tool tool_read_file = {
 			"part of the file. Lines beyond 5000 characters go on "
 			"in rows numbered N.1, N.2. A notice at the end says "
 			"what is left and at which offset to go on. Read a "
-			"file before you edit it. Images, PDF and other binary "
-			"files are not shown. Several files may be read at "
-			"once by several calls in one answer.",
+			"file before you edit it. PNG, JPEG, GIF, WebP and PDF "
+			"files are shown to you as they are, where you take "
+			"them; other binary files are not. Several files may "
+			"be read at once by several calls in one answer.",
 	},
 	.args = args,
 	.summary = "{file_path}[ after line {offset}][, {limit} lines]",

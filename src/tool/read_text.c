@@ -134,8 +134,7 @@ void read_text_render(const struct files_page *page,
 		return;
 	}
 	if (is_whole(page) && is_blank(buf_str(&page->text))) {
-		buf_adds(out, "System reminder: File exists but has empty "
-			      "contents");
+		buf_adds(out, READ_TEXT_EMPTY);
 		return;
 	}
 	numbering_render(&nb, buf_str(&page->text), w.first,
@@ -205,8 +204,20 @@ const struct read_text_media *read_text_media(const char *path)
 	return NULL;
 }
 
-/* Messages carry text only (model/message.h), so that no model gets to see
- * the file itself: the reference attaches it where the model takes it. */
+bool read_text_is_shown(const char *path)
+{
+	static const char *const shown[] = { "image/png", "image/jpeg",
+					     "image/gif", "image/webp",
+					     "application/pdf" };
+	const struct read_text_media *m = read_text_media(path);
+
+	for (size_t i = 0; m && i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (strcmp(m->mime, shown[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The reference attaches video and audio where the model takes them. */
 void read_text_binary(const struct files_page *page, const char *path,
 		      struct buf *out)
 {

@@ -5,6 +5,8 @@
 
 #include "sandbox/files.h"
 
+#define READ_TEXT_EMPTY "System reminder: File exists but has empty contents"
+
 struct read_text_request { /* all borrowed */
 	const char *path;  /* absolute */
 	int64_t offset;    /* as the model asked */
@@ -22,6 +24,9 @@ struct read_text_media {
 };
 /* By the extension, in any case; NULL for what is read as text. */
 const struct read_text_media *read_text_media(const char *path);
+/* Whether it is called like a file that models are shown as it is: PNG, JPEG,
+ * GIF, WebP, PDF. What it is its bytes decide, media_type(). */
+bool read_text_is_shown(const char *path);
 /* The note that stands for a file which is no text. */
 void read_text_binary(const struct files_page *page, const char *path,
 		      struct buf *out);

@@ -9,11 +9,14 @@ static void add_type(struct buf *out, const struct tool_arg *arg)
 {
 	static const char *const names[] = { [ARG_STRING] = "string",
 					     [ARG_INT] = "integer",
-					     [ARG_BOOL] = "boolean" };
+					     [ARG_BOOL] = "boolean",
+					     [ARG_LIST] = "array" };
 
 	buf_addf(out, "\"type\":\"%s\"", names[arg->type]);
 	if (arg->positive)
 		buf_adds(out, ",\"exclusiveMinimum\":0");
+	if (arg->items)
+		buf_addf(out, ",\"items\":%s", arg->items);
 	for (size_t i = 0; arg->choices && arg->choices[i]; i++) {
 		buf_adds(out, i ? "," : ",\"enum\":[");
 		json_quote(out, str_of(arg->choices[i]));

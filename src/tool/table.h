@@ -15,7 +15,10 @@
 	ROW(delete)                                                            \
 	ROW(glob)                                                              \
 	ROW(grep)                                                              \
-	ROW(execute)
+	ROW(execute)                                                           \
+	ROW(write_todos)                                                       \
+	ROW(ask_user)                                                          \
+	ROW(read_history)
 
 #define TOOL_DECLARE(name) extern const struct tool tool_##name;
 TOOLS(TOOL_DECLARE)

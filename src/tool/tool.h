@@ -7,6 +7,8 @@
 #include "base/mask.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
+#include "tool/change.h"
+#include "tool/inquiry.h"
 #include "tool/secret_files.h"
 
 enum {
@@ -15,12 +17,25 @@ enum {
 	TOOL_EVICTS = 1 << 2,  /* a result too large goes to a file */
 	TOOL_RUNS = 1 << 3,    /* runs a command line: its argument "command" */
 	TOOL_DELETES = 1 << 4, /* acts on a link itself, and on what is below */
+	/* Acts on the conversation, neither in the sandbox nor on files: runs
+	 * without approval. */
+	TOOL_SESSION = 1 << 5,
+	TOOL_SINGLE = 1 << 6,      /* several in one answer: all are refused */
+	TOOL_INTERACTIVE = 1 << 7, /* asks the user, who sees the result */
+	TOOL_LATER = 1 << 8,       /* offered once the history was compacted */
 };
 
 enum {
 	/* No result is longer (80,000 code points and what is said about the
 	 * rest; a code point has 4 bytes at most). */
 	TOOL_RESULT_BYTES = 1 << 20
+};
+
+struct tool_recall {         /* what read_history wants of the conversation */
+	int64_t from;        /* number of the first message, from 1 */
+	int64_t limit;       /* messages */
+	int64_t skip;        /* bytes of the first message */
+	const char *pattern; /* only messages with this text; or NULL */
 };
 
 struct tool_env { /* all borrowed for the call */
@@ -33,13 +48,31 @@ struct tool_env { /* all borrowed for the call */
 	const char *thread; /* its id names files of large results, or NULL */
 	unsigned *saved;    /* how many such files this thread has, or NULL */
 	const struct secret_files *secrets; /* left out of searches; or NULL */
+	/* Out: what a call that succeeded did to a file, where the tool has
+	 * seen both. May be NULL. */
+	struct tool_change *change;
+	/* Out: the lines of execute's result about the command's end, without
+	 * its output and notices; not masked. May be NULL. */
+	struct buf *end;
 	/* Live output of execute: plain text (base/sanitize.h), masked. May be
 	 * NULL. On the thread that runs the call. */
 	void (*output)(void *arg, struct str delta);
+	/* Appends what is stored of the conversation. May be NULL. */
+	int (*recall)(void *arg, const struct tool_recall *what,
+		      struct buf *out, struct error *err);
 	void *arg;
+	/* Out: files for the model, which belong to the result. NULL: they
+	 * are not shown. */
+	struct message *media;
+	bool keep_cr; /* output gets a lone CR, which else is an LF */
+	/* Asks the user and waits, at most until stop: then -1. Never two at
+	 * once. NULL: nobody can answer. */
+	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
+		   const struct stop *stop, struct error *err);
+	void *ask_arg;
 };
 
-enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL };
+enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL, ARG_LIST };
 
 /* One parameter; an array of these ends in { 0 }. */
 struct tool_arg {
@@ -51,6 +84,9 @@ struct tool_arg {
 	const char *const *choices; /* ARG_STRING: NULL-terminated, or NULL */
 	/* JSON: what the model is told that counts without it. NULL: null. */
 	const char *fallback;
+	const char *items; /* ARG_LIST: the JSON Schema of an element */
+	/* ARG_LIST: appends " NAME.0.member: why\n" for each wrong one. */
+	void (*check)(const cJSON *value, struct buf *wrong);
 };
 
 /*

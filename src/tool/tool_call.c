@@ -22,7 +22,9 @@ static int refuse_unknown(const char *name, struct buf *out, struct error *err)
 	result_clip(str_of(name ? name : ""), RESULT_ECHO_CHARS, out);
 	buf_adds(out, " is not a valid tool, try one of [");
 	for (size_t i = 0; tools[i]; i++)
-		buf_addf(out, "%s%s", i ? ", " : "", tools[i]->spec.name);
+		if (!(tools[i]->flags & TOOL_LATER))
+			buf_addf(out, "%s%s", i ? ", " : "",
+				 tools[i]->spec.name);
 	buf_adds(out, "].");
 	return error_set(err, ERR_USAGE, "unknown tool");
 }

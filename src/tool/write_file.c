@@ -5,20 +5,40 @@
 #include "base/str.h"
 #include "sandbox/files.h"
 #include "tool/result.h"
+#include "tool/secret_files.h"
 #include "tool/table.h"
+
+enum { BEFORE_BYTES = 256 << 10 }; /* fits in one answer of each vendor */
+
+/* What the file held is not known from a question, and may be shown. */
+static bool is_shown(const struct tool_env *env, const char *path)
+{
+	return env->change && !env->change->known &&
+	       !secret_files_hold(env->secrets, path);
+}
 
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
 	struct stop stop = stop_within(env->stop, RESULT_FILE_MS);
-	struct str content = str_of(json_string(args, "content", ""));
+	struct files_before before = { .text = BUF_INIT(BEFORE_BYTES) };
+	struct files_writing writing = {
+		.exact = env->real_path,
+		.content = str_of(json_string(args, "content", "")),
+	};
 	char *path;
 	int rc;
 
 	if (result_path(env, args, "file_path", &path, err))
 		return -1;
-	rc = files_write(env->sandbox, path, env->real_path, content, &stop,
-			 err);
+	writing.path = path;
+	if (is_shown(env, path))
+		writing.before = &before;
+	rc = files_overwrite(env->sandbox, &writing, &stop, err);
+	if (rc == 0 && before.known)
+		tool_change_set(env->change, buf_str(&before.text),
+				writing.content);
+	buf_release(&before.text);
 	if (rc)
 		buf_addf(out, "Failed to write file '%s': %s", path,
 			 err->message);

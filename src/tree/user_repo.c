@@ -17,6 +17,7 @@
 #include "tree/tree_dir.h"
 
 enum {
+	ATTRIBUTES_MAX = 1 << 20,
 	SMALL_MAX = 64 << 10, /* of a file that names something */
 	CONFIG_MAX = 1 << 20,
 	INDEX_MAX = 512 << 20,
@@ -411,17 +412,19 @@ static void end_line(struct buf *out)
 		buf_addc(out, '\n');
 }
 
-/* What ~/.gitconfig or ~/.config/git/config says, else git's own default. */
-static char *excludes_file(const struct git *g, const char *home,
-			   const struct stop *stop)
+/* The file that ~/.gitconfig or ~/.config/git/config names, else the one of
+ * this name that git looks for by itself. */
+static char *named_file(const struct git *g, const char *home, const char *key,
+			const char *name, const struct stop *stop)
 {
 	static const char *const files[] = { ".gitconfig",
 					     ".config/git/config" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		char *config = path_join(home, files[i]);
-		const char *argv[] = { "config", "--no-includes",     "-f",
-				       config,   "core.excludesFile", NULL };
+		const char *argv[] = { "config", "--no-includes",
+				       "-f",     config,
+				       key,      NULL };
 		struct buf out = BUF_INIT(SMALL_MAX);
 		struct error ignored = { 0 };
 		char *found = NULL;
@@ -434,26 +437,58 @@ static char *excludes_file(const struct git *g, const char *home,
 		if (found)
 			return found;
 	}
-	return path_join(home, ".config/git/ignore");
+	return path_join(home, name);
+}
+
+static void read_named_file(const struct git *g, const char *home,
+			    const char *const names[2], struct buf *out,
+			    const struct stop *stop)
+{
+	char *file = named_file(g, home, names[0], names[1], stop);
+	struct error ignored = { 0 };
+
+	if (file[0] == '/' && path_read(file, out, &ignored) == 0)
+		end_line(out);
+	free(file);
 }
 
 int user_repo_excludes(const struct user_repo *u, const struct git *g,
 		       const char *home, struct buf *out,
 		       const struct stop *stop, struct error *err)
 {
-	struct error ignored = { 0 };
+	static const char *const names[] = { "core.excludesFile",
+					     ".config/git/ignore" };
 
 	/* Without its patterns more would be sent than the user expects. */
 	if (u->common &&
 	    user_repo_read(u->common, "info/exclude", out, err) < 0)
 		return -1;
 	end_line(out);
-	if (home) {
-		char *file = excludes_file(g, home, stop);
-
-		if (file[0] == '/' && path_read(file, out, &ignored) == 0)
-			end_line(out);
-		free(file);
-	}
+	if (home)
+		read_named_file(g, home, names, out, stop);
 	return buf_check(out, "the patterns of what git ignores", err);
+}
+
+void user_repo_attributes(const struct user_repo *u, const struct git *g,
+			  const char *home, struct user_attributes *a,
+			  const struct stop *stop)
+{
+	static const char *const names[] = { "core.attributesFile",
+					     ".config/git/attributes" };
+	struct error ignored = { 0 };
+
+	*a = (struct user_attributes){ BUF_INIT(ATTRIBUTES_MAX),
+				       BUF_INIT(ATTRIBUTES_MAX) };
+	if (home)
+		read_named_file(g, home, names, &a->global, stop);
+	/* What is no regular file there, or too large, does not count. */
+	if (u->common && user_repo_read(u->common, "info/attributes", &a->info,
+					&ignored) < 0)
+		buf_clear(&a->info);
+}
+
+void user_repo_attributes_release(struct user_attributes *a)
+{
+	buf_release(&a->info);
+	buf_release(&a->global);
 }

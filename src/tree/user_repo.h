@@ -47,4 +47,15 @@ int user_repo_excludes(const struct user_repo *u, const struct git *g,
 		       const char *home, struct buf *out,
 		       const struct stop *stop, struct error *err);
 
+/* Attributes that count beside the .gitattributes files of the tree. */
+struct user_attributes {
+	struct buf info;   /* info/attributes of the repository */
+	struct buf global; /* core.attributesFile of the user's own settings */
+};
+/* home as above. What cannot be read does not count. */
+void user_repo_attributes(const struct user_repo *u, const struct git *g,
+			  const char *home, struct user_attributes *a,
+			  const struct stop *stop);
+void user_repo_attributes_release(struct user_attributes *a);
+
 #endif

@@ -47,9 +47,11 @@ void queued_free(struct queued *item)
 	if (!item)
 		return;
 	buf_release(&item->text);
+	buf_release(&item->end);
 	free(item->call.id);
 	free(item->call.name);
 	free(item->call.args);
+	tool_change_release(&item->change);
 	free(item);
 }
 
@@ -110,6 +112,9 @@ static struct queued *copy_event(const struct agent_event *ev)
 	item->text = BUF_INIT(MAX_TEXT);
 	buf_addstr(&item->text, ev->text);
 	item->event.text = buf_str(&item->text);
+	item->end = BUF_INIT(MAX_TEXT);
+	buf_addstr(&item->end, ev->end);
+	item->event.end = buf_str(&item->end);
 	if (ev->call) {
 		item->call = (struct part){
 			.kind = ev->call->kind,
@@ -123,6 +128,12 @@ static struct queued *copy_event(const struct agent_event *ev)
 			.bad_args = ev->call->bad_args,
 		};
 		item->event.call = &item->call;
+	}
+	item->event.change = NULL;
+	if (ev->change) {
+		tool_change_set(&item->change, buf_str(&ev->change->before),
+				buf_str(&ev->change->after));
+		item->event.change = item->change.known ? &item->change : NULL;
 	}
 	if (ev->usage) {
 		item->usage = *ev->usage;
@@ -145,15 +156,28 @@ static void append(struct eventq *q, struct queued *item)
 		(void)!write(q->fd, &one, sizeof(one));
 }
 
+/* Bytes that an item holds. */
+static size_t weight_of(const struct agent_event *ev)
+{
+	const struct tool_change *c = ev->change;
+
+	return ev->text.len + ev->end.len +
+	       (c ? c->before.len + c->after.len : 0);
+}
+
 void eventq_push(struct eventq *q, const struct agent_event *ev)
 {
+	struct queued *item;
+
 	pthread_mutex_lock(&q->lock);
-	while (!q->closed && q->first && q->bytes + ev->text.len > MAX_QUEUED)
+	while (!q->closed && q->first && q->bytes + weight_of(ev) > MAX_QUEUED)
 		pthread_cond_wait(&q->room, &q->lock);
-	if (!q->closed) {
-		if (!join(q, ev))
-			append(q, copy_event(ev));
+	if (!q->closed && join(q, ev)) {
 		q->bytes += ev->text.len;
+	} else if (!q->closed) {
+		item = copy_event(ev);
+		q->bytes += weight_of(&item->event);
+		append(q, item);
 	}
 	pthread_mutex_unlock(&q->lock);
 }
@@ -178,7 +202,7 @@ struct queued *eventq_take(struct eventq *q)
 	item = q->first;
 	if (item) {
 		q->first = item->next;
-		q->bytes -= item->text.len;
+		q->bytes -= weight_of(&item->event);
 		item->next = NULL;
 		if (!q->first) {
 			q->last = NULL;

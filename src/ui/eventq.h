@@ -12,9 +12,10 @@ struct queued {
 	int notice;
 	void *arg; /* of the notice; borrowed */
 	/* its own: what event points to */
-	struct buf text;
+	struct buf text, end;
 	struct part call;
 	struct usage usage;
+	struct tool_change change;
 	struct queued *next;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "tool/todos.h"
 #include "ui/output.h"
 
 enum { MAX_LINES = 256 << 20, WRITE_AT = 16 << 10 };
@@ -101,6 +102,27 @@ static void tool_call_line(struct events *e, const struct part *call)
 	flush(e);
 }
 
+/* Behind the result of a call that has set the list of steps. */
+static void todos_line(struct events *e, const struct part *call)
+{
+	struct todos t = { 0 };
+
+	if (!todos_read(&t, call))
+		return;
+	begin(e, "todos");
+	buf_adds(&e->out, ",\"todos\":[");
+	for (size_t i = 0; i < t.n; i++) {
+		buf_adds(&e->out, i ? ",{" : "{");
+		json_member(&e->out, "content", str_of(t.list[i].content));
+		member(e, "status", str_of(todos_status(t.list[i].status)));
+		buf_addc(&e->out, '}');
+	}
+	buf_addc(&e->out, ']');
+	end(e);
+	flush(e);
+	todos_release(&t);
+}
+
 static void tool_line(struct events *e, const struct agent_event *ev)
 {
 	bool result = ev->kind == EVENT_TOOL_RESULT;
@@ -113,6 +135,8 @@ static void tool_line(struct events *e, const struct agent_event *ev)
 					     : ",\"is_error\":false");
 	end(e);
 	flush(e);
+	if (result && !ev->failed)
+		todos_line(e, ev->call);
 }
 
 static void usage_line(struct events *e, const struct usage *usage)
@@ -120,6 +144,23 @@ static void usage_line(struct events *e, const struct usage *usage)
 	begin(e, "usage");
 	buf_adds(&e->out, ",\"usage\":");
 	usage_to_json(usage, &e->out);
+	end(e);
+	flush(e);
+}
+
+static void compaction_line(struct events *e, const struct agent_event *ev)
+{
+	const struct compact_step *s = &ev->compact;
+
+	begin(e, "compaction");
+	buf_addf(&e->out, ",\"over\":%s,\"messages\":%zu,\"tokens\":%lld",
+		 s->over ? "true" : "false", s->messages, (long long)s->before);
+	if (s->over) {
+		buf_addf(&e->out, ",\"tokens_after\":%lld,\"summary\":%s",
+			 (long long)s->after, s->excerpt ? "false" : "true");
+		buf_adds(&e->out, ",\"usage\":");
+		usage_to_json(ev->usage, &e->out);
+	}
 	end(e);
 	flush(e);
 }
@@ -140,6 +181,14 @@ void events_event(void *arg, const struct agent_event *ev)
 		break;
 	case EVENT_WARNING:
 		events_error(e, "warning", ev->text, (struct str){ 0 });
+		break;
+	case EVENT_FILE:
+		begin(e, "file");
+		member(e, "text", ev->text);
+		end(e);
+		break;
+	case EVENT_COMPACT:
+		compaction_line(e, ev);
 		break;
 	case EVENT_TOOL_CALL:
 		tool_call_line(e, ev->call);
@@ -174,6 +223,12 @@ void events_add(struct events *e, const char *key, struct str json)
 	if (!json.len)
 		return;
 	buf_addf(&e->members, ",\"%s\":", key);
+	buf_addstr(&e->members, json);
+}
+
+void events_members(struct events *e, struct str json)
+{
+	e->members.max = MAX_LINES;
 	buf_addstr(&e->members, json);
 }
 

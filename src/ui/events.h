@@ -24,8 +24,10 @@ void events_error(struct events *e, const char *code, struct str message,
 		  struct str hint);
 /* A further member of the last line; json "" adds none. */
 void events_add(struct events *e, const char *key, struct str json);
-/* The last line. status: "success", "error", "max_turns", "timeout" or
- * "cancelled". -1 when stdout failed. */
+/* The same: ","key":value..." as it stands. */
+void events_members(struct events *e, struct str json);
+/* The last line. status: "success", "error", "max_turns", "max_usd",
+ * "timeout" or "cancelled". -1 when stdout failed. */
 int events_result(struct events *e, const char *status, struct str text,
 		  int64_t turns, const struct usage *usage, int exit_status);
 void events_release(struct events *e);

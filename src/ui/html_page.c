@@ -14,6 +14,7 @@
 #include "ui/html_diff.h"
 #include "ui/html_markdown.h"
 #include "ui/summary.h"
+#include "ui/todo_view.h"
 
 /* The policy in the page has the hash of these very bytes. */
 static const char style[] =
@@ -60,6 +61,7 @@ static const char style[] =
 	"var(--line);color:var(--dim)}"
 	"hr{border:0;border-top:1px solid var(--line)}"
 	"a{color:var(--at)}"
+	".todos{list-style:none;margin:.3rem 0;padding:0}"
 	"@media print{details pre{max-height:none}}";
 
 static void add_policy(struct html *h)
@@ -194,6 +196,30 @@ static void add_arguments(struct html *h, const cJSON *args)
 		html_diff_edit(h, (struct str){ 0 }, str_of(content));
 }
 
+/* The list of steps that a call sets; false: it sets none. */
+static bool add_todos(struct html *h, const struct part *call)
+{
+	static const char *const marks[] = {
+		[TODO_PENDING] = "&#x2610; ",
+		[TODO_IN_PROGRESS] = "&#x25B8; ",
+		[TODO_COMPLETED] = "&#x2611; ",
+	};
+	struct todos t = { 0 };
+
+	if (!todos_read(&t, call))
+		return false;
+	html_markup(h, "<ul class=\"todos\">\n");
+	for (size_t i = 0; i < t.n; i++) {
+		html_markup(h, "<li>");
+		html_markup(h, marks[t.list[i].status]);
+		add_line(h, t.list[i].content);
+		html_markup(h, "</li>\n");
+	}
+	html_markup(h, "</ul>\n");
+	todos_release(&t);
+	return true;
+}
+
 static void add_call(struct html *h, const struct part *call)
 {
 	struct buf summary = BUF_INIT(4 << 10);
@@ -203,10 +229,12 @@ static void add_call(struct html *h, const struct part *call)
 	summary_of_call(call, &summary);
 	add_line(h, summary.ptr);
 	html_markup(h, "</summary><div>\n");
-	if (cJSON_IsObject(args))
-		add_arguments(h, args);
-	else
-		add_pre(h, str_of(call->args));
+	if (!add_todos(h, call)) {
+		if (cJSON_IsObject(args))
+			add_arguments(h, args);
+		else
+			add_pre(h, str_of(call->args));
+	}
 	html_markup(h, "</div></details>\n");
 	cJSON_Delete(args);
 	buf_release(&summary);
@@ -254,6 +282,9 @@ static void add_part(struct html *h, enum role role, const struct part *p)
 		return;
 	case PART_TOOL_RESULT:
 		add_result(h, p);
+		return;
+	case PART_MEDIA: /* a page that loads and runs nothing */
+		add_plain(h, text);
 		return;
 	}
 }

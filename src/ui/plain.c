@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "ui/output.h"
 #include "ui/summary.h"
+#include "ui/todo_view.h"
 
 enum {
 	MAX_HELD = 64 << 20, /* bytes of one answer */
@@ -173,6 +174,24 @@ static void on_output(struct plain *p, struct str delta)
 	flush(p);
 }
 
+/* Each step below the line of its call. */
+static void print_todos(struct plain *p, const struct part *call)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	struct todos t = { 0 };
+	struct str rest;
+	struct str line;
+
+	if (todos_read(&t, call))
+		todo_view_text(&t, &text);
+	rest = buf_str(&text);
+	while (str_split(&rest, '\n', &line))
+		if (line.len)
+			note(p, "    ", line);
+	buf_release(&text);
+	todos_release(&t);
+}
+
 static void on_result(struct plain *p, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(1 << 12);
@@ -181,6 +200,8 @@ static void on_result(struct plain *p, const struct agent_event *ev)
 	if (line.len)
 		note(p, "  \xE2\x8E\xBF ", buf_str(&line));
 	buf_release(&line);
+	if (!ev->failed)
+		print_todos(p, ev->call);
 }
 
 void plain_event(void *arg, const struct agent_event *ev)
@@ -211,6 +232,10 @@ void plain_event(void *arg, const struct agent_event *ev)
 		break;
 	case EVENT_WARNING:
 		note(p, "Warning: ", ev->text);
+		break;
+	case EVENT_FILE:
+	case EVENT_COMPACT:
+		note(p, "", ev->text);
 		break;
 	case EVENT_THINKING:
 		break;

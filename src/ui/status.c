@@ -4,15 +4,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "term/width.h"
 
-enum { MOST_PARTS = 10, PART_BYTES = 256, SOON_S = 300 };
+enum { MOST_PARTS = 10, PART_BYTES = 256, SOON_S = 300, HOUR_S = 3600 };
 
 struct status_part {
 	char text[PART_BYTES];
-	int weight; /* the lowest is left out first */
+	char brief[PART_BYTES]; /* where room is short; "": there is none */
+	int weight;             /* the lowest goes first */
 	uint8_t role;
 };
 
@@ -32,59 +34,80 @@ static void print_tokens(int64_t n, char out[16])
 }
 
 static void add_part(struct status_line *l, int weight, uint8_t role,
-		     const char *text)
+		     const char *text, const char *brief)
 {
 	struct status_part *p = &l->parts[l->n];
 
 	if (!text || !text[0] || l->n == MOST_PARTS)
 		return;
 	snprintf(p->text, sizeof(p->text), "%s", text);
+	snprintf(p->brief, sizeof(p->brief), "%s", brief ? brief : "");
 	p->weight = weight;
 	p->role = role;
 	l->n++;
 }
 
+/* What follows the last sign of a kind, or NULL. */
+static const char *after_last(const char *text, char sign)
+{
+	const char *last = text ? strrchr(text, sign) : NULL;
+
+	return last && last[1] ? last + 1 : NULL;
+}
+
+int64_t status_left_changes(int64_t left_s)
+{
+	return left_s % (left_s >= HOUR_S ? HOUR_S : 60) + 1;
+}
+
 static void add_sandbox(struct status_line *l, const struct status *s)
 {
-	char text[PART_BYTES];
+	bool soon = s->left_s >= 0 && s->left_s < SOON_S;
+	bool hours = s->left_s >= HOUR_S;
 	char left[32] = "";
+	char text[PART_BYTES];
+	char brief[PART_BYTES];
 
 	if (!s->sandbox)
 		return;
-	if (s->left_s >= 3600)
-		snprintf(left, sizeof(left), ", %" PRId64 " h left",
-			 s->left_s / 3600);
-	else if (s->left_s >= 0)
-		snprintf(left, sizeof(left), ", %" PRId64 " min left",
-			 s->left_s / 60);
-	snprintf(text, sizeof(text), "%s%s%s%s", s->sandbox,
-		 s->state ? ", " : "", s->state ? s->state : "", left);
-	add_part(l, 8,
-		 s->left_s >= 0 && s->left_s < SOON_S ? STYLE_WARN
-						      : STYLE_MUTED,
-		 text);
+	if (s->left_s >= 0)
+		snprintf(left, sizeof(left), ", %" PRId64 " %s",
+			 s->left_s / (hours ? HOUR_S : 60),
+			 hours ? "h" : "min");
+	snprintf(brief, sizeof(brief), "%s%s%s%s", s->sandbox,
+		 s->state ? ", " : "", s->state ? s->state : "",
+		 soon ? left : "");
+	snprintf(text, sizeof(text), "%s%s%s%s%s", s->sandbox,
+		 s->state ? ", " : "", s->state ? s->state : "", left,
+		 left[0] ? " left" : "");
+	add_part(l, soon ? 8 : 6, soon ? STYLE_WARN : STYLE_MUTED, text, brief);
 }
 
 static void add_tokens(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
+	char brief[PART_BYTES];
 	char one[16];
 	char two[16];
 
 	if (s->context) {
 		print_tokens(s->context, one);
-		if (s->window)
+		snprintf(text, sizeof(text), "context %s", one);
+		snprintf(brief, sizeof(brief), "%s", one);
+		if (s->window > 0) {
+			int percent = (int)(s->context * 100 / s->window);
+
 			snprintf(text, sizeof(text), "context %s, %d%%", one,
-				 (int)(s->context * 100 / s->window));
-		else
-			snprintf(text, sizeof(text), "context %s", one);
-		add_part(l, 5, STYLE_MUTED, text);
+				 percent);
+			snprintf(brief, sizeof(brief), "%d%%", percent);
+		}
+		add_part(l, 4, STYLE_MUTED, text, brief);
 	}
 	if (s->input || s->output) {
 		print_tokens(s->input, one);
 		print_tokens(s->output, two);
 		snprintf(text, sizeof(text), "%s in, %s out", one, two);
-		add_part(l, 3, STYLE_MUTED, text);
+		add_part(l, 1, STYLE_MUTED, text, NULL);
 	}
 }
 
@@ -92,16 +115,18 @@ static void collect(struct status_line *l, const struct status *s)
 {
 	char text[PART_BYTES];
 
-	add_part(l, 10, STYLE_WARN, s->hint);
+	add_part(l, 10, STYLE_WARN, s->hint, NULL);
 	if (s->queued) {
 		snprintf(text, sizeof(text), "%zu queued", s->queued);
-		add_part(l, 9, STYLE_ACCENT, text);
+		add_part(l, 9, STYLE_ACCENT, text, NULL);
 	}
-	add_part(l, 7, STYLE_MUTED, s->mode);
-	add_part(l, 6, STYLE_MUTED, s->model);
+	add_part(l, 7, STYLE_MUTED, s->mode, NULL);
+	add_part(l, 5, STYLE_MUTED, s->model, after_last(s->model, ':'));
 	add_sandbox(l, s);
-	add_part(l, 4, STYLE_MUTED, s->directory);
-	add_part(l, 2, STYLE_MUTED, s->branch);
+	add_part(l, 2, STYLE_MUTED, s->directory,
+		 after_last(s->directory, '/'));
+	add_part(l, 3, STYLE_MUTED, s->branch, NULL);
+	add_part(l, 3, STYLE_MUTED, s->cost, NULL);
 	add_tokens(l, s);
 }
 
@@ -115,6 +140,23 @@ static size_t cells_of(const struct status_line *l, const char *dot)
 	return cells;
 }
 
+/* Shortens the part that matters least of those that can be; false: none is
+ * left. */
+static bool shorten_least(struct status_line *l)
+{
+	struct status_part *least = NULL;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->parts[i].brief[0] &&
+		    (!least || l->parts[i].weight < least->weight))
+			least = &l->parts[i];
+	if (!least)
+		return false;
+	memcpy(least->text, least->brief, sizeof(least->text));
+	least->brief[0] = '\0';
+	return true;
+}
+
 static void drop_least(struct status_line *l)
 {
 	size_t least = 0;
@@ -122,9 +164,9 @@ static void drop_least(struct status_line *l)
 	for (size_t i = 1; i < l->n; i++)
 		if (l->parts[i].weight < l->parts[least].weight)
 			least = i;
-	for (size_t i = least + 1; i < l->n; i++)
-		l->parts[i - 1] = l->parts[i];
 	l->n--;
+	memmove(&l->parts[least], &l->parts[least + 1],
+		(l->n - least) * sizeof(l->parts[0]));
 }
 
 void status_render(const struct status *s, const struct theme *theme,
@@ -135,8 +177,12 @@ void status_render(const struct status *s, const struct theme *theme,
 	struct status_line l = { .n = 0 };
 
 	collect(&l, s);
-	while (l.n > 1 && cells_of(&l, dot) > columns)
-		drop_least(&l);
+	while (l.n && cells_of(&l, dot) > columns)
+		if (!shorten_least(&l)) {
+			if (l.n == 1)
+				break;
+			drop_least(&l);
+		}
 	for (size_t i = 0; i < l.n; i++) {
 		struct str text = str_of(l.parts[i].text);
 		struct style style = { 0, l.parts[i].role };

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "ui/todo_view.h"
 
 enum { MOST_CHARS = 200 };
 
@@ -17,6 +18,17 @@ static void add_line(struct buf *out, struct str text)
 	buf_add(out, line.ptr, most);
 	if (most < line.len || str_trim(str_skip(text, end)).len)
 		buf_adds(out, " \xE2\x80\xA6");
+}
+
+static void add_todos(const struct part *call, struct buf *out)
+{
+	struct buf sum = BUF_INIT(64);
+
+	if (todo_view_sum(call, &sum)) {
+		buf_adds(out, ": ");
+		buf_addstr(out, buf_str(&sum));
+	}
+	buf_release(&sum);
 }
 
 void summary_of_call(const struct part *call, struct buf *out)
@@ -36,6 +48,7 @@ void summary_of_call(const struct part *call, struct buf *out)
 		break;
 	}
 	cJSON_Delete(args);
+	add_todos(call, out);
 }
 
 void summary_of_result(const struct part *call, struct str result, bool failed,

@@ -10,6 +10,8 @@
 #include "base/str.h"
 #include "markup/diffview.h"
 #include "term/wrap.h"
+#include "ui/overwrite.h"
+#include "ui/todo_view.h"
 #include "ui/tool_summary.h"
 
 enum {
@@ -69,7 +71,9 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 		.started = now,
 		.tail = BUF_INIT(4 * TOOLVIEW_TAIL),
 	};
-	tool_summary_add(v->tool, args, str_of(call->args), &v->summary);
+	if (!todo_view_sum(call, &v->summary))
+		tool_summary_add(v->tool, args, str_of(call->args),
+				 &v->summary);
 	add_edit_size(v, args);
 	cJSON_Delete(args);
 }
@@ -160,6 +164,7 @@ static void add_window(const struct toolview *v,
 			  .rest = { STR("    "), muted } };
 	size_t most = TOOLVIEW_ROWS * ROW_BYTES * (look->columns + 1);
 	struct str text = buf_str(&v->tail);
+	struct buf shown = BUF_INIT(most);
 	struct rows lines = { 0 };
 	struct rows rows = { 0 };
 
@@ -167,7 +172,9 @@ static void add_window(const struct toolview *v,
 		text = str_skip(text, text.len - most);
 	while (text.len && ((unsigned char)text.ptr[0] & 0xC0) == 0x80)
 		text = str_skip(text, 1);
-	rows_add(&lines, muted, text);
+	overwrite_add(text, &shown);
+	rows_add(&lines, muted, buf_str(&shown));
+	buf_release(&shown);
 	rows_close(&lines);
 	wrap_rows(&lines, &w, &rows);
 	most = rows.n < TOOLVIEW_ROWS ? rows.n : TOOLVIEW_ROWS;
@@ -247,7 +254,7 @@ static bool add_edit(const struct agent_event *ev,
 	struct rows rows = { 0 };
 	size_t n;
 
-	if (!toolview_diff(ev->call, NULL, look, &rows)) {
+	if (!toolview_diff(ev->call, ev->change, look, &rows)) {
 		rows_release(&rows);
 		return false;
 	}
@@ -262,6 +269,25 @@ static bool add_edit(const struct agent_event *ev,
 	return true;
 }
 
+/* What the user has answered, whole. */
+static bool add_answers(const struct toolview *v, const struct agent_event *ev,
+			const struct toolview_look *look, struct rows *out)
+{
+	struct wrap w = { .columns = look->columns,
+			  .first = { STR("    "), muted },
+			  .rest = { STR("    "), muted },
+			  .words = true };
+	struct rows lines = { 0 };
+
+	if (!v->tool || !(v->tool->flags & TOOL_INTERACTIVE))
+		return false;
+	rows_add(&lines, (struct style){ 0 }, ev->text);
+	rows_close(&lines);
+	wrap_rows(&lines, &w, out);
+	rows_release(&lines);
+	return true;
+}
+
 void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		   const struct toolview_look *look, int64_t now,
 		   struct rows *out)
@@ -273,46 +299,28 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		add_note(look, failed,
 			 (struct str){ ev->text.ptr, str_find(ev->text, '\n') },
 			 out);
-	else if (!add_edit(ev, look, out))
+	else if (!add_edit(ev, look, out) && !add_answers(v, ev, look, out) &&
+		 !todo_view_rows(ev->call, look->theme, look->columns, out))
 		add_end(v, ev, look, now, out);
 }
 
-/* The content with the first place of old_text replaced. */
-static bool apply_edit(struct str content, struct str old_text,
-		       struct str new_text, struct buf *out)
-{
-	size_t at = str_search(content, old_text);
-
-	if (!old_text.len || at == content.len)
-		return false;
-	buf_add(out, content.ptr, at);
-	buf_addstr(out, new_text);
-	buf_addstr(out, str_skip(content, at + old_text.len));
-	return !out->over;
-}
-
-bool toolview_diff(const struct part *call, const struct str *content,
+bool toolview_diff(const struct part *call, const struct tool_change *change,
 		   const struct toolview_look *look, struct rows *out)
 {
 	const struct tool *tool = tool_find(call->name);
 	struct diffview d = { look->theme, look->columns, false };
-	struct buf changed = BUF_INIT(4 * EDIT_MAX);
 	cJSON *args = read_args(call);
 	struct str old_text = { 0 };
 	struct str new_text = { 0 };
 	bool edits = read_edit(tool, args, &old_text, &new_text);
 
-	if (edits && content && content->len <= EDIT_MAX) {
-		d.numbers = !tool->old_arg ||
-			    apply_edit(*content, old_text, new_text, &changed);
-		if (d.numbers && tool->old_arg)
-			new_text = buf_str(&changed);
-		if (d.numbers)
-			old_text = *content;
+	if (edits && change && change->known) {
+		d.numbers = true;
+		old_text = buf_str(&change->before);
+		new_text = buf_str(&change->after);
 	}
 	if (edits)
 		diffview_render(&d, old_text, new_text, out);
-	buf_release(&changed);
 	cJSON_Delete(args);
 	return edits;
 }

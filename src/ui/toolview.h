@@ -44,11 +44,11 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 void toolview_line(const struct toolview *v, const struct toolview_look *look,
 		   struct rows *out);
 /*
- * Appends what a call changes in a file, by its arguments; false: it is no such
- * tool. content: what the file holds, whose lines are numbered then; NULL: it
- * is not known.
+ * Appends what a call changes in a file; false: it is no such tool. change:
+ * what it did there, whose lines are numbered then; NULL: it is not known, and
+ * the arguments tell.
  */
-bool toolview_diff(const struct part *call, const struct str *content,
+bool toolview_diff(const struct part *call, const struct tool_change *change,
 		   const struct toolview_look *look, struct rows *out);
 void toolview_release(struct toolview *v);
 

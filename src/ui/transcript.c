@@ -10,6 +10,8 @@
 #include "markup/diff_lines.h"
 #include "markup/diffview.h"
 #include "term/wrap.h"
+#include "ui/overwrite.h"
+#include "ui/todo_view.h"
 
 enum {
 	FIRST_WORDS = 60,  /* characters of thinking that stay */
@@ -239,6 +241,13 @@ static struct toolview *find_view(struct transcript *t, const struct part *call)
 	return NULL;
 }
 
+static void drop_view(struct transcript *t, struct toolview *v)
+{
+	toolview_release(v);
+	t->n_views--;
+	memmove(v, v + 1, (size_t)(t->views + t->n_views - v) * sizeof(*v));
+}
+
 static void release_newest(struct transcript *t)
 {
 	toolview_release(&t->newest);
@@ -246,6 +255,7 @@ static void release_newest(struct transcript *t)
 	free(t->newest_call.name);
 	free(t->newest_call.args);
 	t->newest_call = (struct part){ 0 };
+	tool_change_release(&t->newest_change);
 	buf_clear(&t->newest_output);
 	t->newest_cut = 0;
 }
@@ -305,12 +315,25 @@ static void on_result(struct transcript *t, const struct agent_event *ev,
 		v = on_call(t, ev->call, now);
 	begin_part(t, TRANSCRIPT_TOOL);
 	toolview_done(v, ev, &t->look, now, &t->done);
+	todo_view_follow(&t->todos, ev);
 	/* What came live is all of it; a result may be cut for the model. */
 	if (is_newest(t, ev->call) && !t->newest_output.len)
 		keep_output(t, ev->text);
-	toolview_release(v);
-	t->n_views--;
-	memmove(v, v + 1, (size_t)(t->views + t->n_views - v) * sizeof(*v));
+	if (is_newest(t, ev->call) && ev->change)
+		tool_change_set(&t->newest_change, buf_str(&ev->change->before),
+				buf_str(&ev->change->after));
+	drop_view(t, v);
+}
+
+/* A call that the user has changed stands in the place of the model's. */
+static void on_edited(struct transcript *t, const struct part *call,
+		      int64_t now)
+{
+	struct toolview *v = find_view(t, call);
+
+	if (v)
+		drop_view(t, v);
+	buf_adds(&on_call(t, call, now)->summary, " (changed by you)");
 }
 
 void transcript_event(struct transcript *t, const struct agent_event *ev,
@@ -327,7 +350,10 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 		on_restart(t, ev->text);
 		break;
 	case EVENT_TOOL_CALL:
-		on_call(t, ev->call, now);
+		if (ev->edited)
+			on_edited(t, ev->call, now);
+		else
+			on_call(t, ev->call, now);
 		break;
 	case EVENT_TOOL_OUTPUT:
 		on_output(t, ev);
@@ -338,12 +364,17 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 	case EVENT_TURN:
 		end_answer(t);
 		break;
-	case EVENT_WARNING:
-		add_note(t, "", ev->text);
-		break;
 	case EVENT_FLUSH:
 		break;
+	default: /* EVENT_COMPACT, EVENT_FILE, EVENT_WARNING */
+		add_note(t, "", ev->text);
 	}
+}
+
+void transcript_waited(struct transcript *t, int64_t ms)
+{
+	for (size_t i = 0; i < t->n_views; i++)
+		t->views[i].started += ms;
 }
 
 void transcript_end_turn(struct transcript *t, int64_t now)
@@ -355,6 +386,7 @@ void transcript_end_turn(struct transcript *t, int64_t now)
 		toolview_release(&t->views[i]);
 	}
 	t->n_views = 0;
+	todos_release(&t->todos);
 }
 
 /* The last rows of the thinking so far. */
@@ -389,6 +421,7 @@ void transcript_live(struct transcript *t, size_t max, int64_t now,
 	rows_append(&live, &tail, 0, tail.n);
 	for (size_t i = 0; i < t->n_views; i++)
 		toolview_live(&t->views[i], &t->look, now, &live);
+	todo_view_live(&t->todos, t->look.theme, t->look.columns, &live);
 	n = live.n < max ? live.n : max;
 	rows_append(out, &live, live.n - n, n);
 	rows_release(&tail);
@@ -421,12 +454,16 @@ static void add_arguments(const struct transcript *t, struct rows *out)
 static void add_output(const struct transcript *t, struct rows *out)
 {
 	struct diffview d = { t->look.theme, t->look.columns, false };
-	struct str text = buf_str(&t->newest_output);
+	struct buf shown = BUF_INIT(TRANSCRIPT_FULL);
+	struct str text;
 
+	overwrite_add(buf_str(&t->newest_output), &shown);
+	text = buf_str(&shown);
 	if (diff_lines_are_unified(text))
 		diffview_unified(&d, text, out);
 	else
 		add_text(t, "", (struct style){ 0 }, text, out);
+	buf_release(&shown);
 }
 
 bool transcript_newest(const struct transcript *t, struct rows *out)
@@ -436,7 +473,7 @@ bool transcript_newest(const struct transcript *t, struct rows *out)
 	if (!t->newest_call.id)
 		return false;
 	toolview_line(&t->newest, &t->look, out);
-	if (!toolview_diff(&t->newest_call, NULL, &t->look, out))
+	if (!toolview_diff(&t->newest_call, &t->newest_change, &t->look, out))
 		add_arguments(t, out);
 	add_output(t, out);
 	if (t->newest_cut) {
@@ -452,6 +489,7 @@ void transcript_release(struct transcript *t)
 	for (size_t i = 0; i < t->n_views; i++)
 		toolview_release(&t->views[i]);
 	free(t->views);
+	todos_release(&t->todos);
 	release_newest(t);
 	buf_release(&t->newest_output);
 	buf_release(&t->thinking);

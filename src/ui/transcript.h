@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "markup/markdown.h"
 #include "term/theme.h"
+#include "tool/todos.h"
 #include "ui/toolview.h"
 
 enum transcript_part {
@@ -28,13 +29,15 @@ struct transcript { /* transcript_init() */
 	struct buf thinking;    /* of this answer, its beginning */
 	size_t thought;         /* bytes of it */
 	struct toolview *views; /* calls that are not done */
+	struct todos todos;     /* as this turn set them, or none */
 	size_t n_views;
 	enum transcript_part last; /* what done ends in */
 	/* The newest call. */
 	struct toolview newest;   /* its line */
 	struct part newest_call;  /* id, name and args: copies */
 	struct buf newest_output; /* its beginning */
-	size_t newest_cut;        /* bytes that found no room */
+	struct tool_change newest_change;
+	size_t newest_cut; /* bytes that found no room */
 };
 
 enum {
@@ -50,6 +53,9 @@ void transcript_width(struct transcript *t, size_t columns);
 void transcript_user(struct transcript *t, struct str text);
 void transcript_event(struct transcript *t, const struct agent_event *ev,
 		      int64_t now);
+/* Calls that are not done have waited for the user so long, ms: it is no part
+ * of the time that they take. None runs while one is asked about. */
+void transcript_waited(struct transcript *t, int64_t ms);
 /* The turn is over, whether by its end, an error or the user: all is done. */
 void transcript_end_turn(struct transcript *t, int64_t now);
 /* Appends what is not done yet, at most the last max rows of it. */

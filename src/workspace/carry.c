@@ -262,7 +262,7 @@ static int run_script(struct tree_stream *s, bool gzip, struct error *err)
 		.script = c->script,
 		.args = { str_of(c->sandbox->workdir), str_of(s->trailer),
 			  str_of(gzip ? "1" : ""), str_of(s->rest), c->args[0],
-			  c->args[1], c->args[2] },
+			  c->args[1], c->args[2], c->args[3] },
 		.n_args = 4 + CARRY_ARGS,
 		.content = s->inline_content,
 		.source = s->first,

@@ -6,7 +6,7 @@
 #include "sandbox/helper.h"
 #include "workspace/pass.h"
 
-enum { CARRY_ARGS = 3, CARRY_SAID = 256 << 10 };
+enum { CARRY_ARGS = 4, CARRY_SAID = 256 << 10 };
 
 struct carry { /* all borrowed for the call */
 	struct sandbox *sandbox;

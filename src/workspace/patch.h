@@ -4,7 +4,7 @@
 #ifndef WORKSPACE_PATCH_H
 #define WORKSPACE_PATCH_H
 
-#include "workspace/fetch.h"
+#include "workspace/fetch/fetch.h"
 
 struct patch_output {
 	git_sink *sink;

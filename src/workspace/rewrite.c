@@ -111,6 +111,7 @@ static void close_rewrite(struct rewrite *k)
 	free(k->changes);
 	free(k->blobs);
 	buf_release(&k->paths);
+	bare_repo_release(&k->bare);
 	user_repo_release(&k->user);
 	free(k->objects);
 	free(k->dir);

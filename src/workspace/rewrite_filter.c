@@ -16,6 +16,7 @@ enum {
 	PATHS_MAX = 256 << 20,
 	HELD_MAX = 1 << 20, /* bytes of one change */
 	NAMES_MAX = 512 << 20,
+	SHA1_DIGITS = 40,
 	DIFF_MS = 3600000,
 	DIFF_DATA = 1 << 30, /* bytes: trees of the same trees are endless */
 };
@@ -33,6 +34,14 @@ const struct old_commit *rewrite_parent(const struct rewrite *k,
 	return NULL;
 }
 
+static bool is_included(const struct rewrite *k, const char *path)
+{
+	for (size_t i = 0; i < k->r->n_include; i++)
+		if (glob_match(k->globs[i], str_of(path)))
+			return true;
+	return false;
+}
+
 /* Why a path is never sent, whatever its bytes are; else NULL. */
 static const char *refuse_path(const struct rewrite *k, const char *path,
 			       unsigned mode, bool *asked)
@@ -43,8 +52,8 @@ static const char *refuse_path(const struct rewrite *k, const char *path,
 	*asked = false;
 	if (!why && select_is_own(k->w, path))
 		why = "is dcode's own";
-	for (size_t i = 0; !why && !*asked && i < k->r->n_include; i++)
-		*asked = glob_match(k->globs[i], str_of(path));
+	if (!why)
+		*asked = is_included(k, path);
 	if (!why && !*asked)
 		why = select_secret(path, 0, none);
 	return why;
@@ -82,6 +91,14 @@ static void add_blob(struct diff_run *d, struct str oid)
 		 oid.ptr);
 }
 
+static bool is_oid(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (!memchr("0123456789abcdef", s.ptr[i], 16))
+			return false;
+	return s.len == SHA1_DIGITS;
+}
+
 /* ":OLDMODE NEWMODE OLDOID NEWOID STATUS" and a path. */
 static int add_change(struct diff_run *d, const char *head, const char *path,
 		      struct error *err)
@@ -94,10 +111,13 @@ static int add_change(struct diff_run *d, const char *head, const char *path,
 	bool asked = false;
 
 	for (int i = 0; i < 5; i++)
-		if (!str_split(&rest, ' ', &part[i]))
+		if (!str_split(&rest, ' ', &part[i]) ||
+		    (i == 3 && !is_oid(part[i])))
 			return error_set(err, ERR_PROTOCOL,
 					 "git diff-tree: a broken record");
 	mode = plain_mode((unsigned)strtoul(part[1].ptr, NULL, 8));
+	if (mode)
+		bare_repo_add(&k->bare, str_of(path));
 	if (refuse_path(k, path, mode ? mode : NAME_FILE, &asked)) {
 		/* A file there before goes, say where a submodule comes. */
 		if (!mode || name_refuse(str_of(path), NAME_FILE))
@@ -153,7 +173,10 @@ static int64_t take_record(struct diff_run *d, char *text, size_t len,
 	end = memchr(path, '\0', len - (size_t)(path - text));
 	if (!end)
 		return 0;
-	if (!d->at || add_change(d, text, path, err) < 0)
+	if (!d->at)
+		return error_set(err, ERR_PROTOCOL,
+				 "git diff-tree: a change of no commit");
+	if (add_change(d, text, path, err) < 0)
 		return -1;
 	return end + 1 - text;
 }
@@ -201,7 +224,7 @@ static int read_changes(struct rewrite *k, struct error *err)
 	rc = git_run(&k->git, &r, k->stop, err);
 	while (d.next < k->n && k->commits[k->order[d.next]].absent)
 		d.next++;
-	if (rc == 0 && d.next < k->n)
+	if (rc == 0 && (d.next < k->n || d.held.len))
 		rc = error_set(err, ERR_PROTOCOL,
 			       "git diff-tree: fewer commits than asked for");
 	buf_release(&pairs);
@@ -324,11 +347,33 @@ static int check_blobs(struct rewrite *k, struct error *err)
 	return rc;
 }
 
+/* As in the tree: a bare repository is not sent, unless an include names the
+ * file or its directory. Its parts may have come by several commits. */
+static void leave_repositories(struct rewrite *k)
+{
+	for (size_t i = 0; k->bare.n && i < k->n_changes; i++) {
+		struct tree_change *c = &k->changes[i];
+		const char *path = k->paths.ptr + c->path;
+		int len = c->mode && !c->asked
+				  ? bare_repo_find(&k->bare, NULL, path)
+				  : 0;
+		char *top;
+
+		if (len <= 0)
+			continue;
+		top = xstrndup(path, (size_t)len - 1);
+		if (!is_included(k, top))
+			c->mode = 0;
+		free(top);
+	}
+}
+
 int rewrite_filter(struct rewrite *k, struct error *err)
 {
 	k->paths = BUF_INIT(PATHS_MAX);
 	if (read_changes(k, err) < 0)
 		return -1;
+	leave_repositories(k);
 	unite_blobs(k);
 	return check_blobs(k, err);
 }

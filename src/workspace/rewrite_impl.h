@@ -4,6 +4,7 @@
 #define WORKSPACE_REWRITE_IMPL_H
 
 #include "sandbox/glob_match.h"
+#include "tree/bare_repo.h"
 #include "workspace/rewrite.h"
 
 struct old_commit {
@@ -52,6 +53,7 @@ struct rewrite {
 	struct tree_change *changes;
 	size_t n_changes;
 	struct buf paths;       /* each with NUL */
+	struct bare_repos bare; /* of every path that a commit brings */
 	struct old_blob *blobs; /* sorted by oid once they are checked */
 	size_t n_blobs;
 };

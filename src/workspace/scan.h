@@ -15,13 +15,14 @@ enum scan_kind { /* the records of scripts/sandbox/workspace_scan.sh */
 		 SCAN_SPECIAL = 's',    /* a pipe, a device, a socket */
 		 SCAN_REPOSITORY = 'r', /* another repository in the tree */
 		 SCAN_NAME = 'x',       /* a name that no listing can hold */
-		 SCAN_IGNORED = 'i',    /* n new files that git ignores */
+		 SCAN_IGNORED = 'i',    /* n new files that git ignores: in all,
+					   or,    with a path, there */
 };
 
 struct scan_record {
 	char kind; /* enum scan_kind */
 	int64_t n;
-	char *path; /* owned by the scan; "" for SCAN_IGNORED */
+	char *path; /* owned by the scan */
 };
 
 struct scan_request { /* all borrowed */

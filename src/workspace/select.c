@@ -42,15 +42,19 @@ struct tree_walk {
 	int bare;    /* ... and bare_repo_find() of it */
 };
 
+static void add_one(struct select_left **list, size_t *n, const char *path,
+		    const char *why, bool asked)
+{
+	*list = xrealloc(*list, *n + 1, sizeof(**list));
+	(*list)[(*n)++] = (struct select_left){ .path = xstrdup(path),
+						.why = why,
+						.asked = asked };
+}
+
 static void add_left(struct tree_walk *k, const char *path, const char *why,
 		     bool asked)
 {
-	struct selection *s = k->s;
-
-	s->left = xrealloc(s->left, s->n_left + 1, sizeof(*s->left));
-	s->left[s->n_left++] = (struct select_left){ .path = xstrdup(path),
-						     .why = why,
-						     .asked = asked };
+	add_one(&k->s->left, &k->s->n_left, path, why, asked);
 }
 
 static bool is_included(struct tree_walk *k, const char *path)
@@ -59,6 +63,26 @@ static bool is_included(struct tree_walk *k, const char *path)
 		if (glob_match(k->globs[i], str_of(path)))
 			return true;
 	return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Whether an include sends what stays here unasked; noted where it does. */
+static bool is_asked(struct tree_walk *k, const char *path, const char *why)
+{
+	const struct select_request *r = k->r;
+	struct selection *s = k->s;
+	bool allowed = r->n_allowed && bsearch(&path, r->allowed, r->n_allowed,
+					       sizeof(*r->allowed), by_name);
+
+	if (!allowed && !is_included(k, path))
+		return false;
+	if (!s->n_asked || strcmp(s->asked[s->n_asked - 1].path, path) != 0)
+		add_one(&s->asked, &s->n_asked, path, why, true);
+	return true;
 }
 
 static int add_file(struct tree_walk *k, const char *path,
@@ -85,6 +109,8 @@ static int add_file(struct tree_walk *k, const char *path,
 	return 0;
 }
 
+static const char is_bare[] = "is a bare repository";
+
 /* A bare repository below the root is named once, and not sent. Files of one
  * directory come together. */
 static bool leave_repository(struct tree_walk *k, const char *path)
@@ -103,9 +129,9 @@ static bool leave_repository(struct tree_walk *k, const char *path)
 	if (k->bare <= 0 || is_included(k, path))
 		return false;
 	top = xstrndup(path, (size_t)k->bare - 1);
-	leave = !is_included(k, top);
+	leave = !is_asked(k, top, is_bare);
 	if (leave && (!s->n_left || strcmp(s->left[s->n_left - 1].path, top)))
-		add_left(k, top, "is a bare repository", true);
+		add_left(k, top, is_bare, true);
 	free(top);
 	return leave;
 }
@@ -138,7 +164,7 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 	}
 	l = (struct select_look){ k->w->cache, dir, path, &st, k->head };
 	why = anyway ? NULL : select_find_secret(&l, &keyless);
-	if (why && !is_included(k, path)) {
+	if (why && !is_asked(k, path, why)) {
 		add_left(k, path, why, true);
 		return 0;
 	}
@@ -156,11 +182,6 @@ struct walk_part {
 	char **dropped; /* owned, sorted: what .dcodeignore names */
 	size_t n_dropped;
 };
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 static int on_dropped(void *arg, const char *record, struct error *err)
 {
@@ -457,7 +478,10 @@ void select_release(struct selection *s)
 		free(s->files[i].path);
 	for (size_t i = 0; i < s->n_left; i++)
 		free(s->left[i].path);
+	for (size_t i = 0; i < s->n_asked; i++)
+		free(s->asked[i].path);
 	free(s->files);
 	free(s->left);
+	free(s->asked);
 	*s = (struct selection){ 0 };
 }

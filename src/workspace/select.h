@@ -27,6 +27,10 @@ struct selection {              /* start from { 0 } */
 	int64_t bytes;
 	struct select_left *left;
 	size_t n_left;
+	/* What only an include sends: files, and bare repositories by their
+	 * directory. By path. */
+	struct select_left *asked;
+	size_t n_asked;
 	size_t sparse;     /* tracked, and left out by a sparse checkout */
 	size_t submodules; /* whose files go in as plain files */
 	bool is_repository;
@@ -38,6 +42,9 @@ struct select_request {             /* all borrowed */
 	const char *const *include; /* patterns of --include, as glob has them;
 				       without "/" of the name alone */
 	size_t n_include;
+	/* Paths of "asked" above that an earlier include has sent; sorted. */
+	const char *const *allowed;
+	size_t n_allowed;
 	/* Paths that are looked at though they may be ignored. */
 	const char *const *extra;
 	size_t n_extra;

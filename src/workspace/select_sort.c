@@ -17,11 +17,26 @@ static int left_by_path(const void *a, const void *b)
 		      ((const struct select_left *)b)->path);
 }
 
+/* Each path once. */
+static size_t sort_left(struct select_left *list, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(list, n, sizeof(*list), left_by_path);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && !strcmp(list[kept - 1].path, list[i].path))
+			free(list[i].path);
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
 /* Unmerged paths are in the index three times. */
 void select_sort(struct selection *s)
 {
 	size_t kept = 0;
-	size_t left = 0;
 
 	if (s->n)
 		qsort(s->files, s->n, sizeof(*s->files), by_path);
@@ -35,13 +50,6 @@ void select_sort(struct selection *s)
 	s->bytes = 0;
 	for (size_t i = 0; i < s->n; i++)
 		s->bytes += s->files[i].size;
-	if (s->n_left)
-		qsort(s->left, s->n_left, sizeof(*s->left), left_by_path);
-	for (size_t i = 0; i < s->n_left; i++) {
-		if (left && !strcmp(s->left[left - 1].path, s->left[i].path))
-			free(s->left[i].path);
-		else
-			s->left[left++] = s->left[i];
-	}
-	s->n_left = left;
+	s->n_left = sort_left(s->left, s->n_left);
+	s->n_asked = sort_left(s->asked, s->n_asked);
 }

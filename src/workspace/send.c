@@ -11,12 +11,17 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "workspace/carry.h"
+#include "workspace/commit.h"
+#include "workspace/included.h"
 
 enum {
 	LINE = 6 + 1 + 64 + 1 + 1, /* of a listing, but for its path */
 	EXCLUDE_MAX = 4 << 20,
 	MESSAGE_MAX = 4096,
 	CLEANUP_MS = 10000,
+	/* What git commits in a moment is not worth a command of its own. */
+	QUICK_BYTES = 8 << 20,
+	QUICK_FILES = 1000,
 };
 
 struct sending {
@@ -83,9 +88,11 @@ static void write_message(const struct workspace *w, const struct selection *s,
 		buf_addf(out, ", branch %.200s", w->branch);
 	if (w->head[0])
 		buf_addf(out, " at %.12s", w->head);
-	buf_addf(out, ", as it was when dcode sent it\n\n%zu files.\n", s->n);
+	buf_addf(out, ", as it was when dcode sent it\n\n%zu file%s.\n", s->n,
+		 s->n == 1 ? "" : "s");
 	if (s->n_left)
-		buf_addf(out, "%zu were not sent.\n", s->n_left);
+		buf_addf(out, "%zu %s not sent.\n", s->n_left,
+			 s->n_left == 1 ? "was" : "were");
 	add_reasons(s, out);
 }
 
@@ -182,6 +189,7 @@ static int check_status(const struct carried *out, struct send_result *result,
 			     !strcmp(out->status, "ok history");
 	result->git_failed = !strcmp(out->status, "ok failed");
 	result->no_git = !strcmp(out->status, "ok nogit");
+	result->deferred = !strcmp(out->status, "ok later");
 	result->has_history = !strcmp(out->status, "ok history");
 	result->changed = out->changed;
 	if (str_starts(str_of(out->status), "ok "))
@@ -209,6 +217,13 @@ static int make_history(struct workspace *w, const struct selection *s,
 	return stop_check(stop, err);
 }
 
+static bool is_quick(const struct sending *sending)
+{
+	return !sending->r->may_defer ||
+	       (sending->s->bytes + sending->history->size < QUICK_BYTES &&
+		sending->s->n < QUICK_FILES);
+}
+
 static int send_files(struct workspace *w, struct sending *sending,
 		      struct carried *out, const struct stop *stop,
 		      struct error *err)
@@ -232,14 +247,19 @@ static int send_files(struct workspace *w, struct sending *sending,
 			   .script = HELPER_SEND };
 	char *commits =
 		xasprintf("%s:%" PRId64, history->head, history->names_size);
+	struct commit_terms terms = { .branch = branch_name(w),
+				      .commits = history->size ? commits : "" };
 	int rc;
 
 	write_message(w, s, &message);
-	info.message = message.ptr;
-	c.args[0] = str_of(branch_name(w));
-	c.args[1] = buf_str(&message);
-	c.args[2] = str_of(history->size ? commits : "");
+	info.message = terms.message = message.ptr;
+	c.args[0] = str_of(terms.branch);
+	c.args[1] = str_of(terms.message);
+	c.args[2] = str_of(terms.commits);
+	c.args[3] = is_quick(sending) ? STR("") : STR("1");
 	rc = carry_run(&c, out, stop, err);
+	if (rc == 0 && !strcmp(out->status, "ok later"))
+		rc = commit_note(w, &terms, err);
 	buf_release(&message);
 	free(commits);
 	free(ref);
@@ -274,6 +294,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	struct sending sending = { r, s, &result->history };
 	struct carried out = { .said = BUF_INIT(1) };
 	struct buf earlier = BUF_INIT(EXCLUDE_MAX);
+	struct included included = { 0 };
 	struct user_repo u;
 	int rc = user_repo_open(&u, w->root, &w->git, stop, err);
 
@@ -292,10 +313,13 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	if (rc == 0)
 		rc = keep_exclude(w, &u, r->home, buf_str(&earlier), stop, err);
 	if (rc == 0)
+		rc = included_add(&included, w, s, err);
+	if (rc == 0)
 		rc = workspace_write_listing(w, &out.read, out.oid, err);
 	if (rc == 0)
 		rc = workspace_set_base(w, out.oid, stop, err);
 	drop_sending(w);
+	included_release(&included);
 	buf_release(&earlier);
 	carried_release(&out);
 	user_repo_release(&u);

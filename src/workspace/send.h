@@ -13,6 +13,8 @@ struct send_request { /* all borrowed */
 	const char *const *include; /* as in selecting the files */
 	size_t n_include;
 	const struct mask *mask; /* for the words of commits; or NULL */
+	/* What takes git long is left to commit_begin(). */
+	bool may_defer;
 	/* After each file, of all of them. NULL: nobody watches. */
 	void (*progress)(void *arg, size_t files, int64_t bytes);
 	void *arg;
@@ -23,6 +25,7 @@ struct send_result {
 	bool git_failed;          /* it has a git that could not */
 	size_t changed;           /* files that changed while they were read */
 	bool no_git;              /* it has no git */
+	bool deferred;            /* its git has not been asked yet */
 	bool has_history;         /* its repository has these commits: */
 	struct rewritten history; /* released; commits 0: there are none */
 	struct error unwritten;   /* why no history was sent: code 0, it was */
@@ -53,13 +56,16 @@ struct sync_result {  /* start from { 0 }; release it */
 	size_t n_kept;
 	char **held; /* not sent unasked, as select.h says; owned */
 	size_t n_held;
+	char **asked; /* of those taken: there because an include asked; owned
+		       */
+	size_t n_asked;
 	int64_t bytes; /* of files that went there */
 };
 /*
  * What changed in the tree since the base, into the sandbox: a file that is
- * there as the base has it is replaced, one that the agent changed stays. One
- * command, or one upload and one command. The base then has what was taken
- * over.
+ * there as the base has it is replaced, one that the agent changed stays. What
+ * an include has sent before goes without it. One command, or one upload and
+ * one command. The base then has what was taken over.
  */
 int workspace_sync(struct workspace *w, const struct sync_request *r,
 		   struct sync_result *result, const struct stop *stop,

@@ -2,12 +2,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "sandbox/transfer.h"
 #include "workspace/carry.h"
+#include "workspace/included.h"
 #include "workspace/pass.h"
 #include "workspace/send.h"
 
@@ -30,6 +32,7 @@ struct syncing {
 	const struct sync_request *r;
 	struct sync_result *result;
 	struct listing base;
+	struct included included;
 	struct listing now;            /* as found when looking for changes */
 	const struct selection *found; /* while they are looked for */
 	struct local_change *changes;
@@ -40,6 +43,7 @@ struct syncing {
 	size_t n_gone;
 	size_t size; /* of the trailer, at most */
 	char local_ref[128];
+	char from[GIT_OID]; /* the base that changes are told against */
 	struct carried out;
 };
 
@@ -96,6 +100,8 @@ static int select_all(struct syncing *s, struct selection *sel,
 		extra[i] = s->base.entries[i].path;
 	q.extra = extra;
 	q.n_extra = s->base.n;
+	q.allowed = (const char *const *)s->included.paths;
+	q.n_allowed = s->included.n;
 	q.guard_extra = true; /* the agent's .env may hold real keys by now */
 	rc = select_files(sel, s->w, &q, stop, err);
 	free(extra);
@@ -148,6 +154,8 @@ static int find_changes(struct syncing *s, const struct stop *stop,
 	}
 	if (rc == 0)
 		choose_files(s, &sel);
+	if (rc == 0)
+		rc = included_add(&s->included, s->w, &sel, err);
 	pass_close(p);
 	select_release(&sel);
 	return rc;
@@ -184,7 +192,7 @@ static int carry_changes(struct syncing *s, const struct stop *stop,
 			 struct error *err)
 {
 	struct odb_commit_info info = { .ref = s->local_ref,
-					.parent = s->w->base,
+					.parent = s->from,
 					.message = "local changes" };
 	struct carry c = { .sandbox = s->r->sandbox,
 			   .workspace = s->w,
@@ -264,6 +272,9 @@ static void read_answer(struct syncing *s)
 	}
 	if (r->n_taken)
 		qsort(r->taken, r->n_taken, sizeof(*r->taken), by_name);
+	for (size_t i = 0; i < r->n_taken; i++)
+		if (included_has(&s->included, r->taken[i]))
+			add_path(&r->asked, &r->n_asked, str_of(r->taken[i]));
 }
 
 static bool is_taken(const struct syncing *s, const char *path)
@@ -303,7 +314,7 @@ static int advance(struct syncing *s, const char *ref, const char *parent,
 
 	if (odb_commit_begin(&t.to, &s->w->git, &info, stop, err) < 0)
 		return -1;
-	if (odb_tree_diff(&s->w->git, s->w->base, s->out.oid,
+	if (odb_tree_diff(&s->w->git, s->from, s->out.oid,
 			  &(struct odb_sink){ take_one, &t }, stop, err) < 0) {
 		odb_commit_abort(t.to);
 		return -1;
@@ -311,7 +322,7 @@ static int advance(struct syncing *s, const char *ref, const char *parent,
 	return odb_commit_end(t.to, oid, err);
 }
 
-static void take_listing(struct syncing *s)
+static void take_listing(struct syncing *s, struct listing *base)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct local_change *c = &s->changes[i];
@@ -321,31 +332,49 @@ static void take_listing(struct syncing *s)
 		if (!is_taken(s, c->path))
 			continue;
 		if (e)
-			listing_add(&s->base, e->mode, e->hash,
-				    str_of(c->path));
+			listing_add(base, e->mode, e->hash, str_of(c->path));
 		else
-			listing_drop(&s->base, c->path);
+			listing_drop(base, c->path);
 	}
+}
+
+/* On top of what the base is by now: an apply may have moved it meanwhile. */
+static int move_base(struct syncing *s, const struct stop *stop,
+		     struct error *err)
+{
+	struct listing base = { 0 };
+	char theirs[GIT_OID];
+	char oid[GIT_OID];
+	struct error none = { 0 };
+	int rc = workspace_read_listing(s->w, &base, stop, err);
+
+	if (rc == 0 &&
+	    odb_ref_get(&s->w->git, s->w->theirs_ref, theirs, stop, &none) == 0)
+		rc = advance(s, s->w->theirs_ref, theirs, theirs, stop, err);
+	if (rc == 0)
+		rc = advance(s, s->w->base_ref, s->w->base, oid, stop, err);
+	if (rc == 0) {
+		memcpy(s->w->base, oid, sizeof(oid));
+		take_listing(s, &base);
+		rc = workspace_write_listing(s->w, &base, oid, err);
+	}
+	listing_release(&base);
+	return rc;
 }
 
 static int take_over(struct syncing *s, const struct stop *stop,
 		     struct error *err)
 {
-	char theirs[GIT_OID];
-	char base[GIT_OID];
-	struct error none = { 0 };
-	int rc = 0;
+	int lock;
+	int rc;
 
 	read_answer(s);
-	if (odb_ref_get(&s->w->git, s->w->theirs_ref, theirs, stop, &none) == 0)
-		rc = advance(s, s->w->theirs_ref, theirs, theirs, stop, err);
-	if (rc == 0)
-		rc = advance(s, s->w->base_ref, s->w->base, base, stop, err);
-	if (rc == 0)
-		memcpy(s->w->base, base, sizeof(base));
-	take_listing(s);
-	return rc == 0 ? workspace_write_listing(s->w, &s->base, base, err)
-		       : -1;
+	lock = workspace_lock_base(s->w, stop, err);
+	if (lock < 0)
+		return -1;
+	rc = move_base(s, stop, err);
+	close(lock);
+	return rc;
 }
 
 static int exchange(struct syncing *s, const struct stop *stop,
@@ -384,14 +413,18 @@ int workspace_sync(struct workspace *w, const struct sync_request *r,
 	if (strlen(ref) < sizeof(s.local_ref))
 		memcpy(s.local_ref, ref, strlen(ref) + 1);
 	free(ref);
+	memcpy(s.from, w->base, sizeof(s.from));
 	if (rc == 0 && (!w->base[0] || !s.local_ref[0]))
 		rc = error_set(err, ERR_NOT_FOUND,
 			       "nothing was sent to this sandbox");
+	if (rc == 0)
+		rc = included_read(&s.included, w, err);
 	if (rc == 0)
 		rc = find_changes(&s, stop, err);
 	if (rc == 0 && s.n)
 		rc = exchange(&s, stop, err);
 	carried_release(&s.out);
+	included_release(&s.included);
 	listing_release(&s.base);
 	listing_release(&s.now);
 	free(s.changes);
@@ -400,16 +433,18 @@ int workspace_sync(struct workspace *w, const struct sync_request *r,
 	return rc;
 }
 
+static void release_names(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
 void sync_result_release(struct sync_result *result)
 {
-	for (size_t i = 0; i < result->n_taken; i++)
-		free(result->taken[i]);
-	for (size_t i = 0; i < result->n_kept; i++)
-		free(result->kept[i]);
-	free(result->taken);
-	for (size_t i = 0; i < result->n_held; i++)
-		free(result->held[i]);
-	free(result->kept);
-	free(result->held);
+	release_names(result->taken, result->n_taken);
+	release_names(result->kept, result->n_kept);
+	release_names(result->held, result->n_held);
+	release_names(result->asked, result->n_asked);
 	*result = (struct sync_result){ 0 };
 }

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "workspace/relist.h"
 
-enum { KEY_DIGITS = 16 };
+enum { KEY_DIGITS = 16, LOCK_MS = 10000 };
 
 #define OF_COMMIT "commit " /* begins the first line of a listing */
 
@@ -188,6 +188,21 @@ void workspace_close(struct workspace *w)
 	free(w->theirs_ref);
 	free(w->branch);
 	*w = (struct workspace){ 0 };
+}
+
+int workspace_lock_base(struct workspace *w, const struct stop *stop,
+			struct error *err)
+{
+	char *file = path_join(w->directory, "base.lock");
+	struct stop wait = stop_within(stop, LOCK_MS);
+	int fd = path_lock(file, &wait, err);
+
+	free(file);
+	if (fd < 0 ||
+	    odb_ref_get(&w->git, w->base_ref, w->base, stop, err) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 int workspace_set_base(struct workspace *w, const char *commit,

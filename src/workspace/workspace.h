@@ -14,12 +14,18 @@
  *   git/           a bare repository of dcode's own, for git_run() and odb_...
  *   LABEL.listing  "commit OID", and what both sides share as a listing
  *   LABEL.seen     what was refused and left when it was last asked
+ *   LABEL.uncommitted  the sandbox has no commit of it yet (commit.h)
+ *   LABEL.included what went only because an include names it (included.h)
+ *   LABEL.uploaded what the user put there himself (uploaded.h)
  *   LABEL.unsent   what was not sent, where that is too much for a screen
  *   files.stat     hashes of its files (tree/stat_cache.h)
  *   LABEL.bound    that sandbox has the tree itself: nothing was sent
+ *   base.lock      held while a base moves
+ *   swept          its time: when old records were last looked for
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
- * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox. LABEL
- * is the sandbox's in the ledger ("dcode-abcd2345").
+ * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox,
+ * refs/dcode/LABEL/branch one whose work stands on a branch of the user's.
+ * LABEL is the sandbox's in the ledger ("dcode-abcd2345").
  */
 struct workspace {
 	char *root;         /* owned: the real path of the tree's root; "": it
@@ -37,6 +43,9 @@ struct workspace {
 	char head[GIT_OID]; /* his HEAD then, or "" */
 	struct stat_cache *cache; /* owned: of the tree's files */
 };
+
+/* The label of a workspace without a sandbox: the tree here. */
+#define WORKSPACE_NO_SANDBOX "here"
 
 /* state is the directory of dcode's state; root any path of the tree's root.
  * Makes what is missing. ERR_CONFIG when there is no git. On -1 w is empty. */
@@ -58,6 +67,14 @@ int workspace_open_label(struct workspace *w, const char *state,
 			 const char *avoid, const char *label,
 			 const struct stop *stop, struct error *err);
 void workspace_close(struct workspace *w); /* a zeroed one is fine */
+/*
+ * Around each move of the base, so that two dcodes do not undo each other's:
+ * locks the base of every label here, and reads w->base again. Held for as long
+ * as it takes to write; nothing else is locked meanwhile. A descriptor, to be
+ * closed, or -1: ERR_TIMEOUT after ten seconds.
+ */
+int workspace_lock_base(struct workspace *w, const struct stop *stop,
+			struct error *err);
 /* Makes commit the base: what both sides share from now on. */
 int workspace_set_base(struct workspace *w, const char *commit,
 		       const struct stop *stop, struct error *err);

@@ -175,4 +175,5 @@ def main():
     return 1 if bench.over or not bench.shown else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

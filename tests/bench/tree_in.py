@@ -161,7 +161,7 @@ class Bench:
                 if self.args.verbose:
                     for r in self.cloud.requests:
                         print(f"{r['began'] - began:8.3f} "
-                              f"{r['seconds']:8.3f} {r['line'][:90]}")
+                              f"{r.get('seconds', 0):8.3f} {r['line'][:90]}")
             finally:
                 p.terminate()
                 p.communicate()

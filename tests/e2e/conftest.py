@@ -26,7 +26,18 @@ def pytest_configure(config):
         "markers", "long: minutes, or of little news: in `make soak` only")
 
 
+# Files with tests of ten seconds and more. They begin first: one that begins
+# last has the others wait for it.
+LONGEST = ("test_provider_test", "test_lifecycle_kill", "test_torture",
+           "test_copy", "test_cut_connections", "test_lifecycle_engine",
+           "test_lifecycle_signals", "test_lifecycle_exec", "test_install",
+           "test_chat_kill", "test_apply_kill", "test_base_commit",
+           "test_trust_b11", "test_trust_b13", "test_providers",
+           "test_trust_c6")
+
+
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
     if os.environ.get("DCODE_TEST_LONG"):
         return
     left = [i for i in items if i.get_closest_marker("long")]

@@ -1,10 +1,36 @@
 """screens.py - dcode in a tmux of its own: keys in, the screen out."""
 # SPDX-License-Identifier: MIT
+import atexit
+import os
 import shlex
+import signal
 import subprocess
 import time
 
 DEADLINE = 30
+LINGER = 5
+_closed = []  # programs whose terminal has gone: (since when, pid)
+
+
+def _end_lingering(least=LINGER):
+    """Under ASan a program whose terminal went away as it looked for leaks may
+    spin without end, and take a processor from all tests that follow."""
+    now = time.monotonic()
+    for entry in [e for e in _closed if now - e[0] >= least]:
+        _closed.remove(entry)
+        try:
+            with open(f"/proc/{entry[1]}/comm", encoding="utf-8") as comm:
+                if comm.read().strip() == "dcode":
+                    os.kill(entry[1], signal.SIGKILL)
+        except OSError:
+            pass  # it has ended
+
+
+@atexit.register
+def _at_exit():
+    if _closed:
+        time.sleep(LINGER)
+        _end_lingering(0)
 
 
 class Screen:
@@ -15,8 +41,10 @@ class Screen:
         self.status_file = place / "status"
         env = {**env, "TMUX_TMPDIR": str(place), "SHELL": "/bin/sh"}
         env.pop("TERM")
-        line = " ".join(map(shlex.quote, map(str, command)))
-        line += f"; echo $? > {shlex.quote(str(self.status_file))}; sleep 600"
+        # A Ctrl+C behind the end of dcode does not end the shell around it.
+        line = "trap : INT; " + " ".join(map(shlex.quote, map(str, command)))
+        line += f"; echo $? > {shlex.quote(str(self.status_file))}; "
+        line += "while :; do sleep 600; done"
         self.env = env
         (place / "tmux.conf").write_text(
             "set -g status off\nset -g escape-time 10\n"
@@ -74,6 +102,12 @@ class Screen:
         return int(self.status_file.read_text())
 
     def close(self):
+        if not self.status_file.exists():
+            try:
+                _closed.append((time.monotonic(), self.pid()))
+            except (subprocess.SubprocessError, IndexError):
+                pass  # it has ended
+        _end_lingering()
         subprocess.run(["tmux", "-S", str(self.socket), "kill-server"],
                        env=self.env, capture_output=True, timeout=DEADLINE)
 

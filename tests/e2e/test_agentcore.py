@@ -235,7 +235,7 @@ def test_a_404_of_a_proxy(aws, model, task):
 def test_long_commands(aws, model, task, no_tasks):
     """One that is silent is waited for by the task calls, where these are."""
     cloud = aws(no_tasks=no_tasks)
-    server = model([execute("echo x >>ran; sleep 10; cat ran; exit 4"), DONE])
+    server = model([execute("echo x >>ran; sleep 7; cat ran; exit 4"), DONE])
     r = task(timeout=60)
     assert r.status == 0, r.err
     assert "exit code 4" in results(server)[0]

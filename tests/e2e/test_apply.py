@@ -422,6 +422,10 @@ def test_a_patch_that_does_not_fit_or_leaves_the_tree_is_refused(
                          "@@ -0,0 +1 @@\n+x\n")
         assert run("apply", "--patch", patch).status == 1
     assert run("apply", "--patch", tmp_path / "none").status == 1
+    patch.write_text("no patch\n")
+    none = run("apply", "--patch", patch)
+    assert none.status == 2 and "there is no patch in" in none.err
+    assert "--allow-empty" not in none.err
     assert tree(room.root) == before
 
 

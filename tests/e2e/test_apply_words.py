@@ -1,5 +1,6 @@
 """test_apply_words.py - what apply says, refuses and leaves to the user."""
 # SPDX-License-Identifier: MIT
+import os
 import re
 
 import pytest
@@ -56,6 +57,78 @@ def test_undo_names_an_index_that_changed_since(run, room, tmp_path):
     assert (room.root / "a").read_text() == "a\n"
 
 
+def staged(room):
+    return git(room.root, "diff", "--cached", "--name-status").splitlines()
+
+
+def change_some(there):
+    edit(there)
+    (there / "b").unlink()
+    (there / "new").write_text("new\n")
+    (there / "again").write_text("once\n")
+
+
+def test_undo_takes_the_index_back_that_git_only_refreshed(
+        run, room, tmp_path):
+    room.send(tmp_path, change_some)
+    index = room.index()
+    assert run("apply", "--index").status == 0
+    applied = room.index()
+    os.utime(room.root / "a", (1, 1))
+    git(room.root, "status")
+    assert room.index() != applied
+    undone = run("apply", "--undo")
+    assert undone.status == 0, undone.err
+    assert room.index() == index
+
+
+def test_a_forced_undo_unstages_only_what_apply_staged(run, room, tmp_path):
+    room.send(tmp_path, change_some)
+    assert run("apply", "--index").status == 0
+    assert staged(room) == ["M\ta", "A\tagain", "D\tb", "A\tnew"]
+    room.write(mine="mine\n", again="twice\n")
+    git(room.root, "add", "mine", "again")
+    undone = run("apply", "--undo", "--force")
+    assert undone.status == 0, undone.err
+    assert staged(room) == ["A\tagain", "A\tmine"]
+    assert git(room.root, "show", ":again") == "twice\n"
+    assert (room.root / "mine").read_text() == "mine\n"
+    assert (room.root / "b").read_text() == "b\n"
+
+
+def test_a_forced_undo_unstages_what_an_undo_before_it_left(
+        run, room, tmp_path):
+    room.send(tmp_path, change_some)
+    assert run("apply", "--index").status == 0
+    room.write(mine="mine\n")
+    git(room.root, "add", "mine")
+    assert run("apply", "--undo").status == 1
+    left = run("apply", "--undo")
+    assert left.status == 1 and "--undo --force" in left.err
+    assert "Took back" not in left.err
+    assert staged(room) == ["M\ta", "A\tagain", "D\tb", "A\tmine", "A\tnew"]
+    undone = run("apply", "--undo", "--force")
+    assert undone.status == 0, undone.err
+    assert "Took back what was staged" in undone.err
+    assert git(room.root, "status", "--porcelain") == "A  mine\n"
+    assert "no apply to take back" in run("apply", "--undo", "--force").err
+
+
+def test_an_index_that_an_undo_took_back_is_left_by_the_next_one(
+        run, room, tmp_path):
+    room.send(tmp_path, change_some)
+    assert run("apply", "--index").status == 0
+    room.write(a="mine\n")
+    assert run("apply", "--undo").status == 1
+    assert staged(room) == []
+    room.write(mine="mine\n", a="the sandbox's\n")
+    git(room.root, "add", "mine")
+    undone = run("apply", "--undo")
+    assert undone.status == 0, undone.err
+    assert (room.root / "a").read_text() == "a\n"
+    assert staged(room) == ["A\tmine"]
+
+
 def test_index_leaves_what_the_user_is_merging(run, room, tmp_path):
     ten = "".join(f"line {i}\n" for i in range(10))
     room.write(b=ten)
@@ -109,29 +182,3 @@ def test_apply_names_files_that_make_programs_run(run, room, tmp_path):
     assert done.status == 0, done.err
     assert "Look at .github/workflows/ci.yml: it " in done.err
     assert "Look at a" not in done.err
-
-
-def test_a_link_of_the_users_in_place_of_a_directory_is_a_conflict(
-        run, room, tmp_path):
-    room.write(d__f="f\n")
-    room.commit()
-
-    def change(there):
-        (there / "d/f").write_text("the sandbox's\n")
-        (there / "E").write_text("E\n")
-    room.send(tmp_path, change)
-    outside = tmp_path / "outside"
-    (room.root / "d").rename(outside)
-    (room.root / "d").symlink_to(outside)
-    for args in [], ["--conflicts"], ["--partial"]:
-        done = run("apply", *args)
-        assert done.status == 1 and "leaves the tree" not in done.err
-        assert "  d  (file/directory)\n" in done.err, done.err
-        assert "Move one away" in done.err
-        assert (outside / "f").read_text() == "f\n"
-        assert (room.root / "d").is_symlink()
-        assert not (room.root / "E").exists()
-    (room.root / "d").unlink()
-    outside.rename(room.root / "d")
-    assert run("apply").status == 0
-    assert (room.root / "d/f").read_text() == "the sandbox's\n"

@@ -54,7 +54,10 @@ def test_apply_itself_brings_no_repository(run, room, tmp_path, args):
     room.send(tmp_path, embed)  # as kept by an earlier dcode
     done = run("apply", *args)
     assert done.status != 0 and REASON in done.err
+    assert "Refused: emb/HEAD " in done.err
     assert not (room.root / "emb").exists()
+    shown = run("diff")
+    assert "Refused: emb/HEAD " in shown.err and "emb" not in shown.out
     assert plain_git(room.root, "branch", "--list", "b") == ""
 
 

@@ -15,7 +15,7 @@ from test_workspace import git
 
 # make soak: 200. The seed of a failure is in its message.
 KILLS = int(os.environ.get("DCODE_CHAT_KILLS") or
-            (200 if os.environ.get("DCODE_TEST_LONG") else 8))
+            (200 if os.environ.get("DCODE_TEST_LONG") else 6))
 SEED = int(os.environ.get("DCODE_CHAT_KILL_SEED") or
            random.randrange(1 << 30))
 LINES = 3000

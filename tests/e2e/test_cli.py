@@ -124,6 +124,31 @@ def test_a_message_follows_the_piped_text(model, run):
     assert r.status == 2 and "--message" in r.err
 
 
+def test_the_effort_is_asked_for_or_refused(model, run):
+    m = model(HELLO)
+    r = run("-n", "x", "-M", "anthropic:claude-opus-5-5", "--effort", "xhigh")
+    assert r.status == 0, r.err
+    assert m.requests[0]["body"]["output_config"] == {"effort": "xhigh"}
+    r = run("-n", "x", "-M", "anthropic:claude-opus-5-5", "--effort", "none")
+    assert r.status != 0 and "it takes low, medium, high, xhigh or max" in r.err
+    r = run("-n", "x", "-M", "anthropic:m", "--effort", "much")
+    assert r.status == 2 and "--effort must be none, minimal" in r.err
+    assert len(m.requests) == 1
+
+
+def test_the_setting_is_for_models_that_take_it(model, run, config):
+    m = model(HELLO)
+    config('[models]\neffort = "high"\n')
+    for name in ("claude-opus-5-5", "claude-haiku-4-5", "gpt-4.1"):
+        vendor = "openai" if "gpt" in name else "anthropic"
+        r = run("-n", "x", "-M", f"{vendor}:{name}")
+        assert r.status == 0, r.err
+    new, old, none = (r["body"] for r in m.requests)
+    assert new["output_config"] == {"effort": "high"}
+    assert old["thinking"]["budget_tokens"] < old["max_tokens"]
+    assert "reasoning_effort" not in none
+
+
 @pytest.mark.parametrize("value, text", [
     ("-1", "must be a non-negative integer (>= 0), got -1"),
     ("x", "invalid int value: 'x'"), ("", "invalid int value: ''"),

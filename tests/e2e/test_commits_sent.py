@@ -97,6 +97,26 @@ def test_changes_that_are_not_committed_lie_on_top(task, work):
     assert "skip" not in said and "dir/" not in said
 
 
+def embed(work):
+    """A bare repository among the tracked files, in two commits."""
+    commit(work, "half", {"emb/HEAD": "ref: refs/heads/main\n",
+                          "emb/objects/x": "embedded objects\n",
+                          "refs/x": "no repository\n"})
+    commit(work, "whole", {"emb/refs/heads/main": "embedded ref\n"})
+
+
+@pytest.mark.parametrize("pattern,there", [
+    ("none", False), ("emb", True), ("emb/objects/*", True)])
+def test_a_bare_repository_that_is_tracked_is_left_out_of_the_history(
+        task, work, pattern, there):
+    embed(work)
+    assert (found(task, "embedded objects", 50, "--include",
+                  pattern) > 0) == there
+    assert (found(task, "embedded ref", 50, "--include",
+                  pattern) > 0) == (pattern == "emb")
+    assert found(task, "no repository") > 0
+
+
 def test_the_patch_does_not_depend_on_the_history(task, start, work):
     leak(work)
     r = task([execute("git commit -qam x; echo agent >kept; rm -rf .git"),

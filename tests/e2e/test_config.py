@@ -43,6 +43,12 @@ def test_nothing_set(run):
     assert run("config", "--all").out == r.out
 
 
+@pytest.mark.parametrize("key, value", [
+    ("threads.when_full", "stop"), ("ui.notify", "bell")])
+def test_a_default_that_is_text_is_shown_as_the_value(run, key, value):
+    assert run("config", "get", key).out.split() == [key, value, "default"]
+
+
 def test_each_layer_goes_over_the_weaker(data, config, put, env):
     def mode():
         row = data("get", "credentials.groq")

@@ -131,7 +131,7 @@ def test_big_file_in_little_memory(start, name, there, tmp_path, box,
     top.mkdir()
     block = os.urandom(MB)
     with open(top / "file", "wb") as f:
-        for _ in range(300):
+        for _ in range(80):
             f.write(block)
     r = start("sandbox", "cp", "big", f"{name}:", program=dcode_release)
     up = peak(r)

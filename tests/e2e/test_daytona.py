@@ -26,7 +26,7 @@ def test_a_long_command_is_polled(daytona, model, task):
     """The proxy cuts each request after a second; it runs once."""
     cloud = daytona()
     cloud.fault(EXECUTE["daytona"], times=None, cut_after=1)
-    server = model([execute("echo once >>ran; sleep 4; cat ran; echo end"),
+    server = model([execute("echo once >>ran; sleep 2.5; cat ran; echo end"),
                     DONE])
     r = task()
     assert r.status == 0, r.err

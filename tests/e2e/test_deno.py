@@ -101,7 +101,7 @@ def test_a_long_command_survives_cuts(deno, model, task, hangup):
     command runs once."""
     cloud = deno(hangup=hangup)
     cloud.fault(f"{CREATE}|{CONNECT}", times=None, cut_after=1)
-    server = model([execute("echo once >>ran; sleep 4; cat ran; echo end"),
+    server = model([execute("echo once >>ran; sleep 2.5; cat ran; echo end"),
                     DONE])
     r = task()
     assert r.status == 0, r.err

@@ -53,7 +53,7 @@ def test_a_deleted_sandbox_leaves_an_exact_patch(task, work, home):
     for name in ("out", ".GIT/config"):
         assert f"Refused: {name} " in end.err
     assert "old mode" not in saved.read_text(errors="replace")
-    assert "Left in the sandbox: pipe is a pipe" in end.err
+    assert "Lost with the sandbox: pipe is a pipe" in end.err
 
 
 def test_nothing_is_saved_when_nothing_changed(task, work, home):
@@ -85,7 +85,7 @@ def test_a_signal_loses_nothing(task, work, home, number):
 
     def changed():
         return any(p.read_text() == "2\n"
-                   for p in boxes.glob("**/src/main.c"))
+                   for p in boxes.glob("*/workspace/src/main.c"))
     wait_for(changed)
     going.signal(number)
     end = going.wait()
@@ -179,6 +179,8 @@ def test_diff_has_short_forms(kept, run):
     assert files[".github/workflows/ci.yml"]["look"] == "runs in CI"
     assert {r["path"] for r in data["refused"]} == {"out", ".GIT/config"}
     assert run("diff", "ffffffff").status == 1
+    both = run("diff", "--stat", "--name-only")
+    assert both.status == 2 and "--stat cannot be combined" in both.err
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)
@@ -262,7 +264,7 @@ def test_what_was_refused_is_known_when_the_sandbox_is_gone(kept, run, work):
     assert refused(end.err) == refused(live.err)
     assert end.err.splitlines()[-2:] == live.err.splitlines()[-2:]
     assert (work / "src/main.c").read_text() == "int main2;\n"
-    assert "Left in the sandbox: pipe is a pipe" in run("diff").err
+    assert "Lost with the sandbox: pipe is a pipe" in run("diff").err
     end = run("apply", "--partial")
     assert end.status == 0, end.err
     assert (work / "src/main.c").read_text() == "int changed;\n"
@@ -285,7 +287,7 @@ def test_what_is_too_large_to_be_saved_is_named_and_the_rest_is_saved(
     assert (changes["patch"], changes["files"]) == (str(saved), 3)
     assert changes["left"] == 1
     missing = ("big3 (0.7 MB) is more than [workspace] fetch_mb lets come")
-    assert f"Left in the sandbox: {missing}" in end.err
+    assert f"Lost with the sandbox: {missing}" in end.err
     show = run("threads", "show", "latest")
     assert f"          Left: {missing}\n" in show.out
     data = json.loads(run("threads", "show", "latest", "--json").out)["data"]
@@ -310,7 +312,7 @@ def test_apply_brings_what_git_ignores_only_when_it_is_named(
     assert end.status == 0, end.err
     first = run("apply")
     assert first.status == 0, first.err
-    assert "2 new files that git ignores" in first.err
+    assert "2 new files that git ignores: named.o, other.o (" in first.err
     assert not (work / "named.o").exists()
     if by == "setting":
         config('[workspace]\ninclude = ["named.o"]\n' +
@@ -331,17 +333,49 @@ def test_a_run_with_apply_brings_and_saves_the_ignored_files_that_are_named(
     assert end.status == 0, end.err
     assert (work / "named.o").read_text() == "object\n"
     assert not (work / "other.o").exists()
-    assert "Left in the sandbox: 1 new file that git ignores" in end.err
+    assert ("Lost with the sandbox: 1 new file that git ignores: other.o"
+            in end.err)
     end = task([execute("echo more >saved.o"), DONE], "--workspace", "repo",
                "-y", "--include", "*.o").wait()
     assert "+more" in patches(home)[0].read_text()
+    assert "Saved 1 changed file: " in end.err
+    assert "` brings it here." in end.err
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)
 def test_the_end_of_a_run_counts_ignored_files_where_nothing_else_changed(
-        task, work, home):
+        task, run, work, home):
     end = task([execute("echo object >other.o"), DONE], "--workspace",
                "repo", "-y").wait()
     assert end.status == 0, end.err
-    assert "Left in the sandbox: 1 new file that git ignores" in end.err
+    assert ("Lost with the sandbox: 1 new file that git ignores: other.o"
+            in end.err)
+    assert "Left in the sandbox" not in end.err
     assert patches(home) == []
+    later = run("diff").err
+    assert ("Lost with the sandbox: 1 new file that git ignores: other.o"
+            in later)
+    assert "Left in the sandbox" not in later
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_ignored_files_are_named_with_directories_as_one(
+        task, run, work, box):
+    end = task([execute("mkdir -p 'n m/a' 'n m/b' src; touch 'n m/a/1.o' "
+                        "'n m/b/2.o' 'n m/b/$.o' src/x.o plain.o "
+                        "\"$(printf 'e\\033[2Jc.o')\""), DONE],
+               "--workspace", "repo", "-y", "--keep").wait()
+    assert end.status == 0, end.err
+    for args in ["diff"], ["diff", "--include", "never"]:
+        seen = run(*args)
+        assert ("Left in the sandbox: 6 new files that git ignores: "
+                in seen.err), seen.err
+        line = next(x for x in seen.err.splitlines() if "6 new" in x)
+        assert "n m/ (3 files)" in line and "src/x.o" in line
+        assert "plain.o" in line and "\x1b" not in seen.err
+        assert "n m/a" not in line and "more (" not in line
+    data = json.loads(run("diff", "--json").out)["data"]
+    assert data["ignored"] == 6
+    assert {"path": "n m/", "files": 3} in data["ignored_names"]
+    assert {"path": "plain.o", "files": 1} in data["ignored_names"]
+    run("sandbox", "gc")

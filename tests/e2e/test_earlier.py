@@ -7,6 +7,7 @@ import pytest
 
 from lifecycle import execute
 from test_diff import kept, patches  # noqa: F401
+from test_hostile_chat import Terminal
 from test_workspace import DONE, box, local, task, work  # noqa: F401
 
 pytestmark = local
@@ -72,6 +73,42 @@ def test_of_two_sandboxes_the_newer_work_comes_and_the_older_is_named(
         [("e2b", "gone"), ("local", "stopped")]
 
 
+def test_diff_in_the_chat_names_older_work_with_its_own_command(
+        first, model, vendor, dcode, env, work):
+    vendor("e2b")
+    model([DONE] * 4)
+    t = Terminal([str(dcode), "-r", first["thread"], "--sandbox", "e2b",
+                  "--workspace", "repo", "--plain"], env, work)
+    try:
+        t.until("/quit.")
+        t.type("/diff\n")
+        said = " ".join(t.until("changed in the sandbox.").split())
+    finally:
+        t.close()
+    assert f"`/diff {first['name']}` shows what its local sandbox has" \
+        in said
+
+
+def test_a_thread_that_went_on_elsewhere_keeps_its_tree(
+        first, run, start, model, work, tmp_path):
+    (tmp_path / "other").mkdir()
+    model([DONE] * 4)
+    end = start("-r", first["thread"], "-n", "go on", "-y",
+                cwd=tmp_path / "other").wait()
+    assert end.status == 0, end.err
+    end = run("diff", first["thread"])
+    assert end.status == 0 and "+int changed;" in end.out, end.err
+    end = start("diff", first["thread"], cwd=tmp_path / "other").wait()
+    assert end.status == 1, end.err
+    assert "is that of another directory" in end.err
+    assert "Run this in the directory that it was sent from." in end.err
+    end = run("sandbox", "rm", first["name"])
+    assert f"`dcode apply {first['name']}` brings them here." in end.err
+    end = run("apply", first["thread"], "--partial")
+    assert end.status == 0, end.err
+    assert (work / "src/main.c").read_text() == "int changed;\n"
+
+
 def test_a_thread_comes_back_to_its_sandbox_of_the_provider_asked_for(
         first, run, model):
     go_on(run, model, first, "true", "--sandbox", "none")
@@ -81,6 +118,36 @@ def test_a_thread_comes_back_to_its_sandbox_of_the_provider_asked_for(
     assert row["label"] == first["label"]
     end = run("diff")
     assert "+again" in end.out and "+int changed;" in end.out
+
+
+def test_a_copy_starts_with_its_own_sandbox_and_says_so(
+        first, run, model, work):
+    take = f"`--sandbox local --sandbox-id {first['id']}` goes on in it."
+    end = go_on(run, model, first, "cat src/main.c; echo copy >mine",
+                "--fork", "--sandbox", "local", "--workspace", "repo")
+    assert f"Thread {first['thread']} keeps its own sandbox (local " \
+        f"{first['name']}, stopped)" in end.err, end.err
+    assert "a new one is made, without its files" in end.err
+    assert take in end.err and "✓ Sent" in end.err
+    row, = json.loads(run("sandbox", "list", "--json").out)["data"]
+    assert (row["label"], row["state"]) == (first["label"], "stopped")
+    end = go_on(run, model, first, "true", "--fork", "--sandbox", "local",
+                "--sandbox-id", first["id"])
+    assert "keeps its own sandbox" not in end.err, end.err
+    end = go_on(run, model, first, "true", "--sandbox", "local")
+    assert "own sandbox" not in end.err, end.err
+
+
+def test_a_thread_without_its_own_sandbox_says_where_that_is(
+        first, run, model):
+    stays = f"This thread's own sandbox (local {first['name']}, stopped) "
+    end = go_on(run, model, first, "true", "--sandbox", "none")
+    assert stays + "stays as it is: the tools of this run act on this " \
+        "machine." in end.err, end.err
+    assert f"`dcode -r {first['thread']} --sandbox local` goes on in it." \
+        in end.err
+    end = go_on(run, model, first, "true", "--sandbox", "none", "-q")
+    assert "own sandbox" not in end.err
 
 
 def test_work_outlives_its_thread_and_its_sandbox(first, run, work, home):

@@ -355,3 +355,19 @@ def test_without_anybody_to_ask_only_the_flags_use_the_sandbox(
     assert r.status == 0 and "offered" in told(server), r.err
     assert "names" not in r.err
     assert run("sandbox", "exec", offered, "--", "cat f").out == "offered\n"
+
+
+def test_a_new_sandbox_in_place_of_the_offered_one_is_said(
+        run, model, offered):
+    assert "on offer" in run("threads", "show", "latest").out
+    model(JUST_SAY)
+    r = run("-n", "look", "-r", "latest", *M, "--sandbox", "local")
+    assert r.status == 0, r.err
+    assert (f"--sandbox local --sandbox-id {offered} goes on in the sandbox "
+            "that the file names" in r.err)
+    assert "This run makes a new one." in r.err
+    assert run("sandbox", "exec", offered, "--", "cat f").out == "offered\n"
+    model(JUST_SAY * 2)  # it has one of its own by now
+    r = run("-n", "look", "-r", "latest", *M, "--sandbox", "local")
+    assert r.status == 0 and "imported" not in r.err, r.err
+    assert "on offer" not in run("threads", "show", "latest").out

@@ -242,7 +242,7 @@ def test_a_chat_with_work_asks_once_at_its_end(
     t.until("done")
     t.until("> ")
     t.type("/quit\n")
-    t.until("Delete the sandbox, stop it, or keep it? [D/s/k] ")
+    t.until("Delete it, stop it, or keep it? [D/s/k] ")
     t.type(answer)
     assert t.end() == 0
     assert [row["state"] for row in rows()] == ([state] if state else [])
@@ -271,7 +271,7 @@ def test_a_chat_does_not_ask_without_need(
     except OSError:
         pass
     t.end()
-    assert b"Delete the sandbox" not in text
+    assert b"Delete it" not in text
     assert rows() == []
 
 

@@ -15,7 +15,7 @@ import lifecycle
 from lifecycle import execute, folders, processes
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
-SAMPLES = {"local": 14, "docker": 10}
+SAMPLES = {"local": 10, "docker": 7}
 KILLED = 137
 
 

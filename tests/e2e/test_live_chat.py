@@ -190,6 +190,15 @@ def test_a_command_of_ones_own_is_told_to_the_model(live):
     assert "60+6" not in sent and "66" not in sent
 
 
+def test_of_a_progress_bar_of_ones_own_command_the_last_state_is_listed(live):
+    s, _ = live(HELLO)
+    s.type("!printf '%s0%%\\r%s5%%\\rbar 9%%\\n' 'bar ' 'bar '; exit 4")
+    s.keys("Enter")
+    seen = s.until("exit code 4")
+    assert "\nbar 9%" in seen
+    assert "bar 0%" not in seen and "bar 5%" not in seen
+
+
 def test_the_first_message_is_no_command(live):
     s, server = live(HELLO, args=("-m", "!echo x >made"))
     s.until("Hello there.")
@@ -200,7 +209,7 @@ def test_slash_commands_print_into_the_scrollback(live):
     s, _ = live(HELLO)
     s.type("/help")
     s.keys("Enter")
-    s.until("/apply")
+    s.until("/apply", True)
     s.type("hi")
     s.keys("Enter")
     s.until("Hello there.")

@@ -1,6 +1,7 @@
 """test_live_ways_out.py - a chat with a screen that is hindered or ended."""
 # SPDX-License-Identifier: MIT
 import os
+import re
 import signal
 import time
 
@@ -116,3 +117,19 @@ def test_keys_behind_a_command_do_not_end_in_its_completion(live):
     s.keys("Enter", "Enter", "Enter", "k", "Enter")
     assert s.status() == 0
     assert "Leave (also" not in s.text(True)
+
+
+def test_the_time_that_a_question_waits_is_not_that_of_the_call(live):
+    s, _ = live([execute("true"), execute("sleep 1.2"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    time.sleep(2)
+    assert "0.0 s" in s.text()  # nothing runs yet
+    s.keys("y")
+    s.until("sleep 1.2")
+    assert re.search(r"exit 0, [01]\.\d s", s.text())
+    s.until("y yes")
+    s.keys("y")
+    s.until("done.")
+    assert re.search(r"exit 0, [1-9]\.\d s", s.text())  # the control

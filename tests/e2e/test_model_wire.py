@@ -8,13 +8,26 @@ import subprocess
 import pytest
 
 import raw_http as raw
-from raw_http import RawServer, chat, messages, refused, sse, whole
+from raw_http import (RawServer, chat, gemini, messages, refused, responses,
+                      sse, whole)
 
-WIRES = ["openai", "anthropic"]
+STREAMS = {"openai": chat, "anthropic": messages, "gpt": responses,
+           "gem": gemini}
+WIRES = list(STREAMS)
+GPT = """[models.providers.gpt]
+wire = "openai-responses"
+base_url_env = "OPENAI_BASE_URL"
+api_key_env = "OPENAI_API_KEY"
+"""
+GEM = """[models.providers.gem]
+wire = "gemini"
+base_url_env = "GEM_BASE_URL"
+api_key_env = "OPENAI_API_KEY"
+"""
 
 
 def stream(wire, *args, **how):
-    return (chat if wire == "openai" else messages)(*args, **how)
+    return STREAMS[wire](*args, **how)
 
 
 def ok(wire, text="Hello."):
@@ -30,7 +43,8 @@ def serve(env):
         servers.append(RawServer(*answers, **how))
         at = f"{scheme}://{host}:{servers[-1].port}"
         env.update(ANTHROPIC_API_KEY="sk-a", ANTHROPIC_BASE_URL=at,
-                   OPENAI_API_KEY="sk-o", OPENAI_BASE_URL=at + "/v1")
+                   OPENAI_API_KEY="sk-o", OPENAI_BASE_URL=at + "/v1",
+                   GEM_BASE_URL=at)
         return servers[-1]
     yield begin
     for server in servers:
@@ -38,8 +52,10 @@ def serve(env):
 
 
 @pytest.fixture
-def ask(run):
+def ask(run, config):
     """ask(wire, flags...) -> the Run of a one-word task."""
+    config(GPT + GEM)
+
     def to_end(wire, *flags, **how):
         return run("-n", "hi", "-M", wire + ":m", *flags, **how)
     return to_end
@@ -92,6 +108,12 @@ def not_streamed(wire):
     if wire == "openai":
         body = {"choices": [{"message": {"content": "Hello."},
                              "finish_reason": "stop"}]}
+    elif wire == "gpt":
+        body = {"object": "response", "status": "completed", "output": [
+            {"type": "message", "content": [{"text": "Hello."}]}]}
+    elif wire == "gem":
+        body = {"candidates": [{"finishReason": "STOP", "content": {
+            "parts": [{"text": "Hel"}, {"text": "lo."}]}}]}
     else:
         body = {"type": "message", "stop_reason": "end_turn", "content": [
             {"type": "text", "text": "Hel"}, {"type": "text", "text": "lo."}]}
@@ -171,7 +193,7 @@ def test_heartbeats_alone_are_one(serve, ask, env, wire):
     def beat(w, _request):
         w.send(raw.head())
         while True:
-            w.send(": x\n\n" if wire == "openai" else
+            w.send(": x\n\n" if wire != "anthropic" else
                    'event: ping\ndata: {"type":"ping"}\n\n', wait=0.02)
     env["DEEPAGENTS_CODE_STREAM_IDLE_SECONDS"] = "0.5"
     serve(beat, ok(wire))
@@ -214,6 +236,16 @@ def test_no_retry_runs_a_tool_twice(serve, ask, tmp_path, wire):
     for name in ["ran1", "ran2"]:
         assert (tmp_path / "work" / name).read_text() == "x\n"
     assert len(s.requests) == 8
+    if wire == "gpt":
+        kinds = [i["type"] for i in s.requests[-1].body["input"]]
+        assert kinds == ["message"] + 2 * ["function_call",
+                                           "function_call_output"]
+        return
+    if wire == "gem":
+        kinds = [list(c["parts"][0])[0]
+                 for c in s.requests[-1].body["contents"]]
+        assert kinds == ["text"] + 2 * ["functionCall", "functionResponse"]
+        return
     roles = [m["role"] for m in s.requests[-1].body["messages"]
              if m["role"] != "system"]
     result = "tool" if wire == "openai" else "user"

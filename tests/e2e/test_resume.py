@@ -114,6 +114,29 @@ def test_an_unknown_thread_is_an_error_and_nothing_is_asked(model, run, chat):
     assert run("--fork", "-n", "x").status == 2
 
 
+def test_an_empty_id_is_refused_and_names_no_thread(model, run, chat):
+    m = model(TALK)
+    assert run("-n", "first", *A).status == 0
+    (before,) = threads(run)
+    n = len(m.requests)
+    for args in (("-r", ""), ("--resume=",), ("-r", "", "--fork")):
+        r = run("-n", "go", *args)
+        assert r.status == 2, r.err
+        assert "argument -r/--resume: ID is empty; bare -r means" in r.err
+    for command in ("show", "delete", "export"):
+        r = run("threads", command, "")
+        assert r.status == 2 and "id of the thread is empty" in r.err, r.err
+    assert run("diff", "").status == 2
+    t = chat(*A)
+    t.until("/quit.\r\n\r\n> ")
+    t.type("/resume ''\n")
+    t.until("id of the thread is empty")
+    assert len(m.requests) == n and threads(run) == [before]
+    assert run("threads", "show", "latest").status == 0
+    assert run("-n", "go", "-r").status == 0  # bare, and last on the line
+    assert len(m.requests) == n + 1
+
+
 def test_the_chat_shows_the_last_words_and_how_to_go_on(model, run, chat):
     m = model(TALK)
     t = chat("-r", *A)

@@ -36,7 +36,7 @@ def test_a_long_command_is_polled(runloop, model, task):
     """Each request is held, or cut, after a second; it runs once."""
     cloud = runloop(hold=1)
     cloud.fault(EXECUTE, nth=3, times=2, cut_after=0.5)
-    server = model([execute("echo once >>ran; sleep 6; cat ran; echo end"),
+    server = model([execute("echo once >>ran; sleep 4; cat ran; echo end"),
                     DONE])
     r = task()
     assert r.status == 0, r.err

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from lifecycle import Terminal, execute, folders, wait_for
+from slash_chat import begin, talk  # noqa: F401 (a fixture)
 from test_diff import patches
 from test_workspace import DONE, box, local, task, work  # noqa: F401
 
@@ -43,7 +44,7 @@ def test_two_signals_save_as_one_does(task, work, home, numbers):
     going = task([execute("echo 2 >src/main.c; sleep 60"), DONE], *TREE)
     boxes = home / ".deepagents" / "sandboxes"
     wait_for(lambda: any(p.read_text() == "2\n"
-                         for p in boxes.glob("**/src/main.c")))
+                         for p in boxes.glob("*/workspace/src/main.c")))
     for number in numbers:
         going.signal(number)
     end = going.wait()
@@ -90,7 +91,7 @@ def rows(run):
 def test_the_question_at_the_end_of_a_chat_loses_nothing(
         chat, run, home, keys, state):
     chat.type("/quit\n")
-    chat.until("Delete the sandbox, stop it, or keep it? [D/s/k] ")
+    chat.until("Delete it, stop it, or keep it? [D/s/k] ")
     chat.type(keys)
     chat.end()
     assert [row["state"] for row in rows(run)] == ([state] if state else [])
@@ -99,6 +100,27 @@ def test_the_question_at_the_end_of_a_chat_loses_nothing(
         assert "+2" in run("diff").out
     else:
         assert is_saved(home, chat.text)
+
+
+@pytest.mark.parametrize("tree, has", [
+    ("repo", "has 1 changed file that is not here."),
+    ("none", "has work that is not here.")])
+def test_the_question_names_the_sandbox_and_repeats_for_other_letters(
+        talk, work, run, box, tree, has):
+    c = begin(talk, {"turns": [execute("mkdir -p src; echo 2 >src/main.c"),
+                               DONE], "by": "count"},
+              "--sandbox", "local", "--workspace", tree)
+    c.say("go", "done")
+    made, = rows(run)
+    c.say("/quit", "[D/s/k]")
+    for n, other in enumerate(("n", "q", "j", "dx"), 2):
+        seen = c.say(other, "Delete it, stop it, or keep it?", n)
+    assert f"local dcode-{made['name']} {has}" in seen
+    assert [row["name"] for row in rows(run)] == [made["name"]]
+    c.say("K", "dcode -r ")
+    assert c.status() == 0
+    kept, = rows(run)
+    assert kept["name"] == made["name"] and kept["kept"]
 
 
 def test_a_chat_shows_what_changed_and_does_not_ask_once_it_is_applied(
@@ -129,4 +151,50 @@ def test_gc_saves_what_is_in_a_sandbox_whose_time_is_over(
         db.execute("UPDATE ledger SET ends = 5")
     end = run("sandbox", "gc")
     assert end.status == 0, end.err
+    assert is_saved(home, end.err)
+
+
+BAD = ["file_mb = -3", "file_mb = 0", 'file_mb = "100"', "fetch_mb = -1",
+       "fetch_mb = 4611686018427387904", "patches_days = -1",
+       "patches_mb = -1", 'patches_mb = "x"']
+
+
+def set_workspace(home, line):
+    path = home / ".deepagents" / "config.toml"
+    rest = path.read_text() if path.exists() else ""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_text(f"[workspace]\n{line}\n{rest}")
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_limits_of_no_use_are_refused_before_there_is_a_sandbox(
+        task, work, home, line):
+    set_workspace(home, line)
+    name = line.split()[0]
+    end = task([CHANGE, DONE], *TREE).wait()
+    assert end.status == 1 and name in end.err, end.err
+    assert f"Set [workspace] {name} = " in end.err
+    assert not task.server.requests
+    assert folders(home) == [] and patches(home) == []
+
+
+@pytest.mark.parametrize("line", ["file_mb = 1", "fetch_mb = 1",
+                                  "patches_days = 0", "patches_mb = 0"])
+def test_the_least_limits_run_and_save(task, work, home, line):
+    set_workspace(home, line)
+    end = task([CHANGE, DONE], *TREE).wait()
+    assert end.status == 0, end.err
+    assert is_saved(home, end.err)
+
+
+@pytest.mark.parametrize("line", BAD[:5])
+def test_limits_of_no_use_do_not_keep_sandbox_rm_from_saving(
+        task, work, run, home, line):
+    assert task([CHANGE, DONE], *TREE, "--keep").wait().status == 0
+    row, = rows(run)
+    set_workspace(home, line)
+    end = run("sandbox", "rm", row["label"])
+    assert end.status == 0, end.err
+    assert "Warning: " in end.err and line.split()[0] in end.err
+    assert "MiB counts" in end.err
     assert is_saved(home, end.err)

@@ -46,6 +46,23 @@ def task(model, start, box):
     return begin
 
 
+@pytest.fixture
+def task_in(vendor, model, start):
+    """task_in(name) -> (task(script, *args), the emulated vendor)."""
+    clouds = {}
+
+    def make(name):
+        if name not in clouds:
+            clouds[name] = vendor(name)
+
+        def begin(script, *args):
+            model(script)
+            return start("-n", "go", "-M", "anthropic:m", "--sandbox", name,
+                         *args)
+        return begin, clouds[name]
+    return make
+
+
 def result_of(run):
     last = json.loads(run.out.splitlines()[-1])
     assert last["type"] == "result"
@@ -198,6 +215,129 @@ def test_nothing_local_is_replaced_unless_forced(task, work, run):
     assert sorted(os.listdir(work / "d")) == ["mine", "new"]
 
 
+@pytest.fixture
+def kept(task, run, work):
+    """kept(*args): a run in the sandbox that an earlier run left."""
+    (work / "f").write_text("old")
+    (work / "d").mkdir()
+    (work / "d" / "same").write_text("same")
+    (work / "d" / "edited").write_text("old")
+    (work / "d" / "sub").write_text("a file")
+    (work / "d" / "link").symlink_to("same")
+    (work / "dir").mkdir()
+    (work / "dir" / "x").write_text("x")
+    r = task([DONE], "--keep", "--upload", "f", "--upload", "d",
+             "--upload", "dir").wait()
+    assert r.status == 0, r.err
+    box, = sandboxes(run)
+
+    def again(*args, commands=()):
+        return task([*map(execute, commands), DONE], "--json",
+                    "--sandbox-id", box["id"], *args).wait()
+    return again
+
+
+@every_way
+def test_uploads_replace_nothing_unless_forced_and_name_what_they_do_not(
+        kept, work, task):
+    (work / "f").write_text("new")
+    (work / "new").write_text("n")
+    r = kept("--upload", "f", "--upload", "new", "--upload", "d:dir/x")
+    assert r.status == 1 and not task.server.requests
+    assert "--upload f: " in r.err and "/f: another file is there" in r.err
+    assert "/x: something that is no directory is there" in r.err
+    assert "2 of 3 uploads would have replaced" in r.err
+    assert "--force" in r.err
+    assert [(t["status"], t["files"]) for t in result_of(r)["transfers"]] == [
+        ("failed", 0), ("ok", 1), ("failed", 0)]
+    r = kept("--upload", "new", "--upload", "f:dir",
+             commands=["cat f; cat new; cat dir/f"])
+    assert r.status == 0 and "oldnnew" in r.out, r.err
+    r = kept("--upload", "f", "--force", commands=["cat f"])
+    assert r.status == 0 and "new" in r.out, r.err
+    r = kept("--upload", "new:dir/x/", "--force")
+    assert r.status != 0 and not task.server.requests
+    r = kept("--upload", "dir:f", "--force")
+    assert r.status == 1 and "no directory is there" in r.err
+
+
+@every_way
+def test_a_tree_that_meets_one_brings_what_is_new_and_names_the_rest(
+        kept, work, task):
+    (work / "d" / "edited").write_text("new")
+    (work / "d" / "added").write_text("a")
+    (work / "d" / "sub").unlink()
+    (work / "d" / "sub").mkdir()
+    (work / "d" / "sub" / "deep").write_text("x")
+    (work / "d" / "x\ny").write_text("odd")
+    r = kept("--upload", "d")
+    assert r.status == 1 and not task.server.requests
+    assert "not copied: edited: another file is there" in r.err
+    assert "not copied: sub: something that is no directory" in r.err
+    assert "deep" not in r.err and "same" not in r.err.replace("  same", "")
+    said, = result_of(r)["transfers"]
+    assert said["status"] == "partial" and said["skipped"] == 2
+    assert {e["path"] for e in said["entries"] if e["status"] == "ok"} == {
+        "same", "link", "added", "x\ny"}
+    (work / "d" / "x\ny").write_text("changed")
+    r = kept("--upload", "d",
+             commands=["cat d/edited d/added d/sub d/x*y"])
+    assert r.status == 1 and "not copied: x" in r.err
+    assert r.err.count("another file is there") == 2
+    (work / "d" / "sub" / "deep").unlink()
+    (work / "d" / "sub").rmdir()
+    r = kept("--upload", "d", "--force",
+             commands=["cat d/edited d/added d/sub d/x*y"])
+    assert r.status == 0 and "newaa filechanged" in r.out, r.err
+
+
+def test_one_command_asks_what_is_there_for_all_uploads(task_in, work):
+    starts = []
+    for n in 1, 9:
+        for i in range(n):
+            (work / f"f{i}").write_text("x")
+        begin, cloud = task_in("e2b")
+        cloud.forget()
+        specs = [w for i in range(n) for w in ("--upload", f"f{i}")]
+        assert begin([DONE], *specs).wait().status == 0
+        starts.append(sum("/Start" in q["line"] for q in cloud.requests))
+    # Each file is put in place by one command of its own.
+    assert starts[1] == starts[0] + 8
+
+
+def test_two_uploads_to_one_place_are_refused_before_one_is_sent(
+        kept, work, task):
+    (work / "e").mkdir()
+    (work / "e" / "in").write_text("1")
+    (work / "in").write_text("2")
+    for args in (("--upload", "new:one", "--upload", "f:./one"),
+                 ("--upload", "e:all", "--upload", "in:all/in")):
+        (work / "new").write_text("n")
+        r = kept(*args)
+        assert r.status != 0 and not task.server.requests
+        assert "both go to" in r.err and "nothing was sent" in r.err
+        assert {t["status"] for t in result_of(r)["transfers"]} == {
+            "not_tried"}
+    r = kept("--upload", "new:dir", "--upload", "f:dir",
+             commands=["cat dir/new dir/f; ls one all"])
+    assert r.status == 0 and "nold" in r.out, r.err
+
+
+def test_a_download_never_puts_a_directory_onto_a_file_nor_the_reverse(
+        task, work):
+    (work / "d").write_text("mine")
+    (work / "in" / "f").mkdir(parents=True)
+    (work / "in" / "f" / "mine").write_text("mine")
+    script = [execute("echo theirs >f; mkdir d; echo theirs >d/new"), DONE]
+    r = task(script, "--force", "--download", "d", "--download", "f:in",
+             "--download", "f:free").wait()
+    assert r.status == 1 and "2 of 3 downloads failed" in r.err, r.err
+    assert (work / "d").read_text() == "mine"
+    assert os.listdir(work / "in" / "f") == ["mine"]
+    assert os.listdir(work / "in") == ["f"]
+    assert (work / "free").read_text() == "theirs\n"
+
+
 def test_a_file_that_appeared_meanwhile_is_not_replaced(task, work):
     r = task([execute("echo theirs >f; mkdir d; echo theirs >d/new"),
               dict(DONE, delay_ms=1500)],
@@ -222,7 +362,9 @@ def test_what_is_wrong_is_said_before_there_is_a_sandbox(task, work):
             (("--download", "x:-"), "not standard output"),
             (("--download", "x:no/such/y"), "no/such/: No such"),
             (("--download", "x:ok/y"), "ok/"),
-            (("--force",), "--force requires --download")):
+            (("--force",), "--force requires --upload or --download"),
+            (("--upload", "ok", "--upload", "./ok"), "both go to"),
+            (("--download", "x", "--download", "y/x"), "both go to")):
         r = task([DONE], *args).wait()
         assert r.status == 2 and words in r.err, r.err
         assert "Starting" not in r.err and not task.server.requests
@@ -325,11 +467,16 @@ def test_the_chat_uploads_and_downloads(chat, work, home):
     t.type("/download --force out\n")
     t.until("Downloaded out")
     assert (work / "out").read_text() == "mineof home"
+    (home / "h").write_text("other")
+    t.type("/upload ~/h sub/\n")
+    assert "another file is there" in t.until("--force")
+    t.type("/upload --force ~/h sub/\n")
+    t.until("Uploaded")
     for line, words in (("/download", "REMOTE [LOCAL]"),
                         ("/upload", "LOCAL [REMOTE]"),
                         ("/upload nothere", "nothere: No such file"),
                         ("/upload a b c", "unrecognized arguments: c"),
-                        ("/upload --force h", "unrecognized arguments")):
+                        ("/upload --over h", "unrecognized arguments")):
         t.type(line + "\n")
         t.until(words)
     assert len(server.requests) == 2

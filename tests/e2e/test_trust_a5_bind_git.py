@@ -229,7 +229,7 @@ def test_a_bare_repository_with_worktrees_is_kept(tmp_path, config, box):
     git("update-ref", "refs/heads/topic", first.strip(), cwd=work)
     git("worktree", "add", "-q", "main", "topic", cwd=work)
     entry = ".bare/worktrees/main"
-    out, _ = box(f"for f in commondir gitdir config.worktree; do"
+    out, _ = box("exec 2>&1; for f in commondir gitdir config.worktree; do"
                  f" echo ../../../w >{entry}/$f; rm -f {entry}/$f; done;"
                  f"cat {entry}/commondir; echo x >>.bare/config")
     assert "\n../..\n" in out[0] and out[0].count("Read-only") == 4, out[0]

@@ -95,7 +95,7 @@ def test_nothing_is_left_of_a_cancelled_run(other, roots, model, start):
     wait_for(lambda: server.model.received > 1 and kept(roots))
     p.signal()
     p.wait(20)
-    assert kept(roots) == []
+    wait_for(lambda: not kept(roots))  # not the 90 s of the sandbox's own
 
 
 def test_the_sandbox_removes_it_when_dcode_was_killed(other, roots, model,

@@ -109,10 +109,15 @@ def test_flags_and_variables_do_not_go_over_the_policy(task, env):
     assert not task("[shell]\nallow_list = []\n", *M)[1]
     assert task("[shell]\nallow_list = [\"touch\"]\n", *M)[1]
     for policy in ("[startup]\nyolo_switcher = false\n",
-                   "[startup]\nmode = \"manual\"\n"):
-        r, ran, _ = task(policy, *M, "-y")
-        assert (r.returncode, ran) == (78, False), r.stderr
-    assert task("[startup]\nyolo_switcher = true\n", *M, "-y")[1]
+                   "[startup]\nmode = \"manual\"\n",
+                   "[approvals]\nsandbox = \"ask\"\n",
+                   "[approvals]\nreview = \"all\"\n"):
+        for flag in ("-y", "--yolo"):
+            r, ran, _ = task(policy, *M, flag)
+            assert (r.returncode, ran) == (78, False), r.stderr
+    for flag in ("-y", "--yolo"):
+        assert task("[startup]\nyolo_switcher = true\n", *M, flag)[1]
+        assert task("[approvals]\nsandbox = \"auto\"\n", *M, flag)[1]
 
 
 def test_models_and_turns_of_the_policy(task, config):

@@ -13,7 +13,6 @@ ABSENT = "is a {} of the Python program that dcode does not have\n"
     ("-s abc", "--skill", ""),
     ("--skill=abc -n x", "--skill", ""),
     ("--skil -n x", "--skill", ""),
-    ("--yolo -n x", "--yolo", "--auto-approve (-y)"),
     ("-n x --recursion-limit 5", "--recursion-limit", "--max-turns"),
     ("-n x --show-reasoning", "--show-reasoning", ""),
 ])

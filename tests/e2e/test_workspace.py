@@ -165,6 +165,16 @@ def test_sync_with_force_does_not_advise_force_over_a_directory(
 
 
 @local
+def test_a_sandbox_that_was_kept_does_not_start_empty(task, start, work):
+    r = task([execute("echo agent >made"), DONE, execute("cat made"), DONE],
+             "--keep").wait()
+    assert r.status == 0 and "The sandbox starts empty" in r.err, r.err
+    r = start("-r", "-n", "go on", "--on-exit", "delete", cwd=work).wait()
+    assert r.status == 0 and "starts empty" not in r.err, r.err
+    assert "The sandbox has nothing of work: --workspace repo" in r.err
+
+
+@local
 def test_what_is_left_out_goes_when_it_is_included(task, work):
     r = task([execute("ls -A"), DONE], "--workspace", "repo",
              "--include", ".env", "--include", "*.o").wait()
@@ -172,6 +182,35 @@ def test_what_is_left_out_goes_when_it_is_included(task, work):
     said = results(task.server)
     assert ".env" in said and "x.o" in said
     assert "not sent" not in r.err
+
+
+@local
+def test_what_was_included_goes_again_without_the_flag_and_is_named(
+        task, run, start, work):
+    why = ".env went because --include asked for it"
+    r = task([execute("true"), DONE, DONE], "--workspace", "repo", "--keep",
+             "--include", ".env").wait()
+    assert r.status == 0, r.err
+    assert ".env (a file of secrets)" in r.err and "included: " in r.err
+    assert run("sync").err == "Nothing has changed here.\n"
+    (work / ".env").write_text("changed\n")
+    (work / ".env.local").write_text("never asked for\n")
+    r = run("sync", "--json")
+    data = json.loads(r.out)["data"]
+    assert data["sent"] == [".env"] == data["included"], r.err
+    (work / ".env").write_text("again\n")
+    (work / "dos").write_text("plain\n")
+    r = run("sync")
+    assert r.status == 0 and why in r.err and "2 files sent" in r.err, r.err
+    assert "dos went because" not in r.err
+    (work / ".env").write_text("third\n")
+    r = start("-r", "-n", "go on", cwd=work).wait()
+    assert r.status == 0 and why in r.err, r.err
+    name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
+    look = run("sandbox", "exec", name, "--", "cat .env; ls -A").out
+    assert look.startswith("third\n") and ".env.local" not in look
+    assert run("sandbox", "rm", name).status == 0
+
 
 
 @local
@@ -280,6 +319,7 @@ def test_a_home_directory_is_not_bound(task, home, box):
                                   ("--include", "q"), ("--history", "3")])
 def test_what_needs_a_tree_is_refused_before_there_is_a_sandbox(
         task, work, home, flag):
+    (home / ".gitconfig").write_text("[user]\nname=B\nemail=b@example.org\n")
     for options in (), ("--workspace", "none"), ("--workspace", "bind"):
         r = task([DONE], *options, *flag).wait()
         assert r.status == 2, r.err

@@ -67,13 +67,13 @@ def canonical_of(req, names, body):
                       hashed(body)])
 
 
-def verify(req, body, keys, region, skew=0):
+def verify(req, body, keys, region, skew=0, service="bedrock-agentcore"):
     """keys: {id: (secret, token or None)}. skew: of the server's clock."""
     match = AUTHORIZATION.fullmatch(req.headers.get("Authorization") or "")
     if not match:
         raise Wrong("MissingAuthenticationTokenException",
                     "Missing Authentication Token")
-    id, date, where, service, names, got = match.groups()
+    id, date, where, named, names, got = match.groups()
     when, names = req.headers.get("X-Amz-Date") or "", names.split(";")
     if id not in keys:
         raise Wrong("UnrecognizedClientException",
@@ -85,7 +85,7 @@ def verify(req, body, keys, region, skew=0):
         raise Wrong("InvalidSignatureException", "SignedHeaders")
     if (req.headers.get("X-Amz-Security-Token") or None) != token:
         raise Wrong("UnrecognizedClientException", "the session token")
-    if (where, service) != (region, "bedrock-agentcore") or \
+    if (where, named) != (region, service) or \
             not re.fullmatch(r"\d{8}T\d{6}Z", when) or when[:8] != date:
         raise Wrong("InvalidSignatureException", "Credential's scope")
     sent = calendar.timegm(time.strptime(when, "%Y%m%dT%H%M%SZ"))
@@ -93,7 +93,7 @@ def verify(req, body, keys, region, skew=0):
         raise Wrong("InvalidSignatureException",
                     "Signature expired: is not within 5 min.")
     canonical = canonical_of(req, names, body)
-    scope = (date, where, service, "aws4_request")
+    scope = (date, where, named, "aws4_request")
     if not hmac.compare_digest(got, signature(secret, scope, when,
                                               canonical)):
         raise Wrong("InvalidSignatureException", "The request signature we "

@@ -81,6 +81,7 @@ class Box:
         self.lock = threading.Lock()
         self.answers, self.processes, self.tags = {}, {}, 0
         self.early = {}
+        self.dead = False
         for path in (workdir, self.home, "/tmp", "/root", "/var/tmp"):
             (self.root / path.lstrip("/")).mkdir(parents=True, exist_ok=True)
         for path in ("tmp", "var/tmp"):
@@ -139,7 +140,8 @@ class Box:
             if waiting:
                 waiting["answer"], waiting["fds"] = answer, fds
                 waiting["event"].set()
-        with self.lock:  # dead: nobody waits for ever
+        with self.lock:  # nobody waits for ever
+            self.dead = True
             for p in list(self.processes.values()):
                 p.status = -9
                 p.ended.set()
@@ -204,6 +206,9 @@ class Box:
         with self.lock:
             if answer["tag"] in self.early:
                 p.status = self.early.pop(answer["tag"])
+                p.ended.set()
+            elif self.dead:
+                p.status = -9
                 p.ended.set()
             else:
                 self.processes[answer["tag"]] = p

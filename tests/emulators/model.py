@@ -1,14 +1,16 @@
 #!/usr/bin/python3
-# model.py - a scripted model server that speaks both wires and injects faults.
+# model.py - a scripted model server that speaks every wire, with faults.
 # SPDX-License-Identifier: MIT
 """A model server for tests, demos and benches. Standard library only.
 
     python3 tests/emulators/model.py --script s.json --port 0 --port-file f
-                                     [--wire any|anthropic|openai-chat]
+                                     [--wire any|anthropic|openai-chat|...]
                                      [--log requests.jsonl]
 
-It answers POST /v1/messages and /v1/chat/completions (also without /v1), both
-streaming only. GET /_state gives {"requests", "violations", "answered"};
+It answers POST /v1/messages, /v1/chat/completions, /v1/responses (also without
+/v1), /v1beta/models/NAME:streamGenerateContent and /model/NAME/converse-stream,
+all streaming only.
+GET /_state gives {"requests", "violations", "answered"};
 POST /_script takes another script and forgets everything.
 The port is written to --port-file once the server listens.
 
@@ -26,6 +28,10 @@ A script is a list of turns, or an object:
   refuse    names of request fields answered with HTTP 400 (openai-chat), as a
             server does that does not know them: ["stream_options"].
   key       the only key accepted (else HTTP 401); null accepts any.
+  window    {"tokens": N, "bytes": [2, 6], "summary": "text"}: a request of
+            more tokens (see model_window.py) is refused as too long, usage is
+            what was counted, requests without tools get the summary, as a
+            turn with the members of "pace".
   generator {"tool_turns": N, "name": "execute", "args": {...}, "tokens": M}:
             N turns of one tool call, then one text answer of M tokens.
 
@@ -50,7 +56,8 @@ A turn, every member optional:
   quirks        any of: crlf, no_space, comments, pings, unknown (events and
                 fields), no_done, no_usage, empty_choices, no_index, zero_index,
                 late_null_id, no_id, args_object, stop_with_calls, content_list,
-                reasoning_content, repeat_name, no_stream, no_last_newline
+                reasoning_content, repeat_name, no_stream, no_last_newline,
+                no_deltas
   fault         one object, or a list used up in order. Each strikes `times`
                 requests (default 1) before the turn is answered:
       {"status": 529, "retry_after": "1", "body": {...} or "text",
@@ -82,22 +89,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.path.insert(0, os.path.dirname(__file__) or ".")
 from model_answers import Turn  # noqa: E402
-from model_check import Checker, Violation, last_words, need  # noqa: E402
-
-PATHS = {
-    "/v1/messages": "anthropic",
-    "/messages": "anthropic",
-    "/v1/chat/completions": "openai-chat",
-    "/chat/completions": "openai-chat",
-}
-
-
-def error_body(wire, kind, message):
-    if wire == "anthropic":
-        return {"type": "error", "error": {"type": kind, "message": message}}
-    return {"error": {"message": message, "type": kind, "code": kind,
-                      "param": None}}
-
+from model_check import Checker, Violation, need  # noqa: E402
+from model_invoice import Invoice  # noqa: E402
+from model_window import Window  # noqa: E402
+import model_wires  # noqa: E402
 
 class Script:
     def __init__(self, spec):
@@ -116,6 +111,8 @@ class Script:
         self.by_count = not self.check or spec.get("by") == "count"
         self.refuse = spec.get("refuse", [])
         self.key = spec.get("key")
+        self.bill = spec.get("bill")
+        self.window = Window(spec["window"]) if "window" in spec else None
 
 
 class Model:
@@ -131,13 +128,12 @@ class Model:
         self.violations = []
         self.received = 0  # at once; self.requests once they are answered
         self.answered = 0
+        self.invoice = None if self.script.bill is None else \
+            Invoice(self.script.bill)
         self.struck, self.cache = {}, {}  # turn -> faults used; -> bytes
 
-    def index(self, body):
-        if self.script.by_count:
-            i = self.answered
-        else:
-            i = sum(m.get("role") == "assistant" for m in body["messages"])
+    def index(self, wire, body):
+        i = self.answered if self.script.by_count else wire.answers(body)
         if self.script.repeat and self.script.turns:
             return i % len(self.script.turns), i
         return i, i
@@ -161,19 +157,6 @@ class Model:
             if over and self.log:
                 self.log.write(json.dumps(record) + "\n")
                 self.log.flush()
-
-    def remember(self, turn):
-        if not turn.calls:
-            return
-        first = turn.calls[0]["id"]
-        thoughts = [b for b in turn.blocks() if "thinking" in b["type"]]
-        if thoughts:
-            self.checker.thinking[first] = thoughts
-        if turn.thinking and "reasoning_content" in turn.quirks:
-            self.checker.reasoning[first] = "".join(turn.thinking)
-        for c in turn.calls:
-            if c["extra"]:
-                self.checker.extra[c["id"]] = c["extra"]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -222,18 +205,21 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         raw = self.read_body()
+        if len(raw) < int(self.headers.get("Content-Length", 0)):
+            self.close_connection = True  # the client is gone
+            return
         received = time.monotonic()
         if self.path == "/_script":
             self.server.model = Model(json.loads(raw), self.model.wire)
             self.send_json(200, {})
             return
-        wire = PATHS.get(self.path.split("?")[0])
-        if not wire or self.model.wire not in ("any", wire):
+        wire = model_wires.find(self.path)
+        if not wire or self.model.wire not in ("any", wire.name):
             self.send_json(404, {"error": {"message": "no " + self.path}})
             return
         with self.model.lock:
             self.model.received += 1
-        record = {"wire": wire, "path": self.path, "bytes": len(raw),
+        record = {"wire": wire.name, "path": self.path, "bytes": len(raw),
                   "received": received, "violations": []}
         try:
             self.answer(wire, raw, record)
@@ -246,10 +232,11 @@ class Handler(BaseHTTPRequestHandler):
         """The checked body, or None when an error was answered."""
         m = self.model
         headers = {k.lower(): v for k, v in self.headers.items()}
-        key = headers.pop("x-api-key", "") if wire == "anthropic" else \
-            re.sub("^Bearer ", "", headers.pop("authorization", ""))
+        headers[":path"] = self.path
+        key = wire.authorize(self, raw)
+        wire.key(headers)  # it stays out of the log
         if not key or m.script.key not in (None, key):
-            self.send_json(401, error_body(wire, "authentication_error", "no"))
+            self.send_json(401, wire.error("authentication_error", "no"))
             return None
         try:
             need("application/json" in headers.get("content-type", ""),
@@ -263,25 +250,22 @@ class Handler(BaseHTTPRequestHandler):
             record["key"] = key
             for field in m.script.refuse:
                 if field in body:
-                    self.send_json(400, error_body(
-                        wire, "invalid_request_error",
+                    self.send_json(400, wire.error(
+                        "invalid_request_error",
                         "Unrecognized request argument supplied: " + field))
                     return None
-            if wire == "anthropic":
-                m.checker.anthropic(body, headers)
-            else:
-                m.checker.openai(body, headers)
+            wire.check(m.checker, body, headers)
             return body
         except (Violation, KeyError, TypeError, AttributeError) as e:
             text = str(e) if isinstance(e, Violation) else repr(e)
             record["violations"].append(text)
             m.violations.append(text)
-            self.send_json(400, error_body(wire, "invalid_request_error",
+            self.send_json(400, wire.error("invalid_request_error",
                                            text))
             return None
 
     def unmet(self, wire, body, spec, i):
-        words = last_words(wire, body)
+        words = wire.words(body)
         for pattern in spec.get("expect", []):
             if not re.search(pattern, words, re.S | re.M):
                 return "script: turn %d expected /%s/ but got: %s" % (
@@ -295,17 +279,25 @@ class Handler(BaseHTTPRequestHandler):
             body = self.judge(wire, raw, record)
             if body is None:
                 return
+        window = m.script.window
+        summary = window and window.asks_for_summary(body)
         with m.lock:
-            i, number = m.index(body)
+            i, number = m.index(wire, body)
             spec = m.script.turns[i] if i < len(m.script.turns) else None
-            fault = m.fault(i, spec) if spec else None
-        record.update(turn=i, fault=fault)
+            fault = m.fault(i, spec) if spec and not summary else None
+        record.update(turn=None if summary else i, fault=fault)
+        if window and self.passes(window, wire, body, record):
+            return
+        if summary:
+            spec = {"text": window.summary, **window.pace}
+        if window and spec:
+            spec = window.turn(spec, record["tokens"])
         m.note(record, over=False)  # before the client can have the answer
         why = "script: no turn %d" % i if spec is None else \
             body and self.unmet(wire, body, spec, i)
         if why:
             m.violations.append(why)
-            self.send_json(400, error_body(wire, "invalid_request_error", why))
+            self.send_json(400, wire.error("invalid_request_error", why))
             return
         time.sleep(spec.get("delay_ms", 0) / 1000)
         if fault and "status" in fault:
@@ -315,15 +307,26 @@ class Handler(BaseHTTPRequestHandler):
             self.reset()
             return
         turn = Turn(spec, number)
-        m.remember(turn)
-        if not fault:
+        if m.invoice:
+            m.invoice.charge(wire, raw, body, turn, not fault)
+        wire.remember(turn, m.checker)
+        if not fault and not summary:
             with m.lock:
                 m.answered += 1
         record["answered"] = time.monotonic()
         if "no_stream" in turn.quirks:
-            self.send_json(200, turn.whole().decode())
+            self.send_json(200, wire.whole(turn).decode())
         else:
             self.stream(wire, turn, fault or {})
+
+    def passes(self, window, wire, body, record):
+        """Counts the request; True when it was refused as too long."""
+        record["tokens"] = int(window.count(body))
+        record["too_long"] = record["tokens"] > window.tokens
+        if record["too_long"]:
+            self.model.note(record, over=False)
+            self.send_json(400, window.refusal(wire, record["tokens"]))
+        return record["too_long"]
 
     def refuse(self, wire, fault):
         headers = list(fault.get("headers", {}).items())
@@ -331,7 +334,7 @@ class Handler(BaseHTTPRequestHandler):
             headers.append(("Retry-After", str(fault["retry_after"])))
         body = fault.get("body")
         if body is None:
-            body = error_body(wire, "emulated_error", "emulated failure")
+            body = wire.error("emulated_error", "emulated failure")
         self.send_json(fault["status"], body, headers)
 
     def reset(self):
@@ -347,22 +350,17 @@ class Handler(BaseHTTPRequestHandler):
         if "garbage" in fault:
             events.insert(at, fault["garbage"].encode())
         if "error_event" in fault:
-            error = fault["error_event"]
-            e = {"type": "error", "error": error} if wire == "anthropic" \
-                else {"error": error}
-            events[at:] = [("event: error\n" if wire == "anthropic" else "")
-                           .encode() + b"data: " + json.dumps(e).encode()
-                           + b"\n\n"]
+            events[at:] = [wire.error_event(fault["error_event"])]
 
     def piece(self, data):
         self.wfile.write(b"%x\r\n" % len(data) + data + b"\r\n")
 
     def stream(self, wire, turn, fault):
-        key = (wire, json.dumps(turn.spec, sort_keys=True))
+        key = (wire.name, json.dumps(turn.spec, sort_keys=True))
         plain = not fault and not self.model.script.check
         data = self.model.cache.get(key) if plain else None
         if data is None:
-            events = list(turn.events(wire))
+            events = list(wire.events(turn))
             self.spoil(wire, events, fault)
             data = b"".join(events)
             if "no_last_newline" in turn.quirks:
@@ -376,7 +374,7 @@ class Handler(BaseHTTPRequestHandler):
             if "heartbeat_ms" in fault:  # they may not fall inside an event
                 data = data[:data.rfind(b"\n\n") + 2]
         head = (b"HTTP/1.1 200 OK\r\n"
-                b"Content-Type: text/event-stream; charset=utf-8\r\n"
+                b"Content-Type: " + wire.content_type.encode() + b"\r\n"
                 b"Transfer-Encoding: chunked\r\n\r\n")
         size = turn.spec.get("chunk_bytes", 0) or max(len(data), 1)
         delay = turn.spec.get("chunk_delay_ms", 0) / 1000
@@ -476,7 +474,7 @@ def main():
     p.add_argument("--port", type=int, default=0)
     p.add_argument("--port-file")
     p.add_argument("--wire", default="any",
-                   choices=["any", "anthropic", "openai-chat"])
+                   help="a name of model_wires.py")
     p.add_argument("--log", help="JSON lines of all requests")
     args = p.parse_args()
     with open(args.script, encoding="utf-8") as f:

@@ -24,6 +24,9 @@ def only(obj, allowed, where):
     need(not extra, "%s: unknown field %s", where, ", ".join(extra))
 
 
+import model_media  # noqa: E402  (it needs need())
+
+
 class Checker:
     """Remembers what was issued, so that what comes back can be compared."""
 
@@ -31,6 +34,9 @@ class Checker:
         self.thinking = {}  # id of a call -> thinking blocks issued with it
         self.reasoning = {}  # id of a call -> reasoning_content issued
         self.extra = {}  # id of a call -> extra_content issued
+        self.encrypted = {}  # id of a call -> encrypted reasoning before it
+        self.signatures = {}  # id of a call -> its thought signature
+        self.issued = set()  # all of both
 
     # -- Anthropic ---------------------------------------------------------
 
@@ -123,16 +129,34 @@ class Checker:
                      "%s: unexpected tool_use_id %s", where,
                      block.get("tool_use_id"))
                 waiting.remove(block["tool_use_id"])
-                need(isinstance(block.get("content", ""), str),
-                     "%s: content", where)
+                if isinstance(block.get("content"), list):
+                    need(block["content"], "%s: content", where)
+                    for inner in block["content"]:
+                        self.a_shown(inner, where)
+                else:
+                    need(isinstance(block.get("content", ""), str),
+                         "%s: content", where)
                 need(isinstance(block.get("is_error", False), bool),
                      "%s: is_error", where)
             else:
-                self.a_text(block, where)
+                self.a_shown(block, where)
                 texts += 1
         need(not waiting, "%s: tool_use ids were found without tool_result "
              "blocks immediately after: %s", where, ", ".join(waiting))
         return marks
+
+    def a_shown(self, block, where):
+        kind = block.get("type")
+        if kind not in ("image", "document"):
+            self.a_text(block, where)
+            return
+        only(block, "type source cache_control" +
+             (" title" if kind == "document" else ""), where)
+        only(block["source"], "type media_type data", where)
+        need(block["source"]["type"] == "base64", "%s: source", where)
+        need((block["source"]["media_type"] == "application/pdf") ==
+             (kind == "document"), "%s: media_type", where)
+        model_media.block_words(block)
 
     @staticmethod
     def a_text(block, where):
@@ -212,11 +236,31 @@ class Checker:
                 need(role in ("user", "system"), "%s: role", where)
                 need(role == "user" or i == 0, "%s: late system", where)
                 only(m, "role content", where)
-                need(isinstance(m.get("content"), str), "%s: content", where)
+                if role == "user" and isinstance(m.get("content"), list):
+                    need(m["content"], "%s: empty content", where)
+                    for part in m["content"]:
+                        self.o_part(part, where)
+                else:
+                    need(isinstance(m.get("content"), str), "%s: content",
+                         where)
         need(not waiting, "tool_call_ids without response messages: %s",
              ", ".join(waiting))
         need(messages[-1]["role"] in ("user", "tool"),
              "messages: must end with user or tool")
+
+    @staticmethod
+    def o_part(part, where):
+        kind = part.get("type")
+        if kind == "text":
+            only(part, "type text", where)
+            need(isinstance(part["text"], str), "%s: text", where)
+            return
+        need(kind in ("image_url", "file"), "%s: part %s", where, kind)
+        only(part, "type " + kind, where)
+        only(part[kind], "url detail" if kind == "image_url" else
+             "filename file_data", where)
+        words = model_media.block_words(part)
+        need(("pdf" in words) == (kind == "file"), "%s: %s", where, words)
 
     def o_assistant(self, m, where):
         only(m, "role content tool_calls reasoning_content", where)
@@ -252,6 +296,13 @@ class Checker:
         return ids
 
 
+def block_words(block):
+    inner = block.get("content")
+    if isinstance(inner, list):
+        return "\n".join(block_words(b) for b in inner)
+    return block.get("text") or inner or model_media.block_words(block)
+
+
 def last_words(wire, body):
     """The text that the last user message or tool results carry."""
     out = []
@@ -260,8 +311,7 @@ def last_words(wire, body):
             break
         content = m.get("content") or ""
         if isinstance(content, list):
-            content = "\n".join(b.get("text") or b.get("content") or ""
-                                for b in content)
+            content = "\n".join(block_words(b) for b in content)
         if m["role"] != "system":
             out.append(content)
     return "\n".join(reversed(out))

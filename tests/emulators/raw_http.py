@@ -186,3 +186,39 @@ def messages(text=None, calls=(), reason=None, usage=None, details=None):
     events += [{"type": "message_delta", "delta": delta,
                 "usage": {"output_tokens": 2}}, {"type": "message_stop"}]
     return sse(*[(e["type"], e) for e in events])
+
+
+def responses(text=None, calls=(), reason=None, usage=None):
+    """A stream of Responses; calls: (id, name, arguments)."""
+    items = [{"type": "message", "role": "assistant", "content": [
+        {"type": "output_text", "text": text}]}] if text else []
+    items += [{"type": "function_call", "call_id": c[0], "name": c[1],
+               "arguments": json.dumps(c[2])} for c in calls]
+    events = [{"type": "response.created", "response": {"output": []}}]
+    for i, item in enumerate(items):
+        at = {"output_index": i}
+        empty = {**item, "content": [], "arguments": ""}
+        kind, delta = ("output_text", text) if item["type"] == "message" \
+            else ("function_call_arguments", item["arguments"])
+        events += [
+            {"type": "response.output_item.added", **at, "item": empty},
+            {"type": f"response.{kind}.delta", **at, "delta": delta},
+            {"type": "response.output_item.done", **at, "item": item}]
+    status = "incomplete" if reason else "completed"
+    events += [{"type": f"response.{status}", "response": {
+        "object": "response", "status": status, "output": items,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "usage": usage or {"input_tokens": 3, "output_tokens": 2}}}]
+    return sse(*[(e["type"], e) for e in events])
+
+
+def gemini(text=None, calls=(), reason="STOP", usage=None):
+    """A stream of generateContent; calls: (id, name, arguments)."""
+    parts = [{"text": text}] if text else []
+    parts += [{"functionCall": {"id": c[0], "name": c[1], "args": c[2]}}
+              for c in calls]
+    counts = usage or {"promptTokenCount": 3, "candidatesTokenCount": 2}
+    events = [{"candidates": [{"content": {"role": "model", "parts": [p]}}],
+               "usageMetadata": counts} for p in parts]
+    return sse(*events, {"candidates": [{"finishReason": reason}],
+                         "usageMetadata": counts})

@@ -1,10 +1,6 @@
 /* e2b_events_fuzz.c - envd's stream: any bytes, in pieces of any size. */
 /* SPDX-License-Identifier: MIT */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/str.h"
+#include "pieces.h"
 #include "providers/e2b/events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,21 +23,7 @@ static enum err run(struct str all, size_t piece, struct buf *out)
 	return err.code;
 }
 
-/* The first byte is the size of the pieces: they must not matter. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct buf once = BUF_INIT(1 << 20);
-	struct buf pieces = BUF_INIT(1 << 20);
-	struct str all;
-
-	if (size < 2)
-		return 0;
-	all = (struct str){ (const char *)data + 1, size - 1 };
-	if (run(all, all.len, &once) !=
-		    run(all, (size_t)data[0] + 1, &pieces) ||
-	    !str_eq(buf_str(&once), buf_str(&pieces)))
-		abort();
-	buf_release(&once);
-	buf_release(&pieces);
-	return 0;
+	return fuzz_pieces(run, data, size);
 }

@@ -1,4 +1,4 @@
-/* model_stream.h - what must hold for any stream, on either wire. */
+/* model_stream.h - what must hold for any stream, on any wire. */
 /* SPDX-License-Identifier: MIT */
 #ifndef TESTS_MODEL_STREAM_H
 #define TESTS_MODEL_STREAM_H
@@ -22,7 +22,8 @@ static inline void require(bool fact)
 static inline int run_stream(const struct wire *wire, struct str bytes,
 			     size_t step, struct model_reply *reply)
 {
-	static const struct model_choice choice = { .provider = (char *)"x" };
+	static const struct model_choice choice = { .provider = (char *)"x",
+						    .model = (char *)"m" };
 	struct exchange x;
 	struct error err = { 0 };
 	int rc = 0;
@@ -70,7 +71,11 @@ static inline void same_reply(const struct model_reply *a,
 static inline void next_request(const struct wire *wire,
 				const struct message *reply)
 {
-	struct model_choice choice = { .model = (char *)"m" };
+	/* with all that a model may ask of the history */
+	struct model_choice choice = {
+		.model = (char *)"anthropic.claude-gemini-9",
+		.base_url = (char *)"http://x",
+	};
 	struct model_brief brief = { .system = "s" };
 	struct wire_head in = { .choice = &choice, .brief = &brief };
 	struct message user = { .role = ROLE_USER };
@@ -79,6 +84,8 @@ static inline void next_request(const struct wire *wire,
 	struct buf all = BUF_INIT(1 << 28);
 
 	message_add(&user, PART_TEXT)->text = xstrdup("go \"\xFF");
+	if (wire->begin)
+		wire->begin(&choice, &h);
 	wire->head(&in, &all);
 	wire->push(&h, &user);
 	wire->push(&h, reply);
@@ -146,8 +153,8 @@ static inline int fuzz_stream(const struct wire *wire, const uint8_t *data,
 	require(run_stream(wire, bytes, data[0] % 17 + 1u, &parts) == rc);
 	if (rc == 0) {
 		same_reply(&whole, &parts);
-		next_request(&wire_anthropic, &whole.message);
-		next_request(&wire_openai_chat, &whole.message);
+		for (size_t i = 0; wires[i]; i++)
+			next_request(wires[i], &whole.message);
 		stored(&whole.message);
 	}
 	model_reply_release(&whole);

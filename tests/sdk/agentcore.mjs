@@ -10,6 +10,8 @@ import {
   StartCodeInterpreterSessionCommand, StopCodeInterpreterSessionCommand,
 } from "@aws-sdk/client-bedrock-agentcore";
 
+import { runSteps } from "./steps.mjs";
+
 const own = { codeInterpreterIdentifier: "aws.codeinterpreter.v1" };
 const client = new BedrockAgentCoreClient({ maxAttempts: 1 });
 const steps = [];
@@ -160,13 +162,4 @@ step("stop", async () => {
     refused("ResourceNotFoundException"));
 });
 
-for (const [name, run] of steps) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
+await runSteps(steps);

@@ -8,6 +8,8 @@ import {
   DaytonaNotFoundError,
 } from "@daytonaio/sdk";
 
+import { runSteps } from "./steps.mjs";
+
 const steps = [];
 const step = (name, run) => steps.push([name, run]);
 const daytona = new Daytona();
@@ -139,14 +141,4 @@ step("delete", async () => {
   await assert.rejects(box.delete(), DaytonaNotFoundError);
 });
 
-for (const [name, run] of steps) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
-process.exit();
+await runSteps(steps);

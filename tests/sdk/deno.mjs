@@ -6,6 +6,8 @@
 import assert from "node:assert/strict";
 import { Client, Sandbox } from "@deno/sandbox";
 
+import { runSteps } from "./steps.mjs";
+
 const steps = [];
 const step = (name, run) => steps.push([name, run]);
 const client = new Client();
@@ -164,16 +166,5 @@ step("kill", async () => {
   assert.equal(one.status, "stopped");
 });
 
-// The SDK reports what we provoke.
-const shown = console.error;
-for (const [name, go] of steps) {
-  console.error = () => {};
-  try {
-    await go();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    shown(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
+console.error = () => {}; // The SDK reports what we provoke.
+await runSteps(steps);

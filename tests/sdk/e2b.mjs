@@ -8,6 +8,8 @@ import {
   InvalidArgumentError, NotFoundError, Sandbox, TimeoutError,
 } from "e2b";
 
+import { runSteps } from "./steps.mjs";
+
 const steps = [];
 const step = (name, run) => steps.push([name, run]);
 let box;
@@ -153,13 +155,4 @@ step("delete", async () => {
   assert.equal(await box.isRunning(), false);
 });
 
-for (const [name, run] of steps) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
+await runSteps(steps);

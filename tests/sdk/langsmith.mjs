@@ -8,6 +8,8 @@ import {
   LangSmithResourceNotFoundError, SandboxClient,
 } from "langsmith/sandbox";
 
+import { runSteps } from "./steps.mjs";
+
 const steps = [];
 const step = (name, run) => steps.push([name, run]);
 const client = new SandboxClient();
@@ -133,13 +135,4 @@ step("delete", async () => {
   assert.deepEqual(await client.listSandboxes(), []);
 });
 
-for (const [name, run] of steps) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
+await runSteps(steps);

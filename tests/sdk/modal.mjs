@@ -9,6 +9,8 @@ import {
   SandboxFilesystemIsADirectoryError, SandboxFilesystemNotFoundError,
 } from "modal";
 
+import { runSteps } from "./steps.mjs";
+
 const v2 = process.env.MODAL_SANDBOX_V2 === "1";
 const modal = new ModalClient({ environment: "main" });
 const steps = [];
@@ -134,14 +136,4 @@ step("terminate", async () => {
   assert.equal(await box.poll(), 137);
 });
 
-for (const [name, work] of steps) {
-  try {
-    await work();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
-modal.close();
+await runSteps(steps);

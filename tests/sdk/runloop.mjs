@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { Runloop, toFile } from "@runloop/api-client";
 
+import { runSteps } from "./steps.mjs";
+
 const client = new Runloop({ http2: false, maxRetries: 0 });
 const { devboxes, blueprints, networkPolicies } = client;
 const steps = [];
@@ -182,13 +184,4 @@ step("shutdown", async () => {
   await assert.rejects(run("true"), status(400));
 });
 
-for (const [name, run] of steps) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`);
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
+await runSteps(steps);

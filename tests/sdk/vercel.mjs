@@ -7,6 +7,8 @@
 import assert from "node:assert/strict";
 import { Sandbox, Snapshot } from "@vercel/sandbox";
 
+import { runSteps } from "./steps.mjs";
+
 const { VERCEL_API_URL: base } = process.env;
 const own = {
   token: process.env.VERCEL_TOKEN, teamId: process.env.VERCEL_TEAM_ID,
@@ -154,13 +156,4 @@ step("delete", async () => {
   await assert.rejects(box.delete(), refused(404));
 });
 
-for (const [name, run] of steps) {
-  try {
-    await run();
-    console.log(`ok ${name}`);
-  } catch (e) {
-    console.error(`not ok ${name}\n${e.stack}`, e.json ?? "");
-    process.exitCode = 1;
-  }
-}
-console.log(`${steps.length} steps`);
+await runSteps(steps);

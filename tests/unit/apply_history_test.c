@@ -6,7 +6,7 @@
 #include "unit.h"
 
 /* DCODE_HISTORIES and DCODE_HISTORY_SEED choose others; 1,000 take minutes. */
-enum { HISTORIES = 60 };
+enum { HISTORIES = 24, HISTORIES_LONG = 60 };
 
 struct room {
 	char top[64];
@@ -65,13 +65,20 @@ static void make_sides(struct room *r, uint64_t seed)
 	char *base = in_room(r, "base");
 	char *remote = in_room(r, "remote");
 
-	history_run(base, 3 * seed + 1, 12);
+	uint64_t kind = seed % 2 ? HISTORY_ATTRIBUTES : 0;
+
+	history_run(base, (3 * seed + 1) | kind, 12);
 	run_shell(r, "cp -a base root && cp -a base remote");
-	history_run(r->root, 3 * seed + 2, (unsigned)(seed % 6));
-	history_run(remote, 3 * seed + 3, 1 + (unsigned)(seed % 7));
+	history_run(r->root, (3 * seed + 2) | kind, (unsigned)(seed % 6));
+	history_run(remote, (3 * seed + 3) | kind, 1 + (unsigned)(seed % 7));
 	run_shell(r, "git init -q -b local plain && cd plain && "
+		     "echo '* -text -eol -ident -filter "
+		     "-working-tree-encoding' >.git/info/attributes && "
 		     "side() { find . -mindepth 1 -maxdepth 1 ! -name .git "
-		     "-exec rm -rf {} + && cp -a ../$1/. . && git add -A -f && "
+		     "-exec rm -rf {} + && cp -a ../$1/. . && "
+		     /* Else files of the same size and second count as
+		      * unchanged: cp keeps their times. */
+		     "rm -f .git/index && git add -A -f && "
 		     "git commit -q --allow-empty -m $1; } && "
 		     "side base && git branch sandbox && side root && "
 		     "git checkout -q sandbox && side remote && "
@@ -182,11 +189,12 @@ static void undo_once(struct room *r, uint64_t seed)
 {
 	struct journal_hooks hooks = { r, on_line, set_base };
 	struct journal j = { .lock = -1, .root = -1 };
+	struct apply_undo_request request = { 0 };
 	struct apply_result result = { 0 };
 	struct error err = { 0 };
 
 	if (journal_open(&j, r->store, r->root, &hooks, &r->stop, &err) < 0 ||
-	    apply_undo(&result, &j, false, &err) < 0)
+	    apply_undo(&result, &j, &request, &err) < 0)
 		fail_msg("undo, seed %llu: %s", (unsigned long long)seed,
 			 err.message);
 	journal_close(&j);
@@ -253,7 +261,9 @@ static void random_histories_merge_as_git_does_and_come_back(void **arg)
 {
 	const char *count = getenv("DCODE_HISTORIES");
 	const char *seed = getenv("DCODE_HISTORY_SEED");
-	uint64_t n = count ? strtoull(count, NULL, 10) : HISTORIES;
+	uint64_t n = count                       ? strtoull(count, NULL, 10)
+		     : getenv("DCODE_TEST_LONG") ? HISTORIES_LONG
+						 : HISTORIES;
 	uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
 	unsigned with_conflicts = 0;
 

@@ -16,7 +16,7 @@
 
 struct row {
 	const char *config;  /* config.toml */
-	const char *env[4];  /* NAME=value */
+	const char *env[5];  /* NAME=value */
 	const char *spec;    /* --model */
 	const char *params;  /* --model-params */
 	const char *retries; /* --max-retries */
@@ -26,21 +26,22 @@ struct row {
 };
 
 #define OPENAI "OPENAI_API_KEY=ko"
+#define AWS "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret"
 #define CLAUDE "ANTHROPIC_API_KEY=ka"
 #define OWN "[models.providers.own]\nbase_url = 'http://lan:8000'\n"
-#define CHAT_URL " openai-chat https://api.openai.com/v1 ko {} 4"
+#define OPENAI_URL " openai-responses https://api.openai.com/v1 ko {} 4"
 #define CLAUDE_URL " anthropic https://api.anthropic.com ka {} 4"
 
 static const struct row specs[] = {
 	{ .env = { OPENAI },
 	  .spec = "openai:gpt-5.2",
-	  .want = "openai gpt-5.2" CHAT_URL },
+	  .want = "openai gpt-5.2" OPENAI_URL },
 	{ .env = { OPENAI },
 	  .spec = "gpt-5.2",
-	  .want = "openai gpt-5.2" CHAT_URL },
+	  .want = "openai gpt-5.2" OPENAI_URL },
 	{ .env = { OPENAI },
 	  .spec = ":gpt-5.2",
-	  .want = "openai gpt-5.2" CHAT_URL },
+	  .want = "openai gpt-5.2" OPENAI_URL },
 	{ .env = { CLAUDE },
 	  .spec = "Claude-x",
 	  .want = "anthropic Claude-x" CLAUDE_URL },
@@ -68,17 +69,43 @@ static const struct row specs[] = {
 		  "Specify one explicitly (e.g. 'anthropic:llama-9')" },
 	{ .spec = "nobody:m",
 	  .want = "!config Unknown model provider 'nobody'" },
-	{ .spec = "bedrock:m", .want = "!config speaks a protocol" },
-	{ .spec = "anthropic.claude-3", .want = "!config 'bedrock'" },
+	{ .spec = "vertex:m", .want = "!config speaks a protocol" },
+	{ .spec = "bedrock:m",
+	  .want = "!auth AWS credentials not found: AWS_ACCESS_KEY_ID is not "
+		  "set" },
+	{ .env = { AWS },
+	  .spec = "bedrock:m",
+	  .want = "!config provider bedrock has no AWS region" },
+	{ .env = { AWS, "AWS_REGION=eu/x" },
+	  .spec = "bedrock:m",
+	  .want = "!config 'eu/x' is no AWS region" },
+	{ .env = { AWS, "AWS_REGION=eu-west-1" },
+	  .spec = "anthropic.claude-3",
+	  .want = "bedrock anthropic.claude-3 bedrock "
+		  "https://bedrock-runtime.eu-west-1.amazonaws.com - {} 4" },
+	{ .env = { "AWS_BEARER_TOKEN_BEDROCK=kb", "AWS_REGION=cn-north-1" },
+	  .spec = "bedrock:arn:aws:x/y",
+	  .want = "bedrock arn:aws:x/y bedrock "
+		  "https://bedrock-runtime.cn-north-1.amazonaws.com.cn kb {} "
+		  "4" },
+	{ .config = "[models.providers.bedrock]\nregion = 'us-east-2'\n",
+	  .env = { AWS, "AWS_REGION=eu-west-1" },
+	  .spec = "bedrock:m",
+	  .want = "bedrock m bedrock "
+		  "https://bedrock-runtime.us-east-2.amazonaws.com - {} 4" },
+	{ .env = { AWS, "AWS_REGION=eu-west-1",
+		   "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=http://lan" },
+	  .spec = "bedrock:m",
+	  .want = "!config refusing to send the key of bedrock to http://lan" },
 };
 
 static const struct row defaults[] = {
-	{ .env = { OPENAI, CLAUDE }, .want = "openai gpt-5.6-terra" CHAT_URL },
+	{ .env = { OPENAI, CLAUDE },
+	  .want = "openai gpt-5.6-terra" OPENAI_URL },
 	{ .env = { CLAUDE }, .want = "anthropic claude-opus-5" CLAUDE_URL },
 	{ .env = { "GOOGLE_API_KEY=kg" },
-	  .want = "google_genai gemini-3.1-pro-preview openai-chat "
-		  "https://generativelanguage.googleapis.com/v1beta/openai kg "
-		  "{} 4" },
+	  .want = "google_genai gemini-3.1-pro-preview gemini "
+		  "https://generativelanguage.googleapis.com/v1beta kg {} 4" },
 	{ .want = "!auth No credentials configured. Please set one of: "
 		  "ANTHROPIC_API_KEY, OPENAI_API_KEY, or GOOGLE_API_KEY" },
 	{ .config = "[models]\ndefault = 'claude-d'\nrecent = 'gpt-r'\n",
@@ -90,10 +117,62 @@ static const struct row defaults[] = {
 	{ .config = "[models]\ndefault = 'claude-d'\n",
 	  .env = { OPENAI, CLAUDE },
 	  .spec = "gpt-flag",
-	  .want = "openai gpt-flag" CHAT_URL },
+	  .want = "openai gpt-flag" OPENAI_URL },
 	{ .config = "[models.providers.openai]\nenabled = false\n",
 	  .env = { OPENAI, CLAUDE },
 	  .want = "anthropic claude-opus-5" CLAUDE_URL },
+};
+
+static const struct row apis[] = {
+	/* another server in its place may not have the newer protocol */
+	{ .env = { OPENAI, "OPENAI_BASE_URL=https://proxy/v1" },
+	  .spec = "openai:m",
+	  .want = "openai m openai-chat https://proxy/v1 ko {} 4" },
+	{ .env = { OPENAI, "OPENAI_BASE_URL=https://api.openai.com/v1/" },
+	  .spec = "openai:m",
+	  .want = "openai m" OPENAI_URL },
+	{ .env = { OPENAI, "OPENAI_BASE_URL=https://proxy/v1" },
+	  .params = "{\"use_responses_api\":true}",
+	  .spec = "openai:m",
+	  .want = "openai m openai-responses https://proxy/v1 ko "
+		  "{\"use_responses_api\":true} 4" },
+	{ .config = "[models.providers.openai.params]\n"
+		    "use_responses_api = false\n",
+	  .env = { OPENAI },
+	  .spec = "openai:m",
+	  .want = "openai m openai-chat https://api.openai.com/v1 ko "
+		  "{\"use_responses_api\":false} 4" },
+	{ .config = "[models.providers.openai]\nwire = 'openai-chat'\n",
+	  .env = { OPENAI },
+	  .spec = "openai:m",
+	  .want = "openai m openai-chat https://api.openai.com/v1 ko {} 4" },
+	{ .config = OWN "wire = 'openai-responses'\n",
+	  .spec = "own:m",
+	  .want = "own m openai-responses http://lan:8000/v1 - {} 4" },
+	/* Google's own has an address for each of the two */
+	{ .config = "[models.providers.google_genai]\nwire = 'openai-chat'\n",
+	  .env = { "GOOGLE_API_KEY=kg" },
+	  .spec = "google:m",
+	  .want = "google_genai m openai-chat "
+		  "https://generativelanguage.googleapis.com/v1beta/openai kg "
+		  "{} 4" },
+	{ .env = { "GOOGLE_API_KEY=kg", "GOOGLE_GEMINI_BASE_URL=https://p" },
+	  .spec = "google:m",
+	  .want = "google_genai m openai-chat https://p/v1beta/openai kg {} "
+		  "4" },
+	{ .config = "[models.providers.google]\nwire = 'gemini'\n",
+	  .env = { "GOOGLE_API_KEY=kg", "GOOGLE_GEMINI_BASE_URL=https://p" },
+	  .spec = "google:m",
+	  .want = "google_genai m gemini https://p/v1beta kg {} 4" },
+	{ .config = OWN "wire = 'gemini'\n",
+	  .spec = "own:m",
+	  .want = "own m gemini http://lan:8000/v1beta - {} 4" },
+	/* there is no such choice for other vendors */
+	{ .env = { CLAUDE },
+	  .params = "{\"use_responses_api\":true}",
+	  .spec = "anthropic:m",
+	  .want = "anthropic m anthropic https://api.anthropic.com ka "
+		  "{\"use_responses_api\":true} 4" },
 };
 
 static const struct row keys[] = {
@@ -102,7 +181,8 @@ static const struct row keys[] = {
 		  "Please set the ANTHROPIC_API_KEY environment variable." },
 	{ .env = { OPENAI, "DEEPAGENTS_CODE_OPENAI_API_KEY=first" },
 	  .spec = "gpt-1",
-	  .want = "openai gpt-1 openai-chat https://api.openai.com/v1 first {} "
+	  .want = "openai gpt-1 openai-responses https://api.openai.com/v1 "
+		  "first {} "
 		  "4" },
 	{ .env = { OPENAI, "DEEPAGENTS_CODE_OPENAI_API_KEY=" },
 	  .spec = "gpt-1",
@@ -110,7 +190,8 @@ static const struct row keys[] = {
 	{ .config = "[models.providers.openai]\napi_key_env = 'MINE'\n",
 	  .env = { OPENAI, "MINE= km \n" },
 	  .spec = "gpt-1",
-	  .want = "openai gpt-1 openai-chat https://api.openai.com/v1 km {} "
+	  .want = "openai gpt-1 openai-responses https://api.openai.com/v1 km "
+		  "{} "
 		  "4" },
 	{ .config = "[models.providers.openai]\napi_key_env = 'MINE'\n",
 	  .env = { OPENAI },
@@ -151,6 +232,20 @@ static const struct row urls[] = {
 	  .spec = "azure:m",
 	  .want = "azure_openai m openai-chat "
 		  "https://r.azure.example/openai/v1 k {} 4" },
+	{ .env = { "AZURE_OPENAI_AD_TOKEN=t", "OPENAI_API_VERSION=2024-10-21",
+		   "AZURE_OPENAI_ENDPOINT=https://r.azure.example/" },
+	  .spec = "azure:m",
+	  .want = "azure_openai m openai-chat "
+		  "https://r.azure.example/openai t {} 4" },
+	{ .env = { "AZURE_OPENAI_API_KEY=k", "OPENAI_API_VERSION=2024-10-21",
+		   "AZURE_OPENAI_ENDPOINT=https://r.azure.example/openai/v1" },
+	  .spec = "azure:m",
+	  .want = "azure_openai m openai-chat "
+		  "https://r.azure.example/openai/v1 k {} 4" },
+	{ .env = { "AZURE_OPENAI_API_KEY=k", "OPENAI_API_VERSION=2024-10-21",
+		   "AZURE_OPENAI_ENDPOINT=r.azure.example" },
+	  .spec = "azure:m",
+	  .want = "!config 'r.azure.example', is no http:// or https:// URL" },
 	{ .env = { "AZURE_OPENAI_API_KEY=k" },
 	  .spec = "azure_openai:m",
 	  .want = "!config has no address" },
@@ -340,6 +435,12 @@ static void falls_back(void **state)
 	ALL(defaults);
 }
 
+static void openais_own_models_speak_responses(void **state)
+{
+	(void)state;
+	ALL(apis);
+}
+
 static void finds_keys(void **state)
 {
 	(void)state;
@@ -384,6 +485,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_specs),
 		cmocka_unit_test(falls_back),
+		cmocka_unit_test(openais_own_models_speak_responses),
 		cmocka_unit_test(finds_keys),
 		cmocka_unit_test(finds_addresses),
 		cmocka_unit_test(reads_providers),

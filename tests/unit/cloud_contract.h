@@ -12,6 +12,13 @@
 	{                                                                      \
 		contract_##name(*state);                                       \
 	}
+/* Of cloud_files.h, as a test. */
+#define CLOUD_TEST(name)                                                       \
+	static void test_##name(void **state)                                  \
+	{                                                                      \
+		cloud_##name(*state);                                          \
+	}
+#define CLOUD_FILE_TESTS CLOUD_TEST(files) CLOUD_TEST(file_errors)
 /* Of exec_contract.h, each a test. */
 #define CLOUD_EXEC_TESTS                                                       \
 	TEST(exit_codes)                                                       \

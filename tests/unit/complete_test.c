@@ -16,6 +16,7 @@ static void fill_commands(void)
 	commands[1].name = STR("/compact");
 	commands[1].alias = STR("/offload /shrink");
 	commands[2].name = STR("/model");
+	commands[2].args = STR("[NAME]");
 	commands[2].summary = STR("another model");
 	commands[3].name = STR("/quit");
 	commands[3].alias = STR("/q");
@@ -67,8 +68,8 @@ static void test_a_command_is_found_by_letters_and_by_its_alias(void **state)
 
 	(void)state;
 	type(&c, &e, "/");
-	expect_choices(&c, "/clear    a new thread\n/compact\n"
-			   "/model    another model\n/quit\n");
+	expect_choices(&c, "/clear         a new thread\n/compact\n"
+			   "/model [NAME]  another model\n/quit\n");
 	type(&c, &e, "cp");
 	expect_choices(&c, "/compact\n");
 	editor_set(&e, STR("/off"));
@@ -167,6 +168,86 @@ static void test_an_answer_that_comes_later_is_shown_then(void **state)
 	editor_release(&e);
 }
 
+static void list_arguments(void *context, struct str command)
+{
+	if (str_is(command, "/model"))
+		complete_set_arguments(context, command,
+				       STR("other:big\tconfig.toml\n"
+					   "other:small\tno key\n"
+					   "mine\t\n"));
+}
+
+static struct completer with_arguments(void)
+{
+	return (struct completer){ .commands = commands,
+				   .n_commands = 4,
+				   .list_arguments = list_arguments };
+}
+
+static void test_behind_a_command_its_arguments_are_offered(void **state)
+{
+	struct completer c = with_arguments();
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "/model ");
+	expect_choices(&c, "other:big    config.toml\nother:small  no key\n"
+			   "mine\n");
+	type(&c, &e, "sma");
+	expect_choices(&c, "other:small  no key\n");
+	assert_true(press(&c, &e, KEY_TAB));
+	expect(&e, "/model other:small ");
+	/* Another command has none; a second line is text. */
+	editor_set(&e, STR("/quit now"));
+	complete_update(&c, &e);
+	expect_choices(&c, "");
+	editor_set(&e, STR("/model\nother"));
+	complete_update(&c, &e);
+	expect_choices(&c, "");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_enter_sends_an_argument_that_was_not_chosen(void **state)
+{
+	struct completer c = with_arguments();
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "/model other");
+	assert_int_equal(c.n, 2);
+	assert_false(press(&c, &e, KEY_ENTER));
+	expect(&e, "/model other");
+	complete_update(&c, &e);
+	assert_true(press(&c, &e, KEY_DOWN)); /* the control */
+	assert_true(press(&c, &e, KEY_ENTER));
+	expect(&e, "/model other:small ");
+	complete_release(&c);
+	editor_release(&e);
+}
+
+static void test_arguments_of_another_command_come_too_late(void **state)
+{
+	struct completer c = with_arguments();
+	struct editor e = { 0 };
+
+	(void)state;
+	c.context = &c;
+	type(&c, &e, "/quit ");
+	complete_set_arguments(&c, STR("/model"), STR("mine\t\n"));
+	complete_update(&c, &e);
+	expect_choices(&c, "");
+	complete_set_arguments(&c, STR("/quit"), STR("now\t\n"));
+	complete_update(&c, &e);
+	expect_choices(&c, "now\n");
+	complete_forget(&c);
+	expect_choices(&c, "");
+	complete_release(&c);
+	editor_release(&e);
+}
+
 static void test_letters_side_by_side_and_at_words_count_more(void **state)
 {
 	(void)state;
@@ -192,6 +273,12 @@ int main(void)
 		cmocka_unit_test(
 			test_files_are_asked_for_and_taken_with_their_blanks),
 		cmocka_unit_test(test_an_answer_that_comes_later_is_shown_then),
+		cmocka_unit_test(
+			test_behind_a_command_its_arguments_are_offered),
+		cmocka_unit_test(
+			test_enter_sends_an_argument_that_was_not_chosen),
+		cmocka_unit_test(
+			test_arguments_of_another_command_come_too_late),
 		cmocka_unit_test(
 			test_letters_side_by_side_and_at_words_count_more),
 	};

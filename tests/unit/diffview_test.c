@@ -4,6 +4,7 @@
 
 #include "markup.h"
 #include "markup/diff_lines.h"
+#include "markup/diff_text.h"
 #include "markup/diffview.h"
 #include "unit.h"
 
@@ -110,10 +111,11 @@ static void replay(struct str a, struct str b, struct buf *out)
 
 static void steps_lead_from_one_text_to_the_other(void **state)
 {
+	int n_texts = getenv("DCODE_TEST_LONG") ? 2000 : 400;
 	uint32_t seed = 3;
 
 	(void)state;
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < n_texts; i++) {
 		struct buf a = BUF_INIT(1 << 16);
 		struct buf b = BUF_INIT(1 << 16);
 		struct buf got = BUF_INIT(1 << 16);
@@ -143,6 +145,33 @@ static void the_shortest_way_is_taken(void **state)
 	assert_int_equal(added + removed, 5); /* Myers 1986, figure 1 */
 }
 
+static void writes(const char *old_text, const char *new_text,
+		   const char *expected)
+{
+	struct buf out = BUF_INIT(10000);
+
+	diff_text(str_of(old_text), str_of(new_text), &out);
+	assert_string_equal(out.len ? out.ptr : "", expected);
+	buf_release(&out);
+}
+
+static void a_diff_as_text_has_signs_and_line_numbers(void **state)
+{
+	(void)state;
+	writes("a\nb\n", "a\nb\n", "");
+	writes("", "a\n", "@@ line 1 @@\n+a");
+	writes("a\n", "", "@@ line 1 @@\n-a");
+	writes("a\nb\nc\n", "a\nX\nc\n", "@@ line 1 @@\n a\n-b\n+X\n c");
+	writes("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n",
+	       "@@ line 2 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8");
+	writes("a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\nB\n",
+	       "@@ line 1 @@\n-a\n+A\n 1\n 2\n 3\n@@ line 6 @@\n 5\n 6\n 7\n"
+	       "-b\n+B");
+	writes("a\n1\n2\nb\n", "A\n1\n2\nB\n",
+	       "@@ line 1 @@\n-a\n+A\n 1\n 2\n-b\n+B");
+	writes("a\n", "a", "\\ the last line break is removed");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +182,7 @@ int main(void)
 		cmocka_unit_test(a_unified_diff_is_coloured),
 		cmocka_unit_test(steps_lead_from_one_text_to_the_other),
 		cmocka_unit_test(the_shortest_way_is_taken),
+		cmocka_unit_test(a_diff_as_text_has_signs_and_line_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

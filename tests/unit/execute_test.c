@@ -54,6 +54,30 @@ static void test_execute(void **state)
 	bench_release(&b);
 }
 
+/* What else it says, and what looks like it, is no end of the command. */
+static void test_execute_tells_the_end_apart(void **state)
+{
+	struct buf end = BUF_INIT(1 << 10);
+	struct bench b;
+
+	(void)state;
+	bench_init(&b);
+	b.env.end = &end;
+	b.fake.chunks[0] = STR("x\n[Command is what I am]\n");
+	b.fake.res.exit_code = 4;
+	strcpy(b.fake.res.notice, "restarted");
+	expect(&b, "execute", "{\"command\":\"x\"}", false,
+	       "x\n[Command is what I am]\n"
+	       "[Command failed with exit code 4]\n[restarted]");
+	assert_string_equal(end.ptr, "\n[Command failed with exit code 4]");
+	buf_clear(&end);
+	b.fake.res.exit_code = -1;
+	call(&b, "execute", "{\"command\":\"x\"}");
+	assert_int_equal(end.len, 0);
+	bench_release(&b);
+	buf_release(&end);
+}
+
 static void test_execute_ends(void **state)
 {
 	struct bench b;
@@ -257,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_execute),
+		cmocka_unit_test(test_execute_tells_the_end_apart),
 		cmocka_unit_test(test_execute_ends),
 		cmocka_unit_test(test_execute_text),
 		cmocka_unit_test(test_mask),

@@ -6,11 +6,13 @@
 #include "sandbox/files.h"
 
 #define READ(sb, path, offset, limit, binary, page, stop, err)                 \
-	files_read(sb, &(struct files_window){ path, offset, limit, binary },  \
+	files_read(sb,                                                         \
+		   &(struct files_window){ path, offset, limit, binary, 0 },   \
 		   page, stop, err)
 #define EDIT(sb, path, old, new, all, count, stop, err)                        \
 	files_edit(sb,                                                         \
-		   &(struct files_replacement){ path, old, new, all, false },  \
+		   &(struct files_replacement){ path, old, new, all, false,    \
+						NULL, NULL },                  \
 		   count, stop, err)
 #define GREP(sb, root, pattern, glob, cap, list, stop, err)                    \
 	files_grep(sb, &(struct files_search){ root, pattern, glob, cap },     \

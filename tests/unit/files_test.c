@@ -84,6 +84,45 @@ static void write_writes(void **arg)
 	}
 }
 
+/* What "f" held, as a write of "new" gives it back; NULL: it does not. */
+static void overwrites(struct room *r, size_t most, const char *held)
+{
+	struct files_before before = { .text = BUF_INIT(most) };
+	const struct files_writing writing = { .path = in(r, "f"),
+					       .content = STR("new"),
+					       .before = &before };
+	int executes = r->state.executes;
+
+	WORKS(r, files_overwrite(&r->sb, &writing, &r->stop, &r->err));
+	assert_in_range(r->state.executes - executes, 1,
+			r->bytes || !r->state.executes ? 1 : 2);
+	holds(r, "f", STR("new"));
+	assert_int_equal(before.known, held != NULL);
+	if (held)
+		assert_true(str_is(buf_str(&before.text), held));
+	buf_release(&before.text);
+}
+
+static void write_gives_back_what_was_there(void **arg)
+{
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct room r;
+
+		enter(&r, k);
+		overwrites(&r, 100, "");
+		overwrites(&r, 100, "new");
+		put(&r, "f", STR("a\nb\n\n"), 0644);
+		overwrites(&r, 100, "a\nb\n\n");
+		put(&r, "f", STR("longer"), 0644);
+		overwrites(&r, 5, NULL);
+		put(&r, "f", STR(""), 0644);
+		overwrites(&r, 5, "");
+		is_tidy(&r);
+		leave(&r);
+	}
+}
+
 static void write_is_large(void **arg)
 {
 	size_t len = 700001;
@@ -349,6 +388,71 @@ static void delete_deletes(void **arg)
 	}
 }
 
+static void load_takes_one_command(void **arg)
+{
+	struct buf text = BUF_INIT(20);
+	struct buf least = BUF_INIT(5);
+
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct room r;
+
+		enter(&r, k);
+		put(&r, "f", STR("one\r\ntwo\xff"), 0644);
+		buf_clear(&text);
+		WORKS(&r, files_load(&r.sb, in(&r, "f"), false, &text, &r.stop,
+				     &r.err));
+		assert_true(str_eq(buf_str(&text), STR("one\r\ntwo\xff")));
+		assert_int_equal(r.state.executes, 1);
+		assert_int_equal(files_load(&r.sb, in(&r, "f"), false, &least,
+					    &r.stop, &r.err),
+				 -1);
+		assert_int_equal(r.err.code, ERR_LIMIT);
+		assert_int_equal(least.len, 0);
+		FAILS(&r,
+		      files_load(&r.sb, in(&r, "no"), false, &text, &r.stop,
+				 &r.err),
+		      "file_not_found");
+		leave(&r);
+	}
+	buf_release(&text);
+	buf_release(&least);
+}
+
+static void note_change(void *arg, struct str before, struct str after)
+{
+	buf_addstr(arg, before);
+	buf_adds(arg, " -> ");
+	buf_addstr(arg, after);
+}
+
+static void edit_says_what_it_changed(void **arg)
+{
+	struct buf said = BUF_INIT(100);
+
+	(void)arg;
+	for (int k = 0; k < KINDS; k++) {
+		struct files_replacement change = { .old = STR("b"),
+						    .new = STR("c"),
+						    .made = note_change,
+						    .arg = &said };
+		struct room r;
+		int64_t n;
+
+		enter(&r, k);
+		put(&r, "f", STR("abd\r\n"), 0644);
+		change.path = in(&r, "f");
+		WORKS(&r, files_edit(&r.sb, &change, &n, &r.stop, &r.err));
+		assert_string_equal(said.ptr, "abd\r\n -> acd\r\n");
+		buf_clear(&said);
+		assert_int_equal(
+			files_edit(&r.sb, &change, &n, &r.stop, &r.err), -1);
+		assert_int_equal(said.len, 0);
+		leave(&r);
+	}
+	buf_release(&said);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,9 +460,12 @@ int main(void)
 		cmocka_unit_test(read_reads),
 		cmocka_unit_test(read_is_large),
 		cmocka_unit_test(write_writes),
+		cmocka_unit_test(write_gives_back_what_was_there),
 		cmocka_unit_test(write_is_large),
 		cmocka_unit_test(links_stay),
 		cmocka_unit_test(edit_edits),
+		cmocka_unit_test(load_takes_one_command),
+		cmocka_unit_test(edit_says_what_it_changed),
 		cmocka_unit_test(delete_deletes),
 	};
 

@@ -221,6 +221,24 @@ static void test_broken_answers(void **state)
 	}
 }
 
+/* Several times: libcurl 7.88 stalls in one call of five. */
+static void test_an_answer_amid_the_request_ends_the_call(void **state)
+{
+	char *request = xcalloc(1, LARGE);
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		struct made m = { 0 };
+
+		make(&m, 1, "Middle",
+		     (struct grpc_call){ .message = { request, LARGE } });
+		assert_int_equal(m.err.code, ERR_PROTOCOL);
+		assert_int_equal(m.outcome.code, GRPC_OK);
+		made_release(&m);
+	}
+	free(request);
+}
+
 static void test_details(void **state)
 {
 	struct made m = { 0 };
@@ -402,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_broken_answers),
+		cmocka_unit_test(test_an_answer_amid_the_request_ends_the_call),
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_callback_refuses),

@@ -9,6 +9,7 @@ struct history {
 	uint64_t state;
 	const char *top;
 	struct trees_list now; /* of top, read before each edit */
+	bool attributes;       /* .gitattributes are among the edits */
 };
 
 static inline unsigned history_below(struct history *h, unsigned bound)
@@ -235,8 +236,47 @@ static inline void history_prune(const char *top)
 	free(command);
 }
 
+/* Lines that say how git merges: its own drivers, and one that nobody
+ * defines. */
+static inline void history_attributes(struct history *h)
+{
+	static const char *const patterns[] = { "*",   "a",       "b.txt",
+						"dir", "*.txt",   "sub/*",
+						"*.c", "Makefile" };
+	static const char *const values[] = {
+		"merge=union",
+		"-merge",
+		"binary",
+		"merge=binary",
+		"merge=text",
+		"merge",
+		"!merge",
+		"merge=nobodys",
+		"conflict-marker-size=12",
+		"odd",
+		"-diff merge=union",
+		"merge=union text eol=crlf ident working-tree-encoding=UTF-16",
+	};
+	static const char *const names[] = { ".gitattributes",
+					     "dir/.gitattributes",
+					     "dir/sub/.gitattributes" };
+	struct buf text = BUF_INIT(1 << 16);
+
+	if (history_below(h, 3) == 0)
+		buf_adds(&text, "[attr]odd -merge\n");
+	for (unsigned i = 0; i < 1 + history_below(h, 3); i++)
+		buf_addf(&text, "%s %s\n", patterns[history_below(h, 8)],
+			 values[history_below(h, 12)]);
+	history_write(h, names[history_below(h, 3)], buf_str(&text));
+	buf_release(&text);
+}
+
 static inline void history_step(struct history *h)
 {
+	if (h->attributes && history_below(h, 6) == 0) {
+		history_attributes(h);
+		return;
+	}
 	switch (history_below(h, 14)) {
 	case 0:
 	case 1:
@@ -271,10 +311,14 @@ static inline void history_step(struct history *h)
 	}
 }
 
+/* A seed with this bit has .gitattributes among its files. */
+#define HISTORY_ATTRIBUTES ((uint64_t)1 << 40)
+
 static inline void history_run(const char *top, uint64_t seed, unsigned steps)
 {
 	struct history h = { .state = seed * 0x9e3779b97f4a7c15u + 1,
-			     .top = top };
+			     .top = top,
+			     .attributes = seed & HISTORY_ATTRIBUTES };
 
 	for (unsigned i = 0; i < 20; i++)
 		(void)history_below(&h, 2);

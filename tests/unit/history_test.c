@@ -11,13 +11,10 @@
 #include "session/session.h"
 #include "session/thread.h"
 /* clang-format off: cmocka needs the standard headers before it */
-#include "history_check.h"
+#include "history_vendors.h"
 #include "store_open.h"
 #include "unit.h"
 /* clang-format on */
-
-#define CLAUDE "anthropic anthropic"
-#define KIMI "openai-chat moonshot"
 
 static struct message text_message(enum role role, const char *text)
 {
@@ -90,9 +87,8 @@ static void push(void *arg, const struct message *m)
 /* The messages of the next request, with a new prompt; owned. */
 static char *request(const struct conversation *c, const char *origin)
 {
-	bool anthropic = origin[0] == 'a';
-	struct sending s = { .wire = anthropic ? &wire_anthropic
-					       : &wire_openai_chat,
+	const struct vendor *v = vendor_of(origin);
+	struct sending s = { .wire = v->wire,
 			     .history.bytes = BUF_INIT(64 << 20),
 			     .origin = origin };
 	struct message prompt = text_message(ROLE_USER, "go on");
@@ -101,8 +97,7 @@ static char *request(const struct conversation *c, const char *origin)
 	history_send(c, origin, push, &s);
 	push(&s, &prompt);
 	buf_adds(&s.history.bytes, "");
-	out = xasprintf("%s%s%s", anthropic ? "[" : "[{\"role\":\"system\"}",
-			s.history.bytes.ptr, anthropic ? "]}]" : "]");
+	out = xasprintf("%s%s%s", v->before, s.history.bytes.ptr, v->after);
 	message_release(&prompt);
 	buf_release(&s.history.bytes);
 	return out;
@@ -112,9 +107,8 @@ static void must_be_valid(const struct conversation *c, const char *origin)
 {
 	char *text = request(c, origin);
 	cJSON *messages = json_parse(str_of(text));
-	const char *bad = !messages          ? "no JSON"
-			  : origin[0] == 'a' ? check_anthropic(messages)
-					     : check_chat(messages);
+	const char *bad =
+		messages ? vendor_of(origin)->check(messages) : "no JSON";
 
 	if (bad)
 		fail_msg("%s: %s: %s", origin, bad, text);
@@ -124,8 +118,8 @@ static void must_be_valid(const struct conversation *c, const char *origin)
 
 static void must_be_valid_everywhere(const struct conversation *c)
 {
-	must_be_valid(c, CLAUDE);
-	must_be_valid(c, KIMI);
+	for (size_t i = 0; i < N_VENDORS; i++)
+		must_be_valid(c, vendors[i].origin);
 }
 
 static bool is_sent(const struct conversation *c, const char *origin,
@@ -153,14 +147,30 @@ static void test_the_checks_see_what_is_wrong(void **state)
 		{ KIMI, "[{\"role\":\"system\"},{\"role\":\"user\"},{\"role\":"
 			"\"tool\",\"tool_call_id\":\"a\"}]" },
 		{ KIMI, "[{\"role\":\"user\"},{\"role\":\"user\"}]" },
+		{ GPT, "[]" },
+		{ GPT, "[{\"type\":\"reasoning\"},{\"type\":\"message\","
+		       "\"role\":\"user\",\"content\":\"x\"}]" },
+		{ GPT, "[{\"type\":\"function_call\",\"call_id\":\"a\","
+		       "\"arguments\":\"{}\"},{\"type\":\"message\",\"role\":"
+		       "\"user\",\"content\":\"x\"}]" },
+		{ GPT, "[{\"type\":\"function_call_output\",\"call_id\":\"a\""
+		       "}]" },
+		{ BEDROCK, "[]" },
+		{ BEDROCK, "[{\"role\":\"user\",\"content\":[{\"toolResult\":"
+			   "{\"toolUseId\":\"a\"}}]}]" },
+		{ GEMINI, "[]" },
+		{ GEMINI, "[{\"role\":\"model\",\"parts\":[{\"text\":\"x\"}]"
+			  "},{\"role\":\"user\",\"parts\":[{\"text\":\"x\"}]"
+			  "}]" },
+		{ GEMINI, "[{\"role\":\"user\",\"parts\":[{"
+			  "\"functionResponse\":{\"id\":\"a\"}}]}]" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		cJSON *tree = json_parse(str_of(bad[i][1]));
 
-		assert_non_null(bad[i][0][0] == 'a' ? check_anthropic(tree)
-						    : check_chat(tree));
+		assert_non_null(vendor_of(bad[i][0])->check(tree));
 		cJSON_Delete(tree);
 	}
 }
@@ -244,6 +254,7 @@ static void test_extras_go_to_their_own_vendor_only(void **state)
 	struct conversation c = { 0 };
 	struct message claude = text_message(ROLE_ASSISTANT, "one");
 	struct message kimi = { .role = ROLE_ASSISTANT };
+	struct message gpt = { .role = ROLE_ASSISTANT };
 
 	(void)state;
 	add_text(&c, ROLE_USER, "a");
@@ -254,10 +265,20 @@ static void test_extras_go_to_their_own_vendor_only(void **state)
 	add_thought(&kimi, KIMI, "{\"reasoning_content\":\"mine\"}");
 	message_add(&kimi, PART_TEXT)->text = xstrdup("two");
 	history_add(&c, &kimi);
+	add_text(&c, ROLE_USER, "c");
+	add_thought(&gpt, GPT,
+		    "{\"type\":\"reasoning\",\"encrypted_content\":\"ENC\"}");
+	message_add(&gpt, PART_TEXT)->text = xstrdup("three");
+	history_add(&c, &gpt);
 	history_repair(&c);
+	assert_true(is_sent(&c, GPT, "ENC"));
+	assert_false(is_sent(&c, "openai-responses azure_openai", "ENC"));
+	assert_false(is_sent(&c, CLAUDE, "ENC"));
+	assert_false(is_sent(&c, KIMI, "ENC"));
 	assert_true(is_sent(&c, CLAUDE, "SIG"));
 	assert_false(is_sent(&c, "anthropic bedrock", "SIG"));
 	assert_false(is_sent(&c, KIMI, "SIG"));
+	assert_false(is_sent(&c, GPT, "SIG"));
 	assert_true(is_sent(&c, KIMI, "mine"));
 	assert_false(is_sent(&c, CLAUDE, "mine"));
 	assert_false(is_sent(&c, "openai-chat deepseek", "mine"));
@@ -315,16 +336,14 @@ static void test_what_is_spliced_into_requests_is_checked(void **state)
 /* One turn as an agent stores it. */
 static void add_turn(struct conversation *c, unsigned turn)
 {
-	const char *origin = ids_below(4) ? CLAUDE : KIMI;
+	const struct vendor *v = &vendors[ids_below(N_VENDORS)];
 	struct message m = { .role = ROLE_ASSISTANT };
 	struct message results = { .role = ROLE_TOOL };
 	unsigned calls = ids_below(4);
 	char id[24];
 
 	if (ids_below(2))
-		add_thought(&m, origin,
-			    origin[0] == 'a' ? "{\"type\":\"thinking\"}"
-					     : "{\"reasoning_content\":\"x\"}");
+		add_thought(&m, v->origin, v->thought);
 	if (ids_below(2))
 		message_add(&m, PART_TEXT)->text =
 			xstrdup(ids_below(4) ? "text" : " ");

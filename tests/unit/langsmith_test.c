@@ -30,22 +30,13 @@ static int setup_http(void **state)
 }
 
 CLOUD_EXEC_TESTS
+CLOUD_FILE_TESTS
 
 static void test_stdin(void **state)
 {
 	(void)contract_source;
 	(void)contract_stdin;
 	expect(*state, "cat | wc -c", 0, "0\n", "");
-}
-
-static void test_files(void **state)
-{
-	cloud_files(*state);
-}
-
-static void test_file_errors(void **state)
-{
-	cloud_file_errors(*state);
 }
 
 static void test_life(void **state)

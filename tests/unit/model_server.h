@@ -33,7 +33,12 @@ struct seen { /* what the sink was told */
 	char why[600];
 };
 
-static const char *const wires[] = { "anthropic", "openai-chat" };
+static const char *const wires[] = { "anthropic", "openai-chat",
+				     "openai-responses", "bedrock", "gemini" };
+enum {
+	N_WIRES = sizeof(wires) / sizeof(wires[0]),
+	N_TEXT_ARGS = N_WIRES - 1, /* the last sends arguments as objects */
+};
 
 static inline void on_text(void *arg, struct str delta)
 {

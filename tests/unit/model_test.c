@@ -1,5 +1,6 @@
-/* model_test.c - both wires against the emulator: answers and quirks. */
+/* model_test.c - every wire against the emulator: answers and quirks. */
 /* SPDX-License-Identifier: MIT */
+#include "media_files.h"
 #include "model_server.h"
 
 static void a_conversation(void **state)
@@ -16,7 +17,7 @@ static void a_conversation(void **state)
 		"{\"text\":\"done\",\"expect\":[\"result\"]},"
 		"{\"text\":\"bye\",\"expect\":[\"one more.*and more\"]}]";
 
-	for (size_t w = 0; w < 2; w++) {
+	for (size_t w = 0; w < N_WIRES; w++) {
 		struct server *s = *state;
 		struct model *m;
 		struct outcome o;
@@ -52,6 +53,67 @@ static void a_conversation(void **state)
 		outcome_release(&o);
 		model_close(m);
 		assert_int_equal(count(s, "requests"), 4);
+	}
+}
+
+/* What the server says of them: type, size and a hash of what arrived. */
+#define SEEN_PNG "file image/png 29 7c58cf77"
+#define SEEN_PDF "file application/pdf 111 34d84754"
+
+static void push_read_file(struct model *m, const struct message *reply)
+{
+	struct message msg = { .role = ROLE_TOOL };
+
+	for (size_t i = 0; i < reply->n; i++) {
+		struct part *p = message_add(&msg, PART_TOOL_RESULT);
+
+		p->id = xstrdup(reply->parts[i].id);
+		p->name = xstrdup(reply->parts[i].name);
+		p->text = xstrdup("[a file]");
+		add_media(&msg, "a b_c.pdf", i ? PNG_3X2 : PDF_2_PAGES);
+	}
+	model_push(m, &msg);
+	message_release(&msg);
+}
+
+static void files_of_users_and_of_results_reach_every_server(void **state)
+{
+	static const char script[] =
+		"[{\"expect\":[\"" SEEN_PNG "\",\"look\"],\"tool_calls\":["
+		"{\"name\":\"ls\",\"args\":{}},{\"name\":\"ls\",\"args\":"
+		"{}}]},{\"expect\":[\"" SEEN_PDF "\",\"" SEEN_PNG
+		"\"],\"text\":\"seen\"},{\"text\":\"bye\",\"expect\":["
+		"\"" SEEN_PDF ".*more\"]}]";
+
+	for (size_t w = 0; w < N_WIRES; w++) {
+		struct message ask_it = { .role = ROLE_USER };
+		struct outcome o;
+		struct model *m;
+
+		load(*state, script);
+		m = open_model(*state, wires[w], NULL, 0);
+		add_media(&ask_it, "a.png", PNG_3X2);
+		message_add(&ask_it, PART_TEXT)->text = xstrdup("look");
+		model_push(m, &ask_it);
+		message_release(&ask_it);
+		ask(m, &o);
+		expect_text(&o, "");
+		model_push(m, &o.reply.message);
+		push_read_file(m, &o.reply.message);
+		outcome_release(&o);
+		ask(m, &o);
+		expect_text(&o, "seen");
+		model_push(m, &o.reply.message);
+		outcome_release(&o);
+		ask_it = (struct message){ .role = ROLE_USER };
+		add_media(&ask_it, "b.pdf", PDF_2_PAGES);
+		model_push(m, &ask_it);
+		message_release(&ask_it);
+		push_text(m, ROLE_USER, "one more");
+		ask(m, &o);
+		expect_text(&o, "bye");
+		outcome_release(&o);
+		model_close(m);
 	}
 }
 
@@ -133,6 +195,20 @@ static void stop_reasons(void **state)
 		{ "openai-chat", "length", FINISH_LENGTH },
 		{ "openai-chat", "content_filter", FINISH_REFUSAL },
 		{ "openai-chat", "tool_calls", FINISH_STOP }, /* none there */
+		{ "openai-responses", "stop", FINISH_STOP },
+		{ "openai-responses", "max_output_tokens", FINISH_LENGTH },
+		{ "openai-responses", "content_filter", FINISH_REFUSAL },
+		{ "openai-responses", "refusal", FINISH_REFUSAL },
+		{ "bedrock", "end_turn", FINISH_STOP },
+		{ "bedrock", "max_tokens", FINISH_LENGTH },
+		{ "bedrock", "guardrail_intervened", FINISH_REFUSAL },
+		{ "bedrock", "content_filtered", FINISH_REFUSAL },
+		{ "bedrock", "model_context_window_exceeded", FINISH_WINDOW },
+		{ "gemini", "STOP", FINISH_STOP },
+		{ "gemini", "MAX_TOKENS", FINISH_LENGTH },
+		{ "gemini", "SAFETY", FINISH_REFUSAL },
+		{ "gemini", "PROHIBITED_CONTENT", FINISH_REFUSAL },
+		{ "gemini", "FROM_THE_FUTURE", FINISH_STOP },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -144,6 +220,9 @@ static void stop_reasons(void **state)
 		ask_once(*state, rows[i].wire, script, 0, &o);
 		expect_text(&o, "x");
 		assert_int_equal(o.reply.finish, rows[i].finish);
+		if (rows[i].finish == FINISH_REFUSAL &&
+		    strcmp(rows[i].stop, "refusal") != 0)
+			assert_string_equal(o.reply.reason, rows[i].stop);
 		outcome_release(&o);
 	}
 }
@@ -151,7 +230,7 @@ static void stop_reasons(void **state)
 /* What was no JSON must still be acceptable when it is sent back. */
 static void bad_arguments(void **state)
 {
-	for (size_t w = 0; w < 2; w++) {
+	for (size_t w = 0; w < N_TEXT_ARGS; w++) {
 		struct server *s = *state;
 		struct outcome o;
 		struct model *m;
@@ -183,9 +262,12 @@ static void bad_arguments(void **state)
 static void forgets_what_was_refused(void **state)
 {
 	static const char *const prompts[] = { "first", "second", "third" };
-	static const char *const stops[] = { "refusal", "content_filter" };
+	static const char *const stops[N_WIRES] = { "refusal", "content_filter",
+						    "refusal",
+						    "guardrail_intervened",
+						    "SAFETY" };
 
-	for (size_t w = 0; w < 2; w++) {
+	for (size_t w = 0; w < N_WIRES; w++) {
 		struct model *m;
 		char script[400];
 
@@ -214,6 +296,91 @@ static void forgets_what_was_refused(void **state)
 	}
 }
 
+static void a_responses_server_may_send_less_or_more(void **state)
+{
+	static const char *const odd[] = { "no_deltas",      "no_stream",
+					   "crlf",           "no_space",
+					   "comments",       "unknown",
+					   "no_last_newline" };
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct outcome o;
+		char script[500];
+		const struct part *p;
+
+		snprintf(script, sizeof(script),
+			 "[{\"thinking\":[\"one\",\"two\"],\"text\":\"see\","
+			 "\"tool_calls\":[{\"name\":\"ls\",\"args\":{\"path\":"
+			 "\"a\"}},{\"name\":\"ls\",\"args\":{}}],\"usage\":{"
+			 "\"input\":7,\"output\":5,\"cache_read\":3,"
+			 "\"cache_write\":2,\"reasoning\":4},"
+			 "\"chunk_bytes\":7,\"quirks\":[\"%s\"]}]",
+			 odd[i]);
+		ask_once(*state, "openai-responses", script, 0, &o);
+		if (o.rc < 0 || o.reply.message.n != 5)
+			fail_msg("%s: %s (%zu parts)", odd[i], o.err.message,
+				 o.reply.message.n);
+		p = o.reply.message.parts;
+		assert_string_equal(p[0].text, "one");
+		assert_non_null(strstr(p[1].replay, "gAAAA0_1+/=="));
+		assert_null(strstr(p[1].replay, "\"id\""));
+		assert_string_equal(p[2].text, "see");
+		assert_string_equal(p[2].replay, "{\"phase\":\"commentary\"}");
+		assert_string_equal(p[3].args, "{\"path\": \"a\"}");
+		assert_string_equal(p[4].args, "{}");
+		assert_int_equal(o.reply.usage.input, 7);
+		assert_int_equal(o.reply.usage.cache_read, 3);
+		assert_int_equal(o.reply.usage.cache_write, 2);
+		assert_int_equal(o.reply.usage.output, 5);
+		assert_int_equal(o.reply.usage.reasoning, 4);
+		assert_int_equal(o.reply.finish, FINISH_TOOLS);
+		outcome_release(&o);
+	}
+}
+
+static void a_call_that_the_output_limit_cut_is_not_run(void **state)
+{
+	static const char *const stops[N_TEXT_ARGS] = { "max_tokens", "length",
+							"max_output_tokens",
+							"max_tokens" };
+
+	for (size_t i = 0; i < N_TEXT_ARGS; i++) {
+		struct outcome o;
+		char script[300];
+
+		snprintf(
+			script, sizeof(script),
+			"[{\"tool_calls\":[{\"name\":\"ls\",\"raw_args\":\"{}\""
+			"},{\"name\":\"ls\",\"raw_args\":\"{\\\"path\\\": "
+			"\\\"a\"}],\"stop\":\"%s\"}]",
+			stops[i]);
+		ask_once(*state, wires[i], script, 0, &o);
+		expect_text(&o, "");
+		assert_int_equal(o.reply.message.n, 2);
+		assert_false(o.reply.message.parts[0].bad_args);
+		assert_true(o.reply.message.parts[1].bad_args);
+		assert_true(o.reply.cut_call);
+		outcome_release(&o);
+		/* within its name, and not at all */
+		snprintf(script, sizeof(script),
+			 "[{\"tool_calls\":[{\"name\":\"ls\",\"raw_args\":\"\""
+			 "}],\"stop\":\"%s\"}]",
+			 stops[i]);
+		ask_once(*state, wires[i], script, 0, &o);
+		assert_true(o.reply.message.parts[0].bad_args);
+		assert_true(o.reply.cut_call);
+		outcome_release(&o);
+		snprintf(script, sizeof(script),
+			 "[{\"tool_calls\":[{\"name\":\"ls\",\"raw_args\":"
+			 "\"{}\"}],\"stop\":\"%s\"}]",
+			 stops[i]);
+		ask_once(*state, wires[i], script, 0, &o);
+		assert_false(o.reply.message.parts[0].bad_args);
+		assert_false(o.reply.cut_call);
+		outcome_release(&o);
+	}
+}
+
 static void server_without_stream_options(void **state)
 {
 	struct outcome o;
@@ -232,10 +399,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_conversation),
+		cmocka_unit_test(
+			files_of_users_and_of_results_reach_every_server),
 		cmocka_unit_test(quirks_of_imitators),
 		cmocka_unit_test(stop_reasons),
 		cmocka_unit_test(bad_arguments),
 		cmocka_unit_test(forgets_what_was_refused),
+		cmocka_unit_test(a_responses_server_may_send_less_or_more),
+		cmocka_unit_test(a_call_that_the_output_limit_cut_is_not_run),
 		cmocka_unit_test(server_without_stream_options),
 	};
 

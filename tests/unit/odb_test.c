@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "git/merge.h"
+#include "git/named_files.h"
 #include "unit.h"
 #include "workspace/relist.h"
 #include "workspace/workspace.h"
@@ -88,9 +90,12 @@ static int note(void *arg, const struct odb_record *r, struct error *err)
 static int read_blobs(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct place *p = ((void **)arg)[0];
+	const char *argv[] = { "cat-file", "blob", r->new_oid, NULL };
+	struct git_request q = { .argv = argv,
+				 .sink = collect,
+				 .sink_arg = ((void **)arg)[1] };
 
-	return odb_blob_read(&p->w.git, r->new_oid, collect, ((void **)arg)[1],
-			     &p->stop, err);
+	return git_run(&p->w.git, &q, &p->stop, err);
 }
 
 static void test_bytes_and_names_go_in_as_they_are(void **state)
@@ -280,6 +285,129 @@ static void test_a_listing_follows_a_commit_and_is_sorted_once(void **state)
 	listing_release(&l);
 }
 
+enum { LINES = 300000 };
+
+/* LINES lines, of which one says something else. */
+static void write_lines(struct buf *text, int which, const char *line)
+{
+	buf_clear(text);
+	for (int i = 0; i < LINES; i++)
+		buf_adds(text, i == which ? line : "one line of many\n");
+}
+
+static void commit_lines(struct place *p, struct buf *text, const char *parent,
+			 char oid[GIT_OID])
+{
+	struct str left = buf_str(text);
+	struct odb_change change = { STR("large"),      0100644,   NULL,
+				     (int64_t)left.len, read_text, &left };
+	struct error err = { 0 };
+
+	if (commit_files(p, parent, &change, 1, oid, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void test_a_merge_says_when_memory_is_short(void **state)
+{
+	struct place *p = *state;
+	char base[GIT_OID], ours[GIT_OID], theirs[GIT_OID];
+	struct merge_sides sides = { base, ours, theirs,
+				     .memory_max = 8 << 20 };
+	struct buf text = BUF_INIT(16 << 20);
+	struct merge m = { 0 };
+	struct error err = { 0 };
+
+	write_lines(&text, -1, "");
+	commit_lines(p, &text, NULL, base);
+	write_lines(&text, 2, "ours\n");
+	commit_lines(p, &text, base, ours);
+	write_lines(&text, LINES - 2, "theirs\n");
+	commit_lines(p, &text, base, theirs);
+	assert_int_equal(merge_compute(&m, &p->w.git, &sides, &p->stop, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_LIMIT);
+	assert_non_null(strstr(err.message, "8 MiB of memory"));
+	merge_release(&m);
+	sides.memory_max = 0;
+	if (merge_compute(&m, &p->w.git, &sides, &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(m.n, 0);
+	merge_release(&m);
+	buf_release(&text);
+}
+
+/* A git that counts its starts in the file "starts". */
+static char *counting_git(struct place *p, struct error *err)
+{
+	char *file = path_join(p->directory, "git");
+	struct buf text = BUF_INIT(4096);
+
+	buf_addf(&text, "#!/bin/sh\necho >>%s/starts\nexec %s \"$@\"\n",
+		 p->directory, p->w.program);
+	assert_int_equal(path_write(file, buf_str(&text), 0700, err), 0);
+	buf_release(&text);
+	return file;
+}
+
+static void check_file(struct place *p, const char *name, struct str expected)
+{
+	char *path = xasprintf("%s/named/%s", p->directory, name);
+	struct buf text = BUF_INIT(4096);
+	struct error err = { 0 };
+
+	if (path_read(path, &text, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_true(str_eq(buf_str(&text), expected));
+	buf_release(&text);
+	free(path);
+}
+
+static void test_files_of_a_name_are_read_by_three_gits(void **state)
+{
+	enum { FILES = 50 };
+	struct place *p = *state;
+	struct odb_change changes[FILES];
+	struct str bytes[FILES];
+	char paths[FILES][32];
+	char oid[GIT_OID];
+	char *to = path_join(p->directory, "named");
+	char *starts = path_join(p->directory, "starts");
+	struct buf count = BUF_INIT(4096);
+	struct named_files f = { .name = ".gitignore",
+				 .tree = oid,
+				 .first = STR("first") };
+	struct git git = p->w.git;
+	struct error err = { 0 };
+	size_t n = 0;
+
+	for (int i = 0; i < FILES; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "d%d/.gitignore", i);
+		bytes[i] = i % 2 ? STR("x\ny") : STR("");
+		changes[i] = (struct odb_change){ str_of(i ? paths[i]
+							   : ".gitignore"),
+						  0100644,
+						  NULL,
+						  (int64_t)bytes[i].len,
+						  read_text,
+						  &bytes[i] };
+	}
+	assert_int_equal(commit_files(p, NULL, changes, FILES, oid, &err), 0);
+	assert_int_equal(path_mkdirs(to, 0700, &err), 0);
+	git.program = counting_git(p, &err);
+	if (named_files_write(&f, &git, to, &n, &p->stop, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(n, FILES);
+	assert_int_equal(path_read(starts, &count, &err), 0);
+	assert_int_equal(count.len, 3);
+	check_file(p, ".gitignore", STR("first\n"));
+	check_file(p, "d1/.gitignore", STR("x\ny"));
+	check_file(p, "d2/.gitignore", STR(""));
+	free((char *)git.program);
+	buf_release(&count);
+	free(to);
+	free(starts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +428,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_listing_follows_a_commit_and_is_sorted_once,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_merge_says_when_memory_is_short, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_files_of_a_name_are_read_by_three_gits, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

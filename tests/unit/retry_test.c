@@ -125,6 +125,27 @@ static void test_wish(void **state)
 	}
 }
 
+static void the_wait_that_is_announced_is_the_one_that_comes(void **state)
+{
+	struct http_response res = { .status = 500, .retry_after_ms = -1 };
+	struct error err = { 0 };
+	struct retry r = { .max = 2, .base_ms = 200 };
+	struct stop stop = stop_cleanup(60000);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		int64_t ms = retry_next_ms(&r, &res);
+		int64_t begun = clock_ms();
+
+		assert_in_range(ms, 100 << i, 200 << i);
+		assert_int_equal(retry_next_ms(&r, &res), ms);
+		assert_true(retry_wait(&r, &res, &stop, &err));
+		assert_in_range(clock_ms() - begun, ms, ms + 3000);
+	}
+	res.retry_after_ms = 5000;
+	assert_in_range(retry_next_ms(&r, &res), 5000, 5250);
+}
+
 static void test_wait(void **state)
 {
 	struct http_response res = { .status = 500, .retry_after_ms = -1 };
@@ -159,8 +180,12 @@ static int start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_worthy),     cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_long_waits), cmocka_unit_test(test_wish),
+		cmocka_unit_test(test_worthy),
+		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_wish),
+		cmocka_unit_test(
+			the_wait_that_is_announced_is_the_one_that_comes),
 		cmocka_unit_test(test_wait),
 	};
 

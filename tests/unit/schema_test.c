@@ -66,6 +66,7 @@ static void test_older_databases_get_titles_and_sums(void **state)
 	assert_int_equal(t.messages, 2);
 	assert_int_equal(t.input, 16);
 	assert_int_equal(t.output, 4);
+	assert_int_equal(t.cost, -1); /* nobody counted then */
 	thread_release(&t);
 	assert_int_equal(thread_find(s, "old-two", NULL, &t, &err), 0);
 	assert_string_equal(t.title, "");

@@ -428,20 +428,14 @@ static void test_a_stream_has_the_size_that_was_said(void **state)
 	buf_release(&out);
 }
 
-static int collect(void *arg, struct str chunk, struct error *err)
-{
-	(void)err;
-	buf_addstr(arg, chunk);
-	return 0;
-}
-
 static int read_blob(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct place *p = arg;
+	const char *argv[] = { "cat-file", "blob", r->new_oid, NULL };
+	struct git_request q = { .argv = argv, .out = &p->text };
 
 	buf_addf(&p->text, "%o %s=", r->new_mode, r->path);
-	return odb_blob_read(&p->w.git, r->new_oid, collect, &p->text, &p->stop,
-			     err);
+	return git_run(&p->w.git, &q, &p->stop, err);
 }
 
 static void test_a_snapshot_has_the_raw_bytes_and_the_extra_paths(void **state)

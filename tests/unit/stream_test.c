@@ -26,6 +26,10 @@ static int run(const struct wire *wire, struct str bytes, size_t size,
 
 	exchange_init(&x, wire, &choice, NULL, 60000);
 	x.response.status = 200;
+	if (wire->aws)
+		snprintf(x.response.content_type,
+			 sizeof(x.response.content_type),
+			 "application/vnd.amazon.eventstream");
 	while (bytes.len && rc == 0) {
 		size_t n = size && size < bytes.len ? size : bytes.len;
 
@@ -54,7 +58,8 @@ static void read_stream(const char *name, struct buf *out)
 	struct error err = { 0 };
 	char path[200];
 
-	snprintf(path, sizeof(path), "tests/data/streams/%s.sse", name);
+	snprintf(path, sizeof(path), "tests/data/streams/%s%s", name,
+		 strchr(name, '.') ? "" : ".sse");
 	if (path_read(path, out, &err) < 0)
 		fail_msg("%s", err.message);
 }
@@ -139,6 +144,51 @@ static const struct {
 			  "{\\\"command\\\":\\\"a\\\"}") ",{\"kind\":\"text\","
 							 "\"text\":\"between\"}"
 							 "]}" },
+	{ &wire_openai_responses, "responses-tools",
+	  "2 {\"input_tokens\":25,\"output_tokens\":89,\"cache_read_tokens\":"
+	  "100,\"cache_write_tokens\":3,\"reasoning_tokens\":64}" SAID
+	  "{\"kind\":\"thinking\",\"text\":\"Let me \\\"see\\\"\\nü\","
+	  "\"replay\":\"{\\\"type\\\":\\\"reasoning\\\",\\\"summary\\\":"
+	  "[{\\\"type\\\":\\\"summary_text\\\",\\\"text\\\":\\\"Let me "
+	  "\\\\\\\"see\\\\\\\"\\\\nü\\\"}],\\\"encrypted_content\\\":"
+	  "\\\"gAAAA0_0+/==\\\"}\"},"
+	  "{\"kind\":\"thinking\",\"text\":\"and\",\"replay\":"
+	  "\"{\\\"type\\\":\\\"reasoning\\\",\\\"summary\\\":[{"
+	  "\\\"type\\\":\\\"summary_text\\\",\\\"text\\\":\\\"and"
+	  "\\\"}],\\\"encrypted_content\\\":\\\"gAAAA0_1+/==\\\"}\"},"
+	  "{\"kind\":\"text\",\"text\":\"See: 😀\",\"replay\":"
+	  "\"{\\\"phase\\\":\\\"commentary\\\"}\"}," CALL(
+		  "call_a", "ls",
+		  "{\\\"path\\\": \\\"/a b\\\"}") "," CALL("call_b", "noargs",
+							   "{}") "]}" },
+	{ &wire_bedrock, "bedrock-tools.frames",
+	  "2 " USAGE(25, 89, 100, 3) SAID
+	  "{\"kind\":\"thinking\",\"text\":\"Let me \\\"see\\\"\\nü\","
+	  "\"replay\":\"{\\\"reasoningContent\\\":{\\\"reasoningText\\\":"
+	  "{\\\"text\\\":\\\"Let me \\\\\\\"see\\\\\\\"\\\\nü\\\","
+	  "\\\"signature\\\":\\\"sig+/0_0==\\\"}}}\"},"
+	  "{\"kind\":\"thinking\",\"text\":\"\",\"replay\":\"{"
+	  "\\\"reasoningContent\\\":{\\\"redactedContent\\\":"
+	  "\\\"ZGF0YQ==\\\"}}\"},"
+	  "{\"kind\":\"text\",\"text\":\"See: 😀\"}," CALL(
+		  "call_a", "ls",
+		  "{\\\"path\\\": \\\"/a b\\\"}") "," CALL("call_b", "noargs",
+							   "{}") "]}" },
+	{ &wire_gemini, "gemini-signed",
+	  "2 {\"input_tokens\":25,\"output_tokens\":89,\"cache_read_tokens\":"
+	  "100,\"cache_write_tokens\":0,\"reasoning_tokens\":64}" SAID
+	  "{\"kind\":\"thinking\",\"text\":\"Let me \\\"see\\\"\\nü\"},"
+	  "{\"kind\":\"text\",\"text\":\"See: 😀\"},"
+	  "{\"kind\":\"tool_call\",\"id\":\"call_a\",\"name\":\"ls\","
+	  "\"args\":\"{\\\"path\\\":\\\"/a b\\\"}\",\"replay\":"
+	  "\"{\\\"thoughtSignature\\\":\\\"c2ln0+/==\\\"}\"}," CALL(
+		  "call_b", "noargs", "{}") "]}" },
+	{ &wire_gemini, "gemini-text",
+	  "1 " USAGE(10, 5, 0, 0) SAID
+	  "{\"kind\":\"thinking\",\"text\":\"hm\"},"
+	  "{\"kind\":\"text\",\"text\":\"I cannot.\"},"
+	  "{\"kind\":\"text\",\"text\":\"\",\"replay\":"
+	  "\"{\\\"thoughtSignature\\\":\\\"c2ln0+/==\\\"}\"}]}" },
 	{ &wire_openai_chat, "refusal",
 	  "4 " USAGE(0, 0, 0, 0) SAID
 	  "{\"kind\":\"text\",\"text\":\"I cannot.\"}]}" },
@@ -177,10 +227,14 @@ static void cut_anywhere(void **state)
 	} rows[] = {
 		{ &wire_anthropic, "anthropic-text", "event: message_stop" },
 		{ &wire_openai_chat, "openai-tools", "\"tool_calls\"}]" },
+		{ &wire_openai_responses, "responses-tools",
+		  "event: response.completed" },
+		{ &wire_gemini, "gemini-signed", "\"finishReason\"" },
+		{ &wire_bedrock, "bedrock-tools.frames", "stopReason" },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct buf bytes = BUF_INIT(1 << 20);
 		struct model_reply reply;
 		size_t end;
@@ -235,7 +289,7 @@ static void arguments_of_all_kinds(void **state)
 		{ true, "[1]" },
 		{ false, "{\"y\":1}" }, /* was inside a string */
 		{ false, "{\"z\":1}" }, /* came twice, with a used id */
-		{ false, "{}" },
+		{ true, "" },           /* the limit came before its end */
 	};
 	struct buf bytes = BUF_INIT(1 << 20);
 	struct model_reply reply;

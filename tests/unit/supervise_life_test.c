@@ -122,6 +122,81 @@ static void test_flood(void **state)
 	vendor_clean(&v);
 }
 
+/* Rewrites when it was last asked for the job, on the job's own clock. */
+static void set_asked(const char *job, const char *minus)
+{
+	char *command = xasprintf(
+		"read -r a b </proc/uptime; cd /tmp/.dcode-exec/%s && "
+		"echo $((${a%%%%.*} * 100 - %s)) >asked && echo 0",
+		job, minus);
+
+	assert_int_equal(number_from(command), 0);
+}
+
+static bool has_file(const char *job, const char *name)
+{
+	char *path = xasprintf("/tmp/.dcode-exec/%s/%s", job, name);
+	bool found = access(path, F_OK) == 0;
+
+	free(path);
+	return found;
+}
+
+/* Waits up to a minute for the file of the job; whether it came. */
+static bool wait_file(const char *job, const char *name)
+{
+	bool found = false;
+
+	for (int i = 0; i < 600 && !found; i++) {
+		found = has_file(job, name);
+		if (!found)
+			usleep(100000);
+	}
+	return found;
+}
+
+/* The request that was given up may say until its end that it still asks. */
+static bool end_unasked(const char *job)
+{
+	bool ended = false;
+
+	for (int i = 0; i < 60 && !ended; i++) {
+		set_asked(job, "360000");
+		for (int k = 0; k < 10 && !ended; k++) {
+			usleep(100000);
+			ended = has_file(job, "done");
+		}
+	}
+	return ended;
+}
+
+/* A command that waits for its output to be read, that is. */
+static void test_an_hour_without_a_reader_ends_the_command(void **state)
+{
+	struct vendor v = plain_vendor();
+	char command[40];
+	char job[SUPERVISE_JOB + 1];
+	struct ran r;
+
+	(void)state;
+	snprintf(command, sizeof(command), "yes dcode-hour-%d", (int)getpid());
+	abandon(&v, command, 300, job);
+	assert_true(wait_file(job, "o.wait"));
+	set_asked(job, "350000");
+	usleep(500000);
+	assert_int_equal(count_running(command), 1); /* control */
+	assert_true(end_unasked(job));
+	assert_int_equal(count_running(command), 0);
+	assert_int_equal(number_from(xasprintf("cut -d' ' -f1 /tmp/.dcode-exec/"
+					       "%s/done",
+					       job)),
+			 137);
+	r = follow(&v, job, (struct seen){ .refuse_at = 3000000 });
+	assert_string_equal(r.err.message, "enough"); /* it was kept */
+	ran_release(&r);
+	vendor_clean(&v);
+}
+
 static void test_refusals(void **state)
 {
 	struct vendor v = plain_vendor();
@@ -268,6 +343,55 @@ static void test_late_start(void **state)
 	vendor_clean(&v);
 }
 
+static int64_t bytes_kept(const char *job)
+{
+	return number_from(
+		xasprintf("cat /tmp/.dcode-exec/%s/[oe].[0-9]* | wc -c", job));
+}
+
+/* The output of the command before is removed by the next request, be it the
+ * kill of a command whose start did not arrive. */
+static void test_a_kill_removes_output_as_its_start_would_have(void **state)
+{
+	struct vendor v = plain_vendor();
+	struct sandbox sb = box_of(&v);
+	struct exec_request req = { .command = STR("echo not run") };
+	struct stop soon;
+	struct ran r;
+
+	(void)state;
+	sb.read = supervise_read_new();
+	expect(&sb, "echo printed", 0, "printed\n", "");
+	assert_int_equal(bytes_kept(v.jobs[0]), 8); /* control */
+	v.mute_at = atomic_load(&v.calls) + 1;
+	soon = (struct stop){ .deadline = clock_ms() + 100 };
+	r = run_request(&sb, req, &soon, (struct seen){ 0 });
+	assert_int_equal(r.err.code, ERR_TIMEOUT);
+	assert_int_equal(bytes_kept(v.jobs[0]), 0);
+	ran_release(&r);
+	supervise_read_free(sb.read);
+	vendor_clean(&v);
+}
+
+/* What is not read any more does not hold up the end of the command. */
+static void test_a_kill_ends_a_command_whose_output_waits(void **state)
+{
+	struct vendor v = plain_vendor();
+	struct supervise_answer a = { .body = BUF_INIT(100000) };
+	char command[40];
+	char job[SUPERVISE_JOB + 1];
+
+	(void)state;
+	snprintf(command, sizeof(command), "yes dcode-kill-%d", (int)getpid());
+	abandon(&v, command, 300, job);
+	assert_true(wait_file(job, "o.wait"));
+	request(&v, JOB_KILL, job, &a);
+	assert_int_equal(count_running(command), 0);
+	assert_true(wait_file(job, "done"));
+	buf_release(&a.body);
+	vendor_clean(&v);
+}
+
 /* The keepalive was killed: that is an end, too, and what came is kept. */
 static void test_orphan(void **state)
 {
@@ -355,10 +479,15 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(
+			test_a_kill_removes_output_as_its_start_would_have),
 		cmocka_unit_test(test_orphan),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(
+			test_an_hour_without_a_reader_ends_the_command),
+		cmocka_unit_test(test_a_kill_ends_a_command_whose_output_waits),
 		cmocka_unit_test(test_daemon),
 	};
 

@@ -121,7 +121,7 @@ static void test_large(void **state)
 {
 	struct vendor v = plain_vendor();
 	struct sandbox sb = box_of(&v);
-	size_t size = (getenv("DCODE_TEST_LONG") ? 100 : 32) << 20;
+	size_t size = (getenv("DCODE_TEST_LONG") ? 100 : 12) << 20;
 	char command[64];
 	struct ran r;
 

@@ -208,6 +208,10 @@ static void test_an_unknown_id_names_near_ones(void **state)
 	err = (struct error){ 0 };
 	assert_int_equal(thread_find(p->store, "zzzzzzzz", NULL, &t, &err), -1);
 	assert_null(strstr(err.hint, "0abc1111-one"));
+	assert_int_equal(thread_find(p->store, "xyz", NULL, &t, &err), -1);
+	assert_null(strstr(err.hint, "0abc1111-one")); /* a short word */
+	assert_int_equal(thread_find(p->store, "0ab", NULL, &t, &err), -1);
+	assert_non_null(strstr(err.hint, "Did you mean 0abc1111-one?"));
 	assert_int_equal(thread_find(p->store, "%", NULL, &t, &err), -1);
 	assert_int_equal(thread_find(p->store, "____", NULL, &t, &err), -1);
 }

@@ -126,6 +126,13 @@ int files_write(struct sandbox *sb, const char *path, bool exact,
 	return fake_end(f, err);
 }
 
+int files_overwrite(struct sandbox *sb, const struct files_writing *writing,
+		    const struct stop *stop, struct error *err)
+{
+	return files_write(sb, writing->path, writing->exact, writing->content,
+			   stop, err);
+}
+
 int files_edit(struct sandbox *sb, const struct files_replacement *change,
 	       int64_t *count, const struct stop *stop, struct error *err)
 {

@@ -42,7 +42,8 @@ static void test_unknown(void **state)
 	bench_init(&b);
 	expect(&b, "nope", "{}", true,
 	       "Error: nope is not a valid tool, try one of [ls, read_file, "
-	       "write_file, edit_file, delete, glob, grep, execute].");
+	       "write_file, edit_file, delete, glob, grep, execute, "
+	       "write_todos, ask_user].");
 	expect(&b, "ls", "{}", true,
 	       "Error invoking tool 'ls' with kwargs {} with error:\n path: "
 	       "Field required\n Please fix the error and try again.");
@@ -312,8 +313,8 @@ static const char *type_of(const cJSON *property)
 /* What the model is told and what is checked are the same. */
 static void test_schemas(void **state)
 {
-	static const char *const types[] = { "", "string", "integer",
-					     "boolean" };
+	static const char *const types[] = { "", "string", "integer", "boolean",
+					     "array" };
 
 	(void)state;
 	for (size_t i = 0; tools[i]; i++) {

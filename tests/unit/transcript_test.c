@@ -143,6 +143,21 @@ static void a_command_is_one_line_when_it_is_done(void **state)
 	transcript_release(&t);
 }
 
+static void the_time_of_a_question_is_not_that_of_the_call(void **state)
+{
+	struct transcript t = begin();
+	struct part call = call_of("1", "execute", "{\"command\":\"x\"}");
+
+	(void)state;
+	tool(&t, EVENT_TOOL_CALL, &call, "", 1000);
+	transcript_waited(&t, 60000);
+	tool(&t, EVENT_TOOL_RESULT, &call,
+	     "\n[Command succeeded with exit code 0]", 63500);
+	shows(&t, "{tool|\xE2\x8F\xBA}{muted| }{bold tool|execute} x\n"
+		  "{muted|  \xE2\x8E\xBF exit 0, 2.5 s}\n");
+	transcript_release(&t);
+}
+
 static void a_command_that_fails_shows_its_end(void **state)
 {
 	struct transcript t = begin();
@@ -233,23 +248,27 @@ static void an_edit_of_a_known_file_has_its_line_numbers(void **state)
 				   "\"new_string\":\"C\"}");
 	struct toolview_look look = { &theme, 40 };
 	struct str content = STR("a\nb\nc\nd\n");
+	struct tool_change change = { 0 };
 	struct rows rows = { 0 };
 	char *shown;
 
 	(void)state;
-	assert_true(toolview_diff(&call, &content, &look, &rows));
+	tool_change_set(&change, content, STR("a\nb\nC\nd\n"));
+	assert_true(toolview_diff(&call, &change, &look, &rows));
 	shown = rows_text(&rows);
 	assert_string_equal(shown, "1   a\n2   b\n3 - c\n3 + C\n4   d\n");
 	free(shown);
 	rows_clear(&rows);
 	call = call_of("1", "write_file",
 		       "{\"file_path\":\"a\",\"content\":\"a\\nb\\nd\\n\"}");
-	assert_true(toolview_diff(&call, &content, &look, &rows));
+	tool_change_set(&change, content, STR("a\nb\nd\n"));
+	assert_true(toolview_diff(&call, &change, &look, &rows));
 	shown = rows_text(&rows);
 	assert_string_equal(shown, "1   a\n2   b\n3 - c\n3   d\n");
 	free(shown);
 	call = call_of("1", "ls", "{\"path\":\"a\"}");
-	assert_false(toolview_diff(&call, &content, &look, &rows));
+	assert_false(toolview_diff(&call, &change, &look, &rows));
+	tool_change_release(&change);
 	rows_release(&rows);
 }
 
@@ -378,6 +397,42 @@ static void a_diff_that_a_command_prints_is_coloured_in_full(void **state)
 	transcript_release(&t);
 }
 
+static void of_a_progress_bar_the_last_state_is_seen(void **state)
+{
+	static const struct {
+		const char *printed, *shown;
+	} cases[] = {
+		{ "10%\r50%\r100%\nok\n", "    100%\n    ok\n" },
+		{ "10%\r50%\r", "    50%\n" },
+		{ "a\r\nb\r\n", "    a\n    b\n" },
+		{ "\r\x1b[K10%\r\x1b[K\x1b[32m20%\x1b[0m", "    20%\n" },
+		{ "one\ntwo", "    one\n    two\n" }, /* the control */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct transcript t = begin();
+		struct part a = call_of("a", "execute", "{\"command\":\"d\"}");
+		struct rows rows = { 0 };
+		char *shown;
+
+		tool(&t, EVENT_TOOL_CALL, &a, "", 0);
+		tool(&t, EVENT_TOOL_OUTPUT, &a, cases[i].printed, 0);
+		transcript_live(&t, 9, 0, &rows);
+		shown = rows_text(&rows);
+		assert_non_null(strstr(shown, cases[i].shown));
+		assert_null(strstr(shown, "10%"));
+		free(shown);
+		rows_clear(&rows);
+		assert_true(transcript_newest(&t, &rows));
+		shown = rows_text(&rows);
+		assert_null(strstr(shown, "10%"));
+		free(shown);
+		rows_release(&rows);
+		transcript_release(&t);
+	}
+}
+
 static void a_long_session_does_not_grow(void **state)
 {
 	struct transcript t = begin();
@@ -407,6 +462,8 @@ int main(void)
 		cmocka_unit_test(parts_stand_apart),
 		cmocka_unit_test(a_long_message_shows_its_beginning_and_size),
 		cmocka_unit_test(a_command_is_one_line_when_it_is_done),
+		cmocka_unit_test(
+			the_time_of_a_question_is_not_that_of_the_call),
 		cmocka_unit_test(a_command_that_fails_shows_its_end),
 		cmocka_unit_test(several_calls_at_once_stay_apart),
 		cmocka_unit_test(an_edit_is_shown_as_a_diff),
@@ -418,6 +475,7 @@ int main(void)
 		cmocka_unit_test(the_newest_call_is_kept_in_full_up_to_a_limit),
 		cmocka_unit_test(
 			a_diff_that_a_command_prints_is_coloured_in_full),
+		cmocka_unit_test(of_a_progress_bar_the_last_state_is_seen),
 		cmocka_unit_test(a_long_session_does_not_grow),
 	};
 

@@ -24,6 +24,7 @@ struct vendor {
 	const char *path;
 	int64_t cut_ms; /* every request ends after so long, 0 never */
 	int lose;       /* answers to lose, the first ones */
+	int mute_at;    /* the request that never arrives, from 1; 0 none */
 	bool kills;     /* a cut request's process group */
 	bool twice;     /* runs each request a second time, at once */
 	bool mangle;    /* CRLF, what is no ASCII is lost */
@@ -142,6 +143,13 @@ static int vendor_call(void *arg, struct str command, int64_t wait_ms,
 	if (v->fail) {
 		free(text);
 		return error_set(err, v->fail, "refused");
+	}
+	while (n + 1 == v->mute_at) {
+		if (stop_check(stop, err) < 0) {
+			free(text);
+			return -1;
+		}
+		usleep(10000);
 	}
 	for (size_t i = 0; i < command.len; i++)
 		if (command.ptr[i] & 0x80)

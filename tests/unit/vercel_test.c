@@ -18,25 +18,12 @@ static int setup(void **state)
 }
 
 CLOUD_EXEC_TESTS
-
-static void test_no_input(void **state)
-{
-	cloud_no_input(*state);
-}
+CLOUD_FILE_TESTS
+CLOUD_TEST(no_input)
 
 static void test_long_command(void **state)
 {
 	cloud_long_command(*state, 300000);
-}
-
-static void test_files(void **state)
-{
-	cloud_files(*state);
-}
-
-static void test_file_errors(void **state)
-{
-	cloud_file_errors(*state);
 }
 
 static void test_life(void **state)

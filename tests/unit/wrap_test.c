@@ -209,6 +209,31 @@ static void told_background_picks_the_theme(void **state)
 	assert_int_equal(t.name, THEME_DARK);
 }
 
+static void what_the_user_chose_outlasts_what_the_terminal_tells(void **state)
+{
+	struct theme t;
+
+	(void)state;
+	clearenv();
+	theme_init(&t);
+	theme_choose(&t, THEME_DARK);
+	theme_background(&t, 0xFDF6E3);
+	assert_int_equal(t.name, THEME_DARK);
+	theme_choose(&t, THEME_AUTO); /* as it has told before */
+	assert_int_equal(t.name, THEME_LIGHT);
+	theme_choose(&t, THEME_NONE);
+	assert_int_equal(t.name, THEME_NONE);
+	theme_background(&t, 0);
+	theme_choose(&t, THEME_AUTO);
+	assert_int_equal(t.name, THEME_DARK);
+	setenv("NO_COLOR", "1", 1);
+	theme_init(&t);
+	theme_choose(&t, THEME_LIGHT); /* says so in this session */
+	assert_int_equal(t.name, THEME_LIGHT);
+	theme_choose(&t, THEME_AUTO);
+	assert_int_equal(t.name, THEME_NONE);
+}
+
 static void glyphs_have_the_same_width_in_every_theme(void **state)
 {
 	struct theme utf8 = { 0 };
@@ -253,6 +278,8 @@ int main(void)
 		cmocka_unit_test(theme_without_colours_keeps_attributes),
 		cmocka_unit_test(environment_picks_theme_and_glyphs),
 		cmocka_unit_test(told_background_picks_the_theme),
+		cmocka_unit_test(
+			what_the_user_chose_outlasts_what_the_terminal_tells),
 		cmocka_unit_test(glyphs_have_the_same_width_in_every_theme),
 		cmocka_unit_test(theme_names_are_read_back),
 	};

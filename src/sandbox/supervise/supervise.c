@@ -16,7 +16,7 @@ enum {
 	FIRST_MS = 5000,
 	PATIENCE_MS = 60000,
 	HELD_MS = 24 * 3600 * 1000, /* a held command without a time limit */
-	FORGET_MS = 2000,
+	FORGET_MS = 5000,
 	NOBODY_MS = 5000,  /* the same for a server that never took a call */
 	SLACK_MS = 10000,  /* on top of a hold, for the way and the vendor */
 	GRACE_MS = 10000,  /* on top of a command's time limit */
@@ -25,8 +25,9 @@ enum {
 	GATHER_MAX_MS = 1000,
 	PAUSE_MS = 100, /* after a failure, doubled for the next */
 	PAUSE_MAX_MS = 5000,
-	START_MS = 300000, /* after which a start is not repeated */
-	KILL_MS = 2000,
+	START_MS = 300000,      /* after which a start is not repeated */
+	KILL_MS = 2000,         /* of s_kill() in the sandbox, */
+	KILLED_MS = 6000,       /* and on the whole with the way there */
 	WAITED_MAX_MS = 600000, /* because the server asked for it */
 	DAMAGED_MAX = 8,        /* answers in a row that make no sense */
 	CALM = 8,               /* held to the end in a row: hold longer */
@@ -57,7 +58,7 @@ struct job {
 	unsigned calm;     /* in a row */
 	struct supervise_answer answer;
 	struct supervise_read *read;     /* the sandbox's, or NULL */
-	char forget[SUPERVISE_READ_IDS]; /* in the starting request */
+	char forget[SUPERVISE_READ_IDS]; /* in a start or kill request */
 };
 
 static int64_t or_default(int64_t n, int64_t standard)
@@ -142,7 +143,8 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		.req = *j->req,
 		.cwd = j->cwd,
 		.base64 = j->base64,
-		.forget = op == JOB_START ? j->forget : "",
+		/* The start may never have arrived. */
+		.forget = op == JOB_FOLLOW ? "" : j->forget,
 		.held = j->s->held,
 	};
 	int rc;
@@ -315,7 +317,7 @@ static int judge(struct job *j, struct exec_result *res, struct error *err)
  * keeps a start that is still on its way from running it. */
 static int kill_job(struct job *j)
 {
-	struct stop stop = stop_cleanup(KILL_MS);
+	struct stop stop = stop_cleanup(KILLED_MS);
 	struct error ignored = { 0 };
 	int rc = -1;
 

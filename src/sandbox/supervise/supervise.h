@@ -78,7 +78,7 @@ int supervise_follow(const char *job, const struct exec_request *req,
 		     const struct stop *stop, struct error *err);
 
 /* The last of a sandbox that is left to others: one request, if any job's
- * output is still there, of at most two seconds. */
+ * output is still there, of at most five seconds. */
 void supervise_forget(struct sandbox *sb);
 
 #endif

@@ -1,0 +1,120 @@
+/* app_settings.c - the settings of a run, and reading them again. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/app.h"
+#include "config/settings_env.h"
+#include "providers/local/record.h"
+
+static void add_secret(void *arg, const char *name, const char *value)
+{
+	(void)mask_add(arg, name, str_of(value));
+}
+
+static struct setting_group *list_groups(void)
+{
+	struct setting_group *groups;
+	size_t n = 0;
+
+	while (sandbox_providers[n])
+		n++;
+	groups = xcalloc(n + 2, sizeof(*groups));
+	groups[0].rows = settings_core;
+	for (size_t i = 0; i < n; i++) {
+		groups[i + 1].name = sandbox_providers[i]->name;
+		groups[i + 1].rows = sandbox_providers[i]->settings;
+	}
+	return groups;
+}
+
+/* in without what is the same for every load. */
+static int load_settings(struct app *app, struct settings_input in,
+			 struct settings **set, struct error *err)
+{
+	extern char **environ;
+	const char *const *lines;
+	size_t n;
+
+	in.groups = app->groups;
+	in.store = &app->keys;
+	in.quiet = app->quiet;
+	if (settings_load(set, &in, err) < 0)
+		return -1;
+	settings_wipe_environ(*set, environ);
+	n = settings_warnings(*set, &lines);
+	for (size_t i = 0; i < n; i++)
+		app_warn("%s", lines[i]);
+	if (!app->mask)
+		app->mask = mask_new();
+	settings_each_secret(*set, add_secret, app->mask);
+	return 0;
+}
+
+int app_settings(struct app *app, struct settings **set, struct error *err)
+{
+	extern char **environ;
+	char *cwd;
+	int rc;
+
+	*set = app->settings;
+	if (app->settings)
+		return 0;
+	cwd = getcwd(NULL, 0);
+	if (!app->groups)
+		app->groups = list_groups();
+	rc = load_settings(app,
+			   (struct settings_input){
+				   .environ = environ,
+				   .cwd = cwd ? cwd : "/",
+				   /* before the first thread */
+				   .home = getenv("HOME"),
+			   },
+			   &app->settings, err);
+	free(cwd);
+	if (rc < 0)
+		return -1;
+	record_sweep_all(settings_dir(app->settings)); /* of killed ones */
+	*set = app->settings;
+	return 0;
+}
+
+int app_settings_reload(struct app *app, struct error *err)
+{
+	struct app_retired *old = xcalloc(1, sizeof(*old));
+	char **environ_then = settings_environ_exported(app->settings);
+	struct settings_input in = { .environ = environ_then,
+				     .cwd = settings_cwd(app->settings),
+				     .home = settings_home(app->settings) };
+	struct settings *set;
+	int rc = load_settings(app, in, &set, err);
+
+	settings_environ_free(environ_then);
+	if (rc < 0) {
+		free(old);
+		return -1;
+	}
+	*old = (struct app_retired){ app->settings, app->providers,
+				     app->retired };
+	app->retired = old;
+	app->settings = set;
+	app->providers = NULL;
+	return 0;
+}
+
+void app_settings_release(struct app *app)
+{
+	if (app->settings)
+		settings_free(app->settings);
+	while (app->retired) {
+		struct app_retired *old = app->retired;
+
+		app->retired = old->next;
+		registry_free(old->providers);
+		settings_free(old->settings);
+		free(old);
+	}
+	free(app->groups);
+}

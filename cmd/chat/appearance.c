@@ -1,0 +1,114 @@
+/* appearance.c - which colours and signs the user wants on the screen. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/chat/appearance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+
+enum { MOST_STORED = 64 }; /* bytes */
+
+static const char file_name[] = "theme";
+
+/* The file config.toml is the Python dcode's, too: its default themes. */
+static bool parse_name(struct str name, enum theme_name *found)
+{
+	if (str_is(name, "langchain"))
+		name = STR("dark");
+	else if (str_is(name, "langchain-light"))
+		name = STR("light");
+	return theme_parse(name, found);
+}
+
+/* What /theme has stored. */
+static bool read_stored(struct app *app, enum theme_name *found)
+{
+	struct buf text = BUF_INIT(MOST_STORED);
+	struct error ignored = { 0 };
+	char *path = app_state_path(app, file_name, &ignored);
+	bool known = path && path_read(path, &text, &ignored) == 0 &&
+		     theme_parse(str_trim(buf_str(&text)), found);
+
+	buf_release(&text);
+	free(path);
+	return known;
+}
+
+/* The value of [ui] theme, or NULL: there is none. */
+static const char *configured(struct app *app)
+{
+	const char *value = NULL;
+	struct error err = { 0 };
+
+	if (settings_string(app->settings, NULL, "ui.theme", &value, &err) < 0)
+		(void)app_fail(app, &err);
+	return value && value[0] ? value : NULL;
+}
+
+static void load_theme(struct app *app, struct theme *t)
+{
+	const char *value = configured(app);
+	enum theme_name name = THEME_AUTO;
+	bool known = value ? parse_name(str_of(value), &name)
+			   : read_stored(app, &name);
+
+	if (value && !known)
+		app_warn("[ui] theme = \"%s\": use auto, dark, light or none",
+			 value);
+	if (known && t->own != THEME_NONE)
+		theme_choose(t, name);
+}
+
+static void load_glyphs(struct app *app, struct theme *t)
+{
+	const char *value = NULL;
+	struct error err = { 0 };
+
+	if (settings_string(app->settings, NULL, "ui.glyphs", &value, &err) < 0)
+		(void)app_fail(app, &err);
+	else if (!strcmp(value, "ascii") || !strcmp(value, "unicode"))
+		t->ascii = value[0] == 'a';
+	else if (strcmp(value, "auto") != 0)
+		app_warn("[ui] glyphs = \"%s\": use auto, unicode or ascii",
+			 value);
+}
+
+void appearance_load(struct app *app, struct theme *t)
+{
+	theme_init(t);
+	load_theme(app, t);
+	load_glyphs(app, t);
+}
+
+static int store(struct app *app, enum theme_name name, struct error *err)
+{
+	char *path = app_state_path(app, file_name, err);
+	char *state = path ? app_state_path(app, "", err) : NULL;
+	int rc = state ? path_mkdirs(state, 0700, err) : -1;
+
+	if (rc == 0)
+		rc = path_write(path, str_of(theme_name(name)), 0600, err);
+	free(state);
+	free(path);
+	return rc;
+}
+
+int appearance_choose(struct app *app, struct theme *t, const char *name,
+		      struct error *err)
+{
+	const char *value;
+	enum theme_name chosen;
+
+	if (!parse_name(str_of(name), &chosen)) {
+		error_set(err, ERR_USAGE, "%.40s is no theme", name);
+		return error_hint(err, "/theme auto, dark, light or none");
+	}
+	theme_choose(t, chosen);
+	value = configured(app);
+	if (value && strcmp(value, theme_name(chosen)) != 0)
+		app_warn("the next session begins with [ui] theme = \"%s\"",
+			 value);
+	return store(app, chosen, err);
+}

@@ -1,0 +1,208 @@
+/* ask.c - whether a call may run: judged, or asked of the chat's user. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/chat/ask.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/preview.h"
+#include "tool/args.h"
+#include "tool/result.h"
+
+enum { MAX_WORDS = 1 << 16 /* bytes of a reason or a place */ };
+
+/* Calls of one answer that are asked about in one question. */
+struct together {
+	struct approval *later; /* owned, n_later */
+	cJSON **args;           /* owned, of each */
+	struct approval **list; /* those that have to be asked about */
+	size_t n;
+};
+
+static bool is_granted(struct asker *k, const struct approval *a)
+{
+	return grants_take(&k->batch, a, a->call->id) ||
+	       run_allows_all(k->run) || grants_have(&k->run->grants, a);
+}
+
+/* Judges a call; *asks: the user has to be asked, and what it would do is
+ * known. -1 when stop ended it. */
+static int judge(struct asker *k, struct approval *a, bool *asks,
+		 const struct stop *stop, struct error *err)
+{
+	enum run_verdict verdict;
+
+	*asks = false;
+	approval_clear(a);
+	if (run_decide(k->run, a, &verdict, stop, err) < 0)
+		return -1;
+	if (verdict != RUN_ASK)
+		return 0;
+	if (grants_take(&k->refused, a, a->call->id)) {
+		buf_addstr(&a->reason, buf_str(&k->why));
+		return 0;
+	}
+	a->allowed = is_granted(k, a);
+	*asks = !a->allowed;
+	return *asks ? preview_read(k->run, a, stop, err) : 0;
+}
+
+/* The calls from a on that are to be asked about. */
+static int collect(struct asker *k, struct approval *a, struct together *t,
+		   const struct stop *stop, struct error *err)
+{
+	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
+	int rc = 0;
+
+	t->list[t->n++] = a;
+	for (size_t i = 0; rc == 0 && i < a->n_later; i++) {
+		struct approval *b = &t->later[i];
+		bool asks = false;
+
+		*b = (struct approval){ .call = a->later[i],
+					.tool = tool_find(a->later[i]->name),
+					.number = a->number + 1 + i,
+					.total = a->total,
+					.reason = BUF_INIT(MAX_WORDS),
+					.place = BUF_INIT(MAX_WORDS) };
+		buf_clear(&ignored);
+		if (b->tool)
+			t->args[i] = args_read(b->tool, b->call, &ignored);
+		b->args = t->args[i];
+		if (b->args)
+			rc = judge(k, b, &asks, stop, err);
+		if (asks)
+			t->list[t->n++] = b;
+	}
+	buf_release(&ignored);
+	return rc;
+}
+
+/* What was said of calls whose turn comes later. */
+static void note_together(struct asker *k, const struct together *t,
+			  enum dialog_answer said)
+{
+	struct grants *g = said == DIALOG_YES      ? &k->batch
+			   : said == DIALOG_REASON ? &k->refused
+						   : NULL;
+
+	for (size_t i = 1; g && i < t->n; i++)
+		grants_add(g, t->list[i], t->list[i]->call->id);
+	if (said != DIALOG_REASON)
+		return;
+	buf_clear(&k->why);
+	k->why.max = MAX_WORDS;
+	buf_addstr(&k->why, buf_str(&t->list[0]->reason));
+}
+
+/* One question for a and all behind it; a yes is for those that it shows. */
+static int ask_together(struct asker *k, struct approval *a,
+			enum dialog_answer *said, const struct stop *stop,
+			struct error *err)
+{
+	struct together t = {
+		.later = xcalloc(a->n_later, sizeof(*t.later)),
+		.args = xcalloc(a->n_later, sizeof(cJSON *)),
+		.list = xcalloc(a->n_later + 1, sizeof(struct approval *)),
+	};
+	int rc = collect(k, a, &t, stop, err);
+	struct question q = { .list = t.list, .n = t.n };
+
+	*said = DIALOG_ONE;
+	if (rc == 0 && t.n > 1)
+		*said = k->ask(k->arg, &q);
+	note_together(k, &t, *said);
+	for (size_t i = 0; i < a->n_later; i++) {
+		approval_release(&t.later[i]);
+		cJSON_Delete(t.args[i]);
+	}
+	free(t.later);
+	free(t.args);
+	free(t.list);
+	return rc;
+}
+
+static void edit_call(struct asker *k, struct approval *a, struct str text)
+{
+	struct error err = { 0 };
+
+	if (approval_edit(a, text, &err) < 0)
+		(void)app_fail(k->run->app, &err);
+}
+
+/* In the user's own file; where that fails, until the chat ends. */
+static void store_grant(struct run *r, const struct approval *a)
+{
+	struct error err = { 0 };
+	char *file = grants_file(r->app->settings);
+
+	if (grants_store(&r->grants, a, r->app, &err) == 0) {
+		fprintf(stderr,
+			"Written to approvals.allow of %s: this call runs "
+			"without a question from now on%s%s.\n"
+			"To take it back: /approvals remove %zu\n",
+			file, a->sandbox ? ", in each sandbox of " : "",
+			a->sandbox ? a->machine : "", r->grants.n);
+	} else {
+		(void)app_fail(r->app, &err);
+		fputs("So this call is allowed until dcode ends.\n", stderr);
+		grants_add(&r->grants, a, NULL);
+	}
+	free(file);
+}
+
+/* One question about a. 1: it has to be judged and asked about anew. */
+static int ask_once(struct asker *k, struct approval *a,
+		    const struct stop *stop, struct error *err)
+{
+	struct question q = { .list = &a,
+			      .n = 1,
+			      .edited = BUF_INIT(RESULT_RAW_BYTES) };
+	enum dialog_answer said = k->ask(k->arg, &q);
+	int rc = 0;
+
+	if (said == DIALOG_TOGETHER)
+		rc = ask_together(k, a, &said, stop, err);
+	if (rc == 0 && said == DIALOG_EDITED)
+		edit_call(k, a, buf_str(&q.edited));
+	buf_release(&q.edited);
+	if (rc < 0 || said == DIALOG_OPEN)
+		return rc < 0 ? -1 : stop_check(stop, err);
+	if (said == DIALOG_EDITED || said == DIALOG_ONE)
+		return 1;
+	if (said == DIALOG_ALWAYS)
+		grants_add(&k->run->grants, a, NULL);
+	if (said == DIALOG_CONFIG)
+		store_grant(k->run, a);
+	a->allowed = said == DIALOG_YES || said == DIALOG_ALWAYS ||
+		     said == DIALOG_CONFIG;
+	return 0;
+}
+
+int ask_approval(struct asker *k, struct approval *a, const struct stop *stop,
+		 struct error *err)
+{
+	bool asks;
+	int rc;
+
+	if (a->number <= k->last) { /* another answer */
+		grants_clear(&k->batch);
+		grants_clear(&k->refused);
+	}
+	k->last = a->number;
+	do {
+		rc = judge(k, a, &asks, stop, err);
+		if (rc == 0 && asks)
+			rc = ask_once(k, a, stop, err);
+	} while (rc > 0);
+	return rc;
+}
+
+void asker_release(struct asker *k)
+{
+	grants_clear(&k->batch);
+	grants_clear(&k->refused);
+	buf_release(&k->why);
+}

@@ -1,0 +1,483 @@
+/* live.c - the chat with a screen: typing goes on while the agent works. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/live/live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/appearance.h"
+#include "cmd/chat/leave.h"
+#include "cmd/live/live_impl.h"
+#include "cmd/run/next.h"
+#include "cmd/slash/slash.h"
+
+enum {
+	READ_BYTES = 1 << 16,
+	FRAME_MS = 16,  /* between frames that no key has caused */
+	QUIET_MS = 500, /* without a key, before a question appears */
+	MAX_BACKLOG = 4 << 20,
+};
+
+bool live_can(const struct run *r)
+{
+	const char *term = getenv("TERM");
+
+	return !r->options.plain && term && term[0] &&
+	       strcmp(term, "dumb") != 0 && isatty(STDIN_FILENO) &&
+	       isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+}
+
+static void end_opening(struct live *l, int rc)
+{
+	if (rc < 0) {
+		l->status = app_fail(l->run->app, &l->err);
+		l->over = true;
+	} else {
+		live_status_opened(l);
+	}
+	l->state = LIVE_IDLE;
+}
+
+static void end_work(struct live *l, int rc)
+{
+	const struct style warn = { 0, STYLE_WARN };
+
+	if (l->now.kind == JOB_FILES) {
+		complete_set_files(&l->completer, buf_str(&l->files));
+		complete_update(&l->completer, &l->editor);
+		rc = rc < 0 && !chat_ends(l->err.code) ? 0 : rc;
+	} else if (l->now.kind == JOB_ARGUMENTS) {
+		complete_set_arguments(&l->completer, str_of(l->now.text),
+				       buf_str(&l->files));
+		complete_update(&l->completer, &l->editor);
+	} else {
+		complete_forget(&l->completer);
+	}
+	transcript_end_turn(&l->transcript, clock_ms());
+	live_print(l);
+	live_notify_turn(l);
+	if (rc < 0 && l->refused)
+		live_say(
+			l, warn,
+			"Not run. Tell the agent what you would like instead.");
+	else if (rc < 0 && l->err.code == ERR_CANCELLED)
+		live_say(l, warn, "Interrupted");
+	else if (rc < 0)
+		(void)app_fail(l->run->app, &l->err);
+	else if (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN)
+		run_remark(l->run);
+	if (l->now.kind == JOB_SLASH)
+		live_follow_run(l);
+	live_status_refresh(l);
+	l->state = LIVE_IDLE;
+	if (l->left)
+		l->over = true;
+	if (rc < 0 && chat_ends(l->err.code)) {
+		l->over = true;
+		l->status = app_signal() ? 128 + app_signal() : 1;
+	} else if (!app_signal() || app_signal() == SIGINT) {
+		app_signal_clear(l->run->app);
+	}
+	l->stopping = false;
+}
+
+static void on_done(struct live *l)
+{
+	int rc = l->worker.result;
+
+	switch (l->state) {
+	case LIVE_OPENING:
+		end_opening(l, rc);
+		break;
+	case LIVE_WORKING:
+		end_work(l, rc);
+		break;
+	default:
+		l->status = l->status ? l->status : l->failed;
+		l->state = LIVE_IDLE;
+		break;
+	}
+	live_next(l);
+}
+
+/* What is waited for, as the events tell it. */
+static void follow(struct live *l, const struct agent_event *ev)
+{
+	char text[64];
+
+	switch (ev->kind) {
+	case EVENT_TEXT:
+		if (strcmp(l->wait, "answering") != 0)
+			live_set_wait(l, "answering");
+		break;
+	case EVENT_THINKING:
+		if (strcmp(l->wait, "thinking") != 0)
+			live_set_wait(l, "thinking");
+		break;
+	case EVENT_TOOL_CALL:
+		l->calls++;
+		snprintf(text, sizeof(text), "running %.40s",
+			 ev->call && ev->call->name ? ev->call->name
+						    : "a tool");
+		live_set_wait(l, text);
+		break;
+	case EVENT_TOOL_RESULT:
+		l->calls -= l->calls > 0;
+		if (!l->calls)
+			live_set_wait(l, "waiting for the model");
+		break;
+	case EVENT_RESTART:
+		live_set_wait(l, "waiting to try again");
+		l->retries_at = ev->wait_ms ? l->since + ev->wait_ms : 0;
+		break;
+	case EVENT_COMPACT:
+		live_set_wait(l, ev->compact.over ? "waiting" : "compacting");
+		break;
+	case EVENT_TURN:
+		if (!ev->usage)
+			break;
+		usage_sum(&l->usage, ev->usage);
+		l->context = ev->usage->input + ev->usage->cache_read +
+			     ev->usage->cache_write + ev->usage->output;
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_notice(struct live *l, const struct queued *item)
+{
+	switch ((enum worker_notice)item->notice) {
+	case NOTICE_DONE:
+		on_done(l);
+		break;
+	case NOTICE_QUESTION:
+		if (l->stopping) {
+			worker_answer(&l->worker, DIALOG_OPEN);
+			break;
+		}
+		l->asked = item->arg;
+		l->asked_at = clock_ms();
+		break;
+	case NOTICE_INQUIRY:
+		l->asked_inquiry = item->arg;
+		l->asked_at = clock_ms();
+		if (l->stopping)
+			live_drop_inquiry(l);
+		break;
+	case NOTICE_PICK:
+		if (l->stopping)
+			worker_answer(&l->worker, -1);
+		else
+			l->asked_pick = item->arg;
+		break;
+	case NOTICE_BORROW:
+		live_suspend(l);
+		l->lent = true;
+		worker_answer(&l->worker, 0);
+		break;
+	case NOTICE_RETURN:
+		live_resume(l);
+		l->lent = false;
+		worker_answer(&l->worker, 0);
+		break;
+	}
+}
+
+/* A terminal that is slower than the agent makes it wait. */
+static bool takes_events(const struct live *l)
+{
+	return l->gone || screen_backlog(&l->screen) < MAX_BACKLOG;
+}
+
+static void take_events(struct live *l)
+{
+	struct queued *item;
+
+	while (takes_events(l) && (item = eventq_take(l->events))) {
+		if (item->event.kind) {
+			follow(l, &item->event);
+			transcript_event(&l->transcript, &item->event,
+					 clock_ms());
+			if (item->event.kind == EVENT_TOOL_RESULT)
+				live_show_own(l, &item->event);
+		} else {
+			live_print(l);
+			on_notice(l, item);
+		}
+		queued_free(item);
+	}
+}
+
+/* A question waits until nothing is being typed. */
+static void open_dialog(struct live *l, int64_t now)
+{
+	if (!l->asked || l->dialog.asked || now - l->typed < QUIET_MS)
+		return;
+	l->confirms = false; /* one question at a time */
+	dialog_open(&l->dialog, l->asked);
+	if (l->asked->n > 1)
+		live_show_question(l);
+	l->opened = now;
+}
+
+static void on_signal(struct live *l)
+{
+	int number = app_signal();
+
+	if (!number)
+		return;
+	if (number != SIGINT) {
+		l->over = true;
+		l->status = 128 + number;
+	} else if (l->state == LIVE_IDLE) {
+		l->over = true;
+		l->status = 128 + number;
+	}
+	live_stop_job(l);
+}
+
+static bool read_keys(struct live *l)
+{
+	const struct key_sink sink = { live_on_key, l };
+	static char chunk[READ_BYTES];
+	ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+
+	if (n > 0)
+		keys_feed(&l->keys, (struct str){ chunk, (size_t)n },
+			  clock_ms(), sink);
+	else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+		l->gone = l->over = true;
+		eventq_close(l->events);
+		l->status = l->status ? l->status : 128 + SIGHUP;
+		live_stop_job(l);
+		return false;
+	}
+	return true;
+}
+
+enum {
+	FD_KEYS,
+	FD_EVENTS,
+	FD_PRINTED,
+	FD_CANCEL,
+	FD_SCREEN,
+	FD_OUTPUT, /* takes more of a frame that it did not take whole */
+	N_FDS
+};
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Until something happens, or the screen has to change by itself. Events that
+ * come before a frame is due wait for it: each wake-up costs more than an
+ * event. */
+static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
+			 int64_t frame)
+{
+	bool watches = !l->stopping && l->state != LIVE_CLOSING;
+	int64_t until = earliest(live_redraw_at(l), keys_deadline(&l->keys));
+	bool draws = !l->lent && !l->gone;
+	bool hears = takes_events(l) && (drawn || !draws);
+	int64_t ms;
+
+	p[FD_SCREEN].fd = p[FD_OUTPUT].fd = -1;
+	if (draws)
+		until = earliest(until, screen_wait(&l->screen, p + FD_SCREEN));
+	if (!drawn && draws)
+		until = earliest(until, frame + FRAME_MS);
+	until = earliest(until, live_notify_at(l));
+	if ((l->asked && !l->dialog.asked) || (l->asked_pick && !l->picking) ||
+	    (l->asked_inquiry && !l->inquiry.asked))
+		until = earliest(until, l->typed + QUIET_MS);
+	ms = until == INT64_MAX ? -1 : until - clock_ms();
+	p[FD_KEYS] = (struct pollfd){ .fd = draws ? STDIN_FILENO : -1,
+				      .events = POLLIN };
+	p[FD_EVENTS] = (struct pollfd){ .fd = hears ? eventq_fd(l->events) : -1,
+					.events = POLLIN };
+	p[FD_PRINTED] =
+		(struct pollfd){ .fd = l->printed.fd, .events = POLLIN };
+	p[FD_CANCEL] =
+		(struct pollfd){ .fd = watches ? l->run->app->cancel.fd[0] : -1,
+				 .events = POLLIN };
+	(void)poll(p, N_FDS, ms < 0 && until != INT64_MAX ? 0 : (int)ms);
+}
+
+/* With a new size the live part is made anew for it. */
+static void draw(struct live *l)
+{
+	bool resized = false;
+
+	for (int i = 0; i < 2; i++) {
+		transcript_width(&l->transcript, screen_columns(&l->screen));
+		live_print(l);
+		live_draw(l);
+		if (screen_flush(&l->screen, &resized) < 0 || !resized)
+			break;
+	}
+}
+
+/* Nobody reads it any more, and whoever prints must not wait for that. */
+static void drop_printed(struct live *l)
+{
+	printed_read(&l->printed, &l->text);
+	buf_clear(&l->text);
+}
+
+static void step(struct live *l, bool *drawn, int64_t *frame)
+{
+	const struct key_sink sink = { live_on_key, l };
+	struct pollfd p[N_FDS];
+	bool typed = false;
+	int64_t now;
+
+	wait_for_any(l, p, *drawn, *frame);
+	on_signal(l);
+	if (p[FD_KEYS].revents)
+		typed = read_keys(l);
+	take_events(l);
+	now = clock_ms();
+	if (now >= keys_deadline(&l->keys)) {
+		keys_timeout(&l->keys, now, sink);
+		typed = true;
+	}
+	open_dialog(l, now);
+	live_open_inquiry(l, now);
+	live_notify_question(l, now);
+	live_open_pick(l, now);
+	*drawn = typed || p[FD_SCREEN].revents || p[FD_OUTPUT].revents ||
+		 now - *frame >= FRAME_MS;
+	if (l->gone)
+		drop_printed(l);
+	if (!*drawn || l->lent || l->gone)
+		return;
+	draw(l);
+	*frame = now;
+}
+
+static void run_loop(struct live *l)
+{
+	bool drawn = false;
+	int64_t frame = 0;
+
+	while (!l->over || l->state == LIVE_OPENING || l->state == LIVE_WORKING)
+		step(l, &drawn, &frame);
+	l->state = LIVE_CLOSING;
+	l->offers = !l->status;
+	live_set_wait(l, l->run->box.ours ? "leaving the sandbox" : "leaving");
+	worker_run(&l->worker, live_job_close, l);
+	while (l->state == LIVE_CLOSING)
+		step(l, &drawn, &frame);
+}
+
+static int open_live(struct live *l, struct error *err)
+{
+	appearance_load(l->run->app, &l->theme);
+	live_notify_load(l);
+	l->events = eventq_new(err);
+	if (!l->events)
+		return -1;
+	l->worker.events = l->events;
+	if (screen_open(&l->screen, STDIN_FILENO, STDOUT_FILENO, &l->theme,
+			err) < 0)
+		return -1;
+	if (printed_open(&l->printed, err) < 0 ||
+	    worker_start(&l->worker, err) < 0) {
+		printed_close(&l->printed);
+		screen_close(&l->screen);
+		return -1;
+	}
+	transcript_init(&l->transcript, &l->theme, screen_columns(&l->screen));
+	snprintf(l->prompt, sizeof(l->prompt), "%s ",
+		 theme_glyph(&l->theme, GLYPH_PROMPT));
+	l->editor.prompt = str_of(l->prompt);
+	l->completer.n_commands = slash_list(&l->commands);
+	l->completer.commands = l->commands;
+	l->completer.list_files = live_list_files;
+	l->completer.list_arguments = live_list_arguments;
+	l->completer.context = l;
+	l->editor.prompt_style = (struct style){ ATTR_BOLD, STYLE_ACCENT };
+	return 0;
+}
+
+static void close_live(struct live *l)
+{
+	worker_stop(&l->worker);
+	take_events(l);
+	live_suspend(l);
+	printed_close(&l->printed);
+	screen_close(&l->screen);
+	transcript_release(&l->transcript);
+	editor_release(&l->editor);
+	history_search_release(&l->search);
+	prompt_history_release(&l->history);
+	complete_release(&l->completer);
+	free(l->commands);
+	free(l->lists_arguments);
+	asker_release(&l->asker);
+	dialog_close(&l->dialog);
+	inquiry_dialog_close(&l->inquiry);
+	rows_release(&l->live);
+	buf_release(&l->text);
+	buf_release(&l->told);
+	buf_release(&l->files);
+	for (size_t i = 0; i < l->n_queue; i++)
+		free(l->queue[i].text);
+	free(l->queue);
+	free(l->now.text);
+	live_status_release(l);
+}
+
+int live_chat(struct run *r, const char *first)
+{
+	struct live l = { .run = r,
+			  .text = BUF_INIT(LIVE_MAX_PRINTED),
+			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
+			  .files = BUF_INIT(COMPLETE_BYTES) };
+	struct app_terminal terminal = { worker_borrow_terminal,
+					 worker_return_terminal, &l.worker };
+	struct error err = { 0 };
+	int status;
+
+	mem_keep_little();
+	if (open_live(&l, &err) < 0) {
+		eventq_free(l.events);
+		return app_fail(r->app, &err);
+	}
+	r->ui = (struct agent_ui){ live_on_event, live_on_approve, &l,
+				   true,          live_inquire,    true };
+	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
+	r->pick = live_pick;
+	r->raise = slash_raise_cap;
+	r->app->terminal = &terminal;
+	r->theme = &l.theme;
+	r->show_thinking = &l.transcript.show_thinking;
+	app_signal_output(l.printed.real[1]);
+	live_status_begin(&l);
+	live_say(&l, (struct style){ ATTR_BOLD, STYLE_PLAIN },
+		 "dcode " DCODE_VERSION "  /help, /quit");
+	live_set_wait(&l, "getting ready");
+	l.began = l.since;
+	worker_run(&l.worker, live_job_open, &l);
+	if (first)
+		live_submit_prompt(&l, first);
+	run_loop(&l);
+	status = l.status;
+	r->app->terminal = NULL;
+	if (l.run != r)
+		next_free(l.run);
+	r->theme = NULL;
+	app_signal_output(STDERR_FILENO);
+	close_live(&l);
+	eventq_free(l.events);
+	return status;
+}

@@ -1,0 +1,240 @@
+/* live_draw.c - the live part of the chat, and what scrolls away above it. */
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cmd/live/live_impl.h"
+#include "term/width.h"
+#include "term/wrap.h"
+
+enum {
+	MOST_QUEUED = 4,       /* rows for messages that wait */
+	LEAST_EDITOR = 3,      /* rows */
+	MOST_SHOWN = 16 << 10, /* bytes of a command of the user's own */
+	LEAST_AROUND = 16, /* rows, for a question with all that is around it */
+};
+
+static const struct style muted = { 0, STYLE_MUTED };
+static const struct style faint = { ATTR_DIM, STYLE_USER };
+
+void live_print_rows(struct live *l, const struct rows *rows)
+{
+	struct wrap wrap = { .columns = screen_columns(&l->screen),
+			     .words = true };
+	struct rows out = { 0 };
+
+	wrap_rows(rows, &wrap, &out);
+	screen_print(&l->screen, &out, 0, out.n);
+	rows_release(&out);
+}
+
+void live_say(struct live *l, struct style style, const char *text)
+{
+	struct rows rows = { 0 };
+
+	rows_adds(&rows, style, text);
+	rows_close(&rows);
+	live_print_rows(l, &rows);
+	rows_release(&rows);
+}
+
+/* Whole lines of what was printed, all when the terminal is lent. Of the last
+ * one, until it has ended, what a terminal would show. */
+static void print_lines(struct live *l, bool all)
+{
+	struct buf shown = BUF_INIT(LIVE_MAX_PRINTED);
+	struct rows rows = { 0 };
+	struct str text = buf_str(&l->text);
+	const char *last = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
+	size_t end = all ? text.len : last ? (size_t)(last - text.ptr) + 1 : 0;
+
+	overwrite_add((struct str){ text.ptr, end }, &shown);
+	if (shown.len) {
+		live_follow_lines(l, buf_str(&shown));
+		rows_add(&rows, muted, buf_str(&shown));
+		rows_close(&rows);
+		live_print_rows(l, &rows);
+		rows_release(&rows);
+	}
+	buf_clear(&shown);
+	overwrite_add(str_skip(text, end), &shown);
+	if (text.len) {
+		buf_clear(&l->text);
+		buf_addstr(&l->text, buf_str(&shown));
+	}
+	buf_release(&shown);
+}
+
+void live_print(struct live *l)
+{
+	printed_read(&l->printed, &l->text);
+	print_lines(l, false);
+	if (l->transcript.done.n) {
+		screen_print(&l->screen, &l->transcript.done, 0,
+			     l->transcript.done.n);
+		rows_clear(&l->transcript.done);
+	}
+}
+
+void live_leave_screen(struct live *l)
+{
+	printed_read(&l->printed, &l->text);
+	print_lines(l, true);
+	live_print(l);
+	rows_clear(&l->live);
+	screen_live(&l->screen, &l->live, SIZE_MAX, 0);
+	(void)screen_flush(&l->screen, NULL);
+	screen_suspend(&l->screen);
+}
+
+void live_suspend(struct live *l)
+{
+	live_leave_screen(l);
+	printed_suspend(&l->printed);
+}
+
+void live_resume(struct live *l)
+{
+	printed_resume(&l->printed);
+	screen_resume(&l->screen);
+}
+
+static void add_queue(const struct live *l, struct rows *out)
+{
+	for (size_t i = 0; i < l->n_queue; i++) {
+		struct str text = str_of(l->queue[i].text);
+
+		if (i == MOST_QUEUED) {
+			rows_adds(out, faint, "...");
+			rows_end(out);
+			break;
+		}
+		text.len = str_find(text, '\n');
+		text.len = width_prefix(text, screen_columns(&l->screen) - 2);
+		rows_adds(out, faint, "+ ");
+		rows_add(out, faint, text);
+		rows_end(out);
+	}
+}
+
+/* What stands below the answer: the question or the wait, the queue, the
+ * editor, the status line. */
+static void compose_bottom(struct live *l, size_t most, struct rows *out,
+			   size_t *caret_row, size_t *caret_column)
+{
+	struct rows editor = { 0 };
+	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
+	size_t columns = screen_columns(&l->screen);
+
+	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND) {
+		dialog_render(&l->dialog, columns, most, out);
+		*caret_row = SIZE_MAX;
+		return;
+	}
+	if (l->inquiry.asked) {
+		size_t caret[2];
+
+		if (most >= LEAST_AROUND)
+			rows_end(out);
+		*caret_row = out->n;
+		inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
+				      most - out->n, caret);
+		*caret_row += caret[0];
+		*caret_column = caret[1];
+		return;
+	}
+	rows_end(out); /* between what was said and what is done */
+	live_add_wait(l, out);
+	add_queue(l, out);
+	if (l->picking)
+		selection_list_render(&l->picker, columns, rows + LEAST_EDITOR,
+				      &editor, caret_row, caret_column);
+	else if (l->search.on)
+		history_search_render(&l->search, columns, rows, &editor,
+				      caret_row, caret_column);
+	else
+		editor_render(l->dialog.edits ? &l->dialog.editor : &l->editor,
+			      columns, rows, &editor, caret_row, caret_column);
+	if (l->dialog.asked)
+		dialog_render(&l->dialog, columns, most - out->n - editor.n - 1,
+			      out);
+	*caret_row += out->n;
+	rows_append(out, &editor, 0, editor.n);
+	complete_render(&l->completer, columns, out);
+	rows_close(out);
+	live_status_add(l, out);
+	rows_release(&editor);
+}
+
+void live_draw(struct live *l)
+{
+	struct rows bottom = { 0 };
+	size_t most = screen_live_rows(&l->screen);
+	size_t row = 0;
+	size_t column = 0;
+
+	if (l->lent)
+		return;
+	rows_clear(&l->live);
+	compose_bottom(l, most, &bottom, &row, &column);
+	if (bottom.n < most)
+		transcript_live(&l->transcript, most - bottom.n,
+				l->asked || l->asked_inquiry ? l->asked_at
+							     : clock_ms(),
+				&l->live);
+	rows_close(&l->live);
+	if (row != SIZE_MAX)
+		row += l->live.n;
+	rows_append(&l->live, &bottom, 0, bottom.n);
+	screen_live(&l->screen, &l->live, row, column);
+	rows_release(&bottom);
+}
+
+int64_t live_redraw_at(const struct live *l)
+{
+	if (l->lent)
+		return INT64_MAX;
+	return l->state == LIVE_IDLE ? live_status_changes_at(l)
+				     : live_wait_moves_at(l);
+}
+
+/* What a terminal would show of the output, and what the tool says of its end:
+ * in a result each state of a progress bar is a line. False: not all is known.
+ */
+static bool add_overwritten(const struct live *l, struct str end,
+			    struct buf *out)
+{
+	const struct transcript *t = &l->transcript;
+	struct str output = buf_str(&t->newest_output);
+
+	if (t->newest_cut || output.len > MOST_SHOWN ||
+	    str_find(output, '\r') == output.len)
+		return false;
+	overwrite_add(output, out);
+	if (str_starts(end, "\n"))
+		end = str_skip(end, 1);
+	if (end.len && !str_ends(buf_str(out), "\n"))
+		buf_addc(out, '\n');
+	buf_addstr(out, end);
+	return true;
+}
+
+void live_show_own(struct live *l, const struct agent_event *ev)
+{
+	struct buf shown = BUF_INIT(2 * MOST_SHOWN);
+	struct str text = ev->text;
+
+	if (l->now.kind != JOB_COMMAND && l->now.kind != JOB_HIDDEN_COMMAND)
+		return;
+	if (text.len > MOST_SHOWN)
+		text = str_skip(text, text.len - MOST_SHOWN);
+	if (!add_overwritten(l, ev->end, &shown))
+		overwrite_add(text, &shown);
+	live_print(l);
+	live_say(l, (struct style){ 0, STYLE_PLAIN },
+		 shown.len ? shown.ptr : "");
+	buf_release(&shown);
+}

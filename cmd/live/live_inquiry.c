@@ -1,0 +1,79 @@
+/* live_inquiry.c - what the model asks the user, in the chat with a screen. */
+/* SPDX-License-Identifier: MIT */
+#include "base/str.h"
+#include "cmd/live/live_impl.h"
+
+enum {
+	QUIET_MS = 500,      /* without a key, before a question takes them */
+	NOTICED_MS = 250,    /* nobody answers a question sooner */
+	LONG_QUESTION = 400, /* bytes: all of it is printed above, too */
+};
+
+int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
+		 const struct stop *stop, struct error *err)
+{
+	struct live *l = arg;
+	int answer = worker_inquire(&l->worker, q);
+
+	*end = (enum inquiry_end)answer;
+	return answer < 0 ? stop_check(stop, err) : 0;
+}
+
+static void print_long_questions(struct live *l)
+{
+	for (size_t i = 0; i < l->asked_inquiry->n; i++)
+		if (str_of(l->asked_inquiry->items[i].question).len >
+		    LONG_QUESTION)
+			live_say(l, (struct style){ 0, STYLE_PLAIN },
+				 l->asked_inquiry->items[i].question);
+}
+
+void live_open_inquiry(struct live *l, int64_t now)
+{
+	if (!l->asked_inquiry || l->inquiry.asked || now - l->typed < QUIET_MS)
+		return;
+	l->confirms = false;
+	print_long_questions(l);
+	inquiry_dialog_open(&l->inquiry, l->asked_inquiry);
+	l->opened = now;
+}
+
+static void answer(struct live *l, int end)
+{
+	inquiry_dialog_close(&l->inquiry);
+	l->asked_inquiry = NULL;
+	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	worker_answer(&l->worker, end);
+	live_set_wait(l, "running");
+}
+
+void live_drop_inquiry(struct live *l)
+{
+	if (l->asked_inquiry)
+		answer(l, -1);
+}
+
+/* A message that the question has cut in two, or its Enter. */
+static bool is_typing(const struct live *l, const struct key_event *ev)
+{
+	bool typed = ev->kind == KEY_EVENT_TEXT ||
+		     (ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_ENTER);
+
+	return typed && !editor_is_empty(&l->editor) &&
+	       clock_ms() - l->opened < NOTICED_MS;
+}
+
+bool live_on_inquiry(struct live *l, const struct key_event *ev)
+{
+	enum inquiry_end end;
+
+	if (!l->inquiry.asked)
+		return false;
+	if (is_typing(l, ev)) {
+		inquiry_dialog_close(&l->inquiry); /* until that has paused */
+		return false;
+	}
+	if (inquiry_dialog_event(&l->inquiry, ev, &end))
+		answer(l, (int)end);
+	return true;
+}

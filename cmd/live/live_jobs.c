@@ -1,0 +1,80 @@
+/* live_jobs.c - what the chat's second thread does. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/chat/leave.h"
+#include "cmd/chat/mention.h"
+#include "cmd/live/live_impl.h"
+#include "cmd/slash/slash.h"
+
+int live_job_open(void *arg)
+{
+	struct live *l = arg;
+	struct run *r = l->run;
+	struct stop stop = app_stop(r->app);
+
+	if (run_open(r, &stop, &l->err) < 0)
+		return -1;
+	slash_enter(r);
+	return 0;
+}
+
+void live_on_event(void *arg, const struct agent_event *ev)
+{
+	struct live *l = arg;
+
+	run_note_event(l->run, ev);
+	eventq_push(l->events, ev);
+}
+
+int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
+		    struct error *err)
+{
+	struct live *l = arg;
+
+	return ask_approval(&l->asker, a, stop, err);
+}
+
+enum dialog_answer live_ask(void *arg, struct question *q)
+{
+	struct live *l = arg;
+
+	return (enum dialog_answer)worker_ask(&l->worker, q);
+}
+
+int live_job_run(void *arg)
+{
+	struct live *l = arg;
+	struct stop stop = app_stop(l->run->app);
+
+	switch (l->now.kind) {
+	case JOB_FILES:
+		buf_clear(&l->files);
+		return mention_list(l->run, &l->files, &stop, &l->err);
+	case JOB_ARGUMENTS:
+		buf_clear(&l->files);
+		slash_list_arguments(l->run, str_of(l->now.text), &l->files);
+		return 0;
+	case JOB_SLASH:
+		l->left = !slash_run(l->run, str_of(l->now.text), &l->told);
+		return 0;
+	default:
+		return message_run(l->run, (enum message_kind)l->now.kind,
+				   l->now.text, &l->told, &stop, &l->err);
+	}
+}
+
+int live_job_close(void *arg)
+{
+	struct live *l = arg;
+
+	if (l->offers)
+		chat_ask_exit(l->run);
+	if (run_download(l->run, &l->err) < 0)
+		l->failed = app_fail(l->run->app, &l->err);
+	chat_close(l->run);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* models.c - dcode models: what is known of models, and trying one. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/command.h"
+#include "cmd/models/models_cmd.h"
+
+static const struct arg_row options[] = {
+	ARG_JSON,
+	{ 0 },
+};
+
+static const struct subcommand subs[] = {
+	{ .name = "list",
+	  .aliases = "ls",
+	  .args = "[FILTER]",
+	  .summary = "Windows, output limits and prices, and which are ready",
+	  .options = options,
+	  .most = 1,
+	  .run = models_cmd_list },
+	{ .name = "test",
+	  .args = "NAME",
+	  .summary = "Ask a model a few cheap questions: what it can do here",
+	  .options = options,
+	  .least = 1,
+	  .most = 1,
+	  .run = models_cmd_test },
+	{ 0 },
+};
+
+const struct command command_models = {
+	.name = "models",
+	.summary = "The models: what is known of them, and what one can do",
+	.subs = subs,
+};

@@ -1,0 +1,87 @@
+/* run_uploaded.c - uploads into the tree of a run are not the agent's work. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/run_uploaded.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/workspace/tree.h"
+#include "tree/treefile.h"
+#include "workspace/uploaded.h"
+
+enum { NOTE_MS = 30000 };
+
+/* "a/b" of "/workspace//a/./b": below the working directory. Owned, or NULL. */
+static char *path_in_tree(const struct sandbox *sb, const char *target)
+{
+	struct buf path = BUF_INIT(1 << 16);
+	struct str rest = str_of(target);
+	struct str top = str_of(sb->workdir);
+	struct str part;
+
+	if (str_starts(rest, sb->workdir) && rest.len > top.len &&
+	    rest.ptr[top.len] == '/')
+		rest = str_skip(rest, top.len);
+	else
+		rest = (struct str){ 0 };
+	while (str_split(&rest, '/', &part)) {
+		if (!part.len || str_is(part, "."))
+			continue;
+		if (path.len)
+			buf_addc(&path, '/');
+		buf_addstr(&path, part);
+	}
+	if (path.len && listing_path_ok(buf_str(&path)))
+		return buf_detach(&path);
+	buf_release(&path);
+	return NULL;
+}
+
+void run_uploaded(struct listing *l, const struct sandbox *sb,
+		  const char *local, const char *target)
+{
+	char *path = path_in_tree(sb, target);
+	unsigned char hash[TREEFILE_HASH];
+	char hex[LISTING_HASH];
+	int fd = path ? open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 &&
+	    treefile_copy(fd, -1, hash) == 0) {
+		sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+		listing_add(l,
+			    st.st_mode & S_IXUSR ? LISTING_PROGRAM
+						 : LISTING_FILE,
+			    hex, str_of(path));
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
+void run_uploaded_note(struct run *r, struct listing *l)
+{
+	struct stop stop = stop_cleanup(NOTE_MS);
+	struct error err = { 0 };
+	struct workspace w = { 0 };
+	int rc =
+		l->n && r->box.label[0]
+			? tree_find_label(&w, r->app, r->box.label, &stop, &err)
+			: 1;
+
+	listing_sort(l);
+	if (rc == 0)
+		rc = uploaded_add(l, &w, &err);
+	if (rc < 0)
+		app_warn("dcode diff will show what was uploaded: %s",
+			 err.message);
+	workspace_close(&w);
+	listing_release(l);
+}

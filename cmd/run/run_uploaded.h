@@ -1,0 +1,17 @@
+/* run_uploaded.h - uploads into the tree of a run are not the agent's work. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_RUN_UPLOADED_H
+#define CMD_RUN_UPLOADED_H
+
+#include "cmd/run/run.h"
+#include "git/listing.h"
+
+/* Adds a file that was uploaded to target, an absolute path there, where that
+ * is below the working directory. */
+void run_uploaded(struct listing *l, const struct sandbox *sb,
+		  const char *local, const char *target);
+/* Puts all into the records of the run's sandbox, if it has a tree, and empties
+ * l. What fails is warned about. */
+void run_uploaded_note(struct run *r, struct listing *l);
+
+#endif

@@ -1,0 +1,69 @@
+/* compact.c - /compact: older messages give way to a summary. */
+/* SPDX-License-Identifier: MIT */
+#include "agent/compact.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/run/conversation.h"
+#include "cmd/slash/slash_cmd.h"
+
+enum { FOCUS_MAX = 4000 };
+
+static void report(const struct compact_step *s)
+{
+	int64_t saved = s->before > s->after ? s->before - s->after : 0;
+
+	fprintf(stderr,
+		"Context: about %" PRId64 " -> %" PRId64 " tokens (%" PRId64
+		"%% less). The thread keeps every message; the model can read "
+		"them with read_history.\n",
+		s->before, s->after,
+		s->before > 0 ? saved * 100 / s->before : 0);
+}
+
+static void report_nothing(const struct compact_step *s)
+{
+	if (!s->after)
+		fputs("Nothing to compact: there are no older messages.\n",
+		      stderr);
+	else
+		fprintf(stderr,
+			"Nothing to gain: about %" PRId64 " -> %" PRId64
+			" tokens. The conversation is as it was.\n",
+			s->before, s->after);
+}
+
+static void fail(const struct run *r, struct error *err)
+{
+	error_wrap(err, "the conversation was not compacted");
+	(void)app_fail(r->app, err);
+}
+
+bool slash_cmd_compact(struct run *r, int n, char **words)
+{
+	struct buf focus = BUF_INIT(FOCUS_MAX);
+	struct compact_order order = { .asked = true };
+	struct compact_step step = { 0 };
+	struct stop stop = app_stop(r->app);
+	struct error err = { 0 };
+	int rc;
+
+	for (int i = 0; i < n; i++) {
+		buf_adds(&focus, i ? " " : "");
+		buf_adds(&focus, words[i]);
+	}
+	if (focus.len)
+		order.focus = focus.ptr;
+	rc = compact_now(&r->agent, &order, &step, &stop, &err);
+	buf_release(&focus);
+	if (rc > 0)
+		report(&step);
+	else if (rc == 0)
+		report_nothing(&step);
+	else if (err.code == ERR_CANCELLED)
+		fputs("Interrupted: the conversation is as it was.\n", stderr);
+	else
+		fail(r, &err);
+	return true;
+}

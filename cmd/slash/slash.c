@@ -1,0 +1,252 @@
+/* slash.c - the commands of the chat that begin with a slash. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/slash/slash.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "cmd/chat/input.h"
+#include "cmd/slash/slash_cmd.h"
+#include "cmd/slash/table.h"
+
+enum {
+	WORDS_MOST = 64, /* after a command's name */
+	SHOWN_MOST = 60, /* characters of an unknown command */
+	SHOWN_BYTES = 1 << 16,
+	COLUMNS = 80, /* without a screen */
+};
+
+/* Up to the first blank or line break. */
+static struct str first_word(struct str line)
+{
+	struct str word = { line.ptr, 0 };
+
+	while (word.len < line.len && word.ptr[word.len] != ' ' &&
+	       word.ptr[word.len] != '\t' && word.ptr[word.len] != '\n')
+		word.len++;
+	return word;
+}
+
+static bool has_name(const struct slash_command *s, struct str word)
+{
+	struct str rest = str_of(s->aliases);
+	bool found = str_is_nocase(word, s->name);
+	struct str alias;
+
+	while (!found && str_split(&rest, ' ', &alias)) {
+		char *name = xstrndup(alias.ptr, alias.len);
+
+		found = str_is_nocase(word, name);
+		free(name);
+	}
+	return found;
+}
+
+static const struct slash_command *find_command(struct str line)
+{
+	struct str word = first_word(line);
+
+	if (str_is_nocase(line, "exit"))
+		word = STR("/quit");
+	for (size_t i = 0; i < slash_n_commands; i++)
+		if (has_name(&slash_commands[i], word))
+			return &slash_commands[i];
+	return NULL;
+}
+
+bool slash_is_command(struct str line)
+{
+	struct str word = first_word(line);
+
+	if (str_is_nocase(line, "exit"))
+		return true;
+	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
+		return false;
+	for (size_t i = 2; i < word.len; i++)
+		if (!isalnum((unsigned char)word.ptr[i]) &&
+		    word.ptr[i] != '-' && word.ptr[i] != '_')
+			return false;
+	return word.ptr[0] == '/';
+}
+
+static void add_unknown(struct str word, struct buf *out)
+{
+	const char **names = xcalloc(slash_n_commands, sizeof(*names));
+
+	for (size_t i = 0; i < slash_n_commands; i++)
+		names[i] = slash_commands[i].name;
+	word.len = str_char_offset(word, SHOWN_MOST);
+	buf_adds(out, "Unknown command: ");
+	buf_addstr(out, word);
+	buf_addf(out, ". Did you mean %s? /help lists all.\n",
+		 nearest_name(word, names, slash_n_commands));
+	free(names);
+}
+
+/* Takes a word off the front of rest. Blanks, quotes and backslashes are as in
+ * a shell, but that nothing is expanded. Owned, or NULL at the end. */
+static char *split_word(struct str *rest)
+{
+	struct buf word = BUF_INIT(CHAT_MAX_LINE);
+	char quote = '\0';
+
+	*rest = str_trim(*rest);
+	if (!rest->len)
+		return NULL;
+	for (; rest->len; *rest = str_skip(*rest, 1)) {
+		char c = rest->ptr[0];
+
+		if (!quote && isspace((unsigned char)c))
+			break;
+		if (quote ? c == quote : c == '"' || c == '\'') {
+			quote = quote ? '\0' : c;
+			continue;
+		}
+		if (c == '\\' && quote != '\'' && rest->len > 1) {
+			*rest = str_skip(*rest, 1);
+			c = rest->ptr[0];
+		}
+		buf_addc(&word, c);
+	}
+	return buf_detach(&word);
+}
+
+/* The words after the name, NULL-terminated; free_words() ends them. */
+static int split_words(const struct slash_command *s, struct str rest,
+		       char *words[WORDS_MOST + 1])
+{
+	int n = 0;
+
+	while (n < WORDS_MOST && (words[n] = split_word(&rest)))
+		n++;
+	if (!n && s->bare)
+		words[n++] = xstrdup(s->bare);
+	words[n] = NULL;
+	return n;
+}
+
+static void free_words(char **words)
+{
+	while (*words)
+		free(*words++);
+}
+
+bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
+{
+	const struct slash_command *s = find_command(line);
+	struct str name = first_word(line);
+	char *words[WORDS_MOST + 1];
+	int n;
+
+	if (!s) {
+		add_unknown(name, out);
+		return true;
+	}
+	if (!s->show)
+		return false;
+	n = split_words(s, str_skip(line, name.len), words);
+	s->show(r, n, words, columns, out);
+	free_words(words);
+	return true;
+}
+
+bool slash_is(struct str line, const char *name)
+{
+	const struct slash_command *s = find_command(str_trim(line));
+
+	return s && slash_is_command(str_trim(line)) &&
+	       str_is(str_of(s->name), name);
+}
+
+void slash_enter(struct run *r)
+{
+	r->here = (struct app_chat){ session_id(r->session), r->box.label,
+				     &r->box.sandbox, r->options.include,
+				     r->options.n_include };
+	r->app->chat = &r->here;
+}
+
+/* What a new thread does not need to know, and what a moved one must. */
+static void tell_model(const struct run *r, unsigned switched, struct buf *told)
+{
+	if (r->switched != switched)
+		buf_clear(told);
+	else if (r->made)
+		buf_adds(told,
+			 "The tools act on another machine or sandbox than "
+			 "before, as the system prompt says: files that were "
+			 "written there are not here.\n");
+}
+
+static bool run_command(struct run *r, const struct slash_command *s, int n,
+			char **words)
+{
+	bool goes_on = true;
+
+	if (s->run) {
+		goes_on = s->run(r, n, words);
+	} else if (s->command) {
+		app_borrow_terminal(r->app);
+		(void)command_run_words(r->app, s->command, n, words);
+		fflush(stdout);
+		app_return_terminal(r->app);
+	}
+	fflush(stdout);
+	return goes_on;
+}
+
+bool slash_run(struct run *r, struct str line, struct buf *told)
+{
+	const struct slash_command *s = find_command(line);
+	struct str rest = str_skip(line, first_word(line).len);
+	struct buf shown = BUF_INIT(SHOWN_BYTES);
+	unsigned switched = r->switched;
+	char *words[WORDS_MOST + 1];
+	bool goes_on;
+
+	if (slash_show(r, line, COLUMNS, &shown)) {
+		fwrite(shown.ptr, 1, shown.len, stderr);
+		buf_release(&shown);
+		return true;
+	}
+	goes_on = run_command(r, s, split_words(s, rest, words), words);
+	free_words(words);
+	if (r->next || r->switched != switched)
+		tell_model(r->next ? r->next : r, switched, told);
+	slash_enter(r->next ? r->next : r);
+	return goes_on;
+}
+
+bool slash_has_arguments(struct str command)
+{
+	const struct slash_command *s = find_command(command);
+
+	return s && (s->list || s->command);
+}
+
+void slash_list_arguments(struct run *r, struct str command, struct buf *out)
+{
+	const struct slash_command *s = find_command(command);
+
+	if (s && s->list)
+		s->list(r, out);
+	else if (s && s->command)
+		slash_list_subcommands(s->command, out);
+}
+
+size_t slash_list(struct fuzzy_item **list)
+{
+	*list = xcalloc(slash_n_commands, sizeof(**list));
+	for (size_t i = 0; i < slash_n_commands; i++)
+		(*list)[i] = (struct fuzzy_item){
+			.name = str_of(slash_commands[i].name),
+			.alias = str_of(slash_commands[i].aliases),
+			.args = str_of(slash_commands[i].args),
+			.summary = str_of(slash_commands[i].summary),
+		};
+	return slash_n_commands;
+}

@@ -1,0 +1,32 @@
+/* slash.h - the commands of the chat that begin with a slash. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_SLASH_SLASH_H
+#define CMD_SLASH_SLASH_H
+
+#include "cmd/run/run.h"
+#include "editor/fuzzy.h"
+
+/* True for a slash and a word of letters, digits, "-" and "_", and for "exit".
+ * Paths, and the rest of what begins with a slash, are text for the model. */
+bool slash_is_command(struct str line);
+/* All of them, for completion; *list is owned by the caller. Their number. */
+size_t slash_list(struct fuzzy_item **list);
+/* True for a line that is this command by any of its names: "/quit". */
+bool slash_is(struct str line, const char *name);
+/* Appends what a command says that need not wait for the end of a turn, or that
+ * it is unknown. False: it is another one. On the thread that draws. */
+bool slash_show(struct run *r, struct str line, size_t columns,
+		struct buf *out);
+/* What commands of the shell, typed in the chat, take for it: r, just opened.
+ */
+void slash_enter(struct run *r);
+/* Whether the arguments of a command ("/model") can be listed, and the list, as
+ * slash_cmd.h says; on the thread that the chat's work is done on. */
+bool slash_has_arguments(struct str command);
+void slash_list_arguments(struct run *r, struct str command, struct buf *out);
+/* Runs it; one that is unknown is answered with the nearest. r->next, when it
+ * is set then, is the run that the chat goes on with; r is closed. told is
+ * what the model learns with the next prompt. False when the chat is over. */
+bool slash_run(struct run *r, struct str line, struct buf *told);
+
+#endif

@@ -1,0 +1,155 @@
+#!/bin/sh
+# workspace_commit.sh - makes a repository of the tree that was sent.
+# SPDX-License-Identifier: MIT
+# op DIR BRANCH MESSAGE COMMITS: what workspace_send.sh left to be done, with
+# its arguments. A build that was cut begins anew, one that still runs is waited
+# for. Nothing is done where nothing was left. The repository is built beside
+# the tree and moved into it when it is whole; one that is there by then stays.
+# st: as that of workspace_send.sh.
+# shellcheck disable=SC2015,SC2034,SC2086,SC2154
+need rm mv cat tr cut head tail env sed sort uniq sleep
+
+# All blobs into one pack that is not compressed takes a third of the time that
+# a file for each does. update-index before 2.37 makes a pack of each.
+fast_settings() {
+	v=$(git version)
+	v=${v#git version }
+	minor=${v#*.}
+	minor=${minor%%.*}
+	fast=
+	if [ "${v%%.*}" -gt 2 ] || [ "$minor" -ge 37 ]; then
+		fast='-c core.compression=0 -c core.bigFileThreshold=1'
+	fi
+}
+
+# What names the process $1 also when its number is used again: when it began.
+process() {
+	printf '%s-%s' "$1" "$(cut -d ' ' -f 22 "/proc/$1/stat")"
+}
+
+unset_git() {
+	for v in $(env | sed -n 's/^\(GIT_[A-Z_0-9]*\)=.*/\1/p'); do
+		unset "$v"
+	done
+	GIT_TERMINAL_PROMPT=0
+	export GIT_TERMINAL_PROMPT
+}
+
+# An empty repository learns in the tree what the file system there can do.
+start_repository() {
+	unset_git
+	rm -rf "$beside" "$build"
+	git init -q "$beside" && mv "$beside" "$build" || return
+	GIT_DIR=$build/.git GIT_WORK_TREE=$tree
+	export GIT_DIR GIT_WORK_TREE
+	git symbolic-ref HEAD "refs/heads/$1" || return
+	git config user.name >/dev/null || git config user.name dcode
+	git config user.email >/dev/null ||
+		git config user.email dcode@localhost
+}
+
+one_commit() {
+	start_repository "$1" || return
+	fast_settings
+	cut -b 73- "$s/base" | tr '\n\1' '\0\n' |
+		git -c core.autocrlf=false $fast update-index --add -z \
+			--stdin &&
+		git -c core.hooksPath=/dev/null -c gc.auto=0 \
+			-c commit.gpgSign=false commit -q --allow-empty \
+			--no-verify -m "$2"
+}
+
+# What the tree lacks of the last commit was deleted, or it was not sent: then
+# git is told not to look for it. busybox's sort says nothing when it cannot
+# write, its cat does.
+all_commits() {
+	start_repository "$1" || return
+	tail -c "+$((${3#*:} + 1))" "$2" | git index-pack --stdin &&
+		git -c core.hooksPath=/dev/null update-ref HEAD "${3%%:*}" &&
+		git read-tree HEAD || return
+	head -c "${3#*:}" "$2" | sort | cat >"$build/deleted" || return
+	git ls-files -z -d | tr '\n\0' '\1\n' | sort |
+		cat >"$build/lacking" || return
+	only "$build/lacking" "$build/deleted" | tr '\n\1' '\0\n' |
+		git update-index -z --skip-worktree --stdin || return
+	# It ends with 1 where a file differs from HEAD, as the user's edits do.
+	git update-index -q --refresh || true
+}
+
+has_repository() {
+	[ -e .git ] || [ -L .git ]
+}
+
+# Gives the tree what was built, and says $1. A .git that came meanwhile stays:
+# mv may have gone into it.
+place() {
+	st='ok failed'
+	mv "$build/.git" "$beside" || return
+	st='ok plain'
+	! has_repository || return
+	st='ok failed'
+	mv "$beside" .git || return
+	if [ -e ".git/$beside" ]; then
+		st='ok plain'
+		rm -rf ".git/$beside"
+	elif (unset_git && git rev-parse -q --verify HEAD) >/dev/null; then
+		st=$1
+	else
+		mv .git "$beside"
+	fi
+}
+
+commit() {
+	! has_repository || return 0
+	st='ok nogit'
+	command -v git >/dev/null || return 0
+	me=$(process "$$")
+	build=$s/git.$me
+	beside=.dcode-git.$me
+	st='ok failed'
+	if [ -n "$4" ] && (all_commits "$1" "$3" "$4") >/dev/null; then
+		place 'ok history'
+	elif (one_commit "$1" "$2") >/dev/null; then
+		place 'ok git'
+	fi
+	rm -rf "$beside" "$build"
+}
+
+# The build $1, for half of the time that the caller waits. True: it has ended
+# well.
+wait_for() {
+	pid=${1%%-*}
+	n=0
+	while [ -d "/proc/$pid" ] && [ "$(process "$pid")" = "$1" ] &&
+		[ "$n" -lt 300 ]; do
+		[ -f "$s/uncommitted" ] || return 0
+		sleep 1
+		n=$((n + 1))
+	done
+	[ ! -f "$s/uncommitted" ]
+}
+
+op() {
+	umask 022
+	enter "$1" || return
+	tree=$(pwd -P)
+	state_of "$tree" || return
+	st='ok plain'
+	[ -f "$s/uncommitted" ] || return 0
+	builder=$(cat "$s/uncommitted")
+	case $builder in
+	'' | *[!0-9-]*) ;;
+	*)
+		wait_for "$builder" && return
+		rm -rf "$s/git.$builder" ".dcode-git.$builder"
+		;;
+	esac
+	st=no_space
+	me=$(process "$$")
+	printf %s "$me" >"$s/uncommitted" || return
+	st='ok plain'
+	commit "$2" "$3" "$s/history" "$4"
+	# Another that did not wait any longer may need these.
+	[ "$(cat "$s/uncommitted")" != "$me" ] ||
+		rm -f "$s/history" "$s/uncommitted"
+}

@@ -1,0 +1,86 @@
+/* approval.c - a call that waits for approval, and what the user changes of it.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tool/args.h"
+#include "tool/result.h"
+
+void approval_clear(struct approval *a)
+{
+	buf_clear(&a->reason);
+	buf_clear(&a->place);
+	free(a->real_path);
+	a->real_path = NULL;
+	a->allowed = false;
+	a->file_note = NULL;
+	tool_change_release(&a->change);
+}
+
+void approval_release(struct approval *a)
+{
+	approval_clear(a);
+	buf_release(&a->reason);
+	buf_release(&a->place);
+	cJSON_free(a->edited);
+	a->edited = NULL;
+	cJSON_Delete(a->edited_args);
+	a->edited_args = NULL;
+}
+
+const char *approval_editable(const struct approval *a)
+{
+	if (a->tool->flags & TOOL_RUNS)
+		return "command";
+	return a->tool->new_arg;
+}
+
+/* All members as the model wrote them, but one. Owned by the caller. */
+static char *print_edited(const struct approval *a, struct str text)
+{
+	const char *name = approval_editable(a);
+	cJSON *args = cJSON_Duplicate(a->args, true);
+	char *value = xstrndup(text.ptr ? text.ptr : "", text.len);
+	char *printed;
+
+	cJSON_ReplaceItemInObjectCaseSensitive(args, name,
+					       cJSON_CreateString(value));
+	printed = cJSON_PrintUnformatted(args);
+	free(value);
+	cJSON_Delete(args);
+	return printed;
+}
+
+int approval_edit(struct approval *a, struct str text, struct error *err)
+{
+	struct buf refusal = BUF_INIT(RESULT_RAW_BYTES);
+	struct part call = *a->call;
+	cJSON *args;
+
+	if (!str_is_utf8(text) || str_find(text, '\0') < text.len)
+		return error_set(
+			err, ERR_USAGE,
+			"the changed text is not UTF-8, so the call is "
+			"as it was");
+	call.args = print_edited(a, text);
+	call.bad_args = false;
+	args = args_read(a->tool, &call, &refusal);
+	buf_release(&refusal);
+	if (!args) {
+		cJSON_free(call.args);
+		return error_set(err, ERR_USAGE,
+				 "%s does not take the changed text, so the "
+				 "call is as it was",
+				 a->tool->spec.name);
+	}
+	cJSON_free(a->edited);
+	cJSON_Delete(a->edited_args);
+	a->edited = call.args;
+	a->args = a->edited_args = args;
+	approval_clear(a);
+	return 0;
+}

@@ -1,0 +1,335 @@
+/* loop.c - the loop: ask the model, run its tools, until it is done. */
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/compact.h"
+#include "agent/refused_file.h"
+#include "agent/toolrun.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/money/meter.h"
+#include "model/money/money.h"
+#include "session/spend.h"
+
+enum { MOST_CUTS = 3 /* answers in a row that end within a call */ };
+
+static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
+{
+	a->ui.event(a->ui.arg,
+		    &(struct agent_event){ .kind = kind, .text = text });
+}
+
+static void on_text(void *arg, struct str delta)
+{
+	emit(arg, EVENT_TEXT, delta);
+}
+
+static void on_thinking(void *arg, struct str delta)
+{
+	emit(arg, EVENT_THINKING, delta);
+}
+
+static void on_wait(void *arg, int64_t ms)
+{
+	struct agent *a = arg;
+
+	a->wait_ms = ms;
+}
+
+static void on_restart(void *arg, const char *why)
+{
+	struct agent *a = arg;
+	struct buf line = BUF_INIT(1 << 12);
+
+	buf_adds(&line, why);
+	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_RESTART,
+						      .text = buf_str(&line),
+						      .wait_ms = a->wait_ms });
+	a->wait_ms = 0;
+	buf_release(&line);
+}
+
+static void on_flush(void *arg)
+{
+	emit(arg, EVENT_FLUSH, (struct str){ 0 });
+}
+
+static void on_sent(void *arg)
+{
+	agent_save(arg);
+}
+
+/* Into the history that is sent now, and onto the disk while the model thinks
+ * about it: the disk is slower than the way to the model. Takes m over. */
+static void keep(struct agent *a, struct message *m)
+{
+	model_push(a->model, m);
+	agent_save(a);
+	a->unsaved = *m;
+	*m = (struct message){ 0 };
+}
+
+static void keep_prompt(struct agent *a, const char *prompt)
+{
+	struct message m = a->attached;
+
+	/* in front: what models read best (platform.claude.com/docs, "Images
+	 * and vision", read 2026-11-23) */
+	m.role = ROLE_USER;
+	a->attached = (struct message){ 0 };
+	for (size_t i = 0; i < m.n; i++)
+		emit(a, EVENT_FILE, str_of(m.parts[i].text));
+	message_add(&m, PART_TEXT)->text = xstrdup(prompt);
+	keep(a, &m);
+}
+
+static void keep_answer(struct agent *a, const struct message *m)
+{
+	buf_clear(&a->answer);
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].kind == PART_TEXT)
+			buf_adds(&a->answer, m->parts[i].text);
+}
+
+static bool has_calls(const struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].kind == PART_TOOL_CALL)
+			return true;
+	return false;
+}
+
+/* Stores what was spent, and says that a threshold of the user's is passed. */
+static void count(struct agent *a)
+{
+	struct buf line = BUF_INIT(1 << 8);
+	struct error ignored = { 0 };
+	char room[MONEY_SIZE];
+	int64_t passed;
+
+	if (!a->meter)
+		return;
+	if (a->session)
+		(void)spend_store(a->session, a->meter, &ignored);
+	passed = meter_passed(a->meter);
+	if (passed) {
+		buf_addf(&line, "this run has cost more than %s",
+			 money_short(passed, room));
+		emit(a, EVENT_WARNING, buf_str(&line));
+	}
+	buf_release(&line);
+}
+
+/* A sandbox costs money while something runs: that ends in time. */
+static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
+{
+	int64_t ms = a->meter ? meter_time_left(a->meter) : INT64_MAX;
+
+	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
+}
+
+static int name_cap(const struct agent *a, const struct stop *stop, int rc,
+		    struct error *err)
+{
+	struct error ignored = { 0 };
+
+	if (rc < 0 && err->code == ERR_TIMEOUT && a->meter &&
+	    meter_time_left(a->meter) != INT64_MAX &&
+	    stop_check(stop, &ignored) == 0)
+		return error_set(err, ERR_BUDGET,
+				 "the sandbox has used up what --max-usd "
+				 "leaves for the time until it is deleted");
+	return rc;
+}
+
+/* Asks the model; where the cap of what a run may cost forbids it, the user,
+ * who may raise it. */
+static int stream(struct agent *a, struct model_reply *reply,
+		  const struct stop *stop, struct error *err)
+{
+	const struct model_sink sink = {
+		.text = on_text,
+		.thinking = on_thinking,
+		.restart = on_restart,
+		.waits = on_wait,
+		.sent = on_sent,
+		.flush = on_flush,
+		.arg = a,
+	};
+	size_t bytes = model_size(a->model);
+	int rc;
+
+	do
+		rc = name_cap(a, stop,
+			      model_stream(a->model, &sink, reply, stop, err),
+			      err);
+	while (rc < 0 && err->code == ERR_BUDGET && a->raise &&
+	       a->raise(a->raise_arg));
+	if (rc == 0)
+		window_report(&a->window, &reply->usage, bytes);
+	return rc;
+}
+
+/* With the files, or where the vendor refuses one, without. */
+static int stream_files(struct agent *a, struct model_reply *reply,
+			const struct stop *stop, struct error *err)
+{
+	int rc = stream(a, reply, stop, err);
+
+	if (rc < 0 && refused_file_leave_out(a, err))
+		rc = stream(a, reply, stop, err);
+	return rc;
+}
+
+static bool is_too_long(const struct error *err)
+{
+	return strcmp(err->reason, MODEL_TOO_LONG) == 0;
+}
+
+/* After a request or an answer that passed the window: 1 to ask again, with a
+ * shorter conversation; 0 when it cannot be shorter. */
+static int shorten(struct agent *a, const char *why, const struct stop *stop,
+		   struct error *err)
+{
+	const struct compact_order order = { .refused = true };
+	int rc = compact_now(a, &order, NULL, stop, err);
+
+	if (rc > 0)
+		on_restart(a, why);
+	return rc;
+}
+
+/* One answer. Where it, or the question, was too long for the window, the
+ * conversation is compacted, once, and the model asked again. */
+static int ask(struct agent *a, struct model_reply *reply,
+	       const struct stop *stop, struct error *err)
+{
+	struct error failed = { 0 };
+	size_t bytes;
+	int rc;
+
+	if (compact_if_full(a, stop, err) < 0)
+		return -1;
+	bytes = model_size(a->model);
+	rc = stream_files(a, reply, stop, err);
+	if (rc == 0 ? reply->finish != FINISH_WINDOW : !is_too_long(err))
+		return rc;
+	if (rc < 0)
+		window_refused(&a->window, bytes);
+	if (shorten(a,
+		    rc == 0 ? "the answer passed the context window"
+			    : err->message,
+		    stop, &failed) <= 0) {
+		if (failed.code == ERR_CANCELLED)
+			*err = failed;
+		return failed.code == ERR_CANCELLED ? -1 : rc;
+	}
+	usage_sum(&a->usage, &reply->usage);
+	model_reply_release(reply);
+	return stream_files(a, reply, stop, err);
+}
+
+/* The call that the output limit fell into has not run: the model is told why,
+ * and may try a shorter one a few times. */
+static int tell_of_cut(struct agent *a, const struct model_reply *reply,
+		       struct message *results, struct error *err)
+{
+	static const char words[] =
+		" The answer reached the model's output limit within this "
+		"call. Write less in one call: a large file in several parts.";
+	struct part *last = results->n ? &results->parts[results->n - 1] : NULL;
+	char *text;
+
+	a->cuts = reply->cut_call ? a->cuts + 1 : 0;
+	if (!a->cuts || !last)
+		return 0;
+	text = xasprintf("%s%s", last->text ? last->text : "", words);
+	free(last->text);
+	last->text = text;
+	if (a->cuts < MOST_CUTS)
+		return 0;
+	a->cuts = 0;
+	(void)error_set(err, ERR_LIMIT,
+			"the model's output limit cut its tool call, %d times "
+			"in a row",
+			MOST_CUTS);
+	return error_hint(err, "raise the limit (max_tokens in "
+			       "--model-params), or ask for smaller steps");
+}
+
+/* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
+static int turn(struct agent *a, const struct stop *stop, struct error *err)
+{
+	struct model_reply reply = { 0 };
+	struct message results = { 0 };
+	struct stop limit;
+	int rc = -1;
+
+	if (ask(a, &reply, stop, err) < 0)
+		goto out;
+	a->turns++;
+	a->finish = reply.finish;
+	snprintf(a->reason, sizeof(a->reason), "%s", reply.reason);
+	usage_sum(&a->usage, &reply.usage);
+	reply.message.refused = reply.finish == FINISH_REFUSAL;
+	keep_answer(a, &reply.message);
+	agent_save(a);
+	model_push(a->model, &reply.message);
+	agent_store(a, &reply.message, &reply.usage); /* before its tools run */
+	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
+						      .usage = &reply.usage });
+	rc = 0;
+	if (reply.finish == FINISH_REFUSAL)
+		model_forget_prompt(a->model);
+	if (!has_calls(&reply.message))
+		goto out;
+	limit = stop_at_cap(a, stop);
+	rc = toolrun(a, &reply.message, &results, &limit, err);
+	rc = name_cap(a, stop, rc, err) < 0 ? -1 : 1;
+	if (rc > 0 && tell_of_cut(a, &reply, &results, err) < 0)
+		rc = -1;
+	keep(a, &results);
+out:
+	count(a);
+	message_release(&results);
+	model_reply_release(&reply);
+	return rc;
+}
+
+static int turns(struct agent *a, const struct stop *stop, struct error *err)
+{
+	int rc;
+
+	do {
+		if (a->max_turns && a->turns >= a->max_turns)
+			return error_set(
+				err, ERR_LIMIT,
+				"Exceeded %lld agentic turns (--max-turns "
+				"%lld). The agent may be stuck retrying "
+				"rejected commands. Increase --max-turns or "
+				"break the task into smaller steps.",
+				(long long)a->max_turns,
+				(long long)a->max_turns);
+		rc = turn(a, stop, err);
+	} while (rc > 0);
+	return rc;
+}
+
+int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
+	      struct error *err)
+{
+	int rc;
+
+	a->turns = 0;
+	a->finish = 0;
+	a->cuts = 0;
+	a->reason[0] = '\0';
+	buf_clear(&a->answer);
+	keep_prompt(a, prompt);
+	rc = turns(a, stop, err);
+	agent_save(a);
+	return rc;
+}

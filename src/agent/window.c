@@ -1,0 +1,121 @@
+/* window.c - how full the model's context window is. */
+/* SPDX-License-Identifier: MIT */
+#include "agent/window.h"
+
+enum { /* bytes for 1,000 tokens */
+       USUAL = 4000,
+       UNSEEN = 2000, /* before the first report, to be on the safe side */
+       FEWEST = 1000,
+       MOST = 12000, /* a server that reports more reports nonsense */
+       ADDED_MOST = 2500,
+       MARGIN = 50, /* of the window: what estimates may be wrong by */
+};
+
+static void set_limits(struct window *w, int64_t answer, int64_t at)
+{
+	int64_t room = w->size / 3;
+
+	w->most = w->size - (answer < room ? answer : room) - w->size / MARGIN;
+	w->limit = at > 100 ? at : w->size * at / 100;
+	if (w->limit > w->most)
+		w->limit = w->most;
+}
+
+void window_init(struct window *w, const struct model_facts *facts, int64_t at)
+{
+	*w = (struct window){
+		.size = facts ? facts->context : 0,
+		.assumed = facts && facts->assumed && at <= 100,
+	};
+	if (at > 100 && w->size > (int64_t)at * 100 / WINDOW_AT)
+		w->size = (int64_t)at * 100 / WINDOW_AT;
+	if (facts && w->size > 0)
+		set_limits(w,
+			   facts->max_output > 0 ? facts->max_output
+						 : w->size / 8,
+			   at);
+}
+
+void window_report(struct window *w, const struct usage *usage, size_t bytes)
+{
+	int64_t tokens = usage->input + usage->cache_read + usage->cache_write;
+	int64_t each;
+
+	if (tokens <= 0 || !bytes)
+		return;
+	each = (int64_t)bytes * 1000 / tokens;
+	if (each > MOST)
+		return; /* less than the request can have been */
+	w->reported = tokens;
+	w->reported_bytes = bytes;
+	w->last = each < FEWEST ? FEWEST : each;
+	if (!w->least || w->last < w->least)
+		w->least = w->last;
+}
+
+void window_forget(struct window *w)
+{
+	w->reported = 0;
+	w->reported_bytes = 0;
+}
+
+void window_refused(struct window *w, size_t bytes)
+{
+	int64_t was = w->size;
+	int64_t tokens = window_about(w, bytes);
+
+	if (w->last || !w->size)
+		w->size = tokens;
+	else
+		w->last = w->least = (int64_t)bytes * 1000 / w->size;
+	if (was && w->size > was)
+		w->size = was;
+	if (w->size != was)
+		set_limits(w, w->size / 8, WINDOW_AT);
+	w->assumed = false;
+	window_forget(w);
+}
+
+int64_t window_at_most(const struct window *w, size_t bytes)
+{
+	int64_t each = w->least ? w->least / 2 : UNSEEN;
+	int64_t added;
+
+	if (!w->reported || bytes < w->reported_bytes) {
+		each = w->least ? w->least * 3 / 4 : UNSEEN;
+		return (int64_t)bytes * 1000 / (each < 1 ? 1 : each);
+	}
+	added = (int64_t)(bytes - w->reported_bytes) * 1000;
+	if (each < FEWEST)
+		each = FEWEST;
+	if (each > ADDED_MOST)
+		each = ADDED_MOST;
+	return w->reported + added / each;
+}
+
+bool window_is_full(const struct window *w, size_t bytes)
+{
+	if (w->size <= 0)
+		return false;
+	return (w->assumed ? w->reported : window_at_most(w, bytes)) > w->limit;
+}
+
+int64_t window_about(const struct window *w, size_t bytes)
+{
+	int64_t each = w->last ? w->last : USUAL;
+
+	if (w->reported && bytes >= w->reported_bytes)
+		return w->reported +
+		       (int64_t)(bytes - w->reported_bytes) * 1000 / each;
+	return (int64_t)bytes * 1000 / (each < 1 ? 1 : each);
+}
+
+size_t window_bytes(const struct window *w, int64_t tokens)
+{
+	return (size_t)(tokens * (w->last ? w->last : USUAL) / 1000);
+}
+
+size_t window_safe_bytes(const struct window *w, int64_t tokens)
+{
+	return (size_t)(tokens * (w->least ? w->least / 2 : UNSEEN) / 1000);
+}

@@ -1,0 +1,113 @@
+/* model_reset.c - a model that goes on with another history. */
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+#include "base/str.h"
+#include "model/model_state.h"
+
+/* What the server has taught of its options (m->options) stays. */
+static int write_head(const struct model *m, const struct model_brief *brief,
+		      struct buf *head, struct account *account,
+		      struct error *err)
+{
+	const char *text = m->choice.params ? m->choice.params : "{}";
+	cJSON *params = json_parse(str_of(text));
+	struct wire_head in = { &m->choice, params, brief };
+	struct params_options options = { 0 };
+	int rc;
+
+	account_begin(account, m->account.meter, &options);
+	params_clean(m->wire, &m->choice, params, &options);
+	m->wire->head(&in, head);
+	rc = buf_check(head, "the system prompt with its tools", err);
+	if (rc == 0)
+		rc = account_find_limit(account, &options, params, head, err);
+	cJSON_Delete(params);
+	return rc;
+}
+
+static void forget_history(struct model *m)
+{
+	struct history *h = &m->history;
+
+	buf_release(&h->bytes);
+	h->bytes = BUF_INIT(MAX_HISTORY);
+	h->last = 0;
+	h->block_end = 0;
+	h->thoughts = false;
+	m->prompt = (struct history_point){ 0 };
+	m->media = m->prompt_media = (struct model_media){ 0 };
+	m->marked = 0;
+	account_forget(&m->account);
+	m->account.media = (struct account_media){ 0 };
+	call_ids_release(&m->call_ids);
+	m->call_ids = (struct call_ids){ 0 };
+}
+
+int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
+		struct error *err)
+{
+	const struct model_brief brief = { .system = m->system,
+					   .tools = tools,
+					   .n_tools = n_tools,
+					   .cache_key = m->cache_key };
+	struct account account = { 0 };
+	struct buf head = BUF_INIT(MAX_HEAD);
+
+	if (tools && write_head(m, &brief, &head, &account, err) < 0) {
+		buf_release(&head);
+		return -1;
+	}
+	if (tools) {
+		buf_release(&m->head);
+		m->head = head;
+		m->account = account;
+	}
+	forget_history(m);
+	return 0;
+}
+
+int model_open_beside(struct model **out, const struct model *m,
+		      const struct model_brief *brief, struct error *err)
+{
+	struct model_choice choice = m->choice;
+	struct model_brief paid = *brief;
+	int rc;
+
+	choice.aws = m->aws;
+	paid.meter = m->account.meter;
+	rc = model_open(out, m->http, &choice, &paid, err);
+	if (rc == 0) {
+		(*out)->options.decided = m->options.decided;
+		(*out)->options.turned = m->options.turned;
+	}
+	return rc;
+}
+
+size_t model_head_size(const struct model *m)
+{
+	return m->head.len;
+}
+
+size_t model_size(const struct model *m)
+{
+	size_t history = m->history.bytes.len;
+
+	/* a wire may have left a file out */
+	history -= m->media.bytes < history ? m->media.bytes : history;
+	return m->head.len + history + m->media.weight;
+}
+
+void model_hide_files(struct model *m, bool hidden)
+{
+	m->history.hides = hidden;
+}
+
+bool model_has_files(const struct model *m)
+{
+	return m->media.bytes > 0;
+}
+
+const char *model_system(const struct model *m)
+{
+	return m->system;
+}

@@ -1,0 +1,113 @@
+/* meter.h - what a run has cost so far, and what it may still cost. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MODEL_METER_H
+#define MODEL_METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/catalog/catalog.h"
+
+/* Money is in trillionths of a US dollar. */
+#define METER_DOLLAR INT64_C(1000000000000)
+
+enum {
+	METER_END_S = 60,   /* of a sandbox, held back until its end */
+	METER_LEAST = 1024, /* tokens: a lower output limit helps nobody */
+};
+
+/*
+ * One for each run of dcode. Models, sandboxes and the cap enter it; every
+ * request to a model goes through it (model_brief.meter), those of compaction
+ * and subagents too. Any thread, several at once.
+ */
+struct meter;
+/* clock: milliseconds that also count while the machine is suspended; NULL: the
+ * system's. */
+struct meter *meter_new(int64_t (*clock)(void));
+void meter_free(struct meter *m);
+/* 0: no cap, as at first. */
+void meter_set_cap(struct meter *m, int64_t cap);
+/* One more threshold to warn at; ascending or not. At most 16. */
+void meter_warn_at(struct meter *m, int64_t amount);
+/* The highest threshold that has been passed since the last call, or 0. */
+int64_t meter_passed(struct meter *m);
+
+/* A model's account: one for each name, "anthropic:claude-opus-5". Lives as
+ * long as the meter. facts are copied. */
+struct meter_model;
+struct meter_model *meter_model(struct meter *m, const char *name,
+				const struct model_facts *facts);
+/* The catalog's limit of one answer, in tokens; 0: not known. */
+int64_t meter_most_output(const struct meter_model *mm);
+/* Tokens of its context window; 0: not known. */
+int64_t meter_window(const struct meter_model *mm);
+/* Whether requests must say how long their answer may be: there is a cap. */
+bool meter_limits(const struct meter_model *mm);
+
+struct meter_call {     /* one request: each retry is another one */
+	int64_t input;  /* tokens that it has at most */
+	int64_t output; /* its output limit; 0: it says none */
+	int64_t least;  /* a lower limit than this is of no use */
+	int64_t held;   /* set by meter_reserve() */
+};
+/*
+ * Before a request is sent. Holds back what it costs at most: input at the
+ * dearest of the input prices, and output. With a cap, lowers call->output to
+ * what the cap still pays for, at least call->least; else ERR_BUDGET, and
+ * nothing is held. Counted with it: what was spent, what other requests hold,
+ * answers that were cut, sandbox seconds so far and METER_END_S more.
+ */
+int meter_reserve(struct meter_model *mm, struct meter_call *call,
+		  struct error *err);
+enum meter_end {
+	METER_DONE,    /* usage is what the answer cost */
+	METER_CUT,     /* the vendor may bill it: usage is what it had told */
+	METER_REFUSED, /* the vendor answered nothing, and bills nothing */
+};
+/* After it. Where usage does not say what was billed, all that was held stays
+ * counted as unclear. */
+void meter_settle(struct meter_model *mm, const struct meter_call *call,
+		  enum meter_end end, const struct usage *usage);
+
+/* A sandbox costs from now on. usd_s: money for each second, -1: not known.
+ * Returns its number. */
+int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s);
+/* Its end is confirmed, or it is left running: counted no more. */
+void meter_sandbox_end(struct meter *m, int number);
+/* ms until the cap is used up by sandboxes alone, but for the time that their
+ * end takes; INT64_MAX: no cap, or they cost nothing. */
+int64_t meter_time_left(struct meter *m);
+int64_t meter_model_time_left(const struct meter_model *mm);
+
+struct meter_line { /* of a model or a sandbox; name borrowed */
+	const char *name;
+	bool sandbox;
+	bool priced;
+	struct usage usage; /* of a model */
+	int64_t calls, cut; /* answers, and how many of them were cut */
+	int64_t ms;         /* of a sandbox */
+	int64_t cost;       /* money that was surely spent */
+	int64_t unclear;    /* that cut answers may have cost besides */
+};
+/* All, in the order that they came in. */
+void meter_each(struct meter *m,
+		void (*each)(void *arg, const struct meter_line *line),
+		void *arg);
+/* What has been added to each since the last call, where there is something. */
+void meter_each_new(struct meter *m,
+		    void (*each)(void *arg, const struct meter_line *added),
+		    void *arg);
+struct meter_total {
+	int64_t model, sandbox; /* money that was surely spent */
+	int64_t unclear;        /* that cut answers may have cost besides */
+	int64_t held;           /* for requests that run */
+	int64_t cap;            /* 0: none */
+	int64_t sandbox_ms;
+	bool model_unpriced, sandbox_unpriced; /* something is not counted */
+	bool used; /* a model has answered, or a sandbox run */
+};
+void meter_total(struct meter *m, struct meter_total *t);
+
+#endif

@@ -1,0 +1,203 @@
+/* bedrock_account.c - whose AWS key signs requests to Bedrock, and where. */
+/* SPDX-License-Identifier: MIT */
+#include "model/wires/bedrock_account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aws/credentials.h"
+#include "aws/sigv4.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+
+struct bedrock_account {
+	struct aws aws; /* zeroed where a key is sent instead */
+	char *region;
+	char *key_id; /* the last that signed, or NULL */
+};
+
+static const char *get_env(const void *arg, const char *name)
+{
+	return settings_env(arg, name);
+}
+
+static const char *get_credential(const void *arg, const char *name,
+				  const char **project)
+{
+	return settings_credential(arg, name, project);
+}
+
+static char **program_env(const void *arg)
+{
+	return settings_environ(arg, NULL);
+}
+
+/* "us-west-2": it becomes a part of a host's name. */
+static bool region_ok(const char *region)
+{
+	size_t len = strlen(region);
+
+	return len > 3 && len <= 32 && region[0] != '-' &&
+	       strspn(region, "abcdefghijklmnopqrstuvwxyz-0123456789") == len;
+}
+
+static int find_region(struct bedrock_account *a, const struct settings *set,
+		       const char *region, struct error *err)
+{
+	static const char *const names[] = { "AWS_REGION",
+					     "AWS_DEFAULT_REGION" };
+
+	for (size_t i = 0; i < 2 && !region; i++)
+		region = settings_env(set, names[i]);
+	if (!region)
+		region = a->aws.region;
+	if (!region) {
+		(void)error_set(err, ERR_CONFIG,
+				"provider bedrock has no AWS region");
+		return error_hint(err,
+				  "set AWS_REGION (for example us-east-1), or "
+				  "region in [models.providers.bedrock]");
+	}
+	if (!region_ok(region))
+		return error_set(err, ERR_CONFIG, "'%.60s' is no AWS region",
+				 region);
+	a->region = xstrdup(region);
+	return 0;
+}
+
+int bedrock_account_open(struct model_choice *c, const struct settings *set,
+			 const char *region, struct error *err)
+{
+	const struct aws_env env = { .arg = set,
+				     .get = get_env,
+				     .get_any = get_credential,
+				     .program_env = program_env,
+				     .free_env = settings_environ_free,
+				     .home = settings_home(set) };
+	struct bedrock_account *a = xcalloc(1, sizeof(*a));
+
+	c->aws = a;
+	if (!c->api_key && aws_open(&a->aws, &env, NULL, err) < 0)
+		return -1;
+	if (a->aws.project_key && !c->project_key) {
+		c->project_key = a->aws.project_key;
+		if (!c->key_from)
+			c->key_from = settings_credential_name(
+				set, a->aws.project_key);
+	}
+	return find_region(a, set, region, err);
+}
+
+void bedrock_account_free(struct bedrock_account *a)
+{
+	if (!a)
+		return;
+	aws_close(&a->aws);
+	free(a->region);
+	free(a->key_id);
+	free(a);
+}
+
+char *bedrock_account_url(const struct bedrock_account *a)
+{
+	return xasprintf("https://bedrock-runtime.%s.amazonaws.com%s",
+			 a->region,
+			 strncmp(a->region, "cn-", 3) == 0 ? ".cn" : "");
+}
+
+void bedrock_account_secrets(const struct bedrock_account *a,
+			     const char *out[3])
+{
+	size_t n = 0;
+
+	if (a && a->aws.now.secret)
+		out[n++] = a->aws.now.secret;
+	if (a && a->aws.now.token)
+		out[n++] = a->aws.now.token;
+	out[n] = NULL;
+}
+
+static void add_own(struct signed_request *r, const char *name,
+		    const char *value)
+{
+	if (value)
+		r->own[r->n_own++] = xasprintf("%s: %s", name, value);
+}
+
+/* What is signed besides: the host with its port, and the path. */
+static struct str split_url(const char *url, char **host)
+{
+	struct str rest = str_of(url);
+	struct str name;
+
+	rest = str_skip(rest, str_search(rest, STR("://")) + 3);
+	name = (struct str){ rest.ptr, str_find(rest, '/') };
+	*host = xstrndup(name.ptr, name.len);
+	return str_skip(rest, name.len);
+}
+
+static void sign(const struct bedrock_account *a,
+		 const struct aws_credentials *c, struct signed_request *r)
+{
+	const struct sigv4_key key = { c->id, c->secret };
+	const char *lines[5] = { "Content-Type: application/json" };
+	struct buf value = BUF_INIT(16 << 10);
+	char when[SIGV4_TIME];
+	char *host;
+	struct sigv4_request q = { .method = "POST",
+				   .target = split_url(r->url, &host),
+				   .headers = lines,
+				   .body = buf_str(&r->body),
+				   .region = a->region,
+				   .service = "bedrock",
+				   .time = clock_unix_ms() / 1000 };
+
+	sigv4_time(q.time, when);
+	add_own(r, "Host", host);
+	add_own(r, "X-Amz-Date", when);
+	add_own(r, "X-Amz-Security-Token", c->token);
+	for (size_t i = 0; i < r->n_own; i++)
+		lines[i + 1] = r->own[i];
+	sigv4_authorize(&q, &key, &value);
+	add_own(r, "Authorization", value.ptr);
+	buf_wipe(&value);
+	free(host);
+}
+
+int bedrock_account_sign(struct bedrock_account *a, struct http *http,
+			 struct signed_request *r, const struct stop *stop,
+			 struct error *err)
+{
+	struct aws_credentials key = { 0 };
+	size_t n = 0;
+
+	if (buf_check(&r->body, "the conversation", err) < 0)
+		return -1;
+	a->aws.http = http;
+	if (aws_get(&a->aws, &key, stop, err) < 0)
+		return -1;
+	free(a->key_id);
+	a->key_id = xstrdup(key.id);
+	sign(a, &key, r);
+	aws_credentials_release(&key);
+	for (; r->headers[n] && n + r->n_own < SIGNED_HEADERS; n++)
+		r->lines[n] = r->headers[n];
+	for (size_t i = 0; i < r->n_own; i++)
+		r->lines[n++] = r->own[i];
+	r->lines[n] = NULL;
+	return 0;
+}
+
+void signed_request_release(struct signed_request *r)
+{
+	for (size_t i = 0; i < r->n_own; i++)
+		mem_wipe(r->own[i]);
+	buf_release(&r->body);
+	r->n_own = 0;
+}
+
+bool bedrock_account_renew(struct bedrock_account *a)
+{
+	return a->key_id && aws_forget(&a->aws, a->key_id);
+}

@@ -1,0 +1,24 @@
+/* included.h - what was sent only because an include names it. */
+/* SPDX-License-Identifier: MIT */
+#ifndef WORKSPACE_INCLUDED_H
+#define WORKSPACE_INCLUDED_H
+
+#include "workspace/select.h"
+
+/* Kept with the base in LABEL.included: a later sync sends these again. */
+struct included {     /* start from { 0 }; release it */
+	char **paths; /* sorted; as "asked" of a selection has them; owned */
+	size_t n;
+};
+
+/* Empty where nothing was included. */
+int included_read(struct included *i, const struct workspace *w,
+		  struct error *err);
+/* Adds what the selection s asked for, and writes all of them. */
+int included_add(struct included *i, const struct workspace *w,
+		 const struct selection *s, struct error *err);
+/* The path of a file is one of them, or below one. */
+bool included_has(const struct included *i, const char *path);
+void included_release(struct included *i);
+
+#endif

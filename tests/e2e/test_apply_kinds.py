@@ -1,0 +1,133 @@
+"""test_apply_kinds.py - where a file, a link and a directory meet."""
+# SPDX-License-Identifier: MIT
+import json
+
+import pytest
+from apply_room import Room, tree
+
+
+@pytest.fixture
+def room(run, home, tmp_path):
+    assert run("threads", "list").status == 0  # makes the database
+    made = Room(tmp_path / "work", home)
+    made.write(a="a\n", b="b\n")
+    made.commit()
+    return made
+
+
+def test_a_file_takes_the_place_of_all_that_its_directory_held(
+        run, room, tmp_path):
+    room.write(top__only__deep="x\n")
+    room.commit()
+
+    def replace(there):
+        (there / "top/only/deep").unlink()
+        (there / "top/only").rmdir()
+        (there / "top/only").write_text("a file\n")
+    room.send(tmp_path, replace)
+    before = tree(room.root)
+    done = run("apply")
+    assert done.status == 0, done.err
+    assert (room.root / "top/only").read_text() == "a file\n"
+    assert run("apply", "--undo").status == 0
+    assert tree(room.root) == before
+
+
+def test_a_link_of_the_users_in_place_of_a_directory_is_a_conflict(
+        run, room, tmp_path):
+    room.write(d__f="f\n")
+    room.commit()
+
+    def change(there):
+        (there / "d/f").write_text("the sandbox's\n")
+        (there / "E").write_text("E\n")
+    room.send(tmp_path, change)
+    outside = tmp_path / "outside"
+    (room.root / "d").rename(outside)
+    (room.root / "d").symlink_to(outside)
+    for args in [], ["--conflicts"]:
+        done = run("apply", *args)
+        assert done.status == 1 and "leaves the tree" not in done.err
+        assert "  d  (file/directory)\n" in done.err, done.err
+        assert "Move one away" in done.err and "--partial" in done.err
+        assert "~local" not in done.err
+        assert (outside / "f").read_text() == "f\n"
+        assert (room.root / "d").is_symlink()
+        assert not (room.root / "E").exists()
+    (room.root / "d").unlink()
+    outside.rename(room.root / "d")
+    assert run("apply").status == 0
+    assert (room.root / "d/f").read_text() == "the sandbox's\n"
+
+
+def change_three(there):
+    (there / "d/f").write_text("the sandbox's\n")
+    (there / "d/new").write_text("new\n")
+    (there / "E").write_text("E\n")
+    (there / "a").write_text("the sandbox's\n")
+
+
+def test_partial_takes_the_rest_beside_a_link_of_the_users(
+        run, room, tmp_path):
+    room.write(d__f="f\n")
+    room.commit()
+    room.send(tmp_path, change_three)
+    outside = tmp_path / "outside"
+    (room.root / "d").rename(outside)
+    (room.root / "d").symlink_to(outside)
+    before = tree(room.root)
+    done = run("apply", "--partial", "--json")
+    assert done.status == 0, done.err
+    data = json.loads(done.out)["data"]
+    assert [f["path"] for f in data["left_out"]] == ["d/f", "d/new"]
+    assert [f["path"] for f in data["files"]] == ["E", "a"]
+    assert (room.root / "E").read_text() == "E\n"
+    assert (room.root / "d").is_symlink()
+    assert (outside / "f").read_text() == "f\n"
+    assert not (outside / "new").exists()
+    assert run("apply", "--undo").status == 0
+    assert tree(room.root) == before
+    done = run("apply", "--partial")
+    assert "Left out" in done.err and "  d/f\n  d/new\n" in done.err
+    left = run("diff", "--name-only").out.split()
+    assert left == ["d/f", "d/new"]
+    (room.root / "d").unlink()
+    outside.rename(room.root / "d")
+    assert run("apply").status == 0
+    assert (room.root / "d/f").read_text() == "the sandbox's\n"
+
+
+def test_partial_leaves_out_a_file_where_the_user_made_a_directory(
+        run, room, tmp_path):
+    def change(there):
+        (there / "x").write_text("a file\n")
+        (there / "a").write_text("the sandbox's\n")
+    room.send(tmp_path, change)
+    room.write(x__mine="mine\n")
+    done = run("apply")
+    assert done.status == 1 and "  x  (file/directory)\n" in done.err
+    assert "~sandbox" not in done.err
+    done = run("apply", "--partial")
+    assert done.status == 0 and "  x\n" in done.err, done.err
+    assert (room.root / "x/mine").read_text() == "mine\n"
+    assert (room.root / "a").read_text() == "the sandbox's\n"
+
+
+def test_a_name_that_ends_as_gits_own_do_is_listed_when_it_is_real(
+        run, room, tmp_path):
+    room.write(**{"f~local": "1\n", "d__f": "f\n"})
+    room.commit()
+
+    def change(there):
+        (there / "f~local").write_text("2\n")
+        (there / "d/f").write_text("the sandbox's\n")
+    room.send(tmp_path, change)
+    room.write(**{"f~local": "3\n"})
+    (room.root / "d/f").unlink()
+    (room.root / "d").rmdir()
+    (room.root / "d").write_text("a file\n")
+    done = run("apply")
+    assert done.status == 1
+    assert "  f~local  (contents)\n" in done.err, done.err
+    assert "  d  (file/directory)\n" in done.err
+    assert "d~local" not in done.err

@@ -1,0 +1,120 @@
+"""test_base_moves.py - dcode apply and sync at once: no update is lost."""
+# SPDX-License-Identifier: MIT
+import json
+import shutil
+
+import pytest
+
+from lifecycle import execute, wait_for
+from test_workspace import DONE, box, local, task, work  # noqa: F401
+
+pytestmark = local
+
+
+@pytest.fixture
+def held(start, env, tmp_path):
+    """held(WORD, ...): a dcode whose git waits when one of its words is WORD,
+    and a file that lets it go on."""
+    def begin(word, *args):
+        bin_dir, reached, go = (tmp_path / n for n in ("bin", "at", "go"))
+        bin_dir.mkdir()
+        (bin_dir / "git").write_text(
+            "#!/bin/sh\n"
+            f'case " $* " in *" {word} "*) : >{reached}\n'
+            f"while [ ! -e {go} ]; do sleep 0.02; done;; esac\n"
+            f'exec {shutil.which("git")} "$@"\n')
+        (bin_dir / "git").chmod(0o755)
+        one = start(*args, env={**env, "PATH": f"{bin_dir}:{env['PATH']}"})
+        wait_for(lambda: reached.exists() or one.p.poll() is not None)
+        assert reached.exists()
+        return one, go
+    return begin
+
+
+@pytest.fixture
+def both(task, work):
+    """The agent changed one file, the user another since."""
+    end = task([execute("echo agent >src/main.c; echo made >made"), DONE],
+               "--workspace", "repo", "--keep").wait()
+    assert end.status == 0, end.err
+    (work / "dos").write_text("local\n")
+    return work
+
+
+def test_an_upload_is_the_agents_work_only_where_it_was_changed(
+        task, run, work, tmp_path):
+    for name, text in (("data", "data\n"), ("more/a", "a\n"),
+                       ("more/b", "b\n")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    end = task([execute("echo agent >more/b; echo made >made"), DONE],
+               "--workspace", "repo", "--keep", "--force",
+               "--upload", f"{tmp_path / 'data'}",
+               "--upload", f"{tmp_path / 'more'}",
+               "--upload", f"{tmp_path / 'data'}:dos").wait()
+    assert end.status == 0, end.err
+    assert changed(run) == ["made", "more/b"]
+    name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
+    assert run("sandbox", "exec", name, "--", "echo 2 >data").status == 0
+    assert changed(run) == ["data", "made", "more/b"]
+    assert run("apply").status == 0
+    assert (work / "more/b").read_text() == "agent\n"
+    assert (work / "dos").read_bytes() == b"a\r\nb\r\n"
+    assert not (work / "more/a").exists()
+
+
+def test_a_chmod_of_an_upload_is_the_agents_work(task, run, work, tmp_path):
+    for name, mode in (("tool", 0o755), ("script", 0o644), ("plain", 0o644),
+                       ("dos", 0o644), ("program", 0o755)):
+        (tmp_path / name).write_text(f"{name}\n")
+        (tmp_path / name).chmod(mode)
+    end = task([execute("chmod +x script dos; chmod -x program"), DONE],
+               "--workspace", "repo", "--keep", "--force", *(
+                   word for name in ("tool", "script", "plain", "dos",
+                                     "program")
+                   for word in ("--upload", f"{tmp_path / name}"))).wait()
+    assert end.status == 0, end.err
+    assert changed(run) == ["dos", "program", "script"]
+    assert run("apply").status == 0
+    assert (work / "script").read_text() == "script\n"
+    assert (work / "dos").read_bytes() == b"a\r\nb\r\n"
+    modes = [(work / name).stat().st_mode & 0o100
+             for name in ("dos", "script", "program")]
+    assert modes == [0o100, 0o100, 0]
+
+
+def changed(run):
+    return [f["path"] for f in json.loads(run("diff", "--json").out)["data"][
+        "files"]]
+
+
+def test_a_sync_during_an_apply_stays_in_the_base(both, run, held):
+    one, go = held("merge-tree", "apply")
+    assert run("sync").status == 0
+    go.touch()
+    end = one.wait()
+    assert end.status == 0, end.err
+    assert changed(run) == []
+    assert "Nothing has changed here" in run("sync").err
+    assert (both / "src/main.c").read_text() == "agent\n"
+    assert (both / "dos").read_text() == "local\n"
+
+
+def test_an_apply_during_a_sync_stays_in_the_base(both, run, held):
+    one, go = held("fast-import", "sync")
+    end = run("apply")
+    assert end.status == 0, end.err
+    assert (both / "made").read_text() == "made\n"
+    go.touch()
+    end = one.wait()
+    assert end.status == 0, end.err
+    assert changed(run) == []
+    assert "Nothing has changed here" in run("sync").err
+
+
+def test_an_undo_takes_no_sync_back_that_came_after_the_apply(both, run):
+    assert run("apply").status == 0
+    (both / "dos").write_text("newer\n")
+    assert run("sync").status == 0
+    assert run("apply", "--undo").status == 0
+    assert changed(run) == ["made", "src/main.c"]

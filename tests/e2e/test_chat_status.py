@@ -1,0 +1,101 @@
+"""test_chat_status.py - what the line below the editor says, and when."""
+# SPDX-License-Identifier: MIT
+import re
+
+import pytest
+
+from test_live_chat import DONE, HELLO, execute, live  # noqa: F401
+
+
+def line_of(text):
+    """The last row of the screen that says something."""
+    return [row for row in text.splitlines() if row.strip()][-1]
+
+
+def status(screen, wanted, seconds=30):
+    return line_of(screen.until(lambda t: wanted in line_of(t),
+                                seconds=seconds))
+
+
+@pytest.fixture
+def work(tmp_path):
+    tree = tmp_path / "work"
+    (tree / ".git").mkdir(parents=True)
+    (tree / ".git" / "HEAD").write_text("ref: refs/heads/topic\n")
+    return tree
+
+
+def test_model_mode_place_directory_and_branch_are_named(live, work):
+    s, _ = live(HELLO, columns=200)
+    seen = status(s, "topic")
+    assert seen.split(" \u00b7 ") == [
+        "manual", "anthropic:m", "this machine", str(work), "topic"]
+
+
+def test_the_branch_is_read_again_after_each_turn(live, work):
+    s, _ = live([execute(f"printf 'ref: refs/heads/next' > "
+                         f"{work}/.git/HEAD"), DONE], columns=200,
+                args=["-y"])
+    assert "topic" in status(s, "topic")
+    s.type("go")
+    s.keys("Enter")
+    assert "topic" not in status(s, "next")
+
+
+def test_tokens_and_the_percentage_of_a_known_window(live, home, work):
+    (home / ".deepagents").mkdir(exist_ok=True)
+    config = home / ".deepagents" / "config.toml"
+    config.write_text("[models.providers.anthropic.profile]\n"
+                      "max_input_tokens = 100000\n")
+    turn = {"text": "Hello there.",
+            "usage": {"input": 48000, "output": 2000}}
+    s, _ = live([turn], columns=200)
+    s.type("hi")
+    s.keys("Enter")
+    assert "context 50.0K, 50% \u00b7 48.0K in, 2.0K out" in status(s, "%")
+
+
+def test_a_model_of_its_own_window_takes_precedence(live, home, work):
+    (home / ".deepagents").mkdir(exist_ok=True)
+    config = home / ".deepagents" / "config.toml"
+    config.write_text("[models.providers.anthropic.profile]\n"
+                      "max_input_tokens = 1000\n"
+                      "[models.providers.anthropic.profile.m]\n"
+                      "max_input_tokens = 5000\n")
+    turn = {"text": "Hello there.",
+            "usage": {"input": 480, "output": 20}}
+    s, _ = live([turn], columns=200)
+    s.type("hi")
+    s.keys("Enter")
+    assert "context 500, 10%" in status(s, "%")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_a_narrow_line_keeps_what_matters_most(live, work, columns):
+    s, _ = live(HELLO, columns=columns, ready="manual")
+    seen = status(s, "manual")
+    assert len(seen) <= columns
+    assert ("topic" in seen) == (columns > 30)
+
+
+def test_a_sandbox_is_named_with_its_id(live, work):
+    s, _ = live(HELLO, args=["--sandbox", "local", "--workspace", "none"],
+                columns=120)
+    seen = status(s, "local ")
+    assert "starting" not in seen and "this machine" not in seen
+    assert "manual" not in seen  # nothing is asked about there
+
+
+def test_the_time_left_is_said_where_the_vendor_ends_the_sandbox(
+        live, vendor, work):
+    vendor("modal")
+    s, _ = live(HELLO, args=["--sandbox", "modal", "--workspace", "none"],
+                columns=160)
+    assert re.search(r"modal \S+, \d+ (h|min) left", status(s, "modal "))
+
+
+def test_none_is_said_where_its_life_is_extended(live, vendor, work):
+    vendor("daytona")
+    s, _ = live(HELLO, args=["--sandbox", "daytona", "--workspace", "none"],
+                columns=160)
+    assert "left" not in status(s, "daytona ")

@@ -1,0 +1,93 @@
+"""test_chat_theme.py - colours and signs, by choice and by the terminal."""
+# SPDX-License-Identifier: MIT
+import pytest
+
+from test_chat_notify import chat  # noqa: F401
+from test_live_chat import DONE
+
+# pylint: disable=redefined-outer-name
+
+# The sign before the draft: bold, in the accent colour.
+DARK, LIGHT, NONE = "\x1b[0;1;36m", "\x1b[0;1;34m", "\x1b[0;1m"
+SIGN = "\u276f "
+ASKS = "\x1b]11;?\x1b\\"
+WHITE, BLACK = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "\x1b]11;rgb:0/0/0\x1b\\"
+
+
+def begin(chat, config=""):
+    """A chat, and what it has drawn."""
+    t = chat([DONE], config)
+    return t, t.seen + t.wait(0.3)
+
+
+def command(t, line):
+    t.type(line)
+    t.wait(0.1)
+    t.type("\r")
+    return t.wait(0.6)
+
+
+@pytest.mark.parametrize("answer, before, after", [
+    (WHITE, DARK, LIGHT), (BLACK, DARK, DARK)])
+def test_the_terminal_is_asked_and_may_answer_late(chat, answer, before,
+                                                   after):
+    t, seen = begin(chat)
+    assert ASKS in seen and before + SIGN in seen
+    t.type(answer)
+    assert after + SIGN in t.wait(0.3)
+
+
+@pytest.mark.parametrize("name, sign", [
+    ("dark", DARK), ("light", LIGHT), ("none", NONE),
+    ("langchain-light", LIGHT)])
+def test_a_configured_theme_is_used_whatever_the_terminal_tells(
+        chat, name, sign):
+    t, seen = begin(chat, f'[ui]\ntheme = "{name}"\n')
+    assert sign + SIGN in seen
+    t.type(WHITE if name == "dark" else BLACK)
+    t.wait(0.2)
+    t.type("x")
+    assert sign + SIGN in t.wait(0.3)
+
+
+def test_the_choice_of_a_session_is_that_of_the_next(chat):
+    t, seen = begin(chat)
+    assert DARK + SIGN in seen
+    assert LIGHT + SIGN in command(t, "/theme light")
+    _, seen = begin(chat)
+    assert LIGHT + SIGN in seen and DARK + SIGN not in seen
+    t, seen = begin(chat, '[ui]\ntheme = "none"\n')
+    assert NONE + SIGN in seen
+    assert 'begins with [ui] theme = "none"' in command(t, "/theme dark")
+    t, seen = begin(chat)
+    assert DARK + SIGN in seen
+    command(t, "/theme auto")
+    t.type(WHITE)
+    assert LIGHT + SIGN in t.wait(0.3)
+
+
+def test_no_color_takes_precedence_over_what_is_stored(chat, env):
+    env["NO_COLOR"] = "1"
+    t, seen = begin(chat, '[ui]\ntheme = "light"\n')
+    assert NONE + SIGN in seen and LIGHT not in seen
+    assert DARK + SIGN in command(t, "/theme dark")  # but not over words
+
+
+def test_a_name_that_is_no_theme_is_refused(chat):
+    t, _ = begin(chat)
+    seen = command(t, "/theme pink")
+    assert "pink is no theme" in seen
+    assert "The theme is auto: dark." in command(t, "/theme")
+    chat([DONE], '[ui]\ntheme = "pink"\n',
+         ready='theme = "pink": use auto, dark, light or none')
+
+
+@pytest.mark.parametrize("glyphs, lang, ascii_signs", [
+    ("ascii", "C.UTF-8", True), ("unicode", "C", False),
+    ("auto", "C.UTF-8", False), ("auto", "C", True)])
+def test_signs_are_ascii_where_it_is_said(chat, env, glyphs, lang,
+                                          ascii_signs):
+    env["LANG"] = lang
+    _, seen = begin(chat, f'[ui]\nglyphs = "{glyphs}"\n')
+    assert (DARK + "> " in seen) == ascii_signs
+    assert seen.isascii() == ascii_signs

@@ -1,0 +1,317 @@
+"""test_compact.py - conversations that are longer than the model's window."""
+# SPDX-License-Identifier: MIT
+import json
+import re
+
+import pytest
+
+from slash_chat import OTHER, begin, talk  # noqa: F401 (a fixture)
+
+WINDOW = 32000
+SUMMARY = "SESSION INTENT: what the summary keeps.\nSUMMARY: done so far."
+TODOS = {"todos": [{"content": "Öl, \"quoted\"", "status": "in_progress"}]}
+# wire, what follows the server's address
+WIRES = {"anthropic": "", "openai-chat": "/v1", "openai-responses": "/v1",
+         "gemini": "/v1beta", "bedrock": ""}
+
+
+def strings(value):
+    """Every text of a request."""
+    if isinstance(value, str):
+        yield value
+    for item in (value.values() if isinstance(value, dict)
+                 else value if isinstance(value, list) else ()):
+        yield from strings(item)
+
+
+def head(body):
+    """What no compaction may change."""
+    return {k: v for k, v in body.items()
+            if k in ("system", "systemInstruction", "instructions")} or \
+        [m for m in body["messages"] if m["role"] == "system"]
+
+
+def texts(record):
+    return "\n".join(strings(record["body"]))
+
+
+class Long:
+    """Runs against a small window, each wire by its name as the vendor."""
+
+    def __init__(self, model, run, config, env, work):
+        self.model, self.run_, self.env, self.work = model, run, env, work
+        self.config = config
+
+    def serve(self, turns, at=WINDOW * 85 // 100, **window):
+        window = {"tokens": WINDOW, "summary": SUMMARY, **window}
+        self.server = self.model({"turns": turns, "by": "count",
+                                  "repeat": True, "window": window})
+        self.env.update(TEST_KEY="k-test", AWS_REGION="us-east-1")
+        self.config(f"[models]\ncompact_at = {at}\n" + "".join(
+            f'[models.providers.{name.replace("-", "_")}x]\nwire = "{name}"\n'
+            f'base_url = "{self.server.url}{path}"\n'
+            f'api_key_env = "TEST_KEY"\n' for name, path in WIRES.items()))
+        return self.server
+
+    def say(self, wire, prompt, *args, status=0, **how):
+        r = self.run_("-n", prompt, "-y", "--json", "-M",
+                      wire.replace("-", "_") + "x:m", *args, **how)
+        assert r.status == status, (r.out[-2000:], r.err)
+        r.events = [json.loads(line) for line in r.out.splitlines()]
+        r.compactions = [e for e in r.events if e["type"] == "compaction"
+                         and e["over"]]
+        return r
+
+    def thread(self):
+        r = self.run_("threads", "list", "--json")
+        return json.loads(r.out)["data"][0]
+
+    def checked(self):
+        """The requests; each was valid and inside the window."""
+        assert self.server.violations == []
+        done = [r for r in self.server.requests if "tokens" in r]
+        assert [r["tokens"] for r in done if r["too_long"]] == []
+        return done
+
+
+@pytest.fixture
+def long(model, run, config, env, tmp_path):
+    return Long(model, run, config, env, tmp_path / "work")
+
+
+def reading(work, n, size=3000):
+    """Turns that each read a file of their own, then an answer."""
+    turns = []
+    for i in range(n):
+        line = f"fact-{i}: the value of number {i} is {i * 7919}.\n"
+        (work / f"f{i}").write_text(line * (size // len(line)))
+        turns.append({"text": f"reading-{i} now", "tool_calls": [
+            {"name": "read_file", "args": {"file_path": f"f{i}"}}]})
+    return turns + [{"text": "the end of it"}]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_request_of_a_long_thread_fits_and_keeps_what_is_pinned(
+        long, wire):
+    turns = reading(long.work, 50)
+    turns[4]["tool_calls"] = [{"name": "write_todos", "args": TODOS}]
+    long.serve(turns)
+    compactions = []
+    for part in range(3):
+        resume = ["-r"] if part else []
+        prompt = f"Do part {part} \"exactly\" so: é\t{part}."
+        n = len(long.server.requests)
+        r = long.say(wire, prompt, *resume)
+        compactions += r.compactions
+        sent = [q for q in long.checked()[n:] if q["turn"] is not None]
+        assert all(any(prompt in s for s in strings(q["body"]))
+                   for q in sent)
+    assert len(compactions) >= 3
+    asked = [q for q in long.checked() if q["turn"] is not None]
+    assert len(asked) == 153
+    assert all(head(q["body"]) == head(asked[0]["body"]) for q in asked)
+    late = [q for q in asked if SUMMARY in texts(q)]
+    kept = {m.group(1) for q in late
+            for m in re.finditer(r"<todos>\n(.*)\n</todos>", texts(q))}
+    assert [json.loads(k) for k in kept] == [TODOS]
+    assert "read_history" in texts(asked[-1])
+    assert "read_history" not in texts(asked[0])
+
+
+CHATTY = {"turns": [{"text": "A long answer. " * 40}], "repeat": True,
+          "by": "count", "window": {"tokens": 10 ** 6, "summary": SUMMARY}}
+
+
+def test_the_older_messages_give_way_to_a_summary_on_demand(talk, run):
+    c = begin(talk, {**CHATTY, "turns": [{"text": "A long answer. " * 80}]})
+    c.say("/compact", "Nothing to compact")
+    for prompt in ("apples", "pears", "plums"):
+        c.ask(prompt)
+    c.until(lambda t: t.count("A long answer.") >= 3)
+    c.say("/compact keep the plan", "Context: about ")
+    assert "awindowof128000tokensisassumed,see/tokens" in \
+        "".join(c.text(True).split())
+    asked = texts(c.server.requests[3])
+    assert "keep the plan" in asked and "apples" in asked
+    c.ask("the fourth")
+    sent = texts(c.server.requests[4])
+    assert SUMMARY in sent and "plums" in sent and "the fourth" in sent
+    assert "apples" not in sent and "read_history" in sent
+    c.say("/quit")
+    shown = run("threads", "show", "latest").out
+    assert "apples" in shown and "the fourth" in shown
+
+
+def test_a_thread_goes_on_compacted_and_its_file_goes_with_it(long, home):
+    long.serve(reading(long.work, 40))
+    assert long.say("anthropic", "go").compactions
+    files = list(home.glob(".deepagents/.state/conversation_history/*.md"))
+    assert [f.stat().st_mode & 0o777 for f in files] == [0o600]
+    assert "fact-0: the value of number 0" in files[0].read_text()
+    n = len(long.server.requests)
+    long.say("anthropic", "more", "-r", "latest")
+    first = texts(long.server.requests[n])
+    assert SUMMARY in first and "go" in first and "read_history" in first
+    assert long.run_("threads", "delete", files[0].stem).status == 0
+    assert not files[0].exists()
+
+
+def test_a_refusal_as_too_long_leads_to_one_compaction_and_one_new_try(long):
+    long.serve(reading(long.work, 30), tokens=14000)
+    r = long.say("anthropic", "go")
+    refused = [q for q in long.server.requests if q["too_long"]]
+    assert refused and len(r.compactions) >= 1
+    assert [e["code"] for e in r.events if e["type"] == "error"] == [
+        "retrying"] * len(refused)
+
+
+def test_an_answer_that_ends_at_the_window_is_asked_for_once_more(long):
+    cut = {"text": "half of it", "stop": "model_context_window_exceeded"}
+    turns = reading(long.work, 8)[:-1]
+    long.serve(turns + [cut, {"text": "the whole of it"}], tokens=10 ** 6)
+    r = long.say("anthropic", "go")
+    assert len(r.compactions) == 1
+    assert [e["message"] for e in r.events if e["type"] == "error"] == [
+        "the answer passed the context window"]
+    asked = [q for q in long.checked() if q["turn"] is not None]
+    assert len(asked) == 10 and "fact-0" in texts(asked[8])
+    assert len(texts(asked[9])) < len(texts(asked[8])) * 3 / 4
+    assert r.events[-1]["status"] == "success"
+
+
+def test_an_answer_that_ends_at_the_window_again_is_left_so(long):
+    cut = {"text": "half of it", "stop": "model_context_window_exceeded"}
+    turns = reading(long.work, 8)[:-1]
+    long.serve(turns + [cut, cut], tokens=10 ** 6)
+    r = long.say("anthropic", "go")
+    assert len(r.compactions) == 1
+    assert len([q for q in long.checked() if q["turn"] is not None]) == 10
+
+
+def test_what_alone_is_too_large_is_named_before_any_request(long):
+    long.serve([{"text": "no"}])
+    r = long.say("anthropic", "word " * 22000, status=1)
+    assert "the last message is too large: about " in r.err
+    assert "send less at once" in r.err
+    assert long.server.requests == []
+
+
+def test_without_a_summary_the_first_words_take_its_place(long):
+    turns = reading(long.work, 30)
+    for t in turns:  # so that shorter results alone never do
+        t["text"] += " and so on" * 150
+    server = long.serve(turns, summary="")
+    r = long.say("anthropic", "go on")
+    assert [c["summary"] for c in r.compactions] == [False] * len(
+        r.compactions) and r.compactions
+    assert "could not be summarised" in r.out
+    late = texts(server.requests[-1])
+    assert "Request: go on" in late or "go on" in late
+    assert "call of read_file" in late and long.checked()
+
+
+def test_what_was_taken_out_is_found_again(long):
+    turns = reading(long.work, 30)[:-1] + [
+        {"tool_calls": [{"name": "read_history", "args": args}]}
+        for args in ({"pattern": "FACT-3: the value"},
+                     {"offset": 9, "limit": 1}, {"offset": 9999})
+    ] + [{"text": "done"}]
+    long.serve(turns)
+    r = long.say("openai-chat", "go")
+    results = [e for e in r.events if e["type"] == "tool_result"][-3:]
+    assert "fact-3: the value of number 3 is 23757" in results[0]["content"]
+    assert "-- message 9:" in results[0]["content"]
+    assert results[1]["content"].count("is 23757.") > 40
+    assert "There is no such message" in results[2]["content"]
+    assert [e["is_error"] for e in results] == [False, False, True]
+
+
+def test_context_says_what_fills_the_window(talk):
+    c = begin(talk, CHATTY)
+    c.ask("apples")
+    c.until("A long answer.")
+    seen = c.say("/context", "free; compacted from")
+    used = c.server.requests[0]["tokens"]
+    assert f"(lastreported{used})" in "".join(seen.split()), seen
+    for part in ("system text", "descriptions of tools", "your messages",
+                 "answers and thinking", "tokens go with the next message"):
+        assert part in seen
+
+
+def test_an_assumed_window_is_told_with_what_to_set(talk):
+    c = begin(talk, CHATTY)
+    for n, command in enumerate(("/tokens", "/context"), 1):
+        seen = c.say(command, "max_input_tokens = ", n)
+        for part in ("of anthropic:m is not known: 128000 tokens are assumed",
+                     "[models.providers.anthropic.profile]"):
+            assert seen.count(part) == n
+
+
+def test_a_known_window_is_not_called_assumed(talk):
+    c = talk(CHATTY, "-M", "anthropic:claude-opus-5")
+    c.say("/tokens", "No token usage yet")
+    c.say("/context", "free; compacted from")
+    assert "assumed" not in c.text()
+
+
+def three(c):
+    """Three answers; then all of them are in the conversation."""
+    for prompt in ("apples", "pears", "plums"):
+        c.ask(prompt)
+    c.until(lambda t: t.count("A long answer.") >= 3)
+
+
+def test_what_would_not_get_shorter_stays_as_it_was(talk):
+    c = begin(talk, {**CHATTY, "turns": [{"text": "A long answer."}]})
+    three(c)
+    c.say("/compact", "Nothing to gain: about ")
+    assert "-> 0 tokens" not in c.text()
+    c.ask("the fourth")
+    sent = texts(c.server.requests[4])
+    assert "apples" in sent and SUMMARY not in sent
+    assert "read_history" not in sent
+
+
+def test_an_interrupted_compaction_changes_nothing(talk):
+    slow = {"chunk_bytes": 8, "chunk_delay_ms": 200}
+    c = begin(talk, {**CHATTY, "window": {**CHATTY["window"], "pace": slow}})
+    three(c)
+    c.say("/compact")
+    c.until(lambda _: len(c.server.requests) == 4)
+    c.keys("C-c")
+    c.until("Interrupted: the conversation is as it was.")
+    c.ask("the fourth")
+    sent = texts(c.server.requests[4])
+    assert "apples" in sent and "plums" in sent and SUMMARY not in sent
+
+
+def test_a_summary_that_fails_changes_nothing(talk):
+    c = begin(talk, {**CHATTY, "window": {**CHATTY["window"], "summary": ""}})
+    three(c)
+    c.say("/compact", "the conversation was not compacted: ")
+    c.until("the model wrote no summary")
+    c.ask("the fourth")
+    sent = texts(c.server.requests[-1])
+    assert "apples" in sent and "plums" in sent and "read_history" not in sent
+
+
+def test_a_model_with_a_smaller_window_gets_a_compacted_thread(
+        talk, monkeypatch):
+    monkeypatch.setattr("slash_chat.OTHER", OTHER + """
+[models.providers.other.profile]
+max_input_tokens = 16000
+""")
+    c = begin(talk, {**CHATTY, "turns": [
+        {"text": "A long answer. " * 600 + f"end-{i}"} for i in range(3)]})
+    for n, prompt in enumerate(("apples", "pears", "plums")):
+        c.ask(prompt)
+        c.until(f"end-{n}")
+    c.say("/model other:big", "The model is other:big now")
+    n = len(c.server.requests)
+    c.say("the fourth")
+    c.until(lambda _: len(c.server.requests) >= n + 2)
+    first, second = c.server.requests[n:n + 2]
+    assert {c.wire(n), c.wire(n + 1)} == {"openai-chat"}
+    assert "apples" in texts(first) and first["turn"] is None
+    assert SUMMARY in texts(second) and "the fourth" in texts(second)
+    assert "apples" not in texts(second)

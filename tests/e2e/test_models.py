@@ -1,0 +1,82 @@
+"""test_models.py - dcode models: what is known, and what a model can do."""
+# SPDX-License-Identifier: MIT
+import json
+
+
+def rows_of(run, *words):
+    return json.loads(run("models", "list", *words, "--json").out)["data"]
+
+
+def test_the_list_says_what_the_table_and_the_profile_say(run, config, env):
+    config('[models.providers.mine]\nbase_url = "http://127.0.0.1:1"\n'
+           'models = ["huge"]\n[models.providers.mine.profile]\n'
+           'max_input_tokens = 5000\ninput_price = 1\noutput_price = 2\n')
+    env["ANTHROPIC_API_KEY"] = "sk-x"
+    env.pop("OPENAI_API_KEY", None)
+    rows = {f"{r['provider']}:{r['model']}": r for r in rows_of(run)}
+    opus = rows["anthropic:claude-opus-5"]
+    assert (opus["context"], opus["input_price"], opus["ready"]) == (
+        1000000, 5, True)
+    assert rows["openai:gpt-5.5"]["ready"] is False
+    mine = rows["mine:huge"]
+    assert (mine["context"], mine["output_price"], mine["max_output"]) == (
+        5000, 2, None)
+    assert [r["model"] for r in rows_of(run, "opus-5-5")] == [
+        "claude-opus-5-5"]
+    text = run("models", "list", "mine:").out
+    assert "mine:huge" in text and "$1/$2" in text and "opus" not in text
+    assert "No model is known" in run("models", "list", "nothing").err
+
+
+def call(city):
+    return {"name": "weather", "args": {"city": city}}
+
+
+ABLE = [{"text": "1 2 3 4 5 6 7 8"}, {"tool_calls": [call("Paris")]},
+        {"tool_calls": [call("Paris"), call("Rome")]},
+        {"thinking": "hm, 9", "text": "27"}, {"text": "Red."},
+        {"text": "49", "usage": {"input": 9, "output": 1, "cache_write": 99}},
+        {"text": "81", "usage": {"input": 9, "output": 1, "cache_read": 99}}]
+# one delta each, no calls, no thoughts, the wrong colour, nothing cached
+UNABLE = [{"text": "1"}] * 7
+
+
+def try_model(model, run, turns, name):
+    m = model({"turns": turns, "by": "count"})
+    r = run("models", "test", name, "--json")
+    data = json.loads(r.out)["data"]
+    return m, r, {c["name"]: c["result"] for c in data["checks"]}, data
+
+
+def test_a_model_is_tried_for_what_it_can_do(model, run):
+    m, r, checks, data = try_model(model, run, ABLE,
+                                   "anthropic:claude-opus-5")
+    assert r.status == 0, r.err
+    assert checks == dict.fromkeys(
+        ("streaming", "tools", "parallel tools", "thinking", "images",
+         "caching"), "yes")
+    assert len(m.requests) == 7
+    assert data["cost_usd"] > 0
+    assert data["usage"]["cache_read_tokens"] == 99
+
+
+def test_what_a_model_cannot_do_is_no_and_not_a_failure(model, run):
+    _, r, checks, data = try_model(model, run, UNABLE, "anthropic:unknown")
+    assert r.status == 0 and set(checks.values()) == {"no"}
+    assert data["cost_usd"] is None
+
+
+def test_a_refused_request_fails_its_check_alone(model, run):
+    turns = [{"text": "1 2 3 4 5 6", "fault": {
+        "status": 400, "body": {"error": {"message": "no such thing"}}}}]
+    _, r, checks, _ = try_model(model, run, turns + ABLE,
+                                "anthropic:claude-opus-5")
+    assert r.status == 1
+    assert checks["streaming"] == "failed" and len(checks) == 6
+
+
+def test_a_wrong_key_ends_it_at_once(model, run):
+    m = model({"turns": ABLE, "by": "count", "key": "another"})
+    r = run("models", "test", "anthropic:claude-opus-5")
+    assert r.status == 1 and "failed" in r.out and "tools" not in r.out
+    assert len(m.requests) == 1

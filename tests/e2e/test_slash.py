@@ -1,0 +1,318 @@
+"""test_slash.py - the commands of the chat, with a screen and in lines."""
+# SPDX-License-Identifier: MIT
+import re
+
+import pytest
+
+from slash_chat import (  # noqa: F401 (a fixture)
+    HELLO, begin, on_screen, talk)
+
+
+def in_use(run):
+    return {title for title in ("apples", "pears")
+            for row in run("threads", "list").out.splitlines()
+            if title in row and "(in use)" in row}
+
+
+def test_the_model_changes_in_mid_thread_and_gets_all_of_it(talk):
+    c = begin(talk)
+    c.ask("the first")
+    c.say("/model other:big", "The model is other:big now")
+    assert c.ask("the second") == ["the first", "the second"]
+    c.say("/model anthropic:n", "The model is anthropic:n now")
+    assert c.ask("the third") == ["the first", "the second", "the third"]
+    assert [c.wire(n) for n in range(3)] == ["anthropic", "openai-chat",
+                                             "anthropic"]
+    c.until(lambda t: t.count("Hello there.") == 3)
+
+
+def test_a_change_of_model_says_that_a_large_cache_is_lost(talk):
+    usage = {"input": 5, "output": 5, "cache_read": 50000}
+    c = begin(talk, {"turns": [{"text": "Hello there.", "usage": usage}],
+                     "repeat": True})
+    assert "billed" not in c.say("/model anthropic:n", "is anthropic:n now")
+    c.ask("the first")
+    c.until(lambda t: t.count("Hello there.") == 1)
+    c.say("/model anthropic:o", "billed as new input")
+
+
+def test_the_effort_changes_in_mid_thread(talk):
+    c = begin(talk)
+    c.ask("the first")
+    c.say("/effort huge", "must be none, minimal")
+    c.say("/effort high", "The effort is high now")
+    assert c.ask("the second") == ["the first", "the second"]
+    c.say("/effort", "m takes none, minimal")
+    c.say("/effort default", "The effort is default now")
+    c.ask("the third")
+    assert [r["body"].get("output_config") for r in c.server.requests] == [
+        None, {"effort": "high"}, None]
+
+
+@pytest.mark.parametrize("name, why", [
+    ("keyless:huge", "NO_SUCH_KEY"), ("nobody:x", "Unknown model provider"),
+    ("two words", "takes one model")])
+def test_a_model_that_cannot_be_used_leaves_the_old_one(talk, name, why):
+    c = begin(talk)
+    c.say(f"/model {name}", why)
+    assert c.ask("still here") == ["still here"]
+    assert c.wire(0) == "anthropic"
+
+
+def test_a_model_is_chosen_from_those_that_are_known(talk):
+    c = begin(talk)
+    seen = c.say("/model", "other:small")
+    assert "no key: NO_SUCH_KEY" in seen
+    c.say("big", "The model is other:big now")
+    c.ask("hi")
+    assert c.wire(0) == "openai-chat"
+
+
+@pytest.mark.parametrize("command", ["/clear", "/new"])
+def test_a_new_thread_begins_without_the_old_one(talk, command):
+    c = begin(talk)
+    c.ask("the first")
+    seen = c.say(command, "The one before: /resume ")
+    assert c.ask("the second") == ["the second"]
+    old = re.search(r"/resume ([0-9a-f-]{36})", seen.replace("\n", ""))
+    c.say(f"/resume {old.group(1)}", "Resumed thread")
+    assert c.ask("the third") == ["the first", "the third"]
+
+
+def test_a_thread_is_chosen_by_letters_of_its_title(talk):
+    c = begin(talk)
+    c.ask("about apples")
+    c.say("/clear", "Started new thread")
+    c.ask("about pears")
+    seen = c.say("/threads", " ago  anthropic:m", 2)
+    assert "about apples  " in seen and "about pears  " in seen
+    c.say("apples", "Resumed thread")
+    assert c.ask("more") == ["about apples", "more"]
+
+
+def test_the_latest_thread_is_not_the_one_that_is_open(talk):
+    c = begin(talk)
+    c.say("/threads -r", "no other thread of this directory")
+    c.ask("about apples")
+    c.until("Hello there.")
+    c.say("/clear", "Started new thread")
+    c.ask("about pears")
+    c.until(lambda t: t.count("Hello there.") == 2)
+    c.say("/threads -r", "Resumed thread")
+    assert c.ask("more") == ["about apples", "more"]
+
+
+def test_the_lock_of_a_thread_moves_with_the_chat(talk, run):
+    c = begin(talk)
+    c.ask("about apples")
+    c.until("Hello there.")
+    assert in_use(run) == {"apples"}
+    c.say("/clear", "Started new thread")
+    c.ask("about pears")
+    c.until(lambda t: t.count("Hello there.") == 2)
+    assert in_use(run) == {"pears"}
+    c.say("/resume", " ago  anthropic:m", 2)
+    c.say("apples", "Resumed thread")
+    assert in_use(run) == {"apples"}
+
+
+def test_unknown_commands_name_the_nearest(talk):
+    c = begin(talk)
+    c.say("/modle x", "Did you mean /model?")
+    assert not c.server.requests
+
+
+def test_tokens_are_those_of_the_thread(talk):
+    c = talk(HELLO, "-M", "anthropic:claude-opus-5")
+    c.say("/tokens", "No token usage yet")
+    c.say("hi", "Hello there.")
+    c.say("/tokens", "7 tokens in")
+    c.say("/clear", "Started new thread")
+    c.say("/tokens", "No token usage yet", 2)
+
+
+def test_help_groups_the_commands_and_fits_any_width(talk):
+    c = begin(talk, HELLO, columns=40, lines=60)
+    c.say("/help", "/version /about")
+    seen = c.text(True)
+    for title in ("Conversation", "Sandbox and files", "Settings", "Chat"):
+        assert f"\n{title}" in seen
+    assert seen.index("/clear") < seen.index("/upload") < seen.index("/quit ")
+
+
+def test_the_last_answer_is_copied_without_its_controls(talk, env, tmp_path):
+    taken = tmp_path / "taken"
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "wl-copy"
+    program.write_text(f"#!/bin/sh\ncat > {taken}\n")
+    program.chmod(0o755)
+    env["PATH"] = f"{tmp_path / 'bin'}:{env['PATH']}"
+    env["WAYLAND_DISPLAY"] = "wayland-0"
+    c = begin(talk, {"turns": [{"text": "An\x1b[31m answer.\n"}],
+                     "repeat": True, "by": "count"})
+    c.say("/copy", "No message to copy yet.")
+    c.say("hi", "answer.")
+    c.say("/copy", "Copied latest response to clipboard")
+    assert taken.read_text() == "An answer."
+
+
+def test_the_answer_of_a_resumed_thread_is_copied(talk):
+    c = begin(talk)
+    c.tmux("set", "-g", "set-clipboard", "on")
+    c.ask("hi")
+    c.until("Hello there.")
+    c.say("/clear", "Started new thread")
+    c.say("/copy", "No message to copy yet.")
+    c.say("/resume latest", "Resumed thread")
+    c.say("/copy", "OSC 52")
+    assert c.tmux("show-buffer") == "Hello there."
+
+
+@on_screen
+def test_a_call_without_a_word_is_not_the_answer_that_is_copied(talk):
+    c = begin(talk, {"turns": [{"text": "Hello there."},
+                               {"tool_calls": [{"name": "execute", "args": {
+                                   "command": "echo x"}}]}], "by": "count"})
+    c.tmux("set", "-g", "set-clipboard", "on")
+    c.say("hi", "Hello there.")
+    c.say("go", "y yes")
+    c.keys("n")
+    c.until("Not run.")
+    c.say("/clear", "Started new thread")
+    c.say("/resume latest", "Resumed thread")
+    c.say("/copy", "OSC 52")
+    assert c.tmux("show-buffer") == "Hello there."
+
+
+def test_without_a_program_the_terminal_is_given_the_answer(talk, env):
+    c = begin(talk)
+    c.tmux("set", "-g", "set-clipboard", "on")
+    c.say("hi", "Hello there.")
+    c.say("/copy", "OSC 52")
+    assert c.tmux("show-buffer") == "Hello there."
+
+
+def test_an_answer_beyond_what_terminals_take_is_not_copied(talk):
+    c = begin(talk, {"turns": [{"text": "word " * 20000 + "end."}],
+                     "repeat": True, "by": "count"})
+    c.say("hi", "end.")
+    c.say("/copy", "a terminal takes 74994 at most")
+
+
+def test_settings_are_read_again_without_losing_the_thread(talk, home):
+    c = begin(talk)
+    c.ask("the first")
+    with open(home / ".deepagents" / "config.toml", "a") as f:
+        f.write('[models.providers.third]\nwire = "openai-chat"\n'
+                'base_url = "%s/v1"\napi_key_env = "OTHER_KEY"\n'
+                '[threads]\nmax_size_mb = 77\n'
+                % c.env["ANTHROPIC_BASE_URL"].rstrip("/"))
+    c.say("/model third:x", "Unknown model provider")
+    seen = c.say("/reload", "used when dcode is started again")
+    assert "-> 77" in seen.replace("\n", " ") and "third" in seen
+    c.say("/model third:x", "The model is third:x now")
+    assert c.ask("the second") == ["the first", "the second"]
+
+
+def test_a_broken_config_is_named_when_it_is_read_again(talk, home):
+    c = begin(talk)
+    (home / ".deepagents" / "config.toml").write_text("[[[\n")
+    c.say("/reload", "config.toml:1")
+    c.say("hi", "Hello there.")
+
+
+@on_screen
+def test_what_only_shows_does_not_wait_for_the_turn(talk):
+    c = begin(talk, {"turns": [{"text": "Late answer.", "delay_ms": 4000}],
+                     "repeat": True, "by": "count"})
+    c.say("hi", "Esc stops it")
+    seen = c.say("/version", "dcode 0.1.0", 2)
+    assert "Late answer." not in seen
+    c.say("/tokens", "+ /tokens")
+    c.until("Late answer.")
+    c.until("tokens in")
+
+
+@on_screen
+@pytest.mark.parametrize("typed, shown, taken", [
+    ("/model sma", "other:small", "/model other:small"),
+    ("/theme li", "light", "/theme light"),
+    ("/upload note", "my\\ notes.txt", "/upload my\\ notes.txt"),
+    ("/sandbox on-exit ke", "on-exit keep", "/sandbox on-exit keep"),
+    ("/config pa", "path", "/config path")])
+def test_arguments_are_completed(talk, tmp_path, typed, shown, taken):
+    (tmp_path / "work" / "my notes.txt").write_text("x")
+    c = begin(talk)
+    c.type(typed)
+    c.until(shown)
+    c.keys("Tab")
+    c.until(taken)
+
+
+@on_screen
+def test_threads_are_completed_by_their_ids(talk):
+    c = begin(talk)
+    c.ask("about apples")
+    c.until("Hello there.")
+    c.say("/clear", "The one before")
+    c.type("/resume 0")
+    c.until("  about apples")
+    c.keys("Tab", "Enter")
+    c.until("Resumed thread")
+
+
+def test_the_editor_writes_the_message(talk, env, tmp_path):
+    program = tmp_path / "ed"
+    program.write_text("#!/bin/sh\nprintf 'one\\ntwo\\n' > \"$1\"\n")
+    program.chmod(0o755)
+    env["VISUAL"] = str(program)
+    c = begin(talk)
+    n = len(c.server.requests)
+    c.say("/editor", "two")
+    if c.screen:
+        c.keys("Enter")
+    c.until("Hello there.")
+    content = c.server.requests[n]["body"]["messages"][-1]["content"]
+    assert content[0]["text"] == "one\ntwo"
+
+
+def test_a_choice_that_is_left_changes_nothing(talk):
+    c = begin(talk)
+    c.say("/model", "other:small")
+    c.keys("Escape" if c.screen else "Enter")
+    c.until(lambda t: "Filter:" not in t)
+    c.say("hi", "Hello there.")
+    assert c.wire(0) == "anthropic"
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_thread_in_use_elsewhere_goes_on_as_a_copy_or_not_at_all(
+        talk, answer):
+    first = begin(talk)
+    first.ask("about apples")
+    first.until("Hello there.")
+    c = begin(talk)
+    c.ask("about pears")
+    c.until("Hello there.")
+    assert "this one, " in c.say("/resume", "in use")
+    c.say("apples", "Go on in a copy? [y/N]")
+    c.say(answer, "Copied thread" if answer == "y" else "Error: thread")
+    assert c.ask("more") == (["about apples", "more"] if answer == "y"
+                             else ["about pears", "more"])
+    c.until(lambda t: t.count("Hello there.") >= 2)
+    c.say("/model other:big", "The model is other:big now")
+    assert c.ask("last")[-2:] == ["more", "last"]
+
+
+def test_a_command_that_waits_runs_in_its_turn(talk):
+    c = begin(talk, {"turns": [{"text": "Late answer.", "delay_ms": 2000}],
+                     "repeat": True, "by": "count"})
+    c.ask("one")
+    c.say("/clear")
+    c.say("two")
+    if c.screen:
+        c.until("+ /clear")
+    c.until("Started new thread")
+    c.until(lambda t: t.count("Late answer.") == 2)
+    sent = [r["body"]["messages"] for r in c.server.requests]
+    assert [len(m) for m in sent] == [1, 1]

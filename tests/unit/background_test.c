@@ -1,0 +1,172 @@
+/* background_test.c - the first command waits for work in the background. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/background.h"
+#include "sandbox/sandbox.h"
+#include "unit.h"
+
+enum { SHORT_MS = 50 };
+
+static int fake_execute(struct sandbox *sb, const struct exec_request *req,
+			struct exec_result *res, const struct stop *stop,
+			struct error *err)
+{
+	(void)sb;
+	(void)req;
+	(void)stop;
+	(void)err;
+	res->exit_code = 0;
+	return 0;
+}
+
+static const struct sandbox_ops fake_ops = { .execute = fake_execute };
+static const struct sandbox_provider fake = { .name = "fake",
+					      .workdir = "/work",
+					      .ops = &fake_ops };
+const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
+
+struct work {
+	struct sandbox *sb;
+	struct cancel go; /* the work ends once it is triggered */
+	bool fails;
+	bool cancelled;
+	bool released;
+};
+
+static int execute(struct sandbox *sb, bool ahead, const struct stop *stop,
+		   struct error *err)
+{
+	struct exec_request req = { .command = STR("true"), .ahead = ahead };
+	struct exec_result res;
+
+	*err = (struct error){ 0 };
+	return sandbox_execute(sb, &req, &res, stop, err);
+}
+
+/* Runs a command of its own, then waits to be let go or cancelled. */
+static int run(void *arg, const struct stop *stop, struct error *err)
+{
+	struct work *w = arg;
+	struct error ignored = { 0 };
+
+	(void)execute(w->sb, true, stop, err);
+	while (!cancel_triggered(&w->go) && !err->code &&
+	       stop_check(stop, err) == 0)
+		(void)stop_sleep(stop, 1, &ignored);
+	w->cancelled = err->code == ERR_CANCELLED;
+	if (w->fails)
+		return error_set(err, ERR_REMOTE, "it failed");
+	return err->code ? -1 : 0;
+}
+
+static void release(void *arg)
+{
+	((struct work *)arg)->released = true;
+}
+
+struct place {
+	struct sandbox_client host;
+	struct sandbox sb;
+	struct work work;
+};
+
+static void start(struct place *p, bool fails)
+{
+	struct background_work work = { run, release, &p->work };
+	struct error err = { 0 };
+
+	*p = (struct place){ .host = { .provider = &fake },
+			     .work = { .sb = &p->sb, .fails = fails } };
+	p->sb = (struct sandbox){ .host = &p->host };
+	assert_int_equal(cancel_init(&p->work.go, &err), 0);
+	assert_int_equal(background_start(&p->sb.background, &work, &err), 0);
+}
+
+static void test_a_command_waits_until_the_work_has_ended(void **state)
+{
+	struct stop soon = stop_cleanup(SHORT_MS);
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place p;
+
+	(void)state;
+	start(&p, false);
+	assert_int_equal(execute(&p.sb, false, &soon, &err), -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	cancel_trigger(&p.work.go);
+	assert_int_equal(execute(&p.sb, false, &ever, &err), 0);
+	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
+	assert_true(p.work.released && !p.work.cancelled);
+	assert_int_equal(execute(&p.sb, false, &ever, &err), 0);
+	cancel_release(&p.work.go);
+}
+
+static void test_a_failure_of_the_work_does_not_end_commands(void **state)
+{
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place p;
+
+	(void)state;
+	start(&p, true);
+	cancel_trigger(&p.work.go);
+	assert_int_equal(execute(&p.sb, false, &ever, &err), 0);
+	assert_int_equal(background_end(&p.sb.background, 0, &err), -1);
+	assert_int_equal(err.code, ERR_REMOTE);
+	cancel_release(&p.work.go);
+}
+
+static void test_a_failure_is_said_once_and_when_it_has_happened(void **state)
+{
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place p;
+
+	(void)state;
+	start(&p, true);
+	assert_int_equal(background_failed(p.sb.background, &err), 0);
+	cancel_trigger(&p.work.go);
+	assert_int_equal(background_wait(p.sb.background, &ever, &err), 0);
+	assert_int_equal(background_failed(p.sb.background, &err), -1);
+	assert_int_equal(err.code, ERR_REMOTE);
+	assert_int_equal(background_failed(p.sb.background, &err), 0);
+	assert_int_equal(background_end(&p.sb.background, 0, &err), 0);
+	assert_int_equal(background_failed(NULL, &err), 0);
+	cancel_release(&p.work.go);
+}
+
+static void test_a_sandbox_that_is_left_cancels_the_work(void **state)
+{
+	struct error err = { 0 };
+	struct place p;
+
+	(void)state;
+	start(&p, false);
+	assert_int_equal(background_end(&p.sb.background, 0, &err), -1);
+	assert_int_equal(err.code, ERR_CANCELLED);
+	assert_true(p.work.cancelled && p.work.released);
+	cancel_release(&p.work.go);
+	start(&p, false);
+	sandbox_release(&p.sb);
+	assert_true(p.work.cancelled && p.work.released);
+	cancel_release(&p.work.go);
+	assert_int_equal(background_end(&p.sb.background, 0, &err),
+			 0); /* there is none */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_command_waits_until_the_work_has_ended),
+		cmocka_unit_test(
+			test_a_failure_of_the_work_does_not_end_commands),
+		cmocka_unit_test(
+			test_a_failure_is_said_once_and_when_it_has_happened),
+		cmocka_unit_test(test_a_sandbox_that_is_left_cancels_the_work),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* detached_test.c - a cancelled command is killed behind its caller's back. */
+/* SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sandbox/detached.h"
+#include "sandbox/sandbox.h"
+#include "unit.h"
+
+enum { SHORT_MS = 50, LONG_MS = 150, TRIES = 50 };
+
+/* A command that cancels its caller's run, and how its kill goes. */
+struct command {
+	struct cancel *cancels; /* NULL: it ends at once */
+	struct cancel go;       /* the kill lasts until then */
+	int64_t kill_ms;        /* or for so long */
+	atomic_int begun;
+	atomic_bool killed;
+	int late; /* what its output's callback said after the cancel */
+	int chunks;
+};
+
+static struct command command;
+
+static int fake_attach(struct sandbox *sb, const char *id,
+		       const struct stop *stop, struct error *err)
+{
+	(void)stop;
+	(void)err;
+	sb->id = xstrdup(id);
+	return 0;
+}
+
+static int fake_execute(struct sandbox *sb, const struct exec_request *req,
+			struct exec_result *res, const struct stop *stop,
+			struct error *err)
+{
+	struct stop kill = stop_cleanup(command.kill_ms);
+	struct error ignored = { 0 };
+
+	(void)sb;
+	command.begun++;
+	res->exit_code = 0;
+	if (!command.cancels)
+		return 0;
+	(void)req->output(req->arg, EXEC_STDOUT, STR("early"), NULL, err);
+	cancel_trigger(command.cancels);
+	while (stop_check(stop, &ignored) == 0)
+		(void)stop_sleep(stop, LONG_MS, &ignored);
+	while (!cancel_triggered(&command.go) &&
+	       stop_check(&kill, &ignored) == 0)
+		(void)stop_sleep(&kill, 1, &ignored);
+	command.late =
+		req->output(req->arg, EXEC_STDOUT, STR("late"), NULL, err);
+	assert_string_equal(req->cwd, "/here");
+	command.killed = true;
+	return error_set(err, ERR_CANCELLED, "cancelled by the command");
+}
+
+static const struct sandbox_ops fake_ops = { .attach = fake_attach,
+					     .execute = fake_execute };
+static const struct sandbox_provider fake = { .name = "fake",
+					      .workdir = "/work",
+					      .flags = SANDBOX_ATTACH,
+					      .ops = &fake_ops };
+const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
+
+struct place {
+	struct sandbox_client host;
+	struct sandbox sb;
+	struct cancel cancel;
+};
+
+static void open_place(struct place *p)
+{
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+
+	*p = (struct place){ .host = { .provider = &fake } };
+	assert_int_equal(cancel_init(&p->cancel, &err), 0);
+	command = (struct command){ .cancels = &p->cancel, .kill_ms = 60000 };
+	assert_int_equal(cancel_init(&command.go, &err), 0);
+	assert_int_equal(sandbox_attach(&p->sb, &p->host, "x", &ever, &err), 0);
+}
+
+static void close_place(struct place *p)
+{
+	sandbox_release(&p->sb);
+	cancel_release(&p->cancel);
+	cancel_release(&command.go);
+}
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	(void)arg;
+	(void)stream;
+	(void)chunk;
+	(void)reply;
+	(void)err;
+	command.chunks++;
+	return 0;
+}
+
+static int execute(struct place *p, const struct stop *stop, struct error *err)
+{
+	char cwd[] = "/here";
+	struct exec_request req = { .command = STR("true"),
+				    .cwd = cwd,
+				    .output = on_output };
+	struct exec_result res;
+	int rc;
+
+	*err = (struct error){ 0 };
+	rc = sandbox_execute(&p->sb, &req, &res, stop, err);
+	cwd[1] = 'X'; /* the caller's memory is the caller's again */
+	return rc;
+}
+
+static void test_a_cancelled_command_returns_before_its_kill(void **s)
+{
+	struct stop soon;
+	struct stop ever = stop_on(NULL);
+	struct stop stop;
+	struct error err;
+	struct place p;
+
+	(void)s;
+	open_place(&p);
+	stop = stop_on(&p.cancel);
+	assert_int_equal(execute(&p, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_CANCELLED);
+	assert_false(command.killed);
+	assert_int_equal(command.chunks, 1);
+	cancel_reset(&p.cancel); /* as the chat does for its next turn */
+	command.cancels = NULL;
+	soon = stop_cleanup(SHORT_MS);
+	assert_int_equal(execute(&p, &soon, &err), -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	assert_int_equal(command.begun, 1); /* the next one has waited */
+	cancel_trigger(&command.go);
+	assert_int_equal(execute(&p, &ever, &err), 0);
+	assert_true(command.killed);
+	assert_int_equal(command.begun, 2);
+	assert_int_equal(command.late, -1);
+	assert_int_equal(command.chunks, 1);
+	close_place(&p);
+}
+
+static void test_a_command_that_dies_at_once_gives_its_own_error(void **s)
+{
+	bool own = false;
+
+	(void)s;
+	/* A busy machine may take longer than the caller waits. */
+	for (int i = 0; i < TRIES && !own; i++) {
+		struct error err;
+		struct place p;
+		struct stop stop;
+
+		open_place(&p);
+		stop = stop_on(&p.cancel);
+		cancel_trigger(&command.go);
+		assert_int_equal(execute(&p, &stop, &err), -1);
+		assert_int_equal(err.code, ERR_CANCELLED);
+		own = strstr(err.message, "by the command") && command.killed;
+		close_place(&p);
+	}
+	assert_true(own);
+}
+
+static void test_a_sandbox_is_released_after_its_commands_are_dead(void **s)
+{
+	struct stop stop;
+	struct error err;
+	struct place p;
+
+	(void)s;
+	open_place(&p);
+	stop = stop_on(&p.cancel);
+	command.kill_ms = LONG_MS;
+	assert_int_equal(execute(&p, &stop, &err), -1);
+	close_place(&p);
+	assert_true(command.killed);
+}
+
+static void test_with_a_mount_of_the_users_the_kill_is_waited_for(void **s)
+{
+	struct stop stop;
+	struct error err;
+	struct place p;
+
+	(void)s;
+	open_place(&p);
+	stop = stop_on(&p.cancel);
+	command.kill_ms = LONG_MS;
+	mounts_add(&p.sb.mounts, "/work", "/home/u/work");
+	assert_int_equal(execute(&p, &stop, &err), -1);
+	assert_true(command.killed);
+	close_place(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_cancelled_command_returns_before_its_kill),
+		cmocka_unit_test(
+			test_a_command_that_dies_at_once_gives_its_own_error),
+		cmocka_unit_test(
+			test_a_sandbox_is_released_after_its_commands_are_dead),
+		cmocka_unit_test(
+			test_with_a_mount_of_the_users_the_kill_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

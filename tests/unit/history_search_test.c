@@ -1,0 +1,221 @@
+/* history_search_test.c - Ctrl+R: what is found while one types. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "editor/history_search.h"
+#include "markup.h"
+#include "unit.h"
+
+static struct prompt_history history;
+static struct history_search search;
+
+static int open_search(void **state)
+{
+	static const char *const prompts[] = {
+		"make the tests pass",   "Fix TEST of cells",
+		"one\ntwo tests\nthree", "make it fast",
+		"make it fast",          "last words",
+	};
+	struct error err = { 0 };
+
+	(void)state;
+	history = (struct prompt_history){ .draft = BUF_INIT(SIZE_MAX),
+					   .filter = BUF_INIT(SIZE_MAX) };
+	for (size_t i = 0; i < sizeof(prompts) / sizeof(*prompts); i++)
+		prompt_history_add(&history, str_of(prompts[i]), &err);
+	history_search_begin(&search, &history);
+	return 0;
+}
+
+static int close_search(void **state)
+{
+	(void)state;
+	history_search_release(&search);
+	prompt_history_release(&history);
+	return 0;
+}
+
+static enum history_search_result type(const char *text)
+{
+	return history_search_event(
+		&search, &(struct key_event){ .kind = KEY_EVENT_TEXT,
+					      .text = str_of(text) });
+}
+
+static enum history_search_result press(enum key_name name, char c)
+{
+	struct key key = { name, (uint32_t)c, c ? KEY_CTRL : 0 };
+
+	return history_search_event(
+		&search,
+		&(struct key_event){ .kind = KEY_EVENT_KEY, .key = key });
+}
+
+static void finds(const char *expected)
+{
+	struct str text = { 0 };
+
+	assert_true(history_search_text(&search, &text));
+	assert_true(str_is(text, expected));
+	assert_false(search.failed);
+}
+
+static void each_character_narrows_what_is_found(void **state)
+{
+	(void)state;
+	finds("last words");
+	type("t");
+	finds("last words");
+	type("e");
+	finds("one\ntwo tests\nthree");
+	type("st o");
+	finds("Fix TEST of cells");
+	press(KEY_BACKSPACE, 0);
+	press(KEY_BACKSPACE, 0);
+	finds("one\ntwo tests\nthree");
+}
+
+static void again_goes_older_and_back(void **state)
+{
+	(void)state;
+	type("make");
+	finds("make it fast");
+	press(KEY_CHAR, 'r');
+	finds("make the tests pass"); /* what is there twice counts once */
+	press(KEY_CHAR, 'r');
+	assert_true(search.failed);
+	press(KEY_CHAR, 's');
+	finds("make it fast");
+	press(KEY_CHAR, 's');
+	assert_true(search.failed);
+}
+
+static void a_query_with_capitals_is_exact(void **state)
+{
+	(void)state;
+	type("Test");
+	assert_true(search.failed);
+	for (int i = 0; i < 3; i++)
+		press(KEY_BACKSPACE, 0);
+	type("EST");
+	finds("Fix TEST of cells");
+}
+
+static void what_failed_is_found_again_with_less(void **state)
+{
+	(void)state;
+	type("fast");
+	type("er");
+	assert_true(search.failed);
+	press(KEY_BACKSPACE, 0);
+	press(KEY_BACKSPACE, 0);
+	finds("make it fast");
+}
+
+static void nothing_typed_looks_for_the_last_query(void **state)
+{
+	(void)state;
+	type("test");
+	assert_int_equal(press(KEY_ENTER, 0), HISTORY_SEARCH_TAKEN);
+	assert_false(search.on);
+	history_search_begin(&search, &history);
+	finds("last words");
+	press(KEY_CHAR, 'r');
+	finds("one\ntwo tests\nthree");
+	press(KEY_CHAR, 'r');
+	finds("Fix TEST of cells");
+}
+
+static void keys_end_it_in_three_ways(void **state)
+{
+	static const struct {
+		enum key_name name;
+		char c;
+		enum history_search_result result;
+	} cases[] = {
+		{ KEY_ENTER, 0, HISTORY_SEARCH_TAKEN },
+		{ KEY_TAB, 0, HISTORY_SEARCH_TAKEN },
+		{ KEY_ESCAPE, 0, HISTORY_SEARCH_CANCELLED },
+		{ KEY_CHAR, 'g', HISTORY_SEARCH_CANCELLED },
+		{ KEY_CHAR, 'c', HISTORY_SEARCH_CANCELLED },
+		{ KEY_LEFT, 0, HISTORY_SEARCH_LEFT },
+		{ KEY_CHAR, 'a', HISTORY_SEARCH_LEFT },
+		{ KEY_CHAR, 'r', HISTORY_SEARCH_GOES_ON },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		history_search_begin(&search, &history);
+		assert_int_equal(press(cases[i].name, cases[i].c),
+				 cases[i].result);
+		assert_int_equal(search.on,
+				 cases[i].result == HISTORY_SEARCH_GOES_ON);
+	}
+}
+
+static void shows(size_t columns, size_t max_rows, const char *expected,
+		  size_t at)
+{
+	struct rows rows = { 0 };
+	size_t row;
+	size_t column;
+	char *text;
+
+	history_search_render(&search, columns, max_rows, &rows, &row, &column);
+	text = rows_text(&rows);
+	assert_string_equal(text, expected);
+	assert_int_equal(row, 0);
+	assert_int_equal(column, at);
+	for (size_t i = 0; i < rows.n; i++)
+		assert_true(rows_cells(&rows, i) <= columns);
+	free(text);
+	rows_release(&rows);
+}
+
+static void the_caret_stands_behind_the_query(void **state)
+{
+	(void)state;
+	type("two t");
+	shows(40, 5, "History: two t\none\ntwo tests\nthree\n", 14);
+	shows(40, 2, "History: two t\ntwo tests\n", 14);
+	shows(40, 1, "History: two t\n", 14);
+	shows(10, 1, "Histowo t\n", 9);
+	type("\xE4\xB8\xAD");
+	shows(40, 1, "No such prompt: two t\xE4\xB8\xAD\n", 23);
+}
+
+static void an_empty_history_has_nothing(void **state)
+{
+	struct prompt_history none = { 0 };
+	struct str text;
+
+	(void)state;
+	history_search_begin(&search, &none);
+	type("x");
+	press(KEY_CHAR, 'r');
+	press(KEY_CHAR, 's');
+	press(KEY_BACKSPACE, 0);
+	press(KEY_BACKSPACE, 0);
+	assert_int_equal(press(KEY_ENTER, 0), HISTORY_SEARCH_TAKEN);
+	assert_false(history_search_text(&search, &text));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_search, close_search)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_character_narrows_what_is_found),
+		TEST(again_goes_older_and_back),
+		TEST(a_query_with_capitals_is_exact),
+		TEST(what_failed_is_found_again_with_less),
+		TEST(nothing_typed_looks_for_the_last_query),
+		TEST(keys_end_it_in_three_ways),
+		TEST(the_caret_stands_behind_the_query),
+		TEST(an_empty_history_has_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* status_test.c - the line below the editor, at widths that have room or not.
+ */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "markup.h"
+#include "ui/status.h"
+#include "unit.h"
+
+static const struct theme theme = { .ascii = true };
+
+static const struct status full = {
+	.model = "anthropic:claude-opus-5",
+	.sandbox = "daytona 3f2a91c0ab12",
+	.directory = "~/src/dcode",
+	.branch = "main",
+	.left_s = 3 * 3600,
+	.context = 84000,
+	.window = 200000,
+	.input = 91000,
+	.output = 4200,
+};
+
+static void shows(const struct status *s, size_t columns, const char *expected)
+{
+	struct rows rows = { 0 };
+	char *shown;
+
+	status_render(s, &theme, columns, &rows);
+	shown = rows_text(&rows);
+	assert_string_equal(shown, expected);
+	assert_int_equal(rows.n, 1);
+	assert_true(rows_cells(&rows, 0) <= columns);
+	free(shown);
+	rows_release(&rows);
+}
+
+static void all_is_said_where_there_is_room(void **state)
+{
+	(void)state;
+	shows(&full, 200,
+	      "anthropic:claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - "
+	      "~/src/dcode - main - context 84.0K, 42% - 91.0K in, 4.2K out\n");
+}
+
+static void parts_are_shortened_before_one_is_left_out(void **state)
+{
+	(void)state;
+	shows(&full, 100,
+	      "anthropic:claude-opus-5 - daytona 3f2a91c0ab12, 3 h left - "
+	      "dcode - "
+	      "main - 42% - 91.0K in, 4.2K out\n");
+	shows(&full, 80,
+	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - 42% - "
+	      "91.0K in, 4.2K out\n");
+	shows(&full, 70,
+	      "claude-opus-5 - daytona 3f2a91c0ab12 - dcode - main - 42%\n");
+	shows(&full, 50, "claude-opus-5 - daytona 3f2a91c0ab12 - main - 42%\n");
+	shows(&full, 40, "claude-opus-5 - daytona 3f2a91c0ab12\n");
+	shows(&full, 20, "daytona 3f2a91c0ab12\n");
+	shows(&full, 10, "daytona 3f\n");
+}
+
+static void what_waits_and_a_hint_stay_longest(void **state)
+{
+	struct status s = full;
+
+	(void)state;
+	s.queued = 2;
+	s.mode = "manual";
+	shows(&s, 40, "2 queued - manual - daytona 3f2a91c0ab12\n");
+	shows(&s, 38, "2 queued - manual\n");
+	s.hint = "Ctrl-C again leaves";
+	shows(&s, 40, "Ctrl-C again leaves - 2 queued - manual\n");
+	shows(&s, 30, "Ctrl-C again leaves - 2 queued\n");
+}
+
+static void an_end_that_is_near_is_not_left_out(void **state)
+{
+	struct status s = full;
+	struct rows rows = { 0 };
+	char *shown;
+
+	(void)state;
+	s.left_s = 299;
+	shows(&s, 40, "daytona 3f2a91c0ab12, 4 min\n");
+	status_render(&s, &theme, 40, &rows);
+	shown = markup(&rows);
+	assert_string_equal(shown, "{warn|daytona 3f2a91c0ab12, 4 min}\n");
+	free(shown);
+	rows_release(&rows);
+	s.left_s = -1;
+	s.state = "starting";
+	shows(&s, 60,
+	      "claude-opus-5 - daytona 3f2a91c0ab12, starting - main - "
+	      "42%\n");
+}
+
+static void a_context_without_a_window_has_no_percent(void **state)
+{
+	struct status s = { .model = "m", .left_s = -1, .context = 999 };
+
+	(void)state;
+	shows(&s, 80, "m - context 999\n");
+	s.window = 1000;
+	shows(&s, 80, "m - context 999, 99%\n");
+	s.context = 1500000;
+	s.window = 0;
+	shows(&s, 80, "m - context 1.5M\n");
+}
+
+static void nothing_from_outside_reaches_the_terminal(void **state)
+{
+	struct status s = { .model = "a:\x1b]0;x\x07"
+				     "b",
+			    .branch = "m\x9b"
+				      "2J\nx",
+			    .left_s = -1 };
+	struct rows rows = { 0 };
+
+	(void)state;
+	status_render(&s, &theme, 80, &rows);
+	for (size_t i = 0; i < rows.bytes.len; i++)
+		assert_true((unsigned char)rows.bytes.ptr[i] >= ' ');
+	assert_true(str_is_utf8(buf_str(&rows.bytes)));
+	rows_release(&rows);
+}
+
+static void the_text_of_the_time_left_changes_when_told(void **state)
+{
+	(void)state;
+	assert_int_equal(status_left_changes(7300), 101); /* 2 h, then 1 h */
+	assert_int_equal(status_left_changes(3600), 1);
+	assert_int_equal(status_left_changes(3599), 60); /* 59, then 58 min */
+	assert_int_equal(status_left_changes(0), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_is_said_where_there_is_room),
+		cmocka_unit_test(parts_are_shortened_before_one_is_left_out),
+		cmocka_unit_test(what_waits_and_a_hint_stay_longest),
+		cmocka_unit_test(an_end_that_is_near_is_not_left_out),
+		cmocka_unit_test(a_context_without_a_window_has_no_percent),
+		cmocka_unit_test(nothing_from_outside_reaches_the_terminal),
+		cmocka_unit_test(the_text_of_the_time_left_changes_when_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
