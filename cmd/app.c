@@ -19,6 +19,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "term/tty.h"
+#include "trust/trust.h"
 
 /* The handler's only state: the pipe that ends the work, and why. */
 static const struct cancel *signal_cancel;
@@ -123,6 +124,7 @@ void app_release(struct app *app)
 	if (app->mask)
 		mask_free(app->mask);
 	meter_free(app->meter);
+	trust_free(app->trust);
 	registry_free(app->providers);
 	app_settings_release(app);
 	signal_cancel = NULL;

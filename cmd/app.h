@@ -48,10 +48,11 @@ struct app {
 	 * keeps it where the user said so. A second Ctrl-C, or a third signal
 	 * of any kind, leaves at once. */
 	struct cancel cancel;
-	bool json;                           /* --json */
-	bool quiet;                          /* -q */
-	bool unattended;                     /* nobody may be asked anything */
-	const struct app_chat *chat;         /* NULL: a command of the shell */
+	bool json;                   /* --json */
+	bool quiet;                  /* -q */
+	bool unattended;             /* nobody may be asked anything */
+	unsigned trusted;            /* kinds that flags allow: trust.h */
+	const struct app_chat *chat; /* NULL: a command of the shell */
 	const struct app_terminal *terminal; /* NULL: nobody draws there */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
@@ -61,6 +62,7 @@ struct app {
 	struct store *store;
 	struct mask *mask;
 	struct meter *meter; /* by run_money_begin(), or NULL */
+	struct trust *trust; /* by project_trust_open(), or NULL */
 	struct app_retired *retired;
 	struct settings_store keys; /* main() says how stored keys are opened */
 };

@@ -83,6 +83,7 @@ extern const struct command command_models;
 extern const struct command command_provider;
 extern const struct command command_sandbox;
 extern const struct command command_threads;
+extern const struct command command_trust;
 extern const struct command command_uninstall;
 extern const struct command command_version;
 

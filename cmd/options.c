@@ -66,7 +66,11 @@ const struct arg_row options_global[] = {
 	{ "yolo", 0, ARG_FLAG, NULL,
 	  "The same; a chat asks once whether that is meant" },
 	{ "trust-project", 0, ARG_FLAG, NULL,
-	  "Trust what this project's files bring in: keys" },
+	  "Trust what this project's files bring in: keys, hooks, servers" },
+	{ "trust-project-hooks", 0, ARG_FLAG, NULL,
+	  "Run this project's hooks without asking, this time" },
+	{ "trust-project-mcp", 0, ARG_FLAG, NULL,
+	  "Start this project's MCP servers without asking, this time" },
 	{ "max-usd", 0, ARG_VALUE, "N",
 	  "End a task (status 124), or ask in a chat, before more US dollars "
 	  "than this are spent" },

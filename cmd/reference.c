@@ -42,8 +42,6 @@ static const struct absent flags[] = {
 	  "with --sandbox-setup PATH" },
 	{ "summarization-model", 0, NULL },
 	{ "trust-project-extensions", 0, NULL },
-	{ "trust-project-hooks", 0, "leave it out: dcode runs no hooks" },
-	{ "trust-project-mcp", 0, "leave it out: dcode starts no MCP servers" },
 	{ "uninstall", 0, "dcode uninstall NAME" },
 	{ "update", 0, by_package },
 	{ 0 },

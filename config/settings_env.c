@@ -99,6 +99,34 @@ char **settings_environ(const struct settings *s, const char *provider)
 	return l.env;
 }
 
+static bool is_plain(const char *name)
+{
+	static const char *const names[] = {
+		"HOME", "LOGNAME", "PATH", "SHELL",
+		"TERM", "USER",    "LANG", "TMPDIR"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return !strncmp(name, "LC_", 3);
+}
+
+char **settings_environ_project(const struct settings *s)
+{
+	struct list l = { xcalloc(s->env.n + 2, sizeof(*l.env)), 0 };
+	char *path = proc_absolute_path(settings_exported(s, "PATH"));
+
+	for (size_t i = 0; i < s->env.n; i++)
+		if (s->env.vars[i].source == SOURCE_ENV &&
+		    is_plain(s->env.vars[i].name))
+			l.env[l.n++] = xasprintf("%s=%s", s->env.vars[i].name,
+						 s->env.vars[i].value);
+	put(&l, "PATH", path);
+	free(path);
+	return l.env;
+}
+
 void settings_environ_free(char **env)
 {
 	for (char **e = env; e && *e; e++)

@@ -22,6 +22,10 @@ char **settings_environ(const struct settings *s, const char *provider);
 /* For commands of the user's and of the model on this machine: as exported. */
 char **settings_environ_exported(const struct settings *s);
 /* Zeroes before it frees: some are secret. */
+/* For what a repository brings and the user allowed (hooks, MCP servers): HOME,
+ * LOGNAME, PATH (absolute entries), SHELL, TERM, USER, LANG, LC_* and TMPDIR.
+ * Keys that were exported are no business of such a program. */
+char **settings_environ_project(const struct settings *s);
 void settings_environ_free(char **env);
 /* The value of a variable that was exported, else NULL. Borrowed. */
 const char *settings_exported(const struct settings *s, const char *name);

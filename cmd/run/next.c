@@ -42,9 +42,10 @@ static void add_flag(struct next *next, const struct run *r, const char *name)
 /* A new sandbox of the thread is made as the first one was. */
 static void add_flags(struct next *next, const struct run *r, bool makes)
 {
-	static const char *const always[] = { "shell-allow-list",
-					      "trust-project", "effort",
-					      "max-retries" };
+	static const char *const always[] = {
+		"shell-allow-list",  "trust-project", "trust-project-hooks",
+		"trust-project-mcp", "effort",        "max-retries",
+	};
 	static const char *const making[] = {
 		"sandbox-network", "sandbox-setup", "workspace",
 		"history",         "keep",          "on-exit"

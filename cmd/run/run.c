@@ -189,6 +189,7 @@ int run_read_flags(struct run *r, const struct args *args, struct error *err)
 
 	if (run_options_read(o, args, err) < 0)
 		return -1;
+	r->app->trusted = o->trusted;
 	if (o->timeout_s)
 		r->stop = stop_within(&r->stop, o->timeout_s * 1000);
 	if (app_settings(r->app, &set, err) < 0)

@@ -10,6 +10,7 @@
 #include "model/money/money.h"
 #include "model/params.h"
 #include "sandbox/setup/setup.h"
+#include "trust/trust.h"
 
 enum { NAMES_SHOWN = 200 };
 
@@ -88,6 +89,19 @@ static int check_together(const struct run_options *o, struct error *err)
 	return 0;
 }
 
+static unsigned trusted_kinds(const struct args *args)
+{
+	unsigned kinds = 0;
+
+	if (args_flag(args, "trust-project"))
+		kinds |= TRUST_ALL;
+	if (args_flag(args, "trust-project-hooks"))
+		kinds |= TRUST_HOOK;
+	if (args_flag(args, "trust-project-mcp"))
+		kinds |= TRUST_MCP;
+	return kinds;
+}
+
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
@@ -113,6 +127,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.plain = args_flag(args, "plain"),
 		.read_stdin = args_flag(args, "stdin"),
 		.trust_project = args_flag(args, "trust-project"),
+		.trusted = trusted_kinds(args),
 		.apply = args_flag(args, "apply"),
 		.branch = args_value(args, "branch"),
 	};

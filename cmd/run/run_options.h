@@ -30,6 +30,7 @@ struct run_options {
 	bool asks_given;      /* the former says it */
 	bool reviews_all;     /* approvals.review: calls that only read, too */
 	bool yes, quiet, no_stream, read_stdin, trust_project;
+	unsigned trusted;   /* kinds of trust.h, by --trust-project... */
 	bool plain;         /* --plain: a chat of lines, without a screen */
 	int64_t max_turns;  /* 0: no cap */
 	const char *effort; /* --effort or /effort; NULL: the setting's */

@@ -21,7 +21,7 @@ MAY = {
     "tool": "base config net model sandbox",
     "lifecycle": "base config net sandbox session",
     "editor": "base term", "markup": "base term",
-    "git": "base",
+    "git": "base", "trust": "base",
     "tree": "base git",
     "workspace": "base config net archive sandbox session git tree",
     "apply": "base git tree workspace",
@@ -30,7 +30,7 @@ MAY = {
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply agent ui",
+           "apply agent ui trust",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

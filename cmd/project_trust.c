@@ -1,0 +1,117 @@
+/* project_trust.c - asks whether what a repository brings may run here. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/project_trust.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cmd/secret.h"
+#include "ui/question.h"
+
+enum { USUAL_COLUMNS = 80, SHOWN_MAX = 1 << 20, MOST_ITEMS = 6 };
+
+static const char again[] =
+	"dcode asks again when the entry or one of these files changes. What "
+	"they load or\nstart in turn is not covered.\n";
+
+static size_t columns(void)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_col)
+		return USUAL_COLUMNS;
+	return size.ws_col;
+}
+
+static const char *purpose(const struct trust_entry *e)
+{
+	if (e->kind == TRUST_SUBAGENT)
+		return "wants to choose a model or a sandbox for a subagent, "
+		       "which costs money and\nis sent your work";
+	if (!e->n_words)
+		return "wants dcode to connect to an address, which sees what "
+		       "is sent there";
+	return "wants to run a program on this machine, with your rights and "
+	       "outside of any\nsandbox";
+}
+
+static void add_variables(const struct trust_entry *e, struct buf *out)
+{
+	for (size_t i = 0; i < e->n_variables; i++)
+		buf_addf(out, "%s%s", i ? ", " : "", e->variables[i]);
+}
+
+/* Nothing of the entry is left out; what would hide in it is spelled out. */
+static void show(const struct app *app, const struct trust_entry *e,
+		 const char *files)
+{
+	struct question_item items[MOST_ITEMS];
+	struct question_screen room = { 0, columns() };
+	struct buf variables = BUF_INIT(SHOWN_MAX);
+	struct buf text = BUF_INIT(SHOWN_MAX);
+	struct buf masked = BUF_INIT(SHOWN_MAX);
+	size_t n = 0;
+
+	add_variables(e, &variables);
+	items[n++] = (struct question_item){ trust_kind_name(e->kind),
+					     str_of(e->name) };
+	items[n++] = (struct question_item){ "of", str_of(e->file) };
+	items[n++] = (struct question_item){ "entry", e->text };
+	if (e->n_words)
+		items[n++] = (struct question_item){
+			"starts in", str_of(e->dir ? e->dir : e->root)
+		};
+	if (variables.len)
+		items[n++] = (struct question_item){ "is given your",
+						     buf_str(&variables) };
+	if (files[0])
+		items[n++] = (struct question_item){ "files",
+						     str_trim(str_of(files)) };
+	question_render(items, n, room, &text);
+	mask_text(app->mask, buf_str(&text), &masked);
+	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
+		masked.len ? masked.ptr : "",
+		masked.over || text.over ? "  (the rest is too long to show)\n"
+					 : "",
+		e->n_words ? again : "");
+	buf_release(&variables);
+	buf_release(&text);
+	buf_release(&masked);
+}
+
+static int on_ask(void *arg, const struct trust_entry *e, const char *files,
+		  struct error *err)
+{
+	struct app *app = arg;
+	int rc;
+
+	app_borrow_terminal(app);
+	show(app, e, files);
+	rc = secret_confirm(app, "Allow it, now and from now on? [y/N] ", err);
+	app_return_terminal(app);
+	return rc;
+}
+
+static bool on_can_ask(void *arg)
+{
+	return secret_terminal(arg);
+}
+
+int project_trust_open(struct app *app, struct trust **t, struct error *err)
+{
+	struct trust_ui ui = { on_ask, on_can_ask, app_warn_line, app };
+	char *store;
+
+	if (!app->trust) {
+		store = app_state_path(app, "trusted.json", err);
+		if (!store)
+			return -1;
+		app->trust = trust_new(store, app->trusted, &ui);
+		free(store);
+	}
+	*t = app->trust;
+	return 0;
+}

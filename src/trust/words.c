@@ -1,0 +1,90 @@
+/* words.c - which paths the words of a command line may mean. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trust/trust_impl.h"
+
+enum { MOST_WORDS = 2000, LONGEST = 4095 };
+
+static void add_unique(struct trust_words *w, const char *text, size_t len)
+{
+	if (!len || len > LONGEST)
+		return;
+	for (size_t i = 0; i < w->n; i++)
+		if (!strncmp(w->list[i], text, len) && !w->list[i][len])
+			return;
+	if (w->n == MOST_WORDS) {
+		w->over = true;
+		return;
+	}
+	w->list = xrealloc(w->list, w->n + 1, sizeof(*w->list));
+	w->list[w->n++] = xstrndup(text, len);
+}
+
+/* "$PWD/run.sh" and "$(pwd)/run.sh" start where the program does. */
+static void add_path(struct trust_words *w, const char *text, size_t len)
+{
+	const char *slash = len ? memchr(text, '/', len) : NULL;
+
+	add_unique(w, text, len);
+	if (slash && slash > text && strpbrk("$~)}", (char[]){ text[0], 0 }))
+		add_unique(w, slash + 1, len - (size_t)(slash + 1 - text));
+}
+
+/* "--config=a", "-ra", "a:b": each part may be a path. */
+static void add_parts(struct trust_words *w, const char *text, size_t len)
+{
+	static const char between[] = " \t\r\n=:,;@|&<>()'\"`";
+	const char *end = text + len;
+
+	add_path(w, text, len);
+	if (len > 2 && text[0] == '-' && text[1] != '-')
+		add_path(w, text + 2, len - 2);
+	for (const char *at = text; at < end;) {
+		size_t n = strcspn(at, between);
+
+		add_path(w, at, n);
+		at += n + 1;
+	}
+}
+
+/* A word of a shell without its quotes and backslashes; where it ends. */
+static const char *read_word(const char *at, struct buf *word)
+{
+	char quote = 0;
+
+	for (; *at && (quote || !strchr(" \t\r\n;|&<>()", *at)); at++) {
+		if (*at == '\\' && quote != '\'' && at[1])
+			buf_addc(word, *++at);
+		else if (quote ? *at == quote : *at == '\'' || *at == '"')
+			quote = quote ? 0 : *at;
+		else
+			buf_addc(word, *at);
+	}
+	return at;
+}
+
+void trust_words_add(struct trust_words *w, const char *word)
+{
+	struct buf part = BUF_INIT(LONGEST);
+
+	add_parts(w, word, strlen(word));
+	for (const char *at = word; *at;) {
+		at = read_word(at, &part);
+		if (part.len)
+			add_parts(w, part.ptr, part.len);
+		buf_clear(&part);
+		at += *at != '\0';
+	}
+	buf_release(&part);
+}
+
+void trust_words_release(struct trust_words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->list[i]);
+	free(w->list);
+	*w = (struct trust_words){ 0 };
+}
