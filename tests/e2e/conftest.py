@@ -36,6 +36,14 @@ LONGEST = ("test_provider_test", "test_lifecycle_kill", "test_torture",
            "test_trust_c6")
 
 
+def pytest_make_parametrize_id(val):
+    """A test's name goes into the environment of what it starts, where one
+    string has at most 128 KiB."""
+    if isinstance(val, (str, bytes)) and len(val) > 1000:
+        return f"{len(val)}-long"
+    return None
+
+
 def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
     if os.environ.get("DCODE_TEST_LONG"):

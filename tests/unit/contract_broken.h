@@ -84,7 +84,9 @@ static void leave_running(struct sandbox *inner, struct str command)
 
 	if (!str_starts(command, "sleep "))
 		return;
-	line = xasprintf("setsid sleep %.9s >/dev/null &", command.ptr + 6);
+	line = xasprintf("setsid sleep %.9s >/dev/null & "
+			 "until grep -q '^sleep' /proc/$!/cmdline; do :; done",
+			 command.ptr + 6);
 	req.command = str_of(line);
 	req.arg = &r;
 	(void)none_provider.ops->execute(inner, &req, &res, &stop, &err);
@@ -98,12 +100,17 @@ static void spoil_result(struct exec_result *res, struct sandbox *inner,
 		res->exit_code = broken.mutant->b;
 	if (breaks(TIMEOUT_UNSAID) && res->timed_out)
 		*res = (struct exec_result){ .exit_code = 137 };
-	if (breaks(CANCEL_UNSAID) && *rc < 0) {
-		*rc = 0;
-		*res = (struct exec_result){ .exit_code = 0 };
-	}
 	if (breaks(LEAVES_RUNNING) && (res->timed_out || *rc < 0))
 		leave_running(inner, req->command);
+}
+
+/* Ends as soon as it was cancelled, as if by itself: a kill of more than some
+ * milliseconds would be left to another thread, and this not be seen. */
+static int end_unsaid(const struct exec_request *req, struct exec_result *res,
+		      struct error *err)
+{
+	*res = (struct exec_result){ .exit_code = 0 };
+	return req->output(req->arg, EXEC_STDOUT, STR("begun 9\n"), NULL, err);
 }
 
 static int broken_execute(struct sandbox *sb, const struct exec_request *req,
@@ -118,6 +125,8 @@ static int broken_execute(struct sandbox *sb, const struct exec_request *req,
 
 	if (breaks(REFUSES))
 		return error_set(err, ERR_REMOTE, "no command today");
+	if (breaks(CANCEL_UNSAID) && str_starts(req->command, "sleep "))
+		return end_unsaid(req, res, err);
 	buf_addstr(&command, req->command);
 	for (size_t i = 0; breaks(COMMAND_BYTE) && i < command.len; i++)
 		if ((unsigned char)command.ptr[i] == broken.mutant->a)
