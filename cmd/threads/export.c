@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/print.h"
+#include "cmd/threads/current_patch.h"
 #include "cmd/threads/new_file.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
@@ -286,15 +287,29 @@ static int export_to(struct exporting *e, struct store *store, const char *path,
 	return rc;
 }
 
-static void find_patch(struct exporting *e, const struct args *args)
+/* The sandbox's work as it is now, else the newest that was saved; what of it
+ * has come back since is not exported again. */
+static int find_patch(struct exporting *e, struct store *store)
 {
-	if (!args_flag(args, "with-patch"))
-		return;
-	e->patch = saved_patch_find(e->app, e->thread->id);
-	if (!e->patch)
+	const struct thread *t = e->thread;
+	int rc = current_patch_save(e->app, store, t, &e->patch, e->err);
+
+	if (rc < 0 || e->patch)
+		return rc;
+	e->patch = saved_patch_find(e->app, t->id);
+	if (e->patch && rc == 0 && saved_patch_is_of(e->patch, t->label)) {
+		free(e->patch);
+		e->patch = NULL;
+	}
+	if (!e->patch && rc == 0)
+		app_warn("all that the sandbox of thread %s changed has come "
+			 "back; it is exported without a patch",
+			 t->id);
+	else if (!e->patch)
 		app_warn("no patch of thread %s is saved; it is exported"
 			 " without one",
-			 e->thread->id);
+			 t->id);
+	return 0;
 }
 
 int threads_cmd_export(struct app *app, const struct args *args)
@@ -313,9 +328,11 @@ int threads_cmd_export(struct app *app, const struct args *args)
 		path = args->argc > 1 ? xstrdup(args->argv[1])
 				      : xasprintf("thread-%s.%s", t.id,
 						  e.html ? "html" : "json");
-		find_patch(&e, args);
-		rc = export_to(&e, store, path, args_flag(args, "force"));
+		if (args_flag(args, "with-patch"))
+			rc = find_patch(&e, store);
 	}
+	if (rc == 0)
+		rc = export_to(&e, store, path, args_flag(args, "force"));
 	if (rc == 0)
 		report(&e, path);
 	free(path);

@@ -41,9 +41,9 @@ char *saved_patch_find(const struct app *app, const char *id)
 	return NULL;
 }
 
-void saved_patch_each_missing(const char *path,
-			      void (*each)(void *arg, struct str line),
-			      void *arg)
+/* The lines before the first empty one. */
+static void read_head(const char *path,
+		      void (*each)(void *arg, struct str line), void *arg)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char *room = xcalloc(HEAD_READ, 1);
@@ -52,9 +52,53 @@ void saved_patch_each_missing(const char *path,
 	struct str line;
 
 	while (str_split(&rest, '\n', &line) && line.len)
-		if (str_starts(line, "Left: ") || str_starts(line, "Refused: "))
-			each(arg, line);
+		each(arg, line);
 	if (fd >= 0)
 		close(fd);
 	free(room);
+}
+
+struct missing_names {
+	void (*each)(void *arg, struct str line);
+	void *arg;
+};
+
+static void add_missing(void *arg, struct str line)
+{
+	const struct missing_names *m = arg;
+
+	if (str_starts(line, "Left: ") || str_starts(line, "Refused: "))
+		m->each(m->arg, line);
+}
+
+void saved_patch_each_missing(const char *path,
+			      void (*each)(void *arg, struct str line),
+			      void *arg)
+{
+	struct missing_names m = { each, arg };
+
+	read_head(path, add_missing, &m);
+}
+
+struct head_label {
+	const char *label;
+	bool found;
+};
+
+static void compare_label(void *arg, struct str line)
+{
+	static const char key[] = "Sandbox: ";
+	struct head_label *o = arg;
+
+	if (str_starts(line, key) &&
+	    str_is(str_skip(line, sizeof(key) - 1), o->label))
+		o->found = true;
+}
+
+bool saved_patch_is_of(const char *path, const char *label)
+{
+	struct head_label o = { label, false };
+
+	read_head(path, compare_label, &o);
+	return o.found;
 }

@@ -16,6 +16,8 @@ char *saved_patch_find(const struct app *app, const char *id);
 void saved_patch_each_missing(const char *path,
 			      void (*each)(void *arg, struct str line),
 			      void *arg);
+/* Whether a patch is of the sandbox with this label, as its head says. */
+bool saved_patch_is_of(const char *path, const char *label);
 /* Where the patch of an imported thread goes: under a name that is not taken
  * for one of dcode's own. Owned by the caller. */
 char *saved_patch_imported(const struct app *app, const char *id);

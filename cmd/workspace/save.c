@@ -209,18 +209,11 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	struct sandbox sb = { 0 };
 	struct error err = { 0 };
 	const char **include = include_read(app, NULL, &terms.n_include, &err);
+	const struct tree_place place = { o->cwd, o->label };
 	struct workspace w;
-	int rc = 1;
+	int rc = tree_find_any(&w, app, &place, &terms.elsewhere, &limit, &err);
 
 	terms.include = include;
-	if (o->cwd)
-		rc = tree_find(&w, app, o->cwd, o->label, &limit, &err);
-	if (rc > 0) /* or it went on elsewhere since, and this is the one */
-		rc = tree_find(&w, app, settings_cwd(app->settings), o->label,
-			       &limit, &err);
-	terms.elsewhere = rc > 0;
-	if (rc > 0)
-		rc = tree_find_label(&w, app, o->label, &limit, &err);
 	if (rc > 0)
 		goto done;
 	if (rc == 0 && sandbox_attach(&sb, host, id, &limit, &err) == 0)

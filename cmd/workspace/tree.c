@@ -62,6 +62,22 @@ int tree_find_label(struct workspace *w, struct app *app, const char *label,
 	return rc;
 }
 
+int tree_find_any(struct workspace *w, struct app *app,
+		  const struct tree_place *p, bool *elsewhere,
+		  const struct stop *stop, struct error *err)
+{
+	int rc = 1;
+
+	*w = (struct workspace){ 0 };
+	if (p->cwd)
+		rc = tree_find(w, app, p->cwd, p->label, stop, err);
+	if (rc > 0) /* or it went on elsewhere since, and this is the one */
+		rc = tree_find(w, app, settings_cwd(app->settings), p->label,
+			       stop, err);
+	*elsewhere = rc > 0;
+	return rc > 0 ? tree_find_label(w, app, p->label, stop, err) : rc;
+}
+
 /* It is asked by a connection of its own. */
 static void attach(struct tree_session *t, struct app *app, const char *label,
 		   const struct stop *stop)
@@ -112,6 +128,21 @@ int tree_open(struct tree_session *t, struct app *app, const char *name,
 		return -1;
 	}
 	return rc;
+}
+
+int tree_open_label(struct tree_session *t, struct app *app,
+		    const struct tree_place *p, const struct stop *stop,
+		    struct error *err)
+{
+	bool elsewhere;
+	int rc = tree_find_any(&t->workspace, app, p, &elsewhere, stop, err);
+
+	if (rc == 0)
+		attach(t, app, p->label, stop);
+	if (t->gone.code != ERR_CANCELLED)
+		return rc;
+	*err = t->gone;
+	return -1;
 }
 
 void tree_close(struct tree_session *t)

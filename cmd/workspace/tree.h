@@ -41,6 +41,10 @@ void tree_name_older(struct app *app, const char *thread, const char *label,
 int tree_missing(const char *name, bool bound, struct error *err);
 /* "abcd2345" of "dcode-abcd2345": what a user types. */
 const char *tree_short_name(const char *label);
+struct tree_place {        /* borrowed */
+	const char *cwd;   /* that the thread was last used in; NULL: unknown */
+	const char *label; /* of the sandbox */
+};
 /* The workspace of a label, for a thread that was started in cwd. 1: there is
  * none; -1 with err. */
 int tree_find(struct workspace *w, struct app *app, const char *cwd,
@@ -49,6 +53,17 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
  * root is "". */
 int tree_find_label(struct workspace *w, struct app *app, const char *label,
 		    const struct stop *stop, struct error *err);
+
+/* tree_find() for cwd, else for the directory of this run, else
+ * tree_find_label(): *elsewhere then. */
+int tree_find_any(struct workspace *w, struct app *app,
+		  const struct tree_place *p, bool *elsewhere,
+		  const struct stop *stop, struct error *err);
+/* As tree_open(), for one sandbox that may be there, wherever its tree is or
+ * was: workspace.root may be "". 1: none was sent; close it in any case. */
+int tree_open_label(struct tree_session *t, struct app *app,
+		    const struct tree_place *p, const struct stop *stop,
+		    struct error *err);
 
 /* What changed in the sandbox: asks it, else takes what was last seen there,
  * which is said on stderr. Of with, include counts. Release f in any case. */

@@ -1,0 +1,93 @@
+"""test_export_patch.py - an exported thread takes its sandbox's work along."""
+# SPDX-License-Identifier: MIT
+import base64
+import json
+
+import pytest
+
+from lifecycle import execute
+from test_diff import patches
+from test_workspace import DONE, box, git, local, task, work  # noqa: F401
+
+pytestmark = local
+CHANGE = "echo agent >src/main.c; mkfifo pipe"
+
+
+@pytest.fixture
+def kept(task, work):
+    """A kept sandbox in which a file was changed."""
+    r = task([execute(CHANGE), DONE], "--workspace", "repo", "--keep").wait()
+    assert r.status == 0, r.err
+
+
+@pytest.fixture
+def exported(run, home):
+    """exported(): the patch of an export, or None, and what was said."""
+    def read(**how):
+        r = run("threads", "export", "latest", str(home / "x.json"), "--force",
+                "--with-patch", **how)
+        assert r.status == 0, r.err
+        doc = json.loads((home / "x.json").read_text())
+        if "patch" not in doc:
+            return None, r.err
+        return b"".join(map(base64.b64decode, doc["patch_base64"])), r.err
+    return read
+
+
+def command(run, text):
+    name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
+    assert run("sandbox", "exec", name, "--", text).status == 0
+    return name
+
+
+def test_the_patch_is_what_a_living_sandbox_has_now(
+        kept, run, exported, work, home):
+    patch, said = exported()
+    assert b"+agent" in patch and "Left in the sandbox: pipe" in said
+    saved, = patches(home)
+    assert saved.read_bytes() == patch
+    assert exported()[0] == patch and patches(home) == [saved]
+    name = command(run, "echo later >>src/main.c")
+    patch, _ = exported()
+    assert b"+later" in patch
+    (home / "copy").mkdir()
+    git(home / "copy", "init", "-q")
+    (home / "copy/src").mkdir()
+    (home / "copy/src/main.c").write_text("int main2;\n")
+    (home / "x.patch").write_bytes(patch)
+    git(home / "copy", "apply", home / "x.patch")
+    assert (home / "copy/src/main.c").read_text() == "agent\nlater\n"
+    assert name in run("sandbox", "list").out  # it stays
+    assert (work / "src/main.c").read_text() == "int main2;\n"
+
+
+def test_what_has_come_back_is_not_exported_again(kept, run, exported):
+    assert b"+agent" in exported()[0]
+    assert run("apply").status == 0
+    patch, said = exported()
+    assert patch is None and "has come back" in said
+
+
+def test_the_newest_saved_patch_goes_where_the_sandbox_does_not_answer(
+        kept, run, exported, home):
+    assert b"+agent" in exported()[0]
+    name = command(run, "echo lost >>src/main.c")
+    sandboxes = home / ".deepagents/sandboxes"
+    sandboxes.rename(home / "away")
+    patch, said = exported()
+    assert b"+agent" in patch and b"+lost" not in patch
+    assert "cannot be" in said
+    (home / "away").rename(sandboxes)
+    assert run("sandbox", "rm", name).status == 0
+    assert b"+lost" in exported()[0]  # saved by the deletion
+
+
+def test_a_tree_of_another_directory_is_found(kept, run, home):
+    name = json.loads(run("threads", "list", "--json").out)["data"][0][
+        "thread_id"]
+    (home / "other").mkdir()
+    r = run("threads", "export", name, "-", "--with-patch",
+            cwd=home / "other")
+    assert r.status == 0, r.err
+    assert b"+agent" in b"".join(
+        map(base64.b64decode, json.loads(r.out)["patch_base64"]))
