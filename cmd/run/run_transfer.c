@@ -69,7 +69,8 @@ static void note_entry(struct tree_log *log, struct str name)
 	char *local = xasprintf("%s/%.*s", u->local, (int)name.len, name.ptr);
 	char *target = xasprintf("%s/%.*s", u->target, (int)name.len, name.ptr);
 
-	run_uploaded(&log->uploaded, &log->run->box.sandbox, local, target);
+	run_uploaded(&log->uploaded, &log->run->box.sandbox, local, target,
+		     true);
 	free(local);
 	free(target);
 }
@@ -124,7 +125,7 @@ static void run_transfer(struct run *r, struct sandbox *sb,
 	if (t->rc == 0)
 		report_copied(r, t);
 	if (t->rc == 0 && upload && !upload->tree)
-		run_uploaded(&to.uploaded, sb, t->local, t->target);
+		run_uploaded(&to.uploaded, sb, t->local, t->target, false);
 	run_uploaded_note(r, &to.uploaded);
 }
 

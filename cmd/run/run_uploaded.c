@@ -3,6 +3,7 @@
 #include "cmd/run/run_uploaded.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,13 +45,23 @@ static char *path_in_tree(const struct sandbox *sb, const char *target)
 	return NULL;
 }
 
-void run_uploaded(struct listing *l, const struct sandbox *sb,
-		  const char *local, const char *target)
+static void add_link(struct listing *l, const char *path, const char *local)
 {
-	char *path = path_in_tree(sb, target);
+	char target[PATH_MAX];
+	ssize_t n = readlink(local, target, sizeof(target));
+	char hash[LISTING_HASH];
+
+	if (n < 0 || n == sizeof(target))
+		return;
+	listing_digest((struct str){ target, (size_t)n }, hash);
+	listing_add(l, LISTING_LINK, hash, str_of(path));
+}
+
+static void add_file(struct listing *l, const char *path, const char *local)
+{
 	unsigned char hash[TREEFILE_HASH];
 	char hex[LISTING_HASH];
-	int fd = path ? open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = open(local, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 &&
@@ -63,6 +74,18 @@ void run_uploaded(struct listing *l, const struct sandbox *sb,
 	}
 	if (fd >= 0)
 		close(fd);
+}
+
+void run_uploaded(struct listing *l, const struct sandbox *sb,
+		  const char *local, const char *target, bool in_tree)
+{
+	char *path = path_in_tree(sb, target);
+	struct stat st;
+
+	if (path && in_tree && lstat(local, &st) == 0 && S_ISLNK(st.st_mode))
+		add_link(l, path, local);
+	else if (path)
+		add_file(l, path, local);
 	free(path);
 }
 
@@ -78,7 +101,7 @@ void run_uploaded_note(struct run *r, struct listing *l)
 
 	listing_sort(l);
 	if (rc == 0)
-		rc = uploaded_add(l, &w, &err);
+		rc = uploaded_add(l, &w, &stop, &err);
 	if (rc < 0)
 		app_warn("dcode diff will show what was uploaded: %s",
 			 err.message);

@@ -59,26 +59,51 @@ int included_read(struct included *i, const struct workspace *w,
 	return rc;
 }
 
-int included_add(struct included *i, const struct workspace *w,
-		 const struct selection *s, struct error *err)
+static int write_paths(const struct included *i, const struct workspace *w,
+		       struct error *err)
 {
 	struct buf text = BUF_INIT(TEXT_MAX);
 	char *file = included_file(w);
+	int rc;
+
+	for (size_t k = 0; k < i->n; k++)
+		buf_add(&text, i->paths[k], strlen(i->paths[k]) + 1);
+	rc = buf_check(&text, "what was included", err);
+	if (rc == 0)
+		rc = path_write(file, buf_str(&text), 0600, err);
+	buf_release(&text);
+	free(file);
+	return rc;
+}
+
+static size_t add_asked(struct included *i, const struct selection *s)
+{
 	size_t old = i->n;
-	int rc = 0;
 
 	for (size_t k = 0; k < s->n_asked; k++)
 		if (!is_listed(i, old, s->asked[k].path))
 			add_path(i, s->asked[k].path, strlen(s->asked[k].path));
 	sort_paths(i);
-	for (size_t k = 0; k < i->n; k++)
-		buf_add(&text, i->paths[k], strlen(i->paths[k]) + 1);
-	if (i->n > old)
-		rc = buf_check(&text, "what was included", err);
-	if (i->n > old && rc == 0)
-		rc = path_write(file, buf_str(&text), 0600, err);
-	buf_release(&text);
-	free(file);
+	return i->n - old;
+}
+
+int included_add(struct included *i, const struct workspace *w,
+		 const struct selection *s, const struct stop *stop,
+		 struct error *err)
+{
+	int lock;
+	int rc;
+
+	if (!add_asked(i, s))
+		return 0;
+	lock = workspace_lock(w, stop, err);
+	if (lock < 0)
+		return -1;
+	included_release(i);
+	rc = included_read(i, w, err);
+	if (rc == 0 && add_asked(i, s))
+		rc = write_paths(i, w, err);
+	close(lock);
 	return rc;
 }
 

@@ -14,9 +14,11 @@ struct included {     /* start from { 0 }; release it */
 /* Empty where nothing was included. */
 int included_read(struct included *i, const struct workspace *w,
 		  struct error *err);
-/* Adds what the selection s asked for, and writes all of them. */
+/* Adds what the selection s asked for, and what another dcode has added
+ * meanwhile, and writes all of them. */
 int included_add(struct included *i, const struct workspace *w,
-		 const struct selection *s, struct error *err);
+		 const struct selection *s, const struct stop *stop,
+		 struct error *err);
 /* The path of a file is one of them, or below one. */
 bool included_has(const struct included *i, const char *path);
 void included_release(struct included *i);

@@ -313,7 +313,7 @@ int workspace_send(struct workspace *w, const struct selection *s,
 	if (rc == 0)
 		rc = keep_exclude(w, &u, r->home, buf_str(&earlier), stop, err);
 	if (rc == 0)
-		rc = included_add(&included, w, s, err);
+		rc = included_add(&included, w, s, stop, err);
 	if (rc == 0)
 		rc = workspace_write_listing(w, &out.read, out.oid, err);
 	if (rc == 0)

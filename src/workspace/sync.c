@@ -155,7 +155,7 @@ static int find_changes(struct syncing *s, const struct stop *stop,
 	if (rc == 0)
 		choose_files(s, &sel);
 	if (rc == 0)
-		rc = included_add(&s->included, s->w, &sel, err);
+		rc = included_add(&s->included, s->w, &sel, stop, err);
 	pass_close(p);
 	select_release(&sel);
 	return rc;

@@ -28,8 +28,8 @@ int uploaded_read(struct listing *l, const struct workspace *w,
 	return rc;
 }
 
-int uploaded_add(const struct listing *l, const struct workspace *w,
-		 struct error *err)
+static int add_listing(const struct listing *l, const struct workspace *w,
+		       struct error *err)
 {
 	struct buf text = BUF_INIT(LISTING_MAX);
 	char *file = uploaded_file(w);
@@ -47,5 +47,16 @@ int uploaded_add(const struct listing *l, const struct workspace *w,
 	listing_release(&all);
 	buf_release(&text);
 	free(file);
+	return rc;
+}
+
+int uploaded_add(const struct listing *l, const struct workspace *w,
+		 const struct stop *stop, struct error *err)
+{
+	int lock = workspace_lock(w, stop, err);
+	int rc = lock < 0 ? -1 : add_listing(l, w, err);
+
+	if (lock >= 0)
+		close(lock);
 	return rc;
 }

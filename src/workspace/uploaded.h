@@ -10,8 +10,9 @@
  * l, which starts from { 0 }. */
 int uploaded_read(struct listing *l, const struct workspace *w,
 		  struct error *err);
-/* Adds what is in l, or replaces it. */
+/* Adds what is in l, or replaces it; two dcodes at once do not undo each
+ * other's. */
 int uploaded_add(const struct listing *l, const struct workspace *w,
-		 struct error *err);
+		 const struct stop *stop, struct error *err);
 
 #endif

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from lifecycle import execute
+from slash_chat import HELLO, begin, talk  # noqa: F401 (a fixture)
 from test_workspace import (  # noqa: F401
     DONE, box, git, local, results, task, work)
 
@@ -179,3 +180,23 @@ def test_a_build_that_was_cut_is_made_anew_where_no_repository_is(cut):
     assert "made late" in said and "??" not in said and " M " not in said
     assert "git.1-1" not in said and ".dcode-git" not in said
     assert "bare = false" in said and "worktree" not in said
+
+
+@local
+def test_a_chat_says_at_a_later_turn_that_the_commit_failed(
+        task, large, home, talk):  # noqa: F811
+    broken = "printf '[broken' >~/.gitconfig"
+    r = task([execute(CUT + broken), DONE], "--workspace", "repo",
+             "--keep").wait()
+    assert r.status == 0, r.err
+    listing, = workspaces(home).glob("*/*.listing")
+    listing.with_suffix(".uncommitted").write_bytes(b"topic/x\0late\0\0")
+    c = begin(talk, HELLO, "-r", "--sandbox", "local")
+    c.say("!echo now-$((1+1))", "now-2")  # waits for the commit
+    c.say("hi", "is no repository in the sandbox")
+    c.until("Hello there.")
+    assert "git failed there" in c.text()
+    c.say("hi again", "Hello there.", 2)
+    assert c.text().count("is no repository in the sandbox") == 1
+    c.say("/quit", "dcode -r ")
+    assert c.status() == 0

@@ -1,7 +1,11 @@
 """test_base_moves.py - dcode apply and sync at once: no update is lost."""
 # SPDX-License-Identifier: MIT
+import fcntl
+import hashlib
 import json
+import pathlib
 import shutil
+import time
 
 import pytest
 
@@ -81,6 +85,45 @@ def test_a_chmod_of_an_upload_is_the_agents_work(task, run, work, tmp_path):
     modes = [(work / name).stat().st_mode & 0o100
              for name in ("dos", "script", "program")]
     assert modes == [0o100, 0o100, 0]
+
+
+def test_a_link_that_was_uploaded_is_the_agents_work_only_where_it_changed(
+        task, run, work, tmp_path):
+    top = tmp_path / "more"
+    top.mkdir()
+    for name in "abcd":
+        (top / f"file-{name}").write_text(f"{name}\n")
+        (top / name).symlink_to(f"file-{name}")
+    end = task([execute("cd more; ln -sfn file-a b; rm c; printf file-c >c;"
+                        " rm d; ln -s file-d d"), DONE],
+               "--workspace", "repo", "--keep", "--upload", top).wait()
+    assert end.status == 0, end.err
+    assert changed(run) == ["more/b", "more/c"]
+    assert run("apply").status == 0
+    assert (work / "more/b").readlink() == pathlib.Path("file-a")
+    assert (work / "more/c").read_text() == "file-c"
+    assert not (work / "more/a").is_symlink()
+
+
+def test_two_uploads_at_once_do_not_undo_each_others_records(
+        task, run, start, work, home, tmp_path):
+    assert task([DONE], "--workspace", "repo", "--keep").wait().status == 0
+    listing, = (home / ".deepagents/.state/workspaces").glob("*/*.listing")
+    uploaded = listing.with_suffix(".uploaded")
+    for name in "ab":
+        (tmp_path / name).write_text(f"{name}\n")
+    line = (f"100644 {hashlib.sha256(b'b' + bytes([10])).hexdigest()} b\n")
+    with (listing.parent / "base.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        one = task([DONE, DONE], "-r", "--upload", tmp_path / "a")
+        boxes = home / ".deepagents/sandboxes"
+        wait_for(lambda: list(boxes.glob("*/workspace/a")))
+        time.sleep(0.5)
+        assert not uploaded.exists()
+        uploaded.write_text(line)
+    assert one.wait().status == 0, one.err
+    assert {text.split()[2] for text in
+            uploaded.read_text().splitlines()} == {"a", "b"}
 
 
 def changed(run):

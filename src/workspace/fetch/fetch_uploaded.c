@@ -12,7 +12,8 @@
 #include "workspace/fetch/fetch_impl.h"
 #include "workspace/uploaded.h"
 
-struct candidate { /* a file that differs from the base and was uploaded */
+struct candidate { /* a file or link that differs from the base and was uploaded
+		    */
 	char *path;
 	char hash[LISTING_HASH]; /* of what was uploaded */
 	unsigned sent_mode;      /* ... and its mode */
@@ -35,7 +36,8 @@ static int add_change(void *arg, const struct odb_record *r, struct error *err)
 	struct candidate *c;
 
 	(void)err;
-	if (!e || !S_ISREG(r->new_mode))
+	if (!e || (!S_ISREG(r->new_mode) && !S_ISLNK(r->new_mode)) ||
+	    S_ISLNK(r->new_mode) != S_ISLNK(e->mode))
 		return 0;
 	if (!(u->n & (u->n - 1))) {
 		size_t cap = u->n ? 2 * u->n : 1;
