@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/secret.h"
+#include "cmd/workspace/unsent.h"
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
@@ -279,6 +280,8 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	free(prompt);
 	run_options_release(&r.options);
 	thread_release(&r.thread);
+	if (app->settings)
+		records_pack(app);
 	return status;
 }
 

@@ -277,8 +277,10 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 		request.providers = registry_list(registry);
 		rc = lifecycle_gc(&request, &left, &stop, &err);
 	}
-	if (rc == 0 && !request.dry_run)
+	if (rc == 0 && !request.dry_run) {
 		unsent_sweep(app);
+		records_tidy(app, &stop);
+	}
 	buf_addf(&c.items, "],\"left\":%zu}", left);
 	if (rc == 0 && app->json)
 		app_envelope("sandbox gc", &c.items);

@@ -17,7 +17,9 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/app.h"
+#include "cmd/print.h"
 #include "session/ledger.h"
+#include "tree/user_repo.h"
 #include "workspace/workspace.h"
 
 #define ENDING ".unsent"
@@ -28,6 +30,10 @@
 enum {
 	LABELS_MOST = 8, /* of one sweep: each starts git */
 	SWEEP_MS = 5000,
+	PACK_MS = 30000,
+	TREE_MS = 600000, /* of one tree, when all are tidied */
+	LOST_TIMES = 12,  /* as long are records kept of work that is only
+			     there */
 	DAY_S = 86400,
 	DAYS_MOST = 100000,
 };
@@ -112,6 +118,7 @@ void unsent_sweep(struct app *app)
 struct old_labels {
 	struct store *store;
 	int64_t before; /* Unix seconds */
+	int64_t lost;   /* the same of those whose work has not come back */
 	char *labels[LABELS_MOST];
 	size_t n;
 	uint32_t seen; /* of which these were drawn */
@@ -209,10 +216,11 @@ static void remove_records(const struct workspace *w, const struct stop *stop)
 
 /* An apply or its undo that moves the base meanwhile is waited for. */
 static void sweep_label(const struct workspace *w, const char *label,
-			const struct stop *stop)
+			int64_t lost, const struct stop *stop)
 {
 	struct workspace one = *w;
 	struct error ignored = { 0 };
+	char *listing = xasprintf("%s/%s" LISTING, w->directory, label);
 	int lock;
 
 	one.label = (char *)label;
@@ -220,12 +228,14 @@ static void sweep_label(const struct workspace *w, const char *label,
 	one.theirs_ref = odb_ref_name(label, "sandbox");
 	lock = workspace_lock_base(&one, stop, &ignored);
 	if (lock >= 0) {
-		if (has_come_back(&one, stop))
+		if (is_old(AT_FDCWD, listing, lost) ||
+		    has_come_back(&one, stop))
 			remove_records(&one, stop);
 		close(lock);
 	}
 	free(one.base_ref);
 	free(one.theirs_ref);
+	free(listing);
 }
 
 /* The file's time is that of the last sweep. True once a day. */
@@ -244,23 +254,87 @@ static bool is_due(const struct workspace *w)
 	return due;
 }
 
-void records_sweep(struct app *app, const struct workspace *w)
+static void sweep_old(struct app *app, const struct workspace *w)
 {
 	struct old_labels o = { 0 };
 	struct stop stop = stop_cleanup(SWEEP_MS);
 	struct error ignored = { 0 };
 	int64_t days = 0;
 
-	if (!is_due(w) ||
-	    settings_int(app->settings, NULL, "workspace.patches_days", &days,
+	if (settings_int(app->settings, NULL, "workspace.patches_days", &days,
 			 &ignored) < 0 ||
 	    days < 1 || days >= DAYS_MOST ||
 	    app_store(app, &o.store, &ignored) < 0)
 		return;
 	o.before = time(NULL) - days * DAY_S;
+	o.lost = time(NULL) - LOST_TIMES * days * DAY_S;
 	find_old(&o, w->directory);
 	for (size_t i = 0; i < o.n; i++) {
-		sweep_label(w, o.labels[i], &stop);
+		sweep_label(w, o.labels[i], o.lost, &stop);
 		free(o.labels[i]);
 	}
+}
+
+void records_sweep(struct app *app, const struct workspace *w)
+{
+	if (is_due(w))
+		sweep_old(app, w);
+}
+
+void records_pack(struct app *app)
+{
+	struct stop signals = app_stop(app);
+	struct stop stop = stop_within(&signals, PACK_MS);
+	struct error ignored = { 0 };
+	bool repository;
+	char *root = user_repo_root(settings_cwd(app->settings), &repository,
+				    &ignored);
+	char *state = app_state_path(app, "", &ignored);
+	struct workspace w;
+
+	if (root && state && stop_check(&signals, &ignored) == 0 &&
+	    workspace_pack_is_due(state, root) &&
+	    workspace_open(&w, state, root, WORKSPACE_NO_SANDBOX, &stop,
+			   &ignored) == 0) {
+		print_line(app, "Packing what dcode keeps of this tree...");
+		(void)workspace_pack(&w, &stop, &ignored);
+		workspace_close(&w);
+	}
+	free(root);
+	free(state);
+}
+
+static void tidy_one(struct app *app, const char *state, const char *key,
+		     const struct stop *stop)
+{
+	struct stop limit = stop_within(stop, TREE_MS);
+	struct error err = { 0 };
+	struct workspace w;
+
+	if (workspace_open_key(&w, state, settings_cwd(app->settings), key,
+			       &limit, &err) < 0)
+		return;
+	sweep_old(app, &w);
+	if (workspace_pack(&w, &limit, &err) < 0 && err.code != ERR_CANCELLED)
+		app_warn("%s: %s", w.git_dir, err.message);
+	workspace_close(&w);
+}
+
+void records_tidy(struct app *app, const struct stop *stop)
+{
+	struct error ignored = { 0 };
+	char *state = app_state_path(app, "", &ignored);
+	char *all = state ? path_join(state, "workspaces") : NULL;
+	DIR *d = all ? opendir(all) : NULL;
+	const struct dirent *entry;
+	struct settings *set;
+
+	while (d && app_settings(app, &set, &ignored) == 0 &&
+	       stop_check(stop, &ignored) == 0 && (entry = readdir(d)))
+		if (entry->d_name[0] != '.')
+			tidy_one(app, state, entry->d_name, stop);
+	if (d)
+		closedir(d);
+	free(all);
+	free(state);
 }

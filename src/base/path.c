@@ -56,13 +56,14 @@ int path_mkdirs(const char *path, mode_t mode, struct error *err)
 	return rc;
 }
 
-int path_lock(const char *path, const struct stop *stop, struct error *err)
+static int lock_file(const char *path, int how, const struct stop *stop,
+		     struct error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return error_errno(err, "opening %s", path);
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	while (flock(fd, how | LOCK_NB) < 0) {
 		int rc = -1;
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -78,6 +79,22 @@ int path_lock(const char *path, const struct stop *stop, struct error *err)
 		}
 	}
 	return fd;
+}
+
+int path_lock(const char *path, const struct stop *stop, struct error *err)
+{
+	return lock_file(path, LOCK_EX, stop, err);
+}
+
+int path_lock_shared(const char *path, const struct stop *stop,
+		     struct error *err)
+{
+	return lock_file(path, LOCK_SH, stop, err);
+}
+
+int path_lock_upgrade(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : 0;
 }
 
 int path_read(const char *path, struct buf *out, struct error *err)

@@ -23,6 +23,12 @@ int path_mkdirs(const char *path, mode_t mode, struct error *err);
  * process has it.
  */
 int path_lock(const char *path, const struct stop *stop, struct error *err);
+/* The same, against path_lock() alone: any number of processes may hold it. */
+int path_lock_shared(const char *path, const struct stop *stop,
+		     struct error *err);
+/* Makes a shared lock one that nobody else holds. -1: somebody does; then
+ * nothing is locked any more. */
+int path_lock_upgrade(int fd);
 /* Appends the whole file; ERR_LIMIT when it is larger than out->max. */
 int path_read(const char *path, struct buf *out, struct error *err);
 /* Replaces the file atomically: temporary, fsync, rename. */

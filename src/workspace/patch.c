@@ -22,7 +22,8 @@ enum {
 	CHUNK = 64 << 10,
 	NUMBERS = 100000, /* names tried for one thread */
 	TEMPORARY_S = 86400,
-	NAMED_MOST = 500, /* of one kind in the head */
+	NEWEST_TIMES = 12, /* as long is the newest of a thread kept */
+	NAMED_MOST = 500,  /* of one kind in the head */
 	HEAD_MAX = 16 << 20,
 };
 
@@ -169,12 +170,40 @@ static int by_age(const void *a, const void *b)
 	return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
+/* Until all are no more than bytes, the oldest first; those that have gone have
+ * no name. */
+static size_t sweep_some(struct saved_list *l, const char *directory,
+			 bool newest, int64_t oldest, int64_t *all,
+			 int64_t bytes)
+{
+	size_t swept = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct saved *s = &l->files[i];
+		char *path;
+
+		if (!s->name || s->newest != newest || s->changed >= oldest ||
+		    *all <= bytes)
+			continue;
+		path = path_join(directory, s->name);
+		if (unlink(path) == 0) {
+			*all -= s->size;
+			swept++;
+			free(s->name);
+			s->name = NULL;
+		}
+		free(path);
+	}
+	return swept;
+}
+
 size_t patch_sweep(const char *directory, int64_t days, int64_t bytes)
 {
-	int64_t oldest = clock_unix_ms() / 1000 - days * 86400;
+	int64_t now = clock_unix_ms() / 1000;
+	int64_t oldest = now - days * 86400;
 	struct saved_list l;
 	int64_t all = 0;
-	size_t swept = 0;
+	size_t swept;
 
 	read_directory(directory, &l);
 	mark_newest(&l);
@@ -182,19 +211,11 @@ size_t patch_sweep(const char *directory, int64_t days, int64_t bytes)
 		qsort(l.files, l.n, sizeof(*l.files), by_age);
 	for (size_t i = 0; i < l.n; i++)
 		all += l.files[i].size;
-	for (size_t i = 0; i < l.n; i++) {
-		const struct saved *s = &l.files[i];
-		char *path;
-
-		if (s->newest || (s->changed >= oldest && all <= bytes))
-			continue;
-		path = path_join(directory, s->name);
-		if (unlink(path) == 0) {
-			all -= s->size;
-			swept++;
-		}
-		free(path);
-	}
+	swept = sweep_some(&l, directory, false, oldest, &all, -1);
+	swept += sweep_some(&l, directory, true,
+			    now - NEWEST_TIMES * days * 86400, &all, -1);
+	swept += sweep_some(&l, directory, false, INT64_MAX, &all, bytes);
+	swept += sweep_some(&l, directory, true, oldest, &all, bytes);
 	release_list(&l);
 	return swept;
 }

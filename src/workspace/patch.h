@@ -34,8 +34,9 @@ int patch_save(const struct patch_save *s, char **path, const struct stop *stop,
 	       struct error *err);
 /* The newest of a thread, owned; NULL: there is none. */
 char *patch_newest(const char *directory, const char *thread);
-/* Deletes those older than days, then the oldest until all are no more than
- * bytes; never the newest of a thread. How many went. */
+/* Deletes those older than days, the newest of a thread when it is twelve times
+ * as old; then the oldest until all are no more than bytes, at last the newest
+ * of threads, but none of these that is not older than days. How many went. */
 size_t patch_sweep(const char *directory, int64_t days, int64_t bytes);
 
 #endif

@@ -12,9 +12,14 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "git/pack.h"
 #include "workspace/relist.h"
 
-enum { KEY_DIGITS = 16, LOCK_MS = 10000 };
+enum {
+	KEY_DIGITS = 16,
+	LOCK_MS = 10000,
+	PACKED_MS = 120000, /* another dcode may be packing */
+};
 
 #define OF_COMMIT "commit " /* begins the first line of a listing */
 
@@ -35,6 +40,18 @@ static struct stat_cache *open_cache(const char *directory)
 	return cache;
 }
 
+static int lock_use(struct workspace *w, const struct stop *stop,
+		    struct error *err)
+{
+	char *file = path_join(w->directory, "use.lock");
+	struct stop wait = stop_within(stop, PACKED_MS);
+	int fd = path_lock_shared(file, &wait, err);
+
+	free(file);
+	w->in_use = fd + 1;
+	return fd < 0 ? -1 : 0;
+}
+
 /* No git below avoid is run. */
 static int open_git(struct workspace *w, const char *avoid,
 		    const struct stop *stop, struct error *err)
@@ -42,7 +59,7 @@ static int open_git(struct workspace *w, const char *avoid,
 	struct error why = { 0 };
 	int rc;
 
-	if (git_find(avoid, &w->program, err) < 0)
+	if (git_find(avoid, &w->program, err) < 0 || lock_use(w, stop, err) < 0)
 		return -1;
 	w->git_dir = path_join(w->directory, "git");
 	w->git = (struct git){ .program = w->program, .dir = w->git_dir };
@@ -176,9 +193,56 @@ int workspace_open_label(struct workspace *w, const char *state,
 	return rc;
 }
 
+int workspace_open_key(struct workspace *w, const char *state,
+		       const char *avoid, const char *key,
+		       const struct stop *stop, struct error *err)
+{
+	char *all = path_join(state, "workspaces");
+
+	*w = (struct workspace){ .root = xstrdup(""),
+				 .directory = path_join(all, key),
+				 .label = xstrdup(WORKSPACE_NO_SANDBOX),
+				 .branch = xstrdup("") };
+	free(all);
+	if (open_git(w, avoid, stop, err) == 0)
+		return 0;
+	workspace_close(w);
+	return -1;
+}
+
+bool workspace_pack_is_due(const char *state, const char *root)
+{
+	char *real = realpath(root, NULL);
+	char *directory = real ? make_directory(state, real) : NULL;
+	char *git_dir = directory ? path_join(directory, "git") : NULL;
+	bool due = git_dir && pack_is_due(git_dir);
+
+	free(real);
+	free(directory);
+	free(git_dir);
+	return due;
+}
+
+static bool has_journal(const struct workspace *w)
+{
+	return has_file(path_join(w->directory, "journal")) ||
+	       has_file(path_join(w->directory, "journal.new"));
+}
+
+int workspace_pack(struct workspace *w, const struct stop *stop,
+		   struct error *err)
+{
+	if (!pack_is_due(w->git_dir) || has_journal(w) ||
+	    path_lock_upgrade(w->in_use - 1) < 0)
+		return 0;
+	return pack_all(&w->git, stop, err);
+}
+
 void workspace_close(struct workspace *w)
 {
 	stat_cache_close(w->cache);
+	if (w->in_use)
+		close(w->in_use - 1);
 	free(w->root);
 	free(w->directory);
 	free(w->label);
@@ -190,14 +254,22 @@ void workspace_close(struct workspace *w)
 	*w = (struct workspace){ 0 };
 }
 
-int workspace_lock_base(struct workspace *w, const struct stop *stop,
-			struct error *err)
+int workspace_lock(const struct workspace *w, const struct stop *stop,
+		   struct error *err)
 {
 	char *file = path_join(w->directory, "base.lock");
 	struct stop wait = stop_within(stop, LOCK_MS);
 	int fd = path_lock(file, &wait, err);
 
 	free(file);
+	return fd;
+}
+
+int workspace_lock_base(struct workspace *w, const struct stop *stop,
+			struct error *err)
+{
+	int fd = workspace_lock(w, stop, err);
+
 	if (fd < 0 ||
 	    odb_ref_get(&w->git, w->base_ref, w->base, stop, err) == 0)
 		return fd;

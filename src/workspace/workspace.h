@@ -20,7 +20,8 @@
  *   LABEL.unsent   what was not sent, where that is too much for a screen
  *   files.stat     hashes of its files (tree/stat_cache.h)
  *   LABEL.bound    that sandbox has the tree itself: nothing was sent
- *   base.lock      held while a base moves
+ *   base.lock      held while a base moves, or a list of a label is added to
+ *   use.lock       held, shared, while the tree is open; alone to pack git/
  *   swept          its time: when old records were last looked for
  * refs/dcode/LABEL/base is a commit with the exact bytes of that listing,
  * refs/dcode/LABEL/sandbox one with what was last seen in the sandbox,
@@ -42,6 +43,7 @@ struct workspace {
 			       refs/heads/ taken off; "": none, detached */
 	char head[GIT_OID]; /* his HEAD then, or "" */
 	struct stat_cache *cache; /* owned: of the tree's files */
+	int in_use;               /* 1 + the descriptor of use.lock; 0: none */
 };
 
 /* The label of a workspace without a sandbox: the tree here. */
@@ -66,7 +68,19 @@ bool workspace_is_bound(const char *state, const char *root, const char *label);
 int workspace_open_label(struct workspace *w, const char *state,
 			 const char *avoid, const char *label,
 			 const struct stop *stop, struct error *err);
+/* The same of one directory of STATE/workspaces by its name, for what is not
+ * about a label: w has WORKSPACE_NO_SANDBOX. */
+int workspace_open_key(struct workspace *w, const char *state,
+		       const char *avoid, const char *key,
+		       const struct stop *stop, struct error *err);
 void workspace_close(struct workspace *w); /* a zeroed one is fine */
+/* Whether workspace_pack() would have work to do: starts no git. */
+bool workspace_pack_is_due(const char *state, const char *root);
+/* Packs git/ and deletes what nothing has named for two weeks, where that is
+ * due (git/pack.h), nobody else has the tree open, and no apply waits to be
+ * finished. After it w can only be closed. */
+int workspace_pack(struct workspace *w, const struct stop *stop,
+		   struct error *err);
 /*
  * Around each move of the base, so that two dcodes do not undo each other's:
  * locks the base of every label here, and reads w->base again. Held for as long
@@ -75,6 +89,9 @@ void workspace_close(struct workspace *w); /* a zeroed one is fine */
  */
 int workspace_lock_base(struct workspace *w, const struct stop *stop,
 			struct error *err);
+/* That lock alone, to add to a list of a label. */
+int workspace_lock(const struct workspace *w, const struct stop *stop,
+		   struct error *err);
 /* Makes commit the base: what both sides share from now on. */
 int workspace_set_base(struct workspace *w, const char *commit,
 		       const struct stop *stop, struct error *err);

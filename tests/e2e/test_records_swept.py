@@ -1,5 +1,6 @@
 """test_records_swept.py - records of sandboxes that are gone go in time."""
 # SPDX-License-Identifier: MIT
+import fcntl
 import os
 import sqlite3
 import time
@@ -90,3 +91,101 @@ def test_records_stay_when_the_commit_of_what_was_seen_is_lost(old, begin):
     (old.store / f"{LABEL}.seen").unlink()  # nobody ever looked
     begin()
     assert not (old.store / f"{LABEL}.listing").exists()
+
+
+def age(room, days):  # noqa: F811
+    then = time.time() - days * 86400
+    os.utime(room.store / f"{LABEL}.listing", (then, then))
+
+
+def test_records_of_work_that_never_came_back_go_after_a_year(old, begin):
+    ledger(old, GONE)
+    age(old, 359)
+    begin()
+    assert (old.store / f"{LABEL}.listing").exists()
+    age(old, 361)
+    begin()
+    assert not (old.store / f"{LABEL}.listing").exists()
+    assert LABEL not in store_git(old, "for-each-ref")
+
+
+def test_gc_sweeps_trees_that_nobody_sends_any_more(old, run):
+    ledger(old, GONE)
+    bring_back(old)
+    gone = old.root.rename(old.root.parent / "elsewhere")
+    old.root.mkdir()
+    assert run("sandbox", "gc").status == 0
+    assert not (old.store / f"{LABEL}.listing").exists()
+    assert gone.exists()
+
+
+def packs(room):  # noqa: F811
+    return sorted((room.store / "git/objects/pack").glob("*.pack"))
+
+
+@pytest.fixture
+def many(old):
+    """As many packs as make it due, of which nothing is needed any more, and
+    one object that was named today."""
+    ledger(old, GONE)
+    made = []
+    for i in range(21):
+        text = f"{i}\n".encode()
+        oid = git(old.root, "hash-object", "-w", "--stdin", input=text,
+                  env={"GIT_DIR": str(old.store / "git")}).strip()
+        name = old.store / "git/objects/pack/pack"
+        git(old.root, "pack-objects", "-q", str(name),
+            input=oid.encode() + b"\n",
+            env={"GIT_DIR": str(old.store / "git")})
+        made.append(oid)
+    before = time.time() - 15 * 86400
+    store_git(old, "prune-packed")
+    for pack in packs(old):
+        os.utime(pack, (before, before))
+    assert len(packs(old)) == 21
+    fresh = git(old.root, "hash-object", "-w", "--stdin", input=b"fresh",
+                env={"GIT_DIR": str(old.store / "git")}).strip()
+    return made[0], fresh
+
+
+def has(room, oid):  # noqa: F811
+    return git(room.root, "cat-file", "-e", oid, check=False, env={
+        "GIT_DIR": str(room.store / "git"), "GIT_TRACE": "0"}) == "" and (
+            oid in store_git(room, "cat-file", "--batch-all-objects",
+                             "--batch-check"))
+
+
+@pytest.mark.parametrize("how", ["run", "gc"])
+def test_objects_are_packed_and_old_ones_that_nothing_names_go(
+        old, many, begin, run, how):
+    useless, fresh = many
+    if how == "run":
+        begin()
+    else:
+        assert run("sandbox", "gc").status == 0
+    assert len(packs(old)) <= 3
+    assert not has(old, useless) and has(old, fresh)
+    assert old.ref("base") == old.base
+    assert "agent" in run("diff", LABEL).out
+    stamp = old.store / "git/packed"
+    assert int(stamp.read_text()) > 0
+
+
+def test_nothing_is_packed_while_another_dcode_has_the_tree_open(
+        old, many, begin, run):
+    with (old.store / "use.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        begin()
+        assert run("sandbox", "gc").status == 0
+        assert has(old, many[0]) and len(packs(old)) >= 21
+    begin()
+    assert not has(old, many[0])
+
+
+def test_nothing_is_packed_before_a_cut_apply_is_finished(old, many, run):
+    (old.store / "journal.new").mkdir()
+    assert run("sandbox", "gc").status == 0
+    assert has(old, many[0])
+    (old.store / "journal.new").rmdir()
+    assert run("sandbox", "gc").status == 0
+    assert not has(old, many[0])

@@ -175,7 +175,7 @@ static void old_patch(struct room *r, const char *name, int days, size_t size)
 	free(path);
 }
 
-static void old_and_large_ones_go_but_the_newest_of_a_thread(void **arg)
+static void old_and_large_ones_go_the_newest_of_a_thread_later(void **arg)
 {
 	struct room r;
 	char *newest;
@@ -199,9 +199,16 @@ static void old_and_large_ones_go_but_the_newest_of_a_thread(void **arg)
 	assert_true(exists(&r, "t-1-10.patch"));
 	assert_int_equal(patch_sweep(r.directory, 30, 2500), 1);
 	assert_false(exists(&r, "u-2-1.patch"));
-	assert_int_equal(patch_sweep(r.directory, 0, 0), 1);
+	assert_int_equal(patch_sweep(r.directory, 45, 0), 1);
 	assert_true(exists(&r, "t-1-10.patch"));
 	assert_true(exists(&r, "u-2-3.patch"));
+	assert_int_equal(patch_sweep(r.directory, 30, 0), 1);
+	assert_false(exists(&r, "t-1-10.patch"));
+	assert_true(exists(&r, "u-2-3.patch"));
+	old_patch(&r, "v-3-1.patch", 359, 10);
+	old_patch(&r, "w-4-1.patch", 361, 10);
+	assert_int_equal(patch_sweep(r.directory, 30, 1 << 20), 1);
+	assert_true(exists(&r, "v-3-1.patch"));
 	assert_true(exists(&r, "notes.txt"));
 	free(newest);
 	end(&r);
@@ -270,7 +277,7 @@ int main(void)
 		cmocka_unit_test(a_saved_patch_is_whole_private_and_exact),
 		cmocka_unit_test(no_patch_is_overwritten),
 		cmocka_unit_test(
-			old_and_large_ones_go_but_the_newest_of_a_thread),
+			old_and_large_ones_go_the_newest_of_a_thread_later),
 		cmocka_unit_test(files_that_make_programs_run_are_loud),
 		cmocka_unit_test(a_review_lists_changes_and_renames),
 	};
