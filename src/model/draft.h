@@ -34,6 +34,8 @@ struct draft {
 	bool fatal;         /* the error just returned will come again */
 	uint64_t progress;  /* events that were no mere heartbeat */
 	const struct model_sink *sink; /* borrowed, or NULL */
+	/* For what is said of a failure; borrowed, or NULL. */
+	const struct model_choice *choice;
 };
 
 void draft_init(struct draft *d, const struct model_sink *sink);

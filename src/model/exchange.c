@@ -26,6 +26,7 @@ void exchange_init(struct exchange *x, const struct wire *wire,
 		.quiet_ms = quiet_ms,
 	};
 	draft_init(&x->draft, sink);
+	x->draft.choice = choice;
 	sse_init(&x->sse);
 }
 
@@ -129,10 +130,14 @@ void exchange_header(void *arg, struct str line)
 	struct exchange *x = arg;
 	size_t colon = str_find(line, ':');
 	struct str value = str_trim(str_skip(line, colon + 1));
+	struct str name = { line.ptr, colon };
 
-	if (str_is_nocase((struct str){ line.ptr, colon }, "x-amzn-errortype"))
+	if (str_is_nocase(name, "x-amzn-errortype"))
 		snprintf(x->error_type, sizeof(x->error_type), "%.*s",
 			 (int)value.len, value.ptr ? value.ptr : "");
+	else if (str_is_nocase(name, "date"))
+		snprintf(x->date, sizeof(x->date), "%.*s", (int)value.len,
+			 value.ptr ? value.ptr : "");
 }
 
 /* What came out of the stream since the last time is there to be shown. */

@@ -14,6 +14,7 @@ struct exchange {
 	struct sse sse;
 	struct event_stream frames; /* where wire->aws */
 	char error_type[64];        /* x-amzn-errortype, or "" */
+	char date[40];              /* Date, the same */
 	struct http_response response;
 	struct buf lead;     /* what came before the first event */
 	uint64_t events;     /* events of any kind */

@@ -7,11 +7,15 @@
 #include <strings.h>
 
 #include "base/json.h"
-#include "base/nearest.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "model/catalog/catalog.h"
+#include "model/failure_advice.h"
 #include "net/retry.h"
+
+enum {
+	SOON_MS = 120000, /* a quota of a minute is there again */
+	MAX_DETAILS = 64 << 10,
+};
 
 static bool has_any(struct str text, const char *const *words)
 {
@@ -86,6 +90,9 @@ static const char *const model_words[] = { "model identifier is invalid",
  * quotaId GenerateRequestsPerDayPerProjectPerModel-FreeTier
  * (googleapis/python-genai issue 2044, read 2026-11-23). */
 static const char *const day_words[] = { "PerDay", NULL };
+/* It may list the quotas of the day and of the minute together
+ * (google-gemini/gemini-cli issue 8437, read 2026-11-23). */
+static const char *const minute_words[] = { "PerMinute", NULL };
 /* A file that is not taken: Anthropic (anthropics/claude-code issues 25592 and
  * 13480), Gemini (google-gemini/gemini-cli issues 5064 and 14838), models
  * without eyes ("image_url"; OpenRouter with status 404); read 2026-11-23. */
@@ -105,31 +112,6 @@ static const char *const final_words[] = {
 	"bio_policy",          "cyber_policy",       NULL,
 };
 
-static int overflow(struct error *err)
-{
-	err->code = ERR_LIMIT;
-	snprintf(err->reason, sizeof(err->reason), MODEL_TOO_LONG);
-	return error_hint(err, "the conversation no longer fits the model's "
-			       "context window: start a new one, or choose a "
-			       "model with a larger window (-M)");
-}
-
-static int too_large(struct error *err)
-{
-	err->code = ERR_LIMIT;
-	return error_hint(err, "one request is more than the account may send "
-			       "in a minute: start a new conversation, choose "
-			       "another model (-M), or ask the vendor for a "
-			       "higher limit");
-}
-
-static int hint_money(struct error *err)
-{
-	err->code = ERR_LIMIT;
-	return error_hint(err, "the account has no credit or quota left: see "
-			       "the vendor's billing page");
-}
-
 /* Code and type are words or, with some servers, an HTTP status. */
 static void describe(const cJSON *error, struct buf *kind)
 {
@@ -145,341 +127,181 @@ static void describe(const cJSON *error, struct buf *kind)
 	}
 }
 
-static enum err code_of(struct str kind)
-{
-	static const char *const rate[] = { "rate_limit", "429", "throttling",
-					    NULL };
-	static const char *const auth[] = { "authentication",
-					    "permission",
-					    "invalid_api_key",
-					    "401",
-					    "403",
-					    NULL };
-
-	if (has_any(kind, auth))
-		return ERR_AUTH;
-	return has_any(kind, rate) ? ERR_LIMIT : ERR_REMOTE;
-}
-
-int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
-{
-	static const char *const refused[] = { "400 ", "401 ", "402 ", "403 ",
-					       "404 ", "413 ", "422 ", NULL };
-	const cJSON *error = json_get(tree, "error");
-	struct buf kind = BUF_INIT(256);
-	struct buf message = BUF_INIT(320);
-	struct buf all = BUF_INIT(600);
-	struct str said;
-
-	describe(cJSON_IsObject(error) ? error : tree, &kind);
-	sanitize_text(str_of(cJSON_IsString(error)
-				     ? error->valuestring
-				     : json_string(cJSON_IsObject(error) ? error
-									 : tree,
-						   "message", "")),
-		      &message);
-	message.len = str_utf8_prefix(buf_str(&message));
-	said = str_trim(buf_str(&kind));
-	buf_addf(&all, "%.*s%s%.*s", (int)said.len, said.len ? said.ptr : "",
-		 said.len ? ": " : "", (int)message.len,
-		 message.ptr ? message.ptr : "");
-	(void)error_set(err, code_of(buf_str(&kind)),
-			"the model's server reported %.*s",
-			(int)str_utf8_prefix(buf_str(&all)), all.ptr);
-	d->fatal = !has_any(buf_str(&all), blunder_words) &&
-		   (has_any(buf_str(&kind), final_words) ||
-		    has_any(buf_str(&kind), refused));
-	if (has_any(buf_str(&all), rate_words)) {
-		d->fatal = true;
-		(void)too_large(err);
-	} else if (has_any(buf_str(&all), overflow_words)) {
-		d->fatal = true;
-		(void)overflow(err);
-	} else if (has_any(buf_str(&all), money_words)) {
-		d->fatal = true;
-		(void)hint_money(err);
-	}
-	buf_release(&kind);
-	buf_release(&message);
-	buf_release(&all);
-	return -1;
-}
-
-static bool signs_requests(const struct model_choice *c)
-{
-	return c->wire && strcmp(c->wire, "bedrock") == 0 && !c->api_key;
-}
-
-static int hint_aws(struct error *err)
-{
-	return error_hint(err, "renew the AWS key (aws sso login, or new "
-			       "AWS_... variables), or allow it "
-			       "bedrock:InvokeModelWithResponseStream for this "
-			       "model and region");
-}
-
-/* What the server said goes behind a sentence about the key. */
-static void name_key(const struct model_choice *c, const char *what,
-		     struct error *err)
-{
-	char said[sizeof(err->message)];
-	int status = err->http_status;
-
-	snprintf(said, sizeof(said), "%s", err->message);
-	(void)error_set(err, ERR_AUTH, "%s%s %s: %s",
-			c->key_from ? "" : "the key in ",
-			c->key_from ? c->key_from : c->key_env, what, said);
-	err->http_status = status;
-}
-
-static int refused_key(const struct model_choice *c, struct error *err)
-{
-	err->code = ERR_AUTH;
-	if (signs_requests(c))
-		return hint_aws(err);
-	if (!c->api_key || !c->key_env)
-		return error_hint(err,
-				  "the server wants a key: name its variable "
-				  "in [models.providers.%s] api_key_env",
-				  c->provider);
-	name_key(c, "was refused", err);
-	return error_hint(err,
-			  "set %s to a valid key, or choose another model "
-			  "(-M)",
-			  c->key_env);
-}
-
-/* The key is good, but not for this. */
-static int denied_access(const struct model_choice *c, struct error *err)
-{
-	if (signs_requests(c) || !c->api_key || !c->key_env)
-		return refused_key(c, err);
-	name_key(c, "has no access", err);
-	return error_hint(err,
-			  "give the account of %s access to %.60s (model, "
-			  "region, project) at the vendor's, or choose another "
-			  "model (-M)",
-			  c->key_env, c->model);
-}
-
-static int overflow_of(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	return overflow(err);
-}
-
-/* The agent goes on without the files, where there are any. */
-static int refused_file(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	snprintf(err->reason, sizeof(err->reason), MODEL_FILE_REFUSED);
-	return -1;
-}
-
-static int too_large_of(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	return too_large(err);
-}
-
-static int no_money(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	return hint_money(err);
-}
-
-static int no_quota_today(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	err->code = ERR_LIMIT;
-	return error_hint(err, "the account's requests of this day are used "
-			       "up: another model has a quota of its own (-M), "
-			       "and a paid plan more");
-}
-
-struct nearest_model {
-	struct str name;
-	const char *found;
-	size_t distance;
-};
-
-static void compare_model(void *arg, const char *provider, const char *model,
-			  const struct model_facts *facts)
-{
-	struct nearest_model *n = arg;
-	size_t distance = nearest_distance(n->name, str_of(model));
-
-	(void)provider;
-	(void)facts;
-	if (distance >= n->distance)
-		return;
-	n->distance = distance;
-	n->found = model;
-}
-
-/* A name of the catalog that was probably meant, or NULL. */
-static const char *nearest_model(const struct model_choice *c)
-{
-	struct nearest_model n = { .name = str_of(c->model),
-				   .distance = strlen(c->model) / 3 + 1 };
-
-	model_facts_each(c->provider, compare_model, &n);
-	return n.distance ? n.found : NULL;
-}
-
-static int unknown_model(const struct model_choice *c, struct error *err)
-{
-	const char *meant = nearest_model(c);
-
-	err->code = ERR_NOT_FOUND;
-	if (meant)
-		return error_hint(err,
-				  "no model \"%.60s\" for this key: did you "
-				  "mean -M %.40s:%.60s?",
-				  c->model, c->provider, meant);
-	return error_hint(err,
-			  "check the model name \"%.60s\" and the address "
-			  "%.90s%s%.80s",
-			  c->model, c->base_url, c->url_from ? ", " : "",
-			  c->url_from ? c->url_from : "");
-}
-
-static int needs_profile(const struct model_choice *c, struct error *err)
-{
-	return error_hint(err,
-			  "put the region's group before the model's id "
-			  "(-M bedrock:us.%.60s, or eu., apac., global.), or "
-			  "use a profile's ARN",
-			  c->model);
-}
-
-static int sealed_reasoning(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	return error_hint(err, "the reasoning that this conversation holds is "
-			       "another account's: use the key that it began "
-			       "with, or start a new conversation");
-}
-
-static int overloaded(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	return error_hint(err, "the vendor is overloaded: send the message "
-			       "again later, or choose another model (-M)");
-}
-
-static int too_many_requests(const struct model_choice *c, struct error *err)
-{
-	(void)c;
-	return error_hint(err, "the account's limit of requests or tokens is "
-			       "reached: send the message again later, or "
-			       "choose another model (-M)");
-}
-
-/* A page for people. */
-bool failure_is_page(struct str type, struct str body)
-{
-	static const char *const pages[] = { "text/html", NULL };
-	static const char *const starts[] = { "<!doctype html", "<html", NULL };
-
-	body = str_trim(body);
-	if (body.len > 14)
-		body.len = 14;
-	return has_any(type, pages) || has_any(body, starts);
-}
-
-/* Appends the title of a page, one clean line in quotation marks. */
-static void add_title(struct str page, struct buf *out)
-{
-	struct buf line = BUF_INIT(160);
-	size_t at = 0;
-
-	while (at + 6 < page.len && strncasecmp(page.ptr + at, "<title", 6))
-		at++;
-	if (at + 6 >= page.len)
-		return;
-	page = str_skip(page, at);
-	page = str_skip(page, str_find(page, '>') + 1);
-	page.len = str_find(page, '<');
-	if (page.len > 120)
-		page.len = 120;
-	page.len = str_utf8_prefix(page);
-	sanitize_line(str_trim(page), &line);
-	if (line.len)
-		buf_addf(out, " \"%s\"", line.ptr);
-	buf_release(&line);
-}
-
-int failure_of_page(const struct model_choice *c, int status, struct str page,
-		    struct error *err)
-{
-	struct buf title = BUF_INIT(200);
-
-	add_title(page, &title);
-	(void)error_set(err, ERR_PROTOCOL,
-			"%s: a web page%s answers in place of the model: no "
-			"event stream (HTTP %d)",
-			c->provider, title.len ? title.ptr : "", status);
-	buf_release(&title);
-	err->http_status = status;
-	return error_hint(err,
-			  "a proxy, a sign-in page or another server: check "
-			  "the network, HTTPS_PROXY and the provider's address "
-			  "%.90s%s%.40s",
-			  c->base_url, c->url_from ? ", " : "",
-			  c->url_from ? c->url_from : "");
-}
-
 enum retries { BY_STATUS, NEVER, AGAIN };
 
 /* The first row that fits says what a refusal means. */
-static const struct {
+struct meaning {
 	int first, last;          /* of the statuses that it is for */
 	const char *const *words; /* one of them in the body, or NULL */
 	enum retries retries;
 	int (*explain)(const struct model_choice *c, struct error *err);
-} meanings[] = {
-	{ 401, 401, NULL, BY_STATUS, refused_key },
-	{ 403, 403, ended_words, BY_STATUS, refused_key },
-	{ 403, 403, money_words, NEVER, no_money },
-	{ 403, 403, NULL, BY_STATUS, denied_access },
-	{ 400, 400, key_words, BY_STATUS, refused_key },
-	{ 400, 599, rate_words, NEVER, too_large_of },
-	{ 413, 413, NULL, NEVER, overflow_of },
-	{ 400, 428, overflow_words, NEVER, overflow_of },
-	{ 430, 499, overflow_words, NEVER, overflow_of },
-	{ 402, 402, NULL, NEVER, no_money },
-	{ 400, 599, money_words, NEVER, no_money },
-	{ 429, 429, day_words, NEVER, no_quota_today },
-	{ 429, 429, NULL, BY_STATUS, too_many_requests },
-	{ 400, 400, blunder_words, AGAIN, NULL },
-	{ 400, 422, model_words, NEVER, unknown_model },
-	{ 404, 404, blind_words, NEVER, refused_file },
-	{ 404, 404, NULL, NEVER, unknown_model },
-	{ 400, 599, profile_words, BY_STATUS, needs_profile },
-	{ 400, 599, sealed_words, BY_STATUS, sealed_reasoning },
-	{ 400, 422, file_words, NEVER, refused_file },
-	{ 415, 415, NULL, NEVER, refused_file },
-	{ 500, 500, no_eyes_words, NEVER, refused_file },
-	{ 503, 503, NULL, BY_STATUS, overloaded },
-	{ 529, 529, NULL, BY_STATUS, overloaded },
 };
 
-static int explain_status(const struct model_choice *c,
-			  const struct http_response *res, bool *again,
-			  struct error *err)
+static const struct meaning meanings[] = {
+	{ 401, 401, NULL, BY_STATUS, failure_refused_key },
+	{ 403, 403, ended_words, BY_STATUS, failure_refused_key },
+	{ 403, 403, money_words, NEVER, failure_no_money },
+	{ 403, 403, NULL, BY_STATUS, failure_denied_access },
+	{ 400, 400, key_words, BY_STATUS, failure_refused_key },
+	{ 400, 599, rate_words, NEVER, failure_too_large },
+	{ 413, 413, NULL, NEVER, failure_overflow },
+	{ 400, 428, overflow_words, NEVER, failure_overflow },
+	{ 430, 499, overflow_words, NEVER, failure_overflow },
+	{ 402, 402, NULL, NEVER, failure_no_money },
+	{ 400, 599, money_words, NEVER, failure_no_money },
+	{ 429, 429, day_words, NEVER, failure_no_quota_today },
+	{ 429, 429, NULL, BY_STATUS, failure_too_many_requests },
+	{ 400, 400, blunder_words, AGAIN, NULL },
+	{ 400, 422, model_words, NEVER, failure_unknown_model },
+	{ 404, 404, blind_words, NEVER, failure_refused_file },
+	{ 404, 404, NULL, NEVER, failure_unknown_model },
+	{ 400, 599, profile_words, BY_STATUS, failure_needs_profile },
+	{ 400, 599, sealed_words, BY_STATUS, failure_sealed_reasoning },
+	{ 400, 422, file_words, NEVER, failure_refused_file },
+	{ 415, 415, NULL, NEVER, failure_refused_file },
+	{ 500, 500, no_eyes_words, NEVER, failure_refused_file },
+	{ 503, 503, NULL, BY_STATUS, failure_overloaded },
+	{ 529, 529, NULL, BY_STATUS, failure_overloaded },
+	/* an error in a stream that does not say what it is */
+	{ 0, 0, rate_words, NEVER, failure_too_large },
+	{ 0, 0, overflow_words, NEVER, failure_overflow },
+	{ 0, 0, money_words, NEVER, failure_no_money },
+	{ 0, 0, blunder_words, AGAIN, NULL },
+};
+
+static bool fits(const struct meaning *m, const struct http_response *res)
 {
 	struct str body = buf_str(&res->body);
+	int64_t wish;
 
+	if (res->status < m->first || res->status > m->last ||
+	    (m->words && !has_any(body, m->words)))
+		return false;
+	wish = m->words == day_words ? retry_wish(res) : -1;
+	return wish < 0 || wish > SOON_MS || !has_any(body, minute_words);
+}
+
+static int explain(const struct model_choice *c,
+		   const struct http_response *res, bool *again,
+		   struct error *err)
+{
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
-		if (res->status < meanings[i].first ||
-		    res->status > meanings[i].last ||
-		    (meanings[i].words && !has_any(body, meanings[i].words)))
+		const struct meaning *m = &meanings[i];
+
+		if (!fits(m, res))
 			continue;
-		if (meanings[i].retries != BY_STATUS)
-			*again = meanings[i].retries == AGAIN;
-		return meanings[i].explain ? meanings[i].explain(c, err) : -1;
+		if (m->retries != BY_STATUS)
+			*again = m->retries == AGAIN;
+		return m->explain ? m->explain(c, err) : -1;
 	}
+	return -1;
+}
+
+/* The status that a vendor gives an error of this kind where it comes before
+ * the stream. Anthropic's types: platform.claude.com/docs, "Errors"; Google's:
+ * google.rpc.Code; Bedrock's: ConverseStream's exceptions; read 2026-11-23. */
+static int status_of(struct str kind)
+{
+	static const struct {
+		const char *word;
+		int status;
+	} rows[] = {
+		{ "overloaded", 529 },          { "rate_limit", 429 },
+		{ "resource_exhausted", 429 },  { "throttling", 429 },
+		{ "modelNotReady", 429 },       { "too_many_requests", 429 },
+		{ "insufficient_quota", 429 },  { "billing_error", 402 },
+		{ "request_too_large", 413 },   { "authentication", 401 },
+		{ "unauthenticated", 401 },     { "invalid_api_key", 401 },
+		{ "permission", 403 },          { "accessDenied", 403 },
+		{ "model_not_found", 404 },     { "not_found", 404 },
+		{ "resourceNotFound", 404 },    { "unavailable", 503 },
+		{ "invalid_request", 400 },     { "invalid_argument", 400 },
+		{ "validationException", 400 },
+	};
+
+	struct str rest = kind;
+	struct str word;
+	int64_t status;
+
+	while (str_split(&rest, ' ', &word))
+		if (str_to_int(word, &status) && status >= 400 && status < 600)
+			return (int)status;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (has_any(kind, (const char *const[]){ rows[i].word, NULL }))
+			return rows[i].status;
+	return 0;
+}
+
+static enum err code_of(int status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return ERR_AUTH;
+	case 429:
+		return ERR_LIMIT;
+	default:
+		return ERR_REMOTE;
+	}
+}
+
+/* Whether an error of this kind comes again; the rest is explain()'s. */
+static bool is_final(struct str kind, int status)
+{
+	static const int refused[] = { 400, 401, 402, 403, 404, 413, 422 };
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (status == refused[i])
+			return true;
+	return has_any(kind, final_words);
+}
+
+static void name_error(const cJSON *error, struct str kind, struct error *err)
+{
+	struct buf message = BUF_INIT(320);
+	struct buf all = BUF_INIT(600);
+	struct str said = str_trim(kind);
+
+	sanitize_text(str_of(cJSON_IsString(error)
+				     ? error->valuestring
+				     : json_string(error, "message", "")),
+		      &message);
+	message.len = str_utf8_prefix(buf_str(&message));
+	buf_addf(&all, "%.*s%s%.*s", (int)said.len, said.len ? said.ptr : "",
+		 said.len ? ": " : "", (int)message.len,
+		 message.ptr ? message.ptr : "");
+	(void)error_set(err, code_of(status_of(kind)),
+			"the model's server reported %.*s",
+			(int)str_utf8_prefix(buf_str(&all)), all.ptr);
+	buf_release(&message);
+	buf_release(&all);
+}
+
+int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
+{
+	static const struct model_choice nobody = {
+		.provider = (char *)"",
+		.model = (char *)"",
+		.base_url = (char *)"",
+	};
+	const cJSON *error = json_get(tree, "error");
+	struct buf kind = BUF_INIT(256);
+	struct http_response res = { .retry_after_ms = -1,
+				     .body = BUF_INIT(MAX_DETAILS) };
+	bool again;
+
+	if (!error || cJSON_IsNull(error))
+		error = tree;
+	describe(cJSON_IsObject(error) ? error : tree, &kind);
+	kind.len = str_utf8_prefix(buf_str(&kind));
+	res.status = status_of(buf_str(&kind));
+	json_print(&res.body, error);
+	again = !is_final(buf_str(&kind), res.status);
+	name_error(error, buf_str(&kind), err);
+	(void)explain(d->choice ? d->choice : &nobody, &res, &again, err);
+	d->fatal = !again;
+	buf_release(&kind);
+	buf_release(&res.body);
 	return -1;
 }
 
@@ -493,7 +315,7 @@ int failure_of_status(const struct model_choice *choice,
 	*again = res->status == 409 || retry_worthy(0, res, err);
 	if (failure_is_page(str_of(res->content_type), body))
 		return failure_of_page(choice, res->status, body, err);
-	(void)explain_status(choice, res, again, err);
+	(void)explain(choice, res, again, err);
 	if (res->request_id[0] && !err->hint[0])
 		return error_hint(err, "request id %s", res->request_id);
 	return -1;

@@ -60,6 +60,7 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 };
 
 struct bedrock_account;
+struct vertex_account;
 
 /* Which model, where, with what key: the outcome of spec/cli.md §8. */
 struct model_choice {   /* strings owned; model_choice_release() */
@@ -78,6 +79,9 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	/* Signs the requests where there is no api_key, or NULL. Owned; a model
 	 * that was opened with it borrows it. */
 	struct bedrock_account *aws;
+	/* Where the requests are made in a project of Google Cloud, else NULL;
+	 * gives them a token where there is no api_key. The same. */
+	struct vertex_account *vertex;
 	char *params; /* JSON object merged into the request, or NULL */
 	unsigned
 		lacks; /* MODEL_TAKES_... that the model is known not to take */
@@ -149,6 +153,8 @@ bool model_has_files(const struct model *m);
 #define MODEL_FILE_REFUSED "file_refused"
 /* error.reason where the conversation no longer fits the context window. */
 #define MODEL_TOO_LONG "context_too_long"
+/* error.reason where the server has no model of that name. */
+#define MODEL_UNKNOWN "unknown_model"
 /*
  * Asks for the next assistant message; push it afterwards. Retries by itself
  * (429, 408, 409, 5xx, 529, stalls, cuts) within choice->max_retries. A cut or

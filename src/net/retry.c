@@ -140,7 +140,10 @@ static int64_t take_time(struct str s)
 static int64_t wish_in_text(struct str text)
 {
 	static const char *const leads[] = { "again in ", "retry in ",
-					     "retry after ", "again after " };
+					     "retry after ", "again after ",
+					     /* google.rpc.RetryInfo */
+					     "\"retryDelay\":\"",
+					     "\"retryDelay\": \"" };
 
 	for (size_t at = 0; at < text.len; at++) {
 		struct str rest = str_skip(text, at);
