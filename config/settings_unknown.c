@@ -11,9 +11,10 @@
 
 /* Of [models.providers.NAME]: the Python program's, and dcode's own. */
 static const char *const model_keys[] = {
-	"allow_http", "api_key_env",  "api_key_url", "base_url", "base_url_env",
-	"class_path", "display_name", "enabled",     "models",   "params",
-	"profile",    "short_name",   "wire",
+	"allow_http",   "api_key_env", "api_key_url",  "base_url",
+	"base_url_env", "class_path",  "display_name", "enabled",
+	"location",     "models",      "params",       "profile",
+	"project",      "region",      "short_name",   "wire",
 };
 
 static const char params_end[] = ".params";

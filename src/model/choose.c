@@ -15,6 +15,7 @@
 #include "model/params.h"
 #include "model/wire.h"
 #include "model/wires/bedrock_account.h"
+#include "model/wires/vertex_account.h"
 
 enum {
 	DEFAULT_RETRIES = 4,
@@ -63,13 +64,27 @@ static const char *listed_by(const struct settings *set, const char *model)
 	return NULL;
 }
 
-/* A bare "gemini-2.5-pro" is Google's; Bedrock's names say so themselves. */
+/* A bare "gemini-2.5-pro" or "claude-opus-5" is the vendor's own, and Vertex's
+ * where only that is configured; Bedrock's names say so themselves. */
+static const char *infer_vendor(const struct settings *set, const char *model)
+{
+	const char *name = preset_infer(model);
+	struct provider p;
+
+	if (name && preset_find("google_vertexai") &&
+	    (!strcmp(name, "google_genai") || !strcmp(name, "anthropic")) &&
+	    endpoint_find(&p, set, name) && !endpoint_has_key(&p, set, true) &&
+	    settings_env(set, "GOOGLE_CLOUD_PROJECT"))
+		return "google_vertexai";
+	return name;
+}
+
 static int infer_provider(const struct settings *set, const char *model,
 			  const char **provider, struct error *err)
 {
 	*provider = listed_by(set, model);
 	if (!*provider)
-		*provider = preset_infer(model);
+		*provider = infer_vendor(set, model);
 	if (*provider)
 		return 0;
 	(void)error_set(err, ERR_CONFIG,
@@ -397,5 +412,6 @@ void model_choice_release(struct model_choice *c)
 	free(c->key_from);
 	free(c->params);
 	bedrock_account_free(c->aws);
+	vertex_account_free(c->vertex);
 	*c = (struct model_choice){ 0 };
 }

@@ -10,6 +10,7 @@
 #include "model/model_config.h"
 #include "model/wire.h"
 #include "model/wires/bedrock_account.h"
+#include "model/wires/vertex_account.h"
 #include "net/loopback.h"
 
 bool endpoint_find(struct provider *p, const struct settings *set,
@@ -81,6 +82,11 @@ bool endpoint_has_key(const struct provider *p, const struct settings *set,
 	       (by_project || !project);
 }
 
+static bool in_google_cloud(const struct provider *p)
+{
+	return p->preset && p->preset->google_cloud;
+}
+
 static struct str url_path(struct str url)
 {
 	size_t scheme = str_search(url, STR("://"));
@@ -148,7 +154,7 @@ static char *finish_url(const struct provider *p, const struct wire *wire,
 		path = str_of(p->preset->base_path);
 	else if (preset)
 		path = url_path(str_of(preset));
-	if (url_path(url).len || !wire->base_path)
+	if (url_path(url).len || (!wire->base_path && !in_google_cloud(p)))
 		path = (struct str){ 0 };
 	return xasprintf("%.*s%.*s", (int)url.len, url.ptr, (int)path.len,
 			 path.ptr ? path.ptr : "");
@@ -265,6 +271,30 @@ static int find_aws(struct model_choice *c, const struct provider *p,
 	return bedrock_account_open(c, set, region, err);
 }
 
+/* A token in a variable, else gcloud's. Never that of a project's .env: with it
+ * the repository would choose whose account reads the conversation. */
+static int find_vertex(struct model_choice *c, const struct provider *p,
+		       const struct settings *set, struct error *err)
+{
+	const char *env = key_env_of(p, set);
+	struct vertex_place place = { 0 };
+	const char *value;
+
+	if (endpoint_text(p, "project", &place.project, err) < 0 ||
+	    endpoint_text(p, "location", &place.location, err) < 0 ||
+	    endpoint_text(p, "api_key_env", &env, err) < 0)
+		return -1;
+	c->key_env = xstrdup(env);
+	value = settings_env(set, env);
+	if (value) {
+		struct str key = str_trim(str_of(value));
+
+		c->api_key = xstrndup(key.ptr ? key.ptr : "", key.len);
+		c->key_from = settings_credential_name(set, env);
+	}
+	return vertex_account_open(c, set, &place, err);
+}
+
 /* The version of a dated API that the user asks for, or NULL. */
 static const char *dated_version(const struct provider *p,
 				 const struct settings *set)
@@ -308,6 +338,8 @@ static int find_url(struct model_choice *c, const struct provider *p,
 		url = preset_url(p, wire);
 	if (!url && c->aws)
 		url = made = bedrock_account_url(c->aws);
+	if (!url && c->vertex)
+		url = made = vertex_account_url(c->vertex);
 	if (!url) {
 		(void)error_set(err, ERR_CONFIG, "provider %s has no address",
 				p->name);
@@ -375,7 +407,7 @@ static int check_http(const struct model_choice *c, const struct provider *p,
 				 "config.toml:%d:%d: models.providers.%s."
 				 "allow_http must be true or false",
 				 allow->line, allow->column, p->name);
-	if ((!c->api_key && !c->aws) ||
+	if ((!c->api_key && !c->aws && !c->vertex) ||
 	    !str_starts(str_of(c->base_url), "http://") ||
 	    loopback_url(str_of(c->base_url)) || (allow && allow->integer))
 		return 0;
@@ -410,20 +442,45 @@ static const struct wire *own_wire(struct model_choice *c,
 	return wire_find(preset->own_wire);
 }
 
+/* Claude has its own wire there, in an envelope of Google's. */
+static const struct wire *vertex_wire(const struct model_choice *c,
+				      const struct provider *p,
+				      const struct wire *wire,
+				      struct error *err)
+{
+	struct str model = str_of(c->model);
+
+	if (!endpoint_member(p, "wire") && !endpoint_member(p, "class_path") &&
+	    (str_starts(model, "claude") || str_starts(model, "anthropic/") ||
+	     str_starts(model, "publishers/anthropic/")))
+		wire = &wire_anthropic;
+	if (wire == &wire_gemini || wire == &wire_anthropic)
+		return wire;
+	(void)error_set(err, ERR_CONFIG,
+			"models.providers.%s.wire must be \"gemini\" or "
+			"\"anthropic\", not \"%s\"",
+			p->name, wire->name);
+	return NULL;
+}
+
 int endpoint_fill(struct model_choice *c, const struct provider *p,
 		  const struct settings *set, struct error *err)
 {
 	const struct wire *wire = endpoint_wire(p, err);
 	bool own;
 
+	if (wire && in_google_cloud(p))
+		wire = vertex_wire(c, p, wire, err);
 	if (!wire)
 		return -1;
 	if (wire->aws && find_aws(c, p, set, err) < 0)
 		return -1;
+	if (in_google_cloud(p) && find_vertex(c, p, set, err) < 0)
+		return -1;
 	if (find_url(c, p, wire, set, &own, err) < 0)
 		return -1;
 	c->wire = xstrdup(own_wire(c, p, wire)->name);
-	if (!wire->aws && find_key(c, p, set, own, err) < 0)
+	if (!wire->aws && !c->vertex && find_key(c, p, set, own, err) < 0)
 		return -1;
 	return check_http(c, p, err);
 }

@@ -37,7 +37,8 @@ struct model {
 	struct params_options options;
 	struct account account;
 	struct bedrock_account *aws; /* borrowed from the choice, or NULL */
-	bool renewed;                /* its key, within this turn */
+	/* Within this turn: its key or token, and the clock that signs. */
+	bool renewed, corrected;
 };
 
 #endif

@@ -138,7 +138,12 @@ const struct preset presets[] = {
 	  .wire = "bedrock", /* its address has the region in it */
 	  .url_env = { "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 		       "AWS_ENDPOINT_URL" } },
-	{ .name = "google_vertexai", .alias = "vertex" },
+	{ .name = "google_vertexai",
+	  .alias = "vertex",
+	  .wire = GEMINI, /* Claude's: see endpoint_fill() */
+	  .base_path = "/v1",
+	  .url_env = { "GOOGLE_VERTEX_BASE_URL" },
+	  .google_cloud = true },
 	{ .name = "ibm" },
 	{ .name = "openai_codex" },
 	{ 0 },
@@ -212,6 +217,7 @@ const char *preset_class_wire(const char *class_path)
 		{ "langchain_deepseek:ChatDeepSeek", CHAT },
 		{ "langchain_fireworks:ChatFireworks", CHAT },
 		{ "langchain_google_genai:ChatGoogleGenerativeAI", GEMINI },
+		{ "langchain_google_vertexai:ChatVertexAI", GEMINI },
 		{ "langchain_groq:ChatGroq", CHAT },
 		{ "langchain_mistralai:ChatMistralAI", CHAT },
 		{ "langchain_ollama:ChatOllama", CHAT },

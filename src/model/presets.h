@@ -15,8 +15,9 @@ struct preset {
 				  has none; NULL: the user must give one */
 	const char *base_path; /* where base_url is NULL */
 	const char *url_env[2];
-	/* The header of its key, where it is not the wire's, or NULL; with it
-	 * the variable of a token that goes as the wire has it, or NULL. */
+	/* The header of its key on its own wire, where it is not the wire's,
+	 * or NULL; with it the variable of a token that goes as the wire has
+	 * it, or NULL. */
 	const char *auth;
 	const char *token_env;
 	/* One of these is set: an API of that version, below dated_path of an
@@ -24,6 +25,8 @@ struct preset {
 	const char *version_env[2];
 	const char *dated_path;
 	bool keyless; /* works without a key */
+	/* Requests are made in a project of Google Cloud, with a token. */
+	bool google_cloud;
 	/* An address may be "host:port" without a scheme, as the vendor's own
 	 * server reads it; ":11434" is added where the port is left out. NULL:
 	 * it must be a URL. */

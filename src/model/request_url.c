@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/presets.h"
+#include "model/wires/vertex_account.h"
 
 /* A base that already ends in (the front of) the path is taken as it is:
  * https://h/v1 and https://h for /v1/messages, a whole address too. */
@@ -38,13 +39,17 @@ char *request_url(const struct wire *wire, const struct model_choice *c)
 {
 	struct buf url = BUF_INIT(SIZE_MAX / 2);
 
-	if (!wire->url && !c->version)
+	if (!wire->url && !c->version && !c->vertex)
 		return join_url(c->base_url, wire->path);
 	buf_adds(&url, c->base_url);
-	if (wire->url)
+	if (wire->url) {
 		wire->url(c, &url);
-	else
+	} else if (c->vertex) {
+		vertex_account_path(c->vertex, "anthropic", c->model, &url);
+		buf_adds(&url, ":streamRawPredict");
+	} else {
 		add_dated(&url, wire, c);
+	}
 	return buf_detach(&url);
 }
 
@@ -52,8 +57,13 @@ const char *request_key_header(const struct wire *wire,
 			       const struct model_choice *c)
 {
 	const struct preset *p = preset_find(c->provider ? c->provider : "");
+	const struct wire *own = p && p->wire ? wire_find(p->wire) : NULL;
 	bool token = p && p->token_env && c->key_env &&
 		     !strcmp(c->key_env, p->token_env);
 
-	return p && p->auth && !token ? p->auth : wire->auth;
+	if (c->vertex)
+		return "Authorization: Bearer ";
+	return own && p->auth && !token && !strcmp(own->auth, wire->auth)
+		       ? p->auth
+		       : wire->auth;
 }

@@ -15,8 +15,8 @@
 char *request_url(const struct wire *wire, const struct model_choice *c);
 
 /* What the key comes after: "Authorization: Bearer ", or the header of the
- * provider's preset, unless the key is of the preset's variable for tokens.
- * Static text. */
+ * provider's preset, unless the key is of the preset's variable for tokens, or
+ * goes over a wire with a header of its own. Static text. */
 const char *request_key_header(const struct wire *wire,
 			       const struct model_choice *c);
 

@@ -20,6 +20,7 @@ struct history {
 	bool sign_calls;     /* a call must have a signature, or say why not */
 	bool marks;          /* block_end is kept: the model has a cache */
 	bool result_media;   /* results carry files; else they follow them */
+	bool no_ids;         /* calls and results go without their ids */
 	unsigned lacks;      /* MODEL_TAKES_...: goes as a line of text */
 	bool hides;          /* so does every file */
 };

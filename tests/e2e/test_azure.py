@@ -24,3 +24,18 @@ def test_the_address_and_the_key_go_as_azure_has_them(
     assert r.status == 0 and "Hello." in r.out, r.err
     assert server.violations == []
     assert [(q["path"], q["key"]) for q in server.requests] == [(path, key)]
+
+
+@pytest.mark.parametrize("wire, path, key", [
+    ("openai-responses", "/openai/v1/responses", "api-key k"),
+    ("anthropic", "/v1/messages", "k")])
+def test_a_wire_with_a_header_of_its_own_keeps_it(
+        model, run, env, config, wire, path, key):
+    server = model({"turns": [{"text": "Hello."}], "key": key})
+    base = server.url + path.partition("/v1")[0]
+    config(f"[models.providers.azure_openai]\nwire = \"{wire}\"\n"
+           f"base_url = \"{base}{'/v1' if 'openai' in wire else ''}\"\n")
+    env.update(KEY)
+    r = run("-n", "hi", "-M", "azure_openai:my-model")
+    assert r.status == 0 and "Hello." in r.out, r.err
+    assert [(q["path"], q["key"]) for q in server.requests] == [(path, key)]

@@ -1,6 +1,9 @@
 """test_bedrock.py - what only AWS Bedrock's ConverseStream has."""
 # SPDX-License-Identifier: MIT
+import calendar
+import email.utils
 import json
+import time
 
 import pytest
 
@@ -137,6 +140,63 @@ def test_a_key_that_expired_is_asked_for_again(serve, ask, env, home):
     s = serve(expired)
     r = ask()
     assert r.status == 1 and len(s.requests) == 2  # once in a turn
+
+
+def stamp(seconds):
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(seconds))
+
+
+def too_old(now):
+    """What AWS says to a signature of our time, at its own time."""
+    return raw.refused(
+        "403 Forbidden", f"Signature expired: {stamp(now - 3600)} is now "
+        f"earlier than {stamp(now - 300)} ({stamp(now)} - 5 min.)",
+        "x-amzn-errortype: InvalidSignatureException")
+
+
+def signed_at(request):
+    return calendar.timegm(time.strptime(request.headers["x-amz-date"],
+                                         "%Y%m%dT%H%M%SZ"))
+
+
+@pytest.mark.parametrize("ahead", [3600, -7200])
+def test_a_wrong_clock_is_corrected_for_all_that_follows(serve, ask, ahead):
+    now = time.time() + ahead
+    s = serve(too_old(now), stream(converse("", [
+        ("c1", "execute", {"command": "true"})], "tool_use")),
+        stream(converse()))
+    r = ask("-y")
+    assert (r.status, r.out) == (0, "ok\n"), r.err
+    times = [signed_at(q) - time.time() for q in s.requests]
+    assert abs(times[0]) < 200
+    assert all(abs(t - ahead) < 200 for t in times[1:]) and len(times) == 3
+
+
+def test_the_time_may_be_said_by_the_date_alone(serve, ask):
+    now = time.time() + 3600
+    s = serve(raw.refused(
+        "403 Forbidden", "no", "x-amzn-errortype: RequestTimeTooSkewed",
+        "Date: " + email.utils.formatdate(now, usegmt=True)),
+        stream(converse()))
+    assert ask().out == "ok\n"
+    assert abs(signed_at(s.requests[1]) - now) < 200
+
+
+@pytest.mark.parametrize("answer", [
+    too_old(time.time()),  # the clock is right: the key is wrong
+    too_old(time.time() + 9 * 86400),  # signatures for another week
+    raw.refused("403 Forbidden", f"no ({stamp(time.time() + 3600)} x)",
+                "x-amzn-errortype: AccessDeniedException")])
+def test_a_time_that_explains_nothing_is_not_taken(serve, ask, answer):
+    s = serve(answer)
+    r = ask()
+    assert (r.status, len(s.requests)) == (1, 1)
+
+
+def test_a_clock_is_corrected_once_in_a_turn(serve, ask):
+    s = serve(too_old(time.time() + 3600), too_old(time.time() + 9000))
+    r = ask()
+    assert (r.status, len(s.requests)) == (1, 2)
 
 
 def test_thoughts_go_back_after_a_resume_and_to_nobody_else(model, run, ask):

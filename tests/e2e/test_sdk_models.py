@@ -40,7 +40,14 @@ VENDORS = {
                      script("MAX_TOKENS", "SAFETY"),
                      lambda s: {"GOOGLE_GEMINI_BASE_URL": s.url,
                                 "GOOGLE_API_KEY": "k"}),
+    "google_vertexai": ("google_vertexai:gemini-3.1-pro-preview", "gemini",
+                        script("MAX_TOKENS", "SAFETY"),
+                        lambda s: {"GOOGLE_VERTEX_BASE_URL": s.url,
+                                   "GOOGLE_CLOUD_PROJECT": "my-app",
+                                   "GOOGLE_OAUTH_ACCESS_TOKEN": "k"}),
 }
+# at another address
+SCRIPTS = {"google_vertexai": "google_genai"}
 
 
 def shape(body):
@@ -61,22 +68,24 @@ def test_the_sdk_is_content_and_sends_what_dcode_sends(
     r = run("-n", "hi", "-y", "-M", name)
     assert (r.status, r.out) == (0, "Let me see.\nDone.\n"), r.err
     ours = [q["body"] for q in server.requests]
+    path = server.requests[0]["path"]
     server = model({**turns, "key": key})
-    out = sdk.run(top, f"{vendor}.mjs", {
+    out = sdk.run(top, f"{SCRIPTS.get(vendor, vendor)}.mjs", {
         **at(server), "MODEL": name.partition(":")[2],
         "DCODE_REQUEST": json.dumps(ours[0])})
     assert out.splitlines()[-1] == "content"
     assert server.violations == []
     theirs = [q["body"] for q in server.requests if "body" in q]
     assert len(ours) == 2 and len(theirs) == 5
+    assert server.requests[0]["path"] == path
     found = {}
     for mine, other in zip(ours, theirs):
         for tools in ("tools", "toolConfig"):
             assert mine.get(tools) == other.get(tools)
         found |= {"+" + f: 1 for f in shape(mine) - shape(other)}
         found |= {"-" + f: 1 for f in shape(other) - shape(mine)}
-    path = top / "tests" / "sdk" / "differences.toml"
-    known = tomllib.loads(path.read_text())["models"]
+    listed = top / "tests" / "sdk" / "differences.toml"
+    known = tomllib.loads(listed.read_text())["models"]
     for f in sorted(found):
         print(f'"{f}" = ""')
     assert set(found) == set(known.get(vendor, ()))

@@ -59,6 +59,7 @@ class Gemini(Wire):
     def contents(self, checker, contents, strict):
         need(isinstance(contents, list) and contents, "contents: empty")
         waiting, before = [], None
+        same = self.same
         for i, content in enumerate(contents):
             where = "contents[%d]" % i
             only(content, "role parts", where)
@@ -74,17 +75,25 @@ class Gemini(Wire):
                  "Please ensure that the number of function response parts is "
                  "equal to the number of function call parts of the function "
                  "call turn.")
-            need(sorted((r["id"], r["name"]) for r in got) ==
-                 sorted((c["id"], c["name"]) for c in waiting),
-                 "%s: a response to no call", where)
+            need(same(got) == same(waiting), "%s: a response to no call",
+                 where)
             waiting = [p["functionCall"] for p in parts
                        if "functionCall" in p]
-            need(len({c["id"] for c in waiting}) == len(waiting),
-                 "%s: id twice", where)
+            self.ids(waiting, where)
             if waiting:
                 self.signed(checker, parts, strict, where)
             before = role
         need(before == "user", "contents: must end with a user's turn")
+
+    @staticmethod
+    def same(items):
+        """What a call and its response have in common."""
+        return sorted((i["id"], i["name"]) for i in items)
+
+    @staticmethod
+    def ids(calls, where):
+        need(len({c["id"] for c in calls}) == len(calls), "%s: id twice",
+             where)
 
     @staticmethod
     def part(part, role, where):
@@ -126,7 +135,7 @@ class Gemini(Wire):
         need(got or not strict,
              "Function call is missing a thought_signature in functionCall "
              "parts.")
-        want = checker.signatures.get(calls[0]["functionCall"]["id"])
+        want = checker.signatures.get(calls[0]["functionCall"].get("id"))
         need(not want or got == want, "%s: thought signature", where)
         need(got in (None, UNSIGNED) or got in checker.issued,
              "%s: Corrupted thought signature.", where)

@@ -23,7 +23,7 @@ def secret(turn, i):
 
 class Responses(Wire):
     name = "openai-responses"
-    path = r"(/v1)?/responses"
+    path = r"(/openai)?(/v1)?/responses"
 
     # -- requests ----------------------------------------------------------
 

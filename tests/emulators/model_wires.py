@@ -19,7 +19,10 @@ class Wire:
         return self.key({k.lower(): v for k, v in handler.headers.items()})
 
     def key(self, headers):
-        """Takes the key out of the headers."""
+        """Takes the key out of the headers. Azure's has one of its own,
+        which is told."""
+        if "api-key" in headers:
+            return "api-key " + headers.pop("api-key")
         return re.sub("^Bearer ", "", headers.pop("authorization", ""))
 
     def error(self, kind, message):
@@ -68,12 +71,6 @@ class Chat(Wire):
     path = (r"(/v1|/openai/v1|/openai/deployments/[^/]+)?"
             r"/chat/completions")
 
-    def key(self, headers):
-        """Azure's has a header of its own, which is told."""
-        if "api-key" in headers:
-            return "api-key " + headers.pop("api-key")
-        return super().key(headers)
-
     def answers(self, body):
         # one stands between results and the files that came with them
         return sum(m.get("role") == "assistant" and
@@ -109,7 +106,9 @@ def all_wires():
     from model_bedrock import Bedrock
     from model_gemini import Gemini
     from model_responses import Responses
-    return [Anthropic(), Chat(), Responses(), Gemini(), Bedrock()]
+    from model_vertex import VertexClaude, VertexGemini
+    return [Anthropic(), Chat(), Responses(), Gemini(), Bedrock(),
+            VertexGemini(), VertexClaude()]
 
 
 WIRES = []

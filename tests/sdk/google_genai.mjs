@@ -3,14 +3,29 @@
 //
 // node google_genai.mjs, with GOOGLE_GEMINI_BASE_URL, GOOGLE_API_KEY, MODEL and
 // DCODE_REQUEST: the first request of dcode, whose system text, tools and
-// prompt are used here.
+// prompt are used here. For Vertex AI with GOOGLE_VERTEX_BASE_URL,
+// GOOGLE_CLOUD_PROJECT and GOOGLE_OAUTH_ACCESS_TOKEN.
 import assert from "node:assert/strict";
 import { ApiError, FinishReason, GoogleGenAI } from "@google/genai";
+import { OAuth2Client } from "google-auth-library";
 
 const sample = JSON.parse(process.env.DCODE_REQUEST);
-const client = (apiKey) => new GoogleGenAI({ apiKey, vertexai: false,
-  httpOptions: { baseUrl: process.env.GOOGLE_GEMINI_BASE_URL } });
-const ai = client(process.env.GOOGLE_API_KEY);
+const vertex = process.env.GOOGLE_VERTEX_BASE_URL;
+
+function vertexClient(access_token) {
+  const authClient = new OAuth2Client();
+  authClient.setCredentials({ access_token,
+    expiry_date: Date.now() + 3600_000 });
+  return new GoogleGenAI({ vertexai: true, location: "global",
+    project: process.env.GOOGLE_CLOUD_PROJECT, apiVersion: "v1",
+    googleAuthOptions: { authClient }, httpOptions: { baseUrl: vertex } });
+}
+
+const client = (apiKey) => vertex ? vertexClient(apiKey) :
+  new GoogleGenAI({ apiKey, vertexai: false,
+    httpOptions: { baseUrl: process.env.GOOGLE_GEMINI_BASE_URL } });
+const ai = client(vertex ? process.env.GOOGLE_OAUTH_ACCESS_TOKEN :
+  process.env.GOOGLE_API_KEY);
 const contents = [{ role: "user", parts: sample.contents[0].parts }];
 
 async function turn() {

@@ -70,7 +70,13 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 static void head(const struct wire_head *in, struct buf *out)
 {
 	buf_addc(out, '{');
-	json_member(out, "model", str_of(in->choice->model));
+	/* the address names the model (@anthropic-ai/vertex-sdk, client.ts;
+	 * docs.cloud.google.com, "Request predictions with Claude"; read
+	 * 2026-11-23) */
+	if (in->choice->vertex)
+		buf_adds(out, "\"anthropic_version\":\"vertex-2023-10-16\"");
+	else
+		json_member(out, "model", str_of(in->choice->model));
 	buf_addc(out, ',');
 	put_max_tokens(in, out);
 	wire_params(in->params, out);

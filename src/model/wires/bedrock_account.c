@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
+#include "model/wires/bedrock_clock.h"
 
 struct bedrock_account {
 	struct aws aws; /* zeroed where a key is sent instead */
@@ -151,7 +152,7 @@ static void sign(const struct bedrock_account *a,
 				   .body = buf_str(&r->body),
 				   .region = a->region,
 				   .service = "bedrock",
-				   .time = clock_unix_ms() / 1000 };
+				   .time = bedrock_clock_now() };
 
 	sigv4_time(q.time, when);
 	add_own(r, "Host", host);

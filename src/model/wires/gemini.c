@@ -11,14 +11,19 @@
 #include "base/str.h"
 #include "model/params.h"
 #include "model/wire.h"
+#include "model/wires/vertex_account.h"
 
 /* Stands for the signature that a call of another model does not have. */
 #define UNSIGNED "skip_thought_signature_validator"
 
 static void put_url(const struct model_choice *c, struct buf *out)
 {
-	buf_adds(out, strchr(c->model, '/') ? "/" : "/models/");
-	wire_escape(out, c->model, "/");
+	if (c->vertex) {
+		vertex_account_path(c->vertex, "google", c->model, out);
+	} else {
+		buf_adds(out, strchr(c->model, '/') ? "/" : "/models/");
+		wire_escape(out, c->model, "/");
+	}
 	buf_adds(out, ":streamGenerateContent?alt=sse");
 }
 
@@ -49,6 +54,9 @@ static void begin(const struct model_choice *c, struct history *h)
 	 * (FunctionResponse .parts of the SDK; badlogic/pi-mono,
 	 * google-shared.ts; read 2026-11-23). */
 	h->result_media = h->sign_calls;
+	/* "Unknown name "id" at ... function_call" (vercel/ai issue 15664,
+	 * charmbracelet/fantasy issue 265; read 2026-11-23) */
+	h->no_ids = c->vertex != NULL;
 }
 
 static bool never_thinks(const char *model)
@@ -158,11 +166,23 @@ static void put_signature(struct buf *out, const struct part *p)
 	buf_add(out, p->replay + 1, len - 2);
 }
 
-static void put_call(struct buf *out, const struct part *p, bool sign)
+/* Without ids results stand for the calls of their order. */
+static void put_id(const struct history *h, struct buf *out, const char *id)
 {
-	buf_adds(out, "{\"functionCall\":{\"id\":");
-	wire_id(out, p->id);
-	buf_adds(out, ",\"name\":");
+	if (h->no_ids)
+		return;
+	buf_adds(out, "\"id\":");
+	wire_id(out, id);
+	buf_addc(out, ',');
+}
+
+static void put_call(struct history *h, const struct part *p, bool sign)
+{
+	struct buf *out = &h->bytes;
+
+	buf_adds(out, "{\"functionCall\":{");
+	put_id(h, out, p->id);
+	buf_adds(out, "\"name\":");
 	wire_name(out, p->name);
 	buf_adds(out, ",\"args\":");
 	wire_args(out, p);
@@ -182,11 +202,13 @@ static void put_media(struct buf *out, const struct part *p)
 }
 
 /* n files follow the result p and are part of it. */
-static void put_result(struct buf *out, const struct part *p, size_t n)
+static void put_result(struct history *h, const struct part *p, size_t n)
 {
-	buf_adds(out, "{\"functionResponse\":{\"id\":");
-	wire_id(out, p->id);
-	buf_adds(out, ",\"name\":");
+	struct buf *out = &h->bytes;
+
+	buf_adds(out, "{\"functionResponse\":{");
+	put_id(h, out, p->id);
+	buf_adds(out, "\"name\":");
 	wire_name(out, p->name);
 	buf_adds(out, ",\"response\":{");
 	json_member(out, p->failed ? "error" : "output", str_of(p->text));
@@ -208,14 +230,14 @@ static void put_text(struct buf *out, const struct part *p)
 	buf_addc(out, '}');
 }
 
-static void put_part(struct buf *out, const struct part *p, bool sign)
+static void put_part(struct history *h, const struct part *p, bool sign)
 {
 	if (p->kind == PART_TOOL_CALL)
-		put_call(out, p, sign);
+		put_call(h, p, sign);
 	else if (p->kind == PART_MEDIA)
-		put_media(out, p);
+		put_media(&h->bytes, p);
 	else
-		put_text(out, p);
+		put_text(&h->bytes, p);
 }
 
 static bool is_sendable(const struct part *p)
@@ -264,11 +286,11 @@ static void push(struct history *h, const struct message *m)
 			continue;
 		open_part(h, m->role);
 		if (p->kind == PART_TOOL_RESULT)
-			put_result(&h->bytes, p,
+			put_result(h, p,
 				   h->result_media ? message_count_media(m, i)
 						   : 0);
 		else
-			put_part(&h->bytes, p, sign);
+			put_part(h, p, sign);
 		/* the first of parallel ones stands for all */
 		sign = sign && p->kind != PART_TOOL_CALL;
 		sent++;
