@@ -8,7 +8,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
-#include "cmd/run/run.h"
+#include "cmd/run/run_money.h"
 #include "ui/events.h"
 #include "ui/output.h"
 #include "ui/plain.h"
@@ -133,8 +133,12 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 	}
 	if (err->code == ERR_BUDGET) {
 		*status = "max_usd";
-		(void)error_hint(err, "dcode -r %.40s --max-usd N goes on",
-				 r->session ? session_id(r->session) : "");
+		if (r->session && session_is_stored(r->session))
+			(void)error_hint(err,
+					 "dcode -r %.40s --max-usd N goes on",
+					 session_id(r->session));
+		else
+			(void)error_hint(err, "give a higher --max-usd");
 		return STATUS_LIMIT;
 	}
 	return app_exit_status(err);

@@ -3,19 +3,19 @@
 #ifndef PROVIDERS_PRICE_H
 #define PROVIDERS_PRICE_H
 
-#include <stdint.h>
-
 #include "base/error.h"
 #include "config/settings.h"
+#include "sandbox/sandbox.h"
 
 /*
- * *usd_s: trillionths of a US dollar for each second of a sandbox of this
- * provider, -1: not known. usd_per_hour of [sandboxes.providers.NAME] takes
- * precedence; then 0 for this machine's own, and what a vendor has published
- * for its default size, where that is what is made: snapshot, or NULL, names
- * another one. ERR_CONFIG where the setting is no amount.
+ * usd_per_hour of [sandboxes.providers.NAME], a file of the user's own, takes
+ * precedence; then what the provider's row knows of the sandbox that is made
+ * with these settings: snapshot, or NULL, names another one. ERR_CONFIG where
+ * usd_per_hour is no amount.
  */
-int price_of_sandbox(const struct settings *set, const char *provider,
-		     const char *snapshot, int64_t *usd_s, struct error *err);
+int price_of_sandbox(const struct settings *set,
+		     const struct sandbox_provider *provider,
+		     const char *snapshot, struct sandbox_price *price,
+		     struct error *err);
 
 #endif

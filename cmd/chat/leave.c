@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/chat/input.h"
 #include "cmd/print.h"
+#include "cmd/run/run_money.h"
 
 bool chat_ends(enum err code)
 {

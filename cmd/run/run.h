@@ -63,6 +63,7 @@ struct run {
 	struct saved_work saved; /* what was in the sandbox at its end */
 	struct app_chat here;    /* of a chat, for its commands */
 	int metered;       /* its sandbox's number in the meter, from 1 on */
+	int64_t usd_s;     /* what that costs, -1: unknown */
 	int64_t cap_step;  /* by which the cap is raised; 0: never was */
 	unsigned switched; /* how often it has gone on with another thread */
 	struct run *next;  /* takes its place in the chat; owned: next.h */
@@ -216,26 +217,10 @@ void run_transfer_words(struct run *r, bool uploads, int n, char **words);
 int run_read_stdin(char **text, const struct run_options *o,
 		   const struct stop *stop, struct error *err);
 
-/* What a run of dcode costs is counted in r->app->meter: made by the first of
- * these, with the cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. */
+/* What a run of dcode costs is counted in r->app->meter: made here by the first
+ * one, with the cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. For the
+ * rest of it: run_money.h. */
 int run_money_begin(struct run *r, struct error *err);
-/* ERR_USAGE where there is a cap, and the model of r->choice has no price. */
-int run_money_check(struct run *r, struct error *err);
-/* The same, and its account. */
-int run_money_model(struct run *r, struct meter_model **account,
-		    struct error *err);
-/* The sandbox of r->host costs from now on; no more once its end is confirmed,
- * or it is left. Says once where a cap cannot count it. ERR_CONFIG. */
-int run_money_sandbox(struct run *r, struct error *err);
-void run_money_sandbox_end(struct run *r);
-/* Stores what the thread has cost since the last time. */
-void run_money_store(struct run *r);
-/* "Cost: $0.42 (...)": one line without its end, "" when nothing was used. */
-void run_money_line(const struct run *r, struct buf *out);
-/* Members of the JSON result: ,"cost_usd":0.42,... */
-void run_money_json(const struct run *r, struct buf *out);
-/* Everything by model, and what the thread has cost before. */
-void run_money_print(struct run *r, struct buf *out);
 
 /* Warns where the last answer did not end as an answer should. */
 void run_remark(const struct run *r);

@@ -5,7 +5,7 @@
 #include "agent/prompt.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cmd/run/run.h"
+#include "cmd/run/run_money.h"
 #include "model/wires/bedrock_account.h"
 
 enum {

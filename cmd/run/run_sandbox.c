@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/run/run.h"
+#include "cmd/run/run_money.h"
 #include "cmd/secret.h"
 #include "cmd/threads/saved_patch.h"
 
@@ -200,8 +200,10 @@ static int resume_own(struct run *r, const struct lifecycle_request *request,
 
 int run_end_sandbox(struct run *r, struct error *err)
 {
-	int rc = lifecycle_close(&r->box, err);
+	int rc;
 
+	run_money_keep(r);
+	rc = lifecycle_close(&r->box, err);
 	run_money_sandbox_end(r);
 	run_money_store(r);
 	return rc;
@@ -211,6 +213,7 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
 	char *label;
+	struct stop limit;
 	struct lifecycle_request request = {
 		.host = &r->host,
 		.mask = r->app->mask,
@@ -237,12 +240,14 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		return -1;
 	if (run_money_sandbox(r, err) < 0)
 		return -1;
+	limit = run_money_stop(r, stop); /* uploads and setup cost, too */
 	label = run_own_find(r, request.store);
 	if (label)
-		rc = resume_own(r, &request, label, stop, err);
+		rc = resume_own(r, &request, label, &limit, err);
 	free(label);
 	if (rc > 0)
-		rc = lifecycle_open(&r->box, &request, stop, err);
+		rc = lifecycle_open(&r->box, &request, &limit, err);
+	rc = meter_name_cap(r->app->meter, stop, rc, err);
 	if (rc < 0)
 		run_money_sandbox_end(r);
 	return rc;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
+#include "cmd/run/run_money.h"
 #include "cmd/slash/slash_cmd.h"
 #include "model/money/money.h"
 
@@ -21,7 +22,16 @@ bool slash_raise_cap(void *arg)
 	if (!r->pick)
 		return false;
 	meter_total(r->app->meter, &t);
+	if (t.most && t.cap >= t.most) {
+		fprintf(stderr,
+			"The policy of this machine allows no more than %s in "
+			"one run.\n",
+			money_exact(t.most, cap));
+		return false;
+	}
 	next = t.cap + (r->cap_step ? r->cap_step : t.cap);
+	if (t.most && next > t.most)
+		next = t.most;
 	if (!r->cap_step)
 		r->cap_step = t.cap;
 	snprintf(title, sizeof(title), "Spent %s of %s",

@@ -12,6 +12,7 @@
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "model/money/meter.h"
 #include "model/money/money.h"
 
 enum { LIMIT = 20, CELL_MOST = 1 << 14 };
@@ -88,6 +89,23 @@ static void print_patch(struct thread_table *l, const struct thread *t)
 	free(shown);
 }
 
+/* What of it has no price is not in the sum. */
+static const char *show_cost(const struct thread *t,
+			     char room[2 * THREADS_SHORT])
+{
+	char sum[MONEY_SIZE];
+
+	if (t->cost < 0)
+		return "-";
+	if (t->unpriced && !t->cost)
+		return "unknown";
+	snprintf(room, 2 * THREADS_SHORT, "%s%s", t->unpriced ? ">" : "",
+		 t->unpriced && t->cost < METER_DOLLAR / 100
+			 ? "$0.00"
+			 : money_short(t->cost, sum));
+	return room;
+}
+
 static void print_row(struct thread_table *l, const struct thread *t)
 {
 	struct thread_sandbox box;
@@ -109,7 +127,7 @@ static void print_row(struct thread_table *l, const struct thread *t)
 	snprintf(room, sizeof(room), "%" PRId64, t->messages);
 	print_cell(l->app, room, 4);
 	print_cell(l->app, threads_count(t->input + t->output, room), 6);
-	print_cell(l->app, t->cost < 0 ? "-" : money_short(t->cost, room), 7);
+	print_cell(l->app, show_cost(t, room), 9);
 	print_cell(l->app, threads_place(t, &box, room), 14);
 	print_cell(l->app, cwd, l->verbose ? 40 : 24);
 	print_cell(l->app, t->title, l->verbose ? 0 : 48);
@@ -127,7 +145,7 @@ static void print_table(struct thread_table *l, int64_t limit)
 	printf("%-13s  %-*s  ", "THREAD", when, "USED");
 	if (l->verbose)
 		printf("%-*s  %-16s  ", when, "BEGUN", "BRANCH");
-	printf("%-26s  %-4s  %-6s  %-7s  %-14s  %-*s  %s\n", "MODEL", "MSGS",
+	printf("%-26s  %-4s  %-6s  %-9s  %-14s  %-*s  %s\n", "MODEL", "MSGS",
 	       "TOKENS", "COST", "SANDBOX", l->verbose ? 40 : 24, "DIRECTORY",
 	       "TITLE");
 	for (size_t i = 0; i < l->n; i++)

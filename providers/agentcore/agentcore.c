@@ -262,4 +262,5 @@ const struct sandbox_provider agentcore_provider = {
 					  "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE",
 					  "AWS_ENDPOINT_URL", NULL },
 	.ops = &ops,
+	.price = agentcore_price,
 };

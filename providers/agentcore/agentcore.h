@@ -135,6 +135,9 @@ int agentcore_download(struct sandbox *sb, struct transfer *files, size_t n,
 char *agentcore_relative(struct sandbox *sb, const char *path);
 /* After a file tool failed: the shell would fail, too. */
 bool agentcore_is_fatal(const struct error *e);
+/* price.c: as sandbox_provider.price */
+int agentcore_price(const struct settings *set, const char *snapshot,
+		    struct sandbox_price *price, struct error *err);
 
 extern const struct sandbox_provider agentcore_provider;
 

@@ -305,4 +305,5 @@ const struct sandbox_provider daytona_provider = {
 	.url_env = (const char *const[]){ "DAYTONA_API_URL",
 					  "DAYTONA_SERVER_URL", NULL },
 	.ops = &ops,
+	.price = daytona_price,
 };

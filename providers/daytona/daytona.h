@@ -25,6 +25,9 @@ int daytona_snapshot(struct sandbox *sb, const char *name, bool replace,
 		     const struct stop *stop, struct error *err);
 int daytona_find_snapshot(struct sandbox_client *host, const char *name,
 			  const struct stop *stop, struct error *err);
+/* price.c: as sandbox_provider.price */
+int daytona_price(const struct settings *set, const char *snapshot,
+		  struct sandbox_price *price, struct error *err);
 /* exec.c: as struct supervisor.call */
 int daytona_call(void *arg, struct str command, int64_t wait_ms,
 		 struct buf *out, const struct stop *stop, struct error *err);

@@ -15,7 +15,6 @@ enum {
 	CONFIG_MAX = 32 << 10, /* travels as a header */
 	MEMORY_MIN = 768,
 	MEMORY_MAX = 1 << 20, /* the server knows its own limit */
-	MEMORY_DEFAULT = 1280,
 };
 
 const struct setting deno_settings[] = {
@@ -138,7 +137,7 @@ static int add_root(const struct deno *d, const struct sandbox_spec *spec,
 static int add_config(const struct deno *d, const struct sandbox_spec *spec,
 		      cJSON *config, struct error *err)
 {
-	int64_t memory = MEMORY_DEFAULT;
+	int64_t memory = DENO_MEMORY;
 
 	if (settings_int(d->settings, "deno", "memory", &memory, err) < 0)
 		return -1;

@@ -334,4 +334,5 @@ const struct sandbox_provider deno_provider = {
 	.settings = deno_settings,
 	.url_env = (const char *const[]){ "DENO_DEPLOY_ENDPOINT", NULL },
 	.ops = &ops,
+	.price = deno_price,
 };

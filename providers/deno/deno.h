@@ -22,6 +22,7 @@ enum {
 	 * from now, by its own clock. */
 	DENO_LONGEST_S = 1780,
 	DENO_LABELS = 5,
+	DENO_MEMORY = 1280, /* MiB, where the settings name none */
 	DENO_REGION = 4,
 };
 
@@ -100,6 +101,9 @@ int deno_upload(struct sandbox *sb, struct transfer *files, size_t n,
 		const struct stop *stop, struct error *err);
 int deno_download(struct sandbox *sb, struct transfer *files, size_t n,
 		  const struct stop *stop, struct error *err);
+/* price.c: as sandbox_provider.price */
+int deno_price(const struct settings *set, const char *snapshot,
+	       struct sandbox_price *price, struct error *err);
 
 extern const struct sandbox_provider deno_provider;
 

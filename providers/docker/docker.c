@@ -9,6 +9,7 @@
 #include "net/retry.h"
 #include "providers/docker/engine.h"
 #include "providers/docker/kill.h"
+#include "providers/kit/rates.h"
 
 enum {
 	BODY_MAX = 1 << 20,    /* bytes of a description */
@@ -494,4 +495,5 @@ const struct sandbox_provider docker_provider = {
 	.settings = docker_settings,
 	.url_env = (const char *const[]){ "DOCKER_HOST", NULL },
 	.ops = &ops,
+	.price = rates_nothing,
 };

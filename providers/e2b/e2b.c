@@ -389,4 +389,5 @@ const struct sandbox_provider e2b_provider = {
 	.settings = e2b_settings,
 	.url_env = (const char *const[]){ "E2B_API_URL", "E2B_DOMAIN", NULL },
 	.ops = &ops,
+	.price = e2b_price,
 };

@@ -46,6 +46,9 @@ extern const struct vendor_pages e2b_pages;
 /* exec.c: as struct supervisor.call */
 int e2b_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	     const struct stop *stop, struct error *err);
+/* price.c: as sandbox_provider.price */
+int e2b_price(const struct settings *set, const char *snapshot,
+	      struct sandbox_price *price, struct error *err);
 
 extern const struct sandbox_provider e2b_provider;
 

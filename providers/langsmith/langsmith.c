@@ -303,4 +303,5 @@ const struct sandbox_provider langsmith_provider = {
 			{ "eu", "https://eu.api.smith.langchain.com" },
 			{ 0 } },
 	.ops = &ops,
+	.price = langsmith_price,
 };

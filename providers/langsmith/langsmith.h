@@ -55,6 +55,9 @@ int langsmith_execute(struct sandbox *sb, const struct exec_request *req,
 int langsmith_ws_call(struct sandbox *sb, struct str command,
 		      int64_t timeout_ms, struct buf *out,
 		      const struct stop *stop, struct error *err);
+/* price.c: as sandbox_provider.price */
+int langsmith_price(const struct settings *set, const char *snapshot,
+		    struct sandbox_price *price, struct error *err);
 
 extern const struct sandbox_provider langsmith_provider;
 

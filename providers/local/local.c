@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "providers/kit/rates.h"
 #include "sandbox/bind.h"
 
 enum {
@@ -405,4 +406,5 @@ const struct sandbox_provider local_provider = {
 	.lifetime_s = LIFETIME_S,
 	.settings = local_settings,
 	.ops = &local_ops,
+	.price = rates_nothing,
 };

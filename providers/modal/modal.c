@@ -472,4 +472,9 @@ const struct sandbox_provider modal_provider = {
 	.settings = settings,
 	.url_env = (const char *const[]){ "MODAL_SERVER_URL", NULL },
 	.ops = &ops,
+	/* No price: a sandbox is billed by what it was given or by what it
+	 * used, whichever is more, without a ceiling ($0.00003942 for a core
+	 * and $0.00000667 for a GiB a second, more in some regions;
+	 * modal.com/pricing, as of 2026-10-08, and
+	 * modal.com/docs/guide/sandbox-resources, read 2026-11-23). */
 };

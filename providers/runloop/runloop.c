@@ -337,4 +337,5 @@ const struct sandbox_provider runloop_provider = {
 	.settings = runloop_settings,
 	.url_env = (const char *const[]){ "RUNLOOP_BASE_URL", NULL },
 	.ops = &ops,
+	.price = runloop_price,
 };

@@ -43,6 +43,9 @@ int runloop_blueprint(struct vendor_client *c, const char *name,
 /* exec.c: as struct supervisor.call */
 int runloop_call(void *arg, struct str command, int64_t wait_ms,
 		 struct buf *out, const struct stop *stop, struct error *err);
+/* price.c: as sandbox_provider.price */
+int runloop_price(const struct settings *set, const char *snapshot,
+		  struct sandbox_price *price, struct error *err);
 
 extern const struct sandbox_provider runloop_provider;
 

@@ -393,4 +393,5 @@ const struct sandbox_provider vercel_provider = {
 	.settings = vercel_settings,
 	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,
+	.price = vercel_price,
 };

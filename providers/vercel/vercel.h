@@ -76,6 +76,9 @@ void vercel_lines_release(struct vercel_lines *l);
 /* As struct supervisor.call. */
 int vercel_call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 		const struct stop *stop, struct error *err);
+/* price.c: as sandbox_provider.price */
+int vercel_price(const struct settings *set, const char *snapshot,
+		 struct sandbox_price *price, struct error *err);
 
 extern const struct sandbox_provider vercel_provider;
 

@@ -131,20 +131,6 @@ static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
-static int name_cap(const struct agent *a, const struct stop *stop, int rc,
-		    struct error *err)
-{
-	struct error ignored = { 0 };
-
-	if (rc < 0 && err->code == ERR_TIMEOUT && a->meter &&
-	    meter_time_left(a->meter) != INT64_MAX &&
-	    stop_check(stop, &ignored) == 0)
-		return error_set(err, ERR_BUDGET,
-				 "the sandbox has used up what --max-usd "
-				 "leaves for the time until it is deleted");
-	return rc;
-}
-
 /* Asks the model; where the cap of what a run may cost forbids it, the user,
  * who may raise it. */
 static int stream(struct agent *a, struct model_reply *reply,
@@ -163,9 +149,9 @@ static int stream(struct agent *a, struct model_reply *reply,
 	int rc;
 
 	do
-		rc = name_cap(a, stop,
-			      model_stream(a->model, &sink, reply, stop, err),
-			      err);
+		rc = meter_name_cap(
+			a->meter, stop,
+			model_stream(a->model, &sink, reply, stop, err), err);
 	while (rc < 0 && err->code == ERR_BUDGET && a->raise &&
 	       a->raise(a->raise_arg));
 	if (rc == 0)
@@ -288,7 +274,7 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 		goto out;
 	limit = stop_at_cap(a, stop);
 	rc = toolrun(a, &reply.message, &results, &limit, err);
-	rc = name_cap(a, stop, rc, err) < 0 ? -1 : 1;
+	rc = meter_name_cap(a->meter, stop, rc, err) < 0 ? -1 : 1;
 	if (rc > 0 && tell_of_cut(a, &reply, &results, err) < 0)
 		rc = -1;
 	keep(a, &results);

@@ -3,7 +3,14 @@
 #ifndef SANDBOX_INFO_H
 #define SANDBOX_INFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+struct sandbox_price { /* of one that runs */
+	int64_t usd_s; /* trillionths of a US dollar a second; -1: unknown */
+	/* Its vendor bills what was used of it: that much at the most. */
+	bool at_most;
+};
 
 enum sandbox_state {
 	STATE_UNKNOWN,

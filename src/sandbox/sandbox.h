@@ -142,6 +142,11 @@ struct sandbox_provider {
 	/* Names that its address may be given by (dcode auth set --base-url);
 	 * ends in { 0 }, or NULL. */
 	const struct sandbox_region *regions;
+	/* What its vendor has published for what create() asks for with these
+	 * settings; snapshot: another one than theirs, or NULL. Leaves *price
+	 * alone where nobody knows. NULL: nobody does. */
+	int (*price)(const struct settings *set, const char *snapshot,
+		     struct sandbox_price *price, struct error *err);
 };
 extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 							providers/table.c */

@@ -254,6 +254,17 @@ int ledger_kept(struct store *s, const char *label, enum ledger_state state,
 	return set_kept(s, SQL_LEDGER_KEPT, label, &row, err);
 }
 
+int ledger_price(struct store *s, const char *label, int64_t usd_s,
+		 struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s, SQL_LEDGER_PRICE, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 2, usd_s);
+	return change(s, st, label, err);
+}
+
 static bool copy_row(void *arg, const struct ledger_row *row)
 {
 	struct ledger_row *copy = arg;

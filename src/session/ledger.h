@@ -59,6 +59,12 @@ int ledger_keep(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, const char *thread, struct error *err);
 int ledger_kept(struct store *s, const char *label, enum ledger_state state,
 		int64_t ends, struct error *err);
+/* What it costs while it is kept running: trillionths of a US dollar a second,
+ * -1: not known. Whatever takes it over, stops or removes it then adds the time
+ * since, until its end at the longest, to what its thread has cost (spend.h);
+ * one that is stopped costs nothing. */
+int ledger_price(struct store *s, const char *label, int64_t usd_s,
+		 struct error *err);
 /*
  * This process takes over a sandbox that no living one owns, as LEDGER_LIVE;
  * *before is its state until now. ends: the earliest one that it may have.

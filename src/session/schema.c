@@ -186,6 +186,25 @@ static const char *const migrations[] = {
 	 "CREATE TRIGGER compaction_removed BEFORE DELETE ON thread BEGIN"
 	 " DELETE FROM compaction WHERE thread=OLD.no;"
 	 "END;"),
+
+	/* usd_s: trillionths of a US dollar a second, of a sandbox that is kept
+	 * running; -1: not known. When such a row changes while nobody uses it
+	 * (pid), the time since, until its end at the longest, counts for its
+	 * thread. 2 and 5: LEDGER_LIVE, LEDGER_STOPPING. */
+	("ALTER TABLE ledger ADD COLUMN usd_s INTEGER NOT NULL DEFAULT -1;"
+	 "CREATE TRIGGER ledger_kept_cost BEFORE UPDATE OF changed ON ledger"
+	 " WHEN OLD.kept AND OLD.pid=0 AND OLD.state IN (2, 5) BEGIN"
+	 " INSERT INTO spend(thread, name, sandbox, priced, input, output,"
+	 "  cache_read, cache_write, calls, cut, ms, cost, unclear)"
+	 "  SELECT t.no, OLD.provider, 1, OLD.usd_s>=0, 0, 0, 0, 0, 0, 0,"
+	 "  1000*k.s, CAST(min(1.0*k.s*max(OLD.usd_s, 0), 9e17) AS INTEGER),"
+	 "  0 FROM (SELECT CASE WHEN OLD.ends>0"
+	 "  THEN min(OLD.ends, NEW.changed) ELSE NEW.changed END"
+	 "  - OLD.changed AS s) k JOIN thread t ON t.id=OLD.thread"
+	 "  WHERE k.s>0 ON CONFLICT(thread, name, sandbox) DO UPDATE SET"
+	 "  priced=min(priced, excluded.priced), ms=ms+excluded.ms,"
+	 "  cost=cost+excluded.cost;"
+	 "END;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

@@ -55,6 +55,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_LABEL_EACH,
 		 SQL_SPEND_ADD,
 		 SQL_SPEND_EACH,
+		 SQL_LEDGER_PRICE,
 		 SQL_COUNT
 };
 

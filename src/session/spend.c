@@ -8,10 +8,9 @@ struct adding {
 	struct store *store;
 	int64_t thread;
 	struct error *err;
-	int rc;
 };
 
-static void add_line(void *arg, const struct meter_line *l)
+static int add_line(void *arg, const struct meter_line *l)
 {
 	struct adding *a = arg;
 	sqlite3_stmt *st = store_sql(a->store, SQL_SPEND_ADD, a->err);
@@ -29,16 +28,13 @@ static void add_line(void *arg, const struct meter_line *l)
 		l->unclear,
 	};
 
-	if (!st) {
-		a->rc = -1;
-		return;
-	}
+	if (!st)
+		return -1;
 	sqlite3_bind_int64(st, 1, a->thread);
 	store_bind(st, 2, l->name);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sqlite3_bind_int64(st, (int)i + 3, numbers[i]);
-	if (store_run(a->store, st, a->err) < 0)
-		a->rc = -1;
+	return store_run(a->store, st, a->err);
 }
 
 int spend_store(struct session *s, struct meter *m, struct error *err)
@@ -48,8 +44,7 @@ int spend_store(struct session *s, struct meter *m, struct error *err)
 	if (!m || !session_is_stored(s))
 		return 0;
 	a.thread = session_row(s, &a.store);
-	meter_each_new(m, add_line, &a);
-	return a.rc;
+	return meter_each_new(m, add_line, &a);
 }
 
 int spend_each(struct store *s, int64_t thread,

@@ -136,6 +136,7 @@ const char *const store_texts[SQL_COUNT] = {
 			  " calls=calls+excluded.calls, cut=cut+excluded.cut,"
 			  " ms=ms+excluded.ms, cost=cost+excluded.cost,"
 			  " unclear=unclear+excluded.unclear",
+	[SQL_LEDGER_PRICE] = "UPDATE ledger SET usd_s=?2 WHERE label=?1",
 	[SQL_SPEND_EACH] = "SELECT name, sandbox, priced, input, output,"
 			   " cache_read, cache_write, calls, cut, ms, cost,"
 			   " unclear FROM spend WHERE thread=?1"

@@ -222,14 +222,16 @@ def test_no_invoice_passes_the_cap_in_many_runs(mine, run, wire):
     assert any(ended)
 
 
-@pytest.mark.parametrize("hour, told", [
-    ("", "is not known: --max-usd counts the model alone"), ("0.5", None)])
+@pytest.mark.parametrize("priced, told", [
+    ("[sandboxes.providers.daytona.params]\nsnapshot = 'daytona-small'\n",
+     "is not known: --max-usd counts the model alone"),
+    ("[sandboxes.providers.daytona]\nusd_per_hour = 0.5\n", None),
+    ("", None)], ids=["unknown", "settings", "published"])
 def test_a_sandbox_costs_what_the_settings_say(serve, run, env, vendor,
-                                               config, hour, told):
+                                               config, priced, told):
     serve([{"text": "done", "usage": FIRST}])
     vendor("daytona")
-    if hour:
-        config("[sandboxes.providers.daytona]\nusd_per_hour = %s\n" % hour)
+    config(priced)
     r = run("-n", "x", "--json", "-M", PRICED, "--sandbox", "daytona",
             "--max-usd", "5")
     end = result(r)
@@ -251,3 +253,64 @@ def test_a_wrong_price_of_a_sandbox_is_an_error(serve, run, vendor, config,
     config("[sandboxes.providers.daytona]\nusd_per_hour = %s\n" % value)
     r = run("-n", "x", "-M", PRICED, "--sandbox", "daytona")
     assert r.status != 0 and "usd_per_hour" in r.err and not m.requests
+
+
+# -- what is not known ---------------------------------------------------------
+
+def test_a_thread_without_a_price_costs_unknown(serve, run):
+    serve(STEPS + [{"text": "more", "usage": FIRST}])
+    r = run("-n", "x", "-y", "-M", "anthropic:m")
+    assert r.err.splitlines()[-1] == "Cost: unknown: the model has no price"
+    listed = run("threads", "list").out
+    assert "  unknown  " in listed and "$0.00" not in listed
+    run("-n", "y", "-r", "-q", "-M", PRICED)
+    assert "  >$%.2f  " % cost(FIRST) in run("threads", "list").out
+
+
+COSTLY = {"anthropic": ({"mcp_servers": [{"url": "https://x"}]},),
+          "openai-chat": ({"n": 2}, {"extra_body": {"best_of": 3}}),
+          "openai-responses": ({"previous_response_id": "resp_1"},),
+          "gemini": ({"generationConfig": {"candidateCount": 2}},
+                     {"cachedContent": "cachedContents/1"}),
+          "bedrock": ({"additionalModelRequestFields": {"n": 2}},)}
+
+
+@pytest.mark.parametrize("wire", COSTLY)
+def test_params_that_a_cap_cannot_count_are_refused(mine, run, config, wire):
+    m = mine(wire, {"turns": [{"text": "done"}], "repeat": True})
+    for params in COSTLY[wire]:
+        r = run("-n", "x", "-M", "mine:m", "--max-usd", "1",
+                "--model-params", json.dumps(params))
+        assert r.status == 2 and "cannot count what the parameter" in r.err, \
+            (params, r.err)
+        assert "leave it out" in r.err
+    assert not m.requests
+    r = run("-n", "x", "-M", "mine:m", "--max-usd", "1", "--model-params",
+            '{"temperature": 0.5}')
+    assert r.status == 0, r.err
+
+
+def test_a_dearer_tier_has_no_list_price(serve, run):
+    m = serve({"turns": [{"text": "done", "usage": FIRST}], "repeat": True})
+    tier = ("--model-params", '{"service_tier": "priority"}')
+    r = run("-n", "x", "-M", PRICED, "--max-usd", "1", *tier)
+    assert r.status == 2 and 'service_tier = "priority"' in r.err
+    assert "input_price and output_price" in r.err and not m.requests
+    end = result(run("-n", "x", "-M", PRICED, "--json", *tier))
+    assert end["cost_usd"] is None and len(m.requests) == 1
+
+
+def test_a_repository_sets_no_cap_and_no_price(serve, run, tmp_path):
+    m = serve({"turns": STEPS[:1], "repeat": True})
+    work = tmp_path / "work"
+    for name in (".deepagents/config.toml", "config.toml", "dcode.toml"):
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text(
+            "[limits]\nmax_usd = 1000\n[models.providers.anthropic.profile]\n"
+            "input_price = 0.0\noutput_price = 0.0\n")
+    (work / ".env").write_text(
+        "MAX_USD=1000\nDEEPAGENTS_CODE_MAX_USD=1000\n"
+        "DEEPAGENTS_CODE_LIMITS_MAX_USD=1000\nINPUT_PRICE=0\n")
+    r = run("-n", "x", "-y", "--json", "-M", PRICED, "--max-usd", "0.3")
+    assert r.status == 124 and result(r)["cost_usd"] == pytest.approx(
+        len(m.requests) * cost(FIRST))

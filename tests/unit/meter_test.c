@@ -141,7 +141,7 @@ static int64_t simulate(int64_t cap, bool has_sandbox, int64_t *spent)
 	a.least = METER_LEAST;
 	buf_adds(&head, text);
 	if (has_sandbox && v.sandbox_s * (METER_END_S + CALL_S) <= cap)
-		(void)meter_sandbox_begin(m, "box", v.sandbox_s);
+		(void)meter_sandbox_begin(m, "box", v.sandbox_s, false);
 	else
 		v.sandbox_s = 0;
 	for (int i = 0; i < MOST_CALLS; i++) {
@@ -297,7 +297,7 @@ static void test_absurd_prices_do_not_overflow(void **state)
 
 	(void)state;
 	now_ms = 1;
-	(void)meter_sandbox_begin(m, "box", METER_DOLLAR);
+	(void)meter_sandbox_begin(m, "box", METER_DOLLAR, false);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(meter_reserve(mm, &call, &err), 0);
 		meter_settle(mm, &call, METER_DONE, &much);
@@ -333,9 +333,10 @@ static void test_a_threshold_is_told_once(void **state)
 	meter_free(m);
 }
 
-static void add_cost(void *arg, const struct meter_line *added)
+static int add_cost(void *arg, const struct meter_line *added)
 {
 	*(int64_t *)arg += added->cost;
+	return 0;
 }
 
 static void test_what_is_added_is_told_once(void **state)
@@ -347,14 +348,14 @@ static void test_what_is_added_is_told_once(void **state)
 
 	(void)state;
 	now_ms = 1000;
-	box = meter_sandbox_begin(m, "box", 14000001);
+	box = meter_sandbox_begin(m, "box", 14000001, false);
 	for (int i = 0; i < 50; i++) {
 		now_ms += 777;
-		meter_each_new(m, add_cost, &sum);
+		(void)meter_each_new(m, add_cost, &sum);
 	}
 	meter_sandbox_end(m, box);
 	now_ms += 100000;
-	meter_each_new(m, add_cost, &sum);
+	(void)meter_each_new(m, add_cost, &sum);
 	meter_total(m, &t);
 	assert_int_equal(t.sandbox_ms, 50 * 777);
 	assert_int_equal(sum, t.sandbox);

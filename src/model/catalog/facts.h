@@ -33,6 +33,7 @@ struct model_facts {
 	int64_t max_output; /* tokens of one answer; 0: unknown */
 	bool assumed;       /* context is an assumption, said to the user */
 	bool priced;
+	bool own_price; /* both prices are the user's */
 	unsigned takes;
 	unsigned efforts; /* 0: none, or not known */
 	struct model_price price;

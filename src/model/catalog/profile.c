@@ -115,6 +115,7 @@ static void set_price(struct model_facts *facts, const struct model_price *p)
 	if (p->cache_write >= 0)
 		facts->price.cache_write = p->cache_write;
 	facts->priced = true;
+	facts->own_price = input && output;
 	facts->long_from = 0;
 }
 

@@ -1,47 +1,17 @@
 /* meter.c - what a run has cost so far, and what it may still cost. */
 /* SPDX-License-Identifier: MIT */
-#include "model/money/meter.h"
-
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
+#include "model/money/meter_impl.h"
 #include "model/money/money.h"
 
 enum {
-	MOST_THRESHOLDS = 16,
 	MOST_TOKENS = 1000000000, /* of one answer: servers say anything */
 	STOPPING_MS = 45000,      /* of METER_END_S, for saving and deleting */
 	CALL_S = 600,             /* of a sandbox, while a long answer comes */
-};
-
-struct meter_model {
-	struct meter *meter;
-	struct meter_model *next;
-	struct model_facts facts;
-	struct meter_line line; /* its name is owned */
-	struct meter_line told; /* by meter_each_new() */
-};
-
-struct sandbox_line {
-	struct sandbox_line *next;
-	struct meter_line line; /* its name is owned */
-	struct meter_line told; /* by meter_each_new() */
-	int64_t usd_s;
-	int64_t begin, end; /* ms of the clock; end 0: it runs */
-};
-
-struct meter {
-	pthread_mutex_t lock;
-	int64_t (*clock)(void);
-	struct meter_model *models;
-	struct sandbox_line *sandboxes;
-	int64_t cap, held;
-	int64_t thresholds[MOST_THRESHOLDS];
-	size_t n_thresholds;
-	int64_t warned; /* the highest one that was told */
 };
 
 /* A laptop that sleeps leaves its sandboxes running. */
@@ -102,14 +72,30 @@ static int64_t times(int64_t n, int64_t price)
 void meter_set_cap(struct meter *m, int64_t cap)
 {
 	pthread_mutex_lock(&m->lock);
-	m->cap = cap;
+	m->cap = m->most && (!cap || cap > m->most) ? m->most : cap;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_limit_cap(struct meter *m, int64_t most)
+{
+	pthread_mutex_lock(&m->lock);
+	m->most = most;
+	if (most && (!m->cap || m->cap > most))
+		m->cap = most;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void meter_keep_time(struct meter *m, int64_t ms)
+{
+	pthread_mutex_lock(&m->lock);
+	m->ask_ms = ms;
 	pthread_mutex_unlock(&m->lock);
 }
 
 void meter_warn_at(struct meter *m, int64_t amount)
 {
 	pthread_mutex_lock(&m->lock);
-	if (m->n_thresholds < MOST_THRESHOLDS)
+	if (m->n_thresholds < METER_THRESHOLDS)
 		m->thresholds[m->n_thresholds++] = amount;
 	pthread_mutex_unlock(&m->lock);
 }
@@ -181,16 +167,17 @@ static struct model_price dearest(const struct model_facts *f, int64_t input)
 	return p;
 }
 
-static int64_t sandbox_ms(const struct meter *m, const struct sandbox_line *s)
+int64_t meter_sandbox_ms(const struct meter *m, const struct sandbox_line *s)
 {
 	int64_t ms = (s->end ? s->end : m->clock()) - s->begin;
 
 	return ms > 0 ? ms : 0;
 }
 
-static int64_t sandbox_cost(const struct meter *m, const struct sandbox_line *s)
+int64_t meter_sandbox_cost(const struct meter *m, const struct sandbox_line *s)
 {
-	return s->usd_s > 0 ? times(sandbox_ms(m, s), s->usd_s) / 1000 : 0;
+	return s->usd_s > 0 ? times(meter_sandbox_ms(m, s), s->usd_s) / 1000
+			    : 0;
 }
 
 /* Of those that run, for each second. */
@@ -204,11 +191,13 @@ static int64_t sandbox_rate(const struct meter *m)
 	return rate;
 }
 
-static void sum(struct meter *m, struct meter_total *t)
+void meter_sum(struct meter *m, struct meter_total *t)
 {
 	bool answered;
 
-	*t = (struct meter_total){ .cap = m->cap, .held = m->held };
+	*t = (struct meter_total){ .cap = m->cap,
+				   .most = m->most,
+				   .held = m->held };
 	for (const struct meter_model *mm = m->models; mm; mm = mm->next) {
 		t->model = plus(t->model, mm->line.cost);
 		t->unclear = plus(t->unclear, mm->line.unclear);
@@ -217,9 +206,10 @@ static void sum(struct meter *m, struct meter_total *t)
 		t->used |= answered || mm->line.cost || mm->line.unclear;
 	}
 	for (const struct sandbox_line *s = m->sandboxes; s; s = s->next) {
-		t->sandbox = plus(t->sandbox, sandbox_cost(m, s));
-		t->sandbox_ms = plus(t->sandbox_ms, sandbox_ms(m, s));
+		t->sandbox = plus(t->sandbox, meter_sandbox_cost(m, s));
+		t->sandbox_ms = plus(t->sandbox_ms, meter_sandbox_ms(m, s));
 		t->sandbox_unpriced |= s->usd_s < 0;
+		t->sandbox_at_most |= s->line.at_most;
 		t->used = true;
 	}
 	/* so that the two can be added up */
@@ -232,7 +222,7 @@ static int64_t committed(struct meter *m)
 {
 	struct meter_total t;
 
-	sum(m, &t);
+	meter_sum(m, &t);
 	return plus(plus(plus(t.model, t.sandbox), plus(t.unclear, t.held)),
 		    times(METER_END_S, sandbox_rate(m)));
 }
@@ -244,7 +234,7 @@ static int refuse(struct meter *m, int64_t need, struct error *err)
 	char cap[MONEY_SIZE];
 	char most[MONEY_SIZE];
 
-	sum(m, &t);
+	meter_sum(m, &t);
 	return error_set(err, ERR_BUDGET,
 			 "spent %s of %s (--max-usd), and the next request "
 			 "may cost up to %s",
@@ -356,7 +346,7 @@ int64_t meter_passed(struct meter *m)
 	int64_t passed = 0;
 
 	pthread_mutex_lock(&m->lock);
-	sum(m, &t);
+	meter_sum(m, &t);
 	for (size_t i = 0; i < m->n_thresholds; i++)
 		if (m->thresholds[i] > m->warned &&
 		    t.model + t.sandbox >= m->thresholds[i])
@@ -367,7 +357,8 @@ int64_t meter_passed(struct meter *m)
 	return passed;
 }
 
-int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s)
+int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
+			bool at_most)
 {
 	struct sandbox_line *s = xcalloc(1, sizeof(*s));
 	struct sandbox_line **at = &m->sandboxes;
@@ -376,6 +367,7 @@ int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s)
 	s->line.name = xstrdup(name);
 	s->line.sandbox = true;
 	s->line.priced = usd_s >= 0;
+	s->line.at_most = at_most;
 	s->usd_s = usd_s;
 	s->begin = m->clock();
 	pthread_mutex_lock(&m->lock);
@@ -399,7 +391,7 @@ void meter_sandbox_end(struct meter *m, int number)
 	pthread_mutex_unlock(&m->lock);
 }
 
-int64_t meter_time_left(struct meter *m)
+static int64_t time_left(struct meter *m, bool works)
 {
 	int64_t ms = INT64_MAX;
 	int64_t rate;
@@ -411,77 +403,22 @@ int64_t meter_time_left(struct meter *m)
 	if (m->cap && rate)
 		ms = (left > 0 ? left / rate * 1000 + left % rate * 1000 / rate
 			       : 0) -
-		     STOPPING_MS;
+		     STOPPING_MS - (works ? m->ask_ms : 0);
 	pthread_mutex_unlock(&m->lock);
 	return ms > 0 ? ms : 0;
+}
+
+int64_t meter_time_to_end(struct meter *m)
+{
+	return time_left(m, false);
+}
+
+int64_t meter_time_left(struct meter *m)
+{
+	return time_left(m, true);
 }
 
 int64_t meter_model_time_left(const struct meter_model *mm)
 {
 	return meter_time_left(mm->meter);
-}
-
-void meter_each(struct meter *m,
-		void (*each)(void *arg, const struct meter_line *line),
-		void *arg)
-{
-	pthread_mutex_lock(&m->lock);
-	for (const struct meter_model *mm = m->models; mm; mm = mm->next)
-		each(arg, &mm->line);
-	for (struct sandbox_line *s = m->sandboxes; s; s = s->next) {
-		s->line.ms = sandbox_ms(m, s);
-		s->line.cost = sandbox_cost(m, s);
-		each(arg, &s->line);
-	}
-	pthread_mutex_unlock(&m->lock);
-}
-
-static struct meter_line subtract(const struct meter_line *now,
-				  const struct meter_line *then)
-{
-	const struct usage *a = &now->usage;
-	const struct usage *b = &then->usage;
-	struct meter_line d = *now;
-
-	d.usage = (struct usage){ a->input - b->input, a->output - b->output,
-				  a->cache_read - b->cache_read,
-				  a->cache_write - b->cache_write,
-				  a->reasoning - b->reasoning };
-	d.calls -= then->calls;
-	d.cut -= then->cut;
-	d.ms -= then->ms;
-	d.cost -= then->cost;
-	d.unclear -= then->unclear;
-	return d;
-}
-
-void meter_each_new(struct meter *m,
-		    void (*each)(void *arg, const struct meter_line *added),
-		    void *arg)
-{
-	struct meter_line added;
-
-	pthread_mutex_lock(&m->lock);
-	for (struct meter_model *mm = m->models; mm; mm = mm->next) {
-		added = subtract(&mm->line, &mm->told);
-		if (added.calls)
-			each(arg, &added);
-		mm->told = mm->line;
-	}
-	for (struct sandbox_line *s = m->sandboxes; s; s = s->next) {
-		s->line.ms = sandbox_ms(m, s);
-		s->line.cost = sandbox_cost(m, s);
-		added = subtract(&s->line, &s->told);
-		if (added.ms)
-			each(arg, &added);
-		s->told = s->line;
-	}
-	pthread_mutex_unlock(&m->lock);
-}
-
-void meter_total(struct meter *m, struct meter_total *t)
-{
-	pthread_mutex_lock(&m->lock);
-	sum(m, t);
-	pthread_mutex_unlock(&m->lock);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "model/catalog/catalog.h"
 
 /* Money is in trillionths of a US dollar. */
@@ -29,6 +30,11 @@ struct meter *meter_new(int64_t (*clock)(void));
 void meter_free(struct meter *m);
 /* 0: no cap, as at first. */
 void meter_set_cap(struct meter *m, int64_t cap);
+/* There is a cap from now on, and none is set above most: 0 lifts that. */
+void meter_limit_cap(struct meter *m, int64_t most);
+/* So many ms before sandboxes have used up the cap are for asking the user:
+ * work ends before them. */
+void meter_keep_time(struct meter *m, int64_t ms);
 /* One more threshold to warn at; ascending or not. At most 16. */
 void meter_warn_at(struct meter *m, int64_t amount);
 /* The highest threshold that has been passed since the last call, or 0. */
@@ -71,20 +77,29 @@ enum meter_end {
 void meter_settle(struct meter_model *mm, const struct meter_call *call,
 		  enum meter_end end, const struct usage *usage);
 
-/* A sandbox costs from now on. usd_s: money for each second, -1: not known.
- * Returns its number. */
-int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s);
+/* A sandbox costs from now on. usd_s: money for each second, -1: not known;
+ * at_most: its vendor may bill less. Returns its number. */
+int meter_sandbox_begin(struct meter *m, const char *name, int64_t usd_s,
+			bool at_most);
 /* Its end is confirmed, or it is left running: counted no more. */
 void meter_sandbox_end(struct meter *m, int number);
 /* ms until the cap is used up by sandboxes alone, but for the time that their
- * end takes; INT64_MAX: no cap, or they cost nothing. */
+ * end takes; INT64_MAX: no cap, or they cost nothing. Work has that without
+ * what meter_keep_time() keeps. */
+int64_t meter_time_to_end(struct meter *m);
 int64_t meter_time_left(struct meter *m);
 int64_t meter_model_time_left(const struct meter_model *mm);
+
+/* rc and err of what may have been ended by meter_time_left(), but not by stop:
+ * then ERR_BUDGET names the cap. m may be NULL. Returns rc. */
+int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
+		   struct error *err);
 
 struct meter_line { /* of a model or a sandbox; name borrowed */
 	const char *name;
 	bool sandbox;
 	bool priced;
+	bool at_most;       /* of a sandbox: it may have cost less */
 	struct usage usage; /* of a model */
 	int64_t calls, cut; /* answers, and how many of them were cut */
 	int64_t ms;         /* of a sandbox */
@@ -95,18 +110,22 @@ struct meter_line { /* of a model or a sandbox; name borrowed */
 void meter_each(struct meter *m,
 		void (*each)(void *arg, const struct meter_line *line),
 		void *arg);
-/* What has been added to each since the last call, where there is something. */
-void meter_each_new(struct meter *m,
-		    void (*each)(void *arg, const struct meter_line *added),
-		    void *arg);
+/* What has been added to each since it was told, where there is something. each
+ * returns 0 once it has it for good; anything else ends the walk, is returned,
+ * and what was not taken is told again by the next call. */
+int meter_each_new(struct meter *m,
+		   int (*each)(void *arg, const struct meter_line *added),
+		   void *arg);
 struct meter_total {
 	int64_t model, sandbox; /* money that was surely spent */
 	int64_t unclear;        /* that cut answers may have cost besides */
 	int64_t held;           /* for requests that run */
 	int64_t cap;            /* 0: none */
+	int64_t most;           /* that it may be raised to; 0: any */
 	int64_t sandbox_ms;
 	bool model_unpriced, sandbox_unpriced; /* something is not counted */
-	bool used; /* a model has answered, or a sandbox run */
+	bool sandbox_at_most; /* some of it may be billed lower */
+	bool used;            /* a model has answered, or a sandbox run */
 };
 void meter_total(struct meter *m, struct meter_total *t);
 

@@ -1,0 +1,85 @@
+/* meter_report.c - what the meter tells of what it has counted. */
+/* SPDX-License-Identifier: MIT */
+#include "model/money/meter_impl.h"
+
+enum { NEAR_MS = 1000 }; /* two clocks, and the way back from a request */
+
+int meter_name_cap(struct meter *m, const struct stop *stop, int rc,
+		   struct error *err)
+{
+	struct error ignored = { 0 };
+
+	if (rc < 0 && err->code == ERR_TIMEOUT && m &&
+	    meter_time_left(m) < NEAR_MS && stop_check(stop, &ignored) == 0)
+		return error_set(err, ERR_BUDGET,
+				 "the sandbox has used up what --max-usd "
+				 "leaves for the time until it is deleted");
+	return rc;
+}
+
+void meter_each(struct meter *m,
+		void (*each)(void *arg, const struct meter_line *line),
+		void *arg)
+{
+	pthread_mutex_lock(&m->lock);
+	for (const struct meter_model *mm = m->models; mm; mm = mm->next)
+		each(arg, &mm->line);
+	for (struct sandbox_line *s = m->sandboxes; s; s = s->next) {
+		s->line.ms = meter_sandbox_ms(m, s);
+		s->line.cost = meter_sandbox_cost(m, s);
+		each(arg, &s->line);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+static struct meter_line subtract(const struct meter_line *now,
+				  const struct meter_line *then)
+{
+	const struct usage *a = &now->usage;
+	const struct usage *b = &then->usage;
+	struct meter_line d = *now;
+
+	d.usage = (struct usage){ a->input - b->input, a->output - b->output,
+				  a->cache_read - b->cache_read,
+				  a->cache_write - b->cache_write,
+				  a->reasoning - b->reasoning };
+	d.calls -= then->calls;
+	d.cut -= then->cut;
+	d.ms -= then->ms;
+	d.cost -= then->cost;
+	d.unclear -= then->unclear;
+	return d;
+}
+
+int meter_each_new(struct meter *m,
+		   int (*each)(void *arg, const struct meter_line *added),
+		   void *arg)
+{
+	struct meter_line added;
+	int rc = 0;
+
+	pthread_mutex_lock(&m->lock);
+	for (struct meter_model *mm = m->models; mm && rc == 0; mm = mm->next) {
+		added = subtract(&mm->line, &mm->told);
+		rc = added.calls ? each(arg, &added) : 0;
+		if (rc == 0)
+			mm->told = mm->line;
+	}
+	for (struct sandbox_line *s = m->sandboxes; s && rc == 0; s = s->next) {
+		s->line.ms = meter_sandbox_ms(m, s);
+		s->line.cost = meter_sandbox_cost(m, s);
+		added = subtract(&s->line, &s->told);
+		rc = added.ms ? each(arg, &added) : 0;
+		if (rc == 0)
+			s->told = s->line;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
+void meter_total(struct meter *m, struct meter_total *t)
+{
+	pthread_mutex_lock(&m->lock);
+	meter_sum(m, t);
+	pthread_mutex_unlock(&m->lock);
+}
