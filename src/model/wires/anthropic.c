@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "model/media.h"
 #include "model/wire.h"
+#include "model/wires/blocks.h"
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
@@ -181,36 +182,17 @@ static void put_part(struct buf *out, const struct message *m, size_t i)
 	}
 }
 
-/* Opens the next block of this role: a new message, or one more block. */
-static void open_block(struct history *h, enum role role)
+static void put_empty(struct buf *out)
 {
-	wire_open_block(h, role, role == ROLE_USER ? "user" : "assistant",
-			"content");
+	buf_adds(out, "{\"type\":\"text\",\"text\":\"(empty)\"}");
 }
+
+static const struct blocks_form form = { is_sendable, put_part, put_empty };
 
 static void push(struct history *h, const struct message *m)
 {
-	enum role role = m->role == ROLE_ASSISTANT ? m->role : ROLE_USER;
-	size_t n = m->n;
-	size_t sent = 0;
-
-	/* thinking may not be the last block of a message */
-	while (n && (!is_sendable(&m->parts[n - 1]) ||
-		     m->parts[n - 1].kind == PART_THINKING))
-		n--;
-	for (size_t i = 0; i < n; i++) {
-		if (!is_sendable(&m->parts[i]) ||
-		    (m->role == ROLE_TOOL && m->parts[i].kind == PART_MEDIA))
-			continue;
-		open_block(h, role);
-		put_part(&h->bytes, m, i);
-		sent++;
-	}
-	if (!sent && role == ROLE_USER) {
-		open_block(h, role);
-		buf_adds(&h->bytes, "{\"type\":\"text\",\"text\":\"(empty)\"}");
-	}
-	if (role == ROLE_USER)
+	blocks_push(h, m, &form);
+	if (m->role != ROLE_ASSISTANT)
 		h->block_end = h->bytes.len - 1;
 }
 

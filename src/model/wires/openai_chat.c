@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ids.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "model/media.h"
 #include "model/wire.h"
+#include "model/wires/openai_cache.h"
 
 static void put_tools(const struct wire_head *in, struct buf *out)
 {
@@ -24,8 +24,7 @@ static void put_tools(const struct wire_head *in, struct buf *out)
 	}
 }
 
-/* OpenAI's own models refuse the old name of the limit, and find what they
- * cached sooner by a key per conversation. */
+/* OpenAI's own models refuse the old name of the limit. */
 static void put_params(const struct wire_head *in, struct buf *out)
 {
 	bool openai = str_starts(str_of(in->choice->base_url),
@@ -33,7 +32,6 @@ static void put_params(const struct wire_head *in, struct buf *out)
 	bool azure = str_is(str_of(in->choice->provider), "azure_openai");
 	const cJSON *limit = json_get(in->params, "max_tokens");
 	cJSON *params = cJSON_Duplicate(in->params, true);
-	char key[17];
 
 	if ((openai || azure) && limit &&
 	    !json_get(params, "max_completion_tokens")) {
@@ -43,12 +41,7 @@ static void put_params(const struct wire_head *in, struct buf *out)
 	}
 	wire_params(params, out);
 	cJSON_Delete(params);
-	if (!openai || json_get(in->params, "prompt_cache_key"))
-		return;
-	ids_random(key, sizeof(key) - 1);
-	json_member(out, "prompt_cache_key",
-		    str_of(in->brief->cache_key ? in->brief->cache_key : key));
-	buf_addc(out, ',');
+	openai_cache_put_key(in, out);
 }
 
 static void head(const struct wire_head *in, struct buf *out)

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ids.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "model/media.h"
 #include "model/params.h"
 #include "model/wire.h"
+#include "model/wires/openai_cache.h"
 
 static void put_tools(const struct wire_head *in, struct buf *out)
 {
@@ -55,21 +55,11 @@ static void fit_params(const struct model_choice *c, cJSON *params)
 			cJSON_AddNullToObject(params, reasoning[i]);
 }
 
-/* OpenAI finds what it cached sooner by a key per conversation. */
 static void put_own_params(const struct wire_head *in, struct buf *out)
 {
-	bool openai = str_starts(str_of(in->choice->base_url),
-				 "https://api.openai.com/");
-	char key[17];
-
 	if (!json_get(in->params, "store"))
 		buf_adds(out, "\"store\":false,");
-	if (!openai || json_get(in->params, "prompt_cache_key"))
-		return;
-	ids_random(key, sizeof(key) - 1);
-	json_member(out, "prompt_cache_key",
-		    str_of(in->brief->cache_key ? in->brief->cache_key : key));
-	buf_addc(out, ',');
+	openai_cache_put_key(in, out);
 }
 
 static void head(const struct wire_head *in, struct buf *out)
