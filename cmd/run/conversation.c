@@ -58,8 +58,7 @@ int conversation_load(struct run *r, struct error *err)
 static bool is_about_todos(const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)
-		if (m->parts[i].name &&
-		    !strcmp(m->parts[i].name, "write_todos"))
+		if (m->parts[i].name && !strcmp(m->parts[i].name, TODOS_TOOL))
 			return true;
 	return false;
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tool/todos.h"
 
 enum { PART_BYTES = 80 }; /* what a wire writes around a part */
 
@@ -104,8 +105,7 @@ static bool trim_args(struct part *p, size_t most)
 	cJSON *item;
 	bool any = false;
 
-	if (p->replay || p->bad_args ||
-	    str_is(str_of(p->name), HISTORY_TODOS) ||
+	if (p->replay || p->bad_args || str_is(str_of(p->name), TODOS_TOOL) ||
 	    str_of(p->args).len <= most + PART_BYTES)
 		return false;
 	args = json_parse(str_of(p->args));

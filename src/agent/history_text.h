@@ -5,8 +5,6 @@
 
 #include "model/message.h"
 
-#define HISTORY_TODOS "write_todos" /* the tool: its calls stay whole */
-
 /*
  * Appends a message: a line "## N user" (answer, results; number 0: without
  * one), then its texts, calls and results. Thinking stays out. A result, and

@@ -8,9 +8,10 @@
 #include "agent/history_text.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tool/todos.h"
 
 #define TODOS_BEGIN                                                            \
-	"The list of tasks as it was last written with " HISTORY_TODOS         \
+	"The list of tasks as it was last written with " TODOS_TOOL            \
 	":\n<todos>\n"
 #define TODOS_END "\n</todos>"
 
@@ -35,23 +36,6 @@ void pinned_summary(struct message *m, struct str summary)
 	message_add(m, PART_TEXT)->text = buf_detach(&text);
 }
 
-/* The last call that wrote the list, or NULL; *at: its message. */
-static const struct part *find_todos(const struct conversation *c, size_t *at)
-{
-	for (*at = c->n; *at > 0;) {
-		const struct message *m = &c->list[--*at];
-
-		for (size_t i = m->n; i > 0; i--) {
-			const struct part *p = &m->parts[i - 1];
-
-			if (p->kind == PART_TOOL_CALL && !p->bad_args &&
-			    str_is(str_of(p->name), HISTORY_TODOS))
-				return p;
-		}
-	}
-	return NULL;
-}
-
 /* What an earlier compaction has kept, or NULL. */
 static const struct part *earlier_todos(const struct conversation *c)
 {
@@ -65,14 +49,15 @@ static const struct part *earlier_todos(const struct conversation *c)
 
 void pinned_todos(struct message *m, const struct conversation *c, size_t cut)
 {
-	size_t at;
-	const struct part *call = find_todos(c, &at);
+	const struct part *call = todos_latest(c->list, cut);
 	const struct part *before = call ? NULL : earlier_todos(c);
 	struct buf text = BUF_INIT(SIZE_MAX / 2);
 
+	if (todos_latest(c->list + cut, c->n - cut))
+		return;
 	if (before) {
 		message_add(m, PART_TEXT)->text = xstrdup(before->text);
-	} else if (call && at < cut) {
+	} else if (call) {
 		buf_adds(&text, TODOS_BEGIN);
 		buf_adds(&text, call->args ? call->args : "");
 		buf_adds(&text, TODOS_END);

@@ -5,6 +5,8 @@
 
 #include "model/message.h"
 
+#define TODOS_TOOL "write_todos" /* the name that models call it by */
+
 enum {
 	TODOS_MOST = 100,         /* items of a list */
 	TODOS_CONTENT_CHARS = 500 /* of an item */

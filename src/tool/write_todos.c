@@ -196,7 +196,7 @@ static const struct tool_arg args[] = {
 
 const struct tool tool_write_todos = {
 	.spec = {
-		.name = "write_todos",
+		.name = TODOS_TOOL,
 		.description =
 			"Keeps the list of steps of the work at hand, which "
 			"the user sees. Use it where the work has three steps "
