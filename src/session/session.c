@@ -195,15 +195,22 @@ static int add_body(struct session *s, enum statement which,
 	return store_run(s->store, st, err);
 }
 
+static int add_copied(struct session *s, struct error *err)
+{
+	return add_thread(s, err) == 0 &&
+			       copy_rows(s, SQL_MESSAGE_COPY, err) == 0 &&
+			       copy_rows(s, SQL_COMPACTION_COPY, err) == 0
+		       ? 0
+		       : -1;
+}
+
 /* The thread appears together with its first message, or not at all. */
 static int add_first(struct session *s, const struct usage *u,
 		     struct error *err)
 {
 	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
 		return -1;
-	if (add_thread(s, err) == 0 &&
-	    copy_rows(s, SQL_MESSAGE_COPY, err) == 0 &&
-	    copy_rows(s, SQL_COMPACTION_COPY, err) == 0 &&
+	if (add_copied(s, err) == 0 &&
 	    add_body(s, SQL_MESSAGE_ADD, u, err) == 0 &&
 	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
 		return 0;
@@ -246,17 +253,20 @@ int session_append(struct session *s, const struct message *m,
 static int replace_compaction(struct session *s, const struct usage *u,
 			      struct error *err)
 {
-	sqlite3_stmt *st;
+	sqlite3_int64 was = s->no;
+	sqlite3_stmt *st = NULL;
 
 	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
 		return -1;
-	st = store_sql(s->store, SQL_COMPACTION_CLEAR, err);
+	if (was || add_copied(s, err) == 0)
+		st = store_sql(s->store, SQL_COMPACTION_CLEAR, err);
 	if (st)
 		sqlite3_bind_int64(st, 1, s->no);
 	if (st && store_run(s->store, st, err) == 0 &&
 	    add_body(s, SQL_COMPACTION_ADD, u, err) == 0 &&
 	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
 		return 0;
+	s->no = was;
 	store_rollback(s->store);
 	return -1;
 }
@@ -280,7 +290,7 @@ int session_compact(struct session *s, struct str body, const struct usage *u,
 
 struct store *session_store(const struct session *s, int64_t *no)
 {
-	*no = s->no;
+	*no = s->no ? s->no : s->copy_of;
 	return s->store;
 }
 

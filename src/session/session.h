@@ -64,8 +64,9 @@ int session_append(struct session *s, const struct message *m,
  * that stays. u (or NULL): what making it took. */
 int session_compact(struct session *s, struct str body, const struct usage *u,
 		    struct error *err);
-/* The thread in its database, as history_load() wants it. *no is 0 while
- * nothing is stored of it. */
+/* The thread in its database, as history_load() wants it: of a copy that has
+ * not been appended to, the one whose messages it has. *no is 0 while nothing
+ * is stored of it. */
 struct store *session_store(const struct session *s, int64_t *no);
 void session_free(struct session *s);
 
