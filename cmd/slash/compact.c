@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/run/conversation.h"
 #include "cmd/slash/slash_cmd.h"
@@ -42,21 +43,20 @@ static void fail(const struct run *r, struct error *err)
 
 bool slash_cmd_compact(struct run *r, int n, char **words)
 {
-	struct buf focus = BUF_INIT(FOCUS_MAX);
-	struct compact_order order = { .asked = true };
+	struct compact_order order = { .asked = true, .focus = words[0] };
 	struct compact_step step = { 0 };
 	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
 	int rc;
 
-	for (int i = 0; i < n; i++) {
-		buf_adds(&focus, i ? " " : "");
-		buf_adds(&focus, words[i]);
+	if (n && strlen(words[0]) > FOCUS_MAX) {
+		fprintf(stderr,
+			"/compact: what matters has at most %d bytes, and that "
+			"are %zu.\n",
+			FOCUS_MAX, strlen(words[0]));
+		return true;
 	}
-	if (focus.len)
-		order.focus = focus.ptr;
 	rc = compact_now(&r->agent, &order, &step, &stop, &err);
-	buf_release(&focus);
 	if (rc > 0)
 		report(&step);
 	else if (rc == 0)

@@ -121,7 +121,10 @@ static int split_words(const struct slash_command *s, struct str rest,
 {
 	int n = 0;
 
-	while (n < WORDS_MOST && (words[n] = split_word(&rest)))
+	rest = str_trim(rest);
+	if (s->raw && rest.len)
+		words[n++] = xstrndup(rest.ptr, rest.len);
+	while (!s->raw && n < WORDS_MOST && (words[n] = split_word(&rest)))
 		n++;
 	if (!n && s->bare)
 		words[n++] = xstrdup(s->bare);

@@ -50,6 +50,7 @@ const struct slash_command slash_commands[] = {
 	  .args = "[WHAT MATTERS]",
 	  .summary = "Replace the older messages by a summary, to make room",
 	  .group = GROUP_TALK,
+	  .raw = true,
 	  .run = slash_cmd_compact },
 	{ .name = "/context",
 	  .summary = "What fills the model's context window",

@@ -26,6 +26,9 @@ struct slash_command {
 	/* The command of the shell that it is. */
 	const struct command *command;
 	const char *bare; /* the subcommand when none is named, or NULL */
+	/* The rest of the line is one word, as it was typed: quotes and
+	 * backslashes have no meaning. */
+	bool raw;
 	/* words: what was typed after the name, NULL-terminated. False when
 	 * the chat is over. */
 	bool (*run)(struct run *r, int n, char **words);

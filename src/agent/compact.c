@@ -10,6 +10,7 @@
 #include "agent/history_text.h"
 #include "agent/pinned.h"
 #include "agent/summary.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "session/history.h"
@@ -24,6 +25,7 @@ enum {                    /* percent */
        SUMMARY_MOST = 24 << 10,
        SUMMARY_LEAST = 1200,
        NEW_TOOL = 1100, /* bytes of read_history, offered from then on */
+       WORTH = 600,     /* bytes that a summary has at least */
 };
 
 struct compaction {
@@ -34,6 +36,7 @@ struct compaction {
 	size_t wire, head;        /* bytes of the request now, of its head */
 	size_t size;              /* of c, by history_text_size() */
 	size_t cut;               /* the messages before are summarised */
+	size_t room; /* bytes of a request that the summary may have */
 	struct compact_step step;
 	struct usage usage;
 };
@@ -161,6 +164,25 @@ static void emit_step(struct compaction *p)
 	buf_release(&line);
 }
 
+/* Cuts the summary to its room, as the text of JSON that it becomes. */
+static void fit_summary(const struct compaction *p, struct buf *summary)
+{
+	struct buf whole = *summary;
+	struct buf quoted = BUF_INIT(SIZE_MAX / 2);
+
+	*summary = BUF_INIT(whole.max);
+	for (size_t most = p->room; most > WORTH / 4; most -= most / 4) {
+		buf_clear(&quoted);
+		buf_clear(summary);
+		history_text_shorten(buf_str(&whole), most, summary);
+		json_quote(&quoted, buf_str(summary));
+		if (quoted.len <= p->room)
+			break;
+	}
+	buf_release(&quoted);
+	buf_release(&whole);
+}
+
 /* 0 with the text; -1 where nothing may be changed. */
 static int summarise(struct compaction *p, struct buf *out,
 		     const struct stop *stop, struct error *err)
@@ -179,8 +201,12 @@ static int summarise(struct compaction *p, struct buf *out,
 	};
 	struct error failed = { 0 };
 
-	if (summary_ask(p->a, &o, &p->usage, out, stop, &failed) == 0)
+	if (o.most > p->room)
+		o.most = p->room;
+	if (summary_ask(p->a, &o, &p->usage, out, stop, &failed) == 0) {
+		fit_summary(p, out);
 		return 0;
+	}
 	if (p->order->asked || failed.code == ERR_CANCELLED ||
 	    stop_check(stop, err) < 0) {
 		*err = failed;
@@ -289,20 +315,81 @@ static int make_next(struct compaction *p, const struct stop *stop,
 	return rc;
 }
 
-/* Whether the request gets shorter, where the user has asked: a summary, and
- * the tool that reads what it replaces, may be more than what is taken out. */
-static bool gains(struct compaction *p)
+/* Bytes that these messages are in a request; false: nobody knows. */
+static bool measure(const struct compaction *p, const struct conversation *c,
+		    size_t *bytes)
 {
 	const struct model_brief brief = { .system = "" };
 	struct error ignored = { 0 };
 	struct model *m;
-	size_t bytes = p->head + (p->c.after ? 0 : NEW_TOOL);
 
 	if (model_open_beside(&m, p->a->model, &brief, &ignored) < 0)
-		return true;
-	history_push(&p->next, m);
-	bytes += model_size(m) - model_head_size(m);
+		return false;
+	history_push(c, m);
+	*bytes = model_size(m) - model_head_size(m);
 	model_close(m);
+	return true;
+}
+
+/* What the conversation would be with a summary of no words: of borrowed
+ * messages, but the first. */
+static struct conversation bare_next(const struct compaction *p)
+{
+	struct conversation next = { 0 };
+	struct message first = { .role = ROLE_USER, .summary = true };
+	size_t request = pinned_request(&p->c);
+
+	pinned_summary(&first, STR(""));
+	pinned_todos(&first, &p->c, p->cut);
+	history_add(&next, &first);
+	for (size_t i = request < p->cut ? request : p->cut; i < p->c.n;
+	     i = i < p->cut ? p->cut : i + 1) {
+		struct message borrowed = p->c.list[i];
+
+		history_add(&next, &borrowed);
+	}
+	return next;
+}
+
+/*
+ * Sets what room a summary has, where the user has asked for one: it, and the
+ * tool that reads what it replaces, may be more than what is taken out. False:
+ * no summary could make the request shorter.
+ */
+static bool find_room(struct compaction *p)
+{
+	struct conversation next;
+	size_t bytes;
+	bool known;
+
+	p->room = SIZE_MAX;
+	if (!p->order->asked)
+		return true;
+	next = bare_next(p);
+	known = measure(p, &next, &bytes);
+	message_release(&next.list[0]);
+	free(next.list);
+	if (!known)
+		return true;
+	bytes += p->head + (p->c.after ? 0 : NEW_TOOL);
+	if (bytes + WORTH < p->wire) {
+		p->room = p->wire - bytes;
+		return true;
+	}
+	p->step.after = window_about(&p->a->window, bytes + WORTH);
+	return false;
+}
+
+/* Whether it did get shorter. */
+static bool gains(struct compaction *p)
+{
+	size_t bytes;
+
+	if (!p->order->asked)
+		return sizes(&p->next, 0, p->next.n) < p->size;
+	if (!measure(p, &p->next, &bytes))
+		return true;
+	bytes += p->head + (p->c.after ? 0 : NEW_TOOL);
 	if (bytes < p->wire)
 		return true;
 	p->step.after = window_about(&p->a->window, bytes);
@@ -313,12 +400,13 @@ static bool gains(struct compaction *p)
 static int run_plan(struct compaction *p, const struct stop *stop,
 		    struct error *err)
 {
-	size_t was = p->size;
 	int rc;
 
 	p->cut = find_cut(p);
 	p->step.messages = p->c.n;
 	if (p->order->asked && !worth_summary(p))
+		return 0;
+	if (!find_room(p))
 		return 0;
 	if (pinned_check(p->a, &p->c, err) < 0)
 		return -1;
@@ -326,7 +414,7 @@ static int run_plan(struct compaction *p, const struct stop *stop,
 	rc = make_next(p, stop, err);
 	if (rc < 0 || stop_check(stop, err) < 0)
 		return -1;
-	if (p->order->asked ? !gains(p) : sizes(&p->next, 0, p->next.n) >= was)
+	if (!gains(p))
 		return 0;
 	return apply(p, err) < 0 ? -1 : 1;
 }
