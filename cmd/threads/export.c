@@ -32,9 +32,10 @@ struct exporting {
 	bool html;
 	struct html page;
 	struct buf text; /* not written yet */
-	char *patch;     /* path, or NULL */
-	int64_t messages, damaged;
-	bool secret_patch; /* it holds a known secret */
+	struct compaction_marks marks;
+	char *patch;               /* path, or NULL */
+	int64_t messages, damaged; /* of these only the first are written */
+	bool secret_patch;         /* it holds a known secret */
 	struct error *err;
 	int rc;
 };
@@ -54,11 +55,21 @@ static int flush_text(struct exporting *e)
 	return rc;
 }
 
+static void add_marks(struct exporting *e)
+{
+	const struct compaction_mark *mark;
+
+	while (e->html &&
+	       (mark = compaction_next(&e->marks, e->messages + e->damaged)))
+		html_page_compaction(&e->page, mark->created);
+}
+
 static bool add_message(void *arg, struct thread_message *m)
 {
 	struct exporting *e = arg;
 	struct message masked;
 
+	add_marks(e);
 	if (m->damaged) {
 		e->damaged++;
 		return true;
@@ -102,6 +113,7 @@ static int begin_file(struct exporting *e, struct store *store)
 		.id = t->id,
 		.created = t->created,
 		.patch = e->patch ? base_name(e->patch) : NULL,
+		.compactions = &e->marks,
 	};
 
 	print_add_line(e->app, &title, t->title);
@@ -219,6 +231,8 @@ static int write_all(struct exporting *e, struct store *store)
 					 e->err);
 	if (rc == 0)
 		rc = e->rc;
+	if (rc == 0)
+		add_marks(e);
 	if (rc == 0 && e->patch)
 		rc = e->html ? add_patch_page(e) : add_patch_file(e);
 	if (e->html) {
@@ -324,6 +338,8 @@ int threads_cmd_export(struct app *app, const struct args *args)
 	char *path = NULL;
 	int rc = threads_find(app, args->argv[0], &store, &t, &err);
 
+	if (rc == 0)
+		rc = compaction_list(store, t.no, &e.marks, &err);
 	if (rc == 0) {
 		path = args->argc > 1 ? xstrdup(args->argv[1])
 				      : xasprintf("thread-%s.%s", t.id,
@@ -336,6 +352,7 @@ int threads_cmd_export(struct app *app, const struct args *args)
 	if (rc == 0)
 		report(&e, path);
 	free(path);
+	compaction_marks_release(&e.marks);
 	free(e.patch);
 	thread_release(&t);
 	return rc == 0 ? 0 : app_fail(app, &err);

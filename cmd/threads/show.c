@@ -13,6 +13,7 @@
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "session/compaction.h"
 #include "session/thread_label.h"
 #include "ui/todo_view.h"
 
@@ -26,7 +27,8 @@ enum {
 struct showing {
 	struct app *app;
 	struct buf json;
-	size_t n;
+	struct compaction_marks marks;
+	size_t n; /* messages so far */
 };
 
 /* Masked and cleaned; lines: at most so many, 0: all. */
@@ -96,10 +98,24 @@ static void print_part(struct app *app, enum role role, const struct part *p)
 		print_clean(app, p->text, role == ROLE_USER ? "> " : "", 0);
 }
 
+/* A line for each compaction that stands behind the messages so far. */
+static void print_marks(struct showing *s)
+{
+	const struct compaction_mark *mark;
+	char time[20];
+
+	while ((mark = compaction_next(&s->marks, (int64_t)s->n)))
+		printf("\n-- compacted here, %s: for the messages above the "
+		       "model got a summary and the newest of them\n",
+		       sandbox_time(mark->created / 1000, time));
+}
+
 static bool print_message(void *arg, struct thread_message *m)
 {
 	struct showing *s = arg;
 
+	print_marks(s);
+	s->n++;
 	if (m->damaged)
 		puts("(a message that cannot be read)");
 	if (m->message.role == ROLE_USER)
@@ -282,45 +298,51 @@ static void print_facts(struct app *app, struct store *s,
 		printf("%-10sdcode %" PRId64 "\n", "in use by", t->pid);
 }
 
-static int show_json(struct app *app, struct store *store,
+static int show_json(struct showing *s, struct store *store,
 		     const struct thread *t, struct error *err)
 {
-	struct showing s = { .app = app, .json = BUF_INIT(1 << 30) };
+	struct app *app = s->app;
 	struct past_sandboxes past = { app, store, t->label, NULL, 0 };
 	int rc;
 
-	buf_addc(&s.json, '{');
-	threads_add_json(app, store, t, &s.json);
-	add_patch_missing(app, t->id, &s.json);
-	past.json = &s.json;
-	buf_adds(&s.json, ",\"sandboxes\":[");
+	buf_addc(&s->json, '{');
+	threads_add_json(app, store, t, &s->json);
+	add_patch_missing(app, t->id, &s->json);
+	past.json = &s->json;
+	buf_adds(&s->json, ",\"sandboxes\":[");
 	(void)thread_label_each(store, t->no, NULL, add_sandbox, &past, err);
-	buf_addc(&s.json, ']');
-	buf_adds(&s.json, ",\"messages\":[");
-	rc = thread_each_message(store, t->no, add_message, &s, err);
-	buf_adds(&s.json, "]}");
+	buf_addc(&s->json, ']');
+	buf_adds(&s->json, ",\"compactions\":");
+	compaction_marks_json(&s->marks, &s->json);
+	buf_adds(&s->json, ",\"messages\":[");
+	rc = thread_each_message(store, t->no, add_message, s, err);
+	buf_adds(&s->json, "]}");
 	if (rc == 0)
-		rc = buf_check(&s.json, "the thread as JSON", err);
+		rc = buf_check(&s->json, "the thread as JSON", err);
 	if (rc == 0)
-		app_envelope("threads show", &s.json);
-	buf_release(&s.json);
+		app_envelope("threads show", &s->json);
 	return rc;
 }
 
 int threads_cmd_show(struct app *app, const struct args *args)
 {
-	struct showing s = { .app = app };
+	struct showing s = { .app = app, .json = BUF_INIT(1 << 30) };
 	struct store *store;
 	struct thread t = { 0 };
 	struct error err = { 0 };
 	int rc = threads_find(app, args->argv[0], &store, &t, &err);
 
+	if (rc == 0)
+		rc = compaction_list(store, t.no, &s.marks, &err);
 	if (rc == 0 && app->json) {
-		rc = show_json(app, store, &t, &err);
+		rc = show_json(&s, store, &t, &err);
 	} else if (rc == 0) {
 		print_facts(app, store, &t);
 		rc = thread_each_message(store, t.no, print_message, &s, &err);
+		print_marks(&s);
 	}
+	compaction_marks_release(&s.marks);
+	buf_release(&s.json);
 	thread_release(&t);
 	return rc == 0 ? 0 : app_fail(app, &err);
 }

@@ -37,6 +37,7 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_COMPACTION_CLEAR,
 		 SQL_COMPACTION_COPY,
 		 SQL_COMPACTION_GET,
+		 SQL_COMPACTION_LIST,
 		 SQL_LEDGER_ADD,
 		 SQL_LEDGER_CREATED,
 		 SQL_LEDGER_STATE,

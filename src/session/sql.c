@@ -74,6 +74,8 @@ const char *const store_texts[SQL_COUNT] = {
 				" FROM compaction WHERE thread=?2 ORDER BY no",
 	[SQL_COMPACTION_GET] = "SELECT after, body FROM compaction"
 			       " WHERE thread=?1 ORDER BY no DESC LIMIT 1",
+	[SQL_COMPACTION_LIST] = "SELECT after, created FROM compaction"
+				" WHERE thread=?1 ORDER BY no",
 	[SQL_LEDGER_ADD] = "INSERT INTO ledger(label, provider, endpoint,"
 			   " state, created, ends, changed, pid, started,"
 			   " place)"

@@ -34,6 +34,11 @@ void thread_file_begin(const struct thread_file *head, struct buf *out)
 		json_member(out, "name", str_of(head->patch));
 		buf_adds(out, "},\n");
 	}
+	if (head->compactions && head->compactions->n) {
+		buf_adds(out, "\"compactions\":");
+		compaction_marks_json(head->compactions, out);
+		buf_adds(out, ",\n");
+	}
 	buf_adds(out, "\"messages\":[");
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/message.h"
+#include "session/compaction.h"
 
 /*
  * One JSON object in UTF-8:
@@ -14,6 +15,9 @@
  *   version   1
  *   thread    {"id","title","created"}; created in Unix ms
  *   sandbox   {"provider","id"} where the messages were made, if in any
+ *   compactions  [{"after","created"}], where there are any: how many of the
+ *             messages a model had a summary of from then on, and since when.
+ *             For readers of the file: an import has all messages
  *   messages  as message_to_json() has them, each with "created"
  *   patch     {"name"}, and patch_base64 its bytes: strings to be decoded one
  *             by one
@@ -31,6 +35,7 @@ struct thread_file {    /* strings borrowed, NULL or "": none */
 	const char *provider, *sandbox;
 	const char *patch; /* its file's name, without a folder */
 	int64_t created;   /* Unix ms, 0: unknown */
+	const struct compaction_marks *compactions; /* or NULL; not read */
 };
 
 /* Writing: begin, each message (masked by the caller), each chunk of the patch

@@ -310,6 +310,15 @@ void html_page_message(struct html *h, const struct message *message)
 	message_release(&masked);
 }
 
+void html_page_compaction(struct html *h, int64_t created)
+{
+	html_markup(h, "<p class=\"meta compacted\">");
+	add_date(h, created);
+	html_markup(h, created > 0 ? " &#183; " : "");
+	html_markup(h, "compacted here: for the messages above the model got a"
+		       " summary and the newest of them</p>\n");
+}
+
 void html_page_patch(struct html *h, const char *name, struct str patch)
 {
 	html_markup(h, "<section><h2>Patch</h2>\n");

@@ -21,6 +21,8 @@ struct html_page { /* what its head says; strings borrowed, NULL: unknown */
  */
 void html_page_begin(struct html *h, const struct html_page *page);
 void html_page_message(struct html *h, const struct message *message);
+/* The messages so far gave way to a summary; created: Unix ms, 0: unknown. */
+void html_page_compaction(struct html *h, int64_t created);
 /* The patch of a thread, masked like all else. */
 void html_page_patch(struct html *h, const char *name, struct str patch);
 void html_page_end(struct html *h);

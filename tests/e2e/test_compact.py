@@ -118,28 +118,32 @@ def test_every_request_of_a_long_thread_fits_and_keeps_what_is_pinned(
     assert "read_history" not in texts(asked[0])
 
 
-CHATTY = {"turns": [{"text": "A long answer. " * 40}], "repeat": True,
+CHATTY = {"turns": [{"text": "A long answer. " * 80}], "repeat": True,
           "by": "count", "window": {"tokens": 10 ** 6, "summary": SUMMARY}}
 
 
 def test_the_older_messages_give_way_to_a_summary_on_demand(talk, run):
-    c = begin(talk, {**CHATTY, "turns": [{"text": "A long answer. " * 80}]})
+    c = begin(talk, CHATTY)
     c.say("/compact", "Nothing to compact")
     for prompt in ("apples", "pears", "plums"):
         c.ask(prompt)
     c.until(lambda t: t.count("A long answer.") >= 3)
-    c.say("/compact keep the plan", "Context: about ")
+    c.say("/compact don't \\ forget  \"plan B\", please", "Context: about ")
     assert "awindowof128000tokensisassumed,see/tokens" in \
         "".join(c.text(True).split())
     asked = texts(c.server.requests[3])
-    assert "keep the plan" in asked and "apples" in asked
+    assert 'don\'t \\ forget  "plan B", please.' in asked
+    assert "apples" in asked
     c.ask("the fourth")
     sent = texts(c.server.requests[4])
     assert SUMMARY in sent and "plums" in sent and "the fourth" in sent
     assert "apples" not in sent and "read_history" in sent
     c.say("/quit")
     shown = run("threads", "show", "latest").out
-    assert "apples" in shown and "the fourth" in shown
+    before, mark, after = shown.partition("-- compacted here, ")
+    assert "apples" in before and "plums" in before
+    assert mark and "the fourth" in after and "> " not in \
+        after.splitlines()[0]
 
 
 def test_a_thread_goes_on_compacted_and_its_file_goes_with_it(long, home):
@@ -265,9 +269,12 @@ def test_what_would_not_get_shorter_stays_as_it_was(talk):
     c = begin(talk, {**CHATTY, "turns": [{"text": "A long answer."}]})
     three(c)
     c.say("/compact", "Nothing to gain: about ")
-    assert "-> 0 tokens" not in c.text()
+    before, after = map(int, re.search(
+        r"about(\d+)->(\d+)tokens", "".join(c.text().split())).groups())
+    assert after > before
+    assert len(c.server.requests) == 3  # it has cost nothing
     c.ask("the fourth")
-    sent = texts(c.server.requests[4])
+    sent = texts(c.server.requests[3])
     assert "apples" in sent and SUMMARY not in sent
     assert "read_history" not in sent
 
@@ -315,3 +322,62 @@ max_input_tokens = 16000
     assert "apples" in texts(first) and first["turn"] is None
     assert SUMMARY in texts(second) and "the fourth" in texts(second)
     assert "apples" not in texts(second)
+
+
+def test_a_summary_is_cut_where_it_would_be_longer_than_what_it_replaces(
+        talk):
+    window = {**CHATTY["window"], "summary": "so \"much\"\n" * 2000}
+    c = begin(talk, {**CHATTY, "window": window})
+    three(c)
+    c.say("/compact", "Context: about ")
+    n = len(c.server.requests)
+    c.ask("the fourth")
+    sent = texts(c.server.requests[n])
+    assert "bytes are left out here" in sent and "apples" not in sent
+    assert c.server.requests[n]["bytes"] < \
+        c.server.requests[2]["bytes"] + 1200
+
+
+def test_a_fork_is_compacted_before_it_has_gone_on(talk, run):
+    c = begin(talk, CHATTY)
+    three(c)
+    c.say("/quit")
+    origin = run("threads", "list", "--json")
+    origin = json.loads(origin.out)["data"][0]["thread_id"]
+    script = {"turns": [{"text": "Later."}], "repeat": True, "by": "count",
+              "window": CHATTY["window"]}
+    c = talk(script, "-M", "anthropic:m", "-r", origin, "--fork")
+    c.say("/compact", "Context: about ")
+    c.ask("the fourth")
+    sent = texts(c.server.requests[1])
+    assert SUMMARY in sent and "apples" not in sent
+    c.say("/quit")
+    both = {t: json.loads(run("threads", "show", t, "--json").out)["data"]
+            for t in (origin, "latest")}
+    assert both[origin]["compactions"] == []
+    assert [m["after"] for m in both["latest"]["compactions"]] == [6]
+    assert len(both["latest"]["messages"]) == 8
+
+
+def test_exports_say_where_a_compaction_stands(long):
+    turns = reading(long.work, 40)
+    long.serve(turns)
+    n = len(long.say("anthropic", "go").compactions)
+    r = long.run_("threads", "export", "latest", "t.json")
+    assert r.status == 0, r.err
+    r = long.run_("threads", "export", "latest", "t.html", "--html")
+    assert r.status == 0, r.err
+    file = json.loads((long.work / "t.json").read_text())
+    marks = [m["after"] for m in file["compactions"]]
+    assert len(marks) == n > 0 and marks == sorted(marks)
+    shown = json.loads(long.run_("threads", "show", "latest", "--json").out)
+    assert shown["data"]["compactions"] == file["compactions"]
+    page = (long.work / "t.html").read_text()
+    assert page.count("compacted here: ") == n
+    before = page.partition("compacted here: ")[0]
+    assert before.count("<section") == marks[0]
+    r = long.run_("threads", "import", "t.json")
+    assert r.status == 0, r.err
+    shown = json.loads(long.run_("threads", "show", "latest", "--json").out)
+    assert shown["data"]["compactions"] == []
+    assert len(shown["data"]["messages"]) == len(file["messages"])

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "session/compaction.h"
 #include "session/history.h"
 #include "session/session_impl.h"
 #include "session/thread.h"
@@ -227,6 +228,18 @@ static void add_call(struct message *m, const char *name, const char *args)
 	call->args = xstrdup(args);
 }
 
+static void add_result(struct conversation *c, const char *name, bool failed)
+{
+	struct message m = { .role = ROLE_TOOL };
+	struct part *p = message_add(&m, PART_TOOL_RESULT);
+
+	p->name = xstrdup(name);
+	p->id = xstrdup("id");
+	p->text = xstrdup("done");
+	p->failed = failed;
+	history_add(c, &m);
+}
+
 static void test_the_list_of_tasks_is_kept_byte_for_byte(void **state)
 {
 	static const char list[] = "{\"todos\": [ {\"content\":\"\\u00d6l\"}]}";
@@ -239,8 +252,9 @@ static void test_the_list_of_tasks_is_kept_byte_for_byte(void **state)
 	add_call(&call, "write_todos", list);
 	assert_false(history_text_trim(&call, 1));
 	history_add(&c, &call);
+	add_result(&c, "write_todos", false);
 	pinned_summary(&first, STR("s"));
-	pinned_todos(&first, &c, 1);
+	pinned_todos(&first, &c, 2);
 	assert_int_equal(first.n, 2);
 	assert_non_null(strstr(first.parts[1].text, list));
 	history_release(&c);
@@ -252,6 +266,96 @@ static void test_the_list_of_tasks_is_kept_byte_for_byte(void **state)
 	assert_string_equal(second.parts[1].text, c.list[0].parts[1].text);
 	message_release(&second);
 	history_release(&c);
+}
+
+static void test_a_list_of_tasks_that_was_refused_is_not_kept(void **state)
+{
+	static const char list[] = "{\"todos\":[]}";
+	struct conversation c = { 0 };
+	struct message first = { .role = ROLE_USER };
+
+	(void)state;
+	for (int refused = 0; refused < 2; refused++) {
+		struct message call = { .role = ROLE_ASSISTANT };
+
+		add_call(&call, "write_todos", refused ? "{\"x\":1}" : list);
+		history_add(&c, &call);
+		add_result(&c, "write_todos", refused);
+	}
+	pinned_todos(&first, &c, c.n);
+	assert_int_equal(first.n, 1);
+	assert_non_null(strstr(first.parts[0].text, list));
+	message_release(&first);
+	pinned_todos(&first, &c, 0); /* all of them stay */
+	assert_int_equal(first.n, 0);
+	history_release(&c);
+}
+
+static void test_a_copy_that_has_not_gone_on_is_compacted(void **state)
+{
+	struct place *p = *state;
+	const struct session_info info = { .model = "anthropic:m" };
+	struct compaction_marks marks = { 0 };
+	struct conversation c = { 0 };
+	struct thread t = { 0 };
+	struct error err = { 0 };
+	struct session *copy;
+	int64_t no;
+	int n = 0;
+
+	append(p->session, ROLE_USER, "one");
+	append(p->session, ROLE_ASSISTANT, "two");
+	assert_int_equal(
+		thread_find(p->store, session_id(p->session), NULL, &t, &err),
+		0);
+	copy = session_copy(p->store, &t, &info);
+	load(copy, &c);
+	assert_int_equal(c.n, 2);
+	history_release(&c);
+	compact(copy, "summary");
+	assert_true(session_is_stored(copy));
+	load(copy, &c);
+	assert_int_equal(c.n, 1);
+	assert_int_equal(c.after, 2);
+	has(&c, 0, "summary");
+	history_release(&c);
+	(void)session_store(copy, &no);
+	assert_true(no != t.no);
+	assert_int_equal(thread_each_message(p->store, no, count, &n, &err), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(compaction_list(p->store, t.no, &marks, &err), 0);
+	assert_int_equal(marks.n, 0); /* the one it was made of stays */
+	session_free(copy);
+	thread_release(&t);
+}
+
+static void test_each_compaction_has_its_place_among_the_messages(void **state)
+{
+	struct place *p = *state;
+	struct compaction_marks marks = { 0 };
+	struct error err = { 0 };
+	struct buf json = BUF_INIT(1 << 10);
+	int64_t no;
+
+	append(p->session, ROLE_USER, "one");
+	append(p->session, ROLE_ASSISTANT, "two");
+	compact(p->session, "first");
+	append(p->session, ROLE_USER, "three");
+	compact(p->session, "second");
+	compact(p->session, "third");
+	(void)session_store(p->session, &no);
+	assert_int_equal(compaction_list(p->store, no, &marks, &err), 0);
+	assert_int_equal(marks.n, 3);
+	assert_null(compaction_next(&marks, 1));
+	assert_int_equal(compaction_next(&marks, 2)->after, 2);
+	assert_null(compaction_next(&marks, 2));
+	assert_int_equal(compaction_next(&marks, 3)->after, 3);
+	assert_int_equal(compaction_next(&marks, 3)->after, 3);
+	assert_null(compaction_next(&marks, 9));
+	compaction_marks_json(&marks, &json);
+	assert_non_null(strstr(json.ptr, "{\"after\":3,\"created\":1"));
+	buf_release(&json);
+	compaction_marks_release(&marks);
 }
 
 static void test_added_bytes_count_dearly_until_they_are_reported(void **state)
@@ -300,6 +404,10 @@ int main(void)
 		TEST(test_a_damaged_one_leaves_all_messages),
 		cmocka_unit_test(test_a_text_is_cut_in_its_middle_and_says_so),
 		cmocka_unit_test(test_the_list_of_tasks_is_kept_byte_for_byte),
+		cmocka_unit_test(
+			test_a_list_of_tasks_that_was_refused_is_not_kept),
+		TEST(test_a_copy_that_has_not_gone_on_is_compacted),
+		TEST(test_each_compaction_has_its_place_among_the_messages),
 		cmocka_unit_test(
 			test_added_bytes_count_dearly_until_they_are_reported),
 		cmocka_unit_test(
