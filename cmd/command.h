@@ -82,6 +82,7 @@ extern const struct command command_install;
 extern const struct command command_models;
 extern const struct command command_provider;
 extern const struct command command_sandbox;
+extern const struct command command_skills;
 extern const struct command command_threads;
 extern const struct command command_trust;
 extern const struct command command_uninstall;

@@ -15,6 +15,9 @@ const struct arg_row options_global[] = {
 	  "one of this directory" },
 	{ "fork", 0, ARG_FLAG, NULL,
 	  "With -r: go on in a copy, the thread stays as it is" },
+	{ "skill", 's', ARG_VALUE, "NAME",
+	  "Begin with this skill; the text of -n or -m is what is wanted of "
+	  "it" },
 	{ "model", 'M', ARG_VALUE, "SPEC",
 	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
 	{ "model-params", 0, ARG_VALUE, "JSON",

@@ -36,7 +36,6 @@ static const struct absent flags[] = {
 	{ "rubric-max-iterations", 0, NULL },
 	{ "rubric-model", 0, NULL },
 	{ "show-reasoning", 0, NULL },
-	{ "skill", 's', keep_task },
 	{ "startup-cmd", 0,
 	  "run the command before dcode, or in a sandbox "
 	  "with --sandbox-setup PATH" },
@@ -48,10 +47,13 @@ static const struct absent flags[] = {
 };
 
 static const struct absent names[] = {
-	{ "agents", 0, NULL },       { "mcp", 0, NULL },
-	{ "plugin", 0, NULL },       { "plugins", 0, NULL },
-	{ "skills", 0, NULL },       { "tools", 0, NULL },
-	{ "update", 0, by_package }, { 0 },
+	{ "agents", 0, NULL },
+	{ "mcp", 0, NULL },
+	{ "plugin", 0, NULL },
+	{ "plugins", 0, NULL },
+	{ "tools", 0, NULL },
+	{ "update", 0, by_package },
+	{ 0 },
 };
 
 static bool fail(const char *dashes, const struct absent *a, const char *what,

@@ -36,7 +36,6 @@ static const struct foreign_key keys[] = {
 	{ "models.summarization_default", TEXT, false },
 	{ "plugins", ANY, true },
 	{ "runtime.recursion_limit", INT, false },
-	{ "skills.extra_allowed_dirs", LIST, false },
 	{ "skills", ANY, true },
 	{ "startup.mode", TEXT, false },
 	{ "startup.recent", TEXT, false },

@@ -102,6 +102,14 @@ const struct setting settings_core[] = {
 		.help = "Commands that run without asking; recommended; all",
 	},
 	{
+		.key = "skills.extra_allowed_dirs",
+		.type = SETTING_LIST,
+		.flags = SETTING_PREFIX_ONLY,
+		.env = "EXTRA_SKILLS_DIRS",
+		.help = "Directories that links among your own skills may "
+			"lead to",
+	},
+	{
 		.key = "threads.max_size_mb",
 		.type = SETTING_INT,
 		.fallback = "1024",

@@ -5,6 +5,7 @@
 #include "agent/own_command.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
+#include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
 #include "sandbox/background.h"
 
@@ -35,12 +36,19 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 		      const struct stop *stop, struct error *err)
 {
 	struct buf whole = BUF_INIT(MAX_PROMPT);
-	int rc;
+	struct str typed = str_of(text);
+	struct str name;
+	int rc = 0;
 
 	buf_addstr(&whole, buf_str(told));
 	if (whole.len)
 		buf_addc(&whole, '\n');
-	rc = mention_expand(r, str_of(text), &whole, stop, err);
+	if (run_skills_is_call(typed, &name, &typed))
+		rc = run_skills_invoke(r, name, typed.len > 0, &whole, err);
+	/* Only in what was typed: "@" in a skill of a repository names no file.
+	 */
+	if (rc == 0)
+		rc = mention_expand(r, typed, &whole, stop, err);
 	if (rc == 0) {
 		buf_clear(told);
 		rc = agent_run(&r->agent, whole.ptr, stop, err);

@@ -16,6 +16,7 @@
 #include "cmd/chat/leave.h"
 #include "cmd/live/live_impl.h"
 #include "cmd/run/next.h"
+#include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
 
 enum {
@@ -400,7 +401,8 @@ static int open_live(struct live *l, struct error *err)
 	snprintf(l->prompt, sizeof(l->prompt), "%s ",
 		 theme_glyph(&l->theme, GLYPH_PROMPT));
 	l->editor.prompt = str_of(l->prompt);
-	l->completer.n_commands = slash_list(&l->commands);
+	l->completer.n_commands = slash_list(
+		l->run->skills ? &l->run->skills->all : NULL, &l->commands);
 	l->completer.commands = l->commands;
 	l->completer.list_files = live_list_files;
 	l->completer.list_arguments = live_list_arguments;

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/secret.h"
+#include "cmd/skills/run_skills.h"
 #include "cmd/workspace/unsent.h"
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
@@ -80,6 +81,8 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		.reset = run_reset_model,
 		.reset_arg = r,
 		.history_dir = r->history_dir,
+		.prepare = run_skills_prepare,
+		.prepare_arg = r,
 	};
 	return 0;
 }
@@ -99,6 +102,7 @@ void run_close(struct run *r)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
 	saved_work_release(&r->saved);
+	run_skills_close(r);
 	free(r->history_dir);
 	run_wrote_release(&r->wrote);
 	grants_clear(&r->grants);
@@ -250,13 +254,19 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 		free(piped);
 		return -1;
 	}
+	if (run_skills_open(r, err) < 0) {
+		free(piped);
+		return -1;
+	}
 	if (piped || o->task || o->message)
 		*prompt = join_prompt(piped, o->task ? o->task : o->message);
 	if (!r->interactive && !r->options.timeout_s) {
 		r->options.timeout_s = RUN_MAX_S;
 		r->stop = stop_within(&r->stop, (int64_t)RUN_MAX_S * 1000);
 	}
-	return check_unattended(r, err);
+	if (check_unattended(r, err) < 0)
+		return -1;
+	return o->skill ? run_skills_begin(r, prompt, err) : 0;
 }
 
 int run_chat_or_task(struct app *app, const struct args *args)
@@ -278,6 +288,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	else
 		status = run_task(&r, prompt);
 	free(prompt);
+	run_skills_close(&r);
 	run_options_release(&r.options);
 	thread_release(&r.thread);
 	if (app->settings)

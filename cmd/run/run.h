@@ -25,7 +25,6 @@ enum run_mode {
 };
 
 struct pick; /* cmd/slash/slash_cmd.h */
-
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
 	struct app *app;
@@ -58,6 +57,7 @@ struct run {
 	char *history_dir;       /* for agent.history_dir; owned, or NULL */
 	bool opened_client;
 	struct run_wrote wrote;
+	struct run_skills *skills; /* owned: cmd/skills/run_skills.h; or NULL */
 	struct grants grants;    /* for as long as it lives, and stored ones */
 	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/run/run_money.h"
+#include "cmd/skills/run_skills.h"
 #include "model/wires/bedrock_account.h"
 
 enum {
@@ -54,6 +55,9 @@ static int open_model(struct run *r, struct meter_model *account,
 		.model = name,
 		.sandbox = &r->box.sandbox,
 		.interactive = r->interactive,
+		.agent = r->options.agent,
+		.skills = &r->skills->all,
+		.skills_root = run_skills_root(r),
 	};
 	struct model_brief brief = {
 		.tools = specs,
@@ -78,6 +82,8 @@ int run_open_model(struct run *r, struct error *err)
 {
 	struct meter_model *account = NULL;
 
+	if (run_skills_open(r, err) < 0)
+		return -1;
 	if (run_money_model(r, &account, err) < 0)
 		return -1;
 	return open_model(r, account, err);

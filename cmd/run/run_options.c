@@ -113,6 +113,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.message = args_value(args, "message"),
 		.resume = args_value(args, "resume"),
 		.fork = args_flag(args, "fork"),
+		.skill = args_value(args, "skill"),
+		.agent = "agent",
 		.model = args_value(args, "model"),
 		.model_params = args_value(args, "model-params"),
 		.effort = args_value(args, "effort"),
@@ -143,6 +145,10 @@ int run_options_read(struct run_options *o, const struct args *args,
 				 "--message begins a chat and cannot be "
 				 "combined with --non-interactive (-n); give "
 				 "the whole task to -n");
+	if (o->skill && !o->skill[0])
+		return error_set(err, ERR_USAGE,
+				 "argument -s/--skill: NAME is empty; dcode "
+				 "skills list has the names");
 	if (o->fork && !o->resume)
 		return error_set(err, ERR_USAGE,
 				 "--fork requires --resume (-r)");

@@ -8,6 +8,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/run/run.h"
+#include "cmd/skills/run_skills.h"
 #include "config/protect.h"
 #include "sandbox/files.h"
 #include "tool/evict.h"
@@ -67,7 +68,8 @@ enum run_verdict run_decide_reading(const struct run *r, struct approval *a)
 			 real);
 		verdict = RUN_REFUSE;
 	} else if (run_allows_all(r) || paths_contain(workdir, real) ||
-		   evict_is_own(session_id(r->session), real)) {
+		   evict_is_own(session_id(r->session), real) ||
+		   run_skills_may_read(r, real)) {
 		verdict = RUN_ALLOW;
 	} else {
 		buf_addstr(&a->place, str_of(real));

@@ -67,6 +67,7 @@ static void print_all(const struct run *r, const struct conversation *c)
 	struct str system = str_of(model_system(r->model));
 	size_t head = model_head_size(r->model);
 	size_t memory = prompt_memory(system);
+	size_t skills = prompt_skills(system);
 	size_t history = model_size(r->model) - head;
 	int64_t used = window_about(w, model_size(r->model));
 	size_t sizes[N_KINDS] = { 0 };
@@ -79,7 +80,8 @@ static void print_all(const struct run *r, const struct conversation *c)
 	if (w->reported)
 		fprintf(stderr, " (last reported %" PRId64 ")", w->reported);
 	fputs(w->last ? ":\n" : " (nothing was reported yet):\n", stderr);
-	print(r, "system text", system.len - memory);
+	print(r, "system text", system.len - memory - skills);
+	print(r, "skills", skills);
 	print(r, "AGENTS.md", memory);
 	print(r, "descriptions of tools", head - system.len);
 	for (int i = 0; all && i < N_KINDS; i++)

@@ -9,6 +9,7 @@
 #include "cmd/config.h"
 #include "cmd/print.h"
 #include "cmd/run/conversation.h"
+#include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash_cmd.h"
 
 enum { VALUE_SHOWN = 200 }; /* bytes */
@@ -107,6 +108,10 @@ static void use_settings(struct run *r)
 		o->allow = (struct allow_list){ 0 };
 		rc = run_allow_resolve(o, set, &err);
 	}
+	/* The model is told of them anew, as of AGENTS.md. */
+	run_skills_close(r);
+	if (rc == 0)
+		rc = run_skills_open(r, &err);
 	if (rc == 0)
 		rc = conversation_set_model(r, model, o->model_params, &err);
 	if (rc < 0) {
@@ -131,9 +136,8 @@ bool slash_cmd_reload(struct run *r, int n, char **words)
 		config_collect(&after, r->app->settings, r->app->groups);
 		use_settings(r);
 		if (!print_changes(r->app, &before, &after))
-			fputs("Settings, keys and AGENTS.md were read again; "
-			      "no "
-			      "setting has changed.\n",
+			fputs("Settings, keys, skills and AGENTS.md were read "
+			      "again; no setting has changed.\n",
 			      stderr);
 	}
 	config_release(&before);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -19,6 +20,8 @@ enum {
 	SHOWN_BYTES = 1 << 16,
 	COLUMNS = 80, /* without a screen */
 };
+
+static const char skill_prefix[] = "/skill:";
 
 /* Up to the first blank or line break. */
 static struct str first_word(struct str line)
@@ -241,9 +244,37 @@ void slash_list_arguments(struct run *r, struct str command, struct buf *out)
 		slash_list_subcommands(s->command, out);
 }
 
-size_t slash_list(struct fuzzy_item **list)
+/* Bytes of the texts that slash_list() owns. */
+static size_t skill_texts(const struct skills *skills)
 {
-	*list = xcalloc(slash_n_commands, sizeof(**list));
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < skills->n; i++)
+		bytes += strlen(skill_prefix) + strlen(skills->list[i].name) +
+			 strlen(skills->list[i].description);
+	return bytes;
+}
+
+static struct str put_text(char **at, const char *a, const char *b)
+{
+	struct str whole = { *at, strlen(a) + strlen(b) };
+
+	memcpy(*at, a, strlen(a));
+	memcpy(*at + strlen(a), b, strlen(b));
+	*at += whole.len;
+	return whole;
+}
+
+size_t slash_list(const struct skills *skills, struct fuzzy_item **list)
+{
+	size_t n = skills ? skills->n : 0;
+	size_t all = slash_n_commands + n;
+	size_t texts = skills ? skill_texts(skills) : 0;
+	char *at;
+
+	/* The texts lie behind the items. */
+	*list = xcalloc(1, all * sizeof(**list) + texts);
+	at = (char *)(*list + all);
 	for (size_t i = 0; i < slash_n_commands; i++)
 		(*list)[i] = (struct fuzzy_item){
 			.name = str_of(slash_commands[i].name),
@@ -251,5 +282,12 @@ size_t slash_list(struct fuzzy_item **list)
 			.args = str_of(slash_commands[i].args),
 			.summary = str_of(slash_commands[i].summary),
 		};
-	return slash_n_commands;
+	for (size_t i = 0; i < n; i++) {
+		const struct skill *s = &skills->list[i];
+		struct fuzzy_item *item = &(*list)[slash_n_commands + i];
+
+		item->name = put_text(&at, skill_prefix, s->name);
+		item->summary = put_text(&at, s->description, "");
+	}
+	return all;
 }

@@ -5,12 +5,14 @@
 
 #include "cmd/run/run.h"
 #include "editor/fuzzy.h"
+#include "skills/skills.h"
 
 /* True for a slash and a word of letters, digits, "-" and "_", and for "exit".
  * Paths, and the rest of what begins with a slash, are text for the model. */
 bool slash_is_command(struct str line);
-/* All of them, for completion; *list is owned by the caller. Their number. */
-size_t slash_list(struct fuzzy_item **list);
+/* All of them, and "/skill:NAME" for each skill (may be NULL), for completion;
+ * *list is owned by the caller, with its texts. Their number. */
+size_t slash_list(const struct skills *skills, struct fuzzy_item **list);
 /* True for a line that is this command by any of its names: "/quit". */
 bool slash_is(struct str line, const char *name);
 /* Appends what a command says that need not wait for the end of a turn, or that

@@ -56,6 +56,13 @@ const struct slash_command slash_commands[] = {
 	  .summary = "What fills the model's context window",
 	  .group = GROUP_TALK,
 	  .run = slash_cmd_context },
+	{ .name = "/skills",
+	  .args = "[list|info NAME|...]",
+	  .summary = "Instructions for kinds of task; /skill:NAME [REQUEST] "
+		     "begins with one",
+	  .group = GROUP_TALK,
+	  .command = &command_skills,
+	  .bare = "list" },
 	{ .name = "/editor",
 	  .summary = "Write the message in $VISUAL or $EDITOR",
 	  .group = GROUP_TALK },

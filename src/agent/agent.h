@@ -125,6 +125,13 @@ struct agent { /* filled by the caller; all borrowed */
 	void *reset_arg;
 	/* Where what was taken out of histories stays readable, or NULL. */
 	const char *history_dir;
+	/* Called before calls that were approved run: what they need has to be
+	 * there. remark is put before their results. -1 with ERR_CANCELLED or
+	 * ERR_GONE ends the turn. NULL: nothing has to. */
+	int (*prepare)(void *arg, const struct part *const *calls, size_t n,
+		       struct buf *remark, const struct stop *stop,
+		       struct error *err);
+	void *prepare_arg;
 };
 /*
  * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,

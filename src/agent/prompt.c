@@ -11,11 +11,12 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "skills/project.h"
 
 enum {
 	MAX_MEMORY = 128 << 10,   /* bytes of one AGENTS.md */
 	MAX_MEMORIES = 256 << 10, /* of all from the repository */
-	MOST_LEVELS = 64,         /* directories up to the root */
+	MOST_LEVELS = 64,         /* of project_root() */
 	MOST_FILES = 1 + 2 * MOST_LEVELS,
 };
 
@@ -71,6 +72,7 @@ static const char shell_rules[] =
 	"with their output in a file.\n";
 
 #define MEMORY_BEGIN "\n<agent_memory>\n"
+#define SKILLS_BEGIN "\n# Skills\n" /* of skills_add_prompt() */
 
 static const char memory_rules[] =
 	"\nThe text above is what the user keeps about preferences and "
@@ -156,14 +158,6 @@ static bool stays_inside(const char *path, const char *dir)
 	return ok;
 }
 
-/* Above the working directory somebody else may own what lies there: a
- * /tmp/AGENTS.md must not instruct what runs in /tmp/mine. */
-static bool is_trusted(const struct memories *m, const struct stat *st)
-{
-	return st->st_uid == 0 || st->st_uid == geteuid() ||
-	       st->st_uid == m->owner;
-}
-
 static bool is_known(const struct memories *m, const struct stat *st)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -211,37 +205,18 @@ static void add_file(struct memories *m, const char *root, const char *dir,
 	char *path = path_join(dir, name);
 	struct stat st;
 
-	if (m->n < MOST_FILES && stat(path, &st) == 0 && is_trusted(m, &st) &&
-	    !is_known(m, &st))
+	if (m->n < MOST_FILES && stat(path, &st) == 0 &&
+	    project_trusts(&st, m->owner) && !is_known(m, &st))
 		read_memory(m, root, path, &st);
 	else
 		free(path);
-}
-
-/* Bytes of cwd that name the repository's root; all of it outside of one. */
-static size_t root_of(const struct memories *m, const char *cwd)
-{
-	size_t len = strlen(cwd);
-
-	for (int level = 0; level < MOST_LEVELS && len; level++) {
-		char *git = xasprintf("%.*s/.git", (int)len, cwd);
-		struct stat st;
-		bool found = lstat(git, &st) == 0 && is_trusted(m, &st);
-
-		free(git);
-		if (found)
-			return len;
-		while (len && cwd[--len] != '/')
-			;
-	}
-	return strlen(cwd);
 }
 
 /* From the root of the repository down to cwd. */
 static void add_project(struct memories *m, const char *cwd)
 {
 	size_t all = strlen(cwd);
-	size_t len = root_of(m, cwd);
+	size_t len = project_root(cwd, m->owner);
 	char *root = xasprintf("%.*s", (int)len, cwd);
 
 	for (;;) {
@@ -281,12 +256,14 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 		       void (*warn)(const char *line))
 {
 	struct memories m = { .warn = warn };
-	struct stat st;
+	char *own_file;
 	size_t own;
 	size_t first;
 
-	m.owner = stat(f->cwd, &st) == 0 ? st.st_uid : geteuid();
-	add_file(&m, f->config_dir, f->config_dir, "agent/AGENTS.md");
+	m.owner = project_owner(f->cwd);
+	own_file = xasprintf("%s/AGENTS.md", f->agent);
+	add_file(&m, f->config_dir, f->config_dir, own_file);
+	free(own_file);
 	own = m.n;
 	add_project(&m, f->cwd);
 	first = first_that_fits(&m, own);
@@ -307,6 +284,23 @@ static void add_memory(const struct prompt_facts *f, struct buf *out,
 	}
 }
 
+static void add_skills(const struct prompt_facts *f, struct buf *out,
+		       void (*warn)(const char *line))
+{
+	size_t left =
+		f->skills ? skills_add_prompt(f->skills, f->skills_root, out)
+			  : 0;
+	char *line;
+
+	if (!left)
+		return;
+	line = xasprintf("%zu of %zu skills are left out of the system text: "
+			 "there is no room for more descriptions",
+			 left, f->skills->n);
+	warn(line);
+	free(line);
+}
+
 void prompt_build(const struct prompt_facts *f, struct buf *out,
 		  void (*warn)(const char *line))
 {
@@ -322,7 +316,16 @@ void prompt_build(const struct prompt_facts *f, struct buf *out,
 			      "command, write or edit is allowed in this "
 			      "run.\n");
 	buf_addf(out, "\nYou run on the model %s.\n", f->model);
+	add_skills(f, out, warn);
 	add_memory(f, out, warn);
+}
+
+size_t prompt_skills(struct str system)
+{
+	size_t end = str_search(system, STR(MEMORY_BEGIN));
+
+	return end -
+	       str_search((struct str){ system.ptr, end }, STR(SKILLS_BEGIN));
 }
 
 size_t prompt_memory(struct str system)

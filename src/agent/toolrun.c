@@ -371,6 +371,27 @@ static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 	return 0;
 }
 
+static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
+{
+	const struct agent *a = jobs->batch->agent;
+	struct buf remark = BUF_INIT(MOST_REMARK);
+	const struct part *calls[MOST_AT_ONCE];
+	size_t runs = 0;
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		if (!jobs[i].refused)
+			calls[runs++] = jobs[i].call;
+	if (!a->prepare || !runs)
+		return 0;
+	rc = a->prepare(a->prepare_arg, calls, runs, &remark, jobs->batch->stop,
+			err);
+	for (size_t i = 0; i < n; i++)
+		buf_addstr(&jobs[i].remark, buf_str(&remark));
+	buf_release(&remark);
+	return rc;
+}
+
 static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 		   struct error *err)
 {
@@ -382,6 +403,8 @@ static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 
 		if (rc == 0)
 			rc = approve_group(jobs + at, size, err);
+		if (rc == 0)
+			rc = prepare_group(jobs + at, size, err);
 		if (rc == 0)
 			run_group(jobs + at, size);
 		if (rc == 0 &&

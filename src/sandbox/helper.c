@@ -67,6 +67,9 @@ static const unsigned char resolve_sh[] = {
 #include "scripts/sandbox/resolve.sh.inc"
 };
 
+static const unsigned char skills_send_sh[] = {
+#include "scripts/sandbox/skills_send.sh.inc"
+};
 static const unsigned char workspace_scan_sh[] = {
 #include "scripts/sandbox/workspace_scan.sh.inc"
 };
@@ -96,6 +99,7 @@ static const struct {
 	[HELPER_SEND] = { SCRIPT(workspace_send_sh), true, true, true },
 	[HELPER_COMMIT] = { SCRIPT(workspace_commit_sh), false, true, false },
 	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh), true, true, false },
+	[HELPER_SKILLS] = { SCRIPT(skills_send_sh), true, false, false },
 };
 
 static bool has_stdin(const struct sandbox *sb)

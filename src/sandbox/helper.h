@@ -20,6 +20,7 @@ enum helper_script {
 	HELPER_SEND,   /* workspace_send.sh */
 	HELPER_COMMIT, /* workspace_commit.sh */
 	HELPER_SYNC,   /* workspace_sync.sh */
+	HELPER_SKILLS, /* skills_send.sh */
 };
 
 enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };

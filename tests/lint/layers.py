@@ -26,11 +26,12 @@ MAY = {
     "workspace": "base config net archive sandbox session git tree",
     "apply": "base git tree workspace",
     "contract": "base config net sandbox session tool lifecycle",
-    "agent": "base config net model sandbox session tool",
+    "skills": "base",
+    "agent": "base config net model sandbox session tool skills",
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply agent ui trust",
+           "apply skills agent ui trust",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

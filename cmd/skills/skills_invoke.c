@@ -1,0 +1,209 @@
+/* skills_invoke.c - the skills of a run: which there are, and calling one. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/run/run.h"
+#include "cmd/skills/run_skills.h"
+#include "workspace/select.h"
+
+enum {
+	WARNINGS = 20,
+	NAMES_SHOWN = 160, /* bytes */
+	CALL_BYTES = sizeof("/skill:") - 1,
+};
+
+int run_skills_places(struct app *app, const char *agent,
+		      struct skills_request *request, const char ***allowed,
+		      struct error *err)
+{
+	const char *const *given;
+	struct settings *set;
+	size_t n = 0;
+
+	*allowed = NULL;
+	if (app_settings(app, &set, err) < 0 ||
+	    settings_list(set, NULL, "skills.extra_allowed_dirs", &given, &n,
+			  err) < 0)
+		return -1;
+	if (n)
+		*allowed = xcalloc(n, sizeof(**allowed));
+	for (size_t i = 0; i < n; i++)
+		(*allowed)[i] = given[i];
+	*request = (struct skills_request){
+		.config_dir = settings_dir(set),
+		.agent = agent,
+		.home = settings_home(set),
+		.cwd = settings_cwd(set),
+		.allowed = *allowed,
+		.n_allowed = n,
+	};
+	return 0;
+}
+
+static void warn(const struct skills *s)
+{
+	for (size_t i = 0; i < s->n_problems && i < WARNINGS; i++)
+		app_warn_line(s->problems[i]);
+	if (s->n_problems > WARNINGS)
+		app_warn("%zu more about skills: dcode skills list has them",
+			 s->n_problems - WARNINGS);
+}
+
+int run_skills_open(struct run *r, struct error *err)
+{
+	struct skills_request request;
+	const char **allowed;
+
+	if (r->skills)
+		return 0;
+	if (run_skills_places(r->app, r->options.agent, &request, &allowed,
+			      err) < 0)
+		return -1;
+	r->skills = xcalloc(1, sizeof(*r->skills));
+	skills_read(&r->skills->all, &request);
+	r->skills->sent = xcalloc(r->skills->all.n + 1, sizeof(bool));
+	free(allowed);
+	if (!r->options.quiet)
+		warn(&r->skills->all);
+	return 0;
+}
+
+void run_skills_close(struct run *r)
+{
+	if (!r->skills)
+		return;
+	skills_release(&r->skills->all);
+	free(r->skills->sent);
+	free(r->skills);
+	r->skills = NULL;
+}
+
+const char *run_skills_root(const struct run *r)
+{
+	const struct sandbox_provider *p = r->host.provider;
+
+	if (!p)
+		p = sandbox_provider_find(r->options.sandbox);
+	return p && p->flags & SANDBOX_UNISOLATED ? NULL : RUN_SKILLS_ROOT;
+}
+
+bool run_skills_may_read(const struct run *r, const char *real)
+{
+	const struct skill *s =
+		r->skills ? skills_holding(&r->skills->all, real) : NULL;
+
+	return s && !select_secret(real + strlen(s->dir), 0, STR(""));
+}
+
+static int refuse_unknown(const struct skills *s, struct str name,
+			  struct error *err)
+{
+	struct buf names = BUF_INIT(NAMES_SHOWN);
+
+	name.len = str_char_offset(name, SKILL_NAME_MAX);
+	error_set(err, ERR_NOT_FOUND, "Skill not found: %.*s", (int)name.len,
+		  name.ptr ? name.ptr : "");
+	for (size_t i = 0; i < s->n; i++) {
+		if (names.len + strlen(s->list[i].name) + 8 > NAMES_SHOWN) {
+			buf_adds(&names, ", ...");
+			break;
+		}
+		buf_addf(&names, "%s%s", i ? ", " : "", s->list[i].name);
+	}
+	if (names.len)
+		error_hint(err, "There are: %s", names.ptr);
+	else
+		error_hint(err, "There are none. dcode skills create NAME "
+				"makes one.");
+	buf_release(&names);
+	return -1;
+}
+
+static void add_call(const struct run *r, const struct skill *s,
+		     struct str instructions, bool has_request, struct buf *out)
+{
+	const char *root = run_skills_root(r);
+
+	buf_addf(out,
+		 "I call the skill `%s`: work by its instructions, which "
+		 "follow in full. Paths in them are relative to ",
+		 s->name);
+	if (root)
+		buf_addf(out, "%s/%s", root, s->name);
+	else
+		buf_adds(out, s->dir);
+	buf_adds(out, ".\n\n---\n\n");
+	buf_addstr(out, instructions);
+	buf_adds(out, "\n\n---\n");
+	if (has_request)
+		buf_adds(out, "\n**User request:** ");
+}
+
+int run_skills_invoke(struct run *r, struct str name, bool has_request,
+		      struct buf *out, struct error *err)
+{
+	struct buf text = BUF_INIT(SKILL_FILE_MAX + (64 << 10));
+	const struct skill *s;
+	size_t body = 0;
+	int rc;
+
+	if (run_skills_open(r, err) < 0)
+		return -1;
+	if (!name.len) {
+		error_set(err, ERR_USAGE, "the name of the skill is missing");
+		return error_hint(err, "/skill:NAME [REQUEST]; /skills lists "
+				       "them");
+	}
+	s = skills_find(&r->skills->all, name);
+	if (!s)
+		return refuse_unknown(&r->skills->all, name, err);
+	rc = skill_read_text(s, &text, &body, err);
+	if (rc == 0 && !str_trim(str_skip(buf_str(&text), body)).len)
+		rc = error_set(err, ERR_CONFIG,
+			       "Skill '%s' has an empty SKILL.md file. Add "
+			       "instructions to the file before invoking",
+			       s->name);
+	if (rc == 0 && s->hides_user)
+		app_warn("the skill %s is that of this project (%s), not your "
+			 "own of the same name",
+			 s->name, s->dir);
+	if (rc == 0)
+		add_call(r, s, str_trim(str_skip(buf_str(&text), body)),
+			 has_request, out);
+	buf_release(&text);
+	return rc;
+}
+
+bool run_skills_is_call(struct str text, struct str *name, struct str *request)
+{
+	text = str_trim(text);
+	if (text.len < CALL_BYTES ||
+	    !str_is_nocase((struct str){ text.ptr, CALL_BYTES }, "/skill:"))
+		return false;
+	text = str_skip(text, CALL_BYTES);
+	*name = text;
+	name->len = 0;
+	while (name->len < text.len && !strchr(" \t\n", text.ptr[name->len]))
+		name->len++;
+	*request = str_trim(str_skip(text, name->len));
+	return true;
+}
+
+int run_skills_begin(struct run *r, char **prompt, struct error *err)
+{
+	struct str request = str_trim(str_of(*prompt));
+	struct buf out = BUF_INIT(SKILL_FILE_MAX + (256 << 20));
+
+	if (run_skills_invoke(r, str_of(r->options.skill), request.len > 0,
+			      &out, err) < 0) {
+		buf_release(&out);
+		return -1;
+	}
+	buf_addstr(&out, request);
+	free(*prompt);
+	*prompt = buf_detach(&out);
+	return 0;
+}
