@@ -97,7 +97,7 @@ bool pack_is_due(const char *dir)
 		return false;
 	s = read_packs(dir);
 	return s.packs > PACKS_MOST || count_loose(dir) > LOOSE_MOST ||
-	       s.bytes > GROWTH_LEAST + 2 * before;
+	       (before && s.bytes > GROWTH_LEAST + 2 * before);
 }
 
 static int write_stamp(const char *dir, struct error *err)

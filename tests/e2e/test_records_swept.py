@@ -189,3 +189,17 @@ def test_nothing_is_packed_before_a_cut_apply_is_finished(old, many, run):
     (old.store / "journal.new").rmdir()
     assert run("sandbox", "gc").status == 0
     assert not has(old, many[0])
+
+
+def test_a_large_tree_is_not_packed_before_it_has_grown(old, begin, run):
+    ledger(old, GONE)
+    stamp = old.store / "git/packed"
+    with (old.store / "git/objects/pack/pack-x.pack").open("w") as f:
+        f.truncate(80 << 20)
+    begin()
+    assert not stamp.exists()
+    stamp.write_text("1000\n")  # so many bytes two days ago
+    before = time.time() - 2 * 86400
+    os.utime(stamp, (before, before))
+    begin()
+    assert stamp.stat().st_mtime > before + 86400
