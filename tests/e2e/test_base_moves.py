@@ -94,15 +94,21 @@ def test_a_link_that_was_uploaded_is_the_agents_work_only_where_it_changed(
     for name in "abcd":
         (top / f"file-{name}").write_text(f"{name}\n")
         (top / name).symlink_to(f"file-{name}")
+    (top / "out").symlink_to("/usr/bin/env")
     end = task([execute("cd more; ln -sfn file-a b; rm c; printf file-c >c;"
                         " rm d; ln -s file-d d"), DONE],
                "--workspace", "repo", "--keep", "--upload", top).wait()
     assert end.status == 0, end.err
     assert changed(run) == ["more/b", "more/c"]
-    assert run("apply").status == 0
+    end = run("apply")
+    assert end.status == 0 and "Refused" not in end.err
     assert (work / "more/b").readlink() == pathlib.Path("file-a")
     assert (work / "more/c").read_text() == "file-c"
     assert not (work / "more/a").is_symlink()
+    name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
+    assert run("sandbox", "exec", name, "--", "ln -sfn /usr/bin/id more/out"
+               ).status == 0
+    assert "Refused: more/out is a link" in run("apply").err
 
 
 def test_two_uploads_at_once_do_not_undo_each_others_records(

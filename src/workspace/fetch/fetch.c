@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "workspace/fetch/fetch_impl.h"
+#include "workspace/uploaded.h"
 
 enum { FIRST_BYTES = 16 << 20 }; /* of a first answer */
 
@@ -186,6 +187,8 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 	int rc = workspace_read_listing(w, &g.base, stop, err);
 
 	*f = (struct fetch){ 0 };
+	if (rc == 0)
+		rc = uploaded_read(&g.uploaded, w, err);
 	if (rc == 0) {
 		listing_write(&g.base, &text);
 		listing_root(&g.base, root);
@@ -208,6 +211,7 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 	odb_commit_abort(g.commit);
 	scan_release(&g.scan);
 	listing_release(&g.base);
+	listing_release(&g.uploaded);
 	fetch_items_release(&g.links, &g.n_links);
 	fetch_items_release(&g.originals, &g.n_originals);
 	free(g.names);

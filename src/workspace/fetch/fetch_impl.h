@@ -27,7 +27,7 @@ struct fetching {
 	struct fetch *f;
 	const struct stop *stop;
 	struct scan scan;
-	struct listing base;
+	struct listing base, uploaded;
 	struct odb_commit *commit; /* NULL between two */
 	const char *ref;           /* that the commits go to */
 	struct announced *names;   /* sorted by path; owned */
@@ -91,6 +91,10 @@ int fetch_pack(struct fetching *g, const struct scan_request *r,
 /* Takes out of theirs what is as the user uploaded it, bytes and mode: there
  * the base's file stays, or none. */
 int fetch_drop_uploaded(struct fetching *g, struct error *err);
+/* Whether a link is as it was uploaded: then it is not taken, nor refused,
+ * wherever it leads. */
+bool fetch_is_uploaded_link(struct fetching *g, const char *path,
+			    const char *target);
 
 /* Takes what differs from the base and is in a bare repository out of theirs
  * again, and refuses it. One is what the base, theirs, and the user's tree have

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "workspace/fetch/fetch_impl.h"
+#include "workspace/uploaded.h"
 
 enum {
 	BATCH_BYTES = 16 << 20, /* of the files of one command */
@@ -113,6 +114,8 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 	size_t n;
 	int rc = f->n_later ? workspace_read_listing(w, &g.base, stop, err) : 0;
 
+	if (f->n_later && rc == 0)
+		rc = uploaded_read(&g.uploaded, w, err);
 	whole.small_first = false;
 	if (f->n_later)
 		qsort(f->later, f->n_later, sizeof(*f->later), by_size);
@@ -129,6 +132,7 @@ int fetch_later(struct workspace *w, const struct fetch_request *r,
 	fetch_items_release(&g.links, &g.n_links);
 	fetch_items_release(&g.originals, &g.n_originals);
 	listing_release(&g.base);
+	listing_release(&g.uploaded);
 	free(g.names);
 	/* Without the list the commit itself still tells what came. */
 	(void)fetch_remember(w, f, &ignored);

@@ -131,6 +131,9 @@ static int on_entry(void *arg, const struct archive_item *item,
 	why = check_entry(g, item, path.ptr, mode);
 	if (!why && item->original)
 		why = check_link(g, item->original, &size);
+	if (why && mode == NAME_LINK &&
+	    fetch_is_uploaded_link(g, path.ptr, item->target))
+		return 0;
 	if (why) {
 		fetch_refuse(g, path.ptr, why);
 		return 0;

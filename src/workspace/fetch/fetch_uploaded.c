@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "tree/blobs.h"
 #include "workspace/fetch/fetch_impl.h"
-#include "workspace/uploaded.h"
 
 struct candidate { /* a file or link that differs from the base and was uploaded
 		    */
@@ -23,7 +22,7 @@ struct candidate { /* a file or link that differs from the base and was uploaded
 };
 
 struct uploads {
-	struct listing sent;
+	struct listing *sent; /* borrowed */
 	struct candidate *list;
 	struct blobs_file *blobs; /* what is there now */
 	size_t n;
@@ -32,7 +31,7 @@ struct uploads {
 static int add_change(void *arg, const struct odb_record *r, struct error *err)
 {
 	struct uploads *u = arg;
-	const struct listing_entry *e = listing_find(&u->sent, r->path);
+	const struct listing_entry *e = listing_find(u->sent, r->path);
 	struct candidate *c;
 
 	(void)err;
@@ -100,11 +99,11 @@ static int take_out(struct fetching *g, const struct uploads *u,
 int fetch_drop_uploaded(struct fetching *g, struct error *err)
 {
 	const struct git *git = &g->w->git;
-	struct uploads u = { 0 };
+	struct uploads u = { .sent = &g->uploaded };
 	struct odb_sink sink = { add_change, &u };
-	int rc = uploaded_read(&u.sent, g->w, err);
+	int rc = 0;
 
-	if (rc == 0 && u.sent.n)
+	if (u.sent->n)
 		rc = odb_tree_diff(git, g->w->base, g->f->theirs, &sink,
 				   g->stop, err);
 	if (rc == 0 && u.n)
@@ -115,6 +114,17 @@ int fetch_drop_uploaded(struct fetching *g, struct error *err)
 		free(u.list[i].path);
 	free(u.list);
 	free(u.blobs);
-	listing_release(&u.sent);
 	return rc;
+}
+
+bool fetch_is_uploaded_link(struct fetching *g, const char *path,
+			    const char *target)
+{
+	const struct listing_entry *e = listing_find(&g->uploaded, path);
+	char hash[LISTING_HASH];
+
+	if (!e || !S_ISLNK(e->mode))
+		return false;
+	listing_digest(str_of(target), hash);
+	return !strcmp(hash, e->hash);
 }
