@@ -15,6 +15,7 @@
 #include "cmd/chat/message.h"
 #include "cmd/live/live.h"
 #include "cmd/run/next.h"
+#include "cmd/run/run_money.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
 #include "ui/plain.h"
@@ -44,11 +45,18 @@ static void on_event(void *arg, const struct agent_event *ev)
 	plain_event(&c->plain, ev);
 }
 
+/* clock_ms() for chat_input.until. */
+static int64_t wait_until(int64_t at)
+{
+	return at == INT64_MAX ? 0 : at;
+}
+
 static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err)
 {
 	struct chat *c = arg;
 
+	c->input.until = wait_until(run_money_ends_at(c->run));
 	return ask_approval(&c->asker, a, stop, err);
 }
 
@@ -57,6 +65,7 @@ static int on_inquiry(void *arg, struct inquiry *q, enum inquiry_end *end,
 {
 	struct chat *c = arg;
 
+	c->input.until = wait_until(run_money_ends_at(c->run));
 	return chat_inquire(&c->input, q, end, stop, err);
 }
 
@@ -98,6 +107,19 @@ static bool handle_interrupt(struct chat *c)
 	return false;
 }
 
+/* The time is up: the sandbox costs although nothing is typed. False when the
+ * chat is over. */
+static bool handle_cap(struct chat *c)
+{
+	struct error err = { 0 };
+
+	fputc('\n', stderr);
+	if (slash_raise_idle(c->run, &err) == 0)
+		return true;
+	(void)app_fail(c->run->app, &err);
+	return false;
+}
+
 /* A message: lines joined where one ends in a backslash, and where they came
  * together, as pasted ones do. What was typed ahead is not pasted. As
  * chat_read_line(). */
@@ -106,6 +128,7 @@ static int read_message(struct chat *c, struct buf *message)
 	bool may_paste = !chat_more_typed(&c->input, 0);
 
 	c->cut = false;
+	c->input.until = wait_until(run_money_asks_at(c->run));
 	fputs("\n> ", stderr);
 	for (;;) {
 		size_t begin = message->len;
@@ -197,6 +220,7 @@ static int on_pick(void *arg, const struct pick *p)
 {
 	struct chat *c = arg;
 
+	c->input.until = wait_until(run_money_ends_at(c->run));
 	return choose_line(p, &c->input);
 }
 
@@ -213,6 +237,12 @@ static int run_conversation(struct chat *c, const char *first)
 		buf_clear(&message);
 		rc = read_message(c, &message);
 		line = str_trim(buf_str(&message));
+		if (rc < 0 && !app_signal() &&
+		    run_money_asks_at(c->run) <= clock_ms()) {
+			on = handle_cap(c);
+			status = on ? 0 : SLASH_CAP_STATUS;
+			continue;
+		}
 		if (rc < 0) {
 			on = !handle_interrupt(c);
 			status = on ? 0 : 128 + app_signal();

@@ -8,6 +8,16 @@
 
 #include "base/str.h"
 
+/* For poll(2). */
+static int time_left(const struct chat_input *in)
+{
+	int64_t ms = in->until - clock_ms();
+
+	if (!in->until)
+		return -1;
+	return ms < 0 ? 0 : ms > INT32_MAX ? INT32_MAX : (int)ms;
+}
+
 int chat_read_line(struct chat_input *in, struct buf *line)
 {
 	char chunk[4096];
@@ -27,9 +37,9 @@ int chat_read_line(struct chat_input *in, struct buf *line)
 		}
 		if (in->ended)
 			return 0;
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		if (poll(p, 2, time_left(in)) < 0 && errno != EINTR)
 			return 0;
-		if (p[1].revents)
+		if (p[1].revents || (!p[0].revents && !time_left(in)))
 			return -1;
 		if (!p[0].revents)
 			continue;

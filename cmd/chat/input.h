@@ -12,9 +12,11 @@ struct chat_input {            /* cancel set, typed = BUF_INIT(CHAT_MAX_LINE) */
 	struct cancel *cancel; /* Ctrl-C; borrowed */
 	struct buf typed;      /* read from standard input, not yet a line */
 	bool ended;            /* standard input is at its end */
+	int64_t until; /* clock_ms(): nothing is waited for longer; 0: ever */
 };
 
-/* Appends a line without its end. 1 got one, 0 at the end, -1 interrupted. */
+/* Appends a line without its end. 1 got one, 0 at the end, -1 interrupted, or
+ * the time is up. */
 int chat_read_line(struct chat_input *in, struct buf *line);
 /* True when a line, or the beginning of one, is at the terminal within ms. */
 bool chat_more_typed(const struct chat_input *in, int ms);

@@ -80,6 +80,8 @@ static void end_work(struct live *l, int rc)
 	l->state = LIVE_IDLE;
 	if (l->left)
 		l->over = true;
+	if (rc < 0 && l->now.kind == JOB_CAP)
+		live_end_at_cap(l);
 	if (rc < 0 && chat_ends(l->err.code)) {
 		l->over = true;
 		l->status = app_signal() ? 128 + app_signal() : 1;
@@ -297,6 +299,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	if (!drawn && draws)
 		until = earliest(until, frame + FRAME_MS);
 	until = earliest(until, live_notify_at(l));
+	until = earliest(until, live_cap_at(l));
 	if ((l->asked && !l->dialog.asked) || (l->asked_pick && !l->picking) ||
 	    (l->asked_inquiry && !l->inquiry.asked))
 		until = earliest(until, l->typed + QUIET_MS);
@@ -351,6 +354,7 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 		keys_timeout(&l->keys, now, sink);
 		typed = true;
 	}
+	live_watch_cap(l);
 	open_dialog(l, now);
 	live_open_inquiry(l, now);
 	live_notify_question(l, now);

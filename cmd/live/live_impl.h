@@ -42,6 +42,7 @@ enum job_kind {
 	JOB_GIVEN = MESSAGE_GIVEN,
 	JOB_FILES,     /* lists them, for completion */
 	JOB_ARGUMENTS, /* the same of those of a command, its text */
+	JOB_CAP,       /* asks whether the sandbox may cost more */
 };
 
 enum live_focus {
@@ -167,6 +168,11 @@ void live_submit(struct live *l, char *text);
 void live_submit_prompt(struct live *l, const char *text);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
+void live_ask_cap(struct live *l); /* begins JOB_CAP */
+/* live_cap.c: asks in time, and ends the chat where that was in vain. */
+int64_t live_cap_at(const struct live *l); /* clock_ms() when it is to look */
+void live_watch_cap(struct live *l);
+void live_end_at_cap(struct live *l);
 /* Lists the files for completion when nothing runs; arg is the struct live. */
 void live_list_files(void *arg);
 void live_list_arguments(void *arg, struct str command);

@@ -58,6 +58,8 @@ int live_job_run(void *arg)
 		buf_clear(&l->files);
 		slash_list_arguments(l->run, str_of(l->now.text), &l->files);
 		return 0;
+	case JOB_CAP:
+		return slash_raise_idle(l->run, &l->err);
 	case JOB_SLASH:
 		l->left = !slash_run(l->run, str_of(l->now.text), &l->told);
 		return 0;

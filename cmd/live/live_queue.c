@@ -93,6 +93,13 @@ void live_list_arguments(void *arg, struct str command)
 	begin_job(l, "listing");
 }
 
+void live_ask_cap(struct live *l)
+{
+	free(l->now.text);
+	l->now = (struct waiting){ .kind = JOB_CAP };
+	begin_job(l, "asking about the cap");
+}
+
 /* What completion asked for while something ran. */
 static void list_later(struct live *l)
 {

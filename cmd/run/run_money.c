@@ -205,6 +205,25 @@ struct stop run_money_stop(const struct run *r, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
+static int64_t later(int64_t ms)
+{
+	return ms == INT64_MAX ? ms : clock_ms() + ms;
+}
+
+int64_t run_money_asks_at(const struct run *r)
+{
+	struct meter *m = r->app->meter;
+
+	return m ? later(meter_time_left(m)) : INT64_MAX;
+}
+
+int64_t run_money_ends_at(const struct run *r)
+{
+	struct meter *m = r->app->meter;
+
+	return m ? later(meter_time_to_end(m)) : INT64_MAX;
+}
+
 void run_money_keep(struct run *r)
 {
 	struct error ignored = { 0 };

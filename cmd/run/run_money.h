@@ -28,5 +28,10 @@ void run_money_line(const struct run *r, struct buf *out);
 void run_money_json(const struct run *r, struct buf *out);
 /* Everything by model, and what the thread has cost before. */
 void run_money_print(struct run *r, struct buf *out);
+/* Of a chat, clock_ms() or INT64_MAX for never: when the user is asked whether
+ * its sandbox, which costs although nothing happens, may pass the cap; and when
+ * the chat ends, and the sandbox with it, unless he allowed it. */
+int64_t run_money_asks_at(const struct run *r);
+int64_t run_money_ends_at(const struct run *r);
 
 #endif

@@ -6,44 +6,76 @@
 #include "cmd/slash/slash_cmd.h"
 #include "model/money/money.h"
 
-bool slash_raise_cap(void *arg)
+/* The least that the next cap is; 0: the policy allows no more. */
+static int64_t next_cap(struct run *r, const struct meter_total *t)
 {
-	struct run *r = arg;
+	int64_t next = t->cap + (r->cap_step ? r->cap_step : t->cap);
+
+	if (!r->cap_step)
+		r->cap_step = t->cap;
+	if (!t->most || next <= t->most)
+		return next;
+	return t->cap < t->most ? t->most : 0;
+}
+
+static bool ask(struct run *r, const char *title, const char *no,
+		size_t selected)
+{
 	struct meter_total t;
-	char spent[MONEY_SIZE];
-	char cap[MONEY_SIZE];
-	char more[MONEY_SIZE];
-	char title[200];
+	char room[2][MONEY_SIZE];
+	char line[200];
 	char go_on[64];
-	int64_t next;
 	struct fuzzy_item shown[2];
-	struct pick pick = { .title = title, .items = shown, .n = 2 };
+	struct pick pick = {
+		.title = line, .items = shown, .n = 2, .selected = selected
+	};
+	int64_t next;
 
 	if (!r->pick)
 		return false;
 	meter_total(r->app->meter, &t);
-	if (t.most && t.cap >= t.most) {
+	next = next_cap(r, &t);
+	if (!next) {
 		fprintf(stderr,
 			"The policy of this machine allows no more than %s in "
 			"one run.\n",
-			money_exact(t.most, cap));
+			money_exact(t.most, room[0]));
 		return false;
 	}
-	next = t.cap + (r->cap_step ? r->cap_step : t.cap);
-	if (t.most && next > t.most)
-		next = t.most;
-	if (!r->cap_step)
-		r->cap_step = t.cap;
-	snprintf(title, sizeof(title), "Spent %s of %s",
-		 money_exact(t.model + t.sandbox, spent),
-		 money_exact(t.cap, cap));
-	snprintf(go_on, sizeof(go_on), "go on to %s", money_exact(next, more));
+	snprintf(line, sizeof(line), "%s %s of %s", title,
+		 money_exact(t.model + t.sandbox, room[0]),
+		 money_exact(t.cap, room[1]));
+	snprintf(go_on, sizeof(go_on), "go on to %s",
+		 money_exact(next, room[0]));
 	shown[0] = (struct fuzzy_item){ .name = str_of(go_on) };
-	shown[1] = (struct fuzzy_item){ .name = str_of("stop here") };
+	shown[1] = (struct fuzzy_item){ .name = str_of(no) };
 	if (r->pick(r->ui.arg, &pick) != 0)
 		return false;
 	meter_set_cap(r->app->meter, next);
 	return true;
+}
+
+bool slash_raise_cap(void *arg)
+{
+	return ask(arg, "Spent", "stop here", 0);
+}
+
+int slash_raise_idle(struct run *r, struct error *err)
+{
+	struct meter_total t;
+	char spent[MONEY_SIZE];
+	char cap[MONEY_SIZE];
+
+	/* a key that was meant for a message must not cost money */
+	if (ask(r, "The sandbox uses up the cap: spent",
+		"leave the chat and its sandbox", 1))
+		return 0;
+	meter_total(r->app->meter, &t);
+	return error_set(err, ERR_BUDGET,
+			 "spent %s of %s (--max-usd), and the sandbox goes on "
+			 "to cost: the chat ends",
+			 money_exact(t.model + t.sandbox, spent),
+			 money_exact(t.cap, cap));
 }
 
 bool slash_cmd_cost(struct run *r, int n, char **words)

@@ -39,6 +39,10 @@ bool slash_cmd_upload(struct run *r, int n, char **words);
 /* run.raise; arg is the run: asks whether to go on beyond the cap, by as much
  * again. */
 bool slash_raise_cap(void *arg);
+/* The same when nothing happens but that the sandbox costs: -1 with ERR_BUDGET,
+ * and the chat ends, unless the user goes on. */
+int slash_raise_idle(struct run *r, struct error *err);
+enum { SLASH_CAP_STATUS = 124 }; /* of the chat that ends so */
 
 /* These only say or switch something that no turn uses: any thread that does
  * not draw at the same time. */

@@ -314,3 +314,25 @@ def test_a_repository_sets_no_cap_and_no_price(serve, run, tmp_path):
     r = run("-n", "x", "-y", "--json", "-M", PRICED, "--max-usd", "0.3")
     assert r.status == 124 and result(r)["cost_usd"] == pytest.approx(
         len(m.requests) * cost(FIRST))
+
+
+# -- the cap ends what a sandbox does ------------------------------------------
+# 45 s of the cap are kept for saving and deleting, so it pays for some seconds.
+
+@pytest.mark.parametrize("what, seconds", [("setup", 50), ("tool", 65)])
+def test_the_cap_ends_what_runs_in_a_sandbox(serve, run, config, tmp_path,
+                                             what, seconds):
+    sleep = {"name": "execute", "args": {"command": "sleep 300"}}
+    m = serve({"turns": [{"tool_calls": [sleep]}], "repeat": True})
+    config("[sandboxes.providers.local]\nusd_per_hour = %.2f\n" %
+           (2 * 3600 / seconds))
+    (tmp_path / "work" / "setup.sh").write_text("sleep 300\n")
+    setup = ["--sandbox-setup", "setup.sh"] if what == "setup" else []
+    r = run("-n", "x", "-y", "--json", "-M", PRICED, "--max-usd", "2",
+            "--sandbox", "local", "--workspace", "none", *setup)
+    end = result(r)
+    assert (r.status, end["status"]) == (124, "max_usd"), r.err
+    assert "--max-usd" in r.err
+    assert len(m.requests) == (what == "tool")
+    assert 0 < end["sandbox_usd"] < 2
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []

@@ -1,6 +1,9 @@
 """test_money_chat.py - the cap and the cost in both kinds of chat."""
 # SPDX-License-Identifier: MIT
-from slash_chat import talk  # noqa: F401
+import json
+
+import slash_chat
+from slash_chat import HELLO, OTHER, talk  # noqa: F401
 
 PRICED = ("-M", "anthropic:claude-opus-5")
 DEAR = {"turns": [{"text": "Hello there.",
@@ -33,3 +36,51 @@ def test_a_user_who_stops_at_the_cap_keeps_his_chat(talk):  # noqa: F811
     chat.until(lambda t: "(--max-usd)" in t)
     assert len(chat.server.requests) == 1
     chat.say("/cost", "Cost: $0.38 of $0.40")
+
+
+# -- a sandbox that costs while nobody types -----------------------------------
+# It uses up $2.00 in 57 s, and 45 of them are kept for saving and deleting: so
+# the question comes at once, and is open for 12 s.
+
+COSTS = OTHER + """
+[sandboxes.providers.local]
+usd_per_hour = 126.3
+"""
+IDLE = (*PRICED, "--max-usd", "2", "--sandbox", "local", "--workspace", "none")
+
+
+def begin_idle(talk, monkeypatch, script=HELLO):
+    monkeypatch.setattr(slash_chat, "OTHER", COSTS)
+    chat = talk(script, *IDLE)
+    chat.until(lambda t: "The sandbox uses up the cap: spent" in t and
+               "go on to $4.00" in t and "leave the chat" in t)
+    return chat
+
+
+def test_an_idle_chat_asks_before_its_sandbox_passes_the_cap(
+        talk, monkeypatch):  # noqa: F811
+    chat = begin_idle(talk, monkeypatch)
+    chat.keys("Up" if chat.screen else "1", "Enter")
+    chat.until(lambda t: "go on to $4.00" not in t if chat.screen else
+               t.rstrip().endswith(">"))
+    chat.say("hi", "Hello there.")
+    chat.say("/cost", "of $4.00")
+
+
+def test_a_user_who_leaves_at_the_cap_leaves_no_sandbox(
+        talk, monkeypatch, run):  # noqa: F811
+    chat = begin_idle(talk, monkeypatch)
+    chat.keys(*([] if chat.screen else ["2"]), "Enter")
+    assert chat.status() == 124
+    assert "the chat ends" in " ".join(chat.text(scrollback=True).split())
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_a_question_that_nobody_answers_ends_the_chat(
+        talk, monkeypatch, run):  # noqa: F811
+    chat = begin_idle(talk, monkeypatch)
+    chat.type("half a message")
+    assert chat.status() == 124
+    seen = " ".join(chat.text(scrollback=True).split())
+    assert "the chat ends" in seen and "Cost: $" in seen
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []

@@ -362,6 +362,77 @@ static void test_what_is_added_is_told_once(void **state)
 	meter_free(m);
 }
 
+static void test_a_cap_stays_below_the_machines(void **state)
+{
+	struct meter *m = meter_new(fake_clock);
+	struct meter_total t;
+
+	(void)state;
+	meter_set_cap(m, 5 * METER_DOLLAR);
+	meter_limit_cap(m, 2 * METER_DOLLAR);
+	meter_total(m, &t);
+	assert_int_equal(t.cap, 2 * METER_DOLLAR);
+	meter_set_cap(m, 3 * METER_DOLLAR);
+	meter_total(m, &t);
+	assert_int_equal(t.cap, 2 * METER_DOLLAR);
+	meter_set_cap(m, METER_DOLLAR);
+	meter_total(m, &t);
+	assert_int_equal(t.cap, METER_DOLLAR);
+	meter_set_cap(m, 0); /* no cap is one above any */
+	meter_total(m, &t);
+	assert_int_equal(t.cap, 2 * METER_DOLLAR);
+	assert_int_equal(t.most, 2 * METER_DOLLAR);
+	meter_free(m);
+}
+
+static void test_work_ends_in_time_for_a_question(void **state)
+{
+	struct meter *m = meter_new(fake_clock);
+	int box;
+
+	(void)state;
+	now_ms = 0;
+	assert_true(meter_time_left(m) == INT64_MAX);
+	meter_set_cap(m, METER_DOLLAR);
+	assert_true(meter_time_to_end(m) == INT64_MAX);
+	box = meter_sandbox_begin(m, "box", METER_DOLLAR / 200, false);
+	assert_int_equal(meter_time_to_end(m), 155000);
+	assert_int_equal(meter_time_left(m), 155000);
+	meter_keep_time(m, 60000);
+	assert_int_equal(meter_time_to_end(m), 155000);
+	assert_int_equal(meter_time_left(m), 95000);
+	now_ms = 100000;
+	assert_int_equal(meter_time_to_end(m), 55000);
+	assert_int_equal(meter_time_left(m), 0);
+	now_ms = 300000;
+	assert_int_equal(meter_time_to_end(m), 0);
+	meter_sandbox_end(m, box);
+	assert_true(meter_time_to_end(m) == INT64_MAX);
+	meter_free(m);
+}
+
+static void test_only_the_cap_is_named_for_a_timeout(void **state)
+{
+	struct meter *m = meter_new(fake_clock);
+	struct stop ever = stop_on(NULL);
+	struct error err = { .code = ERR_TIMEOUT };
+
+	(void)state;
+	now_ms = 0;
+	meter_set_cap(m, METER_DOLLAR);
+	(void)meter_sandbox_begin(m, "box", METER_DOLLAR / 200, false);
+	assert_int_equal(meter_name_cap(m, &ever, -1, &err), -1);
+	assert_int_equal(err.code, ERR_TIMEOUT); /* a server's, long before */
+	now_ms = 155000;
+	assert_int_equal(meter_name_cap(m, &ever, -1, &err), -1);
+	assert_int_equal(err.code, ERR_BUDGET);
+	err.code = ERR_NETWORK;
+	assert_int_equal(meter_name_cap(m, &ever, -1, &err), -1);
+	assert_int_equal(err.code, ERR_NETWORK);
+	assert_int_equal(meter_name_cap(NULL, &ever, 1, &err), 1);
+	meter_free(m);
+}
+
 static void test_amounts_are_read_and_shown(void **state)
 {
 	static const struct {
@@ -410,6 +481,9 @@ int main(void)
 		cmocka_unit_test(test_absurd_prices_do_not_overflow),
 		cmocka_unit_test(test_a_threshold_is_told_once),
 		cmocka_unit_test(test_what_is_added_is_told_once),
+		cmocka_unit_test(test_a_cap_stays_below_the_machines),
+		cmocka_unit_test(test_work_ends_in_time_for_a_question),
+		cmocka_unit_test(test_only_the_cap_is_named_for_a_timeout),
 		cmocka_unit_test(test_amounts_are_read_and_shown),
 	};
 
