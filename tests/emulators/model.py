@@ -117,6 +117,7 @@ class Script:
 
 class Model:
     """The state behind all connections."""
+    clock = staticmethod(time.monotonic)  # "clock" of each record
 
     def __init__(self, script, wire="any", log=None):
         self.script = Script(script)
@@ -220,7 +221,8 @@ class Handler(BaseHTTPRequestHandler):
         with self.model.lock:
             self.model.received += 1
         record = {"wire": wire.name, "path": self.path, "bytes": len(raw),
-                  "received": received, "violations": []}
+                  "received": received, "violations": [],
+                  "clock": self.model.clock()}
         try:
             self.answer(wire, raw, record)
         except (BrokenPipeError, ConnectionResetError):
