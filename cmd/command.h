@@ -71,6 +71,7 @@ int command_help(const struct command *c, const struct subcommand *sub);
 /* The command as one JSON line; NULL: all of them. */
 int command_help_json(const struct command *c);
 
+extern const struct command command_agents;
 extern const struct command command_apply;
 extern const struct command command_auth;
 extern const struct command command_config;

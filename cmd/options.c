@@ -15,6 +15,8 @@ const struct arg_row options_global[] = {
 	  "one of this directory" },
 	{ "fork", 0, ARG_FLAG, NULL,
 	  "With -r: go on in a copy, the thread stays as it is" },
+	{ "agent", 'a', ARG_VALUE, "NAME",
+	  "Whose AGENTS.md and skills are used: ~/.deepagents/NAME" },
 	{ "skill", 's', ARG_VALUE, "NAME",
 	  "Begin with this skill; the text of -n or -m is what is wanted of "
 	  "it" },

@@ -16,7 +16,6 @@ static const char by_package[] = "update dcode the way it was installed";
 
 static const struct absent flags[] = {
 	{ "acp", 0, NULL },
-	{ "agent", 'a', NULL },
 	{ "allow-fs-tools", 0, NULL },
 	{ "auto-classifier-model", 0, NULL },
 	{ "auto-update", 0, by_package },
@@ -47,13 +46,9 @@ static const struct absent flags[] = {
 };
 
 static const struct absent names[] = {
-	{ "agents", 0, NULL },
-	{ "mcp", 0, NULL },
-	{ "plugin", 0, NULL },
-	{ "plugins", 0, NULL },
-	{ "tools", 0, NULL },
-	{ "update", 0, by_package },
-	{ 0 },
+	{ "mcp", 0, NULL },          { "plugin", 0, NULL },
+	{ "plugins", 0, NULL },      { "tools", 0, NULL },
+	{ "update", 0, by_package }, { 0 },
 };
 
 static bool fail(const char *dashes, const struct absent *a, const char *what,

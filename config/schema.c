@@ -6,6 +6,14 @@ enum { CREDENTIAL = SETTING_SECRET | SETTING_ENV_ONLY };
 
 const struct setting settings_core[] = {
 	{
+		.key = "agents.default",
+		.help = "Agent to use, as -a NAME",
+	},
+	{
+		.key = "agents.recent",
+		.help = "Agent used last; where agents.default is not set",
+	},
+	{
 		.key = "approvals.allow",
 		.type = SETTING_LIST,
 		.help = "Calls that run unasked; A at a question adds one",

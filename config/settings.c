@@ -44,6 +44,27 @@ static char *find_home(const char *home)
 	return xstrdup(found->pw_dir);
 }
 
+/* DEEPAGENTS_HOME as it was exported, else ~/.deepagents. No .env file can set
+ * it: they are read later. */
+static int find_dir(struct settings *s, struct error *err)
+{
+	const struct env_var *given = env_get(&s->env, "DEEPAGENTS_HOME");
+	size_t len;
+
+	if (!given || !given->value[0]) {
+		s->dir = path_join(s->home, ".deepagents");
+		return 0;
+	}
+	s->dir = path_expand(given->value, s->home);
+	for (len = strlen(s->dir); len > 1 && s->dir[len - 1] == '/'; len--)
+		s->dir[len - 1] = '\0';
+	if (s->dir[0] == '/') /* else it would be a repository's */
+		return 0;
+	return error_set(err, ERR_CONFIG,
+			 "DEEPAGENTS_HOME = \"%.200s\" is no absolute path",
+			 given->value);
+}
+
 static void name_files(struct settings *s)
 {
 	s->files[FILE_POLICY].name = "managed config";
@@ -165,10 +186,13 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	s->store = in->store;
 	pthread_mutex_init(&s->vault_lock, NULL);
 	s->cwd = xstrdup(in->cwd ? in->cwd : "/");
-	s->dir = path_join(home, ".deepagents");
+	env_add_all(&s->env, in->environ);
+	if (find_dir(s, err) < 0) {
+		settings_free(s);
+		return -1;
+	}
 	name_files(s);
 	make_slots(s, in->groups);
-	env_add_all(&s->env, in->environ);
 	settings_read_config(s);
 	check_tables(s);
 	if (!in->quiet)

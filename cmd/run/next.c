@@ -83,6 +83,8 @@ static int read_words(struct next *next, const struct run *r,
 		  same_thread && !has_word(words, n, "none") &&
 			  !has_word(words, n, "--sandbox-id"));
 	if (same_thread) {
+		add_word(next, "--agent");
+		add_word(next, r->options.agent);
 		add_word(next, "--model");
 		add_word(next, model);
 	}

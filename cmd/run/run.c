@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/agents/agent_choice.h"
 #include "cmd/command.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
@@ -211,6 +212,8 @@ int run_read_flags(struct run *r, const struct args *args, struct error *err)
 	if (!o->allow.given && run_allow_resolve(o, set, err) < 0)
 		return -1;
 	if (run_resume_find(r, err) < 0 ||
+	    agent_choose(r->app, args_value(args, "agent"), r->thread.agent,
+			 &o->agent, err) < 0 ||
 	    run_offer_sandbox(r, args, &sandbox, err) < 0 ||
 	    run_sandbox_resolve(o, r->app, sandbox, err) < 0 ||
 	    run_exit_resolve(o, r->app, args, err) < 0 ||
@@ -254,7 +257,8 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 		free(piped);
 		return -1;
 	}
-	if (run_skills_open(r, err) < 0) {
+	if (agent_make(r->app, o->agent, err) < 0 ||
+	    run_skills_open(r, err) < 0) {
 		free(piped);
 		return -1;
 	}

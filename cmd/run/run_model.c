@@ -111,6 +111,7 @@ int run_name_session(struct run *r, struct error *err)
 		.sandbox = on_host(r) ? "" : r->box.sandbox.id,
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
+		.agent = r->options.agent,
 	};
 
 	if (app_store_later(r->app, &store, err) < 0)

@@ -114,7 +114,6 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.resume = args_value(args, "resume"),
 		.fork = args_flag(args, "fork"),
 		.skill = args_value(args, "skill"),
-		.agent = "agent",
 		.model = args_value(args, "model"),
 		.model_params = args_value(args, "model-params"),
 		.effort = args_value(args, "effort"),
@@ -182,6 +181,8 @@ void run_options_release(struct run_options *o)
 {
 	allow_list_release(&o->allow);
 	transfer_options_release(&o->transfers);
+	free(o->agent);
+	o->agent = NULL;
 	free(o->include);
 	o->include = NULL;
 	o->n_include = 0;

@@ -109,10 +109,16 @@ static struct str protected_name(const struct protect *p,
 }
 
 /* Why a run without a user may not write there; nothing when it may. */
-static void find_objection(const struct protect *p,
+static void find_objection(const struct protect *p, const char *own,
 			   const struct files_target *t, struct buf *why)
 {
 	struct str name = { 0 };
+
+	if (own &&
+	    (paths_contain(own, t->real) || paths_contain(t->real, own))) {
+		buf_adds(why, "dcode's own files");
+		return;
+	}
 
 	if (!paths_contain(t->workdir, t->real) ||
 	    paths_contain(t->real, t->workdir)) {
@@ -165,11 +171,16 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 			 struct error *err)
 {
 	struct protect protect;
+	char *own; /* wherever DEEPAGENTS_HOME has put it */
 	struct buf why = BUF_INIT(1 << 12);
 
 	if (protect_load(&protect, r->app->settings, err) < 0)
 		return -1;
-	find_objection(&protect, t, &why);
+	own = r->host.provider->flags & SANDBOX_UNISOLATED
+		      ? realpath(settings_dir(r->app->settings), NULL)
+		      : NULL;
+	find_objection(&protect, own, t, &why);
+	free(own);
 	describe_target(r, path, t, buf_str(&why), &a->place);
 	if (!why.len && (!r->interactive || allows_edit(r, a)))
 		*verdict = RUN_ALLOW;

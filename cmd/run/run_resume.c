@@ -20,16 +20,31 @@ enum {
 	ANSWER_LINES = 6,   /* the last ones of the last answer */
 };
 
+/* The last one of an agent, where one is named. */
+static int find_thread(struct run *r, bool latest, const char *agent,
+		       struct store **store, struct error *err)
+{
+	const char *name = r->options.resume;
+
+	if (!latest || !agent)
+		return threads_find(r->app, name[0] ? name : NULL, store,
+				    &r->thread, err);
+	if (app_store(r->app, store, err) < 0)
+		return -1;
+	return thread_find_latest(*store, settings_cwd(r->app->settings), agent,
+				  &r->thread, err);
+}
+
 int run_resume_find(struct run *r, struct error *err)
 {
 	const char *name = r->options.resume;
 	bool latest = name && (!name[0] || !strcmp(name, "latest"));
+	const char *agent = r->args ? args_value(r->args, "agent") : NULL;
 	struct store *store;
 
 	if (!name)
 		return 0;
-	if (threads_find(r->app, name[0] ? name : NULL, &store, &r->thread,
-			 err) == 0)
+	if (find_thread(r, latest, agent, &store, err) == 0)
 		return 0;
 	if (!latest || err->code != ERR_NOT_FOUND || r->app->unattended)
 		return -1;

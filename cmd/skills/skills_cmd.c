@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cmd/agents/agent_choice.h"
 #include "cmd/print.h"
 #include "cmd/skills/run_skills.h"
 
@@ -17,7 +18,6 @@ enum {
 int skills_cmd_open(struct skills_line *l, struct app *app,
 		    const struct args *args, struct error *err)
 {
-	const char *agent = args_value(args, "agent");
 	bool user = args_flag(args, "user");
 	bool project = args_flag(args, "project");
 
@@ -28,8 +28,9 @@ int skills_cmd_open(struct skills_line *l, struct app *app,
 	l->scopes = user      ? SKILL_USER
 		    : project ? SKILL_PROJECT
 			      : SKILL_USER | SKILL_PROJECT;
-	if (run_skills_places(app, agent ? agent : "agent", &l->request,
-			      &l->allowed, err) < 0)
+	if (agent_choose(app, args_value(args, "agent"), NULL, &l->agent, err) <
+		    0 ||
+	    run_skills_places(app, l->agent, &l->request, &l->allowed, err) < 0)
 		return -1;
 	skills_read(&l->skills, &l->request);
 	return 0;
@@ -39,6 +40,7 @@ void skills_cmd_close(struct skills_line *l)
 {
 	skills_release(&l->skills);
 	free(l->allowed);
+	free(l->agent);
 }
 
 static void add_text(struct app *app, struct buf *out, const char *key,

@@ -10,6 +10,7 @@ struct skills_line { /* what a command line is about */
 	struct app *app;
 	struct skills_request request;
 	const char **allowed; /* owned */
+	char *agent;          /* owned */
 	unsigned scopes;      /* enum skill_scope: which are meant */
 	struct skills skills;
 };

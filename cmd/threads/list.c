@@ -122,6 +122,7 @@ static void print_row(struct thread_table *l, const struct thread *t)
 		print_cell(l->app, show_time(l, t->created, room),
 			   l->absolute ? 16 : 8);
 		print_cell(l->app, t->branch, 16);
+		print_cell(l->app, t->agent[0] ? t->agent : "agent", 12);
 	}
 	print_cell(l->app, t->model, 26);
 	snprintf(room, sizeof(room), "%" PRId64, t->messages);
@@ -144,7 +145,8 @@ static void print_table(struct thread_table *l, int64_t limit)
 
 	printf("%-13s  %-*s  ", "THREAD", when, "USED");
 	if (l->verbose)
-		printf("%-*s  %-16s  ", when, "BEGUN", "BRANCH");
+		printf("%-*s  %-16s  %-12s  ", when, "BEGUN", "BRANCH",
+		       "AGENT");
 	printf("%-26s  %-4s  %-6s  %-9s  %-14s  %-*s  %s\n", "MODEL", "MSGS",
 	       "TOKENS", "COST", "SANDBOX", l->verbose ? 40 : 24, "DIRECTORY",
 	       "TITLE");
@@ -173,11 +175,18 @@ static void print_json(struct thread_table *l)
 
 static void print_none(const struct thread_filter *f)
 {
-	printf("No threads found%s%s%s%s.\n", f->branch ? " for branch " : "",
-	       f->branch ? f->branch : "",
-	       f->cwd ? (f->branch ? " and directory " : " for directory ")
-		      : "",
-	       f->cwd ? f->cwd : "");
+	const char *const what[] = { "agent", "branch", "directory" };
+	const char *const value[] = { f->agent, f->branch, f->cwd };
+	const char *lead = "for";
+
+	printf("No threads found");
+	for (size_t i = 0; i < 3; i++) {
+		if (!value[i])
+			continue;
+		printf(" %s %s %s", lead, what[i], value[i]);
+		lead = "and";
+	}
+	puts(".");
 }
 
 static int read_limit(const struct args *args, int64_t *limit,
@@ -228,6 +237,7 @@ static int read_filter(struct thread_filter *f, const struct args *args,
 	const char *sort = args_value(args, "sort");
 
 	f->branch = args_value(args, "branch");
+	f->agent = args_value(args, "agent");
 	f->by_created = sort && !strcmp(sort, "created");
 	if (sort && strcmp(sort, "created") && strcmp(sort, "updated"))
 		return error_set(

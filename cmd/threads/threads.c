@@ -113,6 +113,8 @@ void threads_add_json(struct app *app, struct store *s, const struct thread *t,
 	print_add_member(app, out, "cwd", t->cwd);
 	buf_addc(out, ',');
 	print_add_member(app, out, "git_branch", t->branch);
+	buf_addc(out, ',');
+	print_add_member(app, out, "agent", t->agent[0] ? t->agent : "agent");
 	add_sandbox(app, s, t, out);
 	add_patch(app, t, out);
 	buf_addf(out, ",\"in_use_by\":%" PRId64 ",\"imported\":%s,", t->pid,
@@ -164,12 +166,13 @@ static const struct arg_row list_options[] = {
 	{ "cwd", 0, ARG_OPTIONAL, "PATH",
 	  "Only those of this directory; bare: of the current one" },
 	{ "branch", 0, ARG_VALUE, "NAME", "Only those of this git branch" },
+	{ "agent", 0, ARG_VALUE, "NAME", "Only those of this agent" },
 	{ "sort", 0, ARG_VALUE, "created|updated",
 	  "Newest first by this (default updated)" },
 	{ "limit", 'n', ARG_VALUE, "N",
 	  "So many at most (default 20, or DA_CLI_RECENT_THREADS)" },
 	{ "verbose", 'v', ARG_FLAG, NULL,
-	  "Also when it was begun, and its git branch" },
+	  "Also when it was begun, its git branch and its agent" },
 	{ "relative", 'r', ARG_FLAG, NULL, "Times as \"5m ago\" (default)" },
 	{ "no-relative", 0, ARG_FLAG, NULL, "Times as dates" },
 	ARG_JSON,

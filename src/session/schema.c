@@ -205,6 +205,9 @@ static const char *const migrations[] = {
 	 "  priced=min(priced, excluded.priced), ms=ms+excluded.ms,"
 	 "  cost=cost+excluded.cost;"
 	 "END;"),
+
+	/* Whose memory it began with, and goes on with. */
+	"ALTER TABLE thread ADD COLUMN agent TEXT NOT NULL DEFAULT '';",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

@@ -22,7 +22,7 @@ enum {
 struct session {
 	struct store *store; /* borrowed */
 	char id[37];
-	char *model, *cwd, *provider, *sandbox, *label;
+	char *model, *cwd, *provider, *sandbox, *label, *agent;
 	char *title;
 	sqlite3_int64 no;      /* 0: not in the database yet */
 	sqlite3_int64 copy_of; /* its messages come first; 0: none */
@@ -42,6 +42,7 @@ static void copy_info(struct session *s, const struct session_info *info)
 	s->provider = copy(info->provider);
 	s->sandbox = copy(info->sandbox);
 	s->label = copy(info->label);
+	s->agent = copy(info->agent);
 }
 
 static void release_info(struct session *s)
@@ -51,6 +52,7 @@ static void release_info(struct session *s)
 	free(s->provider);
 	free(s->sandbox);
 	free(s->label);
+	free(s->agent);
 }
 
 void session_set_info(struct session *s, const struct session_info *info)
@@ -135,6 +137,7 @@ static int add_thread(struct session *s, struct error *err)
 	sqlite3_bind_int64(st, 10, self.pid);
 	sqlite3_bind_int64(st, 11, self.started);
 	store_bind(st, 12, self.place);
+	store_bind(st, 13, s->agent);
 	if (store_run(s->store, st, err) < 0)
 		return -1;
 	s->no = sqlite3_last_insert_rowid(s->store->db);
@@ -156,6 +159,7 @@ static int update_thread(struct session *s, struct error *err)
 	store_bind(st, 5, s->provider);
 	store_bind(st, 6, s->label);
 	store_bind(st, 7, branch);
+	store_bind(st, 8, s->agent);
 	return store_run(s->store, st, err);
 }
 

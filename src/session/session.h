@@ -34,6 +34,7 @@ struct session_info {      /* copied; NULL counts as "" */
 	const char *provider; /* of the sandbox, "none" on this machine */
 	const char *sandbox;  /* its id */
 	const char *label;    /* in the ledger, when dcode made it for us */
+	const char *agent;    /* whose memory and skills it has */
 };
 /* A new thread; its id is a UUIDv7. Nothing is written before the first
  * append. */

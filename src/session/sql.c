@@ -7,7 +7,7 @@
 	" created, updated, messages, input, output, pid, started, place,"     \
 	" imported, origin, (SELECT sum(s.cost) FROM spend s"                  \
 	" WHERE s.thread=thread.no), (SELECT min(s.priced) FROM spend s"       \
-	" WHERE s.thread=thread.no)"
+	" WHERE s.thread=thread.no), agent"
 #define LEDGER_COLUMNS                                                         \
 	"label, provider, id, endpoint, state, created, ends, pid, started,"   \
 	" place, note, kept, thread"
@@ -22,23 +22,28 @@ const char *const store_texts[SQL_COUNT] = {
 		     " pragma_page_size p",
 	[SQL_THREAD_ADD] = "INSERT INTO thread(id, created, model, sandbox,"
 			   " cwd, provider, label, branch, title, pid, started,"
-			   " place, updated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-			   " ?8, ?9, ?10, ?11, ?12, ?2)",
+			   " place, updated, agent) VALUES(?1, ?2, ?3, ?4,"
+			   " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?2, ?13)",
 	[SQL_THREAD_IMPORT] = "INSERT INTO thread(id, created, updated, model,"
 			      " sandbox, cwd, provider, title, origin,"
 			      " imported)"
 			      " VALUES(?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, 1)",
 	[SQL_THREAD_SET] = "UPDATE thread SET model=?2, sandbox=?3, cwd=?4,"
-			   " provider=?5, label=?6, branch=?7 WHERE no=?1",
+			   " provider=?5, label=?6, branch=?7, agent=?8"
+			   " WHERE no=?1",
 	[SQL_THREAD_LIST] = "SELECT " THREAD_COLUMNS " FROM thread"
 			    " WHERE (?1='' OR cwd=?1) AND (?2='' OR branch=?2)"
+			    " AND (?5='' OR agent=?5 OR (agent='' AND"
+			    " ?5='agent'))"
 			    " ORDER BY CASE WHEN ?3 THEN created ELSE updated"
 			    " END DESC, no DESC LIMIT ?4",
 	[SQL_THREAD_FIND] = "SELECT " THREAD_COLUMNS " FROM thread"
 			    " WHERE substr(id,1,length(?1))=lower(?1)"
 			    " ORDER BY length(id), no DESC LIMIT 2",
 	[SQL_THREAD_LATEST] = "SELECT " THREAD_COLUMNS " FROM thread"
-			      " WHERE ?1='' OR cwd=?1"
+			      " WHERE (?1='' OR cwd=?1)"
+			      " AND (?2='' OR agent=?2 OR (agent='' AND"
+			      " ?2='agent'))"
 			      " ORDER BY updated DESC, no DESC LIMIT 1",
 	[SQL_THREAD_TITLE] = "UPDATE thread SET title=?2 WHERE no=?1",
 	[SQL_THREAD_OWNER] = "SELECT pid, started, place FROM thread"

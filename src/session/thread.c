@@ -34,6 +34,7 @@ void thread_release(struct thread *t)
 	free(t->cwd);
 	free(t->branch);
 	free(t->origin);
+	free(t->agent);
 	*t = (struct thread){ 0 };
 }
 
@@ -67,6 +68,7 @@ static void read_thread(sqlite3_stmt *st, const struct process *self,
 				: sqlite3_column_int64(st, 19),
 		.unpriced = sqlite3_column_type(st, 20) != SQLITE_NULL &&
 			    !sqlite3_column_int(st, 20),
+		.agent = xstrdup(store_text(st, 21)),
 	};
 	if (owner.pid && process_lives(&owner, self))
 		t->pid = owner.pid;
@@ -88,6 +90,7 @@ int thread_each(struct store *s, const struct thread_filter *f,
 	store_bind(st, 2, f->branch);
 	sqlite3_bind_int(st, 3, f->by_created);
 	sqlite3_bind_int64(st, 4, f->limit > 0 ? f->limit : -1);
+	store_bind(st, 5, f->agent);
 	while (more && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct thread t;
 
@@ -170,8 +173,8 @@ static int read_one(struct store *s, sqlite3_stmt *st, struct thread *t,
 	return found;
 }
 
-static int find_latest(struct store *s, const char *cwd, struct thread *t,
-		       struct error *err)
+int thread_find_latest(struct store *s, const char *cwd, const char *agent,
+		       struct thread *t, struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s, SQL_THREAD_LATEST, err);
 	bool several = false;
@@ -180,11 +183,14 @@ static int find_latest(struct store *s, const char *cwd, struct thread *t,
 	if (!st)
 		return -1;
 	store_bind(st, 1, cwd);
+	store_bind(st, 2, agent);
+	*t = (struct thread){ 0 };
 	found = read_one(s, st, t, &several, err);
 	if (found)
 		return found < 0 ? -1 : 0;
-	error_set(err, ERR_NOT_FOUND, "there is no thread%s yet",
-		  cwd ? " of this directory" : "");
+	error_set(err, ERR_NOT_FOUND, "there is no thread%s%s%s yet",
+		  cwd ? " of this directory" : "", agent ? " of agent " : "",
+		  agent ? agent : "");
 	return error_hint(err, "dcode threads list shows those that are"
 			       " stored.");
 }
@@ -198,7 +204,7 @@ int thread_find(struct store *s, const char *name, const char *cwd,
 
 	*t = (struct thread){ 0 };
 	if (!name || !strcmp(name, "latest"))
-		return find_latest(s, cwd, t, err);
+		return thread_find_latest(s, cwd, NULL, t, err);
 	if (!name[0]) {
 		error_set(err, ERR_USAGE, "the id of the thread is empty");
 		return error_hint(err, "latest is the last one of this "

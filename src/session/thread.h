@@ -22,6 +22,7 @@ struct thread { /* strings owned, never NULL once filled; start from { 0 } */
 	char *label;    /* its ledger label when dcode made it, else "" */
 	char *cwd;
 	char *branch;             /* git's in cwd, or "" */
+	char *agent;              /* "coder"; "": the default one */
 	int64_t created, updated; /* Unix ms */
 	int64_t messages;
 	int64_t input, output; /* tokens; input counts the cached ones too */
@@ -39,6 +40,7 @@ void thread_release(struct thread *t);
 
 struct thread_filter {
 	const char *cwd, *branch; /* exactly these; NULL: any */
+	const char *agent;        /* the same */
 	bool by_created;          /* order; else by the last change */
 	int64_t limit;            /* 0: all */
 };
@@ -55,6 +57,10 @@ int thread_each(struct store *s, const struct thread_filter *f,
  */
 int thread_find(struct store *s, const char *name, const char *cwd,
 		struct thread *t, struct error *err);
+
+/* The same of "latest", of this agent (NULL: any) alone. */
+int thread_find_latest(struct store *s, const char *cwd, const char *agent,
+		       struct thread *t, struct error *err);
 
 struct thread_message {
 	int64_t no;
