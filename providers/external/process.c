@@ -34,7 +34,7 @@ void process_add_param(struct buf *params, const char *key, struct str value)
 int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
 		       struct error *err)
 {
-	jsonrpc_bad_answer(detail, err);
+	jsonrpc_bad_answer(&process_peer, detail, err);
 	return error_wrap(err, "%s", ask->what);
 }
 

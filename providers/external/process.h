@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-#include "providers/external/jsonrpc.h"
 #include "providers/external/provider_config.h"
+#include "rpc/jsonrpc.h"
 
 /*
  * The client of PROTOCOL.md. The child starts with the first request, is
@@ -95,6 +95,7 @@ int process_bad_answer(const struct jsonrpc_ask *ask, const char *detail,
 		       struct error *err);
 
 /* process_start.c */
+extern const struct jsonrpc_peer process_peer; /* PROTOCOL.md */
 int process_initialize(struct process_client *c, struct jsonrpc *w,
 		       const struct stop *stop, struct error *err);
 struct jsonrpc *process_spawn(struct process_client *c, struct error *err);

@@ -38,7 +38,8 @@ static int report(const cJSON *item, const char *owner,
 	};
 
 	if (!info.id[0] || strlen(info.id) > PROVIDER_ID_MAX)
-		return jsonrpc_bad_answer("a sandbox without an id", err);
+		return jsonrpc_bad_answer(&process_peer,
+					  "a sandbox without an id", err);
 	if (!owner || !strcmp(owner, info.owner))
 		info_emit(sink, &info);
 	return 0;

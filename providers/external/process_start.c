@@ -85,6 +85,20 @@ static char **copy_argv(const struct process_client *c)
 	return argv;
 }
 
+static void add_cancel(struct buf *out, int64_t id)
+{
+	buf_addf(out,
+		 "{\"jsonrpc\":\"2.0\",\"method\":\"cancel\","
+		 "\"params\":{\"id\":%lld}}\n",
+		 (long long)id);
+}
+
+const struct jsonrpc_peer process_peer = {
+	.name = "the provider",
+	.cancel = add_cancel,
+	.bye = "{\"jsonrpc\":\"2.0\",\"method\":\"shutdown\"}\n",
+};
+
 struct jsonrpc *process_spawn(struct process_client *c, struct error *err)
 {
 	bool python = c->p->config.class_path;
@@ -101,7 +115,7 @@ struct jsonrpc *process_spawn(struct process_client *c, struct error *err)
 	if (python)
 		fds[3] = python_script(err);
 	if (!python || fds[3] >= 0)
-		w = jsonrpc_start(&spec, err);
+		w = jsonrpc_start(&spec, &process_peer, NULL, err);
 	if (fds[3] >= 0)
 		close(fds[3]);
 	settings_environ_free(env);

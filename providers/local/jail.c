@@ -56,25 +56,6 @@ static void apply_limits(const struct jail_limits *limits)
 	set_limit(RLIMIT_NPROC, limits->processes);
 }
 
-/* Everything below this process, which orphans of the command come back to. */
-static int kill_below(void)
-{
-	struct proc_tree tree = { .root = getpid(), .spare_root = true };
-	struct stop own = stop_cleanup(KILL_MS);
-	struct error ignored = { 0 };
-	int alive;
-
-	for (;;) {
-		alive = proc_tree_kill(&tree);
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-		if (alive == 0 && waitpid(-1, NULL, WNOHANG) < 0)
-			return 0;
-		if (stop_sleep(&own, 1, &ignored) < 0)
-			return alive > 0 ? alive : 1;
-	}
-}
-
 /* Until the command has ended (its code) or the order is withdrawn (-1). */
 static int wait_command(pid_t child, int control, int children)
 {
@@ -160,7 +141,7 @@ static void run_command(const struct jail_order *order, char **strings,
 	if (code >= 0)
 		reply(control, REPLY_DONE, code);
 	else
-		reply(control, REPLY_KILLED, kill_below());
+		reply(control, REPLY_KILLED, proc_kill_below(KILL_MS));
 }
 
 /* The strings as a NULL-terminated array, which the runner keeps until it

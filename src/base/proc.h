@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -72,5 +73,8 @@ struct proc_tree {
 /* One pass of SIGKILL over all members; returns how many were still alive, so
  * repeat until 0. -1 when /proc cannot be read. Never kills its caller. */
 int proc_tree_kill(const struct proc_tree *tree);
+/* Kills and reaps everything below this process, which orphans come back to
+ * (PR_SET_CHILD_SUBREAPER), within ms: how many are left. */
+int proc_kill_below(int64_t ms);
 
 #endif

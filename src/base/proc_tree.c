@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/stop.h"
 
 /* An environment is at most a quarter of the stack limit; ours comes first
  * unless a shell reordered it. */
@@ -196,4 +198,22 @@ int proc_tree_kill(const struct proc_tree *tree)
 	}
 	free(list);
 	return alive;
+}
+
+int proc_kill_below(int64_t ms)
+{
+	struct proc_tree tree = { .root = getpid(), .spare_root = true };
+	struct stop own = stop_cleanup(ms);
+	struct error ignored = { 0 };
+	int alive;
+
+	for (;;) {
+		alive = proc_tree_kill(&tree);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (alive == 0 && waitpid(-1, NULL, WNOHANG) < 0)
+			return 0;
+		if (stop_sleep(&own, 1, &ignored) < 0)
+			return alive > 0 ? alive : 1;
+	}
 }

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "providers/external/entry_points.h"
-#include "providers/external/jsonrpc_impl.h"
+#include "rpc/jsonrpc_impl.h"
 #include "sandbox/sandbox.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,7 +18,9 @@ static void feed(struct str text, size_t piece, struct buf *out)
 {
 	struct pending call = { .id = 1, .event = -1 };
 	const cJSON *note;
-	struct jsonrpc w = { .calls = &call,
+	static const struct jsonrpc_peer peer = { .name = "the provider" };
+	struct jsonrpc w = { .peer = &peer,
+			     .calls = &call,
 			     .last_id = 3,
 			     .line = BUF_INIT(JSONRPC_LINE),
 			     .tail = BUF_INIT(16 * JSONRPC_TAIL) };

@@ -12,13 +12,14 @@ import sys
 MAY = {
     "base": "",
     "config": "base", "net": "base", "archive": "base", "term": "base",
-    "aws": "base net",
+    "aws": "base net", "rpc": "base",
     "model": "base config net aws", "sandbox": "base config net",
     "kit": "base config net sandbox",
-    "vendor": "base config net archive aws sandbox kit",
+    "vendor": "base config net archive aws rpc sandbox kit",
     "table": "base config net sandbox kit vendor",
     "session": "base model",
     "tool": "base config net model sandbox",
+    "mcp": "base config net rpc model sandbox tool",
     "lifecycle": "base config net sandbox session",
     "editor": "base term", "markup": "base term",
     "git": "base", "trust": "base",
@@ -31,7 +32,7 @@ MAY = {
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply skills agent ui trust",
+           "apply skills agent ui mcp trust",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,11 +1,11 @@
 /* jsonrpc_impl.h - what the three parts of the client share. */
 /* SPDX-License-Identifier: MIT */
-#ifndef PROVIDERS_EXTERNAL_JSONRPC_IMPL_H
-#define PROVIDERS_EXTERNAL_JSONRPC_IMPL_H
+#ifndef RPC_JSONRPC_IMPL_H
+#define RPC_JSONRPC_IMPL_H
 
 #include <pthread.h>
 
-#include "providers/external/jsonrpc.h"
+#include "rpc/jsonrpc.h"
 
 struct pending { /* a call under way; on its caller's stack */
 	int64_t id;
@@ -17,6 +17,8 @@ struct pending { /* a call under way; on its caller's stack */
 };
 
 struct jsonrpc {
+	const struct jsonrpc_peer *peer;
+	void *arg;            /* of its functions */
 	pthread_mutex_t lock; /* of all that follows, but the descriptors */
 	pthread_t thread;
 	pid_t pid;
@@ -36,7 +38,7 @@ struct jsonrpc {
 };
 
 /* jsonrpc_line.c; all with the lock held. */
-/* From now on every call fails: "the provider FMT", ERR_NETWORK. */
+/* From now on every call fails: "NAME FMT", ERR_NETWORK. */
 void jsonrpc_break(struct jsonrpc *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Keeps the last of the bytes that are no message. */
@@ -50,6 +52,7 @@ void jsonrpc_feed(struct jsonrpc *w, struct str chunk);
 bool jsonrpc_is_behind(const struct jsonrpc *w);
 
 /* jsonrpc_io.c */
+void jsonrpc_kill(struct jsonrpc *w);
 void *jsonrpc_run(void *arg);
 void jsonrpc_poke(int event);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "providers/external/jsonrpc_impl.h"
+#include "rpc/jsonrpc_impl.h"
 
 enum {
 	CHUNK = 64 << 10,
@@ -84,6 +84,14 @@ static void break_by_status(struct jsonrpc *w)
 			      WEXITSTATUS(status));
 }
 
+void jsonrpc_kill(struct jsonrpc *w)
+{
+	if (w->peer->kill)
+		w->peer->kill(w->arg);
+	else
+		(void)kill(-w->pid, SIGKILL);
+}
+
 /* Kills the rest of the group before its number can be given to another. */
 static void finish(struct jsonrpc *w)
 {
@@ -100,7 +108,7 @@ static void finish(struct jsonrpc *w)
 	if (!ended)
 		jsonrpc_break(w, "closed its output");
 	pthread_mutex_unlock(&w->lock);
-	(void)kill(-w->pid, SIGKILL);
+	jsonrpc_kill(w);
 	(void)poll(&end, 1, KILL_MS);
 	pthread_mutex_lock(&w->lock);
 	break_by_status(w);

@@ -5,7 +5,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "providers/external/jsonrpc_impl.h"
+#include "rpc/jsonrpc_impl.h"
 
 enum { SHOWN = 240, LINE_KEPT = 512, LINE_SHOWN = 80 }; /* bytes */
 
@@ -20,7 +20,7 @@ void jsonrpc_break(struct jsonrpc *w, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	w->broken = true;
-	error_set(&w->why, ERR_NETWORK, "the provider %s", text);
+	error_set(&w->why, ERR_NETWORK, "%s %s", w->peer->name, text);
 	jsonrpc_quote_tail(w, &w->why);
 	for (struct pending *p = w->calls; p; p = p->next)
 		jsonrpc_poke(p->event);
@@ -58,6 +58,8 @@ void jsonrpc_quote_tail(const struct jsonrpc *w, struct error *err)
 
 static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 {
+	size_t most = w->peer->lenient ? JSONRPC_NOTICES : JSONRPC_NOISE;
+
 	if (keep && line.len) {
 		if (line.len > LINE_KEPT)
 			line.len = LINE_KEPT;
@@ -65,9 +67,9 @@ static void count_noise(struct jsonrpc *w, struct str line, bool keep)
 		jsonrpc_add_tail(w, STR("\n"));
 	}
 	w->noise += line.len + 1;
-	if (w->noise > JSONRPC_NOISE)
-		jsonrpc_break(w, "wrote %d MiB that belong to no request",
-			      JSONRPC_NOISE >> 20);
+	if (w->noise > most)
+		jsonrpc_break(w, "wrote %zu MiB that belong to no request",
+			      most >> 20);
 }
 
 /* Breaks the wire because of a message, whose beginning is shown. */
@@ -112,7 +114,9 @@ static void on_answer(struct jsonrpc *w, cJSON *message, struct str line)
 		jsonrpc_poke(p->event);
 		return;
 	}
-	if (cJSON_IsNull(id) && json_get(message, "error"))
+	if (w->peer->lenient)
+		count_noise(w, line, true);
+	else if (cJSON_IsNull(id) && json_get(message, "error"))
 		break_by_line(w, "did not understand a request", line);
 	else if (!was_asked(w, id))
 		break_by_line(w, "answered a request that was never made",
@@ -139,6 +143,20 @@ static void on_notification(struct jsonrpc *w, cJSON *message, struct str line)
 	jsonrpc_poke(p->event);
 }
 
+/* A notification or request of its own. */
+static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
+{
+	if (!w->peer->receive) {
+		on_notification(w, message, line);
+		return;
+	}
+	/* One that does not read what it asked for gets no more. */
+	if (w->queue.len < JSONRPC_NOISE)
+		w->peer->receive(w->arg, message, &w->queue);
+	count_noise(w, line, false);
+	cJSON_Delete(message);
+}
+
 static void on_line(struct jsonrpc *w, struct str line)
 {
 	cJSON *message;
@@ -149,7 +167,7 @@ static void on_line(struct jsonrpc *w, struct str line)
 	message = line.ptr[0] == '{' && str_is_utf8(line) ? json_parse(line)
 							  : NULL;
 	if (cJSON_IsString(json_get(message, "method"))) {
-		on_notification(w, message, line);
+		on_method(w, message, line);
 	} else if (json_get(message, "id")) {
 		on_answer(w, message, line);
 	} else {

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "providers/external/jsonrpc_impl.h"
+#include "rpc/jsonrpc_impl.h"
 
 enum { KILL_MS = 2000, TEXT_SHOWN = 320 };
 
@@ -76,19 +76,23 @@ static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 	w->end = proc_fd(w->pid, err);
 	if (w->end >= 0 && start_thread(w, err) == 0)
 		return 0;
-	(void)kill(-w->pid, SIGKILL);
+	jsonrpc_kill(w);
 	(void)waitpid(w->pid, NULL, 0);
 	return -1;
 }
 
-struct jsonrpc *jsonrpc_start(const struct proc_spec *spec, struct error *err)
+struct jsonrpc *jsonrpc_start(const struct proc_spec *spec,
+			      const struct jsonrpc_peer *peer, void *arg,
+			      struct error *err)
 {
 	struct jsonrpc *w = xcalloc(1, sizeof(*w));
 	int *ours[] = { &w->in, &w->out, &w->err };
 	int theirs[3] = { -1, -1, -1 };
 	int rc;
 
-	*w = (struct jsonrpc){ .in = -1,
+	*w = (struct jsonrpc){ .peer = peer,
+			       .arg = arg,
+			       .in = -1,
 			       .out = -1,
 			       .err = -1,
 			       .end = -1,
@@ -121,10 +125,11 @@ bool jsonrpc_broken(struct jsonrpc *w)
 	return broken;
 }
 
-int jsonrpc_bad_answer(const char *detail, struct error *err)
+int jsonrpc_bad_answer(const struct jsonrpc_peer *peer, const char *detail,
+		       struct error *err)
 {
-	return error_set(err, ERR_PROTOCOL,
-			 "the provider's answer makes no sense: %s", detail);
+	return error_set(err, ERR_PROTOCOL, "%s's answer makes no sense: %s",
+			 peer->name, detail);
 }
 
 /* With the lock held. */
@@ -133,7 +138,8 @@ static int send_line(struct jsonrpc *w, const struct buf *line,
 {
 	if (w->queue.len + line->len > w->queue.max)
 		return error_set(err, ERR_NETWORK,
-				 "the provider does not read its requests");
+				 "%s does not read its requests",
+				 w->peer->name);
 	buf_addstr(&w->queue, buf_str(line));
 	jsonrpc_poke(w->wake);
 	return 0;
@@ -167,7 +173,8 @@ static int begin_call(struct jsonrpc *w, struct pending *p,
 }
 
 /* Takes the call off the list, and cancels it in a child that still works. */
-static void end_call(struct jsonrpc *w, struct pending *p)
+static void end_call(struct jsonrpc *w, const struct jsonrpc_ask *ask,
+		     struct pending *p)
 {
 	struct buf line = BUF_INIT(256);
 	struct pending **at = &w->calls;
@@ -178,11 +185,8 @@ static void end_call(struct jsonrpc *w, struct pending *p)
 		at = &(*at)->next;
 	if (*at)
 		*at = p->next;
-	if (!p->answer && !w->broken) {
-		buf_addf(&line,
-			 "{\"jsonrpc\":\"2.0\",\"method\":\"cancel\","
-			 "\"params\":{\"id\":%lld}}\n",
-			 (long long)p->id);
+	if (!p->answer && !w->broken && !ask->lasting) {
+		w->peer->cancel(&line, p->id);
 		(void)send_line(w, &line, &ignored);
 	}
 	jsonrpc_poke(w->wake); /* it may have been behind */
@@ -229,7 +233,8 @@ static int deliver(struct jsonrpc *w, struct pending *p,
 }
 
 /* Makes an error of the one that the child answered with. */
-static int set_remote_error(struct jsonrpc_ask *ask, const cJSON *error,
+static int set_remote_error(const struct jsonrpc_peer *peer,
+			    struct jsonrpc_ask *ask, const cJSON *error,
 			    struct error *err)
 {
 	struct buf shown = BUF_INIT(1 << 16);
@@ -238,8 +243,8 @@ static int set_remote_error(struct jsonrpc_ask *ask, const cJSON *error,
 	if (!cJSON_IsObject(error) ||
 	    !cJSON_IsNumber(json_get(error, "code")) ||
 	    !cJSON_IsString(json_get(error, "message")))
-		return jsonrpc_bad_answer("its error has no code and message",
-					  err);
+		return jsonrpc_bad_answer(
+			peer, "its error has no code and message", err);
 	sanitize_line((struct str){ text, strnlen(text, 1 << 14) }, &shown);
 	if (shown.len > TEXT_SHOWN)
 		shown.len =
@@ -254,12 +259,12 @@ static int set_remote_error(struct jsonrpc_ask *ask, const cJSON *error,
 	return -1;
 }
 
-static int parse_result(struct pending *p, struct jsonrpc_ask *ask,
-			cJSON **result, struct error *err)
+int jsonrpc_result(const struct jsonrpc_peer *peer, cJSON *message,
+		   struct jsonrpc_ask *ask, cJSON **result, struct error *err)
 {
-	const cJSON *error = json_get(p->answer, "error");
+	const cJSON *error = json_get(message, "error");
 	cJSON *found =
-		cJSON_DetachItemFromObjectCaseSensitive(p->answer, "result");
+		cJSON_DetachItemFromObjectCaseSensitive(message, "result");
 
 	if (cJSON_IsObject(found) && (!error || cJSON_IsNull(error))) {
 		*result = found;
@@ -267,15 +272,15 @@ static int parse_result(struct pending *p, struct jsonrpc_ask *ask,
 	}
 	cJSON_Delete(found);
 	if (error && !cJSON_IsNull(error))
-		return set_remote_error(ask, error, err);
-	return jsonrpc_bad_answer("its result is no object", err);
+		return set_remote_error(peer, ask, error, err);
+	return jsonrpc_bad_answer(peer, "its result is no object", err);
 }
 
 static int timed_out(struct jsonrpc *w, const struct jsonrpc_ask *ask,
 		     struct error *err)
 {
-	error_set(err, ERR_TIMEOUT, "the provider gave no answer within %lld s",
-		  (long long)(ask->timeout_ms + 999) / 1000);
+	error_set(err, ERR_TIMEOUT, "%s gave no answer within %lld s",
+		  w->peer->name, (long long)(ask->timeout_ms + 999) / 1000);
 	pthread_mutex_lock(&w->lock);
 	jsonrpc_quote_tail(w, err);
 	pthread_mutex_unlock(&w->lock);
@@ -326,27 +331,73 @@ int jsonrpc_call(struct jsonrpc *w, struct jsonrpc_ask *ask, cJSON **result,
 	}
 	rc = wait_answer(w, &p, ask, stop, err);
 	if (rc == 0)
-		rc = parse_result(&p, ask, result, err);
-	end_call(w, &p);
+		rc = jsonrpc_result(w->peer, p.answer, ask, result, err);
+	end_call(w, ask, &p);
 	if (rc < 0 && err->code != ERR_CANCELLED)
 		error_wrap(err, "%s", ask->what);
 	return rc;
+}
+
+void jsonrpc_notify(struct jsonrpc *w, const char *method, struct str params)
+{
+	struct buf line = BUF_INIT(JSONRPC_QUEUE);
+	struct error ignored = { 0 };
+
+	buf_addf(&line,
+		 "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
+	buf_addstr(&line, params);
+	buf_adds(&line, "}\n");
+	pthread_mutex_lock(&w->lock);
+	if (!w->broken)
+		(void)send_line(w, &line, &ignored);
+	pthread_mutex_unlock(&w->lock);
+	buf_release(&line);
+}
+
+void jsonrpc_tail(struct jsonrpc *w, struct buf *out)
+{
+	struct str tail;
+
+	pthread_mutex_lock(&w->lock);
+	tail = buf_str(&w->tail);
+	if (tail.len > JSONRPC_TAIL)
+		tail = str_skip(tail, tail.len - JSONRPC_TAIL);
+	buf_addstr(out, tail);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void jsonrpc_leave(struct jsonrpc *w)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!w->leaving && w->peer->bye)
+		buf_adds(&w->queue, w->peer->bye);
+	w->leaving = true;
+	jsonrpc_poke(w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* True once it has ended by itself. */
+static bool wait_end(struct jsonrpc *w, int64_t grace_ms)
+{
+	struct pollfd end = { .fd = w->end, .events = POLLIN };
+
+	if (poll(&end, 1, (int)grace_ms) > 0)
+		return true;
+	if (!w->peer->terminate)
+		return false;
+	w->peer->terminate(w->arg);
+	return poll(&end, 1, (int)grace_ms) > 0;
 }
 
 void jsonrpc_end(struct jsonrpc *w, int64_t grace_ms)
 {
 	struct pollfd end = { .fd = w->end, .events = POLLIN };
 
-	pthread_mutex_lock(&w->lock);
-	w->leaving = true;
-	buf_addstr(&w->queue, STR("{\"jsonrpc\":\"2.0\",\"method\":"
-				  "\"shutdown\"}\n"));
-	jsonrpc_poke(w->wake);
-	pthread_mutex_unlock(&w->lock);
-	if (poll(&end, 1, (int)grace_ms) <= 0) {
+	jsonrpc_leave(w);
+	if (!wait_end(w, grace_ms)) {
 		pthread_mutex_lock(&w->lock);
 		if (!w->reaped)
-			(void)kill(-w->pid, SIGKILL);
+			jsonrpc_kill(w);
 		pthread_mutex_unlock(&w->lock);
 		(void)poll(&end, 1, KILL_MS);
 	}
