@@ -16,6 +16,7 @@
 #include "cmd/policy.h"
 #include "cmd/reference.h"
 #include "cmd/run/run.h"
+#include "mcp/guard.h"
 #include "providers/local/jail.h"
 
 /* A standard stream that the caller closed would become our first pipe or the
@@ -202,6 +203,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc > 1 && !strcmp(argv[1], "--jail-supervisor"))
 		return jail_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], MCP_GUARD_ARGUMENT))
+		return mcp_guard_main(argc, argv);
 	if (app_init(&app, &err) < 0)
 		return app_fail(&app, &err);
 	app.keys = credential_store(&app);

@@ -76,6 +76,9 @@ const struct arg_row options_global[] = {
 	  "Run this project's hooks without asking, this time" },
 	{ "trust-project-mcp", 0, ARG_FLAG, NULL,
 	  "Start this project's MCP servers without asking, this time" },
+	{ "mcp-config", 0, ARG_VALUE, "PATH",
+	  "Also start the MCP servers of this file" },
+	{ "no-mcp", 0, ARG_FLAG, NULL, "Start no MCP server" },
 	{ "max-usd", 0, ARG_VALUE, "N",
 	  "End a task (status 124), or ask in a chat, before more US dollars "
 	  "than this are spent" },

@@ -25,9 +25,7 @@ static const struct absent flags[] = {
 	{ "goal", 0, keep_task },
 	{ "interpreter", 0, NULL },
 	{ "interpreter-tools", 0, NULL },
-	{ "mcp-config", 0, NULL },
 	{ "no-interpreter", 0, "leave it out: there is no interpreter" },
-	{ "no-mcp", 0, "leave it out: dcode starts no MCP servers" },
 	{ "prerelease", 0, by_package },
 	{ "profile-override", 0, "set fields with --model-params" },
 	{ "recursion-limit", 0, "limit the turns with --max-turns N" },
@@ -46,9 +44,11 @@ static const struct absent flags[] = {
 };
 
 static const struct absent names[] = {
-	{ "mcp", 0, NULL },          { "plugin", 0, NULL },
-	{ "plugins", 0, NULL },      { "tools", 0, NULL },
-	{ "update", 0, by_package }, { 0 },
+	{ "plugin", 0, NULL },
+	{ "plugins", 0, NULL },
+	{ "tools", 0, NULL },
+	{ "update", 0, by_package },
+	{ 0 },
 };
 
 static bool fail(const char *dashes, const struct absent *a, const char *what,

@@ -33,6 +33,34 @@ const struct setting settings_core[] = {
 		.help = "max_usd: as --max-usd; warn_usd: amounts to warn at",
 	},
 	{
+		.key = "mcp.allow",
+		.type = SETTING_LIST,
+		.help = "Tools of MCP servers that run unasked: patterns of "
+			"their names",
+	},
+	{
+		.key = "mcp.call_timeout",
+		.type = SETTING_INT,
+		.fallback = "300",
+		.help = "Seconds for one call of an MCP server's tool",
+	},
+	{
+		.key = "mcp.disabled_project_servers",
+		.type = SETTING_LIST,
+		.help = "MCP servers of projects that are never started",
+	},
+	{
+		.key = "mcp.disabled_servers",
+		.type = SETTING_LIST,
+		.help = "MCP servers that are never started",
+	},
+	{
+		.key = "mcp.startup_timeout",
+		.type = SETTING_INT,
+		.fallback = "10",
+		.help = "Seconds until an MCP server has named its tools",
+	},
+	{
 		.key = "models.default",
 		.help = "Model to use, as provider:model",
 	},

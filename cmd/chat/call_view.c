@@ -60,7 +60,7 @@ static void add_deed(const struct approval *a, struct buf *out)
 
 	if (a->sandbox)
 		sanitize_line(str_of(ids_shown(a->sandbox, room)), &id);
-	if (!(a->tool->flags & TOOL_ASKS) && a->place.len)
+	if (!(a->tool->flags & (TOOL_ASKS | TOOL_FOREIGN)) && a->place.len)
 		buf_adds(out, "read outside the working directory");
 	else if (!a->machine || !strcmp(a->machine, here))
 		buf_addf(out, "run on %s", here);
@@ -130,7 +130,10 @@ void call_view_open(struct call_view *v, const struct approval *a)
 		if (!is_read(a, item))
 			add_unused(v, item);
 	if (v->unused.len)
-		add_item(v, "not used by the tool", buf_str(&v->unused));
+		add_item(v,
+			 a->tool->flags & TOOL_FOREIGN ? "arguments"
+						       : "not used by the tool",
+			 buf_str(&v->unused));
 	v->n_call = v->n;
 	if (a->tool->flags & TOOL_RUNS && a->workdir)
 		add_item(v, "in", str_of(a->workdir));

@@ -45,6 +45,7 @@ static void add_flags(struct next *next, const struct run *r, bool makes)
 	static const char *const always[] = {
 		"shell-allow-list",  "trust-project", "trust-project-hooks",
 		"trust-project-mcp", "effort",        "max-retries",
+		"mcp-config",        "no-mcp",
 	};
 	static const char *const making[] = {
 		"sandbox-network", "sandbox-setup", "workspace",
@@ -135,6 +136,7 @@ static int open_run(struct run *n, struct run *r, struct error *err)
 {
 	struct stop stop = app_stop(r->app);
 
+	n->mcp = r->mcp; /* they run on */
 	if (run_open(n, &stop, err) < 0)
 		return -1;
 	if (n->session != r->session)
@@ -153,6 +155,7 @@ static void undo(struct run *n, struct run *r)
 		n->session = NULL;
 		n->thread = (struct thread){ 0 };
 	}
+	n->mcp = r->mcp ? NULL : n->mcp;
 	run_close(n);
 	next_free(n);
 }
@@ -189,6 +192,7 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 	n->began = r->began;
 	if (same_thread)
 		take_thread(n, r);
+	r->mcp = NULL; /* n's now */
 	r->next = n;
 	return 0;
 }

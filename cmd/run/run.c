@@ -48,9 +48,10 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 
 	if (app_settings(r->app, &set, err) < 0 ||
 	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0 ||
-	    run_choose_model(r, err) < 0 ||
+	    run_choose_model(r, err) < 0 || run_mcp_begin(r, err) < 0 ||
 	    run_open_sandbox(r, stop, err) < 0 ||
-	    run_name_session(r, err) < 0 || run_open_model(r, err) < 0)
+	    run_mcp_wait(r, stop, err) < 0 || run_name_session(r, err) < 0 ||
+	    run_open_model(r, err) < 0)
 		return -1;
 	run_set_window(r);
 	if (run_resume_load(r, err) < 0 || run_asks_attached(r, err) < 0)
@@ -85,6 +86,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		.prepare = run_skills_prepare,
 		.prepare_arg = r,
 	};
+	run_mcp_attach(r);
 	return 0;
 }
 
@@ -95,6 +97,7 @@ void run_close(struct run *r)
 	/* The sandbox first, since it costs money; a failure has been warned
 	 * about. */
 	(void)run_end_sandbox(r, &ignored);
+	run_mcp_end(r);
 	if (r->opened_client)
 		sandbox_client_close(&r->host);
 	if (r->model)

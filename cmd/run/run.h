@@ -25,6 +25,8 @@ enum run_mode {
 };
 
 struct pick; /* cmd/slash/slash_cmd.h */
+struct mcp;  /* mcp/mcp.h */
+
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
 	struct app *app;
@@ -56,6 +58,8 @@ struct run {
 	unsigned stored_results; /* of tools, in the resumed thread */
 	char *history_dir;       /* for agent.history_dir; owned, or NULL */
 	bool opened_client;
+	struct mcp *mcp; /* its servers, or NULL */
+	bool recalls;    /* the model is offered read_history */
 	struct run_wrote wrote;
 	struct run_skills *skills; /* owned: cmd/skills/run_skills.h; or NULL */
 	struct grants grants;    /* for as long as it lives, and stored ones */
@@ -139,6 +143,16 @@ int run_choose_model(struct run *r, struct error *err);
 void run_watch_key(struct run *r);
 /* r->model, with a prompt that knows the sandbox, but none of the thread. */
 int run_open_model(struct run *r, struct error *err);
+/* Offers r->model the tools that there are now; its history stays. */
+int run_offer_tools(struct run *r, struct error *err);
+/* MCP servers: reads which there are, asks about those of the project, and
+ * starts those whose tools are not known from before. */
+int run_mcp_begin(struct run *r, struct error *err);
+/* Waits until these have named them: before the model is opened. */
+int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
+/* The agent is told of their tools, and of changes. */
+void run_mcp_attach(struct run *r);
+void run_mcp_end(struct run *r);
 /* agent.reset; arg is the run. */
 int run_reset_model(void *arg, struct error *err);
 /* Tells the agent how much the window of r->choice holds. */

@@ -5,13 +5,15 @@
 #include "agent/prompt.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/run/run_mcp.h"
 #include "cmd/run/run_money.h"
 #include "cmd/skills/run_skills.h"
+#include "mcp/mcp.h"
 #include "model/wires/bedrock_account.h"
 
 enum {
 	MAX_PROMPT = 1 << 20,
-	MOST_TOOLS = 64,
+	MOST_TOOLS = 64 + MCP_ALL_TOOLS_MAX,
 };
 
 static bool on_host(const struct run *r)
@@ -19,22 +21,40 @@ static bool on_host(const struct run *r)
 	return r->host.provider->flags & SANDBOX_UNISOLATED;
 }
 
-/* With schemas that have to be freed. */
-static size_t offered_tools(const struct run *r, bool later,
-			    struct tool_spec *specs, bool *runs_commands)
-{
-	size_t n = 0;
+struct offer { /* what the model is offered; offer_free() */
+	struct tool_spec specs[MOST_TOOLS]; /* with schemas of their own */
+	size_t n;
+	bool runs_commands;
+};
 
-	*runs_commands = false;
-	for (size_t i = 0; tools[i] && n < MOST_TOOLS; i++) {
-		if (!run_offers(r, tools[i]) ||
-		    (!later && tools[i]->flags & TOOL_LATER))
+static void add_tools(struct offer *o, const struct run *r, bool later,
+		      const struct tool *const *list)
+{
+	for (size_t i = 0; list && list[i] && o->n < MOST_TOOLS; i++) {
+		if (!run_offers(r, list[i]) ||
+		    (!later && list[i]->flags & TOOL_LATER))
 			continue;
-		specs[n] = tools[i]->spec;
-		specs[n++].schema = tool_schema(tools[i]);
-		*runs_commands |= (tools[i]->flags & TOOL_RUNS) != 0;
+		o->specs[o->n] = list[i]->spec;
+		o->specs[o->n++].schema = tool_schema(list[i]);
+		o->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
 	}
-	return n;
+}
+
+/* later: after the history was compacted. */
+static struct offer *offer_new(const struct run *r, bool later)
+{
+	struct offer *o = xcalloc(1, sizeof(*o));
+
+	add_tools(o, r, later, tools);
+	add_tools(o, r, later, run_mcp_tools(r));
+	return o;
+}
+
+static void offer_free(struct offer *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		free((char *)o->specs[i].schema);
+	free(o);
 }
 
 /* With -q only warnings that concern security are printed. */
@@ -46,7 +66,7 @@ static void ignore_line(const char *line)
 static int open_model(struct run *r, struct meter_model *account,
 		      struct error *err)
 {
-	struct tool_spec specs[MOST_TOOLS];
+	struct offer *offer = offer_new(r, false);
 	struct buf prompt = BUF_INIT(MAX_PROMPT);
 	char *name = run_model_name(r);
 	struct prompt_facts facts = {
@@ -55,13 +75,14 @@ static int open_model(struct run *r, struct meter_model *account,
 		.model = name,
 		.sandbox = &r->box.sandbox,
 		.interactive = r->interactive,
+		.runs_commands = offer->runs_commands,
 		.agent = r->options.agent,
 		.skills = &r->skills->all,
 		.skills_root = run_skills_root(r),
 	};
 	struct model_brief brief = {
-		.tools = specs,
-		.n_tools = offered_tools(r, false, specs, &facts.runs_commands),
+		.tools = offer->specs,
+		.n_tools = offer->n,
 		.meter = account,
 		.cache_key = r->session ? session_id(r->session) : NULL,
 	};
@@ -71,8 +92,7 @@ static int open_model(struct run *r, struct meter_model *account,
 		     r->options.quiet ? ignore_line : app_warn_line);
 	brief.system = prompt.ptr;
 	rc = model_open(&r->model, app_http(r->app), &r->choice, &brief, err);
-	for (size_t i = 0; i < brief.n_tools; i++)
-		free((char *)specs[i].schema);
+	offer_free(offer);
 	buf_release(&prompt);
 	free(name);
 	return rc;
@@ -92,13 +112,20 @@ int run_open_model(struct run *r, struct error *err)
 int run_reset_model(void *arg, struct error *err)
 {
 	struct run *r = arg;
-	struct tool_spec specs[MOST_TOOLS];
-	bool ignored;
-	size_t n = offered_tools(r, true, specs, &ignored);
-	int rc = model_reset(r->model, specs, n, err);
+	struct offer *offer = offer_new(r, true);
+	int rc = model_reset(r->model, offer->specs, offer->n, err);
 
-	for (size_t i = 0; i < n; i++)
-		free((char *)specs[i].schema);
+	r->recalls = true;
+	offer_free(offer);
+	return rc;
+}
+
+int run_offer_tools(struct run *r, struct error *err)
+{
+	struct offer *offer = offer_new(r, r->recalls);
+	int rc = model_set_tools(r->model, offer->specs, offer->n, err);
+
+	offer_free(offer);
 	return rc;
 }
 

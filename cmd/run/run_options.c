@@ -73,6 +73,10 @@ static int check_together(const struct run_options *o, struct error *err)
 				 "--apply cannot be combined with --branch: "
 				 "the one writes to the working tree, the "
 				 "other does not");
+	if (o->no_mcp && o->mcp_config)
+		return error_set(err, ERR_USAGE,
+				 "--no-mcp and --mcp-config are mutually "
+				 "exclusive. Use one or the other.");
 	if (o->resume && !o->resume[0] && o->resume != args_bare)
 		return error_set(err, ERR_USAGE,
 				 "argument -r/--resume: ID is empty; bare -r "
@@ -129,6 +133,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.read_stdin = args_flag(args, "stdin"),
 		.trust_project = args_flag(args, "trust-project"),
 		.trusted = trusted_kinds(args),
+		.mcp_config = args_value(args, "mcp-config"),
+		.no_mcp = args_flag(args, "no-mcp"),
 		.apply = args_flag(args, "apply"),
 		.branch = args_value(args, "branch"),
 	};

@@ -32,6 +32,8 @@ struct run_options {
 	bool asks_given;      /* the former says it */
 	bool reviews_all;     /* approvals.review: calls that only read, too */
 	bool yes, quiet, no_stream, read_stdin, trust_project;
+	const char *mcp_config; /* --mcp-config, or NULL */
+	bool no_mcp;
 	unsigned trusted;   /* kinds of trust.h, by --trust-project... */
 	bool plain;         /* --plain: a chat of lines, without a screen */
 	int64_t max_turns;  /* 0: no cap */

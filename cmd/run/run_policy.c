@@ -5,7 +5,9 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "cmd/mcp/show.h"
 #include "cmd/run/run.h"
+#include "cmd/run/run_mcp.h"
 
 static bool on_host(const struct run *r)
 {
@@ -18,6 +20,9 @@ bool run_offers(const struct run *r, const struct tool *tool)
 {
 	if (tool->flags & TOOL_INTERACTIVE && !r->interactive)
 		return false;
+	if (tool->flags & TOOL_FOREIGN)
+		return r->interactive || r->options.yes ||
+		       !(tool->flags & TOOL_ASKS) || run_mcp_allows(r, tool);
 	return r->interactive || !on_host(r) || r->options.yes ||
 	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
 }
@@ -56,6 +61,14 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 "Shell commands are not permitted in non-interactive "
 			 "mode without a --shell-allow-list. Use "
 			 "--shell-allow-list to specify allowed commands.");
+	else if (a->tool->flags & TOOL_FOREIGN)
+		buf_addf(
+			&a->reason,
+			"%s is not permitted in non-interactive mode: it acts "
+			"on the user's own machine. Tell the user to run with "
+			"--auto-approve, or to name the tool in [mcp] allow of "
+			"config.toml.",
+			a->tool->spec.name);
 	else if (a->place.len)
 		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on %s. "
@@ -67,6 +80,19 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 "user's own machine. Only reading tools are; tell the "
 			 "user to run with --auto-approve or with a --sandbox.",
 			 a->tool->spec.name);
+}
+
+/* Acts on the user's machine whatever the sandbox is, which therefore allows
+ * nothing: only what the user has said of this tool, or of all, does. */
+static enum run_verdict decide_foreign(const struct run *r,
+				       const struct approval *a)
+{
+	bool asks = a->tool->flags & TOOL_ASKS ||
+		    (r->interactive && r->options.reviews_all);
+
+	if (!asks || run_allows_all(r) || run_mcp_allows(r, a->tool))
+		return RUN_ALLOW;
+	return RUN_ASK;
 }
 
 /* Decides without asking anybody: allowed, refused, or to be asked about. */
@@ -81,6 +107,10 @@ static int decide_call(struct run *r, struct approval *a,
 	*verdict = RUN_ALLOW;
 	if (a->tool->flags & TOOL_SESSION)
 		return 0;
+	if (a->tool->flags & TOOL_FOREIGN) {
+		*verdict = decide_foreign(r, a);
+		return 0;
+	}
 	if (!(a->tool->flags & TOOL_ASKS)) {
 		if (host && a->tool->path_arg)
 			*verdict = run_decide_reading(r, a);
@@ -101,6 +131,21 @@ static int decide_call(struct run *r, struct approval *a,
 	return 0;
 }
 
+/* A grant of such a call holds in every sandbox: it acts in none. */
+static void set_foreign_place(const struct run *r, struct approval *a)
+{
+	const struct mcp_entry *e = mcp_server_entry(mcp_server_of(a->tool));
+
+	a->machine = "this machine";
+	a->sandbox = NULL;
+	a->mounted = NULL;
+	a->workdir = settings_cwd(r->app->settings);
+	buf_clear(&a->place);
+	buf_addf(&a->place, "the MCP server %s%s: ", e->name,
+		 e->project ? ", the project's" : "");
+	mcp_show_command(r->app, e, &a->place);
+}
+
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
@@ -108,6 +153,8 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	a->sandbox = on_host(r) ? NULL : r->box.sandbox.id;
 	a->workdir = r->box.sandbox.workdir;
 	a->mounted = run_bound_directory(&r->box.sandbox);
+	if (a->tool->flags & TOOL_FOREIGN)
+		set_foreign_place(r, a);
 	a->mask = r->app->mask;
 	if (decide_call(r, a, verdict, stop, err) < 0)
 		return -1;

@@ -26,6 +26,7 @@ bool slash_cmd_copy(struct run *r, int n, char **words);
 bool slash_cmd_cost(struct run *r, int n, char **words);
 bool slash_cmd_download(struct run *r, int n, char **words);
 bool slash_cmd_effort(struct run *r, int n, char **words);
+bool slash_cmd_mcp(struct run *r, int n, char **words);
 bool slash_cmd_model(struct run *r, int n, char **words);
 bool slash_cmd_quit(struct run *r, int n, char **words);
 bool slash_cmd_reload(struct run *r, int n, char **words);
@@ -58,6 +59,7 @@ void slash_cmd_version(struct run *r, int n, char **words, size_t columns,
 /* What the last word of a command can be, a line each: the word, a tab, what is
  * shown beside it. */
 void slash_list_efforts(struct run *r, struct buf *out);
+void slash_list_mcp(struct run *r, struct buf *out);
 void slash_list_models(struct run *r, struct buf *out);
 void slash_list_threads(struct run *r, struct buf *out);
 void slash_list_thread_words(struct run *r, struct buf *out);

@@ -132,6 +132,15 @@ struct agent { /* filled by the caller; all borrowed */
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err);
 	void *prepare_arg;
+	/* Tools beside those of the table, NULL-terminated; or NULL. */
+	const struct tool *const *more;
+	/* Before each request: brings `more`, and what the model is offered, up
+	 * to date. NULL: they never change. */
+	int (*update_tools)(void *arg, const struct stop *stop,
+			    struct error *err);
+	/* Each request, once it is on its way. May be NULL. */
+	void (*request_sent)(void *arg);
+	void *tools_arg; /* of both */
 };
 /*
  * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,

@@ -59,7 +59,11 @@ static void on_flush(void *arg)
 
 static void on_sent(void *arg)
 {
-	agent_save(arg);
+	struct agent *a = arg;
+
+	agent_save(a);
+	if (a->request_sent)
+		a->request_sent(a->tools_arg);
 }
 
 /* Into the history that is sent now, and onto the disk while the model thinks
@@ -254,6 +258,8 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	struct stop limit;
 	int rc = -1;
 
+	if (a->update_tools && a->update_tools(a->tools_arg, stop, err) < 0)
+		goto out;
 	if (ask(a, &reply, stop, err) < 0)
 		goto out;
 	a->turns++;

@@ -74,6 +74,7 @@ static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
 	struct tool_env env = {
+		.more = job->batch->agent->more,
 		.sandbox = job->batch->agent->sandbox,
 		.stop = job->batch->stop,
 		.mask = job->batch->agent->mask,
@@ -97,27 +98,33 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-static bool has_flag(const struct part *call, unsigned flags)
+static const struct tool *tool_of(const struct tool_job *job)
 {
-	const struct tool *tool = tool_find(call->name);
+	return tool_find_among(job->batch->agent->more, job->call->name);
+}
+
+static bool has_flag(const struct tool_job *job, unsigned flags)
+{
+	const struct tool *tool = tool_of(job);
 
 	return tool && tool->flags & flags;
 }
 
-static bool only_reads(const struct part *call)
+static bool only_reads(const struct tool_job *job)
 {
-	return has_flag(call, TOOL_READS);
+	return has_flag(job, TOOL_READS);
 }
 
 /* Another call of the answer has the name of this one, which allows one. */
 static bool is_repeated(const struct tool_job *job)
 {
-	const struct tool *tool = tool_find(job->call->name);
 	size_t n = 0;
 
+	if (!has_flag(job, TOOL_SINGLE))
+		return false;
 	for (size_t i = 0; i < job->batch->total; i++)
-		n += tool_find(job->batch->calls[i]->name) == tool;
-	return n > 1 && has_flag(job->call, TOOL_SINGLE);
+		n += !strcmp(job->batch->calls[i]->name, job->call->name);
+	return n > 1;
 }
 
 static void cancelled_result(struct tool_job *job)
@@ -185,7 +192,7 @@ static int approve(struct tool_job *job, struct error *err)
 	const struct agent_ui *ui = &job->batch->agent->ui;
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	struct approval a = { .call = job->call,
-			      .tool = tool_find(job->call->name),
+			      .tool = tool_of(job),
 			      .number = job->number,
 			      .total = job->batch->total,
 			      .later = job->batch->calls + job->number,
@@ -352,9 +359,9 @@ static size_t group_size(const struct tool_job *jobs, size_t n)
 {
 	size_t size = 1;
 
-	if (!only_reads(jobs[0].call))
+	if (!only_reads(&jobs[0]))
 		return 1;
-	while (size < n && size < MOST_AT_ONCE && only_reads(jobs[size].call))
+	while (size < n && size < MOST_AT_ONCE && only_reads(&jobs[size]))
 		size++;
 	return size;
 }
@@ -407,8 +414,8 @@ static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 			rc = prepare_group(jobs + at, size, err);
 		if (rc == 0)
 			run_group(jobs + at, size);
-		if (rc == 0 &&
-		    !has_flag(jobs[at].call, TOOL_READS | TOOL_SESSION))
+		if (rc == 0 && !has_flag(&jobs[at], TOOL_READS | TOOL_SESSION |
+							    TOOL_FOREIGN))
 			sandbox_check(jobs->batch->agent->sandbox, false,
 				      on_notice, jobs->batch);
 		if (rc < 0)

@@ -129,6 +129,9 @@ void model_push(struct model *m, const struct message *message);
  * learned of the server stay. On -1 (ERR_LIMIT) all is as it was. */
 int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
 		struct error *err);
+/* The same history with other tools. On -1 (ERR_LIMIT) all is as it was. */
+int model_set_tools(struct model *m, const struct tool_spec *tools,
+		    size_t n_tools, struct error *err);
 /* Another conversation with the same model, over the same account; it ends
  * before m does. */
 int model_open_beside(struct model **out, const struct model *m,

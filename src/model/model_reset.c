@@ -25,6 +25,20 @@ static int write_head(const struct model *m, const struct model_brief *brief,
 	return rc;
 }
 
+/* What was counted of the history stays: of the request before only its size,
+ * which another head makes another, is not known any more. */
+static void take_head(struct model *m, struct buf *head,
+		      const struct account *account)
+{
+	struct account before = m->account;
+
+	buf_release(&m->head);
+	m->head = *head;
+	m->account = *account;
+	m->account.media = before.media;
+	m->account.media_then = before.media_then;
+}
+
 static void forget_history(struct model *m)
 {
 	struct history *h = &m->history;
@@ -63,6 +77,24 @@ int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
 		m->account = account;
 	}
 	forget_history(m);
+	return 0;
+}
+
+int model_set_tools(struct model *m, const struct tool_spec *tools,
+		    size_t n_tools, struct error *err)
+{
+	const struct model_brief brief = { .system = m->system,
+					   .tools = tools,
+					   .n_tools = n_tools,
+					   .cache_key = m->cache_key };
+	struct account account = { 0 };
+	struct buf head = BUF_INIT(MAX_HEAD);
+
+	if (write_head(m, &brief, &head, &account, err) < 0) {
+		buf_release(&head);
+		return -1;
+	}
+	take_head(m, &head, &account);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* schema.c - a tool's rows of arguments as a JSON Schema. */
 /* SPDX-License-Identifier: MIT */
+#include "base/mem.h"
 #include "base/str.h"
 #include "tool/tool.h"
 
@@ -51,6 +52,8 @@ char *tool_schema(const struct tool *tool)
 	struct buf out = BUF_INIT(SCHEMA_MAX);
 	bool any = false;
 
+	if (tool->spec.schema)
+		return xstrdup(tool->spec.schema);
 	buf_adds(&out, "{\"type\":\"object\",\"properties\":{");
 	for (const struct tool_arg *arg = tool->args; arg->name; arg++) {
 		if (arg != tool->args)

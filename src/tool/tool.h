@@ -23,6 +23,9 @@ enum {
 	TOOL_SINGLE = 1 << 6,      /* several in one answer: all are refused */
 	TOOL_INTERACTIVE = 1 << 7, /* asks the user, who sees the result */
 	TOOL_LATER = 1 << 8,       /* offered once the history was compacted */
+	/* Acts on the user's machine, whatever the sandbox is, by way of a
+	 * program of somebody else's. Its schema is its own: no rows. */
+	TOOL_FOREIGN = 1 << 9,
 };
 
 enum {
@@ -38,7 +41,10 @@ struct tool_recall {         /* what read_history wants of the conversation */
 	const char *pattern; /* only messages with this text; or NULL */
 };
 
-struct tool_env { /* all borrowed for the call */
+struct tool_env {                /* all borrowed for the call */
+	const struct tool *tool; /* the one that is called: see tool_call() */
+	/* Beside those of the table, NULL-terminated; or NULL. */
+	const struct tool *const *more;
 	struct sandbox *sandbox;
 	const struct stop *stop;
 	const struct mask *mask;
@@ -96,7 +102,7 @@ struct tool_arg {
  * is empty. ERR_CANCELLED and ERR_GONE end the turn.
  */
 struct tool {
-	struct tool_spec spec; /* its schema: see tool_schema() */
+	struct tool_spec spec; /* schema NULL: see tool_schema() */
 	const struct tool_arg *args;
 	const char *path_arg; /* names the file it acts on; NULL: none */
 	/* What a call is for, on one line for people: "{argument}" stands for
@@ -113,7 +119,11 @@ struct tool {
 
 extern const struct tool *const tools[]; /* NULL ends; spec order */
 const struct tool *tool_find(const char *name);
-/* The JSON Schema of its rows, for struct tool_spec. Owned by the caller. */
+/* The same among these, too: NULL-terminated, or NULL. */
+const struct tool *tool_find_among(const struct tool *const *more,
+				   const char *name);
+/* The JSON Schema of its rows, for struct tool_spec, or its own one. Owned by
+ * the caller. */
 char *tool_schema(const struct tool *tool);
 /*
  * Everything about one call: unknown tool, arguments that are no object,

@@ -16,7 +16,19 @@ const struct tool *tool_find(const char *name)
 	return NULL;
 }
 
-static int refuse_unknown(const char *name, struct buf *out, struct error *err)
+const struct tool *tool_find_among(const struct tool *const *more,
+				   const char *name)
+{
+	const struct tool *found = tool_find(name);
+
+	for (size_t i = 0; !found && name && more && more[i]; i++)
+		if (!strcmp(more[i]->spec.name, name))
+			found = more[i];
+	return found;
+}
+
+static int refuse_unknown(const struct tool *const *more, const char *name,
+			  struct buf *out, struct error *err)
 {
 	buf_adds(out, "Error: ");
 	result_clip(str_of(name ? name : ""), RESULT_ECHO_CHARS, out);
@@ -25,6 +37,8 @@ static int refuse_unknown(const char *name, struct buf *out, struct error *err)
 		if (!(tools[i]->flags & TOOL_LATER))
 			buf_addf(out, "%s%s", i ? ", " : "",
 				 tools[i]->spec.name);
+	for (size_t i = 0; more && more[i]; i++)
+		buf_addf(out, ", %s", more[i]->spec.name);
 	buf_adds(out, "].");
 	return error_set(err, ERR_USAGE, "unknown tool");
 }
@@ -51,15 +65,17 @@ static void explain(const struct part *call, const struct error *err,
 static int perform(const struct tool_env *env, const struct part *call,
 		   const struct tool *tool, struct buf *out, struct error *err)
 {
+	struct tool_env mine = *env;
 	cJSON *args;
 	int rc;
 
+	mine.tool = tool;
 	if (!tool)
-		return refuse_unknown(call->name, out, err);
+		return refuse_unknown(env->more, call->name, out, err);
 	args = args_read(tool, call, out);
 	if (!args)
 		return error_set(err, ERR_USAGE, "wrong arguments");
-	rc = tool->run(env, args, out, err);
+	rc = tool->run(&mine, args, out, err);
 	if (rc)
 		explain(call, err, out);
 	cJSON_Delete(args);
@@ -104,7 +120,7 @@ static void repair(struct buf *text)
 int tool_call(const struct tool_env *env, const struct part *call,
 	      struct buf *out, bool *failed, struct error *err)
 {
-	const struct tool *tool = tool_find(call->name);
+	const struct tool *tool = tool_find_among(env->more, call->name);
 	struct buf text = BUF_INIT(RESULT_RAW_BYTES);
 	struct error why = { 0 };
 	int rc = perform(env, call, tool, &text, &why);

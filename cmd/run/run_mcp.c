@@ -1,0 +1,124 @@
+/* run_mcp.c - the MCP servers of a run. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/run_mcp.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cmd/mcp/servers.h"
+
+enum { LINES_MAX = 1 << 14 };
+
+int run_mcp_begin(struct run *r, struct error *err)
+{
+	if (r->mcp || r->options.no_mcp)
+		return 0;
+	if (servers_open(r->app, r->options.mcp_config, true, &r->mcp, err) < 0)
+		return -1;
+	if (r->mcp)
+		mcp_start(r->mcp, false);
+	return 0;
+}
+
+static void warn_failed(const struct run *r)
+{
+	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
+		struct mcp_server *s = mcp_server(r->mcp, i);
+		struct buf line = BUF_INIT(LINES_MAX);
+		struct mcp_status st;
+
+		mcp_server_status(s, &st);
+		if (st.state == MCP_FAILED) {
+			mask_text(r->app->mask, str_of(st.why.message), &line);
+			app_warn("MCP server %s is left out: %s",
+				 mcp_server_entry(s)->name,
+				 line.len ? line.ptr : "");
+		}
+		buf_release(&line);
+	}
+}
+
+int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
+{
+	if (!r->mcp)
+		return 0;
+	if (mcp_wait(r->mcp, stop, err) < 0)
+		return -1;
+	if (mcp_update(r->mcp, NULL) && !r->options.quiet)
+		warn_failed(r);
+	return 0;
+}
+
+static void announce(struct run *r, const struct buf *lines)
+{
+	struct str rest = buf_str(lines);
+	struct str line;
+
+	while (str_split(&rest, '\n', &line))
+		r->agent.ui.event(r->agent.ui.arg,
+				  &(struct agent_event){ .kind = EVENT_WARNING,
+							 .text = line });
+}
+
+/* Lists that changed since the last request go with the next one. */
+static int update_tools(void *arg, const struct stop *stop, struct error *err)
+{
+	struct run *r = arg;
+	struct buf lines = BUF_INIT(LINES_MAX);
+	int rc = 0;
+
+	(void)stop;
+	if (mcp_update(r->mcp, &lines)) {
+		r->agent.more = mcp_rows(r->mcp);
+		rc = run_offer_tools(r, err);
+		announce(r, &lines);
+	}
+	buf_release(&lines);
+	return rc;
+}
+
+/* Servers whose tools were known start only now: the first request has not
+ * waited for them. */
+static void request_sent(void *arg)
+{
+	struct run *r = arg;
+
+	mcp_start(r->mcp, true);
+}
+
+void run_mcp_attach(struct run *r)
+{
+	if (!r->mcp)
+		return;
+	r->agent.more = mcp_rows(r->mcp);
+	r->agent.update_tools = update_tools;
+	r->agent.request_sent = request_sent;
+	r->agent.tools_arg = r;
+}
+
+void run_mcp_end(struct run *r)
+{
+	mcp_free(r->mcp);
+	r->mcp = NULL;
+}
+
+const struct tool *const *run_mcp_tools(const struct run *r)
+{
+	return r->mcp ? mcp_rows(r->mcp) : NULL;
+}
+
+bool run_mcp_allows(const struct run *r, const struct tool *tool)
+{
+	const char *const *list = NULL;
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	if (settings_list(r->app->settings, NULL, "mcp.allow", &list, &n,
+			  &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (fnmatch(list[i], tool->spec.name, 0) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,206 @@
+/* child.c - a server that is a program: started, spoken to, ended. */
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+#include "mcp/expand.h"
+#include "mcp/guard.h"
+#include "mcp/link.h"
+
+/* The specification's way to end a server: close its input, wait, SIGTERM,
+ * wait, SIGKILL (modelcontextprotocol.io/specification/2025-11-25/basic/
+ * lifecycle, "Shutdown", read 2026-11-23). */
+enum { GRACE_MS = 700 };
+
+struct mcp_child {
+	struct mcp_link link;
+	struct jsonrpc *wire;
+	int life; /* the guard kills all once this is shut down */
+};
+
+static struct mcp_child *child_of(struct mcp_link *l)
+{
+	return (struct mcp_child *)l;
+}
+
+static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
+		   const struct stop *stop, struct error *err)
+{
+	return jsonrpc_call(child_of(l)->wire, ask, result, stop, err);
+}
+
+static void notify(struct mcp_link *l, const char *method, struct str params)
+{
+	jsonrpc_notify(child_of(l)->wire, method, params);
+}
+
+static void set_version(struct mcp_link *l, const char *version)
+{
+	(void)l;
+	(void)version;
+}
+
+static bool is_broken(struct mcp_link *l)
+{
+	return jsonrpc_broken(child_of(l)->wire);
+}
+
+static void said(struct mcp_link *l, struct buf *out)
+{
+	jsonrpc_tail(child_of(l)->wire, out);
+}
+
+static void leave(struct mcp_link *l)
+{
+	jsonrpc_leave(child_of(l)->wire);
+}
+
+static void close_child(struct mcp_link *l)
+{
+	struct mcp_child *c = child_of(l);
+
+	jsonrpc_end(c->wire, GRACE_MS);
+	close(c->life);
+	free(c);
+}
+
+static const struct mcp_link_ops ops = {
+	.request = request,
+	.notify = notify,
+	.set_version = set_version,
+	.is_broken = is_broken,
+	.said = said,
+	.leave = leave,
+	.close = close_child,
+};
+
+static void on_message(void *arg, const cJSON *message, struct buf *reply)
+{
+	mcp_link_receive(arg, message, reply);
+}
+
+static void on_terminate(void *arg)
+{
+	(void)send(child_of(arg)->life, "T", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void on_kill(void *arg)
+{
+	(void)shutdown(child_of(arg)->life, SHUT_RDWR);
+}
+
+static const char *find_variable(char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; env[i]; i++)
+		if (!strncmp(env[i], name, n) && env[i][n] == '=')
+			return env[i] + n + 1;
+	return NULL;
+}
+
+/* On the PATH that the server gets, or relative to where it starts. Owned. */
+static char *find_program(const struct mcp_entry *e, const char *dir,
+			  char *const *env, struct error *err)
+{
+	const char *home = find_variable(env, "HOME");
+	char *expanded;
+	char *path;
+
+	if (!strchr(e->command, '/')) {
+		path = proc_find(e->command, find_variable(env, "PATH"));
+		if (!path)
+			error_set(err, ERR_NOT_FOUND,
+				  "there is no program %.100s on PATH",
+				  e->command);
+		return path;
+	}
+	expanded = home ? path_expand(e->command, home) : xstrdup(e->command);
+	path = path_join(dir, expanded);
+	free(expanded);
+	if (access(path, X_OK) == 0)
+		return path;
+	error_errno(err, "%.200s", path);
+	free(path);
+	return NULL;
+}
+
+static char **make_argv(const struct mcp_entry *e, char *program)
+{
+	char **argv;
+	size_t n = 0;
+
+	while (e->args[n])
+		n++;
+	argv = xcalloc(n + 5, sizeof(*argv));
+	argv[0] = (char *)"dcode";
+	argv[1] = (char *)MCP_GUARD_ARGUMENT;
+	argv[2] = program;
+	argv[3] = e->command;
+	memcpy(argv + 4, e->args, n * sizeof(*argv));
+	return argv;
+}
+
+/* dcode itself, as the guard, which starts the program. */
+static int spawn(struct mcp_child *c, const char *dir, char *program,
+		 char **env, struct error *err)
+{
+	int life[2];
+	int fds[MCP_GUARD_FD + 1] = { -1, -1, -1, -1 };
+	char **argv = make_argv(c->link.setup.entry, program);
+	struct proc_spec spec = { .path = "/proc/self/exe",
+				  .argv = argv,
+				  .env = env,
+				  .cwd = dir,
+				  .fds = fds,
+				  .nfds = MCP_GUARD_FD + 1,
+				  .session = true };
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life) < 0) {
+		free(argv);
+		return error_errno(err, "creating a socket");
+	}
+	c->life = life[0];
+	fds[MCP_GUARD_FD] = life[1];
+	c->wire = jsonrpc_start(&spec, &c->link.peer, c, err);
+	close(life[1]);
+	if (!c->wire)
+		close(life[0]);
+	free(argv);
+	return c->wire ? 0 : -1;
+}
+
+struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,
+				struct error *err)
+{
+	const struct mcp_entry *e = setup->entry;
+	const char *dir = e->project ? e->root : setup->cwd;
+	struct mcp_child *c = xcalloc(1, sizeof(*c));
+	char **env = mcp_environ(e, setup->settings, err);
+	char *program = env ? find_program(e, dir, env, err) : NULL;
+	int rc = -1;
+
+	mcp_link_init(&c->link, setup);
+	c->link.ops = &ops;
+	c->link.peer.receive = on_message;
+	c->link.peer.terminate = on_terminate;
+	c->link.peer.kill = on_kill;
+	if (program)
+		rc = spawn(c, dir, program, env, err);
+	free(program);
+	if (env)
+		settings_environ_free(env);
+	if (rc == 0)
+		return &c->link;
+	free(c);
+	return NULL;
+}

@@ -1,0 +1,322 @@
+/* entry.c - the servers that mcpServers of a JSON file names. */
+/* SPDX-License-Identifier: MIT */
+#include "mcp/entry.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+
+enum { NAME_MAX_BYTES = 64, WORDS_MAX = 1024 };
+
+static void free_words(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}
+
+static void free_pairs(struct mcp_pair *pairs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(pairs[i].name);
+		mem_wipe(pairs[i].value);
+	}
+	free(pairs);
+}
+
+static void release_entry(struct mcp_entry *e)
+{
+	free(e->name);
+	free(e->file);
+	free(e->root);
+	free(e->command);
+	free_words(e->args);
+	free_pairs(e->env, e->n_env);
+	free(e->url);
+	free_pairs(e->headers, e->n_headers);
+	free_words(e->allowed);
+	free_words(e->disabled);
+	mem_wipe(e->text);
+	free(e->wrong);
+	*e = (struct mcp_entry){ 0 };
+}
+
+void mcp_entries_release(struct mcp_entries *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		release_entry(&e->list[i]);
+	free(e->list);
+	*e = (struct mcp_entries){ 0 };
+}
+
+/* The first reason stays. Returns false. */
+static bool refuse(struct mcp_entry *e, const char *why)
+{
+	if (!e->wrong)
+		e->wrong = xstrdup(why);
+	return false;
+}
+
+static bool is_name(const char *name)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				"abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	return n && n <= NAME_MAX_BYTES && !name[n];
+}
+
+/* A list of strings, NULL-terminated; NULL when it is none. */
+static char **copy_words(const cJSON *list)
+{
+	int n = cJSON_GetArraySize(list);
+	char **words;
+	const cJSON *item;
+	int at = 0;
+
+	if (!cJSON_IsArray(list) || n > WORDS_MAX)
+		return NULL;
+	words = xcalloc((size_t)n + 1, sizeof(*words));
+	cJSON_ArrayForEach (item, list) {
+		if (!cJSON_IsString(item)) {
+			free_words(words);
+			return NULL;
+		}
+		words[at++] = xstrdup(item->valuestring);
+	}
+	return words;
+}
+
+static bool has_line_end(const char *text)
+{
+	return strpbrk(text, "\r\n") != NULL;
+}
+
+/* An object of strings, none of which ends a line: a header must not begin
+ * another one. */
+static bool copy_pairs(const cJSON *object, struct mcp_pair **pairs, size_t *n)
+{
+	const cJSON *item;
+
+	if (!object)
+		return true;
+	if (!cJSON_IsObject(object) || cJSON_GetArraySize(object) > WORDS_MAX)
+		return false;
+	*pairs = xcalloc((size_t)cJSON_GetArraySize(object) + 1,
+			 sizeof(**pairs));
+	cJSON_ArrayForEach (item, object) {
+		if (!cJSON_IsString(item) || !item->string[0] ||
+		    strchr(item->string, '=') || has_line_end(item->string))
+			return false;
+		(*pairs)[*n].name = xstrdup(item->string);
+		(*pairs)[(*n)++].value = xstrdup(item->valuestring);
+	}
+	return true;
+}
+
+static bool read_headers(struct mcp_entry *e, const cJSON *object)
+{
+	if (!copy_pairs(object, &e->headers, &e->n_headers))
+		return refuse(e, "\"headers\" is no object of strings");
+	for (size_t i = 0; i < e->n_headers; i++)
+		if (strpbrk(e->headers[i].name, ": \t") ||
+		    has_line_end(e->headers[i].value))
+			return refuse(e, "a header has a line end, or its name "
+					 "a colon or a space");
+	return true;
+}
+
+static bool read_stdio(struct mcp_entry *e, const cJSON *item)
+{
+	const cJSON *args = json_get(item, "args");
+	const char *command = json_string(item, "command", "");
+
+	e->kind = MCP_STDIO;
+	if (!command[0])
+		return refuse(e, "it has neither a \"command\" nor a \"url\"");
+	e->command = xstrdup(command);
+	e->args = args ? copy_words(args) : xcalloc(1, sizeof(*e->args));
+	if (!e->args)
+		return refuse(e, "\"args\" is no list of strings");
+	if (!copy_pairs(json_get(item, "env"), &e->env, &e->n_env))
+		return refuse(e, "\"env\" is no object of strings");
+	return true;
+}
+
+static bool read_http(struct mcp_entry *e, const cJSON *item)
+{
+	const char *url = json_string(item, "url", "");
+
+	e->kind = MCP_HTTP;
+	if (!str_starts(str_of(url), "http://") &&
+	    !str_starts(str_of(url), "https://") && url[0] != '$')
+		return refuse(e, "its \"url\" is no http or https address");
+	e->url = xstrdup(url);
+	return read_headers(e, json_get(item, "headers"));
+}
+
+static bool read_kind(struct mcp_entry *e, const cJSON *item)
+{
+	const char *type =
+		json_string(item, "type", json_string(item, "transport", ""));
+
+	if (!strcmp(type, "sse"))
+		return refuse(e, "the transport \"sse\" is not spoken here: "
+				 "give the server's streamable HTTP address, "
+				 "and \"type\": \"http\"");
+	if (!strcmp(type, "http") || !strcmp(type, "streamable_http") ||
+	    !strcmp(type, "streamable-http"))
+		return read_http(e, item);
+	if (type[0] && strcmp(type, "stdio") != 0)
+		return refuse(e, "its \"type\" is neither \"stdio\" nor "
+				 "\"http\"");
+	return !type[0] && json_get(item, "url") && !json_get(item, "command")
+		       ? read_http(e, item)
+		       : read_stdio(e, item);
+}
+
+static bool read_filters(struct mcp_entry *e, const cJSON *item)
+{
+	static const char words[] = "\"allowedTools\" and \"disabledTools\" "
+				    "are lists of patterns, and only one of "
+				    "them may be there";
+	const cJSON *allowed = json_get(item, "allowedTools");
+	const cJSON *disabled = json_get(item, "disabledTools");
+
+	e->allowed = copy_words(allowed);
+	e->disabled = copy_words(disabled);
+	if ((allowed && disabled) || (allowed && !e->allowed) ||
+	    (disabled && !e->disabled) || (allowed && !e->allowed[0]) ||
+	    (disabled && !e->disabled[0]))
+		return refuse(e, words);
+	return true;
+}
+
+static void hash_entry(struct mcp_entry *e)
+{
+	unsigned char sum[crypto_hash_sha256_BYTES];
+	struct buf all = BUF_INIT(2 * MCP_FILE_MAX);
+
+	buf_addf(&all, "%s%c%s%c%d%c%s", e->name, 0, e->root, 0, e->project, 0,
+		 e->text);
+	crypto_hash_sha256(sum, (const unsigned char *)all.ptr, all.len);
+	(void)sodium_bin2hex(e->hash, sizeof(e->hash), sum, sizeof(sum));
+	buf_wipe(&all);
+}
+
+/* What a terminal would hide or obey has no place in a command that somebody is
+ * asked about. */
+static bool is_plain(struct str text)
+{
+	struct buf clean = BUF_INIT(2 * MCP_FILE_MAX);
+	bool same;
+
+	sanitize_text(text, &clean);
+	same = str_eq(buf_str(&clean), text);
+	buf_wipe(&clean);
+	return same;
+}
+
+static bool has_plain_words(const struct mcp_entry *e)
+{
+	bool plain = !e->command || is_plain(str_of(e->command));
+
+	for (size_t i = 0; plain && e->args && e->args[i]; i++)
+		plain = is_plain(str_of(e->args[i]));
+	for (size_t i = 0; plain && i < e->n_env; i++)
+		plain = is_plain(str_of(e->env[i].name)) &&
+			is_plain(str_of(e->env[i].value));
+	return plain && (!e->url || str_is_visible(str_of(e->url)));
+}
+
+static void read_entry(struct mcp_entry *e, const cJSON *item,
+		       const struct mcp_place *place)
+{
+	struct buf text = BUF_INIT(MCP_FILE_MAX);
+
+	e->name = xstrdup(item->string);
+	e->file = xstrdup(place->file);
+	e->root = xstrdup(place->root);
+	e->project = place->project;
+	e->off = json_bool(item, "disabled", false);
+	json_print(&text, item);
+	e->text = buf_detach(&text);
+	if (!is_name(e->name))
+		(void)refuse(e, "its name has other characters than letters, "
+				"digits, _ and -, or more than 64");
+	else if (!cJSON_IsObject(item))
+		(void)refuse(e, "it is no object");
+	else if (read_kind(e, item) && read_filters(e, item) &&
+		 !has_plain_words(e))
+		(void)refuse(e, "it has control characters or hidden ones");
+	hash_entry(e);
+}
+
+static struct mcp_entry *find_entry(struct mcp_entries *e, const char *name)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (!strcmp(e->list[i].name, name))
+			return &e->list[i];
+	return NULL;
+}
+
+static void put_entry(struct mcp_entries *e, struct mcp_entry *entry)
+{
+	struct mcp_entry *old = find_entry(e, entry->name);
+
+	if (!old) {
+		e->list = xrealloc(e->list, e->n + 1, sizeof(*e->list));
+		old = &e->list[e->n++];
+	} else {
+		release_entry(old);
+	}
+	*old = *entry;
+}
+
+int mcp_entries_read(struct mcp_entries *e, struct str text,
+		     const struct mcp_place *place, struct error *err)
+{
+	cJSON *tree = str_is_utf8(text) ? json_parse(text) : NULL;
+	const cJSON *servers = json_get(tree, "mcpServers");
+	const cJSON *item;
+	int rc = 0;
+
+	if (!cJSON_IsObject(tree))
+		rc = error_set(err, ERR_CONFIG, "%s is not a JSON object",
+			       place->file);
+	else if (!cJSON_IsObject(servers))
+		rc = error_set(err, ERR_CONFIG,
+			       "%s has no object \"mcpServers\"", place->file);
+	else if (cJSON_GetArraySize(servers) > MCP_SERVERS_MAX)
+		rc = error_set(err, ERR_CONFIG, "%s names more than %d servers",
+			       place->file, MCP_SERVERS_MAX);
+	if (rc == 0)
+		cJSON_ArrayForEach (item, servers) {
+			struct mcp_entry entry = { 0 };
+
+			read_entry(&entry, item, place);
+			put_entry(e, &entry);
+		}
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static bool matches(char *const *patterns, const char *tool)
+{
+	for (size_t i = 0; patterns[i]; i++)
+		if (fnmatch(patterns[i], tool, 0) == 0)
+			return true;
+	return false;
+}
+
+bool mcp_entry_offers(const struct mcp_entry *e, const char *tool)
+{
+	if (e->allowed)
+		return matches(e->allowed, tool);
+	return !e->disabled || !matches(e->disabled, tool);
+}

@@ -1,0 +1,71 @@
+/* entry.h - the servers that mcpServers of a JSON file names. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MCP_ENTRY_H
+#define MCP_ENTRY_H
+
+#include <stdbool.h>
+
+#include "base/json.h"
+
+enum {
+	MCP_FILE_MAX = 1 << 20, /* bytes of such a file */
+	MCP_SERVERS_MAX = 64,
+	MCP_HASH = 65,          /* hex digits and NUL */
+	MCP_MESSAGE = 32 << 20, /* bytes of a request, and of an answer */
+};
+
+enum mcp_kind { MCP_STDIO = 1, MCP_HTTP };
+
+struct mcp_pair { /* owned; the value as written, with its ${NAME} */
+	char *name;
+	char *value;
+};
+
+/* One server. Strings are owned. */
+struct mcp_entry {
+	char *name; /* A-Z a-z 0-9 _ - */
+	char *file; /* that it is written in */
+	char *root; /* a server of stdio starts there */
+	/* Written in a file of the repository, which anybody may have put
+	 * there. */
+	bool project;
+	enum mcp_kind kind;
+	char *command;
+	char **args; /* NULL-terminated */
+	struct mcp_pair *env;
+	size_t n_env;
+	char *url;
+	struct mcp_pair *headers;
+	size_t n_headers;
+	/* Patterns (fnmatch) of the tools that are offered, or are not; NULL:
+	 * all are. NULL-terminated; at most one of both is there. */
+	char **allowed, **disabled;
+	char *text;  /* the entry as JSON on one line, for people */
+	char *wrong; /* why it cannot be used, or NULL */
+	bool off;    /* "disabled": true */
+	/* Of everything above that says what is started and where. */
+	char hash[MCP_HASH];
+};
+
+struct mcp_entries { /* from { 0 }; mcp_entries_release() */
+	struct mcp_entry *list;
+	size_t n;
+};
+void mcp_entries_release(struct mcp_entries *e);
+
+struct mcp_place {        /* where a file is; borrowed */
+	const char *file; /* its path, for messages */
+	const char *root;
+	bool project;
+};
+/*
+ * Adds those of a file's text; one of a name that is there already takes its
+ * place. ERR_CONFIG, and nothing added, when it is no JSON with an object
+ * mcpServers; a single entry that is wrong says so itself (wrong).
+ */
+int mcp_entries_read(struct mcp_entries *e, struct str text,
+		     const struct mcp_place *place, struct error *err);
+/* Whether the entry's filters let a tool of this name through. */
+bool mcp_entry_offers(const struct mcp_entry *e, const char *tool);
+
+#endif

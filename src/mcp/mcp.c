@@ -1,0 +1,238 @@
+/* mcp.c - all servers of a run, and their tools as the model's. */
+/* SPDX-License-Identifier: MIT */
+#include "mcp/mcp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "mcp/name.h"
+#include "mcp/result.h"
+
+struct mcp_row { /* one tool; tool comes first: see row_of() */
+	struct tool tool;
+	struct mcp_server *server;
+	char name[MCP_SHOWN_NAME];
+	char *remote; /* the server's name of it; owned, as all that follow */
+	char *description;
+	char *schema;
+};
+
+struct mcp {
+	struct mcp_entries entries;
+	struct mcp_host host;
+	char *cache_dir; /* owned */
+	struct mcp_server **servers;
+	struct mcp_row **rows;
+	const struct tool **list; /* NULL-terminated */
+	size_t n_rows;
+	bool made;
+};
+
+static const struct mcp_row *row_of(const struct tool *tool)
+{
+	return (const struct mcp_row *)tool;
+}
+
+static int run_tool(const struct tool_env *env, const cJSON *args,
+		    struct buf *out, struct error *err)
+{
+	const struct mcp_row *row = row_of(env->tool);
+	cJSON *result = NULL;
+	bool failed;
+
+	if (mcp_server_call(row->server, row->remote, args, &result, env->stop,
+			    err) < 0) {
+		if (err->code == ERR_GONE) /* that is a word of sandboxes */
+			err->code = ERR_NETWORK;
+		return -1;
+	}
+	failed = mcp_result_read(result, env->media, out);
+	cJSON_Delete(result);
+	return failed ? error_set(err, ERR_REMOTE, "the tool has failed") : 0;
+}
+
+struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host,
+		    mcp_refuse *refuse, void *arg)
+{
+	struct mcp *m = xcalloc(1, sizeof(*m));
+
+	m->entries = *entries;
+	*entries = (struct mcp_entries){ 0 };
+	m->host = *host;
+	m->host.cache_dir = m->cache_dir = xstrdup(host->cache_dir);
+	m->servers = xcalloc(m->entries.n + 1, sizeof(struct mcp_server *));
+	for (size_t i = 0; i < m->entries.n; i++) {
+		const struct mcp_entry *e = &m->entries.list[i];
+
+		m->servers[i] = mcp_server_new(e, &m->host, refuse(arg, e));
+		mcp_server_recall(m->servers[i]);
+	}
+	return m;
+}
+
+static void free_rows(struct mcp *m)
+{
+	for (size_t i = 0; i < m->n_rows; i++) {
+		free(m->rows[i]->remote);
+		free(m->rows[i]->description);
+		free(m->rows[i]->schema);
+		free(m->rows[i]);
+	}
+	free(m->rows);
+	free(m->list);
+	m->rows = NULL;
+	m->list = NULL;
+	m->n_rows = 0;
+}
+
+void mcp_free(struct mcp *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->entries.n; i++)
+		mcp_server_leave(m->servers[i]);
+	for (size_t i = 0; i < m->entries.n; i++)
+		mcp_server_free(m->servers[i]);
+	free_rows(m);
+	free(m->servers);
+	free(m->cache_dir);
+	mcp_entries_release(&m->entries);
+	free(m);
+}
+
+size_t mcp_count(const struct mcp *m)
+{
+	return m->entries.n;
+}
+
+struct mcp_server *mcp_server(const struct mcp *m, size_t i)
+{
+	return m->servers[i];
+}
+
+void mcp_start(struct mcp *m, bool all)
+{
+	for (size_t i = 0; i < m->entries.n; i++)
+		if (all || !mcp_server_is_known(m->servers[i]))
+			mcp_server_start(m->servers[i]);
+}
+
+int mcp_wait(struct mcp *m, const struct stop *stop, struct error *err)
+{
+	for (size_t i = 0; i < m->entries.n; i++) {
+		struct mcp_status s;
+
+		mcp_server_status(m->servers[i], &s);
+		if (s.state == MCP_STARTING &&
+		    mcp_server_wait(m->servers[i], stop, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- rows ---- */
+
+struct mcp_naming { /* of the tools of one server */
+	struct mcp *mcp;
+	struct mcp_server *server;
+};
+
+static bool is_taken(void *arg, const char *name)
+{
+	const struct mcp *m = arg;
+
+	if (tool_find(name))
+		return true;
+	for (size_t i = 0; i < m->n_rows; i++)
+		if (!strcmp(m->rows[i]->name, name))
+			return true;
+	return false;
+}
+
+/* The model is told where the tool acts. */
+static char *describe(const struct mcp_entry *e, const struct mcp_tool *t)
+{
+	const char *text = t->description;
+
+	return xasprintf("%s%s(Tool of the MCP server %s, %s.)", text,
+			 text[0] ? "\n" : "", e->name,
+			 e->kind == MCP_HTTP
+				 ? "elsewhere on the network"
+				 : "which runs on the user's machine");
+}
+
+static void add_row(void *arg, const struct mcp_tool *t)
+{
+	static const struct tool_arg none[] = { { 0 } };
+	const struct mcp_naming *naming = arg;
+	struct mcp *m = naming->mcp;
+	const struct mcp_entry *e = mcp_server_entry(naming->server);
+	struct mcp_row *row;
+
+	if (m->n_rows >= MCP_ALL_TOOLS_MAX)
+		return;
+	row = xcalloc(1, sizeof(*row));
+	row->server = naming->server;
+	row->remote = xstrdup(t->name);
+	row->description = describe(e, t);
+	row->schema = xstrdup(t->schema);
+	mcp_name(e->name, t->name, is_taken, m, row->name);
+	row->tool = (struct tool){
+		.spec = { row->name, row->description, row->schema },
+		.args = none,
+		.flags = TOOL_FOREIGN | TOOL_EVICTS,
+		.run = run_tool,
+	};
+	/* What a repository's server says of itself is not taken for true. */
+	row->tool.flags |= t->reads && !e->project ? TOOL_READS : TOOL_ASKS;
+	m->rows = xrealloc(m->rows, m->n_rows + 1, sizeof(struct mcp_row *));
+	m->rows[m->n_rows++] = row;
+}
+
+static void make_rows(struct mcp *m)
+{
+	free_rows(m);
+	for (size_t i = 0; i < m->entries.n; i++) {
+		struct mcp_naming naming = { m, m->servers[i] };
+
+		mcp_server_each_tool(m->servers[i], add_row, &naming);
+	}
+	m->list = xcalloc(m->n_rows + 1, sizeof(struct tool *));
+	for (size_t i = 0; i < m->n_rows; i++)
+		m->list[i] = &m->rows[i]->tool;
+	m->made = true;
+}
+
+bool mcp_update(struct mcp *m, struct buf *changed)
+{
+	bool any = !m->made;
+
+	for (size_t i = 0; i < m->entries.n; i++) {
+		struct mcp_status s;
+
+		if (!mcp_server_changed(m->servers[i]))
+			continue;
+		any = true;
+		mcp_server_status(m->servers[i], &s);
+		if (changed && m->made)
+			buf_addf(changed,
+				 "the tools of the MCP server %s have changed: "
+				 "it has %zu now\n",
+				 m->entries.list[i].name, s.tools);
+	}
+	if (any)
+		make_rows(m);
+	return any;
+}
+
+const struct tool *const *mcp_rows(const struct mcp *m)
+{
+	return m->list;
+}
+
+struct mcp_server *mcp_server_of(const struct tool *tool)
+{
+	return tool->run == run_tool ? row_of(tool)->server : NULL;
+}

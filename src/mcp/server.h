@@ -1,0 +1,82 @@
+/* server.h - one server: started, asked for its tools, called, ended. */
+/* SPDX-License-Identifier: MIT */
+#ifndef MCP_SERVER_H
+#define MCP_SERVER_H
+
+#include "base/stop.h"
+#include "config/settings.h"
+#include "mcp/entry.h"
+#include "mcp/list.h"
+#include "net/http.h"
+
+enum mcp_state {
+	MCP_IDLE, /* not started: its tools are known from before */
+	MCP_STARTING,
+	MCP_READY,
+	MCP_FAILED,
+	MCP_OFF, /* not to be used, by the user's or the file's word */
+};
+
+/* What servers are started with. Borrowed; outlives them. */
+struct mcp_host {
+	const struct settings *settings;
+	struct http *http;
+	const char *cwd;       /* the session's directory */
+	const char *cache_dir; /* lists of tools are kept there; NULL: not */
+	int64_t startup_ms;    /* until it has named its tools */
+	int64_t call_ms;       /* for one call */
+	/* Asked right before each start, on any thread. */
+	bool (*may_start)(void *arg, const struct mcp_entry *e);
+	void *arg;
+};
+
+struct mcp_server;
+
+/* off: why it is not to be started (it stays MCP_OFF), or NULL. entry is
+ * borrowed. */
+struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
+				  const struct mcp_host *host, const char *off);
+/* Reads the list of tools that was kept of the last time. */
+void mcp_server_recall(struct mcp_server *s);
+/* Starts it, on a thread of its own, unless that was done. Any thread. */
+void mcp_server_start(struct mcp_server *s);
+/* Until it has started, or failed to. -1: stop says that it must not wait any
+ * more. Any thread. */
+int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
+		    struct error *err);
+/*
+ * One call: starts the server where it does not run, and waits for that.
+ * *result is owned by the caller. On -1 the server has been told to cancel it.
+ * Any thread.
+ */
+int mcp_server_call(struct mcp_server *s, const char *tool, const cJSON *args,
+		    cJSON **result, const struct stop *stop, struct error *err);
+/* It may end: mcp_server_free(), which waits for it, follows. */
+void mcp_server_leave(struct mcp_server *s);
+void mcp_server_free(struct mcp_server *s);
+
+const struct mcp_entry *mcp_server_entry(const struct mcp_server *s);
+/* Whether its tools are known: from itself or from the last time. */
+bool mcp_server_is_known(struct mcp_server *s);
+/* True once after its list of tools was changed; asks for the new one where the
+ * server has said that there is one. */
+bool mcp_server_changed(struct mcp_server *s);
+/* Calls each with every tool, within the server's lock. */
+void mcp_server_each_tool(struct mcp_server *s,
+			  void (*each)(void *arg, const struct mcp_tool *t),
+			  void *arg);
+
+struct mcp_status { /* a copy */
+	enum mcp_state state;
+	size_t tools, left_out;
+	bool recalled;      /* the tools are those of the last time */
+	int64_t started_ms; /* how long it took to start; -1: not yet */
+	int64_t calls;      /* made so far, */
+	int64_t calls_ms;   /* and how long they took together */
+	struct error why;   /* of MCP_FAILED and MCP_OFF */
+};
+void mcp_server_status(struct mcp_server *s, struct mcp_status *out);
+/* Appends the last that it wrote to its standard error, as it is. */
+void mcp_server_said(struct mcp_server *s, struct buf *out);
+
+#endif
