@@ -7,11 +7,18 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sanitize.h"
+#include "base/stop.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 
-static void print_line(void *arg, const char *line)
+enum {
+	INTERRUPTED_MS = 10000,
+	LEAST_KEPT_S = 60,
+};
+
+static void print_progress(void *arg, const char *line)
 {
 	struct buf text = BUF_INIT(1 << 16);
 
@@ -78,7 +85,7 @@ static int make(struct app *app, const struct args *args, struct made *made,
 				       .setup = args_value(args, "setup"),
 				       .mask = app->mask,
 				       .on_exit = LIFECYCLE_KEEP,
-				       .ui = { .progress = print_line,
+				       .ui = { .progress = print_progress,
 					       .warn = print_warning,
 					       .output = print_output } };
 	struct stop stop = app_stop(app);
@@ -205,6 +212,49 @@ static int stop_one(struct app *app, const struct args *args, const char *name,
 		say_until("stopped", name, s.ends);
 	target_close(&t);
 	return rc;
+}
+
+/* After Ctrl-C the user waits, and another one is not needed. */
+static struct stop stop_for_stopping(struct app *app)
+{
+	struct stop signals = app_stop(app);
+	struct error ignored = { 0 };
+
+	return stop_check(&signals, &ignored) == 0
+		       ? stop_within(&signals, LIFECYCLE_STOP_MS)
+		       : stop_cleanup(INTERRUPTED_MS);
+}
+
+static bool was_stopped(const struct target *t)
+{
+	return t->open && t->label[0] &&
+	       (t->state == LEDGER_STOPPED || t->state == LEDGER_STOPPING) &&
+	       !(t->host.provider->flags & SANDBOX_BOUND);
+}
+
+void target_stop_again(const struct target *t, struct app *app)
+{
+	struct stop stop = stop_for_stopping(app);
+	struct lifecycle_stopping s = { .label = t->label };
+	const struct args none = { 0 };
+	struct error err = { 0 };
+	struct target now = { 0 };
+	int64_t left = t->ends - clock_unix_ms() / 1000;
+
+	if (!was_stopped(t))
+		return;
+	if (target_open(&now, app, &none, t->label, &err) == 0 &&
+	    !now.owner_runs && now.state == LEDGER_LIVE) {
+		print_line(app, "Stopping the sandbox again: %s", now.id);
+		s.id = now.id;
+		s.keep_s = left > LEAST_KEPT_S ? left : LEAST_KEPT_S;
+		(void)lifecycle_stop(&now.host, now.store, &s, &stop, &err);
+	}
+	if (err.code)
+		app_warn("sandbox %s may run on: %s (`dcode sandbox stop %s` "
+			 "stops it)",
+			 t->label, err.message, t->label);
+	target_close(&now);
 }
 
 /* Takes it over, as a resumed thread does, and leaves it running. */

@@ -33,6 +33,11 @@ void target_close(struct target *t);
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err);
 
+/* After target_attach(): stops it again where that has started it, so that it
+ * costs what it did before, and as long as before; not where another dcode uses
+ * it by now. Said on stderr; what fails is warned about. */
+void target_stop_again(const struct target *t, struct app *app);
+
 /* ERR_USAGE for one that no dcode made; stops: else it is to be deleted. */
 int target_check_ours(struct target *t, bool stops, const struct stop *stop,
 		      struct error *err);

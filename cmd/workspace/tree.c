@@ -89,6 +89,7 @@ static void attach(struct tree_session *t, struct app *app, const char *label,
 		rc = target_attach(&t->target, &t->attached, stop, &t->gone);
 	if (rc == 0)
 		t->sandbox = &t->attached;
+	t->app = app;
 }
 
 static int open_chat(struct tree_session *t, struct app *app,
@@ -147,8 +148,10 @@ int tree_open_label(struct tree_session *t, struct app *app,
 
 void tree_close(struct tree_session *t)
 {
-	if (t->sandbox == &t->attached && t->sandbox)
+	if (t->sandbox == &t->attached && t->sandbox) {
 		sandbox_release(&t->attached);
+		target_stop_again(&t->target, t->app);
+	}
 	target_close(&t->target);
 	workspace_close(&t->workspace);
 	free(t->thread);

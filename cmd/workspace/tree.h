@@ -14,6 +14,7 @@ struct tree_session { /* start from { 0 } */
 	char *branch; /* that the tree came from, or ""; owned, or NULL */
 	struct sandbox *sandbox; /* NULL: it cannot be asked, see gone */
 	struct error gone;
+	struct app *app; /* that asks it */
 	/* Its own, unless the command was typed in the chat of this sandbox. */
 	struct sandbox attached;
 	struct target target;
@@ -29,6 +30,7 @@ struct tree_session { /* start from { 0 } */
  */
 int tree_open(struct tree_session *t, struct app *app, const char *name,
 	      const struct stop *stop, struct error *err);
+/* A sandbox that tree_open() started is stopped again. */
 void tree_close(struct tree_session *t);
 /* Its part before anything is asked of the sandbox: tree_search.c. */
 int tree_search(struct tree_session *t, struct app *app, const char *name,
