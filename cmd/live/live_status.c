@@ -41,7 +41,7 @@ static int64_t find_window(const struct run *r)
 	if (!r->choice.provider || !r->choice.model ||
 	    !model_facts(r->app->settings, r->choice.provider, r->choice.model,
 			 &facts))
-		return 0;
+		return r->agent.window.learned ? r->agent.window.size : 0;
 	return facts.context;
 }
 

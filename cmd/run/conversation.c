@@ -114,6 +114,8 @@ int conversation_set_model(struct run *r, const char *spec, const char *params,
 		r->choice = choice;
 		r->model = model;
 		r->agent.window = window;
+		window_probe_free(r->agent.probe);
+		r->agent.probe = NULL;
 		return -1;
 	}
 	run_set_window(r);
@@ -171,6 +173,8 @@ static void put_back(struct run *r, const struct talk *t)
 	r->options.model_params = t->params;
 	r->options.fork = t->fork;
 	r->agent.window = t->window;
+	window_probe_free(r->agent.probe);
+	r->agent.probe = NULL;
 	r->box.request.thread = session_id(r->session);
 }
 

@@ -80,6 +80,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		.raise_arg = r,
 		.answer = BUF_INIT(64 << 20),
 		.window = r->agent.window,
+		.probe = r->agent.probe,
 		.reset = run_reset_model,
 		.reset_arg = r,
 		.history_dir = r->history_dir,
@@ -100,6 +101,7 @@ void run_close(struct run *r)
 	run_mcp_end(r);
 	if (r->opened_client)
 		sandbox_client_close(&r->host);
+	window_probe_free(r->agent.probe);
 	if (r->model)
 		model_close(r->model);
 	if (r->session)

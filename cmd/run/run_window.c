@@ -10,6 +10,29 @@
 #include "cmd/run/run.h"
 #include "model/catalog/catalog.h"
 
+/* For a window that nobody knows: what its server has said of it, and whoever
+ * will ask. */
+static void open_probe(struct run *r)
+{
+	struct window *w = &r->agent.window;
+	struct server_limits known;
+	struct error ignored = { 0 };
+	char *path;
+
+	window_probe_free(r->agent.probe);
+	r->agent.probe = NULL;
+	if (!w->assumed)
+		return;
+	path = app_state_path(r->app, "model_windows.json", &ignored);
+	if (!path)
+		return;
+	r->agent.probe = window_probe_new(r->model, path);
+	if (window_probe_known(r->agent.probe, &known))
+		(void)window_learn(w, known.context, known.max_output,
+				   model_head_size(r->model));
+	free(path);
+}
+
 void run_set_window(struct run *r)
 {
 	const struct settings *set = r->app->settings;
@@ -20,6 +43,7 @@ void run_set_window(struct run *r)
 	(void)settings_int(set, NULL, "models.compact_at", &at, &ignored);
 	(void)model_facts(set, r->choice.provider, r->choice.model, &facts);
 	window_init(&r->agent.window, &facts, at);
+	open_probe(r);
 }
 
 void run_tell_assumed(const struct run *r)

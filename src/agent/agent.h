@@ -5,6 +5,7 @@
 
 #include "agent/window.h"
 #include "model/model.h"
+#include "model/server/window_probe.h"
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 #include "tool/tool.h"
@@ -119,6 +120,8 @@ struct agent { /* filled by the caller; all borrowed */
 	int cuts; /* its own: answers in a row that ended within a call */
 	struct message unsaved; /* its own: stored while a request waits */
 	struct window window;
+	/* Asks the server for the size of an assumed window, or NULL. */
+	struct window_probe *probe;
 	/* Empties the model's history, as model_reset(), and offers
 	 * read_history from now on. NULL: model_reset(). */
 	int (*reset)(void *arg, struct error *err);

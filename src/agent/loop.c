@@ -66,6 +66,26 @@ static void on_sent(void *arg)
 		a->request_sent(a->tools_arg);
 }
 
+/* What the server has said of the window meanwhile. */
+static void learn_window(struct agent *a)
+{
+	struct server_limits limits;
+	struct buf line = BUF_INIT(1 << 8);
+
+	if (!a->probe || !window_probe_take(a->probe, &limits))
+		return;
+	(void)window_learn(&a->window, limits.context, limits.max_output,
+			   model_head_size(a->model));
+	if (limits.context < WINDOW_LEAST) {
+		buf_addf(&line,
+			 "the server reports a context window of %lld tokens, "
+			 "less than dcode needs: answers may lack context",
+			 (long long)limits.context);
+		emit(a, EVENT_WARNING, buf_str(&line));
+	}
+	buf_release(&line);
+}
+
 /* Into the history that is sent now, and onto the disk while the model thinks
  * about it: the disk is slower than the way to the model. Takes m over. */
 static void keep(struct agent *a, struct message *m)
@@ -201,6 +221,7 @@ static int ask(struct agent *a, struct model_reply *reply,
 	size_t bytes;
 	int rc;
 
+	learn_window(a);
 	if (compact_if_full(a, stop, err) < 0)
 		return -1;
 	bytes = model_size(a->model);
@@ -250,6 +271,14 @@ static int tell_of_cut(struct agent *a, const struct model_reply *reply,
 			       "--model-params), or ask for smaller steps");
 }
 
+/* The server has answered, and the conversation goes on: time to ask it for
+ * the window, while tools run or the user thinks. */
+static void begin_probe(struct agent *a, const struct message *reply)
+{
+	if (a->probe && (has_calls(reply) || a->ui.ask))
+		window_probe_start(a->probe);
+}
+
 /* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
 static int turn(struct agent *a, const struct stop *stop, struct error *err)
 {
@@ -273,6 +302,7 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	agent_store(a, &reply.message, &reply.usage); /* before its tools run */
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
 						      .usage = &reply.usage });
+	begin_probe(a, &reply.message);
 	rc = 0;
 	if (reply.finish == FINISH_REFUSAL)
 		model_forget_prompt(a->model);

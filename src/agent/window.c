@@ -8,7 +8,8 @@ enum { /* bytes for 1,000 tokens */
        FEWEST = 1000,
        MOST = 12000, /* a server that reports more reports nonsense */
        ADDED_MOST = 2500,
-       MARGIN = 50, /* of the window: what estimates may be wrong by */
+       MARGIN = 50,        /* of the window: what estimates may be wrong by */
+       LARGEST = 10 << 20, /* no model has as many tokens */
 };
 
 static void set_limits(struct window *w, int64_t answer, int64_t at)
@@ -26,6 +27,7 @@ void window_init(struct window *w, const struct model_facts *facts, int64_t at)
 	*w = (struct window){
 		.size = facts ? facts->context : 0,
 		.assumed = facts && facts->assumed && at <= 100,
+		.at = at,
 	};
 	if (at > 100 && w->size > (int64_t)at * 100 / WINDOW_AT)
 		w->size = (int64_t)at * 100 / WINDOW_AT;
@@ -36,19 +38,51 @@ void window_init(struct window *w, const struct model_facts *facts, int64_t at)
 			   at);
 }
 
+/* 0 where the parts are no numbers of tokens. */
+static int64_t sum_input(const struct usage *u)
+{
+	const int64_t parts[] = { u->input, u->cache_read, u->cache_write };
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i] > INT64_MAX / 4)
+			return 0;
+		sum += parts[i];
+	}
+	return sum;
+}
+
+bool window_learn(struct window *w, int64_t size, int64_t max_output,
+		  size_t head)
+{
+	struct window next = *w;
+
+	if ((!w->assumed && !w->learned) || size < WINDOW_LEAST ||
+	    size > LARGEST || w->reported > size)
+		return false;
+	next.size = size;
+	next.assumed = false;
+	next.learned = true;
+	set_limits(&next, max_output > 0 ? max_output : size / 8, w->at);
+	if (window_about(&next, head) > next.most)
+		return false;
+	*w = next;
+	return true;
+}
+
 void window_report(struct window *w, const struct usage *usage, size_t bytes)
 {
-	int64_t tokens = usage->input + usage->cache_read + usage->cache_write;
+	int64_t tokens = sum_input(usage);
 	int64_t each;
 
 	if (tokens <= 0 || !bytes)
 		return;
 	each = (int64_t)bytes * 1000 / tokens;
-	if (each > MOST)
-		return; /* less than the request can have been */
+	if (each > MOST || each < FEWEST)
+		return; /* less, or more, than the request can have been */
 	w->reported = tokens;
 	w->reported_bytes = bytes;
-	w->last = each < FEWEST ? FEWEST : each;
+	w->last = each;
 	if (!w->least || w->last < w->least)
 		w->least = w->last;
 }
@@ -72,7 +106,7 @@ void window_refused(struct window *w, size_t bytes)
 		w->size = was;
 	if (w->size != was)
 		set_limits(w, w->size / 8, WINDOW_AT);
-	w->assumed = false;
+	w->assumed = w->learned = false;
 	window_forget(w);
 }
 

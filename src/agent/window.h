@@ -25,6 +25,8 @@ struct window {
 	size_t reported_bytes;
 	int64_t last;  /* bytes for 1,000 tokens as last reported; 0: never */
 	int64_t least; /* the same, the fewest so far */
+	int64_t at;    /* as given to window_init() */
+	bool learned;  /* the size is what the server says it is */
 };
 
 enum { WINDOW_AT = 85 }; /* percent of the window: the default of at */
@@ -33,8 +35,19 @@ enum { WINDOW_AT = 85 }; /* percent of the window: the default of at */
  * window, or tokens when above 100: the window then counts as no larger than
  * what they are WINDOW_AT percent of. */
 void window_init(struct window *w, const struct model_facts *facts, int64_t at);
-/* What the vendor counted for a request of so many bytes. */
+/* What the vendor counted for a request of so many bytes. Ignored where it is
+ * more tokens than bytes, or too few to be true. */
 void window_report(struct window *w, const struct usage *usage, size_t bytes);
+/*
+ * What the model's server says of an assumed size: true where it holds from now
+ * on. A server may say anything, so that it must not end a conversation that it
+ * has just answered: a size too small for dcode, for a head of so many bytes,
+ * or for what it has reported itself, and one too large to be true, leave the
+ * assumption. max_output: 0 where it is not known.
+ */
+bool window_learn(struct window *w, int64_t size, int64_t max_output,
+		  size_t head);
+enum { WINDOW_LEAST = 8000 }; /* tokens that dcode can work with */
 /* The history was replaced: the last report is of another. */
 void window_forget(struct window *w);
 /* A request of so many bytes was refused as too long: the window is smaller, or

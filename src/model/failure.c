@@ -181,9 +181,10 @@ static bool fits(const struct meaning *m, const struct http_response *res)
 	return wish < 0 || wish > SOON_MS || !has_any(body, minute_words);
 }
 
-static int explain(const struct model_choice *c,
-		   const struct http_response *res, bool *again,
-		   struct error *err)
+/* False where no row fits. */
+static bool explain(const struct model_choice *c,
+		    const struct http_response *res, bool *again,
+		    struct error *err)
 {
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
 		const struct meaning *m = &meanings[i];
@@ -192,9 +193,11 @@ static int explain(const struct model_choice *c,
 			continue;
 		if (m->retries != BY_STATUS)
 			*again = m->retries == AGAIN;
-		return m->explain ? m->explain(c, err) : -1;
+		if (m->explain)
+			(void)m->explain(c, err);
+		return true;
 	}
-	return -1;
+	return false;
 }
 
 /* The status that a vendor gives an error of this kind where it comes before
@@ -284,6 +287,7 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 		.model = (char *)"",
 		.base_url = (char *)"",
 	};
+	const struct model_choice *c = d->choice ? d->choice : &nobody;
 	const cJSON *error = json_get(tree, "error");
 	struct buf kind = BUF_INIT(256);
 	struct http_response res = { .retry_after_ms = -1,
@@ -298,7 +302,10 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 	json_print(&res.body, error);
 	again = !is_final(buf_str(&kind), res.status);
 	name_error(error, buf_str(&kind), err);
-	(void)explain(d->choice ? d->choice : &nobody, &res, &again, err);
+	if (!explain(c, &res, &again, err)) {
+		res.status = 0; /* servers say 500 of anything */
+		(void)explain(c, &res, &again, err);
+	}
 	d->fatal = !again;
 	buf_release(&kind);
 	buf_release(&res.body);

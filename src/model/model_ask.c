@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "model/exchange.h"
 #include "model/model_state.h"
+#include "model/server/suggest.h"
 #include "model/wires/bedrock_account.h"
 #include "model/wires/bedrock_clock.h"
 #include "model/wires/vertex_account.h"
@@ -335,6 +336,8 @@ int model_stream(struct model *m, const struct model_sink *sink,
 		*err = failed;
 		again = wait_for_retry(sink, &retry, &x, stop, err);
 		exchange_release(&x);
+		if (!again && strcmp(err->reason, MODEL_UNKNOWN) == 0)
+			server_suggest(m, stop, err);
 		if (!again)
 			return -1;
 	}

@@ -32,6 +32,7 @@ A script is a list of turns, or an object:
             more tokens (see model_window.py) is refused as too long, usage is
             what was counted, requests without tools get the summary, as a
             turn with the members of "pace".
+  models    what the server says of its models, see model_lists.py
   generator {"tool_turns": N, "name": "execute", "args": {...}, "tokens": M}:
             N turns of one tool call, then one text answer of M tokens.
 
@@ -91,28 +92,9 @@ sys.path.insert(0, os.path.dirname(__file__) or ".")
 from model_answers import Turn  # noqa: E402
 from model_check import Checker, Violation, need  # noqa: E402
 from model_invoice import Invoice  # noqa: E402
-from model_window import Window  # noqa: E402
+from model_script import Script  # noqa: E402
+import model_lists  # noqa: E402
 import model_wires  # noqa: E402
-
-class Script:
-    def __init__(self, spec):
-        if isinstance(spec, list):
-            spec = {"turns": spec}
-        self.turns = list(spec.get("turns", []))
-        gen = spec.get("generator")
-        if gen:
-            call = {"name": gen.get("name", "execute"),
-                    "args": gen.get("args", {"command": "true"})}
-            self.turns += [{"tool_calls": [call]}] * gen.get("tool_turns", 0)
-            self.turns.append({"tokens": gen["tokens"]} if gen.get("tokens")
-                              else {"text": "done"})
-        self.repeat = spec.get("repeat", False)
-        self.check = spec.get("check", True)
-        self.by_count = not self.check or spec.get("by") == "count"
-        self.refuse = spec.get("refuse", [])
-        self.key = spec.get("key")
-        self.bill = spec.get("bill")
-        self.window = Window(spec["window"]) if "window" in spec else None
 
 
 class Model:
@@ -125,7 +107,7 @@ class Model:
         self.log = open(log, "a", encoding="utf-8") if log else None
         self.lock = threading.Lock()
         self.checker = Checker()
-        self.requests = []
+        self.requests, self.asked = [], []  # asked: see model_lists.py
         self.violations = []
         self.received = 0  # at once; self.requests once they are answered
         self.answered = 0
@@ -186,12 +168,13 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(head.encode() + b"\r\n" + data)
 
     def do_GET(self):
-        if self.path != "/_state":
-            return self.send_json(404, {"error": {"message": "no such path"}})
         m = self.model
-        return self.send_json(200, {
+        if model_lists.answer(self, m.script.spec):
+            return
+        self.send_json(*((200, {
             "requests": m.received, "answered": m.answered,
-            "violations": m.violations})
+            "violations": m.violations}) if self.path == "/_state" else
+            (404, {"error": {"message": "no such path"}})))
 
     def read_body(self):
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
@@ -212,12 +195,13 @@ class Handler(BaseHTTPRequestHandler):
         received = time.monotonic()
         if self.path == "/_script":
             self.server.model = Model(json.loads(raw), self.model.wire)
-            self.send_json(200, {})
+            return self.send_json(200, {})
+        if model_lists.answer(self, self.model.script.spec):
             return
         wire = model_wires.find(self.path)
         if not wire or self.model.wire not in ("any", wire.name):
-            self.send_json(404, {"error": {"message": "no " + self.path}})
-            return
+            return self.send_json(404, {"error": {
+                "message": "no " + self.path}})
         with self.model.lock:
             self.model.received += 1
         record = {"wire": wire.name, "path": self.path, "bytes": len(raw),
@@ -448,6 +432,10 @@ class ModelServer:
     @property
     def requests(self):
         return self.model.requests
+
+    @property
+    def asked(self):
+        return self.model.asked
 
     @property
     def violations(self):

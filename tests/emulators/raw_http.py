@@ -1,6 +1,7 @@
 """raw_http.py - a server that writes what a test says, byte by byte."""
 # SPDX-License-Identifier: MIT
 import json
+import re
 import socket
 import threading
 import time
@@ -38,10 +39,12 @@ class Wire:
 
 class RawServer:
     """answers: functions of (wire, request), used up in order; the last one
-    stays. A connection is kept until an answer closes it."""
+    stays. A connection is kept until an answer closes it. What is asked about
+    models, beside a conversation, gets a 404 and is no request here."""
 
-    def __init__(self, *answers, tls=None):
+    def __init__(self, *answers, tls=None, beside=None):
         self.answers, self.tls = list(answers), tls
+        self.beside = beside or refused("404 Not Found", "asked beside")
         self.requests, self.connections, self.failed = [], 0, []
         self.lock = threading.Lock()
         self.sock = socket.create_server(("127.0.0.1", 0))
@@ -75,6 +78,9 @@ class RawServer:
                 request = read(stream, wire, number)
                 if not request:
                     break
+                if re.match("GET .*/models[/? ]|POST /api/show", request.line):
+                    self.beside(wire, request)
+                    continue
                 with self.lock:
                     self.requests.append(request)
                     answer = self.answers[0]

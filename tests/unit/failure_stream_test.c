@@ -40,6 +40,8 @@ static const struct stream_row rows[] = {
 	  true, ERR_LIMIT, "no longer fits" },
 	{ "{\"error\":\"context length exceeded\"}", true, ERR_LIMIT,
 	  "no longer fits" },
+	{ "{\"error\":{\"code\":500,\"message\":\"maximum context length\"}}",
+	  true, ERR_LIMIT, "no longer fits" },
 	{ "{\"error\":{\"type\":\"server_error\",\"message\":\"oops\"}}", false,
 	  ERR_REMOTE, NULL },
 	{ "{\"error\":{\"code\":400,\"type\":\"BadRequestError\","
