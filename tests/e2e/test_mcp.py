@@ -152,21 +152,24 @@ def test_a_variable_that_is_not_set_is_named(mcp, model, run):
     assert "needs the variable MISSING_ONE" in task(run, "-y").err
 
 
-def test_with_a_kept_list_the_first_request_does_not_wait(mcp, model, run):
-    mcp.own(srv=mcp.entry(DELAY="0"))
-    model(calls("srv_add", a=1, b=2))
+def test_with_a_kept_list_the_first_request_does_not_wait_but_a_call_does(
+        mcp, model, run, tmp_path):
+    delay = tmp_path / "delay"
+    mcp.own(srv=mcp.entry(DELAY_FILE=str(delay)))
+    model([{"text": "hi"}])
     assert task(run, "-y").status == 0
     kept = list((mcp.home / ".deepagents" / ".state" / "mcp-tools").iterdir())
     assert len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600
-    mcp.own(srv=mcp.entry("mute", DELAY="0"))
+    delay.write_text("300")
     m = model([{"text": "quick"}])
-    # Another entry, another list: it has to be waited for.
-    assert "did not name its tools" in task(run, "-y").err
-    # A list under the mute server's own name: the request goes at once.
-    path = next(p for p in kept)
-    entry = json.loads(run("mcp", "list", "--json").out)
-    assert entry["data"][0]["state"] == "not started"
-    assert m and path.exists()
+    r = task(run, "-y")
+    assert r.status == 0 and "left out" not in r.err
+    assert "srv_add" in offered(m)
+    delay.write_text("1")
+    m = model(calls("srv_add", a=1, b=2))
+    assert task(run, "-y").status == 0
+    assert results(m) == ["sum: 3"]
+    assert mcp.wait_none_left()[0]
 
 
 def test_a_changed_list_is_announced_and_offered(mcp, model, run):

@@ -231,7 +231,10 @@ def main():
         for i in range(100000):
             sys.stderr.write(f"line {i} \x1b[31m\n")
         sys.stderr.flush()
-    time.sleep(float(os.environ.get("DELAY", "0")))
+    delay = os.environ.get("DELAY_FILE")
+    if delay and os.path.exists(delay):
+        with open(delay, encoding="utf-8") as f:
+            time.sleep(float(f.read()))
     for line in sys.stdin:
         log("< " + line.strip())
         handle(json.loads(line))

@@ -1,0 +1,114 @@
+"""test_mcp_http.py - MCP servers over streamable HTTP."""
+# SPDX-License-Identifier: MIT
+import contextlib
+
+import pytest
+
+from mcp_http import SESSION, McpHttp
+from mcp_rig import Mcp, offered, results, wait_for
+
+
+@pytest.fixture
+def mcp(home, tmp_path):
+    return Mcp(home, tmp_path / "work")
+
+
+@pytest.fixture
+def serve():
+    with contextlib.ExitStack() as stack:
+        yield lambda mode="": stack.enter_context(McpHttp(mode))
+
+
+def task(run, *flags, **how):
+    return run("-n", "hi", "-M", "anthropic:m", *flags, **how)
+
+
+def entry(server, **more):
+    return {"type": "http", "url": server.url, **more}
+
+
+def looks(*names):
+    return [{"tool_calls": [{"name": f"{n}_look", "args": {}}
+                            for n in names]}, {"text": "done"}]
+
+
+def test_session_version_and_headers_go_with_each_request(
+        mcp, serve, model, run, env):
+    env["TOKEN"] = "secret-token-1234"
+    s = serve()
+    mcp.own(srv=entry(s, headers={"Authorization": "Bearer ${TOKEN}"}))
+    m = model(looks("srv"))
+    r = task(run)
+    assert r.status == 0 and results(m) == ["looked"], r.err
+    assert s.methods() == ["initialize", "notifications/initialized",
+                           "tools/list", "tools/call", "DELETE"]
+    for i, (_, headers, _) in enumerate(s.requests):
+        assert headers["Authorization"] == "Bearer secret-token-1234"
+        assert headers.get("Mcp-Session-Id") == (SESSION if i else None)
+        assert headers.get("MCP-Protocol-Version") == \
+            ("2025-06-18" if i else None)
+        if i < 4:
+            assert headers["Accept"] == \
+                "application/json, text/event-stream"
+    assert "secret-token" not in r.err + r.out
+    assert "secret-token" not in run("mcp", "list").out
+
+
+GOOD = ["", "stream", "batch", "no_session"]
+BAD = {"wrong_id": "has no result", "html": "has no result",
+       "error": "HTTP 500", "empty": "has no result",
+       "cut": "has no result", "silent": "no answer within 5 s",
+       "endless": "larger than", "huge": "larger than"}
+
+
+def test_answers_are_right_or_a_clear_error(mcp, serve, model, run, config):
+    config("[mcp]\ncall_timeout = 5\n")
+    servers = {f"s{i}": serve(mode) for i, mode in enumerate([*GOOD, *BAD])}
+    mcp.own(**{name: entry(s) for name, s in servers.items()})
+    m = model(looks(*servers))
+    r = task(run, timeout=120)
+    assert r.status == 0, r.err
+    texts = results(m)
+    assert texts[:len(GOOD)] == ["looked"] * len(GOOD)
+    for (mode, words), text in zip(BAD.items(), texts[len(GOOD):]):
+        assert words in text and "\x1b" not in text, (mode, text)
+    silent = servers[f"s{len(GOOD) + list(BAD).index('silent')}"]
+    assert "notifications/cancelled" in silent.methods()
+
+
+def test_a_forgotten_session_is_begun_anew_for_the_next_call(
+        mcp, serve, model, run):
+    s = serve("forgets")
+    mcp.own(srv=entry(s))
+    m = model([*looks("srv")[:1], *looks("srv")])
+    assert task(run).status == 0
+    assert "HTTP 404" in results(m)[0] and results(m)[1] == "looked"
+    assert s.methods().count("initialize") == 2
+
+
+def test_starts_that_fail_are_told(mcp, serve, model, run):
+    mcp.own(login=entry(serve("login")), redirect=entry(serve("redirect")),
+            gone={"url": "http://127.0.0.1:1/mcp"},
+            plain={"url": "http://example.org/mcp",
+                   "headers": {"X-Key": "k"}})
+    m = model([{"text": "done"}])
+    r = task(run)
+    assert r.status == 0 and not [n for n in offered(m) if "look" in n]
+    for name, words in (("login", "HTTP 401"), ("redirect", "307"),
+                        ("gone", "127.0.0.1"), ("plain", "use https")):
+        line = next(w for w in r.err.splitlines()
+                    if f"MCP server {name} is left out" in w)
+        assert words in line, line
+
+
+def test_an_address_of_the_project_is_not_asked_before_it_is_trusted(
+        mcp, serve, model, run):
+    s = serve()
+    mcp.project(srv=entry(s))
+    m = model(looks("srv"))
+    r = task(run, "-y")
+    assert r.status == 0 and not s.requests
+    assert "--trust-project-mcp" in r.err
+    m = model(looks("srv"))
+    assert task(run, "-y", "--trust-project-mcp").status == 0
+    assert results(m) == ["looked"] and wait_for(lambda: s.requests)

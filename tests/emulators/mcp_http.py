@@ -1,0 +1,146 @@
+# mcp_http.py - an MCP server over streamable HTTP, well-behaved or not.
+# SPDX-License-Identifier: MIT
+"""McpHttp(mode) as a context manager: .url, .requests [(method, headers,
+message)]. Modes: see Handler.answer()."""
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+TOOLS = [{"name": "look", "inputSchema": {"type": "object"},
+          "annotations": {"readOnlyHint": True}}]
+SESSION = "session-0123456789"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def head(self, status, kind, length=None, **more):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        if length is None:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        else:
+            self.send_header("Content-Length", str(length))
+        for name, value in more.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def whole(self, status, body=b"", kind="application/json", **more):
+        self.head(status, kind, len(body), **more)
+        self.wfile.write(body)
+
+    def message(self, message, **more):
+        self.whole(200, json.dumps({"jsonrpc": "2.0", **message}).encode(),
+                   **more)
+
+    def event(self, message):
+        text = json.dumps({"jsonrpc": "2.0", **message})
+        self.wfile.write(f"id: 1\nevent: message\ndata: {text}\n\n".encode())
+        self.wfile.flush()
+
+    def do_DELETE(self):
+        self.server.note("DELETE", self.headers, None)
+        self.whole(200)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        message = json.loads(body)
+        self.server.note("POST", self.headers, message)
+        mode = self.server.mode
+        if "id" not in message or "method" not in message:
+            self.whole(202)
+        elif mode == "login":
+            self.whole(401, b'{"error":"no"}')
+        elif mode == "redirect":
+            self.whole(307, Location="http://127.0.0.1:1/")
+        elif message["method"] == "initialize":
+            session = {} if mode == "no_session" else \
+                {"Mcp_Session_Id": SESSION}
+            self.message({"id": message["id"], "result": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "serverInfo": {"name": "h"}}}, **session)
+        elif message["method"] == "tools/list":
+            self.message({"id": message["id"], "result": {"tools": TOOLS}})
+        else:
+            self.answer(mode, message["id"])
+
+    def answer(self, mode, ident):
+        result = {"id": ident, "result": {
+            "content": [{"type": "text", "text": "looked"}]}}
+        if mode == "stream":
+            self.head(200, "text/event-stream; charset=utf-8")
+            self.wfile.write(b": hello\n\nid: 0\ndata:\n\n")
+            self.event({"method": "notifications/message", "params": {}})
+            self.event({"id": 5, "method": "sampling/createMessage"})
+            # The answer to that has to come before ours is sent.
+            end = time.monotonic() + 10
+            while time.monotonic() < end and not self.server.answered(5):
+                time.sleep(0.01)
+            self.event({"id": 999, "result": {}})
+            self.event(result)
+            time.sleep(30 if self.server.answered(5) else 0)
+        elif mode == "batch":
+            self.whole(200, json.dumps([
+                {"method": "notifications/message"}, result]).encode())
+        elif mode == "wrong_id":
+            self.message({"id": 12345, "result": {}})
+        elif mode == "html":
+            self.whole(200, b"<html>\x1b[31mportal</html>", "text/html")
+        elif mode == "error":
+            self.whole(500, b'{"error":{"message":"broken\\u001b[2J"}}')
+        elif mode == "empty":
+            self.whole(200)
+        elif mode == "cut":
+            self.head(200, "text/event-stream")
+            self.wfile.write(b"data: {\"jsonrpc\"")
+        elif mode == "silent":
+            time.sleep(30)
+        elif mode == "endless":
+            self.head(200, "text/event-stream")
+            while True:
+                self.wfile.write(b": " + b"x" * 65536 + b"\n\n")
+        elif mode == "huge":
+            self.head(200, "application/json")
+            while True:
+                self.wfile.write(b" " * 65536)
+        elif mode == "forgets" and not self.server.forgot:
+            self.server.forgot = True
+            self.whole(404, b"{}")
+        else:
+            self.message(result)
+
+
+class McpHttp(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, mode=""):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.mode, self.requests, self.forgot = mode, [], False
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/mcp"
+
+    def handle_error(self, request, client_address):
+        pass
+
+    def note(self, method, headers, message):
+        self.requests.append((method, dict(headers.items()), message))
+
+    def answered(self, ident):
+        return any(m and m.get("id") == ident and "error" in m
+                   for _, _, m in self.requests)
+
+    def methods(self):
+        return [m.get("method", "answer") if m else how
+                for how, _, m in self.requests]
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
