@@ -13,9 +13,16 @@
 
 #include <sodium.h>
 
+#include "base/sanitize.h"
 #include "base/str.h"
 
-enum { BACKSPACE = 0x08, LINE_KILL = 0x15, END_OF_INPUT = 0x04, RUBOUT = 0x7F };
+enum {
+	BACKSPACE = 0x08,
+	LINE_KILL = 0x15,
+	END_OF_INPUT = 0x04,
+	RUBOUT = 0x7F,
+	ANSWER_MAX = 256, /* bytes of a yes or no */
+};
 
 char *secret_room(size_t size)
 {
@@ -160,16 +167,31 @@ int secret_read(struct app *app, char *room, size_t size, struct error *err)
 	return rc < 0 ? -1 : trim(room, len);
 }
 
+/* A terminal's late answer to what a screen has asked it may stand before the
+ * user's: that is no part of it. */
+static bool is_yes(struct str answer)
+{
+	struct buf clean = BUF_INIT(4 * ANSWER_MAX);
+	struct str word;
+	bool yes;
+
+	sanitize_line(answer, &clean);
+	word = str_trim(buf_str(&clean));
+	yes = str_is_nocase(word, "y") || str_is_nocase(word, "yes");
+	buf_release(&clean);
+	return yes;
+}
+
 static int confirm(struct app *app, const char *question, struct error *err)
 {
-	char answer[16] = "";
+	char answer[ANSWER_MAX];
 	size_t len = 0;
 	char c = 0;
 	int rc;
 
 	fprintf(stderr, "%s", question);
 	while ((rc = next_byte(app, STDIN_FILENO, &c, err)) > 0 && c != '\n')
-		if (len < sizeof(answer) - 1)
+		if (len < sizeof(answer))
 			answer[len++] = c;
 	if (rc <= 0)
 		fputc('\n', stderr);
@@ -177,8 +199,7 @@ static int confirm(struct app *app, const char *question, struct error *err)
 		return -1;
 	if (rc == 0 && !len)
 		return error_set(err, ERR_CANCELLED, "no answer");
-	return str_is_nocase(str_trim(str_of(answer)), "y") ||
-	       str_is_nocase(str_trim(str_of(answer)), "yes");
+	return is_yes((struct str){ answer, len });
 }
 
 int secret_confirm(struct app *app, const char *question, struct error *err)
