@@ -215,6 +215,7 @@ static int run(struct app *app, const struct args *args)
 	struct error err = { 0 };
 	struct diff d = { .app = app,
 			  .args = args,
+			  .tree = { .anywhere = true },
 			  .terminal = isatty(STDOUT_FILENO) != 0,
 			  .stream = { BUF_INIT(HIDDEN_MAX) },
 			  .masked = BUF_INIT(HIDDEN_MAX) };

@@ -9,6 +9,8 @@
 
 struct tree_session { /* start from { 0 } */
 	bool living;  /* set before: only a sandbox that may be there will do */
+	bool anywhere; /* set before: so will a tree of another directory, which
+			  is said on stderr; workspace.root is "" then */
 	struct workspace workspace;
 	char *thread; /* its id, or the label when it has none; owned */
 	char *branch; /* that the tree came from, or ""; owned, or NULL */

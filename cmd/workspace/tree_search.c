@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/workspace/tree.h"
 #include "session/thread.h"
 #include "session/thread_label.h"
@@ -127,6 +128,10 @@ static int find_tree(struct search *s, struct workspace *w,
 	if (rc <= 0)
 		return rc;
 	if (tree_find_label(w, s->app, l->label, s->stop, &ignored) == 0) {
+		if (s->session->anywhere) {
+			print_text(s->app, "This is the tree of ", l->cwd, "");
+			return 0;
+		}
 		s->elsewhere = true;
 		workspace_close(w);
 	}
@@ -235,8 +240,11 @@ static int fail_elsewhere(const char *name, struct error *err)
 	error_set(err, ERR_NOT_FOUND,
 		  "the tree of %s is that of another directory",
 		  name ? name : "the thread");
-	return error_hint(err, "Run this in the directory that it was sent "
-			       "from.");
+	return error_hint(err,
+			  "Run this in the directory that it was sent from. "
+			  "Where that has moved: dcode diff %s >FILE, and "
+			  "dcode apply --patch FILE",
+			  name ? name : "ID");
 }
 
 int tree_search(struct tree_session *t, struct app *app, const char *name,

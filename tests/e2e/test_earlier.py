@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import sqlite3
+import subprocess
 
 import pytest
 
@@ -98,15 +99,35 @@ def test_a_thread_that_went_on_elsewhere_keeps_its_tree(
     assert end.status == 0, end.err
     end = run("diff", first["thread"])
     assert end.status == 0 and "+int changed;" in end.out, end.err
-    end = start("diff", first["thread"], cwd=tmp_path / "other").wait()
+    end = start("apply", first["thread"], cwd=tmp_path / "other").wait()
     assert end.status == 1, end.err
     assert "is that of another directory" in end.err
     assert "Run this in the directory that it was sent from." in end.err
+    end = start("diff", first["thread"], cwd=tmp_path / "other").wait()
+    assert end.status == 0 and "+int changed;" in end.out, end.err
     end = run("sandbox", "rm", first["name"])
     assert f"`dcode apply {first['name']}` brings them here." in end.err
     end = run("apply", first["thread"], "--partial")
     assert end.status == 0, end.err
     assert (work / "src/main.c").read_text() == "int changed;\n"
+
+
+def test_work_comes_into_a_tree_that_was_moved_meanwhile(
+        first, dcode, env, work, tmp_path):
+    moved = work.rename(tmp_path / "moved")
+
+    def here(*args):
+        return subprocess.run([dcode, *args], cwd=moved, env=env,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+    end = here("apply", first["thread"])
+    assert end.returncode == 1
+    assert f"dcode diff {first['thread']} >FILE" in end.stderr.decode()
+    end = here("diff", first["thread"])
+    assert end.returncode == 0 and f"tree of {work}" in end.stderr.decode()
+    (tmp_path / "x.patch").write_bytes(end.stdout)
+    end = here("apply", "--patch", tmp_path / "x.patch")
+    assert end.returncode == 0, end.stderr
+    assert (moved / "src/main.c").read_text() == "int changed;\n"
 
 
 def test_a_thread_comes_back_to_its_sandbox_of_the_provider_asked_for(
