@@ -31,7 +31,8 @@ enum {
 	LABELS_MOST = 8, /* of one sweep: each starts git */
 	SWEEP_MS = 5000,
 	PACK_MS = 30000,
-	TREE_MS = 600000, /* of one tree, when all are tidied */
+	TREE_MS = 100000, /* of one tree, when all are tidied; less than another
+			     dcode waits for it */
 	LOST_TIMES = 12,  /* as long are records kept of work that is only
 			     there */
 	DAY_S = 86400,
