@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/credential.h"
+#include "cmd/models/default.h"
 #include "cmd/options.h"
 #include "cmd/policy.h"
 #include "cmd/reference.h"
@@ -157,6 +158,8 @@ static int dispatch(struct app *app, struct line *l)
 		return app_fail(app, &err);
 	if (args_value(args, "install"))
 		return install(app, l);
+	if (!l->c && !args->argc && models_default_is_asked(args))
+		return models_default(app, args);
 	if (!l->c)
 		return args->argc ? refuse_word(args->argv[0])
 				  : run_chat_or_task(app, args);

@@ -22,6 +22,11 @@ const struct arg_row options_global[] = {
 	  "it" },
 	{ "model", 'M', ARG_VALUE, "SPEC",
 	  "Model, as provider:name or name (anthropic:claude-opus-5)" },
+	{ "default-model", 0, ARG_OPTIONAL, "MODEL",
+	  "Store MODEL as the one that is used without -M, and end; bare: "
+	  "show it" },
+	{ "clear-default-model", 0, ARG_FLAG, NULL,
+	  "Store none any more, and end" },
 	{ "model-params", 0, ARG_VALUE, "JSON",
 	  "Fields merged into each model request" },
 	{ "effort", 0, ARG_VALUE, "LEVEL",
@@ -66,6 +71,11 @@ const struct arg_row options_global[] = {
 	{ "shell-allow-list", 'S', ARG_VALUE, "LIST",
 	  "Commands that need no approval: a,b,c or recommended (they read "
 	  "any file) or all" },
+	{ "allow-fs-tools", 0, ARG_VALUE, "LIST",
+	  "The file tools that the model has: all (default), or some of ls, "
+	  "read_file, write_file, edit_file, delete, glob, grep, execute" },
+	{ "startup-cmd", 0, ARG_VALUE, "COMMAND",
+	  "Run this where the tools run, before the first prompt" },
 	{ "auto-approve", 'y', ARG_FLAG, NULL,
 	  "Approve every tool call, also on this machine" },
 	{ "yolo", 0, ARG_FLAG, NULL,

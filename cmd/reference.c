@@ -11,16 +11,12 @@ struct absent {
 };
 
 static const char keep_task[] = "say it in the task itself (-n, -m)";
-static const char own_config[] = "edit [models] in ~/.deepagents/config.toml";
 static const char by_package[] = "update dcode the way it was installed";
 
 static const struct absent flags[] = {
 	{ "acp", 0, NULL },
-	{ "allow-fs-tools", 0, NULL },
 	{ "auto-classifier-model", 0, NULL },
 	{ "auto-update", 0, by_package },
-	{ "clear-default-model", 0, own_config },
-	{ "default-model", 0, own_config },
 	{ "extension", 'e', NULL },
 	{ "goal", 0, keep_task },
 	{ "interpreter", 0, NULL },
@@ -33,9 +29,6 @@ static const struct absent flags[] = {
 	{ "rubric-max-iterations", 0, NULL },
 	{ "rubric-model", 0, NULL },
 	{ "show-reasoning", 0, NULL },
-	{ "startup-cmd", 0,
-	  "run the command before dcode, or in a sandbox "
-	  "with --sandbox-setup PATH" },
 	{ "summarization-model", 0, NULL },
 	{ "trust-project-extensions", 0, NULL },
 	{ "uninstall", 0, "dcode uninstall NAME" },

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/run/run_money.h"
+#include "cmd/tools/startup.h"
 #include "ui/events.h"
 #include "ui/output.h"
 #include "ui/plain.h"
@@ -268,8 +269,10 @@ int run_task(struct run *r, const char *prompt)
 		rc = run_apply_check(r, &err);
 	if (rc == 0) {
 		print_start(&t);
-		rc = ask_model(r, prompt, &err);
+		rc = startup_run(r, &r->stop, &err);
 	}
+	if (rc == 0)
+		rc = ask_model(r, prompt, &err);
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);

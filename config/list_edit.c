@@ -1,4 +1,4 @@
-/* list_edit.c - adds to a list of strings in a TOML text, and takes out. */
+/* list_edit.c - changes a list of strings, or a string, of a TOML text. */
 /* SPDX-License-Identifier: MIT */
 #include "config/list_edit.h"
 
@@ -213,4 +213,70 @@ int list_edit_remove(const struct list_edit *e, struct str text,
 	}
 	toml_release(&root);
 	return rc;
+}
+
+/* Whether the text is TOML that says value, or nothing where that is NULL. */
+static bool says(const struct list_edit *e, struct str text, const char *value)
+{
+	struct toml_value root = { 0 };
+	struct error ignored = { 0 };
+	const struct toml_value *v;
+	bool ok = toml_parse(&root, text, e->name, &ignored) == 0;
+
+	v = ok ? find_list(e, &root) : NULL;
+	if (ok && value)
+		ok = v && v->kind == TOML_STRING &&
+		     str_is((struct str){ v->text, v->text_len }, value);
+	else if (ok)
+		ok = !v;
+	toml_release(&root);
+	return ok;
+}
+
+/* A line of its own behind the header, which is made where it is missing. */
+static void add_string_line(const struct list_edit *e, struct str text,
+			    const char *value, struct buf *out)
+{
+	struct buf middle = BUF_INIT(LARGEST);
+	size_t header = find_header(e, text);
+	size_t at = header == SIZE_MAX ? text.len : header;
+
+	if (header != SIZE_MAX || (text.len && !str_ends(text, "\n")))
+		buf_addc(&middle, '\n');
+	if (header == SIZE_MAX)
+		buf_addf(&middle, "%s[%s]\n", text.len ? "\n" : "", e->table);
+	buf_addf(&middle, "%s = ", e->key);
+	add_string(&middle, str_of(value));
+	if (header == SIZE_MAX)
+		buf_addc(&middle, '\n');
+	put(text, at, buf_str(&middle), out);
+	buf_release(&middle);
+}
+
+int list_edit_string(const struct list_edit *e, struct str text,
+		     const char *value, struct buf *out, struct error *err)
+{
+	struct toml_value root = { 0 };
+	const struct toml_value *v;
+
+	if (toml_parse(&root, text, e->name, err) < 0)
+		return -1;
+	v = find_list(e, &root);
+	if (v) {
+		size_t end = line_begin(text, v->line + 1);
+
+		buf_add(out, text.ptr,
+			value ? offset_of(text, v) : line_begin(text, v->line));
+		if (value) {
+			add_string(out, str_of(value));
+			buf_addc(out, '\n');
+		}
+		buf_addstr(out, str_skip(text, end));
+	} else if (value) {
+		add_string_line(e, text, value, out);
+	} else {
+		buf_addstr(out, text);
+	}
+	toml_release(&root);
+	return says(e, buf_str(out), value) ? 0 : refuse(e, err);
 }

@@ -1,4 +1,4 @@
-/* list_edit.h - adds to a list of strings in a TOML text, and takes out. */
+/* list_edit.h - changes a list of strings, or a string, of a TOML text. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CONFIG_LIST_EDIT_H
 #define CONFIG_LIST_EDIT_H
@@ -20,5 +20,9 @@ int list_edit_add(const struct list_edit *e, struct str text, struct str item,
  * where it is not in the list; ERR_CONFIG where it shares a line. */
 int list_edit_remove(const struct list_edit *e, struct str text,
 		     struct str item, struct buf *out, struct error *err);
+/* The same of a key that is a string: value in place of what it is; NULL: the
+ * line goes, if there is one. ERR_CONFIG where it shares a line. */
+int list_edit_string(const struct list_edit *e, struct str text,
+		     const char *value, struct buf *out, struct error *err);
 
 #endif

@@ -20,6 +20,8 @@ static const char *const model_keys[] = {
 static const char params_end[] = ".params";
 static const char providers[] = "sandboxes.providers.";
 
+enum { FOREIGN_BYTES = 300 };
+
 struct names {
 	const char **list; /* owned array of borrowed or kept strings */
 	char **kept;       /* owned */
@@ -157,8 +159,30 @@ static bool goes_on(const struct settings *s, const struct toml_value *v,
 		       : false;
 }
 
+static void add_foreign(struct buf *names, const char *path)
+{
+	size_t before = names->len;
+
+	if (names->over)
+		return;
+	buf_addf(names, "%s%s", before ? ", " : "", path);
+	if (names->over && before)
+		names->ptr[names->len = before] = '\0';
+}
+
+/* Names those of the Python program that dcode does not have, in one line. */
+static void warn_foreign(struct settings *s, const struct buf *names)
+{
+	if (names->len)
+		settings_warn(s,
+			      "%s: dcode does not have these settings of the "
+			      "Python program: %s%s; ignored",
+			      s->files[FILE_CONFIG].path, names->ptr,
+			      names->over ? ", ..." : "");
+}
+
 static void check_table(struct settings *s, const struct toml_value *table,
-			const char *prefix)
+			const char *prefix, struct buf *foreign)
 {
 	bool entries = !strcmp(prefix, "sandboxes.providers");
 	struct names names = { 0 }; /* collected for the first unknown key */
@@ -171,9 +195,11 @@ static void check_table(struct settings *s, const struct toml_value *table,
 		if (!strcmp(path, "models.providers") && v->kind == TOML_TABLE)
 			check_model_providers(s, v);
 		else if (goes_on(s, v, path, entries))
-			check_table(s, v, path);
+			check_table(s, v, path, foreign);
+		else if (!leads_somewhere(s, path) && foreign_key_find(path))
+			add_foreign(foreign, path);
 		else if (!entries && !leads_somewhere(s, path) &&
-			 !foreign_key_find(path) && !is_free(s, path, v) &&
+			 !is_free(s, path, v) &&
 			 (str_ends(str_of(prefix), params_end) ||
 			  !str_starts(str_of(prefix), providers))) {
 			if (!names.n)
@@ -187,5 +213,9 @@ static void check_table(struct settings *s, const struct toml_value *table,
 
 void settings_check_unknown(struct settings *s)
 {
-	check_table(s, &s->config, "");
+	struct buf foreign = BUF_INIT(FOREIGN_BYTES);
+
+	check_table(s, &s->config, "", &foreign);
+	warn_foreign(s, &foreign);
+	buf_release(&foreign);
 }

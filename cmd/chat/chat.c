@@ -18,6 +18,7 @@
 #include "cmd/run/run_money.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
+#include "cmd/tools/startup.h"
 #include "ui/plain.h"
 
 enum {
@@ -296,7 +297,10 @@ static int chat_in_lines(struct run *r, const char *first)
 			model, place.len ? place.ptr : "?");
 		buf_release(&place);
 		free(model);
-		status = run_conversation(&c, first);
+		if (startup_run(r, &stop, &err) < 0)
+			status = app_fail(r->app, &err);
+		else
+			status = run_conversation(&c, first);
 		r = c.run;
 		if (!status)
 			chat_ask_exit(r);

@@ -9,6 +9,7 @@
 #include "cmd/chat/mention.h"
 #include "cmd/live/live_impl.h"
 #include "cmd/slash/slash.h"
+#include "cmd/tools/startup.h"
 
 int live_job_open(void *arg)
 {
@@ -19,7 +20,7 @@ int live_job_open(void *arg)
 	if (run_open(r, &stop, &l->err) < 0)
 		return -1;
 	slash_enter(r);
-	return 0;
+	return startup_run(r, &stop, &l->err);
 }
 
 void live_on_event(void *arg, const struct agent_event *ev)

@@ -2,18 +2,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/grants.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cmd/config_file.h"
 #include "config/list_edit.h"
 
-enum { MAX_CONFIG = 64 << 20, LOCK_MS = 5000 };
+enum { MAX_CONFIG = 64 << 20 };
 
 static const char key[] = "approvals.allow";
 
@@ -133,55 +131,29 @@ char *grants_file(const struct settings *set)
 	return path_join(settings_dir(set), "config.toml");
 }
 
+struct grant_edit {
+	const char *call;
+	bool adds;
+};
+
 /* The file with the call in its list, or without. */
-static int edit_text(const char *name, const char *call, bool adds,
+static int edit_text(void *arg, const char *name, struct str text,
 		     struct buf *out, struct error *err)
 {
 	const struct list_edit edit = { name, "approvals", "allow" };
-	struct buf text = BUF_INIT(MAX_CONFIG);
-	struct error why = { 0 };
-	int rc = path_read(name, &text, &why);
+	const struct grant_edit *g = arg;
 
-	if (rc < 0 && access(name, F_OK) < 0 && errno == ENOENT)
-		rc = 0;
-	if (rc < 0)
-		*err = why;
-	else if (adds)
-		rc = list_edit_add(&edit, buf_str(&text), str_of(call), out,
-				   err);
-	else
-		rc = list_edit_remove(&edit, buf_str(&text), str_of(call), out,
-				      err);
-	buf_release(&text);
-	return rc;
+	return g->adds ? list_edit_add(&edit, text, str_of(g->call), out, err)
+		       : list_edit_remove(&edit, text, str_of(g->call), out,
+					  err);
 }
 
-/* One process at a time; a link to the file stays one. */
 static int edit_config(struct app *app, const char *call, bool adds,
 		       struct error *err)
 {
-	char *name = grants_file(app->settings);
-	char *lock = app_state_path(app, "config.lock", err);
-	char *real = realpath(name, NULL);
-	const char *target = real ? real : name;
-	struct buf out = BUF_INIT(MAX_CONFIG);
-	struct stop stop = app_stop(app);
-	struct stop soon = stop_within(&stop, LOCK_MS);
-	struct stat st = { .st_mode = 0600 };
-	int fd = lock ? path_lock(lock, &soon, err) : -1;
-	int rc = fd < 0 ? -1 : edit_text(target, call, adds, &out, err);
+	struct grant_edit edit = { call, adds };
 
-	if (rc == 0) {
-		(void)stat(target, &st);
-		rc = path_write(target, buf_str(&out), st.st_mode & 0777, err);
-	}
-	if (fd >= 0)
-		close(fd);
-	buf_release(&out);
-	free(real);
-	free(lock);
-	free(name);
-	return rc;
+	return config_file_edit(app, edit_text, &edit, err);
 }
 
 static bool has_secret(const struct app *app, const char *call)

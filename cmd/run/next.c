@@ -45,7 +45,7 @@ static void add_flags(struct next *next, const struct run *r, bool makes)
 	static const char *const always[] = {
 		"shell-allow-list",  "trust-project", "trust-project-hooks",
 		"trust-project-mcp", "effort",        "max-retries",
-		"mcp-config",        "no-mcp",
+		"mcp-config",        "no-mcp",        "allow-fs-tools",
 	};
 	static const char *const making[] = {
 		"sandbox-network", "sandbox-setup", "workspace",

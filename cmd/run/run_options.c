@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cmd/tools/fs_tools.h"
 #include "model/catalog/effort.h"
 #include "model/money/money.h"
 #include "model/params.h"
@@ -118,6 +119,7 @@ int run_options_read(struct run_options *o, const struct args *args,
 		.resume = args_value(args, "resume"),
 		.fork = args_flag(args, "fork"),
 		.skill = args_value(args, "skill"),
+		.startup = args_value(args, "startup-cmd"),
 		.model = args_value(args, "model"),
 		.model_params = args_value(args, "model-params"),
 		.effort = args_value(args, "effort"),
@@ -161,6 +163,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 	    amount(args, "max-usd", &o->max_usd, err) < 0 ||
 	    integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||
 	    integer(args, "max-retries", 0, &retries, err) < 0 ||
+	    fs_tools_parse(args_value(args, "allow-fs-tools"), &o->fs_tools,
+			   err) < 0 ||
 	    network(o, args_value(args, "sandbox-network"), err) < 0)
 		return -1;
 	if (allow && allow_list_parse(&o->allow, allow, err) < 0)

@@ -16,6 +16,8 @@ struct run_options {
 	const char *resume;  /* -r: what names the thread, args_bare; or NULL */
 	bool fork;           /* go on in a copy of it */
 	const char *skill;   /* -s: to begin with, or NULL */
+	const char *startup; /* --startup-cmd, or NULL */
+	unsigned fs_tools;   /* of fs_tools.h */
 	char *agent;         /* whose memory and skills: "agent"; owned */
 	const char *model, *model_params;
 	const char *sandbox; /* provider's name after resolution; "none" */

@@ -8,6 +8,7 @@
 #include "cmd/mcp/show.h"
 #include "cmd/run/run.h"
 #include "cmd/run/run_mcp.h"
+#include "cmd/tools/fs_tools.h"
 
 static bool on_host(const struct run *r)
 {
@@ -18,7 +19,8 @@ static bool on_host(const struct run *r)
  * offered only what it may use. */
 bool run_offers(const struct run *r, const struct tool *tool)
 {
-	if (tool->flags & TOOL_INTERACTIVE && !r->interactive)
+	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
+	    !fs_tools_permit(r->options.fs_tools, tool->spec.name))
 		return false;
 	if (tool->flags & TOOL_FOREIGN)
 		return r->interactive || r->options.yes ||
@@ -104,6 +106,14 @@ static int decide_call(struct run *r, struct approval *a,
 	bool listed = runs_command(a) && r->options.allow.given;
 	bool reviews = r->interactive && r->options.reviews_all;
 
+	/* Of a model that calls what it was not offered. */
+	if (!fs_tools_permit(r->options.fs_tools, a->tool->spec.name)) {
+		buf_addf(&a->reason,
+			 "%s is not available in this run (--allow-fs-tools).",
+			 a->tool->spec.name);
+		*verdict = RUN_REFUSE;
+		return 0;
+	}
 	*verdict = RUN_ALLOW;
 	if (a->tool->flags & TOOL_SESSION)
 		return 0;

@@ -128,8 +128,9 @@ static int no_model(const char *spec, struct error *err)
 }
 
 /* "provider:model", ":model" or "model". */
-static int resolve_spec(struct model_choice *c, const struct settings *set,
-			const char *spec, struct error *err)
+static int split_spec(const struct settings *set, const char *spec,
+		      char **provider, const char **model_name,
+		      struct error *err)
 {
 	const char *colon = strchr(spec, ':');
 	const char *model = colon ? colon + 1 : spec;
@@ -137,23 +138,42 @@ static int resolve_spec(struct model_choice *c, const struct settings *set,
 	const char *found = NULL;
 	struct provider p;
 	char *name;
-	int rc;
+	int rc = 0;
 
 	if (!model[0])
 		return no_model(spec, err);
 	if (!colon || colon == spec) {
 		if (infer_provider(set, bare, &found, err) < 0)
 			return -1;
-		return fill_choice(c, set, found, bare, err);
+		*provider = xstrdup(found);
+		*model_name = bare;
+		return 0;
 	}
 	name = xstrndup(spec, (size_t)(colon - spec));
-	if (endpoint_find(&p, set, name))
-		rc = fill_choice(c, set, name, model, err);
-	else if ((found = listed_by(set, spec)) != NULL)
-		rc = fill_choice(c, set, found, spec, err); /* "qwen3:8b" */
-	else
+	*model_name = model;
+	if (endpoint_find(&p, set, name)) {
+		*provider = xstrdup(name);
+	} else if ((found = listed_by(set, spec)) != NULL) {
+		*provider = xstrdup(found); /* "qwen3:8b" */
+		*model_name = spec;
+	} else {
 		rc = unknown_provider(name, spec, err);
+	}
 	free(name);
+	return rc;
+}
+
+static int resolve_spec(struct model_choice *c, const struct settings *set,
+			const char *spec, struct error *err)
+{
+	const char *model;
+	char *provider;
+	int rc = split_spec(set, spec, &provider, &model, err);
+
+	if (rc < 0)
+		return -1;
+	rc = fill_choice(c, set, provider, model, err);
+	free(provider);
 	return rc;
 }
 
@@ -395,6 +415,23 @@ int model_choose(struct model_choice *c, const struct settings *set,
 	}
 	model_choice_release(c);
 	return -1;
+}
+
+int model_full_name(const struct settings *set, const char *spec, char **name,
+		    struct error *err)
+{
+	struct model_choice c = { 0 };
+	const char *model;
+	int rc = split_spec(set, spec, &c.provider, &model, err);
+
+	if (rc < 0)
+		return -1;
+	c.model = xstrdup(model);
+	rc = check_allowed(&c, set, err);
+	if (rc == 0)
+		*name = xasprintf("%s:%s", c.provider, c.model);
+	model_choice_release(&c);
+	return rc;
 }
 
 void model_choice_release(struct model_choice *c)

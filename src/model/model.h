@@ -94,6 +94,10 @@ struct model_choice {   /* strings owned; model_choice_release() */
  * spec is --model or NULL; params --model-params or NULL. ERR_USAGE for a bad
  * spec, ERR_AUTH for missing credentials, with the texts of spec/cli.md §8.
  */
+/* "provider:model" of a spec, owned, without asking for a key. ERR_CONFIG,
+ * ERR_POLICY. */
+int model_full_name(const struct settings *set, const char *spec, char **name,
+		    struct error *err);
 int model_choose(struct model_choice *c, const struct settings *set,
 		 const char *spec, const char *params, struct error *err);
 void model_choice_release(struct model_choice *c);

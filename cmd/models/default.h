@@ -1,0 +1,13 @@
+/* default.h - dcode --default-model and --clear-default-model. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_MODELS_DEFAULT_H
+#define CMD_MODELS_DEFAULT_H
+
+#include "cmd/app.h"
+#include "cmd/args.h"
+
+bool models_default_is_asked(const struct args *args);
+/* Shows, sets or clears [models].default in config.toml. Exit status. */
+int models_default(struct app *app, const struct args *args);
+
+#endif
