@@ -72,8 +72,8 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # have no threads but that, which background runs.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) agentcore aws background choose contract deno detached docker_life docker_pull \
-            docker docker_top eventq files_local grpc history http_error http_fault \
-            http_provider http keep lifecycle local_isolation local modal model_faults \
+            docker docker_top ending eventq files_local grpc history http_error http_fault \
+            http_provider http keep keepalive lifecycle local_isolation local modal model_faults \
             model none provider_process registry stream supervise_life supervise \
             tools_real ws_node ws ws_torture
 LINKED   := compaction fetch fetch_lie files files_find files_hostile files_target grants html plain \

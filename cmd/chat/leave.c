@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/chat/input.h"
 #include "cmd/print.h"
+#include "cmd/run/next.h"
 #include "cmd/run/run_money.h"
 
 bool chat_ends(enum err code)
@@ -184,6 +185,7 @@ void chat_close(struct run *r)
 	if (opened)
 		read_sandbox(r, &p);
 	r->app->chat = NULL;
+	next_finish(r);
 	run_close(r);
 	if (opened) {
 		print_sandbox(r, &p);

@@ -21,8 +21,7 @@
 
 enum {
 	READ_BYTES = 1 << 16,
-	FRAME_MS = 16,  /* between frames that no key has caused */
-	QUIET_MS = 500, /* without a key, before a question appears */
+	FRAME_MS = 16, /* between frames that no key has caused */
 	MAX_BACKLOG = 4 << 20,
 };
 
@@ -33,81 +32,6 @@ bool live_can(const struct run *r)
 	return !r->options.plain && term && term[0] &&
 	       strcmp(term, "dumb") != 0 && isatty(STDIN_FILENO) &&
 	       isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
-}
-
-static void end_opening(struct live *l, int rc)
-{
-	if (rc < 0) {
-		l->status = app_fail(l->run->app, &l->err);
-		l->over = true;
-	} else {
-		live_status_opened(l);
-	}
-	l->state = LIVE_IDLE;
-}
-
-static void end_work(struct live *l, int rc)
-{
-	const struct style warn = { 0, STYLE_WARN };
-
-	if (l->now.kind == JOB_FILES) {
-		complete_set_files(&l->completer, buf_str(&l->files));
-		complete_update(&l->completer, &l->editor);
-		rc = rc < 0 && !chat_ends(l->err.code) ? 0 : rc;
-	} else if (l->now.kind == JOB_ARGUMENTS) {
-		complete_set_arguments(&l->completer, str_of(l->now.text),
-				       buf_str(&l->files));
-		complete_update(&l->completer, &l->editor);
-	} else {
-		complete_forget(&l->completer);
-	}
-	transcript_end_turn(&l->transcript, clock_ms());
-	live_print(l);
-	live_notify_turn(l);
-	if (rc < 0 && l->refused)
-		live_say(
-			l, warn,
-			"Not run. Tell the agent what you would like instead.");
-	else if (rc < 0 && l->err.code == ERR_CANCELLED)
-		live_say(l, warn, "Interrupted");
-	else if (rc < 0)
-		(void)app_fail(l->run->app, &l->err);
-	else if (l->now.kind == JOB_PROMPT || l->now.kind == JOB_GIVEN)
-		run_remark(l->run);
-	if (l->now.kind == JOB_SLASH)
-		live_follow_run(l);
-	live_status_refresh(l);
-	l->state = LIVE_IDLE;
-	if (l->left)
-		l->over = true;
-	if (rc < 0 && l->now.kind == JOB_CAP)
-		live_end_at_cap(l);
-	if (rc < 0 && chat_ends(l->err.code)) {
-		l->over = true;
-		l->status = app_signal() ? 128 + app_signal() : 1;
-	} else if (!app_signal() || app_signal() == SIGINT) {
-		app_signal_clear(l->run->app);
-	}
-	l->stopping = false;
-}
-
-static void on_done(struct live *l)
-{
-	int rc = l->worker.result;
-
-	switch (l->state) {
-	case LIVE_OPENING:
-		end_opening(l, rc);
-		break;
-	case LIVE_WORKING:
-		end_work(l, rc);
-		break;
-	default:
-		l->status = l->status ? l->status : l->failed;
-		l->state = LIVE_IDLE;
-		break;
-	}
-	live_next(l);
 }
 
 /* What is waited for, as the events tell it. */
@@ -159,7 +83,7 @@ static void on_notice(struct live *l, const struct queued *item)
 {
 	switch ((enum worker_notice)item->notice) {
 	case NOTICE_DONE:
-		on_done(l);
+		live_done(l);
 		break;
 	case NOTICE_QUESTION:
 		if (l->stopping) {
@@ -222,7 +146,7 @@ static void take_events(struct live *l)
 /* A question waits until nothing is being typed. */
 static void open_dialog(struct live *l, int64_t now)
 {
-	if (!l->asked || l->dialog.asked || now - l->typed < QUIET_MS)
+	if (!l->asked || l->dialog.asked || now - l->typed < LIVE_QUIET_MS)
 		return;
 	l->confirms = false; /* one question at a time */
 	dialog_open(&l->dialog, l->asked);
@@ -247,23 +171,40 @@ static void on_signal(struct live *l)
 	live_stop_job(l);
 }
 
+static bool has_more_typed(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* True when something may have to be drawn. A terminal hands out a long paste
+ * in pieces of 4 KiB, none of which is seen before its end. */
 static bool read_keys(struct live *l)
 {
 	const struct key_sink sink = { live_on_key, l };
 	static char chunk[READ_BYTES];
-	ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+	int64_t until = clock_ms() + FRAME_MS;
+	ssize_t n;
 
-	if (n > 0)
-		keys_feed(&l->keys, (struct str){ chunk, (size_t)n },
-			  clock_ms(), sink);
-	else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+	do {
+		int64_t now = clock_ms();
+
+		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n > 0)
+			keys_feed(&l->keys, (struct str){ chunk, (size_t)n },
+				  now, sink);
+		if (now >= until)
+			break;
+	} while (n > 0 && keys_in_paste(&l->keys) && has_more_typed());
+	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) {
 		l->gone = l->over = true;
 		eventq_close(l->events);
 		l->status = l->status ? l->status : 128 + SIGHUP;
 		live_stop_job(l);
 		return false;
 	}
-	return true;
+	return !keys_in_paste(&l->keys);
 }
 
 enum {
@@ -302,7 +243,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 	until = earliest(until, live_cap_at(l));
 	if ((l->asked && !l->dialog.asked) || (l->asked_pick && !l->picking) ||
 	    (l->asked_inquiry && !l->inquiry.asked))
-		until = earliest(until, l->typed + QUIET_MS);
+		until = earliest(until, l->typed + LIVE_QUIET_MS);
 	ms = until == INT64_MAX ? -1 : until - clock_ms();
 	p[FD_KEYS] = (struct pollfd){ .fd = draws ? STDIN_FILENO : -1,
 				      .events = POLLIN };
@@ -378,7 +319,9 @@ static void run_loop(struct live *l)
 		step(l, &drawn, &frame);
 	l->state = LIVE_CLOSING;
 	l->offers = !l->status;
-	live_set_wait(l, l->run->box.ours ? "leaving the sandbox" : "leaving");
+	live_set_wait(l, !l->unopened && l->run->box.ours
+				 ? "leaving the sandbox"
+				 : "leaving");
 	worker_run(&l->worker, live_job_close, l);
 	while (l->state == LIVE_CLOSING)
 		step(l, &drawn, &frame);
@@ -471,9 +414,7 @@ int live_chat(struct run *r, const char *first)
 	live_status_begin(&l);
 	live_say(&l, (struct style){ ATTR_BOLD, STYLE_PLAIN },
 		 "dcode " DCODE_VERSION "  /help, /quit");
-	live_set_wait(&l, "getting ready");
-	l.began = l.since;
-	worker_run(&l.worker, live_job_open, &l);
+	live_open(&l);
 	if (first)
 		live_submit_prompt(&l, first);
 	run_loop(&l);

@@ -9,7 +9,7 @@ static bool is_waiting(const struct live *l)
 {
 	bool asks = l->asked || l->asked_pick || l->asked_inquiry;
 
-	return !l->over &&
+	return !l->over && !l->unopened &&
 	       (l->state == LIVE_IDLE || (l->state == LIVE_WORKING && asks));
 }
 

@@ -10,7 +10,6 @@
 #include "cmd/slash/slash.h"
 
 enum {
-	QUIET_MS = 500, /* without a key, before a list takes the keys */
 	SHOWN_BYTES = 1 << 16,
 };
 
@@ -34,7 +33,7 @@ void live_open_pick(struct live *l, int64_t now)
 	const struct pick *p = l->asked_pick;
 
 	if (!p || l->picking ||
-	    (!editor_is_empty(&l->editor) && now - l->typed < QUIET_MS))
+	    (!editor_is_empty(&l->editor) && now - l->typed < LIVE_QUIET_MS))
 		return;
 	selection_list_open(&l->picker, str_of(p->title), p->items, p->n,
 			    p->selected);

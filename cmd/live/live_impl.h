@@ -11,6 +11,7 @@
 #include "cmd/chat/printed.h"
 #include "cmd/chat/worker.h"
 #include "cmd/live/live.h"
+#include "cmd/live/live_notify.h"
 #include "cmd/slash/slash_cmd.h"
 #include "editor/complete.h"
 #include "editor/editor.h"
@@ -18,7 +19,6 @@
 #include "editor/prompt_history.h"
 #include "editor/selection_list.h"
 #include "term/keys.h"
-#include "term/notify.h"
 #include "term/screen.h"
 #include "term/theme.h"
 #include "ui/overwrite.h"
@@ -26,6 +26,7 @@
 #include "ui/transcript.h"
 
 enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes that wait to be shown */
+enum { LIVE_QUIET_MS = 500 }; /* without a key, before a question takes them */
 
 enum live_state {
 	LIVE_OPENING, /* model, sandbox and setup are got ready */
@@ -43,20 +44,6 @@ enum job_kind {
 	JOB_FILES,     /* lists them, for completion */
 	JOB_ARGUMENTS, /* the same of those of a command, its text */
 	JOB_CAP,       /* asks whether the sandbox may cost more */
-};
-
-enum live_focus {
-	LIVE_FOCUS_UNKNOWN, /* the terminal has not told */
-	LIVE_FOCUS_HERE,
-	LIVE_FOCUS_ELSEWHERE,
-};
-
-/* Whether, and when, a user who looks elsewhere is called. */
-struct live_notify {
-	enum notify_way way;
-	enum live_focus focus;
-	int64_t after_ms; /* without a key */
-	int64_t rang;     /* for the question that was opened then */
 };
 
 /* What the user has sent, and that has not begun. */
@@ -108,6 +95,7 @@ struct live {
 	int64_t opened; /* clock_ms() when the dialog was */
 	struct live_notify notify;
 
+	bool unopened; /* the opening was stopped: the next job opens first */
 	bool stopping; /* Ctrl-C or Esc has cancelled the job */
 	bool refused;  /* ... since the user said no to a call */
 	bool asks;     /* tools act on this machine: calls are asked about */
@@ -161,11 +149,16 @@ bool live_run_at_once(struct live *l, const char *text);
 /* After each command: the run may be another one, or in another thread. */
 void live_follow_run(struct live *l);
 
+/* live_done.c: the worker has ended what it was given. */
+void live_done(struct live *l);
+
 /* live_queue.c */
 /* Sends what was typed, or puts it behind what waits. text is taken over. */
 void live_submit(struct live *l, char *text);
 /* The same for what may come from a pipe: it is never a command. */
 void live_submit_prompt(struct live *l, const char *text);
+/* Model, sandbox and setup, again where that was stopped. */
+void live_open(struct live *l);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
 void live_ask_cap(struct live *l); /* begins JOB_CAP */

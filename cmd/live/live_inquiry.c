@@ -4,7 +4,6 @@
 #include "cmd/live/live_impl.h"
 
 enum {
-	QUIET_MS = 500,      /* without a key, before a question takes them */
 	NOTICED_MS = 250,    /* nobody answers a question sooner */
 	LONG_QUESTION = 400, /* bytes: all of it is printed above, too */
 };
@@ -30,7 +29,8 @@ static void print_long_questions(struct live *l)
 
 void live_open_inquiry(struct live *l, int64_t now)
 {
-	if (!l->asked_inquiry || l->inquiry.asked || now - l->typed < QUIET_MS)
+	if (!l->asked_inquiry || l->inquiry.asked ||
+	    now - l->typed < LIVE_QUIET_MS)
 		return;
 	l->confirms = false;
 	print_long_questions(l);

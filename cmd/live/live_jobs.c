@@ -17,6 +17,10 @@ int live_job_open(void *arg)
 	struct run *r = l->run;
 	struct stop stop = app_stop(r->app);
 
+	/* What an interrupted opening has left goes first. */
+	if (lifecycle_await_ending(&r->box, &stop, &l->err) < 0)
+		return -1;
+	run_undo(r);
 	if (run_open(r, &stop, &l->err) < 0)
 		return -1;
 	slash_enter(r);

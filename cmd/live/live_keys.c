@@ -14,7 +14,6 @@
 enum {
 	MAX_MESSAGE = 64 << 20,
 	NOTICED_MS = 250, /* nobody answers a question sooner */
-	QUIET_MS = 500,   /* without a key, before yolo can be allowed */
 };
 
 static bool is_ctrl(const struct key_event *ev, char c)
@@ -116,8 +115,8 @@ static bool changes_mode(const struct key_event *ev)
 static bool answer_yolo(struct live *l, const struct key_event *ev,
 			int64_t quiet_ms)
 {
-	bool answers = ev->kind == KEY_EVENT_TEXT && quiet_ms >= QUIET_MS &&
-		       editor_is_empty(&l->editor);
+	bool answers = ev->kind == KEY_EVENT_TEXT &&
+		       quiet_ms >= LIVE_QUIET_MS && editor_is_empty(&l->editor);
 	bool yes = answers && str_is_nocase(ev->text, "y");
 	bool no = answers && str_is_nocase(ev->text, "n");
 

@@ -26,7 +26,8 @@ static void append(struct live *l, enum message_kind kind, const char *text)
 void live_submit(struct live *l, char *text)
 {
 	l->held = false;
-	if (slash_is(str_of(text), "/quit") && l->state != LIVE_IDLE) {
+	if (slash_is(str_of(text), "/quit") &&
+	    (l->state != LIVE_IDLE || l->unopened)) {
 		l->over = true;
 		live_stop_job(l);
 	} else if (live_run_at_once(l, text)) {
@@ -63,11 +64,22 @@ static void begin_job(struct live *l, const char *wait)
 	worker_run(&l->worker, live_job_run, l);
 }
 
+void live_open(struct live *l)
+{
+	l->state = LIVE_OPENING;
+	l->unopened = true;
+	l->stopping = l->armed = false;
+	l->err = (struct error){ 0 };
+	live_set_wait(l, "getting ready");
+	l->began = l->since;
+	worker_run(&l->worker, live_job_open, l);
+}
+
 void live_list_files(void *arg)
 {
 	struct live *l = arg;
 
-	l->lists_files = l->state != LIVE_IDLE || l->n_queue;
+	l->lists_files = l->state != LIVE_IDLE || l->n_queue || l->unopened;
 	if (l->lists_files || l->over)
 		return;
 	free(l->now.text);
@@ -83,7 +95,7 @@ void live_list_arguments(void *arg, struct str command)
 	if (!slash_has_arguments(command) || l->over)
 		return;
 	name = xstrndup(command.ptr, command.len);
-	if (l->state != LIVE_IDLE || l->n_queue) {
+	if (l->state != LIVE_IDLE || l->n_queue || l->unopened) {
 		free(l->lists_arguments);
 		l->lists_arguments = name;
 		return;
@@ -121,10 +133,14 @@ static bool asks_model(enum job_kind kind)
 
 void live_next(struct live *l)
 {
-	if (l->state == LIVE_IDLE && !l->n_queue)
+	if (l->state == LIVE_IDLE && !l->n_queue && !l->unopened)
 		list_later(l);
 	if (l->state != LIVE_IDLE || !l->n_queue || l->held || l->over)
 		return;
+	if (l->unopened) {
+		live_open(l);
+		return;
+	}
 	free(l->now.text);
 	l->now = l->queue[0];
 	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));

@@ -151,8 +151,14 @@ static const char *state_of(const struct live *l)
 {
 	if (l->state == LIVE_OPENING)
 		return "starting";
+	if (l->state == LIVE_IDLE && l->unopened && l->place[0])
+		return "not started";
 	if (l->state == LIVE_CLOSING && strcmp(l->place, "this machine") != 0)
 		return "ending";
+	if (l->run->box.seen == STATE_STOPPED)
+		return "stopped";
+	if (l->run->box.seen == STATE_GONE)
+		return "gone";
 	if (l->ends && clock_ms() >= l->ends)
 		return "its time is over";
 	return NULL;
@@ -162,6 +168,8 @@ static const char *hint_of(const struct live *l)
 {
 	if (l->confirms && !editor_is_empty(&l->editor))
 		return "yolo has to be allowed: empty the line first";
+	if (l->confirms && clock_ms() < l->typed + LIVE_QUIET_MS)
+		return "yolo: every call runs on this machine, unasked.";
 	if (l->confirms)
 		return "yolo: every call runs on this machine, unasked. "
 		       "y allows it";
@@ -211,7 +219,10 @@ void live_status_add(const struct live *l, struct rows *out)
 int64_t live_status_changes_at(const struct live *l)
 {
 	int64_t left = seconds_left(l);
+	int64_t now = clock_ms();
 
-	return left > 0 ? clock_ms() + status_left_changes(left) * 1000
-			: INT64_MAX;
+	/* from then on its question takes an answer */
+	if (l->confirms && now < l->typed + LIVE_QUIET_MS)
+		return l->typed + LIVE_QUIET_MS;
+	return left > 0 ? now + status_left_changes(left) * 1000 : INT64_MAX;
 }

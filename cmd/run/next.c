@@ -156,16 +156,49 @@ static void undo(struct run *n, struct run *r)
 		n->thread = (struct thread){ 0 };
 	}
 	n->mcp = r->mcp ? NULL : n->mcp;
+	if (n->box.ending) {
+		n->leaving = r->leaving;
+		r->leaving = n;
+		return;
+	}
 	run_close(n);
 	next_free(n);
+}
+
+/* One sandbox after the other. */
+static int await_leaving(struct run *r, struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+	const struct run *n = r->leaving;
+
+	for (; n; n = n->leaving)
+		if (lifecycle_await_ending(&n->box, &stop, err) < 0)
+			return -1;
+	next_finish(r);
+	return 0;
+}
+
+void next_finish(struct run *r)
+{
+	while (r->leaving) {
+		struct run *n = r->leaving;
+
+		r->leaving = n->leaving;
+		run_close(n);
+		next_free(n);
+	}
 }
 
 int next_open(struct run *r, const char *const *words, size_t n_words,
 	      bool same_thread, struct error *err)
 {
-	struct next *next = xcalloc(1, sizeof(*next));
-	struct run *n = &next->run;
+	struct next *next;
+	struct run *n;
 
+	if (await_leaving(r, err) < 0)
+		return -1;
+	next = xcalloc(1, sizeof(*next));
+	n = &next->run;
 	*n = (struct run){ .app = r->app,
 			   .interactive = r->interactive,
 			   .stop = r->stop,
@@ -203,6 +236,7 @@ void next_leave(struct run *r)
 
 	if (run_download(r, &err) < 0)
 		(void)app_fail(r->app, &err);
+	next_finish(r);
 	run_close(r);
 }
 

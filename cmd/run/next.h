@@ -17,6 +17,8 @@ int next_open(struct run *r, const char *const *words, size_t n,
 	      bool same_thread, struct error *err);
 /* The downloads of r, then what its on_exit says of its sandbox. */
 void next_leave(struct run *r);
+/* Waits until what an interrupted next_open() had made for r is deleted. */
+void next_finish(struct run *r);
 /* Frees a closed run that next_open() has made; any other stays. */
 void next_free(struct run *r);
 

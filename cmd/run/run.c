@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/agents/agent_choice.h"
 #include "cmd/command.h"
+#include "cmd/run/run_stdin.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/workspace/unsent.h"
@@ -91,7 +92,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	return 0;
 }
 
-void run_close(struct run *r)
+void run_undo(struct run *r)
 {
 	struct error ignored = { 0 };
 
@@ -115,6 +116,21 @@ void run_close(struct run *r)
 	buf_release(&r->applied);
 	buf_release(&r->agent.answer);
 	model_choice_release(&r->choice);
+	r->opened_client = false;
+	r->host = (struct sandbox_client){ 0 };
+	r->model = NULL;
+	r->session = NULL;
+	r->secrets = (struct secret_files){ 0 };
+	r->saved = (struct saved_work){ 0 };
+	r->history_dir = NULL;
+	r->wrote = (struct run_wrote){ 0 };
+	r->agent = (struct agent){ 0 };
+	r->choice = (struct model_choice){ 0 };
+}
+
+void run_close(struct run *r)
+{
+	run_undo(r);
 	run_options_release(&r->options);
 	thread_release(&r->thread);
 }

@@ -71,8 +71,11 @@ struct run {
 	int64_t cap_step;  /* by which the cap is raised; 0: never was */
 	unsigned switched; /* how often it has gone on with another thread */
 	struct run *next;  /* takes its place in the chat; owned: next.h */
-	bool made;         /* by next_open() */
-	int64_t began;     /* clock_ms() at the start of the chat */
+	/* Opened in place of this one, and interrupted: their sandboxes are
+	 * being deleted. Owned; a list by its own `leaving`. */
+	struct run *leaving;
+	bool made;     /* by next_open() */
+	int64_t began; /* clock_ms() at the start of the chat */
 };
 /* Fills r->thread when -r was given; opens the database only then. Where a chat
  * asks for the last thread and there is none, says so and begins a new one. */
@@ -136,6 +139,8 @@ int run_end_sandbox(struct run *r, struct error *err);
 /* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
  * be called: it deletes what was created. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
+/* What a run_open() that failed has made; it may be called again then. */
+void run_undo(struct run *r);
 void run_close(struct run *r);
 /* r->choice: a resumed thread goes on with its model, -M takes precedence. */
 int run_choose_model(struct run *r, struct error *err);
@@ -224,12 +229,6 @@ void run_transfers_json(const struct run *r, struct buf *out);
 /* /upload [--force] LOCAL [REMOTE], /download [--force] REMOTE [LOCAL] of the
  * chat. */
 void run_transfer_words(struct run *r, bool uploads, int n, char **words);
-
-/* Text piped to standard input. 0 with *text owned (NULL: there was none);
- * a terminal gives NULL, an error with --stdin. With -n but not --stdin a pipe
- * that stays silent for 10 s is left alone with a warning. */
-int run_read_stdin(char **text, const struct run_options *o,
-		   const struct stop *stop, struct error *err);
 
 /* What a run of dcode costs is counted in r->app->meter: made here by the first
  * one, with the cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. For the

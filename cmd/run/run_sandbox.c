@@ -137,6 +137,17 @@ static int on_confirm(void *arg, const char *sentence, struct error *err)
 	return secret_confirm(r->app, "Go on? [y/N] ", err);
 }
 
+static void on_changed(void *arg, enum sandbox_state state)
+{
+	(void)arg;
+	if (state == STATE_STOPPED)
+		app_warn("the sandbox was stopped by its vendor, or from "
+			 "elsewhere");
+	else if (state == STATE_GONE)
+		app_warn("the sandbox is gone: its vendor has ended it, or it "
+			 "was deleted elsewhere");
+}
+
 /* Where the directory is gone, tools must not act in some other one. */
 static int check_directory(struct error *err)
 {
@@ -190,7 +201,7 @@ static int resume_own(struct run *r, const struct lifecycle_request *request,
 		stay_as_it_was(r);
 		return 0;
 	}
-	if (why.code == ERR_GONE) {
+	if (why.code == ERR_GONE && !r->box.ending) {
 		say_gone(r, &why);
 		return 1;
 	}
@@ -228,7 +239,9 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.trust_project = r->options.trust_project,
 		.on_exit = r->options.on_exit,
 		.keep_s = r->options.keep_s,
-		.ui = { on_line, on_warning, on_setup_output, on_confirm, r },
+		.cancels_at_once = r->interactive,
+		.ui = { on_line, on_warning, on_setup_output, on_confirm,
+			on_changed, r },
 	};
 
 	if (app_client(r->app, r->options.sandbox, &r->host, err) < 0)

@@ -1,12 +1,13 @@
 /* run_stdin.c - text that is piped to dcode. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/run_stdin.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cmd/run/run.h"
 #include "cmd/stdin.h"
 
 enum {

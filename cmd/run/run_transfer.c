@@ -228,7 +228,8 @@ int run_download(struct run *r, struct error *err)
 	struct transfer_options *all = &r->options.transfers;
 	enum err code = ERR_REMOTE;
 	size_t failed = 0;
-	size_t n = r->box.sandbox.host ? count_downloads(all) : 0;
+	bool opened = r->box.sandbox.host && !r->box.ending;
+	size_t n = opened ? count_downloads(all) : 0;
 	struct stop stop;
 
 	if (!n)

@@ -59,8 +59,6 @@ static void on_progress(void *arg, size_t files, int64_t bytes)
 	str_format_size(bytes, size);
 	fprintf(stderr, "\r\033[KSending %zu of %zu files, %s, %.1f MB/s",
 		files, f->s.n, size, rate_of(f, bytes));
-	if (files == f->s.n)
-		fputs("\r\033[K", stderr);
 }
 
 /* LABEL.unsent in the workspace's directory names all that is not sent. */
@@ -227,6 +225,7 @@ static int send_tree(struct filling *f, struct sandbox *sb,
 	f->began = clock_ms();
 	f->draws = !f->r->options.quiet &&
 		   (isatty(STDERR_FILENO) || f->r->app->terminal);
+	on_progress(f, 0, 0);
 	rc = workspace_send(&f->w, &f->s, &q, &result, stop, err);
 	if (f->draws)
 		fputs("\r\033[K", stderr);

@@ -56,7 +56,6 @@ int agent_run_own_command(struct agent *a, const char *command,
 	struct own_command c = { a, &call };
 	struct buf out = BUF_INIT(TOOL_RESULT_BYTES);
 	struct buf end = BUF_INIT(TOOL_RESULT_BYTES);
-	struct buf shown_end = BUF_INIT(TOOL_RESULT_BYTES);
 	bool failed = false;
 	struct tool_env env = {
 		.sandbox = a->sandbox,
@@ -74,13 +73,11 @@ int agent_run_own_command(struct agent *a, const char *command,
 
 	emit(&c, EVENT_TOOL_CALL, (struct str){ NULL, 0 });
 	rc = tool_call(&env, &call, &out, &failed, err);
-	mask_text(a->mask, buf_str(&end), &shown_end);
-	a->ui.event(a->ui.arg,
-		    &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-					   .call = &call,
-					   .text = buf_str(&out),
-					   .end = buf_str(&shown_end),
-					   .failed = failed });
+	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+						      .call = &call,
+						      .text = buf_str(&out),
+						      .end = buf_str(&end),
+						      .failed = failed });
 	if (told)
 		buf_addf(told,
 			 "<user_shell_command>\n<command>%s</command>\n"
@@ -89,6 +86,5 @@ int agent_run_own_command(struct agent *a, const char *command,
 	cJSON_free(call.args);
 	buf_release(&out);
 	buf_release(&end);
-	buf_release(&shown_end);
 	return rc;
 }

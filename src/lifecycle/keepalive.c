@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -15,11 +16,41 @@ enum {
 };
 
 struct lifecycle_keepalive {
-	struct sandbox *sandbox; /* borrowed */
+	struct managed_sandbox *box; /* borrowed */
+	struct lifecycle_ui ui;      /* of its request */
 	int64_t lifetime_s;
 	struct cancel cancel;
 	pthread_t thread;
 };
+
+static void note_state(struct lifecycle_keepalive *k, enum sandbox_state state)
+{
+	if (atomic_exchange(&k->box->seen, (int)state) != (int)state &&
+	    k->ui.changed)
+		k->ui.changed(k->ui.arg, state);
+}
+
+static void read_state(void *arg, const struct sandbox_info *info)
+{
+	*(enum sandbox_state *)arg = info->state;
+}
+
+/* Its life could not be extended: the vendor is asked what became of it. */
+static void look(struct lifecycle_keepalive *k, bool gone,
+		 const struct stop *stop)
+{
+	struct sandbox *sb = &k->box->sandbox;
+	enum sandbox_state state = gone ? STATE_GONE : STATE_UNKNOWN;
+	const struct info_sink sink = { read_state, &state };
+	struct error why = { 0 };
+
+	if (sandbox_can_get(sb->host) &&
+	    sandbox_get(sb->host, sb->id, &sink, stop, &why) < 0 &&
+	    why.code == ERR_NOT_FOUND)
+		state = STATE_GONE;
+	if (state == STATE_STOPPED || state == STATE_GONE)
+		note_state(k, state);
+}
 
 /* A failure is no reason to end the session: the next command will tell. */
 static void *extend(void *arg)
@@ -36,12 +67,14 @@ static void *extend(void *arg)
 		struct stop within = stop_within(&stop, CALL_MS);
 		struct error why = { 0 };
 
-		if (sandbox_extend(k->sandbox, k->lifetime_s, &within, &why) ==
-			    0 ||
-		    why.code != ERR_GONE)
+		if (sandbox_extend(&k->box->sandbox, k->lifetime_s, &within,
+				   &why) == 0) {
 			gone = 0;
-		else
-			gone++;
+			note_state(k, STATE_RUNNING);
+			continue;
+		}
+		gone = why.code == ERR_GONE ? gone + 1 : 0;
+		look(k, gone == GONE_MAX, &within);
 	}
 	return NULL;
 }
@@ -59,7 +92,9 @@ void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s)
 	    host->provider->flags & SANDBOX_UNISOLATED || lifetime_s <= 0)
 		return;
 	k = xcalloc(1, sizeof(*k));
-	k->sandbox = &box->sandbox;
+	k->box = box;
+	k->ui = box->request.ui;
+	box->seen = STATE_RUNNING;
 	k->lifetime_s = lifetime_s;
 	if (cancel_init(&k->cancel, &ignored) < 0) {
 		free(k);

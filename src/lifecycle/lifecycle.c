@@ -8,15 +8,12 @@
 #include <string.h>
 
 #include "base/ids.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "lifecycle/lifecycle_impl.h"
 #include "sandbox/supervise/supervise.h"
 #include "session/session.h"
 
 enum {
-	SEARCH_MS = 150,  /* for what an interrupted create may have made; */
-	SEARCH_TRIES = 6, /* the pauses double: 4.65 s, on a slow engine */
 	LIFETIME_MAX_S = 366 * 86400,
 };
 
@@ -78,184 +75,6 @@ const char *lifecycle_title(const struct managed_sandbox *box, char room[64])
 const char *lifecycle_endpoint(const struct sandbox_client *host)
 {
 	return host->endpoint ? host->endpoint : "";
-}
-
-struct label_search {
-	const char *label;
-	char *id; /* owned, NULL: not found */
-};
-
-static void match(void *arg, const struct sandbox_info *info)
-{
-	struct label_search *search = arg;
-
-	if (search->id || strcmp(info->label, search->label) != 0 ||
-	    info->state == STATE_GONE)
-		return;
-	search->id = xstrdup(info->id);
-}
-
-/* Deletes what is listed under our label. A list may be late, and a proxy may
- * say 404 to a DELETE: where the provider still describes it, it is there. */
-static int remove_listed(struct sandbox_client *host, const char *id,
-			 const struct stop *stop, struct error *err)
-{
-	struct error ignored = { 0 };
-	int rc = sandbox_remove(host, id, stop, err);
-
-	if (rc <= 0 || !sandbox_can_get(host) ||
-	    sandbox_get(host, id, NULL, stop, &ignored) < 0)
-		return rc;
-	return error_set(err, ERR_REMOTE,
-			 "%s: its deletion was answered with 404, but it is "
-			 "still there",
-			 host->provider->name);
-}
-
-/* The provider knows no such id: the create may have told a wrong one, so ours
- * is looked for by its label before the row goes. */
-static int remove_labelled(struct sandbox_client *host, struct store *store,
-			   const char *label, const struct stop *stop,
-			   struct error *err)
-{
-	struct label_search search = { .label = label };
-	const struct info_sink sink = { match, &search };
-	int rc = 0;
-
-	if (sandbox_can_list(host))
-		rc = sandbox_list(host, store_owner(store), &sink, stop, err);
-	if (rc == 0 && search.id)
-		rc = ledger_created(store, label, search.id, err);
-	if (rc == 0 && search.id)
-		rc = remove_listed(host, search.id, stop, err);
-	free(search.id);
-	return rc < 0 ? -1 : 0;
-}
-
-int lifecycle_remove(struct sandbox_client *host, struct store *store,
-		     const char *id, const char *label, const struct stop *stop,
-		     struct error *err)
-{
-	struct error ignored = { 0 };
-	int rc;
-
-	/* A ledger that cannot be written is no reason to leave a machine. */
-	if (label)
-		(void)ledger_removing(store, label, &ignored);
-	rc = sandbox_remove(host, id, stop, err);
-	if (rc > 0 && label)
-		rc = remove_labelled(host, store, label, stop, err);
-	if (!label)
-		return rc < 0 ? -1 : 0;
-	if (rc == 0)
-		return ledger_gone(store, label, err);
-	(void)ledger_note(store, label, err->message, &ignored);
-	return -1;
-}
-
-bool lifecycle_was_cut(const struct error *err)
-{
-	return err->code == ERR_CANCELLED || err->code == ERR_TIMEOUT ||
-	       err->code == ERR_NETWORK || err->code == ERR_PROTOCOL ||
-	       err->code == ERR_SYSTEM;
-}
-
-/* After a create that told no id: looks for a sandbox with our label. */
-static int remove_by_label(struct managed_sandbox *box, const struct error *why,
-			   const struct stop *limit, struct error *err)
-{
-	const struct lifecycle_request *r = &box->request;
-	struct label_search search = { .label = box->label };
-	const struct info_sink sink = { match, &search };
-	int tries = lifecycle_was_cut(why) ? SEARCH_TRIES : 1;
-	int rc = 0;
-
-	if (why->nothing_made)
-		return ledger_gone(r->store, box->label, err);
-	if (!sandbox_can_list(r->host))
-		return error_set(err, ERR_REMOTE, "its creation was cut off");
-	for (int i = 0; i < tries && !search.id && rc == 0; i++) {
-		if (i && stop_sleep(limit, (int64_t)SEARCH_MS << (i - 1), err))
-			return -1;
-		rc = sandbox_list(r->host, store_owner(r->store), &sink, limit,
-				  err);
-	}
-	if (search.id)
-		rc = lifecycle_remove(r->host, r->store, search.id, box->label,
-				      limit, err);
-	else if (rc == 0 && lifecycle_was_cut(why))
-		rc = error_set(err, ERR_REMOTE,
-			       "its creation was cut off, and nothing of it is"
-			       " there yet");
-	else if (rc == 0)
-		rc = ledger_gone(r->store, box->label, err);
-	free(search.id);
-	return rc;
-}
-
-/* What the vendor's key is called; "" where it has none. */
-static void name_keys(const struct sandbox_provider *p, struct buf *names)
-{
-	const struct setting *row = p->settings;
-
-	for (; row && row->key; row++)
-		if (row->flags & SETTING_SECRET && row->env)
-			buf_addf(names, "%s%s", names->len ? ", " : "",
-				 row->env);
-}
-
-static void warn_left(const struct managed_sandbox *box,
-		      const struct error *why)
-{
-	struct buf names = BUF_INIT(256);
-	const char *which = box->sandbox.id ? box->sandbox.id : box->label;
-
-	if (why->code == ERR_AUTH)
-		name_keys(box->request.host->provider, &names);
-	if (why->code == ERR_AUTH)
-		lifecycle_warn(box,
-			       "Cleanup failed for sandbox %s: %s. It is still "
-			       "there: set a valid key%s%.*s%s, then `dcode "
-			       "sandbox gc` deletes it.",
-			       which, why->message, names.len ? " (" : "",
-			       (int)names.len, names.len ? names.ptr : "",
-			       names.len ? ")" : "");
-	else
-		lifecycle_warn(box,
-			       "Cleanup failed for sandbox %s: %s. `dcode"
-			       " sandbox gc` deletes it.",
-			       which, why->message);
-	buf_release(&names);
-}
-
-/* Deletes what is ours; says it when that failed. */
-static int dispose(struct managed_sandbox *box, const struct error *why,
-		   struct error *err)
-{
-	const struct lifecycle_request *r = &box->request;
-	struct stop limit = stop_cleanup(LIFECYCLE_CLEANUP_MS);
-	struct error ignored = { 0 };
-	int rc;
-
-	if (!box->ours)
-		return 0;
-	box->ours = false;
-	if (box->resumed && why->code) {
-		lifecycle_put_back(box, why);
-		return 0;
-	}
-	if (box->sandbox.id) {
-		rc = lifecycle_remove(r->host, r->store, box->sandbox.id,
-				      box->label, &limit, err);
-	} else {
-		rc = remove_by_label(box, why, &limit, err);
-		if (rc < 0)
-			(void)ledger_note(r->store, box->label, err->message,
-					  &ignored);
-	}
-	if (rc < 0)
-		warn_left(box, err);
-	return rc;
 }
 
 static void forward(void *arg, const char *line)
@@ -414,13 +233,27 @@ static void warn_line(void *arg, const char *line)
 	lifecycle_warn(arg, "%s", line);
 }
 
+void lifecycle_abandon(struct managed_sandbox *box, bool saves,
+		       const struct error *why)
+{
+	struct error ignored = { 0 };
+
+	lifecycle_keepalive_stop(box);
+	lifecycle_end_background(box, false);
+	if (!box->ours)
+		supervise_forget(&box->sandbox);
+	else if (saves && !box->resumed)
+		lifecycle_save(box);
+	(void)lifecycle_dispose(box, why, &ignored); /* it has warned */
+	sandbox_release(&box->sandbox);
+}
+
 int lifecycle_open(struct managed_sandbox *box,
 		   const struct lifecycle_request *request,
 		   const struct stop *stop, struct error *err)
 {
 	struct setup_script script;
 	struct error failure = { 0 };
-	struct error ignored = { 0 };
 	int64_t lifetime_s = 0;
 	int rc;
 
@@ -446,16 +279,13 @@ int lifecycle_open(struct managed_sandbox *box,
 	setup_script_release(&script);
 	if (rc == 0)
 		return 0;
-	lifecycle_keepalive_stop(box);
-	lifecycle_end_background(box, false);
-	if (!box->ours)
-		supervise_forget(&box->sandbox);
-	else if (!box->resumed)
-		lifecycle_save(box);
-	(void)dispose(box, &failure, &ignored); /* it has warned */
-	sandbox_release(&box->sandbox);
-	*box = (struct managed_sandbox){ 0 };
 	*err = failure;
+	if (request->cancels_at_once && box->request.store && stop->cancel &&
+	    cancel_triggered(stop->cancel) &&
+	    lifecycle_ending_start(box, &failure))
+		return -1;
+	lifecycle_abandon(box, true, &failure);
+	*box = (struct managed_sandbox){ 0 };
 	return -1;
 }
 
@@ -471,6 +301,10 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 
 	if (!box->request.host)
 		return 0;
+	if (box->ending) {
+		lifecycle_ending_finish(box);
+		return 0;
+	}
 	lifecycle_keepalive_stop(box);
 	lifecycle_end_background(box, stays);
 	lifecycle_await_kills(box);
@@ -488,7 +322,7 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 	else
 		supervise_forget(&box->sandbox);
 	rc = stays && box->ours ? lifecycle_leave(box, err)
-				: dispose(box, &none, err);
+				: lifecycle_dispose(box, &none, err);
 	if (!stays && rc == 0)
 		lifecycle_say(box, "✓ %s sandbox terminated",
 			      lifecycle_title(box, room));

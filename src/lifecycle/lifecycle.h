@@ -34,6 +34,8 @@ struct lifecycle_ui { /* on the calling thread; each may be NULL */
 	/* Shows a sentence and asks whether to go on: 1 yes, 0 no, -1 with err.
 	 * NULL: nobody can be asked. */
 	int (*confirm)(void *arg, const char *sentence, struct error *err);
+	/* Any thread: what is known of the sandbox's state has changed. */
+	void (*changed)(void *arg, enum sandbox_state state);
 	void *arg;
 };
 
@@ -62,12 +64,18 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	const char *resume;
 	/* May change until lifecycle_close(). */
 	enum lifecycle_exit on_exit;
+	/* A lifecycle_open() that stop's cancel ends returns at once: what it
+	 * made is deleted on a thread, with host, store and ui in use until
+	 * lifecycle_close(), which must follow then, or until
+	 * lifecycle_await_ending(). */
+	bool cancels_at_once;
 	const char *thread; /* whose sandbox it is, or NULL */
 	int64_t keep_s;     /* how long it is kept; 0: the default */
 	struct lifecycle_ui ui;
 };
 
 struct lifecycle_keepalive;
+struct lifecycle_ending;
 struct managed_sandbox { /* start from { 0 } */
 	struct sandbox sandbox;
 	char label[16]; /* in the ledger; "" when not ours */
@@ -79,13 +87,20 @@ struct managed_sandbox { /* start from { 0 } */
 	struct lifecycle_request request;
 	int64_t lifetime_s; /* that the vendor is asked for while it is used */
 	struct lifecycle_keepalive *keepalive; /* owned, or NULL */
+	/* enum sandbox_state, as far as it was asked for between commands; any
+	 * thread. */
+	_Atomic int seen;
+	/* What an interrupted opening made is being deleted: all else here is
+	 * its thread's. Owned, or NULL. */
+	struct lifecycle_ending *ending;
 };
 
 /*
  * Reads the setup script, creates (or attaches to) the sandbox, fills it and
  * runs the script. On -1 everything that was created has been deleted again,
  * under a deadline of its own that stop does not shorten, or stays in the
- * ledger for gc with a warning; box needs no close, though it does no harm. A
+ * ledger for gc with a warning; box needs no close, though it does no harm (but
+ * see request.cancels_at_once). A
  * missing script is ERR_NOT_FOUND before anything is created; a failing one is
  * ERR_REMOTE "Setup failed - aborting" after its progress line.
  * With resume: ERR_GONE when that sandbox has ended, which the ledger knows
@@ -107,6 +122,12 @@ int lifecycle_open(struct managed_sandbox *box,
  * by a warning already. Calling it twice, or on a zeroed box, does nothing.
  */
 int lifecycle_close(struct managed_sandbox *box, struct error *err);
+
+/* Until what an interrupted lifecycle_open() has made is deleted, or left to
+ * gc: LIFECYCLE_CLEANUP_MS and some seconds at most. -1 only when stop ended
+ * the wait; 0 at once where nothing is being deleted. */
+int lifecycle_await_ending(const struct managed_sandbox *box,
+			   const struct stop *stop, struct error *err);
 
 /* Deletes by id, confirmed, with its ledger row (by label, NULL: none). An id
  * that the provider does not know is looked for by label. */

@@ -27,6 +27,22 @@ int lifecycle_setup_run(struct managed_sandbox *box,
 void lifecycle_keepalive_start(struct managed_sandbox *box, int64_t lifetime_s);
 void lifecycle_keepalive_stop(struct managed_sandbox *box);
 
+/* remove.c: deletes what is ours, or puts back what was taken over; says it
+ * when that failed. why: what has ended the use of it; code 0: nothing. */
+int lifecycle_dispose(struct managed_sandbox *box, const struct error *why,
+		      struct error *err);
+/* After an opening that failed: nothing of it stays, or gc knows of it. saves:
+ * request.before_remove is called first. */
+void lifecycle_abandon(struct managed_sandbox *box, bool saves,
+		       const struct error *why);
+/* ending.c: the same on a thread, without saving: no agent has worked there
+ * yet. False: there is no thread. What it says is said by
+ * lifecycle_ending_finish(). */
+bool lifecycle_ending_start(struct managed_sandbox *box,
+			    const struct error *why);
+/* Waits for it, and zeroes box. */
+void lifecycle_ending_finish(struct managed_sandbox *box);
+
 /* "Docker" */
 const char *lifecycle_title(const struct managed_sandbox *box, char room[64]);
 /* True when the request may have been carried out although no answer came. */

@@ -12,6 +12,8 @@ struct store;
 /* Does not touch the disk yet: opening takes longer than all else before a
  * first request. One thread at a time per store. */
 struct store *store_new(const char *path, void (*warn)(const char *line));
+/* Another connection to the same database, for another thread. */
+struct store *store_again(const struct store *s);
 /* Opens or creates it (0600, its directory 0700), WAL; migrates. A damaged
  * file is moved aside with a warning on warn (may be NULL) and a new one
  * begun. Each use of a store does this first, and waits five seconds at most

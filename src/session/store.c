@@ -306,6 +306,11 @@ struct store *store_new(const char *path, void (*warn)(const char *line))
 	return s;
 }
 
+struct store *store_again(const struct store *s)
+{
+	return store_new(s->path, s->warn);
+}
+
 int store_ready(struct store *s, struct error *err)
 {
 	struct error failure = { 0 };

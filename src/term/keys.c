@@ -8,18 +8,6 @@
 #include "term/keys_impl.h"
 
 enum {
-	GROUND = 0,
-	ESCAPE,        /* after ESC; alt: after two */
-	CSI,           /* ECMA-48 5.4: until 0x40..0x7E */
-	SS3,           /* until a letter */
-	STRING,        /* OSC, DCS, SOS, PM, APC: until BEL or ST */
-	STRING_ESCAPE, /* ESC within such a string */
-	MOUSE,         /* the bytes of an X10 mouse report */
-	LATE,          /* a lone ESC has acted; a rest may follow */
-	PASTE,
-};
-
-enum {
 	LONE_BRACKET_MS = 100, /* nobody types Esc and [ as fast as this */
 	STALE_MS = 1000,       /* so long the rest of ESC and one byte, or of
 				  a string, is waited for and swallowed */
@@ -454,6 +442,11 @@ void keys_feed(struct key_reader *k, struct str bytes, int64_t now_ms,
 	k->last_ms = now_ms;
 	while (bytes.len)
 		bytes = str_skip(bytes, step(k, bytes, sink));
+}
+
+bool keys_in_paste(const struct key_reader *k)
+{
+	return k->state == PASTE;
 }
 
 int64_t keys_deadline(const struct key_reader *k)

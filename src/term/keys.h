@@ -98,6 +98,8 @@ struct key_reader {
  */
 void keys_feed(struct key_reader *k, struct str bytes, int64_t now_ms,
 	       struct key_sink sink);
+/* The end of a paste has not come. */
+bool keys_in_paste(const struct key_reader *k);
 /* When keys_timeout() has to be called; INT64_MAX: nothing is awaited. */
 int64_t keys_deadline(const struct key_reader *k);
 /* Acts on what was awaited in vain; nothing before the deadline. */

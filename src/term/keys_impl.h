@@ -5,6 +5,18 @@
 
 #include "term/keys.h"
 
+enum { /* struct key_reader.state */
+       GROUND = 0,
+       ESCAPE,        /* after ESC; alt: after two */
+       CSI,           /* ECMA-48 5.4: until 0x40..0x7E */
+       SS3,           /* until a letter */
+       STRING,        /* OSC, DCS, SOS, PM, APC: until BEL or ST */
+       STRING_ESCAPE, /* ESC within such a string */
+       MOUSE,         /* the bytes of an X10 mouse report */
+       LATE,          /* a lone ESC has acted; a rest may follow */
+       PASTE,
+};
+
 /* What a sequence is, beyond its events. */
 enum key_sequence {
 	KEY_SEQUENCE_UNKNOWN,

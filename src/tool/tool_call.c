@@ -129,6 +129,10 @@ int tool_call(const struct tool_env *env, const struct part *call,
 	*failed = rc != 0;
 	mask(env->mask, &text);
 	repair(&text);
+	if (env->end) {
+		mask(env->mask, env->end);
+		repair(env->end);
+	}
 	if (tool && (tool->flags & TOOL_EVICTS))
 		evict_apply(env, call->id, !ended, &text);
 	buf_addstr(out, buf_str(&text));

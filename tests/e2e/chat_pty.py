@@ -26,7 +26,7 @@ class Pty:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ,
                     struct.pack("HHHH", lines, columns, 0, 0))
-        self.seen = bytearray()
+        self.seen, self.cwd = bytearray(), pathlib.Path(cwd)
         self.began = time.monotonic()
         self.process = subprocess.Popen(
             list(map(str, argv)), stdin=slave, stdout=slave, stderr=slave,

@@ -6,12 +6,13 @@ with a limit for a busy machine."""
 import os
 import random
 import statistics
+import threading
 import time
 
 import pytest
 
 from chat_pty import Pty, markdown
-from clouds import CREATE, EXECUTE
+from clouds import CREATE, EXECUTE, UPLOAD
 from lifecycle import execute
 
 TRIES, LIMIT = (100, 0.1) if os.environ.get("DCODE_TEST_LONG") else (2, 3)
@@ -85,61 +86,130 @@ def test_a_turn_is_stopped_at_once(chat, vendor, stage, key):
     assert p.process.poll() is None
 
 
-def test_making_a_sandbox_is_stopped_at_once(chat, vendor):
+# Why the making of a sandbox does not end, and what is seen of it then.
+MAKING = {
+    "create": (CREATE["e2b"], (), b"Starting E2b sandbox"),
+    "upload": (UPLOAD["e2b"], ("--workspace", "repo"), b"Sending"),
+    "setup": (None, ("--workspace", "none", "--sandbox-setup", "../setup.sh"),
+              b"Running setup script"),
+}
+
+
+@pytest.fixture
+def making(chat, vendor, tmp_path):
+    """making(stage) -> a chat whose sandbox does not get ready, the cloud."""
     cloud = vendor("e2b")
-    cloud.fault(CREATE["e2b"], times=None, delay=60)
-    times = []
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    # too much to go with a command
+    (work / "file").write_bytes(random.Random(1).randbytes(3 << 20))
+    (tmp_path / "setup.sh").write_text("#!/bin/sh\nsleep 60\n")
+
+    def begin(stage, turns=(), **fault):
+        pattern, args, seen = MAKING[stage]
+        cloud.faults.clear()
+        if pattern:
+            cloud.fault(pattern, times=None, **(fault or {"delay": 60}))
+        return chat(list(turns), "--sandbox", "e2b", "--on-exit", "delete",
+                    *args, ready=seen), cloud
+    return begin
+
+
+@pytest.mark.parametrize("stage", MAKING)
+def test_making_a_sandbox_is_stopped_at_once(making, stage):
+    r, times = random.Random(5), []
     for _ in range(TRIES):
-        p = chat([], "--sandbox", "e2b", ready=b"getting ready")
+        p, _ = making(stage)
+        time.sleep(r.uniform(0, 0.1 if stage == "create" else 0.5))
         start, began = len(p.seen), time.monotonic()
         p.send(b"\x03")
-        p.until(b"\x1b[?2004l", start)
-        times.append(time.monotonic() - began)
+        times.append(p.until(b"Interrupted", start) - began)
+        p.process.kill()
         p.close()
-    judge("create", times)
+    judge(stage, times)
 
 
-KILL_S = 2  # for which the vendor holds the request that kills
+@pytest.mark.parametrize("stage", MAKING)
+def test_after_that_the_next_message_makes_another(making, stage):
+    p, cloud = making(stage, [execute("echo hel''lo"), {"text": "done"}])
+    p.send(b"\x03")
+    p.until(b"Interrupted")
+    start = len(p.seen)
+    cloud.faults.clear()
+    if stage == "setup":
+        (p.cwd / "../setup.sh").write_text("#!/bin/sh\n")
+    p.send(b"go\r")
+    p.until(b"exit 0", start, 60)
+    p.quiet()
+    p.send(b"\x04")
+    p.until(b"sandbox terminated", start)
+    assert cloud.left() == []
+    assert stage == "create" or cloud.count("DELETE") == 2
+
+
+def test_leaving_waits_until_what_an_interrupt_left_is_deleted(making):
+    p, cloud = making("create", late=60)  # made, but the answer is late
+    end = time.monotonic() + 10
+    while not cloud.left():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    held = threading.Event()
+    cloud.fault("DELETE", hold=held)
+    p.send(b"\x03")
+    p.until(b"Interrupted")
+    assert cloud.left() and p.process.poll() is None
+    p.send(b"\x04")
+    p.until(b"Waiting for the interrupted E2b sandbox to be deleted")
+    held.set()
+    p.process.wait(15)
+    assert cloud.left() == []
 
 
 @pytest.fixture
 def interrupted(chat, vendor):
     """A chat whose command in a sandbox was interrupted, and is not dead yet:
-    the chat, the cloud, and the request that kills."""
+    the chat, the cloud, and what lets the vendor go on."""
     cloud = vendor("e2b")
     p = chat([execute("echo be''gun; sleep 60"), execute("echo se''cond"),
               {"text": "done"}], "--sandbox", "e2b", "--on-exit", "delete")
     p.send(b"go\r")
-    p.until(b"begun")
-    fault = cloud.fault(EXECUTE["e2b"], times=None, delay=KILL_S)
-    start, sent = len(p.seen), time.monotonic()
+    p.until(b"begun", seconds=60)
+    held = threading.Event()
+    cloud.fault(EXECUTE["e2b"], times=None, hold=held)
+    start = len(p.seen)
     p.send(b"\x1b")
-    back = p.until(b"Interrupted", start)
-    end = time.monotonic() + 10
-    while not (kills := [q for q in cloud.requests if "Start" in q["line"]
-                         and q["began"] > sent]):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    cloud.faults.remove(fault)
-    kill = kills[-1]
-    assert back < kill["began"] + KILL_S
-    return p, cloud, kill
+    p.until(b"Interrupted", start)  # the kill has not been carried out
+    yield p, cloud, held
+    held.set()
+
+
+def killed(cloud):
+    """When the vendor had carried out the kill."""
+    kills = [q for q in cloud.requests if b"s_op=kill" in q.get("raw", b"")]
+    return kills[0]["began"] + kills[0]["seconds"]
 
 
 def test_the_next_command_waits_for_the_kill_of_the_last(interrupted):
-    p, cloud, kill = interrupted
+    p, cloud, held = interrupted
+    start = len(p.seen)
     p.send(b"again\r")
-    p.until(b"second", len(p.seen))
-    later = [q for q in cloud.requests if "Start" in q["line"]
-             and q["began"] > kill["began"]]
-    assert kill["seconds"] >= KILL_S
-    assert min(q["began"] for q in later) >= kill["began"] + kill["seconds"]
+    p.until(b"running execute", start)
+    time.sleep(0.5)  # in which it would begin, if it did not wait
+    released = time.monotonic()
+    held.set()
+    p.until(b"exit 0", start)  # its output may be folded before a frame
+    starts = [q for q in cloud.requests
+              if b"s_op=start" in q.get("raw", b"")]
+    assert len(starts) == 2 and killed(cloud) >= released
+    assert starts[-1]["began"] >= killed(cloud)
 
 
 def test_leaving_waits_for_the_kill(interrupted):
-    p, cloud, kill = interrupted
+    p, cloud, held = interrupted
     p.send(b"\x04")
     p.until(b"Waiting for the interrupted command to end...")
+    assert cloud.count("DELETE") == 0
+    held.set()
     p.until(b"sandbox terminated")
     ends = [q for q in cloud.requests if q["line"].startswith("DELETE")]
-    assert ends[0]["began"] >= kill["began"] + kill["seconds"]
+    assert ends[0]["began"] >= killed(cloud)

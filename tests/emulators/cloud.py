@@ -28,6 +28,8 @@ match "METHOD /path?query". What, in the order in which it takes effect:
   drop=True           the connection is closed, the request is not performed
   reset=True          the same with RST
   delay=s             performed that much later
+  hold=Event          performed once that is set, a minute later at most; not
+                      for programs in other languages
   status=n            answered so, with body=, retry_after= and location=;
                       not performed
   expired=True        answered as the vendor does when a token has expired
@@ -297,6 +299,8 @@ class Cloud:
             timer.start()
         if what.get("delay"):
             time.sleep(what["delay"])
+        if what.get("hold"):
+            what["hold"].wait(60)
         if what.get("status"):
             headers = {name: what[key] for name, key in (
                 ("Retry-After", "retry_after"), ("Location", "location"))

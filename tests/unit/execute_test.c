@@ -7,6 +7,8 @@
 
 static const struct error network = { .code = ERR_NETWORK,
 				      .message = "docker: no answer" };
+static const struct error garbled = { .code = ERR_REMOTE,
+				      .message = "docker: \xFF!" };
 static const struct error cancelled = { .code = ERR_CANCELLED,
 					.message = "cancelled" };
 static const struct error gone = { .code = ERR_GONE,
@@ -74,6 +76,10 @@ static void test_execute_tells_the_end_apart(void **state)
 	b.fake.res.exit_code = -1;
 	call(&b, "execute", "{\"command\":\"x\"}");
 	assert_int_equal(end.len, 0);
+	/* as the result, it is text */
+	b.fake.exec_fail = &garbled;
+	call(&b, "execute", "{\"command\":\"x\"}");
+	assert_non_null(strstr(end.ptr, "docker: \xEF\xBF\xBD!"));
 	bench_release(&b);
 	buf_release(&end);
 }

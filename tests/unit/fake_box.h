@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static struct fake {
 	size_t input_len;
 	char *uploaded;                /* path of the last upload */
 	struct cancel *cancel_at_call; /* triggered when call fail_at begins */
+	struct cancel *removal_waits;  /* until it is triggered; or NULL */
 } fake;
 
 static void fake_reset(void)
@@ -172,9 +174,14 @@ static int fake_remove(struct sandbox_client *host, const char *id,
 {
 	int fails = fake_step("remove", err);
 	int at = fake_find(id);
+	struct pollfd p = { .fd = -1, .events = POLLIN };
 
 	(void)host;
 	(void)stop;
+	if (fake.removal_waits) {
+		p.fd = fake.removal_waits->fd[0];
+		(void)poll(&p, 1, 60000);
+	}
 	if (fails && !fake.fail_after)
 		return -1;
 	if (at >= 0)

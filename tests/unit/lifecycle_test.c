@@ -104,7 +104,7 @@ static struct lifecycle_request request(struct scene *s)
 		.host = &s->f.client,
 		.store = s->f.store,
 		.mask = s->mask,
-		.ui = { progress, warn, output, NULL, s },
+		.ui = { progress, warn, output, NULL, NULL, s },
 	};
 }
 
@@ -331,8 +331,9 @@ static bool torture(void **state, int n, enum err kind, bool after)
 	fake.forgets_id = n % 2 == 0 || kind == ERR_TIMEOUT;
 	if (kind == ERR_CANCELLED)
 		fake.cancel_at_call = &s->cancel;
-	if (lifecycle_open(&box, &r, &stop, &err) == 0)
-		(void)lifecycle_close(&box, &err);
+	r.cancels_at_once = after;
+	(void)lifecycle_open(&box, &r, &stop, &err);
+	(void)lifecycle_close(&box, &err);
 	reached = fake.calls >= n;
 	rows = rows_of(s, false);
 	if (fake_alive() != 0 && rows.n == 0)
