@@ -1,15 +1,23 @@
 /* live_answer.c - what is typed at the question whether a call may run. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
 #include "cmd/chat/elsewhere.h"
 #include "cmd/live/live_impl.h"
 
 static void answer(struct live *l, enum dialog_answer a)
 {
+	const struct question *q = l->asked;
+	char text[64] = "running";
+
+	if (q->n == 1)
+		snprintf(text, sizeof(text), "running %.40s",
+			 q->list[0]->call->name);
 	dialog_close(&l->dialog);
 	l->asked = NULL;
 	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
 	worker_answer(&l->worker, (int)a);
-	live_set_wait(l, "running");
+	live_set_wait(l, text);
 }
 
 /* A no without a word ends the turn: the user says what he wants instead. */

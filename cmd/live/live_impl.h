@@ -121,9 +121,10 @@ struct live {
 	struct buf told;  /* what the model learns with the next prompt */
 	struct buf files; /* of the working directory, a path a line */
 	struct error err;
-	bool left;   /* a slash command has ended the chat */
-	bool offers; /* at the end, a choice of what becomes of the sandbox */
-	int failed;  /* exit status of the closing job, 0: it went well */
+	bool reopens; /* it has been tried to open the run */
+	bool left;    /* a slash command has ended the chat */
+	bool offers;  /* at the end, a choice of what becomes of the sandbox */
+	int failed;   /* exit status of the closing job, 0: it went well */
 };
 
 /* live_jobs.c: on the worker's thread; arg is the struct live. */

@@ -20,7 +20,9 @@ int live_job_open(void *arg)
 	/* What an interrupted opening has left goes first. */
 	if (lifecycle_await_ending(&r->box, &stop, &l->err) < 0)
 		return -1;
-	run_undo(r);
+	if (l->reopens)
+		run_undo(r);
+	l->reopens = true;
 	if (run_open(r, &stop, &l->err) < 0)
 		return -1;
 	slash_enter(r);

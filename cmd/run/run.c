@@ -109,7 +109,6 @@ void run_undo(struct run *r)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
 	saved_work_release(&r->saved);
-	run_skills_close(r);
 	free(r->history_dir);
 	run_wrote_release(&r->wrote);
 	grants_clear(&r->grants);
@@ -131,6 +130,7 @@ void run_undo(struct run *r)
 void run_close(struct run *r)
 {
 	run_undo(r);
+	run_skills_close(r);
 	run_options_release(&r->options);
 	thread_release(&r->thread);
 }

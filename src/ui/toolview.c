@@ -240,7 +240,7 @@ static void add_end(const struct toolview *v, const struct agent_event *ev,
 	if (status.len && status.len < 8)
 		buf_addf(&note, "exit %.*s, ", (int)status.len, status.ptr);
 	add_time(now - v->started, &note);
-	if (bad && v->lines)
+	if (bad && v->lines && !ev->end.len) /* else all of it follows */
 		add_window(v, look, out);
 	add_note(look, bad ? failed : muted, buf_str(&note), out);
 	buf_release(&note);

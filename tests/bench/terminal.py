@@ -24,6 +24,7 @@ READY = b"anthropic:bench, tools"
 END = "The end."
 TOKENS = 20000
 PASTE = 10_000_000
+QUIET = 5  # seconds
 LINES = {"ASCII": b"The quick brown fox jumps over the lazy dog.\n",
          "UTF-8": "漢字 ein Käse und noch einer, \U0001f600\n".encode()}
 
@@ -76,8 +77,20 @@ class Terminal(Bench):
             pss = p.memory()["Pss"] / 1024
             p.close()
             return pss, 0
+
+        def wake():
+            p = self.chat()
+            p.send(b"hi\r")
+            p.until(b"Hello there.")
+            p.quiet(1)
+            before = p.wake_ups()
+            p.quiet(QUIET)
+            after = p.wake_ups()
+            p.close()
+            return after - before, 0
         self.model.script([{"text": "Hello there."}])
         self.judge("PSS after a turn", measure, "MiB", below=14)
+        self.judge(f"wake-ups in {QUIET} s without a key", wake, "", below=1)
 
     def keys(self):
         """Keys at random times; both programs answer them in turn."""

@@ -98,6 +98,14 @@ class Pty:
             total += int((task / stat.name).read_text().split()[0])
         return total / 1e9
 
+    def wake_ups(self):
+        """How often its threads have gone to sleep until now."""
+        total = 0
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            text = (task / "status").read_text()
+            total += int(text.split("voluntary_ctxt_switches:")[1].split()[0])
+        return total
+
     def close(self):
         """Ends it, if it has not ended; more than once is harmless."""
         if self.master < 0:

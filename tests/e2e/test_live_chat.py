@@ -199,6 +199,23 @@ def test_of_a_progress_bar_of_ones_own_command_the_last_state_is_listed(live):
     assert "bar 0%" not in seen and "bar 5%" not in seen
 
 
+def test_a_command_of_ones_own_that_fails_is_shown_once(live):
+    s, _ = live(HELLO)
+    s.type("!echo on''ce; sleep 0.3; exit 4")
+    s.keys("Enter")
+    seen = s.until("exit code 4")
+    assert [line.strip() for line in seen.splitlines()].count("once") == 1
+
+
+def test_the_call_that_was_allowed_is_named_while_it_runs(live):
+    s, _ = live([execute("sleep 60"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("y")
+    s.until("running execute  ")
+
+
 def test_the_first_message_is_no_command(live):
     s, server = live(HELLO, args=("-m", "!echo x >made"))
     s.until("Hello there.")
