@@ -163,7 +163,8 @@ static const char *find_off(struct app *app, const struct mcp_entry *e)
 }
 
 /* Right before each start: see trust.h. Any thread. */
-static bool may_start(void *arg, const struct mcp_entry *e)
+static bool may_start(void *arg, const struct settings *set,
+		      const struct mcp_entry *e)
 {
 	struct app *app = arg;
 	struct servers_claim claim;
@@ -171,7 +172,7 @@ static bool may_start(void *arg, const struct mcp_entry *e)
 
 	if (!e->project)
 		return true;
-	servers_claim(&claim, e, app->settings);
+	servers_claim(&claim, e, set);
 	allowed = app->trust &&
 		  trust_check(app->trust, &claim.entry) == TRUST_ALLOWED;
 	servers_claim_release(&claim);
@@ -214,12 +215,43 @@ static const char *judge_project(struct servers_opening *o,
 	return o->why.ptr;
 }
 
-static const char *refuse_entry(void *arg, const struct mcp_entry *e)
+static void judge(struct servers_opening *o, struct mcp_entry *e)
 {
-	struct servers_opening *o = arg;
 	const char *why = find_off(o->app, e);
 
-	return why || e->wrong || !e->project ? why : judge_project(o, e);
+	if (!why && !e->wrong && e->project)
+		why = judge_project(o, e);
+	if (why)
+		e->refused = xstrdup(why);
+}
+
+/* Keys that stand in an entry itself are masked as those of variables are. */
+static void mask_pairs(struct app *app, const struct mcp_pair *pairs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct str value = str_of(pairs[i].value);
+
+		if (!setting_looks_secret(pairs[i].name) &&
+		    !str_is_nocase(str_of(pairs[i].name), "authorization"))
+			continue;
+		if (str_starts(value, "Bearer "))
+			value = str_skip(value, strlen("Bearer "));
+		if (!str_starts(value, "${"))
+			(void)mask_add(app->mask, pairs[i].name, value);
+	}
+}
+
+static void judge_all(struct servers_opening *o, struct mcp_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		judge(o, &entries->list[i]);
+		if (entries->list[i].refused && mcp_entries_restore(entries, i))
+			judge(o, &entries->list[i]);
+		mask_pairs(o->app, entries->list[i].env,
+			   entries->list[i].n_env);
+		mask_pairs(o->app, entries->list[i].headers,
+			   entries->list[i].n_headers);
+	}
 }
 
 static int read_times(struct app *app, struct mcp_host *host, struct error *err)
@@ -263,7 +295,8 @@ int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 	host.http = app_http(app);
 	host.cwd = settings_cwd(app->settings);
 	host.cache_dir = cache;
-	*m = mcp_new(&entries, &host, refuse_entry, &o);
+	judge_all(&o, &entries);
+	*m = mcp_new(&entries, &host);
 	free(cache);
 	buf_release(&o.why);
 	if (o.rc == 0)

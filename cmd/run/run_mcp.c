@@ -45,7 +45,8 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
 		return 0;
 	if (mcp_wait(r->mcp, stop, err) < 0)
 		return -1;
-	if (mcp_update(r->mcp, NULL) && !r->options.quiet)
+	/* Of servers that came from the run before the rows are in use. */
+	if (!mcp_rows(r->mcp) && mcp_update(r->mcp, NULL) && !r->options.quiet)
 		warn_failed(r);
 	return 0;
 }

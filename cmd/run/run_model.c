@@ -102,6 +102,7 @@ int run_open_model(struct run *r, struct error *err)
 {
 	struct meter_model *account = NULL;
 
+	r->recalls = false;
 	if (run_skills_open(r, err) < 0)
 		return -1;
 	if (run_money_model(r, &account, err) < 0)

@@ -44,6 +44,10 @@ static void release_entry(struct mcp_entry *e)
 	free_words(e->disabled);
 	mem_wipe(e->text);
 	free(e->wrong);
+	free(e->refused);
+	if (e->own)
+		release_entry(e->own);
+	free(e->own);
 	*e = (struct mcp_entry){ 0 };
 }
 
@@ -265,6 +269,25 @@ static struct mcp_entry *find_entry(struct mcp_entries *e, const char *name)
 	return NULL;
 }
 
+/* An entry of a repository that the user does not allow must not cost him his
+ * own one of this name. */
+static void keep_own(struct mcp_entry *old, struct mcp_entry *entry)
+{
+	if (!entry->project || (old->project && !old->own)) {
+		release_entry(old);
+		return;
+	}
+	entry->own = old->own;
+	old->own = NULL;
+	if (entry->own) {
+		release_entry(old);
+		return;
+	}
+	entry->own = xcalloc(1, sizeof(*entry->own));
+	*entry->own = *old;
+	*old = (struct mcp_entry){ 0 };
+}
+
 static void put_entry(struct mcp_entries *e, struct mcp_entry *entry)
 {
 	struct mcp_entry *old = find_entry(e, entry->name);
@@ -273,9 +296,22 @@ static void put_entry(struct mcp_entries *e, struct mcp_entry *entry)
 		e->list = xrealloc(e->list, e->n + 1, sizeof(*e->list));
 		old = &e->list[e->n++];
 	} else {
-		release_entry(old);
+		keep_own(old, entry);
 	}
 	*old = *entry;
+}
+
+bool mcp_entries_restore(struct mcp_entries *e, size_t i)
+{
+	struct mcp_entry *own = e->list[i].own;
+
+	if (!own)
+		return false;
+	e->list[i].own = NULL;
+	release_entry(&e->list[i]);
+	e->list[i] = *own;
+	free(own);
+	return true;
 }
 
 int mcp_entries_read(struct mcp_entries *e, struct str text,

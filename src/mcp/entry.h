@@ -42,7 +42,12 @@ struct mcp_entry {
 	char **allowed, **disabled;
 	char *text;  /* the entry as JSON on one line, for people */
 	char *wrong; /* why it cannot be used, or NULL */
-	bool off;    /* "disabled": true */
+	/* Why it is not to be started, as others have decided; or NULL. */
+	char *refused;
+	/* The user's own entry of this name, which one of the project has
+	 * taken the place of; or NULL. Owned. */
+	struct mcp_entry *own;
+	bool off; /* "disabled": true */
 	/* Of everything above that says what is started and where. */
 	char hash[MCP_HASH];
 };
@@ -65,6 +70,10 @@ struct mcp_place {        /* where a file is; borrowed */
  */
 int mcp_entries_read(struct mcp_entries *e, struct str text,
 		     const struct mcp_place *place, struct error *err);
+/* Puts the user's own entry back in the place of list[i]; false: there is
+ * none. */
+bool mcp_entries_restore(struct mcp_entries *e, size_t i);
+
 /* Whether the entry's filters let a tool of this name through. */
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool);
 

@@ -53,8 +53,7 @@ static int run_tool(const struct tool_env *env, const cJSON *args,
 	return failed ? error_set(err, ERR_REMOTE, "the tool has failed") : 0;
 }
 
-struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host,
-		    mcp_refuse *refuse, void *arg)
+struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host)
 {
 	struct mcp *m = xcalloc(1, sizeof(*m));
 
@@ -64,9 +63,7 @@ struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host,
 	m->host.cache_dir = m->cache_dir = xstrdup(host->cache_dir);
 	m->servers = xcalloc(m->entries.n + 1, sizeof(struct mcp_server *));
 	for (size_t i = 0; i < m->entries.n; i++) {
-		const struct mcp_entry *e = &m->entries.list[i];
-
-		m->servers[i] = mcp_server_new(e, &m->host, refuse(arg, e));
+		m->servers[i] = mcp_server_new(&m->entries.list[i], &m->host);
 		mcp_server_recall(m->servers[i]);
 	}
 	return m;

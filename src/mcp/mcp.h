@@ -10,12 +10,8 @@ enum { MCP_ALL_TOOLS_MAX = 512 }; /* of all servers together */
 
 struct mcp;
 
-/* Why an entry is not to be started, or NULL; borrowed for the call. */
-typedef const char *mcp_refuse(void *arg, const struct mcp_entry *e);
-
 /* Takes the entries over. Starts nothing. What host points to outlives it. */
-struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host,
-		    mcp_refuse *refuse, void *arg);
+struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host);
 /* Ends every server, side by side; NULL is fine. */
 void mcp_free(struct mcp *m);
 

@@ -14,7 +14,7 @@
 enum { RELISTS_MAX = 1000 }; /* of one server: it may not keep us busy */
 
 struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
-				  const struct mcp_host *host, const char *off)
+				  const struct mcp_host *host)
 {
 	struct mcp_server *s = xcalloc(1, sizeof(*s));
 	struct error err = { 0 };
@@ -29,9 +29,9 @@ struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
 	if (cancel_init(&s->cancel, &err) < 0 || s->started < 0) {
 		s->state = MCP_FAILED;
 		s->why = err;
-	} else if (off) {
+	} else if (entry->refused) {
 		s->state = MCP_OFF;
-		error_set(&s->why, ERR_POLICY, "%s", off);
+		error_set(&s->why, ERR_POLICY, "%s", entry->refused);
 	} else if (entry->wrong) {
 		s->state = MCP_FAILED;
 		error_set(&s->why, ERR_CONFIG, "%s (%s)", entry->wrong,

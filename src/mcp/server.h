@@ -26,16 +26,16 @@ struct mcp_host {
 	int64_t startup_ms;    /* until it has named its tools */
 	int64_t call_ms;       /* for one call */
 	/* Asked right before each start, on any thread. */
-	bool (*may_start)(void *arg, const struct mcp_entry *e);
+	bool (*may_start)(void *arg, const struct settings *set,
+			  const struct mcp_entry *e);
 	void *arg;
 };
 
 struct mcp_server;
 
-/* off: why it is not to be started (it stays MCP_OFF), or NULL. entry is
- * borrowed. */
+/* entry is borrowed; one that is refused stays MCP_OFF. */
 struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
-				  const struct mcp_host *host, const char *off);
+				  const struct mcp_host *host);
 /* Reads the list of tools that was kept of the last time. */
 void mcp_server_recall(struct mcp_server *s);
 /* Starts it, on a thread of its own, unless that was done. Any thread. */

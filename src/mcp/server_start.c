@@ -210,7 +210,7 @@ static struct mcp_link *open_link(struct mcp_server *s, struct error *err)
 
 static struct mcp_link *open_if_allowed(struct mcp_server *s, struct error *err)
 {
-	if (s->host->may_start(s->host->arg, s->entry))
+	if (s->host->may_start(s->host->arg, s->host->settings, s->entry))
 		return open_link(s, err);
 	error_set(err, ERR_POLICY,
 		  "its entry, or a file of the project that it names, has "

@@ -125,6 +125,26 @@ def test_a_server_of_the_project_is_refused_until_it_is_trusted(
     assert results(m) == ["sum: 3"]
 
 
+def test_a_refused_server_of_the_project_leaves_ones_own_of_this_name(
+        mcp, model, run):
+    mcp.own(srv=mcp.entry(WHO="own"))
+    mcp.project(srv=mcp.entry(WHO="project"))
+    mcp.project(".deepagents/mcp.json", srv=mcp.entry(WHO="other"))
+    for flags, who in (([], "own"), (["--trust-project-mcp"], "project")):
+        m = model(calls("srv_env"))
+        assert task(run, "-y", *flags).status == 0
+        assert f"WHO={who}\n" in results(m)[0]
+
+
+def test_a_key_in_an_entry_is_masked_where_it_comes_back(mcp, model, run):
+    mcp.own(srv=mcp.entry(MY_TOKEN="tok-abcdefgh", PLAIN="visible-value"))
+    m = model(calls("srv_env"))
+    assert task(run, "-y").status == 0
+    text = results(m)[0]
+    assert "[masked:MY_TOKEN]" in text and "tok-abcdefgh" not in text
+    assert "PLAIN=visible-value" in text
+
+
 def test_the_environment_of_ones_own_server_and_of_a_projects(
         mcp, model, run, env):
     env.update(EXPORTED="yes", TOKEN="tok-1234567", LC_ALL="C.UTF-8")
