@@ -24,8 +24,8 @@ struct mcp_server {
 	bool leaving;
 	bool known; /* list is one that it has named, now or before */
 	bool recalled;
-	bool changed; /* list is another than the one before */
-	bool stale;   /* the server says so of its list */
+	bool changed;       /* list is another than the one before */
+	_Atomic bool stale; /* the server says so of its list; any thread */
 	unsigned relists;
 	struct mcp_list list;
 	struct buf said; /* what it wrote before its start failed */

@@ -57,15 +57,14 @@ static void keep_list(const struct mcp_server *s, struct str text)
 	free(path);
 }
 
+/* Within the link's lock, which others take within the server's: so without
+ * the latter. */
 static void on_notice(void *arg, const char *method)
 {
 	struct mcp_server *s = arg;
 
-	if (strcmp(method, "notifications/tools/list_changed") != 0)
-		return;
-	pthread_mutex_lock(&s->lock);
-	s->stale = true;
-	pthread_mutex_unlock(&s->lock);
+	if (!strcmp(method, "notifications/tools/list_changed"))
+		s->stale = true;
 }
 
 /* ---- the handshake ---- */
