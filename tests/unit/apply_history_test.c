@@ -59,7 +59,8 @@ static void close_room(struct room *r)
 	free(r->program);
 }
 
-/* base, root (the local side), remote; plain has the merge of git itself. */
+/* base, root (the local side), remote; plain has the merge of git itself, with
+ * markers of the usual size, since a tree does not choose it for dcode. */
 static void make_sides(struct room *r, uint64_t seed)
 {
 	char *base = in_room(r, "base");
@@ -73,7 +74,8 @@ static void make_sides(struct room *r, uint64_t seed)
 	history_run(remote, (3 * seed + 3) | kind, 1 + (unsigned)(seed % 7));
 	run_shell(r, "git init -q -b local plain && cd plain && "
 		     "echo '* -text -eol -ident -filter "
-		     "-working-tree-encoding' >.git/info/attributes && "
+		     "-working-tree-encoding !conflict-marker-size' "
+		     ">.git/info/attributes && "
 		     "side() { find . -mindepth 1 -maxdepth 1 ! -name .git "
 		     "-exec rm -rf {} + && cp -a ../$1/. . && "
 		     /* Else files of the same size and second count as
