@@ -208,11 +208,27 @@ static int add_patch_file(struct exporting *e)
 	return rc;
 }
 
+/* A page is for others: where the tree is on this machine is not. */
+static void drop_tree_line(struct buf *patch)
+{
+	struct str text = buf_str(patch);
+	size_t head = str_search(text, STR("\n\n"));
+	size_t at = str_search((struct str){ text.ptr, head }, STR("\nTree: "));
+	size_t end;
+
+	if (at >= head)
+		return;
+	end = at + 1 + str_find(str_skip(text, at + 1), '\n');
+	memmove(patch->ptr + at, patch->ptr + end, patch->len - end);
+	patch->len -= end - at;
+}
+
 static int add_patch_page(struct exporting *e)
 {
 	struct buf patch = BUF_INIT(PATCH_SHOWN_MAX);
 	int rc = path_read(e->patch, &patch, e->err);
 
+	drop_tree_line(&patch);
 	if (rc == 0)
 		html_page_patch(&e->page, base_name(e->patch), buf_str(&patch));
 	else if (e->err->code == ERR_LIMIT)

@@ -91,3 +91,9 @@ def test_a_tree_of_another_directory_is_found(kept, run, home):
     assert r.status == 0, r.err
     assert b"+agent" in b"".join(
         map(base64.b64decode, json.loads(r.out)["patch_base64"]))
+
+
+def test_a_page_shows_the_patch_and_not_where_the_tree_is(kept, run, work):
+    r = run("threads", "export", "latest", "-", "--html", "--with-patch")
+    assert r.status == 0 and "+agent" in r.out and "Base: " in r.out
+    assert str(work) not in r.out
