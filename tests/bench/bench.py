@@ -16,6 +16,12 @@ import subprocess
 import sys
 import tempfile
 
+# The wires, and a vendor that speaks each.
+WIRES = {"openai-chat": "openai", "openai-responses": "openai",
+         "anthropic": "anthropic", "gemini": "google_genai",
+         "bedrock": "bedrock"}
+PARTS = "start wires light turns stream growth memory".split()
+
 
 class Bench:
     def __init__(self, args, home):
@@ -35,7 +41,7 @@ class Bench:
     def agent(self, wire="openai"):
         return [self.dcode, "-n", "go", "-y", "-M", wire + ":bench"]
 
-    def run(self, scenario, command):
+    def run(self, scenario, command, status=0):
         """One client under the harness; its report, or a loud end."""
         work = pathlib.Path(self.home, "work")
         work.mkdir(exist_ok=True)
@@ -43,7 +49,7 @@ class Bench:
         p = subprocess.run(line, env=self.env, cwd=work, text=True,
                            capture_output=True, stdin=subprocess.DEVNULL)
         report = json.loads(p.stdout) if p.returncode == 0 else {}
-        if report.get("status") != 0:
+        if report.get("status") != status:
             sys.exit(f"bench: {' '.join(line)}\nfailed: "
                      f"{ {k: v for k, v in report.items() if k != 'turns'} }\n"
                      f"{p.stderr[-3000:]}")
@@ -87,6 +93,53 @@ class Bench:
             self.judge(f"start to first request, {wire}", lambda: self.pairs(
                 ["text"], self.bare("bare_post"), self.agent(wire),
                 lambda r: r["first_ms"]), "ms", times=1.2)
+
+    def wire(self, name):
+        """A run of the model of this wire, refused at its first request."""
+        provider = WIRES[name]
+        folder = pathlib.Path(self.home, ".deepagents")
+        folder.mkdir(exist_ok=True)
+        (folder / "config.toml").write_text(
+            f'[models.providers.{provider}]\nwire = "{name}"\n')
+        return self.agent(provider)
+
+    def counts(self, name):
+        """Of a start up to the answer: millions of instructions, and
+        requests of the system."""
+        out = pathlib.Path(self.home, "counts")
+        self.run(["refuse"], [
+            "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
+            *self.wire(name)], 1)
+        total = [line for line in out.read_text().splitlines()
+                 if line.startswith("totals:")][-1]
+        self.run(["refuse"], ["strace", "-f", "-c", "-o", out,
+                              *self.wire(name)], 1)
+        calls = out.read_text().splitlines()[-1].split()
+        return int(total.split()[1]) / 1e6, int(calls[3])
+
+    def beside_chat(self, name, figure):
+        """Medians of (this wire, Chat), run in turns."""
+        a, b = [], []
+        for _ in range(self.rounds):
+            for wire, found in (("openai-chat", a), (name, b)):
+                found.append(figure(self.run(["refuse"], self.wire(wire), 1)))
+        return statistics.median(b), statistics.median(a)
+
+    def wires(self):
+        """Start to first request of each wire against Chat's."""
+        self.run(["refuse"], self.wire("openai-chat"), 1)  # makes its files
+        chat = self.counts("openai-chat")
+        for name in [w for w in WIRES if w != "openai-chat"]:
+            self.judge(f"start to first request, {name}",
+                       lambda: self.beside_chat(name, lambda r: r["first_ms"]),
+                       "ms", times=1.1)
+            ours = self.counts(name)
+            for i, what in enumerate(("instructions", "system calls")):
+                self.judge(f"{name}: {what}", lambda: (ours[i], chat[i]),
+                           "" if i else "M", times=1.1)
+            self.judge(f"{name}: PSS", lambda: self.beside_chat(
+                name, lambda r: r["pss_kib"] / 1024), "MiB", more=1)
+        pathlib.Path(self.home, ".deepagents", "config.toml").unlink()
 
     def light(self):
         for word in ("--version", "help", "config"):
@@ -162,13 +215,12 @@ def main():
     p.add_argument("--bin", default="build/release/tests/bench")
     p.add_argument("--dcode", default="./dcode")
     p.add_argument("--quick", action="store_true")
-    p.add_argument("--only", choices="start light turns growth memory stream"
-                   .split())
+    p.add_argument("--only", choices=PARTS)
     args = p.parse_args()
     with tempfile.TemporaryDirectory() as home:
         bench = Bench(args, home)
         print(f"{'figure':36} {'dcode':>9} {'floor':>9}")
-        for name in "start light turns stream growth memory".split():
+        for name in PARTS:
             if args.only in (None, name):
                 getattr(bench, name)()
     print(f"bench: {bench.shown - bench.over} passed, {bench.over} failed")

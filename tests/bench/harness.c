@@ -6,10 +6,12 @@
  *   text               one short answer
  *   tools N K CMD      N answers with K calls of execute CMD each, then text
  *   stream N BATCH     an answer of N tokens, BATCH events in one write
+ *   refuse             HTTP 400, for wires that no answer is written for
  *
- * The client finds the server by OPENAI_BASE_URL or ANTHROPIC_BASE_URL: the
- * path of a request tells the wire. Times are CLOCK_MONOTONIC ns, CPU is the
- * client's own, all threads, without its children. Prints one JSON object.
+ * The client finds the server by OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the
+ * like: the path of a request tells the wire. Times are CLOCK_MONOTONIC ns, CPU
+ * is the client's own, all threads, without its children. Prints one JSON
+ * object.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,6 +63,7 @@ struct harness {
 	const char *command;
 	long tokens;
 	long batch;
+	bool refuses;
 	struct answer last[2]; /* the final one, by wire */
 	int listener;
 	struct conn *conns[MAX_CONNS];
@@ -132,6 +135,20 @@ static long pss(pid_t pid)
 	if (f)
 		fclose(f);
 	return kib;
+}
+
+static void refuse(struct harness *h, struct conn *c)
+{
+	static const char answer[] =
+		"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+		"content-length: 35\r\n\r\n{\"error\":{\"message\":\"a "
+		"benchmark\"}}";
+
+	h->pss_kib = pss(h->client);
+	c->mark.answered = clock_ns(CLOCK_MONOTONIC);
+	write_all(c->fd, answer, sizeof(answer) - 1);
+	if (h->n_marks < MAX_REQUESTS)
+		h->marks[h->n_marks++] = c->mark;
 }
 
 static void respond(struct harness *h, struct conn *c)
@@ -214,7 +231,10 @@ static bool conn_read(struct harness *h, struct conn *c)
 		head_read(h, c);
 	}
 	if (c->in_body && !c->left) {
-		respond(h, c);
+		if (h->refuses)
+			refuse(h, c);
+		else
+			respond(h, c);
 		c->in_body = false;
 		c->head_len = 0;
 	}
@@ -279,10 +299,16 @@ static pid_t spawn(char **argv, int port)
 
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
 	setenv("ANTHROPIC_BASE_URL", url, 1);
+	setenv("GOOGLE_GEMINI_BASE_URL", url, 1);
+	setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url, 1);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1", port);
 	setenv("OPENAI_BASE_URL", url, 1);
 	setenv("ANTHROPIC_API_KEY", "bench-key-bench-key", 1);
 	setenv("OPENAI_API_KEY", "bench-key-bench-key", 1);
+	setenv("GOOGLE_API_KEY", "bench-key-bench-key", 1);
+	setenv("AWS_REGION", "us-west-2", 1);
+	setenv("AWS_ACCESS_KEY_ID", "bench-key-bench-key", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "bench-key-bench-key", 1);
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
@@ -336,6 +362,8 @@ static void parse(struct harness *h, int argc, char **argv)
 	} else if (!strcmp(h->scenario, "stream") && argc > 3) {
 		h->tokens = strtol(argv[2], NULL, 10);
 		h->batch = strtol(argv[3], NULL, 10);
+	} else if (!strcmp(h->scenario, "refuse")) {
+		h->refuses = true;
 	} else if (strcmp(h->scenario, "text")) {
 		fprintf(stderr, "harness: unknown scenario; see harness.c\n");
 		exit(2);
