@@ -33,7 +33,8 @@ static enum kind kind_of(const struct message *m, const struct part *p)
 	return m->summary ? SUMMARY : REQUESTS;
 }
 
-static size_t weigh(const struct conversation *c, size_t sizes[N_KINDS])
+static size_t weigh(const struct run *r, const struct conversation *c,
+		    size_t sizes[N_KINDS])
 {
 	size_t all = 0;
 
@@ -41,7 +42,7 @@ static size_t weigh(const struct conversation *c, size_t sizes[N_KINDS])
 		for (size_t k = 0; k < c->list[i].n; k++) {
 			struct part *p = &c->list[i].parts[k];
 			struct message one = { .parts = p, .n = 1 };
-			size_t n = history_text_size(&one);
+			size_t n = history_text_size(&one, r->model);
 
 			sizes[kind_of(&c->list[i], p)] += n;
 			all += n;
@@ -71,7 +72,7 @@ static void print_all(const struct run *r, const struct conversation *c)
 	size_t history = model_size(r->model) - head;
 	int64_t used = window_about(w, model_size(r->model));
 	size_t sizes[N_KINDS] = { 0 };
-	size_t all = weigh(c, sizes);
+	size_t all = weigh(r, c, sizes);
 
 	fprintf(stderr, "About %" PRId64 " tokens go with the next message",
 		used);

@@ -41,12 +41,13 @@ struct compaction {
 	struct usage usage;
 };
 
-static size_t sizes(const struct conversation *c, size_t from, size_t to)
+static size_t sizes(const struct compaction *p, const struct conversation *c,
+		    size_t from, size_t to)
 {
 	size_t n = 0;
 
 	for (size_t i = from; i < to; i++)
-		n += history_text_size(&c->list[i]);
+		n += history_text_size(&c->list[i], p->a->model);
 	return n;
 }
 
@@ -82,7 +83,7 @@ static int load(struct compaction *p, struct error *err)
 		return -1;
 	p->wire = model_size(p->a->model);
 	p->head = model_head_size(p->a->model);
-	p->size = sizes(&p->c, 0, p->c.n);
+	p->size = sizes(p, &p->c, 0, p->c.n);
 	p->step.before = window_about(&p->a->window, p->wire);
 	return 0;
 }
@@ -100,7 +101,7 @@ static size_t find_cut(const struct compaction *p)
 	if ((p->order->asked || p->order->refused) && keep > most)
 		keep = most;
 	for (size_t i = p->c.n; i > 0; i--) {
-		sum += history_text_size(&p->c.list[i - 1]);
+		sum += history_text_size(&p->c.list[i - 1], p->a->model);
 		if (p->c.list[i - 1].role == ROLE_TOOL)
 			continue;
 		if (sum > keep && cut < p->c.n)
@@ -136,7 +137,7 @@ static bool fits(const struct compaction *p, const struct conversation *c,
 {
 	size_t limit = window_size(p, p->a->window.limit);
 
-	return wire_bytes(p, sizes(c, 0, c->n)) <= limit * percent / 100;
+	return wire_bytes(p, sizes(p, c, 0, c->n)) <= limit * percent / 100;
 }
 
 static void emit_step(struct compaction *p)
@@ -386,7 +387,7 @@ static bool gains(struct compaction *p)
 	size_t bytes;
 
 	if (!p->order->asked)
-		return sizes(&p->next, 0, p->next.n) < p->size;
+		return sizes(p, &p->next, 0, p->next.n) < p->size;
 	if (!measure(p, &p->next, &bytes))
 		return true;
 	bytes += p->head + (p->c.after ? 0 : NEW_TOOL);

@@ -70,7 +70,7 @@ void history_text_add(const struct message *m, size_t number, size_t most,
 	buf_addc(out, '\n');
 }
 
-size_t history_text_size(const struct message *m)
+size_t history_text_size(const struct message *m, const struct model *model)
 {
 	size_t n = PART_BYTES;
 
@@ -78,7 +78,7 @@ size_t history_text_size(const struct message *m)
 		const struct part *p = &m->parts[i];
 
 		if (p->kind == PART_MEDIA)
-			n += message_media_weight(p);
+			n += model_media_weight(model, p);
 		n += PART_BYTES + str_of(p->text).len + str_of(p->id).len +
 		     str_of(p->name).len + str_of(p->args).len +
 		     str_of(p->replay).len;

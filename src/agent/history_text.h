@@ -4,6 +4,7 @@
 #define AGENT_HISTORY_TEXT_H
 
 #include "model/message.h"
+#include "model/model.h"
 
 /*
  * Appends a message: a line "## N user" (answer, results; number 0: without
@@ -16,8 +17,8 @@ void history_text_add(const struct message *m, size_t number, size_t most,
  * line in between that says how much is left out. Always the same for the same
  * text; UTF-8 stays whole. */
 void history_text_shorten(struct str text, size_t most, struct buf *out);
-/* About as many bytes as it has in a request. */
-size_t history_text_size(const struct message *m);
+/* About as many bytes as it has in a request to this model. */
+size_t history_text_size(const struct message *m, const struct model *model);
 /* Shortens the results of a message to most bytes each, and the strings in the
  * arguments of its calls, unless the vendor has signed them. True when any
  * was. */

@@ -85,7 +85,9 @@ int pinned_check(const struct agent *a, const struct conversation *c,
 		{ "the description of the tools", "offer fewer tools",
 		  head > system ? head - system : 0 },
 		{ "the last message", "send less at once",
-		  request < c->n ? history_text_size(&c->list[request]) : 0 },
+		  request < c->n
+			  ? history_text_size(&c->list[request], a->model)
+			  : 0 },
 	};
 	const struct pin *largest = pins;
 	size_t all = 0;

@@ -12,10 +12,13 @@ enum {
 	/*
 	 * Bytes of one file. Every vendor takes as much: Bedrock 3.75 MB an
 	 * image and 4.5 MB a document (docs.aws.amazon.com, API_runtime_
-	 * Message), Anthropic 5 MB of base64 for an image on clouds and 10 MB
-	 * itself, 32 MB a request (platform.claude.com/docs, "Images and
-	 * vision"), Gemini 20 MB a request and OpenAI 50 MB (their guides on
-	 * images and on files; all read 2026-11-23).
+	 * Message), Anthropic 5 MB of base64 for an image on Bedrock and Google
+	 * Cloud and 10 MB itself, 32 MB a request (platform.claude.com/docs,
+	 * "Vision"), Google Cloud 7 MB a file (docs.cloud.google.com, "Image
+	 * understanding"), Gemini 100 MB a request since 2026-01, 20 MB before
+	 * (blog.google, "gemini-api-new-file-limits"), OpenAI 32 MB when its
+	 * guide on PDF files was quoted in 2025-03 (egoist/chatwise-releases
+	 * issue 383); all read 2026-11-23.
 	 */
 	MEDIA_MAX_BYTES = 3750000,
 	MEDIA_MESSAGE_BYTES = 20000000, /* of all files of one message */
@@ -40,5 +43,9 @@ void media_describe(const char *name, struct str bytes, const char *note,
  * request may have.
  */
 int64_t media_max_tokens(const char *wire, const char *model, struct str bytes);
+/* About how many it counts, for an estimate of how full the window is: from the
+ * same table, never more. */
+int64_t media_usual_tokens(const char *wire, const char *model,
+			   struct str bytes);
 
 #endif

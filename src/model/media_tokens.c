@@ -8,42 +8,68 @@
 #include "model/media.h"
 
 enum {
-	/* A patch of 28x28 pixels is a token, and larger images are made
-	 * smaller (platform.claude.com/docs, "Images and vision"); to how
-	 * many, at most, is our bound for 2576 pixels. */
-	CLAUDE_PATCH = 28,
-	CLAUDE_IMAGE = 4784,
-	/* Of text, besides an image of the page; bounds, as the pages are. */
-	PAGE_TEXT = 3000,
-	CLAUDE_PAGES = 600,
-	/* Patches of 32x32 pixels, times up to 2.46, or tiles, 85 and 170 for
-	 * each (community.openai.com, topic 1344040, quotes the vendor's page).
-	 * How many at most, what gpt-4o-mini counts, and what servers of Llama
-	 * do, are bounds. */
-	OPENAI_PATCH = 32,
-	OPENAI_PATCHES = 10000,
-	OPENAI_LEAST = 6404,
-	OPENAI_MINI = 2833 + 8 * 5667,
-	OPENAI_PAGES = 1000,
-	/* Generation 3 counts 1120 for an image unless asked for more, and
-	 * takes 1000 pages a file at most (docs.cloud.google.com, "Image
-	 * understanding", "Document understanding"); tiles are bounds. */
-	GEMINI_TILE = 384,
-	GEMINI_TILE_TOKENS = 258,
-	GEMINI_IMAGE = 2240,
-	GEMINI_PAGES = 1000,
 	MOST_PAGES = 1000, /* of all of them */
+	HIDDEN_SHARE =
+		32, /* bytes for a token, of a PDF that hides its pages */
 };
 
-static int64_t tiles(struct str bytes, int64_t side, int64_t unknown)
+/* What a file counts, in tokens: a row is for the wires that begin so, and for
+ * models with this part in their names. */
+struct rates {
+	const char *wire, *model;
+	int64_t side;        /* pixels of a patch or tile */
+	int64_t hundred;     /* of a hundred of them */
+	int64_t least, most; /* of an image, at most; most 0: no bound */
+	int64_t usual;       /* of a large one, as it mostly is */
+	int64_t page, pages; /* of a PDF's page at most, with its text; and
+				how many a request may have */
+	int64_t page_usual;
+};
+
+/*
+ * Claude: a patch of 28x28 pixels is a token, and larger images are made
+ * smaller (platform.claude.com/docs, "Images and vision"), mostly to some
+ * 1,600; 4784 is our bound, for 2576 pixels. OpenAI: patches of 32x32 pixels,
+ * times up to 2.46, or tiles, 85 and 170 for each (community.openai.com, topic
+ * 1344040, quotes the vendor's page); the least, what gpt-4o-mini counts and
+ * what servers of Llama do are bounds. Gemini: generation 3 counts 1120 for an
+ * image unless asked for more, and takes 1000 pages a file
+ * (docs.cloud.google.com, "Image understanding", "Document understanding");
+ * its tiles are a bound. Pages have up to 3000 of text besides an image of the
+ * page; these, and what is usual of pages, are ours.
+ */
+static const struct rates rates[] = {
+	{ "openai-", "4o-mini", 32, 246, 2833 + 8 * 5667, 2833 + 8 * 5667,
+	  25501, 3000 + 2833 + 8 * 5667, 1000, 25501 + 1000 },
+	{ "openai-", "", 32, 246, 6404, 24600, 1600, 3000 + 6404, 1000, 2600 },
+	{ "gemini", "", 384, 25800, 2240, 0, 1120, 3000 + 2240, 1000, 1120 },
+	{ "", "", 28, 100, 0, 4784, 1600, 3000 + 4784, 600, 3100 },
+};
+
+static const struct rates *find_rates(const char *wire, const char *model)
 {
+	const struct rates *r = rates;
+
+	while (!str_starts(str_of(wire), r->wire) || !strstr(model, r->model))
+		r++;
+	return r;
+}
+
+/* Of an image by its pixels; unknown where they are. */
+static int64_t count_tiles(const struct rates *r, struct str bytes,
+			   int64_t unknown)
+{
+	int64_t side = r->side;
 	uint32_t width;
 	uint32_t height;
 
 	if (!media_dimensions(bytes, &width, &height))
 		return unknown;
-	/* below 2^46: no product of them overflows */
-	return ((width + side - 1) / side) * ((height + side - 1) / side);
+	/* below 2^55 for each row: times hundred nothing overflows */
+	return (((width + side - 1) / side) * ((height + side - 1) / side) *
+			r->hundred +
+		99) /
+	       100;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -135,52 +161,47 @@ static int64_t count_pages(struct str bytes, int64_t most)
 	return n ? least(n, most) : most;
 }
 
-static int64_t claude(struct str bytes, bool is_pdf)
+static int64_t most_of_image(const struct rates *r, struct str bytes)
 {
-	if (is_pdf)
-		return count_pages(bytes, CLAUDE_PAGES) *
-		       (PAGE_TEXT + CLAUDE_IMAGE);
-	return least(tiles(bytes, CLAUDE_PATCH, CLAUDE_IMAGE), CLAUDE_IMAGE);
-}
+	int64_t n = count_tiles(r, bytes, r->most);
 
-static int64_t openai(const char *model, struct str bytes, bool is_pdf)
-{
-	int64_t patches;
-	int64_t n;
-
-	if (is_pdf)
-		return count_pages(bytes, OPENAI_PAGES) *
-		       (PAGE_TEXT + (strstr(model, "4o-mini") ? OPENAI_MINI
-							      : OPENAI_LEAST));
-	if (strstr(model, "4o-mini"))
-		return OPENAI_MINI;
-	patches = least(tiles(bytes, OPENAI_PATCH, OPENAI_PATCHES),
-			OPENAI_PATCHES);
-	n = (patches * 246 + 99) / 100;
-	return n > OPENAI_LEAST ? n : OPENAI_LEAST;
-}
-
-static int64_t gemini(struct str bytes, bool is_pdf)
-{
-	int64_t n;
-
-	if (is_pdf)
-		return count_pages(bytes, GEMINI_PAGES) *
-		       (PAGE_TEXT + GEMINI_IMAGE);
-	n = tiles(bytes, GEMINI_TILE, 1) * GEMINI_TILE_TOKENS;
-	return n > GEMINI_IMAGE ? n : GEMINI_IMAGE;
+	if (r->most)
+		n = least(n, r->most);
+	return n > r->least ? n : r->least;
 }
 
 int64_t media_max_tokens(const char *wire, const char *model, struct str bytes)
 {
 	const char *type = media_type(bytes);
-	bool is_pdf = type && media_is_pdf(type);
+	const struct rates *r = find_rates(wire, model);
 
 	if (!type)
 		return 0;
-	if (strcmp(wire, "gemini") == 0)
-		return gemini(bytes, is_pdf);
-	if (str_starts(str_of(wire), "openai-"))
-		return openai(model, bytes, is_pdf);
-	return claude(bytes, is_pdf);
+	if (media_is_pdf(type))
+		return count_pages(bytes, r->pages) * r->page;
+	return most_of_image(r, bytes);
+}
+
+static int64_t usual_of_pdf(const struct rates *r, struct str bytes)
+{
+	int64_t pages = count_pages(bytes, r->pages);
+	int64_t n = (int64_t)bytes.len / HIDDEN_SHARE;
+
+	/* so many that they may be hidden */
+	if (pages == r->pages)
+		return n > r->page_usual ? n : r->page_usual;
+	return pages * r->page_usual;
+}
+
+int64_t media_usual_tokens(const char *wire, const char *model,
+			   struct str bytes)
+{
+	const char *type = media_type(bytes);
+	const struct rates *r = find_rates(wire, model);
+
+	if (!type)
+		return 0;
+	if (media_is_pdf(type))
+		return usual_of_pdf(r, bytes);
+	return least(count_tiles(r, bytes, r->usual), r->usual);
 }

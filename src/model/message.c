@@ -99,15 +99,6 @@ size_t message_count_media(const struct message *m, size_t i)
 	return n;
 }
 
-size_t message_media_weight(const struct part *p)
-{
-	enum { IMAGE = 6400, PDF_SHARE = 8 };
-	bool pdf = p->type && strstr(p->type, "pdf");
-	size_t pages = pdf ? p->n_bytes / PDF_SHARE : 0;
-
-	return pages > IMAGE ? pages : IMAGE;
-}
-
 void message_release(struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++)

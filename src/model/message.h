@@ -54,10 +54,6 @@ struct part *message_add(struct message *m, enum part_kind kind);
  * appended, where they are none that media_type() knows. */
 struct part *message_add_media(struct message *m, const char *name,
 			       struct buf *bytes);
-/* Bytes of text that cost a model about as many tokens as this file: some 1,600
- * for an image (platform.claude.com/docs, "Images and vision", read
- * 2026-11-23), more for the pages of a PDF file. */
-size_t message_media_weight(const struct part *p);
 /* Moves a part from another message, where a zeroed one stays. */
 void message_move(struct message *to, struct part *from);
 /* How many parts behind the result parts[i] are its files. */

@@ -141,9 +141,11 @@ int model_set_tools(struct model *m, const struct tool_spec *tools,
 int model_open_beside(struct model **out, const struct model *m,
 		      const struct model_brief *brief, struct error *err);
 /* Bytes of the next request, for an estimate of its tokens (files count as
- * message_media_weight()), and of its fixed head. */
+ * model_media_weight()), and of its fixed head. */
 size_t model_size(const struct model *m);
 size_t model_head_size(const struct model *m);
+/* Bytes of text that cost this model about as many tokens as the file. */
+size_t model_media_weight(const struct model *m, const struct part *p);
 /* The system text that it was opened with. Borrowed. */
 const char *model_system(const struct model *m);
 /* The wire and the vendor, as the origin of its answers. Borrowed. */

@@ -24,7 +24,7 @@ enum {
 static void weigh_media(struct model *m, const struct part *p)
 {
 	m->media.bytes += (p->n_bytes + 2) / 3 * 4;
-	m->media.weight += message_media_weight(p);
+	m->media.weight += model_media_weight(m, p);
 }
 
 void model_push(struct model *m, const struct message *message)

@@ -2,7 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
 #include "base/str.h"
+#include "model/media.h"
 #include "model/model_state.h"
+
+enum { BYTES_FOR_TOKEN = 4 };
 
 /* What the server has taught of its options (m->options) stays. */
 static int write_head(const struct model *m, const struct model_brief *brief,
@@ -127,6 +130,16 @@ size_t model_size(const struct model *m)
 	/* a wire may have left a file out */
 	history -= m->media.bytes < history ? m->media.bytes : history;
 	return m->head.len + history + m->media.weight;
+}
+
+size_t model_media_weight(const struct model *m, const struct part *p)
+{
+	const struct model_choice *c = &m->choice;
+
+	return BYTES_FOR_TOKEN *
+	       (size_t)media_usual_tokens(c->wire ? c->wire : "",
+					  c->model ? c->model : "",
+					  (struct str){ p->bytes, p->n_bytes });
 }
 
 void model_hide_files(struct model *m, bool hidden)

@@ -111,6 +111,33 @@ static void tokens_are_at_most_what_the_vendor_documents(void **state)
 	assert_int_equal(media_max_tokens("anthropic", "m", STR("text")), 0);
 }
 
+static void
+what_is_usual_comes_from_the_same_table_and_is_never_more(void **state)
+{
+	static const char *const wires_[] = { "anthropic", "bedrock", "gemini",
+					      "openai-chat",
+					      "openai-responses" };
+	const struct str files[] = { PNG_3X2,      GIF_7X5,
+				     JPEG_640X480, WEBP_16X9,
+				     PDF_2_PAGES,  STR("%PDF-1.5 /ObjStm") };
+
+	(void)state;
+	for (size_t w = 0; w < 5; w++)
+		for (size_t f = 0; f < 6; f++) {
+			int64_t usual =
+				media_usual_tokens(wires_[w], "m", files[f]);
+
+			assert_true(usual > 0);
+			assert_true(usual <=
+				    media_max_tokens(wires_[w], "m", files[f]));
+		}
+	assert_int_equal(media_usual_tokens("anthropic", "m", JPEG_640X480),
+			 23 * 18);
+	assert_int_equal(media_usual_tokens("anthropic", "m", PDF_2_PAGES),
+			 2 * 3100);
+	assert_int_equal(media_usual_tokens("gemini", "m", STR("text")), 0);
+}
+
 static struct message read_back(const struct message *m)
 {
 	struct message again;
@@ -271,6 +298,8 @@ int main(void)
 		cmocka_unit_test(a_line_names_type_pixels_and_size),
 		cmocka_unit_test(broken_headers_are_read_within_their_bytes),
 		cmocka_unit_test(a_bomb_of_pixels_costs_nothing_here),
+		cmocka_unit_test(
+			what_is_usual_comes_from_the_same_table_and_is_never_more),
 		cmocka_unit_test(tokens_are_at_most_what_the_vendor_documents),
 		cmocka_unit_test(hidden_pages_of_a_pdf_are_counted),
 		cmocka_unit_test(a_file_is_stored_and_read_back),
