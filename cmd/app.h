@@ -61,8 +61,9 @@ struct app {
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
-	struct meter *meter; /* by run_money_begin(), or NULL */
-	struct trust *trust; /* by project_trust_open(), or NULL */
+	struct meter *meter;       /* by run_money_begin(), or NULL */
+	struct pictures *pictures; /* of a chat, or NULL */
+	struct trust *trust;       /* by project_trust_open(), or NULL */
 	struct app_retired *retired;
 	struct settings_store keys; /* main() says how stored keys are opened */
 };

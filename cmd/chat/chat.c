@@ -13,6 +13,7 @@
 #include "cmd/chat/inquire.h"
 #include "cmd/chat/leave.h"
 #include "cmd/chat/message.h"
+#include "cmd/chat/pictures.h"
 #include "cmd/live/live.h"
 #include "cmd/run/next.h"
 #include "cmd/run/run_money.h"
@@ -322,6 +323,13 @@ static int chat_in_lines(struct run *r, const char *first)
 
 int run_chat(struct run *r, const char *first)
 {
+	struct app *app = r->app;
+	int status;
+
 	r->began = clock_ms();
-	return live_can(r) ? live_chat(r, first) : chat_in_lines(r, first);
+	app->pictures = pictures_new(getenv("HOME"));
+	status = live_can(r) ? live_chat(r, first) : chat_in_lines(r, first);
+	pictures_free(app->pictures);
+	app->pictures = NULL;
+	return status;
 }

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/chat/pictures.h"
 #include "model/media.h"
 #include "sandbox/files.h"
 #include "tool/paths.h"
@@ -50,13 +52,23 @@ static size_t read_path(struct str rest, struct buf *path)
 	return i;
 }
 
-static void warn(const char *path, const char *why)
+static void warn_of(const char *before, const char *path, const char *why)
 {
 	struct buf line = BUF_INIT(2 * MAX_PATH);
 
 	sanitize_line(str_of(path), &line);
-	app_warn("@%s %s", line.ptr, why);
+	app_warn("%s%s %s", before, line.ptr, why);
 	buf_release(&line);
+}
+
+static void warn(const char *path, const char *why)
+{
+	warn_of("@", path, why);
+}
+
+static void warn_picture(const char *path, const char *why)
+{
+	warn_of("", path, why);
 }
 
 static void add_page(const char *path, const struct files_page *page,
@@ -186,6 +198,27 @@ static int add_files(struct run *r, struct str text, bool media_only,
 	return rc < 0 ? -1 : 0;
 }
 
+/* A picture of this machine, which the user has pasted the path of. */
+static void add_picture(void *arg, const char *path)
+{
+	struct run *r = arg;
+	struct message *to = &r->agent.attached;
+	struct buf bytes = BUF_INIT(MEDIA_MAX_BYTES);
+	struct error err = { 0 };
+
+	if (path_read(path, &bytes, &err) < 0)
+		warn_picture(path, err.code == ERR_LIMIT
+					   ? "is too large: images have at "
+					     "most 3.75 MB"
+					   : "cannot be read any more");
+	else if (attached_bytes(to) + bytes.len > MEDIA_MESSAGE_BYTES)
+		warn_picture(path, "is too large: the files of one message "
+				   "have at most 20 MB");
+	else if (!message_add_media(to, base_name(path), &bytes))
+		warn_picture(path, "is no image any more");
+	buf_release(&bytes);
+}
+
 static int expand(struct run *r, const struct mention_text *text,
 		  struct buf *out, const struct stop *stop, struct error *err)
 {
@@ -194,6 +227,7 @@ static int expand(struct run *r, const struct mention_text *text,
 
 	message_release(&r->agent.attached);
 	rc = add_files(r, text->typed, text->media_only, &files, stop, err);
+	pictures_each(r->app->pictures, text->typed, add_picture, r);
 	buf_addstr(out, text->whole);
 	if (files.len) {
 		buf_adds(out, "\n\n## Referenced Files\n");

@@ -5,6 +5,7 @@
 #include "agent/own_command.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
+#include "cmd/chat/pictures.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
 #include "sandbox/background.h"
@@ -36,10 +37,14 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 		      const struct stop *stop, struct error *err)
 {
 	struct buf whole = BUF_INIT(MAX_PROMPT);
+	struct buf marks = BUF_INIT(MAX_PROMPT);
 	struct str typed = str_of(text);
 	struct str name;
 	int rc = 0;
 
+	/* a path that was dragged to where a paste is not known as one */
+	if (pictures_take(r->app->pictures, typed, &marks))
+		typed = buf_str(&marks);
 	buf_addstr(&whole, buf_str(told));
 	if (whole.len)
 		buf_addc(&whole, '\n');
@@ -54,6 +59,7 @@ static int run_prompt(struct run *r, const char *text, struct buf *told,
 		rc = agent_run(&r->agent, whole.ptr, stop, err);
 	}
 	buf_release(&whole);
+	buf_release(&marks);
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/elsewhere.h"
+#include "cmd/chat/pictures.h"
 #include "cmd/live/live_impl.h"
 #include "cmd/run/yolo.h"
 
@@ -160,10 +161,30 @@ static void leave(struct live *l)
 	live_stop_job(l);
 }
 
+/* A paste that is nothing but paths of images becomes their marks, but in a
+ * command, which may want the path. */
+static void take_pictures(struct live *l)
+{
+	struct buf draft = BUF_INIT(MAX_MESSAGE);
+	struct buf marks = BUF_INIT(MAX_MESSAGE);
+	struct buf *paste = &l->editor.pasting;
+
+	editor_text(&l->editor, &draft);
+	if (message_classify(buf_str(&draft)) == MESSAGE_PROMPT &&
+	    pictures_take(l->run->app->pictures, buf_str(paste), &marks)) {
+		buf_clear(paste);
+		buf_addstr(paste, buf_str(&marks));
+	}
+	buf_release(&draft);
+	buf_release(&marks);
+}
+
 static void on_editor(struct live *l, const struct key_event *ev)
 {
 	enum editor_result result;
 
+	if (ev->kind == KEY_EVENT_PASTE_END)
+		take_pictures(l);
 	if (ev->kind == KEY_EVENT_KEY &&
 	    complete_key(&l->completer, &l->editor, ev->key))
 		return;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cmd/chat/input.h"
 #include "cmd/slash/slash_cmd.h"
 #include "cmd/slash/table.h"
@@ -90,34 +91,6 @@ static void add_unknown(struct str word, struct buf *out)
 	free(names);
 }
 
-/* Takes a word off the front of rest. Blanks, quotes and backslashes are as in
- * a shell, but that nothing is expanded. Owned, or NULL at the end. */
-static char *split_word(struct str *rest)
-{
-	struct buf word = BUF_INIT(CHAT_MAX_LINE);
-	char quote = '\0';
-
-	*rest = str_trim(*rest);
-	if (!rest->len)
-		return NULL;
-	for (; rest->len; *rest = str_skip(*rest, 1)) {
-		char c = rest->ptr[0];
-
-		if (!quote && isspace((unsigned char)c))
-			break;
-		if (quote ? c == quote : c == '"' || c == '\'') {
-			quote = quote ? '\0' : c;
-			continue;
-		}
-		if (c == '\\' && quote != '\'' && rest->len > 1) {
-			*rest = str_skip(*rest, 1);
-			c = rest->ptr[0];
-		}
-		buf_addc(&word, c);
-	}
-	return buf_detach(&word);
-}
-
 /* The words after the name, NULL-terminated; free_words() ends them. */
 static int split_words(const struct slash_command *s, struct str rest,
 		       char *words[WORDS_MOST + 1])
@@ -127,7 +100,7 @@ static int split_words(const struct slash_command *s, struct str rest,
 	rest = str_trim(rest);
 	if (s->raw && rest.len)
 		words[n++] = xstrndup(rest.ptr, rest.len);
-	while (!s->raw && n < WORDS_MOST && (words[n] = split_word(&rest)))
+	while (!s->raw && n < WORDS_MOST && (words[n] = words_take(&rest)))
 		n++;
 	if (!n && s->bare)
 		words[n++] = xstrdup(s->bare);

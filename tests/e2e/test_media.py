@@ -8,6 +8,7 @@ import zlib
 import pytest
 
 from model_media import words
+from slash_chat import begin, on_screen, talk  # noqa: F401 (a fixture)
 
 WIRES = ["anthropic", "openai-chat", "openai-responses", "gemini", "bedrock"]
 PDF = (b"%PDF-1.4\n1 0 obj <</Type /Page>> endobj\n"
@@ -252,3 +253,71 @@ def test_a_profile_says_what_a_model_takes(on, run, work, config, profile,
     assert run("-n", "@a.png", *flags).out == "ok\n"
     body = json.dumps(server.requests[0]["body"])
     assert (base64.b64encode(PNG).decode() in body) == sent
+
+
+def pasted(c, text):
+    """As a terminal sends what is pasted or dragged into it."""
+    c.keys("-l", f"\x1b[200~{text}\x1b[201~")
+
+
+def sent(c, n):
+    c.until(lambda _: len(c.server.requests) > n)
+    body = json.dumps(c.server.requests[n]["body"])
+    return body.count(base64.b64encode(PNG).decode()), body
+
+
+PASTES = ["{}/odd\\ name\\'s.png", "\"{}/odd name's.png\"",
+          "{}/odd name's.png", "file://{}/odd%20name's.png ",
+          "{0}/a.png '{0}/b.png'"]
+
+
+@on_screen
+def test_a_pasted_path_of_an_image_is_the_image(talk, tmp_path):  # noqa: F811
+    top = tmp_path / "pictures"
+    top.mkdir()
+    for name in ("odd name's.png", "a.png", "b.png"):
+        (top / name).write_bytes(PNG)
+    c = begin(talk)
+    for i, paste in enumerate(PASTES):
+        c.type("what is ")
+        pasted(c, paste.format(top))
+        c.until(f"what is [image {i + 1}]")
+        c.say(" then?")
+        n, body = sent(c, i)
+        assert n == i + 1 + (i == len(PASTES) - 1)
+        assert f"what is [image {i + 1}]" in body and "pictures/" not in body
+    assert c.server.violations == []
+
+
+@on_screen
+def test_only_a_paste_that_is_nothing_but_a_path_is_an_image(
+        talk, tmp_path):  # noqa: F811
+    top = tmp_path / "pictures"
+    top.mkdir()
+    (top / "a.png").write_bytes(PNG)
+    (top / "b.png").write_text("no image")
+    c = begin(talk)
+    for i, text in enumerate((f"look at {top}/a.png", f"{top}/b.png",
+                              f"{top}/a.png {top}/b.png", "[image 1]")):
+        pasted(c, text)
+        c.say(".")
+        assert sent(c, i)[0] == 0
+    pasted(c, f"{top}/a.png")
+    c.until(lambda t: t.count("[image 1]") == 2)
+    c.keys(*["BSpace"] * 3)  # no mark any more
+    c.say("none")
+    assert sent(c, 4)[0] == 0
+    c.type("!echo of ")
+    pasted(c, f"{top}/a.png")
+    c.until("!echo of /")
+
+
+def test_a_message_that_is_the_path_of_an_image_is_the_image(
+        talk, tmp_path):  # noqa: F811
+    (tmp_path / "work" / "shot.png").write_bytes(PNG)
+    c = begin(talk)
+    c.say(f"{tmp_path}/work/shot.png")
+    assert sent(c, 0)[0] == 1
+    c.until("[image shot.png 64x48 ")
+    c.say(f"what is {tmp_path}/work/shot.png")
+    assert sent(c, 1)[0] == 1  # that of before
