@@ -15,7 +15,7 @@ enum {
 
 /* What a file counts, in tokens: a row is for the wires that begin so, and for
  * models with this part in their names. */
-struct rates {
+struct media_rates {
 	const char *wire, *model;
 	int64_t side;        /* pixels of a patch or tile */
 	int64_t hundred;     /* of a hundred of them */
@@ -38,7 +38,7 @@ struct rates {
  * its tiles are a bound. Pages have up to 3000 of text besides an image of the
  * page; these, and what is usual of pages, are ours.
  */
-static const struct rates rates[] = {
+static const struct media_rates rates[] = {
 	{ "openai-", "4o-mini", 32, 246, 2833 + 8 * 5667, 2833 + 8 * 5667,
 	  25501, 3000 + 2833 + 8 * 5667, 1000, 25501 + 1000 },
 	{ "openai-", "", 32, 246, 6404, 24600, 1600, 3000 + 6404, 1000, 2600 },
@@ -46,9 +46,9 @@ static const struct rates rates[] = {
 	{ "", "", 28, 100, 0, 4784, 1600, 3000 + 4784, 600, 3100 },
 };
 
-static const struct rates *find_rates(const char *wire, const char *model)
+static const struct media_rates *find_rates(const char *wire, const char *model)
 {
-	const struct rates *r = rates;
+	const struct media_rates *r = rates;
 
 	while (!str_starts(str_of(wire), r->wire) || !strstr(model, r->model))
 		r++;
@@ -56,7 +56,7 @@ static const struct rates *find_rates(const char *wire, const char *model)
 }
 
 /* Of an image by its pixels; unknown where they are. */
-static int64_t count_tiles(const struct rates *r, struct str bytes,
+static int64_t count_tiles(const struct media_rates *r, struct str bytes,
 			   int64_t unknown)
 {
 	int64_t side = r->side;
@@ -161,7 +161,7 @@ static int64_t count_pages(struct str bytes, int64_t most)
 	return n ? least(n, most) : most;
 }
 
-static int64_t most_of_image(const struct rates *r, struct str bytes)
+static int64_t most_of_image(const struct media_rates *r, struct str bytes)
 {
 	int64_t n = count_tiles(r, bytes, r->most);
 
@@ -173,7 +173,7 @@ static int64_t most_of_image(const struct rates *r, struct str bytes)
 int64_t media_max_tokens(const char *wire, const char *model, struct str bytes)
 {
 	const char *type = media_type(bytes);
-	const struct rates *r = find_rates(wire, model);
+	const struct media_rates *r = find_rates(wire, model);
 
 	if (!type)
 		return 0;
@@ -182,7 +182,7 @@ int64_t media_max_tokens(const char *wire, const char *model, struct str bytes)
 	return most_of_image(r, bytes);
 }
 
-static int64_t usual_of_pdf(const struct rates *r, struct str bytes)
+static int64_t usual_of_pdf(const struct media_rates *r, struct str bytes)
 {
 	int64_t pages = count_pages(bytes, r->pages);
 	int64_t n = (int64_t)bytes.len / HIDDEN_SHARE;
@@ -197,7 +197,7 @@ int64_t media_usual_tokens(const char *wire, const char *model,
 			   struct str bytes)
 {
 	const char *type = media_type(bytes);
-	const struct rates *r = find_rates(wire, model);
+	const struct media_rates *r = find_rates(wire, model);
 
 	if (!type)
 		return 0;

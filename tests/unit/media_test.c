@@ -111,8 +111,7 @@ static void tokens_are_at_most_what_the_vendor_documents(void **state)
 	assert_int_equal(media_max_tokens("anthropic", "m", STR("text")), 0);
 }
 
-static void
-what_is_usual_comes_from_the_same_table_and_is_never_more(void **state)
+static void what_is_usual_is_never_more_than_the_most(void **state)
 {
 	static const char *const wires_[] = { "anthropic", "bedrock", "gemini",
 					      "openai-chat",
@@ -298,8 +297,7 @@ int main(void)
 		cmocka_unit_test(a_line_names_type_pixels_and_size),
 		cmocka_unit_test(broken_headers_are_read_within_their_bytes),
 		cmocka_unit_test(a_bomb_of_pixels_costs_nothing_here),
-		cmocka_unit_test(
-			what_is_usual_comes_from_the_same_table_and_is_never_more),
+		cmocka_unit_test(what_is_usual_is_never_more_than_the_most),
 		cmocka_unit_test(tokens_are_at_most_what_the_vendor_documents),
 		cmocka_unit_test(hidden_pages_of_a_pdf_are_counted),
 		cmocka_unit_test(a_file_is_stored_and_read_back),
