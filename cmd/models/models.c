@@ -8,6 +8,13 @@ static const struct arg_row options[] = {
 	{ 0 },
 };
 
+static const struct arg_row test_options[] = {
+	{ "max-usd", 0, ARG_VALUE, "N",
+	  "End it (status 124) before more US dollars than this are spent" },
+	ARG_JSON,
+	{ 0 },
+};
+
 static const struct subcommand subs[] = {
 	{ .name = "list",
 	  .aliases = "ls",
@@ -19,7 +26,7 @@ static const struct subcommand subs[] = {
 	{ .name = "test",
 	  .args = "NAME",
 	  .summary = "Ask a model a few cheap questions: what it can do here",
-	  .options = options,
+	  .options = test_options,
 	  .least = 1,
 	  .most = 1,
 	  .run = models_cmd_test },

@@ -10,11 +10,15 @@
 #include "base/str.h"
 #include "cmd/models/models_cmd.h"
 #include "cmd/print.h"
+#include "cmd/run/run.h"
+#include "cmd/run/run_money.h"
 #include "model/catalog/catalog.h"
+#include "model/money/money.h"
 #include "model/wires/bedrock_account.h"
 
 enum {
 	CHECK_MS = 60000, /* for one request */
+	AT_CAP = 124,     /* exit status: no more may be spent */
 	FACTS = 1200,     /* lines of a prompt that is worth caching */
 };
 
@@ -22,8 +26,9 @@ struct trial {
 	struct app *app;
 	struct model_choice choice;
 	struct model *model; /* of the check at hand */
-	struct stop stop;    /* its deadline */
-	struct usage usage;  /* of all checks */
+	struct meter_model *account;
+	struct stop stop;   /* its deadline */
+	struct usage usage; /* of all checks */
 	struct buf json;
 	size_t deltas; /* pieces of text of the last answer */
 	size_t n, failed;
@@ -203,7 +208,9 @@ static int run_check(struct trial *t, const struct ability *c,
 		"\"string\"}},\"required\":[\"city\"]}"
 	};
 	struct buf system = BUF_INIT(1 << 20);
-	struct model_brief brief = { .tools = &weather, .n_tools = 1 };
+	struct model_brief brief = { .tools = &weather,
+				     .n_tools = 1,
+				     .meter = t->account };
 	int rc;
 
 	buf_adds(&system, "Answer briefly.\n");
@@ -295,6 +302,45 @@ static void hide_keys(struct trial *t)
 			       str_of(secrets[i]));
 }
 
+/* The cap of --max-usd, else of [limits], holds for all checks together. */
+static int open_account(struct trial *t, const struct args *args,
+			struct error *err)
+{
+	const char *text = args_value(args, "max-usd");
+	struct run r = { .app = t->app, .choice = t->choice };
+
+	if (text && !money_read(str_of(text), &r.options.max_usd))
+		return error_set(err, ERR_USAGE,
+				 "argument --max-usd: must be an amount in US "
+				 "dollars above 0, such as 5 or 0.50, got '%s'",
+				 text);
+	if (run_money_begin(&r, err) < 0)
+		return -1;
+	return run_money_model(&r, &t->account, err);
+}
+
+/* No later check can do better. */
+static bool ends_all(const struct error *err)
+{
+	return err->code == ERR_AUTH || err->code == ERR_UNREACHABLE ||
+	       err->code == ERR_BUDGET;
+}
+
+static void run_checks(struct trial *t, struct error *err)
+{
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		int rc;
+
+		*err = (struct error){ 0 };
+		rc = run_check(t, &checks[i], err);
+		if (err->code == ERR_CANCELLED)
+			return;
+		report(t, checks[i].name, rc, err);
+		if (rc < 0 && ends_all(err))
+			return;
+	}
+}
+
 int models_cmd_test(struct app *app, const struct args *args)
 {
 	struct trial t = { .app = app, .json = BUF_INIT(1 << 18) };
@@ -304,24 +350,18 @@ int models_cmd_test(struct app *app, const struct args *args)
 	if (app_settings(app, &set, &err) < 0 ||
 	    model_choose(&t.choice, set, args->argv[0], NULL, &err) < 0)
 		return app_fail(app, &err);
-	hide_keys(&t);
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-		int rc;
-
-		err = (struct error){ 0 };
-		rc = run_check(&t, &checks[i], &err);
-		if (err.code == ERR_CANCELLED)
-			break;
-		report(&t, checks[i].name, rc, &err);
-		/* no later one can do better */
-		if (rc < 0 &&
-		    (err.code == ERR_AUTH || err.code == ERR_UNREACHABLE))
-			break;
+	if (open_account(&t, args, &err) < 0) {
+		model_choice_release(&t.choice);
+		return app_fail(app, &err);
 	}
+	hide_keys(&t);
+	run_checks(&t, &err);
 	print_end(&t, set);
 	model_choice_release(&t.choice);
 	buf_release(&t.json);
 	if (err.code == ERR_CANCELLED)
 		return app_fail(app, &err);
+	if (err.code == ERR_BUDGET)
+		return AT_CAP;
 	return t.failed ? 1 : 0;
 }

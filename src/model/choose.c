@@ -403,12 +403,32 @@ static unsigned known_lacks(const struct model_choice *c,
 	return ~facts.takes & (MODEL_TAKES_IMAGES | MODEL_TAKES_PDF);
 }
 
+/* Without tools an agent can do nothing. */
+static int check_tools(const struct model_choice *c, const struct settings *set,
+		       struct error *err)
+{
+	struct model_facts facts = { 0 };
+
+	if (profile_apply(&facts, model_config(set, c->provider), c->model,
+			  err) < 0)
+		return -1;
+	if (!(facts.takes & MODEL_LACKS_TOOLS))
+		return 0;
+	(void)error_set(err, ERR_CONFIG,
+			"Model '%.120s' does not support tool calling",
+			c->model);
+	return error_hint(err,
+			  "choose another model (-M), or take tool_calling = "
+			  "false out of profile in [models.providers.%s]",
+			  c->provider);
+}
+
 int model_choose(struct model_choice *c, const struct settings *set,
 		 const char *spec, const char *params, struct error *err)
 {
 	*c = (struct model_choice){ 0 };
 	if (choose_spec(c, set, spec, err) == 0 &&
-	    check_allowed(c, set, err) == 0 &&
+	    check_allowed(c, set, err) == 0 && check_tools(c, set, err) == 0 &&
 	    find_params(c, set, params, err) == 0) {
 		c->lacks = known_lacks(c, set);
 		return 0;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 import json
 
+import pytest
+
 
 def rows_of(run, *words):
     return json.loads(run("models", "list", *words, "--json").out)["data"]
@@ -80,3 +82,71 @@ def test_a_wrong_key_ends_it_at_once(model, run):
     r = run("models", "test", "anthropic:claude-opus-5")
     assert r.status == 1 and "failed" in r.out and "tools" not in r.out
     assert len(m.requests) == 1
+
+
+AWS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_REGION": "us-west-2",
+       "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI"}
+# wire: (model, variables; {} is the server's address)
+WIRES = {
+    "openai-chat": ("openai:gpt-5.5", {}),
+    "openai-responses": ("openai:gpt-5.5", {}),
+    "gemini": ("google_genai:gemini-3.1-pro-preview",
+               {"GOOGLE_GEMINI_BASE_URL": "{}", "GOOGLE_API_KEY": "k"}),
+    "bedrock": ("bedrock:us.anthropic.claude-opus-5",
+                {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "{}", **AWS}),
+    "gemini at vertex": ("vertex:gemini-3.1-pro-preview", {
+        "GOOGLE_VERTEX_BASE_URL": "{}", "GOOGLE_CLOUD_PROJECT": "p",
+        "GOOGLE_OAUTH_ACCESS_TOKEN": "k"}),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("turns, word", [(ABLE, "yes"), (UNABLE, "no")])
+def test_every_wire_is_tried_alike(model, run, env, config, wire, turns, word):
+    name, variables = WIRES[wire]
+    m = model({"turns": turns, "by": "count"})
+    env.update({k: v.format(m.url) for k, v in variables.items()})
+    config(f"[models.providers.{name.partition(':')[0]}]\n"
+           f"wire = \"{wire.split()[0]}\"\n")
+    r = run("models", "test", name, "--max-usd", "50", "--json")
+    data = json.loads(r.out)["data"]
+    assert r.status == 0, r.err
+    assert m.violations == [] and len(m.requests) == 7
+    assert {c["name"]: c["result"] for c in data["checks"]} == dict.fromkeys(
+        ("streaming", "tools", "parallel tools", "thinking", "images",
+         "caching"), word)
+
+
+@pytest.mark.parametrize("by", ["flag", "config"])
+def test_a_cap_ends_the_trial(model, run, config, by):
+    m = model({"turns": ABLE, "by": "count"})
+    flags = ["--max-usd", "0.15"] if by == "flag" else []
+    if by == "config":
+        config("[limits]\nmax_usd = 0.15\n")
+    r = run("models", "test", "anthropic:claude-opus-5", *flags)
+    assert r.status == 124, r.err
+    # the long prompt of the last check alone may cost more
+    assert len(m.requests) == 5
+    last = [x for x in r.out.splitlines() if x.startswith("caching")][0]
+    assert "failed" in last and "(--max-usd), and the next request" in last
+
+
+def test_a_cap_needs_a_price_and_an_amount(model, run):
+    m = model({"turns": ABLE, "by": "count"})
+    r = run("models", "test", "anthropic:unknown", "--max-usd", "1")
+    assert r.status != 0 and "no price" in r.err
+    r = run("models", "test", "anthropic:claude-opus-5", "--max-usd", "x")
+    assert r.status == 2 and "amount in US dollars" in r.err
+    assert m.requests == []
+
+
+def test_a_model_without_tools_is_refused(model, run, config):
+    m = model([{"text": "ok"}])
+    config("[models.providers.anthropic.profile.\"claude-opus-5\"]\n"
+           "tool_calling = false\n"
+           "[models.providers.anthropic.profile.\"claude-opus-5-5\"]\n"
+           "tool_calling = true\n")
+    r = run("-n", "hi", "-M", "anthropic:claude-opus-5")
+    assert r.status == 1 and m.requests == []
+    assert "Model 'claude-opus-5' does not support tool calling" in r.err
+    assert run("-n", "hi", "-M", "anthropic:claude-opus-5-5").out == "ok\n"

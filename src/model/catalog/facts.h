@@ -9,7 +9,8 @@
 enum { /* what a model takes or does */
        MODEL_TAKES_IMAGES = 1 << 0,
        MODEL_TAKES_PDF = 1 << 1,
-       MODEL_THINKS = 1 << 2, /* its reasoning effort can be chosen */
+       MODEL_THINKS = 1 << 2,      /* its reasoning effort can be chosen */
+       MODEL_LACKS_TOOLS = 1 << 3, /* its profile says that it calls none */
 };
 
 enum { /* levels of reasoning effort that a model takes, a bit each */

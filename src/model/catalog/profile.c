@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TOKENS, ABILITY, DOLLARS };
+enum kind { TOKENS, ABILITY, LACK, DOLLARS };
 
 static const struct {
 	const char *key;
 	enum kind kind;
-	size_t offset; /* of facts; ABILITY: the bit */
+	size_t offset; /* of facts; ABILITY: the bit; LACK: that of false */
 } rows[] = {
 	{ "max_input_tokens", TOKENS, offsetof(struct model_facts, context) },
 	{ "max_output_tokens", TOKENS,
@@ -18,6 +18,7 @@ static const struct {
 	{ "image_inputs", ABILITY, MODEL_TAKES_IMAGES },
 	{ "pdf_inputs", ABILITY, MODEL_TAKES_PDF },
 	{ "reasoning_output", ABILITY, MODEL_THINKS },
+	{ "tool_calling", LACK, MODEL_LACKS_TOOLS },
 	{ "input_price", DOLLARS, offsetof(struct model_price, input) },
 	{ "output_price", DOLLARS, offsetof(struct model_price, output) },
 	{ "cache_read_price", DOLLARS,
@@ -69,7 +70,7 @@ static int read_row(struct model_facts *facts, struct model_price *price,
 		return read_dollars(number, v, rows[i].key, err);
 	if (v->kind != TOML_BOOL)
 		return refuse(v, rows[i].key, "true or false", err);
-	if (v->integer)
+	if ((v->integer != 0) == (rows[i].kind == ABILITY))
 		facts->takes |= (unsigned)rows[i].offset;
 	else
 		facts->takes &= ~(unsigned)rows[i].offset;
