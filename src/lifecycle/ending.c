@@ -11,7 +11,7 @@
 #include "session/session.h"
 
 enum {
-	PROMPT_MS = 30,      /* for a deletion that is over at once */
+	PROMPT_MS = 10,      /* for a deletion that is over at once */
 	SHOWN_MS = 300,      /* a wait that is longer is named */
 	LINES_MAX = 1 << 20, /* bytes of what it says */
 };

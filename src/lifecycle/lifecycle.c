@@ -134,6 +134,8 @@ static int create(struct managed_sandbox *box, int64_t lifetime_s,
 					     box->sandbox.id, &failure);
 		return -1;
 	}
+	if (r->cancels_at_once)
+		box->sandbox.doomed_by = stop->cancel;
 	if (ledger_created(r->store, box->label, box->sandbox.id, err) < 0)
 		return -1;
 	lifecycle_say(box, "✓ %s sandbox ready: %s", lifecycle_title(box, room),
@@ -277,6 +279,7 @@ int lifecycle_open(struct managed_sandbox *box,
 	if (rc == 0 && request->setup)
 		rc = lifecycle_setup_run(box, &script, stop, &failure);
 	setup_script_release(&script);
+	box->sandbox.doomed_by = NULL;
 	if (rc == 0)
 		return 0;
 	*err = failure;

@@ -278,10 +278,11 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct error *err)
 {
 	const struct sandbox_provider *p = sb->host->provider;
+	struct stop doom = stop_on(sb->doomed_by);
 	int rc;
 
 	*res = (struct exec_result){ .exit_code = -1 };
-	if (stop_check(stop, err))
+	if (stop_check(stop, err) || stop_check(&doom, err))
 		return -1;
 	if (req->command.len && memchr(req->command.ptr, 0, req->command.len))
 		return error_set(err, ERR_USAGE,

@@ -174,6 +174,8 @@ struct sandbox {
 	struct supervise_read *read;   /* of supervise.h; owned, or NULL */
 	struct background *background; /* of background.h; owned, or NULL */
 	struct detached *detached;     /* of detached.h; owned, or NULL */
+	/* Triggered: it is deleted, nothing is begun in it; or NULL. */
+	_Atomic(const struct cancel *) doomed_by;
 };
 
 /* The wrappers: call these, never ops. They put the provider's name before

@@ -132,14 +132,48 @@ static void a_create_that_is_found_by_its_label(void **state)
 	check_gone(s);
 }
 
+/* It would clean up, with a deadline alone, which no interrupt shortens. */
 static int fill(void *arg, struct sandbox *sb, const struct stop *stop,
 		struct error *err)
 {
+	const struct exec_request req = { .command = STR("rm -f x") };
+	struct stop own = stop_cleanup(1000);
+	struct error ignored = { 0 };
+	struct exec_result res;
 	struct scene *s = arg;
+	int calls = fake.calls;
 
-	(void)sb;
 	cancel_trigger(&s->cancel);
+	assert_int_equal(sandbox_execute(sb, &req, &res, &own, &ignored), -1);
+	assert_int_equal(fake.calls, calls);
 	return stop_check(stop, err);
+}
+
+static int fill_well(void *arg, struct sandbox *sb, const struct stop *stop,
+		     struct error *err)
+{
+	(void)arg;
+	(void)sb;
+	return stop_check(stop, err);
+}
+
+/* One that was opened is not deleted by the interrupt of a later turn. */
+static void an_opened_one_can_be_cleaned_up(void **state)
+{
+	const struct exec_request req = { .command = STR("true") };
+	struct scene *s = *state;
+	struct stop stop = stop_on(&s->cancel);
+	struct stop own = stop_cleanup(10000);
+	struct error err = { 0 };
+	struct exec_result res;
+
+	s->request.fill = fill_well;
+	assert_int_equal(lifecycle_open(&s->box, &s->request, &stop, &err), 0);
+	cancel_trigger(&s->cancel);
+	assert_int_equal(
+		sandbox_execute(&s->box.sandbox, &req, &res, &own, &err), 0);
+	cancel_trigger(&s->gate);
+	assert_int_equal(lifecycle_close(&s->box, &err), 0);
 }
 
 static void the_sending_of_a_tree(void **state)
@@ -210,6 +244,7 @@ int main(void)
 		TEST(a_create_that_told_its_id),
 		TEST(a_create_that_is_found_by_its_label),
 		TEST(the_sending_of_a_tree),
+		TEST(an_opened_one_can_be_cleaned_up),
 		TEST(what_cannot_be_deleted_is_named_when_it_is_waited_for),
 		TEST(a_wait_that_is_long_is_named),
 		TEST(a_failure_is_waited_for),
