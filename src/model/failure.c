@@ -96,9 +96,45 @@ static const char *const minute_words[] = { "PerMinute", NULL };
 /* A file that is not taken: Anthropic (anthropics/claude-code issues 25592 and
  * 13480), Gemini (google-gemini/gemini-cli issues 5064 and 14838), models
  * without eyes ("image_url"; OpenRouter with status 404); read 2026-11-23. */
-static const char *const file_words[] = { "image", "pdf", "document",
-					  "contains an invalid argument",
-					  NULL };
+static const char *const file_words[] = {
+	/* Anthropic, Bedrock (claude-code issues 8647, 56511) */
+	"process image",
+	"process pdf",
+	"image.source",
+	"document.source",
+	"image exceeds",
+	"image dimensions",
+	"image does not match",
+	"image count exceeds",
+	"pdf specified",
+	"pdf pages",
+	"pdf cannot be",
+	"support the image content",
+	"support the document content",
+	/* OpenAI and who speaks its wire (vercel/ai issue 1544, STranslate
+	 * issue 277, awesome-openai-vision-api-experiments issue 11, dify issue
+	 * 11527) */
+	"image_url",
+	"input_image",
+	"input_file",
+	"invalid_image",
+	"image_parse_error",
+	"unsupported image",
+	"image data",
+	"unsupported_file",
+	"support image",
+	"support pdf",
+	"support file input",
+	/* Gemini, whose plainest one says no more (js-genai issue 862, crush
+	 * issue 995, Open-Interface issue 64) */
+	"process input image",
+	"image is not valid",
+	"document has no pages",
+	"mime type",
+	"inline_data",
+	"request contains an invalid argument",
+	NULL,
+};
 static const char *const blind_words[] = { "image input", "file input", NULL };
 /* llama.cpp with status 500 (its issues 13566, 12947; read 2026-11-23). */
 static const char *const no_eyes_words[] = { "image input is not",

@@ -88,12 +88,71 @@ static void test_no_money_is_no_rate_limit(void **state)
 	}
 }
 
+static const char refused_file[] = MODEL_FILE_REFUSED;
+
+static void test_refusals_of_files_are_known(void **state)
+{
+	static const char *const bodies[] = {
+		"Could not process image",
+		"messages.0.content.1.image.source.base64.data: too large",
+		"messages.4.content.0.document.source.base64: The PDF "
+		"specified was not valid.",
+		"A maximum of 100 PDF pages may be provided.",
+		"This model doesn't support the image content block",
+		"You uploaded an unsupported image.",
+		"Invalid content type. image_url is only supported by certain "
+		"models.",
+		"{\"code\":\"invalid_image_format\"}",
+		"Unable to process input image.",
+		"Provided image is not valid",
+		"Unsupported MIME type: image/bmp",
+		"Request contains an invalid argument.",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		struct error err =
+			refusal("a", "m", "openai-chat", 400, bodies[i]);
+
+		if (strcmp(err.reason, refused_file) != 0)
+			fail_msg("%s", bodies[i]);
+	}
+}
+
+/* A word of these in passing would leave the user's files out, and ask the same
+ * question again. */
+static void test_other_refusals_that_name_files_are_none_of_them(void **state)
+{
+	static const char *const bodies[] = {
+		"tools.3.input_schema: see the documentation for details",
+		"Invalid schema for function 'render_image': no type",
+		"function name 'read_pdf' is too long",
+		"metadata.document_id: must be a string",
+		"temperature: invalid argument, see our document on sampling",
+		"the container image of this deployment is being replaced",
+		"messages.2: `tool_use` ids without `tool_result` after "
+		"read_file(image.png)",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		struct error err =
+			refusal("a", "m", "anthropic", 400, bodies[i]);
+
+		if (strcmp(err.reason, refused_file) == 0)
+			fail_msg("%s", bodies[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_nearest_model_is_suggested),
 		cmocka_unit_test(test_a_refused_key_is_named_with_its_place),
 		cmocka_unit_test(test_no_money_is_no_rate_limit),
+		cmocka_unit_test(test_refusals_of_files_are_known),
+		cmocka_unit_test(
+			test_other_refusals_that_name_files_are_none_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
