@@ -174,6 +174,15 @@ static void print_cost(const struct run *r)
 	buf_release(&line);
 }
 
+static void emit_remark(struct task *t)
+{
+	struct buf line = BUF_INIT(1 << 10);
+
+	if (run_remark_add(t->run, &line))
+		events_error(&t->events, "warning", buf_str(&line), STR(""));
+	buf_release(&line);
+}
+
 /* The last lines on both streams, once the sandbox has gone. */
 static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
@@ -197,6 +206,8 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		return code;
 	}
 	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
+	if (rc >= 0)
+		emit_remark(t);
 	run_transfers_json(r, &transfers);
 	events_add(&t->events, "transfers", buf_str(&transfers));
 	save_json(&r->saved, &changes);
@@ -204,6 +215,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	events_add(&t->events, "apply", buf_str(&r->applied));
 	buf_clear(&changes);
 	run_money_json(r, &changes);
+	run_remark_json(r, rc < 0, &changes);
 	events_members(&t->events, buf_str(&changes));
 	buf_release(&changes);
 	buf_release(&transfers);

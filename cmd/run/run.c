@@ -320,32 +320,3 @@ int run_chat_or_task(struct app *app, const struct args *args)
 		records_pack(app);
 	return status;
 }
-
-void run_remark(const struct run *r)
-{
-	static const char *const words[] = {
-		[FINISH_LENGTH] = "the answer was cut at the model's output "
-				  "limit; raise max_tokens with --model-params",
-		[FINISH_WINDOW] = "the answer was cut where the model's "
-				  "context window ends; begin a new "
-				  "conversation",
-		[FINISH_REFUSAL] = "the model refused to answer; the request "
-				   "was taken out of the conversation: word it "
-				   "differently, or choose another model",
-	};
-	enum finish finish = r->agent.finish;
-
-	if (r->options.quiet)
-		return;
-	if (finish == FINISH_REFUSAL && r->agent.reason[0] &&
-	    strcmp(r->agent.reason, "refusal") != 0)
-		app_warn("the vendor's filter stopped the answer (%s); the "
-			 "request was taken out of the conversation: word it "
-			 "differently, or choose another model",
-			 r->agent.reason);
-	else if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
-		app_warn("%s", words[finish]);
-	else if (!r->agent.answer.len)
-		app_warn("the model ended its turn without a word: send "
-			 "the message again, or choose another model");
-}

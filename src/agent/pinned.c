@@ -101,9 +101,11 @@ int pinned_check(const struct agent *a, const struct conversation *c,
 		return 0;
 	error_set(
 		err, ERR_LIMIT,
-		"%s is too large: about %" PRId64
-		" tokens, and the model's context window has room for %" PRId64,
-		largest->name, window_about(w, largest->bytes), w->most);
+		"%s is too large: about %" PRId64 " tokens of the %" PRId64
+		" that cannot be left out, and the model's context window has "
+		"room for %" PRId64,
+		largest->name, window_about(w, largest->bytes),
+		window_about(w, all), w->most);
 	return error_hint(err,
 			  "%s, or choose a model with a larger window (-M)",
 			  largest->remedy);

@@ -59,8 +59,7 @@ int failure_of_page(const struct model_choice *c, int status, struct str page,
 	err->http_status = status;
 	return error_hint(err,
 			  "a proxy, a sign-in page or another server: check "
-			  "the network, HTTPS_PROXY and the provider's address "
-			  "%.90s%s%.40s",
+			  "the network, HTTPS_PROXY and %.80s%s%.80s",
 			  c->base_url, c->url_from ? ", " : "",
 			  c->url_from ? c->url_from : "");
 }

@@ -296,7 +296,10 @@ static bool wait_for_retry(const struct model_sink *sink, struct retry *r,
 		return retry_wait(r, &x->response, stop, err);
 	}
 	if (r->attempt < r->max)
-		error_hint(err, "the server asks for a wait of %lld minutes",
+		error_hint(err,
+			   "the server asks for a wait of %lld minutes: send "
+			   "the message again then, or choose another model "
+			   "(-M)",
 			   (long long)wish / 60000);
 	return false;
 }

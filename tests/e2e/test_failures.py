@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 import json
 
+import pytest
+import slash_chat
 from slash_chat import HELLO, begin, on_screen, talk  # noqa: F401 (a fixture)
 
 CUT = {"tool_calls": [{"name": "write_file", "raw_args":
@@ -57,3 +59,140 @@ def test_lines_say_the_wait_once(run, model):
     r = run("-n", "go", *A)
     assert r.out == "Hello.\n"
     assert r.err.count("trying again in 1 s (1 of") == 1
+
+
+# -- every failure on every wire -----------------------------------------------
+
+PATHS = {"anthropic": "", "openai-chat": "/v1", "openai-responses": "/v1",
+         "gemini": "/v1beta", "bedrock": ""}
+FILTER = {"anthropic": "refusal", "openai-chat": "content_filter",
+          "openai-responses": "content_filter", "gemini": "SAFETY",
+          "bedrock": "content_filtered"}
+LIMIT = {"anthropic": "max_tokens", "openai-chat": "length",
+         "openai-responses": "max_output_tokens", "gemini": "MAX_TOKENS",
+         "bedrock": "max_tokens"}
+
+
+def said(wire, kind, words):
+    """An error as the vendors of a wire write it."""
+    if wire == "anthropic":
+        return {"type": "error", "error": {"type": kind, "message": words}}
+    if wire == "gemini":
+        return {"error": {"status": kind.upper(), "message": words}}
+    if wire == "bedrock":
+        return {"message": words}
+    return {"error": {"type": kind, "code": kind, "message": words}}
+
+
+def refused(status, kind, words, **more):
+    return lambda wire: {"text": "Fine.", "fault": {
+        "status": status, "body": said(wire, kind, words), **more}}
+
+
+# name: (turn of a wire, code of the error event, part of what to do)
+FAILURES = {
+    "overloaded": (refused(503, "overloaded_error", "Overloaded", times=2),
+                   "remote", "send the message again later"),
+    "rate": (refused(429, "rate_limit_error", "too many", retry_after="0",
+                     times=2),
+             "limit", "send the message again later"),
+    "long_rate": (refused(429, "rate_limit_error", "slow down",
+                          retry_after="7200"),
+                  "limit", "wait of 120 minutes: send the message again"),
+    "model": (refused(404, "not_found_error", "no such thing"),
+              "not_found", 'check the model name "m"'),
+    "access": (refused(403, "permission_error", "not for you"),
+               "auth", "give the account of MINE_KEY access to m"),
+    "key": (refused(401, "authentication_error", "invalid key"),
+            "auth", "set MINE_KEY to a valid key"),
+    "credit": (refused(402, "billing_error", "no credit"),
+               "limit", "see the vendor's billing page"),
+    "page": (lambda wire: {"text": "Fine.", "fault": {
+        "status": 200, "body": "<!DOCTYPE html><title>Sign in</title>",
+        }}, "protocol", "check the network, HTTPS_PROXY and http"),
+    "filter": (lambda wire: {"text": "Half", "stop": FILTER[wire]},
+               "refusal", "word it differently"),
+    "output": (lambda wire: {"text": "Half", "stop": LIMIT[wire]},
+               "length", "raise max_tokens"),
+    "too_long": (refused(400, "invalid_request_error",
+                         "prompt is too long: 3 tokens > 2 maximum"),
+                 "limit", "model with a larger window"),
+}
+
+
+def own(env, config, server, wire):
+    env.update(MINE_KEY="sk-mine", AWS_REGION="us-west-2")
+    config('[models.providers.mine]\nwire = "%s"\nbase_url = "%s%s"\n'
+           'api_key_env = "MINE_KEY"\n' % (wire, server.url, PATHS[wire]))
+
+
+@pytest.fixture
+def fails(run, model, env, config):
+    """fails(wire, name, goes_on): a failing run; the next one where asked."""
+    def check(wire, name, goes_on):
+        turn, code, words = FAILURES[name]
+        server = model({"turns": [turn(wire), {"text": "Fine."}],
+                        "by": "count"})
+        own(env, config, server, wire)
+        r = run("-n", "go", "--json", "-M", "mine:m", "--max-retries", "1")
+        events = [json.loads(line) for line in r.out.splitlines()]
+        end, told = events[-1], events[-2]
+        if end["status"] == "success":
+            assert (end["finish"], r.status) == (code, 0), (name, r.err)
+            assert end["finish_reason"] in (FILTER[wire], LIMIT[wire])
+            assert told["code"] == "warning" and words in told["message"]
+        else:
+            assert end["finish"] is None and r.status == 1, (name, r.err)
+            assert (told["code"], words in told["hint"]) == (code, True), (
+                name, told)
+        assert words in r.err, (name, r.err)
+        if goes_on:
+            r = run("-n", "again", "-r", "-M", "mine:m")
+            assert (r.status, r.out) == (0, "Fine.\n"), (name, r.err)
+        assert not server.violations
+    return check
+
+
+@pytest.mark.parametrize("wire", PATHS)
+def test_a_failure_says_what_to_do_and_the_thread_goes_on(fails, wire):
+    at = list(PATHS).index(wire)
+    for i, name in enumerate(FAILURES):
+        if (i - at) % len(PATHS) < 2:  # each on two wires
+            fails(wire, name, i % len(PATHS) == at)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("wire", PATHS)
+def test_each_failure_of_each_wire_says_what_to_do(fails, wire, name):
+    fails(wire, name, True)
+
+
+@on_screen
+@pytest.mark.parametrize("wire", [
+    "anthropic", *(pytest.param(w, marks=pytest.mark.long)
+                   for w in list(PATHS)[1:])])
+def test_the_next_prompt_works_after_each_failure_of_a_chat(
+        talk, monkeypatch, wire):
+    turns = []
+    for name, (turn, _code, _words) in FAILURES.items():
+        fine = {"text": "Fine after %s." % name}
+        failing = turn(wire)
+        # one that is struck answers the next request
+        turns += [{**failing, **fine}] if "fault" in failing else [
+            failing, fine]
+    monkeypatch.setattr(slash_chat, "OTHER", '''
+[models.providers.mine]
+wire = "%s"
+base_url = "{0}%s"
+api_key_env = "OTHER_KEY"
+''' % (wire, PATHS[wire]))
+    c = talk({"turns": turns, "by": "count"}, "-M", "mine:m",
+             "--max-retries", "1", columns=100, lines=50)
+    for name, (_turn, _code, words) in FAILURES.items():
+        words = words.replace("MINE_KEY", "OTHER_KEY")
+        c.say("go " + name)
+        c.until(lambda t, w=words: w in " ".join(t.split()), scrollback=True)
+        if name != "too_long":  # nothing fits such a window: last of all
+            c.say("again", "Fine after %s." % name)
+    assert not c.server.violations
