@@ -1,10 +1,12 @@
 """test_money.py - what runs cost: shown, stored, and never above the cap."""
 # SPDX-License-Identifier: MIT
+import base64
 import json
 
 import pytest
 
 from model import ModelServer
+from test_media import png
 
 PRICED = "anthropic:claude-opus-5"
 # of claude-opus-5, in dollars for a million tokens
@@ -161,10 +163,10 @@ LS = [{"name": "ls", "args": {"path": "/"}}]
 @pytest.fixture
 def mine(serve, env, config):
     """mine(wire, script) -> a server of that wire, and the model's name."""
-    def begin(wire, script):
+    def begin(wire, script, more=""):
         server = serve(script)
         env.update(MINE_KEY="sk-mine", AWS_REGION="us-west-2")
-        config("""[models.providers.mine]
+        config(more + """[models.providers.mine]
 wire = "%s"
 base_url = "%s%s"
 api_key_env = "MINE_KEY"
@@ -191,35 +193,63 @@ def test_the_meter_agrees_with_the_invoice(mine, run, wire):
     assert result(r)["model_usd"] == pytest.approx(billed, rel=0.01)
 
 
+# 280 by 280 pixels: 100 patches of 28 by 28 at Claude's, more elsewhere
+IMAGE = png(280, 280)
+READ = [{"name": "read_file", "args": {"file_path": "long.txt"}}]
+
+
+def turns_of(seed):
+    """What happens in a run: tools, a cut answer; files, retries, summaries."""
+    busy = {"status": 529, "body": {"error": {"message": "busy"}}}
+    turns = [{"tool_calls": READ if seed % 2 else LS}] * 5
+    turns.insert(seed % 4, {"tool_calls": LS, "fault": {
+        "cut_after_bytes": 90 * (seed % 9)}})
+    turns.insert(seed % 3, {"tool_calls": LS, "fault": {
+        **busy, "times": 1 + seed % 2}})
+    if seed % 3 == 1:
+        turns.insert(1, {"tool_calls": [{"name": "read_file",
+                                         "args": {"file_path": "a.png"}}]})
+    return turns
+
+
 def spend(mine, run, wire, seed):
-    """A run with a cap and random bills, one answer of which is cut."""
-    cap = 0.05 + seed % 17 / 20
-    cut = {"tool_calls": LS, "fault": {"cut_after_bytes": 90 * (seed % 9)}}
-    turns = [{"tool_calls": LS}] * 5
-    turns.insert(seed % 4, cut)
-    m = mine(wire, {"turns": turns, "repeat": True, "bill": seed})
-    r = run("-n", "x", "-y", "--json", "-M", "mine:m", "--max-usd",
+    """A run with a cap and random bills; whether the cap ended it, and whether
+    it was compacted."""
+    cap = (4 if seed % 2 else 0.05) + seed % 17 / 20
+    m = mine(wire, {"turns": turns_of(seed), "repeat": True, "by": "count",
+                    "window": {"tokens": 10 ** 9, "summary": "SUMMARY: x"},
+                    "bill": {"seed": seed, "image_tokens": 100, "image":
+                             base64.b64encode(IMAGE).decode()}},
+             "[models]\ncompact_at = %d\n" % (30000 if seed % 2 else 80))
+    prompt = "@a.png what?" if seed % 4 == 2 else "x"
+    r = run("-n", prompt, "-y", "--json", "-M", "mine:m", "--max-usd",
             "%.3f" % cap, "--max-turns", "12")
     end = result(r)
     billed = m.model.invoice.dollars(PRICES)
-    assert r.status == 124 and not m.violations, r.err
+    assert r.status == 124 and not m.violations, (seed, r.err, m.violations)
     assert billed <= cap, (wire, seed)
     assert end["cost_usd"] <= billed * 1.01 + 1e-9
     assert billed <= end["cost_usd"] + end["unclear_usd"] + 1e-9
-    return end["status"] == "max_usd"
+    return end["status"] == "max_usd", '"type":"compaction"' in r.out
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "work" / "a.png").write_bytes(IMAGE)
+    (tmp_path / "work" / "long.txt").write_text("some words of text\n" * 400)
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_no_invoice_passes_the_cap(mine, run, wire):
-    ended = [spend(mine, run, wire, seed) for seed in range(1, 5)]
-    assert any(ended)
+def test_no_invoice_passes_the_cap(mine, run, files, wire):
+    ended = [spend(mine, run, wire, seed) for seed in range(1, 6)]
+    assert any(e for e, _ in ended)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("wire", WIRES)
-def test_no_invoice_passes_the_cap_in_many_runs(mine, run, wire):
-    ended = [spend(mine, run, wire, seed) for seed in range(5, 65)]
-    assert any(ended)
+def test_no_invoice_passes_the_cap_in_many_runs(mine, run, files, wire):
+    ended = [spend(mine, run, wire, seed) for seed in range(6, 206)]
+    assert any(e for e, _ in ended) and any(c for _, c in ended)
 
 
 @pytest.mark.parametrize("priced, told", [

@@ -20,26 +20,50 @@ def limit_of(body):
     return None
 
 
+class Talk:
+    """A conversation, as the last whole answer to it was billed."""
+    tokens = text = images = 0
+
+
 class Invoice:
-    def __init__(self, seed):
-        self.random = random.Random(seed)
+    """spec: a seed, or {"seed", "image": base64, "image_tokens"}: a file that
+    requests may hold, and what it counts at most by the vendor's documents."""
+
+    def __init__(self, spec):
+        spec = spec if isinstance(spec, dict) else {"seed": spec}
+        self.random = random.Random(spec["seed"])
+        self.image = spec.get("image", "").encode()
+        self.image_tokens = spec.get("image_tokens", 0)
         self.lines = []
-        self.tokens = self.bytes = 0
+        self.talks = {}
+
+    def count(self, raw, talk):
+        """At most a token for each byte of text that was added since."""
+        roll = self.random.randint
+        images = raw.count(self.image) if self.image else 0
+        text = len(raw) - images * len(self.image)
+        new = images - talk.images
+        if talk.tokens and text >= talk.text and new >= 0:
+            tokens = talk.tokens + roll(0, text - talk.text)
+        else:
+            tokens, new = roll(1, text), images
+        tokens += sum(roll(0, self.image_tokens) for _ in range(new))
+        return tokens, text, images
 
     def charge(self, wire, raw, body, turn, whole):
-        """Sets the usage of turn: at most a token for each byte that was added
-        since the last whole answer, and the request's output limit."""
-        roll, size = self.random.randint, len(raw)
-        grown = size - self.bytes
-        tokens = self.tokens + roll(0, grown) if self.tokens and grown >= 0 \
-            else roll(1, size)
+        """Sets the usage of turn, within its request's output limit."""
+        roll = self.random.randint
+        # one without tools sums up another
+        talk = self.talks.setdefault("tools" in body or "toolConfig" in body,
+                                     Talk())
+        tokens, text, images = self.count(raw, talk)
         read = roll(0, tokens)
         written = roll(0, tokens - read) if wire.name in WRITES else 0
         turn.usage = {"input": tokens - read - written, "cache_read": read,
                       "cache_write": written,
                       "output": roll(1, limit_of(body) or 4000)}
         if whole:
-            self.tokens, self.bytes = tokens, size
+            talk.tokens, talk.text, talk.images = tokens, text, images
         self.lines.append(dict(turn.usage))
 
     def dollars(self, prices):
