@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/run/run_money.h"
+#include "cmd/run/run_remark.h"
 #include "cmd/tools/startup.h"
 #include "ui/events.h"
 #include "ui/output.h"

@@ -237,11 +237,6 @@ int run_money_begin(struct run *r, struct error *err);
 
 /* Warns where the last answer did not end as an answer should. */
 void run_remark(const struct run *r);
-/* Appends that sentence; false: there is none. */
-bool run_remark_add(const struct run *r, struct buf *out);
-/* Members of the JSON result: ,"finish":"length","finish_reason":"MAX_TOKENS"
- * of the last answer; null after a failure. */
-void run_remark_json(const struct run *r, bool failed, struct buf *out);
 /* The flags of r->options, with what the settings say of the same. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);
 int run_chat_or_task(struct app *app, const struct args *args);

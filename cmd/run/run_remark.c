@@ -1,10 +1,11 @@
 /* run_remark.c - an answer that did not end as an answer should. */
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/run_remark.h"
+
 #include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
-#include "cmd/run/run.h"
 
 bool run_remark_add(const struct run *r, struct buf *out)
 {
