@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import sdk
+from test_media import PDF, PNG
 
 # wire: (environment, -M, config.toml)
 WIRES = {
@@ -32,7 +33,9 @@ def aimock(top):
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_conversation_with_tools(wire, aimock, run, env, config, tmp_path):
+@pytest.mark.parametrize("files", ["", " @a.png @paper.pdf"])
+def test_a_conversation_with_tools(
+        wire, files, aimock, run, env, config, home, tmp_path):
     model, settings = WIRES[wire]
     config(settings)
     env.update(OPENAI_BASE_URL=aimock + "/v1", OPENAI_API_KEY="k",
@@ -40,7 +43,11 @@ def test_a_conversation_with_tools(wire, aimock, run, env, config, tmp_path):
                GOOGLE_GEMINI_BASE_URL=aimock, GOOGLE_API_KEY="k",
                AWS_ENDPOINT_URL_BEDROCK_RUNTIME=aimock, AWS_REGION="us-west-2",
                AWS_ACCESS_KEY_ID="k", AWS_SECRET_ACCESS_KEY="k")
-    r = run("-n", "hi", "-y", "-M", model)
+    (tmp_path / "work" / "a.png").write_bytes(PNG)
+    (tmp_path / "work" / "paper.pdf").write_bytes(PDF)
+    r = run("-n", "hi" + files, "-y", "-M", model)
     assert (r.status, r.out) == (0, "Let me see.\nAll is well.\n"), r.err
+    assert r.err.count("[image a.png ") + r.err.count("[PDF paper.pdf ") == \
+        len(files.split())
     ran = (tmp_path / "work" / "ran").read_text()
     assert sorted(ran.split()) == ["one", "two"]
