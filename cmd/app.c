@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "hooks/hooks.h"
 #include "term/tty.h"
 #include "trust/trust.h"
 
@@ -124,6 +125,7 @@ void app_release(struct app *app)
 	if (app->mask)
 		mask_free(app->mask);
 	meter_free(app->meter);
+	hooks_free(app->hooks);
 	trust_free(app->trust);
 	registry_free(app->providers);
 	app_settings_release(app);

@@ -64,6 +64,8 @@ struct app {
 	struct meter *meter;       /* by run_money_begin(), or NULL */
 	struct pictures *pictures; /* of a chat, or NULL */
 	struct trust *trust;       /* by project_trust_open(), or NULL */
+	struct hooks *hooks; /* by run_hooks_open(), or NULL: there are none */
+	bool hooks_read;
 	struct app_retired *retired;
 	struct settings_store keys; /* main() says how stored keys are opened */
 };

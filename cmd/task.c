@@ -8,6 +8,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/run/run_money.h"
 #include "cmd/run/run_remark.h"
 #include "cmd/tools/startup.h"
@@ -249,9 +250,12 @@ int run_fail(struct run *r, struct error *err)
 static int ask_model(struct run *r, const char *prompt, struct error *err)
 {
 	struct buf whole = BUF_INIT(MAX_PROMPT);
-	int rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
-				&whole, &r->stop, err);
+	int rc = run_hooks_start(r, r->thread.id ? "resume" : "startup",
+				 &r->stop, err);
 
+	if (rc == 0)
+		rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
+				    &whole, &r->stop, err);
 	if (rc == 0)
 		rc = agent_run(&r->agent, whole.ptr ? whole.ptr : "", &r->stop,
 			       err);
@@ -277,6 +281,8 @@ int run_task(struct run *r, const char *prompt)
 				   .arg = &t };
 	rc = run_branch_check(r, &err);
 	if (rc == 0)
+		rc = run_hooks_open(r, &err);
+	if (rc == 0)
 		rc = run_open(r, &r->stop, &err);
 	if (rc == 0)
 		rc = run_apply_check(r, &err);
@@ -289,6 +295,7 @@ int run_task(struct run *r, const char *prompt)
 	if (rc < 0)
 		code = verdict(&t, &r->stop, &err, &status);
 	plain_break(&t.plain);
+	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)
 		rc = RETURN_FAILED;
 	if (rc == 0 && run_apply(r, &lost) < 0)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/chat/preview.h"
+#include "cmd/run/run_hooks.h"
 #include "tool/args.h"
 #include "tool/result.h"
 
@@ -44,7 +45,7 @@ static int judge(struct asker *k, struct approval *a, bool *asks,
 		buf_addstr(&a->reason, buf_str(&k->why));
 		return 0;
 	}
-	a->allowed = is_granted(k, a);
+	a->allowed = !a->hook_asks && is_granted(k, a);
 	*asks = !a->allowed;
 	return *asks ? preview_read(k->run, a, stop, err) : 0;
 }
@@ -160,9 +161,11 @@ static int ask_once(struct asker *k, struct approval *a,
 	struct question q = { .list = &a,
 			      .n = 1,
 			      .edited = BUF_INIT(RESULT_RAW_BYTES) };
-	enum dialog_answer said = k->ask(k->arg, &q);
+	enum dialog_answer said;
 	int rc = 0;
 
+	run_hooks_notify(k->run, "permission_prompt", a->tool->spec.name);
+	said = k->ask(k->arg, &q);
 	if (said == DIALOG_TOGETHER)
 		rc = ask_together(k, a, &said, stop, err);
 	if (rc == 0 && said == DIALOG_EDITED)

@@ -16,6 +16,7 @@
 #include "cmd/chat/pictures.h"
 #include "cmd/live/live.h"
 #include "cmd/run/next.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/run/run_money.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
@@ -285,7 +286,9 @@ static int chat_in_lines(struct run *r, const char *first)
 				   false,    on_inquiry, false };
 	r->pick = on_pick;
 	r->raise = slash_raise_cap;
-	if (run_open(r, &stop, &err) < 0) {
+	if (run_hooks_open(r, &err) < 0 || run_open(r, &stop, &err) < 0 ||
+	    run_hooks_start(r, r->thread.id ? "resume" : "startup", &stop,
+			    &err) < 0) {
 		status = app_fail(r->app, &err);
 	} else {
 		slash_enter(r);

@@ -13,6 +13,7 @@
 #include "cmd/chat/input.h"
 #include "cmd/print.h"
 #include "cmd/run/next.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/run/run_money.h"
 
 bool chat_ends(enum err code)
@@ -185,6 +186,7 @@ void chat_close(struct run *r)
 	if (opened)
 		read_sandbox(r, &p);
 	r->app->chat = NULL;
+	run_hooks_end(r, "prompt_input_exit");
 	next_finish(r);
 	run_close(r);
 	if (opened) {

@@ -64,6 +64,10 @@ static void follow(struct live *l, const struct agent_event *ev)
 		live_set_wait(l, "waiting to try again");
 		l->retries_at = ev->wait_ms ? l->since + ev->wait_ms : 0;
 		break;
+	case EVENT_TERMINAL:
+		if (!l->lent && !l->gone)
+			(void)tty_write(&l->screen.tty, ev->text);
+		break;
 	case EVENT_COMPACT:
 		live_set_wait(l, ev->compact.over ? "waiting" : "compacting");
 		break;

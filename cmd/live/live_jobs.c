@@ -8,6 +8,7 @@
 #include "cmd/chat/leave.h"
 #include "cmd/chat/mention.h"
 #include "cmd/live/live_impl.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/slash/slash.h"
 #include "cmd/tools/startup.h"
 
@@ -23,7 +24,9 @@ int live_job_open(void *arg)
 	if (l->reopens)
 		run_undo(r);
 	l->reopens = true;
-	if (run_open(r, &stop, &l->err) < 0)
+	if (run_hooks_open(r, &l->err) < 0 || run_open(r, &stop, &l->err) < 0 ||
+	    run_hooks_start(r, r->thread.id ? "resume" : "startup", &stop,
+			    &l->err) < 0)
 		return -1;
 	slash_enter(r);
 	return startup_run(r, &stop, &l->err);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/options.h"
 #include "cmd/run/conversation.h"
+#include "cmd/run/run_hooks.h"
 
 enum { MOST_WORDS = NEXT_WORDS + 24 };
 
@@ -145,6 +146,21 @@ static int open_run(struct run *n, struct run *r, struct error *err)
 	return conversation_load(n, err);
 }
 
+/* A thread that goes on elsewhere neither ends nor begins. */
+static int follow_hooks(struct run *n, struct run *r, bool same_thread,
+			struct error *err)
+{
+	struct stop stop = app_stop(r->app);
+
+	if (same_thread) {
+		run_hooks_follow(n);
+		r->agent.hooks = NULL;
+		return 0;
+	}
+	run_hooks_end(r, "resume");
+	return run_hooks_start(n, "resume", &stop, err);
+}
+
 /* Both have the thread still: it is r's. */
 static void undo(struct run *n, struct run *r)
 {
@@ -217,6 +233,11 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 	if (read_words(next, r, words, n_words, err) < 0 ||
 	    open_run(n, r, err) < 0) {
 		undo(n, r);
+		return -1;
+	}
+	if (follow_hooks(n, r, same_thread, err) < 0) {
+		undo(n, r);
+		run_hooks_follow(r);
 		return -1;
 	}
 	take_permissions(n, r);

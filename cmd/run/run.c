@@ -16,6 +16,7 @@
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/workspace/unsent.h"
+#include "hooks/hooks.h"
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
@@ -114,6 +115,9 @@ void run_undo(struct run *r)
 	grants_clear(&r->grants);
 	buf_release(&r->applied);
 	buf_release(&r->agent.answer);
+	buf_release(&r->agent.hook_context);
+	buf_release(&r->agent.hook_end.reason);
+	hooks_end_session(r->app->hooks, r);
 	model_choice_release(&r->choice);
 	r->opened_client = false;
 	r->host = (struct sandbox_client){ 0 };

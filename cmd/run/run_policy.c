@@ -156,6 +156,20 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 	mcp_show_command(r->app, e, &a->place);
 }
 
+/* A hook's word counts as the user's, whose it is; but what the machine's
+ * policy wants to be asked about is asked about. */
+static void judge_by_hooks(struct run *r, const struct approval *a,
+			   enum run_verdict *verdict)
+{
+	struct error ignored = { 0 };
+
+	if (*verdict == RUN_ALLOW && a->hook_asks)
+		*verdict = RUN_ASK;
+	else if (*verdict == RUN_ASK && a->hook_allows &&
+		 run_check_yolo(r, &ignored) == 0)
+		*verdict = RUN_ALLOW;
+}
+
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
@@ -168,6 +182,7 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	a->mask = r->app->mask;
 	if (decide_call(r, a, verdict, stop, err) < 0)
 		return -1;
+	judge_by_hooks(r, a, verdict);
 	if (*verdict == RUN_ASK && !r->interactive)
 		*verdict = RUN_REFUSE;
 	if (*verdict == RUN_ASK)

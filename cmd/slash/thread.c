@@ -12,6 +12,7 @@
 #include "cmd/print.h"
 #include "cmd/run/conversation.h"
 #include "cmd/run/next.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/slash/slash_cmd.h"
 #include "cmd/threads/threads_cmd.h"
 
@@ -131,13 +132,18 @@ bool slash_cmd_clear(struct run *r, int n, char **words)
 {
 	char *id = xstrdup(session_id(r->session));
 	bool stored = session_is_stored(r->session);
+	struct stop stop = app_stop(r->app);
 	struct error err = { 0 };
 
 	(void)words;
 	if (n)
 		error_set(&err, ERR_USAGE, "/clear takes no argument");
-	if (n || conversation_begin(r, &err) < 0) {
+	else
+		run_hooks_end(r, "clear");
+	if (n || conversation_begin(r, &err) < 0 ||
+	    run_hooks_start(r, "clear", &stop, &err) < 0) {
 		(void)app_fail(r->app, &err);
+		run_hooks_follow(r);
 	} else {
 		fprintf(stderr, "Started new thread: %s\n",
 			session_id(r->session));

@@ -22,6 +22,7 @@ enum agent_event_kind {
 	EVENT_WARNING,     /* text: what went wrong without ending the run */
 	EVENT_FILE,        /* text: a file that goes with the prompt */
 	EVENT_COMPACT,     /* text: what happens to the history; compact */
+	EVENT_TERMINAL,    /* text: a sequence of a hook's, for a terminal */
 };
 struct compact_step { /* of the conversation, made shorter */
 	bool over;    /* it has happened, else it begins */
@@ -59,6 +60,8 @@ struct approval { /* whether a call may run */
 	const char *workdir;     /* there; or NULL */
 	const char *mounted;     /* that directory of the user's, or NULL */
 	const struct mask *mask; /* for what is shown of files; or NULL */
+	/* By a hook: it need not be asked about, or has to be. */
+	bool hook_allows, hook_asks;
 	bool allowed;
 	struct buf reason; /* when not: words for the model, or empty */
 	struct buf place;  /* for the user: where a file tool acts, or empty */
@@ -78,6 +81,9 @@ const char *approval_editable(const struct approval *a);
 /* Puts text in its place: ERR_USAGE where the tool would refuse it. The call
  * has to be judged and asked about anew. */
 int approval_edit(struct approval *a, struct str text, struct error *err);
+/* What the model is told of that, before the result. */
+void approval_describe_edit(const struct approval *a, const struct mask *m,
+			    struct buf *out);
 
 /* Called on the agent's thread or one of its tool threads, never two at once.
  * approve is asked before each call of a known tool whose arguments are right;
@@ -92,6 +98,12 @@ struct agent_ui {
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
 	bool changes; /* agent_event.change is shown; else none is asked for */
+};
+
+struct hooks; /* hooks/hooks.h */
+struct hooked_end {
+	bool ends; /* a hook wants the agent to end */
+	struct buf reason;
 };
 
 struct agent { /* filled by the caller; all borrowed */
@@ -143,7 +155,10 @@ struct agent { /* filled by the caller; all borrowed */
 			    struct error *err);
 	/* Each request, once it is on its way. May be NULL. */
 	void (*request_sent)(void *arg);
-	void *tools_arg; /* of both */
+	void *tools_arg;            /* of both */
+	struct hooks *hooks;        /* or NULL */
+	struct buf hook_context;    /* its own: for the next prompt; owned */
+	struct hooked_end hook_end; /* its own */
 };
 /*
  * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,

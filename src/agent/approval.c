@@ -39,6 +39,8 @@ const char *approval_editable(const struct approval *a)
 	return a->tool->new_arg;
 }
 
+enum { MOST_REMARK = 8000 /* bytes of what the user put into a call */ };
+
 /* All members as the model wrote them, but one. Owned by the caller. */
 static char *print_edited(const struct approval *a, struct str text)
 {
@@ -83,4 +85,24 @@ int approval_edit(struct approval *a, struct str text, struct error *err)
 	a->args = a->edited_args = args;
 	approval_clear(a);
 	return 0;
+}
+
+void approval_describe_edit(const struct approval *a, const struct mask *m,
+			    struct buf *out)
+{
+	const char *name = approval_editable(a);
+	struct str text = str_of(json_string(a->args, name, ""));
+	struct str shown = text;
+
+	if (shown.len > MOST_REMARK) {
+		shown.len = MOST_REMARK;
+		shown.len = str_utf8_prefix(shown);
+	}
+	buf_addf(out, "The user changed this call before it ran. Its %s was:\n",
+		 name);
+	mask_text(m, shown, out);
+	if (shown.len < text.len)
+		buf_addf(out, "\n[the first %zu of %zu bytes]", shown.len,
+			 text.len);
+	buf_adds(out, "\n\nThe result of the changed call:\n");
 }

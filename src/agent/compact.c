@@ -8,6 +8,7 @@
 
 #include "agent/history_file.h"
 #include "agent/history_text.h"
+#include "agent/hooked.h"
 #include "agent/pinned.h"
 #include "agent/summary.h"
 #include "base/json.h"
@@ -425,8 +426,18 @@ int compact_now(struct agent *a, const struct compact_order *order,
 		struct error *err)
 {
 	struct compaction p = { .a = a, .order = order };
-	int rc;
+	struct error why = { 0 };
+	int rc = hooked_compact(a, order->asked ? "manual" : "auto",
+				order->focus, stop, &why);
 
+	if (rc && (rc < 0 || order->asked)) {
+		*err = why;
+		return -1;
+	}
+	if (rc) {
+		agent_warn(a, "the conversation stays as long as it is", &why);
+		return 0;
+	}
 	agent_save(a);
 	if (!a->session)
 		return error_set(err, ERR_SYSTEM,
@@ -435,6 +446,8 @@ int compact_now(struct agent *a, const struct compact_order *order,
 	rc = load(&p, err);
 	if (rc == 0)
 		rc = run_plan(&p, stop, err);
+	if (rc > 0 && hooked_session_start(a, "compact", stop, err) < 0)
+		rc = -1;
 	if (step)
 		*step = p.step;
 	history_release(&p.c);

@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/compact.h"
+#include "agent/hooked.h"
 #include "agent/refused_file.h"
 #include "agent/toolrun.h"
 #include "base/mem.h"
@@ -14,7 +15,10 @@
 #include "model/money/money.h"
 #include "session/spend.h"
 
-enum { MOST_CUTS = 3 /* answers in a row that end within a call */ };
+enum {
+	MOST_CUTS = 3,         /* answers in a row that end within a call */
+	PROMPT_MAX = 160 << 20 /* bytes */
+};
 
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
@@ -314,6 +318,8 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	if (rc > 0 && tell_of_cut(a, &reply, &results, err) < 0)
 		rc = -1;
 	keep(a, &results);
+	if (rc > 0 && a->hook_end.ends)
+		rc = 0;
 out:
 	count(a);
 	message_release(&results);
@@ -340,9 +346,29 @@ static int turns(struct agent *a, const struct stop *stop, struct error *err)
 	return rc;
 }
 
+/* After the model is done: a Stop hook may have it go on. */
+static int stops(struct agent *a, const struct stop *stop, struct error *err)
+{
+	int loops = 0;
+	char *prompt;
+	int rc;
+
+	while ((rc = turns(a, stop, err)) == 0) {
+		if (hooked_ends(a) || a->finish == FINISH_REFUSAL)
+			return 0;
+		rc = hooked_stop(a, loops++, &prompt, stop, err);
+		if (rc <= 0)
+			break;
+		keep_prompt(a, prompt);
+		free(prompt);
+	}
+	return rc < 0 || !hooked_ends(a) ? rc : 0;
+}
+
 int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
+	struct buf text = BUF_INIT(PROMPT_MAX);
 	int rc;
 
 	a->turns = 0;
@@ -350,8 +376,12 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	a->cuts = 0;
 	a->reason[0] = '\0';
 	buf_clear(&a->answer);
-	keep_prompt(a, prompt);
-	rc = turns(a, stop, err);
+	rc = hooked_prompt(a, prompt, &text, stop, err);
+	if (rc == 0 && !hooked_ends(a)) {
+		keep_prompt(a, text.ptr);
+		rc = stops(a, stop, err);
+	}
+	buf_release(&text);
 	agent_save(a);
 	return rc;
 }

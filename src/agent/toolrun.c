@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hooked.h"
 #include "agent/recall.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -16,7 +17,6 @@
 enum {
 	MOST_AT_ONCE = 8,
 	MAX_RESULT = 64 << 20, /* bytes; the tools cap themselves far below */
-	MOST_REMARK = 8000,    /* bytes of what the user put into a call */
 };
 
 struct batch {
@@ -38,6 +38,7 @@ struct tool_job {
 	struct buf remark;  /* what the model is told of that */
 	struct tool_change change;
 	struct message media; /* of the result */
+	struct hooked_call hooked;
 	bool failed;
 	bool refused;
 	int rc;
@@ -92,9 +93,14 @@ static void *run_job(void *arg)
 		.ask_arg = job->batch->agent->ui.arg,
 	};
 
-	if (!job->refused)
-		job->rc = tool_call(&env, job->call, &job->out, &job->failed,
-				    &job->err);
+	if (job->refused)
+		return NULL;
+	job->rc =
+		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
+	if (job->rc == 0)
+		job->rc = hooked_after(job->batch->agent, job->call,
+				       job->failed, &job->out, &job->hooked,
+				       job->batch->stop, &job->err);
 	return NULL;
 }
 
@@ -150,39 +156,68 @@ static void refused_result(struct tool_job *job, const struct approval *a)
 	job->refused = true;
 }
 
-/* The model learns what ran in place of its own call. */
-static void add_remark(const struct mask *m, const struct approval *a,
-		       struct buf *out)
-{
-	const char *name = approval_editable(a);
-	struct str text = str_of(json_string(a->args, name, ""));
-	struct str shown = text;
-
-	if (shown.len > MOST_REMARK) {
-		shown.len = MOST_REMARK;
-		shown.len = str_utf8_prefix(shown);
-	}
-	buf_addf(out, "The user changed this call before it ran. Its %s was:\n",
-		 name);
-	mask_text(m, shown, out);
-	if (shown.len < text.len)
-		buf_addf(out, "\n[the first %zu of %zu bytes]", shown.len,
-			 text.len);
-	buf_adds(out, "\n\nThe result of the changed call:\n");
-}
-
 /* From here on the call is the user's. */
 static void take_edited(struct tool_job *job, struct approval *a)
 {
-	add_remark(job->batch->agent->mask, a, &job->remark);
+	char *hooked = job->call == &job->edited ? job->edited.args : NULL;
+
+	approval_describe_edit(a, job->batch->agent->mask, &job->remark);
 	job->edited = *job->call;
 	job->edited.args = a->edited;
+	cJSON_free(hooked);
 	job->edited.bad_args = false;
 	a->edited = NULL;
 	job->call = &job->edited;
 	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
 						.call = job->call,
 						.edited = true });
+}
+
+static void on_hook_event(void *arg, const struct agent_event *ev)
+{
+	emit(arg, ev);
+}
+
+/* The call becomes what a hook made of it; readers of the events see that. */
+static void take_hooked(struct tool_job *job)
+{
+	job->edited = *job->call;
+	job->edited.args = job->hooked.args;
+	job->edited.bad_args = false;
+	job->hooked.args = NULL;
+	job->call = &job->edited;
+	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+						.call = job->call,
+						.edited = true });
+	buf_adds(&job->remark, "A hook of the user's changed this call before "
+			       "it ran. Its arguments were:\n");
+	mask_text(job->batch->agent->mask, str_of(job->call->args),
+		  &job->remark);
+	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
+}
+
+/* 0, 1 when the hooks refused it, -1 when the run was cancelled. */
+static int ask_hooks(struct tool_job *job, struct approval *a,
+		     struct error *err)
+{
+	struct hooked_call *c = &job->hooked;
+
+	*c = (struct hooked_call){ .emit = on_hook_event, .arg = job->batch };
+	if (!a->tool || hooked_before(job->batch->agent, job->call, a->tool, c,
+				      job->batch->stop, err) < 0)
+		return a->tool ? -1 : 0;
+	if (c->args)
+		take_hooked(job);
+	a->call = job->call;
+	a->hook_allows = c->permission == HOOK_ALLOW;
+	a->hook_asks = c->permission == HOOK_ASK;
+	if (c->permission != HOOK_DENY)
+		return 0;
+	buf_addf(&a->reason, "A hook of the user's refused this call%s%.*s",
+		 c->reason.len ? ": " : ".", (int)c->reason.len,
+		 c->reason.len ? c->reason.ptr : "");
+	refused_result(job, a);
+	return 1;
 }
 
 /* What the tool itself will refuse needs no approval: the same args_read()
@@ -209,8 +244,12 @@ static int approve(struct tool_job *job, struct error *err)
 			 "again, once.",
 			 job->call->name);
 		refused_result(job, &a);
-	} else if (a.tool && ui->approve)
+	} else {
+		rc = ask_hooks(job, &a, err);
+	}
+	if (rc == 0 && !job->refused && a.tool && ui->approve)
 		args = args_read(a.tool, job->call, &ignored);
+	rc = rc < 0 ? -1 : 0;
 	a.args = args;
 	if (args)
 		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
@@ -262,20 +301,6 @@ static void run_group(struct tool_job *jobs, size_t n)
 			pthread_join(jobs[i].thread, NULL);
 		else
 			run_job(&jobs[i]);
-	}
-}
-
-/* What is shown of a change, without the values that are masked. */
-static void mask_change(const struct mask *m, struct tool_change *c)
-{
-	struct buf *texts[] = { &c->before, &c->after };
-
-	for (size_t i = 0; c->known && i < 2; i++) {
-		struct buf masked = BUF_INIT(2 * TOOL_CHANGE_BYTES);
-
-		mask_text(m, buf_str(texts[i]), &masked);
-		buf_release(texts[i]);
-		*texts[i] = masked;
 	}
 }
 
@@ -332,7 +357,7 @@ static int finish(struct tool_job *job, struct message *results,
 	prepend_remark(job);
 	check_media(job, results, &job->out);
 	text = buf_str(&job->out);
-	mask_change(job->batch->agent->mask, &job->change);
+	tool_change_mask(&job->change, job->batch->agent->mask);
 	p->id = xstrdup(job->call->id);
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
@@ -349,6 +374,8 @@ static int finish(struct tool_job *job, struct message *results,
 	cJSON_free(job->edited.args);
 	buf_release(&job->remark);
 	tool_change_release(&job->change);
+	hooked_merge_end(job->batch->agent, &job->hooked.end);
+	hooked_call_release(&job->hooked);
 	if (job->rc < 0)
 		*err = job->err;
 	return job->rc;
@@ -381,7 +408,7 @@ static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	const struct agent *a = jobs->batch->agent;
-	struct buf remark = BUF_INIT(MOST_REMARK);
+	struct buf remark = BUF_INIT(RESULT_RAW_BYTES);
 	const struct part *calls[MOST_AT_ONCE];
 	size_t runs = 0;
 	int rc;

@@ -16,7 +16,7 @@ static const char *const names[] = {
 	[ERR_CANCELLED] = "cancelled", [ERR_GONE] = "sandbox_gone",
 	[ERR_SYSTEM] = "system",       [ERR_UNREACHABLE] = "unreachable",
 	[ERR_BUSY] = "busy",           [ERR_POLICY] = "policy",
-	[ERR_BUDGET] = "budget",
+	[ERR_BUDGET] = "budget",       [ERR_REFUSED] = "refused",
 };
 
 const char *error_name(enum err code)

@@ -25,6 +25,7 @@ enum err {
 	ERR_BUSY,        /* its state is changing: asking later helps */
 	ERR_POLICY,      /* the machine's policy forbids it, or is broken */
 	ERR_BUDGET,      /* the next request could pass the cap on money */
+	ERR_REFUSED,     /* a hook of the user's blocked it */
 };
 
 /*

@@ -17,6 +17,7 @@ struct mcp_row { /* one tool; tool comes first: see row_of() */
 	char *remote; /* the server's name of it; owned, as all that follow */
 	char *description;
 	char *schema;
+	char *hook_name;
 };
 
 struct mcp {
@@ -75,6 +76,7 @@ static void free_rows(struct mcp *m)
 		free(m->rows[i]->remote);
 		free(m->rows[i]->description);
 		free(m->rows[i]->schema);
+		free(m->rows[i]->hook_name);
 		free(m->rows[i]);
 	}
 	free(m->rows);
@@ -175,10 +177,12 @@ static void add_row(void *arg, const struct mcp_tool *t)
 	row->remote = xstrdup(t->name);
 	row->description = describe(e, t);
 	row->schema = xstrdup(t->schema);
+	row->hook_name = xasprintf("mcp__%s__%s", e->name, t->name);
 	mcp_name(e->name, t->name, is_taken, m, row->name);
 	row->tool = (struct tool){
 		.spec = { row->name, row->description, row->schema },
 		.args = none,
+		.hook_name = row->hook_name,
 		.flags = TOOL_FOREIGN | TOOL_EVICTS,
 		.run = run_tool,
 	};

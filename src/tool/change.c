@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/change.h"
 
+#include "base/mask.h"
 #include "base/str.h"
 
 static bool is_text(struct str s)
@@ -27,4 +28,17 @@ void tool_change_release(struct tool_change *c)
 	buf_release(&c->before);
 	buf_release(&c->after);
 	*c = (struct tool_change){ 0 };
+}
+
+void tool_change_mask(struct tool_change *c, const struct mask *m)
+{
+	struct buf *texts[] = { &c->before, &c->after };
+
+	for (size_t i = 0; c->known && i < 2; i++) {
+		struct buf masked = BUF_INIT(2 * TOOL_CHANGE_BYTES);
+
+		mask_text(m, buf_str(texts[i]), &masked);
+		buf_release(texts[i]);
+		*texts[i] = masked;
+	}
 }

@@ -57,7 +57,7 @@ const char *trust_kind_name(enum trust_kind kind)
 	return kind == TRUST_HOOK ? "hook" : "subagent";
 }
 
-const char *trust_kind_flag(enum trust_kind kind)
+static const char *flag_of(enum trust_kind kind)
 {
 	if (kind == TRUST_MCP)
 		return "--trust-project-mcp";
@@ -189,7 +189,7 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 	}
 	if (why.code)
 		buf_addf(out, "%s; %s allows it", why.message,
-			 trust_kind_flag(e->kind));
+			 flag_of(e->kind));
 	else if (denied)
 		buf_adds(out, "you said no; dcode asks again when it is "
 			      "started anew");
@@ -197,7 +197,7 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 		buf_addf(out,
 			 "it comes with the project and was not allowed as it "
 			 "is now; start a chat in %s to be asked, or pass %s",
-			 e->root, trust_kind_flag(e->kind));
+			 e->root, flag_of(e->kind));
 	buf_release(&files);
 }
 

@@ -96,8 +96,6 @@ void trust_explain(struct trust *t, const struct trust_entry *e,
 		   struct buf *out);
 /* "hook", "MCP server" */
 const char *trust_kind_name(enum trust_kind kind);
-/* "--trust-project-hooks" */
-const char *trust_kind_flag(enum trust_kind kind);
 
 struct trust_record { /* borrowed for the call */
 	const char *kind, *root, *file, *name;

@@ -182,6 +182,8 @@ void events_event(void *arg, const struct agent_event *ev)
 	case EVENT_WARNING:
 		events_error(e, "warning", ev->text, (struct str){ 0 });
 		break;
+	case EVENT_TERMINAL:
+		break;
 	case EVENT_FILE:
 		begin(e, "file");
 		member(e, "text", ev->text);

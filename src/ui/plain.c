@@ -237,6 +237,11 @@ void plain_event(void *arg, const struct agent_event *ev)
 	case EVENT_COMPACT:
 		note(p, "", ev->text);
 		break;
+	case EVENT_TERMINAL:
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "%.*s", (int)ev->text.len,
+				ev->text.ptr);
+		break;
 	case EVENT_THINKING:
 		break;
 	}

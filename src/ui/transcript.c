@@ -365,6 +365,7 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 		end_answer(t);
 		break;
 	case EVENT_FLUSH:
+	case EVENT_TERMINAL:
 		break;
 	default: /* EVENT_COMPACT, EVENT_FILE, EVENT_WARNING */
 		add_note(t, "", ev->text);

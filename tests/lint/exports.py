@@ -17,7 +17,6 @@ ALLOWED = {
     "ws_reason",         # contract of WebSockets is checked with
     "supervise_follow",  # a job outlives its reader: what the reader's own
                          # retries rest on
-    "trust_kind_flag",   # hooks, which are one of the next commits
 }
 # `type name(...)` from column 0 to the brace that opens the body.
 DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b|#)[a-z][^;{}()=]*?"

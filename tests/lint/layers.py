@@ -23,16 +23,17 @@ MAY = {
     "lifecycle": "base config net sandbox session",
     "editor": "base term", "markup": "base term",
     "git": "base", "trust": "base",
+    "hooks": "base config trust",
     "tree": "base git",
     "workspace": "base config net archive sandbox session git tree",
     "apply": "base git tree workspace",
     "contract": "base config net sandbox session tool lifecycle",
     "skills": "base",
-    "agent": "base config net model sandbox session tool skills",
+    "agent": "base config net model sandbox session tool skills hooks",
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply skills agent ui mcp trust",
+           "apply skills agent ui mcp trust hooks",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,0 +1,98 @@
+/* run_hooks.c - the user's hooks of a run, and a project's once trusted. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/run_hooks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/hooked.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "cmd/project_trust.h"
+#include "cmd/run/run.h"
+#include "tree/user_repo.h"
+
+enum { END_MS = 5000 /* of SessionEnd, once dcode was told to end */ };
+
+static const char *permission_mode(void *arg)
+{
+	const struct run *r = arg;
+
+	if (run_allows_all(r))
+		return "bypassPermissions";
+	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
+}
+
+/* The files are looked for once in a run of dcode. */
+static int load(struct app *app, struct error *err)
+{
+	const struct settings *set = app->settings;
+	struct error ignored = { 0 };
+	bool repository = false;
+	char *root = user_repo_root(settings_cwd(set), &repository, &ignored);
+	char *user = path_join(settings_dir(set), "hooks.json");
+	char *project = root ? path_join(root, ".deepagents/hooks.json") : NULL;
+	struct hooks_source src = { .settings = set,
+				    .mask = app->mask,
+				    .user_file = user,
+				    .project_file = project,
+				    .root = root,
+				    .cwd = settings_cwd(set),
+				    .warn = app_warn_line };
+	int rc = project_trust_open(app, &src.trust, err);
+
+	if (rc == 0)
+		rc = hooks_load(&app->hooks, &src, err);
+	app->hooks_read = rc == 0;
+	free(project);
+	free(user);
+	free(root);
+	return rc;
+}
+
+int run_hooks_open(struct run *r, struct error *err)
+{
+	return r->app->hooks_read ? 0 : load(r->app, err);
+}
+
+void run_hooks_follow(struct run *r)
+{
+	r->agent.hooks = r->app->hooks;
+	hooks_set_session(r->app->hooks, session_id(r->session),
+			  permission_mode, r);
+}
+
+int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
+		    struct error *err)
+{
+	run_hooks_follow(r);
+	return hooked_session_start(&r->agent, cause, stop, err);
+}
+
+void run_hooks_end(struct run *r, const char *cause)
+{
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+
+	if (stop_check(&stop, &ignored) < 0)
+		stop = stop_cleanup(END_MS);
+	if (r->agent.hooks)
+		hooked_session_end(&r->agent, cause, &stop);
+	r->agent.hooks = NULL;
+}
+
+void run_hooks_notify(struct run *r, const char *type, const char *tool)
+{
+	cJSON *fields;
+	char *message;
+
+	if (!hooks_have(r->app->hooks, HOOK_NOTIFICATION))
+		return;
+	message = tool ? xasprintf("dcode asks whether %s may run", tool)
+		       : xstrdup("dcode has a question for you");
+	fields = cJSON_CreateObject();
+	cJSON_AddStringToObject(fields, "message", message);
+	cJSON_AddStringToObject(fields, "notification_type", type);
+	hooks_notify(r->app->hooks, HOOK_NOTIFICATION, type, fields);
+	free(message);
+}

@@ -1,0 +1,23 @@
+/* run_hooks.h - the user's hooks of a run, and a project's once trusted. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_RUN_RUN_HOOKS_H
+#define CMD_RUN_RUN_HOOKS_H
+
+#include "cmd/run/run.h"
+
+/* Before run_open(): finds the hooks, and asks about a project's. -1 only when
+ * the question was cancelled. */
+int run_hooks_open(struct run *r, struct error *err);
+/* SessionStart of an open run; what it says goes with the first prompt. */
+int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
+		    struct error *err);
+/* The hooks are told of this run from now on, without any event. */
+void run_hooks_follow(struct run *r);
+/* SessionEnd, within its hooks' time limits. Without run_hooks_start(), or a
+ * second time, nothing. */
+void run_hooks_end(struct run *r, const char *cause);
+/* Notification: type is "permission_prompt" of tool, or "elicitation_dialog".
+ * Does not wait. */
+void run_hooks_notify(struct run *r, const char *type, const char *tool);
+
+#endif

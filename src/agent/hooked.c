@@ -1,0 +1,348 @@
+/* hooked.c - where the loop lets the user's hooks have a say. */
+/* SPDX-License-Identifier: MIT */
+#include "agent/hooked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { MOST_LOOPS = 8, TEXT_MAX = 1 << 20, RESULT_MAX = 64 << 20 };
+
+/* Where the words of an event's hooks go. */
+struct teller {
+	hooked_emit *emit;
+	void *arg;
+};
+
+static void on_notice(void *arg, const char *line)
+{
+	const struct teller *t = arg;
+
+	t->emit(t->arg, &(struct agent_event){ .kind = EVENT_WARNING,
+					       .text = str_of(line) });
+}
+
+static void on_terminal(void *arg, const char *sequence)
+{
+	const struct teller *t = arg;
+
+	t->emit(t->arg, &(struct agent_event){ .kind = EVENT_TERMINAL,
+					       .text = str_of(sequence) });
+}
+
+/* Takes fields over. */
+static int run(struct agent *a, const struct teller *t, enum hook_event event,
+	       const char *match, cJSON *fields, struct hook_outcome *out,
+	       const struct stop *stop, struct error *err)
+{
+	struct hook_call call = { .event = event,
+				  .match = match,
+				  .fields = fields,
+				  .notice = on_notice,
+				  .terminal = on_terminal,
+				  .arg = (void *)t };
+	int rc = hooks_run(a->hooks, &call, out, stop, err);
+
+	cJSON_Delete(fields);
+	return rc;
+}
+
+static struct teller agent_teller(const struct agent *a)
+{
+	return (struct teller){ a->ui.event, a->ui.arg };
+}
+
+static cJSON *one_field(const char *name, const char *value)
+{
+	cJSON *fields = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(fields, name, value);
+	return fields;
+}
+
+/* What hooks say to the model is marked: it is not the user's word. */
+static void add_context(const char *event, const struct buf *context,
+			struct buf *out)
+{
+	if (!context->len)
+		return;
+	out->max = out->max ? out->max : RESULT_MAX;
+	buf_addf(out, "%s<hook_context event=\"%s\">\n", out->len ? "\n" : "",
+		 event);
+	buf_addstr(out, buf_str(context));
+	buf_adds(out, "\n</hook_context>");
+}
+
+static void note_end(struct hooked_end *end, const struct hook_outcome *out)
+{
+	if (!out->stop || end->ends)
+		return;
+	end->ends = true;
+	end->reason.max = TEXT_MAX;
+	buf_addstr(&end->reason, buf_str(&out->stop_reason));
+}
+
+void hooked_merge_end(struct agent *a, struct hooked_end *end)
+{
+	if (end->ends && !a->hook_end.ends)
+		a->hook_end = *end;
+	else
+		buf_release(&end->reason);
+	*end = (struct hooked_end){ 0 };
+}
+
+bool hooked_ends(struct agent *a)
+{
+	struct teller t = agent_teller(a);
+	struct buf line = BUF_INIT(TEXT_MAX);
+
+	if (!a->hook_end.ends)
+		return false;
+	buf_adds(&line, "Operation stopped by hook");
+	if (a->hook_end.reason.len)
+		buf_addf(&line, ": %s", a->hook_end.reason.ptr);
+	on_notice(&t, line.ptr);
+	buf_release(&line);
+	buf_release(&a->hook_end.reason);
+	a->hook_end = (struct hooked_end){ 0 };
+	return true;
+}
+
+int hooked_session_start(struct agent *a, const char *cause,
+			 const struct stop *stop, struct error *err)
+{
+	struct teller t = agent_teller(a);
+	struct hook_outcome out;
+	int rc;
+
+	if (!hooks_have(a->hooks, HOOK_SESSION_START))
+		return 0;
+	rc = run(a, &t, HOOK_SESSION_START, cause, one_field("source", cause),
+		 &out, stop, err);
+	add_context("SessionStart", &out.context, &a->hook_context);
+	hook_outcome_release(&out);
+	return rc;
+}
+
+void hooked_session_end(struct agent *a, const char *cause,
+			const struct stop *stop)
+{
+	struct teller t = agent_teller(a);
+	struct hook_outcome out;
+	struct error ignored = { 0 };
+
+	if (!hooks_have(a->hooks, HOOK_SESSION_END))
+		return;
+	(void)run(a, &t, HOOK_SESSION_END, cause, one_field("reason", cause),
+		  &out, stop, &ignored);
+	hook_outcome_release(&out);
+}
+
+static int refuse_prompt(const struct buf *reason, struct error *err)
+{
+	error_set(err, ERR_REFUSED, "a hook blocked the prompt: %s",
+		  reason->len ? reason->ptr : "it gave no reason");
+	return error_hint(err, "nothing was sent; the hook is in hooks.json");
+}
+
+int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
+		  const struct stop *stop, struct error *err)
+{
+	struct teller t = agent_teller(a);
+	struct hook_outcome out = { 0 };
+	int rc = 0;
+
+	buf_adds(text, prompt);
+	if (hooks_have(a->hooks, HOOK_USER_PROMPT_SUBMIT))
+		rc = run(a, &t, HOOK_USER_PROMPT_SUBMIT, NULL,
+			 one_field("prompt", prompt), &out, stop, err);
+	if (rc == 0 && out.blocked)
+		rc = refuse_prompt(&out.reason, err);
+	if (rc == 0) {
+		if (a->hook_context.len)
+			buf_addf(text, "\n\n%s", a->hook_context.ptr);
+		buf_release(&a->hook_context);
+		a->hook_context = (struct buf){ 0 };
+		if (out.context.len)
+			buf_addc(text, '\n');
+		add_context("UserPromptSubmit", &out.context, text);
+		note_end(&a->hook_end, &out);
+	}
+	hook_outcome_release(&out);
+	return rc;
+}
+
+static const char *wire_name(const struct agent *a, const struct part *call)
+{
+	const struct tool *tool = tool_find_among(a->more, call->name);
+
+	return tool && tool->hook_name ? tool->hook_name
+				       : hook_tool_name(call->name);
+}
+
+static cJSON *call_fields(const struct agent *a, const struct part *call,
+			  const cJSON *args)
+{
+	cJSON *fields = one_field("tool_name", wire_name(a, call));
+
+	cJSON_AddItemToObject(fields, "tool_input",
+			      hook_tool_input(call->name, args));
+	cJSON_AddStringToObject(fields, "tool_use_id",
+				call->id ? call->id : "");
+	return fields;
+}
+
+/* What one of the two events before a call said, over what was said before. */
+static void take_before(struct hooked_call *c, const struct part *call,
+			cJSON **args, const struct hook_outcome *out)
+{
+	if (out->permission > c->permission) {
+		c->permission = out->permission;
+		buf_clear(&c->reason);
+		buf_addstr(&c->reason, buf_str(&out->reason));
+	}
+	if (out->input) {
+		cJSON *changed = hook_tool_args(call->name, *args, out->input);
+
+		cJSON_Delete(*args);
+		*args = changed;
+		cJSON_free(c->args);
+		c->args = cJSON_PrintUnformatted(changed);
+	}
+}
+
+int hooked_before(struct agent *a, const struct part *call,
+		  const struct tool *tool, struct hooked_call *c,
+		  const struct stop *stop, struct error *err)
+{
+	static const enum hook_event events[] = { HOOK_PRE_TOOL_USE,
+						  HOOK_PERMISSION_REQUEST };
+	struct teller t = { c->emit, c->arg };
+	cJSON *args = NULL;
+	int rc = 0;
+
+	c->reason = BUF_INIT(TEXT_MAX);
+	for (size_t i = 0; i < 2 && rc == 0; i++) {
+		struct hook_outcome out;
+
+		if (!hooks_have(a->hooks, events[i]) ||
+		    c->permission == HOOK_DENY ||
+		    (i && !(tool->flags & TOOL_ASKS)))
+			continue;
+		if (!args)
+			args = json_parse(str_of(call->args));
+		rc = run(a, &t, events[i], wire_name(a, call),
+			 call_fields(a, call, args), &out, stop, err);
+		take_before(c, call, &args, &out);
+		note_end(&a->hook_end, &out);
+		hook_outcome_release(&out);
+	}
+	cJSON_Delete(args);
+	return rc;
+}
+
+void hooked_call_release(struct hooked_call *c)
+{
+	buf_release(&c->reason);
+	cJSON_free(c->args);
+	c->args = NULL;
+}
+
+static void change_result(const struct hook_outcome *out, bool failed,
+			  struct buf *result)
+{
+	if (out->has_output) {
+		buf_clear(result);
+		buf_addstr(result, buf_str(&out->output));
+	}
+	if (out->blocked && out->reason.len)
+		buf_addf(result,
+			 "\n\n<hook_feedback event=\"%s\">\n%s\n"
+			 "</hook_feedback>",
+			 failed ? "PostToolUseFailure" : "PostToolUse",
+			 out->reason.ptr);
+	if (out->context.len) {
+		buf_addc(result, '\n');
+		add_context(failed ? "PostToolUseFailure" : "PostToolUse",
+			    &out->context, result);
+	}
+}
+
+int hooked_after(struct agent *a, const struct part *call, bool failed,
+		 struct buf *result, struct hooked_call *c,
+		 const struct stop *stop, struct error *err)
+{
+	enum hook_event event =
+		failed ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
+	struct teller t = { c->emit, c->arg };
+	struct hook_outcome out;
+	cJSON *args;
+	cJSON *fields;
+	int rc;
+
+	if (!hooks_have(a->hooks, event))
+		return 0;
+	args = json_parse(str_of(call->args));
+	fields = call_fields(a, call, args);
+	cJSON_AddStringToObject(fields, failed ? "error" : "tool_response",
+				result->len ? result->ptr : "");
+	cJSON_Delete(args);
+	rc = run(a, &t, event, wire_name(a, call), fields, &out, stop, err);
+	if (rc == 0) {
+		change_result(&out, failed, result);
+		note_end(&c->end, &out);
+	}
+	hook_outcome_release(&out);
+	return rc;
+}
+
+int hooked_stop(struct agent *a, int loops, char **prompt,
+		const struct stop *stop, struct error *err)
+{
+	struct teller t = agent_teller(a);
+	struct hook_outcome out;
+	cJSON *fields;
+	int rc;
+
+	*prompt = NULL;
+	if (!hooks_have(a->hooks, HOOK_STOP))
+		return 0;
+	fields = one_field("last_assistant_message",
+			   a->answer.len ? a->answer.ptr : "");
+	cJSON_AddBoolToObject(fields, "stop_hook_active", loops > 0);
+	rc = run(a, &t, HOOK_STOP, NULL, fields, &out, stop, err);
+	note_end(&a->hook_end, &out);
+	if (rc == 0 && out.blocked && !out.stop && loops >= MOST_LOOPS)
+		on_notice(&t, "the Stop hooks have let the agent go on 8 times "
+			      "in a row: it ends now");
+	else if (rc == 0 && out.blocked && !out.stop)
+		*prompt = xstrdup(out.reason.len ? out.reason.ptr : "Go on.");
+	hook_outcome_release(&out);
+	return rc < 0 ? -1 : *prompt != NULL;
+}
+
+int hooked_compact(struct agent *a, const char *trigger, const char *focus,
+		   const struct stop *stop, struct error *err)
+{
+	struct teller t = agent_teller(a);
+	struct hook_outcome out;
+	cJSON *fields;
+	int rc;
+
+	if (!hooks_have(a->hooks, HOOK_PRE_COMPACT))
+		return 0;
+	fields = one_field("trigger", trigger);
+	cJSON_AddStringToObject(fields, "custom_instructions",
+				focus ? focus : "");
+	rc = run(a, &t, HOOK_PRE_COMPACT, trigger, fields, &out, stop, err);
+	if (rc == 0 && out.blocked) {
+		error_set(err, ERR_REFUSED, "a hook blocked the compaction: %s",
+			  out.reason.len ? out.reason.ptr
+					 : "it gave no reason");
+		rc = 1;
+	}
+	hook_outcome_release(&out);
+	return rc;
+}

@@ -1,0 +1,453 @@
+/* hooks.c - commands of the user's that run at events. */
+/* SPDX-License-Identifier: MIT */
+#include "hooks/hooks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+#include "hooks/hooks_impl.h"
+
+enum {
+	INPUT_MAX = 64 << 20,
+	OUTCOME_MAX = 1 << 20,
+	MOST_NOTIFICATIONS = 16, /* that run at a time */
+	NOTIFY_MS = 600000,
+};
+
+/* 1 when the file was read; 0 where there is none, or it is no use. */
+static int read_file(const char *path, struct buf *text,
+		     void (*warn)(const char *line))
+{
+	struct error err = { 0 };
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0)
+		return 0;
+	if (!S_ISREG(st.st_mode))
+		error_set(&err, ERR_CONFIG, "%s is not a regular file", path);
+	else if (path_read(path, text, &err) == 0)
+		return 1;
+	warn(err.message);
+	return 0;
+}
+
+/* The home directory may be the repository. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x;
+	struct stat y;
+
+	return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The words of all commands of the file: what is remembered with it. */
+static size_t add_words(const struct hook_list *list, const char **words)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct hook_handler *h = &list->list[i];
+
+		if (!h->project)
+			continue;
+		if (h->command && words)
+			words[n] = h->command;
+		n += h->command != NULL;
+		for (char **w = h->argv; w && *w; w++, n++)
+			if (words)
+				words[n] = *w;
+	}
+	return n;
+}
+
+/* The whole file is one entry: a question for each hook of it would be answered
+ * without being read. *verdict is TRUST_ALLOWED or not; ask: may put it. */
+static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
+			 struct buf *why, struct error *err)
+{
+	size_t n = add_words(&h->handlers, NULL);
+	const char **words = xcalloc(n + 1, sizeof(*words));
+	char *path =
+		proc_absolute_path(settings_exported(h->src.settings, "PATH"));
+	struct trust_entry e = {
+		.kind = TRUST_HOOK,
+		.root = h->root,
+		.dir = h->cwd,
+		.file = h->project_file,
+		.name = "hooks.json",
+		.text = buf_str(&h->project_text),
+		.words = words,
+		.n_words = add_words(&h->handlers, words),
+		.path = path,
+	};
+	int rc = 0;
+
+	if (ask)
+		rc = trust_ask(h->src.trust, &e, verdict, err);
+	else
+		*verdict = trust_check(h->src.trust, &e);
+	if (rc == 0 && *verdict != TRUST_ALLOWED)
+		trust_explain(h->src.trust, &e, why);
+	free(words);
+	free(path);
+	return rc;
+}
+
+static void drop_project(struct hook_list *list)
+{
+	struct hook_list project = { 0 };
+	size_t kept = 0;
+
+	project.list = xcalloc(list->n + 1, sizeof(*list->list));
+	for (size_t i = 0; i < list->n; i++)
+		if (list->list[i].project)
+			project.list[project.n++] = list->list[i];
+		else
+			list->list[kept++] = list->list[i];
+	list->n = kept;
+	hook_list_release(&project);
+}
+
+static int load_project(struct hooks *h, struct error *err)
+{
+	struct buf why = BUF_INIT(1 << 12);
+	enum trust_verdict verdict = TRUST_REFUSED;
+	int rc = 0;
+
+	hook_file_parse(&h->handlers, buf_str(&h->project_text),
+			h->project_file, true, h->src.warn);
+	if (h->handlers.n)
+		rc = check_project(h, true, &verdict, &why, err);
+	if (why.len)
+		h->src.warn(why.ptr);
+	if (verdict != TRUST_ALLOWED)
+		drop_project(&h->handlers);
+	buf_release(&why);
+	return rc;
+}
+
+static struct hooks *make_hooks(const struct hooks_source *src)
+{
+	struct hooks *h = xcalloc(1, sizeof(*h));
+
+	h->src = *src;
+	h->user_file = xstrdup(src->user_file);
+	h->project_file = xstrdup(src->project_file);
+	h->root = xstrdup(src->root);
+	h->cwd = xstrdup(src->cwd);
+	h->project_text = BUF_INIT(HOOK_FILE_MAX);
+	h->cancel = (struct cancel){ { -1, -1 } };
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->idle, NULL);
+	return h;
+}
+
+int hooks_load(struct hooks **out, const struct hooks_source *src,
+	       struct error *err)
+{
+	struct buf project = BUF_INIT(HOOK_FILE_MAX);
+	struct buf user = BUF_INIT(HOOK_FILE_MAX);
+	bool same = is_same_file(src->user_file, src->project_file);
+	int has_project =
+		same ? 0 : read_file(src->project_file, &project, src->warn);
+	int has_user = read_file(src->user_file, &user, src->warn);
+	struct hooks *h = NULL;
+	int rc = 0;
+
+	*out = NULL;
+	if (has_project || has_user) {
+		h = make_hooks(src);
+		h->project_text = project;
+		project = (struct buf){ 0 };
+	}
+	if (has_project)
+		rc = load_project(h, err);
+	if (has_user)
+		hook_file_parse(&h->handlers, buf_str(&user), src->user_file,
+				false, src->warn);
+	if (rc == 0 && h && h->handlers.n)
+		rc = cancel_init(&h->cancel, err);
+	if (h && (rc < 0 || !h->handlers.n)) {
+		hooks_free(h);
+		h = NULL;
+	}
+	buf_release(&project);
+	buf_release(&user);
+	*out = h;
+	return rc;
+}
+
+void hooks_free(struct hooks *h)
+{
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	if (h->notifying)
+		cancel_trigger(&h->cancel);
+	while (h->notifying)
+		pthread_cond_wait(&h->idle, &h->lock);
+	pthread_mutex_unlock(&h->lock);
+	cancel_release(&h->cancel);
+	pthread_cond_destroy(&h->idle);
+	pthread_mutex_destroy(&h->lock);
+	hook_list_release(&h->handlers);
+	buf_release(&h->project_text);
+	settings_environ_free(h->user_env);
+	settings_environ_free(h->project_env);
+	free(h->session);
+	free(h->user_file);
+	free(h->project_file);
+	free(h->root);
+	free(h->cwd);
+	free(h);
+}
+
+void hooks_set_session(struct hooks *h, const char *session,
+		       const char *(*mode)(void *arg), void *arg)
+{
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	free(h->session);
+	h->session = xstrdup(session);
+	h->mode = mode;
+	h->mode_arg = arg;
+	pthread_mutex_unlock(&h->lock);
+}
+
+void hooks_end_session(struct hooks *h, const void *arg)
+{
+	if (h && h->mode_arg == arg)
+		hooks_set_session(h, NULL, NULL, NULL);
+}
+
+bool hooks_have(const struct hooks *h, enum hook_event event)
+{
+	for (size_t i = 0; h && i < h->handlers.n; i++)
+		if (h->handlers.list[i].event == event)
+			return true;
+	return false;
+}
+
+static cJSON *make_input(struct hooks *h, const struct hook_call *call)
+{
+	cJSON *input = cJSON_CreateObject();
+	const cJSON *field;
+
+	pthread_mutex_lock(&h->lock);
+	cJSON_AddStringToObject(input, "session_id",
+				h->session ? h->session : "");
+	cJSON_AddStringToObject(input, "transcript_path", "");
+	cJSON_AddStringToObject(input, "cwd", h->cwd);
+	cJSON_AddStringToObject(input, "hook_event_name",
+				hook_event_name(call->event));
+	cJSON_AddStringToObject(input, "permission_mode",
+				h->mode ? h->mode(h->mode_arg) : "default");
+	pthread_mutex_unlock(&h->lock);
+	cJSON_ArrayForEach (field, call->fields)
+		cJSON_AddItemToObject(input, field->string,
+				      cJSON_Duplicate(field, true));
+	return input;
+}
+
+static char *const *environ_of(struct hooks *h, bool project)
+{
+	char ***env = project ? &h->project_env : &h->user_env;
+
+	pthread_mutex_lock(&h->lock);
+	if (!*env)
+		*env = project ? settings_environ_project(h->src.settings)
+			       : settings_environ_exported(h->src.settings);
+	pthread_mutex_unlock(&h->lock);
+	return *env;
+}
+
+/* Absolute, or NULL when there is none. */
+static char *find_program(const struct hooks *h, const char *name)
+{
+	if (strchr(name, '/'))
+		return path_join(h->cwd, name);
+	return proc_find(name, settings_exported(h->src.settings, "PATH"));
+}
+
+static void prepare(struct hooks *h, const struct hook_handler *x,
+		    struct str input, char **shell, struct hook_process *p)
+{
+	*p = (struct hook_process){ .handler = x,
+				    .env = environ_of(h, x->project),
+				    .cwd = h->cwd,
+				    .input = input };
+	p->program = x->argv ? find_program(h, x->argv[0]) : xstrdup("/bin/sh");
+	shell[0] = "sh";
+	shell[1] = "-c";
+	shell[2] = x->command;
+	shell[3] = NULL;
+	p->argv = x->argv ? x->argv : shell;
+}
+
+/* Those that match and may run; how many. */
+static size_t select_handlers(struct hooks *h, const struct hook_call *call,
+			      const struct hook_handler **chosen)
+{
+	enum trust_verdict verdict = TRUST_ASK;
+	struct buf why = BUF_INIT(1 << 12);
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->handlers.n; i++) {
+		const struct hook_handler *x = &h->handlers.list[i];
+
+		if (x->event != call->event || !hook_matches(x, call->match))
+			continue;
+		/* The files may have changed since they were allowed. */
+		if (x->project && verdict == TRUST_ASK)
+			(void)check_project(h, false, &verdict, &why, &ignored);
+		if (x->project && verdict != TRUST_ALLOWED) {
+			hook_notice(h, call, "%s", why.ptr);
+			verdict = TRUST_REFUSED;
+			continue;
+		}
+		chosen[n++] = x;
+	}
+	buf_release(&why);
+	return n;
+}
+
+static int run_chosen(struct hooks *h, const struct hook_call *call,
+		      const struct hook_handler **chosen, size_t n,
+		      struct hook_outcome *out, const struct stop *stop,
+		      struct error *err)
+{
+	struct hook_process *list = xcalloc(n, sizeof(*list));
+	char *(*shells)[4] = xcalloc(n, sizeof(*shells));
+	cJSON *tree = make_input(h, call);
+	struct buf input = BUF_INIT(INPUT_MAX);
+	int rc;
+
+	json_print(&input, tree);
+	for (size_t i = 0; i < n; i++) {
+		prepare(h, chosen[i], buf_str(&input), shells[i], &list[i]);
+		if (chosen[i]->status)
+			hook_notice(h, call, "%s", chosen[i]->status);
+	}
+	rc = hook_processes_run(list, n, stop, err);
+	for (size_t i = 0; i < n; i++) {
+		if (rc == 0)
+			hook_output_add(h, call, &list[i], out);
+		buf_release(&list[i].out);
+		buf_release(&list[i].err);
+		free(list[i].program);
+	}
+	cJSON_Delete(tree);
+	buf_release(&input);
+	free(shells);
+	free(list);
+	return rc;
+}
+
+int hooks_run(struct hooks *h, const struct hook_call *call,
+	      struct hook_outcome *out, const struct stop *stop,
+	      struct error *err)
+{
+	const struct hook_handler **chosen;
+	size_t n;
+	int rc = 0;
+
+	*out = (struct hook_outcome){ .reason = BUF_INIT(OUTCOME_MAX),
+				      .context = BUF_INIT(OUTCOME_MAX),
+				      .output = BUF_INIT(OUTCOME_MAX),
+				      .stop_reason = BUF_INIT(OUTCOME_MAX) };
+	if (!hooks_have(h, call->event))
+		return 0;
+	chosen = xcalloc(h->handlers.n, sizeof(*chosen));
+	n = select_handlers(h, call, chosen);
+	if (n)
+		rc = run_chosen(h, call, chosen, n, out, stop, err);
+	free(chosen);
+	return rc;
+}
+
+void hook_outcome_release(struct hook_outcome *out)
+{
+	buf_release(&out->reason);
+	buf_release(&out->context);
+	buf_release(&out->output);
+	buf_release(&out->stop_reason);
+	cJSON_Delete(out->input);
+	*out = (struct hook_outcome){ 0 };
+}
+
+struct notification {
+	struct hooks *hooks;
+	struct hook_call call;
+	cJSON *fields;
+	char *match;
+};
+
+static void free_notification(struct notification *n)
+{
+	cJSON_Delete(n->fields);
+	free(n->match);
+	free(n);
+}
+
+static void *run_notification(void *arg)
+{
+	struct notification *n = arg;
+	struct hooks *h = n->hooks;
+	struct stop all = stop_on(&h->cancel);
+	struct stop stop = stop_within(&all, NOTIFY_MS);
+	struct hook_outcome out;
+	struct error ignored = { 0 };
+
+	(void)hooks_run(h, &n->call, &out, &stop, &ignored);
+	hook_outcome_release(&out);
+	free_notification(n);
+	pthread_mutex_lock(&h->lock);
+	h->notifying--;
+	pthread_cond_signal(&h->idle); /* h may be gone once it is unlocked */
+	pthread_mutex_unlock(&h->lock);
+	return NULL;
+}
+
+/* False: there are too many, or no thread was to be had. */
+static bool start_notification(struct notification *n)
+{
+	struct hooks *h = n->hooks;
+	pthread_t thread;
+	bool ok;
+
+	pthread_mutex_lock(&h->lock);
+	ok = h->notifying < MOST_NOTIFICATIONS &&
+	     pthread_create(&thread, NULL, run_notification, n) == 0;
+	if (ok) {
+		h->notifying++;
+		pthread_detach(thread);
+	}
+	pthread_mutex_unlock(&h->lock);
+	return ok;
+}
+
+void hooks_notify(struct hooks *h, enum hook_event event, const char *match,
+		  cJSON *fields)
+{
+	struct notification *n = xcalloc(1, sizeof(*n));
+
+	*n = (struct notification){ .hooks = h,
+				    .fields = fields,
+				    .match = xstrdup(match) };
+	n->call = (struct hook_call){ .event = event,
+				      .match = n->match,
+				      .fields = fields };
+	if (!hooks_have(h, event) || !start_notification(n))
+		free_notification(n);
+}

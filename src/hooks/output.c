@@ -1,0 +1,282 @@
+/* output.c - what hooks said, put together. */
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "hooks/hooks_impl.h"
+
+enum { SHOWN = 60, LINE_MAX = 4096 };
+
+void hook_notice(struct hooks *h, const struct hook_call *call, const char *fmt,
+		 ...)
+{
+	struct buf masked = BUF_INIT(2 * LINE_MAX);
+	struct buf clean = BUF_INIT(2 * LINE_MAX);
+	char line[LINE_MAX];
+	va_list ap;
+
+	if (!call->notice)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	sanitize_line(str_of(line), &clean);
+	mask_text(h->src.mask, buf_str(&clean), &masked);
+	call->notice(call->arg, masked.len ? masked.ptr : "");
+	buf_release(&masked);
+	buf_release(&clean);
+}
+
+/* Foreign text for the model or the user. */
+static void add_clean(const struct hooks *h, struct str text, struct buf *out)
+{
+	struct buf clean = BUF_INIT(2 * HOOK_OUTPUT_MAX);
+
+	sanitize_text(str_trim(text), &clean);
+	if (clean.len && out->len)
+		buf_addc(out, '\n');
+	mask_text(h->src.mask, buf_str(&clean), out);
+	buf_release(&clean);
+}
+
+static void report(struct hooks *h, const struct hook_call *call,
+		   const struct hook_process *p, const char *what)
+{
+	const struct hook_handler *x = p->handler;
+
+	hook_notice(h, call, "hook %s (%.*s) of %s: %s",
+		    hook_event_name(call->event), SHOWN,
+		    x->command ? x->command : x->argv[0],
+		    x->project ? h->project_file : h->user_file, what);
+}
+
+/* "exit status 3: no such file" */
+static void report_failure(struct hooks *h, const struct hook_call *call,
+			   const struct hook_process *p)
+{
+	struct str said = str_trim(buf_str(&p->err));
+	char what[600];
+
+	if (p->failed.code)
+		snprintf(what, sizeof(what), "%s", p->failed.message);
+	else if (p->timed_out)
+		snprintf(what, sizeof(what),
+			 "killed: it took longer than %g s (timeout)",
+			 (double)p->handler->timeout_ms / 1000);
+	else
+		snprintf(what, sizeof(what), "exit status %d%s%.*s", p->status,
+			 said.len ? ": " : "",
+			 (int)(said.len < 400 ? said.len : 400),
+			 said.len ? said.ptr : "");
+	report(h, call, p, what);
+}
+
+static void set_permission(struct hooks *h, struct hook_outcome *out,
+			   enum hook_permission permission, struct str reason)
+{
+	if (permission <= out->permission)
+		return;
+	out->permission = permission;
+	buf_clear(&out->reason);
+	add_clean(h, reason, &out->reason);
+}
+
+/* What exit status 2, or the decision "block", means for this event. */
+static void block(struct hooks *h, const struct hook_call *call,
+		  const struct hook_process *p, struct str reason,
+		  struct hook_outcome *out)
+{
+	switch (call->event) {
+	case HOOK_PRE_TOOL_USE:
+	case HOOK_PERMISSION_REQUEST:
+		set_permission(h, out, HOOK_DENY, reason);
+		return;
+	case HOOK_USER_PROMPT_SUBMIT:
+	case HOOK_POST_TOOL_USE:
+	case HOOK_POST_TOOL_USE_FAILURE:
+	case HOOK_PRE_COMPACT:
+	case HOOK_STOP:
+		out->blocked = true;
+		add_clean(h, reason, &out->reason);
+		return;
+	case HOOK_SUBAGENT_STOP:
+		add_clean(h, reason, &out->context);
+		return;
+	default:
+		report_failure(h, call, p);
+	}
+}
+
+static bool takes_plain_text(enum hook_event event)
+{
+	return event == HOOK_SESSION_START || event == HOOK_USER_PROMPT_SUBMIT;
+}
+
+static enum hook_permission permission_of(const char *word)
+{
+	if (!strcmp(word, "allow"))
+		return HOOK_ALLOW;
+	if (!strcmp(word, "ask"))
+		return HOOK_ASK;
+	return !strcmp(word, "deny") ? HOOK_DENY : HOOK_NO_OPINION;
+}
+
+/* The event's own members. */
+static void add_specific(struct hooks *h, const struct hook_call *call,
+			 const struct hook_process *p, const cJSON *own,
+			 const char *reason, struct hook_outcome *out)
+{
+	const char *event = json_string(own, "hookEventName", NULL);
+	const cJSON *input = json_get(own, "updatedInput");
+	const char *output = json_string(own, "updatedToolOutput", NULL);
+
+	if (!own)
+		return;
+	if (event && strcmp(event, hook_event_name(call->event)) != 0) {
+		report(h, call, p,
+		       "hookSpecificOutput is of another event: ignored");
+		return;
+	}
+	add_clean(h, str_of(json_string(own, "additionalContext", "")),
+		  &out->context);
+	if (call->event == HOOK_PRE_TOOL_USE ||
+	    call->event == HOOK_PERMISSION_REQUEST)
+		set_permission(
+			h, out,
+			permission_of(
+				json_string(own, "permissionDecision", "")),
+			str_of(json_string(own, "permissionDecisionReason",
+					   reason)));
+	if (cJSON_IsObject(input) && !out->input)
+		out->input = cJSON_Duplicate(input, true);
+	if (output && !out->has_output &&
+	    (call->event == HOOK_POST_TOOL_USE ||
+	     call->event == HOOK_POST_TOOL_USE_FAILURE)) {
+		out->has_output = true;
+		add_clean(h, str_of(output), &out->output);
+	}
+}
+
+static bool all_printable(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if ((unsigned char)s.ptr[i] < 0x20 || s.ptr[i] == 0x7F)
+			return false;
+	return str_is_utf8(s);
+}
+
+/* Only what sets a title, notifies or rings: nothing that could draw, answer
+ * for the user, or read the clipboard. */
+static bool is_harmless_sequence(struct str s)
+{
+	static const char *const numbers[] = { "0;", "1;",  "2;",
+					       "9;", "99;", "777;" };
+
+	if (str_is(s, "\a"))
+		return true;
+	if (!str_starts(s, "\033]"))
+		return false;
+	s = str_skip(s, 2);
+	if (str_ends(s, "\a"))
+		s.len -= 1;
+	else if (str_ends(s, "\033\\"))
+		s.len -= 2;
+	else
+		return false;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (str_starts(s, numbers[i]))
+			return all_printable(s);
+	return false;
+}
+
+static void add_terminal(struct hooks *h, const struct hook_call *call,
+			 const struct hook_process *p, const char *sequence)
+{
+	if (!sequence)
+		return;
+	if (!is_harmless_sequence(str_of(sequence)))
+		report(h, call, p,
+		       "terminalSequence may only be BEL, or OSC 0, 1, 2, 9, "
+		       "99 or 777: ignored");
+	else if (call->terminal)
+		call->terminal(call->arg, sequence);
+}
+
+static void add_stop(struct hooks *h, const struct hook_call *call,
+		     const struct hook_process *p, const cJSON *said,
+		     struct hook_outcome *out)
+{
+	const char *reason = json_string(said, "stopReason", "");
+
+	if (json_bool(said, "continue", true)) {
+		if (reason[0])
+			report(h, call, p,
+			       "stopReason counts only with \"continue\": "
+			       "false: ignored");
+		return;
+	}
+	if (!out->stop)
+		add_clean(h, str_of(reason), &out->stop_reason);
+	out->stop = true;
+}
+
+static void add_object(struct hooks *h, const struct hook_call *call,
+		       const struct hook_process *p, const cJSON *said,
+		       struct hook_outcome *out)
+{
+	const char *message = json_string(said, "systemMessage", NULL);
+	const char *decision = json_string(said, "decision", "");
+	const char *reason = json_string(said, "reason", "");
+
+	if (message)
+		hook_notice(h, call, "%s", message);
+	add_terminal(h, call, p, json_string(said, "terminalSequence", NULL));
+	add_stop(h, call, p, said, out);
+	if (!strcmp(decision, "block"))
+		block(h, call, p, str_of(reason), out);
+	else if (decision[0])
+		report(h, call, p, "decision can only be \"block\": ignored");
+	add_specific(h, call, p, json_get(said, "hookSpecificOutput"), reason,
+		     out);
+}
+
+static void add_text(struct hooks *h, const struct hook_call *call,
+		     const struct hook_process *p, struct hook_outcome *out)
+{
+	struct str text = str_trim(buf_str(&p->out));
+	cJSON *said;
+
+	if (!text.len)
+		return;
+	said = text.ptr[0] == '{' ? json_parse(text) : NULL;
+	if (cJSON_IsObject(said))
+		add_object(h, call, p, said, out);
+	else if (takes_plain_text(call->event))
+		add_clean(h, text, &out->context);
+	else
+		report(h, call, p, "Hook output is not valid JSON");
+	cJSON_Delete(said);
+}
+
+void hook_output_add(struct hooks *h, const struct hook_call *call,
+		     const struct hook_process *p, struct hook_outcome *out)
+{
+	struct str said = str_trim(buf_str(&p->err));
+
+	if (p->out.over || p->err.over)
+		report(h, call, p, "it printed more than 100 kB: cut");
+	if (p->failed.code || p->timed_out)
+		report_failure(h, call, p);
+	else if (p->status == 2)
+		block(h, call, p, said.len ? said : STR("blocked by a hook"),
+		      out);
+	else if (p->status != 0)
+		report_failure(h, call, p);
+	else
+		add_text(h, call, p, out);
+}
