@@ -9,7 +9,7 @@ ABSENT = "is a {} of the Python program that dcode does not have\n"
 
 
 @pytest.mark.parametrize("line, flag, instead", [
-    ("--no-mcp", "--no-mcp", "Instead: leave it out: dcode starts no MCP"),
+    ("--no-interpreter", "--no-interpreter", "Instead: leave it out"),
     ("-e abc", "--extension", ""),
     ("--goal=abc -n x", "--goal", ""),
     ("--goa -n x", "--goal", ""),
@@ -24,7 +24,7 @@ def test_a_flag_of_the_python_program_is_told_as_such(run, line, flag, instead):
 
 
 def test_a_command_of_the_python_program_is_told_as_such(run):
-    for line in (["plugins", "list", "--agent", "x"], ["mcp"]):
+    for line in (["plugins", "list", "--agent", "x"], ["update"]):
         r = run(*line)
         assert r.status == 2
         assert f"dcode {line[0]} {ABSENT.format('command')}" in r.err
