@@ -25,6 +25,8 @@ bool run_offers(const struct run *r, const struct tool *tool)
 	if (tool->flags & TOOL_FOREIGN)
 		return r->interactive || r->options.yes ||
 		       !(tool->flags & TOOL_ASKS) || run_mcp_allows(r, tool);
+	if (tool->with && !run_offers(r, tool_find(tool->with)))
+		return false;
 	return r->interactive || !on_host(r) || r->options.yes ||
 	       !(tool->flags & TOOL_ASKS) || r->options.allow.given;
 }

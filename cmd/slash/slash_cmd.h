@@ -26,6 +26,7 @@ bool slash_cmd_copy(struct run *r, int n, char **words);
 bool slash_cmd_cost(struct run *r, int n, char **words);
 bool slash_cmd_download(struct run *r, int n, char **words);
 bool slash_cmd_effort(struct run *r, int n, char **words);
+bool slash_cmd_jobs(struct run *r, int n, char **words);
 bool slash_cmd_mcp(struct run *r, int n, char **words);
 bool slash_cmd_model(struct run *r, int n, char **words);
 bool slash_cmd_quit(struct run *r, int n, char **words);

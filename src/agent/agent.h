@@ -23,6 +23,7 @@ enum agent_event_kind {
 	EVENT_FILE,        /* text: a file that goes with the prompt */
 	EVENT_COMPACT,     /* text: what happens to the history; compact */
 	EVENT_TERMINAL,    /* text: a sequence of a hook's, for a terminal */
+	EVENT_JOB,         /* text: a background command that has ended */
 };
 struct compact_step { /* of the conversation, made shorter */
 	bool over;    /* it has happened, else it begins */

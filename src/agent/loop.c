@@ -1,5 +1,6 @@
 /* loop.c - the loop: ask the model, run its tools, until it is done. */
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/str.h"
 #include "model/money/meter.h"
 #include "model/money/money.h"
+#include "sandbox/jobs/jobs.h"
 #include "session/spend.h"
 
 enum {
@@ -100,9 +102,49 @@ static void keep(struct agent *a, struct message *m)
 	*m = (struct message){ 0 };
 }
 
+struct ended {
+	struct agent *agent;
+	struct buf *out; /* lines for the model */
+};
+
+static void tell_ended(void *arg, const struct job_state *job)
+{
+	struct ended *e = arg;
+	struct buf line = BUF_INIT(1 << 16);
+
+	buf_addf(&line, "job %u ", job->number);
+	jobs_describe(job, &line);
+	buf_addf(&line, ": %s", job->command);
+	emit(e->agent, EVENT_JOB, buf_str(&line));
+	if (e->out->len)
+		buf_addc(e->out, '\n');
+	buf_addc(e->out, '[');
+	buf_addstr(e->out, buf_str(&line));
+	buf_addf(e->out, "; %" PRId64 " bytes of output: job_output]",
+		 job->bytes);
+	buf_release(&line);
+}
+
+/* Appends to the text of *p the background commands that have ended. */
+static void add_ended(struct agent *a, char **text)
+{
+	struct buf out = BUF_INIT(1 << 20);
+	struct ended e = { a, &out };
+	char *all;
+
+	jobs_take_ended(a->sandbox->jobs, tell_ended, &e);
+	if (out.len) {
+		all = xasprintf("%s\n\n%s", *text ? *text : "", out.ptr);
+		free(*text);
+		*text = all;
+	}
+	buf_release(&out);
+}
+
 static void keep_prompt(struct agent *a, const char *prompt)
 {
 	struct message m = a->attached;
+	char *text;
 
 	/* in front: what models read best (platform.claude.com/docs, "Images
 	 * and vision", read 2026-11-23) */
@@ -110,7 +152,9 @@ static void keep_prompt(struct agent *a, const char *prompt)
 	a->attached = (struct message){ 0 };
 	for (size_t i = 0; i < m.n; i++)
 		emit(a, EVENT_FILE, str_of(m.parts[i].text));
-	message_add(&m, PART_TEXT)->text = xstrdup(prompt);
+	text = xstrdup(prompt);
+	add_ended(a, &text);
+	message_add(&m, PART_TEXT)->text = text;
 	keep(a, &m);
 }
 
@@ -283,6 +327,18 @@ static void begin_probe(struct agent *a, const struct message *reply)
 		window_probe_start(a->probe);
 }
 
+static void tell_of_jobs(struct agent *a, struct message *results)
+{
+	for (size_t i = results->n; i > 0; i--) {
+		struct part *p = &results->parts[i - 1];
+
+		if (p->kind != PART_TOOL_RESULT)
+			continue;
+		add_ended(a, &p->text);
+		return;
+	}
+}
+
 /* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
 static int turn(struct agent *a, const struct stop *stop, struct error *err)
 {
@@ -317,6 +373,7 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	rc = meter_name_cap(a->meter, stop, rc, err) < 0 ? -1 : 1;
 	if (rc > 0 && tell_of_cut(a, &reply, &results, err) < 0)
 		rc = -1;
+	tell_of_jobs(a, &results);
 	keep(a, &results);
 	if (rc > 0 && a->hook_end.ends)
 		rc = 0;

@@ -308,6 +308,7 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 		lifecycle_ending_finish(box);
 		return 0;
 	}
+	lifecycle_end_jobs(box);
 	lifecycle_keepalive_stop(box);
 	lifecycle_end_background(box, stays);
 	lifecycle_await_kills(box);

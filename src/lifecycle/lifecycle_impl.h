@@ -62,4 +62,8 @@ void lifecycle_save(struct managed_sandbox *box);
 /* Leaves it as on_exit says, which is not LIFECYCLE_DELETE. */
 int lifecycle_leave(struct managed_sandbox *box, struct error *err);
 
+/* Ends and names the commands in the background: whoever comes next to the
+ * sandbox does not know of them. */
+void lifecycle_end_jobs(struct managed_sandbox *box);
+
 #endif

@@ -174,6 +174,7 @@ struct sandbox {
 	struct supervise_read *read;   /* of supervise.h; owned, or NULL */
 	struct background *background; /* of background.h; owned, or NULL */
 	struct detached *detached;     /* of detached.h; owned, or NULL */
+	struct jobs *jobs; /* of jobs/jobs.h, until jobs_end(); or NULL */
 	/* Triggered: it is deleted, nothing is begun in it; or NULL. */
 	_Atomic(const struct cancel *) doomed_by;
 };
@@ -195,9 +196,8 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 		   const char *id, const struct stop *stop, struct error *err);
-/* When cancelled, it returns within some 30 ms, and the command is killed in
- * the background where the provider is not this machine; what is done next with
- * the sandbox waits for that. */
+/* When cancelled, it returns within some 30 ms; a provider elsewhere kills the
+ * command in the background, and what is done next there waits for that. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);

@@ -5,6 +5,7 @@
 
 #include "base/redact_stream.h"
 #include "base/str.h"
+#include "sandbox/jobs/jobs.h"
 #include "tool/capture.h"
 #include "tool/result.h"
 #include "tool/table.h"
@@ -186,6 +187,30 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 /* A git that asks for a password would wait for ever. */
 static const char *const environment[] = { "GIT_TERMINAL_PROMPT=0", NULL };
 
+/* Its time is its own: without a timeout it has a day. */
+static int run_background(const struct tool_env *env, const cJSON *args,
+			  struct buf *out, struct error *err)
+{
+	int64_t timeout_s = json_int(args, "timeout", 0);
+	struct job_order order = {
+		.command = str_of(json_string(args, "command", "")),
+		.env = environment,
+		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
+		.mask = env->mask,
+	};
+	unsigned number;
+
+	if (check(env->sandbox, order.command, timeout_s, err) ||
+	    jobs_start(env->sandbox, &order, &number, err))
+		return -1;
+	buf_addf(out,
+		 "Started as job %u. It goes on in the background; job_output "
+		 "with job %u gives its output and state, job_kill ends it. "
+		 "You are told when it has ended.",
+		 number, number);
+	return 0;
+}
+
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
@@ -204,6 +229,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	bool cut;
 	int rc;
 
+	if (json_bool(args, "background", false))
+		return run_background(env, args, out, err);
 	if (check(env->sandbox, req.command, timeout_s, err))
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
@@ -240,6 +267,13 @@ static const struct tool_arg args[] = {
 	  .type = ARG_INT,
 	  .description = "Seconds, at most 3600; 0 means 24 hours. Give it for"
 			 " commands that take long." },
+	{ .name = "background",
+	  .type = ARG_BOOL,
+	  .fallback = "false",
+	  .description = "true: for servers, watchers and long builds; returns"
+			 " a job's number at once, and the command goes on"
+			 " while you do something else. No timeout unless you"
+			 " give one." },
 	{ 0 },
 };
 
@@ -260,7 +294,7 @@ const struct tool tool_execute = {
 			"kept.",
 	},
 	.args = args,
-	.summary = "{command}",
+	.summary = "{command}[ (background: {background})]",
 	.flags = TOOL_ASKS | TOOL_EVICTS | TOOL_RUNS,
 	.run = run,
 };

@@ -16,6 +16,8 @@
 	ROW(glob)                                                              \
 	ROW(grep)                                                              \
 	ROW(execute)                                                           \
+	ROW(job_output)                                                        \
+	ROW(job_kill)                                                          \
 	ROW(write_todos)                                                       \
 	ROW(ask_user)                                                          \
 	ROW(read_history)

@@ -104,6 +104,7 @@ struct tool_arg {
 struct tool {
 	struct tool_spec spec; /* schema NULL: see tool_schema() */
 	const struct tool_arg *args;
+	const char *with;     /* offered only where this tool is; or NULL */
 	const char *path_arg; /* names the file it acts on; NULL: none */
 	/* What a call is for, on one line for people: "{argument}" stands for
 	 * its value, "[...]" is left out where an argument in it is missing. */

@@ -235,6 +235,7 @@ void plain_event(void *arg, const struct agent_event *ev)
 		break;
 	case EVENT_FILE:
 	case EVENT_COMPACT:
+	case EVENT_JOB:
 		note(p, "", ev->text);
 		break;
 	case EVENT_TERMINAL:

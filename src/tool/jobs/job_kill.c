@@ -1,0 +1,45 @@
+/* job_kill.c - the tool that ends a background command. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/jobs/jobs.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	unsigned number = (unsigned)json_int(args, "job", 0);
+	struct job_state state;
+
+	if (jobs_kill(env->sandbox->jobs, number, env->stop, &state, err) < 0)
+		return -1;
+	buf_addf(out, "Job %u ", number);
+	if (state.running)
+		buf_adds(out, "is being killed, and is ");
+	else if (!state.killed)
+		buf_adds(out, "had ended before: it ");
+	jobs_describe(&state, out);
+	buf_addc(out, '.');
+	return 0;
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "job",
+	  .type = ARG_INT,
+	  .description = "Its number.",
+	  .required = true,
+	  .positive = true },
+	{ 0 },
+};
+
+const struct tool tool_job_kill = {
+	.spec = {
+		.name = "job_kill",
+		.description = "Ends a background command with all that it "
+			       "started. Its output can still be read.",
+	},
+	.args = args,
+	.with = "execute",
+	.summary = "job {job}",
+	.flags = TOOL_SESSION,
+	.run = run,
+};
