@@ -261,7 +261,8 @@ def test_credential_process_has_nothing_of_the_project(
 
 def opened(trace, work, *, thread=False):
     """Files below work that were opened or run, relative to it; a run's
-    thread is listed with its branch, which .git/HEAD names."""
+    thread is listed with its branch, which .git/HEAD names, and its model is
+    told of skills: text, as AGENTS.md is."""
     found = set()
     for line in trace.read_text(errors="replace").splitlines():
         if f"AT_FDCWD<{work}>" in line or f"{work}/" in line:
@@ -269,8 +270,11 @@ def opened(trace, work, *, thread=False):
             path = os.path.normpath(os.path.join(str(work), name))
             if path.startswith(f"{work}/"):
                 found.add(os.path.relpath(path, work))
-    branch = {".git", ".git/HEAD"} if thread else set()
-    return found - {".env", "AGENTS.md", ".deepagents/AGENTS.md"} - branch
+    read = {".env", "AGENTS.md", ".deepagents/AGENTS.md"}
+    if thread:
+        read |= {".git", ".git/HEAD", ".deepagents/skills", ".agents/skills",
+                 ".claude/skills"}
+    return found - read
 
 
 @pytest.mark.parametrize("args", [

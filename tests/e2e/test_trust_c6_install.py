@@ -11,9 +11,9 @@ from test_install import wheel
 SUPPORTED = (
     "anthropic baseten cohere deepseek fireworks google-genai groq "
     "huggingface litellm meta mistralai nvidia ollama openai openrouter "
-    "together xai bedrock agentcore daytona modal runloop vercel all-providers "
-    "all-sandboxes").split()
-UNSUPPORTED = "vertex ibm perplexity media quickjs".split()
+    "together xai bedrock vertex agentcore daytona modal runloop vercel "
+    "all-providers all-sandboxes").split()
+UNSUPPORTED = "ibm perplexity media quickjs".split()
 
 
 @pytest.fixture(autouse=True)
