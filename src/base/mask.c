@@ -3,6 +3,7 @@
 #include "base/mask.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct hidden {            /* one byte sequence to look for */
 };
 
 struct mask {
+	pthread_rwlock_t *lock; /* of all that follows; owned */
 	struct block *blocks;
 	struct hidden *items;
 	int n;
@@ -52,6 +54,8 @@ struct mask *mask_new(void)
 
 	if (sodium_init() < 0)
 		abort();
+	m->lock = xcalloc(1, sizeof(*m->lock));
+	pthread_rwlock_init(m->lock, NULL);
 	for (int i = 0; i <= UCHAR_MAX; i++)
 		m->first[i] = -1;
 	return m;
@@ -70,6 +74,8 @@ void mask_free(struct mask *m)
 		m->blocks = b->next;
 		sodium_free(b); /* zeroes it */
 	}
+	pthread_rwlock_destroy(m->lock);
+	free(m->lock);
 	free(m);
 }
 
@@ -241,6 +247,7 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 
 	if (value.len < least)
 		return false;
+	pthread_rwlock_wrlock(m->lock);
 	hide(m, name, value);
 	hide_lines(m, name, value);
 	hide_base64(m, name, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
@@ -250,6 +257,7 @@ bool mask_add(struct mask *m, const char *name, struct str value)
 	hide_hex(m, name, value, "X");
 	hide_hex(m, name, value, "x");
 	hide_json(m, name, value);
+	pthread_rwlock_unlock(m->lock);
 	return true;
 }
 
@@ -345,23 +353,24 @@ void mask_text(const struct mask *m, struct str text, struct buf *out)
 {
 	if (!text.len)
 		return;
-	if (!m || !m->n)
+	if (!m) {
 		buf_addstr(out, text);
-	else
+		return;
+	}
+	pthread_rwlock_rdlock(m->lock);
+	if (m->n)
 		replace(m, text, true, out);
+	else
+		buf_addstr(out, text);
+	pthread_rwlock_unlock(m->lock);
 }
 
-void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
-	       struct buf *out)
+/* With the lock held. */
+static void feed(const struct mask *m, struct mask_stream *s, struct str chunk,
+		 struct buf *out)
 {
 	size_t done;
 
-	if (!chunk.len)
-		return;
-	if (!m || !m->n) {
-		buf_addstr(out, chunk);
-		return;
-	}
 	s->held.max = SIZE_MAX / 4; /* never more than a value and a chunk */
 	if (s->held.len) {
 		buf_addstr(&s->held, chunk);
@@ -371,6 +380,23 @@ void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
 	}
 	done = replace(m, chunk, false, out);
 	buf_addstr(&s->held, str_skip(chunk, done));
+}
+
+void mask_feed(const struct mask *m, struct mask_stream *s, struct str chunk,
+	       struct buf *out)
+{
+	if (!chunk.len)
+		return;
+	if (!m) {
+		buf_addstr(out, chunk);
+		return;
+	}
+	pthread_rwlock_rdlock(m->lock);
+	if (m->n)
+		feed(m, s, chunk, out);
+	else
+		buf_addstr(out, chunk);
+	pthread_rwlock_unlock(m->lock);
 }
 
 void mask_end(const struct mask *m, struct mask_stream *s, struct buf *out)

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 
 /*
- * The set of values to hide. Values are added before the first thread starts
- * (or while no other thread reads); reading is then safe from any thread.
+ * The set of values to hide. Any thread may add and read: a command in the
+ * background goes on while the user changes to a model with another key.
  * Copies live in sodium_malloc memory and are zeroed on free.
  */
 struct mask;

@@ -1,5 +1,7 @@
 /* mask_test.c - values are hidden whole, however the bytes arrive. */
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,6 +248,52 @@ static void many_values_are_quick(void **state)
 	mask_free(m);
 }
 
+struct reading {
+	const struct mask *mask;
+	atomic_bool over;
+	size_t wrong; /* texts that were not hidden */
+};
+
+static void *read_on(void *arg)
+{
+	struct reading *r = arg;
+
+	while (!atomic_load(&r->over)) {
+		struct buf out = BUF_INIT(1 << 12);
+		struct mask_stream s = { 0 };
+
+		mask_feed(r->mask, &s, STR("a first-secret-1 b"), &out);
+		mask_end(r->mask, &s, &out);
+		r->wrong += strcmp(out.ptr, "a [masked:FIRST_KEY] b") != 0;
+		buf_release(&out);
+	}
+	return NULL;
+}
+
+/* A command in the background prints while the user's next model brings its
+ * key: the table of values is made larger meanwhile. */
+static void values_are_added_while_others_read(void **state)
+{
+	struct mask *m = with(
+		(const char *const[]){ "FIRST_KEY", "first-secret-1", NULL });
+	struct reading r = { .mask = m };
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, read_on, &r), 0);
+	for (int i = 0; i < 300; i++) {
+		char value[33];
+
+		ids_random(value, 32);
+		value[0] = 'f'; /* into the list that is read */
+		assert_true(mask_add(m, "K", (struct str){ value, 32 }));
+	}
+	atomic_store(&r.over, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(r.wrong, 0);
+	mask_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +309,7 @@ int main(void)
 		cmocka_unit_test(binary_values),
 		cmocka_unit_test(holds_no_more_than_needed),
 		cmocka_unit_test(many_values_are_quick),
+		cmocka_unit_test(values_are_added_while_others_read),
 	};
 
 	ids_init();
