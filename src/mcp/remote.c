@@ -19,6 +19,7 @@ enum {
 	SESSION_MAX = 1024, /* bytes of a session's id */
 	STREAM_MAX = 64 << 20,
 	ASIDE_MS = 3000, /* what is sent beside a request, or at the end */
+	CANCEL_MS = 500, /* the same where the user waits for nothing else */
 	EXTRA_HEADERS = 6,
 	STATUS_GONE = 404, /* of a session that the server has forgotten */
 };
@@ -37,7 +38,8 @@ struct mcp_remote {
 
 struct mcp_exchange { /* one POST */
 	struct mcp_remote *remote;
-	int64_t id; /* of the request; 0: a notification */
+	int64_t id; /* of the request; 0: nothing of its answer is read */
+	const struct stop *stop; /* of the request, or NULL */
 	bool streams;
 	struct sse sse;
 	struct buf body;
@@ -114,15 +116,17 @@ static int post(struct mcp_exchange *x, struct str body,
 		struct http_response *res, const struct stop *stop,
 		struct error *err);
 
-/* Something that has no answer: what becomes of it is not looked at. */
-static void post_aside(struct mcp_remote *r, struct str body)
+/* Something that has no answer: what becomes of it is not looked at. Attack: a
+ * server that answers with one more request each time, or asks for thousands of
+ * such answers and takes none; all of them are within stop. */
+static void post_aside(struct mcp_remote *r, struct str body,
+		       const struct stop *stop)
 {
 	struct mcp_exchange x = { .remote = r, .body = BUF_INIT(1 << 16) };
 	struct http_response res = { 0 };
-	struct stop stop = stop_cleanup(ASIDE_MS);
 	struct error ignored = { 0 };
 
-	(void)post(&x, body, &res, &stop, &ignored);
+	(void)post(&x, body, &res, stop, &ignored);
 	http_response_release(&res);
 	buf_release(&x.body);
 }
@@ -139,6 +143,7 @@ static bool is_answer(const struct mcp_exchange *x, const cJSON *message)
 static void consume_message(struct mcp_exchange *x, cJSON *message)
 {
 	struct buf reply = BUF_INIT(1 << 16);
+	struct stop soon;
 
 	if (!x->answer && is_answer(x, message)) {
 		x->answer = message;
@@ -146,8 +151,10 @@ static void consume_message(struct mcp_exchange *x, cJSON *message)
 	}
 	if (cJSON_IsString(json_get(message, "method")))
 		mcp_link_receive(&x->remote->link, message, &reply);
-	if (reply.len)
-		post_aside(x->remote, buf_str(&reply));
+	if (reply.len) {
+		soon = stop_within(x->stop, ASIDE_MS);
+		post_aside(x->remote, buf_str(&reply), &soon);
+	}
 	buf_release(&reply);
 	cJSON_Delete(message);
 }
@@ -155,7 +162,7 @@ static void consume_message(struct mcp_exchange *x, cJSON *message)
 /* One message, or an array of them (version 2025-03-26). */
 static void consume_text(struct mcp_exchange *x, struct str text)
 {
-	cJSON *tree = str_is_utf8(text) ? json_parse(text) : NULL;
+	cJSON *tree = x->id && str_is_utf8(text) ? json_parse(text) : NULL;
 	cJSON *item;
 
 	if (!cJSON_IsArray(tree)) {
@@ -302,9 +309,10 @@ static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 static void cancel_request(struct mcp_remote *r, int64_t id)
 {
 	struct buf line = BUF_INIT(1 << 10);
+	struct stop soon = stop_cleanup(CANCEL_MS);
 
 	mcp_link_cancel(&line, id);
-	post_aside(r, buf_str(&line));
+	post_aside(r, buf_str(&line), &soon);
 	buf_release(&line);
 }
 
@@ -319,6 +327,7 @@ static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
 	struct error ignored = { 0 };
 	int rc;
 
+	x.stop = &limit;
 	ask->error_code = JSONRPC_NO_ERROR;
 	*result = NULL;
 	rc = exchange(&x, ask, result, &limit, err);
@@ -339,12 +348,13 @@ static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
 static void notify(struct mcp_link *l, const char *method, struct str params)
 {
 	struct buf body = BUF_INIT(1 << 16);
+	struct stop soon = stop_cleanup(ASIDE_MS);
 
 	buf_addf(&body,
 		 "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
 	buf_addstr(&body, params);
 	buf_addc(&body, '}');
-	post_aside(remote_of(l), buf_str(&body));
+	post_aside(remote_of(l), buf_str(&body), &soon);
 	buf_release(&body);
 }
 

@@ -54,10 +54,13 @@ def test_session_version_and_headers_go_with_each_request(
     assert "secret-token" not in run("mcp", "list").out
 
 
-GOOD = ["", "stream", "batch", "no_session"]
+# "echoes" answers what needs no answer with one more request, each time;
+# "asks" makes a hundred requests and takes no answer to them.
+GOOD = ["", "stream", "batch", "no_session", "echoes"]
 BAD = {"wrong_id": "has no result", "html": "has no result",
        "error": "HTTP 500", "empty": "has no result",
        "cut": "has no result", "silent": "no answer within 5 s",
+       "asks": "no answer within 5 s",
        "endless": "larger than", "huge": "larger than"}
 
 
@@ -74,6 +77,8 @@ def test_answers_are_right_or_a_clear_error(mcp, serve, model, run, config):
         assert words in text and "\x1b" not in text, (mode, text)
     silent = servers[f"s{len(GOOD) + list(BAD).index('silent')}"]
     assert "notifications/cancelled" in silent.methods()
+    echoes = servers[f"s{GOOD.index('echoes')}"]
+    assert echoes.methods().count("answer") == 1
 
 
 def test_a_forgotten_session_is_begun_anew_for_the_next_call(

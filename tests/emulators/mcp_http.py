@@ -52,7 +52,11 @@ class Handler(BaseHTTPRequestHandler):
         message = json.loads(body)
         self.server.note("POST", self.headers, message)
         mode = self.server.mode
-        if "id" not in message or "method" not in message:
+        if mode == "echoes" and not {"id", "method"} <= set(message):
+            self.message({"id": 7, "method": "ping"})
+        elif mode == "asks" and "method" not in message:
+            time.sleep(30)
+        elif "id" not in message or "method" not in message:
             self.whole(202)
         elif mode == "login":
             self.whole(401, b'{"error":"no"}')
@@ -84,6 +88,13 @@ class Handler(BaseHTTPRequestHandler):
             self.event({"id": 999, "result": {}})
             self.event(result)
             time.sleep(30 if self.server.answered(5) else 0)
+        elif mode in ("echoes", "asks"):
+            self.head(200, "text/event-stream")
+            for i in range(1 if mode == "echoes" else 100):
+                self.event({"id": i, "method": "ping"})
+            if mode == "asks":
+                time.sleep(30)
+            self.event(result)
         elif mode == "batch":
             self.whole(200, json.dumps([
                 {"method": "notifications/message"}, result]).encode())
