@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "mcp/mcp.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,14 +88,42 @@ static void free_rows(struct mcp *m)
 	m->n_rows = 0;
 }
 
+static void *free_server(void *arg)
+{
+	mcp_server_free(arg);
+	return NULL;
+}
+
+/* Each may take some seconds until it has ended, or was killed. */
+static void free_servers(struct mcp *m)
+{
+	pthread_t threads[MCP_SERVERS_MAX];
+	sigset_t all;
+	sigset_t before;
+	size_t n = 0;
+
+	sigfillset(&all); /* signals are for the other threads */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (size_t i = 0; i < m->entries.n; i++)
+		mcp_server_leave(m->servers[i]);
+	for (size_t i = 0; i < m->entries.n; i++) {
+		if (n == MCP_SERVERS_MAX || i + 1 == m->entries.n ||
+		    pthread_create(&threads[n], NULL, free_server,
+				   m->servers[i]) != 0)
+			mcp_server_free(m->servers[i]);
+		else
+			n++;
+	}
+	while (n)
+		(void)pthread_join(threads[--n], NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void mcp_free(struct mcp *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->entries.n; i++)
-		mcp_server_leave(m->servers[i]);
-	for (size_t i = 0; i < m->entries.n; i++)
-		mcp_server_free(m->servers[i]);
+	free_servers(m);
 	free_rows(m);
 	free(m->servers);
 	free(m->cache_dir);

@@ -117,3 +117,13 @@ def test_an_address_of_the_project_is_not_asked_before_it_is_trusted(
     m = model(looks("srv"))
     assert task(run, "-y", "--trust-project-mcp").status == 0
     assert results(m) == ["looked"] and wait_for(lambda: s.requests)
+
+
+def test_servers_that_do_not_let_go_are_left_side_by_side(
+        mcp, serve, model, run):
+    s = serve("clings")
+    mcp.own(**{f"s{i}": entry(s) for i in range(25)})
+    model([{"text": "done"}])
+    # One after the other they would take three seconds each.
+    assert task(run, timeout=60).status == 0
+    assert s.methods().count("DELETE") == 25

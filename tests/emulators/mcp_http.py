@@ -45,6 +45,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_DELETE(self):
         self.server.note("DELETE", self.headers, None)
+        time.sleep(60 if self.server.mode == "clings" else 0)
         self.whole(200)
 
     def do_POST(self):
