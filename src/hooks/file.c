@@ -13,6 +13,7 @@ enum {
 	USUAL_S = 600,
 	PROMPT_S = 30, /* of UserPromptSubmit: a user waits */
 	LONGEST_S = 86400,
+	MOST_COMPLAINTS = 20, /* about one file */
 };
 
 static const char *const names[N_HOOK_EVENTS] = {
@@ -41,19 +42,24 @@ struct hooks_reader {
 	bool project;
 	void (*warn)(const char *line);
 	size_t n; /* of this file */
+	size_t complaints;
 };
 
-static void complain(const struct hooks_reader *r, const char *fmt, ...)
+static void complain(struct hooks_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void complain(const struct hooks_reader *r, const char *fmt, ...)
+/* A file of a repository may have a hundred thousand faults. */
+static void complain(struct hooks_reader *r, const char *fmt, ...)
 {
-	char what[400];
+	char what[400] = "more is wrong with it";
 	char *line;
 	va_list ap;
 
+	if (r->complaints++ > MOST_COMPLAINTS)
+		return;
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	if (r->complaints <= MOST_COMPLAINTS)
+		vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	line = xasprintf("%s: %s", r->file, what);
 	r->warn(line);
@@ -68,6 +74,7 @@ static void release_handler(struct hook_handler *h)
 		free(*word);
 	free(h->argv);
 	free(h->names);
+	free(h->pattern);
 	free(h->command);
 	free(h->status);
 }
@@ -78,6 +85,20 @@ void hook_list_release(struct hook_list *list)
 		release_handler(&list->list[i]);
 	free(list->list);
 	*list = (struct hook_list){ 0 };
+}
+
+void hook_list_compile(struct hook_list *list, const char *file, bool project,
+		       void (*warn)(const char *line))
+{
+	struct hooks_reader r = { list, file, project, warn, 0, 0 };
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->list[i].project == project &&
+		    !hook_match_compile(&list->list[i]))
+			complain(&r,
+				 "a hook of %s is left out: its matcher is no "
+				 "regular expression",
+				 names[list->list[i].event]);
 }
 
 static bool read_argv(struct hook_handler *h, const cJSON *argv)
@@ -200,7 +221,7 @@ static void add_named(struct hooks_reader *r, const cJSON *groups)
 void hook_file_parse(struct hook_list *list, struct str text, const char *file,
 		     bool project, void (*warn)(const char *line))
 {
-	struct hooks_reader r = { list, file, project, warn, 0 };
+	struct hooks_reader r = { list, file, project, warn, 0, 0 };
 	cJSON *tree = json_parse(text);
 	const cJSON *events = json_get(tree, "hooks");
 	const cJSON *groups;

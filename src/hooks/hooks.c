@@ -129,7 +129,10 @@ static int load_project(struct hooks *h, struct error *err)
 		rc = check_project(h, true, &verdict, &why, err);
 	if (why.len)
 		h->src.warn(why.ptr);
-	if (verdict != TRUST_ALLOWED)
+	if (verdict == TRUST_ALLOWED)
+		hook_list_compile(&h->handlers, h->project_file, true,
+				  h->src.warn);
+	else
 		drop_project(&h->handlers);
 	buf_release(&why);
 	return rc;
@@ -171,9 +174,12 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 	}
 	if (has_project)
 		rc = load_project(h, err);
-	if (has_user)
+	if (has_user) {
 		hook_file_parse(&h->handlers, buf_str(&user), src->user_file,
 				false, src->warn);
+		hook_list_compile(&h->handlers, src->user_file, false,
+				  src->warn);
+	}
 	if (rc == 0 && h && h->handlers.n)
 		rc = cancel_init(&h->cancel, err);
 	if (h && (rc < 0 || !h->handlers.n)) {

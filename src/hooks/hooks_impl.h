@@ -18,7 +18,8 @@ struct hook_handler {
 	enum hook_event event;
 	bool project;
 	char *names;   /* exact ones, between '|' or ','; or NULL; owned */
-	regex_t regex; /* when has_regex */
+	char *pattern; /* of regex; or NULL; owned */
+	regex_t regex; /* when has_regex: pattern, compiled */
 	bool has_regex;
 	char *command; /* for sh -c; or NULL */
 	char **argv;   /* owned, NULL-terminated; or NULL */
@@ -51,12 +52,21 @@ const char *hook_event_name(enum hook_event event);
 /* file.c: adds the handlers of a file's text; what is wrong goes to warn. */
 void hook_file_parse(struct hook_list *list, struct str text, const char *file,
 		     bool project, void (*warn)(const char *line));
+/* Compiles the patterns of the user's or the project's; a handler whose pattern
+ * is none never matches, which goes to warn. Attack: a pattern that takes all
+ * memory, or hours, in a file of a repository that the user only looks at. So
+ * a project's are compiled once it is allowed. */
+void hook_list_compile(struct hook_list *list, const char *file, bool project,
+		       void (*warn)(const char *line));
 void hook_list_release(struct hook_list *list);
 
 /* match.c */
-/* False with *why: no hook can wait for what this says. */
+/* False with *why: no hook can wait for what this says. A pattern is not
+ * compiled yet. */
 bool hook_match_parse(struct hook_handler *h, const char *matcher,
 		      const char **why);
+/* False: it is no regular expression. */
+bool hook_match_compile(struct hook_handler *h);
 bool hook_matches(const struct hook_handler *h, const char *value);
 
 /* process.c: one program, from its start to its end. */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "hooks/hooks_impl.h"
 
-enum { LONGEST_VALUE = 256 /* bytes that a pattern is tried on */ };
+enum { LONGEST_VALUE = 1024 /* bytes that a pattern is tried on */ };
 
 static bool is_list_of_names(const char *matcher)
 {
@@ -47,7 +47,6 @@ bool hook_match_parse(struct hook_handler *h, const char *matcher,
 		      const char **why)
 {
 	bool any = !matcher || !matcher[0] || !strcmp(matcher, "*");
-	char *pattern;
 
 	if (any)
 		return true;
@@ -55,27 +54,33 @@ bool hook_match_parse(struct hook_handler *h, const char *matcher,
 		*why = "this event has nothing that a matcher could match";
 		return false;
 	}
-	if (is_list_of_names(matcher)) {
+	if (is_list_of_names(matcher))
 		h->names = xstrdup(matcher);
-		return true;
-	}
-	pattern = to_posix(matcher);
-	h->has_regex = !regcomp(&h->regex, pattern, REG_EXTENDED | REG_NOSUB);
-	free(pattern);
-	*why = "its matcher is no regular expression";
-	return h->has_regex;
+	else
+		h->pattern = to_posix(matcher);
+	return true;
+}
+
+bool hook_match_compile(struct hook_handler *h)
+{
+	if (h->pattern && !h->has_regex)
+		h->has_regex = !regcomp(&h->regex, h->pattern,
+					REG_EXTENDED | REG_NOSUB);
+	return !h->pattern || h->has_regex;
 }
 
 bool hook_matches(const struct hook_handler *h, const char *value)
 {
 	struct str rest = str_of(h->names);
 
-	if (!h->names && !h->has_regex)
+	if (!h->names && !h->pattern)
 		return true;
-	if (!value)
+	if (!value || (h->pattern && !h->has_regex))
 		return false;
+	/* Attack: an MCP server gives a tool a name that is so long that the
+	 * hook which was to refuse it does not see it. */
 	if (h->has_regex)
-		return strlen(value) <= LONGEST_VALUE &&
+		return strlen(value) > LONGEST_VALUE ||
 		       regexec(&h->regex, value, 0, NULL, 0) == 0;
 	while (rest.len) {
 		size_t len = 0;

@@ -10,26 +10,51 @@
 #include "base/str.h"
 #include "hooks/hooks_impl.h"
 
-enum { SHOWN = 60, LINE_MAX = 4096 };
+enum {
+	SHOWN = 60,       /* bytes of a command */
+	SAID_SHOWN = 400, /* of what it wrote to its standard error */
+	LINE_MAX = 4096,
+	MASKED_MAX = 4 * HOOK_OUTPUT_MAX,
+};
+
+/* The first bytes, masked before they are cut: else the beginning of a value
+ * that lies across the cut would be shown. */
+static void add_first(const struct hooks *h, struct str text, size_t most,
+		      struct buf *out)
+{
+	struct buf masked = BUF_INIT(MASKED_MAX);
+	struct str first;
+
+	mask_text(h->src.mask, text, &masked);
+	first = buf_str(&masked);
+	if (first.len > most) {
+		first.len = most;
+		first.len = str_utf8_prefix(first);
+	}
+	buf_addstr(out, first);
+	buf_release(&masked);
+}
 
 void hook_notice(struct hooks *h, const struct hook_call *call, const char *fmt,
 		 ...)
 {
-	struct buf masked = BUF_INIT(2 * LINE_MAX);
-	struct buf clean = BUF_INIT(2 * LINE_MAX);
-	char line[LINE_MAX];
+	struct buf clean = BUF_INIT(MASKED_MAX);
+	struct buf shown = BUF_INIT(LINE_MAX);
+	char *line;
 	va_list ap;
 
 	if (!call->notice)
 		return;
+	line = xcalloc(1, MASKED_MAX);
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	vsnprintf(line, MASKED_MAX, fmt, ap);
 	va_end(ap);
 	sanitize_line(str_of(line), &clean);
-	mask_text(h->src.mask, buf_str(&clean), &masked);
-	call->notice(call->arg, masked.len ? masked.ptr : "");
-	buf_release(&masked);
+	add_first(h, buf_str(&clean), LINE_MAX, &shown);
+	call->notice(call->arg, shown.len ? shown.ptr : "");
+	buf_release(&shown);
 	buf_release(&clean);
+	free(line);
 }
 
 /* Foreign text for the model or the user. */
@@ -48,20 +73,25 @@ static void report(struct hooks *h, const struct hook_call *call,
 		   const struct hook_process *p, const char *what)
 {
 	const struct hook_handler *x = p->handler;
+	struct buf command = BUF_INIT(SHOWN);
 
-	hook_notice(h, call, "hook %s (%.*s) of %s: %s",
-		    hook_event_name(call->event), SHOWN,
-		    x->command ? x->command : x->argv[0],
+	add_first(h, str_of(x->command ? x->command : x->argv[0]), SHOWN,
+		  &command);
+	hook_notice(h, call, "hook %s (%s) of %s: %s",
+		    hook_event_name(call->event),
+		    command.len ? command.ptr : "",
 		    x->project ? h->project_file : h->user_file, what);
+	buf_release(&command);
 }
 
 /* "exit status 3: no such file" */
 static void report_failure(struct hooks *h, const struct hook_call *call,
 			   const struct hook_process *p)
 {
-	struct str said = str_trim(buf_str(&p->err));
+	struct buf said = BUF_INIT(SAID_SHOWN);
 	char what[600];
 
+	add_first(h, str_trim(buf_str(&p->err)), SAID_SHOWN, &said);
 	if (p->failed.code)
 		snprintf(what, sizeof(what), "%s", p->failed.message);
 	else if (p->timed_out)
@@ -69,11 +99,10 @@ static void report_failure(struct hooks *h, const struct hook_call *call,
 			 "killed: it took longer than %g s (timeout)",
 			 (double)p->handler->timeout_ms / 1000);
 	else
-		snprintf(what, sizeof(what), "exit status %d%s%.*s", p->status,
-			 said.len ? ": " : "",
-			 (int)(said.len < 400 ? said.len : 400),
-			 said.len ? said.ptr : "");
+		snprintf(what, sizeof(what), "exit status %d%s%s", p->status,
+			 said.len ? ": " : "", said.len ? said.ptr : "");
 	report(h, call, p, what);
+	buf_release(&said);
 }
 
 static void set_permission(struct hooks *h, struct hook_outcome *out,
@@ -162,12 +191,17 @@ static void add_specific(struct hooks *h, const struct hook_call *call,
 	}
 }
 
+/* C1 controls, which UTF-8 has as two bytes, would end the sequence and begin
+ * another one in terminals that know them. */
 static bool all_printable(struct str s)
 {
-	for (size_t i = 0; i < s.len; i++)
-		if ((unsigned char)s.ptr[i] < 0x20 || s.ptr[i] == 0x7F)
-			return false;
-	return str_is_utf8(s);
+	struct buf clean = BUF_INIT(MASKED_MAX);
+	bool same;
+
+	sanitize_line(s, &clean);
+	same = str_eq(buf_str(&clean), s);
+	buf_release(&clean);
+	return same;
 }
 
 /* Only what sets a title, notifies or rings: nothing that could draw, answer
