@@ -159,11 +159,11 @@ void mcp_show_json(const struct app *app, struct mcp_server *s, struct buf *out)
 		buf_addf(out, "%" PRId64, st.started_ms);
 	else
 		buf_adds(out, "null");
-	buf_adds(out, ",\"error\":");
+	buf_addc(out, ',');
 	if (st.why.code)
-		json_quote(out, str_of(st.why.message));
+		print_add_member(app, out, "error", st.why.message);
 	else
-		buf_adds(out, "null");
+		buf_adds(out, "\"error\":null");
 	buf_adds(out, ",\"tools\":[");
 	mcp_server_each_tool(s, add_tool_json, &j);
 	buf_addf(out, "],\"left_out\":%zu}", st.left_out);

@@ -143,6 +143,11 @@ def test_a_key_in_an_entry_is_masked_where_it_comes_back(mcp, model, run):
     text = results(m)[0]
     assert "[masked:MY_TOKEN]" in text and "tok-abcdefgh" not in text
     assert "PLAIN=visible-value" in text
+    mcp.own(srv=mcp.entry("tells", MY_TOKEN="tok-abcdefgh"))
+    for flags in ([], ["--json"]):
+        r = run("mcp", "test", *flags)
+        assert r.status == 1 and "no access with" in r.out
+        assert "[masked:MY_TOKEN]" in r.out and "tok-abc" not in r.out + r.err
 
 
 def test_the_environment_of_ones_own_server_and_of_a_projects(

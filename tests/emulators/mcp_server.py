@@ -205,6 +205,9 @@ def handle(message):
         if "dies_early" in MODES:
             sys.stderr.write("cannot start: \x1b[31mno luck\n")
             sys.exit(4)
+        if "tells" in MODES:
+            sys.stderr.write("no access with " + os.environ["MY_TOKEN"])
+            sys.exit(4)
         if "refuses" in MODES:
             send({"id": ident, "error": {"code": -32000,
                                          "message": "not today"}})
