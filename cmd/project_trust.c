@@ -15,7 +15,8 @@ enum { USUAL_COLUMNS = 80, SHOWN_MAX = 1 << 20, MOST_ITEMS = 6 };
 
 static const char again[] =
 	"dcode asks again when the entry or one of these files changes. What "
-	"they load or\nstart in turn is not covered.\n";
+	"they load or\nstart in turn, and files that a pattern (*) stands for, "
+	"are not covered.\n";
 
 static size_t columns(void)
 {

@@ -30,6 +30,7 @@ struct print {
 	struct buf *files;
 	char *dirs[MOST_DIRS]; /* owned: of the repository */
 	size_t n_dirs;
+	bool too_many; /* there are more */
 };
 
 /* Framed by its length, so that no two lists of texts give the same bytes. */
@@ -83,8 +84,12 @@ static void note_dir(struct print *p, const char *real)
 	for (size_t i = 0; i < p->n_dirs; i++)
 		if (!strcmp(p->dirs[i], real))
 			return;
-	if (p->n_dirs < MOST_DIRS && strcmp(real, p->root) != 0)
+	if (!strcmp(real, p->root))
+		return;
+	if (p->n_dirs < MOST_DIRS)
 		p->dirs[p->n_dirs++] = xstrdup(real);
+	else
+		p->too_many = true;
 }
 
 static int add_file(struct print *p, const char *real, struct error *err)
@@ -200,6 +205,11 @@ static int add_words(struct print *p, struct error *err)
 	if (rc == 0 && words.over)
 		rc = error_set(err, ERR_LIMIT,
 			       "its command line has too many words");
+	if (rc == 0 && p->too_many)
+		rc = error_set(err, ERR_LIMIT,
+			       "its command line names more than %d "
+			       "directories",
+			       MOST_DIRS);
 	trust_words_release(&words);
 	return rc;
 }

@@ -23,13 +23,19 @@ static void add_unique(struct trust_words *w, const char *text, size_t len)
 	w->list[w->n++] = xstrndup(text, len);
 }
 
-/* "$PWD/run.sh" and "$(pwd)/run.sh" start where the program does. */
+/* "$PWD/run.sh" starts where the program does, and so does what is left of
+ * $(pwd)/run.sh without its parentheses: "/run.sh". */
 static void add_path(struct trust_words *w, const char *text, size_t len)
 {
 	const char *slash = len ? memchr(text, '/', len) : NULL;
 
 	add_unique(w, text, len);
-	if (slash && slash > text && strpbrk("$~)}", (char[]){ text[0], 0 }))
+	while (len && text[0] == '/') {
+		text++;
+		if (--len && text[0] != '/')
+			add_unique(w, text, len);
+	}
+	if (slash && slash > text && strchr("$~)}", text[0]))
 		add_unique(w, slash + 1, len - (size_t)(slash + 1 - text));
 }
 

@@ -189,6 +189,9 @@ static void test_a_changed_file_is_asked_about_again(void **state)
 		"python3 -W./run.sh",
 		"true && $PWD/run.sh",
 		"\"$(pwd)/run.sh\" x",
+		"$(git rev-parse --show-toplevel)/run.sh x",
+		"`pwd`//run.sh",
+		"sh \"`pwd`\"/run.sh",
 		"cat<run.sh|sh",
 		"./tools/../run.sh",
 		"cd tools && ../run.sh",
@@ -366,6 +369,36 @@ static void test_too_long_a_command_line_needs_the_flag(void **state)
 	buf_release(&line);
 }
 
+/* Attack: directories that say nothing, and behind them the one whose program
+ * is changed afterwards. */
+static void test_too_many_directories_need_the_flag(void **state)
+{
+	struct room *r = *state;
+	struct buf line = BUF_INIT(1 << 16);
+	struct attempt a = { .root = "a" };
+	struct error err = { 0 };
+	char name[32];
+	char *dir;
+
+	for (int i = 0; i < 33; i++) {
+		snprintf(name, sizeof(name), "a/d%d", i);
+		dir = path_join(r->top, name);
+		assert_int_equal(path_mkdirs(dir, 0700, &err), 0);
+		free(dir);
+		buf_addf(&line, "%scd d%d", i ? "; cd ..; " : "", i);
+		a.command = line.ptr;
+		if (i == 29)
+			assert_int_equal(attempt(r, &a), TRUST_ALLOWED);
+	}
+	buf_adds(&line, "; ./go");
+	a.command = line.ptr;
+	assert_int_equal(attempt(r, &a), TRUST_REFUSED);
+	assert_int_equal(r->asked, 0);
+	a.flags = TRUST_HOOK;
+	assert_int_equal(attempt(r, &a), TRUST_ALLOWED);
+	buf_release(&line);
+}
+
 static bool count(void *arg, const struct trust_record *record)
 {
 	assert_string_equal(record->kind, "hook");
@@ -415,6 +448,7 @@ int main(void)
 		ROW(test_a_cancelled_question_is_no_answer),
 		ROW(test_a_store_that_others_can_write_allows_nothing),
 		ROW(test_too_long_a_command_line_needs_the_flag),
+		ROW(test_too_many_directories_need_the_flag),
 		ROW(test_what_is_forgotten_is_asked_about_again),
 	};
 
