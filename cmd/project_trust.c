@@ -45,8 +45,10 @@ static void add_variables(const struct trust_entry *e, struct buf *out)
 		buf_addf(out, "%s%s", i ? ", " : "", e->variables[i]);
 }
 
-/* Nothing of the entry is left out; what would hide in it is spelled out. */
-static void show(const struct app *app, const struct trust_entry *e,
+/* Nothing of the entry is left out; what would hide in it is spelled out. False
+ * where it is too long for that. Attack: a megabyte of nothing, and behind it
+ * the command. */
+static bool show(const struct app *app, const struct trust_entry *e,
 		 const char *files)
 {
 	struct question_item items[MOST_ITEMS];
@@ -54,6 +56,7 @@ static void show(const struct app *app, const struct trust_entry *e,
 	struct buf variables = BUF_INIT(SHOWN_MAX);
 	struct buf text = BUF_INIT(SHOWN_MAX);
 	struct buf masked = BUF_INIT(SHOWN_MAX);
+	bool whole;
 	size_t n = 0;
 
 	add_variables(e, &variables);
@@ -73,25 +76,28 @@ static void show(const struct app *app, const struct trust_entry *e,
 						     str_trim(str_of(files)) };
 	question_render(items, n, room, &text);
 	mask_text(app->mask, buf_str(&text), &masked);
-	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
-		masked.len ? masked.ptr : "",
-		masked.over || text.over ? "  (the rest is too long to show)\n"
-					 : "",
-		e->n_words ? again : "");
+	whole = !masked.over && !text.over && !variables.over;
+	fprintf(stderr, "\nThis project %s:\n%s%s", purpose(e),
+		!whole       ? "  it is too long to be shown: not allowed\n"
+		: masked.len ? masked.ptr
+			     : "",
+		whole && e->n_words ? again : "");
 	buf_release(&variables);
 	buf_release(&text);
 	buf_release(&masked);
+	return whole;
 }
 
 static int on_ask(void *arg, const struct trust_entry *e, const char *files,
 		  struct error *err)
 {
 	struct app *app = arg;
-	int rc;
+	int rc = 0;
 
 	app_borrow_terminal(app);
-	show(app, e, files);
-	rc = secret_confirm(app, "Allow it, now and from now on? [y/N] ", err);
+	if (show(app, e, files))
+		rc = secret_confirm(
+			app, "Allow it, now and from now on? [y/N] ", err);
 	app_return_terminal(app);
 	return rc;
 }

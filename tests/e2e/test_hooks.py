@@ -339,6 +339,16 @@ def test_the_chat_asks_once_and_again_when_a_file_has_changed(
     assert (work / "ran").read_text() == "one\none\ntwo\n"
 
 
+def test_what_is_too_long_to_be_shown_is_not_allowed(write, work, live):
+    path = write(True, SessionStart=[{"pad": "PAD", **hook("touch ran")}])
+    path.write_text(path.read_text().replace("PAD", "\u202e" * 300000))
+    s, _ = live([DONE], args=["--plain"], ready="/quit")
+    assert "too long to be shown" in s.until("/quit")
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0 and not (work / "ran").exists()
+
+
 def test_a_script_that_the_model_changes_is_not_run_any_more(
         write, work, model, run, live):
     write(True, PreToolUse=[hook("sh ./check.sh")])
