@@ -295,11 +295,10 @@ int lifecycle_open(struct managed_sandbox *box,
 int lifecycle_close(struct managed_sandbox *box, struct error *err)
 {
 	struct error none = { 0 };
-	bool stays = !box->ours || (box->request.on_exit != LIFECYCLE_DELETE &&
-				    box->sandbox.id);
 	char notice[SANDBOX_NOTICE] = "";
 	char room[64];
 	char id[IDS_SHOWN];
+	bool stays;
 	int rc;
 
 	if (!box->request.host)
@@ -308,6 +307,8 @@ int lifecycle_close(struct managed_sandbox *box, struct error *err)
 		lifecycle_ending_finish(box);
 		return 0;
 	}
+	stays = !box->ours ||
+		(box->request.on_exit != LIFECYCLE_DELETE && box->sandbox.id);
 	lifecycle_end_jobs(box);
 	lifecycle_keepalive_stop(box);
 	lifecycle_end_background(box, stays);

@@ -106,7 +106,7 @@ static const struct {
 	{ "{\"cut_after_bytes\":400,\"times\":9}", ERR_NETWORK, "emulated", "",
 	  3 },
 	{ "{\"status\":200,\"body\":\"<html>\",\"times\":9}", ERR_PROTOCOL,
-	  "no event stream", "address", 1 },
+	  "no event stream", "HTTPS_PROXY", 1 },
 	{ "{\"status\":403,\"times\":9,\"body\":{\"error\":{\"message\":"
 	  "\"The token has expired\"}}}",
 	  ERR_AUTH, "EMULATED_API_KEY was refused: ", "to a valid key", 1 },
@@ -131,7 +131,7 @@ static const struct {
 	  ERR_PROTOCOL, "a web page \"Sign in\" answers", "HTTPS_PROXY", 1 },
 	{ "{\"status\":200,\"times\":9,\"body\":\"<html><head><TITLE>Log "
 	  "in</TITLE>\"}",
-	  ERR_PROTOCOL, "a web page \"Log in\" answers", "address", 1 },
+	  ERR_PROTOCOL, "a web page \"Log in\" answers", "HTTPS_PROXY", 1 },
 	{ "{\"status\":302,\"body\":\"moved\",\"times\":9}", ERR_REMOTE,
 	  "HTTP 302", "address", 1 },
 };
