@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/pictures.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -79,10 +78,11 @@ static bool is_image(const char *path)
 
 static int hex_digit(char c)
 {
-	if (isdigit((unsigned char)c))
-		return c - '0';
-	return isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-					  : -1;
+	static const char digits[] = "0123456789abcdefABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+	int n = at ? (int)(at - digits) : -1;
+
+	return n > 15 ? n - 6 : n;
 }
 
 /* "/a b.png" of "file:///a%20b.png"; NULL for another machine's. Owned. */

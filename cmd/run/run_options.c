@@ -107,6 +107,28 @@ static unsigned trusted_kinds(const struct args *args)
 	return kinds;
 }
 
+static int check_words(const struct run_options *o, struct error *err)
+{
+	if (o->task && !str_trim(str_of(o->task)).len)
+		return error_set(err, ERR_USAGE,
+				 "argument -n/--non-interactive: the task is "
+				 "empty. Say what to do: -n \"fix the "
+				 "tests\"; for a chat leave -n out");
+	if (o->task && o->message)
+		return error_set(err, ERR_USAGE,
+				 "--message begins a chat and cannot be "
+				 "combined with --non-interactive (-n); give "
+				 "the whole task to -n");
+	if (o->skill && !o->skill[0])
+		return error_set(err, ERR_USAGE,
+				 "argument -s/--skill: NAME is empty; dcode "
+				 "skills list has the names");
+	if (o->fork && !o->resume)
+		return error_set(err, ERR_USAGE,
+				 "--fork requires --resume (-r)");
+	return 0;
+}
+
 int run_options_read(struct run_options *o, const struct args *args,
 		     struct error *err)
 {
@@ -142,23 +164,8 @@ int run_options_read(struct run_options *o, const struct args *args,
 	};
 	if (transfer_options_read(&o->transfers, args, err) < 0)
 		return -1;
-	if (o->task && !str_trim(str_of(o->task)).len)
-		return error_set(err, ERR_USAGE,
-				 "argument -n/--non-interactive: the task is "
-				 "empty. Say what to do: -n \"fix the "
-				 "tests\"; for a chat leave -n out");
-	if (o->task && o->message)
-		return error_set(err, ERR_USAGE,
-				 "--message begins a chat and cannot be "
-				 "combined with --non-interactive (-n); give "
-				 "the whole task to -n");
-	if (o->skill && !o->skill[0])
-		return error_set(err, ERR_USAGE,
-				 "argument -s/--skill: NAME is empty; dcode "
-				 "skills list has the names");
-	if (o->fork && !o->resume)
-		return error_set(err, ERR_USAGE,
-				 "--fork requires --resume (-r)");
+	if (check_words(o, err) < 0)
+		return -1;
 	if (integer(args, "max-turns", 1, &o->max_turns, err) < 0 ||
 	    amount(args, "max-usd", &o->max_usd, err) < 0 ||
 	    integer(args, "timeout", 1, &o->timeout_s, err) < 0 ||

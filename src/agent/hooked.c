@@ -32,21 +32,28 @@ static void on_terminal(void *arg, const char *sequence)
 					       .text = str_of(sequence) });
 }
 
-/* Takes fields over. */
-static int run(struct agent *a, const struct teller *t, enum hook_event event,
-	       const char *match, cJSON *fields, struct hook_outcome *out,
-	       const struct stop *stop, struct error *err)
+/* call: event, match and fields, which it takes over. */
+static int run(struct agent *a, const struct teller *t, struct hook_call call,
+	       struct hook_outcome *out, const struct stop *stop,
+	       struct error *err)
 {
-	struct hook_call call = { .event = event,
-				  .match = match,
-				  .fields = fields,
-				  .notice = on_notice,
-				  .terminal = on_terminal,
-				  .arg = (void *)t };
-	int rc = hooks_run(a->hooks, &call, out, stop, err);
+	cJSON *fields = (cJSON *)call.fields;
+	int rc;
 
+	call.notice = on_notice;
+	call.terminal = on_terminal;
+	call.arg = (void *)t;
+	rc = hooks_run(a->hooks, &call, out, stop, err);
 	cJSON_Delete(fields);
 	return rc;
+}
+
+static struct hook_call call_of(enum hook_event event, const char *match,
+				cJSON *fields)
+{
+	return (struct hook_call){ .event = event,
+				   .match = match,
+				   .fields = fields };
 }
 
 static struct teller agent_teller(const struct agent *a)
@@ -119,7 +126,8 @@ int hooked_session_start(struct agent *a, const char *cause,
 
 	if (!hooks_have(a->hooks, HOOK_SESSION_START))
 		return 0;
-	rc = run(a, &t, HOOK_SESSION_START, cause, one_field("source", cause),
+	rc = run(a, &t,
+		 call_of(HOOK_SESSION_START, cause, one_field("source", cause)),
 		 &out, stop, err);
 	add_context("SessionStart", &out.context, &a->hook_context);
 	hook_outcome_release(&out);
@@ -135,7 +143,8 @@ void hooked_session_end(struct agent *a, const char *cause,
 
 	if (!hooks_have(a->hooks, HOOK_SESSION_END))
 		return;
-	(void)run(a, &t, HOOK_SESSION_END, cause, one_field("reason", cause),
+	(void)run(a, &t,
+		  call_of(HOOK_SESSION_END, cause, one_field("reason", cause)),
 		  &out, stop, &ignored);
 	hook_outcome_release(&out);
 }
@@ -156,8 +165,10 @@ int hooked_prompt(struct agent *a, const char *prompt, struct buf *text,
 
 	buf_adds(text, prompt);
 	if (hooks_have(a->hooks, HOOK_USER_PROMPT_SUBMIT))
-		rc = run(a, &t, HOOK_USER_PROMPT_SUBMIT, NULL,
-			 one_field("prompt", prompt), &out, stop, err);
+		rc = run(a, &t,
+			 call_of(HOOK_USER_PROMPT_SUBMIT, NULL,
+				 one_field("prompt", prompt)),
+			 &out, stop, err);
 	if (rc == 0 && out.blocked)
 		rc = refuse_prompt(&out.reason, err);
 	if (rc == 0) {
@@ -233,8 +244,10 @@ int hooked_before(struct agent *a, const struct part *call,
 			continue;
 		if (!args)
 			args = json_parse(str_of(call->args));
-		rc = run(a, &t, events[i], wire_name(a, call),
-			 call_fields(a, call, args), &out, stop, err);
+		rc = run(a, &t,
+			 call_of(events[i], wire_name(a, call),
+				 call_fields(a, call, args)),
+			 &out, stop, err);
 		take_before(c, call, &args, &out);
 		note_end(&a->hook_end, &out);
 		hook_outcome_release(&out);
@@ -270,12 +283,12 @@ static void change_result(const struct hook_outcome *out, bool failed,
 	}
 }
 
-int hooked_after(struct agent *a, const struct part *call, bool failed,
-		 struct buf *result, struct hooked_call *c,
+int hooked_after(struct agent *a, const struct part *call,
+		 const struct hooked_result *result, struct hooked_call *c,
 		 const struct stop *stop, struct error *err)
 {
-	enum hook_event event =
-		failed ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
+	enum hook_event event = result->failed ? HOOK_POST_TOOL_USE_FAILURE
+					       : HOOK_POST_TOOL_USE;
 	struct teller t = { c->emit, c->arg };
 	struct hook_outcome out;
 	cJSON *args;
@@ -286,12 +299,14 @@ int hooked_after(struct agent *a, const struct part *call, bool failed,
 		return 0;
 	args = json_parse(str_of(call->args));
 	fields = call_fields(a, call, args);
-	cJSON_AddStringToObject(fields, failed ? "error" : "tool_response",
-				result->len ? result->ptr : "");
+	cJSON_AddStringToObject(fields,
+				result->failed ? "error" : "tool_response",
+				result->text->len ? result->text->ptr : "");
 	cJSON_Delete(args);
-	rc = run(a, &t, event, wire_name(a, call), fields, &out, stop, err);
+	rc = run(a, &t, call_of(event, wire_name(a, call), fields), &out, stop,
+		 err);
 	if (rc == 0) {
-		change_result(&out, failed, result);
+		change_result(&out, result->failed, result->text);
 		note_end(&c->end, &out);
 	}
 	hook_outcome_release(&out);
@@ -312,7 +327,7 @@ int hooked_stop(struct agent *a, int loops, char **prompt,
 	fields = one_field("last_assistant_message",
 			   a->answer.len ? a->answer.ptr : "");
 	cJSON_AddBoolToObject(fields, "stop_hook_active", loops > 0);
-	rc = run(a, &t, HOOK_STOP, NULL, fields, &out, stop, err);
+	rc = run(a, &t, call_of(HOOK_STOP, NULL, fields), &out, stop, err);
 	note_end(&a->hook_end, &out);
 	if (rc == 0 && out.blocked && !out.stop && loops >= MOST_LOOPS)
 		on_notice(&t, "the Stop hooks have let the agent go on 8 times "
@@ -336,7 +351,8 @@ int hooked_compact(struct agent *a, const char *trigger, const char *focus,
 	fields = one_field("trigger", trigger);
 	cJSON_AddStringToObject(fields, "custom_instructions",
 				focus ? focus : "");
-	rc = run(a, &t, HOOK_PRE_COMPACT, trigger, fields, &out, stop, err);
+	rc = run(a, &t, call_of(HOOK_PRE_COMPACT, trigger, fields), &out, stop,
+		 err);
 	if (rc == 0 && out.blocked) {
 		error_set(err, ERR_REFUSED, "a hook blocked the compaction: %s",
 			  out.reason.len ? out.reason.ptr

@@ -36,9 +36,13 @@ struct hooked_call {
 int hooked_before(struct agent *a, const struct part *call,
 		  const struct tool *tool, struct hooked_call *c,
 		  const struct stop *stop, struct error *err);
+struct hooked_result { /* of a call; borrowed */
+	bool failed;
+	struct buf *text;
+};
 /* PostToolUse or PostToolUseFailure: changes the result. Any thread. */
-int hooked_after(struct agent *a, const struct part *call, bool failed,
-		 struct buf *result, struct hooked_call *c,
+int hooked_after(struct agent *a, const struct part *call,
+		 const struct hooked_result *result, struct hooked_call *c,
 		 const struct stop *stop, struct error *err);
 void hooked_call_release(struct hooked_call *c);
 /* A hook of a call wants the agent to end. Takes end over. */

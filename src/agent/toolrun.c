@@ -98,9 +98,10 @@ static void *run_job(void *arg)
 	job->rc =
 		tool_call(&env, job->call, &job->out, &job->failed, &job->err);
 	if (job->rc == 0)
-		job->rc = hooked_after(job->batch->agent, job->call,
-				       job->failed, &job->out, &job->hooked,
-				       job->batch->stop, &job->err);
+		job->rc = hooked_after(
+			job->batch->agent, job->call,
+			&(struct hooked_result){ job->failed, &job->out },
+			&job->hooked, job->batch->stop, &job->err);
 	return NULL;
 }
 

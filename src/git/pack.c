@@ -21,7 +21,6 @@ enum {
 };
 
 #define STAMP "packed" /* its text: the bytes of packs then */
-#define EXPIRY "2.weeks.ago"
 
 struct sizes {
 	size_t packs;
@@ -130,11 +129,11 @@ int pack_all(const struct git *g, const struct stop *stop, struct error *err)
 		"-c",         "pack.compression=1",
 		"repack",     "-d",
 		"-q",         "-n",
-		"--cruft",    "--cruft-expiration=" EXPIRY,
+		"--cruft",    "--cruft-expiration=2.weeks.ago",
 		"--window=0", NULL
 	};
 	/* Also what a git that was killed has left half written. */
-	static const char *const prune[] = { "prune", "--expire=" EXPIRY,
+	static const char *const prune[] = { "prune", "--expire=2.weeks.ago",
 					     NULL };
 	static const char *const refs[] = { "pack-refs", "--all", "--prune",
 					    NULL };

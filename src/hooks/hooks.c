@@ -328,17 +328,23 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 	return n;
 }
 
+/* chosen ends in NULL. */
 static int run_chosen(struct hooks *h, const struct hook_call *call,
-		      const struct hook_handler **chosen, size_t n,
+		      const struct hook_handler **chosen,
 		      struct hook_outcome *out, const struct stop *stop,
 		      struct error *err)
 {
-	struct hook_process *list = xcalloc(n, sizeof(*list));
-	char *(*shells)[4] = xcalloc(n, sizeof(*shells));
+	size_t n = 0;
+	struct hook_process *list;
+	char *(*shells)[4];
 	cJSON *tree = make_input(h, call);
 	struct buf input = BUF_INIT(INPUT_MAX);
 	int rc;
 
+	while (chosen[n])
+		n++;
+	list = xcalloc(n, sizeof(*list));
+	shells = xcalloc(n, sizeof(*shells));
 	json_print(&input, tree);
 	for (size_t i = 0; i < n; i++) {
 		prepare(h, chosen[i], buf_str(&input), shells[i], &list[i]);
@@ -365,7 +371,6 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 	      struct error *err)
 {
 	const struct hook_handler **chosen;
-	size_t n;
 	int rc = 0;
 
 	*out = (struct hook_outcome){ .reason = BUF_INIT(OUTCOME_MAX),
@@ -374,10 +379,9 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 				      .stop_reason = BUF_INIT(OUTCOME_MAX) };
 	if (!hooks_have(h, call->event))
 		return 0;
-	chosen = xcalloc(h->handlers.n, sizeof(*chosen));
-	n = select_handlers(h, call, chosen);
-	if (n)
-		rc = run_chosen(h, call, chosen, n, out, stop, err);
+	chosen = xcalloc(h->handlers.n + 1, sizeof(struct hook_handler *));
+	if (select_handlers(h, call, chosen))
+		rc = run_chosen(h, call, chosen, out, stop, err);
 	free(chosen);
 	return rc;
 }

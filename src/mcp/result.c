@@ -37,7 +37,7 @@ static void add_text(const char *text, struct buf *out)
 /* Bytes that base64 stands for, about. */
 static long long decoded_size(const char *data)
 {
-	return (long long)(strlen(data) / 4 * 3);
+	return (long long)strlen(data) / 4 * 3;
 }
 
 static void note_hidden(const char *kind, const cJSON *item, const char *data,

@@ -96,14 +96,14 @@ static cJSON *make_record(const struct trust_entry *e, const char *hex)
 {
 	cJSON *record = cJSON_CreateObject();
 	char *root = realpath(e->root, NULL);
+	int64_t now = clock_unix_ms() / 1000; /* Unix seconds */
 
 	cJSON_AddStringToObject(record, "sha256", hex);
 	cJSON_AddStringToObject(record, "kind", trust_kind_name(e->kind));
 	cJSON_AddStringToObject(record, "root", root ? root : e->root);
 	cJSON_AddStringToObject(record, "file", e->file ? e->file : "");
 	cJSON_AddStringToObject(record, "name", e->name ? e->name : "");
-	cJSON_AddNumberToObject(record, "when",
-				(double)(clock_unix_ms() / 1000));
+	cJSON_AddNumberToObject(record, "when", (double)now);
 	free(root);
 	return record;
 }

@@ -234,8 +234,8 @@ def test_allow_list_judges_each_command(serve, run, tmp_path):
     ])
     r = run("-n", "x", "-S", "echo,ls,wc", "-M", "anthropic:m")
     assert r.status == 0, r.err
-    assert offered(m) == READING | {"execute", "write_file", "edit_file",
-                                    "delete"}
+    assert offered(m) == READING | {"execute", "job_output", "job_kill",
+                                    "write_file", "edit_file", "delete"}
     assert not (tmp_path / "work" / "bad").exists()
 
 

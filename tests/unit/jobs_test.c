@@ -57,7 +57,6 @@ struct place {
 	struct mask *mask;
 	struct buf out;
 	struct job_state state;
-	int64_t from;
 };
 
 static void open_place(struct place *p)
@@ -99,8 +98,7 @@ static int64_t look(struct place *p, unsigned number, int64_t from, size_t most,
 	struct error err = { 0 };
 
 	buf_clear(&p->out);
-	return jobs_read(p->sb.jobs, &what, &ever, &p->out, &p->from, &p->state,
-			 &err) < 0
+	return jobs_read(p->sb.jobs, &what, &ever, &p->out, &p->state, &err) < 0
 		       ? -1
 		       : p->state.bytes;
 }
@@ -127,7 +125,7 @@ static void test_output_is_read_by_offset(void **state)
 	await_bytes(&p, a, 8);
 	assert_int_equal(look(&p, a, 4, 100, 0), 8);
 	assert_string_equal(p.out.ptr, "two\n");
-	assert_int_equal(p.from, 4);
+	assert_int_equal(p.state.from, 4);
 	assert_true(p.state.running);
 	cancel_trigger(&stage.go);
 	(void)look(&p, a, -1, 100, 60000);
@@ -154,8 +152,8 @@ static void test_the_newest_output_is_kept_with_its_offsets(void **state)
 	a = begin(&p, text);
 	await_bytes(&p, a, 20 << 20);
 	(void)look(&p, a, 0, 10, 0);
-	assert_true(p.from >= 12 << 20);
-	assert_true(p.state.first == p.from);
+	assert_true(p.state.from >= 12 << 20);
+	assert_true(p.state.first == p.state.from);
 	(void)look(&p, a, 19 << 20, 6, 0);
 	assert_string_equal(p.out.ptr, "beginx");
 	close_place(&p);

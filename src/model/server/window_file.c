@@ -58,6 +58,7 @@ void window_file_add(const char *path, const char *name,
 {
 	cJSON *tree = read_file(path);
 	cJSON *entry = cJSON_CreateObject();
+	int64_t now = clock_unix_ms() / 1000;
 	struct buf text = BUF_INIT(MAX_FILE);
 	struct error ignored = { 0 };
 
@@ -69,8 +70,7 @@ void window_file_add(const char *path, const char *name,
 	cJSON_AddNumberToObject(entry, "context", (double)limits->context);
 	cJSON_AddNumberToObject(entry, "max_output",
 				(double)limits->max_output);
-	cJSON_AddNumberToObject(entry, "asked",
-				(double)(clock_unix_ms() / 1000));
+	cJSON_AddNumberToObject(entry, "asked", (double)now);
 	cJSON_AddItemToObject(tree, name, entry);
 	json_print(&text, tree);
 	if (!text.over)

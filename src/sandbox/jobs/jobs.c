@@ -325,23 +325,23 @@ static size_t whole_lines(struct str text)
 
 /* Locked. */
 static void take(struct background_job *job, const struct job_read *what,
-		 struct buf *out, int64_t *from)
+		 struct buf *out)
 {
 	struct job_state *s = &job->state;
 	struct str text = buf_str(&job->kept);
 
-	*from = what->from < 0 ? s->read : what->from;
-	if (*from < s->first)
-		*from = s->first;
-	if (*from > s->bytes)
-		*from = s->bytes;
-	text = str_skip(text, (size_t)(*from - s->first));
+	s->from = what->from < 0 ? s->read : what->from;
+	if (s->from < s->first)
+		s->from = s->first;
+	if (s->from > s->bytes)
+		s->from = s->bytes;
+	text = str_skip(text, (size_t)(s->from - s->first));
 	if (text.len > what->most) {
 		text.len = what->most;
 		text.len = whole_lines(text);
 	}
 	buf_addstr(out, text);
-	s->read = *from + (int64_t)text.len;
+	s->read = s->from + (int64_t)text.len;
 }
 
 /* Waits for the end of a job, at most ms; the lock is held after it where it
@@ -378,15 +378,15 @@ static struct background_job *await_job(struct jobs *j, unsigned number,
 }
 
 int jobs_read(struct jobs *j, const struct job_read *what,
-	      const struct stop *stop, struct buf *out, int64_t *from,
-	      struct job_state *state, struct error *err)
+	      const struct stop *stop, struct buf *out, struct job_state *state,
+	      struct error *err)
 {
 	struct background_job *job =
 		await_job(j, what->number, what->wait_ms, false, stop, err);
 
 	if (!job)
 		return -1;
-	take(job, what, out, from);
+	take(job, what, out);
 	/* Who has seen the end needs no other notice. */
 	job->told = job->told || !job->state.running;
 	*state = look(job);

@@ -38,6 +38,7 @@ struct job_state {
 				      text (base/sanitize.h), masked, both
 				      streams in their order of arrival */
 	int64_t first;             /* of these, the first that is kept */
+	int64_t from;              /* where the last jobs_read() began */
 	int64_t read;              /* up to here it was read */
 };
 
@@ -52,13 +53,13 @@ struct job_read {
 	int64_t wait_ms; /* for the end of the job */
 };
 /*
- * Appends output to out. state->read is then where the next one begins;
- * *from is where this one did: later than asked for where that is not kept any
- * more. ERR_NOT_FOUND: no such job. -1 as well when stop ended the wait.
+ * Appends output to out. state->read is then where the next one begins, and
+ * state->from where this one did: later than asked for where that is not kept
+ * any more. ERR_NOT_FOUND: no such job. -1 as well when stop ended the wait.
  */
 int jobs_read(struct jobs *j, const struct job_read *what,
-	      const struct stop *stop, struct buf *out, int64_t *from,
-	      struct job_state *state, struct error *err);
+	      const struct stop *stop, struct buf *out, struct job_state *state,
+	      struct error *err);
 /* Kills what the job runs, and waits for the end, at most some seconds; one
  * that has ended is not state->killed. ERR_NOT_FOUND: no such job. */
 int jobs_kill(struct jobs *j, unsigned number, const struct stop *stop,

@@ -9,19 +9,18 @@
 enum { MAX_WAIT_S = 600, MOST_BYTES = 60000 };
 
 /* What came before, what there is, and what to ask for next. */
-static void tell(const struct job_state *s, int64_t from, int64_t asked,
-		 struct buf *out)
+static void tell(const struct job_state *s, int64_t asked, struct buf *out)
 {
 	int64_t left = s->bytes - s->read;
 
-	if (s->read == from)
+	if (s->read == s->from)
 		buf_adds(out, "<no new output>");
 	buf_addf(out, "\n[job %u ", s->number);
 	if (s->running)
 		buf_adds(out, "is ");
 	jobs_describe(s, out);
 	buf_addf(out, "; bytes %" PRId64 " to %" PRId64 " of %" PRId64 "]",
-		 from, s->read, s->bytes);
+		 s->from, s->read, s->bytes);
 	if (asked >= 0 && asked < s->first)
 		buf_addf(out,
 			 "\n[only the newest output is kept: it begins at byte "
@@ -42,18 +41,17 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.wait_ms = json_int(args, "wait", 0) * 1000,
 	};
 	struct job_state state;
-	int64_t from;
 
 	if (what.wait_ms < 0 || what.wait_ms > MAX_WAIT_S * 1000)
 		return error_set(err, ERR_USAGE,
 				 "Error: wait must be 0 to %d seconds.",
 				 MAX_WAIT_S);
-	if (jobs_read(env->sandbox->jobs, &what, env->stop, out, &from, &state,
-		      err) < 0)
+	if (jobs_read(env->sandbox->jobs, &what, env->stop, out, &state, err) <
+	    0)
 		return -1;
 	if (out->len && out->ptr[out->len - 1] == '\n')
 		out->ptr[--out->len] = '\0';
-	tell(&state, from, what.from, out);
+	tell(&state, what.from, out);
 	return 0;
 }
 
