@@ -176,7 +176,7 @@ static void fit_summary(const struct compaction *p, struct buf *summary)
 	for (size_t most = p->room; most > WORTH / 4; most -= most / 4) {
 		buf_clear(&quoted);
 		buf_clear(summary);
-		history_text_shorten(buf_str(&whole), most, summary);
+		history_text_shorten_summary(buf_str(&whole), most, summary);
 		json_quote(&quoted, buf_str(summary));
 		if (quoted.len <= p->room)
 			break;

@@ -12,7 +12,9 @@
 
 enum { PART_BYTES = 80 }; /* what a wire writes around a part */
 
-void history_text_shorten(struct str text, size_t most, struct buf *out)
+/* note: what is said in the middle after the number of bytes. */
+static void shorten(struct str text, size_t most, const char *note,
+		    struct buf *out)
 {
 	struct str head = { text.ptr, most * 2 / 3 };
 	size_t tail = text.len - most / 3;
@@ -27,11 +29,19 @@ void history_text_shorten(struct str text, size_t most, struct buf *out)
 	       ((unsigned char)text.ptr[tail] & 0xC0) == 0x80)
 		tail++;
 	buf_addstr(out, head);
-	buf_addf(out,
-		 "\n[... %zu bytes are left out here; read_history shows the "
-		 "whole ...]\n",
-		 tail - head.len);
+	buf_addf(out, "\n[... %zu bytes %s ...]\n", tail - head.len, note);
 	buf_addstr(out, str_skip(text, tail));
+}
+
+void history_text_shorten(struct str text, size_t most, struct buf *out)
+{
+	shorten(text, most, "are left out here; read_history shows the whole",
+		out);
+}
+
+void history_text_shorten_summary(struct str text, size_t most, struct buf *out)
+{
+	shorten(text, most, "of the summary are left out here", out);
 }
 
 static const char *title_of(const struct message *m)

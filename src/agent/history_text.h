@@ -17,6 +17,9 @@ void history_text_add(const struct message *m, size_t number, size_t most,
  * line in between that says how much is left out. Always the same for the same
  * text; UTF-8 stays whole. */
 void history_text_shorten(struct str text, size_t most, struct buf *out);
+/* The same for a summary, which read_history does not show. */
+void history_text_shorten_summary(struct str text, size_t most,
+				  struct buf *out);
 /* About as many bytes as it has in a request to this model. */
 size_t history_text_size(const struct message *m, const struct model *model);
 /* Shortens the results of a message to most bytes each, and the strings in the

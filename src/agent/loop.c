@@ -277,7 +277,7 @@ static int ask(struct agent *a, struct model_reply *reply,
 	if (rc == 0 ? reply->finish != FINISH_WINDOW : !is_too_long(err))
 		return rc;
 	if (rc < 0)
-		window_refused(&a->window, bytes);
+		window_refused(&a->window, bytes, model_head_size(a->model));
 	if (shorten(a,
 		    rc == 0 ? "the answer passed the context window"
 			    : err->message,

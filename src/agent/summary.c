@@ -121,7 +121,7 @@ static int take_answer(const struct summary_order *o,
 
 	buf_clear(out);
 	if (words.len && reply->finish != FINISH_REFUSAL)
-		history_text_shorten(words, o->most, out);
+		history_text_shorten_summary(words, o->most, out);
 	free(text);
 	if (out->len)
 		return 0;
@@ -225,6 +225,6 @@ void summary_excerpt(const struct summary_order *o, struct buf *out)
 	for (size_t i = 0; i < o->to; i++)
 		excerpt_message(&o->c->list[i], o->most, &all);
 	buf_clear(out);
-	history_text_shorten(buf_str(&all), o->most, out);
+	history_text_shorten_summary(buf_str(&all), o->most, out);
 	buf_release(&all);
 }

@@ -8,8 +8,9 @@ enum { /* bytes for 1,000 tokens */
        FEWEST = 1000,
        MOST = 12000, /* a server that reports more reports nonsense */
        ADDED_MOST = 2500,
-       MARGIN = 50,        /* of the window: what estimates may be wrong by */
-       LARGEST = 10 << 20, /* no model has as many tokens */
+       SHORT_PROMPT = 4000, /* bytes */
+       MARGIN = 50,         /* of the window: what estimates may be wrong by */
+       LARGEST = 10 << 20,  /* no model has as many tokens */
 };
 
 static void set_limits(struct window *w, int64_t answer, int64_t at)
@@ -93,21 +94,29 @@ void window_forget(struct window *w)
 	w->reported_bytes = 0;
 }
 
-void window_refused(struct window *w, size_t bytes)
+/* A size that leaves no room for a short prompt beside the head would end the
+ * conversation: it is not what the refusal was about. */
+static bool has_room(const struct window *w, size_t head)
 {
-	int64_t was = w->size;
-	int64_t tokens = window_about(w, bytes);
+	return window_about(w, head + SHORT_PROMPT) <= w->most;
+}
 
-	if (w->last || !w->size)
-		w->size = tokens;
-	else
-		w->last = w->least = (int64_t)bytes * 1000 / w->size;
-	if (was && w->size > was)
-		w->size = was;
-	if (w->size != was)
-		set_limits(w, w->size / 8, WINDOW_AT);
-	w->assumed = w->learned = false;
-	window_forget(w);
+void window_refused(struct window *w, size_t bytes, size_t head)
+{
+	struct window next = *w;
+	int64_t tokens = window_about(w, bytes);
+	int64_t each = w->size ? (int64_t)bytes * 1000 / w->size : 0;
+
+	if (!w->last && each >= FEWEST && each <= MOST)
+		next.last = next.least = each;
+	else if (!w->size || tokens < w->size)
+		next.size = tokens;
+	if (next.size != w->size)
+		set_limits(&next, next.size / 8, WINDOW_AT);
+	next.assumed = next.learned = false;
+	window_forget(&next);
+	if (has_room(&next, head))
+		*w = next;
 }
 
 int64_t window_at_most(const struct window *w, size_t bytes)

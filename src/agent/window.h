@@ -51,8 +51,9 @@ enum { WINDOW_LEAST = 8000 }; /* tokens that dcode can work with */
 /* The history was replaced: the last report is of another. */
 void window_forget(struct window *w);
 /* A request of so many bytes was refused as too long: the window is smaller, or
- * the tokens are more, than was believed. */
-void window_refused(struct window *w, size_t bytes);
+ * the tokens are more, than was believed. Not where a short prompt would not
+ * fit then beside a head of so many bytes: nothing is learned of such a one. */
+void window_refused(struct window *w, size_t bytes, size_t head);
 /* Whether a request of so many bytes may pass the limit. An assumed window is
  * full by what the vendor has counted alone: an estimate upon an assumption
  * would shorten conversations that fit. */

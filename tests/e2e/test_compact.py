@@ -279,6 +279,18 @@ def test_what_would_not_get_shorter_stays_as_it_was(talk):
     assert "read_history" not in sent
 
 
+def test_a_first_refusal_as_too_long_does_not_end_the_thread(talk):
+    refused = {"status": 400, "body": {"type": "error", "error": {
+        "type": "invalid_request_error",
+        "message": "prompt is too long: 210000 tokens > 200000 maximum"}}}
+    c = talk({"turns": [{"text": "Hello there.", "fault": refused}],
+              "repeat": True, "by": "count"}, "-M", "anthropic:claude-opus-5")
+    c.say("the first", "prompt is too long")
+    c.say("the second", "Hello there.")
+    c.say("the third", "Hello there.", 2)
+    assert "too large" not in c.text()
+
+
 def test_an_interrupted_compaction_changes_nothing(talk):
     slow = {"chunk_bytes": 8, "chunk_delay_ms": 200}
     c = begin(talk, {**CHATTY, "window": {**CHATTY["window"], "pace": slow}})
@@ -333,7 +345,9 @@ def test_a_summary_is_cut_where_it_would_be_longer_than_what_it_replaces(
     n = len(c.server.requests)
     c.ask("the fourth")
     sent = texts(c.server.requests[n])
-    assert "bytes are left out here" in sent and "apples" not in sent
+    assert "bytes of the summary are left out here" in sent
+    assert "read_history shows the whole" not in sent
+    assert "apples" not in sent
     assert c.server.requests[n]["bytes"] < \
         c.server.requests[2]["bytes"] + 1200
 

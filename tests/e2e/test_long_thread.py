@@ -173,3 +173,14 @@ def test_two_thousand_turns_fit_the_window_and_lose_nothing(
             for n in (100, TURNS - 400)]
     print("ms a turn with compactions, early and late:", all_)
     assert all_[1] / all_[0] <= 1.3
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_model_that_repeats_a_refused_call_ends_at_the_cap(long, wire):
+    long.serve([{"tool_calls": [{"name": "read_file",
+                                 "args": {"file_path": 7}}]}], tokens=10 ** 6)
+    r = long.say(wire, "go", "--max-turns", "4", status=124)
+    assert [e["is_error"] for e in r.events
+            if e["type"] == "tool_result"] == [True] * 4
+    assert len(long.checked()) == 4
+    assert r.events[-1]["status"] == "max_turns"

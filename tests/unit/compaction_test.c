@@ -7,7 +7,6 @@
 
 #include "agent/history_text.h"
 #include "agent/pinned.h"
-#include "agent/window.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -213,6 +212,11 @@ static void test_a_text_is_cut_in_its_middle_and_says_so(void **state)
 	assert_true(str_is_utf8(buf_str(&out)));
 	assert_true(out.len < 420);
 	assert_non_null(strstr(out.ptr, "bytes are left out here"));
+	assert_non_null(strstr(out.ptr, "read_history shows the whole"));
+	buf_clear(&out);
+	history_text_shorten_summary(str_of(text), 301, &out);
+	assert_non_null(strstr(out.ptr, "bytes of the summary are left out"));
+	assert_null(strstr(out.ptr, "read_history"));
 	buf_clear(&out);
 	history_text_shorten(STR("short"), 301, &out);
 	assert_string_equal(out.ptr, "short");
@@ -358,108 +362,7 @@ static void test_each_compaction_has_its_place_among_the_messages(void **state)
 	compaction_marks_release(&marks);
 }
 
-static void test_added_bytes_count_dearly_until_they_are_reported(void **state)
-{
-	const struct model_facts facts = { .context = 32000 };
-	const struct usage used = { .input = 1000, .cache_read = 9000 };
-	struct window w;
-
-	(void)state;
-	window_init(&w, &facts, WINDOW_AT);
-	assert_int_equal(w.limit, 27200);
-	assert_int_equal(window_at_most(&w, 20000), 10000);
-	window_report(&w, &used, 40000);
-	assert_int_equal(window_at_most(&w, 40000), 10000);
-	assert_int_equal(window_at_most(&w, 44000), 12000);
-	assert_int_equal(window_about(&w, 44000), 11000);
-	window_forget(&w);
-	assert_int_equal(window_about(&w, 20000), 5000);
-	window_init(&w, &facts, 17000);
-	assert_int_equal(w.limit, 17000);
-	assert_true(w.most < 20000);
-}
-
-static void test_a_refusal_teaches_that_the_window_is_smaller(void **state)
-{
-	const struct model_facts facts = { .context = 200000 };
-	const struct usage used = { .input = 30000 };
-	struct window w;
-
-	(void)state;
-	window_init(&w, &facts, WINDOW_AT);
-	window_report(&w, &used, 120000);
-	window_refused(&w, 140000);
-	assert_int_equal(w.size, 35000);
-	assert_true(w.limit < 35000);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-static struct window assumed_window(void)
-{
-	const struct model_facts facts = { .context = 128000, .assumed = true };
-	struct window w;
-
-	window_init(&w, &facts, WINDOW_AT);
-	return w;
-}
-
-static void test_a_servers_size_takes_the_place_of_the_assumption(void **state)
-{
-	struct window w = assumed_window();
-
-	(void)state;
-	assert_true(window_learn(&w, 32000, 4000, 24000));
-	assert_false(w.assumed);
-	assert_int_equal(w.size, 32000);
-	assert_int_equal(w.limit, 32000 * WINDOW_AT / 100);
-	/* the server may have been started anew meanwhile */
-	assert_true(window_learn(&w, 64000, 0, 24000));
-	assert_int_equal(w.size, 64000);
-	/* a refusal is stronger than what it says */
-	window_refused(&w, 100000);
-	assert_false(window_learn(&w, 64000, 0, 24000));
-}
-
-static void test_a_size_that_would_end_the_talk_is_not_taken(void **state)
-{
-	static const int64_t sizes[] = { INT64_MIN, 0,         100,
-					 7999,      100 << 20, INT64_MAX };
-	const struct usage used = { .input = 40000 };
-	const struct model_facts known = { .context = 200000 };
-	struct window w = assumed_window();
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		assert_false(window_learn(&w, sizes[i], 0, 24000));
-	/* system text and tools alone do not fit in it */
-	assert_false(window_learn(&w, 9000, 0, 40000));
-	window_report(&w, &used, 160000);
-	assert_false(window_learn(&w, 32000, 0, 24000));
-	assert_true(window_learn(&w, 64000, 0, 24000));
-	window_init(&w, &known, WINDOW_AT);
-	assert_false(window_learn(&w, 64000, 0, 24000));
-}
-
-static void test_used_tokens_that_cannot_be_are_not_believed(void **state)
-{
-	static const struct usage reports[] = {
-		{ .input = 100001 },
-		{ .input = INT64_MAX, .cache_read = INT64_MAX },
-		{ .input = 10, .cache_write = (int64_t)1 << 62 },
-		{ .input = 1 },
-	};
-	const struct usage fine = { .input = 30000 };
-	struct window w = assumed_window();
-
-	(void)state;
-	window_report(&w, &fine, 100000);
-	for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
-		window_report(&w, &reports[i], 100000);
-		assert_int_equal(w.reported, 30000);
-		assert_false(window_is_full(&w, 100000));
-	}
-}
 
 int main(void)
 {
@@ -474,16 +377,6 @@ int main(void)
 			test_a_list_of_tasks_that_was_refused_is_not_kept),
 		TEST(test_a_copy_that_has_not_gone_on_is_compacted),
 		TEST(test_each_compaction_has_its_place_among_the_messages),
-		cmocka_unit_test(
-			test_added_bytes_count_dearly_until_they_are_reported),
-		cmocka_unit_test(
-			test_a_refusal_teaches_that_the_window_is_smaller),
-		cmocka_unit_test(
-			test_a_servers_size_takes_the_place_of_the_assumption),
-		cmocka_unit_test(
-			test_a_size_that_would_end_the_talk_is_not_taken),
-		cmocka_unit_test(
-			test_used_tokens_that_cannot_be_are_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
