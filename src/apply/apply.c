@@ -21,6 +21,7 @@
 enum {
 	SECRET_FILE_MAX = 16 << 20, /* larger ones are not searched */
 	TARGET_MAX = 4096,
+	GITLINK = 0160000, /* the mode of a submodule */
 };
 
 struct apply_work {
@@ -82,6 +83,9 @@ static int add_change(void *arg, const struct odb_record *d, struct error *err)
 				      d->new_mode ? d->new_mode : d->old_mode);
 	struct plan_change *c;
 
+	/* What git has lost is listed with the conflicts. */
+	if (w->result->merge.unwritable && d->new_mode == GITLINK)
+		return 0;
 	if (why)
 		return refuse(d->path, why, err);
 	c = plan_add(&w->journal->plan, d->path);

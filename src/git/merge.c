@@ -157,6 +157,18 @@ static bool has_nested(struct str unmerged)
 	return false;
 }
 
+/* Where a rename meets a directory in its way, git 2.39 forgets the file: an
+ * unmerged path without a mode, and in the tree a submodule of no commit. */
+static bool has_lost(struct str unmerged)
+{
+	struct str field;
+
+	while (str_split(&unmerged, '\0', &field) && field.len)
+		if (str_starts(field, "000000 "))
+			return true;
+	return false;
+}
+
 /* git merge-tree -z: the tree; "MODE OID STAGE\tPATH" for each unmerged one;
  * an empty field; the messages (git-merge-tree(1), 2.39). */
 static int parse_output(struct merge *m, struct str out, struct error *err)
@@ -170,7 +182,7 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 		m->tree[field.len] = '\0';
 	}
 	unmerged = out;
-	m->unwritable = ok && has_nested(out);
+	m->unwritable = ok && (has_nested(out) || has_lost(out));
 	while (ok && str_split(&out, '\0', &field) && field.len)
 		;
 	while (ok && str_split(&out, '\0', &field) && field.len)

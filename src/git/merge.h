@@ -18,8 +18,9 @@ struct merge {              /* start from { 0 } */
 			       conflicts */
 	struct merge_conflict *conflicts;
 	size_t n;
-	/* A file and a directory of the same name are left: git merge, too,
-	 * gives up on such (2.39), and the tree lacks one of them. */
+	/* A file and a directory of the same name are left, or a file is lost
+	 * that was moved where a directory is: git merge, too, gives up on such
+	 * (2.39), and the tree lacks one of them. */
 	bool unwritable;
 };
 
