@@ -244,6 +244,12 @@ static void report_kept(struct run *r, const struct sync_result *result)
 		print_line(r->app, "✓ Sent what changed here: %zu file%s, %s",
 			   result->n_taken, result->n_taken == 1 ? "" : "s",
 			   size);
+	if (result->n_deleted)
+		print_line(r->app,
+			   "✓ Deleted there what is gone here: %zu "
+			   "file%s",
+			   result->n_deleted,
+			   result->n_deleted == 1 ? "" : "s");
 	for (size_t i = 0; i < result->n_asked && i < NAMES_SHOWN; i++)
 		print_line(r->app,
 			   "  %.4000s went because --include asked for"

@@ -14,6 +14,25 @@
 
 enum { LIST_MAX = 16 << 20, SHOWN_MOST = 50 };
 
+static void print_names(const struct app *app, char *const *names, size_t n,
+			const char *after)
+{
+	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
+		print_text(app, "  ", names[i], after);
+	if (n > SHOWN_MOST)
+		fprintf(stderr, "  ... and %zu more%s\n", n - SHOWN_MOST,
+			after);
+}
+
+static void print_sum(const struct sync_result *r)
+{
+	fprintf(stderr, "✓ %zu file%s sent, ", r->n_taken,
+		r->n_taken == 1 ? "" : "s");
+	if (r->n_deleted)
+		fprintf(stderr, "%zu deleted there, ", r->n_deleted);
+	fprintf(stderr, "%zu kept there\n", r->n_kept);
+}
+
 static void print_result(const struct app *app, const struct sync_result *r,
 			 bool force)
 {
@@ -23,11 +42,8 @@ static void print_result(const struct app *app, const struct sync_result *r,
 				   "(--force takes the local one)";
 	static const char held[] = " stays here, since it may hold secrets";
 
-	for (size_t i = 0; i < r->n_taken && i < SHOWN_MOST; i++)
-		print_text(app, "  ", r->taken[i], "");
-	if (r->n_taken > SHOWN_MOST)
-		fprintf(stderr, "  ... and %zu more\n",
-			r->n_taken - SHOWN_MOST);
+	print_names(app, r->taken, r->n_taken, "");
+	print_names(app, r->deleted, r->n_deleted, " (deleted)");
 	for (size_t i = 0; i < r->n_asked && i < SHOWN_MOST; i++)
 		print_text(app, "  ", r->asked[i],
 			   " went because --include asked for it");
@@ -35,11 +51,10 @@ static void print_result(const struct app *app, const struct sync_result *r,
 		print_text(app, "  ", r->kept[i], kept);
 	for (size_t i = 0; i < r->n_held; i++)
 		print_text(app, "  ", r->held[i], held);
-	if (!r->n_taken && !r->n_kept)
+	if (!r->n_taken && !r->n_deleted && !r->n_kept)
 		fputs("Nothing has changed here.\n", stderr);
 	else
-		fprintf(stderr, "✓ %zu file%s sent, %zu kept there\n",
-			r->n_taken, r->n_taken == 1 ? "" : "s", r->n_kept);
+		print_sum(r);
 }
 
 static void add_names(const struct app *app, struct buf *out, const char *key,
@@ -63,6 +78,8 @@ static void print_json(const struct app *app, const struct sync_result *r)
 
 	buf_adds(&data, "{");
 	add_names(app, &data, "sent", r->taken, r->n_taken);
+	buf_adds(&data, ",");
+	add_names(app, &data, "deleted", r->deleted, r->n_deleted);
 	buf_adds(&data, ",");
 	if (r->n_asked) {
 		add_names(app, &data, "included", r->asked, r->n_asked);

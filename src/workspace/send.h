@@ -50,8 +50,10 @@ struct sync_request { /* all borrowed */
 	bool force; /* the local file wins where both sides changed it */
 };
 struct sync_result {  /* start from { 0 }; release it */
-	char **taken; /* paths, as the sandbox has them now; owned */
+	char **taken; /* files, as the sandbox has them now; owned */
 	size_t n_taken;
+	char **deleted; /* gone here, and now there too; owned */
+	size_t n_deleted;
 	char **kept; /* changed on both sides: as the agent has them; owned */
 	size_t n_kept;
 	char **held; /* not sent unasked, as select.h says; owned */

@@ -272,9 +272,27 @@ static void read_answer(struct syncing *s)
 	}
 	if (r->n_taken)
 		qsort(r->taken, r->n_taken, sizeof(*r->taken), by_name);
-	for (size_t i = 0; i < r->n_taken; i++)
-		if (included_has(&s->included, r->taken[i]))
-			add_path(&r->asked, &r->n_asked, str_of(r->taken[i]));
+}
+
+/* What was taken over are files that were sent, and others that are gone. */
+static void split_deleted(struct syncing *s)
+{
+	struct sync_result *r = s->result;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n_taken; i++) {
+		char *path = r->taken[i];
+
+		if (!listing_find(&s->out.read, path)) {
+			add_path(&r->deleted, &r->n_deleted, str_of(path));
+			free(path);
+			continue;
+		}
+		if (included_has(&s->included, path))
+			add_path(&r->asked, &r->n_asked, str_of(path));
+		r->taken[kept++] = path;
+	}
+	r->n_taken = kept;
 }
 
 static bool is_taken(const struct syncing *s, const char *path)
@@ -374,6 +392,7 @@ static int take_over(struct syncing *s, const struct stop *stop,
 		return -1;
 	rc = move_base(s, stop, err);
 	close(lock);
+	split_deleted(s);
 	return rc;
 }
 
@@ -443,6 +462,7 @@ static void release_names(char **names, size_t n)
 void sync_result_release(struct sync_result *result)
 {
 	release_names(result->taken, result->n_taken);
+	release_names(result->deleted, result->n_deleted);
 	release_names(result->kept, result->n_kept);
 	release_names(result->held, result->n_held);
 	release_names(result->asked, result->n_asked);

@@ -101,7 +101,8 @@ class Sides:
         after = snap(self.there)
         assert snap(self.here) == here
         for name in {*here, *there, *after}:
-            side = here if name in said["sent"] else there
+            moved = said["sent"] + said["deleted"]
+            side = here if name in moved else there
             assert after.get(name) == side.get(name), name
         return said["kept"]
 

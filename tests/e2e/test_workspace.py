@@ -126,7 +126,7 @@ def test_sync_sends_what_changed_and_keeps_what_both_changed(
              "--workspace", "repo", "--keep").wait()
     assert r.status == 0, r.err
     assert json.loads(run("sync", "--json").out)["data"] == {
-        "sent": [], "kept": [], "held": [], "bytes": 0}
+        "sent": [], "deleted": [], "kept": [], "held": [], "bytes": 0}
     (work / "src" / "main.c").write_text("local\n")
     (work / "dos").write_bytes(b"c\r\n")
     (work / "link").unlink()
@@ -135,7 +135,8 @@ def test_sync_sends_what_changed_and_keeps_what_both_changed(
     r = run("sync", "--json")
     assert r.status == 1, r.err
     data = json.loads(r.out)["data"]
-    assert data["sent"] == ["added/file", "dos", "link"]
+    assert data["sent"] == ["added/file", "dos"]
+    assert data["deleted"] == ["link"]
     assert data["kept"] == ["src/main.c"]
     name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
     look = ("cat src/main.c added/file dos; ls -A link;"
@@ -147,6 +148,27 @@ def test_sync_sends_what_changed_and_keeps_what_both_changed(
     assert run("sandbox", "exec", name, "--", "cat src/main.c").out == (
         "local\n")
     assert run("sandbox", "rm", name).status == 0
+
+
+@local
+def test_what_an_emptied_directory_has_lost_is_called_deleted(
+        task, run, start, work):
+    r = task([execute("true"), DONE, DONE], "--workspace", "repo",
+             "--keep").wait()
+    assert r.status == 0, r.err
+    (work / "dos").unlink()
+    (work / "run.sh").unlink()
+    (work / "src" / "main.c").write_text("later\n")
+    r = run("sync")
+    assert r.status == 0, r.err
+    assert "  dos (deleted)\n" in r.err and "  run.sh (deleted)\n" in r.err
+    assert "  src/main.c\n" in r.err
+    assert "✓ 1 file sent, 2 deleted there, 0 kept there" in r.err
+    (work / "src" / "main.c").unlink()
+    r = start("-r", "-n", "go on", cwd=work).wait()
+    assert r.status == 0 and "Deleted there what is gone here: 1 file" in r.err
+    assert "Sent what changed" not in r.err
+    run("sandbox", "gc")
 
 
 @local

@@ -159,7 +159,7 @@ static void the_tree_arrives_byte_by_byte(void **arg)
 	}
 }
 
-/* "t path|k path|" */
+/* "t path|d path|k path|": sent, deleted, kept */
 static const char *sync_now(struct sent *t, bool force)
 {
 	struct sync_request r = { .sandbox = &t->room.sb, .force = force };
@@ -172,6 +172,8 @@ static const char *sync_now(struct sent *t, bool force)
 	buf_clear(&t->said);
 	for (size_t i = 0; i < t->result.n_taken; i++)
 		buf_addf(&t->said, "t %s|", t->result.taken[i]);
+	for (size_t i = 0; i < t->result.n_deleted; i++)
+		buf_addf(&t->said, "d %s|", t->result.deleted[i]);
 	for (size_t i = 0; i < t->result.n_kept; i++)
 		buf_addf(&t->said, "k %s|", t->result.kept[i]);
 	buf_adds(&t->said, "");
@@ -205,8 +207,8 @@ static void changes_of_one_side_are_taken_and_of_both_kept(void **arg)
 		remove_here(&t, "src/empty");
 		remove_here(&t, "link");
 		assert_string_equal(sync_now(&t, false),
-				    "t link|t new|t run|t src/deep/" ODD
-				    "|t src/empty|k a|");
+				    "t new|t run|t src/deep/" ODD
+				    "|d link|d src/empty|k a|");
 		assert_true(t.room.state.executes <= 3);
 		run_shell(&t, "[ \"$(cat a)\" = \"agent's\" ] && [ ! -x run ]"
 			      " && [ ! -e src/empty ] && [ ! -L link ] &&"
