@@ -315,6 +315,7 @@ int carry_run(const struct carry *c, struct carried *out,
 		rc = open_stream(&s, false, false, err);
 	else
 		rc = gzip ? send_gzip(&s, err) : send_large(&s, &gzip, err);
+	out->committed = rc == 0;
 	if (rc == 0 && !streams)
 		rc = odb_commit_done(s.commit, err);
 	if (rc == 0)

@@ -39,6 +39,7 @@ struct carried {
 	struct listing read; /* what was sent: release it */
 	char oid[GIT_OID];   /* the commit, when the status is "ok ..." */
 	size_t changed;      /* files that changed while they were read */
+	bool committed;      /* the commit's ref may have been set */
 };
 
 /*

@@ -276,7 +276,8 @@ static void close_history(struct rewritten *history)
 	history->fd = -1;
 }
 
-/* It is the base by now, or was for nothing. */
+/* It is the base by now, or was for nothing. An interrupt waits for this: git
+ * is started only where there may be such a reference. */
 static void drop_sending(const struct workspace *w)
 {
 	struct stop own = stop_cleanup(CLEANUP_MS);
@@ -318,7 +319,8 @@ int workspace_send(struct workspace *w, const struct selection *s,
 		rc = workspace_write_listing(w, &out.read, out.oid, err);
 	if (rc == 0)
 		rc = workspace_set_base(w, out.oid, stop, err);
-	drop_sending(w);
+	if (out.committed)
+		drop_sending(w);
 	included_release(&included);
 	buf_release(&earlier);
 	carried_release(&out);

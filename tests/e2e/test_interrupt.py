@@ -5,6 +5,7 @@ with a limit for a busy machine."""
 # SPDX-License-Identifier: MIT
 import os
 import random
+import shutil
 import statistics
 import threading
 import time
@@ -127,6 +128,32 @@ def test_making_a_sandbox_is_stopped_at_once(making, stage):
         p.process.kill()
         p.close()
     judge(stage, times)
+
+
+def test_an_interrupted_upload_does_not_wait_for_git(making, env, tmp_path):
+    log, real = tmp_path / "git-log", shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    fake = tmp_path / "bin" / "git"
+    fake.write_text(f'#!/bin/sh\necho "$@" >>{log}\nexec {real} "$@"\n')
+    fake.chmod(0o755)
+    env["PATH"] = f"{fake.parent}:{env['PATH']}"
+
+    def started(*words):
+        return [line for line in log.read_text().splitlines()
+                if all(word in line for word in words)]
+    p, cloud = making("upload", [{"text": "done"}])
+    end = time.monotonic() + 30
+    while not log.exists() or not started("fast-import"):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    p.send(b"\x03")
+    p.until(b"Interrupted")
+    assert started("update-ref", "/sending") == []
+    cloud.faults.clear()  # control: one that arrives has its reference dropped
+    start = len(p.seen)
+    p.send(b"go\r")
+    p.until(b"done", start, 60)
+    assert len(started("update-ref", "-d", "/sending")) == 1
 
 
 @pytest.mark.parametrize("stage", MAKING)
