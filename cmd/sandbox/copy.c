@@ -428,6 +428,7 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	free(c.target);
 	supervise_forget(&sb);
 	sandbox_release(&sb);
+	target_stop_again(&t, app);
 	target_close(&t);
 	if (c.unread)
 		return STATUS_PIPE;

@@ -26,6 +26,7 @@ enum {
 
 struct exec_run {
 	struct app *app;
+	bool attached;
 	struct {
 		int fd;
 		bool terminal; /* then masked and cleaned, else byte for byte */
@@ -220,6 +221,7 @@ static int execute(struct exec_run *run, struct target *t,
 
 	if (rc < 0)
 		return -1;
+	run->attached = true;
 	begin_commit(run->app, t, &sb, &stop);
 	rc = give_input(t, args, &input, &stop, err);
 	if (rc == 0) {
@@ -260,6 +262,8 @@ int sandbox_cmd_exec(struct app *app, const struct args *args)
 		app_warn("the provider did not tell the exit status");
 	for (int i = 0; i < 2; i++)
 		buf_release(&run.streams[i].captured);
+	if (run.attached)
+		target_stop_again(&t, app);
 	target_close(&t);
 	if (rc < 0)
 		return app_fail(app, &err);

@@ -244,7 +244,11 @@ void target_stop_again(const struct target *t, struct app *app)
 	if (!was_stopped(t))
 		return;
 	if (target_open(&now, app, &none, t->label, &err) == 0 &&
-	    !now.owner_runs && now.state == LEDGER_LIVE) {
+	    now.owner_runs) {
+		app_warn("sandbox %s runs on: another dcode uses it (`dcode "
+			 "sandbox stop %s` stops it)",
+			 t->label, t->label);
+	} else if (!err.code && now.state == LEDGER_LIVE) {
 		print_line(app, "Stopping the sandbox again: %s", now.id);
 		s.id = now.id;
 		s.keep_s = left > LEAST_KEPT_S ? left : LEAST_KEPT_S;

@@ -169,6 +169,17 @@ void target_close(struct target *t)
 	*t = (struct target){ 0 };
 }
 
+/* Another dcode that has started it is not to stop it meanwhile. */
+static void note_use(const struct target *t)
+{
+	struct error ignored = { 0 };
+
+	if (t->label[0] && !(t->host.provider->flags & SANDBOX_BOUND))
+		(void)ledger_attached(t->store, t->host.provider->name,
+				      lifecycle_endpoint(&t->host), t->id,
+				      t->label, &ignored);
+}
+
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		  struct error *err)
 {
@@ -186,6 +197,7 @@ int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,
 		return error_hint(err, "dcode sandbox gc looks for it, and"
 				       " deletes what it finds.");
 	}
+	note_use(t);
 	lifecycle_mark_started(&t->host, t->store, t->id);
 	if (sandbox_attach(sb, &t->host, t->id, stop, err) == 0)
 		return 0;

@@ -182,7 +182,7 @@ def test_create_stop_start_and_delete_by_hand(run, box, rows, there):
         assert r.status == 1 and "has been deleted" in r.err
 
 
-def test_exec_in_a_stopped_one_leaves_it_listed_as_it_is(
+def test_exec_in_a_stopped_one_leaves_it_stopped(
         run, env, config, rig, rows):
     env["DOCKER_HOST"] = rig.docker_host
     config("[sandboxes.providers.docker.params]\n"
@@ -191,7 +191,7 @@ def test_exec_in_a_stopped_one_leaves_it_listed_as_it_is(
     assert run("sandbox", "stop", id).status == 0
     assert rows()[0]["state"] == "stopped"
     assert run("sandbox", "exec", id, "--", "true").status == 0
-    assert (rows()[0]["state"], rows()[0]["kept"]) == ("live", True)
+    assert (rows()[0]["state"], rows()[0]["kept"]) == ("stopped", True)
     assert run("sandbox", "rm", id).status == 0
 
 
@@ -305,7 +305,7 @@ def test_vendors_stop_what_is_kept_and_start_it_for_its_thread(
         [(row["label"], "stopped")]
     r = run("sandbox", "exec", row["id"], "--", "cat f")
     assert r.out == "kept\nmore\n", r.err
-    assert rows()[0]["state"] == "live"
+    assert rows()[0]["state"] == "stopped"
     assert run("sandbox", "rm", row["id"]).status == 0
     assert cloud.left() == [] and rows() == []
 
