@@ -8,9 +8,11 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/secret.h"
+#include "config/settings_env.h"
 #include "model/presets.h"
 
 enum { LOCK_MS = 30000 };
@@ -164,6 +166,24 @@ static bool in_auth_json(const struct settings *set, const char *name)
 	return e && e->plain;
 }
 
+/* Where Vertex AI's tokens come from without one of the user's: the program
+ * that vertex_account.h asks. */
+static bool add_gcloud(const struct settings *set, const struct preset *p,
+		       struct buf *label)
+{
+	char *program =
+		p && p->google_cloud
+			? proc_find("gcloud", settings_exported(set, "PATH"))
+			: NULL;
+	bool found;
+
+	if (program)
+		buf_addf(label, "tokens of %s", program);
+	found = program != NULL;
+	free(program);
+	return found;
+}
+
 enum credential_state credential_state(const struct settings *set,
 				       const char *name, const char *variable,
 				       struct buf *label)
@@ -190,6 +210,8 @@ enum credential_state credential_state(const struct settings *set,
 	} else if (preset && preset->keyless) {
 		state = CREDENTIAL_OPTIONAL;
 		buf_adds(label, "local provider");
+	} else if (add_gcloud(set, preset, label)) {
+		state = CREDENTIAL_OPTIONAL;
 	} else {
 		state = CREDENTIAL_MISSING;
 		buf_adds(label, "missing");

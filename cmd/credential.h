@@ -29,7 +29,8 @@ int credential_base_url(const struct credential *c, const char *given,
 
 enum credential_state {
 	CREDENTIAL_MISSING,
-	CREDENTIAL_OPTIONAL, /* works without one: a server of one's own */
+	CREDENTIAL_OPTIONAL, /* works without one: a server of one's own, or
+				tokens of a program */
 	CREDENTIAL_STORED,   /* sealed */
 	CREDENTIAL_PLAIN,    /* in the Python program's auth.json */
 	CREDENTIAL_ENV,

@@ -356,6 +356,21 @@ int install_all(const struct install *in)
 	return ready == n ? 0 : 1;
 }
 
+/* What has to be done once, where tokens come from gcloud. */
+static const char *login_hint(const struct credential *c,
+			      enum credential_state state)
+{
+	const struct preset *p = preset_find(c->name);
+
+	if (!p || !p->google_cloud)
+		return "";
+	return state == CREDENTIAL_OPTIONAL
+		       ? "  after gcloud auth login, with "
+			 "GOOGLE_CLOUD_PROJECT set\n"
+		       : "  or install the Google Cloud CLI, and run gcloud "
+			 "auth login\n";
+}
+
 static void model_json(const char *name, enum credential_state state,
 		       struct str label, struct buf *data)
 {
@@ -395,12 +410,15 @@ int install_model(const struct install *in)
 		app_envelope("install", &data);
 	else if (state == CREDENTIAL_MISSING)
 		printf("✗ %s is not set\n  export it, or store it: dcode auth "
-		       "set %s\n'%s' is not ready.\n",
-		       c.variable, c.name, in->name);
+		       "set %s\n%s'%s' is not ready.\n",
+		       c.variable, c.name, login_hint(&c, state), in->name);
 	else
-		printf("✓ %s: %s\n'%s' is ready (its first request shows "
+		printf("✓ %s: %s\n%s'%s' is ready (its first request shows "
 		       "whether the key is good): dcode -M %s:MODEL\n",
-		       c.variable, label.ptr, in->name, in->name);
+		       c.variable, label.ptr,
+		       state == CREDENTIAL_OPTIONAL ? login_hint(&c, state)
+						    : "",
+		       in->name, in->name);
 	buf_release(&data);
 	buf_release(&label);
 	credential_release(&c);

@@ -191,3 +191,17 @@ def test_a_repository_chooses_neither_project_nor_token_nor_program(
         "GOOGLE_OAUTH_ACCESS_TOKEN=ya29.user\n")
     assert run("-n", "hi", "-M", GEMINI).out == "ok\n"
     assert server.requests[1]["key"] == "ya29.user"
+
+
+def test_install_finds_it_ready_where_gcloud_is(run, env, bin_, tmp_path):
+    r = run("install", "vertex")
+    assert r.status == 0 and f"tokens of {bin_}/gcloud" in r.out, r.out
+    assert "gcloud auth login" in r.out and asked(bin_) == []
+    assert "google_vertexai: tokens of" in run("install", "all-providers").out
+    # the control: not from the current directory, as for requests
+    (bin_ / "gcloud").rename(tmp_path / "work" / "gcloud")
+    env["PATH"] = f".::{bin_}"
+    r = run("install", "vertex")
+    assert r.status == 1 and "is not ready" in r.out
+    assert "install the Google Cloud CLI" in r.out
+    assert asked(bin_) == []
