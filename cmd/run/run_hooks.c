@@ -23,7 +23,6 @@ static const char *permission_mode(void *arg)
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
 }
 
-/* The files are looked for once in a run of dcode. */
 static int load(struct app *app, struct error *err)
 {
 	const struct settings *set = app->settings;
@@ -53,6 +52,20 @@ static int load(struct app *app, struct error *err)
 int run_hooks_open(struct run *r, struct error *err)
 {
 	return r->app->hooks_read ? 0 : load(r->app, err);
+}
+
+int run_hooks_reload(struct run *r, struct error *err)
+{
+	struct hooks *old = r->app->hooks;
+
+	if (load(r->app, err) < 0) {
+		r->app->hooks = old;
+		r->app->hooks_read = true;
+		return -1;
+	}
+	hooks_free(old);
+	run_hooks_follow(r);
+	return 0;
 }
 
 void run_hooks_follow(struct run *r)

@@ -8,6 +8,10 @@
 /* Before run_open(): finds the hooks, and asks about a project's. -1 only when
  * the question was cancelled. */
 int run_hooks_open(struct run *r, struct error *err);
+/* Reads the files again, and asks again about a project's that has changed. -1
+ * only when the question was cancelled: they stay as they were. On the agent's
+ * thread, between two turns. */
+int run_hooks_reload(struct run *r, struct error *err);
 /* SessionStart of an open run; what it says goes with the first prompt. */
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err);

@@ -9,6 +9,7 @@
 #include "cmd/config.h"
 #include "cmd/print.h"
 #include "cmd/run/conversation.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash_cmd.h"
 
@@ -114,6 +115,8 @@ static void use_settings(struct run *r)
 		rc = run_skills_open(r, &err);
 	if (rc == 0)
 		rc = conversation_set_model(r, model, o->model_params, &err);
+	if (rc == 0)
+		rc = run_hooks_reload(r, &err);
 	if (rc < 0) {
 		(void)app_fail(r->app, &err);
 		fprintf(stderr, "The model is still asked as before.\n");
@@ -136,8 +139,8 @@ bool slash_cmd_reload(struct run *r, int n, char **words)
 		config_collect(&after, r->app->settings, r->app->groups);
 		use_settings(r);
 		if (!print_changes(r->app, &before, &after))
-			fputs("Settings, keys, skills and AGENTS.md were read "
-			      "again; no setting has changed.\n",
+			fputs("Settings, keys, skills, hooks and AGENTS.md "
+			      "were read again; no setting has changed.\n",
 			      stderr);
 	}
 	config_release(&before);

@@ -369,6 +369,35 @@ def test_a_script_that_the_model_changes_is_not_run_any_more(
     assert (work / "log").read_text() == "ran\nran\n"
 
 
+@pytest.mark.parametrize("args", [[], ["--plain"]], ids=["screen", "lines"])
+def test_a_reload_reads_hooks_again_and_asks_about_a_projects(
+        write, work, live, args):
+    s, _ = live([{"text": f"answer {i}."} for i in range(4)], args=args,
+                ready="/quit" if args else "tools in")
+    ran = work.parent / "ran"  # no file of the repository's
+
+    def say(text, wanted):
+        s.type(text)
+        s.keys("Enter")
+        s.until(lambda t: wanted in t.rpartition(text)[2])
+
+    def ask(number):
+        say(f"prompt {number}", f"answer {number}.")
+        return ran.read_text() if ran.exists() else ""
+    users = write(UserPromptSubmit=[hook(f"echo user >> {ran}")])
+    assert ask(0) == ""
+    say("/reload", "hooks and AGENTS.md")
+    assert ask(1) == "user\n"
+    users.unlink()
+    project = write(True, UserPromptSubmit=[hook(f"echo project >> {ran}")])
+    say("/reload", "[y/N]")
+    say("y", "hooks and AGENTS.md")
+    assert ask(2) == "user\nproject\n"
+    project.unlink()
+    say("/reload", "hooks and AGENTS.md")
+    assert ask(3) == "user\nproject\n"
+
+
 def test_the_home_directory_is_no_project(write, home, model, run, work):
     write(SessionEnd=[hook(f"echo ran >> {work}/ran")])
     model([DONE])
