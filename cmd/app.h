@@ -57,6 +57,7 @@ struct app {
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */
+	bool told_foreign;            /* settings_foreign(), in this run */
 	struct registry *providers;
 	struct http *http;
 	struct store *store;
@@ -75,6 +76,9 @@ void app_release(struct app *app);
 
 /* Settings of this user and directory; warnings go to stderr once. */
 int app_settings(struct app *app, struct settings **set, struct error *err);
+/* After app_settings(): says what settings_foreign() is also where an earlier
+ * run has said it. */
+void app_tell_foreign(struct app *app);
 /* Reads the settings again, with the environment that dcode was started with;
  * on -1 they stay as they are. Those of before stay good to borrow from. */
 int app_settings_reload(struct app *app, struct error *err);

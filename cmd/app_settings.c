@@ -1,9 +1,11 @@
 /* app_settings.c - the settings of a run, and reading them again. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cmd/app.h"
 #include "config/settings_env.h"
@@ -30,6 +32,47 @@ static struct setting_group *list_groups(void)
 	return groups;
 }
 
+enum { TOLD_MAX = 8192 /* bytes */ };
+
+/* The file of what was told last: a run that cannot write it tells again. */
+static void keep_told(const char *dir, const char *file, const char *line)
+{
+	struct error ignored = { 0 };
+
+	if (path_mkdirs(dir, 0700, &ignored) == 0)
+		(void)path_write(file, str_of(line), 0600, &ignored);
+}
+
+/* The user who comes from the Python program, and has its config.toml, is told
+ * once what of it does not count, and again when that has changed. */
+static void tell_foreign(struct app *app, const struct settings *set)
+{
+	const char *line = settings_foreign(set);
+	char *dir = path_join(settings_dir(set), ".state");
+	char *file = path_join(dir, "ignored-settings");
+	struct buf told = BUF_INIT(TOLD_MAX);
+	struct error ignored = { 0 };
+
+	if (path_read(file, &told, &ignored) < 0 || !told.len ||
+	    strcmp(told.ptr, line) != 0) {
+		app_warn("%s", line);
+		app->told_foreign = true;
+		keep_told(dir, file, line);
+	}
+	buf_release(&told);
+	free(file);
+	free(dir);
+}
+
+void app_tell_foreign(struct app *app)
+{
+	const char *line = settings_foreign(app->settings);
+
+	if (line && !app->told_foreign)
+		app_warn("%s", line);
+	app->told_foreign = true;
+}
+
 /* in without what is the same for every load. */
 static int load_settings(struct app *app, struct settings_input in,
 			 struct settings **set, struct error *err)
@@ -47,6 +90,8 @@ static int load_settings(struct app *app, struct settings_input in,
 	n = settings_warnings(*set, &lines);
 	for (size_t i = 0; i < n; i++)
 		app_warn("%s", lines[i]);
+	if (settings_foreign(*set))
+		tell_foreign(app, *set);
 	if (!app->mask)
 		app->mask = mask_new();
 	settings_each_secret(*set, add_secret, app->mask);

@@ -215,6 +215,7 @@ static int show_settings(struct app *app, const struct args *args)
 
 	if (app_settings(app, &set, &err) < 0)
 		return app_fail(app, &err);
+	app_tell_foreign(app);
 	config_collect(&e, set, app->groups);
 	for (size_t i = 0; i < e.n; i++)
 		any = any || matches_key(&e.list[i], key);

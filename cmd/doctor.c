@@ -102,6 +102,9 @@ static void check_configuration(struct report *r, const struct settings *set)
 			   "readable, or absent");
 	for (size_t i = 0; i < n && r->app->json; i++) /* else on stderr */
 		doctor_add(r, "configuration", "warning", REMARK, warnings[i]);
+	if (settings_foreign(set) && r->app->json)
+		doctor_add(r, "configuration", "warning", REMARK,
+			   settings_foreign(set));
 }
 
 static void check_model(struct report *r, const struct settings *set)
@@ -217,6 +220,7 @@ static int run(struct app *app, const struct args *args)
 	if (app_settings(app, &set, &err) < 0 ||
 	    app_providers(app, &registry, &err) < 0)
 		return app_fail(app, &err);
+	app_tell_foreign(app);
 	check_program(&r);
 	check_configuration(&r, set);
 	check_model(&r, set);

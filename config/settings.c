@@ -227,6 +227,7 @@ void settings_free(struct settings *s)
 	env_release(&s->env);
 	dotenv_release(&s->project);
 	settings_store_close(s);
+	free(s->foreign);
 	free(s->dir);
 	free(s->cwd);
 	free(s->home);
@@ -237,6 +238,11 @@ size_t settings_warnings(const struct settings *s, const char *const **list)
 {
 	*list = (const char *const *)s->warnings;
 	return s->n_warnings;
+}
+
+const char *settings_foreign(const struct settings *s)
+{
+	return s->foreign;
 }
 
 const char *settings_broken(const struct settings *s)

@@ -87,6 +87,9 @@ void settings_free(struct settings *s);
 
 /* Each "file:line:column: what is wrong" or other remark, in order. */
 size_t settings_warnings(const struct settings *s, const char *const **list);
+/* NULL, or a line that names the settings of the Python program in config.toml
+ * that dcode does not have: no warning, as the file may be used by both. */
+const char *settings_foreign(const struct settings *s);
 /* NULL, or why config.toml could not be used ("invalid TOML syntax:
  * file:3:5: ..."): flags that depend on it must say so. */
 const char *settings_broken(const struct settings *s);

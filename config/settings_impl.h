@@ -45,6 +45,7 @@ struct settings {
 	char *policy_error;       /* owned, or NULL */
 	char **warnings;          /* owned */
 	size_t n_warnings;
+	char *foreign; /* owned, or NULL: see settings_foreign() */
 	struct settings_file files[FILES]; /* paths owned */
 	struct setting_slot *slots;        /* owned */
 	size_t n_slots;

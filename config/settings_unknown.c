@@ -171,14 +171,13 @@ static void add_foreign(struct buf *names, const char *path)
 }
 
 /* Names those of the Python program that dcode does not have, in one line. */
-static void warn_foreign(struct settings *s, const struct buf *names)
+static void note_foreign(struct settings *s, const struct buf *names)
 {
 	if (names->len)
-		settings_warn(s,
-			      "%s: dcode does not have these settings of the "
-			      "Python program: %s%s; ignored",
-			      s->files[FILE_CONFIG].path, names->ptr,
-			      names->over ? ", ..." : "");
+		s->foreign = xasprintf("%s: dcode does not have these settings "
+				       "of the Python program: %s%s; ignored",
+				       s->files[FILE_CONFIG].path, names->ptr,
+				       names->over ? ", ..." : "");
 }
 
 static void check_table(struct settings *s, const struct toml_value *table,
@@ -216,6 +215,6 @@ void settings_check_unknown(struct settings *s)
 	struct buf foreign = BUF_INIT(FOREIGN_BYTES);
 
 	check_table(s, &s->config, "", &foreign);
-	warn_foreign(s, &foreign);
+	note_foreign(s, &foreign);
 	buf_release(&foreign);
 }

@@ -94,3 +94,19 @@ def test_settings_of_the_python_program_are_told_in_one_line(run, config):
     assert "skills" not in lines[0]
     config("[models]\ndefault = 'a:b'\n")
     assert "Python program" not in run("config").err
+
+
+def test_runs_name_settings_of_the_python_program_when_they_change(
+        run, config):
+    def told(*args):
+        return run(*args).err.count("Python program")
+    config("[ui]\ncursor_blink = true\n")
+    assert [told("threads", "list") for _ in range(3)] == [1, 0, 0]
+    assert told("config") == told("doctor") == 1  # who asks is answered
+    assert "cursor_blink" in run("doctor", "--json").out
+    config("[ui]\ncursor_blink = true\n"
+           "[goals]\nauto_accept_criteria = true\n")
+    assert [told("threads", "list") for _ in range(2)] == [1, 0]
+    # control: what nobody knows is told each time
+    config("[models]\ndefualt = 'a:b'\n")
+    assert all("defualt" in run("threads", "list").err for _ in range(2))
