@@ -294,7 +294,7 @@ const struct tool tool_execute = {
 			"kept.",
 	},
 	.args = args,
-	.summary = "{command}[ (background: {background})]",
+	.summary = "{command}[ (in the background){background}]",
 	.flags = TOOL_ASKS | TOOL_EVICTS | TOOL_RUNS,
 	.run = run,
 };

@@ -107,7 +107,8 @@ struct tool {
 	const char *with;     /* offered only where this tool is; or NULL */
 	const char *path_arg; /* names the file it acts on; NULL: none */
 	/* What a call is for, on one line for people: "{argument}" stands for
-	 * its value, "[...]" is left out where an argument in it is missing. */
+	 * its value, "[...]" is left out where an argument in it is missing or
+	 * false; for true nothing stands. */
 	const char *summary;
 	/* Arguments that hold what it takes out of the file and what it puts
 	 * there; NULL: none; only new_arg: that is all of the file then. */

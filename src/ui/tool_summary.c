@@ -25,7 +25,8 @@ static void add_value(struct str text, struct buf *out)
 		buf_adds(out, " \xE2\x80\xA6");
 }
 
-/* Appends the argument of this name; false: the call has none. */
+/* Appends the argument of this name, nothing for true; false: the call has
+ * none, or that is false. */
 static bool add_argument(const cJSON *args, struct str name, struct buf *out)
 {
 	char key[NAME_MAX_BYTES + 1] = "";
@@ -39,7 +40,8 @@ static bool add_argument(const cJSON *args, struct str name, struct buf *out)
 		add_value(str_of(item->valuestring), out);
 	else if (cJSON_IsNumber(item))
 		buf_addf(out, "%" PRId64, json_int(args, key, 0));
-	return cJSON_IsString(item) || cJSON_IsNumber(item);
+	return cJSON_IsString(item) || cJSON_IsNumber(item) ||
+	       cJSON_IsTrue(item);
 }
 
 /* Appends a part with its "{argument}"s replaced; false when one is missing. */

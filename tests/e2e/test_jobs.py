@@ -103,6 +103,7 @@ def test_what_still_runs_ends_with_the_run_and_is_named(run, model):
     model([start(f"sleep {mark}"), {"text": "done"}])
     r = run("-n", "go", *A, "--sandbox", "local")
     assert r.status == 0
+    assert f"sleep {mark} (in the background)" in r.err
     assert f"ending job 1, which is still running: sleep {mark}" in r.err
     assert not alive(mark)
 
