@@ -6,7 +6,7 @@ Q       ?= @
 B       ?= build/$(V)
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PKGS    := libcjson libprotobuf-c libsodium libutf8proc sqlite3
-HEADERS := libcurl libarchive md4c yaml-0.1 # headers only: loaded at run time
+HEADERS := libcurl libarchive md4c libxml-2.0 yaml-0.1 # headers only: loaded at run time
 
 # What the goals at hand need, named before anything is built.
 NO_BUILD := help clean check check-sdk demo soak lint format quick form-checks

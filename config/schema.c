@@ -189,6 +189,19 @@ const struct setting settings_core[] = {
 			"/theme sets it too",
 	},
 	{
+		.key = "web.allow_hosts",
+		.type = SETTING_LIST,
+		.help = "Hosts that fetch_url reads unasked: example.com, "
+			"*.example.com",
+	},
+	{
+		.key = "web.allow_private",
+		.type = SETTING_BOOL,
+		.fallback = "false",
+		.help = "fetch_url may read from this machine and private "
+			"networks",
+	},
+	{
 		.key = "workspace.fetch_mb",
 		.type = SETTING_INT,
 		.fallback = "1024",

@@ -89,6 +89,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 		.prepare = run_skills_prepare,
 		.prepare_arg = r,
 	};
+	run_web_attach(r);
 	run_mcp_attach(r);
 	return 0;
 }

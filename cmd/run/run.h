@@ -14,6 +14,7 @@
 #include "session/history.h"
 #include "session/thread.h"
 #include "term/theme.h"
+#include "web/fetch.h"
 
 /* What a user is asked about on his own machine. */
 enum run_mode {
@@ -59,6 +60,7 @@ struct run {
 	char *history_dir;       /* for agent.history_dir; owned, or NULL */
 	bool opened_client;
 	struct mcp *mcp; /* its servers, or NULL */
+	struct web web;  /* which pages may be fetched */
 	bool recalls;    /* the model is offered read_history */
 	struct run_wrote wrote;
 	struct run_skills *skills; /* owned: cmd/skills/run_skills.h; or NULL */
@@ -158,6 +160,7 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
 /* The agent is told of their tools, and of changes. */
 void run_mcp_attach(struct run *r);
 void run_mcp_end(struct run *r);
+void run_web_attach(struct run *r); /* cmd/web: it may fetch pages */
 /* agent.reset; arg is the run. */
 int run_reset_model(void *arg, struct error *err);
 /* Tells the agent how much the window of r->choice holds. */
@@ -211,7 +214,6 @@ int run_policy_apply(struct run_options *o, const struct settings *set,
 void run_policy_remark(const struct run_options *o, const struct settings *set);
 /* Appends what a run without a user may do, one line; nothing when all. */
 void run_limits(const struct run *r, struct buf *out);
-
 /* Before the setup script and the first request: the uploads, in their order,
  * to the first that fails; one that would replace a file is refused, which is
  * an error once the others are there. arg is the run; as

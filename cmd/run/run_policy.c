@@ -9,6 +9,7 @@
 #include "cmd/run/run.h"
 #include "cmd/run/run_mcp.h"
 #include "cmd/tools/fs_tools.h"
+#include "cmd/web/run_web.h"
 
 static bool on_host(const struct run *r)
 {
@@ -22,6 +23,8 @@ bool run_offers(const struct run *r, const struct tool *tool)
 	if ((tool->flags & TOOL_INTERACTIVE && !r->interactive) ||
 	    !fs_tools_permit(r->options.fs_tools, tool->spec.name))
 		return false;
+	if (run_web_has(tool))
+		return r->interactive || r->options.yes || run_web_lists(r);
 	if (tool->flags & TOOL_FOREIGN)
 		return r->interactive || r->options.yes ||
 		       !(tool->flags & TOOL_ASKS) || run_mcp_allows(r, tool);
@@ -65,6 +68,8 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 "Shell commands are not permitted in non-interactive "
 			 "mode without a --shell-allow-list. Use "
 			 "--shell-allow-list to specify allowed commands.");
+	else if (run_web_has(a->tool))
+		run_web_refuse(a, &a->reason);
 	else if (a->tool->flags & TOOL_FOREIGN)
 		buf_addf(
 			&a->reason,
@@ -94,7 +99,10 @@ static enum run_verdict decide_foreign(const struct run *r,
 	bool asks = a->tool->flags & TOOL_ASKS ||
 		    (r->interactive && r->options.reviews_all);
 
-	if (!asks || run_allows_all(r) || run_mcp_allows(r, a->tool))
+	if (!asks || run_allows_all(r))
+		return RUN_ALLOW;
+	if (run_web_has(a->tool) ? run_web_allows(r, a)
+				 : run_mcp_allows(r, a->tool))
 		return RUN_ALLOW;
 	return RUN_ASK;
 }
@@ -146,13 +154,18 @@ static int decide_call(struct run *r, struct approval *a,
 /* A grant of such a call holds in every sandbox: it acts in none. */
 static void set_foreign_place(const struct run *r, struct approval *a)
 {
-	const struct mcp_entry *e = mcp_server_entry(mcp_server_of(a->tool));
+	const struct mcp_entry *e;
 
 	a->machine = "this machine";
 	a->sandbox = NULL;
 	a->mounted = NULL;
 	a->workdir = settings_cwd(r->app->settings);
 	buf_clear(&a->place);
+	if (run_web_has(a->tool)) {
+		buf_adds(&a->place, "the web, from this machine");
+		return;
+	}
+	e = mcp_server_entry(mcp_server_of(a->tool));
 	buf_addf(&a->place, "the MCP server %s%s: ", e->name,
 		 e->project ? ", the project's" : "");
 	mcp_show_command(r->app, e, &a->place);

@@ -91,6 +91,7 @@ static void *run_job(void *arg)
 		.keep_cr = job->batch->agent->ui.keep_cr,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
+		.web = job->batch->agent->web,
 	};
 
 	if (job->refused)

@@ -42,6 +42,10 @@ struct http_request {
 	const char *url;         /* http:// or https:// only; redirects are not
 				    followed */
 	const char *unix_socket; /* connect there instead, or NULL */
+	/* "host:port:address:port": that host of the URL is connected to at
+	 * this address, also by a proxy, which is asked for a tunnel; never
+	 * looked up. With HTTP_ONCE. NULL: by its name. */
+	const char *connect_to;
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	/* The body: segments sent one after the other without copying, or
 	 * bytes pulled from source, or nothing. */

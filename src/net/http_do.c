@@ -24,6 +24,7 @@ struct http_exchange {
 	const struct curl_api *api;
 	const struct http_request *req;
 	struct http_response *res;
+	struct curl_slist connect_to;
 	size_t segment; /* next byte to send: which segment, */
 	size_t offset;  /* and where in it */
 	bool connected;
@@ -250,6 +251,9 @@ static void set_transfer(struct http_exchange *x, const struct handle *hd)
 	api->easy_setopt(easy, CURLOPT_URL, req->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);
 	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : hd->proxy);
+	x->connect_to.data = (char *)req->connect_to;
+	api->easy_setopt(easy, CURLOPT_CONNECT_TO,
+			 req->connect_to ? &x->connect_to : NULL);
 	api->easy_setopt(easy, CURLOPT_HTTP_VERSION, version);
 	api->easy_setopt(easy, CURLOPT_FRESH_CONNECT,
 			 req->flags & HTTP_FRESH ? 1L : once);
@@ -482,6 +486,7 @@ int http_do(struct http *h, const struct http_request *req,
 	}
 	/* Nothing of this call may stay in the handle. */
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);
+	x.api->easy_setopt(hd->easy, CURLOPT_CONNECT_TO, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_NOBODY, 0L);
 	handle_give(h, hd, true);
 	if (!(req->flags & HTTP_PROBE))

@@ -18,6 +18,7 @@
 	ROW(execute)                                                           \
 	ROW(job_output)                                                        \
 	ROW(job_kill)                                                          \
+	ROW(fetch_url)                                                         \
 	ROW(write_todos)                                                       \
 	ROW(ask_user)                                                          \
 	ROW(read_history)

@@ -23,8 +23,8 @@ enum {
 	TOOL_SINGLE = 1 << 6,      /* several in one answer: all are refused */
 	TOOL_INTERACTIVE = 1 << 7, /* asks the user, who sees the result */
 	TOOL_LATER = 1 << 8,       /* offered once the history was compacted */
-	/* Acts on the user's machine, whatever the sandbox is, by way of a
-	 * program of somebody else's. Its schema is its own: no rows. */
+	/* Acts on the user's machine, whatever the sandbox is: by way of a
+	 * program of somebody else's, or on the web. */
 	TOOL_FOREIGN = 1 << 9,
 };
 
@@ -40,6 +40,8 @@ struct tool_recall {         /* what read_history wants of the conversation */
 	int64_t skip;        /* bytes of the first message */
 	const char *pattern; /* only messages with this text; or NULL */
 };
+
+struct web; /* web/fetch.h */
 
 struct tool_env {                /* all borrowed for the call */
 	const struct tool *tool; /* the one that is called: see tool_call() */
@@ -76,6 +78,7 @@ struct tool_env {                /* all borrowed for the call */
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
 	void *ask_arg;
+	const struct web *web; /* for fetch_url; NULL: there is none */
 };
 
 enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL, ARG_LIST };

@@ -18,7 +18,8 @@ MAY = {
     "vendor": "base config net archive aws rpc sandbox kit",
     "table": "base config net sandbox kit vendor",
     "session": "base model",
-    "tool": "base config net model sandbox",
+    "web": "base net",
+    "tool": "base config net model sandbox web",
     "mcp": "base config net rpc model sandbox tool",
     "lifecycle": "base config net sandbox session",
     "editor": "base term", "markup": "base term",
@@ -33,7 +34,7 @@ MAY = {
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply skills agent ui mcp trust hooks",
+           "apply skills agent ui mcp trust hooks web",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
