@@ -32,8 +32,8 @@ static void kill_job(struct run *r, const char *word)
 			word);
 		return;
 	}
-	if (jobs_kill(r->box.sandbox.jobs, (unsigned)number, &stop, &s, &err) <
-	    0) {
+	if (jobs_kill(r->box.sandbox.jobs, (unsigned)number, false, &stop, &s,
+		      &err) < 0) {
 		fprintf(stderr, "Error: %s; /jobs lists them.\n", err.message);
 		return;
 	}

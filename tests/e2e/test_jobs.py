@@ -127,10 +127,14 @@ def test_without_commands_no_jobs_are_offered(run, model):
 
 def test_the_chat_lists_and_kills_them(talk):  # noqa: F811
     chat = begin(talk, {"turns": [start("sleep 86.40533"),
-                                  {"text": "It runs."}]}, "-y",
+                                  {"text": "It runs."},
+                                  {"text": "I see."}]}, "-y",
                  "--sandbox", "local")
     seen = chat.say("go", "It runs.")
     assert ("sleep 86.40533 (in the background)" in seen) == chat.screen
     chat.say("/jobs", "running for")
     chat.say("/jobs kill 1", "was killed after")
     assert not alive("86.40533")
+    chat.say("how is it?", "I see.")
+    assert "[job 1 was killed after" in json.dumps(
+        chat.server.requests[-1]["body"]["messages"][-1])

@@ -171,17 +171,20 @@ static void test_a_kill_ends_one_and_spares_the_others(void **state)
 	open_place(&p);
 	a = begin(&p, "a");
 	b = begin(&p, "b");
-	assert_int_equal(jobs_kill(p.sb.jobs, a, &ever, &p.state, &err), 0);
+	assert_int_equal(jobs_kill(p.sb.jobs, a, true, &ever, &p.state, &err),
+			 0);
 	assert_false(p.state.running);
 	assert_true(p.state.killed);
 	(void)look(&p, b, 0, 10, 0);
 	assert_true(p.state.running);
-	assert_int_equal(jobs_kill(p.sb.jobs, 9, &ever, &p.state, &err), -1);
+	assert_int_equal(jobs_kill(p.sb.jobs, 9, true, &ever, &p.state, &err),
+			 -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	/* One that has ended by itself was not killed. */
 	cancel_trigger(&stage.go);
 	(void)look(&p, b, 0, 10, 60000);
-	assert_int_equal(jobs_kill(p.sb.jobs, b, &ever, &p.state, &err), 0);
+	assert_int_equal(jobs_kill(p.sb.jobs, b, true, &ever, &p.state, &err),
+			 0);
 	assert_false(p.state.killed);
 	close_place(&p);
 }
@@ -217,6 +220,29 @@ static void test_an_end_is_told_once(void **state)
 	jobs_take_ended(p.sb.jobs, note, &p.out);
 	assert_int_equal(p.out.len, 0);
 	jobs_take_ended(NULL, note, &p.out);
+	close_place(&p);
+}
+
+static void test_a_kill_by_the_user_is_told_to_the_model(void **state)
+{
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place p;
+	unsigned a;
+	unsigned b;
+
+	(void)state;
+	open_place(&p);
+	a = begin(&p, "a");
+	b = begin(&p, "b");
+	assert_int_equal(jobs_kill(p.sb.jobs, a, true, &ever, &p.state, &err),
+			 0);
+	jobs_take_ended(p.sb.jobs, note, &p.out);
+	assert_int_equal(p.out.len, 0);
+	assert_int_equal(jobs_kill(p.sb.jobs, b, false, &ever, &p.state, &err),
+			 0);
+	jobs_take_ended(p.sb.jobs, note, &p.out);
+	assert_string_equal(p.out.ptr, "2 was killed after 0 s: b\n");
 	close_place(&p);
 }
 
@@ -286,6 +312,7 @@ int main(void)
 			test_the_newest_output_is_kept_with_its_offsets),
 		cmocka_unit_test(test_a_kill_ends_one_and_spares_the_others),
 		cmocka_unit_test(test_an_end_is_told_once),
+		cmocka_unit_test(test_a_kill_by_the_user_is_told_to_the_model),
 		cmocka_unit_test(
 			test_too_many_are_refused_and_all_end_with_the_sandbox),
 		cmocka_unit_test(test_numbers_go_on_and_old_ones_are_forgotten),

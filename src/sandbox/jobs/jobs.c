@@ -394,15 +394,16 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 	return 0;
 }
 
-int jobs_kill(struct jobs *j, unsigned number, const struct stop *stop,
-	      struct job_state *state, struct error *err)
+int jobs_kill(struct jobs *j, unsigned number, bool told,
+	      const struct stop *stop, struct job_state *state,
+	      struct error *err)
 {
 	struct background_job *job =
 		await_job(j, number, KILL_MS, true, stop, err);
 
 	if (!job)
 		return -1;
-	job->told = job->told || !job->state.running;
+	job->told = job->told || (told && !job->state.running);
 	*state = look(job);
 	pthread_mutex_unlock(&j->lock);
 	return 0;

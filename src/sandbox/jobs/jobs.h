@@ -61,9 +61,11 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 	      const struct stop *stop, struct buf *out, struct job_state *state,
 	      struct error *err);
 /* Kills what the job runs, and waits for the end, at most some seconds; one
- * that has ended is not state->killed. ERR_NOT_FOUND: no such job. */
-int jobs_kill(struct jobs *j, unsigned number, const struct stop *stop,
-	      struct job_state *state, struct error *err);
+ * that has ended is not state->killed. told: the model hears of the end by this
+ * call, not by jobs_take_ended(). ERR_NOT_FOUND: no such job. */
+int jobs_kill(struct jobs *j, unsigned number, bool told,
+	      const struct stop *stop, struct job_state *state,
+	      struct error *err);
 /* Each job in its order; none for NULL. Not from within each. */
 void jobs_each(struct jobs *j,
 	       void (*each)(void *arg, const struct job_state *state),

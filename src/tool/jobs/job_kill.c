@@ -10,7 +10,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	unsigned number = (unsigned)json_int(args, "job", 0);
 	struct job_state state;
 
-	if (jobs_kill(env->sandbox->jobs, number, env->stop, &state, err) < 0)
+	if (jobs_kill(env->sandbox->jobs, number, true, env->stop, &state,
+		      err) < 0)
 		return -1;
 	buf_addf(out, "Job %u ", number);
 	if (state.running)
