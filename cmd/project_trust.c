@@ -63,7 +63,7 @@ static bool show(const struct app *app, const struct trust_entry *e,
 	items[n++] = (struct question_item){ trust_kind_name(e->kind),
 					     str_of(e->name) };
 	items[n++] = (struct question_item){ "of", str_of(e->file) };
-	items[n++] = (struct question_item){ "entry", e->text };
+	items[n++] = (struct question_item){ "entry", str_trim(e->text) };
 	if (e->n_words)
 		items[n++] = (struct question_item){
 			"starts in", str_of(e->dir ? e->dir : e->root)
