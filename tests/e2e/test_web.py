@@ -206,3 +206,10 @@ def test_without_a_user_only_listed_hosts_are_read(fetch, site):
     assert "allow_hosts" in text and not site.asked
     text = fetch(site.url + "/page", *flags)
     assert "allow_hosts" in text and not site.asked and not fetch.offered
+
+
+def test_a_key_of_the_user_is_not_sent_in_a_url(fetch, site, env):
+    env["DAYTONA_API_KEY"] = "dtn-0123456789abcdef"
+    text = fetch(site.url + "/page?k=dtn-0123456789abcdef")
+    assert "holds a secret" in text and not site.asked
+    assert "Café" in fetch(site.url + "/page?k=dtn-another-word")
