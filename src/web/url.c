@@ -46,6 +46,11 @@ static int check_host(struct web_url *url, bool brackets, struct error *err)
 	return 0;
 }
 
+static char lower(unsigned char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
 static int parse_host(struct web_url *url, struct str host, struct error *err)
 {
 	bool brackets = str_starts(host, "[") && str_ends(host, "]");
@@ -69,7 +74,7 @@ static int parse_host(struct web_url *url, struct str host, struct error *err)
 			return error_set(err, ERR_USAGE,
 					 "the URL's host has a character that "
 					 "no host has");
-		url->host[i] = (char)tolower(c);
+		url->host[i] = lower(c);
 	}
 	url->host[host.len] = '\0';
 	return check_host(url, brackets, err);
