@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "cmd/chat/pictures.h"
 #include "model/media.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/paths.h"
 #include "tool/read_text.h"
 #include "tool/result.h"

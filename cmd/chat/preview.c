@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "sandbox/edit_match.h"
-#include "sandbox/files.h"
+#include "sandbox/files/edit_match.h"
+#include "sandbox/files/files.h"
 #include "tool/paths.h"
 
 enum { READ_MS = 30000 };

@@ -10,7 +10,7 @@
 #include "cmd/run/run.h"
 #include "cmd/skills/run_skills.h"
 #include "config/protect.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/evict.h"
 #include "tool/paths.h"
 #include "tool/result.h"

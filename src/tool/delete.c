@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/paths.h"
 #include "tool/result.h"
 #include "tool/table.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
@@ -44,7 +44,7 @@ static void several(struct str old, int64_t count, struct buf *out)
 }
 
 static const struct {
-	const char *code; /* of sandbox/files.h */
+	const char *code; /* of sandbox/files/files.h */
 	const char *before;
 	const char *after; /* the path in quotes stands between */
 } texts[] = {

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/numbering.h"
 #include "tool/result.h"
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/pylist.h"
 #include "tool/result.h"
 #include "tool/table.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/matches.h"
 #include "tool/result.h"
 #include "tool/table.h"
@@ -12,7 +12,7 @@
 enum {
 	GREP_MS = 35000,
 	DEFAULT_CAP = 1000, /* matches */
-	CUT_CHARS = 5000    /* where sandbox/files.h cuts a line */
+	CUT_CHARS = 5000    /* where sandbox/files/files.h cuts a line */
 };
 
 static const char *const modes[] = { "files_with_matches", "content", "count",

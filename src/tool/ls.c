@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/pylist.h"
 #include "tool/result.h"
 #include "tool/table.h"

@@ -3,7 +3,7 @@
 #ifndef TOOL_MATCHES_H
 #define TOOL_MATCHES_H
 
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 
 enum matches_mode {
 	MATCHES_FILES = 1, /* a path per line */

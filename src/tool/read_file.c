@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "model/media.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/read_text.h"
 #include "tool/result.h"
 #include "tool/table.h"

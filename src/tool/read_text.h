@@ -3,7 +3,7 @@
 #ifndef TOOL_READ_TEXT_H
 #define TOOL_READ_TEXT_H
 
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 
 #define READ_TEXT_EMPTY "System reminder: File exists but has empty contents"
 

@@ -22,7 +22,8 @@ bool result_clip(struct str text, size_t chars, struct buf *out);
  * those, a line break and result_truncated. */
 void result_add_limited(struct str text, struct buf *out);
 /* Whether err says something about the file, rather than about the way to
- * the sandbox: err->message is then one of the codes of sandbox/files.h. */
+ * the sandbox: err->message is then one of the codes of sandbox/files/files.h.
+ */
 bool result_is_file_error(const struct error *err);
 /* The result of a failed files_...(): "Error: Path '/x': path_not_found", or
  * "Error: " and the words of the transport. Returns -1. noun: "Path". */

@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_REWRITE_IMPL_H
 #define WORKSPACE_REWRITE_IMPL_H
 
-#include "sandbox/glob_match.h"
+#include "sandbox/files/glob_match.h"
 #include "tree/bare_repo.h"
 #include "workspace/rewrite.h"
 

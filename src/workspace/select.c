@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "git/nul_records.h"
-#include "sandbox/glob_match.h"
+#include "sandbox/files/glob_match.h"
 #include "tree/bare_repo.h"
 #include "tree/git_files.h"
 #include "tree/name.h"

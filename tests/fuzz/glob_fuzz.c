@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/glob_match.h"
+#include "sandbox/files/glob_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

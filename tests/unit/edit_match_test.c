@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/edit_match.h"
+#include "sandbox/files/edit_match.h"
 #include "unit.h"
 
 struct edited {

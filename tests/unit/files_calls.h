@@ -3,7 +3,7 @@
 #ifndef UNIT_FILES_CALLS_H
 #define UNIT_FILES_CALLS_H
 
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 
 #define READ(sb, path, offset, limit, binary, page, stop, err)                 \
 	files_read(sb,                                                         \

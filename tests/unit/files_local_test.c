@@ -10,7 +10,7 @@
 #include "files_calls.h"
 #include "local_sandbox.h"
 #include "providers/local/jail.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "unit.h"
 
 /* The library's own table would bring every provider. */

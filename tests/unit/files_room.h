@@ -10,7 +10,7 @@
 
 #include "base/ids.h"
 #include "base/path.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "shell_sandbox.h"
 #include "unit.h"
 

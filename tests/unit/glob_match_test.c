@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/glob_match.h"
+#include "sandbox/files/glob_match.h"
 #include "unit.h"
 
 static const char *const tree[] = {

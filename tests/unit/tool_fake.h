@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "tool/tool.h"
 
 enum { FAKE_NAMES = 4 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/files_impl.h"
-#include "sandbox/page.h"
+#include "sandbox/files/files_impl.h"
+#include "sandbox/files/page.h"
 
 enum {
 	WHOLE_TEXT = 96 << 10, /* file bytes that cross a slow wire whole */

@@ -1,6 +1,6 @@
 /* page.c - a window of lines cut out of a file's bytes. */
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/page.h"
+#include "sandbox/files/page.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sandbox/files_impl.h"
+#include "sandbox/files/files_impl.h"
 
 enum { BELOW_BYTES = 8 << 20 };
 

@@ -1,6 +1,6 @@
 /* files.c - listing, writing and deleting files in the sandbox. */
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/files_impl.h"
+#include "sandbox/files/files_impl.h"
 #include "sandbox/helper.h"
 
 enum {

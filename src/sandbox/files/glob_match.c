@@ -1,6 +1,6 @@
 /* glob_match.c - file name patterns of glob and grep, pure. */
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/glob_match.h"
+#include "sandbox/files/glob_match.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef SANDBOX_FILES_IMPL_H
 #define SANDBOX_FILES_IMPL_H
 
-#include "sandbox/files.h"
+#include "sandbox/files/files.h"
 #include "sandbox/helper.h"
 
 enum { FILES_HELPER_MS = 120000 };

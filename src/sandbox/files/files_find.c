@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "sandbox/files_impl.h"
-#include "sandbox/glob_match.h"
+#include "sandbox/files/files_impl.h"
+#include "sandbox/files/glob_match.h"
 #include "sandbox/records.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* edit_match.h - decides what an edit changes, on bytes alone. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_EDIT_MATCH_H
-#define SANDBOX_EDIT_MATCH_H
+#ifndef SANDBOX_FILES_EDIT_MATCH_H
+#define SANDBOX_FILES_EDIT_MATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

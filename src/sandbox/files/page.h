@@ -1,7 +1,7 @@
 /* page.h - a window of lines cut out of a file's bytes. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_PAGE_H
-#define SANDBOX_PAGE_H
+#ifndef SANDBOX_FILES_PAGE_H
+#define SANDBOX_FILES_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef SANDBOX_FILES_H
 #define SANDBOX_FILES_H
 
-#include "sandbox/page.h"
+#include "sandbox/files/page.h"
 #include "sandbox/sandbox.h"
 
 /*

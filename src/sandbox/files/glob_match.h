@@ -1,7 +1,7 @@
 /* glob_match.h - file name patterns of glob and grep, pure. */
 /* SPDX-License-Identifier: MIT */
-#ifndef SANDBOX_GLOB_MATCH_H
-#define SANDBOX_GLOB_MATCH_H
+#ifndef SANDBOX_FILES_GLOB_MATCH_H
+#define SANDBOX_FILES_GLOB_MATCH_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* edit_match.c - decides what an edit changes, on bytes alone. */
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/edit_match.h"
+#include "sandbox/files/edit_match.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/glob_match.h"
+#include "sandbox/files/glob_match.h"
 
 /* A comma only means something inside braces, but losing it is harmless. */
 static bool special(char c)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "sandbox/edit_match.h"
-#include "sandbox/files_impl.h"
+#include "sandbox/files/edit_match.h"
+#include "sandbox/files/files_impl.h"
 
 enum {
 	EDIT_BYTES = 32 << 20, /* of a file that is edited, before and after */
