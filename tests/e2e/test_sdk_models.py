@@ -26,6 +26,10 @@ def script(cut, refused):
 
 # vendor: (model, wire, the SDK's address and key)
 VENDORS = {
+    "anthropic": ("anthropic:claude-opus-5", "anthropic",
+                  script("max_tokens", "refusal"),
+                  lambda s: {"ANTHROPIC_BASE_URL": s.url,
+                             "ANTHROPIC_API_KEY": "k"}),
     "openai": ("openai:gpt-5.6-terra", "openai-responses",
                script("max_output_tokens", "refusal"),
                lambda s: {"OPENAI_BASE_URL": s.url + "/v1",

@@ -44,7 +44,7 @@ class Checker:
         only(body, "model max_tokens messages system tools tool_choice "
                    "temperature top_p top_k stop_sequences stream metadata "
                    "thinking service_tier output_config", "request")
-        need(headers.get("anthropic-version") == "2023-06-01",
+        need(headers.get("anthropic-version") in ("2023-06-01", "2026-10-21"),
              "header anthropic-version missing")
         need(isinstance(body.get("model"), str) and body["model"], "model")
         need(type(body.get("max_tokens")) is int and body["max_tokens"] > 0,

@@ -12,6 +12,7 @@ from model_wires import Wire
 
 FIELDS = ("contents systemInstruction tools toolConfig safetySettings "
           "generationConfig cachedContent")
+LEVELS = {"MINIMAL", "LOW", "MEDIUM", "HIGH"}
 CONFIG = ("temperature topP topK maxOutputTokens stopSequences seed "
           "candidateCount responseMimeType thinkingConfig")
 UNSIGNED = "skip_thought_signature_validator"
@@ -37,8 +38,10 @@ class Gemini(Wire):
         need(headers[":path"].endswith("?alt=sse"), "alt=sse is missing")
         only(body, FIELDS, "request")
         only(body.get("generationConfig", {}), CONFIG, "generationConfig")
-        only(body.get("generationConfig", {}).get("thinkingConfig", {}),
-             "includeThoughts thinkingBudget thinkingLevel", "thinkingConfig")
+        thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
+        only(thinking, "includeThoughts thinkingBudget thinkingLevel",
+             "thinkingConfig")
+        need(thinking.get("thinkingLevel", "LOW") in LEVELS, "thinkingLevel")
         if "systemInstruction" in body:
             only(body["systemInstruction"], "role parts", "systemInstruction")
             need(body["systemInstruction"]["parts"][0]["text"], "system text")

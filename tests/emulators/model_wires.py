@@ -89,7 +89,9 @@ class Anthropic(Wire):
     path = r"(/v1)?/messages"
 
     def key(self, headers):
-        return headers.pop("x-api-key", "")
+        """The SDK sends a bearer (npm @anthropic-ai/sdk 1.12.0)."""
+        bearer = headers.pop("authorization", "").removeprefix("Bearer ")
+        return headers.pop("x-api-key", bearer)
 
     def error(self, kind, message):
         return {"type": "error", "error": {"type": kind, "message": message}}

@@ -47,7 +47,7 @@ static const struct row rows[] = {
 	  "{\"thinking\":{\"type\":\"disabled\"}}" },
 	{ "google_genai", "gemini-3.8-flash", "gemini", "low", NULL,
 	  "{\"generationConfig\":{\"thinkingConfig\":{\"thinkingLevel\":"
-	  "\"low\",\"includeThoughts\":true}}}" },
+	  "\"LOW\",\"includeThoughts\":true}}}" },
 	{ "google_genai", "gemini-2.5-flash", "gemini", "none", NULL,
 	  "{\"generationConfig\":{\"thinkingConfig\":{\"thinkingBudget\":0}}"
 	  "}" },

@@ -92,6 +92,16 @@ static const struct {
 	{ "seed", "generationConfig", "seed" },
 };
 
+/* ThinkingLevel is an enumeration (npm @google/genai 2.32.0, read 2026-11-23):
+ * "low" of a setting is its LOW. */
+static void capitalize(cJSON *level)
+{
+	if (!cJSON_IsString(level))
+		return;
+	for (char *c = level->valuestring; *c; c++)
+		*c -= *c >= 'a' && *c <= 'z' ? 'a' - 'A' : 0;
+}
+
 /* Thoughts are shown, unless the user has said something of them. */
 static void show_thoughts(const struct model_choice *c, cJSON *params)
 {
@@ -109,6 +119,7 @@ static void show_thoughts(const struct model_choice *c, cJSON *params)
 	thinking = cJSON_GetObjectItemCaseSensitive(config, "thinkingConfig");
 	if (!thinking)
 		thinking = cJSON_AddObjectToObject(config, "thinkingConfig");
+	capitalize(cJSON_GetObjectItemCaseSensitive(thinking, "thinkingLevel"));
 	if (cJSON_IsObject(thinking) &&
 	    !json_get(thinking, "includeThoughts") &&
 	    json_int(thinking, "thinkingBudget", -1) != 0)
