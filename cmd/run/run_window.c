@@ -10,6 +10,8 @@
 #include "cmd/run/run.h"
 #include "model/catalog/catalog.h"
 
+enum { SMALL = 8000 }; /* tokens; less is warned of */
+
 /* For a window that nobody knows: what its server has said of it, and whoever
  * will ask. */
 static void open_probe(struct run *r)
@@ -33,9 +35,21 @@ static void open_probe(struct run *r)
 	free(path);
 }
 
+/* Of a size that another model, or none, had before. */
+static void warn_small(const struct run *r, int64_t before)
+{
+	const struct window *w = &r->agent.window;
+
+	if (w->size > 0 && w->size < SMALL && w->size != before && !w->assumed)
+		app_warn("Model '%s' has limited context (%" PRId64 " tokens)."
+			 " Agent performance may be affected.",
+			 r->choice.model, w->size);
+}
+
 void run_set_window(struct run *r)
 {
 	const struct settings *set = r->app->settings;
+	int64_t before = r->agent.window.size;
 	struct model_facts facts;
 	struct error ignored = { 0 };
 	int64_t at = WINDOW_AT;
@@ -44,6 +58,7 @@ void run_set_window(struct run *r)
 	(void)model_facts(set, r->choice.provider, r->choice.model, &facts);
 	window_init(&r->agent.window, &facts, at);
 	open_probe(r);
+	warn_small(r, before);
 }
 
 void run_tell_assumed(const struct run *r)

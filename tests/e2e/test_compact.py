@@ -258,6 +258,17 @@ def test_a_known_window_is_not_called_assumed(talk):
     assert "assumed" not in c.text()
 
 
+@pytest.mark.parametrize("size, times", [(7999, 1), (8000, 0)])
+def test_a_small_window_is_warned_of(model, run, config, size, times):
+    model([{"text": "ok"}])
+    config("[models.providers.anthropic.profile]\n"
+           f"max_input_tokens = {size}\n")
+    r = run("-n", "hi", "-M", "anthropic:m")
+    assert r.status == 0, r.err
+    assert r.err.count(f"Model 'm' has limited context ({size} tokens). "
+                       "Agent performance may be affected.") == times, r.err
+
+
 def three(c):
     """Three answers; then all of them are in the conversation."""
     for prompt in ("apples", "pears", "plums"):
