@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 import json
 import re
+import signal
 
 import pytest
 
+from lifecycle import wait_for
 from slash_chat import OTHER, begin, talk  # noqa: F401 (a fixture)
 
 WINDOW = 32000
@@ -313,6 +315,36 @@ def test_an_interrupted_compaction_changes_nothing(talk):
     c.ask("the fourth")
     sent = texts(c.server.requests[4])
     assert "apples" in sent and "plums" in sent and SUMMARY not in sent
+
+
+def test_a_kill_during_a_compaction_loses_nothing(long, start):
+    slow = {"chunk_bytes": 8, "chunk_delay_ms": 200}
+    long.serve(reading(long.work, 40), pace=slow)
+    p = start("-n", "go", "-y", "-M", "anthropicx:m", cwd=long.work)
+    wait_for(lambda: any(q["turn"] is None for q in long.server.requests), 60)
+    p.signal(signal.SIGKILL)
+    p.wait()
+    n = len(long.server.requests)
+    long.serve([{"text": "still here"}])
+    r = long.say("anthropic", "more", "-r", "latest")
+    assert r.events[-1]["status"] == "success"
+    sent = "".join(texts(q) for q in long.checked())
+    assert n > 3 and "fact-0" in sent and "more" in sent
+
+
+@pytest.mark.parametrize("before, after", [("anthropic", "openai-chat"),
+                                           ("gemini", "anthropic"),
+                                           ("openai-responses", "bedrock")])
+def test_too_long_right_after_a_change_of_vendor(long, before, after):
+    long.serve(reading(long.work, 8), tokens=10 ** 6)
+    long.say(before, "go")
+    long.serve([{"text": "still here"}], at=10 ** 6, tokens=6000)
+    r = long.say(after, "more", "-r", "latest")
+    assert r.events[-1]["status"] == "success" and len(r.compactions) == 1
+    refused, summary, again = long.server.requests[0], *[
+        q for q in long.server.requests if not q["too_long"]][-2:]
+    assert refused["too_long"] and summary["turn"] is None
+    assert "fact-0" not in texts(again) and "more" in texts(again)
 
 
 def test_a_summary_that_fails_changes_nothing(talk):
