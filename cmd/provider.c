@@ -43,73 +43,83 @@ void provider_table(unsigned flags)
 		       flags & capabilities[i].flag ? "yes" : "no");
 }
 
-/* True when it can be opened with these settings. Sends no request. */
-static bool ready(struct app *app, const struct sandbox_provider *p,
-		  struct buf *endpoint, struct error *err)
+struct listed_provider { /* of the list */
+	const struct sandbox_provider *p;
+	const char *origin;
+	struct buf endpoint;
+	enum sandbox_isolation isolation;
+	struct error why; /* it is not ready */
+};
+
+/* Opens it with these settings. Sends no request. */
+static void open_listed(struct app *app, struct listed_provider *e)
 {
 	struct sandbox_client host = { 0 };
 
-	if (app_client_check(app, p->name, &host, err) < 0)
-		return false;
-	buf_adds(endpoint, host.endpoint ? host.endpoint : "");
+	e->isolation = e->p->isolation;
+	if (app_client_check(app, e->p->name, &host, &e->why) < 0)
+		return;
+	e->isolation = sandbox_isolation(&host);
+	buf_adds(&e->endpoint, host.endpoint ? host.endpoint : "");
 	sandbox_client_close(&host);
-	return true;
 }
 
-static void add_json(struct buf *out, const struct sandbox_provider *p,
-		     const char *origin, struct str endpoint,
-		     const struct error *why)
+static void add_json(struct buf *out, const struct listed_provider *e)
 {
+	const struct sandbox_provider *p = e->p;
+
 	buf_addc(out, '{');
 	json_member(out, "name", str_of(p->name));
 	buf_addc(out, ',');
 	json_member(out, "summary", str_of(p->summary));
 	buf_addc(out, ',');
-	json_member(out, "origin", str_of(origin));
+	json_member(out, "origin", str_of(e->origin));
 	buf_adds(out, ",\"workdir\":");
 	if (p->workdir)
 		json_quote(out, str_of(p->workdir));
 	else
 		buf_adds(out, "null");
+	buf_adds(out, ",\"isolation\":");
+	isolation_json(out, e->isolation);
 	buf_adds(out, ",\"capabilities\":[");
 	provider_capabilities(out, p->flags, true);
-	buf_addf(out, "],\"ready\":%s,", why->code ? "false" : "true");
-	json_member(out, "endpoint", endpoint);
+	buf_addf(out, "],\"ready\":%s,", e->why.code ? "false" : "true");
+	json_member(out, "endpoint", buf_str(&e->endpoint));
 	buf_addc(out, ',');
-	json_member(out, "missing", str_of(why->message));
+	json_member(out, "missing", str_of(e->why.message));
 	buf_addc(out, ',');
-	json_member(out, "hint", str_of(why->hint));
+	json_member(out, "hint", str_of(e->why.hint));
 	buf_addc(out, '}');
 }
 
-static void print(const struct sandbox_provider *p, const char *origin,
-		  struct str endpoint, const struct error *why)
+static void print(const struct listed_provider *e)
 {
+	const struct sandbox_provider *p = e->p;
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
-
 	const int at = 11;
 
 	printf("%-10s %s\n", p->name, p->summary);
 	printf("           workdir: %s\n",
 	       p->workdir ? p->workdir : "the current directory");
+	printf("           isolation: %s\n", isolation_name(e->isolation));
 	provider_capabilities(&line, p->flags, false);
 	if (line.len)
 		printf("           can: %s\n", line.ptr);
 	buf_clear(&line);
-	sanitize_line(str_of(origin), &line);
-	if (strcmp(origin, "built in") != 0)
+	sanitize_line(str_of(e->origin), &line);
+	if (strcmp(e->origin, "built in") != 0)
 		printf("           from: %s\n", line.ptr);
 	buf_clear(&line);
-	if (why->code)
-		buf_addf(&line, "not ready: %s", why->message);
+	if (e->why.code)
+		buf_addf(&line, "not ready: %s", e->why.message);
 	else
-		buf_addf(&line, "ready%s%.*s", endpoint.len ? ": " : "",
-			 (int)endpoint.len, endpoint.len ? endpoint.ptr : "");
+		buf_addf(&line, "ready%s%s", e->endpoint.len ? ": " : "",
+			 e->endpoint.len ? e->endpoint.ptr : "");
 	sanitize_text(buf_str(&line), &shown);
 	args_text(stdout, shown.ptr, 0, at);
-	if (why->hint[0])
-		args_text(stdout, why->hint, 0, at);
+	if (e->why.hint[0])
+		args_text(stdout, e->why.hint, 0, at);
 	buf_release(&line);
 	buf_release(&shown);
 }
@@ -142,22 +152,22 @@ static int list(struct app *app, const struct args *args)
 	all = registry_list(registry);
 	buf_addc(&data, '[');
 	for (size_t i = 0; all[i]; i++) {
-		const char *origin = registry_origin(registry, all[i]);
-		struct buf endpoint = BUF_INIT(1 << 12);
-		struct error why = { 0 };
+		struct listed_provider e = { .p = all[i],
+					     .origin = registry_origin(registry,
+								       all[i]),
+					     .endpoint = BUF_INIT(1 << 12) };
 
-		(void)ready(app, all[i], &endpoint, &why);
+		open_listed(app, &e);
 		if (app->json) {
 			if (i)
 				buf_addc(&data, ',');
-			add_json(&data, all[i], origin, buf_str(&endpoint),
-				 &why);
-		} else if (why.code && !verbose) {
+			add_json(&data, &e);
+		} else if (e.why.code && !verbose) {
 			buf_addf(&rest, "%s%s", n++ ? ", " : "", all[i]->name);
 		} else {
-			print(all[i], origin, buf_str(&endpoint), &why);
+			print(&e);
 		}
-		buf_release(&endpoint);
+		buf_release(&e.endpoint);
 	}
 	buf_addc(&data, ']');
 	if (app->json)

@@ -86,6 +86,8 @@ static void print_summary(const struct sandbox_client *host,
 {
 	const struct sandbox_provider *p = host->provider;
 
+	printf("\n%s isolates by: %s\n", p->name,
+	       isolation_name(sandbox_isolation(host)));
 	printf("\n%s can:\n", p->name);
 	provider_table(p->flags & ~host->lacks);
 	printf("\nlatencies:\n");
@@ -116,6 +118,8 @@ static void print_summary_json(struct test *t,
 	json_member(&data, "provider", str_of(host->provider->name));
 	buf_addc(&data, ',');
 	json_member(&data, "endpoint", str_of(lifecycle_endpoint(host)));
+	buf_adds(&data, ",\"isolation\":");
+	isolation_json(&data, sandbox_isolation(host));
 	buf_adds(&data, ",\"checks\":[");
 	buf_addstr(&data, buf_str(&t->json));
 	buf_adds(&data, "],\"capabilities\":[");

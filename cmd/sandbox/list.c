@@ -210,6 +210,7 @@ struct facts { /* copied out of struct sandbox_info */
 	enum sandbox_state state;
 	char *label, *owner, *image;
 	int64_t created, ends;
+	enum sandbox_isolation isolation;
 };
 
 static void keep(void *arg, const struct sandbox_info *info)
@@ -226,6 +227,7 @@ static void keep(void *arg, const struct sandbox_info *info)
 		.image = xstrdup(info->image),
 		.created = info->created,
 		.ends = info->ends,
+		.isolation = info->isolation,
 	};
 }
 
@@ -253,6 +255,9 @@ static void print_facts(struct app *app, const struct target *t,
 		member(&out, "state", state);
 		member(&out, "ledger", ledger);
 		member(&out, "image", text(f->image));
+		buf_adds(&out, "\"isolation\":");
+		isolation_json(&out, f->isolation);
+		buf_addc(&out, ',');
 		member(&out, "owner", text(f->owner));
 		member(&out, "note", text(t->note));
 		buf_addf(&out,
@@ -272,6 +277,7 @@ static void print_facts(struct app *app, const struct target *t,
 	sandbox_cell(text(f->label), 0);
 	printf("\nstate     %s\nimage     ", state);
 	sandbox_cell(text(f->image), 0);
+	printf("\nisolation %s", isolation_name(f->isolation));
 	printf("\ncreated   %s\n", sandbox_time(f->created, room));
 	printf("ends by   %s\n", sandbox_time(f->ends, room));
 	if (t->held && !t->owner_runs)
@@ -305,6 +311,8 @@ int sandbox_cmd_info(struct app *app, const struct args *args)
 	if (rc == 0) {
 		if (!f.label)
 			f.label = xstrdup(t.label);
+		if (!f.isolation)
+			f.isolation = sandbox_isolation(&t.host);
 		print_facts(app, &t, &f);
 	}
 	free(f.label);

@@ -306,4 +306,7 @@ const struct sandbox_provider daytona_provider = {
 					  "DAYTONA_SERVER_URL", NULL },
 	.ops = &ops,
 	.price = daytona_price,
+	/* Sandboxes of the default class are containers with namespaces of
+	 * their own (daytona.io/docs/en/isolation, 2026-11-23) */
+	.isolation = ISOLATION_CONTAINER,
 };

@@ -37,6 +37,7 @@ static int docker_open(struct sandbox_client *host, const struct settings *set,
 	}
 	host->priv = d;
 	host->endpoint = d->engine.shown;
+	host->isolation = docker_isolation(set);
 	return 0;
 }
 
@@ -257,44 +258,6 @@ static int create_container(struct sandbox *sb, const struct sandbox_spec *spec,
 	return rc;
 }
 
-/* 1 when there is none, 2 while the engine is still at it. */
-static int remove_once(struct engine *e, const char *id,
-		       const struct stop *stop, struct error *err)
-{
-	struct http_response res = { 0 };
-	struct engine_ask ask = { .method = "DELETE",
-				  .path = "/containers/",
-				  .id = id,
-				  .action = "?force=true&v=true",
-				  .what = "removing the container" };
-	int rc = engine_call(e, &ask, &res, stop, err);
-
-	if (rc == 0 && (res.status == 404 || res.status == 409))
-		rc = res.status == 404 ? 1 : 2;
-	else if (rc == 0 && res.status >= 400)
-		rc = http_status_error(&res, ask.what, err);
-	http_response_release(&res);
-	return rc;
-}
-
-static int docker_remove(struct sandbox_client *host, const char *id,
-			 const struct stop *stop, struct error *err)
-{
-	struct engine *e = &docker_of(host)->engine;
-	bool was_there = false;
-	int rc;
-
-	if (!engine_name_ok(id))
-		return error_set(err, ERR_USAGE,
-				 "'%s' is no container's name or id", id);
-	while ((rc = remove_once(e, id, stop, err)) == 2) {
-		was_there = true;
-		if (stop_sleep(stop, POLL_MS, err) < 0)
-			return -1;
-	}
-	return rc == 1 && was_there ? 0 : rc;
-}
-
 /* 0 when the engine says that it is created and started. */
 static int create_started(struct sandbox *sb, const struct sandbox_spec *spec,
 			  const char *image, const struct docker_limits *limits,
@@ -329,6 +292,10 @@ static int create_limited(struct sandbox *sb, const struct sandbox_spec *spec,
 	*err = why;
 	if (why.http_status != 400 && why.http_status < 500)
 		return -1;
+	if (docker_lacks_runtime(docker_of(sb->host), stop, err)) {
+		err->nothing_made = !sb->id;
+		return -1;
+	}
 	if (sb->id && docker_remove(sb->host, sb->id, stop, &again) < 0)
 		return -1;
 	limits.wanted = false;
@@ -407,33 +374,6 @@ static int ensure_running(struct sandbox *sb, cJSON **inspected,
 			 "the container ends as soon as it is started");
 }
 
-/* POST /containers/ID/stop: 304 when it does not run. A paused one is resumed
- * first, so that its processes see the signal. */
-static int docker_stop(struct sandbox_client *host, const char *id,
-		       int64_t *keep_s, const struct stop *stop,
-		       struct error *err)
-{
-	struct engine *e = &docker_of(host)->engine;
-	cJSON *inspected = NULL;
-	struct error why = { 0 };
-	int rc = engine_inspect(e, id, &inspected, stop, &why);
-
-	if (rc == 0 && json_bool(json_get(inspected, "State"), "Paused", false))
-		rc = engine_post(e, id, "/unpause", "resuming the container",
-				 stop, &why);
-	if (rc == 0)
-		rc = engine_post(e, id, "/stop?t=2", "stopping the container",
-				 stop, &why);
-	cJSON_Delete(inspected);
-	*keep_s = 0;
-	if (rc == 0 || why.http_status == 304)
-		return 0;
-	if (why.code == ERR_NOT_FOUND)
-		return 1;
-	*err = why;
-	return -1;
-}
-
 static int docker_attach(struct sandbox *sb, const char *id,
 			 const struct stop *stop, struct error *err)
 {
@@ -496,4 +436,5 @@ const struct sandbox_provider docker_provider = {
 	.url_env = (const char *const[]){ "DOCKER_HOST", NULL },
 	.ops = &ops,
 	.price = rates_nothing,
+	.isolation = ISOLATION_CONTAINER,
 };

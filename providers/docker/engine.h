@@ -83,6 +83,14 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 /* Adds the members of HostConfig that take rights from a container. */
 int docker_harden(const struct docker *d, const struct docker_limits *limits,
 		  cJSON *config, struct error *err);
+/* What new containers run in, by the name of the runtime that is set. */
+enum sandbox_isolation docker_isolation(const struct settings *set);
+/* The same of a runtime's name. */
+enum sandbox_isolation docker_runtime_isolation(const char *runtime);
+/* After the engine refused a container: true when it has no runtime of the name
+ * that is set, which err says then, with those that it has. */
+bool docker_lacks_runtime(struct docker *d, const struct stop *stop,
+			  struct error *err);
 /* Podman 4.3 ignores a runtime in silence: a container that was to be in
  * gVisor is not used then. */
 int docker_check_runtime(const struct docker *d, const cJSON *inspected,
@@ -109,6 +117,10 @@ int docker_give_workdir(struct docker *d, const struct sandbox *sb,
 			const cJSON *inspected, const struct stop *stop,
 			struct error *err);
 
+int docker_remove(struct sandbox_client *host, const char *id,
+		  const struct stop *stop, struct error *err);
+int docker_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+		const struct stop *stop, struct error *err);
 int docker_list(struct sandbox_client *host, const char *owner,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err);

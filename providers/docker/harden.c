@@ -104,22 +104,3 @@ int docker_limits_init(struct docker *d, struct docker_limits *limits,
 	cJSON_Delete(info);
 	return stop_check(stop, err);
 }
-
-int docker_check_runtime(const struct docker *d, const cJSON *inspected,
-			 struct error *err)
-{
-	const char *used =
-		json_string(json_get(inspected, "HostConfig"), "Runtime", "");
-	const char *runtime = NULL;
-
-	if (settings_string(d->settings, "docker", "runtime", &runtime, err) <
-	    0)
-		return -1;
-	if (!runtime || !*runtime || strcmp(runtime, used) == 0)
-		return 0;
-	error_set(err, ERR_CONFIG,
-		  "the engine ignored runtime = \"%s\" (it says \"%s\")",
-		  runtime, used);
-	return error_hint(err, "Podman takes it from the file "
-			       "containers.conf only: leave the param out");
-}

@@ -125,6 +125,8 @@ int docker_info(struct sandbox_client *host, const char *id,
 		state_of(json_string(json_get(answer, "State"), "Status", ""));
 	info.created = json_time(answer, "Created");
 	fill_labels(&info, json_get(config, "Labels"));
+	info.isolation = docker_runtime_isolation(
+		json_string(json_get(answer, "HostConfig"), "Runtime", ""));
 	info_emit(sink, &info);
 	cJSON_Delete(answer);
 	return 0;

@@ -344,6 +344,7 @@ struct made_provider *http_provider_new(struct provider_config *d,
 		.max_command = COMMAND_MAX,
 		.lifetime_s = LIFETIME_S,
 		.ops = &p->ops,
+		.isolation = p->config.isolation,
 	};
 	return &p->made;
 }

@@ -462,8 +462,7 @@ struct made_provider *process_provider_new(struct provider_config *d,
 	p->made.base = (struct sandbox_provider){
 		.name = p->config.name,
 		.summary = p->config.class_path
-				   ? "a Python class of yours or of a"
-				     " package"
+				   ? "a Python class of yours or a package's"
 				   : "a program that speaks the "
 				     "provider protocol",
 		.workdir = p->config.workdir ? p->config.workdir : "/workspace",
@@ -471,6 +470,7 @@ struct made_provider *process_provider_new(struct provider_config *d,
 		.max_command = 80 << 10,
 		.lifetime_s = 3600,
 		.ops = &p->ops,
+		.isolation = p->config.isolation,
 	};
 	return &p->made;
 }
@@ -495,4 +495,6 @@ void process_provider_overlay(struct made_provider *made,
 		p->config.params = d->params;
 	if (p->config.workdir)
 		made->base.workdir = p->config.workdir;
+	if (d->isolation)
+		p->config.isolation = made->base.isolation = d->isolation;
 }

@@ -192,6 +192,11 @@ static const char *set_sizes(struct process_client *c, const cJSON *result)
 	return NULL;
 }
 
+static enum sandbox_isolation isolation_of(const cJSON *result)
+{
+	return isolation_parse(str_of(json_string(result, "isolation", "")));
+}
+
 /* What is wrong in the answer to initialize, or NULL. */
 static const char *find_fault(const cJSON *result)
 {
@@ -208,6 +213,8 @@ static const char *find_fault(const cJSON *result)
 		return "its capabilities are no array";
 	if (known && !cJSON_IsObject(known))
 		return "its settings are no object";
+	if (json_get(result, "isolation") && !isolation_of(result))
+		return "its isolation is none of " ISOLATION_WORDS;
 	return NULL;
 }
 
@@ -229,6 +236,8 @@ static int parse_initialized(struct process_client *c, const cJSON *result,
 	free(c->workdir);
 	c->workdir = workdir ? xstrdup(workdir) : NULL;
 	set_abilities(c, result);
+	if (!c->p->config.isolation)
+		c->p->made.base.isolation = isolation_of(result);
 	return 0;
 }
 

@@ -113,6 +113,17 @@ static const char *read_table(const struct toml_value *v, void *field,
 	return NULL;
 }
 
+static const char *read_isolation(const struct toml_value *v, void *field,
+				  unsigned flag)
+{
+	enum sandbox_isolation *isolation = field;
+
+	(void)flag;
+	if (v->kind == TOML_STRING)
+		*isolation = isolation_parse(str_of(v->text));
+	return *isolation ? NULL : "must be one of " ISOLATION_WORDS;
+}
+
 static bool is_variable(const struct toml_value *v)
 {
 	static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -170,6 +181,7 @@ static const struct {
 	{ "credentials", check_credentials, 0, 0 },
 	{ "usd_per_hour", check_price, 0, 0 },
 	{ "http", read_table, FIELD(http), 0 },
+	{ "isolation", read_isolation, FIELD(isolation), 0 },
 };
 
 static const char *read_key(struct provider_config *d,
@@ -208,6 +220,12 @@ int provider_config_read(struct provider_config *d,
 		return error_set(err, ERR_CONFIG,
 				 "%s:%d:%d: sandboxes.providers.%.64s has more "
 				 "than one of class_path, command and http",
+				 file, entry->line, entry->column, entry->key);
+	if (base && !ways && d->isolation)
+		return error_set(err, ERR_CONFIG,
+				 "%s:%d:%d: sandboxes.providers.%.64s."
+				 "isolation: that of a built-in provider is "
+				 "known",
 				 file, entry->line, entry->column, entry->key);
 	d->name = xstrdup(entry->key);
 	d->origin = xasprintf("%s:%d", file, entry->line);

@@ -15,8 +15,9 @@ struct provider_config {
 	char *origin;     /* of all this: "FILE:3", "acme-1.2", a path */
 	unsigned flags;   /* SANDBOX_ATTACH, SANDBOX_SNAPSHOT */
 	bool certain;     /* flags are config.toml's, not a guess */
-	const struct toml_value *params; /* of config.toml, or NULL */
-	const struct toml_value *http;   /* of config.toml, or NULL */
+	const struct toml_value *params;  /* of config.toml, or NULL */
+	const struct toml_value *http;    /* of config.toml, or NULL */
+	enum sandbox_isolation isolation; /* of config.toml */
 };
 /* Reads [sandboxes.providers.NAME] of file, each key checked. base: the
  * built-in provider of that name, whose abilities are the default, or NULL.

@@ -304,4 +304,7 @@ const struct sandbox_provider langsmith_provider = {
 			{ 0 } },
 	.ops = &ops,
 	.price = langsmith_price,
+	/* "microVM isolation" (langchain.com/langsmith/sandboxes, 2026-11-23)
+	 */
+	.isolation = ISOLATION_MICROVM,
 };

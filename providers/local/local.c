@@ -407,4 +407,5 @@ const struct sandbox_provider local_provider = {
 	.settings = local_settings,
 	.ops = &local_ops,
 	.price = rates_nothing,
+	.isolation = ISOLATION_NAMESPACES,
 };

@@ -201,4 +201,5 @@ const struct sandbox_provider none_provider = {
 	.flags = SANDBOX_UNISOLATED | SANDBOX_LIVE | SANDBOX_STDIN,
 	.max_command = COMMAND_MAX,
 	.ops = &none_ops,
+	.isolation = ISOLATION_NONE,
 };

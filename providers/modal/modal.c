@@ -477,4 +477,7 @@ const struct sandbox_provider modal_provider = {
 	 * and $0.00000667 for a GiB a second, more in some regions;
 	 * modal.com/pricing, as of 2026-10-08, and
 	 * modal.com/docs/guide/sandbox-resources, read 2026-11-23). */
+	/* Unless an experimental option asks for a virtual machine, which is
+	 * not sent here (modal.com/docs/guide/vm-sandboxes, 2026-11-23) */
+	.isolation = ISOLATION_GVISOR,
 };

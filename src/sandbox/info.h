@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sandbox/isolation.h"
+
 struct sandbox_price { /* of one that runs */
 	int64_t usd_s; /* trillionths of a US dollar a second; -1: unknown */
 	/* Its vendor bills what was used of it: that much at the most. */
@@ -27,6 +29,8 @@ struct sandbox_info { /* borrowed for the call */
 	const char *image; /* or "" */
 	int64_t created;   /* Unix seconds, 0 unknown */
 	int64_t ends;      /* Unix seconds of the backstop, 0 unknown */
+	/* This one's own; ISOLATION_UNSET: as its client says. */
+	enum sandbox_isolation isolation;
 };
 
 /* Receives the sandboxes of a list, one call each. Where a sink

@@ -389,6 +389,11 @@ bool sandbox_can_extend(const struct sandbox_client *host)
 	return host->provider->ops->extend;
 }
 
+enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host)
+{
+	return host->isolation ? host->isolation : host->provider->isolation;
+}
+
 bool sandbox_can_stop(const struct sandbox_client *host)
 {
 	return host->provider->ops->stop && !(host->lacks & SANDBOX_STOP);

@@ -14,6 +14,7 @@
 #include "sandbox/file.h"
 #include "sandbox/info.h"
 #include "sandbox/mounts.h"
+#include "sandbox/provider.h"
 
 enum {
 	SANDBOX_ATTACH = 1 << 0,   /* --sandbox-id */
@@ -121,37 +122,6 @@ struct sandbox_ops {
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
 };
 
-struct sandbox_region {
-	const char *name; /* "eu" */
-	const char *url;
-};
-
-/* Static description; a row of providers/table.c. */
-struct sandbox_provider {
-	const char *name;    /* "docker" */
-	const char *summary; /* one line for provider list */
-	const char *workdir; /* default inside, absolute; NULL: the user's */
-	unsigned flags;      /* SANDBOX_... */
-	size_t max_command;  /* bytes of exec_request.command it can carry */
-	int64_t lifetime_s;  /* default backstop */
-	const struct setting *settings; /* rows, or NULL */
-	const struct sandbox_ops *ops;
-	/* Variables that may name its server, the strongest first, NULL ends;
-	 * or NULL. */
-	const char *const *url_env;
-	/* Names that its address may be given by (dcode auth set --base-url);
-	 * ends in { 0 }, or NULL. */
-	const struct sandbox_region *regions;
-	/* What its vendor has published for what create() asks for with these
-	 * settings; snapshot: another one than theirs, or NULL. Leaves *price
-	 * alone where nobody knows. NULL: nobody does. */
-	int (*price)(const struct settings *set, const char *snapshot,
-		     struct sandbox_price *price, struct error *err);
-};
-extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
-							providers/table.c */
-const struct sandbox_provider *sandbox_provider_find(const char *name);
-
 /* A provider opened with this user's settings. */
 struct sandbox_client {
 	const struct sandbox_provider *provider;
@@ -163,6 +133,8 @@ struct sandbox_client {
 	const char *endpoint;
 	const char *project_key; /* set by open(): see settings_credential() */
 	unsigned lacks; /* set by open(): flags that do not hold with these */
+	/* Set by open() where settings decide it: see sandbox_isolation(). */
+	enum sandbox_isolation isolation;
 };
 
 struct sandbox {
@@ -223,6 +195,9 @@ void sandbox_check(struct sandbox *sb, bool last,
 int sandbox_probe(struct sandbox_client *host, const struct stop *stop,
 		  struct error *err);
 bool sandbox_needs_probe(const struct sandbox_client *host);
+/* Of what is created with these settings. A program's provider is certain of
+ * it once it has been asked for something. */
+enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host);
 /* What the provider can do: call the functions of these names only then. */
 bool sandbox_can_list(const struct sandbox_client *host);
 bool sandbox_can_get(const struct sandbox_client *host);

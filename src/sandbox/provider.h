@@ -1,0 +1,48 @@
+/* provider.h - what the program knows of a provider before it is used. */
+/* SPDX-License-Identifier: MIT */
+#ifndef SANDBOX_PROVIDER_H
+#define SANDBOX_PROVIDER_H
+
+#include <stddef.h>
+
+#include "config/settings.h"
+#include "sandbox/info.h"
+#include "sandbox/isolation.h"
+
+struct sandbox_ops; /* sandbox.h */
+
+struct sandbox_region {
+	const char *name; /* "eu" */
+	const char *url;
+};
+
+/* Static description; a row of providers/table.c. */
+struct sandbox_provider {
+	const char *name;    /* "docker" */
+	const char *summary; /* one line for provider list */
+	const char *workdir; /* default inside, absolute; NULL: the user's */
+	unsigned flags;      /* SANDBOX_... */
+	size_t max_command;  /* bytes of exec_request.command it can carry */
+	int64_t lifetime_s;  /* default backstop */
+	const struct setting *settings; /* rows, or NULL */
+	const struct sandbox_ops *ops;
+	/* Variables that may name its server, the strongest first, NULL ends;
+	 * or NULL. */
+	const char *const *url_env;
+	/* Names that its address may be given by (dcode auth set --base-url);
+	 * ends in { 0 }, or NULL. */
+	const struct sandbox_region *regions;
+	/* What its vendor has published for what create() asks for with these
+	 * settings; snapshot: another one than theirs, or NULL. Leaves *price
+	 * alone where nobody knows. NULL: nobody does. */
+	int (*price)(const struct settings *set, const char *snapshot,
+		     struct sandbox_price *price, struct error *err);
+	/* What keeps its commands from its host, as the vendor documents it,
+	 * with the source and the date beside the value. */
+	enum sandbox_isolation isolation;
+};
+extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
+							providers/table.c */
+const struct sandbox_provider *sandbox_provider_find(const char *name);
+
+#endif
