@@ -87,7 +87,7 @@ SLOW     := provider_process supervise fetch apply_history $(VENDORS) agentcore 
             none files model_faults stat_cache ws files_find ws_node archive grpc \
             thread_file setup docker_pull history event_stream select markdown fetch_lie \
             tools_real files_target transfer git http_fault files_hostile local_isolation \
-            path keep vault ws_frame ws_torture
+            path keep vault ws_frame ws_torture proc_run
 UNIT_OF  = $(1:%=$(B)/tests/unit/%_test)
 QUICK   := $(filter-out $(call UNIT_OF,$(SLOW)),$(UNITS))
 ifeq ($(V),tsan)

@@ -12,7 +12,8 @@
  * nothing on its input, and appends what it prints to out; its messages go
  * nowhere. Blocks until it has ended; where stop ends the wait, or it prints
  * more than out holds, it is killed with all that it has started. Returns its
- * exit status as proc_exit_code(), or -1 with err. Any thread.
+ * exit status as proc_exit_code(), or -1 with err. See proc_run_all() for what
+ * it leaves behind. Any thread.
  */
 int proc_output(const char *path, char *const *argv, char *const *env,
 		struct buf *out, const struct stop *stop, struct error *err);

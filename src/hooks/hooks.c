@@ -286,18 +286,23 @@ static char *find_program(const struct hooks *h, const char *name)
 }
 
 static void prepare(struct hooks *h, const struct hook_handler *x,
-		    struct str input, char **shell, struct hook_process *p)
+		    struct str input, struct hook_process *p)
 {
 	*p = (struct hook_process){ .handler = x,
+				    .shell = { "sh", "-c", x->command } };
+	p->program = x->argv ? find_program(h, x->argv[0]) : xstrdup("/bin/sh");
+	p->run = (struct proc_run){ .program = p->program,
+				    .argv = x->argv ? x->argv : p->shell,
 				    .env = environ_of(h, x->project),
 				    .cwd = h->cwd,
-				    .input = input };
-	p->program = x->argv ? find_program(h, x->argv[0]) : xstrdup("/bin/sh");
-	shell[0] = "sh";
-	shell[1] = "-c";
-	shell[2] = x->command;
-	shell[3] = NULL;
-	p->argv = x->argv ? x->argv : shell;
+				    .input = input,
+				    .ms = x->timeout_ms,
+				    .core = true,
+				    .out = BUF_INIT(HOOK_OUTPUT_MAX),
+				    .err = BUF_INIT(HOOK_OUTPUT_MAX) };
+	if (!p->program)
+		error_set(&p->run.failed, ERR_NOT_FOUND, "there is no %s",
+			  x->argv[0]);
 }
 
 /* Those that match and may run; how many. */
@@ -336,7 +341,7 @@ static int run_chosen(struct hooks *h, const struct hook_call *call,
 {
 	size_t n = 0;
 	struct hook_process *list;
-	char *(*shells)[4];
+	struct proc_run **runs;
 	cJSON *tree = make_input(h, call);
 	struct buf input = BUF_INIT(INPUT_MAX);
 	int rc;
@@ -344,24 +349,25 @@ static int run_chosen(struct hooks *h, const struct hook_call *call,
 	while (chosen[n])
 		n++;
 	list = xcalloc(n, sizeof(*list));
-	shells = xcalloc(n, sizeof(*shells));
+	runs = xcalloc(n, sizeof(*runs));
 	json_print(&input, tree);
 	for (size_t i = 0; i < n; i++) {
-		prepare(h, chosen[i], buf_str(&input), shells[i], &list[i]);
+		prepare(h, chosen[i], buf_str(&input), &list[i]);
+		runs[i] = &list[i].run;
 		if (chosen[i]->status)
 			hook_notice(h, call, "%s", chosen[i]->status);
 	}
-	rc = hook_processes_run(list, n, stop, err);
+	rc = proc_run_all(runs, n, stop, err);
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
 			hook_output_add(h, call, &list[i], out);
-		buf_release(&list[i].out);
-		buf_release(&list[i].err);
+		buf_release(&list[i].run.out);
+		buf_release(&list[i].run.err);
 		free(list[i].program);
 	}
 	cJSON_Delete(tree);
 	buf_release(&input);
-	free(shells);
+	free(runs);
 	free(list);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <regex.h>
 
+#include "base/proc_run.h"
 #include "hooks/hooks.h"
 
 enum {
@@ -69,28 +70,13 @@ bool hook_match_parse(struct hook_handler *h, const char *matcher,
 bool hook_match_compile(struct hook_handler *h);
 bool hook_matches(const struct hook_handler *h, const char *value);
 
-/* process.c: one program, from its start to its end. */
+/* One hook of an event, as it runs. */
 struct hook_process {
 	const struct hook_handler *handler;
-	char *program; /* owned, absolute */
-	char *const *argv;
-	char *const *env;
-	const char *cwd;
-	struct str input; /* for its standard input */
-	struct buf out, err;
-	int status; /* exit status; 128 + n: killed by signal n */
-	bool timed_out;
-	struct error failed; /* it did not start */
-	/* its own */
-	pid_t pid;
-	int pid_fd, in_fd, out_fd, err_fd; /* -1: closed */
-	size_t written;
-	int64_t deadline;
-	bool ended;
+	struct proc_run run;
+	char *program; /* owned */
+	char *shell[4];
 };
-/* Runs all at once. -1 when stop ended it. */
-int hook_processes_run(struct hook_process *list, size_t n,
-		       const struct stop *stop, struct error *err);
 
 /* output.c: what one hook said, added to what those before it said. */
 void hook_output_add(struct hooks *h, const struct hook_call *call,

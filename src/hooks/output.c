@@ -91,16 +91,17 @@ static void report_failure(struct hooks *h, const struct hook_call *call,
 	struct buf said = BUF_INIT(SAID_SHOWN);
 	char what[600];
 
-	add_first(h, str_trim(buf_str(&p->err)), SAID_SHOWN, &said);
-	if (p->failed.code)
-		snprintf(what, sizeof(what), "%s", p->failed.message);
-	else if (p->timed_out)
+	add_first(h, str_trim(buf_str(&p->run.err)), SAID_SHOWN, &said);
+	if (p->run.failed.code)
+		snprintf(what, sizeof(what), "%s", p->run.failed.message);
+	else if (p->run.timed_out)
 		snprintf(what, sizeof(what),
 			 "killed: it took longer than %g s (timeout)",
 			 (double)p->handler->timeout_ms / 1000);
 	else
-		snprintf(what, sizeof(what), "exit status %d%s%s", p->status,
-			 said.len ? ": " : "", said.len ? said.ptr : "");
+		snprintf(what, sizeof(what), "exit status %d%s%s",
+			 p->run.status, said.len ? ": " : "",
+			 said.len ? said.ptr : "");
 	report(h, call, p, what);
 	buf_release(&said);
 }
@@ -282,7 +283,7 @@ static void add_object(struct hooks *h, const struct hook_call *call,
 static void add_text(struct hooks *h, const struct hook_call *call,
 		     const struct hook_process *p, struct hook_outcome *out)
 {
-	struct str text = str_trim(buf_str(&p->out));
+	struct str text = str_trim(buf_str(&p->run.out));
 	cJSON *said;
 
 	if (!text.len)
@@ -300,16 +301,16 @@ static void add_text(struct hooks *h, const struct hook_call *call,
 void hook_output_add(struct hooks *h, const struct hook_call *call,
 		     const struct hook_process *p, struct hook_outcome *out)
 {
-	struct str said = str_trim(buf_str(&p->err));
+	struct str said = str_trim(buf_str(&p->run.err));
 
-	if (p->out.over || p->err.over)
+	if (p->run.out.over || p->run.err.over)
 		report(h, call, p, "it printed more than 100 kB: cut");
-	if (p->failed.code || p->timed_out)
+	if (p->run.failed.code || p->run.timed_out)
 		report_failure(h, call, p);
-	else if (p->status == 2)
+	else if (p->run.status == 2)
 		block(h, call, p, said.len ? said : STR("blocked by a hook"),
 		      out);
-	else if (p->status != 0)
+	else if (p->run.status != 0)
 		report_failure(h, call, p);
 	else
 		add_text(h, call, p, out);

@@ -122,9 +122,9 @@ static struct heard hear(const struct mask *mask, int status, const char *out,
 	const struct hook_handler x = { .event = HOOK_STOP,
 					.command = command };
 	struct hook_process p = { .handler = &x,
-				  .status = status,
-				  .out = BUF_INIT(HOOK_OUTPUT_MAX),
-				  .err = BUF_INIT(HOOK_OUTPUT_MAX) };
+				  .run = { .status = status,
+					   .out = BUF_INIT(HOOK_OUTPUT_MAX),
+					   .err = BUF_INIT(HOOK_OUTPUT_MAX) } };
 	const struct hook_call call = { .event = HOOK_STOP,
 					.notice = on_notice,
 					.terminal = on_terminal,
@@ -132,12 +132,12 @@ static struct heard hear(const struct mask *mask, int status, const char *out,
 	struct hook_outcome outcome = { .reason = BUF_INIT(1 << 16),
 					.context = BUF_INIT(1 << 16) };
 
-	buf_adds(&p.out, out);
-	buf_adds(&p.err, err);
+	buf_adds(&p.run.out, out);
+	buf_adds(&p.run.err, err);
 	hook_output_add(&h, &call, &p, &outcome);
 	hook_outcome_release(&outcome);
-	buf_release(&p.out);
-	buf_release(&p.err);
+	buf_release(&p.run.out);
+	buf_release(&p.run.err);
 	return heard;
 }
 
