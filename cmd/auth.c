@@ -43,7 +43,9 @@ static bool print_credential(void *arg, const struct settings_credential *c)
 		json_member(&r->json, "provider", str_of(c->name));
 		buf_addc(&r->json, ',');
 		json_member(&r->json, "kind",
-			    str_of(c->group ? "sandbox" : "model"));
+			    str_of(c->group     ? "sandbox"
+				   : c->service ? "service"
+						: "model"));
 		buf_addc(&r->json, ',');
 		json_member(&r->json, "variable", str_of(c->variable));
 		buf_addc(&r->json, ',');

@@ -21,6 +21,8 @@ enum { LOCK_MS = 30000 };
  * in the store stands for. */
 static const char *url_owner(const char *variable)
 {
+	if (!strcmp(variable, "TAVILY_BASE_URL"))
+		return "tavily";
 	for (size_t i = 0; sandbox_providers[i]; i++) {
 		const struct sandbox_provider *p = sandbox_providers[i];
 

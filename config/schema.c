@@ -202,6 +202,18 @@ const struct setting settings_core[] = {
 			"networks",
 	},
 	{
+		.key = "web.allow_search",
+		.type = SETTING_BOOL,
+		.fallback = "false",
+		.help = "web_search runs unasked",
+	},
+	{
+		.key = "web.search_command",
+		.type = SETTING_LIST,
+		.help = "Program that searches the web, with its arguments; "
+			"the query comes as JSON on its input",
+	},
+	{
 		.key = "workspace.fetch_mb",
 		.type = SETTING_INT,
 		.fallback = "1024",
@@ -341,6 +353,10 @@ const struct setting settings_core[] = {
 	  .flags = CREDENTIAL,
 	  .env = "PPLX_API_KEY",
 	  .help = "Perplexity API key" },
+	{ .key = "credentials.tavily",
+	  .flags = CREDENTIAL | SETTING_SERVICE,
+	  .env = "TAVILY_API_KEY",
+	  .help = "Tavily API key, for web_search" },
 	{ .key = "credentials.together",
 	  .flags = CREDENTIAL,
 	  .env = "TOGETHER_API_KEY",

@@ -25,6 +25,7 @@ enum {
 	SETTING_PREFIX_ONLY = 1 << 2, /* only DEEPAGENTS_CODE_X is read */
 	SETTING_ENV_ONLY = 1 << 3,    /* config.toml is not read */
 	SETTING_PAIRS = 1 << 4,       /* a list whose entries are NAME=value */
+	SETTING_SERVICE = 1 << 5,     /* a key of no model's and no sandbox's */
 };
 
 /* One row drives the resolver, dcode config, doctor and the help. */
@@ -150,6 +151,7 @@ struct settings_credential {
 	const char *variable; /* "DAYTONA_API_KEY" */
 	const char *group;    /* the sandbox provider's name, else NULL */
 	bool required;
+	bool service; /* neither a model's nor a sandbox's */
 };
 /* All of them, until each returns false. Does not open the store. */
 void settings_each_credential(const struct settings *s,

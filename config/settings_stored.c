@@ -187,7 +187,8 @@ static bool each_of_entry(const struct settings *s,
 
 	for (size_t i = 0; on && (env = service_variable(entry, i)); i++) {
 		char *name = service_name(s, entry->key, i, env);
-		struct settings_credential c = { name, env, entry->key, true };
+		struct settings_credential c = { name, env, entry->key, true,
+						 false };
 
 		if (!has_row(s, env) && !named_before(entry, i, env))
 			on = each(arg, &c);
@@ -220,10 +221,11 @@ void settings_each_credential(const struct settings *s,
 	for (size_t i = 0; on && i < s->n_slots; i++) {
 		const struct setting_slot *slot = &s->slots[i];
 		char *name = row_name(s, slot);
-		struct settings_credential c = { name, slot->row->env,
-						 slot->group,
-						 slot->row->flags &
-							 SETTING_REQUIRED };
+		struct settings_credential c = {
+			name, slot->row->env, slot->group,
+			slot->row->flags & SETTING_REQUIRED,
+			slot->row->flags & SETTING_SERVICE
+		};
 
 		if (name)
 			on = each(arg, &c);
@@ -233,7 +235,7 @@ void settings_each_credential(const struct settings *s,
 	     on && own && own->kind == TOML_TABLE && i < own->n_items; i++) {
 		const char *env = named_env(&own->items[i]);
 		struct settings_credential c = { own->items[i].key, env, NULL,
-						 true };
+						 true, false };
 
 		if (env)
 			on = each(arg, &c);

@@ -160,7 +160,7 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
 /* The agent is told of their tools, and of changes. */
 void run_mcp_attach(struct run *r);
 void run_mcp_end(struct run *r);
-void run_web_attach(struct run *r); /* cmd/web: it may fetch pages */
+void run_web_attach(struct run *r); /* cmd/web */
 /* agent.reset; arg is the run. */
 int run_reset_model(void *arg, struct error *err);
 /* Tells the agent how much the window of r->choice holds. */

@@ -24,7 +24,7 @@ bool run_offers(const struct run *r, const struct tool *tool)
 	    !fs_tools_permit(r->options.fs_tools, tool->spec.name))
 		return false;
 	if (run_web_has(tool))
-		return r->interactive || r->options.yes || run_web_lists(r);
+		return run_web_offers(r, tool);
 	if (tool->flags & TOOL_FOREIGN)
 		return r->interactive || r->options.yes ||
 		       !(tool->flags & TOOL_ASKS) || run_mcp_allows(r, tool);
@@ -162,7 +162,7 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 	a->workdir = settings_cwd(r->app->settings);
 	buf_clear(&a->place);
 	if (run_web_has(a->tool)) {
-		buf_adds(&a->place, "the web, from this machine");
+		run_web_place(r, a, &a->place);
 		return;
 	}
 	e = mcp_server_entry(mcp_server_of(a->tool));

@@ -1,9 +1,10 @@
-/* run_web.c - which pages of the web a run may fetch. */
+/* run_web.c - what of the web a run may read. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/web/run_web.h"
 
 #include "base/json.h"
 #include "cmd/run/run.h"
+#include "cmd/web/run_search.h"
 #include "tool/table.h"
 #include "web/fetch.h"
 #include "web/url.h"
@@ -43,34 +44,56 @@ void run_web_attach(struct run *r)
 	r->web = (struct web){ .http = app_http(r->app),
 			       .allows_host = allows_host,
 			       .allows_private = allows_private,
+			       .search = run_search,
 			       .arg = r };
 	r->agent.web = &r->web;
 }
 
 bool run_web_has(const struct tool *tool)
 {
-	return tool == &tool_fetch_url;
+	return tool == &tool_fetch_url || tool == &tool_web_search;
 }
 
-bool run_web_lists(const struct run *r)
+bool run_web_offers(const struct run *r, const struct tool *tool)
 {
 	const char *const *list = NULL;
 	size_t n;
 
+	if (tool == &tool_web_search)
+		return (r->interactive || r->options.yes ||
+			run_search_is_allowed(r)) &&
+		       run_search_is_set(r);
+	if (r->interactive || r->options.yes)
+		return true;
 	read_hosts(r, &list, &n);
 	return n > 0;
 }
 
 bool run_web_allows(const struct run *r, const struct approval *a)
 {
+	if (a->tool == &tool_web_search)
+		return run_search_is_allowed(r);
 	return fetch_is_allowed(&r->web, json_string(a->args, "url", ""));
+}
+
+void run_web_place(const struct run *r, const struct approval *a,
+		   struct buf *place)
+{
+	buf_adds(place, "the web, from this machine");
+	if (a->tool == &tool_web_search) {
+		buf_adds(place, ", by ");
+		run_search_name(r, place);
+	}
 }
 
 void run_web_refuse(const struct approval *a, struct buf *reason)
 {
+	bool searches = a->tool == &tool_web_search;
+
 	buf_addf(reason,
-		 "%s is not permitted in non-interactive mode for this host. "
-		 "Tell the user to run with --auto-approve, or to name the "
-		 "host in [web] allow_hosts of config.toml.",
-		 a->tool->spec.name);
+		 "%s is not permitted in non-interactive mode%s. Tell the user "
+		 "to run with --auto-approve, or to %s of config.toml.",
+		 a->tool->spec.name, searches ? "" : " for this host",
+		 searches ? "set allow_search in [web]"
+			  : "name the host in [web] allow_hosts");
 }

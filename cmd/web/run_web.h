@@ -1,4 +1,4 @@
-/* run_web.h - which pages of the web a run may fetch. */
+/* run_web.h - what of the web a run may read. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_WEB_RUN_WEB_H
 #define CMD_WEB_RUN_WEB_H
@@ -7,13 +7,17 @@
 
 struct run;
 
-/* Whether the tool reads the web: its calls go by hosts. */
+/* Whether the tool reads the web: what [web] of config.toml allows counts. */
 bool run_web_has(const struct tool *tool);
-/* Whether [web] allow_hosts names any host. */
-bool run_web_lists(const struct run *r);
-/* Whether it names that of the call's URL. */
+/* Whether such a tool is of use in this run: somebody can allow its calls, or
+ * [web] allows some; and for a search, something searches. */
+bool run_web_offers(const struct run *r, const struct tool *tool);
+/* Whether [web] lets the call run without a question. */
 bool run_web_allows(const struct run *r, const struct approval *a);
-/* Words for the model: unattended, the host is not on the list. */
+/* What the call acts on, for a question. */
+void run_web_place(const struct run *r, const struct approval *a,
+		   struct buf *place);
+/* Words for the model: unattended, it is not allowed. */
 void run_web_refuse(const struct approval *a, struct buf *reason);
 
 #endif

@@ -157,7 +157,7 @@ struct agent { /* filled by the caller; all borrowed */
 	/* Each request, once it is on its way. May be NULL. */
 	void (*request_sent)(void *arg);
 	void *tools_arg;            /* of both */
-	const struct web *web;      /* for fetch_url, or NULL */
+	const struct web *web;      /* or NULL */
 	struct hooks *hooks;        /* or NULL */
 	struct buf hook_context;    /* its own: for the next prompt; owned */
 	struct hooked_end hook_end; /* its own */

@@ -349,7 +349,7 @@ static int run_chosen(struct hooks *h, const struct hook_call *call,
 	while (chosen[n])
 		n++;
 	list = xcalloc(n, sizeof(*list));
-	runs = xcalloc(n, sizeof(*runs));
+	runs = xcalloc(n, sizeof(struct proc_run *));
 	json_print(&input, tree);
 	for (size_t i = 0; i < n; i++) {
 		prepare(h, chosen[i], buf_str(&input), &list[i]);

@@ -181,7 +181,7 @@ static bool is_own_model_key(void *arg, const struct settings_credential *c)
 {
 	const struct settings *set = *(const struct settings **)arg;
 
-	if (c->group || !settings_env(set, c->variable))
+	if (c->group || c->service || !settings_env(set, c->variable))
 		return true;
 	*(const struct settings **)arg = NULL;
 	return false;

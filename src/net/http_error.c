@@ -28,7 +28,8 @@ static enum err code_of(int status)
 }
 
 /* {"error":{"message":M}}, {"message":M}, {"error":M}, {"detail":M},
- * {"detail":{"message":M}}, {"detail":[{"msg":M}]}, [{"error":{"message":M}}].
+ * {"detail":{"message":M}}, {"detail":{"error":M}}, {"detail":[{"msg":M}]},
+ * [{"error":{"message":M}}].
  */
 static const char *json_message(const cJSON *tree)
 {
@@ -44,6 +45,8 @@ static const char *json_message(const cJSON *tree)
 		found = json_string(tree, "detail", NULL);
 	if (!found)
 		found = json_string(detail, "message", NULL);
+	if (!found)
+		found = json_string(detail, "error", NULL);
 	if (!found && cJSON_IsArray(detail) && detail->child)
 		found = json_string(detail->child, "msg", NULL);
 	if (!found && cJSON_IsArray(tree) && tree->child)

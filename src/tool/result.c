@@ -70,3 +70,14 @@ int result_path(const struct tool_env *env, const cJSON *args, const char *name,
 	return paths_resolve(env->sandbox->workdir,
 			     json_string(args, name, "."), path, err);
 }
+
+bool result_holds_secret(const struct mask *m, const char *text)
+{
+	struct buf masked = BUF_INIT(RESULT_RAW_BYTES);
+	bool holds;
+
+	mask_text(m, str_of(text), &masked);
+	holds = !str_eq(buf_str(&masked), str_of(text));
+	buf_release(&masked);
+	return holds;
+}

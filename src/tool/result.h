@@ -32,6 +32,8 @@ int result_file_failed(struct buf *out, const char *noun, const char *path,
 /* Masks each line by itself, so that their number stays: for text whose lines
  * are wrapped or numbered before the whole result is masked. */
 void result_mask_lines(const struct mask *m, struct buf *text);
+/* Whether text holds a value to hide: it must not leave the machine. */
+bool result_holds_secret(const struct mask *m, const char *text);
 /* env->real_path, else an argument that is a path, resolved against the
  * working directory; where it is missing the working directory itself. Owned
  * in *path, NULL on failure. */

@@ -78,7 +78,7 @@ struct tool_env {                /* all borrowed for the call */
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
 	void *ask_arg;
-	const struct web *web; /* for fetch_url; NULL: there is none */
+	const struct web *web; /* NULL: there is none */
 };
 
 enum tool_arg_type { ARG_STRING = 1, ARG_INT, ARG_BOOL, ARG_LIST };

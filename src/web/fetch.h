@@ -14,12 +14,17 @@ enum {
 
 struct resolved; /* web/resolve.h */
 
-struct web { /* what pages may be fetched; all borrowed */
+struct web_query; /* web/search.h */
+
+struct web { /* what may be read of the web; all borrowed */
 	struct http *http;
 	/* The user lets this host be fetched from without a question. */
 	bool (*allows_host)(void *arg, const char *host);
 	/* The user lets addresses of this machine and its networks be. */
 	bool (*allows_private)(void *arg);
+	/* See search_web(): appends what was found, not cleaned. */
+	int (*search)(void *arg, const struct web_query *q, struct buf *out,
+		      const struct stop *stop, struct error *err);
 	void *arg;
 	/* NULL: resolve_host(). */
 	int (*resolve)(const char *host, struct resolved *found,

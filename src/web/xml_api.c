@@ -21,8 +21,11 @@ static bool bind(void *library, const char *name, void *function)
 
 static void load(void)
 {
+	/* libxml2 2.14 changed its ABI, but none of what is used here. */
 	void *l = dlopen("libxml2.so.2", RTLD_LAZY | RTLD_LOCAL);
 
+	if (!l)
+		l = dlopen("libxml2.so.16", RTLD_LAZY | RTLD_LOCAL);
 	loaded = l && bind(l, "xmlInitParser", &api.init_parser) &&
 		 bind(l, "htmlReadMemory", &api.html_read_memory) &&
 		 bind(l, "xmlDocGetRootElement", &api.root) &&

@@ -1,27 +1,8 @@
 /* fetch_url.c - the tool that reads a page of the web. */
 /* SPDX-License-Identifier: MIT */
-#include "base/str.h"
 #include "tool/result.h"
 #include "tool/table.h"
 #include "web/fetch.h"
-
-/* A page that the model read may ask it to send a key along. */
-static int check_secrets(const struct mask *m, const char *url,
-			 struct error *err)
-{
-	struct buf masked = BUF_INIT(RESULT_RAW_BYTES);
-	bool same;
-
-	if (!m)
-		return 0;
-	mask_text(m, str_of(url), &masked);
-	same = str_eq(buf_str(&masked), str_of(url));
-	buf_release(&masked);
-	return same ? 0
-		    : error_set(err, ERR_USAGE,
-				"the URL holds a secret of the user, which is "
-				"not sent");
-}
 
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
@@ -36,8 +17,12 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 				 "fetch_url is not available in this run");
 	if (s > FETCH_MS_MAX / 1000)
 		s = FETCH_MS_MAX / 1000;
-	rc = check_secrets(env->mask, url, &why);
-	if (rc == 0)
+	/* A page that the model read may ask it to send a key along. */
+	if (result_holds_secret(env->mask, url))
+		rc = error_set(&why, ERR_USAGE,
+			       "the URL holds a secret of the user, which is "
+			       "not sent");
+	else
 		rc = fetch_page(env->web, url, s * 1000, out, env->stop, &why);
 	if (rc == 0)
 		return 0;
@@ -73,6 +58,5 @@ const struct tool tool_fetch_url = {
 	.args = args,
 	.summary = "{url}",
 	.flags = TOOL_FOREIGN | TOOL_ASKS | TOOL_EVICTS,
-	.hook_name = "WebFetch",
 	.run = run,
 };
