@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cmd/config_file.h"
+#include "config/list_edit.h"
 
 enum { NAME_MOST = 64 };
 
@@ -138,4 +140,27 @@ int agent_make(struct app *app, const char *name, struct error *err)
 	free(file);
 	free(dir);
 	return rc;
+}
+
+/* arg: the name. */
+static int edit_recent(void *arg, const char *file, struct str text,
+		       struct buf *out, struct error *err)
+{
+	const struct list_edit e = { file, "agents", "recent" };
+
+	return list_edit_string(&e, text, arg, out, err);
+}
+
+void agent_remember(struct app *app, const char *name)
+{
+	const struct settings *set = app->settings;
+	const char *recent = NULL;
+	struct error err = { 0 };
+
+	if (settings_source(set, NULL, "agents.default") != SOURCE_NONE ||
+	    settings_string(set, NULL, "agents.recent", &recent, &err) < 0 ||
+	    !strcmp(recent ? recent : AGENT_DEFAULT, name))
+		return;
+	if (config_file_edit(app, edit_recent, (void *)name, &err) < 0)
+		app_warn("the agent is not remembered: %s", err.message);
 }

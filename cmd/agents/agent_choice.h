@@ -25,6 +25,9 @@ int agent_choose(struct app *app, const char *flag, const char *thread,
 /* Makes the directory of one that is new, with an AGENTS.md to fill in, and
  * says so on stderr (not with -q). */
 int agent_make(struct app *app, const char *name, struct error *err);
+/* Stores a chat's --agent as [agents].recent, unless [agents].default goes
+ * before that; a config.toml that cannot be changed is a warning. */
+void agent_remember(struct app *app, const char *name);
 /* The AGENTS.md of a new one. */
 extern const char agent_template[];
 

@@ -9,13 +9,16 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/agents/agent_choice.h"
 #include "cmd/command.h"
+#include "cmd/secret.h"
 
 enum {
 	JSON_BYTES = 1 << 20,
 	MEMORY_BYTES = 1 << 20, /* of an AGENTS.md that is copied */
+	LINE_BYTES = 1 << 13,
 };
 
 static bool has_memory(const char *dir)
@@ -134,6 +137,45 @@ static int reset(const char *dir, struct str text, struct error *err)
 	return rc;
 }
 
+/* 1 to go on, 0: the user said no. Skills and subagents go with it. */
+static int confirm(struct app *app, const char *name, const char *dir,
+		   struct error *err)
+{
+	struct buf line = BUF_INIT(LINE_BYTES);
+	int rc;
+
+	if (!secret_terminal(app)) {
+		error_set(err, ERR_USAGE,
+			  "there is no terminal to ask whether all of the "
+			  "agent %s is to be deleted",
+			  name);
+		return error_hint(err, "--yes deletes it without asking");
+	}
+	buf_adds(&line, "Delete ");
+	sanitize_line(str_of(dir), &line);
+	buf_adds(&line, " with its AGENTS.md, skills and subagents? [y/N] ");
+	rc = secret_confirm(app, line.ptr, err);
+	buf_release(&line);
+	return rc;
+}
+
+/* 1: done, or would be; 0: the user said no. */
+static int reset_checked(struct app *app, const struct args *args,
+			 const char *dir, struct str text, struct error *err)
+{
+	struct stat st;
+	bool there = lstat(dir, &st) == 0;
+	int rc = 1;
+
+	if (there && !S_ISDIR(st.st_mode))
+		return error_set(err, ERR_CONFIG, "%s is no directory", dir);
+	if (args_flag(args, "dry-run"))
+		return 1;
+	if (there && !args_flag(args, "yes"))
+		rc = confirm(app, args_value(args, "agent"), dir, err);
+	return rc > 0 && reset(dir, text, err) < 0 ? -1 : rc;
+}
+
 static void report(const struct app *app, const char *name, const char *dir,
 		   bool was_there, bool dry)
 {
@@ -160,7 +202,6 @@ static int reset_agent(struct app *app, const struct args *args)
 {
 	const char *name = args_value(args, "agent");
 	struct buf text = BUF_INIT(MEMORY_BYTES);
-	bool dry = args_flag(args, "dry-run");
 	struct error err = { 0 };
 	struct settings *set;
 	struct stat st;
@@ -177,15 +218,15 @@ static int reset_agent(struct app *app, const struct args *args)
 	dir = agent_dir(set, name);
 	there = lstat(dir, &st) == 0;
 	rc = read_source(app, args_value(args, "target"), &text, &err);
-	if (rc == 0 && there && !S_ISDIR(st.st_mode))
-		rc = error_set(&err, ERR_CONFIG, "%s is no directory", dir);
-	if (rc == 0 && !dry)
-		rc = reset(dir, buf_str(&text), &err);
 	if (rc == 0)
-		report(app, name, dir, there, dry);
+		rc = reset_checked(app, args, dir, buf_str(&text), &err);
+	if (rc > 0)
+		report(app, name, dir, there, args_flag(args, "dry-run"));
+	else if (rc == 0)
+		puts("Nothing was deleted.");
 	buf_release(&text);
 	free(dir);
-	return rc == 0 ? 0 : app_fail(app, &err);
+	return rc >= 0 ? 0 : app_fail(app, &err);
 }
 
 static const struct arg_row list_options[] = { ARG_JSON, { 0 } };
@@ -195,6 +236,7 @@ static const struct arg_row reset_options[] = {
 	{ "target", 0, ARG_VALUE, "SOURCE",
 	  "Its AGENTS.md becomes a copy of this one's" },
 	{ "dry-run", 0, ARG_FLAG, NULL, "Only say what would be done" },
+	{ "yes", 0, ARG_FLAG, NULL, "Do not ask" },
 	ARG_JSON,
 	{ 0 },
 };

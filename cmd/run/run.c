@@ -288,6 +288,8 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 		free(piped);
 		return -1;
 	}
+	if (r->interactive && args_value(args, "agent"))
+		agent_remember(r->app, o->agent);
 	if (piped || o->task || o->message)
 		*prompt = join_prompt(piped, o->task ? o->task : o->message);
 	if (!r->interactive && !r->options.timeout_s) {

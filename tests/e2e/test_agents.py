@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 import json
 
+from chat_pty import Pty
 from clouds import DONE
 from lifecycle import call
+from test_live_chat import live  # noqa: F401
 
 RUN = ("-n", "hi", "-M", "anthropic:m")
 
@@ -110,16 +112,52 @@ def test_reset_begins_an_agent_anew(run, home):
     r = run("agents", "reset", "--agent", "coder", "--target", "nosuch")
     assert r.status == 1 and "Source agent 'nosuch' not found" in r.err
     assert (folder / "AGENTS.md").read_text() == "OLD"
+    r = run("agents", "reset", "--agent", "coder")
+    assert r.status == 2 and "--yes deletes it without asking" in r.err
+    assert (folder / "AGENTS.md").read_text() == "OLD"
     assert run("agents", "reset", "--agent", "coder", "--target",
-               "other").status == 0
+               "other", "--yes").status == 0
     assert (folder / "AGENTS.md").read_text() == "THEIRS"
     assert not (folder / "skills").exists()
-    assert run("agents", "reset", "--agent", "coder").status == 0
+    assert run("agents", "reset", "--agent", "coder", "--yes").status == 0
     assert "THEIRS" not in (folder / "AGENTS.md").read_text()
     r = run("agents", "reset")
     assert r.status == 2 and "needs --agent NAME" in r.err
     r = run("agents", "reset", "--agent", "fresh", "--dry-run")
     assert "Would create" in r.out
+
+
+def test_reset_asks_at_a_terminal(dcode, env, home, tmp_path):
+    folder = make_agent(home, "coder", "OLD", "special")
+    for answer, text in ((b"n\r", b"Nothing was deleted"),
+                         (b"y\r", b"Removed and recreated")):
+        assert (folder / "skills").exists()
+        p = Pty([dcode, "agents", "reset", "--agent", "coder"], env, tmp_path)
+        p.until(b"skills and subagents? [y/N]")
+        p.send(answer)
+        p.until(text)
+        p.close()
+    assert not (folder / "skills").exists()
+
+
+def test_the_agent_of_a_chat_is_the_next_ones(
+        live, config, home, run):  # noqa: F811
+    make_agent(home, "coder")
+    file = config("# mine\n")
+
+    def chosen():
+        return [a["name"] for a in json.loads(
+            run("agents", "list", "--json").out)["data"] if a["is_default"]]
+    assert run("-a", "coder", *RUN).status != 2  # a task is not remembered
+    assert file.read_text() == "# mine\n" and not chosen()
+    live([], ("-a", "coder"))
+    assert file.read_text().startswith("# mine\n")
+    assert chosen() == ["coder"]
+    live([], ("-a", "agent"))
+    assert "recent = 'agent'" in file.read_text() and not chosen()
+    config("[agents]\ndefault = 'agent'\n")
+    live([], ("-a", "coder"))
+    assert "recent" not in file.read_text()
 
 
 def test_the_home_of_dcode_is_moved_by_an_export_alone(run, model, env, home,
