@@ -62,6 +62,8 @@ int command_refuse(const struct command *c, const char *sub,
 		   const struct error *err);
 int command_misuse(const struct command *c, const char *sub, const char *fmt,
 		   ...) __attribute__((format(printf, 3, 4)));
+/* The same for a word that is none of the command's own. */
+int command_no_sub(const struct command *c, const char *word);
 /* Sets the hint to the commands that an option ("--force") belongs to, if any
  * has it. */
 void command_name_owners(const char *option, struct error *err);

@@ -212,9 +212,7 @@ static int run_help(struct app *app, const struct args *args)
 	if (args->argc > 1) {
 		sub = command_sub(c, args->argv[1]);
 		if (!sub)
-			return command_misuse(c, args->argv[1],
-					      "there is no '%s %s'", c->name,
-					      args->argv[1]);
+			return command_no_sub(c, args->argv[1]);
 	}
 	if (app->json)
 		return command_help_json(c);

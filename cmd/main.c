@@ -104,8 +104,7 @@ static int refuse_line(const struct line *l, struct error *err)
 	if (args->unknown[0])
 		command_name_owners(args->unknown, err);
 	if (word && l->c->subs[1].name && !command_sub(l->c, word))
-		return command_misuse(l->c, word, "there is no '%s %s'",
-				      l->c->name, word);
+		return command_no_sub(l->c, word);
 	return command_refuse(l->c, l->sub ? l->sub->name : NULL, err);
 }
 

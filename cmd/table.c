@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "cmd/reference.h"
 
 const struct command *const commands[] = {
 	&command_agents,
@@ -155,8 +156,7 @@ int command_run(struct app *app, const struct command *c,
 	if (!sub && !word)
 		return command_help(c, NULL);
 	if (!sub || (several && word && command_sub(c, word) != sub))
-		return command_misuse(c, word, "there is no '%s %s'", c->name,
-				      word);
+		return command_no_sub(c, word);
 	if (several && word) {
 		rest.argc--;
 		rest.argv++;
@@ -270,6 +270,17 @@ int command_misuse(const struct command *c, const char *sub, const char *fmt,
 	va_end(ap);
 	error_set(&err, ERR_USAGE, "%s", line);
 	return command_refuse(c, sub, &err);
+}
+
+int command_no_sub(const struct command *c, const char *word)
+{
+	struct error err = { 0 };
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s %s", c->name, word);
+	if (reference_command(name, &err))
+		return command_refuse(c, NULL, &err);
+	return command_misuse(c, word, "there is no '%s %s'", c->name, word);
 }
 
 void command_name_owners(const char *option, struct error *err)

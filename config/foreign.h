@@ -15,5 +15,8 @@ struct foreign_key {
 
 /* The row of this key or of the table that it is in, or NULL. */
 const struct foreign_key *foreign_key_find(const char *path);
+/* Whether it is a variable of the Python program, DEEPAGENTS_CODE_X, that dcode
+ * does not read. */
+bool foreign_variable(const char *name);
 
 #endif

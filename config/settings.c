@@ -199,6 +199,8 @@ int settings_load(struct settings **out, const struct settings_input *in,
 		settings_check_unknown(s);
 	settings_read_policy(s);
 	settings_read_dotenv(s, wants_project(s));
+	if (!in->quiet)
+		settings_check_variables(s);
 	for (size_t i = 0; i < s->n_slots; i++)
 		setting_slot_resolve(s, &s->slots[i]);
 	settings_check_policy(s);

@@ -70,6 +70,8 @@ void settings_read_dotenv(struct settings *s, bool project);
 
 /* settings_unknown.c: warns about keys of the user's file. */
 void settings_check_unknown(struct settings *s);
+/* Adds variables of the Python program to the line about its settings. */
+void settings_check_variables(struct settings *s);
 
 /* policy.c */
 void settings_read_policy(struct settings *s);

@@ -218,3 +218,23 @@ void settings_check_unknown(struct settings *s)
 	note_foreign(s, &foreign);
 	buf_release(&foreign);
 }
+
+void settings_check_variables(struct settings *s)
+{
+	struct buf names = BUF_INIT(FOREIGN_BYTES);
+	char *before = s->foreign;
+
+	for (size_t i = 0; i < s->env.n; i++)
+		if (foreign_variable(s->env.vars[i].name))
+			add_foreign(&names, s->env.vars[i].name);
+	if (names.len && before)
+		s->foreign = xasprintf("%s; nor these variables: %s%s", before,
+				       names.ptr, names.over ? ", ..." : "");
+	else if (names.len)
+		s->foreign = xasprintf("dcode does not have these variables of "
+				       "the Python program: %s%s; ignored",
+				       names.ptr, names.over ? ", ..." : "");
+	if (names.len)
+		free(before);
+	buf_release(&names);
+}

@@ -110,3 +110,26 @@ def test_runs_name_settings_of_the_python_program_when_they_change(
     # control: what nobody knows is told each time
     config("[models]\ndefualt = 'a:b'\n")
     assert all("defualt" in run("threads", "list").err for _ in range(2))
+
+
+def test_variables_of_the_python_program_are_told_in_the_same_line(
+        run, config, env):
+    env["DEEPAGENTS_CODE_CURSOR_STYLE"] = "block"
+    env["DEEPAGENTS_CODE_THEME"] = "dark"  # dcode has this one
+    err = run("config").err
+    assert "these variables of the Python program: " \
+        "DEEPAGENTS_CODE_CURSOR_STYLE; ignored" in err
+    config("[runtime]\nrecursion_limit = 9\n[memory]\nauto_save = false\n")
+    lines = [line for line in run("config").err.splitlines() if line]
+    assert len(lines) == 1
+    assert "Python program: runtime, memory; ignored; nor these variables: " \
+        "DEEPAGENTS_CODE_CURSOR_STYLE" in lines[0]
+
+
+@pytest.mark.parametrize("words", ["plugin list", "skills trust list",
+                                   "tools list", "update"])
+def test_commands_of_the_python_program_are_named_as_such(run, words):
+    r = run(*words.split())
+    assert r.status == 2
+    assert "is a command of the Python program that dcode does not have" in \
+        r.err
