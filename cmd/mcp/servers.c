@@ -106,7 +106,9 @@ static bool read_place(void *arg, const struct mcp_place *p)
 					  p->file);
 		return !asked_for;
 	}
-	rc = path_read(p->file, &text, &err);
+	/* The user's may be a pipe: --mcp-config <(...) */
+	rc = asked_for ? path_read(p->file, &text, &err)
+		       : path_read_regular(p->file, &text, &err);
 	if (rc == 0)
 		rc = mcp_entries_read(r->out, buf_str(&text), p, &err);
 	if (rc < 0 && asked_for) {

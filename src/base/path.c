@@ -97,20 +97,40 @@ int path_lock_upgrade(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : 0;
 }
 
-int path_read(const char *path, struct buf *out, struct error *err)
+/* Closes fd. */
+static int read_open(int fd, const char *path, struct buf *out,
+		     struct error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char chunk[16384];
 	ssize_t n;
 
-	if (fd < 0)
-		return error_errno(err, "reading %s", path);
 	while ((n = read(fd, chunk, sizeof(chunk))) > 0 && !out->over)
 		buf_add(out, chunk, (size_t)n);
 	if (n < 0)
 		error_errno(err, "reading %s", path);
 	close(fd);
 	return n < 0 ? -1 : buf_check(out, path, err);
+}
+
+int path_read(const char *path, struct buf *out, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? error_errno(err, "reading %s", path)
+		      : read_open(fd, path, out, err);
+}
+
+int path_read_regular(const char *path, struct buf *out, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return error_errno(err, "reading %s", path);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return read_open(fd, path, out, err);
+	close(fd);
+	return error_set(err, ERR_CONFIG, "%s is not a regular file", path);
 }
 
 static int write_all(int fd, struct str data)

@@ -31,6 +31,9 @@ int path_lock_shared(const char *path, const struct stop *stop,
 int path_lock_upgrade(int fd);
 /* Appends the whole file; ERR_LIMIT when it is larger than out->max. */
 int path_read(const char *path, struct buf *out, struct error *err);
+/* The same for a file that a repository may have put there: a FIFO, which would
+ * be waited for, a device without an end or a directory is ERR_CONFIG. */
+int path_read_regular(const char *path, struct buf *out, struct error *err);
 /* Replaces the file atomically: temporary, fsync, rename. */
 int path_write(const char *path, struct str data, mode_t mode,
 	       struct error *err);

@@ -27,13 +27,10 @@ static int read_file(const char *path, struct buf *text,
 		     void (*warn)(const char *line))
 {
 	struct error err = { 0 };
-	struct stat st;
 
-	if (!path || stat(path, &st) < 0)
+	if (!path || access(path, F_OK) < 0)
 		return 0;
-	if (!S_ISREG(st.st_mode))
-		error_set(&err, ERR_CONFIG, "%s is not a regular file", path);
-	else if (path_read(path, text, &err) == 0)
+	if (path_read_regular(path, text, &err) == 0)
 		return 1;
 	warn(err.message);
 	return 0;

@@ -75,7 +75,7 @@ void user_index_unlock(const char *index, const char *token)
 
 	lock_text(token, ours);
 	unlink(temporary);
-	if (path_read(lock, &text, &ignored) == 0 &&
+	if (path_read_regular(lock, &text, &ignored) == 0 &&
 	    str_is(buf_str(&text), ours)) {
 		unlink(copy);
 		unlink(lock);

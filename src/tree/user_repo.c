@@ -447,7 +447,7 @@ static void read_named_file(const struct git *g, const char *home,
 	char *file = named_file(g, home, names[0], names[1], stop);
 	struct error ignored = { 0 };
 
-	if (file[0] == '/' && path_read(file, out, &ignored) == 0)
+	if (file[0] == '/' && path_read_regular(file, out, &ignored) == 0)
 		end_line(out);
 	free(file);
 }
