@@ -136,6 +136,32 @@ enum contract_verdict contract_expect(struct contract *c, const char *command,
 	return verdict;
 }
 
+enum contract_verdict contract_with_another(
+	struct contract *c, const struct contract_another *other,
+	enum contract_verdict (*run)(struct contract *c, void *arg), void *arg)
+{
+	const struct contract_request *r = c->request;
+	struct lifecycle_request request = { .host = r->host,
+					     .store = r->store,
+					     .mask = r->mask,
+					     .snapshot = other->snapshot,
+					     .network = other->network,
+					     .ui = r->ui };
+	struct error err = { 0 };
+	struct managed_sandbox box = { 0 };
+	struct sandbox *mine = c->sb;
+	enum contract_verdict verdict;
+
+	if (lifecycle_open(&box, &request, &c->stop, &err) < 0)
+		return contract_fail(c, "a second one: %s", err.message);
+	c->sb = &box.sandbox;
+	verdict = run(c, arg);
+	c->sb = mine;
+	if (lifecycle_close(&box, &err) < 0 && verdict == CONTRACT_OK)
+		verdict = contract_fail(c, "%s", err.message);
+	return verdict;
+}
+
 /* The directory is at hand: a sandbox without one is of no use. */
 static enum contract_verdict make_dir(struct contract *c)
 {
@@ -247,6 +273,8 @@ static const struct contract_check checks[] = {
 	{ "info", CHECK_BOX, check_info, NULL },
 	{ "lifetime", CHECK_BOX, check_lifetime, NULL },
 	{ "extend", CHECK_BOX, check_extend, NULL },
+	{ "network none and full", CHECK_BOX | CHECK_SLOW, check_network,
+	  NULL },
 	{ "snapshot", CHECK_BOX | CHECK_SLOW, check_snapshot, NULL },
 	{ "stop and start", CHECK_BOX | CHECK_SLOW, check_stop, NULL },
 	{ "remove", CHECK_BOX | CHECK_SURE, check_remove, NULL },
@@ -259,6 +287,7 @@ static enum contract_verdict run_check(struct contract *c,
 {
 	const struct contract_check *check = c->check;
 	bool may_last = check->run == check_create ||
+			check->run == check_network ||
 			check->run == check_flood || check->flags & CHECK_LARGE;
 
 	c->reason[0] = '\0';

@@ -63,6 +63,15 @@ void ran_release(struct ran *r);
 enum contract_verdict contract_expect(struct contract *c, const char *command,
 				      int code, const char *out,
 				      const char *err);
+/* A second sandbox: what is different about it. */
+struct contract_another {
+	const char *snapshot; /* or NULL */
+	enum sandbox_network network;
+};
+/* Makes it, runs the function with c->sb being it, and deletes it. */
+enum contract_verdict contract_with_another(
+	struct contract *c, const struct contract_another *other,
+	enum contract_verdict (*run)(struct contract *c, void *arg), void *arg);
 int64_t contract_speed(int64_t bytes, int64_t began); /* KiB a second */
 /* "DIR/NAME", owned. */
 char *contract_path(const struct contract *c, const char *name);
@@ -93,6 +102,7 @@ enum contract_verdict check_list(struct contract *c);
 enum contract_verdict check_info(struct contract *c);
 enum contract_verdict check_lifetime(struct contract *c);
 enum contract_verdict check_extend(struct contract *c);
+enum contract_verdict check_network(struct contract *c);
 enum contract_verdict check_snapshot(struct contract *c);
 enum contract_verdict check_stop(struct contract *c);
 enum contract_verdict check_remove_again(struct contract *c);

@@ -58,17 +58,25 @@ enum contract_verdict check_id(struct contract *c)
 }
 
 /* True when the file is there that an earlier command wrote. */
+static enum contract_verdict same_file(struct contract *c, void *path)
+{
+	char *command = xasprintf("cat '%s'", (const char *)path);
+	enum contract_verdict verdict =
+		contract_expect(c, command, 0, "kept\n", "");
+
+	free(command);
+	return verdict;
+}
+
 static enum contract_verdict same_files(struct contract *c,
-					struct sandbox *other, const char *path)
+					struct sandbox *other, char *path)
 {
 	struct sandbox *mine = c->sb;
-	char *command = xasprintf("cat '%s'", path);
 	enum contract_verdict verdict;
 
 	c->sb = other;
-	verdict = contract_expect(c, command, 0, "kept\n", "");
+	verdict = same_file(c, path);
 	c->sb = mine;
-	free(command);
 	return verdict;
 }
 
@@ -202,26 +210,6 @@ enum contract_verdict check_extend(struct contract *c)
 	return contract_expect(c, "true", 0, "", "");
 }
 
-static enum contract_verdict from_snapshot(struct contract *c, const char *path)
-{
-	const struct contract_request *r = c->request;
-	struct lifecycle_request request = { .host = r->host,
-					     .store = r->store,
-					     .mask = r->mask,
-					     .snapshot = r->snapshot,
-					     .ui = r->ui };
-	struct error err = { 0 };
-	struct managed_sandbox box = { 0 };
-	enum contract_verdict verdict;
-
-	if (lifecycle_open(&box, &request, &c->stop, &err) < 0)
-		return contract_fail(c, "starting from it: %s", err.message);
-	verdict = same_files(c, &box.sandbox, path);
-	if (lifecycle_close(&box, &err) < 0 && verdict == CONTRACT_OK)
-		verdict = contract_fail(c, "%s", err.message);
-	return verdict;
-}
-
 static enum contract_verdict stopped(struct contract *c)
 {
 	struct look look = { .id = c->id, .label = c->label };
@@ -289,7 +277,9 @@ enum contract_verdict check_snapshot(struct contract *c)
 	    sandbox_snapshot(c->sb, name, false, &c->stop, &err) < 0)
 		verdict = contract_fail(c, "%s", err.message);
 	if (verdict == CONTRACT_OK)
-		verdict = from_snapshot(c, path);
+		verdict = contract_with_another(
+			c, &(struct contract_another){ .snapshot = name },
+			same_file, path);
 	free(path);
 	return verdict;
 }

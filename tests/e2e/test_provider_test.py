@@ -11,22 +11,29 @@ import time
 
 import pytest
 
+from cloud_box import Box
 from clouds import NAMES, emulator
 from conftest import SANITIZER
 from docker_rig import ENGINES
 from e2b import KEY
 from lifecycle import wait_for
+from test_isolation import VENDORS
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
-HOST = {"id", "attach by id", "list by label", "info", "lifetime", "extend",
-        "snapshot", "stop and start", "remove", "remove again", "nothing left"}
+NETWORK = "network none and full"
+HOST = {NETWORK, "id", "attach by id", "list by label", "info", "lifetime",
+        "extend", "snapshot", "stop and start", "remove", "remove again",
+        "nothing left"}
 # What it is run with, and every check that does not apply.
 ROWS = {
     "none": ({}, (), HOST),
     "local": ({}, ("--snapshot", "kept"), set()),
     **{f"docker on {engine}": ({}, ("--snapshot", "dcode-kept"), {"extend"})
        for engine in ENGINES},
-    "agentcore": ({}, (), {"snapshot", "extend", "stop and start"}),
+    **{f"docker on {engine} with gVisor":
+       ({}, ("--snapshot", "dcode-gvisor"), {"extend"})
+       for engine in ENGINES if engine == "docker"},
+    "agentcore": ({}, (), {NETWORK, "snapshot", "extend", "stop and start"}),
     "daytona": ({}, ("--snapshot", "kept"), set()),
     "deno": ({}, (), {"snapshot", "lifetime", "stop and start"}),
     "e2b": ({}, ("--snapshot", "kept"), set()),
@@ -54,7 +61,9 @@ class Contract:
         env, options, _ = ROWS[row]
         if self.provider == "docker":
             self.env["DOCKER_HOST"] = rig.docker_host
-            self.params(f'image = "{rig.image}"\nnetwork = "none"\n')
+            # An engine without a bridge: full is the network of the host.
+            self.params(f'image = "{rig.image}"\nnetwork = "host"\n' +
+                        ('runtime = "runsc"\n' if "gVisor" in row else ""))
         with contextlib.ExitStack() as stack:
             vendor = None
             if self.provider in NAMES:
@@ -98,16 +107,18 @@ SOAK = ("langsmith", "runloop", "vercel")
     pytest.param(row, marks=pytest.mark.long) if row in SOAK else row
     for row in ROWS])
 def test_contract(request, dcode, tmp_path, row):
-    rig = request.getfixturevalue({"docker on podman": "rig",
-                                   "docker on docker": "docker_rig",
-                                   }.get(row, "tmp_path"))
+    rig = request.getfixturevalue(
+        "rig" if "podman" in row else
+        "docker_rig" if "docker" in row else "tmp_path")
     made = Contract(row, dcode, tmp_path, rig)
     checks = {c["name"]: c for c in made.data["checks"]}
     assert [c for c in checks.values() if c["status"] == "fail"] == []
     assert made.status == 0 and made.data["failed"] == 0
     assert {n for n, c in checks.items() if c["status"] == "n/a"} == \
         ROWS[row][2]
-    assert len(checks) == (46 if LONG else 44)
+    assert len(checks) == (47 if LONG else 45)
+    assert made.data["isolation"] == (
+        "gVisor" if "gVisor" in row else VENDORS[made.provider])
     assert made.data["provider"] == made.provider and made.ledger == []
     assert made.data["create_ms"] is not None
     assert made.data["command_ms"] is not None
@@ -127,6 +138,23 @@ def test_several_at_once(start, run, vendor, name):
     assert cloud.left() == []
     wait_for(lambda: len(cloud.past) == len(runs))
     assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_a_vendor_that_does_not_deny_the_network_is_found_out(
+        run, vendor, monkeypatch):
+    def checked():
+        r = run("provider", "test", "e2b", "--only", NETWORK, "--json")
+        checks = json.loads(r.out)["data"]["checks"]
+        return next(c for c in checks if c["name"] == NETWORK)
+    cloud = vendor("e2b")
+    check = checked()
+    assert check["status"] == "ok"
+    assert check["reason"].startswith("full reaches http://127.0.0.1:")
+    monkeypatch.setattr(Box, "leaks", True)
+    check = checked()
+    assert check["status"] == "fail"
+    assert check["reason"].startswith("none reaches http://127.0.0.1:")
+    assert cloud.left() == []
 
 
 def test_quick(run, tmp_path):

@@ -68,8 +68,13 @@ class Process:
 
 
 class Box:
-    def __init__(self, workdir="/home/user", home=None, env=None, source=None):
-        """source: a directory whose copy the root is (a snapshot)."""
+    leaks = False  # True: a vendor that forgets to deny the network
+
+    def __init__(self, workdir="/home/user", home=None, env=None, source=None,
+                 network=True):
+        """source: a directory whose copy the root is (a snapshot); network:
+        that of this machine, else none but the loopback device."""
+        self.network = network or Box.leaks
         self.workdir, self.home = workdir, home or workdir
         self.env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                     "/usr/bin:/sbin:/bin", "HOME": self.home, "USER": "user",
@@ -96,6 +101,8 @@ class Box:
                    "--dev", "/dev", "--ro-bind", HERE / "cloud_agent.py",
                    "/dev/agent", "--unshare-pid", "--unshare-ipc",
                    "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
+        if not self.network:
+            command.append("--unshare-net")
         for name in LINKS:
             if os.path.lexists("/" + name):
                 command += ["--symlink", "usr/" + name, "/" + name]

@@ -172,7 +172,8 @@ class Daytona(Toolbox, Cloud):
             kept.box = Box(workdir="/home/daytona",
                            source=kept.saved or
                            self.roots.get(kept.body.get("snapshot")),
-                           env=kept.body.get("env"))
+                           env=kept.body.get("env"),
+                           network=not kept.body.get("networkBlockAll"))
             self.forget_saved(kept)
             kept.box.bill.total += bill
             if kept.id not in self.boxes:

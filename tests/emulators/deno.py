@@ -58,7 +58,8 @@ class Kept:
         self.labels = config.get("labels", {})
         self.state = "running"
         self.created, self.stopped, self.ends = time.time(), None, None
-        self.box = Box(workdir="/home/sandbox")
+        self.box = Box(workdir="/home/sandbox",
+                       network=config.get("allow_net") != [])
         self.sessions = set()
 
     def record(self):

@@ -161,7 +161,8 @@ class E2B(Envd, Cloud):
                                 f"template '{template}' not found"})
         time.sleep(self.delay)
         box = Box(workdir="/home/user", env=body.get("envVars"),
-                  source=snapshot and snapshot["root"])
+                  source=snapshot and snapshot["root"],
+                  network=body.get("allow_internet_access", True))
         kept = Kept(body, box)
         kept.live(seconds)
         with self.lock:

@@ -239,7 +239,9 @@ class LangSmith(Plane, Cloud):
         body = kept.body
         env = {**body.get("env_vars", {}),
                **body.get("run_config", {}).get("env_vars", {})}
-        kept.box = Box(workdir="/root", env=env, source=source)
+        access = body.get("proxy_config", {}).get("access_control", {})
+        kept.box = Box(workdir="/root", env=env, source=source,
+                       network=not access.get("allow_list"))
         kept.state = "ready"
         self.touch(kept)
         if kept.name not in self.boxes:

@@ -246,7 +246,8 @@ class Modal(Router, GrpcCloud):
                     raise Failure(6, f"Sandbox '{d.name}' already exists")
             workdir = d.workdir or "/root"
             box = Box(workdir=workdir, home="/root",
-                      source=self.images[d.image_id].get("source"))
+                      source=self.images[d.image_id].get("source"),
+                      network=d.network_access.network_access_type != 2)
             id = self.new_id("sb-01K5" if v2 else "sb-")
             kept = Kept(id, self.new_id("ta-") + "V" * v2, ask, box, workdir)
             kept.ready = time.monotonic() + self.delay

@@ -190,8 +190,11 @@ class Runloop(Executions, Cloud):
             if fails:
                 self.end(kept, "failure", "execution_failed")
                 return
+            launch = kept.body.get("launch_parameters") or {}
+            policy = self.policies.get(launch.get("network_policy_id"))
             box = Box(workdir="/home/user",
-                      env=kept.body.get("environment_variables"))
+                      env=kept.body.get("environment_variables"),
+                      network=not policy or policy["egress"]["allow_all"])
             with self.lock:
                 if kept.id not in self.boxes:
                     box.destroy()

@@ -201,7 +201,8 @@ class Vercel(Session, Cloud):
 
     def boot(self, kept, source=None):
         box = Box(workdir="/vercel/sandbox", home="/home/vercel-sandbox",
-                  env=kept.body.get("env"), source=source)
+                  env=kept.body.get("env"), source=source,
+                  network=kept.policy.get("mode") != "deny-all")
 
         def run():
             time.sleep(self.delay)

@@ -19,6 +19,7 @@ static struct broken {
 	const struct mutant *mutant;
 	bool active;
 	struct sandbox_client none;
+	enum sandbox_network network[FAKE_MACHINES];
 } broken;
 
 static bool breaks(enum breach breach)
@@ -113,6 +114,17 @@ static int end_unsaid(const struct exec_request *req, struct exec_result *res,
 	return req->output(req->arg, EXEC_STDOUT, STR("begun 9\n"), NULL, err);
 }
 
+/* As in a sandbox without the network, or with it although it should not. */
+static bool is_cut_off(const struct sandbox *sb)
+{
+	int at = sb->id ? fake_find(sb->id) : -1;
+	enum sandbox_network network =
+		at < 0 ? NETWORK_DEFAULT : broken.network[at];
+
+	return (network == NETWORK_NONE && !breaks(NETWORK_LEAKS)) ||
+	       (network == NETWORK_FULL && breaks(NETWORK_DEAD));
+}
+
 static int broken_execute(struct sandbox *sb, const struct exec_request *req,
 			  struct exec_result *res, const struct stop *stop,
 			  struct error *err)
@@ -127,6 +139,9 @@ static int broken_execute(struct sandbox *sb, const struct exec_request *req,
 		return error_set(err, ERR_REMOTE, "no command today");
 	if (breaks(CANCEL_UNSAID) && str_starts(req->command, "sleep "))
 		return end_unsaid(req, res, err);
+	if (is_cut_off(sb))
+		buf_adds(&command, "for i in curl python3 bash nc wget; do"
+				   " eval \"$i() { return 1; }\"; done; ");
 	buf_addstr(&command, req->command);
 	for (size_t i = 0; breaks(COMMAND_BYTE) && i < command.len; i++)
 		if ((unsigned char)command.ptr[i] == broken.mutant->a)
@@ -224,7 +239,10 @@ static int broken_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (breaks(CREATE_FAILS) ||
 	    (breaks(SNAPSHOT_NO_START) && spec->snapshot))
 		return error_set(err, ERR_REMOTE, "no room");
-	return fake_create(sb, spec, stop, err);
+	if (fake_create(sb, spec, stop, err) < 0)
+		return -1;
+	broken.network[fake_find(sb->id)] = spec->network;
+	return 0;
 }
 
 static int broken_attach(struct sandbox *sb, const char *id,
@@ -369,7 +387,7 @@ static const struct sandbox_provider broken_provider = {
 	.summary = "keeps all its promises but one",
 	.workdir = "/",
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_STDIN | SANDBOX_LIST |
-		 SANDBOX_SNAPSHOT,
+		 SANDBOX_SNAPSHOT | SANDBOX_NETWORK,
 	.lifetime_s = 3600,
 	.ops = &broken_ops,
 };

@@ -49,6 +49,8 @@ enum breach {
 	ENDED_BEFORE,
 	ENDS_NEVER,
 	EXTEND_FAILS,
+	NETWORK_LEAKS, /* none is as full */
+	NETWORK_DEAD,  /* full is as none */
 	SNAPSHOT_FAILS,
 	SNAPSHOT_NO_START,
 	STOP_FAILS,
@@ -73,6 +75,9 @@ static const struct mutant {
 	{ KEEPS_ALL, 0, 0, "create", "", "cancel" },
 	{ KEEPS_ALL, 0, 0, "create", "", "file of" },
 	{ KEEPS_ALL, 0, 0, "create", "", "snapshot" },
+	{ KEEPS_ALL, 0, 0, "create", "", "network" },
+	{ NETWORK_LEAKS, 0, 0, "create", "network none and full", NULL },
+	{ NETWORK_DEAD, 0, 0, "create", "network none and full", NULL },
 	{ KEEPS_ALL, 1, 0, "create", "", "" },
 	{ OUTPUT_LATE, 0, 0, "create", "live output", NULL },
 	{ OUTPUT_CUT, 3, 0, "create", "live output", NULL },
