@@ -39,7 +39,8 @@ static const struct absent flags[] = {
 static const struct absent names[] = {
 	{ "plugin", 0, NULL },
 	{ "skills trust", 0,
-	  "name the directories in [skills] extra_allowed_dirs of config.toml" },
+	  "name the directories in [skills] extra_allowed_dirs of "
+	  "config.toml" },
 	{ "plugins", 0, NULL },
 	{ "tools", 0, NULL },
 	{ "update", 0, by_package },
