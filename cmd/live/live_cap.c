@@ -1,7 +1,7 @@
 /* live_cap.c - a sandbox that costs while nothing happens in the chat. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/live/live_impl.h"
-#include "cmd/run/run_money.h"
+#include "cmd/money/run_money.h"
 
 /* The meter is made while the chat opens, and counts to the confirmed end; what
  * works watches the cap itself. */

@@ -6,7 +6,7 @@
 #include "agent/allow_list.h"
 #include "cmd/app.h"
 #include "cmd/args.h"
-#include "cmd/run/transfer_options.h"
+#include "cmd/transfer/transfer_options.h"
 #include "lifecycle/lifecycle.h"
 
 /* What the command line asks for, checked. Strings are borrowed from argv. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "cmd/run/run_money.h"
+#include "cmd/money/run_money.h"
 #include "cmd/secret.h"
 #include "cmd/threads/saved_patch.h"
 

@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "cmd/print.h"
 #include "cmd/run/run.h"
-#include "cmd/run/run_uploaded.h"
 #include "cmd/sandbox/upload.h"
+#include "cmd/transfer/run_uploaded.h"
 
 enum {
 	SHOWN_MOST = 20,          /* files of a tree that get a line */

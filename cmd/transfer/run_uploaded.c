@@ -1,6 +1,6 @@
 /* run_uploaded.c - uploads into the tree of a run are not the agent's work. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/run_uploaded.h"
+#include "cmd/transfer/run_uploaded.h"
 
 #include <fcntl.h>
 #include <limits.h>

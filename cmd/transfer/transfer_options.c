@@ -1,6 +1,6 @@
 /* transfer_options.c - what --upload and --download ask for, checked early. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/transfer_options.h"
+#include "cmd/transfer/transfer_options.h"
 
 #include <stdlib.h>
 #include <string.h>

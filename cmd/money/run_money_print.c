@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
-#include "cmd/run/run_money.h"
+#include "cmd/money/run_money.h"
 #include "model/money/money.h"
 #include "session/spend.h"
 

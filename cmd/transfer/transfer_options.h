@@ -1,7 +1,7 @@
 /* transfer_options.h - what --upload and --download ask for, checked early. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_RUN_TRANSFER_OPTIONS_H
-#define CMD_RUN_TRANSFER_OPTIONS_H
+#ifndef CMD_TRANSFER_TRANSFER_OPTIONS_H
+#define CMD_TRANSFER_TRANSFER_OPTIONS_H
 
 #include "base/buf.h"
 #include "cmd/args.h"

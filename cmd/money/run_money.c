@@ -1,6 +1,6 @@
 /* run_money.c - the cap on what a run costs, and what is said of it. */
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/run_money.h"
+#include "cmd/money/run_money.h"
 
 #include <math.h>
 #include <stdlib.h>
