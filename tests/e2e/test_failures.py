@@ -173,7 +173,8 @@ def test_each_failure_of_each_wire_says_what_to_do(fails, wire, name):
     "anthropic", *(pytest.param(w, marks=pytest.mark.long)
                    for w in list(PATHS)[1:])])
 def test_the_next_prompt_works_after_each_failure_of_a_chat(
-        talk, monkeypatch, wire):
+        talk, env, monkeypatch, wire):
+    env["AWS_REGION"] = "us-west-2"
     turns = []
     for name, (turn, _code, _words) in FAILURES.items():
         fine = {"text": "Fine after %s." % name}
