@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -124,6 +126,7 @@ void app_release(struct app *app)
 		http_free(app->http);
 	if (app->mask)
 		mask_free(app->mask);
+	sodium_free(app->passphrase);
 	meter_free(app->meter);
 	hooks_free(app->hooks);
 	trust_free(app->trust);

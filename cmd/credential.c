@@ -17,6 +17,8 @@
 
 enum { LOCK_MS = 30000 };
 
+static const char phrase_env[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
+
 /* The first variable that names a vendor's server is the one that an address
  * in the store stands for. */
 static const char *url_owner(const char *variable)
@@ -36,25 +38,62 @@ static const char *url_owner(const char *variable)
 	return NULL;
 }
 
+/* What is known without a question, at the first attempt; 0: nothing is. */
+static int known_passphrase(struct app *app, int attempt, char *room,
+			    size_t size)
+{
+	const char *value = settings_env_plain(app->settings, phrase_env);
+
+	if (!value || !value[0])
+		value = app->passphrase;
+	if (attempt || !value || !value[0] || strlen(value) > size)
+		return 0;
+	memcpy(room, value, strlen(value));
+	return (int)strlen(value);
+}
+
+/* A login that is renewed hours later has to be stored under it again. */
+static void remember_passphrase(struct app *app, const char *room, int n)
+{
+	secret_free(app->passphrase);
+	app->passphrase = secret_room((size_t)n + 1);
+	memcpy(app->passphrase, room, (size_t)n);
+	app->passphrase[n] = '\0';
+}
+
 static int ask_passphrase(void *arg, int attempt, char *room, size_t size,
 			  struct error *err)
 {
-	static const char variable[] = "DEEPAGENTS_CODE_AUTH_PASSPHRASE";
 	struct app *app = arg;
-	const char *value = settings_env_plain(app->settings, variable);
+	const char *value = settings_env_plain(app->settings, phrase_env);
+	int n = known_passphrase(app, attempt, room, size);
 
-	if (value && value[0] && strlen(value) <= size) {
-		if (attempt)
-			return -1;
-		memcpy(room, value, strlen(value));
-		return (int)strlen(value);
-	}
-	if (secret_terminal(app))
-		return secret_ask(app,
-				  attempt ? "Wrong passphrase. Once more: "
-					  : "Passphrase of the stored keys: ",
-				  room, size, err);
-	return error_set(err, ERR_CONFIG, "%s is not set", variable);
+	if (n)
+		return n;
+	if (value && value[0])
+		return -1;
+	if (!secret_terminal(app))
+		return error_set(err, ERR_CONFIG, "%s is not set", phrase_env);
+	n = secret_ask(app,
+		       attempt ? "Wrong passphrase. Once more: "
+			       : "Passphrase of the stored keys: ",
+		       room, size, err);
+	if (n > 0)
+		remember_passphrase(app, room, n);
+	return n;
+}
+
+static int ask_nobody(void *arg, int attempt, char *room, size_t size,
+		      struct error *err)
+{
+	int n = known_passphrase(arg, attempt, room, size);
+
+	return n ? n : error_set(err, ERR_CONFIG, "%s is not set", phrase_env);
+}
+
+struct vault_ask credential_ask_nobody(struct app *app)
+{
+	return (struct vault_ask){ ask_nobody, app };
 }
 
 static void mask_key(void *arg, const char *name, const char *value)

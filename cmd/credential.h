@@ -7,6 +7,9 @@
 
 /* How app's settings open the stored keys; arg is the app. */
 struct settings_store credential_store(struct app *app);
+/* How they are opened where nobody can be asked: by what was typed before. Any
+ * thread. */
+struct vault_ask credential_ask_nobody(struct app *app);
 /* ~/.deepagents/.state. Owned. */
 char *credential_dir(const struct settings *set);
 

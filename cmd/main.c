@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/command.h"
 #include "cmd/credential.h"
+#include "cmd/mcp/logins.h"
 #include "cmd/models/default.h"
 #include "cmd/options.h"
 #include "cmd/policy.h"
@@ -215,6 +216,7 @@ int main(int argc, char **argv)
 	else
 		status = dispatch(&app, &line);
 	args_release(&line.args);
+	logins_release(&app);
 	app_release(&app);
 	return end_output(status);
 }

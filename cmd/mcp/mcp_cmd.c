@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "cmd/command.h"
+#include "cmd/mcp/login.h"
 #include "cmd/mcp/servers.h"
 #include "cmd/mcp/show.h"
 #include "cmd/print.h"
@@ -157,6 +158,15 @@ static int print_places(struct app *app, const struct args *args)
 	}
 
 static const struct arg_row options[] = { CONFIG_ROW, ARG_JSON, { 0 } };
+static const struct arg_row login_options[] = {
+	CONFIG_ROW,
+	{ "no-browser", 0, ARG_FLAG, NULL,
+	  "Open no browser: show the address, and read the answer's" },
+	{ "client-id", 0, ARG_VALUE, "ID",
+	  "A client that is registered there already" },
+	{ "scope", 0, ARG_VALUE, "SCOPE", "What the login is to allow" },
+	{ 0 }
+};
 static const struct arg_row config_options[] = { CONFIG_ROW, { 0 } };
 
 static const struct subcommand subs[] = {
@@ -171,6 +181,19 @@ static const struct subcommand subs[] = {
 	  .options = options,
 	  .most = -1,
 	  .run = test },
+	{ .name = "login",
+	  .args = "[NAME]",
+	  .summary = "Log in to a server by OAuth, in a browser; without NAME: "
+		     "which logins there are",
+	  .options = login_options,
+	  .most = 1,
+	  .run = mcp_login },
+	{ .name = "logout",
+	  .args = "NAME",
+	  .summary = "Forget its tokens",
+	  .least = 1,
+	  .most = 1,
+	  .run = mcp_logout },
 	{ .name = "config",
 	  .summary = "The files that can name servers",
 	  .options = config_options,

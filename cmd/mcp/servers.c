@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cmd/mcp/logins.h"
 #include "cmd/project_trust.h"
 
 enum { MOST_LEVELS = 64, LINE_BYTES = 1 << 12 };
@@ -253,6 +254,8 @@ static void judge_all(struct servers_opening *o, struct mcp_entries *entries)
 			   entries->list[i].n_env);
 		mask_pairs(o->app, entries->list[i].headers,
 			   entries->list[i].n_headers);
+		if (o->asks && !entries->list[i].refused)
+			logins_recall(o->app, &entries->list[i]);
 	}
 }
 
@@ -281,7 +284,9 @@ int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 				     .why = BUF_INIT(LINE_BYTES),
 				     .err = err };
 	struct mcp_entries entries = { 0 };
-	struct mcp_host host = { .may_start = may_start, .arg = app };
+	struct mcp_host host = { .may_start = may_start,
+				 .token = logins_token,
+				 .arg = app };
 	char *cache;
 
 	*m = NULL;

@@ -26,7 +26,7 @@ void mcp_show_command(const struct app *app, const struct mcp_entry *e,
 		      struct buf *out)
 {
 	if (e->url) {
-		buf_adds(out, "http: ");
+		buf_adds(out, e->kind == MCP_SSE ? "sse: " : "http: ");
 		print_add_line(app, out, e->url);
 	} else if (e->command) {
 		buf_adds(out, "stdio: ");

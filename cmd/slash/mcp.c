@@ -8,30 +8,84 @@
 
 enum { OUTPUT_MAX = 16 << 20 };
 
-bool slash_cmd_mcp(struct run *r, int n, char **words)
+static void show(struct run *r, const char *name)
 {
 	struct buf out = BUF_INIT(OUTPUT_MAX);
 
 	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++) {
 		struct mcp_server *s = mcp_server(r->mcp, i);
 
-		if (!n || !strcmp(words[0], mcp_server_entry(s)->name))
-			mcp_show(r->app, s, n > 0, &out);
+		if (!name || !strcmp(name, mcp_server_entry(s)->name))
+			mcp_show(r->app, s, name != NULL, &out);
 	}
 	if (out.len)
 		fputs(out.ptr, stderr);
-	else if (n)
+	else if (name)
 		fputs("There is no MCP server of this name.\n", stderr);
 	else
 		fputs("No MCP server: dcode mcp config shows where they can be "
 		      "named.\n",
 		      stderr);
 	buf_release(&out);
+}
+
+/* Its tools, where they are others now, go with the next message. */
+static void reconnect_one(struct run *r, struct mcp_server *s)
+{
+	const char *name = mcp_server_entry(s)->name;
+	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
+
+	if (!mcp_server_reconnect(s)) {
+		show(r, name);
+		return;
+	}
+	if (mcp_server_wait(s, &stop, &ignored) == 0)
+		show(r, name);
+}
+
+static void reconnect(struct run *r, const char *name)
+{
+	bool found = false;
+
+	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++) {
+		struct mcp_server *s = mcp_server(r->mcp, i);
+		struct mcp_status st;
+
+		mcp_server_status(s, &st);
+		if (name ? strcmp(name, mcp_server_entry(s)->name) != 0
+			 : st.state != MCP_FAILED)
+			continue;
+		found = true;
+		reconnect_one(r, s);
+	}
+	if (!found && name)
+		show(r, name);
+	else if (!found)
+		fputs("No MCP server has failed: /mcp reconnect NAME starts "
+		      "one anew.\n",
+		      stderr);
+}
+
+bool slash_cmd_mcp(struct run *r, int n, char **words)
+{
+	if (!n) {
+		show(r, NULL);
+	} else if (!strcmp(words[0], "reconnect")) {
+		reconnect(r, n > 1 ? words[1] : NULL);
+	} else if (!strcmp(words[0], "login") || !strcmp(words[0], "logout")) {
+		if (command_run_words(r->app, &command_mcp, n, words) == 0 &&
+		    n > 1 && !strcmp(words[0], "login"))
+			reconnect(r, words[n - 1]);
+	} else {
+		show(r, words[0]);
+	}
 	return true;
 }
 
 void slash_list_mcp(struct run *r, struct buf *out)
 {
+	buf_adds(out, "reconnect\t[NAME]\nlogin\tNAME\nlogout\tNAME\n");
 	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++)
 		buf_addf(out, "%s\t\n",
 			 mcp_server_entry(mcp_server(r->mcp, i))->name);

@@ -145,8 +145,9 @@ const struct slash_command slash_commands[] = {
 	  .group = GROUP_SETTINGS,
 	  .run = approvals_command },
 	{ .name = "/mcp",
-	  .args = "[NAME]",
-	  .summary = "MCP servers: their state, errors, tools and times",
+	  .args = "[NAME|reconnect [NAME]|login NAME|...]",
+	  .summary = "MCP servers: their state, errors, tools and times; "
+		     "starting one anew, logging in",
 	  .group = GROUP_SETTINGS,
 	  .run = slash_cmd_mcp,
 	  .list = slash_list_mcp },

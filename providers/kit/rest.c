@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/str.h"
 #include "net/loopback.h"
 #include "net/retry.h"
@@ -78,16 +79,7 @@ void rest_release(struct rest *r)
 
 void rest_encode(struct buf *out, struct str text)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			     (c >= '0' && c <= '9') || (c && strchr("-._~", c));
-
-		if (plain)
-			buf_addc(out, (char)c);
-		else
-			buf_addf(out, "%%%02X", c);
-	}
+	percent_encode(out, text, "");
 }
 
 /* Ours, the caller's and the type in one list; type is the caller's room. */

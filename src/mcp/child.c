@@ -49,6 +49,11 @@ static void set_version(struct mcp_link *l, const char *version)
 	(void)version;
 }
 
+static void begin_listening(struct mcp_link *l)
+{
+	(void)l; /* its output is all there is */
+}
+
 static bool is_broken(struct mcp_link *l)
 {
 	return jsonrpc_broken(child_of(l)->wire);
@@ -77,6 +82,7 @@ static const struct mcp_link_ops ops = {
 	.request = request,
 	.notify = notify,
 	.set_version = set_version,
+	.listen = begin_listening,
 	.is_broken = is_broken,
 	.said = said,
 	.leave = leave,

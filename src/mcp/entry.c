@@ -40,6 +40,9 @@ static void release_entry(struct mcp_entry *e)
 	free_pairs(e->env, e->n_env);
 	free(e->url);
 	free_pairs(e->headers, e->n_headers);
+	free(e->client_id);
+	mem_wipe(e->client_secret);
+	free(e->scope);
 	free_words(e->allowed);
 	free_words(e->disabled);
 	mem_wipe(e->text);
@@ -152,16 +155,45 @@ static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 	return true;
 }
 
-static bool read_http(struct mcp_entry *e, const cJSON *item)
+static char *copy_text(const cJSON *object, const char *name)
+{
+	const char *value = json_string(object, name, NULL);
+
+	return value && value[0] ? xstrdup(value) : NULL;
+}
+
+/* "auth": "oauth" needs no more than the server's own answer; "oauth" has what
+ * that cannot tell. */
+static bool read_login(struct mcp_entry *e, const cJSON *item)
+{
+	const cJSON *auth = json_get(item, "auth");
+	const cJSON *oauth = json_get(item, "oauth");
+	int64_t port = json_int(oauth, "callbackPort", 0);
+
+	if (auth && strcmp(json_string(item, "auth", ""), "oauth") != 0)
+		return refuse(e, "its \"auth\" is not \"oauth\"");
+	if (oauth && (!cJSON_IsObject(oauth) || port < 0 || port > 65535))
+		return refuse(e, "\"oauth\" is no object, or its "
+				 "\"callbackPort\" is no port");
+	e->client_id = copy_text(oauth, "clientId");
+	e->client_secret = copy_text(oauth, "clientSecret");
+	e->scope = copy_text(oauth, "scope");
+	e->callback_port = (unsigned)port;
+	return true;
+}
+
+static bool read_http(struct mcp_entry *e, const cJSON *item,
+		      enum mcp_kind kind)
 {
 	const char *url = json_string(item, "url", "");
 
-	e->kind = MCP_HTTP;
+	e->kind = kind;
 	if (!str_starts(str_of(url), "http://") &&
 	    !str_starts(str_of(url), "https://") && url[0] != '$')
 		return refuse(e, "its \"url\" is no http or https address");
 	e->url = xstrdup(url);
-	return read_headers(e, json_get(item, "headers"));
+	return read_login(e, item) &&
+	       read_headers(e, json_get(item, "headers"));
 }
 
 static bool read_kind(struct mcp_entry *e, const cJSON *item)
@@ -170,17 +202,15 @@ static bool read_kind(struct mcp_entry *e, const cJSON *item)
 		json_string(item, "type", json_string(item, "transport", ""));
 
 	if (!strcmp(type, "sse"))
-		return refuse(e, "the transport \"sse\" is not spoken here: "
-				 "give the server's streamable HTTP address, "
-				 "and \"type\": \"http\"");
+		return read_http(e, item, MCP_SSE);
 	if (!strcmp(type, "http") || !strcmp(type, "streamable_http") ||
 	    !strcmp(type, "streamable-http"))
-		return read_http(e, item);
+		return read_http(e, item, MCP_HTTP);
 	if (type[0] && strcmp(type, "stdio") != 0)
-		return refuse(e, "its \"type\" is neither \"stdio\" nor "
-				 "\"http\"");
+		return refuse(e, "its \"type\" is none of \"stdio\", "
+				 "\"http\" and \"sse\"");
 	return !type[0] && json_get(item, "url") && !json_get(item, "command")
-		       ? read_http(e, item)
+		       ? read_http(e, item, MCP_HTTP)
 		       : read_stdio(e, item);
 }
 

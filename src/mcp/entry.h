@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/json.h"
+#include "base/stop.h"
 
 enum {
 	MCP_FILE_MAX = 1 << 20, /* bytes of such a file */
@@ -14,7 +15,11 @@ enum {
 	MCP_MESSAGE = 32 << 20, /* bytes of a request, and of an answer */
 };
 
-enum mcp_kind { MCP_STDIO = 1, MCP_HTTP };
+enum mcp_kind {
+	MCP_STDIO = 1,
+	MCP_HTTP, /* streamable HTTP */
+	MCP_SSE,  /* the transport before it, HTTP with SSE */
+};
 
 struct mcp_pair { /* owned; the value as written, with its ${NAME} */
 	char *name;
@@ -37,6 +42,10 @@ struct mcp_entry {
 	char *url;
 	struct mcp_pair *headers;
 	size_t n_headers;
+	/* Of a login: a client that is registered already, what it may do, and
+	 * the port that its answer comes to; NULL and 0: as they come. */
+	char *client_id, *client_secret, *scope;
+	unsigned callback_port;
 	/* Patterns (fnmatch) of the tools that are offered, or are not; NULL:
 	 * all are. NULL-terminated; at most one of both is there. */
 	char **allowed, **disabled;
@@ -51,6 +60,15 @@ struct mcp_entry {
 	/* Of everything above that says what is started and where. */
 	char hash[MCP_HASH];
 };
+
+/*
+ * Appends the token of a login to this server at this very address, 1; 0: there
+ * is none; -1: it cannot be renewed for now. renew: the server has refused the
+ * last one. Any thread.
+ */
+typedef int mcp_token_fn(void *arg, const struct mcp_entry *e, const char *url,
+			 bool renew, struct buf *out, const struct stop *stop,
+			 struct error *err);
 
 struct mcp_entries { /* from { 0 }; mcp_entries_release() */
 	struct mcp_entry *list;

@@ -104,6 +104,8 @@ void mcp_each_variable(const struct mcp_entry *e,
 	for (size_t i = 0; i < e->n_env; i++)
 		each_in(e->env[i].value, each, arg);
 	each_in(e->url, each, arg);
+	each_in(e->client_id, each, arg);
+	each_in(e->client_secret, each, arg);
 	for (size_t i = 0; i < e->n_headers; i++)
 		each_in(e->headers[i].value, each, arg);
 }

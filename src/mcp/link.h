@@ -12,6 +12,11 @@
  * (modelcontextprotocol.io/specification, read 2026-11-23). Later ones have no
  * handshake; servers that know only those are refused with their own words. */
 #define MCP_VERSION "2025-11-25"
+/* The params of initialize. */
+#define MCP_INITIALIZE                                                         \
+	"{\"protocolVersion\":\"" MCP_VERSION "\",\"capabilities\":{},"        \
+	"\"clientInfo\":{\"name\":\"dcode\",\"version\":\"" DCODE_VERSION      \
+	"\"}}"
 
 struct mcp_link_setup { /* borrowed for as long as the link is open */
 	const struct mcp_entry *entry;
@@ -21,6 +26,8 @@ struct mcp_link_setup { /* borrowed for as long as the link is open */
 	/* A notification of the server's; on some thread of the link's. */
 	void (*notice)(void *arg, const char *method);
 	void *arg;
+	mcp_token_fn *token; /* NULL: there are no logins */
+	void *token_arg;
 };
 
 struct mcp_link;
@@ -33,6 +40,8 @@ struct mcp_link_ops {
 		       struct str params);
 	/* The version that initialize has settled. */
 	void (*set_version)(struct mcp_link *l, const char *version);
+	/* What the server says by itself is to be heard from now on. */
+	void (*listen)(struct mcp_link *l);
 	bool (*is_broken)(struct mcp_link *l);
 	/* Appends what the server has written to its standard error. */
 	void (*said)(struct mcp_link *l, struct buf *out);

@@ -8,9 +8,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "mcp/name.h"
 #include "mcp/result.h"
+
+enum {
+	PROGRESS_MAX = 512,   /* bytes of a line about a call under way, */
+	PROGRESS_MS = 200,    /* at most one in this time, */
+	PROGRESS_LINES = 500, /* and so many of a call */
+};
 
 struct mcp_row { /* one tool; tool comes first: see row_of() */
 	struct tool tool;
@@ -38,15 +45,61 @@ static const struct mcp_row *row_of(const struct tool *tool)
 	return (const struct mcp_row *)tool;
 }
 
+struct mcp_live { /* what is shown of a call under way */
+	const struct tool_env *env;
+	int64_t shown; /* when, clock_ms() */
+	int lines;
+};
+
+/* Attack: a server that says a million times how far it is, in letters that a
+ * terminal obeys. */
+static void show_progress(void *arg, const cJSON *params)
+{
+	const cJSON *done = json_get(params, "progress");
+	const cJSON *total = json_get(params, "total");
+	const char *words = json_string(params, "message", "");
+	struct mcp_live *live = arg;
+	struct buf line = BUF_INIT(PROGRESS_MAX);
+	struct buf clean = BUF_INIT(4 * PROGRESS_MAX);
+	struct buf masked = BUF_INIT(8 * PROGRESS_MAX);
+
+	if (live->lines >= PROGRESS_LINES ||
+	    clock_ms() < live->shown + PROGRESS_MS)
+		return;
+	live->shown = clock_ms();
+	live->lines++;
+	if (cJSON_IsNumber(done))
+		buf_addf(&line, "%g", done->valuedouble);
+	if (cJSON_IsNumber(done) && cJSON_IsNumber(total))
+		buf_addf(&line, " of %g", total->valuedouble);
+	if (words[0])
+		buf_addf(&line, "%s%s", line.len ? ": " : "", words);
+	line.len = str_utf8_prefix(buf_str(&line));
+	sanitize_line(buf_str(&line), &clean);
+	mask_text(live->env->mask, buf_str(&clean), &masked);
+	buf_addc(&masked, '\n');
+	if (masked.len > 1)
+		live->env->output(live->env->arg, buf_str(&masked));
+	buf_release(&line);
+	buf_release(&clean);
+	buf_release(&masked);
+}
+
 static int run_tool(const struct tool_env *env, const cJSON *args,
 		    struct buf *out, struct error *err)
 {
 	const struct mcp_row *row = row_of(env->tool);
+	struct mcp_live live = { .env = env };
+	const struct mcp_call call = {
+		.tool = row->remote,
+		.args = args,
+		.progress = env->output ? show_progress : NULL,
+		.arg = &live,
+	};
 	cJSON *result = NULL;
 	bool failed;
 
-	if (mcp_server_call(row->server, row->remote, args, &result, env->stop,
-			    err) < 0) {
+	if (mcp_server_call(row->server, &call, &result, env->stop, err) < 0) {
 		if (err->code == ERR_GONE) /* that is a word of sandboxes */
 			err->code = ERR_NETWORK;
 		return -1;
@@ -187,9 +240,9 @@ static char *describe(const struct mcp_entry *e, const struct mcp_tool *t)
 
 	return xasprintf("%s%s(Tool of the MCP server %s, %s.)", text,
 			 text[0] ? "\n" : "", e->name,
-			 e->kind == MCP_HTTP
-				 ? "elsewhere on the network"
-				 : "which runs on the user's machine");
+			 e->kind == MCP_STDIO
+				 ? "which runs on the user's machine"
+				 : "elsewhere on the network");
 }
 
 static void add_row(void *arg, const struct mcp_tool *t)

@@ -1,306 +1,90 @@
-/* remote.c - a server behind an address: streamable HTTP. */
+/* remote.c - a server behind an address: streamable HTTP, and the older SSE. */
 /* SPDX-License-Identifier: MIT */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/sanitize.h"
 #include "base/str.h"
+#include "mcp/challenge.h"
 #include "mcp/expand.h"
-#include "mcp/link.h"
+#include "mcp/remote_impl.h"
 #include "net/loopback.h"
-#include "net/sse.h"
 
-/* modelcontextprotocol.io/specification/2025-11-25/basic/transports, read
- * 2026-11-23. */
 enum {
-	SESSION_MAX = 1024, /* bytes of a session's id */
-	STREAM_MAX = 64 << 20,
-	ASIDE_MS = 3000, /* what is sent beside a request, or at the end */
-	CANCEL_MS = 500, /* the same where the user waits for nothing else */
-	EXTRA_HEADERS = 6,
-	STATUS_GONE = 404, /* of a session that the server has forgotten */
+	CANCEL_MS = 500, /* where the user waits for nothing else */
+	RETRY_MS = 1000, /* before an answer is asked for again, */
+	RETRIES_MAX = 8, /* and how often without a new event */
 };
-
-struct mcp_remote {
-	struct mcp_link link;
-	char *url;
-	char **headers; /* of the entry, expanded; NULL-terminated */
-	size_t n_headers;
-	pthread_mutex_t lock; /* of all that follows */
-	int64_t last_id;
-	char session[SESSION_MAX + 1]; /* "": none */
-	char version[32];              /* "" before initialize was answered */
-	bool lost; /* the server has forgotten the session */
-};
-
-struct mcp_exchange { /* one POST */
-	struct mcp_remote *remote;
-	int64_t id; /* of the request; 0: nothing of its answer is read */
-	const struct stop *stop; /* of the request, or NULL */
-	bool streams;
-	struct sse sse;
-	struct buf body;
-	size_t received;
-	cJSON *answer;
-};
-
-static struct mcp_remote *remote_of(struct mcp_link *l)
-{
-	return (struct mcp_remote *)l;
-}
-
-/* ---- headers ---- */
-
-/* What every request has beside the entry's own; list has room for them. */
-static void add_headers(struct mcp_remote *r, const char **list,
-			char (*room)[SESSION_MAX + 64])
-{
-	size_t n = 0;
-
-	for (; n < r->n_headers; n++)
-		list[n] = r->headers[n];
-	list[n++] = "Content-Type: application/json";
-	list[n++] = "Accept: application/json, text/event-stream";
-	pthread_mutex_lock(&r->lock);
-	if (r->version[0]) {
-		snprintf(room[0], sizeof(room[0]), "MCP-Protocol-Version: %s",
-			 r->version);
-		list[n++] = room[0];
-	}
-	if (r->session[0]) {
-		snprintf(room[1], sizeof(room[1]), "Mcp-Session-Id: %s",
-			 r->session);
-		list[n++] = room[1];
-	}
-	pthread_mutex_unlock(&r->lock);
-	list[n] = NULL;
-}
-
-static bool header_value(struct str line, const char *name, struct str *value)
-{
-	size_t n = str_find(line, ':');
-
-	if (n == line.len || !str_is_nocase((struct str){ line.ptr, n }, name))
-		return false;
-	*value = str_trim(str_skip(line, n + 1));
-	return true;
-}
-
-static void on_header(void *arg, struct str line)
-{
-	struct mcp_exchange *x = arg;
-	struct mcp_remote *r = x->remote;
-	struct str value;
-
-	if (header_value(line, "content-type", &value)) {
-		value.len = str_find(value, ';');
-		x->streams =
-			str_is_nocase(str_trim(value), "text/event-stream");
-	} else if (header_value(line, "mcp-session-id", &value) &&
-		   value.len <= SESSION_MAX && str_is_visible(value)) {
-		pthread_mutex_lock(&r->lock);
-		if (!r->version[0]) { /* of the answer to initialize */
-			memcpy(r->session, value.ptr, value.len);
-			r->session[value.len] = '\0';
-		}
-		pthread_mutex_unlock(&r->lock);
-	}
-}
-
-/* ---- sending ---- */
-
-static int post(struct mcp_exchange *x, struct str body,
-		struct http_response *res, const struct stop *stop,
-		struct error *err);
-
-/* Something that has no answer: what becomes of it is not looked at. Attack: a
- * server that answers with one more request each time, or asks for thousands of
- * such answers and takes none; all of them are within stop. */
-static void post_aside(struct mcp_remote *r, struct str body,
-		       const struct stop *stop)
-{
-	struct mcp_exchange x = { .remote = r, .body = BUF_INIT(1 << 16) };
-	struct http_response res = { 0 };
-	struct error ignored = { 0 };
-
-	(void)post(&x, body, &res, stop, &ignored);
-	http_response_release(&res);
-	buf_release(&x.body);
-}
-
-static bool is_answer(const struct mcp_exchange *x, const cJSON *message)
-{
-	const cJSON *id = json_get(message, "id");
-
-	return cJSON_IsNumber(id) && id->valuedouble == (double)x->id &&
-	       !json_get(message, "method");
-}
-
-/* Takes message over. */
-static void consume_message(struct mcp_exchange *x, cJSON *message)
-{
-	struct buf reply = BUF_INIT(1 << 16);
-	struct stop soon;
-
-	if (!x->answer && is_answer(x, message)) {
-		x->answer = message;
-		return;
-	}
-	if (cJSON_IsString(json_get(message, "method")))
-		mcp_link_receive(&x->remote->link, message, &reply);
-	if (reply.len) {
-		soon = stop_within(x->stop, ASIDE_MS);
-		post_aside(x->remote, buf_str(&reply), &soon);
-	}
-	buf_release(&reply);
-	cJSON_Delete(message);
-}
-
-/* One message, or an array of them (version 2025-03-26). */
-static void consume_text(struct mcp_exchange *x, struct str text)
-{
-	cJSON *tree = x->id && str_is_utf8(text) ? json_parse(text) : NULL;
-	cJSON *item;
-
-	if (!cJSON_IsArray(tree)) {
-		if (tree)
-			consume_message(x, tree);
-		return;
-	}
-	while ((item = cJSON_DetachItemFromArray(tree, 0)))
-		consume_message(x, item);
-	cJSON_Delete(tree);
-}
-
-static int on_event(void *arg, struct str event, struct str data,
-		    struct error *err)
-{
-	(void)event;
-	(void)err;
-	if (data.len)
-		consume_text(arg, data);
-	return 0;
-}
-
-static int on_data(void *arg, struct str chunk, struct error *err)
-{
-	struct mcp_exchange *x = arg;
-
-	x->received += chunk.len;
-	if (x->received > STREAM_MAX)
-		return error_set(err, ERR_LIMIT,
-				 "the answer is larger than %d MiB",
-				 STREAM_MAX >> 20);
-	if (x->streams)
-		return sse_feed(&x->sse, chunk, on_event, x, err);
-	buf_addstr(&x->body, chunk);
-	return buf_check(&x->body, "the answer", err);
-}
-
-/* A stream may stay open behind the answer. */
-static int64_t on_idle(void *arg)
-{
-	return ((struct mcp_exchange *)arg)->answer ? 0 : -1;
-}
-
-static int send_body(struct mcp_exchange *x, const char *method,
-		     struct str body, struct http_response *res,
-		     const struct stop *stop, struct error *err)
-{
-	struct mcp_remote *r = x->remote;
-	const char **headers =
-		xcalloc(r->n_headers + EXTRA_HEADERS, sizeof(*headers));
-	char(*room)[SESSION_MAX + 64] = xcalloc(2, sizeof(*room));
-	const struct http_request req = {
-		.method = method,
-		.url = r->url,
-		.headers = headers,
-		.segments = &body,
-		.n_segments = body.len ? 1 : 0,
-		.data = on_data,
-		.idle = on_idle,
-		.header = on_header,
-		.arg = x,
-		.flags = HTTP_PROBE,
-	};
-	int rc;
-
-	add_headers(r, headers, room);
-	rc = http_do(r->link.setup.http, &req, res, stop, err);
-	free(room);
-	free(headers);
-	return rc;
-}
-
-static int post(struct mcp_exchange *x, struct str body,
-		struct http_response *res, const struct stop *stop,
-		struct error *err)
-{
-	int rc;
-
-	sse_init(&x->sse);
-	rc = send_body(x, "POST", body, res, stop, err);
-	if (rc == 0 && res->status < 300 && !x->streams && x->body.len)
-		consume_text(x, buf_str(&x->body));
-	sse_release(&x->sse);
-	return rc;
-}
 
 /* ---- requests ---- */
 
-static int64_t next_id(struct mcp_remote *r)
+/*
+ * Asks for the rest of an answer whose stream has ended before it, as long as
+ * the events have ids ("Resumability and Redelivery" of the specification).
+ */
+static int resume(struct mcp_exchange *x, struct http_response *res,
+		  const struct stop *stop, struct error *err)
 {
-	int64_t id;
+	char last[SSE_ID] = "";
+	int rc = 0;
 
-	pthread_mutex_lock(&r->lock);
-	id = ++r->last_id;
-	pthread_mutex_unlock(&r->lock);
-	return id;
-}
+	for (int fruitless = 0;
+	     rc == 0 && !x->answer && x->sse.id[0] && fruitless < RETRIES_MAX;
+	     fruitless++) {
+		int64_t wait = x->sse.retry_ms < 0 ? RETRY_MS : x->sse.retry_ms;
 
-/* A refusal has to be read as HTTP's, unless its body is JSON-RPC's. */
-static int read_status(struct mcp_remote *r, const struct http_response *res,
-		       struct error *err)
-{
-	pthread_mutex_lock(&r->lock);
-	if (res->status == STATUS_GONE && r->session[0])
-		r->lost = true;
-	pthread_mutex_unlock(&r->lock);
-	(void)http_status_error(res, NULL, err);
-	if (res->status == 401)
-		error_hint(err, "Give the server's token as a header in its "
-				"entry: \"Authorization\": \"Bearer ${NAME}\"");
-	return -1;
+		if (strcmp(last, x->sse.id) != 0)
+			fruitless = 0;
+		memcpy(last, x->sse.id, sizeof(last));
+		rc = stop_sleep(stop,
+				wait < REMOTE_WAIT_MAX_MS ? wait
+							  : REMOTE_WAIT_MAX_MS,
+				err);
+		if (rc < 0)
+			break;
+		x->method = "GET";
+		x->body = (struct str){ 0 };
+		x->resume = last;
+		sse_cut(&x->sse);
+		http_response_release(res);
+		*res = (struct http_response){ 0 };
+		rc = remote_send(x, res, stop, err);
+		if (rc == 0 && res->status >= 300)
+			break;
+		if (rc < 0 && err->code == ERR_NETWORK)
+			rc = 0;
+	}
+	return rc;
 }
 
 static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 		    cJSON **result, const struct stop *stop, struct error *err)
 {
+	struct mcp_remote *r = x->remote;
 	struct http_response res = { 0 };
 	struct buf body = BUF_INIT(MCP_MESSAGE);
-	int rc;
+	int rc = remote_add_request(&body, x->id, ask, err);
 
-	buf_addf(&body,
-		 "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\","
-		 "\"params\":",
-		 (long long)x->id, ask->method);
-	buf_addstr(&body, ask->params);
-	buf_addc(&body, '}');
-	rc = buf_check(&body, "the request", err);
-	if (rc == 0)
-		rc = post(x, buf_str(&body), &res, stop, err);
+	x->body = buf_str(&body);
+	if (rc == 0 && r->link.setup.entry->kind == MCP_SSE) {
+		rc = remote_ask_by_stream(x, stop, err);
+	} else if (rc == 0) {
+		rc = remote_send(x, &res, stop, err);
+		if ((rc == 0 && res.status < 300) ||
+		    (rc < 0 && err->code == ERR_NETWORK && x->sse.id[0]))
+			rc = resume(x, &res, stop, err);
+	}
 	if (rc == 0 && res.status >= 300)
-		rc = read_status(x->remote, &res, err);
+		rc = remote_status_error(x, &res, err);
 	else if (rc == 0 && !x->answer)
 		rc = error_set(err, ERR_PROTOCOL,
 			       "the answer of %s has no result (HTTP %d)",
-			       x->remote->link.name, res.status);
+			       r->link.name, res.status);
 	else if (rc == 0)
-		rc = jsonrpc_result(&x->remote->link.peer, x->answer, ask,
-				    result, err);
+		rc = jsonrpc_result(&r->link.peer, x->answer, ask, result, err);
 	http_response_release(&res);
 	buf_wipe(&body);
 	return rc;
@@ -312,7 +96,7 @@ static void cancel_request(struct mcp_remote *r, int64_t id)
 	struct stop soon = stop_cleanup(CANCEL_MS);
 
 	mcp_link_cancel(&line, id);
-	post_aside(r, buf_str(&line), &soon);
+	remote_send_aside(r, buf_str(&line), &soon);
 	buf_release(&line);
 }
 
@@ -320,14 +104,16 @@ static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
 		   const struct stop *stop, struct error *err)
 {
 	struct mcp_remote *r = remote_of(l);
-	struct mcp_exchange x = { .remote = r,
-				  .id = next_id(r),
-				  .body = BUF_INIT(MCP_MESSAGE) };
 	struct stop limit = stop_within(stop, ask->timeout_ms);
 	struct error ignored = { 0 };
+	struct mcp_exchange x;
 	int rc;
 
+	remote_exchange_init(&x, r, "POST");
+	x.id = remote_next_id(r);
+	x.ask = ask;
 	x.stop = &limit;
+	x.reads = true;
 	ask->error_code = JSONRPC_NO_ERROR;
 	*result = NULL;
 	rc = exchange(&x, ask, result, &limit, err);
@@ -340,21 +126,20 @@ static int request(struct mcp_link *l, struct jsonrpc_ask *ask, cJSON **result,
 		cancel_request(r, x.id);
 	if (rc < 0 && err->code != ERR_CANCELLED)
 		error_wrap(err, "%s", ask->what);
-	cJSON_Delete(x.answer);
-	buf_wipe(&x.body);
+	remote_exchange_release(&x);
 	return rc;
 }
 
 static void notify(struct mcp_link *l, const char *method, struct str params)
 {
 	struct buf body = BUF_INIT(1 << 16);
-	struct stop soon = stop_cleanup(ASIDE_MS);
+	struct stop soon = stop_cleanup(REMOTE_ASIDE_MS);
 
 	buf_addf(&body,
 		 "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
 	buf_addstr(&body, params);
 	buf_addc(&body, '}');
-	post_aside(remote_of(l), buf_str(&body), &soon);
+	remote_send_aside(remote_of(l), buf_str(&body), &soon);
 	buf_release(&body);
 }
 
@@ -367,15 +152,20 @@ static void set_version(struct mcp_link *l, const char *version)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static void begin_listening(struct mcp_link *l)
+{
+	remote_listen(remote_of(l));
+}
+
 static bool is_broken(struct mcp_link *l)
 {
 	struct mcp_remote *r = remote_of(l);
-	bool lost;
+	bool broken;
 
 	pthread_mutex_lock(&r->lock);
-	lost = r->lost;
+	broken = r->lost || (r->stream_over && l->setup.entry->kind == MCP_SSE);
 	pthread_mutex_unlock(&r->lock);
-	return lost;
+	return broken;
 }
 
 static void said(struct mcp_link *l, struct buf *out)
@@ -386,19 +176,20 @@ static void said(struct mcp_link *l, struct buf *out)
 
 static void leave(struct mcp_link *l)
 {
-	(void)l;
+	cancel_trigger(&remote_of(l)->cancel);
 }
 
 static void end_session(struct mcp_remote *r)
 {
-	struct mcp_exchange x = { .remote = r, .body = BUF_INIT(1 << 16) };
 	struct http_response res = { 0 };
-	struct stop stop = stop_cleanup(ASIDE_MS);
+	struct stop stop = stop_cleanup(REMOTE_ASIDE_MS);
 	struct error ignored = { 0 };
+	struct mcp_exchange x;
 
-	(void)send_body(&x, "DELETE", (struct str){ 0 }, &res, &stop, &ignored);
+	remote_exchange_init(&x, r, "DELETE");
+	(void)remote_send(&x, &res, &stop, &ignored);
 	http_response_release(&res);
-	buf_release(&x.body);
+	remote_exchange_release(&x);
 }
 
 static void free_remote(struct mcp_remote *r)
@@ -407,6 +198,10 @@ static void free_remote(struct mcp_remote *r)
 		mem_wipe(r->headers[i]);
 	free(r->headers);
 	mem_wipe(r->url);
+	mem_wipe(r->post_url);
+	cancel_release(&r->cancel);
+	if (r->named >= 0)
+		close(r->named);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
@@ -415,6 +210,7 @@ static void close_remote(struct mcp_link *l)
 {
 	struct mcp_remote *r = remote_of(l);
 
+	remote_stop_listening(r);
 	if (r->session[0] && !r->lost)
 		end_session(r);
 	free_remote(r);
@@ -424,6 +220,7 @@ static const struct mcp_link_ops ops = {
 	.request = request,
 	.notify = notify,
 	.set_version = set_version,
+	.listen = begin_listening,
 	.is_broken = is_broken,
 	.said = said,
 	.leave = leave,
@@ -455,14 +252,17 @@ static int expand_all(struct mcp_remote *r, struct error *err)
 
 	r->url = buf_detach(&value);
 	for (size_t i = 0; rc == 0 && i < e->n_headers; i++) {
+		const char *name = e->headers[i].name;
+
 		value = BUF_INIT(MCP_VALUE_MAX);
-		buf_addf(&value, "%s: ", e->headers[i].name);
+		buf_addf(&value, "%s: ", name);
 		rc = mcp_expand(e, set, e->headers[i].value, &value, err);
 		if (rc == 0 && str_find(buf_str(&value), '\n') < value.len)
 			rc = error_set(err, ERR_CONFIG,
 				       "the value of its header %.64s has a "
 				       "line end",
-				       e->headers[i].name);
+				       name);
+		r->has_key |= str_is_nocase(str_of(name), "authorization");
 		r->headers[r->n_headers++] = buf_detach(&value);
 	}
 	return rc;
@@ -472,13 +272,63 @@ struct mcp_link *mcp_remote_open(const struct mcp_link_setup *setup,
 				 struct error *err)
 {
 	struct mcp_remote *r = xcalloc(1, sizeof(*r));
+	int rc;
 
 	mcp_link_init(&r->link, setup);
 	r->link.ops = &ops;
 	pthread_mutex_init(&r->lock, NULL);
+	r->named = -1;
 	r->headers = xcalloc(setup->entry->n_headers + 1, sizeof(*r->headers));
-	if (expand_all(r, err) == 0 && check_url(r, err) == 0)
+	rc = cancel_init(&r->cancel, err);
+	if (rc == 0 && setup->entry->kind == MCP_SSE) {
+		r->named = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		rc = r->named < 0 ? error_errno(err, "creating an event") : 0;
+	}
+	if (rc == 0 && expand_all(r, err) == 0 && check_url(r, err) == 0)
 		return &r->link;
 	free_remote(r);
 	return NULL;
+}
+
+int mcp_challenge_get(const struct mcp_link_setup *setup,
+		      struct mcp_challenge *out, const struct stop *stop,
+		      struct error *err)
+{
+	struct jsonrpc_ask ask = { .method = "initialize",
+				   .params = str_of(MCP_INITIALIZE),
+				   .what = "initialize" };
+	struct mcp_link *l = mcp_remote_open(setup, err);
+	struct buf body = BUF_INIT(1 << 12);
+	struct http_response res = { 0 };
+	struct mcp_exchange x;
+	int rc;
+
+	if (!l)
+		return -1;
+	remote_exchange_init(&x, remote_of(l),
+			     setup->entry->kind == MCP_SSE ? "GET" : "POST");
+	x.ends_with_head = true;
+	rc = remote_add_request(&body, 1, &ask, err);
+	if (setup->entry->kind == MCP_HTTP)
+		x.body = buf_str(&body);
+	if (rc == 0)
+		rc = remote_send(&x, &res, stop, err);
+	if (rc == 0) {
+		out->url = xstrdup(remote_of(l)->url);
+		out->status = res.status;
+		out->has_key = remote_of(l)->has_key;
+		out->header = buf_detach(&x.challenge);
+	}
+	http_response_release(&res);
+	remote_exchange_release(&x);
+	buf_release(&body);
+	l->ops->close(l);
+	return rc;
+}
+
+void mcp_challenge_release(struct mcp_challenge *c)
+{
+	free(c->url);
+	free(c->header);
+	*c = (struct mcp_challenge){ 0 };
 }

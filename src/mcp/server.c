@@ -11,7 +11,23 @@
 #include "base/str.h"
 #include "mcp/server_impl.h"
 
-enum { RELISTS_MAX = 1000 }; /* of one server: it may not keep us busy */
+enum {
+	RELISTS_MAX = 1000, /* of one server: it may not keep us busy */
+	BACKOFF_MS = 1000,
+	BACKOFF_DOUBLINGS = 6,
+	BACKOFF_MAX_MS = 60000,
+	RECONNECT_MS = 10000, /* for calls under way to end */
+	WAIT_MS = 20,
+};
+
+/* It may be started; with the lock held. */
+static void set_idle(struct mcp_server *s)
+{
+	uint64_t count;
+
+	s->state = MCP_IDLE;
+	(void)!read(s->started, &count, sizeof(count));
+}
 
 struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
 				  const struct mcp_host *host)
@@ -71,24 +87,86 @@ int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 	return 0;
 }
 
-/* A server that has ended is started once more, for the next call. */
+/* Until a start that failed is tried again: 1, 2, 4 s and so on. */
+static int64_t backoff_ms(const struct mcp_server *s)
+{
+	unsigned doublings = s->failures ? s->failures - 1 : 0;
+
+	return doublings >= BACKOFF_DOUBLINGS ? BACKOFF_MAX_MS
+					      : BACKOFF_MS << doublings;
+}
+
+static bool may_retry(const struct mcp_server *s)
+{
+	return s->state == MCP_FAILED && s->why.code != ERR_CONFIG &&
+	       s->why.code != ERR_POLICY && !s->leaving && s->thread_over &&
+	       clock_ms() >= s->ended + backoff_ms(s);
+}
+
+/* A server that has ended, or failed to start, is started once more. */
 static void restart_if_ended(struct mcp_server *s)
 {
 	struct mcp_link *ended = NULL;
-	uint64_t count;
+	bool again;
 
 	pthread_mutex_lock(&s->lock);
+	again = may_retry(s);
 	if (s->state == MCP_READY && !s->users &&
 	    s->link->ops->is_broken(s->link)) {
 		ended = s->link;
 		s->link = NULL;
-		s->state = MCP_IDLE;
-		(void)!read(s->started, &count, sizeof(count));
+		again = true;
 	}
+	if (again)
+		set_idle(s);
 	pthread_mutex_unlock(&s->lock);
 	if (ended)
 		ended->ops->close(ended);
 	mcp_server_start(s);
+}
+
+/* Until its start, and its calls, are over; the link of one that ran. */
+static struct mcp_link *take_link(struct mcp_server *s)
+{
+	struct stop soon = stop_cleanup(RECONNECT_MS);
+	struct error ignored = { 0 };
+	struct mcp_link *l = NULL;
+	bool busy = true;
+
+	while (busy && stop_check(&soon, &ignored) == 0) {
+		pthread_mutex_lock(&s->lock);
+		if (s->link)
+			s->link->ops->leave(s->link);
+		busy = s->users || s->state == MCP_STARTING;
+		if (!busy) {
+			l = s->link;
+			s->link = NULL;
+			if (s->state != MCP_IDLE)
+				set_idle(s);
+		}
+		pthread_mutex_unlock(&s->lock);
+		if (busy)
+			(void)stop_sleep(&soon, WAIT_MS, &ignored);
+	}
+	return l;
+}
+
+bool mcp_server_reconnect(struct mcp_server *s)
+{
+	struct mcp_link *l;
+	bool usable;
+
+	pthread_mutex_lock(&s->lock);
+	usable = s->state != MCP_OFF && !s->entry->wrong && !s->leaving;
+	s->failures = 0;
+	pthread_mutex_unlock(&s->lock);
+	if (!usable)
+		return false;
+	l = take_link(s);
+	if (l)
+		l->ops->close(l);
+	mcp_server_start(s);
+	return true;
 }
 
 /* The link, which is used until release_link(). */
@@ -118,13 +196,40 @@ static void release_link(struct mcp_server *s, int64_t took)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int mcp_server_call(struct mcp_server *s, const char *tool, const cJSON *args,
+static int on_progress(void *arg, const char *method, const cJSON *params,
+		       struct error *err)
+{
+	const struct mcp_call *call = arg;
+
+	(void)method;
+	(void)err;
+	call->progress(call->arg, params);
+	return 0;
+}
+
+static void write_params(const struct mcp_call *call,
+			 const struct jsonrpc_ask *ask, struct buf *params)
+{
+	buf_addc(params, '{');
+	json_member(params, "name", str_of(call->tool));
+	buf_adds(params, ",\"arguments\":");
+	json_print(params, call->args);
+	if (call->progress)
+		buf_addf(params, ",\"_meta\":{\"" JSONRPC_PROGRESS "\":%lld}",
+			 (long long)ask->progress);
+	buf_addc(params, '}');
+}
+
+int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 		    cJSON **result, const struct stop *stop, struct error *err)
 {
 	struct buf params = BUF_INIT(MCP_MESSAGE);
 	struct jsonrpc_ask ask = { .method = "tools/call",
-				   .what = tool,
-				   .timeout_ms = s->host->call_ms };
+				   .what = call->tool,
+				   .timeout_ms = s->host->call_ms,
+				   .notify =
+					   call->progress ? on_progress : NULL,
+				   .arg = (void *)call };
 	struct mcp_link *l;
 	int64_t began;
 	int rc;
@@ -136,11 +241,10 @@ int mcp_server_call(struct mcp_server *s, const char *tool, const cJSON *args,
 	if (!l)
 		return error_wrap(err, "MCP server %s", s->entry->name);
 	began = clock_ms();
-	buf_addc(&params, '{');
-	json_member(&params, "name", str_of(tool));
-	buf_adds(&params, ",\"arguments\":");
-	json_print(&params, args);
-	buf_addc(&params, '}');
+	pthread_mutex_lock(&s->lock);
+	ask.progress = ++s->progress;
+	pthread_mutex_unlock(&s->lock);
+	write_params(call, &ask, &params);
 	ask.params = buf_str(&params);
 	rc = buf_check(&params, "the call", err);
 	if (rc == 0)

@@ -28,6 +28,7 @@ struct mcp_host {
 	/* Asked right before each start, on any thread. */
 	bool (*may_start)(void *arg, const struct settings *set,
 			  const struct mcp_entry *e);
+	mcp_token_fn *token; /* NULL: there are no logins */
 	void *arg;
 };
 
@@ -44,13 +45,25 @@ void mcp_server_start(struct mcp_server *s);
  * more. Any thread. */
 int mcp_server_wait(struct mcp_server *s, const struct stop *stop,
 		    struct error *err);
+struct mcp_call { /* borrowed */
+	const char *tool;
+	const cJSON *args;
+	/* What the server says of how far it is: as it is, unchecked. On the
+	 * calling thread; or NULL. */
+	void (*progress)(void *arg, const cJSON *params);
+	void *arg;
+};
 /*
- * One call: starts the server where it does not run, and waits for that.
+ * One call: starts the server where it does not run, and waits for that; one
+ * whose start has failed a moment ago is not started again yet.
  * *result is owned by the caller. On -1 the server has been told to cancel it.
  * Any thread.
  */
-int mcp_server_call(struct mcp_server *s, const char *tool, const cJSON *args,
+int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 		    cJSON **result, const struct stop *stop, struct error *err);
+/* Ends it, if it runs, and starts it anew; false: it is one that is not to be
+ * used. Calls under way fail. Not from two threads at once. */
+bool mcp_server_reconnect(struct mcp_server *s);
 /* It may end: mcp_server_free(), which waits for it, follows. */
 void mcp_server_leave(struct mcp_server *s);
 void mcp_server_free(struct mcp_server *s);

@@ -30,6 +30,9 @@ struct mcp_server {
 	struct mcp_list list;
 	struct buf said; /* what it wrote before its start failed */
 	int64_t began, took, calls, calls_ms;
+	int64_t progress;  /* the last token of a call */
+	unsigned failures; /* starts that failed, one after the other */
+	int64_t ended;     /* when the last of them did, clock_ms() */
 };
 
 /* Starts it, or asks it for its tools once more, on a thread of its own; with

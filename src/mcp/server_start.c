@@ -69,17 +69,21 @@ static void on_notice(void *arg, const char *method)
 
 /* ---- the handshake ---- */
 
+/* Nothing else that a server says by itself changes anything here. */
+static bool says_more(const cJSON *result)
+{
+	const cJSON *offers = json_get(result, "capabilities");
+
+	return json_bool(json_get(offers, "tools"), "listChanged", false);
+}
+
 static int initialize(struct mcp_link *l, const struct stop *stop,
 		      struct error *err)
 {
-	static const char params[] =
-		"{\"protocolVersion\":\"" MCP_VERSION "\",\"capabilities\":{},"
-		"\"clientInfo\":{\"name\":\"dcode\",\"version\":"
-		"\"" DCODE_VERSION "\"}}";
 	static const char *const versions[] = { MCP_VERSION, "2025-06-18",
 						"2025-03-26", "2024-11-05" };
 	struct jsonrpc_ask ask = { .method = "initialize",
-				   .params = str_of(params),
+				   .params = str_of(MCP_INITIALIZE),
 				   .what = "initialize",
 				   .timeout_ms = INT32_MAX,
 				   .lasting = true };
@@ -102,6 +106,8 @@ static int initialize(struct mcp_link *l, const struct stop *stop,
 		*err = (struct error){ 0 };
 		l->ops->set_version(l, version);
 		l->ops->notify(l, "notifications/initialized", STR("{}"));
+		if (says_more(result))
+			l->ops->listen(l);
 	}
 	cJSON_Delete(result);
 	return rc;
@@ -201,10 +207,12 @@ static struct mcp_link *open_link(struct mcp_server *s, struct error *err)
 		.cwd = s->host->cwd,
 		.notice = on_notice,
 		.arg = s,
+		.token = s->host->token,
+		.token_arg = s->host->arg,
 	};
 
-	return s->entry->kind == MCP_HTTP ? mcp_remote_open(&setup, err)
-					  : mcp_child_open(&setup, err);
+	return s->entry->kind == MCP_STDIO ? mcp_child_open(&setup, err)
+					   : mcp_remote_open(&setup, err);
 }
 
 static struct mcp_link *open_if_allowed(struct mcp_server *s, struct error *err)
@@ -231,8 +239,9 @@ static void end_start(struct mcp_server *s, struct mcp_link *l,
 	s->took = clock_ms() - s->began;
 	s->link = l;
 	s->state = l ? MCP_READY : MCP_FAILED;
-	if (!l)
-		s->why = *err;
+	s->why = l ? (struct error){ 0 } : *err;
+	s->failures = l ? 0 : s->failures + 1;
+	s->ended = clock_ms();
 	s->thread_over = true;
 	pthread_mutex_unlock(&s->lock);
 	server_signal_started(s);

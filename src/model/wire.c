@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/str.h"
 #include "model/catalog/catalog.h"
 #include "model/media.h"
@@ -238,15 +239,7 @@ void wire_params(const cJSON *params, struct buf *out)
 
 void wire_escape(struct buf *out, const char *text, const char *keep)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (isascii(c) &&
-		    (isalnum(c) || strchr("-._~", c) || strchr(keep, c)))
-			buf_addc(out, *text);
-		else
-			buf_addf(out, "%%%02X", c);
-	}
+	percent_encode(out, str_of(text), keep);
 }
 
 void wire_args(struct buf *out, const struct part *call)

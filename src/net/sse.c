@@ -21,7 +21,18 @@ void sse_init(struct sse *s)
 		.line = BUF_INIT(SSE_MAX_EVENT + FIELD_ROOM),
 		.data = BUF_INIT(SSE_MAX_EVENT),
 		.event = BUF_INIT(EVENT_MAX),
+		.retry_ms = -1,
 	};
+}
+
+void sse_cut(struct sse *s)
+{
+	buf_clear(&s->line);
+	buf_clear(&s->data);
+	buf_clear(&s->event);
+	memcpy(s->next_id, s->id, sizeof(s->id));
+	s->after_cr = false;
+	s->begun = false;
 }
 
 void sse_release(struct sse *s)
@@ -43,6 +54,7 @@ static int dispatch(struct sse *s, const struct feed *f)
 {
 	int rc = 0;
 
+	memcpy(s->id, s->next_id, sizeof(s->id));
 	if (s->data.len) {
 		struct str data = { s->data.ptr, s->data.len - 1 };
 
@@ -53,11 +65,21 @@ static int dispatch(struct sse *s, const struct feed *f)
 	return rc;
 }
 
+/* One that is too long, or holds a NUL, is none. */
+static void set_id(struct sse *s, struct str value)
+{
+	if (value.len >= SSE_ID || memchr(value.ptr, '\0', value.len))
+		return;
+	memcpy(s->next_id, value.ptr, value.len);
+	s->next_id[value.len] = '\0';
+}
+
 static int take_line(struct sse *s, struct str line, const struct feed *f)
 {
 	size_t colon;
 	struct str name;
 	struct str value;
+	int64_t retry_ms;
 
 	if (!s->begun && str_starts(line, "\xEF\xBB\xBF"))
 		line = str_skip(line, 3);
@@ -77,8 +99,13 @@ static int take_line(struct sse *s, struct str line, const struct feed *f)
 	} else if (str_is(name, "event")) {
 		buf_clear(&s->event);
 		buf_addstr(&s->event, value);
+	} else if (str_is(name, "id") && value.len) {
+		set_id(s, value);
+	} else if (str_is(name, "retry") && str_to_int(value, &retry_ms) &&
+		   retry_ms >= 0) {
+		s->retry_ms = retry_ms;
 	}
-	return 0; /* comments, id, retry and what may yet come */
+	return 0; /* comments, and what may yet come */
 }
 
 /* Index of the first CR or LF, or s.len. */

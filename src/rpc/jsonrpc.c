@@ -153,6 +153,7 @@ static int begin_call(struct jsonrpc *w, struct pending *p,
 
 	pthread_mutex_lock(&w->lock);
 	p->id = ++w->last_id;
+	p->progress = ask->notify ? ask->progress : 0;
 	buf_addf(&line,
 		 "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\","
 		 "\"params\":",

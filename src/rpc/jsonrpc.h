@@ -25,6 +25,10 @@ enum {
 	JSONRPC_NO_ERROR = -100000, /* see jsonrpc_ask.error_code */
 };
 
+/* The member of a notification's params that names the call which it is about,
+ * where peers have receive (MCP, "Progress"). */
+#define JSONRPC_PROGRESS "progressToken"
+
 struct jsonrpc;
 
 /* What one protocol has different from another; outlives its children. */
@@ -55,7 +59,8 @@ struct jsonrpc_ask {
 	int (*notify)(void *arg, const char *method, const cJSON *params,
 		      struct error *err);
 	void *arg;
-	bool lasting; /* the child must not be told to cancel it */
+	int64_t progress; /* the token of those, where the peer has receive */
+	bool lasting;     /* the child must not be told to cancel it */
 	/* Out: the code of the error that the child answered with, or
 	 * JSONRPC_NO_ERROR. */
 	int error_code;

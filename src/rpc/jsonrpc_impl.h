@@ -9,10 +9,11 @@
 
 struct pending { /* a call under way; on its caller's stack */
 	int64_t id;
-	int event;     /* an eventfd: there is something new */
-	cJSON *notes;  /* an array: notifications not yet delivered */
-	size_t behind; /* their bytes */
-	cJSON *answer; /* the whole message */
+	int64_t progress; /* see struct jsonrpc_ask; 0: none */
+	int event;        /* an eventfd: there is something new */
+	cJSON *notes;     /* an array: notifications not yet delivered */
+	size_t behind;    /* their bytes */
+	cJSON *answer;    /* the whole message */
 	struct pending *next;
 };
 

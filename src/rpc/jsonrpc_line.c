@@ -126,11 +126,20 @@ static void on_answer(struct jsonrpc *w, cJSON *message, struct str line)
 	cJSON_Delete(message);
 }
 
-static void on_notification(struct jsonrpc *w, cJSON *message, struct str line)
+static struct pending *find_progress(struct jsonrpc *w, const cJSON *token)
 {
-	const cJSON *params = json_get(message, "params");
-	struct pending *p = find_call(w, json_get(params, "id"));
+	if (!cJSON_IsNumber(token) || token->valuedouble == 0)
+		return NULL;
+	for (struct pending *p = w->calls; p; p = p->next)
+		if ((double)p->progress == token->valuedouble)
+			return p;
+	return NULL;
+}
 
+/* Takes message over. */
+static void on_notification(struct jsonrpc *w, struct pending *p,
+			    cJSON *message, struct str line)
+{
 	if (!p || p->answer || json_get(message, "id")) {
 		count_noise(w, line, false);
 		cJSON_Delete(message);
@@ -146,8 +155,16 @@ static void on_notification(struct jsonrpc *w, cJSON *message, struct str line)
 /* A notification or request of its own. */
 static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
 {
-	if (!w->peer->receive) {
-		on_notification(w, message, line);
+	const cJSON *params = json_get(message, "params");
+	struct pending *p =
+		w->peer->receive
+			? find_progress(w, json_get(params, JSONRPC_PROGRESS))
+			: find_call(w, json_get(params, "id"));
+
+	if (p || !w->peer->receive) {
+		if (w->peer->receive)
+			count_noise(w, line, false);
+		on_notification(w, p, message, line);
 		return;
 	}
 	/* One that does not read what it asked for gets no more. */

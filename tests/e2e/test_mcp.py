@@ -257,7 +257,7 @@ def test_filters_and_disabled_servers(mcp, model, run, config):
             b={**mcp.entry(), "disabledTools": ["*"]},
             c=mcp.entry(), d={**mcp.entry(), "disabled": True},
             e={"command": "x", "allowedTools": [], "disabledTools": []},
-            f={"type": "sse", "url": "http://127.0.0.1:1/"},
+            f={"type": "ws", "url": "http://127.0.0.1:1/"},
             g={"command": "no-such-program"})
     m = model(calls("ls"))
     r = task(run, "-y")
@@ -265,7 +265,7 @@ def test_filters_and_disabled_servers(mcp, model, run, config):
         ["a_add", "a_look", "a_liar"]
     assert mcp.starts() == 2
     assert "MCP server e is left out" in r.err
-    assert '"sse" is not spoken' in r.err
+    assert "none of \"stdio\"" in r.err
     assert "there is no program no-such-program on PATH" in r.err
 
 

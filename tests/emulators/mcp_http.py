@@ -150,7 +150,8 @@ class McpHttp(ThreadingHTTPServer):
                 for how, _, m in self.requests]
 
     def __enter__(self):
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,),
+                         daemon=True).start()
         return self
 
     def __exit__(self, *_):

@@ -20,7 +20,8 @@ MAY = {
     "session": "base model",
     "web": "base net",
     "tool": "base config net model sandbox web",
-    "mcp": "base config net rpc model sandbox tool",
+    "oauth": "base net web",
+    "mcp": "base config net rpc model sandbox tool web",
     "lifecycle": "base config net sandbox session",
     "editor": "base term", "markup": "base term",
     "git": "base", "trust": "base",
@@ -34,7 +35,7 @@ MAY = {
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply skills agent ui mcp trust hooks web",
+           "apply skills agent ui mcp trust hooks web oauth",
 }
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

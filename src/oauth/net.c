@@ -1,0 +1,224 @@
+/* net.c - requests to addresses that a server has named. */
+/* SPDX-License-Identifier: MIT */
+#include "oauth/net.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/percent.h"
+#include "base/str.h"
+#include "net/loopback.h"
+#include "web/address.h"
+#include "web/resolve.h"
+#include "web/url.h"
+
+enum { CONNECT_TO = URL_HOST + 96, HEADERS_MAX = 4 };
+
+struct oauth_visit { /* one request, on its way */
+	const struct oauth_net *net;
+	const struct oauth_request *request;
+	struct web_url url;
+	struct http_response *res;
+};
+
+enum nearness { /* of an address, the farthest first */
+		FAR_AWAY,
+		PRIVATE_NETWORK,
+		THIS_MACHINE,
+		FORBIDDEN,
+};
+
+static bool is_loopback(const struct sockaddr *a)
+{
+	char text[64];
+
+	address_print(a, text);
+	return str_starts(str_of(text), "127.") || !strcmp(text, "[::1]") ||
+	       str_starts(str_of(text), "[::ffff:127.");
+}
+
+static enum nearness nearness_of(const struct sockaddr *a)
+{
+	switch (address_reach(a)) {
+	case ADDRESS_PUBLIC:
+		return FAR_AWAY;
+	case ADDRESS_PRIVATE:
+		return is_loopback(a) ? THIS_MACHINE : PRIVATE_NETWORK;
+	case ADDRESS_NEVER:
+		break;
+	}
+	return FORBIDDEN;
+}
+
+static int resolve(const struct web_url *url, struct resolved *found,
+		   const struct stop *stop, struct error *err)
+{
+	if (!url->literal)
+		return resolve_host(url->host, found, stop, err);
+	found->n = 1;
+	(void)address_parse(str_of(url->host), &found->list[0]);
+	return 0;
+}
+
+/* The nearest of all addresses of the host. */
+static enum nearness nearest(const struct resolved *found)
+{
+	enum nearness nearest = FAR_AWAY;
+
+	for (size_t i = 0; i < found->n; i++) {
+		enum nearness one =
+			nearness_of((const struct sockaddr *)&found->list[i]);
+
+		if (one > nearest)
+			nearest = one;
+	}
+	return nearest;
+}
+
+static int parse_url(const char *text, struct web_url *url, struct error *err)
+{
+	struct str s = str_of(text);
+
+	if (s.len > OAUTH_URL_MAX || !str_is_visible(s))
+		return error_set(err, ERR_PROTOCOL,
+				 "the server names an address that is too long "
+				 "or has odd characters");
+	if (web_url_parse(url, s, err) < 0) {
+		err->code = ERR_PROTOCOL;
+		error_set(err, ERR_PROTOCOL,
+			  "%.200s is no http or https "
+			  "address",
+			  text);
+		return -1;
+	}
+	if (!url->tls && !loopback_url(str_of(url->text)))
+		return error_set(err, ERR_PROTOCOL,
+				 "refusing %.200s: https is required", text);
+	return 0;
+}
+
+int oauth_check_url(const char *what, const char *text, struct error *err)
+{
+	struct web_url url;
+
+	if (parse_url(text, &url, err) == 0)
+		return 0;
+	return error_wrap(err, "%s", what);
+}
+
+static int check_reach(const struct oauth_net *n, const struct web_url *url,
+		       struct resolved *found, const struct stop *stop,
+		       struct error *err)
+{
+	struct web_url server;
+	struct resolved own;
+	enum nearness reach;
+	enum nearness most;
+
+	if (web_url_parse(&server, str_of(n->server), err) < 0 ||
+	    resolve(&server, &own, stop, err) < 0 ||
+	    resolve(url, found, stop, err) < 0)
+		return -1;
+	reach = nearest(found);
+	most = nearest(&own);
+	if (reach != FORBIDDEN && reach <= most)
+		return 0;
+	return error_set(err, ERR_PROTOCOL,
+			 "refusing %s, which %s names: it is an address of %s",
+			 url->host, server.host,
+			 reach == THIS_MACHINE ? "this machine"
+			 : reach == PRIVATE_NETWORK
+				 ? "a private network"
+				 : "link-local, metadata or reserved kind");
+}
+
+/* By its name for TLS, but connected to the address that was checked. */
+static int send_to(const struct oauth_visit *v, const struct sockaddr *a,
+		   const struct stop *stop, struct error *err)
+{
+	const struct oauth_request *q = v->request;
+	const char *headers[HEADERS_MAX] = { "Accept: application/json" };
+	char address[64];
+	char connect_to[CONNECT_TO];
+	char type[96];
+	struct http_request req = {
+		.method = q->type ? "POST" : "GET",
+		.url = v->url.text,
+		.headers = headers,
+		.segments = &q->body,
+		.n_segments = q->type ? 1 : 0,
+		.connect_ms = v->net->ms,
+		.connect_to = v->url.literal ? NULL : connect_to,
+		.flags = HTTP_ONCE | HTTP_PROBE,
+	};
+	size_t n = 1;
+
+	if (q->type) {
+		snprintf(type, sizeof(type), "Content-Type: %s", q->type);
+		headers[n++] = type;
+	}
+	if (q->secret)
+		headers[n++] = q->secret;
+	address_print(a, address);
+	snprintf(connect_to, sizeof(connect_to), "%s:%u:%s:%u", v->url.host,
+		 v->url.port, address, v->url.port);
+	return http_do(v->net->http, &req, v->res, stop, err);
+}
+
+static int send_once(struct oauth_visit *v, const struct stop *stop,
+		     struct error *err)
+{
+	struct resolved found = { .n = 0 };
+	int rc = -1;
+
+	if (parse_url(v->request->url, &v->url, err) < 0 ||
+	    check_reach(v->net, &v->url, &found, stop, err) < 0)
+		return -1;
+	for (size_t i = 0; rc < 0 && i < found.n; i++) {
+		http_response_release(v->res);
+		*v->res =
+			(struct http_response){ .body.max = OAUTH_ANSWER_MAX };
+		rc = send_to(v, (const struct sockaddr *)&found.list[i], stop,
+			     err);
+		if (rc < 0 && err->code != ERR_UNREACHABLE)
+			break;
+	}
+	return rc;
+}
+
+int oauth_ask(const struct oauth_net *n, const struct oauth_request *q,
+	      int *status, cJSON **tree, const struct stop *stop,
+	      struct error *err)
+{
+	struct http_response res = { 0 };
+	struct oauth_visit v = { .net = n, .request = q, .res = &res };
+	struct stop limit = stop_within(stop, n->ms);
+	struct error outer = { 0 };
+	int rc = send_once(&v, &limit, err);
+
+	*tree = NULL;
+	if (rc < 0 && err->code == ERR_TIMEOUT && stop_check(stop, &outer) == 0)
+		error_set(err, ERR_NETWORK,
+			  "%.200s gave no answer within "
+			  "%lld s",
+			  q->url, (long long)(n->ms + 999) / 1000);
+	if (rc == 0) {
+		*status = res.status;
+		*tree = json_parse(buf_str(&res.body));
+		if (!cJSON_IsObject(*tree)) {
+			cJSON_Delete(*tree);
+			*tree = NULL;
+		}
+	}
+	http_response_release(&res);
+	return rc < 0 && err->code != ERR_CANCELLED
+		       ? error_wrap(err, "%s", q->what)
+		       : rc;
+}
+
+void oauth_add_field(struct buf *out, const char *name, struct str value)
+{
+	buf_addf(out, "%s%s=", out->len ? "&" : "", name);
+	percent_encode(out, value, "");
+}

@@ -1,0 +1,134 @@
+# oauth_http.py - a server that asks for a login, and its hostile metadata.
+# SPDX-License-Identifier: MIT
+"""OAuthHttp(**what) as a context manager: an MCP server's address .url whose
+login is given by this server too. what changes one document each:
+  challenge=TEXT    WWW-Authenticate;  resource={...}, issuer={...}: members of
+  the metadata (None: without it);  token=(status, body or seconds to hang);
+  raw={path: bytes}: an answer as it stands;  redirect={path: address};
+  endless={path, ...}: a body without an end;  iss=TEXT: of the answer.
+hang={path, ...}: no answer for 20 s.  .paths has every request that came."""
+import json
+import threading
+import time
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+RESOURCE = "/.well-known/oauth-protected-resource/mcp"
+ISSUER = "/.well-known/oauth-authorization-server"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def whole(self, status, body, **headers):
+        text = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def odd(self, path):
+        """True when the test wants something else of this path."""
+        what = self.server.what
+        if path in what.get("redirect", {}):
+            self.whole(302, b"", Location=what["redirect"][path])
+        elif path in what.get("raw", {}):
+            self.whole(200, what["raw"][path])
+        elif path in what.get("hang", ()):
+            time.sleep(20)
+        elif path in what.get("endless", ()):
+            self.send_response(200)
+            self.end_headers()
+            while True:
+                self.wfile.write(b"{" * 65536)
+        else:
+            return False
+        return True
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        self.server.paths.append(url.path)
+        if self.odd(url.path):
+            return
+        if url.path == RESOURCE:
+            self.whole(200, self.server.resource())
+        elif url.path == ISSUER:
+            self.whole(200, self.server.issuer())
+        elif url.path == "/authorize":
+            q = dict(urllib.parse.parse_qsl(url.query))
+            more = {"iss": self.server.what["iss"]} \
+                if "iss" in self.server.what else {}
+            back = urllib.parse.urlencode(
+                {"code": "a-code", "state": q["state"], **more})
+            self.whole(302, b"", Location=f"{q['redirect_uri']}?{back}")
+        else:
+            self.whole(404, b"nothing")
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.paths.append(self.path)
+        self.server.bodies.append((self.path, body))
+        self.server.seen |= set(self.headers)
+        if self.odd(self.path):
+            return
+        if self.path == "/register":
+            self.whole(201, {"client_id": "a-client"})
+        elif self.path == "/token":
+            self.whole(*self.server.what.get("token", (200, {
+                "access_token": "an-access-token", "token_type": "Bearer"})))
+        elif self.headers.get("Authorization") == "Bearer an-access-token":
+            message = json.loads(body)
+            result = {"tools": []} if message["method"] == "tools/list" else {
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "serverInfo": {"name": "o"}}
+            self.whole(200, {"jsonrpc": "2.0", "id": message.get("id"),
+                             "result": result})
+        else:
+            told = self.server.what.get(
+                "challenge", f'Bearer resource_metadata="BASE{RESOURCE}"')
+            self.whole(401, b"{}", WWW_Authenticate=told.replace(
+                "BASE", self.server.base))
+
+
+class OAuthHttp(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, **what):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.what, self.paths, self.bodies = what, [], []
+        self.seen = set()  # names of headers of POST
+        self.base = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = self.base + "/mcp"
+
+    def handle_error(self, request, client_address):
+        pass
+
+    def document(self, name, document):
+        document.update(self.what.get(name, {}))
+        return {k: v.replace("BASE", self.base) if isinstance(v, str) else v
+                for k, v in document.items() if v is not None}
+
+    def resource(self):
+        return self.document("resource", {
+            "resource": self.url, "authorization_servers": [self.base]})
+
+    def issuer(self):
+        return self.document("issuer", {
+            "issuer": self.base, "token_endpoint": self.base + "/token",
+            "authorization_endpoint": self.base + "/authorize",
+            "registration_endpoint": self.base + "/register",
+            "code_challenge_methods_supported": ["S256"]})
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.02,),
+                         daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
