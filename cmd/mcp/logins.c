@@ -262,19 +262,19 @@ static int renew(struct app *app, struct login *l, const struct stop *stop,
 	return rc;
 }
 
-int logins_token(void *arg, const struct mcp_entry *e, const char *url,
-		 bool again, struct buf *out, const struct stop *stop,
-		 struct error *err)
+int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
+		 const struct stop *stop, struct error *err)
 {
 	struct app *app = arg;
-	struct login *l = find(app, e->name, url);
+	struct login *l = find(app, ask->entry->name, ask->url);
 	int rc = 0;
 
 	if (!l)
 		return 0;
 	pthread_mutex_lock(&l->lock);
-	if (l->there && (oauth_grant_is_stale(&l->grant) ||
-			 (again && clock_ms() > l->renewed + RENEW_AGAIN_MS)))
+	if (l->there &&
+	    (oauth_grant_is_stale(&l->grant) ||
+	     (ask->renew && clock_ms() > l->renewed + RENEW_AGAIN_MS)))
 		rc = renew(app, l, stop, err);
 	if (rc < 0 && err->code == ERR_AUTH) {
 		l->there = false;

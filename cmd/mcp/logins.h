@@ -18,9 +18,8 @@
  * thread that may ask for a passphrase. */
 void logins_recall(struct app *app, const struct mcp_entry *e);
 /* mcp_token_fn; arg is the app. */
-int logins_token(void *arg, const struct mcp_entry *e, const char *url,
-		 bool renew, struct buf *out, const struct stop *stop,
-		 struct error *err);
+int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
+		 const struct stop *stop, struct error *err);
 /* Whether there is one, for this entry. */
 bool logins_has(struct app *app, const struct mcp_entry *e);
 /* Stores what a login has brought, and gives it out from now on. */

@@ -61,13 +61,15 @@ struct mcp_entry {
 	char hash[MCP_HASH];
 };
 
-/*
- * Appends the token of a login to this server at this very address, 1; 0: there
- * is none; -1: it cannot be renewed for now. renew: the server has refused the
- * last one. Any thread.
- */
-typedef int mcp_token_fn(void *arg, const struct mcp_entry *e, const char *url,
-			 bool renew, struct buf *out, const struct stop *stop,
+struct mcp_token_ask { /* borrowed */
+	const struct mcp_entry *entry;
+	const char *url; /* where it is sent */
+	bool renew;      /* the server has refused the last one */
+};
+/* Appends the token of a login to this server at this very address, 1; 0: there
+ * is none; -1: it cannot be renewed for now. Any thread. */
+typedef int mcp_token_fn(void *arg, const struct mcp_token_ask *ask,
+			 struct buf *out, const struct stop *stop,
 			 struct error *err);
 
 struct mcp_entries { /* from { 0 }; mcp_entries_release() */

@@ -256,13 +256,13 @@ static int add_token(struct mcp_exchange *x, bool renew, struct buf *out,
 		     const struct stop *stop, struct error *err)
 {
 	const struct mcp_link_setup *s = &x->remote->link.setup;
+	const struct mcp_token_ask ask = { s->entry, x->remote->url, renew };
 	int rc;
 
 	if (x->remote->has_key || !s->token)
 		return 0;
 	buf_adds(out, "Authorization: Bearer ");
-	rc = s->token(s->token_arg, s->entry, x->remote->url, renew, out, stop,
-		      err);
+	rc = s->token(s->token_arg, &ask, out, stop, err);
 	x->authorized = rc > 0;
 	if (rc <= 0)
 		buf_clear(out);
