@@ -72,7 +72,7 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # have no threads but that, which background runs.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
 THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract deno detached docker_life docker_pull \
-            docker docker_top ending eventq files_local grpc history http_error http_fault \
+            docker docker_top ending eventq files_local grpc held history http_error http_fault \
             http_provider http jobs keep keepalive lifecycle local_isolation local mask modal \
             model_faults model none oauth_net provider_process registry stream supervise_life supervise \
             tools_real web_address ws_node ws ws_torture
@@ -82,7 +82,7 @@ LINKED   := ask_user compaction execute fetch fetch_lie files files_find files_h
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).
-SLOW     := provider_process supervise fetch apply_history $(VENDORS) agentcore docker \
+SLOW     := provider_process supervise held fetch apply_history $(VENDORS) agentcore docker \
             lifecycle scan send supervise_life diffview docker_life contract local deno \
             none files model_faults stat_cache ws files_find ws_node archive grpc \
             thread_file setup docker_pull history event_stream select markdown fetch_lie \

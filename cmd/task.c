@@ -12,6 +12,7 @@
 #include "cmd/run/run_hooks.h"
 #include "cmd/run/run_remark.h"
 #include "cmd/tools/startup.h"
+#include "sandbox/rights.h"
 #include "ui/events.h"
 #include "ui/output.h"
 #include "ui/plain.h"
@@ -72,8 +73,10 @@ static void print_start(struct task *t)
 		 host ? "this directory" : ids_shown(r->box.sandbox.id, id));
 	run_mounts(r, &place);
 	if (r->options.yes && sandbox_acts_on_host(&r->box.sandbox))
-		app_warn("--auto-approve: every tool call runs on this machine "
-			 "without asking");
+		app_warn("--auto-approve: every tool call runs on %s without "
+			 "asking",
+			 sandbox_is_shared(&r->box.sandbox) ? r->box.sandbox.id
+							    : "this machine");
 	if (t->json)
 		events_start(&t->events, session_id(r->session), model,
 			     r->host.provider->name,

@@ -15,6 +15,7 @@
 	ROW(modal)                                                             \
 	ROW(none)                                                              \
 	ROW(runloop)                                                           \
+	ROW(ssh)                                                               \
 	ROW(vercel)
 
 #define DECLARE(name) extern const struct sandbox_provider name##_provider;

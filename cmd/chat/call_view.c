@@ -64,6 +64,8 @@ static void add_deed(const struct approval *a, struct buf *out)
 		buf_adds(out, "read outside the working directory");
 	else if (!a->machine || !strcmp(a->machine, here))
 		buf_addf(out, "run on %s", here);
+	else if (!a->sandbox)
+		buf_addf(out, "run on %.100s, not isolated", a->machine);
 	else
 		buf_addf(out, "run in the sandbox (%.40s%s%.40s)", a->machine,
 			 id.len ? " " : "", id.len ? id.ptr : "");

@@ -8,6 +8,7 @@
 #include "cmd/live/live_impl.h"
 #include "cmd/run/next.h"
 #include "cmd/slash/slash.h"
+#include "sandbox/rights.h"
 
 enum {
 	SHOWN_BYTES = 1 << 16,

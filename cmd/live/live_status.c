@@ -10,6 +10,7 @@
 #include "cmd/live/live_impl.h"
 #include "model/catalog/catalog.h"
 #include "model/money/money.h"
+#include "sandbox/rights.h"
 #include "session/branch.h"
 
 /* "~/src/dcode". Owned. */

@@ -10,6 +10,7 @@
 #include "cmd/options.h"
 #include "cmd/run/conversation.h"
 #include "cmd/run/run_hooks.h"
+#include "sandbox/rights.h"
 
 enum { MOST_WORDS = NEXT_WORDS + 24 };
 

@@ -17,6 +17,7 @@
 #include "cmd/skills/run_skills.h"
 #include "cmd/workspace/unsent.h"
 #include "hooks/hooks.h"
+#include "sandbox/rights.h"
 
 enum { RUN_MAX_S = 24 * 3600 }; /* without --timeout */
 
@@ -42,6 +43,11 @@ void run_mounts(const struct run *r, struct buf *out)
 		buf_adds(out, " on this machine");
 	}
 	buf_adds(out, sb->mounts.n ? ")" : "");
+	if (sandbox_is_shared(sb)) {
+		buf_adds(out, " (not isolated: a user's rights on ");
+		sanitize_line(str_of(sb->id), out);
+		buf_addc(out, ')');
+	}
 }
 
 int run_open(struct run *r, const struct stop *stop, struct error *err)

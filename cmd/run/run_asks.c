@@ -7,6 +7,7 @@
 #include "cmd/run/run.h"
 #include "cmd/run/yolo.h"
 #include "cmd/secret.h"
+#include "sandbox/rights.h"
 #include "session/ledger.h"
 
 /* Reads a setting that is one of two words; *second: it is the latter. */

@@ -10,6 +10,7 @@
 #include "cmd/run/run_mcp.h"
 #include "cmd/tools/fs_tools.h"
 #include "cmd/web/run_web.h"
+#include "sandbox/rights.h"
 
 static bool on_host(const struct run *r)
 {
@@ -83,6 +84,12 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 "%s is not permitted in non-interactive mode on %s. "
 			 "Tell the user to run with --auto-approve.",
 			 a->tool->spec.name, a->place.ptr);
+	else if (sandbox_is_shared(&r->box.sandbox))
+		buf_addf(&a->reason,
+			 "%s is not permitted in non-interactive mode on %s, "
+			 "which is not isolated. Only reading tools are; tell "
+			 "the user to run with --auto-approve.",
+			 a->tool->spec.name, r->box.sandbox.id);
 	else
 		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on the "
@@ -189,6 +196,9 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
 	a->machine = on_host(r) ? "this machine" : r->host.provider->name;
+	/* A grant holds on that machine alone. */
+	if (sandbox_is_shared(&r->box.sandbox))
+		a->machine = r->box.sandbox.id;
 	a->sandbox = on_host(r) ? NULL : r->box.sandbox.id;
 	a->workdir = r->box.sandbox.workdir;
 	a->mounted = run_bound_directory(&r->box.sandbox);

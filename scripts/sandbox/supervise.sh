@@ -7,15 +7,15 @@
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
 # the answer). To start: s_limit, s_cap, s_held (1: answer at the end only),
 # s_lib and s_keep (the keeper), s_run (the command as a script), text() and
-# s_b64 (its input), s_forget (jobs whose output was read and goes). Answers one
-# frame:
-# output, then error output; its status is "WORD CODE FROM LEN FROM LEN".
-# shellcheck disable=SC2015,SC2154
+# s_b64 (its input), s_forget (jobs whose output was read and goes). s_at: whose
+# jobs these are, where several share a machine. Answers one frame: output, then
+# error output; its status is "WORD CODE FROM LEN FROM LEN".
+# shellcheck disable=SC2015,SC2154,SC2317
 
 # The job's directory, if there is one.
 s_search() {
-	for s_base in "/tmp/.dcode-exec" "/tmp/.dcode-exec.$s_uid" \
-		"${HOME:-/tmp}/.dcode-exec" "$PWD/.dcode-exec"; do
+	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
+		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
 		s_dir=$s_base/$s_job
 		[ -d "$s_dir" ] && [ -O "$s_dir" ] && return 0
 	done
@@ -25,8 +25,8 @@ s_search() {
 # Makes it, in the first place that takes files and pipes: 0 to whom the job
 # belongs.
 s_make() {
-	for s_base in "/tmp/.dcode-exec" "/tmp/.dcode-exec.$s_uid" \
-		"${HOME:-/tmp}/.dcode-exec" "$PWD/.dcode-exec"; do
+	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
+		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
 		s_dir=$s_base/$s_job
 		[ -d "$s_base" ] || mkdir "$s_base"
 		[ -d "$s_base" ] && [ ! -L "$s_base" ] && [ -O "$s_base" ] ||
@@ -56,7 +56,7 @@ s_launch() {
 	} >"$s_dir/c" &&
 		{
 			echo "s_job=$s_job s_limit=$s_limit s_cap=$s_cap"
-			echo "s_set='$s_set'"
+			echo "s_set='$s_set' s_at=$s_at"
 			echo "s_dir=\${0%/k}"
 			printf '%s\n' "$s_lib" "$s_keep"
 		} >"$s_dir/k" || {
@@ -65,12 +65,12 @@ s_launch() {
 	}
 	[ -z "$s_b64" ] || text >"$s_dir/i"
 	if [ -n "$s_set" ] &&
-		$s_set -f sh "$s_dir/k" </dev/null >/dev/null; then
+		$s_set -f sh "$s_dir/k" </dev/null >/dev/null 8>&-; then
 		return
 	fi
 	if ! start-stop-daemon -S -b -n "$s_job" -a "$(command -v sh)" -- \
-		"$s_dir/k" </dev/null >/dev/null; then
-		$s_set sh "$s_dir/k" </dev/null >/dev/null &
+		"$s_dir/k" </dev/null >/dev/null 8>&-; then
+		$s_set sh "$s_dir/k" </dev/null >/dev/null 8>&- &
 	fi
 }
 
@@ -252,7 +252,8 @@ s_umask=$(umask)
 umask 077
 [ -c /dev/null ] && exec 2>/dev/null
 s_uid=
-[ ! -e /tmp/.dcode-exec ] || [ -O /tmp/.dcode-exec ] || s_uid=$(id -u)
+s_name=.dcode-exec$s_at
+[ ! -e "/tmp/$s_name" ] || [ -O "/tmp/$s_name" ] || s_uid=$(id -u)
 s_code=-1
 s_ne=
 s_enc=x
@@ -262,5 +263,5 @@ if [ "$(printf a | base64)" = YQ== ]; then
 	s_raw=$((s_max * 7 / 10))
 fi
 s_request
-s_answer
+${s_wrap:-eval} s_answer
 exit 0

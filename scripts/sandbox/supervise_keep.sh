@@ -177,7 +177,7 @@ if [ -e "$s_dir/killed" ]; then
 else
 	# In a subshell: dash would say "Killed" into the command's output.
 	(
-		DCODE_EXEC=$s_job
+		DCODE_EXEC=$s_job$s_at
 		export DCODE_EXEC
 		exec $s_set sh "$s_dir/c"
 	) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.e"

@@ -58,8 +58,8 @@ s_grow() {
 	[ "$s_before" != "$s_found" ]
 }
 
-# One look: kills whom it finds; 1 when nobody was there.
-s_kill_once() {
+# Those that carry the job's name: s_marked.
+s_mark() {
 	s_marked=
 	# shellcheck disable=SC2013 # names without white space
 	for s_p in $(grep -ls "DCODE_EXEC=$s_job" /proc/[0-9]*/environ \
@@ -67,6 +67,11 @@ s_kill_once() {
 		s_p=${s_p#/proc/}
 		s_marked="$s_marked ${s_p%/environ}"
 	done
+}
+
+# One look: kills whom it finds; 1 when nobody was there.
+s_kill_once() {
+	s_mark
 	s_look
 	# A session that is ours: its leader is, or has ended.
 	for s_p in $s_all; do

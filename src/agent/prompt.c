@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "sandbox/rights.h"
 #include "skills/project.h"
 
 enum {
@@ -89,6 +90,18 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 			 "Tools act on the user's own machine, in %s. Be "
 			 "careful with anything that cannot be undone.\n",
 			 f->sandbox->workdir);
+		return;
+	}
+	if (sandbox_is_shared(f->sandbox)) {
+		buf_addf(
+			out,
+			"Tools act on another machine (%s), with the rights of "
+			"a user there and without isolation; none of the files "
+			"of the user's own machine exist there unless you or "
+			"a setup script put them there. The working directory "
+			"is %s; keep your work inside it, and be careful with "
+			"anything that cannot be undone.\n",
+			p->name, f->sandbox->workdir);
 		return;
 	}
 	if (f->sandbox->mounts.n) {

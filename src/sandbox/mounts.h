@@ -20,10 +20,4 @@ struct sandbox_mounts { /* from { 0 } */
 void mounts_add(struct sandbox_mounts *m, const char *inside, const char *path);
 void mounts_release(struct sandbox_mounts *m);
 
-struct sandbox;
-/* True when tools can change the user's own files: on `none`, and where a
- * directory of the user's machine is mounted for writing: calls need approval
- * then. */
-bool sandbox_acts_on_host(const struct sandbox *sb);
-
 #endif

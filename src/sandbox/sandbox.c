@@ -270,7 +270,7 @@ static bool may_detach(const struct sandbox *sb, const struct exec_request *req,
 		       const struct stop *stop)
 {
 	return sb->detached && stop->cancel && !req->dialog && !req->source &&
-	       !sandbox_acts_on_host(sb);
+	       !sb->mounts.n;
 }
 
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
@@ -465,12 +465,6 @@ int sandbox_snapshot(struct sandbox *sb, const char *name, bool replace,
 	if (rc == 0)
 		rc = ops->snapshot(sb, name, replace, stop, err);
 	return rc ? sandbox_blame(sb->host, err) : 0;
-}
-
-bool sandbox_acts_on_host(const struct sandbox *sb)
-{
-	return sb->mounts.n > 0 ||
-	       (sb->host && sb->host->provider->flags & SANDBOX_UNISOLATED);
 }
 
 void sandbox_check(struct sandbox *sb, bool last,

@@ -27,8 +27,8 @@ enum {
 	SANDBOX_STAYS = 1 << 7,      /* its files outlast its lifetime */
 	SANDBOX_BOUND = 1 << 8,      /* it runs only while a dcode uses it */
 	SANDBOX_STOP = 1 << 9,       /* in lacks alone: stop() does not hold */
-	SANDBOX_RENEWS =
-		1 << 10, /* extend() gives its lifetime again, no more */
+	SANDBOX_RENEWS = 1 << 10,    /* extend() gives its lifetime again */
+	SANDBOX_SHARED = 1 << 11,    /* no isolation on a machine of others */
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };

@@ -176,25 +176,6 @@ def test_python_example(top, home, run, config):
         "providers/dcode-sandbox-directories")
 
 
-def test_ssh_example(top, home, run, config, tmp_path):
-    """sshd's part: the words after the host are one line for a shell."""
-    example(top, home, "ssh", "ssh_host.c")
-    ssh = tmp_path / "ssh"
-    ssh.write_text("#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\n"
-                   "[ \"$2\" = me@there ] || exit 255\nshift 2\n"
-                   "exec sh -c \"$*\"\n")
-    ssh.chmod(0o755)
-    config("[sandboxes.providers.ssh]\n"
-           f'params = {{ host = "me@there", ssh = "{ssh}" }}\n')
-    _, checks = quick(run, "ssh")
-    assert checks["attach by id"]["status"] == "ok"
-    assert list((home / ".dcode-sandboxes").iterdir()) == []
-    config("[sandboxes.providers.ssh]\n"
-           f'params = {{ host = "no@where", ssh = "{ssh}" }}\n')
-    r = run("provider", "test", "ssh", "--quick")
-    assert r.status == 1 and "cannot be reached by ssh" in r.out
-
-
 @pytest.mark.long  # tasks are run in it
 def test_class_of_a_package(run, acme):
     """Published by an entry point; the host calls it as it is."""

@@ -47,7 +47,8 @@ def layer_of(path):
     if top == "src":
         return rest[0] if rest and rest[0] in MAY else None
     if top == "providers":
-        return {"": "table", "kit": "kit"}.get("/".join(rest), "vendor")
+        rank = {"": "table", "kit": "kit", "held": "kit"}
+        return rank.get("/".join(rest), "vendor")
     return top
 
 

@@ -91,6 +91,18 @@ static int add_run(struct buf *out, const struct job_request *ask,
 	return buf_check(out, "the command", err);
 }
 
+static void assign_keeper(struct buf *out)
+{
+	assign_script(out, "s_lib", SCRIPT(lib_sh), SCRIPT(kill_sh));
+	assign_script(out, "s_keep", SCRIPT(keep_sh), (struct str){ 0 });
+}
+
+void supervise_preload(struct buf *out)
+{
+	assign_keeper(out);
+	assign_script(out, "s_ask", SCRIPT(request_sh), (struct str){ 0 });
+}
+
 static int add_start(struct buf *out, const struct job_request *ask,
 		     struct error *err)
 {
@@ -101,8 +113,8 @@ static int add_start(struct buf *out, const struct job_request *ask,
 	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d s_held=%d\n",
 		 (ask->req.timeout_ms + 9) / 10,
 		 ask->held ? SUPERVISE_HELD_CAP : SUPERVISE_CAP, ask->held);
-	assign_script(out, "s_lib", SCRIPT(lib_sh), SCRIPT(kill_sh));
-	assign_script(out, "s_keep", SCRIPT(keep_sh), (struct str){ 0 });
+	if (!ask->preloaded)
+		assign_keeper(out);
 	rc = add_run(&run, ask, err);
 	quote_assign(out, "s_run", buf_str(&run));
 	buf_release(&run);
@@ -122,19 +134,25 @@ int supervise_compose(const struct job_request *ask, struct buf *command,
 	buf_addf(command,
 		 "s_op=%s s_job=%s s_nonce=%s s_o=%" PRId64 " s_e=%" PRId64
 		 " s_hold=%" PRId64 " s_gather=%" PRId64
-		 " s_max=%zu s_b64= s_forget='%s'\n",
+		 " s_max=%zu s_b64= s_forget='%s' s_at=%s%s\n",
 		 ops[ask->op], ask->job, ask->nonce, ask->out_at, ask->err_at,
 		 (ask->hold_ms + 9) / 10, (ask->gather_ms + 9) / 10, ask->max,
-		 ask->forget ? ask->forget : "");
+		 ask->forget ? ask->forget : "", ask->owner ? "." : "",
+		 ask->owner ? ask->owner : "");
 	if (ask->op == JOB_START) {
 		if (add_start(command, ask, err) < 0)
 			return -1;
+	} else if (ask->preloaded) {
+		buf_adds(command, "eval \"$s_lib\"\n");
 	} else {
 		quote_script(command, SCRIPT(lib_sh));
 		if (ask->op == JOB_KILL)
 			quote_script(command, SCRIPT(kill_sh));
 	}
-	quote_script(command, SCRIPT(request_sh));
+	if (ask->preloaded)
+		buf_adds(command, "s_wrap=held_answer\neval \"$s_ask\"\n");
+	else
+		quote_script(command, SCRIPT(request_sh));
 	return buf_check(command, "the request for the command", err);
 }
 

@@ -146,6 +146,8 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		/* The start may never have arrived. */
 		.forget = op == JOB_FOLLOW ? "" : j->forget,
 		.held = j->s->held,
+		.preloaded = j->s->preloaded,
+		.owner = j->s->owner,
 	};
 	int rc;
 

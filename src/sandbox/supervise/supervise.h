@@ -54,6 +54,14 @@ struct supervisor {
 	 * held in the one that starts it, whose answer comes at its end, and
 	 * which is never repeated. */
 	bool held;
+	/* What supervise_preload() wrote was run before, in a shell of which
+	 * each call is a subshell, and a function held_answer that prints its
+	 * arguments' output as the call's: with errors apart. */
+	bool preloaded;
+	/* A name (a-z, 0-9, -) that sets its jobs apart from those of others
+	 * on the same machine: they are in .dcode-exec.OWNER, and DCODE_EXEC
+	 * is JOB.OWNER. NULL: the machine is the sandbox. */
+	const char *owner;
 	/* The job's name, before it is started; NULL allowed. */
 	void (*began)(void *arg, const char *job);
 };
@@ -65,6 +73,9 @@ struct supervisor {
  * lives, or nobody can tell.
  */
 bool supervise_probe(const struct supervisor *s, const struct stop *stop);
+/* Appends what need not travel with each request, a script that only assigns.
+ */
+void supervise_preload(struct buf *out);
 /* struct sandbox_ops.execute. No dialog; the input, a source's too, must fit in
  * max_command. */
 int supervise_execute(struct sandbox *sb, const struct exec_request *req,

@@ -21,6 +21,8 @@ struct job_request {
 	bool base64;             /* to start: the input may be base64 */
 	const char *forget;      /* jobs whose output goes; "", or NULL */
 	bool held;               /* to start: answer at the end only */
+	bool preloaded;          /* the scripts are there */
+	const char *owner;       /* of struct supervisor, or NULL */
 };
 
 /* Pure. ERR_USAGE for a variable that has no name. */

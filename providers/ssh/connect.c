@@ -1,0 +1,132 @@
+/* connect.c - the stream to a host: how ssh is started, and why it failed. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/settings_env.h"
+#include "providers/ssh/ssh.h"
+
+enum { START_MS = 60000, ARGS = 40 };
+
+/*
+ * Over the user's own configuration: no question in the middle of a run, no
+ * terminal, none of the forwards that are meant for the user's own session (one
+ * that is taken can end it), and a connection that fell silent is noticed. A
+ * master of the user's is used, but this one becomes none: it would stay.
+ */
+static const char *const options[] = {
+	"BatchMode=yes",         "ClearAllForwardings=yes",
+	"ConnectTimeout=20",     "ControlMaster=no",
+	"PermitLocalCommand=no", "RemoteCommand=none",
+	"RequestTTY=no",         "ServerAliveCountMax=3",
+	"ServerAliveInterval=5", NULL,
+};
+
+/*
+ * ssh ends with 255 whatever went wrong, so its words decide here and nowhere
+ * else: on what to type, and on whether trying again would help (a host that
+ * refused the key would see many tries as an attack). The messages are
+ * OpenSSH's (sshconnect.c, sshconnect2.c, read 2026-11-23), in English only.
+ */
+static const struct {
+	const char *word;
+	enum err code;
+	const char *hint; /* before the host */
+} failures[] = {
+	{ "REMOTE HOST IDENTIFICATION", ERR_CONFIG,
+	  "check the new key with its administrator, then: ssh-keygen -R " },
+	{ "Host key verification failed", ERR_CONFIG,
+	  "its host key is unknown or has changed; check it, and accept it "
+	  "with: ssh " },
+	{ "Permission denied", ERR_AUTH,
+	  "dcode answers no question for a password: ssh-add KEY, or "
+	  "ssh-copy-id " },
+	{ "Too many authentication failures", ERR_AUTH,
+	  "name the key in ~/.ssh/config (IdentityFile, IdentitiesOnly yes): "
+	  "ssh " },
+	{ "Bad configuration option", ERR_CONFIG, "try: ssh " },
+	{ "Bad owner or permissions", ERR_CONFIG, "try: ssh " },
+	{ "Could not resolve hostname", ERR_UNREACHABLE, "try: ssh " },
+};
+
+static void explain(void *arg, int status, struct str said, struct error *err)
+{
+	const struct ssh_host *host = arg;
+	const char *hint = "try: ssh ";
+	enum err code = ERR_UNREACHABLE;
+
+	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++) {
+		struct str word = str_of(failures[i].word);
+
+		if (str_search(said, word) == said.len)
+			continue;
+		code = failures[i].code;
+		hint = failures[i].hint;
+		break;
+	}
+	if (said.len)
+		error_set(err, code, "cannot log in to %s: %.*s", host->name,
+			  (int)said.len, said.ptr);
+	else if (status < 0)
+		error_set(err, code, "%s does not answer", host->name);
+	else
+		error_set(err, code,
+			  "cannot log in to %s: ssh ended with status %d",
+			  host->name, status);
+	error_hint(err, "%s%s", hint, host->name);
+}
+
+static struct held *open_host(const struct ssh_client *c, struct ssh_host *host)
+{
+	char **env = settings_environ(c->settings, "ssh");
+	char *argv[ARGS];
+	struct held *held;
+	size_t n = 0;
+
+	argv[n++] = (char *)"ssh";
+	argv[n++] = (char *)"-T";
+	if (c->config) {
+		argv[n++] = (char *)"-F";
+		argv[n++] = (char *)c->config;
+	}
+	for (size_t i = 0; options[i]; i++) {
+		argv[n++] = (char *)"-o";
+		argv[n++] = (char *)options[i];
+	}
+	argv[n++] = (char *)"--";
+	argv[n++] = host->name;
+	/* The user's shell there reads this, whichever it is. */
+	argv[n++] = (char *)"exec sh";
+	argv[n] = NULL;
+	held = held_new(&(struct held_program){ .path = c->program,
+						.argv = argv,
+						.env = env,
+						.name = host->name,
+						.start_ms = START_MS,
+						.failed = explain,
+						.arg = host });
+	settings_environ_free(env);
+	return held;
+}
+
+struct held *ssh_held(struct ssh_client *c, const char *host, struct error *err)
+{
+	struct ssh_host *h;
+
+	if (ssh_check_host(host, err) < 0)
+		return NULL;
+	pthread_mutex_lock(&c->lock);
+	for (h = c->hosts; h && strcmp(h->name, host) != 0;)
+		h = h->next;
+	if (!h) {
+		h = xcalloc(1, sizeof(*h));
+		h->name = xstrdup(host);
+		h->next = c->hosts;
+		h->held = open_host(c, h);
+		c->hosts = h;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return h->held;
+}

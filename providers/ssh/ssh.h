@@ -1,0 +1,86 @@
+/* ssh.h - directories on a host that ssh reaches: what its files share. */
+/* SPDX-License-Identifier: MIT */
+#ifndef PROVIDERS_SSH_SSH_H
+#define PROVIDERS_SSH_SSH_H
+
+#include <pthread.h>
+
+#include "providers/held/held.h"
+#include "sandbox/sandbox.h"
+
+/*
+ * The program ssh is the user's own, with the user's own configuration
+ * (ssh(1), ssh_config(5) of OpenSSH, read 2026-11-23). A sandbox is called
+ * HOST/LABEL, or HOST for a host that is used as it is: nothing is made there.
+ * All of one host share one connection.
+ */
+enum {
+	SSH_HOST = 256, /* bytes with NUL */
+	SSH_LABEL = 32,
+};
+
+struct ssh_name {
+	char host[SSH_HOST];
+	char label[SSH_LABEL]; /* "" : the host itself */
+};
+
+struct ssh_host { /* one that was asked for */
+	char *name;
+	struct held *held;
+	struct ssh_host *next;
+};
+
+struct ssh_client { /* sandbox_client.priv */
+	const struct settings *settings;
+	const char *host;    /* of the settings, or NULL */
+	const char *workdir; /* the same */
+	const char *config;
+	const char *isolate; /* "bwrap", "podman", or NULL */
+	const char *image;
+	char *program;
+	pthread_mutex_t lock; /* for hosts */
+	struct ssh_host *hosts;
+};
+
+struct ssh_box { /* sandbox.priv */
+	struct ssh_name name;
+	struct held *held; /* the client's */
+	bool offline;      /* its commands have no network */
+};
+
+extern const struct sandbox_provider ssh_provider;
+extern const struct setting ssh_settings[];
+
+/* name.c */
+/* Refuses what ssh could take for an option, or a shell for its own. */
+int ssh_check_host(const char *host, struct error *err);
+/* "HOST/LABEL", "HOST", or "LABEL" on the configured host. */
+int ssh_parse_id(const struct ssh_client *c, const char *id,
+		 struct ssh_name *name, struct error *err);
+/* connect.c: the stream to a host; starts nothing. */
+struct held *ssh_held(struct ssh_client *c, const char *host,
+		      struct error *err);
+/* box.c */
+int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
+	       const struct stop *stop, struct error *err);
+int ssh_attach(struct sandbox *sb, const char *id, const struct stop *stop,
+	       struct error *err);
+int ssh_list(struct sandbox_client *host, const char *owner,
+	     const struct info_sink *sink, const struct stop *stop,
+	     struct error *err);
+int ssh_info(struct sandbox_client *host, const char *id,
+	     const struct info_sink *sink, const struct stop *stop,
+	     struct error *err);
+int ssh_stop(struct sandbox_client *host, const char *id, int64_t *keep_s,
+	     const struct stop *stop, struct error *err);
+int ssh_remove(struct sandbox_client *host, const char *id,
+	       const struct stop *stop, struct error *err);
+/* exec.c */
+int ssh_execute(struct sandbox *sb, const struct exec_request *req,
+		struct exec_result *res, const struct stop *stop,
+		struct error *err);
+/* Whether what isolates commands works on the host. */
+int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
+			struct error *err);
+
+#endif

@@ -1,0 +1,154 @@
+#!/bin/sh
+# ssh_box.sh - sandboxes that are directories of a user on a host.
+# SPDX-License-Identifier: MIT
+#
+# Given: b_op (create, attach, list, stop, remove), b_label, b_owner, b_dir (an
+# existing directory to work in, or nothing), b_need (a program that has to be
+# there, or nothing), s_lib (the supervisor's functions). A sandbox is its
+# record, ~/dcode/.sandboxes/LABEL, and, unless it works in a directory of the
+# user's, ~/dcode/LABEL. The record is there before the directory, and goes
+# after it. Prints lines "@ssh:WORD ...".
+# shellcheck disable=SC2015,SC2034,SC2154
+
+b_fail() {
+	printf '@ssh:fail %s %s\n' "$1" "$2"
+	exit 0
+}
+
+eval "$s_lib"
+
+# Every process of the sandbox: of its commands, and the keepers of those.
+s_mark() {
+	s_marked=
+	# shellcheck disable=SC2013 # names without white space
+	for s_p in $(grep -Els \
+		"DCODE_EXEC=[a-z2-7]*[.]$b_label|dcode-exec[.]$b_label" \
+		/proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null); do
+		s_p=${s_p#/proc/}
+		s_marked="$s_marked ${s_p%%/*}"
+	done
+}
+
+# 1 when something does not die.
+b_kill() {
+	[ -r /proc/self/stat ] || return 0
+	s_sessions=
+	s_all=
+	s_nl='
+'
+	b_round=0
+	while s_kill_once; do
+		b_round=$((b_round + 1))
+		[ $b_round -lt 200 ] || return 1
+		[ $b_round -lt 20 ] || s_nap 0.05
+	done
+	return 0
+}
+
+b_read() {
+	b_made=
+	{
+		read -r b_made b_since b_who
+		IFS= read -r b_work
+	} <"$b_records/$b_label" 2>/dev/null
+	[ -n "$b_made" ]
+}
+
+b_enter() {
+	cd "$b_work" 2>/dev/null || b_fail directory "$b_work"
+	printf '@ssh:at %s\n' "$(pwd -P)"
+}
+
+b_create() {
+	umask 077
+	[ -z "$b_need" ] || command -v "$b_need" >/dev/null ||
+		b_fail program "$b_need"
+	if [ -n "$b_dir" ]; then
+		cd "$b_dir" 2>/dev/null || b_fail directory "$b_dir"
+		b_made=0
+		b_work=$(pwd -P)
+	else
+		b_made=1
+		b_work=$b_base/$b_label
+	fi
+	if ! b_why=$( (
+		mkdir -p "$b_records" &&
+			printf '%s %s %s\n%s\n' $b_made "$(date +%s)" \
+				"${b_owner:--}" "$b_work" \
+				>"$b_records/.$b_label" &&
+			mv "$b_records/.$b_label" "$b_records/$b_label" &&
+			{ [ $b_made = 0 ] || mkdir -p "$b_work"; }
+	) 2>&1); then
+		b_sweep
+		b_fail write "$(printf %s "$b_why" | tail -n 1)"
+	fi
+	b_enter
+}
+
+b_attach() {
+	b_read || b_fail none ""
+	rm -f "$b_records/.stopped.$b_label"
+	b_enter
+}
+
+# Who it belongs to, since when, and whether it was stopped.
+b_list() {
+	for b_file in "$b_records"/*; do
+		b_label=${b_file##*/}
+		b_read || continue
+		b_state=running
+		[ ! -e "$b_records/.stopped.$b_label" ] || b_state=stopped
+		printf '@ssh:box %s %s %s %s\n' "$b_label" "$b_who" \
+			"$b_since" $b_state
+	done
+}
+
+b_stop() {
+	b_read || b_fail none ""
+	b_kill || b_fail alive ""
+	: >"$b_records/.stopped.$b_label"
+	echo "@ssh:done"
+}
+
+# Only what has our label's name, whatever a record says.
+b_sweep() {
+	b_gone=$b_base/$b_label
+	if [ "$b_made" = 1 ] && { [ -e "$b_gone" ] || [ -L "$b_gone" ]; }; then
+		b_why=$(rm -rf "$b_gone" 2>&1) || {
+			[ -L "$b_gone" ] ||
+				find "$b_gone" -type d ! -perm -700 \
+					-exec chmod u+rwx {} \; 2>/dev/null
+			b_why=$(rm -rf "$b_gone" 2>&1)
+		} || return 1
+	fi
+	for b_place in /tmp/.dcode-exec."$b_label" \
+		/tmp/.dcode-exec."$b_label".* "$HOME/.dcode-exec.$b_label" \
+		"$b_base/.tmp.$b_label"; do
+		[ ! -O "$b_place" ] || rm -rf "$b_place"
+	done
+	[ "$b_made" != 0 ] || [ -z "$b_work" ] ||
+		rm -rf "$b_work/.dcode-exec.$b_label"
+	rm -f "$b_records/.stopped.$b_label" "$b_records/.$b_label" \
+		"$b_records/$b_label"
+	rmdir "$b_records" "$b_base" 2>/dev/null
+	return 0
+}
+
+b_remove() {
+	b_read || {
+		[ -e "$b_records/.$b_label" ] || [ -d "$b_base/$b_label" ] ||
+			b_fail none ""
+		b_made=1
+		b_work=
+	}
+	cd /
+	b_kill || b_fail alive ""
+	b_sweep || b_fail write "$(printf %s "$b_why" | tail -n 1)"
+	# What was about to be written when it was killed.
+	b_kill && b_sweep
+	echo "@ssh:done"
+}
+
+b_base=$HOME/dcode
+b_records=$b_base/.sandboxes
+"b_$b_op"

@@ -1,0 +1,17 @@
+/* rights.c - whose files the tools of a sandbox can change. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/rights.h"
+
+#include "sandbox/sandbox.h"
+
+bool sandbox_acts_on_host(const struct sandbox *sb)
+{
+	return sb->mounts.n > 0 || sandbox_is_shared(sb) ||
+	       (sb->host && sb->host->provider->flags & SANDBOX_UNISOLATED);
+}
+
+bool sandbox_is_shared(const struct sandbox *sb)
+{
+	return sb->host &&
+	       sb->host->provider->flags & ~sb->host->lacks & SANDBOX_SHARED;
+}

@@ -1,0 +1,128 @@
+/* held_test.c - a held stream over a plain shell: requests, cuts, silence. */
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec_contract.h"
+#include "providers/held/held.h"
+
+static struct held *open_program(const char *script)
+{
+	static char *argv[] = { "sh", "-c", NULL, NULL };
+	static char *env[] = { "PATH=/usr/bin:/bin", "HOME=/tmp", NULL };
+
+	argv[2] = (char *)script;
+	return held_new(&(struct held_program){ .path = "/bin/sh",
+						.argv = argv,
+						.env = env,
+						.name = "there",
+						.start_ms = 20000 });
+}
+
+static int ask(struct held *h, const char *text, char *room, size_t size,
+	       struct error *err)
+{
+	struct stop stop = stop_cleanup(20000);
+	struct buf out = BUF_INIT(size - 1);
+	int rc = held_call(h, str_of(text), 0, &out, &stop, err);
+
+	snprintf(room, size, "%s", out.ptr ? out.ptr : "");
+	buf_release(&out);
+	return rc;
+}
+
+static void test_a_request_is_answered_with_what_it_printed(void **state)
+{
+	struct held *h = open_program("echo noise; exec sh");
+	struct error err = { 0 };
+	char out[256];
+
+	(void)state;
+	assert_int_equal(ask(h, "echo a; echo b >&2", out, sizeof(out), &err),
+			 0);
+	assert_string_equal(out, "a\nb");
+	assert_int_equal(ask(h, ":", out, sizeof(out), &err), 0);
+	assert_string_equal(out, "");
+	held_free(h);
+}
+
+/* struct sandbox_ops.execute */
+static int execute(struct sandbox *sb, const struct exec_request *req,
+		   struct exec_result *res, const struct stop *stop,
+		   struct error *err)
+{
+	struct supervisor s = held_supervisor(sb->host->priv);
+
+	return supervise_execute(sb, req, res, &s, stop, err);
+}
+
+static const struct sandbox_ops ops = { .execute = execute };
+static const struct sandbox_provider provider = {
+	.name = "held", .flags = SANDBOX_LIVE | SANDBOX_STDIN, .ops = &ops
+};
+
+static void test_commands_keep_the_contract_over_it(void **state)
+{
+	struct held *h = open_program("exec sh");
+	struct sandbox_client host = { .provider = &provider, .priv = h };
+	struct sandbox sb = { .host = &host, .workdir = (char *)"/tmp" };
+
+	(void)state;
+	expect(&sb, "true", 0, "", "");
+	expect(&sb, "echo a; echo b >&2; exit 3", 3, "a\n", "b\n");
+	contract_exit_codes(&sb);
+	contract_env_cwd(&sb);
+	contract_bytes(&sb);
+	(void)contract_stdin;
+	(void)contract_source; /* a dialog is not for everyone */
+	contract_live(&sb);
+	contract_timeout(&sb);
+	contract_cancel(&sb);
+	contract_background(&sb);
+	contract_parallel(&sb);
+	held_free(h);
+}
+
+static void test_a_program_that_ended_is_started_again(void **state)
+{
+	struct held *h = open_program("exec sh");
+	struct error err = { 0 };
+	char out[256];
+
+	(void)state;
+	assert_int_equal(ask(h, "kill -9 $$; sleep 9", out, sizeof(out), &err),
+			 -1);
+	assert_int_equal(err.code, ERR_NETWORK);
+	assert_int_equal(ask(h, "echo again", out, sizeof(out), &err), 0);
+	assert_string_equal(out, "again");
+	held_free(h);
+}
+
+static void test_a_program_that_never_gets_there_is_quoted(void **state)
+{
+	struct held *h = open_program("echo 'no \033[31mroute' >&2; exit 255");
+	struct error err = { 0 };
+	char out[256];
+
+	(void)state;
+	assert_int_equal(ask(h, ":", out, sizeof(out), &err), -1);
+	assert_string_equal(err.message, "cannot reach there: no route");
+	held_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_request_is_answered_with_what_it_printed),
+		cmocka_unit_test(test_commands_keep_the_contract_over_it),
+		cmocka_unit_test(test_a_program_that_ended_is_started_again),
+		cmocka_unit_test(
+			test_a_program_that_never_gets_there_is_quoted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
