@@ -21,6 +21,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "hooks/hooks.h"
+#include "session/thread_transcript.h"
 #include "term/tty.h"
 #include "trust/trust.h"
 
@@ -120,6 +121,8 @@ int app_init(struct app *app, struct error *err)
 
 void app_release(struct app *app)
 {
+	hooks_free(app->hooks); /* its notifications draw on the others */
+	thread_transcript_free(app->transcript);
 	if (app->store)
 		store_close(app->store);
 	if (app->http)
@@ -128,7 +131,6 @@ void app_release(struct app *app)
 		mask_free(app->mask);
 	sodium_free(app->passphrase);
 	meter_free(app->meter);
-	hooks_free(app->hooks);
 	trust_free(app->trust);
 	registry_free(app->providers);
 	app_settings_release(app);

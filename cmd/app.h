@@ -70,6 +70,8 @@ struct app {
 	struct trust *trust;       /* by project_trust_open(), or NULL */
 	struct hooks *hooks; /* by run_hooks_open(), or NULL: there are none */
 	bool hooks_read;
+	/* For hooks; by run_hooks_follow(), or NULL. */
+	struct thread_transcript *transcript;
 	struct app_retired *retired;
 	struct settings_store keys; /* main() says how stored keys are opened */
 };

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "cmd/project_trust.h"
 #include "cmd/run/run.h"
+#include "session/thread_transcript.h"
 #include "tree/user_repo.h"
 
 enum { END_MS = 5000 /* of SessionEnd, once dcode was told to end */ };
@@ -21,6 +22,33 @@ static const char *permission_mode(void *arg)
 	if (run_allows_all(r))
 		return "bypassPermissions";
 	return r->mode == RUN_AUTO_EDIT ? "acceptEdits" : "default";
+}
+
+static char *write_transcript(void *arg, const char *session)
+{
+	struct app *app = arg;
+
+	return app->transcript
+		       ? thread_transcript_write(app->transcript, session)
+		       : NULL;
+}
+
+/* A connection of its own: hooks run on other threads. */
+static void open_transcript(struct run *r)
+{
+	struct app *app = r->app;
+	struct error ignored = { 0 };
+	int64_t no;
+	char *dir;
+
+	if (!app->hooks || app->transcript)
+		return;
+	dir = app_state_path(app, "transcripts", &ignored);
+	if (dir)
+		app->transcript = thread_transcript_new(
+			store_again(session_store(r->session, &no)), app->mask,
+			dir);
+	free(dir);
 }
 
 static int load(struct app *app, struct error *err)
@@ -37,7 +65,9 @@ static int load(struct app *app, struct error *err)
 				    .project_file = project,
 				    .root = root,
 				    .cwd = settings_cwd(set),
-				    .warn = app_warn_line };
+				    .warn = app_warn_line,
+				    .transcript = write_transcript,
+				    .arg = app };
 	int rc = project_trust_open(app, &src.trust, err);
 
 	if (rc == 0)
@@ -70,6 +100,7 @@ int run_hooks_reload(struct run *r, struct error *err)
 
 void run_hooks_follow(struct run *r)
 {
+	open_transcript(r);
 	r->agent.hooks = r->app->hooks;
 	hooks_set_session(r->app->hooks, session_id(r->session),
 			  permission_mode, r);

@@ -1,17 +1,16 @@
-/* history_sweep.c - the files of compacted threads go with their threads. */
+/* history_sweep.c - files of threads go with them. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/threads/history_sweep.h"
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "session/thread.h"
-
-#define ENDING ".md"
 
 /* True when the database says so, not when it cannot be read. */
 static bool is_gone(struct store *s, const char *id)
@@ -26,10 +25,10 @@ static bool is_gone(struct store *s, const char *id)
 	return why.code == ERR_NOT_FOUND;
 }
 
-void history_sweep(struct app *app)
+static void sweep(struct app *app, const char *folder, const char *ending)
 {
 	struct error ignored = { 0 };
-	char *directory = app_state_path(app, "conversation_history", &ignored);
+	char *directory = app_state_path(app, folder, &ignored);
 	DIR *d = directory ? opendir(directory) : NULL;
 	struct dirent *entry;
 	struct store *s = NULL;
@@ -39,9 +38,9 @@ void history_sweep(struct app *app)
 		char *id;
 		char *file;
 
-		if (!str_ends(name, ENDING) || app_store(app, &s, &ignored) < 0)
+		if (!str_ends(name, ending) || app_store(app, &s, &ignored) < 0)
 			continue;
-		id = xstrndup(name.ptr, name.len - (sizeof(ENDING) - 1));
+		id = xstrndup(name.ptr, name.len - strlen(ending));
 		file = path_join(directory, entry->d_name);
 		if (is_gone(s, id))
 			(void)unlink(file);
@@ -51,4 +50,10 @@ void history_sweep(struct app *app)
 	if (d)
 		closedir(d);
 	free(directory);
+}
+
+void history_sweep(struct app *app)
+{
+	sweep(app, "conversation_history", ".md");
+	sweep(app, "transcripts", ".jsonl");
 }

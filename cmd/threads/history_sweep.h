@@ -1,12 +1,12 @@
-/* history_sweep.h - the files of compacted threads go with their threads. */
+/* history_sweep.h - files of threads go with them. */
 /* SPDX-License-Identifier: MIT */
 #ifndef CMD_THREADS_HISTORY_SWEEP_H
 #define CMD_THREADS_HISTORY_SWEEP_H
 
 #include "cmd/app.h"
 
-/* Deletes the file (src/agent/history_file.h) of each thread that is not in the
- * database any more. */
+/* Deletes the files (src/agent/history_file.h, session/thread_transcript.h) of
+ * each thread that is not in the database any more. */
 void history_sweep(struct app *app);
 
 #endif

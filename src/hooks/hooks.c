@@ -245,11 +245,15 @@ static cJSON *make_input(struct hooks *h, const struct hook_call *call)
 {
 	cJSON *input = cJSON_CreateObject();
 	const cJSON *field;
+	char *file = NULL;
 
 	pthread_mutex_lock(&h->lock);
+	if (h->session && h->src.transcript)
+		file = h->src.transcript(h->src.arg, h->session);
 	cJSON_AddStringToObject(input, "session_id",
 				h->session ? h->session : "");
-	cJSON_AddStringToObject(input, "transcript_path", "");
+	cJSON_AddStringToObject(input, "transcript_path", file ? file : "");
+	free(file);
 	cJSON_AddStringToObject(input, "cwd", h->cwd);
 	cJSON_AddStringToObject(input, "hook_event_name",
 				hook_event_name(call->event));

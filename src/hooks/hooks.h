@@ -41,6 +41,10 @@ struct hooks_source {                    /* borrowed until hooks_free() */
 	const char *cwd;  /* that hooks start in */
 	struct trust *trust;
 	void (*warn)(const char *line);
+	/* The file of a conversation, up to date, for transcript_path: owned by
+	 * the caller, or NULL. Any thread, never two at once. May be NULL. */
+	char *(*transcript)(void *arg, const char *session);
+	void *arg;
 };
 
 /* Immutable once loaded. Any thread, but for trust's question, which

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -437,3 +438,44 @@ def test_secrets_are_masked_in_what_hooks_say(write, model, run, env):
     r = run("-n", "x", *HOW)
     assert r.status == 0 and "key [masked:" in body(server)
     assert "a-long-secret" not in body(server)
+
+
+def test_the_transcript_has_what_was_said_until_then(
+        write, work, model, run, env, home):
+    env["DAYTONA_API_KEY"] = "dtn-0123456789abcdef"
+    keep = "python3 -c 'import json, sys; p = json.load(sys.stdin)[\"" \
+        "transcript_path\"]; open(\"copy\", \"a\").write(p + \"\\n\" + " \
+        "open(p).read() + \"--\\n\")'"
+    write(SessionStart=[hook(keep)], Stop=[hook(keep)])
+    model([{"text": "I look.", "tool_calls": [
+        {"name": "execute", "args": {"command": "echo dtn-0123456789abcdef"}}]},
+        DONE])
+    r = run("-n", "the task", *HOW)
+    assert r.status == 0, r.err
+    start, stop, _ = (work / "copy").read_text().split("--\n")
+    path, *lines = stop.splitlines()
+    assert start == path + "\n"
+    lines = [json.loads(line) for line in lines]
+    thread = os.path.basename(path).removesuffix(".jsonl")
+    assert path == str(home / f".deepagents/.state/transcripts/{thread}.jsonl")
+    assert [line["role"] for line in lines] == [
+        "user", "assistant", "tool", "assistant"]
+    assert [line["sequence"] for line in lines] == [0, 1, 2, 3]
+    assert {line["thread_id"] for line in lines} == {thread}
+    assert lines[0]["content"] == "the task"
+    said, call = lines[1]["content"]
+    assert said == {"type": "text", "text": "I look."}
+    assert (call["type"], call["name"]) == ("tool_use", "execute")
+    assert lines[2]["name"] == "execute"
+    assert lines[2]["tool_call_id"] == call["id"]
+    assert lines[3]["content"] == "done."
+    assert "dtn-0123" not in stop and "[masked:" in stop
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    # It goes on with its thread, and goes with it.
+    model([DONE] * 3)
+    r = run("-n", "more", "-r", thread, *HOW)
+    assert r.status == 0, r.err
+    again = pathlib.Path(path).read_text().splitlines()
+    assert again[:4] == stop.splitlines()[1:] and len(again) == 6
+    assert run("threads", "delete", thread).status == 0
+    assert not os.path.exists(path)
