@@ -1,8 +1,10 @@
 /* task.c - dcode -n: runs one task unattended. */
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/sanitize.h"
@@ -29,6 +31,8 @@ struct task {
 	struct plain plain;
 	struct events events;
 	bool json;
+	/* Events may come while this thread prints the first lines. */
+	pthread_mutex_t lock;
 };
 
 static int output_failed(const struct task *t)
@@ -43,10 +47,12 @@ static void on_event(void *arg, const struct agent_event *ev)
 	struct task *t = arg;
 
 	run_note_event(t->run, ev);
+	pthread_mutex_lock(&t->lock);
 	if (t->json)
 		events_event(&t->events, ev);
 	else
 		plain_event(&t->plain, ev);
+	pthread_mutex_unlock(&t->lock);
 	/* Nobody reads any more: stop paying for answers. */
 	if (output_failed(t))
 		cancel_trigger(&t->run->app->cancel);
@@ -77,18 +83,21 @@ static void print_start(struct task *t)
 			 "asking",
 			 sandbox_is_shared(&r->box.sandbox) ? r->box.sandbox.id
 							    : "this machine");
+	if (!t->json && !r->options.quiet)
+		fprintf(stderr, "dcode: %s, tools in %s, thread %s\n", model,
+			place.ptr, session_id(r->session));
+	pthread_mutex_lock(&t->lock);
 	if (t->json)
 		events_start(&t->events, session_id(r->session), model,
 			     r->host.provider->name,
 			     host ? NULL : r->box.sandbox.id);
-	else if (!r->options.quiet)
-		fprintf(stderr, "dcode: %s, tools in %s, thread %s\n", model,
-			place.ptr, session_id(r->session));
+	pthread_mutex_unlock(&t->lock);
 	buf_clear(&place);
 	run_limits(r, &place);
 	if (place.len && !r->options.quiet)
 		fprintf(stderr, "dcode: this run may %s\n", place.ptr);
 	buf_release(&place);
+	t->plain.whole_lines = false;
 	free(model);
 }
 
@@ -99,6 +108,8 @@ static void open_output(struct task *t)
 	t->plain.last_only = t->plain.quiet;
 	t->plain.no_stream = t->plain.quiet || t->run->options.no_stream;
 	t->plain.stop = t->events.stop = &t->run->stop;
+	t->plain.whole_lines = isatty(STDOUT_FILENO);
+	pthread_mutex_init(&t->lock, NULL);
 }
 
 static int output_error(const struct task *t, struct error *err)
@@ -279,6 +290,7 @@ int run_task(struct run *r, const char *prompt)
 
 	open_output(&t);
 	output_guard(&guard, &r->stop);
+	r->ahead = prompt;
 	r->ui = (struct agent_ui){ .event = on_event,
 				   .approve = on_approve,
 				   .arg = &t };

@@ -126,6 +126,15 @@ const struct setting settings_core[] = {
 			"keep (delete; a chat with work in it asks)",
 	},
 	{
+		.key = "sandboxes.overlap",
+		.type = SETTING_BOOL,
+		.flags = SETTING_PREFIX_ONLY,
+		.env = "SANDBOX_OVERLAP",
+		.fallback = "true",
+		.help = "The first request to the model does not wait for the "
+			"sandbox",
+	},
+	{
 		.key = "sandboxes.providers",
 		.type = SETTING_TABLE,
 		.help = "Sandbox providers and their params",

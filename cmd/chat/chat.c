@@ -286,6 +286,8 @@ static int chat_in_lines(struct run *r, const char *first)
 				   false,    on_inquiry, false };
 	r->pick = on_pick;
 	r->raise = slash_raise_cap;
+	r->ahead = first;
+	c.plain.whole_lines = isatty(STDOUT_FILENO);
 	if (run_hooks_open(r, &err) < 0 || run_open(r, &stop, &err) < 0 ||
 	    run_hooks_start(r, r->thread.id ? "resume" : "startup", &stop,
 			    &err) < 0) {
@@ -301,6 +303,7 @@ static int chat_in_lines(struct run *r, const char *first)
 			model, place.len ? place.ptr : "?");
 		buf_release(&place);
 		free(model);
+		c.plain.whole_lines = false;
 		if (startup_run(r, &stop, &err) < 0)
 			status = app_fail(r->app, &err);
 		else

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/chat/message.h"
 
+#include "agent/early.h"
 #include "agent/own_command.h"
 #include "base/str.h"
 #include "cmd/chat/mention.h"
@@ -70,7 +71,7 @@ int message_run(struct run *r, enum message_kind kind, const char *text,
 
 	if (background_failed(r->box.sandbox.background, &why) < 0)
 		app_warn("%s", why.message);
-	if (kind == MESSAGE_GIVEN)
+	if (kind == MESSAGE_GIVEN || early_has(&r->agent))
 		return agent_run(&r->agent, text, stop, err);
 	if (kind == MESSAGE_PROMPT)
 		return run_prompt(r, text, told, stop, err);

@@ -14,6 +14,7 @@ enum worker_notice {
 	NOTICE_QUESTION, /* arg: struct approval; worker_answer() */
 	NOTICE_INQUIRY,  /* arg: struct inquiry; worker_answer() */
 	NOTICE_PICK,     /* arg: const struct pick; worker_answer() */
+	NOTICE_LISTENS,  /* a message may be sent while the run is opened */
 	NOTICE_BORROW,   /* wants the terminal; worker_answer() lends it */
 	NOTICE_RETURN,   /* gives it back; worker_answer() takes it */
 };

@@ -109,6 +109,9 @@ static void on_notice(struct live *l, const struct queued *item)
 		else
 			l->asked_pick = item->arg;
 		break;
+	case NOTICE_LISTENS:
+		live_send_ahead(l);
+		break;
 	case NOTICE_BORROW:
 		live_suspend(l);
 		l->lent = true;
@@ -402,6 +405,7 @@ int live_chat(struct run *r, const char *first)
 	int status;
 
 	mem_keep_little();
+	pthread_mutex_init(&l.ahead.lock, NULL);
 	if (open_live(&l, &err) < 0) {
 		eventq_free(l.events);
 		return app_fail(r->app, &err);
@@ -410,6 +414,7 @@ int live_chat(struct run *r, const char *first)
 				   true,          live_inquire,    true };
 	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
 	r->pick = live_pick;
+	r->listen = live_listen;
 	r->raise = slash_raise_cap;
 	r->app->terminal = &terminal;
 	r->theme = &l.theme;
@@ -429,6 +434,7 @@ int live_chat(struct run *r, const char *first)
 	r->theme = NULL;
 	app_signal_output(STDERR_FILENO);
 	close_live(&l);
+	pthread_mutex_destroy(&l.ahead.lock);
 	eventq_free(l.events);
 	return status;
 }

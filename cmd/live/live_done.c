@@ -22,6 +22,7 @@ static void end_opening(struct live *l, int rc)
 	l->state = LIVE_IDLE;
 	l->stopping = false;
 	if (rc < 0 && stopped) {
+		live_return_ahead(l);
 		stay_unopened(l);
 		return;
 	}
@@ -34,6 +35,7 @@ static void end_opening(struct live *l, int rc)
 	live_status_opened(l);
 	if (stopped) /* too late for it */
 		app_signal_clear(l->run->app);
+	live_go_on(l);
 }
 
 static void end_work(struct live *l, int rc)

@@ -11,6 +11,7 @@
 #include "cmd/chat/printed.h"
 #include "cmd/chat/worker.h"
 #include "cmd/live/live.h"
+#include "cmd/live/live_ahead.h"
 #include "cmd/live/live_notify.h"
 #include "cmd/slash/slash_cmd.h"
 #include "editor/complete.h"
@@ -80,6 +81,7 @@ struct live {
 	size_t n_queue;
 	bool held;          /* the queue waits for Enter: a turn was stopped */
 	struct waiting now; /* the job that runs */
+	struct live_ahead ahead;
 	char wait[128];     /* what is waited for */
 	int64_t since;      /* clock_ms() when it began */
 	int64_t retries_at; /* clock_ms() when the model is asked again; 0 */
@@ -162,7 +164,9 @@ void live_submit_prompt(struct live *l, const char *text);
 void live_open(struct live *l);
 /* Begins the next job when nothing runs. */
 void live_next(struct live *l);
-void live_ask_cap(struct live *l); /* begins JOB_CAP */
+void live_take_next(struct live *l); /* the first that waits, into now */
+void live_begin_job(struct live *l, const char *wait); /* that of now */
+void live_ask_cap(struct live *l);                     /* begins JOB_CAP */
 /* live_cap.c: asks in time, and ends the chat where that was in vain. */
 int64_t live_cap_at(const struct live *l); /* clock_ms() when it is to look */
 void live_watch_cap(struct live *l);
@@ -199,8 +203,7 @@ void live_notify_load(struct live *l);
 void live_notify_focus(struct live *l, bool has);
 /* A turn has ended. */
 void live_notify_turn(struct live *l);
-/* Once for each question, when live_notify_at() has come: clock_ms() or
- * INT64_MAX. */
+/* Once for each question, at live_notify_at(): clock_ms() or INT64_MAX. */
 void live_notify_question(struct live *l, int64_t now);
 int64_t live_notify_at(const struct live *l);
 /* live_answer.c: what is typed at a question. */

@@ -53,13 +53,16 @@ static void show_message(struct live *l, const struct waiting *m)
 	free(text);
 }
 
-static void begin_job(struct live *l, const char *wait)
+void live_begin_job(struct live *l, const char *wait)
 {
+	char text[sizeof(l->wait)];
+
+	snprintf(text, sizeof(text), "%s", wait); /* it may be l->wait */
 	l->state = LIVE_WORKING;
 	l->stopping = l->refused = l->armed = false;
 	l->calls = 0;
 	l->err = (struct error){ 0 };
-	live_set_wait(l, wait);
+	live_set_wait(l, text);
 	l->began = l->since;
 	worker_run(&l->worker, live_job_run, l);
 }
@@ -68,6 +71,7 @@ void live_open(struct live *l)
 {
 	l->state = LIVE_OPENING;
 	l->unopened = true;
+	l->ahead.sent = false;
 	l->stopping = l->armed = false;
 	l->err = (struct error){ 0 };
 	live_set_wait(l, "getting ready");
@@ -84,7 +88,7 @@ void live_list_files(void *arg)
 		return;
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_FILES };
-	begin_job(l, "listing files");
+	live_begin_job(l, "listing files");
 }
 
 void live_list_arguments(void *arg, struct str command)
@@ -102,14 +106,14 @@ void live_list_arguments(void *arg, struct str command)
 	}
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_ARGUMENTS, .text = name };
-	begin_job(l, "listing");
+	live_begin_job(l, "listing");
 }
 
 void live_ask_cap(struct live *l)
 {
 	free(l->now.text);
 	l->now = (struct waiting){ .kind = JOB_CAP };
-	begin_job(l, "asking about the cap");
+	live_begin_job(l, "asking about the cap");
 }
 
 /* What completion asked for while something ran. */
@@ -131,23 +135,29 @@ static bool asks_model(enum job_kind kind)
 	return kind == JOB_PROMPT || kind == JOB_GIVEN;
 }
 
+void live_take_next(struct live *l)
+{
+	free(l->now.text);
+	l->now = l->queue[0];
+	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
+	show_message(l, &l->now);
+	live_print(l); /* before what it prints */
+}
+
 void live_next(struct live *l)
 {
 	if (l->state == LIVE_IDLE && !l->n_queue && !l->unopened)
 		list_later(l);
+	live_send_ahead(l);
 	if (l->state != LIVE_IDLE || !l->n_queue || l->held || l->over)
 		return;
 	if (l->unopened) {
 		live_open(l);
 		return;
 	}
-	free(l->now.text);
-	l->now = l->queue[0];
-	memmove(l->queue, l->queue + 1, --l->n_queue * sizeof(*l->queue));
-	show_message(l, &l->now);
-	live_print(l); /* before what it prints */
-	begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
-					     : "running");
+	live_take_next(l);
+	live_begin_job(l, asks_model(l->now.kind) ? "waiting for the model"
+						  : "running");
 }
 
 bool live_take_back(struct live *l)

@@ -21,6 +21,15 @@ void live_set_wait(struct live *l, const char *what)
 	l->retries_at = 0;
 }
 
+/* Of the sandbox, while it is also the model that is waited for. */
+static void set_step(struct live *l, const char *what)
+{
+	if (l->ahead.sent)
+		snprintf(l->ahead.step, sizeof(l->ahead.step), "%s", what);
+	else
+		live_set_wait(l, what);
+}
+
 static void follow_line(struct live *l, struct str line)
 {
 	struct buf step = BUF_INIT(MOST_LINE);
@@ -28,10 +37,10 @@ static void follow_line(struct live *l, struct str line)
 	sanitize_line(line, &step);
 	if (str_ends(buf_str(&step), "...")) {
 		step.ptr[step.len - 3] = '\0';
-		live_set_wait(l, step.ptr);
+		set_step(l, step.ptr);
 	} else if (l->state != LIVE_CLOSING &&
 		   str_starts(buf_str(&step), "\u2713")) {
-		live_set_wait(l, "getting ready");
+		set_step(l, "getting ready");
 	}
 	buf_release(&step);
 }
@@ -66,6 +75,8 @@ static void add_what(const struct live *l, size_t room, struct rows *out)
 	sanitize_line(buf_str(&l->text), &what);
 	if (!what.len)
 		buf_adds(&what, l->wait);
+	if (l->ahead.sent)
+		buf_addf(&what, "; %s", l->ahead.step);
 	shown = buf_str(&what);
 	if (width_cells(shown) > room) {
 		shown.len = width_prefix(

@@ -25,8 +25,9 @@ enum run_mode {
 	N_RUN_MODES,
 };
 
-struct pick; /* cmd/slash/slash_cmd.h */
-struct mcp;  /* mcp/mcp.h */
+struct pick;  /* cmd/slash/slash_cmd.h */
+struct mcp;   /* mcp/mcp.h */
+struct early; /* agent/early.h */
 
 /* A running conversation. Zero it, set app and options, then run_open(). */
 struct run {
@@ -45,6 +46,11 @@ struct run {
 	int (*pick)(void *arg, const struct pick *p);
 	/* agent.raise, with the run as its arg; NULL: nobody is asked. */
 	bool (*raise)(void *arg);
+	/* A prompt that may be sent while the sandbox is made; and who may have
+	 * one then, told of NULL at the end, arg of ui. Or NULL. */
+	const char *ahead;
+	void (*listen)(void *arg, struct early *e);
+	char *expected; /* its directory, as the model was told; owned */
 	const struct args *args; /* the command line */
 	/* The thread that is resumed; id NULL: a new one is begun. */
 	struct thread thread;
@@ -95,17 +101,19 @@ int run_offer_sandbox(struct run *r, const struct args *args, const char **name,
 int run_resume_begin(struct run *r, struct error *err);
 /* Hands the stored messages on to r->model; shows the last ones in a chat. */
 int run_resume_load(struct run *r, struct error *err);
-/* Opens the provider and the sandbox of r->box: that of the resumed thread
- * where there still is one. */
 /* The label of a sandbox that the thread has of its own: owned, or NULL. One
- * that something asks to leave alone is named on stderr, and how to take it.
- * run_own.c */
+ * that something asks to leave alone is named on stderr, and how to take it. */
 char *run_own_find(struct run *r, struct store *store);
+/* r->host, and what can be known of its sandbox before there is one. */
+int run_open_client(struct run *r, struct error *err);
+/* r->box: the sandbox of the resumed thread where there still is one. */
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err);
 /* The user's tree into the sandbox, as o->workspace, or the user when asked,
  * says; or what changed in it since, where it was sent before. */
 int run_workspace_fill(struct run *r, struct sandbox *sb,
 		       const struct stop *stop, struct error *err);
+/* Errors of --workspace repo that can be found before. */
+int run_workspace_check(const struct run *r, struct error *err);
 /* --workspace bind (by_flag), or the setting: the provider's own setting says
  * it, so that its checks and warnings hold. */
 int run_bind_resolve(struct run_options *o, struct settings *set, bool by_flag,
@@ -128,21 +136,17 @@ void run_report_lost(const struct run *r, bool has_tree);
 /* lifecycle_request.before_remove; arg is the run: saves that work, or says
  * what goes with the sandbox. */
 void run_save(void *arg, struct sandbox *sb, const struct stop *stop);
-/* --branch NAME of -n: whether a commit can be made there; no sandbox is needed
- * to know it. */
+/* --branch NAME of -n: whether a commit can be made there. */
 int run_branch_check(struct run *r, struct error *err);
 /* --apply and --branch NAME of -n: whether they can be, known before the first
  * request; and what the sandbox changed, brought back while it still lives. */
 int run_apply_check(struct run *r, struct error *err);
 int run_apply(struct run *r, struct error *err);
-/* Deletes the sandbox, or keeps it: lifecycle_close(). It is counted no more
- * then. */
+/* Deletes the sandbox, or keeps it, and counts it no more. */
 int run_end_sandbox(struct run *r, struct error *err);
-/* Model, database, sandbox with setup, prompt. On -1 run_close() still has to
- * be called: it deletes what was created. */
+/* All of it. On -1 run_close() has to be called: it deletes what was made. */
 int run_open(struct run *r, const struct stop *stop, struct error *err);
-/* What a run_open() that failed has made; it may be called again then. */
-void run_undo(struct run *r);
+void run_undo(struct run *r); /* after it failed: it may be called again */
 void run_close(struct run *r);
 /* r->choice: a resumed thread goes on with its model, -M takes precedence. */
 int run_choose_model(struct run *r, struct error *err);
@@ -165,8 +169,7 @@ void run_web_attach(struct run *r); /* cmd/web */
 int run_reset_model(void *arg, struct error *err);
 /* Tells the agent how much the window of r->choice holds. */
 void run_set_window(struct run *r);
-/* Where the window's size is an assumption: says so, and what to set, on
- * stderr. */
+/* Says on stderr where the window's size is an assumption. */
 void run_tell_assumed(const struct run *r);
 /* Hands a stored conversation on to r->model, which has none yet. */
 int run_push_history(struct run *r, const struct conversation *c,
@@ -181,13 +184,11 @@ void run_mounts(const struct run *r, struct buf *out);
 /* Which tools the model is offered at all. */
 bool run_offers(const struct run *r, const struct tool *tool);
 enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
-/* The approval policy: sets a->allowed for RUN_ALLOW, a->reason for
- * RUN_REFUSE, which is all that is left of RUN_ASK without a user. -1 when the
- * run was cancelled. */
+/* The approval policy: sets a->allowed for RUN_ALLOW, a->reason for RUN_REFUSE,
+ * to which RUN_ASK comes without a user. -1 when cancelled. */
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err);
-/* Everything is allowed: -y, or a mode that was chosen later. */
-bool run_allows_all(const struct run *r);
+bool run_allows_all(const struct run *r); /* -y, or a mode chosen later */
 /* ERR_POLICY where the machine's policy forbids to allow everything. */
 int run_check_yolo(const struct run *r, struct error *err);
 /* "manual", "auto-edit", "yolo" */
@@ -195,7 +196,7 @@ const char *run_mode_name(enum run_mode mode);
 /* run_asks.c. Reads approvals.sandbox and approvals.review: ERR_CONFIG. */
 int run_asks_resolve(struct run_options *o, const struct settings *set,
 		     struct error *err);
-/* Whether calls of this chat are asked about at all, but for its mode. */
+/* Whether this chat asks about calls at all, but for its mode. */
 bool run_asks(const struct run *r);
 /* Asks once about a sandbox of --sandbox-id that the ledger does not know. */
 int run_asks_attached(struct run *r, struct error *err);
@@ -237,8 +238,7 @@ void run_transfer_words(struct run *r, bool uploads, int n, char **words);
  * rest of it: run_money.h. */
 int run_money_begin(struct run *r, struct error *err);
 
-/* Warns where the last answer did not end as an answer should. */
-void run_remark(const struct run *r);
+void run_remark(const struct run *r); /* of the last answer's end, a warning */
 /* The flags of r->options, with what the settings say of the same. */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);
 int run_chat_or_task(struct app *app, const struct args *args);

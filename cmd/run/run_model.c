@@ -136,7 +136,7 @@ int run_name_session(struct run *r, struct error *err)
 	char *name;
 	struct session_info info = {
 		.provider = r->host.provider->name,
-		.sandbox = on_host(r) ? "" : r->box.sandbox.id,
+		.sandbox = on_host(r) ? NULL : r->box.sandbox.id,
 		.label = r->box.ours ? r->box.label : "",
 		.cwd = settings_cwd(r->app->settings),
 		.agent = r->options.agent,

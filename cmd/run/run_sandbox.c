@@ -8,6 +8,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/money/run_money.h"
+#include "cmd/overlap/overlap.h"
 #include "cmd/secret.h"
 #include "cmd/threads/saved_patch.h"
 
@@ -220,6 +221,21 @@ int run_end_sandbox(struct run *r, struct error *err)
 	return rc;
 }
 
+int run_open_client(struct run *r, struct error *err)
+{
+	struct store *store;
+
+	if (app_client(r->app, r->options.sandbox, &r->host, err) < 0)
+		return -1;
+	r->opened_client = true;
+	if (on_host(r) && check_directory(err) < 0)
+		return -1;
+	if (on_host(r))
+		return 0;
+	return run_workspace_check(r, err) < 0 ? -1
+					       : app_store(r->app, &store, err);
+}
+
 int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 {
 	int rc = 1;
@@ -232,6 +248,8 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 		.snapshot = r->options.snapshot,
 		.setup = r->options.setup,
 		.network = r->options.network,
+		.begins = overlap_begins,
+		.begins_arg = r,
 		.fill = run_fill,
 		.fill_arg = r,
 		.before_remove = run_save,
@@ -244,11 +262,6 @@ int run_open_sandbox(struct run *r, const struct stop *stop, struct error *err)
 			on_changed, r },
 	};
 
-	if (app_client(r->app, r->options.sandbox, &r->host, err) < 0)
-		return -1;
-	r->opened_client = true;
-	if (on_host(r) && check_directory(err) < 0)
-		return -1;
 	if (!on_host(r) && app_store(r->app, &request.store, err) < 0)
 		return -1;
 	if (run_money_sandbox(r, err) < 0)

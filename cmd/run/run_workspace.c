@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "cmd/overlap/overlap.h"
 #include "cmd/print.h"
 #include "cmd/run/run.h"
 #include "cmd/secret.h"
@@ -381,6 +382,8 @@ static int fill(struct filling *f, struct sandbox *sb, const char *root,
 		rc = select_files(&f->s, &f->w, &q, stop, err);
 	if (rc == 0)
 		rc = decision == SEND_TREE ? 1 : ask(f, err);
+	if (rc >= 0)
+		overlap_answered(f->r);
 	if (rc > 0)
 		rc = send_tree(f, sb, stop, err);
 	return rc;
@@ -427,6 +430,25 @@ static int check_project(const struct run *r, const char *root,
 		  root);
 	return error_hint(err, "cd to a project, or run git init here, or use"
 			       " --workspace none");
+}
+
+int run_workspace_check(const struct run *r, struct error *err)
+{
+	const char *mode = r->options.workspace;
+	bool is_repository;
+	char *root;
+	int rc = 0;
+
+	if (!mode || strcmp(mode, "repo") != 0)
+		return 0;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      err);
+	if (!root)
+		return -1;
+	if (!is_repository)
+		rc = check_project(r, root, err);
+	free(root);
+	return rc;
 }
 
 int run_workspace_fill(struct run *r, struct sandbox *sb,

@@ -254,7 +254,8 @@ const struct sandbox_provider agentcore_provider = {
 	.name = "agentcore",
 	.summary = "sessions of AWS Bedrock AgentCore's code interpreter",
 	.workdir = "/tmp",
-	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST,
+	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST | SANDBOX_PLACED |
+		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = AGENTCORE_LIFETIME_S,
 	.settings = settings,

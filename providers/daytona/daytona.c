@@ -298,7 +298,8 @@ const struct sandbox_provider daytona_provider = {
 	.summary = "sandboxes of Daytona",
 	.workdir = "/home/daytona",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
+		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = daytona_settings,

@@ -22,6 +22,18 @@ static void add_mount(cJSON *config, const char *source, const char *target)
 	cJSON_AddItemToArray(cJSON_AddArrayToObject(config, "Mounts"), mount);
 }
 
+bool docker_has_mounts(const struct settings *set)
+{
+	const char *const *list = NULL;
+	struct error ignored = { 0 };
+	const char *dir = NULL;
+	size_t n = 0;
+
+	(void)settings_string(set, "docker", "bind", &dir, &ignored);
+	(void)settings_list(set, "docker", "mounts", &list, &n, &ignored);
+	return dir || n > 0;
+}
+
 int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err)
 {
 	const char *workdir = NULL;

@@ -38,6 +38,7 @@ static int docker_open(struct sandbox_client *host, const struct settings *set,
 	host->priv = d;
 	host->endpoint = d->engine.shown;
 	host->isolation = docker_isolation(set);
+	host->lacks |= docker_has_mounts(set) ? SANDBOX_PLACED : 0;
 	return 0;
 }
 
@@ -49,8 +50,7 @@ static void docker_close(struct sandbox_client *host)
 		return;
 	engine_release(&d->engine);
 	free(d);
-	host->priv = NULL;
-	host->endpoint = NULL;
+	host->endpoint = host->priv = NULL;
 }
 
 static const char *label_of(const cJSON *inspected, const char *name)
@@ -429,7 +429,8 @@ const struct sandbox_provider docker_provider = {
 	.summary = "containers of Docker or Podman",
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_STAYS,
+		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST |
+		 SANDBOX_STAYS | SANDBOX_PLACED,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = docker_settings,

@@ -106,6 +106,8 @@ int docker_image(const struct docker *d, const struct sandbox_spec *spec,
 /* Appends the mount of the setting "bind", if there is one. An engine on
  * another machine cannot have it. */
 int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err);
+/* Whether new containers have directories of this machine, or volumes. */
+bool docker_has_mounts(const struct settings *set);
 /* "UID:GID" in the container whose files are those of this process's user on
  * this machine; info is what GET /info says. */
 void docker_bind_user(const cJSON *info, char *user, size_t size);

@@ -291,7 +291,8 @@ const struct sandbox_provider langsmith_provider = {
 	.summary = "sandboxes of LangSmith",
 	.workdir = "/root",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
+		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = langsmith_settings,

@@ -56,6 +56,8 @@ static int local_open(struct sandbox_client *host, const struct settings *set,
 		local_close(host);
 		return -1;
 	}
+	if (l->bind)
+		host->lacks |= SANDBOX_PLACED;
 	return 0;
 }
 
@@ -401,7 +403,7 @@ const struct sandbox_provider local_provider = {
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
 		 SANDBOX_STDIN | SANDBOX_NETWORK | SANDBOX_LIST |
-		 SANDBOX_STAYS | SANDBOX_BOUND,
+		 SANDBOX_STAYS | SANDBOX_BOUND | SANDBOX_PLACED,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = local_settings,

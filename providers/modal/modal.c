@@ -466,7 +466,8 @@ const struct sandbox_provider modal_provider = {
 	.summary = "sandboxes of Modal",
 	.workdir = "/workspace",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
+		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = MODAL_LIFETIME_S,
 	.settings = settings,

@@ -331,7 +331,8 @@ const struct sandbox_provider runloop_provider = {
 	.summary = "devboxes of Runloop",
 	.workdir = "/home/user",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_RENEWS,
+		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_RENEWS |
+		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = runloop_settings,

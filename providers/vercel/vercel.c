@@ -387,7 +387,8 @@ const struct sandbox_provider vercel_provider = {
 	.summary = "sandboxes of Vercel",
 	.workdir = "/vercel/sandbox",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST,
+		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
+		 SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = vercel_settings,

@@ -86,7 +86,8 @@ int approval_edit(struct approval *a, struct str text, struct error *err);
 void approval_describe_edit(const struct approval *a, const struct mask *m,
 			    struct buf *out);
 
-/* Called on the agent's thread or one of its tool threads, never two at once.
+/* Called on the agent's thread or one of its tool threads, or that of an early
+ * request, never two at once.
  * approve is asked before each call of a known tool whose arguments are right;
  * -1 when the run was cancelled. */
 struct agent_ui {
@@ -101,6 +102,7 @@ struct agent_ui {
 	bool changes; /* agent_event.change is shown; else none is asked for */
 };
 
+struct early; /* agent/early.h */
 struct hooks; /* hooks/hooks.h */
 struct hooked_end {
 	bool ends; /* a hook wants the agent to end */
@@ -158,6 +160,7 @@ struct agent { /* filled by the caller; all borrowed */
 	void (*request_sent)(void *arg);
 	void *tools_arg;            /* of both */
 	const struct web *web;      /* or NULL */
+	struct early *early;        /* its prompt was sent already, or NULL */
 	struct hooks *hooks;        /* or NULL */
 	struct buf hook_context;    /* its own: for the next prompt; owned */
 	struct hooked_end hook_end; /* its own */

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/answer.h"
 #include "agent/compact.h"
+#include "agent/early.h"
 #include "agent/hooked.h"
 #include "agent/refused_file.h"
 #include "agent/toolrun.h"
@@ -26,50 +28,6 @@ static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
 	a->ui.event(a->ui.arg,
 		    &(struct agent_event){ .kind = kind, .text = text });
-}
-
-static void on_text(void *arg, struct str delta)
-{
-	emit(arg, EVENT_TEXT, delta);
-}
-
-static void on_thinking(void *arg, struct str delta)
-{
-	emit(arg, EVENT_THINKING, delta);
-}
-
-static void on_wait(void *arg, int64_t ms)
-{
-	struct agent *a = arg;
-
-	a->wait_ms = ms;
-}
-
-static void on_restart(void *arg, const char *why)
-{
-	struct agent *a = arg;
-	struct buf line = BUF_INIT(1 << 12);
-
-	buf_adds(&line, why);
-	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_RESTART,
-						      .text = buf_str(&line),
-						      .wait_ms = a->wait_ms });
-	a->wait_ms = 0;
-	buf_release(&line);
-}
-
-static void on_flush(void *arg)
-{
-	emit(arg, EVENT_FLUSH, (struct str){ 0 });
-}
-
-static void on_sent(void *arg)
-{
-	struct agent *a = arg;
-
-	agent_save(a);
-	if (a->request_sent)
-		a->request_sent(a->tools_arg);
 }
 
 /* What the server has said of the window meanwhile. */
@@ -208,24 +166,15 @@ static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 static int stream(struct agent *a, struct model_reply *reply,
 		  const struct stop *stop, struct error *err)
 {
-	const struct model_sink sink = {
-		.text = on_text,
-		.thinking = on_thinking,
-		.restart = on_restart,
-		.waits = on_wait,
-		.sent = on_sent,
-		.flush = on_flush,
-		.arg = a,
-	};
 	size_t bytes = model_size(a->model);
 	int rc;
 
-	do
-		rc = meter_name_cap(
-			a->meter, stop,
-			model_stream(a->model, &sink, reply, stop, err), err);
-	while (rc < 0 && err->code == ERR_BUDGET && a->raise &&
-	       a->raise(a->raise_arg));
+	do {
+		rc = early_has(a) ? early_take(a, reply, err)
+				  : answer_stream(a, false, reply, stop, err);
+		rc = meter_name_cap(a->meter, stop, rc, err);
+	} while (rc < 0 && err->code == ERR_BUDGET && a->raise &&
+		 a->raise(a->raise_arg));
 	if (rc == 0)
 		window_report(&a->window, &reply->usage, bytes);
 	return rc;
@@ -256,7 +205,7 @@ static int shorten(struct agent *a, const char *why, const struct stop *stop,
 	int rc = compact_now(a, &order, NULL, stop, err);
 
 	if (rc > 0)
-		on_restart(a, why);
+		answer_restart(a, why);
 	return rc;
 }
 
@@ -270,7 +219,7 @@ static int ask(struct agent *a, struct model_reply *reply,
 	int rc;
 
 	learn_window(a);
-	if (compact_if_full(a, stop, err) < 0)
+	if (!early_has(a) && compact_if_full(a, stop, err) < 0)
 		return -1;
 	bytes = model_size(a->model);
 	rc = stream_files(a, reply, stop, err);
@@ -347,6 +296,7 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	struct stop limit;
 	int rc = -1;
 
+	early_await(a);
 	if (a->update_tools && a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
 	if (ask(a, &reply, stop, err) < 0)
@@ -426,6 +376,7 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	      struct error *err)
 {
 	struct buf text = BUF_INIT(PROMPT_MAX);
+	bool ahead = early_close(a);
 	int rc;
 
 	a->turns = 0;
@@ -433,12 +384,16 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	a->cuts = 0;
 	a->reason[0] = '\0';
 	buf_clear(&a->answer);
-	rc = hooked_prompt(a, prompt, &text, stop, err);
+	if (!ahead)
+		early_end(a);
+	rc = ahead ? 0 : hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
-		keep_prompt(a, text.ptr);
+		if (!ahead)
+			keep_prompt(a, text.ptr);
 		rc = stops(a, stop, err);
 	}
 	buf_release(&text);
+	early_end(a);
 	agent_save(a);
 	return rc;
 }

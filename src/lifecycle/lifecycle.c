@@ -266,6 +266,8 @@ int lifecycle_open(struct managed_sandbox *box,
 		rc = lifecycle_setup_read(box, &script, &failure);
 	if (rc == 0)
 		rc = choose_lifetime(request, &lifetime_s, &failure);
+	if (rc == 0 && request->begins)
+		request->begins(request->begins_arg);
 	if (rc == 0)
 		rc = begin(box, lifetime_s, stop, &failure);
 	box->lifetime_s = lifetime_s;

@@ -46,6 +46,10 @@ struct lifecycle_request { /* all borrowed, until lifecycle_close() */
 	const char *attach_id; /* --sandbox-id, or NULL: create */
 	const char *snapshot;  /* --sandbox-snapshot-name, or NULL */
 	const char *setup;     /* --sandbox-setup: a local path, or NULL */
+	/* Called when nothing is left that can be known, or asked, before the
+	 * provider is. May be NULL. */
+	void (*begins)(void *arg);
+	void *begins_arg;
 	/* Called when the sandbox is there, before the setup script: -1 ends
 	 * the opening, as a script that fails does. May be NULL. */
 	int (*fill)(void *arg, struct sandbox *sb, const struct stop *stop,

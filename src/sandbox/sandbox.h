@@ -29,6 +29,8 @@ enum {
 	SANDBOX_STOP = 1 << 9,       /* in lacks alone: stop() does not hold */
 	SANDBOX_RENEWS = 1 << 10,    /* extend() gives its lifetime again */
 	SANDBOX_SHARED = 1 << 11,    /* no isolation on a machine of others */
+	SANDBOX_PLACED = 1 << 12,    /* place_expect() knows one to come; */
+	SANDBOX_PLACED_AGAIN = 1 << 13, /* one that is attached to */
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
@@ -114,9 +116,8 @@ struct sandbox_ops {
 	int (*stop)(struct sandbox_client *host, const char *id,
 		    int64_t *keep_s, const struct stop *stop,
 		    struct error *err);
-	/* Tells what commands did to files of the user's machine: what is new
-	 * since the last time, or, last, all of it; the caller then only
-	 * removes or stops, and discards. Agent's thread. */
+	/* Tells what commands did to files of the user's machine since the last
+	 * time, or, last, at all: what follows is its end. Agent's thread. */
 	void (*check)(struct sandbox *sb, bool last,
 		      void (*each)(void *arg, const char *line), void *arg);
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
@@ -168,8 +169,8 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   struct error *err);
 int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 		   const char *id, const struct stop *stop, struct error *err);
-/* When cancelled, it returns within some 30 ms; a provider elsewhere kills the
- * command in the background, and what is done next there waits for that. */
+/* When cancelled, it returns within some 30 ms; a command elsewhere is killed
+ * in the background, and what is done next there waits for that. */
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
@@ -198,7 +199,7 @@ bool sandbox_needs_probe(const struct sandbox_client *host);
 /* Of what is created with these settings. A program's provider is certain of
  * it once it has been asked for something. */
 enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host);
-/* What the provider can do: call the functions of these names only then. */
+/* Whether the functions of these names may be called. */
 bool sandbox_can_list(const struct sandbox_client *host);
 bool sandbox_can_get(const struct sandbox_client *host);
 bool sandbox_can_extend(const struct sandbox_client *host);

@@ -14,6 +14,8 @@ enum { MAX_LINES = 256 << 20, WRITE_AT = 16 << 10 };
 
 static void flush(struct events *e)
 {
+	if (!e->started)
+		return; /* the first line is still to come */
 	if (!e->failed &&
 	    output_write(STDOUT_FILENO, buf_str(&e->out), e->stop) < 0)
 		e->failed = errno;
@@ -59,9 +61,12 @@ static void delta(struct events *e, const char *type, struct str text)
 void events_start(struct events *e, const char *thread, const char *model,
 		  const char *provider, const char *id)
 {
+	struct buf held = e->out;
+
 	if (e->started)
 		return;
 	e->started = true;
+	e->out = BUF_INIT(MAX_LINES);
 	begin(e, "start");
 	buf_addf(&e->out, ",\"schema_version\":%d", EVENTS_SCHEMA);
 	member_or_null(e, "thread_id", thread);
@@ -71,6 +76,8 @@ void events_start(struct events *e, const char *thread, const char *model,
 	member_or_null(e, "id", id);
 	buf_addc(&e->out, '}');
 	end(e);
+	buf_addstr(&e->out, buf_str(&held));
+	buf_release(&held);
 	flush(e);
 }
 

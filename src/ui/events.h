@@ -16,7 +16,8 @@ struct events {                  /* zeroed, then stop set */
 	int failed;              /* errno of a write to stdout, or 0 */
 };
 
-/* thread, model, provider and id may be NULL: null then. */
+/* The first line; what came before waits for it. thread, model, provider and id
+ * may be NULL: null then. */
 void events_start(struct events *e, const char *thread, const char *model,
 		  const char *provider, const char *id);
 void events_event(void *arg, const struct agent_event *ev);

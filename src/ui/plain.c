@@ -23,17 +23,31 @@ void plain_break(struct plain *p)
 	p->log_mid_line = false;
 }
 
+/* What of out may be written now. */
+static struct str due(const struct plain *p)
+{
+	struct str text = buf_str(&p->out);
+
+	while (p->whole_lines && text.len && text.ptr[text.len - 1] != '\n')
+		text.len--;
+	if (p->no_stream)
+		text.len = 0;
+	return text;
+}
+
 static void flush(struct plain *p)
 {
+	struct str text = due(p);
+
 	p->out.max = p->log.max = MAX_HELD;
-	if (p->out.len && !p->no_stream) {
+	if (text.len) {
 		/* On a terminal both streams share a line. */
 		plain_break(p);
-		p->mid_line = p->out.ptr[p->out.len - 1] != '\n';
+		p->mid_line = text.ptr[text.len - 1] != '\n';
 		if (!p->failed &&
-		    output_write(STDOUT_FILENO, buf_str(&p->out), p->stop) < 0)
+		    output_write(STDOUT_FILENO, text, p->stop) < 0)
 			p->failed = errno;
-		buf_clear(&p->out);
+		buf_consume(&p->out, text.len);
 	}
 	if (p->log.len) {
 		fwrite(p->log.ptr, 1, p->log.len, stderr);

@@ -12,6 +12,9 @@ struct plain {                   /* zeroed, then the first five set */
 	bool last_only;          /* of the answers the last; with no_stream */
 	bool no_stream;          /* the answer once, at the end: plain_end() */
 	bool chat;               /* answers may be repeated from their start */
+	/* Others print lines on the same terminal: none is begun that is not
+	 * ended. Any thread. */
+	_Atomic bool whole_lines;
 	/* its own */
 	struct sanitizer text_clean;
 	struct sanitizer output_clean;

@@ -107,6 +107,12 @@ def env(home):
     }
 
 
+@pytest.fixture
+def sandbox_first(env):
+    """Once the model is asked, the sandbox is there."""
+    env["DEEPAGENTS_CODE_SANDBOX_OVERLAP"] = "false"
+
+
 def heed_signals():
     """A shell's background job ignores SIGINT, and so would its children."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):

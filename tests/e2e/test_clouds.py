@@ -36,7 +36,7 @@ def closed():
 
 
 @pytest.fixture
-def box(model, start, run):
+def box(sandbox_first, model, start, run):
     """box(name): the short name of a sandbox that goes on running."""
     def begin(name):
         server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])
@@ -67,6 +67,7 @@ def test_demo(vendor, model, run, top, name):
 
 
 @every
+@pytest.mark.usefixtures("sandbox_first")
 def test_requests_per_tool(vendor, model, run, name):
     """One each; an edit reads and writes. All over one connection, and one
     more where the keep-alive has its own."""

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 HOSTILE = pathlib.Path(__file__).parents[1] / "emulators" / "hostile_tar.py"
 MB = 1 << 20
 

@@ -10,6 +10,8 @@ from clouds import DONE, EXECUTE, fixtures, results
 from daytona import JWT, ORGANIZATION
 from lifecycle import execute, wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 daytona, task = fixtures("daytona")
 
 

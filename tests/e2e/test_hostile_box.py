@@ -51,6 +51,7 @@ def test_a_project_is_bound(box, config, tmp_path):
     assert (tmp_path / "work" / "here").exists()
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_a_bound_directory_is_not_swapped_for_a_link(run, start, model,
                                                      config, tmp_path):
     """One sandbox that has the parent cannot redirect another."""
@@ -73,6 +74,7 @@ def test_a_bound_directory_is_not_swapped_for_a_link(run, start, model,
     assert r.status == 1 and "link" in r.err and not r.out
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_links_of_a_copy_do_not_add_up(run, start, model, tmp_path):
     """Each stays inside by its letters; together they would lead out."""
     server = model([{"text": "x", "fault": {"stall_after_bytes": 0}}])

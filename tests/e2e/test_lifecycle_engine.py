@@ -74,6 +74,7 @@ def test_open_breaks(start, model, engine, collected, rig, where, action):
     collected()
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_all_hangs_from_then_on(start, model, engine, collected):
     """The engine stops to answer while a session is open: out within the
     cleanup's time, and said."""
@@ -103,6 +104,7 @@ def test_created_when_nobody_listens(start, model, engine, collected, rig):
     collected()
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_name_in_use_before_it_can_be_inspected(start, model, engine, rig,
                                                 collected):
     """As Podman does while another request is still making it."""
@@ -179,6 +181,7 @@ def test_hung_exec_requests(start, model, engine, collected, where, action):
 
 
 @pytest.mark.parametrize("hung", ["command", "create", "start", "model"])
+@pytest.mark.usefixtures("sandbox_first")
 def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
                         collected, hung):
     """Ctrl-C: the prompt within 100 ms, and nothing runs on."""
@@ -217,6 +220,7 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
     collected()
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_cancel_while_an_image_is_pulled(start, run, model, engine, config,
                                          collected):
     server = model(HUNG)

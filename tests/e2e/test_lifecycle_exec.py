@@ -10,6 +10,8 @@ import pytest
 
 from lifecycle import execute, wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 TASK = ("-n", "hi", "-M", "anthropic:m", "--json", "--sandbox")
 
 

@@ -90,6 +90,7 @@ def test_broken_pipe(dcode, env, model, kind, nothing_left, tmp_path, how):
     nothing_left()
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_two_signals_are_as_good_as_one(start, model, kind, nothing_left):
     server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])
     r = start(*TASK, kind)
@@ -102,6 +103,7 @@ def test_two_signals_are_as_good_as_one(start, model, kind, nothing_left):
     nothing_left()
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_terminal_hangs_up(start, model, kind, nothing_left):
     """SIGHUP and SIGTERM at once, as when a connection is lost."""
     server = model([execute("sleep 50")])
@@ -136,7 +138,7 @@ def test_timeout_in_the_middle(start, model, kind, nothing_left):
 
 
 @pytest.fixture
-def other(start, model, kind, run):
+def other(sandbox_first, start, model, kind, run):
     """The id and label of a sandbox whose dcode lives on."""
     server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])
     r = start(*TASK, kind)
@@ -148,6 +150,7 @@ def other(start, model, kind, run):
 
 
 @pytest.mark.parametrize("case", ["SIGINT", "setup", "end", "SIGTERM"])
+@pytest.mark.usefixtures("sandbox_first")
 def test_a_given_sandbox_is_never_deleted(other, start, run, model, kind,
                                           nothing_left, tmp_path, case):
     script = tmp_path / "s.sh"
@@ -190,6 +193,7 @@ def test_gc_leaves_another_home_alone(other, run, env, kind, tmp_path,
 
 @pytest.mark.parametrize("hung", ["command", "model"])
 @pytest.mark.parametrize("where", ["none", "local"])
+@pytest.mark.usefixtures("sandbox_first")
 def test_prompt_is_back(dcode_release, env, tmp_path, model, where, hung):
     """Ctrl-C in the chat: within 100 ms where nothing else runs (ten times
     that here), and the command has ended."""
@@ -217,6 +221,7 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, where, hung):
     assert t.leave() == 0
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_gc_after_a_death_that_nobody_asked_for(start, model, kind, run,
                                                 nothing_left):
     """The killed dcode stays in the process table until its parent asks."""

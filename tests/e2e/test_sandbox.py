@@ -10,6 +10,8 @@ import pytest
 
 from model import ModelServer
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 HUNG = [{"text": "abc", "fault": {"stall_after_bytes": 40}}]
 
 

@@ -216,7 +216,7 @@ def test_nothing_local_is_replaced_unless_forced(task, work, run):
 
 
 @pytest.fixture
-def kept(task, run, work):
+def kept(sandbox_first, task, run, work):
     """kept(*args): a run in the sandbox that an earlier run left."""
     (work / "f").write_text("old")
     (work / "d").mkdir()
@@ -382,7 +382,7 @@ def test_without_a_sandbox_transfers_are_refused(model, run, work, flag):
 
 
 def test_an_upload_that_fails_ends_the_run_before_the_first_request(
-        task, work, run):
+        sandbox_first, task, work, run):
     (work / "f").write_text("x")
     r = task([DONE], "--json", "--upload", "f:/proc/nowhere/f",
              "--upload", "f", "--download", "out").wait()

@@ -10,6 +10,8 @@ import cloud_box
 from clouds import DONE, NAMES, per_tool, results
 from lifecycle import call, execute, wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 SECRET = "printed-S3cret-0123456789"
 PRINT = "echo printed-S3cret-0123''456789; seq 3000"
 

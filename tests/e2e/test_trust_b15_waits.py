@@ -99,6 +99,7 @@ def test_an_engine_that_never_answers_is_named(silent, model, start):
     assert p.status == 130
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_a_second_ctrl_c_ends_the_cleaning_up(vendor, model, start):
     cloud = vendor("daytona")
     cloud.fault("DELETE ", times=None, delay=30)
@@ -115,6 +116,7 @@ def test_a_second_ctrl_c_ends_the_cleaning_up(vendor, model, start):
     assert "dcode sandbox gc" in p.err
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_control_one_ctrl_c_cleans_up(vendor, model, start):
     cloud = vendor("daytona")
     server = model([{"text": "abc", "fault": {"stall_after_bytes": 40}}])

@@ -13,6 +13,8 @@ import pytest
 
 from lifecycle import wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 MB = 1 << 20
 
 

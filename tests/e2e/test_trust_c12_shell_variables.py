@@ -128,6 +128,7 @@ echo 'export B=2' >>"$HOME/.profile"
     assert "[12]" in told[0]
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_later_runs_in_the_same_sandbox_have_them(vendor, look, model, run,
                                                   start):
     """By --sandbox-id after the setup, and with sandbox exec."""

@@ -10,6 +10,8 @@ import pytest
 
 from test_sandbox import HUNG, wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 DONE = {"text": "The end."}
 ENDS = {"CR": "\r", "NEL": "\x85", "LS": "\u2028", "PS": "\u2029",
         "VT": "\x0b", "FF": "\x0c", "CRLF": "\r\n"}

@@ -8,6 +8,8 @@ import pytest
 
 from lifecycle import wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 STALL = [{"text": "abc", "fault": {"stall_after_bytes": 40}}]
 PLAIN = ("-n", "hi", "-M", "anthropic:m", "--sandbox", "local")
 

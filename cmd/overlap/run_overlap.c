@@ -1,0 +1,183 @@
+/* run_overlap.c - the first request, sent while the sandbox is being made. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/early.h"
+#include "base/mem.h"
+#include "cmd/overlap/overlap.h"
+#include "cmd/run/run.h"
+#include "cmd/run/yolo.h"
+#include "cmd/secret.h"
+#include "hooks/hooks.h"
+#include "mcp/mcp.h"
+#include "sandbox/place.h"
+#include "session/consent.h"
+#include "tree/user_repo.h"
+
+static bool is_on(const struct run *r)
+{
+	struct error ignored = { 0 };
+	bool on = false;
+
+	return settings_bool(r->app->settings, NULL, "sandboxes.overlap", &on,
+			     &ignored) == 0 &&
+	       on;
+}
+
+/* What changes the prompt, or has to happen before it, in the sandbox. */
+static bool needs_sandbox(const struct run *r)
+{
+	const struct run_options *o = &r->options;
+	bool names_file = o->task && strchr(o->task, '@');
+	bool has_tree = o->workspace && !strcmp(o->workspace, "repo");
+
+	return names_file || o->startup ||
+	       ((o->apply || o->branch) && !has_tree);
+}
+
+/* A question about the sandbox that is asked once there is one. */
+static bool asks_later(const struct run *r)
+{
+	const struct run_options *o = &r->options;
+
+	return r->interactive && ((o->sandbox_id && !o->asks_given) ||
+				  (o->yolo && !yolo_acknowledged(r->app)));
+}
+
+/* Its own first words go with the prompt. */
+static bool has_hooks(const struct run *r)
+{
+	return hooks_have(r->app->hooks, HOOK_SESSION_START) ||
+	       hooks_have(r->app->hooks, HOOK_USER_PROMPT_SUBMIT);
+}
+
+/* Of servers whose tools are not known from before. */
+static bool waits_for_tools(const struct run *r)
+{
+	struct mcp_status st;
+
+	for (size_t i = 0; r->mcp && i < mcp_count(r->mcp); i++) {
+		mcp_server_status(mcp_server(r->mcp, i), &st);
+		if (st.state == MCP_STARTING)
+			return true;
+	}
+	return false;
+}
+
+bool overlap_can(struct run *r)
+{
+	bool attaches = r->options.sandbox_id || r->thread.id;
+	const char *dir;
+
+	if ((!r->ahead && !r->listen) ||
+	    r->host.provider->flags & SANDBOX_UNISOLATED || !is_on(r) ||
+	    needs_sandbox(r) || asks_later(r) || has_hooks(r) ||
+	    waits_for_tools(r))
+		return false;
+	/* the sandbox of a thread may be gone: then a new one is made */
+	dir = place_expect(&r->host, attaches);
+	if (!dir || (r->thread.id && !place_expect(&r->host, false)))
+		return false;
+	r->box.sandbox =
+		(struct sandbox){ .host = &r->host, .workdir = xstrdup(dir) };
+	return true;
+}
+
+int overlap_begin(struct run *r, const struct stop *stop, struct error *err)
+{
+	free(r->expected);
+	r->expected = r->box.sandbox.workdir;
+	r->box.sandbox = (struct sandbox){ 0 };
+	return early_begin(&r->agent, stop, !r->interactive, err);
+}
+
+/* Whether the user will be asked if his tree may be sent. */
+static bool asks_about_tree(const struct run *r)
+{
+	struct error ignored = { 0 };
+	bool is_repository = false;
+	struct store *store;
+	bool asked = false;
+	char *root;
+
+	if (!r->interactive || r->options.workspace || r->options.sandbox_id ||
+	    !secret_terminal(r->app))
+		return false;
+	root = user_repo_root(settings_cwd(r->app->settings), &is_repository,
+			      &ignored);
+	if (root && is_repository)
+		asked = app_store(r->app, &store, &ignored) == 0 &&
+			consent_get(store, root, r->host.provider->name, &asked,
+				    &ignored) >= 0 &&
+			asked;
+	free(root);
+	return is_repository && !asked;
+}
+
+void overlap_answered(struct run *r)
+{
+	const char *prompt = r->ahead;
+
+	if (!r->agent.early)
+		return;
+	if (prompt && early_send(r->agent.early, prompt) && !r->interactive)
+		early_save(&r->agent);
+	if (r->listen)
+		r->listen(r->agent.ui.arg, r->agent.early);
+}
+
+void overlap_begins(void *arg)
+{
+	struct run *r = arg;
+
+	if (r->agent.early && !asks_about_tree(r))
+		overlap_answered(r);
+}
+
+static void listen_no_more(struct run *r)
+{
+	if (r->listen)
+		r->listen(r->agent.ui.arg, NULL);
+}
+
+/* The model was told of another place: what it says is of no use. */
+static int ask_anew(struct run *r, struct error *err)
+{
+	early_end(&r->agent);
+	model_close(r->model);
+	r->agent.model = r->model = NULL;
+	if (run_open_model(r, err) < 0)
+		return -1;
+	r->agent.model = r->model;
+	run_set_window(r);
+	return run_resume_load(r, err);
+}
+
+int overlap_end(struct run *r, struct error *err)
+{
+	const struct sandbox *sb = &r->box.sandbox;
+
+	listen_no_more(r);
+	if (!early_close(&r->agent))
+		early_end(&r->agent);
+	if (run_name_session(r, err) < 0)
+		return -1;
+	return sb->mounts.n || strcmp(sb->workdir, r->expected) != 0
+		       ? ask_anew(r, err)
+		       : 0;
+}
+
+int overlap_fail(struct run *r, struct error *why)
+{
+	listen_no_more(r);
+	/* a chat that goes on begins anew, with the same message */
+	if (!r->interactive || why->code != ERR_CANCELLED)
+		early_fail(&r->agent, why);
+	early_end(&r->agent);
+	if (!r->box.request.host) { /* it was to come */
+		free(r->box.sandbox.workdir);
+		r->box.sandbox = (struct sandbox){ 0 };
+	}
+	return -1;
+}

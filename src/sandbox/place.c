@@ -1,0 +1,31 @@
+/* place.c - where the tools will act, before there is a sandbox. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/place.h"
+
+#include <string.h>
+
+#include "sandbox/sandbox.h"
+
+static bool has_setting(const struct sandbox_provider *p, const char *key)
+{
+	const struct setting *row = p->settings;
+
+	while (row && row->key && strcmp(row->key, key) != 0)
+		row++;
+	return row && row->key;
+}
+
+const char *place_expect(const struct sandbox_client *host, bool attaches)
+{
+	const struct sandbox_provider *p = host->provider;
+	unsigned wanted = attaches ? SANDBOX_PLACED_AGAIN : SANDBOX_PLACED;
+	struct error ignored = { 0 };
+	const char *dir = NULL;
+
+	if (!(p->flags & ~host->lacks & wanted) ||
+	    (has_setting(p, "workdir") &&
+	     settings_directory(host->settings, p->name, "workdir", &dir,
+				&ignored) < 0))
+		return NULL;
+	return dir ? dir : p->workdir;
+}

@@ -1,0 +1,217 @@
+"""test_overlap.py - the model is asked while the sandbox is being made."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import signal
+import threading
+
+import pytest
+
+from clouds import CREATE, DONE, EXECUTE, results
+from lifecycle import execute, wait_for
+
+VENDORS = ["daytona", "e2b", "langsmith", "runloop", "vercel"]
+OFF = "[sandboxes]\noverlap = false\n"
+CALLS = [execute("echo $((6*7))"), DONE]
+
+
+@pytest.fixture(name="task")
+def task_fixture(start):
+    """task(vendor, *options): a run that has begun."""
+    def go(name, *options, **how):
+        return start("-n", "hi", "-M", "anthropic:m", "--sandbox", name,
+                     *options, **how)
+    return go
+
+
+def held(cloud, name):
+    """Creating waits for the event."""
+    event = threading.Event()
+    cloud.fault(CREATE[name], hold=event)
+    return event
+
+
+def body(server):
+    return json.dumps(server.requests[0]["body"])
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_the_answer_comes_while_the_sandbox_is_made(vendor, model, task, name):
+    cloud = vendor(name)
+    made = held(cloud, name)
+    server = model(CALLS)
+    r = task(name)
+    wait_for(lambda: server.requests and cloud.count(CREATE[name]))
+    made.set()
+    r.wait()
+    assert r.status == 0, r.err
+    assert "42" in results(server)[0]
+    assert cloud.left() == []
+
+
+WHERE = """
+[sandboxes.providers.{}.params]
+workdir = "/tmp/elsewhere"
+"""
+
+
+@pytest.mark.parametrize("where", ["", WHERE], ids=["default", "workdir"])
+@pytest.mark.parametrize("name", [*VENDORS, "agentcore", "modal", "local"])
+def test_the_request_is_the_same_as_without(vendor, model, task, config, name,
+                                            where):
+    if name == "local":
+        where = where and "[sandboxes.providers.local.params]\nenv = []\n"
+    else:
+        vendor(name)
+    config(where.format(name))
+    server = model(CALLS)
+    r = task(name).wait()
+    assert r.status == 0, r.err
+    config(OFF + where.format(name))
+    again = model(CALLS)
+    r = task(name).wait()
+    assert r.status == 0, r.err
+    assert body(server) == body(again)
+    assert not where or name == "local" or "/tmp/elsewhere" in body(server)
+
+
+def until_printed(r, text):
+    """Waits for it on standard output."""
+    seen = ""
+    while text not in seen:
+        piece = os.read(r.p.stdout.fileno(), 4096).decode()
+        assert piece, (seen, r.wait().err)
+        seen += piece
+
+
+LOOKING = [{"text": "looking\n", **execute("echo hi")}, DONE]
+
+
+def errors(r):
+    return [line for line in r.err.splitlines()
+            if line.startswith(("Error:", "Setup", "✗"))]
+
+
+def end_of(vendor, model, task, name, options):
+    """Of a run whose sandbox cannot be had, with the answer there."""
+    cloud = vendor(name)
+    fails = threading.Event()
+    if "--sandbox-setup" not in options:
+        cloud.fault(CREATE[name], times=None, hold=fails, status=402,
+                    body={"message": "no credit"})
+    server = model(LOOKING)
+    r = task(name, *options)
+    return cloud, server, fails, r
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_refused_creation_ends_as_without(vendor, model, task, config, run,
+                                            name):
+    cloud, server, fails, r = end_of(vendor, model, task, name, ())
+    until_printed(r, "looking")
+    fails.set()
+    r.wait()
+    config(OFF)
+    plain_cloud, unasked, now, plain = end_of(vendor, model, task, name, ())
+    now.set()
+    plain.wait()
+    assert len(server.requests) == 1 and not unasked.requests
+    assert (r.status, errors(r)) == (plain.status, errors(plain))
+    assert r.status == 1 and errors(r)
+    assert cloud.left() == plain_cloud.left() == []
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_the_thread_goes_on_after_a_creation_that_failed(vendor, model, task,
+                                                         run, tmp_path):
+    cloud = vendor("e2b")
+    begins = threading.Event()
+    cloud.fault(EXECUTE["e2b"], hold=begins)
+    script = tmp_path / "setup.sh"
+    script.write_text("exit 3\n")
+    model(LOOKING)
+    r = task("e2b", "--sandbox-setup", script)
+    until_printed(r, "looking")
+    begins.set()
+    r.wait()
+    assert r.status == 1 and "Setup failed - aborting" in r.err
+    server = model([DONE, {"text": "well"}])
+    r = run("-r", "latest", "-n", "again", "--sandbox", "none")
+    assert r.status == 0, r.err
+    prompt, answer, result = server.requests[-1]["body"]["messages"]
+    assert "hi" in json.dumps(prompt) and "looking" in json.dumps(answer)
+    assert "This call has not run: there is no sandbox. Setup failed" in \
+        json.dumps(result) and "again" in json.dumps(result)
+
+
+@pytest.mark.parametrize("number, status", [
+    (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_both(vendor, model, task, run, number, status):
+    cloud = vendor("e2b")
+    made = held(cloud, "e2b")
+    server = model([{"text": "x", "fault": {"stall_after_bytes": 0}}])
+    r = task("e2b")
+    wait_for(lambda: server.requests and cloud.count(CREATE["e2b"]))
+    r.signal(number)
+    made.set()
+    r.wait()
+    assert r.status == status, r.err
+    assert cloud.left() == []
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+
+
+def test_a_time_limit_ends_both(vendor, model, task):
+    cloud = vendor("e2b")
+    made = held(cloud, "e2b")
+    server = model([{"text": "x", "fault": {"stall_after_bytes": 0}}])
+    r = task("e2b", "--timeout", "2")
+    wait_for(lambda: server.requests and cloud.count(CREATE["e2b"]))
+    threading.Timer(4, made.set).start()
+    r.wait()
+    assert r.status == 124 and "timed out after 2s" in r.err, r.err
+    assert cloud.left() == []
+
+
+def test_a_model_that_refuses_ends_the_creation(vendor, model, task, config,
+                                                tmp_path):
+    cloud = vendor("e2b")
+    script = tmp_path / "setup.sh"
+    script.write_text("echo x >>ran; sleep 600\n")
+    refuses = [{"text": "x", "fault": {"status": 400, "times": 9}}]
+    model(refuses)
+    r = task("e2b", "--sandbox-setup", script).wait()
+    assert cloud.left() == []
+    config(OFF)
+    model(refuses)
+    plain = task("e2b").wait()
+    assert (r.status, errors(r)) == (plain.status, errors(plain))
+    assert r.status == 1 and errors(r)
+
+
+@pytest.mark.parametrize("what", ["setting", "startup", "file"])
+def test_it_waits_for_what_needs_the_sandbox(vendor, model, start, config,
+                                             what):
+    cloud = vendor("e2b", delay=0.3)
+    if what == "setting":
+        config(OFF)
+    server = model(CALLS)
+    r = start("-n", "see @a.png" if what == "file" else "hi",
+              "-M", "anthropic:m", "--sandbox", "e2b",
+              *(["--startup-cmd", "true"] if what == "startup" else [])).wait()
+    assert r.status == 0, r.err
+    made = next(q for q in cloud.requests if q["path"] == "/v2/sandboxes")
+    assert server.requests[0]["received"] >= made["began"] + made["seconds"]
+
+
+def test_json_begins_with_the_sandbox(vendor, model, task):
+    cloud = vendor("e2b")
+    made = held(cloud, "e2b")
+    server = model(LOOKING)
+    r = task("e2b", "--json")
+    wait_for(lambda: server.requests and "answered" in server.requests[0])
+    made.set()
+    r.wait()
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    assert [q["type"] for q in lines][:2] == ["start", "text"]
+    assert lines[0]["sandbox"]["id"]
+    assert r.status == 0 and lines[-1]["status"] == "success"
