@@ -145,13 +145,14 @@ static void convert(iconv_t cd, struct str text, struct buf *out)
 void charset_decode(struct str text, const char *type, struct buf *out)
 {
 	const char *name = find_charset(&text, type);
-	iconv_t cd =
-		strcmp(name, "UTF-8") ? iconv_open("UTF-8", name) : (iconv_t)-1;
+	/* From UTF-8, too: libxml2 takes all of a page for Latin-1 where one
+	 * byte is wrong. */
+	iconv_t cd = iconv_open("UTF-8", name);
 
-	if (cd == (iconv_t)-1) { /* the sanitizer repairs what is none */
-		buf_addstr(out, text);
-		return;
-	}
+	if (cd == (iconv_t)-1)
+		cd = iconv_open("UTF-8", "UTF-8");
+	if (cd == (iconv_t)-1)
+		return; /* out of memory */
 	convert(cd, text, out);
 	iconv_close(cd);
 }

@@ -74,6 +74,12 @@ static int parse_host(struct web_url *url, struct str host, struct error *err)
 			return error_set(err, ERR_USAGE,
 					 "the URL's host has a character that "
 					 "no host has");
+		/* "a..b", ".a", "a.." */
+		if (c == '.' &&
+		    (i == 0 || i + 1 == host.len || host.ptr[i + 1] == '.'))
+			return error_set(err, ERR_USAGE,
+					 "the URL's host has an empty part "
+					 "between its dots");
 		url->host[i] = lower(c);
 	}
 	url->host[host.len] = '\0';

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 import http.server
 import socket
+import ssl
+import subprocess
 import threading
 
 import pytest
@@ -214,3 +216,24 @@ def test_a_key_of_the_user_is_not_sent_in_a_url(fetch, site, env):
     text = fetch(site.url + "/page?k=dtn-0123456789abcdef")
     assert "holds a secret" in text and not site.asked
     assert "Café" in fetch(site.url + "/page?k=dtn-another-word")
+
+
+def test_https_is_read_from_whom_the_certificate_names(fetch, site, env,
+                                                       tmp_path):
+    pem = tmp_path / "own.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days",
+         "2", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", pem, "-out", tmp_path / "cert.pem"], check=True,
+        capture_output=True)
+    pem.write_text(pem.read_text() + (tmp_path / "cert.pem").read_text())
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pem)
+    site.server.socket = tls.wrap_socket(site.server.socket, server_side=True)
+    url = f"https://127.0.0.1:{site.port}/page"
+    assert "certificate" in fetch(url).lower() and not site.asked
+    env["SSL_CERT_FILE"] = str(tmp_path / "cert.pem")
+    assert "Café" in fetch(url) and site.paths() == ["/page"]
+    assert fetch(url.replace("127.0.0.1", "localhost")).startswith(
+        "Fetch URL error: ")
+    assert len(site.asked) == 1

@@ -30,7 +30,7 @@ static struct {
 	void (*release)(void *text);
 } curl;
 
-static void bind(void *library, const char *name, void *function)
+static void bind_symbol(void *library, const char *name, void *function)
 {
 	void *symbol = dlsym(library, name);
 
@@ -43,11 +43,11 @@ static void load(void)
 	void *l = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
 
 	require(l != NULL);
-	bind(l, "curl_url", &curl.make);
-	bind(l, "curl_url_cleanup", &curl.end);
-	bind(l, "curl_url_set", &curl.set);
-	bind(l, "curl_url_get", &curl.get);
-	bind(l, "curl_free", &curl.release);
+	bind_symbol(l, "curl_url", &curl.make);
+	bind_symbol(l, "curl_url_cleanup", &curl.end);
+	bind_symbol(l, "curl_url_set", &curl.set);
+	bind_symbol(l, "curl_url_get", &curl.get);
+	bind_symbol(l, "curl_free", &curl.release);
 }
 
 /* The host that was checked is the one that would be connected to. */

@@ -105,6 +105,9 @@ static void urls_that_can_be_read_in_two_ways_are_refused(void **arg)
 		"http://256.1.1.1/",
 		"http://[fe80::1%25eth0]/",
 		"http://[::1/",
+		"http://a..example/",
+		"http://a.example../",
+		"http://.example/",
 		"http://::1/",
 		"http://[1.1.1.1]/",
 		"http://\xE2\x91\xA0\xE2\x91\xA1.example/",
@@ -288,6 +291,8 @@ static void charsets_are_converted(void **arg)
 		{ "text/plain; charset=ISO-2022-CN-EXT", "ok", 0, "ok" },
 		{ "text/plain; charset=../../x", "ok", 0, "ok" },
 		{ "text/plain; charset=utf-16le", "a\0b", 3, "a\xEF\xBF\xBD" },
+		{ "text/plain; charset=utf-8", "\xC3\xA4\xFF!", 0,
+		  "\xC3\xA4\xEF\xBF\xBD!" },
 	};
 
 	(void)arg;
