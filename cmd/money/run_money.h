@@ -1,7 +1,7 @@
 /* run_money.h - the cap on what a run costs, and what is said of it. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_RUN_MONEY_H
-#define CMD_RUN_MONEY_H
+#ifndef CMD_MONEY_RUN_MONEY_H
+#define CMD_MONEY_RUN_MONEY_H
 
 #include "cmd/run/run.h"
 

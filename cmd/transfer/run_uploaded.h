@@ -1,7 +1,7 @@
 /* run_uploaded.h - uploads into the tree of a run are not the agent's work. */
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_RUN_UPLOADED_H
-#define CMD_RUN_UPLOADED_H
+#ifndef CMD_TRANSFER_RUN_UPLOADED_H
+#define CMD_TRANSFER_RUN_UPLOADED_H
 
 #include "cmd/run/run.h"
 #include "git/listing.h"

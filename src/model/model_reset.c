@@ -8,13 +8,17 @@
 enum { BYTES_FOR_TOKEN = 4 };
 
 /* What the server has taught of its options (m->options) stays. */
-static int write_head(const struct model *m, const struct model_brief *brief,
-		      struct buf *head, struct account *account,
+static int write_head(const struct model *m, const struct tool_spec *tools,
+		      size_t n_tools, struct buf *head, struct account *account,
 		      struct error *err)
 {
+	const struct model_brief brief = { .system = m->system,
+					   .tools = tools,
+					   .n_tools = n_tools,
+					   .cache_key = m->cache_key };
 	const char *text = m->choice.params ? m->choice.params : "{}";
 	cJSON *params = json_parse(str_of(text));
-	struct wire_head in = { &m->choice, params, brief };
+	struct wire_head in = { &m->choice, params, &brief };
 	struct params_options options = { 0 };
 	int rc;
 
@@ -25,6 +29,8 @@ static int write_head(const struct model *m, const struct model_brief *brief,
 	if (rc == 0)
 		rc = account_find_limit(account, &options, params, head, err);
 	cJSON_Delete(params);
+	if (rc < 0)
+		buf_release(head);
 	return rc;
 }
 
@@ -63,17 +69,11 @@ static void forget_history(struct model *m)
 int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
 		struct error *err)
 {
-	const struct model_brief brief = { .system = m->system,
-					   .tools = tools,
-					   .n_tools = n_tools,
-					   .cache_key = m->cache_key };
 	struct account account = { 0 };
 	struct buf head = BUF_INIT(MAX_HEAD);
 
-	if (tools && write_head(m, &brief, &head, &account, err) < 0) {
-		buf_release(&head);
+	if (tools && write_head(m, tools, n_tools, &head, &account, err) < 0)
 		return -1;
-	}
 	if (tools) {
 		buf_release(&m->head);
 		m->head = head;
@@ -86,17 +86,11 @@ int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
 int model_set_tools(struct model *m, const struct tool_spec *tools,
 		    size_t n_tools, struct error *err)
 {
-	const struct model_brief brief = { .system = m->system,
-					   .tools = tools,
-					   .n_tools = n_tools,
-					   .cache_key = m->cache_key };
 	struct account account = { 0 };
 	struct buf head = BUF_INIT(MAX_HEAD);
 
-	if (write_head(m, &brief, &head, &account, err) < 0) {
-		buf_release(&head);
+	if (write_head(m, tools, n_tools, &head, &account, err) < 0)
 		return -1;
-	}
 	take_head(m, &head, &account);
 	return 0;
 }

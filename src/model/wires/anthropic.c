@@ -95,12 +95,6 @@ static void head(const struct wire_head *in, struct buf *out)
 	buf_adds(out, "\"messages\":[");
 }
 
-/* Text blocks must hold more than white space. */
-static bool blank(const char *text)
-{
-	return !str_trim(str_of(text)).len;
-}
-
 static void put_text(struct buf *out, const char *text)
 {
 	buf_adds(out, "{\"type\":\"text\",");
@@ -119,10 +113,9 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}");
 }
 
-/* n files follow the result p and are part of it. */
 static void put_result(struct buf *out, const struct part *p, size_t n)
 {
-	bool text = p->text && !blank(p->text);
+	bool text = p->text && !blocks_blank(p->text);
 
 	buf_adds(out, "{\"type\":\"tool_result\",\"tool_use_id\":");
 	wire_id(out, p->id);
@@ -144,42 +137,15 @@ static void put_result(struct buf *out, const struct part *p, size_t n)
 	buf_addc(out, '}');
 }
 
-static bool is_sendable(const struct part *p)
+static void put_call(struct buf *out, const struct part *p)
 {
-	if (p->kind == PART_TEXT)
-		return !blank(p->text);
-	if (p->kind == PART_THINKING) /* not another vendor's thoughts */
-		return p->replay && strncmp(p->replay, "{\"type\":", 8) == 0;
-	return true;
-}
-
-static void put_part(struct buf *out, const struct message *m, size_t i)
-{
-	const struct part *p = &m->parts[i];
-
-	switch (p->kind) {
-	case PART_TEXT:
-		put_text(out, p->text);
-		break;
-	case PART_MEDIA:
-		put_media(out, p);
-		break;
-	case PART_THINKING:
-		buf_adds(out, p->replay);
-		break;
-	case PART_TOOL_CALL:
-		buf_adds(out, "{\"type\":\"tool_use\",\"id\":");
-		wire_id(out, p->id);
-		buf_adds(out, ",\"name\":");
-		wire_name(out, p->name);
-		buf_adds(out, ",\"input\":");
-		wire_args(out, p);
-		buf_addc(out, '}');
-		break;
-	case PART_TOOL_RESULT:
-		put_result(out, p, message_count_media(m, i));
-		break;
-	}
+	buf_adds(out, "{\"type\":\"tool_use\",\"id\":");
+	wire_id(out, p->id);
+	buf_adds(out, ",\"name\":");
+	wire_name(out, p->name);
+	buf_adds(out, ",\"input\":");
+	wire_args(out, p);
+	buf_addc(out, '}');
 }
 
 static void put_empty(struct buf *out)
@@ -187,7 +153,14 @@ static void put_empty(struct buf *out)
 	buf_adds(out, "{\"type\":\"text\",\"text\":\"(empty)\"}");
 }
 
-static const struct blocks_form form = { is_sendable, put_part, put_empty };
+static const struct blocks_form form = {
+	.thinking = "{\"type\":",
+	.put_text = put_text,
+	.put_media = put_media,
+	.put_call = put_call,
+	.put_result = put_result,
+	.put_empty = put_empty,
+};
 
 static void push(struct history *h, const struct message *m)
 {

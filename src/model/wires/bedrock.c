@@ -122,16 +122,10 @@ static void head(const struct wire_head *in, struct buf *out)
 	buf_adds(out, "\"messages\":[");
 }
 
-/* Text blocks must hold more than white space. */
-static bool blank(const char *text)
-{
-	return !text || !str_trim(str_of(text)).len;
-}
-
 static void put_text(struct buf *out, const char *text)
 {
 	buf_addc(out, '{');
-	json_member(out, "text", str_of(blank(text) ? "(empty)" : text));
+	json_member(out, "text", str_of(blocks_blank(text) ? "(empty)" : text));
 	buf_addc(out, '}');
 }
 
@@ -165,7 +159,6 @@ static void put_media(struct buf *out, const struct part *p)
 	buf_adds(out, "}}}");
 }
 
-/* n files follow the result p and are part of it. */
 static void put_result(struct buf *out, const struct part *p, size_t n)
 {
 	buf_adds(out, "{\"toolResult\":{\"toolUseId\":");
@@ -179,45 +172,19 @@ static void put_result(struct buf *out, const struct part *p, size_t n)
 	buf_adds(out, p->failed ? "],\"status\":\"error\"}}" : "]}}");
 }
 
-static void put_part(struct buf *out, const struct message *m, size_t i)
-{
-	const struct part *p = &m->parts[i];
-
-	switch (p->kind) {
-	case PART_TEXT:
-		put_text(out, p->text);
-		break;
-	case PART_MEDIA:
-		put_media(out, p);
-		break;
-	case PART_THINKING:
-		buf_adds(out, p->replay);
-		break;
-	case PART_TOOL_CALL:
-		put_call(out, p);
-		break;
-	case PART_TOOL_RESULT:
-		put_result(out, p, message_count_media(m, i));
-		break;
-	}
-}
-
-static bool is_sendable(const struct part *p)
-{
-	if (p->kind == PART_TEXT)
-		return !blank(p->text);
-	if (p->kind == PART_THINKING) /* not another vendor's thoughts */
-		return p->replay &&
-		       str_starts(str_of(p->replay), "{\"reasoningContent\":");
-	return true;
-}
-
 static void put_empty(struct buf *out)
 {
 	put_text(out, NULL);
 }
 
-static const struct blocks_form form = { is_sendable, put_part, put_empty };
+static const struct blocks_form form = {
+	.thinking = "{\"reasoningContent\":",
+	.put_text = put_text,
+	.put_media = put_media,
+	.put_call = put_call,
+	.put_result = put_result,
+	.put_empty = put_empty,
+};
 
 static void push(struct history *h, const struct message *m)
 {

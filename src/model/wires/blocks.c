@@ -2,6 +2,46 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/wires/blocks.h"
 
+#include "base/str.h"
+
+bool blocks_blank(const char *text)
+{
+	return !str_trim(str_of(text)).len;
+}
+
+static bool is_sendable(const struct part *p, const struct blocks_form *f)
+{
+	if (p->kind == PART_TEXT)
+		return !blocks_blank(p->text);
+	if (p->kind == PART_THINKING) /* not another vendor's thoughts */
+		return p->replay && str_starts(str_of(p->replay), f->thinking);
+	return true;
+}
+
+static void put_part(struct buf *out, const struct message *m, size_t i,
+		     const struct blocks_form *f)
+{
+	const struct part *p = &m->parts[i];
+
+	switch (p->kind) {
+	case PART_TEXT:
+		f->put_text(out, p->text);
+		break;
+	case PART_MEDIA:
+		f->put_media(out, p);
+		break;
+	case PART_THINKING:
+		buf_adds(out, p->replay);
+		break;
+	case PART_TOOL_CALL:
+		f->put_call(out, p);
+		break;
+	case PART_TOOL_RESULT:
+		f->put_result(out, p, message_count_media(m, i));
+		break;
+	}
+}
+
 /* Opens the next block of this role: a new message, or one more block. */
 static void open_block(struct history *h, enum role role)
 {
@@ -14,7 +54,7 @@ static size_t find_end(const struct message *m, const struct blocks_form *f)
 {
 	size_t n = m->n;
 
-	while (n && (!f->is_sendable(&m->parts[n - 1]) ||
+	while (n && (!is_sendable(&m->parts[n - 1], f) ||
 		     m->parts[n - 1].kind == PART_THINKING))
 		n--;
 	return n;
@@ -28,11 +68,11 @@ void blocks_push(struct history *h, const struct message *m,
 	size_t sent = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!f->is_sendable(&m->parts[i]) ||
+		if (!is_sendable(&m->parts[i], f) ||
 		    (m->role == ROLE_TOOL && m->parts[i].kind == PART_MEDIA))
 			continue;
 		open_block(h, role);
-		f->put(&h->bytes, m, i);
+		put_part(&h->bytes, m, i, f);
 		sent++;
 	}
 	if (sent || role != ROLE_USER)

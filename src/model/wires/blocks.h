@@ -5,13 +5,18 @@
 
 #include "model/wire.h"
 
-struct blocks_form {
-	bool (*is_sendable)(const struct part *p);
-	/* Appends the block of m->parts[i]; a result's has the files that
-	 * follow it. */
-	void (*put)(struct buf *out, const struct message *m, size_t i);
+struct blocks_form { /* each appends a block */
+	/* Thinking is this vendor's when its replay begins so. */
+	const char *thinking;
+	void (*put_text)(struct buf *out, const char *text);
+	void (*put_media)(struct buf *out, const struct part *p);
+	void (*put_call)(struct buf *out, const struct part *p);
+	/* n files follow the result p and are part of it. */
+	void (*put_result)(struct buf *out, const struct part *p, size_t n);
 	void (*put_empty)(struct buf *out); /* where there is nothing to send */
 };
+/* Text blocks must hold more than white space. NULL: true. */
+bool blocks_blank(const char *text);
 /* Appends a message: results are blocks of the user's. Thinking is left out
  * where nothing follows it in its message, which both vendors refuse. */
 void blocks_push(struct history *h, const struct message *m,
