@@ -113,7 +113,9 @@ s_follow() {
 				[ -e "$s_dir/ended" ] || break
 		fi
 		s_turn=$((s_turn + 1))
-		if [ $s_turn -le 8 ] || [ -e "$s_dir/ended" ]; then
+		if [ $s_turn -le 6 ]; then
+			s_nap 0.004
+		elif [ $s_turn -le 12 ] || [ -e "$s_dir/ended" ]; then
 			s_nap 0.01
 		elif [ -n "$s_some" ] || [ $((s_end - s_now)) -lt 50 ]; then
 			s_nap 0.03
@@ -258,7 +260,7 @@ s_code=-1
 s_ne=
 s_enc=x
 s_raw=$((s_max * 3 / 10))
-if [ "$(printf a | base64)" = YQ== ]; then
+if [ "${s_base64:-$(printf a | base64)}" = YQ== ]; then
 	s_enc=b
 	s_raw=$((s_max * 7 / 10))
 fi

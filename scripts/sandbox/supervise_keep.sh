@@ -15,6 +15,7 @@ s_copy() {
 	while :; do
 		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
 			: >"$s_dir/full"
+		[ -s "$s_dir/$1.$s_at" ] || break
 		# dash ends the shell at $(()) of nothing: when the job was
 		# cleared away, its daemon would get SIGPIPE.
 		s_n=$(wc -c <"$s_dir/$1.$s_at") || s_n=0
@@ -78,7 +79,7 @@ s_is_alone() {
 # The command has ended with $1. A process that it left behind may hold its
 # output open: then the end is where nothing more has come for a while.
 s_finish() {
-	s_quiet=0
+	s_quiet=-4
 	s_old=
 	while [ "$s_quiet" -lt 12 ]; do
 		if [ -s "$s_dir/o.eof" ] && [ -s "$s_dir/e.eof" ]; then
@@ -86,9 +87,13 @@ s_finish() {
 			read -r s_ne <"$s_dir/e.eof"
 			break
 		fi
+		s_quiet=$((s_quiet + 1))
+		if [ $s_quiet -le 0 ]; then
+			s_nap 0.004
+			continue
+		fi
 		s_nap 0.01
 		s_sizes
-		s_quiet=$((s_quiet + 1))
 		[ "$s_no $s_ne" = "$s_old" ] && [ ! -e "$s_dir/o.wait" ] &&
 			[ ! -e "$s_dir/e.wait" ] || s_quiet=0
 		s_old="$s_no $s_ne"

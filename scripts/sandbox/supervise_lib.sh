@@ -45,8 +45,10 @@ s_find() {
 # All bytes that stream $1 has had: s_total.
 s_size() {
 	s_find "$1" 9000000000000000
-	s_total=0
-	[ "$s_piece" -lt 0 ] ||
+	s_total=$s_piece
+	[ "$s_piece" -ge 0 ] || s_total=0
+	# Most are empty: wc is a process.
+	[ ! -s "$s_dir/$1.$s_piece" ] ||
 		s_total=$((s_piece + $(wc -c <"$s_dir/$1.$s_piece")))
 }
 

@@ -84,7 +84,7 @@ static int add_run(struct buf *out, const struct job_request *ask,
 	if (!ask->req.plain)
 		buf_adds(out, "\n[ ! -O \"" SETUP_ENV_FILE "\" ]||set -- sh "
 			      "-c '" SETUP_ENV_READ ";exec \"$@\"' sh \"$@\"");
-	buf_adds(out, "\nexec env");
+	buf_adds(out, ask->req.env && *ask->req.env ? "\nexec env" : "\nexec");
 	if (add_env(out, ask->req.env, err) < 0)
 		return -1;
 	buf_adds(out, " \"$@\"\n");
@@ -101,6 +101,7 @@ void supervise_preload(struct buf *out)
 {
 	assign_keeper(out);
 	assign_script(out, "s_ask", SCRIPT(request_sh), (struct str){ 0 });
+	buf_adds(out, "s_base64=$(printf a | base64 2>/dev/null || echo no)\n");
 }
 
 static int add_start(struct buf *out, const struct job_request *ask,
