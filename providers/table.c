@@ -15,6 +15,7 @@
 	ROW(modal)                                                             \
 	ROW(none)                                                              \
 	ROW(runloop)                                                           \
+	ROW(slurm)                                                             \
 	ROW(ssh)                                                               \
 	ROW(vercel)
 

@@ -78,7 +78,10 @@ static void explain(void *arg, int status, struct str said, struct error *err)
 	error_hint(err, "%s%s", hint, host->name);
 }
 
-static struct held *open_host(const struct ssh_client *c, struct ssh_host *host)
+/* command: what the user's shell there reads, whichever it is. p has the rest.
+ */
+static struct held *open_stream(const struct ssh_client *c, const char *host,
+				const char *command, struct held_program p)
 {
 	char **env = settings_environ(c->settings, "ssh");
 	char *argv[ARGS];
@@ -96,19 +99,25 @@ static struct held *open_host(const struct ssh_client *c, struct ssh_host *host)
 		argv[n++] = (char *)options[i];
 	}
 	argv[n++] = (char *)"--";
-	argv[n++] = host->name;
-	/* The user's shell there reads this, whichever it is. */
-	argv[n++] = (char *)"exec sh";
+	argv[n++] = (char *)host;
+	argv[n++] = (char *)command;
 	argv[n] = NULL;
-	held = held_new(&(struct held_program){ .path = c->program,
-						.argv = argv,
-						.env = env,
-						.name = host->name,
-						.start_ms = START_MS,
-						.failed = explain,
-						.arg = host });
+	p.path = c->program;
+	p.argv = argv;
+	p.env = env;
+	p.name = host;
+	held = held_new(&p);
 	settings_environ_free(env);
 	return held;
+}
+
+struct held *ssh_stream(const struct ssh_client *c, const char *host,
+			const char *command, const struct held_program *far,
+			struct error *err)
+{
+	return ssh_check_host(host, err) < 0
+		       ? NULL
+		       : open_stream(c, host, command, *far);
 }
 
 struct held *ssh_held(struct ssh_client *c, const char *host, struct error *err)
@@ -124,7 +133,11 @@ struct held *ssh_held(struct ssh_client *c, const char *host, struct error *err)
 		h = xcalloc(1, sizeof(*h));
 		h->name = xstrdup(host);
 		h->next = c->hosts;
-		h->held = open_host(c, h);
+		h->held =
+			open_stream(c, host, "exec sh",
+				    (struct held_program){ .start_ms = START_MS,
+							   .failed = explain,
+							   .arg = h });
 		c->hosts = h;
 	}
 	pthread_mutex_unlock(&c->lock);

@@ -60,6 +60,11 @@ int ssh_parse_id(const struct ssh_client *c, const char *id,
 /* connect.c: the stream to a host; starts nothing. */
 struct held *ssh_held(struct ssh_client *c, const char *host,
 		      struct error *err);
+/* The same to a command that ends in another machine's sh: far says of it what
+ * it says of a program, but for path, argv, env and name. The caller's. */
+struct held *ssh_stream(const struct ssh_client *c, const char *host,
+			const char *command, const struct held_program *far,
+			struct error *err);
 /* box.c */
 int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	       const struct stop *stop, struct error *err);

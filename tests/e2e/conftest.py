@@ -219,6 +219,23 @@ def docker_rig():
         yield engine
 
 
+@pytest.fixture(scope="session")
+def slurm_rig():
+    """A Slurm cluster of our own: see tests/slurm_rig.py."""
+    from slurm_rig import Rig
+    with Rig() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def slurm(slurm_rig, env, config, tmp_path):
+    """The cluster, set up for this test, which must leave nothing there."""
+    from slurm_world import World
+    world = World(slurm_rig, env, config, tmp_path)
+    yield world
+    world.end()
+
+
 @pytest.fixture(scope="session", params=ENGINES)
 def each_rig(request):
     """Podman, then Docker (where the tests run as root)."""

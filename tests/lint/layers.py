@@ -37,6 +37,7 @@ MAY = {
            "contract vendor table session tool lifecycle git tree workspace "
            "apply skills agent ui mcp trust hooks web oauth",
 }
+OVER = {"slurm": "ssh"}  # a provider that works through another
 TOPS = ("src", "config", "providers", "cmd")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
@@ -110,7 +111,7 @@ def find_circles(edges):
 def may_include(path, target):
     mine, other = layer_of(path), layer_of(target)
     if mine == other == "vendor":
-        return path.parts[1] == target.parts[1]
+        return target.parts[1] in (path.parts[1], OVER.get(path.parts[1]))
     return mine == other or other in MAY[mine].split()
 
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mask/redact_stream.h"
 #include "base/mem.h"
+#include "base/redact_stream.h"
 #include "base/str.h"
 
 enum {

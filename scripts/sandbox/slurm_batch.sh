@@ -1,0 +1,126 @@
+#!/bin/sh
+# slurm_batch.sh - the batch script of a job that is a sandbox.
+# SPDX-License-Identifier: MIT
+#
+# Given: b_label, b_root (where its directory is made), b_image (an Apptainer
+# image, or nothing), b_loop (a script that answers requests: its arguments are
+# a name, and standard input and output are somebody's stream), s_lib and s_kill
+# (functions that end processes). Stays until the job is ended; then nothing of
+# it is left, neither processes nor directories, whether or not the cluster
+# tracks processes by control groups.
+# shellcheck disable=SC2015,SC2034,SC2088,SC2154,SC2317
+
+# Ends all that came of the sandbox's commands, their keepers, and the streams.
+b_kill() {
+	eval "$s_lib"
+	s_mark() {
+		s_marked=
+		# shellcheck disable=SC2013 # names without white space
+		for s_p in $(grep -Els "DCODE_EXEC=[a-z2-7]*[.]$b_label|\
+dcode-exec[.]$b_label|/tmp/[.]$b_label/" \
+			/proc/[0-9]*/environ /proc/[0-9]*/cmdline); do
+			s_p=${s_p#/proc/}
+			s_marked="$s_marked ${s_p%%/*}"
+		done
+	}
+	s_sessions=
+	s_all=
+	s_nl='
+'
+	b_turn=0
+	while [ $b_turn -lt 250 ] && s_kill_once; do
+		[ $b_turn -lt 20 ] || s_nap 0.02
+		b_turn=$((b_turn + 1))
+	done
+}
+
+b_end() {
+	trap '' TERM INT HUP
+	for b_pid in $b_keeper $b_guard; do
+		kill -KILL "$b_pid"
+	done 2>/dev/null
+	(b_kill) 2>/dev/null
+	cd /
+	chmod -R u+rwx "$b_work" 2>/dev/null
+	rm -rf "$b_work" "$b_control" "/tmp/.dcode-exec.$b_label" \
+		"/tmp/.dcode-exec.$b_label".* "$HOME/.dcode-exec.$b_label"
+	rmdir "$b_root" 2>/dev/null
+	exit 0
+}
+
+# What went wrong is told to whoever comes; then the job ends.
+b_fail() {
+	echo "$1" >"$b_control/failed"
+	sleep 60 &
+	b_keeper=$!
+	wait $b_keeper
+	b_end
+}
+
+# Outlives a kill of this script alone where nobody tracks processes.
+b_watch() {
+	trap '' TERM INT HUP
+	sh -c 'echo $PPID' >"$b_control/guard"
+	while kill -0 $$ 2>/dev/null; do
+		sleep 1
+	done
+	b_keeper=
+	b_guard=
+	b_end
+}
+
+# Each line that comes through the door is the name of two more pipes, whose
+# other ends are a step's.
+b_keep() {
+	while read -r b_name <&7; do
+		case $b_name in
+		'' | *[!a-z0-9]*) continue ;;
+		esac
+		(
+			exec 7<&-
+			exec <"$b_control/$b_name.in" >"$b_control/$b_name.out"
+			rm -f "$b_control/$b_name.in" "$b_control/$b_name.out"
+			cd "$b_work" || exit
+			if [ -n "$b_image" ]; then
+				exec apptainer exec --bind "$b_control" \
+					--bind "$b_work" --pwd "$b_work" \
+					"$b_image" sh "$b_control/loop" \
+					"$b_name"
+			fi
+			exec $b_set sh "$b_control/loop" "$b_name"
+		) &
+	done
+}
+
+umask 077
+b_guard=
+b_keeper=
+case $b_root in
+"~" | "~/"*) b_root=$HOME${b_root#"~"} ;;
+esac
+b_work=$b_root/$b_label
+b_control=/tmp/.$b_label
+# A run of the same job before a requeue may have left it.
+[ ! -O "$b_control" ] || rm -rf "$b_control"
+mkdir "$b_control" || exit 1
+trap b_end TERM INT HUP
+mkdir -p "$b_work" || b_fail "cannot make the directory $b_work"
+b_work=$(cd "$b_work" && pwd -P) && [ -n "$b_work" ] ||
+	b_fail "cannot enter the directory $b_root/$b_label"
+[ -z "$b_image" ] || command -v apptainer >/dev/null ||
+	b_fail "there is no apptainer on this node"
+b_set=
+for b_tool in setsid "busybox setsid"; do
+	command -v ${b_tool%% *} >/dev/null && b_set=$b_tool && break
+done
+printf '%s\n' "$b_loop" >"$b_control/loop" &&
+	printf '%s\n' "$b_work" >"$b_control/work" &&
+	mkfifo "$b_control/guard" "$b_control/door" ||
+	b_fail "cannot write in /tmp"
+(b_watch &)
+read -r b_guard <"$b_control/guard"
+exec 7<>"$b_control/door"
+b_keep &
+b_keeper=$!
+wait $b_keeper
+b_end
