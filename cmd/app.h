@@ -62,12 +62,12 @@ struct app {
 	struct http *http;
 	struct store *store;
 	struct mask *mask;
-	struct meter *meter;       /* by run_money_begin(), or NULL */
-	struct pictures *pictures; /* of a chat, or NULL */
-	struct login *logins;      /* to MCP servers: logins.h, or NULL */
-	char *passphrase;          /* of the stored keys, as it was typed: in
-				      locked memory, or NULL */
-	struct trust *trust;       /* by project_trust_open(), or NULL */
+	struct meter *meter;          /* by run_money_begin(), or NULL */
+	struct pictures *pictures;    /* of a chat, or NULL */
+	struct login *_Atomic logins; /* to MCP servers: logins.h, or NULL */
+	char *passphrase;             /* of the stored keys, as it was typed: in
+					 locked memory, or NULL */
+	struct trust *trust;          /* by project_trust_open(), or NULL */
 	struct hooks *hooks; /* by run_hooks_open(), or NULL: there are none */
 	bool hooks_read;
 	/* For hooks; by run_hooks_follow(), or NULL. */

@@ -114,11 +114,13 @@ static int knock(struct login_visit *v, struct error *err)
 				 "the entry of %s has an Authorization header: "
 				 "a login is of no use beside it",
 				 v->entry->name);
-	if (v->challenge.status == 401)
+	if (v->challenge.status == 401 ||
+	    (v->challenge.status < 300 && v->entry->wants_login))
 		return check_address(v->challenge.url, err);
-	return error_set(err, ERR_CONFIG,
-			 "%s asks for no login: it answers HTTP %d",
-			 v->entry->name, v->challenge.status);
+	error_set(err, ERR_CONFIG, "%s asks for no login: it answers HTTP %d",
+		  v->entry->name, v->challenge.status);
+	return error_hint(err, "Where it does so later, its entry needs "
+			       "\"auth\": \"oauth\".");
 }
 
 static int expand_into(struct login_visit *v, const char *text, char **out,

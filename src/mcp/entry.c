@@ -179,6 +179,7 @@ static bool read_login(struct mcp_entry *e, const cJSON *item)
 	e->client_secret = copy_text(oauth, "clientSecret");
 	e->scope = copy_text(oauth, "scope");
 	e->callback_port = (unsigned)port;
+	e->wants_login = auth || oauth;
 	return true;
 }
 

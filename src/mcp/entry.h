@@ -46,6 +46,7 @@ struct mcp_entry {
 	 * the port that its answer comes to; NULL and 0: as they come. */
 	char *client_id, *client_secret, *scope;
 	unsigned callback_port;
+	bool wants_login; /* "auth": "oauth", or the above is there */
 	/* Patterns (fnmatch) of the tools that are offered, or are not; NULL:
 	 * all are. NULL-terminated; at most one of both is there. */
 	char **allowed, **disabled;

@@ -90,7 +90,9 @@ static int on_old_event(struct mcp_exchange *x, struct str event,
 	if (str_is(event, "endpoint"))
 		return set_endpoint(x->remote, data, err);
 	message = str_is_utf8(data) ? json_parse(data) : NULL;
-	if (message && !give_answer(x->remote, message))
+	if (message && give_answer(x->remote, message))
+		x->received = 0;
+	else if (message)
 		remote_consume(x, message);
 	return 0;
 }

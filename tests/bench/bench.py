@@ -20,7 +20,7 @@ import tempfile
 WIRES = {"openai-chat": "openai", "openai-responses": "openai",
          "anthropic": "anthropic", "gemini": "google_genai",
          "bedrock": "bedrock"}
-PARTS = "start wires light turns stream growth memory".split()
+PARTS = "start others wires light turns stream growth memory".split()
 
 
 class Bench:
@@ -93,6 +93,34 @@ class Bench:
             self.judge(f"start to first request, {wire}", lambda: self.pairs(
                 ["text"], self.bare("bare_post"), self.agent(wire),
                 lambda r: r["first_ms"]), "ms", times=1.2)
+
+    def others(self):
+        """What MCP servers, skills and AGENTS.md add to a start."""
+        full = pathlib.Path(self.home, "full")
+        agent = full / ".deepagents" / "agent"
+        for i in range(50):
+            (agent / "skills" / f"s-{i}").mkdir(parents=True)
+            (agent / "skills" / f"s-{i}" / "SKILL.md").write_text(
+                f"---\nname: s-{i}\ndescription: For {i}.\n---\nWords.\n")
+        (agent / "AGENTS.md").write_text("Words of advice.\n" * 6000)
+        server = pathlib.Path(__file__).parents[1] / "emulators" / \
+            "mcp_server.py"
+        (full / ".deepagents" / ".mcp.json").write_text(json.dumps({
+            "mcpServers": {f"m{i}": {"command": sys.executable,
+                                     "args": [str(server)]}
+                           for i in range(5)}}))
+        # Their lists of tools are known from before.
+        subprocess.run([self.dcode, "mcp", "test"], check=True, cwd=full,
+                       env={**self.env, "HOME": str(full)},
+                       stdout=subprocess.DEVNULL)
+        bare, ours = (["/usr/bin/env", f"HOME={home}", *self.agent()]
+                      for home in (self.home, full))
+        for figure, unit, more in (("first_ms", "ms", 3),
+                                   ("pss_kib", "MiB", 2)):
+            self.judge(f"5 MCP servers, 50 skills: {figure}",
+                       lambda: self.pairs(
+                           ["text"], bare, ours, lambda r: r[figure] /
+                           (1024 if unit == "MiB" else 1)), unit, more=more)
 
     def wire(self, name):
         """A run of the model of this wire, refused at its first request."""

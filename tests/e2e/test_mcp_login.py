@@ -15,6 +15,7 @@ import pytest
 from mcp_rig import Mcp, calls, results, wait_for
 from oauth_http import ISSUER, RESOURCE, OAuthHttp
 from sdk import node_of
+from test_hostile_chat import Terminal
 
 BROWSER = pathlib.Path(__file__).resolve().parents[1] / "emulators" / \
     "browser.py"
@@ -118,6 +119,50 @@ def test_a_token_that_ends_soon_is_renewed_first(
     assert task(run).status == 0 and results(m) == [f"for {s.resource}"]
     assert s.count("token refresh_token given") >= 1
     assert s.count("invalid") == 0
+
+
+def test_a_login_is_renewed_under_a_passphrase_that_was_typed(
+        mcp, secured, run, env, dcode, tmp_path):
+    s = secured()
+    mcp.own(sec={"url": s.resource})
+    env["BROWSER"] = str(BROWSER)
+
+    def at_terminal(words, *answers):
+        t = Terminal([str(dcode), *words], env, tmp_path / "work")
+        try:
+            for wanted, answer in answers:
+                t.until(wanted)
+                if answer:
+                    t.type(answer + "\n")
+        finally:
+            t.close()
+    phrase = "correct horse battery"
+    at_terminal(["auth", "set", "anthropic", "--passphrase"],
+                ("not shown): ", "sk-0123456789"), ("New passphrase", phrase),
+                ("again: ", phrase), ("Stored credential", ""))
+    at_terminal(["mcp", "login", "sec"], ("Passphrase of the", phrase),
+                ("Logged in to sec.", ""))
+    env["DEEPAGENTS_CODE_AUTH_PASSPHRASE"] = phrase
+    assert run("mcp", "test").status == 0
+    del env["DEEPAGENTS_CODE_AUTH_PASSPHRASE"]
+    s.revoke()
+    # Typed once: what is renewed on another thread is sealed with it.
+    at_terminal(["mcp", "test"], ("Passphrase of the", phrase),
+                ("sec: ready", ""))
+    assert s.count("token refresh_token given") == 1
+    env["DEEPAGENTS_CODE_AUTH_PASSPHRASE"] = phrase
+    assert run("mcp", "test").status == 0
+    assert s.count("token refresh_token given") == 1
+
+
+def test_a_server_that_begins_without_a_login_can_have_one(
+        mcp, serve, run, env):
+    s = serve(open=True)
+    mcp.own(srv={"url": s.url})
+    r = login(run, env, "srv")
+    assert r.status == 1 and "asks for no login" in r.err
+    mcp.own(srv={"url": s.url, "auth": "oauth"})
+    assert login(run, env, "srv").status == 0
 
 
 def test_two_at_once_renew_a_login_one_after_the_other(
@@ -349,9 +394,11 @@ def test_a_client_that_is_registered_needs_no_registration(
         "clientId": "mine", "clientSecret": "${THE_SECRET}"}})
     r = login(run, env, "sec")
     assert r.status == 0, r.err
-    s.revoke()
-    m = model(calls("sec_who"))
-    assert task(run).status == 0 and results(m) == [f"for {s.resource}"]
+    for renewed in (0, 1):
+        m = model(calls("sec_who"))
+        assert task(run).status == 0 and results(m) == [f"for {s.resource}"]
+        assert s.count("token refresh_token given") == renewed
+        s.revoke()
 
 
 def test_a_no_of_the_user_is_told(mcp, secured, run, env):

@@ -81,7 +81,8 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/token":
             self.whole(*self.server.what.get("token", (200, {
                 "access_token": "an-access-token", "token_type": "Bearer"})))
-        elif self.headers.get("Authorization") == "Bearer an-access-token":
+        elif "open" in self.server.what or \
+                self.headers.get("Authorization") == "Bearer an-access-token":
             message = json.loads(body)
             result = {"tools": []} if message["method"] == "tools/list" else {
                 "protocolVersion": "2025-11-25", "capabilities": {},
