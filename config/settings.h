@@ -123,6 +123,9 @@ const char *settings_dir(const struct settings *s); /* ~/.deepagents */
  * that were exported, then those of the user's .env: never a project's, which
  * only the two functions below return. Borrowed. */
 const char *settings_env(const struct settings *s, const char *name);
+/* The same of a key that is of use but not needed: nobody is asked for the
+ * passphrase of the stored keys because of it. */
+const char *settings_env_unasked(const struct settings *s, const char *name);
 /* NAME alone, "" when it is empty. */
 const char *settings_env_plain(const struct settings *s, const char *name);
 enum setting_source settings_env_source(const struct settings *s,

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/path.h"
@@ -296,6 +297,33 @@ static const struct vault_entry *look(const struct settings *set,
 		e = vault_find(s->vault, name);
 	pthread_mutex_unlock(&s->vault_lock);
 	return e;
+}
+
+/* A passphrase takes the place of the file with the key. */
+static bool would_ask(const struct settings *set)
+{
+	struct settings *s = (struct settings *)set;
+	char *sealed = path_join(s->dir, ".state/credentials");
+	char *key = path_join(s->dir, ".state/credentials.key");
+	bool asks;
+
+	pthread_mutex_lock(&s->vault_lock);
+	asks = s->store && !s->vault_tried && access(key, F_OK) < 0 &&
+	       access(sealed, F_OK) == 0;
+	pthread_mutex_unlock(&s->vault_lock);
+	free(sealed);
+	free(key);
+	return asks;
+}
+
+const char *settings_env_unasked(const struct settings *s, const char *name)
+{
+	const struct env_var *v;
+
+	if (!would_ask(s))
+		return settings_env(s, name);
+	v = env_resolve(&s->env, name);
+	return v && v->value[0] ? v->value : NULL;
 }
 
 /* True when the prefixed variable is set, even to nothing. */

@@ -16,7 +16,7 @@
  * see what is searched for. */
 static const char *tavily_key(const struct run *r)
 {
-	return settings_env(r->app->settings, "TAVILY_API_KEY");
+	return settings_env_unasked(r->app->settings, "TAVILY_API_KEY");
 }
 
 struct command_words { /* the user's own; n 0: none */
@@ -120,9 +120,10 @@ int run_search(void *arg, const struct web_query *q, struct buf *out,
 	if (words.n)
 		return run_command(r, &words, q, out, stop, err);
 	t.key = tavily_key(r);
-	t.base = settings_env(r->app->settings, "TAVILY_BASE_URL");
-	if (t.key)
+	if (t.key) {
+		t.base = settings_env(r->app->settings, "TAVILY_BASE_URL");
 		return search_tavily(&t, q, out, stop, err);
+	}
 	error_set(err, ERR_CONFIG, "nothing searches the web in this run");
 	return error_hint(err, "the user can store a key (dcode auth set "
 			       "tavily), or set search_command of [web] in "

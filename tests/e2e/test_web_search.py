@@ -8,6 +8,7 @@ import pytest
 
 from clouds import call
 from tavily import Tavily
+from test_auth import terminal  # noqa: F401
 from test_live_chat import live  # noqa: F401
 
 # pylint: disable=redefined-outer-name
@@ -82,6 +83,22 @@ def test_a_stored_key_is_used_at_its_address_and_shown_to_nobody(
     text = search(f"what is {KEY}")
     assert "holds a secret" in text and len(tavily.requests) == 1
     assert KEY not in search.run.out + search.run.err + text
+
+
+def test_no_passphrase_is_asked_for_because_of_it(search, tavily, env,
+                                                  terminal):  # noqa: F811
+    t = terminal("auth", "set", "tavily", "--passphrase")
+    for question, answer in (("not shown): ", KEY), ("New pass", "horse"),
+                             ("again: ", "horse")):
+        t.until(question)
+        t.type(answer + "\n")
+    t.until("Stored credential")
+    env["DEEPAGENTS_CODE_ANTHROPIC_API_KEY"] = "sk-own"
+    search("x")
+    assert not search.offered and "stored keys" not in search.run.err
+    del env["DEEPAGENTS_CODE_ANTHROPIC_API_KEY"]  # this one needs it anyway
+    env["DEEPAGENTS_CODE_AUTH_PASSPHRASE"] = "horse"
+    assert "A guide" in search("x") and len(tavily.requests) == 1
 
 
 def test_without_key_and_command_it_is_not_offered(search, tavily, home):
