@@ -144,7 +144,7 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		return 128 + (app_signal() ? app_signal() : 2);
 	}
 	if (err->code == ERR_LIMIT && r->options.max_turns &&
-	    r->agent.turns >= r->options.max_turns) {
+	    r->agent.all_turns >= r->options.max_turns) {
 		*status = "max_turns";
 		return STATUS_LIMIT;
 	}
@@ -236,7 +236,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	buf_release(&changes);
 	buf_release(&transfers);
 	if (events_result(&t->events, status, buf_str(&r->agent.answer),
-			  r->agent.turns, &r->agent.usage, code) < 0 &&
+			  r->agent.all_turns, &r->agent.usage, code) < 0 &&
 	    rc == 0) {
 		(void)stop_check(&r->stop, err);
 		code = verdict(t, &r->stop, err, &status);

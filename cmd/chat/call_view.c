@@ -80,7 +80,8 @@ static void set_title(struct call_view *v, const struct approval *a)
 	if (a->total > 1)
 		snprintf(of, sizeof(of), " (%zu of %zu)", a->number, a->total);
 	add_deed(a, &deed);
-	snprintf(v->title, sizeof(v->title), "%s wants to %s%s%s:\n",
+	snprintf(v->title, sizeof(v->title), "%s%s%s wants to %s%s%s:\n",
+		 a->subagent ? a->subagent : "", a->subagent ? ": " : "",
 		 a->tool->spec.name, deed.ptr, of,
 		 a->edited ? ", as you changed it" : "");
 	buf_release(&deed);

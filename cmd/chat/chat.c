@@ -282,8 +282,8 @@ static int chat_in_lines(struct run *r, const char *first)
 	c.asker = (struct asker){ .run = r,
 				  .ask = chat_approve,
 				  .arg = &c.approve };
-	r->ui = (struct agent_ui){ on_event, on_approve, &c,
-				   false,    on_inquiry, false };
+	r->ui = (struct agent_ui){ on_event,   on_approve, &c,   false,
+				   on_inquiry, false,      false };
 	r->pick = on_pick;
 	r->raise = slash_raise_cap;
 	r->ahead = first;

@@ -411,7 +411,8 @@ int live_chat(struct run *r, const char *first)
 		return app_fail(r->app, &err);
 	}
 	r->ui = (struct agent_ui){ live_on_event, live_on_approve, &l,
-				   true,          live_inquire,    true };
+				   true,          live_inquire,    true,
+				   true };
 	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
 	r->pick = live_pick;
 	r->listen = live_listen;

@@ -17,6 +17,7 @@
 #include "cmd/run/run_stdin.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
+#include "cmd/subagents/run_subagents.h"
 #include "cmd/workspace/unsent.h"
 #include "hooks/hooks.h"
 #include "sandbox/rights.h"
@@ -85,6 +86,7 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.prepare = run_skills_prepare,
 		.prepare_arg = r,
 	};
+	run_subagents_attach(r);
 	run_web_attach(r);
 	run_mcp_attach(r);
 	return 0;
@@ -172,6 +174,7 @@ void run_undo(struct run *r)
 void run_close(struct run *r)
 {
 	run_undo(r);
+	run_subagents_close(r);
 	run_skills_close(r);
 	run_options_release(&r->options);
 	thread_release(&r->thread);
@@ -327,6 +330,7 @@ static int prepare(struct run *r, const struct args *args, char **prompt,
 	}
 	if (r->interactive && args_value(args, "agent"))
 		agent_remember(r->app, o->agent);
+	run_subagents_open(r);
 	if (piped || o->task || o->message)
 		*prompt = join_prompt(piped, o->task ? o->task : o->message);
 	if (!r->interactive && !r->options.timeout_s) {
@@ -357,6 +361,7 @@ int run_chat_or_task(struct app *app, const struct args *args)
 	else
 		status = run_task(&r, prompt);
 	free(prompt);
+	run_subagents_close(&r);
 	run_skills_close(&r);
 	run_options_release(&r.options);
 	thread_release(&r.thread);

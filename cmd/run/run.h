@@ -26,6 +26,7 @@ enum run_mode {
 };
 
 struct pick;  /* cmd/slash/slash_cmd.h */
+struct run_subagents; /* cmd/subagents */
 struct mcp;   /* mcp/mcp.h */
 struct early; /* agent/early.h */
 
@@ -60,6 +61,7 @@ struct run {
 	struct managed_sandbox box;
 	struct session *session;
 	struct model *model;
+	struct meter_model *account; /* of the model; borrowed */
 	struct agent agent;
 	struct secret_files secrets;
 	unsigned stored_results; /* of tools, in the resumed thread */
@@ -69,6 +71,7 @@ struct run {
 	struct web web;  /* which pages may be fetched */
 	bool recalls;    /* the model is offered read_history */
 	struct run_wrote wrote;
+	struct run_subagents *subagents; /* owned, or NULL */
 	struct run_skills *skills; /* owned: cmd/skills/run_skills.h; or NULL */
 	struct grants grants;    /* for as long as it lives, and stored ones */
 	struct buf applied;      /* of --apply: the member of the result */
@@ -118,7 +121,7 @@ int run_workspace_check(const struct run *r, struct error *err);
  * it, so that its checks and warnings hold. */
 int run_bind_resolve(struct run_options *o, struct settings *set, bool by_flag,
 		     struct error *err);
-/* The directory of the user's that is the working directory, or NULL. */
+/* The user's own directory that is the working directory, or NULL. */
 const char *run_bound_directory(const struct sandbox *sb);
 /* Of a sandbox that has the directory: notes it, for those who ask for what
  * changed there. Checks that docker's is this machine's, and says whose the
@@ -181,7 +184,7 @@ char *run_model_name(const struct run *r);
 /* Appends " (/workspace = /home/ann/x on this machine)" when tools can change
  * files of the user's machine through the sandbox. */
 void run_mounts(const struct run *r, struct buf *out);
-/* Which tools the model is offered at all. */
+/* Whether the model is offered it at all. */
 bool run_offers(const struct run *r, const struct tool *tool);
 enum run_verdict { RUN_ALLOW = 1, RUN_ASK, RUN_REFUSE };
 /* The approval policy: sets a->allowed for RUN_ALLOW, a->reason for RUN_REFUSE,
@@ -233,9 +236,8 @@ void run_transfers_json(const struct run *r, struct buf *out);
  * chat. */
 void run_transfer_words(struct run *r, bool uploads, int n, char **words);
 
-/* What a run of dcode costs is counted in r->app->meter: made here by the first
- * one, with the cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG. For the
- * rest of it: run_money.h. */
+/* What dcode costs is counted in r->app->meter: made by the first run, with the
+ * cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG; see run_money.h. */
 int run_money_begin(struct run *r, struct error *err);
 
 void run_remark(const struct run *r); /* of the last answer's end, a warning */

@@ -8,6 +8,7 @@
 #include "cmd/money/run_money.h"
 #include "cmd/run/run_mcp.h"
 #include "cmd/skills/run_skills.h"
+#include "cmd/subagents/run_subagents.h"
 #include "mcp/mcp.h"
 #include "model/wires/bedrock_account.h"
 
@@ -24,6 +25,7 @@ static bool on_host(const struct run *r)
 struct offer { /* what the model is offered; offer_free() */
 	struct tool_spec specs[MOST_TOOLS]; /* with schemas of their own */
 	size_t n;
+	char *task; /* what its description says here; owned */
 	bool runs_commands;
 };
 
@@ -35,6 +37,9 @@ static void add_tools(struct offer *o, const struct run *r, bool later,
 		    (!later && list[i]->flags & TOOL_LATER))
 			continue;
 		o->specs[o->n] = list[i]->spec;
+		if (list[i]->flags & TOOL_DELEGATES)
+			o->specs[o->n].description = o->task =
+				run_subagents_task(r, list[i]);
 		o->specs[o->n++].schema = tool_schema(list[i]);
 		o->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
 	}
@@ -54,6 +59,7 @@ static void offer_free(struct offer *o)
 {
 	for (size_t i = 0; i < o->n; i++)
 		free((char *)o->specs[i].schema);
+	free(o->task);
 	free(o);
 }
 
@@ -105,8 +111,10 @@ int run_open_model(struct run *r, struct error *err)
 	r->recalls = false;
 	if (run_skills_open(r, err) < 0)
 		return -1;
+	run_subagents_open(r);
 	if (run_money_model(r, &account, err) < 0)
 		return -1;
+	r->account = account;
 	return open_model(r, account, err);
 }
 

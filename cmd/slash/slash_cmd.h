@@ -48,6 +48,8 @@ enum { SLASH_CAP_STATUS = 124 }; /* of the chat that ends so */
 
 /* These only say or switch something that no turn uses: any thread that does
  * not draw at the same time. */
+void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
+		      struct buf *out);
 void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
 		    struct buf *out);
 void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,

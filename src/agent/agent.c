@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/agent.h"
 
+#include "session/history.h"
+
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
 	a->ui.event(a->ui.arg,
@@ -23,6 +25,11 @@ void agent_store(struct agent *a, const struct message *m,
 {
 	struct error err = { 0 };
 
+	if (a->memory) {
+		struct message copy = message_copy(m);
+
+		history_add(a->memory, &copy);
+	}
 	if (!a->session)
 		return;
 	if (session_append(a->session, m, usage, &err) < 0) {

@@ -24,12 +24,23 @@ enum agent_event_kind {
 	EVENT_COMPACT,     /* text: what happens to the history; compact */
 	EVENT_TERMINAL,    /* text: a sequence of a hook's, for a terminal */
 	EVENT_JOB,         /* text: a background command that has ended */
+	EVENT_SUBAGENT,    /* part: of task; text: a line of it; subagent */
 };
 struct compact_step { /* of the conversation, made shorter */
 	bool over;    /* it has happened, else it begins */
 	bool excerpt; /* no model has summarised it */
 	size_t messages;
 	int64_t before, after; /* input tokens, about; after: once it is over */
+};
+struct agent_event;
+struct subagent_step { /* of one that works for a call of task */
+	const char *type;
+	unsigned number; /* of the run, from 1 */
+	/* What it did: EVENT_TOOL_CALL, _RESULT, EVENT_TURN, EVENT_COMPACT,
+	 * EVENT_RESTART or EVENT_WARNING. NULL: it begins, or it is over. */
+	const struct agent_event *event;
+	bool over;
+	const char *end; /* with over: "success", or what kept it from that */
 };
 struct agent_event { /* all borrowed for the call */
 	enum agent_event_kind kind;
@@ -45,6 +56,7 @@ struct agent_event { /* all borrowed for the call */
 	struct str end;
 	bool edited; /* EVENT_TOOL_CALL, again: as the user has changed it */
 	struct compact_step compact;
+	const struct subagent_step *subagent; /* not in a queue */
 };
 
 struct approval { /* whether a call may run */
@@ -53,8 +65,9 @@ struct approval { /* whether a call may run */
 	const cJSON *args;               /* as the tool will read them */
 	const struct part *const *later; /* calls of the answer behind it */
 	size_t n_later;
-	size_t number; /* which call of the answer it is, from 1 */
-	size_t total;  /* calls of the answer */
+	size_t number;        /* which call of the answer it is, from 1 */
+	size_t total;         /* calls of the answer */
+	const char *subagent; /* that wants it: "reviewer 2"; or NULL */
 	/* Filled by approve: */
 	const char *machine;     /* where it acts: "this machine"; or NULL */
 	const char *sandbox;     /* its id; NULL: no sandbox */
@@ -100,10 +113,20 @@ struct agent_ui {
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
 	bool changes; /* agent_event.change is shown; else none is asked for */
+	bool apart;   /* event may be called while approve or ask are */
 };
 
 struct early; /* agent/early.h */
-struct hooks; /* hooks/hooks.h */
+struct agent;
+struct delegation { /* of a call of task; borrowed */
+	struct agent *parent;
+	const struct part *call;
+	const struct tool_delegation *what;
+	const struct stop *stop;
+};
+
+struct conversation; /* session/history.h */
+struct hooks;        /* hooks/hooks.h */
 struct hooked_end {
 	bool ends; /* a hook wants the agent to end */
 	struct buf reason;
@@ -114,8 +137,9 @@ struct agent { /* filled by the caller; all borrowed */
 	struct sandbox *sandbox;
 	struct session *session;
 	const struct mask *mask;
-	const char *thread;     /* id of the session, or NULL */
-	unsigned saved_results; /* large ones, in files of the sandbox */
+	const char *thread; /* id of the session, or NULL */
+	_Atomic unsigned
+		saved_results; /* large ones, in files of the sandbox */
 	const struct secret_files *secrets; /* or NULL */
 	struct agent_ui ui;
 	/* Files that go with the next prompt, which takes them over. */
@@ -158,9 +182,21 @@ struct agent { /* filled by the caller; all borrowed */
 			    struct error *err);
 	/* Each request, once it is on its way. May be NULL. */
 	void (*request_sent)(void *arg);
-	void *tools_arg;            /* of both */
-	const struct web *web;      /* or NULL */
-	struct early *early;        /* its prompt was sent already, or NULL */
+	struct early *early;   /* its prompt was sent already, or NULL */
+	void *tools_arg;       /* of both */
+	const struct web *web; /* or NULL */
+	/* Runs a subagent: as tool_env.delegate, several at once. NULL: there
+	 * are none. */
+	int (*delegate)(void *arg, const struct delegation *d, struct buf *out,
+			struct error *err);
+	void *delegate_arg;
+	/* Whose subagent it is, or NULL. The turns of both count towards
+	 * max_turns of the parent. */
+	struct agent *parent;
+	_Atomic int64_t all_turns; /* its own: with those of subagents */
+	/* Where there is no session: the history, so that it can be compacted.
+	 * NULL: it cannot. */
+	struct conversation *memory;
 	struct hooks *hooks;        /* or NULL */
 	struct buf hook_context;    /* its own: for the next prompt; owned */
 	struct hooked_end hook_end; /* its own */

@@ -77,9 +77,16 @@ static size_t window_size(const struct compaction *p, int64_t tokens)
 
 static int load(struct compaction *p, struct error *err)
 {
-	int64_t no;
-	struct store *store = session_store(p->a->session, &no);
+	const struct conversation *memory = p->a->memory;
+	struct store *store;
+	int64_t no = 0;
 
+	for (size_t i = 0; memory && i < memory->n; i++) {
+		struct message copy = message_copy(&memory->list[i]);
+
+		history_add(&p->c, &copy);
+	}
+	store = memory ? NULL : session_store(p->a->session, &no);
 	if (no && history_load(&p->c, store, no, err) < 0)
 		return -1;
 	p->wire = model_size(p->a->model);
@@ -251,11 +258,28 @@ static void trim_newest(struct compaction *p)
 			(void)history_text_trim(&p->next.list[k], steps[i]);
 }
 
+static void remember(struct compaction *p)
+{
+	struct conversation next = { 0 };
+
+	for (size_t i = 0; i < p->next.n; i++) {
+		struct message copy = message_copy(&p->next.list[i]);
+
+		history_add(&next, &copy);
+	}
+	history_release(p->a->memory);
+	*p->a->memory = next;
+}
+
 static int store(struct compaction *p, struct error *err)
 {
 	struct buf body = BUF_INIT(1 << 30);
 	int rc;
 
+	if (p->a->memory) {
+		remember(p);
+		return 0;
+	}
 	history_to_json(&p->next, &body);
 	rc = buf_check(&body, "the compacted conversation", err);
 	if (rc == 0)
@@ -439,14 +463,15 @@ int compact_now(struct agent *a, const struct compact_order *order,
 		return 0;
 	}
 	agent_save(a);
-	if (!a->session)
+	if (!a->session && !a->memory)
 		return error_set(err, ERR_SYSTEM,
 				 "this thread is not stored, so that nothing "
 				 "can be taken out of it");
 	rc = load(&p, err);
 	if (rc == 0)
 		rc = run_plan(&p, stop, err);
-	if (rc > 0 && hooked_session_start(a, "compact", stop, err) < 0)
+	if (rc > 0 && !a->parent &&
+	    hooked_session_start(a, "compact", stop, err) < 0)
 		rc = -1;
 	if (step)
 		*step = p.step;
@@ -460,7 +485,8 @@ int compact_if_full(struct agent *a, const struct stop *stop, struct error *err)
 	static const struct compact_order order;
 	const struct window *w = &a->window;
 
-	if (!a->session || !window_is_full(w, model_size(a->model)))
+	if ((!a->session && !a->memory) ||
+	    !window_is_full(w, model_size(a->model)))
 		return 0;
 	return compact_now(a, &order, NULL, stop, err) < 0 ? -1 : 0;
 }

@@ -90,6 +90,8 @@ static void add_ended(struct agent *a, char **text)
 	struct ended e = { a, &out };
 	char *all;
 
+	if (a->parent) /* who is told of all jobs */
+		return;
 	jobs_take_ended(a->sandbox->jobs, tell_ended, &e);
 	if (out.len) {
 		all = xasprintf("%s\n\n%s", *text ? *text : "", out.ptr);
@@ -116,8 +118,20 @@ static void keep_prompt(struct agent *a, const char *prompt)
 	keep(a, &m);
 }
 
+static bool says_something(const struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].kind == PART_TEXT &&
+		    str_trim(str_of(m->parts[i].text)).len)
+			return true;
+	return false;
+}
+
+/* Of a subagent the last words that there are: its caller sees no others. */
 static void keep_answer(struct agent *a, const struct message *m)
 {
+	if (a->parent && !says_something(m))
+		return;
 	buf_clear(&a->answer);
 	for (size_t i = 0; i < m->n; i++)
 		if (m->parts[i].kind == PART_TEXT)
@@ -302,6 +316,9 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	if (ask(a, &reply, stop, err) < 0)
 		goto out;
 	a->turns++;
+	a->all_turns++;
+	if (a->parent)
+		a->parent->all_turns++;
 	a->finish = reply.finish;
 	snprintf(a->reason, sizeof(a->reason), "%s", reply.reason);
 	usage_sum(&a->usage, &reply.usage);
@@ -336,18 +353,24 @@ out:
 
 static int turns(struct agent *a, const struct stop *stop, struct error *err)
 {
+	const struct agent *root = a->parent ? a->parent : a;
 	int rc;
 
 	do {
-		if (a->max_turns && a->turns >= a->max_turns)
+		if (root->max_turns && root->all_turns >= root->max_turns)
 			return error_set(
 				err, ERR_LIMIT,
 				"Exceeded %lld agentic turns (--max-turns "
 				"%lld). The agent may be stuck retrying "
 				"rejected commands. Increase --max-turns or "
 				"break the task into smaller steps.",
-				(long long)a->max_turns,
-				(long long)a->max_turns);
+				(long long)root->max_turns,
+				(long long)root->max_turns);
+		if (a->parent && a->max_turns && a->turns >= a->max_turns)
+			return error_set(err, ERR_LIMIT,
+					 "it has used its %lld turns "
+					 "(max_turns of its AGENTS.md)",
+					 (long long)a->max_turns);
 		rc = turn(a, stop, err);
 	} while (rc > 0);
 	return rc;
@@ -361,7 +384,7 @@ static int stops(struct agent *a, const struct stop *stop, struct error *err)
 	int rc;
 
 	while ((rc = turns(a, stop, err)) == 0) {
-		if (hooked_ends(a) || a->finish == FINISH_REFUSAL)
+		if (hooked_ends(a) || a->parent || a->finish == FINISH_REFUSAL)
 			return 0;
 		rc = hooked_stop(a, loops++, &prompt, stop, err);
 		if (rc <= 0)
@@ -380,13 +403,17 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	int rc;
 
 	a->turns = 0;
+	a->all_turns = 0;
 	a->finish = 0;
 	a->cuts = 0;
 	a->reason[0] = '\0';
 	buf_clear(&a->answer);
 	if (!ahead)
 		early_end(a);
-	rc = ahead ? 0 : hooked_prompt(a, prompt, &text, stop, err);
+	if (a->parent)
+		buf_adds(&text, prompt);
+	rc = ahead || a->parent ? 0
+				: hooked_prompt(a, prompt, &text, stop, err);
 	if (rc == 0 && !hooked_ends(a)) {
 		if (!ahead)
 			keep_prompt(a, text.ptr);

@@ -24,6 +24,15 @@ enum {
 static const char identity[] =
 	"You are dcode, a coding agent that works from a terminal.\n";
 
+static const char subagent[] =
+	"You are a subagent of dcode, a coding agent that works from a "
+	"terminal. Another agent has given you one task. It sees nothing of "
+	"what you do but your last message: that has to say all it needs, "
+	"with what you found, what you changed and what you could not do. "
+	"Nobody can answer you: make reasonable assumptions and name them. "
+	"Other subagents may work on the same files: change only what your "
+	"task is about.\n";
+
 static const char headless[] =
 	"Nobody can answer you: you run non-interactively. Finish the task on "
 	"your own, make reasonable assumptions and name them at the end, never "
@@ -317,8 +326,14 @@ static void add_skills(const struct prompt_facts *f, struct buf *out,
 void prompt_build(const struct prompt_facts *f, struct buf *out,
 		  void (*warn)(const char *line))
 {
-	buf_adds(out, identity);
-	buf_adds(out, f->interactive ? interactive : headless);
+	if (f->subagent) {
+		buf_adds(out, subagent);
+		if (f->subagent[0])
+			buf_addf(out, "\n%s\n", f->subagent);
+	} else {
+		buf_adds(out, identity);
+		buf_adds(out, f->interactive ? interactive : headless);
+	}
 	add_place(f, out);
 	buf_adds(out, conduct);
 	buf_adds(out, tool_rules);

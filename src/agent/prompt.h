@@ -12,7 +12,10 @@ struct prompt_facts {           /* all borrowed */
 	const char *model;      /* "anthropic:claude-opus-5" */
 	const struct sandbox *sandbox;
 	bool interactive;
-	bool runs_commands;          /* the model is offered a tool that does */
+	bool runs_commands; /* the model is offered a tool that does */
+	/* Of a subagent: what its file says of it, "" for nothing. Else NULL.
+	 */
+	const char *subagent;
 	const char *agent;           /* whose memory: "agent" */
 	const struct skills *skills; /* or NULL */
 	const char *skills_root;     /* as skills_add_prompt() has it */

@@ -1,66 +1,29 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
-#include "agent/toolrun.h"
-
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/hooked.h"
 #include "agent/recall.h"
+#include "agent/toolrun_impl.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/media.h"
-#include "tool/args.h"
 #include "tool/result.h"
 
 enum {
 	MOST_AT_ONCE = 8,
+	MOST_SUBAGENTS = 20,   /* at once; they wait for the model most of it */
 	MAX_RESULT = 64 << 20, /* bytes; the tools cap themselves far below */
 };
-
-struct batch {
-	struct agent *agent;
-	const struct stop *stop;
-	const struct part **calls; /* all of the answer */
-	size_t total;
-	pthread_mutex_t events; /* so that no two events overlap */
-};
-
-struct tool_job {
-	struct batch *batch;
-	const struct part *call;
-	size_t number; /* of the batch, from 1 */
-	struct buf out;
-	struct error err;
-	char *real_path;    /* from approve, or NULL; owned */
-	struct part edited; /* the call as the user changed it; args owned */
-	struct buf remark;  /* what the model is told of that */
-	struct tool_change change;
-	struct message media; /* of the result */
-	struct hooked_call hooked;
-	bool failed;
-	bool refused;
-	int rc;
-	pthread_t thread;
-	bool started;
-	bool announced; /* its EVENT_TOOL_CALL is out */
-};
-
-static void emit(struct batch *b, const struct agent_event *ev)
-{
-	pthread_mutex_lock(&b->events);
-	b->agent->ui.event(b->agent->ui.arg, ev);
-	pthread_mutex_unlock(&b->events);
-}
 
 static void on_output(void *arg, struct str delta)
 {
 	struct tool_job *job = arg;
 
-	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
-						.call = job->call,
-						.text = delta });
+	toolrun_emit(job->batch,
+		     &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+					    .call = job->call,
+					    .text = delta });
 }
 
 static int on_recall(void *arg, const struct tool_recall *what, struct buf *out,
@@ -69,6 +32,16 @@ static int on_recall(void *arg, const struct tool_recall *what, struct buf *out,
 	struct tool_job *job = arg;
 
 	return recall_read(job->batch->agent, what, out, err);
+}
+
+static int on_delegate(void *arg, const struct tool_delegation *what,
+		       struct buf *out, struct error *err)
+{
+	const struct tool_job *job = arg;
+	struct agent *a = job->batch->agent;
+	const struct delegation d = { a, job->call, what, job->batch->stop };
+
+	return a->delegate(a->delegate_arg, &d, out, err);
 }
 
 static void *run_job(void *arg)
@@ -87,6 +60,7 @@ static void *run_job(void *arg)
 		.media = &job->media,
 		.output = on_output,
 		.recall = on_recall,
+		.delegate = job->batch->agent->delegate ? on_delegate : NULL,
 		.arg = job,
 		.keep_cr = job->batch->agent->ui.keep_cr,
 		.ask = job->batch->agent->ui.ask,
@@ -106,35 +80,6 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-static const struct tool *tool_of(const struct tool_job *job)
-{
-	return tool_find_among(job->batch->agent->more, job->call->name);
-}
-
-static bool has_flag(const struct tool_job *job, unsigned flags)
-{
-	const struct tool *tool = tool_of(job);
-
-	return tool && tool->flags & flags;
-}
-
-static bool only_reads(const struct tool_job *job)
-{
-	return has_flag(job, TOOL_READS);
-}
-
-/* Another call of the answer has the name of this one, which allows one. */
-static bool is_repeated(const struct tool_job *job)
-{
-	size_t n = 0;
-
-	if (!has_flag(job, TOOL_SINGLE))
-		return false;
-	for (size_t i = 0; i < job->batch->total; i++)
-		n += !strcmp(job->batch->calls[i]->name, job->call->name);
-	return n > 1;
-}
-
 static void cancelled_result(struct tool_job *job)
 {
 	if (job->refused)
@@ -146,129 +91,6 @@ static void cancelled_result(struct tool_job *job)
 	job->failed = true;
 }
 
-static void refused_result(struct tool_job *job, const struct approval *a)
-{
-	if (a->reason.len)
-		buf_addstr(&job->out, buf_str(&a->reason));
-	else
-		buf_addf(&job->out,
-			 "User rejected the tool call for `%s` with id %s",
-			 job->call->name, job->call->id);
-	job->failed = true;
-	job->refused = true;
-}
-
-/* From here on the call is the user's. */
-static void take_edited(struct tool_job *job, struct approval *a)
-{
-	char *hooked = job->call == &job->edited ? job->edited.args : NULL;
-
-	approval_describe_edit(a, job->batch->agent->mask, &job->remark);
-	job->edited = *job->call;
-	job->edited.args = a->edited;
-	cJSON_free(hooked);
-	job->edited.bad_args = false;
-	a->edited = NULL;
-	job->call = &job->edited;
-	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
-						.call = job->call,
-						.edited = true });
-}
-
-static void on_hook_event(void *arg, const struct agent_event *ev)
-{
-	emit(arg, ev);
-}
-
-/* The call becomes what a hook made of it; readers of the events see that. */
-static void take_hooked(struct tool_job *job)
-{
-	job->edited = *job->call;
-	job->edited.args = job->hooked.args;
-	job->edited.bad_args = false;
-	job->hooked.args = NULL;
-	job->call = &job->edited;
-	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
-						.call = job->call,
-						.edited = true });
-	buf_adds(&job->remark, "A hook of the user's changed this call before "
-			       "it ran. Its arguments were:\n");
-	mask_text(job->batch->agent->mask, str_of(job->call->args),
-		  &job->remark);
-	buf_adds(&job->remark, "\n\nThe result of the changed call:\n");
-}
-
-/* 0, 1 when the hooks refused it, -1 when the run was cancelled. */
-static int ask_hooks(struct tool_job *job, struct approval *a,
-		     struct error *err)
-{
-	struct hooked_call *c = &job->hooked;
-
-	*c = (struct hooked_call){ .emit = on_hook_event, .arg = job->batch };
-	if (!a->tool || hooked_before(job->batch->agent, job->call, a->tool, c,
-				      job->batch->stop, err) < 0)
-		return a->tool ? -1 : 0;
-	if (c->args)
-		take_hooked(job);
-	a->call = job->call;
-	a->hook_allows = c->permission == HOOK_ALLOW;
-	a->hook_asks = c->permission == HOOK_ASK;
-	if (c->permission != HOOK_DENY)
-		return 0;
-	buf_addf(&a->reason, "A hook of the user's refused this call%s%.*s",
-		 c->reason.len ? ": " : ".", (int)c->reason.len,
-		 c->reason.len ? c->reason.ptr : "");
-	refused_result(job, a);
-	return 1;
-}
-
-/* What the tool itself will refuse needs no approval: the same args_read()
- * decides there. -1 when the run was cancelled. */
-static int approve(struct tool_job *job, struct error *err)
-{
-	const struct agent_ui *ui = &job->batch->agent->ui;
-	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
-	struct approval a = { .call = job->call,
-			      .tool = tool_of(job),
-			      .number = job->number,
-			      .total = job->batch->total,
-			      .later = job->batch->calls + job->number,
-			      .n_later = job->batch->total - job->number,
-			      .reason = BUF_INIT(1 << 16),
-			      .place = BUF_INIT(1 << 16) };
-	cJSON *args = NULL;
-	int rc = 0;
-
-	if (is_repeated(job)) {
-		buf_addf(&a.reason,
-			 "Error: `%s` must not be called more than once in "
-			 "one answer: none of these calls has run. Call it "
-			 "again, once.",
-			 job->call->name);
-		refused_result(job, &a);
-	} else {
-		rc = ask_hooks(job, &a, err);
-	}
-	if (rc == 0 && !job->refused && a.tool && ui->approve)
-		args = args_read(a.tool, job->call, &ignored);
-	rc = rc < 0 ? -1 : 0;
-	a.args = args;
-	if (args)
-		rc = ui->approve(ui->arg, &a, job->batch->stop, err);
-	if (args && rc == 0 && !a.allowed)
-		refused_result(job, &a);
-	else if (rc == 0 && a.edited)
-		take_edited(job, &a);
-	job->real_path = a.real_path;
-	a.real_path = NULL;
-	job->change = a.change;
-	a.change = (struct tool_change){ 0 };
-	approval_release(&a);
-	buf_release(&ignored);
-	cJSON_Delete(args);
-	return rc;
-}
-
 /* Before the result, also of a call that is cancelled before its turn: readers
  * of the events know a result by its call. */
 static void announce(struct tool_job *job)
@@ -276,8 +98,8 @@ static void announce(struct tool_job *job)
 	if (job->announced)
 		return;
 	job->announced = true;
-	emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
-						.call = job->call });
+	toolrun_emit(job->batch, &(struct agent_event){ .kind = EVENT_TOOL_CALL,
+							.call = job->call });
 }
 
 static void on_notice(void *arg, const char *line)
@@ -286,8 +108,8 @@ static void on_notice(void *arg, const char *line)
 	struct buf masked = BUF_INIT(1 << 20);
 
 	mask_text(b->agent->mask, str_of(line), &masked);
-	emit(b, &(struct agent_event){ .kind = EVENT_WARNING,
-				       .text = buf_str(&masked) });
+	toolrun_emit(b, &(struct agent_event){ .kind = EVENT_WARNING,
+					       .text = buf_str(&masked) });
 	buf_release(&masked);
 }
 
@@ -364,12 +186,13 @@ static int finish(struct tool_job *job, struct message *results,
 	p->name = xstrdup(job->call->name);
 	p->failed = job->failed;
 	announce(job);
-	emit(job->batch,
-	     &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
-				    .call = job->call,
-				    .text = text,
-				    .failed = job->failed,
-				    .change = changed ? &job->change : NULL });
+	toolrun_emit(job->batch,
+		     &(struct agent_event){ .kind = EVENT_TOOL_RESULT,
+					    .call = job->call,
+					    .text = text,
+					    .failed = job->failed,
+					    .change = changed ? &job->change
+							      : NULL });
 	p->text = buf_detach(&job->out);
 	attach_media(job, results);
 	free(job->real_path);
@@ -386,12 +209,18 @@ static int finish(struct tool_job *job, struct message *results,
 /* How many jobs from the first on may run together. */
 static size_t group_size(const struct tool_job *jobs, size_t n)
 {
+	static const struct {
+		unsigned flag;
+		size_t most;
+	} kinds[] = { { TOOL_READS, MOST_AT_ONCE },
+		      { TOOL_DELEGATES, MOST_SUBAGENTS } };
 	size_t size = 1;
 
-	if (!only_reads(&jobs[0]))
-		return 1;
-	while (size < n && size < MOST_AT_ONCE && only_reads(&jobs[size]))
-		size++;
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		while (toolrun_has_flag(&jobs[0], kinds[k].flag) && size < n &&
+		       size < kinds[k].most &&
+		       toolrun_has_flag(&jobs[size], kinds[k].flag))
+			size++;
 	return size;
 }
 
@@ -400,7 +229,7 @@ static int approve_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		announce(&jobs[i]);
-		if (approve(&jobs[i], err) < 0 ||
+		if (toolrun_approve(&jobs[i], err) < 0 ||
 		    stop_check(jobs->batch->stop, err) < 0)
 			return -1;
 	}
@@ -411,7 +240,7 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 {
 	const struct agent *a = jobs->batch->agent;
 	struct buf remark = BUF_INIT(RESULT_RAW_BYTES);
-	const struct part *calls[MOST_AT_ONCE];
+	const struct part *calls[MOST_SUBAGENTS];
 	size_t runs = 0;
 	int rc;
 
@@ -426,6 +255,16 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 		buf_addstr(&jobs[i].remark, buf_str(&remark));
 	buf_release(&remark);
 	return rc;
+}
+
+/* Who began the subagent checks for both: this is for one thread. */
+static bool changes_files(const struct tool_job *job)
+{
+	const unsigned without = TOOL_READS | TOOL_SESSION | TOOL_FOREIGN;
+
+	return !job->batch->agent->parent &&
+	       (toolrun_has_flag(job, TOOL_DELEGATES) ||
+		!toolrun_has_flag(job, without));
 }
 
 static int run_all(struct tool_job *jobs, size_t n, struct message *results,
@@ -443,8 +282,7 @@ static int run_all(struct tool_job *jobs, size_t n, struct message *results,
 			rc = prepare_group(jobs + at, size, err);
 		if (rc == 0)
 			run_group(jobs + at, size);
-		if (rc == 0 && !has_flag(&jobs[at], TOOL_READS | TOOL_SESSION |
-							    TOOL_FOREIGN))
+		if (rc == 0 && changes_files(&jobs[at]))
 			sandbox_check(jobs->batch->agent->sandbox, false,
 				      on_notice, jobs->batch);
 		if (rc < 0)

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +45,40 @@ void cancel_release(struct cancel *c)
 			close(c->fd[i]);
 		c->fd[i] = -1;
 	}
+}
+
+static int watch(int epoll, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return fd < 0 ? 0 : epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
+		      struct error *err)
+{
+	int epoll;
+
+	c->own = -1;
+	if (cancel_init(&c->cancel, err) < 0)
+		return -1;
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->own = c->cancel.fd[0];
+	c->cancel.fd[0] = epoll; /* readable when one of both is */
+	if (epoll >= 0 && watch(epoll, c->own) == 0 &&
+	    watch(epoll, outer ? outer->fd[0] : -1) == 0)
+		return 0;
+	error_errno(err, "watching for a cancel");
+	cancel_chain_release(c);
+	return -1;
+}
+
+void cancel_chain_release(struct cancel_chain *c)
+{
+	cancel_release(&c->cancel);
+	if (c->own >= 0)
+		close(c->own);
+	c->own = -1;
 }
 
 void cancel_trigger(const struct cancel *c)

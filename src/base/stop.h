@@ -24,6 +24,15 @@ int64_t clock_unix_ms(void); /* CLOCK_REALTIME, ms since 1970 */
 
 int cancel_init(struct cancel *c, struct error *err);
 void cancel_release(struct cancel *c);
+/* One that another triggers, too: for a part of the work that can be ended by
+ * itself. outer (or NULL: none) outlives it. */
+struct cancel_chain {
+	struct cancel cancel;
+	int own; /* its own read end */
+};
+int cancel_chain_init(struct cancel_chain *c, const struct cancel *outer,
+		      struct error *err);
+void cancel_chain_release(struct cancel_chain *c);
 /* Any thread, and signal handlers: one write(2). */
 void cancel_trigger(const struct cancel *c);
 /* Makes it usable again; no other thread may be using it. */

@@ -108,6 +108,37 @@ void message_release(struct message *m)
 	*m = (struct message){ 0 };
 }
 
+static char *copy_text(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+struct message message_copy(const struct message *m)
+{
+	struct message copy = { .role = m->role,
+				.origin = copy_text(m->origin),
+				.refused = m->refused,
+				.summary = m->summary };
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct part *from = &m->parts[i];
+		struct part *p = message_add(&copy, from->kind);
+
+		*p = *from;
+		p->text = copy_text(from->text);
+		p->id = copy_text(from->id);
+		p->name = copy_text(from->name);
+		p->args = copy_text(from->args);
+		p->replay = copy_text(from->replay);
+		p->bytes = NULL;
+		if (from->bytes) {
+			p->bytes = xcalloc(1, from->n_bytes + 1);
+			memcpy(p->bytes, from->bytes, from->n_bytes);
+		}
+	}
+	return copy;
+}
+
 char *message_text(const struct message *m)
 {
 	struct buf out = BUF_INIT(SIZE_MAX / 2);

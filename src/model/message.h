@@ -59,6 +59,7 @@ void message_move(struct message *to, struct part *from);
 /* How many parts behind the result parts[i] are its files. */
 size_t message_count_media(const struct message *m, size_t i);
 void message_release(struct message *m);
+struct message message_copy(const struct message *m);
 /* All text parts joined; owned. */
 char *message_text(const struct message *m);
 /* The stored form: {"role":"assistant","parts":[{"kind":"text",...}]}. */

@@ -18,6 +18,7 @@
 	ROW(execute)                                                           \
 	ROW(job_output)                                                        \
 	ROW(job_kill)                                                          \
+	ROW(task)                                                              \
 	ROW(web_search)                                                        \
 	ROW(fetch_url)                                                         \
 	ROW(write_todos)                                                       \

@@ -26,6 +26,8 @@ enum {
 	/* Acts on the user's machine, whatever the sandbox is: by way of a
 	 * program of somebody else's, or on the web. */
 	TOOL_FOREIGN = 1 << 9,
+	/* Hands work to a subagent: several of one answer run side by side. */
+	TOOL_DELEGATES = 1 << 10,
 };
 
 enum {
@@ -41,6 +43,12 @@ struct tool_recall {         /* what read_history wants of the conversation */
 	const char *pattern; /* only messages with this text; or NULL */
 };
 
+struct tool_delegation {   /* what task wants done; borrowed */
+	const char *type;  /* the subagent's name */
+	const char *order; /* all that it is told */
+	bool apart;        /* in a sandbox of its own */
+};
+
 struct web; /* web/fetch.h */
 
 struct tool_env {                /* all borrowed for the call */
@@ -54,7 +62,8 @@ struct tool_env {                /* all borrowed for the call */
 	 * every link resolved; a link found there now is an error. Or NULL. */
 	const char *real_path;
 	const char *thread; /* its id names files of large results, or NULL */
-	unsigned *saved;    /* how many such files this thread has, or NULL */
+	_Atomic unsigned
+		*saved; /* how many such files this thread has, or NULL */
 	const struct secret_files *secrets; /* left out of searches; or NULL */
 	/* Out: what a call that succeeded did to a file, where the tool has
 	 * seen both. May be NULL. */
@@ -68,6 +77,10 @@ struct tool_env {                /* all borrowed for the call */
 	/* Appends what is stored of the conversation. May be NULL. */
 	int (*recall)(void *arg, const struct tool_recall *what,
 		      struct buf *out, struct error *err);
+	/* Has a subagent do it: its last words into out. -1 as struct tool.run
+	 * has it. NULL: a subagent itself calls, which has none. */
+	int (*delegate)(void *arg, const struct tool_delegation *what,
+			struct buf *out, struct error *err);
 	void *arg;
 	/* Out: files for the model, which belong to the result. NULL: they
 	 * are not shown. */

@@ -90,7 +90,7 @@ static bool join(struct eventq *q, const struct agent_event *ev)
 	    last->text.len + ev->text.len > MAX_JOINED)
 		return false;
 	if (ev->kind != EVENT_TEXT && ev->kind != EVENT_THINKING &&
-	    ev->kind != EVENT_TOOL_OUTPUT)
+	    ev->kind != EVENT_TOOL_OUTPUT && ev->kind != EVENT_SUBAGENT)
 		return false;
 	if (!same_call(last->event.call, ev->call))
 		return false;
@@ -122,13 +122,15 @@ static struct queued *copy_event(const struct agent_event *ev)
 			.name = copy_of(ev->call->name),
 			/* They may be long, and output comes in many pieces.
 			 */
-			.args = ev->kind == EVENT_TOOL_OUTPUT
+			.args = ev->kind == EVENT_TOOL_OUTPUT ||
+						ev->kind == EVENT_SUBAGENT
 					? NULL
 					: copy_of(ev->call->args),
 			.bad_args = ev->call->bad_args,
 		};
 		item->event.call = &item->call;
 	}
+	item->event.subagent = NULL;
 	item->event.change = NULL;
 	if (ev->change) {
 		tool_change_set(&item->change, buf_str(&ev->change->before),

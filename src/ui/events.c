@@ -172,6 +172,40 @@ static void compaction_line(struct events *e, const struct agent_event *ev)
 	flush(e);
 }
 
+/* What a subagent does, as the line that the agent's own would be, without its
+ * end. */
+static void add_step(struct events *e, const struct agent_event *ev)
+{
+	struct events inner = { .stop = e->stop }; /* never written */
+
+	events_event(&inner, ev);
+	if (inner.out.len > 1 && inner.out.len < MAX_LINES / 2) {
+		buf_adds(&e->out, ",\"event\":");
+		buf_add(&e->out, inner.out.ptr, inner.out.len - 1);
+	}
+	events_release(&inner);
+}
+
+static void subagent_line(struct events *e, const struct agent_event *ev)
+{
+	const struct subagent_step *s = ev->subagent;
+
+	begin(e, "subagent");
+	member(e, "id", str_of(ev->call->id));
+	member(e, "subagent_type", str_of(s->type));
+	buf_addf(&e->out, ",\"number\":%u", s->number);
+	member(e, "state",
+	       s->over    ? STR("ended")
+	       : s->event ? STR("working")
+			  : STR("started"));
+	if (s->over)
+		member(e, "status", str_of(s->end));
+	if (s->event)
+		add_step(e, s->event);
+	end(e);
+	flush(e);
+}
+
 void events_event(void *arg, const struct agent_event *ev)
 {
 	struct events *e = arg;
@@ -194,6 +228,9 @@ void events_event(void *arg, const struct agent_event *ev)
 		begin(e, "job");
 		member(e, "text", ev->text);
 		end(e);
+		break;
+	case EVENT_SUBAGENT:
+		subagent_line(e, ev);
 		break;
 	case EVENT_FILE:
 		begin(e, "file");

@@ -257,6 +257,10 @@ void plain_event(void *arg, const struct agent_event *ev)
 			fprintf(stderr, "%.*s", (int)ev->text.len,
 				ev->text.ptr);
 		break;
+	case EVENT_SUBAGENT:
+		if (ev->text.len)
+			note(p, "  ", str_trim(ev->text));
+		break;
 	case EVENT_THINKING:
 		break;
 	}

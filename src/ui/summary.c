@@ -33,8 +33,9 @@ static void add_todos(const struct part *call, struct buf *out)
 
 void summary_of_call(const struct part *call, struct buf *out)
 {
-	static const char *const telling[] = { "command", "file_path",
-					       "pattern", "path", NULL };
+	static const char *const telling[] = { "command",       "file_path",
+					       "pattern",       "path",
+					       "subagent_type", NULL };
 	cJSON *args = call->args ? json_parse(str_of(call->args)) : NULL;
 
 	add_line(out, str_of(call->name ? call->name : "?"));

@@ -355,6 +355,7 @@ void transcript_event(struct transcript *t, const struct agent_event *ev,
 		else
 			on_call(t, ev->call, now);
 		break;
+	case EVENT_SUBAGENT:
 	case EVENT_TOOL_OUTPUT:
 		on_output(t, ev);
 		break;

@@ -212,7 +212,7 @@ def offered(m):
     return {t["name"] for t in m.requests[0]["body"]["tools"]}
 
 
-READING = {"ls", "read_file", "glob", "grep", "write_todos"}
+READING = {"ls", "read_file", "glob", "grep", "task", "write_todos"}
 
 
 def test_without_leave_only_reading_is_offered(serve, run, tmp_path):

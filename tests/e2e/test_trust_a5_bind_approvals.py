@@ -41,7 +41,7 @@ def test_a_bound_directory_is_not_changed_unasked(run, model, config, work):
     assert r.status == 0, r.err
     assert (work / "keep.txt").exists() and not (work / "made.txt").exists()
     assert offered(server) == {"ls", "read_file", "glob", "grep",
-                               "write_todos"}
+                               "task", "write_todos"}
     assert len(results(r)) == 2 and "ran" not in results(r)[0]
 
 

@@ -32,6 +32,9 @@ A script is a list of turns, or an object:
             more tokens (see model_window.py) is refused as too long, usage is
             what was counted, requests without tools get the summary, as a
             turn with the members of "pace".
+  talks     {"pattern": [turns]}: these answer, by history, conversations whose
+            first user message has the pattern; "turns" the others. For wires
+            with "messages".
   models    what the server says of its models, see model_lists.py
   generator {"tool_turns": N, "name": "execute", "args": {...}, "tokens": M}:
             N turns of one tool call, then one text answer of M tokens.
@@ -117,6 +120,9 @@ class Model:
 
     def index(self, wire, body):
         i = self.answered if self.script.by_count else wire.answers(body)
+        talk = self.script.talk(body, i)
+        if talk is not None:
+            return talk, talk
         if self.script.repeat and self.script.turns:
             return i % len(self.script.turns), i
         return i, i

@@ -30,12 +30,12 @@ MAY = {
     "workspace": "base config net archive sandbox session git tree",
     "apply": "base git tree workspace",
     "contract": "base config net sandbox session tool lifecycle",
-    "skills": "base",
+    "skills": "base", "subagents": "base skills",
     "agent": "base config net model sandbox session tool skills hooks",
     "ui": "base config term markup model tool agent",
     "cmd": "base config net archive term editor markup model sandbox "
            "contract vendor table session tool lifecycle git tree workspace "
-           "apply skills agent ui mcp trust hooks web oauth",
+           "apply skills subagents agent ui mcp trust hooks web oauth",
 }
 OVER = {"slurm": "ssh"}  # a provider that works through another
 TOPS = ("src", "config", "providers", "cmd")

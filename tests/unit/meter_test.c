@@ -301,9 +301,44 @@ static void test_amounts_are_read_and_shown(void **state)
 	assert_string_equal(money_json(0, room), "0");
 }
 
+static void test_a_part_has_a_cap_of_its_own_and_counts_in_both(void **state)
+{
+	struct meter *m = meter_new(fake_clock);
+	struct meter_model *mm = meter_model(m, "p:m", &facts);
+	struct meter_model *part = meter_part(mm, METER_DOLLAR / 100);
+	const struct usage used = { .input = 100, .output = 500 };
+	struct meter_call call = { .input = 100,
+				   .output = 64000,
+				   .least = 100 };
+	struct error err = { 0 };
+	struct meter_total total;
+
+	(void)state;
+	assert_true(meter_limits(part));
+	assert_false(meter_limits(mm));
+	assert_int_equal(meter_reserve(part, &call, &err), 0);
+	assert_true(call.output < 700); /* of $0.01 */
+	meter_settle(part, &call, METER_DONE, &used);
+	meter_total(m, &total);
+	assert_int_equal(total.held, 0);
+	assert_int_equal(total.model, INT64_C(7800000000));
+	call.output = 64000;
+	call.least = 200;
+	assert_int_equal(meter_reserve(part, &call, &err), -1);
+	assert_int_equal(err.code, ERR_BUDGET);
+	/* the control: the account itself has no cap */
+	assert_int_equal(meter_reserve(mm, &call, &err), 0);
+	assert_int_equal(call.output, 64000);
+	meter_settle(mm, &call, METER_REFUSED, NULL);
+	meter_part_free(part);
+	meter_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_part_has_a_cap_of_its_own_and_counts_in_both),
 		cmocka_unit_test(
 			test_the_output_limit_is_lowered_to_what_the_cap_pays),
 		cmocka_unit_test(

@@ -19,7 +19,7 @@ struct bench { /* everything of one test */
 	bool failed;
 	struct error err;
 	int rc;
-	unsigned saved;
+	_Atomic unsigned saved;
 	char workdir[8];
 };
 

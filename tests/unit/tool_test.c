@@ -43,7 +43,8 @@ static void test_unknown(void **state)
 	expect(&b, "nope", "{}", true,
 	       "Error: nope is not a valid tool, try one of [ls, read_file, "
 	       "write_file, edit_file, delete, glob, grep, execute, "
-	       "job_output, job_kill, web_search, fetch_url, write_todos, "
+	       "job_output, job_kill, task, web_search, fetch_url, "
+	       "write_todos, "
 	       "ask_user].");
 	expect(&b, "ls", "{}", true,
 	       "Error invoking tool 'ls' with kwargs {} with error:\n path: "

@@ -121,14 +121,45 @@ struct meter_model *meter_model(struct meter *m, const char *name,
 	return mm;
 }
 
+struct meter_model *meter_part(struct meter_model *of, int64_t cap)
+{
+	struct meter_model *part = xcalloc(1, sizeof(*part));
+
+	pthread_mutex_lock(&of->meter->lock);
+	part->meter = of->meter;
+	part->facts = of->facts;
+	part->line.name = of->line.name;
+	part->of = of;
+	part->cap = cap;
+	pthread_mutex_unlock(&of->meter->lock);
+	return part;
+}
+
+void meter_part_free(struct meter_model *part)
+{
+	free(part);
+}
+
+static struct model_facts facts_of(const struct meter_model *mm)
+{
+	struct model_facts facts;
+
+	pthread_mutex_lock(&mm->meter->lock);
+	facts = mm->facts;
+	pthread_mutex_unlock(&mm->meter->lock);
+	return facts;
+}
+
 int64_t meter_most_output(const struct meter_model *mm)
 {
-	return mm->facts.max_output;
+	return facts_of(mm).max_output;
 }
 
 int64_t meter_window(const struct meter_model *mm)
 {
-	return mm->facts.assumed ? 0 : mm->facts.context;
+	const struct model_facts facts = facts_of(mm);
+
+	return facts.assumed ? 0 : facts.context;
 }
 
 bool meter_limits(const struct meter_model *mm)
@@ -136,7 +167,7 @@ bool meter_limits(const struct meter_model *mm)
 	bool capped;
 
 	pthread_mutex_lock(&mm->meter->lock);
-	capped = mm->meter->cap > 0;
+	capped = mm->meter->cap > 0 || mm->cap > 0;
 	pthread_mutex_unlock(&mm->meter->lock);
 	return capped;
 }
@@ -258,20 +289,42 @@ static int64_t lower(const struct meter *m, int64_t left,
 	return most < call->output ? most : call->output;
 }
 
-static int reserve(struct meter *m, const struct model_facts *f,
-		   struct meter_call *call, struct error *err)
+static int refuse_part(const struct meter_model *mm, int64_t need,
+		       struct error *err)
 {
-	struct model_price p = dearest(f, call->input);
+	char spent[MONEY_SIZE];
+	char cap[MONEY_SIZE];
+	char most[MONEY_SIZE];
+
+	return error_set(err, ERR_BUDGET,
+			 "spent %s of its %s, and the next request may cost up "
+			 "to %s",
+			 money_exact(mm->line.cost, spent),
+			 money_exact(mm->cap, cap), money_exact(need, most));
+}
+
+static int reserve(struct meter_model *mm, struct meter_call *call,
+		   struct error *err)
+{
+	struct meter *m = mm->meter;
+	struct model_price p = dearest(&mm->facts, call->input);
 	int64_t input = times(clamp(call->input), p.input);
 	int64_t left = m->cap - committed(m);
+	int64_t own =
+		mm->cap - plus(plus(mm->line.cost, mm->line.unclear), mm->held);
 	int64_t least = plus(input, times(call->least, p.output));
 
 	if (m->cap && left < least)
 		return refuse(m, least, err);
+	if (mm->cap && own < least)
+		return refuse_part(mm, least, err);
 	if (m->cap)
 		call->output = lower(m, left - input, &p, call);
+	if (mm->cap)
+		call->output = lower(m, own - input, &p, call);
 	call->held = plus(input, times(clamp(call->output), p.output));
 	m->held = plus(m->held, call->held);
+	mm->held = plus(mm->held, call->held);
 	return 0;
 }
 
@@ -283,7 +336,7 @@ int meter_reserve(struct meter_model *mm, struct meter_call *call,
 	pthread_mutex_lock(&mm->meter->lock);
 	if (call->least > call->output)
 		call->least = call->output;
-	rc = reserve(mm->meter, &mm->facts, call, err);
+	rc = reserve(mm, call, err);
 	pthread_mutex_unlock(&mm->meter->lock);
 	return rc;
 }
@@ -318,24 +371,36 @@ static int64_t untold(const struct meter_model *mm,
 		    times(rest > 0 ? rest : 0, p.output));
 }
 
+static void add_call(struct meter_model *mm, const struct meter_call *call,
+		     enum meter_end end, const struct usage *u)
+{
+	struct meter_line *l = &mm->line;
+
+	mm->held -= call->held;
+	if (end != METER_REFUSED) {
+		l->calls++;
+		usage_sum(&l->usage, u);
+		l->cost =
+			plus(l->cost,
+			     mm->facts.priced ? model_cost(&mm->facts, u) : 0);
+	}
+	if (end == METER_CUT || (end == METER_DONE && !says_input(u))) {
+		l->cut++;
+		l->unclear = plus(l->unclear, untold(mm, call, u));
+	}
+}
+
 void meter_settle(struct meter_model *mm, const struct meter_call *call,
 		  enum meter_end end, const struct usage *usage)
 {
-	struct meter_line *l = &mm->line;
 	struct usage u = clean(usage);
 
 	pthread_mutex_lock(&mm->meter->lock);
 	mm->meter->held -= call->held;
-	if (end != METER_REFUSED) {
-		l->calls++;
-		usage_sum(&l->usage, &u);
-		l->cost =
-			plus(l->cost,
-			     mm->facts.priced ? model_cost(&mm->facts, &u) : 0);
-	}
-	if (end == METER_CUT || (end == METER_DONE && !says_input(&u))) {
-		l->cut++;
-		l->unclear = plus(l->unclear, untold(mm, call, &u));
+	add_call(mm, call, end, &u);
+	if (mm->of) {
+		mm->of->held += call->held; /* which it never held */
+		add_call(mm->of, call, end, &u);
 	}
 	pthread_mutex_unlock(&mm->meter->lock);
 }

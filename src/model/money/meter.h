@@ -45,6 +45,10 @@ int64_t meter_passed(struct meter *m);
 struct meter_model;
 struct meter_model *meter_model(struct meter *m, const char *name,
 				const struct model_facts *facts);
+/* Part of an account, with a cap of its own beside that of the meter: what it
+ * spends counts in both. Freed by the caller, after its models. */
+struct meter_model *meter_part(struct meter_model *of, int64_t cap);
+void meter_part_free(struct meter_model *part);
 /* The catalog's limit of one answer, in tokens; 0: not known. */
 int64_t meter_most_output(const struct meter_model *mm);
 /* Tokens of its context window; 0: not known. */

@@ -15,6 +15,9 @@ struct meter_model {
 	struct model_facts facts;
 	struct meter_line line; /* its name is owned */
 	struct meter_line told; /* by meter_each_new() */
+	/* Of a part: */
+	struct meter_model *of;
+	int64_t cap, held;
 };
 
 struct sandbox_line {

@@ -1,0 +1,32 @@
+/* agents.c - /agents: subagents that work, live; and ending one. */
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/str.h"
+#include "cmd/slash/slash_cmd.h"
+#include "cmd/subagents/run_subagents.h"
+
+static void cancel(struct run *r, const char *word, struct buf *out)
+{
+	int64_t number = 0;
+
+	if (!str_to_int(str_of(word), &number) || number < 1 ||
+	    number > UINT32_MAX || !run_subagents_cancel(r, (unsigned)number))
+		buf_addf(out, "No subagent %.40s works: /agents lists them.\n",
+			 word);
+	else
+		buf_addf(out, "Subagent %lld is being ended.\n",
+			 (long long)number);
+}
+
+void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
+		      struct buf *out)
+{
+	(void)columns;
+	if (n == 2 && !strcmp(words[0], "cancel"))
+		cancel(r, words[1], out);
+	else if (n)
+		buf_adds(out, "Usage: /agents, or /agents cancel NUMBER\n");
+	else
+		run_subagents_list(r, out);
+}

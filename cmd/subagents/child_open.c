@@ -1,0 +1,259 @@
+/* child_open.c - a subagent's model, prompt and tools. */
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/prompt.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cmd/money/run_money.h"
+#include "cmd/project_trust.h"
+#include "cmd/run/run_mcp.h"
+#include "cmd/skills/run_skills.h"
+#include "cmd/subagents/subagents_impl.h"
+#include "mcp/mcp.h"
+
+enum {
+	MOST_TOOLS = 64 + MCP_ALL_TOOLS_MAX,
+	PROMPT_MAX = 1 << 20,
+	ANSWER_MAX = 64 << 20,
+};
+
+struct child_tools {
+	struct tool_spec specs[MOST_TOOLS]; /* with schemas of their own */
+	size_t n;
+	bool runs_commands;
+};
+
+static bool offers(const struct child *c, const struct tool *tool)
+{
+	const unsigned never =
+		TOOL_LATER | TOOL_INTERACTIVE | TOOL_DELEGATES | TOOL_SINGLE;
+
+	return !(tool->flags & never) && run_offers(c->run, tool) &&
+	       subagent_has_tool(c->kind, tool->spec.name);
+}
+
+static void add_tools(struct child_tools *t, const struct child *c,
+		      const struct tool *const *list)
+{
+	for (size_t i = 0; list && list[i] && t->n < MOST_TOOLS; i++) {
+		if (!offers(c, list[i]))
+			continue;
+		t->specs[t->n] = list[i]->spec;
+		t->specs[t->n++].schema = tool_schema(list[i]);
+		t->runs_commands |= (list[i]->flags & TOOL_RUNS) != 0;
+	}
+}
+
+/* Where a model of this name has one: said when the session began. */
+static void ignore_line(const char *line)
+{
+	(void)line;
+}
+
+static int open_model(struct child *c, struct meter_model *account,
+		      struct error *err)
+{
+	struct run *r = c->run;
+	struct child_tools *t = xcalloc(1, sizeof(*t));
+	struct buf prompt = BUF_INIT(PROMPT_MAX);
+	char *name = xasprintf("%s:%s", c->choice->provider, c->choice->model);
+	struct prompt_facts facts = {
+		.config_dir = settings_dir(r->app->settings),
+		.cwd = settings_cwd(r->app->settings),
+		.model = name,
+		.sandbox = c->agent.sandbox,
+		.subagent = c->kind->body ? c->kind->body : "",
+		.agent = r->options.agent,
+		.skills = c->agent.prepare ? &r->skills->all : NULL,
+		.skills_root = run_skills_root(r),
+	};
+	struct model_brief brief = { .tools = t->specs, .meter = account };
+	int rc;
+
+	add_tools(t, c, tools);
+	add_tools(t, c, c->agent.more);
+	facts.runs_commands = t->runs_commands;
+	brief.n_tools = t->n;
+	prompt_build(&facts, &prompt, ignore_line);
+	brief.system = prompt.ptr;
+	rc = model_open(&c->model, app_http(r->app), c->choice, &brief, err);
+	for (size_t i = 0; i < t->n; i++)
+		free((char *)t->specs[i].schema);
+	free(t);
+	buf_release(&prompt);
+	free(name);
+	return rc;
+}
+
+/*
+ * The attack: a repository's file that has the work done by a model, and so by
+ * an address, of its choice, or that makes sandboxes, which cost. So what it
+ * wants of both holds only once the user has allowed just this; else it works
+ * with the model and in the sandbox of its caller.
+ */
+static int check_trust(struct child *c, struct error *err)
+{
+	const struct subagent *k = c->kind;
+	const struct trust_entry entry = { .kind = TRUST_SUBAGENT,
+					   .root = k->root,
+					   .file = k->file,
+					   .name = k->name,
+					   .text = str_of(k->head) };
+	size_t at = (size_t)(k - c->all->all.list);
+	enum trust_verdict verdict;
+	struct trust *trust;
+	struct buf line = BUF_INIT(1 << 14);
+
+	c->follows = !k->root || !(k->model || k->apart);
+	if (c->follows)
+		return 0;
+	if (project_trust_open(c->run->app, &trust, err) < 0 ||
+	    trust_ask(trust, &entry, &verdict, err) < 0)
+		return -1;
+	c->follows = verdict == TRUST_ALLOWED;
+	if (!c->follows && !c->all->told[at]) {
+		c->all->told[at] = true;
+		buf_addf(&line,
+			 "the subagent %s works with the model and in the "
+			 "sandbox of its caller: what %s wants was not allowed "
+			 "(--trust-project allows it for this run)",
+			 k->name, k->file);
+		subagents_event(c->all, &(struct agent_event){
+						.kind = EVENT_WARNING,
+						.text = buf_str(&line) });
+	}
+	buf_release(&line);
+	return 0;
+}
+
+static void set_window(struct child *c)
+{
+	const struct settings *set = c->run->app->settings;
+	struct error ignored = { 0 };
+	struct model_facts facts;
+	int64_t at = WINDOW_AT;
+
+	if (c->choice == &c->run->choice) {
+		c->agent.window = c->run->agent.window;
+		window_forget(&c->agent.window);
+		return;
+	}
+	(void)settings_int(set, NULL, "models.compact_at", &at, &ignored);
+	(void)model_facts(set, c->choice->provider, c->choice->model, &facts);
+	window_init(&c->agent.window, &facts, at);
+}
+
+/* The model of its file, with an account of its own. */
+static int choose(struct child *c, struct meter_model **account,
+		  struct error *err)
+{
+	struct run other = { .app = c->run->app };
+	int rc;
+
+	*account = c->run->account;
+	c->choice = &c->run->choice;
+	if (!c->kind->model || !c->follows)
+		return 0;
+	if (model_choose(&c->own_choice, c->run->app->settings, c->kind->model,
+			 NULL, err) < 0)
+		return -1;
+	c->choice = &c->own_choice;
+	other.choice = c->own_choice;
+	run_watch_key(&other);
+	rc = run_money_model(&other, account, err);
+	return rc;
+}
+
+static int limit_money(struct child *c, struct meter_model **account,
+		       struct error *err)
+{
+	struct model_facts facts;
+
+	if (!(c->kind->max_usd > 0))
+		return 0;
+	(void)model_facts(c->run->app->settings, c->choice->provider,
+			  c->choice->model, &facts);
+	if (!facts.priced)
+		return error_set(err, ERR_USAGE,
+				 "max_usd of %s needs to know what %s:%s "
+				 "costs, and there is no price for it",
+				 c->kind->file, c->choice->provider,
+				 c->choice->model);
+	c->part = meter_part(*account,
+			     (int64_t)(c->kind->max_usd * METER_DOLLAR));
+	*account = c->part;
+	return 0;
+}
+
+static int prepare(void *arg, const struct part *const *calls, size_t n,
+		   struct buf *remark, const struct stop *stop,
+		   struct error *err)
+{
+	struct child *c = arg;
+	int rc;
+
+	pthread_mutex_lock(&c->all->opening);
+	rc = run_skills_prepare(c->run, calls, n, remark, stop, err);
+	pthread_mutex_unlock(&c->all->opening);
+	return rc;
+}
+
+static int open_all(struct child *c, struct error *err)
+{
+	struct meter_model *account;
+
+	if (stop_check(&c->stop, err) < 0 || check_trust(c, err) < 0 ||
+	    choose(c, &account, err) < 0 || limit_money(c, &account, err) < 0)
+		return -1;
+	return open_model(c, account, err);
+}
+
+int child_open(struct child *c, struct error *err)
+{
+	const struct agent *parent = c->order->parent;
+	int rc;
+
+	c->agent = (struct agent){
+		.sandbox = parent->sandbox,
+		.mask = parent->mask,
+		.secrets = parent->secrets,
+		.ui = child_ui(c),
+		.meter = parent->meter,
+		.max_turns = c->kind->max_turns,
+		.answer = BUF_INIT(ANSWER_MAX),
+		.prepare = prepare,
+		.prepare_arg = c,
+		.more = parent->more,
+		.web = parent->web,
+		.hooks = parent->hooks,
+		.parent = c->order->parent,
+		.memory = &c->memory,
+	};
+	pthread_mutex_lock(&c->all->opening);
+	rc = open_all(c, err);
+	pthread_mutex_unlock(&c->all->opening);
+	if (rc < 0)
+		return -1;
+	c->agent.model = c->model;
+	c->agent.raise = c->run->raise && !c->part ? child_raise : NULL;
+	c->agent.raise_arg = c;
+	set_window(c);
+	return 0;
+}
+
+void child_close(struct child *c)
+{
+	if (c->model)
+		model_close(c->model);
+	model_choice_release(&c->own_choice);
+	meter_part_free(c->part);
+	message_release(&c->agent.unsaved);
+	message_release(&c->agent.attached);
+	buf_release(&c->agent.answer);
+	buf_release(&c->agent.hook_context);
+	buf_release(&c->agent.hook_end.reason);
+	history_release(&c->memory);
+	cancel_chain_release(&c->cancel);
+}

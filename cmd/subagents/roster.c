@@ -1,0 +1,185 @@
+/* roster.c - which subagents work, and what each does: for a screen. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/subagents/roster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+
+enum { ORDER_CHARS = 60, LINE_BYTES = 1 << 12 };
+
+void roster_init(struct roster *r)
+{
+	*r = (struct roster){ 0 };
+	pthread_mutex_init(&r->lock, NULL);
+}
+
+static void drop(struct roster *r, size_t at)
+{
+	free(r->rows[at].type);
+	free(r->rows[at].order);
+	r->n--;
+	memmove(r->rows + at, r->rows + at + 1, (r->n - at) * sizeof(*r->rows));
+}
+
+void roster_release(struct roster *r)
+{
+	while (r->n)
+		drop(r, r->n - 1);
+	free(r->rows);
+	pthread_mutex_destroy(&r->lock);
+}
+
+/* The first line of what it was told, cut, clean. */
+static char *first_words(const char *order)
+{
+	struct buf line = BUF_INIT(LINE_BYTES);
+	struct str text = str_trim(str_of(order));
+	size_t most;
+
+	text.len = str_find(text, '\n');
+	most = str_char_offset(text, ORDER_CHARS);
+	sanitize_line((struct str){ text.ptr, most }, &line);
+	if (most < text.len)
+		buf_adds(&line, " ...");
+	return line.len ? buf_detach(&line) : xstrdup("");
+}
+
+/* Room for a new one: those that have ended go, the oldest first. */
+static void forget_old(struct roster *r)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		ended += r->rows[i].ended != 0;
+	for (size_t i = 0; i < r->n && ended >= ROSTER_KEPT;)
+		if (r->rows[i].ended) {
+			drop(r, i);
+			ended--;
+		} else {
+			i++;
+		}
+}
+
+unsigned roster_begin(struct roster *r, const char *type, const char *order,
+		      const struct cancel *cancel)
+{
+	struct roster_row *row;
+	unsigned number;
+
+	pthread_mutex_lock(&r->lock);
+	forget_old(r);
+	r->rows = xrealloc(r->rows, r->n + 1, sizeof(*r->rows));
+	row = &r->rows[r->n++];
+	number = ++r->numbers;
+	*row = (struct roster_row){ .number = number,
+				    .type = xstrdup(type),
+				    .order = first_words(order),
+				    .doing = "starting",
+				    .began = clock_ms(),
+				    .cancel = cancel };
+	pthread_mutex_unlock(&r->lock);
+	return number;
+}
+
+/* With the lock held. */
+static struct roster_row *find(struct roster *r, unsigned number)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->rows[i].number == number)
+			return &r->rows[i];
+	return NULL;
+}
+
+static void set_doing(struct roster_row *row, const char *doing)
+{
+	struct str text = str_of(doing);
+
+	if (text.len >= sizeof(row->doing))
+		text.len = sizeof(row->doing) - 1;
+	text.len = str_utf8_prefix(text);
+	memcpy(row->doing, text.ptr, text.len);
+	row->doing[text.len] = '\0';
+}
+
+void roster_note(struct roster *r, unsigned number, const char *doing)
+{
+	struct roster_row *row;
+
+	pthread_mutex_lock(&r->lock);
+	row = find(r, number);
+	if (row && !row->ended)
+		set_doing(row, doing);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void roster_add_usage(struct roster *r, unsigned number, const struct usage *u)
+{
+	struct roster_row *row;
+
+	pthread_mutex_lock(&r->lock);
+	row = find(r, number);
+	if (row) {
+		usage_sum(&row->usage, u);
+		row->turns++;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void roster_end(struct roster *r, unsigned number, const char *how)
+{
+	struct roster_row *row;
+
+	pthread_mutex_lock(&r->lock);
+	row = find(r, number);
+	if (row) {
+		set_doing(row, how);
+		row->ended = clock_ms();
+		row->cancel = NULL;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool roster_cancel(struct roster *r, unsigned number)
+{
+	struct roster_row *row;
+	bool works;
+
+	pthread_mutex_lock(&r->lock);
+	row = find(r, number);
+	works = row && row->cancel;
+	if (works)
+		cancel_trigger(row->cancel);
+	pthread_mutex_unlock(&r->lock);
+	return works;
+}
+
+static void add_row(const struct roster_row *row, int64_t now, struct buf *out)
+{
+	int64_t s = ((row->ended ? row->ended : now) - row->began) / 1000;
+	const struct usage *u = &row->usage;
+
+	buf_addf(out,
+		 "%-3u %s, %s %" PRId64 ":%02" PRId64 ", %" PRId64
+		 " tokens in %" PRId64 " turn%s: ",
+		 row->number, row->type, row->ended ? "took" : "for", s / 60,
+		 s % 60, u->input + u->cache_read + u->cache_write + u->output,
+		 row->turns, row->turns == 1 ? "" : "s");
+	buf_adds(out, row->doing);
+	buf_adds(out, "\n    ");
+	buf_adds(out, row->order);
+	buf_addc(out, '\n');
+}
+
+void roster_list(struct roster *r, int64_t now, struct buf *out)
+{
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < r->n; i++)
+		add_row(&r->rows[i], now, out);
+	pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,68 @@
+/* subagents_impl.h - what the parts of cmd/subagents share; not for others. */
+/* SPDX-License-Identifier: MIT */
+#ifndef CMD_SUBAGENTS_SUBAGENTS_IMPL_H
+#define CMD_SUBAGENTS_SUBAGENTS_IMPL_H
+
+#include <pthread.h>
+
+#include "cmd/run/run.h"
+#include "cmd/subagents/roster.h"
+#include "cmd/subagents/run_subagents.h"
+#include "session/history.h"
+#include "subagents/subagents.h"
+
+struct run_subagents {
+	struct subagents all;
+	bool *told; /* owned; of each: why it has not what its file wants */
+	struct roster roster;
+	struct agent_ui ui;        /* of the run */
+	pthread_mutex_t events;    /* so that no two events overlap */
+	pthread_mutex_t questions; /* nor two questions */
+	pthread_mutex_t opening;   /* settings, skills, trust: one thread */
+	/* Of the cap of money: what was said no to, so that the user is asked
+	 * once for all that reach it. */
+	int64_t declined;
+	_Atomic unsigned working;
+};
+
+/* One that works for a call of task; on the thread of that call. */
+struct child {
+	struct run *run;
+	struct run_subagents *all;
+	const struct delegation *order;
+	const struct subagent *kind;
+	unsigned number;
+	char label[SUBAGENT_NAME_MAX + 16]; /* "reviewer 2" */
+	struct cancel_chain cancel;
+	struct stop stop;
+	bool follows; /* its model and sandbox are as its file says */
+	struct model_choice own_choice;
+	const struct model_choice *choice; /* own_choice, or the run's */
+	struct meter_model *part;          /* with a cap of its own, or NULL */
+	struct model *model;
+	struct agent agent;
+	struct conversation memory;
+};
+
+/* The parent's events and questions, one at a time. child_ui.c */
+void subagents_event(void *arg, const struct agent_event *ev);
+int subagents_approve(void *arg, struct approval *a, const struct stop *stop,
+		      struct error *err);
+int subagents_ask(void *arg, struct inquiry *q, enum inquiry_end *end,
+		  const struct stop *stop, struct error *err);
+/* Where what c does goes. */
+struct agent_ui child_ui(struct child *c);
+/* A step of c's for all readers; text is its line. */
+void child_emit(struct child *c, const struct agent_event *inner, bool over,
+		const char *end, const char *text);
+bool child_raise(void *arg);
+
+/* c->agent with a model and a prompt of its own. child_open.c */
+int child_open(struct child *c, struct error *err);
+void child_close(struct child *c);
+
+/* agent.delegate; arg is the run. */
+int subagents_delegate(void *arg, const struct delegation *d, struct buf *out,
+		       struct error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* task.c - the tool that hands work to a subagent. */
+/* SPDX-License-Identifier: MIT */
+#include "base/str.h"
+#include "tool/table.h"
+
+/* In place of the list where there is none to add: see subagents_describe(). */
+static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
+	       struct error *err)
+{
+	const struct tool_delegation what = {
+		.type = json_string(args, "subagent_type", ""),
+		.order = json_string(args, "description", ""),
+	};
+
+	if (!env->delegate)
+		return error_set(err, ERR_USAGE,
+				 "Error: a subagent cannot call task: do it "
+				 "yourself, with your own tools");
+	if (!str_trim(str_of(what.order)).len)
+		return error_set(err, ERR_USAGE,
+				 "Error: description is blank. It is all that "
+				 "the subagent is told");
+	return env->delegate(env->arg, &what, out, err);
+}
+
+static const struct tool_arg args[] = {
+	{ .name = "description",
+	  .type = ARG_STRING,
+	  .description = "The work, with all that is needed for it and what "
+			 "the answer has to say: the subagent is told nothing "
+			 "else.",
+	  .required = true },
+	{ .name = "subagent_type",
+	  .type = ARG_STRING,
+	  .description = "One of the names listed above.",
+	  .required = true },
+	{ 0 },
+};
+
+const struct tool tool_task = {
+	.spec = {
+		.name = "task",
+		.description =
+			"Hands a piece of work to a subagent, which has its "
+			"own conversation and works on the same files as you, "
+			"and returns what it says at its end. Use it for work "
+			"of several steps whose details you do not need: a "
+			"search through many files, a review, an independent "
+			"change. Do small things yourself. Several calls in "
+			"one answer run at the same time. A subagent knows "
+			"nothing of this conversation, cannot be asked "
+			"anything later, and begins no subagents; the user "
+			"does not see its answer, so tell him what matters.",
+	},
+	.args = args,
+	.summary = "{subagent_type}: {description}",
+	.flags = TOOL_DELEGATES | TOOL_SESSION | TOOL_EVICTS,
+	.run = run,
+};

@@ -1,0 +1,278 @@
+"""test_subagents.py - the tool task: who works, and what comes back."""
+# SPDX-License-Identifier: MIT
+import json
+import re
+import signal
+import time
+
+import pytest
+
+# pylint: disable=redefined-outer-name
+
+HOW = ("-M", "anthropic:claude-opus-5")
+DONE = {"text": "all done"}
+
+
+def task(order, kind="general-purpose", **more):
+    return {"name": "task", "args": {"description": order,
+                                     "subagent_type": kind, **more}}
+
+
+def call(name, **args):
+    return {"name": name, "args": args}
+
+
+def script(orders, talks, **last):
+    """One answer that hands out all orders, then the end."""
+    return {"turns": [{"tool_calls": orders}, {**DONE, **last}],
+            "talks": talks}
+
+
+@pytest.fixture
+def agent(home):
+    """agent(name, head, body="", project=False): an AGENTS.md."""
+    def write(name, head, body="", project=False):
+        top = home.parent / "work" / ".deepagents" if project else \
+            home / ".deepagents" / "agent"
+        path = top / "agents" / name / "AGENTS.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\n{head}\n---\n{body}")
+        return path
+    return write
+
+
+def results(server):
+    """What the parent was told of each call, by its order."""
+    last = server.requests[-1]["body"]["messages"][-1]["content"]
+    return [p["content"] for p in last if p["type"] == "tool_result"]
+
+
+def talk(server, pattern):
+    """The requests of the conversation that begins so."""
+    return [r["body"] for r in server.requests
+            if re.search(pattern, json.dumps(r["body"]["messages"][0]))]
+
+
+def await_requests(server, n):
+    end = time.monotonic() + 60
+    while len(server.requests) < n and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(server.requests) >= n
+
+
+def events(r, kind="subagent"):
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    return [e for e in lines if e["type"] == kind]
+
+
+def test_a_subagent_knows_its_order_alone_and_its_last_words_come_back(
+        model, run):
+    server = model(script([task("job one: look")], {"job one": [
+        {"text": "I look.", "tool_calls": [call("ls", path=".")]},
+        {"text": "found: nothing \n\n"}]}))
+    r = run("-n", "the user's words", *HOW)
+    assert r.status == 0 and r.out == "all done\n", r.err
+    assert results(server) == ["found: nothing"]
+    body = talk(server, "job one")[0]
+    assert "the user's words" not in json.dumps(body)
+    assert {t["name"] for t in body["tools"]} == {
+        "ls", "read_file", "glob", "grep"}
+    assert "subagent" in json.dumps(body["system"])
+
+
+def test_several_work_at_once(model, run):
+    n = 12
+    server = model(script(
+        [task(f"job {i:02}") for i in range(n)],
+        {f"job {i:02}": [{"text": f"did {i:02}", "delay_ms": 700}]
+         for i in range(n)}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0, r.err
+    assert results(server) == [f"did {i:02}" for i in range(n)]
+    began = [r["received"] for r in server.requests
+             if "job" in json.dumps(r["body"]["messages"][0])]
+    ended = [r["answered"] for r in server.requests
+             if "job" in json.dumps(r["body"]["messages"][0])]
+    assert max(began) < min(ended)
+
+
+def test_one_that_fails_does_not_fail_the_others(model, run):
+    server = model(script(
+        [task("job good"), task("job bad"), task("job x", "nobody")],
+        {"job good": [{"text": "good"}],
+         "job bad": [{"text": "no", "fault": {"status": 400, "times": 9}}]}))
+    r = run("-n", "x", *HOW, "--json")
+    assert r.status == 0, r.err
+    good, bad, unknown = results(server)
+    assert good == "good"
+    assert "did not finish: anthropic: HTTP 400" in bad
+    assert unknown.startswith("We cannot invoke subagent nobody because it "
+                              "does not exist, the only allowed types are `")
+    ends = {e["id"]: e["status"] for e in events(r) if e["state"] == "ended"}
+    assert list(ends.values()).count("success") == 1
+    assert list(ends.values()).count("error") == 1
+
+
+def test_a_subagent_begins_no_subagents(model, run):
+    server = model(script([task("job deep")], {"job deep": [
+        {"tool_calls": [task("deeper")]},
+        {"text": "ok", "expect": ["a subagent cannot call task"]}]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and results(server) == ["ok"], r.err
+    assert "task" not in {t["name"] for t in
+                          talk(server, "job deep")[0]["tools"]}
+
+
+def test_a_file_says_who_it_is_and_which_tools_it_has(model, run, agent):
+    agent("reader", "description: Reads things\ntools: read_file, ls",
+          "You read SLOWLY.")
+    server = model(script([task("job r", "reader")], {"job r": [
+        {"tool_calls": [call("glob", pattern="*")]},
+        {"text": "read", "expect": ["glob is not available to this"]}]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and results(server) == ["read"], r.err
+    body = talk(server, "job r")[0]
+    assert "You read SLOWLY." in json.dumps(body["system"])
+    assert {t["name"] for t in body["tools"]} == {"ls", "read_file"}
+    parent = server.requests[0]["body"]
+    assert "- reader: Reads things" in [
+        t for t in parent["tools"] if t["name"] == "task"][0]["description"]
+
+
+def test_what_is_wrong_in_a_file_is_a_line(model, run, agent):
+    agent("broken", "name: broken")
+    model([DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0
+    assert "broken/AGENTS.md is left out: it has no description" in r.err
+
+
+MODEL = "description: D\nmodel: anthropic:claude-haiku-4-5"
+
+
+@pytest.mark.parametrize("flags,named", [
+    ((), "claude-opus-5"), (("--trust-project",), "claude-haiku-4-5")],
+    ids=["refused", "allowed"])
+def test_a_projects_file_names_a_model_only_once_trusted(
+        model, run, agent, flags, named):
+    agent("cheap", MODEL, project=True)
+    server = model(script([task("job a", "cheap"), task("job b", "cheap")], {
+        "job a": [{"text": "a"}], "job b": [{"text": "b"}]}))
+    r = run("-n", "x", *HOW, *flags)
+    assert r.status == 0 and results(server) == ["a", "b"], r.err
+    assert {b["model"] for b in talk(server, "job")} == {named}
+    said = r.err.count("works with the model and in the sandbox of its caller")
+    assert said == (0 if flags else 1)
+
+
+def test_the_users_own_file_names_a_model(model, run, agent):
+    agent("cheap", MODEL)
+    server = model(script([task("job a", "cheap")],
+                          {"job a": [{"text": "a"}]}))
+    r = run("-n", "x", *HOW, "--json")
+    assert r.status == 0, r.err
+    assert talk(server, "job a")[0]["model"] == "claude-haiku-4-5"
+    assert events(r, "result")[0]["usage"]["input_tokens"] == 30
+
+
+def test_limits_of_a_file_end_its_subagent_alone(model, run, agent):
+    agent("short", "description: D\nmax_turns: 2")
+    agent("poor", "description: D\nmax_usd: 0.0001")
+    look = {"tool_calls": [call("ls", path=".")]}
+    server = model(script(
+        [task("job s", "short"), task("job p", "poor")],
+        {"job s": [{"text": "one", **look}, {"text": "two", **look}, DONE],
+         "job p": [DONE]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0, r.err
+    short, poor = results(server)
+    assert "its 2 turns" in short and short.endswith("two")
+    assert len(talk(server, "job s")) == 2
+    assert "spent $0.00 of its" in poor and not talk(server, "job p")
+
+
+def test_max_turns_counts_those_of_subagents(model, run):
+    look = {"tool_calls": [call("ls", path=".")]}
+    server = model(script([task("job s")], {"job s": [look] * 9 + [DONE]}))
+    r = run("-n", "x", *HOW, "--max-turns", "4", "--json")
+    assert r.status == 124, r.err
+    assert len(server.requests) == 4
+    assert events(r, "result")[0]["turns"] == 4
+
+
+def test_the_cap_of_money_holds_for_all_together(model, run):
+    big = {"tool_calls": [call("ls", path=".")],
+           "usage": {"input": 1000, "output": 2000}}
+    server = model(script(
+        [task(f"job {i}") for i in range(6)],
+        {f"job {i}": [big] * 40 + [DONE] for i in range(6)}))
+    r = run("-n", "x", *HOW, "--max-usd", "1", "--json")
+    end = events(r, "result")[0]
+    assert r.status == 124 and end["status"] == "max_usd", r.err
+    assert end["cost_usd"] <= 1
+    assert len(server.requests) > 8
+
+
+def test_a_signal_ends_all_at_once(model, start):
+    server = model(script(
+        [task(f"job {i}") for i in range(4)],
+        {f"job {i}": [{"text": "late", "delay_ms": 60000}]
+         for i in range(4)}))
+    r = start("-n", "x", *HOW, "--json")
+    await_requests(server, 5)
+    began = time.monotonic()
+    r.signal(signal.SIGTERM)
+    r.wait()
+    assert r.status == 143 and time.monotonic() - began < 10, r.err
+    assert events(r, "result")[0]["status"] == "cancelled"
+
+
+def test_hooks_hear_of_begin_and_end_and_tell_the_caller(model, run, home):
+    log = home / "log"
+    path = home / ".deepagents" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {
+        "SubagentStart": [{"matcher": "general-purpose", "hooks": [
+            {"type": "command", "command": f"cat >> {log}; echo >> {log}"}]}],
+        "SubagentStop": [{"hooks": [{"type": "command", "command":
+                                     f"cat >> {log}; echo >> {log}; "
+                                     "echo check it twice >&2; exit 2"}]}]}}))
+    server = model(script([task("job h")], {"job h": [{"text": "did it"}]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0, r.err
+    begun, ended = [json.loads(line) for line in log.read_text().splitlines()
+                    if line]
+    assert begun["hook_event_name"] == "SubagentStart"
+    assert begun["agent_type"] == "general-purpose"
+    assert ended["hook_event_name"] == "SubagentStop"
+    assert ended["agent_id"] == begun["agent_id"]
+    assert ended["last_assistant_message"] == "did it"
+    said = results(server)[0]
+    assert said.startswith("did it\n") and "check it twice" in said
+
+
+def test_a_long_conversation_of_one_is_compacted_by_itself(model, run, home):
+    (home.parent / "work" / "big").write_text("word " * 9000)
+    read = {"tool_calls": [call("read_file", file_path="big")]}
+    server = model({**script([task("job long")], {
+        "job long": [read, read, read, read, {"text": "got there"}]}),
+        "window": {"tokens": 30000, "bytes": [2, 6], "summary": "SO FAR"}})
+    r = run("-n", "x", "-M", "anthropic:m", "--json", "--model-params",
+            '{"max_tokens": 1000}')
+    assert r.status == 0, r.err + r.out[-2000:]
+    steps = [e["event"] for e in events(r) if "event" in e]
+    assert [s for s in steps if s["type"] == "compaction" and s["over"]], \
+        r.out[-3000:]
+    assert results(server) == ["got there"]
+
+
+def test_a_crash_during_a_task_leaves_a_repaired_call(model, start, run):
+    server = model({"turns": [{"tool_calls": [task("job c")]},
+                              {"text": "went on", "expect": ["unknown"]}],
+                    "talks": {"job c": [{"text": "x", "delay_ms": 60000}]}})
+    r = start("-n", "x", *HOW)
+    await_requests(server, 2)
+    r.kill()
+    r.p.communicate()
+    again = run("-n", "go on", "-r", *HOW)
+    assert again.status == 0 and again.out == "went on\n", again.err
