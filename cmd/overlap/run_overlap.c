@@ -124,7 +124,7 @@ void overlap_answered(struct run *r)
 	if (prompt && early_send(r->agent.early, prompt) && !r->interactive)
 		early_save(&r->agent);
 	if (r->listen)
-		r->listen(r->agent.ui.arg, r->agent.early);
+		r->listen(r->ui.arg, r->agent.early);
 }
 
 void overlap_begins(void *arg)
@@ -138,7 +138,7 @@ void overlap_begins(void *arg)
 static void listen_no_more(struct run *r)
 {
 	if (r->listen)
-		r->listen(r->agent.ui.arg, NULL);
+		r->listen(r->ui.arg, NULL);
 }
 
 /* The model was told of another place: what it says is of no use. */

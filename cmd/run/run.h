@@ -25,8 +25,8 @@ enum run_mode {
 	N_RUN_MODES,
 };
 
-struct pick;  /* cmd/slash/slash_cmd.h */
-struct run_subagents; /* cmd/subagents */
+struct pick; /* cmd/slash/slash_cmd.h */
+struct run_subagents;
 struct mcp;   /* mcp/mcp.h */
 struct early; /* agent/early.h */
 
@@ -61,7 +61,7 @@ struct run {
 	struct managed_sandbox box;
 	struct session *session;
 	struct model *model;
-	struct meter_model *account; /* of the model; borrowed */
+	struct meter_model *account; /* of the model */
 	struct agent agent;
 	struct secret_files secrets;
 	unsigned stored_results; /* of tools, in the resumed thread */
@@ -235,7 +235,6 @@ void run_transfers_json(const struct run *r, struct buf *out);
 /* /upload [--force] LOCAL [REMOTE], /download [--force] REMOTE [LOCAL] of the
  * chat. */
 void run_transfer_words(struct run *r, bool uploads, int n, char **words);
-
 /* What dcode costs is counted in r->app->meter: made by the first run, with the
  * cap of --max-usd or [limits]. ERR_USAGE, ERR_CONFIG; see run_money.h. */
 int run_money_begin(struct run *r, struct error *err);
@@ -245,8 +244,7 @@ void run_remark(const struct run *r); /* of the last answer's end, a warning */
 int run_read_flags(struct run *r, const struct args *args, struct error *err);
 int run_chat_or_task(struct app *app, const struct args *args);
 int run_task(struct run *r, const char *prompt); /* exit status */
-/* Says what kept a run from beginning, as run_task() would. Exit status. */
-int run_fail(struct run *r, struct error *err);
-int run_chat(struct run *r, const char *first); /* exit status */
+int run_fail(struct run *r, struct error *err);  /* the same: it never began */
+int run_chat(struct run *r, const char *first);  /* exit status */
 
 #endif

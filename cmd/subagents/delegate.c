@@ -87,11 +87,12 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 static int work(struct child *c, struct error *err)
 {
 	char id[32];
+	const struct hooked_subagent begins = { .id = id,
+						.type = c->kind->name };
 
 	snprintf(id, sizeof(id), "subagent-%u", c->number);
 	if (child_open(c, err) < 0 ||
-	    hooked_subagent(&c->agent, id, c->kind->name, NULL, NULL, &c->stop,
-			    err) < 0)
+	    hooked_subagent(&c->agent, &begins, &c->stop, err) < 0)
 		return -1;
 	return agent_run(&c->agent, c->order->what->order, &c->stop, err);
 }
@@ -102,15 +103,19 @@ static void tell_hooks(struct child *c, struct buf *out)
 	struct stop stop = *c->order->stop;
 	struct error ignored = { 0 };
 	char id[32];
+	const struct hooked_subagent ends = {
+		.id = id,
+		.type = c->kind->name,
+		.last = c->agent.answer.len ? c->agent.answer.ptr : "",
+		.context = out,
+	};
 
 	if (!c->model)
 		return;
 	if (stop_check(&stop, &ignored) < 0)
 		stop = stop_cleanup(HOOK_MS);
 	snprintf(id, sizeof(id), "subagent-%u", c->number);
-	(void)hooked_subagent(&c->agent, id, c->kind->name,
-			      c->agent.answer.len ? c->agent.answer.ptr : "",
-			      out, &stop, &ignored);
+	(void)hooked_subagent(&c->agent, &ends, &stop, &ignored);
 }
 
 /* -1 ends the turn of its caller: the user stopped all, or the sandbox that
@@ -180,7 +185,9 @@ int subagents_delegate(void *arg, const struct delegation *d, struct buf *out,
 	}
 	if (begin(&c, err) < 0)
 		return -1;
+	meter_share(r->app->meter, 1);
 	rc = work(&c, &failed);
+	meter_share(r->app->meter, -1);
 	count(&c);
 	rc = finish(&c, rc, &failed, out, err);
 	child_close(&c);

@@ -338,11 +338,11 @@ int hooked_stop(struct agent *a, int loops, char **prompt,
 	return rc < 0 ? -1 : *prompt != NULL;
 }
 
-int hooked_subagent(struct agent *a, const char *id, const char *type,
-		    const char *last, struct buf *context,
+int hooked_subagent(struct agent *a, const struct hooked_subagent *s,
 		    const struct stop *stop, struct error *err)
 {
-	enum hook_event event = last ? HOOK_SUBAGENT_STOP : HOOK_SUBAGENT_START;
+	enum hook_event event =
+		s->last ? HOOK_SUBAGENT_STOP : HOOK_SUBAGENT_START;
 	struct teller t = agent_teller(a);
 	struct hook_outcome out;
 	cJSON *fields;
@@ -350,14 +350,15 @@ int hooked_subagent(struct agent *a, const char *id, const char *type,
 
 	if (!hooks_have(a->hooks, event))
 		return 0;
-	fields = one_field("agent_id", id);
-	cJSON_AddStringToObject(fields, "agent_type", type);
-	if (last)
-		cJSON_AddStringToObject(fields, "last_assistant_message", last);
-	rc = run(a, &t, call_of(event, type, fields), &out, stop, err);
-	if (rc == 0 && last && out.context.len) {
-		buf_addc(context, '\n');
-		add_context("SubagentStop", &out.context, context);
+	fields = one_field("agent_id", s->id);
+	cJSON_AddStringToObject(fields, "agent_type", s->type);
+	if (s->last)
+		cJSON_AddStringToObject(fields, "last_assistant_message",
+					s->last);
+	rc = run(a, &t, call_of(event, s->type, fields), &out, stop, err);
+	if (rc == 0 && s->last && out.context.len) {
+		buf_addc(s->context, '\n');
+		add_context("SubagentStop", &out.context, s->context);
 	}
 	hook_outcome_release(&out);
 	return rc;

@@ -52,10 +52,13 @@ void hooked_merge_end(struct agent *a, struct hooked_end *end);
  * how often it has gone on so. */
 int hooked_stop(struct agent *a, int loops, char **prompt,
 		const struct stop *stop, struct error *err);
-/* SubagentStart and, with last being its last words, SubagentStop, of which
- * context gets what hooks say to the agent that began it. Any thread. */
-int hooked_subagent(struct agent *a, const char *id, const char *type,
-		    const char *last, struct buf *context,
+struct hooked_subagent { /* borrowed */
+	const char *id, *type;
+	const char *last;    /* its last words, at its end; else NULL */
+	struct buf *context; /* gets what hooks say then to its caller */
+};
+/* SubagentStart, and with last SubagentStop. Any thread. */
+int hooked_subagent(struct agent *a, const struct hooked_subagent *s,
 		    const struct stop *stop, struct error *err);
 /* PreCompact: 1 when it was blocked, with err saying why. */
 int hooked_compact(struct agent *a, const char *trigger, const char *focus,

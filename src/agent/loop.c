@@ -20,7 +20,8 @@
 #include "session/spend.h"
 
 enum {
-	MOST_CUTS = 3,         /* answers in a row that end within a call */
+	HELD_MS = 100, /* until money that others hold is looked for again */
+	MOST_CUTS = 3, /* answers in a row that end within a call */
 	PROMPT_MAX = 160 << 20 /* bytes */
 };
 
@@ -175,6 +176,16 @@ static struct stop stop_at_cap(const struct agent *a, const struct stop *stop)
 	return ms == INT64_MAX ? *stop : stop_within(stop, ms);
 }
 
+/* What is missing below the cap is held by requests of others, which end: true
+ * when it is time to try again. */
+static bool waits_for_others(const struct stop *stop, const struct error *err)
+{
+	struct error ignored = { 0 };
+
+	return !strcmp(err->reason, METER_HELD) &&
+	       stop_sleep(stop, HELD_MS, &ignored) == 0;
+}
+
 /* Asks the model; where the cap of what a run may cost forbids it, the user,
  * who may raise it. */
 static int stream(struct agent *a, struct model_reply *reply,
@@ -187,8 +198,9 @@ static int stream(struct agent *a, struct model_reply *reply,
 		rc = early_has(a) ? early_take(a, reply, err)
 				  : answer_stream(a, false, reply, stop, err);
 		rc = meter_name_cap(a->meter, stop, rc, err);
-	} while (rc < 0 && err->code == ERR_BUDGET && a->raise &&
-		 a->raise(a->raise_arg));
+	} while (rc < 0 && err->code == ERR_BUDGET &&
+		 (waits_for_others(stop, err) ||
+		  (a->raise && a->raise(a->raise_arg))));
 	if (rc == 0)
 		window_report(&a->window, &reply->usage, bytes);
 	return rc;

@@ -20,6 +20,14 @@ def limit_of(body):
     return None
 
 
+def first_words(body):
+    """Of the conversation; without the marks of a cache, which move."""
+    first = (body.get("messages") or [{}])[0].get("content", "")
+    if isinstance(first, list):
+        first = next((p["text"] for p in first if "text" in p), "")
+    return first
+
+
 class Talk:
     """A conversation, as the last whole answer to it was billed."""
     tokens = text = images = 0
@@ -53,9 +61,10 @@ class Invoice:
     def charge(self, wire, raw, body, turn, whole):
         """Sets the usage of turn, within its request's output limit."""
         roll = self.random.randint
-        # one without tools sums up another
-        talk = self.talks.setdefault("tools" in body or "toolConfig" in body,
-                                     Talk())
+        # one without tools sums up another; each subagent has its own
+        begin = first_words(body)
+        talk = self.talks.setdefault(
+            ("tools" in body or "toolConfig" in body, begin), Talk())
         tokens, text, images = self.count(raw, talk)
         read = roll(0, tokens)
         written = roll(0, tokens - read) if wire.name in WRITES else 0
@@ -64,9 +73,10 @@ class Invoice:
                       "output": roll(1, limit_of(body) or 4000)}
         if whole:
             talk.tokens, talk.text, talk.images = tokens, text, images
-        self.lines.append(dict(turn.usage))
+        self.lines.append({**turn.usage, "begin": begin})
 
-    def dollars(self, prices):
-        """prices: of a million tokens of each kind."""
-        return sum(line[k] * prices[k] / 1e6
-                   for line in self.lines for k in KINDS)
+    def dollars(self, prices, begin=""):
+        """prices: of a million tokens of each kind. begin: of conversations
+        alone whose first message has this."""
+        return sum(line[k] * prices[k] / 1e6 for line in self.lines
+                   for k in KINDS if begin in line["begin"])

@@ -334,9 +334,43 @@ static void test_a_part_has_a_cap_of_its_own_and_counts_in_both(void **state)
 	meter_free(m);
 }
 
+static void test_no_request_takes_the_share_of_others(void **state)
+{
+	struct meter *m = meter_new(fake_clock);
+	struct meter_model *mm = meter_model(m, "p:m", &facts);
+	struct meter_call calls[10];
+	struct error err = { 0 };
+
+	(void)state;
+	meter_set_cap(m, METER_DOLLAR);
+	meter_share(m, 9);
+	for (size_t i = 0; i < 10; i++) {
+		calls[i] = (struct meter_call){ .input = 100,
+						.output = 64000,
+						.least = METER_LEAST };
+		assert_int_equal(meter_reserve(mm, &calls[i], &err), 0);
+		assert_true(calls[i].output >= METER_LEAST);
+	}
+	for (size_t i = 0; i < 10; i++)
+		meter_settle(mm, &calls[i], METER_REFUSED, NULL);
+	/* the control: alone, one takes all */
+	meter_share(m, -9);
+	calls[0].output = 64000;
+	assert_int_equal(meter_reserve(mm, &calls[0], &err), 0);
+	calls[1].output = 64000;
+	assert_int_equal(meter_reserve(mm, &calls[1], &err), -1);
+	assert_string_equal(err.reason, METER_HELD);
+	meter_settle(mm, &calls[0], METER_REFUSED, NULL);
+	calls[1].input = 100000000; /* costs more than the cap */
+	assert_int_equal(meter_reserve(mm, &calls[1], &err), -1);
+	assert_string_equal(err.reason, "");
+	meter_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_request_takes_the_share_of_others),
 		cmocka_unit_test(
 			test_a_part_has_a_cap_of_its_own_and_counts_in_both),
 		cmocka_unit_test(

@@ -1,5 +1,6 @@
 /* meter.c - what a run has cost so far, and what it may still cost. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -119,25 +120,6 @@ struct meter_model *meter_model(struct meter *m, const char *name,
 	mm->line.priced = facts->priced;
 	pthread_mutex_unlock(&m->lock);
 	return mm;
-}
-
-struct meter_model *meter_part(struct meter_model *of, int64_t cap)
-{
-	struct meter_model *part = xcalloc(1, sizeof(*part));
-
-	pthread_mutex_lock(&of->meter->lock);
-	part->meter = of->meter;
-	part->facts = of->facts;
-	part->line.name = of->line.name;
-	part->of = of;
-	part->cap = cap;
-	pthread_mutex_unlock(&of->meter->lock);
-	return part;
-}
-
-void meter_part_free(struct meter_model *part)
-{
-	free(part);
 }
 
 static struct model_facts facts_of(const struct meter_model *mm)
@@ -266,11 +248,14 @@ static int refuse(struct meter *m, int64_t need, struct error *err)
 	char most[MONEY_SIZE];
 
 	meter_sum(m, &t);
-	return error_set(err, ERR_BUDGET,
-			 "spent %s of %s (--max-usd), and the next request "
-			 "may cost up to %s",
-			 money_exact(t.model + t.sandbox, spent),
-			 money_exact(m->cap, cap), money_exact(need, most));
+	(void)error_set(err, ERR_BUDGET,
+			"spent %s of %s (--max-usd), and the next request "
+			"may cost up to %s",
+			money_exact(t.model + t.sandbox, spent),
+			money_exact(m->cap, cap), money_exact(need, most));
+	if (m->cap - committed(m) + m->held >= need)
+		snprintf(err->reason, sizeof(err->reason), "%s", METER_HELD);
+	return -1;
 }
 
 /* The output limit that so much pays for, with a sandbox that runs for some
@@ -319,7 +304,8 @@ static int reserve(struct meter_model *mm, struct meter_call *call,
 	if (mm->cap && own < least)
 		return refuse_part(mm, least, err);
 	if (m->cap)
-		call->output = lower(m, left - input, &p, call);
+		call->output =
+			lower(m, (left - input) / (1 + m->sharers), &p, call);
 	if (mm->cap)
 		call->output = lower(m, own - input, &p, call);
 	call->held = plus(input, times(clamp(call->output), p.output));

@@ -71,6 +71,12 @@ struct meter_call {     /* one request: each retry is another one */
  */
 int meter_reserve(struct meter_model *mm, struct meter_call *call,
 		  struct error *err);
+/* So many more (or fewer) subagents ask at the same time: the answer to one
+ * request may not hold back more than its share of what the cap leaves. */
+void meter_share(struct meter *m, int change);
+/* error.reason of that ERR_BUDGET where requests that run now hold what is
+ * missing: once they are settled, it may be there. */
+#define METER_HELD "budget_held"
 enum meter_end {
 	METER_DONE,    /* usage is what the answer cost */
 	METER_CUT,     /* the vendor may bill it: usage is what it had told */

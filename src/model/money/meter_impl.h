@@ -34,6 +34,7 @@ struct meter {
 	struct meter_model *models;
 	struct sandbox_line *sandboxes;
 	int64_t cap, held;
+	int sharers;    /* beside the one that asks */
 	int64_t most;   /* that the cap may be; 0: any */
 	int64_t ask_ms; /* kept back for a question */
 	int64_t thresholds[METER_THRESHOLDS];
