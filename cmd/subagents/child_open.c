@@ -200,12 +200,54 @@ static int prepare(void *arg, const struct part *const *calls, size_t n,
 	return rc;
 }
 
+/* Said once of each. */
+static void warn_shared(struct child *c, const struct error *why)
+{
+	size_t at = (size_t)(c->kind - c->all->all.list);
+	struct buf line = BUF_INIT(1 << 14);
+
+	buf_addf(&line,
+		 "the subagent %s works in the sandbox of its caller: %s",
+		 c->kind->name, why->message);
+	pthread_mutex_lock(&c->all->opening);
+	if (c->all->told[at])
+		buf_clear(&line);
+	c->all->told[at] = true;
+	pthread_mutex_unlock(&c->all->opening);
+	if (line.len)
+		subagents_event(c->all, &(struct agent_event){
+						.kind = EVENT_WARNING,
+						.text = buf_str(&line) });
+	buf_release(&line);
+}
+
+/* The prompt names the sandbox, so that comes first. Where only its file wants
+ * one, and there is nothing to copy, it works like others. */
+static int open_sandbox(struct child *c, struct error *err)
+{
+	bool called = c->order->what->apart;
+	int rc;
+
+	if (!called && !(c->kind->apart && c->follows))
+		return 0;
+	rc = apart_open(c, err);
+	if (rc == 0) {
+		c->agent.prepare = NULL;
+	} else if (!called && err->code == ERR_USAGE) {
+		warn_shared(c, err);
+		*err = (struct error){ 0 };
+		apart_close(c);
+		rc = 0;
+	}
+	return rc;
+}
+
 static int open_all(struct child *c, struct error *err)
 {
 	struct meter_model *account;
 
-	if (stop_check(&c->stop, err) < 0 || check_trust(c, err) < 0 ||
-	    choose(c, &account, err) < 0 || limit_money(c, &account, err) < 0)
+	if (stop_check(&c->stop, err) < 0 || choose(c, &account, err) < 0 ||
+	    limit_money(c, &account, err) < 0)
 		return -1;
 	return open_model(c, account, err);
 }
@@ -232,6 +274,11 @@ int child_open(struct child *c, struct error *err)
 		.memory = &c->memory,
 	};
 	pthread_mutex_lock(&c->all->opening);
+	rc = check_trust(c, err);
+	pthread_mutex_unlock(&c->all->opening);
+	if (rc < 0 || open_sandbox(c, err) < 0)
+		return -1;
+	pthread_mutex_lock(&c->all->opening);
 	rc = open_all(c, err);
 	pthread_mutex_unlock(&c->all->opening);
 	if (rc < 0)
@@ -255,5 +302,6 @@ void child_close(struct child *c)
 	buf_release(&c->agent.hook_context);
 	buf_release(&c->agent.hook_end.reason);
 	history_release(&c->memory);
+	apart_close(c);
 	cancel_chain_release(&c->cancel);
 }

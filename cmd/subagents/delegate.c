@@ -128,6 +128,7 @@ static int finish(struct child *c, int rc, const struct error *failed,
 	struct buf line = BUF_INIT(1 << 13);
 
 	add_result(c, rc, failed, out);
+	apart_bring(c, out);
 	tell_hooks(c, out);
 	buf_adds(&line, rc == 0 ? "done" : "did not finish: ");
 	if (rc < 0)
@@ -144,6 +145,8 @@ static int finish(struct child *c, int rc, const struct error *failed,
 	    (stop_check(c->order->stop, &stopped) == 0 ||
 	     stopped.code != ERR_CANCELLED))
 		err->code = ERR_REMOTE; /* this one alone was cancelled */
+	if (failed->code == ERR_GONE && c->apart)
+		err->code = ERR_REMOTE; /* its own sandbox is, no other */
 	return -1;
 }
 

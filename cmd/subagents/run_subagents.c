@@ -26,6 +26,7 @@ void run_subagents_open(struct run *r)
 	pthread_mutex_init(&s->events, NULL);
 	pthread_mutex_init(&s->questions, NULL);
 	pthread_mutex_init(&s->opening, NULL);
+	pthread_mutex_init(&s->merging, NULL);
 	roster_init(&s->roster);
 	subagents_read(&s->all, &q);
 	s->told = xcalloc(s->all.n, sizeof(*s->told));
@@ -44,6 +45,7 @@ void run_subagents_close(struct run *r)
 	pthread_mutex_destroy(&s->events);
 	pthread_mutex_destroy(&s->questions);
 	pthread_mutex_destroy(&s->opening);
+	pthread_mutex_destroy(&s->merging);
 	free(s->told);
 	free(s);
 	r->subagents = NULL;

@@ -19,6 +19,7 @@ struct run_subagents {
 	pthread_mutex_t events;    /* so that no two events overlap */
 	pthread_mutex_t questions; /* nor two questions */
 	pthread_mutex_t opening;   /* settings, skills, trust: one thread */
+	pthread_mutex_t merging;   /* the trees of sandboxes, too */
 	/* Of the cap of money: what was said no to, so that the user is asked
 	 * once for all that reach it. */
 	int64_t declined;
@@ -26,6 +27,7 @@ struct run_subagents {
 };
 
 /* One that works for a call of task; on the thread of that call. */
+struct apart;
 struct child {
 	struct run *run;
 	struct run_subagents *all;
@@ -38,6 +40,7 @@ struct child {
 	bool follows; /* its model and sandbox are as its file says */
 	struct model_choice own_choice;
 	const struct model_choice *choice; /* own_choice, or the run's */
+	struct apart *apart;               /* its own sandbox; owned, or NULL */
 	struct meter_model *part;          /* with a cap of its own, or NULL */
 	struct model *model;
 	struct agent agent;
@@ -60,6 +63,14 @@ bool child_raise(void *arg);
 /* c->agent with a model and a prompt of its own. child_open.c */
 int child_open(struct child *c, struct error *err);
 void child_close(struct child *c);
+
+/* A sandbox of its own with the files of its caller's, which c->agent then
+ * works in. Close it in any case. apart.c */
+int apart_open(struct child *c, struct error *err);
+/* What changed there into the caller's, where it is there: appends what came
+ * and what did not. */
+void apart_bring(struct child *c, struct buf *out);
+void apart_close(struct child *c);
 
 /* agent.delegate; arg is the run. */
 int subagents_delegate(void *arg, const struct delegation *d, struct buf *out,

@@ -10,6 +10,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	const struct tool_delegation what = {
 		.type = json_string(args, "subagent_type", ""),
 		.order = json_string(args, "description", ""),
+		.apart = json_bool(args, "own_sandbox", false),
 	};
 
 	if (!env->delegate)
@@ -34,6 +35,15 @@ static const struct tool_arg args[] = {
 	  .type = ARG_STRING,
 	  .description = "One of the names listed above.",
 	  .required = true },
+	{ .name = "own_sandbox",
+	  .type = ARG_BOOL,
+	  .fallback = "false",
+	  .description =
+		  "true: it works on a copy of the files, in a sandbox "
+		  "of its own; what it changed is merged into yours at "
+		  "the end. Only where your files are a tree that was "
+		  "sent to a sandbox. For work that would disturb that of "
+		  "others." },
 	{ 0 },
 };
 

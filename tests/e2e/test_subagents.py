@@ -3,9 +3,12 @@
 import json
 import re
 import signal
+import subprocess
 import time
 
 import pytest
+
+from lifecycle import folders
 
 # pylint: disable=redefined-outer-name
 
@@ -202,7 +205,7 @@ def test_max_turns_counts_those_of_subagents(model, run):
 
 def test_the_cap_of_money_holds_for_all_together(model, run):
     big = {"tool_calls": [call("ls", path=".")],
-           "usage": {"input": 1000, "output": 2000}}
+           "usage": {"input": 1000, "output": 900}}
     server = model(script(
         [task(f"job {i}") for i in range(6)],
         {f"job {i}": [big] * 40 + [DONE] for i in range(6)}))
@@ -276,3 +279,124 @@ def test_a_crash_during_a_task_leaves_a_repaired_call(model, start, run):
     r.p.communicate()
     again = run("-n", "go on", "-r", *HOW)
     assert again.status == 0 and again.out == "went on\n", again.err
+
+
+@pytest.fixture
+def tree(home):
+    """A repository of two files, where dcode starts."""
+    work = home.parent / "work"
+    (work / "a.txt").write_text("one\n")
+    (work / "b.txt").write_text("two\n")
+    for args in (("init", "-q"), ("add", "-A"), (
+            "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm",
+            "first")):
+        subprocess.run(["git", *args], cwd=work, check=True)
+    return work
+
+
+BOX = (*HOW, "--sandbox", "local", "--workspace", "repo")
+
+
+def shell(command):
+    return {"tool_calls": [call("execute", command=command)]}
+
+
+def gone(run, home):
+    """Nothing is left of any sandbox."""
+    listed = run("sandbox", "list", "--json")
+    return json.loads(listed.out)["data"] == [] and folders(home) == []
+
+
+def test_in_a_sandbox_of_its_own_it_has_a_copy_that_is_merged_back(
+        model, run, home, tree):
+    server = model({"turns": [
+        shell("echo mine > p.txt; echo more >> a.txt"),
+        {"tool_calls": [task("job apart", own_sandbox=True)]},
+        {**shell("cat a.txt b.txt new; readlink link; test -x b.txt && "
+                 "test ! -e p.txt && echo all"),
+         "expect": ["Merged into your files:\nM b.txt\nA link\nA new\n"
+                    "D p.txt"]},
+        {**DONE, "expect": ["one\nmore\ntwo\nadded\nnew\nb.txt\nall"]}],
+        "talks": {"job apart": [
+            shell("cat p.txt a.txt; rm p.txt; echo added >> b.txt; echo new "
+                  "> new; ln -s b.txt link; chmod +x b.txt"),
+            {"text": "did it", "expect": ["mine\none\nmore"]}]}})
+    r = run("-n", "x", *BOX, "--json")
+    assert r.status == 0, r.err + r.out
+    assert not server.model.violations, server.model.violations
+    assert gone(run, home)
+    assert events(r, "result")[0]["changes"]["files"] == 4
+
+
+def test_what_two_changed_alike_is_told_and_not_merged(
+        model, run, home, tree):
+    server = model(script(
+        [task("job one", own_sandbox=True), task("job two", own_sandbox=True)],
+        {"job one": [shell("echo ONE >> a.txt; echo 1 > one"),
+                     {"text": "one"}],
+         "job two": [shell("echo TWO >> a.txt; echo 2 > two"),
+                     {"text": "two"}]}))
+    r = run("-n", "x", *BOX)
+    assert r.status == 0, r.err
+    told = results(server)
+    late = [t for t in told if "Not merged" in t]
+    assert len(late) == 1 and "  a.txt (contents)" in late[0]
+    assert re.search(r"\+(ONE|TWO)", late[0])
+    assert all("\nA one\n" in t or "\nA two\n" in t for t in told)
+    assert gone(run, home)
+
+
+def test_one_that_fails_in_its_own_sandbox_leaves_none(
+        model, run, home, tree):
+    server = model(script(
+        [task("job bad", own_sandbox=True)],
+        {"job bad": [shell("echo kept > kept"), {
+            "text": "no", "fault": {"status": 400, "times": 9}}]}))
+    r = run("-n", "x", *BOX)
+    assert r.status == 0, r.err
+    said = results(server)[0]
+    assert "did not finish" in said and "A kept" in said
+    assert gone(run, home)
+
+
+def test_a_signal_deletes_the_sandboxes_of_all(model, start, run, home, tree):
+    server = model(script(
+        [task(f"job {i}", own_sandbox=True) for i in range(3)],
+        {f"job {i}": [{"text": "late", "delay_ms": 60000}]
+         for i in range(3)}))
+    r = start("-n", "x", *BOX)
+    await_requests(server, 4)
+    assert len(folders(home)) == 4
+    r.signal(signal.SIGTERM)
+    r.wait()
+    assert r.status == 143, r.err
+    assert gone(run, home)
+
+
+def test_without_a_tree_a_call_is_told_and_a_file_shares(
+        model, run, agent):
+    agent("lone", "description: D\nsandbox: own")
+    server = model(script(
+        [task("job c", own_sandbox=True), task("job f", "lone")],
+        {"job c": [{"text": "c"}], "job f": [{"text": "f"}]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0, r.err
+    asked, filed = results(server)
+    assert "needs a tree of files that was sent" in asked
+    assert filed == "f"
+    assert r.err.count("lone works in the sandbox of its caller") == 1
+
+
+@pytest.mark.parametrize("flags", [(), ("--trust-project",)],
+                         ids=["refused", "allowed"])
+def test_a_projects_file_gets_a_sandbox_only_once_trusted(
+        model, run, agent, tree, flags):
+    agent("lone", "description: D\nsandbox: own", project=True)
+    server = model(script([task("job l", "lone")], {
+        "job l": [shell("echo 1 > made"), {"text": "l"}]}))
+    r = run("-n", "x", *BOX, *flags)
+    assert r.status == 0, r.err
+    told = results(server)[0]
+    assert told == ("l\n\nMerged into your files:\nA made\n" if flags else "l")
+    said = r.err.count("works with the model and in the sandbox of its caller")
+    assert said == (0 if flags else 1)
