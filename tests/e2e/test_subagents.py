@@ -9,6 +9,7 @@ import time
 import pytest
 
 from lifecycle import folders
+from test_live_chat import live  # noqa: F401
 
 # pylint: disable=redefined-outer-name
 
@@ -400,3 +401,37 @@ def test_a_projects_file_gets_a_sandbox_only_once_trusted(
     assert told == ("l\n\nMerged into your files:\nA made\n" if flags else "l")
     said = r.err.count("works with the model and in the sandbox of its caller")
     assert said == (0 if flags else 1)
+
+
+def test_a_question_says_which_subagent_asks(live, home):
+    s, server = live(script([task("job q"), task("job r")], {
+        "job q": [shell("echo x > made"), {"text": "q"}],
+        "job r": [{"text": "r"}]}))
+    s.type("go")
+    s.keys("Enter")
+    s.until(lambda t: re.search(
+        r"general-purpose [12]: execute wants to run on this machine", t))
+    assert not (home.parent / "work" / "made").exists()
+    s.type("y")
+    s.until("all done")
+    assert (home.parent / "work" / "made").exists()
+    assert results(server) == ["q", "r"]
+
+
+def test_escape_ends_all_and_the_chat_goes_on(live):
+    s, server = live({"turns": [
+        {"tool_calls": [task("job a"), task("job b")]}, {"text": "went on"}],
+        "talks": {f"job {x}": [{"text": "late", "delay_ms": 60000}]
+                  for x in "ab"}})
+    s.type("go")
+    s.keys("Enter")
+    await_requests(server, 3)
+    s.type("/agents")
+    s.keys("Enter")
+    s.until(lambda t: t.count("waiting for the model") +
+            t.count("starting") >= 2 and "There are:" in t)
+    s.keys("Escape")
+    s.until("Interrupted")
+    s.type("again")
+    s.keys("Enter")
+    s.until("went on")

@@ -1,8 +1,7 @@
 """test_subagents_soak.py - twenty subagents at once, a third of them ending
-badly at random: parents go on. 200 runs with DCODE_TEST_LONG=1, else two."""
+badly at random: parents go on. 200 runs in make soak, else two."""
 # SPDX-License-Identifier: MIT
 import json
-import os
 import pathlib
 import random
 import re
@@ -16,7 +15,7 @@ from screens import Screen
 from test_money import USD
 from test_subagents import DONE, call, results, task
 
-RUNS = 200 if os.environ.get("DCODE_TEST_LONG") else 2
+RUNS, USUAL = 200, 2
 AT_ONCE, CAP, POOR = 20, 5, 0.2
 WORK = call("execute", command="echo did >> log; sleep 0.1")
 
@@ -73,7 +72,9 @@ def cancel(screen, order):
     screen.until(f"Subagent {number} is being ended", scrollback=True)
 
 
-@pytest.mark.parametrize("seed", range(RUNS))
+@pytest.mark.parametrize("seed", [
+    pytest.param(seed, marks=pytest.mark.long) if seed >= USUAL else seed
+    for seed in range(RUNS)])
 def test_parents_go_on_whatever_becomes_of_twenty(dcode, env, home, model,
                                                   run, seed):
     orders = orders_of(seed)
