@@ -333,7 +333,10 @@ static int open_tree(struct filling *f, const char *root,
 {
 	struct run *r = f->r;
 	char *state = path_join(settings_dir(r->app->settings), ".state");
-	int rc = workspace_open(&f->w, state, root, r->box.label, stop, err);
+	int rc;
+
+	f->w.on_wait = app_warn_line;
+	rc = workspace_open(&f->w, state, root, r->box.label, stop, err);
 
 	free(state);
 	if (rc == 0)

@@ -151,10 +151,12 @@ static int open_here(struct workspace *w, struct app *app,
 	char *root = state ? user_repo_root(settings_cwd(app->settings),
 					    &is_repository, err)
 			   : NULL;
-	int rc = root ? workspace_open(w, state, root, WORKSPACE_NO_SANDBOX,
-				       stop, err)
-		      : -1;
+	int rc = -1;
 
+	w->on_wait = app_warn_line;
+	if (root)
+		rc = workspace_open(w, state, root, WORKSPACE_NO_SANDBOX, stop,
+				    err);
 	free(state);
 	free(root);
 	return rc;

@@ -32,7 +32,7 @@ int tree_find(struct workspace *w, struct app *app, const char *cwd,
 	char *state = app_state_path(app, "", err);
 	int rc = state ? 1 : -1;
 
-	*w = (struct workspace){ 0 };
+	*w = (struct workspace){ .on_wait = app_warn_line };
 	if (rc > 0 && root && workspace_exists(state, root, label))
 		rc = workspace_open(w, state, root, label, stop, err);
 	if (rc == 0 && bring_recover(app, w, stop, err) < 0) {
@@ -54,7 +54,7 @@ int tree_find_label(struct workspace *w, struct app *app, const char *label,
 	char *state = app_state_path(app, "", err);
 	int rc = -1;
 
-	*w = (struct workspace){ 0 };
+	*w = (struct workspace){ .on_wait = app_warn_line };
 	if (state)
 		rc = workspace_open_label(w, state, settings_cwd(app->settings),
 					  label, stop, err);

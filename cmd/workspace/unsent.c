@@ -291,7 +291,7 @@ void records_pack(struct app *app)
 	char *root = user_repo_root(settings_cwd(app->settings), &repository,
 				    &ignored);
 	char *state = app_state_path(app, "", &ignored);
-	struct workspace w;
+	struct workspace w = { 0 };
 
 	if (root && state && stop_check(&signals, &ignored) == 0 &&
 	    workspace_pack_is_due(state, root) &&
@@ -310,7 +310,7 @@ static void tidy_one(struct app *app, const char *state, const char *key,
 {
 	struct stop limit = stop_within(stop, TREE_MS);
 	struct error err = { 0 };
-	struct workspace w;
+	struct workspace w = { 0 };
 
 	if (workspace_open_key(&w, state, settings_cwd(app->settings), key,
 			       &limit, &err) < 0)

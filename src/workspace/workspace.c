@@ -19,6 +19,7 @@ enum {
 	KEY_DIGITS = 16,
 	LOCK_MS = 10000,
 	PACKED_MS = 120000, /* another dcode may be packing */
+	SILENT_MS = 1000,   /* ... before it is said */
 };
 
 #define OF_COMMIT "commit " /* begins the first line of a listing */
@@ -44,9 +45,19 @@ static int lock_use(struct workspace *w, const struct stop *stop,
 		    struct error *err)
 {
 	char *file = path_join(w->directory, "use.lock");
+	struct stop brief = stop_within(stop, SILENT_MS);
 	struct stop wait = stop_within(stop, PACKED_MS);
-	int fd = path_lock_shared(file, &wait, err);
+	struct error why = { 0 };
+	int fd = path_lock_shared(file, &brief, &why);
 
+	if (fd < 0 && why.code == ERR_TIMEOUT && stop_check(stop, err) == 0) {
+		if (w->on_wait)
+			w->on_wait("waiting for another dcode, which packs "
+				   "what is kept of this tree");
+		fd = path_lock_shared(file, &wait, err);
+	} else if (fd < 0) {
+		*err = why;
+	}
 	free(file);
 	w->in_use = fd + 1;
 	return fd < 0 ? -1 : 0;
@@ -129,7 +140,8 @@ int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err)
 {
-	*w = (struct workspace){ .root = realpath(root, NULL) };
+	*w = (struct workspace){ .root = realpath(root, NULL),
+				 .on_wait = w->on_wait };
 	if (!w->root)
 		return error_errno(err, "%s", root);
 	w->label = xstrdup(label);
@@ -178,7 +190,8 @@ int workspace_open_label(struct workspace *w, const char *state,
 {
 	int rc;
 
-	*w = (struct workspace){ .directory = find_label(state, label) };
+	*w = (struct workspace){ .directory = find_label(state, label),
+				 .on_wait = w->on_wait };
 	if (!w->directory)
 		return 1;
 	w->root = xstrdup("");
@@ -202,7 +215,8 @@ int workspace_open_key(struct workspace *w, const char *state,
 	*w = (struct workspace){ .root = xstrdup(""),
 				 .directory = path_join(all, key),
 				 .label = xstrdup(WORKSPACE_NO_SANDBOX),
-				 .branch = xstrdup("") };
+				 .branch = xstrdup(""),
+				 .on_wait = w->on_wait };
 	free(all);
 	if (open_git(w, avoid, stop, err) == 0)
 		return 0;

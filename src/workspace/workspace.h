@@ -44,13 +44,16 @@ struct workspace {
 	char head[GIT_OID]; /* his HEAD then, or "" */
 	struct stat_cache *cache; /* owned: of the tree's files */
 	int in_use;               /* 1 + the descriptor of use.lock; 0: none */
+	/* Set before it is opened: is told what opening it waits for. */
+	void (*on_wait)(const char *line);
 };
 
 /* The label of a workspace without a sandbox: the tree here. */
 #define WORKSPACE_NO_SANDBOX "here"
 
 /* state is the directory of dcode's state; root any path of the tree's root.
- * Makes what is missing. ERR_CONFIG when there is no git. On -1 w is empty. */
+ * Makes what is missing. ERR_CONFIG when there is no git. w is zeroed before,
+ * but for on_wait; on -1 it is empty. */
 int workspace_open(struct workspace *w, const char *state, const char *root,
 		   const char *label, const struct stop *stop,
 		   struct error *err);

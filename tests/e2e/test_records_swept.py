@@ -203,3 +203,16 @@ def test_a_large_tree_is_not_packed_before_it_has_grown(old, begin, run):
     os.utime(stamp, (before, before))
     begin()
     assert stamp.stat().st_mtime > before + 86400
+
+
+def test_that_another_dcode_packs_is_said_while_one_waits(start, model, old):
+    model([{"text": "Nothing to do."}])
+    packs = os.open(old.store / "use.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(packs, fcntl.LOCK_EX)
+    r = start("-n", "go", "-M", "anthropic:m", "--sandbox", "local", "-y",
+              "--workspace", "repo")
+    said = next((line for line in r.p.stderr
+                 if "waiting for another dcode" in line), None)
+    os.close(packs)
+    r.wait(60)
+    assert said and r.status == 0, r.err

@@ -185,7 +185,7 @@ static void test_a_cut_file_makes_no_commit(void **state)
 static void test_a_workspace_is_found_again_with_its_base(void **state)
 {
 	struct place *p = *state;
-	struct workspace again;
+	struct workspace again = { 0 };
 	struct listing l = { 0 };
 	struct listing read = { 0 };
 	char hash[LISTING_HASH];

@@ -214,7 +214,7 @@ static void read_tree(const char *state, const char *root, struct buf *opened,
 		      struct listing *found)
 {
 	char events[1 << 16];
-	struct workspace w;
+	struct workspace w = { 0 };
 	struct selection s;
 	struct select_request q = { 0 };
 	struct pass_request r = { .workspace = &w };
