@@ -67,6 +67,29 @@ def test_an_upload_is_the_agents_work_only_where_it_was_changed(
     assert not (work / "more/a").exists()
 
 
+def test_an_upload_is_lost_only_where_it_was_changed(
+        task, home, work, tmp_path):
+    (work / ".gitignore").write_text("*.o\n")
+    config = home / ".deepagents/config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text("[workspace]\nfile_mb = 1\n")
+    names = ("kept.o", "changed.o", "lib/a.o", "lib/b.o", "big", "bigger")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name * (400000 if "big" in name else 1))
+    end = task([execute("for f in changed.o lib/b.o bigger; do echo >>$f;"
+                        " done"), DONE], "--workspace", "repo", "-y", *(
+                   word for name in ("kept.o", "changed.o", "lib", "big",
+                                     "bigger")
+                   for word in ("--upload", f"{tmp_path / name}"))).wait()
+    assert end.status == 0, end.err
+    lost = [line for line in end.err.splitlines() if "Lost" in line]
+    assert len(lost) == 2 and lost[0].startswith(
+        "Lost with the sandbox: bigger (2.4 MB) is larger than"), lost
+    assert ("2 new files that git ignores: changed.o, lib/ (1 file) ("
+            in lost[1])
+
+
 def test_a_chmod_of_an_upload_is_the_agents_work(task, run, work, tmp_path):
     for name, mode in (("tool", 0o755), ("script", 0o644), ("plain", 0o644),
                        ("dos", 0o644), ("program", 0o755)):

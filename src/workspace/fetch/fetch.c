@@ -198,6 +198,8 @@ static int fetch_once(struct workspace *w, const struct fetch_request *r,
 	if (rc == 0)
 		rc = fetch_drop_uploaded(&g, err);
 	if (rc == 0)
+		fetch_drop_kept(&g);
+	if (rc == 0)
 		rc = fetch_refuse_repositories(&g, err);
 	f->same = rc == 0;
 	f->bytes = g.bytes;

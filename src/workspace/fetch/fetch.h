@@ -49,7 +49,8 @@ struct fetch {                /* start from { 0 } */
  * Makes w->theirs_ref a commit on top of the base with what the sandbox has
  * now: one command and at most one download there; one more of each when its
  * image has no git, or with include, and again where there are new .gitignore
- * files then. Nothing of the user's is written.
+ * files then, and a command where uploads stay behind. Nothing of the user's is
+ * written.
  * ERR_LIMIT: more than total_max would come. Release f in any case.
  */
 int fetch_changes(struct workspace *w, const struct fetch_request *r,

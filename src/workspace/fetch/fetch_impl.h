@@ -91,6 +91,9 @@ int fetch_pack(struct fetching *g, const struct scan_request *r,
 /* Takes out of theirs what is as the user uploaded it, bytes and mode: there
  * the base's file stays, or none. */
 int fetch_drop_uploaded(struct fetching *g, struct error *err);
+/* Takes what is still as the user uploaded it, by its bytes, out of what is
+ * said to stay behind: he has it. One command, where there is such a name. */
+void fetch_drop_kept(struct fetching *g);
 /* Whether a link is as it was uploaded: then it is not taken, nor refused,
  * wherever it leads. */
 bool fetch_is_uploaded_link(struct fetching *g, const char *path,
