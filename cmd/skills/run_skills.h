@@ -37,7 +37,8 @@ int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
  * he wants of it is to be appended, if anything. ERR_NOT_FOUND and more. */
 int run_skills_invoke(struct run *r, struct str name, bool has_request,
 		      struct buf *out, struct error *err);
-/* True for "/skill:NAME ...": *name may be empty, *request too. */
+/* True for "/skill:NAME ...", and for "/NAME ..." of a built-in one: *name may
+ * be empty, *request too. */
 bool run_skills_is_call(struct str text, struct str *name, struct str *request);
 /* The prompt of -s NAME: *prompt (owned, or NULL) becomes its request. */
 int run_skills_begin(struct run *r, char **prompt, struct error *err);

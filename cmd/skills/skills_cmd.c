@@ -10,6 +10,7 @@
 #include "cmd/agents/agent_choice.h"
 #include "cmd/print.h"
 #include "cmd/skills/run_skills.h"
+#include "skills/builtin.h"
 
 enum {
 	JSON_BYTES = 64 << 20,
@@ -140,6 +141,13 @@ static void print_none(const struct skills_line *l)
 	free(place);
 }
 
+static void print_builtins(void)
+{
+	puts("Built-in skills (/NAME, -s NAME):");
+	for (const struct skill_builtin *b = skill_builtins; b->name; b++)
+		printf("  %s: %s\n", b->name, b->description);
+}
+
 static void print_json(const struct skills_line *l)
 {
 	struct buf out = BUF_INIT(JSON_BYTES);
@@ -172,6 +180,8 @@ static int list_skills(struct app *app, const struct args *args)
 			print_json(&l);
 		else if (!print_list(&l))
 			print_none(&l);
+		if (!app->json && l.scopes == (SKILL_USER | SKILL_PROJECT))
+			print_builtins();
 	}
 	skills_cmd_close(&l);
 	return rc == 0 ? 0 : app_fail(app, &err);
@@ -187,6 +197,9 @@ int skills_cmd_find(const struct skills_line *l, const char *name,
 		buf_release(&names);
 		return 0;
 	}
+	if (skill_builtin_find(str_of(name)))
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s is built in: it has no files", name);
 	error_set(err, ERR_NOT_FOUND, "Skill not found: %.200s", name);
 	for (size_t i = 0; i < l->skills.n; i++) {
 		const char *other = l->skills.list[i].name;

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cmd/run/run.h"
 #include "cmd/skills/run_skills.h"
+#include "skills/builtin.h"
 #include "workspace/select.h"
 
 enum {
@@ -122,30 +124,37 @@ static int refuse_unknown(const struct skills *s, struct str name,
 	return -1;
 }
 
-static void add_call(const struct run *r, const struct skill *s,
+/* place: where its files are, or NULL: it has none. */
+static void add_call(const char *name, const char *place,
 		     struct str instructions, bool has_request, struct buf *out)
 {
-	const char *root = run_skills_root(r);
-
 	buf_addf(out,
 		 "I call the skill `%s`: work by its instructions, which "
-		 "follow in full. Paths in them are relative to ",
-		 s->name);
-	if (root)
-		buf_addf(out, "%s/%s", root, s->name);
-	else
-		buf_adds(out, s->dir);
-	buf_adds(out, ".\n\n---\n\n");
+		 "follow in full.%s%s%s\n\n---\n\n",
+		 name, place ? " Paths in them are relative to " : "",
+		 place ? place : "", place ? "." : "");
 	buf_addstr(out, instructions);
 	buf_adds(out, "\n\n---\n");
 	if (has_request)
 		buf_adds(out, "\n**User request:** ");
 }
 
+static void add_file_call(const struct run *r, const struct skill *s,
+			  struct str instructions, bool has_request,
+			  struct buf *out)
+{
+	const char *root = run_skills_root(r);
+	char *place = root ? path_join(root, s->name) : xstrdup(s->dir);
+
+	add_call(s->name, place, instructions, has_request, out);
+	free(place);
+}
+
 int run_skills_invoke(struct run *r, struct str name, bool has_request,
 		      struct buf *out, struct error *err)
 {
 	struct buf text = BUF_INIT(SKILL_FILE_MAX + (64 << 10));
+	const struct skill_builtin *b = skill_builtin_find(name);
 	const struct skill *s;
 	size_t body = 0;
 	int rc;
@@ -158,6 +167,10 @@ int run_skills_invoke(struct run *r, struct str name, bool has_request,
 				       "them");
 	}
 	s = skills_find(&r->skills->all, name);
+	if (!s && b) {
+		add_call(b->name, NULL, str_of(b->text), has_request, out);
+		return 0;
+	}
 	if (!s)
 		return refuse_unknown(&r->skills->all, name, err);
 	rc = skill_read_text(s, &text, &body, err);
@@ -171,15 +184,33 @@ int run_skills_invoke(struct run *r, struct str name, bool has_request,
 			 "own of the same name",
 			 s->name, s->dir);
 	if (rc == 0)
-		add_call(r, s, str_trim(str_skip(buf_str(&text), body)),
-			 has_request, out);
+		add_file_call(r, s, str_trim(str_skip(buf_str(&text), body)),
+			      has_request, out);
 	buf_release(&text);
 	return rc;
+}
+
+/* "/remember ..." is "/skill:remember ...". */
+static bool is_builtin_call(struct str text, struct str *name,
+			    struct str *request)
+{
+	struct str word = str_skip(text, 1);
+
+	word.len = 0;
+	while (word.len + 1 < text.len && !strchr(" \t\n", word.ptr[word.len]))
+		word.len++;
+	if (!str_starts(text, "/") || !skill_builtin_find(word))
+		return false;
+	*name = word;
+	*request = str_trim(str_skip(text, 1 + word.len));
+	return true;
 }
 
 bool run_skills_is_call(struct str text, struct str *name, struct str *request)
 {
 	text = str_trim(text);
+	if (is_builtin_call(text, name, request))
+		return true;
 	if (text.len < CALL_BYTES ||
 	    !str_is_nocase((struct str){ text.ptr, CALL_BYTES }, "/skill:"))
 		return false;

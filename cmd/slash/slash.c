@@ -14,6 +14,7 @@
 #include "cmd/chat/input.h"
 #include "cmd/slash/slash_cmd.h"
 #include "cmd/slash/table.h"
+#include "skills/builtin.h"
 
 enum {
 	WORDS_MOST = 64, /* after a command's name */
@@ -68,6 +69,8 @@ bool slash_is_command(struct str line)
 
 	if (str_is_nocase(line, "exit"))
 		return true;
+	if (word.len > 1 && skill_builtin_find(str_skip(word, 1)))
+		return false;
 	if (word.len < 2 || !isalpha((unsigned char)word.ptr[1]))
 		return false;
 	for (size_t i = 2; i < word.len; i++)
@@ -218,6 +221,15 @@ void slash_list_arguments(struct run *r, struct str command, struct buf *out)
 }
 
 /* Bytes of the texts that slash_list() owns. */
+static size_t count_builtins(size_t *texts)
+{
+	size_t n = 0;
+
+	for (; skill_builtins[n].name; n++)
+		*texts += strlen(skill_builtins[n].name) + sizeof("/");
+	return n;
+}
+
 static size_t skill_texts(const struct skills *skills)
 {
 	size_t bytes = 0;
@@ -241,8 +253,10 @@ static struct str put_text(char **at, const char *a, const char *b)
 size_t slash_list(const struct skills *skills, struct fuzzy_item **list)
 {
 	size_t n = skills ? skills->n : 0;
-	size_t all = slash_n_commands + n;
 	size_t texts = skills ? skill_texts(skills) : 0;
+	size_t n_builtins = count_builtins(&texts);
+	size_t all = slash_n_commands + n_builtins + n;
+	struct fuzzy_item *item;
 	char *at;
 
 	/* The texts lie behind the items. */
@@ -255,9 +269,13 @@ size_t slash_list(const struct skills *skills, struct fuzzy_item **list)
 			.args = str_of(slash_commands[i].args),
 			.summary = str_of(slash_commands[i].summary),
 		};
-	for (size_t i = 0; i < n; i++) {
+	item = *list + slash_n_commands;
+	for (size_t i = 0; i < n_builtins; i++, item++) {
+		item->name = put_text(&at, "/", skill_builtins[i].name);
+		item->summary = str_of(skill_builtins[i].description);
+	}
+	for (size_t i = 0; i < n; i++, item++) {
 		const struct skill *s = &skills->list[i];
-		struct fuzzy_item *item = &(*list)[slash_n_commands + i];
 
 		item->name = put_text(&at, skill_prefix, s->name);
 		item->summary = put_text(&at, s->description, "");

@@ -279,3 +279,26 @@ def test_a_chat_calls_a_skill(talk, own, tmp_path):
     c.until(lambda t: t.count("Hello there.") == 2)
     c.say("/skill:nosuch", "Skill not found: nosuch")
     c.say("/skills", "greet: Does it.")
+
+
+def test_a_built_in_skill_is_called_by_its_name_and_not_listed_before(
+        talk, run, home):
+    c = begin(talk, [{"text": "kept."}, {"text": "made."}, {"text": "own."}])
+    assert "skill-creator" not in json.dumps(c.server.requests)
+    text, = c.ask("/remember only the tests")
+    assert "I call the skill `remember`" in text and "AGENTS.md" in text
+    assert text.endswith("**User request:** only the tests")
+    assert "skill-creator" not in json.dumps(c.server.requests[0]["body"])
+    text, = c.ask("/skill-creator")[-1:]
+    assert "I call the skill `skill-creator`" in text
+    out = run("skills", "list").out
+    assert "Built-in skills" in out and "  remember: " in out
+    r = run("skills", "delete", "remember", "-f")
+    assert r.status == 1 and "remember is built in" in r.err
+    # The user's own of that name goes before it.
+    skill = home / ".deepagents" / "agent" / "skills" / "remember"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\nname: remember\ndescription: Mine.\n---\nMY-OWN-WORDS\n")
+    c.say("/reload", "AGENTS.md")
+    assert "MY-OWN-WORDS" in c.ask("/remember")[-1]
