@@ -329,6 +329,7 @@ int mcp_login(struct app *app, const struct args *args)
 			rc = run_login(&v, &err);
 		if (rc == 0)
 			printf("Logged in to %s.\n", v.entry->name);
+		(void)fflush(stdout); /* before what a chat says of it */
 	}
 	if (rc < 0)
 		status = app_fail(app, &err);

@@ -347,6 +347,10 @@ int remote_status_error(struct mcp_exchange *x, const struct http_response *res,
 				 x->authorized ? "its login is over"
 					       : "it asks for a login",
 				 name);
+	if ((res->status == 404 || res->status == 405) && !r->version[0] &&
+	    r->link.setup.entry->kind == MCP_HTTP)
+		error_hint(err, "A server of before 2025 needs "
+				"\"type\": \"sse\" in its entry.");
 	if (res->status == 403 && x->authorized)
 		error_hint(err,
 			   "Its login may not reach that far: dcode mcp "

@@ -62,7 +62,8 @@ struct mcp_call { /* borrowed */
 int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 		    cJSON **result, const struct stop *stop, struct error *err);
 /* Ends it, if it runs, and starts it anew; false: it is one that is not to be
- * used. Calls under way fail. Not from two threads at once. */
+ * used. Waits up to ten seconds for calls under way, many of which fail. Not
+ * from two threads at once. */
 bool mcp_server_reconnect(struct mcp_server *s);
 /* It may end: mcp_server_free(), which waits for it, follows. */
 void mcp_server_leave(struct mcp_server *s);

@@ -68,9 +68,10 @@ static int dispatch(struct sse *s, const struct feed *f)
 /* One that is too long, or holds a NUL, is none. */
 static void set_id(struct sse *s, struct str value)
 {
-	if (value.len >= SSE_ID || memchr(value.ptr, '\0', value.len))
+	if (value.len >= SSE_ID || str_find(value, '\0') < value.len)
 		return;
-	memcpy(s->next_id, value.ptr, value.len);
+	if (value.len)
+		memcpy(s->next_id, value.ptr, value.len);
 	s->next_id[value.len] = '\0';
 }
 
@@ -99,7 +100,7 @@ static int take_line(struct sse *s, struct str line, const struct feed *f)
 	} else if (str_is(name, "event")) {
 		buf_clear(&s->event);
 		buf_addstr(&s->event, value);
-	} else if (str_is(name, "id") && value.len) {
+	} else if (str_is(name, "id")) {
 		set_id(s, value);
 	} else if (str_is(name, "retry") && str_to_int(value, &retry_ms) &&
 		   retry_ms >= 0) {

@@ -14,12 +14,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const struct sandbox_provider *const sandbox_providers[] = { NULL };
 
 /* What became of it: which messages came to the only call, in short. */
-static void feed(struct str text, size_t piece, struct buf *out)
+static void feed(const struct jsonrpc_peer *peer, struct str text, size_t piece,
+		 struct buf *out)
 {
-	struct pending call = { .id = 1, .event = -1 };
+	struct pending call = { .id = 1, .progress = 5, .event = -1 };
 	const cJSON *note;
-	static const struct jsonrpc_peer peer = { .name = "the provider" };
-	struct jsonrpc w = { .peer = &peer,
+	struct jsonrpc w = { .peer = peer,
+			     .queue = BUF_INIT(JSONRPC_QUEUE),
+			     .wake = -1,
 			     .calls = &call,
 			     .last_id = 3,
 			     .line = BUF_INIT(JSONRPC_LINE),
@@ -41,8 +43,30 @@ static void feed(struct str text, size_t piece, struct buf *out)
 	for (const char *c = w.why.message; *c; c++)
 		if ((unsigned char)*c < ' ')
 			abort();
+	buf_addstr(out, buf_str(&w.queue));
+	buf_release(&w.queue);
 	buf_release(&w.line);
 	buf_release(&w.tail);
+}
+
+/* As an MCP server's are, but for the words. */
+static void on_message(void *arg, const cJSON *message, struct buf *reply)
+{
+	(void)arg;
+	json_print(reply, json_get(message, "id"));
+}
+
+static void feed_both_ways(const struct jsonrpc_peer *peer, struct str text)
+{
+	struct buf whole = BUF_INIT(1 << 22);
+	struct buf cut = BUF_INIT(1 << 22);
+
+	feed(peer, text, text.len ? text.len : 1, &whole);
+	feed(peer, text, 3, &cut);
+	if (!str_eq(buf_str(&whole), buf_str(&cut)))
+		abort();
+	buf_release(&whole);
+	buf_release(&cut);
 }
 
 static void on_point(void *arg, const struct entry_point *e)
@@ -56,16 +80,14 @@ static void on_point(void *arg, const struct entry_point *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct jsonrpc_peer provider = { .name = "the provider" };
+	static const struct jsonrpc_peer server = { .name = "the server",
+						    .receive = on_message,
+						    .lenient = true };
 	struct str text = { (const char *)data, size };
-	struct buf whole = BUF_INIT(1 << 22);
-	struct buf cut = BUF_INIT(1 << 22);
 
-	feed(text, size ? size : 1, &whole);
-	feed(text, 3, &cut);
-	if (!str_eq(buf_str(&whole), buf_str(&cut)))
-		abort();
-	buf_release(&whole);
-	buf_release(&cut);
+	feed_both_ways(&provider, text);
+	feed_both_ways(&server, text);
 	entry_points_parse(text, "deepagents_code.sandbox_providers", "p",
 			   on_point, NULL);
 	return 0;

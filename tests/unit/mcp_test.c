@@ -35,7 +35,12 @@ static void test_what_cannot_be_used_says_why(void **state)
 		{ "\"a\":{\"url\":\"http://x\",\"headers\":{\"A\":\"b\\nC: "
 		  "d\"}}",
 		  "line end" },
-		{ "\"a\":{\"type\":\"sse\",\"url\":\"http://x\"}", "sse" },
+		{ "\"a\":{\"type\":\"ws\",\"url\":\"http://x\"}", "sse" },
+		{ "\"a\":{\"url\":\"http://x\",\"auth\":\"basic\"}", "oauth" },
+		{ "\"a\":{\"url\":\"http://x\",\"oauth\":7}", "oauth" },
+		{ "\"a\":{\"url\":\"http://x\",\"oauth\":{\"callbackPort\":"
+		  "65536}}",
+		  "callbackPort" },
 		{ "\"a\":{\"type\":\"ws\",\"url\":\"http://x\"}", "type" },
 		{ "\"a\":{\"command\":\"x\",\"allowedTools\":[]}", "patterns" },
 		{ "\"a\":{\"command\":\"x\",\"allowedTools\":[\"a\"],"
@@ -76,6 +81,27 @@ static void test_a_later_entry_takes_the_place_of_one_before(void **state)
 	assert_int_equal(e.n, 2);
 	assert_true(e.list[0].project);
 	assert_string_not_equal(e.list[0].hash, hash);
+	mcp_entries_release(&e);
+}
+
+static void test_what_a_login_needs_is_read(void **state)
+{
+	struct mcp_entries e = { 0 };
+
+	(void)state;
+	read_text(&e,
+		  "{\"mcpServers\":{\"a\":{\"type\":\"sse\",\"url\":"
+		  "\"https://a/\",\"auth\":\"oauth\",\"oauth\":{"
+		  "\"clientId\":\"i\",\"clientSecret\":\"${S}\","
+		  "\"scope\":\"x y\",\"callbackPort\":1234}}}}",
+		  false);
+	assert_null(e.list[0].wrong);
+	assert_int_equal(e.list[0].kind, MCP_SSE);
+	assert_true(e.list[0].wants_login);
+	assert_string_equal(e.list[0].client_id, "i");
+	assert_string_equal(e.list[0].client_secret, "${S}");
+	assert_string_equal(e.list[0].scope, "x y");
+	assert_int_equal(e.list[0].callback_port, 1234);
 	mcp_entries_release(&e);
 }
 
@@ -209,6 +235,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_later_entry_takes_the_place_of_one_before),
 		cmocka_unit_test(test_text_that_is_no_such_file_is_an_error),
+		cmocka_unit_test(test_what_a_login_needs_is_read),
 		cmocka_unit_test(test_names_fit_and_differ),
 		cmocka_unit_test(test_a_list_reads_what_it_writes),
 		cmocka_unit_test(test_results_are_text),

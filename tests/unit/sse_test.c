@@ -123,12 +123,73 @@ static void test_cap(void **state)
 	buf_release(&out);
 }
 
+/* What a client asks for the rest of a cut stream with. */
+static void test_an_id_counts_once_its_event_is_whole(void **state)
+{
+	static const struct {
+		const char *in;
+		const char *id;
+		int64_t retry_ms;
+	} rows[] = {
+		{ "data: a\n\n", "", -1 },
+		{ "id: 7\ndata: a\n\n", "7", -1 },
+		{ "id: 7\n\nid: 8\ndata: cut", "7", -1 },
+		{ "id: 7\n\nid\n\n", "", -1 },
+		{ "id: 7\n\ndata: b\n\n", "7", -1 },
+		{ "retry: 50\n\n", "", 50 },
+		{ "retry: -1\nretry: 5x\nretry:\n\n", "", -1 },
+		{ "retry: 99999999999999999999\n\n", "", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct buf out = BUF_INIT(4096);
+		struct error err = { 0 };
+		struct sse s;
+
+		sse_init(&s);
+		assert_int_equal(
+			sse_feed(&s, str_of(rows[i].in), note, &out, &err), 0);
+		assert_string_equal(s.id, rows[i].id);
+		assert_int_equal(s.retry_ms, rows[i].retry_ms);
+		buf_clear(&out);
+		sse_cut(&s); /* the next stream of it */
+		assert_int_equal(
+			sse_feed(&s, STR("data: n\n\n"), note, &out, &err), 0);
+		assert_string_equal(out.ptr, "=n;");
+		assert_string_equal(s.id, rows[i].id);
+		sse_release(&s);
+		buf_release(&out);
+	}
+}
+
+static void test_an_id_that_is_too_long_is_none(void **state)
+{
+	struct buf text = BUF_INIT(1 << 12);
+	struct buf out = BUF_INIT(1 << 12);
+	struct error err = { 0 };
+	struct sse s;
+
+	(void)state;
+	buf_addf(&text, "id: 7\n\nid: %0300d\n\nid: a", 1);
+	buf_addc(&text, '\0');
+	buf_adds(&text, "\n\n");
+	sse_init(&s);
+	assert_int_equal(sse_feed(&s, buf_str(&text), note, &out, &err), 0);
+	assert_string_equal(s.id, "7");
+	sse_release(&s);
+	buf_release(&text);
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_split),
 		cmocka_unit_test(test_stops_at_a_refusal),
 		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_an_id_counts_once_its_event_is_whole),
+		cmocka_unit_test(test_an_id_that_is_too_long_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
