@@ -212,6 +212,7 @@ fuzz:
 bench: all $(BENCH)
 	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench $(BENCHFLAGS)
 	/usr/bin/python3 tests/bench/terminal.py --bin $(B)/tests/bench $(BENCHFLAGS)
+	/usr/bin/python3 tests/bench/distance.py $(BENCHFLAGS)
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 PREFIX ?= /usr/local

@@ -121,6 +121,7 @@ class Bench:
         self.tree = home / "tree"
         self.env = {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin",
                     "HOME": str(home), "TERM": "dumb", "LANG": "C.UTF-8",
+                    "DEEPAGENTS_CODE_SANDBOX_OVERLAP": "false",
                     **cloud.env}
         elsewhere(self.env, relay.url)
 

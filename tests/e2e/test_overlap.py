@@ -215,3 +215,18 @@ def test_json_begins_with_the_sandbox(vendor, model, task):
     assert [q["type"] for q in lines][:2] == ["start", "text"]
     assert lines[0]["sandbox"]["id"]
     assert r.status == 0 and lines[-1]["status"] == "success"
+
+
+def test_the_cap_counts_the_request_and_the_sandbox_together(
+        vendor, model, start, config):
+    cloud = vendor("e2b")
+    words = ("-n", "hi", "-M", "anthropic:claude-opus-5", "--sandbox", "e2b",
+             "--max-usd", "50")
+    server = model(CALLS)
+    r = start(*words).wait()  # the control: it pays for the request alone
+    assert r.status == 0 and len(server.requests) == 2, r.err
+    config("[sandboxes.providers.e2b]\nusd_per_hour = 3600\n")
+    server = model(CALLS)
+    r = start(*words).wait()
+    assert r.status == 124 and "$50.00 (--max-usd)" in r.err, r.err
+    assert not server.requests and cloud.left() == []
