@@ -117,12 +117,10 @@ static bool asks_about_tree(const struct run *r)
 
 void overlap_answered(struct run *r)
 {
-	const char *prompt = r->ahead;
-
 	if (!r->agent.early)
 		return;
-	if (prompt && early_send(r->agent.early, prompt) && !r->interactive)
-		early_save(&r->agent);
+	if (r->ahead)
+		(void)early_send(r->agent.early, r->ahead);
 	if (r->listen)
 		r->listen(r->ui.arg, r->agent.early);
 }
@@ -163,6 +161,7 @@ int overlap_end(struct run *r, struct error *err)
 		early_end(&r->agent);
 	if (run_name_session(r, err) < 0)
 		return -1;
+	early_save(&r->agent); /* with the name of its sandbox */
 	return sb->mounts.n || strcmp(sb->workdir, r->expected) != 0
 		       ? ask_anew(r, err)
 		       : 0;

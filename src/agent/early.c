@@ -127,6 +127,7 @@ struct stop early_stop(const struct agent *a, const struct stop *stop)
 bool early_send(struct early *e, const char *prompt)
 {
 	struct model *model = e->agent->model;
+	bool done = false;
 
 	pthread_mutex_lock(&e->lock);
 	if (!e->closed && !window_is_full(&e->agent->window,
@@ -135,12 +136,12 @@ bool early_send(struct early *e, const char *prompt)
 		e->prompt.role = ROLE_USER;
 		message_add(&e->prompt, PART_TEXT)->text = xstrdup(prompt);
 		model_push(model, &e->prompt);
-		e->sent = start(&e->asker, ask, e) == 0;
-		if (!e->sent)
+		done = e->sent = start(&e->asker, ask, e) == 0;
+		if (!done)
 			model_forget_prompt(model);
 	}
 	pthread_mutex_unlock(&e->lock);
-	return e->sent;
+	return done;
 }
 
 bool early_close(struct agent *a)

@@ -41,6 +41,7 @@ def test_demo(aws, model, task, top):
     assert cloud.count(START) == 1 and cloud.count(STOP) == 1
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_requests_per_tool(aws, model, task):
     """One each; an edit reads and writes."""
     cloud = aws()

@@ -67,6 +67,7 @@ def test_demo(modal, model, task, top):
     assert cloud.count(CONTROL + "SandboxTerminate") == 1
 
 
+@pytest.mark.usefixtures("sandbox_first")
 def test_calls_per_tool(modal, model, task):
     """Two each: start, and read to the end. An edit reads and writes."""
     cloud = modal()

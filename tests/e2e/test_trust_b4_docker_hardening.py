@@ -95,6 +95,7 @@ def test_an_engine_that_cannot_limit_makes_a_container_without(
 
 
 @pytest.mark.parametrize("each_rig", ["podman"], indirect=True)
+@pytest.mark.usefixtures("sandbox_first")
 def test_a_word_that_is_no_capability_is_refused(run, model, engine):
     model([])
     engine.params('cap_add = ["net raw"]')

@@ -8,6 +8,8 @@ import pytest
 from clouds import DONE, NAMES, per_tool, results
 from lifecycle import execute, wait_for
 
+pytestmark = pytest.mark.usefixtures("sandbox_first")
+
 SECRET = "s3cr3t-T0ken-0123456789"
 SCRIPT = """#!/bin/sh
 set -e
@@ -128,7 +130,6 @@ echo 'export B=2' >>"$HOME/.profile"
     assert "[12]" in told[0]
 
 
-@pytest.mark.usefixtures("sandbox_first")
 def test_later_runs_in_the_same_sandbox_have_them(vendor, look, model, run,
                                                   start):
     """By --sandbox-id after the setup, and with sandbox exec."""

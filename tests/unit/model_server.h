@@ -168,7 +168,7 @@ static inline int count(struct server *s, const char *what)
 static inline struct model *open_model(struct server *s, const char *wire,
 				       const char *params, int retries)
 {
-	static const struct tool_spec tools[] = {
+	static const struct tool_spec offered[] = {
 		{ "ls", "Lists.",
 		  "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":"
 		  "\"string\"}},\"required\":[\"path\"]}" },
@@ -190,7 +190,7 @@ static inline struct model *open_model(struct server *s, const char *wire,
 	};
 	const struct model_brief brief = {
 		.system = "You are a test \"model\".\n",
-		.tools = tools,
+		.tools = offered,
 		.n_tools = 2,
 	};
 	struct error err = { 0 };
