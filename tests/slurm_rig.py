@@ -189,17 +189,22 @@ class Rig:
                   *(["reason=test"] if state == "down" else []),
                   check=state == "down")
 
-    def processes(self):
-        """The command of each process that a job of this cluster left."""
-        found = {}
+    def each_process(self):
+        """Those of jobs of this cluster: pid, environment, command."""
         for p in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 words = (p / "environ").read_bytes().split(b"\0")
                 if (f"SLURM_CONF={self.root}/slurm.conf".encode() in words and
                         any(w.startswith(b"SLURM_JOB_ID=") for w in words)):
-                    found[int(p.name)] = (p / "cmdline").read_bytes() \
-                        .replace(b"\0", b" ").decode(errors="replace")
-        return found
+                    yield (int(p.name), b"\n".join(words).decode(
+                        errors="replace"), (p / "cmdline").read_bytes()
+                        .replace(b"\0", b" ").decode(errors="replace"))
+
+    def processes(self):
+        return {pid: command for pid, _, command in self.each_process()}
+
+    def environs(self):
+        return [environ for _, environ, _ in self.each_process()]
 
     def remove_all(self):
         for job in self.jobs():

@@ -57,13 +57,12 @@ b_fail() {
 	b_end
 }
 
-# Outlives a kill of this script alone where nobody tracks processes.
+# Outlives a kill of this script where nobody tracks processes: only this script
+# has the other end of the pipe open, which the kernel closes.
 b_watch() {
 	trap '' TERM INT HUP
 	sh -c 'echo $PPID' >"$b_control/guard"
-	while kill -0 $$ 2>/dev/null; do
-		sleep 1
-	done
+	read -r b_line <"$b_control/alive"
 	b_keeper=
 	b_guard=
 	b_end
@@ -115,12 +114,12 @@ for b_tool in setsid "busybox setsid"; do
 done
 printf '%s\n' "$b_loop" >"$b_control/loop" &&
 	printf '%s\n' "$b_work" >"$b_control/work" &&
-	mkfifo "$b_control/guard" "$b_control/door" ||
+	mkfifo "$b_control/guard" "$b_control/alive" "$b_control/door" ||
 	b_fail "cannot write in /tmp"
 (b_watch &)
 read -r b_guard <"$b_control/guard"
-exec 7<>"$b_control/door"
-b_keep &
+exec 9>"$b_control/alive" 7<>"$b_control/door"
+b_keep 9>&- &
 b_keeper=$!
 wait $b_keeper
 b_end

@@ -85,16 +85,17 @@ class World:
         self.config = config
         env.update(rig.env)
         self.params()
-        self.before = set(self.controls())
 
-    def params(self, text="", root=True):
+    def params(self, text="", root=True, more=""):
         own = f'root = "{self.root}"\n' if root else ""
-        self.config(f"[sandboxes.providers.slurm.params]\n{own}{text}")
+        self.config(f"[sandboxes.providers.slurm.params]\n{own}{text}{more}")
 
-    @staticmethod
-    def controls():
-        return glob.glob("/tmp/.dcode-????????") + \
-            glob.glob("/tmp/.dcode-exec.*")
+    def controls(self):
+        """What the jobs of this cluster have in /tmp; a job is called as its
+        sandbox is."""
+        names = {j["name"] for j in self.rig.jobs(every=True)}
+        return [p for p in glob.glob("/tmp/.dcode-*") if
+                p.removeprefix("/tmp/.").removeprefix("dcode-exec.") in names]
 
     def left(self):
         """Jobs, processes of jobs and directories."""
@@ -103,7 +104,7 @@ class World:
         found += [f"{pid} {c}" for pid, c in self.rig.processes().items()]
         # root itself goes with the last sandbox in it
         found += [str(p) for p in self.root.glob("*")]
-        return found + sorted(set(self.controls()) - self.before)
+        return found + self.controls()
 
     def nothing_left(self, seconds=15):
         try:

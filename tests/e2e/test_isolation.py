@@ -9,7 +9,8 @@ from docker_rig import ENGINES, request
 VENDORS = {"agentcore": "microVM", "daytona": "container", "deno": "microVM",
            "docker": "container", "e2b": "microVM", "langsmith": "microVM",
            "local": "namespaces", "modal": "gVisor", "none": "none",
-           "runloop": "VM", "ssh": "none", "vercel": "microVM"}
+           "runloop": "VM", "slurm": "none", "ssh": "none",
+           "vercel": "microVM"}
 SPEAKER = """#!/usr/bin/python3
 import json, sys
 for line in sys.stdin:

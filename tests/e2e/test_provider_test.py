@@ -41,6 +41,7 @@ ROWS = {
     "modal": ({}, ("--snapshot", "kept"),
               {"extend", "lifetime", "stop and start"}),
     "runloop": ({}, (), {"snapshot", "lifetime"}),
+    "slurm": ({}, (), {NETWORK, "extend", "snapshot", "stop and start"}),
     "vercel": ({}, (), {"snapshot"}),
     "vercel v1": ({"VERCEL_API": "v1"}, (),
                   {"snapshot", "list by label", "stop and start"}),
@@ -64,6 +65,9 @@ class Contract:
             # An engine without a bridge: full is the network of the host.
             self.params(f'image = "{rig.image}"\nnetwork = "host"\n' +
                         ('runtime = "runsc"\n' if "gVisor" in row else ""))
+        elif self.provider == "slurm":
+            self.env.update(rig.env)
+            self.params(f'root = "{home}/jobs"\n')
         with contextlib.ExitStack() as stack:
             vendor = None
             if self.provider in NAMES:
@@ -75,6 +79,9 @@ class Contract:
                 self.left, self.violations = vendor.left(), vendor.violations
             elif self.provider == "docker":
                 self.left, self.violations = rig.containers(), []
+            elif self.provider == "slurm":
+                self.left = [*rig.jobs(), *home.glob("jobs/*")]
+                self.violations = []
 
     def params(self, text):
         (self.home / ".deepagents").mkdir()
@@ -100,7 +107,8 @@ class Contract:
 
 
 # With wires like those of e2b and "vercel v1": CI leaves them to make soak.
-SOAK = ("langsmith", "runloop", "vercel")
+# Slurm's own tests run a part of it.
+SOAK = ("langsmith", "runloop", "slurm", "vercel")
 
 
 @pytest.mark.parametrize("row", [
@@ -109,7 +117,8 @@ SOAK = ("langsmith", "runloop", "vercel")
 def test_contract(request, dcode, tmp_path, row):
     rig = request.getfixturevalue(
         "rig" if "podman" in row else
-        "docker_rig" if "docker" in row else "tmp_path")
+        "docker_rig" if "docker" in row else
+        "slurm_rig" if row == "slurm" else "tmp_path")
     made = Contract(row, dcode, tmp_path, rig)
     checks = {c["name"]: c for c in made.data["checks"]}
     assert [c for c in checks.values() if c["status"] == "fail"] == []
