@@ -59,6 +59,11 @@ b_enter() {
 	printf '@ssh:at %s\n' "$(pwd -P)"
 }
 
+b_record() {
+	printf '%s %s %s\n%s\n' $b_made "$(date +%s)" "${b_owner:--}" \
+		"$b_work"
+}
+
 b_create() {
 	umask 077
 	[ -z "$b_need" ] || command -v "$b_need" >/dev/null ||
@@ -73,9 +78,8 @@ b_create() {
 	fi
 	if ! b_why=$( (
 		mkdir -p "$b_records" &&
-			printf '%s %s %s\n%s\n' $b_made "$(date +%s)" \
-				"${b_owner:--}" "$b_work" \
-				>"$b_records/.$b_label" &&
+			b_record | cat >"$b_records/.$b_label" &&
+			[ -s "$b_records/.$b_label" ] &&
 			mv "$b_records/.$b_label" "$b_records/$b_label" &&
 			{ [ $b_made = 0 ] || mkdir -p "$b_work"; }
 	) 2>&1); then

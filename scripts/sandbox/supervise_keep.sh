@@ -12,19 +12,34 @@
 s_copy() {
 	s_at=0
 	s_len=0
+	s_eof=
 	while :; do
 		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
 			: >"$s_dir/full"
-		[ -s "$s_dir/$1.$s_at" ] || break
+		if [ ! -s "$s_dir/$1.$s_at" ]; then
+			s_eof=1
+			break
+		fi
 		# dash ends the shell at $(()) of nothing: when the job was
 		# cleared away, its daemon would get SIGPIPE.
-		s_n=$(wc -c <"$s_dir/$1.$s_at") || s_n=0
+		s_n=${s_in##*
+}
+		s_n=${s_n%% *}
+		case $s_n in
+		'' | *[!0-9]*) s_n=$(wc -c <"$s_dir/$1.$s_at") || s_n=0 ;;
+		*) s_n=$((s_len + s_n)) ;;
+		esac
 		[ "$s_n" -gt "$s_len" ] || break
 		s_len=$s_n
 		s_in=${s_in%% *}
 		case $s_in in
 		*[!0-9+]* | +* | *+ | *+*+*) ;;
-		*+*) [ $((${s_in%+*} + ${s_in#*+})) -ge 64 ] || break ;;
+		*+*)
+			[ $((${s_in%+*} + ${s_in#*+})) -ge 64 ] || {
+				s_eof=1
+				break
+			}
+			;;
 		esac
 		s_wait "$1" || break
 		# What a daemon prints after the end is nobody's.
@@ -34,9 +49,11 @@ s_copy() {
 		s_len=0
 	done
 	echo $((s_at + s_len)) >"$s_dir/$1.eof"
+	[ -z "$s_quick" ] || echo "$1 $((s_at + s_len))" >&4
+	[ -z "$s_eof" ] || [ -e "$s_dir/full" ] || exit 0
 	# Not the end, when the disk is full, the job was cleared away, or
 	# nobody reads it any more.
-	exec cat >/dev/null
+	exec cat >/dev/null 4>&-
 }
 
 # While the reader is too far behind. 1: it will not come any more, for it had
@@ -167,28 +184,32 @@ s_reap() {
 	rm -f "$s_base/reaper"
 }
 
-s_base=${s_dir%/*}
-echo $$ >"$s_dir/pid"
-: >"$s_dir/o.0"
-: >"$s_dir/e.0"
-[ "$s_limit" = 0 ] || s_watch &
-s_in=$s_dir/i
-[ -e "$s_in" ] || s_in=/dev/null
-s_copy o <"$s_dir/p.o" &
-s_copy e <"$s_dir/p.e" &
-if [ -e "$s_dir/killed" ]; then
-	: >"$s_dir/p.o" 2>"$s_dir/p.e"
-	s_code=137
-else
-	# In a subshell: dash would say "Killed" into the command's output.
-	(
-		DCODE_EXEC=$s_job$s_at
-		export DCODE_EXEC
-		exec $s_set sh "$s_dir/c"
-	) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.e"
-	s_code=$?
-fi
-: >"$s_dir/ended"
-s_finish "$s_code"
-rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
-s_reap
+s_keep_job() {
+	s_base=${s_dir%/*}
+	echo $$ >"$s_dir/pid"
+	: >"$s_dir/o.0"
+	: >"$s_dir/e.0"
+	[ "$s_limit" = 0 ] || s_watch &
+	s_in=$s_dir/i
+	[ -e "$s_in" ] || s_in=/dev/null
+	s_copy o <"$s_dir/p.o" &
+	s_copy e <"$s_dir/p.e" &
+	if [ -e "$s_dir/killed" ]; then
+		: >"$s_dir/p.o" 2>"$s_dir/p.e"
+		s_code=137
+	else
+		# In a subshell: dash would say "Killed" into its output.
+		(
+			DCODE_EXEC=$s_job$s_at
+			export DCODE_EXEC
+			exec $s_set sh "$s_dir/c"
+		) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.e"
+		s_code=$?
+	fi
+	: >"$s_dir/ended"
+	s_finish "$s_code"
+	rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
+	s_reap
+}
+
+[ -n "$s_only" ] || s_keep_job

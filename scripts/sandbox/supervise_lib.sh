@@ -60,8 +60,17 @@ s_sizes() {
 	s_ne=$s_total
 }
 
+# Unix time: s_time. With s_epoch, when the machine started, no process is
+# needed.
+s_unix() {
+	s_clock
+	s_time=$((${s_epoch:-0} + s_now / 100))
+	[ -n "$s_epoch" ] || s_time=$(date +%s)
+}
+
 s_done() {
-	echo "$1 $s_no $s_ne $(date +%s)" >"$s_dir/done"
+	s_unix
+	echo "$1 $s_no $s_ne $s_time" >"$s_dir/done"
 }
 
 # Forgets the output of a finished job, but not that there was some.

@@ -25,6 +25,9 @@ static const unsigned char lib_sh[] = {
 static const unsigned char kill_sh[] = {
 #include "scripts/sandbox/supervise_kill.sh.inc"
 };
+static const unsigned char quick_sh[] = {
+#include "scripts/sandbox/supervise_quick.sh.inc"
+};
 static const unsigned char keep_sh[] = {
 #include "scripts/sandbox/supervise_keep.sh.inc"
 };
@@ -65,11 +68,11 @@ static int add_run(struct buf *out, const struct job_request *ask,
 
 	buf_adds(out, "cd -- ");
 	quote_word(out, str_of(ask->cwd));
-	buf_adds(out, " 2>/dev/null||{ :>\"${0%/c}/nocwd\";exit 126;}\n");
+	buf_adds(out, " 2>/dev/null||{ :>\"$s_dir/nocwd\";exit 126;}\n");
 	if (long_one) {
 		buf_adds(out, "printf %s ");
 		quote_word(out, ask->req.command);
-		buf_adds(out, " >\"${0%/c}/x\"\n");
+		buf_adds(out, " >\"$s_dir/x\"\n");
 	}
 	buf_adds(out, ask->req.plain ? "set -- \"$(command -v sh)\"\n"
 				     : "set -- \"$(command -v bash||command -v "
@@ -78,13 +81,15 @@ static int add_run(struct buf *out, const struct job_request *ask,
 	if (long_one)
 		buf_adds(out, "'__dcode=$(cat \"$1\";echo x);eval "
 			      "\"shift;unset __dcode;${__dcode%x}\"' "
-			      "\"$1\" \"${0%/c}/x\"");
+			      "\"$1\" \"$s_dir/x\"");
 	else
 		quote_word(out, ask->req.command);
 	if (!ask->req.plain)
 		buf_adds(out, "\n[ ! -O \"" SETUP_ENV_FILE "\" ]||set -- sh "
 			      "-c '" SETUP_ENV_READ ";exec \"$@\"' sh \"$@\"");
-	buf_adds(out, ask->req.env && *ask->req.env ? "\nexec env" : "\nexec");
+	buf_adds(out, ask->preloaded ? "\nexec $s_set" : "\nexec");
+	if (ask->req.env && ask->req.env[0])
+		buf_adds(out, " env");
 	if (add_env(out, ask->req.env, err) < 0)
 		return -1;
 	buf_adds(out, " \"$@\"\n");
@@ -100,8 +105,12 @@ static void assign_keeper(struct buf *out)
 void supervise_preload(struct buf *out)
 {
 	assign_keeper(out);
-	assign_script(out, "s_ask", SCRIPT(request_sh), (struct str){ 0 });
-	buf_adds(out, "s_base64=$(printf a | base64 2>/dev/null || echo no)\n");
+	buf_adds(out, "s_wrap=held_answer s_only=1 s_umask=$(umask)\n"
+		      "s_base64=$(printf a | base64 2>/dev/null || echo no)\n"
+		      "eval \"$s_lib\"\neval \"$s_keep\"\n"
+		      "s_clock\ns_epoch=$(($(date +%s) - s_now / 100))\n");
+	quote_script(out, SCRIPT(request_sh));
+	quote_script(out, SCRIPT(quick_sh));
 }
 
 static int add_start(struct buf *out, const struct job_request *ask,
@@ -123,7 +132,8 @@ static int add_start(struct buf *out, const struct job_request *ask,
 		coded = quote_content(out, ask->req.input, ask->base64);
 	if (ask->req.input.len)
 		buf_addf(out, "s_b64=%d\n", coded);
-	buf_adds(out, "eval \"$s_lib\"\n");
+	if (!ask->preloaded)
+		buf_adds(out, "eval \"$s_lib\"\n");
 	return rc;
 }
 
@@ -143,15 +153,13 @@ int supervise_compose(const struct job_request *ask, struct buf *command,
 	if (ask->op == JOB_START) {
 		if (add_start(command, ask, err) < 0)
 			return -1;
-	} else if (ask->preloaded) {
-		buf_adds(command, "eval \"$s_lib\"\n");
-	} else {
+	} else if (!ask->preloaded) {
 		quote_script(command, SCRIPT(lib_sh));
 		if (ask->op == JOB_KILL)
 			quote_script(command, SCRIPT(kill_sh));
 	}
 	if (ask->preloaded)
-		buf_adds(command, "s_wrap=held_answer\neval \"$s_ask\"\n");
+		buf_adds(command, "s_serve\n");
 	else
 		quote_script(command, SCRIPT(request_sh));
 	return buf_check(command, "the request for the command", err);

@@ -1,0 +1,151 @@
+#!/bin/sh
+# supervise_quick.sh - starts a job where the supervisor's scripts are loaded,
+# in the time that a few processes take.
+# SPDX-License-Identifier: MIT
+#
+# As supervise_keep.sh, whose functions are there, but without a program of its
+# own, pipes with names, and looking again and again: the command and the two
+# that copy its output report to the keeper over a pipe (descriptor 4). A
+# command that ends within a tenth of a second is answered by its keeper. Of a
+# longer one the request follows the files, and the keeper goes on by itself.
+# shellcheck disable=SC2015,SC2034,SC2154
+
+# Makes the job's directory, in the first place that takes files: 0 to whom the
+# job belongs.
+s_quick_make() {
+	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
+		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
+		s_dir=$s_base/$s_job
+		[ -d "$s_base" ] || mkdir "$s_base"
+		[ -d "$s_base" ] && [ ! -L "$s_base" ] && [ -O "$s_base" ] ||
+			continue
+		if mkdir "$s_dir"; then
+			s_clock
+			echo "$s_now" >"$s_dir/born" && return 0
+			rm -rf "$s_dir"
+		fi
+		[ -d "$s_dir" ] && return 1
+	done
+	s_word=nowhere
+	return 1
+}
+
+# The command itself, in a session of its own.
+s_quick_run() {
+	exec 4>&- 5>&- 8>&-
+	umask "$s_umask"
+	DCODE_EXEC=$s_job$s_at
+	export DCODE_EXEC
+	eval "$s_run"
+}
+
+# Its part of the pipes. A killed job is not started any more.
+s_quick_command() {
+	if [ -e "$s_dir/killed" ]; then
+		echo "x 137" >&4
+		return
+	fi
+	(s_quick_run) <"$s_in" 2>&5
+	echo "x $?" >&4
+}
+
+# Reads what they report: s_code, s_no, s_ne are set at the end. 1: the time of
+# a quick one is over.
+s_quick_wait() {
+	s_code=
+	s_no=
+	s_ne=
+	while read -r s_what s_n; do
+		case $s_what in
+		x) s_code=$s_n ;;
+		o) s_no=$s_n ;;
+		e) s_ne=$s_n ;;
+		*) return 1 ;;
+		esac
+		[ -z "$s_code" ] || [ -z "$s_no" ] || [ -z "$s_ne" ] || break
+	done
+	return 0
+}
+
+# Of one that takes longer. What the pipe still says of the copies is in files,
+# too.
+s_quick_keep() {
+	exec >/dev/null 8>&-
+	s_watcher=
+	if [ "$s_limit" -gt 0 ]; then
+		s_limit=$((s_limit > 10 ? s_limit - 10 : 1))
+		s_watch </dev/null &
+		s_watcher=$!
+	fi
+	while [ -z "$s_code" ] && read -r s_what s_n; do
+		[ "$s_what" != x ] || s_code=$s_n
+	done
+	: >"$s_dir/ended"
+	s_finish "${s_code:--1}"
+	[ -z "$s_watcher" ] || kill "$s_watcher"
+}
+
+s_quick_keeper() {
+	exec 4>&- 5>&-
+	s_answered=
+	{ read -r s_pid s_ </proc/self/stat; } 2>/dev/null &&
+		echo "$s_pid" >"$s_dir/pid"
+	if s_quick_wait && s_done "$s_code"; then
+		s_word=end
+		for s_n in nocwd full late killed; do
+			[ ! -e "$s_dir/$s_n" ] || s_word=$s_n
+		done
+		s_o=0
+		s_e=0
+		held_answer s_answer
+		exec >/dev/null 8>&-
+	else
+		(
+			exec </dev/null
+			s_word=
+			s_tell
+			held_answer s_answer
+		) &
+		s_quick_keep
+	fi
+	[ ! -e "$s_dir/i" ] || rm -f "$s_dir/i" "$s_dir/x"
+	[ -z "$s_forget" ] || (s_forget_all)
+	[ "$s_no$s_ne" = 00 ] || s_quick_reap
+}
+
+# One process stays for each place until there is nothing left to remove:
+# whoever asked may never come back.
+s_quick_reap() {
+	s_pid=
+	{ read -r s_pid <"$s_base/reaper"; } 2>/dev/null
+	[ -z "$s_pid" ] || [ ! -d "/proc/$s_pid" ] || return
+	exec $s_set sh -c "s_only=1 s_base=\${0%/*}
+$s_lib
+$s_keep
+s_reap" "$s_base/dcode-exec" </dev/null
+}
+
+# The request that starts a job; its answer comes from the keeper. 1: there is
+# such a job, or no place for one.
+s_quick_start() {
+	s_quick_make || return 1
+	s_set=
+	for s_tool in setsid "busybox setsid"; do
+		command -v ${s_tool%% *} >/dev/null && s_set=$s_tool && break
+	done
+	s_quick=1
+	s_in=/dev/null
+	if [ -n "$s_b64" ]; then
+		s_in=$s_dir/i
+		text >"$s_in"
+	fi
+	: >"$s_dir/o.0"
+	: >"$s_dir/e.0"
+	{
+		(sleep 0.1 && echo t) >&4 8>&- &
+		{
+			s_quick_command | s_copy o 5>&- 8>&- >/dev/null &
+		} 5>&1 | s_copy e 8>&- >/dev/null &
+	} 4>&1 | s_quick_keeper &
+	exit 0
+}
