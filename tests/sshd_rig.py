@@ -165,7 +165,7 @@ class Wire:
         self.up = []  # when bytes came from the client: (time, count)
         self.down = []
         self.passed = 0
-        self.cut_after = None  # chunks
+        self.cut_after = None  # so many have passed, either way
         self.cuts = 0
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -229,8 +229,7 @@ class Wire:
                     source.close()
                     return
                 self.passed += 1
-                if self.cut_after and self.passed >= self.cut_after:
-                    self.passed = 0
+                if self.passed == self.cut_after:
                     self.cut()
 
         for work in (read, write):

@@ -104,8 +104,11 @@ void live_status_opened(struct live *l)
 
 	open_history(l);
 	read_run(l);
-	line = xasprintf("%s, tools in %s (%s)", l->model,
-			 workdir ? workdir : "?", l->place);
+	line = xasprintf("%s, tools in %s (%s%s)", l->model,
+			 workdir ? workdir : "?", l->place,
+			 sandbox_is_shared(&l->run->box.sandbox)
+				 ? ", not isolated: each call asks"
+				 : "");
 	live_say(l, (struct style){ 0, STYLE_MUTED }, line);
 	free(line);
 }

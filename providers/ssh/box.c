@@ -174,7 +174,7 @@ int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	}
 	rc = ask(c, &r, stop, err);
 	if (rc < 0)
-		err->nothing_made = was_before(err);
+		err->nothing_made = err->nothing_made || was_before(err);
 	if (rc == 0 || err->code == ERR_REMOTE)
 		set_id(sb, &r.name);
 	if (rc == 0)

@@ -48,7 +48,11 @@ static const struct {
 	  "ssh " },
 	{ "Bad configuration option", ERR_CONFIG, "try: ssh " },
 	{ "Bad owner or permissions", ERR_CONFIG, "try: ssh " },
-	{ "Could not resolve hostname", ERR_UNREACHABLE, "try: ssh " },
+	/* A cut: the next try may get there. */
+	{ "Connection closed", ERR_NETWORK, "try: ssh " },
+	{ "closed by remote host", ERR_NETWORK, "try: ssh " },
+	{ "Connection reset", ERR_NETWORK, "try: ssh " },
+	{ "Broken pipe", ERR_NETWORK, "try: ssh " },
 };
 
 static void explain(void *arg, int status, struct str said, struct error *err)
@@ -76,6 +80,7 @@ static void explain(void *arg, int status, struct str said, struct error *err)
 			  "cannot log in to %s: ssh ended with status %d",
 			  host->name, status);
 	error_hint(err, "%s%s", hint, host->name);
+	err->nothing_made = true; /* nothing was sent yet */
 }
 
 /* command: what the user's shell there reads, whichever it is. p has the rest.

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lifecycle import execute, wait_for
+from lifecycle import call, execute, wait_for
 from sshd_rig import Rig, Wire
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
@@ -371,6 +371,38 @@ def test_a_full_disk_is_told(run, ssh, sshd, model):
         assert r.status == 1 and "No space left on device" in r.err
     finally:
         subprocess.run(["umount", "-l", sshd.home], check=True)
+
+
+def trips(wire):
+    """How often the client sent something after the server had."""
+    events = sorted([(at, "up") for at, _ in wire.up]
+                    + [(at, "down") for at, _ in wire.down])
+    return sum(now == "up" and was == "down" for (_, was), (_, now)
+               in zip(events, events[1:], strict=False))
+
+
+TOOLS = [("execute", {"command": "echo a"}),
+         ("read_file", {"file_path": "f"}),
+         ("write_file", {"file_path": "w", "content": "a"}),
+         ("ls", {"path": "."}), ("grep", {"pattern": "a"}),
+         ("glob", {"pattern": "*"})]
+
+
+@pytest.mark.parametrize("name, args", [
+    pytest.param(*tool, marks=pytest.mark.long if i > 1 else [])
+    for i, tool in enumerate(TOOLS)], ids=[name for name, _ in TOOLS])
+def test_a_tool_is_one_round_trip(run, wire, model, name, args):
+    """Four calls more are four trips more, as counted on the wire."""
+    w = wire(delay=0.05)
+    counts = []
+    for n in (1, 5):
+        again = {"tool_calls": [call(name, **args)]}
+        model([execute("echo a >f")] + [again] * n + [{"text": "done"}])
+        w.up.clear()
+        w.down.clear()
+        assert task(run).status == 0
+        counts.append(trips(w))
+    assert counts[1] - counts[0] == 4
 
 
 def echo_ms(sshd, host, n=20):
