@@ -85,6 +85,8 @@ static int slurm_open(struct sandbox_client *host, const struct settings *set,
 		slurm_close(host);
 		return -1;
 	}
+	if (s->container)
+		host->isolation = ISOLATION_CONTAINER;
 	s->env = make_environ(set);
 	/* Job ids are a cluster's own. */
 	host->endpoint = s->via ? s->via : settings_exported(set, "SLURM_CONF");

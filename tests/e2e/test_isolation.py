@@ -47,6 +47,17 @@ def test_docker_is_as_its_runtime(run, env, config, runtime, isolation):
     assert listed(run)["docker"] == isolation
 
 
+@pytest.mark.parametrize("name, params, isolation", [
+    ("ssh", 'host = "h"', "none"),
+    ("ssh", 'host = "h"\nisolate = "bwrap"', "namespaces"),
+    ("ssh", 'host = "h"\nisolate = "podman"', "container"),
+    ("slurm", 'container = "/srv/bundle"', "container")],
+    ids=["ssh", "bwrap", "podman", "slurm"])
+def test_hosts_are_as_their_params(run, config, name, params, isolation):
+    config(f"[sandboxes.providers.{name}.params]\n{params}\n")
+    assert listed(run)[name] == isolation
+
+
 @pytest.fixture
 def speaker(home):
     def write(isolation):
