@@ -35,10 +35,13 @@ class Secured:
             self.p = subprocess.Popen(
                 [node_of(top), top / "tests" / "sdk" / "oauth.mjs"], env=env,
                 stdin=subprocess.PIPE, stdout=out, stderr=subprocess.DEVNULL)
+
+    def begin(self):
         assert wait_for(lambda: "issuer" in self.log.read_text()), \
             self.log.read_text()
         self.__dict__.update(json.loads(next(
             line for line in self.lines() if line.startswith("{"))))
+        return self
 
     def lines(self):
         return self.log.read_text().splitlines()
@@ -61,7 +64,7 @@ def secured(top, tmp_path):
             s = Secured(top, tmp_path, **env)
             stack.callback(s.p.wait)
             stack.callback(s.p.kill)
-            return s
+            return s.begin()
         yield serve
 
 
