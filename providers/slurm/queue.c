@@ -287,6 +287,7 @@ int slurm_remove(struct sandbox_client *host, const char *id,
 	struct buf out = BUF_INIT(1 << 16);
 	int64_t pause = POLL_MS;
 	bool was_there = false;
+	int status = -1; /* of scancel: once it took the request, no more */
 	int rc = slurm_find(s, id, &job, stop, err);
 
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
@@ -295,11 +296,10 @@ int slurm_remove(struct sandbox_client *host, const char *id,
 	quote_word(&line, str_of(rc == 0 ? job.id : "0"));
 	while (rc == 0 && slurm_state(&job) != STATE_GONE) {
 		buf_clear(&out);
-		/* Of one that has just ended it says so: the state counts. */
-		rc = was_there ? 0
-			       : slurm_command(s, buf_str(&line), &out, stop,
+		if (status != 0)
+			status = slurm_command(s, buf_str(&line), &out, stop,
 					       err);
-		rc = rc < 0 ? -1 : stop_sleep(stop, pause, err);
+		rc = status < 0 ? -1 : stop_sleep(stop, pause, err);
 		was_there = true;
 		pause = pause * 2 < POLL_MAX_MS ? pause * 2 : POLL_MAX_MS;
 		if (rc == 0)

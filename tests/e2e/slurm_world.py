@@ -10,7 +10,8 @@ PROGRAMS = ("sbatch", "srun", "squeue", "scancel")
 
 # Stands before one of Slurm's programs in PATH. An answer of sbatch, squeue or
 # scancel is one piece, one of srun's stream is a read of it in one direction;
-# the piece that "at" names is spoiled as "way" says.
+# the piece of the number "at", or the first of the program of that name, is
+# spoiled as "way" says.
 WRAPPER = '''#!/usr/bin/python3
 import fcntl, os, select, subprocess, sys
 ROOT, PROGRAM, NAME = {root!r}, {program!r}, {name!r}
@@ -24,7 +25,8 @@ def number(what):
         f.seek(0)
         f.write(str(n))
     at, way = open(ROOT + "/spoil").read().split()
-    if n == int(at):
+    first = at == NAME and not os.path.getsize(ROOT + "/spoiled")
+    if first or at == str(n):
         open(ROOT + "/spoiled", "a").write(NAME + " " + way + "\\n")
         return way
     return None

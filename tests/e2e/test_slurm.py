@@ -245,3 +245,12 @@ def test_a_tool_call_is_one_round_trip(slurm, model, run):
                           if line == "srun out"))
         log.unlink()
     assert counts[1] - counts[0] == 4, counts
+
+
+def test_scancel_is_repeated_until_it_was_heard(slurm, model, run):
+    slurm.wrap()
+    slurm.spoil("scancel", "cut")
+    model([execute("true"), DONE])
+    r = run(*TASK)
+    assert r.status == 0 and slurm.spoiled == "scancel cut\n"
+    slurm.nothing_left()
