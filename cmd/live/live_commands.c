@@ -80,6 +80,14 @@ static void print_echo(struct live *l, const char *text)
 	free(line);
 }
 
+/* Nothing opens, changes or leaves it. */
+static bool has_sandbox(const struct live *l)
+{
+	return !l->unopened &&
+	       (l->state == LIVE_IDLE ||
+		(l->state == LIVE_WORKING && l->now.kind != JOB_SLASH));
+}
+
 bool live_run_at_once(struct live *l, const char *text)
 {
 	struct str line = str_trim(str_of(text));
@@ -90,6 +98,8 @@ bool live_run_at_once(struct live *l, const char *text)
 	    (l->state == LIVE_WORKING && l->now.kind == JOB_SLASH &&
 	     slash_is(str_of(l->now.text), "/reload")))
 		return false; /* the settings are being replaced */
+	if (slash_needs_sandbox(line) && !has_sandbox(l))
+		return false;
 	if (slash_is(line, "/editor")) {
 		elsewhere_edit(l);
 		return true;

@@ -73,7 +73,7 @@ bool overlap_can(struct run *r)
 	if ((!r->ahead && !r->listen) ||
 	    r->host.provider->flags & SANDBOX_UNISOLATED || !is_on(r) ||
 	    needs_sandbox(r) || asks_later(r) || has_hooks(r) ||
-	    waits_for_tools(r))
+	    waits_for_tools(r) || run_jobs_pending(r))
 		return false;
 	/* the sandbox of a thread may be gone: then a new one is made */
 	dir = place_expect(&r->host, attaches);

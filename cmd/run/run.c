@@ -117,7 +117,7 @@ int run_open(struct run *r, const struct stop *stop, struct error *err)
 	    run_money_begin(r, err) < 0 || run_resume_begin(r, err) < 0 ||
 	    run_choose_model(r, err) < 0 || run_mcp_begin(r, err) < 0 ||
 	    run_open_client(r, err) < 0 || open_both(r, stop, err) < 0 ||
-	    run_asks_attached(r, err) < 0)
+	    run_jobs_open(r, err) < 0 || run_asks_attached(r, err) < 0)
 		return -1;
 	if (r->interactive && r->options.yolo && !r->declined &&
 	    run_set_mode(r, RUN_YOLO, err) < 0)

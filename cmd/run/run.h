@@ -167,9 +167,10 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
 /* The agent is told of their tools, and of changes. */
 void run_mcp_attach(struct run *r);
 void run_mcp_end(struct run *r);
-void run_web_attach(struct run *r); /* cmd/web */
-/* agent.reset; arg is the run. */
-int run_reset_model(void *arg, struct error *err);
+void run_web_attach(struct run *r);                  /* cmd/web */
+int run_jobs_open(struct run *r, struct error *err); /* cmd/jobs */
+bool run_jobs_pending(struct run *r); /* an end is to be told with -r */
+int run_reset_model(void *arg, struct error *err); /* agent.reset; the run */
 /* Tells the agent how much the window of r->choice holds. */
 void run_set_window(struct run *r);
 /* Says on stderr where the window's size is an assumption. */
@@ -179,8 +180,7 @@ int run_push_history(struct run *r, const struct conversation *c,
 		     struct error *err);
 /* Makes r->session, or says anew which model and sandbox it has. */
 int run_name_session(struct run *r, struct error *err);
-/* "anthropic:claude-opus-5"; owned by the caller. */
-char *run_model_name(const struct run *r);
+char *run_model_name(const struct run *r); /* "openai:gpt-5"; owned */
 /* Appends " (/workspace = /home/ann/x on this machine)" when tools can change
  * files of the user's machine through the sandbox. */
 void run_mounts(const struct run *r, struct buf *out);

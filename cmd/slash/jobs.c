@@ -2,11 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/jobs/jobs.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "cmd/slash/slash_cmd.h"
+
+/* The screen waits for it. */
+enum { KILL_MS = 1000 };
 
 static void add_job(void *arg, const struct job_state *s)
 {
@@ -18,43 +20,47 @@ static void add_job(void *arg, const struct job_state *s)
 		 s->command);
 }
 
-static void kill_job(struct run *r, const char *word)
+static void kill_job(struct run *r, const char *word, struct buf *out)
 {
 	struct stop stop = stop_on(NULL);
+	struct job_kill what = { .wait_ms = KILL_MS };
 	struct error err = { 0 };
 	struct job_state s;
-	struct buf line = BUF_INIT(1 << 12);
 	int64_t number = 0;
 
 	if (!str_to_int(str_of(word), &number) || number < 1 ||
 	    number > UINT32_MAX) {
-		fprintf(stderr, "'%s' is no job's number: /jobs lists them.\n",
-			word);
+		buf_addf(out, "'%.40s' is no job's number: /jobs lists them.\n",
+			 word);
 		return;
 	}
-	if (jobs_kill(r->box.sandbox.jobs, (unsigned)number, false, &stop, &s,
-		      &err) < 0) {
-		fprintf(stderr, "Error: %s; /jobs lists them.\n", err.message);
+	what.number = (unsigned)number;
+	if (jobs_kill(r->box.sandbox.jobs, &what, &stop, &s, &err) < 0) {
+		buf_addf(out, "Error: %s; /jobs lists them.\n", err.message);
 		return;
 	}
-	jobs_describe(&s, &line);
-	fprintf(stderr, "job %u %s\n", s.number, line.ptr);
-	buf_release(&line);
+	buf_addf(out, "job %u ", s.number);
+	if (s.running)
+		buf_adds(out, "is being killed, and is ");
+	jobs_describe(&s, out);
+	buf_addc(out, '\n');
 }
 
-bool slash_cmd_jobs(struct run *r, int n, char **words)
+void slash_cmd_jobs(struct run *r, int n, char **words, size_t columns,
+		    struct buf *out)
 {
-	struct buf out = BUF_INIT(1 << 20);
+	size_t before = out->len;
 
+	(void)columns;
 	if (n == 2 && !strcmp(words[0], "kill")) {
-		kill_job(r, words[1]);
-	} else if (n) {
-		fputs("Usage: /jobs, or /jobs kill NUMBER\n", stderr);
-	} else {
-		jobs_each(r->box.sandbox.jobs, add_job, &out);
-		fputs(out.len ? out.ptr : "No command is in the background.\n",
-		      stderr);
+		kill_job(r, words[1], out);
+		return;
 	}
-	buf_release(&out);
-	return true;
+	if (n) {
+		buf_adds(out, "Usage: /jobs, or /jobs kill NUMBER\n");
+		return;
+	}
+	jobs_each(r->box.sandbox.jobs, add_job, out);
+	if (out->len == before)
+		buf_adds(out, "No command is in the background.\n");
 }

@@ -136,6 +136,13 @@ bool slash_show(struct run *r, struct str line, size_t columns, struct buf *out)
 	return true;
 }
 
+bool slash_needs_sandbox(struct str line)
+{
+	const struct slash_command *s = find_command(line);
+
+	return s && s->needs_sandbox;
+}
+
 bool slash_is(struct str line, const char *name)
 {
 	const struct slash_command *s = find_command(str_trim(line));

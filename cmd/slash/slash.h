@@ -19,6 +19,8 @@ bool slash_is(struct str line, const char *name);
  * it is unknown. False: it is another one. On the thread that draws. */
 bool slash_show(struct run *r, struct str line, size_t columns,
 		struct buf *out);
+/* Whether what it shows is of the sandbox, which must be there then. */
+bool slash_needs_sandbox(struct str line);
 /* What commands of the shell, typed in the chat, take for it: r, just opened.
  */
 void slash_enter(struct run *r);

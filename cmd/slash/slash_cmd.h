@@ -26,7 +26,6 @@ bool slash_cmd_copy(struct run *r, int n, char **words);
 bool slash_cmd_cost(struct run *r, int n, char **words);
 bool slash_cmd_download(struct run *r, int n, char **words);
 bool slash_cmd_effort(struct run *r, int n, char **words);
-bool slash_cmd_jobs(struct run *r, int n, char **words);
 bool slash_cmd_mcp(struct run *r, int n, char **words);
 bool slash_cmd_model(struct run *r, int n, char **words);
 bool slash_cmd_quit(struct run *r, int n, char **words);
@@ -51,6 +50,8 @@ enum { SLASH_CAP_STATUS = 124 }; /* of the chat that ends so */
 void slash_cmd_agents(struct run *r, int n, char **words, size_t columns,
 		      struct buf *out);
 void slash_cmd_help(struct run *r, int n, char **words, size_t columns,
+		    struct buf *out);
+void slash_cmd_jobs(struct run *r, int n, char **words, size_t columns,
 		    struct buf *out);
 void slash_cmd_theme(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out);

@@ -36,6 +36,9 @@ struct slash_command {
 	 * end of one. */
 	void (*show)(struct run *r, int n, char **words, size_t columns,
 		     struct buf *out);
+	/* Of a show: it needs the sandbox, so that it waits for what opens,
+	 * changes or leaves that. */
+	bool needs_sandbox;
 	/* What its argument can be, as slash_cmd.h says; or NULL. */
 	void (*list)(struct run *r, struct buf *out);
 };

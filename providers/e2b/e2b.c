@@ -383,8 +383,8 @@ const struct sandbox_provider e2b_provider = {
 	.summary = "sandboxes of E2B",
 	.workdir = "/home/user",
 	.flags = SANDBOX_ATTACH | SANDBOX_SNAPSHOT | SANDBOX_LIVE |
-		 SANDBOX_NETWORK | SANDBOX_LIST | SANDBOX_PLACED |
-		 SANDBOX_PLACED_AGAIN,
+		 SANDBOX_FREEZES | SANDBOX_NETWORK | SANDBOX_LIST |
+		 SANDBOX_PLACED | SANDBOX_PLACED_AGAIN,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = e2b_settings,

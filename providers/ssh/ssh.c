@@ -107,7 +107,8 @@ static int ssh_open(struct sandbox_client *host, const struct settings *set,
 	host->endpoint = c->host;
 	host->isolation = isolation_of(c);
 	/* Who isolates commands needs no approval for each. */
-	host->lacks |= c->isolate ? SANDBOX_SHARED : SANDBOX_NETWORK;
+	host->lacks |=
+		c->isolate ? SANDBOX_SHARED | SANDBOX_LEAVES : SANDBOX_NETWORK;
 	return 0;
 }
 

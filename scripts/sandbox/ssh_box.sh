@@ -22,7 +22,7 @@ s_mark() {
 	s_marked=
 	# shellcheck disable=SC2013 # names without white space
 	for s_p in $(grep -Els \
-		"DCODE_EXEC=[a-z2-7]*[.]$b_label|dcode-exec[.]$b_label" \
+		"DCODE_EXEC=[a-z2-7]*[.]$b_label|dcode-(exec|jobs)[.]$b_label" \
 		/proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null); do
 		s_p=${s_p#/proc/}
 		s_marked="$s_marked ${s_p%%/*}"
@@ -127,11 +127,14 @@ b_sweep() {
 	fi
 	for b_place in /tmp/.dcode-exec."$b_label" \
 		/tmp/.dcode-exec."$b_label".* "$HOME/.dcode-exec.$b_label" \
+		/tmp/.dcode-jobs."$b_label" \
+		/tmp/.dcode-jobs."$b_label".* "$HOME/.dcode-jobs.$b_label" \
 		"$b_base/.tmp.$b_label"; do
 		[ ! -O "$b_place" ] || rm -rf "$b_place"
 	done
 	[ "$b_made" != 0 ] || [ -z "$b_work" ] ||
-		rm -rf "$b_work/.dcode-exec.$b_label"
+		rm -rf "$b_work/.dcode-exec.$b_label" \
+			"$b_work/.dcode-jobs.$b_label"
 	rm -f "$b_records/.stopped.$b_label" "$b_records/.$b_label" \
 		"$b_records/$b_label"
 	rmdir "$b_records" "$b_base" 2>/dev/null

@@ -2,14 +2,16 @@
 # supervise.sh - one request about a job: start it, follow it, end it.
 # SPDX-License-Identifier: MIT
 #
-# Given: s_op (start, follow, kill), s_job, s_nonce, s_o and s_e (bytes of
+# Given: s_op (start, follow, kill, claim, list), s_place (the folder that jobs
+# are in), s_ring (supervise_lib.sh), s_job, s_nonce, s_o and s_e (bytes of
 # both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
 # the answer). To start: s_limit, s_cap, s_held (1: answer at the end only),
 # s_lib and s_keep (the keeper), s_run (the command as a script), text() and
 # s_b64 (its input), s_forget (jobs whose output was read and goes). s_at: whose
 # jobs these are, where several share a machine. Answers one frame: output, then
-# error output; its status is "WORD CODE FROM LEN FROM LEN".
+# error output; its status is "WORD CODE FROM LEN FROM LEN". Of a list
+# (supervise_list.sh, s_jobs) the output is its lines.
 # shellcheck disable=SC2015,SC2154,SC2317
 
 # The job's directory, if there is one.
@@ -33,7 +35,9 @@ s_make() {
 			continue
 		if mkdir "$s_dir"; then
 			s_clock
-			echo "$s_now" >"$s_dir/born" &&
+			s_when=
+			[ "$s_ring" = 0 ] || s_when=$(date +%s)
+			echo "$s_now $s_when" >"$s_dir/born" &&
 				mkfifo "$s_dir/p.o" "$s_dir/p.e" && return 0
 			rm -rf "$s_dir"
 		fi
@@ -54,16 +58,23 @@ s_launch() {
 		echo "umask $s_umask"
 		echo "s_dir=\${0%/c}"
 		printf '%s\n' "$s_run"
-	} >"$s_dir/c" &&
+	} >"$s_dir/c$s_again" &&
 		{
 			echo "s_job=$s_job s_limit=$s_limit s_cap=$s_cap"
-			echo "s_set='$s_set' s_at=$s_at"
+			echo "s_set='$s_set' s_at=$s_at s_ring=$s_ring"
 			echo "s_dir=\${0%/k}"
 			printf '%s\n' "$s_lib" "$s_keep"
-		} >"$s_dir/k" || {
+		} >"$s_dir/k$s_again" || {
 		s_word=nowhere
 		return
 	}
+	# A keeper of an earlier start may be reading them.
+	[ -z "$s_again" ] || {
+		mv "$s_dir/c$s_again" "$s_dir/c"
+		mv "$s_dir/k$s_again" "$s_dir/k"
+	}
+	# It is no part of what started it, which may be killed.
+	[ "$s_ring" = 0 ] || unset DCODE_EXEC
 	[ -z "$s_b64" ] || text >"$s_dir/i"
 	if [ -n "$s_set" ] &&
 		$s_set -f sh "$s_dir/k" </dev/null >/dev/null 8>&-; then
@@ -89,7 +100,7 @@ s_news() {
 		return
 	fi
 	s_word=end
-	for s_n in nocwd full late killed; do
+	for s_n in nocwd full late killed never; do
 		[ ! -e "$s_dir/$s_n" ] || s_word=$s_n
 	done
 }
@@ -133,9 +144,10 @@ s_follow() {
 	done
 }
 
-# Bytes $2 to $2+$3 of stream $1, which has $4.
+# Bytes $2 to $2+$3 of stream $1, which has $4. One that goes on grows.
 s_part() {
-	if [ "$2" = 0 ] && [ "$3" = "$4" ] && [ "$4" -lt 1048576 ]; then
+	if [ "$2" = 0 ] && [ "$3" = "$4" ] && [ "$4" -lt 1048576 ] &&
+		[ -e "$s_dir/done" ]; then
 		[ "$4" = 0 ] || cat "$s_dir/$1.0"
 		return
 	fi
@@ -157,11 +169,7 @@ s_part() {
 # The reader has $2 bytes of stream $1.
 s_ack() {
 	echo "$2" >"$s_dir/a.$1"
-	s_find "$1" "$2"
-	[ "$s_piece" -gt "$s_first" ] || return
-	for s_file in "$s_dir/$1."[0-9]*; do
-		[ "${s_file##*.}" -ge "$s_piece" ] || rm -f "$s_file"
-	done
+	s_trim "$1" "$2"
 }
 
 # From where stream $1 is read, given $2: s_from.
@@ -169,7 +177,9 @@ s_start() {
 	s_find "$1" 9000000000000000
 	[ "$s_first" -ge 0 ] || s_first=0
 	s_from=$2
-	if [ "$2" -lt 0 ]; then
+	if [ "$s_ring" -gt 0 ] && [ "$2" -ge "$s_first" ]; then
+		:
+	elif [ "$2" -lt 0 ] || [ "$s_ring" -gt 0 ]; then
 		s_from=$s_first
 	elif [ "$2" -lt "$s_first" ]; then
 		s_word=lost
@@ -177,6 +187,18 @@ s_start() {
 	else
 		s_ack "$1" "$2"
 	fi
+}
+
+# It has not run, and will not.
+s_never() {
+	if [ "$s_op" = kill ]; then
+		: >"$s_dir/killed"
+	else
+		: >"$s_dir/never"
+	fi
+	s_no=0
+	s_ne=0
+	s_done 137
 }
 
 # What commands print is theirs who asked: others come to this sandbox.
@@ -195,9 +217,11 @@ s_encode() {
 }
 
 s_answer() {
-	s_lo=0
+	s_lo=${#s_text}
 	s_le=0
-	if [ -n "$s_ne" ]; then
+	if [ -n "$s_text" ]; then
+		s_lo=$((s_lo + s_more))
+	elif [ -n "$s_ne" ]; then
 		s_lo=$((s_no - s_o))
 		s_le=$((s_ne - s_e))
 		# A quarter for errors, however much output there is.
@@ -210,7 +234,8 @@ s_answer() {
 	fi
 	printf '\n@dcode:%s:%s\n' "$s_nonce" $s_enc
 	[ $((s_lo + s_le)) = 0 ] || {
-		s_part o "$s_o" $s_lo "$s_no"
+		printf %s "$s_text"
+		s_part o "$s_o" $((s_lo - ${#s_text})) "$s_no"
 		s_part e "$s_e" $s_le "$s_ne"
 	} | s_encode
 	printf '\n@dcode:%s=%s\n' "$s_nonce" \
@@ -223,22 +248,31 @@ s_request() {
 		s_word=nobase64
 		return
 	fi
-	if ! s_search; then
+	if [ "$s_op" = list ]; then
+		s_list
+		return
+	fi
+	s_again=
+	if s_search; then
+		# Its start may have been cut off before the keeper began.
+		if [ "$s_op" = start ] && [ "$s_ring" -gt 0 ] &&
+			[ ! -e "$s_dir/run" ] && [ ! -e "$s_dir/done" ]; then
+			s_again=.$$
+			s_launch
+		fi
+	else
 		case $s_op in
 		start)
-			if [ -n "$s_wrap" ]; then
+			if [ -n "$s_wrap" ] && [ "$s_ring" = 0 ]; then
 				s_quick_start
 			elif s_make; then
 				s_launch
 			fi
 			;;
-		kill)
+		kill | claim)
 			# It may still be on its way here.
 			if s_make; then
-				: >"$s_dir/killed"
-				s_no=0
-				s_ne=0
-				s_done 137
+				s_never
 			fi
 			;;
 		*) s_word=gone ;;
@@ -246,6 +280,11 @@ s_request() {
 	fi
 	[ -z "$s_forget" ] || (s_forget_all)
 	[ -z "$s_word" ] || return
+	# Who makes this directory decides whether the command runs.
+	if [ "$s_ring" -gt 0 ] && [ "$s_op" != start ] &&
+		[ ! -e "$s_dir/done" ] && mkdir "$s_dir/run"; then
+		s_never
+	fi
 	if [ "$s_op" = kill ] && [ ! -e "$s_dir/done" ]; then
 		: >"$s_dir/killed"
 		s_kill
@@ -269,8 +308,13 @@ s_serve() {
 	umask 077
 	[ -c /dev/null ] && exec 2>/dev/null
 	s_uid=
-	s_name=.dcode-exec$s_at
+	# What asks about a job is itself a command of its owner.
+	[ "$s_place" = exec ] || case ${DCODE_EXEC-} in
+	*.*) s_at=.${DCODE_EXEC#*.} ;;
+	esac
+	s_name=.dcode-$s_place$s_at
 	[ ! -e "/tmp/$s_name" ] || [ -O "/tmp/$s_name" ] || s_uid=$(id -u)
+	s_text=
 	s_code=-1
 	s_ne=
 	s_enc=x

@@ -4,7 +4,8 @@
 #
 # Given: s_dir, s_job, s_limit (hundredths of a second, 0 none), s_set (setsid
 # or nothing), s_cap (bytes of a stream that may wait for the reader; then the
-# command has to). Runs in a session of its own, after the libraries.
+# command has to), s_ring (supervise_lib.sh). Runs in a session of its own,
+# after the libraries.
 # shellcheck disable=SC2015,SC2034,SC2154
 
 # Standard input into the pieces of stream $1. dd writes what each read gave,
@@ -41,12 +42,13 @@ s_copy() {
 			}
 			;;
 		esac
-		s_wait "$1" || break
+		[ "$s_ring" -gt 0 ] || s_wait "$1" || break
 		# What a daemon prints after the end is nobody's.
 		[ -e "$s_dir/done" ] && exec cat >/dev/null
 		[ "$s_len" -ge 1048576 ] || continue
 		s_at=$((s_at + s_len))
 		s_len=0
+		[ "$s_ring" = 0 ] || s_trim "$1" $((s_at - s_ring))
 	done
 	echo $((s_at + s_len)) >"$s_dir/$1.eof"
 	[ -z "$s_quick" ] || echo "$1 $((s_at + s_len))" >&4
@@ -186,16 +188,26 @@ s_reap() {
 
 s_keep_job() {
 	s_base=${s_dir%/*}
-	echo $$ >"$s_dir/pid"
+	s_err=e
+	s_had=
+	if [ "$s_ring" -gt 0 ]; then
+		mkdir "$s_dir/run" 2>/dev/null || exit 0
+		s_line=
+		s_begun $$
+		s_had=$s_since
+		s_err=o
+		echo 0 >"$s_dir/e.eof"
+	fi
+	echo "$$ $s_had" >"$s_dir/pid"
 	: >"$s_dir/o.0"
 	: >"$s_dir/e.0"
 	[ "$s_limit" = 0 ] || s_watch &
 	s_in=$s_dir/i
 	[ -e "$s_in" ] || s_in=/dev/null
 	s_copy o <"$s_dir/p.o" &
-	s_copy e <"$s_dir/p.e" &
+	[ $s_err = o ] || s_copy e <"$s_dir/p.e" &
 	if [ -e "$s_dir/killed" ]; then
-		: >"$s_dir/p.o" 2>"$s_dir/p.e"
+		: >"$s_dir/p.o" 2>"$s_dir/p.$s_err"
 		s_code=137
 	else
 		# In a subshell: dash would say "Killed" into its output.
@@ -203,13 +215,13 @@ s_keep_job() {
 			DCODE_EXEC=$s_job$s_at
 			export DCODE_EXEC
 			exec $s_set sh "$s_dir/c"
-		) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.e"
+		) <"$s_in" >"$s_dir/p.o" 2>"$s_dir/p.$s_err"
 		s_code=$?
 	fi
 	: >"$s_dir/ended"
 	s_finish "$s_code"
 	rm -f "$s_dir/k" "$s_dir/c" "$s_dir/i" "$s_dir/x"
-	s_reap
+	[ "$s_ring" -gt 0 ] || s_reap
 }
 
 [ -n "$s_only" ] || s_keep_job

@@ -7,8 +7,10 @@
 # reader has for sure; o.eof and e.eof, their sizes; born, when it was made
 # (s_clock); asked, when the last request about it came; pid, the keeper; ended,
 # once the command has; done, once all is known: exit code, both sizes, Unix
-# time; killed, late, nocwd, full: why. Names begin with s_, so that what the
-# command finds in its environment stays as it was.
+# time; killed, late, nocwd, full, never: why. s_ring above 0: a job that
+# outlives who began it. So many bytes of its output stay for whoever asks, both
+# streams in one; run is made by the one keeper that runs it. Names begin with
+# s_, so that what the command finds in its environment stays as it was.
 # shellcheck disable=SC2015,SC2034,SC2154
 
 s_nap() {
@@ -52,6 +54,29 @@ s_size() {
 		s_total=$((s_piece + $(wc -c <"$s_dir/$1.$s_piece")))
 }
 
+# Of stream $1 the pieces go that end before byte $2.
+s_trim() {
+	s_find "$1" "$2"
+	[ "$s_piece" -gt "$s_first" ] || return
+	for s_file in "$s_dir/$1."[0-9]*; do
+		[ "${s_file##*.}" -ge "$s_piece" ] || rm -f "$s_file"
+	done
+}
+
+# When process $1 began, and in which run of the machine: s_since. A process
+# that has its number later is another one.
+s_begun() {
+	s_since=
+	s_boot=
+	{
+		read -r s_line <"/proc/$1/stat"
+		read -r s_boot </proc/sys/kernel/random/boot_id
+	} 2>/dev/null || [ -n "$s_line" ] || return
+	# shellcheck disable=SC2086 # the words after the name
+	set -- ${s_line##*) }
+	shift 19 2>/dev/null && s_since=$1.$s_boot
+}
+
 # Both: s_no, s_ne.
 s_sizes() {
 	s_size o
@@ -86,17 +111,26 @@ s_orphan() {
 	[ ! -e "$s_dir/done" ] || return
 	s_pid=
 	s_born=
+	s_had=
 	{
-		read -r s_pid <"$s_dir/pid"
-		read -r s_born <"$s_dir/born"
+		read -r s_pid s_had <"$s_dir/pid"
+		read -r s_born s_ <"$s_dir/born"
 	} 2>/dev/null
 	s_clock
 	[ -n "$s_born" ] || echo "${s_born:=$s_now}" >"$s_dir/born"
 	if [ "$s_now" -ge "$s_born" ]; then
 		if [ -z "$s_pid" ]; then
 			[ $((s_now - s_born)) -ge 1000 ] || return
-		elif [ ! -d /proc/self ] || [ -d "/proc/$s_pid" ]; then
+			[ "$s_ring" = 0 ] ||
+				! mkdir "$s_dir/run" 2>/dev/null ||
+				: >"$s_dir/never"
+		elif [ ! -d /proc/self ]; then
 			return
+		elif [ -d "/proc/$s_pid" ]; then
+			[ -n "$s_had" ] || return
+			s_line=
+			s_begun "$s_pid"
+			[ "$s_since" != "$s_had" ] || return
 		fi
 	fi
 	[ ! -e "$s_dir/done" ] || return

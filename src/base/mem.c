@@ -78,6 +78,28 @@ char *xasprintf(const char *fmt, ...)
 	return text;
 }
 
+const char **mem_copy_list(const char *const *list)
+{
+	const char **copy;
+	size_t n = 0;
+
+	if (!list)
+		return NULL;
+	while (list[n])
+		n++;
+	copy = xcalloc(n + 1, sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = xstrdup(list[i]);
+	return copy;
+}
+
+void mem_free_list(const char *const *list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free((char *)list[i]);
+	free((void *)list);
+}
+
 void mem_wipe(char *secret)
 {
 	if (secret)

@@ -11,6 +11,9 @@ void *xrealloc(void *ptr, size_t count, size_t size);
 char *xstrdup(const char *s); /* NULL gives NULL */
 char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A NULL-terminated list of texts with its texts; NULL gives NULL. */
+const char **mem_copy_list(const char *const *list);
+void mem_free_list(const char *const *list);
 /* Zeroes the text and frees it; NULL is fine. */
 void mem_wipe(char *secret);
 /* For a process that lives long: what it frees goes back to the system, also

@@ -62,8 +62,8 @@ void lifecycle_save(struct managed_sandbox *box);
 /* Leaves it as on_exit says, which is not LIFECYCLE_DELETE. */
 int lifecycle_leave(struct managed_sandbox *box, struct error *err);
 
-/* Ends and names the commands in the background: whoever comes next to the
- * sandbox does not know of them. */
+/* Says what becomes of the commands in the background, and ends those that do
+ * not stay in a sandbox that does. */
 void lifecycle_end_jobs(struct managed_sandbox *box);
 
 #endif

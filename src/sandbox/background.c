@@ -4,11 +4,11 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 struct background {
 	struct background_work work;
@@ -45,28 +45,17 @@ int background_start(struct background **at, const struct background_work *work,
 		     struct error *err)
 {
 	struct background *b = xcalloc(1, sizeof(*b));
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
 	*b = (struct background){ .work = *work,
 				  .cancel = { { -1, -1 } },
 				  .ended = { { -1, -1 } } };
-	if (cancel_init(&b->cancel, err) < 0 ||
-	    cancel_init(&b->ended, err) < 0) {
-		release(b);
-		return -1;
-	}
-	sigfillset(&all); /* signals are for the other threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&b->thread, NULL, run, b);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0) {
+	if (cancel_init(&b->cancel, err) == 0 &&
+	    cancel_init(&b->ended, err) == 0 &&
+	    thread_start(&b->thread, run, b, err) == 0) {
 		*at = b;
 		return 0;
 	}
 	release(b);
-	return error_set(err, ERR_SYSTEM, "no thread can be started");
+	return -1;
 }
 
 int background_wait(const struct background *b, const struct stop *stop,

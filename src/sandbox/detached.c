@@ -4,11 +4,11 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 enum { PROMPT_MS = 30 }; /* for a kill that is over at once */
 
@@ -58,19 +58,6 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 	return rc;
 }
 
-static const char **copy_env(const char *const *env)
-{
-	const char **copy;
-	size_t n = 0;
-
-	while (env[n])
-		n++;
-	copy = xcalloc(n + 1, sizeof(*copy));
-	for (size_t i = 0; i < n; i++)
-		copy[i] = xstrdup(env[i]);
-	return copy;
-}
-
 static struct str copy_str(struct str s)
 {
 	char *copy = xcalloc(s.len + 1, 1);
@@ -95,7 +82,7 @@ static struct detached_run *run_new(const struct detached_command *what,
 	x->own.command = copy_str(req->command);
 	x->own.input = copy_str(req->input);
 	x->own.cwd = req->cwd ? xstrdup(req->cwd) : NULL;
-	x->own.env = req->env ? copy_env(req->env) : NULL;
+	x->own.env = mem_copy_list(req->env);
 	x->own.arg = x;
 	x->own.output = req->output ? on_output : NULL;
 	x->stop.cancel = &x->cancel;
@@ -105,11 +92,7 @@ static struct detached_run *run_new(const struct detached_command *what,
 
 static void run_free(struct detached_run *x)
 {
-	const char *const *env = x->own.env;
-
-	for (; env && *env; env++)
-		free((char *)*env);
-	free((void *)x->own.env);
+	mem_free_list(x->own.env);
 	free((char *)x->own.command.ptr);
 	free((char *)x->own.input.ptr);
 	free((char *)x->own.cwd);
@@ -131,17 +114,9 @@ static void *run(void *arg)
 
 static int start(struct detached_run *x, struct error *err)
 {
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
 	if (cancel_init(&x->cancel, err) < 0 || cancel_init(&x->ended, err) < 0)
 		return -1;
-	sigfillset(&all); /* signals are for the other threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&x->thread, NULL, run, x);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc ? error_set(err, ERR_SYSTEM, "no thread can be started") : 0;
+	return thread_start(&x->thread, run, x, err);
 }
 
 /* Until it has ended, or stop says so: 0, or -1. */

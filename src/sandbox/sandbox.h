@@ -31,6 +31,9 @@ enum {
 	SANDBOX_SHARED = 1 << 11,    /* no isolation on a machine of others */
 	SANDBOX_PLACED = 1 << 12,    /* place_expect() knows one to come; */
 	SANDBOX_PLACED_AGAIN = 1 << 13, /* one that is attached to */
+	SANDBOX_FREEZES = 1 << 14,      /* stop() keeps its processes */
+	SANDBOX_LEAVES = 1 << 15,       /* in lacks alone: nothing outlives a
+					   command */
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };

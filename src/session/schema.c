@@ -208,6 +208,24 @@ static const char *const migrations[] = {
 
 	/* Whose memory it began with, and goes on with. */
 	"ALTER TABLE thread ADD COLUMN agent TEXT NOT NULL DEFAULT '';",
+
+	/* Commands in the background: struct job_row. */
+	("CREATE TABLE job ("
+	 " no INTEGER PRIMARY KEY,"
+	 " thread TEXT NOT NULL," /* its id; it may not be stored yet */
+	 " provider TEXT NOT NULL,"
+	 " sandbox TEXT NOT NULL,"
+	 " job TEXT NOT NULL,"
+	 " command TEXT NOT NULL,"
+	 " begun INTEGER NOT NULL," /* Unix seconds */
+	 " number INTEGER NOT NULL,"
+	 " read INTEGER NOT NULL DEFAULT 0,"
+	 " started INTEGER NOT NULL DEFAULT 0,"
+	 " told INTEGER NOT NULL DEFAULT 0"
+	 ");"
+	 "CREATE TRIGGER job_removed BEFORE DELETE ON thread BEGIN"
+	 " DELETE FROM job WHERE thread=OLD.id;"
+	 "END;"),
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

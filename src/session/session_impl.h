@@ -57,6 +57,10 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_SPEND_ADD,
 		 SQL_SPEND_EACH,
 		 SQL_LEDGER_PRICE,
+		 SQL_JOB_ADD,
+		 SQL_JOB_UPDATE,
+		 SQL_JOB_EACH,
+		 SQL_JOB_TRIM,
 		 SQL_COUNT
 };
 

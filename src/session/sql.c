@@ -148,4 +148,18 @@ const char *const store_texts[SQL_COUNT] = {
 			   " cache_read, cache_write, calls, cut, ms, cost,"
 			   " unclear FROM spend WHERE thread=?1"
 			   " ORDER BY sandbox, cost DESC, name",
+	[SQL_JOB_ADD] = "INSERT INTO job(thread, provider, sandbox, job,"
+			" command, begun, number) SELECT ?1, ?2, ?3, ?4, ?5,"
+			" ?6, max(?7, 1 + coalesce(max(number), 0)) FROM job"
+			" WHERE (?3<>'' AND provider=?2 AND sandbox=?3)"
+			" OR thread=?1"
+			" RETURNING no, number",
+	[SQL_JOB_UPDATE] = "UPDATE job SET read=?2, started=?3, told=?4"
+			   " WHERE no=?1",
+	[SQL_JOB_EACH] = "SELECT no, thread, provider, sandbox, job, command,"
+			 " number, read, started, told FROM job"
+			 " WHERE (?2<>'' AND provider=?1 AND sandbox=?2)"
+			 " OR (thread=?3 AND NOT told) ORDER BY number",
+	[SQL_JOB_TRIM] = "DELETE FROM job WHERE begun < ?2"
+			 " OR (told AND begun < ?1)",
 };

@@ -6,6 +6,7 @@
 #include "base/redact_stream.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
+#include "sandbox/supervise/kept.h"
 #include "tool/capture.h"
 #include "tool/result.h"
 #include "tool/table.h"
@@ -187,7 +188,6 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 /* A git that asks for a password would wait for ever. */
 static const char *const environment[] = { "GIT_TERMINAL_PROMPT=0", NULL };
 
-/* Its time is its own: without a timeout it has a day. */
 static int run_background(const struct tool_env *env, const cJSON *args,
 			  struct buf *out, struct error *err)
 {
@@ -195,19 +195,22 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	struct job_order order = {
 		.command = str_of(json_string(args, "command", "")),
 		.env = environment,
-		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
+		.timeout_ms = timeout_s * 1000,
 		.mask = env->mask,
 	};
 	unsigned number;
 
 	if (check(env->sandbox, order.command, timeout_s, err) ||
-	    jobs_start(env->sandbox, &order, &number, err))
+	    jobs_start(env->sandbox, &order, &number, env->stop, err))
 		return -1;
 	buf_addf(out,
 		 "Started as job %u. It goes on in the background; job_output "
 		 "with job %u gives its output and state, job_kill ends it. "
-		 "You are told when it has ended.",
-		 number, number);
+		 "You are told when it has ended.%s",
+		 number, number,
+		 sandbox_keeps_processes(env->sandbox)
+			 ? ""
+			 : " It ends with this session.");
 	return 0;
 }
 

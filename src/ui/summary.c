@@ -46,6 +46,8 @@ void summary_of_call(const struct part *call, struct buf *out)
 			continue;
 		buf_adds(out, ": ");
 		add_line(out, str_of(value));
+		if (!i && json_bool(args, "background", false))
+			buf_adds(out, " (in the background)");
 		break;
 	}
 	cJSON_Delete(args);

@@ -3,11 +3,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/detached.h"
-#include "sandbox/sandbox.h"
-#include "unit.h"
+#include "sandbox_fake.h"
 
 enum { SHORT_MS = 50, LONG_MS = 150, TRIES = 50 };
 
@@ -23,15 +21,6 @@ struct command {
 };
 
 static struct command command;
-
-static int fake_attach(struct sandbox *sb, const char *id,
-		       const struct stop *stop, struct error *err)
-{
-	(void)stop;
-	(void)err;
-	sb->id = xstrdup(id);
-	return 0;
-}
 
 static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 			struct exec_result *res, const struct stop *stop,
@@ -59,14 +48,6 @@ static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 	return error_set(err, ERR_CANCELLED, "cancelled by the command");
 }
 
-static const struct sandbox_ops fake_ops = { .attach = fake_attach,
-					     .execute = fake_execute };
-static const struct sandbox_provider fake = { .name = "fake",
-					      .workdir = "/work",
-					      .flags = SANDBOX_ATTACH,
-					      .ops = &fake_ops };
-const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
-
 struct place {
 	struct sandbox_client host;
 	struct sandbox sb;
@@ -75,14 +56,13 @@ struct place {
 
 static void open_place(struct place *p)
 {
-	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 
-	*p = (struct place){ .host = { .provider = &fake } };
+	*p = (struct place){ 0 };
 	assert_int_equal(cancel_init(&p->cancel, &err), 0);
 	command = (struct command){ .cancels = &p->cancel, .kill_ms = 60000 };
 	assert_int_equal(cancel_init(&command.go, &err), 0);
-	assert_int_equal(sandbox_attach(&p->sb, &p->host, "x", &ever, &err), 0);
+	fake_open(&p->sb, &p->host);
 }
 
 static void close_place(struct place *p)

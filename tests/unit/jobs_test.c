@@ -2,10 +2,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
-#include "unit.h"
+#include "sandbox_fake.h"
 
 /* A command prints what it says, then waits for the test, or for its end. */
 struct stage {
@@ -14,15 +13,6 @@ struct stage {
 };
 
 static struct stage stage;
-
-static int fake_attach(struct sandbox *sb, const char *id,
-		       const struct stop *stop, struct error *err)
-{
-	(void)stop;
-	(void)err;
-	sb->id = xstrdup(id);
-	return 0;
-}
 
 static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 			struct exec_result *res, const struct stop *stop,
@@ -43,14 +33,6 @@ static int fake_execute(struct sandbox *sb, const struct exec_request *req,
 	return 0;
 }
 
-static const struct sandbox_ops fake_ops = { .attach = fake_attach,
-					     .execute = fake_execute };
-static const struct sandbox_provider fake = { .name = "fake",
-					      .workdir = "/work",
-					      .flags = SANDBOX_ATTACH,
-					      .ops = &fake_ops };
-const struct sandbox_provider *const sandbox_providers[] = { &fake, NULL };
-
 struct place {
 	struct sandbox_client host;
 	struct sandbox sb;
@@ -61,14 +43,12 @@ struct place {
 
 static void open_place(struct place *p)
 {
-	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 
-	*p = (struct place){ .host = { .provider = &fake },
-			     .out = BUF_INIT(64 << 20) };
+	*p = (struct place){ .out = BUF_INIT(64 << 20) };
 	stage = (struct stage){ .repeat = 1 };
 	assert_int_equal(cancel_init(&stage.go, &err), 0);
-	assert_int_equal(sandbox_attach(&p->sb, &p->host, "x", &ever, &err), 0);
+	fake_open(&p->sb, &p->host);
 }
 
 static void close_place(struct place *p)
@@ -83,11 +63,20 @@ static unsigned begin(struct place *p, const char *command)
 {
 	const struct job_order order = { .command = str_of(command),
 					 .mask = p->mask };
+	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 	unsigned number = 0;
 
-	assert_int_equal(jobs_start(&p->sb, &order, &number, &err), 0);
+	assert_int_equal(jobs_start(&p->sb, &order, &number, &ever, &err), 0);
 	return number;
+}
+
+static int end(struct place *p, unsigned number, bool told, struct error *err)
+{
+	const struct job_kill what = { number, told, 60000 };
+	struct stop ever = stop_on(NULL);
+
+	return jobs_kill(p->sb.jobs, &what, &ever, &p->state, err);
 }
 
 static int64_t look(struct place *p, unsigned number, int64_t from, size_t most,
@@ -161,7 +150,6 @@ static void test_the_newest_output_is_kept_with_its_offsets(void **state)
 
 static void test_a_kill_ends_one_and_spares_the_others(void **state)
 {
-	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 	struct place p;
 	unsigned a;
@@ -171,20 +159,17 @@ static void test_a_kill_ends_one_and_spares_the_others(void **state)
 	open_place(&p);
 	a = begin(&p, "a");
 	b = begin(&p, "b");
-	assert_int_equal(jobs_kill(p.sb.jobs, a, true, &ever, &p.state, &err),
-			 0);
+	assert_int_equal(end(&p, a, true, &err), 0);
 	assert_false(p.state.running);
 	assert_true(p.state.killed);
 	(void)look(&p, b, 0, 10, 0);
 	assert_true(p.state.running);
-	assert_int_equal(jobs_kill(p.sb.jobs, 9, true, &ever, &p.state, &err),
-			 -1);
+	assert_int_equal(end(&p, 9, true, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	/* One that has ended by itself was not killed. */
 	cancel_trigger(&stage.go);
 	(void)look(&p, b, 0, 10, 60000);
-	assert_int_equal(jobs_kill(p.sb.jobs, b, true, &ever, &p.state, &err),
-			 0);
+	assert_int_equal(end(&p, b, true, &err), 0);
 	assert_false(p.state.killed);
 	close_place(&p);
 }
@@ -225,7 +210,6 @@ static void test_an_end_is_told_once(void **state)
 
 static void test_a_kill_by_the_user_is_told_to_the_model(void **state)
 {
-	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 	struct place p;
 	unsigned a;
@@ -235,12 +219,10 @@ static void test_a_kill_by_the_user_is_told_to_the_model(void **state)
 	open_place(&p);
 	a = begin(&p, "a");
 	b = begin(&p, "b");
-	assert_int_equal(jobs_kill(p.sb.jobs, a, true, &ever, &p.state, &err),
-			 0);
+	assert_int_equal(end(&p, a, true, &err), 0);
 	jobs_take_ended(p.sb.jobs, note, &p.out);
 	assert_int_equal(p.out.len, 0);
-	assert_int_equal(jobs_kill(p.sb.jobs, b, false, &ever, &p.state, &err),
-			 0);
+	assert_int_equal(end(&p, b, false, &err), 0);
 	jobs_take_ended(p.sb.jobs, note, &p.out);
 	assert_string_equal(p.out.ptr, "2 was killed after 0 s: b\n");
 	close_place(&p);
@@ -249,6 +231,7 @@ static void test_a_kill_by_the_user_is_told_to_the_model(void **state)
 static void test_too_many_are_refused_and_all_end_with_the_sandbox(void **state)
 {
 	struct job_order order = { .command = STR("x") };
+	struct stop ever = stop_on(NULL);
 	struct error err = { 0 };
 	unsigned number = 0;
 	struct place p;
@@ -257,7 +240,7 @@ static void test_too_many_are_refused_and_all_end_with_the_sandbox(void **state)
 	open_place(&p);
 	for (int i = 0; i < JOBS_MOST; i++)
 		(void)begin(&p, "x");
-	assert_int_equal(jobs_start(&p.sb, &order, &number, &err), -1);
+	assert_int_equal(jobs_start(&p.sb, &order, &number, &ever, &err), -1);
 	assert_int_equal(err.code, ERR_LIMIT);
 	assert_int_equal(jobs_end(&p.sb.jobs), JOBS_MOST);
 	assert_null(p.sb.jobs);

@@ -4,42 +4,18 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/redact_stream.h"
 #include "base/str.h"
+#include "sandbox/jobs/jobs_impl.h"
 
 enum {
-	COMMAND_CHARS = 2000, /* of a command in a list */
-	KILL_MS = 10000,
-	SLICE = 64 << 10, /* bytes filtered at a time */
-};
-
-struct background_job {
-	struct sandbox *sb;
-	struct jobs *all;
-	struct job_order order;     /* command and env are owned */
-	struct job_state state;     /* guarded by all->lock, as what follows */
-	struct buf kept;            /* state.first to state.bytes */
-	bool told;                  /* its end, by jobs_take_ended() */
-	size_t waiting;             /* threads, for its end */
-	int64_t began;              /* ms */
-	struct redact_stream shown; /* its thread's */
-	struct buf text;            /* the same */
-	struct cancel cancel;
-	struct cancel ended; /* triggered when it has */
-	pthread_t thread;
-};
-
-struct jobs {
-	pthread_mutex_t lock;
-	struct background_job *list[JOBS_STORED];
-	size_t n;
-	unsigned last; /* number given */
+	COMMAND_CHARS = 2000,        /* of a command in a list */
+	NOWAY_MS = 24 * 3600 * 1000, /* where a command needs a time limit */
 };
 
 static struct jobs *jobs_new(void)
@@ -50,117 +26,29 @@ static struct jobs *jobs_new(void)
 	return j;
 }
 
-/* The newest output stays, from the beginning of a character. */
-static void keep(struct background_job *job)
-{
-	struct str text = buf_str(&job->text);
-	struct job_state *s = &job->state;
-	size_t over;
-
-	pthread_mutex_lock(&job->all->lock);
-	if (job->kept.len + text.len > JOBS_KEPT_BYTES) {
-		/* At once more than needed: not a move for each piece. */
-		over = job->kept.len + text.len - JOBS_KEPT_BYTES / 2;
-		if (over > job->kept.len)
-			over = job->kept.len;
-		while (over < job->kept.len &&
-		       ((unsigned char)job->kept.ptr[over] & 0xC0) == 0x80)
-			over++;
-		buf_consume(&job->kept, over);
-		s->first += (int64_t)over;
-	}
-	buf_addstr(&job->kept, text);
-	s->bytes += (int64_t)text.len;
-	pthread_mutex_unlock(&job->all->lock);
-	buf_clear(&job->text);
-}
-
-static int on_output(void *arg, enum exec_stream stream, struct str chunk,
-		     struct buf *reply, struct error *err)
-{
-	struct background_job *job = arg;
-
-	(void)reply;
-	(void)err;
-	while (chunk.len) {
-		struct str slice = { chunk.ptr,
-				     chunk.len < SLICE ? chunk.len : SLICE };
-
-		redact_stream_feed(&job->shown, job->order.mask,
-				   stream == EXEC_STDERR, slice, &job->text);
-		keep(job);
-		chunk = str_skip(chunk, slice.len);
-	}
-	return 0;
-}
-
-static void *run(void *arg)
-{
-	struct background_job *job = arg;
-	struct exec_request req = { .command = job->order.command,
-				    .env = job->order.env,
-				    .timeout_ms = job->order.timeout_ms,
-				    .output = on_output,
-				    .arg = job };
-	struct stop stop = stop_on(&job->cancel);
-	struct exec_result res = { .exit_code = -1 };
-	struct error err = { 0 };
-	int rc = sandbox_execute(job->sb, &req, &res, &stop, &err);
-
-	redact_stream_end(&job->shown, job->order.mask, &job->text);
-	keep(job);
-	pthread_mutex_lock(&job->all->lock);
-	job->state.result = res;
-	if (rc < 0)
-		job->state.error = err;
-	job->state.ms = clock_ms() - job->began;
-	job->state.running = false;
-	pthread_mutex_unlock(&job->all->lock);
-	cancel_trigger(&job->ended);
-	return NULL;
-}
-
 static void job_free(struct background_job *job)
 {
-	const char *const *env = job->order.env;
-
-	for (; env && *env; env++)
-		free((char *)*env);
-	free((void *)job->order.env);
+	mem_free_list(job->order.env);
 	free((char *)job->order.command.ptr);
 	free((char *)job->state.command);
 	buf_release(&job->kept);
 	buf_release(&job->text);
 	cancel_release(&job->cancel);
 	cancel_release(&job->ended);
+	pthread_mutex_destroy(&job->reading);
 	free(job);
 }
 
-static const char *const *copy_env(const char *const *env)
-{
-	const char **copy;
-	size_t n = 0;
-
-	if (!env)
-		return NULL;
-	while (env[n])
-		n++;
-	copy = xcalloc(n + 1, sizeof(*copy));
-	for (size_t i = 0; i < n; i++)
-		copy[i] = xstrdup(env[i]);
-	return copy;
-}
-
 /* The command as people may see it, on one line. */
-static char *shown_command(const struct job_order *order)
+static char *shown_command(const struct mask *mask, struct str command)
 {
 	struct buf masked = BUF_INIT(SIZE_MAX / 2);
 	struct buf out = BUF_INIT(SIZE_MAX / 2);
 	struct redact_stream once = { 0 };
 	struct str text;
 
-	redact_stream_feed(&once, order->mask, 0, order->command, &masked);
-	redact_stream_end(&once, order->mask, &masked);
+	redact_stream_feed(&once, mask, 0, command, &masked);
+	redact_stream_end(&once, mask, &masked);
 	text = buf_str(&masked);
 	if (text.len > COMMAND_CHARS) {
 		text.len = COMMAND_CHARS;
@@ -173,25 +61,55 @@ static char *shown_command(const struct job_order *order)
 	return buf_detach(&out);
 }
 
-static struct background_job *job_new(struct sandbox *sb,
-				      const struct job_order *order)
+static struct background_job *job_new(struct sandbox *sb, const char *name,
+				      const struct job_order *order,
+				      struct error *err)
 {
 	struct background_job *job = xcalloc(1, sizeof(*job));
 
 	*job = (struct background_job){ .sb = sb,
+					.all = sb->jobs,
 					.order = *order,
-					.kept = BUF_INIT(JOBS_KEPT_BYTES +
-							 4 * SLICE),
 					.text = BUF_INIT(SIZE_MAX / 2),
+					.fed = -1,
 					.began = clock_ms(),
 					.cancel = { { -1, -1 } },
 					.ended = { { -1, -1 } } };
+	pthread_mutex_init(&job->reading, NULL);
 	job->state.running = true;
-	job->state.command = shown_command(order);
+	job->state.stays = *name;
+	job->state.command = shown_command(order->mask, order->command);
 	job->order.command.ptr =
 		xstrndup(order->command.ptr, order->command.len);
-	job->order.env = copy_env(order->env);
-	return job;
+	job->order.env = mem_copy_list(order->env);
+	snprintf(job->name, sizeof(job->name), "%s", name);
+	job->record.job = job->name;
+	job->record.command = job->state.command;
+	if (cancel_init(&job->ended, err) == 0)
+		return job;
+	job_free(job);
+	return NULL;
+}
+
+static void job_discard(struct background_job *job)
+{
+	if (!job)
+		return;
+	if (job->runs_here)
+		pthread_join(job->thread, NULL);
+	else
+		redact_stream_end(&job->shown, job->order.mask, &job->text);
+	job_free(job);
+}
+
+/* Its output goes with the next start. Locked. */
+static void add_forgotten(struct jobs *j, const struct background_job *job)
+{
+	size_t len = strlen(j->forget);
+
+	if (job->state.stays && len + SUPERVISE_JOB + 2 < sizeof(j->forget))
+		snprintf(j->forget + len, sizeof(j->forget) - len, "%s ",
+			 job->name);
 }
 
 /* Makes room for one more: the oldest that has ended goes. Locked. */
@@ -212,6 +130,7 @@ static int make_room(struct jobs *j, struct background_job **old,
 		if (j->list[i]->state.running || j->list[i]->waiting)
 			continue;
 		*old = j->list[i];
+		add_forgotten(j, *old);
 		j->n--;
 		memmove(&j->list[i], &j->list[i + 1],
 			(j->n - i) * sizeof(struct background_job *));
@@ -219,56 +138,135 @@ static int make_room(struct jobs *j, struct background_job **old,
 	return 0;
 }
 
-static int start_thread(struct background_job *job, struct error *err)
+void jobs_set_log(struct sandbox *sb, const struct jobs_log *log)
 {
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
-	if (cancel_init(&job->cancel, err) < 0 ||
-	    cancel_init(&job->ended, err) < 0)
-		return -1;
-	sigfillset(&all); /* signals are for the other threads */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&job->thread, NULL, run, job);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc ? error_set(err, ERR_SYSTEM, "no thread can be started") : 0;
+	if (!sb->jobs)
+		sb->jobs = jobs_new();
+	sb->jobs->log = *log;
 }
 
-static void job_discard(struct background_job *job)
+/* Into the list, with its number, and into the log: before it is started. */
+static int enter(struct jobs *j, struct background_job *job, struct error *err)
 {
-	if (!job)
-		return;
-	pthread_join(job->thread, NULL);
+	struct job_record *r = &job->record;
+	struct background_job *old = NULL;
+	int rc;
+
+	pthread_mutex_lock(&j->lock);
+	rc = make_room(j, &old, err);
+	r->number = j->last + 1;
+	pthread_mutex_unlock(&j->lock);
+	if (rc == 0 && j->log.add)
+		rc = j->log.add(j->log.arg, r, err);
+	if (rc == 0) {
+		pthread_mutex_lock(&j->lock);
+		job->state.number = j->last = r->number;
+		j->list[j->n++] = job;
+		pthread_mutex_unlock(&j->lock);
+	}
+	job_discard(old);
+	return rc;
+}
+
+/* It was not started. */
+static void withdraw(struct jobs *j, struct background_job *job)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&j->lock);
+	while (i < j->n && j->list[i] != job)
+		i++;
+	if (i < j->n)
+		memmove(&j->list[i], &j->list[i + 1],
+			(--j->n - i) * sizeof(struct background_job *));
+	pthread_mutex_unlock(&j->lock);
+	job->record.told = true;
+	if (j->log.update)
+		j->log.update(j->log.arg, &job->record);
 	job_free(job);
 }
 
 int jobs_start(struct sandbox *sb, const struct job_order *order,
-	       unsigned *number, struct error *err)
+	       unsigned *number, const struct stop *stop, struct error *err)
 {
-	struct background_job *job = job_new(sb, order);
-	struct background_job *old = NULL;
-	struct jobs *j;
+	char name[SUPERVISE_JOB + 1] = "";
+	struct background_job *job;
 	int rc;
 
 	if (!sb->jobs)
 		sb->jobs = jobs_new();
-	j = job->all = sb->jobs;
-	pthread_mutex_lock(&j->lock);
-	rc = make_room(j, &old, err);
-	if (rc == 0) {
-		job->state.number = j->last + 1;
-		rc = start_thread(job, err);
-	}
-	if (rc == 0) {
-		*number = ++j->last;
-		j->list[j->n++] = job;
-	}
-	pthread_mutex_unlock(&j->lock);
-	job_discard(old);
-	if (rc < 0)
+	if (sandbox_keeps_processes(sb))
+		kept_name(name);
+	job = job_new(sb, name, order, err);
+	if (!job)
+		return -1;
+	job->phase = *name ? JOB_STARTING : JOB_SURE;
+	if (enter(sb->jobs, job, err) < 0) {
 		job_free(job);
+		return -1;
+	}
+	*number = job->state.number;
+	if (*name) {
+		rc = kept_job_start(job, stop, err);
+		if (rc < 0 && err->code != ERR_USAGE && err->code != ERR_LIMIT)
+			return -1; /* it may run */
+	} else {
+		if (!job->order.timeout_ms)
+			job->order.timeout_ms = NOWAY_MS;
+		rc = attached_start(job, err);
+	}
+	if (rc < 0)
+		withdraw(sb->jobs, job);
+	else
+		job_log(job);
 	return rc;
+}
+
+void jobs_adopt(struct sandbox *sb, const struct job_record *record,
+		const struct mask *mask)
+{
+	const struct job_order order = { .command = str_of(record->command),
+					 .mask = mask };
+	struct error ignored = { 0 };
+	struct background_job *job;
+	struct jobs *j;
+
+	if (!sb->jobs)
+		sb->jobs = jobs_new();
+	j = sb->jobs;
+	if (record->number > j->last)
+		j->last = record->number;
+	job = j->n < JOBS_STORED ? job_new(sb, record->job, &order, &ignored)
+				 : NULL;
+	if (!job)
+		return;
+	job->record.row = record->row;
+	job->record.number = job->state.number = record->number;
+	job->record.started = record->started;
+	job->record.read = job->state.read = record->read;
+	job->record.told = job->told = record->told;
+	job->due = job->record;
+	job->phase = record->started ? JOB_SURE : JOB_UNSURE;
+	if (record->lost) {
+		job->phase = JOB_SURE;
+		job->lost = true;
+		job->state.running = false;
+		(void)error_set(&job->state.error, ERR_GONE, "%s",
+				record->lost);
+		cancel_trigger(&job->ended);
+	}
+	j->list[j->n++] = job;
+}
+
+void jobs_refresh(struct jobs *j, int64_t ms)
+{
+	struct watch_ask ask = { .what = WATCH_ALL };
+	struct stop stop = stop_cleanup(ms);
+	struct error ignored = { 0 };
+
+	if (j && j->n)
+		(void)watch_do(j, j->list[0]->sb, &ask, &stop, &ignored);
+	buf_release(&ask.reading.out);
 }
 
 /* Locked. */
@@ -287,8 +285,24 @@ static struct job_state look(const struct background_job *job)
 	struct job_state s = job->state;
 
 	if (s.running)
-		s.ms = clock_ms() - job->began;
+		s.ms += clock_ms() - job->began;
 	return s;
+}
+
+int jobs_await(const struct cancel *done, const struct stop *stop,
+	       struct error *err)
+{
+	while (!cancel_triggered(done)) {
+		struct pollfd p[] = {
+			{ .fd = done->fd[0], .events = POLLIN },
+			{ .fd = stop_fd(stop), .events = POLLIN },
+		};
+
+		if (stop_check(stop, err) < 0)
+			return -1;
+		poll(p, 2, stop_poll_ms(stop, -1));
+	}
+	return 0;
 }
 
 /* Until it has ended or ms are over: 0. -1 when stop ended the wait. */
@@ -298,23 +312,12 @@ static int await_end(const struct background_job *job, int64_t ms,
 	struct stop within = stop_within(stop, ms);
 	struct error over = { 0 };
 
-	while (!cancel_triggered(&job->ended)) {
-		struct pollfd p[] = {
-			{ .fd = job->ended.fd[0], .events = POLLIN },
-			{ .fd = stop_fd(stop), .events = POLLIN },
-		};
-
-		if (stop_check(stop, err) < 0)
-			return -1;
-		if (stop_check(&within, &over) < 0)
-			return 0;
-		poll(p, 2, stop_poll_ms(&within, -1));
-	}
-	return 0;
+	if (jobs_await(&job->ended, &within, &over) == 0)
+		return 0;
+	return stop_check(stop, err);
 }
 
-/* Up to the last line's end in text; without any, to a character's. */
-static size_t whole_lines(struct str text)
+size_t job_whole_lines(struct str text)
 {
 	size_t n = text.len;
 
@@ -323,90 +326,82 @@ static size_t whole_lines(struct str text)
 	return n ? n : str_utf8_prefix(text);
 }
 
-/* Locked. */
-static void take(struct background_job *job, const struct job_read *what,
-		 struct buf *out)
-{
-	struct job_state *s = &job->state;
-	struct str text = buf_str(&job->kept);
-
-	s->from = what->from < 0 ? s->read : what->from;
-	if (s->from < s->first)
-		s->from = s->first;
-	if (s->from > s->bytes)
-		s->from = s->bytes;
-	text = str_skip(text, (size_t)(s->from - s->first));
-	if (text.len > what->most) {
-		text.len = what->most;
-		text.len = whole_lines(text);
-	}
-	buf_addstr(out, text);
-	s->read = s->from + (int64_t)text.len;
-}
-
-/* Waits for the end of a job, at most ms; the lock is held after it where it
- * returns the job. NULL: there is none, or stop ended the wait. */
-static struct background_job *await_job(struct jobs *j, unsigned number,
-					int64_t ms, bool kill,
-					const struct stop *stop,
-					struct error *err)
+/* The job, which then stays in the list until release(). */
+static struct background_job *hold(struct jobs *j, unsigned number,
+				   struct error *err)
 {
 	struct background_job *job;
-	int rc;
 
 	if (!j)
 		return find(j, number, err);
 	pthread_mutex_lock(&j->lock);
 	job = find(j, number, err);
-	if (!job) {
-		pthread_mutex_unlock(&j->lock);
-		return NULL;
-	}
-	if (kill && job->state.running) {
-		job->state.killed = true;
-		cancel_trigger(&job->cancel);
-	}
-	job->waiting++;
+	if (job)
+		job->waiting++;
 	pthread_mutex_unlock(&j->lock);
-	rc = await_end(job, ms, stop, err);
-	pthread_mutex_lock(&j->lock);
+	return job;
+}
+
+static void release(struct background_job *job, struct job_state *state,
+		    bool told)
+{
+	pthread_mutex_lock(&job->all->lock);
 	job->waiting--;
-	if (rc == 0)
-		return job;
-	pthread_mutex_unlock(&j->lock);
-	return NULL;
+	job->told = job->told || (told && !job->state.running);
+	*state = look(job);
+	pthread_mutex_unlock(&job->all->lock);
 }
 
 int jobs_read(struct jobs *j, const struct job_read *what,
 	      const struct stop *stop, struct buf *out, struct job_state *state,
 	      struct error *err)
 {
-	struct background_job *job =
-		await_job(j, what->number, what->wait_ms, false, stop, err);
+	struct background_job *job = hold(j, what->number, err);
+	int rc;
 
 	if (!job)
 		return -1;
-	take(job, what, out);
+	rc = await_end(job, what->wait_ms, stop, err);
+	if (rc == 0 && job->state.stays && !job->lost) {
+		rc = kept_job_read(job, what, stop, out, err);
+	} else if (rc == 0) {
+		pthread_mutex_lock(&j->lock);
+		attached_read(job, what, out);
+		pthread_mutex_unlock(&j->lock);
+	}
 	/* Who has seen the end needs no other notice. */
-	job->told = job->told || !job->state.running;
-	*state = look(job);
-	pthread_mutex_unlock(&j->lock);
-	return 0;
+	release(job, state, rc == 0);
+	return rc;
 }
 
-int jobs_kill(struct jobs *j, unsigned number, bool told,
+int jobs_kill(struct jobs *j, const struct job_kill *what,
 	      const struct stop *stop, struct job_state *state,
 	      struct error *err)
 {
-	struct background_job *job =
-		await_job(j, number, KILL_MS, true, stop, err);
+	struct background_job *job = hold(j, what->number, err);
+	struct stop within = stop_within(stop, what->wait_ms);
+	struct error over = { 0 };
+	bool running;
+	int rc = 0;
 
 	if (!job)
 		return -1;
-	job->told = job->told || (told && !job->state.running);
-	*state = look(job);
+	pthread_mutex_lock(&j->lock);
+	running = job->state.running;
+	if (running && !job->state.stays) {
+		job->state.killed = true;
+		cancel_trigger(&job->cancel);
+	}
 	pthread_mutex_unlock(&j->lock);
-	return 0;
+	if (running && job->state.stays &&
+	    kept_job_kill(job, &within, &over) < 0 && over.code != ERR_TIMEOUT)
+		rc = -1;
+	if (rc == 0)
+		rc = await_end(job, running ? what->wait_ms : 0, stop, err);
+	else
+		*err = over;
+	release(job, state, rc == 0 && what->told);
+	return rc;
 }
 
 void jobs_each(struct jobs *j,
@@ -430,6 +425,7 @@ void jobs_take_ended(struct jobs *j,
 {
 	if (!j)
 		return;
+	job_log_all(j);
 	pthread_mutex_lock(&j->lock);
 	for (size_t i = 0; i < j->n; i++) {
 		struct job_state s = look(j->list[i]);
@@ -450,6 +446,8 @@ void jobs_describe(const struct job_state *s, struct buf *out)
 		buf_addf(out, "running for %" PRId64 " s", seconds);
 	else if (s->killed && s->error.code)
 		buf_addf(out, "was killed after %" PRId64 " s", seconds);
+	else if (s->error.code == ERR_GONE)
+		buf_adds(out, s->error.message);
 	else if (s->error.code)
 		buf_addf(out, "failed after %" PRId64 " s: %s", seconds,
 			 s->error.message);
@@ -461,24 +459,37 @@ void jobs_describe(const struct job_state *s, struct buf *out)
 			 s->result.exit_code, seconds);
 }
 
-size_t jobs_end(struct jobs **at)
+/* Kills those that run here: how many. */
+static size_t end_attached(struct jobs *j)
 {
-	struct jobs *j = *at;
 	size_t running = 0;
 
-	if (!j)
-		return 0;
 	pthread_mutex_lock(&j->lock);
 	for (size_t i = 0; i < j->n; i++) {
 		struct background_job *job = j->list[i];
 
-		if (!job->state.running)
+		if (!job->state.running || job->state.stays)
 			continue;
 		running++;
 		job->state.killed = true;
 		cancel_trigger(&job->cancel);
 	}
 	pthread_mutex_unlock(&j->lock);
+	return running;
+}
+
+size_t jobs_end(struct jobs **at)
+{
+	struct jobs *j = *at;
+	size_t running;
+
+	if (!j)
+		return 0;
+	running = end_attached(j);
+	watch_end(j->watch);
+	/* What was told is stored by now. */
+	job_log_all(j);
+	job_log_all(j);
 	for (size_t i = 0; i < j->n; i++)
 		job_discard(j->list[i]);
 	pthread_mutex_destroy(&j->lock);

@@ -28,6 +28,9 @@ static const unsigned char kill_sh[] = {
 static const unsigned char quick_sh[] = {
 #include "scripts/sandbox/supervise_quick.sh.inc"
 };
+static const unsigned char list_sh[] = {
+#include "scripts/sandbox/supervise_list.sh.inc"
+};
 static const unsigned char keep_sh[] = {
 #include "scripts/sandbox/supervise_keep.sh.inc"
 };
@@ -140,16 +143,20 @@ static int add_start(struct buf *out, const struct job_request *ask,
 int supervise_compose(const struct job_request *ask, struct buf *command,
 		      struct error *err)
 {
-	static const char *const ops[] = { "start", "follow", "kill" };
+	static const char *const ops[] = { "start", "follow", "kill", "claim",
+					   "list" };
 
-	buf_addf(command,
-		 "s_op=%s s_job=%s s_nonce=%s s_o=%" PRId64 " s_e=%" PRId64
-		 " s_hold=%" PRId64 " s_gather=%" PRId64
-		 " s_max=%zu s_b64= s_forget='%s' s_at=%s%s\n",
-		 ops[ask->op], ask->job, ask->nonce, ask->out_at, ask->err_at,
-		 (ask->hold_ms + 9) / 10, (ask->gather_ms + 9) / 10, ask->max,
-		 ask->forget ? ask->forget : "", ask->owner ? "." : "",
-		 ask->owner ? ask->owner : "");
+	buf_addf(
+		command,
+		"s_op=%s s_job=%s s_nonce=%s s_o=%" PRId64 " s_e=%" PRId64
+		" s_hold=%" PRId64 " s_gather=%" PRId64
+		" s_max=%zu s_b64= s_forget='%s' s_at=%s%s s_place=%s s_ring=%d"
+		" s_jobs='%s'\n",
+		ops[ask->op], ask->job, ask->nonce, ask->out_at, ask->err_at,
+		(ask->hold_ms + 9) / 10, (ask->gather_ms + 9) / 10, ask->max,
+		ask->forget ? ask->forget : "", ask->owner ? "." : "",
+		ask->owner ? ask->owner : "", ask->kept ? "jobs" : "exec",
+		ask->kept ? SUPERVISE_RING : 0, ask->jobs ? ask->jobs : "");
 	if (ask->op == JOB_START) {
 		if (add_start(command, ask, err) < 0)
 			return -1;
@@ -158,6 +165,8 @@ int supervise_compose(const struct job_request *ask, struct buf *command,
 		if (ask->op == JOB_KILL)
 			quote_script(command, SCRIPT(kill_sh));
 	}
+	if (ask->op == JOB_LIST)
+		quote_script(command, SCRIPT(list_sh));
 	if (ask->preloaded)
 		buf_adds(command, "s_serve\n");
 	else
@@ -178,8 +187,7 @@ static int on_body(void *arg, struct str bytes, struct error *err)
 	return buf_check(&p->a->body, "the answer", err);
 }
 
-/* The next number of at most max off *rest. */
-static bool number(struct str *rest, int64_t min, int64_t max, int64_t *n)
+bool supervise_number(struct str *rest, int64_t min, int64_t max, int64_t *n)
 {
 	struct str word;
 
@@ -187,7 +195,7 @@ static bool number(struct str *rest, int64_t min, int64_t max, int64_t *n)
 	       *n >= min && *n <= max;
 }
 
-static bool word_of(struct str word, enum job_state *w)
+bool supervise_word(struct str word, enum job_word *w)
 {
 	static const char *const words[] = {
 		[WORD_RUN] = "run",         [WORD_END] = "end",
@@ -195,12 +203,13 @@ static bool word_of(struct str word, enum job_state *w)
 		[WORD_NOCWD] = "nocwd",     [WORD_FULL] = "full",
 		[WORD_LOST] = "lost",       [WORD_GONE] = "gone",
 		[WORD_NOWHERE] = "nowhere", [WORD_NOBASE64] = "nobase64",
+		[WORD_NEVER] = "never",
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (!str_is(word, words[i]))
 			continue;
-		*w = (enum job_state)i;
+		*w = (enum job_word)i;
 		return true;
 	}
 	return false;
@@ -213,10 +222,12 @@ static bool read_status(struct supervise_answer *a, struct str rest)
 	struct str word = { 0 };
 	int64_t n[5];
 
-	if (!str_split(&rest, ' ', &word) || !word_of(word, &a->word) ||
-	    !number(&rest, -1, 255, &n[0]) || !number(&rest, -1, most, &n[1]) ||
-	    !number(&rest, 0, len, &n[2]) || !number(&rest, -1, most, &n[3]) ||
-	    !number(&rest, 0, len, &n[4]) || rest.len)
+	if (!str_split(&rest, ' ', &word) || !supervise_word(word, &a->word) ||
+	    !supervise_number(&rest, -1, 255, &n[0]) ||
+	    !supervise_number(&rest, -1, most, &n[1]) ||
+	    !supervise_number(&rest, 0, len, &n[2]) ||
+	    !supervise_number(&rest, -1, most, &n[3]) ||
+	    !supervise_number(&rest, 0, len, &n[4]) || rest.len)
 		return false;
 	if (n[2] + n[4] != len || (len && (n[1] < 0 || n[3] < 0)))
 		return false;

@@ -26,6 +26,7 @@
 enum {
 	SUPERVISE_CAP = 64 << 20,
 	SUPERVISE_HELD_CAP = 1 << 30, /* nobody follows a held command */
+	SUPERVISE_RING = 4 << 20, /* of a kept job's output at least: kept.h */
 };
 
 struct supervisor {

@@ -5,7 +5,7 @@
 
 #include "sandbox/supervise/supervise.h"
 
-enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL };
+enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL, JOB_CLAIM, JOB_LIST };
 
 struct job_request {
 	enum supervise_op op;
@@ -23,13 +23,15 @@ struct job_request {
 	bool held;               /* to start: answer at the end only */
 	bool preloaded;          /* the scripts are there */
 	const char *owner;       /* of struct supervisor, or NULL */
+	bool kept;               /* a job of kept.h, */
+	const char *jobs;        /* and JOB_LIST: their names */
 };
 
 /* Pure. ERR_USAGE for a variable that has no name. */
 int supervise_compose(const struct job_request *ask, struct buf *command,
 		      struct error *err);
 
-enum job_state {
+enum job_word {
 	WORD_RUN,      /* not at the end yet */
 	WORD_END,      /* code is the exit code */
 	WORD_LATE,     /* killed at its time limit */
@@ -40,10 +42,11 @@ enum job_state {
 	WORD_GONE,     /* no such job */
 	WORD_NOWHERE,  /* no directory to write in */
 	WORD_NOBASE64, /* not started: the input must not be base64 */
+	WORD_NEVER,    /* kept: not started, and it never will be */
 };
 
 struct supervise_answer {
-	enum job_state word;
+	enum job_word word;
 	int code; /* 0 to 255, -1 unknown */
 	int64_t out_at;
 	int64_t err_at;  /* where the bytes begin */
@@ -51,6 +54,10 @@ struct supervise_answer {
 	struct buf body; /* set max before; the caller releases */
 };
 
+/* One of the words above. */
+bool supervise_word(struct str word, enum job_word *w);
+/* The next number of min to max off *rest, and the blank after it. */
+bool supervise_number(struct str *rest, int64_t min, int64_t max, int64_t *n);
 /* Pure; for any bytes. Takes the answer to nonce out of raw; ERR_PROTOCOL when
  * there is none, a part is missing, or it contradicts itself. */
 int supervise_parse(struct str raw, const char *nonce,

@@ -4,16 +4,21 @@
 #include "tool/result.h"
 #include "tool/table.h"
 
+enum { WAIT_MS = 10000 };
+
 static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	       struct error *err)
 {
-	unsigned number = (unsigned)json_int(args, "job", 0);
+	const struct job_kill what = {
+		.number = (unsigned)json_int(args, "job", 0),
+		.told = true,
+		.wait_ms = WAIT_MS,
+	};
 	struct job_state state;
 
-	if (jobs_kill(env->sandbox->jobs, number, true, env->stop, &state,
-		      err) < 0)
+	if (jobs_kill(env->sandbox->jobs, &what, env->stop, &state, err) < 0)
 		return -1;
-	buf_addf(out, "Job %u ", number);
+	buf_addf(out, "Job %u ", what.number);
 	if (state.running)
 		buf_adds(out, "is being killed, and is ");
 	else if (!state.killed)

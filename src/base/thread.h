@@ -1,0 +1,14 @@
+/* thread.h - threads that get no signals. */
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <pthread.h>
+
+#include "base/error.h"
+
+/* Signals are for the threads that wait for them. ERR_SYSTEM */
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
+		 struct error *err);
+
+#endif

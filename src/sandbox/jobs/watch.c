@@ -1,0 +1,414 @@
+/* watch.c - the thread that asks a sandbox about the jobs that stay in it. */
+/* SPDX-License-Identifier: MIT */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/thread.h"
+#include "sandbox/jobs/jobs_impl.h"
+
+enum {
+	AWAITED_MS = 250, /* between two looks while somebody waits, */
+	YOUNG_MS = 500,   /* in the first seconds of a job, */
+	USUAL_MS = 3000,
+	FAILED_MS = 10000, /* and after a failure */
+	YOUNG_S = 5,
+	GRACE_MS = 1000, /* for a request that is on its way, at the end */
+	OUT_MAX = 2 << 20,
+	IDS_MAX = JOBS_STORED * (SUPERVISE_JOB + 1) + 1,
+};
+
+/* One that waits for an answer, or, left, for which nobody waits any more. */
+struct waiting_ask {
+	struct waiting_ask *next;
+	struct watch_ask ask;
+	struct error err;
+	int rc;
+	bool left;
+	struct cancel done;
+};
+
+struct job_watch {
+	struct jobs *jobs;
+	struct sandbox *sb;
+	struct waiting_ask *first; /* guarded by jobs->lock */
+	bool quits;                /* the same */
+	struct cancel wake;
+	struct cancel cancel; /* ends a request that is on its way */
+	struct cancel over;   /* triggered when the thread ends */
+	int64_t next;         /* ms: when the jobs are looked at */
+	bool failed;          /* the last look */
+	pthread_t thread;
+};
+
+/* An end for people and models. Locked. */
+static void set_end(struct job_state *s, const struct kept_status *k)
+{
+	static const char *const texts[] = {
+		[KEPT_FULL] = "some output did not fit on the disk",
+		[KEPT_NOCWD] = "its working directory cannot be entered",
+		[KEPT_NEVER] = "it was not started",
+		[KEPT_GONE] = "the sandbox does not know it any more",
+	};
+
+	s->running = false;
+	s->result.exit_code = k->code;
+	s->result.timed_out = k->state == KEPT_LATE;
+	s->killed = k->state == KEPT_KILLED;
+	if (s->killed)
+		(void)error_set(&s->error, ERR_CANCELLED, "killed");
+	else if (k->state == KEPT_ENDED && k->code < 0)
+		(void)error_set(&s->error, ERR_REMOTE,
+				"it was cut off, as by a stop of the sandbox; "
+				"how it ended is not known");
+	else if (k->state >= KEPT_FULL)
+		(void)error_set(&s->error, ERR_REMOTE, "%s", texts[k->state]);
+}
+
+static void apply(struct background_job *job, const struct kept_status *k)
+{
+	struct job_state *s = &job->state;
+	bool ended;
+
+	pthread_mutex_lock(&job->all->lock);
+	if (k->state != KEPT_GONE) {
+		s->bytes = k->total;
+		s->first = k->first;
+		s->ms = k->seconds * 1000;
+		job->began = clock_ms();
+	}
+	ended = s->running && k->state != KEPT_RUNS;
+	if (ended)
+		set_end(s, k);
+	pthread_mutex_unlock(&job->all->lock);
+	if (ended)
+		cancel_trigger(&job->ended);
+}
+
+static void on_status(void *arg, const struct kept_status *k)
+{
+	struct job_watch *w = arg;
+	struct background_job *job = NULL;
+
+	pthread_mutex_lock(&w->jobs->lock);
+	for (size_t i = 0; i < w->jobs->n; i++)
+		if (!strcmp(w->jobs->list[i]->name, k->job))
+			job = w->jobs->list[i];
+	pthread_mutex_unlock(&w->jobs->lock);
+	/* It stays in the list: only jobs that have ended go. */
+	if (job)
+		apply(job, k);
+}
+
+static void add_id(char *ids, const char *name)
+{
+	size_t len = strlen(ids);
+
+	memcpy(ids + len, name, SUPERVISE_JOB);
+	memcpy(ids + len + SUPERVISE_JOB, " ", sizeof(" "));
+}
+
+/* The names of those that run. What may not have begun is claimed first. */
+static int list_running(struct job_watch *w, const struct stop *stop, char *ids,
+			struct error *err)
+{
+	struct background_job *unsure[JOBS_STORED];
+	size_t n = 0;
+
+	*ids = '\0';
+	pthread_mutex_lock(&w->jobs->lock);
+	for (size_t i = 0; i < w->jobs->n; i++) {
+		struct background_job *job = w->jobs->list[i];
+
+		if (!job->state.stays || !job->state.running ||
+		    job->phase == JOB_STARTING)
+			continue;
+		add_id(ids, job->name);
+		if (job->phase == JOB_UNSURE)
+			unsure[n++] = job;
+	}
+	pthread_mutex_unlock(&w->jobs->lock);
+	for (size_t i = 0; i < n; i++) {
+		if (kept_claim(w->sb, unsure[i]->name, stop, err) < 0)
+			return -1;
+		pthread_mutex_lock(&w->jobs->lock);
+		unsure[i]->phase = JOB_SURE;
+		pthread_mutex_unlock(&w->jobs->lock);
+	}
+	return 0;
+}
+
+static int look(struct job_watch *w, const struct stop *stop, struct error *err)
+{
+	char ids[IDS_MAX];
+
+	if (list_running(w, stop, ids, err) < 0)
+		return -1;
+	return *ids ? kept_list(w->sb, ids, on_status, w, stop, err) : 0;
+}
+
+static int start(struct job_watch *w, struct background_job *job,
+		 const struct stop *stop, struct error *err)
+{
+	const struct exec_request req = { .command = job->order.command,
+					  .env = job->order.env,
+					  .timeout_ms = job->order.timeout_ms };
+	char ids[SUPERVISE_READ_IDS];
+	int rc;
+
+	pthread_mutex_lock(&w->jobs->lock);
+	memcpy(ids, w->jobs->forget, sizeof(ids));
+	pthread_mutex_unlock(&w->jobs->lock);
+	rc = kept_start(w->sb, job->name, &req, ids, stop, err);
+	pthread_mutex_lock(&w->jobs->lock);
+	job->phase = rc < 0 ? JOB_UNSURE : JOB_SURE;
+	job->began = clock_ms();
+	if (rc == 0)
+		w->jobs->forget[0] = '\0';
+	pthread_mutex_unlock(&w->jobs->lock);
+	return rc;
+}
+
+static int kill_one(struct job_watch *w, struct background_job *job,
+		    const struct stop *stop, struct error *err)
+{
+	char ids[IDS_MAX] = "";
+
+	add_id(ids, job->name);
+	if (kept_kill(w->sb, job->name, stop, err) < 0)
+		return -1;
+	return kept_list(w->sb, ids, on_status, w, stop, err);
+}
+
+static int serve(struct job_watch *w, struct waiting_ask *a)
+{
+	struct stop stop = stop_on(&w->cancel);
+	int rc = -1;
+
+	switch (a->ask.what) {
+	case WATCH_START:
+		return start(w, a->ask.job, &stop, &a->err);
+	case WATCH_KILL:
+		return kill_one(w, a->ask.job, &stop, &a->err);
+	case WATCH_READ:
+		rc = kept_read(w->sb, a->ask.job->name, &a->ask.reading, &stop,
+			       &a->err);
+		if (rc == 0)
+			apply(a->ask.job, &a->ask.reading.status);
+		return rc;
+	case WATCH_ALL:
+		return look(w, &stop, &a->err);
+	}
+	return rc;
+}
+
+static void ask_free(struct waiting_ask *a)
+{
+	buf_release(&a->ask.reading.out);
+	cancel_release(&a->done);
+	free(a);
+}
+
+/* Whoever was interrupted while a job began does not know of it. */
+static void finish(struct job_watch *w, struct waiting_ask *a)
+{
+	struct stop stop = stop_on(&w->cancel);
+	struct error ignored = { 0 };
+	bool left;
+
+	pthread_mutex_lock(&w->jobs->lock);
+	left = a->left;
+	if (!left)
+		cancel_trigger(&a->done);
+	pthread_mutex_unlock(&w->jobs->lock);
+	if (!left)
+		return;
+	if (a->ask.what == WATCH_START)
+		(void)kill_one(w, a->ask.job, &stop, &ignored);
+	if (a->ask.job) {
+		pthread_mutex_lock(&w->jobs->lock);
+		a->ask.job->waiting--;
+		pthread_mutex_unlock(&w->jobs->lock);
+	}
+	ask_free(a);
+}
+
+/* How long nothing has to be asked; -1: until somebody wants something. */
+static int64_t pause_of(struct job_watch *w)
+{
+	int64_t ms = -1;
+
+	for (size_t i = 0; i < w->jobs->n; i++) {
+		struct background_job *job = w->jobs->list[i];
+		int64_t own = job->waiting                     ? AWAITED_MS
+			      : job->state.ms < YOUNG_S * 1000 ? YOUNG_MS
+							       : USUAL_MS;
+
+		if (job->state.stays && job->state.running &&
+		    job->phase != JOB_STARTING && (ms < 0 || own < ms))
+			ms = own;
+	}
+	return ms;
+}
+
+/* The next that somebody wants, NULL at the end, and when it is time to look,
+ * with *looks. */
+static struct waiting_ask *next_ask(struct job_watch *w, bool *looks)
+{
+	struct waiting_ask *a = NULL;
+	int64_t pause = 0;
+
+	*looks = false;
+	while (!*looks) {
+		struct pollfd p = { .fd = w->wake.fd[0], .events = POLLIN };
+		int64_t now = clock_ms();
+		bool quits;
+
+		cancel_reset(&w->wake);
+		pthread_mutex_lock(&w->jobs->lock);
+		quits = w->quits;
+		a = w->first;
+		if (a)
+			w->first = a->next;
+		pause = pause_of(w);
+		pthread_mutex_unlock(&w->jobs->lock);
+		if (quits || a)
+			return a;
+		if (pause >= 0 && w->next > now + pause && !w->failed)
+			w->next = now + pause;
+		*looks = pause >= 0 && now >= w->next;
+		if (!*looks)
+			poll(&p, 1, pause < 0 ? -1 : (int)(w->next - now));
+	}
+	return NULL;
+}
+
+static void *run(void *arg)
+{
+	struct job_watch *w = arg;
+	struct stop stop = stop_on(&w->cancel);
+	struct error err = { 0 };
+	struct waiting_ask *a;
+	bool looks;
+
+	while ((a = next_ask(w, &looks)) || looks) {
+		if (a) {
+			a->rc = serve(w, a);
+			finish(w, a);
+			continue;
+		}
+		w->failed = look(w, &stop, &err) < 0;
+		w->next = clock_ms() + (w->failed ? FAILED_MS : USUAL_MS);
+	}
+	cancel_trigger(&w->over);
+	return NULL;
+}
+
+static void watch_free(struct job_watch *w)
+{
+	while (w->first) {
+		struct waiting_ask *a = w->first;
+
+		w->first = a->next;
+		ask_free(a);
+	}
+	cancel_release(&w->wake);
+	cancel_release(&w->cancel);
+	cancel_release(&w->over);
+	free(w);
+}
+
+/* Locked. */
+static int begin(struct jobs *j, struct sandbox *sb, struct error *err)
+{
+	struct job_watch *w;
+
+	if (j->watch)
+		return 0;
+	w = xcalloc(1, sizeof(*w));
+	*w = (struct job_watch){ .jobs = j,
+				 .sb = sb,
+				 .wake = { { -1, -1 } },
+				 .cancel = { { -1, -1 } },
+				 .over = { { -1, -1 } } };
+	if (cancel_init(&w->wake, err) < 0 ||
+	    cancel_init(&w->cancel, err) < 0 ||
+	    cancel_init(&w->over, err) < 0 ||
+	    thread_start(&w->thread, run, w, err) < 0) {
+		watch_free(w);
+		return -1;
+	}
+	j->watch = w;
+	return 0;
+}
+
+static int enqueue(struct jobs *j, struct sandbox *sb, struct waiting_ask *a,
+		   struct error *err)
+{
+	struct waiting_ask **at;
+	int rc;
+
+	pthread_mutex_lock(&j->lock);
+	rc = begin(j, sb, err);
+	if (rc == 0) {
+		for (at = &j->watch->first; *at;)
+			at = &(*at)->next;
+		*at = a;
+		if (a->ask.job)
+			a->ask.job->waiting++;
+		cancel_trigger(&j->watch->wake);
+	}
+	pthread_mutex_unlock(&j->lock);
+	return rc;
+}
+
+int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
+	     const struct stop *stop, struct error *err)
+{
+	struct waiting_ask *a = xcalloc(1, sizeof(*a));
+	int rc;
+
+	*a = (struct waiting_ask){ .ask = *ask, .done = { { -1, -1 } } };
+	a->ask.reading.out = BUF_INIT(OUT_MAX);
+	if (cancel_init(&a->done, err) < 0 || enqueue(j, sb, a, err) < 0) {
+		ask_free(a);
+		return -1;
+	}
+	(void)jobs_await(&a->done, stop, err);
+	pthread_mutex_lock(&j->lock);
+	a->left = !cancel_triggered(&a->done);
+	if (!a->left && a->ask.job)
+		a->ask.job->waiting--;
+	rc = a->left ? -1 : a->rc;
+	pthread_mutex_unlock(&j->lock);
+	if (rc < 0 && a->left)
+		return -1; /* it belongs to the thread now */
+	if (rc < 0)
+		*err = a->err;
+	else
+		*err = (struct error){ 0 };
+	ask->reading.out = a->ask.reading.out;
+	a->ask.reading.out = (struct buf){ 0 };
+	ask->reading.status = a->ask.reading.status;
+	ask_free(a);
+	return rc;
+}
+
+void watch_end(struct job_watch *w)
+{
+	struct stop grace = stop_cleanup(GRACE_MS);
+	struct error ignored = { 0 };
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->jobs->lock);
+	w->quits = true;
+	cancel_trigger(&w->wake);
+	pthread_mutex_unlock(&w->jobs->lock);
+	if (jobs_await(&w->over, &grace, &ignored) < 0)
+		cancel_trigger(&w->cancel);
+	pthread_join(w->thread, NULL);
+	watch_free(w);
+}

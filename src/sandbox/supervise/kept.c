@@ -1,0 +1,255 @@
+/* kept.c - commands in a sandbox that outlive who began them. */
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/supervise/kept.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ids.h"
+#include "base/str.h"
+#include "net/retry.h"
+#include "sandbox/supervise/supervise_impl.h"
+
+enum {
+	REQUEST_MS = 20000,  /* for one, then it is asked again, */
+	PATIENCE_MS = 60000, /* for so long */
+	PAUSE_MS = 200,      /* doubled for the next */
+	PAUSE_MAX_MS = 5000,
+	ANSWER_MAX = 1 << 20,
+	BRIEF_MAX = 2048, /* bytes of an answer without output */
+	FRAMING = 1024,
+	NOISE_MAX = 2 << 20, /* of an answer with what is around it */
+	COMMAND_MAX = 1 << 20,
+};
+
+bool sandbox_keeps_processes(const struct sandbox *sb)
+{
+	unsigned flags = sb->host->provider->flags & ~sb->host->lacks;
+
+	return flags & SANDBOX_LIVE && !(sb->host->lacks & SANDBOX_LEAVES) &&
+	       !(flags & (SANDBOX_UNISOLATED | SANDBOX_BOUND));
+}
+
+void kept_name(char job[SUPERVISE_JOB + 1])
+{
+	ids_random(job, SUPERVISE_JOB);
+}
+
+static int on_output(void *arg, enum exec_stream stream, struct str chunk,
+		     struct buf *reply, struct error *err)
+{
+	struct buf *raw = arg;
+
+	(void)reply;
+	if (stream == EXEC_STDERR)
+		return 0;
+	buf_addstr(raw, chunk);
+	return buf_check(raw, "the answer", err);
+}
+
+static int ask_once(struct sandbox *sb, struct job_request *ask,
+		    struct supervise_answer *a, const struct stop *stop,
+		    struct error *err)
+{
+	size_t most = sb->host->provider->max_command;
+	struct stop within = stop_within(stop, REQUEST_MS + PAUSE_MAX_MS);
+	struct buf command = BUF_INIT(most ? most : COMMAND_MAX);
+	struct buf raw = BUF_INIT(NOISE_MAX);
+	char nonce[SUPERVISE_JOB + 1];
+	struct exec_request req = { .cwd = "/",
+				    .plain = true,
+				    .timeout_ms = REQUEST_MS,
+				    .output = on_output,
+				    .arg = &raw };
+	struct exec_result res;
+	int rc;
+
+	ids_random(nonce, SUPERVISE_JOB);
+	ask->nonce = nonce;
+	rc = supervise_compose(ask, &command, err);
+	req.command = buf_str(&command);
+	if (rc == 0)
+		rc = sandbox_execute(sb, &req, &res, &within, err);
+	if (rc == 0)
+		rc = supervise_parse(buf_str(&raw), nonce, a, err);
+	buf_release(&command);
+	buf_release(&raw);
+	return rc;
+}
+
+/* Asks until an answer comes. */
+static int ask(struct sandbox *sb, struct job_request *request,
+	       struct supervise_answer *a, const struct stop *stop,
+	       struct error *err)
+{
+	struct stop limit = stop_within(stop, PATIENCE_MS);
+	int64_t pause = PAUSE_MS;
+
+	request->kept = true;
+	for (;;) {
+		struct error why = { 0 };
+		struct error over = { 0 };
+		bool cut;
+
+		if (ask_once(sb, request, a, &limit, &why) == 0)
+			return 0;
+		cut = retry_is_transient(&why) || why.code == ERR_NETWORK ||
+		      why.code == ERR_TIMEOUT || why.code == ERR_UNREACHABLE ||
+		      why.code == ERR_PROTOCOL;
+		if (!cut || stop_check(&limit, &over) < 0 ||
+		    retry_sleep(&why, pause, &limit, &over) < 0) {
+			*err = why;
+			return -1;
+		}
+		pause = pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS;
+	}
+}
+
+/* One about a job, whose answer is of no interest but for its word. */
+static int ask_briefly(struct sandbox *sb, struct job_request *request,
+		       const struct stop *stop, struct error *err)
+{
+	struct supervise_answer a = { .body = BUF_INIT(BRIEF_MAX) };
+	int rc;
+
+	request->max = BRIEF_MAX - FRAMING;
+	rc = ask(sb, request, &a, stop, err);
+	if (rc == 0 && a.word == WORD_NOWHERE)
+		rc = error_set(err, ERR_REMOTE,
+			       "no directory of the sandbox can be written");
+	buf_release(&a.body);
+	return rc;
+}
+
+int kept_start(struct sandbox *sb, const char *job,
+	       const struct exec_request *req, const char *forget,
+	       const struct stop *stop, struct error *err)
+{
+	struct job_request request = { .op = JOB_START,
+				       .job = job,
+				       .req = *req,
+				       .cwd = sb->workdir,
+				       .forget = forget };
+
+	return ask_briefly(sb, &request, stop, err);
+}
+
+int kept_kill(struct sandbox *sb, const char *job, const struct stop *stop,
+	      struct error *err)
+{
+	struct job_request request = { .op = JOB_KILL, .job = job };
+
+	return ask_briefly(sb, &request, stop, err);
+}
+
+int kept_claim(struct sandbox *sb, const char *job, const struct stop *stop,
+	       struct error *err)
+{
+	struct job_request request = { .op = JOB_CLAIM, .job = job };
+
+	return ask_briefly(sb, &request, stop, err);
+}
+
+static enum kept_state state_of(enum job_word word)
+{
+	switch (word) {
+	case WORD_RUN:
+		return KEPT_RUNS;
+	case WORD_END:
+		return KEPT_ENDED;
+	case WORD_LATE:
+		return KEPT_LATE;
+	case WORD_KILLED:
+		return KEPT_KILLED;
+	case WORD_FULL:
+		return KEPT_FULL;
+	case WORD_NOCWD:
+		return KEPT_NOCWD;
+	case WORD_NEVER:
+		return KEPT_NEVER;
+	default:
+		return KEPT_GONE;
+	}
+}
+
+/* The next line off *rest. */
+static bool parse_line(struct str *rest, struct kept_status *s)
+{
+	const int64_t most = INT64_MAX / 4;
+	enum job_word word;
+	struct str line;
+	struct str part;
+	int64_t code;
+
+	if (!str_split(rest, '\n', &line) || !str_split(&line, ' ', &part) ||
+	    part.len != SUPERVISE_JOB)
+		return false;
+	memcpy(s->job, part.ptr, SUPERVISE_JOB);
+	s->job[SUPERVISE_JOB] = '\0';
+	if (!str_split(&line, ' ', &part) || !supervise_word(part, &word) ||
+	    !supervise_number(&line, -1, 255, &code) ||
+	    !supervise_number(&line, 0, most, &s->total) ||
+	    !supervise_number(&line, 0, s->total, &s->first) ||
+	    !supervise_number(&line, 0, s->total, &s->from) ||
+	    !supervise_number(&line, 0, most, &s->seconds) || line.len)
+		return false;
+	s->state = state_of(word);
+	s->code = (int)code;
+	return true;
+}
+
+static int contradiction(struct error *err)
+{
+	return error_set(err, ERR_PROTOCOL,
+			 "unexpected server response: it contradicts itself");
+}
+
+int kept_list(struct sandbox *sb, const char *jobs,
+	      void (*each)(void *arg, const struct kept_status *s), void *arg,
+	      const struct stop *stop, struct error *err)
+{
+	struct supervise_answer a = { .body = BUF_INIT(ANSWER_MAX) };
+	struct job_request request = { .op = JOB_LIST,
+				       .job = "list",
+				       .jobs = jobs,
+				       .out_at = -1,
+				       .max = ANSWER_MAX - FRAMING };
+	int rc = ask(sb, &request, &a, stop, err);
+	struct str rest = buf_str(&a.body);
+	struct kept_status s;
+
+	while (rc == 0 && rest.len) {
+		if (parse_line(&rest, &s))
+			each(arg, &s);
+		else
+			rc = contradiction(err);
+	}
+	buf_release(&a.body);
+	return rc;
+}
+
+int kept_read(struct sandbox *sb, const char *job, struct kept_reading *r,
+	      const struct stop *stop, struct error *err)
+{
+	char jobs[SUPERVISE_JOB + 2];
+	struct supervise_answer a = { .body = BUF_INIT(ANSWER_MAX) };
+	struct job_request request = { .op = JOB_LIST,
+				       .job = "list",
+				       .jobs = jobs,
+				       .out_at = r->from,
+				       .max = ANSWER_MAX - FRAMING };
+	struct str rest;
+	int rc;
+
+	snprintf(jobs, sizeof(jobs), "%s ", job);
+	rc = ask(sb, &request, &a, stop, err);
+	rest = buf_str(&a.body);
+	if (rc == 0 && (!parse_line(&rest, &r->status) ||
+			strcmp(r->status.job, job) != 0 ||
+			r->status.from + (int64_t)rest.len > r->status.total))
+		rc = contradiction(err);
+	if (rc == 0)
+		buf_addstr(&r->out, rest);
+	buf_release(&a.body);
+	return rc;
+}
