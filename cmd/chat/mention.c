@@ -12,8 +12,8 @@
 #include "cmd/chat/pictures.h"
 #include "model/media.h"
 #include "sandbox/files/files.h"
+#include "tool/files/read_text.h"
 #include "tool/paths.h"
-#include "tool/read_text.h"
 #include "tool/result.h"
 
 enum {

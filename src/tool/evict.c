@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/files/files.h"
-#include "tool/numbering.h"
+#include "tool/files/numbering.h"
 #include "tool/result.h"
 
 enum {

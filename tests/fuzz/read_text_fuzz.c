@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 #include "tool/evict.h"
-#include "tool/numbering.h"
-#include "tool/read_text.h"
+#include "tool/files/numbering.h"
+#include "tool/files/read_text.h"
 #include "tool/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tool/matches.h"
+#include "tool/files/matches.h"
 #include "tool/result.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* numbering.c - text with line numbers, long lines wrapped. */
 /* SPDX-License-Identifier: MIT */
-#include "tool/numbering.h"
+#include "tool/files/numbering.h"
 
 #include <inttypes.h>
 #include <stdio.h>

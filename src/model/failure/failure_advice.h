@@ -1,7 +1,7 @@
 /* failure_advice.h - what a user can do about a vendor's refusal. */
 /* SPDX-License-Identifier: MIT */
-#ifndef MODEL_FAILURE_ADVICE_H
-#define MODEL_FAILURE_ADVICE_H
+#ifndef MODEL_FAILURE_FAILURE_ADVICE_H
+#define MODEL_FAILURE_FAILURE_ADVICE_H
 
 #include "model/model.h"
 

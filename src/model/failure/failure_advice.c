@@ -1,6 +1,6 @@
 /* failure_advice.c - what a user can do about a vendor's refusal. */
 /* SPDX-License-Identifier: MIT */
-#include "model/failure_advice.h"
+#include "model/failure/failure_advice.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "sandbox/files/files.h"
-#include "tool/matches.h"
+#include "tool/files/matches.h"
 #include "tool/result.h"
 #include "tool/table.h"
 

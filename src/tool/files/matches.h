@@ -1,7 +1,7 @@
 /* matches.h - what grep says. */
 /* SPDX-License-Identifier: MIT */
-#ifndef TOOL_MATCHES_H
-#define TOOL_MATCHES_H
+#ifndef TOOL_FILES_MATCHES_H
+#define TOOL_FILES_MATCHES_H
 
 #include "sandbox/files/files.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "model/failure.h"
+#include "model/failure/failure.h"
 
 bool failure_is_page(struct str type, struct str body)
 {

@@ -1,6 +1,6 @@
 /* failure.c - what a vendor's refusal means for the user, and for a retry. */
 /* SPDX-License-Identifier: MIT */
-#include "model/failure.h"
+#include "model/failure/failure.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/sanitize.h"
 #include "base/str.h"
-#include "model/failure_advice.h"
+#include "model/failure/failure_advice.h"
 #include "net/retry.h"
 
 enum {

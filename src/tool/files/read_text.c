@@ -1,12 +1,12 @@
 /* read_text.c - what read_file says. */
 /* SPDX-License-Identifier: MIT */
-#include "tool/read_text.h"
+#include "tool/files/read_text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "tool/numbering.h"
+#include "tool/files/numbering.h"
 #include "tool/result.h"
 
 enum { NOTICE_BYTES = 8192 }; /* with a path of PATHS_BYTES twice in it */

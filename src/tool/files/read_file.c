@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "model/media.h"
 #include "sandbox/files/files.h"
-#include "tool/read_text.h"
+#include "tool/files/read_text.h"
 #include "tool/result.h"
 #include "tool/table.h"
 

@@ -1,7 +1,7 @@
 /* read_text.h - what read_file says. */
 /* SPDX-License-Identifier: MIT */
-#ifndef TOOL_READ_TEXT_H
-#define TOOL_READ_TEXT_H
+#ifndef TOOL_FILES_READ_TEXT_H
+#define TOOL_FILES_READ_TEXT_H
 
 #include "sandbox/files/files.h"
 

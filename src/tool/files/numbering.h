@@ -1,7 +1,7 @@
 /* numbering.h - text with line numbers, long lines wrapped. */
 /* SPDX-License-Identifier: MIT */
-#ifndef TOOL_NUMBERING_H
-#define TOOL_NUMBERING_H
+#ifndef TOOL_FILES_NUMBERING_H
+#define TOOL_FILES_NUMBERING_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* matches.c - what grep says. */
 /* SPDX-License-Identifier: MIT */
-#include "tool/matches.h"
+#include "tool/files/matches.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* failure.h - what a vendor's refusal means for the user, and for a retry. */
 /* SPDX-License-Identifier: MIT */
-#ifndef MODEL_FAILURE_H
-#define MODEL_FAILURE_H
+#ifndef MODEL_FAILURE_FAILURE_H
+#define MODEL_FAILURE_FAILURE_H
 
 #include <cjson/cJSON.h>
 
