@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/stop.h"
 #include "config/settings.h"
 #include "model/money/meter.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/redact_stream.h"
+#include "base/mask/redact_stream.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/stdin.h"

@@ -5,7 +5,7 @@
 #define APPLY_APPLY_H
 
 #include "apply/journal.h"
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "git/merge.h"
 
 struct apply_file {

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/mask.h"
+#include "base/mask/mask.h"
 
 enum {
 	PROMPT_HISTORY_KEEP = 100,      /* prompts, in memory and in the file */

@@ -4,7 +4,7 @@
 #define HOOKS_HOOKS_H
 
 #include "base/json.h"
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/stop.h"
 #include "config/settings.h"
 #include "trust/trust.h"

@@ -3,7 +3,7 @@
 #ifndef LIFECYCLE_LIFECYCLE_H
 #define LIFECYCLE_LIFECYCLE_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "sandbox/sandbox.h"
 #include "session/ledger.h"
 

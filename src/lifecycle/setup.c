@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "base/redact_stream.h"
+#include "base/mask/redact_stream.h"
 #include "base/str.h"
 #include "lifecycle/lifecycle_impl.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/mask_json.h"
+#include "base/mask/mask_json.h"
 #include "base/str.h"
 
 static char *masked_text(const struct mask *mask, const char *text)

@@ -3,7 +3,7 @@
 #ifndef MODEL_MESSAGE_MASK_H
 #define MODEL_MESSAGE_MASK_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "model/message.h"
 
 /*

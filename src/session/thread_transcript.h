@@ -3,7 +3,7 @@
 #ifndef SESSION_THREAD_TRANSCRIPT_H
 #define SESSION_THREAD_TRANSCRIPT_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "session/session.h"
 
 /*

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tool/change.h"
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/str.h"
 
 static bool is_text(struct str s)

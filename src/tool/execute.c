@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/redact_stream.h"
+#include "base/mask/redact_stream.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/supervise/kept.h"

@@ -4,7 +4,7 @@
 #define TOOL_TOOL_H
 
 #include "base/json.h"
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
 #include "tool/change.h"

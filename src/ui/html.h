@@ -3,7 +3,7 @@
 #ifndef UI_HTML_H
 #define UI_HTML_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/str.h"
 #include "markup/md4c_api.h"
 

@@ -4,7 +4,7 @@
 #ifndef WORKSPACE_REWRITE_H
 #define WORKSPACE_REWRITE_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "workspace/select.h"
 
 struct rewrite_request { /* all borrowed */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/ids.h"
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/str.h"

@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 #include "base/json_split.h"
-#include "base/mask_json.h"
+#include "base/mask/mask_json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/message_mask.h"

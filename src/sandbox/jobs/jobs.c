@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mask/redact_stream.h"
 #include "base/mem.h"
-#include "base/redact_stream.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs_impl.h"
 

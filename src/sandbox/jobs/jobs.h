@@ -3,7 +3,7 @@
 #ifndef SANDBOX_JOBS_JOBS_H
 #define SANDBOX_JOBS_JOBS_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "sandbox/sandbox.h"
 
 /*

@@ -1,10 +1,10 @@
 /* redact_stream.h - a command's two streams as people and models may see them.
  */
 /* SPDX-License-Identifier: MIT */
-#ifndef BASE_REDACT_STREAM_H
-#define BASE_REDACT_STREAM_H
+#ifndef BASE_MASK_REDACT_STREAM_H
+#define BASE_MASK_REDACT_STREAM_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 #include "base/sanitize.h"
 
 enum { REDACT_STREAMS = 2 }; /* standard output, standard error */

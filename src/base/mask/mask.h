@@ -1,7 +1,7 @@
 /* mask.h - keeps secret values out of everything shown, stored or sent. */
 /* SPDX-License-Identifier: MIT */
-#ifndef BASE_MASK_H
-#define BASE_MASK_H
+#ifndef BASE_MASK_MASK_H
+#define BASE_MASK_MASK_H
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 /* mask_json.h - masks secrets in JSON, which stays JSON. */
 /* SPDX-License-Identifier: MIT */
-#ifndef BASE_MASK_JSON_H
-#define BASE_MASK_JSON_H
+#ifndef BASE_MASK_MASK_JSON_H
+#define BASE_MASK_MASK_JSON_H
 
-#include "base/mask.h"
+#include "base/mask/mask.h"
 
 /*
  * Appends a valid JSON document with each string masked as it reads, however

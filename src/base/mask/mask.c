@@ -1,6 +1,6 @@
 /* mask.c - keeps secret values out of everything shown, stored or sent. */
 /* SPDX-License-Identifier: MIT */
-#include "base/mask.h"
+#include "base/mask/mask.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* redact_stream.c - a command's two streams as people and models may see them.
  */
 /* SPDX-License-Identifier: MIT */
-#include "base/redact_stream.h"
+#include "base/mask/redact_stream.h"
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* mask_json.c - masks secrets in JSON, which stays JSON. */
 /* SPDX-License-Identifier: MIT */
-#include "base/mask_json.h"
+#include "base/mask/mask_json.h"
 
 #include <string.h>
 
