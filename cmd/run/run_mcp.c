@@ -21,22 +21,35 @@ int run_mcp_begin(struct run *r, struct error *err)
 	return 0;
 }
 
-static void warn_failed(const struct run *r)
+/* A line for each server whose start has failed since the last time. */
+static void add_failed(const struct run *r, struct buf *out)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
 		struct mcp_server *s = mcp_server(r->mcp, i);
 		struct buf line = BUF_INIT(LINES_MAX);
-		struct mcp_status st;
+		struct error why;
 
-		mcp_server_status(s, &st);
-		if (st.state == MCP_FAILED) {
-			mask_text(r->app->mask, str_of(st.why.message), &line);
-			app_warn("MCP server %s is left out: %s",
+		if (mcp_server_failed(s, &why)) {
+			mask_text(r->app->mask, str_of(why.message), &line);
+			buf_addf(out, "MCP server %s is left out: %s\n",
 				 mcp_server_entry(s)->name,
 				 line.len ? line.ptr : "");
 		}
 		buf_release(&line);
 	}
+}
+
+static void warn_failed(const struct run *r)
+{
+	struct buf lines = BUF_INIT(LINES_MAX);
+	struct str rest;
+	struct str line;
+
+	add_failed(r, &lines);
+	rest = buf_str(&lines);
+	while (str_split(&rest, '\n', &line))
+		app_warn("%.*s", (int)line.len, line.ptr);
+	buf_release(&lines);
 }
 
 int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err)
@@ -73,8 +86,10 @@ static int update_tools(void *arg, const struct stop *stop, struct error *err)
 	if (mcp_update(r->mcp, &lines)) {
 		r->agent.more = mcp_rows(r->mcp);
 		rc = run_offer_tools(r, err);
-		announce(r, &lines);
 	}
+	if (!r->options.quiet)
+		add_failed(r, &lines);
+	announce(r, &lines);
 	buf_release(&lines);
 	return rc;
 }

@@ -39,10 +39,11 @@ static int resume(struct mcp_exchange *x, struct http_response *res,
 		if (strcmp(last, x->sse.id) != 0)
 			fruitless = 0;
 		memcpy(last, x->sse.id, sizeof(last));
-		rc = stop_sleep(stop,
-				wait < REMOTE_WAIT_MAX_MS ? wait
-							  : REMOTE_WAIT_MAX_MS,
-				err);
+		if (wait < REMOTE_WAIT_MIN_MS)
+			wait = REMOTE_WAIT_MIN_MS;
+		if (wait > REMOTE_WAIT_MAX_MS)
+			wait = REMOTE_WAIT_MAX_MS;
+		rc = stop_sleep(stop, wait, err);
 		if (rc < 0)
 			break;
 		x->method = "GET";

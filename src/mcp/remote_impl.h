@@ -15,6 +15,7 @@ enum {
 	REMOTE_STREAM_MAX = 64 << 20,
 	REMOTE_ASIDE_MS = 3000, /* what is sent beside a request, or at the end
 				 */
+	REMOTE_WAIT_MIN_MS = 100,   /* at least and at most */
 	REMOTE_WAIT_MAX_MS = 30000, /* before a stream is asked for again */
 };
 

@@ -50,6 +50,7 @@ struct mcp_server *mcp_server_new(const struct mcp_entry *entry,
 		error_set(&s->why, ERR_POLICY, "%s", entry->refused);
 	} else if (entry->wrong) {
 		s->state = MCP_FAILED;
+		s->untold = true;
 		error_set(&s->why, ERR_CONFIG, "%s (%s)", entry->wrong,
 			  entry->file);
 	}
@@ -187,12 +188,26 @@ static struct mcp_link *use_link(struct mcp_server *s, struct error *err)
 	return l;
 }
 
+/* The server has said that its tools are others now; with the lock held. */
+static void relist_if_stale(struct mcp_server *s)
+{
+	if (!s->stale || s->state != MCP_READY || !s->thread_over ||
+	    s->leaving || s->relists >= RELISTS_MAX)
+		return;
+	s->stale = false;
+	s->relists++;
+	s->users++;
+	if (!server_begin_relist(s))
+		s->users--;
+}
+
 static void release_link(struct mcp_server *s, int64_t took)
 {
 	pthread_mutex_lock(&s->lock);
 	s->users--;
 	s->calls++;
 	s->calls_ms += took;
+	relist_if_stale(s);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -302,16 +317,21 @@ bool mcp_server_changed(struct mcp_server *s)
 	pthread_mutex_lock(&s->lock);
 	changed = s->changed;
 	s->changed = false;
-	if (s->stale && s->state == MCP_READY && s->thread_over &&
-	    s->relists < RELISTS_MAX) {
-		s->stale = false;
-		s->relists++;
-		s->users++;
-		if (!server_begin_relist(s))
-			s->users--;
-	}
+	relist_if_stale(s);
 	pthread_mutex_unlock(&s->lock);
 	return changed;
+}
+
+bool mcp_server_failed(struct mcp_server *s, struct error *why)
+{
+	bool untold;
+
+	pthread_mutex_lock(&s->lock);
+	untold = s->untold;
+	s->untold = false;
+	*why = s->why;
+	pthread_mutex_unlock(&s->lock);
+	return untold;
 }
 
 void mcp_server_each_tool(struct mcp_server *s,

@@ -75,6 +75,8 @@ bool mcp_server_is_known(struct mcp_server *s);
 /* True once after its list of tools was changed; asks for the new one where the
  * server has said that there is one. */
 bool mcp_server_changed(struct mcp_server *s);
+/* True once after a start has failed; *why says how. */
+bool mcp_server_failed(struct mcp_server *s, struct error *why);
 /* Calls each with every tool, within the server's lock. */
 void mcp_server_each_tool(struct mcp_server *s,
 			  void (*each)(void *arg, const struct mcp_tool *t),

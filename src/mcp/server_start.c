@@ -241,6 +241,7 @@ static void end_start(struct mcp_server *s, struct mcp_link *l,
 	s->state = l ? MCP_READY : MCP_FAILED;
 	s->why = l ? (struct error){ 0 } : *err;
 	s->failures = l ? 0 : s->failures + 1;
+	s->untold = s->failures == 1 && err->code != ERR_CANCELLED;
 	s->ended = clock_ms();
 	s->thread_over = true;
 	pthread_mutex_unlock(&s->lock);

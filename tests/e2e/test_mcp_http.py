@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from mcp_http import SESSION, McpHttp
-from mcp_rig import Mcp, offered, results, wait_for
+from mcp_rig import Mcp, calls, offered, results, wait_for
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ GOOD = ["", "stream", "batch", "no_session", "echoes"]
 BAD = {"wrong_id": "has no result", "html": "has no result",
        "error": "HTTP 500", "empty": "has no result",
        "cut": "has no result", "silent": "no answer within 5 s",
-       "asks": "no answer within 5 s",
+       "asks": "no answer within 5 s", "never": "no answer within 5 s",
        "endless": "larger than", "huge": "larger than"}
 
 
@@ -77,6 +77,8 @@ def test_answers_are_right_or_a_clear_error(mcp, serve, model, run, config):
         assert words in text and "\x1b" not in text, (mode, text)
     silent = servers[f"s{len(GOOD) + list(BAD).index('silent')}"]
     assert "notifications/cancelled" in silent.methods()
+    never = servers[f"s{len(GOOD) + list(BAD).index('never')}"]
+    assert 2 < len(never.requests) < 80
     echoes = servers[f"s{GOOD.index('echoes')}"]
     assert echoes.methods().count("answer") == 1
 
@@ -127,3 +129,69 @@ def test_servers_that_do_not_let_go_are_left_side_by_side(
     # One after the other they would take three seconds each.
     assert task(run, timeout=60).status == 0
     assert s.methods().count("DELETE") == 25
+
+
+OLD_BAD = {"sse_silent": "did not name its tools within 5 s",
+           "sse_elsewhere": "names another server, 127.0.0.1",
+           "sse_file": "http://", "sse_closes": "has closed its stream",
+           "sse_html": "is no stream", "sse_flood": "larger than"}
+
+
+def test_the_older_transport_and_its_hostile_servers(
+        mcp, serve, model, run, config):
+    config("[mcp]\nstartup_timeout = 5\n")
+    servers = {mode: serve(mode) for mode in ["sse", *OLD_BAD]}
+    mcp.own(**{name: {"type": "sse", "url": s.url, "headers": {"X": "key"}}
+               for name, s in servers.items()})
+    m = model(looks("sse", "sse"))
+    r = task(run, timeout=120)
+    assert r.status == 0 and results(m) == ["looked"] * 2, r.err
+    good = servers["sse"]
+    assert wait_for(lambda: good.answered(7))
+    assert [how for how, _, _ in good.requests].count("GET") == 1
+    for mode, words in OLD_BAD.items():
+        line = next(w for w in r.err.splitlines()
+                    if f"MCP server {mode} is left out" in w)
+        assert words in line, line
+
+
+def test_what_a_server_says_by_itself_is_heard(mcp, serve, model, run):
+    s = serve("says")
+    mcp.own(srv=entry(s))
+    m = model([{**turn, "delay_ms": 500} for turn in looks("srv")])
+    assert task(run).status == 0 and results(m) == ["looked"]
+    # The list that it calls changed was asked for once more; a ping has a
+    # result, a question to the user is refused.
+    assert s.methods().count("tools/list") == 2
+    said = [b for _, _, b in s.requests if b and "method" not in b]
+    assert {"jsonrpc": "2.0", "id": "p1", "result": {}} in said
+    assert [b["error"]["code"] for b in said if b["id"] == 2] == [-32601]
+
+
+def test_a_stream_that_ends_at_once_or_floods_costs_little(
+        mcp, serve, model, run):
+    drops, floods = serve("drops"), serve("floods")
+    mcp.own(drops=entry(drops), floods=entry(floods))
+    m = model([{**turn, "delay_ms": 2500} for turn in looks(
+        "drops", "floods")])
+    assert task(run).status == 0 and results(m) == ["looked"] * 2
+    assert 1 <= [how for how, _, _ in drops.requests].count("GET") <= 5
+
+
+def test_a_server_that_could_not_start_is_tried_again_by_a_later_call(
+        mcp, serve, model, run, start):
+    s = serve()
+    mcp.own(srv=entry(s))
+    m = model(looks("srv"))
+    assert task(run).status == 0 and results(m) == ["looked"]
+    # Its tools are known, but it is away; then it is back.
+    s.mode = "login"
+    look = looks("srv")[:1]
+    m = model([*look, *[{**turn, "delay_ms": 1500} for turn in look],
+               {"text": "done"}])
+    r = start("-n", "hi", "-M", "anthropic:m")
+    assert wait_for(lambda: len(m.requests) == 2)
+    s.mode = ""
+    assert r.wait().status == 0, r.err
+    assert "HTTP 401" in results(m)[0] and results(m)[1] == "looked"
+    assert "MCP server srv" in r.err and "dcode mcp login srv" in r.err

@@ -3,6 +3,7 @@
 """McpHttp(mode) as a context manager: .url, .requests [(method, headers,
 message)]. Modes: see Handler.answer()."""
 import json
+import queue
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 TOOLS = [{"name": "look", "inputSchema": {"type": "object"},
           "annotations": {"readOnlyHint": True}}]
 SESSION = "session-0123456789"
+STREAMS = ("says", "drops", "floods", "sse", "sse_html", "sse_flood",
+           "sse_silent", "sse_elsewhere", "sse_file", "sse_closes")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -43,6 +46,56 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"id: 1\nevent: message\ndata: {text}\n\n".encode())
         self.wfile.flush()
 
+    def do_GET(self):
+        """The stream of what the server says by itself; of the older
+        transport, of all."""
+        self.server.note("GET", self.headers, None)
+        mode = self.server.mode
+        if mode == "never":
+            self.head(200, "text/event-stream")
+            n = len(self.server.requests)
+            return self.wfile.write(f"id: {n}\ndata:\n\n".encode())
+        if mode not in STREAMS:
+            return self.whole(405)
+        if mode == "sse_html":
+            return self.whole(200, b"<html>", "text/html")
+        self.head(200, "text/event-stream")
+        if mode in ("sse_flood", "floods"):
+            while True:
+                self.wfile.write(b": " + b"x" * 65536 + b"\n\n")
+        if mode == "drops":
+            return self.wfile.write(b"retry: 1\n: nothing\n\n")
+        if mode == "says":
+            self.event({"method": "notifications/tools/list_changed"})
+            self.event({"id": "p1", "method": "ping"})
+            self.event({"id": 2, "method": "elicitation/create"})
+        elif mode != "sse_silent":
+            where = {"sse_elsewhere": "http://127.0.0.1:1/post",
+                     "sse_file": "file:///etc/passwd"}.get(mode, "/post?s=1")
+            self.wfile.write(f"event: endpoint\ndata: {where}\n\n".encode())
+        while not self.server.over:
+            try:
+                message = self.server.outbox.get(timeout=0.1)
+            except queue.Empty:
+                continue
+            if mode == "sse_closes":
+                return None
+            self.event({"id": 12345, "result": {}})
+            self.event({"id": 7, "method": "roots/list"})
+            self.event(message)
+        return None
+
+    def do_old(self, message):
+        """A message of the older transport: the stream has the answer."""
+        self.whole(202, b"Accepted", "text/plain")
+        if "id" in message and "method" in message:
+            result = {"initialize": {"protocolVersion": "2024-11-05",
+                                     "capabilities": {}},
+                      "tools/list": {"tools": TOOLS}}.get(
+                message["method"], {"content": [
+                    {"type": "text", "text": "looked"}]})
+            self.server.outbox.put({"id": message["id"], "result": result})
+
     def do_DELETE(self):
         self.server.note("DELETE", self.headers, None)
         time.sleep(60 if self.server.mode == "clings" else 0)
@@ -53,6 +106,8 @@ class Handler(BaseHTTPRequestHandler):
         message = json.loads(body)
         self.server.note("POST", self.headers, message)
         mode = self.server.mode
+        if self.path.startswith("/post"):
+            return self.do_old(message)
         if mode == "echoes" and not {"id", "method"} <= set(message):
             self.message({"id": 7, "method": "ping"})
         elif mode == "asks" and "method" not in message:
@@ -67,12 +122,14 @@ class Handler(BaseHTTPRequestHandler):
             session = {} if mode == "no_session" else \
                 {"Mcp_Session_Id": SESSION}
             self.message({"id": message["id"], "result": {
-                "protocolVersion": "2025-06-18", "capabilities": {},
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {"listChanged": mode in STREAMS}},
                 "serverInfo": {"name": "h"}}}, **session)
         elif message["method"] == "tools/list":
             self.message({"id": message["id"], "result": {"tools": TOOLS}})
         else:
             self.answer(mode, message["id"])
+        return None
 
     def answer(self, mode, ident):
         result = {"id": ident, "result": {
@@ -112,6 +169,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"data: {\"jsonrpc\"")
         elif mode == "silent":
             time.sleep(30)
+        elif mode == "never":  # another event each time, never the answer
+            self.head(200, "text/event-stream")
+            self.wfile.write(f"retry: 1\nid: {ident}\ndata:\n\n".encode())
         elif mode == "endless":
             self.head(200, "text/event-stream")
             while True:
@@ -133,6 +193,7 @@ class McpHttp(ThreadingHTTPServer):
     def __init__(self, mode=""):
         super().__init__(("127.0.0.1", 0), Handler)
         self.mode, self.requests, self.forgot = mode, [], False
+        self.outbox, self.over = queue.Queue(), False
         self.url = f"http://127.0.0.1:{self.server_address[1]}/mcp"
 
     def handle_error(self, request, client_address):
@@ -155,5 +216,6 @@ class McpHttp(ThreadingHTTPServer):
         return self
 
     def __exit__(self, *_):
+        self.over = True
         self.shutdown()
         self.server_close()
