@@ -71,14 +71,15 @@ UNITS   := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 # sandbox does in the background is linked with every use of one; those of LINKED
 # have no threads but that, which background runs.
 VENDORS  := $(patsubst tests/unit/%_test.c,%,$(shell grep -l '"cloud_contract.h"' tests/unit/*_test.c))
-THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract deno detached docker_life docker_pull early \
-            docker docker_top ending eventq files_local grpc held history http_error http_fault \
-            http_provider http jobs keep keepalive kept lifecycle local_isolation local mask modal \
-            model_faults model none oauth_net provider_process registry stream supervise_life supervise \
-            tools_real web_address ws_node ws ws_torture
-LINKED   := ask_user compaction execute fetch fetch_lie files files_find files_hostile files_target \
-            grants hooks html plain price sandbox scan send setup setup_foreign todos tool transcript \
-            transfer
+THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract deno \
+            detached docker_life docker_pull early docker docker_top ending eventq \
+            files_local grpc held history http_error http_fault http_provider http \
+            jobs keep keepalive kept lifecycle local_isolation local mask modal \
+            model_faults model none oauth_net provider_process registry stream \
+            supervise_life supervise tools_real web_address ws_node ws ws_torture
+LINKED   := ask_user compaction execute fetch fetch_lie files files_find \
+            files_hostile files_target grants hooks html plain price sandbox scan \
+            send setup setup_foreign slurm todos tool transcript transfer
 # Unit programs that take a second or longer under ASan, the longest first: so
 # make unit starts them, and make quick leaves them out (measured 2026-11-22; the
 # end of make unit names the slowest).

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/redact_stream.h"
+#include "base/mask/redact_stream.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/supervise/kept.h"
 
