@@ -17,7 +17,8 @@ rm -rf "$cache"
 try() { # LOG ARGUMENTS...
 	to=$1
 	shift
-	/usr/bin/python3 -m pytest -q -rsfE -o cache_dir="$cache" "$@" \
+	/usr/bin/python3 -m pytest -q -rsfE --durations=40 \
+		--durations-min=3 -o cache_dir="$cache" "$@" \
 		>"$to" 2>&1
 }
 failures_in() { # LOG: their names, from its summary

@@ -86,7 +86,9 @@ static int wait_for(struct lookup *l, const struct stop *stop,
 		if (stop_check(stop, err) < 0)
 			return -1;
 		poll(fds, 2, stop_poll_ms(stop, -1));
-		if (fds[0].revents)
+		/* read, not only seen: what the thread wrote came before */
+		if (fds[0].revents &&
+		    eventfd_read(l->done_fd, &(eventfd_t){ 0 }) == 0)
 			return 0;
 	}
 }
@@ -98,17 +100,16 @@ int resolve_host(const char *host, struct resolved *found,
 	int rc;
 
 	found->n = 0;
-	atomic_init(&l->owners, 1);
+	atomic_init(&l->owners, 2);
 	snprintf(l->host, sizeof(l->host), "%s", host);
 	l->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (l->done_fd < 0) {
 		free(l);
 		return error_errno(err, "eventfd");
 	}
-	atomic_fetch_add(&l->owners, 1);
 	rc = start(l, err);
 	if (rc < 0)
-		lookup_leave(l); /* for the thread */
+		atomic_fetch_sub(&l->owners, 1); /* that of the thread */
 	else
 		rc = wait_for(l, stop, err);
 	if (rc == 0 && (l->rc || !l->found.n))

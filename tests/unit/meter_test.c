@@ -342,7 +342,7 @@ static void test_no_request_takes_the_share_of_others(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	meter_set_cap(m, METER_DOLLAR);
+	meter_set_cap(m, METER_DOLLAR / 2);
 	meter_share(m, 9);
 	for (size_t i = 0; i < 10; i++) {
 		calls[i] = (struct meter_call){ .input = 100,

@@ -72,6 +72,7 @@ static int ask_once(struct sandbox *sb, struct job_request *ask,
 		rc = sandbox_execute(sb, &req, &res, &within, err);
 	if (rc == 0)
 		rc = supervise_parse(buf_str(&raw), nonce, a, err);
+	ask->nonce = NULL;
 	buf_release(&command);
 	buf_release(&raw);
 	return rc;
