@@ -13,8 +13,8 @@ from test_lifecycle_kill import (KILLED, LONG, Killer, kill_at,  # noqa: F401
 from test_ssh import left, ssh, sshd  # noqa: F401
 from sshd_rig import Wire
 
-KILLS = 200 if LONG else 4
-STEP = 1 if LONG else 9
+KILLS = 200 if LONG else 3
+STEP = 1 if LONG else 13
 
 
 @pytest.fixture

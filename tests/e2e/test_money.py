@@ -351,7 +351,7 @@ def test_a_repository_sets_no_cap_and_no_price(serve, run, tmp_path):
 
 @pytest.mark.parametrize("what, seconds", [("setup", 50), ("tool", 65)])
 def test_the_cap_ends_what_runs_in_a_sandbox(serve, run, config, tmp_path,
-                                             what, seconds):
+                                             sandbox_first, what, seconds):
     sleep = {"name": "execute", "args": {"command": "sleep 300"}}
     m = serve({"turns": [{"tool_calls": [sleep]}], "repeat": True})
     config("[sandboxes.providers.local]\nusd_per_hour = %.2f\n" %

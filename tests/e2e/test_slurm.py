@@ -35,6 +35,7 @@ def test_a_task_runs_in_a_job_and_leaves_nothing(slurm, model, run):
     slurm.nothing_left()
 
 
+@pytest.mark.long  # a timing
 def test_a_quick_command_costs_little_more_than_srun(slurm, run):
     job = slurm.rig.call("sbatch", "--parsable", "-o", "/dev/null", "--wrap",
                          "sleep 300").stdout.strip()

@@ -15,9 +15,9 @@ from lifecycle import call, execute
 from test_lifecycle_kill import KILLED, Killer, kill_at, moments, orphans
 
 __all__ = ["kill_at", "orphans"]
-STEP = int(os.environ.get("DCODE_TORTURE_STEP", "12"))
+STEP = int(os.environ.get("DCODE_TORTURE_STEP", "20"))
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
-KILLS = 200 if LONG else 3
+KILLS = 200 if LONG else 2
 WAYS = ["cut", "lost", "damaged"]
 SCRIPT = [execute("echo x >>ran; cat ran"),
           {"tool_calls": [call("write_file", file_path="b",
