@@ -12,6 +12,7 @@
 #include "agent/answer.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/money/meter.h"
 
 enum { MOST_TEXT = 1 << 16 /* bytes of the result of a call */ };
 
@@ -65,6 +66,15 @@ static void *watch(void *arg)
 	return NULL;
 }
 
+/* Not of what agent_run() would ask again after: with less of the history, once
+ * the money is there. */
+static bool is_final(const struct error *err)
+{
+	return strcmp(err->reason, MODEL_TOO_LONG) != 0 &&
+	       strcmp(err->reason, MODEL_FILE_REFUSED) != 0 &&
+	       strcmp(err->reason, METER_HELD) != 0;
+}
+
 static void *ask(void *arg)
 {
 	struct early *e = arg;
@@ -72,7 +82,7 @@ static void *ask(void *arg)
 
 	stop.cancel = &e->cut;
 	e->rc = answer_stream(e->agent, true, &e->reply, &stop, &e->err);
-	if (e->rc < 0 && e->fatal)
+	if (e->rc < 0 && e->fatal && is_final(&e->err))
 		cancel_trigger(&e->ends);
 	return NULL;
 }

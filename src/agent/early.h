@@ -13,7 +13,7 @@
 struct early;
 /*
  * Sets a->early. stop ends the request, and with it what obeys early_stop();
- * fatal: so does a request that fails.
+ * fatal: so does a request that fails, but where agent_run() asks again.
  */
 int early_begin(struct agent *a, const struct stop *stop, bool fatal,
 		struct error *err);

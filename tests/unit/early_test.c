@@ -131,6 +131,26 @@ static void test_in_a_chat_it_goes_on(void **state)
 	end(&w);
 }
 
+static void test_what_was_too_long_is_left_to_the_run(void **state)
+{
+	struct model_reply reply = { 0 };
+	struct error err = { 0 };
+	struct world w;
+
+	begin(&w, *state,
+	      "[{\"text\":\"x\",\"fault\":{\"status\":400,\"times\":9,"
+	      "\"body\":{\"type\":\"error\",\"error\":{"
+	      "\"type\":\"invalid_request_error\",\"message\":"
+	      "\"prompt is too long: 210000 tokens > 200000 maximum\"}}}}]",
+	      true);
+	assert_true(early_send(w.agent.early, "hi"));
+	early_await(&w.agent);
+	assert_false(cancel_triggered(early_stop(&w.agent, &w.stop).cancel));
+	assert_int_equal(early_take(&w.agent, &reply, &err), -1);
+	assert_string_equal(err.reason, MODEL_TOO_LONG);
+	end(&w);
+}
+
 static void test_a_cancel_ends_both(void **state)
 {
 	struct error why = { 0 };
@@ -179,6 +199,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_request_that_fails_ends_what_goes_on_beside),
 		cmocka_unit_test(test_in_a_chat_it_goes_on),
+		cmocka_unit_test(test_what_was_too_long_is_left_to_the_run),
 		cmocka_unit_test(test_a_cancel_ends_both),
 		cmocka_unit_test(
 			test_calls_that_cannot_run_get_results_that_say_so),
