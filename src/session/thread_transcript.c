@@ -99,6 +99,24 @@ static void add_result(struct thread_transcript *t, const struct part *p,
 	buf_adds(&t->text, "}\n");
 }
 
+/* Arguments stand as the model wrote them, over several lines if it did. */
+static void add_args(struct thread_transcript *t, const char *args)
+{
+	bool quoted = false;
+
+	for (; *args; args++) {
+		if (*args == '\n' || *args == '\r') {
+			buf_adds(&t->text, quoted ? "\\n" : " ");
+			continue;
+		}
+		buf_addc(&t->text, *args);
+		if (*args == '"')
+			quoted = !quoted;
+		else if (*args == '\\' && args[1])
+			buf_addc(&t->text, *++args);
+	}
+}
+
 static void add_block(struct thread_transcript *t, const struct part *p)
 {
 	if (p->kind == PART_TOOL_CALL) {
@@ -106,8 +124,9 @@ static void add_block(struct thread_transcript *t, const struct part *p)
 		json_member(&t->text, "id", str_of(p->id));
 		buf_addc(&t->text, ',');
 		json_member(&t->text, "name", str_of(p->name));
-		buf_addf(&t->text, ",\"input\":%s}",
-			 p->bad_args || !p->args ? "{}" : p->args);
+		buf_adds(&t->text, ",\"input\":");
+		add_args(t, p->bad_args || !p->args ? "{}" : p->args);
+		buf_addc(&t->text, '}');
 		return;
 	}
 	buf_adds(&t->text, "{\"type\":\"text\",");

@@ -440,6 +440,23 @@ def test_secrets_are_masked_in_what_hooks_say(write, model, run, env):
     assert "a-long-secret" not in body(server)
 
 
+def test_each_line_of_the_transcript_is_whole_whatever_the_model_wrote(
+        write, work, model, run):
+    write(Stop=[hook("python3 -c 'import json, sys; print(open(json.load("
+                     "sys.stdin)[\"transcript_path\"]).read(), "
+                     "file=open(\"copy\", \"w\"))'")])
+    model([{"tool_calls": [{
+        "name": "execute", "raw_args":
+        '{\n\t"command":\r\n "echo \\"a\\nb\\"" \n}'}]}, DONE])
+    r = run("-n", "the task", *HOW)
+    assert r.status == 0, r.err
+    lines = [json.loads(line) for line in
+             (work / "copy").read_text().split("\n") if line]
+    assert [line["role"] for line in lines] == [
+        "user", "assistant", "tool", "assistant"]
+    assert lines[1]["content"][-1]["input"] == {"command": 'echo "a\nb"'}
+
+
 def test_the_transcript_has_what_was_said_until_then(
         write, work, model, run, env, home):
     env["DAYTONA_API_KEY"] = "dtn-0123456789abcdef"
