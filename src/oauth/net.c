@@ -61,18 +61,38 @@ static int resolve(const struct web_url *url, struct resolved *found,
 	return 0;
 }
 
-/* The nearest of all addresses of the host. */
-static enum nearness nearest(const struct resolved *found)
+static enum nearness nth(const struct resolved *found, size_t i)
+{
+	return nearness_of((const struct sockaddr *)&found->list[i]);
+}
+
+/* Attack: the name of a server of the Internet has one of this machine's
+ * addresses, too, so that what it names may be as near. */
+static enum nearness farthest(const struct resolved *found)
+{
+	enum nearness farthest = FORBIDDEN;
+
+	for (size_t i = 0; i < found->n; i++)
+		if (nth(found, i) < farthest)
+			farthest = nth(found, i);
+	return farthest;
+}
+
+/* Those that are nearer are not connected to: the nearest of these. */
+static enum nearness leave_out(struct resolved *found, enum nearness most)
 {
 	enum nearness nearest = FAR_AWAY;
+	size_t n = 0;
 
 	for (size_t i = 0; i < found->n; i++) {
-		enum nearness one =
-			nearness_of((const struct sockaddr *)&found->list[i]);
+		enum nearness one = nth(found, i);
 
-		if (one > nearest)
+		if (one <= most && one != FORBIDDEN)
+			found->list[n++] = found->list[i];
+		else if (one > nearest)
 			nearest = one;
 	}
+	found->n = n;
 	return nearest;
 }
 
@@ -114,15 +134,13 @@ static int check_reach(const struct oauth_net *n, const struct web_url *url,
 	struct web_url server;
 	struct resolved own;
 	enum nearness reach;
-	enum nearness most;
 
 	if (web_url_parse(&server, str_of(n->server), err) < 0 ||
 	    resolve(&server, &own, stop, err) < 0 ||
 	    resolve(url, found, stop, err) < 0)
 		return -1;
-	reach = nearest(found);
-	most = nearest(&own);
-	if (reach != FORBIDDEN && reach <= most)
+	reach = leave_out(found, farthest(&own));
+	if (found->n)
 		return 0;
 	return error_set(err, ERR_PROTOCOL,
 			 "refusing %s, which %s names: it is an address of %s",

@@ -29,10 +29,10 @@ struct oauth_request {
  * Attack: a server that the user named once names further addresses, in
  * WWW-Authenticate and metadata, to have this machine ask what only it can
  * reach, or to get a token over plain http. So: https, or http to this machine;
- * never a redirect; each address of the host is checked before it is connected
- * to, and none may be nearer than the server itself is: a public server names
- * public ones, one of a private network private ones, one of this machine any;
- * link-local and metadata addresses nobody.
+ * never a redirect; no address of the host is connected to that is nearer than
+ * the farthest of the server itself: a public server names public ones, one of
+ * a private network private ones, one of this machine any; link-local and
+ * metadata addresses nobody.
  *
  * 0 with the status and, where the body is a JSON object, *tree (owned). -1
  * for everything else, redirects too; the error begins with what.
