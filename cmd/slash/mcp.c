@@ -67,6 +67,20 @@ static void reconnect(struct run *r, const char *name)
 		      stderr);
 }
 
+/* The server that a login was to: options may stand behind its name. */
+static void reconnect_named(struct run *r, int n, char **words)
+{
+	for (int i = 1; i < n; i++)
+		for (size_t k = 0; r->mcp && k < mcp_count(r->mcp); k++) {
+			struct mcp_server *s = mcp_server(r->mcp, k);
+
+			if (strcmp(words[i], mcp_server_entry(s)->name) != 0)
+				continue;
+			reconnect_one(r, s);
+			return;
+		}
+}
+
 bool slash_cmd_mcp(struct run *r, int n, char **words)
 {
 	if (!n) {
@@ -76,7 +90,7 @@ bool slash_cmd_mcp(struct run *r, int n, char **words)
 	} else if (!strcmp(words[0], "login") || !strcmp(words[0], "logout")) {
 		if (command_run_words(r->app, &command_mcp, n, words) == 0 &&
 		    n > 1 && !strcmp(words[0], "login"))
-			reconnect(r, words[n - 1]);
+			reconnect_named(r, n, words);
 	} else {
 		show(r, words[0]);
 	}

@@ -34,14 +34,15 @@ def test_a_server_that_failed_is_started_anew(mcp, talk):  # noqa: F811
         c.until("the MCP server bad have changed")
 
 
+@pytest.mark.parametrize("words", ["srv", "srv --scope all"])
 def test_a_login_in_the_chat_is_used_at_once(
-        mcp, talk, env):  # noqa: F811
+        mcp, talk, env, words):  # noqa: F811
     env["BROWSER"] = str(BROWSER)
     with OAuthHttp() as s:
         mcp.own(srv={"url": s.url})
         c = begin(talk)
         c.until("dcode mcp login srv")
-        seen = c.say("/mcp login srv", "srv: ready after")
+        seen = c.say(f"/mcp login {words}", "srv: ready after")
         assert "Logged in to srv." in seen
         c.ask("hello")
 
