@@ -257,9 +257,10 @@ static void admit(struct reception *r)
 
 static enum answer read_pasted(struct reception *r, struct str line)
 {
-	size_t at = str_find(line, '?');
+	size_t at;
 
 	line = str_trim(line);
+	at = str_find(line, '?');
 	if (!line.len)
 		return ANSWER_NONE;
 	if (at < line.len || str_find(line, '=') < line.len) {

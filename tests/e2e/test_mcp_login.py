@@ -236,7 +236,7 @@ def test_the_address_that_a_browser_elsewhere_ended_at_is_pasted(
     subprocess.run([BROWSER, w.url], check=True,
                    env={**env, "SAVE": str(tmp_path / "ended")})
     w.paste("", "http://127.0.0.1/callback?code=x&state=y",
-            (tmp_path / "ended").read_text())
+            "  " + (tmp_path / "ended").read_text())
     status, out, err = w.end()
     assert status == 0 and "Logged in to sec." in out, err
     assert "That is no answer to this login." in err
