@@ -205,16 +205,30 @@ bool logins_has(struct app *app, const struct mcp_entry *e)
 
 /* ---- renewing ---- */
 
-/* Another dcode may have renewed it: a refresh token is good for once. */
-static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask)
+/* With the lock held: its tokens are not in memory any more. */
+static void drop(struct login *l)
 {
+	l->there = false;
+	oauth_grant_release(&l->grant);
+}
+
+/* Another dcode may have renewed it: a refresh token is good for once. Or the
+ * user has logged out there, which must not be undone here: *gone. */
+static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
+		  bool *gone)
+{
+	const struct vault_entry *e = NULL;
 	struct oauth_grant stored = { 0 };
 	struct error ignored = { 0 };
 	struct vault *v = NULL;
 	bool newer = false;
 
-	if (vault_open(&v, dir, ask, &ignored) == 0 &&
-	    decode(vault_find(v, l->key), l, &stored))
+	*gone = false;
+	if (vault_open(&v, dir, ask, &ignored) == 0) {
+		e = vault_find(v, l->key);
+		*gone = !e;
+	}
+	if (decode(e, l, &stored))
 		newer = strcmp(stored.access, l->grant.access) != 0;
 	if (newer) {
 		oauth_grant_release(&l->grant);
@@ -232,9 +246,13 @@ static int renew_locked(struct app *app, struct login *l, const char *dir,
 	struct vault_ask ask = credential_ask_nobody(app);
 	struct oauth_net net = logins_net(app, l->url);
 	struct error why = { 0 };
+	bool gone;
+	bool adopted = adopt(l, dir, &ask, &gone);
 	int rc = 0;
 
-	if (!adopt(l, dir, &ask)) {
+	if (gone)
+		return error_set(err, ERR_AUTH, "the login was forgotten");
+	if (!adopted) {
 		rc = oauth_refresh(&net, &l->grant, stop, err);
 		if (rc == 0 && store(app, l, &ask, stop, &why) < 0)
 			app_warn("the renewed login of %s is not stored (%s): "
@@ -277,7 +295,7 @@ int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
 	     (ask->renew && clock_ms() > l->renewed + RENEW_AGAIN_MS)))
 		rc = renew(app, l, stop, err);
 	if (rc < 0 && err->code == ERR_AUTH) {
-		l->there = false;
+		drop(l);
 		rc = 0;
 	}
 	if (rc == 0 && l->there) {
@@ -326,7 +344,7 @@ static void forget(struct app *app, const char *prefix)
 		if (!str_starts(str_of(l->key), prefix))
 			continue;
 		pthread_mutex_lock(&l->lock);
-		l->there = false;
+		drop(l);
 		pthread_mutex_unlock(&l->lock);
 	}
 }

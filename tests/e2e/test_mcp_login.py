@@ -124,6 +124,21 @@ def test_a_token_that_ends_soon_is_renewed_first(
     assert s.count("invalid") == 0
 
 
+def test_a_logout_is_not_undone_by_a_run_that_renews(
+        mcp, secured, model, run, env, dcode):
+    s = secured(TTL="20")  # each request renews it first
+    mcp.own(sec={"url": s.resource})
+    assert login(run, env, "sec").status == 0
+    m = model([{"tool_calls": [{"name": "execute", "args": {
+        "command": f"{dcode} mcp logout sec"}}]}, *calls("sec_who")])
+    r = task(run, "-y")
+    assert r.status == 0, r.err
+    said = results(m)
+    assert "Forgot the login to sec." in said[0]
+    assert "dcode mcp login sec" in said[1]
+    assert run("mcp", "login").out == "sec: not logged in\n"
+
+
 def test_a_login_is_renewed_under_a_passphrase_that_was_typed(
         mcp, secured, run, env, dcode, tmp_path):
     s = secured()
