@@ -1,5 +1,7 @@
 /* jobs_test.c - commands in the background: output by offset, ends, kills. */
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -268,6 +270,97 @@ static void test_numbers_go_on_and_old_ones_are_forgotten(void **state)
 	close_place(&p);
 }
 
+/* A log on a slow disk; it is for one thread at a time. */
+static atomic_int inside;
+static atomic_int most_inside;
+
+static int slow_add(void *arg, struct job_record *r, struct error *err)
+{
+	struct stop ever = stop_on(NULL);
+	int now = ++inside;
+
+	(void)arg;
+	(void)r;
+	if (now > most_inside)
+		most_inside = now;
+	(void)stop_sleep(&ever, 20, err);
+	inside--;
+	return 0;
+}
+
+static void no_update(void *arg, const struct job_record *r)
+{
+	(void)arg;
+	(void)r;
+}
+
+static void *begin_one(void *arg)
+{
+	const struct job_order order = { .command = STR("x") };
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place *p = arg;
+	unsigned number = 0;
+
+	(void)jobs_start(&p->sb, &order, &number, &ever, &err);
+	return NULL;
+}
+
+static void count_job(void *arg, const struct job_state *s)
+{
+	unsigned *n = arg;
+
+	n[0]++;
+	assert_true(s->number > n[1]);
+	n[1] = s->number;
+}
+
+/* As subagents do: the one place that is left is for one of them. */
+static void test_several_begin_at_once_one_after_the_other(void **state)
+{
+	const struct jobs_log log = { slow_add, no_update, NULL };
+	pthread_t threads[4];
+	struct place p;
+	unsigned seen[2] = { 0 }; /* how many, and the last number */
+
+	(void)state;
+	open_place(&p);
+	cancel_trigger(&stage.go);
+	for (int i = 0; i < JOBS_STORED - 1; i++)
+		(void)look(&p, begin(&p, "x"), 0, 10, 60000);
+	most_inside = 0;
+	jobs_set_log(&p.sb, &log);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, begin_one, &p), 0);
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(most_inside, 1);
+	jobs_each(p.sb.jobs, count_job, seen);
+	assert_int_equal(seen[0], JOBS_STORED);
+	assert_int_equal(seen[1], JOBS_STORED + 3);
+	close_place(&p);
+}
+
+static void test_of_many_that_are_found_again_the_newest_stay(void **state)
+{
+	struct job_record r = { .job = "",
+				.command = "x",
+				.lost = "ended with dcode" };
+	struct place p;
+
+	(void)state;
+	open_place(&p);
+	for (r.number = 1; r.number <= JOBS_STORED + 6; r.number++) {
+		r.told = r.number != 2;
+		jobs_adopt(&p.sb, &r, p.mask);
+	}
+	assert_int_equal(look(&p, JOBS_STORED + 6, 0, 10, 0), 0);
+	assert_int_equal(look(&p, 2, 0, 10, 0), 0); /* nobody knows its end */
+	assert_int_equal(look(&p, 1, 0, 10, 0), -1);
+	close_place(&p);
+}
+
 static void test_secrets_are_masked_in_output_and_command(void **state)
 {
 	struct place p;
@@ -300,6 +393,10 @@ int main(void)
 			test_too_many_are_refused_and_all_end_with_the_sandbox),
 		cmocka_unit_test(test_numbers_go_on_and_old_ones_are_forgotten),
 		cmocka_unit_test(test_secrets_are_masked_in_output_and_command),
+		cmocka_unit_test(
+			test_several_begin_at_once_one_after_the_other),
+		cmocka_unit_test(
+			test_of_many_that_are_found_again_the_newest_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,8 @@
 /* A sandbox is a shell on this machine; some of its answers are lost. */
 static atomic_int lost;
 static atomic_int requests;
+static atomic_int starts;
+static atomic_bool gated; /* the next request waits */
 
 static int shell_attach(struct sandbox *sb, const char *id,
 			const struct stop *stop, struct error *err)
@@ -42,6 +44,9 @@ static int shell_execute(struct sandbox *sb, const struct exec_request *req,
 	(void)sb;
 	(void)stop;
 	requests++;
+	while (gated)
+		usleep(1000);
+	starts += strstr(req->command.ptr, "s_op=start") != NULL;
 	if (pipe2(fds, O_CLOEXEC))
 		abort();
 	pid = fork();
@@ -353,6 +358,63 @@ static void test_a_kill_ends_all_that_it_started(void **state)
 	close_place(&p);
 }
 
+/* While another request is on its way the user ends the turn. */
+static void test_a_start_that_was_given_up_in_time_is_not_begun(void **state)
+{
+	struct job_order order = { .command = STR("exit 4") };
+	const struct job_read what = { 2, 0, 100, 60000 };
+	struct stop ever = stop_on(NULL);
+	struct stop soon;
+	struct error err = { 0 };
+	unsigned number = 0;
+	struct place p;
+	char *first;
+
+	(void)state;
+	open_place(&p);
+	order.mask = p.mask;
+	(void)begin(&p, xasprintf("until [ -e %s/go ]; do sleep 0.02; done",
+				  p.dir));
+	first = xstrdup(p.job);
+	starts = 0;
+	gated = true;
+	jobs_refresh(p.sb.jobs, 50);
+	soon = stop_cleanup(50);
+	assert_int_equal(jobs_start(&p.sb, &order, &number, &soon, &err), -1);
+	gated = false;
+	assert_int_equal(
+		jobs_read(p.sb.jobs, &what, &ever, &p.out, &p.state, &err), 0);
+	assert_false(p.state.running);
+	assert_true(p.state.killed);
+	assert_int_equal(starts, 0);
+	shell_line(xasprintf("touch %s/go", p.dir));
+	see(&p, 0, 100, 60000);
+	assert_int_equal(p.state.result.exit_code, 0); /* control */
+	shell_line(xasprintf("rm -rf /tmp/.dcode-jobs*/%s", first));
+	free(first);
+	close_place(&p);
+}
+
+static void test_an_absurd_age_of_a_job_is_no_number(void **state)
+{
+	struct place p;
+
+	(void)state;
+	open_place(&p);
+	(void)begin(&p, xasprintf("echo x; until [ -e %s/go ]; do sleep 0.02; "
+				  "done",
+				  p.dir));
+	shell_line(xasprintf("for d in /tmp/.dcode-jobs*/%s; do echo 0 "
+			     "-2000000000000000000 >$d/born; done",
+			     p.job));
+	see(&p, 0, 100, 0);
+	assert_true(p.state.ms >= 1 << 30);
+	shell_line(xasprintf("touch %s/go", p.dir));
+	see(&p, 0, 100, 60000);
+	assert_int_equal(p.state.result.exit_code, 0);
+	close_place(&p);
+}
+
 static void test_a_job_whose_keeper_died_was_cut_off(void **state)
 {
 	struct place p;
@@ -388,6 +450,9 @@ int main(void)
 		cmocka_unit_test(
 			test_the_newest_output_stays_and_whole_lines_are_read),
 		cmocka_unit_test(test_a_kill_ends_all_that_it_started),
+		cmocka_unit_test(
+			test_a_start_that_was_given_up_in_time_is_not_begun),
+		cmocka_unit_test(test_an_absurd_age_of_a_job_is_no_number),
 		cmocka_unit_test(test_a_job_whose_keeper_died_was_cut_off),
 	};
 

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/jobs/jobs.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@ static struct jobs *jobs_new(void)
 	struct jobs *j = xcalloc(1, sizeof(*j));
 
 	pthread_mutex_init(&j->lock, NULL);
+	pthread_mutex_init(&j->logging, NULL);
 	return j;
 }
 
@@ -135,7 +135,10 @@ static int make_room(struct jobs *j, struct background_job **old,
 		memmove(&j->list[i], &j->list[i + 1],
 			(j->n - i) * sizeof(struct background_job *));
 	}
-	return 0;
+	return j->n < JOBS_STORED
+		       ? 0
+		       : error_set(err, ERR_LIMIT,
+				   "all background commands are being read");
 }
 
 void jobs_set_log(struct sandbox *sb, const struct jobs_log *log)
@@ -152,6 +155,8 @@ static int enter(struct jobs *j, struct background_job *job, struct error *err)
 	struct background_job *old = NULL;
 	int rc;
 
+	/* The place in the list, the number and the log are for one. */
+	pthread_mutex_lock(&j->logging);
 	pthread_mutex_lock(&j->lock);
 	rc = make_room(j, &old, err);
 	r->number = j->last + 1;
@@ -164,6 +169,7 @@ static int enter(struct jobs *j, struct background_job *job, struct error *err)
 		j->list[j->n++] = job;
 		pthread_mutex_unlock(&j->lock);
 	}
+	pthread_mutex_unlock(&j->logging);
 	job_discard(old);
 	return rc;
 }
@@ -181,8 +187,10 @@ static void withdraw(struct jobs *j, struct background_job *job)
 			(--j->n - i) * sizeof(struct background_job *));
 	pthread_mutex_unlock(&j->lock);
 	job->record.told = true;
+	pthread_mutex_lock(&j->logging);
 	if (j->log.update)
 		j->log.update(j->log.arg, &job->record);
+	pthread_mutex_unlock(&j->logging);
 	job_free(job);
 }
 
@@ -222,6 +230,22 @@ int jobs_start(struct sandbox *sb, const struct job_order *order,
 	return rc;
 }
 
+/* Of those that are found again the newest have room: the oldest whose end was
+ * told goes, or the oldest. */
+static void drop_oldest(struct jobs *j)
+{
+	size_t at = 0;
+
+	while (at < j->n && !j->list[at]->told)
+		at++;
+	if (at == j->n)
+		at = 0;
+	job_discard(j->list[at]);
+	j->n--;
+	memmove(&j->list[at], &j->list[at + 1],
+		(j->n - at) * sizeof(struct background_job *));
+}
+
 void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 		const struct mask *mask)
 {
@@ -236,10 +260,11 @@ void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 	j = sb->jobs;
 	if (record->number > j->last)
 		j->last = record->number;
-	job = j->n < JOBS_STORED ? job_new(sb, record->job, &order, &ignored)
-				 : NULL;
+	job = job_new(sb, record->job, &order, &ignored);
 	if (!job)
 		return;
+	if (j->n == JOBS_STORED)
+		drop_oldest(j);
 	job->record.row = record->row;
 	job->record.number = job->state.number = record->number;
 	job->record.started = record->started;
@@ -256,17 +281,6 @@ void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 		cancel_trigger(&job->ended);
 	}
 	j->list[j->n++] = job;
-}
-
-void jobs_refresh(struct jobs *j, int64_t ms)
-{
-	struct watch_ask ask = { .what = WATCH_ALL };
-	struct stop stop = stop_cleanup(ms);
-	struct error ignored = { 0 };
-
-	if (j && j->n)
-		(void)watch_do(j, j->list[0]->sb, &ask, &stop, &ignored);
-	buf_release(&ask.reading.out);
 }
 
 /* Locked. */
@@ -438,27 +452,6 @@ void jobs_take_ended(struct jobs *j,
 	pthread_mutex_unlock(&j->lock);
 }
 
-void jobs_describe(const struct job_state *s, struct buf *out)
-{
-	int64_t seconds = s->ms / 1000;
-
-	if (s->running)
-		buf_addf(out, "running for %" PRId64 " s", seconds);
-	else if (s->killed && s->error.code)
-		buf_addf(out, "was killed after %" PRId64 " s", seconds);
-	else if (s->error.code == ERR_GONE)
-		buf_adds(out, s->error.message);
-	else if (s->error.code)
-		buf_addf(out, "failed after %" PRId64 " s: %s", seconds,
-			 s->error.message);
-	else if (s->result.timed_out)
-		buf_addf(out, "was killed after its timeout of %" PRId64 " s",
-			 seconds);
-	else
-		buf_addf(out, "ended with exit code %d after %" PRId64 " s",
-			 s->result.exit_code, seconds);
-}
-
 /* Kills those that run here: how many. */
 static size_t end_attached(struct jobs *j)
 {
@@ -493,6 +486,7 @@ size_t jobs_end(struct jobs **at)
 	for (size_t i = 0; i < j->n; i++)
 		job_discard(j->list[i]);
 	pthread_mutex_destroy(&j->lock);
+	pthread_mutex_destroy(&j->logging);
 	free(j);
 	*at = NULL;
 	return running;

@@ -47,6 +47,7 @@ struct background_job {
 
 struct jobs {
 	pthread_mutex_t lock;
+	pthread_mutex_t logging; /* log and new jobs: one thread; before lock */
 	struct background_job *list[JOBS_STORED];
 	size_t n;
 	unsigned last; /* number given */

@@ -9,10 +9,12 @@
 void job_log(struct background_job *job)
 {
 	struct job_record *r = &job->record;
-	struct job_record now = *r;
+	struct job_record now;
 	bool changed;
 
+	pthread_mutex_lock(&job->all->logging);
 	pthread_mutex_lock(&job->all->lock);
+	now = *r;
 	now.started = job->phase == JOB_SURE;
 	now.read = job->state.read;
 	now.told = job->told;
@@ -25,6 +27,7 @@ void job_log(struct background_job *job)
 	pthread_mutex_unlock(&job->all->lock);
 	if (changed && job->all->log.update)
 		job->all->log.update(job->all->log.arg, r);
+	pthread_mutex_unlock(&job->all->logging);
 }
 
 void job_log_all(struct jobs *j)

@@ -18,6 +18,7 @@ enum {
 	GRACE_MS = 1000, /* for a request that is on its way, at the end */
 	OUT_MAX = 2 << 20,
 	IDS_MAX = JOBS_STORED * (SUPERVISE_JOB + 1) + 1,
+	AGE_MAX_S = 1 << 30, /* sandboxes say anything */
 };
 
 /* One that waits for an answer, or, left, for which nobody waits any more. */
@@ -67,39 +68,36 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		(void)error_set(&s->error, ERR_REMOTE, "%s", texts[k->state]);
 }
 
+/* Locked. */
 static void apply(struct background_job *job, const struct kept_status *k)
 {
 	struct job_state *s = &job->state;
-	bool ended;
 
-	pthread_mutex_lock(&job->all->lock);
 	if (k->state != KEPT_GONE) {
 		s->bytes = k->total;
 		s->first = k->first;
-		s->ms = k->seconds * 1000;
+		s->ms = 1000 *
+			(k->seconds < AGE_MAX_S ? k->seconds : AGE_MAX_S);
 		job->began = clock_ms();
 	}
-	ended = s->running && k->state != KEPT_RUNS;
-	if (ended)
-		set_end(s, k);
-	pthread_mutex_unlock(&job->all->lock);
-	if (ended)
-		cancel_trigger(&job->ended);
+	if (!s->running || k->state == KEPT_RUNS)
+		return;
+	set_end(s, k);
+	cancel_trigger(&job->ended);
 }
 
 static void on_status(void *arg, const struct kept_status *k)
 {
 	struct job_watch *w = arg;
-	struct background_job *job = NULL;
 
 	pthread_mutex_lock(&w->jobs->lock);
-	for (size_t i = 0; i < w->jobs->n; i++)
-		if (!strcmp(w->jobs->list[i]->name, k->job))
-			job = w->jobs->list[i];
+	for (size_t i = 0; i < w->jobs->n; i++) {
+		struct background_job *job = w->jobs->list[i];
+
+		if (job->state.running && !strcmp(job->name, k->job))
+			apply(job, k);
+	}
 	pthread_mutex_unlock(&w->jobs->lock);
-	/* It stays in the list: only jobs that have ended go. */
-	if (job)
-		apply(job, k);
 }
 
 static void add_id(char *ids, const char *name)
@@ -182,11 +180,27 @@ static int kill_one(struct job_watch *w, struct background_job *job,
 	return kept_list(w->sb, ids, on_status, w, stop, err);
 }
 
+/* A start that nobody waits for any more is not begun: finish() sees to it that
+ * it never is. */
+static bool is_given_up(struct job_watch *w, struct waiting_ask *a)
+{
+	bool given_up;
+
+	pthread_mutex_lock(&w->jobs->lock);
+	given_up = a->left && a->ask.what == WATCH_START;
+	if (given_up)
+		a->ask.job->phase = JOB_UNSURE;
+	pthread_mutex_unlock(&w->jobs->lock);
+	return given_up;
+}
+
 static int serve(struct job_watch *w, struct waiting_ask *a)
 {
 	struct stop stop = stop_on(&w->cancel);
 	int rc = -1;
 
+	if (is_given_up(w, a))
+		return -1;
 	switch (a->ask.what) {
 	case WATCH_START:
 		return start(w, a->ask.job, &stop, &a->err);
@@ -195,8 +209,10 @@ static int serve(struct job_watch *w, struct waiting_ask *a)
 	case WATCH_READ:
 		rc = kept_read(w->sb, a->ask.job->name, &a->ask.reading, &stop,
 			       &a->err);
+		pthread_mutex_lock(&w->jobs->lock);
 		if (rc == 0)
 			apply(a->ask.job, &a->ask.reading.status);
+		pthread_mutex_unlock(&w->jobs->lock);
 		return rc;
 	case WATCH_ALL:
 		return look(w, &stop, &a->err);
@@ -368,6 +384,7 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	     const struct stop *stop, struct error *err)
 {
 	struct waiting_ask *a = xcalloc(1, sizeof(*a));
+	bool left;
 	int rc;
 
 	*a = (struct waiting_ask){ .ask = *ask, .done = { { -1, -1 } } };
@@ -378,12 +395,12 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	}
 	(void)jobs_await(&a->done, stop, err);
 	pthread_mutex_lock(&j->lock);
-	a->left = !cancel_triggered(&a->done);
-	if (!a->left && a->ask.job)
+	left = a->left = !cancel_triggered(&a->done);
+	if (!left && a->ask.job)
 		a->ask.job->waiting--;
-	rc = a->left ? -1 : a->rc;
+	rc = left ? -1 : a->rc;
 	pthread_mutex_unlock(&j->lock);
-	if (rc < 0 && a->left)
+	if (left)
 		return -1; /* it belongs to the thread now */
 	if (rc < 0)
 		*err = a->err;
@@ -394,6 +411,17 @@ int watch_do(struct jobs *j, struct sandbox *sb, struct watch_ask *ask,
 	ask->reading.status = a->ask.reading.status;
 	ask_free(a);
 	return rc;
+}
+
+void jobs_refresh(struct jobs *j, int64_t ms)
+{
+	struct watch_ask ask = { .what = WATCH_ALL };
+	struct stop stop = stop_cleanup(ms);
+	struct error ignored = { 0 };
+
+	if (j && j->n)
+		(void)watch_do(j, j->list[0]->sb, &ask, &stop, &ignored);
+	buf_release(&ask.reading.out);
 }
 
 void watch_end(struct job_watch *w)
