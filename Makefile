@@ -76,7 +76,8 @@ THREADED := $(VENDORS) agentcore aws background choose choose_vertex contract de
             files_local grpc held history http_error http_fault http_provider http \
             jobs keep keepalive kept lifecycle local_isolation local mask modal \
             model_faults model none oauth_net provider_process registry stream \
-            supervise_life supervise tools_real web_address ws_node ws ws_torture
+            supervise_life supervise tools_real web_address worker ws_node ws \
+            ws_torture
 LINKED   := ask_user compaction execute fetch fetch_lie files files_find \
             files_hostile files_target grants hooks html plain price sandbox scan \
             send setup setup_foreign slurm todos tool transcript transfer

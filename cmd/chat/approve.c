@@ -265,12 +265,14 @@ static enum dialog_answer ask(struct approve *p, struct question *q)
 	}
 }
 
-enum dialog_answer chat_approve(void *arg, struct question *q)
+enum dialog_answer chat_approve(void *arg, struct question *q,
+				const struct stop *stop)
 {
 	struct approve *p = arg;
 	enum dialog_answer said;
 	struct buf early;
 
+	(void)stop; /* Ctrl-C is all that can be typed besides */
 	if (!p->explained && q->n == 1)
 		explain_answers(q);
 	p->explained = true;

@@ -19,6 +19,7 @@ struct approve { /* app and input set, else zeroed */
  * asked anew. At the end of input the answer is no, and the turn is stopped.
  * As asker.ask.
  */
-enum dialog_answer chat_approve(void *arg, struct question *q);
+enum dialog_answer chat_approve(void *arg, struct question *q,
+				const struct stop *stop);
 
 #endif

@@ -66,6 +66,8 @@ static int collect(struct asker *k, struct approval *a, struct together *t,
 					.tool = tool_find(a->later[i]->name),
 					.number = a->number + 1 + i,
 					.total = a->total,
+					.subagent = a->subagent,
+					.acts_in = a->acts_in,
 					.reason = BUF_INIT(MAX_WORDS),
 					.place = BUF_INIT(MAX_WORDS) };
 		buf_clear(&ignored);
@@ -113,7 +115,7 @@ static int ask_together(struct asker *k, struct approval *a,
 
 	*said = DIALOG_ONE;
 	if (rc == 0 && t.n > 1)
-		*said = k->ask(k->arg, &q);
+		*said = k->ask(k->arg, &q, stop);
 	note_together(k, &t, *said);
 	for (size_t i = 0; i < a->n_later; i++) {
 		approval_release(&t.later[i]);
@@ -165,7 +167,7 @@ static int ask_once(struct asker *k, struct approval *a,
 	int rc = 0;
 
 	run_hooks_notify(k->run, "permission_prompt", a->tool->spec.name);
-	said = k->ask(k->arg, &q);
+	said = k->ask(k->arg, &q, stop);
 	if (said == DIALOG_TOGETHER)
 		rc = ask_together(k, a, &said, stop, err);
 	if (rc == 0 && said == DIALOG_EDITED)

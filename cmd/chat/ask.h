@@ -10,7 +10,8 @@
 struct asker {
 	struct run *run;
 	/* Puts the question; DIALOG_OPEN: the turn was stopped instead. */
-	enum dialog_answer (*ask)(void *arg, struct question *q);
+	enum dialog_answer (*ask)(void *arg, struct question *q,
+				  const struct stop *stop);
 	void *arg;
 	/* its own */
 	struct grants batch;   /* allowed, of the calls of one answer */

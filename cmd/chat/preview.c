@@ -84,13 +84,13 @@ int preview_read(struct run *r, struct approval *a, const struct stop *stop,
 		return 0;
 	if (!a->real_path)
 		(void)paths_resolve(
-			r->box.sandbox.workdir,
+			a->acts_in->workdir,
 			json_string(a->args, a->tool->path_arg, "."), &path,
 			&why);
 	real = a->real_path ? a->real_path : path;
 	if (real && secret_files_hold(&r->secrets, real))
 		a->file_note = "holds keys, so no change is shown";
-	else if (real && files_load(&r->box.sandbox, real, a->real_path != NULL,
+	else if (real && files_load(a->acts_in, real, a->real_path != NULL,
 				    &before, &soon, &why) == 0)
 		compare(a, buf_str(&before));
 	else if (real)

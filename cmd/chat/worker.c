@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
+
+enum { LOOK_MS = 100 /* whether who asks was stopped */ };
 
 static void *work(void *arg)
 {
@@ -32,10 +35,15 @@ static void *work(void *arg)
 
 int worker_start(struct worker *w, struct error *err)
 {
+	pthread_mutexattr_t nested;
 	sigset_t all;
 	sigset_t before;
 	int rc;
 
+	pthread_mutexattr_init(&nested);
+	pthread_mutexattr_settype(&nested, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&w->turn, &nested);
+	pthread_mutexattr_destroy(&nested);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	sigfillset(&all);
@@ -75,45 +83,70 @@ void worker_stop(struct worker *w)
 	pthread_join(w->thread, NULL);
 	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->turn);
 }
 
-static int wait_for_answer(struct worker *w, enum worker_notice notice,
-			   void *arg)
+/* Locked. */
+static void wait_a_little(struct worker *w)
 {
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_MS * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	(void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
+}
+
+/* stop may be NULL. */
+static int wait_for_answer(struct worker *w, enum worker_notice notice,
+			   void *arg, const struct stop *stop)
+{
+	struct error ignored = { 0 };
 	int answer;
 
 	fflush(stdout);
+	pthread_mutex_lock(&w->turn);
 	pthread_mutex_lock(&w->lock);
 	w->answered = false;
 	eventq_notify(w->events, (int)notice, arg);
+	while (!w->answered && stop) {
+		wait_a_little(w);
+		if (w->answered || stop_check(stop, &ignored) == 0)
+			continue;
+		eventq_notify(w->events, NOTICE_WITHDRAWN, arg);
+		stop = NULL;
+	}
 	while (!w->answered)
 		pthread_cond_wait(&w->changed, &w->lock);
 	answer = w->answer;
 	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&w->turn);
 	return answer;
 }
 
-int worker_ask(struct worker *w, void *question)
+int worker_ask(struct worker *w, void *question, const struct stop *stop)
 {
-	return wait_for_answer(w, NOTICE_QUESTION, question);
+	return wait_for_answer(w, NOTICE_QUESTION, question, stop);
 }
 
 int worker_inquire(struct worker *w, struct inquiry *q)
 {
-	return wait_for_answer(w, NOTICE_INQUIRY, q);
+	return wait_for_answer(w, NOTICE_INQUIRY, q, NULL);
 }
 
 int worker_pick(struct worker *w, const void *pick)
 {
-	return wait_for_answer(w, NOTICE_PICK, (void *)pick);
+	return wait_for_answer(w, NOTICE_PICK, (void *)pick, NULL);
 }
 
 void worker_borrow_terminal(void *arg)
 {
 	struct worker *w = arg;
 
+	pthread_mutex_lock(&w->turn); /* until it is given back */
 	if (w->borrowed++ == 0)
-		(void)wait_for_answer(w, NOTICE_BORROW, NULL);
+		(void)wait_for_answer(w, NOTICE_BORROW, NULL, NULL);
 }
 
 void worker_return_terminal(void *arg)
@@ -121,5 +154,6 @@ void worker_return_terminal(void *arg)
 	struct worker *w = arg;
 
 	if (--w->borrowed == 0)
-		(void)wait_for_answer(w, NOTICE_RETURN, NULL);
+		(void)wait_for_answer(w, NOTICE_RETURN, NULL, NULL);
+	pthread_mutex_unlock(&w->turn);
 }

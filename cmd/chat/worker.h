@@ -5,24 +5,26 @@
 
 #include <pthread.h>
 
-#include "base/error.h"
+#include "base/stop.h"
 #include "ui/eventq.h"
 
 /* What the worker has for the loop, in the queue of events. */
 enum worker_notice {
-	NOTICE_DONE = 1, /* the job has ended */
-	NOTICE_QUESTION, /* arg: struct approval; worker_answer() */
-	NOTICE_INQUIRY,  /* arg: struct inquiry; worker_answer() */
-	NOTICE_PICK,     /* arg: const struct pick; worker_answer() */
-	NOTICE_LISTENS,  /* a message may be sent while the run is opened */
-	NOTICE_BORROW,   /* wants the terminal; worker_answer() lends it */
-	NOTICE_RETURN,   /* gives it back; worker_answer() takes it */
+	NOTICE_DONE = 1,  /* the job has ended */
+	NOTICE_QUESTION,  /* arg: struct approval; worker_answer() */
+	NOTICE_WITHDRAWN, /* of that question: answer it, if it is open */
+	NOTICE_INQUIRY,   /* arg: struct inquiry; worker_answer() */
+	NOTICE_PICK,      /* arg: const struct pick; worker_answer() */
+	NOTICE_LISTENS,   /* a message may be sent while the run is opened */
+	NOTICE_BORROW,    /* wants the terminal; worker_answer() lends it */
+	NOTICE_RETURN,    /* gives it back; worker_answer() takes it */
 };
 
 struct worker {                /* zeroed; the queue set */
 	struct eventq *events; /* borrowed */
 	/* its own */
 	pthread_t thread;
+	pthread_mutex_t turn; /* of who asks, or has the terminal: recursive */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	int (*run)(void *arg); /* the job, NULL: none */
@@ -43,8 +45,9 @@ void worker_answer(struct worker *w, int answer);
 void worker_stop(struct worker *w);
 
 /* On the worker's thread, or one of its tools': waits for the answer, which
- * always comes. */
-int worker_ask(struct worker *w, void *question);
+ * always comes. Of several threads that ask, or borrow the terminal, one does
+ * so at a time. When stop ends it, the question is withdrawn. */
+int worker_ask(struct worker *w, void *question, const struct stop *stop);
 /* The same for what the model asks: enum inquiry_end, or -1: stopped. */
 int worker_inquire(struct worker *w, struct inquiry *q);
 /* The same for a choice: what worker_answer() says, an index or -1. */

@@ -97,6 +97,10 @@ static void on_notice(struct live *l, const struct queued *item)
 		l->asked = item->arg;
 		l->asked_at = clock_ms();
 		break;
+	case NOTICE_WITHDRAWN:
+		if (l->asked == item->arg)
+			live_withdraw_question(l);
+		break;
 	case NOTICE_INQUIRY:
 		l->asked_inquiry = item->arg;
 		l->asked_at = clock_ms();

@@ -20,6 +20,13 @@ static void answer(struct live *l, enum dialog_answer a)
 	live_set_wait(l, text);
 }
 
+void live_withdraw_question(struct live *l)
+{
+	dialog_close(&l->dialog);
+	l->asked = NULL;
+	worker_answer(&l->worker, DIALOG_OPEN);
+}
+
 /* A no without a word ends the turn: the user says what he wants instead. */
 static void refuse(struct live *l)
 {

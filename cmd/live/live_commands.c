@@ -88,6 +88,13 @@ static bool has_sandbox(const struct live *l)
 		(l->state == LIVE_WORKING && l->now.kind != JOB_SLASH));
 }
 
+/* Its subagents are not being read, nor closed. */
+static bool is_open(const struct live *l)
+{
+	return !l->unopened &&
+	       (l->state == LIVE_IDLE || l->state == LIVE_WORKING);
+}
+
 bool live_run_at_once(struct live *l, const char *text)
 {
 	struct str line = str_trim(str_of(text));
@@ -98,7 +105,8 @@ bool live_run_at_once(struct live *l, const char *text)
 	    (l->state == LIVE_WORKING && l->now.kind == JOB_SLASH &&
 	     slash_is(str_of(l->now.text), "/reload")))
 		return false; /* the settings are being replaced */
-	if (slash_needs_sandbox(line) && !has_sandbox(l))
+	if ((slash_needs_sandbox(line) && !has_sandbox(l)) ||
+	    (slash_is(line, "/agents") && !is_open(l)))
 		return false;
 	if (slash_is(line, "/editor")) {
 		elsewhere_edit(l);

@@ -136,7 +136,8 @@ int live_job_close(void *arg);
 void live_on_event(void *arg, const struct agent_event *ev);
 int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 		    struct error *err);
-enum dialog_answer live_ask(void *arg, struct question *q); /* asker.ask */
+enum dialog_answer live_ask(void *arg, struct question *q,
+			    const struct stop *stop); /* asker.ask */
 
 /* live_commands.c: what slash commands do to the screen. */
 /* run.pick; on the worker's thread. */
@@ -208,6 +209,7 @@ void live_notify_question(struct live *l, int64_t now);
 int64_t live_notify_at(const struct live *l);
 /* live_answer.c: what is typed at a question. */
 void live_on_answer(struct live *l, const struct key_event *ev);
+void live_withdraw_question(struct live *l); /* what asked was stopped */
 /* All of what is asked about, above the live part. */
 void live_show_question(struct live *l);
 

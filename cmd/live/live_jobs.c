@@ -48,11 +48,12 @@ int live_on_approve(void *arg, struct approval *a, const struct stop *stop,
 	return ask_approval(&l->asker, a, stop, err);
 }
 
-enum dialog_answer live_ask(void *arg, struct question *q)
+enum dialog_answer live_ask(void *arg, struct question *q,
+			    const struct stop *stop)
 {
 	struct live *l = arg;
 
-	return (enum dialog_answer)worker_ask(&l->worker, q);
+	return (enum dialog_answer)worker_ask(&l->worker, q, stop);
 }
 
 int live_job_run(void *arg)

@@ -187,11 +187,8 @@ void live_stop_job(struct live *l)
 	l->stopping = true;
 	l->held = l->n_queue > 0;
 	cancel_trigger(&l->run->app->cancel);
-	if (l->asked) {
-		dialog_close(&l->dialog);
-		l->asked = NULL;
-		worker_answer(&l->worker, DIALOG_OPEN);
-	}
+	if (l->asked)
+		live_withdraw_question(l);
 	live_drop_inquiry(l);
 	live_drop_pick(l);
 	live_set_wait(l, "stopping");

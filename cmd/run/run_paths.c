@@ -17,13 +17,13 @@
 
 /* The path that the tool will resolve in the same way; NULL for one that it
  * refuses itself. */
-static char *written_path(const struct run *r, const struct approval *a)
+static char *written_path(const struct approval *a)
 {
 	struct error ignored = { 0 };
 	const char *written = json_string(a->args, a->tool->path_arg, ".");
 	char *path;
 
-	(void)paths_resolve(r->box.sandbox.workdir, written, &path, &ignored);
+	(void)paths_resolve(a->acts_in->workdir, written, &path, &ignored);
 	return path;
 }
 
@@ -51,7 +51,7 @@ static char *real_path(const char *path)
 
 enum run_verdict run_decide_reading(const struct run *r, struct approval *a)
 {
-	char *path = written_path(r, a);
+	char *path = written_path(a);
 	char *real = path ? real_path(path) : NULL;
 	char *workdir = realpath(r->box.sandbox.workdir, NULL);
 	enum run_verdict verdict = RUN_ASK;
@@ -196,7 +196,7 @@ int run_decide_writing(struct run *r, struct approval *a,
 {
 	bool deletes = a->tool->flags & TOOL_DELETES;
 	struct files_target target = { 0 };
-	char *path = written_path(r, a);
+	char *path = written_path(a);
 	unsigned how = deletes ? RESOLVE_SELF : 0;
 	int rc = 0;
 
@@ -204,8 +204,7 @@ int run_decide_writing(struct run *r, struct approval *a,
 		how |= RESOLVE_BELOW;
 	*verdict = path ? RUN_ASK : RUN_ALLOW;
 	if (path)
-		rc = files_resolve(&r->box.sandbox, path, how, &target, stop,
-				   err);
+		rc = files_resolve(a->acts_in, path, how, &target, stop, err);
 	if (path && rc == 0) {
 		rc = decide_target(r, a, path, &target, verdict, err);
 	} else if (rc < 0 && err->code != ERR_CANCELLED) {

@@ -195,13 +195,15 @@ static void judge_by_hooks(struct run *r, const struct approval *a,
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	       const struct stop *stop, struct error *err)
 {
+	if (!a->acts_in)
+		a->acts_in = &r->box.sandbox;
 	a->machine = on_host(r) ? "this machine" : r->host.provider->name;
 	/* A grant holds on that machine alone. */
-	if (sandbox_is_shared(&r->box.sandbox))
-		a->machine = r->box.sandbox.id;
-	a->sandbox = on_host(r) ? NULL : r->box.sandbox.id;
-	a->workdir = r->box.sandbox.workdir;
-	a->mounted = run_bound_directory(&r->box.sandbox);
+	if (sandbox_is_shared(a->acts_in))
+		a->machine = a->acts_in->id;
+	a->sandbox = on_host(r) ? NULL : a->acts_in->id;
+	a->workdir = a->acts_in->workdir;
+	a->mounted = run_bound_directory(a->acts_in);
 	if (a->tool->flags & TOOL_FOREIGN)
 		set_foreign_place(r, a);
 	a->mask = r->app->mask;

@@ -1,5 +1,7 @@
 /* child_open.c - a subagent's model, prompt and tools. */
 /* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +89,28 @@ static int open_model(struct child *c, struct meter_model *account,
 	return rc;
 }
 
+/* Said once of each kind. */
+__attribute__((format(printf, 2, 3))) static void
+warn_once(struct child *c, const char *fmt, ...)
+{
+	size_t at = (size_t)(c->kind - c->all->all.list);
+	char line[1 << 13];
+	bool told;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	pthread_mutex_lock(&c->all->opening);
+	told = c->all->told[at];
+	c->all->told[at] = true;
+	pthread_mutex_unlock(&c->all->opening);
+	if (!told)
+		subagents_event(c->all,
+				&(struct agent_event){ .kind = EVENT_WARNING,
+						       .text = str_of(line) });
+}
+
 /*
  * The attack: a repository's file that has the work done by a model, and so by
  * an address, of its choice, or that makes sandboxes, which cost. So what it
@@ -101,31 +125,33 @@ static int check_trust(struct child *c, struct error *err)
 					   .file = k->file,
 					   .name = k->name,
 					   .text = str_of(k->head) };
-	size_t at = (size_t)(k - c->all->all.list);
 	enum trust_verdict verdict;
 	struct trust *trust;
-	struct buf line = BUF_INIT(1 << 14);
+	int rc;
 
 	c->follows = !k->root || !(k->model || k->apart);
 	if (c->follows)
 		return 0;
-	if (project_trust_open(c->run->app, &trust, err) < 0 ||
-	    trust_ask(trust, &entry, &verdict, err) < 0)
+	pthread_mutex_lock(&c->all->opening);
+	rc = project_trust_open(c->run->app, &trust, err);
+	pthread_mutex_unlock(&c->all->opening);
+	if (rc < 0)
 		return -1;
-	c->follows = verdict == TRUST_ALLOWED;
-	if (!c->follows && !c->all->told[at]) {
-		c->all->told[at] = true;
-		buf_addf(&line,
-			 "the subagent %s works with the model and in the "
-			 "sandbox of its caller: what %s wants was not allowed "
-			 "(--trust-project allows it for this run)",
-			 k->name, k->file);
-		subagents_event(c->all, &(struct agent_event){
-						.kind = EVENT_WARNING,
-						.text = buf_str(&line) });
+	verdict = trust_check(trust, &entry);
+	if (verdict == TRUST_ASK) {
+		if (subagents_take_turn(c->all, &c->stop, err) < 0)
+			return -1;
+		rc = trust_ask(trust, &entry, &verdict, err);
+		subagents_end_turn(c->all);
 	}
-	buf_release(&line);
-	return 0;
+	c->follows = verdict == TRUST_ALLOWED;
+	if (rc == 0 && !c->follows)
+		warn_once(c,
+			  "the subagent %s works with the model and in the "
+			  "sandbox of its caller: what %s wants was not "
+			  "allowed (--trust-project allows it for this run)",
+			  k->name, k->file);
+	return rc < 0 ? -1 : 0;
 }
 
 static void set_window(struct child *c)
@@ -200,27 +226,6 @@ static int prepare(void *arg, const struct part *const *calls, size_t n,
 	return rc;
 }
 
-/* Said once of each. */
-static void warn_shared(struct child *c, const struct error *why)
-{
-	size_t at = (size_t)(c->kind - c->all->all.list);
-	struct buf line = BUF_INIT(1 << 14);
-
-	buf_addf(&line,
-		 "the subagent %s works in the sandbox of its caller: %s",
-		 c->kind->name, why->message);
-	pthread_mutex_lock(&c->all->opening);
-	if (c->all->told[at])
-		buf_clear(&line);
-	c->all->told[at] = true;
-	pthread_mutex_unlock(&c->all->opening);
-	if (line.len)
-		subagents_event(c->all, &(struct agent_event){
-						.kind = EVENT_WARNING,
-						.text = buf_str(&line) });
-	buf_release(&line);
-}
-
 /* The prompt names the sandbox, so that comes first. Where only its file wants
  * one, and there is nothing to copy, it works like others. */
 static int open_sandbox(struct child *c, struct error *err)
@@ -234,7 +239,10 @@ static int open_sandbox(struct child *c, struct error *err)
 	if (rc == 0) {
 		c->agent.prepare = NULL;
 	} else if (!called && err->code == ERR_USAGE) {
-		warn_shared(c, err);
+		warn_once(c,
+			  "the subagent %s works in the sandbox of its caller: "
+			  "%s",
+			  c->kind->name, err->message);
 		*err = (struct error){ 0 };
 		apart_close(c);
 		rc = 0;
@@ -273,10 +281,7 @@ int child_open(struct child *c, struct error *err)
 		.parent = c->order->parent,
 		.memory = &c->memory,
 	};
-	pthread_mutex_lock(&c->all->opening);
-	rc = check_trust(c, err);
-	pthread_mutex_unlock(&c->all->opening);
-	if (rc < 0 || open_sandbox(c, err) < 0)
+	if (check_trust(c, err) < 0 || open_sandbox(c, err) < 0)
 		return -1;
 	pthread_mutex_lock(&c->all->opening);
 	rc = open_all(c, err);

@@ -6,7 +6,7 @@
 #include "cmd/subagents/subagents_impl.h"
 #include "ui/summary.h"
 
-enum { LINE_BYTES = 1 << 14 };
+enum { LINE_BYTES = 1 << 14, TURN_MS = 50 };
 
 void subagents_event(void *arg, const struct agent_event *ev)
 {
@@ -17,14 +17,19 @@ void subagents_event(void *arg, const struct agent_event *ev)
 	pthread_mutex_unlock(&s->events);
 }
 
-static void lock_questions(struct run_subagents *s)
+/* The user may take hours over the question of another one. */
+int subagents_take_turn(struct run_subagents *s, const struct stop *stop,
+			struct error *err)
 {
-	pthread_mutex_lock(&s->questions);
+	while (pthread_mutex_trylock(&s->questions))
+		if (stop_sleep(stop, TURN_MS, err) < 0)
+			return -1;
 	if (!s->ui.apart)
 		pthread_mutex_lock(&s->events);
+	return 0;
 }
 
-static void unlock_questions(struct run_subagents *s)
+void subagents_end_turn(struct run_subagents *s)
 {
 	if (!s->ui.apart)
 		pthread_mutex_unlock(&s->events);
@@ -38,11 +43,12 @@ int subagents_approve(void *arg, struct approval *a, const struct stop *stop,
 	struct run_subagents *s = arg;
 	int rc;
 
-	lock_questions(s);
+	if (subagents_take_turn(s, stop, err) < 0)
+		return -1;
 	rc = stop_check(stop, err);
 	if (rc == 0)
 		rc = s->ui.approve(s->ui.arg, a, stop, err);
-	unlock_questions(s);
+	subagents_end_turn(s);
 	return rc;
 }
 
@@ -52,9 +58,10 @@ int subagents_ask(void *arg, struct inquiry *q, enum inquiry_end *end,
 	struct run_subagents *s = arg;
 	int rc;
 
-	lock_questions(s);
+	if (subagents_take_turn(s, stop, err) < 0)
+		return -1;
 	rc = s->ui.ask(s->ui.arg, q, end, stop, err);
-	unlock_questions(s);
+	subagents_end_turn(s);
 	return rc;
 }
 
@@ -76,14 +83,15 @@ bool child_raise(void *arg)
 	bool raised = false;
 
 	roster_note(&s->roster, c->number, "waits for you: the cap is reached");
-	lock_questions(s);
+	if (subagents_take_turn(s, &c->stop, &ignored) < 0)
+		return false;
 	if (cap_of(c->run) != cap)
 		raised = true;
 	else if (s->declined != cap && stop_check(&c->stop, &ignored) == 0)
 		raised = c->run->raise(c->run);
 	if (!raised)
 		s->declined = cap;
-	unlock_questions(s);
+	subagents_end_turn(s);
 	return raised;
 }
 
@@ -191,6 +199,7 @@ static int on_approve(void *arg, struct approval *a, const struct stop *stop,
 	if (!is_permitted(c, a))
 		return 0;
 	a->subagent = c->label;
+	a->acts_in = c->agent.sandbox;
 	return subagents_approve(c->all, a, stop, err);
 }
 

@@ -23,7 +23,8 @@ struct run_subagents {
 	/* Of the cap of money: what was said no to, so that the user is asked
 	 * once for all that reach it. */
 	int64_t declined;
-	_Atomic unsigned working;
+	/* clock_ms(): for what is brought back once all were stopped; or 0 */
+	_Atomic int64_t brings_until;
 };
 
 /* One that works for a call of task; on the thread of that call. */
@@ -53,6 +54,10 @@ int subagents_approve(void *arg, struct approval *a, const struct stop *stop,
 		      struct error *err);
 int subagents_ask(void *arg, struct inquiry *q, enum inquiry_end *end,
 		  const struct stop *stop, struct error *err);
+/* Until the other one of a question is answered, or stop ends that: -1. */
+int subagents_take_turn(struct run_subagents *s, const struct stop *stop,
+			struct error *err);
+void subagents_end_turn(struct run_subagents *s);
 /* Where what c does goes. */
 struct agent_ui child_ui(struct child *c);
 /* A step of c's for all readers; text is its line. */

@@ -65,9 +65,10 @@ struct approval { /* whether a call may run */
 	const cJSON *args;               /* as the tool will read them */
 	const struct part *const *later; /* calls of the answer behind it */
 	size_t n_later;
-	size_t number;        /* which call of the answer it is, from 1 */
-	size_t total;         /* calls of the answer */
-	const char *subagent; /* that wants it: "reviewer 2"; or NULL */
+	size_t number;           /* which call of the answer it is, from 1 */
+	size_t total;            /* calls of the answer */
+	const char *subagent;    /* that wants it: "reviewer 2"; or NULL */
+	struct sandbox *acts_in; /* a subagent's own; NULL: the run's */
 	/* Filled by approve: */
 	const char *machine;     /* where it acts: "this machine"; or NULL */
 	const char *sandbox;     /* its id; NULL: no sandbox */
