@@ -1,5 +1,6 @@
 /* apart.c - a sandbox of a subagent's own: filled, merged back, deleted. */
 /* SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,9 @@ enum {
 	NAMES_BYTES = 8 << 10,  /* of changed files, in a result */
 	PATCH_BYTES = 40 << 10, /* of what could not be merged */
 	BRING_MS = 120000,
+	SAVE_MS = 30000,
+	STOPPED_MS = 15000,      /* for all, once all were stopped, */
+	STOPPED_SAVE_MS = 15000, /* and then for patches */
 };
 
 struct apart {
@@ -257,25 +261,55 @@ static void save(struct child *c, const struct stop *stop)
 	saved_work_release(&saved);
 }
 
-void apart_bring(struct child *c, struct buf *out)
+/* The user, who has stopped all, waits for the last one: the first begins the
+ * time of all. */
+static struct stop common_stop(struct child *c, int64_t more_ms)
 {
-	struct stop stop = stop_cleanup(BRING_MS);
+	int64_t until = 0;
+	int64_t mine = clock_ms() + STOPPED_MS;
+
+	if (atomic_compare_exchange_strong(&c->all->brings_until, &until, mine))
+		until = mine;
+	return stop_cleanup(until + more_ms - clock_ms());
+}
+
+static int bring(struct child *c, const struct stop *stop, struct buf *out,
+		 struct error *err)
+{
 	struct apart *a = c->apart;
-	struct error err = { 0 };
 	char mine[GIT_OID];
 	char yours[GIT_OID];
+
+	if (fetch_tree(c, &a->own, &a->run.box.sandbox, mine, stop, err) < 0)
+		return -1;
+	if (!strcmp(mine, a->before))
+		return 0;
+	if (fetch_tree(c, &a->theirs, &c->run->box.sandbox, yours, stop, err) <
+	    0)
+		return -1;
+	return merge(c, mine, yours, stop, out, err);
+}
+
+void apart_bring(struct child *c, struct buf *out)
+{
+	const struct stop *all = c->order->stop;
+	struct stop stop = stop_within(all, BRING_MS);
+	struct apart *a = c->apart;
+	struct error stopped = { 0 };
+	struct error err = { 0 };
 	int rc;
 
 	if (!a || c->agent.sandbox != &a->run.box.sandbox)
 		return;
 	pthread_mutex_lock(&c->all->merging);
-	rc = fetch_tree(c, &a->own, &a->run.box.sandbox, mine, &stop, &err);
-	if (rc == 0 && strcmp(mine, a->before) != 0)
-		rc = fetch_tree(c, &a->theirs, &c->run->box.sandbox, yours,
-				&stop, &err);
-	if (rc == 0 && strcmp(mine, a->before) != 0)
-		rc = merge(c, mine, yours, &stop, out, &err);
+	rc = bring(c, &stop, out, &err);
+	if (rc < 0 && stop_check(all, &stopped) < 0) {
+		stop = common_stop(c, 0);
+		rc = bring(c, &stop, out, &err);
+	}
 	if (rc < 0) {
+		stop = stopped.code ? common_stop(c, STOPPED_SAVE_MS)
+				    : stop_cleanup(SAVE_MS);
 		buf_addf(out,
 			 "\n\nWhat it changed in its sandbox did not come "
 			 "back: %s.",

@@ -153,9 +153,12 @@ static int finish(struct child *c, int rc, const struct error *failed,
 static int begin(struct child *c, struct error *err)
 {
 	const struct stop *outer = c->order->stop;
+	struct error ignored = { 0 };
 
 	if (cancel_chain_init(&c->cancel, outer->cancel, err) < 0)
 		return -1;
+	if (stop_check(outer, &ignored) == 0)
+		c->all->brings_until = 0;
 	c->stop = *outer;
 	c->stop.cancel = &c->cancel.cancel;
 	c->number = roster_begin(&c->all->roster, c->kind->name,

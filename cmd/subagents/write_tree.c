@@ -23,6 +23,7 @@ struct tree_file {
 	char *path; /* owned */
 	char oid[GIT_OID];
 	unsigned mode; /* 0: deleted */
+	bool is_new;
 	bool replaces; /* one of another kind is there */
 	bool remodes;  /* the same kind, with other permissions */
 	struct buf bytes;
@@ -68,6 +69,7 @@ static int add_file(void *arg, const struct odb_record *r, struct error *err)
 	f = &t->files[t->n++];
 	*f = (struct tree_file){ .path = xstrdup(r->path),
 				 .mode = r->new_mode,
+				 .is_new = !r->old_mode,
 				 .replaces = r->old_mode && r->new_mode &&
 					     (r->old_mode == MODE_LINK) !=
 						     (r->new_mode == MODE_LINK),
@@ -152,6 +154,31 @@ static void add_path(struct buf *out, const char *path)
 	free(here);
 }
 
+/* A file that comes where a directory was finds nothing of it there, unless git
+ * ignores that. */
+static bool leaves_directory(const struct tree_writing *t, const char *path)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct tree_file *f = &t->files[i];
+		size_t len = strlen(f->path);
+
+		if (f->mode && f->is_new && !strncmp(path, f->path, len) &&
+		    path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+static void add_rmdir(struct buf *out, const char *path)
+{
+	char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+
+	buf_adds(out, " && { rmdir -p -- ");
+	add_path(out, dir);
+	buf_adds(out, " 2>/dev/null || :; }");
+	free(dir);
+}
+
 static int delete_files(struct tree_writing *t, const struct stop *stop,
 			struct error *err)
 {
@@ -165,6 +192,8 @@ static int delete_files(struct tree_writing *t, const struct stop *stop,
 			continue;
 		buf_adds(&command, command.len ? " && rm -f -- " : "rm -f -- ");
 		add_path(&command, f->path);
+		if (!f->mode && leaves_directory(t, f->path))
+			add_rmdir(&command, f->path);
 		t->w->deleted += !f->mode;
 		if (command.len > COMMAND_BYTES)
 			rc = run_command(t, &command, stop, err);

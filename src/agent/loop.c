@@ -91,7 +91,8 @@ static void add_ended(struct agent *a, char **text)
 	struct ended e = { a, &out };
 	char *all;
 
-	if (a->parent) /* who is told of all jobs */
+	/* Who has the sandbox is told of all jobs in it. */
+	if (a->parent && a->parent->sandbox == a->sandbox)
 		return;
 	jobs_take_ended(a->sandbox->jobs, tell_ended, &e);
 	if (out.len) {

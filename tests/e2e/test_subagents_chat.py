@@ -57,3 +57,29 @@ def test_a_call_in_a_sandbox_of_its_own_is_judged_by_its_files(
     s.type("y")
     s.until("all done")
     assert "Merged into your files:\nM a.txt" in results(server)[0]
+
+
+def test_a_file_in_place_of_a_directory_is_merged(model, run, tree):
+    (tree / "d" / "e").mkdir(parents=True)
+    (tree / "d" / "e" / "f").write_text("f\n")
+    server = model({"turns": [
+        {"tool_calls": [task("job d", own_sandbox=True)]},
+        {**shell("cat d"), "expect": ["A d\nD d/e/f"]},
+        {**DONE, "expect": ["now a file"]}],
+        "talks": {"job d": [shell("rm -r d; echo now a file > d"),
+                            {"text": "did it"}]}})
+    r = run("-n", "x", *BOX)
+    assert r.status == 0, r.err
+    assert not server.model.violations, server.model.violations
+
+
+def test_of_its_own_sandbox_it_is_told_which_jobs_have_ended(
+        model, run, tree):
+    begin = {"tool_calls": [call("execute", command="exit 7",
+                                 background=True)]}
+    server = model(script([task("job b", own_sandbox=True)], {"job b": [
+        begin, shell("sleep 1"),
+        {"text": "heard", "expect": ["job 1 ended with exit code 7"]}]}))
+    r = run("-n", "x", *BOX)
+    assert r.status == 0 and results(server) == ["heard"], r.err
+    assert not server.model.violations, server.model.violations
