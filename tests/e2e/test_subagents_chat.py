@@ -2,12 +2,14 @@
 own sandboxes is asked about, and gives back."""
 # SPDX-License-Identifier: MIT
 import re
+import shutil
+import signal
 import time
 
 from test_live_chat import live  # noqa: F401
 from test_subagents import (  # noqa: F401
-    BOX, DONE, MODEL, agent, await_requests, call, results, script, shell,
-    talk, task, tree)
+    BOX, DONE, MODEL, agent, await_requests, call, gone, results, script,
+    shell, talk, task, tree)
 
 # pylint: disable=redefined-outer-name
 
@@ -83,3 +85,34 @@ def test_of_its_own_sandbox_it_is_told_which_jobs_have_ended(
     r = run("-n", "x", *BOX)
     assert r.status == 0 and results(server) == ["heard"], r.err
     assert not server.model.violations, server.model.violations
+
+
+SLOW_GIT = """#!/bin/sh
+at=$(stat -c %Y "$0.slow" 2>/dev/null) &&
+    [ $(($(date +%s) - at)) -lt 15 ] && sleep 600
+exec {git} "$@"
+"""
+
+
+def test_after_a_signal_all_have_one_time_to_come_back_then_patches(
+        model, start, run, home, tree, env):
+    shim = home / "shim"
+    shim.mkdir()
+    (shim / "git").write_text(SLOW_GIT.format(git=shutil.which("git")))
+    (shim / "git").chmod(0o755)
+    env["PATH"] = f"{shim}:{env['PATH']}"
+    server = model(script(
+        [task(f"job {i}", own_sandbox=True) for i in range(3)],
+        {f"job {i}": [shell(f"echo {i} > f{i}"),
+                      {"text": "late", "delay_ms": 60000}]
+         for i in range(3)}))
+    r = start("-n", "x", *BOX)
+    await_requests(server, 7)
+    (shim / "git.slow").touch()
+    r.signal(signal.SIGTERM)
+    r.wait()
+    assert r.status == 143, r.err
+    patches = home / ".deepagents" / ".state" / "patches"
+    saved = "".join(p.read_text() for p in patches.glob("**/*.patch"))
+    assert all(f"+++ b/f{i}" in saved for i in range(3)), r.err
+    assert gone(run, home)
