@@ -27,7 +27,10 @@ held_lock() {
 	return 1
 }
 
+# Nobody may read any more: who has the lock gives it back all the same, since
+# the others wait for it.
 held_answer() {
+	trap '' PIPE
 	read -r held_ <&8
 	printf '\n@held:%s:begin\n' "$held_id"
 	"$@"
