@@ -40,6 +40,16 @@ static bool parse_mark(struct link *l, struct str line, struct str *id,
 	       str_split(&line, ':', word) && !line.len;
 }
 
+/* False. */
+static bool refuse(struct link *l, enum err code, const char *reason)
+{
+	l->refused = true;
+	error_set(&l->why, code, "the connection to %s: %s", l->program->name,
+		  reason);
+	link_break(l, reason);
+	return false;
+}
+
 /* A line outside of answers. */
 static bool feed_line(struct link *l, struct str line)
 {
@@ -49,8 +59,8 @@ static bool feed_line(struct link *l, struct str line)
 
 	if (mark && str_is(id, l->nonce) && l->state == LINK_STARTING) {
 		if (!str_is(word, "ready")) {
-			link_break(l, "no directory there can be written");
-			return false;
+			return refuse(l, ERR_REMOTE,
+				      "no directory there can be written");
 		}
 		l->state = LINK_READY;
 		l->was_ready = true;
@@ -68,8 +78,7 @@ static bool feed_line(struct link *l, struct str line)
 	l->noise += line.len + 1;
 	if (l->noise <= LINK_NOISE)
 		return true;
-	link_break(l, "it writes what is no answer");
-	return false;
+	return refuse(l, ERR_NETWORK, "it writes what is no answer");
 }
 
 /* Between begin and end: passes on what is certainly no end. True when the end
@@ -123,9 +132,7 @@ bool link_feed(struct link *l, struct str bytes)
 		buf_consume(&l->held, n + 1);
 	}
 	/* A line of noise without an end. */
-	if (l->held.len > LINK_NOISE) {
-		link_break(l, "it writes what is no answer");
-		return false;
-	}
+	if (l->held.len > LINK_NOISE)
+		return refuse(l, ERR_NETWORK, "it writes what is no answer");
 	return true;
 }

@@ -185,7 +185,7 @@ static int explain(const struct held *h, const struct link *l,
 
 	last_said(l, &said);
 	line = buf_str(&said);
-	if (!l->spawned || (l->was_ready && !line.len)) {
+	if (!l->spawned || l->refused || (l->was_ready && !line.len)) {
 		*err = l->why;
 	} else if (l->was_ready) {
 		error_set(err, ERR_NETWORK,
@@ -212,12 +212,12 @@ static int look(struct held *h, struct link *l, const struct link_call *c,
 	int rc = 1;
 
 	pthread_mutex_lock(&l->lock);
+	*start = l->state == LINK_STARTING ? l->began + h->program.start_ms
+					   : INT64_MAX;
 	if (c->done)
 		rc = 0;
-	else if (l->state == LINK_STARTING && clock_ms() >= *start)
+	else if (clock_ms() >= *start)
 		link_break(l, "it did not answer");
-	else if (l->state == LINK_READY)
-		*start = INT64_MAX;
 	if (rc && l->state == LINK_BROKEN)
 		rc = explain(h, l, err);
 	pthread_mutex_unlock(&l->lock);
@@ -228,7 +228,7 @@ static int await(struct held *h, struct link *l, const struct link_call *c,
 		 const struct stop *stop, struct error *err)
 {
 	int64_t begun = clock_ms();
-	int64_t start = begun + h->program.start_ms;
+	int64_t start;
 	int rc;
 
 	while ((rc = look(h, l, c, &start, err)) == 1) {
@@ -251,7 +251,8 @@ static int await(struct held *h, struct link *l, const struct link_call *c,
 	if (rc == 0 || err->code != ERR_TIMEOUT)
 		return rc;
 	pthread_mutex_lock(&l->lock);
-	if (l->heard <= begun)
+	/* A slow login goes on for the next request. */
+	if (l->state == LINK_READY && l->heard <= begun)
 		link_break(l, "it is silent");
 	pthread_mutex_unlock(&l->lock);
 	return rc;

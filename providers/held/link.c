@@ -146,8 +146,11 @@ static void reap(struct link *l, bool wait)
 	if (fd >= 0)
 		(void)poll(&end, 1, KILL_MS);
 	close_fd(&fd);
-	if (waitpid(l->pid, &status, WNOHANG) == l->pid && ended)
-		l->status = proc_exit_code(status);
+	if (waitpid(l->pid, &status, WNOHANG) != l->pid || !ended)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->status = proc_exit_code(status);
+	pthread_mutex_unlock(&l->lock);
 }
 
 static bool step(struct link *l, int end)
@@ -259,6 +262,7 @@ struct link *link_new(const struct held_program *program, struct error *err)
 			    .out = -1,
 			    .err = -1,
 			    .status = -1,
+			    .began = clock_ms(),
 			    .heard = clock_ms(),
 			    .queue = BUF_INIT(LINK_QUEUE),
 			    .waiting = BUF_INIT(LINK_QUEUE),

@@ -43,18 +43,18 @@ struct link {
 	int status; /* how the program ended: an exit code, or -1 */
 	bool spawned;
 	struct error why; /* where it did not start, or was cut */
+	bool refused;     /* what came from over there is why */
 	int in, out, err, wake;
 	char nonce[LINK_ID + 1];
-	struct buf queue;            /* to be written */
-	struct buf waiting;          /* the same, once it is ready */
-	struct buf held;             /* read, not understood yet */
-	size_t searched;             /* bytes of held that hold no end */
-	struct link_call *answering; /* whose answer comes now; or NULL */
-	bool body;                   /* between a begin and its end */
+	struct buf queue;   /* to be written */
+	struct buf waiting; /* the same, once it is ready */
+	struct buf held;    /* read, not understood yet */
+	bool body;          /* between a begin and its end */
 	char body_id[LINK_ID + 1];
 	size_t noise;
 	struct buf tail;
-	int64_t heard; /* clock_ms() of the last byte */
+	int64_t began; /* clock_ms() */
+	int64_t heard; /* the same, of the last byte */
 	struct link_call *calls;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "exec_contract.h"
 #include "providers/held/held.h"
 
@@ -113,6 +114,77 @@ static void test_a_program_that_never_gets_there_is_quoted(void **state)
 	held_free(h);
 }
 
+static void test_a_refusal_of_the_loop_is_told(void **state)
+{
+	struct held *h =
+		open_program("read -r n; printf '\n@held:%s:nowhere\n' "
+			     "\"${n#held_nonce=}\"; exec sleep 20");
+	struct error err = { 0 };
+	char out[256];
+
+	(void)state;
+	assert_int_equal(ask(h, ":", out, sizeof(out), &err), -1);
+	assert_int_equal(err.code, ERR_REMOTE);
+	assert_string_equal(err.message, "the connection to there: no "
+					 "directory there can be written");
+	held_free(h);
+}
+
+static void test_a_slow_start_goes_on_after_a_request_gave_up(void **state)
+{
+	char path[] = "/tmp/held_test.XXXXXX";
+	char script[128];
+	struct stop stop = stop_cleanup(200);
+	struct buf none = BUF_INIT(16);
+	struct error err = { 0 };
+	struct held *h;
+	char out[256];
+
+	(void)state;
+	close(mkstemp(path));
+	snprintf(script, sizeof(script), "echo x >>%s; sleep 1; exec sh", path);
+	h = open_program(script);
+	assert_int_equal(held_call(h, STR(":"), 0, &none, &stop, &err), -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	snprintf(script, sizeof(script), "cat %s", path);
+	err = (struct error){ 0 };
+	assert_int_equal(ask(h, script, out, sizeof(out), &err), 0);
+	assert_string_equal(out, "x");
+	buf_release(&none);
+	held_free(h);
+	unlink(path);
+}
+
+/* Not every sleep(1) takes fractions: the time limit is kept all the same. */
+static void test_a_sleep_of_whole_seconds_will_do(void **state)
+{
+	char dir[] = "/tmp/held_test.XXXXXX";
+	char script[512];
+	struct sandbox_client host = { .provider = &provider };
+	struct sandbox sb = { .host = &host, .workdir = (char *)"/tmp" };
+	struct exec_request req = { .command = STR("/bin/sleep 60"),
+				    .timeout_ms = 1500 };
+	struct stop stop = stop_cleanup(60000);
+	int64_t began = clock_ms();
+	struct exec_result res;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(script, sizeof(script),
+		 "d=%s; { echo '#!/bin/sh'; echo 'case $1 in *.*) exit 1; esac;"
+		 " exec /bin/sleep $1'; } >$d/sleep; chmod +x $d/sleep; "
+		 "PATH=$d:$PATH; export PATH; exec sh",
+		 dir);
+	host.priv = open_program(script);
+	assert_int_equal(sandbox_execute(&sb, &req, &res, &stop, &err), 0);
+	assert_true(res.timed_out);
+	assert_true(clock_ms() - began < 9000); /* 11500 without its keeper */
+	held_free(host.priv);
+	snprintf(script, sizeof(script), "rm -r %s", dir);
+	assert_int_equal(system(script), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +194,10 @@ int main(void)
 		cmocka_unit_test(test_a_program_that_ended_is_started_again),
 		cmocka_unit_test(
 			test_a_program_that_never_gets_there_is_quoted),
+		cmocka_unit_test(test_a_refusal_of_the_loop_is_told),
+		cmocka_unit_test(
+			test_a_slow_start_goes_on_after_a_request_gave_up),
+		cmocka_unit_test(test_a_sleep_of_whole_seconds_will_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
