@@ -37,6 +37,7 @@ static bool on_host(const struct run *r)
 void run_mounts(const struct run *r, struct buf *out)
 {
 	const struct sandbox *sb = &r->box.sandbox;
+	char id[APPROVAL_MACHINE];
 
 	for (size_t i = 0; i < sb->mounts.n; i++) {
 		buf_adds(out, i ? ", " : " (");
@@ -48,7 +49,7 @@ void run_mounts(const struct run *r, struct buf *out)
 	buf_adds(out, sb->mounts.n ? ")" : "");
 	if (sandbox_is_shared(sb)) {
 		buf_adds(out, " (not isolated: a user's rights on ");
-		sanitize_line(str_of(sb->id), out);
+		sanitize_line(str_of(sandbox_called(sb, id, sizeof(id))), out);
 		buf_addc(out, ')');
 	}
 }

@@ -89,7 +89,7 @@ static void explain_refusal(const struct run *r, struct approval *a)
 			 "%s is not permitted in non-interactive mode on %s, "
 			 "which is not isolated. Only reading tools are; tell "
 			 "the user to run with --auto-approve.",
-			 a->tool->spec.name, r->box.sandbox.id);
+			 a->tool->spec.name, a->machine);
 	else
 		buf_addf(&a->reason,
 			 "%s is not permitted in non-interactive mode on the "
@@ -200,7 +200,8 @@ int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,
 	a->machine = on_host(r) ? "this machine" : r->host.provider->name;
 	/* A grant holds on that machine alone. */
 	if (sandbox_is_shared(a->acts_in))
-		a->machine = a->acts_in->id;
+		a->machine = sandbox_called(a->acts_in, a->called,
+					    sizeof(a->called));
 	a->sandbox = on_host(r) ? NULL : a->acts_in->id;
 	a->workdir = a->acts_in->workdir;
 	a->mounted = run_bound_directory(a->acts_in);

@@ -36,6 +36,21 @@ static int64_t seconds_of(struct str s)
 	return str_to_int(s, &n) && n > 0 ? n : 0;
 }
 
+/* It becomes part of paths that a shell reads. */
+static bool is_label(struct str s)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+	if (!str_starts(s, "dcode-") ||
+	    s.len >= sizeof(((struct slurm_job *)0)->label))
+		return false;
+	s = str_skip(s, strlen("dcode-"));
+	for (size_t i = 0; i < s.len; i++)
+		if (!memchr(letters, s.ptr[i], sizeof(letters) - 1))
+			return false;
+	return s.len > 0;
+}
+
 /* "dcode label=LABEL owner=OWNER", as slurm_submit() writes it. */
 static void parse_comment(struct str comment, struct slurm_job *job)
 {
@@ -45,8 +60,8 @@ static void parse_comment(struct str comment, struct slurm_job *job)
 	if (!str_starts(comment, marker))
 		return;
 	rest = str_skip(comment, sizeof(marker) - 1);
-	if (!str_split(&rest, ' ', &label) || label.len >= sizeof(job->label) ||
-	    !str_starts(label, "dcode-") || !str_starts(rest, "owner="))
+	if (!str_split(&rest, ' ', &label) || !is_label(label) ||
+	    !str_starts(rest, "owner="))
 		return;
 	copy(job->label, sizeof(job->label), label);
 	copy(job->owner, sizeof(job->owner),

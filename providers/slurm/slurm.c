@@ -247,6 +247,7 @@ static const struct sandbox_ops ops = {
 const struct sandbox_provider slurm_provider = {
 	.name = "slurm",
 	.summary = "jobs of a Slurm cluster, one node each",
+	.noun = "job",
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST | SANDBOX_SHARED,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,

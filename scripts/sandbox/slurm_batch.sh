@@ -17,8 +17,11 @@ b_kill() {
 		s_marked=
 		# shellcheck disable=SC2013 # names without white space
 		for s_p in $(grep -Els "DCODE_EXEC=[a-z2-7]*[.]$b_label|\
-dcode-exec[.]$b_label|/tmp/[.]$b_label/" \
+dcode-(exec|jobs)[.]$b_label|/tmp/[.]$b_label/" \
 			/proc/[0-9]*/environ /proc/[0-9]*/cmdline); do
+			# Anybody can have an argument of that name.
+			[ "${s_p%/cmdline}" = "$s_p" ] ||
+				[ -O "${s_p%/*}" ] || continue
 			s_p=${s_p#/proc/}
 			s_marked="$s_marked ${s_p%%/*}"
 		done
@@ -42,8 +45,12 @@ b_end() {
 	(b_kill) 2>/dev/null
 	cd /
 	chmod -R u+rwx "$b_work" 2>/dev/null
-	rm -rf "$b_work" "$b_control" "/tmp/.dcode-exec.$b_label" \
-		"/tmp/.dcode-exec.$b_label".* "$HOME/.dcode-exec.$b_label"
+	rm -rf "$b_work" "$b_control" "$HOME/.dcode-env.$b_label"
+	for b_kind in exec jobs; do
+		rm -rf "/tmp/.dcode-$b_kind.$b_label" \
+			"/tmp/.dcode-$b_kind.$b_label".* \
+			"$HOME/.dcode-$b_kind.$b_label"
+	done
 	rmdir "$b_root" 2>/dev/null
 	exit 0
 }

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: MIT
 #
 # Given: held_nonce, b_control (see slurm_batch.sh). The job may have begun just
-# now. Nothing but the last command reads standard input.
+# now; a door that another user made is not it, for it would get all that comes.
+# Nothing but the last command reads standard input.
 # shellcheck disable=SC2154
 
 b_turn=0
-while [ ! -p "$b_control/door" ]; do
+while [ ! -p "$b_control/door" ] || [ ! -O "$b_control/door" ]; do
 	if [ -s "$b_control/failed" ]; then
 		cat "$b_control/failed" >&2
 		exit 3

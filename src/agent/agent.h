@@ -59,6 +59,7 @@ struct agent_event { /* all borrowed for the call */
 	const struct subagent_step *subagent; /* not in a queue */
 };
 
+enum { APPROVAL_MACHINE = 320 };
 struct approval { /* whether a call may run */
 	const struct part *call;
 	const struct tool *tool;
@@ -70,9 +71,10 @@ struct approval { /* whether a call may run */
 	const char *subagent;    /* that wants it: "reviewer 2"; or NULL */
 	struct sandbox *acts_in; /* a subagent's own; NULL: the run's */
 	/* Filled by approve: */
-	const char *machine;     /* where it acts: "this machine"; or NULL */
-	const char *sandbox;     /* its id; NULL: no sandbox */
-	const char *workdir;     /* there; or NULL */
+	const char *machine; /* where it acts: "this machine"; or NULL */
+	char called[APPROVAL_MACHINE]; /* room for it */
+	const char *sandbox;           /* its id; NULL: no sandbox */
+	const char *workdir;           /* there; or NULL */
 	const char *mounted;     /* that directory of the user's, or NULL */
 	const struct mask *mask; /* for what is shown of files; or NULL */
 	/* By a hook: it need not be asked about, or has to be. */

@@ -20,6 +20,7 @@ struct sandbox_region {
 struct sandbox_provider {
 	const char *name;    /* "docker" */
 	const char *summary; /* one line for provider list */
+	const char *noun;    /* of what an id is the number: "job"; or NULL */
 	const char *workdir; /* default inside, absolute; NULL: the user's */
 	unsigned flags;      /* SANDBOX_... */
 	size_t max_command;  /* bytes of exec_request.command it can carry */

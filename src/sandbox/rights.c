@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/rights.h"
 
+#include <stdio.h>
+
 #include "sandbox/sandbox.h"
 
 bool sandbox_acts_on_host(const struct sandbox *sb)
@@ -14,4 +16,13 @@ bool sandbox_is_shared(const struct sandbox *sb)
 {
 	return sb->host &&
 	       sb->host->provider->flags & ~sb->host->lacks & SANDBOX_SHARED;
+}
+
+const char *sandbox_called(const struct sandbox *sb, char *room, size_t size)
+{
+	const char *noun = sb->host->provider->noun;
+
+	snprintf(room, size, "%s%s%s", noun ? noun : "", noun ? " " : "",
+		 sb->id);
+	return room;
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import glob
 import pathlib
+import re
 import shutil
 
 from lifecycle import wait_for
@@ -97,7 +98,7 @@ class World:
         sandbox is."""
         names = {j["name"] for j in self.rig.jobs(every=True)}
         return [p for p in glob.glob("/tmp/.dcode-*") if
-                p.removeprefix("/tmp/.").removeprefix("dcode-exec.") in names]
+                re.sub("^/tmp/[.](dcode-(exec|jobs)[.])?", "", p) in names]
 
     def left(self):
         """Jobs, processes of jobs and directories."""

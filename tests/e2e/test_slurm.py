@@ -255,3 +255,22 @@ def test_scancel_is_repeated_until_it_was_heard(slurm, model, run):
     r = run(*TASK)
     assert r.status == 0 and slurm.spoiled == "scancel cut\n"
     slurm.nothing_left()
+
+
+def test_what_a_background_command_has_goes_with_the_job(slurm, model, run):
+    """Its keeper, too, which the job that it is in does not track."""
+    server = model([execute("setsid sleep 779", background=True),
+                    execute("ls -d /tmp/.dcode-jobs.${DCODE_EXEC#*.}"), DONE])
+    r = run(*TASK)
+    assert r.status == 0, r.err
+    assert results(server)[1].startswith("/tmp/.dcode-jobs.dcode-")
+    slurm.nothing_left()
+
+
+def test_the_job_is_named_as_one(slurm, model, run):
+    server = model([{"tool_calls": [call("write_file", file_path="a",
+                                         content="b")]}, DONE])
+    r = run(*(a for a in TASK if a != "-y"))
+    job = slurm.rig.jobs(every=True)[-1]["job_id"]
+    assert f"a user's rights on job {job})" in r.err
+    assert f"mode on job {job}, which is not" in results(server)[0]

@@ -44,6 +44,10 @@ static void test_a_comment_of_somebody_else_is_no_label(void **state)
 		"dcode label=",
 		"dcode label=dcode-abcd2345",
 		"my dcode label=dcode-a owner=b",
+		"dcode label=dcode-$(id) owner=y",
+		"dcode label=dcode-a;id owner=y",
+		"dcode label=dcode-../a owner=y",
+		"dcode label=dcode- owner=y",
 	};
 
 	(void)state;
