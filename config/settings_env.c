@@ -99,6 +99,27 @@ char **settings_environ(const struct settings *s, const char *provider)
 	return l.env;
 }
 
+static void drop_key(void *arg, const char *name, const char *value)
+{
+	static const char prefix[] = "DEEPAGENTS_CODE_";
+	char *with = xasprintf("%s%s", prefix, name);
+
+	(void)value;
+	put(arg, name, NULL);
+	put(arg, with, NULL);
+	free(with);
+}
+
+char **settings_environ_keyless(const struct settings *s)
+{
+	struct list l = { settings_environ(s, NULL), 0 };
+
+	while (l.env[l.n])
+		l.n++;
+	settings_each_key(s, drop_key, &l);
+	return l.env;
+}
+
 static bool is_plain(const char *name)
 {
 	static const char *const names[] = {

@@ -19,6 +19,10 @@ struct settings;
  * of this name takes; no other stored key.
  */
 char **settings_environ(const struct settings *s, const char *provider);
+/* The same without the keys that dcode itself takes or config.toml names: for a
+ * program that passes on to others what its own configuration tells it to
+ * (SendEnv of ssh). */
+char **settings_environ_keyless(const struct settings *s);
 /* For commands of the user's and of the model on this machine: as exported. */
 char **settings_environ_exported(const struct settings *s);
 /* Zeroes before it frees: some are secret. */

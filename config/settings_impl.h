@@ -106,4 +106,10 @@ bool settings_names_key(const struct settings *s, const char *variable);
 const struct toml_value *settings_credentials(const struct toml_value *entry);
 void settings_store_close(struct settings *s);
 
+/* As settings_each_secret(), but for what only looks secret. */
+void settings_each_key(const struct settings *s,
+		       void (*each)(void *arg, const char *name,
+				    const char *value),
+		       void *arg);
+
 #endif

@@ -164,6 +164,17 @@ static void each_member(const struct settings *s, const struct toml_value *v,
 	}
 }
 
+void settings_each_key(const struct settings *s,
+		       void (*each)(void *arg, const char *name,
+				    const char *value),
+		       void *arg)
+{
+	struct each call = { each, arg };
+
+	each_row(s, &call);
+	each_member(s, &s->config, false, &call);
+}
+
 void settings_each_secret(const struct settings *s,
 			  void (*each)(void *arg, const char *name,
 				       const char *value),
@@ -171,7 +182,6 @@ void settings_each_secret(const struct settings *s,
 {
 	struct each call = { each, arg };
 
-	each_row(s, &call);
+	settings_each_key(s, each, arg);
 	each_variable(s, &call);
-	each_member(s, &s->config, false, &call);
 }

@@ -13,15 +13,15 @@ enum { START_MS = 60000, ARGS = 40 };
 /*
  * Over the user's own configuration: no question in the middle of a run, no
  * terminal, none of the forwards that are meant for the user's own session (one
- * that is taken can end it), and a connection that fell silent is noticed. A
+ * that is taken can end it; with the agent's, the model's commands could log in
+ * wherever the user can), and a connection that fell silent is noticed. A
  * master of the user's is used, but this one becomes none: it would stay.
  */
 static const char *const options[] = {
-	"BatchMode=yes",         "ClearAllForwardings=yes",
-	"ConnectTimeout=20",     "ControlMaster=no",
-	"PermitLocalCommand=no", "RemoteCommand=none",
-	"RequestTTY=no",         "ServerAliveCountMax=3",
-	"ServerAliveInterval=5", NULL,
+	"BatchMode=yes",         "ClearAllForwardings=yes", "ConnectTimeout=20",
+	"ControlMaster=no",      "ForwardAgent=no",         "ForwardX11=no",
+	"PermitLocalCommand=no", "RemoteCommand=none",      "RequestTTY=no",
+	"ServerAliveCountMax=3", "ServerAliveInterval=5",   NULL,
 };
 
 /*
@@ -88,7 +88,7 @@ static void explain(void *arg, int status, struct str said, struct error *err)
 static struct held *open_stream(const struct ssh_client *c, const char *host,
 				const char *command, struct held_program p)
 {
-	char **env = settings_environ(c->settings, "ssh");
+	char **env = settings_environ_keyless(c->settings);
 	char *argv[ARGS];
 	struct held *held;
 	size_t n = 0;

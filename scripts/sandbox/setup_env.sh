@@ -138,7 +138,9 @@ env_read() {
 # Given: name, as for the script.
 keep_env() {
 	[ -n "${HOME-}" ] || return
-	rm -f "$HOME/.dcode-env"
+	# Of several on one machine each has its own.
+	env_kept=$HOME/.dcode-env${DCODE_EXEC#"${DCODE_EXEC%%.*}"}
+	rm -f "$env_kept"
 	[ -f "$HOME/.bashrc" ] || [ -f "$HOME/.profile" ] ||
 		[ -f "$HOME/.bash_profile" ] || return
 	env_dir=$HOME/.dcode-env-$name
@@ -153,6 +155,6 @@ keep_env() {
 	while env_read; do
 		:
 	done
-	[ ! -s "$env_dir/env" ] || cat "$env_dir/env" >"$HOME/.dcode-env"
+	[ ! -s "$env_dir/env" ] || cat "$env_dir/env" >"$env_kept"
 	rm -rf "$env_dir"
 }

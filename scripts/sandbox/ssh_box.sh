@@ -24,6 +24,8 @@ s_mark() {
 	for s_p in $(grep -Els \
 		"DCODE_EXEC=[a-z2-7]*[.]$b_label|dcode-(exec|jobs)[.]$b_label" \
 		/proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null); do
+		# Anybody can have an argument of that name.
+		[ "${s_p%/cmdline}" = "$s_p" ] || [ -O "${s_p%/*}" ] || continue
 		s_p=${s_p#/proc/}
 		s_marked="$s_marked ${s_p%%/*}"
 	done
@@ -129,7 +131,7 @@ b_sweep() {
 		/tmp/.dcode-exec."$b_label".* "$HOME/.dcode-exec.$b_label" \
 		/tmp/.dcode-jobs."$b_label" \
 		/tmp/.dcode-jobs."$b_label".* "$HOME/.dcode-jobs.$b_label" \
-		"$b_base/.tmp.$b_label"; do
+		"$b_base/.tmp.$b_label" "$HOME/.dcode-env.$b_label"; do
 		[ ! -O "$b_place" ] || rm -rf "$b_place"
 	done
 	[ "$b_made" != 0 ] || [ -z "$b_work" ] ||

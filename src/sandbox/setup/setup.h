@@ -55,7 +55,8 @@ bool setup_machine_name(struct str name);
  * Where the variables are that the script left in ~/.bashrc and ~/.profile: in
  * the sandbox, written after a script that succeeded (setup_env.sh). Every
  * command but our own helpers reads it first; a file of somebody else's is
- * not read. It stays with the sandbox, for later runs and snapshots.
+ * not read. It stays with the sandbox, for later runs and snapshots. Where
+ * sandboxes share a machine (DCODE_EXEC is JOB.OWNER), its name ends in .OWNER.
  */
 #define SETUP_ENV_FILE "$HOME/.dcode-env"
 #define SETUP_ENV_READ ". \"" SETUP_ENV_FILE "\""

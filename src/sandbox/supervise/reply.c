@@ -35,6 +35,8 @@ static const unsigned char keep_sh[] = {
 #include "scripts/sandbox/supervise_keep.sh.inc"
 };
 
+/* ".OWNER", or nothing. */
+#define OF_OWNER "${DCODE_EXEC#\"${DCODE_EXEC%%.*}\"}"
 #define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
 static void assign_script(struct buf *out, const char *name, struct str a,
@@ -88,8 +90,9 @@ static int add_run(struct buf *out, const struct job_request *ask,
 	else
 		quote_word(out, ask->req.command);
 	if (!ask->req.plain)
-		buf_adds(out, "\n[ ! -O \"" SETUP_ENV_FILE "\" ]||set -- sh "
-			      "-c '" SETUP_ENV_READ ";exec \"$@\"' sh \"$@\"");
+		buf_adds(out, "\ns_env=" SETUP_ENV_FILE OF_OWNER
+			      "\n[ ! -O \"$s_env\" ]||set -- sh -c '. \"$0\""
+			      ";exec \"$@\"' \"$s_env\" \"$@\"");
 	buf_adds(out, ask->preloaded ? "\nexec $s_set" : "\nexec");
 	if (ask->req.env && ask->req.env[0])
 		buf_adds(out, " env");
