@@ -153,7 +153,7 @@ def test_an_interrupted_upload_does_not_wait_for_git(making, env, tmp_path):
     start = len(p.seen)
     p.send(b"go\r")
     p.until(b"done", start, 60)
-    end = time.monotonic() + 60  # the model may have answered before it is there
+    end = time.monotonic() + 60  # the answer may come before
     while not started("update-ref", "-d", "/sending"):
         assert time.monotonic() < end
         time.sleep(0.05)
