@@ -52,8 +52,11 @@ static void feed(const struct jsonrpc_peer *peer, struct str text, size_t piece,
 /* As an MCP server's are, but for the words. */
 static void on_message(void *arg, const cJSON *message, struct buf *reply)
 {
+	const cJSON *id = json_get(message, "id");
+
 	(void)arg;
-	json_print(reply, json_get(message, "id"));
+	if (id)
+		json_print(reply, id);
 }
 
 static void feed_both_ways(const struct jsonrpc_peer *peer, struct str text)
