@@ -39,12 +39,15 @@ def test_the_first_request_does_a_bounded_number_of_calls(
         m = model([{"text": "hello"}])
         run("-n", "hi", "-M", "anthropic:m", program=dcode_release)
         out = tmp_path / f"{name}.trace"
-        run("-f", "-qq", "-o", out, dcode_release, "-n", "hi", "-M",
-            "anthropic:m", program="/usr/bin/strace")
-        lines = out.read_text().splitlines()
-        counts[name] = next(i for i, line in enumerate(lines)
-                            if "POST /v1/messages" in line)
-        before = lines[:counts[name]]
+        tries = []
+        for _ in range(3):  # of those that wait, a busy machine sees more
+            run("-f", "-qq", "-o", out, dcode_release, "-n", "hi", "-M",
+                "anthropic:m", program="/usr/bin/strace")
+            lines = out.read_text().splitlines()
+            tries.append(next(i for i, line in enumerate(lines)
+                              if "POST /v1/messages" in line))
+        counts[name] = min(tries)
+        before = lines[:tries[-1]]
         # No program is started for it.
         assert sum("execve(" in line for line in before) == 1
     body = str(m.requests[-1]["body"])

@@ -274,7 +274,7 @@ def test_a_chat_calls_a_skill(talk, own, tmp_path):
     said = c.ask("/skill:greet to Bob")[0]
     assert "Say hello." in said and said.endswith("**User request:** to Bob")
     c.until("Hello there.")
-    said = c.ask("/skill:greet see @f.txt")[1]
+    said = c.ask("/skill:greet see @f.txt now")[1]
     assert "TEXT-OF-F" in said
     c.until(lambda t: t.count("Hello there.") == 2)
     c.say("/skill:nosuch", "Skill not found: nosuch")

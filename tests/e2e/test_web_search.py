@@ -7,6 +7,7 @@ import time
 import pytest
 
 from clouds import call
+from mcp_rig import is_alive
 from tavily import Tavily
 from test_auth import terminal  # noqa: F401
 from test_live_chat import live  # noqa: F401
@@ -193,6 +194,6 @@ def test_a_search_is_asked_about_and_esc_ends_it_with_all_of_it(
     pids = (tmp_path / "pids").read_text().split()
     assert len(pids) == 2
     chat.keys("Escape")
-    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+    while any(is_alive(int(pid)) for pid in pids):
         assert time.monotonic() < end
         time.sleep(0.05)
