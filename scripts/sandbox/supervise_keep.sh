@@ -17,10 +17,14 @@ s_copy() {
 	while :; do
 		s_in=$(dd bs=65536 count=64 2>&1 >>"$s_dir/$1.$s_at") ||
 			: >"$s_dir/full"
-		if [ ! -s "$s_dir/$1.$s_at" ]; then
-			s_eof=1
-			break
-		fi
+		# Not by the file: it is empty when the job was cleared away,
+		# and a daemon still writes.
+		s_n=${s_in%% *}
+		case $s_n in
+		*[!0-9+]* | +* | *+ | *+*+*) ;;
+		*+*) [ $((${s_n%+*} + ${s_n#*+})) -ge 64 ] || s_eof=1 ;;
+		esac
+		[ -s "$s_dir/$1.$s_at" ] || break
 		# dash ends the shell at $(()) of nothing: when the job was
 		# cleared away, its daemon would get SIGPIPE.
 		s_n=${s_in##*
@@ -32,16 +36,7 @@ s_copy() {
 		esac
 		[ "$s_n" -gt "$s_len" ] || break
 		s_len=$s_n
-		s_in=${s_in%% *}
-		case $s_in in
-		*[!0-9+]* | +* | *+ | *+*+*) ;;
-		*+*)
-			[ $((${s_in%+*} + ${s_in#*+})) -ge 64 ] || {
-				s_eof=1
-				break
-			}
-			;;
-		esac
+		[ -z "$s_eof" ] || break
 		[ "$s_ring" -gt 0 ] || s_wait "$1" || break
 		# What a daemon prints after the end is nobody's.
 		[ -e "$s_dir/done" ] && exec cat >/dev/null

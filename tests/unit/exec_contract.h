@@ -283,7 +283,7 @@ static void contract_background(struct sandbox *sb)
 
 	own_sleep(member, 33);
 	snprintf(command, sizeof(command),
-		 "(sleep 3; head -c 300000 /dev/zero && echo ok "
+		 "(sleep 3; dd if=/dev/zero bs=1000 count=300 && echo ok "
 		 ">/tmp/dcode-bg.%d; %s) & echo begun",
 		 (int)getpid(), member);
 	r = run(sb, command);
