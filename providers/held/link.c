@@ -4,7 +4,6 @@
 #include "providers/held/link.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/proc.h"
 #include "base/stop.h"
 #include "base/str.h"
+#include "base/thread.h"
 
 enum {
 	CHUNK = 64 << 10,
@@ -54,19 +54,6 @@ void link_break(struct link *l, const char *reason)
 	link_poke(l->wake);
 }
 
-/* Both ends, close-on-exec; ours does not block. */
-static int open_pipe(int *ours, int *theirs, bool read_end, struct error *err)
-{
-	int fd[2];
-
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return error_errno(err, "creating a pipe");
-	*ours = fd[!read_end];
-	*theirs = fd[read_end];
-	(void)fcntl(*ours, F_SETFL, O_NONBLOCK);
-	return 0;
-}
-
 /* On the link's own thread, whose end is the program's, too. */
 static int spawn(struct link *l, struct error *err)
 {
@@ -77,12 +64,12 @@ static int spawn(struct link *l, struct error *err)
 				  .fds = theirs,
 				  .nfds = 3,
 				  .session = true };
-	int rc = open_pipe(&l->in, &theirs[0], false, err);
+	int rc = proc_pipe(&l->in, &theirs[0], false, err);
 
 	if (rc == 0)
-		rc = open_pipe(&l->out, &theirs[1], true, err);
+		rc = proc_pipe(&l->out, &theirs[1], true, err);
 	if (rc == 0)
-		rc = open_pipe(&l->err, &theirs[2], true, err);
+		rc = proc_pipe(&l->err, &theirs[2], true, err);
 	if (rc == 0)
 		rc = proc_spawn_bound(&spec, &l->pid, err);
 	for (int i = 0; i < 3; i++)
@@ -225,23 +212,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are the main thread's business. */
-static int start_thread(struct link *l, struct error *err)
-{
-	sigset_t all;
-	sigset_t old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(&l->thread, NULL, run, l);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0)
-		return 0;
-	errno = rc;
-	return error_errno(err, "starting a thread");
-}
-
 static void release(struct link *l)
 {
 	close_fd(&l->wake);
@@ -281,7 +251,7 @@ struct link *link_new(const struct held_program *program, struct error *err)
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->wake < 0)
 		error_errno(err, "creating an event");
-	else if (start_thread(l, err) == 0)
+	else if (thread_start(&l->thread, run, l, err) == 0)
 		return l;
 	release(l);
 	return NULL;

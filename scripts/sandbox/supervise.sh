@@ -24,8 +24,8 @@ s_search() {
 	return 1
 }
 
-# Makes it, in the first place that takes files and pipes: 0 to whom the job
-# belongs.
+# Makes it, in the first place that takes files and, but for a quick start,
+# pipes: 0 to whom the job belongs.
 s_make() {
 	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
 		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
@@ -37,8 +37,10 @@ s_make() {
 			s_clock
 			s_when=
 			[ "$s_ring" = 0 ] || s_when=$(date +%s)
-			echo "$s_now $s_when" >"$s_dir/born" &&
-				mkfifo "$s_dir/p.o" "$s_dir/p.e" && return 0
+			echo "$s_now $s_when" >"$s_dir/born" && {
+				[ -n "$s_quick" ] ||
+					mkfifo "$s_dir/p.o" "$s_dir/p.e"
+			} && return 0
 			rm -rf "$s_dir"
 		fi
 		[ -d "$s_dir" ] && return 1
@@ -315,6 +317,7 @@ s_serve() {
 	s_name=.dcode-$s_place$s_at
 	[ ! -e "/tmp/$s_name" ] || [ -O "/tmp/$s_name" ] || s_uid=$(id -u)
 	s_text=
+	s_quick=
 	s_code=-1
 	s_ne=
 	s_enc=x

@@ -10,26 +10,6 @@
 # longer one the request follows the files, and the keeper goes on by itself.
 # shellcheck disable=SC2015,SC2034,SC2154
 
-# Makes the job's directory, in the first place that takes files: 0 to whom the
-# job belongs.
-s_quick_make() {
-	for s_base in "/tmp/$s_name" "/tmp/$s_name.$s_uid" \
-		"${HOME:-/tmp}/$s_name" "$PWD/$s_name"; do
-		s_dir=$s_base/$s_job
-		[ -d "$s_base" ] || mkdir "$s_base"
-		[ -d "$s_base" ] && [ ! -L "$s_base" ] && [ -O "$s_base" ] ||
-			continue
-		if mkdir "$s_dir"; then
-			s_clock
-			echo "$s_now" >"$s_dir/born" && return 0
-			rm -rf "$s_dir"
-		fi
-		[ -d "$s_dir" ] && return 1
-	done
-	s_word=nowhere
-	return 1
-}
-
 # The command itself, in a session of its own.
 s_quick_run() {
 	exec 4>&- 5>&- 8>&-
@@ -128,12 +108,12 @@ s_reap" "$s_base/dcode-exec" </dev/null
 # The request that starts a job; its answer comes from the keeper. 1: there is
 # such a job, or no place for one.
 s_quick_start() {
-	s_quick_make || return 1
+	s_quick=1
+	s_make || return 1
 	s_set=
 	for s_tool in setsid "busybox setsid"; do
 		command -v ${s_tool%% *} >/dev/null && s_set=$s_tool && break
 	done
-	s_quick=1
 	s_in=/dev/null
 	if [ -n "$s_b64" ]; then
 		s_in=$s_dir/i

@@ -212,3 +212,15 @@ char *proc_absolute_path(const char *path)
 	buf_release(&kept);
 	return all;
 }
+
+int proc_pipe(int *ours, int *theirs, bool read_end, struct error *err)
+{
+	int fd[2];
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return error_errno(err, "creating a pipe");
+	*ours = fd[!read_end];
+	*theirs = fd[read_end];
+	(void)fcntl(*ours, F_SETFL, O_NONBLOCK);
+	return 0;
+}

@@ -43,6 +43,9 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err);
  * therefore waits for it. */
 int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 		     struct error *err);
+/* A pipe to a child: both ends close-on-exec, ours does not block; read_end:
+ * ours is that to read from. ERR_SYSTEM */
+int proc_pipe(int *ours, int *theirs, bool read_end, struct error *err);
 /* No core file of this process, and no debugger of the same user: its memory
  * holds keys. To be called first in main; not in sanitizer builds, whose leak
  * check is a debugger. */

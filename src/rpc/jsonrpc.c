@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "rpc/jsonrpc_impl.h"
 
 enum { KILL_MS = 2000, TEXT_SHOWN = 320 };
@@ -31,36 +32,6 @@ static void release(struct jsonrpc *w)
 	free(w);
 }
 
-/* Both ends, close-on-exec; ours does not block. */
-static int open_pipe(int *ours, int *theirs, bool read_end, struct error *err)
-{
-	int fd[2];
-
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return error_errno(err, "creating a pipe");
-	*ours = fd[!read_end];
-	*theirs = fd[read_end];
-	(void)fcntl(*ours, F_SETFL, O_NONBLOCK);
-	return 0;
-}
-
-/* Signals are the main thread's business. */
-static int start_thread(struct jsonrpc *w, struct error *err)
-{
-	sigset_t all;
-	sigset_t old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	rc = pthread_create(&w->thread, NULL, jsonrpc_run, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0)
-		return 0;
-	errno = rc;
-	return error_errno(err, "starting a thread");
-}
-
 static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 		 struct error *err)
 {
@@ -74,7 +45,7 @@ static int spawn(struct jsonrpc *w, const struct proc_spec *spec, int theirs[3],
 	if (proc_spawn(&mine, &w->pid, err) < 0)
 		return -1;
 	w->end = proc_fd(w->pid, err);
-	if (w->end >= 0 && start_thread(w, err) == 0)
+	if (w->end >= 0 && thread_start(&w->thread, jsonrpc_run, w, err) == 0)
 		return 0;
 	jsonrpc_kill(w);
 	(void)waitpid(w->pid, NULL, 0);
@@ -103,7 +74,7 @@ struct jsonrpc *jsonrpc_start(const struct proc_spec *spec,
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	rc = w->wake < 0 ? error_errno(err, "creating an event") : 0;
 	for (int i = 0; rc == 0 && i < 3; i++)
-		rc = open_pipe(ours[i], &theirs[i], i > 0, err);
+		rc = proc_pipe(ours[i], &theirs[i], i > 0, err);
 	if (rc == 0)
 		rc = spawn(w, spec, theirs, err);
 	for (int i = 0; i < 3; i++)
