@@ -2,14 +2,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "archive/api.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
-static const struct {
-	const char *name;
-	size_t offset;
-} symbols[] = {
+#include "base/library.h"
+
+static const struct library_symbol symbols[] = {
 #define SYMBOL(member)                                                         \
 	{                                                                      \
 		"archive_" #member, offsetof(struct archive_api, member)       \
@@ -55,24 +52,15 @@ static const struct {
 #undef SYMBOL
 };
 
+static const struct library library = {
+	.name = "libarchive",
+	.files = { "libarchive.so.13" },
+	.package = "libarchive13",
+	.needed = "3.2",
+};
+
 int archive_api_load(struct archive_api *api, struct error *err)
 {
-	void *library = dlopen("libarchive.so.13", RTLD_LAZY | RTLD_LOCAL);
-
-	if (!library) {
-		error_set(err, ERR_SYSTEM, "loading libarchive: %s", dlerror());
-		return error_hint(err, "install it: apt install libarchive13");
-	}
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *address = dlsym(library, symbols[i].name);
-
-		if (!address)
-			return error_set(err, ERR_SYSTEM,
-					 "this libarchive is too old: it has "
-					 "no %s (3.2 or later is needed)",
-					 symbols[i].name);
-		memcpy((char *)api + symbols[i].offset, &address,
-		       sizeof(address));
-	}
-	return 0;
+	return library_load(&library, symbols,
+			    sizeof(symbols) / sizeof(*symbols), api, err);
 }

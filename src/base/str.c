@@ -167,13 +167,26 @@ static size_t sequence(const unsigned char *p, size_t len)
 	return more + 1;
 }
 
+/* Whether eight bytes are ASCII, as those of most text. */
+static bool are_ascii(const unsigned char *p, size_t len)
+{
+	uint64_t eight;
+
+	if (len < sizeof(eight))
+		return false;
+	memcpy(&eight, p, sizeof(eight));
+	return !(eight & 0x8080808080808080u);
+}
+
 size_t str_utf8_prefix(struct str s)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;
 	size_t at = 0;
 
 	while (at < s.len) {
-		size_t step = sequence(p + at, s.len - at);
+		size_t left = s.len - at;
+		size_t step =
+			are_ascii(p + at, left) ? 8 : sequence(p + at, left);
 
 		if (!step)
 			break;
@@ -200,10 +213,13 @@ size_t str_char_offset(struct str s, size_t n)
 	const unsigned char *p = (const unsigned char *)s.ptr;
 	size_t at = 0;
 
-	while (n-- && at < s.len) {
-		size_t step = sequence(p + at, s.len - at);
+	while (n && at < s.len) {
+		size_t left = s.len - at;
+		bool eight = n >= 8 && are_ascii(p + at, left);
+		size_t step = eight ? 8 : sequence(p + at, left);
 
 		at += step ? step : 1;
+		n -= eight ? 8 : 1;
 	}
 	return at;
 }
@@ -214,10 +230,13 @@ size_t str_chars(struct str s)
 	size_t at = 0;
 	size_t n = 0;
 
-	for (; at < s.len; n++) {
-		size_t step = sequence(p + at, s.len - at);
+	while (at < s.len) {
+		size_t left = s.len - at;
+		bool eight = are_ascii(p + at, left);
+		size_t step = eight ? 8 : sequence(p + at, left);
 
 		at += step ? step : 1;
+		n += eight ? 8 : 1;
 	}
 	return n;
 }

@@ -2,25 +2,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "markup/md4c_api.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
 #include <utf8proc.h>
 
+#include "base/library.h"
 #include "base/str.h"
+
+static const struct library library = {
+	.name = "libmd4c",
+	.files = { "libmd4c.so.0" },
+	.package = "libmd4c0",
+	.needed = "0.3",
+};
 
 md4c_parse *md4c_load(struct error *err)
 {
-	void *library = dlopen("libmd4c.so.0", RTLD_LAZY | RTLD_LOCAL);
-	void *symbol = library ? dlsym(library, "md_parse") : NULL;
+	static const struct library_symbol symbol = { "md_parse", 0 };
 	md4c_parse *parse = NULL;
 
-	if (!symbol) {
-		error_set(err, ERR_SYSTEM, "loading libmd4c: %s", dlerror());
-		error_hint(err, "install it: apt install libmd4c0");
+	if (library_load(&library, &symbol, 1, &parse, err) < 0)
 		return NULL;
-	}
-	memcpy(&parse, &symbol, sizeof(parse));
 	return parse;
 }
 

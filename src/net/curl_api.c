@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/curl_api.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -10,10 +9,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "base/mem.h"
 
 struct curl_loader {
@@ -25,10 +24,7 @@ struct curl_loader {
 	struct error err; /* why not, when code is set */
 };
 
-static const struct {
-	const char *name;
-	size_t offset;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
 #define SYMBOL(member)                                                         \
 	{                                                                      \
 		"curl_" #member, offsetof(struct curl_api, member)             \
@@ -48,29 +44,18 @@ static const struct {
 };
 
 /* The distribution's flavours differ in their TLS library only. */
-static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+static const struct library library = {
+	.name = "libcurl",
+	.files = { "libcurl.so.4", "libcurl-gnutls.so.4" },
+	.package = "libcurl4",
+	.needed = "7.83",
+};
 
 static int load(struct curl_api *api, struct error *err)
 {
-	void *library = NULL;
-
-	for (size_t i = 0; !library && i < sizeof(names) / sizeof(*names); i++)
-		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-	if (!library) {
-		error_set(err, ERR_SYSTEM, "loading libcurl: %s", dlerror());
-		return error_hint(err, "install it: apt install libcurl4");
-	}
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *address = dlsym(library, symbols[i].name);
-
-		if (!address)
-			return error_set(err, ERR_SYSTEM,
-					 "this libcurl is too old: it has no "
-					 "%s (7.83 or later is needed)",
-					 symbols[i].name);
-		memcpy((char *)api + symbols[i].offset, &address,
-		       sizeof(address));
-	}
+	if (library_load(&library, symbols, sizeof(symbols) / sizeof(*symbols),
+			 api, err) < 0)
+		return -1;
 	if (api->global_init(CURL_GLOBAL_ALL) != CURLE_OK)
 		return error_set(err, ERR_SYSTEM, "libcurl does not start");
 	return 0;
@@ -117,10 +102,15 @@ void curl_loader_free(struct curl_loader *l)
 	free(l);
 }
 
+bool curl_is_loaded(struct curl_loader *l)
+{
+	return atomic_load_explicit(&l->ready, memory_order_acquire);
+}
+
 const struct curl_api *curl_api_get(struct curl_loader *l,
 				    const struct stop *stop, struct error *err)
 {
-	while (!atomic_load_explicit(&l->ready, memory_order_acquire)) {
+	while (!curl_is_loaded(l)) {
 		struct pollfd fds[2] = {
 			{ .fd = l->done_fd, .events = POLLIN },
 			{ .fd = stop_fd(stop), .events = POLLIN },

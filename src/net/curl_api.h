@@ -47,6 +47,8 @@ struct curl_loader *curl_loader_new(void);
 /* Waits for the thread; the library itself stays loaded (its own exit
  * handlers need it). */
 void curl_loader_free(struct curl_loader *l);
+/* Whether curl_api_get() need not wait. Any thread. */
+bool curl_is_loaded(struct curl_loader *l);
 /* The table, once it is there; NULL with the reason (ERR_SYSTEM, or what stop
  * says). Any thread. */
 const struct curl_api *curl_api_get(struct curl_loader *l,

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "base/sanitize.h"
+#include "base/str.h"
+#include "net/loopback.h"
 #include "net/notice.h"
 
 enum {
@@ -20,6 +22,7 @@ struct http {
 	char *ca_file; /* owned; NULL: libcurl's own */
 	char *ca_path;
 	char *http_proxy;     /* for http://, where libcurl finds none itself */
+	bool proxied;         /* a proxy is named in the environment */
 	pthread_mutex_t lock; /* of the list and share, below */
 	struct handle *idle;  /* the last one given back comes first */
 	size_t n_idle;
@@ -29,6 +32,18 @@ struct http {
 	CURLSH *share; /* TLS sessions and names of all handles */
 	pthread_mutex_t share_lock[CURL_LOCK_DATA_LAST];
 };
+
+static bool names_proxy(void)
+{
+	static const char *const names[] = { "http_proxy",  "HTTP_PROXY",
+					     "https_proxy", "HTTPS_PROXY",
+					     "all_proxy",   "ALL_PROXY" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (getenv(names[i]))
+			return true;
+	return false;
+}
 
 struct http *http_new(const char *ca_file)
 {
@@ -43,6 +58,7 @@ struct http *http_new(const char *ca_file)
 	 * can set it */
 	if (!getenv("http_proxy") && !getenv("REQUEST_METHOD"))
 		h->http_proxy = xstrdup(getenv("HTTP_PROXY"));
+	h->proxied = names_proxy();
 	pthread_mutex_init(&h->lock, NULL);
 	for (int i = 0; i < CURL_LOCK_DATA_LAST; i++)
 		pthread_mutex_init(&h->share_lock[i], NULL);
@@ -105,6 +121,18 @@ const struct curl_api *http_api(struct http *h, const struct stop *stop,
 				struct error *err)
 {
 	return curl_api_get(h->loader, stop, err);
+}
+
+bool http_is_direct(const struct http_request *req)
+{
+	return req->unix_socket || req->flags & HTTP_NO_PROXY ||
+	       loopback_url(str_of(req->url));
+}
+
+bool http_may_dial(struct http *h, const struct http_request *req)
+{
+	return !curl_is_loaded(h->loader) && !req->unix_socket &&
+	       !req->connect_to && (http_is_direct(req) || !h->proxied);
 }
 
 static void share_lock(CURL *easy, curl_lock_data data, curl_lock_access access,
@@ -294,9 +322,9 @@ static enum err code_of(CURLcode code)
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_BAD_FUNCTION_ARGUMENT:
 		return ERR_CONFIG;
-	case CURLE_OUT_OF_MEMORY:
 	case CURLE_FAILED_INIT:
 		return ERR_SYSTEM;
+	case CURLE_OUT_OF_MEMORY:
 	case CURLE_WEIRD_SERVER_REPLY:
 		return ERR_PROTOCOL;
 	default:
@@ -372,6 +400,10 @@ int handle_error(const struct curl_api *api, const struct handle *hd,
 	/* It wanted to send again what comes from a callback. */
 	if (code == CURLE_SEND_FAIL_REWIND)
 		why = "the connection was cut while sending";
+	/* Of a header line that is longer than it takes libcurl 7.88 says that
+	 * memory is short. */
+	if (code == CURLE_OUT_OF_MEMORY)
+		why = "a header of the answer is too long, or out of memory";
 	sanitize_text((struct str){ why, strlen(why) }, &text);
 	error_set(err, code_of(code), "%s", text.len ? text.ptr : "failed");
 	buf_release(&text);

@@ -23,6 +23,11 @@ struct handle {
 const struct curl_api *http_api(struct http *h, const struct stop *stop,
 				struct error *err);
 struct notice *http_notice(struct http *h);
+/* Whether a connection can be begun without libcurl: it is not there yet, and
+ * no proxy may stand between. */
+bool http_may_dial(struct http *h, const struct http_request *req);
+/* Whether no proxy does, whatever the environment says. */
+bool http_is_direct(const struct http_request *req);
 /* A handle for scheme://host:port of url (or the unix socket), warm when one
  * is free. NULL with err. */
 struct handle *handle_take(struct http *h, const char *url,

@@ -9,7 +9,21 @@
 
 enum {
 	RETRY_AFTER_MAX = 86400000, /* ms: a day */
+	BODY_MAX = 1 << 20,         /* bytes of a collected body by default */
 };
+
+void head_reset(struct http_response *res)
+{
+	res->status = 0;
+	res->retry_after_ms = -1;
+	res->began = false;
+	res->content_type[0] = '\0';
+	res->request_id[0] = '\0';
+	res->location[0] = '\0';
+	buf_clear(&res->body);
+	if (!res->body.max)
+		res->body.max = BODY_MAX;
+}
 
 static void copy(char *to, size_t room, struct str from)
 {

@@ -8,6 +8,8 @@
 
 /* For http.c and ws.c only. */
 
+/* Before an exchange: nothing has come. */
+void head_reset(struct http_response *res);
 /* "HTTP/1.1 200 OK" or "HTTP/2 200": a new answer begins, maybe after 1xx;
  * forgets the fields of the one before. */
 void head_status(struct http_response *res, struct str line);

@@ -6,17 +6,16 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/dial.h"
 #include "net/handles.h"
 #include "net/head.h"
 #include "net/http.h"
-#include "net/loopback.h"
 #include "net/notice.h"
 
 enum {
 	CONNECT_MS = 30000,
-	BODY_MAX = 1 << 20, /* bytes of a collected body by default */
-	HEADERS_MAX = 64,   /* header lines of one request */
-	STALL_MS = 200,     /* without a byte: see resume() */
+	HEADERS_MAX = 64, /* header lines of one request */
+	STALL_MS = 200,   /* without a byte: see resume() */
 };
 
 /* What the callbacks of one transfer share. */
@@ -245,12 +244,11 @@ static void set_transfer(struct http_exchange *x, const struct handle *hd)
 	long version = !h2     ? CURL_HTTP_VERSION_1_1
 		       : clear ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
 			       : CURL_HTTP_VERSION_2TLS;
-	bool direct = req->unix_socket || req->flags & HTTP_NO_PROXY ||
-		      loopback_url(str_of(req->url));
 
 	api->easy_setopt(easy, CURLOPT_URL, req->url);
 	api->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, req->unix_socket);
-	api->easy_setopt(easy, CURLOPT_PROXY, direct ? "" : hd->proxy);
+	api->easy_setopt(easy, CURLOPT_PROXY,
+			 http_is_direct(req) ? "" : hd->proxy);
 	x->connect_to.data = (char *)req->connect_to;
 	api->easy_setopt(easy, CURLOPT_CONNECT_TO,
 			 req->connect_to ? &x->connect_to : NULL);
@@ -439,19 +437,6 @@ static int drive(struct http_exchange *x, struct handle *hd,
 	return rc;
 }
 
-static void reset_response(struct http_response *res)
-{
-	res->status = 0;
-	res->retry_after_ms = -1;
-	res->began = false;
-	res->content_type[0] = '\0';
-	res->request_id[0] = '\0';
-	res->location[0] = '\0';
-	buf_clear(&res->body);
-	if (!res->body.max)
-		res->body.max = BODY_MAX;
-}
-
 int http_do(struct http *h, const struct http_request *req,
 	    struct http_response *res, const struct stop *stop,
 	    struct error *err)
@@ -461,20 +446,25 @@ int http_do(struct http *h, const struct http_request *req,
 				   .quiet_since = clock_ms(),
 				   .suffices_at = INT64_MAX };
 	struct curl_slist headers[HEADERS_MAX];
-	struct handle *hd;
+	struct handle *hd = NULL;
+	struct dial dial;
 	int rc;
 
-	reset_response(res);
+	head_reset(res);
 	if (stop_check(stop, err) < 0)
 		return -1;
+	dial_begin(&dial, h, req, stop);
 	x.api = http_api(h, stop, err);
-	if (!x.api)
-		return -1;
 	x.notice = http_notice(h);
-	hd = handle_take(h, req->url, req->unix_socket, stop, err);
-	if (!hd)
+	if (x.api)
+		hd = handle_take(h, req->url, req->unix_socket, stop, err);
+	if (!hd) {
+		dial_end(&dial, NULL, NULL);
 		return -1;
-	rc = set_headers(&x, hd->easy, headers, err);
+	}
+	rc = dial_give(&dial, x.api, hd->easy, stop, err);
+	if (rc == 0)
+		rc = set_headers(&x, hd->easy, headers, err);
 	if (rc == 0) {
 		set_body(&x, hd->easy);
 		set_transfer(&x, hd);
@@ -488,6 +478,7 @@ int http_do(struct http *h, const struct http_request *req,
 	x.api->easy_setopt(hd->easy, CURLOPT_HTTPHEADER, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_CONNECT_TO, NULL);
 	x.api->easy_setopt(hd->easy, CURLOPT_NOBODY, 0L);
+	dial_end(&dial, x.api, hd->easy);
 	handle_give(h, hd, true);
 	if (!(req->flags & HTTP_PROBE))
 		notice_result(http_notice(h), req, rc, res, err);

@@ -9,8 +9,8 @@
 #include "base/percent.h"
 #include "base/str.h"
 #include "net/loopback.h"
+#include "net/resolve.h"
 #include "web/address.h"
-#include "web/resolve.h"
 #include "web/url.h"
 
 enum { CONNECT_TO = URL_HOST + 96, HEADERS_MAX = 4 };

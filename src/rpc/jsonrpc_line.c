@@ -181,8 +181,9 @@ static void on_line(struct jsonrpc *w, struct str line)
 	line = str_trim(line);
 	if (!line.len)
 		return;
-	message = line.ptr[0] == '{' && str_is_utf8(line) ? json_parse(line)
-							  : NULL;
+	message = line.ptr[0] == '{' && str_is_utf8(line)
+			  ? json_parse_repaired(line)
+			  : NULL;
 	if (cJSON_IsString(json_get(message, "method"))) {
 		on_method(w, message, line);
 	} else if (json_get(message, "id")) {

@@ -156,10 +156,12 @@ const char *const store_texts[SQL_COUNT] = {
 			" RETURNING no, number",
 	[SQL_JOB_UPDATE] = "UPDATE job SET read=?2, started=?3, told=?4"
 			   " WHERE no=?1",
-	[SQL_JOB_EACH] = "SELECT no, thread, provider, sandbox, job, command,"
-			 " number, read, started, told FROM job"
-			 " WHERE (?2<>'' AND provider=?1 AND sandbox=?2)"
-			 " OR (thread=?3 AND NOT told) ORDER BY number",
+	[SQL_JOB_EACH] = "SELECT j.no, j.thread, j.provider, j.sandbox, j.job,"
+			 " j.command, j.number, j.read, j.started, j.told,"
+			 " coalesce(t.pid, 0), t.started, t.place"
+			 " FROM job j LEFT JOIN thread t ON t.id=j.thread"
+			 " WHERE (?2<>'' AND j.provider=?1 AND j.sandbox=?2)"
+			 " OR (j.thread=?3 AND NOT j.told) ORDER BY j.number",
 	[SQL_JOB_TRIM] = "DELETE FROM job WHERE begun < ?2"
 			 " OR (told AND begun < ?1)",
 };

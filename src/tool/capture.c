@@ -91,6 +91,25 @@ static void move_head(struct capture *c, size_t len, struct buf *out)
 	c->head = BUF_INIT(c->half);
 }
 
+void capture_shrink(struct capture *c, size_t half)
+{
+	struct capture small;
+	struct str first = { 0 };
+	struct str second = { 0 };
+
+	if ((int64_t)c->head.len + c->past <= (int64_t)(2 * half))
+		return;
+	capture_init(&small, half);
+	if (c->past)
+		unroll(c, &first, &second);
+	capture_add(&small, buf_str(&c->head));
+	capture_add(&small, first);
+	capture_add(&small, second);
+	small.past += c->past - (int64_t)(first.len + second.len);
+	capture_release(c);
+	*c = small;
+}
+
 bool capture_finish(struct capture *c, struct buf *out)
 {
 	int64_t total = (int64_t)c->head.len + c->past;

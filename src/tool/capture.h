@@ -21,6 +21,8 @@ struct capture {
 void capture_init(struct capture *c, size_t half);
 void capture_release(struct capture *c);
 void capture_add(struct capture *c, struct str chunk);
+/* Keeps less of what has been added: half bytes of each end. */
+void capture_shrink(struct capture *c, size_t half);
 /* Appends what was kept, with a line in the place of what was not, never
  * cutting a UTF-8 sequence; true when bytes were dropped. Empties c. */
 bool capture_finish(struct capture *c, struct buf *out);

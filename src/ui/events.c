@@ -224,6 +224,7 @@ void events_event(void *arg, const struct agent_event *ev)
 		events_error(e, "warning", ev->text, (struct str){ 0 });
 		break;
 	case EVENT_TERMINAL:
+		break;
 	case EVENT_JOB:
 		begin(e, "job");
 		member(e, "text", ev->text);

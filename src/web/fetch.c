@@ -8,9 +8,9 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "net/resolve.h"
 #include "web/address.h"
 #include "web/page.h"
-#include "web/resolve.h"
 #include "web/url.h"
 
 enum {

@@ -12,7 +12,7 @@ enum {
 	FETCH_MS_MAX = 120000,
 };
 
-struct resolved; /* web/resolve.h */
+struct resolved; /* net/resolve.h */
 
 struct web_query; /* web/search.h */
 

@@ -119,7 +119,7 @@ int search_tavily(const struct tavily *t, const struct web_query *q,
 	if (rc == 0)
 		rc = post(t, url, buf_str(&body), &res, stop, err);
 	if (rc == 0) {
-		tree = json_parse(buf_str(&res.body));
+		tree = json_parse_repaired(buf_str(&res.body));
 		rc = write_results(tree, out, err);
 		cJSON_Delete(tree);
 	}

@@ -36,6 +36,15 @@ static void buf_keeps_its_ceiling(void **state)
 	assert_int_equal(b.max, 5);
 }
 
+static void add_lines(struct buf *line, struct str chunk, struct buf *seen)
+{
+	while (buf_add_line(line, &chunk)) {
+		buf_addf(seen, "<%s>", line->len ? line->ptr : "");
+		buf_clear(line);
+	}
+	assert_int_equal(chunk.len, 0);
+}
+
 /* Whatever the pieces are that a stream comes in. */
 static void lines_of_a_stream_are_whole_and_in_order(void **state)
 {
@@ -47,17 +56,12 @@ static void lines_of_a_stream_are_whole_and_in_order(void **state)
 		struct buf line = BUF_INIT(100);
 		struct buf seen = BUF_INIT(100);
 
-		for (size_t i = 0; i < len; i += step) {
-			struct str chunk = { text + i,
-					     len - i < step ? len - i : step };
-
-			while (buf_add_line(&line, &chunk)) {
-				buf_addf(&seen, "<%s>",
-					 line.len ? line.ptr : "");
-				buf_clear(&line);
-			}
-			assert_int_equal(chunk.len, 0);
-		}
+		for (size_t i = 0; i < len; i += step)
+			add_lines(&line,
+				  (struct str){ text + i, len - i < step
+								  ? len - i
+								  : step },
+				  &seen);
 		assert_string_equal(seen.ptr, "<one><><three>");
 		assert_string_equal(line.ptr, "rest");
 		buf_release(&line);
@@ -165,6 +169,13 @@ static void str_knows_utf8(void **state)
 	assert_int_equal(str_utf8_prefix(STR("a\xE2\x82")), 1);
 	assert_int_equal(str_chars(STR("a\xC3\xA9\xFFz")), 4);
 	assert_int_equal(str_char_offset(STR("a\xC3\xA9z"), 2), 3);
+	/* more than eight of ASCII at once, on either side */
+	assert_int_equal(str_chars(STR("123456789\xC3\xA9"
+				       "12345678\xFF")),
+			 19);
+	assert_int_equal(str_char_offset(STR("123456789\xC3\xA9z"), 8), 8);
+	assert_int_equal(str_char_offset(STR("123456789\xC3\xA9z"), 10), 11);
+	assert_int_equal(str_char_offset(STR("123456789\xC3\xA9z"), 99), 12);
 }
 
 static void json_keeps_to_one_line(void **state)
@@ -182,6 +193,38 @@ static void json_keeps_to_one_line(void **state)
 	assert_string_equal(b.ptr, "{\"a\\u2028\":[\"\\u0085\xC3\xA9\"]}");
 	cJSON_Delete(tree);
 	buf_release(&b);
+}
+
+/* A byte that ends a run of plain ones is found wherever it is: several are
+ * looked at together. */
+static void each_byte_is_quoted_alike_at_every_place(void **state)
+{
+	char text[2100];
+	struct buf one = BUF_INIT(100);
+	struct buf all = BUF_INIT(16 << 10);
+
+	(void)state;
+	for (int c = 0; c < 256; c++) {
+		struct str byte = { (char *)&c, 1 };
+
+		buf_clear(&one);
+		json_quote(&one, byte);
+		for (size_t at = 0; at < sizeof(text); at += at < 20 ? 1 : 97) {
+			memset(text, 'x', sizeof(text));
+			text[at] = (char)c;
+			buf_clear(&all);
+			json_quote(&all, (struct str){ text, sizeof(text) });
+			assert_int_equal(all.len, sizeof(text) - 1 + one.len);
+			assert_memory_equal(all.ptr + 1 + at, one.ptr + 1,
+					    one.len - 2);
+			assert_int_equal(all.ptr[at], at ? 'x' : '"');
+			assert_int_equal(str_utf8_prefix((struct str){
+						 text, sizeof(text) }),
+					 c < 0x80 ? sizeof(text) : at);
+		}
+	}
+	buf_release(&one);
+	buf_release(&all);
 }
 
 static void json_quotes_anything(void **state)
@@ -216,6 +259,32 @@ static void json_parses_one_document(void **state)
 	assert_null(json_parse(STR("{} x")));
 	assert_null(json_parse(STR("{")));
 	assert_null(json_parse(STR("")));
+}
+
+static void json_of_texts_that_were_cut_is_repaired(void **state)
+{
+	static const char text[] =
+		"{\"a\":\"x\\ud83d\",\"b\":\"\\ud83d\\ude00\","
+		"\"c\":\"1\\u00002\",\"d\":\"\\\\ud83d\\ude00\"}";
+	cJSON *t = json_parse_repaired(str_of(text));
+
+	(void)state;
+	assert_string_equal(json_string(t, "a", ""), "x\xEF\xBF\xBD");
+	assert_string_equal(json_string(t, "b", ""), "\xF0\x9F\x98\x80");
+	assert_string_equal(json_string(t, "c", ""), "1\xEF\xBF\xBD\x32");
+	assert_string_equal(json_string(t, "d", ""), "\\ud83d\xEF\xBF\xBD");
+	cJSON_Delete(t);
+	assert_null(json_parse_repaired(STR("{\"a\":\"\\ud83d\"")));
+	assert_null(json_parse_repaired(STR("")));
+}
+
+static void the_line_of_a_fault_in_json_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(json_error_line(STR("// x\n{}")), 1);
+	assert_int_equal(json_error_line(STR("{\n\"a\": 1,\n}\n")), 3);
+	assert_int_equal(json_error_line(STR("{}\n\nx")), 1);
+	assert_int_equal(json_error_line(STR("")), 1);
 }
 
 static void errors_keep_their_parts(void **state)
@@ -274,7 +343,10 @@ int main(void)
 		cmocka_unit_test(str_knows_utf8),
 		cmocka_unit_test(json_keeps_to_one_line),
 		cmocka_unit_test(json_quotes_anything),
+		cmocka_unit_test(each_byte_is_quoted_alike_at_every_place),
 		cmocka_unit_test(json_parses_one_document),
+		cmocka_unit_test(json_of_texts_that_were_cut_is_repaired),
+		cmocka_unit_test(the_line_of_a_fault_in_json_is_told),
 		cmocka_unit_test(errors_keep_their_parts),
 		cmocka_unit_test(ids_look_right),
 	};

@@ -66,11 +66,39 @@ static void test_utf8(void **state)
 	       "abcde");
 }
 
+static void test_less_is_kept_of_what_was_added(void **state)
+{
+	static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+	(void)state;
+	/* in the head alone, in head and ring, with some dropped already */
+	for (size_t half = HALF; half < sizeof(text); half++) {
+		struct buf out = BUF_INIT(4096);
+		struct capture c;
+
+		capture_init(&c, half);
+		capture_add(&c, str_of(text));
+		capture_shrink(&c, HALF);
+		assert_true(capture_finish(&c, &out));
+		assert_string_equal(out.ptr,
+				    "01234567\n\n... [20 bytes of output were "
+				    "dropped here] ...\n\nstuvwxyz");
+		capture_init(&c, half);
+		capture_add(&c, str_of("0123456789abcdef"));
+		capture_shrink(&c, HALF);
+		buf_clear(&out);
+		assert_false(capture_finish(&c, &out));
+		assert_string_equal(out.ptr, "0123456789abcdef");
+		buf_release(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_less_is_kept_of_what_was_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "net/resolve.h"
 #include "unit.h"
 #include "web/address.h"
 #include "web/fetch.h"
 #include "web/html.h"
 #include "web/page.h"
-#include "web/resolve.h"
 
 static enum address_reach reach(const char *text)
 {

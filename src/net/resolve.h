@@ -1,7 +1,7 @@
 /* resolve.h - looks a host up once, cancellable. */
 /* SPDX-License-Identifier: MIT */
-#ifndef WEB_RESOLVE_H
-#define WEB_RESOLVE_H
+#ifndef NET_RESOLVE_H
+#define NET_RESOLVE_H
 
 #include <sys/socket.h>
 

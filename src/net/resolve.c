@@ -1,6 +1,6 @@
 /* resolve.c - looks a host up once, cancellable. */
 /* SPDX-License-Identifier: MIT */
-#include "web/resolve.h"
+#include "net/resolve.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,0 +1,35 @@
+/* library.c - a shared library as a table of functions, loaded at run time. */
+/* SPDX-License-Identifier: MIT */
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+int library_load(const struct library *l, const struct library_symbol *symbols,
+		 size_t n, void *table, struct error *err)
+{
+	void *opened = NULL;
+
+	for (size_t i = 0; !opened && i < 2 && l->files[i]; i++)
+		opened = dlopen(l->files[i], RTLD_LAZY | RTLD_LOCAL);
+	if (!opened) {
+		error_set(err, ERR_SYSTEM, "loading %s: %s", l->name,
+			  dlerror());
+		return error_hint(err, "install it: apt install %s",
+				  l->package);
+	}
+	for (size_t i = 0; i < n; i++) {
+		void *address = dlsym(opened, symbols[i].name);
+
+		if (!address)
+			return error_set(err, ERR_SYSTEM,
+					 "this %s is too old: it has no %s "
+					 "(%s or later is needed)",
+					 l->name, symbols[i].name, l->needed);
+		/* ISO C has no cast from an object's pointer to a function's.
+		 */
+		memcpy((char *)table + symbols[i].offset, &address,
+		       sizeof(address));
+	}
+	return 0;
+}
