@@ -237,6 +237,8 @@ static int log_in(struct login_visit *v, struct error *err)
 	if (rc == 0) {
 		v->grant.token_url = xstrdup(v->issuer.token_url);
 		v->grant.resource = xstrdup(v->issuer.resource);
+		if (v->issuer.revoke_url)
+			v->grant.revoke_url = xstrdup(v->issuer.revoke_url);
 		rc = wait_answer(v, &code, err);
 	}
 	if (rc == 0)

@@ -20,6 +20,9 @@ enum {
 	DIGITS = 16,           /* hex, of the address's hash */
 	RENEW_MS = 20000,      /* for another process that renews it */
 	RENEW_AGAIN_MS = 5000, /* one that is as new is not renewed once more */
+	REFRESH_MS = 8000,     /* for the request that renews it, */
+	STORE_MS = 5000,       /* and to store what it brought */
+	REVOKE_MS = 5000,      /* to give tokens back */
 	RECORD_MAX = VAULT_KEY_MAX / 4 * 3,
 };
 
@@ -29,6 +32,7 @@ struct login {
 	pthread_mutex_t lock; /* of all that follows */
 	bool there;
 	struct oauth_grant grant;
+	char *stored;    /* the access token of the store, as last seen */
 	int64_t renewed; /* clock_ms() */
 	struct login *next;
 };
@@ -79,6 +83,7 @@ void logins_release(struct app *app)
 
 		app->logins = l->next;
 		oauth_grant_release(&l->grant);
+		mem_wipe(l->stored);
 		pthread_mutex_destroy(&l->lock);
 		free(l->key);
 		free(l->url);
@@ -113,11 +118,11 @@ static void hide(struct app *app, const char *key, const struct oauth_grant *g)
 }
 
 /* The address that it was stored for has to be the one that is asked. */
-static bool decode(const struct vault_entry *e, const struct login *l,
+static bool decode(const struct vault_entry *e, const char *url,
 		   struct oauth_grant *g)
 {
 	struct buf json = BUF_INIT(RECORD_MAX);
-	bool good = e && !e->plain && !strcmp(e->url, l->url) &&
+	bool good = e && !e->plain && !strcmp(e->url, url) &&
 		    json_decode_base64(&json, str_of(e->key)) && !json.over &&
 		    oauth_grant_read(g, buf_str(&json));
 
@@ -125,9 +130,15 @@ static bool decode(const struct vault_entry *e, const struct login *l,
 	return good;
 }
 
-static int store(struct app *app, const struct login *l,
-		 const struct vault_ask *ask, const struct stop *stop,
-		 struct error *err)
+/* What the store has now. */
+static void note_stored(struct login *l, const struct oauth_grant *g)
+{
+	mem_wipe(l->stored);
+	l->stored = xstrdup(g->access);
+}
+
+static int store(struct app *app, struct login *l, const struct vault_ask *ask,
+		 const struct stop *stop, struct error *err)
 {
 	struct buf json = BUF_INIT(RECORD_MAX);
 	struct buf key = BUF_INIT(VAULT_KEY_MAX);
@@ -141,6 +152,8 @@ static int store(struct app *app, const struct login *l,
 	rc = json.over || key.over
 		     ? error_set(err, ERR_LIMIT, "the tokens are too large")
 		     : vault_change(dir, ask, &change, NULL, stop, err);
+	if (rc == 0)
+		note_stored(l, &l->grant);
 	free(dir);
 	buf_wipe(&json);
 	buf_wipe(&key);
@@ -181,9 +194,11 @@ void logins_recall(struct app *app, const struct mcp_entry *e)
 	pthread_mutex_lock(&l->lock);
 	stored = l->there ? NULL : settings_vault_entry(app->settings, l->key);
 	if (stored)
-		l->there = decode(stored, l, &l->grant);
-	if (stored && l->there)
+		l->there = decode(stored, l->url, &l->grant);
+	if (stored && l->there) {
+		note_stored(l, &l->grant);
 		hide(app, l->key, &l->grant);
+	}
 	pthread_mutex_unlock(&l->lock);
 	mem_wipe(url);
 }
@@ -213,7 +228,8 @@ static void drop(struct login *l)
 }
 
 /* Another dcode may have renewed it: a refresh token is good for once. Or the
- * user has logged out there, which must not be undone here: *gone. */
+ * user has logged out there, which must not be undone here: *gone. What this
+ * one has renewed and could not store is newer than what it found there. */
 static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 		  bool *gone)
 {
@@ -228,9 +244,10 @@ static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 		e = vault_find(v, l->key);
 		*gone = !e;
 	}
-	if (decode(e, l, &stored))
-		newer = strcmp(stored.access, l->grant.access) != 0;
+	if (decode(e, l->url, &stored))
+		newer = !l->stored || strcmp(stored.access, l->stored) != 0;
 	if (newer) {
+		note_stored(l, &stored);
 		oauth_grant_release(&l->grant);
 		l->grant = stored;
 	} else {
@@ -240,11 +257,14 @@ static bool adopt(struct login *l, const char *dir, const struct vault_ask *ask,
 	return newer && !oauth_grant_is_stale(&l->grant);
 }
 
+/* A refresh token is good for once: an Esc between the server's answer and the
+ * store would lose the login. So it has a time of its own. */
 static int renew_locked(struct app *app, struct login *l, const char *dir,
-			const struct stop *stop, struct error *err)
+			struct error *err)
 {
 	struct vault_ask ask = credential_ask_nobody(app);
 	struct oauth_net net = logins_net(app, l->url);
+	struct stop stop = stop_cleanup(REFRESH_MS);
 	struct error why = { 0 };
 	bool gone;
 	bool adopted = adopt(l, dir, &ask, &gone);
@@ -253,8 +273,9 @@ static int renew_locked(struct app *app, struct login *l, const char *dir,
 	if (gone)
 		return error_set(err, ERR_AUTH, "the login was forgotten");
 	if (!adopted) {
-		rc = oauth_refresh(&net, &l->grant, stop, err);
-		if (rc == 0 && store(app, l, &ask, stop, &why) < 0)
+		rc = oauth_refresh(&net, &l->grant, &stop, err);
+		stop = stop_cleanup(STORE_MS);
+		if (rc == 0 && store(app, l, &ask, &stop, &why) < 0)
 			app_warn("the renewed login of %s is not stored (%s): "
 				 "the next session may have to log in again",
 				 l->url, why.message);
@@ -271,7 +292,7 @@ static int renew(struct app *app, struct login *l, const struct stop *stop,
 	char *path = path_join(dir, "mcp-login.lock");
 	struct stop soon = stop_within(stop, RENEW_MS);
 	int fd = path_lock(path, &soon, err);
-	int rc = fd < 0 ? -1 : renew_locked(app, l, dir, stop, err);
+	int rc = fd < 0 ? -1 : renew_locked(app, l, dir, err);
 
 	if (fd >= 0)
 		close(fd);
@@ -304,6 +325,35 @@ int logins_token(void *arg, const struct mcp_token_ask *ask, struct buf *out,
 	}
 	pthread_mutex_unlock(&l->lock);
 	return rc;
+}
+
+static bool has_scope(struct str list, struct str name)
+{
+	struct str word;
+
+	while (str_split(&list, ' ', &word))
+		if (str_eq(word, name))
+			return true;
+	return false;
+}
+
+void logins_scope(void *arg, const struct mcp_token_ask *ask, struct str more,
+		  struct buf *out)
+{
+	struct login *l = find(arg, ask->entry->name, ask->url);
+	struct str word;
+
+	if (l) {
+		pthread_mutex_lock(&l->lock);
+		if (l->there && l->grant.scope)
+			buf_adds(out, l->grant.scope);
+		pthread_mutex_unlock(&l->lock);
+	}
+	while (str_split(&more, ' ', &word))
+		if (word.len && !has_scope(buf_str(out), word)) {
+			buf_adds(out, out->len ? " " : "");
+			buf_addstr(out, word);
+		}
 }
 
 /* ---- login and logout ---- */
@@ -349,6 +399,25 @@ static void forget(struct app *app, const char *prefix)
 	}
 }
 
+/* They are forgotten here by now, whatever the server says. */
+static void give_back(struct app *app, const struct vault_entry *e)
+{
+	struct oauth_net net = logins_net(app, e->url);
+	struct oauth_grant g = { 0 };
+	struct stop stop = app_stop(app);
+	struct error err = { 0 };
+
+	stop = stop_within(&stop, REVOKE_MS);
+	if (decode(e, e->url, &g)) {
+		hide(app, e->name, &g);
+		if (oauth_revoke(&net, &g, &stop, &err) < 0)
+			app_warn("the tokens for %s are forgotten here, but "
+				 "were not taken back: %s",
+				 e->url, err.message);
+	}
+	oauth_grant_release(&g);
+}
+
 int logins_remove(struct app *app, const char *name, struct error *err)
 {
 	struct settings_store keys = credential_store(app);
@@ -367,6 +436,8 @@ int logins_remove(struct app *app, const char *name, struct error *err)
 			continue;
 		rc = credential_store_key(app, &change, NULL, err);
 		removed += rc == 0;
+		if (rc == 0)
+			give_back(app, &list[i]);
 	}
 	forget(app, prefix);
 	settings_store_changed(app->settings);

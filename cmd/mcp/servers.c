@@ -156,7 +156,7 @@ static bool is_listed(struct app *app, const char *key, const char *name)
 static const char *find_off(struct app *app, const struct mcp_entry *e)
 {
 	if (e->off)
-		return "its entry says \"disabled\"";
+		return "its entry disables it";
 	if (is_listed(app, "mcp.disabled_servers", e->name))
 		return "[mcp] disabled_servers names it";
 	if (e->project &&
@@ -286,6 +286,7 @@ int servers_open(struct app *app, const char *config, bool asks, struct mcp **m,
 	struct mcp_entries entries = { 0 };
 	struct mcp_host host = { .may_start = may_start,
 				 .token = logins_token,
+				 .scope = logins_scope,
 				 .arg = app };
 	char *cache;
 

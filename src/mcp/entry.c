@@ -126,6 +126,14 @@ static bool copy_pairs(const cJSON *object, struct mcp_pair **pairs, size_t *n)
 	return true;
 }
 
+/* A member; NULL where it is null, as some editors write what is not set. */
+static const cJSON *get_given(const cJSON *object, const char *name)
+{
+	const cJSON *item = json_get(object, name);
+
+	return cJSON_IsNull(item) ? NULL : item;
+}
+
 static bool read_headers(struct mcp_entry *e, const cJSON *object)
 {
 	if (!copy_pairs(object, &e->headers, &e->n_headers))
@@ -140,7 +148,7 @@ static bool read_headers(struct mcp_entry *e, const cJSON *object)
 
 static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 {
-	const cJSON *args = json_get(item, "args");
+	const cJSON *args = get_given(item, "args");
 	const char *command = json_string(item, "command", "");
 
 	e->kind = MCP_STDIO;
@@ -150,7 +158,7 @@ static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 	e->args = args ? copy_words(args) : xcalloc(1, sizeof(*e->args));
 	if (!e->args)
 		return refuse(e, "\"args\" is no list of strings");
-	if (!copy_pairs(json_get(item, "env"), &e->env, &e->n_env))
+	if (!copy_pairs(get_given(item, "env"), &e->env, &e->n_env))
 		return refuse(e, "\"env\" is no object of strings");
 	return true;
 }
@@ -183,10 +191,24 @@ static bool read_login(struct mcp_entry *e, const cJSON *item)
 	return true;
 }
 
+/* Under the name of the reference, or as other programs call it: files are
+ * copied from one to another. */
+static const char *find_url(const cJSON *item)
+{
+	static const char *const names[] = { "url", "serverUrl", "httpUrl" };
+	const char *url = NULL;
+
+	for (size_t i = 0; !url && i < sizeof(names) / sizeof(*names); i++)
+		url = json_string(item, names[i], NULL);
+	return url;
+}
+
 static bool read_http(struct mcp_entry *e, const cJSON *item,
 		      enum mcp_kind kind)
 {
-	const char *url = json_string(item, "url", "");
+	const char *url = find_url(item);
+
+	url = url ? url : "";
 
 	e->kind = kind;
 	if (!str_starts(str_of(url), "http://") &&
@@ -194,23 +216,26 @@ static bool read_http(struct mcp_entry *e, const cJSON *item,
 		return refuse(e, "its \"url\" is no http or https address");
 	e->url = xstrdup(url);
 	return read_login(e, item) &&
-	       read_headers(e, json_get(item, "headers"));
+	       read_headers(e, get_given(item, "headers"));
 }
 
 static bool read_kind(struct mcp_entry *e, const cJSON *item)
 {
-	const char *type =
-		json_string(item, "type", json_string(item, "transport", ""));
+	static const char *const http[] = { "http", "streamable_http",
+					    "streamable-http",
+					    "streamableHttp" };
+	struct str type = str_of(
+		json_string(item, "type", json_string(item, "transport", "")));
 
-	if (!strcmp(type, "sse"))
+	if (str_is_nocase(type, "sse"))
 		return read_http(e, item, MCP_SSE);
-	if (!strcmp(type, "http") || !strcmp(type, "streamable_http") ||
-	    !strcmp(type, "streamable-http"))
-		return read_http(e, item, MCP_HTTP);
-	if (type[0] && strcmp(type, "stdio") != 0)
+	for (size_t i = 0; i < sizeof(http) / sizeof(*http); i++)
+		if (str_is_nocase(type, http[i]))
+			return read_http(e, item, MCP_HTTP);
+	if (type.len && !str_is_nocase(type, "stdio"))
 		return refuse(e, "its \"type\" is none of \"stdio\", "
 				 "\"http\" and \"sse\"");
-	return !type[0] && json_get(item, "url") && !json_get(item, "command")
+	return !type.len && find_url(item) && !json_get(item, "command")
 		       ? read_http(e, item, MCP_HTTP)
 		       : read_stdio(e, item);
 }
@@ -278,7 +303,8 @@ static void read_entry(struct mcp_entry *e, const cJSON *item,
 	e->file = xstrdup(place->file);
 	e->root = xstrdup(place->root);
 	e->project = place->project;
-	e->off = json_bool(item, "disabled", false);
+	e->off = json_bool(item, "disabled", false) ||
+		 !json_bool(item, "enabled", true);
 	json_print(&text, item);
 	e->text = buf_detach(&text);
 	if (!is_name(e->name))
@@ -353,7 +379,16 @@ int mcp_entries_read(struct mcp_entries *e, struct str text,
 	const cJSON *item;
 	int rc = 0;
 
-	if (!cJSON_IsObject(tree))
+	if (!str_is_utf8(text))
+		rc = error_set(err, ERR_CONFIG,
+			       "%s is not a JSON object: it is not UTF-8",
+			       place->file);
+	else if (!tree)
+		rc = error_set(err, ERR_CONFIG,
+			       "%s is not a JSON object: line %zu is not JSON "
+			       "(comments and trailing commas are not)",
+			       place->file, json_error_line(text));
+	else if (!cJSON_IsObject(tree))
 		rc = error_set(err, ERR_CONFIG, "%s is not a JSON object",
 			       place->file);
 	else if (!cJSON_IsObject(servers))

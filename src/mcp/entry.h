@@ -73,6 +73,11 @@ typedef int mcp_token_fn(void *arg, const struct mcp_token_ask *ask,
 			 struct buf *out, const struct stop *stop,
 			 struct error *err);
 
+/* Appends the scopes that a login to it has to ask for, to reach as far as more
+ * besides what the present one reaches. Any thread. */
+typedef void mcp_scope_fn(void *arg, const struct mcp_token_ask *ask,
+			  struct str more, struct buf *out);
+
 struct mcp_entries { /* from { 0 }; mcp_entries_release() */
 	struct mcp_entry *list;
 	size_t n;

@@ -27,7 +27,8 @@ struct mcp_link_setup { /* borrowed for as long as the link is open */
 	void (*notice)(void *arg, const char *method);
 	void *arg;
 	mcp_token_fn *token; /* NULL: there are no logins */
-	void *token_arg;
+	mcp_scope_fn *scope;
+	void *token_arg; /* of both */
 };
 
 struct mcp_link;

@@ -62,7 +62,9 @@ struct mcp_exchange { /* one HTTP request */
 	bool ends_with_head; /* the body of an answer that is none is left */
 	bool reads;          /* messages in the answer count */
 	bool streams;        /* it is an event stream */
-	bool authorized;     /* a token of a login was sent */
+	bool lasts;      /* for the session: received is of the last minute */
+	int64_t since;   /* clock_ms(): where that began */
+	bool authorized; /* a token of a login was sent */
 	struct sse sse;
 	struct buf text;      /* an answer that is none */
 	struct buf challenge; /* WWW-Authenticate */

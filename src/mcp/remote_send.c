@@ -7,11 +7,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "mcp/remote_impl.h"
+#include "net/auth_challenge.h"
 
 enum {
 	EXTRA_HEADERS = 8,
 	TOKEN_MAX = 16 << 10,    /* bytes of a header with a token */
 	CHALLENGE_MAX = 8 << 10, /* bytes of WWW-Authenticate */
+	MINUTE_MS = 60000,
+	SCOPE_MAX = 1024,  /* bytes of the scopes of a login */
 	STATUS_GONE = 404, /* of a session that the server has forgotten */
 };
 
@@ -200,7 +203,8 @@ void remote_consume(struct mcp_exchange *x, cJSON *message)
 /* One message, or an array of them (version 2025-03-26). */
 static void consume_text(struct mcp_exchange *x, struct str text)
 {
-	cJSON *tree = x->reads && str_is_utf8(text) ? json_parse(text) : NULL;
+	cJSON *tree = x->reads && str_is_utf8(text) ? json_parse_repaired(text)
+						    : NULL;
 	cJSON *item;
 
 	if (!cJSON_IsArray(tree)) {
@@ -229,6 +233,10 @@ static int on_data(void *arg, struct str chunk, struct error *err)
 {
 	struct mcp_exchange *x = arg;
 
+	if (x->lasts && clock_ms() > x->since + MINUTE_MS) {
+		x->since = clock_ms();
+		x->received = 0;
+	}
 	x->received += chunk.len;
 	if (x->received > REMOTE_STREAM_MAX)
 		return error_set(err, ERR_LIMIT,
@@ -326,6 +334,48 @@ int remote_send(struct mcp_exchange *x, struct http_response *res,
 	return rc;
 }
 
+/* Attack: a scope that a shell reads as a command, in a line that users copy.
+ * RFC 6749 allows more than these characters, servers use no others. */
+static bool is_plain_scope(struct str scope)
+{
+	static const char marks[] = " :/._~+*=,@-";
+
+	for (size_t i = 0; i < scope.len; i++) {
+		unsigned char c = (unsigned char)scope.ptr[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+		    !(c >= '0' && c <= '9') && (!c || !strchr(marks, c)))
+			return false;
+	}
+	return scope.len > 0;
+}
+
+/* The login does not reach that far ("Scope Challenge Handling" of the
+ * specification): what to ask for instead. */
+static void forbidden(const struct mcp_exchange *x, struct error *err)
+{
+	const struct mcp_link_setup *s = &x->remote->link.setup;
+	const struct mcp_token_ask ask = { s->entry, x->remote->url, false };
+	struct str challenge = buf_str(&x->challenge);
+	char *code = auth_challenge_value(challenge, "error");
+	char *more = auth_challenge_value(challenge, "scope");
+	struct buf scope = BUF_INIT(SCOPE_MAX);
+
+	if (code && more && !strcmp(code, "insufficient_scope"))
+		s->scope(s->token_arg, &ask, str_of(more), &scope);
+	if (scope.over || !is_plain_scope(buf_str(&scope)))
+		buf_clear(&scope);
+	error_set(err, ERR_AUTH,
+		  "HTTP 403: its login %s not reach that far: dcode mcp login "
+		  "%s --scope %s%s%s",
+		  scope.len ? "does" : "may", s->entry->name,
+		  scope.len ? "\"" : "SCOPE", scope.len ? scope.ptr : "",
+		  scope.len ? "\"" : "");
+	buf_release(&scope);
+	free(code);
+	free(more);
+}
+
 /* A refusal has to be read as HTTP's, unless its body is JSON-RPC's. */
 int remote_status_error(struct mcp_exchange *x, const struct http_response *res,
 			struct error *err)
@@ -352,9 +402,6 @@ int remote_status_error(struct mcp_exchange *x, const struct http_response *res,
 		error_hint(err, "A server of before 2025 needs "
 				"\"type\": \"sse\" in its entry.");
 	if (res->status == 403 && x->authorized)
-		error_hint(err,
-			   "Its login may not reach that far: dcode mcp "
-			   "login %s --scope SCOPE",
-			   name);
+		forbidden(x, err);
 	return -1;
 }

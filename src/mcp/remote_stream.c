@@ -89,10 +89,8 @@ static int on_old_event(struct mcp_exchange *x, struct str event,
 
 	if (str_is(event, "endpoint"))
 		return set_endpoint(x->remote, data, err);
-	message = str_is_utf8(data) ? json_parse(data) : NULL;
-	if (message && give_answer(x->remote, message))
-		x->received = 0;
-	else if (message)
+	message = str_is_utf8(data) ? json_parse_repaired(data) : NULL;
+	if (message && !give_answer(x->remote, message))
 		remote_consume(x, message);
 	return 0;
 }
@@ -145,6 +143,7 @@ static void *run_listen(void *arg)
 
 	remote_exchange_init(&x, r, "GET");
 	x.reads = true;
+	x.lasts = true;
 	x.event = is_old(r) ? on_old_event : NULL;
 	while (follow(r, &x, &err) && failures++ < FAILURES_MAX) {
 		if (strcmp(last, x.sse.id) != 0) { /* it has said something */

@@ -29,6 +29,7 @@ struct mcp_host {
 	bool (*may_start)(void *arg, const struct settings *set,
 			  const struct mcp_entry *e);
 	mcp_token_fn *token; /* NULL: there are no logins */
+	mcp_scope_fn *scope;
 	void *arg;
 };
 

@@ -208,6 +208,7 @@ static struct mcp_link *open_link(struct mcp_server *s, struct error *err)
 		.notice = on_notice,
 		.arg = s,
 		.token = s->host->token,
+		.scope = s->host->scope,
 		.token_arg = s->host->arg,
 	};
 

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/auth_challenge.h"
 #include "web/url.h"
 
 enum { SCOPE_MAX = 2048, NOT_FOUND_FROM = 400, NOT_FOUND_TO = 499 };
@@ -19,41 +19,9 @@ void oauth_issuer_release(struct oauth_issuer *i)
 	free(i->authorize_url);
 	free(i->token_url);
 	free(i->register_url);
+	free(i->revoke_url);
 	free(i->scope);
 	*i = (struct oauth_issuer){ 0 };
-}
-
-/* ---- WWW-Authenticate ---- */
-
-/* The value of NAME=VALUE or NAME="VALUE" in a challenge (RFC 9110 §11.2),
- * owned, or NULL. */
-static char *challenge_value(struct str challenge, const char *name)
-{
-	size_t n = strlen(name);
-	bool quoted = false;
-
-	for (size_t i = 0; i + n < challenge.len; i++) {
-		struct str rest = str_skip(challenge, i);
-		bool begins = !i || strchr(" ,\t", challenge.ptr[i - 1]);
-		size_t end;
-
-		if (rest.ptr[0] == '"')
-			quoted = !quoted;
-		if (quoted || !begins || strncasecmp(rest.ptr, name, n) != 0 ||
-		    rest.ptr[n] != '=')
-			continue;
-		rest = str_skip(rest, n + 1);
-		if (str_starts(rest, "\"")) {
-			rest = str_skip(rest, 1);
-			end = str_find(rest, '"');
-		} else {
-			for (end = 0; end < rest.len; end++)
-				if (strchr(" ,\t", rest.ptr[end]))
-					break;
-		}
-		return end <= OAUTH_URL_MAX ? xstrndup(rest.ptr, end) : NULL;
-	}
-	return NULL;
 }
 
 /* ---- well-known paths ---- */
@@ -211,11 +179,11 @@ static int find_resource(const struct oauth_net *n, struct str challenge,
 			 struct error *err)
 {
 	static const char name[] = "oauth-protected-resource";
-	char *told = challenge_value(challenge, "resource_metadata");
+	char *told = auth_challenge_value(challenge, "resource_metadata");
 	struct web_url server;
 	int rc = web_url_parse(&server, str_of(n->server), err);
 
-	out->scope = challenge_value(challenge, "scope");
+	out->scope = auth_challenge_value(challenge, "scope");
 	if (rc == 0 && told) {
 		rc = read_resource(n, told, out, stop, err);
 		if (rc == 0)
@@ -290,7 +258,8 @@ static int read_issuer(const cJSON *tree, struct oauth_issuer *out,
 		    0 ||
 	    copy_url(tree, "token_endpoint", &out->token_url, err) < 0 ||
 	    copy_url(tree, "registration_endpoint", &out->register_url, err) <
-		    0)
+		    0 ||
+	    copy_url(tree, "revocation_endpoint", &out->revoke_url, err) < 0)
 		return -1;
 	if (!out->authorize_url || !out->token_url)
 		return error_set(err, ERR_PROTOCOL,

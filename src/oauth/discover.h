@@ -14,6 +14,7 @@ struct oauth_issuer { /* owned; from { 0 }, oauth_issuer_release() */
 	char *authorize_url;
 	char *token_url;
 	char *register_url; /* NULL: clients cannot register themselves */
+	char *revoke_url;   /* NULL: tokens cannot be given back */
 	char *scope;        /* to ask for, or NULL */
 	bool names_itself;  /* in the answer to the browser (RFC 9207) */
 	bool basic, post;   /* a client's secret may be sent so */

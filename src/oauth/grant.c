@@ -30,6 +30,7 @@ void oauth_grant_release(struct oauth_grant *g)
 	mem_wipe(g->client_secret);
 	free(g->client_id);
 	free(g->token_url);
+	free(g->revoke_url);
 	free(g->resource);
 	free(g->scope);
 	*g = (struct oauth_grant){ 0 };
@@ -54,6 +55,7 @@ void oauth_grant_write(const struct oauth_grant *g, struct buf *out)
 	add_member(out, "client_id", g->client_id);
 	add_member(out, "client_secret", g->client_secret);
 	add_member(out, "token_url", g->token_url);
+	add_member(out, "revoke_url", g->revoke_url);
 	add_member(out, "resource", g->resource);
 	add_member(out, "scope", g->scope);
 	buf_addf(out, ",\"how\":%d,\"expires\":%lld}", (int)g->how,
@@ -87,6 +89,7 @@ bool oauth_grant_read(struct oauth_grant *g, struct str json)
 		.client_id = copy_member(tree, "client_id"),
 		.client_secret = copy_member(tree, "client_secret"),
 		.token_url = copy_member(tree, "token_url"),
+		.revoke_url = copy_member(tree, "revoke_url"),
 		.resource = copy_member(tree, "resource"),
 		.scope = copy_member(tree, "scope"),
 		.how = (enum oauth_client_auth)json_int(tree, "how", 0),
@@ -227,6 +230,11 @@ static int read_tokens(const cJSON *tree, struct oauth_grant *g,
 
 /* ---- requests ---- */
 
+struct form_end { /* how a request may end; borrowed */
+	const struct stop *stop;
+	struct error *err;
+};
+
 /* "Authorization: Basic ...", of a client with a secret (RFC 6749 §2.3.1). */
 static void add_basic(const struct oauth_grant *g, struct buf *out)
 {
@@ -240,22 +248,17 @@ static void add_basic(const struct oauth_grant *g, struct buf *out)
 	buf_wipe(&pair);
 }
 
-/* Adds the client to the form, and sends it. */
-static int ask_tokens(const struct oauth_net *n, struct buf *form,
-		      struct oauth_grant *g, const struct stop *stop,
-		      struct error *err)
+/* Adds the client to the form, sends it, and wipes it. 0 with the answer, if it
+ * is a JSON object: owned. */
+static int send_form(const struct oauth_net *n, struct oauth_request *q,
+		     struct buf *form, const struct oauth_grant *g,
+		     cJSON **tree, struct form_end *end)
 {
 	struct buf secret = BUF_INIT(BODY_MAX);
-	struct oauth_request q = {
-		.what = "the token endpoint",
-		.url = g->token_url,
-		.type = "application/x-www-form-urlencoded"
-	};
-	cJSON *tree = NULL;
 	int status = 0;
 	int rc;
 
-	oauth_add_field(form, "resource", str_of(g->resource));
+	q->type = "application/x-www-form-urlencoded";
 	if (g->how == OAUTH_BASIC && g->client_secret)
 		add_basic(g, &secret);
 	else
@@ -263,19 +266,34 @@ static int ask_tokens(const struct oauth_net *n, struct buf *form,
 	if (g->how == OAUTH_POST && g->client_secret)
 		oauth_add_field(form, "client_secret",
 				str_of(g->client_secret));
-	q.body = buf_str(form);
-	q.secret = secret.len ? secret.ptr : NULL;
-	rc = buf_check(form, "the request", err);
+	q->body = buf_str(form);
+	q->secret = secret.len ? secret.ptr : NULL;
+	rc = buf_check(form, "the request", end->err);
 	if (rc == 0)
-		rc = oauth_ask(n, &q, &status, &tree, stop, err);
+		rc = oauth_ask(n, q, &status, tree, end->stop, end->err);
 	if (rc == 0 && status >= 300)
-		rc = refused(q.what, status, tree, err);
-	else if (rc == 0)
+		rc = refused(q->what, status, *tree, end->err);
+	buf_wipe(&secret);
+	buf_wipe(form);
+	return rc;
+}
+
+static int ask_tokens(const struct oauth_net *n, struct buf *form,
+		      struct oauth_grant *g, const struct stop *stop,
+		      struct error *err)
+{
+	struct oauth_request q = { .what = "the token endpoint",
+				   .url = g->token_url };
+	struct form_end end = { stop, err };
+	cJSON *tree = NULL;
+	int rc;
+
+	oauth_add_field(form, "resource", str_of(g->resource));
+	rc = send_form(n, &q, form, g, &tree, &end);
+	if (rc == 0)
 		rc = read_tokens(tree, g, err);
 	wipe_strings(tree);
 	cJSON_Delete(tree);
-	buf_wipe(&secret);
-	buf_wipe(form);
 	return rc;
 }
 
@@ -302,6 +320,29 @@ int oauth_refresh(const struct oauth_net *n, struct oauth_grant *g,
 	oauth_add_field(&form, "grant_type", STR("refresh_token"));
 	oauth_add_field(&form, "refresh_token", str_of(g->refresh));
 	return ask_tokens(n, &form, g, stop, err);
+}
+
+int oauth_revoke(const struct oauth_net *n, const struct oauth_grant *g,
+		 const struct stop *stop, struct error *err)
+{
+	struct oauth_request q = { .what = "the revocation endpoint",
+				   .url = g->revoke_url };
+	struct buf form = BUF_INIT(BODY_MAX);
+	struct form_end end = { stop, err };
+	cJSON *tree = NULL;
+	int rc;
+
+	if (!g->revoke_url)
+		return 0;
+	/* With it go the access tokens that it gave (RFC 7009 §2.1). */
+	oauth_add_field(&form, "token",
+			str_of(g->refresh ? g->refresh : g->access));
+	oauth_add_field(&form, "token_type_hint",
+			g->refresh ? STR("refresh_token")
+				   : STR("access_token"));
+	rc = send_form(n, &q, &form, g, &tree, &end);
+	cJSON_Delete(tree);
+	return rc;
 }
 
 /* ---- the client ---- */

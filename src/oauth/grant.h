@@ -12,7 +12,8 @@ struct oauth_grant { /* owned; from { 0 }, oauth_grant_release() wipes it */
 	char *client_id;
 	char *client_secret; /* or NULL */
 	enum oauth_client_auth how;
-	char *token_url; /* that gave it, and alone gets what renews it */
+	char *token_url;  /* that gave it, and alone gets what renews it */
+	char *revoke_url; /* that takes it back, or NULL */
 	char *resource;
 	char *scope; /* or NULL */
 };
@@ -45,8 +46,12 @@ void oauth_authorize_url(const struct oauth_issuer *i,
 int oauth_exchange(const struct oauth_net *n, const struct oauth_attempt *a,
 		   struct str code, struct oauth_grant *g,
 		   const struct stop *stop, struct error *err);
-/* New tokens for the old. ERR_AUTH: it is over, a login is needed. */
+/* New tokens for the old. ERR_AUTH: it is over, a login is needed. A server may
+ * have taken the old ones back already when stop ends the wait. */
 int oauth_refresh(const struct oauth_net *n, struct oauth_grant *g,
 		  const struct stop *stop, struct error *err);
+/* Gives the tokens back (RFC 7009), where the server takes them. */
+int oauth_revoke(const struct oauth_net *n, const struct oauth_grant *g,
+		 const struct stop *stop, struct error *err);
 
 #endif

@@ -34,22 +34,26 @@ def test_the_first_request_does_a_bounded_number_of_calls(
     assert run("mcp", "test").status == 0
     mcp.log.unlink()
     counts = {}
+
+    def count():
+        run("-f", "-qq", "-o", out, dcode_release, "-n", "hi", "-M",
+            "anthropic:m", program="/usr/bin/strace")
+        lines = out.read_text().splitlines()
+        at = next(i for i, line in enumerate(lines)
+                  if "POST /v1/messages" in line)
+        # No program is started for it.
+        assert sum("execve(" in line for line in lines[:at]) == 1
+        return at
     for name, home in homes.items():
         env["HOME"] = str(home)
         m = model([{"text": "hello"}])
         run("-n", "hi", "-M", "anthropic:m", program=dcode_release)
         out = tmp_path / f"{name}.trace"
-        tries = []
-        for _ in range(3):  # of those that wait, a busy machine sees more
-            run("-f", "-qq", "-o", out, dcode_release, "-n", "hi", "-M",
-                "anthropic:m", program="/usr/bin/strace")
-            lines = out.read_text().splitlines()
-            tries.append(next(i for i, line in enumerate(lines)
-                              if "POST /v1/messages" in line))
-        counts[name] = min(tries)
-        before = lines[:tries[-1]]
-        # No program is started for it.
-        assert sum("execve(" in line for line in before) == 1
+        counts[name] = min(count() for _ in range(3))
+        # Of those that wait, a busy machine sees more.
+        for _ in range(9):
+            if counts[name] - counts["bare"] > CALLS:
+                counts[name] = min(counts[name], count())
     body = str(m.requests[-1]["body"])
     assert "skill-49" in body and "s4_look" in body
     assert body.count("Words of advice.") > 5000

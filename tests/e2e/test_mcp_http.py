@@ -95,6 +95,7 @@ def test_a_forgotten_session_is_begun_anew_for_the_next_call(
 
 def test_starts_that_fail_are_told(mcp, serve, model, run):
     mcp.own(login=entry(serve("login")), redirect=entry(serve("redirect")),
+            header=entry(serve("long_header")),
             gone={"url": "http://127.0.0.1:1/mcp"},
             plain={"url": "http://example.org/mcp",
                    "headers": {"X-Key": "k"}})
@@ -102,6 +103,7 @@ def test_starts_that_fail_are_told(mcp, serve, model, run):
     r = task(run)
     assert r.status == 0 and not [n for n in offered(m) if "look" in n]
     for name, words in (("login", "HTTP 401"), ("redirect", "307"),
+                        ("header", "a header of the answer is too long"),
                         ("gone", "127.0.0.1"), ("plain", "use https")):
         line = next(w for w in r.err.splitlines()
                     if f"MCP server {name} is left out" in w)
@@ -170,11 +172,13 @@ def test_what_a_server_says_by_itself_is_heard(mcp, serve, model, run):
 
 def test_a_stream_that_ends_at_once_or_floods_costs_little(
         mcp, serve, model, run):
-    drops, floods = serve("drops"), serve("floods")
-    mcp.own(drops=entry(drops), floods=entry(floods))
-    m = model([{**turn, "delay_ms": 2500} for turn in looks(
-        "drops", "floods")])
-    assert task(run).status == 0 and results(m) == ["looked"] * 2
+    names = "drops", "floods", "chatters"
+    servers = [serve(name) for name in names]
+    drops = servers[0]
+    mcp.own(**{name: entry(s) for name, s in zip(names, servers)})
+    m = model([{**turn, "delay_ms": 2500} for turn in looks(*names)])
+    assert task(run).status == 0 and results(m) == ["looked"] * 3
+    assert 0 < servers[2].chatted < 80 << 20  # 64 MiB a minute, no more
     assert 1 <= [how for how, _, _ in drops.requests].count("GET") <= 5
 
 

@@ -15,7 +15,7 @@ import pytest
 from mcp_rig import Mcp, calls, results, wait_for
 from oauth_http import ISSUER, RESOURCE, OAuthHttp
 from sdk import node_of
-from test_hostile_chat import Terminal
+from terminal import Terminal
 
 BROWSER = pathlib.Path(__file__).resolve().parents[1] / "emulators" / \
     "browser.py"

@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 TOOLS = [{"name": "look", "inputSchema": {"type": "object"},
           "annotations": {"readOnlyHint": True}}]
 SESSION = "session-0123456789"
-STREAMS = ("says", "drops", "floods", "sse", "sse_html", "sse_flood",
-           "sse_silent", "sse_elsewhere", "sse_file", "sse_closes")
+STREAMS = ("says", "drops", "floods", "chatters", "sse", "sse_html",
+           "sse_flood", "sse_silent", "sse_elsewhere", "sse_file",
+           "sse_closes")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -63,6 +64,9 @@ class Handler(BaseHTTPRequestHandler):
         if mode in ("sse_flood", "floods"):
             while True:
                 self.wfile.write(b": " + b"x" * 65536 + b"\n\n")
+        while mode == "chatters":
+            self.event({"method": "notifications/x", "params": "x" * 65536})
+            self.server.chatted += 65536
         if mode == "drops":
             return self.wfile.write(b"retry: 1\n: nothing\n\n")
         if mode == "says":
@@ -116,6 +120,8 @@ class Handler(BaseHTTPRequestHandler):
             self.whole(202)
         elif mode == "login":
             self.whole(401, b'{"error":"no"}')
+        elif mode == "long_header":
+            self.whole(200, X="x" * 200000)
         elif mode == "redirect":
             self.whole(307, Location="http://127.0.0.1:1/")
         elif message["method"] == "initialize":
@@ -194,6 +200,7 @@ class McpHttp(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.mode, self.requests, self.forgot = mode, [], False
         self.outbox, self.over = queue.Queue(), False
+        self.chatted = 0  # bytes
         self.url = f"http://127.0.0.1:{self.server_address[1]}/mcp"
 
     def handle_error(self, request, client_address):

@@ -147,6 +147,11 @@ def call(ident, name, args):
         write('{"jsonrpc":"2.0","id":%d,"result":%s%s}\n' %
               (ident, '{"a":' * 5000, "1" + "}" * 5000))
         return
+    if "cut_pair" in MODES:  # as JSON.stringify() writes a cut emoji
+        write('{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text",'
+              '"text":"looked \\ud83d, \\ud83d\\ude00, \\u0000, \\\\ud83d"'
+              '}]}}\r\n' % ident)
+        return
     if "bad_utf8" in MODES:
         sys.stdout.buffer.write(b'{"id":%d,"result":{"content":"\xff"}}\n'
                                 % ident)

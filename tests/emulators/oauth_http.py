@@ -6,7 +6,10 @@ login is given by this server too. what changes one document each:
   the metadata (None: without it);  token=(status, body or seconds to hang);
   raw={path: bytes}: an answer as it stands;  redirect={path: address};
   endless={path, ...}: a body without an end;  iss=TEXT: of the answer.
-hang={path, ...}: no answer for 20 s.  .paths has every request that came."""
+hang={path, ...}: no answer for 20 s.  rotates=SECONDS: a token ends at once,
+and each renewal, answered so much later, takes the one before back.
+needs=SCOPE: calls of tools are refused without it.  .paths has every request
+that came, .refused how many renewals came with an old token."""
 import json
 import threading
 import time
@@ -69,6 +72,36 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.whole(404, b"nothing")
 
+    def token(self, form):
+        s = self.server
+        answer = {"access_token": "an-access-token", "token_type": "Bearer"}
+        if "rotates" in s.what:
+            old = form.get("refresh_token")
+            if old and old != f"refresh-{s.renewed}":
+                s.refused += 1
+                return self.whole(400, {"error": "invalid_grant"})
+            s.renewed += 1
+            if old:
+                time.sleep(s.what["rotates"])
+            answer |= {"access_token": f"an-access-token-{s.renewed}",
+                       "expires_in": 20,
+                       "refresh_token": f"refresh-{s.renewed}"}
+        return self.whole(*s.what.get("token", (200, answer)))
+
+    def message(self, message):
+        needs, method = self.server.what.get("needs"), message["method"]
+        result = {"protocolVersion": "2025-11-25", "serverInfo": {"name": "o"},
+                  "capabilities": {"tools": {}}}
+        if method == "tools/list":
+            result = {"tools": needs and [{
+                "name": "far", "inputSchema": {"type": "object"},
+                "annotations": {"readOnlyHint": True}}] or []}
+        if method == "tools/call":
+            return self.whole(403, b"{}", WWW_Authenticate=f'Bearer error="'
+                              f'insufficient_scope", scope="{needs}"')
+        return self.whole(200, {"jsonrpc": "2.0", "id": message.get("id"),
+                                "result": result})
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.paths.append(self.path)
@@ -79,16 +112,13 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/register":
             self.whole(201, {"client_id": "a-client"})
         elif self.path == "/token":
-            self.whole(*self.server.what.get("token", (200, {
-                "access_token": "an-access-token", "token_type": "Bearer"})))
+            self.token(dict(urllib.parse.parse_qsl(body.decode())))
+        elif self.path == "/revoke":
+            self.whole(*self.server.what.get("revoke", (200, b"")))
         elif "open" in self.server.what or \
-                self.headers.get("Authorization") == "Bearer an-access-token":
-            message = json.loads(body)
-            result = {"tools": []} if message["method"] == "tools/list" else {
-                "protocolVersion": "2025-11-25", "capabilities": {},
-                "serverInfo": {"name": "o"}}
-            self.whole(200, {"jsonrpc": "2.0", "id": message.get("id"),
-                             "result": result})
+                self.headers.get("Authorization", "").startswith(
+                    "Bearer an-access-token"):
+            self.message(json.loads(body))
         else:
             told = self.server.what.get(
                 "challenge", f'Bearer resource_metadata="BASE{RESOURCE}"')
@@ -102,6 +132,7 @@ class OAuthHttp(ThreadingHTTPServer):
     def __init__(self, **what):
         super().__init__(("127.0.0.1", 0), Handler)
         self.what, self.paths, self.bodies = what, [], []
+        self.renewed = self.refused = 0
         self.seen = set()  # names of headers of POST
         self.base = f"http://127.0.0.1:{self.server_address[1]}"
         self.url = self.base + "/mcp"

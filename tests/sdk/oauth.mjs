@@ -45,6 +45,7 @@ const provider = new Provider(issuer, {
   features: {
     devInteractions: { enabled: false },
     registration: { enabled: !process.env.CLIENT },
+    revocation: { enabled: true },
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,
@@ -67,6 +68,7 @@ const provider = new Provider(issuer, {
 for (const event of ['grant.success', 'grant.error'])
   provider.on(event, (ctx, error) => log('token', ctx.oidc.params.grant_type,
     error ? `${error.error}: ${error.error_description}` : 'given'));
+provider.on('grant.revoked', () => log('taken back'));
 provider.on('registration_create.error', (ctx, e) => log('refused',
   e.error_description));
 provider.on('authorization.error', (ctx, e) => log('refused', e.error,
