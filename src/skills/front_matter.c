@@ -8,229 +8,194 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "skills/yaml_api.h"
+#include "skills/yaml_tree.h"
 
 enum {
-	MOST_EVENTS = 4000,
-	MOST_DEEP = 32,
 	MOST_FIELDS = 64,
 	MOST_ITEMS = 256,
+	MOST_MERGED = 256,    /* maps, counted each time that one is merged */
+	MOST_MERGES_DEEP = 8, /* maps that merge others that merge others */
+	MOST_BYTES = 4 * FRONT_MATTER_MAX, /* of texts, aliases written out */
 };
 
+/* Editors of Windows begin a file with it. */
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
 struct reader {
-	struct yaml_api api;
-	yaml_parser_t parser;
-	yaml_event_t event;
-	bool has_event;
-	int left; /* events that may still come */
+	struct yaml_tree tree;
+	struct front_matter *f;
+	size_t bytes;
+	int merged;
 	struct error *err;
 };
 
-static int next_event(struct reader *r)
-{
-	if (r->has_event)
-		r->api.event_delete(&r->event);
-	r->has_event = false;
-	if (!r->left--)
-		return error_set(r->err, ERR_CONFIG,
-				 "its front matter has too many entries");
-	if (r->api.parser_parse(&r->parser, &r->event)) {
-		r->has_event = true;
-		return 0;
-	}
-	/* The line of "---" is not among those that libyaml counts. */
-	return error_set(r->err, ERR_CONFIG,
-			 "its front matter is no YAML: line %zu: %s",
-			 r->parser.problem_mark.line + 2,
-			 r->parser.problem ? r->parser.problem : "?");
-}
-
-static bool begins(const yaml_event_t *e)
-{
-	return e->type == YAML_SEQUENCE_START_EVENT ||
-	       e->type == YAML_MAPPING_START_EVENT;
-}
-
-static bool ends(const yaml_event_t *e)
-{
-	return e->type == YAML_SEQUENCE_END_EVENT ||
-	       e->type == YAML_MAPPING_END_EVENT;
-}
-
-/* From the beginning of a list or map to its end. */
-static int skip_nested(struct reader *r)
-{
-	int deep = 1;
-
-	while (deep) {
-		if (next_event(r) < 0)
-			return -1;
-		deep += begins(&r->event) - ends(&r->event);
-		if (deep > MOST_DEEP)
-			return error_set(r->err, ERR_CONFIG,
-					 "its front matter is nested too "
-					 "deeply");
-	}
-	return 0;
-}
-
-static struct str scalar_text(const yaml_event_t *e)
-{
-	return (struct str){ (const char *)e->data.scalar.value,
-			     e->data.scalar.length };
-}
-
-static bool is_one_of(struct str s, const char *const *names)
+static bool is_one_of(const char *s, const char *const *names)
 {
 	for (; *names; names++)
-		if (str_is_nocase(s, *names))
+		if (str_is_nocase(str_of(s), *names))
 			return true;
 	return false;
 }
 
 /* YAML 1.1 as PyYAML reads it: what is written without quotes may be no text.
  */
-static enum front_kind kind_of(const yaml_event_t *e)
+static enum front_kind kind_of(const struct yaml_node *node)
 {
 	static const char *const nulls[] = { "", "~", "null", NULL };
 	static const char *const booleans[] = { "true", "false", "yes", "no",
 						"on",   "off",   NULL };
-	struct str s = scalar_text(e);
 	char *end;
-	char *copy;
-	bool number;
 
-	if (e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+	if (!node->plain)
 		return FRONT_TEXT;
-	if (is_one_of(s, nulls))
+	if (is_one_of(node->text, nulls))
 		return FRONT_NULL;
-	if (is_one_of(s, booleans))
+	if (is_one_of(node->text, booleans))
 		return FRONT_NUMBER;
-	if (!strchr("+-.0123456789", s.ptr[0]))
+	if (!strchr("+-.0123456789", node->text[0]))
 		return FRONT_TEXT;
-	copy = xstrndup(s.ptr, s.len);
-	(void)strtod(copy, &end);
-	number = end != copy && !*end;
-	free(copy);
-	return number ? FRONT_NUMBER : FRONT_TEXT;
+	(void)strtod(node->text, &end);
+	return end != node->text && !*end ? FRONT_NUMBER : FRONT_TEXT;
 }
 
-static void add_item(struct front_field *f, const yaml_event_t *e)
+static int add_item(struct reader *r, struct front_field *field,
+		    const char *text)
 {
-	struct str s = scalar_text(e);
-	char *copy;
-
-	if (f->n == MOST_ITEMS)
-		return;
-	copy = xcalloc(1, s.len + 1);
-	for (size_t i = 0; i < s.len; i++)
-		copy[i] = s.ptr[i] ? s.ptr[i] : '\1';
-	f->items = xrealloc(f->items, f->n + 1, sizeof(*f->items));
-	f->items[f->n++] = copy;
+	r->bytes += strlen(text);
+	if (r->bytes > MOST_BYTES)
+		return error_set(r->err, ERR_CONFIG,
+				 "the aliases of its front matter stand for "
+				 "more than %d KiB",
+				 MOST_BYTES >> 10);
+	field->items =
+		xrealloc(field->items, field->n + 1, sizeof(*field->items));
+	field->items[field->n++] = xstrdup(text);
+	return 0;
 }
 
-static int read_list(struct reader *r, struct front_field *f)
+static int read_list(struct reader *r, size_t list, struct front_field *field)
 {
-	f->kind = FRONT_LIST;
-	for (;;) {
-		if (next_event(r) < 0)
-			return -1;
-		if (r->event.type == YAML_SEQUENCE_END_EVENT)
-			return 0;
-		if (begins(&r->event) && skip_nested(r) < 0)
-			return -1;
-		if (r->event.type == YAML_SCALAR_EVENT &&
-		    kind_of(&r->event) == FRONT_TEXT)
-			add_item(f, &r->event);
-	}
-}
+	const struct yaml_node *nodes = r->tree.nodes;
 
-static void drop_item(struct front_field *f)
-{
-	free(f->items[--f->n]);
-}
+	for (size_t i = list + 1; i < nodes[list].end; i = nodes[i].end) {
+		const struct yaml_node *item =
+			&nodes[yaml_tree_resolve(&r->tree, i)];
 
-static int read_map(struct reader *r, struct front_field *f)
-{
-	f->kind = FRONT_MAP;
-	for (bool is_key = true;; is_key = !is_key) {
-		bool whole = f->n % 2 == 1;
-
-		if (next_event(r) < 0)
-			return -1;
-		if (r->event.type == YAML_MAPPING_END_EVENT)
-			return 0;
-		if (r->event.type == YAML_SCALAR_EVENT && (is_key || whole)) {
-			add_item(f, &r->event);
-			continue;
-		}
-		if (!is_key && whole)
-			drop_item(f);
-		if (begins(&r->event) && skip_nested(r) < 0)
+		if (item->kind == YAML_TEXT && kind_of(item) == FRONT_TEXT &&
+		    field->n < MOST_ITEMS && add_item(r, field, item->text) < 0)
 			return -1;
 	}
+	return 0;
 }
 
-static int read_value(struct reader *r, struct front_field *f)
+static void release_items(struct front_field *field)
 {
-	if (next_event(r) < 0)
-		return -1;
-	switch (r->event.type) {
-	case YAML_SEQUENCE_START_EVENT:
-		return read_list(r, f);
-	case YAML_MAPPING_START_EVENT:
-		return read_map(r, f);
-	case YAML_SCALAR_EVENT:
-		f->kind = kind_of(&r->event);
-		if (f->kind != FRONT_NULL)
-			add_item(f, &r->event);
+	for (size_t i = 0; i < field->n; i++)
+		free(field->items[i]);
+	free(field->items);
+	field->items = NULL;
+	field->n = 0;
+}
+
+/* The field of this name without its value, or a new one; NULL: too many. */
+static struct front_field *reset_field(struct front_matter *f, const char *key)
+{
+	struct front_field *field = NULL;
+
+	for (size_t i = 0; i < f->n && !field; i++)
+		if (!strcmp(f->fields[i].key, key))
+			field = &f->fields[i];
+	if (field) {
+		release_items(field);
+		return field;
+	}
+	if (f->n == MOST_FIELDS)
+		return NULL;
+	f->fields = xrealloc(f->fields, f->n + 1, sizeof(*f->fields));
+	field = &f->fields[f->n++];
+	*field = (struct front_field){ .key = xstrdup(key) };
+	return field;
+}
+
+static int read_field(struct reader *r, size_t at)
+{
+	const struct yaml_node *nodes = r->tree.nodes;
+	const struct yaml_node *key = &nodes[yaml_tree_resolve(&r->tree, at)];
+	size_t value = yaml_tree_resolve(&r->tree, nodes[at].end);
+	struct front_field *field = NULL;
+
+	if (key->kind == YAML_TEXT)
+		field = reset_field(r->f, key->text);
+	if (!field)
+		return error_set(r->err, ERR_CONFIG,
+				 "its front matter has a key that is no text, "
+				 "or more than %d keys",
+				 MOST_FIELDS);
+	switch (nodes[value].kind) {
+	case YAML_LIST:
+		field->kind = FRONT_LIST;
+		return read_list(r, value, field);
+	case YAML_MAP:
+		field->kind = FRONT_MAP;
 		return 0;
 	default:
-		f->kind = FRONT_NULL;
-		return 0;
+		field->kind = kind_of(&nodes[value]);
+		return field->kind == FRONT_NULL
+			       ? 0
+			       : add_item(r, field, nodes[value].text);
 	}
 }
 
-static int read_fields(struct reader *r, struct front_matter *f)
+static bool is_merge(const struct yaml_node *key)
 {
-	for (;;) {
-		struct front_field *field;
+	return key->kind == YAML_TEXT && key->plain && !strcmp(key->text, "<<");
+}
 
-		if (next_event(r) < 0)
-			return -1;
-		if (r->event.type == YAML_MAPPING_END_EVENT)
-			return 0;
-		if (r->event.type != YAML_SCALAR_EVENT || f->n == MOST_FIELDS)
+static int read_map(struct reader *r, size_t map, int deep);
+
+/* What is behind a "<<": a map, or a list of maps whose first one counts. */
+static int merge(struct reader *r, size_t value, int deep)
+{
+	const struct yaml_node *nodes = r->tree.nodes;
+	size_t maps[MOST_MERGED] = { value };
+	size_t n = 1;
+
+	if (nodes[value].kind == YAML_LIST) {
+		n = 0;
+		for (size_t i = value + 1;
+		     i < nodes[value].end && n < MOST_MERGED; i = nodes[i].end)
+			maps[n++] = yaml_tree_resolve(&r->tree, i);
+	}
+	while (n--) {
+		if (nodes[maps[n]].kind != YAML_MAP)
 			return error_set(r->err, ERR_CONFIG,
-					 "its front matter has a key that is "
-					 "no text, or more than %d keys",
-					 MOST_FIELDS);
-		f->fields = xrealloc(f->fields, f->n + 1, sizeof(*f->fields));
-		field = &f->fields[f->n++];
-		*field = (struct front_field){ 0 };
-		field->key = xstrndup((const char *)r->event.data.scalar.value,
-				      r->event.data.scalar.length);
-		if (read_value(r, field) < 0)
+					 "its front matter merges (<<) what "
+					 "is no map");
+		if (++r->merged > MOST_MERGED || deep == MOST_MERGES_DEEP)
+			return error_set(r->err, ERR_CONFIG,
+					 "its front matter merges (<<) too "
+					 "many maps, or one into itself");
+		if (read_map(r, maps[n], deep + 1) < 0)
 			return -1;
 	}
+	return 0;
 }
 
-static int read_document(struct reader *r, struct front_matter *f)
+/* What is merged comes first: the last value of a key is the one that counts.
+ */
+static int read_map(struct reader *r, size_t map, int deep)
 {
-	do {
-		if (next_event(r) < 0)
+	const struct yaml_node *nodes = r->tree.nodes;
+	size_t end = nodes[map].end;
+	size_t i;
+
+	for (i = map + 1; i < end; i = nodes[nodes[i].end].end)
+		if (is_merge(&nodes[i]) &&
+		    merge(r, yaml_tree_resolve(&r->tree, nodes[i].end), deep) <
+			    0)
 			return -1;
-	} while (r->event.type == YAML_STREAM_START_EVENT ||
-		 r->event.type == YAML_DOCUMENT_START_EVENT);
-	if (r->event.type != YAML_MAPPING_START_EVENT)
-		return error_set(r->err, ERR_CONFIG,
-				 "its front matter is no list of \"key: "
-				 "value\" lines");
-	if (read_fields(r, f) < 0)
-		return -1;
-	/* To the end, so that what is wrong there is seen. */
-	while (r->event.type != YAML_STREAM_END_EVENT)
-		if (next_event(r) < 0)
+	for (i = map + 1; i < end; i = nodes[nodes[i].end].end)
+		if (!is_merge(&nodes[i]) && read_field(r, i) < 0)
 			return -1;
 	return 0;
 }
@@ -249,11 +214,14 @@ static bool take_marker(struct str text, size_t *len)
 static int find_yaml(struct str text, struct str *yaml, size_t *body,
 		     struct error *err)
 {
-	size_t begin;
+	size_t begin =
+		str_starts(text, BYTE_ORDER_MARK) ? strlen(BYTE_ORDER_MARK) : 0;
 	size_t at;
 	size_t len;
+	bool is_there = take_marker(str_skip(text, begin), &len);
 
-	if (!take_marker(text, &begin))
+	begin += len;
+	if (!is_there)
 		return error_set(err, ERR_CONFIG,
 				 "it has no front matter: its first line is "
 				 "not ---");
@@ -275,22 +243,21 @@ static int find_yaml(struct str text, struct str *yaml, size_t *body,
 int front_matter_read(struct front_matter *f, struct str text,
 		      struct error *err)
 {
-	struct reader r = { .left = MOST_EVENTS, .err = err };
+	struct reader r = { .f = f, .err = err };
 	struct str yaml = { 0 };
 	int rc;
 
 	*f = (struct front_matter){ 0 };
-	if (find_yaml(text, &yaml, &f->body, err) < 0 ||
-	    yaml_load(&r.api, err) < 0)
+	if (find_yaml(text, &yaml, &f->body, err) < 0)
 		return -1;
-	if (!r.api.parser_initialize(&r.parser))
-		return error_set(err, ERR_SYSTEM, "libyaml does not begin");
-	r.api.parser_set_input_string(
-		&r.parser, (const unsigned char *)yaml.ptr, yaml.len);
-	rc = read_document(&r, f);
-	if (r.has_event)
-		r.api.event_delete(&r.event);
-	r.api.parser_delete(&r.parser);
+	rc = yaml_tree_read(&r.tree, yaml, err);
+	if (rc == 0 && (!r.tree.n || r.tree.nodes[0].kind != YAML_MAP))
+		rc = error_set(err, ERR_CONFIG,
+			       "its front matter is no list of \"key: "
+			       "value\" lines");
+	if (rc == 0)
+		rc = read_map(&r, 0, 0);
+	yaml_tree_release(&r.tree);
 	if (rc < 0)
 		front_matter_release(f);
 	return rc;
@@ -299,7 +266,7 @@ int front_matter_read(struct front_matter *f, struct str text,
 const struct front_field *front_matter_field(const struct front_matter *f,
 					     const char *key)
 {
-	for (size_t i = f->n; i--;)
+	for (size_t i = 0; i < f->n; i++)
 		if (!strcmp(f->fields[i].key, key))
 			return &f->fields[i];
 	return NULL;
@@ -308,9 +275,7 @@ const struct front_field *front_matter_field(const struct front_matter *f,
 void front_matter_release(struct front_matter *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		for (size_t k = 0; k < f->fields[i].n; k++)
-			free(f->fields[i].items[k]);
-		free(f->fields[i].items);
+		release_items(&f->fields[i]);
 		free(f->fields[i].key);
 	}
 	free(f->fields);

@@ -22,13 +22,14 @@ enum front_kind {
 struct front_field {
 	char *key;
 	enum front_kind kind;
-	/* One text; those of a list; keys and values of a map in turn. What
-	 * is in a list or map and is neither text nor number is left out. */
+	/* One text or number, or the texts of a list; of a map nothing. */
 	char **items;
 	size_t n;
 };
 
 struct front_matter { /* start from { 0 } */
+	/* Each key once: of two values the last, of merged ones ("<<") the
+	 * first, behind those that are written out. */
 	struct front_field *fields;
 	size_t n;
 	size_t body; /* where the text behind it begins */
@@ -37,12 +38,12 @@ struct front_matter { /* start from { 0 } */
 /*
  * text is a file, or so much of its beginning. -1 with ERR_CONFIG: it has
  * none, or it is larger than FRONT_MATTER_MAX, no YAML, or no mapping; with
- * ERR_SYSTEM where libyaml is missing. Anchors and aliases stand for nothing.
- * Any thread.
+ * ERR_SYSTEM where libyaml is missing. Aliases are written out, to 256 KiB of
+ * texts and 256 merged maps at most. Any thread.
  */
 int front_matter_read(struct front_matter *f, struct str text,
 		      struct error *err);
-/* The last one of this name, or NULL. */
+/* NULL: there is none of this name. */
 const struct front_field *front_matter_field(const struct front_matter *f,
 					     const char *key);
 void front_matter_release(struct front_matter *f);

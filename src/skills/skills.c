@@ -95,6 +95,15 @@ static bool is_name_character(utf8proc_int32_t c)
 	return kind == UTF8PROC_CATEGORY_LL || kind == UTF8PROC_CATEGORY_ND;
 }
 
+/* Of a word in any script, or one of "-_. ". */
+static bool is_usable_character(utf8proc_int32_t c)
+{
+	utf8proc_category_t kind = utf8proc_category(c);
+
+	return (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_NO) ||
+	       c == '-' || c == '_' || c == '.' || c == ' ';
+}
+
 static bool is_name(struct str name)
 {
 	bool hyphen = true; /* or the beginning */
@@ -111,6 +120,26 @@ static bool is_name(struct str name)
 		name = str_skip(name, (size_t)n);
 	}
 	return !hyphen;
+}
+
+bool skill_name_is_usable(const char *name)
+{
+	struct str rest = str_of(name);
+
+	if (!rest.len || rest.len > NAME_MAX || name[0] == '.' ||
+	    name[0] == ' ' || name[rest.len - 1] == ' ')
+		return false;
+	while (rest.len) {
+		utf8proc_int32_t c;
+		utf8proc_ssize_t n =
+			utf8proc_iterate((const utf8proc_uint8_t *)rest.ptr,
+					 (utf8proc_ssize_t)rest.len, &c);
+
+		if (n <= 0 || !is_usable_character(c))
+			return false;
+		rest = str_skip(rest, (size_t)n);
+	}
+	return true;
 }
 
 int skill_check_name(const char *name, struct error *err)

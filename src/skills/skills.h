@@ -63,6 +63,10 @@ void skills_add_problem(struct skills *s, const char *fmt, ...)
 /* ERR_USAGE with the reference's words (spec of names: lower-case letters of
  * any script, digits, single hyphens within). */
 int skill_check_name(const char *name, struct error *err);
+/* Whether a skill that is there may have it all the same, as in the reference:
+ * a file name without separators, of letters and digits of any script and
+ * "-_. ". */
+bool skill_name_is_usable(const char *name);
 /* The first place of the scope, where new ones are made. Owned. */
 char *skills_new_place(const struct skills_request *r, enum skill_scope scope);
 

@@ -189,15 +189,16 @@ static int check(const struct skill *k, const struct front_matter *f,
 		 struct error *err)
 {
 	const struct front_field *name = front_matter_field(f, "name");
+	const char *written;
 
 	if (!k->name)
 		return error_set(err, ERR_CONFIG, "it has no name");
 	/* As it was written: no escape is taken out of it first. */
-	if (skill_check_name(str_trim(str_of(name->items[0])).len ==
-					     strlen(k->name)
-				     ? k->name
-				     : name->items[0],
-			     err) < 0)
+	written = str_trim(str_of(name->items[0])).len == strlen(k->name)
+			  ? k->name
+			  : name->items[0];
+	if (skill_check_name(written, err) < 0 &&
+	    !skill_name_is_usable(written))
 		return -1;
 	if (!k->description)
 		return error_set(err, ERR_CONFIG, "it has no description");
@@ -226,6 +227,9 @@ static void add_skill(struct skill_scan *s, const struct place *p,
 		drop(&k);
 		return;
 	}
+	if (skill_check_name(k.name, &err) < 0)
+		skills_add_problem(s->out, "%s/%s/SKILL.md is used, but %s",
+				   p->path, entry, err.message);
 	put(s, &k);
 }
 

@@ -75,6 +75,9 @@ static void put(struct subagent_scan *s, struct subagent *k)
 	for (size_t i = 0; i < out->n; i++) {
 		if (strcmp(out->list[i].name, k->name) != 0)
 			continue;
+		if (out->list[i].file && !out->list[i].root == !k->root)
+			add_problem(s, "%s is left out: %s has its name, %s",
+				    out->list[i].file, k->file, k->name);
 		drop(&out->list[i]);
 		out->list[i] = *k;
 		return;
@@ -89,14 +92,14 @@ static void put(struct subagent_scan *s, struct subagent *k)
 	out->list[out->n++] = *k;
 }
 
-/* One word that is safe in lists, lines and file names. */
+/* Safe in lists, lines and file names. */
 static bool is_name(const char *name)
 {
 	size_t n = strlen(name);
 
 	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)name[i] <= ' ' || name[i] == 0x7F ||
-		    strchr("`'\"\\/:,<>", name[i]))
+		if ((unsigned char)name[i] < ' ' || name[i] == 0x7F ||
+		    strchr("`'\"\\/<>", name[i]))
 			return false;
 	return n && n <= SUBAGENT_NAME_MAX;
 }
@@ -122,8 +125,8 @@ static int read_name(struct subagent *k, const struct front_matter *f,
 	k->name = xasprintf("%.*s", (int)name.len, name.ptr);
 	if (!is_name(k->name))
 		return error_set(err, ERR_CONFIG,
-				 "its name has to be one word of at most %d "
-				 "bytes, without quotes and /",
+				 "its name has to be a line of 1 to %d bytes, "
+				 "without quotes, /, \\, < and >",
 				 SUBAGENT_NAME_MAX);
 	return 0;
 }
@@ -151,6 +154,23 @@ static int read_limits(struct subagent *k, const struct front_matter *f,
 	return rc;
 }
 
+/* Where they cannot be understood, it must not have all of them. */
+static int read_tools(struct subagent *k, const struct front_matter *f,
+		      struct error *err)
+{
+	const struct front_field *field = front_matter_field(f, "tools");
+
+	if (!field || field->kind == FRONT_NULL)
+		return 0;
+	if (field->kind != FRONT_TEXT && field->kind != FRONT_LIST)
+		return error_set(err, ERR_CONFIG,
+				 "its tools are no list of names");
+	k->tools = front_words(f, "tools", WORDS_CHARS);
+	if (!k->tools)
+		k->tools = xstrdup("");
+	return 0;
+}
+
 static int read_fields(struct subagent *k, const struct front_matter *f,
 		       const char *entry, struct error *err)
 {
@@ -169,7 +189,8 @@ static int read_fields(struct subagent *k, const struct front_matter *f,
 		free(k->model);
 		k->model = NULL;
 	}
-	k->tools = front_words(f, "tools", WORDS_CHARS);
+	if (read_tools(k, f, err) < 0)
+		return -1;
 	sandbox = front_text(f, "sandbox", SUBAGENT_NAME_MAX);
 	k->apart = sandbox && !strcmp(sandbox, "own");
 	rc = !sandbox || k->apart || !strcmp(sandbox, "shared")

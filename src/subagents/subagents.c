@@ -53,7 +53,8 @@ void subagents_describe(const struct subagents *s, struct buf *out)
 		buf_addf(out, "\n- %s: ", k->name);
 		buf_adds(out, k->description);
 		if (k->tools)
-			buf_addf(out, " (Tools: %s)", k->tools);
+			buf_addf(out, " (Tools: %s)",
+				 k->tools[0] ? k->tools : "none");
 	}
 }
 
@@ -67,6 +68,7 @@ static const char *own_name(struct str word)
 		{ "Edit", "edit_file" },
 		{ "LS", "ls" },
 		{ "WebFetch", "fetch_url" },
+		{ "WebSearch", "web_search" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -21,7 +21,7 @@ struct subagent {
 	char *name;        /* one clean word */
 	char *description; /* one clean line */
 	char *model;       /* "anthropic:claude-haiku-4-5", or NULL */
-	char *tools;       /* "execute, read_file", or NULL: as its caller */
+	char *tools;       /* "execute, read_file"; NULL: as its caller */
 	char *body;        /* what it is told of itself; or NULL */
 	char *file;        /* NULL: it is built in */
 	char *head;        /* the front matter, as it is written; or NULL */

@@ -154,15 +154,12 @@ static void bad_ones_are_named_and_left_out(void **state)
 		{ "---\nname: a\ndescription: ~\n---\n", "no description" },
 		{ "---\ndescription: b\n---\n", "no name" },
 		{ "---\nname: {a: b}\ndescription: b\n---\n", "no name" },
-		{ "---\nname: My-Skill\ndescription: b\n---\n", "lowercase" },
-		{ "---\nname: a--b\ndescription: b\n---\n", "lowercase" },
-		{ "---\nname: a_b\ndescription: b\n---\n", "lowercase" },
 		{ "---\nname: \"a\\e[31m\"\ndescription: b\n---\n",
 		  "lowercase" },
 		{ "---\nname: \"a\\0b\"\ndescription: b\n---\n", "lowercase" },
 		{ "---\nname: ../a\ndescription: b\n---\n", "path comp" },
-		{ "---\nname: \xE6\xBC\xA2\ndescription: b\n---\n",
-		  "lowercase" },
+		{ "---\nname: a`b\ndescription: b\n---\n", "lowercase" },
+		{ "---\nname: .a\ndescription: b\n---\n", "lowercase" },
 		{ "---\nname: a\ndescription: \x1b[31m\n---\n", "no YAML" },
 	};
 	const struct place *p = *state;
@@ -181,6 +178,28 @@ static void bad_ones_are_named_and_left_out(void **state)
 		assert_true(complains(&s, "skills/x/SKILL.md"));
 		assert_null(strchr(s.problems[0], '\x1b'));
 		skills_release(&s);
+	}
+}
+
+static void odd_names_are_named_and_used(void **state)
+{
+	static const char *const odd[] = {
+		"My-Skill", "a--b", "a_b", "a skill 2.0", "-a", "\xE6\xBC\xA2"
+	};
+	const struct place *p = *state;
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		char *text = xasprintf("---\nname: %s\ndescription: b\n---\n",
+				       odd[i]);
+		struct skills s;
+
+		put(p, "home/.agents/skills/x/SKILL.md", text);
+		s = read_from(p, NULL);
+		expect(&s, odd[i], "b");
+		assert_int_equal(s.n_problems, 1);
+		assert_true(complains(&s, "x/SKILL.md is used, but"));
+		skills_release(&s);
+		free(text);
 	}
 }
 
@@ -325,16 +344,127 @@ static void fields_of_front_matter_have_their_kinds(void **state)
 				      "a: last\n---\nbody\n"),
 				  &err),
 		0);
-	assert_int_equal(f.n, 7);
+	assert_int_equal(f.n, 6);
 	assert_string_equal(front_matter_field(&f, "a")->items[0], "last");
 	assert_int_equal(front_matter_field(&f, "b")->kind, FRONT_NUMBER);
 	assert_int_equal(front_matter_field(&f, "c")->kind, FRONT_NULL);
 	assert_int_equal(front_matter_field(&f, "d")->n, 2);
-	assert_int_equal(front_matter_field(&f, "e")->n, 4);
-	assert_string_equal(front_matter_field(&f, "e")->items[3], "n");
+	assert_int_equal(front_matter_field(&f, "e")->kind, FRONT_MAP);
 	assert_int_equal(front_matter_field(&f, "f")->kind, FRONT_TEXT);
 	assert_null(front_matter_field(&f, "g"));
 	front_matter_release(&f);
+}
+
+static void a_file_of_windows_is_read(void **state)
+{
+	static const char text[] = "\xEF\xBB\xBF---\r\na: x\r\nb: y\r\n"
+				   "---\r\nbody\r\n";
+	struct front_matter f = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(front_matter_read(&f, str_of(text), &err), 0);
+	assert_string_equal(front_matter_field(&f, "a")->items[0], "x");
+	assert_string_equal(text + f.body, "body\r\n");
+	front_matter_release(&f);
+}
+
+/* As PyYAML's safe_load() gives them. */
+static void aliases_and_merged_maps_are_written_out(void **state)
+{
+	static const struct {
+		const char *yaml, *key, *value;
+	} cases[] = {
+		{ "a: &x one\nb: *x\n", "b", "one" },
+		{ "a: &x 1\nb: &x 2\nc: *x\n", "c", "2" },
+		{ "t: &t [p, &q r]\nb: *q\n", "b", "r" },
+		{ "t: &t [p, r]\nb: *t\n", "b", "p" },
+		{ "a: &x one\nb: [*x, two]\n", "b", "one" },
+		{ "k: &k b\n*k : v\n", "b", "v" },
+		{ "m: &m {b: in}\n<<: *m\n", "b", "in" },
+		{ "m: &m {b: in}\nb: out\n<<: *m\n", "b", "out" },
+		{ "<<: [{b: first}, {b: second}]\n", "b", "first" },
+		{ "<<: {b: first}\n<<: {b: second}\n", "b", "second" },
+		{ "m: &m {b: in}\nn: &n {<<: *m, c: x}\n<<: *n\n", "b", "in" },
+		{ "'<<': b\n", "<<", "b" },
+		{ "l: &l [*l]\nb: x\n", "b", "x" },
+		{ "b: !!str 1\n", "b", "1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *text = xasprintf("---\n%s---\nbody", cases[i].yaml);
+		struct front_matter f = { 0 };
+		struct error err = { 0 };
+		const struct front_field *field;
+
+		assert_int_equal(front_matter_read(&f, str_of(text), &err), 0);
+		field = front_matter_field(&f, cases[i].key);
+		assert_non_null(field);
+		assert_true(field->n > 0);
+		assert_string_equal(field->items[0], cases[i].value);
+		front_matter_release(&f);
+		free(text);
+	}
+}
+
+/* ten = [one * 10], and so on: ten to the fifth merges, or texts of 40 KB. */
+static char *write_bomb(bool merged)
+{
+	struct buf b = BUF_INIT(FRONT_MATTER_MAX);
+
+	buf_adds(&b, "---\n");
+	if (merged) {
+		buf_adds(&b, "a0: &a0 {x: y}\n");
+		for (int i = 1; i <= 5; i++) {
+			buf_addf(&b, "a%d: &a%d\n  <<: [", i, i);
+			for (int k = 0; k < 10; k++)
+				buf_addf(&b, "*a%d, ", i - 1);
+			buf_adds(&b, "]\n");
+		}
+		buf_adds(&b, "<<: *a5\n");
+	} else {
+		buf_adds(&b, "a: &a ");
+		for (int i = 0; i < 40000; i++)
+			buf_addc(&b, 'x');
+		buf_adds(&b, "\nb: [");
+		for (int i = 0; i < 200; i++)
+			buf_adds(&b, "*a, ");
+		buf_adds(&b, "]\n");
+	}
+	buf_adds(&b, "---\n");
+	return buf_detach(&b);
+}
+
+static void aliases_have_their_limits(void **state)
+{
+	char *texts = write_bomb(false);
+	char *maps = write_bomb(true);
+	const struct {
+		const char *text, *said;
+	} cases[] = {
+		{ texts, "stand for more than 256 KiB" },
+		{ maps, "too many maps" },
+		{ "---\na: &a\n  <<: *a\n  b: c\n<<: *a\n---\n",
+		  "into itself" },
+		{ "---\n&m\na: b\n<<: *m\n---\n", "into itself" },
+		{ "---\na: *nowhere\n---\n", "no &nowhere before it" },
+		{ "---\na: *b\nb: &b x\n---\n", "no &b before it" },
+		{ "---\n<<: x\n---\n", "no map" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct front_matter f = { 0 };
+		struct error err = { 0 };
+
+		assert_int_equal(
+			front_matter_read(&f, str_of(cases[i].text), &err), -1);
+		assert_non_null(strstr(err.message, cases[i].said));
+		assert_int_equal(f.n, 0);
+	}
+	free(texts);
+	free(maps);
 }
 
 int main(void)
@@ -343,12 +473,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_PLACE(places_have_the_order_of_the_reference),
 		IN_PLACE(bad_ones_are_named_and_left_out),
+		IN_PLACE(odd_names_are_named_and_used),
 		IN_PLACE(fields_are_clean_single_lines_of_their_sizes),
 		IN_PLACE(links_of_a_project_stay_in_the_project),
 		IN_PLACE(links_of_the_user_lead_where_he_allows),
 		IN_PLACE(a_skill_that_became_a_link_is_not_opened),
 		IN_PLACE(the_prompt_is_the_same_for_the_same_skills),
 		cmocka_unit_test(fields_of_front_matter_have_their_kinds),
+		cmocka_unit_test(a_file_of_windows_is_read),
+		cmocka_unit_test(aliases_and_merged_maps_are_written_out),
+		cmocka_unit_test(aliases_have_their_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

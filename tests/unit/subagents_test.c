@@ -133,14 +133,16 @@ static void test_what_is_wrong_is_left_out_with_a_line(void **state)
 	static const char *const wrong[][2] = {
 		{ "no front matter\n", "left out" },
 		{ "---\nname: x\n---\n", "no description" },
-		{ "---\nname: ''\ndescription: d\n---\n", "one word" },
+		{ "---\nname: ''\ndescription: d\n---\n", "a line of" },
 		{ "---\nname:\ndescription: d\n---\n", "no text" },
 		{ "---\nname: [a]\ndescription: d\n---\n", "no text" },
-		{ "---\nname: a/b\ndescription: d\n---\n", "one word" },
+		{ "---\nname: a/b\ndescription: d\n---\n", "a line of" },
 		{ "---\ndescription: d\nmodel: [a]\n---\n", "no text" },
 		{ "---\ndescription: d\nsandbox: daytona\n---\n", "shared" },
 		{ "---\ndescription: d\nmax_turns: 0\n---\n", "max_turns" },
 		{ "---\ndescription: d\nmax_usd: x\n---\n", "max_usd" },
+		{ "---\ndescription: d\ntools: {a: b}\n---\n", "no list" },
+		{ "---\ndescription: d\ntools: 5\n---\n", "no list" },
 		{ "---\ndescription: \"d\n---\n", "left out" },
 	};
 	struct place *p = *state;
@@ -200,6 +202,30 @@ static void test_a_file_that_is_too_large_is_left_out(void **state)
 	buf_release(&text);
 }
 
+static void test_a_name_may_have_spaces(void **state)
+{
+	struct place *p = *state;
+
+	put(p, USER, "x", "---\nname: Code Reviewer\ndescription: d\n---\n");
+	assert_non_null(find(p, "Code Reviewer"));
+	assert_int_equal(p->found.n_problems, 0);
+}
+
+static void test_a_second_file_of_the_same_name_is_a_line(void **state)
+{
+	struct place *p = *state;
+
+	put(p, USER, "a", "---\nname: both\ndescription: one\n---\n");
+	put(p, PROJECT, "c", "---\nname: both\ndescription: over\n---\n");
+	assert_string_equal(find(p, "both")->description, "over");
+	assert_int_equal(p->found.n_problems, 0); /* the control */
+	put(p, USER, "b", "---\nname: both\ndescription: two\n---\n");
+	assert_string_equal(find(p, "both")->description, "over");
+	assert_int_equal(p->found.n_problems, 1);
+	assert_non_null(strstr(p->found.problems[0], "a/AGENTS.md is left"));
+	assert_non_null(strstr(p->found.problems[0], "b/AGENTS.md has its"));
+}
+
 static void test_the_model_is_told_names_and_descriptions(void **state)
 {
 	struct buf out = BUF_INIT(1 << 16);
@@ -226,6 +252,8 @@ int main(void)
 		TEST(test_what_is_wrong_is_left_out_with_a_line),
 		TEST(test_a_projects_link_out_of_it_is_not_followed),
 		TEST(test_a_file_that_is_too_large_is_left_out),
+		TEST(test_a_name_may_have_spaces),
+		TEST(test_a_second_file_of_the_same_name_is_a_line),
 		TEST(test_the_model_is_told_names_and_descriptions),
 	};
 
