@@ -10,6 +10,7 @@
 #include "base/mask/mask.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "base/visible.h"
 
 enum { TEXT_MAX = 64 << 20, LINE_BYTES = 1 << 16 };
 
@@ -22,13 +23,22 @@ void print_add_line(const struct app *app, struct buf *out, const char *text)
 	buf_release(&masked);
 }
 
+void print_add_name(const struct app *app, struct buf *out, const char *name)
+{
+	struct buf masked = BUF_INIT(TEXT_MAX);
+
+	mask_text(app->mask, str_of(name), &masked);
+	visible_line(buf_str(&masked), out);
+	buf_release(&masked);
+}
+
 void print_add_member(const struct app *app, struct buf *out, const char *key,
 		      const char *text)
 {
 	struct buf masked = BUF_INIT(TEXT_MAX);
 
 	mask_text(app->mask, str_of(text), &masked);
-	json_member(out, key, buf_str(&masked));
+	json_member_bytes(out, key, buf_str(&masked));
 	buf_release(&masked);
 }
 
@@ -38,6 +48,16 @@ void print_text(const struct app *app, const char *before, const char *text,
 	struct buf line = BUF_INIT(TEXT_MAX);
 
 	print_add_line(app, &line, text);
+	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
+	buf_release(&line);
+}
+
+void print_name(const struct app *app, const char *before, const char *name,
+		const char *after)
+{
+	struct buf line = BUF_INIT(TEXT_MAX);
+
+	print_add_name(app, &line, name);
 	fprintf(stderr, "%s%s%s\n", before, line.len ? line.ptr : "", after);
 	buf_release(&line);
 }

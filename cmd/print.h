@@ -7,11 +7,18 @@
 
 /* Appends it in one line, without secrets and control characters. */
 void print_add_line(const struct app *app, struct buf *out, const char *text);
-/* Appends "key":"text" without secrets. */
+/* Appends a name that a sandbox or a repository chose: without secrets, and
+ * nothing hidden, so that what looks like another name is seen. */
+void print_add_name(const struct app *app, struct buf *out, const char *name);
+/* Appends "key":"text" without secrets, and "key_base64" where that is no
+ * UTF-8. */
 void print_add_member(const struct app *app, struct buf *out, const char *key,
 		      const char *text);
 /* A line on standard error: before and after are ours, text is foreign. */
 void print_text(const struct app *app, const char *before, const char *text,
+		const char *after);
+/* The same with a name in the middle. */
+void print_name(const struct app *app, const char *before, const char *name,
 		const char *after);
 /* A line on standard error of which any part may be foreign; nothing with
  * -q. */

@@ -65,6 +65,14 @@ static void report(struct app *app, struct buf *json, const struct thread *t,
 	buf_release(&title);
 }
 
+/* In the document each name has its outcome; why is on standard error. */
+static void report_failed(struct app *app, struct buf *json, const char *name)
+{
+	buf_adds(json, json->len > 1 ? ",{" : "{");
+	print_add_member(app, json, "thread_id", name);
+	buf_adds(json, ",\"deleted\":false}");
+}
+
 static int refuse_used(const struct thread *t, struct error *err)
 {
 	error_set(err, ERR_BUSY,
@@ -108,6 +116,7 @@ int threads_cmd_delete(struct app *app, const struct args *args)
 		app->json = false; /* one document: errors go to stderr */
 		status = app_fail(app, &err);
 		app->json = as_json;
+		report_failed(app, &json, args->argv[i]);
 	}
 	if (!dry) {
 		unsent_sweep(app);

@@ -178,11 +178,12 @@ static bool hashes_differ(struct patch_hashes *h)
 	return memcmp(before, after, sizeof(before)) != 0;
 }
 
-/* As it is: a masked patch could not be applied. */
+/* Unmasked: a masked patch could not be applied. */
 static int add_patch_file(struct exporting *e)
 {
 	struct patch_hashes hashes = { .masked = BUF_INIT(SIZE_MAX / 4) };
-	char *chunk = xcalloc(THREAD_FILE_CHUNK, 1);
+	struct buf chunk = BUF_INIT(THREAD_FILE_CHUNK);
+	char *room = xcalloc(THREAD_FILE_CHUNK, 1);
 	int fd = open(e->patch, O_RDONLY | O_CLOEXEC);
 	bool first = true;
 	int rc = fd < 0 ? -1 : 0;
@@ -190,11 +191,13 @@ static int add_patch_file(struct exporting *e)
 
 	crypto_hash_sha256_init(&hashes.before);
 	crypto_hash_sha256_init(&hashes.after);
-	while (rc == 0 && (n = read(fd, chunk, THREAD_FILE_CHUNK)) > 0) {
-		struct str bytes = { chunk, (size_t)n };
-
-		hash_chunk(e, &hashes, bytes);
-		thread_file_patch(bytes, first, &e->text);
+	while (rc == 0 && (n = read(fd, room, THREAD_FILE_CHUNK)) > 0) {
+		buf_clear(&chunk);
+		buf_add(&chunk, room, (size_t)n);
+		if (first)
+			saved_patch_hide_tree(&chunk);
+		hash_chunk(e, &hashes, buf_str(&chunk));
+		thread_file_patch(buf_str(&chunk), first, &e->text);
 		first = false;
 		rc = flush_text(e);
 	}
@@ -204,23 +207,9 @@ static int add_patch_file(struct exporting *e)
 		close(fd);
 	hash_chunk(e, &hashes, (struct str){ 0 });
 	e->secret_patch = hashes_differ(&hashes);
-	free(chunk);
+	free(room);
+	buf_release(&chunk);
 	return rc;
-}
-
-/* A page is for others: where the tree is on this machine is not. */
-static void drop_tree_line(struct buf *patch)
-{
-	struct str text = buf_str(patch);
-	size_t head = str_search(text, STR("\n\n"));
-	size_t at = str_search((struct str){ text.ptr, head }, STR("\nTree: "));
-	size_t end;
-
-	if (at >= head)
-		return;
-	end = at + 1 + str_find(str_skip(text, at + 1), '\n');
-	memmove(patch->ptr + at, patch->ptr + end, patch->len - end);
-	patch->len -= end - at;
 }
 
 static int add_patch_page(struct exporting *e)
@@ -228,7 +217,7 @@ static int add_patch_page(struct exporting *e)
 	struct buf patch = BUF_INIT(PATCH_SHOWN_MAX);
 	int rc = path_read(e->patch, &patch, e->err);
 
-	drop_tree_line(&patch);
+	saved_patch_hide_tree(&patch);
 	if (rc == 0)
 		html_page_patch(&e->page, base_name(e->patch), buf_str(&patch));
 	else if (e->err->code == ERR_LIMIT)
@@ -288,13 +277,12 @@ static void report(const struct exporting *e, const char *path)
 	buf_addc(&json, '{');
 	print_add_member(e->app, &json, "thread_id", e->thread->id);
 	buf_addc(&json, ',');
-	json_member(&json, "file", str_of(path));
-	buf_addf(&json,
-		 ",\"message_count\":%" PRId64 ",\"patch\":", e->messages);
+	json_member_bytes(&json, "file", str_of(path));
+	buf_addf(&json, ",\"message_count\":%" PRId64 ",", e->messages);
 	if (e->patch)
-		json_quote(&json, str_of(e->patch));
+		json_member_bytes(&json, "patch", str_of(e->patch));
 	else
-		buf_adds(&json, "null");
+		buf_adds(&json, "\"patch\":null");
 	buf_addc(&json, '}');
 	app_envelope("threads export", &json);
 	buf_release(&json);

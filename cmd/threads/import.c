@@ -15,6 +15,7 @@
 #include "cmd/threads/new_file.h"
 #include "cmd/threads/saved_patch.h"
 #include "cmd/threads/threads_cmd.h"
+#include "sandbox/quote.h"
 #include "session/thread_file.h"
 #include "session/thread_import.h"
 
@@ -216,6 +217,17 @@ static void report_json(const struct importing *i,
 	buf_release(&json);
 }
 
+static void report_patch(const char *path)
+{
+	struct buf quoted = BUF_INIT(1 << 16);
+
+	quote_word(&quoted, str_of(path));
+	printf("Its patch is %s; nothing has applied it. To merge it with the"
+	       " tree that\nyou are in: dcode apply --patch %s\n",
+	       path, quoted.ptr);
+	buf_release(&quoted);
+}
+
 static void report(const struct importing *i, const struct thread_file *head)
 {
 	char *patch =
@@ -231,8 +243,7 @@ static void report(const struct importing *i, const struct thread_file *head)
 			       " whether to use it.\n",
 			       head->provider, head->sandbox);
 		if (patch)
-			printf("Its patch is %s; nothing has applied it.\n",
-			       patch);
+			report_patch(patch);
 		printf("To go on with it: dcode -r %s\n"
 		       "The model takes what the file says for its own past:"
 		       " read it first, with\ndcode threads show %s\n",

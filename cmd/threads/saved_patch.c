@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -101,4 +102,23 @@ bool saved_patch_is_of(const char *path, const char *label)
 
 	read_head(path, compare_label, &o);
 	return o.found;
+}
+
+void saved_patch_hide_tree(struct buf *patch)
+{
+	const struct str key = STR("\nTree: ");
+	struct str text = buf_str(patch);
+	size_t head = str_search(text, STR("\n\n"));
+	size_t from = str_search((struct str){ text.ptr, head }, key);
+	size_t last;
+
+	if (from >= head)
+		return;
+	from += key.len;
+	last = from;
+	for (size_t i = from; i < head && text.ptr[i] != '\n'; i++)
+		if (text.ptr[i] == '/')
+			last = i + 1;
+	memmove(patch->ptr + from, patch->ptr + last, patch->len - last);
+	patch->len -= last - from;
 }

@@ -3,6 +3,7 @@
 #ifndef CMD_THREADS_SAVED_PATCH_H
 #define CMD_THREADS_SAVED_PATCH_H
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "cmd/app.h"
 
@@ -18,6 +19,10 @@ void saved_patch_each_missing(const char *path,
 			      void *arg);
 /* Whether a patch is of the sandbox with this label, as its head says. */
 bool saved_patch_is_of(const char *path, const char *label);
+/* Of the directory that the head of a patch names only the last part stays:
+ * where a tree is on this machine is nothing for others. patch has the file's
+ * beginning, with the whole head. */
+void saved_patch_hide_tree(struct buf *patch);
 /* Where the patch of an imported thread goes: under a name that is not taken
  * for one of dcode's own. Owned by the caller. */
 char *saved_patch_imported(const struct app *app, const char *id);

@@ -27,7 +27,7 @@ static void add_member(const struct run *r, struct buf *out, const char *key,
 	struct buf masked = BUF_INIT(NAME_BYTES);
 
 	mask_text(r->app->mask, value, &masked);
-	json_member(out, key, buf_str(&masked));
+	json_member_bytes(out, key, buf_str(&masked));
 	buf_release(&masked);
 }
 

@@ -462,6 +462,8 @@ int bring_branch(struct bring *b, const struct stop *stop, struct error *err)
 	if (rc == 0)
 		user_repo_attributes(&k.user.repo, &w->git,
 				     settings_home(b->app->settings), &a, stop);
+	sides.autocrlf = k.user.autocrlf;
+	sides.eol = k.user.eol;
 	sides.attributes.info = buf_str(&a.info);
 	sides.attributes.global = buf_str(&a.global);
 	if (rc == 0)

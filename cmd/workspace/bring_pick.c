@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/sanitize.h"
 #include "base/str.h"
+#include "base/visible.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/tree_index.h"
@@ -50,7 +50,11 @@ static void show(const struct picking *p, struct str text)
 	struct buf line = BUF_INIT(SHOWN_BYTES);
 
 	mask_text(p->bring->app->mask, text, &masked);
-	sanitize_text(buf_str(&masked), &line);
+	for (struct str rest = buf_str(&masked), one;
+	     str_split(&rest, '\n', &one);) {
+		visible_line(one, &line);
+		buf_addc(&line, '\n');
+	}
 	fwrite(line.ptr ? line.ptr : "", 1, line.len, stderr);
 	if (line.over)
 		fputs("\n... (the rest is not shown)\n", stderr);

@@ -16,7 +16,7 @@ static void print_paths(const struct bring *b, char *const *list, size_t n,
 			const char *after)
 {
 	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
-		print_text(b->app, "  ", list[i], after);
+		print_name(b->app, "  ", list[i], after);
 	if (n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n", n - SHOWN_MOST);
 }
@@ -29,14 +29,14 @@ static void print_files(const struct bring *b)
 		const char before[] = { ' ', ' ', r->files[i].letter, ' ',
 					'\0' };
 
-		print_text(b->app, before, r->files[i].path,
+		print_name(b->app, before, r->files[i].path,
 			   r->files[i].unstaged ? "  (not staged)" : "");
 	}
 	if (r->n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n", r->n - SHOWN_MOST);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->files[i].secret)
-			print_text(b->app, "Warning: ", r->files[i].path,
+			print_name(b->app, "Warning: ", r->files[i].path,
 				   " holds a known secret");
 }
 
@@ -49,7 +49,7 @@ static void print_conflicts(const struct bring *b)
 		char kind[80];
 
 		snprintf(kind, sizeof(kind), "  (%s)", m->conflicts[i].kind);
-		print_text(b->app, "  ", m->conflicts[i].path, kind);
+		print_name(b->app, "  ", m->conflicts[i].path, kind);
 	}
 	if (m->n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more\n", m->n - SHOWN_MOST);
@@ -99,7 +99,9 @@ static void print_undo(const struct bring *b)
 			r->n == 1 ? "" : "s");
 		print_files(b);
 	} else if (r->applied) {
-		fputs("Took back what was staged.\n", stderr);
+		fputs(r->unstaged ? "Took back what was staged.\n"
+				  : "Took back an apply that wrote no file.\n",
+		      stderr);
 	}
 }
 

@@ -4,22 +4,18 @@
 
 #include <stdio.h>
 
-#include "base/str.h"
-#include "base/visible.h"
+#include "cmd/print.h"
 
 void loud_print(const struct app *app, const struct review *v)
 {
 	for (size_t i = 0; i < v->n; i++) {
-		struct buf masked = BUF_INIT(1 << 16);
 		struct buf line = BUF_INIT(1 << 16);
 
 		if (!v->files[i].loud)
 			continue;
-		mask_text(app->mask, str_of(v->files[i].path), &masked);
-		visible_line(buf_str(&masked), &line);
+		print_add_name(app, &line, v->files[i].path);
 		fprintf(stderr, "Look at %s: it %s\n", line.len ? line.ptr : "",
 			v->files[i].loud);
-		buf_release(&masked);
 		buf_release(&line);
 	}
 }

@@ -254,12 +254,12 @@ void save_json(const struct saved_work *s, struct buf *out)
 {
 	if (!s->looked)
 		return;
-	buf_addf(out, "{\"files\":%zu,\"refused\":%zu,\"left\":%zu,\"patch\":",
-		 s->files, s->refused, s->left);
+	buf_addf(out, "{\"files\":%zu,\"refused\":%zu,\"left\":%zu,", s->files,
+		 s->refused, s->left);
 	if (s->patch)
-		json_quote(out, str_of(s->patch));
+		json_member_bytes(out, "patch", str_of(s->patch));
 	else
-		buf_adds(out, "null");
+		buf_adds(out, "\"patch\":null");
 	buf_adds(out, ",\"error\":");
 	if (s->failed)
 		json_quote(out, str_of(s->failed));

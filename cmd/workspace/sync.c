@@ -18,7 +18,7 @@ static void print_names(const struct app *app, char *const *names, size_t n,
 			const char *after)
 {
 	for (size_t i = 0; i < n && i < SHOWN_MOST; i++)
-		print_text(app, "  ", names[i], after);
+		print_name(app, "  ", names[i], after);
 	if (n > SHOWN_MOST)
 		fprintf(stderr, "  ... and %zu more%s\n", n - SHOWN_MOST,
 			after);
@@ -40,26 +40,50 @@ static void print_result(const struct app *app, const struct sync_result *r,
 				   "kept as it is there"
 				 : " changed there too: kept as it is there "
 				   "(--force takes the local one)";
-	static const char held[] = " stays here, since it may hold secrets";
+	static const char held[] =
+		" is not sent: it may hold secrets, or cannot be "
+		"read";
 
 	print_names(app, r->taken, r->n_taken, "");
 	print_names(app, r->deleted, r->n_deleted, " (deleted)");
 	for (size_t i = 0; i < r->n_asked && i < SHOWN_MOST; i++)
-		print_text(app, "  ", r->asked[i],
+		print_name(app, "  ", r->asked[i],
 			   " went because --include asked for it");
 	for (size_t i = 0; i < r->n_kept; i++)
-		print_text(app, "  ", r->kept[i], kept);
+		print_name(app, "  ", r->kept[i], kept);
 	for (size_t i = 0; i < r->n_held; i++)
-		print_text(app, "  ", r->held[i], held);
+		print_name(app, "  ", r->held[i], held);
 	if (!r->n_taken && !r->n_deleted && !r->n_kept)
 		fputs("Nothing has changed here.\n", stderr);
 	else
 		print_sum(r);
 }
 
+/* Another list, with the bytes of those that are no UTF-8, else null. */
+static void add_bytes(const struct app *app, struct buf *out,
+		      char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct buf masked = BUF_INIT(LIST_MAX);
+
+		mask_text(app->mask, str_of(names[i]), &masked);
+		buf_adds(out, i ? "," : "");
+		if (str_is_utf8(buf_str(&masked))) {
+			buf_adds(out, "null");
+		} else {
+			buf_addc(out, '"');
+			json_base64(out, buf_str(&masked));
+			buf_addc(out, '"');
+		}
+		buf_release(&masked);
+	}
+}
+
 static void add_names(const struct app *app, struct buf *out, const char *key,
 		      char *const *names, size_t n)
 {
+	bool utf8 = true;
+
 	buf_addf(out, "\"%s\":[", key);
 	for (size_t i = 0; i < n; i++) {
 		struct buf masked = BUF_INIT(LIST_MAX);
@@ -67,8 +91,14 @@ static void add_names(const struct app *app, struct buf *out, const char *key,
 		mask_text(app->mask, str_of(names[i]), &masked);
 		buf_adds(out, i ? "," : "");
 		json_quote(out, buf_str(&masked));
+		utf8 = utf8 && str_is_utf8(buf_str(&masked));
 		buf_release(&masked);
 	}
+	buf_adds(out, "]");
+	if (utf8)
+		return;
+	buf_addf(out, ",\"%s_base64\":[", key);
+	add_bytes(app, out, names, n);
 	buf_adds(out, "]");
 }
 

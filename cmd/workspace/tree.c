@@ -243,7 +243,7 @@ static void report_items(struct app *app, const char *what,
 		struct buf line = BUF_INIT(1 << 14);
 		char size[32] = "";
 
-		print_add_line(app, &line, items[i].path);
+		print_add_name(app, &line, items[i].path);
 		if (items[i].size)
 			str_format_size(items[i].size, size);
 		fprintf(stderr, "%s: %s%s%s%s %s\n", what,
@@ -268,7 +268,7 @@ static void report_ignored(struct app *app, const char *what,
 		const struct fetch_item *it = &f->ignored_names[i];
 
 		buf_adds(&line, i ? ", " : ": ");
-		print_add_line(app, &line, it->path);
+		print_add_name(app, &line, it->path);
 		if (it->size)
 			buf_addf(&line, " (%" PRId64 " file%s)", it->size,
 				 it->size == 1 ? "" : "s");

@@ -247,6 +247,27 @@ static int fail_elsewhere(const char *name, struct error *err)
 			  name ? name : "ID");
 }
 
+/* The newest thread of this directory whose tree was sent, else that of the
+ * root of the repository that it is in. */
+static int search_here(struct search *s, const char *cwd, struct error *err)
+{
+	struct thread_filter newest = { .cwd = cwd };
+	struct error ignored = { 0 };
+	bool repository = false;
+	char *root;
+	int rc = thread_each(s->store, &newest, try_thread, s, err);
+
+	if (rc < 0 || s->rc < 0 || s->found || s->bound)
+		return rc;
+	root = user_repo_root(cwd, &repository, &ignored);
+	if (root && repository && strcmp(root, cwd) != 0) {
+		newest.cwd = root;
+		rc = thread_each(s->store, &newest, try_thread, s, err);
+	}
+	free(root);
+	return rc;
+}
+
 int tree_search(struct tree_session *t, struct app *app, const char *name,
 		const struct stop *stop, struct error *err)
 {
@@ -254,7 +275,6 @@ int tree_search(struct tree_session *t, struct app *app, const char *name,
 			    .app = app,
 			    .stop = stop,
 			    .older = BUF_INIT(1 << 16) };
-	struct thread_filter newest = { 0 };
 	struct settings *set;
 	int rc;
 
@@ -265,8 +285,7 @@ int tree_search(struct tree_session *t, struct app *app, const char *name,
 		rc = search_name(&s, name, err);
 	} else {
 		name = NULL;
-		newest.cwd = settings_cwd(set);
-		rc = thread_each(s.store, &newest, try_thread, &s, err);
+		rc = search_here(&s, settings_cwd(set), err);
 	}
 	if (rc == 0 && s.rc < 0) {
 		*err = s.err;

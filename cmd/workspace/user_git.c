@@ -35,6 +35,16 @@ static bool read_value(const struct git *g, const char *file, const char *key,
 	return out->len > 0;
 }
 
+/* The user's own settings: what the first does not say, the second may. */
+static void name_config(const char *home, char *files[2])
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+
+	files[0] = path_join(home, ".gitconfig");
+	files[1] = xdg && xdg[0] == '/' ? path_join(xdg, "git/config")
+					: path_join(home, ".config/git/config");
+}
+
 /* The repository's, else the user's; only words that git knows. */
 static void read_line_ends(struct user_git *u, const char *key, char *setting,
 			   size_t size, const struct stop *stop)
@@ -43,16 +53,19 @@ static void read_line_ends(struct user_git *u, const char *key, char *setting,
 					     "lf",   "crlf",  "native" };
 	const char *home = getenv("HOME");
 	struct error ignored = { 0 };
-	char *global = path_join(home ? home : "/", ".gitconfig");
+	char *global[2];
 	struct buf value = BUF_INIT(VALUE_MAX);
 
+	name_config(home ? home : "/", global);
 	if (user_repo_config(u->repo.common, key, &u->git, &value, stop,
 			     &ignored) == 0 ||
-	    read_value(&u->git, global, key, &value, stop))
+	    read_value(&u->git, global[0], key, &value, stop) ||
+	    read_value(&u->git, global[1], key, &value, stop))
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (str_is_nocase(buf_str(&value), known[i]))
 				snprintf(setting, size, "%s=%s", key, known[i]);
-	free(global);
+	free(global[0]);
+	free(global[1]);
 	buf_release(&value);
 }
 
@@ -188,13 +201,10 @@ static bool read_half(const struct git *g, const char *home, bool email,
 	const char *key = email ? "user.email" : "user.name";
 	const char *env =
 		getenv(email ? "GIT_AUTHOR_EMAIL" : "GIT_AUTHOR_NAME");
-	const char *xdg = getenv("XDG_CONFIG_HOME");
 	struct buf value = BUF_INIT(VALUE_MAX);
-	char *files[2] = { path_join(home, ".gitconfig"),
-			   xdg && xdg[0] == '/'
-				   ? path_join(xdg, "git/config")
-				   : path_join(home, ".config/git/config") };
+	char *files[2];
 
+	name_config(home, files);
 	if (env && env[0])
 		buf_adds(&value, env);
 	for (int i = 0; i < 2; i++) {

@@ -66,6 +66,16 @@ tell() {
 	sed "s:^:$1 :" >>report
 }
 
+# Whether a directory above $1 is a link now.
+below_link() {
+	d=${1%/*}
+	while [ "$d" != . ]; do
+		[ ! -L "$d" ] || return 0
+		d=${d%/*}
+	done
+	return 1
+}
+
 # Why a path of the base has no hash now.
 missing() {
 	(
@@ -73,7 +83,9 @@ missing() {
 		while IFS= read -r p; do
 			name_of "$p"
 			what=d
-			if [ -f "$f" ] || [ -L "$f" ]; then
+			if below_link "$f"; then
+				:
+			elif [ -f "$f" ] || [ -L "$f" ]; then
 				what=u
 			elif [ -e "$f" ] && ! [ -d "$f" ]; then
 				what=s
@@ -245,8 +257,8 @@ tell_differences() {
 	only now "$s/base" | cut -b 73- | sort >pack &&
 		tell c <pack &&
 		tell n <new &&
-		cut -b 73- now | sort | only paths - | missing |
-		cat >>report &&
+		cut -b 73- now | sort >hashed &&
+		only paths hashed | missing | cat >>report &&
 		list ! -type d ! -type f ! -type l | only - paths |
 		head -n 100 | tell s &&
 		sort -m pack new >in &&

@@ -30,7 +30,8 @@ state_of() {
 	return 1
 }
 
-# The lines of two sorted lists that are in both, and those of the first alone.
+# The lines of two sorted lists that are in both, and those of the first alone;
+# its second list is a file, since it is read twice.
 both() {
 	sort -m "$1" "$2" | uniq -d
 }

@@ -270,7 +270,6 @@ static int make_plan(struct apply_work *w, struct error *err)
 		snprintf(j->plan.base_before, GIT_OID, "%s", q->base_before);
 		snprintf(j->plan.base_after, GIT_OID, "%s", q->base_after);
 	}
-	j->plan.index = xstrdup(q->index);
 	if (odb_tree_diff(q->git, q->ours, w->result->merge.tree,
 			  &(struct odb_sink){ add_change, w }, w->stop,
 			  err) < 0 ||
@@ -282,6 +281,9 @@ static int make_plan(struct apply_work *w, struct error *err)
 	    obstacle_check(&j->plan, j->root, perm, &report, err) < 0)
 		return -1;
 	list_files(w);
+	if (j->plan.n) /* else there is nothing to stage */
+		j->plan.index = xstrdup(q->index);
+	j->plan.unrecorded = !j->plan.n && !w->result->merge.n;
 	return 0;
 }
 
@@ -331,8 +333,10 @@ int apply_merge(struct apply_result *r, struct journal *j,
 	struct apply_work w = {
 		.result = r, .journal = j, .request = q, .stop = stop
 	};
-	struct merge_sides sides = { q->base, q->ours, q->theirs, q->attributes,
-				     0 };
+	struct merge_sides sides = { .base = q->base,
+				     .ours = q->ours,
+				     .theirs = q->theirs,
+				     .attributes = q->attributes };
 	struct error ignored = { 0 };
 	int rc = merge_compute(&r->merge, q->git, &sides, stop, err);
 

@@ -43,6 +43,7 @@ struct apply_result {       /* start from { 0 }; apply_result_release() */
 	char **changed; /* since ours was read */
 	size_t n_changed;
 	bool index_changed;       /* so that it was not taken back */
+	bool unstaged;            /* an undo has replaced the index */
 	struct apply_file *files; /* written, or what would have been */
 	size_t n;
 };

@@ -224,9 +224,9 @@ static int record_end(struct journal *j, struct error *err)
 		user_index_unlock(j->plan.index, j->plan.token);
 	if (j->plan.label && j->plan.base_after[0])
 		rc = j->hooks.set_base(j->hooks.arg, &j->plan, err);
-	if (rc == 0 && !j->plan.undoes)
+	if (rc == 0 && !j->plan.undoes && !j->plan.unrecorded)
 		return keep_record(j, err);
-	if (rc == 0)
+	if (rc == 0 && j->plan.undoes)
 		rc = shorten_record(j, err);
 	return rc == 0 ? remove_dir(j->dir, err) : -1;
 }

@@ -30,6 +30,7 @@ struct apply_plan {
 	char *token;     /* names of temporary files have it */
 	char *index;     /* the user's index, to be replaced; NULL: it is not */
 	unsigned undoes; /* the record that it takes back; 0: none */
+	bool unrecorded; /* it finds all of it there: nothing to take back */
 	char base_before[GIT_OID], base_after[GIT_OID]; /* or "" */
 	struct plan_change *changes;
 	size_t n, cap;

@@ -236,6 +236,7 @@ static int write_undo(const struct undo_work *w, struct error *err)
 	if (journal_finish(j, err) < 0)
 		return -1;
 	w->result->applied = true;
+	w->result->unstaged = index;
 	return 0;
 }
 

@@ -284,14 +284,20 @@ static int merge_in(struct merge *m, const struct git *g,
 		    const struct merge_sides *sides, const struct stop *stop,
 		    struct error *err)
 {
-	const char *argv[] = { "merge-tree", "--write-tree", "-z", "--messages",
-			       "local",      "sandbox",      NULL };
+	const char *argv[] = { "-c",         sides->autocrlf,
+			       "-c",         sides->eol,
+			       "-c",         "merge.renormalize=true",
+			       "merge-tree", "--write-tree",
+			       "-z",         "--messages",
+			       "local",      "sandbox",
+			       NULL };
 	struct buf out = BUF_INIT(OUTPUT_MAX);
 	int status = 0;
 	size_t most = sides->memory_max ? sides->memory_max : MEMORY_MAX;
-	struct git_request r = {
-		.argv = argv, .out = &out, .status = &status, .data_max = most
-	};
+	struct git_request r = { .argv = sides->autocrlf ? argv : argv + 6,
+				 .out = &out,
+				 .status = &status,
+				 .data_max = most };
 	int rc = name_sides(g, sides, stop, err);
 
 	if (rc == 0)
@@ -314,7 +320,8 @@ int merge_compute(struct merge *m, const struct git *g,
 		  struct error *err)
 {
 	const struct merge_scratch_request r = { sides->ours,
-						 &sides->attributes };
+						 &sides->attributes,
+						 sides->autocrlf != NULL };
 	struct merge_scratch s;
 	int rc = merge_scratch_open(&s, g, &r, stop, err);
 

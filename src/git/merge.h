@@ -30,6 +30,9 @@ struct merge_sides {
 	const char *ours;   /* called "local" in markers and names */
 	const char *theirs; /* called "sandbox" */
 	struct merge_attributes attributes;
+	/* "core.autocrlf=input", "core.eol=lf": sides that differ in line ends
+	 * are merged as git stores them; or NULL: bytes as they are. */
+	const char *autocrlf, *eol;
 	size_t memory_max; /* bytes that git may use; 0: 4 GiB */
 };
 

@@ -14,20 +14,22 @@ enum { INFO_MAX = 2 << 20 };
 /* The last lines of info/attributes win over all others. A marker's size has no
  * limit in git: one of 300 MB, of a hostile tree, fills memory and disk. */
 #define ALWAYS_OFF                                                             \
-	"* -text -eol -ident -filter -working-tree-encoding"                   \
-	" !conflict-marker-size\n"
+	"* -ident -filter -working-tree-encoding !conflict-marker-size\n"
+#define LINE_ENDS_OFF "* -text -eol\n"
 
 /* The user's own lines of info/attributes come before those of dcode. */
 static int write_info(const struct merge_scratch *s,
-		      const struct merge_attributes *a, struct error *err)
+		      const struct merge_scratch_request *r, struct error *err)
 {
 	struct buf text = BUF_INIT(INFO_MAX);
 	char *info = path_join(s->git_dir, "info");
 	char *file = path_join(info, "attributes");
 	int rc = path_mkdirs(info, 0700, err);
 
-	buf_addstr(&text, a->info);
+	buf_addstr(&text, r->attributes->info);
 	buf_adds(&text, "\n" ALWAYS_OFF);
+	if (!r->line_ends)
+		buf_adds(&text, LINE_ENDS_OFF);
 	if (rc == 0)
 		rc = buf_check(&text, "info/attributes", err);
 	if (rc == 0)
@@ -39,7 +41,7 @@ static int write_info(const struct merge_scratch *s,
 }
 
 static int make_git_dir(struct merge_scratch *s, const struct git *g,
-			const struct merge_attributes *a,
+			const struct merge_scratch_request *r,
 			const struct stop *stop, struct error *err)
 {
 	s->object_env = xasprintf("GIT_OBJECT_DIRECTORY=%s/objects", g->dir);
@@ -47,7 +49,7 @@ static int make_git_dir(struct merge_scratch *s, const struct git *g,
 	s->git.dir = s->git_dir;
 	s->git.work_tree = s->tree;
 	s->git.env = s->env;
-	if (write_info(s, a, err) < 0)
+	if (write_info(s, r, err) < 0)
 		return -1;
 	return git_init(&s->git, stop, err);
 }
@@ -72,8 +74,8 @@ int merge_scratch_open(struct merge_scratch *s, const struct git *g,
 	rc = path_mkdirs(s->tree, 0700, err);
 	if (rc == 0)
 		rc = named_files_write(&files, g, s->tree, &n, stop, err);
-	if (rc == 0 && (n || a->info.len || a->global.len))
-		rc = make_git_dir(s, g, a, stop, err);
+	if (rc == 0 && (n || a->info.len || a->global.len || r->line_ends))
+		rc = make_git_dir(s, g, r, stop, err);
 	return rc;
 }
 

@@ -8,9 +8,9 @@
 /*
  * A git directory of its own below that of g, with g's objects, and a work tree
  * that holds nothing but the .gitattributes files of the local side, which git
- * merges by: merge=union, -merge, binary. Filters, line ends and encodings stay
- * off, and a driver that is none of git's own is text, since no configuration
- * defines one.
+ * merges by: merge=union, -merge, binary. Filters and encodings stay off, line
+ * ends too where they are not asked for, and a driver that is none of git's own
+ * is text, since no configuration defines one.
  */
 struct merge_scratch {
 	struct git git; /* g's own where no attributes are */
@@ -28,7 +28,9 @@ struct merge_attributes {
 struct merge_scratch_request {
 	const char *ours; /* commit or tree of the local side */
 	const struct merge_attributes *attributes;
+	bool line_ends; /* the attributes text and eol count */
 };
+
 int merge_scratch_open(struct merge_scratch *s, const struct git *g,
 		       const struct merge_scratch_request *r,
 		       const struct stop *stop, struct error *err);

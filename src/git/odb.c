@@ -14,6 +14,9 @@
 #include "git/listing.h"
 
 enum {
+	/* One reference takes milliseconds: a git that hangs does not get all
+	 * of the time in which changes are saved at the end. */
+	REF_MS = 10000,
 	IMPORT_MS = 24 * 3600000, /* as long as the stream that feeds it */
 	RECORD_MAX = LISTING_PATH + 512,
 	CHUNK = 64 << 10,
@@ -46,7 +49,10 @@ int odb_ref_get(const struct git *g, const char *ref, char oid[GIT_OID],
 	const char *argv[] = { "rev-parse", "-q", "--verify", ref, NULL };
 	struct buf out = BUF_INIT(REPLY_MAX);
 	int status = 0;
-	struct git_request r = { .argv = argv, .out = &out, .status = &status };
+	struct git_request r = { .argv = argv,
+				 .out = &out,
+				 .status = &status,
+				 .timeout_ms = REF_MS };
 	int rc = git_run(g, &r, stop, err);
 	struct str text = str_trim(buf_str(&out));
 
@@ -63,7 +69,8 @@ int odb_ref_set(const struct git *g, const char *ref, const char *oid,
 {
 	const char *set[] = { "update-ref", "--no-deref", ref, oid, NULL };
 	const char *drop[] = { "update-ref", "--no-deref", "-d", ref, NULL };
-	struct git_request r = { .argv = oid ? set : drop };
+	struct git_request r = { .argv = oid ? set : drop,
+				 .timeout_ms = REF_MS };
 
 	return git_run(g, &r, stop, err);
 }

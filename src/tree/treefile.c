@@ -187,6 +187,23 @@ static int write_link(const struct treefile_write *w, int dir, const char *name)
 	return 0;
 }
 
+/* A file keeps its owner and group where another is put in its place, as far as
+ * the user may give it to them: root works in trees of others. */
+static void keep_owner(const struct treefile_write *w, int dir, int fd)
+{
+	const char *slash = strrchr(w->path, '/');
+	struct stat was, is;
+
+	if (fstatat(dir, slash ? slash + 1 : w->path, &was,
+		    AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstat(fd, &is) < 0 || !S_ISREG(was.st_mode) ||
+	    (was.st_uid == is.st_uid && was.st_gid == is.st_gid))
+		return;
+	if (fchown(fd, was.st_uid, was.st_gid) < 0 &&
+	    fchown(fd, (uid_t)-1, was.st_gid) < 0)
+		errno = 0;
+}
+
 static int write_file(const struct treefile_write *w, int dir, const char *name)
 {
 	struct timespec times[2] = { { 0, UTIME_OMIT }, w->to->mtime };
@@ -199,6 +216,7 @@ static int write_file(const struct treefile_write *w, int dir, const char *name)
 
 	if (fd < 0)
 		return -1;
+	keep_owner(w, dir, fd);
 	if (lseek(w->source, 0, SEEK_SET) == 0 &&
 	    treefile_copy(w->source, fd, hash) == 0 &&
 	    fchmod(fd, w->to->perm) == 0 && futimens(fd, times) == 0 &&

@@ -412,16 +412,23 @@ static void end_line(struct buf *out)
 		buf_addc(out, '\n');
 }
 
-/* The file that ~/.gitconfig or ~/.config/git/config names, else the one of
- * this name that git looks for by itself. */
+/* name in the directory of the user's own settings of git. */
+static char *in_config(const char *home, const char *name)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+
+	return xdg && xdg[0] == '/'
+		       ? xasprintf("%s/git/%s", xdg, name)
+		       : xasprintf("%s/.config/git/%s", home, name);
+}
+
+/* The file that the user's settings name, else the one git looks for. */
 static char *named_file(const struct git *g, const char *home, const char *key,
 			const char *name, const struct stop *stop)
 {
-	static const char *const files[] = { ".gitconfig",
-					     ".config/git/config" };
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		char *config = path_join(home, files[i]);
+	for (int i = 0; i < 2; i++) {
+		char *config = i ? in_config(home, "config")
+				 : path_join(home, ".gitconfig");
 		const char *argv[] = { "config", "--no-includes",
 				       "-f",     config,
 				       key,      NULL };
@@ -437,7 +444,7 @@ static char *named_file(const struct git *g, const char *home, const char *key,
 		if (found)
 			return found;
 	}
-	return path_join(home, name);
+	return in_config(home, name);
 }
 
 static void read_named_file(const struct git *g, const char *home,
@@ -456,8 +463,7 @@ int user_repo_excludes(const struct user_repo *u, const struct git *g,
 		       const char *home, struct buf *out,
 		       const struct stop *stop, struct error *err)
 {
-	static const char *const names[] = { "core.excludesFile",
-					     ".config/git/ignore" };
+	static const char *const names[] = { "core.excludesFile", "ignore" };
 
 	/* Without its patterns more would be sent than the user expects. */
 	if (u->common &&
@@ -474,7 +480,7 @@ void user_repo_attributes(const struct user_repo *u, const struct git *g,
 			  const struct stop *stop)
 {
 	static const char *const names[] = { "core.attributesFile",
-					     ".config/git/attributes" };
+					     "attributes" };
 	struct error ignored = { 0 };
 
 	*a = (struct user_attributes){ BUF_INIT(ATTRIBUTES_MAX),

@@ -19,6 +19,7 @@
 #include "tree/bare_repo.h"
 #include "tree/git_files.h"
 #include "tree/name.h"
+#include "tree/nested_repo.h"
 #include "tree/tree_dir.h"
 #include "tree/user_objects.h"
 
@@ -150,6 +151,10 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 
 	if (leave)
 		return 0;
+	if (dir < 0 && errno == EACCES) {
+		add_left(k, path, select_unreadable, false);
+		return 0;
+	}
 	if (dir < 0 || select_is_own(k->w, path) ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    S_ISDIR(st.st_mode))
@@ -164,8 +169,8 @@ static int look(struct tree_walk *k, const char *path, bool anyway,
 	}
 	l = (struct select_look){ k->w->cache, dir, path, &st, k->head };
 	why = anyway ? NULL : select_find_secret(&l, &keyless);
-	if (why && !is_asked(k, path, why)) {
-		add_left(k, path, why, true);
+	if (why && (why == select_unreadable || !is_asked(k, path, why))) {
+		add_left(k, path, why, why != select_unreadable);
 		return 0;
 	}
 	return add_file(k, path, &st, keyless, err);
@@ -181,6 +186,7 @@ struct walk_part {
 	bool matching;  /* only what --include names */
 	char **dropped; /* owned, sorted: what .dcodeignore names */
 	size_t n_dropped;
+	struct nested_repo nested;
 };
 
 static int on_dropped(void *arg, const char *record, struct error *err)
@@ -241,12 +247,15 @@ static int on_other(void *arg, const char *record, struct error *err)
 		free(path);
 		return 0;
 	}
-	if (len && path[len - 1] == '/') {
-		path[len - 1] = '\0';
-		if (!p->matching)
-			add_left(p->k, path, "is another repository", false);
-	} else {
+	len = len && path[len - 1] == '/'
+		      ? len - 1
+		      : nested_repo_find(&p->nested, &p->k->dir, path,
+					 strlen(p->prefix));
+	if (!len) {
 		rc = look(p->k, path, false, err);
+	} else if (!p->matching) {
+		path[len] = '\0';
+		add_left(p->k, path, "is another repository", false);
 	}
 	free(path);
 	return rc < 0 ? -1 : 0;
@@ -319,6 +328,7 @@ static int walk_modules(struct walk_part *p, struct error *err)
 	for (size_t i = 0; i < p->n_dropped; i++)
 		free(p->dropped[i]);
 	free(p->dropped);
+	nested_repo_release(&p->nested);
 	return rc;
 }
 

@@ -55,7 +55,8 @@ struct select_request {             /* all borrowed */
  * Tracked files as they are now, and those that are neither tracked nor
  * ignored; of submodules too. Without git, all that .gitignore and .dcodeignore
  * do not name. Left out unless included: files of secrets by name, private
- * keys by content, files over 100 MiB, bare repositories; .git always.
+ * keys by content, files over 100 MiB, bare repositories; always .git, what is
+ * in another repository, and files that the user may not read.
  * ERR_USAGE inside a bare repository. Reads names and the first MiB of files
  * that w->cache does not know; writes nothing of the user's.
  */
@@ -83,6 +84,7 @@ struct select_look { /* at one file; all borrowed */
 /* Why it is not sent unasked, or NULL. Reads it when the cache does not know
  * that no private key is in it; keyless says whether it is known then. */
 const char *select_find_secret(const struct select_look *look, bool *keyless);
+extern const char select_unreadable[]; /* a reason that no include changes */
 /* Why a file of this name and size, which begins with head, is not sent
  * unasked; or NULL. */
 const char *select_secret(const char *path, int64_t size, struct str head);

@@ -1,5 +1,6 @@
 /* select_secret.c - files that are never sent unasked. */
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -154,12 +155,13 @@ const char *select_secret(const char *path, int64_t size, struct str head)
 	return has_private_key(head) ? "a private key" : NULL;
 }
 
-/* The bytes that a file begins with; unreadable ones are found when sent. */
-static struct str read_head(const struct select_look *l)
+/* The bytes that a file begins with. False: the user may not read it. */
+static bool read_head(const struct select_look *l, struct str *head)
 {
 	const char *slash = strrchr(l->path, '/');
 	int fd = openat(l->dir, slash ? slash + 1 : l->path,
 			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	bool refused = fd < 0 && (errno == EACCES || errno == EPERM);
 	size_t len = 0;
 	ssize_t n = fd < 0 ? 0 : 1;
 
@@ -169,22 +171,28 @@ static struct str read_head(const struct select_look *l)
 	}
 	if (fd >= 0)
 		close(fd);
-	return (struct str){ l->head, len };
+	*head = (struct str){ l->head, len };
+	return !refused;
 }
+
+const char select_unreadable[] = "cannot be read";
 
 const char *select_find_secret(const struct select_look *l, bool *keyless)
 {
 	const char *why =
 		select_secret(l->path, l->st->st_size, (struct str){ 0 });
 	struct stat_cached known = { .keyless = false };
+	struct str head;
 
 	*keyless = false;
 	if (why || !S_ISREG(l->st->st_mode))
 		return why;
 	*keyless = stat_cache_get(l->cache, l->path, l->st, &known) &&
 		   known.keyless;
+	if (!*keyless && !read_head(l, &head))
+		return select_unreadable;
 	if (!*keyless)
-		why = select_secret(l->path, l->st->st_size, read_head(l));
+		why = select_secret(l->path, l->st->st_size, head);
 	*keyless = !why;
 	return why;
 }

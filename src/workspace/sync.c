@@ -162,30 +162,37 @@ static int find_changes(struct syncing *s, const struct stop *stop,
 }
 
 /* A file that is gone since it was found to have changed is not mentioned. */
+static void write_change(struct listing *read, const struct local_change *c,
+			 struct buf *out)
+{
+	const struct listing_entry *e =
+		c->gone ? NULL : listing_find(read, c->path);
+	size_t from;
+
+	if (!c->gone && !e)
+		return;
+	buf_addf(out, "%06o %s ", c->old_mode, c->old_hash);
+	if (e)
+		buf_addf(out, "%06o %s ", e->mode, e->hash);
+	else
+		buf_adds(out, NOTHING " ");
+	from = out->len;
+	buf_adds(out, c->path);
+	for (size_t k = from; !out->over && k < out->len; k++)
+		if (out->ptr[k] == '\n')
+			out->ptr[k] = '\1';
+	buf_addc(out, '\n');
+}
+
+/* What is gone comes first: a file may have taken its directory's place. */
 static void write_trailer(void *arg, struct listing *read, struct buf *out)
 {
-	struct syncing *s = arg;
+	const struct syncing *s = arg;
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct local_change *c = &s->changes[i];
-		const struct listing_entry *e =
-			c->gone ? NULL : listing_find(read, c->path);
-		size_t from;
-
-		if (!c->gone && !e)
-			continue;
-		buf_addf(out, "%06o %s ", c->old_mode, c->old_hash);
-		if (e)
-			buf_addf(out, "%06o %s ", e->mode, e->hash);
-		else
-			buf_adds(out, NOTHING " ");
-		from = out->len;
-		buf_adds(out, c->path);
-		for (size_t k = from; !out->over && k < out->len; k++)
-			if (out->ptr[k] == '\n')
-				out->ptr[k] = '\1';
-		buf_addc(out, '\n');
-	}
+	for (int gone = 1; gone >= 0; gone--)
+		for (size_t i = 0; i < s->n; i++)
+			if (s->changes[i].gone == (gone == 1))
+				write_change(read, &s->changes[i], out);
 }
 
 static int carry_changes(struct syncing *s, const struct stop *stop,

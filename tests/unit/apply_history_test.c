@@ -244,7 +244,7 @@ static size_t one_history(uint64_t seed)
 	if (result.applied)
 		same(&r, &merged, &after, "the tree", seed);
 	buf_clear(&after);
-	if (result.applied)
+	if (result.applied && result.n)
 		undo_once(&r, seed);
 	describe(&after, r.root, true);
 	read_index(&r, &after);

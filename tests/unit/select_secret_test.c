@@ -1,8 +1,15 @@
 /* select_secret_test.c - which names and contents are secrets. */
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "tree/stat_cache.h"
 #include "unit.h"
 #include "workspace/select.h"
 
@@ -82,12 +89,54 @@ static void test_private_keys_are_known_by_their_first_line(void **state)
 	assert_true(is_key(STR("\xef\xbb\xbf-----BEGIN PRIVATE KEY-----\n")));
 }
 
+static const char *find_secret(int dir, const char *name)
+{
+	struct stat st;
+	char *head = xcalloc(1, SELECT_HEAD);
+	struct stat_cache *cache = stat_cache_open("/nonexistent/cache");
+	const struct select_look l = { cache, dir, name, &st, head };
+	bool keyless;
+	const char *why;
+
+	assert_int_equal(fstatat(dir, name, &st, 0), 0);
+	why = select_find_secret(&l, &keyless);
+	assert_int_equal(keyless, !why);
+	stat_cache_close(cache);
+	free(head);
+	return why;
+}
+
+static void test_a_file_that_the_user_may_not_read_is_told(void **state)
+{
+	char top[] = "/tmp/dcode-unread-XXXXXX";
+	struct error err = { 0 };
+	int dir;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(chmod(top, 0755), 0);
+	dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(dir >= 0);
+	close(openat(dir, "x", O_WRONLY | O_CREAT | O_CLOEXEC, 0000));
+	close(openat(dir, "y", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	if (geteuid() == 0) /* root reads all */
+		assert_int_equal(seteuid(65534), 0);
+	assert_ptr_equal(find_secret(dir, "x"), select_unreadable);
+	assert_null(find_secret(dir, "y"));
+	if (getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+	close(dir);
+	assert_int_equal(path_remove_tree(top, &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_of_secrets_are_known_in_any_case),
 		cmocka_unit_test(
 			test_private_keys_are_known_by_their_first_line),
+		cmocka_unit_test(
+			test_a_file_that_the_user_may_not_read_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,29 @@ static void close_room(struct room *r)
 	assert_int_equal(path_remove_tree(r->top, &err), 0);
 }
 
+/* Root gives it to whom it was of before, as an editor does. */
+static void a_file_that_is_replaced_keeps_its_owner(void **arg)
+{
+	bool root = geteuid() == 0;
+	uid_t owner = root ? 12345 : geteuid();
+	gid_t group = root ? 54321 : getegid();
+	struct stat st;
+	struct room r;
+
+	(void)arg;
+	open_room(&r);
+	assert_int_equal(fchownat(r.root, "d/a", owner, group, 0), 0);
+	assert_int_equal(fchmodat(r.root, "d/a", 0640, 0), 0);
+	r.to.perm = 0640;
+	assert_int_equal(treefile_put(&r.w, &r.err), 0);
+	assert_true(holds(&r, "d/a", "new\n"));
+	assert_int_equal(fstatat(r.root, "d/a", &st, 0), 0);
+	assert_int_equal(st.st_uid, owner);
+	assert_int_equal(st.st_gid, group);
+	assert_int_equal(st.st_mode & 07777, 0640);
+	close_room(&r);
+}
+
 static void a_file_that_is_as_expected_is_replaced(void **arg)
 {
 	struct room r;
@@ -149,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_is_as_expected_is_replaced),
+		cmocka_unit_test(a_file_that_is_replaced_keeps_its_owner),
 		cmocka_unit_test(a_file_that_was_changed_stays),
 		cmocka_unit_test(a_directory_that_is_a_link_leads_nowhere),
 		cmocka_unit_test(what_was_displaced_in_a_crash_is_put_back),
