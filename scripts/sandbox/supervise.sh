@@ -304,6 +304,7 @@ s_tell() {
 }
 
 s_serve() {
+	trap - EXIT
 	set +efu
 	unset IFS
 	s_umask=${s_umask:-$(umask)}

@@ -101,7 +101,7 @@ s_finish() {
 			read -r s_ne <"$s_dir/e.eof"
 			break
 		fi
-		s_quiet=$((s_quiet + 1))
+		s_quiet=$((s_quiet + 1 + ${s_coarse:-0}))
 		if [ $s_quiet -le 0 ]; then
 			s_nap 0.004
 			continue

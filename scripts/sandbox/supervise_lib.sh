@@ -13,8 +13,14 @@
 # s_, so that what the command finds in its environment stays as it was.
 # shellcheck disable=SC2015,SC2034,SC2154
 
+# Where sleep takes no fractions, it is a second: s_coarse. Without any, whoever
+# waits would take a processor for itself.
 s_nap() {
-	sleep "$1" 2>/dev/null || sleep 1
+	sleep "$1" 2>/dev/null || {
+		s_coarse=8
+		sleep 1
+		[ $? -ne 127 ] || exit 127
+	}
 }
 
 # Hundredths of a second, since whenever.
@@ -68,10 +74,13 @@ s_trim() {
 s_begun() {
 	s_since=
 	s_boot=
+	s_line=
 	{
 		read -r s_line <"/proc/$1/stat"
 		read -r s_boot </proc/sys/kernel/random/boot_id
-	} 2>/dev/null || [ -n "$s_line" ] || return
+	} 2>/dev/null
+	# dash ends the shell at a shift of too many.
+	[ -n "$s_line" ] || return
 	# shellcheck disable=SC2086 # the words after the name
 	set -- ${s_line##*) }
 	shift 19 2>/dev/null && s_since=$1.$s_boot

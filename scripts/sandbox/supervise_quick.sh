@@ -122,7 +122,7 @@ s_quick_start() {
 	: >"$s_dir/o.0"
 	: >"$s_dir/e.0"
 	{
-		(sleep 0.1 && echo t) >&4 8>&- &
+		(s_nap 0.1; echo t) >&4 8>&- &
 		{
 			s_quick_command | s_copy o 5>&- 8>&- >/dev/null &
 		} 5>&1 | s_copy e 8>&- >/dev/null &

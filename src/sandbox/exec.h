@@ -18,6 +18,8 @@ struct exec_request {
 	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
 	bool plain;             /* run by sh even where bash exists: for our own
 				   helpers */
+	bool live;  /* a plain one whose output is read as it comes, not at its
+		       end */
 	bool ahead; /* part of the background work, which the others wait for:
 		       background.h */
 	/* Without SANDBOX_STDIN all must be empty. Else what the command reads;

@@ -22,10 +22,18 @@ const char *place_expect(const struct sandbox_client *host, bool attaches)
 	struct error ignored = { 0 };
 	const char *dir = NULL;
 
+	if (p->flags & SANDBOX_UNNAMED)
+		return ".";
 	if (!(p->flags & ~host->lacks & wanted) ||
 	    (has_setting(p, "workdir") &&
 	     settings_directory(host->settings, p->name, "workdir", &dir,
 				&ignored) < 0))
 		return NULL;
 	return dir ? dir : p->workdir;
+}
+
+bool place_is(const struct sandbox *sb, const char *expected)
+{
+	return !sb->mounts.n && (sb->host->provider->flags & SANDBOX_UNNAMED ||
+				 !strcmp(sb->workdir, expected));
 }

@@ -38,9 +38,10 @@ struct sandbox_provider {
 	 * alone where nobody knows. NULL: nobody does. */
 	int (*price)(const struct settings *set, const char *snapshot,
 		     struct sandbox_price *price, struct error *err);
-	/* What keeps its commands from its host, as the vendor documents it,
-	 * with the source and the date beside the value. */
+	/* What keeps its commands from its host, as the vendor documents it. */
 	enum sandbox_isolation isolation;
+	/* Where its vendor says so, and when that was read; or NULL. */
+	const char *isolation_source;
 };
 extern const struct sandbox_provider *const sandbox_providers[]; /* NULL ends;
 							providers/table.c */

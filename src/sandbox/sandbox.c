@@ -138,9 +138,7 @@ static int made(struct sandbox *sb, const char *what, struct error *err)
 		sb->workdir = xstrdup(p->workdir ? p->workdir : "/");
 	if (!sb->read)
 		sb->read = supervise_read_new();
-	/* On this machine a kill is quick, and processes die with the thread
-	 * that began them. */
-	if (!sb->detached && !(p->flags & (SANDBOX_UNISOLATED | SANDBOX_BOUND)))
+	if (!sb->detached)
 		sb->detached = detached_new();
 	return 0;
 }
@@ -226,13 +224,13 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		   struct error *err)
 {
 	const struct sandbox_provider *p = host->provider;
+	unsigned flags = p->flags & ~host->lacks;
 	int rc;
 
 	*sb = (struct sandbox){ .host = host };
-	if (spec->snapshot && !(p->flags & SANDBOX_SNAPSHOT))
+	if (spec->snapshot && !(flags & SANDBOX_SNAPSHOT))
 		rc = error_set(err, ERR_USAGE, "%s has no snapshots", p->name);
-	else if (spec->network != NETWORK_DEFAULT &&
-		 !(p->flags & SANDBOX_NETWORK))
+	else if (spec->network != NETWORK_DEFAULT && !(flags & SANDBOX_NETWORK))
 		rc = error_set(err, ERR_USAGE,
 			       "%s cannot control its sandboxes' network",
 			       p->name);
@@ -392,6 +390,12 @@ bool sandbox_can_extend(const struct sandbox_client *host)
 enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host)
 {
 	return host->isolation ? host->isolation : host->provider->isolation;
+}
+
+const char *sandbox_isolation_source(const struct sandbox_provider *p,
+				     enum sandbox_isolation isolation)
+{
+	return isolation == p->isolation ? p->isolation_source : NULL;
 }
 
 bool sandbox_can_stop(const struct sandbox_client *host)

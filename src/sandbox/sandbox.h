@@ -34,6 +34,8 @@ enum {
 	SANDBOX_FREEZES = 1 << 14,      /* stop() keeps its processes */
 	SANDBOX_LEAVES = 1 << 15,       /* in lacks alone: nothing outlives a
 					   command */
+	SANDBOX_UNNAMED = 1 << 16,      /* no prompt names its directory, which
+					   only the sandbox can tell */
 };
 
 enum sandbox_network { NETWORK_DEFAULT = 0, NETWORK_FULL, NETWORK_NONE };
@@ -202,6 +204,9 @@ bool sandbox_needs_probe(const struct sandbox_client *host);
 /* Of what is created with these settings. A program's provider is certain of
  * it once it has been asked for something. */
 enum sandbox_isolation sandbox_isolation(const struct sandbox_client *host);
+/* Where the vendor documents this one, or NULL. */
+const char *sandbox_isolation_source(const struct sandbox_provider *p,
+				     enum sandbox_isolation isolation);
 /* Whether the functions of these names may be called. */
 bool sandbox_can_list(const struct sandbox_client *host);
 bool sandbox_can_get(const struct sandbox_client *host);

@@ -45,13 +45,15 @@ static void count_pruned(void *arg, const struct thread *t)
 	++*(int64_t *)arg;
 }
 
-/* Deletes the oldest tenth until there is room, or nothing more can go. */
-static int make_room(struct store *s, int64_t *size, int64_t *deleted,
-		     struct error *err)
+/* Deletes the oldest tenth until there is room for more bytes, or nothing more
+ * can go. */
+static int make_room(struct store *s, int64_t more, int64_t *size,
+		     int64_t *deleted, struct error *err)
 {
 	const struct thread_filter all = { 0 };
 
-	while (*size > s->capacity / 100 * PRUNED_PERCENT) {
+	while (*size + more > s->capacity ||
+	       *size > s->capacity / 100 * PRUNED_PERCENT) {
 		struct thread_prune prune = { 0 };
 		int64_t before = *deleted;
 		int64_t n = 0;
@@ -68,6 +70,12 @@ static int make_room(struct store *s, int64_t *size, int64_t *deleted,
 			return -1;
 	}
 	return 0;
+}
+
+/* Rounded up: a small cap is not "0 MiB" long before it is reached. */
+static int64_t in_mib(int64_t bytes)
+{
+	return (bytes + MIB - 1) / MIB;
 }
 
 /* said: whether this has been said. line is freed. */
@@ -89,7 +97,7 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 	if (read_size(s, &size, err) < 0)
 		return -1;
 	if (size + (int64_t)more > s->capacity && s->prunes) {
-		if (make_room(s, &size, &deleted, err) < 0)
+		if (make_room(s, (int64_t)more, &size, &deleted, err) < 0)
 			return -1;
 		if (deleted)
 			warn_once(s, &s->warned_of_pruning,
@@ -103,14 +111,14 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 				 "the threads have %" PRId64 " MiB, [threads]"
 				 " max_size_mb = %" PRId64 "; dcode threads"
 				 " prune --older-than 90d makes room",
-				 size / MIB, s->capacity / MIB);
+				 in_mib(size), s->capacity / MIB);
 	if (size > s->capacity / 100 * WARN_PERCENT)
 		warn_once(s, &s->warned_of_size,
 			  xasprintf("the threads have %" PRId64 " of %" PRId64
 				    " MiB ([threads] max_size_mb); dcode"
 				    " threads prune --older-than 90d makes"
 				    " room",
-				    size / MIB, s->capacity / MIB));
+				    in_mib(size), s->capacity / MIB));
 	return 0;
 }
 

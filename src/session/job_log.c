@@ -2,7 +2,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/job_log.h"
 
+#include <stdio.h>
+
 #include "base/stop.h"
+#include "session/process.h"
 #include "session/session_impl.h"
 
 enum {
@@ -60,15 +63,29 @@ int job_log_update(struct store *s, const struct job_row *row,
 	return store_run(s, st, err);
 }
 
+static bool is_in_use(sqlite3_stmt *st, const struct process *self)
+{
+	struct process owner = { .pid = sqlite3_column_int64(st, 10),
+				 .started = sqlite3_column_int64(st, 11) };
+
+	if (!owner.pid ||
+	    (owner.pid == self->pid && owner.started == self->started))
+		return false;
+	snprintf(owner.place, sizeof(owner.place), "%s", store_text(st, 12));
+	return process_lives(&owner, self);
+}
+
 int job_log_each(struct store *s, const struct job_row *of,
 		 void (*each)(void *arg, const struct job_row *row), void *arg,
 		 struct error *err)
 {
 	sqlite3_stmt *st = store_sql(s, SQL_JOB_EACH, err);
+	struct process self = { 0 };
 	int rc;
 
 	if (!st)
 		return -1;
+	process_self(&self);
 	store_bind(st, 1, of->provider);
 	store_bind(st, 2, of->sandbox);
 	store_bind(st, 3, of->thread);
@@ -84,6 +101,7 @@ int job_log_each(struct store *s, const struct job_row *of,
 			.read = sqlite3_column_int64(st, 7),
 			.started = sqlite3_column_int(st, 8) != 0,
 			.told = sqlite3_column_int(st, 9) != 0,
+			.in_use = is_in_use(st, &self),
 		};
 
 		each(arg, &row);

@@ -21,6 +21,7 @@ struct job_row {              /* strings borrowed */
 	int64_t read;         /* bytes of output that the model has */
 	bool started;         /* the sandbox has said so */
 	bool told;            /* the model knows of its end */
+	bool in_use; /* of each: another living process has the thread */
 };
 /* On return it survives SIGKILL: call it before the job is started. Sets no,
  * and number to one above all of this sandbox and of this thread, at least to

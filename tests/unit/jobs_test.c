@@ -210,6 +210,74 @@ static void test_an_end_is_told_once(void **state)
 	close_place(&p);
 }
 
+static void count_end(void *arg)
+{
+	atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+static void note_shown(void *arg, const struct job_state *s)
+{
+	buf_adds(arg, s->shown ? "shown before: " : "not shown: ");
+	note(arg, s);
+}
+
+static void test_an_end_is_shown_once_and_told_all_the_same(void **state)
+{
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	atomic_int ends = 0;
+	struct place p;
+
+	(void)state;
+	open_place(&p);
+	jobs_show_ended(NULL, note, &p.out);
+	(void)begin(&p, "a");
+	jobs_set_end(p.sb.jobs, count_end, &ends);
+	jobs_show_ended(p.sb.jobs, note, &p.out);
+	assert_int_equal(p.out.len, 0);
+	cancel_trigger(&stage.go);
+	while (!atomic_load(&ends))
+		(void)stop_sleep(&ever, 1, &err);
+	jobs_show_ended(p.sb.jobs, note, &p.out);
+	jobs_show_ended(p.sb.jobs, note, &p.out);
+	assert_string_equal(p.out.ptr,
+			    "1 ended with exit code 3 after 0 s: a\n");
+	buf_clear(&p.out);
+	jobs_take_ended(p.sb.jobs, note_shown, &p.out);
+	assert_string_equal(
+		p.out.ptr,
+		"shown before: 1 ended with exit code 3 after 0 s: a\n");
+	assert_int_equal(atomic_load(&ends), 1);
+	close_place(&p);
+}
+
+static void test_what_was_told_or_killed_by_the_user_is_not_shown(void **state)
+{
+	struct stop ever = stop_on(NULL);
+	struct error err = { 0 };
+	struct place p;
+	unsigned a;
+
+	(void)state;
+	open_place(&p);
+	a = begin(&p, "a");
+	(void)begin(&p, "b");
+	assert_int_equal(end(&p, a, false, &err), 0);
+	cancel_trigger(&stage.go);
+	while (!p.out.len || !strstr(p.out.ptr, ": b")) {
+		(void)stop_sleep(&ever, 1, &err);
+		jobs_take_ended(p.sb.jobs, note_shown, &p.out);
+	}
+	assert_string_equal(
+		p.out.ptr,
+		"shown before: 1 was killed after 0 s: a\n"
+		"not shown: 2 ended with exit code 3 after 0 s: b\n");
+	buf_clear(&p.out);
+	jobs_show_ended(p.sb.jobs, note, &p.out);
+	assert_int_equal(p.out.len, 0);
+	close_place(&p);
+}
+
 static void test_a_kill_by_the_user_is_told_to_the_model(void **state)
 {
 	struct error err = { 0 };
@@ -388,6 +456,10 @@ int main(void)
 			test_the_newest_output_is_kept_with_its_offsets),
 		cmocka_unit_test(test_a_kill_ends_one_and_spares_the_others),
 		cmocka_unit_test(test_an_end_is_told_once),
+		cmocka_unit_test(
+			test_an_end_is_shown_once_and_told_all_the_same),
+		cmocka_unit_test(
+			test_what_was_told_or_killed_by_the_user_is_not_shown),
 		cmocka_unit_test(test_a_kill_by_the_user_is_told_to_the_model),
 		cmocka_unit_test(
 			test_too_many_are_refused_and_all_end_with_the_sandbox),

@@ -1,199 +1,6 @@
 /* kept_test.c - jobs that stay in their sandbox: run once, found again. */
 /* SPDX-License-Identifier: MIT */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "base/str.h"
-#include "sandbox/jobs/jobs.h"
-#include "sandbox/supervise/kept.h"
-#include "unit.h"
-
-/* A sandbox is a shell on this machine; some of its answers are lost. */
-static atomic_int lost;
-static atomic_int requests;
-static atomic_int starts;
-static atomic_bool gated; /* the next request waits */
-
-static int shell_attach(struct sandbox *sb, const char *id,
-			const struct stop *stop, struct error *err)
-{
-	(void)stop;
-	(void)err;
-	sb->id = xstrdup(id);
-	return 0;
-}
-
-static int shell_execute(struct sandbox *sb, const struct exec_request *req,
-			 struct exec_result *res, const struct stop *stop,
-			 struct error *err)
-{
-	const char *argv[] = { "sh", "-c", req->command.ptr, NULL };
-	char room[65536];
-	int fds[2];
-	ssize_t n;
-	pid_t pid;
-
-	(void)sb;
-	(void)stop;
-	requests++;
-	while (gated)
-		usleep(1000);
-	starts += strstr(req->command.ptr, "s_op=start") != NULL;
-	if (pipe2(fds, O_CLOEXEC))
-		abort();
-	pid = fork();
-	if (pid == 0) {
-		dup2(fds[1], 1);
-		execv("/bin/sh", (char *const *)argv);
-		_exit(98);
-	}
-	close(fds[1]);
-	while ((n = read(fds[0], room, sizeof(room))) > 0)
-		if (lost <= 0)
-			(void)req->output(req->arg, EXEC_STDOUT,
-					  (struct str){ room, (size_t)n }, NULL,
-					  err);
-	close(fds[0]);
-	waitpid(pid, NULL, 0);
-	if (lost > 0) {
-		lost--;
-		return error_set(err, ERR_NETWORK, "the connection was cut");
-	}
-	res->exit_code = 0;
-	return 0;
-}
-
-static const struct sandbox_ops shell_ops = { .attach = shell_attach,
-					      .execute = shell_execute };
-static const struct sandbox_provider shell = { .name = "shell",
-					       .workdir = "/",
-					       .flags = SANDBOX_ATTACH |
-							SANDBOX_LIVE,
-					       .ops = &shell_ops };
-const struct sandbox_provider *const sandbox_providers[] = { &shell, NULL };
-
-struct place {
-	struct sandbox_client host;
-	struct sandbox sb;
-	struct mask *mask;
-	struct buf out;
-	struct job_state state;
-	struct job_record record; /* as the log has it */
-	char job[SUPERVISE_JOB + 1];
-	char dir[40]; /* for the jobs' files */
-};
-
-static int log_add(void *arg, struct job_record *r, struct error *err)
-{
-	struct place *p = arg;
-
-	(void)err;
-	p->record = *r;
-	p->record.command = "stored";
-	p->record.job = p->job;
-	snprintf(p->job, sizeof(p->job), "%s", r->job);
-	return 0;
-}
-
-static void log_update(void *arg, const struct job_record *r)
-{
-	struct place *p = arg;
-
-	p->record.read = r->read;
-	p->record.started = r->started;
-	p->record.told = r->told;
-}
-
-static void attach(struct place *p)
-{
-	const struct jobs_log log = { log_add, log_update, p };
-	struct stop ever = stop_on(NULL);
-	struct error err = { 0 };
-
-	p->host.provider = &shell;
-	assert_int_equal(sandbox_attach(&p->sb, &p->host, "x", &ever, &err), 0);
-	jobs_set_log(&p->sb, &log);
-}
-
-static void open_place(struct place *p)
-{
-	*p = (struct place){ .out = BUF_INIT(64 << 20) };
-	snprintf(p->dir, sizeof(p->dir), "/tmp/dcode-kept-XXXXXX");
-	assert_non_null(mkdtemp(p->dir));
-	lost = 0;
-	p->mask = mask_new();
-	attach(p);
-}
-
-static void shell_line(char *line)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		execl("/bin/sh", "sh", "-c", line, NULL);
-		_exit(98);
-	}
-	waitpid(pid, NULL, 0);
-	free(line);
-}
-
-/* This dcode ends; its jobs stay. */
-static void leave(struct place *p)
-{
-	(void)jobs_end(&p->sb.jobs);
-	sandbox_release(&p->sb);
-}
-
-static void close_place(struct place *p)
-{
-	leave(p);
-	shell_line(xasprintf("rm -rf %s /tmp/.dcode-jobs*/%s", p->dir,
-			     p->job[0] ? p->job : "none"));
-	buf_release(&p->out);
-	mask_free(p->mask);
-}
-
-static unsigned begin(struct place *p, char *command)
-{
-	const struct job_order order = { .command = str_of(command),
-					 .mask = p->mask };
-	struct stop ever = stop_on(NULL);
-	struct error err = { 0 };
-	unsigned number = 0;
-
-	assert_int_equal(jobs_start(&p->sb, &order, &number, &ever, &err), 0);
-	free(command);
-	return number;
-}
-
-/* What a new dcode finds. */
-static void find_again(struct place *p)
-{
-	attach(p);
-	jobs_adopt(&p->sb, &p->record, p->mask);
-	jobs_refresh(p->sb.jobs, 60000);
-}
-
-static void see(struct place *p, int64_t from, size_t most, int64_t wait_ms)
-{
-	const struct job_read what = { 1, from, most, wait_ms };
-	struct stop ever = stop_on(NULL);
-	struct error err = { 0 };
-
-	buf_clear(&p->out);
-	assert_int_equal(
-		jobs_read(p->sb.jobs, &what, &ever, &p->out, &p->state, &err),
-		0);
-	buf_adds(&p->out, "");
-}
+#include "kept_place.h"
 
 static void test_a_start_whose_answers_were_lost_runs_once(void **state)
 {
@@ -217,12 +24,9 @@ static void test_a_job_is_found_again_with_output_and_status(void **state)
 
 	(void)state;
 	open_place(&p);
-	(void)begin(&p, xasprintf("echo one; until [ -e %s/go ]; do sleep "
-				  "0.02; done; echo two >&2; exit 3",
-				  p.dir));
-	do
-		see(&p, 0, 100, 0);
-	while (!p.out.len);
+	begin_seen(&p, xasprintf("echo one; until [ -e %s/go ]; do sleep "
+				 "0.02; done; echo two >&2; exit 3",
+				 p.dir));
 	assert_string_equal(p.out.ptr, "one\n");
 	leave(&p);
 	assert_int_equal(p.record.read, 4);
@@ -268,18 +72,39 @@ static void test_what_was_not_started_never_will_be(void **state)
 	close_place(&p);
 }
 
+static void test_one_that_another_dcode_starts_is_left_to_it(void **state)
+{
+	struct stop ever = stop_on(NULL);
+	struct exec_request req = { .command = STR("echo ran; exit 4") };
+	struct error err = { 0 };
+	struct place p;
+
+	(void)state;
+	open_place(&p);
+	kept_name(p.job);
+	p.record = (struct job_record){
+		.number = 1, .job = p.job, .command = "stored", .starting = true
+	};
+	leave(&p);
+	find_again(&p); /* its start is still on the way */
+	see(&p, 0, 100, 0);
+	assert_true(p.state.running);
+	assert_int_equal(kept_start(&p.sb, p.job, &req, "", &ever, &err), 0);
+	see(&p, 0, 100, 60000);
+	assert_string_equal(p.out.ptr, "ran\n");
+	assert_int_equal(p.state.result.exit_code, 4);
+	close_place(&p);
+}
+
 static void test_one_that_was_started_is_not_claimed(void **state)
 {
 	struct place p;
 
 	(void)state;
 	open_place(&p);
-	(void)begin(&p, xasprintf("echo x; until [ -e %s/go ]; do sleep 0.02; "
-				  "done",
-				  p.dir));
-	do
-		see(&p, 0, 100, 0);
-	while (!p.out.len);
+	begin_seen(&p, xasprintf("echo x; until [ -e %s/go ]; do sleep 0.02; "
+				 "done",
+				 p.dir));
 	leave(&p);
 	p.record.started = false; /* killed before it was stored */
 	find_again(&p);
@@ -333,6 +158,26 @@ static void test_the_newest_output_stays_and_whole_lines_are_read(void **state)
 	assert_string_equal(p.out.ptr, "abcdefg\n");
 	see(&p, -1, 100, 0);
 	assert_string_equal(p.out.ptr, "end\n");
+	close_place(&p);
+}
+
+static void test_output_comes_in_pieces(void **state)
+{
+	struct place p;
+
+	(void)state;
+	open_place(&p);
+	(void)begin(&p, xasprintf("yes abcdefg | head -c 100000"));
+	see(&p, 0, 8, 60000);
+	for (whole = 0; whole <= 10000; whole += 10000) {
+		requests = 0;
+		see(&p, 0, 60000, 0);
+		assert_true(whole ? requests < 40 : requests == 1);
+		assert_int_equal(p.out.len, 60000);
+		for (size_t i = 0; i < 60000; i++)
+			assert_int_equal(p.out.ptr[i], "abcdefg\n"[i % 8]);
+	}
+	whole = 0;
 	close_place(&p);
 }
 
@@ -401,9 +246,9 @@ static void test_an_absurd_age_of_a_job_is_no_number(void **state)
 
 	(void)state;
 	open_place(&p);
-	(void)begin(&p, xasprintf("echo x; until [ -e %s/go ]; do sleep 0.02; "
-				  "done",
-				  p.dir));
+	begin_seen(&p, xasprintf("echo x; until [ -e %s/go ]; do sleep 0.02; "
+				 "done",
+				 p.dir));
 	shell_line(xasprintf("for d in /tmp/.dcode-jobs*/%s; do echo 0 "
 			     "-2000000000000000000 >$d/born; done",
 			     p.job));
@@ -421,10 +266,7 @@ static void test_a_job_whose_keeper_died_was_cut_off(void **state)
 
 	(void)state;
 	open_place(&p);
-	(void)begin(&p, xasprintf("echo x; sleep 60"));
-	do
-		see(&p, 0, 100, 0);
-	while (!p.out.len);
+	begin_seen(&p, xasprintf("echo x; sleep 60"));
 	shell_line(xasprintf("d=$(echo /tmp/.dcode-jobs*/%s); read -r k _ "
 			     "<$d/pid; kill -9 $k; for f in $(grep -ls "
 			     "DCODE_EXEC=%s /proc/[0-9]*/environ); do f="
@@ -444,11 +286,14 @@ int main(void)
 		cmocka_unit_test(
 			test_a_job_is_found_again_with_output_and_status),
 		cmocka_unit_test(test_what_was_not_started_never_will_be),
+		cmocka_unit_test(
+			test_one_that_another_dcode_starts_is_left_to_it),
 		cmocka_unit_test(test_one_that_was_started_is_not_claimed),
 		cmocka_unit_test(
 			test_a_secret_is_masked_wherever_reading_begins),
 		cmocka_unit_test(
 			test_the_newest_output_stays_and_whole_lines_are_read),
+		cmocka_unit_test(test_output_comes_in_pieces),
 		cmocka_unit_test(test_a_kill_ends_all_that_it_started),
 		cmocka_unit_test(
 			test_a_start_that_was_given_up_in_time_is_not_begun),

@@ -184,6 +184,27 @@ static void test_cuts(void **state)
 	vendor_clean(&v);
 }
 
+static void test_output_comes_in_pieces_that_a_connection_carries(void **state)
+{
+	struct vendor v = plain_vendor();
+	struct sandbox sb = box_of(&v);
+
+	(void)state;
+	for (int cut = 0; cut < 2; cut++) {
+		struct ran r;
+
+		v.whole = cut ? 10000 : 0;
+		v.calls = 0;
+		r = run(&sb, "yes abcdefg | head -c 100000");
+		print_message("%d requests\n", v.calls);
+		assert_int_equal(r.rc, 0);
+		assert_int_equal(r.seen.out.len, 100000);
+		assert_true(cut ? v.calls < 50 : v.calls <= 2);
+		ran_release(&r);
+	}
+	vendor_clean(&v);
+}
+
 static int64_t number_from(char *command)
 {
 	FILE *f = popen(command, "r");
@@ -265,6 +286,8 @@ int main(void)
 		cmocka_unit_test(test_hostile_wire),
 		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_silent),
+		cmocka_unit_test(
+			test_output_comes_in_pieces_that_a_connection_carries),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_live),

@@ -16,36 +16,6 @@
 #include "store_open.h"
 #include "unit.h"
 
-struct place {
-	char dir[64];
-	char path[128];
-	struct store *store;
-};
-
-static int set_up(void **state)
-{
-	struct place *p = xcalloc(1, sizeof(*p));
-	struct error err = { 0 };
-
-	snprintf(p->dir, sizeof(p->dir), "/tmp/dcode-unit-XXXXXX");
-	assert_non_null(mkdtemp(p->dir));
-	snprintf(p->path, sizeof(p->path), "%s/dcode.db", p->dir);
-	assert_int_equal(store_open(&p->store, p->path, NULL, &err), 0);
-	*state = p;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-	struct error err = { 0 };
-
-	store_close(p->store);
-	assert_int_equal(path_remove_tree(p->dir, &err), 0);
-	free(p);
-	return 0;
-}
-
 static void append(struct session *s, enum role role, const char *text)
 {
 	const struct usage u = { .input = 10, .output = 2, .cache_read = 5 };
@@ -112,7 +82,7 @@ static void list(struct store *s, const struct thread_filter *f,
 
 static void test_a_row_holds_what_the_list_shows(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	struct thread t;
 	struct error err = { 0 };
 	char id[37];
@@ -138,7 +108,7 @@ static void test_a_row_holds_what_the_list_shows(void **state)
 
 static void test_lists_filter_and_order(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	struct names names;
 	char id[37];
 
@@ -163,7 +133,7 @@ static void test_lists_filter_and_order(void **state)
 
 static void test_threads_are_found_by_prefix_and_by_latest(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	struct error err = { 0 };
 	struct thread t;
 	char one[37];
@@ -195,7 +165,7 @@ static void test_threads_are_found_by_prefix_and_by_latest(void **state)
 
 static void test_an_unknown_id_names_near_ones(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	struct error err = { 0 };
 	struct thread t;
 	char id[37];
@@ -242,7 +212,7 @@ static char *read_all(struct store *s, const char *id)
 
 static void test_messages_come_in_order_and_damaged_ones_are_told(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	const struct session_info info = { .model = "v:m", .cwd = "/x" };
 	struct session *one = session_new(p->store, &info);
 	char *text;
@@ -259,7 +229,7 @@ static void test_messages_come_in_order_and_damaged_ones_are_told(void **state)
 
 static void test_a_resumed_thread_goes_on_and_a_copy_begins_alike(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	const struct session_info info = { .model = "v:other", .cwd = "/z" };
 	struct session *again = NULL;
 	struct session *copy;
@@ -300,7 +270,7 @@ static void test_a_resumed_thread_goes_on_and_a_copy_begins_alike(void **state)
 }
 
 /* Another process that uses the thread until it is killed. */
-static pid_t hold(const struct place *p, const char *id)
+static pid_t hold(const struct store_place *p, const char *id)
 {
 	const struct session_info info = { .model = "m", .cwd = "/x" };
 	struct session *one = NULL;
@@ -330,7 +300,7 @@ static pid_t hold(const struct place *p, const char *id)
 
 static void test_a_thread_belongs_to_one_living_process(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	const struct session_info info = { .model = "m", .cwd = "/x" };
 	const struct thread_prune prune = { .keep = 0 };
 	struct session *mine = NULL;
@@ -369,7 +339,7 @@ static void test_a_thread_belongs_to_one_living_process(void **state)
 
 static void test_renaming_makes_one_clean_line(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	struct error err = { 0 };
 	struct thread t;
 	char id[37];
@@ -389,7 +359,7 @@ static void test_renaming_makes_one_clean_line(void **state)
 
 static void test_pruning_goes_by_age_and_by_number(void **state)
 {
-	const struct place *p = *state;
+	const struct store_place *p = *state;
 	struct thread_prune prune = { .before = 8,
 				      .keep = -1,
 				      .dry_run = true };
@@ -418,66 +388,8 @@ static void test_pruning_goes_by_age_and_by_number(void **state)
 	assert_string_equal(names.text, "one ");
 }
 
-static char warned[512];
-static int warnings;
-
-static void on_warning(const char *line)
-{
-	snprintf(warned, sizeof(warned), "%s", line);
-	warnings++;
-}
-
-/* Messages of 64 KiB until one is refused; how many were stored. */
-static int fill(struct store *s, int most, struct error *err)
-{
-	const struct session_info info = { .model = "m", .cwd = "/x" };
-	struct message m = { .role = ROLE_USER };
-	char *text = xcalloc((64 << 10) + 1, 1);
-	int n = 0;
-	int rc = 0;
-
-	memset(text, 'x', 64 << 10);
-	message_add(&m, PART_TEXT)->text = text;
-	while (n < most && rc == 0) {
-		struct session *one = session_new(s, &info);
-
-		rc = session_append(one, &m, NULL, err);
-		n += rc == 0;
-		session_free(one);
-	}
-	message_release(&m);
-	return n;
-}
-
-static void test_the_cap_is_warned_of_and_so_is_a_deletion(void **state)
-{
-	const struct place *p = *state;
-	struct error err = { 0 };
-	struct names names;
-	int n;
-
-	warnings = 0;
-	p->store->warn = on_warning;
-	assert_int_equal(fill(p->store, 20, &err), 20);
-	assert_int_equal(warnings, 0);
-	store_set_capacity(p->store, 2, false);
-	n = fill(p->store, 20, &err);
-	assert_in_range(n, 1, 12);
-	assert_int_equal(err.code, ERR_LIMIT);
-	assert_non_null(strstr(err.message, "threads prune"));
-	assert_int_equal(warnings, 1);
-	assert_non_null(strstr(warned, "max_size_mb"));
-	store_set_capacity(p->store, 2, true);
-	assert_int_equal(fill(p->store, 20, &err), 20);
-	assert_int_equal(warnings, 2);
-	assert_non_null(strstr(warned, "were deleted"));
-	list(p->store, &(struct thread_filter){ 0 }, &names);
-	assert_in_range(names.n, 10, 31);
-	store_set_capacity(p->store, 0, false);
-	assert_int_equal(fill(p->store, 40, &err), 40);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 
 int main(void)
 {
@@ -491,7 +403,6 @@ int main(void)
 		TEST(test_a_thread_belongs_to_one_living_process),
 		TEST(test_renaming_makes_one_clean_line),
 		TEST(test_pruning_goes_by_age_and_by_number),
-		TEST(test_the_cap_is_warned_of_and_so_is_a_deletion),
 	};
 
 	ids_init();

@@ -70,9 +70,8 @@ static void *run(void *arg)
 	if (rc < 0)
 		job->state.error = err;
 	job->state.ms = clock_ms() - job->began;
-	job->state.running = false;
+	job_set_ended(job);
 	pthread_mutex_unlock(&job->all->lock);
-	cancel_trigger(&job->ended);
 	return NULL;
 }
 

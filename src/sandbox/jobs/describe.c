@@ -24,3 +24,10 @@ void jobs_describe(const struct job_state *s, struct buf *out)
 		buf_addf(out, "ended with exit code %d after %" PRId64 " s",
 			 s->result.exit_code, seconds);
 }
+
+void jobs_describe_end(const struct job_state *s, struct buf *out)
+{
+	buf_addf(out, "job %u ", s->number);
+	jobs_describe(s, out);
+	buf_addf(out, ": %s", s->command);
+}

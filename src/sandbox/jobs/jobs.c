@@ -14,6 +14,7 @@
 
 enum {
 	COMMAND_CHARS = 2000,        /* of a command in a list */
+	THEIRS_MS = 90000,           /* longer than a start is tried (kept.c) */
 	NOWAY_MS = 24 * 3600 * 1000, /* where a command needs a time limit */
 };
 
@@ -271,7 +272,10 @@ void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 	job->record.read = job->state.read = record->read;
 	job->record.told = job->told = record->told;
 	job->due = job->record;
-	job->phase = record->started ? JOB_SURE : JOB_UNSURE;
+	job->phase = record->started    ? JOB_SURE
+		     : record->starting ? JOB_THEIRS
+					: JOB_UNSURE;
+	job->theirs = clock_ms() + THEIRS_MS;
 	if (record->lost) {
 		job->phase = JOB_SURE;
 		job->lost = true;
@@ -356,12 +360,16 @@ static struct background_job *hold(struct jobs *j, unsigned number,
 	return job;
 }
 
+/* seen: the caller knows of the end, if there is one; told: it is the model. */
 static void release(struct background_job *job, struct job_state *state,
-		    bool told)
+		    bool seen, bool told)
 {
 	pthread_mutex_lock(&job->all->lock);
 	job->waiting--;
-	job->told = job->told || (told && !job->state.running);
+	if (seen && !job->state.running) {
+		job->told = job->told || told;
+		job->state.shown = true;
+	}
 	*state = look(job);
 	pthread_mutex_unlock(&job->all->lock);
 }
@@ -384,7 +392,7 @@ int jobs_read(struct jobs *j, const struct job_read *what,
 		pthread_mutex_unlock(&j->lock);
 	}
 	/* Who has seen the end needs no other notice. */
-	release(job, state, rc == 0);
+	release(job, state, rc == 0, true);
 	return rc;
 }
 
@@ -414,7 +422,7 @@ int jobs_kill(struct jobs *j, const struct job_kill *what,
 		rc = await_end(job, running ? what->wait_ms : 0, stop, err);
 	else
 		*err = over;
-	release(job, state, rc == 0 && what->told);
+	release(job, state, rc == 0, what->told);
 	return rc;
 }
 
@@ -428,25 +436,6 @@ void jobs_each(struct jobs *j,
 	for (size_t i = 0; i < j->n; i++) {
 		struct job_state s = look(j->list[i]);
 
-		each(arg, &s);
-	}
-	pthread_mutex_unlock(&j->lock);
-}
-
-void jobs_take_ended(struct jobs *j,
-		     void (*each)(void *arg, const struct job_state *state),
-		     void *arg)
-{
-	if (!j)
-		return;
-	job_log_all(j);
-	pthread_mutex_lock(&j->lock);
-	for (size_t i = 0; i < j->n; i++) {
-		struct job_state s = look(j->list[i]);
-
-		if (s.running || j->list[i]->told)
-			continue;
-		j->list[i]->told = true;
 		each(arg, &s);
 	}
 	pthread_mutex_unlock(&j->lock);

@@ -34,6 +34,8 @@ struct job_state {
 	bool stays;       /* it goes on in the sandbox when dcode ends */
 	bool running;     /* or it is not known that it does not */
 	bool killed;      /* by jobs_kill() or jobs_end() */
+	bool shown;       /* its end: by jobs_show_ended(), or by a call that
+			     has waited for it */
 	struct exec_result result; /* once it has ended */
 	struct error error;        /* the same: error.code, or 0 */
 	int64_t ms;                /* that it has run for */
@@ -57,6 +59,7 @@ struct job_record {
 				about; or NULL */
 	int64_t read;        /* up to here the model has its output */
 	bool started;        /* the sandbox has said so */
+	bool starting;       /* else: another dcode may be about to start it */
 	bool told;           /* the model knows of its end */
 };
 struct jobs_log { /* called by who calls jobs_start(), _read(), _kill() of a
@@ -67,8 +70,12 @@ struct jobs_log { /* called by who calls jobs_start(), _read(), _kill() of a
 	void *arg;
 };
 void jobs_set_log(struct sandbox *sb, const struct jobs_log *log);
-/* One of an earlier process; its strings are copied. What is not known to be
- * started never will be. */
+/* Until jobs_end(), on_end is called whenever a job has ended: on any thread,
+ * with a lock held. It may not wait, nor call any of these functions. */
+void jobs_set_end(struct jobs *j, void (*on_end)(void *arg), void *arg);
+/* One of another process; its strings are copied. What is not known to be
+ * started never will be, but that record->starting is left alone for as long as
+ * its start may take. */
 void jobs_adopt(struct sandbox *sb, const struct job_record *record,
 		const struct mask *mask);
 /* Asks the sandbox about all of them, and waits at most ms. */
@@ -109,6 +116,11 @@ int jobs_kill(struct jobs *j, const struct job_kill *what,
 void jobs_each(struct jobs *j,
 	       void (*each)(void *arg, const struct job_state *state),
 	       void *arg);
+/* Those that have ended, in their order, but those whose end was shown or told.
+ * It counts as shown then. None for NULL. */
+void jobs_show_ended(struct jobs *j,
+		     void (*each)(void *arg, const struct job_state *state),
+		     void *arg);
 /* Those that have ended since it was last called, in their order. What it told
  * counts as told for good with the next call, or jobs_end(). */
 void jobs_take_ended(struct jobs *j,
@@ -116,6 +128,8 @@ void jobs_take_ended(struct jobs *j,
 		     void *arg);
 /* "ended with exit code 1 after 12 s" */
 void jobs_describe(const struct job_state *state, struct buf *out);
+/* "job 1 ended with exit code 1 after 12 s: make test" */
+void jobs_describe_end(const struct job_state *state, struct buf *out);
 /* Kills those that run here, leaves those that stay, and frees *j; then *j is
  * NULL. Some seconds at most. How many it killed. */
 size_t jobs_end(struct jobs **j);

@@ -15,21 +15,23 @@ enum job_phase {
 	JOB_SURE,     /* the sandbox has said that it has it, or has ended it */
 	JOB_STARTING, /* its start is being asked for */
 	JOB_UNSURE,   /* nobody knows whether it was started */
+	JOB_THEIRS,   /* another dcode starts it */
 };
 
 struct background_job {
 	struct sandbox *sb;
 	struct jobs *all;
-	struct job_order order;     /* command and env are owned */
-	struct job_state state;     /* guarded by all->lock, as what follows */
-	enum job_phase phase;       /* where it stays */
-	struct job_record record;   /* as the log has it */
-	struct job_record due;      /* as it will have it: jobs_take_ended() */
-	bool told;                  /* its end */
-	bool lost;                  /* nobody can be asked about it */
-	size_t waiting;             /* threads, for its end */
-	int64_t began;              /* ms; where it stays, when ms was told */
-	struct cancel ended;        /* triggered when it has */
+	struct job_order order;   /* command and env are owned */
+	struct job_state state;   /* guarded by all->lock, as what follows */
+	enum job_phase phase;     /* where it stays */
+	struct job_record record; /* as the log has it */
+	struct job_record due;    /* as it will have it: jobs_take_ended() */
+	bool told;                /* its end */
+	bool lost;                /* nobody can be asked about it */
+	size_t waiting;           /* threads, for its end */
+	int64_t began;            /* ms; where it stays, when ms was told */
+	int64_t theirs;           /* clock_ms() until which it is JOB_THEIRS */
+	struct cancel ended;      /* triggered when it has */
 	struct redact_stream shown; /* its thread's, or its reader's */
 	struct buf text;            /* the same: scratch */
 
@@ -52,6 +54,8 @@ struct jobs {
 	size_t n;
 	unsigned last; /* number given */
 	struct jobs_log log;
+	void (*on_end)(void *arg); /* guarded by lock, as its arg; or NULL */
+	void *on_end_arg;
 	char forget[SUPERVISE_READ_IDS]; /* names of jobs that were dropped */
 	struct job_watch *watch;         /* owned, or NULL */
 };
@@ -61,6 +65,8 @@ int jobs_await(const struct cancel *done, const struct stop *stop,
 	       struct error *err);
 /* Up to the last line's end in text; without any, to a character's. */
 size_t job_whole_lines(struct str text);
+/* ended.c: it has ended, as its state says. Locked. */
+void job_set_ended(struct background_job *job);
 /* log.c: tells the log what has changed. */
 void job_log(struct background_job *job);
 void job_log_all(struct jobs *j);

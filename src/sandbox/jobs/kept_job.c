@@ -63,22 +63,25 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	return str_skip(raw, (size_t)(*from - at));
 }
 
-/* The output that came, from `from` on, into out; where it ends. */
+/* The output that came, from `from` on, into out; where it ends. That is in the
+ * midst of a line only at the end of all that there is. */
 static int64_t show(struct background_job *job, struct watch_ask *a,
 		    int64_t *from, size_t most, struct buf *out)
 {
+	const struct kept_status *s = &a->reading.status;
+	bool all = s->from + (int64_t)a->reading.out.len >= s->total;
 	struct str data = find_data(job, a, from);
 	int64_t end;
 
-	if (data.len > most) {
-		data.len = most;
+	if (data.len > most || !all) {
+		if (data.len > most)
+			data.len = most;
 		data.len = job_whole_lines(data);
 	}
 	end = *from + (int64_t)data.len;
 	redact_stream_feed(&job->shown, job->order.mask, 0, data, out);
 	job->fed = end;
-	if (a->reading.status.state != KEPT_RUNS &&
-	    end == a->reading.status.total) {
+	if (s->state != KEPT_RUNS && end == s->total) {
 		redact_stream_end(&job->shown, job->order.mask, out);
 		job->fed = -1;
 	}
@@ -103,6 +106,7 @@ int kept_job_read(struct background_job *job, const struct job_read *what,
 	ask.reading.from = job->fed == from ? from
 			   : from > CONTEXT ? from - CONTEXT
 					    : 0;
+	ask.reading.most = (size_t)(from - ask.reading.from) + what->most + 1;
 	rc = watch_do(job->all, job->sb, &ask, stop, err);
 	if (rc == 0) {
 		end = show(job, &ask, &from, what->most, out);

@@ -37,10 +37,11 @@ struct job_watch {
 	struct waiting_ask *first; /* guarded by jobs->lock */
 	bool quits;                /* the same */
 	struct cancel wake;
-	struct cancel cancel; /* ends a request that is on its way */
-	struct cancel over;   /* triggered when the thread ends */
-	int64_t next;         /* ms: when the jobs are looked at */
-	bool failed;          /* the last look */
+	struct cancel cancel;      /* ends a request that is on its way */
+	struct cancel over;        /* triggered when the thread ends */
+	int64_t next;              /* ms: when the jobs are looked at */
+	bool failed;               /* the last look */
+	struct answer_piece piece; /* kept_read()'s */
 	pthread_t thread;
 };
 
@@ -54,7 +55,6 @@ static void set_end(struct job_state *s, const struct kept_status *k)
 		[KEPT_GONE] = "the sandbox does not know it any more",
 	};
 
-	s->running = false;
 	s->result.exit_code = k->code;
 	s->result.timed_out = k->state == KEPT_LATE;
 	s->killed = k->state == KEPT_KILLED;
@@ -73,6 +73,10 @@ static void apply(struct background_job *job, const struct kept_status *k)
 {
 	struct job_state *s = &job->state;
 
+	if (job->phase == JOB_THEIRS && k->state == KEPT_GONE)
+		return;
+	if (job->phase == JOB_THEIRS)
+		job->phase = JOB_SURE;
 	if (k->state != KEPT_GONE) {
 		s->bytes = k->total;
 		s->first = k->first;
@@ -83,7 +87,7 @@ static void apply(struct background_job *job, const struct kept_status *k)
 	if (!s->running || k->state == KEPT_RUNS)
 		return;
 	set_end(s, k);
-	cancel_trigger(&job->ended);
+	job_set_ended(job);
 }
 
 static void on_status(void *arg, const struct kept_status *k)
@@ -124,7 +128,8 @@ static int list_running(struct job_watch *w, const struct stop *stop, char *ids,
 		    job->phase == JOB_STARTING)
 			continue;
 		add_id(ids, job->name);
-		if (job->phase == JOB_UNSURE)
+		if (job->phase == JOB_UNSURE ||
+		    (job->phase == JOB_THEIRS && clock_ms() > job->theirs))
 			unsure[n++] = job;
 	}
 	pthread_mutex_unlock(&w->jobs->lock);
@@ -207,6 +212,7 @@ static int serve(struct job_watch *w, struct waiting_ask *a)
 	case WATCH_KILL:
 		return kill_one(w, a->ask.job, &stop, &a->err);
 	case WATCH_READ:
+		a->ask.reading.piece = &w->piece;
 		rc = kept_read(w->sb, a->ask.job->name, &a->ask.reading, &stop,
 			       &a->err);
 		pthread_mutex_lock(&w->jobs->lock);

@@ -321,6 +321,7 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 	struct buf text = BUF_INIT(COMMAND_MAX);
 	struct exec_request req = {
 		.plain = true,
+		.live = true,
 		.output = forward,
 		.arg = &copy,
 	};

@@ -16,6 +16,7 @@ enum {
 	PAUSE_MS = 200,      /* doubled for the next */
 	PAUSE_MAX_MS = 5000,
 	ANSWER_MAX = 1 << 20,
+	PIECES_MAX = 128,
 	BRIEF_MAX = 2048, /* bytes of an answer without output */
 	FRAMING = 1024,
 	NOISE_MAX = 2 << 20, /* of an answer with what is around it */
@@ -78,6 +79,21 @@ static int ask_once(struct sandbox *sb, struct job_request *ask,
 	return rc;
 }
 
+/* What was cut off may come whole where it is smaller: true when it will be. */
+static bool shrink(struct job_request *request)
+{
+	struct answer_piece *p = request->piece;
+
+	if (!p)
+		return false;
+	if (p->max > request->max)
+		p->max = request->max;
+	if (!piece_shrink(p, true))
+		return false;
+	request->max = p->max;
+	return true;
+}
+
 /* Asks until an answer comes. */
 static int ask(struct sandbox *sb, struct job_request *request,
 	       struct supervise_answer *a, const struct stop *stop,
@@ -102,7 +118,9 @@ static int ask(struct sandbox *sb, struct job_request *request,
 			*err = why;
 			return -1;
 		}
-		pause = pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS;
+		if (!shrink(request))
+			pause = pause * 2 < PAUSE_MAX_MS ? pause * 2
+							 : PAUSE_MAX_MS;
 	}
 }
 
@@ -229,28 +247,59 @@ int kept_list(struct sandbox *sb, const char *jobs,
 	return rc;
 }
 
-int kept_read(struct sandbox *sb, const char *job, struct kept_reading *r,
-	      const struct stop *stop, struct error *err)
+/* One piece, behind what is there; what is not kept any more is no part of it.
+ * How many bytes it had: *n. */
+static int read_piece(struct sandbox *sb, struct job_request *request,
+		      struct kept_reading *r, size_t *n,
+		      const struct stop *stop, struct error *err)
 {
-	char jobs[SUPERVISE_JOB + 2];
 	struct supervise_answer a = { .body = BUF_INIT(ANSWER_MAX) };
-	struct job_request request = { .op = JOB_LIST,
-				       .job = "list",
-				       .jobs = jobs,
-				       .out_at = r->from,
-				       .max = ANSWER_MAX - FRAMING };
-	struct str rest;
-	int rc;
+	struct kept_status s = { 0 };
+	int rc = ask(sb, request, &a, stop, err);
+	struct str rest = buf_str(&a.body);
 
-	snprintf(jobs, sizeof(jobs), "%s ", job);
-	rc = ask(sb, &request, &a, stop, err);
-	rest = buf_str(&a.body);
-	if (rc == 0 && (!parse_line(&rest, &r->status) ||
-			strcmp(r->status.job, job) != 0 ||
-			r->status.from + (int64_t)rest.len > r->status.total))
+	if (rc == 0 && (!parse_line(&rest, &s) ||
+			strncmp(s.job, request->jobs, SUPERVISE_JOB) != 0 ||
+			s.from + (int64_t)rest.len > s.total))
 		rc = contradiction(err);
+	*n = rest.len;
+	if (rc == 0 && r->out.len && s.from == request->out_at)
+		s.from = r->status.from;
+	else
+		buf_clear(&r->out);
+	r->status = s;
 	if (rc == 0)
 		buf_addstr(&r->out, rest);
 	buf_release(&a.body);
+	return rc;
+}
+
+int kept_read(struct sandbox *sb, const char *job, struct kept_reading *r,
+	      const struct stop *stop, struct error *err)
+{
+	const size_t all = ANSWER_MAX - FRAMING;
+	const size_t need = r->most + r->most / 2 + FRAMING;
+	char jobs[SUPERVISE_JOB + 2];
+	struct job_request request = {
+		.op = JOB_LIST,
+		.job = "list",
+		.jobs = jobs,
+		.out_at = r->from,
+		.piece = r->piece,
+	};
+	int pieces = PIECES_MAX;
+	size_t n = 0;
+	int rc;
+
+	snprintf(jobs, sizeof(jobs), "%s ", job);
+	if (!r->piece->limit)
+		*r->piece = (struct answer_piece){ all, all };
+	do {
+		request.max = need < r->piece->max ? need : r->piece->max;
+		rc = read_piece(sb, &request, r, &n, stop, err);
+		piece_grow(r->piece);
+		request.out_at = r->status.from + (int64_t)r->out.len;
+	} while (rc == 0 && n && --pieces && r->out.len < r->most &&
+		 request.out_at < r->status.total);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #define SANDBOX_SUPERVISE_KEPT_H
 
 #include "sandbox/sandbox.h"
+#include "sandbox/supervise/piece.h"
 #include "sandbox/supervise/read.h"
 
 /*
@@ -58,11 +59,16 @@ int kept_list(struct sandbox *sb, const char *jobs,
 	      void (*each)(void *arg, const struct kept_status *s), void *arg,
 	      const struct stop *stop, struct error *err);
 struct kept_reading {
-	int64_t from;   /* byte of the output */
-	struct buf out; /* out: some 700 KB at most are appended */
+	int64_t from;               /* byte of the output */
+	size_t most;                /* bytes of it that are wanted */
+	struct answer_piece *piece; /* the caller's, from one reading to the
+				next; zeroed before the first */
+	struct buf out;             /* out: appended */
 	struct kept_status status;
 };
-/* status.from is later than asked for where that is not kept any more. */
+/* In as many requests as it takes: each piece that is cut off is asked for
+ * again in a smaller size, and the next one is larger. status.from is later
+ * than asked for where that is not kept any more. */
 int kept_read(struct sandbox *sb, const char *job, struct kept_reading *r,
 	      const struct stop *stop, struct error *err);
 

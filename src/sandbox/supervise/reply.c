@@ -50,17 +50,53 @@ static void assign_script(struct buf *out, const char *name, struct str a,
 	buf_release(&text);
 }
 
+/* Whether every sh can export it: a name that a program could have, but a shell
+ * has for itself, may be read-only, or take numbers only. */
+static bool is_exportable(struct str name)
+{
+	static const char *const own[] = {
+		"BASHOPTS", "BASH_VERSINFO", "EUID",    "LINENO",    "OPTIND",
+		"PPID",     "RANDOM",        "SECONDS", "SHELLOPTS", "UID"
+	};
+	static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "abcdefghijklmnopqrstuvwxyz_0123456789";
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (str_is(name, own[i]))
+			return false;
+	return strspn(name.ptr, rest) >= name.len &&
+	       (*name.ptr < '0' || *name.ptr > '9');
+}
+
+/* No value is an argument: other users of a host can read those. */
 static int add_env(struct buf *out, const char *const *env, struct error *err)
 {
-	for (; env && *env; env++) {
-		const char *eq = strchr(*env, '=');
+	struct buf odd = BUF_INIT(RUN_MAX);
 
-		if (!eq || eq == *env || **env == '-')
+	for (; env && *env; env++) {
+		struct str name = str_of(*env);
+
+		name.len = str_find(name, '=');
+		if (!name.len || !(*env)[name.len] || **env == '-') {
+			buf_release(&odd);
 			return error_set(err, ERR_USAGE,
 					 "a variable has no name: %.40s", *env);
-		buf_addc(out, ' ');
-		quote_word(out, str_of(*env));
+		}
+		if (is_exportable(name)) {
+			buf_addf(out, "\nexport %.*s=", (int)name.len,
+				 name.ptr);
+			quote_word(out, str_of(*env + name.len + 1));
+		} else {
+			buf_addc(&odd, ' ');
+			quote_word(&odd, str_of(*env));
+		}
 	}
+	buf_adds(out, "\nexec");
+	if (odd.len) {
+		buf_adds(out, " env");
+		buf_addstr(out, buf_str(&odd));
+	}
+	buf_release(&odd);
 	return 0;
 }
 
@@ -91,11 +127,15 @@ static int add_run(struct buf *out, const struct job_request *ask,
 		quote_word(out, ask->req.command);
 	if (!ask->req.plain)
 		buf_adds(out, "\ns_env=" SETUP_ENV_FILE OF_OWNER
-			      "\n[ ! -O \"$s_env\" ]||set -- sh -c '. \"$0\""
-			      ";exec \"$@\"' \"$s_env\" \"$@\"");
-	buf_adds(out, ask->preloaded ? "\nexec $s_set" : "\nexec");
-	if (ask->req.env && ask->req.env[0])
-		buf_adds(out, " env");
+			      "\n[ ! -O \"$s_env\" ]||set -- \"$(command -v "
+			      "sh)\" -c '. \"$0\";exec \"$@\"' \"$s_env\" "
+			      "\"$@\"");
+	if (ask->preloaded)
+		buf_adds(out, "\nset -- $s_set \"$@\"");
+	/* Before a variable of the command's changes PATH here. */
+	if (ask->preloaded && ask->req.env && ask->req.env[0])
+		buf_adds(out, "\ns_set=$(command -v \"$1\");shift\n"
+			      "set -- \"$s_set\" \"$@\"");
 	if (add_env(out, ask->req.env, err) < 0)
 		return -1;
 	buf_adds(out, " \"$@\"\n");

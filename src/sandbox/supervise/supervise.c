@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "net/retry.h"
+#include "sandbox/supervise/piece.h"
 #include "sandbox/supervise/supervise_impl.h"
 
 enum {
@@ -23,8 +24,7 @@ enum {
 	SHORTEST_MS = 100, /* hold */
 	GATHER_MS = 80,    /* at first; a twentieth of the time run later, */
 	GATHER_MAX_MS = 1000,
-	PAUSE_MS = 100, /* after a failure, doubled for the next */
-	PAUSE_MAX_MS = 5000,
+	PAUSE_MS = 100,         /* between two requests to kill */
 	START_MS = 300000,      /* after which a start is not repeated */
 	KILL_MS = 2000,         /* of s_kill() in the sandbox, */
 	KILLED_MS = 6000,       /* and on the whole with the way there */
@@ -32,7 +32,6 @@ enum {
 	DAMAGED_MAX = 8,        /* answers in a row that make no sense */
 	CALM = 8,               /* held to the end in a row: hold longer */
 	FRAMING = 1024,         /* bytes of an answer besides the output */
-	ANSWER_MIN = 2048,
 };
 
 struct job {
@@ -51,11 +50,11 @@ struct job {
 	int64_t began;    /* ms */
 	int64_t began_at; /* Unix ms */
 	int64_t hold_ms;
-	size_t max;        /* bytes of an answer */
-	int64_t answered;  /* ms, when something last came */
-	unsigned failures; /* in a row */
-	unsigned damaged;  /* in a row */
-	unsigned calm;     /* in a row */
+	struct answer_piece piece; /* what is asked for at once */
+	int64_t answered;          /* ms, when something last came */
+	unsigned failures;         /* in a row */
+	unsigned damaged;          /* in a row */
+	unsigned calm;             /* in a row */
 	struct supervise_answer answer;
 	struct supervise_read *read;     /* the sandbox's, or NULL */
 	char forget[SUPERVISE_READ_IDS]; /* in a start or kill request */
@@ -81,12 +80,17 @@ static size_t room_of(const struct supervisor *s)
 	return s->max_command ? s->max_command : MAX_COMMAND;
 }
 
+/* Our own helpers are read at their end. */
+static bool is_live(const struct exec_request *req)
+{
+	return req->output && (!req->plain || req->live);
+}
+
 static int64_t gather(const struct job *j)
 {
 	int64_t ms = (clock_ms() - j->began) / 20;
 
-	/* Our own helpers are read at their end. */
-	if (j->req->plain || !j->req->output || j->s->held)
+	if (!is_live(j->req) || j->s->held)
 		return j->hold_ms;
 	if (ms < GATHER_MS)
 		return GATHER_MS;
@@ -139,7 +143,7 @@ static int ask(struct job *j, enum supervise_op op, const struct stop *stop,
 		.err_at = j->err_at,
 		.hold_ms = j->hold_ms,
 		.gather_ms = gather(j),
-		.max = j->max - FRAMING,
+		.max = j->piece.max - FRAMING,
 		.req = *j->req,
 		.cwd = j->cwd,
 		.base64 = j->base64,
@@ -167,8 +171,9 @@ static int recover(struct job *j, int64_t ms, const struct error *why,
 		   const struct stop *stop, struct error *err)
 {
 	int64_t patience = or_default(j->s->patience_ms, PATIENCE_MS);
-	int64_t pause = PAUSE_MAX_MS;
+	int64_t pause;
 	bool nobody = why->code == ERR_UNREACHABLE;
+	bool smaller;
 	bool cut =
 		nobody || why->code == ERR_NETWORK || why->code == ERR_TIMEOUT;
 
@@ -185,16 +190,14 @@ static int recover(struct job *j, int64_t ms, const struct error *why,
 		goto no;
 	j->calm = 0;
 	j->failures++;
-	if (!cut && j->max / 2 >= ANSWER_MIN)
-		j->max /= 2; /* the vendor may cut long ones */
+	smaller = !nobody && piece_shrink(&j->piece, cut);
 	if (cut && ms >= SHORTEST_MS) {
 		j->cut = true;
 		j->hold_ms = ms / 2 < j->hold_ms ? ms / 2 : j->hold_ms;
 		if (j->hold_ms < SHORTEST_MS)
 			j->hold_ms = SHORTEST_MS;
 	}
-	if (j->failures <= 6)
-		pause = (int64_t)PAUSE_MS << (j->failures - 1);
+	pause = piece_pause_ms(j->failures, why, cut && smaller);
 	if (j->failures == 1 && !why->retry_after_ms)
 		return 0;
 	/* What the server asks for is no silence of its. */
@@ -214,6 +217,7 @@ static void relax(struct job *j, int64_t ms)
 	j->answered = clock_ms();
 	j->failures = 0;
 	j->damaged = 0;
+	piece_grow(&j->piece);
 	if (j->answer.body.len || ms < j->hold_ms)
 		return;
 	if (j->cut && ++j->calm < CALM)
@@ -394,13 +398,13 @@ static struct job job_of(const struct exec_request *req,
 		.answered = clock_ms(),
 	};
 
-	j.max = most(&j);
+	j.piece = (struct answer_piece){ most(&j), most(&j) };
 	j.hold_ms = or_default(s->first_ms, FIRST_MS);
-	if (req->plain || j.hold_ms > longest(&j))
+	if ((req->plain && !req->live) || j.hold_ms > longest(&j))
 		j.hold_ms = longest(&j);
 	if (s->held)
 		j.hold_ms = or_default(req->timeout_ms, HELD_MS) + KILL_MS;
-	j.answer.body.max = j.max;
+	j.answer.body.max = j.piece.max;
 	return j;
 }
 

@@ -37,9 +37,10 @@ struct supervisor {
 	 * vendor may hold the request for wait_ms, and stop has a deadline some
 	 * seconds after that. May be called from several threads at once.
 	 * 0 when an answer came. -1: ERR_NETWORK and ERR_TIMEOUT (a cut, the
-	 * vendor's own time limit; ERR_UNREACHABLE for some seconds) make us
-	 * ask again, ERR_PROTOCOL (damaged, too large) for less; all else ends
-	 * the command's execution, ERR_GONE without trying to kill it.
+	 * vendor's own time limit) make us ask for less until answers come
+	 * again, ERR_PROTOCOL (damaged, too large) from then on,
+	 * ERR_UNREACHABLE ask again for some seconds; all else ends the
+	 * command's execution, ERR_GONE without trying to kill it.
 	 */
 	int (*call)(void *arg, struct str command, int64_t wait_ms,
 		    struct buf *out, const struct stop *stop,

@@ -3,6 +3,7 @@
 #ifndef SANDBOX_SUPERVISE_SUPERVISE_IMPL_H
 #define SANDBOX_SUPERVISE_SUPERVISE_IMPL_H
 
+#include "sandbox/supervise/piece.h"
 #include "sandbox/supervise/supervise.h"
 
 enum supervise_op { JOB_START, JOB_FOLLOW, JOB_KILL, JOB_CLAIM, JOB_LIST };
@@ -16,15 +17,16 @@ struct job_request {
 	int64_t hold_ms;   /* to wait for news */
 	int64_t gather_ms; /* and then for more of them */
 	size_t max;        /* bytes of the answer */
-	struct exec_request req; /* to start */
-	const char *cwd;         /* to start: absolute */
-	bool base64;             /* to start: the input may be base64 */
-	const char *forget;      /* jobs whose output goes; "", or NULL */
-	bool held;               /* to start: answer at the end only */
-	bool preloaded;          /* the scripts are there */
-	const char *owner;       /* of struct supervisor, or NULL */
-	bool kept;               /* a job of kept.h, */
-	const char *jobs;        /* and JOB_LIST: their names */
+	struct exec_request req;    /* to start */
+	const char *cwd;            /* to start: absolute */
+	bool base64;                /* to start: the input may be base64 */
+	const char *forget;         /* jobs whose output goes; "", or NULL */
+	bool held;                  /* to start: answer at the end only */
+	bool preloaded;             /* the scripts are there */
+	const char *owner;          /* of struct supervisor, or NULL */
+	bool kept;                  /* a job of kept.h, */
+	const char *jobs;           /* and JOB_LIST: their names */
+	struct answer_piece *piece; /* the same: max follows it; or NULL */
 };
 
 /* Pure. ERR_USAGE for a variable that has no name. */
