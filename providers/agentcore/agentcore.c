@@ -264,8 +264,8 @@ const struct sandbox_provider agentcore_provider = {
 					  "AWS_ENDPOINT_URL", NULL },
 	.ops = &ops,
 	.price = agentcore_price,
-	/* "Each tool session runs in a dedicated microVM"
-	 * (docs.aws.amazon.com/bedrock-agentcore, code interpreter, session
-	 * management, 2026-11-23) */
+	/* "Each tool session runs in a dedicated microVM" (code interpreter,
+	 * session management) */
 	.isolation = ISOLATION_MICROVM,
+	.isolation_source = "docs.aws.amazon.com/bedrock-agentcore, 2026-11-23",
 };

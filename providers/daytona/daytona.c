@@ -308,6 +308,7 @@ const struct sandbox_provider daytona_provider = {
 	.ops = &ops,
 	.price = daytona_price,
 	/* Sandboxes of the default class are containers with namespaces of
-	 * their own (daytona.io/docs/en/isolation, 2026-11-23) */
+	 * their own. */
 	.isolation = ISOLATION_CONTAINER,
+	.isolation_source = "daytona.io/docs/en/isolation, 2026-11-23",
 };

@@ -335,6 +335,6 @@ const struct sandbox_provider deno_provider = {
 	.url_env = (const char *const[]){ "DENO_DEPLOY_ENDPOINT", NULL },
 	.ops = &ops,
 	.price = deno_price,
-	/* "Individual Linux microVMs" (docs.deno.com/sandbox, 2026-11-23) */
-	.isolation = ISOLATION_MICROVM,
+	.isolation = ISOLATION_MICROVM, /* "Individual Linux microVMs" */
+	.isolation_source = "docs.deno.com/sandbox, 2026-11-23",
 };

@@ -391,6 +391,7 @@ const struct sandbox_provider e2b_provider = {
 	.url_env = (const char *const[]){ "E2B_API_URL", "E2B_DOMAIN", NULL },
 	.ops = &ops,
 	.price = e2b_price,
-	/* "Each sandbox is powered by Firecracker" (e2b.dev, 2026-11-23) */
+	/* "Each sandbox is powered by Firecracker" */
 	.isolation = ISOLATION_MICROVM,
+	.isolation_source = "e2b.dev, 2026-11-23",
 };

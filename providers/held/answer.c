@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stop.h"
 #include "base/str.h"
 #include "providers/held/link.h"
 
@@ -50,6 +51,28 @@ static bool refuse(struct link *l, enum err code, const char *reason)
 	return false;
 }
 
+/* A login that never ends to print will do so the next time, too. */
+static bool refuse_noise(struct link *l)
+{
+	return refuse(l, l->state == LINK_STARTING ? ERR_CONFIG : ERR_NETWORK,
+		      "it writes what is no answer");
+}
+
+/* What the loop says instead of "ready". */
+static bool refuse_loop(struct link *l, struct str word)
+{
+	char reason[MARK_MAX + 32];
+
+	if (!str_starts(word, "lacks-"))
+		return refuse(l, ERR_CONFIG,
+			      "no directory there can be written");
+	word = str_skip(word, strlen("lacks-"));
+	(void)snprintf(reason, sizeof(reason),
+		       "there is no program %.*s in the PATH there",
+		       (int)word.len, word.ptr);
+	return refuse(l, ERR_CONFIG, reason);
+}
+
 /* A line outside of answers. */
 static bool feed_line(struct link *l, struct str line)
 {
@@ -58,13 +81,12 @@ static bool feed_line(struct link *l, struct str line)
 	bool mark = parse_mark(l, line, &id, &word);
 
 	if (mark && str_is(id, l->nonce) && l->state == LINK_STARTING) {
-		if (!str_is(word, "ready")) {
-			return refuse(l, ERR_REMOTE,
-				      "no directory there can be written");
-		}
+		if (!str_is(word, "ready"))
+			return refuse_loop(l, word);
 		l->state = LINK_READY;
 		l->was_ready = true;
 		l->noise = 0;
+		buf_clear(&l->tail); /* what is said of the login */
 		buf_addstr(&l->queue, buf_str(&l->waiting));
 		buf_clear(&l->waiting);
 		return true;
@@ -72,13 +94,22 @@ static bool feed_line(struct link *l, struct str line)
 	if (mark && str_is(word, "begin")) {
 		memcpy(l->body_id, id.ptr, LINK_ID);
 		l->body = true;
+		l->body_began = clock_ms();
 		l->noise = 0;
 		return true;
+	}
+	if (l->state == LINK_STARTING) {
+		if (str_starts(line, "held_nonce="))
+			return refuse(l, ERR_CONFIG,
+				      "what was started there is no shell: it "
+				      "sends back what it gets");
+		link_keep_tail(&l->prelude, line);
+		link_keep_tail(&l->prelude, STR("\n"));
 	}
 	l->noise += line.len + 1;
 	if (l->noise <= LINK_NOISE)
 		return true;
-	return refuse(l, ERR_NETWORK, "it writes what is no answer");
+	return refuse_noise(l);
 }
 
 /* Between begin and end: passes on what is certainly no end. True when the end
@@ -133,6 +164,6 @@ bool link_feed(struct link *l, struct str bytes)
 	}
 	/* A line of noise without an end. */
 	if (l->held.len > LINK_NOISE)
-		return refuse(l, ERR_NETWORK, "it writes what is no answer");
+		return refuse_noise(l);
 	return true;
 }

@@ -156,13 +156,18 @@ static void leave(struct held *h, struct link *l)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* The last two lines of the program's error output, printable. */
-static void last_said(const struct link *l, struct buf *said)
+/* The last two lines of the program's error output, printable. Of its output,
+ * where it wrote nothing else: what no loop began in, a menu say. */
+static void last_said(struct link *l, struct buf *said)
 {
 	struct str rest = str_trim(buf_str(&l->tail));
 	struct str lines[2] = { 0 };
 	struct str line;
 
+	if (!rest.len && !l->was_ready) {
+		link_keep_tail(&l->prelude, buf_str(&l->held));
+		rest = str_trim(buf_str(&l->prelude));
+	}
 	while (str_split(&rest, '\n', &line)) {
 		lines[0] = lines[1];
 		lines[1] = str_trim(line);
@@ -176,8 +181,7 @@ static void last_said(const struct link *l, struct buf *said)
 }
 
 /* Why a link broke, or never worked: with its lock held. */
-static int explain(const struct held *h, const struct link *l,
-		   struct error *err)
+static int explain(const struct held *h, struct link *l, struct error *err)
 {
 	const struct held_program *p = &h->program;
 	struct buf said = BUF_INIT(64 << 10);
@@ -187,6 +191,7 @@ static int explain(const struct held *h, const struct link *l,
 	line = buf_str(&said);
 	if (!l->spawned || l->refused || (l->was_ready && !line.len)) {
 		*err = l->why;
+		err->nothing_made = !l->was_ready;
 	} else if (l->was_ready) {
 		error_set(err, ERR_NETWORK,
 			  "the connection to %s was cut: %.*s", p->name,
@@ -224,6 +229,15 @@ static int look(struct held *h, struct link *l, const struct link_call *c,
 	return rc;
 }
 
+/* Whether a request that began then can be answered over it no more: nothing
+ * came, or an answer whose end was damaged takes all that comes for its own. */
+static bool is_stuck(const struct link *l, const struct link_call *c,
+		     int64_t begun)
+{
+	return l->heard <= begun || (l->body && (l->body_began <= begun ||
+						 !strcmp(l->body_id, c->id)));
+}
+
 static int await(struct held *h, struct link *l, const struct link_call *c,
 		 const struct stop *stop, struct error *err)
 {
@@ -252,7 +266,7 @@ static int await(struct held *h, struct link *l, const struct link_call *c,
 		return rc;
 	pthread_mutex_lock(&l->lock);
 	/* A slow login goes on for the next request. */
-	if (l->state == LINK_READY && l->heard <= begun)
+	if (l->state == LINK_READY && is_stuck(l, c, begun))
 		link_break(l, "it is silent");
 	pthread_mutex_unlock(&l->lock);
 	return rc;
@@ -265,6 +279,7 @@ static int call(struct held *h, char kind, struct str text, struct buf *out,
 			       .event =
 				       eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	struct link *l;
+	bool waited;
 	int rc;
 
 	if (c.event < 0)
@@ -281,9 +296,11 @@ static int call(struct held *h, char kind, struct str text, struct buf *out,
 	if (rc == 0)
 		rc = await(h, l, &c, stop, err);
 	pthread_mutex_lock(&l->lock);
-	link_forget(l, &c);
+	waited = link_forget(l, &c);
 	pthread_mutex_unlock(&l->lock);
 	leave(h, l);
+	if (rc < 0 && waited)
+		err->nothing_made = true;
 	close(c.event);
 	if (rc == 0 && c.over)
 		rc = error_set(err, ERR_PROTOCOL, "the answer is too large");
@@ -297,9 +314,8 @@ int held_call(void *held, struct str text, int64_t wait_ms, struct buf *out,
 	return call(held, 't', text, out, stop, err);
 }
 
-/* A request of the supervisor's answers by itself. */
-static int call_job(void *held, struct str text, int64_t wait_ms,
-		    struct buf *out, const struct stop *stop, struct error *err)
+int held_call_job(void *held, struct str text, int64_t wait_ms, struct buf *out,
+		  const struct stop *stop, struct error *err)
 {
 	(void)wait_ms;
 	return call(held, 'j', text, out, stop, err);
@@ -308,7 +324,7 @@ static int call_job(void *held, struct str text, int64_t wait_ms,
 struct supervisor held_supervisor(struct held *h)
 {
 	return (struct supervisor){
-		.call = call_job,
+		.call = held_call_job,
 		.arg = h,
 		.max_command = LINK_REQUEST,
 		.longest_ms = LONGEST_MS,

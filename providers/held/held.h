@@ -31,11 +31,15 @@ void held_free(struct held *h);
  * end. As struct supervisor.call, with a struct held as arg; any thread.
  * Request and answer have at most 4 MiB. -1: ERR_NETWORK, the stream was cut
  * (the text may have run, or not); ERR_TIMEOUT, the deadline of stop: where
- * nothing at all has come since the request was sent, the next one starts the
- * program again; what failed() says; ERR_CANCELLED.
+ * no answer at all has come since the request was sent, the next one starts the
+ * program again; what failed() says; ERR_CANCELLED. What was given up before
+ * the loop began is never run, and the error says so (nothing_made).
  */
 int held_call(void *held, struct str text, int64_t wait_ms, struct buf *out,
 	      const struct stop *stop, struct error *err);
+/* The same for a request of the supervisor's, which answers by itself. */
+int held_call_job(void *held, struct str text, int64_t wait_ms, struct buf *out,
+		  const struct stop *stop, struct error *err);
 /* The supervisor of commands over it: for supervise_execute(). The scripts of
  * the supervisor travel once per stream, not with each command. */
 struct supervisor held_supervisor(struct held *h);

@@ -34,6 +34,15 @@ void link_poke(int event)
 	(void)!write(event, &one, sizeof(one));
 }
 
+void link_keep_tail(struct buf *tail, struct str bytes)
+{
+	if (bytes.len > LINK_TAIL)
+		bytes = str_skip(bytes, bytes.len - LINK_TAIL);
+	buf_addstr(tail, bytes);
+	if (tail->len > LINK_TAIL)
+		buf_consume(tail, tail->len - LINK_TAIL);
+}
+
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
@@ -92,11 +101,11 @@ static bool read_chunk(struct link *l, int *fd)
 		return false;
 	}
 	pthread_mutex_lock(&l->lock);
-	l->heard = clock_ms();
+	/* Complaints of a shell whose input was damaged are no answer. */
+	if (fd == &l->out)
+		l->heard = clock_ms();
 	if (fd == &l->err) {
-		buf_addstr(&l->tail, bytes);
-		if (l->tail.len > LINK_TAIL)
-			buf_consume(&l->tail, l->tail.len - LINK_TAIL);
+		link_keep_tail(&l->tail, bytes);
 	} else if (l->state != LINK_BROKEN) {
 		(void)link_feed(l, bytes);
 	}
@@ -219,6 +228,7 @@ static void release(struct link *l)
 	buf_release(&l->waiting);
 	buf_release(&l->held);
 	buf_release(&l->tail);
+	buf_release(&l->prelude);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -237,7 +247,8 @@ struct link *link_new(const struct held_program *program, struct error *err)
 			    .queue = BUF_INIT(LINK_QUEUE),
 			    .waiting = BUF_INIT(LINK_QUEUE),
 			    .held = BUF_INIT(LINK_NOISE + 2 * CHUNK),
-			    .tail = BUF_INIT(LINK_TAIL + CHUNK) };
+			    .tail = BUF_INIT(LINK_TAIL + CHUNK),
+			    .prelude = BUF_INIT(LINK_TAIL + CHUNK) };
 	pthread_mutex_init(&l->lock, NULL);
 	ids_random(l->nonce, LINK_ID);
 	buf_addf(&l->queue, "held_nonce=%s\n", l->nonce);
@@ -263,13 +274,10 @@ int link_send(struct link *l, struct link_call *c, char kind, struct str text,
 	struct buf *to = l->state == LINK_READY ? &l->queue : &l->waiting;
 	bool whole = text.len && text.ptr[text.len - 1] == '\n';
 	size_t lines = !whole;
+	size_t from = to->len;
 
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.ptr[i] == '\n';
-	if (l->state == LINK_BROKEN) {
-		*err = l->why;
-		return -1;
-	}
 	if (text.len > LINK_REQUEST || to->len + text.len + 100 > to->max)
 		return error_set(err, ERR_LIMIT,
 				 "too much waits to be sent to %s",
@@ -280,6 +288,8 @@ int link_send(struct link *l, struct link_call *c, char kind, struct str text,
 	if (!whole)
 		buf_addc(to, '\n');
 	if (c) {
+		c->from = from;
+		c->size = to->len - from;
 		c->next = l->calls;
 		l->calls = c;
 	}
@@ -287,14 +297,31 @@ int link_send(struct link *l, struct link_call *c, char kind, struct str text,
 	return 0;
 }
 
-void link_forget(struct link *l, struct link_call *c)
+/* What was given up before the loop began is not done later. */
+static void take_back(struct link *l, const struct link_call *c)
+{
+	struct buf *b = &l->waiting;
+	size_t end = c->from + c->size;
+
+	memmove(b->ptr + c->from, b->ptr + end, b->len - end);
+	b->len -= c->size;
+	for (struct link_call *o = l->calls; o; o = o->next)
+		if (o->from > c->from)
+			o->from -= c->size;
+}
+
+bool link_forget(struct link *l, struct link_call *c)
 {
 	struct link_call **at = &l->calls;
+	bool waits = l->state == LINK_STARTING && c->size;
 
 	while (*at && *at != c)
 		at = &(*at)->next;
 	if (*at)
 		*at = c->next;
+	if (waits)
+		take_back(l, c);
+	return waits;
 }
 
 void link_free(struct link *l, int64_t grace_ms)

@@ -22,8 +22,9 @@ struct held_program {
 	/*
 	 * The program ended, or said nothing for start_ms, before the loop's
 	 * first word: fills err (code, message, hint) from its exit code (128
-	 * + n by a signal, -1: it had to be killed) and its error output, its
-	 * last two lines as a printable one of at most 320 bytes. The default,
+	 * + n by a signal, -1: it had to be killed) and its error output, or
+	 * its output where that is empty: the last two lines as a printable
+	 * one of at most 320 bytes. The default,
 	 * NULL, is ERR_NETWORK. On the caller's thread.
 	 */
 	void (*failed)(void *arg, int status, struct str said,

@@ -305,7 +305,6 @@ const struct sandbox_provider langsmith_provider = {
 			{ 0 } },
 	.ops = &ops,
 	.price = langsmith_price,
-	/* "microVM isolation" (langchain.com/langsmith/sandboxes, 2026-11-23)
-	 */
-	.isolation = ISOLATION_MICROVM,
+	.isolation = ISOLATION_MICROVM, /* "microVM isolation" */
+	.isolation_source = "langchain.com/langsmith/sandboxes, 2026-11-23",
 };

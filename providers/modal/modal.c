@@ -479,6 +479,7 @@ const struct sandbox_provider modal_provider = {
 	 * modal.com/pricing, as of 2026-10-08, and
 	 * modal.com/docs/guide/sandbox-resources, read 2026-11-23). */
 	/* Unless an experimental option asks for a virtual machine, which is
-	 * not sent here (modal.com/docs/guide/vm-sandboxes, 2026-11-23) */
+	 * not sent here. */
 	.isolation = ISOLATION_GVISOR,
+	.isolation_source = "modal.com/docs/guide/vm-sandboxes, 2026-11-23",
 };

@@ -339,7 +339,7 @@ const struct sandbox_provider runloop_provider = {
 	.url_env = (const char *const[]){ "RUNLOOP_BASE_URL", NULL },
 	.ops = &ops,
 	.price = runloop_price,
-	/* "isolated at both the VM and container level" (the vendor's Python
-	 * SDK, runloop_api_client 2.0.0, README, 2026-11-23) */
+	/* "isolated at both the VM and container level" */
 	.isolation = ISOLATION_VM,
+	.isolation_source = "README of runloop_api_client 2.0.0, 2026-11-23",
 };

@@ -14,6 +14,23 @@ enum {
 	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 };
 
+void slurm_program(struct buf *line, const char *name)
+{
+	static const char *const unset[] = {
+		"SLURM_CLUSTERS",    "SBATCH_CLUSTERS",     "SQUEUE_ACCOUNT",
+		"SQUEUE_LICENSES",   "SQUEUE_NAMES",        "SQUEUE_PARTITION",
+		"SQUEUE_QOS",        "SQUEUE_SORT",         "SCANCEL_ACCOUNT",
+		"SCANCEL_BATCH",     "SCANCEL_INTERACTIVE", "SCANCEL_NAME",
+		"SCANCEL_PARTITION", "SCANCEL_QOS",         "SCANCEL_STATE",
+		"SCANCEL_USER",      "SCANCEL_WCKEY",
+	};
+
+	buf_adds(line, "env");
+	for (size_t i = 0; i < sizeof(unset) / sizeof(*unset); i++)
+		buf_addf(line, " -u %s", unset[i]);
+	buf_addf(line, " %s", name);
+}
+
 static int run_here(struct slurm *s, struct str line, struct buf *out,
 		    const struct stop *stop, struct error *err)
 {
@@ -110,9 +127,11 @@ struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
 	struct held *h;
 
 	/* --export=NONE has no PATH: hence the whole path. */
+	buf_adds(&line, "exec ");
+	slurm_program(&line, "srun");
 	buf_addf(&line,
-		 "exec srun --jobid=%s --overlap --export=NONE --quiet "
-		 "--nodes=1 --ntasks=1 --chdir=/ --mpi=none",
+		 " --jobid=%s --overlap --export=NONE --quiet --nodes=1 "
+		 "--ntasks=1 --chdir=/ --mpi=none",
 		 job->id);
 	if (s->container) {
 		buf_adds(&line, " --container=");

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/sanitize.h"
 #include "base/str.h"
 #include "providers/slurm/slurm.h"
 #include "sandbox/quote.h"
@@ -22,6 +23,7 @@ enum {
 	POLL_SOON_MS = 2000,
 	SOON_MS = 60000, /* which after so long is */
 	POLL_LATE_MS = 10000,
+	CANCEL_MS = 10000,
 	PATIENCE_MS = 120000, /* with a controller that does not answer */
 };
 
@@ -34,7 +36,8 @@ static int compose(const struct slurm *s, const struct sandbox_spec *spec,
 	ids_random(end, DELIMITER);
 	/* --export=NONE: the job gets its user's login environment, nothing
 	 * of ours. */
-	buf_adds(line, "sbatch --parsable --export=NONE --nodes=1 --ntasks=1 "
+	slurm_program(line, "sbatch");
+	buf_adds(line, " --parsable --export=NONE --nodes=1 --ntasks=1 "
 		       "--chdir=/ --input=/dev/null --output=/dev/null "
 		       "--error=/dev/null");
 	if (slurm_settings_words(s, spec, line, err) < 0)
@@ -50,8 +53,9 @@ static int compose(const struct slurm *s, const struct sandbox_spec *spec,
 	return buf_check(line, "the batch script", err);
 }
 
-/* "7" or "7;cluster" on a line of its own; others are a plugin's words. */
-static char *parse_submitted(struct str printed)
+/* "7" or "7;cluster" on a line of its own; others are a plugin's words. The
+ * cluster is a part of printed, empty unless named. */
+static char *parse_submitted(struct str printed, struct str *cluster)
 {
 	struct str line;
 	char *id = NULL;
@@ -65,6 +69,7 @@ static char *parse_submitted(struct str printed)
 		if (str_to_int(number, &n) && n > 0) {
 			free(id);
 			id = xasprintf("%lld", (long long)n);
+			*cluster = str_trim(str_skip(line, number.len + 1));
 		}
 	}
 	return id;
@@ -106,6 +111,44 @@ static bool find_submitted(struct slurm *s, const char *label,
 	return false;
 }
 
+/* Something at the site has sent the job to a cluster of another name: good
+ * where squeue knows it all the same, as in a federation. Else it is ended. */
+static int check_cluster(struct sandbox *sb, struct str cluster,
+			 const struct stop *stop, struct error *err)
+{
+	struct slurm *s = sb->host->priv;
+	struct stop cleanup = stop_cleanup(CANCEL_MS);
+	struct buf line = BUF_INIT(4096);
+	struct buf out = BUF_INIT(ANSWER_MAX);
+	struct buf name = BUF_INIT(256);
+	struct error why = { 0 };
+	struct slurm_job job;
+	int status;
+
+	if (!cluster.len || slurm_find(s, sb->id, &job, stop, &why) == 0)
+		return 0;
+	sanitize_line(cluster, &name);
+	slurm_program(&line, "scancel");
+	buf_adds(&line, " --clusters=");
+	quote_word(&line, cluster);
+	buf_addf(&line, " %s", sb->id);
+	why = (struct error){ 0 };
+	status = slurm_command(s, buf_str(&line), &out, &cleanup, &why);
+	error_set(err, ERR_CONFIG,
+		  "job %s was made in the cluster %s, which is not the one "
+		  "that squeue asks: %s",
+		  sb->id, name.ptr ? name.ptr : "?",
+		  status == 0 ? "it has been cancelled"
+			      : "it could not be cancelled, so do that there");
+	error_hint(err, SLURM_OTHER_CLUSTER);
+	buf_release(&line);
+	buf_release(&out);
+	buf_release(&name);
+	free(sb->id);
+	sb->id = NULL;
+	return -1;
+}
+
 /* Runs sbatch. A second time is never tried: neither a refusal nor a cut says
  * for sure that the controller has not made the job. */
 static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
@@ -114,6 +157,7 @@ static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct slurm *s = sb->host->priv;
 	struct buf line = BUF_INIT(LINE_BYTES);
 	struct buf out = BUF_INIT(ANSWER_MAX);
+	struct str cluster = { 0 };
 	int status = compose(s, spec, &line, err);
 
 	if (status < 0) {
@@ -121,13 +165,15 @@ static int submit_once(struct sandbox *sb, const struct sandbox_spec *spec,
 	} else {
 		status = slurm_command(s, buf_str(&line), &out, stop, err);
 		if (status == 0)
-			sb->id = parse_submitted(buf_str(&out));
+			sb->id = parse_submitted(buf_str(&out), &cluster);
 		if (status > 0)
 			status = slurm_refused("sbatch", status, buf_str(&out),
 					       err);
 		else if (status == 0 && !sb->id)
 			status = error_set(err, ERR_PROTOCOL,
 					   "sbatch told no job");
+		else if (status == 0)
+			status = check_cluster(sb, cluster, stop, err);
 	}
 	buf_release(&line);
 	buf_release(&out);
@@ -245,10 +291,10 @@ static int wait_once(struct slurm *s, struct slurm_job *job, struct pace *p,
 	state = slurm_state(job);
 	if (state == STATE_RUNNING)
 		return 1;
+	if (is_hopeless(job)) /* Slurm ends some of these by itself */
+		return cannot_start(job, err);
 	if (state == STATE_GONE || !strcmp(job->state, "COMPLETING"))
 		return slurm_ended(job, err);
-	if (is_hopeless(job))
-		return cannot_start(job, err);
 	return stop_sleep(stop, p->ms, err);
 }
 

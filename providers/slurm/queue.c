@@ -105,8 +105,9 @@ int slurm_queue(struct slurm *s, const char *name,
 	struct str item;
 	int status;
 
-	buf_addf(&line, "SLURM_TIME_FORMAT=%%s squeue -h --me -t all -O '%s'",
-		 fields);
+	buf_adds(&line, "SLURM_TIME_FORMAT=%s ");
+	slurm_program(&line, "squeue");
+	buf_addf(&line, " -h --me -t all -O '%s'", fields);
 	if (name) {
 		buf_adds(&line, " --name=");
 		quote_word(&line, str_of(name));
@@ -234,8 +235,14 @@ int slurm_ended(const struct slurm_job *job, struct error *err)
 	if (slurm_state(job) == STATE_STARTING ||
 	    (slurm_state(job) == STATE_RUNNING && job->restarts))
 		word = "REQUEUED";
-	return error_set(err, ERR_GONE, "the sandbox is lost: job %s is %s%s%s",
-			 job->id, word, *text ? ", " : "", text);
+	error_set(err, ERR_GONE, "the sandbox is lost: job %s is %s%s%s",
+		  job->id, word, *text ? ", " : "", text);
+	if (!strcmp(job->state, "NODE_FAIL"))
+		error_hint(err,
+			   "its directory %s stays on the node, until your "
+			   "next sandbox there",
+			   job->label);
+	return -1;
 }
 
 struct job_listing {
@@ -298,7 +305,7 @@ int slurm_remove(struct sandbox_client *host, const char *id,
 {
 	struct slurm *s = host->priv;
 	struct slurm_job job;
-	struct buf line = BUF_INIT(256);
+	struct buf line = BUF_INIT(4096);
 	struct buf out = BUF_INIT(1 << 16);
 	int64_t pause = POLL_MS;
 	bool was_there = false;
@@ -307,7 +314,8 @@ int slurm_remove(struct sandbox_client *host, const char *id,
 
 	if (rc < 0 && err->code == ERR_NOT_FOUND)
 		rc = 1;
-	buf_adds(&line, "scancel --quiet ");
+	slurm_program(&line, "scancel");
+	buf_adds(&line, " --quiet ");
 	quote_word(&line, str_of(rc == 0 ? job.id : "0"));
 	while (rc == 0 && slurm_state(&job) != STATE_GONE) {
 		buf_clear(&out);

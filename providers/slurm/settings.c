@@ -171,6 +171,24 @@ static int add_row(const struct settings *set, const struct setting *row,
 	return 0;
 }
 
+/* squeue, scancel and srun would ask another one. */
+static bool names_cluster(const char *option)
+{
+	static const char constraint[] = "--cluster-constraint";
+
+	return !strncmp(option, "-M", 2) ||
+	       (!strncmp(option, "--cluster", strlen("--cluster")) &&
+		strncmp(option, constraint, sizeof(constraint) - 1) != 0);
+}
+
+static int refuse_cluster(const char *option, struct error *err)
+{
+	error_set(err, ERR_CONFIG,
+		  "options: \"%.100s\" would make jobs of another cluster",
+		  option);
+	return error_hint(err, SLURM_OTHER_CLUSTER);
+}
+
 static int add_options(const struct settings *set, struct buf *words,
 		       struct error *err)
 {
@@ -185,6 +203,8 @@ static int add_options(const struct settings *set, struct buf *words,
 					 "options: \"%.100s\" is no option of "
 					 "sbatch",
 					 list[i]);
+		if (names_cluster(list[i]))
+			return refuse_cluster(list[i], err);
 		if (check_text("options", list[i], err) < 0)
 			return -1;
 		add_word(words, "", str_of(list[i]));

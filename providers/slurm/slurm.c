@@ -36,10 +36,9 @@ struct slurm_box {
 static char **make_environ(const struct settings *set)
 {
 	static const char *const names[] = {
-		"SLURM_CONF",       "SLURM_CLUSTERS",     "SBATCH_ACCOUNT",
-		"SBATCH_PARTITION", "SBATCH_QOS",         "SBATCH_CONSTRAINT",
-		"SBATCH_CLUSTERS",  "SBATCH_RESERVATION", "SSH_AUTH_SOCK",
-		"KRB5CCNAME",       "LD_LIBRARY_PATH",
+		"SLURM_CONF",    "SBATCH_ACCOUNT",    "SBATCH_PARTITION",
+		"SBATCH_QOS",    "SBATCH_CONSTRAINT", "SBATCH_RESERVATION",
+		"SSH_AUTH_SOCK", "KRB5CCNAME",        "LD_LIBRARY_PATH",
 	};
 	const size_t more = sizeof(names) / sizeof(*names);
 	char **env = settings_environ_project(set);
@@ -132,13 +131,10 @@ static int check_job(struct slurm_box *b, const struct stop *stop,
 	return -1;
 }
 
-/* struct supervisor.call */
-static int call_job(void *arg, struct str text, int64_t wait_ms,
-		    struct buf *out, const struct stop *stop, struct error *err)
+/* A request over the stream has ended with rc. */
+static int check_call(struct slurm_box *b, int rc, const struct stop *stop,
+		      struct error *err)
 {
-	struct slurm_box *b = arg;
-	int rc = held_call(b->stream, text, wait_ms, out, stop, err);
-
 	if (rc < 0 && (err->code == ERR_NETWORK || err->code == ERR_TIMEOUT ||
 		       err->code == ERR_REMOTE)) {
 		struct stop own = stop_cleanup(ENDING_MS);
@@ -147,6 +143,17 @@ static int call_job(void *arg, struct str text, int64_t wait_ms,
 		return check_job(b, &own, err);
 	}
 	return rc;
+}
+
+/* struct supervisor.call */
+static int call_job(void *arg, struct str text, int64_t wait_ms,
+		    struct buf *out, const struct stop *stop, struct error *err)
+{
+	struct slurm_box *b = arg;
+
+	return check_call(
+		b, held_call_job(b->stream, text, wait_ms, out, stop, err),
+		stop, err);
 }
 
 /* Begins the stream; where the sandbox works is told by the job. */
@@ -165,8 +172,11 @@ static int enter(struct sandbox *sb, const struct slurm_job *job,
 	sb->priv = b;
 	b->stream = slurm_stream(b->slurm, job, err);
 	buf_addf(&line, "cat /tmp/.%s/work", job->label);
-	rc = b->stream ? call_job(b, buf_str(&line), 0, &out, &within, err)
+	rc = b->stream ? held_call(b->stream, buf_str(&line), 0, &out, &within,
+				   err)
 		       : -1;
+	if (b->stream)
+		rc = check_call(b, rc, &within, err);
 	dir = str_trim(buf_str(&out));
 	if (rc == 0 &&
 	    (!dir.len || dir.ptr[0] != '/' || str_find(dir, '\n') < dir.len))
@@ -248,7 +258,8 @@ const struct sandbox_provider slurm_provider = {
 	.name = "slurm",
 	.summary = "jobs of a Slurm cluster, one node each",
 	.noun = "job",
-	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST | SANDBOX_SHARED,
+	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_LIST | SANDBOX_SHARED |
+		 SANDBOX_UNNAMED,
 	.max_command = COMMAND_MAX,
 	.lifetime_s = LIFETIME_S,
 	.settings = slurm_settings,

@@ -45,6 +45,9 @@ int slurm_settings_words(const struct slurm *s, const struct sandbox_spec *spec,
 			 struct buf *words, struct error *err);
 
 /* queue.c */
+#define SLURM_OTHER_CLUSTER                                                    \
+	"For another cluster, set SLURM_CONF to its configuration or via "     \
+	"= \"user@login\" to a login node of its own"
 enum { SLURM_WORD = 64 };
 struct slurm_job {
 	char id[24];
@@ -95,7 +98,10 @@ int slurm_wait(struct slurm *s, struct slurm_job *job,
 	       const struct sandbox_spec *spec, const struct stop *stop,
 	       struct error *err);
 
-/* command.c: runs a line of sh where Slurm's programs are, here or on the login
+/* command.c: "env -u ... NAME", which asks the cluster that is the default one
+ * there, about all its jobs, whatever the environment says. */
+void slurm_program(struct buf *line, const char *name);
+/* Runs a line of sh where Slurm's programs are, here or on the login
  * node, and appends what it prints on either stream. Returns its exit status,
  * or -1. */
 int slurm_command(struct slurm *s, struct str line, struct buf *out,

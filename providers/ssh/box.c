@@ -12,8 +12,10 @@
 
 enum {
 	ANSWER_MAX = 1 << 20,
-	SCRIPT_MAX = 64 << 10,
+	SCRIPT_MAX = 256 << 10,
 	REQUEST_MS = 60000,
+	LEAVE_MS = 3000,
+	JOBS_MAX = 64 << 10, /* bytes of their names */
 };
 
 static const unsigned char box_sh[] = {
@@ -27,6 +29,8 @@ struct request {
 	const char *label; /* the same */
 	const char *dir;
 	const char *need;
+	const char *jobs;
+	bool offline; /* its commands get no network; enter() reads it, too */
 	struct buf answer;
 };
 
@@ -50,6 +54,11 @@ static int fail(const struct request *r, struct str rest, struct error *err)
 		error_set(err, ERR_CONFIG, "%s is not installed on %s",
 			  why.ptr ? why.ptr : "", r->name.host);
 		rc = error_hint(err, "install it there, or leave out isolate");
+	} else if (str_is(word, "home")) {
+		rc = error_set(err, ERR_CONFIG,
+			       "HOME on %s is no path that begins with / and "
+			       "holds no line feed",
+			       r->name.host);
 	} else if (str_is(word, "alive")) {
 		rc = error_set(err, ERR_REMOTE,
 			       "a process of %s on %s does not end",
@@ -99,6 +108,8 @@ static int ask(struct ssh_client *c, struct request *r, const struct stop *stop,
 	quote_assign(&text, "b_owner", str_of(r->owner));
 	quote_assign(&text, "b_dir", str_of(r->dir));
 	quote_assign(&text, "b_need", str_of(r->need));
+	quote_assign(&text, "b_jobs", str_of(r->jobs));
+	quote_assign(&text, "b_offline", str_of(r->offline ? "1" : ""));
 	quote_script(&text,
 		     (struct str){ (const char *)box_sh, sizeof(box_sh) });
 	rc = held_call(held, buf_str(&text), 0, &r->answer, &limit, err);
@@ -110,14 +121,18 @@ static int ask(struct ssh_client *c, struct request *r, const struct stop *stop,
 }
 
 /* The working directory that the answer names becomes that of sb. */
-static int enter(struct sandbox *sb, const struct request *r, struct error *err)
+static int enter(struct sandbox *sb, struct request *r, struct error *err)
 {
 	struct str all = buf_str(&r->answer);
-	struct str word;
-	struct str rest;
+	struct str word = { 0 };
+	struct str rest = { 0 };
+	bool more = next_line(&all, &word, &rest);
 
-	if (!next_line(&all, &word, &rest) || !str_is(word, "at") ||
-	    !str_starts(rest, "/"))
+	if (more && str_is(word, "offline")) {
+		r->offline = true;
+		more = next_line(&all, &word, &rest);
+	}
+	if (!more || !str_is(word, "at") || !str_starts(rest, "/"))
 		return error_set(err, ERR_PROTOCOL,
 				 "%s gave an answer that makes no sense",
 				 r->name.host);
@@ -129,12 +144,39 @@ static int enter(struct sandbox *sb, const struct request *r, struct error *err)
 static void fill(struct sandbox *sb, const struct ssh_name *name, bool offline,
 		 struct held *held)
 {
-	struct ssh_box *box = sb->priv ? sb->priv : xcalloc(1, sizeof(*box));
+	struct ssh_box *box = sb->priv;
 
-	*box = (struct ssh_box){ .name = *name,
-				 .held = held,
-				 .offline = offline };
-	sb->priv = box;
+	if (!box) {
+		box = xcalloc(1, sizeof(*box));
+		box->jobs = BUF_INIT(JOBS_MAX);
+		pthread_mutex_init(&box->lock, NULL);
+		sb->priv = box;
+	}
+	box->name = *name;
+	box->held = held;
+	box->offline = offline;
+}
+
+void ssh_discard(struct sandbox *sb)
+{
+	struct ssh_box *box = sb->priv;
+	const struct stop stop = stop_cleanup(LEAVE_MS);
+	struct error ignored = { 0 };
+
+	if (!box)
+		return;
+	if (box->jobs.len) {
+		struct request r = { .op = "leave",
+				     .name = box->name,
+				     .jobs = box->jobs.ptr };
+
+		(void)ask(sb->host->priv, &r, &stop, &ignored);
+		buf_release(&r.answer);
+	}
+	buf_release(&box->jobs);
+	pthread_mutex_destroy(&box->lock);
+	free(box);
+	sb->priv = NULL;
 }
 
 static void set_id(struct sandbox *sb, const struct ssh_name *name)
@@ -158,14 +200,16 @@ int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct request r = { .op = "create",
 			     .owner = spec->owner,
 			     .dir = c->workdir,
-			     .need = c->isolate };
+			     .need = c->isolate,
+			     .offline = spec->network == NETWORK_NONE };
 	int rc;
 
 	if (!c->host) {
 		error_set(err, ERR_CONFIG, "no host is set");
 		err->nothing_made = true;
-		return error_hint(err, "dcode config set sandboxes.providers."
-				       "ssh.params.host user@host");
+		return error_hint(err, "Set host = \"user@host\" in "
+				       "[sandboxes.providers.ssh.params] of "
+				       "~/.deepagents/config.toml");
 	}
 	rc = ssh_parse_id(c, spec->label, &r.name, err);
 	if (rc < 0) {
@@ -180,8 +224,7 @@ int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc == 0)
 		rc = enter(sb, &r, err);
 	if (rc == 0) {
-		fill(sb, &r.name, spec->network == NETWORK_NONE,
-		     ssh_held(c, r.name.host, err));
+		fill(sb, &r.name, r.offline, ssh_held(c, r.name.host, err));
 		rc = ssh_check_isolation(sb, stop, err);
 	}
 	buf_release(&r.answer);
@@ -203,7 +246,7 @@ static int attach_host(struct sandbox *sb, struct request *r,
 
 	r->answer = BUF_INIT(ANSWER_MAX);
 	quote_assign(&text, "b_dir", str_of(c->workdir));
-	buf_adds(&text, "b_dir=${b_dir:-$HOME}\n"
+	buf_adds(&text, "b_dir=${b_dir:-${HOME:-/}}\n"
 			"cd \"$b_dir\" 2>/dev/null && printf '@ssh:at %s\\n' "
 			"\"$(pwd -P)\" || printf '@ssh:fail directory %s\\n' "
 			"\"$b_dir\"\n");
@@ -232,7 +275,7 @@ int ssh_attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		rc = enter(sb, &r, err);
 	if (rc == 0) {
 		set_id(sb, &r.name);
-		fill(sb, &r.name, false, ssh_held(c, r.name.host, err));
+		fill(sb, &r.name, r.offline, ssh_held(c, r.name.host, err));
 		rc = ssh_check_isolation(sb, stop, err);
 	}
 	buf_release(&r.answer);

@@ -29,6 +29,7 @@ static const char *const options[] = {
  * else: on what to type, and on whether trying again would help (a host that
  * refused the key would see many tries as an attack). The messages are
  * OpenSSH's (sshconnect.c, sshconnect2.c, read 2026-11-23), in English only.
+ * Any other status is that of what ran over there: the login worked.
  */
 static const struct {
 	const char *word;
@@ -55,9 +56,37 @@ static const struct {
 	{ "Broken pipe", ERR_NETWORK, "try: ssh " },
 };
 
-static void explain(void *arg, int status, struct str said, struct error *err)
+enum { SSH_FAILED = 255 };
+
+/* What let dcode in, or may have, and ran no sh for it: status is -1 when it
+ * had to be killed. */
+static void explain_login(const struct ssh_host *host, int status,
+			  struct str said, struct error *err)
 {
-	const struct ssh_host *host = arg;
+	if (said.len)
+		error_set(err, ERR_UNREACHABLE, "%s %s: %.*s", host->name,
+			  status < 0 ? "does not answer; it said"
+				     : "did not start a shell for dcode",
+			  (int)said.len, said.ptr);
+	else if (status < 0)
+		error_set(err, ERR_UNREACHABLE, "%s does not answer",
+			  host->name);
+	else
+		error_set(err, ERR_UNREACHABLE,
+			  "%s did not start a shell for dcode: ssh ended "
+			  "with status %d",
+			  host->name, status);
+	error_hint(err,
+		   "look for what reads input, ends or replaces the shell "
+		   "(~/.bashrc there, ForceCommand); try: ssh %s date",
+		   host->name);
+}
+
+static void explain_failure(const struct ssh_host *host, struct str said,
+			    struct error *err)
+{
+	const struct str unresolved = STR("resolve hostname");
+	const struct str usage = STR("destination [command");
 	const char *hint = "try: ssh ";
 	enum err code = ERR_UNREACHABLE;
 
@@ -70,16 +99,32 @@ static void explain(void *arg, int status, struct str said, struct error *err)
 		hint = failures[i].hint;
 		break;
 	}
+	/* As others write a port, or an IPv6 address. ssh's usage: its end. */
+	if (code == ERR_UNREACHABLE && strchr(host->name, ':') &&
+	    (str_search(said, unresolved) < said.len ||
+	     str_search(said, usage) < said.len)) {
+		hint = "a port goes as in ssh://user@name:port, an IPv6 "
+		       "address without brackets; or name both in "
+		       "~/.ssh/config (HostName, Port); not: ssh ";
+		said = STR("ssh does not understand the name");
+	}
 	if (said.len)
 		error_set(err, code, "cannot log in to %s: %.*s", host->name,
 			  (int)said.len, said.ptr);
-	else if (status < 0)
-		error_set(err, code, "%s does not answer", host->name);
 	else
-		error_set(err, code,
-			  "cannot log in to %s: ssh ended with status %d",
-			  host->name, status);
+		error_set(err, code, "cannot log in to %s: ssh failed",
+			  host->name);
 	error_hint(err, "%s%s", hint, host->name);
+}
+
+static void explain(void *arg, int status, struct str said, struct error *err)
+{
+	const struct ssh_host *host = arg;
+
+	if (status == SSH_FAILED)
+		explain_failure(host, said, err);
+	else
+		explain_login(host, status, said, err);
 	err->nothing_made = true; /* nothing was sent yet */
 }
 

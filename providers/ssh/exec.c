@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "providers/ssh/ssh.h"
 #include "sandbox/quote.h"
+#include "sandbox/setup/setup.h"
 
 enum {
 	WRAPPED_MAX = 8 << 20,
@@ -14,8 +15,8 @@ enum {
 
 /*
  * All of the host for reading but the home and /run, where keys and sockets
- * are; for writing the working directory and a /tmp of the sandbox's own. No
- * capability, no process but its own.
+ * are; for writing the working directory, and a home and a /tmp of the
+ * sandbox's own. No capability, no process but its own.
  */
 static void add_bwrap(const struct sandbox *sb, struct buf *out)
 {
@@ -24,8 +25,11 @@ static void add_bwrap(const struct sandbox *sb, struct buf *out)
 	buf_adds(out, "exec bwrap --unshare-all --die-with-parent "
 		      "--cap-drop ALL --ro-bind / / --dev /dev --proc /proc "
 		      "--tmpfs /run --ro-bind-try /run/systemd/resolve "
-		      "/run/systemd/resolve --tmpfs \"$HOME\" --bind ");
-	buf_addf(out, "\"$HOME/dcode/.tmp.%s\" /tmp --bind ", box->name.label);
+		      "/run/systemd/resolve --bind ");
+	buf_addf(out,
+		 "\"$HOME/dcode/.tmp.%s\" /tmp --bind "
+		 "\"$HOME/dcode/.home.%s\" \"$HOME\" --bind ",
+		 box->name.label, box->name.label);
 	quote_word(out, str_of(sb->workdir));
 	buf_addc(out, ' ');
 	quote_word(out, str_of(sb->workdir));
@@ -49,7 +53,8 @@ static void add_podman(const struct sandbox *sb, const char *const *env,
 		buf_adds(out, " --env ");
 		quote_word(out, name);
 	}
-	buf_addf(out, " -v \"$HOME/dcode/.tmp.%s:/tmp\" -v ", box->name.label);
+	buf_addf(out, " --label dcode=%s -v \"$HOME/dcode/.tmp.%s:/tmp\" -v ",
+		 box->name.label, box->name.label);
 	quote_word(out, str_of(sb->workdir));
 	buf_addc(out, ':');
 	quote_word(out, str_of(sb->workdir));
@@ -59,17 +64,22 @@ static void add_podman(const struct sandbox *sb, const char *const *env,
 }
 
 /* The command as the last word; one that is too long for a word is read from a
- * descriptor. */
-static void add_command(const struct exec_request *req, struct buf *out)
+ * descriptor. A container's first process cannot be killed from inside, so that
+ * the command is its child: child. */
+static void add_command(const struct exec_request *req, bool child,
+			struct buf *out)
 {
 	static const char shell[] =
-		"s=sh; [ -n \"$1\" ] && command -v bash >/dev/null && s=bash\n";
+		"s=sh; [ -n \"$1\" ] && command -v bash >/dev/null && s=bash\n"
+		"e=" SETUP_ENV_FILE ".${DCODE_EXEC#*.}\n"
+		"[ -z \"$1\" ] || [ ! -O \"$e\" ] || . \"$e\"\n";
 	struct buf text = BUF_INIT(4096);
 	bool long_one = req->command.len > ARGUMENT_MAX;
 
 	buf_adds(&text, shell);
 	buf_adds(&text, long_one ? "c=$(cat; echo x)\n"
 				   "exec 0</dev/null\neval \"${c%x}\""
+			: child  ? "\"$s\" -c \"$2\"; exit"
 				 : "exec \"$s\" -c \"$2\"");
 	buf_adds(out, "sh -c ");
 	quote_word(out, buf_str(&text));
@@ -83,12 +93,32 @@ static void wrap(const struct sandbox *sb, const struct exec_request *req,
 		 struct buf *out)
 {
 	const struct ssh_client *c = sb->host->priv;
+	bool in_podman = !strcmp(c->isolate, "podman");
 
-	if (!strcmp(c->isolate, "bwrap"))
-		add_bwrap(sb, out);
-	else
+	if (in_podman)
 		add_podman(sb, req->env, out);
-	add_command(req, out);
+	else
+		add_bwrap(sb, out);
+	add_command(req, in_podman, out);
+}
+
+/* struct supervisor.call and .began, of a host as it is. */
+static int call_box(void *arg, struct str text, int64_t wait_ms,
+		    struct buf *out, const struct stop *stop, struct error *err)
+{
+	const struct ssh_box *box = arg;
+
+	return held_call_job(box->held, text, wait_ms, out, stop, err);
+}
+
+static void note_job(void *arg, const char *job)
+{
+	struct ssh_box *box = arg;
+
+	pthread_mutex_lock(&box->lock);
+	if (box->jobs.max - box->jobs.len > SUPERVISE_JOB + 1)
+		buf_addf(&box->jobs, " %s", job);
+	pthread_mutex_unlock(&box->lock);
 }
 
 int ssh_execute(struct sandbox *sb, const struct exec_request *req,
@@ -96,18 +126,22 @@ int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 		struct error *err)
 {
 	const struct ssh_client *c = sb->host->priv;
-	const struct ssh_box *box = sb->priv;
+	struct ssh_box *box = sb->priv;
 	struct supervisor s = held_supervisor(box->held);
 	struct exec_request own = *req;
 	struct buf text = BUF_INIT(WRAPPED_MAX);
 	int rc = 0;
 
-	if (box->name.label[0])
+	if (box->name.label[0]) {
 		s.owner = box->name.label;
+	} else {
+		s.call = call_box;
+		s.began = note_job;
+		s.arg = box;
+	}
 	if (c->isolate) {
 		wrap(sb, req, &text);
 		own.command = buf_str(&text);
-		own.plain = true; /* the wrapping, not what is in it */
 		if (req->command.len > ARGUMENT_MAX)
 			own.input = req->command;
 		rc = buf_check(&text, "the command", err);
@@ -137,9 +171,10 @@ int ssh_check_isolation(const struct sandbox *sb, const struct stop *stop,
 				 "isolate needs a sandbox, not a host as it "
 				 "is");
 	buf_addf(&text,
+		 "(umask 077; mkdir -p \"$HOME/dcode/.home.%s\") && "
 		 "mkdir -p \"$HOME/dcode/.tmp.%s\" && chmod 1777 "
 		 "\"$HOME/dcode/.tmp.%s\" && cd ",
-		 box->name.label, box->name.label);
+		 box->name.label, box->name.label, box->name.label);
 	quote_word(&text, str_of(sb->workdir));
 	buf_adds(&text, " && (");
 	wrap(sb, &req, &text);

@@ -21,7 +21,7 @@ int ssh_check_host(const char *host, struct error *err)
 		user += 6;
 	name = strrchr(user, '@');
 	name = name ? name + 1 : user;
-	if (*user && *name && *user != '-' && *name != '-' &&
+	if (*user && *user != '@' && *name && *user != '-' && *name != '-' &&
 	    !user[strspn(user, allowed)] && strlen(host) < SSH_HOST)
 		return 0;
 	error_set(err, ERR_USAGE, "'%.100s' is no host for ssh", host);

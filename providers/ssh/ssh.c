@@ -112,12 +112,6 @@ static int ssh_open(struct sandbox_client *host, const struct settings *set,
 	return 0;
 }
 
-static void ssh_discard(struct sandbox *sb)
-{
-	free(sb->priv);
-	sb->priv = NULL;
-}
-
 static const struct sandbox_ops ops = {
 	.open = ssh_open,
 	.close = ssh_close,
@@ -135,7 +129,8 @@ const struct sandbox_provider ssh_provider = {
 	.name = "ssh",
 	.summary = "directories on a host of yours, over ssh",
 	.flags = SANDBOX_ATTACH | SANDBOX_LIVE | SANDBOX_NETWORK |
-		 SANDBOX_LIST | SANDBOX_STAYS | SANDBOX_SHARED,
+		 SANDBOX_LIST | SANDBOX_STAYS | SANDBOX_SHARED |
+		 SANDBOX_UNNAMED,
 	.max_command = COMMAND_MAX,
 	.isolation = ISOLATION_NONE,
 	.lifetime_s = LIFETIME_S,

@@ -44,8 +44,12 @@ struct ssh_client { /* sandbox_client.priv */
 
 struct ssh_box { /* sandbox.priv */
 	struct ssh_name name;
-	struct held *held; /* the client's */
-	bool offline;      /* its commands have no network */
+	struct held *held;    /* the client's */
+	bool offline;         /* its commands have no network */
+	pthread_mutex_t lock; /* for jobs */
+	/* Of a host as it is: the names of the commands that ran there, with a
+	 * space before each. */
+	struct buf jobs;
 };
 
 extern const struct sandbox_provider ssh_provider;
@@ -66,6 +70,8 @@ struct held *ssh_stream(const struct ssh_client *c, const char *host,
 			const char *command, const struct held_program *far,
 			struct error *err);
 /* box.c */
+/* Removes what commands that have ended left on a host as it is; frees. */
+void ssh_discard(struct sandbox *sb);
 int ssh_create(struct sandbox *sb, const struct sandbox_spec *spec,
 	       const struct stop *stop, struct error *err);
 int ssh_attach(struct sandbox *sb, const char *id, const struct stop *stop,

@@ -395,7 +395,7 @@ const struct sandbox_provider vercel_provider = {
 	.url_env = (const char *const[]){ "VERCEL_API_URL", NULL },
 	.ops = &ops,
 	.price = vercel_price,
-	/* Firecracker, a kernel for each
-	 * (vercel.com/docs/sandbox/concepts/security, 2026-11-23) */
-	.isolation = ISOLATION_MICROVM,
+	.isolation = ISOLATION_MICROVM, /* Firecracker, a kernel for each */
+	.isolation_source =
+		"vercel.com/docs/sandbox/concepts/security, 2026-11-23",
 };

@@ -13,6 +13,35 @@
 # waits in a pipe.
 # shellcheck disable=SC2015,SC2034,SC2154
 
+# What the loop and the supervisor run: what is missing is named at once, not
+# as whatever its absence looks like.
+held_check() {
+	for held_tool in cat date dd grep head mkdir mkfifo mv rm sleep \
+		tail wc; do
+		command -v $held_tool >/dev/null && continue
+		printf '\n@held:%s:lacks-%s\n' "$held_nonce" $held_tool
+		return 1
+	done
+	for held_tool in base64 od hexdump; do
+		command -v $held_tool >/dev/null && return 0
+	done
+	printf '\n@held:%s:lacks-base64\n' "$held_nonce"
+	return 1
+}
+
+# A login without a HOME that is a path has that of the user database.
+held_home() {
+	case ${HOME-} in
+	/*) return ;;
+	esac
+	held_user=$(id -un 2>/dev/null)
+	case $held_user in
+	'' | *[!A-Za-z0-9._-]*) return ;;
+	esac
+	eval "HOME=~$held_user"
+	export HOME
+}
+
 # Makes the lock, in the first place that takes a pipe. Its name is gone at
 # once.
 held_lock() {
@@ -57,6 +86,8 @@ held_read() {
 
 held_handle() {
 	if [ "$held_kind" = j ]; then
+		# s_serve takes it back: what was damaged on its way ends here.
+		trap 'held_answer :' EXIT
 		eval "$held_text"
 	else
 		held_out=$(eval "$held_text" 2>&1)
@@ -65,6 +96,11 @@ held_handle() {
 }
 
 held_loop() {
+	# Below SHLVL 2 bash takes itself for the one that sshd began, and reads
+	# ~/.bashrc (built so by Debian): at every command.
+	export SHLVL=1
+	held_check || return 1
+	held_home
 	held_dd=$( (printf a && sleep 0 && printf b) |
 		dd bs=2 count=1 iflag=fullblock 2>/dev/null)
 	held_lock || {

@@ -37,11 +37,8 @@ dcode-(exec|jobs)[.]$b_label|/tmp/[.]$b_label/" \
 	done
 }
 
-b_end() {
-	trap '' TERM INT HUP
-	for b_pid in $b_keeper $b_guard; do
-		kill -KILL "$b_pid"
-	done 2>/dev/null
+# Nothing stays of the sandbox b_label: its processes, b_work and b_control.
+b_remove() {
 	(b_kill) 2>/dev/null
 	cd /
 	chmod -R u+rwx "$b_work" 2>/dev/null
@@ -51,8 +48,37 @@ b_end() {
 			"/tmp/.dcode-$b_kind.$b_label".* \
 			"$HOME/.dcode-$b_kind.$b_label"
 	done
-	rmdir "$b_root" 2>/dev/null
+	rmdir "${b_work%/*}" 2>/dev/null
+}
+
+b_end() {
+	trap '' TERM INT HUP
+	for b_pid in $b_keeper $b_guard $b_sweeper; do
+		kill -KILL "$b_pid"
+	done 2>/dev/null
+	b_remove
 	exit 0
+}
+
+# What sandboxes left here whose node failed: their batch scripts are gone.
+b_sweep() {
+	eval "$s_lib"
+	for b_control in /tmp/.dcode-*; do
+		b_label=${b_control#/tmp/.}
+		case ${b_label#dcode-} in
+		*[!a-z0-9]*) continue ;;
+		esac
+		[ -O "$b_control" ] && [ ! -L "$b_control" ] || continue
+		b_pid=
+		b_work=
+		{
+			read -r b_pid b_since <"$b_control/batch"
+			read -r b_work <"$b_control/work"
+		} 2>/dev/null
+		[ -n "$b_pid" ] && s_begun "$b_pid"
+		[ -n "$b_pid" ] && [ "$s_since" != "$b_since" ] || continue
+		[ "${b_work##*/}" = "$b_label" ] && b_remove
+	done
 }
 
 # What went wrong is told to whoever comes; then the job ends.
@@ -101,6 +127,7 @@ b_keep() {
 umask 077
 b_guard=
 b_keeper=
+b_sweeper=
 case $b_root in
 "~" | "~/"*) b_root=$HOME${b_root#"~"} ;;
 esac
@@ -121,6 +148,8 @@ for b_tool in setsid "busybox setsid"; do
 done
 printf '%s\n' "$b_loop" >"$b_control/loop" &&
 	printf '%s\n' "$b_work" >"$b_control/work" &&
+	(eval "$s_lib"; s_begun $$; echo "$$ $s_since") \
+		>"$b_control/batch" &&
 	mkfifo "$b_control/guard" "$b_control/alive" "$b_control/door" ||
 	b_fail "cannot write in /tmp"
 (b_watch &)
@@ -128,5 +157,7 @@ read -r b_guard <"$b_control/guard"
 exec 9>"$b_control/alive" 7<>"$b_control/door"
 b_keep 9>&- &
 b_keeper=$!
+(b_sweep) 9>&- 7<&- &
+b_sweeper=$!
 wait $b_keeper
 b_end

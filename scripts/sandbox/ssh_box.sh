@@ -2,9 +2,11 @@
 # ssh_box.sh - sandboxes that are directories of a user on a host.
 # SPDX-License-Identifier: MIT
 #
-# Given: b_op (create, attach, list, stop, remove), b_label, b_owner, b_dir (an
-# existing directory to work in, or nothing), b_need (a program that has to be
-# there, or nothing), s_lib (the supervisor's functions). A sandbox is its
+# Given: b_op (create, attach, list, stop, remove, leave), b_label, b_owner,
+# b_dir (an existing directory to work in, or nothing), b_offline (set: without
+# a network), b_need (a program that
+# has to be there, or nothing), b_jobs (commands that ran on a host as it is),
+# s_lib (the supervisor's functions). A sandbox is its
 # record, ~/dcode/.sandboxes/LABEL, and, unless it works in a directory of the
 # user's, ~/dcode/LABEL. The record is there before the directory, and goes
 # after it. Prints lines "@ssh:WORD ...".
@@ -80,6 +82,10 @@ b_create() {
 	fi
 	if ! b_why=$( (
 		mkdir -p "$b_records" &&
+			{ [ "$b_need" != podman ] ||
+				: >"$b_records/.podman.$b_label"; } &&
+			{ [ -z "$b_offline" ] ||
+				: >"$b_records/.offline.$b_label"; } &&
 			b_record | cat >"$b_records/.$b_label" &&
 			[ -s "$b_records/.$b_label" ] &&
 			mv "$b_records/.$b_label" "$b_records/$b_label" &&
@@ -94,6 +100,7 @@ b_create() {
 b_attach() {
 	b_read || b_fail none ""
 	rm -f "$b_records/.stopped.$b_label"
+	[ ! -e "$b_records/.offline.$b_label" ] || echo "@ssh:offline"
 	b_enter
 }
 
@@ -131,13 +138,22 @@ b_sweep() {
 		/tmp/.dcode-exec."$b_label".* "$HOME/.dcode-exec.$b_label" \
 		/tmp/.dcode-jobs."$b_label" \
 		/tmp/.dcode-jobs."$b_label".* "$HOME/.dcode-jobs.$b_label" \
-		"$b_base/.tmp.$b_label" "$HOME/.dcode-env.$b_label"; do
+		"$b_base/.tmp.$b_label" "$b_base/.home.$b_label" \
+		"$HOME/.dcode-env.$b_label"; do
 		[ ! -O "$b_place" ] || rm -rf "$b_place"
 	done
 	[ "$b_made" != 0 ] || [ -z "$b_work" ] ||
 		rm -rf "$b_work/.dcode-exec.$b_label" \
 			"$b_work/.dcode-jobs.$b_label"
-	rm -f "$b_records/.stopped.$b_label" "$b_records/.$b_label" \
+	# Of commands that were killed, which takes podman's own end with it.
+	if [ -e "$b_records/.podman.$b_label" ]; then
+		for b_place in $(podman ps -aq \
+			--filter "label=dcode=$b_label"); do
+			podman rm -f -t 0 "$b_place"
+		done >/dev/null 2>&1
+	fi
+	rm -f "$b_records/.stopped.$b_label" "$b_records/.podman.$b_label" \
+		"$b_records/.offline.$b_label" "$b_records/.$b_label" \
 		"$b_records/$b_label"
 	rmdir "$b_records" "$b_base" 2>/dev/null
 	return 0
@@ -158,6 +174,30 @@ b_remove() {
 	echo "@ssh:done"
 }
 
+# Of a host as it is: what others have there stays.
+b_leave() {
+	for b_place in /tmp/.dcode-exec "/tmp/.dcode-exec.$(id -u)" \
+		"$HOME/.dcode-exec"; do
+		[ -O "$b_place" ] || continue
+		for b_job in $b_jobs; do
+			[ ! -s "$b_place/$b_job/done" ] ||
+				rm -rf "${b_place:?}/$b_job"
+		done
+		set -- "$b_place"/*/
+		[ ! -d "$1" ] || continue
+		rm -f "$b_place/reaper"
+		rmdir "$b_place"
+	done 2>/dev/null
+	echo "@ssh:done"
+}
+
+b_line='
+'
+case ${HOME-}$b_dir in
+*"$b_line"*) b_fail home "" ;;
+/*) ;;
+*) b_fail home "" ;;
+esac
 b_base=$HOME/dcode
 b_records=$b_base/.sandboxes
 "b_$b_op"

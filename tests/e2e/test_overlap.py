@@ -188,6 +188,52 @@ def test_a_model_that_refuses_ends_the_creation(vendor, model, task, config,
     assert r.status == 1 and errors(r)
 
 
+def hooks(home, **events):
+    path = home / ".deepagents/hooks.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"hooks": {
+        event: [{"hooks": [{"type": "command", "command": command}]}]
+        for event, command in events.items()}}))
+
+
+def test_hooks_answer_the_prompt_while_the_sandbox_is_made(
+        vendor, model, task, home, config):
+    """Once, and the request is the same as without."""
+    cloud = vendor("e2b")
+    log = home / "ran"
+    hooks(home, SessionStart=f"echo began; echo s >>{log}",
+          UserPromptSubmit=f"sleep 0.2; echo asked; echo p >>{log}")
+    made = held(cloud, "e2b")
+    server = model(CALLS)
+    r = task("e2b")
+    wait_for(lambda: server.requests and cloud.count(CREATE["e2b"]))
+    made.set()
+    r.wait()
+    assert r.status == 0, r.err
+    assert "42" in results(server)[0] and log.read_text() == "s\np\n"
+    assert "began" in body(server) and "asked" in body(server)
+    config(OFF)
+    again = model(CALLS)
+    assert task("e2b").wait().status == 0
+    assert body(server) == body(again)
+
+
+@pytest.mark.parametrize("hook, status", [
+    ("echo no >&2; exit 2", 1),
+    ("""echo '{"continue": false, "stopReason": "no"}'""", 0)])
+def test_a_hook_that_ends_the_run_sends_nothing(vendor, model, task, home,
+                                                config, hook, status):
+    cloud = vendor("e2b", delay=0.3)
+    hooks(home, UserPromptSubmit=hook)
+    server = model(CALLS)
+    r = task("e2b").wait()
+    config(OFF)
+    plain = task("e2b").wait()
+    assert server.requests == [] and cloud.left() == []
+    assert r.status == plain.status == status, r.err
+    assert "no" in r.err + r.out and errors(r) == errors(plain)
+
+
 @pytest.mark.parametrize("what", ["setting", "startup", "file"])
 def test_it_waits_for_what_needs_the_sandbox(vendor, model, start, config,
                                              what):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import statistics
 import time
@@ -98,6 +99,7 @@ def test_the_end_of_a_job_is_told_as_what_it_is(slurm, model, start, how,
         r.wait()
         assert r.status != 0
         assert f"the sandbox is lost: job {job} is {state}" in r.err
+        assert (state == "NODE_FAIL") == ("stays on the node" in r.err)
     finally:
         if state == "NODE_FAIL":
             slurm.rig.set_node("n1", "resume")
@@ -126,6 +128,18 @@ def test_a_pending_job_says_why_and_can_be_cancelled(slurm, model, start):
     slurm.rig.call("scancel", blocker)
 
 
+def test_the_model_is_asked_while_the_job_waits(slurm, model, start):
+    slurm.params('options = ["--hold"]\n')
+    server = model([execute("echo $((6*7))"), DONE])
+    r = start(*TASK)
+    wait_for(lambda: server.requests or r.p.poll() is not None)
+    slurm.rig.call("scontrol", "release",
+                   str(slurm.job("PENDING")["job_id"]))
+    r.wait()
+    assert r.status == 0, r.err
+    assert "42" in results(server)[0]
+
+
 def test_the_wait_for_a_job_has_the_users_deadline(slurm, model, run):
     slurm.params('constraint = "fast"\nwait = 1\noptions = ["--hold"]\n')
     model([DONE])
@@ -152,7 +166,10 @@ def test_params_become_what_the_job_asks_for(slurm, model, run):
     ('via = "-oProxyCommand=touch x"', "begins with a"),
     ('root = "here"', "no absolute path"),
     ('options = ["x"]', "no option of sbatch"),
+    ('options = ["--clusters=x"]', "jobs of another cluster"),
+    ('options = ["-M", "-H"]', "jobs of another cluster"),
     ('partition = "nosuch"', "nvalid partition"),
+    ('gpus = "9"', "cannot start: "),
     ("wait = -1", "below zero")])
 def test_what_is_wrong_is_said(slurm, model, run, text, message):
     slurm.params(text + "\n", root="root" not in text)
@@ -160,6 +177,55 @@ def test_what_is_wrong_is_said(slurm, model, run, text, message):
     r = run(*TASK)
     assert r.status != 0 and message in r.err
     assert not slurm.rig.jobs()
+
+
+# Before sbatch and scancel: jobs of the cluster "far", which squeue is not
+# asked about, where that is named; it answers as Slurm's own does.
+FAR = """#!/bin/sh
+case "$SLURM_CLUSTERS$SBATCH_CLUSTERS $*" in
+*far*) far=1 ;;
+esac
+[ -z "$far$(cat {0}/always 2>/dev/null)" ] || case ${{0##*/}} in
+sbatch) cat >/dev/null; echo 4711 >{0}/jobs; echo "4711;far"; exit ;;
+scancel) case "$*" in *4711) rm {0}/jobs; exit ;; esac ;;
+esac
+exec {1} "$@"
+"""
+
+
+@pytest.fixture(name="far")
+def far_fixture(slurm, tmp_path):
+    """The directory of another cluster, whose jobs are in "jobs"."""
+    where = tmp_path / "far"
+    where.mkdir()
+    for name in ("sbatch", "scancel"):
+        path = where / name
+        path.write_text(FAR.format(where, shutil.which(name)))
+        path.chmod(0o755)
+    slurm.env["PATH"] = f"{where}:" + slurm.env["PATH"]
+    return where
+
+
+@pytest.mark.parametrize("name", ["SBATCH_CLUSTERS", "SLURM_CLUSTERS"])
+def test_jobs_are_made_where_they_are_looked_for(slurm, far, model, run, name):
+    slurm.env[name] = "far"
+    model([DONE])
+    r = run(*TASK)
+    assert r.status == 0, r.err
+    assert not (far / "jobs").exists()
+    slurm.nothing_left()
+
+
+def test_a_job_that_went_to_another_cluster_is_cancelled_there(
+        slurm, far, model, run):
+    (far / "always").write_text("1")
+    model([DONE])
+    r = run(*TASK)
+    assert r.status == 1
+    assert "job 4711 was made in the cluster far" in r.err
+    assert "has been cancelled" in r.err and "SLURM_CONF" in r.err
+    assert not (far / "jobs").exists()
+    assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
 
 
 def test_a_repository_chooses_nothing(slurm, model, run, tmp_path):
@@ -265,6 +331,30 @@ def test_what_a_background_command_has_goes_with_the_job(slurm, model, run):
     assert r.status == 0, r.err
     assert results(server)[1].startswith("/tmp/.dcode-jobs.dcode-")
     slurm.nothing_left()
+
+
+def test_what_a_failed_node_left_goes_with_the_next_sandbox_there(
+        slurm, model, run):
+    """All processes of the job die at once, as when the power fails."""
+    slurm.params('partition = "low"\n')
+    model([execute("setsid sleep 780 >/dev/null & echo x >f"), DONE])
+    r = run(*TASK, "--on-exit", "keep")
+    assert r.status == 0, r.err
+    job = str(slurm.job("RUNNING")["job_id"])
+    pids = list(slurm.rig.processes())
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, number)
+    wait_for(lambda: job not in [str(j["job_id"]) for j in slurm.rig.jobs()])
+    left = [p.name for p in slurm.root.glob("*")]
+    assert len(left) == 1 and slurm.controls()  # the control
+    server = model([execute(f"while [ -e ../{left[0]} ] || "
+                            f"[ -e /tmp/.{left[0]} ]; do sleep 0.1; done; "
+                            "echo gone", timeout=20), DONE])
+    r = run(*TASK)
+    assert r.status == 0, r.err
+    assert results(server)[0].startswith("gone")
+    assert run("sandbox", "gc").status == 0
 
 
 def test_the_job_is_named_as_one(slurm, model, run):

@@ -161,13 +161,23 @@ def test_bubblewrap_hides_the_home_and_keeps_the_rest(run, ssh, sshd, model):
     (sshd.home / "secret").unlink()
 
 
+@pytest.mark.parametrize("check", ["live output", "cancel"])
+def test_what_isolates_lets_commands_be_seen_and_ended(run, ssh, sshd, check):
+    ssh(more='isolate = "bwrap"\n')
+    r = run("provider", "test", "ssh", "--json", "--only", check)
+    checks = json.loads(r.out)["data"]["checks"]
+    assert [c for c in checks if c["status"] == "fail"] == []
+    assert any(c["name"] == check and c["status"] == "ok" for c in checks)
+
+
 def test_what_should_isolate_and_is_not_there_is_named(run, ssh, sshd, model,
                                                        tmp_path):
-    model([])
+    model([{"text": "done"}])
     bare = tmp_path / "bin"
     bare.mkdir()
     for name in ("sh", "mkdir", "mkfifo", "rm", "dd", "date", "mv", "sleep",
-                 "tail", "base64", "grep", "cat", "rmdir", "find", "id"):
+                 "tail", "base64", "grep", "cat", "rmdir", "find", "id",
+                 "head", "wc"):
         (bare / name).symlink_to(shutil.which(name))
     (sshd.home / "rc").write_text(f"PATH={bare}\n")
     sshd.host("bare", sshd.port, "  SetEnv BARE=1")
@@ -186,9 +196,9 @@ def test_what_should_isolate_and_is_not_there_is_named(run, ssh, sshd, model,
 
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=touch hit", "me@-oX=y",
-                                  "a;b", "$(id)", "a b"])
+                                  "a;b", "$(id)", "a b", "@box"])
 def test_a_host_that_is_none_is_refused(run, ssh, model, host, tmp_path):
-    model([])
+    model([{"text": "done"}])
     ssh(host)
     r = task(run)
     assert r.status == 2 and "is no host for ssh" in r.err
@@ -208,7 +218,7 @@ def test_a_repository_names_no_host(run, ssh, sshd, model, tmp_path):
         '[sandboxes.providers.ssh.params]\nhost = "box"\n')
     (work / ".env").write_text("DEEPAGENTS_CODE_SSH_HOST=box\nSSH_HOST=box\n"
                                "HOST=box\n")
-    model([])
+    model([{"text": "done"}])
     before = sshd.logins()
     r = task(run)
     assert r.status == 1 and "no host is set" in r.err
@@ -227,8 +237,21 @@ def test_a_host_as_it_is_is_not_removed(run, ssh, sshd, model):
     assert str(sshd.home) in outputs(r)[0]
     assert (sshd.home / "kept").read_text() == "kept\n"
     (sshd.home / "kept").unlink()
-    for path in pathlib.Path("/tmp").glob(".dcode-exec"):
-        assert path.exists()
+
+
+def test_a_host_as_it_is_keeps_nothing_of_commands(run, ssh, sshd, model):
+    """What another run has there stays."""
+    others = pathlib.Path("/tmp/.dcode-exec/others")
+    others.mkdir(parents=True, exist_ok=True)
+    model([execute("ls -d /tmp/.dcode-exec/$DCODE_EXEC"),
+           execute("ls -d /tmp/.dcode-exec/$DCODE_EXEC; exit 3"),
+           {"text": "done"}])
+    r = task(run, "--sandbox-id", "box")
+    assert r.status == 0, r.err
+    jobs = [pathlib.Path(o.split()[0]) for o in outputs(r)]
+    assert [j.parent for j in jobs] == [others.parent] * 2
+    assert not any(j.exists() for j in jobs) and others.exists()
+    shutil.rmtree(others)
 
 
 def test_no_password_is_asked_for(run, ssh, sshd, model, tmp_path):
@@ -241,7 +264,7 @@ def test_no_password_is_asked_for(run, ssh, sshd, model, tmp_path):
     (tmp_path / "home/.deepagents/config.toml").write_text(
         '[sandboxes.providers.ssh.params]\nhost = "box"\n'
         f'config = "{config}"\n')
-    model([])
+    model([{"text": "done"}])
     r = task(run)
     assert r.status == 1 and "Permission denied" in r.err
     assert "ssh-copy-id box" in r.err
@@ -251,7 +274,7 @@ def test_no_password_is_asked_for(run, ssh, sshd, model, tmp_path):
 @pytest.mark.parametrize("known, words", [
     (None, "No ED25519 host key is known"), ("other", "has changed")])
 def test_a_host_key_is_checked(run, ssh, sshd, model, known, words):
-    model([])
+    model([{"text": "done"}])
     if known:
         sshd.know(known)
     else:
@@ -284,6 +307,10 @@ def test_kept_ones_are_listed_and_gone_on_in(run, ssh, sshd, model):
     assert task(run, "--on-exit", "stop").status == 0
     row = json.loads(run("sandbox", "list", "--json").out)["data"][0]
     assert row["id"].startswith("box/dcode-")
+    r = run("sandbox", "cp", row["id"] + ":file", "-")
+    assert r.status == 0 and r.out == "here\n", r.err
+    r = run("sandbox", "cp", "box/other:file", "-")  # a path of this machine
+    assert r.status == 2 and "has to be ID:PATH" in r.err
     model([execute("cat file"), {"text": "done"}])
     r = task(run, "--sandbox-id", row["id"])
     assert r.status == 0, r.err
@@ -333,7 +360,7 @@ def test_a_host_may_go_away_and_come_back(start, ssh, sshd, model):
 
 
 def test_a_host_that_is_not_there_is_named(run, ssh, sshd, model):
-    model([])
+    model([{"text": "done"}])
     sshd.stop()
     try:
         r = task(run, timeout=90)
@@ -366,7 +393,7 @@ def test_a_full_disk_is_told(run, ssh, sshd, model):
         assert "still" in outputs(r)[1]
         subprocess.run(["sh", "-c", f"head -c 300000 /dev/zero >{sshd.home}"
                         "/full"], check=False, stderr=subprocess.DEVNULL)
-        model([])
+        model([{"text": "done"}])
         r = task(run)
         assert r.status == 1 and "No space left on device" in r.err
     finally:

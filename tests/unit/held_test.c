@@ -102,6 +102,55 @@ static void test_a_program_that_ended_is_started_again(void **state)
 	held_free(h);
 }
 
+/* The first time what stands before the else, then a plain shell. */
+static struct held *open_once(const char *first, char *mark, size_t size)
+{
+	char script[512];
+
+	snprintf(mark, size, "/tmp/.dcode-held-test.%d", (int)getpid());
+	snprintf(script, sizeof(script),
+		 "if mkdir %s; then %s; else exec sh; fi", mark, first);
+	return open_program(script);
+}
+
+/* A request (the second, where the first is answered) gets no answer in time,
+ * the next one does. */
+static void recovers_from(const char *first, bool answered)
+{
+	char mark[64];
+	struct held *h = open_once(first, mark, sizeof(mark));
+	struct stop stop;
+	struct buf none = BUF_INIT(256);
+	struct error err = { 0 };
+	char out[256];
+
+	if (answered)
+		assert_int_equal(ask(h, "echo a", out, sizeof(out), &err), 0);
+	stop = stop_cleanup(1500);
+	assert_int_equal(held_call(h, STR("echo a"), 0, &none, &stop, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	assert_int_equal(ask(h, "echo b", out, sizeof(out), &err), 0);
+	assert_string_equal(out, "b");
+	buf_release(&none);
+	held_free(h);
+	rmdir(mark);
+}
+
+static void test_an_answer_whose_end_was_damaged_takes_no_other(void **state)
+{
+	(void)state;
+	recovers_from("sh | sed -u 's/:end$/:enc/'", false);
+}
+
+static void test_complaints_are_no_answer(void **state)
+{
+	(void)state;
+	recovers_from("(while sleep 0.1; do echo what >&2; done) & "
+		      "sh | sed -u -n 1,6p",
+		      true);
+}
+
 static void test_a_program_that_never_gets_there_is_quoted(void **state)
 {
 	struct held *h = open_program("echo 'no \033[31mroute' >&2; exit 255");
@@ -124,7 +173,8 @@ static void test_a_refusal_of_the_loop_is_told(void **state)
 
 	(void)state;
 	assert_int_equal(ask(h, ":", out, sizeof(out), &err), -1);
-	assert_int_equal(err.code, ERR_REMOTE);
+	assert_int_equal(err.code, ERR_CONFIG);
+	assert_true(err.nothing_made);
 	assert_string_equal(err.message, "the connection to there: no "
 					 "directory there can be written");
 	held_free(h);
@@ -155,6 +205,31 @@ static void test_a_slow_start_goes_on_after_a_request_gave_up(void **state)
 	unlink(path);
 }
 
+static void test_what_was_given_up_before_the_start_is_never_done(void **state)
+{
+	struct held *h = open_program("sleep 1; exec sh");
+	struct stop stop = stop_cleanup(200);
+	struct buf none = BUF_INIT(16);
+	struct error err = { 0 };
+	char path[] = "/tmp/held_test.XXXXXX";
+	char script[128];
+	char out[256];
+
+	(void)state;
+	close(mkstemp(path));
+	snprintf(script, sizeof(script), "echo x >>%s", path);
+	assert_int_equal(held_call(h, str_of(script), 0, &none, &stop, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_TIMEOUT);
+	assert_true(err.nothing_made);
+	snprintf(script, sizeof(script), "echo y >>%s; cat %s", path, path);
+	assert_int_equal(ask(h, script, out, sizeof(out), &err), 0);
+	assert_string_equal(out, "y");
+	buf_release(&none);
+	held_free(h);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,10 +238,15 @@ int main(void)
 		cmocka_unit_test(test_commands_keep_the_contract_over_it),
 		cmocka_unit_test(test_a_program_that_ended_is_started_again),
 		cmocka_unit_test(
+			test_an_answer_whose_end_was_damaged_takes_no_other),
+		cmocka_unit_test(test_complaints_are_no_answer),
+		cmocka_unit_test(
 			test_a_program_that_never_gets_there_is_quoted),
 		cmocka_unit_test(test_a_refusal_of_the_loop_is_told),
 		cmocka_unit_test(
 			test_a_slow_start_goes_on_after_a_request_gave_up),
+		cmocka_unit_test(
+			test_what_was_given_up_before_the_start_is_never_done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ struct vendor {
 	bool mangle;    /* CRLF, what is no ASCII is lost */
 	bool noise;     /* a profile's words before, a warning after */
 	size_t limit;   /* bytes of an answer */
+	size_t whole;   /* one of more bytes is cut off; 0: none is */
 	enum err fail;  /* every call, once set */
 	atomic_int calls;
 	int tell; /* fd to write the job's name to, 0 none */
@@ -164,8 +165,10 @@ static int vendor_call(void *arg, struct str command, int64_t wait_ms,
 	if (other_from >= 0)
 		close(other_from);
 	vendor_answer(v, &raw, out);
+	if (v->whole && raw.len > v->whole)
+		why = ERR_NETWORK;
 	buf_release(&raw);
-	if (!why || v->kills)
+	if (!why || v->kills || v->whole)
 		waitpid(pid, NULL, 0);
 	if (!why && other)
 		waitpid(other, NULL, 0);
