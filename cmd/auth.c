@@ -112,7 +112,7 @@ static int print_paths(struct app *app, const struct args *args)
 		if (!app->json && i == 0)
 			puts(file);
 		buf_addc(&data, i ? ',' : '{');
-		json_member(&data, names[i], str_of(file));
+		json_member_bytes(&data, names[i], str_of(file));
 		free(file);
 	}
 	buf_addc(&data, '}');

@@ -258,7 +258,7 @@ static int show_paths(struct app *app, const struct args *args)
 		buf_adds(&data, i ? ",{" : "{");
 		json_member(&data, "name", str_of(files[i].name));
 		buf_addc(&data, ',');
-		json_member(&data, "path", str_of(files[i].path));
+		json_member_bytes(&data, "path", str_of(files[i].path));
 		buf_addc(&data, ',');
 		json_member(&data, "status", str_of(states[files[i].state]));
 		buf_addc(&data, '}');

@@ -67,6 +67,7 @@ static void open_listed(struct app *app, struct listed_provider *e)
 static void add_json(struct buf *out, const struct listed_provider *e)
 {
 	const struct sandbox_provider *p = e->p;
+	const char *source = sandbox_isolation_source(p, e->isolation);
 
 	buf_addc(out, '{');
 	json_member(out, "name", str_of(p->name));
@@ -81,6 +82,11 @@ static void add_json(struct buf *out, const struct listed_provider *e)
 		buf_adds(out, "null");
 	buf_adds(out, ",\"isolation\":");
 	isolation_json(out, e->isolation);
+	buf_adds(out, ",\"isolation_source\":");
+	if (source)
+		json_quote(out, str_of(source));
+	else
+		buf_adds(out, "null");
 	buf_adds(out, ",\"capabilities\":[");
 	provider_capabilities(out, p->flags, true);
 	buf_addf(out, "],\"ready\":%s,", e->why.code ? "false" : "true");
@@ -95,6 +101,7 @@ static void add_json(struct buf *out, const struct listed_provider *e)
 static void print(const struct listed_provider *e)
 {
 	const struct sandbox_provider *p = e->p;
+	const char *source = sandbox_isolation_source(p, e->isolation);
 	struct buf line = BUF_INIT(1 << 12);
 	struct buf shown = BUF_INIT(1 << 12);
 	const int at = 11;
@@ -102,7 +109,8 @@ static void print(const struct listed_provider *e)
 	printf("%-10s %s\n", p->name, p->summary);
 	printf("           workdir: %s\n",
 	       p->workdir ? p->workdir : "the current directory");
-	printf("           isolation: %s\n", isolation_name(e->isolation));
+	printf("           isolation: %s%s%s%s\n", isolation_name(e->isolation),
+	       source ? " (" : "", source ? source : "", source ? ")" : "");
 	provider_capabilities(&line, p->flags, false);
 	if (line.len)
 		printf("           can: %s\n", line.ptr);

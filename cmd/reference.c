@@ -24,6 +24,7 @@ static const struct absent flags[] = {
 	{ "no-interpreter", 0, "leave it out: there is no interpreter" },
 	{ "prerelease", 0, by_package },
 	{ "profile-override", 0, "set fields with --model-params" },
+	{ "project", 0, "leave it out: nothing is traced" },
 	{ "recursion-limit", 0, "limit the turns with --max-turns N" },
 	{ "rubric", 0, keep_task },
 	{ "rubric-max-iterations", 0, NULL },

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/early.h"
 #include "base/ids.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -264,8 +265,9 @@ int run_fail(struct run *r, struct error *err)
 static int ask_model(struct run *r, const char *prompt, struct error *err)
 {
 	struct buf whole = BUF_INIT(MAX_PROMPT);
-	int rc = run_hooks_start(r, r->thread.id ? "resume" : "startup",
-				 &r->stop, err);
+	int rc = early_has(&r->agent) ? 0 /* they have run */
+				      : run_hooks_start(r, run_hooks_cause(r),
+							&r->stop, err);
 
 	if (rc == 0)
 		rc = mention_attach(r, str_of(r->options.task), str_of(prompt),
@@ -307,8 +309,10 @@ int run_task(struct run *r, const char *prompt)
 	}
 	if (rc == 0)
 		rc = ask_model(r, prompt, &err);
-	if (rc < 0)
+	if (rc < 0) {
+		early_end(&r->agent); /* no answer is paid for any more */
 		code = verdict(&t, &r->stop, &err, &status);
+	}
 	plain_break(&t.plain);
 	run_hooks_end(r, "other");
 	if (run_download(r, &lost) < 0 && rc == 0)

@@ -45,9 +45,9 @@ static bool on_record(void *arg, const struct trust_record *r)
 	buf_adds(&l->data, l->n++ ? ",{" : "{");
 	json_member(&l->data, "kind", str_of(r->kind));
 	buf_addc(&l->data, ',');
-	json_member(&l->data, "root", str_of(r->root));
+	json_member_bytes(&l->data, "root", str_of(r->root));
 	buf_addc(&l->data, ',');
-	json_member(&l->data, "file", str_of(r->file));
+	json_member_bytes(&l->data, "file", str_of(r->file));
 	buf_addc(&l->data, ',');
 	json_member(&l->data, "name", str_of(r->name));
 	buf_addf(&l->data, ",\"allowed_at\":%lld}", (long long)r->when);

@@ -45,7 +45,7 @@ static void print_agent(const struct app *app, const char *name,
 		buf_adds(json, json->len > 1 ? ",{" : "{");
 		json_member(json, "name", str_of(name));
 		buf_addc(json, ',');
-		json_member(json, "path", str_of(dir));
+		json_member_bytes(json, "path", str_of(dir));
 		buf_addf(json, ",\"has_agents_md\":true,\"is_default\":%s}",
 			 is_default ? "true" : "false");
 	}
@@ -89,7 +89,7 @@ static int list_agents(struct app *app, const struct args *args)
 	found = print_agents(app, chosen, &json);
 	buf_addc(&json, ']');
 	if (app->json)
-		app_envelope("agents list", &json);
+		app_envelope("list", &json); /* as in the Python program */
 	else if (!found)
 		puts("No agents found.");
 	buf_release(&json);
@@ -185,7 +185,7 @@ static void report(const struct app *app, const char *name, const char *dir,
 		buf_addc(&json, '{');
 		json_member(&json, "name", str_of(name));
 		buf_addc(&json, ',');
-		json_member(&json, "path", str_of(dir));
+		json_member_bytes(&json, "path", str_of(dir));
 		buf_addf(&json, ",\"reset\":%s}", dry ? "false" : "true");
 		app_envelope("agents reset", &json);
 	} else if (dry) {

@@ -9,6 +9,7 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "cmd/chat/approve.h"
+#include "cmd/chat/begin.h"
 #include "cmd/chat/external.h"
 #include "cmd/chat/inquire.h"
 #include "cmd/chat/leave.h"
@@ -17,7 +18,6 @@
 #include "cmd/live/live.h"
 #include "cmd/money/run_money.h"
 #include "cmd/run/next.h"
-#include "cmd/run/run_hooks.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
 #include "cmd/tools/startup.h"
@@ -227,12 +227,69 @@ static int on_pick(void *arg, const struct pick *p)
 	return choose_line(p, &c->input);
 }
 
-static int run_conversation(struct chat *c, const char *first)
+static void print_banner(const struct chat *c)
+{
+	struct run *r = c->run;
+	struct buf place = BUF_INIT(1 << 16);
+	char *model = run_model_name(r);
+
+	sanitize_line(str_of(r->box.sandbox.workdir), &place);
+	run_mounts(r, &place);
+	fprintf(stderr,
+		"dcode " DCODE_VERSION ": %s, tools in %s. /help, /quit.\n",
+		model, place.len ? place.ptr : "?");
+	buf_release(&place);
+	free(model);
+}
+
+static int open_once(struct chat *c, bool again, struct error *err)
+{
+	struct stop stop = app_stop(c->run->app);
+
+	c->plain.whole_lines = isatty(STDOUT_FILENO);
+	if (chat_open(c->run, again, &stop, err) < 0)
+		return -1;
+	print_banner(c);
+	c->plain.whole_lines = false;
+	return startup_run(c->run, &stop, err);
+}
+
+/* Where Ctrl-C stops it the user goes on at the prompt: with his next message,
+ * which is appended to next, it begins anew. 1: he has left. */
+static int open_chat(struct chat *c, struct buf *next, struct error *err)
+{
+	struct app *app = c->run->app;
+	bool again = false;
+	int rc;
+
+	while ((rc = open_once(c, again, err)) < 0) {
+		if (err->code != ERR_CANCELLED || app_signal() != SIGINT ||
+		    !isatty(STDIN_FILENO))
+			return -1;
+		again = true;
+		*err = (struct error){ 0 };
+		app_signal_clear(app);
+		fputs(CHAT_STOPPED "\n", stderr);
+		buf_clear(next);
+		while ((rc = read_message(c, next)) < 0)
+			if (handle_interrupt(c))
+				return 1;
+		c->armed = false;
+		if (rc == 0 || slash_is(buf_str(next), "/quit"))
+			return 1;
+	}
+	return 0;
+}
+
+/* first: the message of -m or a pipe, or NULL; next: what was typed already. */
+static int run_conversation(struct chat *c, const char *first, struct str next)
 {
 	struct buf message = BUF_INIT(CHAT_MAX_LINE);
 	bool on = !first || run_turn(c, MESSAGE_GIVEN, first);
 	int status = 0;
 
+	if (on && str_trim(next).len)
+		on = run_line(c, next);
 	while (on) {
 		struct str line;
 		int rc;
@@ -272,11 +329,10 @@ static int chat_in_lines(struct run *r, const char *first)
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .input = { .cancel = &r->app->cancel,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
-	struct stop stop = app_stop(r->app);
+	struct buf next = BUF_INIT(CHAT_MAX_LINE);
 	struct error err = { 0 };
-	struct buf place = BUF_INIT(1 << 16);
-	char *model;
-	int status;
+	int status = 0;
+	int rc;
 
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
 	c.asker = (struct asker){ .run = r,
@@ -287,31 +343,16 @@ static int chat_in_lines(struct run *r, const char *first)
 	r->pick = on_pick;
 	r->raise = slash_raise_cap;
 	r->ahead = first;
-	c.plain.whole_lines = isatty(STDOUT_FILENO);
-	if (run_hooks_open(r, &err) < 0 || run_open(r, &stop, &err) < 0 ||
-	    run_hooks_start(r, r->thread.id ? "resume" : "startup", &stop,
-			    &err) < 0) {
+	rc = open_chat(&c, &next, &err);
+	if (rc < 0)
 		status = app_fail(r->app, &err);
-	} else {
-		slash_enter(r);
-		model = run_model_name(r);
-		sanitize_line(str_of(r->box.sandbox.workdir), &place);
-		run_mounts(r, &place);
-		fprintf(stderr,
-			"dcode " DCODE_VERSION
-			": %s, tools in %s. /help, /quit.\n",
-			model, place.len ? place.ptr : "?");
-		buf_release(&place);
-		free(model);
-		c.plain.whole_lines = false;
-		if (startup_run(r, &stop, &err) < 0)
-			status = app_fail(r->app, &err);
-		else
-			status = run_conversation(&c, first);
-		r = c.run;
-		if (!status)
-			chat_ask_exit(r);
-	}
+	else if (rc == 0)
+		status = run_conversation(&c, first, buf_str(&next));
+	else if (app_signal())
+		status = 128 + app_signal();
+	r = c.run;
+	if (rc == 0 && !status)
+		chat_ask_exit(r);
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);
 	chat_close(r);
@@ -324,6 +365,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	asker_release(&c.asker);
 	buf_release(&c.told);
 	buf_release(&c.input.typed);
+	buf_release(&next);
 	return status;
 }
 

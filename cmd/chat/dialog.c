@@ -264,6 +264,10 @@ static void add_answers(const struct dialog *d, size_t columns,
 	struct str reason = buf_str(&d->reason);
 	struct str ignored;
 
+	if (!d->listens) {
+		rows_end(out);
+		return;
+	}
 	if (d->edits) {
 		add_line(out, strong,
 			 fitting("Enter takes the changed call, Esc leaves it, "
@@ -341,7 +345,11 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		rows_clear(&call);
 		rc = add_call(d, columns, rows, &call);
 	}
-	if (rc < 0) {
+	if ((rc < 0 || call.n > rows) && !d->listens) {
+		rows_end(out);
+	} else if (d->edits && (rc < 0 || call.n > rows)) {
+		add_answers(d, columns, out);
+	} else if (rc < 0) {
 		add_line(out, strong, STR("Too long to be shown: n is no"),
 			 columns);
 	} else if (call.n > rows) {

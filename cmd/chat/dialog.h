@@ -39,6 +39,7 @@ struct dialog {
 	char label[48]; /* of what is changed */
 	size_t hidden;  /* rows that did not fit the last time */
 	bool seen;      /* it was shown: a yes counts */
+	bool listens;   /* the caller's: keys answer it, which is told */
 };
 
 void dialog_open(struct dialog *d, const struct question *asked);

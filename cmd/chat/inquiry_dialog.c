@@ -259,6 +259,8 @@ bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,
 	}
 	if (key && turn_page(d, &ev->key))
 		return false;
+	if (ev->kind == KEY_EVENT_PASTE_BEGIN)
+		d->types = true; /* own words */
 	if (d->types)
 		return on_editor(d, ev);
 	if (ev->kind == KEY_EVENT_TEXT)
@@ -388,7 +390,8 @@ static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 		cut_text_add(out, strong, str_of(d->note), columns);
 		rows_end(out);
 	}
-	cut_text_add(out, strong, str_of(keys_of(d)), columns);
+	cut_text_add(out, strong, str_of(d->listens ? keys_of(d) : ""),
+		     columns);
 	rows_end(out);
 }
 

@@ -16,6 +16,7 @@ struct inquiry_dialog {
 	bool types;      /* own words are being typed */
 	struct editor editor;
 	const char *note; /* what is wrong with the last key, or NULL */
+	bool listens;     /* the caller's: keys answer it, which is told */
 };
 
 /* asked is filled with what is typed and chosen. */

@@ -127,6 +127,8 @@ static void read_sandbox(struct run *r, struct parting *p)
 
 static void print_sandbox(const struct run *r, const struct parting *p)
 {
+	if (r->lost)
+		return;
 	if (p->left[0])
 		print_line(r->app,
 			   "Sandbox %s stays: it was not made by dcode.",

@@ -18,6 +18,7 @@ enum worker_notice {
 	NOTICE_LISTENS,   /* a message may be sent while the run is opened */
 	NOTICE_BORROW,    /* wants the terminal; worker_answer() lends it */
 	NOTICE_RETURN,    /* gives it back; worker_answer() takes it */
+	NOTICE_JOB,       /* a command in the background has ended */
 };
 
 struct worker {                /* zeroed; the queue set */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/jobs/jobs.h"
 #include "cmd/run/run.h"
 #include "sandbox/jobs/jobs.h"
 #include "session/job_log.h"
@@ -68,12 +69,15 @@ static void find(void *arg, const struct job_row *row)
 	struct finding *f = arg;
 	struct run *r = f->run;
 	bool own = !strcmp(row->thread, session_id(r->session));
-	struct job_record record = { .row = row->no,
+	/* Of a job of another thread nothing is stored here: what that one has
+	 * read, and was told, is its own. */
+	struct job_record record = { .row = own ? row->no : 0,
 				     .number = row->number,
 				     .job = row->job,
 				     .command = row->command,
 				     .read = row->read,
 				     .started = row->started,
+				     .starting = row->in_use,
 				     .told = row->told || !own };
 	struct error ignored = { 0 };
 	bool gone = false;
@@ -134,6 +138,7 @@ int run_jobs_open(struct run *r, struct error *err)
 	struct finding f = { .run = r };
 
 	jobs_set_log(&r->box.sandbox, &log);
+	jobs_set_end(r->box.sandbox.jobs, r->on_job_end, r->ui.arg);
 	if (!r->thread.id && !r->options.sandbox_id && !r->box.resumed)
 		return 0;
 	if (app_store(r->app, &f.store, err) < 0 ||

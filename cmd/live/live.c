@@ -15,6 +15,7 @@
 #include "cmd/chat/appearance.h"
 #include "cmd/chat/leave.h"
 #include "cmd/live/live_impl.h"
+#include "cmd/live/live_job_end.h"
 #include "cmd/run/next.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/slash/slash.h"
@@ -126,6 +127,9 @@ static void on_notice(struct live *l, const struct queued *item)
 		l->lent = false;
 		worker_answer(&l->worker, 0);
 		break;
+	case NOTICE_JOB:
+		live_show_ended(l);
+		break;
 	}
 }
 
@@ -157,7 +161,8 @@ static void take_events(struct live *l)
 /* A question waits until nothing is being typed. */
 static void open_dialog(struct live *l, int64_t now)
 {
-	if (!l->asked || l->dialog.asked || now - l->typed < LIVE_QUIET_MS)
+	if (!l->asked || l->dialog.asked || keys_in_paste(&l->keys) ||
+	    now - l->typed < LIVE_QUIET_MS)
 		return;
 	l->confirms = false; /* one question at a time */
 	dialog_open(&l->dialog, l->asked);
@@ -233,6 +238,15 @@ static int64_t earliest(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* For a pause of the typing; that of a paste comes with its end. */
+static bool waits_to_ask(const struct live *l)
+{
+	return !keys_in_paste(&l->keys) &&
+	       ((l->asked && !l->dialog.asked) ||
+		(l->asked_pick && !l->picking) ||
+		(l->asked_inquiry && !l->inquiry.asked));
+}
+
 /* Until something happens, or the screen has to change by itself. Events that
  * come before a frame is due wait for it: each wake-up costs more than an
  * event. */
@@ -252,8 +266,7 @@ static void wait_for_any(struct live *l, struct pollfd p[N_FDS], bool drawn,
 		until = earliest(until, frame + FRAME_MS);
 	until = earliest(until, live_notify_at(l));
 	until = earliest(until, live_cap_at(l));
-	if ((l->asked && !l->dialog.asked) || (l->asked_pick && !l->picking) ||
-	    (l->asked_inquiry && !l->inquiry.asked))
+	if (waits_to_ask(l))
 		until = earliest(until, l->typed + LIVE_QUIET_MS);
 	ms = until == INT64_MAX ? -1 : until - clock_ms();
 	p[FD_KEYS] = (struct pollfd){ .fd = draws ? STDIN_FILENO : -1,
@@ -420,6 +433,7 @@ int live_chat(struct run *r, const char *first)
 	l.asker = (struct asker){ .run = r, .ask = live_ask, .arg = &l };
 	r->pick = live_pick;
 	r->listen = live_listen;
+	r->on_job_end = live_on_job_end;
 	r->raise = slash_raise_cap;
 	r->app->terminal = &terminal;
 	r->theme = &l.theme;

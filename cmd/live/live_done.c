@@ -3,15 +3,16 @@
 #include <signal.h>
 
 #include "base/str.h"
+#include "cmd/chat/begin.h"
 #include "cmd/chat/leave.h"
 #include "cmd/live/live_impl.h"
+#include "cmd/live/live_job_end.h"
 
 /* The user goes on at the prompt, with what he has typed. */
 static void stay_unopened(struct live *l)
 {
 	live_print(l);
-	live_say(l, (struct style){ 0, STYLE_WARN },
-		 "Interrupted. The next message begins anew; Ctrl-D leaves.");
+	live_say(l, (struct style){ 0, STYLE_WARN }, CHAT_STOPPED);
 	app_signal_clear(l->run->app);
 }
 
@@ -99,5 +100,6 @@ void live_done(struct live *l)
 		l->state = LIVE_IDLE;
 		break;
 	}
+	live_show_ended(l);
 	live_next(l);
 }

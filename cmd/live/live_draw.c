@@ -102,94 +102,148 @@ void live_resume(struct live *l)
 	screen_resume(&l->screen);
 }
 
-static void add_queue(const struct live *l, struct rows *out)
+static size_t less(size_t a, size_t b)
 {
-	for (size_t i = 0; i < l->n_queue; i++) {
+	return a > b ? a - b : 0;
+}
+
+static void add_queue(const struct live *l, size_t most, struct rows *out)
+{
+	size_t n = l->n_queue;
+
+	if (n > MOST_QUEUED)
+		n = MOST_QUEUED + 1; /* with the row that tells of more */
+	if (n > most)
+		n = most;
+	for (size_t i = 0; i < n; i++) {
 		struct str text = str_of(l->queue[i].text);
 
-		if (i == MOST_QUEUED) {
+		if (i && i + 1 == n && n < l->n_queue) {
 			rows_adds(out, faint, "...");
 			rows_end(out);
 			break;
 		}
 		text.len = str_find(text, '\n');
-		text.len = width_prefix(text, screen_columns(&l->screen) - 2);
+		text.len =
+			width_prefix(text, less(screen_columns(&l->screen), 2));
 		rows_adds(out, faint, "+ ");
 		rows_add(out, faint, text);
 		rows_end(out);
 	}
 }
 
+/* What is typed at: a list to choose from, a search or a text. */
+static void add_editor(struct live *l, size_t rows, struct rows *out,
+		       size_t caret[2])
+{
+	size_t columns = screen_columns(&l->screen);
+
+	if (l->picking)
+		selection_list_render(&l->picker, columns, rows, out, &caret[0],
+				      &caret[1]);
+	else if (l->search.on)
+		history_search_render(&l->search, columns, rows, out, &caret[0],
+				      &caret[1]);
+	else
+		editor_render(l->dialog.edits ? &l->dialog.editor : &l->editor,
+			      columns, rows, out, &caret[0], &caret[1]);
+}
+
+/* The editor with what stands around it. Where there is no room for all, each
+ * takes what those before it have left: the caret's row, the wait, the status
+ * line, the rest of the editor, its completions, the call that is asked about,
+ * the queue, and a blank row. */
+static void compose_editor(struct live *l, size_t most, struct rows *out,
+			   size_t caret[2])
+{
+	struct rows wait = { 0 };
+	struct rows editor = { 0 };
+	struct rows asked = { 0 };
+	size_t columns = screen_columns(&l->screen);
+	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
+	size_t room;
+	bool waits;
+	bool status;
+
+	live_add_wait(l, &wait);
+	room = less(most, wait.n + 1);
+	rows += l->picking ? LEAST_EDITOR : 0;
+	add_editor(l, rows < room ? rows : room, &editor, caret);
+	room = less(most, editor.n);
+	waits = wait.n && room;
+	room -= waits;
+	status = room;
+	room -= status;
+	rows = editor.n;
+	complete_render(&l->completer, columns, room, &editor);
+	room -= editor.n - rows;
+	if (l->dialog.asked && room)
+		dialog_render(&l->dialog, columns, room > 1 ? room - 1 : 1,
+			      &asked);
+	room = less(room, asked.n);
+	if (room > (l->n_queue > 0)) {
+		rows_end(out); /* between what was said and what is done */
+		room--;
+	}
+	if (waits)
+		rows_append(out, &wait, 0, wait.n);
+	add_queue(l, room, out);
+	rows_append(out, &asked, 0, asked.n);
+	caret[0] += out->n;
+	rows_append(out, &editor, 0, editor.n);
+	rows_close(out);
+	if (status)
+		live_status_add(l, out);
+	rows_release(&wait);
+	rows_release(&editor);
+	rows_release(&asked);
+}
+
 /* What stands below the answer: the question or the wait, the queue, the
  * editor, the status line. */
 static void compose_bottom(struct live *l, size_t most, struct rows *out,
-			   size_t *caret_row, size_t *caret_column)
+			   size_t caret[2])
 {
-	struct rows editor = { 0 };
-	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
 	size_t columns = screen_columns(&l->screen);
 
+	l->dialog.listens = l->inquiry.listens = live_was_noticed(l);
 	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND) {
 		dialog_render(&l->dialog, columns, most, out);
-		*caret_row = SIZE_MAX;
-		return;
-	}
-	if (l->inquiry.asked) {
-		size_t caret[2];
+		caret[0] = SIZE_MAX;
+	} else if (l->inquiry.asked) {
+		size_t first;
 
 		if (most >= LEAST_AROUND)
 			rows_end(out);
-		*caret_row = out->n;
+		first = out->n;
 		inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
-				      most - out->n, caret);
-		*caret_row += caret[0];
-		*caret_column = caret[1];
-		return;
+				      most - first, caret);
+		caret[0] += first;
+	} else {
+		compose_editor(l, most, out, caret);
 	}
-	rows_end(out); /* between what was said and what is done */
-	live_add_wait(l, out);
-	add_queue(l, out);
-	if (l->picking)
-		selection_list_render(&l->picker, columns, rows + LEAST_EDITOR,
-				      &editor, caret_row, caret_column);
-	else if (l->search.on)
-		history_search_render(&l->search, columns, rows, &editor,
-				      caret_row, caret_column);
-	else
-		editor_render(l->dialog.edits ? &l->dialog.editor : &l->editor,
-			      columns, rows, &editor, caret_row, caret_column);
-	if (l->dialog.asked)
-		dialog_render(&l->dialog, columns, most - out->n - editor.n - 1,
-			      out);
-	*caret_row += out->n;
-	rows_append(out, &editor, 0, editor.n);
-	complete_render(&l->completer, columns, out);
-	rows_close(out);
-	live_status_add(l, out);
-	rows_release(&editor);
 }
 
 void live_draw(struct live *l)
 {
 	struct rows bottom = { 0 };
 	size_t most = screen_live_rows(&l->screen);
-	size_t row = 0;
-	size_t column = 0;
+	size_t caret[2] = { 0, 0 };
 
 	if (l->lent)
 		return;
 	rows_clear(&l->live);
-	compose_bottom(l, most, &bottom, &row, &column);
+	compose_bottom(l, most, &bottom, caret);
 	if (bottom.n < most)
 		transcript_live(&l->transcript, most - bottom.n,
 				l->asked || l->asked_inquiry ? l->asked_at
 							     : clock_ms(),
 				&l->live);
 	rows_close(&l->live);
-	if (row != SIZE_MAX)
-		row += l->live.n;
+	if (caret[0] != SIZE_MAX)
+		caret[0] += l->live.n;
 	rows_append(&l->live, &bottom, 0, bottom.n);
-	screen_live(&l->screen, &l->live, row, column);
+	screen_live(&l->screen, &l->live, caret[0], caret[1]);
 	rows_release(&bottom);
 }
 

@@ -27,7 +27,7 @@
 #include "ui/transcript.h"
 
 enum { LIVE_MAX_PRINTED = 16 << 20 }; /* bytes that wait to be shown */
-enum { LIVE_QUIET_MS = 500 }; /* without a key, before a question takes them */
+enum { LIVE_QUIET_MS = 500 }; /* without a key, before a question is shown */
 
 enum live_state {
 	LIVE_OPENING, /* model, sandbox and setup are got ready */
@@ -218,12 +218,14 @@ int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
 /* Once nothing is being typed. */
 void live_open_inquiry(struct live *l, int64_t now);
-/* False: there is no question, or the key is part of a message. */
+/* False: there is no question. */
 bool live_on_inquiry(struct live *l, const struct key_event *ev);
 /* Answers the model's tool that the turn was stopped. */
 void live_drop_inquiry(struct live *l);
 
 /* live_keys.c: what is typed. */
+/* The question that is shown was there long enough to be answered. */
+bool live_was_noticed(const struct live *l);
 void live_on_key(void *arg, const struct key_event *ev);
 
 /* live_draw.c */

@@ -3,10 +3,7 @@
 #include "base/str.h"
 #include "cmd/live/live_impl.h"
 
-enum {
-	NOTICED_MS = 250,    /* nobody answers a question sooner */
-	LONG_QUESTION = 400, /* bytes: all of it is printed above, too */
-};
+enum { LONG_QUESTION = 400 /* bytes: all of it is printed above, too */ };
 
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err)
@@ -29,7 +26,7 @@ static void print_long_questions(struct live *l)
 
 void live_open_inquiry(struct live *l, int64_t now)
 {
-	if (!l->asked_inquiry || l->inquiry.asked ||
+	if (!l->asked_inquiry || l->inquiry.asked || keys_in_paste(&l->keys) ||
 	    now - l->typed < LIVE_QUIET_MS)
 		return;
 	l->confirms = false;
@@ -53,26 +50,12 @@ void live_drop_inquiry(struct live *l)
 		answer(l, -1);
 }
 
-/* A message that the question has cut in two, or its Enter. */
-static bool is_typing(const struct live *l, const struct key_event *ev)
-{
-	bool typed = ev->kind == KEY_EVENT_TEXT ||
-		     (ev->kind == KEY_EVENT_KEY && ev->key.name == KEY_ENTER);
-
-	return typed && !editor_is_empty(&l->editor) &&
-	       clock_ms() - l->opened < NOTICED_MS;
-}
-
 bool live_on_inquiry(struct live *l, const struct key_event *ev)
 {
 	enum inquiry_end end;
 
 	if (!l->inquiry.asked)
 		return false;
-	if (is_typing(l, ev)) {
-		inquiry_dialog_close(&l->inquiry); /* until that has paused */
-		return false;
-	}
 	if (inquiry_dialog_event(&l->inquiry, ev, &end))
 		answer(l, (int)end);
 	return true;

@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "cmd/chat/begin.h"
 #include "cmd/chat/leave.h"
 #include "cmd/chat/mention.h"
 #include "cmd/live/live_impl.h"
-#include "cmd/run/run_hooks.h"
 #include "cmd/slash/slash.h"
 #include "cmd/tools/startup.h"
 
@@ -17,18 +17,11 @@ int live_job_open(void *arg)
 	struct live *l = arg;
 	struct run *r = l->run;
 	struct stop stop = app_stop(r->app);
+	bool again = l->reopens;
 
-	/* What an interrupted opening has left goes first. */
-	if (lifecycle_await_ending(&r->box, &stop, &l->err) < 0)
-		return -1;
-	if (l->reopens)
-		run_undo(r);
 	l->reopens = true;
-	if (run_hooks_open(r, &l->err) < 0 || run_open(r, &stop, &l->err) < 0 ||
-	    run_hooks_start(r, r->thread.id ? "resume" : "startup", &stop,
-			    &l->err) < 0)
+	if (chat_open(r, again, &stop, &l->err) < 0)
 		return -1;
-	slash_enter(r);
 	return startup_run(r, &stop, &l->err);
 }
 

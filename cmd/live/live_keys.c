@@ -167,13 +167,13 @@ static void take_pictures(struct live *l)
 {
 	struct buf draft = BUF_INIT(MAX_MESSAGE);
 	struct buf marks = BUF_INIT(MAX_MESSAGE);
-	struct buf *paste = &l->editor.pasting;
+	struct str paste = buf_str(&l->editor.pasting);
 
 	editor_text(&l->editor, &draft);
 	if (message_classify(buf_str(&draft)) == MESSAGE_PROMPT &&
-	    pictures_take(l->run->app->pictures, buf_str(paste), &marks)) {
-		buf_clear(paste);
-		buf_addstr(paste, buf_str(&marks));
+	    pictures_take(l->run->app->pictures, paste, &marks)) {
+		editor_paste_begin(&l->editor);
+		editor_paste_feed(&l->editor, buf_str(&marks));
 	}
 	buf_release(&draft);
 	buf_release(&marks);
@@ -246,11 +246,27 @@ static void on_search(struct live *l, const struct key_event *ev)
 		complete_update(&l->completer, &l->editor);
 }
 
-/* A word that the question has cut in two. */
-static bool is_typing(const struct live *l, const struct key_event *ev)
+bool live_was_noticed(const struct live *l)
 {
-	return ev->kind == KEY_EVENT_TEXT && !editor_is_empty(&l->editor) &&
-	       clock_ms() - l->opened < NOTICED_MS;
+	return clock_ms() - l->opened >= NOTICED_MS;
+}
+
+/* A question that came up under typing goes until that has paused again. */
+static bool put_away(struct live *l)
+{
+	if ((!l->dialog.asked && !l->inquiry.asked) || live_was_noticed(l))
+		return false;
+	dialog_close(&l->dialog);
+	inquiry_dialog_close(&l->inquiry);
+	return true;
+}
+
+/* No paste answers whether a call may run: it is for the draft. */
+static bool is_for_draft(const struct live *l, const struct key_event *ev)
+{
+	return l->dialog.asked && !l->dialog.explains && !l->dialog.edits &&
+	       (ev->kind == KEY_EVENT_PASTE_BEGIN ||
+		ev->kind == KEY_EVENT_PASTE || ev->kind == KEY_EVENT_PASTE_END);
 }
 
 void live_on_key(void *arg, const struct key_event *ev)
@@ -265,11 +281,10 @@ void live_on_key(void *arg, const struct key_event *ev)
 		l->armed = false;
 	if (l->confirms && answer_yolo(l, ev, l->typed - before))
 		return;
-	if ((l->dialog.asked || l->inquiry.asked) && is_ctrl(ev, 'c')) {
-		on_interrupt(l);
-	} else if (l->dialog.asked && is_typing(l, ev)) {
-		dialog_close(&l->dialog); /* until typing has paused again */
+	if (put_away(l) || is_for_draft(l, ev)) {
 		on_editor(l, ev);
+	} else if ((l->dialog.asked || l->inquiry.asked) && is_ctrl(ev, 'c')) {
+		on_interrupt(l);
 	} else if (l->dialog.asked) {
 		live_on_answer(l, ev);
 	} else if (live_on_inquiry(l, ev)) {

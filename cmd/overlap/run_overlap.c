@@ -5,8 +5,10 @@
 
 #include "agent/early.h"
 #include "base/mem.h"
+#include "cmd/jobs/jobs.h"
 #include "cmd/overlap/overlap.h"
 #include "cmd/run/run.h"
+#include "cmd/run/run_hooks.h"
 #include "cmd/run/yolo.h"
 #include "cmd/secret.h"
 #include "hooks/hooks.h"
@@ -45,7 +47,7 @@ static bool asks_later(const struct run *r)
 				  (o->yolo && !yolo_acknowledged(r->app)));
 }
 
-/* Its own first words go with the prompt. */
+/* What they say goes with the prompt. */
 static bool has_hooks(const struct run *r)
 {
 	return hooks_have(r->app->hooks, HOOK_SESSION_START) ||
@@ -72,8 +74,9 @@ bool overlap_can(struct run *r)
 
 	if ((!r->ahead && !r->listen) ||
 	    r->host.provider->flags & SANDBOX_UNISOLATED || !is_on(r) ||
-	    needs_sandbox(r) || asks_later(r) || has_hooks(r) ||
-	    waits_for_tools(r) || run_jobs_pending(r))
+	    needs_sandbox(r) || asks_later(r) ||
+	    (r->interactive && has_hooks(r)) || waits_for_tools(r) ||
+	    run_jobs_pending(r))
 		return false;
 	/* the sandbox of a thread may be gone: then a new one is made */
 	dir = place_expect(&r->host, attaches);
@@ -89,7 +92,13 @@ int overlap_begin(struct run *r, const struct stop *stop, struct error *err)
 	free(r->expected);
 	r->expected = r->box.sandbox.workdir;
 	r->box.sandbox = (struct sandbox){ 0 };
-	return early_begin(&r->agent, stop, !r->interactive, err);
+	if (early_begin(&r->agent, stop, !r->interactive, err) < 0)
+		return -1;
+	if (has_hooks(r)) {
+		run_hooks_follow(r);
+		early_hooks(r->agent.early, run_hooks_cause(r));
+	}
+	return 0;
 }
 
 /* Whether the user will be asked if his tree may be sent. */
@@ -154,17 +163,15 @@ static int ask_anew(struct run *r, struct error *err)
 
 int overlap_end(struct run *r, struct error *err)
 {
-	const struct sandbox *sb = &r->box.sandbox;
-
 	listen_no_more(r);
 	if (!early_close(&r->agent))
 		early_end(&r->agent);
 	if (run_name_session(r, err) < 0)
 		return -1;
+	if (!place_is(&r->box.sandbox, r->expected))
+		return ask_anew(r, err);
 	early_save(&r->agent); /* with the name of its sandbox */
-	return sb->mounts.n || strcmp(sb->workdir, r->expected) != 0
-		       ? ask_anew(r, err)
-		       : 0;
+	return 0;
 }
 
 int overlap_fail(struct run *r, struct error *why)

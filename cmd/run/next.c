@@ -224,6 +224,7 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 			   .ui = r->ui,
 			   .pick = r->pick,
 			   .raise = r->raise,
+			   .on_job_end = r->on_job_end,
 			   .args = &next->args,
 			   .made = true };
 	if (same_thread && !conversation_is_stored(r, err)) {

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "cmd/agents/agent_choice.h"
 #include "cmd/command.h"
+#include "cmd/jobs/jobs.h"
 #include "cmd/overlap/overlap.h"
 #include "cmd/run/run_stdin.h"
 #include "cmd/secret.h"
@@ -138,7 +139,7 @@ void run_undo(struct run *r)
 	early_end(&r->agent);
 	/* The sandbox first, since it costs money; a failure has been warned
 	 * about. */
-	(void)run_end_sandbox(r, &ignored);
+	r->lost = run_end_sandbox(r, &ignored) < 0 && ignored.code == ERR_GONE;
 	run_mcp_end(r);
 	if (r->opened_client)
 		sandbox_client_close(&r->host);

@@ -19,8 +19,7 @@
 /* What a user is asked about on his own machine. */
 enum run_mode {
 	RUN_MANUAL,    /* each call that acts there */
-	RUN_AUTO_EDIT, /* but not edits within the working directory that
-			  touch nothing protected */
+	RUN_AUTO_EDIT, /* but not unprotected edits in its directory */
 	RUN_YOLO,      /* nothing, as with -y */
 	N_RUN_MODES,
 };
@@ -51,6 +50,7 @@ struct run {
 	 * one then, told of NULL at the end, arg of ui. Or NULL. */
 	const char *ahead;
 	void (*listen)(void *arg, struct early *e);
+	void (*on_job_end)(void *arg); /* jobs_set_end(), arg of ui; or NULL */
 	char *expected; /* its directory, as the model was told; owned */
 	const struct args *args; /* the command line */
 	/* The thread that is resumed; id NULL: a new one is begun. */
@@ -81,6 +81,7 @@ struct run {
 	int64_t usd_s;     /* what that costs, -1: unknown */
 	int64_t cap_step;  /* by which the cap is raised; 0: never was */
 	unsigned switched; /* how often it has gone on with another thread */
+	bool lost;         /* its sandbox was gone when it was left */
 	struct run *next;  /* takes its place in the chat; owned: next.h */
 	/* Opened in place of this one, and interrupted: their sandboxes are
 	 * being deleted. Owned; a list by its own `leaving`. */
@@ -167,9 +168,7 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
 /* The agent is told of their tools, and of changes. */
 void run_mcp_attach(struct run *r);
 void run_mcp_end(struct run *r);
-void run_web_attach(struct run *r);                  /* cmd/web */
-int run_jobs_open(struct run *r, struct error *err); /* cmd/jobs */
-bool run_jobs_pending(struct run *r); /* an end is to be told with -r */
+void run_web_attach(struct run *r);                /* cmd/web */
 int run_reset_model(void *arg, struct error *err); /* agent.reset; the run */
 /* Tells the agent how much the window of r->choice holds. */
 void run_set_window(struct run *r);

@@ -106,6 +106,11 @@ void run_hooks_follow(struct run *r)
 			  permission_mode, r);
 }
 
+const char *run_hooks_cause(const struct run *r)
+{
+	return r->thread.id ? "resume" : "startup";
+}
+
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err)
 {

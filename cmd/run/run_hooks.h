@@ -12,6 +12,8 @@ int run_hooks_open(struct run *r, struct error *err);
  * only when the question was cancelled: they stay as they were. On the agent's
  * thread, between two turns. */
 int run_hooks_reload(struct run *r, struct error *err);
+/* Of a run that begins: "resume" or "startup". */
+const char *run_hooks_cause(const struct run *r);
 /* SessionStart of an open run; what it says goes with the first prompt. */
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err);

@@ -91,6 +91,11 @@ static int check_together(const struct run_options *o, struct error *err)
 			"--sandbox-snapshot-name cannot be combined with "
 			"--sandbox-id; snapshots only apply when creating a "
 			"fresh sandbox");
+	if (o->sandbox_id && o->network)
+		return error_set(err, ERR_USAGE,
+				 "--sandbox-network cannot be combined with "
+				 "--sandbox-id: a sandbox keeps the network "
+				 "that it was made with");
 	return 0;
 }
 

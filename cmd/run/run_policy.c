@@ -180,16 +180,21 @@ static void set_foreign_place(const struct run *r, struct approval *a)
 
 /* A hook's word counts as the user's, whose it is; but what the machine's
  * policy wants to be asked about is asked about. */
-static void judge_by_hooks(struct run *r, const struct approval *a,
+static void judge_by_hooks(struct run *r, struct approval *a,
 			   enum run_verdict *verdict)
 {
 	struct error ignored = { 0 };
 
-	if (*verdict == RUN_ALLOW && a->hook_asks)
+	if (*verdict == RUN_ALLOW && a->hook_asks) {
 		*verdict = RUN_ASK;
-	else if (*verdict == RUN_ASK && a->hook_allows &&
-		 run_check_yolo(r, &ignored) == 0)
+		if (!r->interactive)
+			buf_adds(&a->reason,
+				 "A hook of the user's wants this call to be "
+				 "asked about, and there is nobody to ask.");
+	} else if (*verdict == RUN_ASK && a->hook_allows &&
+		   run_check_yolo(r, &ignored) == 0) {
 		*verdict = RUN_ALLOW;
+	}
 }
 
 int run_decide(struct run *r, struct approval *a, enum run_verdict *verdict,

@@ -30,7 +30,7 @@ bool run_remark_add(const struct run *r, struct buf *out)
 			 r->agent.reason);
 	else if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
 		buf_adds(out, words[finish]);
-	else if (!r->agent.answer.len)
+	else if (!r->agent.answer.len && !r->agent.hook_ended)
 		buf_adds(out, "the model ended its turn without a word: send "
 			      "the message again, or choose another model");
 	return out->len > 0;

@@ -264,8 +264,8 @@ static void report_kept(struct run *r, const struct sync_result *result)
 		app_warn("and %zu more like this",
 			 result->n_kept - NAMES_SHOWN);
 	for (size_t i = 0; i < result->n_held && i < NAMES_SHOWN; i++)
-		app_warn("%s stays here, since it may hold secrets; --include"
-			 " sends it",
+		app_warn("%s is not sent: it may hold secrets (--include "
+			 "sends it), or cannot be read",
 			 result->held[i]);
 }
 
@@ -312,6 +312,11 @@ static int ask(struct filling *f, struct error *err)
 	if (app_store(r->app, &store, err) < 0)
 		return -1;
 	rc = consent_get(store, f->w.root, provider, &asked, err);
+	if (rc == 0 && asked)
+		print_line(r->app,
+			   "The sandbox starts empty, as you answered before: "
+			   "--workspace repo sends %s there.",
+			   f->name);
 	if (rc < 0 || asked)
 		return rc;
 	str_format_size(f->s.bytes, size);

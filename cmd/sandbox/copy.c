@@ -358,12 +358,23 @@ int copy_down(struct copy *c, const char *remote, const char *local,
 	return rc;
 }
 
-/* "ID:PATH": a colon before the first slash. Returns the path, and the id. */
-static const char *remote_side(const char *argument, char **id)
+/* "ID:PATH": an ID that is known, which may hold slashes and colons (that of
+ * ssh does), else a colon before the first slash. Returns the path, and the
+ * id. */
+static const char *remote_side(struct app *app, const char *argument, char **id)
 {
 	const char *colon = strchr(argument, ':');
 	const char *slash = strchr(argument, '/');
 
+	for (size_t n = strlen(argument); n-- > 1;) {
+		if (argument[n] != ':')
+			continue;
+		*id = xstrndup(argument, n);
+		if (target_is_known(app, *id))
+			return argument + n + 1;
+		free(*id);
+		*id = NULL;
+	}
 	if (!colon || colon == argument || (slash && slash < colon))
 		return NULL;
 	*id = xstrndup(argument, (size_t)(colon - argument));
@@ -443,13 +454,13 @@ static int copy(struct app *app, const struct args *args, const char *id,
 int sandbox_cmd_copy(struct app *app, const struct args *args)
 {
 	char *id = NULL;
-	const char *from = remote_side(args->argv[0], &id);
-	const char *to = from ? NULL : remote_side(args->argv[1], &id);
+	const char *from = remote_side(app, args->argv[0], &id);
+	const char *to = from ? NULL : remote_side(app, args->argv[1], &id);
 	struct error err = { 0 };
 	char *second = NULL;
 	int rc;
 
-	if (from && remote_side(args->argv[1], &second)) {
+	if (from && remote_side(app, args->argv[1], &second)) {
 		free(id);
 		free(second);
 		return command_misuse(&command_sandbox, "cp",

@@ -236,39 +236,47 @@ static const char *text(const char *s)
 	return s ? s : "";
 }
 
+static void facts_json(const struct target *t, const struct facts *f)
+{
+	const char *source =
+		sandbox_isolation_source(t->host.provider, f->isolation);
+	struct buf out = BUF_INIT(1 << 20);
+
+	buf_addc(&out, '{');
+	member(&out, "name", short_name(text(f->label)));
+	member(&out, "label", text(f->label));
+	member(&out, "provider", t->host.provider->name);
+	member(&out, "id", text(t->id));
+	member(&out, "state", sandbox_state_name(f->state));
+	member(&out, "ledger", t->label[0] ? ledger_state_name(t->state) : "");
+	member(&out, "image", text(f->image));
+	buf_adds(&out, "\"isolation\":");
+	isolation_json(&out, f->isolation);
+	buf_addc(&out, ',');
+	member(&out, "isolation_source", text(source));
+	member(&out, "owner", text(f->owner));
+	member(&out, "note", text(t->note));
+	buf_addf(&out,
+		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
+		 ",\"owner_runs\":%s,\"kept_until\":%" PRId64 "}",
+		 f->created, f->ends, t->pid, t->owner_runs ? "true" : "false",
+		 t->held ? t->ends : 0);
+	app_envelope("sandbox info", &out);
+	buf_release(&out);
+}
+
 static void print_facts(struct app *app, const struct target *t,
 			const struct facts *f)
 {
 	const char *ledger = t->label[0] ? ledger_state_name(t->state) : "";
 	const char *state = sandbox_state_name(f->state);
+	const char *source =
+		sandbox_isolation_source(t->host.provider, f->isolation);
 	char room[20];
 	char id[IDS_SHOWN];
 
 	if (app->json) {
-		struct buf out = BUF_INIT(1 << 20);
-
-		buf_addc(&out, '{');
-		member(&out, "name", short_name(text(f->label)));
-		member(&out, "label", text(f->label));
-		member(&out, "provider", t->host.provider->name);
-		member(&out, "id", text(t->id));
-		member(&out, "state", state);
-		member(&out, "ledger", ledger);
-		member(&out, "image", text(f->image));
-		buf_adds(&out, "\"isolation\":");
-		isolation_json(&out, f->isolation);
-		buf_addc(&out, ',');
-		member(&out, "owner", text(f->owner));
-		member(&out, "note", text(t->note));
-		buf_addf(&out,
-			 "\"created\":%" PRId64 ",\"ends\":%" PRId64
-			 ",\"pid\":%" PRId64
-			 ",\"owner_runs\":%s,\"kept_until\":%" PRId64 "}",
-			 f->created, f->ends, t->pid,
-			 t->owner_runs ? "true" : "false",
-			 t->held ? t->ends : 0);
-		app_envelope("sandbox info", &out);
-		buf_release(&out);
+		facts_json(t, f);
 		return;
 	}
 	printf("provider  %s\nid        ", t->host.provider->name);
@@ -277,7 +285,8 @@ static void print_facts(struct app *app, const struct target *t,
 	sandbox_cell(text(f->label), 0);
 	printf("\nstate     %s\nimage     ", state);
 	sandbox_cell(text(f->image), 0);
-	printf("\nisolation %s", isolation_name(f->isolation));
+	printf("\nisolation %s%s%s%s", isolation_name(f->isolation),
+	       source ? " (" : "", text(source), source ? ")" : "");
 	printf("\ncreated   %s\n", sandbox_time(f->created, room));
 	printf("ends by   %s\n", sandbox_time(f->ends, room));
 	if (t->held && !t->owner_runs)

@@ -138,6 +138,21 @@ static int find_target(struct found *f, struct app *app, const char *name,
 	return 0;
 }
 
+bool target_is_known(struct app *app, const char *name)
+{
+	struct target t = { 0 };
+	struct found f = { .target = &t };
+	struct error ignored = { 0 };
+	struct store *store;
+	bool known = app_store(app, &store, &ignored) == 0 &&
+		     find_known(&f, store, name, &ignored) == 0;
+
+	free(f.provider);
+	free(f.endpoint);
+	target_close(&t);
+	return known;
+}
+
 int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err)
 {

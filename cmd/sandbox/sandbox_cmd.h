@@ -29,6 +29,8 @@ struct target { /* start from { 0 } */
 int target_open(struct target *t, struct app *app, const struct args *args,
 		const char *name, struct error *err);
 void target_close(struct target *t);
+/* Whether the ledger has a sandbox of that name, as target_open() takes it. */
+bool target_is_known(struct app *app, const char *name);
 /* The running sandbox behind it; started when it was stopped. Until dcode ends
  * it is in use. */
 int target_attach(struct target *t, struct sandbox *sb, const struct stop *stop,

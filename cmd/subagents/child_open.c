@@ -278,6 +278,8 @@ int child_open(struct child *c, struct error *err)
 		.more = parent->more,
 		.web = parent->web,
 		.hooks = parent->hooks,
+		.hook_id = c->hook_id,
+		.hook_type = c->kind->name,
 		.parent = c->order->parent,
 		.memory = &c->memory,
 	};

@@ -64,8 +64,8 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 		err->code == ERR_CANCELLED ? "the user ended it" : err->message;
 
 	if (rc < 0) {
-		buf_addf(out, "The subagent %s did not finish: %s.", c->label,
-			 why);
+		buf_addf(out, "The subagent %s did not finish: %s%s", c->label,
+			 why, str_ends(str_of(why), ".") ? "" : ".");
 		if (!c->agent.answer.len) {
 			buf_adds(out, " It has said nothing. What it changed "
 				      "so far stays.");
@@ -86,11 +86,10 @@ static void add_result(const struct child *c, int rc, const struct error *err,
 
 static int work(struct child *c, struct error *err)
 {
-	char id[32];
-	const struct hooked_subagent begins = { .id = id,
+	const struct hooked_subagent begins = { .id = c->hook_id,
 						.type = c->kind->name };
 
-	snprintf(id, sizeof(id), "subagent-%u", c->number);
+	snprintf(c->hook_id, sizeof(c->hook_id), "subagent-%u", c->number);
 	if (child_open(c, err) < 0 ||
 	    hooked_subagent(&c->agent, &begins, &c->stop, err) < 0)
 		return -1;
@@ -102,9 +101,8 @@ static void tell_hooks(struct child *c, struct buf *out)
 {
 	struct stop stop = *c->order->stop;
 	struct error ignored = { 0 };
-	char id[32];
 	const struct hooked_subagent ends = {
-		.id = id,
+		.id = c->hook_id,
 		.type = c->kind->name,
 		.last = c->agent.answer.len ? c->agent.answer.ptr : "",
 		.context = out,
@@ -114,7 +112,6 @@ static void tell_hooks(struct child *c, struct buf *out)
 		return;
 	if (stop_check(&stop, &ignored) < 0)
 		stop = stop_cleanup(HOOK_MS);
-	snprintf(id, sizeof(id), "subagent-%u", c->number);
 	(void)hooked_subagent(&c->agent, &ends, &stop, &ignored);
 }
 

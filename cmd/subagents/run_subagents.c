@@ -79,7 +79,8 @@ static void add_kind(const struct subagent *k, struct buf *out)
 	if (k->root)
 		buf_adds(out, " (the project's)");
 	if (k->model)
-		buf_addf(out, ", model %s", k->model);
+		buf_addf(out, k->root ? ", wants the model %s" : ", model %s",
+			 k->model);
 	if (k->apart)
 		buf_adds(out, ", in a sandbox of its own");
 	buf_adds(out, ": ");

@@ -36,6 +36,7 @@ struct child {
 	const struct subagent *kind;
 	unsigned number;
 	char label[SUBAGENT_NAME_MAX + 16]; /* "reviewer 2" */
+	char hook_id[32];                   /* "subagent-2" */
 	struct cancel_chain cancel;
 	struct stop stop;
 	bool follows; /* its model and sandbox are as its file says */

@@ -196,6 +196,8 @@ struct agent { /* filled by the caller; all borrowed */
 	/* Whose subagent it is, or NULL. The turns of both count towards
 	 * max_turns of the parent. */
 	struct agent *parent;
+	/* A subagent's, as hooks are told of what it does; or NULL. */
+	const char *hook_id, *hook_type;
 	_Atomic int64_t all_turns; /* its own: with those of subagents */
 	/* Where there is no session: the history, so that it can be compacted.
 	 * NULL: it cannot. */
@@ -203,6 +205,7 @@ struct agent { /* filled by the caller; all borrowed */
 	struct hooks *hooks;        /* or NULL */
 	struct buf hook_context;    /* its own: for the next prompt; owned */
 	struct hooked_end hook_end; /* its own */
+	bool hook_ended; /* the last run, before the model was done */
 };
 /*
  * One prompt to its end. 0 when the model finished; -1 with ERR_CANCELLED,
@@ -218,6 +221,11 @@ void agent_store(struct agent *a, const struct message *m,
 		 const struct usage *usage);
 /* Stores what was put off until the next request had been sent. */
 void agent_save(struct agent *a);
+/* A subagent without a sandbox of its own: its caller is told of the jobs. */
+static inline bool agent_shares_sandbox(const struct agent *a)
+{
+	return a->parent && a->parent->sandbox == a->sandbox;
+}
 /* Emits a warning: "what: " and the error's message. */
 void agent_warn(struct agent *a, const char *what, const struct error *err);
 

@@ -10,11 +10,15 @@
 #include <string.h>
 
 #include "agent/answer.h"
+#include "agent/hooked.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "model/money/meter.h"
 
-enum { MOST_TEXT = 1 << 16 /* bytes of the result of a call */ };
+enum {
+	MOST_TEXT = 1 << 16,   /* bytes of the result of a call */
+	PROMPT_MAX = 160 << 20 /* bytes */
+};
 
 struct early {
 	struct agent *agent;
@@ -26,10 +30,12 @@ struct early {
 	pthread_t watcher;   /* triggers the first two when stop does */
 	pthread_t asker;
 	pthread_mutex_t lock;
-	bool closed; /* no prompt is taken */
-	bool sent;   /* one was: there is an asker */
-	bool joined; /* it has ended */
-	struct message prompt;
+	bool closed;           /* no prompt is taken */
+	bool sent;             /* one was: there is an asker */
+	bool joined;           /* it has ended */
+	const char *cause;     /* of SessionStart, or NULL: no hooks */
+	char *given;           /* what hooks have a say on; owned */
+	struct message prompt; /* what is sent; under the lock */
 	/* The asker's until it has ended. */
 	struct model_reply reply;
 	struct error err;
@@ -75,13 +81,43 @@ static bool is_final(const struct error *err)
 	       strcmp(err->reason, METER_HELD) != 0;
 }
 
+static void push(struct early *e, const char *text)
+{
+	e->prompt.role = ROLE_USER;
+	message_add(&e->prompt, PART_TEXT)->text = xstrdup(text);
+	model_push(e->agent->model, &e->prompt);
+}
+
+/* 0 to go on: a hook may end the run. */
+static int run_hooks(struct early *e, const struct stop *stop)
+{
+	struct agent *a = e->agent;
+	struct buf text = BUF_INIT(PROMPT_MAX);
+	int rc = hooked_session_start(a, e->cause, stop, &e->err);
+
+	if (rc == 0)
+		rc = hooked_prompt(a, e->given, &text, stop, &e->err);
+	if (rc == 0 && a->hook_end.ends)
+		rc = 1;
+	if (rc == 0) {
+		pthread_mutex_lock(&e->lock);
+		push(e, text.ptr ? text.ptr : "");
+		pthread_mutex_unlock(&e->lock);
+	}
+	buf_release(&text);
+	return rc;
+}
+
 static void *ask(void *arg)
 {
 	struct early *e = arg;
 	struct stop stop = e->stop;
 
 	stop.cancel = &e->cut;
-	e->rc = answer_stream(e->agent, true, &e->reply, &stop, &e->err);
+	e->rc = e->cause ? run_hooks(e, &stop) : 0;
+	if (e->rc == 0)
+		e->rc = answer_stream(e->agent, true, &e->reply, &stop,
+				      &e->err);
 	if (e->rc < 0 && e->fatal && is_final(&e->err))
 		cancel_trigger(&e->ends);
 	return NULL;
@@ -95,6 +131,7 @@ static void release(struct early *e)
 	pthread_mutex_destroy(&e->lock);
 	message_release(&e->prompt);
 	model_reply_release(&e->reply);
+	free(e->given);
 	free(e);
 }
 
@@ -134,6 +171,11 @@ struct stop early_stop(const struct agent *a, const struct stop *stop)
 	return both;
 }
 
+void early_hooks(struct early *e, const char *cause)
+{
+	e->cause = cause;
+}
+
 bool early_send(struct early *e, const char *prompt)
 {
 	struct model *model = e->agent->model;
@@ -143,11 +185,12 @@ bool early_send(struct early *e, const char *prompt)
 	if (!e->closed && !window_is_full(&e->agent->window,
 					  model_size(model) + strlen(prompt))) {
 		e->closed = true;
-		e->prompt.role = ROLE_USER;
-		message_add(&e->prompt, PART_TEXT)->text = xstrdup(prompt);
-		model_push(model, &e->prompt);
+		if (e->cause)
+			e->given = xstrdup(prompt);
+		else
+			push(e, prompt);
 		done = e->sent = start(&e->asker, ask, e) == 0;
-		if (!done)
+		if (!done && !e->cause)
 			model_forget_prompt(model);
 	}
 	pthread_mutex_unlock(&e->lock);
@@ -177,11 +220,14 @@ void early_save(struct agent *a)
 {
 	struct early *e = a->early;
 
-	if (!e || !e->prompt.n)
+	if (!e)
 		return;
-	agent_store(a, &e->prompt, NULL);
+	pthread_mutex_lock(&e->lock);
+	if (e->prompt.n)
+		agent_store(a, &e->prompt, NULL);
 	message_release(&e->prompt);
 	e->prompt = (struct message){ 0 };
+	pthread_mutex_unlock(&e->lock);
 }
 
 void early_await(struct agent *a)

@@ -19,10 +19,13 @@ int early_begin(struct agent *a, const struct stop *stop, bool fatal,
 		struct error *err);
 /* stop, for what goes on beside; its cancel is good until early_end(). */
 struct stop early_stop(const struct agent *a, const struct stop *stop);
+/* Before early_send(): hooks of SessionStart, of this cause, and of
+ * UserPromptSubmit have their say on the thread that asks. */
+void early_hooks(struct early *e, const char *cause);
 /* Any thread. False where the prompt is not sent: there was one, or
  * early_close(), or it might pass the window. */
 bool early_send(struct early *e, const char *prompt);
-/* Stores the prompt, if one was sent. */
+/* Stores the prompt, once one is being sent. */
 void early_save(struct agent *a);
 /* No prompt is taken from now on. True where one was sent. */
 bool early_close(struct agent *a);

@@ -40,6 +40,10 @@ static int run(struct agent *a, const struct teller *t, struct hook_call call,
 	cJSON *fields = (cJSON *)call.fields;
 	int rc;
 
+	if (a->hook_id && !json_get(fields, "agent_id")) {
+		cJSON_AddStringToObject(fields, "agent_id", a->hook_id);
+		cJSON_AddStringToObject(fields, "agent_type", a->hook_type);
+	}
 	call.notice = on_notice;
 	call.terminal = on_terminal;
 	call.arg = (void *)t;
@@ -107,6 +111,7 @@ bool hooked_ends(struct agent *a)
 
 	if (!a->hook_end.ends)
 		return false;
+	a->hook_ended = true;
 	buf_adds(&line, "Operation stopped by hook");
 	if (a->hook_end.reason.len)
 		buf_addf(&line, ": %s", a->hook_end.reason.ptr);
@@ -249,6 +254,8 @@ int hooked_before(struct agent *a, const struct part *call,
 				 call_fields(a, call, args)),
 			 &out, stop, err);
 		take_before(c, call, &args, &out);
+		add_context(i ? "PermissionRequest" : "PreToolUse",
+			    &out.context, &c->context);
 		note_end(&a->hook_end, &out);
 		hook_outcome_release(&out);
 	}
@@ -259,6 +266,7 @@ int hooked_before(struct agent *a, const struct part *call,
 void hooked_call_release(struct hooked_call *c)
 {
 	buf_release(&c->reason);
+	buf_release(&c->context);
 	cJSON_free(c->args);
 	c->args = NULL;
 }
@@ -283,9 +291,9 @@ static void change_result(const struct hook_outcome *out, bool failed,
 	}
 }
 
-int hooked_after(struct agent *a, const struct part *call,
-		 const struct hooked_result *result, struct hooked_call *c,
-		 const struct stop *stop, struct error *err)
+static int run_after(struct agent *a, const struct part *call,
+		     const struct hooked_result *result, struct hooked_call *c,
+		     const struct stop *stop, struct error *err)
 {
 	enum hook_event event = result->failed ? HOOK_POST_TOOL_USE_FAILURE
 					       : HOOK_POST_TOOL_USE;
@@ -310,6 +318,17 @@ int hooked_after(struct agent *a, const struct part *call,
 		note_end(&c->end, &out);
 	}
 	hook_outcome_release(&out);
+	return rc;
+}
+
+int hooked_after(struct agent *a, const struct part *call,
+		 const struct hooked_result *result, struct hooked_call *c,
+		 const struct stop *stop, struct error *err)
+{
+	int rc = run_after(a, call, result, c, stop, err);
+
+	if (rc == 0 && c->context.len)
+		buf_addf(result->text, "\n\n%s", c->context.ptr);
 	return rc;
 }
 

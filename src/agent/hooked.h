@@ -28,6 +28,7 @@ struct hooked_call {
 	void *arg;
 	enum hook_permission permission;
 	struct buf reason;     /* of the permission */
+	struct buf context;    /* what the result is followed by */
 	char *args;            /* as the hooks changed them, or NULL; owned */
 	struct hooked_end end; /* of hooked_after() */
 };
@@ -40,7 +41,8 @@ struct hooked_result { /* of a call; borrowed */
 	bool failed;
 	struct buf *text;
 };
-/* PostToolUse or PostToolUseFailure: changes the result. Any thread. */
+/* PostToolUse or PostToolUseFailure: changes the result, which gets the context
+ * of hooked_before() too. Any thread. */
 int hooked_after(struct agent *a, const struct part *call,
 		 const struct hooked_result *result, struct hooked_call *c,
 		 const struct stop *stop, struct error *err);

@@ -71,10 +71,9 @@ static void tell_ended(void *arg, const struct job_state *job)
 	struct ended *e = arg;
 	struct buf line = BUF_INIT(1 << 16);
 
-	buf_addf(&line, "job %u ", job->number);
-	jobs_describe(job, &line);
-	buf_addf(&line, ": %s", job->command);
-	emit(e->agent, EVENT_JOB, buf_str(&line));
+	jobs_describe_end(job, &line);
+	if (!job->shown)
+		emit(e->agent, EVENT_JOB, buf_str(&line));
 	if (e->out->len)
 		buf_addc(e->out, '\n');
 	buf_addc(e->out, '[');
@@ -92,7 +91,7 @@ static void add_ended(struct agent *a, char **text)
 	char *all;
 
 	/* Who has the sandbox is told of all jobs in it. */
-	if (a->parent && a->parent->sandbox == a->sandbox)
+	if (agent_shares_sandbox(a))
 		return;
 	jobs_take_ended(a->sandbox->jobs, tell_ended, &e);
 	if (out.len) {
@@ -418,10 +417,13 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	a->turns = 0;
 	a->all_turns = 0;
 	a->finish = 0;
+	a->hook_ended = false;
 	a->cuts = 0;
 	a->reason[0] = '\0';
 	buf_clear(&a->answer);
-	if (!ahead)
+	if (ahead)
+		early_await(a); /* what its hooks say counts */
+	else
 		early_end(a);
 	if (a->parent)
 		buf_adds(&text, prompt);

@@ -89,6 +89,17 @@ static const char memory_rules[] =
 	"projects. It may be out of date; the user's words in this "
 	"conversation win over it.\n";
 
+static void add_directory(const struct prompt_facts *f, struct buf *out)
+{
+	if (f->sandbox->host->provider->flags & SANDBOX_UNNAMED)
+		buf_adds(out, "The working directory is the one that commands "
+			      "start in (pwd prints it): give file tools paths "
+			      "relative to it");
+	else
+		buf_addf(out, "The working directory is %s",
+			 f->sandbox->workdir);
+}
+
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
 	const struct sandbox_provider *p = f->sandbox->host->provider;
@@ -107,10 +118,11 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 			"Tools act on another machine (%s), with the rights of "
 			"a user there and without isolation; none of the files "
 			"of the user's own machine exist there unless you or "
-			"a setup script put them there. The working directory "
-			"is %s; keep your work inside it, and be careful with "
-			"anything that cannot be undone.\n",
-			p->name, f->sandbox->workdir);
+			"a setup script put them there. ",
+			p->name);
+		add_directory(f, out);
+		buf_adds(out, "; keep your work inside it, and be careful with "
+			      "anything that cannot be undone.\n");
 		return;
 	}
 	if (f->sandbox->mounts.n) {
@@ -129,9 +141,10 @@ static void add_place(const struct prompt_facts *f, struct buf *out)
 	buf_addf(out,
 		 "Tools act in an isolated Linux sandbox (%s), not on the "
 		 "user's machine: none of the user's files exist there unless "
-		 "you or a setup script put them there. The working directory "
-		 "is %s; keep your work inside it.\n",
-		 p->name, f->sandbox->workdir);
+		 "you or a setup script put them there. ",
+		 p->name);
+	add_directory(f, out);
+	buf_adds(out, "; keep your work inside it.\n");
 }
 
 /* HTML comments are the user's notes to themselves. */

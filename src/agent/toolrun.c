@@ -61,6 +61,7 @@ static void *run_job(void *arg)
 		.output = on_output,
 		.recall = on_recall,
 		.delegate = job->batch->agent->delegate ? on_delegate : NULL,
+		.shares_sandbox = agent_shares_sandbox(job->batch->agent),
 		.arg = job,
 		.keep_cr = job->batch->agent->ui.keep_cr,
 		.ask = job->batch->agent->ui.ask,

@@ -362,17 +362,19 @@ static void add_choice(const struct fuzzy_item *item, bool selected,
 	rows_close(rows);
 }
 
-void complete_render(const struct completer *c, size_t columns,
+void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows)
 {
+	size_t n = c->n < max_rows ? c->n : max_rows;
+	size_t first = c->selected < n ? 0 : c->selected + 1 - n;
 	size_t cells = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		size_t n = left_cells(&items_of(c)[c->order[i]]);
+		size_t left = left_cells(&items_of(c)[c->order[i]]);
 
-		cells = n > cells ? n : cells;
+		cells = left > cells ? left : cells;
 	}
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = first; i < first + n; i++)
 		add_choice(&items_of(c)[c->order[i]], i == c->selected,
 			   cells < columns / 2 ? cells : columns / 2, columns,
 			   rows);

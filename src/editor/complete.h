@@ -70,7 +70,7 @@ void complete_forget(struct completer *c);
 bool complete_key(struct completer *c, struct editor *e, struct key key);
 /* Appends a row for each choice, at most COMPLETE_ROWS, none when nothing is
  * shown. */
-void complete_render(const struct completer *c, size_t columns,
+void complete_render(const struct completer *c, size_t columns, size_t max_rows,
 		     struct rows *rows);
 void complete_release(struct completer *c);
 

@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "editor/editor_impl.h"
 
+enum { SPLIT = 3 }; /* most bytes of a character whose rest is missing */
+
 static void change_text(struct editor *e, size_t at, size_t len,
 			struct str text)
 {
@@ -67,11 +69,53 @@ void editor_paste_begin(struct editor *e)
 {
 	buf_release(&e->pasting);
 	e->pasting = BUF_INIT(SIZE_MAX);
+	e->clean = 0;
+	e->had_cr = false;
+	e->had_lf = false;
+}
+
+/* Whether there was one to replace. */
+static bool replace_byte(char *at, size_t len, char old, char new)
+{
+	char *end = at + len;
+	bool found = false;
+
+	while (at < end && (at = memchr(at, old, (size_t)(end - at)))) {
+		*at++ = new;
+		found = true;
+	}
+	return found;
+}
+
+/* CRs from the byte at on become LFs; with the first LF that arrives those of
+ * all the paste, which had no other LF, become CRs again. */
+static void mend_line_ends(struct editor *e, size_t at)
+{
+	struct buf *paste = &e->pasting;
+
+	if (e->had_lf || at == paste->len)
+		return;
+	e->had_lf = memchr(paste->ptr + at, '\n', paste->len - at);
+	if (!e->had_lf) {
+		e->had_cr |= replace_byte(paste->ptr + at, paste->len - at,
+					  '\r', '\n');
+	} else if (e->had_cr) {
+		replace_byte(paste->ptr, at, '\n', '\r');
+		e->clean = 0;
+	}
 }
 
 void editor_paste_feed(struct editor *e, struct str bytes)
 {
+	size_t at = e->pasting.len;
+	/* While the rest arrives; not again behind what is not clean. */
+	bool clean = at - e->clean <= SPLIT;
+
 	buf_addstr(&e->pasting, bytes);
+	mend_line_ends(e, at);
+	if (clean)
+		e->clean += pastes_clean_prefix(
+			str_skip(buf_str(&e->pasting), e->clean));
 }
 
 /* Where the marker of this paste stands, or the text's length. */
@@ -117,9 +161,8 @@ void editor_paste_end(struct editor *e)
 	size_t at;
 	bool clean;
 
-	pastes_line_ends(&e->pasting);
 	text = buf_str(&e->pasting);
-	clean = pastes_is_clean(text);
+	clean = pastes_is_clean(str_skip(text, e->clean));
 	e->last = EDITOR_LAST_OTHER;
 	if (clean && !is_long(text)) {
 		if (text.len)

@@ -52,6 +52,9 @@ struct editor {
 	struct style prompt_style;
 	struct pastes pastes;
 	struct buf pasting; /* the paste that is arriving */
+	size_t clean;       /* bytes at its front that were found clean */
+	bool had_cr;        /* each CR of it has become LF */
+	bool had_lf;        /* an LF has come: its CRs stay */
 	struct undo undo;
 	struct kills kills;
 };
@@ -62,7 +65,8 @@ void editor_type(struct editor *e, struct str text);
 /*
  * A bracketed paste of any bytes. Long ones, and those with controls or bytes
  * that are no UTF-8, become a marker; pasting the same again while its marker
- * is in the text puts the text there, unless it has controls.
+ * is in the text puts the text there, unless it has controls. Terminals send CR
+ * for LF: in a paste without LF each CR becomes one.
  */
 void editor_paste_begin(struct editor *e);
 void editor_paste_feed(struct editor *e, struct str bytes);

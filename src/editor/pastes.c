@@ -9,17 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-void pastes_line_ends(struct buf *bytes)
-{
-	char *end = bytes->ptr + bytes->len;
-	char *at = bytes->ptr;
-
-	if (!bytes->len || memchr(at, '\n', bytes->len))
-		return;
-	while ((at = memchr(at, '\r', (size_t)(end - at))))
-		*at = '\n';
-}
-
 /* Eight bytes of printable ASCII. */
 static bool is_plain_word(const char *p)
 {
@@ -32,25 +21,33 @@ static bool is_plain_word(const char *p)
 	return !((w | (w - ones * 0x20) | (w + ones)) & ones * 0x80);
 }
 
-bool pastes_is_clean(struct str bytes)
+static bool has_control(struct str s)
 {
-	bool ascii = true;
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
 
-	for (size_t i = 0; i < bytes.len; i++) {
-		unsigned char c = (unsigned char)bytes.ptr[i];
-
-		if (bytes.len - i > 8 && is_plain_word(bytes.ptr + i)) {
+		if (s.len - i > 8 && is_plain_word(s.ptr + i)) {
 			i += 7;
 			continue;
 		}
 		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7F)
-			return false;
-		if (c == 0xC2 && i + 1 < bytes.len &&
-		    (unsigned char)bytes.ptr[i + 1] < 0xA0)
-			return false;
-		ascii = ascii && c < 0x80;
+			return true;
+		if (c == 0xC2 && i + 1 < s.len &&
+		    (unsigned char)s.ptr[i + 1] < 0xA0)
+			return true;
 	}
-	return ascii || str_is_utf8(bytes);
+	return false;
+}
+
+size_t pastes_clean_prefix(struct str bytes)
+{
+	bytes.len = str_utf8_prefix(bytes);
+	return has_control(bytes) ? 0 : bytes.len;
+}
+
+bool pastes_is_clean(struct str bytes)
+{
+	return pastes_clean_prefix(bytes) == bytes.len;
 }
 
 static size_t count_lines(struct str s)

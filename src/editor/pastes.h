@@ -28,12 +28,10 @@ struct pastes {
 	size_t cap;
 };
 
-/*
- * Makes of a terminal's paste what was copied: terminals send CR for LF, so
- * where there is no LF each CR becomes one; where there is, all stays.
- */
-void pastes_line_ends(struct buf *bytes);
 bool pastes_is_clean(struct str bytes);
+/* How many bytes at the front are clean for sure; they end where a character
+ * does. 0 when a control is among them. */
+size_t pastes_clean_prefix(struct str bytes);
 /* Takes the bytes over, which are clean or not; returns their number, which is
  * below PASTES_MAX. */
 size_t pastes_add(struct pastes *p, struct buf *bytes, bool clean);

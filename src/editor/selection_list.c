@@ -102,15 +102,26 @@ static enum selection_result press(struct selection_list *l, struct key key)
 	}
 }
 
+/* What was typed or pasted, up to the end of its line. */
+static bool add_text(struct selection_list *l, struct str text)
+{
+	text.len = str_find(text, '\n');
+	text.len = str_find(text, '\r');
+	if (!text.len || l->filter.len + text.len > SELECTION_FILTER ||
+	    !str_is_utf8(text))
+		return false;
+	buf_addstr(&l->filter, text);
+	return true;
+}
+
 enum selection_result selection_list_event(struct selection_list *l,
 					   const struct key_event *event)
 {
 	if (event->kind == KEY_EVENT_KEY)
 		return press(l, event->key);
-	if (event->kind != KEY_EVENT_TEXT ||
-	    l->filter.len + event->text.len > SELECTION_FILTER)
+	if ((event->kind != KEY_EVENT_TEXT && event->kind != KEY_EVENT_PASTE) ||
+	    !add_text(l, event->text))
 		return SELECTION_NOTHING;
-	buf_addstr(&l->filter, event->text);
 	rank(l);
 	return SELECTION_CHANGED;
 }

@@ -123,7 +123,7 @@ static bool read_timeout(struct hook_handler *h, const cJSON *timeout)
 	double seconds =
 		h->event == HOOK_USER_PROMPT_SUBMIT ? PROMPT_S : USUAL_S;
 
-	if (timeout) {
+	if (timeout && !cJSON_IsNull(timeout)) {
 		if (!cJSON_IsNumber(timeout) || !(timeout->valuedouble > 0))
 			return false;
 		seconds = timeout->valuedouble;
@@ -227,7 +227,10 @@ void hook_file_parse(struct hook_list *list, struct str text, const char *file,
 	const cJSON *groups;
 
 	if (!tree)
-		complain(&r, "it is no JSON: none of its hooks runs");
+		complain(&r,
+			 "it is no JSON from line %zu on (comments and "
+			 "trailing commas are none): none of its hooks runs",
+			 json_error_line(text));
 	else if (cJSON_IsArray(tree))
 		complain(&r, "this is the old format (a list of commands with "
 			     "events), which is not read any more: write "

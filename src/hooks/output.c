@@ -288,7 +288,7 @@ static void add_text(struct hooks *h, const struct hook_call *call,
 
 	if (!text.len)
 		return;
-	said = text.ptr[0] == '{' ? json_parse(text) : NULL;
+	said = text.ptr[0] == '{' ? json_parse_repaired(text) : NULL;
 	if (cJSON_IsObject(said))
 		add_object(h, call, p, said, out);
 	else if (takes_plain_text(call->event))

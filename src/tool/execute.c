@@ -17,7 +17,8 @@ enum {
 	HOST_TIMEOUT_S = 120,
 	NO_LIMIT_S = 24 * 3600, /* what a timeout of 0 means */
 	LIVE_MAX = 1 << 20,     /* bytes of a command's output shown live */
-	SLICE = 64 << 10        /* bytes filtered at a time */
+	SLICE = 64 << 10,       /* bytes filtered at a time */
+	CANCELLED_HALF = RESULT_CHARS / 2 - 1000 /* bytes of each end */
 };
 
 struct running {
@@ -206,8 +207,12 @@ static int run_background(const struct tool_env *env, const cJSON *args,
 	buf_addf(out,
 		 "Started as job %u. It goes on in the background; job_output "
 		 "with job %u gives its output and state, job_kill ends it. "
-		 "You are told when it has ended.%s",
+		 "%s%s",
 		 number, number,
+		 env->shares_sandbox
+			 ? "Who gave you this work is told when it has ended, "
+			   "you are not: job_output with wait waits for that."
+			 : "You are told when it has ended.",
 		 sandbox_keeps_processes(env->sandbox)
 			 ? ""
 			 : " It ends with this session.");
@@ -243,6 +248,10 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	redact_stream_end(&r.shown, env->mask, &r.text);
 	emit(&r);
 	show_end(&r);
+	/* The prompt waits for all that is done with it, and a result that is
+	 * longer would be cut for the model: the call may not save it. */
+	if (rc && err->code == ERR_CANCELLED)
+		capture_shrink(&r.capture, CANCELLED_HALF);
 	add_output(&r, &cut, out);
 	if (!rc && !out->len)
 		buf_adds(out, "<no output>");

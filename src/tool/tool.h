@@ -85,6 +85,9 @@ struct tool_env {                /* all borrowed for the call */
 	/* Out: files for the model, which belong to the result. NULL: they
 	 * are not shown. */
 	struct message *media;
+	/* A subagent calls, in the sandbox of its caller: that one is told of
+	 * the jobs in it. */
+	bool shares_sandbox;
 	bool keep_cr; /* output gets a lone CR, which else is an LF */
 	/* Asks the user and waits, at most until stop: then -1. Never two at
 	 * once. NULL: nobody can answer. */

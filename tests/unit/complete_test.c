@@ -50,7 +50,7 @@ static void expect_choices(const struct completer *c, const char *want)
 	struct buf out = BUF_INIT(10000);
 
 	buf_adds(&out, "");
-	complete_render(c, 40, &rows);
+	complete_render(c, 40, COMPLETE_ROWS, &rows);
 	for (size_t i = 0; i < rows.n; i++) {
 		buf_addstr(&out, str_trim(rows_view(&rows, i).bytes));
 		buf_addc(&out, '\n');

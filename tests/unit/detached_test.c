@@ -129,6 +129,35 @@ static void test_a_cancelled_command_returns_before_its_kill(void **s)
 	close_place(&p);
 }
 
+/* Where a flood of output and hundreds of processes make a kill slow. */
+static void test_on_this_machine_it_returns_before_its_kill_too(void **s)
+{
+	static const unsigned kinds[] = { SANDBOX_UNISOLATED, SANDBOX_BOUND };
+
+	(void)s;
+	for (size_t i = 0; i < 2; i++) {
+		struct sandbox_provider here = fake;
+		struct stop ever = stop_on(NULL);
+		struct error err = { 0 };
+		struct stop stop;
+		struct place p;
+
+		open_place(&p);
+		sandbox_release(&p.sb);
+		here.flags |= kinds[i];
+		p.host.provider = &here;
+		assert_int_equal(
+			sandbox_attach(&p.sb, &p.host, "x", &ever, &err), 0);
+		stop = stop_on(&p.cancel);
+		assert_int_equal(execute(&p, &stop, &err), -1);
+		assert_false(command.killed);
+		cancel_trigger(&command.go);
+		assert_int_equal(sandbox_await_kills(&p.sb, &ever, &err), 0);
+		assert_true(command.killed);
+		close_place(&p);
+	}
+}
+
 static void test_a_command_that_dies_at_once_gives_its_own_error(void **s)
 {
 	bool own = false;
@@ -187,6 +216,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_a_cancelled_command_returns_before_its_kill),
+		cmocka_unit_test(
+			test_on_this_machine_it_returns_before_its_kill_too),
 		cmocka_unit_test(
 			test_a_command_that_dies_at_once_gives_its_own_error),
 		cmocka_unit_test(

@@ -255,14 +255,19 @@ static void test_the_goal_column_is_kept_over_short_rows(void **state)
 	editor_release(&e);
 }
 
-static void paste(struct editor *e, struct str bytes)
+static void paste_in_steps(struct editor *e, struct str bytes, size_t step)
 {
 	editor_paste_begin(e);
 	for (size_t n; bytes.len; bytes = str_skip(bytes, n)) {
-		n = bytes.len < 4096 ? bytes.len : 4096;
+		n = bytes.len < step ? bytes.len : step;
 		editor_paste_feed(e, (struct str){ bytes.ptr, n });
 	}
 	editor_paste_end(e);
+}
+
+static void paste(struct editor *e, struct str bytes)
+{
+	paste_in_steps(e, bytes, 4096);
 }
 
 static void test_a_short_paste_is_text_a_long_one_a_marker(void **state)
@@ -318,6 +323,64 @@ static void test_a_paste_keeps_its_bytes_but_what_is_no_utf8(void **state)
 	expect(&e, "\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD");
 	editor_release(&e);
 	buf_release(&out);
+}
+
+static void test_a_paste_is_judged_the_same_however_it_arrives(void **state)
+{
+	static const struct {
+		const char *text;
+		bool clean;
+	} pastes[] = {
+		{ "\xE6\xBC\xA2 a\xC3\xA4\xF0\x9F\x98\x80\xC2\xA0 b", true },
+		{ "abcdefghijklmnopqrstu\n\tv\xE6\xBC\xA2", true },
+		{ "a\rbcdefghijklmn", true }, /* a line end */
+		{ "a\rbcdefgh\nijklmn", false },
+		{ "\xE6\xBC\xA2 ab\xC2\x9F cdefghijkl", false },
+		{ "\xE6\xBC\xA2 abcdefghijkl\x1B", false },
+		{ "\x7F\xE6\xBC\xA2 abcdefghijkl", false },
+		{ "abcdefgh\xE6\xBC ijklmnop", false },
+		{ "abcdefghijklmnop\xF0\x9F\x98", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pastes) / sizeof(pastes[0]); i++)
+		for (size_t step = 1; step < 20; step++) {
+			struct editor e = { 0 };
+
+			paste_in_steps(&e, str_of(pastes[i].text), step);
+			assert_int_equal(e.pastes.n, !pastes[i].clean);
+			editor_release(&e);
+		}
+}
+
+static void test_line_ends_are_mended_the_same_however_they_arrive(void **state)
+{
+	static const char *const pastes[][2] = {
+		{ "a\rb\r", "a\nb\n" },           { "\r\r\r", "\n\n\n" },
+		{ "a\rb\r\n", "a\rb\r\n" },       { "\n\ra\r", "\n\ra\r" },
+		{ "a\r\rb\nc\r", "a\r\rb\nc\r" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pastes) / sizeof(pastes[0]); i++)
+		for (size_t step = 1; step < 9; step++) {
+			struct editor e = { 0 };
+
+			paste_in_steps(&e, str_of(pastes[i][0]), step);
+			expect(&e, pastes[i][1]);
+			editor_release(&e);
+		}
+}
+
+static void test_lines_that_end_in_cr_are_checked_as_they_arrive(void **state)
+{
+	struct editor e = { 0 };
+
+	(void)state;
+	editor_paste_begin(&e);
+	editor_paste_feed(&e, STR("one\rtwo\r\rthree"));
+	assert_int_equal(e.clean, 14);
+	editor_release(&e);
 }
 
 static void test_a_cut_marker_can_be_put_back_until_it_is_sent(void **state)
@@ -420,6 +483,12 @@ int main(void)
 			test_a_short_paste_is_text_a_long_one_a_marker),
 		cmocka_unit_test(
 			test_a_paste_keeps_its_bytes_but_what_is_no_utf8),
+		cmocka_unit_test(
+			test_a_paste_is_judged_the_same_however_it_arrives),
+		cmocka_unit_test(
+			test_line_ends_are_mended_the_same_however_they_arrive),
+		cmocka_unit_test(
+			test_lines_that_end_in_cr_are_checked_as_they_arrive),
 		cmocka_unit_test(
 			test_a_cut_marker_can_be_put_back_until_it_is_sent),
 		cmocka_unit_test(test_a_draft_that_is_set_can_be_taken_back),

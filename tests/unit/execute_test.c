@@ -283,6 +283,33 @@ static void test_flood(void **state)
 	bench_release(&b);
 }
 
+/* The prompt waits for what is done with it. */
+static void test_of_a_cancelled_flood_little_is_kept(void **state)
+{
+	const size_t len = 4 << 20;
+	char *text = malloc(len);
+	struct bench b;
+
+	(void)state;
+	bench_init(&b);
+	memset(text, 'x', len);
+	memcpy(text, "begin", 5);
+	memcpy(text + len - 3, "end", 3);
+	b.fake.chunks[0] = (struct str){ text, len };
+	b.fake.exec_fail = &cancelled;
+	call(&b, "execute", "{\"command\":\"x\"}");
+	assert_int_equal(b.rc, -1);
+	assert_true(b.out.len <= RESULT_CHARS);
+	assert_true(str_starts(buf_str(&b.out), "begin"));
+	assert_non_null(strstr(b.out.ptr,
+			       "\n\n... [4116304 bytes of output were dropped "
+			       "here] ...\n\n"));
+	assert_true(str_ends(buf_str(&b.out),
+			     "end\n[Command was cancelled by the user]"));
+	free(text);
+	bench_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_mask_cut),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_of_a_cancelled_flood_little_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

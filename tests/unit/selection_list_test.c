@@ -102,6 +102,22 @@ static void test_typing_filters_and_backspace_widens(void **state)
 	assert_int_equal(list.n, 2);
 }
 
+static void test_pasted_text_filters_up_to_the_end_of_its_line(void **state)
+{
+	struct key_event event = { .kind = KEY_EVENT_PASTE,
+				   .text = STR("delta\r\nbeta") };
+
+	(void)state;
+	assert_int_equal(selection_list_event(&list, &event),
+			 SELECTION_CHANGED);
+	assert_int_equal(list.n, 1);
+	assert_int_equal(selection_list_chosen(&list), 3);
+	event.text = STR("\nbeta"); /* the rest of the paste */
+	assert_int_equal(selection_list_event(&list, &event),
+			 SELECTION_NOTHING);
+	assert_int_equal(list.n, 1);
+}
+
 static void test_rows_scroll_within_the_room(void **state)
 {
 	(void)state;
@@ -136,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROW(test_it_begins_where_it_was_told_and_moves),
 		ROW(test_typing_filters_and_backspace_widens),
+		ROW(test_pasted_text_filters_up_to_the_end_of_its_line),
 		ROW(test_rows_scroll_within_the_room),
 		ROW(test_a_name_of_several_lines_is_one_row),
 	};
