@@ -10,6 +10,7 @@ floor of the same run, the ratio or the difference, the bar.
 import argparse
 import pathlib
 import random
+import statistics
 import sys
 import tempfile
 import time
@@ -139,7 +140,8 @@ class Terminal(Bench):
                     p = self.chat()
                     ours.append(p.send_all(text, b" MB"))
                     p.close()
-                return min(ours) * 1e3, min(floor) * 1e3
+                return (statistics.median(ours) * 1e3,
+                        statistics.median(floor) * 1e3)
             self.judge(f"paste of 10 MB, {name}", measure, "ms", times=2)
 
     def render(self):

@@ -4,9 +4,6 @@ import ctypes
 import json
 import os
 import pathlib
-import pty
-import select
-import signal
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -87,63 +84,6 @@ def folders(home):
     """Of the local sandboxes under this home."""
     top = pathlib.Path(home, ".deepagents", "sandboxes")
     return sorted(p.name for p in top.iterdir()) if top.exists() else []
-
-
-class Terminal:
-    """A chat in a pseudo-terminal."""
-
-    def __init__(self, dcode, env, cwd, *args):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(cwd)
-            os.execve(dcode, [str(dcode), *map(str, args)], env)
-        self.text = ""
-
-    def until(self, word, seconds=20):
-        end = time.monotonic() + seconds
-        while word not in self.text:
-            self.text += self.read(end).decode(errors="replace")
-        self.text = self.text.partition(word)[2]
-        return time.monotonic()
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def read(self, end):
-        """Some bytes, by this time."""
-        left = max(0, end - time.monotonic())
-        if not select.select([self.fd], [], [], left)[0]:
-            os.kill(self.pid, signal.SIGKILL)
-            raise AssertionError(f"nothing more came after: {self.text}")
-        return os.read(self.fd, 65536)
-
-    def leave(self):
-        """/quit; the question what becomes of the sandbox may follow."""
-        self.type("/quit\n")
-        end = time.monotonic() + 30
-        self.text = ""
-        try:
-            while "keep it?" not in self.text:
-                part = self.read(end)
-                self.text += part.decode(errors="replace")
-                if not part:
-                    break
-            else:
-                self.type("d\n")
-        except OSError:
-            pass
-        return self.end()
-
-    def end(self, seconds=30):
-        end = time.monotonic() + seconds
-        self.text = ""
-        try:
-            while part := self.read(end):
-                self.text += part.decode(errors="replace")
-        except OSError:
-            pass
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def contract(run, name, *options):

@@ -68,6 +68,11 @@ class Screen:
         """Characters as they are; keys() for named ones."""
         self.tmux("send-keys", "-l", text)
 
+    def paste(self, text):
+        """As a terminal pastes, in brackets."""
+        self.tmux("set-buffer", "--", text)
+        self.tmux("paste-buffer", "-p", "-r")
+
     def keys(self, *names):
         self.tmux("send-keys", *names)
 

@@ -265,20 +265,21 @@ def some_text(r, most, wide):
                    for _ in range(r.randrange(1, most + 1))).strip() or "."
 
 
-def some_live(r, columns):
+def some_live(r, columns, low):
     """Few rows: of more than the screen has, once they are wrapped, a terminal
     keeps the first in its history."""
-    rows = [some_text(r, 40, True) for _ in range(r.randrange(5))]
+    rows = [some_text(r, 12 if low else 40, True)
+            for _ in range(r.randrange(3 if low else 5))]
     if not rows or r.random() < 0.2:
         return rows, (-1, 0)
     row = r.randrange(len(rows))
     return rows, (row, r.randrange(cells(cut(rows[row], columns)) + 1))
 
 
-def play(t, r, steps, wide=True):
+def play(t, r, steps, wide=True, low=False):
     """Prints, changes of the live part and resizes, checked one by one. wide:
     the transcript has such characters; rows of them that tmux 3.3a has wrapped
-    it does not always join again."""
+    it does not always join again. low: sizes of few lines are among them."""
     for i in range(t.size[1] + 5):
         t.print(f"row {i}")
     for _ in range(steps):
@@ -287,9 +288,11 @@ def play(t, r, steps, wide=True):
             for _ in range(r.choice([1, 3, 30])):
                 t.print(some_text(r, 120, wide))
         elif what == "l":
-            t.set_live(*some_live(r, t.size[0]))
+            t.set_live(*some_live(r, t.size[0], low))
         else:
-            t.resize(r.choice([30, 40, 41, 79, 80, 120, 200]),
+            t.resize(r.choice([79, 80, 120, 200] if low else
+                              [30, 40, 41, 79, 80, 120, 200]),
+                     r.randrange(3, 31) if low else
                      r.choice([20, 24, 30, 50]))
         t.flush()
         t.check()

@@ -71,8 +71,10 @@ def test_the_default_is_that_of_the_settings(run, model, home, config):
     config("[agents]\ndefault = 'coder'\nrecent = 'other'\n")
     assert run(*RUN).status == 0
     assert "MEMORY-OF-CODER" in system(server)
-    rows = json.loads(run("agents", "list", "--json").out)["data"]
-    assert [(r["name"], r["is_default"]) for r in rows] == [("coder", True)]
+    told = json.loads(run("agents", "list", "--json").out)
+    assert told["command"] == "list"  # as in the Python program
+    assert [(r["name"], r["is_default"]) for r in told["data"]] == [
+        ("coder", True)]
     config("[agents]\ndefault = 'nosuch'\n")
     r = run(*RUN)
     assert r.status == 0 and "there is no such agent" in r.err

@@ -84,6 +84,16 @@ def test_undo_brings_back_bytes_modes_times_and_the_index(
     assert "no apply to take back" in run("apply", "--undo").err
 
 
+def test_undo_passes_over_an_apply_that_found_all_of_it_here(
+        run, room, tmp_path):
+    send(room, tmp_path, lambda there: (there / "a").write_text("same\n"))
+    room.write(a="same\n")
+    index = room.index()
+    assert "Nothing to apply" in run("apply", "--index").err
+    assert room.ref("base") == room.theirs and room.index() == index
+    assert "no apply to take back" in run("apply", "--undo").err
+
+
 def test_undo_leaves_and_names_what_was_changed_since(run, room, tmp_path):
     send(room, tmp_path, edit_much)
     assert run("apply").status == 0

@@ -103,3 +103,40 @@ def test_no_attribute_makes_conflict_markers_longer(run, room, tmp_path):
     assert "<<<" not in (room.root / "union").read_text()
     text = (room.root / "driver").read_text()
     assert "\n<<<<<<< local\n" in text and "\n>>>>>>> sandbox\n" in text
+
+
+CRLF = "one\r\ntwo\r\nthree\r\n"
+STORED = {"text": "one\nTWO\nthree\n", "raw": "one\r\nTWO\r\nthree\r\n",
+          "script.bat": "one\nTWO\nthree\n"}
+
+
+@pytest.mark.parametrize("where", ["repository", "home"])
+def test_branch_merges_line_ends_as_git_stores_them(
+        run, home, tmp_path, env, where):
+    assert run("threads", "list").status == 0
+    room = Room(tmp_path / "work", home)
+    config = home / "config"
+    env["XDG_CONFIG_HOME"] = str(config)
+    (config / "git").mkdir(parents=True)
+    (config / "git/config").write_text(
+        "[user]\nname=B\nemail=b@example.org\n")
+    place = (room.root / ".git/config" if where == "repository" else
+             config / "git/config")
+    with place.open("a") as file:
+        file.write("[core]\nautocrlf = true\n")
+    room.write(**{".gitattributes": "raw -text\n*.bat text eol=crlf\n"})
+    for name in (*STORED, "gone"):
+        (room.root / name).write_bytes(CRLF.encode())
+    git(room.root, "-c", "core.autocrlf=true", "add", "-A")
+    git(room.root, "commit", "-q", "-m", "first")
+
+    def change(there):
+        for name in STORED:
+            (there / name).write_bytes(CRLF.replace("two", "TWO").encode())
+        (there / "gone").unlink()
+    room.send(tmp_path, change)
+    done = run("apply", "--branch", "work")
+    assert done.status == 0, done.err
+    assert {n: git(room.root, "cat-file", "blob", f"work:{n}")
+            for n in STORED} == STORED
+    assert "gone" not in git(room.root, "ls-tree", "--name-only", "work")

@@ -6,6 +6,8 @@ import re
 import pytest
 from apply_room import Room, git
 
+from test_apply import send, type_answers
+
 
 @pytest.fixture
 def room(run, home, tmp_path):
@@ -182,3 +184,21 @@ def test_apply_names_files_that_make_programs_run(run, room, tmp_path):
     assert done.status == 0, done.err
     assert "Look at .github/workflows/ci.yml: it " in done.err
     assert "Look at a" not in done.err
+
+
+def test_what_is_picked_from_hides_nothing(
+        dcode, env, run, room, tmp_path):
+    room.write(a="one\n")
+    room.commit()
+
+    def change(there):
+        (there / "a").write_text("one\nif \u202ekcehc\r\n")
+        (there / "ab\u202ec").write_text("plain\n")
+    send(room, tmp_path, change)
+    status, seen = type_answers(
+        [dcode, "apply", "--interactive"], env, room.root, ["y", "y"])
+    assert status == 0, seen
+    assert "+if <U+202E>kcehc^M\r\n" in seen and "+plain\r\n" in seen
+    assert "  A ab<U+202E>c\r\n" in seen
+    assert (room.root / "a").read_bytes().decode() == (
+        "one\nif \u202ekcehc\r\n")

@@ -28,6 +28,13 @@ def told(server, n=-1):
     return result["content"], result.get("is_error", False)
 
 
+def until_asked(c, n):
+    """The question is there, and keys answer it."""
+    c.until(f"The model asks (1 of {n})")
+    if c.screen:
+        c.until("Esc declines")
+
+
 def server_told(c):
     return len(c.server.requests) > 1
 
@@ -50,7 +57,7 @@ def test_without_a_user_it_is_not_offered_and_refused(run, model):
 def test_an_answer_reaches_the_model(talk, question, keys, wanted):
     c = begin(talk, turns(question))
     c.say("go")
-    c.until("The model asks (1 of 1)")
+    until_asked(c, 1)
     if keys is None:
         keys = "12" if c.screen else "2, 1"
     elif c.screen and question is CITY:
@@ -63,7 +70,7 @@ def test_an_answer_reaches_the_model(talk, question, keys, wanted):
 def test_a_user_declines_and_the_turn_goes_on(talk):
     c = begin(talk, turns(NAME, CITY))
     c.say("go")
-    c.until("The model asks (1 of 2)")
+    until_asked(c, 2)
     c.keys("Escape" if c.screen else "Enter")
     c.until("Thanks.")
     assert told(c.server)[0].count("A: (cancelled)") == 2

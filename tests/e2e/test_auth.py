@@ -12,7 +12,7 @@ import time
 import pytest
 
 from daytona import Daytona
-from test_hostile_chat import Terminal
+from terminal import Terminal
 
 KEY = "sk-stored-key-0123456789"
 OTHER = "sk-other-key-9876543210"
@@ -42,21 +42,6 @@ def terminal(dcode, env, tmp_path):
     yield begin
     for t in open_ones:
         t.close()
-
-
-def end(t):
-    """Reads to the end; the exit status."""
-    try:
-        while True:
-            chunk = os.read(t.fd, 65536)
-            if not chunk:
-                break
-            t.seen += chunk.decode("utf-8", "replace")
-    except OSError:
-        pass
-    status = os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1])
-    t.close = lambda: os.close(t.fd)
-    return status
 
 
 def on_disk(home):
@@ -231,7 +216,7 @@ def test_at_a_terminal(terminal, auth, home):
     assert not termios.tcgetattr(t.fd)[3] & termios.ECHO
     t.type("sk-wrong\x15" + KEY + "X\x7f\n")
     t.until("Stored credential for openai.")
-    assert end(t) == 0
+    assert t.end() == 0
     assert "sk-" not in t.seen
     assert KEY.encode() not in on_disk(home)
     assert "stored" in auth("status", "openai").out
@@ -259,7 +244,7 @@ def test_a_provider_with_two_secrets(terminal, auth, home):
     t.until("MODAL_TOKEN_SECRET for modal (not shown): ")
     t.type("as-0123\n")
     t.until("Stored credential for modal.token_secret.")
-    assert end(t) == 0
+    assert t.end() == 0
     assert "0123" not in t.seen
     assert b"0123" not in on_disk(home)
 
@@ -306,7 +291,7 @@ def test_in_the_chat(terminal, auth, model):
     t.type("/auth frob\n")
     t.until("there is no 'auth frob'\r\n\r\n> ")
     t.type("/quit\n")
-    assert end(t) == 0
+    assert t.end() == 0
     assert KEY not in t.seen
     assert "missing" in auth("status", "e2b").out
 
@@ -320,7 +305,7 @@ def test_a_long_key_at_a_terminal(terminal, auth, model, run, env):
         t.type(key[i:i + 1000])
     t.type("\n")
     t.until("Stored")
-    assert end(t) == 0
+    assert t.end() == 0
     assert request_key(model, run, env, key)
 
 
@@ -329,8 +314,9 @@ def test_ctrl_c_restores_the_terminal(terminal, auth):
     t.until("not shown): ")
     t.type("half a k")
     t.type("\x03")
-    assert end(t) == 130
-    assert termios.tcgetattr(t.fd)[3] & termios.ECHO
+    with open(os.dup(t.fd), "rb") as after:
+        assert t.end() == 130
+        assert termios.tcgetattr(after)[3] & termios.ECHO
     assert "half" not in t.seen
     assert "missing" in auth("status", "openai").out
 
@@ -344,7 +330,7 @@ def test_a_passphrase(terminal, auth, env, home, model, run):
     t.until("again: ")
     t.type(PHRASE + "\n")
     t.until("Stored credential")
-    assert end(t) == 0 and PHRASE not in t.seen
+    assert t.end() == 0 and PHRASE not in t.seen
     assert not (home / STATE / "credentials.key").exists()
     # Nobody is asked where nobody is there.
     r = auth("status", "anthropic")
@@ -362,7 +348,7 @@ def test_a_passphrase(terminal, auth, env, home, model, run):
     t.until("Once more: ")
     t.type(PHRASE + "\n")
     t.until("stored")
-    assert end(t) == 0 and PHRASE not in t.seen
+    assert t.end() == 0 and PHRASE not in t.seen
 
 
 def test_two_different_passphrases(terminal, auth, home):
@@ -371,7 +357,7 @@ def test_two_different_passphrases(terminal, auth, home):
                         ("again: ", "two")):
         t.until(words)
         t.type(text + "\n")
-    assert end(t) == 1
+    assert t.end() == 1
     assert "not the same" in t.seen
     assert not (home / STATE / "credentials").exists()
 

@@ -1,7 +1,6 @@
 """test_chat.py - what is typed and pasted into the chat."""
 # SPDX-License-Identifier: MIT
 import json
-import os
 import time
 
 from test_hostile_chat import chat  # noqa: F401 (a fixture)
@@ -100,16 +99,11 @@ def test_leaving(chat):  # noqa: F811
             t.until("Ctrl-C again")
             t.type("\x03")
             status = 130
-        pid, got = os.waitpid(t.pid, 0)
-        assert os.waitstatus_to_exitcode(got) == status
-        t.close = lambda: None
+        assert t.end() == status
 
 
 def test_the_terminal_goes(chat, run):  # noqa: F811
     t, _ = chat(HELLO)
     t.type("hello\n")
     t.until("Hello.\r\n\r\n> ")
-    os.close(t.fd)
-    pid, got = os.waitpid(t.pid, 0)
-    assert os.waitstatus_to_exitcode(got) == 129
-    t.close = lambda: None
+    assert t.hang_up() == 129

@@ -3,14 +3,14 @@
 import json
 import os
 import random
-import select
 import signal
 import sqlite3
 import time
 
 import pytest
 
-from lifecycle import Terminal, execute
+from lifecycle import execute
+from terminal import Terminal
 from test_workspace import git
 
 # make soak: 200. The seed of a failure is in its message.
@@ -54,27 +54,21 @@ def check_tree(top):
 
 def drain(term, until):
     """Reads what comes, as a terminal does; true at the end of the chat."""
-    while (left := until - time.monotonic()) > 0:
-        if select.select([term.fd], [], [], left)[0]:
-            try:
-                if not os.read(term.fd, 65536):
-                    return True
-            except OSError:
-                return True
-    return False
+    while came := term.read(until):
+        pass
+    return came is False
 
 
 def chat(dcode, env, tree, options, seconds):
     """A chat that works and applies, killed after so long."""
     end = time.monotonic() + seconds
-    term = Terminal(dcode, env, tree, "--sandbox", "local", "--workspace",
-                    "repo", "--keep", *options)
+    term = Terminal([dcode, "--sandbox", "local", "--workspace", "repo",
+                     "--keep", *options], env, tree)
     term.type("go\n/apply\ngo on\n/apply\n/quit\n")
     ended = drain(term, end)
     os.kill(term.pid, signal.SIGKILL)
     drain(term, time.monotonic() + 5)
-    os.close(term.fd)
-    os.waitpid(term.pid, 0)
+    term.close()
     return ended
 
 

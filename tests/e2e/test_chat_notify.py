@@ -1,12 +1,8 @@
 """test_chat_notify.py - who calls the user, when, and with which bytes."""
 # SPDX-License-Identifier: MIT
-import os
-import select
-import time
-
 import pytest
 
-from test_hostile_chat import Terminal
+from terminal import Terminal
 from test_live_chat import DONE, execute
 
 QUICK = "[ui]\nnotify_after = 0\n"
@@ -16,19 +12,6 @@ ENDED = "the turn has ended"
 
 class Chat(Terminal):
     """A chat with a screen, and every byte that it sends."""
-
-    def wait(self, seconds):
-        """What comes in this time."""
-        end = time.monotonic() + seconds
-        got = b""
-        while (left := end - time.monotonic()) > 0:
-            if not select.select([self.fd], [], [], left)[0]:
-                continue
-            try:
-                got += os.read(self.fd, 65536)
-            except OSError:
-                break  # it has ended
-        return got.decode("utf-8", "replace")
 
     def ask(self, text, seconds=0.5):
         """Sends a message; all that comes up to its answer, and after."""

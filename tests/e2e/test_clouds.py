@@ -49,6 +49,20 @@ def box(sandbox_first, model, start, run):
     return begin
 
 
+def test_a_setup_script_is_seen_while_it_runs(vendor, model, start,
+                                              tmp_path):
+    vendor("e2b")
+    model([DONE])
+    script = tmp_path / "setup.sh"
+    script.write_text("echo be''gun\nsleep 3\n")
+    p = start(*PLAIN, "e2b", "--sandbox-setup", script)
+    at = {}
+    while line := p.p.stderr.readline():
+        at[line.strip()] = time.monotonic()
+    assert p.wait().status == 0
+    assert at["\u2713 Setup complete"] - at["begun"] > 1
+
+
 @every
 def test_demo(vendor, model, run, top, name):
     cloud = vendor(name, **SLOW.get(name, {"delay": 0.1}))

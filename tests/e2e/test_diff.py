@@ -1,5 +1,6 @@
 """test_diff.py - what a sandbox changed is shown, and saved before it goes."""
 # SPDX-License-Identifier: MIT
+import base64
 import json
 import os
 import signal
@@ -8,7 +9,8 @@ import subprocess
 
 import pytest
 
-from lifecycle import Terminal, call, execute, wait_for
+from lifecycle import call, execute, wait_for
+from terminal import Terminal
 from test_workspace import DONE, box, git, task, work  # noqa: F401
 
 CHANGES = r"""
@@ -184,6 +186,17 @@ def test_diff_has_short_forms(kept, run):
 
 
 @pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_a_subdirectory_is_of_its_tree(kept, run, work, tmp_path):
+    there = run("diff", cwd=work / "src")
+    assert there.status == 0 and there.out == run("diff").out, there.err
+    r = run("diff", cwd=tmp_path)
+    assert r.status == 1 and "no thread of this directory" in r.err
+    assert run("apply", "--partial", cwd=work / "src").status == 0
+    assert (work / "src/main.c").read_text() == "int changed;\n"
+    assert not (work / "dos").exists()
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
 def test_removing_a_kept_sandbox_saves_first(kept, run, home):
     listed = json.loads(run("sandbox", "list", "--json").out)["data"]
     assert "saved patch" not in run("threads", "list").out
@@ -225,14 +238,9 @@ def test_work_is_saved_when_thread_or_tree_is_gone(
 @pytest.mark.parametrize("box", ["local"], indirect=True)
 def test_a_terminal_shows_controls_and_no_secrets(kept, dcode, env, home):
     env["NO_COLOR"] = "1"
-    term = Terminal(dcode, env, home.parent / "work", "diff")
-    text = ""
-    try:
-        while True:
-            text += os.read(term.fd, 65536).decode(errors="replace")
-    except OSError:
-        pass
-    assert "+^[[31mred" in text and "\033" not in text
+    term = Terminal([dcode, "diff"], env, home.parent / "work")
+    assert term.end() == 0
+    assert "+^[[31mred" in term.seen and "\033" not in term.seen
 
 
 def test_the_rest_is_applied_only_when_the_user_says_so(kept, run, work):
@@ -378,4 +386,73 @@ def test_ignored_files_are_named_with_directories_as_one(
     assert data["ignored"] == 6
     assert {"path": "n m/", "files": 3} in data["ignored_names"]
     assert {"path": "plain.o", "files": 1} in data["ignored_names"]
+    run("sandbox", "gc")
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_json_tells_names_that_are_no_utf8_apart(task, run, work):
+    def names(items, key):
+        assert [x[key] for x in items].count("\ufffd") == 2
+        return [base64.b64decode(x[key + "_base64"]) for x in items
+                if x[key] == "\ufffd"]
+    r = task([execute(r"for x in '\300' '\301'; do"
+                      r" echo x >$(printf $x); done; echo x >plain"),
+              DONE], "--workspace", "repo", "--keep").wait()
+    assert r.status == 0, r.err
+    files = json.loads(run("diff", "--json").out)["data"]["files"]
+    assert names(files, "path") == [b"\xc0", b"\xc1"]
+    assert "path_base64" not in next(x for x in files if x["path"] == "plain")
+    files = json.loads(run("apply", "--json").out)["data"]["files"]
+    assert names(files, "path") == [b"\xc0", b"\xc1"]
+    for name in (b"\xc0", b"plain"):
+        (work / os.fsdecode(name)).write_text("here")
+    data = json.loads(run("sync", "--json").out)["data"]
+    assert data["sent"] == ["plain", "\ufffd"]
+    assert data["sent_base64"] == [None, "wA=="]
+    assert "kept_base64" not in data
+    run("sandbox", "gc")
+
+
+@pytest.mark.parametrize("box", ["local"], indirect=True)
+def test_json_gives_the_bytes_of_paths_below_a_home_that_is_no_utf8(
+        task, run, work, tmp_path, env):
+    def path(data, key):
+        assert "\ufffd" in data[key]
+        return os.fsdecode(base64.b64decode(data[key + "_base64"]))
+    home = tmp_path / os.fsdecode(b"home-\xc0")
+    home.mkdir()
+    env["HOME"] = str(home)
+    agent = home / ".deepagents" / "m"
+    agent.mkdir(parents=True)
+    (agent / "AGENTS.md").write_text("x")
+    r = task([execute("echo 2 >src/main.c"), DONE], "--workspace", "repo",
+             "-y", "--json").wait()
+    assert r.status == 0, r.err
+    last = json.loads(r.out.splitlines()[-1])
+    saved = path(last["changes"], "patch")
+    assert os.path.isfile(saved) and saved.startswith(str(home))
+    listed = json.loads(run("agents", "list", "--json").out)["data"]
+    assert str(agent) in [path(x, "path") for x in listed]
+    out = tmp_path / os.fsdecode(b"\xc1.json")
+    thread = json.loads(run("threads", "list", "--json").out)["data"][0]
+    said = run("threads", "export", thread["thread_id"], str(out),
+               "--with-patch", "--json")
+    data = json.loads(said.out)["data"]
+    assert path(data, "file") == str(out) and out.exists()
+    assert path(data, "patch") == saved
+
+
+def test_a_directory_that_became_a_link_to_one_like_it_comes_back(
+        task, run, work):
+    for name in "one", "two":
+        (work / name).mkdir()
+        (work / name / "in").write_text(name)
+    r = task([execute("rm -r one; ln -s two one"), DONE], "--workspace",
+             "repo", "--keep").wait()
+    assert r.status == 0, r.err
+    r = run("diff", "--name-only")
+    assert r.out == "one\none/in\n" and "could not be read" not in r.err
+    assert run("apply").status == 0
+    assert os.readlink(work / "one") == "two"
+    assert (work / "two" / "in").read_text() == "two"
     run("sandbox", "gc")

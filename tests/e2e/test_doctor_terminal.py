@@ -9,7 +9,7 @@ import time
 import pytest
 
 from screens import Screen
-from test_hostile_chat import Terminal
+from terminal import Terminal
 
 KITTY, DEVICE = "\x1b[?0u", "\x1b[?62;22c"
 LIGHT = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from lifecycle import execute
+from terminal import Terminal
 from test_diff import kept, patches  # noqa: F401
-from test_hostile_chat import Terminal
 from test_workspace import DONE, box, local, task, work  # noqa: F401
 
 pytestmark = local

@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-from test_hostile_chat import Terminal, execute
+from terminal import Terminal
+from test_hostile_chat import execute
 
 M = ("-M", "anthropic:m")
 SECRET = 'sekret-"quoted"-sekret'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import base64
 import json
+import shlex
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_the_patch_is_what_a_living_sandbox_has_now(
     patch, said = exported()
     assert b"+agent" in patch and "Left in the sandbox: pipe" in said
     saved, = patches(home)
-    assert saved.read_bytes() == patch
+    assert saved.read_bytes().replace(bytes(work), b"work") == patch
     assert exported()[0] == patch and patches(home) == [saved]
     name = command(run, "echo later >>src/main.c")
     patch, _ = exported()
@@ -97,3 +98,26 @@ def test_a_page_shows_the_patch_and_not_where_the_tree_is(kept, run, work):
     r = run("threads", "export", "latest", "-", "--html", "--with-patch")
     assert r.status == 0 and "+agent" in r.out and "Base: " in r.out
     assert str(work) not in r.out
+
+
+def test_an_import_says_how_its_patch_comes_onto_the_tree(
+        kept, run, work, home, env):
+    assert run("threads", "export", "latest", str(home / "x.json"),
+               "--with-patch").status == 0
+    doc = json.loads((home / "x.json").read_text())
+    patch = b"".join(map(base64.b64decode, doc["patch_base64"]))
+    assert str(work).encode() in patches(home)[0].read_bytes()
+    assert str(home.parent).encode() not in patch
+    assert f"\nTree: {work.name}\n".encode() in patch
+    clone = home / "their clone"
+    git(home, "clone", "-q", work, clone)
+    (clone / "src/main.c").write_text("int main2;\n")
+    theirs = {**env, "DEEPAGENTS_HOME": str(home / "their home")}
+    r = run("threads", "import", str(home / "x.json"), cwd=clone, env=theirs)
+    assert r.status == 0, r.err
+    line, = [x for x in r.out.splitlines() if "dcode apply" in x]
+    words = shlex.split(line.partition(": dcode ")[2])
+    assert words[:2] == ["apply", "--patch"] and len(words) == 3
+    r = run(*words, cwd=clone, env=theirs)
+    assert r.status == 0, r.err
+    assert (clone / "src/main.c").read_text() == "agent\n"

@@ -26,7 +26,7 @@ def of_session(session):
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_requests_under_way_end_when_nobody_reads(n):
+def test_requests_under_way_end_when_nobody_reads(n, tmp_path):
     """Whoever had the lock of the stream gives it back when writing fails."""
     # pylint: disable-next=consider-using-with
     loop = subprocess.Popen(["sh"], stdin=subprocess.PIPE, bufsize=0,
@@ -37,11 +37,12 @@ def test_requests_under_way_end_when_nobody_reads(n):
     while b"ready" not in loop.stdout.readline():
         pass
     for i in range(n):
-        body = f"sleep 0.{3 + i}; echo x\n"
+        body = f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; echo x\n"
         loop.stdin.write(f"r{i} t {len(body)} 1\n{body}".encode())
     wait_for(lambda: len(of_session(loop.pid)) > 2 * n)
     loop.stdout.close()
     loop.stdin.close()
+    (tmp_path / "go").touch()
     try:
         loop.wait(20)
         wait_for(lambda: not of_session(loop.pid))
@@ -80,3 +81,13 @@ def test_a_door_of_another_users_gets_nothing(tmp_path):
                 os.kill(pid, signal.SIGKILL)
             step.wait()
             os.close(door)
+
+
+@pytest.mark.parametrize("has_sleep", [True, False])
+def test_who_cannot_wait_ends_and_takes_no_processor(tmp_path, has_sleep):
+    text = (SCRIPTS / "supervise_lib.sh").read_text()
+    r = subprocess.run(["/bin/sh", "-c", text + "\ns_nap 0.1; echo waited"],
+                       env={"PATH": "/bin" if has_sleep else str(tmp_path)},
+                       capture_output=True, text=True, check=False)
+    assert (r.returncode, r.stdout) == ((0, "waited\n") if has_sleep
+                                        else (127, ""))

@@ -165,17 +165,6 @@ def test_a_hook_changes_a_call_and_its_result(write, work, model, run):
     assert "all new" in body(server) and "more of it" in body(server)
 
 
-def test_context_of_hooks_reaches_the_model(write, model, run):
-    write(SessionStart=[hook("echo from the start", "startup"),
-                        hook("echo not this", "resume")],
-          UserPromptSubmit=[hook(own("UserPromptSubmit",
-                                     additionalContext="for the prompt"))])
-    server = model([DONE])
-    assert run("-n", "x", *HOW).status == 0
-    assert "from the start" in body(server)
-    assert "for the prompt" in body(server) and "not this" not in body(server)
-
-
 def test_a_blocked_prompt_is_never_sent(write, model, run):
     write(UserPromptSubmit=[hook("echo has a secret >&2; exit 2")])
     server = model([DONE])
@@ -203,6 +192,7 @@ def test_a_hook_ends_the_run_with_status_0(write, model, run, event):
     r = run("-n", "x", *HOW)
     assert r.status == 0, r.err
     assert "Operation stopped by hook: enough now" in r.err
+    assert "without a word" not in r.err
     assert len(server.requests) == (0 if event == "UserPromptSubmit" else 1)
 
 
@@ -221,6 +211,17 @@ def test_failures_are_told_and_fatal_to_nobody(write, work, model, run):
                   "there is no event 'Nonsense'"):
         assert words in r.err, words
     assert "\x1b" not in r.err
+
+
+def test_a_terminal_sequence_is_no_event_of_json(write, model, run):
+    write(PreToolUse=[hook(say(systemMessage="it was heard",
+                               terminalSequence="\a"))])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW, "--json")
+    assert r.status == 0, r.err
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    assert any("it was heard" in e.get("message", "") for e in lines), r.out
+    assert not [e for e in lines if e["type"] == "job"], r.out
 
 
 def alive(pid):

@@ -1,47 +1,10 @@
 """test_hostile_chat.py - the approval prompt: what is shown is what runs."""
 # SPDX-License-Identifier: MIT
-import os
-import pty
-import select
-import signal
 import time
 
 import pytest
 
-
-class Terminal:
-    """dcode in a terminal of its own."""
-
-    def __init__(self, command, env, cwd):
-        self.seen = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(cwd)
-            os.execve(command[0], command, env)
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def until(self, text, seconds=20):
-        """Reads until text came after what was seen before."""
-        end = time.monotonic() + seconds
-        got = ""
-        while text not in got:
-            left = end - time.monotonic()
-            assert left > 0, f"no {text!r} in {got!r}"
-            if not select.select([self.fd], [], [], left)[0]:
-                continue
-            try:
-                got += os.read(self.fd, 65536).decode("utf-8", "replace")
-            except OSError:
-                raise AssertionError(f"ended without {text!r}: {got!r}")
-        self.seen += got
-        return got
-
-    def close(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.fd)
+from terminal import Terminal
 
 
 @pytest.fixture

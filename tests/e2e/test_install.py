@@ -12,7 +12,7 @@ import zipfile
 import pytest
 
 from daytona import Daytona
-from test_auth import end, terminal  # noqa: F401 (a fixture)
+from test_auth import terminal  # noqa: F401 (a fixture)
 
 LOG = ".deepagents/.state/install.log"
 SITE = ".deepagents/python/site-packages"
@@ -98,11 +98,11 @@ def test_the_key_is_asked_for(terminal, env):  # noqa: F811
         t.until("API key for daytona (not shown): ")
         t.type(key + "\n")
         t.until("is ready")
-        assert end(t) == 0
+        assert t.end() == 0
         assert key not in t.seen and len(cloud.requests) == 1
         t = terminal("--install", "daytona")
         t.until("DAYTONA_API_KEY: stored")
-        assert end(t) == 0
+        assert t.end() == 0
 
 
 @pytest.mark.long  # slow
@@ -323,7 +323,7 @@ def test_it_asks_first(terminal, home, tmp_path):  # noqa: F811
         t = terminal("install", str(path), "--package")
         t.until("[y/N] ")
         t.type(answer)
-        assert end(t) == status
+        assert t.end() == status
         assert at.exists() == (status == 0)
 
 
@@ -340,4 +340,4 @@ def test_in_the_chat(terminal, env, model, tmp_path):  # noqa: F811
     t.type(f"/install {program(tmp_path)} --package --yes --offline\n")
     t.until("--sandbox mybox\r\n\r\n> ", 60)
     t.type("/quit\n")
-    assert end(t) == 0
+    assert t.end() == 0

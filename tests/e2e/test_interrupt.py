@@ -6,6 +6,7 @@ with a limit for a busy machine."""
 import os
 import random
 import shutil
+import signal
 import statistics
 import threading
 import time
@@ -27,6 +28,7 @@ STAGES = {
                    "chunk_bytes": 300, "chunk_delay_ms": 2}], b"thinking"),
     "tool": ([execute("echo begun; sleep 60")], b"running execute"),
     "flood": ([execute("yes begun")], b"running execute"),
+    "local flood": ([execute("yes begun")], b"running execute"),
     "retry": ([{"text": "x", "fault": {"status": 529, "times": 10 ** 6,
                                        "retry_after": "30"}}], b"Retrying"),
     "own command": ([], b"Esc stops it"),
@@ -82,6 +84,8 @@ def test_a_turn_is_stopped_at_once(chat, vendor, stage, key):
     if stage == "sandbox":
         vendor("e2b")
         args = ("--sandbox", "e2b")
+    if stage == "local flood":
+        args = ("--sandbox", "local")
     p, r = chat(turns, *args), random.Random(3)
     judge(stage, [try_once(p, key, said, begun, r) for _ in range(TRIES)])
     assert p.process.poll() is None
@@ -106,13 +110,13 @@ def making(chat, vendor, tmp_path):
     (work / "file").write_bytes(random.Random(1).randbytes(3 << 20))
     (tmp_path / "setup.sh").write_text("#!/bin/sh\nsleep 60\n")
 
-    def begin(stage, turns=(), **fault):
+    def begin(stage, turns=(), more=(), **fault):
         pattern, args, seen = MAKING[stage]
         cloud.faults.clear()
         if pattern:
             cloud.fault(pattern, times=None, **(fault or {"delay": 60}))
         return chat(list(turns), "--sandbox", "e2b", "--on-exit", "delete",
-                    *args, ready=seen), cloud
+                    *args, *more, ready=seen), cloud
     return begin
 
 
@@ -160,22 +164,43 @@ def test_an_interrupted_upload_does_not_wait_for_git(making, env, tmp_path):
     assert len(started("update-ref", "-d", "/sending")) == 1
 
 
-@pytest.mark.parametrize("stage", MAKING)
-def test_after_that_the_next_message_makes_another(making, stage):
-    p, cloud = making(stage, [execute("echo hel''lo"), {"text": "done"}])
-    p.send(b"\x03")
+def stop(p, more):
+    """Ctrl-C, which is a signal where the terminal reads lines."""
+    if more:
+        p.process.send_signal(signal.SIGINT)
+    else:
+        p.send(b"\x03")
+
+
+@pytest.mark.parametrize("stage, more", [
+    *((stage, ()) for stage in MAKING), ("setup", ("--plain",))])
+def test_after_that_the_next_message_makes_another(making, stage, more):
+    p, cloud = making(stage, [execute("echo hel''lo"), {"text": "done"}],
+                      more)
+    stop(p, more)
     p.until(b"Interrupted")
     start = len(p.seen)
     cloud.faults.clear()
     if stage == "setup":
         (p.cwd / "../setup.sh").write_text("#!/bin/sh\n")
     p.send(b"go\r")
-    p.until(b"exit 0", start, 60)
+    p.until(b"hello" if more else b"exit 0", start, 60)
+    p.until(b"done", start)
     p.quiet()
     p.send(b"\x04")
     p.until(b"sandbox terminated", start)
     assert cloud.left() == []
     assert stage == "create" or cloud.count("DELETE") == 2
+
+
+def test_a_chat_of_lines_can_be_left_when_its_beginning_was_stopped(making):
+    p, cloud = making("setup", more=("--plain",))
+    stop(p, ("--plain",))
+    p.until(b"begins anew")
+    p.until(b"\n> ", p.seen.find(b"begins anew"))
+    p.send(b"/quit\r")
+    assert p.process.wait(15) == 0
+    assert cloud.left() == []
 
 
 def test_leaving_waits_until_what_an_interrupt_left_is_deleted(making):

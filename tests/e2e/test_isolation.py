@@ -36,6 +36,10 @@ def test_the_list_says_what_each_vendor_documents(run):
     text = run("provider", "list", "-v").out
     assert text.count("isolation: microVM") == 5
     assert text.count("isolation: gVisor") == 1
+    assert "isolation: microVM (e2b.dev, 2026-" in text
+    rows = json.loads(run("provider", "list", "--json").out)["data"]
+    assert {r["name"] for r in rows if r["isolation_source"]} == set(
+        VENDORS) - {"docker", "local", "none", "slurm", "ssh"}
 
 
 @pytest.mark.parametrize("runtime, isolation", [

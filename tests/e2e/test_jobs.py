@@ -1,6 +1,7 @@
 """test_jobs.py - commands in the background: output, ends, kills, leaving."""
 # SPDX-License-Identifier: MIT
 import json
+import os
 import pathlib
 
 import pytest
@@ -126,15 +127,16 @@ def test_without_commands_no_jobs_are_offered(run, model):
 
 
 def test_the_chat_lists_and_kills_them(talk):  # noqa: F811
-    chat = begin(talk, {"turns": [start("sleep 86.40533"),
+    mark = f"86.4{os.getpid()}"  # both chats may be tried side by side
+    chat = begin(talk, {"turns": [start(f"sleep {mark}"),
                                   {"text": "It runs."},
                                   {"text": "I see."}]}, "-y",
                  "--sandbox", "local")
     seen = chat.say("go", "It runs.")
-    assert "sleep 86.40533 (in the background)" in seen
+    assert f"sleep {mark} (in the background)" in seen
     chat.say("/jobs", "running for")
     chat.say("/jobs kill 1", "was killed after")
-    assert not alive("86.40533")
+    assert not alive(mark)
     chat.say("how is it?", "I see.")
     assert "[job 1 was killed after" in json.dumps(
         chat.server.requests[-1]["body"]["messages"][-1])

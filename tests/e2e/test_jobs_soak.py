@@ -82,6 +82,9 @@ class Seen:
             at = max(at, end) if start <= at else at
         return at
 
+    def all(self):
+        return "exit code" in self.state and self.covered() == len(ALL)
+
 
 def serve(server, turns, **how):
     server.model.script = type(server.model.script)(
@@ -104,12 +107,14 @@ def test_ten_thousand_lines_survive_kills_and_cuts(
     serve(server, [read])
     name = thread(home)
     end = time.monotonic() + 60 * KILLS
-    while (kills < KILLS or where.cuts < CUTS or "exit code" not in seen.state
-           or seen.covered() < len(ALL)):
+    while kills < KILLS or where.cuts < CUTS or not seen.all():
         assert time.monotonic() < end, (kills, where.cuts, seen.state)
         one = start("-n", "go on", *A, "-r", name)
-        until = time.monotonic() + where.dice.uniform(0.1, 4)
-        while one.p.poll() is None and time.monotonic() < until:
+        enough = kills >= KILLS and where.cuts >= CUTS
+        until = time.monotonic() + (60 if enough else
+                                    where.dice.uniform(0.1, 4))
+        while (one.p.poll() is None and time.monotonic() < until and
+               not (enough and seen.all())):
             time.sleep(0.02)
             seen.look()
         if one.p.poll() is None:
@@ -117,6 +122,9 @@ def test_ten_thousand_lines_survive_kills_and_cuts(
             kills += 1
         one.wait()
         seen.look()
+        if LONG and kills % 10 == 0:
+            print(f"{where.name}: {kills} kills, {where.cuts} cuts, "
+                  f"{seen.covered()} bytes, {seen.state}", flush=True)
         assert isinstance(seen.covered(), int), seen.covered()
     where.cutting = False
     assert seen.state.startswith("ended with exit code 7"), seen.state

@@ -99,6 +99,29 @@ def test_whoever_attaches_to_the_sandbox_finds_its_jobs(
     assert other.startswith("Started as job 2."), other
 
 
+def test_who_starts_a_job_owns_it_as_long_as_it_lives(
+        cloud, model, start, run, home):
+    server = model([job("sleep 86.40544"), {"text": "x", "delay_ms": 60000}])
+    first = start("-n", "go", *A, "--sandbox", "e2b", "--keep")
+    wait_for(lambda: len(server.requests) > 1, 40)
+    path = home / ".deepagents" / ".state" / "dcode.db"
+    with sqlite3.connect(path) as db:  # one more, whose start is on the way
+        name = db.execute("SELECT job FROM job").fetchone()[0][::-1]
+        db.execute("INSERT INTO job(thread, provider, sandbox, job, command, "
+                   "begun, number) SELECT thread, provider, sandbox, ?, 'x', "
+                   "begun, 2 FROM job", (name,))
+    for alive in (True, False):
+        server = model([DONE])
+        r = run("-n", "hi", *A, "--sandbox", "e2b", "--sandbox-id",
+                cloud.left()[0])
+        assert r.status == 0, r.err
+        assert ("job 2 is running" in r.err) == alive
+        assert any(name in str(f) for f in files(cloud, "never")) != alive
+        if alive:
+            first.signal(signal.SIGKILL)
+            first.wait()
+
+
 def test_with_its_sandbox_a_job_ends_and_is_named(cloud, model, run):
     model([job("sleep 86.40541"), DONE])
     r = run("-n", "go", *A, "--sandbox", "e2b")

@@ -9,7 +9,8 @@ import time
 import pytest
 
 from engine_proxy import EngineProxy
-from lifecycle import Terminal, call, execute, wait_for
+from lifecycle import call, execute, wait_for
+from terminal import Terminal
 
 LONG = bool(os.environ.get("DCODE_TEST_LONG"))
 CLEANUP_S = 10
@@ -51,6 +52,23 @@ def test_hung_create(start, model, engine, collected):
     r.wait(CLEANUP_S + 3)
     assert r.status == 130, r.err
     assert time.monotonic() - began < CLEANUP_S + 6
+    collected()
+
+
+def test_another_place_than_the_model_was_told_of_is_told_anew(
+        run, model, engine, collected):
+    """An engine whose policy moves containers: the request that does not know
+    of it is cut, and the conversation has the prompt once."""
+    engine.replace = b"/workspace", b"/elsewhere"
+    server = model([{**execute("pwd"), "fault": {"stall_after_bytes": 0}},
+                    {"text": "done"}])
+    r = run(*TASK)
+    assert r.status == 0 and r.out == "done\n", (r.out, r.err)
+    early, first, last = (q["body"] for q in server.requests)
+    assert "is /workspace;" in json.dumps(early["system"])
+    assert "is /elsewhere;" in json.dumps(first["system"])
+    assert early["messages"] == first["messages"]
+    assert "/elsewhere" in json.dumps(last["messages"][-1])
     collected()
 
 
@@ -187,8 +205,8 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
     """Ctrl-C: the prompt within 100 ms, and nothing runs on."""
     server = model(HUNG if hung == "model" else
                    [execute("echo be''gun; sleep 777"), {"text": "done"}])
-    t = Terminal(dcode_release, env, tmp_path / "work", "-M", "anthropic:m",
-                 "--sandbox", "docker")
+    t = Terminal([dcode_release, "-M", "anthropic:m", "--sandbox", "docker"],
+                 env, tmp_path / "work")
     t.until("> ")
     fault = None
     if hung in ("create", "start"):
@@ -202,11 +220,11 @@ def test_prompt_is_back(dcode_release, env, tmp_path, model, engine, rig,
     else:
         t.until("begun\r\n")
     time.sleep(0.3)
-    t.text = ""
     began = time.monotonic()
     t.type("\x03")
     t.until("Interrupted")
-    took = t.until("> ") - began
+    t.until("> ")
+    took = time.monotonic() - began
     print(f"prompt back after {took * 1000:.1f} ms")
     assert took < 1
     (name,) = rig.containers()

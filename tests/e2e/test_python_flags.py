@@ -133,3 +133,8 @@ def test_commands_of_the_python_program_are_named_as_such(run, words):
     assert r.status == 2
     assert "is a command of the Python program that dcode does not have" in \
         r.err
+
+
+def test_a_project_of_langsmith_is_named_as_such(run):
+    r = run("auth", "set", "langsmith", "--project", "x", stdin="key")
+    assert r.status == 2 and "--project is a flag of the Python" in r.err

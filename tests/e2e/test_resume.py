@@ -1,7 +1,6 @@
 """test_resume.py - a stored thread goes on: -r, in the chat and with -n."""
 # SPDX-License-Identifier: MIT
 import json
-import os
 import random
 import re
 import sqlite3
@@ -9,7 +8,7 @@ import time
 
 import pytest
 
-from test_hostile_chat import Terminal
+from terminal import Terminal
 
 LS = {"name": "ls", "args": {"path": "."}}
 TALK = {"turns": [{"text": "Hello."}, {"text": "Again."}, {"text": "Third."}],
@@ -44,18 +43,8 @@ def chat(dcode, env, tmp_path):
 def leave(t, keys="/quit\n"):
     """Types the last words; what follows, and the exit status."""
     t.type(keys)
-    got = ""
-    while True:
-        try:
-            piece = os.read(t.fd, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        got += piece.decode("utf-8", "replace")
-    _, status = os.waitpid(t.pid, 0)
-    t.close = lambda: None
-    return got, os.waitstatus_to_exitcode(status)
+    status = t.end()
+    return t.text, status
 
 
 @pytest.mark.parametrize("spec", ["anthropic:m", "openai:m"])

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from lifecycle import Terminal, execute, folders, wait_for
+from lifecycle import execute, folders, wait_for
 from slash_chat import begin, talk  # noqa: F401 (a fixture)
+from terminal import Terminal
 from test_diff import patches
 from test_workspace import DONE, box, local, task, work  # noqa: F401
 
@@ -71,8 +72,8 @@ def test_a_reader_that_goes_away_loses_nothing(
 def chat(dcode_release, env, model, work, box):
     """A chat whose sandbox has changed a file, at its prompt."""
     model([CHANGE, DONE])
-    t = Terminal(dcode_release, env, work, "-M", "anthropic:m", "--sandbox",
-                 "local", "--workspace", "repo")
+    t = Terminal([dcode_release, "-M", "anthropic:m", "--sandbox", "local",
+                  "--workspace", "repo"], env, work)
     t.until("> ")
     t.type("go\n")
     t.until("done")

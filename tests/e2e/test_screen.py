@@ -65,6 +65,10 @@ def test_resizes_lose_no_row_and_double_none(tmux, seed):
     terminals.play(tmux(SIZES[seed]), random.Random(seed), 15, wide=False)
 
 
+def test_resizes_to_few_lines_lose_no_row_and_double_none(tmux):
+    terminals.play(tmux((80, 24)), random.Random(7), 15, wide=False, low=True)
+
+
 class Terminal:
     """The program at a bare pty: bytes, modes, status."""
 

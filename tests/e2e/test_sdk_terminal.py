@@ -56,6 +56,10 @@ def test_resizes_lose_no_row_and_double_none(xterm, seed):
     terminals.play(xterm(SIZES[seed % 3]), random.Random(seed), 25)
 
 
+def test_resizes_to_few_lines_lose_no_row_and_double_none(xterm):
+    terminals.play(xterm((80, 24)), random.Random(7), 40, low=True)
+
+
 def test_resize_of_a_terminal_that_cuts_rows_keeps_the_transcript(xterm):
     t = xterm((80, 24), "cuts")
     for i in range(60):

@@ -137,6 +137,20 @@ def test_leaving_counts_what_is_not_applied_and_says_how(
     assert (work / "f").read_text() == "2\n"
 
 
+def test_a_sandbox_that_has_ended_is_not_said_to_hold_work(talk, vendor):
+    cloud = vendor("e2b")
+    change = {"tool_calls": [{"name": "execute",
+                              "args": {"command": "echo 2 > f"}}]}
+    c = begin(talk, [change, {"text": "Done it."}, change], "--sandbox",
+              "e2b", "--workspace", "none", "--on-exit", "stop")
+    c.say("go", "Done it.")
+    cloud.destroy(cloud.left()[0])
+    c.say("again", "Nothing is kept")
+    seen = c.until("dcode -r ")
+    assert c.status() == 1
+    assert "only there" not in seen and "not applied" not in seen
+
+
 def test_advice_in_the_chat_names_the_commands_of_the_chat(talk, tmp_path):
     work = tmp_path / "work"
     (work / "f").write_text("1\n")

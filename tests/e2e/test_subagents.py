@@ -143,6 +143,18 @@ def test_a_file_says_who_it_is_and_which_tools_it_has(model, run, agent):
         t for t in parent["tools"] if t["name"] == "task"][0]["description"]
 
 
+@pytest.mark.parametrize("tools, has", [
+    ("[]", False), ("''", False), ("[Raed]", False), ("", True),
+    ("'*'", True)])
+def test_a_list_without_a_tool_gives_none(model, run, agent, tools, has):
+    agent("thinker", f"description: D\ntools: {tools}")
+    server = model(script([task("job t", "thinker")],
+                          {"job t": [{"text": "thought"}]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and results(server) == ["thought"], r.err
+    assert bool(talk(server, "job t")[0].get("tools")) == has
+
+
 def test_what_is_wrong_in_a_file_is_a_line(model, run, agent):
     agent("broken", "name: broken")
     model([DONE])
@@ -202,6 +214,8 @@ def test_max_turns_counts_those_of_subagents(model, run):
     assert r.status == 124, r.err
     assert len(server.requests) == 4
     assert events(r, "result")[0]["turns"] == 4
+    ends = [e for e in events(r, "tool_result") if "did not finish" in str(e)]
+    assert ends and not [e for e in ends if ".." in str(e)]
 
 
 def test_the_cap_of_money_holds_for_all_together(model, run):
@@ -233,26 +247,37 @@ def test_a_signal_ends_all_at_once(model, start):
 
 def test_hooks_hear_of_begin_and_end_and_tell_the_caller(model, run, home):
     log = home / "log"
+    note = f"cat >> {log}; echo >> {log}"
     path = home / ".deepagents" / "hooks.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {
-        "SubagentStart": [{"matcher": "general-purpose", "hooks": [
-            {"type": "command", "command": f"cat >> {log}; echo >> {log}"}]}],
+        **{event: [{"matcher": matcher, "hooks": [
+            {"type": "command", "command": note}]}]
+           for event, matcher in (("SubagentStart", "general-purpose"),
+                                  ("PreToolUse", "LS"),
+                                  ("PostToolUse", "LS"))},
         "SubagentStop": [{"hooks": [{"type": "command", "command":
-                                     f"cat >> {log}; echo >> {log}; "
+                                     f"{note}; "
                                      "echo check it twice >&2; exit 2"}]}]}}))
-    server = model(script([task("job h")], {"job h": [{"text": "did it"}]}))
+    look = {"tool_calls": [call("ls", path=".")]}
+    server = model({"turns": [{"tool_calls": [task("job h")]}, look, DONE],
+                    "talks": {"job h": [look, {"text": "did it"}]}})
     r = run("-n", "x", *HOW)
     assert r.status == 0, r.err
-    begun, ended = [json.loads(line) for line in log.read_text().splitlines()
-                    if line]
-    assert begun["hook_event_name"] == "SubagentStart"
-    assert begun["agent_type"] == "general-purpose"
-    assert ended["hook_event_name"] == "SubagentStop"
-    assert ended["agent_id"] == begun["agent_id"]
-    assert ended["last_assistant_message"] == "did it"
-    said = results(server)[0]
-    assert said.startswith("did it\n") and "check it twice" in said
+    heard = [json.loads(line) for line in log.read_text().splitlines()
+             if line]
+    assert [h["hook_event_name"] for h in heard] == [
+        "SubagentStart", "PreToolUse", "PostToolUse", "SubagentStop",
+        "PreToolUse", "PostToolUse"]
+    whose = [(h.get("agent_id"), h.get("agent_type")) for h in heard]
+    assert whose[0][0] and whose[0][1] == "general-purpose"
+    assert whose == [whose[0]] * 4 + [(None, None)] * 2
+    assert heard[3]["last_assistant_message"] == "did it"
+    said = [p["content"] for q in server.requests
+            for p in q["body"]["messages"][-1]["content"]
+            if p["type"] == "tool_result"]
+    assert any(s.startswith("did it\n") and "check it twice" in s
+               for s in said), said
 
 
 def test_a_long_conversation_of_one_is_compacted_by_itself(model, run, home):
@@ -403,6 +428,17 @@ def test_a_projects_file_gets_a_sandbox_only_once_trusted(
     assert said == (0 if flags else 1)
 
 
+def test_who_shares_a_sandbox_is_promised_no_notice_of_its_jobs(model, run):
+    server = model({**script([task("job b")], {"job b": [
+        {"tool_calls": [call("execute", command="true", background=True)]},
+        {"tool_calls": [call("job_output", job=1, wait=60)]},
+        {"text": "b"}]})})
+    assert run("-n", "x", *HOW, "-y", "--sandbox", "local").status == 0
+    said = json.dumps(talk(server, "job b")[-1]["messages"])
+    assert "Who gave you this work is told when it has ended" in said
+    assert "You are told" not in said and "ended with exit code 0" in said
+
+
 def test_a_question_says_which_subagent_asks(live, home):
     s, server = live(script([task("job q"), task("job r")], {
         "job q": [shell("echo x > made"), {"text": "q"}],
@@ -411,6 +447,7 @@ def test_a_question_says_which_subagent_asks(live, home):
     s.keys("Enter")
     s.until(lambda t: re.search(
         r"general-purpose [12]: execute wants to run on this machine", t))
+    s.until("y yes")
     assert not (home.parent / "work" / "made").exists()
     s.type("y")
     s.until("all done")

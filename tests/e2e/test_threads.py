@@ -129,6 +129,11 @@ def test_rename_and_delete(model, run):
     assert [t["thread_id"] for t in rows(run)] == [two]
     r = run("threads", "delete", one)
     assert r.status == 1 and "no thread" in r.err
+    r = run("threads", "delete", one, two, "--json")
+    assert r.status == 1 and "no thread" in r.err
+    assert json.loads(r.out)["data"] == [
+        {"thread_id": one, "deleted": False},
+        {"thread_id": two, "deleted": True}]
 
 
 def test_a_thread_in_use_is_not_deleted(model, start, run):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from test_hostile_chat import Terminal
+from terminal import Terminal
 
 DONE = {"text": "done."}
 
@@ -486,9 +486,7 @@ def test_the_chat_downloads_at_its_end(chat, work):
     t, _ = chat([DONE], "--sandbox", "local", "--upload", "/etc/hostname:h",
                 "--download", "h")
     t.type("\x04")
-    pid, status = os.waitpid(t.pid, 0)
-    t.close = lambda: None
-    assert os.waitstatus_to_exitcode(status) == 0
+    assert t.end() == 0
     assert (work / "h").exists()
 
 

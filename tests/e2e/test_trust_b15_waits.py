@@ -10,7 +10,8 @@ import time
 import pytest
 
 from clouds import CREATE, DONE, EXECUTE, results
-from lifecycle import Terminal, execute, wait_for
+from lifecycle import execute, wait_for
+from terminal import Terminal
 
 TASK = ("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox")
 
@@ -143,14 +144,15 @@ def test_live_output_has_a_ceiling_and_the_result_has_not(model, run):
 
 def test_live_output_at_a_terminal_has_a_ceiling(dcode, model, env, tmp_path):
     model([execute("yes | head -c 30000000", timeout=40), DONE])
-    t = Terminal(dcode, env, tmp_path, "-y", "-M", "anthropic:m", "--sandbox",
-                 "local", "-m", "go")
+    t = Terminal([dcode, "-y", "-M", "anthropic:m", "--sandbox", "local",
+                  "-m", "go"], env, tmp_path)
     got = 0
     end = time.monotonic() + 60
-    while "bytes were not shown]" not in t.text[-400:]:
-        part = t.read(end).decode(errors="replace")
-        got += len(part)
-        t.text = t.text[-400:] + part
+    while "bytes were not shown]" not in t.text:
+        t.text = t.text[-400:]
+        before = len(t.seen)
+        assert t.read(end)
+        got += len(t.seen) - before
     assert got < 4 << 20
     assert t.leave() == 0
 

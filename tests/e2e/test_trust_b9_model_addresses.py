@@ -98,8 +98,10 @@ def test_a_refused_key_is_blamed_on_its_source(run, env, home, tmp_path,
         "was refused" in told()
     env["DEEPAGENTS_CODE_OPENAI_API_KEY"] = KEY
     assert "DEEPAGENTS_CODE_OPENAI_API_KEY was refused" in told()
-    # A sandbox vendor's too.
+    # A sandbox vendor's too; where both go on at once, the model's answer may
+    # end the run before the sandbox's is there.
     vendor("e2b")
+    (config / "config.toml").write_text("[sandboxes]\noverlap = false\n")
     assert run("auth", "set", "e2b", stdin=KEY).status == 0
     r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "e2b")
     assert r.status == 1

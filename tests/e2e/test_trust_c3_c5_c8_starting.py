@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from test_hostile_chat import Terminal, chat  # noqa: F401 (a fixture)
+from terminal import Terminal
+from test_hostile_chat import chat  # noqa: F401 (a fixture)
 
 HELLO = {"turns": [{"text": "Hello."}], "repeat": True, "by": "count"}
 

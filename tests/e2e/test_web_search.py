@@ -181,7 +181,7 @@ def test_a_search_is_asked_about_and_esc_ends_it_with_all_of_it(
                     {"text": "ok."}], ("--sandbox", "none"))
     chat.type("go")
     chat.keys("Enter")
-    seen = chat.until("wants to")
+    seen = chat.until("y yes")
     assert "web_search wants to run on this machine" in seen
     assert "the web, from this machine, by the command" in \
         " ".join(seen.split())

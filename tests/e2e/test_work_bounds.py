@@ -87,3 +87,19 @@ def test_ten_changed_files_cost_little_more_than_their_bytes(
         done = run(*args)
         assert done.status == 0 and "10 files" in done.err, done.err
         assert relay.passed - before < 10_000 + (64 << 10), args
+
+
+@local
+def test_names_of_more_than_a_megabyte_are_compared(task, run, work):
+    """sort(1) reads its input in pieces of 256 KiB."""
+    for n in range(5000):
+        (work / f"{n:04}{'x' * 240}").write_text("a\n")
+    r = task([execute("for f in 0*7x* 4*3x*; do echo b >>$f; done;"
+                      " rm 2*9x*; echo new >new"), DONE],
+             "--workspace", "repo", "--keep").wait()
+    assert r.status == 0, r.err
+    seen = json.loads(run("diff", "--json").out)["data"]
+    assert seen["left"] == [] and seen["refused"] == []
+    assert sorted(f["status"] for f in seen["files"]) == (
+        ["A"] + ["D"] * 100 + ["M"] * 200)
+    run("sandbox", "gc")

@@ -9,7 +9,7 @@ import pytest
 
 from clouds import EXECUTE, UPLOAD
 from clouds import results as result_list
-from test_hostile_chat import Terminal
+from terminal import Terminal
 
 DONE = {"text": "done."}
 
@@ -118,72 +118,6 @@ def test_a_run_that_resumes_sends_what_changed_since(task, start, work, box):
     assert r.status == 0 and "starts empty" not in r.err, r.err
     assert "✓ Sent what changed here: 1 file" in r.err
     assert "made" in start("diff", "--name-only", cwd=work).wait().out
-
-
-def test_sync_sends_what_changed_and_keeps_what_both_changed(
-        task, run, work, box):
-    r = task([execute("echo agent >src/main.c; chmod 644 run.sh"), DONE],
-             "--workspace", "repo", "--keep").wait()
-    assert r.status == 0, r.err
-    assert json.loads(run("sync", "--json").out)["data"] == {
-        "sent": [], "deleted": [], "kept": [], "held": [], "bytes": 0}
-    (work / "src" / "main.c").write_text("local\n")
-    (work / "dos").write_bytes(b"c\r\n")
-    (work / "link").unlink()
-    (work / "added").mkdir()
-    (work / "added" / "file").write_text("added\n")
-    r = run("sync", "--json")
-    assert r.status == 1, r.err
-    data = json.loads(r.out)["data"]
-    assert data["sent"] == ["added/file", "dos"]
-    assert data["deleted"] == ["link"]
-    assert data["kept"] == ["src/main.c"]
-    name = json.loads(run("sandbox", "list", "--json").out)["data"][0]["name"]
-    look = ("cat src/main.c added/file dos; ls -A link;"
-            " [ -x run.sh ] || echo plain")
-    said = run("sandbox", "exec", name, "--", look).out
-    assert said.startswith("agent\nadded\nc") and said.endswith("plain\n")
-    r = run("sync", "--force")
-    assert r.status == 0 and "src/main.c" in r.err, r.err
-    assert run("sandbox", "exec", name, "--", "cat src/main.c").out == (
-        "local\n")
-    assert run("sandbox", "rm", name).status == 0
-
-
-@local
-def test_what_an_emptied_directory_has_lost_is_called_deleted(
-        task, run, start, work):
-    r = task([execute("true"), DONE, DONE], "--workspace", "repo",
-             "--keep").wait()
-    assert r.status == 0, r.err
-    (work / "dos").unlink()
-    (work / "run.sh").unlink()
-    (work / "src" / "main.c").write_text("later\n")
-    r = run("sync")
-    assert r.status == 0, r.err
-    assert "  dos (deleted)\n" in r.err and "  run.sh (deleted)\n" in r.err
-    assert "  src/main.c\n" in r.err
-    assert "✓ 1 file sent, 2 deleted there, 0 kept there" in r.err
-    (work / "src" / "main.c").unlink()
-    r = start("-r", "-n", "go on", cwd=work).wait()
-    assert r.status == 0 and "Deleted there what is gone here: 1 file" in r.err
-    assert "Sent what changed" not in r.err
-    run("sandbox", "gc")
-
-
-@local
-def test_sync_with_force_does_not_advise_force_over_a_directory(
-        task, run, work):
-    r = task([execute("rm dos; mkdir dos; echo x >dos/x"), DONE],
-             "--workspace", "repo", "--keep").wait()
-    assert r.status == 0, r.err
-    (work / "dos").write_text("local\n")
-    r = run("sync")
-    assert r.status == 1 and "--force takes the local one" in r.err
-    r = run("sync", "--force")
-    assert r.status == 1 and "cannot take the place" in r.err
-    assert "--force" not in r.err
-    run("sandbox", "gc")
 
 
 @local
@@ -397,6 +331,23 @@ def test_the_chat_asks_once_for_a_tree_and_a_provider(
         t.until("terminated", 30)
         t.close()
         assert "main.c" in results(server)
+
+
+@local
+def test_a_chat_says_that_a_tree_is_not_sent_since_the_answer_was_no(
+        model, env, work, box, dcode):
+    model([DONE])
+    command = [str(dcode), "-M", "anthropic:m", "--sandbox", box, "-y"]
+    for text in ("of work to Local? [y/N]", "empty, as you answered before"):
+        t = Terminal(command, env, work)
+        t.until(text)
+        if "y/N" in text:
+            t.type("n\r")
+        t.until("tools in")
+        assert "Sent work" not in t.seen
+        t.type("/quit\r")
+        t.until("terminated", 30)
+        t.close()
 
 
 POINTER = ("version https://git-lfs.github.com/spec/v1\n"

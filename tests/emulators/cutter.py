@@ -19,7 +19,8 @@ RESET = struct.pack("ii", 1, 0)
 class Link:
     def __init__(self, cutter, near):
         self.cutter, self.near = cutter, near
-        self.left = cutter.dice.randrange(SHORT, LONG)
+        # Early and late alike: as often in 1 to 10 KB as in 10 to 100.
+        self.left = SHORT * (LONG / SHORT) ** cutter.dice.random()
         self.lock, self.over = threading.Lock(), False
         self.far = cutter.connect()
         for ends in ((near, self.far), (self.far, near)):
@@ -31,7 +32,7 @@ class Link:
             if not self.cutter.cutting:
                 return data
             self.left -= len(data)
-            return data if self.left > 0 else data[:self.left]
+            return data if self.left > 0 else data[:int(self.left)]
 
     def cut(self):
         with self.lock:

@@ -8,6 +8,7 @@
         proxy.fault("POST .*/containers/create", "hang")
         ... proxy.requests: [(connection, "POST /containers/create?name=x")]
         proxy.bodies: [("POST /containers/create?name=x", b"{...}")]
+        proxy.replace = b"old", b"new"      in bodies, of the same length
 
 fault(pattern, action, nth=1, times=1, bytes=0, seconds=0) strikes the nth and
 following requests that match, `times` of them (None: all). Actions:
@@ -54,6 +55,7 @@ class EngineProxy:
         self.path = str(path)
         self.requests, self.faults, self.open = [], [], []
         self.bodies = []
+        self.replace = b"\0", b"\0"
         self.connections = 0
         self.lock = threading.Lock()
         self.listener = socket.socket(socket.AF_UNIX)
@@ -159,6 +161,7 @@ class Link:
                 held += self.client.recv(65536)
             body, held = held[:length], held[length:]
             self.proxy.bodies.append((line, body))
+            body = body.replace(*self.proxy.replace)
             if not self.pass_on(line, head + body):
                 return
             if re.search(r"/exec/[^/]+/start$|/attach", line):
