@@ -4,7 +4,8 @@
 V       ?= release
 Q       ?= @
 B       ?= build/$(V)
-CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+# A sanitized build is clang's: the fuzzers link the same objects.
+CC      := $(if $(filter default,$(origin CC)),$(if $(filter asan,$(V)),clang,gcc),$(CC))
 PKGS    := libcjson libprotobuf-c libsodium libutf8proc sqlite3
 HEADERS := libcurl libarchive md4c libxml-2.0 yaml-0.1 # headers only: loaded at run time
 
@@ -16,7 +17,7 @@ PROGRAM  = $(if $(shell command -v $(1)),,$(2))
 MISSING := $(strip $(foreach p,$(PKGS) $(HEADERS) $(if $(filter unit units quick-units threaded,$(TESTING)),cmocka),\
                $(shell pkg-config --exists $(p) || echo $(p))) \
              $(call PROGRAM,protoc-c,protoc-c) \
-             $(if $(filter fuzz fuzzers,$(TESTING)),$(call PROGRAM,clang,clang)))
+             $(call PROGRAM,$(firstword $(CC)),$(firstword $(CC))))
 ifneq ($(MISSING),)
 $(error missing: $(MISSING). On Debian run: ./scripts/install-deps$(if $(TESTING), test))
 endif
@@ -30,17 +31,15 @@ WARN    += $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 DEFS    := -DDCODE_VERSION=\"$(VERSION)\" -D_GNU_SOURCE -Isrc -I. -I$(B)/gen
 OPT_release := -O2 -g -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LNK_release := -pie -Wl,-z,relro,-z,now
-SAN_asan    := -fsanitize=address,undefined -fno-sanitize-recover=all
+SAN_asan    := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link) \
+               -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_tsan    := -fsanitize=thread
-SAN_fuzz    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 SAN_cov     := --coverage
-OPT_asan    := -O1 -g -fno-omit-frame-pointer $(SAN_asan)
-OPT_tsan    := -O1 -g -fno-omit-frame-pointer $(SAN_tsan)
-OPT_fuzz    := -O1 -g -fno-omit-frame-pointer $(SAN_fuzz)
+OPT_asan    := -O1 -g1 -fno-omit-frame-pointer $(SAN_asan)
+OPT_tsan    := -O1 -g1 -fno-omit-frame-pointer $(SAN_tsan)
 OPT_cov     := -O0 -g $(SAN_cov)
 LNK_asan    := $(SAN_asan)
 LNK_tsan    := $(SAN_tsan)
-LNK_fuzz    := $(SAN_fuzz)
 LNK_cov     := $(SAN_cov)
 CFLAGS  ?=
 ALL_CFLAGS := -std=c11 $(WARN) $(DEFS) $(OPT_$(V)) \
@@ -144,7 +143,8 @@ $(B)/%.pb-c.o: $(B)/gen/%.pb-c.h
 $(B)/tests/unit/%: tests/unit/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -MMD -MP -o $@ $< $(B)/libdcode.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(ALL_CFLAGS) $(LNK_$(V)) -MMD -MP -Wl,-y,pthread_create -o $@ $< \
+		$(B)/libdcode.a $(LIBS) -lcmocka >$@.ld 2>&1 || { cat $@.ld; exit 1; }
 
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(B)/libdcode.a
 	@mkdir -p $(@D)
@@ -186,8 +186,8 @@ quick: # under 90 s on two idle cores, after one changed file
 quick-units: $(QUICK)
 	@sh tests/run-units.sh $(QUICK)
 threaded: units
-	@for t in $(UNITS); do nm -D --undefined-only $$t | \
-		grep -qw pthread_create && basename $$t _test; done | sort >$(B)/threaded
+	@for t in $(UNITS); do grep -v clang_rt $$t.ld | grep -q ': reference to pthread_create$$' && \
+		basename $$t _test; done | sort >$(B)/threaded
 	@printf '%s\n' $(THREADED) $(LINKED) | sort | diff - $(B)/threaded || \
 		{ echo 'Makefile: THREADED, LINKED are not what was linked'; exit 1; }
 unit: units
@@ -209,8 +209,8 @@ lint:
 	sh tests/lint/lint.sh
 T ?= 60
 fuzz:
-	$(MAKE) CC=clang V=fuzz fuzzers
-	sh tests/fuzz/run.sh build/fuzz/tests/fuzz $(T)
+	$(MAKE) V=asan fuzzers
+	sh tests/fuzz/run.sh build/asan/tests/fuzz $(T)
 bench: all $(BENCH)
 	/usr/bin/python3 tests/bench/bench.py --bin $(B)/tests/bench $(BENCHFLAGS)
 	/usr/bin/python3 tests/bench/terminal.py --bin $(B)/tests/bench $(BENCHFLAGS)

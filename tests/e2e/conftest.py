@@ -54,6 +54,27 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left)
 
 
+# A test that hangs holds up all others of its worker, and CI's limit says
+# nothing of which it was. The slowest takes 47 s on a busy machine.
+LIMIT_S = 240
+
+
+def give_up(number, frame):
+    pytest.fail(f"still running after {LIMIT_S} s")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    if os.environ.get("DCODE_TEST_LONG"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S, 60)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 def program(variable, fallback):
     path = pathlib.Path(os.environ.get(variable, TOP / fallback))
     assert os.access(path, os.X_OK), f"{path} is not built: run make"

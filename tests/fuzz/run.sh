@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: MIT
 #
 # Starts from tests/fuzz/corpus/NAME (seeds are read, never written). What
-# makes a fuzzer fail is kept in build/fuzz/found/.
+# makes a fuzzer fail is kept in build/fuzz-found/.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 dir=${1:?the folder of the built fuzzers}
 seconds=${2:?seconds for each}
-found=$PWD/build/fuzz/found
+found=$PWD/build/fuzz-found
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
@@ -31,7 +31,7 @@ one() { # FUZZER: leaves its result in $tmp/NAME.ok or .bad
 		: >"$tmp/$name.ok"
 	else
 		tail -n 40 "$tmp/$name.log"
-		echo "fuzz $name: FAILED, input kept in build/fuzz/found/"
+		echo "fuzz $name: FAILED, input kept in build/fuzz-found/"
 		: >"$tmp/$name.bad"
 	fi
 }

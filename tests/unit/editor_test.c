@@ -42,9 +42,11 @@ static void expect(struct editor *e, const char *text)
 
 	editor_text(e, &out);
 	if (bar) {
-		buf_add(&all, out.ptr, e->caret);
+		struct str rest = str_skip(buf_str(&out), e->caret);
+
+		buf_addstr(&all, (struct str){ out.ptr, out.len - rest.len });
 		buf_addc(&all, '|');
-		buf_add(&all, out.ptr + e->caret, out.len - e->caret);
+		buf_addstr(&all, rest);
 	} else {
 		buf_addstr(&all, buf_str(&out));
 	}

@@ -71,8 +71,8 @@ static void test_a_refused_key_is_named_with_its_place(void **state)
 static void test_no_money_is_no_rate_limit(void **state)
 {
 	static const char *const bodies[] = {
-		"{\"error\":{\"type\":\"invalid_request_error\",\"message\":"
-		"\"Your credit balance is too low to access the API\"}}",
+		("{\"error\":{\"type\":\"invalid_request_error\",\"message\":"
+		 "\"Your credit balance is too low to access the API\"}}"),
 		"{\"error\":{\"type\":\"billing_error\",\"message\":\"x\"}}",
 		"{\"error\":{\"code\":\"insufficient_quota\"}}",
 	};
@@ -130,8 +130,8 @@ static void test_other_refusals_that_name_files_are_none_of_them(void **state)
 		"metadata.document_id: must be a string",
 		"temperature: invalid argument, see our document on sampling",
 		"the container image of this deployment is being replaced",
-		"messages.2: `tool_use` ids without `tool_result` after "
-		"read_file(image.png)",
+		("messages.2: `tool_use` ids without `tool_result` after "
+		 "read_file(image.png)"),
 	};
 
 	(void)state;

@@ -43,6 +43,7 @@ static void mends_faults(void **state)
 	     i++) {
 		const char *wire = wires[i % N_WIRES];
 		char script[600];
+		struct server *s = *state;
 		struct outcome o;
 
 		/* frames have neither comments nor lines */
@@ -54,7 +55,9 @@ static void mends_faults(void **state)
 			 "[{\"text\":\"a whole answer, with some length to it, "
 			 "so that cuts fall inside\",\"fault\":%s}]",
 			 mended[i / N_WIRES].fault);
-		ask_once(*state, wire, script, 3, &o);
+		s->idle_ms = strstr(script, "stall") ? 400 : 0;
+		ask_once(s, wire, script, 3, &o);
+		s->idle_ms = 0;
 		if (o.rc < 0 ||
 		    o.seen.restarts != mended[i / N_WIRES].restarts ||
 		    !strstr(o.seen.why, mended[i / N_WIRES].why))

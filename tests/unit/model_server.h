@@ -25,6 +25,7 @@ struct server {
 	pid_t pid;
 	char url[64];
 	struct http *http;
+	int64_t idle_ms; /* of models that are opened; 0: as long as it takes */
 };
 
 struct seen { /* what the sink was told */
@@ -185,7 +186,7 @@ static inline struct model *open_model(struct server *s, const char *wire,
 		.key_env = (char *)"EMULATED_API_KEY",
 		.params = (char *)params,
 		.max_retries = retries,
-		.idle_ms = 150,
+		.idle_ms = s->idle_ms ? s->idle_ms : 60000,
 		.backoff_ms = 10,
 	};
 	const struct model_brief brief = {
