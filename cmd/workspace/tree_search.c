@@ -23,6 +23,7 @@ struct search {
 	bool settled;    /* ... with work */
 	bool bound;      /* a sandbox has the tree itself */
 	bool elsewhere;  /* a tree was sent, of another directory than these */
+	const char *root; /* only trees of this one; NULL: any */
 	const char *own; /* a label that is none of the older ones, or NULL */
 	int n_older;
 	struct buf older;
@@ -125,7 +126,7 @@ static int find_tree(struct search *s, struct workspace *w,
 
 	if (rc > 0 && strcmp(l->cwd, here) != 0)
 		rc = tree_find(w, s->app, here, l->label, s->stop, &s->err);
-	if (rc <= 0)
+	if (rc <= 0 || s->root)
 		return rc;
 	if (tree_find_label(w, s->app, l->label, s->stop, &ignored) == 0) {
 		if (s->session->anywhere) {
@@ -162,6 +163,10 @@ static bool try_label(void *arg, const struct thread_label *l)
 		return false;
 	}
 	rc = find_tree(s, &w, l);
+	if (rc == 0 && s->root && strcmp(w.root, s->root) != 0) {
+		workspace_close(&w);
+		return true;
+	}
 	if (rc != 0) {
 		s->bound |= rc > 0 && is_bound(s->app, l->cwd, l->label);
 		s->rc = rc < 0 ? -1 : 0;
@@ -247,8 +252,8 @@ static int fail_elsewhere(const char *name, struct error *err)
 			  name ? name : "ID");
 }
 
-/* The newest thread of this directory whose tree was sent, else that of the
- * root of the repository that it is in. */
+/* The newest thread of this directory whose tree was sent, else of any
+ * directory of the repository that it is in. */
 static int search_here(struct search *s, const char *cwd, struct error *err)
 {
 	struct thread_filter newest = { .cwd = cwd };
@@ -260,9 +265,11 @@ static int search_here(struct search *s, const char *cwd, struct error *err)
 	if (rc < 0 || s->rc < 0 || s->found || s->bound)
 		return rc;
 	root = user_repo_root(cwd, &repository, &ignored);
-	if (root && repository && strcmp(root, cwd) != 0) {
-		newest.cwd = root;
+	if (root && repository) {
+		newest = (struct thread_filter){ .below = root };
+		s->root = root;
 		rc = thread_each(s->store, &newest, try_thread, s, err);
+		s->root = NULL;
 	}
 	free(root);
 	return rc;

@@ -35,6 +35,9 @@ const char *const store_texts[SQL_COUNT] = {
 			    " WHERE (?1='' OR cwd=?1) AND (?2='' OR branch=?2)"
 			    " AND (?5='' OR agent=?5 OR (agent='' AND"
 			    " ?5='agent'))"
+			    " AND (?6='' OR cwd=?6"
+			    " OR substr(cwd,1,length(rtrim(?6,'/'))+1)="
+			    " rtrim(?6,'/')||'/')"
 			    " ORDER BY CASE WHEN ?3 THEN created ELSE updated"
 			    " END DESC, no DESC LIMIT ?4",
 	[SQL_THREAD_FIND] = "SELECT " THREAD_COLUMNS " FROM thread"

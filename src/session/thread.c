@@ -91,6 +91,7 @@ int thread_each(struct store *s, const struct thread_filter *f,
 	sqlite3_bind_int(st, 3, f->by_created);
 	sqlite3_bind_int64(st, 4, f->limit > 0 ? f->limit : -1);
 	store_bind(st, 5, f->agent);
+	store_bind(st, 6, f->below);
 	while (more && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct thread t;
 

@@ -41,6 +41,7 @@ void thread_release(struct thread *t);
 struct thread_filter {
 	const char *cwd, *branch; /* exactly these; NULL: any */
 	const char *agent;        /* the same */
+	const char *below;        /* of this directory and those in it */
 	bool by_created;          /* order; else by the last change */
 	int64_t limit;            /* 0: all */
 };

@@ -45,6 +45,7 @@ class Room:
 
     def __init__(self, work, home):
         self.root, self.home = work, home
+        self.started_in = work  # the thread
         git(work, "init", "-q", "-b", "main")
         self.store = (home / ".deepagents/.state/workspaces" / hashlib.sha256(
             os.fsencode(work.resolve())).hexdigest()[:16])
@@ -113,7 +114,7 @@ class Room:
                 "INSERT INTO thread(id, created, model, sandbox, cwd,"
                 " updated, provider, label, branch, messages)"
                 " VALUES(?, ?, 'm', 'x', ?, ?, 'docker', ?, 'main', 1)",
-                (THREAD, now, str(self.root.resolve()), now, LABEL))
+                (THREAD, now, str(self.started_in.resolve()), now, LABEL))
 
     def ref(self, which):
         return git(self.root, "rev-parse", f"refs/dcode/{LABEL}/{which}",

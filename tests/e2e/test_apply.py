@@ -56,6 +56,19 @@ def test_local_edits_are_kept_and_what_the_sandbox_did_comes(
     assert "D gone" in done.err and "apply --undo" in done.err
 
 
+def test_the_thread_of_a_subdirectory_is_found_in_all_of_its_tree(
+        run, room, tmp_path):
+    (room.root / "other").mkdir()
+    git(room.root, "init", "-q", "nested")
+    room.started_in = room.root / "dir"
+    send(room, tmp_path)
+    assert run("diff", cwd=room.root / "nested").status == 1
+    assert "sandbox's 8" in run("diff").out
+    done = run("apply", cwd=room.root / "other")
+    assert done.status == 0, done.err
+    assert "sandbox's 8" in (room.root / "a").read_text()
+
+
 def test_the_base_moves_so_that_a_second_apply_has_nothing_to_do(
         run, room, tmp_path):
     send(room, tmp_path, edit_much)

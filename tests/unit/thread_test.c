@@ -131,6 +131,24 @@ static void test_lists_filter_and_order(void **state)
 	assert_int_equal(names.n, 0);
 }
 
+static void test_a_list_can_take_what_is_below_a_directory(void **state)
+{
+	const struct store_place *p = *state;
+	struct names names;
+	char id[37];
+
+	add(p->store, "/x", "one", id);
+	add(p->store, "/x/y", "two", id);
+	add(p->store, "/xy", "three", id);
+	run_sql(p->store, "UPDATE thread SET updated=10-no");
+	list(p->store, &(struct thread_filter){ .below = "/x" }, &names);
+	assert_string_equal(names.text, "one two ");
+	list(p->store, &(struct thread_filter){ .below = "/x/y" }, &names);
+	assert_string_equal(names.text, "two ");
+	list(p->store, &(struct thread_filter){ .below = "/" }, &names);
+	assert_string_equal(names.text, "one two three ");
+}
+
 static void test_threads_are_found_by_prefix_and_by_latest(void **state)
 {
 	const struct store_place *p = *state;
@@ -396,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_row_holds_what_the_list_shows),
 		TEST(test_lists_filter_and_order),
+		TEST(test_a_list_can_take_what_is_below_a_directory),
 		TEST(test_threads_are_found_by_prefix_and_by_latest),
 		TEST(test_an_unknown_id_names_near_ones),
 		TEST(test_messages_come_in_order_and_damaged_ones_are_told),
