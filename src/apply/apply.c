@@ -305,21 +305,14 @@ static int write_index(struct apply_work *w, struct error *err)
 static int write_all(struct apply_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
-	struct error why = { 0 };
 
 	if (stop_check(w->stop, err) < 0 || journal_seal(j, err) < 0 ||
-	    (j->plan.index && journal_lock_index(j, err) < 0)) {
-		(void)journal_abandon(j, &why);
-		return -1;
-	}
+	    (j->plan.index && journal_lock_index(j, err) < 0))
+		return journal_fail(j, err);
 	if (journal_write(j, err) < 0)
 		return -1;
-	if (j->plan.index && write_index(w, err) < 0) {
-		if (journal_abandon(j, &why) < 0)
-			error_add(err, "; taking it back failed: %s",
-				  why.message);
-		return -1;
-	}
+	if (j->plan.index && write_index(w, err) < 0)
+		return journal_fail(j, err);
 	if (journal_finish(j, err) < 0)
 		return -1;
 	w->result->applied = true;

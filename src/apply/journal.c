@@ -381,16 +381,8 @@ int journal_seal(struct journal *j, struct error *err)
 int journal_write(struct journal *j, struct error *err)
 {
 	struct replay r = { .plan = &j->plan, .dir = j->dir, .root = j->root };
-	struct error why = { 0 };
 
-	if (replay_run(&r, err) == 0)
-		return 0;
-	if (journal_abandon(j, &why) < 0)
-		error_add(err,
-			  "; taking it back failed, the next dcode tries"
-			  " again: %s",
-			  why.message);
-	return -1;
+	return replay_run(&r, err) == 0 ? 0 : journal_fail(j, err);
 }
 
 int journal_lock_index(struct journal *j, struct error *err)
@@ -419,11 +411,16 @@ int journal_finish(struct journal *j, struct error *err)
 	char *done = path_join(j->dir, "done");
 	int rc = path_write(done, STR("done\n"), 0600, err);
 
-	free(done);
 	if (rc == 0)
 		rc = sync_dir(j->dir, err);
-	if (rc == 0)
-		rc = record_end(j, err);
+	if (rc < 0) { /* without the mark the next dcode takes it back */
+		(void)unlink(done);
+		rc = journal_fail(j, err);
+	} else if (record_end(j, err) < 0) {
+		rc = error_add(err, "; the files are written, the next dcode "
+				    "ends the rest");
+	}
+	free(done);
 	forget_plan(j);
 	return rc;
 }
@@ -438,6 +435,18 @@ int journal_abandon(struct journal *j, struct error *err)
 		rc = remove_dir(j->dir, err);
 	forget_plan(j);
 	return rc;
+}
+
+int journal_fail(struct journal *j, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (journal_abandon(j, &why) == 0)
+		return error_add(err, "; nothing was changed");
+	return error_add(err,
+			 "; taking it back failed, the next dcode tries again: "
+			 "%s",
+			 why.message);
 }
 
 void journal_close(struct journal *j)

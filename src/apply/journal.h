@@ -53,10 +53,13 @@ int journal_lock_index(struct journal *j, struct error *err);
 /* Puts DIR/index.after in the place of the user's index, if that is still as
  * it was when the journal was sealed. */
 int journal_write_index(struct journal *j, struct error *err);
-/* Done: the base, and the record for undo. */
+/* Done: the base, and the record for undo. Taken back when that cannot be
+ * remembered; -1 with all written when only the base or the record is left. */
 int journal_finish(struct journal *j, struct error *err);
 /* Takes back what was written, if anything was. */
 int journal_abandon(struct journal *j, struct error *err);
+/* The same after err, which then says what became of it. Returns -1. */
+int journal_fail(struct journal *j, struct error *err);
 void journal_close(struct journal *j);
 
 /* The last apply that has not been taken back: its plan, and its directory

@@ -219,20 +219,15 @@ static int write_index(const struct undo_work *w, struct error *err)
 static int write_undo(const struct undo_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
-	struct error why = { 0 };
 	bool index = j->plan.index != NULL;
 
 	if (journal_seal(j, err) < 0 ||
-	    (index && journal_lock_index(j, err) < 0)) {
-		(void)journal_abandon(j, &why);
-		return -1;
-	}
+	    (index && journal_lock_index(j, err) < 0))
+		return journal_fail(j, err);
 	if (journal_write(j, err) < 0)
 		return -1;
-	if (index && write_index(w, err) < 0) {
-		(void)journal_abandon(j, &why);
-		return -1;
-	}
+	if (index && write_index(w, err) < 0)
+		return journal_fail(j, err);
 	if (journal_finish(j, err) < 0)
 		return -1;
 	w->result->applied = true;
