@@ -19,12 +19,12 @@ struct search {
 	struct app *app;
 	struct store *store;
 	const struct stop *stop;
-	bool found;      /* session has a tree ... */
-	bool settled;    /* ... with work */
-	bool bound;      /* a sandbox has the tree itself */
-	bool elsewhere;  /* a tree was sent, of another directory than these */
+	bool found;       /* session has a tree ... */
+	bool settled;     /* ... with work */
+	bool bound;       /* a sandbox has the tree itself */
+	bool elsewhere;   /* a tree was sent, of another directory than these */
 	const char *root; /* only trees of this one; NULL: any */
-	const char *own; /* a label that is none of the older ones, or NULL */
+	const char *own;  /* a label that is none of the older ones, or NULL */
 	int n_older;
 	struct buf older;
 	struct error err;

@@ -291,11 +291,15 @@ void git_abort(struct git_process *p)
 	free(p);
 }
 
-static int finish(struct git_process *p, int *status, struct error *err)
+static int finish(struct git_process *p, const struct git_request *r,
+		  struct error *err)
 {
 	int code = end_input(p, err);
 	int rc = code < 0 ? -1 : 0;
+	int *status = r ? r->status : NULL;
 
+	if (r && r->warned)
+		*r->warned = p->said.len > 0;
 	if (status)
 		*status = code;
 	else if (code > 0)
@@ -349,7 +353,7 @@ int git_run(const struct git *g, const struct git_request *r,
 		git_abort(p);
 		return -1;
 	}
-	return finish(p, r->status, err);
+	return finish(p, r, err);
 }
 
 int git_ask(const struct git *g, const char *const *argv, struct buf *out,

@@ -44,6 +44,7 @@ struct git_request {
 	git_sink *sink;  /* or this takes it */
 	void *sink_arg;
 	int *status;        /* out; NULL: any other than 0 is an error */
+	bool *warned;       /* out: it said something of its own; or NULL */
 	int64_t timeout_ms; /* 0: two minutes */
 	size_t data_max;    /* bytes it may allocate; 0: no limit */
 };

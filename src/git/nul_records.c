@@ -33,7 +33,11 @@ int nul_records_run(const struct git *g, const char *const *argv,
 		    struct error *err)
 {
 	struct git_request q = {
-		.argv = argv, .input = r->input, .sink = on_chunk, .sink_arg = r
+		.argv = argv,
+		.input = r->input,
+		.sink = on_chunk,
+		.sink_arg = r,
+		.warned = &r->warned,
 	};
 	int rc;
 

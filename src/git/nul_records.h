@@ -10,6 +10,7 @@ struct nul_records {
 	int (*each)(void *arg, const char *record, struct error *err);
 	void *arg;
 	struct str input; /* of git; may be empty */
+	bool warned;      /* out: git said something on standard error */
 	struct buf held;  /* of nul_records_run() */
 };
 /* ERR_LIMIT for a record of more than 1 MiB. */

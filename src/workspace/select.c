@@ -22,6 +22,7 @@
 #include "tree/nested_repo.h"
 #include "tree/tree_dir.h"
 #include "tree/user_objects.h"
+#include "workspace/unreadable.h"
 
 enum {
 	DEEPEST = 8, /* submodules within each other */
@@ -261,6 +262,15 @@ static int on_other(void *arg, const char *record, struct error *err)
 	return rc < 0 ? -1 : 0;
 }
 
+static int on_unreadable(void *arg, const char *path, struct error *err)
+{
+	struct walk_part *p = arg;
+
+	(void)err;
+	add_left(p->k, path, select_unreadable, false);
+	return 0;
+}
+
 /* Untracked files, then, with --include, those among the ignored ones. */
 static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		       bool is_repository, struct error *err)
@@ -279,6 +289,15 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 			       "--exclude-per-directory=.dcodeignore",
 			       NULL };
 	struct nul_records drop = { .each = on_dropped, .arg = p };
+	struct unreadable_request unreadable = {
+		.git = g,
+		.dir = &p->k->dir,
+		.prefix = p->prefix,
+		.excludes = excludes,
+		.dcodeignore = !is_repository,
+		.each = on_unreadable,
+		.arg = p,
+	};
 	int rc = 0;
 
 	if (!is_repository)
@@ -287,6 +306,8 @@ static int list_others(struct walk_part *p, struct git *g, const char *excludes,
 		qsort(p->dropped, p->n_dropped, sizeof(*p->dropped), by_name);
 	if (rc == 0)
 		rc = nul_records_run(g, plain, &each, p->k->stop, err);
+	if (rc == 0 && each.warned) /* of directories it cannot read */
+		rc = unreadable_find(&unreadable, p->k->stop, err);
 	if (rc == 0 && p->k->r->n_include) {
 		p->matching = true;
 		rc = nul_records_run(g, all, &each, p->k->stop, err);
@@ -330,17 +351,6 @@ static int walk_modules(struct walk_part *p, struct error *err)
 	free(p->dropped);
 	nested_repo_release(&p->nested);
 	return rc;
-}
-
-/* A submodule's directory may have become a link that leads elsewhere. */
-static bool is_inside(struct tree_walk *k, const char *prefix)
-{
-	char *below = xasprintf("%s.", prefix);
-	const char *name;
-	bool inside = tree_dir_parent(&k->dir, below, &name) >= 0;
-
-	free(below);
-	return inside;
 }
 
 /* Of a submodule without a repository that is read nothing is sent: that is
@@ -412,13 +422,15 @@ static int walk_tree(struct tree_walk *k, const char *prefix, int depth,
 	char *excludes = xasprintf("%s.excludes", k->index);
 	struct git g = k->w->git;
 	size_t len = strlen(root);
+	const char *name;
 	int rc = 0;
 
 	while (len > 1 && root[len - 1] == '/')
 		root[--len] = '\0';
 	g.index = k->index;
 	g.work_tree = root;
-	if (depth == 0 || is_inside(k, prefix))
+	/* A submodule's directory may have become a link that leads out. */
+	if (depth == 0 || tree_dir_parent(&k->dir, prefix, &name) >= 0)
 		rc = list_part(&p, root, &g, excludes, err);
 	(void)unlink(excludes);
 	if (rc == 0)
@@ -480,18 +492,4 @@ int select_files(struct selection *s, const struct workspace *w,
 	if (rc < 0)
 		select_release(s);
 	return rc;
-}
-
-void select_release(struct selection *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		free(s->files[i].path);
-	for (size_t i = 0; i < s->n_left; i++)
-		free(s->left[i].path);
-	for (size_t i = 0; i < s->n_asked; i++)
-		free(s->asked[i].path);
-	free(s->files);
-	free(s->left);
-	free(s->asked);
-	*s = (struct selection){ 0 };
 }

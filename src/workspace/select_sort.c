@@ -1,4 +1,4 @@
-/* select_sort.c - the files of a selection by path, each once. */
+/* select_sort.c - a selection by path, each path once, and its end. */
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -52,4 +52,18 @@ void select_sort(struct selection *s)
 		s->bytes += s->files[i].size;
 	s->n_left = sort_left(s->left, s->n_left);
 	s->n_asked = sort_left(s->asked, s->n_asked);
+}
+
+void select_release(struct selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->files[i].path);
+	for (size_t i = 0; i < s->n_left; i++)
+		free(s->left[i].path);
+	for (size_t i = 0; i < s->n_asked; i++)
+		free(s->asked[i].path);
+	free(s->files);
+	free(s->left);
+	free(s->asked);
+	*s = (struct selection){ 0 };
 }

@@ -95,9 +95,8 @@ static void write_change(struct room *r)
 	write_text(path, "old");
 	free(path);
 	*j = (struct journal){ .lock = -1, .root = -1 };
-	assert_int_equal(journal_open(j, r->store, r->root, &hooks, &r->stop,
-				      &err),
-			 0);
+	assert_int_equal(
+		journal_open(j, r->store, r->root, &hooks, &r->stop, &err), 0);
 	assert_int_equal(journal_begin(j, &err), 0);
 	c = plan_add(&j->plan, "a");
 	c->before = file_of("old");
@@ -123,8 +122,8 @@ static void close_room(struct room *r)
 	free(r->store);
 }
 
-static void test_what_cannot_be_marked_as_done_is_taken_back_at_once(
-	void **state)
+static void
+test_what_cannot_be_marked_as_done_is_taken_back_at_once(void **state)
 {
 	struct error err = { 0 };
 	struct room r;
