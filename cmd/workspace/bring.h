@@ -37,7 +37,8 @@ struct bring { /* start from { .app = ..., ... } */
 	 * file or directory of the user's with --partial. */
 	char **left_out;
 	size_t n_left_out;
-	bool nothing; /* the sandbox has changed nothing */
+	bool nothing;     /* the sandbox has changed nothing, ... */
+	bool none_picked; /* ... or --interactive took none of it */
 };
 
 /* Recovers what a crash left, then merges and writes. 0 also where nothing was

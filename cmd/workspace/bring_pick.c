@@ -7,17 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/visible.h"
 #include "cmd/secret.h"
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/tree_index.h"
 
-enum { PATCH_MAX = 256 << 20, SHOWN_BYTES = 1 << 20 };
+enum {
+	PATCH_MAX = 256 << 20,
+	SHOWN_BYTES = 1 << 20,
+	HEADER_PARTS = 2, /* before and after a change of mode */
+};
+
+struct picked_file {
+	struct str text;
+	struct str name;
+	size_t group; /* the first file that it comes with: itself, mostly */
+};
 
 struct picking {
 	struct bring *bring;
 	const struct stop *stop;
+	struct picked_file *files; /* owned */
+	size_t n_files;
 	struct buf picked; /* a patch of what was taken */
 	size_t taken;
 	bool quit; /* nothing more is taken */
@@ -139,28 +152,18 @@ static bool is_whole(struct str header, struct str hunks)
 	       str_search(header, STR("\ndeleted file mode ")) < header.len;
 }
 
-static int pick_file(struct picking *p, struct str file, struct error *err)
+static bool takes(char answer)
 {
-	struct str rest = file;
-	struct str header = cut_before(&rest, "@@ ");
-	bool whole = is_whole(header, rest);
-	bool begun = false;
-	long shift = 0;
-	char answer = 0;
+	return answer == 'y' || answer == 'a';
+}
 
-	show(p, whole ? file : header);
-	if (whole) {
-		if (ask(p, "file", &answer, err) < 0)
-			return -1;
-		p->quit = answer == 'q';
-		if (answer == 'y' || answer == 'a') {
-			buf_addstr(&p->picked, file);
-			p->taken++;
-		}
-		return 0;
-	}
-	while (rest.len && answer != 'd' && !p->quit) {
-		struct str hunk = cut_before(&rest, "@@ ");
+static int pick_hunks(struct picking *p, struct str hunks, char answer,
+		      struct str *header, struct error *err)
+{
+	long shift = 0;
+
+	while (hunks.len && answer != 'd' && !p->quit) {
+		struct str hunk = cut_before(&hunks, "@@ ");
 
 		if (answer != 'a') {
 			show(p, hunk);
@@ -168,14 +171,146 @@ static int pick_file(struct picking *p, struct str file, struct error *err)
 				return -1;
 		}
 		p->quit = answer == 'q';
-		if (answer != 'y' && answer != 'a')
+		if (!takes(answer))
 			continue;
-		if (!begun)
-			buf_addstr(&p->picked, header);
-		begun = true;
+		for (int i = 0; i < HEADER_PARTS; i++)
+			buf_addstr(&p->picked, header[i]);
+		memset(header, 0, HEADER_PARTS * sizeof(*header));
 		add_hunk(p, hunk, &shift);
 	}
 	return 0;
+}
+
+/* A mode that changes with the contents is asked for by itself. */
+static int pick_parts(struct picking *p, struct str header, struct str hunks,
+		      struct error *err)
+{
+	struct str rest = header;
+	struct str parts[HEADER_PARTS] = { { 0 } };
+	struct str mode;
+	char answer = 0;
+
+	parts[0] = cut_before(&rest, "old mode ");
+	mode = cut_before(&rest, "index ");
+	parts[1] = rest;
+	show(p, header);
+	if (mode.len && ask(p, "change of mode", &answer, err) < 0)
+		return -1;
+	p->quit = answer == 'q';
+	if (takes(answer)) {
+		buf_addstr(&p->picked, parts[0]);
+		buf_addstr(&p->picked, mode);
+		parts[0] = (struct str){ 0 };
+		p->taken++;
+	}
+	return pick_hunks(p, hunks, answer, parts, err);
+}
+
+/* What comes as a whole, with what it cannot come without: a file that became
+ * a link, or a directory with all in it. */
+static int pick_whole(struct picking *p, size_t from, size_t n,
+		      struct error *err)
+{
+	struct picked_file *files = p->files;
+	char answer = 0;
+	char what[64];
+
+	snprintf(what, sizeof(what), n > 1 ? "change of %zu parts" : "file", n);
+	for (size_t i = from; i < p->n_files; i++)
+		if (files[i].group == from)
+			show(p, files[i].text);
+	if (ask(p, what, &answer, err) < 0)
+		return -1;
+	p->quit = answer == 'q';
+	for (size_t i = from; takes(answer) && i < p->n_files; i++)
+		if (files[i].group == from)
+			buf_addstr(&p->picked, files[i].text);
+	p->taken += takes(answer);
+	return 0;
+}
+
+static int pick_file(struct picking *p, size_t at, struct error *err)
+{
+	struct str rest = p->files[at].text;
+	struct str header = cut_before(&rest, "@@ ");
+	size_t n = 0;
+
+	for (size_t i = at; i < p->n_files; i++)
+		n += p->files[i].group == at;
+	if (!n) /* with an earlier one */
+		return 0;
+	return n > 1 || is_whole(header, rest)
+		       ? pick_whole(p, at, n, err)
+		       : pick_parts(p, header, rest, err);
+}
+
+/* The name of "diff --git a/NAME b/NAME", as git quotes it, without the quote
+ * at its end. */
+static struct str read_name(struct str text)
+{
+	struct str line = { text.ptr, str_find(text, '\n') };
+	struct str both = str_skip(line, strlen("diff --git "));
+	bool quoted = str_starts(both, "\"");
+
+	both.len = (both.len - 1) / 2 - quoted;
+	return str_skip(both, strlen("a/") + quoted);
+}
+
+/* A file that became a link is a deletion and an addition of one name. */
+static void add_file(struct picking *p, struct str text)
+{
+	struct picked_file *last, *f;
+
+	if (p->n_files % 256 == 0)
+		p->files =
+			xrealloc(p->files, p->n_files + 256, sizeof(*p->files));
+	f = &p->files[p->n_files];
+	*f = (struct picked_file){ text, read_name(text), p->n_files };
+	last = p->n_files++ ? f - 1 : NULL;
+	if (last && last->name.len == f->name.len &&
+	    !memcmp(last->name.ptr, f->name.ptr, f->name.len))
+		f->group = last->group;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct picked_file *x = *(const struct picked_file *const *)a;
+	const struct picked_file *y = *(const struct picked_file *const *)b;
+	size_t n = x->name.len < y->name.len ? x->name.len : y->name.len;
+	int order = memcmp(x->name.ptr, y->name.ptr, n);
+
+	return order ? order
+		     : (x->name.len > y->name.len) -
+			       (x->name.len < y->name.len);
+}
+
+/* Those below a name come with the file that was there, or that is now. */
+static void group_files(struct picking *p)
+{
+	const struct picked_file **order =
+		xcalloc(p->n_files + 1, sizeof(*order));
+
+	for (size_t i = 0; i < p->n_files; i++)
+		order[i] = &p->files[i];
+	if (p->n_files)
+		qsort(order, p->n_files, sizeof(*order), by_name);
+	for (size_t i = 0; i < p->n_files; i++) {
+		struct picked_file *f = &p->files[i];
+		struct picked_file above = *f;
+		const struct picked_file *key = &above;
+
+		for (above.name.len = 0; above.name.len < f->name.len;) {
+			struct str rest = str_skip(f->name, above.name.len + 1);
+			const struct picked_file **found;
+
+			above.name.len += 1 + str_find(rest, '/');
+			found = bsearch(&key, order, p->n_files, sizeof(*order),
+					by_name);
+			if (found && (*found)->group < f->group)
+				f->group = (*found)->group;
+		}
+	}
+	free(order);
 }
 
 /* The base with what was taken, as a commit on it. */
@@ -228,11 +363,15 @@ int bring_pick(struct bring *b, const struct stop *stop, struct error *err)
 	}
 	rc = git_run(&b->workspace->git, &r, stop, err);
 	rest = buf_str(&patch);
-	while (rc == 0 && rest.len && !p.quit)
-		rc = pick_file(&p, cut_before(&rest, "diff --git "), err);
-	b->nothing = !p.taken;
+	while (rc == 0 && rest.len)
+		add_file(&p, cut_before(&rest, "diff --git "));
+	group_files(&p);
+	for (size_t i = 0; rc == 0 && i < p.n_files && !p.quit; i++)
+		rc = pick_file(&p, i, err);
+	b->none_picked = b->nothing = !p.taken;
 	if (rc == 0 && p.taken)
 		rc = make_theirs(&p, err);
+	free(p.files);
 	buf_release(&patch);
 	buf_release(&p.picked);
 	return rc;

@@ -129,10 +129,11 @@ void bring_print(const struct bring *b, bool undo)
 	}
 	if (b->nothing || (!r->n && !r->merge.n && !r->n_blocked &&
 			   !r->n_changed && !b->commit[0])) {
-		fputs(b->n_left_out ? "Nothing else to apply.\n"
-				    : "Nothing to apply: what the sandbox "
-				      "changed is here "
-				      "already.\n",
+		fputs(b->none_picked  ? "Nothing was taken.\n"
+		      : b->n_left_out ? "Nothing else to apply.\n"
+				      : "Nothing to apply: what the sandbox "
+					"changed is here "
+					"already.\n",
 		      stderr);
 		print_left_out(b);
 		return;

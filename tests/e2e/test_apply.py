@@ -247,6 +247,33 @@ def test_interactive_takes_the_hunks_that_were_picked(
     assert not (room.root / "b").exists()
 
 
+def test_interactive_asks_for_a_mode_by_itself_and_for_kinds_as_one(
+        dcode, env, room, tmp_path):
+    def change(there):
+        (there / "a").write_text(TEN.replace("line 5", "five"))
+        (there / "a").chmod(0o755)
+        (there / "b").unlink()
+        (there / "b").symlink_to("a")
+        (there / "dir/c").unlink()
+        (there / "dir").rmdir()
+        (there / "dir").write_text("a file\n")
+    send(room, tmp_path, change)
+    before = tree(room.root)
+    command = [dcode, "apply", "--interactive"]
+    status, seen = type_answers(command, env, room.root,
+                                ["n", "n", "n", "n"])
+    assert status == 0 and tree(room.root) == before
+    assert "Nothing was taken." in seen
+    status, seen = type_answers(command, env, room.root,
+                                ["n", "y", "n", "y"])
+    assert status == 0, seen
+    assert "Take this change of mode" in seen
+    assert "five" in (room.root / "a").read_text()
+    assert (room.root / "a").stat().st_mode == before[b"a"][0]
+    assert not (room.root / "b").is_symlink()
+    assert (room.root / "dir").read_text() == "a file\n"
+
+
 PLANTED = """
 [core]
 	fsmonitor = {out}/fsmonitor
