@@ -174,16 +174,9 @@ static void on_method(struct jsonrpc *w, cJSON *message, struct str line)
 	cJSON_Delete(message);
 }
 
-static void on_line(struct jsonrpc *w, struct str line)
+/* Takes message over. */
+static void on_message(struct jsonrpc *w, cJSON *message, struct str line)
 {
-	cJSON *message;
-
-	line = str_trim(line);
-	if (!line.len)
-		return;
-	message = line.ptr[0] == '{' && str_is_utf8(line)
-			  ? json_parse_repaired(line)
-			  : NULL;
 	if (cJSON_IsString(json_get(message, "method"))) {
 		on_method(w, message, line);
 	} else if (json_get(message, "id")) {
@@ -192,6 +185,35 @@ static void on_line(struct jsonrpc *w, struct str line)
 		cJSON_Delete(message);
 		count_noise(w, line, true);
 	}
+}
+
+/* A batch (JSON-RPC 2.0, section 6; MCP had it in version 2025-03-26). Its
+ * messages share the length of the line. */
+static void on_batch(struct jsonrpc *w, cJSON *batch, struct str line)
+{
+	struct str share = { line.ptr,
+			     line.len / (size_t)cJSON_GetArraySize(batch) };
+	cJSON *message;
+
+	while ((message = cJSON_DetachItemFromArray(batch, 0)))
+		on_message(w, message, share);
+	cJSON_Delete(batch);
+}
+
+static void on_line(struct jsonrpc *w, struct str line)
+{
+	cJSON *tree = NULL;
+
+	line = str_trim(line);
+	if (!line.len)
+		return;
+	if (str_is_utf8(line) &&
+	    (line.ptr[0] == '{' || (line.ptr[0] == '[' && w->peer->lenient)))
+		tree = json_parse_repaired(line);
+	if (cJSON_IsArray(tree) && tree->child)
+		on_batch(w, tree, line);
+	else
+		on_message(w, tree, line);
 }
 
 void jsonrpc_feed(struct jsonrpc *w, struct str chunk)

@@ -157,6 +157,13 @@ def call(ident, name, args):
                                 % ident)
         sys.stdout.flush()
         return
+    if "batch" in MODES:  # version 2025-03-26 has them
+        write(json.dumps([5, [], {"method": "notifications/message"},
+                          {"id": 7, "method": "roots/list"},
+                          {"id": 99999, "result": text("for nobody")},
+                          {"jsonrpc": "2.0", "id": ident,
+                           "result": result}]) + "\n[]\n")
+        return
     send({"id": ident, "result": result})
     if "twice" in MODES:
         send({"id": ident, "result": text("again")})
