@@ -19,6 +19,7 @@ enum {
 	MOST_TOOLS = 64 + MCP_ALL_TOOLS_MAX,
 	PROMPT_MAX = 1 << 20,
 	ANSWER_MAX = 64 << 20,
+	NAMES_MAX = 8 << 10,
 };
 
 struct child_tools {
@@ -33,7 +34,7 @@ static bool offers(const struct child *c, const struct tool *tool)
 		TOOL_LATER | TOOL_INTERACTIVE | TOOL_DELEGATES | TOOL_SINGLE;
 
 	return !(tool->flags & never) && run_offers(c->run, tool) &&
-	       subagent_has_tool(c->kind, tool->spec.name);
+	       subagent_has_tool(c->kind, tool->spec.name, tool->hook_name);
 }
 
 static void add_tools(struct child_tools *t, const struct child *c,
@@ -90,8 +91,8 @@ static int open_model(struct child *c, struct meter_model *account,
 }
 
 /* Said once of each kind. */
-__attribute__((format(printf, 2, 3))) static void
-warn_once(struct child *c, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void
+warn_once(struct child *c, enum subagent_remark which, const char *fmt, ...)
 {
 	size_t at = (size_t)(c->kind - c->all->all.list);
 	char line[1 << 13];
@@ -102,13 +103,53 @@ warn_once(struct child *c, const char *fmt, ...)
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	pthread_mutex_lock(&c->all->opening);
-	told = c->all->told[at];
-	c->all->told[at] = true;
+	told = c->all->told[at] & which;
+	c->all->told[at] |= which;
 	pthread_mutex_unlock(&c->all->opening);
 	if (!told)
 		subagents_event(c->all,
 				&(struct agent_event){ .kind = EVENT_WARNING,
 						       .text = str_of(line) });
+}
+
+static bool is_tool_among(struct str word, const struct tool *const *list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		if (subagent_word_means(word, list[i]->spec.name,
+					list[i]->hook_name))
+			return true;
+	return false;
+}
+
+/* Those of MCP servers are known by now, or their server does not run. */
+static void add_unknown(const struct child *c, const char *words,
+			struct buf *out)
+{
+	struct str rest = str_of(words);
+	struct str word;
+
+	while (words && str_split(&rest, ',', &word)) {
+		word = str_trim(word);
+		if (!word.len || is_tool_among(word, tools) ||
+		    is_tool_among(word, c->agent.more))
+			continue;
+		buf_adds(out, out->len ? ", " : "");
+		buf_addstr(out, word);
+	}
+}
+
+static void warn_of_unknown_tools(struct child *c)
+{
+	struct buf names = BUF_INIT(NAMES_MAX);
+
+	add_unknown(c, c->kind->tools, &names);
+	add_unknown(c, c->kind->denied, &names);
+	if (names.len)
+		warn_once(c, REMARK_TOOLS,
+			  "there is no tool of the name %s, which %s lists for "
+			  "the subagent %s: it works without",
+			  names.ptr, c->kind->file, c->kind->name);
+	buf_release(&names);
 }
 
 /*
@@ -146,7 +187,7 @@ static int check_trust(struct child *c, struct error *err)
 	}
 	c->follows = verdict == TRUST_ALLOWED;
 	if (rc == 0 && !c->follows)
-		warn_once(c,
+		warn_once(c, REMARK_WISHES,
 			  "the subagent %s works with the model and in the "
 			  "sandbox of its caller: what %s wants was not "
 			  "allowed (--trust-project allows it for this run)",
@@ -239,7 +280,7 @@ static int open_sandbox(struct child *c, struct error *err)
 	if (rc == 0) {
 		c->agent.prepare = NULL;
 	} else if (!called && err->code == ERR_USAGE) {
-		warn_once(c,
+		warn_once(c, REMARK_WISHES,
 			  "the subagent %s works in the sandbox of its caller: "
 			  "%s",
 			  c->kind->name, err->message);
@@ -283,6 +324,7 @@ int child_open(struct child *c, struct error *err)
 		.parent = c->order->parent,
 		.memory = &c->memory,
 	};
+	warn_of_unknown_tools(c);
 	if (check_trust(c, err) < 0 || open_sandbox(c, err) < 0)
 		return -1;
 	pthread_mutex_lock(&c->all->opening);

@@ -184,7 +184,7 @@ static bool is_permitted(const struct child *c, struct approval *a)
 
 	if (!(a->tool->flags & (TOOL_INTERACTIVE | TOOL_SINGLE)) &&
 	    (a->tool->flags & TOOL_DELEGATES ||
-	     subagent_has_tool(c->kind, name)))
+	     subagent_has_tool(c->kind, name, a->tool->hook_name)))
 		return true;
 	buf_addf(&a->reason, "%s is not available to this subagent.", name);
 	a->allowed = false;

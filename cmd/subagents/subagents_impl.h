@@ -11,9 +11,15 @@
 #include "session/history.h"
 #include "subagents/subagents.h"
 
+enum subagent_remark { /* what is said once of a kind */
+		       REMARK_WISHES =
+			       1 << 0, /* why it has not what its file wants */
+		       REMARK_TOOLS = 1 << 1, /* which tools are not there */
+};
+
 struct run_subagents {
 	struct subagents all;
-	bool *told; /* owned; of each: why it has not what its file wants */
+	unsigned *told; /* owned; of each: enum subagent_remark */
 	struct roster roster;
 	struct agent_ui ui;        /* of the run */
 	pthread_mutex_t events;    /* so that no two events overlap */

@@ -154,20 +154,21 @@ static int read_limits(struct subagent *k, const struct front_matter *f,
 	return rc;
 }
 
-/* Where they cannot be understood, it must not have all of them. */
-static int read_tools(struct subagent *k, const struct front_matter *f,
-		      struct error *err)
+/* "" where the list is empty. Where it cannot be understood, the subagent must
+ * not have all tools. */
+static int read_words(char **words, const struct front_matter *f,
+		      const char *key, struct error *err)
 {
-	const struct front_field *field = front_matter_field(f, "tools");
+	const struct front_field *field = front_matter_field(f, key);
 
 	if (!field || field->kind == FRONT_NULL)
 		return 0;
 	if (field->kind != FRONT_TEXT && field->kind != FRONT_LIST)
-		return error_set(err, ERR_CONFIG,
-				 "its tools are no list of names");
-	k->tools = front_words(f, "tools", WORDS_CHARS);
-	if (!k->tools)
-		k->tools = xstrdup("");
+		return error_set(err, ERR_CONFIG, "its %s are no list of names",
+				 key);
+	*words = front_words(f, key, WORDS_CHARS);
+	if (!*words)
+		*words = xstrdup("");
 	return 0;
 }
 
@@ -189,7 +190,8 @@ static int read_fields(struct subagent *k, const struct front_matter *f,
 		free(k->model);
 		k->model = NULL;
 	}
-	if (read_tools(k, f, err) < 0)
+	if (read_words(&k->tools, f, "tools", err) < 0 ||
+	    read_words(&k->denied, f, "disallowedTools", err) < 0)
 		return -1;
 	sandbox = front_text(f, "sandbox", SUBAGENT_NAME_MAX);
 	k->apart = sandbox && !strcmp(sandbox, "own");

@@ -2,13 +2,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "subagents/subagents.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/str.h"
 
-enum { LIST_MAX = 48 << 10 }; /* bytes of what the model is told */
+enum {
+	LIST_MAX = 48 << 10, /* bytes of what the model is told */
+	PATTERN_MAX = 256,
+};
 
 void subagents_release(struct subagents *s)
 {
@@ -19,6 +23,7 @@ void subagents_release(struct subagents *s)
 		free(k->description);
 		free(k->model);
 		free(k->tools);
+		free(k->denied);
 		free(k->body);
 		free(k->file);
 		free(k->head);
@@ -63,34 +68,69 @@ static const char *own_name(struct str word)
 {
 	static const char *const names[][2] = {
 		{ "Bash", "execute" },
+		{ "BashOutput", "job_output" },
+		{ "KillShell", "job_kill" },
 		{ "Read", "read_file" },
 		{ "Write", "write_file" },
 		{ "Edit", "edit_file" },
+		{ "MultiEdit", "edit_file" },
 		{ "LS", "ls" },
 		{ "WebFetch", "fetch_url" },
 		{ "WebSearch", "web_search" },
+		{ "TodoWrite", "write_todos" },
+		{ "AskUserQuestion", "ask_user" },
+		{ "Agent", "task" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (str_is(word, names[i][0]))
+		if (str_is_nocase(word, names[i][0]))
 			return names[i][1];
 	return NULL;
 }
 
-bool subagent_has_tool(const struct subagent *k, const char *tool)
+/* "mcp__SERVER" stands for all tools of that server. */
+static bool is_server_of(struct str word, const char *hook_name)
 {
-	struct str rest = str_of(k->tools);
+	struct str name = str_of(hook_name);
+
+	return str_starts(word, "mcp__") && name.len > word.len + 2 &&
+	       !memcmp(name.ptr, word.ptr, word.len) &&
+	       str_starts(str_skip(name, word.len), "__");
+}
+
+bool subagent_word_means(struct str word, const char *tool,
+			 const char *hook_name)
+{
+	char pattern[PATTERN_MAX];
+	const char *own;
+
+	word = str_trim(word);
+	own = own_name(word);
+	if (str_is_nocase(word, tool) || (own && !strcmp(own, tool)))
+		return true;
+	if (!word.len || word.len >= sizeof(pattern))
+		return false;
+	memcpy(pattern, word.ptr, word.len);
+	pattern[word.len] = '\0';
+	return fnmatch(pattern, tool, 0) == 0 ||
+	       (hook_name && (fnmatch(pattern, hook_name, 0) == 0 ||
+			      is_server_of(word, hook_name)));
+}
+
+static bool is_among(const char *words, const char *tool, const char *hook_name)
+{
+	struct str rest = str_of(words);
 	struct str word;
 
-	if (!k->tools)
-		return true;
-	while (str_split(&rest, ',', &word)) {
-		struct str name = str_trim(word);
-		const char *own = own_name(name);
-
-		if (str_is(name, "*") || str_is_nocase(name, tool) ||
-		    (own && !strcmp(own, tool)))
+	while (str_split(&rest, ',', &word))
+		if (subagent_word_means(word, tool, hook_name))
 			return true;
-	}
 	return false;
+}
+
+bool subagent_has_tool(const struct subagent *k, const char *tool,
+		       const char *hook_name)
+{
+	return (!k->tools || is_among(k->tools, tool, hook_name)) &&
+	       !(k->denied && is_among(k->denied, tool, hook_name));
 }

@@ -22,6 +22,7 @@ struct subagent {
 	char *description; /* one clean line */
 	char *model;       /* "anthropic:claude-haiku-4-5", or NULL */
 	char *tools;       /* "execute, read_file"; NULL: as its caller */
+	char *denied;      /* the same of those that it has not; or NULL */
 	char *body;        /* what it is told of itself; or NULL */
 	char *file;        /* NULL: it is built in */
 	char *head;        /* the front matter, as it is written; or NULL */
@@ -56,7 +57,13 @@ const struct subagent *subagents_find(const struct subagents *s,
 				      const char *name);
 /* Appends the list as the model is told it, behind what task says of itself. */
 void subagents_describe(const struct subagents *s, struct buf *out);
-/* Whether its file lets it have the tool of this name. */
-bool subagent_has_tool(const struct subagent *k, const char *tool);
+/* Whether its file lets it have the tool of this name, which hooks call
+ * hook_name: "mcp__SERVER__TOOL", or NULL. */
+bool subagent_has_tool(const struct subagent *k, const char *tool,
+		       const char *hook_name);
+/* Whether a word of tools or denied is a name, or a pattern (fnmatch), of it.
+ */
+bool subagent_word_means(struct str word, const char *tool,
+			 const char *hook_name);
 
 #endif

@@ -155,6 +155,19 @@ def test_a_list_without_a_tool_gives_none(model, run, agent, tools, has):
     assert bool(talk(server, "job t")[0].get("tools")) == has
 
 
+def test_a_tool_that_is_not_there_is_named_once_and_the_rest_works(
+        model, run, agent):
+    agent("reader", "description: D\ntools: raed_file, LS, Task, mcp__no__x\n"
+          "disallowedTools: [Wriet]")
+    server = model(script([task("job a", "reader"), task("job b", "reader")], {
+        "job a": [{"text": "a"}], "job b": [{"text": "b"}]}))
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and results(server) == ["a", "b"], r.err
+    said = [w for w in r.err.splitlines() if "no tool of the name" in w]
+    assert len(said) == 1 and "raed_file, mcp__no__x, Wriet, which" in said[0]
+    assert [t["name"] for t in talk(server, "job a")[0]["tools"]] == ["ls"]
+
+
 def test_what_is_wrong_in_a_file_is_a_line(model, run, agent):
     agent("broken", "name: broken")
     model([DONE])

@@ -110,9 +110,48 @@ static void test_a_file_says_name_model_tools_and_limits(void **state)
 	assert_int_equal(k->max_turns, 7);
 	assert_true(k->max_usd > 0.49 && k->max_usd < 0.51);
 	assert_null(k->root);
-	assert_true(subagent_has_tool(k, "read_file"));
-	assert_true(subagent_has_tool(k, "execute"));
-	assert_false(subagent_has_tool(k, "write_file"));
+	assert_true(subagent_has_tool(k, "read_file", NULL));
+	assert_true(subagent_has_tool(k, "execute", NULL));
+	assert_false(subagent_has_tool(k, "write_file", NULL));
+}
+
+static void test_tools_of_servers_go_by_the_names_that_people_know(void **state)
+{
+	static const struct {
+		const char *line;
+		bool search, other, reads;
+	} cases[] = {
+		{ "tools: bug_search", true, false, false },
+		{ "tools: mcp__bug__search, Read", true, false, true },
+		{ "tools: bug_*", true, true, false },
+		{ "tools: mcp__bug", true, true, false },
+		{ "tools: mcp__bug__*", true, true, false },
+		{ "tools: mcp__bu, mcp__, mcp", false, false, false },
+		{ "disallowedTools: [read, 'mcp__bug__s*']", false, true,
+		  false },
+		{ "tools: bug_*, Read\ndisallowedTools: bug_search", false,
+		  true, true },
+	};
+	struct place *p = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = xasprintf("---\ndescription: d\n%s\n---\n",
+				       cases[i].line);
+		const struct subagent *k;
+
+		put(p, USER, "one", text);
+		k = find(p, "one");
+		assert_non_null(k);
+		assert_int_equal(
+			subagent_has_tool(k, "bug_search", "mcp__bug__search"),
+			cases[i].search);
+		assert_int_equal(
+			subagent_has_tool(k, "bug_new", "mcp__bug__new"),
+			cases[i].other);
+		assert_int_equal(subagent_has_tool(k, "read_file", NULL),
+				 cases[i].reads);
+		free(text);
+	}
 }
 
 static void test_the_project_takes_precedence_over_the_user(void **state)
@@ -248,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_general_one_is_always_there_and_first),
 		TEST(test_a_file_says_name_model_tools_and_limits),
+		TEST(test_tools_of_servers_go_by_the_names_that_people_know),
 		TEST(test_the_project_takes_precedence_over_the_user),
 		TEST(test_what_is_wrong_is_left_out_with_a_line),
 		TEST(test_a_projects_link_out_of_it_is_not_followed),
