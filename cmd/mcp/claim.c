@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cmd/mcp/servers.h"
 #include "config/settings_env.h"
@@ -59,6 +60,8 @@ void servers_claim(struct servers_claim *c, const struct mcp_entry *e,
 		.n_variables = c->n_variables,
 	};
 	c->entry.words = c->words;
+	if (e->cwd)
+		c->entry.dir = c->dir = path_join(e->root, e->cwd);
 }
 
 void servers_claim_release(struct servers_claim *c)
@@ -67,4 +70,5 @@ void servers_claim_release(struct servers_claim *c)
 		free(c->variables[i]);
 	free(c->variables);
 	free(c->words);
+	free(c->dir);
 }

@@ -31,6 +31,7 @@ struct servers_claim {
 	struct trust_entry entry;
 	const char **words; /* owned array */
 	char **variables;   /* owned */
+	char *dir;          /* owned; entry.dir, or NULL */
 	size_t n_variables;
 };
 void servers_claim(struct servers_claim *c, const struct mcp_entry *e,

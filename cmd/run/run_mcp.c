@@ -10,14 +10,31 @@
 
 enum { LINES_MAX = 1 << 14 };
 
+static void warn_ignored(const struct run *r)
+{
+	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
+		const struct mcp_entry *e =
+			mcp_server_entry(mcp_server(r->mcp, i));
+
+		if (e->ignored && !e->refused)
+			app_warn("MCP server %s: %s in %s is not used: see "
+				 "allow and call_timeout of [mcp] in "
+				 "config.toml",
+				 e->name, e->ignored, e->file);
+	}
+}
+
 int run_mcp_begin(struct run *r, struct error *err)
 {
 	if (r->mcp || r->options.no_mcp)
 		return 0;
 	if (servers_open(r->app, r->options.mcp_config, true, &r->mcp, err) < 0)
 		return -1;
-	if (r->mcp)
-		mcp_start(r->mcp, false);
+	if (!r->mcp)
+		return 0;
+	if (!r->options.quiet)
+		warn_ignored(r);
+	mcp_start(r->mcp, false);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -185,14 +186,58 @@ static int spawn(struct mcp_child *c, const char *dir, char *program,
 	return c->wire ? 0 : -1;
 }
 
+static int check_dir(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	return error_set(err, ERR_CONFIG, "its \"cwd\" is no directory: %.300s",
+			 path);
+}
+
+/* Where it starts: its own directory, the root of its project, or the session's
+ * directory. Owned; NULL: err says why. */
+static char *find_dir(const struct mcp_link_setup *setup, char *const *env,
+		      struct error *err)
+{
+	const struct mcp_entry *e = setup->entry;
+	const char *home = find_variable(env, "HOME");
+	struct buf text = BUF_INIT(MCP_VALUE_MAX);
+	char *dir = xstrdup(e->project ? e->root : setup->cwd);
+	char *own;
+	int rc = 0;
+
+	if (!e->cwd)
+		return dir;
+	if (e->project)
+		buf_adds(&text, e->cwd);
+	else
+		rc = mcp_expand(e, setup->settings, e->cwd, &text, err);
+	own = path_expand(text.len ? text.ptr : "", home ? home : "/");
+	buf_release(&text);
+	if (rc == 0) {
+		char *joined = path_join(dir, own);
+
+		free(dir);
+		dir = joined;
+		rc = check_dir(dir, err);
+	}
+	free(own);
+	if (rc == 0)
+		return dir;
+	free(dir);
+	return NULL;
+}
+
 struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,
 				struct error *err)
 {
 	const struct mcp_entry *e = setup->entry;
-	const char *dir = e->project ? e->root : setup->cwd;
 	struct mcp_child *c = xcalloc(1, sizeof(*c));
 	char **env = mcp_environ(e, setup->settings, err);
-	char *program = env ? find_program(e, dir, env, err) : NULL;
+	char *dir = env ? find_dir(setup, env, err) : NULL;
+	char *program = dir ? find_program(e, dir, env, err) : NULL;
 	int rc = -1;
 
 	mcp_link_init(&c->link, setup);
@@ -203,6 +248,7 @@ struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,
 	if (program)
 		rc = spawn(c, dir, program, env, err);
 	free(program);
+	free(dir);
 	if (env)
 		settings_environ_free(env);
 	if (rc == 0)

@@ -38,6 +38,7 @@ static void release_entry(struct mcp_entry *e)
 	free(e->command);
 	free_words(e->args);
 	free_pairs(e->env, e->n_env);
+	free(e->cwd);
 	free(e->url);
 	free_pairs(e->headers, e->n_headers);
 	free(e->client_id);
@@ -46,6 +47,7 @@ static void release_entry(struct mcp_entry *e)
 	free_words(e->allowed);
 	free_words(e->disabled);
 	mem_wipe(e->text);
+	free(e->ignored);
 	free(e->wrong);
 	free(e->refused);
 	if (e->own)
@@ -146,6 +148,62 @@ static bool read_headers(struct mcp_entry *e, const cJSON *object)
 	return true;
 }
 
+/* Attack: a repository's entry that starts elsewhere than where its files were
+ * looked at when the user allowed it. */
+static bool is_below_root(const char *cwd)
+{
+	struct str rest = str_of(cwd);
+	struct str part;
+
+	if (cwd[0] == '/' || cwd[0] == '~' || strstr(cwd, "${"))
+		return false;
+	while (str_split(&rest, '/', &part))
+		if (str_is(part, ".."))
+			return false;
+	return true;
+}
+
+static void ignore_member(struct mcp_entry *e, const char *name)
+{
+	char *before = e->ignored;
+
+	e->ignored = xasprintf("%s%s\"%s\"", before ? before : "",
+			       before ? ", " : "", name);
+	free(before);
+}
+
+static bool read_cwd(struct mcp_entry *e, const cJSON *item)
+{
+	const cJSON *cwd = get_given(item, "cwd");
+
+	if (!cwd)
+		return true;
+	if (!cJSON_IsString(cwd))
+		return refuse(e, "\"cwd\" is no string");
+	if (e->project && !is_below_root(cwd->valuestring))
+		ignore_member(e, "cwd");
+	else if (cwd->valuestring[0])
+		e->cwd = xstrdup(cwd->valuestring);
+	return true;
+}
+
+/* Members of other programs that mean something, which config.toml says here:
+ * who wrote an entry does not say what runs without a question, and a timeout
+ * is seconds to some and milliseconds to others. */
+static void find_ignored(struct mcp_entry *e, const cJSON *item)
+{
+	static const char *const names[] = { "alwaysAllow", "autoApprove",
+					     "trust", "timeout", "envFile" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const cJSON *member = get_given(item, names[i]);
+		bool empty = cJSON_IsArray(member) && !member->child;
+
+		if (member && !empty && !cJSON_IsFalse(member))
+			ignore_member(e, names[i]);
+	}
+}
+
 static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 {
 	const cJSON *args = get_given(item, "args");
@@ -160,7 +218,7 @@ static bool read_stdio(struct mcp_entry *e, const cJSON *item)
 		return refuse(e, "\"args\" is no list of strings");
 	if (!copy_pairs(get_given(item, "env"), &e->env, &e->n_env))
 		return refuse(e, "\"env\" is no object of strings");
-	return true;
+	return read_cwd(e, item);
 }
 
 static char *copy_text(const cJSON *object, const char *name)
@@ -240,20 +298,34 @@ static bool read_kind(struct mcp_entry *e, const cJSON *item)
 		       : read_stdio(e, item);
 }
 
+/* NULL: it is not there, or, with *wrong set, no list of strings. */
+static char **read_patterns(const cJSON *item, const char *name, bool *wrong)
+{
+	const cJSON *list = get_given(item, name);
+	char **words = list ? copy_words(list) : NULL;
+
+	*wrong |= list && !words;
+	return words;
+}
+
+/* As the reference has them, where only one may be there, and as Gemini CLI
+ * has, where both may. Other programs write an empty list of what is disabled.
+ */
 static bool read_filters(struct mcp_entry *e, const cJSON *item)
 {
-	static const char words[] = "\"allowedTools\" and \"disabledTools\" "
-				    "are lists of patterns, and only one of "
-				    "them may be there";
-	const cJSON *allowed = json_get(item, "allowedTools");
-	const cJSON *disabled = json_get(item, "disabledTools");
+	bool wrong = false;
 
-	e->allowed = copy_words(allowed);
-	e->disabled = copy_words(disabled);
-	if ((allowed && disabled) || (allowed && !e->allowed) ||
-	    (disabled && !e->disabled) || (allowed && !e->allowed[0]) ||
-	    (disabled && !e->disabled[0]))
-		return refuse(e, words);
+	e->allowed = read_patterns(item, "allowedTools", &wrong);
+	e->disabled = read_patterns(item, "disabledTools", &wrong);
+	wrong |= e->allowed && e->disabled && e->disabled[0];
+	if (!e->allowed)
+		e->allowed = read_patterns(item, "includeTools", &wrong);
+	if (!e->disabled)
+		e->disabled = read_patterns(item, "excludeTools", &wrong);
+	if (wrong || (e->allowed && !e->allowed[0]))
+		return refuse(e, "\"allowedTools\" and \"disabledTools\" are "
+				 "lists of patterns, and only one of them may "
+				 "be there");
 	return true;
 }
 
@@ -291,6 +363,7 @@ static bool has_plain_words(const struct mcp_entry *e)
 	for (size_t i = 0; plain && i < e->n_env; i++)
 		plain = is_plain(str_of(e->env[i].name)) &&
 			is_plain(str_of(e->env[i].value));
+	plain = plain && (!e->cwd || is_plain(str_of(e->cwd)));
 	return plain && (!e->url || str_is_visible(str_of(e->url)));
 }
 
@@ -305,6 +378,7 @@ static void read_entry(struct mcp_entry *e, const cJSON *item,
 	e->project = place->project;
 	e->off = json_bool(item, "disabled", false) ||
 		 !json_bool(item, "enabled", true);
+	find_ignored(e, item);
 	json_print(&text, item);
 	e->text = buf_detach(&text);
 	if (!is_name(e->name))
@@ -418,7 +492,6 @@ static bool matches(char *const *patterns, const char *tool)
 
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool)
 {
-	if (e->allowed)
-		return matches(e->allowed, tool);
-	return !e->disabled || !matches(e->disabled, tool);
+	return (!e->allowed || matches(e->allowed, tool)) &&
+	       !(e->disabled && matches(e->disabled, tool));
 }

@@ -37,6 +37,9 @@ struct mcp_entry {
 	enum mcp_kind kind;
 	char *command;
 	char **args; /* NULL-terminated */
+	/* Where it starts instead; NULL: as without. With its ${NAME}; of an
+	 * entry of the repository a path below root, without. */
+	char *cwd;
 	struct mcp_pair *env;
 	size_t n_env;
 	char *url;
@@ -48,10 +51,11 @@ struct mcp_entry {
 	unsigned callback_port;
 	bool wants_login; /* "auth": "oauth", or the above is there */
 	/* Patterns (fnmatch) of the tools that are offered, or are not; NULL:
-	 * all are. NULL-terminated; at most one of both is there. */
+	 * all are. NULL-terminated. */
 	char **allowed, **disabled;
-	char *text;  /* the entry as JSON on one line, for people */
-	char *wrong; /* why it cannot be used, or NULL */
+	char *text;    /* the entry as JSON on one line, for people */
+	char *ignored; /* "\"timeout\", \"trust\"": what does not count */
+	char *wrong;   /* why it cannot be used, or NULL */
 	/* Why it is not to be started, as others have decided; or NULL. */
 	char *refused;
 	/* The user's own entry of this name, which one of the project has

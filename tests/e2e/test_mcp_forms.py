@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from mcp_rig import Mcp, calls, results
+from mcp_rig import calls, offered, results
 from test_mcp import mcp, task  # noqa: F401 (a fixture)
 
 NOBODY = "http://127.0.0.1:1/mcp"  # refuses each connection
@@ -43,6 +43,27 @@ def test_a_local_server_is_off_or_has_members_of_others(
     assert {n: s[0] for n, s in seen.items()} == {
         "off": "off", "no": "off", "on": "ready", "null": "ready"}
     assert mcp.starts() == 1  # the one of "null" has no log
+
+
+def test_a_server_starts_where_its_entry_says_and_is_allowed_by_nothing_in_it(
+        mcp, model, run):  # noqa: F811
+    for top in (mcp.home, mcp.work):
+        (top / "sub").mkdir()
+    mcp.own(mine={**mcp.entry(), "cwd": "~/sub", "alwaysAllow": ["add"],
+                  "disabledTools": []}, gone={**mcp.entry(), "cwd": "none"})
+    mcp.project(theirs={**mcp.entry(), "cwd": "sub", "trust": True},
+                out={**mcp.entry(), "cwd": "/", "autoApprove": ["*"]})
+    m = model(calls("mine_look"))
+    r = task(run, "--trust-project-mcp")
+    assert r.status == 0 and results(m) == ["looked"], r.err
+    assert offered(m) == [n for n in offered(m) if not n.endswith("_add")]
+    assert sorted(line.split()[2] for line in mcp.lines()
+                  if line.startswith("start ")) == sorted(
+        map(str, [mcp.home / "sub", mcp.work, mcp.work / "sub"]))
+    assert f"its \"cwd\" is no directory: {mcp.work}/none" in r.err
+    for words in ('mine: "alwaysAllow" in', 'theirs: "trust" in',
+                  'out: "autoApprove", "cwd" in'):
+        assert words in r.err, r.err
 
 
 @pytest.mark.parametrize("change, words", [

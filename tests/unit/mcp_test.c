@@ -63,6 +63,81 @@ static void test_what_cannot_be_used_says_why(void **state)
 	}
 }
 
+static void check_tools(const struct mcp_entry *e, const char *offered)
+{
+	for (const char *name = "abc"; *name; name++) {
+		const char tool[] = { *name, '\0' };
+
+		assert_int_equal(mcp_entry_offers(e, tool),
+				 strchr(offered, *name) != NULL);
+	}
+}
+
+static void test_filters_of_other_programs_count(void **state)
+{
+	static const struct {
+		const char *members, *offered;
+	} cases[] = {
+		{ "\"allowedTools\":[\"a\"]", "a" },
+		{ "\"includeTools\":[\"a\",\"b\"]", "ab" },
+		{ "\"excludeTools\":[\"a\"]", "bc" },
+		{ "\"includeTools\":[\"a\",\"b\"],\"excludeTools\":[\"b\"]",
+		  "a" },
+		{ "\"disabledTools\":[],\"autoApprove\":[]", "abc" },
+		{ "\"allowedTools\":[\"c\"],\"disabledTools\":[]", "c" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mcp_entries e = { 0 };
+		struct buf text = BUF_INIT(1 << 12);
+
+		buf_addf(&text,
+			 "{\"mcpServers\":{\"s\":{\"command\":\"x\",%s}}}",
+			 cases[i].members);
+		read_text(&e, text.ptr, false);
+		assert_null(e.list[0].wrong);
+		assert_null(e.list[0].ignored);
+		check_tools(&e.list[0], cases[i].offered);
+		mcp_entries_release(&e);
+		buf_release(&text);
+	}
+}
+
+static void test_a_directory_of_a_repository_is_one_of_it(void **state)
+{
+	static const struct {
+		const char *cwd;
+		bool project, used;
+	} cases[] = {
+		{ "sub/x", true, true },      { "./sub", true, true },
+		{ "/tmp", true, false },      { "~/x", true, false },
+		{ "../x", true, false },      { "a/../../x", true, false },
+		{ "${HOME}/x", true, false }, { "/tmp", false, true },
+		{ "~/x", false, true },       { "${HOME}/x", false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct mcp_entries e = { 0 };
+		struct buf text = BUF_INIT(1 << 12);
+
+		buf_addf(&text,
+			 "{\"mcpServers\":{\"s\":{\"command\":\"x\",\"cwd\":\"%"
+			 "s\","
+			 "\"timeout\":5,\"trust\":false}}}",
+			 cases[i].cwd);
+		read_text(&e, text.ptr, cases[i].project);
+		assert_null(e.list[0].wrong);
+		assert_int_equal(e.list[0].cwd != NULL, cases[i].used);
+		assert_string_equal(e.list[0].ignored,
+				    cases[i].used ? "\"timeout\""
+						  : "\"timeout\", \"cwd\"");
+		mcp_entries_release(&e);
+		buf_release(&text);
+	}
+}
+
 static void test_a_later_entry_takes_the_place_of_one_before(void **state)
 {
 	struct mcp_entries e = { 0 };
@@ -234,6 +309,8 @@ int main(void)
 		cmocka_unit_test(test_what_cannot_be_used_says_why),
 		cmocka_unit_test(
 			test_a_later_entry_takes_the_place_of_one_before),
+		cmocka_unit_test(test_filters_of_other_programs_count),
+		cmocka_unit_test(test_a_directory_of_a_repository_is_one_of_it),
 		cmocka_unit_test(test_text_that_is_no_such_file_is_an_error),
 		cmocka_unit_test(test_what_a_login_needs_is_read),
 		cmocka_unit_test(test_names_fit_and_differ),
