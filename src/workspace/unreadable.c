@@ -16,19 +16,20 @@
 
 enum { DIRECTORIES_MOST = 200000 };
 
-struct names { /* owned */
+struct directory_names { /* owned */
 	char **list;
 	size_t n;
 };
 
-struct search {
+struct unreadable_walk {
 	const struct unreadable_request *request;
-	struct names ignored; /* directories, each with its slash; sorted */
-	struct names left;    /* to be looked at: "" or with a slash */
+	struct directory_names
+		ignored; /* directories, each with its slash; sorted */
+	struct directory_names left; /* to be looked at: "" or with a slash */
 	size_t seen;
 };
 
-static void add_name(struct names *names, char *owned)
+static void add_name(struct directory_names *names, char *owned)
 {
 	if (names->n % 256 == 0)
 		names->list = xrealloc(names->list, names->n + 256,
@@ -36,7 +37,7 @@ static void add_name(struct names *names, char *owned)
 	names->list[names->n++] = owned;
 }
 
-static void release_names(struct names *names)
+static void release_names(struct directory_names *names)
 {
 	for (size_t i = 0; i < names->n; i++)
 		free(names->list[i]);
@@ -50,7 +51,7 @@ static int by_name(const void *a, const void *b)
 
 static int on_ignored(void *arg, const char *record, struct error *err)
 {
-	struct search *s = arg;
+	struct unreadable_walk *s = arg;
 
 	(void)err;
 	if (str_ends(str_of(record), "/"))
@@ -60,7 +61,7 @@ static int on_ignored(void *arg, const char *record, struct error *err)
 }
 
 /* git knows them by their patterns, without reading them. */
-static int list_ignored(struct search *s, const char *pattern,
+static int list_ignored(struct unreadable_walk *s, const char *pattern,
 			const char *excludes, const struct stop *stop,
 			struct error *err)
 {
@@ -71,7 +72,7 @@ static int list_ignored(struct search *s, const char *pattern,
 	return nul_records_run(s->request->git, argv, &each, stop, err);
 }
 
-static int find_ignored(struct search *s, const struct stop *stop,
+static int find_ignored(struct unreadable_walk *s, const struct stop *stop,
 			struct error *err)
 {
 	char *from = xasprintf("--exclude-from=%s", s->request->excludes);
@@ -88,7 +89,7 @@ static int find_ignored(struct search *s, const struct stop *stop,
 	return rc;
 }
 
-static bool is_ignored(const struct search *s, const char *path)
+static bool is_ignored(const struct unreadable_walk *s, const char *path)
 {
 	return s->ignored.n && bsearch(&path, s->ignored.list, s->ignored.n,
 				       sizeof(*s->ignored.list), by_name);
@@ -105,7 +106,7 @@ static bool is_directory(int dir, const struct dirent *d)
 }
 
 /* What has a .git is another repository: nothing in it is sent. */
-static bool is_other(const struct search *s, int dir, const char *path)
+static bool is_other(const struct unreadable_walk *s, int dir, const char *path)
 {
 	struct stat st;
 
@@ -113,7 +114,7 @@ static bool is_other(const struct search *s, int dir, const char *path)
 	       fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void add_entry(struct search *s, int dir, const char *path,
+static void add_entry(struct unreadable_walk *s, int dir, const char *path,
 		      const struct dirent *d)
 {
 	char *inner;
@@ -129,7 +130,7 @@ static void add_entry(struct search *s, int dir, const char *path,
 }
 
 /* fd is closed. */
-static void add_inner(struct search *s, int fd, const char *path)
+static void add_inner(struct unreadable_walk *s, int fd, const char *path)
 {
 	DIR *dir = fdopendir(fd);
 	const struct dirent *d;
@@ -144,7 +145,7 @@ static void add_inner(struct search *s, int fd, const char *path)
 	closedir(dir);
 }
 
-static int look(struct search *s, char *path, struct error *err)
+static int look(struct unreadable_walk *s, char *path, struct error *err)
 {
 	const char *name;
 	int dir = tree_dir_parent(s->request->dir, path, &name);
@@ -166,7 +167,7 @@ static int look(struct search *s, char *path, struct error *err)
 int unreadable_find(const struct unreadable_request *r, const struct stop *stop,
 		    struct error *err)
 {
-	struct search s = { .request = r };
+	struct unreadable_walk s = { .request = r };
 	int rc = find_ignored(&s, stop, err);
 
 	add_name(&s.left, xstrdup(r->prefix));

@@ -42,11 +42,8 @@ static void expect(struct editor *e, const char *text)
 
 	editor_text(e, &out);
 	if (bar) {
-		struct str rest = str_skip(buf_str(&out), e->caret);
-
-		buf_addstr(&all, (struct str){ out.ptr, out.len - rest.len });
-		buf_addc(&all, '|');
-		buf_addstr(&all, rest);
+		buf_addf(&all, "%.*s|", (int)e->caret, out.ptr ? out.ptr : "");
+		buf_addstr(&all, str_skip(buf_str(&out), e->caret));
 	} else {
 		buf_addstr(&all, buf_str(&out));
 	}

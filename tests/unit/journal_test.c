@@ -122,8 +122,7 @@ static void close_room(struct room *r)
 	free(r->store);
 }
 
-static void
-test_what_cannot_be_marked_as_done_is_taken_back_at_once(void **state)
+static void test_what_cannot_be_marked_done_is_taken_back(void **state)
 {
 	struct error err = { 0 };
 	struct room r;
@@ -159,8 +158,7 @@ static void test_what_is_done_stays_when_the_base_cannot_be_moved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_what_cannot_be_marked_as_done_is_taken_back_at_once),
+		cmocka_unit_test(test_what_cannot_be_marked_done_is_taken_back),
 		cmocka_unit_test(
 			test_what_is_done_stays_when_the_base_cannot_be_moved),
 	};

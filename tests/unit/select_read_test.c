@@ -44,8 +44,7 @@ static void test_unreadable_directories_are_named_unless_ignored(void **state)
 		".gitignore|a|in/g|-in/deep|-other|");
 }
 
-static void
-test_dcodeignore_hides_unreadable_directories_without_git(void **state)
+static void test_dcodeignore_hides_unreadable_directories(void **state)
 {
 	assert_string_equal(list_as_user(*state,
 					 "mkdir -p one two; echo two "
@@ -62,8 +61,8 @@ int main(void)
 			test_unreadable_directories_are_named_unless_ignored,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			test_dcodeignore_hides_unreadable_directories_without_git,
-			setup, teardown),
+			test_dcodeignore_hides_unreadable_directories, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
