@@ -288,12 +288,12 @@ static int by_name(const void *a, const void *b)
 static void group_files(struct picking *p)
 {
 	const struct picked_file **order =
-		xcalloc(p->n_files + 1, sizeof(*order));
+		xcalloc(p->n_files + 1, sizeof(struct picked_file *));
 
 	for (size_t i = 0; i < p->n_files; i++)
 		order[i] = &p->files[i];
 	if (p->n_files)
-		qsort(order, p->n_files, sizeof(*order), by_name);
+		qsort(order, p->n_files, sizeof(struct picked_file *), by_name);
 	for (size_t i = 0; i < p->n_files; i++) {
 		struct picked_file *f = &p->files[i];
 		struct picked_file above = *f;
@@ -304,8 +304,8 @@ static void group_files(struct picking *p)
 			const struct picked_file **found;
 
 			above.name.len += 1 + str_find(rest, '/');
-			found = bsearch(&key, order, p->n_files, sizeof(*order),
-					by_name);
+			found = bsearch(&key, order, p->n_files,
+					sizeof(struct picked_file *), by_name);
 			if (found && (*found)->group < f->group)
 				f->group = (*found)->group;
 		}
