@@ -6,7 +6,8 @@ import re
 import pytest
 from apply_room import Room, git
 
-from test_apply import send, type_answers
+from test_apply import send
+from test_apply_pick import type_answers
 
 
 @pytest.fixture
