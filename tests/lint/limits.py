@@ -5,7 +5,7 @@ import pathlib
 import re
 import sys
 
-LINES, HEADER, FUNCTION, COLUMNS, TAB = 500, 250, 60, 80, 8
+LINES, HEADER, FUNCTION, COLUMNS, TAB = 1200, 400, 100, 80, 8
 CODE = ("src", "config", "providers", "cmd")
 SKIP = {".git", "build", "node_modules", "__pycache__", ".pytest_cache",
         "corpus", "data"}
