@@ -183,7 +183,7 @@ int langsmith_post(struct sandbox *sb, const struct sandbox_spec *spec,
 		   struct error *err)
 {
 	struct rest_ask ask = { .method = "POST",
-				.path = "/v2/sandboxes/boxes",
+				.path = LANGSMITH_API "/boxes",
 				.what = "creating the sandbox",
 				.timeout_ms = CREATE_MS };
 

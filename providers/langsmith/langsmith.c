@@ -52,21 +52,26 @@ static int no_key(struct error *err)
 			       "LANGSMITH_API_KEY=lsv2_...");
 }
 
-/* Paths below are /v2/sandboxes/...; a self-hosted endpoint is often given
- * with the first version's path. */
+/* Paths below are /api/v2/sandboxes/...; the vendor's SDK takes /api/v1 or /api
+ * off the end of an endpoint (npm langsmith 0.12.0, 2026-11-26). */
 static int set_address(struct rest *api, const struct settings *set,
 		       struct error *err)
 {
 	static const char *const names[] = { "LANGSMITH_ENDPOINT",
 					     "LANGCHAIN_ENDPOINT", NULL };
+	static const char *const ends[] = { "/api/v1", "/api" };
 	struct str base;
 
 	if (rest_address(&api->base, set, names,
 			 "https://api.smith.langchain.com", err) < 0)
 		return -1;
 	base = str_of(api->base);
-	if (str_ends(base, "/api/v1"))
-		api->base[base.len - strlen("/v1")] = '\0';
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		if (!str_ends(base, ends[i]))
+			continue;
+		api->base[base.len - strlen(ends[i])] = '\0';
+		break;
+	}
 	return 0;
 }
 
@@ -213,13 +218,22 @@ static void add_label(const cJSON *item, struct sandbox_info *info)
 		info->label = info->id;
 }
 
+/* By label, "key" or "key=value" (npm langsmith 0.12.0, BoxListParams). An
+ * older server ignores the filter: the kit compares labels again. */
 static void list_path(const struct vendor_client *c, struct buf *path,
 		      const char *label, const char *value)
 {
+	struct buf filter = BUF_INIT(4096);
+
 	(void)c;
-	(void)label;
-	(void)value;
-	langsmith_list_path(path, "/v2/sandboxes/boxes", "dcode-");
+	buf_adds(&filter, "label=");
+	rest_encode(&filter, str_of(label ? label : "dcode.label"));
+	if (label) {
+		buf_adds(&filter, "%3D");
+		rest_encode(&filter, str_of(value));
+	}
+	langsmith_list_path(path, LANGSMITH_API "/boxes", filter.ptr);
+	buf_release(&filter);
 }
 
 static const struct vendor_state states[] = {
@@ -241,7 +255,7 @@ static const struct vendor vendor = {
 		"https://smith.langchain.com (Settings, API Keys)",
 	.client_size = sizeof(struct langsmith),
 	.box_size = sizeof(struct langsmith_box),
-	.path = "/v2/sandboxes/boxes/",
+	.path = LANGSMITH_API "/boxes/",
 	.fields = { .id = "name",
 		    .alias = "id",
 		    .labels = "labels",

@@ -10,8 +10,11 @@
  * and keeps snapshots, and the data plane, whose address is in each sandbox's
  * description. A sandbox's name is its id in every path; ours is the label, so
  * that no label can be used twice. Wire: what the SDKs of Python at bc8dd672
- * and JavaScript 0.10.5 were seen to send, and their sources (2026-11).
+ * and JavaScript 0.10.5 were seen to send, and the source of npm langsmith
+ * 0.12.0 (2026-11-26), whose control plane is below /api/v2/sandboxes.
  */
+#define LANGSMITH_API "/api/v2/sandboxes"
+
 struct langsmith { /* sandbox_client.priv */
 	struct vendor_client kit;
 	const char *key; /* borrowed */
@@ -40,8 +43,9 @@ int langsmith_snapshot(struct sandbox *sb, const char *name, bool replace,
 		       const struct stop *stop, struct error *err);
 int langsmith_find_snapshot(struct sandbox_client *host, const char *name,
 			    const struct stop *stop, struct error *err);
-/* The first page of the list at path, of those with this part in their name. */
-void langsmith_list_path(struct buf *path, const char *list, const char *part);
+/* Appends the path of a list's first page; filter is encoded: "label=a%3Db". */
+void langsmith_list_path(struct buf *path, const char *list,
+			 const char *filter);
 /* As struct vendor_pages.next, for either dialect of the lists. */
 void langsmith_next_path(struct buf *path, const char *first, const cJSON *page,
 			 int64_t seen);

@@ -22,15 +22,15 @@ enum {
 	DISK_MAX = 1 << 20, /* GiB */
 };
 
-#define SNAPSHOTS "/v2/sandboxes/snapshots"
+#define SNAPSHOTS LANGSMITH_API "/snapshots"
 
-void langsmith_list_path(struct buf *path, const char *list, const char *part)
+void langsmith_list_path(struct buf *path, const char *list, const char *filter)
 {
-	buf_addf(path, "%s?limit=%d&offset=0&name_contains=", list, PAGE);
-	rest_encode(path, str_of(part));
+	buf_addf(path, "%s?page_size=%d&%s", list, PAGE, filter);
 }
 
-/* Newer servers answer {"items":[...],"next_cursor":C}. */
+/* Newer servers answer {"items":[...],"next_cursor":C}; older ones do not know
+ * page_size, send a page of their own size, and want an offset. */
 void langsmith_next_path(struct buf *path, const char *first, const cJSON *page,
 			 int64_t seen)
 {
@@ -51,7 +51,7 @@ void langsmith_next_path(struct buf *path, const char *first, const cJSON *page,
 	} else {
 		buf_addf(path, "?limit=%d&offset=%lld", PAGE, (long long)seen);
 	}
-	buf_adds(path, strstr(first, "&name_contains="));
+	buf_adds(path, strchr(first, '&'));
 }
 
 struct snapshot_search {
@@ -88,7 +88,8 @@ static const struct vendor_pages pages = { .items = "snapshots",
 static int find_snapshot(struct vendor_client *c, struct snapshot_search *f,
 			 const struct stop *stop, struct error *err)
 {
-	struct buf path = BUF_INIT(4096);
+	struct buf filter = BUF_INIT(4096);
+	struct buf path = BUF_INIT(8192);
 	struct vendor_query q = { .pages = &pages,
 				  .each = on_snapshot,
 				  .arg = f };
@@ -96,7 +97,10 @@ static int find_snapshot(struct vendor_client *c, struct snapshot_search *f,
 
 	free(f->id);
 	f->id = NULL;
-	langsmith_list_path(&path, SNAPSHOTS, f->name);
+	buf_adds(&filter, "name_contains=");
+	rest_encode(&filter, str_of(f->name));
+	langsmith_list_path(&path, SNAPSHOTS, filter.ptr);
+	buf_release(&filter);
 	q.path = path.ptr;
 	rc = vendor_pages(c, &q, stop, err);
 	buf_release(&path);

@@ -29,7 +29,7 @@ EXECUTE = {"daytona": "POST /toolbox/[^/]+/process/execute",
            "vercel": "POST .*/cmd"}
 # What one is made with.
 CREATE = {"daytona": "POST /api/sandbox$", "e2b": "POST /v2/sandboxes$",
-          "langsmith": "POST /v2/sandboxes/boxes$",
+          "langsmith": "POST /api/v2/sandboxes/boxes$",
           "runloop": "POST /v1/devboxes$",
           "vercel": "POST /v2/sandboxes[?]"}
 # What a file is sent with, where that is a request of its own.

@@ -23,7 +23,7 @@ SLOW = {"daytona": {"delay": 0.15, "moves": "pulling_snapshot"},
         "vercel": {"delay": 0.3}}
 # Requests before the model's first that only look whether it runs.
 POLLS = {"daytona": "GET /api/sandbox/", "runloop": ".*wait_for_status",
-         "langsmith": "GET /v2/sandboxes/snapshots"}
+         "langsmith": "GET /api/v2/sandboxes/snapshots"}
 PLAIN = ("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox")
 
 

@@ -1,6 +1,7 @@
 """test_langsmith.py - LangSmith sandboxes through dcode: requests, cuts."""
 # SPDX-License-Identifier: MIT
 import json
+import signal
 import threading
 import urllib.request
 
@@ -12,7 +13,7 @@ from lifecycle import execute, wait_for
 
 EXECUTE = "(POST /sb-[^/]+/execute|GET /sb-[^/]+/execute/ws)$"
 WS = "GET /sb-[^/]+/execute/ws"
-BOXES = "/v2/sandboxes/boxes"
+BOXES = "/api/v2/sandboxes/boxes"
 READY = ["deepagents-code"]
 
 langsmith, task = fixtures("langsmith")
@@ -28,7 +29,7 @@ def test_demo_over_http(langsmith, model, task, top):
     assert not server.violations
     assert cloud.left() == []
     assert cloud.count(EXECUTE) <= 10 and cloud.count(WS) == 0
-    assert cloud.count("GET /v2/sandboxes/snapshots") == 1
+    assert cloud.count("GET /api/v2/sandboxes/snapshots") == 1
 
 
 @pytest.mark.parametrize("what", [EXECUTE, WS])
@@ -113,10 +114,10 @@ def test_snapshot_is_built(langsmith, model, task):
     assert r.status == 0, r.err
     assert "snapshot deepagents-code: building" in r.err
     posts = [json.loads(q["body"]) for q in cloud.requests
-             if q["line"] == "POST /v2/sandboxes/snapshots"]
+             if q["line"] == "POST /api/v2/sandboxes/snapshots"]
     assert posts == [{"name": "deepagents-code", "docker_image": "python:3",
                       "fs_capacity_bytes": 17179869184}]
-    assert cloud.count("GET /v2/sandboxes/snapshots.*offset=2") == 1
+    assert cloud.count("GET /api/v2/sandboxes/snapshots.*offset=2") == 1
     assert cloud.left() == []
 
 
@@ -126,7 +127,7 @@ def test_snapshot_on_a_later_page(langsmith, model, task, cursors):
                       page=2, cursors=cursors)
     model([DONE])
     assert task().status == 0
-    assert cloud.count("POST /v2/sandboxes/snapshots") == 0
+    assert cloud.count("POST /api/v2/sandboxes/snapshots") == 0
 
 
 def test_snapshot_that_fails(langsmith, model, task):
@@ -144,7 +145,7 @@ def test_snapshot_by_variable(langsmith, env, model, task):
     model([DONE])
     env["DEEPAGENTS_CODE_LANGSMITH_SANDBOX_SNAPSHOT_NAME"] = "mine"
     assert task().status == 0
-    assert cloud.count("POST /v2/sandboxes/snapshots") == 0
+    assert cloud.count("POST /api/v2/sandboxes/snapshots") == 0
     cloud.forget()
     env["LANGSMITH_SANDBOX_SNAPSHOT_ID"] = next(iter(cloud.snapshots))
     assert task().status == 0
@@ -255,10 +256,11 @@ def test_credentials(langsmith, env, model, task):
     assert cloud.left() == []
 
 
-def test_self_hosted(langsmith, env, model, task):
+@pytest.mark.parametrize("end", ["", "/api", "/api/v1/"])
+def test_self_hosted(langsmith, env, model, task, end):
     cloud = langsmith()
     model([execute("true"), DONE])
-    env["LANGSMITH_ENDPOINT"] = cloud.url + "/api/v1/"
+    env["LANGSMITH_ENDPOINT"] = cloud.url + end
     assert task().status == 0
     assert cloud.count("POST /api/v2/sandboxes/boxes$") == 1
 
@@ -276,7 +278,7 @@ def test_addresses_that_get_no_key(langsmith, env, model, task, url):
 def test_a_data_plane_that_gets_no_key(langsmith, model, task):
     cloud = langsmith()
     model([DONE])
-    cloud.fault("(GET|POST) /v2/sandboxes/boxes", times=None,
+    cloud.fault("(GET|POST) /api/v2/sandboxes/boxes", times=None,
                 replace={"dataplane_url": "http://example.com/sb"})
     r = task()
     assert r.status != 0 and "example.com" in r.err
@@ -287,3 +289,24 @@ def test_an_idle_one_ends_by_itself(langsmith):
     cloud = langsmith(minute=0.02)
     make(cloud, idle_ttl_seconds=600, delete_after_stop_seconds=60)
     wait_for(lambda: cloud.left() == [])
+
+
+def test_gc_finds_a_renamed_sandbox_by_its_labels(langsmith, model, start,
+                                                  run):
+    """The labels say whose it is; those of another installation stay."""
+    cloud = langsmith()
+    model([execute("sleep 300"), DONE])
+    p = start("-n", "hi", "-y", "-M", "anthropic:m", "--sandbox", "langsmith")
+    wait_for(lambda: cloud.count(EXECUTE) > 0)
+    p.signal(signal.SIGKILL)
+    p.p.wait()
+    name, = cloud.boxes
+    kept = cloud.boxes["renamed"] = cloud.boxes.pop(name)
+    kept.name = "renamed"
+    make(cloud, name="foreign", labels={"dcode.owner": "somebody-else",
+                                        "dcode.label": "dcode-aaaaaaaa"})
+    r = run("sandbox", "gc")
+    assert r.status == 0, r.err
+    assert cloud.left() == ["foreign"]
+    assert cloud.count("GET /api/v2/sandboxes/boxes[?].*"
+                       "label=dcode.owner%3D") > 0

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # langsmith.py - LangSmith's sandboxes on loopback, with real commands.
 # SPDX-License-Identifier: MIT
-"""LangSmith as its SDKs (JavaScript 0.10.5, Python at bc8dd672) have it: the
-API below /v2/sandboxes (or /api/v2/sandboxes), and one data plane per sandbox
+"""LangSmith as its SDKs (JavaScript 0.12.0, Python at bc8dd672) have it: the
+API below /api/v2/sandboxes (older SDKs: /v2/sandboxes), and one data plane per sandbox
 below /sb-ID (langsmith_plane.py), all with X-Api-Key.
 
     with LangSmith(ready=["deepagents-code"]) as cloud:
@@ -137,12 +137,18 @@ class LangSmith(Plane, Cloud):
         start = int(req.query.get("cursor") or req.query.get("offset") or 0)
         found = [i for i in items if req.query.get("name_contains", "")
                  in i["name"] and req.query.get("status", i["status"])
-                 == i["status"]]
+                 == i["status"] and self.has_label(i, req.query)]
         part = found[start:start + size]
         if not self.cursors:
             return 200, {key: part, "offset": start}
         more = str(start + size) if start + size < len(found) else None
         return 200, {"items": part, "next_cursor": more}
+
+    def has_label(self, item, query):
+        key, equals, value = query.get("label", "").partition("=")
+        labels = item.get("labels", {})
+        return not key or (key in labels and
+                           (not equals or labels[key] == value))
 
     # Snapshots.
     def add_snapshot(self, name, image, size):
