@@ -159,20 +159,74 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 	putchar('\n');
 }
 
+struct known_ids { /* arg of add_known() */
+	struct sandbox_table *table;
+	struct store *store;
+	bool all; /* also those that are not ours */
+};
+
+struct known_row { /* arg of see_row() */
+	const char *provider, *id;
+	struct sandbox_info *info;
+	char label[64];
+	bool found;
+};
+
+static bool see_row(void *arg, const struct ledger_row *row)
+{
+	struct known_row *k = arg;
+
+	if (strcmp(row->provider, k->provider) != 0 ||
+	    strcmp(row->id, k->id) != 0)
+		return true;
+	k->found = true;
+	snprintf(k->label, sizeof(k->label), "%s", row->label);
+	k->info->label = k->label;
+	if (!k->info->created)
+		k->info->created = row->created;
+	if (!k->info->ends)
+		k->info->ends = row->ends;
+	return false;
+}
+
+/* One of a list without labels: the ledger knows which of them are ours. */
+static void add_known(void *arg, const struct sandbox_info *item)
+{
+	struct known_ids *k = arg;
+	struct sandbox_info info = *item;
+	struct known_row row = { .provider = k->table->provider,
+				 .id = item->id,
+				 .info = &info };
+	struct error ignored = { 0 };
+
+	if (ledger_each(k->store, true, see_row, &row, &ignored) == 0 &&
+	    row.found)
+		info.owner = store_owner(k->store);
+	if (row.found || k->all)
+		add_listed(k->table, &info);
+}
+
 /* --sandbox NAME: the provider itself is asked; --all: other owners' too. */
 static int ask_provider(struct sandbox_table *l, struct app *app,
 			struct store *store, bool all, struct error *err)
 {
+	struct known_ids known = { .table = l, .store = store, .all = all };
 	const struct info_sink sink = { add_listed, l };
+	const struct info_sink ids = { add_known, &known };
 	struct sandbox_client host = { 0 };
 	struct stop stop = app_stop(app);
 	int rc;
 
 	if (app_client(app, l->provider, &host, err) < 0)
 		return -1;
-	if (sandbox_can_list(&host))
+	rc = sandbox_probe(&host, &stop, err);
+	if (rc < 0)
+		; /* told below */
+	else if (sandbox_can_list(&host))
 		rc = sandbox_list(&host, all ? NULL : store_owner(store), &sink,
 				  &stop, err);
+	else if (sandbox_can_list_ids(&host))
+		rc = sandbox_list_ids(&host, &ids, &stop, err);
 	else
 		rc = ledger_each(store, all, add_row, l, err);
 	sandbox_client_close(&host);

@@ -236,13 +236,10 @@ static bool is_refusal(int code)
 	       code == CHILD_MISSING || code == CHILD_NOT_FOUND;
 }
 
-/* The script that runs classes is dcode's own: its abilities are known. */
 static int probe(struct sandbox_client *host, const struct stop *stop,
 		 struct error *err)
 {
-	struct process_client *c = process_of(host);
-
-	return c->p->config.class_path ? 0 : ensure_running(c, stop, err);
+	return ensure_running(process_of(host), stop, err);
 }
 
 /* Starts the child, and checks the request by what it said it can do. */
@@ -417,6 +414,7 @@ static const struct sandbox_ops all_ops = {
 	.create = create,
 	.attach = attach,
 	.list = process_list,
+	.list_ids = process_list_ids,
 	.info = process_info,
 	.extend = extend,
 	.snapshot = make_snapshot,

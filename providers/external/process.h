@@ -120,6 +120,8 @@ int process_download(struct sandbox *sb, struct transfer *files, size_t n,
 int process_list(struct sandbox_client *host, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
+int process_list_ids(struct sandbox_client *host, const struct info_sink *sink,
+		     const struct stop *stop, struct error *err);
 int process_info(struct sandbox_client *host, const char *id,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);

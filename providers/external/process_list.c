@@ -68,6 +68,12 @@ int process_list(struct sandbox_client *host, const char *owner,
 	return rc;
 }
 
+int process_list_ids(struct sandbox_client *host, const struct info_sink *sink,
+		     const struct stop *stop, struct error *err)
+{
+	return process_list(host, NULL, sink, stop, err);
+}
+
 int process_info(struct sandbox_client *host, const char *id,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err)

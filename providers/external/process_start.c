@@ -155,14 +155,19 @@ static void set_abilities(struct process_client *c, const cJSON *result)
 	for (size_t i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		if (has_word(list, abilities[i].name))
 			flags |= abilities[i].flag;
-	/* Nobody but config.toml knows what a class can do. */
+	/* Nobody but config.toml knows what a class can do, unless it has a
+	 * method for it. */
 	if (p->config.certain && p->config.class_path)
-		flags = p->config.flags & (SANDBOX_ATTACH | SANDBOX_SNAPSHOT);
+		flags = (p->config.flags &
+			 (SANDBOX_ATTACH | SANDBOX_SNAPSHOT)) |
+			(flags & SANDBOX_LIST);
 	else if (p->config.certain)
 		flags &= p->config.flags | SANDBOX_LIST;
 	p->made.base.flags = flags | SANDBOX_LIVE;
 	if (!has_word(list, "list"))
 		p->ops.list = NULL;
+	if (p->ops.list || !has_word(list, "list_ids"))
+		p->ops.list_ids = NULL;
 	if (!has_word(list, "info"))
 		p->ops.info = NULL;
 	if (!has_word(list, "extend"))

@@ -12,6 +12,7 @@ not installed are stood in for.
 """
 import asyncio
 import base64
+import datetime
 import importlib
 import inspect
 import json
@@ -26,6 +27,12 @@ NOT_FOUND, AUTH, CONFIG, LIMIT, NETWORK, TIMEOUT = range(-32001, -32007, -1)
 GONE, UNSUPPORTED, MISSING = -32007, -32008, -32009
 NO_METHOD, BAD_PARAMS, FAILED = -32601, -32602, -32000
 AT_ONCE = 64  # requests
+PAGES = 1000  # of a list
+STATES = {
+    "starting": "starting", "pending": "starting", "creating": "starting",
+    "running": "running", "ready": "running", "started": "running",
+    "stopped": "stopped", "paused": "stopped",
+}
 
 
 class Refusal(Exception):
@@ -83,15 +90,51 @@ class Loop:
         return asyncio.run_coroutine_threadsafe(run(), self.loop).result()
 
 
-def accepts(function, name):
+def parameters_of(function):
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return True
-    return any(
+        return None
+
+
+def accepts(function, name):
+    parameters = parameters_of(function)
+    return parameters is None or any(
         p.name == name or p.kind is inspect.Parameter.VAR_KEYWORD
         for p in parameters
     )
+
+
+def names(function, name):
+    """Whether a parameter has this name: **kwargs may be passed on to an API
+    that refuses what it does not know."""
+    return any(p.name == name for p in parameters_of(function) or ())
+
+
+def member(value, *keys):
+    """The first of the keys that a mapping or an object has."""
+    for key in keys:
+        found = (
+            value.get(key) if isinstance(value, dict)
+            else getattr(value, key, None)
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def seconds_of(value):
+    """Unix seconds of a number, a datetime or an ISO 8601 text; else 0."""
+    try:
+        if isinstance(value, str):
+            value = datetime.datetime.fromisoformat(
+                value.replace("Z", "+00:00")
+            )
+        if isinstance(value, datetime.datetime):
+            value = value.timestamp()
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0
 
 
 class Host:
@@ -105,7 +148,7 @@ class Host:
         self.backends = {}
         self.attaching = {}
 
-    def call(self, owner, name, *args, **kwargs):
+    def call(self, owner, name, /, *args, **kwargs):
         """A method, or where it is not implemented its async twin."""
         function = getattr(owner, name, None)
         twin = getattr(owner, "a" + name, None)
@@ -151,6 +194,9 @@ class Host:
             can.append("attach")
         if getattr(meta, "supports_snapshot_name", False):
             can.append("snapshot")
+        if self.lists():
+            labels = names(self.creator(), "label")
+            can.append("list" if labels else "list_ids")
         return {
             "protocol": 1,
             "name": str(getattr(meta, "name", None) or self.class_path),
@@ -166,8 +212,64 @@ class Host:
             self.backends[sandbox_id] = backend
         return {"id": sandbox_id}
 
+    def creator(self):
+        return getattr(self.provider, "get_or_create", None) or getattr(
+            self.provider, "aget_or_create", None
+        )
+
+    def lists(self):
+        """Not when all it has is the base class's, which only raises."""
+        for base in type(self.provider).__mro__:
+            if "list" in vars(base) or "alist" in vars(base):
+                package = base.__module__.partition(".")[0]
+                return package not in (
+                    "dcode_stand_ins", "deepagents", "deepagents_cli",
+                    "deepagents_code",
+                )
+        return False
+
+    def list(self, params):
+        """All pages. A class that takes a label when it creates gives it back
+        in the item or in its metadata; of another only ids are known."""
+        owner = params.get("owner")
+        found, cursor = [], None
+        for _ in range(PAGES):
+            answer = self.call(self.provider, "list", cursor=cursor)
+            items = member(answer, "items", "sandboxes")
+            for item in answer if items is None else items:
+                shown = self.item(item)
+                if not owner or shown["owner"] in ("", owner):
+                    found.append(shown)
+            seen, cursor = cursor, member(answer, "cursor", "next_cursor")
+            if not cursor or cursor == seen:
+                break
+        return {"sandboxes": found}
+
+    def item(self, item):
+        if isinstance(item, str):
+            return {"id": item, "label": "", "owner": ""}
+        notes = member(item, "metadata", "labels") or {}
+
+        def text(*keys):
+            return str(member(item, *keys) or member(notes, *keys) or "")
+
+        return {
+            "id": text("sandbox_id", "id"),
+            "label": text("label", "dcode.label"),
+            "owner": text("owner", "dcode.owner"),
+            "state": STATES.get(text("state", "status").lower(), ""),
+            "image": text("image", "template"),
+            "created": seconds_of(
+                member(item, "created", "created_at")
+                or member(notes, "created", "created_at")
+            ),
+        }
+
     def create(self, params):
         kwargs = dict(self.params)
+        for name in ("label", "owner"):
+            if names(self.creator(), name) and params.get(name):
+                kwargs.setdefault(name, params[name])
         if params.get("snapshot"):
             kwargs["snapshot"] = params["snapshot"]
         return self.keep(
@@ -235,7 +337,8 @@ class Host:
 
 class Server:
     METHODS = (
-        "initialize", "create", "attach", "execute", "upload", "delete"
+        "initialize", "create", "attach", "execute", "upload", "delete",
+        "list",
     )
 
     def __init__(self, host, source, sink):

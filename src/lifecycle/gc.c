@@ -188,6 +188,58 @@ static void clean_listed(struct gc *gc, struct sandbox_client *host)
 	}
 }
 
+struct strangers { /* arg of note_stranger() */
+	struct gc *gc;
+	const char *provider;
+	struct buf ids; /* ", "-separated, of sandboxes that no row has */
+	const char *id; /* the one being looked for */
+	bool known;
+};
+
+static bool see_id(void *arg, const struct ledger_row *row)
+{
+	struct strangers *s = arg;
+
+	s->known =
+		!strcmp(row->provider, s->provider) && !strcmp(row->id, s->id);
+	return !s->known;
+}
+
+static void note_stranger(void *arg, const struct sandbox_info *info)
+{
+	struct strangers *s = arg;
+	struct error ignored = { 0 };
+
+	s->id = info->id;
+	s->known = false;
+	if (ledger_each(s->gc->request->store, true, see_id, s, &ignored) < 0 ||
+	    s->known)
+		return;
+	buf_addf(&s->ids, "%s%.60s", s->ids.len ? ", " : "", info->id);
+}
+
+/* Why a row whose create was cut before its id came has to stay. A list without
+ * labels does not tell which sandbox is ours: the user has to. */
+static void explain_unknown_id(struct gc *gc, struct sandbox_client *host,
+			       char *reason, size_t room)
+{
+	struct strangers s = { .gc = gc,
+			       .provider = host->provider->name,
+			       .ids = BUF_INIT(160) };
+	const struct info_sink sink = { note_stranger, &s };
+	struct error ignored = { 0 };
+
+	snprintf(reason, room,
+		 "its id is not known, and the provider cannot list");
+	if (sandbox_can_list_ids(host) &&
+	    sandbox_list_ids(host, &sink, gc->stop, &ignored) == 0)
+		snprintf(reason, room,
+			 "its id is not known; the provider has %s%s%s",
+			 s.ids.len ? "" : "no sandbox that dcode did not make",
+			 s.ids.len ? s.ids.ptr : "", s.ids.over ? ", ..." : "");
+	buf_release(&s.ids);
+}
+
 /* A row that the provider did not list; listing: it can list, and did. */
 static void clean_row(struct gc *gc, struct sandbox_client *host,
 		      const struct left *row, bool listing)
@@ -200,15 +252,16 @@ static void clean_row(struct gc *gc, struct sandbox_client *host,
 		.reason = "",
 	};
 	struct error err = { 0 };
+	char reason[256];
 
 	if (row->id[0] && !(listing && gc->request->dry_run)) {
 		remove_one(gc, host, &item, true);
 		return;
 	}
 	if (!row->id[0] && !listing) {
+		explain_unknown_id(gc, host, reason, sizeof(reason));
 		item.outcome = GC_LEFT;
-		item.reason = "its id is not known, and the provider cannot"
-			      " list";
+		item.reason = reason;
 	} else if (!gc->request->dry_run &&
 		   ledger_gone(gc->request->store, row->label, &err) < 0) {
 		item.outcome = GC_LEFT;

@@ -426,6 +426,19 @@ int sandbox_list(struct sandbox_client *host, const char *owner,
 		       : 0;
 }
 
+bool sandbox_can_list_ids(const struct sandbox_client *host)
+{
+	return host->provider->ops->list_ids;
+}
+
+int sandbox_list_ids(struct sandbox_client *host, const struct info_sink *sink,
+		     const struct stop *stop, struct error *err)
+{
+	return host->provider->ops->list_ids(host, sink, stop, err)
+		       ? sandbox_blame(host, err)
+		       : 0;
+}
+
 int sandbox_get(struct sandbox_client *host, const char *id,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err)

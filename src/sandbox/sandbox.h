@@ -84,6 +84,11 @@ struct sandbox_ops {
 	int (*list)(struct sandbox_client *host, const char *owner,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
+	/* Every sandbox of the account, ours or not: without labels, so that
+	 * only an id tells whose it is. Where there is no list. */
+	int (*list_ids)(struct sandbox_client *host,
+			const struct info_sink *sink, const struct stop *stop,
+			struct error *err);
 	int (*info)(struct sandbox_client *host, const char *id,
 		    const struct info_sink *sink, const struct stop *stop,
 		    struct error *err);
@@ -218,6 +223,10 @@ bool sandbox_can_upload(const struct sandbox_client *host);
 int sandbox_list(struct sandbox_client *host, const char *owner,
 		 const struct info_sink *sink, const struct stop *stop,
 		 struct error *err);
+/* Call only where sandbox_can_list_ids(), which a probe may change. */
+bool sandbox_can_list_ids(const struct sandbox_client *host);
+int sandbox_list_ids(struct sandbox_client *host, const struct info_sink *sink,
+		     const struct stop *stop, struct error *err);
 int sandbox_get(struct sandbox_client *host, const char *id,
 		const struct info_sink *sink, const struct stop *stop,
 		struct error *err);

@@ -4,20 +4,21 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import textwrap
 import time
 
 import pytest
 
-from lifecycle import contract
+from lifecycle import contract, wait_for
 
 LONG = os.environ.get("DCODE_TEST_LONG")
 SECRET = "sk-acme-0123456789abcdef"
 
 # A class as packages publish it: what it inherits is not installed here.
 CLASS = '''
-import asyncio, os, shutil, subprocess, uuid
+import asyncio, os, shutil, subprocess, time, uuid
 from deepagents.backends.protocol import (
     ExecuteResponse, FileDownloadResponse, FileUploadResponse, GrepResult)
 from deepagents.backends.sandbox import BaseSandbox
@@ -96,6 +97,46 @@ class Honest(AcmeProvider):
 
     def get_or_create(self, *, sandbox_id=None, **kwargs):
         return self.Box(super().get_or_create(sandbox_id=sandbox_id).path)
+
+class Listing(AcmeProvider):
+    """Lists by pages, and keeps the label that it is given."""
+
+    def get_or_create(self, *, sandbox_id=None, label=None, owner=None):
+        made = super().get_or_create(sandbox_id=sandbox_id)
+        if label:
+            with open(os.path.join(made.path, "label"), "w") as f:
+                f.write(f"{label} {owner}")
+        if os.path.exists(os.path.join(ROOT, "..", "cut")):
+            time.sleep(300)
+        return made
+
+    def list(self, *, cursor=None, **kwargs):
+        names = sorted(os.listdir(ROOT))
+        at = int(cursor or 0)
+        with open(os.path.join(ROOT, "..", "listed"), "a") as f:
+            f.write(f"{at}\\n")
+        return {"items": [self.item(n) for n in names[at:at + 1]],
+                "cursor": str(at + 1) if at + 1 < len(names) else None}
+
+    def item(self, name):
+        path = os.path.join(ROOT, name, "label")
+        label, owner = open(path).read().split() \
+            if os.path.exists(path) else ("", "")
+        return {"sandbox_id": name, "metadata": {
+            "label": label, "owner": owner, "status": "running",
+            "created_at": "2026-11-26T10:00:00Z"}}
+
+class ListingIds(Listing):
+    """No label can be given to it: ids are all that it lists."""
+
+    def get_or_create(self, *, sandbox_id=None, **kwargs):
+        return super().get_or_create(sandbox_id=sandbox_id)
+
+    async def alist(self, *, cursor=None, **kwargs):
+        return Listing.list(self, cursor=cursor)
+
+    def list(self, *, cursor=None, **kwargs):
+        raise NotImplementedError
 
 class Bare:
     """Async, no base class, no metadata, and nothing but execute."""
@@ -190,6 +231,59 @@ def test_bare_async_class(run, acme, config):
            'working_dir = "/no/such/place"\n')
     quick(run, "bare")
     assert list(acme.iterdir()) == []
+
+
+LISTS = pytest.mark.parametrize("name", ["Listing", "ListingIds"])
+
+
+@LISTS
+def test_a_class_lists_its_sandboxes(run, acme, config, model, name):
+    """Ours by label, or by the id that the ledger knows; others only with
+    --all."""
+    config(f'[sandboxes.providers.x]\nclass_path = "acme:{name}"\n')
+    model([{"text": "done"}])
+    r = task(run, "--sandbox", "x", "--keep")
+    assert r.status == 0, r.err
+    kept, = (p.name for p in acme.iterdir())
+    (acme / "a-foreign-one").mkdir()
+    (acme / "z-foreign-one").mkdir()
+    shown = json.loads(run("sandbox", "list", "--sandbox", "x",
+                           "--json").out)["data"]
+    assert [s["id"] for s in shown] == [kept]
+    assert shown[0]["label"].startswith("dcode-")
+    assert shown[0]["state"] == "running"
+    assert shown[0]["created"] == 1795687200
+    assert (acme / "../listed").read_text().split() == ["0", "1", "2"]
+    shown = json.loads(run("sandbox", "list", "--sandbox", "x", "--all",
+                           "--json").out)["data"]
+    wanted = {kept} if name == "Listing" else \
+        {kept, "a-foreign-one", "z-foreign-one"}
+    assert wanted <= {s["id"] for s in shown}
+
+
+@LISTS
+def test_gc_asks_a_class_for_a_create_that_was_cut(start, run, acme, config,
+                                                   model, name):
+    """Found by its label and deleted; without labels the ids are named."""
+    config(f'[sandboxes.providers.x]\nclass_path = "acme:{name}"\n')
+    model([{"text": "done"}])
+    (acme / "../cut").touch()
+    p = task(start, "--sandbox", "x")
+    wait_for(lambda: list(acme.iterdir()))
+    p.signal(signal.SIGKILL)
+    p.p.wait()
+    made, = (p.name for p in acme.iterdir())
+    (acme / "foreign").mkdir()
+    (acme / "../cut").unlink()
+    r = run("sandbox", "gc")
+    if name == "Listing":
+        assert r.status == 0, r.err
+        assert [p.name for p in acme.iterdir()] == ["foreign"]
+        assert json.loads(run("sandbox", "list", "--json").out)["data"] == []
+    else:
+        assert r.status == 1
+        assert made in r.out + r.err and "foreign" in r.out + r.err
+        assert len(list(acme.iterdir())) == 2
 
 
 @pytest.mark.parametrize("name", ["Honest", "AcmeProvider"])

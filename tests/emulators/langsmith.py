@@ -2,8 +2,8 @@
 # langsmith.py - LangSmith's sandboxes on loopback, with real commands.
 # SPDX-License-Identifier: MIT
 """LangSmith as its SDKs (JavaScript 0.12.0, Python at bc8dd672) have it: the
-API below /api/v2/sandboxes (older SDKs: /v2/sandboxes), and one data plane per sandbox
-below /sb-ID (langsmith_plane.py), all with X-Api-Key.
+API below /api/v2/sandboxes (older SDKs: /v2/sandboxes), and one data plane per
+sandbox below /sb-ID (langsmith_plane.py), all with X-Api-Key.
 
     with LangSmith(ready=["deepagents-code"]) as cloud:
         env.update(cloud.env)
