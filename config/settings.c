@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "config/settings_impl.h"
 
@@ -171,6 +172,16 @@ static void check_values(struct settings *s)
 	}
 }
 
+/* Whoever expects another root of the project has to be told. */
+static void warn_about_git(struct settings *s)
+{
+	char *line = project_ignored_git(s->cwd);
+
+	if (line)
+		settings_warn(s, "%s", line);
+	free(line);
+}
+
 int settings_load(struct settings **out, const struct settings_input *in,
 		  struct error *err)
 {
@@ -199,6 +210,8 @@ int settings_load(struct settings **out, const struct settings_input *in,
 		settings_check_unknown(s);
 	settings_read_policy(s);
 	settings_read_dotenv(s, wants_project(s));
+	if (!in->quiet)
+		warn_about_git(s);
 	if (!in->quiet)
 		settings_check_variables(s);
 	for (size_t i = 0; i < s->n_slots; i++)

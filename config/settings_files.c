@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "config/settings_impl.h"
 
@@ -124,17 +125,6 @@ void settings_read_config(struct settings *s)
 			     err.message);
 }
 
-/* Cuts the last name off; false at the root. */
-static bool go_up(char *dir)
-{
-	char *slash = strrchr(dir, '/');
-
-	if (!slash || !dir[1])
-		return false;
-	slash[slash == dir] = '\0';
-	return true;
-}
-
 /* Also EACCES when a folder above cannot be searched: that says nothing. */
 static bool there_but_closed(const char *path)
 {
@@ -143,25 +133,42 @@ static bool there_but_closed(const char *path)
 	return errno == EACCES && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The nearest .env from cwd upwards, its path owned, or NULL; *fd is -1 when
- * it is there but cannot be read. */
-static char *find_project(const struct settings *s, int *fd, struct stat *st)
+/* A file that somebody else put above us, in /tmp perhaps, is not ours. */
+static bool counts(struct settings *s, const char *dir, const char *path,
+		   uid_t owner)
 {
-	char *dir = xstrdup(s->cwd);
-	char *path = NULL;
+	struct error err = { 0 };
+	int rc = project_check(dir, path, owner, &err);
+
+	if (rc < 0)
+		settings_warn(s, "%s; ignored", err.message);
+	return rc == 0;
+}
+
+/* The nearest .env that counts from cwd upwards, its path owned, or NULL; *fd
+ * is -1 when it is there but cannot be read. */
+static char *find_project(struct settings *s, int *fd, struct stat *st)
+{
+	uid_t owner = project_owner(s->cwd);
+	size_t len = strlen(s->cwd);
+	char *found = NULL;
 
 	do {
-		free(path);
-		path = path_join(dir, ".env");
+		char *dir = xstrndup(s->cwd, len);
+		char *path = path_join(dir, ".env");
+
 		*fd = open_file(path, st);
-		if (*fd >= 0 || there_but_closed(path))
-			goto out;
-	} while (go_up(dir));
-	free(path);
-	path = NULL;
-out:
-	free(dir);
-	return path;
+		if ((*fd >= 0 || there_but_closed(path)) &&
+		    counts(s, dir, path, owner) &&
+		    (*fd < 0 || project_trusts(st, owner)))
+			found = path;
+		else if (*fd >= 0)
+			close(*fd);
+		if (!found)
+			free(path);
+		free(dir);
+	} while (!found && project_go_up(s->cwd, &len, owner));
+	return found;
 }
 
 static const char *exported(void *arg, const char *name)
@@ -198,14 +205,6 @@ static void parse(struct settings *s, struct settings_file *file, int fd,
 		settings_warn(s, "%s", d->warnings[i]);
 }
 
-/* A file that somebody else put above us, in /tmp perhaps, is not ours. */
-static bool trusted_owner(const struct stat *st)
-{
-	uid_t me = geteuid();
-
-	return me == 0 || st->st_uid == me || st->st_uid == 0;
-}
-
 static void read_project(struct settings *s, const struct stat *user_file)
 {
 	struct settings_file *file = &s->files[FILE_PROJECT_ENV];
@@ -227,9 +226,6 @@ static void read_project(struct settings *s, const struct stat *user_file)
 	file->state = SETTINGS_FILE_BROKEN;
 	if (fd < 0) {
 		settings_warn(s, "%s: cannot be read; ignored", path);
-	} else if (!trusted_owner(&st)) {
-		close(fd);
-		settings_warn(s, "%s: belongs to another user; ignored", path);
 	} else {
 		parse(s, file, fd, &st, &s->project);
 	}

@@ -10,32 +10,12 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "cmd/mcp/logins.h"
 #include "cmd/project_trust.h"
 
-enum { MOST_LEVELS = 64, LINE_BYTES = 1 << 12 };
-
-/* The nearest directory from cwd up with a .git, else cwd. Owned. */
-static char *project_root(const char *cwd)
-{
-	char *dir = xstrdup(cwd);
-
-	for (int level = 0; level < MOST_LEVELS; level++) {
-		char *git = path_join(dir, ".git");
-		bool found = access(git, F_OK) == 0;
-		char *slash = strrchr(dir, '/');
-
-		free(git);
-		if (found)
-			return dir;
-		if (!slash || slash == dir)
-			break;
-		*slash = '\0';
-	}
-	free(dir);
-	return xstrdup(cwd);
-}
+enum { LINE_BYTES = 1 << 12 };
 
 static bool is_same_directory(const char *a, const char *b)
 {
@@ -69,7 +49,9 @@ void servers_each_place(struct app *app, const char *config,
 			void *arg)
 {
 	const char *own = settings_dir(app->settings);
-	char *root = project_root(settings_cwd(app->settings));
+	const char *cwd = settings_cwd(app->settings);
+	size_t len = project_root(cwd, project_owner(cwd), NULL);
+	char *root = xstrndup(cwd, len);
 	char *dir = path_join(root, ".deepagents");
 	struct mcp_place last = { config, "", false };
 	bool goes_on = each_in(own, "", false, each, arg);
@@ -88,6 +70,7 @@ void servers_each_place(struct app *app, const char *config,
 struct servers_reading {
 	struct mcp_entries *out;
 	const char *config;
+	uid_t owner; /* of the working directory */
 	struct error *err;
 	int rc;
 };
@@ -108,8 +91,12 @@ static bool read_place(void *arg, const struct mcp_place *p)
 		return !asked_for;
 	}
 	/* The user's may be a pipe: --mcp-config <(...) */
-	rc = asked_for ? path_read(p->file, &text, &err)
-		       : path_read_regular(p->file, &text, &err);
+	if (asked_for)
+		rc = path_read(p->file, &text, &err);
+	else if (p->project)
+		rc = project_read(p->root, p->file, r->owner, &text, &err);
+	else
+		rc = path_read_regular(p->file, &text, &err);
 	if (rc == 0)
 		rc = mcp_entries_read(r->out, buf_str(&text), p, &err);
 	if (rc < 0 && asked_for) {
@@ -125,11 +112,12 @@ static bool read_place(void *arg, const struct mcp_place *p)
 static int read_all(struct app *app, const char *config,
 		    struct mcp_entries *out, struct error *err)
 {
-	struct servers_reading r = { out, config, err, 0 };
+	struct servers_reading r = { .out = out, .config = config, .err = err };
 	struct settings *set;
 
 	if (app_settings(app, &set, err) < 0)
 		return -1;
+	r.owner = project_owner(settings_cwd(set));
 	servers_each_place(app, config, read_place, &r);
 	if (r.rc < 0)
 		mcp_entries_release(out);

@@ -10,14 +10,14 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "sandbox/rights.h"
-#include "skills/project.h"
 
 enum {
 	MAX_MEMORY = 128 << 10,   /* bytes of one AGENTS.md */
 	MAX_MEMORIES = 256 << 10, /* of all from the repository */
-	MOST_LEVELS = 64,         /* of project_root() */
+	MOST_LEVELS = 64,         /* from the root down; the nearest count */
 	MOST_FILES = 1 + 2 * MOST_LEVELS,
 };
 
@@ -233,27 +233,48 @@ static void read_memory(struct memories *m, const char *root, char *path,
 	free(path);
 }
 
-/* dir/name, unless it leads out of root. */
+/* dir/name, unless it leads out of root or does not count. */
 static void add_file(struct memories *m, const char *root, const char *dir,
 		     const char *name)
 {
+	struct error err = { 0 };
 	char *path = path_join(dir, name);
+	int rc = project_check(dir, path, m->owner, &err);
 	struct stat st;
 
-	if (m->n < MOST_FILES && stat(path, &st) == 0 &&
-	    project_trusts(&st, m->owner) && !is_known(m, &st))
+	if (rc < 0) {
+		char *line = xasprintf("%s: ignored", err.message);
+
+		m->warn(line);
+		free(line);
+	}
+	if (rc == 0 && m->n < MOST_FILES && stat(path, &st) == 0 &&
+	    !is_known(m, &st))
 		read_memory(m, root, path, &st);
 	else
 		free(path);
+}
+
+/* Shortens what lies between cwd and its root: the nearest levels count. */
+static size_t first_level(const char *cwd, size_t root)
+{
+	size_t levels = 0;
+	size_t len = strlen(cwd);
+
+	while (len > root && ++levels < MOST_LEVELS)
+		while (len > root && cwd[--len] != '/')
+			;
+	return len;
 }
 
 /* From the root of the repository down to cwd. */
 static void add_project(struct memories *m, const char *cwd)
 {
 	size_t all = strlen(cwd);
-	size_t len = project_root(cwd, m->owner);
+	size_t len = project_root(cwd, m->owner, NULL);
 	char *root = xasprintf("%.*s", (int)len, cwd);
 
+	len = first_level(cwd, len);
 	for (;;) {
 		char *dir = xasprintf("%.*s", (int)len, cwd);
 

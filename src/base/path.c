@@ -97,9 +97,7 @@ int path_lock_upgrade(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : 0;
 }
 
-/* Closes fd. */
-static int read_open(int fd, const char *path, struct buf *out,
-		     struct error *err)
+int path_read_fd(int fd, const char *path, struct buf *out, struct error *err)
 {
 	char chunk[16384];
 	ssize_t n;
@@ -117,7 +115,7 @@ int path_read(const char *path, struct buf *out, struct error *err)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? error_errno(err, "reading %s", path)
-		      : read_open(fd, path, out, err);
+		      : path_read_fd(fd, path, out, err);
 }
 
 int path_read_regular(const char *path, struct buf *out, struct error *err)
@@ -128,7 +126,7 @@ int path_read_regular(const char *path, struct buf *out, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "reading %s", path);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return read_open(fd, path, out, err);
+		return path_read_fd(fd, path, out, err);
 	close(fd);
 	return error_set(err, ERR_CONFIG, "%s is not a regular file", path);
 }

@@ -34,6 +34,8 @@ int path_read(const char *path, struct buf *out, struct error *err);
 /* The same for a file that a repository may have put there: a FIFO, which would
  * be waited for, a device without an end or a directory is ERR_CONFIG. */
 int path_read_regular(const char *path, struct buf *out, struct error *err);
+/* The rest of what is open; path is for messages. Closes fd. */
+int path_read_fd(int fd, const char *path, struct buf *out, struct error *err);
 /* Replaces the file atomically: temporary, fsync, rename. */
 int path_write(const char *path, struct str data, mode_t mode,
 	       struct error *err);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "hooks/hooks_impl.h"
@@ -28,12 +29,27 @@ static int read_file(const char *path, struct buf *text,
 {
 	struct error err = { 0 };
 
-	if (!path || access(path, F_OK) < 0)
+	if (access(path, F_OK) < 0)
 		return 0;
 	if (path_read_regular(path, text, &err) == 0)
 		return 1;
 	warn(err.message);
 	return 0;
+}
+
+/* The project's, as read_file() has it. */
+static int read_project(const struct hooks_source *src, struct buf *text)
+{
+	struct error err = { 0 };
+	int rc;
+
+	if (!src->project_file)
+		return 0;
+	rc = project_read(src->root, src->project_file, project_owner(src->cwd),
+			  text, &err);
+	if (rc < 0)
+		src->warn(err.message);
+	return rc == 0;
 }
 
 /* The home directory may be the repository. */
@@ -157,8 +173,7 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 	struct buf project = BUF_INIT(HOOK_FILE_MAX);
 	struct buf user = BUF_INIT(HOOK_FILE_MAX);
 	bool same = is_same_file(src->user_file, src->project_file);
-	int has_project =
-		same ? 0 : read_file(src->project_file, &project, src->warn);
+	int has_project = same ? 0 : read_project(src, &project);
 	int has_user = read_file(src->user_file, &user, src->warn);
 	struct hooks *h = NULL;
 	int rc = 0;

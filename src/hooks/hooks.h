@@ -36,9 +36,9 @@ struct hooks_source {                    /* borrowed until hooks_free() */
 	const struct settings *settings; /* for environments */
 	const struct mask *mask;         /* for what is shown and sent on */
 	const char *user_file;
-	const char *project_file;
-	const char *root; /* of the project */
-	const char *cwd;  /* that hooks start in */
+	const char *project_file; /* below root, or NULL */
+	const char *root;         /* of the project */
+	const char *cwd;          /* that hooks start in */
 	struct trust *trust;
 	void (*warn)(const char *line);
 	/* The file of a conversation, up to date, for transcript_path: owned by

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 
 enum { LINE_MOST = 4096 };
@@ -59,18 +60,17 @@ static bool read_git(const char *directory, char line[LINE_MOST])
 void branch_read(const char *directory, char out[BRANCH_SIZE])
 {
 	static const char ref[] = "ref: refs/heads/";
-	char *at = xstrdup(directory && directory[0] == '/' ? directory : "");
+	bool is_repository = false;
 	char line[LINE_MOST];
+	char *root;
 
 	out[0] = '\0';
-	while (at[0]) {
-		if (read_git(at, line)) {
-			if (str_starts(str_of(line), ref))
-				snprintf(out, BRANCH_SIZE, "%s",
-					 line + strlen(ref));
-			break;
-		}
-		*strrchr(at, '/') = '\0';
-	}
-	free(at);
+	if (!directory || directory[0] != '/')
+		return;
+	root = xstrdup(directory);
+	root[project_root(root, project_owner(root), &is_repository)] = '\0';
+	if (is_repository && read_git(root, line) &&
+	    str_starts(str_of(line), ref))
+		snprintf(out, BRANCH_SIZE, "%s", line + strlen(ref));
+	free(root);
 }

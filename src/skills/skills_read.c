@@ -10,10 +10,10 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "skills/front_matter.h"
 #include "skills/front_text.h"
-#include "skills/project.h"
 #include "skills/skills.h"
 
 enum {
@@ -53,7 +53,7 @@ char *skills_new_place(const struct skills_request *r, enum skill_scope scope)
 
 	if (scope == SKILL_USER)
 		return xasprintf("%s/%s/skills", r->config_dir, r->agent);
-	len = project_root(r->cwd, project_owner(r->cwd));
+	len = project_root(r->cwd, project_owner(r->cwd), NULL);
 	return xasprintf("%.*s/%s", (int)len, r->cwd, project_names[0]);
 }
 
@@ -70,7 +70,7 @@ static void add_place(struct skill_scan *s, enum skill_scope scope,
 static void list_places(struct skill_scan *s)
 {
 	const struct skills_request *r = s->request;
-	size_t len = project_root(r->cwd, s->owner);
+	size_t len = project_root(r->cwd, s->owner, NULL);
 	char *root = xasprintf("%.*s", (int)len, r->cwd);
 	char *own = path_join(r->config_dir, r->agent);
 
@@ -269,6 +269,24 @@ static void read_skill(struct skill_scan *s, const struct place *p,
 	front_matter_release(&f);
 }
 
+/* Whether entry of a place counts, or, without one, the place itself. */
+static bool counts(struct skill_scan *s, const struct place *p,
+		   const char *entry)
+{
+	struct error err = { 0 };
+	char *path = entry ? xasprintf("%s/%s/SKILL.md", p->path, entry)
+			   : xstrdup(p->path);
+	int rc = p->scope == SKILL_USER || !s->project
+			 ? 0
+			 : project_check(s->project, path, s->owner, &err);
+
+	if (rc < 0)
+		skills_add_problem(s->out, "%s is left out: %s", path,
+				   err.message);
+	free(path);
+	return rc >= 0;
+}
+
 /* SKILL.md in an open directory, whose real path is dir. */
 static void look_into(struct skill_scan *s, const struct place *p, int at,
 		      const char *dir, const char *entry)
@@ -322,7 +340,8 @@ static void look_at(struct skill_scan *s, const struct place *p, int top,
 	}
 	if (!dir)
 		return;
-	look_into(s, p, at, dir, entry);
+	if (counts(s, p, entry))
+		look_into(s, p, at, dir, entry);
 	close(at);
 	free(dir);
 }
@@ -382,7 +401,7 @@ static int open_place(struct skill_scan *s, struct place *p)
 
 	if (top < 0)
 		return -1;
-	if (fstat(top, &st) < 0) {
+	if (fstat(top, &st) < 0 || !counts(s, p, NULL)) {
 		close(top);
 		return -1;
 	}

@@ -12,11 +12,11 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/sanitize.h"
 #include "base/str.h"
 #include "skills/front_matter.h"
 #include "skills/front_text.h"
-#include "skills/project.h"
 #include "skills/skills.h"
 #include "subagents/subagents.h"
 
@@ -293,6 +293,8 @@ static void look_at(struct subagent_scan *s, int top, const char *entry)
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		error_set(&err, ERR_CONFIG, "there is no such file");
+	if (rc == 0 && s->root)
+		rc = project_check(s->root, path, s->owner, &err);
 	if (rc == 0)
 		rc = check_place(s, fd, &err);
 	if (rc == 0)
@@ -344,7 +346,7 @@ void subagents_read(struct subagents *out, const struct subagents_request *r)
 	struct subagent first = { .name = xstrdup(SUBAGENT_GENERAL),
 				  .description = xstrdup(general) };
 	uid_t owner = project_owner(r->cwd);
-	size_t len = project_root(r->cwd, owner);
+	size_t len = project_root(r->cwd, owner, NULL);
 	char *root = xasprintf("%.*s", (int)len, r->cwd);
 	char *own = xasprintf("%s/%s/agents", r->config_dir, r->agent);
 	char *project = path_join(root, ".deepagents/agents");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "tree/name.h"
 
@@ -160,21 +161,19 @@ int bare_repo_find(struct bare_repos *b, struct tree_dir *disk,
 
 bool bare_repo_above(const char *directory)
 {
-	char *path = xstrdup(directory);
+	uid_t owner = project_owner(directory);
+	size_t len = strlen(directory);
 	bool found = false;
-	char *slash = path;
 
-	while (slash && path[0] && !found) {
+	do {
+		char *path = xstrndup(directory, len);
 		int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		found = dir >= 0 && is_whole(parts_on_disk(dir));
 		if (dir >= 0)
 			close(dir);
-		slash = strrchr(path, '/');
-		if (slash)
-			*slash = '\0';
-	}
-	free(path);
+		free(path);
+	} while (!found && project_go_up(directory, &len, owner));
 	return found;
 }
 

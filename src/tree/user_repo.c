@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/project.h"
 #include "base/str.h"
 #include "tree/tree_dir.h"
 
@@ -25,39 +26,16 @@ enum {
 	CHUNK = 64 << 10,
 };
 
-static bool has_git(const char *directory)
-{
-	char *dot = path_join(directory, ".git");
-	struct stat st;
-	bool there = lstat(dot, &st) == 0;
-
-	free(dot);
-	return there;
-}
-
 char *user_repo_root(const char *path, bool *is_repository, struct error *err)
 {
 	char *real = realpath(path, NULL);
-	char *at;
 
 	if (!real) {
 		error_errno(err, "%s", path);
 		return NULL;
 	}
-	at = xstrdup(real);
-	*is_repository = true;
-	while (!has_git(at)) {
-		char *slash = strrchr(at, '/');
-
-		if (slash == at && !at[1]) {
-			*is_repository = false;
-			free(at);
-			return real;
-		}
-		slash[slash == at] = '\0';
-	}
-	free(real);
-	return at;
+	real[project_root(real, project_owner(real), is_repository)] = '\0';
+	return real;
 }
 
 static int open_below(const char *directory, const char *name)
@@ -228,6 +206,15 @@ static char *find_common(const char *git_dir)
 	return common;
 }
 
+/* A git directory elsewhere, of the working tree at root. */
+static bool counts(const char *git_dir, const char *root)
+{
+	struct stat st;
+
+	return lstat(git_dir, &st) == 0 &&
+	       project_trusts(&st, project_owner(root));
+}
+
 static void follow_file(struct user_repo *u, const char *root, const char *dot,
 			const struct git *g, const struct stop *stop)
 {
@@ -247,6 +234,13 @@ static void follow_file(struct user_repo *u, const char *root, const char *dot,
 		u->refused = u->common ? NULL
 				       : "has a .git whose commondir names a "
 					 "repository that it is no worktree of";
+	}
+	if (u->git_dir &&
+	    (!counts(u->git_dir, root) || !counts(u->common, root))) {
+		free(u->git_dir);
+		free(u->common);
+		u->git_dir = u->common = NULL;
+		u->refused = "has a .git that names another user's directory";
 	}
 	free(line);
 	free(named);
@@ -313,6 +307,10 @@ int user_repo_open(struct user_repo *u, const char *root, const struct git *g,
 
 	*u = (struct user_repo){ .branch = xstrdup("") };
 	if (lstat(dot, &st) < 0)
+		st.st_mode = 0;
+	else if (!project_trusts(&st, project_owner(root)))
+		u->refused = "has a .git that belongs to another user";
+	if (u->refused)
 		st.st_mode = 0;
 	if (S_ISDIR(st.st_mode)) {
 		u->git_dir = xstrdup(dot);

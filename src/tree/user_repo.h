@@ -7,8 +7,9 @@
 
 #include "git/git.h"
 
-/* The nearest directory from path upwards that has a .git; path itself where
- * none has (*is_repository false). Owned, a real path; NULL with err. */
+/* The nearest directory from path upwards that has a .git which counts
+ * (base/project.h); path itself where none has (*is_repository false). Owned, a
+ * real path; NULL with err. */
 char *user_repo_root(const char *path, bool *is_repository, struct error *err);
 
 struct user_repo {     /* all owned */
