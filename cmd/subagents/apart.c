@@ -210,6 +210,26 @@ static void add_conflicts(struct apart *a, const struct merge *m,
 	buf_release(&patch);
 }
 
+/* As with any sandbox that goes before all of its work has come. out: is told
+ * where, instead of the user. */
+static void save(struct child *c, const struct stop *stop, struct buf *out)
+{
+	struct apart *a = c->apart;
+	struct saved_work saved = { 0 };
+	const struct save_terms terms = { .thread = a->run.box.label,
+					  .name = a->run.box.label,
+					  .quiet = out != NULL,
+					  .stop = stop };
+
+	if (save_is_on(c->run->app))
+		save_sandbox(&saved, c->run->app, &a->own, &a->run.box.sandbox,
+			     &terms);
+	if (out && saved.patch)
+		buf_addf(out, "\nThe user finds all of it in %s\n",
+			 saved.patch);
+	saved_work_release(&saved);
+}
+
 static int merge(struct child *c, const char *mine, const char *yours,
 		 const struct stop *stop, struct buf *out, struct error *err)
 {
@@ -239,26 +259,13 @@ static int merge(struct child *c, const char *mine, const char *yours,
 		buf_addf(out, "\n\nMerged into your files:\n%.*s",
 			 (int)names.len, names.ptr);
 	}
-	if (rc == 0 && m.n)
+	if (rc == 0 && m.n) {
 		add_conflicts(a, &m, mine, stop, out);
+		save(c, stop, out);
+	}
 	merge_release(&m);
 	buf_release(&names);
 	return rc;
-}
-
-/* The user's when the merge failed: as with any sandbox that goes. */
-static void save(struct child *c, const struct stop *stop)
-{
-	struct apart *a = c->apart;
-	struct saved_work saved = { 0 };
-	const struct save_terms terms = { .thread = a->run.box.label,
-					  .name = a->run.box.label,
-					  .stop = stop };
-
-	if (save_is_on(c->run->app))
-		save_sandbox(&saved, c->run->app, &a->own, &a->run.box.sandbox,
-			     &terms);
-	saved_work_release(&saved);
 }
 
 /* The user, who has stopped all, waits for the last one: the first begins the
@@ -314,7 +321,7 @@ void apart_bring(struct child *c, struct buf *out)
 			 "\n\nWhat it changed in its sandbox did not come "
 			 "back: %s.",
 			 err.message);
-		save(c, &stop);
+		save(c, &stop, NULL);
 	}
 	pthread_mutex_unlock(&c->all->merging);
 }

@@ -119,6 +119,20 @@ static void print_left_out(const struct bring *b)
 	print_paths(b, b->left_out, b->n_left_out, "");
 }
 
+/* Conflicts that no markers can show. */
+static void print_kept(const struct bring *b)
+{
+	const struct apply_result *r = &b->result;
+
+	if (!r->applied || !r->n_kept)
+		return;
+	app_print_advice(b->app,
+			 "Your version stays here. The sandbox's is not in "
+			 "your tree, and remains a change of the sandbox "
+			 "(dcode diff shows it):");
+	print_paths(b, r->kept, r->n_kept, "");
+}
+
 void bring_print(const struct bring *b, bool undo)
 {
 	const struct apply_result *r = &b->result;
@@ -141,7 +155,7 @@ void bring_print(const struct bring *b, bool undo)
 	if (b->commit[0])
 		fprintf(stderr, "Made commit %.12s on branch %s:\n", b->commit,
 			b->options.branch);
-	else if (r->applied)
+	else if (r->applied && r->n)
 		fprintf(stderr, "Applied %zu file%s:\n", r->n,
 			r->n == 1 ? "" : "s");
 	if (r->applied || b->commit[0])
@@ -149,6 +163,7 @@ void bring_print(const struct bring *b, bool undo)
 	print_left_out(b);
 	if (r->merge.n)
 		print_conflicts(b);
+	print_kept(b);
 	if (r->n_blocked) {
 		fputs("In the way, and not part of the tree that was sent:\n",
 		      stderr);
@@ -230,4 +245,5 @@ void bring_json(const struct bring *b, bool undo, struct buf *out)
 	add_list(b, out, "in_the_way", r->blocked, r->n_blocked);
 	add_list(b, out, "changed", r->changed, r->n_changed);
 	add_list(b, out, "left_out", b->left_out, b->n_left_out);
+	add_list(b, out, "kept", r->kept, r->applied ? r->n_kept : 0);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "apply/obstacle.h"
+#include "apply/shared_base.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -50,6 +51,7 @@ void apply_result_release(struct apply_result *r)
 {
 	release_paths(r->blocked, r->n_blocked);
 	release_paths(r->changed, r->n_changed);
+	release_paths(r->kept, r->n_kept);
 	for (size_t i = 0; i < r->n; i++)
 		free(r->files[i].path);
 	free(r->files);
@@ -247,12 +249,35 @@ static int check_merged_links(struct apply_work *w, struct error *err)
 	if (check_links(w->journal, &why) == 0)
 		return 0;
 	for (size_t i = 0; why.code == ERR_PROTOCOL && i < m->n; i++)
-		if (!strcmp(m->conflicts[i].kind, "file/directory"))
+		if (!strcmp(m->conflicts[i].kind, MERGE_FILE_DIRECTORY))
 			m->unwritable = true;
 	if (m->unwritable)
 		return 0;
 	*err = why;
 	return -1;
+}
+
+static void on_kept(void *arg, const char *path)
+{
+	struct apply_work *w = arg;
+
+	apply_add_path(&w->result->kept, &w->result->n_kept, path);
+}
+
+/* What both sides share once the result is written. */
+static int set_base_after(struct apply_work *w, struct error *err)
+{
+	const struct apply_request *q = w->request;
+	const struct shared_base s = { .git = q->git,
+				       .label = q->label,
+				       .base = q->base,
+				       .theirs = q->theirs,
+				       .merge = &w->result->merge,
+				       .kept = on_kept,
+				       .arg = w };
+
+	return shared_base_compute(&s, w->journal->plan.base_after, w->stop,
+				   err);
 }
 
 /* The plan, its files, and what of the tree forbids it. */
@@ -268,7 +293,6 @@ static int make_plan(struct apply_work *w, struct error *err)
 	if (q->label) {
 		j->plan.label = xstrdup(q->label);
 		snprintf(j->plan.base_before, GIT_OID, "%s", q->base_before);
-		snprintf(j->plan.base_after, GIT_OID, "%s", q->base_after);
 	}
 	if (odb_tree_diff(q->git, q->ours, w->result->merge.tree,
 			  &(struct odb_sink){ add_change, w }, w->stop,
@@ -306,7 +330,9 @@ static int write_all(struct apply_work *w, struct error *err)
 {
 	struct journal *j = w->journal;
 
-	if (stop_check(w->stop, err) < 0 || journal_seal(j, err) < 0 ||
+	if (stop_check(w->stop, err) < 0 ||
+	    (w->request->label && set_base_after(w, err) < 0) ||
+	    journal_seal(j, err) < 0 ||
 	    (j->plan.index && journal_lock_index(j, err) < 0))
 		return journal_fail(j, err);
 	if (journal_write(j, err) < 0)

@@ -22,8 +22,7 @@ struct apply_request {
 	const char *ours;      /* of the tree as it is now */
 	const char *theirs;    /* the sandbox's */
 	struct merge_attributes attributes;
-	const char *base_before; /* what label's base is, ... */
-	const char *base_after;  /* ... and becomes; with label */
+	const char *base_before; /* what label's base is; with label */
 	const struct mask *mask; /* known secrets, or NULL */
 	bool conflicts;          /* write them with markers */
 	/* With --index: the user's index (absolute), and what makes from it and
@@ -42,6 +41,9 @@ struct apply_result {       /* start from { 0 }; apply_result_release() */
 	size_t n_blocked;
 	char **changed; /* since ours was read */
 	size_t n_changed;
+	char **kept; /* the sandbox's version is not in the written tree:
+			the base does not move there */
+	size_t n_kept;
 	bool index_changed;       /* so that it was not taken back */
 	bool unstaged;            /* an undo has replaced the index */
 	struct apply_file *files; /* written, or what would have been */

@@ -35,6 +35,9 @@ static void release_conflicts(struct merge *m)
 void merge_release(struct merge *m)
 {
 	release_conflicts(m);
+	for (size_t i = 0; i < m->n_stages; i++)
+		free(m->stages[i].path);
+	free(m->stages);
 	*m = (struct merge){ 0 };
 }
 
@@ -97,12 +100,27 @@ static bool conflict_kind(struct str type, struct str *kind)
 	return true;
 }
 
+/* What a path is listed with, of two kinds: git says "contents" of every file
+ * that it could not merge, a binary one too, beside the kind that says why. */
+static bool says_more(struct str kind, const char *known)
+{
+	return str_is(kind, MERGE_FILE_DIRECTORY) ||
+	       (!strcmp(known, "contents") && !str_is(kind, known));
+}
+
 static void add_once(struct merge *m, struct str path, struct str kind)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (str_is(path, m->conflicts[i].path) &&
-		    str_is(kind, m->conflicts[i].kind))
-			return;
+	for (size_t i = 0; i < m->n; i++) {
+		struct merge_conflict *c = &m->conflicts[i];
+
+		if (!str_is(path, c->path))
+			continue;
+		if (says_more(kind, c->kind)) {
+			free(c->kind);
+			c->kind = xstrndup(kind.ptr, kind.len);
+		}
+		return;
+	}
 	add_conflict(m, path, kind);
 }
 
@@ -169,6 +187,31 @@ static bool has_lost(struct str unmerged)
 	return false;
 }
 
+/* "MODE OID STAGE\tPATH" */
+static bool add_stage(struct merge *m, struct str field)
+{
+	struct str path = str_skip(field, str_find(field, '\t') + 1);
+	struct str info = { field.ptr, str_find(field, '\t') };
+	struct merge_stage s = { 0 };
+	struct str mode = { 0 }, oid = { 0 };
+
+	if (!str_split(&info, ' ', &mode) || !str_split(&info, ' ', &oid) ||
+	    oid.len >= GIT_OID || info.len != 1 || info.ptr[0] < '1' ||
+	    info.ptr[0] > '3')
+		return false;
+	for (size_t i = 0; i < mode.len; i++)
+		s.mode = 8 * s.mode + (unsigned)(mode.ptr[i] - '0');
+	memcpy(s.oid, oid.ptr, oid.len);
+	s.stage = info.ptr[0] - '0';
+	s.path = xstrndup(path.ptr, path.len);
+	if (!(m->n_stages & (m->n_stages - 1)))
+		m->stages =
+			xrealloc(m->stages, m->n_stages ? 2 * m->n_stages : 1,
+				 sizeof(*m->stages));
+	m->stages[m->n_stages++] = s;
+	return true;
+}
+
 /* git merge-tree -z: the tree; "MODE OID STAGE\tPATH" for each unmerged one;
  * an empty field; the messages (git-merge-tree(1), 2.39). */
 static int parse_output(struct merge *m, struct str out, struct error *err)
@@ -184,7 +227,7 @@ static int parse_output(struct merge *m, struct str out, struct error *err)
 	unmerged = out;
 	m->unwritable = ok && (has_nested(out) || has_lost(out));
 	while (ok && str_split(&out, '\0', &field) && field.len)
-		;
+		ok = add_stage(m, field);
 	while (ok && str_split(&out, '\0', &field) && field.len)
 		ok = parse_message(m, field, &out);
 	while (ok && str_split(&unmerged, '\0', &field) && field.len) {

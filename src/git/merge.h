@@ -7,17 +7,29 @@
 
 #include "git/merge_scratch.h"
 
+#define MERGE_FILE_DIRECTORY "file/directory"
+
 struct merge_conflict {
 	char *path; /* owned */
 	char *kind; /* git's words: "contents", "modify/delete"; owned */
 	bool real;  /* of merge_compute(): a side has a file of this name */
 };
 
+/* One entry of a path that git could not merge (git-merge-tree(1), 2.39). */
+struct merge_stage {
+	char *path; /* owned; git may have invented it: "d~sandbox" */
+	unsigned mode;
+	int stage; /* 1: the base's, 2: ours, 3: theirs */
+	char oid[GIT_OID];
+};
+
 struct merge {              /* start from { 0 } */
 	char tree[GIT_OID]; /* the result, with markers where there are
 			       conflicts */
-	struct merge_conflict *conflicts;
+	struct merge_conflict *conflicts; /* one for each path */
 	size_t n;
+	struct merge_stage *stages; /* of all conflicts, by path */
+	size_t n_stages;
 	/* A file and a directory of the same name are left, or a file is lost
 	 * that was moved where a directory is: git merge, too, gives up on such
 	 * (2.39), and the tree lacks one of them. */

@@ -381,6 +381,8 @@ def test_what_two_changed_alike_is_told_and_not_merged(
     late = [t for t in told if "Not merged" in t]
     assert len(late) == 1 and "  a.txt (contents)" in late[0]
     assert re.search(r"\+(ONE|TWO)", late[0])
+    saved = re.search(r"The user finds all of it in (.*)\n", late[0])
+    assert re.search(r"\+(ONE|TWO)", open(saved.group(1)).read())
     assert all("\nA one\n" in t or "\nA two\n" in t for t in told)
     assert gone(run, home)
 

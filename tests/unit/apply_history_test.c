@@ -169,7 +169,6 @@ static void apply_once(struct room *r, struct apply_result *result,
 				   .ours = ours,
 				   .theirs = theirs,
 				   .base_before = base,
-				   .base_after = theirs,
 				   .conflicts = true };
 
 	trees_commit(&r->git, base_dir, "refs/dcode/box/base", base);
