@@ -111,6 +111,8 @@ int docker_command(const struct exec_request *req, const char *workdir,
 					 "a variable's value is no UTF-8");
 		add_word(body, str_of(*e));
 	}
+	if (req->merged)
+		buf_adds(&script, "exec 2>&1\n");
 	if (!req->plain)
 		buf_adds(&script, "[ ! -O \"" SETUP_ENV_FILE
 				  "\" ]||" SETUP_ENV_READ "\n");

@@ -49,13 +49,16 @@ int pump_open(struct pump *p, const struct exec_request *req, struct error *err)
 		p->theirs[0] = fd[0];
 		p->in = fd[1];
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < (req->merged ? 1 : 2); i++) {
 		if (open_pipe(fd, 0, err) < 0)
 			return -1;
 		p->out[i] = fd[0];
 		p->theirs[i + 1] = fd[1];
 	}
-	return 0;
+	if (!req->merged)
+		return 0;
+	p->theirs[2] = fcntl(p->theirs[1], F_DUPFD_CLOEXEC, 0);
+	return p->theirs[2] < 0 ? error_errno(err, "creating a pipe") : 0;
 }
 
 void close_fd(int *fd)

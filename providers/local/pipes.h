@@ -38,7 +38,7 @@ struct pump {
 	/* Filled by pump_open(): ours are non-blocking and close-on-exec. */
 	int theirs[3]; /* the command's stdin, stdout, stderr; -1: /dev/null */
 	int in;        /* our ends; -1 when closed */
-	int out[2];    /* stdout, stderr */
+	int out[2];    /* stdout, stderr; of a merged one the first has both */
 	const struct exec_request *req; /* borrowed */
 	struct buf pending; /* replies, or from the source, not yet written */
 	size_t sent;        /* bytes of req->input written */

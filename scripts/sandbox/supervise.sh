@@ -7,11 +7,12 @@
 # both streams that the reader has; -1: all that is kept), s_hold and s_gather
 # (hundredths of a second to wait for news, and for more of it), s_max (bytes of
 # the answer). To start: s_limit, s_cap, s_held (1: answer at the end only),
-# s_lib and s_keep (the keeper), s_run (the command as a script), text() and
-# s_b64 (its input), s_forget (jobs whose output was read and goes). s_at: whose
-# jobs these are, where several share a machine. Answers one frame: output, then
-# error output; its status is "WORD CODE FROM LEN FROM LEN". Of a list
-# (supervise_list.sh, s_jobs) the output is its lines.
+# s_both (set: both streams in one pipe, o), s_lib and s_keep (the keeper),
+# s_run (the command as a script), text() and s_b64 (its input), s_forget (jobs
+# whose output was read and goes). s_at: whose jobs these are, where several
+# share a machine. Answers one frame: output, then error output; its status is "WORD
+# CODE FROM LEN FROM LEN". Of a list (supervise_list.sh, s_jobs) the output is
+# its lines.
 # shellcheck disable=SC2015,SC2154,SC2317
 
 # The job's directory, if there is one.
@@ -64,6 +65,7 @@ s_launch() {
 		{
 			echo "s_job=$s_job s_limit=$s_limit s_cap=$s_cap"
 			echo "s_set='$s_set' s_at=$s_at s_ring=$s_ring"
+			echo "s_both=$s_both"
 			echo "s_dir=\${0%/k}"
 			printf '%s\n' "$s_lib" "$s_keep"
 		} >"$s_dir/k$s_again" || {

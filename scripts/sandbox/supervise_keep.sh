@@ -4,8 +4,8 @@
 #
 # Given: s_dir, s_job, s_limit (hundredths of a second, 0 none), s_set (setsid
 # or nothing), s_cap (bytes of a stream that may wait for the reader; then the
-# command has to), s_ring (supervise_lib.sh). Runs in a session of its own,
-# after the libraries.
+# command has to), s_both (set: both streams in one pipe, o), s_ring
+# (supervise_lib.sh). Runs in a session of its own, after the libraries.
 # shellcheck disable=SC2015,SC2034,SC2154
 
 # Standard input into the pieces of stream $1. dd writes what each read gave,
@@ -190,6 +190,8 @@ s_keep_job() {
 		s_line=
 		s_begun $$
 		s_had=$s_since
+	fi
+	if [ -n "$s_both" ]; then
 		s_err=o
 		echo 0 >"$s_dir/e.eof"
 	fi

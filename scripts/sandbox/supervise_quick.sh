@@ -25,7 +25,11 @@ s_quick_command() {
 		echo "x 137" >&4
 		return
 	fi
-	(s_quick_run) <"$s_in" 2>&5
+	if [ -n "$s_both" ]; then
+		(s_quick_run) <"$s_in" 2>&1
+	else
+		(s_quick_run) <"$s_in" 2>&5
+	fi
 	echo "x $?" >&4
 }
 

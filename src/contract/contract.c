@@ -240,6 +240,7 @@ static const struct contract_check checks[] = {
 	{ "exit status 127", CHECK_BOX, check_missing_program, NULL },
 	{ "killed by a signal", CHECK_BOX, check_killed, NULL },
 	{ "stdout and stderr", CHECK_BOX, check_streams, NULL },
+	{ "both in order", CHECK_BOX, check_order, NULL },
 	{ "1 MB of output", CHECK_BOX, check_megabyte, NULL },
 	{ "64 MiB of output", CHECK_BOX | CHECK_SLOW, check_flood, "67108864" },
 	{ "100 MB of output", CHECK_BOX | CHECK_LARGE, check_flood,

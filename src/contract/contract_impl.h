@@ -81,6 +81,7 @@ enum contract_verdict check_not_executable(struct contract *c);
 enum contract_verdict check_missing_program(struct contract *c);
 enum contract_verdict check_killed(struct contract *c);
 enum contract_verdict check_streams(struct contract *c);
+enum contract_verdict check_order(struct contract *c);
 enum contract_verdict check_megabyte(struct contract *c);
 enum contract_verdict check_flood(struct contract *c);
 enum contract_verdict check_bytes(struct contract *c);

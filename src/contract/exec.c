@@ -69,6 +69,26 @@ enum contract_verdict check_streams(struct contract *c)
 	return verdict;
 }
 
+enum contract_verdict check_order(struct contract *c)
+{
+	static const char want[] = "a1\nb1\na2\nb2\na3\nb3\n";
+	struct exec_request req = {
+		.command = STR("for i in 1 2 3; do echo a$i; echo b$i >&2; "
+			       "done"),
+		.merged = true,
+	};
+	enum contract_verdict verdict = CONTRACT_OK;
+	struct ran r = { 0 };
+
+	if (contract_exec(c, &req, &r, NULL) < 0)
+		verdict = contract_fail(c, "%s", r.error.message);
+	else if (strcmp(r.out.ptr, want) != 0 || r.err.len)
+		verdict = contract_fail(c, "not in order: '%.40s' and '%.40s'",
+					r.out.ptr, r.err.ptr);
+	ran_release(&r);
+	return verdict;
+}
+
 enum contract_verdict check_megabyte(struct contract *c)
 {
 	struct exec_request req = {

@@ -18,6 +18,8 @@ struct exec_request {
 	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
 	bool plain;             /* run by sh even where bash exists: for our own
 				   helpers */
+	bool merged;            /* both streams go into one pipe: all output is
+				   EXEC_STDOUT, in the order in which it was written */
 	bool live;  /* a plain one whose output is read as it comes, not at its
 		       end */
 	bool ahead; /* part of the background work, which the others wait for:
@@ -32,12 +34,12 @@ struct exec_request {
 	int64_t (*source)(void *arg, char *room, size_t len, struct error *err);
 	void *source_arg;
 	int64_t timeout_ms; /* 0: none. Kills the whole process tree */
-	/* Output as it arrives, in order per stream, never two at once, while
-	 * the caller waits: on its thread, or on a helper's where a cancelled
-	 * command is killed in the background (detached.h); chunks are split
-	 * anywhere. What it appends to reply (NULL without dialog) goes to the
-	 * command's stdin. -1 (err filled) kills the command and makes execute
-	 * fail with that error. */
+	/* Output as it arrives, in order per stream (see merged), never two at
+	 * once, while the caller waits: on its thread, or on a helper's where a
+	 * cancelled command is killed in the background (detached.h); chunks
+	 * are split anywhere. What it appends to reply (NULL without dialog)
+	 * goes to the command's stdin. -1 (err filled) kills the command and
+	 * makes execute fail with that error. */
 	int (*output)(void *arg, enum exec_stream stream, struct str chunk,
 		      struct buf *reply, struct error *err);
 	void *arg;

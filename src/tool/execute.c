@@ -228,6 +228,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	struct exec_request req = {
 		.command = str_of(json_string(args, "command", "")),
 		.env = environment,
+		.merged = true,
 		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
 		.output = receive_chunk,
 		.arg = &r,

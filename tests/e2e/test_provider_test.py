@@ -125,7 +125,7 @@ def test_contract(request, dcode, tmp_path, row):
     assert made.status == 0 and made.data["failed"] == 0
     assert {n for n, c in checks.items() if c["status"] == "n/a"} == \
         ROWS[row][2]
-    assert len(checks) == (47 if LONG else 45)
+    assert len(checks) == (48 if LONG else 46)
     assert made.data["isolation"] == (
         "gVisor" if "gVisor" in row else VENDORS[made.provider])
     assert made.data["provider"] == made.provider and made.ledger == []

@@ -151,6 +151,8 @@ static int broken_execute(struct sandbox *sb, const struct exec_request *req,
 	mine.arg = &r;
 	if (breaks(STDIN_FILLED) && !req->input.len && !req->source)
 		mine.input = STR("surprise\n");
+	if (breaks(STREAMS_APART))
+		mine.merged = false;
 	if (breaks(ENV_LOST))
 		mine.env = NULL;
 	if (breaks(CWD_LOST) ||

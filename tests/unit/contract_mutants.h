@@ -13,6 +13,7 @@ enum breach {
 	ID_CHANGES,
 	CODE_CHANGES, /* a becomes b */
 	STREAMS_MERGED,
+	STREAMS_APART,  /* although they were to be merged */
 	OUTPUT_CUT,     /* what comes after a bytes */
 	OUTPUT_FLIPPED, /* at a */
 	OUTPUT_DOUBLED, /* the chunk that a is in */
@@ -107,6 +108,7 @@ static const struct mutant {
 	{ CODE_CHANGES, 143, 15, "create", "killed by a signal", NULL },
 	{ STREAMS_MERGED, 0, 0, "create", "stdout and stderr", NULL },
 	{ OUTPUT_CUT, 1, 0, "create", "stdout and stderr", NULL },
+	{ STREAMS_APART, 0, 0, "create", "both in order", NULL },
 	{ OUTPUT_CUT, 1000000, 0, "create", "1 MB of output", NULL },
 	{ OUTPUT_FLIPPED, 700000, 0, "create", "1 MB of output", NULL },
 	{ BYTE_LOST, 0, ' ', "create", "NUL and no UTF-8", NULL },

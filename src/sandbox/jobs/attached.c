@@ -55,6 +55,7 @@ static void *run(void *arg)
 	struct background_job *job = arg;
 	struct exec_request req = { .command = job->order.command,
 				    .env = job->order.env,
+				    .merged = true,
 				    .timeout_ms = job->order.timeout_ms,
 				    .output = on_output,
 				    .arg = job };

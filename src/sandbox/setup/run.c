@@ -322,6 +322,7 @@ int setup_run(struct sandbox *sb, const struct setup_script *script,
 	struct exec_request req = {
 		.plain = true,
 		.live = true,
+		.merged = true,
 		.output = forward,
 		.arg = &copy,
 	};

@@ -166,9 +166,10 @@ static int add_start(struct buf *out, const struct job_request *ask,
 	bool coded = false;
 	int rc;
 
-	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d s_held=%d\n",
+	buf_addf(out, "s_limit=%" PRId64 " s_cap=%d s_held=%d s_both=%s\n",
 		 (ask->req.timeout_ms + 9) / 10,
-		 ask->held ? SUPERVISE_HELD_CAP : SUPERVISE_CAP, ask->held);
+		 ask->held ? SUPERVISE_HELD_CAP : SUPERVISE_CAP, ask->held,
+		 ask->req.merged || ask->kept ? "1" : "");
 	if (!ask->preloaded)
 		assign_keeper(out);
 	rc = add_run(&run, ask, err);
