@@ -18,8 +18,9 @@ struct exec_request {
 	const char *const *env; /* NAME=value added, NULL-terminated, or NULL */
 	bool plain;             /* run by sh even where bash exists: for our own
 				   helpers */
-	bool merged;            /* both streams go into one pipe: all output is
-				   EXEC_STDOUT, in the order in which it was written */
+	/* Both streams go into one pipe: all output is EXEC_STDOUT, in the
+	 * order in which it was written. */
+	bool merged;
 	bool live;  /* a plain one whose output is read as it comes, not at its
 		       end */
 	bool ahead; /* part of the background work, which the others wait for:
