@@ -94,10 +94,8 @@ int overlap_begin(struct run *r, const struct stop *stop, struct error *err)
 	r->box.sandbox = (struct sandbox){ 0 };
 	if (early_begin(&r->agent, stop, !r->interactive, err) < 0)
 		return -1;
-	if (has_hooks(r)) {
-		run_hooks_follow(r);
+	if (!r->interactive) /* a chat with such hooks waits: overlap_can() */
 		early_hooks(r->agent.early, run_hooks_cause(r));
-	}
 	return 0;
 }
 

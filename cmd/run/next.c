@@ -173,6 +173,7 @@ static void undo(struct run *n, struct run *r)
 		n->thread = (struct thread){ 0 };
 	}
 	n->mcp = r->mcp ? NULL : n->mcp;
+	run_hooks_follow(r); /* n may have had them */
 	if (n->box.ending) {
 		n->leaving = r->leaving;
 		r->leaving = n;
@@ -239,7 +240,6 @@ int next_open(struct run *r, const char *const *words, size_t n_words,
 	}
 	if (follow_hooks(n, r, same_thread, err) < 0) {
 		undo(n, r);
-		run_hooks_follow(r);
 		return -1;
 	}
 	take_permissions(n, r);

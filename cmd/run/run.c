@@ -55,6 +55,16 @@ void run_mounts(const struct run *r, struct buf *out)
 	}
 }
 
+/* Everything that guards the agent or adds to it, whichever way the run was
+ * started: before its first request, so that none goes out without. */
+static void attach(struct run *r)
+{
+	run_hooks_follow(r);
+	run_subagents_attach(r);
+	run_web_attach(r);
+	run_mcp_attach(r);
+}
+
 /* The model with its prompt and history, the session, the agent. */
 static int open_conversation(struct run *r, const struct stop *stop,
 			     struct error *err)
@@ -88,9 +98,7 @@ static int open_conversation(struct run *r, const struct stop *stop,
 		.prepare = run_skills_prepare,
 		.prepare_arg = r,
 	};
-	run_subagents_attach(r);
-	run_web_attach(r);
-	run_mcp_attach(r);
+	attach(r);
 	return 0;
 }
 

@@ -168,6 +168,9 @@ int run_mcp_wait(struct run *r, const struct stop *stop, struct error *err);
 /* The agent is told of their tools, and of changes. */
 void run_mcp_attach(struct run *r);
 void run_mcp_end(struct run *r);
+/* The agent has the user's hooks, and they are told of this run, from now on,
+ * without any event: run_hooks.c. run_open() does it before any request. */
+void run_hooks_follow(struct run *r);
 void run_web_attach(struct run *r);                /* cmd/web */
 int run_reset_model(void *arg, struct error *err); /* agent.reset; the run */
 /* Tells the agent how much the window of r->choice holds. */

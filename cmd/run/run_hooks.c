@@ -114,7 +114,7 @@ const char *run_hooks_cause(const struct run *r)
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err)
 {
-	run_hooks_follow(r);
+	run_hooks_follow(r); /* /clear has ended those of the thread before */
 	return hooked_session_start(&r->agent, cause, stop, err);
 }
 

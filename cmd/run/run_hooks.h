@@ -14,13 +14,12 @@ int run_hooks_open(struct run *r, struct error *err);
 int run_hooks_reload(struct run *r, struct error *err);
 /* Of a run that begins: "resume" or "startup". */
 const char *run_hooks_cause(const struct run *r);
-/* SessionStart of an open run; what it says goes with the first prompt. */
+/* SessionStart of an open run, or of its next thread; what it says goes with
+ * the first prompt. */
 int run_hooks_start(struct run *r, const char *cause, const struct stop *stop,
 		    struct error *err);
-/* The hooks are told of this run from now on, without any event. */
-void run_hooks_follow(struct run *r);
-/* SessionEnd, within its hooks' time limits. Without run_hooks_start(), or a
- * second time, nothing. */
+/* SessionEnd, within its hooks' time limits. Without
+ * run_hooks_follow(), or a second time, nothing. */
 void run_hooks_end(struct run *r, const char *cause);
 /* Notification: type is "permission_prompt" of tool, or "elicitation_dialog".
  * Does not wait. */
