@@ -116,6 +116,9 @@ const struct arg_row options_run[] = {
 	{ "force", 0, ARG_FLAG, NULL,
 	  "Let --upload and --download replace files, and downloads add to "
 	  "directories" },
+	{ "bring", 0, ARG_VALUE, "NAME",
+	  "Let --download bring files and directories of this name, such as "
+	  ".git, too; repeatable" },
 	{ 0 },
 };
 

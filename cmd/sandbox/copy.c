@@ -314,6 +314,8 @@ static int down_to(struct copy *c, char kind, const char *remote,
 	int rc;
 
 	c->target = copy_local_target(local, remote);
+	if (incoming_check(&c->incoming, c->target, err) < 0)
+		return -1;
 	if (c->no_replace && copy_check_free(c->target, err) < 0)
 		return -1;
 	rc = kind == 'd' ? copy_tree_down(c, remote, c->target, err)
@@ -420,7 +422,13 @@ static int copy(struct app *app, const struct args *args, const char *id,
 	struct target t = { 0 };
 	struct sandbox sb = { 0 };
 	struct copy c = { .sb = &sb, .stop = &stop, .disk = -1 };
+	const char *bring[ARGS_MOST + 1];
+	size_t at = 0;
 	int rc = copy_read_limit(&c, app, err);
+
+	c.incoming.bring = bring;
+	while ((bring[c.incoming.n_bring] = args_next(args, "bring", &at)))
+		c.incoming.n_bring++;
 
 	if (rc == 0)
 		rc = target_open(&t, app, args, id, err);

@@ -7,6 +7,7 @@
 
 #include "archive/archive.h"
 #include "cmd/app.h"
+#include "cmd/sandbox/incoming.h"
 #include "sandbox/sandbox.h"
 
 struct copy {
@@ -25,6 +26,7 @@ struct copy {
 	/* What of a tree that goes up is left out; as archive_log.refuse. */
 	const char *(*refuse)(void *arg, struct str name, mode_t type);
 	void *refuse_arg;
+	struct incoming incoming; /* which names come in */
 	bool no_replace; /* a local file, nor add to a local directory */
 	char *target;    /* where it goes, once known; the caller frees it */
 	bool unread;     /* nobody reads standard output any more */

@@ -239,6 +239,15 @@ static const struct arg_row sandbox_options[] = { OF_PROVIDER,
 						  ARG_JSON,
 						  { 0 } };
 
+static const struct arg_row copy_options[] = {
+	{ "bring", 0, ARG_VALUE, "NAME",
+	  "Copy files and directories of this name, such as .git, out of a "
+	  "sandbox, too; repeatable" },
+	OF_PROVIDER,
+	ARG_JSON,
+	{ 0 },
+};
+
 static const struct arg_row exec_options[] = {
 	OF_PROVIDER,
 	{ "stdin", 0, ARG_FLAG, NULL,
@@ -312,7 +321,7 @@ static const struct subcommand subs[] = {
 	  .summary = "Copy files and folders. One side is ID:PATH; - is a "
 		     "stream: a file's bytes, or a tar of what is in a "
 		     "directory",
-	  .options = sandbox_options,
+	  .options = copy_options,
 	  .least = 2,
 	  .most = 2,
 	  .run = sandbox_cmd_copy },

@@ -63,10 +63,8 @@ static void add_complaints(struct complaints *c, struct str chunk)
 		end_complaint(c);
 }
 
-static void skipped(void *arg, struct str name, const char *why)
+static void tell_not_copied(struct copy *c, struct str name, const char *why)
 {
-	struct copy *c = arg;
-
 	if (c->told < TOLD_MAX)
 		app_warn("not copied: %.*s: %s", (int)name.len, name.ptr, why);
 	else if (c->told == TOLD_MAX)
@@ -74,6 +72,11 @@ static void skipped(void *arg, struct str name, const char *why)
 	c->told += c->told <= TOLD_MAX;
 	if (c->log && c->log->skipped)
 		c->log->skipped(c->log->arg, name, why);
+}
+
+static void skipped(void *arg, struct str name, const char *why)
+{
+	tell_not_copied(arg, name, why);
 }
 
 static void carried(void *arg, struct str name)
@@ -89,6 +92,18 @@ static const char *refuse(void *arg, struct str name, mode_t type)
 	const struct copy *c = arg;
 
 	return c->refuse ? c->refuse(c->refuse_arg, name, type) : NULL;
+}
+
+static bool leaves_out(void *arg, const struct archive_item *item)
+{
+	struct copy *c = arg;
+	struct str name;
+	const char *why;
+	bool left = incoming_leaves_out(&c->incoming, item, &name, &why);
+
+	if (left && why)
+		tell_not_copied(c, name, why);
+	return left;
 }
 
 static void count(struct copy *c, const struct archive_counts *n)
@@ -246,7 +261,7 @@ int copy_archive_in(struct copy *c, const char *remote, mode_t mode,
 
 int copy_tree_up(struct copy *c, int dir, const char *remote, struct error *err)
 {
-	struct archive_log to_user = { skipped, carried, refuse, c };
+	struct archive_log to_user = { skipped, carried, refuse, c, NULL };
 	struct archive_writer *w = NULL;
 	struct archive_counts n;
 	struct stat st;
@@ -365,7 +380,8 @@ static void *relay_thread(void *arg)
 {
 	struct tar_relay *r = arg;
 	struct archive_input from = { relay_pull, relay_store, r };
-	struct archive_log to_user = { skipped, carried, NULL, r->copy };
+	struct archive_log to_user = { skipped, carried, NULL, r->copy,
+				       leaves_out };
 
 	r->rc = archive_extract(&from, r->root, &to_user, &r->counts, &r->err);
 	shutdown(r->out, SHUT_RDWR);
@@ -455,7 +471,12 @@ int copy_tree_down(struct copy *c, const char *remote, const char *local,
 		return error_errno(err, "%s", local);
 	c->directories++;
 	c->disk = r.root;
-	rc = archive_check(err) < 0 ? -1 : unpack(&r, remote, err);
+	rc = archive_check(err);
+	if (rc == 0)
+		rc = incoming_open(&c->incoming, local, err);
+	if (rc == 0)
+		rc = unpack(&r, remote, err);
+	incoming_close(&c->incoming);
 	close(r.root);
 	return rc;
 }

@@ -233,7 +233,9 @@ static int list_names(struct upload_target *u, struct buf *text,
 		      struct error *err)
 {
 	struct name_list names = { u, text, false };
-	struct archive_log log = { ignore_skipped, NULL, note_name, &names };
+	struct archive_log log = { .skipped = ignore_skipped,
+				   .refuse = note_name,
+				   .arg = &names };
 	int fd = open(u->local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct archive_writer *w = NULL;
 	char *room = xcalloc(1, SCRIPT_BYTES >> 8);

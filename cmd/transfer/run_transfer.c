@@ -104,11 +104,12 @@ static void run_transfer(struct run *r, struct sandbox *sb,
 			 struct upload_target *upload, const struct stop *stop)
 {
 	struct tree_log to = { .run = r, .transfer = t, .upload = upload };
-	struct archive_log log = { on_skipped, on_carried, NULL, &to };
+	struct archive_log log = { on_skipped, on_carried, NULL, &to, NULL };
 	struct copy c = { .sb = sb,
 			  .stop = stop,
 			  .disk = -1,
 			  .log = &log,
+			  .incoming = { t->bring, t->n_bring },
 			  .no_replace = !t->force };
 
 	t->tried = true;
@@ -300,15 +301,18 @@ void run_transfers_json(const struct run *r, struct buf *out)
 	buf_adds(out, all->n ? "]" : "");
 }
 
-/* Finds the two sides among the words. */
-static int read_words(const char *sides[2], bool uploads, bool *force, int n,
+/* Finds options and the two sides among the words. */
+static int read_words(struct transfer_option *t, const char *sides[2], int n,
 		      char **words, struct error *err)
 {
 	int found = 0;
 
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(words[i], "--force"))
-			*force = true;
+			t->force = true;
+		else if (!t->uploads && !strcmp(words[i], "--bring") &&
+			 i + 1 < n)
+			t->bring[t->n_bring++] = words[++i];
 		else if (!strncmp(words[i], "--", 2) || found == 2)
 			return error_set(err, ERR_USAGE,
 					 "unrecognized arguments: %s",
@@ -318,9 +322,10 @@ static int read_words(const char *sides[2], bool uploads, bool *force, int n,
 	}
 	return found ? 0
 		     : error_set(err, ERR_USAGE, "say which: %s",
-				 uploads ? "/upload [--force] LOCAL [REMOTE]"
-					 : "/download [--force] REMOTE "
-					   "[LOCAL]");
+				 t->uploads
+					 ? "/upload [--force] LOCAL [REMOTE]"
+					 : "/download [--force] [--bring NAME] "
+					   "REMOTE [LOCAL]");
 }
 
 static int run_one(struct run *r, struct transfer_option *t,
@@ -351,6 +356,7 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 	struct stop stop = stop_within(&signals, DOWNLOAD_MS);
 	const char *sides[2] = { NULL, "" };
 	struct transfer_option t = { .uploads = uploads };
+	const char **bring;
 	int rc;
 
 	if (r->host.provider->flags & SANDBOX_UNISOLATED) {
@@ -360,13 +366,15 @@ static int run_words(struct run *r, bool uploads, int n, char **words,
 		return error_hint(err, "/sandbox switch PROVIDER moves this "
 				       "thread into one.");
 	}
-	if (read_words(sides, uploads, &t.force, n, words, err) < 0)
-		return -1;
-	rc = transfer_option_set(&t, uploads ? "/upload" : "/download",
-				 sides[0], sides[1], err);
+	t.bring = bring = xcalloc((size_t)n + 1, sizeof(*bring));
+	rc = read_words(&t, sides, n, words, err);
+	if (rc == 0)
+		rc = transfer_option_set(&t, uploads ? "/upload" : "/download",
+					 sides[0], sides[1], err);
 	if (rc == 0)
 		rc = run_one(r, &t, &stop, err);
 	transfer_option_release(&t);
+	free(bring);
 	return rc;
 }
 

@@ -70,6 +70,8 @@ static int add_all(struct transfer_options *t, const struct args *args,
 
 		last->uploads = !strcmp(name, "--upload");
 		last->force = t->force;
+		last->bring = t->bring;
+		last->n_bring = t->n_bring;
 		rc = transfer_option_set(last, name, first, spec, err);
 		free(first);
 	}
@@ -79,7 +81,17 @@ static int add_all(struct transfer_options *t, const struct args *args,
 int transfer_options_read(struct transfer_options *t, const struct args *args,
 			  struct error *err)
 {
+	const char *name;
+	size_t at = 0;
+
 	t->list = xcalloc(ARGS_MOST, sizeof(*t->list));
+	t->bring = xcalloc(ARGS_MOST, sizeof(*t->bring));
+	while ((name = args_next(args, "bring", &at)))
+		t->bring[t->n_bring++] = name;
+	if (t->n_bring && !args_value(args, "download"))
+		return error_set(err, ERR_USAGE,
+				 "--bring requires --download: it lets it "
+				 "bring files of this name, such as .git");
 	t->force = args_flag(args, "force");
 	if (t->force && !args_value(args, "download") &&
 	    !args_value(args, "upload"))
@@ -191,5 +203,6 @@ void transfer_options_release(struct transfer_options *t)
 	for (size_t i = 0; i < t->n; i++)
 		transfer_option_release(&t->list[i]);
 	free(t->list);
+	free(t->bring);
 	*t = (struct transfer_options){ 0 };
 }

@@ -9,9 +9,13 @@
 /* One --upload or --download, and what became of it. */
 struct transfer_option {
 	bool uploads;
-	char *local;  /* owned */
-	char *remote; /* owned; "": the sandbox's working directory */
-	bool force;   /* replace files that are there */
+	char *local;        /* owned */
+	char *remote;       /* owned; "": the sandbox's working directory */
+	bool force;         /* replace files that are there */
+	const char **bring; /* names that a download leaves out unless they
+			       are asked for (cmd/sandbox/incoming.h);
+			       borrowed */
+	size_t n_bring;
 	bool tried;
 	bool refused;       /* all or a part: something else is in its place */
 	int rc;             /* -1: it failed, err says why */
@@ -28,7 +32,9 @@ struct transfer_option {
 struct transfer_options { /* zeroed, or filled by transfer_options_read() */
 	struct transfer_option *list; /* owned */
 	size_t n;
-	bool force; /* files may be replaced, there and here */
+	bool force;         /* files may be replaced, there and here */
+	const char **bring; /* of --bring, owned */
+	size_t n_bring;
 };
 
 /* Sets what is copied from where to where; "" as second is the directory there,

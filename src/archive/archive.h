@@ -14,6 +14,14 @@ struct archive_counts {
 	int64_t skipped; /* each was told to archive_log.skipped */
 };
 
+/* One entry of a stream, borrowed for the call. */
+struct archive_item {
+	struct str path;      /* as it stands there */
+	unsigned mode;        /* with its type, as in stat */
+	int64_t size;         /* bytes that data() gets, for a file */
+	const char *target;   /* of a symbolic link, else NULL */
+	const char *original; /* of a hard link: an earlier path, else NULL */
+};
 /* Hears of entries by their names, raw. On the thread of the call. */
 struct archive_log {
 	/* One that is left out, and why. */
@@ -24,6 +32,10 @@ struct archive_log {
 	 * left out, a directory with all in it; or NULL. May be NULL. */
 	const char *(*refuse)(void *arg, struct str name, mode_t type);
 	void *arg;
+	/* Asked before an entry is unpacked, whose path is relative and plain:
+	 * true leaves it out, neither counted nor told as skipped. May be
+	 * NULL. */
+	bool (*leaves_out)(void *arg, const struct archive_item *item);
 };
 
 /* Gives at most len bytes into room; 0 at the end, -1 with err. */
@@ -112,14 +124,6 @@ int archive_extract(const struct archive_input *from, int dir,
 		    const struct archive_log *log,
 		    struct archive_counts *counts, struct error *err);
 
-/* One entry of a stream, borrowed for the call. */
-struct archive_item {
-	struct str path;      /* as it stands there */
-	unsigned mode;        /* with its type, as in stat */
-	int64_t size;         /* bytes that data() gets, for a file */
-	const char *target;   /* of a symbolic link, else NULL */
-	const char *original; /* of a hard link: an earlier path, else NULL */
-};
 /* Reads a tar stream that nobody vouches for, or several in a row, entry by
  * entry, and writes nothing. A compressed stream is an error, as above. */
 struct archive_visitor {

@@ -381,6 +381,21 @@ static int reserve(struct unpack *u, mode_t type, struct error *err)
 	return u->from->store(u->from->arg, size + ENTRY, err);
 }
 
+static bool is_left_out(struct unpack *u, mode_t type)
+{
+	const char *hard = u->api.entry_hardlink(u->entry);
+	struct archive_item item = {
+		.path = buf_str(&u->path),
+		.mode = u->api.entry_mode(u->entry),
+		.original = hard,
+		.target = !hard && type == S_IFLNK
+				  ? u->api.entry_symlink(u->entry)
+				  : NULL,
+	};
+
+	return u->log->leaves_out && u->log->leaves_out(u->log->arg, &item);
+}
+
 static int unpack_entry(struct unpack *u, struct error *err)
 {
 	mode_t type = u->api.entry_mode(u->entry) & S_IFMT;
@@ -398,6 +413,8 @@ static int unpack_entry(struct unpack *u, struct error *err)
 	    !link_stays(buf_str(&u->path),
 			str_of(u->api.entry_symlink(u->entry))))
 		return skip(u, "the link leads out of the copy");
+	if (is_left_out(u, type))
+		return 0;
 	if (reserve(u, type, err) < 0)
 		return -1;
 	return put(u, type, err);

@@ -84,6 +84,17 @@ static bool has_dot_git(struct str name)
 	return false;
 }
 
+size_t name_find_git(struct str path)
+{
+	struct str rest = path;
+	struct str name;
+
+	while (str_split(&rest, '/', &name))
+		if (name.len && has_dot_git(name))
+			return (size_t)(name.ptr - path.ptr) + name.len;
+	return 0;
+}
+
 static const char *refuse_part(struct str name)
 {
 	if (!name.len)

@@ -24,6 +24,13 @@ const char *name_refuse(struct str path, unsigned mode);
  * outside .git. Dots after a name are refused, too: behind another link they
  * may lead out. */
 const char *name_refuse_target(struct str path, struct str target);
+/*
+ * The names that never come in unasked, whatever brings them (apply, a patch, a
+ * copy out of a sandbox): git runs what the config and hooks of a .git say.
+ * Returns how many bytes of path end with the first such name, in any spelling
+ * that git refuses (".GIT", "git~1", with what HFS+ ignores); 0: none.
+ */
+size_t name_find_git(struct str path);
 /* Whether some file system takes a name, without slashes, for other: without
  * case, and as .git above. */
 bool name_reads_as(struct str name, const char *other);
