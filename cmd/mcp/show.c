@@ -46,10 +46,8 @@ static void add_tools(const struct mcp_status *st, struct buf *out)
 	if (st->recalled)
 		buf_adds(out, " as of the last time");
 	if (st->left_out)
-		buf_addf(out,
-			 " (%zu left out: no proper name, too large, or "
-			 "too many)",
-			 st->left_out);
+		buf_addf(out, " (%zu left out: %s%s)", st->left_out, st->lost,
+			 st->left_out > 5 ? " ..." : "");
 }
 
 /* The last lines that it wrote to its standard error. */
@@ -169,6 +167,8 @@ void mcp_show_json(const struct app *app, struct mcp_server *s, struct buf *out)
 		buf_adds(out, "\"error\":null");
 	buf_adds(out, ",\"tools\":[");
 	mcp_server_each_tool(s, add_tool_json, &j);
-	buf_addf(out, "],\"left_out\":%zu}", st.left_out);
+	buf_addf(out, "],\"left_out\":%zu,", st.left_out);
+	print_add_member(app, out, "left_out_why", st.lost);
+	buf_addc(out, '}');
 	buf_release(&command);
 }

@@ -203,9 +203,11 @@ static int run_check(struct trial *t, const struct ability *c,
 		     struct error *err)
 {
 	static const struct tool_spec weather = {
-		"weather", "Tells the weather of one city.",
-		"{\"type\":\"object\",\"properties\":{\"city\":{\"type\":"
-		"\"string\"}},\"required\":[\"city\"]}"
+		.name = "weather",
+		.description = "Tells the weather of one city.",
+		.schema = "{\"type\":\"object\",\"properties\":{\"city\":{"
+			  "\"type\":"
+			  "\"string\"}},\"required\":[\"city\"]}"
 	};
 	struct buf system = BUF_INIT(1 << 20);
 	struct model_brief brief = { .tools = &weather,

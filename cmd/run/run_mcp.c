@@ -3,6 +3,7 @@
 #include "cmd/run/run_mcp.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -92,6 +93,16 @@ static void announce(struct run *r, const struct buf *lines)
 							 .text = line });
 }
 
+static void add_left_out(struct run *r, struct buf *out)
+{
+	char *line;
+
+	while ((line = mcp_take_note(r->mcp))) {
+		buf_addf(out, "%s\n", line);
+		free(line);
+	}
+}
+
 /* Lists that changed since the last request go with the next one. */
 static int update_tools(void *arg, const struct stop *stop, struct error *err)
 {
@@ -106,6 +117,7 @@ static int update_tools(void *arg, const struct stop *stop, struct error *err)
 	}
 	if (!r->options.quiet)
 		add_failed(r, &lines);
+	add_left_out(r, &lines);
 	announce(r, &lines);
 	buf_release(&lines);
 	return rc;

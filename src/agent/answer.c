@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/answer.h"
 
+#include "base/str.h"
+
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
 	a->ui.event(a->ui.arg,
@@ -47,6 +49,11 @@ static void on_flush(void *arg)
 	emit(arg, EVENT_FLUSH, (struct str){ 0 });
 }
 
+static void on_notice(void *arg, const char *line)
+{
+	emit(arg, EVENT_WARNING, str_of(line));
+}
+
 static void on_sent_ahead(void *arg)
 {
 	struct agent *a = arg;
@@ -70,6 +77,7 @@ int answer_stream(struct agent *a, bool ahead, struct model_reply *reply,
 		.restart = on_restart,
 		.waits = on_wait,
 		.sent = ahead ? on_sent_ahead : on_sent,
+		.notice = on_notice,
 		.flush = on_flush,
 		.arg = a,
 	};

@@ -9,6 +9,11 @@
 #include "base/sanitize.h"
 #include "base/str.h"
 
+enum {
+	MOST_LOST = 5, /* tools that a line names */
+	MOST_LOST_NAME = 80,
+};
+
 static void release_tool(struct mcp_tool *t)
 {
 	free(t->name);
@@ -21,6 +26,7 @@ void mcp_list_release(struct mcp_list *l)
 	for (size_t i = 0; i < l->n; i++)
 		release_tool(&l->items[i]);
 	free(l->items);
+	free(l->lost);
 	*l = (struct mcp_list){ 0 };
 }
 
@@ -46,7 +52,94 @@ static char *clean_text(const char *text, size_t most)
 	return buf_detach(&clean);
 }
 
-/* Schemas that vendors refuse would cost the whole request. NULL: too large. */
+/* Attack: text that a terminal obeys, or that people do not see and models
+ * read, in the descriptions of arguments. Owned. */
+static char *clean_string(const char *text)
+{
+	char *clean = clean_text(text, MCP_DESCRIPTION_MAX);
+
+	if (strcmp(clean, text) != 0)
+		return clean;
+	free(clean);
+	return NULL;
+}
+
+/* Values that a call may have can only be taken as they are. */
+static void clean_values(cJSON *list)
+{
+	cJSON *item;
+	cJSON *next;
+
+	for (item = list->child; item; item = next) {
+		char *clean = cJSON_IsString(item)
+				      ? clean_string(item->valuestring)
+				      : NULL;
+
+		next = item->next;
+		if (clean)
+			cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
+		free(clean);
+	}
+}
+
+/* Names of properties stay: they are sent as ones that the vendor takes (see
+ * tool_keys.h). */
+static bool is_clean_name(const cJSON *parent, const cJSON *item)
+{
+	char *clean;
+
+	if (!item->string ||
+	    (parent->string && !strcmp(parent->string, "properties")))
+		return true;
+	clean = clean_string(item->string);
+	free(clean);
+	return !clean;
+}
+
+static void clean_schema(cJSON *node)
+{
+	cJSON *item;
+	cJSON *next;
+
+	for (item = node->child; item; item = next) {
+		char *clean;
+
+		next = item->next;
+		if (!is_clean_name(node, item)) {
+			cJSON_Delete(cJSON_DetachItemViaPointer(node, item));
+			continue;
+		}
+		if (cJSON_IsArray(item) && item->string &&
+		    strcmp(item->string, "enum") == 0)
+			clean_values(item);
+		clean_schema(item);
+		if (node->string && !strcmp(node->string, "required"))
+			continue; /* names of properties */
+		clean = cJSON_IsString(item) ? clean_string(item->valuestring)
+					     : NULL;
+		if (!clean)
+			continue;
+		cJSON_SetValuestring(item, clean);
+		free(clean);
+	}
+}
+
+/* One that may be an object's: {"anyOf": [...]} says no type. */
+static bool is_for_object(const cJSON *schema)
+{
+	const cJSON *type = json_get(schema, "type");
+	const cJSON *item;
+
+	if (cJSON_IsString(type))
+		return strcmp(type->valuestring, "object") == 0;
+	cJSON_ArrayForEach (item, type)
+		if (cJSON_IsString(item) &&
+		    strcmp(item->valuestring, "object") == 0)
+			return true;
+	return cJSON_IsObject(schema) && !cJSON_IsArray(type);
+}
+
+/* An object's schema, whatever the server sent. NULL: too large. */
 static char *copy_schema(const cJSON *item)
 {
 	const cJSON *schema = json_get(item, "inputSchema");
@@ -54,14 +147,14 @@ static char *copy_schema(const cJSON *item)
 	struct buf text = BUF_INIT(MCP_SCHEMA_MAX);
 	cJSON *copy;
 
-	if (!cJSON_IsObject(schema) ||
-	    strcmp(json_string(schema, "type", ""), "object") != 0 ||
+	if (!is_for_object(schema) ||
 	    (properties && !cJSON_IsObject(properties)))
-		return xstrdup("{\"type\":\"object\",\"properties\":{}}");
+		return xstrdup("{\"type\":\"object\"}");
 	copy = cJSON_Duplicate(schema, true);
 	cJSON_DeleteItemFromObjectCaseSensitive(copy, "$schema");
-	if (!properties)
-		cJSON_AddItemToObject(copy, "properties", cJSON_CreateObject());
+	cJSON_DeleteItemFromObjectCaseSensitive(copy, "type");
+	cJSON_AddStringToObject(copy, "type", "object");
+	clean_schema(copy);
 	json_print(&text, copy);
 	cJSON_Delete(copy);
 	if (!text.over)
@@ -85,14 +178,41 @@ static bool is_known(const struct mcp_list *l, const char *name)
 	return false;
 }
 
+/* The first few are named to the user. */
+static void note_lost(struct mcp_list *l, const char *name, const char *why)
+{
+	struct buf clean = BUF_INIT(MOST_LOST_NAME);
+	char *old = l->lost;
+
+	if (l->left_out++ >= MOST_LOST)
+		return;
+	sanitize_line(str_of(name[0] ? name : "one without a name"), &clean);
+	l->lost = xasprintf("%s%s%.*s (%s)", old ? old : "", old ? ", " : "",
+			    (int)str_utf8_prefix(buf_str(&clean)),
+			    clean.ptr ? clean.ptr : "", why);
+	free(old);
+	buf_release(&clean);
+}
+
+/* Why a tool of this name cannot be offered; NULL: it can. */
+static const char *find_fault(const struct mcp_list *l, const char *name)
+{
+	if (!is_name(name))
+		return "not a proper name";
+	if (is_known(l, name))
+		return "the name is there twice";
+	return l->n >= MCP_TOOLS_MAX ? "too many tools" : NULL;
+}
+
 static void add_tool(struct mcp_list *l, const cJSON *item)
 {
 	const char *name = json_string(item, "name", "");
+	const char *fault = find_fault(l, name);
 	struct mcp_tool t = { 0 };
 	size_t bytes;
 
-	if (!is_name(name) || is_known(l, name) || l->n >= MCP_TOOLS_MAX) {
-		l->left_out++;
+	if (fault) {
+		note_lost(l, name, fault);
 		return;
 	}
 	t.name = xstrdup(name);
@@ -104,8 +224,8 @@ static void add_tool(struct mcp_list *l, const cJSON *item)
 	bytes = strlen(t.name) + strlen(t.description) +
 		(t.schema ? strlen(t.schema) : 0);
 	if (!t.schema || l->bytes + bytes > MCP_LIST_MAX) {
+		note_lost(l, t.name, "too large");
 		release_tool(&t);
-		l->left_out++;
 		return;
 	}
 	l->bytes += bytes;
@@ -145,5 +265,22 @@ void mcp_list_write(const struct mcp_list *l, struct buf *out)
 				      "true}");
 		buf_addc(out, '}');
 	}
-	buf_adds(out, "]}");
+	buf_addc(out, ']');
+	if (l->lost) {
+		buf_addf(out, ",\"leftOut\":%zu,", l->left_out);
+		json_member(out, "lost", str_of(l->lost));
+	}
+	buf_addc(out, '}');
+}
+
+void mcp_list_read_lost(struct mcp_list *l, const cJSON *tree)
+{
+	const char *lost = json_string(tree, "lost", NULL);
+	int64_t n = json_int(tree, "leftOut", 0);
+
+	if (!lost || n <= 0)
+		return;
+	free(l->lost);
+	l->lost = xstrdup(lost);
+	l->left_out = (size_t)n;
 }

@@ -23,6 +23,7 @@ struct mcp_list { /* from { 0 }; mcp_list_release() */
 	struct mcp_tool *items;
 	size_t n;
 	size_t left_out; /* nameless, too large, or too many */
+	char *lost;      /* the first of those, and why; or NULL */
 	size_t bytes;
 };
 void mcp_list_release(struct mcp_list *l);
@@ -33,5 +34,8 @@ int mcp_list_read(struct mcp_list *l, const struct mcp_entry *e,
 /* The list as JSON, in the form that mcp_list_read() takes: also how two are
  * compared. */
 void mcp_list_write(const struct mcp_list *l, struct buf *out);
+
+/* What mcp_list_write() has noted of the tools that were left out. */
+void mcp_list_read_lost(struct mcp_list *l, const cJSON *tree);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "mcp/name.h"
 #include "mcp/result.h"
+#include "model/tool_notes.h"
 
 enum {
 	PROGRESS_MAX = 512,   /* bytes of a line about a call under way, */
@@ -22,6 +23,7 @@ enum {
 struct mcp_row { /* one tool; tool comes first: see row_of() */
 	struct tool tool;
 	struct mcp_server *server;
+	struct tool_server brought;
 	char name[MCP_SHOWN_NAME];
 	char *remote; /* the server's name of it; owned, as all that follow */
 	char *description;
@@ -33,6 +35,7 @@ struct mcp {
 	struct mcp_entries entries;
 	struct mcp_host host;
 	char *cache_dir; /* owned */
+	struct tool_notes *notes;
 	struct mcp_server **servers;
 	struct mcp_row **rows;
 	const struct tool **list; /* NULL-terminated */
@@ -117,6 +120,7 @@ struct mcp *mcp_new(struct mcp_entries *entries, const struct mcp_host *host)
 	*entries = (struct mcp_entries){ 0 };
 	m->host = *host;
 	m->host.cache_dir = m->cache_dir = xstrdup(host->cache_dir);
+	m->notes = tool_notes_new();
 	m->servers = xcalloc(m->entries.n + 1, sizeof(struct mcp_server *));
 	for (size_t i = 0; i < m->entries.n; i++) {
 		m->servers[i] = mcp_server_new(&m->entries.list[i], &m->host);
@@ -178,6 +182,7 @@ void mcp_free(struct mcp *m)
 		return;
 	free_servers(m);
 	free_rows(m);
+	tool_notes_free(m->notes);
 	free(m->servers);
 	free(m->cache_dir);
 	mcp_entries_release(&m->entries);
@@ -219,6 +224,7 @@ int mcp_wait(struct mcp *m, const struct stop *stop, struct error *err)
 struct mcp_naming { /* of the tools of one server */
 	struct mcp *mcp;
 	struct mcp_server *server;
+	size_t surplus; /* how many there is no row for */
 };
 
 static bool is_taken(void *arg, const char *name)
@@ -245,25 +251,56 @@ static char *describe(const struct mcp_entry *e, const struct mcp_tool *t)
 				 : "elsewhere on the network");
 }
 
+static void note_left_out(struct mcp *m, const struct mcp_naming *naming)
+{
+	const char *name = mcp_server_entry(naming->server)->name;
+	struct mcp_status st;
+	char *line;
+
+	mcp_server_status(naming->server, &st);
+	if (st.left_out) {
+		line = xasprintf("MCP server %s: %zu of its tools %s left out: "
+				 "%s%s",
+				 name, st.left_out,
+				 st.left_out == 1 ? "is" : "are", st.lost,
+				 st.left_out > 5 ? " ..." : "");
+		tool_notes_add(m->notes, line, line);
+		free(line);
+	}
+	if (naming->surplus) {
+		line = xasprintf("MCP server %s: %zu of its tools %s left out: "
+				 "there are more than %d of all servers",
+				 name, naming->surplus,
+				 naming->surplus == 1 ? "is" : "are",
+				 MCP_ALL_TOOLS_MAX);
+		tool_notes_add(m->notes, line, line);
+		free(line);
+	}
+}
+
 static void add_row(void *arg, const struct mcp_tool *t)
 {
 	static const struct tool_arg none[] = { { 0 } };
-	const struct mcp_naming *naming = arg;
+	struct mcp_naming *naming = arg;
 	struct mcp *m = naming->mcp;
 	const struct mcp_entry *e = mcp_server_entry(naming->server);
 	struct mcp_row *row;
 
-	if (m->n_rows >= MCP_ALL_TOOLS_MAX)
+	if (m->n_rows >= MCP_ALL_TOOLS_MAX) {
+		naming->surplus++;
 		return;
+	}
 	row = xcalloc(1, sizeof(*row));
 	row->server = naming->server;
+	row->brought = (struct tool_server){ e->name, m->notes };
 	row->remote = xstrdup(t->name);
 	row->description = describe(e, t);
 	row->schema = xstrdup(t->schema);
 	row->hook_name = xasprintf("mcp__%s__%s", e->name, t->name);
 	mcp_name(e->name, t->name, is_taken, m, row->name);
 	row->tool = (struct tool){
-		.spec = { row->name, row->description, row->schema },
+		.spec = { row->name, row->description, row->schema,
+			  &row->brought },
 		.args = none,
 		.hook_name = row->hook_name,
 		.flags = TOOL_FOREIGN | TOOL_EVICTS,
@@ -279,9 +316,10 @@ static void make_rows(struct mcp *m)
 {
 	free_rows(m);
 	for (size_t i = 0; i < m->entries.n; i++) {
-		struct mcp_naming naming = { m, m->servers[i] };
+		struct mcp_naming naming = { m, m->servers[i], 0 };
 
 		mcp_server_each_tool(m->servers[i], add_row, &naming);
+		note_left_out(m, &naming);
 	}
 	m->list = xcalloc(m->n_rows + 1, sizeof(struct tool *));
 	for (size_t i = 0; i < m->n_rows; i++)
@@ -309,6 +347,11 @@ bool mcp_update(struct mcp *m, struct buf *changed)
 	if (any)
 		make_rows(m);
 	return any;
+}
+
+char *mcp_take_note(struct mcp *m)
+{
+	return tool_notes_take(m->notes);
 }
 
 const struct tool *const *mcp_rows(const struct mcp *m)

@@ -31,6 +31,9 @@ int mcp_wait(struct mcp *m, const struct stop *stop, struct error *err);
 bool mcp_update(struct mcp *m, struct buf *changed);
 /* The rows, NULL-terminated; until the next mcp_update() that is true. */
 const struct tool *const *mcp_rows(const struct mcp *m);
+/* The next line about a tool that the model is not offered, or that a request
+ * left out; owned by the caller. NULL: all were told. Any thread. */
+char *mcp_take_note(struct mcp *m);
 /* The server of a row, or NULL where the tool is none of a server's. */
 struct mcp_server *mcp_server_of(const struct tool *tool);
 

@@ -3,6 +3,7 @@
 #include "mcp/server.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -355,6 +356,8 @@ void mcp_server_status(struct mcp_server *s, struct mcp_status *out)
 				    .calls = s->calls,
 				    .calls_ms = s->calls_ms,
 				    .why = s->why };
+	snprintf(out->lost, sizeof(out->lost), "%s",
+		 s->list.lost ? s->list.lost : "");
 	if (s->state == MCP_READY && s->link->ops->is_broken(s->link)) {
 		out->state = MCP_FAILED;
 		error_set(&out->why, ERR_NETWORK,

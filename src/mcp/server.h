@@ -91,6 +91,7 @@ struct mcp_status { /* a copy */
 	int64_t calls;      /* made so far, */
 	int64_t calls_ms;   /* and how long they took together */
 	struct error why;   /* of MCP_FAILED and MCP_OFF */
+	char lost[640];     /* the first of those left out, and why; or "" */
 };
 void mcp_server_status(struct mcp_server *s, struct mcp_status *out);
 /* Appends the last that it wrote to its standard error, as it is. */

@@ -39,6 +39,8 @@ void mcp_server_recall(struct mcp_server *s)
 	s->known =
 		tree && mcp_list_read(&s->list, s->entry, tree, &ignored) == 0;
 	s->recalled = s->known;
+	if (s->known)
+		mcp_list_read_lost(&s->list, tree);
 	cJSON_Delete(tree);
 	buf_release(&text);
 	free(path);

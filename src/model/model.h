@@ -8,10 +8,19 @@
 #include "model/message.h"
 #include "net/http.h"
 
+struct tool_notes;   /* model/tool_notes.h */
+struct tool_server { /* who brought a tool that is not dcode's own */
+	const char *name;
+	struct tool_notes *notes; /* outlives the models that are offered it */
+};
+
 struct tool_spec {
 	const char *name;
 	const char *description;
 	const char *schema; /* JSON Schema of the arguments, as text */
+	/* Or NULL: dcode's own. What others bring is made to fit the vendor,
+	 * or left out of requests: see tool_set.h. */
+	const struct tool_server *server;
 };
 
 struct usage {         /* tokens, summed over what was asked */
@@ -52,6 +61,8 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	/* The request is on its way: time for work of one's own. Once per
 	 * attempt; may be NULL. */
 	void (*sent)(void *arg);
+	/* A line for the user that is not about the answer; may be NULL. */
+	void (*notice)(void *arg, const char *line);
 	/* All that has arrived was delivered; may be NULL. Called once per
 	 * chunk read from the network, so that the receiver can write out
 	 * what it gathered. */

@@ -30,6 +30,7 @@ static void weigh_media(struct model *m, const struct part *p)
 void model_push(struct model *m, const struct message *message)
 {
 	const struct history *h = &m->history;
+	struct message sent = { 0 };
 	size_t len = h->bytes.len;
 
 	if (message->role == ROLE_USER) {
@@ -44,7 +45,12 @@ void model_push(struct model *m, const struct message *message)
 		if (message->parts[i].kind == PART_MEDIA && !h->hides)
 			weigh_media(m, &message->parts[i]);
 	call_ids_add(&m->call_ids, message);
-	wire_push(m->wire, &m->history, m->origin, message);
+	if (m->tools && tool_set_translate(m->tools, message, &sent)) {
+		wire_push(m->wire, &m->history, m->origin, &sent);
+		message_release(&sent);
+	} else {
+		wire_push(m->wire, &m->history, m->origin, message);
+	}
 	account_add(&m->account, &m->choice, h, message, h->bytes.len - len);
 }
 
@@ -263,6 +269,35 @@ static bool correct_clock(struct model *m, const struct exchange *x)
 				     buf_str(&x->response.body));
 }
 
+static void say_notes(struct model *m, const struct model_sink *sink)
+{
+	char *line;
+
+	if (!m->tools || !sink || !sink->notice)
+		return;
+	while ((line = tool_set_take_note(m->tools))) {
+		sink->notice(sink->arg, line);
+		free(line);
+	}
+}
+
+/* One tool of a server's would stop every turn: it is left out. */
+static bool leave_out_tools(struct model *m, const struct exchange *x,
+			    const struct model_sink *sink,
+			    const struct error *why)
+{
+	struct error ignored = { 0 };
+	int status = x->response.status;
+
+	if (!m->tools || (status != 400 && status != 422) ||
+	    !tool_set_refuse(m->tools, buf_str(&x->response.body),
+			     why->message) ||
+	    model_rewrite_head(m, &ignored) < 0)
+		return false;
+	say_notes(m, sink);
+	return true;
+}
+
 static void announce_retry(const struct model_sink *sink, struct retry *r,
 			   const struct http_response *res,
 			   const struct error *err)
@@ -313,6 +348,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 	int64_t quiet_ms = m->choice.idle_ms * QUIET_FACTOR;
 
 	m->renewed = m->corrected = false;
+	say_notes(m, sink);
 	if (buf_check(&m->history.bytes, "the conversation", err) < 0)
 		return -1;
 	for (;;) {
@@ -327,12 +363,15 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			m->marked = m->history.block_end;
 			draft_finish(&x.draft, reply, &m->call_ids,
 				     m->wire->replay);
+			if (m->tools)
+				tool_set_restore(m->tools, &reply->message);
 			reply->message.origin = xstrdup(m->origin);
 			exchange_release(&x);
 			return 0;
 		}
 		if (renew_key(m, &x) || correct_clock(m, &x) ||
-		    flip_option(m, &x, sink)) {
+		    flip_option(m, &x, sink) ||
+		    leave_out_tools(m, &x, sink, &failed)) {
 			exchange_release(&x);
 			continue;
 		}

@@ -118,7 +118,8 @@ int model_open(struct model **out, struct http *http,
 	struct model *m = xcalloc(1, sizeof(*m));
 	cJSON *params =
 		json_parse(str_of(choice->params ? choice->params : "{}"));
-	struct wire_head in = { &m->choice, params, brief };
+	struct model_brief fitted = *brief;
+	struct wire_head in = { &m->choice, params, &fitted };
 	int rc = -1;
 
 	m->http = http;
@@ -147,6 +148,10 @@ int model_open(struct model **out, struct http *http,
 	m->cache_key = copy(brief->cache_key);
 	if (m->wire->begin)
 		m->wire->begin(choice, &m->history);
+	m->tools = tool_set_new(&m->choice, m->origin, brief->tools,
+				brief->n_tools);
+	if (m->tools)
+		fitted.tools = tool_set_list(m->tools, &fitted.n_tools);
 	if (make_headers(m, params, err) < 0)
 		goto out;
 	account_begin(&m->account, brief->meter, &m->options);
@@ -177,6 +182,7 @@ void model_close(struct model *m)
 	free(m->url);
 	free(m->system);
 	free(m->cache_key);
+	tool_set_free(m->tools);
 	buf_release(&m->head);
 	buf_release(&m->history.bytes);
 	call_ids_release(&m->call_ids);

@@ -66,25 +66,8 @@ static void forget_history(struct model *m)
 	m->call_ids = (struct call_ids){ 0 };
 }
 
-int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
-		struct error *err)
-{
-	struct account account = { 0 };
-	struct buf head = BUF_INIT(MAX_HEAD);
-
-	if (tools && write_head(m, tools, n_tools, &head, &account, err) < 0)
-		return -1;
-	if (tools) {
-		buf_release(&m->head);
-		m->head = head;
-		m->account = account;
-	}
-	forget_history(m);
-	return 0;
-}
-
-int model_set_tools(struct model *m, const struct tool_spec *tools,
-		    size_t n_tools, struct error *err)
+static int offer(struct model *m, const struct tool_spec *tools, size_t n_tools,
+		 struct error *err)
 {
 	struct account account = { 0 };
 	struct buf head = BUF_INIT(MAX_HEAD);
@@ -92,6 +75,42 @@ int model_set_tools(struct model *m, const struct tool_spec *tools,
 	if (write_head(m, tools, n_tools, &head, &account, err) < 0)
 		return -1;
 	take_head(m, &head, &account);
+	return 0;
+}
+
+int model_rewrite_head(struct model *m, struct error *err)
+{
+	size_t n;
+	const struct tool_spec *tools = tool_set_list(m->tools, &n);
+
+	return offer(m, tools, n, err);
+}
+
+int model_set_tools(struct model *m, const struct tool_spec *tools,
+		    size_t n_tools, struct error *err)
+{
+	struct tool_set *set =
+		tool_set_new(&m->choice, m->origin, tools, n_tools);
+	int rc;
+
+	if (set)
+		tools = tool_set_list(set, &n_tools);
+	rc = offer(m, tools, n_tools, err);
+	if (rc < 0) {
+		tool_set_free(set);
+		return -1;
+	}
+	tool_set_free(m->tools);
+	m->tools = set;
+	return 0;
+}
+
+int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
+		struct error *err)
+{
+	if (tools && model_set_tools(m, tools, n_tools, err) < 0)
+		return -1;
+	forget_history(m);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "model/money/account.h"
 #include "model/params.h"
+#include "model/tool_set.h"
 #include "model/wire.h"
 
 enum {
@@ -24,6 +25,7 @@ struct model {
 	char *cache_key;                /* the same, or NULL */
 	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
 	size_t n_headers;
+	struct tool_set *tools; /* NULL: all are dcode's own */
 	struct buf head;
 	struct history history;
 	struct history_point prompt; /* before the last one */
@@ -40,5 +42,9 @@ struct model {
 	/* Within this turn: its key or token, and the clock that signs. */
 	bool renewed, corrected;
 };
+
+/* Writes the head of the requests anew, with what m->tools lists now. On -1
+ * (ERR_LIMIT) all is as it was. */
+int model_rewrite_head(struct model *m, struct error *err);
 
 #endif

@@ -48,6 +48,11 @@ TOOLS = [
 ]
 
 
+if os.environ.get("TOOLS_FILE"):  # others, which answer with their arguments
+    with open(os.environ["TOOLS_FILE"], encoding="utf-8") as given:
+        TOOLS = json.load(given)
+
+
 def log(text):
     if LOG:
         with open(LOG, "a", encoding="utf-8") as f:
@@ -107,6 +112,8 @@ def call(ident, name, args):
         result = text("grown")
     elif name in answers:
         result = answers[name]()
+    elif os.environ.get("TOOLS_FILE"):
+        result = text("got " + json.dumps(args, sort_keys=True))
     else:
         send({"id": ident, "error": {"code": -32602, "message":
                                      f"no tool\x1b[2J {name}"}})

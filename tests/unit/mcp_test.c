@@ -264,6 +264,8 @@ static void test_a_list_reads_what_it_writes(void **state)
 	mcp_list_write(&one, &written);
 	tree = json_parse(buf_str(&written));
 	assert_int_equal(mcp_list_read(&two, e.list, tree, &err), 0);
+	mcp_list_read_lost(&two, tree);
+	assert_int_equal(two.left_out, 2);
 	mcp_list_write(&two, &again);
 	assert_string_equal(written.ptr, again.ptr);
 	cJSON_Delete(tree);

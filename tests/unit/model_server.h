@@ -172,10 +172,12 @@ static inline struct model *open_model(struct server *s, const char *wire,
 	static const struct tool_spec offered[] = {
 		{ "ls", "Lists.",
 		  "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":"
-		  "\"string\"}},\"required\":[\"path\"]}" },
+		  "\"string\"}},\"required\":[\"path\"]}",
+		  NULL },
 		{ "execute", "Runs.",
 		  "{\"type\":\"object\",\"properties\":{\"command\":{\"type\":"
-		  "\"string\"}}}" },
+		  "\"string\"}}}",
+		  NULL },
 	};
 	struct model_choice c = {
 		.provider = (char *)"emulated",

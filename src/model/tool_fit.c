@@ -1,0 +1,983 @@
+/* tool_fit.c - a tool's schema in the form that a vendor takes. */
+/* SPDX-License-Identifier: MIT */
+/* The steps of tool_fit(), in this order: references are resolved, unions on
+ * top become properties, each schema is put right for the vendor, properties
+ * get names that it takes. */
+#include "model/tool_fit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/tool_schema.h"
+
+enum {
+	MOST_NODES = 20000,      /* JSON values of one fitted schema */
+	MOST_CHAIN = 32,         /* references within each other */
+	MOST_DEPTH = 40,         /* schemas within each other */
+	MOST_UNIONS = 8,         /* unions within each other, on top */
+	MOST_RULE = 400,         /* bytes of JSON that is described */
+	MOST_NOTES = 4000,       /* bytes added to a tool's description */
+	MOST_SCHEMA = 512 << 10, /* bytes */
+	MOST_TEXT = 64 << 10,    /* bytes of a description */
+};
+
+struct fit {
+	const struct tool_rules *rules;
+	const cJSON *root; /* as the server wrote it: references lead there */
+	size_t nodes;
+	struct buf notes;       /* sentences for the tool's description */
+	const struct chain *up; /* references that led to where it is */
+};
+
+/* ---- small helpers ---- */
+
+static cJSON *member(cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void drop(cJSON *object, const char *key)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+}
+
+static void put(cJSON *object, const char *key, cJSON *value)
+{
+	drop(object, key);
+	cJSON_AddItemToObject(object, key, value);
+}
+
+static void clear(cJSON *object)
+{
+	while (object->child)
+		cJSON_Delete(cJSON_DetachItemViaPointer(object, object->child));
+}
+
+static bool has_text(const cJSON *list, const char *text)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, list)
+		if (cJSON_IsString(item) && !strcmp(item->valuestring, text))
+			return true;
+	return false;
+}
+
+static void add_text(cJSON *list, const char *text)
+{
+	if (!has_text(list, text))
+		cJSON_AddItemToArray(list, cJSON_CreateString(text));
+}
+
+static size_t count_nodes(const cJSON *tree)
+{
+	const cJSON *item;
+	size_t n = 1;
+
+	cJSON_ArrayForEach (item, tree)
+		n += count_nodes(item);
+	return n;
+}
+
+/* Adds words to the description of a schema, behind what it has. */
+static void describe(cJSON *schema, struct str words)
+{
+	const char *old = json_string(schema, "description", "");
+	char *text = xasprintf("%s%s%.*s", old, old[0] ? " " : "",
+			       (int)words.len, words.ptr ? words.ptr : "");
+
+	put(schema, "description", cJSON_CreateString(text));
+	free(text);
+}
+
+/* What is not taken, as words: "pattern: "^a$"". Long ones are left out. */
+static void describe_member(cJSON *schema, const cJSON *item)
+{
+	struct buf words = BUF_INIT(MOST_RULE);
+
+	buf_addf(&words, "(%s: ", item->string);
+	json_print(&words, item);
+	buf_addc(&words, ')');
+	if (!words.over)
+		describe(schema, buf_str(&words));
+	buf_release(&words);
+}
+
+static cJSON *array_of(cJSON *schema, const char *key)
+{
+	if (!cJSON_IsArray(member(schema, key)))
+		put(schema, key, cJSON_CreateArray());
+	return member(schema, key);
+}
+
+static cJSON *object_of(cJSON *schema, const char *key)
+{
+	if (!cJSON_IsObject(member(schema, key)))
+		put(schema, key, cJSON_CreateObject());
+	return member(schema, key);
+}
+
+/* A property that is there already may have either form. */
+static void merge_property(cJSON *properties, const cJSON *from)
+{
+	cJSON *there = member(properties, from->string);
+	cJSON *either = there ? member(there, "anyOf") : NULL;
+	cJSON *both;
+
+	if (!there) {
+		cJSON_AddItemToObject(properties, from->string,
+				      cJSON_Duplicate(from, true));
+		return;
+	}
+	if (cJSON_Compare(there, from, true))
+		return;
+	if (cJSON_IsArray(either) && !there->child->next) {
+		const cJSON *item;
+
+		cJSON_ArrayForEach (item, either)
+			if (cJSON_Compare(item, from, true))
+				return;
+		cJSON_AddItemToArray(either, cJSON_Duplicate(from, true));
+		return;
+	}
+	both = cJSON_CreateObject();
+	either = cJSON_AddArrayToObject(both, "anyOf");
+	cJSON_AddItemToArray(either, cJSON_Duplicate(there, true));
+	cJSON_AddItemToArray(either, cJSON_Duplicate(from, true));
+	cJSON_ReplaceItemInObjectCaseSensitive(properties, from->string, both);
+}
+
+/* What another schema says of the same value; what this one says counts. */
+static void merge_rest(cJSON *schema, const cJSON *other)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, other)
+		if (!member(schema, item->string))
+			cJSON_AddItemToObject(schema, item->string,
+					      cJSON_Duplicate(item, true));
+	cJSON_ArrayForEach (item, json_get(other, "properties"))
+		merge_property(object_of(schema, "properties"), item);
+}
+
+/* ---- references ---- */
+
+struct chain {
+	const char *ref;
+	const struct chain *up;
+	int length;
+};
+
+static bool is_in_chain(const struct chain *c, const char *ref)
+{
+	for (; c; c = c->up)
+		if (strcmp(c->ref, ref) == 0)
+			return true;
+	return false;
+}
+
+/* Of a definition. */
+static bool is_plain(const char *name)
+{
+	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_.-") == strlen(name);
+}
+
+static bool stays(const struct fit *f, const char *ref)
+{
+	static const char *const places[] = { "#/$defs/", "#/definitions/" };
+
+	if (!f->rules->refs ||
+	    !cJSON_IsObject(tool_schema_resolve(f->root, ref)))
+		return false;
+	for (size_t i = 0; i < 2; i++)
+		if (str_starts(str_of(ref), places[i]) &&
+		    is_plain(ref + strlen(places[i])))
+			return true;
+	return false;
+}
+
+/* Puts the members of what a reference leads to in its place. */
+static void insert_target(struct fit *f, cJSON *schema, const char *ref,
+			  const struct chain *up)
+{
+	const cJSON *target = tool_schema_resolve(f->root, ref);
+	size_t size;
+
+	if (!cJSON_IsObject(target) || is_in_chain(up, ref)) {
+		if (cJSON_IsObject(target))
+			describe(schema, STR("(of the same form again)"));
+		return;
+	}
+	size = count_nodes(target);
+	if (f->nodes + size > MOST_NODES)
+		return;
+	f->nodes += size;
+	merge_rest(schema, target);
+}
+
+/* What is deeper than any vendor takes goes: nothing below is that deep. */
+static void resolve_refs(void *arg, cJSON *schema, unsigned depth)
+{
+	struct fit *f = arg;
+	const struct chain *before = f->up;
+	const char *ref = json_string(schema, "$ref", NULL);
+	struct chain link = { NULL, before, before ? before->length + 1 : 1 };
+	char *text;
+
+	if (depth > MOST_DEPTH) {
+		clear(schema);
+		return;
+	}
+	if (ref && stays(f, ref)) {
+		tool_schema_each(schema, depth, resolve_refs, f);
+		return;
+	}
+	text = xstrdup(ref);
+	drop(schema, "$ref");
+	if (text && link.length < MOST_CHAIN) {
+		insert_target(f, schema, text, before);
+		link.ref = text;
+		f->up = &link;
+		/* it may be a reference again */
+		resolve_refs(f, schema, depth);
+	} else {
+		tool_schema_each(schema, depth, resolve_refs, f);
+	}
+	f->up = before;
+	free(text);
+}
+
+/* The reference of this schema itself, whatever the vendor takes. */
+static void resolve_here(struct fit *f, cJSON *schema)
+{
+	for (int i = 0; i < MOST_CHAIN; i++) {
+		const char *ref = json_string(schema, "$ref", NULL);
+		char *text = xstrdup(ref);
+
+		drop(schema, "$ref");
+		if (text)
+			insert_target(f, schema, text, NULL);
+		free(text);
+		if (!ref)
+			return;
+	}
+	drop(schema, "$ref");
+}
+
+/* ---- unions on top ---- */
+
+/* A value that says which branch it is: "kind": {"const": "page"}. */
+static void note_constants(struct fit *f, const cJSON *properties)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, properties) {
+		const cJSON *value = json_get(item, "const");
+		const cJSON *list = json_get(item, "enum");
+
+		if (!value && cJSON_GetArraySize(list) == 1)
+			value = list->child;
+		if (!value)
+			continue;
+		buf_addf(&f->notes, " (%s = ", item->string);
+		json_print(&f->notes, value);
+		buf_addc(&f->notes, ')');
+	}
+}
+
+/* "page_id, kind"; of a branch without properties, its JSON. */
+static void note_branch(struct fit *f, const cJSON *branch)
+{
+	const cJSON *required = json_get(branch, "required");
+	const cJSON *properties = json_get(branch, "properties");
+	const cJSON *item;
+	size_t n = 0;
+
+	cJSON_ArrayForEach (item, required)
+		if (cJSON_IsString(item))
+			buf_addf(&f->notes, "%s%s", n++ ? ", " : "",
+				 item->valuestring);
+	if (!n)
+		cJSON_ArrayForEach (item, properties)
+			buf_addf(&f->notes, "%s%s", n++ ? ", " : "",
+				 item->string);
+	if (n) {
+		note_constants(f, properties);
+	} else {
+		struct buf json = BUF_INIT(MOST_RULE);
+
+		json_print(&json, branch);
+		buf_addstr(&f->notes,
+			   json.over ? STR("(another form)") : buf_str(&json));
+		buf_release(&json);
+	}
+}
+
+static void note_branches(struct fit *f, const cJSON *list, const char *how)
+{
+	const cJSON *branch;
+	size_t n = 0;
+
+	if (cJSON_GetArraySize(list) < 2)
+		return;
+	buf_addf(&f->notes, "\nArguments: %s of these sets: ", how);
+	cJSON_ArrayForEach (branch, list) {
+		buf_adds(&f->notes, n++ ? "; " : "");
+		note_branch(f, branch);
+	}
+	buf_addc(&f->notes, '.');
+}
+
+static void note_rule(struct fit *f, const cJSON *item)
+{
+	struct buf json = BUF_INIT(MOST_RULE);
+
+	json_print(&json, item);
+	if (!json.over)
+		buf_addf(&f->notes,
+			 "\nRule for the arguments (JSON Schema): "
+			 "{\"%s\":%s}",
+			 item->string ? item->string : "allOf", json.ptr);
+	buf_release(&json);
+}
+
+/* Names that every branch requires. */
+static void require_common(cJSON *schema, const cJSON *list)
+{
+	const cJSON *first = json_get(list->child, "required");
+	const cJSON *name;
+	const cJSON *branch;
+
+	cJSON_ArrayForEach (name, first) {
+		bool all = cJSON_IsString(name);
+
+		cJSON_ArrayForEach (branch, list)
+			all = all && has_text(json_get(branch, "required"),
+					      name->valuestring);
+		if (all)
+			add_text(array_of(schema, "required"),
+				 name->valuestring);
+	}
+}
+
+/* Keywords that say more of a whole object than properties and required. */
+static const char *const conditions[] = { "not",
+					  "if",
+					  "then",
+					  "else",
+					  "enum",
+					  "const",
+					  "dependentRequired",
+					  "dependentSchemas",
+					  "dependencies",
+					  NULL };
+
+static void flatten(struct fit *f, cJSON *schema, int level);
+
+static void merge_branch(struct fit *f, cJSON *schema, cJSON *branch, bool all,
+			 int level)
+{
+	const cJSON *item;
+
+	if (!cJSON_IsObject(branch))
+		return;
+	resolve_here(f, branch);
+	if (level < MOST_UNIONS)
+		flatten(f, branch, level + 1);
+	cJSON_ArrayForEach (item, json_get(branch, "properties"))
+		merge_property(object_of(schema, "properties"), item);
+	if (!all)
+		return;
+	cJSON_ArrayForEach (item, json_get(branch, "required"))
+		if (cJSON_IsString(item))
+			add_text(array_of(schema, "required"),
+				 item->valuestring);
+	merge_rest(schema, branch);
+}
+
+static void merge_union(struct fit *f, cJSON *schema,
+			const struct tool_union *u, int level)
+{
+	cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(schema, u->name);
+	cJSON *branch;
+
+	cJSON_ArrayForEach (branch, list)
+		merge_branch(f, schema, branch, u->all, level);
+	if (cJSON_IsArray(list) && list->child && !u->all) {
+		require_common(schema, list);
+		note_branches(f, list, u->how);
+	}
+	cJSON_Delete(list);
+}
+
+/* One object's schema out of those that a union has. */
+static void flatten(struct fit *f, cJSON *schema, int level)
+{
+	for (const struct tool_union *u = tool_unions; u->name; u++)
+		merge_union(f, schema, u, level);
+	for (size_t i = 0; conditions[i]; i++) {
+		cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(
+			schema, conditions[i]);
+
+		if (item && f->notes.len < MOST_NOTES)
+			note_rule(f, item);
+		cJSON_Delete(item);
+	}
+}
+
+/* ---- one schema, put right ---- */
+
+static const struct {
+	const char *name, *is;
+} types[] = {
+	{ "object", "object" },
+	{ "array", "array" },
+	{ "string", "string" },
+	{ "number", "number" },
+	{ "integer", "integer" },
+	{ "boolean", "boolean" },
+	{ "null", "null" },
+	/* as other languages call them */
+	{ "int", "integer" },
+	{ "long", "integer" },
+	{ "float", "number" },
+	{ "double", "number" },
+	{ "str", "string" },
+	{ "text", "string" },
+	{ "bool", "boolean" },
+	{ "list", "array" },
+	{ "dict", "object" },
+	{ "map", "object" },
+};
+
+static const char *type_named(const cJSON *item)
+{
+	if (cJSON_IsString(item))
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+			if (!strcasecmp(types[i].name, item->valuestring))
+				return types[i].is;
+	return NULL;
+}
+
+/* All of its types, none twice; nullable is one more. Owned, an array. */
+static cJSON *take_types(cJSON *schema)
+{
+	cJSON *type = cJSON_DetachItemFromObjectCaseSensitive(schema, "type");
+	cJSON *list = cJSON_CreateArray();
+	const cJSON *item;
+	const char *name = type_named(type);
+
+	if (name)
+		add_text(list, name);
+	if (cJSON_IsArray(type))
+		cJSON_ArrayForEach (item, type)
+			if (type_named(item))
+				add_text(list, type_named(item));
+	if (list->child && json_bool(schema, "nullable", false))
+		add_text(list, "null");
+	drop(schema, "nullable");
+	cJSON_Delete(type);
+	return list;
+}
+
+static bool has_any_form(const cJSON *schema)
+{
+	static const char *const forms[] = { "type",  "anyOf", "oneOf",
+					     "allOf", "$ref",  "enum",
+					     "const", "not",   NULL };
+
+	for (size_t i = 0; forms[i]; i++)
+		if (json_get(schema, forms[i]))
+			return true;
+	return false;
+}
+
+/* What a schema without a type can only be; NULL: anything. */
+static const char *guess_type(const cJSON *schema)
+{
+	const cJSON *list = json_get(schema, "enum");
+	const cJSON *item;
+	bool texts = list && list->child;
+
+	if (cJSON_IsObject(json_get(schema, "properties")))
+		return "object";
+	if (cJSON_IsObject(json_get(schema, "items")))
+		return "array";
+	cJSON_ArrayForEach (item, list)
+		texts = texts && cJSON_IsString(item);
+	return texts ? "string" : NULL;
+}
+
+/* "one of 1, 2": where only strings may be listed. */
+static void fit_enum(const struct fit *f, cJSON *schema, cJSON *list)
+{
+	cJSON *item = member(schema, "enum");
+	cJSON *value;
+	cJSON *next;
+	bool texts = true;
+
+	if (item && (!cJSON_IsArray(item) || !item->child)) {
+		drop(schema, "enum");
+		item = NULL;
+	}
+	if (f->rules->any_enum)
+		return;
+	value = cJSON_DetachItemFromObjectCaseSensitive(schema, "const");
+	if (value && !item) {
+		item = cJSON_AddArrayToObject(schema, "enum");
+		cJSON_AddItemToArray(item, value);
+	} else {
+		cJSON_Delete(value);
+	}
+	for (value = item ? item->child : NULL; value; value = next) {
+		next = value->next;
+		if (cJSON_IsNull(value)) {
+			cJSON_Delete(cJSON_DetachItemViaPointer(item, value));
+			add_text(list, "null");
+		} else {
+			texts = texts && cJSON_IsString(value);
+		}
+	}
+	if (!item)
+		return;
+	if (texts && item->child &&
+	    (has_text(list, "string") || !list->child ||
+	     !strcmp(list->child->valuestring, "null")))
+		add_text(list, "string");
+	else
+		texts = false;
+	if (texts)
+		return;
+	if (!list->child && item->child)
+		add_text(list, cJSON_IsBool(item->child)     ? "boolean"
+			       : cJSON_IsNumber(item->child) ? "number"
+							     : "string");
+	describe_member(schema, item);
+	drop(schema, "enum");
+}
+
+/* A list of schemas, one for each place, is a draft of before 2020. */
+static void fit_items(const struct fit *f, cJSON *schema, bool is_array)
+{
+	cJSON *items = member(schema, "items");
+
+	if (cJSON_IsArray(items)) {
+		cJSON *either = cJSON_DetachItemFromObjectCaseSensitive(
+			schema, "items");
+
+		if (either->child) {
+			items = cJSON_AddObjectToObject(schema, "items");
+			cJSON_AddItemToObject(items, "anyOf", either);
+			describe(schema, STR("(one for each place, in this "
+					     "order)"));
+		} else {
+			cJSON_Delete(either);
+		}
+		drop(schema, "additionalItems");
+	} else if (items && !cJSON_IsObject(items)) {
+		drop(schema, "items");
+	}
+	if (is_array && !f->rules->bare_arrays && !member(schema, "items"))
+		cJSON_AddObjectToObject(schema, "items");
+}
+
+static const char *const counts[] = { "minimum",          "maximum",
+				      "exclusiveMinimum", "exclusiveMaximum",
+				      "minLength",        "maxLength",
+				      "minItems",         "maxItems",
+				      "minProperties",    "maxProperties",
+				      "multipleOf",       NULL };
+
+static const char *const texts[] = { "description", "title", "format",
+				     "pattern", NULL };
+
+/* What says nothing here, or would void the whole schema. */
+static const char *const noise[] = { "$schema",          "$id",
+				     "$anchor",          "$comment",
+				     "$vocabulary",      "$dynamicAnchor",
+				     "$dynamicRef",      "$recursiveRef",
+				     "$recursiveAnchor", NULL };
+
+static void fit_values(cJSON *schema)
+{
+	static const struct {
+		const char *limit, *flag;
+	} old[] = { { "minimum", "exclusiveMinimum" },
+		    { "maximum", "exclusiveMaximum" } };
+
+	for (size_t i = 0; i < 2; i++) { /* of draft 4 */
+		cJSON *limit = member(schema, old[i].limit);
+
+		if (!cJSON_IsTrue(member(schema, old[i].flag)) ||
+		    !cJSON_IsNumber(limit))
+			continue;
+		put(schema, old[i].flag,
+		    cJSON_CreateNumber(limit->valuedouble));
+		drop(schema, old[i].limit);
+	}
+	for (size_t i = 0; counts[i]; i++)
+		if (!cJSON_IsNumber(member(schema, counts[i])))
+			drop(schema, counts[i]);
+	for (size_t i = 0; texts[i]; i++)
+		if (!cJSON_IsString(member(schema, texts[i])))
+			drop(schema, texts[i]);
+	for (size_t i = 0; noise[i]; i++)
+		drop(schema, noise[i]);
+	for (const struct tool_union *u = tool_unions; u->name; u++) {
+		const cJSON *list = member(schema, u->name);
+
+		if (list && (!cJSON_IsArray(list) || !list->child))
+			drop(schema, u->name);
+	}
+}
+
+/* "required": true of a property, as draft 3 had it, is the object's. */
+static void fit_required(cJSON *schema)
+{
+	cJSON *properties = member(schema, "properties");
+	cJSON *old =
+		cJSON_DetachItemFromObjectCaseSensitive(schema, "required");
+	cJSON *item;
+	cJSON *next;
+
+	if (properties && !cJSON_IsObject(properties)) {
+		drop(schema, "properties");
+		properties = NULL;
+	}
+	if (cJSON_IsArray(old))
+		cJSON_ArrayForEach (item, old)
+			if (cJSON_IsString(item))
+				add_text(array_of(schema, "required"),
+					 item->valuestring);
+	cJSON_Delete(old);
+	for (item = properties ? properties->child : NULL; item; item = next) {
+		next = item->next;
+		if (cJSON_IsFalse(item))
+			cJSON_Delete(
+				cJSON_DetachItemViaPointer(properties, item));
+		else if (!cJSON_IsObject(item))
+			cJSON_ReplaceItemInObjectCaseSensitive(
+				properties, item->string, cJSON_CreateObject());
+	}
+	for (item = properties ? properties->child : NULL; item;
+	     item = item->next) {
+		if (!cJSON_IsTrue(member(item, "required")))
+			continue;
+		drop(item, "required");
+		add_text(array_of(schema, "required"), item->string);
+	}
+}
+
+/* A name that no property has is one that some vendors refuse. */
+static void keep_known(cJSON *schema)
+{
+	const cJSON *properties = member(schema, "properties");
+	cJSON *required = member(schema, "required");
+	cJSON *item;
+	cJSON *next;
+
+	for (item = required ? required->child : NULL; item; item = next) {
+		next = item->next;
+		if (!json_get(properties, item->valuestring))
+			cJSON_Delete(
+				cJSON_DetachItemViaPointer(required, item));
+	}
+	if (required && !required->child)
+		drop(schema, "required");
+}
+
+/* The keywords that are for values of one type only. */
+static const struct {
+	const char *type, *name;
+} of_type[] = {
+	{ "object", "properties" },
+	{ "object", "required" },
+	{ "object", "additionalProperties" },
+	{ "object", "minProperties" },
+	{ "object", "maxProperties" },
+	{ "object", "patternProperties" },
+	{ "object", "propertyNames" },
+	{ "array", "items" },
+	{ "array", "prefixItems" },
+	{ "array", "minItems" },
+	{ "array", "maxItems" },
+	{ "array", "uniqueItems" },
+	{ "array", "contains" },
+	{ "string", "enum" },
+	{ "string", "pattern" },
+	{ "string", "minLength" },
+	{ "string", "maxLength" },
+	{ "string", "format" },
+	{ "number", "minimum" },
+	{ "number", "maximum" },
+	{ "number", "multipleOf" },
+	{ "number", "exclusiveMinimum" },
+	{ "number", "exclusiveMaximum" },
+};
+
+/* {"anyOf": [{"type": "string", ...}, {"type": "null"}]} for a list of types.
+ */
+static void split_types(cJSON *schema, const cJSON *list)
+{
+	cJSON *either = cJSON_CreateArray();
+	const cJSON *type;
+
+	cJSON_ArrayForEach (type, list) {
+		cJSON *one = cJSON_CreateObject();
+		const char *name = type->valuestring;
+		const char *kind = strcmp(name, "integer") ? name : "number";
+
+		cJSON_AddStringToObject(one, "type", name);
+		for (size_t i = 0; i < sizeof(of_type) / sizeof(of_type[0]);
+		     i++) {
+			cJSON *item;
+
+			if (strcmp(of_type[i].type, kind) != 0)
+				continue;
+			item = cJSON_DetachItemFromObjectCaseSensitive(
+				schema, of_type[i].name);
+			if (item)
+				cJSON_AddItemToObject(one, of_type[i].name,
+						      item);
+		}
+		cJSON_AddItemToArray(either, one);
+	}
+	cJSON_AddItemToObject(schema, "anyOf", either);
+}
+
+static void put_types(const struct fit *f, cJSON *schema, const cJSON *list)
+{
+	const cJSON *first = list->child;
+
+	if (!first)
+		return;
+	if (!first->next)
+		cJSON_AddStringToObject(schema, "type", first->valuestring);
+	else if (f->rules->type_lists)
+		cJSON_AddItemToObject(schema, "type",
+				      cJSON_Duplicate(list, true));
+	else if (member(schema, "anyOf"))
+		return; /* which says it already */
+	else
+		split_types(schema, list);
+}
+
+static bool is_taken(const struct tool_rules *r, const char *keyword)
+{
+	if (!r->additional && strcmp(keyword, "additionalProperties") == 0)
+		return false;
+	for (size_t i = 0; r->keywords && r->keywords[i]; i++)
+		if (strcmp(r->keywords[i], keyword) == 0)
+			return true;
+	return !r->keywords;
+}
+
+static void drop_keywords(const struct fit *f, cJSON *schema)
+{
+	cJSON *item;
+	cJSON *next;
+
+	for (item = schema->child; item; item = next) {
+		next = item->next;
+		if (is_taken(f->rules, item->string) &&
+		    str_is_visible(str_of(item->string)))
+			continue;
+		(void)cJSON_DetachItemViaPointer(schema, item);
+		if (strcmp(item->string, "definitions") != 0 &&
+		    strcmp(item->string, "additionalProperties") != 0)
+			describe_member(schema, item);
+		cJSON_Delete(item);
+	}
+}
+
+/* A value of any type, where each has to be named. */
+static void put_any_type(cJSON *schema)
+{
+	static const char *const any[] = { "string", "number", "boolean" };
+	cJSON *either = cJSON_AddArrayToObject(schema, "anyOf");
+
+	for (size_t i = 0; i < sizeof(any) / sizeof(any[0]); i++) {
+		cJSON *one = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(one, "type", any[i]);
+		cJSON_AddItemToArray(either, one);
+	}
+}
+
+static void put_right(void *arg, cJSON *schema, unsigned depth)
+{
+	struct fit *f = arg;
+	const struct tool_rules *r = f->rules;
+	cJSON *list;
+	const char *guess;
+
+	if (depth > r->depth || ++f->nodes > MOST_NODES) {
+		clear(schema);
+		describe(schema, STR("(nested too deeply to be described)"));
+		if (!r->untyped)
+			put_any_type(schema);
+		return;
+	}
+	if (depth && !is_taken(r, "allOf"))
+		merge_union(f, schema, &tool_unions[0], MOST_UNIONS);
+	fit_values(schema);
+	fit_required(schema);
+	list = take_types(schema);
+	guess = list->child ? NULL : guess_type(schema);
+	if (guess && (!has_any_form(schema) || member(schema, "enum")))
+		add_text(list, guess);
+	fit_enum(f, schema, list);
+	fit_items(f, schema, has_text(list, "array"));
+	if (!r->untyped)
+		keep_known(schema);
+	put_types(f, schema, list);
+	cJSON_Delete(list);
+	drop_keywords(f, schema);
+	if (!r->untyped && !has_any_form(schema))
+		put_any_type(schema);
+	tool_schema_each(schema, depth, put_right, f);
+}
+
+/* ---- the whole ---- */
+
+static const char *const definitions[] = { "$defs", "definitions", NULL };
+
+/* A name that is required and not described is a property of any kind. */
+static void add_required(cJSON *top)
+{
+	cJSON *properties = object_of(top, "properties");
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, json_get(top, "required"))
+		if (cJSON_IsString(item) &&
+		    !member(properties, item->valuestring))
+			cJSON_AddObjectToObject(properties, item->valuestring);
+}
+
+/* Those that no reference may lead to. */
+static void drop_definitions(const struct fit *f, cJSON *top, const char *key)
+{
+	cJSON *map = member(top, key);
+	cJSON *item;
+	cJSON *next;
+
+	if (!f->rules->refs || !cJSON_IsObject(map)) {
+		drop(top, key);
+		return;
+	}
+	for (item = map->child; item; item = next) {
+		next = item->next;
+		if (!is_plain(item->string) || !cJSON_IsObject(item))
+			cJSON_Delete(cJSON_DetachItemViaPointer(map, item));
+	}
+}
+
+static void keep_plain(cJSON *schema)
+{
+	static const char *const plain[] = { "type", "properties", "required",
+					     NULL };
+	cJSON *item;
+	cJSON *next;
+
+	for (item = schema->child; item; item = next) {
+		size_t i = 0;
+
+		next = item->next;
+		while (plain[i] && strcmp(plain[i], item->string) != 0)
+			i++;
+		if (!plain[i])
+			cJSON_Delete(cJSON_DetachItemViaPointer(schema, item));
+	}
+}
+
+/* The longest prefix of so many characters. */
+static size_t prefix_chars(struct str s, size_t chars)
+{
+	size_t at = str_char_offset(s, chars);
+
+	return at < s.len ? at : s.len;
+}
+
+/* What does not fit into the description goes to that of the schema, which has
+ * no limit. */
+static char *fit_description(const struct fit *f, const char *own, cJSON *top)
+{
+	struct buf all = BUF_INIT(MOST_TEXT);
+	size_t most = f->rules->description;
+	struct str text;
+	char *cut;
+
+	buf_adds(&all, own);
+	buf_addstr(&all, buf_str(&f->notes));
+	text = buf_str(&all);
+	text.len = str_utf8_prefix(text);
+	if (most && str_chars(text) > most) {
+		cut = xstrndup(text.ptr, text.len);
+		put(top, "description", cJSON_CreateString(cut));
+		free(cut);
+		text.len = prefix_chars(text, most - 3);
+		cut = xasprintf("%.*s...", (int)text.len, text.ptr);
+	} else {
+		cut = xstrndup(text.ptr ? text.ptr : "", text.len);
+	}
+	buf_release(&all);
+	return cut;
+}
+
+int tool_fit(const struct tool_rules *rules, const struct tool_spec *spec,
+	     struct tool_fit *fit)
+{
+	cJSON *root = json_parse(str_of(spec->schema));
+	cJSON *top = cJSON_IsObject(root) ? cJSON_Duplicate(root, true)
+					  : cJSON_CreateObject();
+	struct fit f = { .rules = rules,
+			 .root = root,
+			 .notes = BUF_INIT(MOST_NOTES) };
+	struct buf out = BUF_INIT(MOST_SCHEMA);
+	int rc;
+
+	*fit = (struct tool_fit){ 0 };
+	resolve_here(&f, top);
+	if (!rules->top_unions)
+		flatten(&f, top, 0);
+	resolve_refs(&f, top, 0);
+	for (size_t i = 0; definitions[i]; i++)
+		drop_definitions(&f, top, definitions[i]);
+	put(top, "type", cJSON_CreateString("object"));
+	add_required(top);
+	f.nodes = 0;
+	put_right(&f, top, 0);
+	put(top, "type", cJSON_CreateString("object"));
+	(void)object_of(top, "properties");
+	if (rules->top_plain)
+		keep_plain(top);
+	rc = tool_keys_fit(rules, top, &fit->keys);
+	fit->description = fit_description(&f, spec->description, top);
+	json_print(&out, top);
+	if (out.over)
+		rc = -1;
+	fit->schema = buf_detach(&out);
+	if (fit->keys.n)
+		fit->tree = top;
+	else
+		cJSON_Delete(top);
+	cJSON_Delete(root);
+	buf_release(&f.notes);
+	return rc;
+}
+
+void tool_fit_release(struct tool_fit *fit)
+{
+	tool_keys_release(&fit->keys);
+	free(fit->schema);
+	free(fit->description);
+	cJSON_Delete(fit->tree);
+	*fit = (struct tool_fit){ 0 };
+}

@@ -1,0 +1,503 @@
+/* tool_set.c - the tools of one conversation, as its vendor takes them. */
+/* SPDX-License-Identifier: MIT */
+#include "model/tool_set.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sanitize.h"
+#include "base/str.h"
+#include "model/tool_fit.h"
+#include "model/tool_notes.h"
+
+enum {
+	MOST_REFUSALS = 12, /* of single tools in a row */
+	MOST_NAMES = 5,     /* of tools that a line names */
+	MOST_LINE = 2000,   /* bytes */
+	MOST_WHY = 300,     /* bytes of the vendor's words */
+	LEAST_TOOLS = 16,   /* a lower number is not a limit of tools */
+};
+
+struct row {
+	struct tool_spec own; /* strings owned where own.server is set */
+	struct tool_fit fit;
+	char *sent; /* its name where that is another; owned */
+	char *server;
+	bool out;
+};
+
+struct tool_set {
+	const struct tool_rules *rules;
+	char *origin;
+	struct tool_notes *notes; /* borrowed */
+	struct row *rows;
+	size_t n;
+	size_t most; /* tools in a request; 0: any number */
+	struct tool_spec *list;
+	size_t *index; /* of list, in rows */
+	size_t n_list;
+	size_t refusals;
+};
+
+static bool is_foreign(const struct row *r)
+{
+	return r->own.server != NULL;
+}
+
+/* A refusal counts for a tool as it was then. */
+static char *refusal_key(const struct tool_set *s, const struct row *r)
+{
+	uint32_t hash = 0x811C9DC5u; /* FNV-1a */
+
+	for (const char *c = r->own.schema; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x01000193u;
+	return xasprintf("refused %s\n%s\n%08x", s->origin, r->own.name, hash);
+}
+
+static void note(const struct tool_set *s, const char *key, struct str line)
+{
+	struct buf clean = BUF_INIT(MOST_LINE);
+
+	sanitize_line(line, &clean);
+	clean.len = str_utf8_prefix(buf_str(&clean));
+	if (clean.len)
+		clean.ptr[clean.len] = '\0';
+	tool_notes_add(s->notes, key, clean.ptr ? clean.ptr : "");
+	buf_release(&clean);
+}
+
+static void leave_out(struct tool_set *s, struct row *r, const char *why)
+{
+	char *key = refusal_key(s, r);
+	char *line = xasprintf("MCP server %s: its tool %s is left out: %.*s",
+			       r->server, r->own.name, MOST_WHY, why);
+
+	r->out = true;
+	note(s, key, str_of(line));
+	free(line);
+	free(key);
+}
+
+/* ---- names ---- */
+
+static bool has_name(const struct tool_set *s, const char *name)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct row *r = &s->rows[i];
+
+		if (!strcmp(r->own.name, name) ||
+		    (r->sent && !strcmp(r->sent, name)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+static bool is_name(const struct tool_rules *r, const char *name)
+{
+	size_t n = 0;
+
+	while (name[n] && is_name_char(name[n]))
+		n++;
+	return n && !name[n] && n <= r->name &&
+	       (!r->name_letter || isalpha((unsigned char)name[0]) ||
+		name[0] == '_');
+}
+
+/* "3d_cube" becomes "_3d_cube" where a name has to begin with a letter. */
+static void fit_name(struct tool_set *s, struct row *r)
+{
+	struct buf name = BUF_INIT(s->rules->name);
+	size_t whole;
+
+	if (is_name(s->rules, r->own.name))
+		return;
+	if (s->rules->name_letter && !isalpha((unsigned char)r->own.name[0]) &&
+	    r->own.name[0] != '_')
+		buf_addc(&name, '_');
+	for (const char *c = r->own.name; *c && !name.over; c++)
+		buf_addc(&name, is_name_char(*c) ? *c : '_');
+	whole = name.len;
+	for (unsigned i = 2; has_name(s, name.ptr); i++) {
+		name.len =
+			whole < s->rules->name - 5 ? whole : s->rules->name - 5;
+		name.over = false;
+		buf_addf(&name, "_%u", i);
+	}
+	r->sent = buf_detach(&name);
+}
+
+/* ---- the list ---- */
+
+struct surplus { /* tools of one server that are too many */
+	const char *server;
+	size_t n;
+	struct buf names;
+};
+
+static void note_surplus(const struct tool_set *s, struct surplus *x)
+{
+	struct buf line = BUF_INIT(MOST_LINE);
+	char *key =
+		xasprintf("surplus %s\n%s\n%zu", s->origin, x->server, x->n);
+
+	buf_addf(&line,
+		 "MCP server %s: %zu of its tools %s left out, since a request "
+		 "may have %zu at most: %s",
+		 x->server, x->n, x->n == 1 ? "is" : "are", s->most,
+		 x->names.ptr ? x->names.ptr : "");
+	if (x->n > MOST_NAMES)
+		buf_addf(&line, " and %zu more", x->n - MOST_NAMES);
+	note(s, key, buf_str(&line));
+	buf_release(&line);
+	buf_release(&x->names);
+	free(key);
+}
+
+static void add_surplus(const struct tool_set *s, struct surplus *x,
+			const struct row *r)
+{
+	if (x->n && strcmp(x->server, r->server) != 0) {
+		note_surplus(s, x);
+		*x = (struct surplus){ 0 };
+	}
+	if (!x->n)
+		*x = (struct surplus){ r->server, 0, BUF_INIT(MOST_LINE) };
+	if (x->n++ < MOST_NAMES)
+		buf_addf(&x->names, "%s%s", x->names.len ? ", " : "",
+			 r->own.name);
+}
+
+/* dcode's own tools come first, whatever their number. */
+static void make_list(struct tool_set *s)
+{
+	struct surplus surplus = { 0 };
+	size_t own = 0;
+	size_t room;
+
+	for (size_t i = 0; i < s->n; i++)
+		own += !is_foreign(&s->rows[i]);
+	room = !s->most ? s->n : own < s->most ? s->most - own : 0;
+	s->n_list = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct row *r = &s->rows[i];
+		struct tool_spec *to = &s->list[s->n_list];
+
+		if (r->out)
+			continue;
+		if (is_foreign(r) && !room) {
+			add_surplus(s, &surplus, r);
+			continue;
+		}
+		*to = r->own;
+		s->index[s->n_list++] = i;
+		if (!is_foreign(r))
+			continue;
+		room--;
+		to->name = r->sent ? r->sent : r->own.name;
+		to->description = r->fit.description;
+		to->schema = r->fit.schema;
+	}
+	if (surplus.n)
+		note_surplus(s, &surplus);
+}
+
+static void fit_row(struct tool_set *s, struct row *r)
+{
+	char *key;
+
+	if (!is_foreign(r))
+		return;
+	key = refusal_key(s, r);
+	r->out = tool_notes_has(s->notes, key);
+	if (tool_fit(s->rules, &r->own, &r->fit) < 0 && !r->out)
+		leave_out(s, r,
+			  "its arguments cannot be described to this "
+			  "model");
+	if (!r->out)
+		fit_name(s, r);
+	free(key);
+}
+
+struct tool_set *tool_set_new(const struct model_choice *choice,
+			      const char *origin, const struct tool_spec *tools,
+			      size_t n)
+{
+	const struct tool_server *first = NULL;
+	struct tool_set *s;
+
+	for (size_t i = 0; i < n && !first; i++)
+		first = tools[i].server;
+	if (!first)
+		return NULL;
+	s = xcalloc(1, sizeof(*s));
+	s->rules = tool_rules_find(choice);
+	s->origin = xstrdup(origin);
+	s->notes = first->notes;
+	s->most = s->rules->tools;
+	s->rows = xcalloc(n, sizeof(*s->rows));
+	s->list = xcalloc(n, sizeof(*s->list));
+	s->index = xcalloc(n, sizeof(*s->index));
+	s->n = n;
+	for (size_t i = 0; i < n; i++) {
+		s->rows[i].own = (struct tool_spec){
+			.name = xstrdup(tools[i].name),
+			.description = xstrdup(tools[i].description),
+			.schema = xstrdup(tools[i].schema),
+			.server = tools[i].server,
+		};
+		if (tools[i].server)
+			s->rows[i].server = xstrdup(tools[i].server->name);
+	}
+	for (size_t i = 0; i < n; i++)
+		fit_row(s, &s->rows[i]);
+	make_list(s);
+	return s;
+}
+
+void tool_set_free(struct tool_set *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		struct row *r = &s->rows[i];
+
+		free((char *)r->own.name);
+		free((char *)r->own.description);
+		free((char *)r->own.schema);
+		free(r->server);
+		free(r->sent);
+		tool_fit_release(&r->fit);
+	}
+	free(s->rows);
+	free(s->list);
+	free(s->index);
+	free(s->origin);
+	free(s);
+}
+
+const struct tool_spec *tool_set_list(const struct tool_set *s, size_t *n)
+{
+	*n = s->n_list;
+	return s->list;
+}
+
+char *tool_set_take_note(struct tool_set *s)
+{
+	return tool_notes_take(s->notes);
+}
+
+/* ---- refusals ---- */
+
+/* The digits at the front of s, at most five; -1 where there are none. */
+static int64_t take_number(struct str *s)
+{
+	int64_t number = -1;
+	size_t n = 0;
+
+	for (; n < 5 && n < s->len && isdigit((unsigned char)s->ptr[n]); n++)
+		number = (number < 0 ? 0 : number) * 10 + (s->ptr[n] - '0');
+	*s = str_skip(*s, n);
+	return number;
+}
+
+/* Where vendors name a tool by its place in the request: "tools.14.custom" and
+ * "tools.15.member" (Anthropic, Bedrock, whose "member" counts from 1),
+ * "tools[14].function" (OpenAI), "tools[0].function_declarations[14]"
+ * (Gemini). */
+static const char *const places[] = { "function_declarations",
+				      "functionDeclarations", "tools", NULL };
+
+static int64_t index_after(struct str rest)
+{
+	int64_t index;
+
+	if (!rest.len || (rest.ptr[0] != '.' && rest.ptr[0] != '['))
+		return -1;
+	rest = str_skip(rest, 1);
+	index = take_number(&rest);
+	if (str_starts(rest, ".member"))
+		index--;
+	return index;
+}
+
+/* Leaves out the tools whose places the body names. */
+static bool refuse_places(struct tool_set *s, struct str body, const char *why)
+{
+	bool any = false;
+
+	for (size_t p = 0; places[p] && !any; p++) {
+		struct str place = str_of(places[p]);
+		struct str rest = body;
+
+		for (;;) {
+			size_t at = str_search(rest, place);
+			int64_t index;
+			struct row *r;
+
+			if (at == rest.len)
+				break;
+			rest = str_skip(rest, at + place.len);
+			index = index_after(rest);
+			if (index < 0 || (size_t)index >= s->n_list)
+				continue;
+			r = &s->rows[s->index[index]];
+			if (!is_foreign(r) || r->out)
+				continue;
+			leave_out(s, r, why);
+			any = true;
+		}
+	}
+	return any;
+}
+
+static bool names_tool(struct str body, const char *name)
+{
+	struct str word = str_of(name);
+	size_t at = 0;
+
+	while (at < body.len) {
+		struct str rest = str_skip(body, at);
+		size_t found = str_search(rest, word);
+		size_t end = at + found + word.len;
+
+		if (found == rest.len)
+			return false;
+		if ((!(at + found) ||
+		     !is_name_char(body.ptr[at + found - 1])) &&
+		    (end >= body.len || !is_name_char(body.ptr[end])))
+			return true;
+		at += found + 1;
+	}
+	return false;
+}
+
+static bool refuse_names(struct tool_set *s, struct str body, const char *why)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_list; i++) {
+		struct row *r = &s->rows[s->index[i]];
+
+		if (!is_foreign(r) || !names_tool(body, s->list[i].name))
+			continue;
+		leave_out(s, r, why);
+		any = true;
+	}
+	return any;
+}
+
+/* "Expected an array with maximum length 128" (OpenAI), "maximum number of
+ * items is 128" (Groq), "At most 512 function declarations" (Gemini). */
+static bool refuse_number(struct tool_set *s, struct str body)
+{
+	static const char *const leads[] = {
+		"maximum length ", "maximum number of items is ",
+		"At most ",        "at most ",
+		"maximum of ",     NULL
+	};
+
+	if (str_search(body, STR("tools")) == body.len &&
+	    str_search(body, STR("declarations")) == body.len)
+		return false;
+	for (size_t i = 0; leads[i]; i++) {
+		struct str rest =
+			str_skip(body, str_search(body, str_of(leads[i])) +
+					       strlen(leads[i]));
+		int64_t most = take_number(&rest);
+
+		if (most < LEAST_TOOLS || (size_t)most >= s->n_list)
+			continue;
+		s->most = (size_t)most;
+		return true;
+	}
+	return false;
+}
+
+/* A server of which one tool after the other is refused. */
+static void refuse_rest(struct tool_set *s, const char *why)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (is_foreign(&s->rows[i]) && !s->rows[i].out)
+			leave_out(s, &s->rows[i], why);
+}
+
+bool tool_set_refuse(struct tool_set *s, struct str body, const char *why)
+{
+	size_t before = s->n_list;
+
+	if (!refuse_places(s, body, why) && !refuse_number(s, body) &&
+	    !refuse_names(s, body, why))
+		return false;
+	if (++s->refusals > MOST_REFUSALS)
+		refuse_rest(s, why);
+	make_list(s);
+	return s->n_list < before;
+}
+
+/* ---- there and back ---- */
+
+static const struct row *find_row(const struct tool_set *s, const char *name,
+				  bool sent)
+{
+	for (size_t i = 0; name && i < s->n; i++) {
+		const struct row *r = &s->rows[i];
+		const char *own = sent && r->sent ? r->sent : r->own.name;
+
+		if (is_foreign(r) && strcmp(own, name) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+static void rename_part(const struct tool_set *s, struct part *p, bool restore)
+{
+	const struct row *r = find_row(s, p->name, restore);
+	char *args;
+
+	if (!r)
+		return;
+	if (r->sent) {
+		free(p->name);
+		p->name = xstrdup(restore ? r->own.name : r->sent);
+	}
+	if (p->kind != PART_TOOL_CALL || p->bad_args)
+		return;
+	args = tool_keys_args(&r->fit.keys, r->fit.tree, p->args, restore);
+	if (!args)
+		return;
+	free(p->args);
+	p->args = args;
+}
+
+void tool_set_restore(const struct tool_set *s, struct message *answer)
+{
+	for (size_t i = 0; i < answer->n; i++)
+		if (answer->parts[i].kind == PART_TOOL_CALL)
+			rename_part(s, &answer->parts[i], true);
+}
+
+bool tool_set_translate(const struct tool_set *s, const struct message *m,
+			struct message *copy)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->n && !any; i++) {
+		const struct row *r = find_row(s, m->parts[i].name, false);
+
+		any = r && (r->sent || r->fit.keys.n);
+	}
+	if (!any)
+		return false;
+	*copy = message_copy(m);
+	for (size_t i = 0; i < copy->n; i++)
+		rename_part(s, &copy->parts[i], false);
+	return true;
+}
