@@ -20,7 +20,7 @@ enum {
 	HASH_DIGITS = 8,
 };
 
-struct naming {
+struct key_naming {
 	const struct tool_rules *rules;
 	struct tool_keys *keys;
 	cJSON *top;
@@ -61,14 +61,14 @@ static const struct tool_key *find_sent(const struct tool_keys *keys,
 	return NULL;
 }
 
-struct search {
+struct key_search {
 	const char *key;
 	bool found;
 };
 
 static void look_for_key(void *arg, cJSON *schema, unsigned depth)
 {
-	struct search *s = arg;
+	struct key_search *s = arg;
 
 	s->found = s->found || json_get(json_get(schema, "properties"), s->key);
 	if (!s->found)
@@ -85,12 +85,12 @@ static uint32_t hash_text(const char *text)
 }
 
 /* "filter[a]" becomes "filter_a"; with a hash where that is taken or cut. */
-static char *make_sent(const struct naming *n, const char *own)
+static char *make_sent(const struct key_naming *n, const char *own)
 {
 	const struct tool_rules *r = n->rules;
 	size_t room = r->key_max - HASH_DIGITS - 1;
 	struct buf name = BUF_INIT(r->key_max);
-	struct search search = { 0 };
+	struct key_search search = { 0 };
 	bool cut = strlen(own) > r->key_max;
 
 	if (r->key_letter && own[0] >= '0' && own[0] <= '9')
@@ -118,7 +118,7 @@ static char *make_sent(const struct naming *n, const char *own)
 
 static void name_keys(void *arg, cJSON *schema, unsigned depth)
 {
-	struct naming *n = arg;
+	struct key_naming *n = arg;
 	struct tool_keys *keys = n->keys;
 	const cJSON *item;
 
@@ -207,7 +207,7 @@ static void rename_map(const struct tool_keys *keys, cJSON *schema,
 
 static void rename_keys(void *arg, cJSON *schema, unsigned depth)
 {
-	const struct naming *n = arg;
+	const struct key_naming *n = arg;
 	const cJSON *required = json_get(schema, "required");
 
 	if (cJSON_IsArray(required))
@@ -222,7 +222,7 @@ static void rename_keys(void *arg, cJSON *schema, unsigned depth)
 int tool_keys_fit(const struct tool_rules *rules, cJSON *schema,
 		  struct tool_keys *keys)
 {
-	struct naming n = { .rules = rules, .keys = keys, .top = schema };
+	struct key_naming n = { .rules = rules, .keys = keys, .top = schema };
 
 	name_keys(&n, schema, 0);
 	if (keys->n)

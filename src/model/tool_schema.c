@@ -84,6 +84,7 @@ const cJSON *tool_schema_resolve(const cJSON *root, const char *ref)
 	struct str rest = str_of(ref);
 	struct str part;
 	const cJSON *at = root;
+	int64_t index;
 
 	if (!str_starts(rest, "#"))
 		return NULL;
@@ -103,10 +104,13 @@ const cJSON *tool_schema_resolve(const cJSON *root, const char *ref)
 				*to++ = *from;
 		}
 		*to = '\0';
-		if (cJSON_IsArray(at))
-			at = cJSON_GetArrayItem(at, atoi(name));
-		else
+		if (!cJSON_IsArray(at))
 			at = json_get(at, name);
+		else if (str_to_int(str_of(name), &index) && index >= 0 &&
+			 index < INT32_MAX)
+			at = cJSON_GetArrayItem(at, (int)index);
+		else
+			at = NULL;
 		free(name);
 	}
 	return at;

@@ -21,7 +21,7 @@ enum {
 	LEAST_TOOLS = 16,   /* a lower number is not a limit of tools */
 };
 
-struct row {
+struct offered_tool {
 	struct tool_spec own; /* strings owned where own.server is set */
 	struct tool_fit fit;
 	char *sent; /* its name where that is another; owned */
@@ -33,7 +33,7 @@ struct tool_set {
 	const struct tool_rules *rules;
 	char *origin;
 	struct tool_notes *notes; /* borrowed */
-	struct row *rows;
+	struct offered_tool *rows;
 	size_t n;
 	size_t most; /* tools in a request; 0: any number */
 	struct tool_spec *list;
@@ -42,13 +42,13 @@ struct tool_set {
 	size_t refusals;
 };
 
-static bool is_foreign(const struct row *r)
+static bool is_foreign(const struct offered_tool *r)
 {
 	return r->own.server != NULL;
 }
 
 /* A refusal counts for a tool as it was then. */
-static char *refusal_key(const struct tool_set *s, const struct row *r)
+static char *refusal_key(const struct tool_set *s, const struct offered_tool *r)
 {
 	uint32_t hash = 0x811C9DC5u; /* FNV-1a */
 
@@ -69,7 +69,8 @@ static void note(const struct tool_set *s, const char *key, struct str line)
 	buf_release(&clean);
 }
 
-static void leave_out(struct tool_set *s, struct row *r, const char *why)
+static void leave_out(struct tool_set *s, struct offered_tool *r,
+		      const char *why)
 {
 	char *key = refusal_key(s, r);
 	char *line = xasprintf("MCP server %s: its tool %s is left out: %.*s",
@@ -86,7 +87,7 @@ static void leave_out(struct tool_set *s, struct row *r, const char *why)
 static bool has_name(const struct tool_set *s, const char *name)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct row *r = &s->rows[i];
+		const struct offered_tool *r = &s->rows[i];
 
 		if (!strcmp(r->own.name, name) ||
 		    (r->sent && !strcmp(r->sent, name)))
@@ -112,7 +113,7 @@ static bool is_name(const struct tool_rules *r, const char *name)
 }
 
 /* "3d_cube" becomes "_3d_cube" where a name has to begin with a letter. */
-static void fit_name(struct tool_set *s, struct row *r)
+static void fit_name(struct tool_set *s, struct offered_tool *r)
 {
 	struct buf name = BUF_INIT(s->rules->name);
 	size_t whole;
@@ -162,7 +163,7 @@ static void note_surplus(const struct tool_set *s, struct surplus *x)
 }
 
 static void add_surplus(const struct tool_set *s, struct surplus *x,
-			const struct row *r)
+			const struct offered_tool *r)
 {
 	if (x->n && strcmp(x->server, r->server) != 0) {
 		note_surplus(s, x);
@@ -187,7 +188,7 @@ static void make_list(struct tool_set *s)
 	room = !s->most ? s->n : own < s->most ? s->most - own : 0;
 	s->n_list = 0;
 	for (size_t i = 0; i < s->n; i++) {
-		const struct row *r = &s->rows[i];
+		const struct offered_tool *r = &s->rows[i];
 		struct tool_spec *to = &s->list[s->n_list];
 
 		if (r->out)
@@ -209,7 +210,7 @@ static void make_list(struct tool_set *s)
 		note_surplus(s, &surplus);
 }
 
-static void fit_row(struct tool_set *s, struct row *r)
+static void fit_row(struct tool_set *s, struct offered_tool *r)
 {
 	char *key;
 
@@ -267,7 +268,7 @@ void tool_set_free(struct tool_set *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
-		struct row *r = &s->rows[i];
+		struct offered_tool *r = &s->rows[i];
 
 		free((char *)r->own.name);
 		free((char *)r->own.description);
@@ -340,7 +341,7 @@ static bool refuse_places(struct tool_set *s, struct str body, const char *why)
 		for (;;) {
 			size_t at = str_search(rest, place);
 			int64_t index;
-			struct row *r;
+			struct offered_tool *r;
 
 			if (at == rest.len)
 				break;
@@ -384,7 +385,7 @@ static bool refuse_names(struct tool_set *s, struct str body, const char *why)
 	bool any = false;
 
 	for (size_t i = 0; i < s->n_list; i++) {
-		struct row *r = &s->rows[s->index[i]];
+		struct offered_tool *r = &s->rows[s->index[i]];
 
 		if (!is_foreign(r) || !names_tool(body, s->list[i].name))
 			continue;
@@ -444,11 +445,11 @@ bool tool_set_refuse(struct tool_set *s, struct str body, const char *why)
 
 /* ---- there and back ---- */
 
-static const struct row *find_row(const struct tool_set *s, const char *name,
-				  bool sent)
+static const struct offered_tool *find_row(const struct tool_set *s,
+					   const char *name, bool sent)
 {
 	for (size_t i = 0; name && i < s->n; i++) {
-		const struct row *r = &s->rows[i];
+		const struct offered_tool *r = &s->rows[i];
 		const char *own = sent && r->sent ? r->sent : r->own.name;
 
 		if (is_foreign(r) && strcmp(own, name) == 0)
@@ -459,7 +460,7 @@ static const struct row *find_row(const struct tool_set *s, const char *name,
 
 static void rename_part(const struct tool_set *s, struct part *p, bool restore)
 {
-	const struct row *r = find_row(s, p->name, restore);
+	const struct offered_tool *r = find_row(s, p->name, restore);
 	char *args;
 
 	if (!r)
@@ -490,7 +491,8 @@ bool tool_set_translate(const struct tool_set *s, const struct message *m,
 	bool any = false;
 
 	for (size_t i = 0; i < m->n && !any; i++) {
-		const struct row *r = find_row(s, m->parts[i].name, false);
+		const struct offered_tool *r =
+			find_row(s, m->parts[i].name, false);
 
 		any = r && (r->sent || r->fit.keys.n);
 	}
