@@ -224,6 +224,8 @@ install: dcode docs
 	install -D -m 0644 $(B)/docs/dcode.1 $(SHARE)/man/man1/dcode.1
 	install -D -m 0644 $(B)/docs/dcode.bash \
 		$(SHARE)/bash-completion/completions/dcode
+	for f in providers/services/*.toml; do \
+		install -D -m 0644 $$f $(SHARE)/dcode/services/$${f##*/} || exit 1; done
 	install -D -m 0644 $(B)/docs/_dcode $(SHARE)/zsh/site-functions/_dcode
 	install -D -m 0644 $(B)/docs/dcode.fish \
 		$(SHARE)/fish/vendor_completions.d/dcode.fish

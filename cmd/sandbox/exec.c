@@ -217,8 +217,10 @@ static int execute(struct exec_run *run, struct target *t,
 	struct buf input = BUF_INIT(INPUT_MAX);
 	struct sandbox sb = { 0 };
 	struct exec_request req = { .output = output, .arg = run };
-	int rc = target_attach(t, &sb, &stop, err);
+	int rc;
 
+	t->host.one_command = true;
+	rc = target_attach(t, &sb, &stop, err);
 	if (rc < 0)
 		return -1;
 	run->attached = true;
@@ -232,7 +234,10 @@ static int execute(struct exec_run *run, struct target *t,
 		print_notices(run, &sb, res);
 	}
 	sandbox_check(&sb, true, print_notice, NULL);
-	supervise_forget(&sb);
+	/* What is left of the command in a sandbox of ours is removed by the
+	 * next one there, or by itself: it costs no request of its own. */
+	if (!t->label[0] || sandbox_isolation(&t->host) == ISOLATION_NONE)
+		supervise_forget(&sb);
 	sandbox_release(&sb);
 	buf_release(&line);
 	buf_release(&input);

@@ -95,6 +95,34 @@ static const char *read_method(struct config_reader *r, void *field)
 	return wrong ? wrong : "must be GET, POST, PUT, PATCH or DELETE";
 }
 
+static const char *read_states(struct config_reader *r, void *field)
+{
+	bool good = r->at->kind == TOML_ARRAY && r->at->n_items;
+
+	for (size_t i = 0; i < r->at->n_items; i++)
+		good = good && r->at->items[i].kind == TOML_STRING;
+	*(const struct toml_value **)field = r->at;
+	return good ? NULL : "must be an array of strings";
+}
+
+static const char *read_flag(struct config_reader *r, void *field)
+{
+	if (r->at->kind != TOML_BOOL)
+		return "must be true or false";
+	*(bool *)field = r->at->integer;
+	return NULL;
+}
+
+static const char *read_type(struct config_reader *r, void *field)
+{
+	const char *wrong = read_string(r, field);
+
+	for (const char *c = r->at->text; !wrong && *c; c++)
+		if (*c <= ' ' || *c >= 0x7F)
+			wrong = "must be a media type, such as \"text/plain\"";
+	return wrong;
+}
+
 static const char *read_path(struct config_reader *r, void *field)
 {
 	const char *wrong = read_text(r, field);
@@ -130,28 +158,51 @@ static const char *check_body(struct config_reader *r, int depth)
 
 static const char *read_body(struct config_reader *r, void *field)
 {
-	if (r->at->kind != TOML_TABLE)
-		return "must be a table";
+	if (r->at->kind != TOML_TABLE && r->at->kind != TOML_STRING)
+		return "must be a table, or a string that is sent as it is";
 	*(const struct toml_value **)field = r->at;
 	return check_body(r, 0);
 }
 
-static const char *read_states(struct config_reader *r, void *field)
+/* Hosts, each with those below it: "boxes.example.org". */
+static const char *read_hosts(struct config_reader *r, void *field)
 {
-	bool good = r->at->kind == TOML_ARRAY && r->at->n_items;
+	static const char host[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
+	const char *wrong = read_states(r, field);
 
-	for (size_t i = 0; i < r->at->n_items; i++)
-		good = good && r->at->items[i].kind == TOML_STRING;
-	*(const struct toml_value **)field = r->at;
-	return good ? NULL : "must be an array of strings";
+	for (size_t i = 0; !wrong && i < r->at->n_items; i++) {
+		const char *text = r->at->items[i].text;
+
+		if (!text[0] || text[0] == '.' || !strchr(text, '.') ||
+		    text[strspn(text, host)])
+			wrong = "must be names of hosts, in lower case, such "
+				"as "
+				"\"boxes.example.org\"";
+	}
+	return wrong;
 }
 
-static const char *read_flag(struct config_reader *r, void *field)
+static const char *read_stream(struct config_reader *r, void *field)
 {
-	if (r->at->kind != TOML_BOOL)
-		return "must be true or false";
-	*(bool *)field = r->at->integer;
-	return NULL;
+	const char *name = NULL;
+	const char *wrong = read_string(r, &name);
+	enum http_stream *stream = field;
+
+	if (wrong)
+		return wrong;
+	*stream = !strcmp(name, "sse")      ? STREAM_SSE
+		  : !strcmp(name, "ndjson") ? STREAM_NDJSON
+					    : STREAM_NONE;
+	return *stream ? NULL : "must be \"sse\" or \"ndjson\"";
+}
+
+static const char *read_outlives(struct config_reader *r, void *field)
+{
+	bool yes = false;
+	const char *wrong = read_flag(r, &yes);
+
+	*(int *)field = yes ? OUTLIVES_YES : OUTLIVES_NO;
+	return wrong;
 }
 
 static const char *read_seconds(struct config_reader *r, void *field)
@@ -210,7 +261,13 @@ static const struct {
 	{ "method", ALL, FIELD(method), read_method },
 	{ "path", ALL, FIELD(path), read_path },
 	{ "body", ALL & ~BIT(OP_WRITE), FIELD(body), read_body },
+	{ "type", ALL & ~BIT(OP_WRITE), FIELD(type), read_type },
 	{ "timeout", ALL & ~BIT(OP_EXECUTE), FIELD(timeout_s), read_seconds },
+	{ "server", BIT(OP_CREATE), FIELD(server), read_pointer },
+	{ "token", BIT(OP_CREATE), FIELD(token), read_pointer },
+	{ "within", BIT(OP_CREATE), FIELD(within), read_hosts },
+	{ "stream", BIT(OP_EXECUTE), FIELD(stream), read_stream },
+	{ "outlives", BIT(OP_EXECUTE), FIELD(outlives), read_outlives },
 	{ "id", BIT(OP_CREATE) | BIT(OP_LIST), FIELD(id), read_pointer },
 	{ "repeats", BIT(OP_CREATE), FIELD(repeats), read_flag },
 	{ "state", BIT(OP_READY), FIELD(state), read_pointer },
@@ -282,8 +339,12 @@ static const char *find_missing(const struct http_provider *p)
 		return "has no base";
 	if (!op[OP_CREATE].given || !op[OP_CREATE].id)
 		return "has no create with path and id";
+	if (op[OP_CREATE].server && !op[OP_CREATE].within)
+		return "has no create.within, the hosts that its server may be";
 	if (!op[OP_EXECUTE].given)
 		return "has no execute";
+	if (op[OP_EXECUTE].stream && !op[OP_EXECUTE].output)
+		return "has no execute.output, where an event has output";
 	if (!op[OP_DELETE].given)
 		return "has no delete";
 	if (op[OP_READY].given && (!op[OP_READY].state != !op[OP_READY].is))

@@ -2,8 +2,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "net/sse.h"
 #include "providers/external/http_provider.h"
 #include "providers/external/json_pointer.h"
 #include "sandbox/supervise/supervise.h"
@@ -13,7 +17,81 @@ enum {
 	ANSWER_MAX = 1 << 20,
 	HELD_MAX = 8 << 20, /* bytes of a held command's output */
 	SLACK_MS = 10000,
+	MEMORY_MAX = 1 << 20,
+	MEMORY_S = 7 * 24 * 3600,
 };
+
+/* What is not text is the service's own framing: our answers are ASCII. */
+static void add_text(struct buf *out, struct str body)
+{
+	for (size_t i = 0; i < body.len; i++) {
+		unsigned char c = (unsigned char)body.ptr[i];
+
+		if (c >= ' ' || c == '\n' || c == '\r' || c == '\t')
+			buf_addc(out, (char)c);
+	}
+}
+
+struct event_reader { /* of a streamed answer */
+	const struct http_operation *op;
+	struct buf *out;
+	bool ended; /* an event had the exit status */
+};
+
+/* One event's document. One without output says something else. */
+static int parse_event(struct event_reader *r, struct str document,
+		       struct error *err)
+{
+	const struct http_operation *op = r->op;
+	cJSON *tree = json_parse(document);
+	const cJSON *text = json_pointer_get(tree, op->output);
+	int rc = 0;
+
+	if (cJSON_IsString(text) && !op->base64)
+		buf_adds(r->out, text->valuestring);
+	else if (cJSON_IsString(text) &&
+		 !json_decode_base64(r->out, str_of(text->valuestring)))
+		rc = error_set(err, ERR_PROTOCOL,
+			       "the command's output is not base64");
+	if (op->exit_code &&
+	    cJSON_IsNumber(json_pointer_get(tree, op->exit_code)))
+		r->ended = true;
+	cJSON_Delete(tree);
+	return rc;
+}
+
+static int on_event(void *arg, struct str event, struct str data,
+		    struct error *err)
+{
+	(void)event;
+	return parse_event(arg, data, err);
+}
+
+/* An answer of events, which may have been cut off at any of them. */
+static int parse_stream(const struct http_operation *op, struct str body,
+			struct buf *out, struct error *err)
+{
+	struct event_reader r = { .op = op, .out = out };
+	struct str line;
+	struct sse sse;
+	int rc = 0;
+
+	if (op->stream == STREAM_SSE) {
+		sse_init(&sse);
+		rc = sse_feed(&sse, body, on_event, &r, err);
+		if (rc == 0) /* the last one may lack its empty line */
+			rc = sse_feed(&sse, STR("\n\n"), on_event, &r, err);
+		sse_release(&sse);
+	} else {
+		while (rc == 0 && str_split(&body, '\n', &line))
+			rc = parse_event(&r, line, err);
+	}
+	if (rc == 0 && op->exit_code && !r.ended)
+		rc = error_set(err, ERR_NETWORK,
+			       "the answer ended before an exit status at %s",
+			       op->exit_code);
+	return rc < 0 ? rc : buf_check(out, "the answer", err);
+}
 
 /* Appends the output in an answer of execute. */
 static int parse_output(const struct http_operation *op, struct str body,
@@ -23,8 +101,10 @@ static int parse_output(const struct http_operation *op, struct str body,
 	const cJSON *text;
 	int rc = 0;
 
+	if (op->stream)
+		return parse_stream(op, body, out, err);
 	if (!op->output) {
-		buf_addstr(out, body);
+		add_text(out, body);
 		return buf_check(out, "the answer", err);
 	}
 	tree = json_parse(body);
@@ -42,7 +122,7 @@ static int parse_output(const struct http_operation *op, struct str body,
 		buf_adds(out, text->valuestring);
 	else if (!json_decode_base64(out, str_of(text->valuestring)))
 		rc = error_set(err, ERR_PROTOCOL,
-			       "the command's output is no base64");
+			       "the command's output is not base64");
 	cJSON_Delete(tree);
 	return rc < 0 ? rc : buf_check(out, "the answer", err);
 }
@@ -60,11 +140,10 @@ static void classify_failure(int status, struct error *err)
 		err->code = ERR_NETWORK;
 }
 
-/* struct supervisor.call */
-static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
-		const struct stop *stop, struct error *err)
+static int call_once(struct sandbox *sb, struct str command, int64_t wait_ms,
+		     struct buf *out, const struct stop *stop,
+		     struct error *err)
 {
-	struct sandbox *sb = arg;
 	const struct http_service *t = http_service_of(sb->host);
 	struct http_call c = http_service_call(sb->host, sb, OP_EXECUTE);
 	struct http_response res = {
@@ -88,6 +167,30 @@ static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
 	return rc;
 }
 
+/* struct supervisor.call. The first call of a sandbox that was attached to
+ * without a question may find that it does not run yet: a job is started once,
+ * however often it is asked for. */
+static int call(void *arg, struct str command, int64_t wait_ms, struct buf *out,
+		const struct stop *stop, struct error *err)
+{
+	struct sandbox *sb = arg;
+	struct http_box *box = sb->priv;
+	bool unsure = box && box->unsure;
+	int rc = call_once(sb, command, wait_ms, out, stop, err);
+
+	if (unsure)
+		box->unsure = false;
+	if (rc < 0 && unsure && err->code == ERR_GONE)
+		return error_set(err, ERR_NOT_FOUND,
+				 "there is no sandbox '%.100s'", sb->id);
+	if (rc == 0 || !unsure || err->code == ERR_CANCELLED)
+		return rc;
+	*err = (struct error){ 0 };
+	if (http_provider_wait(sb, stop, err) < 0)
+		return -1;
+	return call_once(sb, command, wait_ms, out, stop, err);
+}
+
 static struct supervisor supervisor_of(struct sandbox *sb)
 {
 	bool held = http_service_of(sb->host)->held;
@@ -101,13 +204,101 @@ static struct supervisor supervisor_of(struct sandbox *sb)
 	};
 }
 
+/* What earlier runs found out, in ~/.deepagents/.state/services.json:
+ * {"acme https://boxes.example.org/v1":{"held":false,"at":1795687200}}. Owned;
+ * NULL where there is none. */
+static cJSON *read_memory(const struct sandbox_client *host, char **file)
+{
+	const struct settings *set = http_service_of(host)->settings;
+	struct buf text = BUF_INIT(MEMORY_MAX);
+	struct error ignored = { 0 };
+	cJSON *all = NULL;
+
+	*file = path_join(settings_dir(set), ".state/services.json");
+	if (path_read_regular(*file, &text, &ignored) == 0)
+		all = json_parse(buf_str(&text));
+	buf_release(&text);
+	if (cJSON_IsObject(all))
+		return all;
+	cJSON_Delete(all);
+	return NULL;
+}
+
+static char *memory_key(const struct sandbox_client *host)
+{
+	return xasprintf("%s %s", host->provider->name, host->endpoint);
+}
+
+/* 1 held, 0 not, -1 nobody knows. */
+static int recall_held(const struct sandbox_client *host)
+{
+	const struct http_service *t = http_service_of(host);
+	int64_t now = clock_unix_ms() / 1000;
+	char *key = memory_key(host);
+	char *file;
+	cJSON *all;
+	const cJSON *entry;
+	int64_t age;
+	int held = -1;
+
+	if (t->p->operations[OP_EXECUTE].outlives) {
+		free(key);
+		return t->p->operations[OP_EXECUTE].outlives == OUTLIVES_NO;
+	}
+	all = read_memory(host, &file);
+	entry = json_get(all, key);
+	age = now - json_int(entry, "at", 0);
+	if (entry && age >= 0 && age < MEMORY_S)
+		held = cJSON_IsTrue(json_get(entry, "held"));
+	cJSON_Delete(all);
+	free(file);
+	free(key);
+	return held;
+}
+
+/* What cannot be kept is found out again. */
+static void remember_held(const struct sandbox_client *host, bool held)
+{
+	char *file;
+	cJSON *all = read_memory(host, &file);
+	cJSON *entry = cJSON_CreateObject();
+	char *key = memory_key(host);
+	struct error ignored = { 0 };
+	char *text;
+
+	if (!all)
+		all = cJSON_CreateObject();
+	cJSON_AddBoolToObject(entry, "held", held);
+	cJSON_AddNumberToObject(entry, "at", (double)(clock_unix_ms() / 1000));
+	cJSON_DeleteItemFromObjectCaseSensitive(all, key);
+	cJSON_AddItemToObject(all, key, entry);
+	text = cJSON_PrintUnformatted(all);
+	if (text)
+		(void)path_write(file, str_of(text), 0600, &ignored);
+	cJSON_free(text);
+	cJSON_Delete(all);
+	free(file);
+	free(key);
+}
+
+bool http_provider_knows_held(const struct sandbox_client *host)
+{
+	return recall_held(host) >= 0;
+}
+
 void http_provider_probe_held(struct sandbox *sb, const struct stop *stop)
 {
-	const struct supervisor s = supervisor_of(sb);
 	struct http_service *t = http_service_of(sb->host);
+	int held = recall_held(sb->host);
 
-	t->held = supervise_probe(&s, stop);
-	if (t->held)
+	if (held < 0) {
+		const struct supervisor s = supervisor_of(sb);
+
+		held = supervise_probe(&s, stop);
+		remember_held(sb->host, held);
+	}
+	t->held = held;
+	if (held)
 		sb->host->lacks |= SANDBOX_LIVE;
 }
 

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include <sodium.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -122,8 +125,127 @@ static int parse_state(const struct http_operation *op, const cJSON *tree,
 	return rc;
 }
 
-static int wait_until_ready(struct sandbox *sb, const struct stop *stop,
-			    struct error *err)
+/* A host name of a URL that loopback_or_https() accepts. */
+static struct str host_of(struct str url)
+{
+	struct str host = str_skip(url, str_search(url, STR("://")) + 3);
+
+	if (str_starts(host, "["))
+		host.len = str_find(host, ']') + 1;
+	else
+		host.len = strcspn(host.ptr, ":/");
+	return host;
+}
+
+static bool is_within(struct str host, const struct toml_value *within)
+{
+	for (size_t i = 0; i < within->n_items; i++) {
+		struct str name = str_of(within->items[i].text);
+
+		if (host.len < name.len ||
+		    strncasecmp(host.ptr + host.len - name.len, name.ptr,
+				name.len) != 0)
+			continue;
+		if (host.len == name.len ||
+		    host.ptr[host.len - name.len - 1] == '.')
+			return true;
+	}
+	return false;
+}
+
+/* The headers of the description, but for Authorization where the sandbox has a
+ * token of its own. */
+static int copy_headers(struct rest *to, const struct rest *from,
+			const char *token, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && from->headers[i]; i++) {
+		char *name = xstrdup(from->headers[i]);
+		char *value = strchr(name, ':');
+
+		if (value) {
+			*value++ = '\0';
+			value += strspn(value, " ");
+			if (!token || strcasecmp(name, "Authorization") != 0)
+				rc = rest_header(to, name, value, err);
+		}
+		free(name);
+	}
+	if (rc == 0 && token) {
+		char *value = xasprintf("Bearer %s", token);
+
+		rc = rest_header(to, "Authorization", value, err);
+		sodium_memzero(value, strlen(value));
+		free(value);
+	}
+	return rc;
+}
+
+/*
+ * The sandbox's own server, as the answer of create or ready names it. The
+ * attack: a service, or who answers for it, names a host of somebody else's,
+ * who would get the key and answer for the sandbox. Only hosts of the
+ * description's within are taken, and the key goes nowhere in the clear.
+ */
+static int set_server(struct sandbox *sb, const cJSON *answer,
+		      struct error *err)
+{
+	const struct http_service *t = http_service_of(sb->host);
+	const struct http_operation *op = &t->p->operations[OP_CREATE];
+	struct http_box *box = sb->priv;
+	struct rest made = { .http = t->rest.http };
+	char *url = op->server ? json_pointer_text(answer, op->server) : NULL;
+	char *token = op->token ? json_pointer_text(answer, op->token) : NULL;
+	struct str base = str_of(url ? url : t->rest.base);
+	int rc = 0;
+
+	if ((op->server && !url) || (op->token && !token)) {
+		rc = 1; /* not in this answer */
+	} else if (url && (!loopback_or_https(base) ||
+			   (!str_starts(base, "https://") &&
+			    str_starts(str_of(t->rest.base), "https://")) ||
+			   !is_within(host_of(base), op->within))) {
+		rc = error_set(err, ERR_PROTOCOL,
+			       "refusing to send the key to '%.200s': not a "
+			       "host of create.within",
+			       url);
+	} else if (op->server || op->token) {
+		while (str_ends(base, "/"))
+			base.len--;
+		made.base = xstrndup(base.ptr, base.len);
+		rc = copy_headers(&made, &t->rest, token, err);
+	}
+	if (rc == 0 && made.base) {
+		rest_release(&box->rest);
+		box->rest = made;
+		made = (struct rest){ 0 };
+	}
+	rest_release(&made);
+	if (token)
+		sodium_memzero(token, strlen(token));
+	free(token);
+	free(url);
+	return rc;
+}
+
+/* After the last answer that may name it. */
+static int check_server(const struct sandbox *sb, struct error *err)
+{
+	const struct http_service *t = http_service_of(sb->host);
+	const struct http_operation *op = &t->p->operations[OP_CREATE];
+	const struct http_box *box = sb->priv;
+
+	if (box->rest.base || (!op->server && !op->token))
+		return 0;
+	return error_set(err, ERR_PROTOCOL,
+			 "the answer has no address or token of the sandbox at "
+			 "%s",
+			 op->server ? op->server : op->token);
+}
+
+int http_provider_wait(struct sandbox *sb, const struct stop *stop,
+		       struct error *err)
 {
 	const struct http_service *t = http_service_of(sb->host);
 	const struct http_operation *op = &t->p->operations[OP_READY];
@@ -140,6 +262,8 @@ static int wait_until_ready(struct sandbox *sb, const struct stop *stop,
 		state = http_call_send(&c, NULL, &tree, &limit, err);
 		if (state == 0)
 			state = parse_state(op, tree, err);
+		if (state == 1 && set_server(sb, tree, err) < 0)
+			state = -1;
 		cJSON_Delete(tree);
 		if (state == 0 && stop_sleep(&limit, pause, err) < 0)
 			state = -1;
@@ -168,6 +292,22 @@ static int parse_id(struct sandbox *sb, const cJSON *tree, struct error *err)
 			 "the answer has no id of a sandbox at %s", pointer);
 }
 
+static void prepare(struct sandbox *sb)
+{
+	if (!sb->priv)
+		sb->priv = xcalloc(1, sizeof(struct http_box));
+}
+
+static void discard(struct sandbox *sb)
+{
+	struct http_box *box = sb->priv;
+
+	if (box)
+		rest_release(&box->rest);
+	free(box);
+	sb->priv = NULL;
+}
+
 static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 		  const struct stop *stop, struct error *err)
 {
@@ -177,6 +317,7 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	char lifetime[24];
 	int rc;
 
+	prepare(sb);
 	snprintf(lifetime, sizeof(lifetime), "%" PRId64, spec->lifetime_s);
 	c.values.is[VALUE_LABEL] = str_of(spec->label);
 	c.values.is[VALUE_OWNER] = str_of(spec->owner);
@@ -194,9 +335,13 @@ static int create(struct sandbox *sb, const struct sandbox_spec *spec,
 	if (rc < 0 && !t->p->operations[OP_CREATE].repeats &&
 	    !retry_was_refused(err))
 		err->exhausted = true;
+	if (rc == 0 && set_server(sb, tree, err) < 0)
+		rc = -1;
 	cJSON_Delete(tree);
 	if (rc == 0)
-		rc = wait_until_ready(sb, stop, err);
+		rc = http_provider_wait(sb, stop, err);
+	if (rc == 0)
+		rc = check_server(sb, err);
 	if (rc == 0)
 		http_provider_probe_held(sb, stop);
 	return rc;
@@ -211,7 +356,8 @@ static int set_not_found(const char *id, struct error *err)
 static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 		  struct error *err)
 {
-	const struct http_service *t = http_service_of(sb->host);
+	const struct http_operation *ops =
+		http_service_of(sb->host)->p->operations;
 	struct exec_request req = { .command = STR(":"), .plain = true };
 	struct exec_result res;
 	int rc;
@@ -219,12 +365,20 @@ static int attach(struct sandbox *sb, const char *id, const struct stop *stop,
 	if (!provider_config_id_ok(id))
 		return set_not_found(id, err);
 	sb->id = xstrdup(id);
-	if (t->p->operations[OP_READY].given)
-		rc = wait_until_ready(sb, stop, err);
-	else
+	prepare(sb);
+	if (sb->host->one_command && !ops[OP_CREATE].server &&
+	    !ops[OP_CREATE].token && http_provider_knows_held(sb->host)) {
+		((struct http_box *)sb->priv)->unsure = true;
+		rc = 0;
+	} else if (ops[OP_READY].given) {
+		rc = http_provider_wait(sb, stop, err);
+	} else {
 		rc = http_provider_execute(sb, &req, &res, stop, err);
+	}
 	if (rc < 0 && (err->code == ERR_NOT_FOUND || err->code == ERR_GONE))
 		return set_not_found(id, err);
+	if (rc == 0 && !((struct http_box *)sb->priv)->unsure)
+		rc = check_server(sb, err);
 	if (rc == 0)
 		http_provider_probe_held(sb, stop);
 	return rc;
@@ -333,6 +487,7 @@ struct made_provider *http_provider_new(struct provider_config *d,
 				    ? http_provider_download
 				    : NULL,
 		.remove = remove_sandbox,
+		.discard = discard,
 	};
 	p->made.free = free_provider;
 	p->made.base = (struct sandbox_provider){

@@ -77,13 +77,21 @@ int http_text_path(struct buf *out, const char *text,
 int http_text_body(struct buf *out, const struct toml_value *table,
 		   const struct http_values *v, struct error *err);
 
+/* How the answer of execute comes. */
+enum http_stream {
+	STREAM_NONE,   /* one document, or the output itself */
+	STREAM_SSE,    /* text/event-stream: each event's data is JSON */
+	STREAM_NDJSON, /* a JSON document per line */
+};
+
 /* One operation's table; strings borrowed from config.toml. */
 struct http_operation {
 	bool given;
 	const char *method;
 	const char *path;
 	const char *shell; /* makes {command}; NULL: it is the command */
-	const struct toml_value *body; /* or NULL */
+	const struct toml_value *body; /* a table, a string as it is, or NULL */
+	const char *type; /* Content-Type of a string; NULL: text/plain */
 	/* JSON pointers into the answer; NULL: not given. */
 	const char *id;
 	const char *output; /* NULL: the whole body */
@@ -94,8 +102,18 @@ struct http_operation {
 	const char *item_owner;
 	const struct toml_value *is;     /* states that mean ready */
 	const struct toml_value *failed; /* that mean it never will be */
-	bool base64;                     /* output is */
-	bool repeats;                    /* create may be sent again */
+	/* Of create: where its answer, and that of ready, has the address of
+	 * the sandbox's own server, and the bearer token for it; NULL: it has
+	 * none. Hosts outside of within are refused. */
+	const char *server;
+	const char *token;
+	const struct toml_value *within;
+	enum http_stream stream;
+	bool base64;  /* output is */
+	bool repeats; /* create may be sent again */
+	/* Of execute, whether a process outlives its call; unset: two calls
+	 * find out. */
+	enum { OUTLIVES_UNKNOWN, OUTLIVES_YES, OUTLIVES_NO } outlives;
 	int64_t timeout_s;
 };
 
@@ -121,8 +139,16 @@ struct http_service { /* sandbox_client.priv */
 };
 struct http_service *http_service_of(const struct sandbox_client *host);
 
+struct http_box {         /* sandbox.priv, where it has a server of its own */
+	struct rest rest; /* execute, read and write go there */
+	/* It was attached to without a question: the first command finds out
+	 * whether it runs. */
+	bool unsure;
+};
+
 struct http_call { /* one request */
 	const struct http_service *service;
+	const struct http_box *box; /* whose it is, or NULL */
 	enum http_op op;
 	struct http_values values;
 	/* flags, source, data and arg are the caller's, and timeout_ms where
@@ -137,8 +163,15 @@ struct http_call http_service_call(const struct sandbox_client *host,
 int http_call_send(struct http_call *c, struct http_response *res, cJSON **tree,
 		   const struct stop *stop, struct error *err);
 
-/* Sets http_service.held: two requests. */
+/* Waits as ready describes, and reads the sandbox's own server from the answer.
+ * Returns at once without a ready. ERR_REMOTE: it will never be ready. */
+int http_provider_wait(struct sandbox *sb, const struct stop *stop,
+		       struct error *err);
+/* Sets http_service.held, if the description does not say it and no earlier run
+ * found it out within a week: two requests. */
 void http_provider_probe_held(struct sandbox *sb, const struct stop *stop);
+/* True if http_provider_probe_held() would need no request. */
+bool http_provider_knows_held(const struct sandbox_client *host);
 /* As in sandbox_ops. */
 int http_provider_execute(struct sandbox *sb, const struct exec_request *req,
 			  struct exec_result *res, const struct stop *stop,

@@ -10,6 +10,16 @@ struct http_service *http_service_of(const struct sandbox_client *host)
 	return host->priv;
 }
 
+/* The server that an operation is asked of: commands and files go to the
+ * sandbox's own, where it has one. */
+static const struct rest *server_of(const struct http_call *c)
+{
+	const struct http_box *box = c->box;
+	bool own = c->op == OP_EXECUTE || c->op == OP_READ || c->op == OP_WRITE;
+
+	return own && box && box->rest.base ? &box->rest : &c->service->rest;
+}
+
 struct http_call http_service_call(const struct sandbox_client *host,
 				   const struct sandbox *sb, enum http_op op)
 {
@@ -20,8 +30,10 @@ struct http_call http_service_call(const struct sandbox_client *host,
 					   .settings = t->settings } };
 
 	c.values.is[VALUE_WORKDIR] = str_of(t->p->made.base.workdir);
-	if (sb)
+	if (sb) {
 		c.values.is[VALUE_ID] = str_of(sb->id);
+		c.box = sb->priv;
+	}
 	return c;
 }
 
@@ -42,8 +54,16 @@ static int compose(const struct http_operation *op, struct http_call *c,
 	}
 	if (rc == 0)
 		rc = http_text_path(path, op->path, &v, err);
-	if (rc == 0 && op->body)
+	if (rc == 0 && op->body && op->body->kind == TOML_STRING) {
+		rc = http_text_expand(body, op->body->text, CONTEXT_RAW, &v,
+				      err);
+		if (rc == 0)
+			rc = buf_check(body, "the request", err);
+		c->ask.type = op->type ? op->type : "text/plain";
+	} else if (rc == 0 && op->body) {
 		rc = http_text_body(body, op->body, &v, err);
+		c->ask.type = op->type;
+	}
 	buf_wipe(&command);
 	c->ask.path = path->ptr;
 	c->ask.body = buf_str(body);
@@ -63,7 +83,7 @@ int http_call_send(struct http_call *c, struct http_response *res, cJSON **tree,
 		[OP_LIST] = "listing the sandboxes",
 	};
 	const struct http_operation *op = &c->service->p->operations[c->op];
-	const struct rest *rest = &c->service->rest;
+	const struct rest *rest = server_of(c);
 	struct buf path = BUF_INIT(URL_MAX);
 	struct buf body = BUF_INIT(BODY_MAX);
 	int rc = compose(op, c, &path, &body, err);

@@ -144,6 +144,9 @@ struct sandbox_client {
 	const char *endpoint;
 	const char *project_key; /* set by open(): see settings_credential() */
 	unsigned lacks; /* set by open(): flags that do not hold with these */
+	/* Set by a caller that runs a single command: attach() may leave it to
+	 * that command to find out whether the sandbox is there. */
+	bool one_command;
 	/* Set by open() where settings decide it: see sandbox_isolation(). */
 	enum sandbox_isolation isolation;
 };

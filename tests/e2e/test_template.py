@@ -15,11 +15,13 @@ def service(env, config):
     """service(**options): a running service that config.toml describes."""
     running = []
 
-    def begin(shell="", files=True, **options):
+    def begin(shell="", files=True, within="127.0.0.1", **options):
         running.append(boxes.Boxes(**options).__enter__())
         env["BOX_TOKEN"] = boxes.KEY
-        config(boxes.config(running[-1].url, options.get("base64", False),
-                            shell, files))
+        told = {k: options[k] for k in ("base64", "own", "stream", "raw",
+                                        "array") if k in options}
+        config(boxes.config(running[-1].url, shell=shell, files=files,
+                            within=within, **told))
         return running[-1]
     yield begin
     for one in running:
@@ -55,7 +57,9 @@ def test_whole_contract(run, service, base64):
 
 @pytest.mark.parametrize("how", [
     {}, {"base64": True}, {"files": False, "numbers": True,
-                           "shell": "env LANG=C sh -c {command}"}])
+                           "shell": "env LANG=C sh -c {command}"},
+    {"array": True}, {"raw": True}, {"stream": "sse"}, {"stream": "ndjson"},
+    {"own": True}, {"own": True, "stream": "sse", "array": True}])
 def test_a_task(run, service, model, how):
     cloud = service(**how)
     model([{"tool_calls": [
@@ -73,7 +77,9 @@ def test_a_task(run, service, model, how):
     assert made["snapshot"] == "s1" and made["name"].startswith("dcode-")
     # Quick commands: one request each (and what the start needs: two to see
     # whether a process outlives the request that left it).
-    assert cloud.count("POST /v1/boxes/[^/]+/run") <= 6
+    where = "/own/" if how.get("own") else "/v1/boxes/"
+    assert 0 < cloud.count(f"POST {where}[^/]+/run") <= 6
+    assert cloud.count("POST .*/run") == cloud.count(f"POST {where}[^/]+/run")
 
 
 def test_wrong_key_and_errors(run, service, env, model):
@@ -216,3 +222,103 @@ def test_install(run, service):
     assert r.status == 0, r.out
     assert "comes from" in r.out and "answered in" in r.out
     assert time.monotonic() - began < 100
+
+
+RUNS = "POST .*/run"
+
+
+def kept(cloud, run, model):
+    """A box that dcode made and kept; its id."""
+    model([{"text": "done"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade", "--keep")
+    assert r.status == 0, r.err
+    cloud.forget()
+    return next(iter(cloud.boxes))
+
+
+def test_a_command_is_one_request(run, service, model):
+    """Also of a dcode that was started for it: whether processes outlive a
+    call is known from the first run."""
+    cloud = service()
+    box = kept(cloud, run, model)
+    for _ in range(3):
+        r = run("sandbox", "exec", box, "--", "echo", "hi")
+        assert (r.status, r.out) == (0, "hi\n"), r.err
+    assert [q["line"].split()[1].split("/")[-1] for q in cloud.requests] == \
+        ["run"] * 3
+
+
+def test_a_description_says_that_processes_outlive_a_call(
+        run, service, config, home, model):
+    cloud = service()
+    text = (home / ".deepagents/config.toml").read_text()
+    config(text.replace("output = ", "outlives = true\noutput = "))
+    server = model([{"tool_calls": [{"name": "execute", "args": {
+        "command": "echo hi"}}]}, {"text": "done"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade", "-y")
+    assert r.status == 0 and len(server.requests) == 2, r.err
+    assert cloud.count(RUNS) == 1
+
+
+def test_one_that_is_not_ready_yet_is_asked_again(run, service, model):
+    """The command of a dcode that did not ask before runs once."""
+    cloud = service()
+    box = kept(cloud, run, model)
+    cloud.fault(RUNS, status=409, body={"message": "booting"})
+    r = run("sandbox", "exec", box, "--", "sh", "-c", "echo x >>n; cat n")
+    assert (r.status, r.out) == (0, "x\n"), r.err
+    assert cloud.count("GET /v1/boxes/[^/]+$") == 1
+    r = run("sandbox", "exec", "--sandbox", "homemade", "nowhere", "--", "true")
+    assert r.status != 0 and "nowhere" in r.err
+
+
+@pytest.mark.parametrize("stream", ["sse", "ndjson"])
+def test_a_stream_that_was_cut_is_asked_for_again(run, service, model, stream):
+    cloud = service(stream=stream)
+    server = model([{"tool_calls": [{"name": "execute", "args": {
+        "command": "echo x >>n; seq 3000; cat n"}}]}, {"text": "done"}])
+    cloud.fault(RUNS, nth=3, truncate=2000)
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade", "-y")
+    assert r.status == 0, r.err
+    told = json.dumps(server.requests[1]["body"])
+    assert "2999\\n3000\\nx\\n" in told and "x\\nx" not in told
+    assert cloud.count(RUNS) == 4
+
+
+@pytest.mark.parametrize("server", [
+    "https://evil.example", "http://127.0.0.1.evil.example",
+    "https://127.0.0.1@evil.example", "https://x127.0.0.1", "ftp://127.0.0.1",
+    "file:///etc", "", 3])
+def test_the_key_goes_to_hosts_of_the_description_only(run, service, model,
+                                                       server):
+    """The control is test_a_task with a server of its own."""
+    cloud = service(own=True)
+    cloud.fault("POST /v1/boxes$", status=201, body={
+        "box": {"id": "b1", "server": server, "token": "t"}})
+    cloud.fault("GET /v1/boxes/b1$", status=200, times=None, body={
+        "box": {"state": "up", "server": server, "token": "t"}})
+    model([{"text": "hi"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 1, r.err
+    assert "not a host of create.within" in " ".join(r.err.split()), r.err
+    assert cloud.count(RUNS) == 0
+
+
+def test_a_suffix_is_a_whole_name(run, service, model):
+    cloud = service(own=True, within="0.0.1")
+    model([{"text": "hi"}])
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 0 and cloud.count(RUNS) > 0, r.err
+    cloud = service(own=True, within="7.0.0.1")
+    r = run("-n", "hi", "-M", "anthropic:m", "--sandbox", "homemade")
+    assert r.status == 1 and cloud.count(RUNS) == 0, r.err
+
+
+def test_the_own_server_is_found_again(run, service, model):
+    """Attached to, from the answer of ready; the token is never shown."""
+    cloud = service(own=True)
+    box = kept(cloud, run, model)
+    r = run("sandbox", "exec", box, "--", "echo", "hi")
+    assert (r.status, r.out) == (0, "hi\n"), r.err
+    assert cloud.count("POST /own/") == 1
+    assert cloud.boxes[box].token not in r.err + r.out

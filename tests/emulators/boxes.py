@@ -12,8 +12,15 @@
     GET    /v1/boxes/ID/file?at=PATH     raw bytes;  PUT the same
     DELETE /v1/boxes/ID
 
+With Boxes(own=True) a box has a server and a token of its own, told when it is
+made: run and file are below /own/ID/ and want that token. With stream="sse" or
+"ndjson" the output comes as events {"kind", "bytes"} (base64) and {"kind",
+"code"}; with Boxes(raw=True) the script is the body of the request, and its
+output the answer, with the service's own control bytes between.
+
 config(url) is the table that describes it to dcode."""
 import base64
+import json
 import os
 import random
 import threading
@@ -72,11 +79,32 @@ owner = "/owner"
 """
 
 
-def config(url, base64=False, shell="", files=True):
-    return TABLE.format(
+def config(url, base64=False, shell="", files=True, own=False, stream="",
+           raw=False, array=False, within="127.0.0.1"):
+    text = TABLE.format(
         url=url, shell=f"shell = '''{shell}'''" if shell else "",
-        encoding='encoding = "base64"' if base64 else "") + \
+        encoding='encoding = "base64"' if base64 or stream else "") + \
         (FILES if files else "")
+    run = "[sandboxes.providers.homemade.http.execute]\n"
+    body = 'body = { script = "{command}", seconds = "{timeout}" }\n'
+    if own:
+        text = text.replace('id = "/box/id"\n', 'id = "/box/id"\n'
+                            'server = "/box/server"\ntoken = "/box/token"\n'
+                            f'within = ["{within}"]\n', 1)
+        text = text.replace('"/boxes/{id}/run"', '"/run"').replace(
+            '"/boxes/{id}/file?', '"/file?')
+    if stream:
+        text = text.replace(run, run + f'stream = "{stream}"\n').replace(
+            "/result/out", "/bytes").replace("/result/code", "/code")
+    if array:
+        text = text.replace(
+            body, 'body = { argv = ["env", "-u", "X", "sh", "-c", '
+            '"{command}"], seconds = "{timeout}" }\n')
+    if raw:
+        text = text.replace(body, 'body = "{command}"\n'
+                            'type = "application/x-sh"\n').replace(
+            'output = "/result/out"\nexit_code = "/result/code"\n', "")
+    return text
 
 
 class Kept:
@@ -85,21 +113,32 @@ class Kept:
         self.box = Box(workdir="/srv/work")
         self.up = time.monotonic() + boots
         self.ends = None
+        self.token = f"own-{random.randrange(10**15)}"
+        self.server = ""
 
     def view(self):
         up = time.monotonic() >= self.up
+        own = {"server": self.server, "token": self.token} \
+            if self.server else {}
         return {"id": self.id, "name": self.body["name"],
-                "owner": self.body["owner"],
+                "owner": self.body["owner"], **own,
                 "state": "up" if up else "booting"}
 
 
 class Boxes(Cloud):
-    def __init__(self, base64=False, boots=0.3, numbers=False, port=0):
+    def __init__(self, base64=False, boots=0.3, numbers=False, port=0,
+                 own=False, stream="", raw=False, array=False):
         super().__init__(port)
         self.base64, self.boots, self.numbers = base64, boots, numbers
+        self.own, self.stream, self.raw = own, stream, raw
+        self.array = array
 
     def authorize(self, req):
-        if req.headers.get("Authorization") != "Bearer " + KEY or \
+        key = KEY
+        if req.path.startswith("/own/"):
+            kept = self.boxes.get(req.path.split("/")[2])
+            key = kept.token if kept else "?"
+        if req.headers.get("Authorization") != "Bearer " + key or \
                 req.headers.get("X-Team") != "blue":
             raise Refused(401, {"message": "wrong key"})
 
@@ -120,6 +159,9 @@ class Boxes(Cloud):
         number = random.randrange(10**6, 10**7)
         id = number if self.numbers else f"box {number}/ü".replace(" ", "-")
         kept = Kept(id, body, self.boots)
+        if self.own:
+            id = kept.id = f"b{number}"
+            kept.server = f"{self.url}/own/{id}/"
         with self.lock:
             self.boxes[id] = kept
         return 201, {"box": kept.view()}
@@ -139,10 +181,54 @@ class Boxes(Cloud):
         self.destroy(self.kept(id).id)
         return 204, None
 
+    def asked(self, req):
+        if self.raw:
+            if req.headers.get("Content-Type") != "application/x-sh":
+                raise Refused(415, {"message": "not a script"})
+            script = b"".join(iter(req.read, b"")).decode()
+            return ["/bin/sh", "-c", script], 25
+        if self.array:
+            body = check(req.json(), {"argv": [str], "seconds": int})
+            return body["argv"], body["seconds"]
+        body = check(req.json(), {"script": str, "seconds": int})
+        return ["/bin/sh", "-c", body["script"]], body["seconds"]
+
+    def answer(self, out, code):
+        if self.raw:
+            parts = [out[i:i + 700] for i in range(0, len(out), 700)]
+            return 200, b"".join(b"\1" + p for p in parts) + b"\3" + \
+                bytes([code & 255])
+        if not self.stream:
+            text = base64.b64encode(out).decode() if self.base64 else \
+                out.decode(errors="replace")
+            return 200, {"result": {"out": text, "code": code}}
+        events = [{"kind": "begun", "bytes": None}]
+        events += [{"kind": "out",
+                    "bytes": base64.b64encode(out[i:i + 999]).decode()}
+                   for i in range(0, len(out), 999)]
+        events.append({"kind": "end", "code": code})
+        lines = [json.dumps(e) for e in events]
+        if self.stream == "ndjson":
+            return 200, ("\n".join(lines) + "\n").encode()
+        return 200, "".join(f": hi\nevent: x\ndata: {line}\n\n"
+                            for line in lines).encode()
+
+    @route("POST", "/own/(?P<id>[^/]+)/run")
+    def own_run(self, req, id):
+        return self.run(req, id)
+
+    @route("GET", "/own/(?P<id>[^/]+)/file")
+    def own_read(self, req, id):
+        return self.read(req, id)
+
+    @route("PUT", "/own/(?P<id>[^/]+)/file")
+    def own_write(self, req, id):
+        return self.write(req, id)
+
     @route("POST", "/v1/boxes/(?P<id>[^/]+)/run")
     def run(self, req, id):
-        body = check(req.json(), {"script": str, "seconds": int})
-        p = self.kept(id).box.spawn(["/bin/sh", "-c", body["script"]])
+        argv, seconds = self.asked(req)
+        p = self.kept(id).box.spawn(argv)
         parts = []
 
         def read(fd):
@@ -151,15 +237,12 @@ class Boxes(Cloud):
         os.close(p.stderr)
         reader = threading.Thread(target=read, args=[p.stdout], daemon=True)
         reader.start()
-        reader.join(body["seconds"])
+        reader.join(seconds)
         if reader.is_alive():
             p.signal(9, True)
             reader.join(5)
             raise Refused(408, {"message": "too slow"})
-        out = b"".join(parts)
-        text = base64.b64encode(out).decode() if self.base64 else \
-            out.decode(errors="replace")
-        return 200, {"result": {"out": text, "code": p.wait()}}
+        return self.answer(b"".join(parts), p.wait())
 
     @route("GET", "/v1/boxes/(?P<id>[^/]+)/file")
     def read(self, req, id):
