@@ -7,7 +7,6 @@
 #include "cmd/workspace/bring.h"
 #include "cmd/workspace/loud.h"
 #include "cmd/workspace/tree.h"
-#include "cmd/workspace/user_git.h"
 #include "tree/user_repo.h"
 
 enum { APPLY_MS = 10 * 60000 };
@@ -43,7 +42,6 @@ static int check_branch(struct run *r, struct workspace *w, struct error *err)
 			   .options = { .branch = r->options.branch },
 			   .workspace = w };
 	bool is_repository;
-	char *identity = NULL;
 	char *state = app_state_path(r->app, "", err);
 	char *root = state ? user_repo_root(settings_cwd(r->app->settings),
 					    &is_repository, err)
@@ -54,10 +52,6 @@ static int check_branch(struct run *r, struct workspace *w, struct error *err)
 
 	if (rc == 0)
 		rc = bring_branch_check(&b, &r->stop, err);
-	if (rc == 0)
-		rc = user_git_identity(&w->git, settings_home(r->app->settings),
-				       &identity, &r->stop, err);
-	free(identity);
 	free(state);
 	free(root);
 	return rc;
@@ -131,15 +125,19 @@ int run_apply(struct run *r, struct error *err)
 		.options = { .branch = r->options.branch },
 		.workspace = &w,
 		.thread = session_id(r->session),
+		.task = r->options.task,
 	};
 	char *branch;
+	char *title = NULL;
 	int rc;
 
 	if (!is_asked(r))
 		return 0;
 	r->applied = BUF_INIT(64 << 20);
-	branch = bring_came_from(r->app, b.thread);
+	branch = bring_came_from(r->app, b.thread, &title);
 	b.from_branch = branch;
+	if (!b.task || !b.task[0]) /* it came through a pipe */
+		b.task = title;
 	rc = open_tree(r, &w, &stop, err);
 	if (rc == 0)
 		rc = bring_back(r, &b, &stop, err);
@@ -154,5 +152,6 @@ int run_apply(struct run *r, struct error *err)
 	bring_release(&b);
 	workspace_close(&w);
 	free(branch);
+	free(title);
 	return rc;
 }

@@ -109,7 +109,8 @@ static void run_transfer(struct run *r, struct sandbox *sb,
 			  .stop = stop,
 			  .disk = -1,
 			  .log = &log,
-			  .incoming = { t->bring, t->n_bring },
+			  .incoming = { .bring = t->bring,
+					.n_bring = t->n_bring },
 			  .no_replace = !t->force };
 
 	t->tried = true;

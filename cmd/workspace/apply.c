@@ -108,6 +108,7 @@ static int apply_thread(struct bring *b, const struct args *args,
 	struct fetch_request with = { 0 };
 	struct tree_session t = { 0 };
 	struct fetch f = { 0 };
+	char *title = NULL;
 	const char **include = include_read(b->app, args, &with.n_include, err);
 	int rc = include ? tree_open(&t, b->app,
 				     args->argc ? args->argv[0] : NULL, stop,
@@ -124,7 +125,9 @@ static int apply_thread(struct bring *b, const struct args *args,
 	if (rc == 0)
 		rc = tree_confirm(b->app, &f, args_flag(args, "partial"), err);
 	if (rc == 0) {
+		free(bring_came_from(b->app, t.thread, &title));
 		b->from_branch = t.branch;
+		b->task = title;
 		memcpy(b->theirs, f.theirs, sizeof(b->theirs));
 		rc = loud_changes(b->app, b->workspace, b->theirs, stop, err);
 	}
@@ -138,7 +141,8 @@ static int apply_thread(struct bring *b, const struct args *args,
 	free(include);
 	tree_close(&t);
 	b->workspace = NULL;
-	b->thread = b->from_branch = NULL;
+	b->thread = b->from_branch = b->task = NULL;
+	free(title);
 	return rc;
 }
 

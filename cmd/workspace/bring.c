@@ -265,7 +265,7 @@ void bring_release(struct bring *b)
 	free(b->left_out);
 }
 
-char *bring_came_from(struct app *app, const char *thread)
+char *bring_came_from(struct app *app, const char *thread, char **title)
 {
 	struct error ignored = { 0 };
 	struct thread t = { 0 };
@@ -275,6 +275,8 @@ char *bring_came_from(struct app *app, const char *thread)
 	if (app_store(app, &store, &ignored) == 0 &&
 	    thread_find(store, thread, NULL, &t, &ignored) == 0)
 		branch = xstrdup(t.branch);
+	if (branch && title)
+		*title = xstrdup(t.title);
 	thread_release(&t);
 	return branch;
 }

@@ -28,6 +28,7 @@ struct bring { /* start from { .app = ..., ... } */
 	struct bring_options options;
 	struct workspace *workspace; /* open; label "" for a patch alone */
 	const char *thread;          /* its id, or NULL */
+	const char *task;            /* what the sandbox worked on, or NULL */
 	const char *from_branch;     /* that the tree came from; "" unknown */
 	char theirs[GIT_OID];        /* the sandbox's commit */
 	/* out */
@@ -46,8 +47,9 @@ struct bring { /* start from { .app = ..., ... } */
 int bring_run(struct bring *b, const struct stop *stop, struct error *err);
 /* dcode apply --undo. */
 int bring_undo(struct bring *b, const struct stop *stop, struct error *err);
-/* The branch that a thread's tree came from; owned, or NULL. */
-char *bring_came_from(struct app *app, const char *thread);
+/* The branch that a thread's tree came from; owned, or NULL. title, if it is
+ * not NULL: the thread's, the same. */
+char *bring_came_from(struct app *app, const char *thread, char **title);
 /* Exit status: 0 when all came back, 1 when something keeps it from that. */
 int bring_status(const struct bring *b);
 /* What happened, on stderr: files, conflicts, what to type. */
@@ -63,8 +65,8 @@ int bring_index(void *bring, const char *before, const char *after,
 int bring_unstage(void *bring, const struct apply_unstage *q,
 		  struct error *err);
 int bring_branch(struct bring *b, const struct stop *stop, struct error *err);
-/* Whether a branch of this name can be made: what is wrong with it can be said
- * before there are changes. */
+/* Whether a commit on a branch of this name can be made: what is wrong with it
+ * can be said before there are changes. */
 int bring_branch_check(struct bring *b, const struct stop *stop,
 		       struct error *err);
 /* Asks which changes come; theirs is then the base with these. */

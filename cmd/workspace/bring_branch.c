@@ -14,6 +14,7 @@
 #include "cmd/workspace/gitlinks.h"
 #include "cmd/workspace/tree_index.h"
 #include "cmd/workspace/user_git.h"
+#include "session/thread.h"
 #include "tree/bare_repo.h"
 #include "tree/name.h"
 
@@ -259,6 +260,22 @@ static int make_sides(struct branching *k, char ours[GIT_OID],
 	return rc;
 }
 
+/* The first line of the task is the subject. */
+static void add_message(const struct bring *b, struct buf *out)
+{
+	struct str task = str_trim(str_of(b->task ? b->task : ""));
+	char *line = xstrndup(task.len ? task.ptr : "", str_find(task, '\n'));
+	char *title = thread_title(line);
+
+	if (title[0])
+		mask_text(b->app->mask, str_of(title), out);
+	else
+		buf_adds(out, "Changes made in dcode's sandbox");
+	buf_addf(out, "\n\nThread: %s\n", b->thread ? b->thread : "none");
+	free(line);
+	free(title);
+}
+
 /* Written as an object, since dcode's git has an author of its own. */
 static int make_commit(struct branching *k, const char *identity,
 		       struct error *err)
@@ -282,8 +299,7 @@ static int make_commit(struct branching *k, const char *identity,
 	buf_addf(&text, "author %s %lld %s\n", identity, (long long)now, zone);
 	buf_addf(&text, "committer %s %lld %s\n\n", identity, (long long)now,
 		 zone);
-	buf_addf(&text, "Changes made in dcode's sandbox\n\nThread: %s\n",
-		 b->thread ? b->thread : "none");
+	add_message(b, &text);
 	r.input = buf_str(&text);
 	rc = git_run(&k->git, &r, k->stop, err);
 	oid = str_trim(buf_str(&out));
@@ -392,7 +408,7 @@ static int commit_merge(struct branching *k, struct error *err)
 	struct bring *b = k->bring;
 	struct apply_result *r = &b->result;
 	char *identity = NULL;
-	int rc = user_git_identity(&k->git, settings_home(b->app->settings),
+	int rc = user_git_identity(&k->user, settings_home(b->app->settings),
 				   &identity, k->stop, err);
 
 	if (rc == 0)
@@ -426,6 +442,7 @@ int bring_branch_check(struct bring *b, const struct stop *stop,
 		       struct error *err)
 {
 	struct branching k = { .bring = b, .stop = stop };
+	char *identity = NULL;
 	int rc = user_git_open(&k.user, b->workspace, stop, err);
 
 	if (rc < 0)
@@ -434,7 +451,11 @@ int bring_branch_check(struct bring *b, const struct stop *stop,
 	rc = check_commit(&k, err);
 	if (rc == 0)
 		rc = check_name(&k, err);
+	if (rc == 0)
+		rc = user_git_identity(&k.user, settings_home(b->app->settings),
+				       &identity, stop, err);
 	user_git_close(&k.user);
+	free(identity);
 	free(k.ref);
 	return rc;
 }

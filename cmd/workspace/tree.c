@@ -101,7 +101,7 @@ static int open_chat(struct tree_session *t, struct app *app,
 
 	if (rc == 0) {
 		t->thread = xstrdup(chat->thread);
-		t->branch = bring_came_from(app, chat->thread);
+		t->branch = bring_came_from(app, chat->thread, NULL);
 		t->sandbox = chat->sandbox;
 	}
 	if (rc >= 0 && chat->label[0])

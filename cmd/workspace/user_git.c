@@ -194,40 +194,60 @@ void user_git_close(struct user_git *u)
 	*u = (struct user_git){ 0 };
 }
 
-/* One half of the identity; characters that git's format needs are left out. */
-static bool read_half(const struct git *g, const char *home, bool email,
+/* git leaves these out of names and addresses, and others at their ends
+ * (ident.c, crud()). */
+static void add_half(struct buf *out, struct str value)
+{
+	static const char at_ends[] = ".,:;<>\"\\'";
+
+	while (value.len && ((unsigned char)value.ptr[0] <= ' ' ||
+			     strchr(at_ends, value.ptr[0])))
+		value = str_skip(value, 1);
+	while (value.len && ((unsigned char)value.ptr[value.len - 1] <= ' ' ||
+			     strchr(at_ends, value.ptr[value.len - 1])))
+		value.len--;
+	for (size_t i = 0; i < value.len; i++)
+		if (!strchr("<>\n\r", value.ptr[i]))
+			buf_addc(out, value.ptr[i]);
+}
+
+/* One half of the identity. */
+static bool read_half(const struct user_git *u, const char *home, bool email,
 		      struct buf *out, const struct stop *stop)
 {
 	const char *key = email ? "user.email" : "user.name";
 	const char *env =
 		getenv(email ? "GIT_AUTHOR_EMAIL" : "GIT_AUTHOR_NAME");
 	struct buf value = BUF_INIT(VALUE_MAX);
+	struct error ignored = { 0 };
 	char *files[2];
 
 	name_config(home, files);
-	if (env && env[0])
-		buf_adds(&value, env);
+	if (env)
+		add_half(out, str_of(env));
+	if (!out->len && user_repo_config(u->repo.common, key, &u->git, &value,
+					  stop, &ignored) == 0)
+		add_half(out, buf_str(&value));
 	for (int i = 0; i < 2; i++) {
-		if (!(env && env[0]) && !value.len)
-			(void)read_value(g, files[i], key, &value, stop);
+		if (!out->len &&
+		    read_value(&u->git, files[i], key, &value, stop))
+			add_half(out, buf_str(&value));
 		free(files[i]);
 	}
-	for (size_t i = 0; i < value.len; i++)
-		if (!strchr("<>\n\r", value.ptr[i]))
-			buf_addc(out, value.ptr[i]);
 	buf_release(&value);
 	return out->len > 0;
 }
 
-int user_git_identity(const struct git *g, const char *home, char **identity,
-		      const struct stop *stop, struct error *err)
+int user_git_identity(const struct user_git *u, const char *home,
+		      char **identity, const struct stop *stop,
+		      struct error *err)
 {
 	struct buf name = BUF_INIT(VALUE_MAX);
 	struct buf email = BUF_INIT(VALUE_MAX);
 	int rc = 0;
 
-	if (read_half(g, home, false, &name, stop) &&
-	    read_half(g, home, true, &email, stop)) {
+	if (read_half(u, home, false, &name, stop) &&
+	    read_half(u, home, true, &email, stop)) {
 		*identity = xasprintf("%s <%s>", name.ptr, email.ptr);
 	} else {
 		rc = error_set(err, ERR_CONFIG,

@@ -11,8 +11,8 @@
  * A git whose GIT_DIR is a directory of dcode's own, made anew each time; in it
  * are links to the user's refs, packed-refs and logs, and its objects are the
  * user's. So git itself locks and writes branches, but what the repository
- * configures, its hooks too, is never read. Attributes are those of the
- * working tree, line ends as the user and the repository set them.
+ * configures, its hooks too, is never read, except for who commits and for line
+ * ends, as data. Attributes are those of the working tree.
  */
 struct user_git {
 	struct user_repo repo;
@@ -28,9 +28,12 @@ struct user_git {
 int user_git_open(struct user_git *u, const struct workspace *w,
 		  const struct stop *stop, struct error *err);
 void user_git_close(struct user_git *u);
-/* "Ann <ann@example.org>" of the user's own environment or configuration;
- * owned. ERR_CONFIG. */
-int user_git_identity(const struct git *g, const char *home, char **identity,
-		      const struct stop *stop, struct error *err);
+/* "Ann <ann@example.org>" as git would have it: GIT_AUTHOR_NAME and
+ * GIT_AUTHOR_EMAIL, else user.name and user.email of the repository's own
+ * config, without what that includes, else of the user's own. Owned.
+ * ERR_CONFIG. */
+int user_git_identity(const struct user_git *u, const char *home,
+		      char **identity, const struct stop *stop,
+		      struct error *err);
 
 #endif

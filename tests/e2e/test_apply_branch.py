@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from apply_room import git
-from test_apply import room, writes  # noqa: F401 (a fixture)
+from apply_room import THREAD, git
+from test_apply import plant, ran, room, send, writes  # noqa: F401
 
 
 @pytest.mark.parametrize("name, why", [
@@ -64,3 +64,85 @@ def test_work_after_a_branch_is_saved(run, model, room, home):
     assert run("sandbox", "exec", box, "--", "echo 2 >more").status == 0
     done = run("sandbox", "rm", "--force", box)
     assert done.status == 0 and "Saved 2 changed files" in done.err, done.err
+
+
+def author(room, branch):
+    return git(room.root, "log", "-1", "--format=%an <%ae> %cn <%ce>", branch)
+
+
+@pytest.mark.parametrize("own, wanted", [
+    ("[user]\nname = Own\nemail = own@example.org\n", "Own <own@example.org>"),
+    ("[user]\nemail = own@example.org\n", "Ben <own@example.org>"),
+    ("[user]\nname = \" <Own>\\n, \"\n", "Own <ben@example.org>"),
+    ("[user]\nname =\n", "Ben <ben@example.org>"),
+    ("", "Ben <ben@example.org>")])
+def test_branch_commits_as_the_repository_says_and_heeds_no_other_setting(
+        run, room, tmp_path, own, wanted):
+    (room.home / ".gitconfig").write_text(
+        "[user]\nname = Ben\nemail = ben@example.org\n")
+    send(room, tmp_path)
+    out = tmp_path / "out"
+    plant(room, out)
+    (tmp_path / "included").write_text("[user]\nname = Inc\nemail = i@x\n")
+    with open(room.root / ".git/config", "a") as f:
+        f.write(own + "[commit]\ngpgSign = true\n[gpg]\nprogram = "
+                f"{out}/hooks/post-commit\n[author]\nname = No\n"
+                f"[include]\npath = {tmp_path}/included\n")
+    done = run("apply", "--branch", "fix")
+    assert done.status == 0, done.err
+    assert author(room, "fix") == f"{wanted} {wanted}\n"
+    assert ran(out) == []
+    assert "gpgsig" not in git(room.root, "cat-file", "commit", "fix")
+    git(room.root, "fsck", "--strict")
+
+
+def test_the_environment_goes_before_the_repositorys_author(
+        run, room, tmp_path, env):
+    send(room, tmp_path)
+    git(room.root, "config", "user.name", "Own")
+    git(room.root, "config", "user.email", "own@example.org")
+    env["GIT_AUTHOR_NAME"] = "Env"
+    assert run("apply", "--branch", "fix").status == 0
+    assert author(room, "fix").startswith("Env <own@example.org>")
+
+
+def test_a_linked_worktree_commits_as_its_repository_says(
+        run, model, room, tmp_path):
+    git(room.root, "config", "user.name", "Own")
+    git(room.root, "config", "user.email", "own@example.org")
+    git(room.root, "worktree", "add", "-q", str(tmp_path / "tree"))
+    model(writes("made", "x\n"))
+    done = run("-n", "go", "-M", "anthropic:m", "--sandbox", "local", "-y",
+               "--workspace", "repo", "--branch", "fix",
+               cwd=tmp_path / "tree")
+    assert done.status == 0, done.err
+    assert author(room, "fix").startswith("Own <own@example.org>")
+
+
+@pytest.mark.parametrize("task, subject", [
+    ("Fix the parser's off-by-one", "Fix the parser's off-by-one"),
+    ("\n  Add a flag\nand then more\n", "Add a flag"),
+    ("Rename " + "things " * 20, ("Rename " + "things " * 9).strip()),
+    ("Grün \x1b[31mund\u202e rot", "Grün und rot")])
+def test_the_subject_of_a_commit_comes_from_the_task(
+        run, model, room, task, subject):
+    git(room.root, "config", "user.name", "Own")
+    git(room.root, "config", "user.email", "own@example.org")
+    model(writes("made", "x\n"))
+    done = run("-n", task, "-M", "anthropic:m", "--sandbox", "local", "-y",
+               "--workspace", "repo", "--branch", "fix")
+    assert done.status == 0, done.err
+    assert git(room.root, "log", "-1", "--format=%s", "fix") == subject + "\n"
+    body = git(room.root, "log", "-1", "--format=%b", "fix")
+    assert re.match(r"Thread: \S+\n", body)
+
+
+def test_a_later_commit_of_a_thread_has_its_title(
+        run, room, tmp_path):
+    git(room.root, "config", "user.name", "Own")
+    git(room.root, "config", "user.email", "own@example.org")
+    send(room, tmp_path)
+    assert run("threads", "rename", THREAD, "Mend the lock").status == 0
+    assert run("apply", "--branch", "fix").status == 0
+    assert git(room.root, "log", "-1", "--format=%s", "fix") == (
+        "Mend the lock\n")
