@@ -86,6 +86,54 @@ static int add_fds(posix_spawn_file_actions_t *acts,
 	return rc;
 }
 
+/* An empty entry means the current directory, as a relative one does. */
+static bool has_relative_entry(const char *path)
+{
+	struct str rest = str_of(path);
+	struct str dir;
+
+	if (path[0] != '/')
+		return true;
+	while (str_split(&rest, ':', &dir))
+		if (!str_starts(dir, "/"))
+			return true;
+	return path[strlen(path) - 1] == ':';
+}
+
+char **proc_environ_absolute(char *const *env)
+{
+	static const char name[] = "PATH=";
+	char **copy = NULL;
+	size_t n = 0;
+
+	while (env && env[n])
+		n++;
+	for (size_t i = 0; i < n; i++) {
+		const char *value = env[i] + strlen(name);
+		char *path;
+
+		if (env[i][0] != 'P' || strncmp(env[i], name, strlen(name)) ||
+		    !has_relative_entry(value))
+			continue;
+		if (!copy) {
+			copy = xcalloc(n + 1, sizeof(*copy));
+			memcpy(copy, env, n * sizeof(*copy));
+		}
+		path = proc_absolute_path(value);
+		copy[i] = xasprintf("%s%s", name, path);
+		free(path);
+	}
+	return copy;
+}
+
+void proc_environ_release(char **copy, char *const *env)
+{
+	for (size_t i = 0; copy && copy[i]; i++)
+		if (copy[i] != env[i])
+			free(copy[i]);
+	free(copy);
+}
+
 /* posix_spawn reports one number for all its steps. */
 static int spawn_failed(const struct proc_spec *spec, int number,
 			struct error *err)
@@ -121,8 +169,8 @@ void proc_protect(void)
 
 /* posix_spawn() cannot set limits, so the child inherits the right one from us.
  * Meanwhile PR_SET_DUMPABLE alone prevents a core file. */
-static int spawn_with_core(const struct proc_spec *spec, pid_t *pid,
-			   const posix_spawn_file_actions_t *acts,
+static int spawn_with_core(const struct proc_spec *spec, char *const *env,
+			   pid_t *pid, const posix_spawn_file_actions_t *acts,
 			   const posix_spawnattr_t *attr)
 {
 	struct rlimit none = { 0, limits.core.rlim_max };
@@ -130,11 +178,11 @@ static int spawn_with_core(const struct proc_spec *spec, pid_t *pid,
 
 	if (!limits.lowered)
 		return posix_spawn(pid, spec->path, acts, attr, spec->argv,
-				   spec->env);
+				   env);
 	pthread_mutex_lock(&limits.lock);
 	if (spec->core)
 		(void)setrlimit(RLIMIT_CORE, &limits.core);
-	rc = posix_spawn(pid, spec->path, acts, attr, spec->argv, spec->env);
+	rc = posix_spawn(pid, spec->path, acts, attr, spec->argv, env);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	pthread_mutex_unlock(&limits.lock);
 	return rc;
@@ -144,6 +192,7 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
 {
 	posix_spawn_file_actions_t acts;
 	posix_spawnattr_t attr;
+	char **cleaned = proc_environ_absolute(spec->env);
 	int moved[PROC_FDS_MAX];
 	int rc;
 
@@ -151,14 +200,18 @@ int proc_spawn(const struct proc_spec *spec, pid_t *pid, struct error *err)
 		moved[i] = -1;
 	attributes(&attr, spec->session);
 	posix_spawn_file_actions_init(&acts);
-	rc = spec->nfds <= PROC_FDS_MAX ? add_fds(&acts, spec, moved) : EINVAL;
+	rc = spec->nfds <= PROC_FDS_MAX && spec->path[0] == '/'
+		     ? add_fds(&acts, spec, moved)
+		     : EINVAL;
 	if (rc == 0)
-		rc = spawn_with_core(spec, pid, &acts, &attr);
+		rc = spawn_with_core(spec, cleaned ? cleaned : spec->env, pid,
+				     &acts, &attr);
 	posix_spawn_file_actions_destroy(&acts);
 	posix_spawnattr_destroy(&attr);
 	for (size_t i = 0; i < spec->nfds && i < PROC_FDS_MAX; i++)
 		if (moved[i] >= 0)
 			close(moved[i]);
+	proc_environ_release(cleaned, spec->env);
 	return rc ? spawn_failed(spec, rc, err) : 0;
 }
 

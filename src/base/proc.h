@@ -17,7 +17,8 @@
  * started in may hold a repository of an attacker: Python imports pip and
  * encodings from there, others read ./setup.cfg, ./.npmrc and their like, and
  * an empty entry of PATH means that directory. Only what the user asked to be
- * run there names it as cwd.
+ * run there names it as cwd. For the same reason no child gets a PATH with
+ * empty or relative entries, whatever env says.
  */
 struct proc_spec {
 	const char *path; /* absolute; no search */
@@ -61,6 +62,12 @@ char *proc_find(const char *name, const char *path);
  * an empty or relative entry a program would be looked for in the current
  * directory. Owned. */
 char *proc_absolute_path(const char *path);
+/* A copy of env whose PATH has absolute directories only; NULL where env is
+ * like that already. Strings that did not change are env's own:
+ * proc_environ_release() frees the rest. proc_spawn() and proc_spawn_bound() do
+ * this themselves. */
+char **proc_environ_absolute(char *const *env);
+void proc_environ_release(char **copy, char *const *env);
 /* Start time in clock ticks since boot, which with the pid names a process
  * for good; 0 when there is no such process. */
 unsigned long long proc_started(pid_t pid);

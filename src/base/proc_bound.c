@@ -60,7 +60,8 @@ static void close_others(unsigned from)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-static void run_child(const struct proc_spec *spec, pid_t parent, int report)
+static void run_child(const struct proc_spec *spec, char *const *env,
+		      pid_t parent, int report)
 {
 	struct rlimit most = { spec->data_max, spec->data_max };
 	int number;
@@ -75,7 +76,7 @@ static void run_child(const struct proc_spec *spec, pid_t parent, int report)
 	close_others((unsigned)spec->nfds);
 	if ((!spec->session || setsid() >= 0) && place_fds(spec) == 0 &&
 	    chdir(spec->cwd ? spec->cwd : "/") == 0)
-		execve(spec->path, spec->argv, spec->env);
+		execve(spec->path, spec->argv, env);
 	number = errno;
 	(void)!write(report, &number, sizeof(number));
 	_exit(NOT_STARTED);
@@ -85,17 +86,24 @@ int proc_spawn_bound(const struct proc_spec *spec, pid_t *pid,
 		     struct error *err)
 {
 	pid_t parent = getpid();
+	char **cleaned;
 	int report[2];
 	int number = 0;
 	ssize_t n;
 
 	if (spec->nfds > PROC_FDS_MAX)
 		return error_set(err, ERR_SYSTEM, "too many descriptors");
+	if (spec->path[0] != '/')
+		return error_set(err, ERR_SYSTEM, "not an absolute path: %s",
+				 spec->path);
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return error_errno(err, "starting %s", spec->path);
+	cleaned = proc_environ_absolute(spec->env);
 	*pid = fork();
 	if (*pid == 0)
-		run_child(spec, parent, report[1]);
+		run_child(spec, cleaned ? cleaned : spec->env, parent,
+			  report[1]);
+	proc_environ_release(cleaned, spec->env);
 	close(report[1]);
 	if (*pid < 0) {
 		close(report[0]);

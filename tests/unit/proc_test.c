@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/proc.h"
 #include "base/stop.h"
 #include "unit.h"
@@ -57,6 +58,66 @@ static void test_spawn(void **state)
 			&(pid_t){ 0 }, &err),
 		-1);
 	assert_non_null(strstr(err.message, "/no/sh: No such file"));
+}
+
+/* What a child gets as its PATH, started either way. */
+static int has_path(char *path, const char *wanted, bool bound)
+{
+	const int none[3] = { -1, -1, -1 };
+	char *test = xasprintf("[ \"$PATH\" = '%s' ] && [ $A = 1 ]", wanted);
+	char *argv[] = { (char *)"sh", (char *)"-c", test, NULL };
+	char a[] = "A=1";
+	char *env[] = { path, a, NULL };
+	struct proc_spec spec = { .path = "/bin/sh",
+				  .argv = argv,
+				  .env = env,
+				  .fds = none,
+				  .nfds = 3 };
+	struct error err = { 0 };
+	int status = -1;
+	pid_t pid;
+
+	assert_int_equal(bound ? proc_spawn_bound(&spec, &pid, &err)
+			       : proc_spawn(&spec, &pid, &err),
+			 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	free(test);
+	return proc_exit_code(status);
+}
+
+static void test_no_child_gets_a_relative_entry_of_path(void **state)
+{
+	static const char *const paths[] = {
+		"PATH=/a:/b",  "PATH=.:/a:/b", "PATH=:/a:/b",
+		"PATH=/a::/b", "PATH=/a:/b:",  "PATH=/a:x/y:/b:."
+	};
+	char *none = proc_absolute_path("");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		for (int bound = 0; bound < 2; bound++)
+			assert_int_equal(
+				has_path((char *)paths[i], "/a:/b", bound), 0);
+	assert_int_equal(has_path((char *)"PATH=", none, false), 0);
+	assert_int_equal(has_path((char *)"PATH=.", none, true), 0);
+	free(none);
+}
+
+static void test_a_relative_program_is_not_started(void **state)
+{
+	const int none[3] = { -1, -1, -1 };
+	char *argv[] = { (char *)"sh", NULL };
+	struct proc_spec spec = { .path = "bin/sh",
+				  .argv = argv,
+				  .env = environ,
+				  .fds = none,
+				  .nfds = 3 };
+	struct error err = { 0 };
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(proc_spawn(&spec, &pid, &err), -1);
+	assert_int_equal(proc_spawn_bound(&spec, &pid, &err), -1);
 }
 
 /* Sources that lie where targets go, a cycle even, and nothing else open. */
@@ -186,6 +247,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spawn),
+		cmocka_unit_test(test_no_child_gets_a_relative_entry_of_path),
+		cmocka_unit_test(test_a_relative_program_is_not_started),
 		cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_find),
