@@ -62,7 +62,6 @@ int external_run(const struct external *x, const char *program,
 	struct proc_spec spec = { .path = "/bin/sh",
 				  .argv = argv,
 				  .env = environ,
-				  .cwd = settings_cwd(x->app->settings),
 				  .fds = fds,
 				  .nfds = 3,
 				  .core = true };

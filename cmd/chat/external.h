@@ -16,7 +16,9 @@ struct external {
 const char *external_choose(const char *first, const char *second,
 			    const char *usual);
 /* The words of program with the file behind them, as a shell reads them: "code
- * --wait". Its exit status, or -1. Ctrl-C is the program's meanwhile. */
+ * --wait". It starts in /: an editor or pager reads .exrc, .vimrc or
+ * .lessfilter of the directory that it starts in. Its exit status, or -1.
+ * Ctrl-C is the program's meanwhile. */
 int external_run(const struct external *x, const char *program,
 		 const char *file, struct error *err);
 /* A file of the state directory, which is the user's alone. Owned name. */
