@@ -319,7 +319,7 @@ static void mask_and_clean(const struct app *app, const char *text,
 
 int app_exit_status(const struct error *err)
 {
-	if (err->code == ERR_USAGE)
+	if (err->code == ERR_USAGE || err->code == ERR_UNGUARDED)
 		return 2;
 	if (err->code == ERR_POLICY)
 		return STATUS_POLICY;

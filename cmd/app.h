@@ -123,8 +123,8 @@ int app_signal(void);
 /* Forgets it: an interactive program goes on after a cancelled turn. */
 void app_signal_clear(struct app *app);
 
-/* 2 for ERR_USAGE, STATUS_POLICY for ERR_POLICY, 130 or 128 + signal for
- * ERR_CANCELLED, else 1. */
+/* 2 for ERR_USAGE and ERR_UNGUARDED, STATUS_POLICY for ERR_POLICY, 130 or 128 +
+ * signal for ERR_CANCELLED, else 1. */
 int app_exit_status(const struct error *err);
 /* Appends text; where a chat is on, its own commands take the place of those
  * of the shell: "/apply" of "dcode apply". */

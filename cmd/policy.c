@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cmd/secret.h"
+
 int policy_check(struct app *app, const struct subcommand *sub,
 		 struct error *err)
 {
@@ -20,4 +22,26 @@ int policy_check(struct app *app, const struct subcommand *sub,
 	error_set(err, ERR_POLICY, "the policy of this machine: %s", why);
 	return error_hint(err, "Ask whoever looks after this machine; dcode"
 			       " config path shows the file.");
+}
+
+int policy_go_on_without(struct app *app, const struct error *why,
+			 struct error *err)
+{
+	int rc = 0;
+
+	if (!app->json && secret_terminal(app)) {
+		app_borrow_terminal(app);
+		app_warn_line(why->message);
+		rc = secret_confirm(app, "Go on without this file? [y/N] ",
+				    err);
+		app_return_terminal(app);
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
+	*err = *why;
+	err->code = ERR_UNGUARDED;
+	return err->hint[0] ? -1
+			    : error_hint(err, "It restricts what dcode may do. "
+					      "Mend it, or start a chat, which "
+					      "asks.");
 }

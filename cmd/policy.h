@@ -10,4 +10,10 @@
 int policy_check(struct app *app, const struct subcommand *sub,
 		 struct error *err);
 
+/* why: a file that restricts what dcode may do cannot be used. At a terminal
+ * asks whether to go on all the same: 0 for yes. -1 with ERR_UNGUARDED, or
+ * ERR_CANCELLED. */
+int policy_go_on_without(struct app *app, const struct error *why,
+			 struct error *err);
+
 #endif

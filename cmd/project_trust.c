@@ -18,6 +18,10 @@ static const char again[] =
 	"they load or\nstart in turn, and files that a pattern (*) stands for, "
 	"are not covered.\n";
 
+static const char unnamed[] =
+	"One of its commands names no file of the project: any change of the "
+	"project runs\nunasked.\n";
+
 static size_t columns(void)
 {
 	struct winsize size = { 0 };
@@ -77,11 +81,13 @@ static bool show(const struct app *app, const struct trust_entry *e,
 	question_render(items, n, room, &text);
 	mask_text(app->mask, buf_str(&text), &masked);
 	whole = !masked.over && !text.over && !variables.over;
-	fprintf(stderr, "\nThis project %s:\n%s%s", purpose(e),
+	fprintf(stderr, "\nThis project %s:\n%s%s%s", purpose(e),
 		!whole       ? "  it is too long to be shown: not allowed\n"
 		: masked.len ? masked.ptr
 			     : "",
-		whole && e->n_words ? again : "");
+		whole && e->n_words ? again : "",
+		whole && e->n_words && (e->unnamed || !files[0]) ? unnamed
+								 : "");
 	buf_release(&variables);
 	buf_release(&text);
 	buf_release(&masked);

@@ -8,6 +8,7 @@
 #include "agent/hooked.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "cmd/policy.h"
 #include "cmd/project_trust.h"
 #include "cmd/run/run.h"
 #include "session/thread_transcript.h"
@@ -51,6 +52,11 @@ static void open_transcript(struct run *r)
 	free(dir);
 }
 
+static int go_on_without(void *arg, const struct error *why, struct error *err)
+{
+	return policy_go_on_without(arg, why, err);
+}
+
 static int load(struct app *app, struct error *err)
 {
 	const struct settings *set = app->settings;
@@ -66,6 +72,8 @@ static int load(struct app *app, struct error *err)
 				    .root = root,
 				    .cwd = settings_cwd(set),
 				    .warn = app_warn_line,
+				    .tell = app->quiet ? NULL : app_warn_line,
+				    .without = go_on_without,
 				    .transcript = write_transcript,
 				    .arg = app };
 	int rc = project_trust_open(app, &src.trust, err);

@@ -5,11 +5,12 @@
 
 #include "cmd/run/run.h"
 
-/* Before run_open(): finds the hooks, and asks about a project's. -1 only when
- * the question was cancelled. */
+/* Before run_open(): finds the hooks, and asks about a project's. -1 when the
+ * question was cancelled, or a file of guards cannot be used and nobody says to
+ * go on without it: ERR_UNGUARDED. */
 int run_hooks_open(struct run *r, struct error *err);
 /* Reads the files again, and asks again about a project's that has changed. -1
- * only when the question was cancelled: they stay as they were. On the agent's
+ * as run_hooks_open(): they stay as they were. On the agent's
  * thread, between two turns. */
 int run_hooks_reload(struct run *r, struct error *err);
 /* Of a run that begins: "resume" or "startup". */

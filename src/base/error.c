@@ -17,6 +17,7 @@ static const char *const names[] = {
 	[ERR_SYSTEM] = "system",       [ERR_UNREACHABLE] = "unreachable",
 	[ERR_BUSY] = "busy",           [ERR_POLICY] = "policy",
 	[ERR_BUDGET] = "budget",       [ERR_REFUSED] = "refused",
+	[ERR_UNGUARDED] = "unguarded",
 };
 
 const char *error_name(enum err code)

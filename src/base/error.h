@@ -26,6 +26,7 @@ enum err {
 	ERR_POLICY,      /* the machine's policy forbids it, or is broken */
 	ERR_BUDGET,      /* the next request could pass the cap on money */
 	ERR_REFUSED,     /* a hook of the user's blocked it */
+	ERR_UNGUARDED,   /* a file that restricts dcode cannot be used */
 };
 
 /*

@@ -21,35 +21,37 @@ enum {
 	OUTCOME_MAX = 1 << 20,
 	MOST_NOTIFICATIONS = 16, /* that run at a time */
 	NOTIFY_MS = 600000,
+	LINE_MAX = 4096,
 };
 
-/* 1 when the file was read; 0 where there is none, or it is no use. */
-static int read_file(const char *path, struct buf *text,
-		     void (*warn)(const char *line))
+/* A link that leads nowhere is a file that cannot be read. */
+static int check_missing(const char *path, struct error *err)
 {
-	struct error err = { 0 };
+	struct stat st;
 
-	if (access(path, F_OK) < 0)
-		return 0;
-	if (path_read_regular(path, text, &err) == 0)
-		return 1;
-	warn(err.message);
-	return 0;
+	if (lstat(path, &st) == 0)
+		return error_set(err, ERR_CONFIG,
+				 "%s is a link that leads nowhere", path);
+	return errno == ENOENT || errno == ENOTDIR
+		       ? 0
+		       : error_errno(err, "reading %s", path);
 }
 
-/* The project's, as read_file() has it. */
-static int read_project(const struct hooks_source *src, struct buf *text)
+/* 1 when the file was read; 0 where there is none; -1 with err. */
+static int read_file(const struct hooks_source *src, bool project,
+		     struct buf *text, struct error *err)
 {
-	struct error err = { 0 };
+	const char *path = project ? src->project_file : src->user_file;
 	int rc;
 
-	if (!src->project_file)
+	if (!path)
 		return 0;
-	rc = project_read(src->root, src->project_file, project_owner(src->cwd),
-			  text, &err);
-	if (rc < 0)
-		src->warn(err.message);
-	return rc == 0;
+	if (access(path, F_OK) < 0)
+		return check_missing(path, err);
+	rc = project ? project_read(src->root, path, project_owner(src->cwd),
+				    text, err)
+		     : path_read_regular(path, text, err);
+	return rc < 0 ? -1 : rc == 0;
 }
 
 /* The home directory may be the repository. */
@@ -82,6 +84,41 @@ static size_t add_words(const struct hook_list *list, const char **words)
 	return n;
 }
 
+static struct trust_entry project_entry(const struct hooks *h)
+{
+	return (struct trust_entry){ .kind = TRUST_HOOK,
+				     .root = h->root,
+				     .dir = h->cwd,
+				     .file = h->project_file,
+				     .name = "hooks.json",
+				     .text = buf_str(&h->project_text) };
+}
+
+/* The words of one hook: its shell's command, or its argv. */
+static void set_words(struct trust_entry *e, const struct hook_handler *x)
+{
+	e->words = x->argv ? (const char *const *)x->argv
+			   : (const char *const *)&x->command;
+	e->n_words = x->command != NULL;
+	while (x->argv && x->argv[e->n_words])
+		e->n_words++;
+}
+
+/* Whether one of the project's names no file of it. */
+static bool has_unnamed(const struct hooks *h, const char *path)
+{
+	for (size_t i = 0; i < h->handlers.n; i++) {
+		const struct hook_handler *x = &h->handlers.list[i];
+		struct trust_entry e = project_entry(h);
+
+		e.path = path;
+		set_words(&e, x);
+		if (x->project && e.n_words && !trust_names_file(&e))
+			return true;
+	}
+	return false;
+}
+
 /* The whole file is one entry: a question for each hook of it would be answered
  * without being read. *verdict is TRUST_ALLOWED or not; ask: may put it. */
 static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
@@ -91,19 +128,13 @@ static int check_project(struct hooks *h, bool ask, enum trust_verdict *verdict,
 	const char **words = xcalloc(n + 1, sizeof(*words));
 	char *path =
 		proc_absolute_path(settings_exported(h->src.settings, "PATH"));
-	struct trust_entry e = {
-		.kind = TRUST_HOOK,
-		.root = h->root,
-		.dir = h->cwd,
-		.file = h->project_file,
-		.name = "hooks.json",
-		.text = buf_str(&h->project_text),
-		.words = words,
-		.n_words = add_words(&h->handlers, words),
-		.path = path,
-	};
+	struct trust_entry e = project_entry(h);
 	int rc = 0;
 
+	e.words = words;
+	e.n_words = add_words(&h->handlers, words);
+	e.path = path;
+	e.unnamed = ask && has_unnamed(h, path);
 	if (ask)
 		rc = trust_ask(h->src.trust, &e, verdict, err);
 	else
@@ -130,25 +161,94 @@ static void drop_project(struct hook_list *list)
 	hook_list_release(&project);
 }
 
+/* Which code the hooks of a file may run beside the files that they name. */
+static void tell_project_code(const struct hooks *h, const char *file,
+			      bool project)
+{
+	struct buf runners = BUF_INIT(LINE_MAX);
+	struct buf line = BUF_INIT(2 * LINE_MAX);
+	char *path =
+		proc_absolute_path(settings_exported(h->src.settings, "PATH"));
+
+	for (size_t i = 0; i < h->handlers.n; i++) {
+		const struct hook_handler *x = &h->handlers.list[i];
+		struct trust_entry e = { 0 };
+
+		set_words(&e, x);
+		if (x->project == project)
+			trust_add_runners(e.words, e.n_words, &runners);
+	}
+	if (runners.len)
+		buf_addf(&line,
+			 "hooks of %s run %s: the code may come from %s, where "
+			 "hooks start",
+			 file, runners.ptr, h->cwd);
+	if (line.len)
+		h->src.tell(line.ptr);
+	if (project && has_unnamed(h, path)) {
+		buf_clear(&line);
+		buf_addf(&line,
+			 "a hook of %s names no file: any change of the "
+			 "project runs unasked",
+			 file);
+		h->src.tell(line.ptr);
+	}
+	free(path);
+	buf_release(&runners);
+	buf_release(&line);
+}
+
 static int load_project(struct hooks *h, struct error *err)
 {
+	const struct hook_file file = { h->project_file, true, h->src.warn };
 	struct buf why = BUF_INIT(1 << 12);
 	enum trust_verdict verdict = TRUST_REFUSED;
-	int rc = 0;
+	int rc = hook_file_parse(&h->handlers, buf_str(&h->project_text), &file,
+				 err);
 
-	hook_file_parse(&h->handlers, buf_str(&h->project_text),
-			h->project_file, true, h->src.warn);
-	if (h->handlers.n)
+	if (rc == 0 && h->handlers.n)
 		rc = check_project(h, true, &verdict, &why, err);
 	if (why.len)
 		h->src.warn(why.ptr);
-	if (verdict == TRUST_ALLOWED)
-		hook_list_compile(&h->handlers, h->project_file, true,
-				  h->src.warn);
-	else
+	if (verdict == TRUST_ALLOWED) {
+		hook_list_compile(&h->handlers, &file);
+		if (h->src.tell)
+			tell_project_code(h, h->project_file, true);
+	} else {
 		drop_project(&h->handlers);
+	}
 	buf_release(&why);
 	return rc;
+}
+
+static int load_user(struct hooks *h, struct str text, struct error *err)
+{
+	const struct hook_file file = { h->user_file, false, h->src.warn };
+
+	if (hook_file_parse(&h->handlers, text, &file, err) < 0)
+		return -1;
+	hook_list_compile(&h->handlers, &file);
+	if (h->src.tell)
+		tell_project_code(h, h->user_file, false);
+	return 0;
+}
+
+/* What is to become of a file that cannot be used. A repository that the user
+ * only looks at must not keep him from starting. */
+static int do_without(const struct hooks_source *src, bool project,
+		      struct error *err)
+{
+	struct error why = *err;
+
+	*err = (struct error){ 0 };
+	if (project && why.code == ERR_CANCELLED) {
+		*err = why;
+		return -1;
+	}
+	if (!project || trust_is_known(src->trust, TRUST_HOOK, src->root))
+		return src->without(src->arg, &why, err);
+	src->warn(why.message);
+	return 0;
 }
 
 static struct hooks *make_hooks(const struct hooks_source *src)
@@ -167,33 +267,43 @@ static struct hooks *make_hooks(const struct hooks_source *src)
 	return h;
 }
 
+/* One file: 1 when it is there and was read. */
+static int read_or_go_on(const struct hooks_source *src, bool project,
+			 struct buf *text, struct error *err)
+{
+	int rc = read_file(src, project, text, err);
+
+	return rc < 0 ? do_without(src, project, err) : rc;
+}
+
 int hooks_load(struct hooks **out, const struct hooks_source *src,
 	       struct error *err)
 {
 	struct buf project = BUF_INIT(HOOK_FILE_MAX);
 	struct buf user = BUF_INIT(HOOK_FILE_MAX);
-	bool same = is_same_file(src->user_file, src->project_file);
-	int has_project = same ? 0 : read_project(src, &project);
-	int has_user = read_file(src->user_file, &user, src->warn);
+	int has_project = 0;
+	int has_user = read_or_go_on(src, false, &user, err);
 	struct hooks *h = NULL;
-	int rc = 0;
+	int rc = has_user < 0 ? -1 : 0;
 
 	*out = NULL;
-	if (has_project || has_user) {
+	if (rc == 0 && !is_same_file(src->user_file, src->project_file))
+		has_project = read_or_go_on(src, true, &project, err);
+	if (has_project < 0)
+		rc = -1;
+	if (rc == 0 && (has_project || has_user)) {
 		h = make_hooks(src);
 		h->project_text = project;
 		project = (struct buf){ 0 };
 	}
-	if (has_project)
-		rc = load_project(h, err);
-	if (has_user) {
-		hook_file_parse(&h->handlers, buf_str(&user), src->user_file,
-				false, src->warn);
-		hook_list_compile(&h->handlers, src->user_file, false,
-				  src->warn);
-	}
-	if (rc == 0 && h && h->handlers.n)
+	if (rc == 0 && has_project && load_project(h, err) < 0)
+		rc = do_without(src, true, err);
+	if (rc == 0 && has_user && load_user(h, buf_str(&user), err) < 0)
+		rc = do_without(src, false, err);
+	if (rc == 0 && h && h->handlers.n) {
+		h->told = xcalloc(h->handlers.n, sizeof(*h->told));
 		rc = cancel_init(&h->cancel, err);
+	}
 	if (h && (rc < 0 || !h->handlers.n)) {
 		hooks_free(h);
 		h = NULL;
@@ -226,6 +336,7 @@ void hooks_free(struct hooks *h)
 	free(h->project_file);
 	free(h->root);
 	free(h->cwd);
+	free(h->told);
 	free(h);
 }
 
@@ -293,7 +404,8 @@ static char *const *environ_of(struct hooks *h, bool project)
 	return *env;
 }
 
-/* Absolute, or NULL when there is none. */
+/* Absolute, or NULL when there is none. Of the user's own hooks a name with a
+ * slash is absolute: see file.c. */
 static char *find_program(const struct hooks *h, const char *name)
 {
 	if (strchr(name, '/'))
@@ -306,7 +418,9 @@ static void prepare(struct hooks *h, const struct hook_handler *x,
 {
 	*p = (struct hook_process){ .handler = x,
 				    .shell = { "sh", "-c", x->command } };
-	p->program = x->argv ? find_program(h, x->argv[0]) : xstrdup("/bin/sh");
+	if (!x->broken)
+		p->program = x->argv ? find_program(h, x->argv[0])
+				     : xstrdup("/bin/sh");
 	p->run = (struct proc_run){ .program = p->program,
 				    .argv = x->argv ? x->argv : p->shell,
 				    .env = environ_of(h, x->project),
@@ -316,17 +430,20 @@ static void prepare(struct hooks *h, const struct hook_handler *x,
 				    .core = true,
 				    .out = BUF_INIT(HOOK_OUTPUT_MAX),
 				    .err = BUF_INIT(HOOK_OUTPUT_MAX) };
-	if (!p->program)
+	if (x->broken)
+		error_set(&p->run.failed, ERR_CONFIG, "%s", x->broken);
+	else if (!p->program)
 		error_set(&p->run.failed, ERR_NOT_FOUND, "there is no %s",
 			  x->argv[0]);
 }
 
-/* Those that match and may run; how many. */
+/* Those that match and may run; how many. Appends to why what keeps the others
+ * from that. */
 static size_t select_handlers(struct hooks *h, const struct hook_call *call,
-			      const struct hook_handler **chosen)
+			      const struct hook_handler **chosen,
+			      struct buf *why)
 {
 	enum trust_verdict verdict = TRUST_ASK;
-	struct buf why = BUF_INIT(1 << 12);
 	struct error ignored = { 0 };
 	size_t n = 0;
 
@@ -337,15 +454,14 @@ static size_t select_handlers(struct hooks *h, const struct hook_call *call,
 			continue;
 		/* The files may have changed since they were allowed. */
 		if (x->project && verdict == TRUST_ASK)
-			(void)check_project(h, false, &verdict, &why, &ignored);
+			(void)check_project(h, false, &verdict, why, &ignored);
 		if (x->project && verdict != TRUST_ALLOWED) {
-			hook_notice(h, call, "%s", why.ptr);
+			hook_notice(h, call, "%s", why->ptr);
 			verdict = TRUST_REFUSED;
 			continue;
 		}
 		chosen[n++] = x;
 	}
-	buf_release(&why);
 	return n;
 }
 
@@ -393,6 +509,7 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 	      struct error *err)
 {
 	const struct hook_handler **chosen;
+	struct buf why = BUF_INIT(1 << 12);
 	int rc = 0;
 
 	*out = (struct hook_outcome){ .reason = BUF_INIT(OUTCOME_MAX),
@@ -402,8 +519,12 @@ int hooks_run(struct hooks *h, const struct hook_call *call,
 	if (!hooks_have(h, call->event))
 		return 0;
 	chosen = xcalloc(h->handlers.n + 1, sizeof(struct hook_handler *));
-	if (select_handlers(h, call, chosen))
+	if (select_handlers(h, call, chosen, &why))
 		rc = run_chosen(h, call, chosen, out, stop, err);
+	/* Attack: the model edits the script that is to judge its calls. */
+	if (rc == 0 && why.len && hook_event_guards(call->event))
+		hook_output_refuse(h, call, buf_str(&why), out);
+	buf_release(&why);
 	free(chosen);
 	return rc;
 }

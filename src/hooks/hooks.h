@@ -41,6 +41,11 @@ struct hooks_source {                    /* borrowed until hooks_free() */
 	const char *cwd;          /* that hooks start in */
 	struct trust *trust;
 	void (*warn)(const char *line);
+	/* What the user should know and nobody has to mend; may be NULL. */
+	void (*tell)(const char *line);
+	/* The user's file, or that of a project that was allowed, cannot be
+	 * used at all: 0 to go on without it, -1 with err. */
+	int (*without)(void *arg, const struct error *why, struct error *err);
 	/* The file of a conversation, up to date, for transcript_path: owned by
 	 * the caller, or NULL. Any thread, never two at once. May be NULL. */
 	char *(*transcript)(void *arg, const char *session);
@@ -51,9 +56,13 @@ struct hooks_source {                    /* borrowed until hooks_free() */
  * hooks_load() asks. */
 struct hooks;
 
-/* NULL when there are none: nothing is read then, no thread started. What is
- * wrong in a file is a warning, and that hook is left out; so are a project's
- * that are not trusted. -1 only when the question was cancelled. */
+/*
+ * NULL when there are none: nothing is read then, no thread started. What is
+ * wrong with one hook is a warning, and that hook is left out; where it is a
+ * guard (PreToolUse, PermissionRequest, UserPromptSubmit) it refuses what it
+ * was to judge. A project's that are not trusted are left out, too. -1 when a
+ * question was cancelled, or without() says so.
+ */
 int hooks_load(struct hooks **h, const struct hooks_source *src,
 	       struct error *err);
 /* Ends notifications that still run. */
@@ -102,7 +111,9 @@ struct hook_outcome {
 
 /* Runs those that match. -1 only when stop ended it: ERR_CANCELLED or
  * ERR_TIMEOUT; everything they left has been killed. Failures of hooks are
- * notices. out is released by the caller in any case. */
+ * notices, but that a guard could not run at all (its program is missing, its
+ * project has changed) refuses the call or the prompt. out is released by the
+ * caller in any case. */
 int hooks_run(struct hooks *h, const struct hook_call *call,
 	      struct hook_outcome *out, const struct stop *stop,
 	      struct error *err);

@@ -26,6 +26,9 @@ struct hook_handler {
 	char **argv;   /* owned, NULL-terminated; or NULL */
 	int64_t timeout_ms;
 	char *status; /* or NULL */
+	/* Why it cannot run; or NULL. Only of guards: they refuse what they
+	 * were to judge. Owned. */
+	char *broken;
 };
 
 struct hook_list {
@@ -33,32 +36,45 @@ struct hook_list {
 	size_t n;
 };
 
+struct hook_file { /* borrowed */
+	const char *path;
+	bool project;
+	void (*warn)(const char *line);
+};
+
 struct hooks {
 	struct hooks_source src;
 	char *user_file, *project_file, *root, *cwd; /* owned */
 	struct hook_list handlers;
+	bool *told; /* of each handler: that it cannot run; owned */
 	struct buf project_text; /* of the whole file, as it was allowed */
 	char **user_env, **project_env; /* owned */
 	char *session;                  /* owned, or NULL */
 	const char *(*mode)(void *arg);
 	void *mode_arg;
 	struct cancel cancel; /* of notifications */
-	pthread_mutex_t lock; /* guards session, mode, notifying and the two
-				 environments while they are made */
+	pthread_mutex_t lock; /* guards session, mode, notifying, told and the
+				 two environments while they are made */
 	pthread_cond_t idle;  /* notifying is less */
 	size_t notifying;     /* threads */
 };
 
 const char *hook_event_name(enum hook_event event);
-/* file.c: adds the handlers of a file's text; what is wrong goes to warn. */
-void hook_file_parse(struct hook_list *list, struct str text, const char *file,
-		     bool project, void (*warn)(const char *line));
-/* Compiles the patterns of the user's or the project's; a handler whose pattern
- * is none never matches, which goes to warn. Attack: a pattern that takes all
- * memory, or hours, in a file of a repository that the user only looks at. So
- * a project's are compiled once it is allowed. */
-void hook_list_compile(struct hook_list *list, const char *file, bool project,
-		       void (*warn)(const char *line));
+/* True for events whose hooks may refuse: without an answer of such a hook the
+ * call or the prompt does not go ahead. */
+bool hook_event_guards(enum hook_event event);
+/*
+ * file.c: adds the handlers of a file's text. What is wrong with one goes to
+ * warn, and it is left out, or kept as broken where it is a guard. ERR_CONFIG:
+ * nothing of the file can be used.
+ */
+int hook_file_parse(struct hook_list *list, struct str text,
+		    const struct hook_file *file, struct error *err);
+/* Compiles the patterns of this file's handlers; one whose pattern is wrong
+ * never matches, or is broken where it is a guard, which goes to warn. Attack:
+ * a pattern that takes all memory, or hours, in a file of a repository that the
+ * user only looks at. So a project's are compiled once it is allowed. */
+void hook_list_compile(struct hook_list *list, const struct hook_file *file);
 void hook_list_release(struct hook_list *list);
 
 /* match.c */
@@ -81,6 +97,9 @@ struct hook_process {
 /* output.c: what one hook said, added to what those before it said. */
 void hook_output_add(struct hooks *h, const struct hook_call *call,
 		     const struct hook_process *p, struct hook_outcome *out);
+/* Refuses the call or the prompt of an event that hook_event_guards(). */
+void hook_output_refuse(struct hooks *h, const struct hook_call *call,
+			struct str reason, struct hook_outcome *out);
 /* A line for the user, masked and clean. */
 void hook_notice(struct hooks *h, const struct hook_call *call, const char *fmt,
 		 ...) __attribute__((format(printf, 3, 4)));

@@ -75,7 +75,9 @@ bool hook_matches(const struct hook_handler *h, const char *value)
 
 	if (!h->names && !h->pattern)
 		return true;
-	if (!value || (h->pattern && !h->has_regex))
+	if (h->pattern && !h->has_regex)
+		return h->broken != NULL; /* a guard: of everything */
+	if (!value)
 		return false;
 	/* Attack: an MCP server gives a tool a name that is so long that the
 	 * hook which was to refuse it does not see it. */

@@ -69,41 +69,56 @@ static void add_clean(const struct hooks *h, struct str text, struct buf *out)
 	buf_release(&clean);
 }
 
+/* "hook PreToolUse (check.sh) of /home/me/.deepagents/hooks.json" */
+static void describe_hook(const struct hooks *h, const struct hook_call *call,
+			  const struct hook_process *p, struct buf *out)
+{
+	const struct hook_handler *x = p->handler;
+	const char *command = x->command ? x->command
+			      : x->argv  ? x->argv[0]
+					 : "";
+
+	buf_addf(out, "hook %s (", hook_event_name(call->event));
+	add_first(h, str_of(command), SHOWN, out);
+	buf_addf(out, ") of %s", x->project ? h->project_file : h->user_file);
+}
+
 static void report(struct hooks *h, const struct hook_call *call,
 		   const struct hook_process *p, const char *what)
 {
-	const struct hook_handler *x = p->handler;
-	struct buf command = BUF_INIT(SHOWN);
+	struct buf name = BUF_INIT(LINE_MAX);
 
-	add_first(h, str_of(x->command ? x->command : x->argv[0]), SHOWN,
-		  &command);
-	hook_notice(h, call, "hook %s (%s) of %s: %s",
-		    hook_event_name(call->event),
-		    command.len ? command.ptr : "",
-		    x->project ? h->project_file : h->user_file, what);
-	buf_release(&command);
+	describe_hook(h, call, p, &name);
+	hook_notice(h, call, "%s: %s", name.len ? name.ptr : "", what);
+	buf_release(&name);
 }
 
 /* "exit status 3: no such file" */
+static void describe_failure(const struct hooks *h,
+			     const struct hook_process *p, struct buf *out)
+{
+	struct str said = str_trim(buf_str(&p->run.err));
+
+	if (p->run.failed.code) {
+		buf_adds(out, p->run.failed.message);
+	} else if (p->run.timed_out) {
+		buf_addf(out, "killed: it took longer than %g s (timeout)",
+			 (double)p->handler->timeout_ms / 1000);
+	} else {
+		buf_addf(out, "exit status %d%s", p->run.status,
+			 said.len ? ": " : "");
+		add_first(h, said, SAID_SHOWN, out);
+	}
+}
+
 static void report_failure(struct hooks *h, const struct hook_call *call,
 			   const struct hook_process *p)
 {
-	struct buf said = BUF_INIT(SAID_SHOWN);
-	char what[600];
+	struct buf what = BUF_INIT(LINE_MAX);
 
-	add_first(h, str_trim(buf_str(&p->run.err)), SAID_SHOWN, &said);
-	if (p->run.failed.code)
-		snprintf(what, sizeof(what), "%s", p->run.failed.message);
-	else if (p->run.timed_out)
-		snprintf(what, sizeof(what),
-			 "killed: it took longer than %g s (timeout)",
-			 (double)p->handler->timeout_ms / 1000);
-	else
-		snprintf(what, sizeof(what), "exit status %d%s%s",
-			 p->run.status, said.len ? ": " : "",
-			 said.len ? said.ptr : "");
-	report(h, call, p, what);
-	buf_release(&said);
+	describe_failure(h, p, &what);
+	report(h, call, p, what.len ? what.ptr : "");
+	buf_release(&what);
 }
 
 static void set_permission(struct hooks *h, struct hook_outcome *out,
@@ -140,6 +155,57 @@ static void block(struct hooks *h, const struct hook_call *call,
 	default:
 		report_failure(h, call, p);
 	}
+}
+
+void hook_output_refuse(struct hooks *h, const struct hook_call *call,
+			struct str reason, struct hook_outcome *out)
+{
+	block(h, call, NULL, reason, out);
+}
+
+/* Statuses of a shell, and of env(1), for a program that cannot be executed or
+ * is not there (POSIX.1-2017, XCU 2.8.2). */
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+
+static bool could_not_run(const struct hook_process *p)
+{
+	return p->run.failed.code ||
+	       (!p->run.timed_out && (p->run.status == NOT_EXECUTABLE ||
+				      p->run.status == NOT_FOUND));
+}
+
+/* True the first time. */
+static bool tell_once(struct hooks *h, const struct hook_handler *x)
+{
+	bool first = true;
+
+	pthread_mutex_lock(&h->lock);
+	if (h->told) {
+		bool *told = &h->told[x - h->handlers.list];
+
+		first = !*told;
+		*told = true;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return first;
+}
+
+/* One warning, and from a guard no leave to go on: one that could not judge has
+ * not agreed. */
+static void add_absent(struct hooks *h, const struct hook_call *call,
+		       const struct hook_process *p, struct hook_outcome *out)
+{
+	struct buf why = BUF_INIT(LINE_MAX);
+
+	if (tell_once(h, p->handler))
+		report_failure(h, call, p);
+	if (hook_event_guards(call->event)) {
+		describe_hook(h, call, p, &why);
+		buf_adds(&why, " could not run: ");
+		describe_failure(h, p, &why);
+		block(h, call, p, buf_str(&why), out);
+	}
+	buf_release(&why);
 }
 
 static bool takes_plain_text(enum hook_event event)
@@ -305,7 +371,9 @@ void hook_output_add(struct hooks *h, const struct hook_call *call,
 
 	if (p->run.out.over || p->run.err.over)
 		report(h, call, p, "it printed more than 100 kB: cut");
-	if (p->run.failed.code || p->run.timed_out)
+	if (could_not_run(p))
+		add_absent(h, call, p, out);
+	else if (p->run.timed_out)
 		report_failure(h, call, p);
 	else if (p->run.status == 2)
 		block(h, call, p, said.len ? said : STR("blocked by a hook"),

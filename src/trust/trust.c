@@ -171,6 +171,17 @@ int trust_ask(struct trust *t, const struct trust_entry *e,
 	return rc < 0 ? -1 : 0;
 }
 
+bool trust_names_file(const struct trust_entry *e)
+{
+	struct buf files = BUF_INIT(FILES_MAX);
+	struct error why = { 0 };
+	char hex[TRUST_HEX];
+	bool names = trust_fingerprint(e, hex, &files, &why) < 0 || files.len;
+
+	buf_release(&files);
+	return names;
+}
+
 void trust_explain(struct trust *t, const struct trust_entry *e,
 		   struct buf *out)
 {
@@ -224,6 +235,34 @@ int trust_list(struct trust *t,
 	}
 	cJSON_Delete(store);
 	return 0;
+}
+
+struct root_search {
+	const char *kind, *root;
+	bool found;
+};
+
+static bool match_root(void *arg, const struct trust_record *r)
+{
+	struct root_search *s = arg;
+
+	s->found = !strcmp(r->kind, s->kind) && !strcmp(r->root, s->root);
+	return !s->found;
+}
+
+bool trust_is_known(struct trust *t, enum trust_kind kind, const char *root)
+{
+	char *real = root ? realpath(root, NULL) : NULL;
+	struct root_search s = { trust_kind_name(kind), real ? real : "",
+				 false };
+	struct error ignored = { 0 };
+
+	if (t->allowed_kinds & kind)
+		s.found = true;
+	else if (real)
+		(void)trust_list(t, match_root, &s, &ignored);
+	free(real);
+	return s.found;
 }
 
 int trust_forget(struct trust *t, const char *root, struct error *err)

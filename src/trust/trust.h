@@ -44,6 +44,9 @@ struct trust_entry { /* all borrowed */
 	 * shell's command is one word. n_words 0: it starts nothing. */
 	const char *const *words;
 	size_t n_words;
+	/* An entry of several commands: one of them names no file of the
+	 * repository, which the question says; see trust_names_file(). */
+	bool unnamed;
 	const char *path; /* $PATH that its program is looked for in, or NULL */
 	/* For the question: names of exported variables that it would be given
 	 * or would send. */
@@ -94,6 +97,14 @@ int trust_ask(struct trust *t, const struct trust_entry *e,
  */
 void trust_explain(struct trust *t, const struct trust_entry *e,
 		   struct buf *out);
+/* Appends the package and module runners among the words of a command line
+ * ("npx, python3 -m"), a shell's command being one word: what they run may come
+ * from the directory that they start in, and no file of it is named. */
+void trust_add_runners(const char *const *words, size_t n, struct buf *out);
+/* Whether the command line names a file of the repository, whose content is
+ * remembered. Of one that names none (make, npm test), any change of the
+ * repository runs without another question. */
+bool trust_names_file(const struct trust_entry *e);
 /* "hook", "MCP server" */
 const char *trust_kind_name(enum trust_kind kind);
 
@@ -106,6 +117,9 @@ struct trust_record { /* borrowed for the call */
 int trust_list(struct trust *t,
 	       bool (*each)(void *arg, const struct trust_record *r), void *arg,
 	       struct error *err);
+/* Whether anything of this kind was ever allowed in the repository at root, or
+ * a flag of this run allows it. */
+bool trust_is_known(struct trust *t, enum trust_kind kind, const char *root);
 /* Forgets what was allowed in the repository at root (NULL: in all); how many,
  * or -1. */
 int trust_forget(struct trust *t, const char *root, struct error *err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "trust/trust_impl.h"
 
 enum { MOST_WORDS = 2000, LONGEST = 4095 };
@@ -85,6 +86,96 @@ void trust_words_add(struct trust_words *w, const char *word)
 		at += *at != '\0';
 	}
 	buf_release(&part);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Programs that look in their directory for what they run. */
+static bool is_runner(const char *name)
+{
+	static const char *const names[] = {
+		"npx",     "npm",    "pnpm",       "pnpx",     "yarn",
+		"bun",     "bunx",   "deno",       "tsx",      "ts-node",
+		"uv",      "uvx",    "pipx",       "poetry",   "pdm",
+		"hatch",   "rye",    "pipenv",     "tox",      "nox",
+		"pytest",  "make",   "gmake",      "cmake",    "ninja",
+		"just",    "task",   "rake",       "bundle",   "bundler",
+		"cargo",   "go",     "mvn",        "mvnw",     "gradle",
+		"gradlew", "sbt",    "dotnet",     "composer", "mix",
+		"mise",    "direnv", "pre-commit", "lefthook", "nix",
+		"bazel",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* "python3 -m NAME" and "python3 -Im NAME", but not "python3 file.py". */
+static bool takes_module(const char *word)
+{
+	size_t n = strlen(word);
+
+	return word[0] == '-' && word[1] != '-' && n > 1 &&
+	       (word[1] == 'm' || word[n - 1] == 'm');
+}
+
+static bool is_python(const char *name)
+{
+	static const char *const stems[] = { "python", "pypy" };
+
+	for (size_t i = 0; i < sizeof(stems) / sizeof(*stems); i++) {
+		size_t n = strlen(stems[i]);
+
+		if (!strncmp(name, stems[i], n) &&
+		    !name[n + strspn(name + n, "0123456789.")])
+			return true;
+	}
+	return false;
+}
+
+/* Each once. */
+static void add_runner(struct buf *out, const char *name, const char *how)
+{
+	char *runner = xasprintf("%s%s", name, how);
+	struct str rest = buf_str(out);
+	struct str one;
+	bool known = false;
+
+	while (str_split(&rest, ',', &one))
+		known |= str_is(str_trim(one), runner);
+	if (!known)
+		buf_addf(out, "%s%s", out->len ? ", " : "", runner);
+	free(runner);
+}
+
+void trust_add_runners(const char *const *words, size_t n, struct buf *out)
+{
+	struct trust_words parts = { 0 };
+	bool module = false;
+
+	for (size_t i = 0; i < n; i++)
+		trust_words_add(&parts, words[i]);
+	for (size_t i = 0; i < parts.n; i++)
+		module |= takes_module(parts.list[i]);
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *name = base_name(parts.list[i]);
+
+		/* "/a/npx" is two parts, of which one is "a/npx". */
+		if (name != parts.list[i] && parts.list[i][0] != '/')
+			continue;
+		if (is_runner(name))
+			add_runner(out, name, "");
+		else if (module && is_python(name))
+			add_runner(out, name, " -m");
+	}
+	trust_words_release(&parts);
 }
 
 void trust_words_release(struct trust_words *w)

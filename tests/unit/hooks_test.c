@@ -14,14 +14,18 @@ static void no_warning(const char *line)
 	fail_msg("%s", line);
 }
 
+static const struct hook_file quiet_file = { "hooks.json", true, no_warning };
+
 static struct hook_list read_hooks(const char *matcher)
 {
 	struct hook_list list = { 0 };
+	struct error err = { 0 };
 	char *text = xasprintf("{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"%s\""
 			       ",\"hooks\":[{\"command\":\"x\"}]}]}}",
 			       matcher);
 
-	hook_file_parse(&list, str_of(text), "hooks.json", true, no_warning);
+	assert_int_equal(
+		hook_file_parse(&list, str_of(text), &quiet_file, &err), 0);
 	assert_int_equal(list.n, 1);
 	free(text);
 	return list;
@@ -33,7 +37,7 @@ static void test_no_name_is_too_long_for_a_pattern(void **state)
 	char name[4000] = "mcp__srv__";
 
 	(void)state;
-	hook_list_compile(&list, "hooks.json", true, no_warning);
+	hook_list_compile(&list, &quiet_file);
 	assert_true(hook_matches(&list.list[0], name));
 	assert_false(hook_matches(&list.list[0], "Bash"));
 	for (size_t n = strlen(name); n < sizeof(name); n++) {
@@ -50,6 +54,9 @@ static void keep_complaint(const char *line)
 	snprintf(complaint, sizeof(complaint), "%s", line);
 }
 
+static const struct hook_file loud_file = { "hooks.json", true,
+					    keep_complaint };
+
 static void test_a_pattern_is_compiled_once_its_file_is_allowed(void **state)
 {
 	struct hook_list list = read_hooks("a|(b.*)");
@@ -58,11 +65,13 @@ static void test_a_pattern_is_compiled_once_its_file_is_allowed(void **state)
 	(void)state;
 	assert_false(list.list[0].has_regex);
 	assert_false(hook_matches(&list.list[0], "a"));
-	hook_list_compile(&list, "hooks.json", true, no_warning);
+	hook_list_compile(&list, &quiet_file);
 	assert_true(hook_matches(&list.list[0], "a"));
-	hook_list_compile(&broken, "hooks.json", true, keep_complaint);
-	assert_non_null(strstr(complaint, "no regular expression"));
-	assert_false(hook_matches(&broken.list[0], "a"));
+	hook_list_compile(&broken, &loud_file);
+	assert_non_null(strstr(complaint, "not a regular expression"));
+	/* A guard: it refuses all that it might have judged. */
+	assert_non_null(broken.list[0].broken);
+	assert_true(hook_matches(&broken.list[0], "a"));
 	hook_list_release(&list);
 	hook_list_release(&broken);
 }
@@ -75,8 +84,12 @@ static void count_complaint(const char *line)
 	n_complaints++;
 }
 
+static const struct hook_file counted_file = { "hooks.json", true,
+					       count_complaint };
+
 static void test_a_file_of_faults_is_told_in_a_few_lines(void **state)
 {
+	struct error err = { 0 };
 	struct buf text = BUF_INIT(1 << 20);
 	struct hook_list list = { 0 };
 
@@ -85,8 +98,8 @@ static void test_a_file_of_faults_is_told_in_a_few_lines(void **state)
 	for (int i = 0; i < 1000; i++)
 		buf_addf(&text, "%s\"E%d\":0", i ? "," : "", i);
 	buf_adds(&text, "}}");
-	hook_file_parse(&list, buf_str(&text), "hooks.json", true,
-			count_complaint);
+	assert_int_equal(
+		hook_file_parse(&list, buf_str(&text), &counted_file, &err), 0);
 	assert_in_range(n_complaints, 2, 30);
 	hook_list_release(&list);
 	buf_release(&text);

@@ -1,0 +1,318 @@
+"""test_guards_refuse.py - a hook that cannot run refuses, or is said once."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+
+import pytest
+
+from test_hooks import (DONE, HOW, TOUCH, hook, note,  # noqa: F401
+                        told, work, write)
+from test_live_chat import live  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+MISSING = {
+    "argv": {"hooks": [{"type": "command", "argv": ["no-such-program"]}]},
+    "argv path": {"hooks": [{"type": "command", "argv": ["/no/such"]}]},
+    "name": hook("no-such-program --check"),
+    "path": hook("/no/such/program"),
+    "last": hook("cd / && no-such-program"),
+    "interpreter": hook("{home}/bad-interpreter"),
+    "mode": hook("{home}/not-executable"),
+}
+GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
+
+
+def place(home, what):
+    (home / "bad-interpreter").write_text("#!/no/such/sh\n")
+    (home / "bad-interpreter").chmod(0o755)
+    (home / "not-executable").write_text("true\n")
+    return json.loads(json.dumps(what).replace("{home}", str(home)))
+
+
+@pytest.mark.parametrize("how", MISSING)
+@pytest.mark.parametrize("event", GUARDS)
+def test_a_guard_whose_program_is_missing_refuses(
+        write, work, home, model, run, event, how):
+    write(**{event: [place(home, MISSING[how])]})
+    server = model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert "could not run" in body_or_error(server, r)
+    assert not (work / "log").exists()
+    if event == "UserPromptSubmit":
+        assert r.status != 0 and not server.requests
+    else:
+        assert r.status in (0, 4), r.err
+
+
+def body_or_error(server, r):
+    return r.err + "".join(json.dumps(q["body"]) for q in server.requests)
+
+
+@pytest.mark.parametrize("event", GUARDS)
+def test_a_guard_that_is_there_lets_a_call_through(write, work, model, run,
+                                                   event):
+    write(**{event: [hook("true"), {"hooks": [
+        {"type": "command", "argv": ["true"]}]}]})
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists(), r.err
+
+
+@pytest.mark.parametrize("how", ["exit 3", "kill -9 $$", "sleep 9; exit 127",
+                                 "echo no json"])
+def test_a_guard_that_ran_and_failed_otherwise_is_a_line(write, work, model,
+                                                         run, how):
+    write(PreToolUse=[hook(how, timeout=0.4)])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists()
+    assert "hook PreToolUse" in r.err
+
+
+def test_a_missing_program_elsewhere_is_one_warning(write, work, model, run):
+    events = ("SessionStart", "PostToolUse", "Stop", "SessionEnd")
+    write(**{e: [hook("no-such-program")] for e in events})
+    model([TOUCH, TOUCH, TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").read_text() == "ran\n" * 3
+    for event in events:
+        assert r.err.count(f"hook {event} ") == 1, r.err
+
+
+@pytest.mark.parametrize("entry", [
+    hook("true", "["), hook("true", timeout=-1), hook("true", timeout="x"),
+    {"hooks": [{"type": "http", "url": "http://127.0.0.1:9"}]},
+    {"hooks": [{"type": "command"}]}, {"hooks": [{"argv": []}]},
+    {"hooks": "true"}, {"matcher": 5, "hooks": []}, "true"])
+def test_a_guard_that_cannot_be_read_refuses(write, work, model, run, entry):
+    write(PreToolUse=[entry])
+    server = model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert not (work / "log").exists(), r.err
+    assert "cannot run" in r.err and "hooks.json" in body_or_error(server, r)
+
+
+def test_a_broken_guard_refuses_only_what_it_would_have_judged(
+        write, work, model, run):
+    write(PreToolUse=[hook("true", "Write", timeout=-1)])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists(), r.err
+
+
+FIRST_WORDS = ["./check.sh", "scripts/check.sh", "A=1 ./check.sh",
+               "'./check.sh' --all", "exec ./check.sh", "( ./check.sh )",
+               "env X=1 ./check.sh", "$(pwd)/check.sh", "`pwd`/check.sh",
+               "$PWD/check.sh"]
+
+
+@pytest.mark.parametrize("words", FIRST_WORDS)
+def test_the_users_own_hooks_name_no_program_of_the_repository(
+        write, work, model, run, words):
+    for name in ("check.sh", "scripts/check.sh"):
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text("#!/bin/sh\necho ran >>~/theirs\n")
+        (work / name).chmod(0o755)
+    write(PreToolUse=[hook(words)], PostToolUse=[hook(words)])
+    server = model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert not (work.parent / "home/theirs").exists()
+    assert not (work / "log").exists(), r.err
+    assert "absolute path" in r.err and "absolute" in body_or_error(server, r)
+
+
+@pytest.mark.parametrize("words", ["{home}/check.sh", "~/check.sh",
+                                   "$HOME/check.sh", "\"${{HOME}}/check.sh\"",
+                                   "A=./b {home}/check.sh", "cat ./x; true",
+                                   "exec ~/check.sh"])
+def test_absolute_first_words_run_in_the_session_directory(
+        write, work, home, model, run, words):
+    (home / "check.sh").write_text("#!/bin/sh\npwd >>~/mine\n")
+    (home / "check.sh").chmod(0o755)
+    write(PreToolUse=[hook(words.format(home=home))])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists(), r.err
+    if "check.sh" in words:
+        assert (home / "mine").read_text() == f"{work}\n"
+
+
+def test_argv_of_the_users_own_is_absolute_too(write, work, model, run):
+    (work / "check.sh").write_text("#!/bin/sh\necho >>~/theirs\n")
+    (work / "check.sh").chmod(0o755)
+    write(PreToolUse=[{"hooks": [{"type": "command",
+                                  "argv": ["./check.sh"]}]}])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert not (work / "log").exists() and "absolute path" in r.err
+    assert not (work.parent / "home/theirs").exists()
+
+
+def test_hooks_of_an_allowed_project_keep_relative_programs(write, work, model,
+                                                            run):
+    (work / "check.sh").write_text("#!/bin/sh\npwd >here\n")
+    (work / "check.sh").chmod(0o755)
+    write(True, PreToolUse=[hook("./check.sh")])
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW, "--trust-project-hooks")
+    assert r.status == 0 and (work / "log").exists(), r.err
+    assert (work / "here").read_text() == f"{work}\n"
+
+
+# ---- files ----
+
+def unreadable(path, how):
+    if how == "mode":
+        path.chmod(0)
+    elif how == "fifo":
+        path.unlink()
+        os.mkfifo(path)
+    elif how == "directory":
+        path.unlink()
+        path.mkdir()
+    elif how == "dangling":
+        path.unlink()
+        path.symlink_to("/no/such/hooks.json")
+    else:
+        path.write_text({"json": '{"hooks": {"PreToolUse": [}',
+                         "cut": path.read_text()[:-9], "empty": "",
+                         "list": "[]", "no hooks": '{"PreToolUse": []}',
+                         "wrong": '{"hooks": []}',
+                         "large": " " * (1 << 20) + path.read_text()}[how])
+
+
+HOW_UNREADABLE = ["mode", "fifo", "directory", "dangling", "json", "cut",
+                  "empty", "list", "no hooks", "wrong", "large"]
+
+
+@pytest.mark.parametrize("how", HOW_UNREADABLE)
+def test_an_unreadable_file_of_the_users_ends_a_run(write, work, model, run,
+                                                    how):
+    if how == "mode" and os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    path = write(PreToolUse=[hook("exit 2")])
+    unreadable(path, how)
+    server = model([TOUCH, DONE])
+    for json_too in ([], ["--output-format", "stream-json"]):
+        r = run("-n", "x", *HOW, *json_too)
+        assert r.status == 2 and "hooks.json" in r.err, (how, r.err)
+        assert not server.requests and not (work / "log").exists()
+    r = run("-q", stdin="x", *HOW)  # piped
+    assert r.status == 2 and not server.requests, r.err
+
+
+@pytest.mark.parametrize("how", ["json", "fifo", "dangling"])
+def test_an_unreadable_file_of_a_project_ends_a_run_once_it_was_allowed(
+        write, work, model, run, how, live):
+    path = write(True, PreToolUse=[hook("true")])
+    server = model([TOUCH, DONE])
+    s, _ = live([DONE], args=["--plain"], ready="[y/N]")
+    s.type("y")
+    s.keys("Enter")
+    s.until("/quit")
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
+    unreadable(path, how)
+    server = model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 2 and "hooks.json" in r.err, r.err
+    assert not server.requests
+
+
+@pytest.mark.parametrize("how", ["json", "fifo", "directory", "dangling"])
+def test_that_of_another_project_is_a_warning(write, work, model, run, how):
+    path = write(True, PreToolUse=[hook("true")])
+    unreadable(path, how)
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW)
+    assert r.status == 0 and (work / "log").exists(), r.err
+    assert "hooks.json" in r.err
+    model([TOUCH, DONE])
+    r = run("-n", "x", *HOW, "--trust-project-hooks")
+    assert r.status == 2
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_the_chat_asks_whether_to_go_on_without_it(write, work, live, answer):
+    unreadable(write(PreToolUse=[hook("exit 2")]), "json")
+    s, _ = live([DONE], args=["--plain"],
+                ready="Go on without this file? [y/N]")
+    s.type(answer)
+    s.keys("Enter")
+    if answer == "y":
+        s.until("/quit")
+        s.type("/quit")
+        s.keys("Enter")
+    assert s.status() == (0 if answer == "y" else 2)
+
+
+def test_an_empty_object_is_no_hooks(write, work, model, run):
+    path = write()
+    for text in ("{}", '{"hooks": {}}'):
+        path.write_text(text)
+        model([TOUCH, DONE])
+        assert run("-n", "x", *HOW).status == 0
+
+
+def test_a_reload_keeps_the_hooks_that_there_were(write, work, live):
+    path = write(PreToolUse=[hook(note(work))])
+    s, server = live([TOUCH, DONE], args=["--plain", "-y"], ready="/quit")
+    unreadable(path, "json")
+    s.type("/reload")
+    s.keys("Enter")
+    s.until("Go on without this file? [y/N]")
+    s.type("n")
+    s.keys("Enter")
+    s.until("as before")
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
+    assert [e["tool_name"] for e in told(work)] == ["Bash"]
+    assert server.requests
+
+
+# ---- runners ----
+
+@pytest.mark.parametrize("words, name", [
+    ("npx -y prettier --check .", "npx"), ("python3 -m checks", "python3 -m"),
+    ("exec make lint", "make"), ("timeout 9 uvx tool", "uvx"),
+    ("/usr/bin/npm test", "npm"), ("python3 -Im checks", "python3 -m"),
+    ("sh -c 'npx x'", "npx")])
+def test_runners_are_named_at_the_start(write, work, model, run, words, name):
+    write(PostToolUse=[hook(words)])
+    model([DONE])
+    r = run("-n", "x", *HOW)
+    assert f"hooks.json run {name}: the code may come from {work}" in r.err
+    assert "run " not in run("-n", "x", "-q", *HOW).err
+
+
+def test_other_programs_are_not_named(write, work, model, run):
+    write(PostToolUse=[hook("python3 ~/check.py -v; cat makefile")])
+    model([DONE])
+    assert "the code may come" not in run("-n", "x", *HOW).err
+
+
+@pytest.mark.parametrize("words, named", [("make lint", False),
+                                          ("sh ./check.sh", True)])
+def test_an_allowed_hook_that_names_no_file_says_so(write, work, model, run,
+                                                    live, words, named):
+    (work / "check.sh").write_text("true\n")
+    (work / "Makefile").write_text("lint:\n\ttrue\n")
+    write(True, PostToolUse=[hook(words)])
+    model([DONE])
+    r = run("-n", "x", *HOW, "--trust-project-hooks")
+    said = "any change of the project runs unasked"
+    assert (said in r.err) != named, r.err
+    s, _ = live([DONE], args=["--plain"], ready="[y/N]")
+    assert (said in " ".join(s.text().split())) != named
+    s.type("n")
+    s.keys("Enter")
+    s.until("/quit")
+    s.type("/quit")
+    s.keys("Enter")
+    assert s.status() == 0
