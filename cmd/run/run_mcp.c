@@ -11,17 +11,51 @@
 
 enum { LINES_MAX = 1 << 14 };
 
-static void warn_ignored(const struct run *r)
+/* What a server may run of the project beside the files that its entry names,
+ * which is all that the question about it has covered. */
+static void warn_project_code(const struct run *r, const struct mcp_entry *e)
+{
+	struct buf line = BUF_INIT(LINES_MAX);
+	struct servers_claim claim;
+	struct buf runners = BUF_INIT(LINES_MAX);
+
+	servers_claim(&claim, e, r->app->settings);
+	trust_add_runners(claim.entry.words, claim.entry.n_words, &runners);
+	if (!e->project)
+		buf_addf(&line, "starts in %s, as its \"cwd\" in %s says",
+			 settings_cwd(r->app->settings), e->file);
+	if (runners.len)
+		buf_addf(
+			&line,
+			"%s%s: the code that it runs may come from the project",
+			line.len ? "; it runs " : "runs ", runners.ptr);
+	if (e->project && !trust_names_file(&claim.entry))
+		buf_addf(&line,
+			 "%s its command names no file: any change of the "
+			 "project runs unasked",
+			 line.len ? ";" : "is allowed, and");
+	if (line.len)
+		app_warn("MCP server %s %s", e->name, line.ptr);
+	servers_claim_release(&claim);
+	buf_release(&runners);
+	buf_release(&line);
+}
+
+static void warn_entries(const struct run *r)
 {
 	for (size_t i = 0; i < mcp_count(r->mcp); i++) {
 		const struct mcp_entry *e =
 			mcp_server_entry(mcp_server(r->mcp, i));
 
-		if (e->ignored && !e->refused)
+		if (e->refused || e->wrong)
+			continue;
+		if (e->ignored)
 			app_warn("MCP server %s: %s in %s is not used: see "
 				 "allow and call_timeout of [mcp] in "
 				 "config.toml",
 				 e->name, e->ignored, e->file);
+		if (mcp_entry_in_project(e))
+			warn_project_code(r, e);
 	}
 }
 
@@ -34,7 +68,7 @@ int run_mcp_begin(struct run *r, struct error *err)
 	if (!r->mcp)
 		return 0;
 	if (!r->options.quiet)
-		warn_ignored(r);
+		warn_entries(r);
 	mcp_start(r->mcp, false);
 	return 0;
 }

@@ -115,11 +115,15 @@ static const char *find_variable(char *const *env, const char *name)
 	return NULL;
 }
 
-/* On the PATH that the server gets, or relative to where it starts. Owned. */
+/* On the PATH that the server gets, absolute, or relative to the directory that
+ * its file chose. Of the user's own entries that directory has to be absolute
+ * itself: a path relative to the session's directory would be the repository's
+ * program. Owned. */
 static char *find_program(const struct mcp_entry *e, const char *dir,
 			  char *const *env, struct error *err)
 {
 	const char *home = find_variable(env, "HOME");
+	bool has_own_dir = e->cwd && !mcp_entry_in_project(e);
 	char *expanded;
 	char *path;
 
@@ -132,6 +136,14 @@ static char *find_program(const struct mcp_entry *e, const char *dir,
 		return path;
 	}
 	expanded = home ? path_expand(e->command, home) : xstrdup(e->command);
+	if (!e->project && !has_own_dir && expanded[0] != '/') {
+		error_set(err, ERR_CONFIG,
+			  "its \"command\" must be an absolute path or a name "
+			  "on PATH: %.200s",
+			  e->command);
+		free(expanded);
+		return NULL;
+	}
 	path = path_join(dir, expanded);
 	free(expanded);
 	if (access(path, X_OK) == 0)
@@ -192,42 +204,57 @@ static int check_dir(const char *path, struct error *err)
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
-	return error_set(err, ERR_CONFIG, "its \"cwd\" is no directory: %.300s",
-			 path);
+	return error_set(err, ERR_CONFIG,
+			 "its \"cwd\" is not a directory: %.300s", path);
 }
 
-/* Where it starts: its own directory, the root of its project, or the session's
- * directory. Owned; NULL: err says why. */
-static char *find_dir(const struct mcp_link_setup *setup, char *const *env,
-		      struct error *err)
+/* Below the root of its project, as the reference has it. Owned. */
+static char *find_project_dir(const struct mcp_entry *e)
+{
+	return e->cwd ? path_join(e->root, e->cwd) : xstrdup(e->root);
+}
+
+/* The user's own servers see nothing of the session's directory unless their
+ * entry says MCP_IN_PROJECT. Owned; NULL: err says why. */
+static char *find_own_dir(const struct mcp_link_setup *setup, char *const *env,
+			  struct error *err)
 {
 	const struct mcp_entry *e = setup->entry;
 	const char *home = find_variable(env, "HOME");
 	struct buf text = BUF_INIT(MCP_VALUE_MAX);
-	char *dir = xstrdup(e->project ? e->root : setup->cwd);
-	char *own;
-	int rc = 0;
+	char *dir = NULL;
 
 	if (!e->cwd)
-		return dir;
-	if (e->project)
-		buf_adds(&text, e->cwd);
-	else
-		rc = mcp_expand(e, setup->settings, e->cwd, &text, err);
-	own = path_expand(text.len ? text.ptr : "", home ? home : "/");
-	buf_release(&text);
-	if (rc == 0) {
-		char *joined = path_join(dir, own);
-
-		free(dir);
-		dir = joined;
-		rc = check_dir(dir, err);
+		return xstrdup("/");
+	if (mcp_entry_in_project(e))
+		return xstrdup(setup->cwd);
+	if (mcp_expand(e, setup->settings, e->cwd, &text, err) == 0) {
+		dir = path_expand(text.len ? text.ptr : "", home);
+		if (dir[0] != '/') {
+			error_set(err, ERR_CONFIG,
+				  "its \"cwd\" must be an absolute path or "
+				  "\"" MCP_IN_PROJECT "\": %.200s",
+				  e->cwd);
+			free(dir);
+			dir = NULL;
+		}
 	}
-	free(own);
-	if (rc == 0)
-		return dir;
-	free(dir);
-	return NULL;
+	buf_release(&text);
+	return dir;
+}
+
+static char *find_dir(const struct mcp_link_setup *setup, char *const *env,
+		      struct error *err)
+{
+	const struct mcp_entry *e = setup->entry;
+	char *dir = e->project ? find_project_dir(e)
+			       : find_own_dir(setup, env, err);
+
+	if (dir && e->cwd && check_dir(dir, err) < 0) {
+		free(dir);
+		dir = NULL;
+	}
+	return dir;
 }
 
 struct mcp_link *mcp_child_open(const struct mcp_link_setup *setup,

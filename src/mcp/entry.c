@@ -482,6 +482,13 @@ int mcp_entries_read(struct mcp_entries *e, struct str text,
 	return rc;
 }
 
+bool mcp_entry_in_project(const struct mcp_entry *e)
+{
+	if (e->kind != MCP_STDIO)
+		return false;
+	return e->project || (e->cwd && !strcmp(e->cwd, MCP_IN_PROJECT));
+}
+
 static bool matches(char *const *patterns, const char *tool)
 {
 	for (size_t i = 0; patterns[i]; i++)

@@ -15,6 +15,13 @@ enum {
 	MCP_MESSAGE = 32 << 20, /* bytes of a request, and of an answer */
 };
 
+/*
+ * The "cwd" of a user's own entry that starts in the session's directory. Only
+ * by this word: npx, python3 -m and their like take code from the directory
+ * that they start in, which is the repository's there.
+ */
+#define MCP_IN_PROJECT "project"
+
 enum mcp_kind {
 	MCP_STDIO = 1,
 	MCP_HTTP, /* streamable HTTP */
@@ -30,15 +37,16 @@ struct mcp_pair { /* owned; the value as written, with its ${NAME} */
 struct mcp_entry {
 	char *name; /* A-Z a-z 0-9 _ - */
 	char *file; /* that it is written in */
-	char *root; /* a server of stdio starts there */
+	char *root; /* a project's server of stdio starts there */
 	/* Written in a file of the repository, which anybody may have put
 	 * there. */
 	bool project;
 	enum mcp_kind kind;
 	char *command;
 	char **args; /* NULL-terminated */
-	/* Where it starts instead; NULL: as without. With its ${NAME}; of an
-	 * entry of the repository a path below root, without. */
+	/* Where it starts. In the user's own file an absolute path with its
+	 * ${NAME}, or MCP_IN_PROJECT; NULL: in /. In a file of the repository a
+	 * path below root, taken literally; NULL: in root. */
 	char *cwd;
 	struct mcp_pair *env;
 	size_t n_env;
@@ -103,6 +111,9 @@ int mcp_entries_read(struct mcp_entries *e, struct str text,
 /* Puts the user's own entry back in the place of list[i]; false: there is
  * none. */
 bool mcp_entries_restore(struct mcp_entries *e, size_t i);
+
+/* True for a server of stdio that starts in a directory of the project. */
+bool mcp_entry_in_project(const struct mcp_entry *e);
 
 /* Whether the entry's filters let a tool of this name through. */
 bool mcp_entry_offers(const struct mcp_entry *e, const char *tool);

@@ -22,7 +22,7 @@ struct mcp_link_setup { /* borrowed for as long as the link is open */
 	const struct mcp_entry *entry;
 	const struct settings *settings;
 	struct http *http;
-	const char *cwd; /* where a server of the user's own starts */
+	const char *cwd; /* the session's directory, for MCP_IN_PROJECT */
 	/* A notification of the server's; on some thread of the link's. */
 	void (*notice)(void *arg, const char *method);
 	void *arg;

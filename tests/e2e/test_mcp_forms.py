@@ -50,7 +50,7 @@ def test_a_server_starts_where_its_entry_says_and_is_allowed_by_nothing_in_it(
     for top in (mcp.home, mcp.work):
         (top / "sub").mkdir()
     mcp.own(mine={**mcp.entry(), "cwd": "~/sub", "alwaysAllow": ["add"],
-                  "disabledTools": []}, gone={**mcp.entry(), "cwd": "none"})
+                  "disabledTools": []}, gone={**mcp.entry(), "cwd": "~/none"})
     mcp.project(theirs={**mcp.entry(), "cwd": "sub", "trust": True},
                 out={**mcp.entry(), "cwd": "/", "autoApprove": ["*"]})
     m = model(calls("mine_look"))
@@ -60,7 +60,7 @@ def test_a_server_starts_where_its_entry_says_and_is_allowed_by_nothing_in_it(
     assert sorted(line.split()[2] for line in mcp.lines()
                   if line.startswith("start ")) == sorted(
         map(str, [mcp.home / "sub", mcp.work, mcp.work / "sub"]))
-    assert f"its \"cwd\" is no directory: {mcp.work}/none" in r.err
+    assert f"its \"cwd\" is not a directory: {mcp.home}/none" in r.err
     for words in ('mine: "alwaysAllow" in', 'theirs: "trust" in',
                   'out: "autoApprove", "cwd" in'):
         assert words in r.err, r.err
