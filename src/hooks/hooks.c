@@ -24,34 +24,28 @@ enum {
 	LINE_MAX = 4096,
 };
 
-/* A link that leads nowhere is a file that cannot be read. */
-static int check_missing(const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (lstat(path, &st) == 0)
-		return error_set(err, ERR_CONFIG,
-				 "%s is a link that leads nowhere", path);
-	return errno == ENOENT || errno == ENOTDIR
-		       ? 0
-		       : error_errno(err, "reading %s", path);
-}
-
-/* 1 when the file was read; 0 where there is none; -1 with err. */
+/* 1 when the file was read; 0 where there is none; -1 with err. A link that
+ * leads nowhere is a file that cannot be read. */
 static int read_file(const struct hooks_source *src, bool project,
 		     struct buf *text, struct error *err)
 {
 	const char *path = project ? src->project_file : src->user_file;
+	struct stat st;
 	int rc;
 
 	if (!path)
 		return 0;
-	if (access(path, F_OK) < 0)
-		return check_missing(path, err);
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : error_errno(err, "reading %s", path);
 	rc = project ? project_read(src->root, path, project_owner(src->cwd),
 				    text, err)
 		     : path_read_regular(path, text, err);
-	return rc < 0 ? -1 : rc == 0;
+	if (rc > 0)
+		return error_set(err, ERR_CONFIG,
+				 "%s is a link that leads nowhere", path);
+	return rc < 0 ? -1 : 1;
 }
 
 /* The home directory may be the repository. */
@@ -287,7 +281,8 @@ int hooks_load(struct hooks **out, const struct hooks_source *src,
 	int rc = has_user < 0 ? -1 : 0;
 
 	*out = NULL;
-	if (rc == 0 && !is_same_file(src->user_file, src->project_file))
+	if (rc == 0 &&
+	    !(has_user && is_same_file(src->user_file, src->project_file)))
 		has_project = read_or_go_on(src, true, &project, err);
 	if (has_project < 0)
 		rc = -1;
