@@ -10,6 +10,7 @@
 #include "cmd/money/run_money.h"
 #include "cmd/overlap/overlap.h"
 #include "cmd/secret.h"
+#include "cmd/skills/run_skills.h"
 #include "cmd/threads/saved_patch.h"
 
 enum { LEAST_KEEP_S = 60 };
@@ -215,6 +216,7 @@ int run_end_sandbox(struct run *r, struct error *err)
 	int rc;
 
 	run_money_keep(r);
+	run_skills_leave(r);
 	rc = lifecycle_close(&r->box, err);
 	run_money_sandbox_end(r);
 	run_money_store(r);

@@ -9,13 +9,18 @@
 struct part; /* model/message.h */
 struct run;  /* cmd/run/run.h */
 
-/* Where they are in a sandbox: outside of the working directory, so that what
- * comes back from there has none of their files. */
+/*
+ * Where they are in a sandbox: outside of the working directory, so that what
+ * comes back from there has none of their files. On a machine of several users
+ * ".RANDOM" follows. Attack: the first request names the directory before there
+ * is a sandbox; another user who could guess it would put his scripts there.
+ */
 #define RUN_SKILLS_ROOT "/tmp/dcode-skills"
 
 struct run_skills { /* of struct run */
 	struct skills all;
-	bool *sent; /* owned; of each */
+	bool *sent;    /* owned; of each, in both places of skills_send.c */
+	char root[64]; /* on a machine of several users */
 };
 
 /* Where user and project keep them. *allowed is owned by the caller, its
@@ -27,12 +32,14 @@ int run_skills_places(struct app *app, const char *agent,
  * with -q. ERR_CONFIG */
 int run_skills_open(struct run *r, struct error *err);
 void run_skills_close(struct run *r);
-/* RUN_SKILLS_ROOT, or NULL: the tools act on this machine. */
+/* Their directory, or NULL: the tools act on this machine. */
 const char *run_skills_root(const struct run *r);
 /* As agent.prepare; arg is the run. */
 int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err);
+/* Removes them from a machine that is not ours alone, at the end of a run. */
+void run_skills_leave(struct run *r);
 /* Appends what the model is told when the user calls a skill by its name; what
  * he wants of it is to be appended, if anything. ERR_NOT_FOUND and more. */
 int run_skills_invoke(struct run *r, struct str name, bool has_request,

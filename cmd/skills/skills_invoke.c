@@ -1,8 +1,10 @@
 /* skills_invoke.c - the skills of a run: which there are, and calling one. */
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -15,6 +17,7 @@ enum {
 	WARNINGS = 20,
 	NAMES_SHOWN = 160, /* bytes */
 	CALL_BYTES = sizeof("/skill:") - 1,
+	ROOT_DIGITS = 16, /* of 32: 80 bits */
 };
 
 int run_skills_places(struct app *app, const char *agent,
@@ -57,6 +60,7 @@ static void warn(const struct skills *s)
 int run_skills_open(struct run *r, struct error *err)
 {
 	struct skills_request request;
+	char random[ROOT_DIGITS + 1];
 	const char **allowed;
 
 	if (r->skills)
@@ -66,7 +70,10 @@ int run_skills_open(struct run *r, struct error *err)
 		return -1;
 	r->skills = xcalloc(1, sizeof(*r->skills));
 	skills_read(&r->skills->all, &request);
-	r->skills->sent = xcalloc(r->skills->all.n + 1, sizeof(bool));
+	r->skills->sent = xcalloc(2 * r->skills->all.n + 1, sizeof(bool));
+	ids_random(random, ROOT_DIGITS);
+	snprintf(r->skills->root, sizeof(r->skills->root), "%s.%s",
+		 RUN_SKILLS_ROOT, random);
 	free(allowed);
 	if (!r->options.quiet)
 		warn(&r->skills->all);
@@ -89,7 +96,10 @@ const char *run_skills_root(const struct run *r)
 
 	if (!p)
 		p = sandbox_provider_find(r->options.sandbox);
-	return p && p->flags & SANDBOX_UNISOLATED ? NULL : RUN_SKILLS_ROOT;
+	if (p && p->flags & SANDBOX_UNISOLATED)
+		return NULL;
+	return p && p->flags & SANDBOX_SHARED && r->skills ? r->skills->root
+							   : RUN_SKILLS_ROOT;
 }
 
 bool run_skills_may_read(const struct run *r, const char *real)

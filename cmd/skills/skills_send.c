@@ -18,6 +18,7 @@
 #include "cmd/run/run.h"
 #include "cmd/skills/run_skills.h"
 #include "sandbox/helper.h"
+#include "sandbox/rights.h"
 #include "sandbox/transfer.h"
 #include "workspace/select.h"
 
@@ -30,6 +31,8 @@ enum {
 	TOLD = 20, /* files that were left out, a line each */
 	SAID_BYTES = 4096,
 	SEND_MS = 300000,
+	LEAVE_MS = 10000,
+	LEAVE_BYTES = 64 << 10,
 };
 
 static const char root_name[] = "dcode-skills";
@@ -242,6 +245,15 @@ static int pack(struct run *r, const struct skill *s,
 	return rc;
 }
 
+/* A call may name the root of the system text or, where that has a random name,
+ * also the fixed one, as an older thread has it. */
+enum place { PLACE_TOLD, PLACE_FIXED, N_PLACES };
+
+static const char *root_of(const struct run *r, enum place place)
+{
+	return place == PLACE_TOLD ? run_skills_root(r) : RUN_SKILLS_ROOT;
+}
+
 struct sent_text { /* of what an upload reads */
 	struct str all, left;
 };
@@ -313,11 +325,12 @@ static int deliver(struct sandbox *sb, struct str tar, bool base64,
 	return rc;
 }
 
-static int unpack(struct sandbox *sb, struct str tar, const struct stop *stop,
-		  struct error *err)
+/* ERR_CONFIG: somebody else has the directory. */
+static int unpack(struct sandbox *sb, const char *root, struct str tar,
+		  const struct stop *stop, struct error *err)
 {
 	struct helper h = { .script = HELPER_SKILLS,
-			    .args = { STR(RUN_SKILLS_ROOT) },
+			    .args = { str_of(root) },
 			    .n_args = 1,
 			    .timeout_ms = SEND_MS,
 			    .out = BUF_INIT(SAID_BYTES) };
@@ -333,17 +346,19 @@ static int unpack(struct sandbox *sb, struct str tar, const struct stop *stop,
 		rc = error_set(err, ERR_REMOTE, "unpacking: %s",
 			       said.len ? said.ptr
 					: "the sandbox has no tar that works");
+	else if (rc == 0 && !strcmp(h.status, "not_own"))
+		rc = error_set(err, ERR_CONFIG,
+			       "%s belongs to another user there", root);
 	else if (rc == 0 && strcmp(h.status, "ok") != 0)
-		rc = error_set(err, ERR_REMOTE, "%s: %.60s", RUN_SKILLS_ROOT,
-			       h.status);
+		rc = error_set(err, ERR_REMOTE, "%s: %.60s", root, h.status);
 	buf_release(&said);
 	buf_release(&h.out);
 	return rc;
 }
 
-/* Those that wanted names, in one stream. */
-static int send(struct run *r, const bool *wanted, const struct stop *stop,
-		struct error *err)
+/* Those that wanted names, in one stream, into a root. */
+static int send(struct run *r, enum place place, const bool *wanted,
+		const struct stop *stop, struct error *err)
 {
 	const struct skills *all = &r->skills->all;
 	size_t *files = xcalloc(all->n, sizeof(*files));
@@ -359,11 +374,12 @@ static int send(struct run *r, const bool *wanted, const struct stop *stop,
 	if (rc == 0)
 		buf_addstr(&tar, buf_str(archive_stream_out(a)));
 	if (rc == 0)
-		rc = unpack(&r->box.sandbox, buf_str(&tar), stop, err);
+		rc = unpack(&r->box.sandbox, root_of(r, place), buf_str(&tar),
+			    stop, err);
 	for (size_t i = 0; i < all->n && rc == 0; i++) {
 		if (!wanted[i])
 			continue;
-		r->skills->sent[i] = true;
+		r->skills->sent[place * all->n + i] = true;
 		print_line(r->app,
 			   "✓ Sent the skill %s to the sandbox: %zu "
 			   "file%s",
@@ -387,7 +403,8 @@ static bool goes_on(struct str text, size_t at)
 
 /* What stands behind the root in a call: a skill's name, the name of none
  * (nothing is wanted), or anything else, as for a listing: all of them. */
-static void want(const struct run *r, struct str rest, bool *wanted)
+static void want(const struct run *r, enum place place, struct str rest,
+		 bool *wanted)
 {
 	const struct skills *all = &r->skills->all;
 	bool named;
@@ -398,28 +415,54 @@ static void want(const struct run *r, struct str rest, bool *wanted)
 	named = goes_on(rest, 0);
 	for (size_t i = 0; i < all->n; i++) {
 		const char *name = all->list[i].name;
+		size_t at = place * all->n + i;
 
-		if (r->skills->sent[i])
+		if (r->skills->sent[at])
 			continue;
 		if (!named ||
 		    (str_starts(rest, name) && !goes_on(rest, strlen(name))))
-			wanted[i] = true;
+			wanted[at] = true;
 	}
 }
 
+/* False: a root is named that is neither of ours. */
 static bool find_wanted(const struct run *r, struct str args, bool *wanted)
 {
 	struct str name = str_of(root_name);
+	const char *suffix = run_skills_root(r) + strlen(RUN_SKILLS_ROOT);
+	bool known = true;
 	size_t at;
 
 	while ((at = str_search(args, name)) < args.len) {
+		bool is_path = at && args.ptr[at - 1] == '/';
+
 		args = str_skip(args, at + name.len);
-		want(r, args, wanted);
+		if (str_starts(args, suffix))
+			want(r, PLACE_TOLD, str_skip(args, strlen(suffix)),
+			     wanted);
+		else if (!args.len || args.ptr[0] != '.')
+			want(r, PLACE_FIXED, args, wanted);
+		else
+			known &= !is_path;
 	}
-	for (size_t i = 0; i < r->skills->all.n; i++)
+	return known;
+}
+
+static bool has_any(const bool *wanted, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
 		if (wanted[i])
 			return true;
 	return false;
+}
+
+/* Whatever is at the path that a call names may be another user's: the call
+ * must not run. */
+static int refuse(const struct run *r, const char *why, struct buf *remark)
+{
+	buf_addf(remark, "Not run: %s. The skills are in %s.", why,
+		 run_skills_root(r));
+	return 1;
 }
 
 int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
@@ -427,23 +470,69 @@ int run_skills_prepare(void *arg, const struct part *const *calls, size_t n,
 		       struct error *err)
 {
 	struct run *r = arg;
-	bool any = false;
+	bool is_theirs = false;
+	size_t each;
 	bool *wanted;
 	int rc = 0;
 
 	if (!r->skills || !r->skills->all.n || !run_skills_root(r))
 		return 0;
-	wanted = xcalloc(r->skills->all.n, sizeof(*wanted));
+	each = r->skills->all.n;
+	wanted = xcalloc(N_PLACES * each, sizeof(*wanted));
 	for (size_t i = 0; i < n; i++)
-		any |= find_wanted(r, str_of(calls[i]->args), wanted);
-	if (any)
-		rc = send(r, wanted, stop, err);
+		is_theirs |= !find_wanted(r, str_of(calls[i]->args), wanted);
+	for (size_t i = 0; i < N_PLACES && rc == 0 && !is_theirs; i++)
+		if (has_any(wanted + i * each, each))
+			rc = send(r, (enum place)i, wanted + i * each, stop,
+				  err);
 	free(wanted);
+	if (is_theirs)
+		return refuse(r, "the skills of another run are named", remark);
 	if (rc == 0 || err->code == ERR_CANCELLED || err->code == ERR_GONE)
 		return rc;
+	is_theirs =
+		err->code == ERR_CONFIG || sandbox_is_shared(&r->box.sandbox);
 	error_wrap(err, "the skill could not be sent to the sandbox");
 	app_warn_line(err->message);
-	buf_addf(remark, "%s\n", err->message);
+	if (is_theirs)
+		rc = refuse(r, err->message, remark);
+	else
+		buf_addf(remark, "%s\n", err->message);
 	*err = (struct error){ 0 };
-	return 0;
+	return is_theirs ? rc : 0;
+}
+
+static void add_removal(const struct run *r, enum place place, struct buf *out)
+{
+	const bool *sent = r->skills->sent + place * r->skills->all.n;
+	const char *root = root_of(r, place);
+
+	if (!has_any(sent, r->skills->all.n))
+		return;
+	/* Another dcode may have its own there, where the name is fixed. */
+	buf_addf(out, "[ -O %s ] && cd -P %s && rm -rf .of", root, root);
+	for (size_t i = 0; i < r->skills->all.n; i++)
+		if (sent[i])
+			buf_addf(out, " %s", r->skills->all.list[i].name);
+	buf_addf(out, "; cd / && rmdir %s\n", root);
+}
+
+void run_skills_leave(struct run *r)
+{
+	struct stop stop = stop_cleanup(LEAVE_MS);
+	struct sandbox *sb = &r->box.sandbox;
+	struct exec_request req = { .cwd = "/", .plain = true };
+	struct buf line = BUF_INIT(LEAVE_BYTES);
+	struct exec_result res = { 0 };
+	struct error ignored = { 0 };
+
+	if (!r->skills || !run_skills_root(r) || !sb->host || !sb->id ||
+	    (!sandbox_is_shared(sb) && r->box.label[0]))
+		return;
+	for (int i = 0; i < N_PLACES; i++)
+		add_removal(r, (enum place)i, &line);
+	req.command = buf_str(&line);
+	if (line.len && !line.over)
+		(void)sandbox_execute(sb, &req, &res, &stop, &ignored);
+	buf_release(&line);
 }

@@ -149,6 +149,7 @@ static int set_objects(struct user_git *u, struct error *err)
 	u->object_env = xasprintf("GIT_OBJECT_DIRECTORY=%s", u->objects);
 	u->env[0] = u->object_env;
 	u->git.env = u->env;
+	u->git.users_modes = true;
 	return 0;
 }
 

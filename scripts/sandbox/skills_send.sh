@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: MIT
 # op ROOT: content is a gzipped tar stream of directories, each of which takes
 # the place of the one of its name in ROOT. A staged stream is removed.
-# st: "ok", "link_loop" (ROOT is a link: it could lead into the user's own
-# files), "permission_denied", "no_base64", or "unpack" with what tar said as
-# the body.
+# private_dir.sh goes before it. What is in ROOT/.of is the label of the sandbox
+# that it belongs to. st: "ok", "link_loop" (ROOT is a link: it could lead into
+# the user's own files), "not_own" (somebody else has it, or its name),
+# "permission_denied", "no_base64", or "unpack" with what tar said as the body.
 # shellcheck disable=SC2034,SC2154
-need tar gzip rm mv mkdir rmdir tail head
+need tar gzip rm mv mkdir rmdir chmod tail head
 
 op() {
 	root=$1
@@ -19,8 +20,10 @@ op() {
 	fi
 	st=link_loop
 	[ ! -L "$root" ] || return
+	st=not_own
+	private_dir "$root" || return
 	st=permission_denied
-	mkdir -p "$root" && [ -d "$root" ] && [ ! -L "$root" ] || return
+	[ -z "$of_label" ] || echo "${of_label#.}" >"$root/.of" || return
 	new=$root/.new-$nonce
 	mkdir "$new" || return
 	unset TAR_OPTIONS POSIXLY_CORRECT

@@ -2,7 +2,7 @@
 # workspace_state.sh - where a sandbox keeps what was sent; goes before others.
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2034,SC2154
-need id mkdir sort uniq tr
+need id mkdir chmod sort uniq tr
 soh=$(printf '\001')
 
 tool() {
@@ -13,18 +13,17 @@ tool() {
 	fi
 }
 
-# The first directory that is ours, a real one, writable, not in the tree $1.
+# The first directory that can be ours alone and is not in the tree $1.
 state_of() {
 	user=$(id -u) || user=0
-	for s in "$HOME/.dcode/workspace" "/var/tmp/.dcode-$user" \
-		"/tmp/.dcode-$user"; do
+	for s in "$HOME/.dcode/workspace$of_label" \
+		"/var/tmp/.dcode-$user$of_label" "/tmp/.dcode-$user$of_label"
+	do
 		case $s/ in
 		"$1"/* | /.dcode/*) continue ;;
 		"$HOME"/*) [ -d "$HOME" ] || continue ;;
 		esac
-		mkdir -p "$s"
-		[ -d "$s" ] && [ ! -L "$s" ] && [ -O "$s" ] && [ -w "$s" ] &&
-			return 0
+		private_dir "$s" && return 0
 	done
 	st=no_state
 	return 1

@@ -171,8 +171,9 @@ struct agent { /* filled by the caller; all borrowed */
 	/* Where what was taken out of histories stays readable, or NULL. */
 	const char *history_dir;
 	/* Called before calls that were approved run: what they need has to be
-	 * there. remark is put before their results. -1 with ERR_CANCELLED or
-	 * ERR_GONE ends the turn. NULL: nothing has to. */
+	 * there. remark is put before their results. 1: none of them runs, and
+	 * remark is the result. -1 with ERR_CANCELLED or ERR_GONE ends the
+	 * turn. NULL: nothing has to. */
 	int (*prepare)(void *arg, const struct part *const *calls, size_t n,
 		       struct buf *remark, const struct stop *stop,
 		       struct error *err);

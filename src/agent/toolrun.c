@@ -252,10 +252,16 @@ static int prepare_group(struct tool_job *jobs, size_t n, struct error *err)
 		return 0;
 	rc = a->prepare(a->prepare_arg, calls, runs, &remark, jobs->batch->stop,
 			err);
-	for (size_t i = 0; i < n; i++)
-		buf_addstr(&jobs[i].remark, buf_str(&remark));
+	for (size_t i = 0; i < n; i++) {
+		if (rc > 0 && !jobs[i].refused) {
+			buf_addstr(&jobs[i].out, buf_str(&remark));
+			jobs[i].failed = jobs[i].refused = true;
+		} else {
+			buf_addstr(&jobs[i].remark, buf_str(&remark));
+		}
+	}
 	buf_release(&remark);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Who began the subagent checks for both: this is for one thread. */

@@ -31,6 +31,8 @@ struct proc_spec {
 	bool session;    /* a new session: no terminal, own process group */
 	size_t data_max; /* bytes of memory it may allocate (RLIMIT_DATA); 0:
 			    no limit. proc_spawn_bound() alone */
+	bool umask_077;  /* its files are for their owner alone;
+			    proc_spawn_bound() alone */
 	bool core;       /* with the limit of core files that dcode was
 			    started with: the user's own commands */
 };

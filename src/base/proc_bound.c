@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,6 +73,8 @@ static void run_child(const struct proc_spec *spec, char *const *env,
 		_exit(NOT_STARTED);
 	if (spec->data_max)
 		(void)setrlimit(RLIMIT_DATA, &most);
+	if (spec->umask_077)
+		(void)umask(077);
 	default_signals();
 	close_others((unsigned)spec->nfds);
 	if ((!spec->session || setsid() >= 0) && place_fds(spec) == 0 &&

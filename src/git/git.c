@@ -107,6 +107,7 @@ static int spawn(struct git_process *p, const struct git *g,
 				  .fds = theirs,
 				  .nfds = 3,
 				  .data_max = r->data_max,
+				  .umask_077 = !g->users_modes,
 				  .session = true };
 	int rc = make_streams(ours, theirs, err);
 

@@ -20,6 +20,8 @@ struct git {                    /* all borrowed */
 	const char *work_tree;  /* absolute, also where git starts; or NULL */
 	const char *objects;    /* where objects are also read from; or NULL */
 	const char *const *env; /* more NAME=value, NULL ends; or NULL */
+	bool users_modes; /* its files have the umask's: they go into the user's
+			     own repository. Else they are for us alone */
 };
 
 enum { GIT_OID = 65 }; /* a hexadecimal object id, SHA-256 too, and NUL */

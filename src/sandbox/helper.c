@@ -67,6 +67,9 @@ static const unsigned char resolve_sh[] = {
 #include "scripts/sandbox/resolve.sh.inc"
 };
 
+static const unsigned char private_dir_sh[] = {
+#include "scripts/sandbox/private_dir.sh.inc"
+};
 static const unsigned char skills_send_sh[] = {
 #include "scripts/sandbox/skills_send.sh.inc"
 };
@@ -139,6 +142,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	quote_script(cmd, (struct str)SCRIPT(prelude_sh));
 	if (scripts[h->script].puts)
 		quote_script(cmd, (struct str)SCRIPT(put_sh));
+	if (scripts[h->script].state || h->script == HELPER_SKILLS)
+		quote_script(cmd, (struct str)SCRIPT(private_dir_sh));
 	if (scripts[h->script].state)
 		quote_script(cmd, (struct str)SCRIPT(workspace_state_sh));
 	if (scripts[h->script].commits)

@@ -11,20 +11,28 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sandbox/files/files.h"
+#include "sandbox/quote.h"
 #include "tool/files/numbering.h"
 #include "tool/result.h"
 
 enum {
-	FIND_MS = 20000,  /* for the directory's script */
-	DIR_BYTES = 1024, /* of its answer */
-	NAME_BYTES = 64,  /* of a file in it */
+	FIND_MS = 20000,    /* for the directory's script */
+	DIR_BYTES = 1024,   /* of its answer */
+	NAME_BYTES = 64,    /* of a file in it */
+	ALL_MAX = 32 << 20, /* bytes of the files in it */
+	SCRIPT_MAX = 16 << 10,
 	CLIP_EDGE = RESULT_CHARS / 2 - 1000,
 	PREVIEW_BYTES = 64 << 10
 };
 
+static const unsigned char private_dir[] = {
+#include "scripts/sandbox/private_dir.sh.inc"
+};
 static const unsigned char results_dir[] = {
 #include "scripts/sandbox/results_dir.sh.inc"
 };
+
+#define SCRIPT(array) ((struct str){ (const char *)(array), sizeof(array) })
 
 static const char dir_name[] = "dcode_large_tool_results";
 
@@ -161,16 +169,24 @@ static int find_dir(const struct tool_env *env, struct buf *dir,
 		    struct error *err)
 {
 	struct stop stop = stop_within(env->stop, FIND_MS);
+	struct buf script = BUF_INIT(SCRIPT_MAX);
 	struct exec_request req = {
-		.command = { (const char *)results_dir, sizeof(results_dir) },
 		.plain = true,
 		.timeout_ms = FIND_MS,
 		.output = read_dir,
 		.arg = dir,
 	};
 	struct exec_result res = { 0 };
+	int rc;
 
-	if (sandbox_execute(env->sandbox, &req, &res, &stop, err))
+	quote_assign(&script, "keep", str_of(env->thread));
+	buf_addf(&script, "most=%d\n", ALL_MAX);
+	quote_script(&script, SCRIPT(private_dir));
+	quote_script(&script, SCRIPT(results_dir));
+	req.command = buf_str(&script);
+	rc = sandbox_execute(env->sandbox, &req, &res, &stop, err);
+	buf_release(&script);
+	if (rc)
 		return -1;
 	while (dir->len && dir->ptr[dir->len - 1] == '\n')
 		dir->ptr[--dir->len] = '\0';
