@@ -3,7 +3,7 @@
 # private_dir.sh goes before it. Given: keep, the thread that asks; most, bytes
 # that there may be. Results of other threads go when they are a day old, then
 # the oldest of all.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2012,SC2034,SC2154
 
 sweep() {
 	find "$1" -type f -mtime +0 ! -name "${keep:-?}-*" -exec rm -f {} +
