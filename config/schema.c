@@ -140,6 +140,14 @@ const struct setting settings_core[] = {
 		.help = "Sandbox providers and their params",
 	},
 	{
+		.key = "sandboxes.start_timeout",
+		.type = SETTING_INT,
+		.env = "SANDBOX_START_TIMEOUT",
+		.flags = SETTING_PREFIX_ONLY,
+		.help = "Seconds that a sandbox may take until it is ready, "
+			"also start_timeout of one provider's table",
+	},
+	{
 		.key = "shell.allow_list",
 		.type = SETTING_LIST,
 		.flags = SETTING_PREFIX_ONLY,

@@ -185,7 +185,8 @@ int daytona_post(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct rest_ask ask = { .method = "POST",
 				.path = "/sandbox",
 				.what = "creating the sandbox",
-				.timeout_ms = CREATE_MS };
+				.timeout_ms =
+					sandbox_start_ms(sb->host, CREATE_MS) };
 
 	(void)spec;
 	return vendor_post(sb->host->priv, &ask, body, answer, stop, err);

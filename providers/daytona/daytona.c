@@ -128,7 +128,8 @@ static int start(struct sandbox *sb, const char *id, cJSON **answer,
 	struct rest_ask ask = { .method = "POST",
 				.path = "/start",
 				.what = "starting the sandbox",
-				.timeout_ms = START_MS,
+				.timeout_ms =
+					sandbox_start_ms(sb->host, START_MS),
 				.flags = REST_AGAIN };
 
 	return vendor_ask(sb->host->priv, id, &ask, answer, stop, err);

@@ -77,6 +77,7 @@ static int open_client(struct sandbox_client *host, const struct settings *set,
 	host->priv = t;
 	t->p = (const struct http_provider *)host->provider;
 	t->settings = set;
+	t->start_ms = host->start_ms;
 	t->rest.http = host->http;
 	v = http_service_call(host, NULL, OP_CREATE).values;
 	v.project_key = &host->project_key;
@@ -249,7 +250,8 @@ int http_provider_wait(struct sandbox *sb, const struct stop *stop,
 {
 	const struct http_service *t = http_service_of(sb->host);
 	const struct http_operation *op = &t->p->operations[OP_READY];
-	struct stop limit = stop_within(stop, op->timeout_s * 1000);
+	int64_t most = sandbox_start_ms(sb->host, op->timeout_s * 1000);
+	struct stop limit = stop_within(stop, most);
 	int64_t pause = POLL_MS;
 	int state = op->given ? 0 : 1;
 
@@ -273,7 +275,7 @@ int http_provider_wait(struct sandbox *sb, const struct stop *stop,
 	    clock_ms() < stop->deadline)
 		error_set(err, ERR_TIMEOUT,
 			  "the sandbox was not ready within %" PRId64 " s",
-			  op->timeout_s);
+			  most / 1000);
 	return state < 0 ? -1 : 0;
 }
 

@@ -135,6 +135,7 @@ struct http_service { /* sandbox_client.priv */
 	const struct http_provider *p;
 	const struct settings *settings; /* borrowed */
 	struct rest rest;
+	int64_t start_ms; /* as in struct sandbox_client */
 	bool held; /* nothing outlives an execute: see supervise_probe() */
 };
 struct http_service *http_service_of(const struct sandbox_client *host);

@@ -96,6 +96,8 @@ int http_call_send(struct http_call *c, struct http_response *res, cJSON **tree,
 		c->ask.idle_ms = IDLE_MS;
 	if (!c->ask.timeout_ms)
 		c->ask.timeout_ms = op->timeout_s * 1000;
+	if (c->op == OP_CREATE && c->service->start_ms)
+		c->ask.timeout_ms = c->service->start_ms;
 	if (rc < 0)
 		error_wrap(err, "%s", c->ask.what);
 	else if (res)

@@ -49,6 +49,8 @@ int process_open(struct sandbox_client *host, const struct settings *set,
 
 	c->p = p;
 	c->settings = set;
+	p->limits.start = sandbox_start_ms(host, p->limits.start);
+	p->limits.create = sandbox_start_ms(host, p->limits.create);
 	pthread_mutex_init(&c->lock, NULL);
 	host->priv = c;
 	c->program = d->class_path ? python_program(set)

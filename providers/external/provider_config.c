@@ -161,6 +161,18 @@ static const char *check_price(const struct toml_value *v, void *field,
 		       : "must be an amount in US dollars, such as 0.11";
 }
 
+/* It is read by sandbox_client_open(). */
+static const char *check_start(const struct toml_value *v, void *field,
+			       unsigned flag)
+{
+	(void)field;
+	(void)flag;
+	return v->kind == TOML_INT && v->integer >= 1 &&
+			       v->integer <= SANDBOX_START_MAX_S
+		       ? NULL
+		       : "must be seconds, from 1 to 86400";
+}
+
 #define FIELD(name) offsetof(struct provider_config, name)
 
 static const struct {
@@ -180,6 +192,7 @@ static const struct {
 	{ "params", read_table, FIELD(params), 0 },
 	{ "credentials", check_credentials, 0, 0 },
 	{ "usd_per_hour", check_price, 0, 0 },
+	{ "start_timeout", check_start, 0, 0 },
 	{ "http", read_table, FIELD(http), 0 },
 	{ "isolation", read_isolation, FIELD(isolation), 0 },
 };

@@ -67,7 +67,9 @@ static void note_state(struct wait *w, const struct vendor_state *s)
 	if (w->until && strncmp(w->word, word, WORD_MAX - 1) == 0)
 		return;
 	snprintf(w->word, sizeof(w->word), "%s", word);
-	w->until = clock_ms() + (s->slow ? SLOW_MS : w->v->wait_ms);
+	w->until = clock_ms() +
+		   sandbox_start_ms(w->sb->host,
+				    s->slow ? SLOW_MS : w->v->wait_ms);
 	if (!w->spec || !w->spec->progress || s->step == STEP_READY)
 		return;
 	snprintf(line, sizeof(line), "the %s is %s", w->v->noun, w->word);

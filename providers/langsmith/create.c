@@ -6,8 +6,8 @@
 #include "providers/langsmith/langsmith.h"
 
 enum {
-	READY_S = 180, /* for which the server waits */
-	CREATE_MS = (READY_S + 30) * 1000,
+	READY_MS = 180000, /* for which the server waits */
+	SLACK_MS = 30000,
 	MEMORY_MAX = 1 << 20, /* GiB */
 };
 
@@ -164,7 +164,9 @@ int langsmith_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 	char *snapshot = NULL;
 
 	cJSON_AddBoolToObject(body, "wait_for_ready", true);
-	cJSON_AddNumberToObject(body, "timeout", READY_S);
+	cJSON_AddNumberToObject(
+		body, "timeout",
+		(double)(sandbox_start_ms(c->host, READY_MS) / 1000));
 	cJSON_AddStringToObject(body, "name", spec->label);
 	cJSON_AddObjectToObject(body, "labels");
 	if (body_add_settings(c->host, "env", body, err) < 0 ||
@@ -182,10 +184,12 @@ int langsmith_post(struct sandbox *sb, const struct sandbox_spec *spec,
 		   cJSON *body, cJSON **answer, const struct stop *stop,
 		   struct error *err)
 {
-	struct rest_ask ask = { .method = "POST",
-				.path = LANGSMITH_API "/boxes",
-				.what = "creating the sandbox",
-				.timeout_ms = CREATE_MS };
+	struct rest_ask ask = {
+		.method = "POST",
+		.path = LANGSMITH_API "/boxes",
+		.what = "creating the sandbox",
+		.timeout_ms = sandbox_start_ms(sb->host, READY_MS) + SLACK_MS
+	};
 
 	(void)spec;
 	return vendor_post(sb->host->priv, &ask, body, answer, stop, err);

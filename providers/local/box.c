@@ -18,7 +18,6 @@
 #include "providers/local/local.h"
 
 enum {
-	START_MS = 15000,
 	STOP_MS = 3000,
 	AT_SOCK = 3, /* descriptors inside: 0 to 2, then these */
 	AT_EXE,
@@ -89,10 +88,10 @@ int box_receive(int fd, void *message, size_t len, const struct stop *stop,
 	return error_errno(err, "hearing from the sandbox");
 }
 
-static int wait_started(const struct box *b, int messages,
+static int wait_started(const struct box *b, int messages, int64_t start_ms,
 			const struct stop *stop, struct error *err)
 {
-	struct stop limit = stop_within(stop, START_MS);
+	struct stop limit = stop_within(stop, start_ms);
 	struct buf message = BUF_INIT(MESSAGE_MAX);
 	uint32_t magic = 0;
 	int got = box_receive(b->sock, &magic, sizeof(magic), &limit, err);
@@ -204,7 +203,7 @@ int box_start(struct box *b, const struct local *l, const char *dir,
 		rc = write_mark(b, dir, err);
 	}
 	if (rc == 0)
-		rc = wait_started(b, messages[0], stop, err);
+		rc = wait_started(b, messages[0], l->start_ms, stop, err);
 	if (rc == 0) {
 		cgroup_open(&b->group, &l->limits);
 		cgroup_add(&b->group, b->pid);

@@ -18,6 +18,7 @@
 
 enum {
 	LIFETIME_S = 24 * 3600,
+	START_MS = 15000,
 	REMOVE_TRIES = 20,
 	BASE_MS = 200, /* to measure a tree, else it is done later */
 	COMMAND_MAX = (128 << 10) - 1,
@@ -51,6 +52,7 @@ static int local_open(struct sandbox_client *host, const struct settings *set,
 	struct local *l = xcalloc(1, sizeof(*l));
 
 	pipe_reaper_init(&l->reaper);
+	l->start_ms = sandbox_start_ms(host, START_MS);
 	host->priv = l;
 	if (find_bwrap(l, err) < 0 || local_settings_read(l, set, err) < 0) {
 		local_close(host);

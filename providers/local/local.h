@@ -28,7 +28,8 @@ struct local_meta {
 
 struct local { /* sandbox_client.priv */
 	struct pipe_reaper reaper;
-	char *bwrap; /* owned; absolute */
+	int64_t start_ms; /* for a jail to start */
+	char *bwrap;      /* owned; absolute */
 	struct jail_limits limits;
 	uint64_t disk;          /* bytes of home and workspace, 0: no limit */
 	const char *const *env; /* borrowed from settings */

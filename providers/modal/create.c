@@ -202,10 +202,10 @@ static int send_request(struct sandbox *sb, cJSON *request,
 			const struct sandbox_spec *spec,
 			const struct stop *stop, struct error *err)
 {
-	const struct protobuf_ask ask = { "SandboxCreate",
-					  "creating the sandbox",
-					  .request = request,
-					  .timeout_ms = CREATE_MS };
+	const struct protobuf_ask ask = {
+		"SandboxCreate", "creating the sandbox", .request = request,
+		.timeout_ms = sandbox_start_ms(sb->host, CREATE_MS)
+	};
 
 	if (modal_ask_id(modal_of(sb->host), &ask, "sandbox_id", &sb->id, stop,
 			 err) == 0)
@@ -243,7 +243,8 @@ int modal_wait_ready(struct sandbox *sb, const struct sandbox_spec *spec,
 	const char *const argv[] = {
 		"/bin/sh", "-c", "mkdir -p -- \"$1\"", "sh", sb->workdir, NULL
 	};
-	struct stop within = stop_within(stop, READY_MS);
+	struct stop within =
+		stop_within(stop, sandbox_start_ms(sb->host, READY_MS));
 
 	for (;;) {
 		struct error why = { 0 };

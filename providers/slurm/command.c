@@ -10,7 +10,6 @@
 
 enum {
 	LINE_BYTES = 1 << 20,
-	READY_MS = 60000,  /* from a running job to its loop's first word */
 	SCRIPT_FAILED = 3, /* exit status of slurm_step.sh */
 };
 
@@ -122,7 +121,7 @@ struct held *slurm_stream(struct slurm *s, const struct slurm_job *job,
 					.argv = argv,
 					.env = s->env,
 					.name = "the job",
-					.start_ms = READY_MS,
+					.start_ms = s->ready_ms,
 					.failed = explain };
 	struct held *h;
 

@@ -15,7 +15,7 @@ enum {
 	COMMAND_MAX = 1 << 20,
 	LIFETIME_S = 4 * 3600,
 	ANSWER_MAX = 64 << 10,
-	READY_MS = 60000,  /* from a running job to its first answer */
+	READY_MS = 60000,  /* from a running job to its first word */
 	ENDING_MS = 40000, /* of a job; Slurm's KillWait is 30 s */
 	POLL_MS = 50,
 	POLL_MAX_MS = 1000,
@@ -77,6 +77,7 @@ static int slurm_open(struct sandbox_client *host, const struct settings *set,
 	struct slurm *s = xcalloc(1, sizeof(*s));
 
 	create_log_init(&s->sent);
+	s->ready_ms = sandbox_start_ms(host, READY_MS);
 	host->priv = s;
 	if (slurm_settings_read(s, set, err) < 0 ||
 	    (s->via && sandbox_client_open(&s->login, &ssh_provider, set,
@@ -161,7 +162,7 @@ static int enter(struct sandbox *sb, const struct slurm_job *job,
 		 const struct stop *stop, struct error *err)
 {
 	struct slurm_box *b = xcalloc(1, sizeof(*b));
-	struct stop within = stop_within(stop, READY_MS);
+	struct stop within;
 	struct buf line = BUF_INIT(256);
 	struct buf out = BUF_INIT(ANSWER_MAX);
 	struct str dir;
@@ -170,6 +171,7 @@ static int enter(struct sandbox *sb, const struct slurm_job *job,
 	*b = (struct slurm_box){ sb, sb->host->priv, NULL, job->restarts, "" };
 	memcpy(b->label, job->label, sizeof(b->label));
 	sb->priv = b;
+	within = stop_within(stop, b->slurm->ready_ms);
 	b->stream = slurm_stream(b->slurm, job, err);
 	buf_addf(&line, "cat /tmp/.%s/work", job->label);
 	rc = b->stream ? held_call(b->stream, buf_str(&line), 0, &out, &within,

@@ -31,6 +31,7 @@ struct slurm { /* sandbox_client.priv */
 	const char *root;
 	const char *container; /* an OCI bundle, or NULL */
 	const char *image;     /* of Apptainer, or NULL */
+	int64_t ready_ms;      /* from a running job to its first word */
 	int64_t wait_s;        /* in the queue at most; 0: no limit */
 	struct create_log sent;
 };

@@ -8,7 +8,7 @@
 #include "config/settings_env.h"
 #include "providers/ssh/ssh.h"
 
-enum { START_MS = 60000, ARGS = 40 };
+enum { ARGS = 40 };
 
 /*
  * Over the user's own configuration: no question in the middle of a run, no
@@ -183,11 +183,11 @@ struct held *ssh_held(struct ssh_client *c, const char *host, struct error *err)
 		h = xcalloc(1, sizeof(*h));
 		h->name = xstrdup(host);
 		h->next = c->hosts;
-		h->held =
-			open_stream(c, host, "exec sh",
-				    (struct held_program){ .start_ms = START_MS,
-							   .failed = explain,
-							   .arg = h });
+		h->held = open_stream(
+			c, host, "exec sh",
+			(struct held_program){ .start_ms = c->start_ms,
+					       .failed = explain,
+					       .arg = h });
 		c->hosts = h;
 	}
 	pthread_mutex_unlock(&c->lock);

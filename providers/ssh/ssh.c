@@ -12,6 +12,7 @@
 
 enum {
 	LIFETIME_S = 24 * 3600,
+	LOGIN_MS = 60000,
 	COMMAND_MAX = 1 << 20,
 };
 
@@ -95,6 +96,7 @@ static int ssh_open(struct sandbox_client *host, const struct settings *set,
 	struct ssh_client *c = xcalloc(1, sizeof(*c));
 
 	c->settings = set;
+	c->start_ms = sandbox_start_ms(host, LOGIN_MS);
 	pthread_mutex_init(&c->lock, NULL);
 	host->priv = c;
 	if (read_settings(c, set, err) < 0)

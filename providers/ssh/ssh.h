@@ -38,6 +38,7 @@ struct ssh_client { /* sandbox_client.priv */
 	const char *isolate; /* "bwrap", "podman", or NULL */
 	const char *image;
 	char *program;
+	int64_t start_ms;     /* for a login */
 	pthread_mutex_t lock; /* for hosts */
 	struct ssh_host *hosts;
 };

@@ -244,7 +244,8 @@ int vercel_post(struct sandbox *sb, const struct sandbox_spec *spec,
 	struct rest_ask ask = { .method = "POST",
 				.path = path,
 				.what = "creating the sandbox",
-				.timeout_ms = CREATE_MS };
+				.timeout_ms =
+					sandbox_start_ms(sb->host, CREATE_MS) };
 	struct error why = { 0 };
 	int rc = vendor_post(sb->host->priv, &ask, body, answer, stop, &why);
 

@@ -104,6 +104,56 @@ int sandbox_blame(const struct sandbox_client *host, struct error *err)
 	return -1;
 }
 
+/* ERR_CONFIG: what is wrong with it, and where. */
+static int read_start_timeout(struct sandbox_client *host, struct error *err)
+{
+	char *key;
+	const struct toml_value *own;
+	int64_t seconds = 0;
+
+	if (!host->settings)
+		return 0;
+	key = xasprintf("sandboxes.providers.%s.start_timeout",
+			host->provider->name);
+	own = settings_toml(host->settings, key);
+	free(key);
+	if (own && own->kind == TOML_INT)
+		seconds = own->integer;
+	else if (settings_int(host->settings, NULL, "sandboxes.start_timeout",
+			      &seconds, err) < 0)
+		return -1;
+	if (seconds < 0 || seconds > SANDBOX_START_MAX_S)
+		return error_set(err, ERR_CONFIG,
+				 "sandboxes.start_timeout must be seconds, "
+				 "from 1 to %d",
+				 SANDBOX_START_MAX_S);
+	host->start_ms = seconds * 1000;
+	return 0;
+}
+
+/* Within the user's limit; *within is what the provider gets. */
+static const struct stop *limit_start(const struct sandbox_client *host,
+				      const struct stop *stop,
+				      struct stop *within)
+{
+	if (!host->start_ms)
+		return stop;
+	*within = stop_within(stop, host->start_ms);
+	return within;
+}
+
+static void explain_start(const struct sandbox_client *host,
+			  const struct stop *stop, const struct stop *within,
+			  struct error *err)
+{
+	if (within == stop || err->code != ERR_TIMEOUT ||
+	    clock_ms() < within->deadline || clock_ms() >= stop->deadline)
+		return;
+	error_set(err, ERR_TIMEOUT,
+		  "the sandbox was not ready within %lld s (start_timeout)",
+		  (long long)host->start_ms / 1000);
+}
+
 int sandbox_client_open(struct sandbox_client *host,
 			const struct sandbox_provider *provider,
 			const struct settings *set, struct http *http,
@@ -112,7 +162,8 @@ int sandbox_client_open(struct sandbox_client *host,
 	*host = (struct sandbox_client){ .provider = provider,
 					 .settings = set,
 					 .http = http };
-	if (!provider->ops->open || !provider->ops->open(host, set, err))
+	if (read_start_timeout(host, err) == 0 &&
+	    (!provider->ops->open || !provider->ops->open(host, set, err)))
 		return 0;
 	error_wrap(err, "%s", provider->name);
 	sandbox_client_close(host);
@@ -225,6 +276,8 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 {
 	const struct sandbox_provider *p = host->provider;
 	unsigned flags = p->flags & ~host->lacks;
+	struct stop limited;
+	const struct stop *within = limit_start(host, stop, &limited);
 	int rc;
 
 	*sb = (struct sandbox){ .host = host };
@@ -240,8 +293,10 @@ int sandbox_create(struct sandbox *sb, struct sandbox_client *host,
 		err->nothing_made = true;
 		return -1;
 	}
-	if (create_with_retries(sb, spec, stop, err) < 0)
+	if (create_with_retries(sb, spec, within, err) < 0) {
+		explain_start(host, stop, within, err);
 		return sandbox_blame(host, err);
+	}
 	return made(sb, "create", err);
 }
 
@@ -249,6 +304,8 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 		   const char *id, const struct stop *stop, struct error *err)
 {
 	const struct sandbox_provider *p = host->provider;
+	struct stop limited;
+	const struct stop *within = limit_start(host, stop, &limited);
 
 	*sb = (struct sandbox){ .host = host };
 	if (!(p->flags & SANDBOX_ATTACH) || !p->ops->attach)
@@ -257,8 +314,10 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 				 p->name);
 	if (stop_check(stop, err))
 		return -1;
-	if (p->ops->attach(sb, id, stop, err))
+	if (p->ops->attach(sb, id, within, err)) {
+		explain_start(host, stop, within, err);
 		return sandbox_blame(host, err);
+	}
 	return made(sb, "attach", err);
 }
 

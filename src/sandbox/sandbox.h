@@ -144,12 +144,23 @@ struct sandbox_client {
 	const char *endpoint;
 	const char *project_key; /* set by open(): see settings_credential() */
 	unsigned lacks; /* set by open(): flags that do not hold with these */
+	/* Set when it is opened: for how long a sandbox may take to be ready,
+	 * as the user's configuration says; 0: see sandbox_start_ms(). */
+	int64_t start_ms;
 	/* Set by a caller that runs a single command: attach() may leave it to
 	 * that command to find out whether the sandbox is there. */
 	bool one_command;
 	/* Set by open() where settings decide it: see sandbox_isolation(). */
 	enum sandbox_isolation isolation;
 };
+
+enum { SANDBOX_START_MAX_S = 86400 };
+/* The user's limit for a sandbox to be ready, else own, the provider's. */
+static inline int64_t sandbox_start_ms(const struct sandbox_client *host,
+				       int64_t own)
+{
+	return host->start_ms ? host->start_ms : own;
+}
 
 struct sandbox {
 	struct sandbox_client *host;   /* borrowed */
