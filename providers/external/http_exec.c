@@ -263,13 +263,14 @@ static void remember_held(const struct sandbox_client *host, bool held)
 	cJSON *all = read_memory(host, &file);
 	cJSON *entry = cJSON_CreateObject();
 	char *key = memory_key(host);
+	int64_t now = clock_unix_ms() / 1000;
 	struct error ignored = { 0 };
 	char *text;
 
 	if (!all)
 		all = cJSON_CreateObject();
 	cJSON_AddBoolToObject(entry, "held", held);
-	cJSON_AddNumberToObject(entry, "at", (double)(clock_unix_ms() / 1000));
+	cJSON_AddNumberToObject(entry, "at", (double)now);
 	cJSON_DeleteItemFromObjectCaseSensitive(all, key);
 	cJSON_AddItemToObject(all, key, entry);
 	text = cJSON_PrintUnformatted(all);

@@ -10,9 +10,9 @@
 # s_both (set: both streams in one pipe, o), s_lib and s_keep (the keeper),
 # s_run (the command as a script), text() and s_b64 (its input), s_forget (jobs
 # whose output was read and goes). s_at: whose jobs these are, where several
-# share a machine. Answers one frame: output, then error output; its status is "WORD
-# CODE FROM LEN FROM LEN". Of a list (supervise_list.sh, s_jobs) the output is
-# its lines.
+# share a machine. Answers one frame: output, then error output; its status is
+# "WORD CODE FROM LEN FROM LEN". Of a list (supervise_list.sh, s_jobs) the output
+# is its lines.
 # shellcheck disable=SC2015,SC2154,SC2317
 
 # The job's directory, if there is one.

@@ -11,6 +11,9 @@ FILES = {
     "share/bash-completion/completions/dcode",
     "share/zsh/site-functions/_dcode",
     "share/fish/vendor_completions.d/dcode.fish",
+    "share/dcode/services/coreweave.toml",
+    "share/dcode/services/sprites.toml",
+    "share/dcode/services/upstash.toml",
 }
 DRIVER = """
 . "$1"; shift
