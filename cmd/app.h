@@ -35,6 +35,26 @@ struct app_terminal {
 	void *arg;
 };
 
+/* A question of the program's own that has a few answers. All borrowed. */
+struct app_question {
+	const char *text;           /* "Allow it?" */
+	const char *choices;        /* as they are shown: "y/N" */
+	const char *const *answers; /* each by its word or its first letter */
+	size_t n;
+	size_t usual; /* the answer of Enter alone */
+	size_t safe;  /* does the least: where the arrow keys begin */
+	bool escapes; /* Esc answers with safe */
+};
+
+/* Who puts such a question in a chat, where a message may be half written. */
+struct app_asker {
+	/* The index of the answer, or -1 with err: ERR_CANCELLED at the end of
+	 * input too. On the thread that the chat's work is done on. */
+	int (*choose)(void *arg, const struct app_question *q,
+		      struct error *err);
+	void *arg;
+};
+
 /* What a reload has replaced: others borrow from it still. */
 struct app_retired {
 	struct settings *settings;
@@ -54,6 +74,7 @@ struct app {
 	unsigned trusted;            /* kinds that flags allow: trust.h */
 	const struct app_chat *chat; /* NULL: a command of the shell */
 	const struct app_terminal *terminal; /* NULL: nobody draws there */
+	const struct app_asker *asker;       /* of a chat, or NULL */
 	/* Made on demand; use the functions below. */
 	struct settings *settings;
 	struct setting_group *groups; /* what settings was loaded with */

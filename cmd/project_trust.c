@@ -100,11 +100,9 @@ static int on_ask(void *arg, const struct trust_entry *e, const char *files,
 	struct app *app = arg;
 	int rc = 0;
 
-	app_borrow_terminal(app);
 	if (show(app, e, files))
 		rc = secret_confirm(
 			app, "Allow it, now and from now on? [y/N] ", err);
-	app_return_terminal(app);
 	return rc;
 }
 

@@ -13,8 +13,11 @@
 
 #include <sodium.h>
 
+#include "base/mem.h"
 #include "base/sanitize.h"
 #include "base/str.h"
+
+#define SECRET_YES_NO " [y/N] " /* what every question here ends in */
 
 enum {
 	BACKSPACE = 0x08,
@@ -202,10 +205,35 @@ static int confirm(struct app *app, const char *question, struct error *err)
 	return is_yes((struct str){ answer, len });
 }
 
+static int confirm_in_chat(const struct app *app, const char *question,
+			   struct error *err)
+{
+	static const char *const answers[] = { "yes", "no" };
+	struct str text = str_of(question);
+	struct app_question q = { .choices = "y/N",
+				  .answers = answers,
+				  .n = 2,
+				  .usual = 1,
+				  .safe = 1,
+				  .escapes = true };
+	char *alone;
+	int answer;
+
+	if (str_ends(text, SECRET_YES_NO))
+		text.len -= strlen(SECRET_YES_NO);
+	alone = xstrndup(text.ptr, text.len);
+	q.text = alone;
+	answer = app->asker->choose(app->asker->arg, &q, err);
+	free(alone);
+	return answer < 0 ? -1 : answer == 0;
+}
+
 int secret_confirm(struct app *app, const char *question, struct error *err)
 {
 	int rc;
 
+	if (app->asker)
+		return confirm_in_chat(app, question, err);
 	app_borrow_terminal(app);
 	tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	rc = confirm(app, question, err);

@@ -18,8 +18,10 @@ int secret_ask(struct app *app, const char *prompt, char *room, size_t size,
 	       struct error *err);
 /* All of standard input, white space off its ends. */
 int secret_read(struct app *app, char *room, size_t size, struct error *err);
-/* A question that is answered by y or yes; what was typed before does not
- * answer it. -1 with ERR_CANCELLED at the end of input too. */
+/* A question, which ends in " [y/N] ", that is answered by y or yes; what was
+ * typed before does not answer it. In a chat it is put there, beside the
+ * message that is being written. -1 with ERR_CANCELLED at the end of input
+ * too. */
 int secret_confirm(struct app *app, const char *question, struct error *err);
 
 #endif

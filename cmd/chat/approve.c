@@ -98,9 +98,7 @@ static bool read_reason(const struct question *q, struct str line)
 
 	if (!str_starts(line, "n ") || !words.len)
 		return false;
-	buf_addf(&q->list[0]->reason,
-		 "User rejected the tool call with reason: %.*s",
-		 (int)words.len, words.ptr);
+	approval_decline(q->list[0], words);
 	return true;
 }
 
@@ -171,14 +169,14 @@ static void explain_answers(const struct question *q)
 /* At the end of input nobody can be asked: the turn is stopped. *stopped: by
  * the user. */
 static enum dialog_answer read_answer(struct approve *p,
-				      const struct question *q, bool *stopped)
+				      const struct question *q,
+				      struct buf *early, bool *stopped)
 {
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
 	enum dialog_answer answer;
 	int rc;
 
-	fputs(question, stderr);
-	rc = chat_read_line(p->input, &line);
+	rc = chat_read_answer(p->input, early, question, &line);
 	answer = parse_answer(q, str_trim(buf_str(&line)));
 	buf_release(&line);
 	*stopped = rc < 0;
@@ -226,7 +224,8 @@ static void go_on(const struct question *q, enum dialog_answer said,
 		(void)show_question(q, now);
 }
 
-static enum dialog_answer ask(struct approve *p, struct question *q)
+static enum dialog_answer ask(struct approve *p, struct question *q,
+			      struct buf *early)
 {
 	struct question_screen size = screen_size();
 
@@ -238,9 +237,10 @@ static enum dialog_answer ask(struct approve *p, struct question *q)
 			 q->list[0]->tool->spec.name);
 		return DIALOG_REASON;
 	}
+	chat_set_aside(p->input, early);
 	for (;;) {
 		bool stopped;
-		enum dialog_answer said = read_answer(p, q, &stopped);
+		enum dialog_answer said = read_answer(p, q, early, &stopped);
 		struct question_screen now = screen_size();
 
 		if (stopped || said == DIALOG_NO || said == DIALOG_REASON)
@@ -270,14 +270,13 @@ enum dialog_answer chat_approve(void *arg, struct question *q,
 {
 	struct approve *p = arg;
 	enum dialog_answer said;
-	struct buf early;
+	struct buf early = BUF_INIT(CHAT_MAX_LINE);
 
 	(void)stop; /* Ctrl-C is all that can be typed besides */
 	if (!p->explained && q->n == 1)
 		explain_answers(q);
 	p->explained = true;
-	chat_set_aside(p->input, &early);
-	said = ask(p, q);
+	said = ask(p, q, &early);
 	chat_put_back(p->input, &early);
 	return said;
 }

@@ -43,6 +43,7 @@ static int judge(struct asker *k, struct approval *a, bool *asks,
 		return 0;
 	if (grants_take(&k->refused, a, a->call->id)) {
 		buf_addstr(&a->reason, buf_str(&k->why));
+		a->declined = true;
 		return 0;
 	}
 	a->allowed = !a->hook_asks && is_granted(k, a);
@@ -177,6 +178,8 @@ static int ask_once(struct asker *k, struct approval *a,
 		return rc < 0 ? -1 : stop_check(stop, err);
 	if (said == DIALOG_EDITED || said == DIALOG_ONE)
 		return 1;
+	if (said == DIALOG_NO)
+		approval_decline(a, (struct str){ 0 });
 	if (said == DIALOG_ALWAYS)
 		grants_add(&k->run->grants, a, NULL);
 	if (said == DIALOG_CONFIG)

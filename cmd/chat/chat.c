@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cmd/chat/approve.h"
 #include "cmd/chat/begin.h"
+#include "cmd/chat/choice.h"
 #include "cmd/chat/external.h"
 #include "cmd/chat/inquire.h"
 #include "cmd/chat/leave.h"
@@ -329,12 +330,15 @@ static int chat_in_lines(struct run *r, const char *first)
 			  .told = BUF_INIT(MESSAGE_MAX_TOLD),
 			  .input = { .cancel = &r->app->cancel,
 				     .typed = BUF_INIT(CHAT_MAX_LINE) } };
+	struct choice_lines lines = { r->app, &c.input };
+	const struct app_asker asker = { choice_ask_lines, &lines };
 	struct buf next = BUF_INIT(CHAT_MAX_LINE);
 	struct error err = { 0 };
 	int status = 0;
 	int rc;
 
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
+	r->app->asker = &asker;
 	c.asker = (struct asker){ .run = r,
 				  .ask = chat_approve,
 				  .arg = &c.approve };
@@ -357,6 +361,7 @@ static int chat_in_lines(struct run *r, const char *first)
 		status = app_fail(r->app, &err);
 	chat_close(r);
 	next_free(r);
+	lines.app->asker = NULL;
 	/* A terminal that goes is an end of input and a signal, in any order.
 	 */
 	if (!status && chat_ends(ERR_NONE))

@@ -19,10 +19,62 @@ static const struct style strong = { ATTR_BOLD, STYLE_WARN };
 static const struct style plain = { 0, STYLE_PLAIN };
 static const struct style muted = { 0, STYLE_MUTED };
 
+/* The answers of the row, each with the letter that it stands for. */
+static const struct {
+	const char *label;
+	char letter;
+	bool several; /* only about several calls, or only about one */
+	bool single;
+} answers[] = {
+	{ "no", 'n', false, false },
+	{ "yes", 'y', false, true },
+	{ "yes to all of these", 'y', true, false },
+	{ "no, because...", 'w', false, false },
+	{ "view", 'v', false, false },
+	{ "always", 'a', false, true },
+	{ "always, in config", 'A', false, true },
+	{ "edit", 'e', false, true },
+	{ "together", 't', false, true },
+	{ "one by one", 'o', true, false },
+};
+
+enum { N_ANSWERS = sizeof(answers) / sizeof(*answers) };
+
+static bool has_answer(const struct question *q, size_t i)
+{
+	struct str ignored;
+
+	if ((q->n > 1 && answers[i].single) ||
+	    (q->n == 1 && answers[i].several))
+		return false;
+	if (answers[i].letter == 'e')
+		return dialog_editable(q, &ignored) != NULL;
+	return answers[i].letter != 't' || dialog_has_more(q);
+}
+
+/* No stands first: it is what the row begins at. */
+static void fill_row(const struct question *q, struct answer_row *row)
+{
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		if (has_answer(q, i))
+			row->labels[row->n++] = answers[i].label;
+}
+
+static char selected_letter(const struct dialog *d)
+{
+	const char *label = d->row.labels[d->row.selected];
+
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		if (answers[i].label == label)
+			return answers[i].letter;
+	return 'n';
+}
+
 void dialog_open(struct dialog *d, const struct question *asked)
 {
 	*d = (struct dialog){ .asked = asked, .reason = BUF_INIT(MAX_REASON) };
 	call_view_open(&d->view, asked->list[0]);
+	fill_row(asked, &d->row);
 }
 
 void dialog_close(struct dialog *d)
@@ -159,20 +211,35 @@ static enum dialog_answer on_letter(struct dialog *d, char letter)
 	}
 }
 
+static enum dialog_answer on_named_key(struct dialog *d, const struct key *key)
+{
+	bool ctrl = key->name == KEY_CHAR && key->mods == KEY_CTRL;
+
+	if (key->name == KEY_ESCAPE || (ctrl && key->c == 'd'))
+		return DIALOG_NO;
+	if ((key->name == KEY_TAB && key->mods == KEY_SHIFT) ||
+	    (ctrl && key->c == 't'))
+		return d->seen ? DIALOG_EDITS : DIALOG_OPEN;
+	if (key->name == KEY_TAB && !key->mods)
+		d->explains = true;
+	else if (d->keys != QUESTION_SELECTED)
+		return DIALOG_OPEN;
+	else if (key->name == KEY_ENTER)
+		return on_letter(d, selected_letter(d));
+	else
+		(void)answer_row_move(&d->row, key);
+	return DIALOG_OPEN;
+}
+
 enum dialog_answer dialog_event(struct dialog *d, const struct key_event *ev)
 {
 	if (d->explains)
 		return type_reason(d, ev);
 	if (d->edits)
 		return edit(d, ev);
-	if (ev->kind == KEY_EVENT_KEY) {
-		if (ev->key.name == KEY_ESCAPE ||
-		    (ev->key.name == KEY_CHAR && ev->key.c == 'd' &&
-		     ev->key.mods == KEY_CTRL))
-			return DIALOG_NO;
-		d->explains = ev->key.name == KEY_TAB;
-		return DIALOG_OPEN;
-	}
+	d->note = NULL;
+	if (ev->kind == KEY_EVENT_KEY)
+		return on_named_key(d, &ev->key);
 	if (ev->kind != KEY_EVENT_TEXT || ev->text.len != 1)
 		return DIALOG_OPEN;
 	return on_letter(d, ev->text.ptr[0]);
@@ -264,7 +331,7 @@ static void add_answers(const struct dialog *d, size_t columns,
 	struct str reason = buf_str(&d->reason);
 	struct str ignored;
 
-	if (!d->listens) {
+	if (d->keys == QUESTION_TOO_NEW) {
 		rows_end(out);
 		return;
 	}
@@ -274,6 +341,18 @@ static void add_answers(const struct dialog *d, size_t columns,
 				 "Ctrl+X opens $EDITOR",
 				 "Enter/Esc/Ctrl+X", columns),
 			 columns);
+		return;
+	}
+	if (!d->explains && d->note) {
+		add_line(out, strong, str_of(d->note), columns);
+		return;
+	}
+	if (!d->explains && d->keys == QUESTION_DRAFT) {
+		answer_row_hint(columns, out);
+		return;
+	}
+	if (!d->explains && d->keys == QUESTION_SELECTED) {
+		answer_row_render(&d->row, columns, out);
 		return;
 	}
 	if (!d->explains && d->asked->n > 1) {
@@ -334,6 +413,17 @@ static int add_call(struct dialog *d, size_t columns, size_t rows,
 	return 0;
 }
 
+/* There is no room for the call: a row for how to see it, or to refuse. */
+static void add_small(const struct dialog *d, size_t columns, struct rows *out)
+{
+	if (d->keys == QUESTION_DRAFT)
+		answer_row_hint(columns, out);
+	else if (d->keys == QUESTION_SELECTED)
+		answer_row_render(&d->row, columns, out);
+	else
+		add_line(out, strong, STR("v shows it, n is no"), columns);
+}
+
 void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		   struct rows *out)
 {
@@ -345,7 +435,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		rows_clear(&call);
 		rc = add_call(d, columns, rows, &call);
 	}
-	if ((rc < 0 || call.n > rows) && !d->listens) {
+	if ((rc < 0 || call.n > rows) && d->keys == QUESTION_TOO_NEW) {
 		rows_end(out);
 	} else if (d->edits && (rc < 0 || call.n > rows)) {
 		add_answers(d, columns, out);
@@ -353,7 +443,7 @@ void dialog_render(struct dialog *d, size_t columns, size_t rows,
 		add_line(out, strong, STR("Too long to be shown: n is no"),
 			 columns);
 	} else if (call.n > rows) {
-		add_line(out, strong, STR("v shows it, n is no"), columns);
+		add_small(d, columns, out);
 	} else {
 		d->seen = d->seen || d->asked->n == 1;
 		rows_append(out, &call, 0, call.n);

@@ -3,6 +3,7 @@
 #ifndef CMD_CHAT_DIALOG_H
 #define CMD_CHAT_DIALOG_H
 
+#include "cmd/chat/answer_row.h"
 #include "cmd/chat/call_view.h"
 #include "editor/editor.h"
 #include "term/keys.h"
@@ -20,6 +21,8 @@ enum dialog_answer {
 	DIALOG_ELSEWHERE, /* to be changed in the user's own editor */
 	DIALOG_TOGETHER,  /* one question for all calls of the answer */
 	DIALOG_ONE,       /* one question for each, again */
+	DIALOG_EDITS,     /* Shift+Tab: this edit and those to come, if the
+			     caller finds that auto-edit allows it */
 };
 
 /* What is asked: whether these calls may run. */
@@ -39,7 +42,9 @@ struct dialog {
 	char label[48]; /* of what is changed */
 	size_t hidden;  /* rows that did not fit the last time */
 	bool seen;      /* it was shown: a yes counts */
-	bool listens;   /* the caller's: keys answer it, which is told */
+	struct answer_row row;
+	enum question_keys keys; /* the caller's: shown, and obeyed */
+	const char *note;        /* why the last key did not answer, or NULL */
 };
 
 void dialog_open(struct dialog *d, const struct question *asked);

@@ -4,9 +4,15 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include "base/sanitize.h"
 #include "base/str.h"
+
+enum { NOTICED_MS = 250 /* nobody answers a question sooner */ };
 
 /* For poll(2). */
 static int time_left(const struct chat_input *in)
@@ -59,24 +65,103 @@ bool chat_more_typed(const struct chat_input *in, int ms)
 	       (in->typed.len || poll(&p, 1, ms) > 0);
 }
 
-void chat_set_aside(struct chat_input *in, struct buf *early)
+/* What is at the terminal, up to the last line's end. */
+static void read_lines(struct chat_input *in)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 	char chunk[4096];
 
-	while (isatty(STDIN_FILENO) && poll(&p, 1, 0) > 0) {
+	while (!in->ended && poll(&p, 1, 0) > 0) {
 		ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
 
 		if (n <= 0)
 			break; /* chat_read_line() will see it again */
 		buf_add(&in->typed, chunk, (size_t)n);
 	}
+}
+
+/* The terminal keeps an unfinished line to itself: without its line mode, for a
+ * moment, it gives that too. Not in the background, where that would stop
+ * dcode. */
+static void read_begun_line(struct chat_input *in)
+{
+	struct termios was;
+	struct termios now;
+	char chunk[4096];
+	ssize_t n;
+
+	if (tcgetattr(STDIN_FILENO, &was) < 0 || !(was.c_lflag & ICANON) ||
+	    tcgetpgrp(STDIN_FILENO) != getpgrp())
+		return;
+	now = was;
+	now.c_lflag &= ~(tcflag_t)ICANON;
+	now.c_cc[VMIN] = now.c_cc[VTIME] = 0;
+	if (tcsetattr(STDIN_FILENO, TCSANOW, &now) < 0)
+		return;
+	while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			if (chunk[i]) /* stands for Ctrl+D */
+				buf_addc(&in->typed, chunk[i]);
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
+}
+
+void chat_set_aside(struct chat_input *in, struct buf *early)
+{
+	struct pollfd stopped = { .fd = in->cancel->fd[0], .events = POLLIN };
+
+	if (isatty(STDIN_FILENO))
+		(void)poll(&stopped, 1, NOTICED_MS);
+	chat_set_aside_now(in, early);
+}
+
+void chat_set_aside_now(struct chat_input *in, struct buf *early)
+{
+	if (isatty(STDIN_FILENO)) {
+		read_lines(in);
+		read_begun_line(in);
+	}
 	*early = in->typed;
 	in->typed = BUF_INIT(CHAT_MAX_LINE);
+	in->begun = early->len && early->ptr[early->len - 1] != '\n';
+}
+
+/* The message that the user is in the middle of: shown again, since the
+ * question stands between its halves. */
+static int end_begun_line(struct chat_input *in, struct buf *early)
+{
+	struct buf shown = BUF_INIT(4 * CHAT_MAX_LINE);
+	struct str begun = buf_str(early);
+	const char *end = memrchr(begun.ptr, '\n', begun.len);
+	int rc;
+
+	if (end)
+		begun = str_skip(begun, (size_t)(end - begun.ptr) + 1);
+	sanitize_line(begun, &shown);
+	fprintf(stderr, "(your message goes on) > %s",
+		shown.len ? shown.ptr : "");
+	buf_release(&shown);
+	rc = chat_read_line(in, early);
+	if (rc > 0) {
+		buf_addc(early, '\n');
+		in->begun = false;
+	}
+	return rc;
+}
+
+int chat_read_answer(struct chat_input *in, struct buf *early,
+		     const char *prompt, struct buf *line)
+{
+	int rc = in->begun ? end_begun_line(in, early) : 1;
+
+	if (rc <= 0)
+		return rc;
+	fputs(prompt, stderr);
+	return chat_read_line(in, line);
 }
 
 void chat_put_back(struct chat_input *in, struct buf *early)
 {
+	in->begun = false;
 	buf_addstr(early, buf_str(&in->typed));
 	buf_release(&in->typed);
 	in->typed = *early;

@@ -39,7 +39,8 @@ static void print_item(const struct inquiry *q, size_t at)
 	}
 }
 
-static void print_prompt(const struct inquiry_item *item)
+static void format_prompt(const struct inquiry_item *item, char *out,
+			  size_t size)
 {
 	static const char *const how[] = {
 		[INQUIRY_TEXT] = "Your answer",
@@ -47,8 +48,8 @@ static void print_prompt(const struct inquiry_item *item)
 		[INQUIRY_SEVERAL] = "Numbers like 1,3, or your own words",
 	};
 
-	fprintf(stderr, "%s (Enter %s): ", how[item->kind],
-		item->required ? "declines" : "leaves it open");
+	snprintf(out, size, "%s (Enter %s): ", how[item->kind],
+		 item->required ? "declines" : "leaves it open");
 }
 
 /* Marks the choices whose numbers stand in line; false: it is no list of
@@ -96,17 +97,18 @@ static bool take_line(struct inquiry_item *item, struct str line)
 
 /* As chat_read_line(); 1 with *declined: nothing was typed. */
 static int read_answer(struct chat_input *in, struct inquiry_item *item,
-		       bool *declined)
+		       struct buf *early, bool *declined)
 {
+	char prompt[128];
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
 	struct str text;
 	bool taken = false;
 	int rc;
 
+	format_prompt(item, prompt, sizeof(prompt));
 	do {
 		buf_clear(&line);
-		print_prompt(item);
-		rc = chat_read_line(in, &line);
+		rc = chat_read_answer(in, early, prompt, &line);
 		text = str_trim(buf_str(&line));
 		*declined = rc > 0 && !text.len;
 		if (rc > 0 && text.len)
@@ -120,17 +122,18 @@ int chat_inquire(struct chat_input *in, struct inquiry *q,
 		 enum inquiry_end *end, const struct stop *stop,
 		 struct error *err)
 {
-	struct buf early;
+	struct buf early = BUF_INIT(CHAT_MAX_LINE);
 	bool declined = false;
 	int rc = 1;
 
 	*end = INQUIRY_NOBODY;
 	if (!isatty(STDIN_FILENO))
 		return 0;
-	chat_set_aside(in, &early);
 	for (size_t i = 0; rc > 0 && i < q->n; i++) {
 		print_item(q, i);
-		rc = read_answer(in, &q->items[i], &declined);
+		if (!i)
+			chat_set_aside(in, &early);
+		rc = read_answer(in, &q->items[i], &early, &declined);
 		if (rc > 0 && declined && q->items[i].required)
 			break;
 		declined = false;

@@ -50,6 +50,11 @@ void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked)
 	show(d, 0);
 }
 
+void inquiry_dialog_select_own_words(struct inquiry_dialog *d)
+{
+	d->selected = current(d)->n_choices;
+}
+
 void inquiry_dialog_close(struct inquiry_dialog *d)
 {
 	if (!d->asked)
@@ -390,7 +395,12 @@ static void add_all(struct inquiry_dialog *d, const struct theme *theme,
 		cut_text_add(out, strong, str_of(d->note), columns);
 		rows_end(out);
 	}
-	cut_text_add(out, strong, str_of(d->listens ? keys_of(d) : ""),
+	if (d->keys == QUESTION_DRAFT) {
+		answer_row_hint(columns, out);
+		return;
+	}
+	cut_text_add(out, strong,
+		     str_of(d->keys == QUESTION_TOO_NEW ? "" : keys_of(d)),
 		     columns);
 	rows_end(out);
 }

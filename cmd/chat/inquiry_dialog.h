@@ -3,6 +3,7 @@
 #ifndef CMD_CHAT_INQUIRY_DIALOG_H
 #define CMD_CHAT_INQUIRY_DIALOG_H
 
+#include "cmd/chat/answer_row.h"
 #include "editor/editor.h"
 #include "term/keys.h"
 #include "term/theme.h"
@@ -15,12 +16,14 @@ struct inquiry_dialog {
 	size_t selected; /* of its choices; their number: own words */
 	bool types;      /* own words are being typed */
 	struct editor editor;
-	const char *note; /* what is wrong with the last key, or NULL */
-	bool listens;     /* the caller's: keys answer it, which is told */
+	const char *note;        /* what is wrong with the last key, or NULL */
+	enum question_keys keys; /* the caller's: shown in the last row */
 };
 
 /* asked is filled with what is typed and chosen. */
 void inquiry_dialog_open(struct inquiry_dialog *d, struct inquiry *asked);
+/* Moves to what answers nothing by Enter alone: the user's own words. */
+void inquiry_dialog_select_own_words(struct inquiry_dialog *d);
 void inquiry_dialog_close(struct inquiry_dialog *d); /* a zeroed one is fine */
 /* True when it is over: *end is INQUIRY_ANSWERED or INQUIRY_DECLINED. */
 bool inquiry_dialog_event(struct inquiry_dialog *d, const struct key_event *ev,

@@ -5,12 +5,10 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/ids.h"
 #include "base/str.h"
-#include "cmd/chat/input.h"
 #include "cmd/money/run_money.h"
 #include "cmd/print.h"
 #include "cmd/run/next.h"
@@ -40,43 +38,29 @@ static void print_work(const struct run *r, size_t files)
 	buf_release(&line);
 }
 
-static bool parse_exit(struct str word, bool can_stop,
-		       enum lifecycle_exit *exit)
-{
-	if (!word.len || str_is_nocase(word, "d") ||
-	    str_is_nocase(word, "delete"))
-		*exit = LIFECYCLE_DELETE;
-	else if (can_stop &&
-		 (str_is_nocase(word, "s") || str_is_nocase(word, "stop")))
-		*exit = LIFECYCLE_STOP;
-	else if (str_is_nocase(word, "k") || str_is_nocase(word, "keep"))
-		*exit = LIFECYCLE_KEEP;
-	else
-		return false;
-	return true;
-}
-
-/* Until it is answered. At the end of input, and at Ctrl-C, it is deleted. */
+/* Where nobody answers it is deleted: at the end of input, and at Ctrl-C. */
 static void read_exit(struct run *r)
 {
-	struct chat_input in = { .cancel = &r->app->cancel,
-				 .typed = BUF_INIT(CHAT_MAX_LINE) };
-	struct buf line = BUF_INIT(CHAT_MAX_LINE);
+	static const char *const answers[] = { "delete", "keep", "stop" };
+	static const enum lifecycle_exit exits[] = { LIFECYCLE_DELETE,
+						     LIFECYCLE_KEEP,
+						     LIFECYCLE_STOP };
 	bool can_stop = sandbox_can_stop(&r->host);
-	bool answered;
+	const struct app_question q = {
+		.text = can_stop ? "Delete it, stop it, or keep it?"
+				 : "Delete it, or keep it?",
+		.choices = can_stop ? "D/s/k" : "D/k",
+		.answers = answers,
+		.n = can_stop ? 3 : 2,
+		.usual = 0,
+		.safe = 1,
+	};
+	const struct app_asker *asker = r->app->asker;
+	struct error ignored = { 0 };
+	int answer = asker->choose(asker->arg, &q, &ignored);
 
-	do {
-		fprintf(stderr, "Delete it, %skeep it? [D/%sk] ",
-			can_stop ? "stop it, or " : "or ",
-			can_stop ? "s/" : "");
-		buf_clear(&line);
-		answered = chat_read_line(&in, &line) == 1;
-		if (!answered)
-			fputc('\n', stderr);
-	} while (answered && !parse_exit(str_trim(buf_str(&line)), can_stop,
-					 &r->box.request.on_exit));
-	buf_release(&line);
-	buf_release(&in.typed);
+	if (answer >= 0)
+		r->box.request.on_exit = exits[answer];
 }
 
 void chat_ask_exit(struct run *r)
@@ -84,15 +68,12 @@ void chat_ask_exit(struct run *r)
 	size_t files;
 
 	if (r->options.exit_given || !r->box.ours || app_signal() ||
-	    r->box.request.on_exit != LIFECYCLE_DELETE ||
+	    r->box.request.on_exit != LIFECYCLE_DELETE || !r->app->asker ||
 	    !(r->host.provider->flags & SANDBOX_ATTACH) ||
 	    !isatty(STDIN_FILENO) || !run_has_unreturned_work(r, &files))
 		return;
-	app_borrow_terminal(r->app);
-	(void)tcflush(STDIN_FILENO, TCIFLUSH); /* typed before the question */
 	print_work(r, files);
 	read_exit(r);
-	app_return_terminal(r->app);
 }
 
 /* What is said of a chat when its sandbox has been left. */

@@ -135,6 +135,23 @@ int worker_inquire(struct worker *w, struct inquiry *q)
 	return wait_for_answer(w, NOTICE_INQUIRY, q, NULL);
 }
 
+int worker_choose(struct worker *w, const void *question,
+		  const struct stop *stop)
+{
+	bool lent;
+	int answer;
+
+	pthread_mutex_lock(&w->turn);
+	lent = w->borrowed > 0;
+	if (lent)
+		(void)wait_for_answer(w, NOTICE_RETURN, NULL, NULL);
+	answer = wait_for_answer(w, NOTICE_CHOICE, (void *)question, stop);
+	if (lent)
+		(void)wait_for_answer(w, NOTICE_BORROW, NULL, NULL);
+	pthread_mutex_unlock(&w->turn);
+	return answer;
+}
+
 int worker_pick(struct worker *w, const void *pick)
 {
 	return wait_for_answer(w, NOTICE_PICK, (void *)pick, NULL);

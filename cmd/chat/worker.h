@@ -12,8 +12,9 @@
 enum worker_notice {
 	NOTICE_DONE = 1,  /* the job has ended */
 	NOTICE_QUESTION,  /* arg: struct approval; worker_answer() */
-	NOTICE_WITHDRAWN, /* of that question: answer it, if it is open */
+	NOTICE_WITHDRAWN, /* of such a question: answer it, if it is open */
 	NOTICE_INQUIRY,   /* arg: struct inquiry; worker_answer() */
+	NOTICE_CHOICE,    /* arg: const struct app_question; worker_answer() */
 	NOTICE_PICK,      /* arg: const struct pick; worker_answer() */
 	NOTICE_LISTENS,   /* a message may be sent while the run is opened */
 	NOTICE_BORROW,    /* wants the terminal; worker_answer() lends it */
@@ -51,7 +52,12 @@ void worker_stop(struct worker *w);
 int worker_ask(struct worker *w, void *question, const struct stop *stop);
 /* The same for what the model asks: enum inquiry_end, or -1: stopped. */
 int worker_inquire(struct worker *w, struct inquiry *q);
-/* The same for a choice: what worker_answer() says, an index or -1. */
+/* The same for a question of the program's own: the index of the answer, or
+ * -1. A terminal that is borrowed is given back for it. */
+int worker_choose(struct worker *w, const void *question,
+		  const struct stop *stop);
+/* The same for a list to choose from: what worker_answer() says, an index or
+ * -1. */
 int worker_pick(struct worker *w, const void *pick);
 /* The terminal as it is without a screen, until as many calls of the second:
  * for what asks there itself. arg is the worker. */

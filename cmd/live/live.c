@@ -101,6 +101,14 @@ static void on_notice(struct live *l, const struct queued *item)
 	case NOTICE_WITHDRAWN:
 		if (l->asked == item->arg)
 			live_withdraw_question(l);
+		else if (l->asked_choice == item->arg)
+			live_drop_choice(l);
+		break;
+	case NOTICE_CHOICE:
+		l->asked_choice = item->arg;
+		l->asked_at = clock_ms();
+		if (l->stopping)
+			live_drop_choice(l);
 		break;
 	case NOTICE_INQUIRY:
 		l->asked_inquiry = item->arg;
@@ -109,6 +117,7 @@ static void on_notice(struct live *l, const struct queued *item)
 			live_drop_inquiry(l);
 		break;
 	case NOTICE_PICK:
+		l->asked_at = clock_ms();
 		if (l->stopping)
 			worker_answer(&l->worker, -1);
 		else
@@ -156,19 +165,6 @@ static void take_events(struct live *l)
 		}
 		queued_free(item);
 	}
-}
-
-/* A question waits until nothing is being typed. */
-static void open_dialog(struct live *l, int64_t now)
-{
-	if (!l->asked || l->dialog.asked || keys_in_paste(&l->keys) ||
-	    now - l->typed < LIVE_QUIET_MS)
-		return;
-	l->confirms = false; /* one question at a time */
-	dialog_open(&l->dialog, l->asked);
-	if (l->asked->n > 1)
-		live_show_question(l);
-	l->opened = now;
 }
 
 static void on_signal(struct live *l)
@@ -241,10 +237,8 @@ static int64_t earliest(int64_t a, int64_t b)
 /* For a pause of the typing; that of a paste comes with its end. */
 static bool waits_to_ask(const struct live *l)
 {
-	return !keys_in_paste(&l->keys) &&
-	       ((l->asked && !l->dialog.asked) ||
-		(l->asked_pick && !l->picking) ||
-		(l->asked_inquiry && !l->inquiry.asked));
+	return !keys_in_paste(&l->keys) && live_is_asked(l) &&
+	       !live_has_question(l);
 }
 
 /* Until something happens, or the screen has to change by itself. Events that
@@ -320,10 +314,8 @@ static void step(struct live *l, bool *drawn, int64_t *frame)
 		typed = true;
 	}
 	live_watch_cap(l);
-	open_dialog(l, now);
-	live_open_inquiry(l, now);
+	live_open_question(l, now);
 	live_notify_question(l, now);
-	live_open_pick(l, now);
 	*drawn = typed || p[FD_SCREEN].revents || p[FD_OUTPUT].revents ||
 		 now - *frame >= FRAME_MS;
 	if (l->gone)
@@ -399,6 +391,7 @@ static void close_live(struct live *l)
 	asker_release(&l->asker);
 	dialog_close(&l->dialog);
 	inquiry_dialog_close(&l->inquiry);
+	choice_close(&l->choice);
 	rows_release(&l->live);
 	buf_release(&l->text);
 	buf_release(&l->told);
@@ -418,6 +411,7 @@ int live_chat(struct run *r, const char *first)
 			  .files = BUF_INIT(COMPLETE_BYTES) };
 	struct app_terminal terminal = { worker_borrow_terminal,
 					 worker_return_terminal, &l.worker };
+	const struct app_asker asker = { live_choose, &l };
 	struct error err = { 0 };
 	int status;
 
@@ -436,6 +430,7 @@ int live_chat(struct run *r, const char *first)
 	r->on_job_end = live_on_job_end;
 	r->raise = slash_raise_cap;
 	r->app->terminal = &terminal;
+	r->app->asker = &asker;
 	r->theme = &l.theme;
 	r->show_thinking = &l.transcript.show_thinking;
 	app_signal_output(l.printed.real[1]);
@@ -448,6 +443,7 @@ int live_chat(struct run *r, const char *first)
 	run_loop(&l);
 	status = l.status;
 	r->app->terminal = NULL;
+	r->app->asker = NULL;
 	if (l.run != r)
 		next_free(l.run);
 	r->theme = NULL;

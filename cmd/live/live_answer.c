@@ -1,9 +1,64 @@
 /* live_answer.c - what is typed at the question whether a call may run. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/str.h"
 #include "cmd/chat/elsewhere.h"
 #include "cmd/live/live_impl.h"
+#include "ui/summary.h"
+
+enum {
+	MOST_LINE = 8 << 10, /* bytes of what is left of a question */
+	MOST_CHARS = 160,    /* of what was asked about */
+};
+
+/* What is left of a question: one line. */
+static void leave_line(struct live *l, const char *said, struct str what)
+{
+	const struct style muted = { 0, STYLE_MUTED };
+	struct buf line = BUF_INIT(MOST_LINE);
+	struct str first = what;
+
+	first.len = str_find(first, '\n');
+	first.len = str_char_offset(first, MOST_CHARS);
+	buf_addf(&line, "%s: %.*s%s", said, (int)first.len,
+		 first.len ? first.ptr : "",
+		 first.len < str_trim(what).len ? " ..." : "");
+	live_print(l);
+	live_say(l, muted, line.ptr);
+	buf_release(&line);
+}
+
+/* "execute: make test", or how many calls. */
+static void leave_answer(struct live *l, enum dialog_answer a)
+{
+	static const char *const said[] = {
+		[DIALOG_YES] = "Allowed",
+		[DIALOG_ALWAYS] = "Allowed, and from now on",
+		[DIALOG_CONFIG] = "Allowed, and from now on",
+		[DIALOG_NO] = "Declined",
+		[DIALOG_REASON] = "Declined",
+		[DIALOG_EDITED] = "Changed",
+		[DIALOG_EDITS] = "Allowed, and edits from now on",
+	};
+	const struct question *q = l->asked;
+	const struct approval *call = q->list[0];
+	struct buf what = BUF_INIT(MOST_LINE);
+	struct buf masked = BUF_INIT(MOST_LINE);
+
+	if (a >= sizeof(said) / sizeof(*said) || !said[a])
+		return;
+	if (q->n > 1)
+		buf_addf(&what, "%zu calls", q->n);
+	else
+		summary_of_call(call->call, &what);
+	mask_text(call->mask, buf_str(&what), &masked);
+	leave_line(l, said[a], buf_str(&masked));
+	buf_release(&what);
+	buf_release(&masked);
+}
 
 static void answer(struct live *l, enum dialog_answer a)
 {
@@ -13,10 +68,12 @@ static void answer(struct live *l, enum dialog_answer a)
 	if (q->n == 1)
 		snprintf(text, sizeof(text), "running %.40s",
 			 q->list[0]->call->name);
+	leave_answer(l, a);
 	dialog_close(&l->dialog);
 	l->asked = NULL;
+	l->focused = false;
 	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
-	worker_answer(&l->worker, (int)a);
+	worker_answer(&l->worker, a == DIALOG_EDITS ? DIALOG_YES : (int)a);
 	live_set_wait(l, text);
 }
 
@@ -24,6 +81,7 @@ void live_withdraw_question(struct live *l)
 {
 	dialog_close(&l->dialog);
 	l->asked = NULL;
+	l->focused = false;
 	worker_answer(&l->worker, DIALOG_OPEN);
 }
 
@@ -69,6 +127,26 @@ static void take_edited(struct live *l)
 	answer(l, DIALOG_EDITED);
 }
 
+/* Shift+Tab: allows what the mode auto-edit allows, and chooses that mode. */
+static void accept_edits(struct live *l)
+{
+	const struct question *q = l->asked;
+	bool allowed = run_may_auto_edit(l->run);
+
+	for (size_t i = 0; i < q->n; i++)
+		allowed = allowed && q->list[i]->auto_edit;
+	if (!allowed) {
+		l->dialog.note = run_may_auto_edit(l->run)
+					 ? "Shift+Tab allows edits in the "
+					   "working directory only"
+					 : "The policy of this machine asks "
+					   "about every edit";
+		return;
+	}
+	l->run->mode = RUN_AUTO_EDIT;
+	answer(l, DIALOG_EDITS);
+}
+
 void live_on_answer(struct live *l, const struct key_event *ev)
 {
 	enum dialog_answer said = dialog_event(&l->dialog, ev);
@@ -82,10 +160,11 @@ void live_on_answer(struct live *l, const struct key_event *ev)
 	case DIALOG_NO:
 		refuse(l);
 		break;
+	case DIALOG_EDITS:
+		accept_edits(l);
+		break;
 	case DIALOG_REASON:
-		buf_addf(&l->asked->list[0]->reason,
-			 "User rejected the tool call with reason: %s",
-			 l->dialog.reason.ptr);
+		approval_decline(l->asked->list[0], buf_str(&l->dialog.reason));
 		answer(l, said);
 		break;
 	case DIALOG_EDITED:
@@ -98,4 +177,55 @@ void live_on_answer(struct live *l, const struct key_event *ev)
 		answer(l, said);
 		break;
 	}
+}
+
+int live_choose(void *arg, const struct app_question *q, struct error *err)
+{
+	struct live *l = arg;
+	struct stop stop = app_stop(l->run->app);
+	int answer = worker_choose(&l->worker, q, &stop);
+
+	if (answer < 0 && stop_check(&stop, err) == 0)
+		error_set(err, ERR_CANCELLED, "no answer");
+	return answer;
+}
+
+/* "Allow it? [y/N] yes" */
+static void leave_choice(struct live *l, const char *answer)
+{
+	char *line = xasprintf("%s [%s] %s", l->asked_choice->text,
+			       l->asked_choice->choices, answer);
+
+	live_print(l);
+	live_say(l, (struct style){ 0, STYLE_MUTED }, line);
+	free(line);
+}
+
+static void answer_choice(struct live *l, int answer)
+{
+	const struct app_question *q = l->asked_choice;
+
+	if (answer >= 0)
+		leave_choice(l, q->answers[answer]);
+	choice_close(&l->choice);
+	l->asked_choice = NULL;
+	l->focused = false;
+	transcript_waited(&l->transcript, clock_ms() - l->asked_at);
+	worker_answer(&l->worker, answer);
+}
+
+void live_drop_choice(struct live *l)
+{
+	if (l->asked_choice)
+		answer_choice(l, CHOICE_ENDED);
+}
+
+void live_on_choice(struct live *l, const struct key_event *ev)
+{
+	int answer = choice_event(&l->choice, ev);
+
+	if (answer != CHOICE_OPEN)
+		answer_choice(l, answer);
+	else if (l->choice.wrong)
+		leave_choice(l, "?");
 }

@@ -7,10 +7,9 @@
  * works watches the cap itself. */
 static bool is_waiting(const struct live *l)
 {
-	bool asks = l->asked || l->asked_pick || l->asked_inquiry;
-
 	return !l->over && !l->unopened &&
-	       (l->state == LIVE_IDLE || (l->state == LIVE_WORKING && asks));
+	       (l->state == LIVE_IDLE ||
+		(l->state == LIVE_WORKING && live_is_asked(l)));
 }
 
 int64_t live_cap_at(const struct live *l)

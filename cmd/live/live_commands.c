@@ -28,17 +28,14 @@ static void close_picker(struct live *l)
 	complete_update(&l->completer, &l->editor);
 }
 
-/* Nobody who types chooses by accident. */
 void live_open_pick(struct live *l, int64_t now)
 {
 	const struct pick *p = l->asked_pick;
 
-	if (!p || l->picking || keys_in_paste(&l->keys) ||
-	    (!editor_is_empty(&l->editor) && now - l->typed < LIVE_QUIET_MS))
-		return;
 	selection_list_open(&l->picker, str_of(p->title), p->items, p->n,
 			    p->selected);
 	l->picking = true;
+	l->focused = false;
 	l->opened = now;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cmd/live/live_impl.h"
+#include "term/cut_text.h"
 #include "term/width.h"
 #include "term/wrap.h"
 
@@ -138,7 +139,7 @@ static void add_editor(struct live *l, size_t rows, struct rows *out,
 {
 	size_t columns = screen_columns(&l->screen);
 
-	if (l->picking)
+	if (l->picking && live_question_keys(l) != QUESTION_DRAFT)
 		selection_list_render(&l->picker, columns, rows, out, &caret[0],
 				      &caret[1]);
 	else if (l->search.on)
@@ -147,6 +148,16 @@ static void add_editor(struct live *l, size_t rows, struct rows *out,
 	else
 		editor_render(l->dialog.edits ? &l->dialog.editor : &l->editor,
 			      columns, rows, out, &caret[0], &caret[1]);
+}
+
+/* A list that waits for the end of the message. */
+static void add_waiting_list(const struct live *l, size_t columns,
+			     struct rows *out)
+{
+	cut_text_add(out, (struct style){ ATTR_BOLD, STYLE_WARN },
+		     str_of(l->asked_pick->title), columns);
+	rows_end(out);
+	answer_row_hint(columns, out);
 }
 
 /* The editor with what stands around it. Where there is no room for all, each
@@ -161,6 +172,7 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	struct rows asked = { 0 };
 	size_t columns = screen_columns(&l->screen);
 	size_t rows = most / 3 > LEAST_EDITOR ? most / 3 : LEAST_EDITOR;
+	size_t typed[2];
 	size_t room;
 	bool waits;
 	bool status;
@@ -180,6 +192,11 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	if (l->dialog.asked && room)
 		dialog_render(&l->dialog, columns, room > 1 ? room - 1 : 1,
 			      &asked);
+	typed[0] = SIZE_MAX;
+	if (l->choice.asked && room)
+		choice_render(&l->choice, columns, &asked, typed);
+	if (l->picking && room && l->choice.keys == QUESTION_DRAFT)
+		add_waiting_list(l, columns, &asked);
 	room = less(room, asked.n);
 	if (room > (l->n_queue > 0)) {
 		rows_end(out); /* between what was said and what is done */
@@ -188,8 +205,12 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	if (waits)
 		rows_append(out, &wait, 0, wait.n);
 	add_queue(l, room, out);
+	caret[0] += out->n + asked.n;
+	if (typed[0] != SIZE_MAX) {
+		caret[0] = out->n + typed[0];
+		caret[1] = typed[1];
+	}
 	rows_append(out, &asked, 0, asked.n);
-	caret[0] += out->n;
 	rows_append(out, &editor, 0, editor.n);
 	rows_close(out);
 	if (status)
@@ -199,29 +220,68 @@ static void compose_editor(struct live *l, size_t most, struct rows *out,
 	rows_release(&asked);
 }
 
+/* What the model asks. While a message is being written that stays below it. */
+static void compose_inquiry(struct live *l, size_t most, struct rows *out,
+			    size_t caret[2])
+{
+	size_t columns = screen_columns(&l->screen);
+	bool writes = live_is_drafting(l) && !l->focused;
+	struct rows editor = { 0 };
+	size_t at[2] = { 0, 0 };
+	size_t first;
+
+	if (most >= LEAST_AROUND) {
+		rows_end(out);
+		add_queue(l, 2, out);
+	}
+	if (writes)
+		add_editor(l, most >= LEAST_AROUND ? LEAST_EDITOR : 1, &editor,
+			   at);
+	first = out->n;
+	inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
+			      less(most, first + editor.n), caret);
+	caret[0] += first;
+	if (writes) {
+		caret[0] = out->n + at[0];
+		caret[1] = at[1];
+		rows_append(out, &editor, 0, editor.n);
+	}
+	rows_release(&editor);
+}
+
+/* A call on a small screen: all that has room is the question, and one row of
+ * the message that is being written. */
+static void compose_small(struct live *l, size_t most, struct rows *out,
+			  size_t caret[2])
+{
+	size_t columns = screen_columns(&l->screen);
+	bool writes = live_is_drafting(l) && most > 1;
+
+	dialog_render(&l->dialog, columns, most - writes, out);
+	caret[0] = SIZE_MAX;
+	if (writes) {
+		struct rows editor = { 0 };
+
+		add_editor(l, 1, &editor, caret);
+		caret[0] += out->n;
+		rows_append(out, &editor, 0, editor.n);
+		rows_release(&editor);
+	}
+}
+
 /* What stands below the answer: the question or the wait, the queue, the
  * editor, the status line. */
 static void compose_bottom(struct live *l, size_t most, struct rows *out,
 			   size_t caret[2])
 {
-	size_t columns = screen_columns(&l->screen);
-
-	l->dialog.listens = l->inquiry.listens = live_was_noticed(l);
-	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND) {
-		dialog_render(&l->dialog, columns, most, out);
-		caret[0] = SIZE_MAX;
-	} else if (l->inquiry.asked) {
-		size_t first;
-
-		if (most >= LEAST_AROUND)
-			rows_end(out);
-		first = out->n;
-		inquiry_dialog_render(&l->inquiry, &l->theme, out, columns,
-				      most - first, caret);
-		caret[0] += first;
-	} else {
+	l->dialog.keys = l->inquiry.keys = l->choice.keys =
+		live_question_keys(l);
+	if (l->dialog.asked && !l->dialog.edits && most < LEAST_AROUND)
+		compose_small(l, most, out, caret);
+	else if (l->inquiry.asked)
+		compose_inquiry(l, most, out, caret);
+	else
 		compose_editor(l, most, out, caret);
-	}
 }
 
 void live_draw(struct live *l)
@@ -236,8 +296,7 @@ void live_draw(struct live *l)
 	compose_bottom(l, most, &bottom, caret);
 	if (bottom.n < most)
 		transcript_live(&l->transcript, most - bottom.n,
-				l->asked || l->asked_inquiry ? l->asked_at
-							     : clock_ms(),
+				live_is_asked(l) ? l->asked_at : clock_ms(),
 				&l->live);
 	rows_close(&l->live);
 	if (caret[0] != SIZE_MAX)

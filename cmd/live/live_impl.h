@@ -5,6 +5,7 @@
 #define CMD_CHAT_LIVE_IMPL_H
 
 #include "cmd/chat/ask.h"
+#include "cmd/chat/choice.h"
 #include "cmd/chat/dialog.h"
 #include "cmd/chat/inquiry_dialog.h"
 #include "cmd/chat/message.h"
@@ -87,14 +88,18 @@ struct live {
 	int64_t retries_at; /* clock_ms() when the model is asked again; 0 */
 	int64_t began;      /* clock_ms() when the job did */
 	int64_t typed;      /* clock_ms() of the last key */
-	size_t calls;       /* tools that run */
+	int64_t drafted; /* the same of the last one that changed the draft */
+	size_t calls;    /* tools that run */
 
 	struct question *asked;        /* it is shown, or soon is */
 	int64_t asked_at;              /* clock_ms() when the worker asked */
 	struct inquiry *asked_inquiry; /* the same of the model's */
 	struct inquiry_dialog inquiry;
 	struct dialog dialog;
+	const struct app_question *asked_choice; /* the program's own */
+	struct choice_dialog choice;
 	int64_t opened; /* clock_ms() when the dialog was */
+	bool focused;   /* an arrow key has moved the focus to it */
 	struct live_notify notify;
 
 	bool unopened; /* the opening was stopped: the next job opens first */
@@ -104,9 +109,10 @@ struct live {
 	bool armed;    /* one more Ctrl-C leaves */
 	bool kitty;    /* the terminal has the keyboard protocol of kitty */
 	bool confirms; /* the next key says whether everything is allowed */
-	bool lent;     /* the worker has the terminal */
-	bool gone;     /* the terminal: nothing can be read from it */
-	bool over;     /* the chat ends */
+	int64_t confirmed_at; /* clock_ms() since when */
+	bool lent;            /* the worker has the terminal */
+	bool gone;            /* the terminal: nothing can be read from it */
+	bool over;            /* the chat ends */
 	int status;
 
 	struct buf text;    /* printed, the last line not yet ended */
@@ -142,7 +148,7 @@ enum dialog_answer live_ask(void *arg, struct question *q,
 /* live_commands.c: what slash commands do to the screen. */
 /* run.pick; on the worker's thread. */
 int live_pick(void *arg, const struct pick *p);
-/* Opens the list that a command waits for, once nothing is being typed. */
+/* Opens the list that a command waits for. */
 void live_open_pick(struct live *l, int64_t now);
 /* A key while a list is shown. */
 void live_on_picker(struct live *l, const struct key_event *ev);
@@ -212,20 +218,41 @@ void live_on_answer(struct live *l, const struct key_event *ev);
 void live_withdraw_question(struct live *l); /* what asked was stopped */
 /* All of what is asked about, above the live part. */
 void live_show_question(struct live *l);
+/* app_asker.choose, on the worker's thread; arg is the struct live. */
+int live_choose(void *arg, const struct app_question *q, struct error *err);
+void live_on_choice(struct live *l, const struct key_event *ev);
+void live_drop_choice(struct live *l); /* nobody answers it */
+
+/* live_focus.c: a half-written message never answers a question. */
+/* The worker waits for an answer, whether it is shown yet or not. */
+bool live_is_asked(const struct live *l);
+/* A question is shown. */
+bool live_has_question(const struct live *l);
+/* Opens what is asked, once nothing has been typed for a while. */
+void live_open_question(struct live *l, int64_t now);
+/* A message is being written, or looked for in the history. */
+bool live_is_drafting(const struct live *l);
+/* None is, and none was a moment ago: a single key may mean something. */
+bool live_is_left_alone(const struct live *l);
+/* Whose the keys are now, for what is shown. */
+enum question_keys live_question_keys(const struct live *l);
+enum live_key {
+	LIVE_KEY_DRAFT,
+	LIVE_KEY_QUESTION,
+	LIVE_KEY_TAKEN, /* it has moved the focus, and that was all */
+};
+/* Whose a key is while a question is shown; it may move the focus. */
+enum live_key live_key_is_for(struct live *l, const struct key_event *ev);
 
 /* live_inquiry.c: what the model asks; agent_ui.ask, on the worker's thread. */
 int live_inquire(void *arg, struct inquiry *q, enum inquiry_end *end,
 		 const struct stop *stop, struct error *err);
-/* Once nothing is being typed. */
 void live_open_inquiry(struct live *l, int64_t now);
-/* False: there is no question. */
-bool live_on_inquiry(struct live *l, const struct key_event *ev);
+void live_on_inquiry(struct live *l, const struct key_event *ev);
 /* Answers the model's tool that the turn was stopped. */
 void live_drop_inquiry(struct live *l);
 
 /* live_keys.c: what is typed. */
-/* The question that is shown was there long enough to be answered. */
-bool live_was_noticed(const struct live *l);
 void live_on_key(void *arg, const struct key_event *ev);
 
 /* live_draw.c */

@@ -26,10 +26,6 @@ static void print_long_questions(struct live *l)
 
 void live_open_inquiry(struct live *l, int64_t now)
 {
-	if (!l->asked_inquiry || l->inquiry.asked || keys_in_paste(&l->keys) ||
-	    now - l->typed < LIVE_QUIET_MS)
-		return;
-	l->confirms = false;
 	print_long_questions(l);
 	inquiry_dialog_open(&l->inquiry, l->asked_inquiry);
 	l->opened = now;
@@ -50,13 +46,10 @@ void live_drop_inquiry(struct live *l)
 		answer(l, -1);
 }
 
-bool live_on_inquiry(struct live *l, const struct key_event *ev)
+void live_on_inquiry(struct live *l, const struct key_event *ev)
 {
 	enum inquiry_end end;
 
-	if (!l->inquiry.asked)
-		return false;
 	if (inquiry_dialog_event(&l->inquiry, ev, &end))
 		answer(l, (int)end);
-	return true;
 }

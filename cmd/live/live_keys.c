@@ -14,7 +14,6 @@
 
 enum {
 	MAX_MESSAGE = 64 << 20,
-	NOTICED_MS = 250, /* nobody answers a question sooner */
 };
 
 static bool is_ctrl(const struct key_event *ev, char c)
@@ -91,6 +90,7 @@ static void set_mode(struct live *l, enum run_mode mode)
 	}
 	if (mode == RUN_YOLO && !yolo_acknowledged(l->run->app)) {
 		l->confirms = true;
+		l->confirmed_at = clock_ms();
 		return;
 	}
 	l->run->mode = (int)mode;
@@ -113,11 +113,11 @@ static bool changes_mode(const struct key_event *ev)
 /* Only a key on its own allows yolo: a "y" that begins a message does not. All
  * else is a no. False: ev is no answer, and does what it does without the
  * question. */
-static bool answer_yolo(struct live *l, const struct key_event *ev,
-			int64_t quiet_ms)
+static bool answer_yolo(struct live *l, const struct key_event *ev)
 {
 	bool answers = ev->kind == KEY_EVENT_TEXT &&
-		       quiet_ms >= LIVE_QUIET_MS && editor_is_empty(&l->editor);
+		       l->typed - l->confirmed_at >= LIVE_QUIET_MS &&
+		       live_is_left_alone(l);
 	bool yes = answers && str_is_nocase(ev->text, "y");
 	bool no = answers && str_is_nocase(ev->text, "n");
 
@@ -182,13 +182,19 @@ static void take_pictures(struct live *l)
 static void on_editor(struct live *l, const struct key_event *ev)
 {
 	enum editor_result result;
+	bool empty;
 
 	if (ev->kind == KEY_EVENT_PASTE_END)
 		take_pictures(l);
 	if (ev->kind == KEY_EVENT_KEY &&
-	    complete_key(&l->completer, &l->editor, ev->key))
+	    complete_key(&l->completer, &l->editor, ev->key)) {
+		l->drafted = l->typed;
 		return;
+	}
+	empty = editor_is_empty(&l->editor);
 	result = editor_event(&l->editor, ev);
+	if (ev->kind != KEY_EVENT_KEY || result == EDITOR_CHANGED || !empty)
+		l->drafted = l->typed;
 	switch (result) {
 	case EDITOR_SUBMIT:
 		send_draft(l);
@@ -246,54 +252,56 @@ static void on_search(struct live *l, const struct key_event *ev)
 		complete_update(&l->completer, &l->editor);
 }
 
-bool live_was_noticed(const struct live *l)
+static void on_draft(struct live *l, const struct key_event *ev)
 {
-	return clock_ms() - l->opened >= NOTICED_MS;
+	if (l->search.on)
+		on_search(l, ev);
+	else
+		on_editor(l, ev);
 }
 
-/* A question that came up under typing goes until that has paused again. */
-static bool put_away(struct live *l)
+static void on_question(struct live *l, const struct key_event *ev)
 {
-	if ((!l->dialog.asked && !l->inquiry.asked) || live_was_noticed(l))
-		return false;
-	dialog_close(&l->dialog);
-	inquiry_dialog_close(&l->inquiry);
-	return true;
-}
+	enum live_key whose;
 
-/* No paste answers whether a call may run: it is for the draft. */
-static bool is_for_draft(const struct live *l, const struct key_event *ev)
-{
-	return l->dialog.asked && !l->dialog.explains && !l->dialog.edits &&
-	       (ev->kind == KEY_EVENT_PASTE_BEGIN ||
-		ev->kind == KEY_EVENT_PASTE || ev->kind == KEY_EVENT_PASTE_END);
+	if (is_ctrl(ev, 'c') && !l->picking) {
+		on_interrupt(l);
+		return;
+	}
+	whose = live_key_is_for(l, ev);
+	l->dialog.keys = l->inquiry.keys = l->choice.keys =
+		live_question_keys(l);
+	switch (whose) {
+	case LIVE_KEY_DRAFT:
+		on_draft(l, ev);
+		break;
+	case LIVE_KEY_QUESTION:
+		if (l->dialog.asked)
+			live_on_answer(l, ev);
+		else if (l->inquiry.asked)
+			live_on_inquiry(l, ev);
+		else if (l->choice.asked)
+			live_on_choice(l, ev);
+		else
+			live_on_picker(l, ev);
+		break;
+	case LIVE_KEY_TAKEN:
+		break;
+	}
 }
 
 void live_on_key(void *arg, const struct key_event *ev)
 {
 	struct live *l = arg;
-	int64_t before = l->typed;
-
 	if (on_reply(l, ev))
 		return;
 	l->typed = clock_ms();
 	if (!is_ctrl(ev, 'c'))
 		l->armed = false;
-	if (l->confirms && answer_yolo(l, ev, l->typed - before))
+	if (l->confirms && answer_yolo(l, ev))
 		return;
-	if (put_away(l) || is_for_draft(l, ev)) {
-		on_editor(l, ev);
-	} else if ((l->dialog.asked || l->inquiry.asked) && is_ctrl(ev, 'c')) {
-		on_interrupt(l);
-	} else if (l->dialog.asked) {
-		live_on_answer(l, ev);
-	} else if (live_on_inquiry(l, ev)) {
-		return;
-	} else if (l->picking) {
-		live_on_picker(l, ev);
-	} else if (l->search.on) {
-		on_search(l, ev);
-	} else {
-		on_editor(l, ev);
-	}
+	if (live_has_question(l))
+		on_question(l, ev);
+	else
+		on_draft(l, ev);
 }

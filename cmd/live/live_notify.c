@@ -55,8 +55,7 @@ void live_notify_turn(struct live *l)
 
 int64_t live_notify_at(const struct live *l)
 {
-	return (l->dialog.asked || l->inquiry.asked || l->picking) &&
-			       l->notify.rang != l->opened &&
+	return live_has_question(l) && l->notify.rang != l->opened &&
 			       l->notify.way != NOTIFY_OFF
 		       ? away_at(l)
 		       : INT64_MAX;

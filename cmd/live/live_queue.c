@@ -190,6 +190,7 @@ void live_stop_job(struct live *l)
 	if (l->asked)
 		live_withdraw_question(l);
 	live_drop_inquiry(l);
+	live_drop_choice(l);
 	live_drop_pick(l);
 	live_set_wait(l, "stopping");
 }

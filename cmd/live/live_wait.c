@@ -106,8 +106,7 @@ void live_add_wait(const struct live *l, struct rows *out)
 	int64_t ms = clock_ms() - l->since;
 	char rest[64];
 
-	if (l->state == LIVE_IDLE || l->asked || l->asked_pick ||
-	    l->asked_inquiry)
+	if (l->state == LIVE_IDLE || live_is_asked(l))
 		return;
 	rows_adds(out, (struct style){ 0, STYLE_ACCENT },
 		  theme_spinner(&l->theme, (size_t)(ms / MOVES_MS)));

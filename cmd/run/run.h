@@ -198,6 +198,9 @@ bool run_allows_all(const struct run *r); /* -y, or a mode chosen later */
 int run_check_yolo(const struct run *r, struct error *err);
 /* "manual", "auto-edit", "yolo" */
 const char *run_mode_name(enum run_mode mode);
+/* False where the machine's policy sets startup.mode, which can only be manual.
+ */
+bool run_may_auto_edit(const struct run *r);
 /* run_asks.c. Reads approvals.sandbox and approvals.review: ERR_CONFIG. */
 int run_asks_resolve(struct run_options *o, const struct settings *set,
 		     struct error *err);

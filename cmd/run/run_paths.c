@@ -161,9 +161,9 @@ static void describe_target(const struct run *r, const char *path,
 
 /* What a deleted directory holds is not looked through while a user is there to
  * ask. */
-static bool allows_edit(const struct run *r, const struct approval *a)
+static bool is_plain_edit(const struct approval *a, struct str why)
 {
-	return r->mode == RUN_AUTO_EDIT && !(a->tool->flags & TOOL_DELETES);
+	return !why.len && !(a->tool->flags & TOOL_DELETES);
 }
 
 static int decide_target(struct run *r, struct approval *a, const char *path,
@@ -182,7 +182,9 @@ static int decide_target(struct run *r, struct approval *a, const char *path,
 	find_objection(&protect, own, t, &why);
 	free(own);
 	describe_target(r, path, t, buf_str(&why), &a->place);
-	if (!why.len && (!r->interactive || allows_edit(r, a)))
+	a->auto_edit = is_plain_edit(a, buf_str(&why));
+	if ((!why.len && !r->interactive) ||
+	    (a->auto_edit && r->mode == RUN_AUTO_EDIT))
 		*verdict = RUN_ALLOW;
 	a->real_path = t->real;
 	t->real = NULL;

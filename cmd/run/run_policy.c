@@ -292,6 +292,11 @@ int run_check_yolo(const struct run *r, struct error *err)
 	return check_yes(r->app->settings, "yolo", err);
 }
 
+bool run_may_auto_edit(const struct run *r)
+{
+	return !settings_policy(r->app->settings, "startup.mode");
+}
+
 const char *run_mode_name(enum run_mode mode)
 {
 	static const char *const names[] = {

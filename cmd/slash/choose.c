@@ -37,15 +37,17 @@ static int narrow(const struct pick *p, struct str letters)
 }
 
 /* 1 chosen, 0 ask again, -1 none. */
-static int read_choice(const struct pick *p, struct chat_input *in, int *chosen)
+static int read_choice(const struct pick *p, struct chat_input *in,
+		       struct buf *early, int *chosen)
 {
+	char *prompt =
+		xasprintf("%s: number or letters, Enter for none: ", p->title);
 	struct buf line = BUF_INIT(CHAT_MAX_LINE);
 	struct str word;
 	int64_t number;
 	int rc = -1;
 
-	fprintf(stderr, "%s: number or letters, Enter for none: ", p->title);
-	if (chat_read_line(in, &line) == 1) {
+	if (chat_read_answer(in, early, prompt, &line) == 1) {
 		word = str_trim(buf_str(&line));
 		rc = word.len ? 0 : -1;
 		if (str_to_int(word, &number) && number >= 1 &&
@@ -55,21 +57,25 @@ static int read_choice(const struct pick *p, struct chat_input *in, int *chosen)
 			*chosen = narrow(p, word);
 		rc = *chosen >= 0 ? 1 : rc;
 	}
+	free(prompt);
 	buf_release(&line);
 	return rc;
 }
 
 int choose_line(const struct pick *p, struct chat_input *in)
 {
+	struct buf early;
 	int chosen = -1;
 	int rc;
 
+	chat_set_aside_now(in, &early);
 	if (p->n)
 		(void)narrow(p, (struct str){ 0 });
 	if (p->n == 1)
 		print_item(p, 0);
 	do
-		rc = p->n ? read_choice(p, in, &chosen) : -1;
+		rc = p->n ? read_choice(p, in, &early, &chosen) : -1;
 	while (rc == 0);
+	chat_put_back(in, &early);
 	return rc == 1 ? chosen : -1;
 }

@@ -26,9 +26,11 @@ static bool ask(struct run *r, const char *title, const char *no,
 	char line[200];
 	char go_on[64];
 	struct fuzzy_item shown[2];
-	struct pick pick = {
-		.title = line, .items = shown, .n = 2, .selected = selected
-	};
+	struct pick pick = { .title = line,
+			     .items = shown,
+			     .n = 2,
+			     .selected = selected,
+			     .asks = true };
 	int64_t next;
 
 	if (!r->pick)

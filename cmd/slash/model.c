@@ -219,7 +219,7 @@ static void change(struct run *r, const char *spec, const char *params)
 static void choose(struct run *r, const char *params)
 {
 	struct model_names *m = list_models(r);
-	const struct pick p = { "Model", m->items, m->n, 0 };
+	const struct pick p = { "Model", m->items, m->n, 0, false };
 	int chosen = r->pick(r->ui.arg, &p);
 
 	if (chosen > 0)

@@ -239,7 +239,7 @@ static int move_to(struct run *r, const char *provider, const char *id,
 static int choose_place(struct run *r, struct error *err)
 {
 	struct place_choice *c = list_places(r);
-	const struct pick p = { "Where tools run", c->items, c->n, 0 };
+	const struct pick p = { "Where tools run", c->items, c->n, 0, false };
 	int chosen = r->pick(r->ui.arg, &p);
 	int rc = 0;
 

@@ -12,6 +12,7 @@ struct pick {
 	const char *title;
 	const struct fuzzy_item *items;
 	size_t n, selected; /* selected: where to begin; n: nowhere */
+	bool asks; /* the program wants to know; the last item does the least */
 };
 
 /*

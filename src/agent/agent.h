@@ -54,7 +54,8 @@ struct agent_event { /* all borrowed for the call */
 	/* EVENT_TOOL_RESULT of a command of the user's own: what the tool says
 	 * of its end, with the exit code; masked, a part of text or not. */
 	struct str end;
-	bool edited; /* EVENT_TOOL_CALL, again: as the user has changed it */
+	bool declined; /* EVENT_TOOL_RESULT: by the user; see approval_why() */
+	bool edited;   /* EVENT_TOOL_CALL, again: as the user has changed it */
 	struct compact_step compact;
 	const struct subagent_step *subagent; /* not in a queue */
 };
@@ -79,7 +80,9 @@ struct approval { /* whether a call may run */
 	const struct mask *mask; /* for what is shown of files; or NULL */
 	/* By a hook: it need not be asked about, or has to be. */
 	bool hook_allows, hook_asks;
+	bool auto_edit; /* an edit that the mode auto-edit allows */
 	bool allowed;
+	bool declined;     /* when not: by the user */
 	struct buf reason; /* when not: words for the model, or empty */
 	struct buf place;  /* for the user: where a file tool acts, or empty */
 	/* The place where a file tool acts, with every link resolved: it acts
@@ -92,6 +95,10 @@ struct approval { /* whether a call may run */
 };
 /* What args is about to be asked again: place and change of before go. */
 void approval_clear(struct approval *a);
+/* The user says no; why may be empty. */
+void approval_decline(struct approval *a, struct str why);
+/* What he gave as the reason, from the result of a declined call; or empty. */
+struct str approval_why(struct str result);
 void approval_release(struct approval *a);
 /* The argument that the user may change before the call runs, or NULL. */
 const char *approval_editable(const struct approval *a);

@@ -10,13 +10,30 @@
 #include "tool/args.h"
 #include "tool/result.h"
 
+/* Before the user's reason, in what the model is told. */
+static const char rejected[] = "User rejected the tool call with reason: ";
+
+void approval_decline(struct approval *a, struct str why)
+{
+	a->declined = true;
+	if (why.len)
+		buf_addf(&a->reason, "%s%.*s", rejected, (int)why.len, why.ptr);
+}
+
+struct str approval_why(struct str result)
+{
+	return str_starts(result, rejected)
+		       ? str_skip(result, sizeof(rejected) - 1)
+		       : (struct str){ 0 };
+}
+
 void approval_clear(struct approval *a)
 {
 	buf_clear(&a->reason);
 	buf_clear(&a->place);
 	free(a->real_path);
 	a->real_path = NULL;
-	a->allowed = false;
+	a->allowed = a->auto_edit = a->declined = false;
 	a->file_note = NULL;
 	tool_change_release(&a->change);
 }

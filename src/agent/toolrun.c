@@ -192,6 +192,7 @@ static int finish(struct tool_job *job, struct message *results,
 					    .call = job->call,
 					    .text = text,
 					    .failed = job->failed,
+					    .declined = job->declined,
 					    .change = changed ? &job->change
 							      : NULL });
 	p->text = buf_detach(&job->out);

@@ -48,6 +48,7 @@ static void refused_result(struct tool_job *job, const struct approval *a)
 			 job->call->name, job->call->id);
 	job->failed = true;
 	job->refused = true;
+	job->declined = a->declined;
 }
 
 /* From here on the call is the user's. */

@@ -30,6 +30,7 @@ struct tool_job {
 	struct hooked_call hooked;
 	bool failed;
 	bool refused;
+	bool declined; /* ... by the user */
 	int rc;
 	pthread_t thread;
 	bool started;

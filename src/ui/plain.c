@@ -210,7 +210,10 @@ static void on_result(struct plain *p, const struct agent_event *ev)
 {
 	struct buf line = BUF_INIT(1 << 12);
 
-	summary_of_result(ev->call, ev->text, ev->failed, &line);
+	if (ev->declined)
+		summary_of_declined(ev->text, &line);
+	else
+		summary_of_result(ev->call, ev->text, ev->failed, &line);
 	if (line.len)
 		note(p, "  \xE2\x8E\xBF ", buf_str(&line));
 	buf_release(&line);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ui/summary.h"
 
+#include "agent/agent.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "ui/todo_view.h"
@@ -64,4 +65,12 @@ void summary_of_result(const struct part *call, struct str result, bool failed,
 		add_line(out, result);
 	else if (at < result.len)
 		add_line(out, str_skip(result, at));
+}
+
+void summary_of_declined(struct str result, struct buf *out)
+{
+	struct str why = approval_why(result);
+
+	buf_adds(out, why.len ? "Declined: " : "Declined.");
+	add_line(out, why);
 }

@@ -11,6 +11,7 @@
 #include "markup/diffview.h"
 #include "term/wrap.h"
 #include "ui/overwrite.h"
+#include "ui/summary.h"
 #include "ui/todo_view.h"
 #include "ui/tool_summary.h"
 
@@ -288,6 +289,17 @@ static bool add_answers(const struct toolview *v, const struct agent_event *ev,
 	return true;
 }
 
+/* The words for the model are not for the user, whose own these are. */
+static void add_declined(const struct agent_event *ev,
+			 const struct toolview_look *look, struct rows *out)
+{
+	struct buf note = BUF_INIT(EDIT_MAX);
+
+	summary_of_declined(ev->text, &note);
+	add_note(look, failed, buf_str(&note), out);
+	buf_release(&note);
+}
+
 void toolview_done(const struct toolview *v, const struct agent_event *ev,
 		   const struct toolview_look *look, int64_t now,
 		   struct rows *out)
@@ -295,6 +307,8 @@ void toolview_done(const struct toolview *v, const struct agent_event *ev,
 	toolview_line(v, look, out);
 	if (!ev)
 		add_note(look, failed, STR("stopped"), out);
+	else if (ev->declined)
+		add_declined(ev, look, out);
 	else if (ev->failed)
 		add_note(look, failed,
 			 (struct str){ ev->text.ptr, str_find(ev->text, '\n') },

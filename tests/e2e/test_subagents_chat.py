@@ -35,7 +35,7 @@ def test_questions_about_a_file_and_about_a_call_take_turns(
     for question in order:
         s.until(question)
         if question == about_file:
-            time.sleep(0.5)  # for its first moments it takes no key
+            s.until("now on? [y/N]")
             s.type("y")
             s.keys("Enter")
         else:

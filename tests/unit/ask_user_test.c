@@ -69,7 +69,7 @@ static int ask(void *arg, struct inquiry *q, enum inquiry_end *end,
 	if (!u->keys)
 		return 0;
 	inquiry_dialog_open(&d, q);
-	d.listens = true;
+	d.keys = QUESTION_LETTERS;
 	press(&d, u->keys, &over, end);
 	assert_true(over);
 	inquiry_dialog_close(&d);
@@ -229,7 +229,7 @@ static void test_the_question_stands_above_its_choices(void **state)
 
 	(void)state;
 	inquiry_dialog_open(&d, &q);
-	d.listens = true;
+	d.keys = QUESTION_LETTERS;
 	press(&d, " v", &over, &end);
 	shows(&d, "{bold warn|The model asks (1 of 1), not required}\n"
 		  "  City?\n      One of them.\n"
@@ -253,7 +253,7 @@ static void test_a_small_screen_holds_the_question(void **state)
 	for (int i = 0; i < INQUIRY_CHOICES; i++)
 		q.items[0].choices[q.items[0].n_choices++] = "long enough text";
 	inquiry_dialog_open(&d, &q);
-	d.listens = true;
+	d.keys = QUESTION_LETTERS;
 	for (size_t columns = 1; columns < 30; columns++)
 		for (size_t rows = 1; rows < 24; rows++) {
 			struct rows out = { 0 };

@@ -1,0 +1,347 @@
+"""test_half_written.py - a half-written message never answers a question."""
+# SPDX-License-Identifier: MIT
+import json
+import os
+import pathlib
+import tempfile
+import time
+
+import pytest
+
+from screens import Screen
+from slash_chat import begin, talk  # noqa: F401 (a fixture)
+from test_approvals import call
+from test_ask_user import CITY, ask
+from test_live_chat import DONE, execute, live  # noqa: F401
+from test_trust_c10_policy import INSIDE
+
+# pylint: disable=redefined-outer-name
+
+LATER = {**execute("touch made"), "delay_ms": 1200}
+ASKS = "execute wants to run"
+HINT = "Up or Down: answer"
+ALONE = 2.2  # s after the last key of a draft
+
+
+@pytest.fixture
+def work(tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    return tmp_path / "work"
+
+
+def draft_at_question(s, draft="please ", asks=ASKS):
+    """Half a message, a pause to think in which the question comes up."""
+    s.type("go")
+    s.keys("Enter")
+    s.until("waiting for")
+    s.type(draft)
+    s.until(asks)
+    s.until("Up")
+
+
+SIZES = [(80, 24), (40, 12), (200, 50)]
+
+
+@pytest.mark.parametrize("columns, lines", SIZES)
+def test_the_rest_of_a_message_approves_no_command(
+        live, work, columns, lines):
+    s, _ = live([LATER, DONE], columns=columns, lines=lines,
+                ready="this machine")
+    draft_at_question(s)
+    s.type("also yes always")
+    s.until("please also yes always")
+    time.sleep(0.3)
+    assert not (work / "made").exists()
+    s.keys("C-u")
+    s.until("y/n/w" if columns == 40 else "y yes")  # the control
+    s.type("y")
+    s.until("done.")
+    assert (work / "made").exists()
+
+
+def test_enter_queues_the_message_and_the_question_stays(live, work):
+    s, server = live([LATER, DONE, DONE])
+    draft_at_question(s)
+    s.type("yes")
+    s.keys("Enter")
+    seen = s.until("+ please yes")
+    assert ASKS in seen and not (work / "made").exists()
+    s.type("a")  # at once: the next message begins
+    s.until("\u276f a")
+    time.sleep(0.3)
+    assert not (work / "made").exists()
+    s.keys("BSpace")
+    s.until("y yes")
+    s.type("y")
+    s.until(lambda t: t.count("done.") == 2)
+    assert (work / "made").exists()
+    assert "please yes" in json.dumps(server.requests[-1]["body"])
+
+
+def test_keys_of_the_draft_edit_it_while_a_question_waits(live, work):
+    s, _ = live([LATER, DONE])
+    draft_at_question(s, "abc")
+    s.keys("Left", "BSpace")
+    s.until("\u276f ac")
+    s.keys("Tab")
+    time.sleep(0.3)
+    assert "No, because" not in s.text()
+    s.keys("BTab")
+    s.until("auto-edit")
+    assert ASKS in s.text() and not (work / "made").exists()
+    s.keys("Escape")
+    s.until("Interrupted")
+    assert "\u276f ac" in s.text() and not (work / "made").exists()
+
+
+@pytest.mark.parametrize("key", ["Up", "Down"])
+def test_an_arrow_moves_the_focus_and_no_is_selected(live, work, key):
+    s, _ = live([LATER, DONE])
+    draft_at_question(s)
+    s.keys(key)
+    s.until("> no ")
+    s.keys("Enter")
+    s.until("Not run")
+    assert not (work / "made").exists()
+    assert "please" in s.text()  # still the draft
+
+
+def test_yes_is_chosen_by_arrow_keys_and_text_goes_to_the_draft(live, work):
+    s, _ = live([LATER, DONE])
+    draft_at_question(s)
+    s.keys("Down")
+    s.until("> no ")
+    s.type("y")
+    s.until(lambda t: "please y" in t and HINT in t)
+    assert not (work / "made").exists()
+    s.keys("Down", "Down")
+    s.until("> yes ")
+    s.keys("Enter")
+    s.until("done.")
+    assert (work / "made").exists() and "please y" in s.text()
+
+
+def test_a_single_key_answers_only_two_seconds_after_the_draft(live, work):
+    s, _ = live([LATER, DONE])
+    draft_at_question(s, "p")
+    s.keys("BSpace")
+    time.sleep(1.2)
+    s.type("y")
+    s.until("\u276f y")
+    assert not (work / "made").exists()
+    s.keys("BSpace")
+    time.sleep(ALONE)
+    s.type("y")
+    s.until("done.")
+    assert (work / "made").exists()
+
+
+def test_an_answered_question_leaves_one_line(live):
+    s, _ = live([execute("true one"), execute("true two"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.type("y")
+    s.until(lambda t: "true two" in t and "y yes" in t)
+    s.type("w")
+    s.until("No, because:")
+    s.type("not that")
+    s.keys("Enter")
+    seen = s.until("done.")
+    assert seen.count("Allowed: execute: true one") == 1
+    assert seen.count("Declined: execute: true two") == 1
+    assert "wants to run" not in seen and "User rejected" not in seen
+    assert "with id" not in seen
+
+
+WRITE = call("write_file", file_path="new.txt", content="x\n")
+OUTSIDE = call("write_file", file_path="/tmp/dcode-not-there/x", content="x")
+
+
+def test_shift_tab_accepts_edits_and_no_command(live, work):
+    s, _ = live([WRITE, execute("touch made"),
+                 call("write_file", file_path="two.txt", content="x\n"),
+                 OUTSIDE, DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("BTab")
+    s.until(ASKS)
+    assert (work / "new.txt").exists()
+    s.until("y yes")
+    s.keys("BTab")
+    s.until("Shift+Tab allows edits")
+    assert not (work / "made").exists()
+    s.type("y")
+    s.until("dcode-not-there")  # two.txt needed no question
+    assert (work / "two.txt").exists() and (work / "made").exists()
+    s.until("y yes")
+    s.keys("BTab")
+    s.until("Shift+Tab allows edits")
+    s.keys("Escape")
+    s.until("Not run")
+
+
+def test_tab_opens_a_no_with_a_reason(live, work):
+    s, server = live([execute("touch made"), DONE])
+    s.type("go")
+    s.keys("Enter")
+    s.until("y yes")
+    s.keys("Tab")
+    s.until("No, because:")
+    s.type("yes")
+    s.keys("Enter")
+    s.until("done.")
+    assert not (work / "made").exists()
+    assert "reason: yes" in json.dumps(server.requests[-1]["body"])
+
+
+def test_a_half_written_message_answers_no_question_of_the_model(live):
+    s, server = live([{**ask(CITY), "delay_ms": 1200}, {"text": "Thanks."}])
+    draft_at_question(s, "at ", "Which city?")
+    s.type("2 o'clock")
+    s.keys("Enter")
+    s.until("+ at 2 o'clock")
+    assert len(server.requests) == 1
+    s.type("1")
+    s.keys("Down", "Enter", "Enter")  # the user's own words: none
+    time.sleep(0.3)
+    assert len(server.requests) == 1
+    s.keys("Escape", "Up")
+    s.until("> 2 Oslo")
+    s.keys("Enter")
+    s.until("Thanks.")
+    told = json.dumps(server.requests[1]["body"]["messages"][-1])
+    assert "A: Oslo" in told
+
+
+def test_the_program_s_own_question_waits_for_the_message(
+        talk, dcode, home):
+    """/yolo asks; what is typed meanwhile is a message."""
+    c = begin(talk, {"turns": [{"text": "Hi."}], "repeat": True},
+              "-M", "anthropic:m")
+    if not c.screen:
+        c.say("/yolo", "Allow it? [y/N]")
+        c.say("please", "Please answer y or n.")
+        c.say("y", "The mode is yolo.")
+        return
+    c.type("/yolo")
+    c.keys("Enter")
+    c.type("yes please")
+    c.until("Allow it?")
+    c.until(HINT)
+    c.keys("Enter")
+    c.until("+ yes please")
+    time.sleep(0.3)
+    assert "[y/N]" not in c.text()
+    c.type("n")  # a new message
+    c.keys("Up", "Enter")  # no
+    c.until("Allow it? [y/N] no")
+    c.until("Hi.")
+    c.keys("C-u")
+    c.say("/yolo", "Allow it? [y/N]", 2)
+    c.type("y")
+    time.sleep(0.3)
+    assert "The mode is yolo." not in c.text()
+    c.keys("Enter")
+    c.until("The mode is yolo.")
+
+
+def test_in_lines_a_line_that_was_begun_before_is_a_message(live, work):
+    s, server = live([LATER, DONE, DONE], args=["--plain"], ready="/quit")
+    s.type("go")
+    s.keys("Enter")
+    time.sleep(0.6)
+    s.type("y")
+    s.until(ASKS)
+    s.until("your message goes on")
+    s.keys("Enter")
+    s.until("Allow it? [y/N]")
+    assert not (work / "made").exists()
+    s.type("y")
+    s.keys("Enter")
+    s.until(lambda t: t.count("done.") == 2)
+    assert (work / "made").exists()
+    said = [m for m in server.requests[-1]["body"]["messages"]
+            if m["role"] == "user"][-1]
+    assert said["content"][0]["text"] == "y"
+
+
+def test_in_lines_no_answer_counts_at_once(live, work):
+    s, server = live([LATER, DONE, DONE], args=["--plain"], ready="/quit")
+    s.type("go")
+    s.keys("Enter")
+    s.until(ASKS)
+    s.tmux("send-keys", "y", "Enter")  # well within a quarter of a second
+    s.until("Allow it? [y/N]")
+    time.sleep(0.3)
+    assert not (work / "made").exists() and len(server.requests) == 1
+    s.type("y")
+    s.keys("Enter")
+    s.until(lambda t: t.count("done.") == 2)
+    assert (work / "made").exists()
+
+
+@pytest.mark.parametrize("policy", ["", "[startup]\nmode = \"manual\"\n"])
+def test_shift_tab_answers_nothing_under_a_policy_of_manual(
+        dcode, env, model, work, tmp_path, policy):
+    model([WRITE, DONE])
+    (tmp_path / "policy").write_text(policy)
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dcode-tmux-"))
+    s = Screen(place, ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh",
+                       "-c", INSIDE, "sh", tmp_path, dcode, "-M",
+                       "anthropic:m"], env, work)
+    try:
+        s.until("anthropic:m")
+        s.type("go")
+        s.keys("Enter")
+        s.until("y yes")
+        s.keys("BTab")
+        s.until("asks about every edit" if policy else "done.")
+        assert (work / "new.txt").exists() == (not policy)
+    finally:
+        s.close()
+
+
+def test_leaving_waits_for_a_whole_answer(live, work):
+    """The question at the end of a chat whose sandbox has work."""
+    (work / "a").write_text("1\n")
+    s, _ = live([execute("echo 2 > a"), DONE], args=[
+        "--sandbox", "local", "--workspace", "none"])
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    s.type("/quit")
+    s.keys("Enter")
+    s.type("d")  # begun at once: a message
+    s.until("or keep it?")
+    s.until(HINT)
+    s.keys("Enter")
+    time.sleep(0.3)
+    assert "terminated" not in s.text()
+    s.type("k")
+    s.until("\u276f k")
+    s.keys("Down")
+    s.until("> keep")
+    s.keys("Enter")
+    s.until("[D/s/k] keep")
+    assert s.status() == 0
+
+
+def test_what_a_project_brings_waits_for_the_message(live, work):
+    """A hook of the repository is asked about while the chat opens."""
+    os.mkdir(work / ".git")
+    (work / ".deepagents").mkdir()
+    (work / ".deepagents" / "hooks.json").write_text(json.dumps(
+        {"hooks": {"SessionStart": [
+            {"hooks": [{"type": "command", "command": "touch ran"}]}]}}))
+    s, _ = live([DONE], ready="now on?")
+    s.until("[y/N]")
+    s.type("ye")
+    s.keys("BSpace", "BSpace")
+    s.until("now on? [y/N]")
+    s.type("y")
+    assert not (work / "ran").exists()
+    s.keys("Enter")
+    s.until("tools in")
+    assert (work / "ran").exists()
