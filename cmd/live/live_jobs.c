@@ -17,12 +17,18 @@ int live_job_open(void *arg)
 	struct live *l = arg;
 	struct run *r = l->run;
 	struct stop stop = app_stop(r->app);
+	struct error ignored = { 0 };
 	bool again = l->reopens;
+	struct store *store;
 
 	l->reopens = true;
-	if (chat_open(r, again, &stop, &l->err) < 0)
+	if (chat_open(r, again, &stop, &l->err) < 0 ||
+	    startup_run(r, &stop, &l->err) < 0)
 		return -1;
-	return startup_run(r, &stop, &l->err);
+	/* A message is stored before it is sent: the database is opened while
+	 * the user still types it. */
+	(void)app_store(r->app, &store, &ignored);
+	return 0;
 }
 
 void live_on_event(void *arg, const struct agent_event *ev)

@@ -345,7 +345,7 @@ void child_close(struct child *c)
 		model_close(c->model);
 	model_choice_release(&c->own_choice);
 	meter_part_free(c->part);
-	message_release(&c->agent.unsaved);
+	message_release(&c->agent.cut);
 	message_release(&c->agent.attached);
 	buf_release(&c->agent.answer);
 	buf_release(&c->agent.hook_context);

@@ -124,6 +124,8 @@ static bool print_message(void *arg, struct thread_message *m)
 		print_part(s->app, m->message.role, &m->message.parts[i]);
 	if (m->message.refused)
 		puts("(refused: not part of the conversation any more)");
+	if (m->message.cut)
+		puts("(cut: the rest of this answer never came)");
 	return true;
 }
 
@@ -163,9 +165,10 @@ static bool add_message(void *arg, struct thread_message *m)
 
 	buf_addf(&s->json,
 		 "%s{\"role\":\"%s\",\"created\":%" PRId64 ",\"refused\":%s,"
-		 "\"usage\":",
+		 "%s\"usage\":",
 		 s->n++ ? "," : "", roles[m->message.role], m->created,
-		 m->message.refused ? "true" : "false");
+		 m->message.refused ? "true" : "false",
+		 m->message.cut ? "\"cut\":true," : "");
 	usage_to_json(&m->usage, &s->json);
 	buf_adds(&s->json, ",\"parts\":[");
 	for (size_t i = 0; i < m->message.n; i++)

@@ -19,7 +19,12 @@ void agent_warn(struct agent *a, const char *what, const struct error *err)
 	buf_release(&line);
 }
 
-/* A thread that cannot be stored is no reason to stop the work. */
+void agent_not_stored(struct agent *a, const struct error *err)
+{
+	a->session = NULL;
+	agent_warn(a, "this thread is not stored any more", err);
+}
+
 void agent_store(struct agent *a, const struct message *m,
 		 const struct usage *usage)
 {
@@ -32,16 +37,6 @@ void agent_store(struct agent *a, const struct message *m,
 	}
 	if (!a->session)
 		return;
-	if (session_append(a->session, m, usage, &err) < 0) {
-		a->session = NULL;
-		agent_warn(a, "this thread is not stored any more", &err);
-	}
-}
-
-void agent_save(struct agent *a)
-{
-	if (a->unsaved.n)
-		agent_store(a, &a->unsaved, NULL);
-	message_release(&a->unsaved);
-	a->unsaved = (struct message){ 0 };
+	if (session_append(a->session, m, usage, &err) < 0)
+		agent_not_stored(a, &err);
 }

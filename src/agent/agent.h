@@ -167,7 +167,7 @@ struct agent { /* filled by the caller; all borrowed */
 	char reason[40];    /* out: the vendor's word for it, or "" */
 	int64_t wait_ms;    /* its own: before the next try */
 	int cuts; /* its own: answers in a row that ended within a call */
-	struct message unsaved; /* its own: stored while a request waits */
+	struct message cut; /* its own: of the last answer, where it failed */
 	struct window window;
 	/* Asks the server for the size of an assumed window, or NULL. */
 	struct window_probe *probe;
@@ -227,8 +227,8 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
  * to stop the work: the user is warned. */
 void agent_store(struct agent *a, const struct message *m,
 		 const struct usage *usage);
-/* Stores what was put off until the next request had been sent. */
-void agent_save(struct agent *a);
+/* From now on nothing is stored: the user is warned. */
+void agent_not_stored(struct agent *a, const struct error *err);
 /* A subagent without a sandbox of its own: its caller is told of the jobs. */
 static inline bool agent_shares_sandbox(const struct agent *a)
 {

@@ -462,7 +462,6 @@ int compact_now(struct agent *a, const struct compact_order *order,
 		agent_warn(a, "the conversation stays as long as it is", &why);
 		return 0;
 	}
-	agent_save(a);
 	if (!a->session && !a->memory)
 		return error_set(err, ERR_SYSTEM,
 				 "this thread is not stored, so that nothing "

@@ -116,8 +116,7 @@ static void *ask(void *arg)
 	stop.cancel = &e->cut;
 	e->rc = e->cause ? run_hooks(e, &stop) : 0;
 	if (e->rc == 0)
-		e->rc = answer_stream(e->agent, true, &e->reply, &stop,
-				      &e->err);
+		e->rc = answer_stream(e->agent, &e->reply, &stop, &e->err);
 	if (e->rc < 0 && e->fatal && is_final(&e->err))
 		cancel_trigger(&e->ends);
 	return NULL;

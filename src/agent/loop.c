@@ -51,14 +51,13 @@ static void learn_window(struct agent *a)
 	buf_release(&line);
 }
 
-/* Into the history that is sent now, and onto the disk while the model thinks
- * about it: the disk is slower than the way to the model. Takes m over. */
+/* Into the thread, so that nothing is sent that a kill would lose, and into the
+ * history that is sent next. Takes m over. */
 static void keep(struct agent *a, struct message *m)
 {
+	agent_store(a, m, NULL);
 	model_push(a->model, m);
-	agent_save(a);
-	a->unsaved = *m;
-	*m = (struct message){ 0 };
+	message_release(m);
 }
 
 struct ended {
@@ -196,7 +195,7 @@ static int stream(struct agent *a, struct model_reply *reply,
 
 	do {
 		rc = early_has(a) ? early_take(a, reply, err)
-				  : answer_stream(a, false, reply, stop, err);
+				  : answer_stream(a, reply, stop, err);
 		rc = meter_name_cap(a->meter, stop, rc, err);
 	} while (rc < 0 && err->code == ERR_BUDGET &&
 		 (waits_for_others(stop, err) ||
@@ -325,8 +324,10 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	early_await(a);
 	if (a->update_tools && a->update_tools(a->tools_arg, stop, err) < 0)
 		goto out;
-	if (ask(a, &reply, stop, err) < 0)
+	if (ask(a, &reply, stop, err) < 0) {
+		answer_keep_cut(a);
 		goto out;
+	}
 	a->turns++;
 	a->all_turns++;
 	if (a->parent)
@@ -336,7 +337,6 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 	usage_sum(&a->usage, &reply.usage);
 	reply.message.refused = reply.finish == FINISH_REFUSAL;
 	keep_answer(a, &reply.message);
-	agent_save(a);
 	model_push(a->model, &reply.message);
 	agent_store(a, &reply.message, &reply.usage); /* before its tools run */
 	a->ui.event(a->ui.arg, &(struct agent_event){ .kind = EVENT_TURN,
@@ -436,6 +436,5 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	}
 	buf_release(&text);
 	early_end(a);
-	agent_save(a);
 	return rc;
 }

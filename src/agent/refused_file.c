@@ -35,7 +35,6 @@ int refused_file_leave_out(struct agent *a, const struct error *err)
 
 	if (!is_refused(err) || !model_has_files(a->model))
 		return 0;
-	agent_save(a);
 	if (load(a, &c) == 0 && model_reset(a->model, NULL, 0, &ignored) == 0) {
 		model_hide_files(a->model, true);
 		history_push(&c, a->model);

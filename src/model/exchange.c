@@ -149,7 +149,19 @@ int64_t exchange_idle(void *arg)
 	if (sink && sink->flush && x->draft.bytes != x->flushed)
 		sink->flush(sink->arg);
 	x->flushed = x->draft.bytes;
+	if (sink && sink->keep)
+		sink->keep(sink->arg);
 	return x->draft.done ? END_MS : -1;
+}
+
+int64_t exchange_again(void *arg)
+{
+	struct exchange *x = arg;
+	const struct model_sink *sink = x->draft.sink;
+
+	return sink && sink->keep_in && !x->draft.done
+		       ? sink->keep_in(sink->arg)
+		       : -1;
 }
 
 int exchange_data(void *arg, struct str chunk, struct error *err)

@@ -37,6 +37,7 @@ int exchange_data(void *arg, struct str chunk, struct error *err);
 void exchange_sent(void *arg);
 void exchange_header(void *arg, struct str line);
 int64_t exchange_idle(void *arg);
+int64_t exchange_again(void *arg); /* http_request.again */
 /* What http_do() returned becomes the outcome: 0 with a whole answer in
  * draft, or -1 with the error a user should read, and again set. */
 int exchange_end(struct exchange *x, int rc, struct error *err);

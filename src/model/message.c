@@ -118,6 +118,7 @@ struct message message_copy(const struct message *m)
 	struct message copy = { .role = m->role,
 				.origin = copy_text(m->origin),
 				.refused = m->refused,
+				.cut = m->cut,
 				.summary = m->summary };
 
 	for (size_t i = 0; i < m->n; i++) {
@@ -193,6 +194,8 @@ void message_to_json(const struct message *m, struct buf *out)
 	member(out, "origin", m->origin);
 	if (m->refused)
 		buf_adds(out, ",\"refused\":true");
+	if (m->cut)
+		buf_adds(out, ",\"cut\":true");
 	if (m->summary)
 		buf_adds(out, ",\"summary\":true");
 	buf_adds(out, ",\"parts\":[");
@@ -248,6 +251,7 @@ int message_from_json(struct message *m, struct str json, struct error *err)
 		.role = (enum role)role,
 		.origin = xstrdup(json_string(tree, "origin", NULL)),
 		.refused = json_bool(tree, "refused", false),
+		.cut = json_bool(tree, "cut", false),
 		.summary = json_bool(tree, "summary", false),
 	};
 	if (rc == 0)

@@ -45,6 +45,7 @@ struct message {
 	 * replay members go to no other. Owned, or NULL: unknown. */
 	char *origin;
 	bool refused; /* on answers: the model refused the prompt before it */
+	bool cut;     /* on answers: its end never came; it has no calls */
 	bool summary; /* ours, in place of older messages: not the user's */
 };
 

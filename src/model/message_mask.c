@@ -48,7 +48,9 @@ static void mask_media(const struct mask *mask, const struct part *from,
 void message_mask(const struct mask *mask, const struct message *m,
 		  struct message *out)
 {
-	*out = (struct message){ .role = m->role, .refused = m->refused };
+	*out = (struct message){ .role = m->role,
+				 .refused = m->refused,
+				 .cut = m->cut };
 	for (size_t i = 0; i < m->n; i++) {
 		const struct part *from = &m->parts[i];
 		struct part *to;

@@ -67,6 +67,11 @@ struct model_sink { /* on the calling thread, deltas borrowed for the call */
 	 * chunk read from the network, so that the receiver can write out
 	 * what it gathered. */
 	void (*flush)(void *arg);
+	/* Before each wait for more: time to store what has arrived, where that
+	 * is due; and in how many ms it will be, -1: nothing waits to be
+	 * stored. Both may be NULL. */
+	void (*keep)(void *arg);
+	int64_t (*keep_in)(void *arg);
 	void *arg;
 };
 
@@ -184,6 +189,10 @@ bool model_has_files(const struct model *m);
 int model_stream(struct model *m, const struct model_sink *sink,
 		 struct model_reply *reply, const struct stop *stop,
 		 struct error *err);
+/* While model_stream() runs, from its sink: the request counts as if it were
+ * cut now, for meter_each_new(), so that what is stored of a run that is killed
+ * has its cost. */
+void model_note_cost(struct model *m);
 /* The JSON of usage for events: {"input_tokens":1,...}. */
 void usage_to_json(const struct usage *u, struct buf *out);
 void usage_sum(struct usage *total, const struct usage *u);

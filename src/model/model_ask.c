@@ -200,6 +200,7 @@ static int send_request(struct model *m, struct exchange *x,
 		.data = exchange_data,
 		.sent = exchange_sent,
 		.idle = exchange_idle,
+		.again = exchange_again,
 		.header = exchange_header,
 		.arg = x,
 		.connect_ms = CONNECT_MS,
@@ -213,10 +214,18 @@ static int send_request(struct model *m, struct exchange *x,
 	x->response.body.max = MAX_ERROR_BODY;
 	if (reserve(m, &req, &thinking, err) < 0)
 		return -1;
+	m->running = x;
 	rc = send_as(m, &req, x, &thinking, err);
+	m->running = NULL;
 	rc = exchange_end(x, rc, err);
 	account_settle(&m->account, x, rc, err);
 	return rc;
+}
+
+void model_note_cost(struct model *m)
+{
+	if (m->running)
+		account_note(&m->account, m->running);
 }
 
 /* A server that minds an option says so by name. */

@@ -38,6 +38,7 @@ struct model {
 	size_t marked; /* block_end of the last request that was answered */
 	struct params_options options;
 	struct account account;
+	struct exchange *running;    /* borrowed, while a request runs */
 	struct bedrock_account *aws; /* borrowed from the choice, or NULL */
 	/* Within this turn: its key or token, and the clock that signs. */
 	bool renewed, corrected;

@@ -66,6 +66,9 @@ struct http_request {
 	 * is worth waiting for (then the answer counts as complete and the
 	 * connection is closed), or -1 for the usual limits. */
 	int64_t (*idle)(void *arg);
+	/* In how many ms idle is to be called again although nothing arrives;
+	 * -1: it need not be. May be NULL. */
+	int64_t (*again)(void *arg);
 	/* Each header line of the final answer and its trailers, without line
 	 * end; may be NULL. */
 	void (*header)(void *arg, struct str line);

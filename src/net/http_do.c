@@ -307,6 +307,14 @@ static void resume(struct http_exchange *x, struct handle *hd)
 	x->api->easy_pause(hd->easy, CURLPAUSE_CONT);
 }
 
+/* ms until the caller has something to do of its own. */
+static int64_t until_again(const struct http_exchange *x)
+{
+	int64_t ms = x->req->again ? x->req->again(x->req->arg) : -1;
+
+	return ms < 0 ? INT64_MAX : ms;
+}
+
 /* Sleeps until something can move, the cancel fires or a time is up. */
 static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 		     const struct stop *stop, struct error *err)
@@ -317,6 +325,7 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	int64_t left = x->suffices_at == INT64_MAX
 			       ? 60000
 			       : x->suffices_at - clock_ms();
+	int64_t again = until_again(x);
 	int64_t quiet;
 	int64_t stalled;
 	CURLMcode code;
@@ -344,6 +353,7 @@ static int wait_turn(struct http_exchange *x, struct handle *hd, int64_t *last,
 	left = quiet < left ? quiet : left;
 	stalled = until_stalled(x);
 	left = stalled < left ? stalled : left;
+	left = again < left ? again : left;
 	code = x->api->multi_poll(
 		hd->multi, &extra, extra.fd >= 0,
 		stop_poll_ms(stop, left > 60000 ? 60000 : (int)left), NULL);

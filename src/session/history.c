@@ -236,11 +236,39 @@ static void forget_prompt(struct repair *r)
 	r->n_calls = 0;
 }
 
+/* Thinking without its signature, and calls without an end, fit no wire. */
+bool history_trim_cut(struct message *m)
+{
+	struct buf text = BUF_INIT(SIZE_MAX / 2);
+	char *all = message_text(m);
+	struct str said = str_of(all);
+
+	while (said.len && strchr(" \t\r\n", said.ptr[said.len - 1]))
+		said.len--;
+	buf_addstr(&text, said);
+	buf_adds(&text, "\n\n(interrupted)");
+	for (size_t i = 0; i < m->n; i++)
+		part_drop(&m->parts[i]);
+	m->n = 0;
+	free(m->parts);
+	m->parts = NULL;
+	if (said.len)
+		message_add(m, PART_TEXT)->text = buf_detach(&text);
+	buf_release(&text);
+	free(all);
+	m->cut = false;
+	return m->n > 0;
+}
+
 static void add_answer(struct repair *r, struct message *m)
 {
 	struct conversation *c = &r->out;
 
 	close_calls(r);
+	if (m->cut && !history_trim_cut(m)) {
+		message_release(m);
+		return;
+	}
 	if (m->refused) {
 		forget_prompt(r);
 		message_release(m);

@@ -39,6 +39,9 @@ void history_add(struct conversation *c, struct message *m);
  * of it, as model_forget_prompt() did. Any prompt may follow.
  */
 void history_repair(struct conversation *c);
+/* Makes of an answer that was cut what a model may go on with: its text, and
+ * that it ended there. False: it has none. */
+bool history_trim_cut(struct message *m);
 /*
  * Hands the conversation on, message by message, to a model of this origin.
  * After results of calls that another vendor's model made comes a short answer:

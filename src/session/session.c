@@ -27,6 +27,7 @@ struct session {
 	sqlite3_int64 no;      /* 0: not in the database yet */
 	sqlite3_int64 copy_of; /* its messages come first; 0: none */
 	bool outdated;         /* what is stored differs from the above */
+	sqlite3_int64 draft;   /* row of the answer that arrives; 0: none */
 	struct buf body;
 };
 
@@ -212,11 +213,11 @@ static int add_copied(struct session *s, struct error *err)
 static int add_first(struct session *s, const struct usage *u,
 		     struct error *err)
 {
-	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
+	if (store_begin(s->store, err) < 0)
 		return -1;
 	if (add_copied(s, err) == 0 &&
 	    add_body(s, SQL_MESSAGE_ADD, u, err) == 0 &&
-	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
+	    store_commit(s->store, err) == 0)
 		return 0;
 	s->no = 0;
 	store_rollback(s->store);
@@ -231,11 +232,97 @@ static int add_next(struct session *s, const struct usage *u, struct error *err)
 	return add_body(s, SQL_MESSAGE_ADD, u, err);
 }
 
+static int run_on_draft(struct session *s, enum statement which,
+			struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s->store, which, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, s->draft);
+	return store_run(s->store, st, err);
+}
+
+int session_drop_draft(struct session *s, struct error *err)
+{
+	int rc = 0;
+
+	if (!s->draft)
+		return 0;
+	rc = store_begin(s->store, err);
+	if (rc == 0 && (run_on_draft(s, SQL_DRAFT_UNCOUNT, err) < 0 ||
+			run_on_draft(s, SQL_DRAFT_DROP, err) < 0 ||
+			store_commit(s->store, err) < 0)) {
+		store_rollback(s->store);
+		rc = -1;
+	}
+	s->draft = 0;
+	return rc;
+}
+
+/* The row is the one that is there, so that readers that count messages find
+ * the answer where its beginning was. */
+static int update_draft(struct session *s, struct error *err)
+{
+	sqlite3_stmt *st = store_sql(s->store, SQL_DRAFT_SET, err);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, s->draft);
+	sqlite3_bind_text64(st, 2, s->body.ptr, s->body.len, SQLITE_STATIC,
+			    SQLITE_UTF8);
+	return store_run(s->store, st, err);
+}
+
+int session_draft(struct session *s, const struct message *m, struct error *err)
+{
+	int rc;
+
+	buf_clear(&s->body);
+	message_to_json(m, &s->body);
+	rc = buf_check(&s->body, "message", err);
+	if (rc == 0)
+		rc = store_check_capacity(s->store, s->body.len, err);
+	if (rc == 0 && s->draft)
+		return update_draft(s, err);
+	if (rc == 0)
+		rc = s->no ? add_next(s, NULL, err) : add_first(s, NULL, err);
+	if (rc == 0)
+		s->draft = sqlite3_last_insert_rowid(s->store->db);
+	return rc;
+}
+
+void session_keep_draft(struct session *s)
+{
+	s->draft = 0;
+}
+
+int session_begin(struct session *s, struct error *err)
+{
+	return store_begin(s->store, err);
+}
+
+int session_commit(struct session *s, struct error *err)
+{
+	return store_commit(s->store, err);
+}
+
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err)
 {
 	char *text;
 	int rc;
+
+	if (s->draft) {
+		if (session_begin(s, err) < 0)
+			return -1;
+		if (session_drop_draft(s, err) < 0 ||
+		    session_append(s, m, u, err) < 0) {
+			store_rollback(s->store);
+			return -1;
+		}
+		return session_commit(s, err);
+	}
 
 	buf_clear(&s->body);
 	message_to_json(m, &s->body);
@@ -260,7 +347,7 @@ static int replace_compaction(struct session *s, const struct usage *u,
 	sqlite3_int64 was = s->no;
 	sqlite3_stmt *st = NULL;
 
-	if (store_run_plain(s->store, SQL_BEGIN, err) < 0)
+	if (store_begin(s->store, err) < 0)
 		return -1;
 	if (was || add_copied(s, err) == 0)
 		st = store_sql(s->store, SQL_COMPACTION_CLEAR, err);
@@ -268,7 +355,7 @@ static int replace_compaction(struct session *s, const struct usage *u,
 		sqlite3_bind_int64(st, 1, s->no);
 	if (st && store_run(s->store, st, err) == 0 &&
 	    add_body(s, SQL_COMPACTION_ADD, u, err) == 0 &&
-	    store_run_plain(s->store, SQL_COMMIT, err) == 0)
+	    store_commit(s->store, err) == 0)
 		return 0;
 	s->no = was;
 	store_rollback(s->store);

@@ -62,6 +62,18 @@ bool session_is_stored(const struct session *s);
 /* On return the message survives SIGKILL. */
 int session_append(struct session *s, const struct message *m,
 		   const struct usage *u, struct error *err);
+/* The same for the answer that arrives: each call stores more of it in place of
+ * what the last one stored, so that a thread whose dcode was killed has it.
+ * session_append() replaces it by what it appends. m->cut is set. */
+int session_draft(struct session *s, const struct message *m,
+		  struct error *err);
+/* The answer so far is void: nothing of it stays. */
+int session_drop_draft(struct session *s, struct error *err);
+/* No more of it will come: it stays as it is. */
+void session_keep_draft(struct session *s);
+/* What is stored between the two is stored at once, or not at all. */
+int session_begin(struct session *s, struct error *err);
+int session_commit(struct session *s, struct error *err);
 /* From now on a model that goes on with the thread begins with body, which is
  * history_to_json() of a conversation, in place of all that is stored so far;
  * that stays. u (or NULL): what making it took. */

@@ -33,6 +33,9 @@ enum statement { /* prepared when first used, kept until store_close() */
 		 SQL_MESSAGE_COPY,
 		 SQL_MESSAGE_EACH,
 		 SQL_MESSAGE_ADD,
+		 SQL_DRAFT_SET,
+		 SQL_DRAFT_UNCOUNT,
+		 SQL_DRAFT_DROP,
 		 SQL_COMPACTION_ADD,
 		 SQL_COMPACTION_CLEAR,
 		 SQL_COMPACTION_COPY,
@@ -74,6 +77,7 @@ struct store {
 	int64_t capacity; /* bytes, 0: no cap */
 	bool prunes;      /* old threads are deleted where it is reached */
 	bool warned_of_size, warned_of_pruning;
+	int depth; /* of store_begin() */
 };
 
 extern const char *const store_texts[SQL_COUNT];
@@ -87,6 +91,10 @@ int store_run(struct store *s, sqlite3_stmt *st, struct error *err);
 int store_run_durably(struct store *s, sqlite3_stmt *st, struct error *err);
 /* Runs a statement without parameters. */
 int store_run_plain(struct store *s, enum statement which, struct error *err);
+/* A transaction; within another one it is part of that. */
+int store_begin(struct store *s, struct error *err);
+/* -1 also where a part of it has failed: nothing of it is stored then. */
+int store_commit(struct store *s, struct error *err);
 /* Ends a transaction that failed, if one is open. */
 void store_rollback(struct store *s);
 /* Resets a statement that gave rows. rc: of the last sqlite3_step(). */

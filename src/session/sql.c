@@ -68,6 +68,10 @@ const char *const store_texts[SQL_COUNT] = {
 	[SQL_MESSAGE_ADD] = "INSERT INTO message(thread, created, input,"
 			    " output, cache_read, cache_write, body)"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_DRAFT_SET] = "UPDATE message SET body=?2 WHERE no=?1",
+	[SQL_DRAFT_UNCOUNT] = "UPDATE thread SET messages=messages-1 WHERE no="
+			      "(SELECT thread FROM message WHERE no=?1)",
+	[SQL_DRAFT_DROP] = "DELETE FROM message WHERE no=?1",
 	[SQL_COMPACTION_ADD] = "INSERT INTO compaction(thread, created, input,"
 			       " output, cache_read, cache_write, body, after)"
 			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7,"

@@ -68,10 +68,33 @@ int store_run_plain(struct store *s, enum statement which, struct error *err)
 	return st ? store_run(s, st, err) : -1;
 }
 
+int store_begin(struct store *s, struct error *err)
+{
+	if (s->depth == 0 && store_run_plain(s, SQL_BEGIN, err) < 0)
+		return -1;
+	s->depth++;
+	return 0;
+}
+
+int store_commit(struct store *s, struct error *err)
+{
+	if (s->depth == 0)
+		return error_set(err, ERR_SYSTEM,
+				 "a part of what was to be stored could not "
+				 "be");
+	if (s->depth == 1 && store_run_plain(s, SQL_COMMIT, err) < 0) {
+		store_rollback(s);
+		return -1;
+	}
+	s->depth--;
+	return 0;
+}
+
 void store_rollback(struct store *s)
 {
 	struct error ignored = { 0 };
 
+	s->depth = 0;
 	if (!sqlite3_get_autocommit(s->db))
 		(void)store_run_plain(s, SQL_ROLLBACK, &ignored);
 }

@@ -306,6 +306,9 @@ void html_page_message(struct html *h, const struct message *message)
 	if (masked.refused)
 		html_markup(h, "<p class=\"meta\">refused: not part of the"
 			       " conversation any more</p>\n");
+	if (masked.cut)
+		html_markup(h, "<p class=\"meta\">cut: the rest of this answer"
+			       " never came</p>\n");
 	html_markup(h, "</section>\n");
 	message_release(&masked);
 }

@@ -164,6 +164,12 @@ static enum meter_end find_end(const struct exchange *x, int rc,
 	return METER_CUT;
 }
 
+void account_note(struct account *a, const struct exchange *x)
+{
+	if (a->meter)
+		meter_note(a->meter, &a->call, &x->draft.usage);
+}
+
 void account_settle(struct account *a, const struct exchange *x, int rc,
 		    const struct error *why)
 {

@@ -43,6 +43,8 @@ void account_forget(struct account *a);
  * limit into the head; stop ends no later than the cap: meter_time_left(). */
 int account_reserve(struct account *a, struct buf *head, size_t bytes,
 		    struct stop *stop, struct error *err);
+/* While it runs: see meter_note(). */
+void account_note(struct account *a, const struct exchange *x);
 /* After it; rc and why as exchange_end() has left them. */
 void account_settle(struct account *a, const struct exchange *x, int rc,
 		    const struct error *why);

@@ -357,6 +357,41 @@ static int64_t untold(const struct meter_model *mm,
 		    times(rest > 0 ? rest : 0, p.output));
 }
 
+static void add_noted(struct meter_noted *sum, const struct meter_noted *n,
+		      int sign)
+{
+	sum->calls += sign * n->calls;
+	sum->usage.input += sign * n->usage.input;
+	sum->usage.output += sign * n->usage.output;
+	sum->usage.cache_read += sign * n->usage.cache_read;
+	sum->usage.cache_write += sign * n->usage.cache_write;
+	sum->cost += sign * n->cost;
+	sum->unclear += sign * n->unclear;
+}
+
+/* The account is that of the thread: a part counts in the whole one. */
+static struct meter_model *whole(struct meter_model *mm)
+{
+	return mm->of ? mm->of : mm;
+}
+
+void meter_note(struct meter_model *mm, struct meter_call *call,
+		const struct usage *usage)
+{
+	struct usage u = clean(usage);
+
+	pthread_mutex_lock(&mm->meter->lock);
+	add_noted(&whole(mm)->noted, &call->noted, -1);
+	call->noted = (struct meter_noted){
+		.calls = 1,
+		.usage = u,
+		.cost = mm->facts.priced ? model_cost(&mm->facts, &u) : 0,
+		.unclear = untold(mm, call, &u),
+	};
+	add_noted(&whole(mm)->noted, &call->noted, 1);
+	pthread_mutex_unlock(&mm->meter->lock);
+}
+
 static void add_call(struct meter_model *mm, const struct meter_call *call,
 		     enum meter_end end, const struct usage *u)
 {
@@ -383,6 +418,7 @@ void meter_settle(struct meter_model *mm, const struct meter_call *call,
 
 	pthread_mutex_lock(&mm->meter->lock);
 	mm->meter->held -= call->held;
+	add_noted(&whole(mm)->noted, &call->noted, -1);
 	add_call(mm, call, end, &u);
 	if (mm->of) {
 		mm->of->held += call->held; /* which it never held */

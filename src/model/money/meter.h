@@ -56,11 +56,17 @@ int64_t meter_window(const struct meter_model *mm);
 /* Whether requests must say how long their answer may be: there is a cap. */
 bool meter_limits(const struct meter_model *mm);
 
-struct meter_call {     /* one request: each retry is another one */
-	int64_t input;  /* tokens that it has at most */
-	int64_t output; /* its output limit; 0: it says none */
-	int64_t least;  /* a lower limit than this is of no use */
-	int64_t held;   /* set by meter_reserve() */
+struct meter_noted { /* of a request that runs, as if it were cut now */
+	int64_t calls;
+	struct usage usage;
+	int64_t cost, unclear;
+};
+struct meter_call {               /* one request: each retry is another one */
+	int64_t input;            /* tokens that it has at most */
+	int64_t output;           /* its output limit; 0: it says none */
+	int64_t least;            /* a lower limit than this is of no use */
+	int64_t held;             /* set by meter_reserve() */
+	struct meter_noted noted; /* by meter_note() */
 };
 /*
  * Before a request is sent. Holds back what it costs at most: input at the
@@ -82,6 +88,10 @@ enum meter_end {
 	METER_CUT,     /* the vendor may bill it: usage is what it had told */
 	METER_REFUSED, /* the vendor answered nothing, and bills nothing */
 };
+/* While it runs: meter_each_new() tells of it as of an answer that is cut here,
+ * until meter_settle() puts that right. usage is what it has told so far. */
+void meter_note(struct meter_model *mm, struct meter_call *call,
+		const struct usage *usage);
 /* After it. Where usage does not say what was billed, all that was held stays
  * counted as unclear. */
 void meter_settle(struct meter_model *mm, const struct meter_call *call,

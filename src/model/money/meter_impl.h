@@ -13,8 +13,9 @@ struct meter_model {
 	struct meter *meter;
 	struct meter_model *next;
 	struct model_facts facts;
-	struct meter_line line; /* its name is owned */
-	struct meter_line told; /* by meter_each_new() */
+	struct meter_line line;   /* its name is owned */
+	struct meter_line told;   /* by meter_each_new() */
+	struct meter_noted noted; /* of the requests that run */
 	/* Of a part: */
 	struct meter_model *of;
 	int64_t cap, held;

@@ -51,19 +51,42 @@ static struct meter_line subtract(const struct meter_line *now,
 	return d;
 }
 
+/* As if the requests that run were cut. */
+static struct meter_line with_noted(const struct meter_model *mm)
+{
+	struct meter_line l = mm->line;
+
+	l.calls += mm->noted.calls;
+	l.cut += mm->noted.calls;
+	usage_sum(&l.usage, &mm->noted.usage);
+	l.cost += mm->noted.cost;
+	l.unclear += mm->noted.unclear;
+	return l;
+}
+
+static bool is_change(const struct meter_line *d)
+{
+	const struct usage *u = &d->usage;
+
+	return d->calls || d->cut || d->cost || d->unclear || u->input ||
+	       u->output || u->cache_read || u->cache_write;
+}
+
 int meter_each_new(struct meter *m,
 		   int (*each)(void *arg, const struct meter_line *added),
 		   void *arg)
 {
 	struct meter_line added;
+	struct meter_line now;
 	int rc = 0;
 
 	pthread_mutex_lock(&m->lock);
 	for (struct meter_model *mm = m->models; mm && rc == 0; mm = mm->next) {
-		added = subtract(&mm->line, &mm->told);
-		rc = added.calls ? each(arg, &added) : 0;
+		now = with_noted(mm);
+		added = subtract(&now, &mm->told);
+		rc = is_change(&added) ? each(arg, &added) : 0;
 		if (rc == 0)
-			mm->told = mm->line;
+			mm->told = now;
 	}
 	for (struct sandbox_line *s = m->sandboxes; s && rc == 0; s = s->next) {
 		s->line.ms = meter_sandbox_ms(m, s);
