@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "apply/replay.h"
+#include "base/durable.h"
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -328,12 +329,28 @@ static int sync_file(const struct journal *j, const char *side, unsigned id,
 	return rc;
 }
 
+/* One wait for all of them. 0: each has to be synced; 1; -1. */
+static int sync_store(const struct journal *j, struct error *err)
+{
+	int fd = j->plan.n > DURABLE_FEW
+			 ? open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			 : -1;
+	int rc = fd < 0 ? 0 : durable_filesystem(fd);
+
+	if (rc < 0)
+		error_errno(err, "writing %s", j->dir);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 static int sync_sides(const struct journal *j, struct error *err)
 {
 	static const char *const sides[] = { "before", "after" };
-	int rc = 0;
+	int all = sync_store(j, err);
+	int rc = all < 0 ? -1 : 0;
 
-	for (size_t i = 0; rc == 0 && i < j->plan.n; i++) {
+	for (size_t i = 0; rc == 0 && !all && i < j->plan.n; i++) {
 		const struct plan_change *c = &j->plan.changes[i];
 
 		if (c->before.mode)

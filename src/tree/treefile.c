@@ -219,8 +219,7 @@ static int write_file(const struct treefile_write *w, int dir, const char *name)
 	keep_owner(w, dir, fd);
 	if (lseek(w->source, 0, SEEK_SET) == 0 &&
 	    treefile_copy(w->source, fd, hash) == 0 &&
-	    fchmod(fd, w->to->perm) == 0 && futimens(fd, times) == 0 &&
-	    fsync(fd) == 0) {
+	    fchmod(fd, w->to->perm) == 0 && futimens(fd, times) == 0) {
 		rc = memcmp(hash, w->to->hash, TREEFILE_HASH) ? -1 : 0;
 		errno = rc < 0 ? EIO : errno;
 	}
@@ -230,8 +229,8 @@ static int write_file(const struct treefile_write *w, int dir, const char *name)
 	return rc;
 }
 
-static int write_beside(const struct treefile_write *w, int dir,
-			const struct beside *b)
+static int stage_at(const struct treefile_write *w, int dir, const char *name,
+		    const struct beside *b, struct error *err)
 {
 	int rc = w->to->mode == NAME_LINK ? write_link(w, dir, b->new)
 					  : write_file(w, dir, b->new);
@@ -243,7 +242,26 @@ static int write_beside(const struct treefile_write *w, int dir,
 
 		(void)unlinkat(dir, b->new, 0);
 		errno = number;
+		error_errno(err, "writing %s", w->path);
 	}
+	(void)name;
+	return rc;
+}
+
+static int sync_at(const struct treefile_write *w, int dir, const char *name,
+		   const struct beside *b, struct error *err)
+{
+	int fd;
+	int rc = 0;
+
+	(void)name;
+	if (w->to->mode == NAME_LINK) /* has no bytes of its own */
+		return 0;
+	fd = openat(dir, b->swap, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) < 0)
+		rc = error_errno(err, "writing %s", w->path);
+	if (fd >= 0)
+		close(fd);
 	return rc;
 }
 
@@ -291,8 +309,6 @@ static int put_at(const struct treefile_write *w, int dir, const char *name,
 {
 	struct treefile now;
 
-	if (write_beside(w, dir, b) < 0)
-		return error_errno(err, "writing %s", w->path);
 	if (read_at(dir, name, &now) < 0)
 		error_errno(err, "reading %s", w->path);
 	else if (!treefile_equal(&now, w->from))
@@ -341,6 +357,16 @@ static int at_parent(const struct treefile_write *w,
 	rc = act(w, dir, name, &b, err);
 	close(dir);
 	return rc;
+}
+
+int treefile_stage(const struct treefile_write *w, struct error *err)
+{
+	return at_parent(w, stage_at, err);
+}
+
+int treefile_sync(const struct treefile_write *w, struct error *err)
+{
+	return at_parent(w, sync_at, err);
 }
 
 int treefile_put(const struct treefile_write *w, struct error *err)

@@ -46,10 +46,17 @@ struct treefile_write {
 };
 
 /*
- * Makes path what to says, unless it is something else than from: then ERR_BUSY
- * and it stays as it is. What was there is first moved aside in one step with
- * the new taking its place, and compared again, so nothing written meanwhile is
- * lost. The directory must exist.
+ * Writes what to says beside path, in the directory that must exist. It may not
+ * be on the disk yet: treefile_sync() waits for that, or one wait for many
+ * (base/durable.h). Then treefile_put() gives it its place.
+ */
+int treefile_stage(const struct treefile_write *w, struct error *err);
+int treefile_sync(const struct treefile_write *w, struct error *err);
+/*
+ * Makes path what was staged, unless it is something else than from: then
+ * ERR_BUSY and it stays as it is. What was there is first moved aside in one
+ * step with the new taking its place, and compared again, so nothing written
+ * meanwhile is lost.
  */
 int treefile_put(const struct treefile_write *w, struct error *err);
 /* Removes path on the same terms. */

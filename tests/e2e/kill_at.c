@@ -40,6 +40,7 @@ static int counts(pid_t pid)
 		SYS_ftruncate, SYS_mkdirat, SYS_renameat, SYS_renameat2,
 		SYS_unlinkat,  SYS_linkat,  SYS_clone,    SYS_clone3,
 		SYS_shutdown,  SYS_ppoll,   SYS_fchmod,   SYS_exit_group,
+		SYS_syncfs,
 #ifdef SYS_mkdir
 		SYS_mkdir,     SYS_rename,  SYS_unlink,   SYS_rmdir,
 		SYS_vfork,     SYS_fork,    SYS_poll,

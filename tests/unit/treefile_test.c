@@ -67,6 +67,13 @@ static void open_room(struct room *r)
 	free(path);
 }
 
+static int put(const struct treefile_write *w, struct error *err)
+{
+	if (treefile_stage(w, err) < 0 || treefile_sync(w, err) < 0)
+		return -1;
+	return treefile_put(w, err);
+}
+
 static void close_room(struct room *r)
 {
 	struct error err = { 0 };
@@ -90,7 +97,7 @@ static void a_file_that_is_replaced_keeps_its_owner(void **arg)
 	assert_int_equal(fchownat(r.root, "d/a", owner, group, 0), 0);
 	assert_int_equal(fchmodat(r.root, "d/a", 0640, 0), 0);
 	r.to.perm = 0640;
-	assert_int_equal(treefile_put(&r.w, &r.err), 0);
+	assert_int_equal(put(&r.w, &r.err), 0);
 	assert_true(holds(&r, "d/a", "new\n"));
 	assert_int_equal(fstatat(r.root, "d/a", &st, 0), 0);
 	assert_int_equal(st.st_uid, owner);
@@ -105,7 +112,7 @@ static void a_file_that_is_as_expected_is_replaced(void **arg)
 
 	(void)arg;
 	open_room(&r);
-	assert_int_equal(treefile_put(&r.w, &r.err), 0);
+	assert_int_equal(put(&r.w, &r.err), 0);
 	assert_true(holds(&r, "d/a", "new\n"));
 	assert_int_not_equal(faccessat(r.root, "d/.dcode-t.swap", F_OK, 0), 0);
 	close_room(&r);
@@ -118,12 +125,12 @@ static void a_file_that_was_changed_stays(void **arg)
 	(void)arg;
 	open_room(&r);
 	write_text(&r, "d/a", "mine\n");
-	assert_int_equal(treefile_put(&r.w, &r.err), -1);
+	assert_int_equal(put(&r.w, &r.err), -1);
 	assert_int_equal(r.err.code, ERR_BUSY);
 	assert_int_equal(treefile_remove(&r.w, &r.err), -1);
 	assert_true(holds(&r, "d/a", "mine\n"));
 	r.from = (struct treefile){ 0 }; /* nothing was expected there */
-	assert_int_equal(treefile_put(&r.w, &r.err), -1);
+	assert_int_equal(put(&r.w, &r.err), -1);
 	assert_true(holds(&r, "d/a", "mine\n"));
 	close_room(&r);
 }
@@ -137,7 +144,7 @@ static void a_directory_that_is_a_link_leads_nowhere(void **arg)
 	open_room(&r);
 	assert_int_equal(renameat(r.root, "d", r.root, "elsewhere"), 0);
 	assert_int_equal(symlinkat("elsewhere", r.root, "d"), 0);
-	assert_int_equal(treefile_put(&r.w, &r.err), -1);
+	assert_int_equal(put(&r.w, &r.err), -1);
 	assert_int_equal(treefile_remove(&r.w, &r.err), -1);
 	assert_int_equal(treefile_mkdir(r.root, "d/x", 0755, &r.err), -1);
 	assert_true(holds(&r, "elsewhere/a", "old\n"));
