@@ -264,7 +264,10 @@ int mention_list(struct run *r, struct buf *out, const struct stop *stop,
 	const char *root = r->box.sandbox.workdir;
 	struct files_names list = { 0 };
 	size_t skip = strlen(root) + (strcmp(root, "/") != 0);
-	int rc = files_glob(&r->box.sandbox, root, "*", &list, &within, err);
+	const struct files_search all = { .root = root,
+					  .pattern = "*",
+					  .ignored = true };
+	int rc = files_glob(&r->box.sandbox, &all, &list, &within, err);
 
 	for (size_t i = 0; rc == 0 && i < list.n; i++) {
 		const char *name = list.names[i];

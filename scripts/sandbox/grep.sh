@@ -1,20 +1,24 @@
 #!/bin/sh
 # grep.sh - lines that contain a literal text, in a file or below a directory.
 # SPDX-License-Identifier: MIT
-# op ROOT TEXT TEST PATTERN PRUNE LINES LIMIT: TEST PATTERN PRUNE as in glob.sh;
-# at most LINES lines and LIMIT bytes (0: any number); TEXT starts with "=".
-# The first byte says what the records are. f: "N:line"; n: "path NUL N:line";
-# c: "path:N:line", where a path that would make this ambiguous starts with NUL
-# and has the form of n. Paths start with ".//./".
-# shellcheck disable=SC2016,SC2034,SC2086,SC2154
-grep='grep'
-command -v grep >/dev/null || grep='busybox grep'
+# op ROOT TEXT TEST PATTERN PRUNE LINES LIMIT WORKDIR ALL: TEST PATTERN PRUNE
+# WORKDIR ALL as in glob.sh; at most LINES lines and LIMIT bytes (0: any
+# number); TEXT starts with "=".
+# The first line is as in glob.sh. The next byte says what the records are. f:
+# "N:line"; n: "path NUL N:line"; c: "path:N:line", where a path that would make
+# this ambiguous starts with NUL and has the form of n. Paths start with
+# ".//./". Of a line that is too long come the bytes around its first match:
+# "N+:" says that others come before them.
+# shellcheck disable=SC1007,SC2016,SC2034,SC2086,SC2089,SC2090,SC2154
+grep=$(path_or_box grep)
 export grep
-need grep head cut find
+need grep head cut find ls tr
+seconds=15 # of the 30 that files_grep() gives
 
-# Are there names ended by NUL, and does cut keep NUL?
+# Are there names ended by NUL, and does what cuts lines keep NUL?
 null() {
-	printf 'x\0y\n' | cut -b 3 | grep -aZq y
+	printf 'y\n' | grep -aZq y || return
+	[ -n "$awk" ] || printf 'x\0y\n' | cut -b 3 | grep -q y
 }
 
 # Runs "$@", of its output LINES lines and LIMIT bytes.
@@ -28,33 +32,68 @@ clip() {
 	fi
 }
 
+# Not every awk takes NUL: it changes places with \001.
+short_awk='
+BEGIN { sep = ENVIRON["sep"] == "0" ? "\000" : "\001" }
+length($0) <= 24200 { print; next }
+{
+	head = ENVIRON["form"] == "n" ? match($0, sep) : 0
+	if (ENVIRON["form"] == "c") {
+		if (!match($0, /:[0-9]+:/)) { print substr($0, 1, 24200); next }
+		head = RSTART
+	}
+	match(substr($0, head + 1), /^[0-9]*:/)
+	line = substr($0, head + RLENGTH + 1)
+	head = substr($0, 1, head + RLENGTH)
+	at = index(line, ENVIRON["text"])
+	if (at > 16000) {
+		sub(/:$/, "+:", head)
+		line = substr(line, at - 12000)
+	}
+	print head substr(line, 1, 24000)
+}'
+
 short() {
-	cut -b 1-24200
+	if [ -n "$whole_awk" ]; then
+		sep=0 $awk "$short_awk"
+	elif [ -n "$awk" ]; then
+		tr '\0\001' '\001\0' | sep=1 $awk "$short_awk" |
+			tr '\0\001' '\001\0'
+	else
+		cut -b 1-24200
+	fi
 }
+
+act_n='$grep -HnFaZ -e "$text" "$@"'
+act_c='n=$#
+for f; do
+	case $f in
+	*:[0-9]*)
+		$grep -nF $a -e "$text" "$f" | while IFS= read -r l; do
+			printf "\0%s\0%s\n" "$f" "$l"
+		done ;;
+	*) set -- "$@" "$f" ;;
+	esac
+done
+shift $n
+[ $# -eq 0 ] || $grep -HnF $a -e "$text" "$@"'
 
 search() {
 	if [ "$form" = f ]; then
+		printf '0 n\nf'
 		grep -nF $a -e "$text" "$1" | short
 		return
 	fi
-	if [ "$form" = n ]; then
-		find "$@" -exec $grep -HnFaZ -e "$text" {} + | short
-		return
-	fi
-	find "$@" ! -path '*:[0-9]*' -exec $grep -HnF $a -e "$text" {} + | short
-	find "$@" -path '*:[0-9]*' -exec sh -c '
-		for f; do
-			$grep -nF $a -e "$text" "$f" | while IFS= read -r l; do
-				printf "\0%s\0%s\n" "$f" "$l"
-			done
-		done' sh {} +
+	act=$act_n
+	[ "$form" = n ] || act=$act_c
+	search_files "$act" "$8" "$9" "$3" "$4" "$5" | short
 }
 
 op() {
 	text=${2#=}
 	form=c
 	a=
-	export text a
+	find_awk
 	if null; then
 		form=n
 		a=-a
@@ -67,19 +106,13 @@ op() {
 	else
 		enter "$1" || return
 	fi
-	printf %s "$form"
+	export text a form
 	st=ok
+	lines=$6 bytes=$7
+	[ "$lines" -eq 0 ] || lines=$((lines + 1))
 	# A newline is never part of a line; grep would see two patterns.
 	case $text in
-	*"$nl"*) return ;;
+	*"$nl"*) printf '0 n\n%s' "$form" ;;
+	*) clip search "$@" ;;
 	esac
-	lines=$6 bytes=$7
-	if [ "$form" = f ]; then
-		clip search "$1"
-		return
-	fi
-	test=$3 like=$4
-	set -- .//. ${5:+-name .?* -prune -o} -type f
-	[ -z "$test" ] || set -- "$@" "$test" "$like"
-	clip search "$@"
 }

@@ -7,6 +7,16 @@
 LC_ALL=C
 export LC_ALL
 unset CDPATH BASH_ENV ENV
+# A helper enters directories of the tree: no program may come from there.
+rest=${PATH:-/usr/bin:/bin}:
+path=
+while [ -n "$rest" ]; do
+	case $rest in
+	/*) path=$path${path:+:}${rest%%:*} ;;
+	esac
+	rest=${rest#*:}
+done
+PATH=$path
 [ -c /dev/null ] && exec 2>/dev/null
 set -f
 nl='

@@ -51,6 +51,9 @@ static const unsigned char write_sh[] = {
 static const unsigned char edit_sh[] = {
 #include "scripts/sandbox/edit.sh.inc"
 };
+static const unsigned char search_sh[] = {
+#include "scripts/sandbox/search.sh.inc"
+};
 static const unsigned char glob_sh[] = {
 #include "scripts/sandbox/glob.sh.inc"
 };
@@ -84,26 +87,36 @@ static const unsigned char workspace_scan_sh[] = {
 
 static const struct {
 	struct str text;
-	bool puts;    /* needs put.sh */
-	bool state;   /* needs workspace_state.sh */
-	bool commits; /* needs workspace_commit.sh */
+	struct str before[4]; /* what it needs besides prelude.sh */
 } scripts[] = {
-	[HELPER_READ] = { SCRIPT(read_sh), false, false, false },
-	[HELPER_LS] = { SCRIPT(ls_sh), false, false, false },
-	[HELPER_DELETE] = { SCRIPT(delete_sh), false, false, false },
-	[HELPER_WRITE] = { SCRIPT(write_sh), true, false, false },
-	[HELPER_EDIT] = { SCRIPT(edit_sh), true, false, false },
-	[HELPER_GLOB] = { SCRIPT(glob_sh), false, false, false },
-	[HELPER_GREP] = { SCRIPT(grep_sh), false, false, false },
-	[HELPER_UPLOAD] = { SCRIPT(upload_sh), true, false, false },
-	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), false, false, false },
-	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), true, false, false },
-	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh), true, true, false },
-	[HELPER_SEND] = { SCRIPT(workspace_send_sh), true, true, true },
-	[HELPER_COMMIT] = { SCRIPT(workspace_commit_sh), false, true, false },
-	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh), true, true, false },
-	[HELPER_SKILLS] = { SCRIPT(skills_send_sh), true, false, false },
+	[HELPER_READ] = { SCRIPT(read_sh), { { 0 } } },
+	[HELPER_LS] = { SCRIPT(ls_sh), { { 0 } } },
+	[HELPER_DELETE] = { SCRIPT(delete_sh), { { 0 } } },
+	[HELPER_WRITE] = { SCRIPT(write_sh), { SCRIPT(put_sh) } },
+	[HELPER_EDIT] = { SCRIPT(edit_sh), { SCRIPT(put_sh) } },
+	[HELPER_GLOB] = { SCRIPT(glob_sh), { SCRIPT(search_sh) } },
+	[HELPER_GREP] = { SCRIPT(grep_sh), { SCRIPT(search_sh) } },
+	[HELPER_UPLOAD] = { SCRIPT(upload_sh), { SCRIPT(put_sh) } },
+	[HELPER_DOWNLOAD] = { SCRIPT(download_sh), { { 0 } } },
+	[HELPER_RESOLVE] = { SCRIPT(resolve_sh), { SCRIPT(put_sh) } },
+	[HELPER_SCAN] = { SCRIPT(workspace_scan_sh),
+			  { SCRIPT(put_sh), SCRIPT(private_dir_sh),
+			    SCRIPT(workspace_state_sh) } },
+	[HELPER_SEND] = { SCRIPT(workspace_send_sh),
+			  { SCRIPT(put_sh), SCRIPT(private_dir_sh),
+			    SCRIPT(workspace_state_sh),
+			    SCRIPT(workspace_commit_sh) } },
+	[HELPER_COMMIT] = { SCRIPT(workspace_commit_sh),
+			    { SCRIPT(private_dir_sh),
+			      SCRIPT(workspace_state_sh) } },
+	[HELPER_SYNC] = { SCRIPT(workspace_sync_sh),
+			  { SCRIPT(put_sh), SCRIPT(private_dir_sh),
+			    SCRIPT(workspace_state_sh) } },
+	[HELPER_SKILLS] = { SCRIPT(skills_send_sh),
+			    { SCRIPT(put_sh), SCRIPT(private_dir_sh) } },
 };
+
+enum { BEFORE_MAX = sizeof(scripts[0].before) / sizeof(struct str) };
 
 static bool has_stdin(const struct sandbox *sb)
 {
@@ -140,14 +153,8 @@ static int compose(const struct sandbox *sb, const struct helper *h,
 	if (text)
 		quote_content(cmd, h->content, !h->no_base64);
 	quote_script(cmd, (struct str)SCRIPT(prelude_sh));
-	if (scripts[h->script].puts)
-		quote_script(cmd, (struct str)SCRIPT(put_sh));
-	if (scripts[h->script].state || h->script == HELPER_SKILLS)
-		quote_script(cmd, (struct str)SCRIPT(private_dir_sh));
-	if (scripts[h->script].state)
-		quote_script(cmd, (struct str)SCRIPT(workspace_state_sh));
-	if (scripts[h->script].commits)
-		quote_script(cmd, (struct str)SCRIPT(workspace_commit_sh));
+	for (size_t i = 0; i < BEFORE_MAX; i++)
+		quote_script(cmd, scripts[h->script].before[i]);
 	quote_script(cmd, scripts[h->script].text);
 	buf_adds(cmd, "frame op");
 	name[1] = '0';

@@ -23,7 +23,7 @@ enum helper_script {
 	HELPER_SKILLS, /* skills_send.sh */
 };
 
-enum { HELPER_ARGS = 8, HELPER_STATUS = 256 };
+enum { HELPER_ARGS = 9 /* $1 to $9 of a shell */, HELPER_STATUS = 256 };
 
 struct helper {
 	enum helper_script script;

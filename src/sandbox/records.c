@@ -63,23 +63,24 @@ void path_records_end(struct path_records *p, bool whole,
 	buf_release(&p->held);
 }
 
-/* "12:text" up to the line end. */
+/* "12:text" or "12+:text" up to the line end. */
 static bool take_line(struct str *rest, struct match_record *m)
 {
 	size_t end = str_find(*rest, '\n');
 	struct str line = { rest->ptr, end };
 	size_t colon = str_find(line, ':');
+	struct str number = { line.ptr, colon };
 
 	*rest = str_skip(*rest, end + 1);
-	if (colon == line.len ||
-	    !str_to_int((struct str){ line.ptr, colon }, &m->line) ||
-	    m->line < 1)
+	m->later = str_ends(number, "+");
+	number.len -= m->later;
+	if (colon == line.len || !str_to_int(number, &m->line) || m->line < 1)
 		return false;
 	m->text = str_skip(line, colon + 1);
 	return true;
 }
 
-/* The first ":12:" ends the path. */
+/* The first ":12:" or ":12+:" ends the path. */
 static size_t path_end(struct str record)
 {
 	for (size_t i = 0; i < record.len; i++) {
@@ -90,6 +91,9 @@ static size_t path_end(struct str record)
 		while (i + 1 + digits < record.len &&
 		       record.ptr[i + 1 + digits] >= '0' &&
 		       record.ptr[i + 1 + digits] <= '9')
+			digits++;
+		if (digits && i + 1 + digits < record.len &&
+		    record.ptr[i + 1 + digits] == '+')
 			digits++;
 		if (digits && i + 1 + digits < record.len &&
 		    record.ptr[i + 1 + digits] == ':')

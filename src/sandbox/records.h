@@ -24,6 +24,7 @@ enum match_form { MATCH_FILE, MATCH_NULL, MATCH_COLON };
 struct match_record {
 	struct str path; /* below the root; empty for MATCH_FILE */
 	int64_t line;
+	bool later; /* text begins later than the line: "12+:" */
 	struct str text;
 };
 /* Takes one match off *rest, skipping what is none; false at the end. */

@@ -14,8 +14,17 @@
 		   &(struct files_replacement){ path, old, new, all, false,    \
 						NULL, NULL },                  \
 		   count, stop, err)
-#define GREP(sb, root, pattern, glob, cap, list, stop, err)                    \
-	files_grep(sb, &(struct files_search){ root, pattern, glob, cap },     \
+#define GREP(sb, root_, pattern_, glob_, cap_, list, stop, err)                \
+	files_grep(sb,                                                         \
+		   &(struct files_search){ .root = root_,                      \
+					   .pattern = pattern_,                \
+					   .glob = glob_,                      \
+					   .cap = cap_ },                      \
 		   list, stop, err)
+#define GLOB(sb, root_, pattern_, list, stop, err)                             \
+	files_glob(                                                            \
+		sb,                                                            \
+		&(struct files_search){ .root = root_, .pattern = pattern_ },  \
+		list, stop, err)
 
 #endif

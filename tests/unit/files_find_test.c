@@ -30,8 +30,7 @@ static void globs(struct room *r, const char *pattern, const char *const *names,
 	int before = r->state.executes;
 
 	assert_int_equal(
-		files_glob(&r->sb, r->dir, pattern, &list, &r->stop, &r->err),
-		0);
+		GLOB(&r->sb, r->dir, pattern, &list, &r->stop, &r->err), 0);
 	assert_int_equal(r->state.executes, before + 1);
 	assert_false(list.incomplete);
 	listed(r, &list, names, n);
@@ -64,16 +63,13 @@ static void glob_finds(void **arg)
 		globs(&r, ".github/**/*.yml", yml, 1);
 		globs(&r, "sub/**/*.{py,md}", sub, 2);
 		globs(&r, "sub//**", sub, 2);
-		FAILS(&r,
-		      files_glob(&r.sb, r.dir, "../x", &list, &r.stop, &r.err),
+		FAILS(&r, GLOB(&r.sb, r.dir, "../x", &list, &r.stop, &r.err),
 		      "invalid_pattern");
 		FAILS(&r,
-		      files_glob(&r.sb, in(&r, "no"), "*", &list, &r.stop,
-				 &r.err),
+		      GLOB(&r.sb, in(&r, "no"), "*", &list, &r.stop, &r.err),
 		      "path_not_found");
 		FAILS(&r,
-		      files_glob(&r.sb, in(&r, "a.py"), "*", &list, &r.stop,
-				 &r.err),
+		      GLOB(&r.sb, in(&r, "a.py"), "*", &list, &r.stop, &r.err),
 		      "not_a_directory");
 		leave(&r);
 	}
@@ -167,6 +163,7 @@ static void time_is_up(void **arg)
 		struct shell_kind kind = kinds[0];
 		struct files_names list;
 		struct files_matches lines;
+		struct files_search what;
 		struct room r;
 
 		enter(&r, 0);
@@ -176,14 +173,19 @@ static void time_is_up(void **arg)
 		r.state.kind = &kind;
 		r.host.provider = i ? &shell_text : &shell_bytes;
 		r.state.hurry = 400;
-		WORKS(&r,
-		      files_glob(&r.sb, r.dir, "*.py", &list, &r.stop, &r.err));
+		what = (struct files_search){ .root = r.dir,
+					      .pattern = "*.py",
+					      .ignored = true };
+		WORKS(&r, files_glob(&r.sb, &what, &list, &r.stop, &r.err));
 		assert_true(list.incomplete);
 		/* Text is encoded in blocks that may not have left yet. */
 		assert_in_range(list.n, i ? 0 : 1, 6);
 		files_names_release(&list);
-		WORKS(&r, GREP(&r.sb, r.dir, "needle", NULL, 9, &lines, &r.stop,
-			       &r.err));
+		what = (struct files_search){ .root = r.dir,
+					      .pattern = "needle",
+					      .cap = 9,
+					      .ignored = true };
+		WORKS(&r, files_grep(&r.sb, &what, &lines, &r.stop, &r.err));
 		assert_true(lines.incomplete);
 		files_matches_release(&lines);
 		r.err = (struct error){ 0 };

@@ -45,8 +45,7 @@ static void writes_and_reads(void **state)
 	works(files_ls(sb, sb->workdir, &list, &stop, &err), &err);
 	assert_int_equal(list.n, 1);
 	files_names_release(&list);
-	works(files_glob(sb, sb->workdir, "**/*.txt", &list, &stop, &err),
-	      &err);
+	works(GLOB(sb, sb->workdir, "**/*.txt", &list, &stop, &err), &err);
 	assert_int_equal(list.n, 1);
 	assert_string_equal(list.names[0], path);
 	files_names_release(&list);

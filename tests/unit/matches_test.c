@@ -27,8 +27,8 @@ static void test_modes(void **state)
 	char y[] = "y";
 	char z[] = "z";
 	struct files_match items[] = { { a, 1, y }, { b, 3, x }, { b, 9, z } };
-	struct files_matches list = { items, 3, false };
-	struct files_matches none = { NULL, 0, false };
+	struct files_matches list = { .items = items, .n = 3 };
+	struct files_matches none = { 0 };
 
 	(void)state;
 	expect(&list, MATCHES_CONTENT,
@@ -44,7 +44,7 @@ static void expect_cut(size_t chars, bool cut)
 	char *path = xcalloc(chars + 1, 1);
 	char text[] = "";
 	struct files_match item = { path, 1, text };
-	struct files_matches list = { &item, 1, false };
+	struct files_matches list = { .items = &item, .n = 1 };
 	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
 
 	memset(path, 'p', chars);

@@ -173,13 +173,12 @@ int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	return fake_list(fake_note(sb, path), list, err);
 }
 
-int files_glob(struct sandbox *sb, const char *root, const char *pattern,
+int files_glob(struct sandbox *sb, const struct files_search *search,
 	       struct files_names *list, const struct stop *stop,
 	       struct error *err)
 {
 	(void)stop;
-	(void)pattern;
-	return fake_list(fake_note(sb, root), list, err);
+	return fake_list(fake_note(sb, search->root), list, err);
 }
 
 void files_names_release(struct files_names *list)

@@ -98,40 +98,62 @@ int files_resolve(struct sandbox *sb, const char *path, unsigned how,
 		  struct error *err);
 void files_target_release(struct files_target *target);
 
+struct files_left { /* files that a search left out since git ignores them */
+	int64_t n;
+	bool at_most; /* not all of n would have matched the names asked for */
+	bool no_git;  /* without git: a tracked file may be among them */
+};
 struct files_names { /* one owned string per entry, sorted by bytes */
 	char **names;
 	size_t n;
 	bool incomplete; /* a limit or an unreadable directory cut the list */
+	struct files_left left; /* of files_glob() */
 };
 void files_names_release(struct files_names *list);
 /* Absolute paths; directories end in "/" (links to them do not). */
 int files_ls(struct sandbox *sb, const char *path, struct files_names *list,
 	     const struct stop *stop, struct error *err);
-/* Regular files below root that match (glob_match.h); absolute. Links count
- * when they name a regular file below root. At most 10,000, within 5 s. */
-int files_glob(struct sandbox *sb, const char *root, const char *pattern,
+struct files_search {
+	const char *root;    /* a directory; for files_grep() or a file */
+	const char *pattern; /* names (glob_match.h); for files_grep() a literal
+				text: one with a newline matches nothing, an
+				empty one every line */
+	const char *glob;    /* files_grep(): which names, NULL for all; one
+				without "/" matches hidden names, too */
+	int64_t cap;         /* files_grep(): most matches kept */
+	bool ignored;        /* also what git ignores */
+	/* files_grep(): makes a line fit to be shown, before it is cut; NULL:
+	 * as it is. whole: nothing was cut off at its end before. */
+	void (*clean)(void *arg, struct str line, bool whole, struct buf *out);
+	void *arg;
+};
+/*
+ * Both leave out what git ignores (scripts/sandbox/search.sh: nested
+ * .gitignore, info/exclude, the user's own exclude file; a tracked file counts
+ * although a pattern names it, except without git), and never enter a ".git" -
+ * unless root is or lies in one of these. Repositories within the tree follow
+ * their own patterns.
+ */
+/* Regular files below root that match; absolute. Links count when they name a
+ * regular file below root. At most 10,000, within 5 s. */
+int files_glob(struct sandbox *sb, const struct files_search *search,
 	       struct files_names *list, const struct stop *stop,
 	       struct error *err);
 
 struct files_match {
 	char *path; /* absolute, owned */
 	int64_t line;
-	char *text; /* owned, UTF-8, at most 5000 characters */
+	char *text; /* owned, UTF-8; of a line that is longer the first 5000
+		       characters, or as many around its first match between
+		       "..." */
 };
 struct files_matches { /* sorted by path, then line */
 	struct files_match *items;
 	size_t n;
 	bool incomplete;
+	struct files_left left;
 };
 void files_matches_release(struct files_matches *list);
-struct files_search {
-	const char *root;    /* a directory or a file */
-	const char *pattern; /* literal: one with a newline matches nothing, an
-				empty one every line */
-	const char *glob;    /* NULL for all; one without "/" matches hidden
-				names, too */
-	int64_t cap;         /* most matches kept */
-};
 /* No links are followed. Within 30 s. */
 int files_grep(struct sandbox *sb, const struct files_search *search,
 	       struct files_matches *list, const struct stop *stop,

@@ -18,10 +18,50 @@ enum {
 	GREP_MS = 30000,
 	GREP_BYTES = 8 << 20,
 	TEXT_CHARS = 5000,
+	BEFORE_CHARS = 2000, /* of a long line, before its match */
+	AFTER_CHARS = 200,   /* at least, behind it */
+	LINE_BYTES = 24300,  /* of one that grep.sh sends, at most */
+	LINE_CUT = 23900,    /* one of so many may have been cut */
 	STEP = 64,
 };
 
+/* The first line of an answer: how many files were left out, and by what. */
+struct answer_head {
+	char text[40];
+	size_t len;
+	bool whole;
+};
+
+/* Takes the head off the front of bytes, which come in pieces. */
+static struct str take_head(struct answer_head *head, struct str bytes)
+{
+	while (!head->whole && bytes.len) {
+		head->whole = bytes.ptr[0] == '\n';
+		if (!head->whole && head->len + 1 < sizeof(head->text))
+			head->text[head->len++] = bytes.ptr[0];
+		bytes = str_skip(bytes, 1);
+	}
+	return bytes;
+}
+
+/* False: not all of the tree was looked at. */
+static bool read_head(const struct answer_head *head, bool exact,
+		      struct files_left *left)
+{
+	const char *rest = head->text;
+	int64_t n = helper_number(&rest);
+	struct str how = str_trim(str_of(rest));
+
+	*left = (struct files_left){ 0 };
+	if (head->whole && n > 0)
+		*left = (struct files_left){ .n = n,
+					     .at_most = !exact,
+					     .no_git = str_starts(how, "p") };
+	return !str_ends(how, "!");
+}
+
 struct find_search {
+	struct answer_head head;
 	struct glob *glob;
 	const char *root;
 	struct files_names *list;
@@ -48,6 +88,7 @@ static int on_names(void *arg, struct str bytes, struct error *err)
 {
 	struct find_search *s = arg;
 
+	bytes = take_head(&s->head, bytes);
 	s->bytes += bytes.len;
 	if (s->bytes > GLOB_BYTES)
 		s->full = true;
@@ -64,16 +105,25 @@ static void filter_args(struct helper *h, size_t at,
 	h->args[at + 2] = f->prune ? STR("1") : STR("");
 }
 
-int files_glob(struct sandbox *sb, const char *root, const char *pattern,
+/* The last two arguments of both scripts. */
+static void place_args(struct helper *h, const struct sandbox *sb,
+		       const struct files_search *what)
+{
+	h->args[h->n_args++] = str_of(sb->workdir ? sb->workdir : "/");
+	h->args[h->n_args++] = what->ignored ? STR("1") : STR("");
+}
+
+int files_glob(struct sandbox *sb, const struct files_search *what,
 	       struct files_names *list, const struct stop *stop,
 	       struct error *err)
 {
 	bool live = sb->host->provider->flags & SANDBOX_STDIN;
-	struct find_search s = { .root = root, .list = list };
+	struct str pattern = str_of(what->pattern);
+	struct find_search s = { .root = what->root, .list = list };
 	struct glob_filter filter;
 	char limit[24];
 	struct helper h = { .script = HELPER_GLOB,
-			    .args = { str_of(root) },
+			    .args = { str_of(what->root) },
 			    .n_args = 5,
 			    .timeout_ms = GLOB_MS,
 			    .body = on_names,
@@ -81,11 +131,12 @@ int files_glob(struct sandbox *sb, const char *root, const char *pattern,
 	int rc;
 
 	*list = (struct files_names){ 0 };
-	if (glob_new(&s.glob, str_of(pattern), 0, err))
+	if (glob_new(&s.glob, pattern, 0, err))
 		return -1;
-	glob_filter(str_of(pattern), &filter);
+	glob_filter(pattern, &filter);
 	filter_args(&h, 1, &filter);
 	h.args[4] = helper_decimal(live ? 0 : GLOB_BYTES_TEXT, limit);
+	place_args(&h, sb, what);
 	rc = helper_run(sb, &h, stop, err);
 	if (s.full)
 		rc = 0; /* we ended it ourselves */
@@ -94,6 +145,7 @@ int files_glob(struct sandbox *sb, const char *root, const char *pattern,
 	path_records_end(&s.records, !h.timed_out && !s.full, on_path, &s);
 	list->incomplete = h.timed_out || s.full || s.records.incomplete;
 	files_names_sort(list);
+	list->incomplete |= !read_head(&s.head, filter.exact, &list->left);
 	if (rc)
 		files_names_release(list);
 	buf_release(&filter.like);
@@ -121,52 +173,83 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Makes what is not UTF-8 so, as json_quote() would. */
-static char *readable(struct str text)
+static void make_readable(struct str text, struct buf *out)
 {
-	struct buf out = BUF_INIT(4 * TEXT_CHARS + 4);
-
-	if (text.len && text.ptr[text.len - 1] == '\r')
-		text.len--;
-	while (text.len && !out.over) {
+	while (text.len && !out->over) {
 		size_t good = str_utf8_prefix(text);
 
-		buf_add(&out, text.ptr, good);
+		buf_add(out, text.ptr, good);
 		text = str_skip(text, good);
 		if (!text.len)
 			break;
-		buf_adds(&out, "\xef\xbf\xbd");
+		buf_adds(out, "\xef\xbf\xbd");
 		text = str_skip(text, 1);
 	}
 	/* A NUL would end the string that this becomes. */
-	for (size_t i = 0; i < out.len; i++)
-		if (!out.ptr[i])
-			out.ptr[i] = ' ';
-	if (out.ptr) {
-		out.len = str_utf8_prefix(buf_str(&out));
-		out.len = str_char_offset(buf_str(&out), TEXT_CHARS);
-		out.ptr[out.len] = '\0';
-	}
+	for (size_t i = 0; i < out->len; i++)
+		if (!out->ptr[i])
+			out->ptr[i] = ' ';
+}
+
+/* What is shown of a line: all, its beginning, or what is around its first
+ * match where the beginning would not show that. */
+static char *cut_line(struct str line, bool from_start, const char *pattern)
+{
+	struct buf out = BUF_INIT(4 * TEXT_CHARS + 16);
+	size_t match = str_search(line, str_of(pattern));
+	size_t chars = str_chars((struct str){ line.ptr, match });
+	size_t len = str_chars(
+		(struct str){ str_skip(line, match).ptr, line.len - match });
+	size_t first = 0;
+	bool fits = chars + len <= TEXT_CHARS;
+
+	if (len > str_chars(str_of(pattern)) + AFTER_CHARS)
+		len = str_chars(str_of(pattern)) + AFTER_CHARS;
+	if (match < line.len &&
+	    (!from_start || (!fits && chars + len > TEXT_CHARS)))
+		first = chars > BEFORE_CHARS ? chars - BEFORE_CHARS : 0;
+	line = str_skip(line, str_char_offset(line, first));
+	if (first || !from_start)
+		buf_adds(&out, "...");
+	len = str_char_offset(line, TEXT_CHARS);
+	buf_add(&out, line.ptr, len);
+	if ((first || !from_start) && len < line.len)
+		buf_adds(&out, "...");
 	return buf_detach(&out);
 }
 
-static void keep(struct files_matches *list, const char *root,
+static void keep(struct files_matches *list, const struct files_search *what,
 		 const struct match_record *m)
 {
-	const char *slash = str_ends(str_of(root), "/") ? "" : "/";
+	const char *slash = str_ends(str_of(what->root), "/") ? "" : "/";
+	bool whole = m->text.len < LINE_CUT && !m->later;
+	struct buf clean = BUF_INIT(4 * LINE_BYTES);
+	struct buf text = BUF_INIT(4 * LINE_BYTES);
+	struct str line = m->text;
 	struct files_match *item;
 
 	if (list->n % STEP == 0)
 		list->items = xrealloc(list->items, list->n + STEP,
 				       sizeof(*list->items));
 	item = &list->items[list->n++];
-	item->path = m->path.len ? xasprintf("%s%s%.*s", root, slash,
+	item->path = m->path.len ? xasprintf("%s%s%.*s", what->root, slash,
 					     (int)m->path.len, m->path.ptr)
-				 : xstrdup(root);
+				 : xstrdup(what->root);
 	item->line = m->line;
-	item->text = readable(m->text);
+	if (whole && str_ends(line, "\r"))
+		line.len--;
+	if (what->clean)
+		what->clean(what->arg, line, whole, &clean);
+	else
+		buf_addstr(&clean, line);
+	make_readable(buf_str(&clean), &text);
+	item->text = cut_line(buf_str(&text), !m->later, what->pattern);
+	buf_release(&clean);
+	buf_release(&text);
 }
 
 struct lines {
+	struct answer_head head;
 	struct buf out;
 	int64_t seen;
 	int64_t most; /* 0: any number */
@@ -192,7 +275,7 @@ static void collect(const struct lines *l, struct glob *glob,
 			list->incomplete = true;
 			break;
 		}
-		keep(list, what->root, &m);
+		keep(list, what, &m);
 	}
 }
 
@@ -200,6 +283,7 @@ static int on_lines(void *arg, struct str bytes, struct error *err)
 {
 	struct lines *l = arg;
 
+	bytes = take_head(&l->head, bytes);
 	for (size_t i = 0; i < bytes.len; i++)
 		l->seen += bytes.ptr[i] == '\n';
 	buf_addstr(&l->out, bytes);
@@ -263,9 +347,12 @@ int files_grep(struct sandbox *sb, const struct files_search *what,
 	l.most = line_limit(what->cap, filter.exact);
 	h.args[5] = helper_decimal(live ? 0 : l.most, numbers[0]);
 	h.args[6] = helper_decimal(live ? 0 : GREP_BYTES, numbers[1]);
+	place_args(&h, sb, what);
 	rc = search(sb, &h, what->pattern, stop, err);
 	if (!rc) {
 		collect(&l, g, what, list);
+		list->incomplete |=
+			!read_head(&l.head, filter.exact, &list->left);
 		list->incomplete |= h.timed_out || l.full;
 		if (list->n)
 			qsort(list->items, list->n, sizeof(*list->items),

@@ -141,6 +141,9 @@ int glob_new(struct glob **out, struct str pattern, unsigned flags,
 		rc = error_set(err, ERR_USAGE, "pattern_too_broad");
 	else
 		rc = expand(g, pattern, 0, 0, err);
+	/* Braces, too, may be part of a name. */
+	if (!rc && g->n > 1 && g->n < ALTERNATIVES)
+		rc = add(g, pattern, err);
 	for (size_t i = 0; i < g->n && !rc; i++) {
 		rc = split(g, &g->alternatives[i], err);
 		if (g->alternatives[i].n > longest)
@@ -246,6 +249,8 @@ static bool segment_match(struct str pattern, struct str name, bool hidden)
 	struct str from = { 0 };
 	bool starred = false;
 
+	if (str_eq(pattern, name))
+		return true; /* although it holds "[" or "*" */
 	if (!hidden && name.len && name.ptr[0] == '.' &&
 	    (!pattern.len || pattern.ptr[0] != '.'))
 		return false;

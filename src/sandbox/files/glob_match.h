@@ -11,7 +11,8 @@
  * spec/agent.md §2.7. Without "/" a pattern matches the last name of a path at
  * any depth, with it the whole path below the root. "*", "?", "[a-z]", "[!a]",
  * "[^a]", "{a,b}" (nested), "**" as a whole segment crosses directories. A name
- * that starts with "." needs a segment that does. Backslash is ordinary.
+ * that starts with "." needs a segment that does. Backslash is ordinary. A
+ * segment also matches a name of the same bytes ("[id]", "{a,b}").
  */
 struct glob;
 

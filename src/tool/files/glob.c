@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sandbox/files/files.h"
+#include "tool/files/matches.h"
 #include "tool/pylist.h"
 #include "tool/result.h"
 #include "tool/table.h"
@@ -21,6 +22,7 @@ static void render(const struct files_names *list, struct buf *out)
 			 "its time limit. The paths above are valid but "
 			 "incomplete. Narrow the search (a more specific "
 			 "pattern or a narrower path) to see the rest.");
+	matches_note_left(&list->left, out);
 }
 
 /* A search from above must not list what may not be read. */
@@ -43,13 +45,17 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 {
 	struct stop stop = stop_within(env->stop, GLOB_MS);
 	struct files_names list = { 0 };
+	struct files_search what = {
+		.pattern = json_string(args, "pattern", ""),
+		.ignored = json_bool(args, "include_ignored", false),
+	};
 	char *root;
 	int rc;
 
 	if (result_path(env, args, "path", &root, err))
 		return -1;
-	rc = files_glob(env->sandbox, root, json_string(args, "pattern", ""),
-			&list, &stop, err);
+	what.root = root;
+	rc = files_glob(env->sandbox, &what, &list, &stop, err);
 	leave_out(env->secrets, &list);
 	if (!rc)
 		render(&list, out);
@@ -74,6 +80,10 @@ static const struct tool_arg args[] = {
 	  .type = ARG_STRING,
 	  .description = "The directory to search; the working directory if "
 			 "not given." },
+	{ .name = "include_ignored",
+	  .type = ARG_BOOL,
+	  .description = "Find what git ignores, too.",
+	  .fallback = "false" },
 	{ 0 },
 };
 
@@ -88,7 +98,11 @@ const struct tool tool_glob = {
 			"('src/**/*.c'), and a leading '/' means the root "
 			"itself ('/*.md'). Takes *, ?, [abc], [!abc], {a,b} "
 			"and ** for any directories; a name that begins with "
-			"'.' needs a pattern that does.",
+			"'.' needs a pattern that does. A path that exists is "
+			"found although it holds characters of these. Files "
+			"that git ignores are left out and counted, unless "
+			"path names a directory of them; .git is never "
+			"entered.",
 	},
 	.args = args,
 	.summary = "{pattern}[ in {path}]",

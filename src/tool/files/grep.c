@@ -11,8 +11,7 @@
 
 enum {
 	GREP_MS = 35000,
-	DEFAULT_CAP = 1000, /* matches */
-	CUT_CHARS = 5000    /* where sandbox/files/files.h cuts a line */
+	DEFAULT_CAP = 1000 /* matches */
 };
 
 static const char *const modes[] = { "files_with_matches", "content", "count",
@@ -45,26 +44,21 @@ static void render(const struct files_matches *list, const cJSON *args,
 			 "verbatim. Search for the literal text you need "
 			 "instead; for `|` alternation, run a separate search "
 			 "per alternative.");
+	matches_note_left(&list->left, out);
 }
 
-/* A line may have been cut in the middle of a value: what could begin one at
- * its end goes too. */
-/* NOLINTBEGIN(clang-analyzer-unix.Malloc): what leave_out() freed is no longer
- * among the first n. */
-static void mask_cut(const struct mask *m, struct files_match *match)
+/* A line that was cut on its way may end in the middle of a value: what could
+ * begin one there goes too. */
+static void mask_line(void *arg, struct str line, bool whole, struct buf *out)
 {
-	struct str text = str_of(match->text);
-	struct buf out = BUF_INIT(RESULT_RAW_BYTES);
+	const struct mask *const *m = arg;
 	struct mask_stream s = { 0 };
 
-	if (text.len < CUT_CHARS || str_chars(text) < CUT_CHARS)
-		return;
-	mask_feed(m, &s, text, &out);
+	mask_feed(*m, &s, line, out);
+	if (whole)
+		mask_end(*m, &s, out);
 	buf_release(&s.held);
-	free(match->text);
-	match->text = buf_detach(&out);
 }
-/* NOLINTEND(clang-analyzer-unix.Malloc) */
 
 static void fail(const struct files_matches *list, const cJSON *args,
 		 const char *root, const struct error *err, struct buf *out)
@@ -106,6 +100,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 {
 	struct stop stop = stop_within(env->stop, GREP_MS);
 	struct files_matches list = { 0 };
+	const struct mask *mask = env->mask;
 	struct files_search what;
 	char *root;
 	int rc;
@@ -117,11 +112,12 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 		.pattern = json_string(args, "pattern", ""),
 		.glob = json_string(args, "glob", NULL),
 		.cap = json_int(args, "max_count", DEFAULT_CAP),
+		.ignored = json_bool(args, "include_ignored", false),
+		.clean = mask ? mask_line : NULL,
+		.arg = &mask,
 	};
 	rc = files_grep(env->sandbox, &what, &list, &stop, err);
 	leave_out(env->secrets, &list);
-	for (size_t i = 0; env->mask && i < list.n; i++)
-		mask_cut(env->mask, &list.items[i]);
 	if (rc)
 		fail(&list, args, root, err, out);
 	else
@@ -152,6 +148,10 @@ static const struct tool_arg args[] = {
 	  .type = ARG_INT,
 	  .description = "The most matches to return; 1000 if not given.",
 	  .positive = true },
+	{ .name = "include_ignored",
+	  .type = ARG_BOOL,
+	  .description = "Search what git ignores, too.",
+	  .fallback = "false" },
 	{ 0 },
 };
 
@@ -164,7 +164,10 @@ const struct tool tool_grep = {
 			"'<regex>' or grep -rE '<regex>'). By default only "
 			"the names of the files are listed; output_mode "
 			"'content' shows the lines with their numbers, "
-			"'count' how many there are in each file.",
+			"'count' how many there are in each file. Files that "
+			"git ignores are left out and counted, unless path "
+			"names one of them or a directory of them; .git is "
+			"never searched.",
 	},
 	.args = args,
 	.summary = "{pattern}[ in {path}][ ({glob})]",

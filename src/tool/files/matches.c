@@ -52,6 +52,23 @@ void matches_render(const struct files_matches *list, enum matches_mode mode,
 	buf_release(&text);
 }
 
+void matches_note_left(const struct files_left *left, struct buf *out)
+{
+	const char *about = left->at_most ? "up to " : "";
+
+	if (!left->n)
+		return;
+	buf_addf(out,
+		 "\n\nNote: %s%" PRId64 " file%s that git ignores %s left "
+		 "out%s. Set include_ignored, or name an ignored directory in "
+		 "path, to search there, too.",
+		 about, left->n, left->n == 1 ? "" : "s",
+		 left->n == 1 ? "was" : "were",
+		 left->no_git ? " (by .gitignore alone: there is no git, so a "
+				"tracked file may be among them)"
+			      : "");
+}
+
 bool matches_is_regex(const char *pattern)
 {
 	if (strchr(pattern, '|') || strstr(pattern, ".*") ||

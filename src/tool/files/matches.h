@@ -14,6 +14,9 @@ enum matches_mode {
 /* list is sorted; at most RESULT_CHARS code points and one more line. */
 void matches_render(const struct files_matches *list, enum matches_mode mode,
 		    struct buf *out);
+/* "Note: 3 files that git ignores were left out ...", with two line breaks
+ * before; nothing where there are none. */
+void matches_note_left(const struct files_left *left, struct buf *out);
 /* Whether somebody meant a regular expression, which grep does not take. */
 bool matches_is_regex(const char *pattern);
 

@@ -1,0 +1,536 @@
+#!/bin/sh
+# search.sh - which files glob.sh and grep.sh look at; goes before them.
+# SPDX-License-Identifier: MIT
+# Files that git ignores are left out, and a .git is never entered, unless the
+# directory to search is one of these itself. Patterns are read as gitignore(5)
+# has them: comments, "!", with and without "/", for directories alone, "*",
+# "?", "[...]", "**", escapes; .gitignore in each directory, info/exclude of
+# each repository, the user's exclude file. git itself is only asked which of
+# the files that match are tracked, since these count: with a repository of ours
+# around the index and the patterns, for the settings of the searched one could
+# name programs. Without git these files are left out, too. Without awk, and in
+# "/", nothing is.
+# shellcheck disable=SC1007,SC2016,SC2034,SC2086,SC2089,SC2090,SC2154
+nl='
+'
+
+# The awk to use, and whether it takes NUL for a character (busybox's does not).
+find_awk() {
+	awk=$(path_or_box awk) whole_awk=
+	case $(printf 'a\0b\n' | $awk '{ n = n length($0) } END { print n }') in
+	3) whole_awk=1 ;;
+	11 | 1) ;;
+	*) awk= ;;
+	esac
+}
+
+# For another shell, which knows neither a function of need() nor an applet of a
+# busybox that is this shell.
+path_or_box() {
+	dirs=$PATH:
+	while [ -n "$dirs" ]; do
+		if [ -x "${dirs%%:*}/$1" ]; then
+			printf %s "$1"
+			return
+		fi
+		dirs=${dirs#*:}
+	done
+	printf %s "busybox $1"
+}
+
+# Of the work tree $top, in which .git may be a file: common, where its
+# info/exclude is, and index. Both may be missing.
+find_data='
+data=$top/.git common= index=
+if [ -f "$data" ]; then
+	IFS= read -r to <"$data"
+	case $to in
+	"gitdir: /"*) data=${to#gitdir: } ;;
+	"gitdir: "*) data=$top/${to#gitdir: } ;;
+	esac
+fi
+if [ -f "$data/HEAD" ] || [ -L "$data/HEAD" ]; then
+	common=$data index=$data/index
+	if [ -f "$data/commondir" ]; then
+		IFS= read -r to <"$data/commondir"
+		case $to in
+		/*) common=$to ;;
+		*) common=$data/$to ;;
+		esac
+	fi
+fi'
+
+# Prints the tracked files of the repository at $r below the root (empty: the
+# one around the root) that match a pattern, one a line, \001 for a line break;
+# "//" alone when git cannot say.
+tracked='
+[ -z "$r" ] || top=$here/$r
+eval "$find_data"
+[ -f "$index" ] || exit 0
+command -v git >/dev/null || { echo //; exit; }
+umask 077
+box=
+trap "rm -rf \"\$box\"" EXIT
+trap "exit 1" HUP INT TERM
+for at in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
+	box=${at%/}/.dcode-$nonce
+	mkdir "$box" && break
+	box=
+done
+[ -n "$box" ] || { echo //; exit; }
+mkdir "$box/objects" "$box/refs" "$box/info"
+echo "ref: refs/heads/x" >"$box/HEAD"
+[ ! -f "$common/info/exclude" ] ||
+	head -c 1048576 "$common/info/exclude" >"$box/info/exclude"
+if grep -qi "objectformat *= *sha256" "$common/config"; then
+	echo "[core]${nl}repositoryformatversion = 1" >"$box/config"
+	echo "[extensions]${nl}objectformat = sha256" >>"$box/config"
+fi
+cd "$here/$r" && env -i PATH="$PATH" HOME="$HOME" LC_ALL=C GIT_DIR="$box" \
+	${XDG_CONFIG_HOME:+XDG_CONFIG_HOME="$XDG_CONFIG_HOME"} \
+	GIT_WORK_TREE="$top" GIT_INDEX_FILE="$index" GIT_OPTIONAL_LOCKS=0 \
+	git -c core.fsmonitor=false ls-files -z -ci --exclude-standard \
+	>"$box/list" || echo //
+tr "\0\n" "\n\001" <"$box/list"'
+
+# Somebody else could lead the search with a .git in a directory above: it
+# counts where the directories from there to the root belong to root or to the
+# root's owner, and no others may write into them.
+is_trusted() {
+	d=$here
+	while :; do
+		set -- "${d:-/}" "$@"
+		[ "$d" != "$top" ] || break
+		d=${d%/*}
+	done
+	set -- "$@" "$top/.git"
+	fields=$(ls -Lldn -- "$here" && ls -ldn -- "$@") || return 1
+	mine=
+	while read -r mode links owner others; do
+		case $mode in
+		[dl-][r-][w-]*) ;;
+		*) continue ;;
+		esac
+		mine=${mine:-$owner}
+		[ "$owner" = 0 ] || [ "$owner" = "$mine" ] || return 1
+		case $mode in
+		d???????w*) return 1 ;;
+		esac
+	done <<-EOT
+		$fields
+	EOT
+	return 0
+}
+
+# The directory whose patterns are the first to count, in top: that of the
+# repository around the root, else the working directory $1 around it, else the
+# root.
+find_top() {
+	top=$here common= index=
+	while [ -n "$top" ]; do
+		if [ -e "$top/.git" ]; then
+			eval "$find_data"
+			[ -z "$common" ] || break
+		fi
+		top=${top%/*}
+	done
+	[ -z "$common" ] || ! is_trusted || return 0
+	top=$here common= index=
+	case $here/ in
+	"${1%/}"/*) [ -z "${1%/}" ] || top=${1%/} ;;
+	esac
+}
+
+# Where a directory above the root has a .gitignore: the numbers of the names
+# between top and there.
+find_above() {
+	below=${here#"$top"}
+	below=${below#/}
+	above= n=1 d=$top rest=$below
+	while [ -n "$rest" ]; do
+		[ -f "$d/.gitignore" ] && ! [ -L "$d/.gitignore" ] &&
+			above="$above $n"
+		d=$d/${rest%%/*} n=$((n + 1))
+		case $rest in
+		*/*) rest=${rest#*/} ;;
+		*) rest= ;;
+		esac
+	done
+}
+
+# Reads what find found, for $seconds at most, so that time is left to work on
+# that. Prints "LEFT HOW" and $form, then the names that count,
+# or what $act does with them.
+ignore_awk='
+# The characters of c that a bracket expression cannot hold as they are.
+function literal(c) {
+	return index("\\.[]()*+?{}^$|", c) ? "\\" c : c
+}
+function is_in(c, name) {
+	if (name == "alpha") return c ~ /^[A-Za-z]$/
+	if (name == "digit") return c ~ /^[0-9]$/
+	if (name == "alnum") return c ~ /^[A-Za-z0-9]$/
+	if (name == "upper") return c ~ /^[A-Z]$/
+	if (name == "lower") return c ~ /^[a-z]$/
+	if (name == "xdigit") return c ~ /^[A-Fa-f0-9]$/
+	if (name == "blank") return c == " " || c == "\t"
+	if (name == "space") return index(" \t\n\v\f\r", c)
+	if (name == "cntrl") return ord[c] < 32 || ord[c] == 127
+	if (name == "print") return ord[c] > 31 && ord[c] < 127
+	if (name == "graph") return ord[c] > 32 && ord[c] < 127
+	if (name == "punct")
+		return ord[c] > 32 && ord[c] < 127 && c !~ /^[A-Za-z0-9]$/
+	return 0
+}
+# p at i is behind "[": the class as a regular expression, in re; its end, or 0.
+function class(p, i,   not, first, c, hi, k, name, set, out, rest) {
+	not = substr(p, i, 1) ~ /[!^]/
+	i += not
+	split("", set)
+	for (first = 1; (c = substr(p, i, 1)) != "]" || first; first = 0) {
+		if (c == "") return 0
+		if (c == "[" && substr(p, i + 1, 1) == ":") {
+			k = index(substr(p, i + 2), "]")
+			if (!k) return 0
+			name = substr(p, i + 2, k - 1)
+			if (name ~ /:$/) {
+				sub(/:$/, "", name)
+				for (k = 1; k < 256; k++)
+					if (is_in(chr[k], name)) set[k]
+				i += length(name) + 4
+				continue
+			}
+		}
+		if (c == "\\") c = substr(p, ++i, 1)
+		if (c == "") return 0
+		i++
+		hi = c
+		if (substr(p, i, 1) == "-" && substr(p, i + 1, 1) != "]") {
+			hi = substr(p, ++i, 1)
+			if (hi == "\\") hi = substr(p, ++i, 1)
+			if (hi == "") return 0
+			i++
+		}
+		for (k = ord[c]; k <= ord[hi]; k++) set[k]
+	}
+	for (k = 1; k < 256; k++) {
+		if (((k in set) ? 1 : 0) == not || chr[k] == "/") continue
+		if (index("\\][^-", chr[k])) rest = rest "|" literal(chr[k])
+		else out = out chr[k]
+	}
+	if (out != "") re = "([" out "]" rest ")"
+	else if (rest == "") return 0
+	else re = "(" substr(rest, 2) ")"
+	return i + 1
+}
+# A pattern as a regular expression; "" where it can match nothing.
+function compile(p,   i, c, out, stars, before) {
+	for (i = 1; i <= length(p); ) {
+		c = substr(p, i, 1)
+		if (c == "*") {
+			before = i == 1 || substr(p, i - 1, 1) == "/"
+			for (stars = 0; substr(p, i, 1) == "*"; i++) stars++
+			if (stars > 1 && before && i > length(p)) {
+				out = out ".*"
+			} else if (stars > 1 && before &&
+				   substr(p, i, 1) == "/") {
+				out = out "(.*/)?"
+				i++
+			} else
+				out = out "[^/]*"
+			continue
+		}
+		i++
+		if (c == "?") {
+			out = out "[^/]"
+		} else if (c == "[") {
+			if (!(i = class(p, i))) return ""
+			out = out re
+		} else if (c == "\\") {
+			if ((c = substr(p, i++, 1)) == "") return ""
+			out = out literal(c)
+		} else
+			out = out literal(c)
+	}
+	return "^" out "$"
+}
+function trim(s,   i, c, cut) {
+	for (i = 1; i <= length(s); i++) {
+		c = substr(s, i, 1)
+		if (c != " ") cut = 0
+		else if (!cut) cut = i
+		if (c == "\\") i++
+	}
+	return cut ? substr(s, 1, cut - 1) : s
+}
+# The patterns of a file that count below the path base, as the list id.
+function load(file, base, id,   s, n, p) {
+	from[id] = base == "" ? 1 : length(base) + 2
+	while ((getline s < file) > 0) {
+		if (!n++ && substr(s, 1, 3) == "\357\273\277") s = substr(s, 4)
+		sub(/\r$/, "", s)
+		if (s ~ /^#/) continue
+		s = trim(s)
+		p = ++count[id]
+		no[id, p] = s ~ /^!/
+		if (no[id, p]) s = substr(s, 2)
+		dir[id, p] = s ~ /\/$/
+		if (dir[id, p]) s = substr(s, 1, length(s) - 1)
+		whole[id, p] = index(s, "/") > 0
+		sub(/^\//, "", s)
+		kind[id, p] = "re"
+		if (s == "") {
+			count[id]--
+		} else if (s !~ /[*?\\[]/) {
+			kind[id, p] = "is"
+			like[id, p] = s
+		} else if (!whole[id, p] && s ~ /^\*[^*?\\[]*$/) {
+			kind[id, p] = "end"
+			like[id, p] = substr(s, 2)
+		} else {
+			like[id, p] = compile(s)
+			if (like[id, p] == "") count[id]--
+		}
+	}
+	close(file)
+}
+# Whether the path, whose last name is name, is ignored by a chain of lists.
+function ignored(path, name, isdir, chain,   lists, n, i, id, p, s, k, hit) {
+	n = split(chain, lists, " ")
+	for (i = 1; i <= n; i++) {
+		id = lists[i]
+		for (p = count[id]; p > 0; p--) {
+			if (dir[id, p] && !isdir) continue
+			s = whole[id, p] ? substr(path, from[id]) : name
+			k = like[id, p]
+			if (kind[id, p] == "is") hit = s == k
+			else if (kind[id, p] == "end")
+				hit = length(s) >= length(k) &&
+				      substr(s, length(s) - length(k) + 1) == k
+			else hit = s ~ k
+			if (hit) return !no[id, p]
+		}
+	}
+	return 0
+}
+
+function full(path) {
+	return root == "" ? path : path == "" ? root : root "/" path
+}
+function add_list(file, base) {
+	load(file, base, ++lists_n)
+	return count[lists_n] ? lists_n " " : ""
+}
+function real(path) {
+	gsub(/\001/, "\n", path)
+	return path == "" ? "." : "./" path
+}
+function quoted(s) {
+	gsub(/\047/, "\047\\\047\047", s)
+	gsub(/\001/, "\047\"$nl\"\047", s)
+	return "\047" s "\047"
+}
+function parent(path) {
+	return match(path, "/[^/]*$") ? substr(path, 1, RSTART - 1) : ""
+}
+function last(path) {
+	return match(path, "/[^/]*$") ? substr(path, RSTART + 1) : path
+}
+# The exclude file of a repository in the directory d; 0 where that is none.
+function is_repo(d,   cmd, file) {
+	cmd = "top=$here/" quoted(d) "; eval \"$find_data\";" \
+		" [ -n \"$common\" ] &&" \
+		" { [ ! -f \"$common/info/exclude\" ] ||" \
+		" printf %s \"$common/info/exclude\"; echo; }"
+	if ((cmd | getline file) < 1) file = "no"
+	close(cmd)
+	if (file == "no") return 0
+	chain[d] = file == "" ? "" : add_list(file, full(d))
+	repo[d] = d
+	return 1
+}
+# Fills chain and repo of a directory; false: it is ignored.
+function enter(d,   up) {
+	if (d in seen) return seen[d]
+	up = parent(d)
+	if (!enter(up) || ignored(full(d), last(d), 1, chain[up]))
+		return seen[d] = 0
+	if (!(d in git) || !is_repo(d)) {
+		chain[d] = chain[up]
+		repo[d] = repo[up]
+	}
+	if (d in has)
+		chain[d] = add_list(real(d) "/.gitignore", full(d)) chain[d]
+	return seen[d] = 1
+}
+# A directory that is ignored has the repository of the one above it.
+function repo_of(d) {
+	while (!(d in repo)) d = parent(d)
+	return repo[d]
+}
+function take(path,   name) {
+	name = substr(path, at + 1)
+	if (substr(path, 1, at) != before || index(name, "/")) {
+		where = parent(path)
+		at = where == "" ? 0 : length(where) + 1
+		before = substr(path, 1, at)
+		name = substr(path, at + 1)
+	}
+	if (name == ".git") {
+		if (at) git[where]
+	} else if (name == ".gitignore" && !(where in has)) {
+		has[where]
+	} else {
+		names[++n] = path
+		base[n] = name
+		dir_of[n] = where
+	}
+}
+function ask_git(r,   cmd, path) {
+	cmd = "r=" quoted(r) "; eval \"$tracked\""
+	while ((cmd | getline path) > 0) {
+		if (path == "//") how = "p"
+		else was[r == "" ? path : r "/" path]
+	}
+	close(cmd)
+}
+function begin(   n, parts, i, path, file, numbers, above, lists, conf, home) {
+	for (i = 1; i < 256; i++) {
+		chr[i] = sprintf("%c", i)
+		ord[chr[i]] = i
+	}
+	root = ENVIRON["below"]
+	home = ENVIRON["HOME"]
+	conf = ENVIRON["XDG_CONFIG_HOME"]
+	if (conf == "") conf = home "/.config"
+	file = conf "/git/ignore"
+	file = named(conf "/git/config", file)
+	file = named(home "/.gitconfig", file)
+	lists = add_list(file, "")
+	if (ENVIRON["exclude"] != "")
+		lists = add_list(ENVIRON["exclude"], "") lists
+	n = split(ENVIRON["above"], numbers, " ")
+	for (i = 1; i <= n; i++) above[numbers[i]]
+	n = split(root, parts, "/")
+	for (i = 1; i <= n; i++) {
+		file = ENVIRON["top"] "/" path (i > 1 ? "/" : "") ".gitignore"
+		if (i in above) lists = add_list(file, path) lists
+		path = path (i > 1 ? "/" : "") parts[i]
+		if (ignored(path, parts[i], 1, lists)) whole_root = 1
+	}
+	chain[""] = lists
+	repo[""] = ""
+	seen[""] = 1
+}
+# The exclude file that a file of settings names, else what was found before.
+function named(file, before,   s) {
+	while ((getline s < file) > 0)
+		if (tolower(s) ~ /^[ \t]*excludesfile[ \t]*=/) {
+			sub(/^[^=]*=[ \t]*/, "", s)
+			sub(/[ \t\r]*$/, "", s)
+			gsub(/"/, "", s)
+			if (s ~ /^~\//) s = ENVIRON["HOME"] substr(s, 2)
+			before = s
+		}
+	close(file)
+	return before
+}
+# srand() gives the seed before, which is the time where none was given.
+function now() {
+	srand()
+	return srand()
+}
+BEGIN {
+	began = now()
+	begin()
+}
+$0 == "//" { bad = 1; next }
+/^\.\/\/\.\// {
+	if (held) take(path)
+	if (NR % 512 == 0 && now() - began > ENVIRON["seconds"]) {
+		bad = 1
+		exit
+	}
+	path = substr($0, 6)
+	held = 1
+	next
+}
+{ path = path "\001" $0 }
+END {
+	if (held) take(path)
+	how = "g"
+	if ("" in has) chain[""] = add_list("./.gitignore", root) chain[""]
+	for (i = 1; !whole_root && i <= n; i++) {
+		d = dir_of[i]
+		if (enter(d) && !ignored(full(names[i]), base[i], 0, chain[d]))
+			continue
+		out[i]
+		left++
+		asked[repo_of(d)]
+	}
+	for (r in asked) ask_git(r)
+	for (i in out)
+		if (names[i] in was) {
+			delete out[i]
+			left--
+		}
+	printf "%d %s%s\n%s", left, how, bad ? "!" : "", ENVIRON["form"]
+	act = ENVIRON["act"]
+	for (i = 1; i <= n; i++) {
+		if (i in out) continue
+		if (act == "") {
+			gsub(/\001/, "\n", names[i])
+			print ".//./" names[i]
+			continue
+		}
+		words = words " " quoted(".//./" names[i])
+		if (length(words) > 90000) run()
+	}
+	if (words != "") run()
+}
+function run() {
+	fflush()
+	if (!stop) stop = system("set --" words "; eval \"$act\"") > 128
+	words = ""
+}'
+
+# Prints "LEFT HOW" and $form, then what the command $1 (without apostrophes)
+# does with the files below the current directory that count, as "$@", or with
+# an empty one their names. $2 the working directory; with $3 nothing is left
+# out. $4 $5: a test of find, or empty; $6 skips hidden directories; $7 more of
+# find, which prints other names.
+search_files() {
+	is=$4 like=$5 also=${7-} test= hide= exclude= act=$1 each=-print
+	export is like
+	[ -z "$is" ] || test='"$is" "$like"'
+	[ -z "$6" ] || hide='-o -type d -name ".?*" -prune'
+	here=$(pwd -P && printf x)
+	here=${here%x}
+	here=${here%"$nl"}
+	[ -z "$act" ] || each="-exec sh -c '$act' sh {} +"
+	all=$3
+	[ "$here" != / ] && [ -n "$awk" ] || all=1
+	case $here/ in
+	*/.git/*) all=1 ;;
+	esac
+	if [ -n "$all" ]; then
+		printf '0 n\n%s' "$form"
+		export act
+		eval "find .//. -name .git -prune $hide -o -type f $test $each \
+			$also" || [ -n "$act" ] || echo //
+		return
+	fi
+	find_top "$2"
+	find_above
+	[ -z "$common" ] || [ ! -f "$common/info/exclude" ] ||
+		exclude=$common/info/exclude
+	export nl seconds nonce here top below above exclude act form
+	export find_data tracked
+	{
+		eval "find .//. -name .git -prune -print $hide -o \
+			-type f \\( \
+				-name .gitignore -print \
+				\\( $test -print -o -type f \\) \
+			-o $test -print \\) $also" || [ -n "$act" ] || echo //
+	} | $awk "$ignore_awk"
+}
