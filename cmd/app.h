@@ -14,9 +14,12 @@
 #include "sandbox/sandbox.h"
 #include "session/session.h"
 
-enum {                     /* exit statuses beside 0, 1, 2 and 128 + signal */
-       STATUS_POLICY = 78, /* EX_CONFIG: the machine's policy */
-       STATUS_PIPE = 141,  /* nobody reads stdout any more */
+enum {                       /* exit statuses beside 0, 1, 2 and 128 + signal */
+       STATUS_POLICY = 78,   /* EX_CONFIG: the machine's policy */
+       STATUS_NO_ANSWER = 3, /* of -n: the model gave none */
+       STATUS_REFUSED = 4,   /* of -n: no call that acts was allowed */
+       STATUS_REPEATS = 5,   /* of -n: one call failed again and again */
+       STATUS_PIPE = 141,    /* nobody reads stdout any more */
 };
 
 struct app_chat {           /* the chat that a command is typed in; borrowed */

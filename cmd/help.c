@@ -229,10 +229,12 @@ static int run_help(struct app *app, const struct args *args)
 	puts("\nOptions:");
 	args_help(stdout, options_global);
 	args_help(stdout, options_run);
-	puts("\nExit status: 0 done, 1 error, 2 wrong use, 78 the policy of "
-	     "the\n"
-	     "machine, 124 --timeout, --max-turns or --max-usd, 130 Ctrl-C, "
-	     "141\n"
+	puts("\nExit status: 0 done, 1 error, 2 wrong use; of a task: 3 no "
+	     "answer,\n"
+	     "4 all calls refused, 5 one call failed again and again; 78 the "
+	     "policy of\n"
+	     "the machine, 124 --timeout, --max-turns or --max-usd, 130 "
+	     "Ctrl-C, 141\n"
 	     "nobody reads the output, 128+N signal N.\n"
 	     "Configuration: ~/.deepagents/config.toml; see dcode config.");
 	return 0;

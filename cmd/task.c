@@ -144,6 +144,10 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 		*status = "cancelled";
 		return 128 + (app_signal() ? app_signal() : 2);
 	}
+	if (strcmp(err->reason, REPEATS_REASON) == 0) {
+		*status = "repeated_calls";
+		return STATUS_REPEATS;
+	}
 	if (err->code == ERR_LIMIT && r->options.max_turns &&
 	    r->agent.all_turns >= r->options.max_turns) {
 		*status = "max_turns";
@@ -205,6 +209,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		     struct error *err)
 {
 	struct buf changes = BUF_INIT(1 << 16);
+	struct buf reason = BUF_INIT(1 << 12);
 	struct buf transfers = BUF_INIT(256 << 20);
 	struct run *r = t->run;
 
@@ -214,7 +219,9 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		code = verdict(t, &r->stop, err, &status);
 		rc = -1;
 	}
-	if (rc < 0)
+	if (rc == 0 && !code)
+		code = run_remark_outcome(r, &status, err);
+	if (rc < 0 || code)
 		report(t, err);
 	else
 		run_remark(r);
@@ -223,7 +230,7 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 		return code;
 	}
 	events_start(&t->events, NULL, NULL, r->options.sandbox, NULL);
-	if (rc >= 0)
+	if (rc >= 0 && !code)
 		emit_remark(t);
 	run_transfers_json(r, &transfers);
 	events_add(&t->events, "transfers", buf_str(&transfers));
@@ -232,7 +239,9 @@ static int print_end(struct task *t, int rc, int code, const char *status,
 	events_add(&t->events, "apply", buf_str(&r->applied));
 	buf_clear(&changes);
 	run_money_json(r, &changes);
-	run_remark_json(r, rc < 0, &changes);
+	mask_text(r->app->mask, str_of(err->message), &reason);
+	run_remark_json(r, rc < 0, code ? reason.ptr : NULL, &changes);
+	buf_release(&reason);
 	events_members(&t->events, buf_str(&changes));
 	buf_release(&changes);
 	buf_release(&transfers);

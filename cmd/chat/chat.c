@@ -346,6 +346,7 @@ static int chat_in_lines(struct run *r, const char *first)
 				   on_inquiry, false,      false };
 	r->pick = on_pick;
 	r->raise = slash_raise_cap;
+	r->go_on = slash_go_on;
 	r->ahead = first;
 	rc = open_chat(&c, &next, &err);
 	if (rc < 0)

@@ -429,6 +429,7 @@ int live_chat(struct run *r, const char *first)
 	r->listen = live_listen;
 	r->on_job_end = live_on_job_end;
 	r->raise = slash_raise_cap;
+	r->go_on = slash_go_on;
 	r->app->terminal = &terminal;
 	r->app->asker = &asker;
 	r->theme = &l.theme;

@@ -46,6 +46,8 @@ struct run {
 	int (*pick)(void *arg, const struct pick *p);
 	/* agent.raise, with the run as its arg; NULL: nobody is asked. */
 	bool (*raise)(void *arg);
+	/* agent.go_on, the same. */
+	bool (*go_on)(void *arg, const struct error *why);
 	/* A prompt that may be sent while the sandbox is made; and who may have
 	 * one then, told of NULL at the end, arg of ui. Or NULL. */
 	const char *ahead;

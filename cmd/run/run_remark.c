@@ -7,6 +7,11 @@
 #include "base/json.h"
 #include "base/str.h"
 
+static bool has_answer(const struct run *r)
+{
+	return str_trim(buf_str(&r->agent.answer)).len > 0;
+}
+
 bool run_remark_add(const struct run *r, struct buf *out)
 {
 	static const char *const words[] = {
@@ -30,7 +35,7 @@ bool run_remark_add(const struct run *r, struct buf *out)
 			 r->agent.reason);
 	else if (finish < sizeof(words) / sizeof(words[0]) && words[finish])
 		buf_adds(out, words[finish]);
-	else if (!r->agent.answer.len && !r->agent.hook_ended)
+	else if (!has_answer(r) && !r->agent.hook_ended)
 		buf_adds(out, "the model ended its turn without a word: send "
 			      "the message again, or choose another model");
 	return out->len > 0;
@@ -45,7 +50,44 @@ void run_remark(const struct run *r)
 	buf_release(&line);
 }
 
-void run_remark_json(const struct run *r, bool failed, struct buf *out)
+int run_remark_outcome(const struct run *r, const char **status,
+		       struct error *why)
+{
+	const struct agent *a = &r->agent;
+	struct buf line = BUF_INIT(1 << 10);
+	unsigned acts = a->acts;
+
+	if (a->finish != FINISH_REFUSAL && acts && a->refused_acts == acts) {
+		*status = "refused";
+		(void)error_set(why, ERR_REFUSED,
+				"%s that would have written or run something "
+				"%s refused",
+				acts == 1 ? "the one call" : "all calls",
+				acts == 1 ? "was" : "were");
+		(void)error_hint(why,
+				 "-y allows all, -S LIST commands; "
+				 "--sandbox NAME runs them apart from this "
+				 "machine");
+		return STATUS_REFUSED;
+	}
+	if (a->hook_ended || (a->finish != FINISH_REFUSAL && has_answer(r)))
+		return 0;
+	*status = "no_answer";
+	if (a->finish != FINISH_REFUSAL && a->thought)
+		buf_adds(&line, "the model only thought, and gave no answer: "
+				"send the message again, or choose another "
+				"model");
+	else
+		(void)run_remark_add(r, &line);
+	if (!line.len)
+		buf_adds(&line, "the model gave no answer");
+	(void)error_set(why, ERR_REMOTE, "%s", line.ptr);
+	buf_release(&line);
+	return STATUS_NO_ANSWER;
+}
+
+void run_remark_json(const struct run *r, bool failed, const char *reason,
+		     struct buf *out)
 {
 	static const char *const names[] = {
 		[FINISH_STOP] = "stop",     [FINISH_TOOLS] = "tools",
@@ -54,6 +96,12 @@ void run_remark_json(const struct run *r, bool failed, struct buf *out)
 	};
 	enum finish finish = r->agent.finish;
 
+	buf_addf(out, ",\"refused\":%u,\"reason\":",
+		 r->agent.refused_acts + (!failed && finish == FINISH_REFUSAL));
+	if (reason)
+		json_quote(out, str_of(reason));
+	else
+		buf_adds(out, "null");
 	if (failed || !finish || finish >= sizeof(names) / sizeof(names[0])) {
 		buf_adds(out, ",\"finish\":null,\"finish_reason\":null");
 		return;

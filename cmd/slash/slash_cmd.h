@@ -45,6 +45,9 @@ bool slash_raise_cap(void *arg);
  * and the chat ends, unless the user goes on. */
 int slash_raise_idle(struct run *r, struct error *err);
 enum { SLASH_CAP_STATUS = 124 }; /* of the chat that ends so */
+/* run.go_on; arg is the run: asks whether a model that repeats a failing call
+ * may go on. */
+bool slash_go_on(void *arg, const struct error *why);
 
 /* These only say or switch something that no turn uses: any thread that does
  * not draw at the same time. */

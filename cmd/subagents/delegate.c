@@ -39,7 +39,8 @@ static const char *end_word(const struct child *c, int rc,
 	case ERR_BUDGET:
 		return "max_usd";
 	case ERR_LIMIT:
-		return "max_turns";
+		return strcmp(err->reason, REPEATS_REASON) ? "max_turns"
+							   : "repeated_calls";
 	case ERR_TIMEOUT:
 		return "timeout";
 	default:

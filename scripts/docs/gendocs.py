@@ -20,6 +20,10 @@ ABOUT = [
 ]
 STATUS = [
     ("0", "Done."), ("1", "An error."), ("2", "Wrong use."),
+    ("3", "A task: the model gave no answer."),
+    ("4", "A task: every call that would write or run something was "
+          "refused."),
+    ("5", "A task: the model repeated a call that fails."),
     ("78", "The policy of the machine does not allow it."),
     ("124", "The limit of --timeout or --max-turns was reached."),
     ("130", "Ctrl-C."), ("141", "Nobody reads the output."),

@@ -3,6 +3,7 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
+#include "agent/repeats.h"
 #include "agent/window.h"
 #include "model/model.h"
 #include "model/server/window_probe.h"
@@ -159,6 +160,15 @@ struct agent { /* filled by the caller; all borrowed */
 	 * the request is to be sent. NULL: it never is. */
 	bool (*raise)(void *arg);
 	void *raise_arg;
+	/* Asked when the model repeats a call that fails: true when it may go
+	 * on. why is for the user. NULL: it may not. */
+	bool (*go_on)(void *arg, const struct error *why);
+	void *go_on_arg;
+	struct repeats repeats; /* its own: since the prompt */
+	/* out, with those of subagents: calls that would write or run
+	 * something, and those of them that were refused */
+	_Atomic unsigned acts, refused_acts;
+	bool thought;       /* out: the last answer has thinking */
 	int64_t max_turns;  /* model turns per agent_run, 0: no cap */
 	struct usage usage; /* out: total */
 	int64_t turns;      /* out: model turns of the last run */

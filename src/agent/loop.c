@@ -133,9 +133,12 @@ static void keep_answer(struct agent *a, const struct message *m)
 	if (a->parent && !says_something(m))
 		return;
 	buf_clear(&a->answer);
-	for (size_t i = 0; i < m->n; i++)
+	a->thought = false;
+	for (size_t i = 0; i < m->n; i++) {
+		a->thought |= m->parts[i].kind == PART_THINKING;
 		if (m->parts[i].kind == PART_TEXT)
 			buf_adds(&a->answer, m->parts[i].text);
+	}
 }
 
 static bool has_calls(const struct message *m)
@@ -313,6 +316,20 @@ static void tell_of_jobs(struct agent *a, struct message *results)
 	}
 }
 
+/* A call that failed the same way so often: whether the run ends for it. */
+static bool ends_for_repeats(struct agent *a, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (!repeats_over(&a->repeats, &why))
+		return false;
+	a->repeats = (struct repeats){ 0 };
+	if (a->go_on && a->go_on(a->go_on_arg, &why))
+		return false;
+	*err = why;
+	return true;
+}
+
 /* One answer and its tools. 1 to go on, 0 when the model is done, -1. */
 static int turn(struct agent *a, const struct stop *stop, struct error *err)
 {
@@ -354,6 +371,8 @@ static int turn(struct agent *a, const struct stop *stop, struct error *err)
 		rc = -1;
 	tell_of_jobs(a, &results);
 	keep(a, &results);
+	if (rc > 0 && ends_for_repeats(a, err))
+		rc = -1;
 	if (rc > 0 && a->hook_end.ends)
 		rc = 0;
 out:
@@ -419,6 +438,9 @@ int agent_run(struct agent *a, const char *prompt, const struct stop *stop,
 	a->finish = 0;
 	a->hook_ended = false;
 	a->cuts = 0;
+	a->repeats = (struct repeats){ 0 };
+	a->acts = a->refused_acts = 0;
+	a->thought = false;
 	a->reason[0] = '\0';
 	buf_clear(&a->answer);
 	if (ahead)

@@ -44,6 +44,13 @@ static int on_delegate(void *arg, const struct tool_delegation *what,
 	return a->delegate(a->delegate_arg, &d, out, err);
 }
 
+static bool on_offers(void *arg, const char *tool)
+{
+	const struct tool_job *job = arg;
+
+	return model_offers(job->batch->agent->model, tool);
+}
+
 static void *run_job(void *arg)
 {
 	struct tool_job *job = arg;
@@ -58,6 +65,8 @@ static void *run_job(void *arg)
 		.secrets = job->batch->agent->secrets,
 		.change = job->batch->agent->ui.changes ? &job->change : NULL,
 		.media = &job->media,
+		.exit_code = &job->exit_code,
+		.offers = on_offers,
 		.output = on_output,
 		.recall = on_recall,
 		.delegate = job->batch->agent->delegate ? on_delegate : NULL,
@@ -172,6 +181,26 @@ static void check_media(const struct tool_job *job,
 			 MEDIA_MESSAGE_BYTES);
 }
 
+/* Whether it would write or run something counts, not whether it could. */
+static void count_call(struct tool_job *job)
+{
+	struct agent *a = job->batch->agent;
+	struct agent *root = a->parent ? a->parent : a;
+	bool failed = job->failed || job->exit_code != 0;
+
+	if (job->rc < 0)
+		return; /* the turn ends with it */
+	if (!job->malformed && toolrun_acts(job)) {
+		root->acts++;
+		root->refused_acts += job->refused;
+	}
+	repeats_count(&a->repeats, toolrun_tool(job), job->call,
+		      job->malformed ? CALL_MALFORMED
+		      : failed       ? CALL_FAILED
+				     : CALL_DONE,
+		      &job->out);
+}
+
 static int finish(struct tool_job *job, struct message *results,
 		  struct error *err)
 {
@@ -181,6 +210,7 @@ static int finish(struct tool_job *job, struct message *results,
 
 	prepend_remark(job);
 	check_media(job, results, &job->out);
+	count_call(job);
 	text = buf_str(&job->out);
 	tool_change_mask(&job->change, job->batch->agent->mask);
 	p->id = xstrdup(job->call->id);

@@ -14,16 +14,26 @@ void toolrun_emit(struct batch *b, const struct agent_event *ev)
 	pthread_mutex_unlock(&b->events);
 }
 
-static const struct tool *tool_of(const struct tool_job *job)
+const struct tool *toolrun_tool(const struct tool_job *job)
 {
 	return tool_find_among(job->batch->agent->more, job->call->name);
 }
 
 bool toolrun_has_flag(const struct tool_job *job, unsigned flags)
 {
-	const struct tool *tool = tool_of(job);
+	const struct tool *tool = toolrun_tool(job);
 
 	return tool && tool->flags & flags;
+}
+
+bool toolrun_acts(const struct tool_job *job)
+{
+	const struct tool *tool = toolrun_tool(job);
+
+	if (!tool || tool->flags & (TOOL_READS | TOOL_SESSION))
+		return false;
+	/* what is foreign and of no server reads the web */
+	return !(tool->flags & TOOL_FOREIGN) || tool->spec.server;
 }
 
 /* Another call of the answer has the name of this one, which allows one. */
@@ -122,7 +132,7 @@ int toolrun_approve(struct tool_job *job, struct error *err)
 	const struct agent_ui *ui = &job->batch->agent->ui;
 	struct buf ignored = BUF_INIT(RESULT_RAW_BYTES);
 	struct approval a = { .call = job->call,
-			      .tool = tool_of(job),
+			      .tool = toolrun_tool(job),
 			      .number = job->number,
 			      .total = job->batch->total,
 			      .later = job->batch->calls + job->number,
@@ -144,6 +154,7 @@ int toolrun_approve(struct tool_job *job, struct error *err)
 	}
 	if (rc == 0 && !job->refused && a.tool && ui->approve)
 		args = args_read(a.tool, job->call, &ignored);
+	job->malformed = !job->refused && (!a.tool || (ui->approve && !args));
 	rc = rc < 0 ? -1 : 0;
 	a.args = args;
 	if (args)

@@ -30,7 +30,9 @@ struct tool_job {
 	struct hooked_call hooked;
 	bool failed;
 	bool refused;
-	bool declined; /* ... by the user */
+	bool declined;  /* ... by the user */
+	bool malformed; /* unknown, or its arguments cannot be read */
+	int exit_code;  /* of execute's command; else 0 */
 	int rc;
 	pthread_t thread;
 	bool started;
@@ -38,6 +40,10 @@ struct tool_job {
 };
 
 void toolrun_emit(struct batch *b, const struct agent_event *ev);
+/* The tool of the call, or NULL. */
+const struct tool *toolrun_tool(const struct tool_job *job);
+/* Whether the call would write or run something. */
+bool toolrun_acts(const struct tool_job *job);
 /* Whether the tool of the call has one of these flags. */
 bool toolrun_has_flag(const struct tool_job *job, unsigned flags);
 /* Hooks and the user have their say: refused is set then, or the call is as

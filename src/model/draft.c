@@ -231,6 +231,8 @@ void draft_finish(struct draft *d, struct model_reply *reply,
 	bool calls = false;
 
 	m->role = ROLE_ASSISTANT;
+	if (d->refuses)
+		d->finish = FINISH_REFUSAL;
 	for (size_t i = 0; i < d->n; i++) {
 		struct draft_part *p = &d->parts[i];
 

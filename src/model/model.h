@@ -149,6 +149,8 @@ void model_push(struct model *m, const struct message *message);
  * learned of the server stay. On -1 (ERR_LIMIT) all is as it was. */
 int model_reset(struct model *m, const struct tool_spec *tools, size_t n_tools,
 		struct error *err);
+/* Whether requests offer a tool of this name. Not while it is asked. */
+bool model_offers(const struct model *m, const char *tool);
 /* The same history with other tools. On -1 (ERR_LIMIT) all is as it was. */
 int model_set_tools(struct model *m, const struct tool_spec *tools,
 		    size_t n_tools, struct error *err);

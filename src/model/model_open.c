@@ -152,6 +152,7 @@ int model_open(struct model **out, struct http *http,
 				brief->n_tools);
 	if (m->tools)
 		fitted.tools = tool_set_list(m->tools, &fitted.n_tools);
+	model_note_offered(m, fitted.tools, fitted.n_tools);
 	if (make_headers(m, params, err) < 0)
 		goto out;
 	account_begin(&m->account, brief->meter, &m->options);
@@ -184,6 +185,7 @@ void model_close(struct model *m)
 	free(m->cache_key);
 	tool_set_free(m->tools);
 	buf_release(&m->head);
+	buf_release(&m->offered);
 	buf_release(&m->history.bytes);
 	call_ids_release(&m->call_ids);
 	m->choice.vertex = NULL;

@@ -1,5 +1,7 @@
 /* model_reset.c - a model that goes on with another history. */
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "base/json.h"
 #include "base/str.h"
 #include "model/media.h"
@@ -66,6 +68,30 @@ static void forget_history(struct model *m)
 	m->call_ids = (struct call_ids){ 0 };
 }
 
+void model_note_offered(struct model *m, const struct tool_spec *tools,
+			size_t n)
+{
+	buf_release(&m->offered);
+	m->offered = BUF_INIT(MAX_HEAD);
+	for (size_t i = 0; i < n; i++)
+		buf_add(&m->offered, tools[i].name, strlen(tools[i].name) + 1);
+}
+
+bool model_offers(const struct model *m, const char *tool)
+{
+	const char *sent = m->tools ? tool_set_sent_name(m->tools, tool) : tool;
+	size_t at = 0;
+
+	while (at < m->offered.len) {
+		const char *name = m->offered.ptr + at;
+
+		if (strcmp(name, sent) == 0)
+			return true;
+		at += strlen(name) + 1;
+	}
+	return false;
+}
+
 static int offer(struct model *m, const struct tool_spec *tools, size_t n_tools,
 		 struct error *err)
 {
@@ -75,6 +101,7 @@ static int offer(struct model *m, const struct tool_spec *tools, size_t n_tools,
 	if (write_head(m, tools, n_tools, &head, &account, err) < 0)
 		return -1;
 	take_head(m, &head, &account);
+	model_note_offered(m, tools, n_tools);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct model {
 	char *headers[MAX_HEADERS + 1]; /* owned, NULL-terminated */
 	size_t n_headers;
 	struct tool_set *tools; /* NULL: all are dcode's own */
+	struct buf offered;     /* their names, a NUL behind each */
 	struct buf head;
 	struct history history;
 	struct history_point prompt; /* before the last one */
@@ -44,6 +45,9 @@ struct model {
 	bool renewed, corrected;
 };
 
+/* Notes the names of the tools that requests offer. */
+void model_note_offered(struct model *m, const struct tool_spec *tools,
+			size_t n);
 /* Writes the head of the requests anew, with what m->tools lists now. On -1
  * (ERR_LIMIT) all is as it was. */
 int model_rewrite_head(struct model *m, struct error *err);

@@ -458,6 +458,13 @@ static const struct offered_tool *find_row(const struct tool_set *s,
 	return NULL;
 }
 
+const char *tool_set_sent_name(const struct tool_set *s, const char *name)
+{
+	const struct offered_tool *r = find_row(s, name, false);
+
+	return r && r->sent ? r->sent : name;
+}
+
 static void rename_part(const struct tool_set *s, struct part *p, bool restore)
 {
 	const struct offered_tool *r = find_row(s, p->name, restore);

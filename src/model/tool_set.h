@@ -29,6 +29,8 @@ bool tool_set_refuse(struct tool_set *s, struct str body, const char *why);
 /* The next line about a tool that was left out, owned by the caller; or NULL.
  */
 char *tool_set_take_note(struct tool_set *s);
+/* The name that a tool is sent under; its own where no other is needed. */
+const char *tool_set_sent_name(const struct tool_set *s, const char *name);
 /* An answer: calls get the names that the tools and servers know. */
 void tool_set_restore(const struct tool_set *s, struct message *answer);
 /* The other way: true where copy is to be sent in place of m; the caller

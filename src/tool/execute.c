@@ -246,6 +246,8 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	for (size_t i = 0; i < REDACT_STREAMS; i++)
 		r.shown.clean[i].keep_cr = env->keep_cr;
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
+	if (env->exit_code)
+		*env->exit_code = rc ? 0 : res.exit_code;
 	redact_stream_end(&r.shown, env->mask, &r.text);
 	emit(&r);
 	show_end(&r);

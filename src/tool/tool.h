@@ -81,7 +81,10 @@ struct tool_env {                /* all borrowed for the call */
 	 * has it. NULL: a subagent itself calls, which has none. */
 	int (*delegate)(void *arg, const struct tool_delegation *what,
 			struct buf *out, struct error *err);
+	/* Whether the model is offered a tool of this name. NULL: all are. */
+	bool (*offers)(void *arg, const char *tool);
 	void *arg;
+	int *exit_code; /* out: of execute's command; may be NULL */
 	/* Out: files for the model, which belong to the result. NULL: they
 	 * are not shown. */
 	struct message *media;

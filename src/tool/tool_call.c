@@ -27,18 +27,31 @@ const struct tool *tool_find_among(const struct tool *const *more,
 	return found;
 }
 
-static int refuse_unknown(const struct tool *const *more, const char *name,
+/* Those that this conversation is offered, of one list. */
+static void add_offered(const struct tool_env *env,
+			const struct tool *const *list, size_t *n,
+			struct buf *out)
+{
+	for (size_t i = 0; list && list[i]; i++) {
+		const char *name = list[i]->spec.name;
+
+		if (env->offers ? !env->offers(env->arg, name)
+				: (list[i]->flags & TOOL_LATER) != 0)
+			continue;
+		buf_addf(out, "%s%s", (*n)++ ? ", " : "", name);
+	}
+}
+
+static int refuse_unknown(const struct tool_env *env, const char *name,
 			  struct buf *out, struct error *err)
 {
+	size_t n = 0;
+
 	buf_adds(out, "Error: ");
 	result_clip(str_of(name ? name : ""), RESULT_ECHO_CHARS, out);
 	buf_adds(out, " is not a valid tool, try one of [");
-	for (size_t i = 0; tools[i]; i++)
-		if (!(tools[i]->flags & TOOL_LATER))
-			buf_addf(out, "%s%s", i ? ", " : "",
-				 tools[i]->spec.name);
-	for (size_t i = 0; more && more[i]; i++)
-		buf_addf(out, ", %s", more[i]->spec.name);
+	add_offered(env, tools, &n, out);
+	add_offered(env, env->more, &n, out);
 	buf_adds(out, "].");
 	return error_set(err, ERR_USAGE, "unknown tool");
 }
@@ -71,7 +84,7 @@ static int perform(const struct tool_env *env, const struct part *call,
 
 	mine.tool = tool;
 	if (!tool)
-		return refuse_unknown(env->more, call->name, out, err);
+		return refuse_unknown(env, call->name, out, err);
 	args = args_read(tool, call, out);
 	if (!args)
 		return error_set(err, ERR_USAGE, "wrong arguments");

@@ -27,8 +27,9 @@ void events_error(struct events *e, const char *code, struct str message,
 void events_add(struct events *e, const char *key, struct str json);
 /* The same: ","key":value..." as it stands. */
 void events_members(struct events *e, struct str json);
-/* The last line. status: "success", "error", "max_turns", "max_usd",
- * "timeout" or "cancelled". -1 when stdout failed. */
+/* The last line. status: "success", "no_answer", "refused", "repeated_calls",
+ * "error", "max_turns", "max_usd", "timeout" or "cancelled". -1 when stdout
+ * failed. */
 int events_result(struct events *e, const char *status, struct str text,
 		  int64_t turns, const struct usage *usage, int exit_status);
 void events_release(struct events *e);

@@ -137,9 +137,13 @@ def fails(run, model, env, config):
         r = run("-n", "go", "--json", "-M", "mine:m", "--max-retries", "1")
         events = [json.loads(line) for line in r.out.splitlines()]
         end, told = events[-1], events[-2]
-        if end["status"] == "success":
+        if end["status"] == "no_answer":
+            assert (end["finish"], r.status) == (code, 3), (name, r.err)
+            assert end["finish_reason"] == FILTER[wire]
+            assert words in told["message"] and words in end["reason"]
+        elif end["status"] == "success":
             assert (end["finish"], r.status) == (code, 0), (name, r.err)
-            assert end["finish_reason"] in (FILTER[wire], LIMIT[wire])
+            assert end["finish_reason"] == LIMIT[wire]
             assert told["code"] == "warning" and words in told["message"]
         else:
             assert end["finish"] is None and r.status == 1, (name, r.err)

@@ -126,7 +126,7 @@ def test_without_hooks_nothing_is_read_and_no_thread_is_started(
 def test_a_hook_refuses_a_call(write, work, model, run, command):
     write(PreToolUse=[hook(command, "Bash"), hook("exit 0", "Write")])
     server = model([TOUCH, DONE])
-    assert run("-n", "x", *HOW).status == 0
+    assert run("-n", "x", *HOW).status == 4
     assert not (work / "log").exists()
     assert "not here" in body(server) and "hook" in body(server)
 
@@ -140,7 +140,7 @@ def test_matchers_are_names_or_regular_expressions(write, work, model, run,
                                                    matcher, ran):
     write(PreToolUse=[hook("exit 2", matcher)])
     model([TOUCH, DONE])
-    assert run("-n", "x", *HOW).status == 0
+    assert run("-n", "x", *HOW).status == (0 if ran else 4)
     assert (work / "log").exists() == ran
 
 
@@ -150,7 +150,7 @@ def test_a_refusal_wins_over_an_allowance(write, work, model, run):
         hook(own("PreToolUse", permissionDecision="deny")),
         hook(own("PreToolUse", permissionDecision="ask"))])
     model([TOUCH, DONE])
-    assert run("-n", "x", *HOW).status == 0
+    assert run("-n", "x", *HOW).status == 4
     assert not (work / "log").exists()
 
 

@@ -235,7 +235,7 @@ def test_a_refused_prompt_stays_out_after_a_resume(model, run):
     m = model({"turns": [{"text": "fine"}, {"text": "no", "stop": "refusal"},
                          {"text": "good"}], "by": "count"})
     assert run("-n", "harmless", *A).status == 0
-    assert run("-r", "-n", "forbidden", *A).status == 0
+    assert run("-r", "-n", "forbidden", *A).status == 3
     assert run("-r", "-n", "another", *A).status == 0
     assert "harmless" in sent(m) and "another" in sent(m)
     assert "forbidden" not in sent(m)

@@ -222,7 +222,7 @@ def test_without_leave_only_reading_is_offered(serve, run, tmp_path):
                                     content="y")]},
                {"text": "ok", "expect": ["not permitted"]}])
     r = run("-n", "x", "-M", "anthropic:m")
-    assert r.status == 0, r.err
+    assert r.status == 4, r.err
     assert offered(m) == READING
     assert not (tmp_path / "work" / "x").exists()
 

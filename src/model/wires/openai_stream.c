@@ -205,6 +205,13 @@ static int call_list(struct draft *d, const cJSON *calls, struct error *err)
 	return 0;
 }
 
+/* OpenAI's models may refuse with finish_reason "stop". */
+static int refusal(struct draft *d, const char *words, struct error *err)
+{
+	d->refuses |= words[0] != '\0';
+	return add(d, PART_TEXT, words, err);
+}
+
 static int parse_delta(struct draft *d, const cJSON *delta, struct error *err)
 {
 	const cJSON *item;
@@ -222,7 +229,7 @@ static int parse_delta(struct draft *d, const cJSON *delta, struct error *err)
 		else if (strcmp(key, "tool_calls") == 0)
 			rc = call_list(d, item, err);
 		else if (strcmp(key, "refusal") == 0 && cJSON_IsString(item))
-			rc = add(d, PART_TEXT, item->valuestring, err);
+			rc = refusal(d, item->valuestring, err);
 		if (rc < 0)
 			return -1;
 	}
