@@ -174,6 +174,7 @@ static int merge_tree(struct bring *b, struct journal *j,
 		.stage = bring_index,
 		.stage_arg = b,
 	};
+	struct bring_partial partial = { .base = base, .ours = ours };
 	struct user_attributes a = { 0 };
 	int rc;
 
@@ -184,14 +185,24 @@ static int merge_tree(struct bring *b, struct journal *j,
 	rc = snapshot(b, b->options.patch ? NULL : base, ours, stop, err);
 	if (rc == 0 && b->options.patch)
 		rc = bring_patch(b, ours, base, stop, err);
-	else if (rc == 0 && b->options.partial)
-		rc = bring_partial(b, ours, stop, err);
+	if (rc == 0 && b->options.partial)
+		rc = bring_partial(b, &partial, stop, err) < 0 ? -1 : 0;
 	if (rc == 0)
 		user_repo_attributes(u, &w->git,
 				     settings_home(b->app->settings), &a, stop);
 	if (rc == 0) {
 		q.attributes.info = buf_str(&a.info);
 		q.attributes.global = buf_str(&a.global);
+		rc = apply_merge(&b->result, j, &q, stop, err);
+	}
+	/* What is in the way is known only by now: without it, then. */
+	while (rc == 0 && b->options.partial && b->result.n_blocked) {
+		partial.blocked = b->result.blocked;
+		partial.n_blocked = b->result.n_blocked;
+		rc = bring_partial(b, &partial, stop, err);
+		if (rc <= 0)
+			break;
+		apply_result_release(&b->result);
 		rc = apply_merge(&b->result, j, &q, stop, err);
 	}
 	user_repo_attributes_release(&a);

@@ -71,10 +71,16 @@ int bring_branch_check(struct bring *b, const struct stop *stop,
 		       struct error *err);
 /* Asks which changes come; theirs is then the base with these. */
 int bring_pick(struct bring *b, const struct stop *stop, struct error *err);
+struct bring_partial {
+	const char *base, *ours; /* of the merge */
+	char *const *blocked;    /* what is in the way and not in ours */
+	size_t n_blocked;
+};
 /* --partial: takes out of theirs what is in a directory there and below a file
- * or link of the user's here, or the reverse. */
-int bring_partial(struct bring *b, const char *ours, const struct stop *stop,
-		  struct error *err);
+ * or link of the user's here, or the reverse, and what meets blocked. 1: it is
+ * another theirs now; 0: nothing was found; -1. */
+int bring_partial(struct bring *b, const struct bring_partial *q,
+		  const struct stop *stop, struct error *err);
 /* Sets theirs (and base) from --patch. */
 int bring_patch(struct bring *b, const char *ours, char base[GIT_OID],
 		const struct stop *stop, struct error *err);

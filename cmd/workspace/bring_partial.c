@@ -12,23 +12,28 @@
 
 struct partial {
 	struct bring *bring;
+	const struct bring_partial *request;
 	char **mine; /* paths that the user made or changed, sorted */
 	size_t n_mine;
-	char *place; /* the last that was left out for what is below it */
+	size_t first; /* that this call has left out, of bring->left_out */
 	struct tree_index index;
 };
+
+static void add_path(struct partial *p, const char *path)
+{
+	if (!(p->n_mine & (p->n_mine - 1)))
+		p->mine = xrealloc(p->mine, p->n_mine ? 2 * p->n_mine : 1,
+				   sizeof(*p->mine));
+	p->mine[p->n_mine++] = xstrdup(path);
+}
 
 static int add_mine(void *arg, const struct odb_record *d, struct error *err)
 {
 	struct partial *p = arg;
 
 	(void)err;
-	if (!d->new_mode)
-		return 0;
-	if (!(p->n_mine & (p->n_mine - 1)))
-		p->mine = xrealloc(p->mine, p->n_mine ? 2 * p->n_mine : 1,
-				   sizeof(*p->mine));
-	p->mine[p->n_mine++] = xstrdup(d->path);
+	if (d->new_mode)
+		add_path(p, d->path);
 	return 0;
 }
 
@@ -71,8 +76,28 @@ static bool is_above_mine(const struct partial *p, const char *path)
 	return false;
 }
 
-/* One change of the sandbox, by path: a directory that became a file has its
- * lines in a row. */
+/* Whether something that the merge does not know is at path. */
+static bool is_blocked(const struct partial *p, const char *path)
+{
+	for (size_t i = 0; i < p->request->n_blocked; i++)
+		if (!strcmp(p->request->blocked[i], path))
+			return true;
+	return false;
+}
+
+/* Whether path is below a file that was left out, in a directory that it
+ * replaces: git lists the file first. */
+static bool is_below_left_out(const struct partial *p, const char *path)
+{
+	const struct bring *b = p->bring;
+
+	for (size_t i = p->first; i < b->n_left_out; i++)
+		if (is_below(path, b->left_out[i]))
+			return true;
+	return false;
+}
+
+/* One change of the sandbox, by path. */
 static int check_change(void *arg, const struct odb_record *d,
 			struct error *err)
 {
@@ -81,13 +106,10 @@ static int check_change(void *arg, const struct odb_record *d,
 	char mode[16];
 
 	(void)err;
-	if (d->new_mode && is_above_mine(p, d->path)) {
-		free(p->place);
-		p->place = xstrdup(d->path);
-	} else if (!is_below_mine(p, d->path) &&
-		   !(p->place && is_below(d->path, p->place))) {
+	if (!(d->new_mode &&
+	      (is_above_mine(p, d->path) || is_blocked(p, d->path))) &&
+	    !is_below_mine(p, d->path) && !is_below_left_out(p, d->path))
 		return 0;
-	}
 	apply_add_path(&b->left_out, &b->n_left_out, d->path);
 	if (d->old_mode) {
 		snprintf(mode, sizeof(mode), "%o", d->old_mode);
@@ -99,7 +121,8 @@ static int check_change(void *arg, const struct odb_record *d,
 	return 0;
 }
 
-/* The sandbox's tree without what was left out, as a commit on the base. */
+/* The sandbox's tree without what was left out; as a commit on the base where
+ * that is one, and not a patch's. */
 static int make_theirs(struct partial *p, const struct stop *stop,
 		       struct error *err)
 {
@@ -113,38 +136,40 @@ static int make_theirs(struct partial *p, const struct stop *stop,
 
 	if (rc == 0)
 		rc = tree_index_write(&p->index, tree, stop, err);
-	if (rc == 0)
+	if (rc == 0 && !b->options.patch)
 		rc = git_ask(&w->git, commit, &out, stop, err);
 	if (rc == 0)
-		snprintf(b->theirs, sizeof(b->theirs), "%s", out.ptr);
+		snprintf(b->theirs, sizeof(b->theirs), "%s",
+			 b->options.patch ? tree : out.ptr);
 	buf_release(&out);
 	return rc;
 }
 
-int bring_partial(struct bring *b, const char *ours, const struct stop *stop,
-		  struct error *err)
+int bring_partial(struct bring *b, const struct bring_partial *q,
+		  const struct stop *stop, struct error *err)
 {
 	struct workspace *w = b->workspace;
-	struct partial p = { .bring = b };
+	struct partial p = { .bring = b, .request = q, .first = b->n_left_out };
 	int rc;
 
 	tree_index_init(&p.index, &w->git, w->directory, "partial.index");
-	rc = odb_tree_diff(&w->git, w->base, ours,
+	rc = odb_tree_diff(&w->git, q->base, q->ours,
 			   &(struct odb_sink){ add_mine, &p }, stop, err);
+	for (size_t i = 0; i < q->n_blocked; i++)
+		add_path(&p, q->blocked[i]);
 	if (rc == 0 && p.n_mine)
 		qsort(p.mine, p.n_mine, sizeof(*p.mine), compare_paths);
 	if (rc == 0)
 		rc = tree_index_read(&p.index, b->theirs, stop, err);
 	if (rc == 0)
-		rc = odb_tree_diff(&w->git, w->base, b->theirs,
+		rc = odb_tree_diff(&w->git, q->base, b->theirs,
 				   &(struct odb_sink){ check_change, &p }, stop,
 				   err);
-	if (rc == 0 && b->n_left_out)
-		rc = make_theirs(&p, stop, err);
+	if (rc == 0 && b->n_left_out > p.first)
+		rc = make_theirs(&p, stop, err) < 0 ? -1 : 1;
 	tree_index_release(&p.index);
 	for (size_t i = 0; i < p.n_mine; i++)
 		free(p.mine[i]);
 	free(p.mine);
-	free(p.place);
 	return rc;
 }

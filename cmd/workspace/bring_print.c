@@ -66,7 +66,8 @@ static void print_hint(const struct bring *b)
 		       "name cannot both be written. Move one away and apply "
 		       "again; dcode apply --partial takes the rest.";
 	else if (r->n_blocked)
-		line = "Nothing was written. Move them away and apply again.";
+		line = "Nothing was written. Move them away and apply again; "
+		       "dcode apply --partial takes the rest.";
 	else if (r->n_changed)
 		line = "Nothing was written. Apply again.";
 	else if (b->options.branch && r->merge.n)
@@ -114,8 +115,8 @@ static void print_left_out(const struct bring *b)
 		b->options.branch
 			? "Not on the branch, since they are in submodules; "
 			  "dcode apply writes them:"
-			: "Left out, since a file of yours is where the "
-			  "sandbox has a directory, or the reverse:");
+			: "Left out, since a file or directory of yours is in "
+			  "the way:");
 	print_paths(b, b->left_out, b->n_left_out, "");
 }
 

@@ -1,6 +1,7 @@
 """test_apply_kinds.py - where a file, a link and a directory meet."""
 # SPDX-License-Identifier: MIT
 import json
+import os
 
 import pytest
 from apply_room import Room, tree
@@ -143,3 +144,68 @@ def test_undo_takes_back_conflicts_that_changed_no_file(run, room, tmp_path):
     undone = run("apply", "--undo")
     assert undone.status == 0 and "wrote no file" in undone.err, undone.err
     assert room.ref("base") == room.base
+
+
+def in_place_of_a_directory(there):
+    (there / "d/f").unlink()
+    (there / "d").rmdir()
+    (there / "d").write_text("a file now\n")
+
+
+def in_a_new_directory(there):
+    (there / "log").mkdir()
+    (there / "log/new").write_text("new\n")
+
+
+def where_a_pipe_is(there):
+    (there / "pipe.log").write_text("new\n")
+
+
+@pytest.mark.parametrize("change, place, left, way", [
+    (in_place_of_a_directory, "d/x.log", ["d", "d/f"], "d/x.log"),
+    (in_a_new_directory, "log", ["log/new"], "log"),
+    (where_a_pipe_is, "pipe.log", ["pipe.log"], "pipe.log")])
+@pytest.mark.parametrize("patch", [False, True])
+def test_partial_leaves_out_what_files_that_git_ignores_are_in_the_way_of(
+        run, room, tmp_path, change, place, left, way, patch):
+    room.write(d__f="f\n", **{"d-e": "e\n",
+                              ".gitignore": "*.log\nlog\n"})
+    room.commit()
+
+    def both(there):
+        change(there)
+        (there / "E").write_text("E\n")
+        (there / "d-e").write_text("e too\n")
+    room.send(tmp_path, both)
+    args = ["apply"]
+    if patch:
+        (tmp_path / "p").write_text(run("diff").out)
+        args = ["apply", "--patch", str(tmp_path / "p")]
+    if change is where_a_pipe_is:
+        os.mkfifo(room.root / place)
+    else:
+        (room.root / place).write_text("mine, unknown to git\n")
+    before = tree_names(room.root)
+    done = run(*args)
+    assert done.status == 1 and f"  {way}\n" in done.err, done.err
+    assert "--partial takes the rest" in done.err
+    assert tree_names(room.root) == before
+    done = run(*args, "--partial", "--json")
+    assert done.status == 0, done.out + done.err
+    data = json.loads(done.out)["data"]
+    assert [p["path"] for p in data["left_out"]] == left
+    assert data["in_the_way"] == []
+    assert (room.root / "E").read_text() == "E\n"
+    assert (room.root / "d-e").read_text() == "e too\n"
+    assert tree_names(room.root) == before | {"E"}
+    if patch:
+        return
+    assert sorted(run("diff", "--name-only").out.split()) == sorted(left)
+    (room.root / place).unlink()  # out of the way
+    assert run("apply").status == 0
+    assert run("diff", "--name-only").out == ""
+
+
+def tree_names(top):
+    return {str(p.relative_to(top)) for p in top.rglob("*")
+            if ".git" not in p.relative_to(top).parts}
