@@ -85,7 +85,7 @@ static int remove_files(const struct replay *r, struct error *err)
 
 /* Files that are written beside their places, then synced, then put there:
  * changes first to last - 1 of the plan. */
-struct write_batch {
+struct placement {
 	const struct replay *replay;
 	size_t first, last;
 	bool *staged; /* for each change of the plan */
@@ -93,7 +93,7 @@ struct write_batch {
 	int64_t bytes;
 };
 
-static int stage_file(struct write_batch *b, size_t i, struct error *err)
+static int stage_file(struct placement *b, size_t i, struct error *err)
 {
 	const struct replay *r = b->replay;
 	const struct plan_change *c = &r->plan->changes[i];
@@ -116,7 +116,7 @@ static int stage_file(struct write_batch *b, size_t i, struct error *err)
 	return rc;
 }
 
-static int each_staged(const struct write_batch *b,
+static int each_staged(const struct placement *b,
 		       int (*act)(const struct treefile_write *w,
 				  struct error *err),
 		       struct error *err)
@@ -136,7 +136,7 @@ static int each_staged(const struct write_batch *b,
 
 /* One wait for each file system that the tree is on. 0: each file has to be
  * synced; 1; -1. */
-static int sync_filesystems(const struct write_batch *b, struct error *err)
+static int sync_filesystems(const struct placement *b, struct error *err)
 {
 	dev_t seen[FILESYSTEMS];
 	size_t n = 0;
@@ -170,7 +170,7 @@ static int sync_filesystems(const struct write_batch *b, struct error *err)
 	return 1;
 }
 
-static int sync_batch(const struct write_batch *b, struct error *err)
+static int sync_batch(const struct placement *b, struct error *err)
 {
 	int rc = b->n > DURABLE_FEW ? sync_filesystems(b, err) : 0;
 
@@ -182,9 +182,9 @@ static int sync_batch(const struct write_batch *b, struct error *err)
 /* What is written beside takes room twice: so not all of it at once. */
 static int put_files(const struct replay *r, struct error *err)
 {
-	struct write_batch b = {
-		.replay = r, .staged = xcalloc(r->plan->n + 1, sizeof(bool))
-	};
+	struct placement b = { .replay = r,
+			       .staged =
+				       xcalloc(r->plan->n + 1, sizeof(bool)) };
 	int rc = 0;
 
 	while (rc == 0 && b.last < r->plan->n) {
