@@ -336,6 +336,10 @@ int run_task(struct run *r, const char *prompt)
 		code = verdict(&t, &signals, &err, &status);
 	}
 	(void)run_end_sandbox(r, &ignored); /* it warned already */
+	if (rc == 0 && save_check(&r->saved, &err) < 0) {
+		rc = -1;
+		code = verdict(&t, &r->stop, &err, &status);
+	}
 	code = print_end(&t, rc, code, status, &err);
 	run_close(r);
 	output_release(&guard);

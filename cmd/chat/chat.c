@@ -361,6 +361,8 @@ static int chat_in_lines(struct run *r, const char *first)
 	if (run_download(r, &err) < 0 && !status)
 		status = app_fail(r->app, &err);
 	chat_close(r);
+	if (!status && r->unsaved)
+		status = 1;
 	next_free(r);
 	lines.app->asker = NULL;
 	/* A terminal that goes is an end of input and a signal, in any order.

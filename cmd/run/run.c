@@ -159,6 +159,7 @@ void run_undo(struct run *r)
 	if (r->session)
 		session_free(r->session);
 	secret_files_release(&r->secrets);
+	r->unsaved |= r->saved.failed != NULL;
 	saved_work_release(&r->saved);
 	free(r->history_dir);
 	free(r->expected);

@@ -78,6 +78,7 @@ struct run {
 	struct grants grants;    /* for as long as it lives, and stored ones */
 	struct buf applied;      /* of --apply: the member of the result */
 	struct saved_work saved; /* what was in the sandbox at its end */
+	bool unsaved;            /* that of one that has gone was lost */
 	struct app_chat here;    /* of a chat, for its commands */
 	int metered;       /* its sandbox's number in the meter, from 1 on */
 	int64_t usd_s;     /* what that costs, -1: unknown */

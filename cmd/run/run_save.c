@@ -1,5 +1,8 @@
 /* run_save.c - what a run's sandbox holds that has not come back. */
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "cmd/run/run.h"
 #include "cmd/workspace/shared.h"
 #include "cmd/workspace/tree.h"
@@ -31,6 +34,10 @@ void run_save(void *arg, struct sandbox *sb, const struct stop *stop)
 	if (rc < 0)
 		app_warn("what changed in the sandbox cannot be saved: %s",
 			 err.message);
+	if (rc < 0 && save_is_on(r->app)) {
+		free(r->saved.failed);
+		r->saved.failed = xstrdup(err.message);
+	}
 	if (rc != 0)
 		return;
 	if (save_is_on(r->app))

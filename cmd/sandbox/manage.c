@@ -84,7 +84,9 @@ static int delete_one(struct app *app, const struct args *args,
 {
 	struct stop stop = app_stop(app);
 	struct target t = { 0 };
+	struct error why = { 0 };
 	struct store *store;
+	int lost = 0;
 	int rc;
 
 	if (app_store(app, &store, err) < 0 ||
@@ -103,10 +105,15 @@ static int delete_one(struct app *app, const struct args *args,
 	if (rc == 0)
 		rc = claim_removal(&t, args, store, err);
 	if (rc == 0)
-		save_removed(app, &t.host, t.id, t.label);
+		lost = save_removed(app, &t.host, t.id, t.label, &why);
 	if (rc == 0)
 		rc = lifecycle_remove(&t.host, store, t.id,
 				      t.label[0] ? t.label : NULL, &stop, err);
+	if (rc == 0 && lost < 0) {
+		rc = lost;
+		*err = why;
+		(void)error_wrap(err, "removed %s", name);
+	}
 	target_close(&t);
 	return rc;
 }
@@ -201,6 +208,7 @@ struct collection {
 	struct app *app;
 	struct buf items;
 	size_t n;
+	bool unsaved; /* work of one that was deleted could not be saved */
 };
 
 static int open_host(void *arg, const char *provider,
@@ -216,7 +224,10 @@ static void before_remove(void *arg, struct sandbox_client *host,
 {
 	struct collection *c = arg;
 
-	save_removed(c->app, host, item->id, item->label);
+	struct error said = { 0 };
+
+	c->unsaved |=
+		save_removed(c->app, host, item->id, item->label, &said) < 0;
 }
 
 static void each(void *arg, const struct gc_item *item)
@@ -289,5 +300,5 @@ int sandbox_cmd_gc(struct app *app, const struct args *args)
 	buf_release(&c.items);
 	if (rc < 0)
 		return app_fail(app, &err);
-	return left ? 1 : 0;
+	return left || c.unsaved ? 1 : 0;
 }

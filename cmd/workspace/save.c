@@ -127,6 +127,8 @@ static void save_work(struct saved_work *s, struct app *app,
 	bool branched;
 	int rc;
 
+	free(s->failed); /* of an earlier attempt */
+	s->failed = NULL;
 	limits_read_or_default(app->settings, &v.with);
 	rc = tree_fetch_from(w, app, &v.with, &v.fetch, v.stop, &err);
 	s->looked = true;
@@ -198,8 +200,17 @@ static bool note_thread(void *arg, const struct ledger_row *row)
 	return false;
 }
 
-static void save_owned(struct app *app, struct sandbox_client *host,
-		       const char *id, const struct owner *o)
+int save_check(const struct saved_work *s, struct error *err)
+{
+	if (!s->failed)
+		return 0;
+	return error_set(err, ERR_REMOTE,
+			 "no patch of what changed in the sandbox could be "
+			 "saved");
+}
+
+static int save_owned(struct app *app, struct sandbox_client *host,
+		      const char *id, const struct owner *o, struct error *lost)
 {
 	struct stop limit = stop_cleanup(LIFECYCLE_SAVE_MS);
 	struct save_terms terms = { .thread = o->id,
@@ -213,6 +224,8 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	struct workspace w;
 	int rc = tree_find_any(&w, app, &place, &terms.elsewhere, &limit, &err);
 
+	int saved = 0;
+
 	terms.include = include;
 	if (rc > 0)
 		goto done;
@@ -221,33 +234,37 @@ static void save_owned(struct app *app, struct sandbox_client *host,
 	else if (rc < 0 || (err.code != ERR_NOT_FOUND && err.code != ERR_GONE))
 		s.failed = xstrdup(err.message);
 	report(&s, &terms);
+	saved = save_check(&s, lost);
 	sandbox_release(&sb);
 	saved_work_release(&s);
 	if (rc == 0)
 		workspace_close(&w);
 done:
 	free(include);
+	return saved;
 }
 
-void save_removed(struct app *app, struct sandbox_client *host, const char *id,
-		  const char *label)
+int save_removed(struct app *app, struct sandbox_client *host, const char *id,
+		 const char *label, struct error *err)
 {
 	struct owner o = { .label = label };
 	struct error ignored = { 0 };
 	struct settings *set;
 	struct store *store;
+	int rc;
 
 	if (!label[0] || app_settings(app, &set, &ignored) < 0 ||
 	    !save_is_on(app) || app_store(app, &store, &ignored) < 0)
-		return;
+		return 0;
 	(void)thread_label_each(store, 0, label, note_owner, &o, &ignored);
 	if (!o.id)
 		(void)ledger_find(store, label, note_thread, &o, &ignored);
 	if (!o.id)
 		o.id = xstrdup(label);
-	save_owned(app, host, id, &o);
+	rc = save_owned(app, host, id, &o, err);
 	free(o.id);
 	free(o.cwd);
+	return rc;
 }
 
 void save_json(const struct saved_work *s, struct buf *out)

@@ -39,9 +39,12 @@ bool save_is_on(struct app *app);
  * where, or why not. */
 void save_sandbox(struct saved_work *s, struct app *app, struct workspace *w,
 		  struct sandbox *sb, const struct save_terms *terms);
-/* The same, before gc or sandbox rm deletes the sandbox of a label. */
-void save_removed(struct app *app, struct sandbox_client *host, const char *id,
-		  const char *label);
+/* -1 with err when it could not be saved. */
+int save_check(const struct saved_work *s, struct error *err);
+/* The same, before gc or sandbox rm deletes the sandbox of a label. -1 with
+ * err: it could not be saved, which was said. */
+int save_removed(struct app *app, struct sandbox_client *host, const char *id,
+		 const char *label, struct error *err);
 /* The member "changes" of the result event; nothing without a tree. */
 void save_json(const struct saved_work *s, struct buf *out);
 

@@ -199,3 +199,61 @@ def test_limits_of_no_use_do_not_keep_sandbox_rm_from_saving(
     assert "Warning: " in end.err and line.split()[0] in end.err
     assert "MiB counts" in end.err
     assert is_saved(home, end.err)
+
+
+def block_patches(home):
+    """Nothing can be made below a file."""
+    path = home / ".deepagents/.state/patches"
+    path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    path.write_text("in the way")
+    return path
+
+
+@pytest.mark.parametrize("blocked", [True, False])
+def test_a_run_whose_patch_could_not_be_saved_does_not_end_with_0(
+        task, work, home, blocked):
+    if blocked:
+        block_patches(home)
+    end = task([CHANGE, DONE], *TREE, "--json").wait()
+    assert end.status == (1 if blocked else 0), end.err
+    last = json.loads(end.out.splitlines()[-1])
+    assert last["status"] == ("error" if blocked else "success")
+    assert last["exit_status"] == end.status
+    assert bool(last["changes"]["error"]) == blocked
+    assert last["text"] == "done."
+    assert ("no patch of what changed" in end.err) == blocked
+    assert folders(home) == []
+
+
+def test_a_run_without_changes_needs_no_patch(task, work, home):
+    block_patches(home)
+    end = task([execute("true"), DONE], *TREE).wait()
+    assert end.status == 0, end.err
+
+
+@pytest.mark.parametrize("way", [("rm",), ("gc",)])
+@pytest.mark.parametrize("blocked", [True, False])
+def test_removing_a_sandbox_tells_by_its_status_that_no_patch_was_saved(
+        task, work, run, home, way, blocked):
+    assert task([CHANGE, DONE], *TREE, "--keep").wait().status == 0
+    row, = rows(run)
+    if blocked:
+        block_patches(home)
+    args = [*way]
+    if way == ("rm",):
+        args.append(row["label"])
+    else:
+        with sqlite3.connect(home / ".deepagents/.state/dcode.db") as db:
+            db.execute("UPDATE ledger SET ends = 5")
+    end = run("sandbox", *args)
+    assert end.status == (1 if blocked else 0), end.err
+    assert ("could not be saved" in end.err) == blocked
+    assert rows(run) == [] and folders(home) == []
+
+
+def test_a_chat_whose_patch_could_not_be_saved_ends_with_1(chat, home):
+    block_patches(home)
+    chat.type("/quit\n")
+    chat.until("Delete it, stop it, or keep it? [D/s/k] ")
+    chat.type("d\n")
+    assert chat.end() == 1
