@@ -11,10 +11,22 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd/run/run.h"
+#include "sandbox/bind_git.h"
 #include "tree/user_repo.h"
 #include "workspace/workspace.h"
 
 enum { PROBE_MS = 30000 };
+
+/* Its repository names it by its own path. */
+static bool is_worktree(const char *root)
+{
+	struct bind_git git;
+	bool is = bind_git_find(&git, root) &&
+		  strcmp(git.git_dir, git.common) != 0;
+
+	bind_git_release(&git);
+	return is;
+}
 
 static int bind_docker(struct run_options *o, struct settings *set,
 		       struct error *err)
@@ -33,6 +45,11 @@ static int bind_docker(struct run_options *o, struct settings *set,
 		return -1;
 	rc = settings_set_flag(set, "sandboxes.providers.docker.params.bind",
 			       root, err);
+	if (rc == 0 && is_worktree(root) &&
+	    settings_source(set, "docker", "workdir") <= SOURCE_DEFAULT)
+		rc = settings_set_flag(
+			set, "sandboxes.providers.docker.params.workdir", root,
+			err);
 	free(root);
 	return rc;
 }
@@ -114,6 +131,31 @@ static int check_docker(struct sandbox *sb, const char *dir,
 	return rc;
 }
 
+/* Whether git works on what is bound, and what of the user's it reads. */
+static void say_git(const struct sandbox *sb, const char *dir)
+{
+	struct bind_git git;
+	bool is_outside = bind_git_find(&git, dir);
+	bool is_docker = !strcmp(sb->host->provider->name, "docker");
+	const char *why = git.limit;
+
+	if (is_outside && strcmp(sb->workdir, dir) != 0)
+		why = "its repository lies outside of the directory, which the "
+		      "sandbox has at another path";
+	else if (is_outside && is_docker && !strcmp(git.git_dir, git.common))
+		why = "the repository of a submodule lies outside of the "
+		      "directory; local has it";
+	if (why)
+		app_warn("git does not work in %s in this sandbox: %s. "
+			 "--workspace repo sends a copy of the repository",
+			 dir, why);
+	else if (is_outside && strcmp(git.root, dir) != 0)
+		app_warn("git needs the whole working tree: the sandbox can "
+			 "read %s, and write %s",
+			 git.root, dir);
+	bind_git_release(&git);
+}
+
 int run_bind_begin(struct run *r, struct sandbox *sb, const struct stop *stop,
 		   struct error *err)
 {
@@ -130,6 +172,8 @@ int run_bind_begin(struct run *r, struct sandbox *sb, const struct stop *stop,
 	}
 	if (!strcmp(r->host.provider->name, "docker"))
 		rc = check_docker(sb, dir, stop, err);
+	if (rc == 0)
+		say_git(sb, dir);
 	state = path_join(settings_dir(r->app->settings), ".state");
 	if (rc == 0 && r->box.label[0])
 		rc = workspace_note_bound(state, dir, r->box.label, err);

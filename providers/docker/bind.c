@@ -2,24 +2,74 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/bind.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/str.h"
 #include "providers/docker/engine.h"
+#include "sandbox/bind_git.h"
 
 /* Of "Mounts", unlike of "Binds", a source that the engine does not have is an
  * error, and it may have a colon. */
-static void add_mount(cJSON *config, const char *source, const char *target)
+static void add_mount(cJSON *mounts, const char *source, const char *target,
+		      bool writable)
 {
 	cJSON *mount = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(mount, "Type", "bind");
 	cJSON_AddStringToObject(mount, "Source", source);
 	cJSON_AddStringToObject(mount, "Target", target);
-	cJSON_AddItemToArray(cJSON_AddArrayToObject(config, "Mounts"), mount);
+	if (!writable)
+		cJSON_AddBoolToObject(mount, "ReadOnly", true);
+	cJSON_AddItemToArray(mounts, mount);
+}
+
+struct git_mounts {
+	const struct bind_git *git;
+	cJSON *mounts;
+};
+
+/* A mount needs something to lie on: of what is not there git would obey only
+ * these two, which may stay, empty. The engine sorts mounts by their targets.
+ */
+static void add_git_mount(void *arg, const char *name, enum bind_git_use use)
+{
+	struct git_mounts *m = arg;
+	char *path = path_join(m->git->common, name);
+	struct stat st;
+	int fd;
+
+	if (!strcmp(name, "objects/info")) {
+		(void)mkdir(path, 0755);
+	} else if (str_ends(str_of(name), "/config.worktree")) {
+		fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			  0644);
+		if (fd >= 0)
+			close(fd);
+	}
+	/* The engine would mount what a link names. */
+	if (lstat(path, &st) == 0 && !S_ISLNK(st.st_mode))
+		add_mount(m->mounts, path, path, use == BIND_GIT_WRITES);
+	free(path);
+}
+
+/* The repository of a linked worktree. That of a submodule could get a
+ * commondir in its directory, which only local can prevent. */
+static void add_git(cJSON *mounts, const char *dir)
+{
+	struct bind_git git;
+	struct git_mounts m = { &git, mounts };
+
+	if (bind_git_find(&git, dir) && strcmp(git.git_dir, git.common) != 0) {
+		add_mount(mounts, git.common, git.common, false);
+		bind_git_each(&git, add_git_mount, &m);
+	}
+	bind_git_release(&git);
 }
 
 bool docker_has_mounts(const struct settings *set)
@@ -39,6 +89,7 @@ int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err)
 	const char *workdir = NULL;
 	const char *dir = NULL;
 	char *real = NULL;
+	cJSON *mounts;
 	int rc;
 
 	if (settings_string(d->settings, "docker", "bind", &dir, err) < 0 ||
@@ -56,8 +107,12 @@ int docker_bind_mount(const struct docker *d, cJSON *config, struct error *err)
 				  "Use --workspace repo: it sends a copy.");
 	}
 	rc = bind_check(d->settings, dir, &real, err);
-	if (rc == 0)
-		add_mount(config, real, workdir);
+	if (rc == 0) {
+		mounts = cJSON_AddArrayToObject(config, "Mounts");
+		add_mount(mounts, real, workdir, true);
+		if (!strcmp(workdir, real))
+			add_git(mounts, real);
+	}
 	free(real);
 	return rc;
 }

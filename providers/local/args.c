@@ -127,8 +127,12 @@ void args_system(struct words *w, bool network, uint64_t memory)
 	add_tmpfs(w, "/dev/shm", memory / 2);
 	words_add(w, "--remount-ro", "/dev", NULL);
 	add_tmpfs(w, "/tmp", memory / 2);
-	words_add(w, "--dir", "/run", "--dir", "/var", "--symlink", "../tmp",
-		  "/var/tmp", NULL);
+	words_add(w, "--dir", "/run", "--dir", "/var", NULL);
+}
+
+void args_var_tmp(struct words *w, uint64_t memory)
+{
+	add_tmpfs(w, "/var/tmp", memory / 2);
 }
 
 struct etc_file {

@@ -22,6 +22,7 @@ enum {
 	AT_SOCK = 3, /* descriptors inside: 0 to 2, then these */
 	AT_EXE,
 	AT_GUARD,
+	AT_GIT,
 	AT_ETC,
 	MESSAGE_MAX = 4096, /* bytes of bubblewrap's message */
 };
@@ -113,16 +114,43 @@ static void add_box(struct words *w, const struct box *b)
 	char program[32];
 	char sock[16];
 	char guard[16];
+	char git[16];
 
 	snprintf(program, sizeof(program), "/proc/self/fd/%d", AT_EXE);
 	snprintf(sock, sizeof(sock), "%d", AT_SOCK);
 	snprintf(guard, sizeof(guard), "%d", AT_GUARD);
-	words_add(w, "--bind", b->home, "/home/user", "--bind", b->workspace,
-		  "/workspace", NULL);
+	snprintf(git, sizeof(git), "%d", AT_GIT);
+	words_add(w, "--bind", b->home, "/home/user", NULL);
+	/* The bound directory may be in the tree, and that around the
+	 * repository. */
+	if (b->tree)
+		words_add(w, "--ro-bind", b->tree, b->tree, NULL);
+	if (b->git)
+		words_add(w, "--args", git, NULL);
+	words_add(w, "--bind", b->workspace, b->inside, NULL);
+	if (strcmp(b->inside, "/workspace") != 0)
+		words_add(w, "--symlink", b->inside, "/workspace", NULL);
 	if (b->guard)
 		words_add(w, "--args", guard, NULL);
-	words_add(w, "--chdir", "/workspace", "--remount-ro", "/", "--as-pid-1",
+	words_add(w, "--chdir", b->inside, "--remount-ro", "/", "--as-pid-1",
 		  "--", program, JAIL_ARGUMENT, sock, NULL);
+}
+
+static int guard_fd(const struct guard *g, struct error *err)
+{
+	return args_fd(g->arguments, g->arguments_len, err);
+}
+
+static bool needs_var_tmp(const struct box *b)
+{
+	static const char place[] = "/var/tmp/";
+	const char *const paths[] = { b->inside, b->tree,
+				      b->git ? b->git->inside : NULL };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		if (paths[i] && !strncmp(paths[i], place, sizeof(place) - 1))
+			return true;
+	return false;
 }
 
 /*
@@ -134,7 +162,7 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 		     int sock, int messages, struct error *err)
 {
 	struct words w = { 0 };
-	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, messages, sock, -1, -1 };
+	int fds[AT_ETC + LOCAL_ETC] = { -1, -1, messages, sock, -1, -1, -1 };
 	size_t n = AT_ETC;
 	struct proc_spec spec = { .path = l->bwrap,
 				  .env = no_env,
@@ -145,12 +173,16 @@ static int spawn_box(struct box *b, const struct local *l, bool network,
 
 	words_add(&w, "bwrap", NULL);
 	args_system(&w, network, l->limits.memory);
+	if (needs_var_tmp(b))
+		args_var_tmp(&w, l->limits.memory);
+	else
+		words_add(&w, "--symlink", "../tmp", "/var/tmp", NULL);
 	fds[AT_EXE] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fds[AT_EXE] < 0)
 		error_errno(err, "opening dcode itself");
-	else if (!b->guard ||
-		 (fds[AT_GUARD] = args_fd(b->guard->arguments,
-					  b->guard->arguments_len, err)) >= 0)
+	else if ((!b->guard ||
+		  (fds[AT_GUARD] = guard_fd(b->guard, err)) >= 0) &&
+		 (!b->git || (fds[AT_GIT] = guard_fd(b->git, err)) >= 0))
 		rc = args_etc(&w, network, fds, &n, err);
 	if (rc == 0) {
 		add_box(&w, b);
@@ -282,6 +314,10 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 	 * is removed. */
 	if (b->guard || b->group.memory || b->group.pids)
 		box_stop(b);
+	if (b->git) {
+		guard_release(b->git);
+		free(b->git);
+	}
 	if (b->guard) {
 		guard_release(b->guard);
 		free(b->guard);
@@ -295,6 +331,8 @@ void box_free(struct box *b, struct pipe_reaper *reaper)
 	free(b->mark);
 	free(b->home);
 	free(b->workspace);
+	free(b->inside);
+	free(b->tree);
 	free(b);
 }
 

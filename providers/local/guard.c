@@ -27,6 +27,7 @@ struct mount {
 
 struct plan {
 	struct guard *g;
+	const char *base; /* bubblewrap's option for the root itself; or NULL */
 	struct mount *list;
 	size_t n;
 };
@@ -183,9 +184,11 @@ static int write_arguments(struct plan *p, struct error *err)
 
 	if (p->n)
 		qsort(p->list, p->n, sizeof(*p->list), by_path);
+	if (p->base)
+		add_words(&out, p->base, g->watch.root_path, g->inside);
 	for (size_t i = 0; i < p->n; i++) {
 		char *from = path_join(g->watch.root_path, p->list[i].path);
-		char *to = path_join("/workspace", p->list[i].path);
+		char *to = path_join(g->inside, p->list[i].path);
 		struct stat st;
 
 		/* A placeholder that dcode could not make the sandbox, the
@@ -205,41 +208,87 @@ static int write_arguments(struct plan *p, struct error *err)
 	return rc;
 }
 
-static int make_plan(struct guard *g, struct error *err)
+static void plan_tree(struct guard *g, struct plan *p)
 {
-	struct plan p = { .g = g };
-	int rc;
-
-	add_plain(&p);
+	add_plain(p);
 	for (size_t i = 0; i < g->watch.n; i++)
 		if (g->watch.nodes[i].kind != NODE_LEAF)
-			add_node(&p, &g->watch.nodes[i]);
+			add_node(p, &g->watch.nodes[i]);
 	for (size_t i = 0; i < g->watch.n; i++)
 		if (g->watch.nodes[i].kind == NODE_LEAF)
-			add_node(&p, &g->watch.nodes[i]);
-	rc = record_make(&g->record, err);
+			add_node(p, &g->watch.nodes[i]);
+}
+
+/* Placeholders and arguments; releases the plan. */
+static int carry_out(struct guard *g, struct plan *p, struct error *err)
+{
+	int rc = record_make(&g->record, err);
+
 	if (rc == 0)
-		rc = write_arguments(&p, err);
-	for (size_t i = 0; i < p.n; i++) {
-		if (!p.list[i].writable)
-			watch_set_known(&g->watch, p.list[i].path);
-		free(p.list[i].path);
+		rc = write_arguments(p, err);
+	for (size_t i = 0; i < p->n; i++) {
+		if (!p->list[i].writable)
+			watch_set_known(&g->watch, p->list[i].path);
+		free(p->list[i].path);
 	}
-	free(p.list);
+	free(p->list);
 	return rc;
 }
 
-int guard_open(struct guard *g, const struct settings *set, const char *root,
-	       const char *label, const struct stop *stop, struct error *err)
+static int open_parts(struct guard *g, const struct guard_request *r,
+		      const struct stop *stop, struct error *err)
 {
 	struct protect names;
 
-	*g = (struct guard){ .record = { .fd = -1, .lock = -1 } };
-	if (protect_load(&names, set, err) < 0 ||
-	    watch_open(&g->watch, root, &names, stop, err) < 0 ||
-	    record_open(&g->record, settings_dir(set), label, stop, err) < 0)
+	*g = (struct guard){ .record = { .fd = -1, .lock = -1 },
+			     .inside = xstrdup(r->inside) };
+	if (protect_load(&names, r->settings, err) < 0 ||
+	    watch_open(&g->watch, r->root, &names, stop, err) < 0)
 		return -1;
-	return make_plan(g, err);
+	return record_open(&g->record, settings_dir(r->settings), r->label,
+			   stop, err);
+}
+
+int guard_open(struct guard *g, const struct guard_request *r,
+	       const struct stop *stop, struct error *err)
+{
+	struct plan p = { .g = g };
+
+	if (open_parts(g, r, stop, err) < 0)
+		return -1;
+	plan_tree(g, &p);
+	return carry_out(g, &p, err);
+}
+
+static void add_use(void *arg, const char *path, enum bind_git_use use)
+{
+	struct plan *p = arg;
+	const char *slash = strrchr(path, '/');
+	char *dir = xstrndup(path, slash ? (size_t)(slash - path) : 0);
+
+	if (use == BIND_GIT_WRITES)
+		add_mount(p, path, true);
+	else if (use == BIND_GIT_READS)
+		protect_existing(p, path);
+	else
+		occupy(p, dir, slash ? slash + 1 : path,
+		       use == BIND_GIT_NO_DIRECTORY);
+	free(dir);
+}
+
+int guard_open_git(struct guard *g, const struct guard_request *r,
+		   const struct bind_git *git, const struct stop *stop,
+		   struct error *err)
+{
+	bool is_one = !strcmp(git->git_dir, git->common);
+	struct plan p = { .g = g, .base = is_one ? "--bind" : "--ro-bind" };
+
+	if (open_parts(g, r, stop, err) < 0)
+		return -1;
+	if (is_one)
+		add_git(&p, "");
+	bind_git_each(git, add_use, &p);
+	return carry_out(g, &p, err);
 }
 
 static void add_found(void *arg, const char *path)
@@ -325,6 +374,7 @@ void guard_release(struct guard *g)
 	for (size_t i = 0; i < g->n_found; i++)
 		free(g->found[i]);
 	free(g->found);
+	free(g->inside);
 	free(g->arguments);
 	*g = (struct guard){ .record = { .fd = -1, .lock = -1 } };
 }

@@ -5,6 +5,7 @@
 
 #include "providers/local/record.h"
 #include "providers/local/watch.h"
+#include "sandbox/bind_git.h"
 
 /*
  * A model that may write a directory of the user's could leave there what
@@ -20,6 +21,7 @@
 struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
 	struct watch watch;
 	struct record record;
+	char *inside;    /* owned: where the directory is in the sandbox */
 	char *arguments; /* owned: bubblewrap's, NUL after each */
 	size_t arguments_len;
 	size_t left_out; /* names without a mount: there are too many */
@@ -28,8 +30,24 @@ struct guard { /* from { .record.fd = -1, .record.lock = -1 } */
 	int reported; /* what is not covered: 1 mounts, 2 the tree, too */
 };
 
-int guard_open(struct guard *g, const struct settings *set, const char *root,
-	       const char *label, const struct stop *stop, struct error *err);
+struct guard_request { /* all borrowed */
+	const struct settings *settings;
+	const char *root; /* the directory */
+	const char *inside;
+	const char *label; /* of the sandbox */
+};
+int guard_open(struct guard *g, const struct guard_request *r,
+	       const struct stop *stop, struct error *err);
+/*
+ * The same for a repository that lies outside of the bound directory: root and
+ * inside are git->common. All of it is read-only but what a commit writes: the
+ * objects, branches (those that are there only where the checkout is on them)
+ * with their logs, and what the checkout itself has. The arguments begin with
+ * the mount of root.
+ */
+int guard_open_git(struct guard *g, const struct guard_request *r,
+		   const struct bind_git *git, const struct stop *stop,
+		   struct error *err);
 /* Reports what was found since the last call; last: all of it once more. */
 void guard_check(struct guard *g, bool last,
 		 void (*each)(void *arg, const char *line), void *arg);

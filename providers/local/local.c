@@ -71,6 +71,36 @@ static int64_t lifetime_of(const struct local *l,
 	return l->lifetime_s > 0 ? l->lifetime_s : LIFETIME_S;
 }
 
+/* The user's directory dir; with its repository, where that is outside, it is
+ * at its own path. */
+static int guard_bound(struct box *b, const struct settings *set,
+		       const char *dir, const char *label,
+		       const struct stop *stop, struct error *err)
+{
+	struct guard_request r = { set, dir, b->inside, label };
+	struct bind_git git;
+	bool has_git = bind_git_find(&git, dir);
+	int rc = 0;
+
+	if (has_git) {
+		free(b->inside);
+		b->inside = xstrdup(dir);
+		if (strcmp(git.root, dir) != 0)
+			b->tree = xstrdup(git.root);
+		b->git = xcalloc(1, sizeof(*b->git));
+		r.root = r.inside = git.common;
+		rc = guard_open_git(b->git, &r, &git, stop, err);
+	}
+	if (rc == 0) {
+		r.root = dir;
+		r.inside = b->inside;
+		b->guard = xcalloc(1, sizeof(*b->guard));
+		rc = guard_open(b->guard, &r, stop, err);
+	}
+	bind_git_release(&git);
+	return rc;
+}
+
 /* Starts bubblewrap on an existing directory and fills sb. */
 static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 		 int64_t lifetime_s, const struct stop *stop, struct error *err)
@@ -81,11 +111,10 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 	uint64_t used;
 
 	b->sock = -1;
-	if (m->bind) {
-		b->guard = xcalloc(1, sizeof(*b->guard));
-		rc = guard_open(b->guard, sb->host->settings, m->bind,
-				strrchr(dir, '/') + 1, stop, err);
-	}
+	b->inside = xstrdup("/workspace");
+	if (m->bind)
+		rc = guard_bound(b, sb->host->settings, m->bind,
+				 strrchr(dir, '/') + 1, stop, err);
 	m->ends = clock_unix_ms() / 1000 + lifetime_s;
 	if (rc < 0 || local_meta_write(dir, m, err) < 0 ||
 	    box_start(b, l, dir, m, stop, err) < 0 ||
@@ -100,9 +129,9 @@ static int start(struct sandbox *sb, const char *dir, struct local_meta *m,
 		box_free(sb->priv, &l->reaper);
 	sb->priv = b;
 	if (!sb->workdir)
-		sb->workdir = xstrdup("/workspace");
+		sb->workdir = xstrdup(b->inside);
 	if (m->bind)
-		mounts_add(&sb->mounts, "/workspace", m->bind);
+		mounts_add(&sb->mounts, b->inside, m->bind);
 	return 0;
 }
 
@@ -370,6 +399,8 @@ static void local_check(struct sandbox *sb, bool last,
 	if (last)
 		box_stop(b);
 	guard_check(b->guard, last, each, arg);
+	if (b->git)
+		guard_check(b->git, last, each, arg);
 }
 
 static void local_discard(struct sandbox *sb)

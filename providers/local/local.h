@@ -53,13 +53,16 @@ struct box {      /* from { .sock = -1 } */
 	pid_t pid;
 	char *mark;          /* owned; path of run.PID.START */
 	struct guard *guard; /* owned; NULL without a bound directory */
+	struct guard *git;   /* owned: of a repository outside; or NULL */
+	char *tree;          /* owned: its working tree, read-only; or NULL */
 	struct cgroup group;
 	char *home, *workspace; /* owned; on this machine */
+	char *inside;           /* owned: the latter in the sandbox */
 	/* When last measured (UINT64_MAX: never); what was there before us.
 	 * Several commands may run at once. */
 	_Atomic uint64_t disk_used, disk_base;
 };
-/* Set guard before. Free the box in any case. */
+/* Set guard, git, tree and inside before. Free the box in any case. */
 int box_start(struct box *b, const struct local *l, const char *dir,
 	      const struct local_meta *m, const struct stop *stop,
 	      struct error *err);
@@ -93,6 +96,8 @@ void words_release(struct words *w);
 /* Namespaces, privileges, system directories, /proc, /dev, /tmp; each of the
  * latter's two file systems in memory holds half of memory (0: no limit). */
 void args_system(struct words *w, bool network, uint64_t memory);
+/* For mounts below /var/tmp, which is a link else. */
+void args_var_tmp(struct words *w, uint64_t memory);
 /* A descriptor to read this text from, or -1. */
 int args_fd(const char *text, size_t len, struct error *err);
 /* The files of a made-up /etc: each needs a descriptor that holds its text.

@@ -194,7 +194,8 @@ static char *find_common(const char *git_dir)
 	if (named && common) {
 		back = xasprintf("%s/worktrees%s", common,
 				 strrchr(git_dir, '/'));
-		if (!same_file(back, git_dir)) {
+		/* "." is a placeholder of a sandbox that binds the tree. */
+		if (!same_file(common, git_dir) && !same_file(back, git_dir)) {
 			free(common);
 			common = NULL;
 		}

@@ -243,6 +243,33 @@ def test_bind_gives_docker_the_tree_itself(task, start, work, box):
 
 
 @pytest.mark.parametrize("box", ["docker"], indirect=True)
+def test_bind_gives_docker_what_a_commit_of_a_worktree_writes(
+        task, work, box):
+    """The image has no git: by what can be written."""
+    tree = work.parent / "tree"
+    git(work, "worktree", "add", "-q", "-b", "side", tree)
+    common = work / ".git"
+    own = common / "worktrees" / "tree"
+    r = task([execute(
+        f"pwd; cat {own}/HEAD; for f in {common}/objects/new "
+        f"{common}/refs/heads/new {common}/logs/refs/heads/new "
+        f"{own}/index.lock; do echo x >$f && echo WRITTEN; rm $f; done"),
+        execute(f"for f in {common}/config {common}/hooks/new "
+                f"{common}/info/new {common}/commondir {own}/commondir "
+                f"{own}/gitdir {own}/config.worktree {common}/refs/new "
+                f"{common}/objects/info/alternates; do echo x >$f && echo "
+                "DONE; rm $f && echo DONE; done; echo end"), DONE],
+        "--workspace", "bind", "-y", cwd=tree).wait()
+    assert r.status == 0, r.err
+    works, attacks = result_list(task.server)
+    assert f"{tree}\n" in works and works.count("WRITTEN") == 4, works
+    assert "ref: refs/heads/side" in works
+    assert "DONE" not in attacks and "end" in attacks, attacks
+    assert "git does not work" not in r.err
+    assert git(tree, "status", "--short") == ""
+
+
+@pytest.mark.parametrize("box", ["docker"], indirect=True)
 def test_in_a_tree_bound_to_docker_nothing_changes_unasked(task, work, box):
     calls = [execute("touch made"), {"tool_calls": [
         {"name": "write_file", "args": {"file_path": path, "content": "x"}}
