@@ -161,12 +161,11 @@ static int add_life(const struct vendor_client *c,
 int langsmith_describe(struct vendor_client *c, const struct sandbox_spec *spec,
 		       cJSON *body, const struct stop *stop, struct error *err)
 {
+	int64_t seconds = sandbox_start_ms(c->host, READY_MS) / 1000;
 	char *snapshot = NULL;
 
 	cJSON_AddBoolToObject(body, "wait_for_ready", true);
-	cJSON_AddNumberToObject(
-		body, "timeout",
-		(double)(sandbox_start_ms(c->host, READY_MS) / 1000));
+	cJSON_AddNumberToObject(body, "timeout", (double)seconds);
 	cJSON_AddStringToObject(body, "name", spec->label);
 	cJSON_AddObjectToObject(body, "labels");
 	if (body_add_settings(c->host, "env", body, err) < 0 ||

@@ -31,17 +31,52 @@ struct proc_entry { /* proc(5), /proc/PID/stat */
 	unsigned long long started; /* clock ticks since boot */
 };
 
-static int read_stat(pid_t pid, struct proc_entry *p)
+enum { /* fields of /proc/PID/stat behind the name, from 0 (proc(5)) */
+       STAT_PARENT = 1,
+       STAT_SESSION = 3,
+       STAT_STARTED = 19,
+};
+
+/* Reads the fields behind the name in *p. By hand: sscanf() of 20 numbers for
+ * each process of the machine was most of what a command cost. */
+static int parse_stat(const char *at, struct proc_entry *p)
 {
-	char path[64];
+	unsigned long long value = 0;
+
+	if (*at++ != ' ' || !*at)
+		return -1;
+	p->state = *at++;
+	for (int field = 1; field <= STAT_STARTED; field++) {
+		if (*at++ != ' ')
+			return -1;
+		if (*at == '-')
+			at++; /* none of ours is negative */
+		value = 0;
+		while (*at >= '0' && *at <= '9')
+			value = value * 10 + (unsigned long long)(*at++ - '0');
+		if (field == STAT_PARENT)
+			p->parent = (pid_t)value;
+		else if (field == STAT_SESSION)
+			p->session = (pid_t)value;
+	}
+	p->started = value;
+	return 0;
+}
+
+/* Of the process whose number is name, in decimal. */
+static int read_stat(const char *name, struct proc_entry *p)
+{
+	char path[64] = "/proc/";
 	char text[1024];
+	char *at = path + strlen(path);
 	char *end;
 	ssize_t n;
-	int parent;
-	int session;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (strlen(name) > 20)
+		return -1;
+	at = stpcpy(at, name);
+	memcpy(at, "/stat", sizeof("/stat"));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -51,15 +86,9 @@ static int read_stat(pid_t pid, struct proc_entry *p)
 		return -1;
 	text[n] = '\0';
 	end = strrchr(text, ')'); /* the name before it may hold anything */
-	if (!end ||
-	    sscanf(end + 1,
-		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %*d %*d %*d %llu",
-		   &p->state, &parent, &session, &p->started) != 4)
+	if (!end || parse_stat(end + 1, p) < 0)
 		return -1;
-	p->pid = pid;
-	p->parent = parent;
-	p->session = session;
+	p->pid = (pid_t)strtol(name, NULL, 10);
 	p->member = false;
 	return 0;
 }
@@ -67,8 +96,10 @@ static int read_stat(pid_t pid, struct proc_entry *p)
 unsigned long long proc_started(pid_t pid)
 {
 	struct proc_entry p;
+	char name[16];
 
-	if (read_stat(pid, &p) < 0 || p.state == 'Z' || p.state == 'X')
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	if (read_stat(name, &p) < 0 || p.state == 'Z' || p.state == 'X')
 		return 0;
 	return p.started;
 }
@@ -90,8 +121,7 @@ static struct proc_entry *read_all(size_t *n)
 			room = room ? 2 * room : 256;
 			list = xrealloc(list, room, sizeof(*list));
 		}
-		if (read_stat((pid_t)strtol(e->d_name, NULL, 10), &list[*n]) ==
-		    0)
+		if (read_stat(e->d_name, &list[*n]) == 0)
 			++*n;
 	}
 	closedir(dir);

@@ -10,12 +10,15 @@
 enum {
 	MIB = 1 << 20,
 	WARN_PERCENT = 80,
+	/* Other processes store, too, and a row takes more than its text. */
+	SHARERS = 16,
 	PRUNED_PERCENT = 90, /* of the cap, once old threads were deleted */
 };
 
 void store_set_capacity(struct store *s, int64_t max_mib, bool prune)
 {
 	s->capacity = max_mib * MIB;
+	s->unread_room = 0;
 	s->prunes = prune;
 }
 
@@ -94,8 +97,15 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 
 	if (!s->capacity)
 		return 0;
+	/* Far below the cap the size is not read for each message, which costs
+	 * as much as storing it. */
+	if ((int64_t)more <= s->unread_room) {
+		s->unread_room -= (int64_t)more;
+		return 0;
+	}
 	if (read_size(s, &size, err) < 0)
 		return -1;
+	s->unread_room = (s->capacity / 100 * WARN_PERCENT - size) / SHARERS;
 	if (size + (int64_t)more > s->capacity && s->prunes) {
 		if (make_room(s, (int64_t)more, &size, &deleted, err) < 0)
 			return -1;

@@ -74,8 +74,9 @@ struct store {
 	int code; /* sqlite's, of the last failure */
 	char *path;
 	void (*warn)(const char *line);
-	int64_t capacity; /* bytes, 0: no cap */
-	bool prunes;      /* old threads are deleted where it is reached */
+	int64_t capacity;    /* bytes, 0: no cap */
+	int64_t unread_room; /* bytes that may come before the size is read */
+	bool prunes;         /* old threads are deleted where it is reached */
 	bool warned_of_size, warned_of_pruning;
 	int depth; /* of store_begin() */
 };
