@@ -11,8 +11,8 @@
 # s_run (the command as a script), text() and s_b64 (its input), s_forget (jobs
 # whose output was read and goes). s_at: whose jobs these are, where several
 # share a machine. Answers one frame: output, then error output; its status is
-# "WORD CODE FROM LEN FROM LEN". Of a list (supervise_list.sh, s_jobs) the output
-# is its lines.
+# "WORD CODE FROM LEN FROM LEN". Of a list (supervise_list.sh, s_jobs) the
+# output is its lines.
 # shellcheck disable=SC2015,SC2154,SC2317
 
 # The job's directory, if there is one.
