@@ -108,7 +108,8 @@ static int read_file(struct importing *i, const struct thread_reader_sink *sink,
 		rc = error_errno(err, "reading %s", i->name);
 	if (rc == 0)
 		rc = thread_reader_end(*r, head, err);
-	if (rc < 0 && (err->code == ERR_USAGE || err->code == ERR_LIMIT))
+	if (rc < 0 && (err->code == ERR_USAGE || err->code == ERR_LIMIT ||
+		       err->code == ERR_PROTOCOL))
 		error_wrap(err, "%s", i->name);
 	free(room);
 	return rc;

@@ -296,7 +296,9 @@ int json_split_end(const struct json_split *s, struct error *err)
 {
 	if (s->place == AT_END)
 		return 0;
-	return fail(s, err,
-		    s->place == AT_START ? "there is no JSON object"
-					 : "the end is missing");
+	if (s->place == AT_START)
+		return fail(s, err, "there is no JSON object");
+	(void)fail(s, err, "the end is missing");
+	err->code = ERR_PROTOCOL; /* it was cut: not the user's mistake */
+	return -1;
 }

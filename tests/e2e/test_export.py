@@ -200,6 +200,23 @@ def say(text, role="user"):
     return {"role": role, "parts": [{"kind": "text", "text": text}]}
 
 
+def test_half_a_file_is_no_thread_and_ends_with_1(run, home, tmp_path):
+    good = exported([say("a"), say("b \\u00e9", "assistant")],
+                    patch={"name": "p"}, patch_base64=["YQ==", "Yg=="])
+    file = tmp_path / "work" / "f.json"
+    for n in [*range(1, len(good), 7), len(good) - 1]:
+        file.write_text(good[:n])
+        r = run("threads", "import", "f.json")
+        assert r.status == 1, (n, r.err)
+        assert "f.json" in r.err and "the end is missing" in r.err
+    r = run("threads", "import", "-", stdin=good[:-20])
+    assert r.status == 1 and "the end is missing" in r.err
+    assert threads(run) == [] and not list(patches(home).glob("*"))
+    file.write_text(good)
+    assert run("threads", "import", "f.json").status == 0
+    assert len(threads(run)) == 1
+
+
 def test_what_is_wrong_is_named_and_nothing_is_stored(run, home, tmp_path):
     good = exported([say("a"), say("b", "assistant")])
     wrong = {
@@ -207,7 +224,6 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(run, home, tmp_path):
         "": "no JSON object",
         good.replace('"version": 1', '"version": 2'): "version",
         good.replace("dcode-thread", "other"): '"format" is not',
-        good[:-1]: "the end is missing",
         good.replace('"assistant"', '\n"system"'): "line 1: message 2",
         exported([say("a"), say("x", "tool")],
                  patch={"name": "p"}, patch_base64=["YQ=="]): "message 2",
