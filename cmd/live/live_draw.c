@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/live/live_impl.h"
 #include "term/cut_text.h"
 #include "term/width.h"
 #include "term/wrap.h"
+#include "ui/overwrite.h"
 
 enum {
 	MOST_QUEUED = 4,       /* rows for messages that wait */
@@ -314,40 +316,17 @@ int64_t live_redraw_at(const struct live *l)
 				     : live_wait_moves_at(l);
 }
 
-/* What a terminal would show of the output, and what the tool says of its end:
- * in a result each state of a progress bar is a line. False: not all is known.
- */
-static bool add_overwritten(const struct live *l, struct str end,
-			    struct buf *out)
-{
-	const struct transcript *t = &l->transcript;
-	struct str output = buf_str(&t->newest_output);
-
-	if (t->newest_cut || output.len > MOST_SHOWN ||
-	    str_find(output, '\r') == output.len)
-		return false;
-	overwrite_add(output, out);
-	if (str_starts(end, "\n"))
-		end = str_skip(end, 1);
-	if (end.len && !str_ends(buf_str(out), "\n"))
-		buf_addc(out, '\n');
-	buf_addstr(out, end);
-	return true;
-}
-
 void live_show_own(struct live *l, const struct agent_event *ev)
 {
-	struct buf shown = BUF_INIT(2 * MOST_SHOWN);
 	struct str text = ev->text;
+	char *shown;
 
 	if (l->now.kind != JOB_COMMAND && l->now.kind != JOB_HIDDEN_COMMAND)
 		return;
 	if (text.len > MOST_SHOWN)
 		text = str_skip(text, text.len - MOST_SHOWN);
-	if (!add_overwritten(l, ev->end, &shown))
-		overwrite_add(text, &shown);
+	shown = xstrndup(text.len ? text.ptr : "", text.len);
 	live_print(l);
-	live_say(l, (struct style){ 0, STYLE_PLAIN },
-		 shown.len ? shown.ptr : "");
-	buf_release(&shown);
+	live_say(l, (struct style){ 0, STYLE_PLAIN }, shown);
+	free(shown);
 }

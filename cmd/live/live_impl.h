@@ -23,7 +23,6 @@
 #include "term/keys.h"
 #include "term/screen.h"
 #include "term/theme.h"
-#include "ui/overwrite.h"
 #include "ui/status.h"
 #include "ui/transcript.h"
 

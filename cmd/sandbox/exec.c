@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/mask/redact_stream.h"
+#include "base/mask/redact_screen.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
 #include "cmd/stdin.h"
@@ -32,9 +32,9 @@ struct exec_run {
 		bool terminal; /* then masked and cleaned, else byte for byte */
 		struct buf captured; /* with --json */
 	} streams[2];
-	/* At a terminal both streams are one text, in which half of a secret
-	 * may come on each: [0] filters both. With --json one each. */
-	struct redact_stream shown[2];
+	/* Where both are terminals the command writes both into one pipe, for
+	 * half of a secret may come on each. */
+	struct redact_screen shown[2];
 };
 
 static int write_all(int fd, struct str data, struct error *err)
@@ -62,8 +62,7 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 	(void)reply;
 	if (!run->app->json && !run->streams[i].terminal)
 		return write_all(run->streams[i].fd, chunk, err);
-	redact_stream_feed(&run->shown[run->app->json ? i : 0], run->app->mask,
-			   (size_t)i, chunk, &text);
+	redact_screen_feed(&run->shown[i], run->app->mask, chunk, &text);
 	if (run->app->json)
 		buf_addstr(&run->streams[i].captured, buf_str(&text));
 	else
@@ -76,17 +75,16 @@ static int output(void *arg, enum exec_stream stream, struct str chunk,
 static void flush_filters(struct exec_run *run)
 {
 	struct error ignored = { 0 };
-	int terminal = run->streams[0].terminal ? 0 : 1;
 
 	for (int i = 0; i < 2; i++) {
 		struct buf text = BUF_INIT(INPUT_MAX);
 
-		redact_stream_end(&run->shown[i], run->app->mask, &text);
+		redact_screen_end(&run->shown[i], run->app->mask, &text);
 		if (run->app->json)
 			buf_addstr(&run->streams[i].captured, buf_str(&text));
-		else if (run->streams[terminal].terminal)
-			(void)write_all(run->streams[terminal].fd,
-					buf_str(&text), &ignored);
+		else if (run->streams[i].terminal)
+			(void)write_all(run->streams[i].fd, buf_str(&text),
+					&ignored);
 		buf_release(&text);
 	}
 }
@@ -228,6 +226,8 @@ static int execute(struct exec_run *run, struct target *t,
 	rc = give_input(t, args, &input, &stop, err);
 	if (rc == 0) {
 		command_line(args, &line);
+		req.merged = !run->app->json && run->streams[0].terminal &&
+			     run->streams[1].terminal;
 		req.command = buf_str(&line);
 		req.input = buf_str(&input);
 		rc = sandbox_execute(&sb, &req, res, &stop, err);
@@ -256,6 +256,7 @@ int sandbox_cmd_exec(struct app *app, const struct args *args)
 		run.streams[i].fd = i + STDOUT_FILENO;
 		run.streams[i].terminal = isatty(i + STDOUT_FILENO);
 		run.streams[i].captured = BUF_INIT(CAPTURE_MAX);
+		run.shown[i].screen.eager = !app->json;
 	}
 	rc = target_open(&t, app, args, args->argv[0], &err);
 	if (rc == 0)

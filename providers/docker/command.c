@@ -116,6 +116,8 @@ int docker_command(const struct exec_request *req, const char *workdir,
 	if (!req->plain)
 		buf_adds(&script, "[ ! -O \"" SETUP_ENV_FILE
 				  "\" ]||" SETUP_ENV_READ "\n");
+	if (req->aside)
+		facts_add_script(&script, req->aside);
 	buf_adds(&script, docker_exec);
 	buf_adds(body, "],\"Cmd\":[\"/bin/sh\",\"-c\"");
 	add_word(body, buf_str(&script));

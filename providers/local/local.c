@@ -413,7 +413,18 @@ static void local_discard(struct sandbox *sb)
 	sb->priv = NULL;
 }
 
+/* The shell and the system are the machine's own: args_system(). */
+static void local_facts(const struct sandbox_client *host,
+			struct sandbox_facts *f)
+{
+	(void)host;
+	facts_here(f, "user");
+	snprintf(f->shell, sizeof(f->shell), "%s",
+		 access("/bin/bash", X_OK) == 0 ? "bash" : "sh");
+}
+
 static const struct sandbox_ops local_ops = {
+	.facts = local_facts,
 	.open = local_open,
 	.close = local_close,
 	.create = local_create,

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/settings_env.h"
 #include "providers/local/local.h"
+#include "providers/local/orphans.h"
 #include "providers/local/pipes.h"
 
 enum {
@@ -35,8 +37,16 @@ static const char *const secret_names[] = {
 };
 static const char own_prefix[] = "DEEPAGENTS_CODE_";
 
+/* Without these the programs take EDITOR, which the tool sets. */
+static const char *const editor_names[] = {
+	"CVSEDITOR", "FCEDIT",      "HGEDITOR",   "JJ_EDITOR", "KUBE_EDITOR",
+	"P4EDITOR",  "SUDO_EDITOR", "SVN_EDITOR", NULL,
+};
+
 struct none {
 	struct pipe_reaper reaper;
+	struct orphans orphans;
+	char *bash; /* owned; NULL: there is none */
 	char token[TOKEN + 1];
 	atomic_uint count;
 };
@@ -49,15 +59,28 @@ static struct str name_of(const char *variable)
 	return s;
 }
 
+static bool is_among(struct str name, const char *const *list)
+{
+	for (size_t i = 0; list[i]; i++)
+		if (str_is(name, list[i]))
+			return true;
+	return false;
+}
+
 static bool is_secret(struct str name)
 {
 	for (size_t i = 0; secret_endings[i]; i++)
 		if (str_ends(name, secret_endings[i]))
 			return true;
-	for (size_t i = 0; secret_names[i]; i++)
-		if (str_is(name, secret_names[i]))
-			return true;
-	return str_starts(name, own_prefix);
+	return is_among(name, secret_names) || str_starts(name, own_prefix);
+}
+
+/* The same one that sandboxes have, where it is. */
+static char *find_bash(const struct settings *set)
+{
+	if (access("/bin/bash", X_OK) == 0)
+		return xstrdup("/bin/bash");
+	return proc_find("bash", settings_exported(set, "PATH"));
 }
 
 static int none_open(struct sandbox_client *host, const struct settings *set,
@@ -65,10 +88,11 @@ static int none_open(struct sandbox_client *host, const struct settings *set,
 {
 	struct none *n = xcalloc(1, sizeof(*n));
 
-	(void)set;
 	(void)err;
+	n->bash = find_bash(set);
 	ids_random(n->token, TOKEN);
 	pipe_reaper_init(&n->reaper);
+	orphans_init(&n->orphans);
 	host->priv = n;
 	return 0;
 }
@@ -80,6 +104,8 @@ static void none_close(struct sandbox_client *host)
 	if (!n)
 		return;
 	pipe_reaper_release(&n->reaper);
+	orphans_release(&n->orphans);
+	free(n->bash);
 	free(n);
 	host->priv = NULL;
 }
@@ -129,8 +155,9 @@ static char **build_env(const struct settings *set, const char *marker,
 			const char *const *more)
 {
 	char **all = settings_environ_exported(set);
+	bool edits = !overridden("EDITOR=", more);
 	char **env;
-	size_t room = 2;
+	size_t room = 3;
 	size_t count = 0;
 
 	for (size_t i = 0; more && more[i]; i++)
@@ -142,8 +169,13 @@ static char **build_env(const struct settings *set, const char *marker,
 	for (size_t i = 0; more && more[i]; i++)
 		env[count++] = xstrdup(more[i]);
 	for (size_t i = 0; all[i]; i++)
-		if (!is_secret(name_of(all[i])) && !overridden(all[i], more))
+		if (!is_secret(name_of(all[i])) && !overridden(all[i], more) &&
+		    (edits || !is_among(name_of(all[i]), editor_names)))
 			env[count++] = xstrdup(all[i]);
+	/* Without it a bash that finds SSH_CLIENT takes itself for the one that
+	 * sshd began, and reads ~/.bashrc (built so by Debian). */
+	if (!settings_exported(set, "SHLVL"))
+		env[count++] = xstrdup("SHLVL=1");
 	settings_environ_free(all);
 	return env;
 }
@@ -154,17 +186,22 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 {
 	struct none *n = sb->host->priv;
 	char marker[64]; /* in the environment of all that it starts */
+	char number[16];
 	char *command = xstrndup(req->command.ptr, req->command.len);
-	char *argv[] = { "sh", "-c", "--", command, NULL };
+	bool bash = !req->plain && n->bash;
+	char *argv[] = { bash ? "bash" : "sh", "-c", "--", command, NULL };
 	char **env;
 	int rc;
 
-	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%u", n->token,
+	/* All of one length: none begins another one's mark. */
+	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
+	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);
 	env = build_env(sb->host->settings, marker, req->env);
+	orphans_begin(&n->orphans, n->token, number);
 	rc = pump_program(
 		&(struct pump_program){
-			.spec = { .path = "/bin/sh",
+			.spec = { .path = bash ? n->bash : "/bin/sh",
 				  .argv = argv,
 				  .env = env,
 				  .cwd = req->cwd ? req->cwd : sb->workdir,
@@ -173,6 +210,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 			.marker = marker,
 			.reaper = &n->reaper },
 		req, res, stop, err);
+	orphans_end(&n->orphans, number);
 	free(command);
 	settings_environ_free(env);
 	return rc;
@@ -185,7 +223,17 @@ static int none_attach(struct sandbox *sb, const char *id,
 	return none_create(sb, NULL, stop, err);
 }
 
+static void none_facts(const struct sandbox_client *host,
+		       struct sandbox_facts *f)
+{
+	const struct none *n = host->priv;
+
+	facts_here(f, NULL);
+	snprintf(f->shell, sizeof(f->shell), "%s", n->bash ? "bash" : "sh");
+}
+
 static const struct sandbox_ops none_ops = {
+	.facts = none_facts,
 	.open = none_open,
 	.close = none_close,
 	.create = none_create,

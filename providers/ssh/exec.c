@@ -76,6 +76,8 @@ static void add_command(const struct exec_request *req, bool child,
 	struct buf text = BUF_INIT(4096);
 	bool long_one = req->command.len > ARGUMENT_MAX;
 
+	if (req->aside)
+		facts_add_script(&text, req->aside);
 	buf_adds(&text, shell);
 	buf_adds(&text, long_one ? "c=$(cat; echo x)\n"
 				   "exec 0</dev/null\neval \"${c%x}\""
@@ -142,6 +144,7 @@ int ssh_execute(struct sandbox *sb, const struct exec_request *req,
 	if (c->isolate) {
 		wrap(sb, req, &text);
 		own.command = buf_str(&text);
+		own.aside = NULL;
 		if (req->command.len > ARGUMENT_MAX)
 			own.input = req->command;
 		rc = buf_check(&text, "the command", err);

@@ -29,6 +29,9 @@ while IFS= read -r dcode_n; do
 	BASH* | HIST* | PROMPT_* | DCODE_* | dcode_* | __dcode*) continue ;;
 	IFS | ENV | UID | EUID | GID | EGID | PPID | SHELLOPTS) continue ;;
 	OPT* | LINENO | RANDOM | SRANDOM | SECONDS | EPOCH*) continue ;;
+	EDITOR | VISUAL | PAGER | MANPAGER | SYSTEMD_PAGER) continue ;;
+	GIT_EDITOR | GIT_SEQUENCE_EDITOR | GIT_PAGER) continue ;;
+	GIT_TERMINAL_PROMPT) continue ;;
 	FUNCNAME | GROUPS | DIRSTACK | PIPESTATUS | MAIL*) continue ;;
 	esac
 	eval "dcode_set=\${$dcode_n+x} dcode_v=\${$dcode_n-}"

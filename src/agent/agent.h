@@ -53,7 +53,9 @@ struct agent_event { /* all borrowed for the call */
 	/* EVENT_TOOL_RESULT: what it did to a file, masked; or NULL. */
 	const struct tool_change *change;
 	/* EVENT_TOOL_RESULT of a command of the user's own: what the tool says
-	 * of its end, with the exit code; masked, a part of text or not. */
+	 * of its end, with the exit code; masked, a part of text or not.
+	 * EVENT_TOOL_OUTPUT, where ui.redraws: what follows all text so far, in
+	 * the place of the last one's. */
 	struct str end;
 	bool declined; /* EVENT_TOOL_RESULT: by the user; see approval_why() */
 	bool edited;   /* EVENT_TOOL_CALL, again: as the user has changed it */
@@ -119,7 +121,7 @@ struct agent_ui {
 	int (*approve)(void *arg, struct approval *a, const struct stop *stop,
 		       struct error *err);
 	void *arg;
-	bool keep_cr; /* EVENT_TOOL_OUTPUT has a lone CR, which else is an LF */
+	bool redraws; /* EVENT_TOOL_OUTPUT says in end what may still change */
 	/* As tool_env.ask; NULL: nobody can answer. */
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,
 		   const struct stop *stop, struct error *err);
@@ -151,6 +153,7 @@ struct agent { /* filled by the caller; all borrowed */
 	const char *thread; /* id of the session, or NULL */
 	_Atomic unsigned
 		saved_results; /* large ones, in files of the sandbox */
+	bool told_facts;       /* its own: the model has those of its sandbox */
 	const struct secret_files *secrets; /* or NULL */
 	struct agent_ui ui;
 	/* Files that go with the next prompt, which takes them over. */

@@ -25,6 +25,17 @@ static void on_output(void *arg, struct str delta)
 	emit(arg, EVENT_TOOL_OUTPUT, delta);
 }
 
+static void on_redraw(void *arg, struct str delta, struct str rest)
+{
+	const struct own_command *c = arg;
+
+	c->agent->ui.event(c->agent->ui.arg,
+			   &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+						  .call = c->call,
+						  .text = delta,
+						  .end = rest });
+}
+
 /* The tool that runs command lines. */
 static const struct tool *running_tool(void)
 {
@@ -66,7 +77,7 @@ int agent_run_own_command(struct agent *a, const char *command,
 		.secrets = a->secrets,
 		.output = on_output,
 		.arg = &c,
-		.keep_cr = a->ui.keep_cr,
+		.redraw = a->ui.redraws ? on_redraw : NULL,
 		.end = &end,
 	};
 	int rc;

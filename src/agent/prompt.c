@@ -100,6 +100,24 @@ static void add_directory(const struct prompt_facts *f, struct buf *out)
 			 f->sandbox->workdir);
 }
 
+/* Which shell commands have. Only what is known before there is a sandbox, so
+ * that the first request is the same whenever it is sent; what a sandbox tells
+ * stands in its first result (toolrun.c). */
+static void add_shell(const struct prompt_facts *f, struct buf *out)
+{
+	struct sandbox_facts facts;
+
+	if (!f->runs_commands)
+		return;
+	if (sandbox_expect_facts(f->sandbox->host, &facts))
+		facts_describe(&facts, out);
+	else
+		buf_adds(out, "Commands run in bash where it is installed, "
+			      "else in sh: the first result tells which, and "
+			      "on what system.");
+	buf_addc(out, '\n');
+}
+
 static void add_place(const struct prompt_facts *f, struct buf *out)
 {
 	const struct sandbox_provider *p = f->sandbox->host->provider;
@@ -369,6 +387,7 @@ void prompt_build(const struct prompt_facts *f, struct buf *out,
 		buf_adds(out, f->interactive ? interactive : headless);
 	}
 	add_place(f, out);
+	add_shell(f, out);
 	buf_adds(out, conduct);
 	buf_adds(out, tool_rules);
 	if (f->runs_commands)

@@ -1,5 +1,6 @@
 /* toolrun.c - the tool calls of one answer: order, approval, results. */
 /* SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,17 @@ static void on_output(void *arg, struct str delta)
 		     &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
 					    .call = job->call,
 					    .text = delta });
+}
+
+static void on_redraw(void *arg, struct str delta, struct str rest)
+{
+	struct tool_job *job = arg;
+
+	toolrun_emit(job->batch,
+		     &(struct agent_event){ .kind = EVENT_TOOL_OUTPUT,
+					    .call = job->call,
+					    .text = delta,
+					    .end = rest });
 }
 
 static int on_recall(void *arg, const struct tool_recall *what, struct buf *out,
@@ -72,7 +84,7 @@ static void *run_job(void *arg)
 		.delegate = job->batch->agent->delegate ? on_delegate : NULL,
 		.shares_sandbox = agent_shares_sandbox(job->batch->agent),
 		.arg = job,
-		.keep_cr = job->batch->agent->ui.keep_cr,
+		.redraw = job->batch->agent->ui.redraws ? on_redraw : NULL,
 		.ask = job->batch->agent->ui.ask,
 		.ask_arg = job->batch->agent->ui.arg,
 		.web = job->batch->agent->web,
@@ -201,6 +213,24 @@ static void count_call(struct tool_job *job)
 		      &job->out);
 }
 
+/* Which shell the sandbox has: once, in the first result after it has said so.
+ */
+static void add_facts(const struct tool_job *job, struct buf *out)
+{
+	struct agent *a = job->batch->agent;
+	struct buf line = BUF_INIT(1 << 12);
+
+	if (a->told_facts || job->refused || job->rc < 0 ||
+	    atomic_load(&a->sandbox->facts_known) != FACTS_KNOWN)
+		return;
+	a->told_facts = true;
+	buf_adds(&line, "\n[");
+	facts_describe(&a->sandbox->facts, &line);
+	buf_addc(&line, ']');
+	mask_text(a->mask, buf_str(&line), out);
+	buf_release(&line);
+}
+
 static int finish(struct tool_job *job, struct message *results,
 		  struct error *err)
 {
@@ -211,6 +241,7 @@ static int finish(struct tool_job *job, struct message *results,
 	prepend_remark(job);
 	check_media(job, results, &job->out);
 	count_call(job);
+	add_facts(job, &job->out);
 	text = buf_str(&job->out);
 	tool_change_mask(&job->change, job->batch->agent->mask);
 	p->id = xstrdup(job->call->id);

@@ -91,12 +91,52 @@ static bool ends_line(uint32_t c)
 	       c == 0x2029;
 }
 
-/* The CR before a character that is no LF. */
-static void put_kept_cr(struct sanitizer *c, struct buf *out)
+enum { NUMBER_MAX = 65535 }; /* of a control sequence */
+
+/* One more byte of a control sequence, ECMA-48 section 5.4. */
+static void read_number(struct sanitizer *c, uint32_t cp)
 {
-	if (c->keep_cr && c->after_cr)
-		buf_addc(out, '\r');
-	c->after_cr = false;
+	int *n = c->n_at < 2 ? &c->n[c->n_at] : NULL;
+
+	if (cp >= '0' && cp <= '9') {
+		if (n)
+			*n = (*n < 0 ? 0 : *n) * 10 + (int)(cp - '0');
+		if (n && *n > NUMBER_MAX)
+			*n = NUMBER_MAX;
+	} else if (cp == ';') {
+		c->n_at += c->n_at < 2;
+	} else {
+		c->odd = true;
+	}
+}
+
+/* The same for one who is told of the sequences: the state before was old. */
+static void put_to_sink(struct sanitizer *c, unsigned char old, uint32_t cp,
+			struct str bytes)
+{
+	const struct sanitize_sink *k = c->sink;
+
+	if (c->state == CSI && old != CSI) {
+		c->n[0] = c->n[1] = -1;
+		c->n_at = 0;
+		c->odd = false;
+	} else if (c->state == CSI) {
+		read_number(c, cp);
+	} else if (c->state != TEXT) {
+		return;
+	} else if (cp == '\n' ||
+		   (old == TEXT && (cp == '\r' || cp == '\b' || cp == '\t'))) {
+		k->control(k->arg, SANITIZE_CONTROL, (unsigned char)cp, NULL);
+	} else if (old == CSI && cp >= 0x40 && cp <= 0x7E) {
+		if (!c->odd)
+			k->control(k->arg, SANITIZE_CSI, (unsigned char)cp,
+				   c->n);
+	} else if (old == ESCAPE && cp >= 0x30 && cp <= 0x7E) {
+		k->control(k->arg, SANITIZE_ESCAPE, (unsigned char)cp, NULL);
+	} else if (old == TEXT && cp >= 0x20 && (cp < 0x7F || cp >= 0xA0) &&
+		   !sanitize_is_invisible(cp)) {
+		k->text(k->arg, bytes, cp);
+	}
 }
 
 static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
@@ -104,8 +144,13 @@ static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 {
 	unsigned char state = next(c->state, cp);
 	bool text = state == TEXT && (c->state == TEXT || cp == '\n');
+	unsigned char old = c->state;
 
 	c->state = state;
+	if (c->sink) {
+		put_to_sink(c, old, cp, bytes);
+		return;
+	}
 	if (!text)
 		return;
 	if (c->one_line && ends_line(cp)) {
@@ -114,14 +159,9 @@ static void put(struct sanitizer *c, uint32_t cp, struct str bytes,
 	}
 	if (cp == '\n' && c->after_cr) {
 		c->after_cr = false;
-		if (c->keep_cr)
-			buf_addc(out, '\n');
 		return;
 	}
-	put_kept_cr(c, out);
 	c->after_cr = cp == '\r';
-	if (cp == '\r' && c->keep_cr)
-		return;
 	if (cp == '\r')
 		buf_addc(out, '\n');
 	else if (cp == '\n' || cp == '\t')
@@ -145,9 +185,10 @@ static void replace(struct sanitizer *c, struct buf *out)
 {
 	if (c->state != TEXT)
 		return;
-	if (c->keep_cr)
-		put_kept_cr(c, out);
-	buf_adds(out, "\xEF\xBF\xBD");
+	if (c->sink)
+		c->sink->text(c->sink->arg, STR("\xEF\xBF\xBD"), 0xFFFD);
+	else
+		buf_adds(out, "\xEF\xBF\xBD");
 }
 
 static size_t expected(unsigned char lead)
@@ -202,8 +243,11 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 
 		if (c->state == TEXT && !c->part_len)
 			n = plain(chunk);
-		if (n) {
-			put_kept_cr(c, out);
+		if (n && c->sink) {
+			c->sink->text(c->sink->arg,
+				      (struct str){ chunk.ptr, n }, 0);
+		} else if (n) {
+			c->after_cr = false;
 			buf_add(out, chunk.ptr, n);
 		} else {
 			byte(c, (unsigned char)chunk.ptr[0], out);
@@ -215,7 +259,6 @@ void sanitize_feed(struct sanitizer *c, struct str chunk, struct buf *out)
 
 void sanitize_end(struct sanitizer *c, struct buf *out)
 {
-	put_kept_cr(c, out);
 	if (c->part_len)
 		replace(c, out);
 	*c = (struct sanitizer){ 0 };

@@ -8,6 +8,23 @@
 
 #include "base/buf.h"
 
+enum sanitize_kind {
+	SANITIZE_CONTROL, /* LF, CR, BS or TAB itself */
+	SANITIZE_ESCAPE,  /* ESC and this character */
+	SANITIZE_CSI,     /* a control sequence that ends in it */
+};
+/* Takes the place of out, for one who knows what a terminal does with it. */
+struct sanitize_sink {
+	/* c: the one character; 0: several, all printable ASCII. */
+	void (*text)(void *arg, struct str bytes, uint32_t c);
+	/* n: the first two numbers of a control sequence, -1 where there is
+	 * none. Private ones, and those with intermediate bytes, do not come.
+	 */
+	void (*control)(void *arg, enum sanitize_kind kind, unsigned char c,
+			const int *n);
+	void *arg;
+};
+
 /*
  * A filter that lives as long as one stream, so that a sequence cut between
  * two chunks is still seen. Zero-initialise. Escape sequences (ECMA-48 CSI,
@@ -20,10 +37,12 @@
 struct sanitizer {
 	unsigned char state;
 	bool one_line; /* set by the caller: of all line ends only LF stays */
-	bool keep_cr;  /* set by the caller: a lone CR stays what it is, for
-			  readers that know what it writes over */
-	bool after_cr; /* with keep_cr it is not out yet */
-	unsigned char part[4]; /* an unfinished UTF-8 sequence */
+	bool after_cr;
+	const struct sanitize_sink *sink; /* set by the caller: out is unused */
+	int n[2];                         /* of a control sequence */
+	unsigned char n_at;               /* which of them is being read */
+	bool odd;                         /* it is private */
+	unsigned char part[4];            /* an unfinished UTF-8 sequence */
 	unsigned char part_len;
 };
 

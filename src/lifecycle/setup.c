@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "base/mask/redact_stream.h"
+#include "base/mask/redact_screen.h"
 #include "base/str.h"
 #include "lifecycle/lifecycle_impl.h"
 
@@ -106,7 +106,7 @@ int lifecycle_setup_read(struct managed_sandbox *box,
 
 struct script_sink {
 	const struct managed_sandbox *box;
-	struct redact_stream shown;
+	struct redact_screen shown;
 	struct buf text; /* of one chunk */
 	struct buf tail;
 };
@@ -134,8 +134,8 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 
 		if (piece.len > TAIL_MAX / 4)
 			piece.len = TAIL_MAX / 4;
-		redact_stream_feed(&s->shown, s->box->request.mask,
-				   stream == EXEC_STDERR, piece, &s->text);
+		redact_screen_feed(&s->shown, s->box->request.mask, piece,
+				   &s->text);
 		pass_on(s, stream);
 		chunk = str_skip(chunk, piece.len);
 	}
@@ -143,7 +143,7 @@ static void take(void *arg, enum exec_stream stream, struct str chunk)
 
 static void finish(struct script_sink *s)
 {
-	redact_stream_end(&s->shown, s->box->request.mask, &s->text);
+	redact_screen_end(&s->shown, s->box->request.mask, &s->text);
 	pass_on(s, EXEC_STDOUT);
 	buf_release(&s->text);
 }
@@ -167,6 +167,7 @@ int lifecycle_setup_run(struct managed_sandbox *box,
 {
 	struct script_sink s = {
 		.box = box,
+		.shown.screen.eager = true,
 		.text = BUF_INIT(8 << 20),
 		.tail = BUF_INIT(TAIL_MAX),
 	};

@@ -82,6 +82,7 @@ static struct detached_run *run_new(const struct detached_command *what,
 	x->own.command = copy_str(req->command);
 	x->own.input = copy_str(req->input);
 	x->own.cwd = req->cwd ? xstrdup(req->cwd) : NULL;
+	x->own.aside = req->aside ? xstrdup(req->aside) : NULL;
 	x->own.env = mem_copy_list(req->env);
 	x->own.arg = x;
 	x->own.output = req->output ? on_output : NULL;
@@ -96,6 +97,7 @@ static void run_free(struct detached_run *x)
 	free((char *)x->own.command.ptr);
 	free((char *)x->own.input.ptr);
 	free((char *)x->own.cwd);
+	free((char *)x->own.aside);
 	cancel_release(&x->cancel);
 	cancel_release(&x->ended);
 	pthread_mutex_destroy(&x->lock);

@@ -21,6 +21,12 @@ struct exec_request {
 	/* Both streams go into one pipe: all output is EXEC_STDOUT, in the
 	 * order in which it was written. */
 	bool merged;
+	/* The sandbox is asked along with it which shell, system and user its
+	 * commands have (sandbox.facts), where that is not known. */
+	bool facts;
+	/* Set by sandbox_execute() alone, or NULL: before the command, the
+	 * provider runs facts_add_script() with this nonce. */
+	const char *aside;
 	bool live;  /* a plain one whose output is read as it comes, not at its
 		       end */
 	bool ahead; /* part of the background work, which the others wait for:

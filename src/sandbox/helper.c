@@ -239,6 +239,7 @@ int helper_run(struct sandbox *sb, struct helper *h, const struct stop *stop,
 				    .plain = true,
 				    .dialog = h->dialog,
 				    .ahead = h->ahead,
+				    .facts = true,
 				    .timeout_ms = h->timeout_ms,
 				    .output = on_output,
 				    .arg = &r };

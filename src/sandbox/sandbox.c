@@ -2,11 +2,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/sandbox.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "net/retry.h"
+#include "sandbox/aside.h"
 #include "sandbox/background.h"
 #include "sandbox/detached.h"
 #include "sandbox/supervise/read.h"
@@ -330,6 +332,96 @@ static bool may_detach(const struct sandbox *sb, const struct exec_request *req,
 	       !sb->mounts.n;
 }
 
+static int execute(struct sandbox *sb, const struct exec_request *req,
+		   struct exec_result *res, const struct stop *stop,
+		   struct error *err)
+{
+	const struct sandbox_ops *ops = sb->host->provider->ops;
+	const struct detached_command what = { ops->execute, sb, req };
+
+	if (may_detach(sb, req, stop))
+		return detached_execute(sb->detached, &what, res, stop, err);
+	return ops->execute(sb, req, res, stop, err);
+}
+
+/* A request whose output begins with what the sandbox says of itself. */
+struct facts_request {
+	struct sandbox *sb;
+	const struct exec_request *req; /* the caller's */
+	struct aside aside;
+	struct buf text;
+};
+
+static int pass_output(struct facts_request *a, enum exec_stream stream,
+		       struct buf *reply, struct error *err)
+{
+	int rc = 0;
+
+	if (a->text.len)
+		rc = a->req->output(a->req->arg, stream, buf_str(&a->text),
+				    reply, err);
+	buf_clear(&a->text);
+	return rc;
+}
+
+static int filter_output(void *arg, enum exec_stream stream, struct str chunk,
+			 struct buf *reply, struct error *err)
+{
+	struct facts_request *a = arg;
+	int unknown = FACTS_UNKNOWN;
+
+	if (a->aside.found || stream != EXEC_STDOUT)
+		return a->req->output(a->req->arg, stream, chunk, reply, err);
+	aside_feed(&a->aside, chunk, &a->text);
+	if (a->aside.found &&
+	    atomic_compare_exchange_strong(&a->sb->facts_known, &unknown,
+					   FACTS_COMING)) {
+		facts_read(&a->sb->facts, buf_str(&a->aside.text));
+		atomic_store(&a->sb->facts_known, FACTS_KNOWN);
+	}
+	return pass_output(a, stream, reply, err);
+}
+
+bool sandbox_expect_facts(const struct sandbox_client *host,
+			  struct sandbox_facts *f)
+{
+	*f = (struct sandbox_facts){ 0 };
+	if (!host->provider->ops->facts)
+		return false;
+	host->provider->ops->facts(host, f);
+	return true;
+}
+
+static bool asks_facts(const struct sandbox *sb, const struct exec_request *req)
+{
+	return req->facts && req->output && !req->dialog && !req->source &&
+	       !sb->host->provider->ops->facts &&
+	       atomic_load(&sb->facts_known) == FACTS_UNKNOWN;
+}
+
+static int execute_asking(struct sandbox *sb, const struct exec_request *req,
+			  struct exec_result *res, const struct stop *stop,
+			  struct error *err)
+{
+	struct facts_request a = { .sb = sb,
+				   .req = req,
+				   .text = BUF_INIT(SIZE_MAX / 2) };
+	struct exec_request own = *req;
+	int rc;
+
+	aside_init(&a.aside);
+	own.aside = a.aside.nonce;
+	own.output = filter_output;
+	own.arg = &a;
+	rc = execute(sb, &own, res, stop, err);
+	aside_end(&a.aside, &a.text);
+	if (rc == 0)
+		rc = pass_output(&a, EXEC_STDOUT, NULL, err);
+	aside_release(&a.aside);
+	buf_release(&a.text);
+	return rc;
+}
+
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err)
@@ -357,13 +449,8 @@ int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		return -1;
 	if (!req->ahead && sandbox_await_kills(sb, stop, err) < 0)
 		return -1;
-	if (may_detach(sb, req, stop))
-		rc = detached_execute(
-			sb->detached,
-			&(struct detached_command){ p->ops->execute, sb, req },
-			res, stop, err);
-	else
-		rc = p->ops->execute(sb, req, res, stop, err);
+	rc = asks_facts(sb, req) ? execute_asking(sb, req, res, stop, err)
+				 : execute(sb, req, res, stop, err);
 	return rc ? sandbox_blame(sb->host, err) : 0;
 }
 

@@ -11,6 +11,7 @@
 #include "config/settings.h"
 #include "net/http.h"
 #include "sandbox/exec.h"
+#include "sandbox/facts.h"
 #include "sandbox/file.h"
 #include "sandbox/info.h"
 #include "sandbox/mounts.h"
@@ -131,6 +132,10 @@ struct sandbox_ops {
 	void (*check)(struct sandbox *sb, bool last,
 		      void (*each)(void *arg, const char *line), void *arg);
 	void (*discard)(struct sandbox *sb); /* frees sb->priv, processes */
+	/* What is known of all its sandboxes' commands before any is made.
+	 * NULL: only the sandbox can tell. */
+	void (*facts)(const struct sandbox_client *host,
+		      struct sandbox_facts *f);
 };
 
 /* A provider opened with this user's settings. */
@@ -162,6 +167,7 @@ static inline int64_t sandbox_start_ms(const struct sandbox_client *host,
 	return host->start_ms ? host->start_ms : own;
 }
 
+enum { FACTS_UNKNOWN, FACTS_COMING, FACTS_KNOWN };
 struct sandbox {
 	struct sandbox_client *host;   /* borrowed */
 	char *id;                      /* owned; NULL until known */
@@ -171,6 +177,9 @@ struct sandbox {
 	struct supervise_read *read;   /* of supervise.h; owned, or NULL */
 	struct background *background; /* of background.h; owned, or NULL */
 	struct detached *detached;     /* of detached.h; owned, or NULL */
+	/* Told by the sandbox, once facts_known is FACTS_KNOWN. */
+	struct sandbox_facts facts;
+	_Atomic int facts_known;
 	struct jobs *jobs; /* of jobs/jobs.h, until jobs_end(); or NULL */
 	/* Triggered: it is deleted, nothing is begun in it; or NULL. */
 	_Atomic(const struct cancel *) doomed_by;
@@ -198,6 +207,10 @@ int sandbox_attach(struct sandbox *sb, struct sandbox_client *host,
 int sandbox_execute(struct sandbox *sb, const struct exec_request *req,
 		    struct exec_result *res, const struct stop *stop,
 		    struct error *err);
+/* Of a provider that runs commands with this machine's own system; without a
+ * request. False: only the sandbox can tell. */
+bool sandbox_expect_facts(const struct sandbox_client *host,
+			  struct sandbox_facts *f);
 /* Until the cancelled commands have been killed, or their kills have given up:
  * -1 only when stop ended the wait. */
 int sandbox_await_kills(struct sandbox *sb, const struct stop *stop,

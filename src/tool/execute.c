@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/mask/redact_screen.h"
 #include "base/mask/redact_stream.h"
 #include "base/str.h"
 #include "sandbox/jobs/jobs.h"
@@ -17,63 +18,89 @@ enum {
 	HOST_TIMEOUT_S = 120,
 	NO_LIMIT_S = 24 * 3600, /* what a timeout of 0 means */
 	LIVE_MAX = 1 << 20,     /* bytes of a command's output shown live */
+	REST_MAX = 16 << 10,    /* bytes of its newest rows, which may change */
 	SLICE = 64 << 10,       /* bytes filtered at a time */
 	CANCELLED_HALF = RESULT_CHARS / 2 - 1000 /* bytes of each end */
 };
 
 struct running {
 	const struct tool_env *env;
-	struct redact_stream shown;
-	struct capture capture; /* both streams, in order of arrival */
+	struct redact_screen kept; /* for the model */
+	/* For readers that only append, unless env->redraw takes its place. */
+	struct redact_screen shown;
+	struct capture capture; /* of kept: both streams, in order of arrival */
 	struct buf text;        /* scratch */
+	struct buf rest;        /* the same */
 	int64_t live;           /* bytes that were to be shown */
 };
 
+static void emit(const struct running *r, struct str text, struct str rest)
+{
+	if (r->env->redraw)
+		r->env->redraw(r->env->arg, text, rest);
+	else if (r->env->output && text.len)
+		r->env->output(r->env->arg, text);
+}
+
 /* A terminal, or a log, is for people: "yes" prints 90 MB a second. What goes
  * to the model has a limit of its own. */
-static void show(struct running *r, struct str text)
+static void show(struct running *r, struct str text, struct str rest)
 {
 	static const char note[] =
 		"\n[more output follows that is not shown here]\n";
 	int64_t left = LIVE_MAX - r->live;
 
 	r->live += (int64_t)text.len;
-	if (!r->env->output || left < 0)
+	if (left < 0)
 		return;
 	if ((int64_t)text.len <= left) {
-		r->env->output(r->env->arg, text);
+		emit(r, text, rest);
 		return;
 	}
 	text.len = (size_t)left;
 	text.len = str_utf8_prefix(text);
-	if (text.len)
-		r->env->output(r->env->arg, text);
-	r->env->output(r->env->arg, str_of(note));
+	emit(r, text, (struct str){ 0 });
+	emit(r, str_of(note), (struct str){ 0 });
 }
 
 static void show_end(struct running *r)
 {
 	char note[64];
 
-	if (!r->env->output || r->live <= LIVE_MAX)
+	if (r->live <= LIVE_MAX)
 		return;
 	snprintf(note, sizeof(note), "[%" PRId64 " bytes were not shown]\n",
 		 r->live - LIVE_MAX);
-	r->env->output(r->env->arg, str_of(note));
+	emit(r, str_of(note), (struct str){ 0 });
 }
 
-static void emit(struct running *r)
+/* The newest rows, which may still change. */
+static struct str find_rest(struct running *r)
 {
-	struct str text = buf_str(&r->text);
+	struct str rest;
 
-	if (!text.len)
+	buf_clear(&r->rest);
+	redact_screen_rest(&r->kept, r->env->mask, &r->rest);
+	rest = buf_str(&r->rest);
+	if (rest.len <= REST_MAX)
+		return rest;
+	rest = str_skip(rest, rest.len - REST_MAX);
+	while (rest.len && ((unsigned char)*rest.ptr & 0xC0) == 0x80)
+		rest = str_skip(rest, 1);
+	return rest;
+}
+
+static void show_appended(struct running *r, struct str slice)
+{
+	if (!r->env->output || r->env->redraw)
 		return;
-	show(r, text);
-	for (size_t i = 0; r->env->keep_cr && i < text.len; i++)
-		if (text.ptr[i] == '\r')
-			r->text.ptr[i] = '\n'; /* as the model sees it */
-	capture_add(&r->capture, text);
+	if (r->live > LIVE_MAX) {
+		r->live += (int64_t)slice.len;
+		return;
+	}
 	buf_clear(&r->text);
+	redact_screen_feed(&r->shown, r->env->mask, slice, &r->text);
+	show(r, buf_str(&r->text), (struct str){ 0 });
 }
 
 static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
@@ -81,6 +108,7 @@ static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct running *r = arg;
 
+	(void)stream; /* merged */
 	(void)reply;
 	(void)err;
 	while (chunk.len) {
@@ -88,12 +116,29 @@ static int receive_chunk(void *arg, enum exec_stream stream, struct str chunk,
 
 		if (slice.len > SLICE)
 			slice.len = SLICE;
-		redact_stream_feed(&r->shown, r->env->mask,
-				   stream == EXEC_STDERR, slice, &r->text);
-		emit(r);
+		show_appended(r, slice);
+		buf_clear(&r->text);
+		redact_screen_feed(&r->kept, r->env->mask, slice, &r->text);
+		if (r->env->redraw)
+			show(r, buf_str(&r->text), find_rest(r));
+		capture_add(&r->capture, buf_str(&r->text));
 		chunk = str_skip(chunk, slice.len);
 	}
 	return 0;
+}
+
+static void finish_output(struct running *r)
+{
+	buf_clear(&r->text);
+	redact_screen_end(&r->shown, r->env->mask, &r->text);
+	if (!r->env->redraw)
+		show(r, buf_str(&r->text), (struct str){ 0 });
+	buf_clear(&r->text);
+	redact_screen_end(&r->kept, r->env->mask, &r->text);
+	if (r->env->redraw)
+		show(r, buf_str(&r->text), (struct str){ 0 });
+	capture_add(&r->capture, buf_str(&r->text));
+	show_end(r);
 }
 
 static void add_timeout(const cJSON *args, int64_t timeout_s, struct buf *out)
@@ -133,8 +178,7 @@ static void add_notice(struct running *r, const char *notice, struct buf *out)
 			   &r->text);
 	redact_stream_end(&shown, r->env->mask, &r->text);
 	buf_addstr(out, buf_str(&r->text));
-	if (r->env->output)
-		r->env->output(r->env->arg, buf_str(&r->text));
+	emit(r, buf_str(&r->text), (struct str){ 0 });
 	buf_release(&line);
 }
 
@@ -186,8 +230,28 @@ static void add_output(struct running *r, bool *cut, struct buf *out)
 		out->ptr[--out->len] = '\0';
 }
 
-/* A git that asks for a password would wait for ever. */
-static const char *const environment[] = { "GIT_TERMINAL_PROMPT=0", NULL };
+/* A program that is nowhere: whoever starts an editor, by a shell or without
+ * one, with its words split or not, fails at once and prints this name. */
+#define NO_EDITOR                                                              \
+	"No-editor-can-be-opened-here,give-the-text-as-an-argument-as-in-git-" \
+	"commit--m-TEXT"
+
+/* Nobody can answer an editor, a pager or a question for a password: each would
+ * wait until the time limit. They stand over the user's own, and over those of
+ * a setup script's start files (setup_env.sh leaves them out). */
+static const char *const environment[] = {
+	"TERM=dumb",
+	"EDITOR=" NO_EDITOR,
+	"VISUAL=" NO_EDITOR,
+	"GIT_EDITOR=" NO_EDITOR,
+	"GIT_SEQUENCE_EDITOR=" NO_EDITOR,
+	"GIT_TERMINAL_PROMPT=0",
+	"PAGER=cat",
+	"GIT_PAGER=cat",
+	"MANPAGER=cat",
+	"SYSTEMD_PAGER=cat",
+	NULL,
+};
 
 static int run_background(const struct tool_env *env, const cJSON *args,
 			  struct buf *out, struct error *err)
@@ -224,11 +288,15 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 {
 	int64_t timeout_s =
 		json_int(args, "timeout", default_timeout_s(env->sandbox));
-	struct running r = { .env = env, .text = BUF_INIT(RESULT_RAW_BYTES) };
+	struct running r = { .env = env,
+			     .shown.screen.eager = true,
+			     .text = BUF_INIT(RESULT_RAW_BYTES),
+			     .rest = BUF_INIT(RESULT_RAW_BYTES) };
 	struct exec_request req = {
 		.command = str_of(json_string(args, "command", "")),
 		.env = environment,
 		.merged = true,
+		.facts = true,
 		.timeout_ms = (timeout_s ? timeout_s : NO_LIMIT_S) * 1000,
 		.output = receive_chunk,
 		.arg = &r,
@@ -243,14 +311,10 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	if (check(env->sandbox, req.command, timeout_s, err))
 		return -1;
 	capture_init(&r.capture, CAPTURE_HALF);
-	for (size_t i = 0; i < REDACT_STREAMS; i++)
-		r.shown.clean[i].keep_cr = env->keep_cr;
 	rc = sandbox_execute(env->sandbox, &req, &res, env->stop, err);
 	if (env->exit_code)
 		*env->exit_code = rc ? 0 : res.exit_code;
-	redact_stream_end(&r.shown, env->mask, &r.text);
-	emit(&r);
-	show_end(&r);
+	finish_output(&r);
 	/* The prompt waits for all that is done with it, and a result that is
 	 * longer would be cut for the model: the call may not save it. */
 	if (rc && err->code == ERR_CANCELLED)
@@ -270,6 +334,7 @@ static int run(const struct tool_env *env, const cJSON *args, struct buf *out,
 	add_notice(&r, res.notice, out);
 	capture_release(&r.capture);
 	buf_release(&r.text);
+	buf_release(&r.rest);
 	return rc;
 }
 

@@ -71,9 +71,13 @@ struct tool_env {                /* all borrowed for the call */
 	/* Out: the lines of execute's result about the command's end, without
 	 * its output and notices; not masked. May be NULL. */
 	struct buf *end;
-	/* Live output of execute: plain text (base/sanitize.h), masked. May be
-	 * NULL. On the thread that runs the call. */
+	/* Live output of execute: plain text as a terminal shows it at last
+	 * (base/screen_text.h), masked. May be NULL. On the thread that runs
+	 * the call. */
 	void (*output)(void *arg, struct str delta);
+	/* Instead of output, for who can draw again: rest follows all deltas so
+	 * far, in the place of the last rest. */
+	void (*redraw)(void *arg, struct str delta, struct str rest);
 	/* Appends what is stored of the conversation. May be NULL. */
 	int (*recall)(void *arg, const struct tool_recall *what,
 		      struct buf *out, struct error *err);
@@ -91,7 +95,6 @@ struct tool_env {                /* all borrowed for the call */
 	/* A subagent calls, in the sandbox of its caller: that one is told of
 	 * the jobs in it. */
 	bool shares_sandbox;
-	bool keep_cr; /* output gets a lone CR, which else is an LF */
 	/* Asks the user and waits, at most until stop: then -1. Never two at
 	 * once. NULL: nobody can answer. */
 	int (*ask)(void *arg, struct inquiry *q, enum inquiry_end *end,

@@ -81,6 +81,15 @@ static bool same_call(const struct part *a, const struct part *b)
 	return a == b || (a && b && str_eq(str_of(a->id), str_of(b->id)));
 }
 
+/* Bytes that an item holds. */
+static size_t weight_of(const struct agent_event *ev)
+{
+	const struct tool_change *c = ev->change;
+
+	return ev->text.len + ev->end.len +
+	       (c ? c->before.len + c->after.len : 0);
+}
+
 /* Delta after delta is one for the reader. */
 static bool join(struct eventq *q, const struct agent_event *ev)
 {
@@ -94,8 +103,13 @@ static bool join(struct eventq *q, const struct agent_event *ev)
 		return false;
 	if (!same_call(last->event.call, ev->call))
 		return false;
+	q->bytes -= weight_of(&last->event);
 	buf_addstr(&last->text, ev->text);
 	last->event.text = buf_str(&last->text);
+	buf_clear(&last->end);
+	buf_addstr(&last->end, ev->end);
+	last->event.end = buf_str(&last->end);
+	q->bytes += weight_of(&last->event);
 	return true;
 }
 
@@ -158,15 +172,6 @@ static void append(struct eventq *q, struct queued *item)
 		(void)!write(q->fd, &one, sizeof(one));
 }
 
-/* Bytes that an item holds. */
-static size_t weight_of(const struct agent_event *ev)
-{
-	const struct tool_change *c = ev->change;
-
-	return ev->text.len + ev->end.len +
-	       (c ? c->before.len + c->after.len : 0);
-}
-
 void eventq_push(struct eventq *q, const struct agent_event *ev)
 {
 	struct queued *item;
@@ -174,9 +179,7 @@ void eventq_push(struct eventq *q, const struct agent_event *ev)
 	pthread_mutex_lock(&q->lock);
 	while (!q->closed && q->first && q->bytes + weight_of(ev) > MAX_QUEUED)
 		pthread_cond_wait(&q->room, &q->lock);
-	if (!q->closed && join(q, ev)) {
-		q->bytes += ev->text.len;
-	} else if (!q->closed) {
+	if (!q->closed && !join(q, ev)) {
 		item = copy_event(ev);
 		q->bytes += weight_of(&item->event);
 		append(q, item);

@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "markup/diffview.h"
 #include "term/wrap.h"
-#include "ui/overwrite.h"
 #include "ui/summary.h"
 #include "ui/todo_view.h"
 #include "ui/tool_summary.h"
@@ -71,6 +70,7 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 		.summary = BUF_INIT(EDIT_MAX),
 		.started = now,
 		.tail = BUF_INIT(4 * TOOLVIEW_TAIL),
+		.rest = BUF_INIT(TOOLVIEW_TAIL),
 	};
 	if (!todo_view_sum(call, &v->summary))
 		tool_summary_add(v->tool, args, str_of(call->args),
@@ -79,10 +79,12 @@ void toolview_begin(struct toolview *v, const struct part *call, int64_t now)
 	cJSON_Delete(args);
 }
 
-void toolview_output(struct toolview *v, struct str text)
+void toolview_output(struct toolview *v, struct str text, struct str rest)
 {
 	size_t keep;
 
+	buf_clear(&v->rest);
+	buf_addstr(&v->rest, rest);
 	if (!text.len)
 		return;
 	v->bytes += text.len;
@@ -153,7 +155,12 @@ static void add_time(int64_t ms, struct buf *out)
 
 static size_t count_output(const struct toolview *v)
 {
-	return v->lines + v->mid_line;
+	struct str rest = buf_str(&v->rest);
+	size_t n = v->lines;
+
+	for (size_t i = 0; i < rest.len; i++)
+		n += rest.ptr[i] == '\n';
+	return n + (rest.len ? rest.ptr[rest.len - 1] != '\n' : v->mid_line);
 }
 
 /* The last rows of the output, indented. */
@@ -165,7 +172,7 @@ static void add_window(const struct toolview *v,
 			  .rest = { STR("    "), muted } };
 	size_t most = TOOLVIEW_ROWS * ROW_BYTES * (look->columns + 1);
 	struct str text = buf_str(&v->tail);
-	struct buf shown = BUF_INIT(most);
+	struct buf shown = BUF_INIT(most + TOOLVIEW_TAIL);
 	struct rows lines = { 0 };
 	struct rows rows = { 0 };
 
@@ -173,7 +180,8 @@ static void add_window(const struct toolview *v,
 		text = str_skip(text, text.len - most);
 	while (text.len && ((unsigned char)text.ptr[0] & 0xC0) == 0x80)
 		text = str_skip(text, 1);
-	overwrite_add(text, &shown);
+	buf_addstr(&shown, text);
+	buf_addstr(&shown, buf_str(&v->rest));
 	rows_add(&lines, muted, buf_str(&shown));
 	buf_release(&shown);
 	rows_close(&lines);
@@ -345,5 +353,6 @@ void toolview_release(struct toolview *v)
 	free(v->name);
 	buf_release(&v->summary);
 	buf_release(&v->tail);
+	buf_release(&v->rest);
 	*v = (struct toolview){ 0 };
 }

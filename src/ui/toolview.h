@@ -14,6 +14,7 @@ struct toolview {
 	struct buf summary;      /* what matters of the arguments */
 	int64_t started;         /* ms, of the caller's clock */
 	struct buf tail;         /* the last output */
+	struct buf rest;         /* what follows it, and may still change */
 	size_t lines;            /* ended lines of output */
 	size_t bytes;
 	bool mid_line;
@@ -31,7 +32,8 @@ struct toolview_look {
 };
 
 void toolview_begin(struct toolview *v, const struct part *call, int64_t now);
-void toolview_output(struct toolview *v, struct str text);
+/* rest: in the place of what was the rest so far. */
+void toolview_output(struct toolview *v, struct str text, struct str rest);
 /* The line of the call and the end of its output. */
 void toolview_live(const struct toolview *v, const struct toolview_look *look,
 		   int64_t now, struct rows *out);

@@ -10,7 +10,6 @@
 #include "markup/diff_lines.h"
 #include "markup/diffview.h"
 #include "term/wrap.h"
-#include "ui/overwrite.h"
 #include "ui/todo_view.h"
 
 enum {
@@ -32,6 +31,7 @@ void transcript_init(struct transcript *t, const struct theme *theme,
 		.look = { theme, columns },
 		.thinking = BUF_INIT(TRANSCRIPT_THINKING),
 		.newest_output = BUF_INIT(TRANSCRIPT_FULL),
+		.newest_rest = BUF_INIT(TRANSCRIPT_FULL),
 	};
 	t->markdown.look =
 		(struct markdown_look){ md4c_load(&ignored), theme, columns };
@@ -257,6 +257,7 @@ static void release_newest(struct transcript *t)
 	t->newest_call = (struct part){ 0 };
 	tool_change_release(&t->newest_change);
 	buf_clear(&t->newest_output);
+	buf_clear(&t->newest_rest);
 	t->newest_cut = 0;
 }
 
@@ -301,9 +302,12 @@ static void on_output(struct transcript *t, const struct agent_event *ev)
 	struct toolview *v = find_view(t, ev->call);
 
 	if (v)
-		toolview_output(v, ev->text);
-	if (is_newest(t, ev->call))
-		keep_output(t, ev->text);
+		toolview_output(v, ev->text, ev->end);
+	if (!is_newest(t, ev->call))
+		return;
+	keep_output(t, ev->text);
+	buf_clear(&t->newest_rest);
+	buf_addstr(&t->newest_rest, ev->end);
 }
 
 static void on_result(struct transcript *t, const struct agent_event *ev,
@@ -456,10 +460,12 @@ static void add_arguments(const struct transcript *t, struct rows *out)
 static void add_output(const struct transcript *t, struct rows *out)
 {
 	struct diffview d = { t->look.theme, t->look.columns, false };
-	struct buf shown = BUF_INIT(TRANSCRIPT_FULL);
+	struct buf shown = BUF_INIT(2 * TRANSCRIPT_FULL);
 	struct str text;
 
-	overwrite_add(buf_str(&t->newest_output), &shown);
+	buf_addstr(&shown, buf_str(&t->newest_output));
+	if (!t->newest_cut)
+		buf_addstr(&shown, buf_str(&t->newest_rest));
 	text = buf_str(&shown);
 	if (diff_lines_are_unified(text))
 		diffview_unified(&d, text, out);
@@ -494,6 +500,7 @@ void transcript_release(struct transcript *t)
 	todos_release(&t->todos);
 	release_newest(t);
 	buf_release(&t->newest_output);
+	buf_release(&t->newest_rest);
 	buf_release(&t->thinking);
 	markdown_release(&t->markdown);
 	rows_release(&t->done);

@@ -36,6 +36,7 @@ struct transcript { /* transcript_init() */
 	struct toolview newest;   /* its line */
 	struct part newest_call;  /* id, name and args: copies */
 	struct buf newest_output; /* its beginning */
+	struct buf newest_rest;   /* what follows it for now */
 	struct tool_change newest_change;
 	size_t newest_cut; /* bytes that found no room */
 };

@@ -110,11 +110,29 @@ def test_a_progress_bar_is_one_line_that_changes(live):
         seen = s.until(f"step {i} of 4")
         assert len(re.findall(r"step \d of 4", seen)) == 1, seen
     s.until("done.")
-    told = server.requests[-1]["body"]["messages"][-1]["content"]
-    assert "step 1 of 4\\nstep 2 of 4" in json.dumps(told)  # as ever
+    told = json.dumps(server.requests[-1]["body"]["messages"][-1]["content"])
+    assert "step 4 of 4" in told and "step 3 of 4" not in told
     s.keys("C-o")
     s.until(lambda t: t.count("step 4 of 4") == 1)
     assert "step 1 of 4" not in s.text(True)
+
+
+def test_rows_that_are_drawn_again_change_where_they_are(live):
+    """Two bars, as those of a pull: the cursor goes up and rows are erased."""
+    bars = (r"for i in 1 2 3 4; do [ $i = 1 ] || printf '\033[2A'; printf "
+            r"'\r\033[2Kone %s of 4\n\r\033[2Ktwo %s of 4\n' $i $i; sleep 0.4; "
+            "done")
+    s, server = live([execute(bars), {"text": "done."}], args=["-y"],
+                     ready="yolo")
+    s.type("go")
+    s.keys("Enter")
+    for i in (2, 3):
+        seen = s.until(f"two {i} of 4")
+        assert re.findall(r"(?:one|two) \d of 4", seen) == [
+            f"one {i} of 4", f"two {i} of 4"], seen
+    s.until("done.")
+    told = json.dumps(server.requests[-1]["body"]["messages"][-1]["content"])
+    assert r"one 4 of 4\ntwo 4 of 4\n[Command" in told
 
 
 @pytest.mark.parametrize("columns, lines", [(20, 5), (80, 5), (40, 3)])

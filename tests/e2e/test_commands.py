@@ -2,11 +2,16 @@
 model is told."""
 # SPDX-License-Identifier: MIT
 import json
+import os
+import pathlib
+import re
+import signal
 
 import pytest
 
-from clouds import DONE, results
-from lifecycle import execute
+from clouds import DONE, EXECUTE, results
+from lifecycle import (adopt_orphans, call, execute, processes, stat_of,
+                       wait_for)
 
 TASK = ("-n", "hi", "-y", "-M", "anthropic:m")
 PLACES = [(), ("--sandbox", "local")]
@@ -41,3 +46,176 @@ def test_streams_that_are_asked_for_apart_stay_apart(run, model):
     r = run("sandbox", "exec", box, "echo out; echo err >&2")
     run("sandbox", "rm", box, "--force")
     assert (r.out, r.err) == ("out\n", "err\n")
+
+
+IDIOMS = ["mkdir {a,b} && echo a b made", "set -o pipefail; false | true || "
+          "echo piped", "source /dev/null && echo sourced",
+          "[[ abc == a* ]] && echo matched",
+          "diff <(echo a) <(echo a) && echo same",
+          "ls /no/such &>log || grep -c such log"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_commands_run_in_bash_and_the_prompt_says_so(run, model, place):
+    server = model([execute(c) for c in IDIOMS] + [DONE])
+    r = run(*TASK, *place)
+    assert r.status == 0, r.err
+    for told in results(server):
+        assert "exit code 0" in told
+    assert "Commands run in bash on " in json.dumps(server.requests[0]["body"])
+    assert "Commands run in" not in "".join(results(server))
+
+
+@pytest.mark.parametrize("first", ["execute", "ls"])
+@pytest.mark.parametrize("name", ["e2b", "langsmith"])
+def test_a_sandbox_tells_its_shell_with_the_first_result(
+        run, model, vendor, name, first):
+    """Once, and without a request of its own."""
+    cloud = vendor(name)
+    begin = execute("echo a") if first == "execute" else \
+        {"tool_calls": [call("ls", path=".")]}
+    server = model([begin, execute("echo b"), execute("echo c"), DONE])
+    r = run(*TASK, "--sandbox", name)
+    assert r.status == 0, r.err
+    told = results(server)
+    assert re.search(r"\n\[Commands run in bash on .+, as the user \w+\.\]$",
+                     told[0]), told[0]
+    assert "Commands run" not in told[1] + told[2]
+    assert "Commands run in bash where" in json.dumps(
+        server.requests[0]["body"])
+    assert "\x1e" not in r.out + "".join(told)
+    started = [q for q in cloud.requests if re.search(
+        EXECUTE[name], f"{q['method']} {q['path']}")]
+    assert len(started) <= 4 + (first == "ls"), started
+
+
+EDITING = ["git tag -a v1", "git rebase -i HEAD~1", "git commit -a",
+           "$EDITOR file", "eval \"$VISUAL file\"", "$SVN_EDITOR$EDITOR file"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_command_that_opens_an_editor_ends_at_once_with_a_sentence(
+        run, model, env, tmp_path, place):
+    env.update(TERM="xterm-256color", EDITOR="vi", VISUAL="vi", PAGER="less",
+               GIT_EDITOR="vi", GIT_SEQUENCE_EDITOR="vi", SVN_EDITOR="vi")
+    begin = ("git init -q . && git config user.email a@b && git config "
+             "user.name n && git config core.editor vi && echo 1 >f && "
+             "git add f && git commit -qm 1 && git commit -q --allow-empty "
+             "-m 2 && git config rebase.autoStash true && echo 2 >f; "
+             "echo $TERM $PAGER $GIT_PAGER")
+    server = model([execute(begin)] + [execute(c, timeout=20)
+                                       for c in EDITING] + [DONE])
+    r = run(*TASK, *place, timeout=60)
+    assert r.status == 0, r.err
+    told = results(server)
+    assert "dumb cat cat" in told[0]
+    assert len(told) == 1 + len(EDITING)
+    for text in told[1:]:
+        assert "No-editor-can-be-opened-here" in text
+        assert "timed out" not in text
+
+
+def test_a_text_that_is_given_as_an_argument_needs_no_editor(run, model):
+    server = model([execute("git init -q . && git -c user.name=n -c "
+                            "user.email=a@b commit -qm one --allow-empty && "
+                            "git log --format=%s"), DONE])
+    assert run(*TASK).status == 0
+    assert "one" in results(server)[0]
+
+
+BAR = ("import sys, time\n"
+       "for i in range(2001):\n"
+       "    sys.stdout.write('\\r[%-20s] %d/2000' % ('#' * (i // 100), i))\n"
+       "    sys.stdout.flush()\n"
+       "print()\n"
+       "for i in range(101):\n"
+       "    if i: sys.stdout.write('\\x1b[2A')\n"
+       "    for n in 'ab':\n"
+       "        print('\\r\\x1b[2Klayer %s: %d%%' % (n, i), flush=True)\n"
+       "print('wrong\\b\\b\\b\\b\\bright')\n")
+DRAWN = ("[####################] 2000/2000\nlayer a: 100%\nlayer b: 100%\n"
+         "right")
+
+
+@pytest.mark.parametrize("place", [*PLACES, ("--sandbox", "e2b")])
+def test_two_thousand_frames_of_a_progress_bar_are_one_line(
+        run, model, vendor, place, tmp_path):
+    if "e2b" in place:
+        vendor("e2b")
+    command = f"cat >bar.py <<'E'\n{BAR}E\npython3 -u bar.py"
+    server = model([execute(command), DONE])
+    r = run(*TASK, "--json", *place)
+    assert r.status == 0, r.err
+    told = results(server)[0]
+    assert told.startswith(DRAWN + "\n[Command succeeded"), told[:300]
+    shown = "".join(e["delta"] for e in map(json.loads, r.out.splitlines())
+                    if e["type"] == "tool_output")
+    assert shown.startswith("[####################] 2000/2000\n")
+    assert len(shown) < 200 and shown.endswith("right\n"), shown
+    stored = b"".join(f.read_bytes() for f in
+                      (tmp_path / "home/.deepagents").rglob("*.db*"))
+    assert b" 2000/2000" in stored and b" 1999/2000" not in stored
+
+
+def test_a_job_shows_how_far_its_progress_bar_is(run, model):
+    """And not how it came there."""
+    bar = ("for i in 1 2 3; do printf '\\r%d0%%' $i; done; sleep 1; "
+           "for i in 4 5 6; do printf '\\r%d0%%' $i; done; echo")
+    server = model([execute(bar, background=True),
+                    {"tool_calls": [call("job_output", job=1, wait=0)]},
+                    {"tool_calls": [call("job_output", job=1, wait=20)]},
+                    DONE])
+    r = run(*TASK)
+    assert r.status == 0, r.err
+    _, first, second = results(server)
+    assert "10%" not in first + second and "20%" not in first + second
+    assert second.strip().startswith("60%"), second
+
+
+def wait_for_file(tmp_path, name):
+    wait_for(lambda: list(tmp_path.rglob(name)))
+    return next(tmp_path.rglob(name))
+
+
+def carriers(word):
+    """Living processes that have the word in their environment."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if word in path.read_bytes() and \
+                    stat_of(path.parent.name)[0] not in "ZX":
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_nothing_guards_commands_after_an_orderly_end(run, model):
+    model([execute("echo a"), DONE])
+    adopt_orphans()
+    assert run(*TASK).status == 0
+    assert [c for c in processes().values() if "dcode-guard" in c] == []
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_commands_do_not_outlive_a_kill_of_dcode(start, model, env, tmp_path,
+                                                 background):
+    """What an earlier command had left running does: its call had ended."""
+    word = f"MARK_OF_TEST=k{os.getpid()}{background}"
+    env["MARK_OF_TEST"] = word.partition("=")[2]
+    adopt_orphans()
+    deep = ("(setsid sh -c 'trap : TERM HUP; sleep 600; sleep 600' & ) ; "
+            "sleep 600 | cat & echo ready >ready; wait; sleep 600")
+    model([execute("MARK_OF_TEST= setsid sleep 601 >/dev/null 2>&1 & "
+                   "echo $! >kept"),
+           execute(deep, background=background),
+           execute("sleep 600"), DONE])
+    p = start(*TASK)
+    ready = wait_for_file(tmp_path, "ready")
+    kept = int((ready.parent / "kept").read_text())
+    assert carriers(word.encode())
+    p.signal(signal.SIGKILL)
+    p.p.wait()
+    wait_for(lambda: not carriers(word.encode()), 3)
+    assert stat_of(kept)[0] == "S"
+    os.kill(kept, 9)

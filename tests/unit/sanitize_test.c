@@ -105,42 +105,12 @@ static void one_line(void **state)
 	buf_release(&out);
 }
 
-static void a_lone_cr_stays_where_it_is_wanted(void **state)
-{
-	static const struct {
-		const char *in, *out;
-	} kept[] = {
-		{ "a\r\nb\rc\n", "a\nb\rc\n" },
-		{ "1%\r\x1b[K2%\r", "1%\r2%\r" },
-		{ "a\r\r\nb", "a\r\nb" },
-		{ "a\r\xff\r\xC3\xA9", "a\r\xEF\xBF\xBD\r\xC3\xA9" },
-		{ "a\r\tb\r\a\r", "a\r\tb\r\r" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
-		struct str in = str_of(kept[i].in);
-
-		for (size_t at = 0; at <= in.len; at++) {
-			struct sanitizer c = { .keep_cr = true };
-			struct buf out = BUF_INIT(1 << 10);
-
-			sanitize_feed(&c, (struct str){ in.ptr, at }, &out);
-			sanitize_feed(&c, str_skip(in, at), &out);
-			sanitize_end(&c, &out);
-			assert_string_equal(out.ptr, kept[i].out);
-			buf_release(&out);
-		}
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole),
 		cmocka_unit_test(split_at_every_byte),
 		cmocka_unit_test(one_line),
-		cmocka_unit_test(a_lone_cr_stays_where_it_is_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

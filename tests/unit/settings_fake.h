@@ -127,6 +127,12 @@ char **settings_environ_exported(const struct settings *s)
 	return env;
 }
 
+const char *settings_exported(const struct settings *s, const char *name)
+{
+	(void)s;
+	return getenv(name);
+}
+
 void settings_environ_free(char **env)
 {
 	for (char **e = env; *e; e++)

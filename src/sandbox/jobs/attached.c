@@ -6,14 +6,13 @@
 
 enum { SLICE = 64 << 10 }; /* bytes filtered at a time */
 
-/* The newest output stays, from the beginning of a character. */
+/* The newest output stays, from the beginning of a character. Locked. */
 static void keep(struct background_job *job)
 {
 	struct str text = buf_str(&job->text);
 	struct job_state *s = &job->state;
 	size_t over;
 
-	pthread_mutex_lock(&job->all->lock);
 	if (job->kept.len + text.len > JOBS_KEPT_BYTES) {
 		/* At once more than needed: not a move for each piece. */
 		over = job->kept.len + text.len - JOBS_KEPT_BYTES / 2;
@@ -27,7 +26,6 @@ static void keep(struct background_job *job)
 	}
 	buf_addstr(&job->kept, text);
 	s->bytes += (int64_t)text.len;
-	pthread_mutex_unlock(&job->all->lock);
 	buf_clear(&job->text);
 }
 
@@ -36,15 +34,18 @@ static int on_output(void *arg, enum exec_stream stream, struct str chunk,
 {
 	struct background_job *job = arg;
 
+	(void)stream; /* merged */
 	(void)reply;
 	(void)err;
 	while (chunk.len) {
 		struct str slice = { chunk.ptr,
 				     chunk.len < SLICE ? chunk.len : SLICE };
 
-		redact_stream_feed(&job->shown, job->order.mask,
-				   stream == EXEC_STDERR, slice, &job->text);
+		pthread_mutex_lock(&job->all->lock);
+		redact_screen_feed(&job->shown, job->order.mask, slice,
+				   &job->text);
 		keep(job);
+		pthread_mutex_unlock(&job->all->lock);
 		chunk = str_skip(chunk, slice.len);
 	}
 	return 0;
@@ -64,9 +65,9 @@ static void *run(void *arg)
 	struct error err = { 0 };
 	int rc = sandbox_execute(job->sb, &req, &res, &stop, &err);
 
-	redact_stream_end(&job->shown, job->order.mask, &job->text);
-	keep(job);
 	pthread_mutex_lock(&job->all->lock);
+	redact_screen_end(&job->shown, job->order.mask, &job->text);
+	keep(job);
 	job->state.result = res;
 	if (rc < 0)
 		job->state.error = err;
@@ -79,6 +80,7 @@ static void *run(void *arg)
 int attached_start(struct background_job *job, struct error *err)
 {
 	job->kept = BUF_INIT(JOBS_KEPT_BYTES + 4 * SLICE);
+	job->shown.screen.eager = true;
 	if (cancel_init(&job->cancel, err) < 0)
 		return -1;
 	if (thread_start(&job->thread, run, job, err) < 0)
@@ -91,7 +93,11 @@ void attached_read(struct background_job *job, const struct job_read *what,
 		   struct buf *out)
 {
 	struct job_state *s = &job->state;
-	struct str text = buf_str(&job->kept);
+	struct str text;
+
+	redact_screen_give(&job->shown, job->order.mask, &job->text);
+	keep(job);
+	text = buf_str(&job->kept);
 
 	s->from = what->from < 0 ? s->read : what->from;
 	if (s->from < s->first)

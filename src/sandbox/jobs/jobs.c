@@ -99,7 +99,7 @@ static void job_discard(struct background_job *job)
 	if (job->runs_here)
 		pthread_join(job->thread, NULL);
 	else
-		redact_stream_end(&job->shown, job->order.mask, &job->text);
+		redact_screen_end(&job->shown, job->order.mask, &job->text);
 	job_free(job);
 }
 

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/mask/redact_stream.h"
+#include "base/mask/redact_screen.h"
 #include "sandbox/jobs/jobs.h"
 #include "sandbox/supervise/kept.h"
 
@@ -32,7 +32,8 @@ struct background_job {
 	int64_t began;            /* ms; where it stays, when ms was told */
 	int64_t theirs;           /* clock_ms() until which it is JOB_THEIRS */
 	struct cancel ended;      /* triggered when it has */
-	struct redact_stream shown; /* its thread's, or its reader's */
+	struct redact_screen shown; /* its reader's; guarded by all->lock
+				       where it is attached */
 	struct buf text;            /* the same: scratch */
 
 	/* of attached.c */

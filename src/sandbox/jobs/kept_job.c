@@ -36,7 +36,7 @@ int kept_job_kill(struct background_job *job, const struct stop *stop,
 
 static void forget_stream(struct background_job *job)
 {
-	redact_stream_end(&job->shown, job->order.mask, &job->text);
+	redact_screen_end(&job->shown, job->order.mask, &job->text);
 	buf_clear(&job->text);
 	job->fed = -1;
 }
@@ -56,9 +56,10 @@ static struct str find_data(struct background_job *job, struct watch_ask *a,
 	}
 	if (*from > at + (int64_t)raw.len)
 		*from = at + (int64_t)raw.len;
-	redact_stream_feed(&job->shown, job->order.mask, 0,
+	redact_screen_feed(&job->shown, job->order.mask,
 			   (struct str){ raw.ptr, (size_t)(*from - at) },
 			   &job->text);
+	redact_screen_give(&job->shown, job->order.mask, &job->text);
 	buf_clear(&job->text);
 	return str_skip(raw, (size_t)(*from - at));
 }
@@ -79,10 +80,11 @@ static int64_t show(struct background_job *job, struct watch_ask *a,
 		data.len = job_whole_lines(data);
 	}
 	end = *from + (int64_t)data.len;
-	redact_stream_feed(&job->shown, job->order.mask, 0, data, out);
+	redact_screen_feed(&job->shown, job->order.mask, data, out);
+	redact_screen_give(&job->shown, job->order.mask, out);
 	job->fed = end;
 	if (s->state != KEPT_RUNS && end == s->total) {
-		redact_stream_end(&job->shown, job->order.mask, out);
+		redact_screen_end(&job->shown, job->order.mask, out);
 		job->fed = -1;
 	}
 	return end;

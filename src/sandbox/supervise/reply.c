@@ -5,6 +5,7 @@
 
 #include "base/sanitize.h"
 #include "base/str.h"
+#include "sandbox/facts.h"
 #include "sandbox/frame.h"
 #include "sandbox/quote.h"
 #include "sandbox/setup/setup.h"
@@ -110,6 +111,8 @@ static int add_run(struct buf *out, const struct job_request *ask,
 	buf_adds(out, "cd -- ");
 	quote_word(out, str_of(ask->cwd));
 	buf_adds(out, " 2>/dev/null||{ :>\"$s_dir/nocwd\";exit 126;}\n");
+	if (ask->req.aside)
+		facts_add_script(out, ask->req.aside);
 	if (long_one) {
 		buf_adds(out, "printf %s ");
 		quote_word(out, ask->req.command);

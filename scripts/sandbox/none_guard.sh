@@ -1,0 +1,21 @@
+#!/bin/sh
+# none_guard.sh - ends the commands on this machine whose dcode was killed.
+# SPDX-License-Identifier: MIT
+#
+# $1: what the marks of the commands begin with; KILL: kill_tree.sh. Standard
+# input is a pipe of which dcode alone has the other end: a line "+N" says that
+# command N begins, "-N" that it has ended. At the end of the input all that
+# still run are killed. Of a dcode that ends by itself that is none.
+trap '' HUP INT QUIT TERM
+running=' '
+while read -r line; do
+	number=${line#?}
+	case $line in
+	+*) running="$running$number " ;;
+	-*) running="${running%% "$number" *} ${running#* "$number" }" ;;
+	esac
+done
+for number in $running; do
+	sh -c "$KILL" kill_tree "$1-$number" &
+done
+wait
