@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/mask/mask.h"
@@ -62,9 +63,51 @@ void print_name(const struct app *app, const char *before, const char *name,
 	buf_release(&line);
 }
 
+bool print_is_ascii(const struct app *app)
+{
+	const char *value = NULL;
+	struct error ignored = { 0 };
+
+	return app->settings &&
+	       settings_string(app->settings, NULL, "ui.glyphs", &value,
+			       &ignored) == 0 &&
+	       value && !strcmp(value, "ascii");
+}
+
+const char *print_sign(const struct app *app, enum glyph sign)
+{
+	const struct theme t = { .ascii = print_is_ascii(app) };
+
+	return theme_glyph(&t, sign);
+}
+
+/* The sign that such a line begins with, as it is shown; moves line behind. */
+static const char *take_sign(const struct app *app, const char **line)
+{
+	const struct theme t = { .ascii = false };
+	const char *check = theme_glyph(&t, GLYPH_CHECK);
+
+	if (!str_starts(str_of(*line), check))
+		return "";
+	*line += strlen(check);
+	return print_sign(app, GLYPH_CHECK);
+}
+
+void print_progress(const struct app *app, const char *line)
+{
+	struct buf text = BUF_INIT(LINE_BYTES);
+	const char *sign = take_sign(app, &line);
+
+	sanitize_line(str_of(line), &text);
+	fprintf(stderr, "%s%s\n", sign, text.len ? text.ptr : "");
+	buf_release(&text);
+}
+
 void print_line(const struct app *app, const char *fmt, ...)
 {
 	char text[LINE_BYTES];
+	const char *line = text;
+	const char *sign;
 	va_list ap;
 
 	if (app->quiet)
@@ -72,5 +115,6 @@ void print_line(const struct app *app, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	print_text(app, "", text, "");
+	sign = take_sign(app, &line);
+	print_text(app, sign, line, "");
 }

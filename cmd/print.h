@@ -4,6 +4,7 @@
 #define CMD_PRINT_H
 
 #include "cmd/app.h"
+#include "term/theme.h"
 
 /* Appends it in one line, without secrets and control characters. */
 void print_add_line(const struct app *app, struct buf *out, const char *text);
@@ -24,5 +25,12 @@ void print_name(const struct app *app, const char *before, const char *name,
  * -q. */
 void print_line(const struct app *app, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* A sign of ours: in ASCII where [ui] glyphs says so. */
+const char *print_sign(const struct app *app, enum glyph sign);
+/* True where [ui] glyphs = "ascii". */
+bool print_is_ascii(const struct app *app);
+/* A line of progress on standard error, cleaned, with its sign as above. */
+void print_progress(const struct app *app, const char *line);
 
 #endif

@@ -61,12 +61,9 @@ static void on_check(void *arg, const struct contract_result *r)
 static void on_progress(void *arg, const char *line)
 {
 	struct test *t = arg;
-	struct buf shown = BUF_INIT(1 << 14);
 
-	sanitize_line(str_of(line), &shown);
 	if (!t->app->quiet && !t->app->json)
-		fprintf(stderr, "%s\n", shown.len ? shown.ptr : "");
-	buf_release(&shown);
+		print_progress(t->app, line);
 }
 
 static void on_warning(void *arg, const char *line)

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/chat/mention.h"
 #include "cmd/money/run_money.h"
+#include "cmd/print.h"
 #include "cmd/run/run_hooks.h"
 #include "cmd/run/run_remark.h"
 #include "cmd/tools/startup.h"
@@ -106,6 +107,7 @@ static void open_output(struct task *t)
 {
 	t->json = t->run->app->json;
 	t->plain.quiet = t->run->options.quiet;
+	t->plain.ascii = print_is_ascii(t->run->app);
 	t->plain.last_only = t->plain.quiet;
 	t->plain.no_stream = t->plain.quiet || t->run->options.no_stream;
 	t->plain.stop = t->events.stop = &t->run->stop;

@@ -18,6 +18,7 @@
 #include "cmd/chat/pictures.h"
 #include "cmd/live/live.h"
 #include "cmd/money/run_money.h"
+#include "cmd/print.h"
 #include "cmd/run/next.h"
 #include "cmd/slash/choose.h"
 #include "cmd/slash/slash.h"
@@ -338,6 +339,7 @@ static int chat_in_lines(struct run *r, const char *first)
 	int rc;
 
 	c.approve = (struct approve){ .app = r->app, .input = &c.input };
+	c.plain.ascii = print_is_ascii(r->app);
 	r->app->asker = &asker;
 	c.asker = (struct asker){ .run = r,
 				  .ask = chat_approve,

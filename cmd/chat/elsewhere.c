@@ -23,8 +23,6 @@ void elsewhere_edit(struct live *l)
 	struct external x;
 	struct str text;
 
-	if (l->state == LIVE_OPENING)
-		return; /* the settings are still being read */
 	editor_text(&l->editor, &draft);
 	x = leave_screen(l);
 	if (external_edit(&x, ".md", buf_str(&draft), &edited, &err) == 0) {
@@ -81,8 +79,7 @@ void elsewhere_show_call(struct live *l)
 {
 	struct rows rows = { 0 };
 
-	if (l->state != LIVE_OPENING &&
-	    transcript_newest(&l->transcript, &rows)) {
+	if (transcript_newest(&l->transcript, &rows)) {
 		rows_close(&rows);
 		if (rows.n > screen_live_rows(&l->screen))
 			page(l, &rows);

@@ -146,6 +146,7 @@ int external_edit(const struct external *x, const char *suffix, struct str text,
 			  status);
 	else if (status == 0)
 		status = read_file(name, edited, err);
+	buf_drop_nul(edited, 0);
 	if (name)
 		(void)unlink(name);
 	free(name);

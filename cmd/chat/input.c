@@ -37,7 +37,10 @@ int chat_read_line(struct chat_input *in, struct buf *line)
 		ssize_t n;
 
 		if (at < in->typed.len || (in->ended && in->typed.len)) {
+			size_t begin = line->len;
+
 			buf_add(line, in->typed.ptr, at);
+			buf_drop_nul(line, begin);
 			buf_consume(&in->typed, at + (at < in->typed.len));
 			return 1;
 		}

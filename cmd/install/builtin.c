@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "cmd/credential.h"
 #include "cmd/install/install.h"
+#include "cmd/print.h"
 #include "cmd/secret.h"
 #include "model/presets.h"
 
@@ -34,7 +35,9 @@ static void mark(const struct check *c, bool good, const char *text)
 
 	sanitize_line(str_of(text), &shown);
 	if (!c->in->app->json)
-		printf("%s %s\n", good ? "✓" : "✗", shown.len ? shown.ptr : "");
+		printf("%s %s\n",
+		       print_sign(c->in->app, good ? GLYPH_CHECK : GLYPH_CROSS),
+		       shown.len ? shown.ptr : "");
 	buf_release(&shown);
 }
 
@@ -409,13 +412,14 @@ int install_model(const struct install *in)
 	if (in->app->json)
 		app_envelope("install", &data);
 	else if (state == CREDENTIAL_MISSING)
-		printf("✗ %s is not set\n  export it, or store it: dcode auth "
+		printf("%s %s is not set\n  export it, or store it: dcode auth "
 		       "set %s\n%s'%s' is not ready.\n",
-		       c.variable, c.name, login_hint(&c, state), in->name);
+		       print_sign(in->app, GLYPH_CROSS), c.variable, c.name,
+		       login_hint(&c, state), in->name);
 	else
-		printf("✓ %s: %s\n%s'%s' is ready (its first request shows "
+		printf("%s %s: %s\n%s'%s' is ready (its first request shows "
 		       "whether the key is good): dcode -M %s:MODEL\n",
-		       c.variable, label.ptr,
+		       print_sign(in->app, GLYPH_CHECK), c.variable, label.ptr,
 		       state == CREDENTIAL_OPTIONAL ? login_hint(&c, state)
 						    : "",
 		       in->name, in->name);
@@ -437,10 +441,12 @@ static bool report_model(struct app *app, const struct credential *c,
 	if (app->json)
 		model_json(c->name, state, buf_str(&label), data);
 	else if (ready)
-		printf("✓ %s: %s\n", c->name, label.ptr);
+		printf("%s %s: %s\n", print_sign(app, GLYPH_CHECK), c->name,
+		       label.ptr);
 	else
-		printf("✗ %s: %s is not set (dcode auth set %s)\n", c->name,
-		       c->variable, c->name);
+		printf("%s %s: %s is not set (dcode auth set %s)\n",
+		       print_sign(app, GLYPH_CROSS), c->name, c->variable,
+		       c->name);
 	buf_release(&label);
 	return ready;
 }

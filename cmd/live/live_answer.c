@@ -54,6 +54,8 @@ static void leave_answer(struct live *l, enum dialog_answer a)
 		buf_addf(&what, "%zu calls", q->n);
 	else
 		summary_of_call(call->call, &what);
+	if (l->theme.ascii)
+		summary_to_ascii(&what);
 	mask_text(call->mask, buf_str(&what), &masked);
 	leave_line(l, said[a], buf_str(&masked));
 	buf_release(&what);

@@ -39,7 +39,8 @@ static void follow_line(struct live *l, struct str line)
 		step.ptr[step.len - 3] = '\0';
 		set_step(l, step.ptr);
 	} else if (l->state != LIVE_CLOSING &&
-		   str_starts(buf_str(&step), "\u2713")) {
+		   (str_starts(buf_str(&step), "\u2713 ") ||
+		    (l->theme.ascii && str_starts(buf_str(&step), "+ ")))) {
 		set_step(l, "getting ready");
 	}
 	buf_release(&step);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cmd/money/run_money.h"
 #include "cmd/overlap/overlap.h"
+#include "cmd/print.h"
 #include "cmd/secret.h"
 #include "cmd/skills/run_skills.h"
 #include "cmd/threads/saved_patch.h"
@@ -104,13 +105,9 @@ static bool on_host(const struct run *r)
 static void on_line(void *arg, const char *line)
 {
 	const struct run *r = arg;
-	struct buf text = BUF_INIT(1 << 16);
 
-	if (r->options.quiet)
-		return;
-	sanitize_line(str_of(line), &text);
-	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
-	buf_release(&text);
+	if (!r->options.quiet)
+		print_progress(r->app, line);
 }
 
 static void on_warning(void *arg, const char *line)

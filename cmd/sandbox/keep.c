@@ -18,14 +18,9 @@ enum {
 	LEAST_KEPT_S = 60,
 };
 
-static void print_progress(void *arg, const char *line)
+static void on_progress(void *arg, const char *line)
 {
-	struct buf text = BUF_INIT(1 << 16);
-
-	(void)arg;
-	sanitize_line(str_of(line), &text);
-	fprintf(stderr, "%s\n", text.len ? text.ptr : "");
-	buf_release(&text);
+	print_progress(arg, line);
 }
 
 static void print_warning(void *arg, const char *line)
@@ -85,9 +80,10 @@ static int make(struct app *app, const struct args *args, struct made *made,
 				       .setup = args_value(args, "setup"),
 				       .mask = app->mask,
 				       .on_exit = LIFECYCLE_KEEP,
-				       .ui = { .progress = print_progress,
+				       .ui = { .progress = on_progress,
 					       .warn = print_warning,
-					       .output = print_output } };
+					       .output = print_output,
+					       .arg = app } };
 	struct stop stop = app_stop(app);
 	struct managed_sandbox box = { 0 };
 	struct sandbox_client host = { 0 };

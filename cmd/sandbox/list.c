@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/sandbox/sandbox_cmd.h"
+#include "session/thread_label.h"
 
 enum { LISTED_ID = 14 }; /* bytes of an id in a row */
 
@@ -51,6 +52,7 @@ static void print_owner(const struct ledger_row *row)
 }
 
 struct sandbox_table {
+	struct store *store; /* for the threads of those in use */
 	struct buf json;
 	bool as_json;
 	const char *provider; /* only this one, or NULL */
@@ -68,7 +70,29 @@ static void member(struct buf *out, const char *key, const char *value)
 	buf_addc(out, ',');
 }
 
-static void row_json(struct buf *out, const struct ledger_row *row)
+static bool add_thread(void *arg, const struct thread_label *l)
+{
+	member(arg, "thread", l->thread);
+	return false; /* the newest one */
+}
+
+/* The ledger names the thread of what is kept; who uses a sandbox now is known
+ * by its label. */
+static void member_thread(struct buf *out, struct store *store,
+			  const char *label, const char *kept)
+{
+	struct error ignored = { 0 };
+	size_t before = out->len;
+
+	if (!kept[0] && label[0])
+		(void)thread_label_each(store, 0, label, add_thread, out,
+					&ignored);
+	if (out->len == before)
+		member(out, "thread", kept);
+}
+
+static void row_json(struct buf *out, struct store *store,
+		     const struct ledger_row *row)
 {
 	buf_addc(out, '{');
 	member(out, "name", short_name(row->label));
@@ -78,7 +102,7 @@ static void row_json(struct buf *out, const struct ledger_row *row)
 	member(out, "endpoint", row->endpoint);
 	member(out, "state", ledger_state_name(row->state));
 	member(out, "note", row->note);
-	member(out, "thread", row->thread);
+	member_thread(out, store, row->label, row->thread);
 	buf_addf(out,
 		 "\"created\":%" PRId64 ",\"ends\":%" PRId64 ",\"pid\":%" PRId64
 		 ",\"owner_runs\":%s,\"kept\":%s}",
@@ -105,7 +129,7 @@ static bool add_row(void *arg, const struct ledger_row *row)
 	if (l->as_json) {
 		if (l->n++)
 			buf_addc(&l->json, ',');
-		row_json(&l->json, row);
+		row_json(&l->json, l->store, row);
 		return true;
 	}
 	if (!l->n++)
@@ -140,6 +164,8 @@ static void add_listed(void *arg, const struct sandbox_info *info)
 		member(&l->json, "owner", info->owner);
 		member(&l->json, "state", sandbox_state_name(info->state));
 		member(&l->json, "image", info->image);
+		member_thread(&l->json, l->store,
+			      info->label ? info->label : "", "");
 		buf_addf(&l->json,
 			 "\"created\":%" PRId64 ",\"ends\":%" PRId64 "}",
 			 info->created, info->ends);
@@ -247,6 +273,7 @@ int sandbox_cmd_list(struct app *app, const struct args *args)
 	int rc = app_store(app, &store, &err);
 
 	buf_addc(&l.json, '[');
+	l.store = rc == 0 ? store : NULL;
 	if (rc == 0)
 		rc = l.provider ? ask_provider(&l, app, store, all, &err)
 				: ledger_each(store, all, add_row, &l, &err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cmd/print.h"
 #include "cmd/subagents/subagents_impl.h"
 #include "ui/summary.h"
 
@@ -126,6 +127,8 @@ static void on_call(struct child *c, const struct agent_event *ev)
 
 	summary_of_call(ev->call, &line);
 	mask_text(c->run->app->mask, buf_str(&line), &clean);
+	if (print_is_ascii(c->run->app))
+		summary_to_ascii(&clean);
 	roster_note(&c->all->roster, c->number, clean.len ? clean.ptr : "");
 	child_emit(c, ev, false, NULL, clean.ptr);
 	buf_release(&clean);

@@ -24,10 +24,10 @@ static void print_names(const struct app *app, char *const *names, size_t n,
 			after);
 }
 
-static void print_sum(const struct sync_result *r)
+static void print_sum(const struct app *app, const struct sync_result *r)
 {
-	fprintf(stderr, "✓ %zu file%s sent, ", r->n_taken,
-		r->n_taken == 1 ? "" : "s");
+	fprintf(stderr, "%s %zu file%s sent, ", print_sign(app, GLYPH_CHECK),
+		r->n_taken, r->n_taken == 1 ? "" : "s");
 	if (r->n_deleted)
 		fprintf(stderr, "%zu deleted there, ", r->n_deleted);
 	fprintf(stderr, "%zu kept there\n", r->n_kept);
@@ -56,7 +56,7 @@ static void print_result(const struct app *app, const struct sync_result *r,
 	if (!r->n_taken && !r->n_deleted && !r->n_kept)
 		fputs("Nothing has changed here.\n", stderr);
 	else
-		print_sum(r);
+		print_sum(app, r);
 }
 
 /* Another list, with the bytes of those that are no UTF-8, else null. */

@@ -143,6 +143,20 @@ int buf_check(const struct buf *b, const char *what, struct error *err)
 			 b->max);
 }
 
+void buf_drop_nul(struct buf *b, size_t from)
+{
+	char *end = b->len > from ? memchr(b->ptr + from, '\0', b->len - from)
+				  : NULL;
+
+	if (!end)
+		return;
+	for (const char *p = end; p < b->ptr + b->len; p++)
+		if (*p)
+			*end++ = *p;
+	b->len = (size_t)(end - b->ptr);
+	*end = '\0';
+}
+
 char *buf_detach(struct buf *b)
 {
 	char *ptr = b->ptr ? b->ptr : xcalloc(1, 1);

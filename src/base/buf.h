@@ -50,6 +50,8 @@ bool buf_add_line(struct buf *line, struct str *chunk);
 void buf_clear(struct buf *b);
 /* 0, or -1 with ERR_LIMIT "what is larger than N bytes" when over. */
 int buf_check(const struct buf *b, const char *what, struct error *err);
+/* Takes out each NUL from byte `from` on: text is also passed as a C string. */
+void buf_drop_nul(struct buf *b, size_t from);
 /* Hands over the bytes (never NULL, NUL-terminated); the buffer is empty. */
 char *buf_detach(struct buf *b);
 struct str buf_str(const struct buf *b);

@@ -112,6 +112,7 @@ void editor_paste_feed(struct editor *e, struct str bytes)
 	bool clean = at - e->clean <= SPLIT;
 
 	buf_addstr(&e->pasting, bytes);
+	buf_drop_nul(&e->pasting, at);
 	mend_line_ends(e, at);
 	if (clean)
 		e->clean += pastes_clean_prefix(

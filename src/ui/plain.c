@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "term/theme.h"
 #include "ui/output.h"
 #include "ui/summary.h"
 #include "ui/todo_view.h"
@@ -84,6 +85,20 @@ static void note(struct plain *p, const char *prefix, struct str text)
 	buf_addc(&p->log, '\n');
 	buf_release(&line);
 	flush(p);
+}
+
+/* The same behind a sign; the text of it may end in one, which is ours too. */
+static void note_sign(struct plain *p, const char *indent, enum glyph sign,
+		      struct buf *text)
+{
+	const struct theme t = { .ascii = p->ascii };
+	char prefix[16];
+
+	if (p->ascii)
+		summary_to_ascii(text);
+	snprintf(prefix, sizeof(prefix), "%s%s ", indent,
+		 theme_glyph(&t, sign));
+	note(p, prefix, buf_str(text));
 }
 
 /* What is on the screen cannot be taken back: the new answer is printed from
@@ -172,7 +187,7 @@ static void on_call(struct plain *p, const struct part *call)
 	struct buf line = BUF_INIT(1 << 12);
 
 	summary_of_call(call, &line);
-	note(p, "\xE2\x8F\xBA ", buf_str(&line));
+	note_sign(p, "", GLYPH_TOOL, &line);
 	buf_release(&line);
 	p->output_clean = (struct sanitizer){ 0 };
 }
@@ -215,7 +230,7 @@ static void on_result(struct plain *p, const struct agent_event *ev)
 	else
 		summary_of_result(ev->call, ev->text, ev->failed, &line);
 	if (line.len)
-		note(p, "  \xE2\x8E\xBF ", buf_str(&line));
+		note_sign(p, "  ", GLYPH_RESULT, &line);
 	buf_release(&line);
 	if (!ev->failed)
 		print_todos(p, ev->call);

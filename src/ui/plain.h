@@ -6,11 +6,12 @@
 #include "agent/agent.h"
 #include "base/sanitize.h"
 
-struct plain {                   /* zeroed, then the first five set */
+struct plain {                   /* zeroed, then the first six set */
 	const struct stop *stop; /* no writing on after it; may be NULL */
 	bool quiet;              /* nothing on stderr */
 	bool last_only;          /* of the answers the last; with no_stream */
 	bool no_stream;          /* the answer once, at the end: plain_end() */
+	bool ascii;              /* signs of ours in ASCII */
 	bool chat;               /* answers may be repeated from their start */
 	/* Others print lines on the same terminal: none is begun that is not
 	 * ended. Any thread. */

@@ -74,3 +74,13 @@ void summary_of_declined(struct str result, struct buf *out)
 	buf_adds(out, why.len ? "Declined: " : "Declined.");
 	add_line(out, why);
 }
+
+void summary_to_ascii(struct buf *line)
+{
+	static const char ellipsis[] = "\xE2\x80\xA6";
+
+	if (!str_ends(buf_str(line), ellipsis))
+		return;
+	line->len -= sizeof(ellipsis) - 1;
+	buf_adds(line, "...");
+}

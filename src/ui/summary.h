@@ -12,6 +12,8 @@ void summary_of_call(const struct part *call, struct buf *out);
 void summary_of_result(const struct part *call, struct str result, bool failed,
 		       struct buf *out);
 
+/* Replaces the ellipsis at the end of any of these. */
+void summary_to_ascii(struct buf *line);
 /* "Declined: not that way", from the result of a call that the user has
  * declined. */
 void summary_of_declined(struct str result, struct buf *out);

@@ -110,13 +110,18 @@ void toolview_line(const struct toolview *v, const struct toolview_look *look,
 		.rest = { STR("    "), muted },
 		.words = true,
 	};
+	struct buf summary = BUF_INIT(EDIT_MAX + 4);
 	struct rows line = { 0 };
 
+	buf_addstr(&summary, buf_str(&v->summary));
+	if (look->theme->ascii)
+		summary_to_ascii(&summary);
 	rows_add(&line, muted, STR(" "));
 	rows_adds(&line, (struct style){ ATTR_BOLD, STYLE_TOOL }, v->name);
 	if (v->summary.len)
 		rows_add(&line, (struct style){ 0 }, STR(" "));
-	rows_add(&line, (struct style){ 0 }, buf_str(&v->summary));
+	rows_add(&line, (struct style){ 0 }, buf_str(&summary));
+	buf_release(&summary);
 	rows_close(&line);
 	wrap_rows(&line, &w, out);
 	rows_release(&line);

@@ -1,0 +1,122 @@
+"""test_chat_paste_and_signs.py - odd pastes, the editor while a sandbox starts,
+signs in ASCII, and the thread of a sandbox that is in use."""
+# SPDX-License-Identifier: MIT
+import json
+import subprocess
+
+import pytest
+
+from terminal import Terminal
+from test_approvals import config
+from test_live_chat import DONE, HELLO, execute, live, prompts  # noqa: F401
+
+# pylint: disable=redefined-outer-name
+
+LOCAL = ("--sandbox", "local", "--workspace", "none", "--on-exit", "delete")
+
+
+@pytest.fixture
+def work(tmp_path):
+    (tmp_path / "work").mkdir(exist_ok=True)
+    return tmp_path / "work"
+
+
+def terminal(dcode, env, work, *args, term="xterm-256color"):
+    return Terminal([str(dcode), "-M", "anthropic:m", *args],
+                    {**env, "TERM": term}, str(work))
+
+
+@pytest.mark.parametrize("pasted", [
+    "one\0two three", "\0".join(f"line {n}\r" for n in range(40))],
+    ids=["short", "long"])
+def test_a_paste_with_a_nul_is_sent_whole_without_it(
+        dcode, env, model, work, pasted):
+    server = model(HELLO)
+    t = terminal(dcode, env, work)
+    t.until("this machine")
+    t.type(f"\x1b[200~{pasted}\x1b[201~")
+    t.wait(0.3)
+    t.type("\r")
+    t.until("Hello there.")
+    assert prompts(server) == [
+        pasted.replace("\0", "").replace("\r", "\n").strip("\n")] or \
+        prompts(server) == [pasted.replace("\0", "").replace("\r", "\n")]
+    t.type("\x04")
+    t.close()
+
+
+def test_a_line_of_the_plain_chat_with_a_nul_is_sent_whole(
+        dcode, env, model, work):
+    server = model(HELLO)
+    t = terminal(dcode, env, work, "--plain")
+    t.until("> ")
+    t.type("one \x16\0two\n")  # Ctrl+V: the terminal takes it as it is
+    t.until("Hello there.")
+    assert prompts(server) == ["one two"]
+    t.close()
+
+
+@pytest.mark.parametrize("way", ["key", "command"])
+def test_the_editor_opens_while_the_sandbox_starts(
+        live, env, tmp_path, way):
+    program = tmp_path / "editor"
+    program.write_text("#!/bin/sh\nprintf 'from\\000 the editor\\n' > \"$1\"\n")
+    program.chmod(0o755)
+    env["EDITOR"] = str(program)
+    setup = tmp_path / "setup.sh"
+    setup.write_text("sleep 4\n")
+    s, server = live([DONE], args=[*LOCAL, "--sandbox-setup", str(setup)],
+                     ready="etup")
+    if way == "key":
+        s.type("draft")
+        s.keys("C-x")
+    else:
+        s.type("/editor")
+        s.keys("Enter")
+    seen = s.until("from the editor")
+    assert "tools in" not in seen  # it still starts
+    s.keys("Enter")
+    s.until("done.")
+    assert prompts(server) == ["from the editor"]
+
+
+LONG = execute("echo " + "x" * 300)
+
+
+@pytest.mark.parametrize("how", ["screen", "lines", "task", "shell"])
+def test_with_ascii_glyphs_every_sign_of_dcode_is_ascii(
+        live, dcode, env, model, work, how):
+    config(env, '[ui]\nglyphs = "ascii"\n')
+    if how in ("task", "shell"):
+        model([LONG, DONE])
+        args = ["-n", "go", "-M", "anthropic:m", *LOCAL] if how == "task" \
+            else ["sandbox", "create", "--sandbox", "local"]
+        r = subprocess.run([dcode, *args], env=env, cwd=work, text=True,
+                           capture_output=True, check=True, timeout=60,
+                           stdin=subprocess.DEVNULL)
+        shown = r.stdout + r.stderr
+        assert "+ Local sandbox ready" in shown
+    else:
+        s, _ = live([LONG, DONE], ready="tools in",
+                    args=[*LOCAL, *(["--plain"] if how == "lines" else [])])
+        s.type("go")
+        s.keys("Enter")
+        s.until("done.")
+        s.keys("C-d")
+        assert s.status() == 0
+        shown = s.text(True)
+        assert "+ Local sandbox terminated" in shown
+    assert shown.isascii(), [c for c in shown if ord(c) > 127]
+    if how == "task":
+        assert "xxx ..." in shown or "xxx..." in shown
+
+
+def test_the_list_names_the_thread_of_a_sandbox_in_use(live, run):
+    s, _ = live([DONE], args=[*LOCAL], ready="tools in")
+    s.type("go")
+    s.keys("Enter")
+    s.until("done.")
+    for args in ((), ("--sandbox", "local")):
+        row, = json.loads(run("sandbox", "list", "--json", *args).out)["data"]
+        thread, = json.loads(run("threads", "list", "--json").out)["data"]
+        assert row["thread"] and row["thread"] == thread["thread_id"]
