@@ -74,6 +74,9 @@ struct app {
 	bool json;                   /* --json */
 	bool quiet;                  /* -q */
 	bool unattended;             /* nobody may be asked anything */
+	bool goes_without;           /* the user was asked: a fault in
+					config.toml that restricts nothing
+					ends nothing */
 	unsigned trusted;            /* kinds that flags allow: trust.h */
 	const struct app_chat *chat; /* NULL: a command of the shell */
 	const struct app_terminal *terminal; /* NULL: nobody draws there */

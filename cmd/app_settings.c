@@ -126,6 +126,18 @@ int app_settings(struct app *app, struct settings **set, struct error *err)
 	return 0;
 }
 
+/* A chat does not lose its restrictions by a file that was saved too early. */
+static int check_reloaded(const struct settings *set, struct error *err)
+{
+	const char *policy = settings_policy_error(set);
+	const char *fault = settings_unguarded(set);
+
+	if (policy)
+		return error_set(err, ERR_POLICY,
+				 "the policy of this machine: %s", policy);
+	return fault ? error_set(err, ERR_UNGUARDED, "%s", fault) : 0;
+}
+
 int app_settings_reload(struct app *app, struct error *err)
 {
 	struct app_retired *old = xcalloc(1, sizeof(*old));
@@ -137,6 +149,10 @@ int app_settings_reload(struct app *app, struct error *err)
 	int rc = load_settings(app, in, &set, err);
 
 	settings_environ_free(environ_then);
+	if (rc == 0 && check_reloaded(set, err) < 0) {
+		settings_free(set);
+		rc = -1;
+	}
 	if (rc < 0) {
 		free(old);
 		return -1;

@@ -8,8 +8,11 @@
 
 enum { /* of a subcommand */
        /* Tells the user what is wrong, so it runs under a policy of the
-	* machine that cannot be read. */
+	* machine, or with a config.toml, that cannot be read. */
        SUB_EXPLAINS = 1,
+       /* Lists, shows or removes what there is: no setting restricts that,
+	* so it runs without a config.toml that cannot be used, too. */
+       SUB_UNRESTRICTED = 4,
        SUB_SECRET = 2, /* an argument too many may be a secret: not repeated */
 };
 

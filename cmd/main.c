@@ -154,6 +154,7 @@ static int dispatch(struct app *app, struct line *l)
 	if ((l->c || args_value(args, "install")) && check_options(l, &err) < 0)
 		return command_refuse(l->c ? l->c : &command_install,
 				      l->sub ? l->sub->name : NULL, &err);
+	app->unattended = !l->c && args_value(args, "non-interactive");
 	if (policy_check(app, l->sub, &err) < 0)
 		return app_fail(app, &err);
 	if (args_value(args, "install"))

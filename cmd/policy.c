@@ -1,10 +1,30 @@
-/* policy.c - what the machine's policy lets a run do. */
+/* policy.c - whether what restricts a run can be used: the machine's policy and
+ * the user's files. */
 /* SPDX-License-Identifier: MIT */
 #include "cmd/policy.h"
 
 #include <string.h>
 
 #include "cmd/secret.h"
+
+/* config.toml does not restrict what it was to. */
+static int check_config(struct app *app, const struct subcommand *sub,
+			const struct settings *set, struct error *err)
+{
+	const char *fault = settings_unguarded(set);
+	struct error why = { 0 };
+
+	if (!fault || (sub && sub->flags & SUB_UNRESTRICTED))
+		return 0;
+	error_set(&why, ERR_UNGUARDED, "%s", fault);
+	error_hint(&why,
+		   "Nothing runs without its limits. Mend the file; dcode "
+		   "config and dcode doctor run meanwhile.");
+	if (policy_go_on_without(app, &why, err) < 0)
+		return -1;
+	app->goes_without = true;
+	return 0;
+}
 
 int policy_check(struct app *app, const struct subcommand *sub,
 		 struct error *err)
@@ -18,7 +38,7 @@ int policy_check(struct app *app, const struct subcommand *sub,
 		return -1;
 	why = settings_policy_error(set);
 	if (!why)
-		return 0;
+		return check_config(app, sub, set, err);
 	error_set(err, ERR_POLICY, "the policy of this machine: %s", why);
 	return error_hint(err, "Ask whoever looks after this machine; dcode"
 			       " config path shows the file.");

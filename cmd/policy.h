@@ -6,7 +6,9 @@
 #include "cmd/command.h"
 
 /* -1 with ERR_POLICY where the policy cannot be honoured and this command
- * (NULL: a run) is no SUB_EXPLAINS. */
+ * (NULL: a run) is not SUB_EXPLAINS. The same with ERR_UNGUARDED for a
+ * config.toml that does not restrict what it was to, unless somebody says to go
+ * on; that concerns no SUB_UNRESTRICTED either. */
 int policy_check(struct app *app, const struct subcommand *sub,
 		 struct error *err);
 

@@ -211,6 +211,7 @@ static const struct subcommand subs[] = {
 	  .aliases = "ls",
 	  .summary = "Which are ready here",
 	  .options = list_options,
+	  .flags = SUB_UNRESTRICTED,
 	  .run = list },
 	{ .name = "test",
 	  .args = "TYPE",

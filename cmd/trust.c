@@ -110,6 +110,7 @@ static const struct subcommand subs[] = {
 	  .aliases = "ls",
 	  .summary = "What was allowed, of which repositories",
 	  .options = list_options,
+	  .flags = SUB_UNRESTRICTED,
 	  .run = list_allowed },
 	{ .name = "forget",
 	  .aliases = "revoke",
@@ -117,6 +118,7 @@ static const struct subcommand subs[] = {
 	  .summary = "Ask again about what the repository at DIR brings",
 	  .options = forget_options,
 	  .most = 1,
+	  .flags = SUB_UNRESTRICTED,
 	  .run = forget },
 	{ 0 },
 };

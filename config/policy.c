@@ -130,6 +130,7 @@ void settings_read_policy(struct settings *s)
 void settings_check_policy(struct settings *s)
 {
 	check_keys(s, &s->policy, "");
+	settings_guard_tables(s, FILE_POLICY, &s->policy, &s->policy_error);
 	for (size_t i = 0; i < s->n_slots && !s->policy_error; i++) {
 		struct error err = { 0 };
 

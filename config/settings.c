@@ -182,6 +182,18 @@ static void warn_about_git(struct settings *s)
 	free(line);
 }
 
+/* The last warning makes room for how many there are beside it. */
+static void tell_rest(struct settings *s)
+{
+	char **last = &s->warnings[s->n_warnings - 1];
+
+	if (!s->untold)
+		return;
+	free(*last);
+	*last = xasprintf("and %zu more warnings about the settings",
+			  s->untold + 1);
+}
+
 int settings_load(struct settings **out, const struct settings_input *in,
 		  struct error *err)
 {
@@ -206,6 +218,7 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	make_slots(s, in->groups);
 	settings_read_config(s);
 	check_tables(s);
+	settings_guard_tables(s, FILE_CONFIG, &s->config, &s->unguarded);
 	if (!in->quiet)
 		settings_check_unknown(s);
 	settings_read_policy(s);
@@ -217,7 +230,9 @@ int settings_load(struct settings **out, const struct settings_input *in,
 	for (size_t i = 0; i < s->n_slots; i++)
 		setting_slot_resolve(s, &s->slots[i]);
 	settings_check_policy(s);
+	settings_guard_values(s);
 	check_values(s);
+	tell_rest(s);
 	*out = s;
 	return 0;
 }
@@ -236,6 +251,7 @@ void settings_free(struct settings *s)
 		free(s->warnings[i]);
 	free(s->warnings);
 	free(s->broken);
+	free(s->unguarded);
 	free(s->policy_error);
 	toml_release(&s->policy);
 	toml_release(&s->config);

@@ -86,7 +86,8 @@ int settings_load(struct settings **s, const struct settings_input *in,
 		  struct error *err);
 void settings_free(struct settings *s);
 
-/* Each "file:line:column: what is wrong" or other remark, in order. */
+/* Each "file:line:column: what is wrong" or other remark, in order; of many the
+ * last says how many more there are. */
 size_t settings_warnings(const struct settings *s, const char *const **list);
 /* NULL, or a line that names the settings of the Python program in config.toml
  * that dcode does not have: no warning, as the file may be used by both. */
@@ -94,6 +95,10 @@ const char *settings_foreign(const struct settings *s);
 /* NULL, or why config.toml could not be used ("invalid TOML syntax:
  * file:3:5: ..."): flags that depend on it must say so. */
 const char *settings_broken(const struct settings *s);
+/* NULL, or why config.toml does not restrict what it was to, with its place: it
+ * does not parse, or a key that restricts has the wrong type. Whoever runs
+ * anything must refuse, or ask. */
+const char *settings_unguarded(const struct settings *s);
 /* NULL, or why the policy cannot be honoured, with its place: whoever runs
  * anything must refuse. */
 const char *settings_policy_error(const struct settings *s);

@@ -15,7 +15,10 @@
 #include "base/str.h"
 #include "config/settings_impl.h"
 
-enum { LARGEST_CONFIG = 8 << 20 }; /* bytes of config.toml */
+enum {
+	LARGEST_CONFIG = 8 << 20, /* bytes of config.toml */
+	MOST_WARNINGS = 50,
+};
 
 void settings_warn(struct settings *s, const char *fmt, ...)
 {
@@ -28,6 +31,10 @@ void settings_warn(struct settings *s, const char *fmt, ...)
 	for (size_t i = 0; i < s->n_warnings; i++)
 		if (!strcmp(s->warnings[i], line))
 			return;
+	if (s->n_warnings == MOST_WARNINGS) {
+		s->untold++;
+		return;
+	}
 	s->warnings =
 		xrealloc(s->warnings, s->n_warnings + 1, sizeof(*s->warnings));
 	s->warnings[s->n_warnings++] = xstrdup(line);
@@ -84,8 +91,18 @@ static void break_config(struct settings *s, const char *why,
 {
 	free(s->broken);
 	s->broken = xasprintf("%s: %s", why, detail);
+	s->unguarded = s->unguarded ? s->unguarded : xstrdup(detail);
 	s->files[FILE_CONFIG].state = SETTINGS_FILE_BROKEN;
 	settings_warn(s, "%s (the file is not used)", detail);
+}
+
+/* The user has a file, elsewhere, which is not there now. */
+static bool is_dangling(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) &&
+	       stat(path, &st) < 0;
 }
 
 int settings_read_toml(struct settings_file *file, struct toml_value *root,
@@ -100,7 +117,11 @@ int settings_read_toml(struct settings_file *file, struct toml_value *root,
 	file->state = SETTINGS_FILE_MISSING;
 	*root = (struct toml_value){ .kind = TOML_TABLE };
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
+		return is_dangling(file->path)
+			       ? error_set(err, ERR_SYSTEM,
+					   "%s: a link that leads nowhere",
+					   file->path)
+			       : 0;
 	file->state = SETTINGS_FILE_OK;
 	if (fd < 0 || read_file(fd, &st, &text) < 0)
 		rc = error_set(err, ERR_SYSTEM, "%s: %s", file->path,

@@ -40,11 +40,13 @@ struct settings {
 	struct dotenv project;
 	struct toml_value config; /* an empty table when missing or broken */
 	char *broken;             /* owned, or NULL */
+	char *unguarded;          /* owned, or NULL: settings_unguarded() */
 	struct toml_value policy; /* the machine's; what it sets is in config,
 				     too */
 	char *policy_error;       /* owned, or NULL */
 	char **warnings;          /* owned */
 	size_t n_warnings;
+	size_t untold; /* warnings beyond the most that are told */
 	char *foreign; /* owned, or NULL: see settings_foreign() */
 	struct settings_file files[FILES]; /* paths owned */
 	struct setting_slot *slots;        /* owned */
@@ -67,6 +69,14 @@ int settings_read_toml(struct settings_file *file, struct toml_value *root,
 		       struct error *err);
 void settings_read_config(struct settings *s);
 void settings_read_dotenv(struct settings *s, bool project);
+
+/* settings_guard.c: *fault, where it is still NULL, becomes (owned) the first
+ * section of root that restricts and is not a table, or part of a table that
+ * has the wrong type. file: FILE_CONFIG or FILE_POLICY. */
+void settings_guard_tables(const struct settings *s, int file,
+			   const struct toml_value *root, char **fault);
+/* Once every row is resolved: the same of rows that config.toml sets. */
+void settings_guard_values(struct settings *s);
 
 /* settings_unknown.c: warns about keys of the user's file. */
 void settings_check_unknown(struct settings *s);

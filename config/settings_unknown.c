@@ -20,7 +20,10 @@ static const char *const model_keys[] = {
 static const char params_end[] = ".params";
 static const char providers[] = "sandboxes.providers.";
 
-enum { FOREIGN_BYTES = 300 };
+enum {
+	FOREIGN_BYTES = 300,
+	MOST_UNKNOWN = 10, /* lines */
+};
 
 struct names {
 	const char **list; /* owned array of borrowed or kept strings */
@@ -60,13 +63,24 @@ static void collect(const struct settings *s, const char *prefix,
 			add_part(names, s->slots[i].path, prefix);
 }
 
+/* What is met while keys are looked at. */
+struct unknown {
+	struct buf foreign; /* names of the Python program's */
+	size_t n;           /* unknown ones */
+};
+
 static void warn_unknown(struct settings *s, const struct toml_value *v,
-			 const char *path, const struct names *names)
+			 const char *path, const struct names *names,
+			 struct unknown *u)
 {
 	struct str key = { v->key, strlen(v->key) };
-	const char *near = nearest_name(key, names->list, names->n);
+	const char *near;
 	size_t far = key.len / 3 + 1;
 
+	/* The line after the last one says how many more there are. */
+	if (++u->n >= MOST_UNKNOWN + 1)
+		return;
+	near = nearest_name(key, names->list, names->n);
 	if (near && nearest_distance(key, str_of(near)) > far)
 		near = NULL;
 	settings_warn(s, "%s:%d:%d: %s is not a known setting; ignored%s%s%s",
@@ -96,7 +110,8 @@ static bool is_row(const struct settings *s, const char *path)
 }
 
 static void check_model_providers(struct settings *s,
-				  const struct toml_value *all)
+				  const struct toml_value *all,
+				  struct unknown *u)
 {
 	const struct names names = {
 		.list = (const char **)model_keys,
@@ -118,9 +133,28 @@ static void check_model_providers(struct settings *s,
 				continue;
 			path = xasprintf("models.providers.%s.%s", entry->key,
 					 v->key);
-			warn_unknown(s, v, path, &names);
+			warn_unknown(s, v, path, &names, u);
 			free(path);
 		}
+	}
+}
+
+/* A misspelt cap is none. */
+static void check_limits(struct settings *s, const struct toml_value *limits,
+			 struct unknown *u)
+{
+	static const char *const keys[] = { "max_usd", "warn_usd" };
+	const struct names names = { .list = (const char **)keys, .n = 2 };
+
+	for (size_t i = 0; i < limits->n_items; i++) {
+		const struct toml_value *v = &limits->items[i];
+		char *path;
+
+		if (!strcmp(v->key, keys[0]) || !strcmp(v->key, keys[1]))
+			continue;
+		path = xasprintf("limits.%s", v->key);
+		warn_unknown(s, v, path, &names, u);
+		free(path);
 	}
 }
 
@@ -181,42 +215,65 @@ static void note_foreign(struct settings *s, const struct buf *names)
 }
 
 static void check_table(struct settings *s, const struct toml_value *table,
-			const char *prefix, struct buf *foreign)
+			const char *prefix, struct unknown *u);
+
+struct level { /* one table */
+	const char *prefix;
+	struct names names; /* collected for the first unknown key */
+};
+
+static void check_key(struct settings *s, const struct toml_value *v,
+		      const char *path, struct level *l, struct unknown *u)
 {
-	bool entries = !strcmp(prefix, "sandboxes.providers");
-	struct names names = { 0 }; /* collected for the first unknown key */
+	bool entry = !strcmp(l->prefix, "sandboxes.providers");
+	bool leads = leads_somewhere(s, path);
+
+	if (!strcmp(path, "models.providers") && v->kind == TOML_TABLE)
+		check_model_providers(s, v, u);
+	else if (!strcmp(path, "limits") && v->kind == TOML_TABLE)
+		check_limits(s, v, u);
+	else if ((entry || leads) && goes_on(s, v, path, entry))
+		check_table(s, v, path, u);
+	else if (!leads && foreign_key_find(path))
+		add_foreign(&u->foreign, path);
+	else if (!entry && !leads && !is_free(s, path, v) &&
+		 (str_ends(str_of(l->prefix), params_end) ||
+		  !str_starts(str_of(l->prefix), providers))) {
+		if (!l->names.n && u->n < MOST_UNKNOWN)
+			collect(s, l->prefix, &l->names);
+		warn_unknown(s, v, path, &l->names, u);
+	}
+}
+
+static void check_table(struct settings *s, const struct toml_value *table,
+			const char *prefix, struct unknown *u)
+{
+	struct level l = { .prefix = prefix };
 
 	for (size_t i = 0; i < table->n_items; i++) {
 		const struct toml_value *v = &table->items[i];
 		char *path = xasprintf("%s%s%s", prefix, prefix[0] ? "." : "",
 				       v->key);
 
-		if (!strcmp(path, "models.providers") && v->kind == TOML_TABLE)
-			check_model_providers(s, v);
-		else if (goes_on(s, v, path, entries))
-			check_table(s, v, path, foreign);
-		else if (!leads_somewhere(s, path) && foreign_key_find(path))
-			add_foreign(foreign, path);
-		else if (!entries && !leads_somewhere(s, path) &&
-			 !is_free(s, path, v) &&
-			 (str_ends(str_of(prefix), params_end) ||
-			  !str_starts(str_of(prefix), providers))) {
-			if (!names.n)
-				collect(s, prefix, &names);
-			warn_unknown(s, v, path, &names);
-		}
+		check_key(s, v, path, &l, u);
 		free(path);
 	}
-	names_release(&names);
+	names_release(&l.names);
 }
 
 void settings_check_unknown(struct settings *s)
 {
-	struct buf foreign = BUF_INIT(FOREIGN_BYTES);
+	struct unknown u = { .foreign = BUF_INIT(FOREIGN_BYTES) };
 
-	check_table(s, &s->config, "", &foreign);
-	note_foreign(s, &foreign);
-	buf_release(&foreign);
+	check_table(s, &s->config, "", &u);
+	note_foreign(s, &u.foreign);
+	buf_release(&u.foreign);
+	if (u.n <= MOST_UNKNOWN)
+		return;
+	/* The place of the last line. */
+	free(s->warnings[--s->n_warnings]);
+	settings_warn(s, "%s: and %zu more unknown settings; ignored",
+		      s->files[FILE_CONFIG].path, u.n - MOST_UNKNOWN + 1);
 }
 
 void settings_check_variables(struct settings *s)

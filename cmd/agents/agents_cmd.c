@@ -246,6 +246,7 @@ static const struct subcommand subs[] = {
 	  .aliases = "ls",
 	  .summary = "The agents that there are",
 	  .options = list_options,
+	  .flags = SUB_UNRESTRICTED,
 	  .run = list_agents },
 	{ .name = "reset",
 	  .summary = "Delete all that an agent has, skills too, and give it a "

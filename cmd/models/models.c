@@ -22,6 +22,7 @@ static const struct subcommand subs[] = {
 	  .summary = "Windows, output limits and prices, and which are ready",
 	  .options = options,
 	  .most = 1,
+	  .flags = SUB_UNRESTRICTED,
 	  .run = models_cmd_list },
 	{ .name = "test",
 	  .args = "NAME",

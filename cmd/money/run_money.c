@@ -89,8 +89,11 @@ int run_money_begin(struct run *r, struct error *err)
 		return -1;
 	limits = settings_toml(set, "limits");
 	if (!cap && limits &&
-	    read_cap(toml_get(limits, "max_usd"), &cap, err) < 0)
-		return -1;
+	    read_cap(toml_get(limits, "max_usd"), &cap, err) < 0) {
+		if (!r->app->goes_without)
+			return -1;
+		*err = (struct error){ 0 };
+	}
 	/* the machine's cap is not to be passed by a flag, nor by an answer */
 	if (read_cap(settings_policy(set, "limits.max_usd"), &most, err) < 0) {
 		err->code = ERR_POLICY;
