@@ -217,13 +217,13 @@ static void note_foreign(struct settings *s, const struct buf *names)
 static void check_table(struct settings *s, const struct toml_value *table,
 			const char *prefix, struct unknown *u);
 
-struct level { /* one table */
+struct key_level { /* one table */
 	const char *prefix;
 	struct names names; /* collected for the first unknown key */
 };
 
 static void check_key(struct settings *s, const struct toml_value *v,
-		      const char *path, struct level *l, struct unknown *u)
+		      const char *path, struct key_level *l, struct unknown *u)
 {
 	bool entry = !strcmp(l->prefix, "sandboxes.providers");
 	bool leads = leads_somewhere(s, path);
@@ -248,7 +248,7 @@ static void check_key(struct settings *s, const struct toml_value *v,
 static void check_table(struct settings *s, const struct toml_value *table,
 			const char *prefix, struct unknown *u)
 {
-	struct level l = { .prefix = prefix };
+	struct key_level l = { .prefix = prefix };
 
 	for (size_t i = 0; i < table->n_items; i++) {
 		const struct toml_value *v = &table->items[i];
