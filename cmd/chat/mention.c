@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/sanitize.h"
 #include "base/str.h"
@@ -30,24 +31,55 @@ struct mention_text {     /* borrowed */
 	bool media_only;
 };
 
-/* The path behind an "@" at the front of rest, with its bytes. */
+static size_t count(const struct buf *path, char c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path->len; i++)
+		n += path->ptr[i] == c;
+	return n;
+}
+
+/* Whether the last character is the sentence's, as in "(see @a.c)." */
+static bool ends_sentence(const struct buf *path)
+{
+	static const char closing[] = ")]}>";
+	static const char opening[] = "([{<";
+	char last = path->ptr[path->len - 1];
+	const char *pair = strchr(closing, last);
+
+	if (strchr(".,:;!?", last))
+		return true;
+	if (pair)
+		return count(path, last) > count(path, opening[pair - closing]);
+	return strchr("'\"`*", last) && count(path, last) % 2;
+}
+
+/*
+ * The path behind an "@" at the front of rest, with its bytes: all up to a
+ * blank, but for the marks that end a sentence and ",@", which begins another
+ * path. What follows a backslash is part of it in any case; the completion
+ * (editor/complete.c) writes one before whatever else would not be.
+ */
 static size_t read_path(struct str rest, struct buf *path)
 {
+	size_t written = 0; /* bytes that stay, whatever follows */
 	size_t i = 1;
 
-	while (i < rest.len) {
+	for (; i < rest.len; i++) {
 		char c = rest.ptr[i];
 
-		if (c == '\\' && i + 1 < rest.len)
-			c = rest.ptr[++i];
-		else if (!isalnum((unsigned char)c) && !strchr("._~/:-+@", c) &&
-			 (unsigned char)c < 0x80)
+		if (isspace((unsigned char)c) ||
+		    (c == ',' && i + 1 < rest.len && rest.ptr[i + 1] == '@'))
 			break;
-		buf_addc(path, c);
-		i++;
+		if (c == '\\' && i + 1 < rest.len) {
+			buf_addc(path, rest.ptr[++i]);
+			written = path->len;
+		} else {
+			buf_addc(path, c);
+		}
 	}
-	/* The full stop of a sentence is none of the path. */
-	while (path->len && strchr(".,:", path->ptr[path->len - 1]))
+	while (path->len > written && ends_sentence(path))
 		path->len--;
 	return i;
 }
@@ -74,10 +106,16 @@ static void warn_picture(const char *path, const char *why)
 static void add_page(const char *path, const struct files_page *page,
 		     struct buf *out)
 {
+	bool is_large = page->clipped || page->text.len > MAX_FILE;
+
 	buf_addf(out, "\n### %s\n", path);
-	if (page->binary || page->clipped || page->text.len > MAX_FILE)
+	if (page->binary || is_large)
 		buf_addf(out,
 			 "(too large to embed, or no text: use read_file)\n");
+	if (page->binary)
+		warn(path, "is not a text file: only its name is sent");
+	else if (is_large)
+		warn(path, "is larger than 256 KiB: only its name is sent");
 	else
 		buf_addf(out, "```\n%s\n```\n",
 			 page->text.len ? page->text.ptr : "");
@@ -140,10 +178,13 @@ static int add_file(struct run *r, const char *path, struct buf *out,
 	struct files_window window = { .limit = LINES,
 				       .as_binary = media,
 				       .most = MEDIA_MAX_BYTES };
+	/* "~" is a name like any other here, and so is "c:". */
+	char *name = xasprintf("%s%s", path[0] == '/' ? "" : "./", path);
 	char *whole;
-	int rc;
+	int rc = paths_resolve(r->box.sandbox.workdir, name, &whole, err);
 
-	if (paths_resolve(r->box.sandbox.workdir, path, &whole, err) < 0) {
+	free(name);
+	if (rc < 0) {
 		warn(path, "is no path");
 		return 0;
 	}
@@ -176,21 +217,31 @@ static int add_files(struct run *r, struct str text, bool media_only,
 		     struct error *err)
 {
 	struct buf path = BUF_INIT(MAX_PATH);
+	size_t joined = 0; /* where ",@" begins another one */
 	size_t n = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < text.len && rc >= 0 && n < MOST_FILES; i++) {
-		bool begins = i == 0 || isspace((unsigned char)text.ptr[i - 1]);
+	for (size_t i = 0; i < text.len && rc >= 0; i++) {
+		bool begins = i == 0 || i == joined ||
+			      isspace((unsigned char)text.ptr[i - 1]);
 
 		if (text.ptr[i] != '@' || !begins)
 			continue;
 		buf_clear(&path);
 		i += read_path(str_skip(text, i), &path) - 1;
-		if (!path.len)
+		joined = i + 2;
+		if (path.over)
+			warn(path.ptr, "is no path");
+		if (!path.len || path.over)
 			continue;
 		buf_addc(&path, '\0');
 		if (media_only && !read_text_is_shown(path.ptr))
 			continue;
+		if (n == MOST_FILES) {
+			warn(path.ptr, "is sent as text: one message takes "
+				       "20 files");
+			continue;
+		}
 		rc = add_file(r, path.ptr, files, stop, err);
 		n += rc > 0;
 	}

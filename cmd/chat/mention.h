@@ -9,8 +9,8 @@
  * Appends the text, and behind it each file of the sandbox that "@path" names
  * there (spec/cli.md §4.4): blanks in a path follow a backslash; an "@" within
  * a word is none. Files of more than 256 KiB and those that are no text are
- * named only; images and PDF files go to r->agent.attached. What does not exist
- * stays text, with a warning. -1 with ERR_CANCELLED, ERR_GONE.
+ * named only; images and PDF files go to r->agent.attached. Each that does not
+ * go with the text gives a warning first. -1 with ERR_CANCELLED, ERR_GONE.
  */
 int mention_expand(struct run *r, struct str text, struct buf *out,
 		   const struct stop *stop, struct error *err);

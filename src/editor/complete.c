@@ -17,15 +17,37 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == PASTES_LEAD;
 }
 
+/* Whether an odd number of backslashes stands before the byte. */
+static bool is_escaped(struct str s, size_t at)
+{
+	size_t n = 0;
+
+	while (n < at && s.ptr[at - 1 - n] == '\\')
+		n++;
+	return n % 2;
+}
+
 /* The word before the caret; in a path a backslash goes before a blank. */
 static struct str last_word(struct str before)
 {
 	size_t i = before.len;
 
-	while (i && (!is_blank(before.ptr[i - 1]) ||
-		     (i > 1 && before.ptr[i - 2] == '\\')))
+	while (i && (!is_blank(before.ptr[i - 1]) || is_escaped(before, i - 1)))
 		i--;
 	return str_skip(before, i);
+}
+
+/* What a name of a file needs a backslash for, so that a mention is read to its
+ * end (cmd/chat/mention.c) and people see where it ends. */
+static bool needs_backslash(struct str name, size_t at)
+{
+	unsigned char c = (unsigned char)name.ptr[at];
+	bool is_last = at + 1 == name.len;
+
+	if (c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	    (c >= 'A' && c <= 'Z') || strchr("_~/-+@=%#", c))
+		return false;
+	return is_last || !strchr(".:", c);
 }
 
 static const struct fuzzy_item *items_of(const struct completer *c)
@@ -142,7 +164,7 @@ void complete_update(struct completer *c, struct editor *e)
 		return;
 	}
 	for (size_t i = 1; i < word.len; i++)
-		if (word.ptr[i] != '\\')
+		if (word.ptr[i] != '\\' || is_escaped(word, i))
 			buf_addc(&path, word.ptr[i]);
 	rank(c, buf_str(&path));
 	buf_release(&path);
@@ -249,7 +271,7 @@ static void take_file(struct completer *c, struct editor *e)
 
 	buf_addc(&text, '@');
 	for (size_t i = 0; i < name.len; i++) {
-		if (is_blank(name.ptr[i]))
+		if (needs_backslash(name, i))
 			buf_addc(&text, '\\');
 		buf_addc(&text, name.ptr[i]);
 	}
