@@ -35,8 +35,8 @@ const struct setting settings_core[] = {
 	{
 		.key = "mcp.allow",
 		.type = SETTING_LIST,
-		.help = "Tools of MCP servers that run unasked: patterns of "
-			"their names",
+		.help = "Tools of MCP servers that run unasked: patterns "
+			"SERVER/TOOL",
 	},
 	{
 		.key = "mcp.call_timeout",

@@ -418,6 +418,13 @@ static void give_back(struct app *app, const struct vault_entry *e)
 	oauth_grant_release(&g);
 }
 
+/* Of this server, not of one whose name goes on behind a dot. */
+static bool is_key_of(const char *key, const char *prefix)
+{
+	return str_starts(str_of(key), prefix) &&
+	       strlen(key) == strlen(prefix) + DIGITS;
+}
+
 int logins_remove(struct app *app, const char *name, struct error *err)
 {
 	struct settings_store keys = credential_store(app);
@@ -432,7 +439,7 @@ int logins_remove(struct app *app, const char *name, struct error *err)
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		struct vault_change change = { .name = list[i].name };
 
-		if (list[i].plain || !str_starts(str_of(list[i].name), prefix))
+		if (list[i].plain || !is_key_of(list[i].name, prefix))
 			continue;
 		rc = credential_store_key(app, &change, NULL, err);
 		removed += rc == 0;

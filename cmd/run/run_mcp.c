@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/run_mcp.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +58,23 @@ static void warn_entries(const struct run *r)
 	}
 }
 
+/* Patterns of before that would be a guess now. */
+static void warn_unmeant(const struct run *r)
+{
+	const char *const *list = NULL;
+	struct error ignored = { 0 };
+	size_t n = 0;
+
+	(void)settings_list(r->app->settings, NULL, "mcp.allow", &list, &n,
+			    &ignored);
+	for (size_t i = 0; i < n; i++)
+		if (!mcp_allow_means(r->mcp, list[i]))
+			app_warn("allow of [mcp]: \"%s\" allows nothing, as no "
+				 "server of yours, or more than one, can be "
+				 "meant: write SERVER/TOOL",
+				 list[i]);
+}
+
 int run_mcp_begin(struct run *r, struct error *err)
 {
 	if (r->mcp || r->options.no_mcp)
@@ -67,8 +83,10 @@ int run_mcp_begin(struct run *r, struct error *err)
 		return -1;
 	if (!r->mcp)
 		return 0;
-	if (!r->options.quiet)
+	if (!r->options.quiet) {
 		warn_entries(r);
+		warn_unmeant(r);
+	}
 	mcp_start(r->mcp, false);
 	return 0;
 }
@@ -193,11 +211,11 @@ bool run_mcp_allows(const struct run *r, const struct tool *tool)
 	struct error ignored = { 0 };
 	size_t n = 0;
 
-	if (settings_list(r->app->settings, NULL, "mcp.allow", &list, &n,
-			  &ignored) < 0)
+	if (!r->mcp || settings_list(r->app->settings, NULL, "mcp.allow", &list,
+				     &n, &ignored) < 0)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (fnmatch(list[i], tool->spec.name, 0) == 0)
+		if (mcp_allow_matches(r->mcp, list[i], tool))
 			return true;
 	return false;
 }

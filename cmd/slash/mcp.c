@@ -1,8 +1,10 @@
 /* mcp.c - /mcp: the servers of this run, and how they are. */
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cmd/mcp/show.h"
 #include "cmd/slash/slash_cmd.h"
 
@@ -81,19 +83,40 @@ static void reconnect_named(struct run *r, int n, char **words)
 		}
 }
 
+/* A name may hold blanks, with quotes or without. Owned; NULL: there is none.
+ */
+static char *join(int n, char **words)
+{
+	char *name = NULL;
+
+	for (int i = 0; i < n; i++) {
+		char *before = name;
+
+		name = xasprintf("%s%s%s", before ? before : "",
+				 before ? " " : "", words[i]);
+		free(before);
+	}
+	return name;
+}
+
 bool slash_cmd_mcp(struct run *r, int n, char **words)
 {
+	char *name = NULL;
+
 	if (!n) {
 		show(r, NULL);
 	} else if (!strcmp(words[0], "reconnect")) {
-		reconnect(r, n > 1 ? words[1] : NULL);
+		name = join(n - 1, words + 1);
+		reconnect(r, name);
 	} else if (!strcmp(words[0], "login") || !strcmp(words[0], "logout")) {
 		if (command_run_words(r->app, &command_mcp, n, words) == 0 &&
 		    n > 1 && !strcmp(words[0], "login"))
 			reconnect_named(r, n, words);
 	} else {
-		show(r, words[0]);
+		name = join(n, words);
+		show(r, name);
 	}
+	free(name);
 	return true;
 }
 

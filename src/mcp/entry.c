@@ -72,12 +72,15 @@ static bool refuse(struct mcp_entry *e, const char *why)
 	return false;
 }
 
+/* Blanks and dots, too, but not at the ends; no slash, which divides the
+ * patterns of [mcp] allow. */
 static bool is_name(const char *name)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				"abcdefghijklmnopqrstuvwxyz0123456789_-");
+				"abcdefghijklmnopqrstuvwxyz0123456789_- .");
 
-	return n && n <= NAME_MAX_BYTES && !name[n];
+	return n && n <= NAME_MAX_BYTES && !name[n] && name[0] != ' ' &&
+	       name[n - 1] != ' ' && strspn(name, " .") < n;
 }
 
 /* A list of strings, NULL-terminated; NULL when it is none. */
@@ -383,7 +386,8 @@ static void read_entry(struct mcp_entry *e, const cJSON *item,
 	e->text = buf_detach(&text);
 	if (!is_name(e->name))
 		(void)refuse(e, "its name has other characters than letters, "
-				"digits, _ and -, or more than 64");
+				"digits, _, -, dots and blanks between them, "
+				"or more than 64");
 	else if (!cJSON_IsObject(item))
 		(void)refuse(e, "it is no object");
 	else if (read_kind(e, item) && read_filters(e, item) &&

@@ -35,7 +35,7 @@ struct mcp_pair { /* owned; the value as written, with its ${NAME} */
 
 /* One server. Strings are owned. */
 struct mcp_entry {
-	char *name; /* A-Z a-z 0-9 _ - */
+	char *name; /* A-Z a-z 0-9 _ - . and blanks */
 	char *file; /* that it is written in */
 	char *root; /* a project's server of stdio starts there */
 	/* Written in a file of the repository, which anybody may have put

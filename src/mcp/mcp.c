@@ -284,6 +284,7 @@ static void add_row(void *arg, const struct mcp_tool *t)
 	struct mcp_naming *naming = arg;
 	struct mcp *m = naming->mcp;
 	const struct mcp_entry *e = mcp_server_entry(naming->server);
+	char server[MCP_SHOWN_NAME];
 	struct mcp_row *row;
 
 	if (m->n_rows >= MCP_ALL_TOOLS_MAX) {
@@ -296,7 +297,8 @@ static void add_row(void *arg, const struct mcp_tool *t)
 	row->remote = xstrdup(t->name);
 	row->description = describe(e, t);
 	row->schema = xstrdup(t->schema);
-	row->hook_name = xasprintf("mcp__%s__%s", e->name, t->name);
+	mcp_clean_name(e->name, server);
+	row->hook_name = xasprintf("mcp__%s__%s", server, t->name);
 	mcp_name(e->name, t->name, is_taken, m, row->name);
 	row->tool = (struct tool){
 		.spec = { row->name, row->description, row->schema,
@@ -362,4 +364,9 @@ const struct tool *const *mcp_rows(const struct mcp *m)
 struct mcp_server *mcp_server_of(const struct tool *tool)
 {
 	return tool->run == run_tool ? row_of(tool)->server : NULL;
+}
+
+const char *mcp_remote_name(const struct tool *tool)
+{
+	return row_of(tool)->remote;
 }

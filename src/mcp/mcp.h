@@ -36,5 +36,18 @@ const struct tool *const *mcp_rows(const struct mcp *m);
 char *mcp_take_note(struct mcp *m);
 /* The server of a row, or NULL where the tool is none of a server's. */
 struct mcp_server *mcp_server_of(const struct tool *tool);
+/* What the server itself calls a tool of its. */
+const char *mcp_remote_name(const struct tool *tool);
+
+/*
+ * allow.c: a pattern of [mcp] allow is "server/tool", each part as fnmatch(3)
+ * has it. One without a slash stands for names as models see them
+ * (SERVER_TOOL), and counts only where it can be of one server of the user's
+ * own.
+ */
+bool mcp_allow_matches(const struct mcp *m, const char *pattern,
+		       const struct tool *tool);
+/* False: it counts for nothing, and the user should hear of that. */
+bool mcp_allow_means(const struct mcp *m, const char *pattern);
 
 #endif

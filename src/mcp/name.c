@@ -47,6 +47,13 @@ static void add_hash(const char *server, const char *tool,
 		n += (size_t)snprintf(room + n, 3, "%02x", sum[i]);
 }
 
+void mcp_clean_name(const char *text, char room[MCP_SHOWN_NAME])
+{
+	size_t n = 0;
+
+	(void)copy_clean(text, room, &n);
+}
+
 void mcp_name(const char *server, const char *tool,
 	      bool (*taken)(void *arg, const char *name), void *arg,
 	      char room[MCP_SHOWN_NAME])

@@ -18,4 +18,8 @@ void mcp_name(const char *server, const char *tool,
 	      bool (*taken)(void *arg, const char *name), void *arg,
 	      char room[MCP_SHOWN_NAME]);
 
+/* A server's name with '_' for what vendors do not take: in the names above,
+ * and where hooks and subagents name the server (mcp__SERVER__TOOL). */
+void mcp_clean_name(const char *text, char room[MCP_SHOWN_NAME]);
+
 #endif

@@ -78,9 +78,13 @@ static int exchange(struct mcp_exchange *x, struct jsonrpc_ask *ask,
 		    (rc < 0 && err->code == ERR_NETWORK && x->sse.id[0]))
 			rc = resume(x, &res, stop, err);
 	}
-	if (rc == 0 && res.status >= 300)
+	if (rc == 0 && res.status >= 300) {
 		rc = remote_status_error(x, &res, err);
-	else if (rc == 0 && !x->answer)
+		/* Of a stream that went on: the request itself was taken, so
+		 * that it must not be sent again. */
+		if (strcmp(x->method, "POST") != 0)
+			err->http_status = 0;
+	} else if (rc == 0 && !x->answer)
 		rc = error_set(err, ERR_PROTOCOL,
 			       "the answer of %s has no result (HTTP %d)",
 			       r->link.name, res.status);

@@ -19,6 +19,7 @@ enum {
 	BACKOFF_MAX_MS = 60000,
 	RECONNECT_MS = 10000, /* for calls under way to end */
 	WAIT_MS = 20,
+	SESSION_GONE = 404, /* HTTP */
 };
 
 /* It may be started; with the lock held. */
@@ -236,8 +237,10 @@ static void write_params(const struct mcp_call *call,
 	buf_addc(params, '}');
 }
 
-int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
-		    cJSON **result, const struct stop *stop, struct error *err)
+/* One request of a call; *starts names the link that it went over. */
+static int call_once(struct mcp_server *s, const struct mcp_call *call,
+		     cJSON **result, unsigned *starts, const struct stop *stop,
+		     struct error *err)
 {
 	struct buf params = BUF_INIT(MCP_MESSAGE);
 	struct jsonrpc_ask ask = { .method = "tools/call",
@@ -259,6 +262,7 @@ int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 	began = clock_ms();
 	pthread_mutex_lock(&s->lock);
 	ask.progress = ++s->progress;
+	*starts = s->starts;
 	pthread_mutex_unlock(&s->lock);
 	write_params(call, &ask, &params);
 	ask.params = buf_str(&params);
@@ -268,6 +272,48 @@ int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
 	release_link(s, clock_ms() - began);
 	buf_wipe(&params);
 	return rc;
+}
+
+/* The session of this link is over, as the server has said. Waits until no
+ * other call uses the link, so that it can be begun anew; true: a request may
+ * be sent once more. */
+static bool await_new_session(struct mcp_server *s, unsigned starts,
+			      const struct stop *stop)
+{
+	struct stop soon = stop_within(stop, RECONNECT_MS);
+	struct error ignored = { 0 };
+	bool renewed = false;
+	bool lost = true;
+	bool busy = true;
+
+	while (lost && busy && !renewed) {
+		pthread_mutex_lock(&s->lock);
+		renewed = s->starts != starts || s->state != MCP_READY;
+		lost = !renewed && s->link->ops->is_broken(s->link);
+		busy = s->users > 0;
+		pthread_mutex_unlock(&s->lock);
+		if (lost && busy && stop_sleep(&soon, WAIT_MS, &ignored) < 0)
+			return false;
+	}
+	return lost || renewed;
+}
+
+int mcp_server_call(struct mcp_server *s, const struct mcp_call *call,
+		    cJSON **result, const struct stop *stop, struct error *err)
+{
+	struct error first = { 0 };
+	unsigned starts = 0;
+
+	if (call_once(s, call, result, &starts, stop, &first) == 0)
+		return 0;
+	/* 404 says that the session is over, and that nothing was done
+	 * (modelcontextprotocol.io/specification/2025-11-25/basic/transports,
+	 * "Session Management", read 2026-11-26). */
+	if (first.http_status == SESSION_GONE &&
+	    await_new_session(s, starts, stop))
+		return call_once(s, call, result, &starts, stop, err);
+	*err = first;
+	return -1;
 }
 
 void mcp_server_leave(struct mcp_server *s)

@@ -32,6 +32,7 @@ struct mcp_server {
 	int64_t began, took, calls, calls_ms;
 	int64_t progress;  /* the last token of a call */
 	bool untold;       /* a start has failed, and nobody was told */
+	unsigned starts;   /* that are over: names a link for good */
 	unsigned failures; /* starts that failed, one after the other */
 	int64_t ended;     /* when the last of them did, clock_ms() */
 };

@@ -241,6 +241,7 @@ static void end_start(struct mcp_server *s, struct mcp_link *l,
 	pthread_mutex_lock(&s->lock);
 	s->took = clock_ms() - s->began;
 	s->link = l;
+	s->starts++;
 	s->state = l ? MCP_READY : MCP_FAILED;
 	s->why = l ? (struct error){ 0 } : *err;
 	s->failures = l ? 0 : s->failures + 1;

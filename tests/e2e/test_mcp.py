@@ -38,12 +38,14 @@ def test_without_yes_only_what_reads_or_is_allowed_is_offered(
     names = offered(m)
     assert "srv_look" in names
     assert "srv_add" not in names and "srv_liar" not in names
-    config('[mcp]\nallow = ["srv_a*"]\n')
-    m = model(calls("srv_add", a=2, b=2))
-    assert task(run).status == 0
-    assert results(m) == ["sum: 4"]
+    for pattern in ("srv_a*", "srv/a*", "s*/add"):
+        config(f'[mcp]\nallow = ["{pattern}"]\n')
+        m = model(calls("srv_add", a=2, b=2))
+        r = task(run)
+        assert r.status == 0 and "allows nothing" not in r.err
+        assert results(m) == ["sum: 4"], pattern
     m = model(calls("srv_liar"))
-    assert task(run).status == 0
+    assert task(run).status == 4  # its only call was refused
     assert "not permitted" in results(m)[0]
 
 

@@ -83,14 +83,35 @@ def test_answers_are_right_or_a_clear_error(mcp, serve, model, run, config):
     assert echoes.methods().count("answer") == 1
 
 
-def test_a_forgotten_session_is_begun_anew_for_the_next_call(
+def test_a_forgotten_session_is_begun_anew_within_the_call(
         mcp, serve, model, run):
     s = serve("forgets")
     mcp.own(srv=entry(s))
     m = model([*looks("srv")[:1], *looks("srv")])
-    assert task(run).status == 0
-    assert "HTTP 404" in results(m)[0] and results(m)[1] == "looked"
+    r = task(run)
+    assert r.status == 0 and results(m) == ["looked", "looked"], r.err
     assert s.methods().count("initialize") == 2
+    assert s.methods().count("tools/call") == 3
+
+
+def test_calls_side_by_side_go_on_in_one_new_session(mcp, serve, model, run):
+    s = serve("forgets_both")
+    mcp.own(srv=entry(s))
+    m = model(looks("srv", "srv", "srv"))
+    r = task(run)
+    assert r.status == 0 and results(m) == ["looked"] * 3, r.err
+    assert s.methods().count("initialize") == 2
+
+
+@pytest.mark.parametrize("mode, sent", [("forgets_all", 2), ("midway", 1)])
+def test_a_call_is_repeated_once_and_never_after_it_was_taken(
+        mcp, serve, model, run, mode, sent):
+    s = serve(mode)
+    mcp.own(srv=entry(s))
+    m = model(looks("srv"))
+    task(run)
+    assert "HTTP 404" in results(m)[0]
+    assert s.methods().count("tools/call") == sent
 
 
 def test_starts_that_fail_are_told(mcp, serve, model, run):

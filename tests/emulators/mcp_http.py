@@ -56,6 +56,8 @@ class Handler(BaseHTTPRequestHandler):
             self.head(200, "text/event-stream")
             n = len(self.server.requests)
             return self.wfile.write(f"id: {n}\ndata:\n\n".encode())
+        if mode == "midway":  # the call was taken, its session has ended
+            return self.whole(404, b"{}")
         if mode not in STREAMS:
             return self.whole(405)
         if mode == "sse_html":
@@ -189,6 +191,14 @@ class Handler(BaseHTTPRequestHandler):
         elif mode == "forgets" and not self.server.forgot:
             self.server.forgot = True
             self.whole(404, b"{}")
+        elif mode == "forgets_both" and not self.server.begun_again():
+            time.sleep(0.2)
+            self.whole(404, b"{}")
+        elif mode == "forgets_all":
+            self.whole(404, b"{}")
+        elif mode == "midway":
+            self.head(200, "text/event-stream")
+            self.wfile.write(b"retry: 1\nid: 5\ndata:\n\n")
         else:
             self.message(result)
 
@@ -212,6 +222,9 @@ class McpHttp(ThreadingHTTPServer):
     def answered(self, ident):
         return any(m and m.get("id") == ident and "error" in m
                    for _, _, m in self.requests)
+
+    def begun_again(self):
+        return self.methods().count("initialize") > 1
 
     def methods(self):
         return [m.get("method", "answer") if m else how

@@ -1,0 +1,86 @@
+/* allow.c - which tools of servers the patterns of [mcp] allow stand for. */
+/* SPDX-License-Identifier: MIT */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "mcp/mcp.h"
+#include "mcp/name.h"
+
+/*
+ * The attack: a pattern for one server that another one's tools match. Joined
+ * to one name, as models see it, "git_*" is every tool of a server git_evil,
+ * and of a repository's that calls itself git. So server and tool are matched
+ * apart, and a repository's server counts only where a pattern spells its name
+ * out, and only while no server of the user's own has that name.
+ */
+
+static bool may_be_meant(const struct mcp_entry *e)
+{
+	return !e->refused && !e->off && !e->wrong;
+}
+
+/* "server/tool": a server's name has no slash, a tool's may have one. */
+static bool matches_apart(const char *pattern, const char *slash,
+			  const struct mcp_entry *e, const char *tool)
+{
+	char *server = xstrndup(pattern, (size_t)(slash - pattern));
+	bool named = e->project ? !e->own && !strcmp(server, e->name)
+				: fnmatch(server, e->name, 0) == 0;
+
+	free(server);
+	return named && fnmatch(slash + 1, tool, 0) == 0;
+}
+
+/* Whether the pattern begins with the server's name, as models see it. */
+static bool begins_with(const char *pattern, const struct mcp_entry *e)
+{
+	char name[MCP_SHOWN_NAME];
+	size_t n;
+
+	mcp_clean_name(e->name, name);
+	n = strlen(name);
+	return !strncmp(pattern, name, n) && pattern[n] == '_';
+}
+
+/* The one server of the user's own that a pattern without a slash can mean;
+ * NULL: none, or more than one. */
+static const struct mcp_entry *find_only(const struct mcp *m,
+					 const char *pattern)
+{
+	const struct mcp_entry *found = NULL;
+
+	for (size_t i = 0; i < mcp_count(m); i++) {
+		const struct mcp_entry *e = mcp_server_entry(mcp_server(m, i));
+
+		if (e->project || !may_be_meant(e) || !begins_with(pattern, e))
+			continue;
+		if (found)
+			return NULL;
+		found = e;
+	}
+	return found;
+}
+
+bool mcp_allow_means(const struct mcp *m, const char *pattern)
+{
+	return strchr(pattern, '/') || find_only(m, pattern);
+}
+
+bool mcp_allow_matches(const struct mcp *m, const char *pattern,
+		       const struct tool *tool)
+{
+	const struct mcp_server *s = mcp_server_of(tool);
+	const char *slash = strchr(pattern, '/');
+	const struct mcp_entry *e;
+
+	if (!s)
+		return false;
+	e = mcp_server_entry(s);
+	if (slash)
+		return matches_apart(pattern, slash, e, mcp_remote_name(tool));
+	return find_only(m, pattern) == e &&
+	       fnmatch(pattern, tool->spec.name, 0) == 0;
+}
