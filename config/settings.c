@@ -78,6 +78,23 @@ static void name_files(struct settings *s)
 	s->files[FILE_USER_ENV].path = path_join(s->dir, ".env");
 }
 
+/* Put together by hand: xasprintf() for each of 160 rows was a tenth of what
+ * reading the settings costs. Owned. */
+static char *param_path(const char *provider, const char *key)
+{
+	static const char before[] = "sandboxes.providers.";
+	static const char between[] = ".params.";
+	char *path = xcalloc(sizeof(before) + strlen(provider) +
+				     sizeof(between) + strlen(key),
+			     1);
+	char *at = stpcpy(path, before);
+
+	at = stpcpy(at, provider);
+	at = stpcpy(at, between);
+	memcpy(at, key, strlen(key) + 1);
+	return path;
+}
+
 static void add_slots(struct settings *s, const struct setting_group *group)
 {
 	const struct setting *row = group->rows;
@@ -89,9 +106,7 @@ static void add_slots(struct settings *s, const struct setting_group *group)
 			 (uint32_t)s->n_slots++);
 		slot->row = row;
 		slot->group = group->name;
-		slot->path = group->name ? xasprintf("sandboxes.providers.%s."
-						     "params.%s",
-						     group->name, row->key)
+		slot->path = group->name ? param_path(group->name, row->key)
 					 : xstrdup(row->key);
 	}
 }

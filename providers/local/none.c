@@ -1,10 +1,13 @@
 /* none.c - no sandbox: commands run on the user's own machine. */
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <sodium.h>
 
 #include "base/ids.h"
 #include "base/mem.h"
@@ -49,6 +52,8 @@ struct none {
 	char *bash; /* owned; NULL: there is none */
 	char token[TOKEN + 1];
 	atomic_uint count;
+	pthread_mutex_t lock; /* for env */
+	char **env;           /* owned; NULL until the first command */
 };
 
 static struct str name_of(const char *variable)
@@ -91,6 +96,7 @@ static int none_open(struct sandbox_client *host, const struct settings *set,
 	(void)err;
 	n->bash = find_bash(set);
 	ids_random(n->token, TOKEN);
+	pthread_mutex_init(&n->lock, NULL);
 	pipe_reaper_init(&n->reaper);
 	orphans_init(&n->orphans);
 	host->priv = n;
@@ -106,6 +112,9 @@ static void none_close(struct sandbox_client *host)
 	pipe_reaper_release(&n->reaper);
 	orphans_release(&n->orphans);
 	free(n->bash);
+	if (n->env)
+		settings_environ_free(n->env);
+	pthread_mutex_destroy(&n->lock);
 	free(n);
 	host->priv = NULL;
 }
@@ -148,13 +157,37 @@ static bool overridden(const char *variable, const char *const *env)
 	return false;
 }
 
-/* The exported variables without dcode's own keys; those of more take
- * precedence. The marker comes first, where a search finds it soonest. Owned.
- */
-static char **build_env(const struct settings *set, const char *marker,
-			const char *const *more)
+/* The exported variables without dcode's own keys, found once: they do not
+ * change while dcode runs. Owned by n. */
+static char **user_env(struct none *n, const struct settings *set)
 {
-	char **all = settings_environ_exported(set);
+	size_t kept = 0;
+
+	pthread_mutex_lock(&n->lock);
+	if (!n->env) {
+		n->env = settings_environ_exported(set);
+		for (size_t i = 0; n->env[i]; i++) {
+			if (is_secret(name_of(n->env[i]))) {
+				sodium_memzero(n->env[i], strlen(n->env[i]));
+				free(n->env[i]);
+			} else {
+				n->env[kept++] = n->env[i];
+			}
+		}
+		n->env[kept] = NULL;
+	}
+	pthread_mutex_unlock(&n->lock);
+	return n->env;
+}
+
+/* The user's variables, over which those of more take precedence. The marker
+ * comes first, where a search finds it soonest. The array is the caller's, its
+ * strings are borrowed. */
+static char **build_env(struct none *n, const struct settings *set,
+			char *marker, const char *const *more)
+{
+	static char level[] = "SHLVL=1";
+	char **all = user_env(n, set);
 	bool edits = !overridden("EDITOR=", more);
 	char **env;
 	size_t room = 3;
@@ -165,18 +198,17 @@ static char **build_env(const struct settings *set, const char *marker,
 	for (size_t i = 0; all[i]; i++)
 		room++;
 	env = xcalloc(room, sizeof(*env));
-	env[count++] = xstrdup(marker);
+	env[count++] = marker;
 	for (size_t i = 0; more && more[i]; i++)
-		env[count++] = xstrdup(more[i]);
+		env[count++] = (char *)more[i];
 	for (size_t i = 0; all[i]; i++)
-		if (!is_secret(name_of(all[i])) && !overridden(all[i], more) &&
+		if (!overridden(all[i], more) &&
 		    (edits || !is_among(name_of(all[i]), editor_names)))
-			env[count++] = xstrdup(all[i]);
+			env[count++] = all[i];
 	/* Without it a bash that finds SSH_CLIENT takes itself for the one that
 	 * sshd began, and reads ~/.bashrc (built so by Debian). */
 	if (!settings_exported(set, "SHLVL"))
-		env[count++] = xstrdup("SHLVL=1");
-	settings_environ_free(all);
+		env[count++] = level;
 	return env;
 }
 
@@ -197,7 +229,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 	snprintf(number, sizeof(number), "%010u",
 		 atomic_fetch_add(&n->count, 1));
 	snprintf(marker, sizeof(marker), "DCODE_EXEC=%s-%s", n->token, number);
-	env = build_env(sb->host->settings, marker, req->env);
+	env = build_env(n, sb->host->settings, marker, req->env);
 	orphans_begin(&n->orphans, n->token, number);
 	rc = pump_program(
 		&(struct pump_program){
@@ -212,7 +244,7 @@ static int none_execute(struct sandbox *sb, const struct exec_request *req,
 		req, res, stop, err);
 	orphans_end(&n->orphans, number);
 	free(command);
-	settings_environ_free(env);
+	free(env);
 	return rc;
 }
 

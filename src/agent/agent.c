@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 
 #include "session/history.h"
+#include "session/spend.h"
 
 static void emit(struct agent *a, enum agent_event_kind kind, struct str text)
 {
@@ -25,6 +26,21 @@ void agent_not_stored(struct agent *a, const struct error *err)
 	agent_warn(a, "this thread is not stored any more", err);
 }
 
+/* An answer and what it cost, in one transaction: each is a write of its own to
+ * the disk. */
+static int store_answer(struct agent *a, const struct message *m,
+			const struct usage *usage, struct error *err)
+{
+	struct error ignored = { 0 };
+
+	if (session_begin(a->session, err) < 0 ||
+	    session_append(a->session, m, usage, err) < 0)
+		return -1;
+	if (a->meter)
+		(void)spend_store(a->session, a->meter, &ignored);
+	return session_commit(a->session, err);
+}
+
 void agent_store(struct agent *a, const struct message *m,
 		 const struct usage *usage)
 {
@@ -37,6 +53,7 @@ void agent_store(struct agent *a, const struct message *m,
 	}
 	if (!a->session)
 		return;
-	if (session_append(a->session, m, usage, &err) < 0)
+	if ((usage ? store_answer(a, m, usage, &err)
+		   : session_append(a->session, m, usage, &err)) < 0)
 		agent_not_stored(a, &err);
 }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "session/session_impl.h"
@@ -33,6 +34,23 @@ static int read_size(struct store *s, int64_t *size, struct error *err)
 	rc = sqlite3_step(st);
 	*size = sqlite3_column_int64(st, 0);
 	return store_finish(s, st, rc, err);
+}
+
+static int64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+/* At least as much as read_size() would say, without a statement. */
+static int64_t file_size(const struct store *s)
+{
+	char *wal = xasprintf("%s-wal", s->path);
+	int64_t size = size_of(s->path) + size_of(wal);
+
+	free(wal);
+	return size;
 }
 
 static bool count(void *arg, struct thread *t)
@@ -99,6 +117,10 @@ int store_check_capacity(struct store *s, size_t more, struct error *err)
 		return 0;
 	/* Far below the cap the size is not read for each message, which costs
 	 * as much as storing it. */
+	if (s->unread_room <= 0)
+		s->unread_room =
+			(s->capacity / 100 * WARN_PERCENT - file_size(s)) /
+			SHARERS;
 	if ((int64_t)more <= s->unread_room) {
 		s->unread_room -= (int64_t)more;
 		return 0;
