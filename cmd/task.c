@@ -142,6 +142,10 @@ static int verdict(struct task *t, const struct stop *stop, struct error *err,
 			  (long long)r->options.timeout_s);
 		return STATUS_LIMIT;
 	}
+	if (r->options.timeout_s && strcmp(err->reason, MODEL_NO_TIME) == 0) {
+		*status = "timeout";
+		return STATUS_LIMIT;
+	}
 	if (err->code == ERR_CANCELLED) {
 		*status = "cancelled";
 		return 128 + (app_signal() ? app_signal() : 2);

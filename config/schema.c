@@ -100,6 +100,13 @@ const struct setting settings_core[] = {
 		.help = "Names that the model must not write on this machine",
 	},
 	{
+		.key = "retries.busy_seconds",
+		.type = SETTING_INT,
+		.fallback = "600",
+		.help = "Seconds for which a model that is busy (429, 529) is "
+			"asked again",
+	},
+	{
 		.key = "retries.max_retries",
 		.type = SETTING_INT,
 		.help = "Times a failed model request is sent again",

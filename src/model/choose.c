@@ -19,6 +19,8 @@
 
 enum {
 	DEFAULT_RETRIES = 4,
+	DEFAULT_BUSY = 600, /* seconds */
+	MAX_BUSY = 86400,
 	MAX_RETRIES = 1000,
 };
 
@@ -256,12 +258,30 @@ static int choose_spec(struct model_choice *c, const struct settings *set,
 	return resolve_spec(c, set, spec, err);
 }
 
+/* The output limit of the profile is the user's word, where no parameter says
+ * another one; each wire has its own name for it. */
+static int add_output_limit(const struct model_choice *c,
+			    const struct settings *set, cJSON *params,
+			    struct error *err)
+{
+	struct model_facts facts = { 0 };
+
+	if (profile_apply(&facts, model_config(set, c->provider), c->model,
+			  err) < 0)
+		return -1;
+	if (facts.max_output > 0 && !params_have_limit(params))
+		cJSON_AddNumberToObject(params, "max_tokens",
+					(double)facts.max_output);
+	return 0;
+}
+
 /* --max-retries, then retries.PROVIDER, then retries, then params. */
 static int find_retries(struct model_choice *c, const struct settings *set,
 			const cJSON *params, struct error *err)
 {
 	const struct toml_value *own = settings_toml(set, "retries");
 	int64_t n = json_int(params, "max_retries", DEFAULT_RETRIES);
+	int64_t busy = DEFAULT_BUSY;
 
 	if (settings_int(set, NULL, "retries.max_retries", &n, err) < 0)
 		return -1;
@@ -277,6 +297,18 @@ static int find_retries(struct model_choice *c, const struct settings *set,
 				 "max_retries must be from 0 to %d, not %lld",
 				 MAX_RETRIES, (long long)n);
 	c->max_retries = (int)n;
+	if (settings_int(set, NULL, "retries.busy_seconds", &busy, err) < 0)
+		return -1;
+	if (busy < 0 || busy > MAX_BUSY)
+		return error_set(err, ERR_CONFIG,
+				 "retries.busy_seconds must be from 0 to %d, "
+				 "not %lld",
+				 MAX_BUSY, (long long)busy);
+	/* who says how often means that */
+	if (json_get(params, "max_retries") || own ||
+	    settings_source(set, NULL, "retries.max_retries") > SOURCE_DEFAULT)
+		busy = 0;
+	c->busy_ms = busy * 1000;
 	return 0;
 }
 
@@ -350,6 +382,7 @@ static int find_params(struct model_choice *c, const struct settings *set,
 		return -1;
 	find_api(c, params);
 	if (find_retries(c, set, params, err) < 0 ||
+	    add_output_limit(c, set, params, err) < 0 ||
 	    add_effort(c, set, params, err) < 0) {
 		cJSON_Delete(params);
 		return -1;

@@ -31,6 +31,7 @@ struct draft {
 	enum finish finish; /* 0 until the server said */
 	char reason[40];    /* its word for that, or "" */
 	bool done;          /* the vendor's own end mark was seen */
+	int status;         /* HTTP's, of an error in the stream; or 0 */
 	bool refuses;       /* it has a refusal, whatever finish says */
 	bool fatal;         /* the error just returned will come again */
 	uint64_t progress;  /* events that were no mere heartbeat */

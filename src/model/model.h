@@ -102,6 +102,9 @@ struct model_choice {   /* strings owned; model_choice_release() */
 	unsigned
 		lacks; /* MODEL_TAKES_... that the model is known not to take */
 	int max_retries;
+	/* How long 429 and 529 are waited for in one turn, however many retries
+	 * that takes; 0: they count as other failures. */
+	int64_t busy_ms;
 	int64_t idle_ms;    /* no byte for so long is a stall; 5 times as long
 			       with nothing but heartbeats is one too */
 	int64_t backoff_ms; /* before the first retry; 0: as net/retry.h */
@@ -180,12 +183,15 @@ bool model_has_files(const struct model *m);
 #define MODEL_FILE_REFUSED "file_refused"
 /* error.reason where the conversation no longer fits the context window. */
 #define MODEL_TOO_LONG "context_too_long"
+/* error.reason, with ERR_TIMEOUT, where the server asks for a wait that is
+ * longer than stop leaves: nothing was waited for. */
+#define MODEL_NO_TIME "no_time"
 /* error.reason where the server has no model of that name. */
 #define MODEL_UNKNOWN "unknown_model"
 /*
  * Asks for the next assistant message; push it afterwards. Retries by itself
- * (429, 408, 409, 5xx, 529, stalls, cuts) within choice->max_retries. A cut or
- * malformed stream is never a reply. ERR_BUDGET before a request, also one that
+ * (408, 409, 5xx, stalls, cuts) within choice->max_retries, and as long as
+ * choice->busy_ms says where the server is busy (429, 529). A cut or malformed stream is never a reply. ERR_BUDGET before a request, also one that
  * repeats another, that the cap may not pay for: see meter_reserve().
  */
 int model_stream(struct model *m, const struct model_sink *sink,

@@ -1,5 +1,6 @@
 /* model_ask.c - one streamed answer, from any vendor. */
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,12 +308,28 @@ static bool leave_out_tools(struct model *m, const struct exchange *x,
 	return true;
 }
 
-static void announce_retry(const struct model_sink *sink, struct retry *r,
+struct tries { /* of one answer */
+	struct retry usual;
+	struct retry busy; /* while the server is: by time */
+	int64_t since;     /* the first such refusal, clock_ms(); 0: none */
+};
+
+/* Too many requests, or overloaded, before the stream or within it. */
+static bool is_busy(const struct exchange *x)
+{
+	int status =
+		x->response.status < 400 ? x->draft.status : x->response.status;
+
+	return status == 429 || status == 529;
+}
+
+static void announce_retry(const struct model *m, const struct tries *t,
+			   const struct model_sink *sink, struct retry *r,
 			   const struct http_response *res,
 			   const struct error *err)
 {
 	long long s = (long long)retry_next_ms(r, res) / 1000;
-	char why[sizeof(err->message) + 64];
+	char why[sizeof(err->message) + 96];
 	char wait[32] = "";
 
 	if (!sink || !sink->restart)
@@ -321,39 +338,113 @@ static void announce_retry(const struct model_sink *sink, struct retry *r,
 		sink->waits(sink->arg, retry_next_ms(r, res));
 	if (s > 0)
 		snprintf(wait, sizeof(wait), " in %lld s", s);
-	snprintf(why, sizeof(why), "%s; trying again%s (%d of %d)",
-		 err->message, wait, r->attempt + 1, r->max);
+	if (r == &t->busy)
+		snprintf(why, sizeof(why),
+			 "%s; trying again%s (waited %lld of %lld s)",
+			 err->message, wait,
+			 (long long)(clock_ms() - t->since) / 1000,
+			 (long long)m->choice.busy_ms / 1000);
+	else
+		snprintf(why, sizeof(why), "%s; trying again%s (%d of %d)",
+			 err->message, wait, r->attempt + 1, r->max);
 	sink->restart(sink->arg, why);
 }
 
-/* Whether to try once more, after the wait for it. */
-static bool wait_for_retry(const struct model_sink *sink, struct retry *r,
-			   const struct exchange *x, const struct stop *stop,
-			   struct error *err)
+static int hint_later(struct error *err, int64_t wish)
 {
-	int64_t wish = retry_wish(&x->response);
+	return error_hint(
+		err,
+		"the server asks for a wait of %lld %s: send the "
+		"message again then, or choose another model (-M)",
+		(long long)(wish < 120000 ? (wish + 999) / 1000 : wish / 60000),
+		wish < 120000 ? "seconds" : "minutes");
+}
 
-	if (!x->again)
+/* Whether the next try of a busy server comes within the time for it. */
+static bool has_time(const struct model *m, struct tries *t,
+		     const struct http_response *res, struct error *err)
+{
+	int64_t wish = retry_wish(res);
+	int64_t left;
+
+	if (!t->since)
+		t->since = clock_ms();
+	left = t->since + m->choice.busy_ms - clock_ms();
+	if (left > 0 && wish > left) {
+		(void)hint_later(err, wish);
 		return false;
-	if (retry_possible(r, &x->response)) {
-		announce_retry(sink, r, &x->response, err);
-		return retry_wait(r, &x->response, stop, err);
 	}
-	if (r->attempt < r->max)
-		error_hint(err,
-			   "the server asks for a wait of %lld minutes: send "
-			   "the message again then, or choose another model "
-			   "(-M)",
-			   (long long)wish / 60000);
-	return false;
+	if (left <= 0) {
+		(void)error_add(err, " (waited %lld s)",
+				(long long)(clock_ms() - t->since) / 1000);
+		(void)error_hint(err, "send the message again later, choose "
+				      "another model (-M), or raise "
+				      "busy_seconds of [retries]");
+		return false;
+	}
+	/* the last try is at the end of the time */
+	if (retry_next_ms(&t->busy, res) > left)
+		t->busy.wait_ms = left;
+	return true;
+}
+
+/* A wait that --timeout would cut is not begun. */
+static bool ends_before(const struct stop *stop, int64_t ms, int64_t wish,
+			struct error *err)
+{
+	if (wish < 0 || stop->deadline == INT64_MAX ||
+	    stop->deadline - clock_ms() > ms)
+		return false;
+	err->code = ERR_TIMEOUT;
+	snprintf(err->reason, sizeof(err->reason), MODEL_NO_TIME);
+	(void)error_add(err,
+			" (the server asks to wait %lld s, longer than there "
+			"is time)",
+			(long long)(wish + 999) / 1000);
+	return true;
+}
+
+/* Whether to try once more, after the wait for it. */
+static bool wait_for_retry(struct model *m, const struct model_sink *sink,
+			   struct tries *t, const struct exchange *x,
+			   const struct stop *stop, struct error *err)
+{
+	const struct http_response *res = &x->response;
+	bool busy = m->choice.busy_ms > 0 && is_busy(x);
+	struct retry *r = busy ? &t->busy : &t->usual;
+	struct stop until = *stop;
+
+	if (!x->again || (busy && !has_time(m, t, res, err)))
+		return false;
+	if (!retry_possible(r, res)) {
+		if (r->attempt < r->max)
+			(void)hint_later(err, retry_wish(res));
+		return false;
+	}
+	if (ends_before(stop, retry_next_ms(r, res), retry_wish(res), err))
+		return false;
+	if (m->account.meter) { /* the sandbox costs meanwhile */
+		int64_t ms = meter_model_time_left(m->account.meter);
+
+		if (ms != INT64_MAX)
+			until = stop_within(stop, ms);
+	}
+	announce_retry(m, t, sink, r, res, err);
+	return retry_wait(r, res, &until, err);
 }
 
 int model_stream(struct model *m, const struct model_sink *sink,
 		 struct model_reply *reply, const struct stop *stop,
 		 struct error *err)
 {
-	struct retry retry = { .max = m->choice.max_retries,
-			       .base_ms = m->choice.backoff_ms };
+	struct tries tries = {
+		.usual = { .max = m->choice.max_retries,
+			   .base_ms = m->choice.backoff_ms },
+		.busy = { .max = INT_MAX,
+			  .base_ms = m->choice.backoff_ms,
+			  .most_ms = m->choice.busy_ms,
+			  .patient = true },
+	};
 	int64_t quiet_ms = m->choice.idle_ms * QUIET_FACTOR;
 
 	m->renewed = m->corrected = false;
@@ -385,7 +476,7 @@ int model_stream(struct model *m, const struct model_sink *sink,
 			continue;
 		}
 		*err = failed;
-		again = wait_for_retry(sink, &retry, &x, stop, err);
+		again = wait_for_retry(m, sink, &tries, &x, stop, err);
 		exchange_release(&x);
 		if (!again && strcmp(err->reason, MODEL_UNKNOWN) == 0)
 			server_suggest(m, stop, err);

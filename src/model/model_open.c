@@ -33,6 +33,7 @@ static void copy_choice(struct model_choice *to, const struct model_choice *c)
 		.lacks = c->lacks,
 		.vertex = c->vertex, /* borrowed: see model_close() */
 		.max_retries = c->max_retries,
+		.busy_ms = c->busy_ms,
 		.idle_ms = c->idle_ms > 0 ? c->idle_ms : IDLE_MS,
 		.backoff_ms = c->backoff_ms,
 	};

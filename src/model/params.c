@@ -183,6 +183,21 @@ static const char *find_limit(const cJSON *params)
 	return limit_names[i];
 }
 
+bool params_have_limit(const cJSON *params)
+{
+	static const char *const groups[] = { "generationConfig",
+					      "generation_config",
+					      "inferenceConfig", "model_kwargs",
+					      "extra_body" };
+
+	if (find_limit(params))
+		return true;
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (find_limit(json_get(params, groups[i])))
+			return true;
+	return false;
+}
+
 /* One limit is left, under the name that the user gave it. */
 static void mark_limit(cJSON *params, struct params_options *options)
 {

@@ -33,6 +33,8 @@ struct model_choice;
  * decided. A null leaves out what it names. */
 void params_clean(const struct wire *wire, const struct model_choice *choice,
 		  cJSON *params, struct params_options *options);
+/* Whether they limit the output, under any of its names. */
+bool params_have_limit(const cJSON *params);
 /* Gives a member another name, or drops it where that is there already. */
 void params_rename(cJSON *params, const char *from, const char *to);
 /* The same into an object, made if need be: "reasoning_effort" to "effort" of

@@ -16,6 +16,7 @@ enum {
 	FIRST_MS = 500,
 	LONGEST_MS = 30000,
 	WISH_MAX_MS = 600000, /* longer ones are not waited for */
+	PATIENCE_MS = 5000,
 	WISH_JITTER_MS = 250, /* so that many clients do not come at once */
 };
 
@@ -184,7 +185,9 @@ static int64_t backoff(const struct retry *r)
 
 bool retry_possible(const struct retry *r, const struct http_response *res)
 {
-	return r->attempt < r->max && (!res || retry_wish(res) <= WISH_MAX_MS);
+	int64_t most = r->most_ms > 0 ? r->most_ms : WISH_MAX_MS;
+
+	return r->attempt < r->max && (!res || retry_wish(res) <= most);
 }
 
 int64_t retry_next_ms(struct retry *r, const struct http_response *res)
@@ -192,11 +195,18 @@ int64_t retry_next_ms(struct retry *r, const struct http_response *res)
 	int64_t wish = res ? retry_wish(res) : -1;
 	struct retry next = *r;
 
+	int64_t pause;
+
 	next.attempt++;
-	if (!r->wait_ms)
-		r->wait_ms = wish >= 0 ? wish + ids_below(WISH_JITTER_MS)
-				       : backoff(&next);
-	return r->wait_ms;
+	if (r->wait_ms)
+		return r->wait_ms;
+	pause = backoff(&next);
+	if (wish >= 0 && (!r->patient || pause < wish))
+		pause = wish + ids_below(WISH_JITTER_MS);
+	else if (wish >= 0 && pause > wish + PATIENCE_MS)
+		pause = wish + PATIENCE_MS;
+	r->wait_ms = pause;
+	return pause;
 }
 
 bool retry_wait(struct retry *r, const struct http_response *res,

@@ -11,6 +11,10 @@ struct retry {
 	int64_t base_ms; /* first backoff; 0: 500 ms. Doubles, capped at 30 s,
 			    full jitter on the upper half */
 	int64_t wait_ms; /* before the next try; 0: not chosen yet */
+	int64_t most_ms; /* a longer wish is not waited for; 0: 10 minutes */
+	/* There will be many tries: one waits longer than the server wishes,
+	 * by up to 5 s, where that wishes for little again and again. */
+	bool patient;
 };
 
 /*
@@ -48,7 +52,7 @@ int64_t retry_next_ms(struct retry *r, const struct http_response *res);
 /*
  * True after waiting, when the caller shall try again; false when retries are
  * used up (err stays as it was) or stop ended the wait (err says so). A wish
- * of more than 10 minutes is not waited for.
+ * of more than most_ms is not waited for.
  */
 bool retry_wait(struct retry *r, const struct http_response *res,
 		const struct stop *stop, struct error *err);

@@ -58,7 +58,7 @@ def test_lines_say_the_wait_once(run, model):
         "status": 429, "retry_after": "1"}}]})
     r = run("-n", "go", *A)
     assert r.out == "Hello.\n"
-    assert r.err.count("trying again in 1 s (1 of") == 1
+    assert r.err.count("trying again in 1 s (waited 0 of") == 1
 
 
 # -- every failure on every wire -----------------------------------------------

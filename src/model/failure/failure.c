@@ -334,7 +334,7 @@ int failure_in_stream(struct draft *d, const cJSON *tree, struct error *err)
 		error = tree;
 	describe(cJSON_IsObject(error) ? error : tree, &kind);
 	kind.len = str_utf8_prefix(buf_str(&kind));
-	res.status = status_of(buf_str(&kind));
+	d->status = res.status = status_of(buf_str(&kind));
 	json_print(&res.body, error);
 	again = !is_final(buf_str(&kind), res.status);
 	name_error(error, buf_str(&kind), err);
