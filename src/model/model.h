@@ -191,8 +191,9 @@ bool model_has_files(const struct model *m);
 /*
  * Asks for the next assistant message; push it afterwards. Retries by itself
  * (408, 409, 5xx, stalls, cuts) within choice->max_retries, and as long as
- * choice->busy_ms says where the server is busy (429, 529). A cut or malformed stream is never a reply. ERR_BUDGET before a request, also one that
- * repeats another, that the cap may not pay for: see meter_reserve().
+ * choice->busy_ms says where the server is busy (429, 529). A cut or malformed
+ * stream is never a reply. ERR_BUDGET before a request, also one that repeats
+ * another, that the cap may not pay for: see meter_reserve().
  */
 int model_stream(struct model *m, const struct model_sink *sink,
 		 struct model_reply *reply, const struct stop *stop,
